@@ -1,0 +1,201 @@
+# tra: build, test, install. `make help` lists the targets.
+
+B      ?= build
+CC     := gcc
+CFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
+# Where Debian's serial HDF5 looks for filter plugins by default.
+HDF5_PLUGIN_DIR ?= /usr/lib/$(shell $(CC) -print-multiarch)/hdf5/serial/plugins
+
+# Variants: WERROR=1 warnings are errors; SAN=1 with sanitizers; FUZZ=1 for libFuzzer (with CC=clang).
+comma    := ,
+VARIANT  := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer) \
+            $(if $(FUZZ),-fsanitize=fuzzer-no-link$(comma)address$(comma)undefined -fno-sanitize-recover=undefined)
+PACKAGES := hdf5-serial ompi-c libzstd libxxhash openblas
+PLAIN     = $(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $(if $(WERROR),-Werror) -ffp-contract=off -pthread \
+            $(CFLAGS) $(PKG_CFLAGS)
+COMPILE   = $(PLAIN) $(VARIANT)
+LIBS      = $(PKG_LIBS) -lsleef -lm -lpthread
+
+LIB_SRC  := $(sort $(wildcard lib/*/*.c formats/*.c plans/*/*.c))
+CMD_SRC  := $(sort $(wildcard cmd/*.c))
+PLUG_SRC := $(sort $(wildcard lib/relation/plugin/*.c)) lib/relation/zfilter.c
+TEST_SRC := $(sort $(wildcard tests/unit/test_*.c tests/bench/*.c))
+PROP_SRC := $(sort $(wildcard tests/property/*.c))
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+
+objects   = $(patsubst %.c,$(B)/%.o,$(1))
+LIB_OBJ  := $(call objects,$(LIB_SRC))
+CMD_OBJ  := $(call objects,$(CMD_SRC))
+PLUG_OBJ := $(patsubst %.c,$(B)/pic/%.o,$(PLUG_SRC))
+ALL_OBJ  := $(LIB_OBJ) $(CMD_OBJ) $(PLUG_OBJ) $(call objects,$(TEST_SRC) $(PROP_SRC) $(FUZZ_SRC) tests/fuzz/replay.c)
+TESTS    := $(addprefix $(B)/tests/,$(basename $(notdir $(TEST_SRC))) property_driver)
+REPLAYS  := $(addprefix $(B)/tests/,$(basename $(notdir $(FUZZ_SRC))))
+FUZZERS  := $(addprefix $(B)/fuzz/,$(basename $(notdir $(FUZZ_SRC))))
+PROGRAMS := $(B)/tra $(B)/libh5zzstd.so
+
+# V=1 shows the commands.
+Q   = $(if $(V),,@)
+say = $(if $(V),,@echo '  $(1)')
+
+# Sub-makes use all cores unless the user chose a number.
+SUBMAKE   = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+
+.PHONY: all help deps require tests check check-long check-asan check-valgrind fuzz fuzz-now demo \
+        bench install uninstall clean format
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+## all: build/tra and the HDF5 filter plugin (the default)
+all: $(PROGRAMS)
+
+## help: this list
+help:
+	@sed -n 's/^## \([a-z-]*\): /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r t s; do \
+	    printf '  make %-16s%s\n' "$$t" "$$s"; done
+	@echo '  Variables: B= (build folder), V=1 (show commands), CFLAGS=, WERROR=1, PREFIX=, DESTDIR=, HDF5_PLUGIN_DIR='
+
+## deps: installs the Debian packages that building and testing need, when missing
+deps:
+	@bash share/deps.sh install
+
+# What is missing is only said: a plain `make` installs nothing.
+require:
+	@bash share/deps.sh build
+
+ifneq ($(filter-out help deps require clean uninstall format check check-long check-asan check-valgrind fuzz demo bench,$(or $(MAKECMDGOALS),all)),)
+PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+PKG_LIBS   := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
+-include $(ALL_OBJ:.o=.d)
+endif
+
+# ---- building ----
+
+# Rewritten when the command line of the compiler changes, so that everything is compiled again.
+$(B)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(filter-out -Werror,$(COMPILE)) $(LIBS)' | cmp -s - $@ || echo '$(filter-out -Werror,$(COMPILE)) $(LIBS)' >$@
+FORCE:
+
+$(B)/%.o: %.c $(B)/flags | require
+	@mkdir -p $(@D)
+	$(call say,CC    $<)
+	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
+
+$(B)/pic/%.o: %.c $(B)/flags | require
+	@mkdir -p $(@D)
+	$(call say,CC    $< (-fPIC))
+	$(Q)$(PLAIN) -fPIC -MMD -MP -c $< -o $@
+
+# Made anew each time, so that objects of removed files do not stay in it.
+$(B)/libtra.a: $(LIB_OBJ)
+	@rm -f $@
+	$(call say,AR    $@)
+	$(Q)ar rcs $@ $(LIB_OBJ)
+
+$(B)/tra: $(CMD_OBJ) $(B)/libtra.a
+	$(call say,LINK  $@)
+	$(Q)$(COMPILE) -o $@ $(CMD_OBJ) $(B)/libtra.a $(LDFLAGS) $(LIBS)
+
+# Depends on no HDF5 library, and has no sanitizers: HDF5 programs of any build can load it.
+$(B)/libh5zzstd.so: $(PLUG_OBJ)
+	$(call say,LINK  $@)
+	$(Q)$(PLAIN) -shared -o $@ $(PLUG_OBJ) $(LDFLAGS) $(shell pkg-config --libs libzstd)
+
+define test_program
+$(B)/tests/$(basename $(notdir $(1))): $(call objects,$(1)) $(2) $(B)/libtra.a
+	@mkdir -p $$(@D)
+	$$(call say,LINK  $$@)
+	$$(Q)$$(COMPILE) -o $$@ $(call objects,$(1)) $(2) $(B)/libtra.a $$(LDFLAGS) $$(LIBS)
+endef
+$(foreach s,$(TEST_SRC),$(eval $(call test_program,$(s))))
+
+# The property tests are one program of several files.
+$(B)/tests/property_driver: $(call objects,$(PROP_SRC)) $(B)/libtra.a
+	@mkdir -p $(@D)
+	$(call say,LINK  $@)
+	$(Q)$(COMPILE) -o $@ $(call objects,$(PROP_SRC)) $(B)/libtra.a $(LDFLAGS) $(LIBS)
+$(foreach s,$(FUZZ_SRC),$(eval $(call test_program,$(s),$(call objects,tests/fuzz/replay.c))))
+
+$(B)/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libtra.a
+	@mkdir -p $(@D)
+	$(call say,LINK  $@)
+	$(Q)$(COMPILE) -fsanitize=fuzzer -o $@ $< $(B)/libtra.a $(LDFLAGS) $(LIBS)
+
+tests: $(PROGRAMS) $(TESTS) $(REPLAYS)
+
+# ---- testing ----
+# The packages come first, then a second make finds them.
+
+## check: builds with -Werror and runs all tests; the last line counts them
+check: deps
+	@$(SUBMAKE) WERROR=1 tests
+	@bash tests/run $(B)
+
+## check-long: check, with the tests that take long
+check-long: deps
+	@$(SUBMAKE) WERROR=1 tests
+	@TRA_TEST_LONG=1 bash tests/run $(B)
+
+## check-asan: the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+check-asan: deps
+	@$(SUBMAKE) B=build-asan SAN=1 WERROR=1 tests
+	@SAN=1 ASAN_OPTIONS=abort_on_error=0:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	    LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 bash tests/run build-asan
+
+## check-valgrind: the unit tests under valgrind
+check-valgrind: deps
+	@command -v valgrind >/dev/null || { echo 'valgrind is missing: apt-get install valgrind'; exit 1; }
+	@$(SUBMAKE) WERROR=1 tests
+	@OPENBLAS_CORETYPE=Haswell TRA_TEST_WRAP='valgrind -q --error-exitcode=99' bash tests/run $(B) unit
+
+## fuzz: runs each fuzzer for FUZZ_SECONDS (60) with clang's libFuzzer
+fuzz: deps
+	@command -v clang >/dev/null || { echo 'clang is missing: apt-get install clang'; exit 1; }
+	@$(SUBMAKE) B=build-fuzz CC=clang FUZZ=1 fuzz-now
+fuzz-now: $(FUZZERS)
+	@set -e; for f in $(FUZZERS); do n=$${f##*/fuzz_}; mkdir -p $(B)/corpus/$$n tests/fuzz/corpus/$$n; \
+	    echo "== $$n"; $$f -max_total_time=$(or $(FUZZ_SECONDS),60) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+	        -artifact_prefix=$(B)/ $(B)/corpus/$$n tests/fuzz/corpus/$$n; done
+
+## demo: a real data set from import to export
+demo: deps
+	@$(SUBMAKE) all
+	@share/examples/digits/demo.sh $(CURDIR)/$(B)/tra
+
+## bench: the measurements
+bench: deps
+	@$(SUBMAKE) tests
+	@TRA=$(CURDIR)/$(B)/tra bash tests/bench/run
+
+# ---- installing ----
+
+MAN1 := $(wildcard man/*.1)
+MAN5 := $(wildcard man/*.5)
+DATA := $(wildcard share/examples share/profiles share/batch)
+
+## install: program, manual pages, completion, examples and the HDF5 filter, under PREFIX (DESTDIR for packagers)
+install: all
+	install -D -m 755 $(B)/tra $(DESTDIR)$(PREFIX)/bin/tra
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/tra
+	$(if $(MAN1),install -m 644 $(MAN1) $(DESTDIR)$(PREFIX)/share/man/man1)
+	$(if $(MAN5),install -m 644 $(MAN5) $(DESTDIR)$(PREFIX)/share/man/man5)
+	install -D -m 644 share/completion/tra.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tra
+	$(if $(DATA),cp -R $(DATA) $(DESTDIR)$(PREFIX)/share/tra/)
+	install -D -m 755 $(B)/libh5zzstd.so $(DESTDIR)$(HDF5_PLUGIN_DIR)/libh5zzstd.so
+
+## uninstall: removes what install put there
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/tra $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tra
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN1)))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man5/,$(notdir $(MAN5)))
+	rm -rf $(DESTDIR)$(PREFIX)/share/tra
+	rm -f $(DESTDIR)$(HDF5_PLUGIN_DIR)/libh5zzstd.so
+
+## clean: removes everything that was built
+clean:
+	rm -rf $(B) build-asan build-fuzz
+
+## format: rewrites the sources by .clang-format
+format:
+	clang-format -i $(shell find cmd formats lib plans tests -name '*.[ch]')

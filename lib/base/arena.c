@@ -1,0 +1,90 @@
+/* arena.c - allocations that die together: a list of blocks, the newest of which is cut from the front. */
+#include "base.h"
+
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Under AddressSanitizer every allocation is a block of its own, so that an overrun does not land in its neighbour. */
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+enum { FIRST_BLOCK = 1, LAST_BLOCK = 1 };
+#else
+enum { FIRST_BLOCK = 4 << 10, LAST_BLOCK = 1 << 20 };
+#endif
+enum { ALIGN = 16 };
+
+typedef struct block {
+    struct block *next;
+    size_t used, cap;
+    alignas(ALIGN) unsigned char data[];
+} block;
+
+struct tra_arena {
+    block *top;
+    size_t grow; /* size of the next ordinary block */
+};
+
+tra_arena *tra_arena_new(void) {
+    tra_arena *a = tra_malloc(sizeof *a);
+    *a = (tra_arena){.grow = FIRST_BLOCK};
+    return a;
+}
+
+void tra_arena_free(tra_arena *a) {
+    if (!a) return;
+    for (block *b = a->top, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+    free(a);
+}
+
+void *tra_arena_alloc(tra_arena *a, size_t n) {
+    if (n > SIZE_MAX / 2) return tra_realloc(NULL, SIZE_MAX, 2); /* goes to the handler */
+    n = n ? (n + ALIGN - 1) & ~(size_t)(ALIGN - 1) : ALIGN;
+    block *b = a->top;
+    if (!b || b->cap - b->used < n) {
+        size_t cap = n > a->grow ? n : a->grow;
+        b = tra_calloc(1, sizeof(block) + cap);
+        b->cap = cap;
+        /* A large allocation gets its own block and stays behind the one that still has room. */
+        if (a->top && cap == n && n > a->grow / 4) {
+            b->next = a->top->next;
+            a->top->next = b;
+        } else {
+            b->next = a->top;
+            a->top = b;
+        }
+        if (a->grow < LAST_BLOCK) a->grow *= 2;
+    }
+    void *p = b->data + b->used;
+    b->used += n;
+    return p;
+}
+
+void *tra_arena_array(tra_arena *a, size_t n, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes)) bytes = SIZE_MAX;
+    return tra_arena_alloc(a, bytes);
+}
+
+char *tra_arena_strndup(tra_arena *a, const char *s, size_t n) {
+    n = strnlen(s, n);
+    return memcpy(tra_arena_alloc(a, n + 1), s, n);
+}
+
+char *tra_arena_printf(tra_arena *a, const char *fmt, ...) {
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    size_t size = n < 0 ? 1 : (size_t)n + 1;
+    char *s = tra_arena_alloc(a, size);
+    vsnprintf(s, size, fmt, again);
+    va_end(again);
+    return s;
+}

@@ -1,0 +1,170 @@
+/* base.h - the ground floor: statuses and errors, arenas, text, numbers, logging.
+ *
+ * Knows nobody. Everything above includes it. Two rules hold everywhere:
+ *   - a wrong input is an error (a status and a filled tra_err), a broken invariant an assert;
+ *   - nothing below cmd/main.c ends the process. The one exception is running out of small memory,
+ *     which calls the handler that main installed (see tra_oom_handler).
+ */
+#ifndef TRA_BASE_H
+#define TRA_BASE_H
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define TRA_VERSION "0.1.0"
+
+/* Every failure class: name, exit status of the process, text. One row is all there is to add. */
+#define TRA_STATUSES(X)                                                                                                \
+    X(OK, 0, "success")                                                                                                \
+    X(NO, 1, "the answer is no")                                                                                       \
+    X(USAGE, 2, "wrong usage")                                                                                         \
+    X(PROGRAM, 2, "the program does not compile")                                                                      \
+    X(INPUT, 3, "input missing, damaged or of the wrong type")                                                         \
+    X(RESOURCE, 4, "out of a resource")                                                                                \
+    X(INTERNAL, 5, "internal error")                                                                                   \
+    X(LOST, 5, "a rank was lost")                                                                                      \
+    X(STOPPED, 75, "stopped, progress saved")
+
+typedef enum tra_status {
+#define X(name, code, text) TRA_##name,
+    TRA_STATUSES(X)
+#undef X
+} tra_status;
+
+int tra_status_exit(tra_status s);          /* exit status of the process for s */
+const char *tra_status_text(tra_status s);
+
+/* The first cause of a failure. The caller owns it, zero-initialised; later failures do not overwrite it. */
+typedef struct tra_err {
+    tra_status status;
+    char msg[2048];   /* what, where, what to do: one line, or a block of diagnostics */
+    const char *file; /* source place that raised it, for -vv */
+    int line;
+} tra_err;
+
+#define TRA_MUSTUSE __attribute__((warn_unused_result))
+#define TRA_PRINTF(a, b) __attribute__((format(printf, a, b)))
+
+/* Records status s and a message in e unless e already holds a cause; returns the status that e holds.
+ * e may be NULL (the message is dropped). */
+#define tra_fail(e, s, ...) tra_fail_at(__FILE__, __LINE__, e, s, __VA_ARGS__)
+tra_status tra_fail_at(const char *file, int line, tra_err *e, tra_status s, const char *fmt, ...) TRA_PRINTF(5, 6);
+/* As tra_fail, with ": strerror(errno)" appended; ENOSPC, EDQUOT, EFBIG and ENOMEM become TRA_RESOURCE. */
+#define tra_fail_errno(e, s, ...) tra_fail_errno_at(__FILE__, __LINE__, e, s, __VA_ARGS__)
+tra_status tra_fail_errno_at(const char *file, int line, tra_err *e, tra_status s, const char *fmt, ...)
+    TRA_PRINTF(5, 6);
+
+#define TRA_TRY(expr)                                                                                                  \
+    do {                                                                                                               \
+        tra_status try_status_ = (expr);                                                                               \
+        if (try_status_ != TRA_OK) return try_status_;                                                                 \
+    } while (0)
+
+/* ---- memory ------------------------------------------------------------------------------------------------- */
+
+/* Called when small memory runs out; must not return. main installs one that reports and ends all ranks (status 4);
+ * the default prints to stderr and calls abort through a failed assertion. */
+typedef void tra_oom_fn(size_t wanted);
+void tra_oom_handler(tra_oom_fn *fn);
+
+/* Like malloc/calloc/realloc/strdup but never NULL: failure goes to the handler. Free with free(). For small, bounded
+ * things only; block buffers come from the pool (run.h), which reports failure as TRA_RESOURCE. */
+void *tra_malloc(size_t n) __attribute__((malloc));
+void *tra_calloc(size_t n, size_t size) __attribute__((malloc)); /* n * size checked */
+void *tra_realloc(void *p, size_t n, size_t size);               /* n * size checked */
+char *tra_strdup(const char *s);
+char *tra_asprintf(const char *fmt, ...) TRA_PRINTF(1, 2);
+
+/* An arena: allocations that die together. Not thread-safe. */
+typedef struct tra_arena tra_arena;
+tra_arena *tra_arena_new(void);
+void tra_arena_free(tra_arena *a);                       /* NULL is allowed */
+void *tra_arena_alloc(tra_arena *a, size_t n);           /* zeroed, aligned to 16, never NULL; n = 0 is allowed */
+void *tra_arena_array(tra_arena *a, size_t n, size_t size); /* the same, n * size checked */
+char *tra_arena_strndup(tra_arena *a, const char *s, size_t n);
+char *tra_arena_printf(tra_arena *a, const char *fmt, ...) TRA_PRINTF(2, 3);
+#define tra_new(arena, type) ((type *)tra_arena_alloc(arena, sizeof(type)))
+#define tra_news(arena, type, n) ((type *)tra_arena_array(arena, (size_t)(n), sizeof(type)))
+
+/* ---- text --------------------------------------------------------------------------------------------------- */
+
+/* Growing string. Zero-initialise; s is NUL-terminated and never NULL after the first append; tra_str_free at the
+ * end. */
+typedef struct tra_str {
+    char *s;
+    size_t n, cap;
+} tra_str;
+void tra_str_addn(tra_str *b, const char *s, size_t n);
+void tra_str_add(tra_str *b, const char *s);
+void tra_str_printf(tra_str *b, const char *fmt, ...) TRA_PRINTF(2, 3);
+const char *tra_str_get(const tra_str *b); /* "" when nothing was appended */
+void tra_str_free(tra_str *b);
+
+/* Writing JSON: commas and escapes are handled, the caller keeps the nesting right. Doubles that are not finite are
+ * written as null; %.17g otherwise. key is NULL inside arrays. */
+typedef struct tra_json {
+    tra_str out;
+    int depth;
+    bool first[64];
+} tra_json;
+void tra_json_begin(tra_json *j, const char *key, char bracket); /* bracket: '{' or '[' */
+void tra_json_end(tra_json *j, char bracket);                    /* '}' or ']' */
+void tra_json_str(tra_json *j, const char *key, const char *v);  /* v NULL: null */
+void tra_json_int(tra_json *j, const char *key, int64_t v);
+void tra_json_num(tra_json *j, const char *key, double v);
+void tra_json_bool(tra_json *j, const char *key, bool v);
+void tra_json_ints(tra_json *j, const char *key, int n, const int64_t *v);
+void tra_json_free(tra_json *j);
+
+/* Reading JSON, enough to look up what tra itself wrote: finds the value at a path such as "plans.0.cost" and
+ * returns its text (points into s), or NULL. */
+const char *tra_json_find(const char *s, const char *path, size_t *len);
+
+/* ---- numbers ------------------------------------------------------------------------------------------------ */
+
+/* a*b and a+b for sizes; false on overflow of int64_t. */
+bool tra_mul(int64_t a, int64_t b, int64_t *out);
+bool tra_add(int64_t a, int64_t b, int64_t *out);
+static inline int64_t tra_ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); } /* a >= 0, b > 0 */
+static inline int64_t tra_min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t tra_max64(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* "64M", "1.5GiB", "4096": K M G T P are powers of 1024 (with optional B or iB). False if malformed, negative or too
+ * large. */
+bool tra_parse_size(const char *s, int64_t *bytes);
+/* Whole decimal integer or number; false on junk. */
+bool tra_parse_int(const char *s, int64_t *v);
+bool tra_parse_num(const char *s, double *v);
+/* 1536 -> "1.5 KiB", into buf (at least 32 bytes), returned. */
+char *tra_human(int64_t bytes, char *buf);
+
+double tra_now(void); /* monotonic seconds */
+
+/* ---- files -------------------------------------------------------------------------------------------------- */
+
+/* pread/pwrite until done; a short read is TRA_INPUT ("ends at byte ..."). name is for the message. */
+TRA_MUSTUSE tra_status tra_pread(int fd, void *buf, size_t n, int64_t off, const char *name, tra_err *e);
+TRA_MUSTUSE tra_status tra_pwrite(int fd, const void *buf, size_t n, int64_t off, const char *name, tra_err *e);
+/* Reads a whole file ("-": standard input) of at most max bytes; *text is NUL-terminated, from malloc. */
+TRA_MUSTUSE tra_status tra_slurp(const char *path, size_t max, char **text, size_t *n, tra_err *e);
+
+/* Names of temporary files to unlink if the process ends early (error exit, out of memory, signal). Thread-safe.
+ * tra_cleanup_all is async-signal-safe in that it only calls unlink. */
+void tra_cleanup_add(const char *path);
+void tra_cleanup_drop(const char *path); /* the file was renamed or removed */
+void tra_cleanup_all(void);
+
+/* ---- log ---------------------------------------------------------------------------------------------------- */
+
+/* Level: -1 quiet (errors only), 0 normal (warnings), 1 run, 2 step, 3 tile, 4 message. Messages go to stderr as
+ * "tra: text", on rank 0 only except errors. */
+extern int tra_log_level;
+extern bool tra_log_mute; /* set on ranks other than 0 */
+void tra_warn(const char *fmt, ...) TRA_PRINTF(1, 2);
+void tra_info(int level, const char *fmt, ...) TRA_PRINTF(2, 3);
+
+#endif

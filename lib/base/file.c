@@ -1,0 +1,123 @@
+/* file.c - reading and writing to the end, whole files, and temporary files to remove. */
+#include "base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PIECE = 1 << 30 }; /* one call transfers at most 2 GiB */
+
+tra_status tra_pread(int fd, void *buf, size_t n, int64_t off, const char *name, tra_err *e) {
+    char *p = buf;
+    while (n) {
+        ssize_t got = pread(fd, p, n < PIECE ? n : PIECE, off);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return tra_fail_errno(e, TRA_INPUT, "cannot read %s at byte %" PRId64, name, off);
+        if (got == 0) {
+            return tra_fail(e, TRA_INPUT, "%s ends at byte %" PRId64 ", where %zu more bytes should follow", name, off,
+                            n);
+        }
+        p += got;
+        off += got;
+        n -= (size_t)got;
+    }
+    return TRA_OK;
+}
+
+tra_status tra_pwrite(int fd, const void *buf, size_t n, int64_t off, const char *name, tra_err *e) {
+    const char *p = buf;
+    while (n) {
+        ssize_t put = pwrite(fd, p, n < PIECE ? n : PIECE, off);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot write %s at byte %" PRId64, name, off);
+        p += put;
+        off += put;
+        n -= (size_t)put;
+    }
+    return TRA_OK;
+}
+
+static tra_status slurp_fd(int fd, const char *name, size_t max, char **text, size_t *n, tra_err *e) {
+    size_t cap = 4096, have = 0;
+    char *s = tra_malloc(cap);
+    for (;;) {
+        ssize_t got = read(fd, s + have, cap - have);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) {
+            tra_status failed = tra_fail_errno(e, TRA_INPUT, "cannot read %s", name);
+            free(s);
+            return failed;
+        }
+        if (got == 0) break;
+        have += (size_t)got;
+        if (have > max) {
+            free(s);
+            return tra_fail(e, TRA_INPUT, "%s is larger than %zu bytes", name, max);
+        }
+        if (have == cap) s = tra_realloc(s, cap *= 2, 1);
+    }
+    s[have] = 0; /* have < cap */
+    *text = s;
+    *n = have;
+    return TRA_OK;
+}
+
+tra_status tra_slurp(const char *path, size_t max, char **text, size_t *n, tra_err *e) {
+    if (strcmp(path, "-") == 0) return slurp_fd(STDIN_FILENO, "standard input", max, text, n, e);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return tra_fail_errno(e, TRA_INPUT, "cannot open %s", path);
+    tra_status s = slurp_fd(fd, path, max, text, n, e);
+    close(fd);
+    return s;
+}
+
+/* ---- temporary files to remove ------------------------------------------------------------------------------ */
+
+/* A list that only grows, so that a signal handler may walk it at any moment; a name that comes again takes its old
+ * place. */
+typedef struct temp {
+    struct temp *next;
+    atomic_bool live;
+    char path[];
+} temp;
+
+static _Atomic(temp *) temps;
+static pthread_mutex_t temps_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static temp *temp_find(const char *path) {
+    temp *t = temps;
+    while (t && strcmp(t->path, path) != 0) t = t->next;
+    return t;
+}
+
+void tra_cleanup_add(const char *path) {
+    pthread_mutex_lock(&temps_lock);
+    temp *t = temp_find(path);
+    if (!t) {
+        size_t n = strlen(path) + 1;
+        t = tra_malloc(sizeof *t + n);
+        memcpy(t->path, path, n);
+        t->next = temps;
+        atomic_init(&t->live, false);
+        temps = t;
+    }
+    t->live = true;
+    pthread_mutex_unlock(&temps_lock);
+}
+
+void tra_cleanup_drop(const char *path) {
+    pthread_mutex_lock(&temps_lock);
+    temp *t = temp_find(path);
+    if (t) t->live = false;
+    pthread_mutex_unlock(&temps_lock);
+}
+
+void tra_cleanup_all(void) {
+    for (temp *t = temps; t; t = t->next) {
+        if (atomic_exchange(&t->live, false)) unlink(t->path);
+    }
+}

@@ -1,0 +1,81 @@
+/* num.c - checked arithmetic, numbers from text and to text, time. */
+#include "base.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+bool tra_mul(int64_t a, int64_t b, int64_t *out) { return !__builtin_mul_overflow(a, b, out); }
+bool tra_add(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
+
+bool tra_parse_int(const char *s, int64_t *v) {
+    const char *digits = *s == '-' || *s == '+' ? s + 1 : s;
+    if (!isdigit((unsigned char)*digits)) return false;
+    char *end;
+    errno = 0;
+    long long n = strtoll(s, &end, 10);
+    if (*end || errno) return false;
+    *v = n;
+    return true;
+}
+
+bool tra_parse_num(const char *s, double *v) {
+    if (!*s || isspace((unsigned char)*s) || strpbrk(s, "xX(")) return false; /* no hexadecimal, no nan(...) */
+    char *end;
+    errno = 0;
+    double x = strtod(s, &end);
+    if (end == s || *end || (errno == ERANGE && isinf(x))) return false;
+    *v = x;
+    return true;
+}
+
+bool tra_parse_size(const char *s, int64_t *bytes) {
+    size_t n = strspn(s, "0123456789.");
+    char number[64];
+    if (n == 0 || n >= sizeof number) return false;
+    memcpy(number, s, n);
+    number[n] = 0;
+
+    static const char units[] = "KMGTP";
+    const char *unit = s[n] ? strchr(units, toupper((unsigned char)s[n])) : NULL;
+    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    const char *rest = s + n + (unit ? 1 : 0);
+    if (unit && *rest == 'i') {
+        if (rest[1] != 'B') return false;
+        rest++;
+    }
+    if (*rest == 'B') rest++;
+    if (*rest) return false;
+
+    int64_t whole;
+    if (tra_parse_int(number, &whole)) return tra_mul(whole, (int64_t)1 << shift, bytes);
+    double x;
+    if (!tra_parse_num(number, &x)) return false;
+    x = floor(ldexp(x, shift));
+    if (!(x < 9223372036854775808.0)) return false;
+    *bytes = (int64_t)x;
+    return true;
+}
+
+char *tra_human(int64_t bytes, char *buf) {
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double v = (double)bytes;
+    int u = 0;
+    while (fabs(v) >= (u ? 1023.95 : 1024)) { /* what would be printed as 1024 belongs to the next unit */
+        v /= 1024;
+        u++;
+    }
+    int n = snprintf(buf, 24, "%.*f", u && fabs(v) < 999.95 ? 1 : 0, v);
+    if (n > 2 && strcmp(buf + n - 2, ".0") == 0) n -= 2;
+    sprintf(buf + n, " %s", units[u]);
+    return buf;
+}
+
+double tra_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
