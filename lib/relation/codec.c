@@ -1,0 +1,210 @@
+#include "codec.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the transposes below take word bytes in memory order");
+
+/* ---- shuffle ------------------------------------------------------------------------------------------------ */
+
+/* Transposes the 8 x 8 bytes in w: byte j of w[i] changes places with byte i of w[j]; by 4x4, 2x2, 1x1 blocks. */
+static inline void transpose8(uint64_t w[8]) {
+#define SWAP(a, b, shift, mask)                                                                                        \
+    do {                                                                                                               \
+        uint64_t t_ = ((w[a] >> (shift)) ^ w[b]) & (mask);                                                             \
+        w[b] ^= t_;                                                                                                    \
+        w[a] ^= t_ << (shift);                                                                                         \
+    } while (0)
+    for (int i = 0; i < 4; i++) SWAP(i, i + 4, 32, 0x00000000ffffffffULL);
+    for (int i = 0; i < 8; i += 4) {
+        SWAP(i, i + 2, 16, 0x0000ffff0000ffffULL);
+        SWAP(i + 1, i + 3, 16, 0x0000ffff0000ffffULL);
+    }
+    for (int i = 0; i < 8; i += 2) SWAP(i, i + 1, 8, 0x00ff00ff00ff00ffULL);
+#undef SWAP
+}
+
+static void shuffle_bytes(char *dst, const char *src, size_t from, size_t n, size_t size) {
+    for (size_t i = from; i < n; i++)
+        for (size_t b = 0; b < size; b++) dst[b * n + i] = src[i * size + b];
+}
+
+static void unshuffle_bytes(char *dst, const char *src, size_t from, size_t n, size_t size) {
+    for (size_t i = from; i < n; i++)
+        for (size_t b = 0; b < size; b++) dst[i * size + b] = src[b * n + i];
+}
+
+void tra_shuffle(void *dst, const void *src, size_t n, size_t size) {
+    char *d = dst;
+    const char *s = src;
+    size_t i = 0;
+    uint64_t w[8];
+    if (size == 8) {
+        for (; i + 8 <= n; i += 8) {
+            memcpy(w, s + 8 * i, 64);
+            transpose8(w);
+            for (size_t b = 0; b < 8; b++) memcpy(d + b * n + i, &w[b], 8);
+        }
+    } else if (size == 4) { /* words of elements j and j + 8: row b of the transpose is byte b of elements 0..7 */
+        for (; i + 16 <= n; i += 16) {
+            uint32_t v[16];
+            memcpy(v, s + 4 * i, 64);
+            for (size_t j = 0; j < 8; j++) w[j] = v[j] | (uint64_t)v[j + 8] << 32;
+            transpose8(w);
+            for (size_t b = 0; b < 4; b++) {
+                memcpy(d + b * n + i, &w[b], 8);
+                memcpy(d + b * n + i + 8, &w[b + 4], 8);
+            }
+        }
+    }
+    shuffle_bytes(d, s, i, n, size);
+}
+
+void tra_unshuffle(void *dst, const void *src, size_t n, size_t size) {
+    char *d = dst;
+    const char *s = src;
+    size_t i = 0;
+    uint64_t w[8];
+    if (size == 8) {
+        for (; i + 8 <= n; i += 8) {
+            for (size_t b = 0; b < 8; b++) memcpy(&w[b], s + b * n + i, 8);
+            transpose8(w);
+            memcpy(d + 8 * i, w, 64);
+        }
+    } else if (size == 4) {
+        for (; i + 16 <= n; i += 16) {
+            uint32_t v[16];
+            for (size_t b = 0; b < 4; b++) {
+                memcpy(&w[b], s + b * n + i, 8);
+                memcpy(&w[b + 4], s + b * n + i + 8, 8);
+            }
+            transpose8(w);
+            for (size_t j = 0; j < 8; j++) {
+                v[j] = (uint32_t)w[j];
+                v[j + 8] = (uint32_t)(w[j] >> 32);
+            }
+            memcpy(d + 4 * i, v, 64);
+        }
+    }
+    unshuffle_bytes(d, s, i, n, size);
+}
+
+/* ---- zstd contexts: one of each per thread, since creating one costs more than a small chunk ------------------------ */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t cctx_key, dctx_key;
+
+static void free_cctx(void *p) { ZSTD_freeCCtx(p); }
+static void free_dctx(void *p) { ZSTD_freeDCtx(p); }
+static void make_keys(void) {
+    pthread_key_create(&cctx_key, free_cctx);
+    pthread_key_create(&dctx_key, free_dctx);
+}
+
+static ZSTD_CCtx *cctx(void) {
+    pthread_once(&once, make_keys);
+    ZSTD_CCtx *c = pthread_getspecific(cctx_key);
+    if (!c) pthread_setspecific(cctx_key, c = ZSTD_createCCtx());
+    return c;
+}
+
+static ZSTD_DCtx *dctx(void) {
+    pthread_once(&once, make_keys);
+    ZSTD_DCtx *d = pthread_getspecific(dctx_key);
+    if (!d) pthread_setspecific(dctx_key, d = ZSTD_createDCtx());
+    return d;
+}
+
+size_t tra_codec_bound(size_t n) { return ZSTD_compressBound(n); }
+uint64_t tra_chunk_sum(const void *p, size_t n) {
+    uint64_t h = XXH64(p, n, 0);
+    return h ? h : 1;
+}
+
+/* ---- chunks ------------------------------------------------------------------------------------------------- */
+
+enum { SAMPLE = 64 << 10, PIECES = 8 }; /* whether shuffle pays is judged by PIECES pieces of SAMPLE bytes in all */
+
+static size_t squeezed(ZSTD_CCtx *c, const void *src, size_t n, int level, void *out, size_t cap) {
+    size_t len = ZSTD_compressCCtx(c, out, cap, src, n, level);
+    return ZSTD_isError(len) ? SIZE_MAX : len;
+}
+
+/* tmp and out hold at least 2 * SAMPLE bytes. */
+static bool shuffle_pays(ZSTD_CCtx *c, const char *src, size_t n, size_t size, int level, char *tmp, char *out) {
+    size_t piece = SAMPLE / PIECES, step = (n - piece) / (PIECES - 1) / size * size;
+    for (size_t i = 0; i < PIECES; i++) memcpy(tmp + i * piece, src + i * step, piece);
+    size_t plain = squeezed(c, tmp, SAMPLE, level, out, 2 * SAMPLE);
+    tra_shuffle(tmp + SAMPLE, tmp, SAMPLE / size, size);
+    return squeezed(c, tmp + SAMPLE, SAMPLE, level, out, 2 * SAMPLE) <= plain;
+}
+
+tra_status tra_chunk_encode(const void *src, size_t n, size_t size, int level, void *tmp, void *out,
+                            tra_encoded *enc, tra_err *e) {
+    ZSTD_CCtx *c = cctx();
+    if (!c) return tra_fail(e, TRA_RESOURCE, "out of memory for a zstd context");
+    size_t cap = n - n / 32; /* less is not worth the time of decoding */
+    size_t len = SIZE_MAX;
+    uint32_t mask = 0;
+    if (n >= 2 * SAMPLE) {
+        if (shuffle_pays(c, src, n, size, level, tmp, out)) {
+            tra_shuffle(tmp, src, n / size, size);
+            len = squeezed(c, tmp, n, level, out, cap);
+        } else {
+            mask = 1;
+            len = squeezed(c, src, n, level, out, cap);
+        }
+    } else if (n > 0) { /* small: try both */
+        size_t plain = squeezed(c, src, n, level, out, cap);
+        tra_shuffle(tmp, src, n / size, size);
+        len = squeezed(c, tmp, n, level, out, cap);
+        if (plain < len) {
+            mask = 1;
+            len = squeezed(c, src, n, level, out, cap);
+        }
+    }
+    if (len == SIZE_MAX) {
+        memcpy(out, src, n);
+        mask = 3;
+        len = n;
+    }
+    *enc = (tra_encoded){.len = (int64_t)len, .mask = mask, .sum = tra_chunk_sum(out, len)};
+    return TRA_OK;
+}
+
+static const char *unzstd(const void *src, size_t len, void *dst, size_t n) {
+    ZSTD_DCtx *d = dctx();
+    if (!d) return "out of memory for a zstd context";
+    size_t got = ZSTD_decompressDCtx(d, dst, n, src, len);
+    if (ZSTD_isError(got)) return ZSTD_getErrorName(got);
+    return got == n ? NULL : "it decodes to fewer bytes than a chunk has";
+}
+
+const char *tra_chunk_decode(tra_pipeline p, uint32_t mask, const void *src, size_t len, void *dst, size_t n,
+                             size_t size, void *tmp) {
+    bool zstd = p.zstd >= 0 && !(mask >> p.zstd & 1), shuffled = p.shuffle >= 0 && !(mask >> p.shuffle & 1);
+    if (!zstd && len != n) return "its stored length is not that of a chunk";
+    if (zstd) {
+        const char *why = unzstd(src, len, shuffled ? tmp : dst, n);
+        if (why) return why;
+        src = tmp;
+    }
+    if (shuffled) tra_unshuffle(dst, src, n / size, size);
+    else if (!zstd) memcpy(dst, src, n);
+    return NULL;
+}
+
+bool tra_codec_parse(const char *s, tra_codec *c) {
+    int64_t level = 1;
+    if (strcmp(s, "none") == 0) {
+        *c = (tra_codec){.zstd = false, .level = 1};
+        return true;
+    }
+    if (strncmp(s, "zstd", 4) != 0) return false;
+    if (s[4] != '\0' && (s[4] != ':' || !tra_parse_int(s + 5, &level))) return false;
+    if (level < 1 || level > 19) return false;
+    *c = (tra_codec){.zstd = true, .level = (int)level};
+    return true;
+}

@@ -1,0 +1,38 @@
+/* codec.h - what happens to a chunk between memory and file: byte shuffle and zstd, as HDF5's filters do it.
+ *
+ * Our pipeline is always shuffle, zstd; which of the two a chunk really went through its filter mask tells (bit i set:
+ * filter i skipped). The choice is made for each chunk from its own bytes alone, so that it depends neither on the
+ * order of writing nor on the number of ranks: full-entropy and smooth numbers gain by shuffle, sparse and decimal
+ * ones lose by it, and a chunk that hardly shrinks is stored as it is.
+ */
+#ifndef TRA_CODEC_H
+#define TRA_CODEC_H
+
+#include "store.h"
+
+/* Positions of the filters in a dataset's pipeline; -1: absent. */
+typedef struct tra_pipeline {
+    int shuffle, zstd;
+} tra_pipeline;
+#define TRA_PIPELINE_NONE ((tra_pipeline){-1, -1})
+#define TRA_PIPELINE_OURS ((tra_pipeline){0, 1})
+
+/* HDF5's shuffle: byte b of element i goes to dst[b * n + i]. src and dst must not overlap. */
+void tra_shuffle(void *dst, const void *src, size_t n, size_t size);
+void tra_unshuffle(void *dst, const void *src, size_t n, size_t size);
+
+size_t tra_codec_bound(size_t n); /* the longest a zstd frame of n bytes can be */
+
+/* Encodes the n bytes of a chunk of elements of the given size for TRA_PIPELINE_OURS into out (n bytes); tmp: n bytes
+ * of scratch. Sets len, mask and sum. */
+TRA_MUSTUSE tra_status tra_chunk_encode(const void *src, size_t n, size_t size, int level, void *tmp, void *out,
+                                        tra_encoded *enc, tra_err *e);
+
+/* The reverse: len stored bytes to the n bytes of a chunk in dst. tmp: n bytes, used when shuffled. Returns NULL or the
+ * reason why the bytes are damaged. */
+const char *tra_chunk_decode(tra_pipeline p, uint32_t mask, const void *src, size_t len, void *dst, size_t n,
+                             size_t size, void *tmp);
+
+uint64_t tra_chunk_sum(const void *p, size_t n); /* XXH64; never 0, which means "none" in tables (0 becomes 1) */
+
+#endif

@@ -1,0 +1,546 @@
+/* file.c - opening a relation: which dataset, of what type, with which tuples, and how its bytes can be reached. */
+#include "block.h"
+#include "store_int.h"
+#include "zfilter.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
+
+void tra_relspec(tra_arena *a, const char *spec, const char **path, const char **name) {
+    const char *colon = strrchr(spec, ':');
+    struct stat st;
+    *path = tra_arena_strndup(a, spec, strlen(spec));
+    *name = NULL;
+    if (!colon || colon == spec || !colon[1] || stat(spec, &st) == 0) return;
+    const char *before = tra_arena_strndup(a, spec, (size_t)(colon - spec));
+    if (stat(before, &st) == 0 && S_ISDIR(st.st_mode)) return;
+    *path = before;
+    *name = tra_arena_strndup(a, colon + 1, strlen(colon + 1));
+}
+
+/* ---- which dataset -------------------------------------------------------------------------------------------- */
+
+static tra_status open_file(tra_rel *r, tra_err *e) {
+    struct stat st;
+    if (stat(r->path, &st) != 0) return tra_fail_errno(e, TRA_INPUT, "cannot open %s", r->path);
+    if (!S_ISREG(st.st_mode)) return tra_fail(e, TRA_INPUT, "%s is not a regular file", r->path);
+    if (access(r->path, R_OK) != 0) return tra_fail_errno(e, TRA_INPUT, "cannot open %s", r->path);
+    if (H5Fis_hdf5(r->path) <= 0) return tra_fail(e, TRA_INPUT, "%s is not an HDF5 file", r->path);
+    hid_t fapl = tra_h5_fapl(false);
+    r->file = H5Fopen(r->path, H5F_ACC_RDONLY, fapl);
+    tra_status s = r->file >= 0 ? TRA_OK : tra_h5_fail(e, TRA_INPUT, NULL, "%s is damaged", r->path);
+    H5Pclose(fapl);
+    if (s != TRA_OK) return s;
+    r->vfd = tra_vfd_of(r->file);
+    return r->vfd ? TRA_OK : tra_fail(e, TRA_INTERNAL, "%s was opened by another driver", r->path);
+}
+
+static bool is_numeric(hid_t dset) {
+    hid_t type = H5Dget_type(dset);
+    H5T_class_t c = H5Tget_class(type);
+    H5Tclose(type);
+    return c == H5T_FLOAT || c == H5T_INTEGER;
+}
+
+enum { MAX_NAMES = 12 };
+typedef struct names {
+    tra_arena *arena;
+    int n;
+    const char *name[MAX_NAMES];
+} names;
+
+static herr_t collect(hid_t root, const char *name, const H5O_info_t *info, void *data) {
+    names *list = data;
+    if (info->type != H5O_TYPE_DATASET || strncmp(name, ".tra/", 5) == 0) return 0;
+    hid_t dset = H5Dopen2(root, name, H5P_DEFAULT);
+    if (dset < 0) return 0;
+    if (is_numeric(dset)) list->name[list->n++] = tra_arena_strndup(list->arena, name, strlen(name));
+    H5Dclose(dset);
+    return list->n == MAX_NAMES;
+}
+
+static void find_relations(tra_rel *r, names *list) {
+    *list = (names){.arena = r->arena};
+    H5Ovisit2(r->file, H5_INDEX_NAME, H5_ITER_INC, collect, list, H5O_INFO_BASIC);
+}
+
+static const char *enumerate(tra_rel *r, const names *list) {
+    const char *text = "";
+    for (int i = 0; i < list->n; i++) {
+        bool more = i == MAX_NAMES - 1;
+        text = tra_arena_printf(r->arena, "%s%s%s", text, i ? ", " : "", more ? "..." : list->name[i]);
+    }
+    return text;
+}
+
+static tra_status open_dataset(tra_rel *r, tra_err *e) {
+    names list;
+    if (!r->name && tra_h5_exists(r->file, "data")) r->name = "data";
+    if (!r->name) {
+        find_relations(r, &list);
+        if (list.n == 0)
+            return tra_fail(e, TRA_INPUT, "%s holds no relation: no dataset of float or integer type", r->path);
+        if (list.n > 1)
+            return tra_fail(e, TRA_INPUT, "%s holds several relations: %s; name one as in %s:%s", r->path,
+                            enumerate(r, &list), r->path, list.name[0]);
+        r->name = list.name[0];
+    }
+    if (!tra_h5_exists(r->file, r->name)) {
+        find_relations(r, &list);
+        return tra_fail(e, TRA_INPUT, "%s has no dataset %s%s%s", r->path, r->name, list.n ? "; it holds " : "",
+                        enumerate(r, &list));
+    }
+    hid_t obj = H5Oopen(r->file, r->name, H5P_DEFAULT);
+    if (obj < 0) return tra_h5_fail(e, TRA_INPUT, NULL, "%s:%s is damaged", r->path, r->name);
+    if (H5Iget_type(obj) != H5I_DATASET) {
+        H5Oclose(obj);
+        return BAD(r, e, "%s", "it is not a dataset");
+    }
+    r->dset = obj;
+    return TRA_OK;
+}
+
+/* ---- the dataset as it is ------------------------------------------------------------------------------------------ */
+
+typedef struct header {
+    tra_dims shape, chunk; /* chunk: of the file, when chunked */
+    bool native;           /* elements are stored as they are in memory */
+    H5D_layout_t layout;
+    bool reachable;        /* chunks can be decoded here */
+} header;
+
+static tra_status read_type(tra_rel *r, header *h, tra_err *e) {
+    static const char *const class_name[] = {
+        [H5T_TIME] = "time",           [H5T_STRING] = "string",    [H5T_BITFIELD] = "bitfield", [H5T_OPAQUE] = "opaque",
+        [H5T_COMPOUND] = "compound",   [H5T_REFERENCE] = "reference", [H5T_ENUM] = "enumeration",
+        [H5T_VLEN] = "variable length", [H5T_ARRAY] = "array"};
+    hid_t type = H5Dget_type(r->dset);
+    H5T_class_t c = H5Tget_class(type);
+    size_t size = H5Tget_size(type);
+    r->type.dtype = c == H5T_FLOAT && size <= 4 ? TRA_F32 : TRA_F64;
+    r->size = tra_dtype_size(r->type.dtype);
+    h->native = H5Tequal(type, tra_h5_type(r->type.dtype)) > 0;
+    H5Tclose(type);
+    if (c == H5T_FLOAT || c == H5T_INTEGER) return TRA_OK;
+    bool known = c > H5T_FLOAT && c < H5T_NCLASSES && class_name[c];
+    return BAD(r, e, "its elements are of %s type; only float and integer types can be read", known ? class_name[c] : "no");
+}
+
+static tra_status read_space(tra_rel *r, header *h, tra_err *e) {
+    hid_t space = H5Dget_space(r->dset);
+    H5S_class_t c = H5Sget_simple_extent_type(space);
+    int n = H5Sget_simple_extent_ndims(space);
+    hsize_t dims[H5S_MAX_RANK];
+    tra_status s = TRA_OK;
+    if (c != H5S_SIMPLE && c != H5S_SCALAR) {
+        s = BAD(r, e, "%s", "it has no elements (a null dataspace)");
+    } else if (n < 0 || n > TRA_MAXDIM || H5Sget_simple_extent_dims(space, dims, NULL) < 0) {
+        s = BAD(r, e, "it has %d dimensions; at most %d can be read", n, TRA_MAXDIM);
+    } else {
+        h->shape.n = n;
+        for (int i = 0; i < n && s == TRA_OK; i++) {
+            h->shape.v[i] = (int64_t)dims[i];
+            if (dims[i] > INT64_MAX) s = BAD(r, e, "its extent along dimension %d is too large", i);
+        }
+    }
+    r->scalar = n == 0;
+    H5Sclose(space);
+    return s;
+}
+
+static const char *filter_name(tra_rel *r, H5Z_filter_t id, const char *name) {
+    switch (id) {
+    case H5Z_FILTER_DEFLATE: return "gzip";
+    case H5Z_FILTER_SHUFFLE: return "shuffle";
+    case H5Z_FILTER_FLETCHER32: return "fletcher32";
+    case H5Z_FILTER_SZIP: return "szip";
+    case H5Z_FILTER_NBIT: return "nbit";
+    case H5Z_FILTER_SCALEOFFSET: return "scaleoffset";
+    case TRA_ZSTD_FILTER: return "zstd";
+    }
+    return name[0] ? tra_arena_printf(r->arena, "%d (%s)", (int)id, name) : tra_arena_printf(r->arena, "%d", (int)id);
+}
+
+static tra_status read_filters(tra_rel *r, hid_t dcpl, header *h, tra_err *e) {
+    int n = H5Pget_nfilters(dcpl);
+    unsigned opts = 0;
+    bool other = false;
+    r->pipeline = TRA_PIPELINE_NONE;
+    r->info.codec = "none";
+    for (int i = 0; i < n; i++) {
+        char name[128] = "";
+        unsigned flags;
+        size_t ncd = 0;
+        H5Z_filter_t id = H5Pget_filter2(dcpl, (unsigned)i, &flags, &ncd, NULL, sizeof name, name, NULL);
+        const char *text = filter_name(r, id, name);
+        if (H5Zfilter_avail(id) <= 0)
+            return BAD(r, e, "its chunks went through the HDF5 filter %s, whose plugin is not installed here", text);
+        if (id == H5Z_FILTER_SHUFFLE && r->pipeline.shuffle < 0 && r->pipeline.zstd < 0) r->pipeline.shuffle = i;
+        else if (id == TRA_ZSTD_FILTER && r->pipeline.zstd < 0) r->pipeline.zstd = i;
+        else other = true;
+        r->info.codec = i ? tra_arena_printf(r->arena, "%s,%s", r->info.codec, text) : text;
+    }
+    if (!other && r->pipeline.zstd >= 0) r->info.codec = "zstd";
+    H5Pget_chunk_opts(dcpl, &opts);
+    /* with DONT_FILTER_PARTIAL_CHUNKS the mask of an edge chunk does not tell that it was stored raw */
+    h->reachable = !other && !(n > 0 && opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS);
+    return TRA_OK;
+}
+
+static tra_status read_layout(tra_rel *r, header *h, tra_err *e) {
+    hid_t dcpl = H5Dget_create_plist(r->dset);
+    hsize_t chunk[H5S_MAX_RANK];
+    tra_status s = TRA_OK;
+    h->layout = H5Pget_layout(dcpl);
+    r->how = TRA_BY_LIBRARY;
+    r->info.codec = "none";
+    if (h->layout == H5D_CHUNKED) {
+        h->chunk.n = h->shape.n;
+        H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk);
+        for (int i = 0; i < h->shape.n; i++) h->chunk.v[i] = (int64_t)chunk[i];
+        s = read_filters(r, dcpl, h, e);
+        if (h->native && h->reachable) r->how = TRA_BY_CHUNK;
+        H5Pget_fill_value(dcpl, tra_h5_type(r->type.dtype), r->fill);
+    } else if (h->layout == H5D_CONTIGUOUS && h->native && H5Pget_external_count(dcpl) == 0) {
+        haddr_t at = H5Dget_offset(r->dset);
+        if (at != HADDR_UNDEF) {
+            r->how = TRA_BY_ROW;
+            r->base = (int64_t)at;
+        }
+    }
+    H5Pclose(dcpl);
+    return s;
+}
+
+/* ---- the relation that it is ----------------------------------------------------------------------------------------- */
+
+static tra_status grid_of(tra_rel *r, const tra_dims *frontier, const tra_dims *bound, const int8_t *by,
+                          const int64_t *last, tra_catalog *out, tra_err *e) {
+    char buf[TRA_DIMTEXT];
+    int64_t n;
+    if (!tra_dims_product(frontier, &n)) return BAD(r, e, "it has more than 2^63 chunks: %s", tra_shape_text(frontier, buf));
+    return tra_catalog_grid(frontier, bound, by, last, out, e);
+}
+
+static tra_status foreign(tra_rel *r, const header *h, const tra_dims *block, tra_err *e) {
+    int n = h->shape.n;
+    tra_dims b;
+    if (2 * n > TRA_MAXDIM) return BAD(r, e, "it has %d dimensions; at most %d can be read", n, TRA_MAXDIM / 2);
+    if (h->layout == H5D_CHUNKED) {
+        b = h->chunk;
+    } else if (block) {
+        b = *block;
+        TRA_TRY(tra_block_fit(&h->shape, &b, e));
+    } else {
+        tra_block_choose(&h->shape, &b);
+    }
+    int64_t cells = 1;
+    for (int i = 0; i < n; i++) {
+        r->type.cut[i] = 1u << i;
+        if (!tra_mul(cells, tra_ceil_div(h->shape.v[i], tra_max64(1, b.v[i])), &cells))
+            return BAD(r, e, "%s", "it has more than 2^63 chunks");
+    }
+    return tra_catalog_blocks(&h->shape, &b, &r->cat, e);
+}
+
+/* tra_keys: for each key dimension the array dimension that it blocks, or -1. */
+static tra_status read_keys(tra_rel *r, int lead, int rank, int64_t keys[TRA_MAXDIM], int *k, tra_err *e) {
+    int64_t n = tra_h5_get_ints(r->dset, "tra_keys", keys, TRA_MAXDIM);
+    if (n < 0 && H5Aexists(r->dset, "tra_keys") > 0) return BAD(r, e, "%s", "its attribute tra_keys is malformed");
+    if (n < 0) {
+        n = lead + rank;
+        for (int d = 0; d < n && n <= TRA_MAXDIM; d++) keys[d] = d < lead ? -1 : d - lead;
+    }
+    int free_keys = 0;
+    uint32_t seen = 0;
+    for (int64_t d = 0; d < n; d++) {
+        bool bad = keys[d] < -1 || keys[d] >= rank || (keys[d] >= 0 && seen >> keys[d] & 1);
+        if (bad) return BAD(r, e, "its attribute tra_keys is malformed (entry %" PRId64 ")", d);
+        if (keys[d] < 0) free_keys++;
+        else seen |= 1u << keys[d];
+    }
+    if (n + rank > TRA_MAXDIM) return BAD(r, e, "it has %" PRId64 " key and %d array dimensions; at most %d together", n,
+                                          rank, TRA_MAXDIM);
+    if (free_keys != lead)
+        return BAD(r, e, "its attributes tra_keys and tra_rank want %d dimensions, the dataset has %d", free_keys + rank,
+                   lead + rank);
+    *k = (int)n;
+    return TRA_OK;
+}
+
+static tra_status rechunked(tra_rel *r, tra_err *e) {
+    return BAD(r, e, "%s", "its chunks are not those of its attributes: it was rewritten with other chunks; import it "
+                           "again");
+}
+
+static tra_status tensor_layout(tra_rel *r, const header *h, int rank, tra_catalog *grid, tra_err *e) {
+    int lead = h->shape.n - rank, k = 0, next = 0;
+    int64_t keys[TRA_MAXDIM], last[TRA_MAXDIM];
+    int8_t by[TRA_MAXDIM];
+    tra_dims frontier, bound = {.n = rank};
+    if (rank == 0 && tra_h5_get_ints(r->dset, "tra_keys", keys, TRA_MAXDIM) == 0) lead = 0; /* k + r = 0: shape [1] */
+    TRA_TRY(read_keys(r, lead, rank, keys, &k, e));
+    if (h->shape.n == 1 && k + rank == 0 && h->shape.v[0] != 1) return rechunked(r, e);
+    for (int a = 0; a < rank; a++) {
+        int64_t n = h->shape.v[lead + a], c = h->chunk.v[lead + a];
+        by[a] = -1;
+        bound.v[a] = last[a] = tra_max64(1, tra_min64(n, c));
+        for (int d = 0; d < k; d++) {
+            if (keys[d] == a) by[a] = (int8_t)d;
+        }
+        if (by[a] < 0 && n > c) return rechunked(r, e);
+        if (by[a] < 0) bound.v[a] = last[a] = n;
+        r->type.cut[a] = by[a] < 0 ? 0 : 1u << by[a];
+    }
+    frontier.n = k;
+    for (int d = 0; d < k; d++) {
+        if (keys[d] < 0) {
+            if (h->chunk.v[next] != 1) return rechunked(r, e);
+            frontier.v[d] = h->shape.v[next++];
+            continue;
+        }
+        int a = (int)keys[d];
+        int64_t n = h->shape.v[lead + a];
+        frontier.v[d] = tra_ceil_div(n, bound.v[a]);
+        if (n > 0) last[a] = n - (frontier.v[d] - 1) * bound.v[a];
+    }
+    return grid_of(r, &frontier, &bound, by, last, grid, e);
+}
+
+static tra_status tuple_layout(tra_rel *r, const header *h, int rank, tra_catalog *grid, tra_err *e) {
+    int k = h->shape.n - rank;
+    int64_t v[3 * TRA_MAXDIM], cuts[TRA_MAXDIM], last[TRA_MAXDIM];
+    int8_t by[TRA_MAXDIM];
+    tra_dims frontier = h->shape, bound = {.n = rank};
+    frontier.n = k;
+    int64_t ncuts = tra_h5_get_ints(r->dset, "tra_cuts", cuts, TRA_MAXDIM);
+    int64_t n = tra_h5_get_ints(r->dset, "tra_extents", v, 3 * TRA_MAXDIM);
+    if (ncuts >= 0 && ncuts != rank) return BAD(r, e, "%s", "its attribute tra_cuts is malformed");
+    if (n >= 0 && n != 3 * rank) return BAD(r, e, "%s", "its attribute tra_extents is malformed");
+    for (int i = 0; i < h->shape.n; i++) {
+        if (i < k ? h->chunk.v[i] != 1 : h->chunk.v[i] < h->shape.v[i]) return rechunked(r, e);
+    }
+    for (int a = 0; a < rank; a++) {
+        int64_t max = h->shape.v[k + a], *x = v + 3 * a;
+        by[a] = -1;
+        bound.v[a] = last[a] = max;
+        if (ncuts >= 0 && (cuts[a] < 0 || cuts[a] >> k != 0)) return BAD(r, e, "%s", "its attribute tra_cuts is malformed");
+        r->type.cut[a] = ncuts >= 0 ? (uint32_t)cuts[a] : 0;
+        if (n < 0) continue;
+        if (x[0] < -1 || x[0] >= k || x[1] < 0 || x[1] > max || x[2] < 0 || x[2] > max)
+            return BAD(r, e, "%s", "its attribute tra_extents is malformed");
+        by[a] = (int8_t)x[0];
+        bound.v[a] = x[1];
+        last[a] = x[2];
+    }
+    return grid_of(r, &frontier, &bound, by, last, grid, e);
+}
+
+/* ---- holes ------------------------------------------------------------------------------------------------------------ */
+
+/* A table of .tra/NAME with n rows (of width w, when w > 0); NULL when it is not there or of another form. */
+static int64_t *read_table(tra_rel *r, const char *table, int64_t n, int w) {
+    const char *path = tra_table_path(r->arena, r->name, table);
+    if (!r->tables || !tra_h5_exists(r->file, path)) return NULL;
+    hid_t dset = H5Dopen2(r->file, path, H5P_DEFAULT), space = H5Dget_space(dset);
+    hsize_t dims[H5S_MAX_RANK];
+    bool ok = dset >= 0 && H5Sget_simple_extent_ndims(space) == (w > 0 ? 2 : 1) &&
+              H5Sget_simple_extent_dims(space, dims, NULL) >= 0 && dims[0] == (hsize_t)n && is_numeric(dset) &&
+              (w == 0 || dims[1] == (hsize_t)w);
+    int64_t *v = ok ? malloc((size_t)(n * (w ? w : 1)) * sizeof *v + 1) : NULL;
+    if (v && n > 0 && H5Dread(dset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0) {
+        free(v);
+        v = NULL;
+    }
+    H5Sclose(space);
+    H5Dclose(dset);
+    return v;
+}
+
+/* Without a table of keys: asks the index for each cell of the grid. */
+static tra_status scan_keys(tra_rel *r, const tra_catalog *grid, int64_t n, int64_t **out, tra_err *e) {
+    if (grid->n > TRA_MAX_LIST || n > grid->n)
+        return BAD(r, e, "it has holes among %" PRId64 " chunks and no table of keys (.tra/%s/keys); too many to search",
+                   grid->n, r->name);
+    int64_t *pos = tra_malloc((size_t)tra_max64(1, n) * sizeof *pos), found = 0;
+    for (int64_t i = 0; i < grid->n; i++) {
+        tra_dims key;
+        int64_t off[TRA_MAXDIM];
+        hsize_t at[TRA_MAXDIM], bytes = 0;
+        tra_unlinear(&grid->frontier, i, &key);
+        tra_geom_offset(&r->geom, &key, off);
+        for (int d = 0; d < r->geom.dims.n; d++) at[d] = (hsize_t)off[d];
+        if (H5Dget_chunk_storage_size(r->dset, at, &bytes) < 0 || bytes == 0) continue;
+        if (found < n) pos[found] = i;
+        found++;
+    }
+    *out = pos;
+    if (found == n) return TRA_OK;
+    free(pos);
+    return BAD(r, e, "its chunk index is damaged: %" PRId64 " chunks, %" PRId64 " found", n, found);
+}
+
+static tra_status list_of(tra_rel *r, const tra_catalog *grid, int64_t n, const int64_t *pos, const int64_t *ext,
+                          tra_err *e) {
+    tra_status s = TRA_OK;
+    tra_catbuilder *b = tra_catbuilder_new(grid->frontier.n, grid->bound.n);
+    for (int64_t i = 0; i < n && s == TRA_OK; i++) {
+        tra_dims key, x;
+        if (pos[i] < 0 || pos[i] >= grid->n || (i && pos[i] <= pos[i - 1])) {
+            s = BAD(r, e, "%s", "its table of keys is damaged");
+            break;
+        }
+        tra_unlinear(&grid->frontier, pos[i], &key);
+        tra_catalog_ext(grid, pos[i], &x);
+        for (int a = 0; ext && a < x.n; a++) {
+            int64_t v = ext[i * x.n + a];
+            if (v < 0 || v > x.v[a]) s = BAD(r, e, "%s", "its table of extents is damaged");
+            x.v[a] = v;
+        }
+        if (s == TRA_OK) s = tra_catbuilder_add(b, &key, &x, i, e);
+    }
+    if (s == TRA_OK) return tra_catbuilder_finish(b, r->arena, &r->cat, NULL, NULL, e);
+    tra_catbuilder_free(b);
+    return s;
+}
+
+/* From the grid of all possible keys to the catalog of those that exist. */
+static tra_status find_tuples(tra_rel *r, const tra_catalog *grid, tra_err *e) {
+    hsize_t n = 0;
+    int64_t *pos = NULL, *ext = NULL;
+    bool table = H5Aexists(r->dset, "tra_extents") > 0 && tra_h5_get_text(r->dset, "tra_extents", r->arena);
+    tra_status s = TRA_OK;
+    hid_t space = H5Dget_space(r->dset);
+    if (grid->n > 0 && H5Dget_num_chunks(r->dset, space, &n) < 0)
+        s = tra_h5_fail(e, TRA_INPUT, r->vfd, "%s:%s: its chunk index is damaged", r->path, r->name);
+    H5Sclose(space);
+    if (s != TRA_OK) return s;
+    if ((int64_t)n == grid->n && !table) {
+        r->cat = *grid;
+        return TRA_OK;
+    }
+    if (!(pos = read_table(r, "keys", (int64_t)n, 0))) s = scan_keys(r, grid, (int64_t)n, &pos, e);
+    if (s == TRA_OK && table && !(ext = read_table(r, "extents", (int64_t)n, grid->bound.n)))
+        s = BAD(r, e, "the extents of its arrays are missing (.tra/%s/extents)", r->name);
+    if (s == TRA_OK) s = list_of(r, grid, (int64_t)n, pos, ext, e);
+    free(pos);
+    free(ext);
+    return s;
+}
+
+/* ---- putting it together --------------------------------------------------------------------------------------------- */
+
+/* Tables are believed only as long as the dataset has the form they were made for. */
+static void find_tables(tra_rel *r) {
+    const char *path = tra_table_path(r->arena, r->name, NULL);
+    if (!tra_h5_exists(r->file, path)) return;
+    hid_t group = H5Gopen2(r->file, path, H5P_DEFAULT);
+    const char *then = group >= 0 ? tra_h5_get_text(group, "tra_pipeline", r->arena) : NULL;
+    r->tables = then && strcmp(then, tra_h5_pipeline(r->dset, r->arena)) == 0;
+    r->checksums = r->tables && r->how == TRA_BY_CHUNK && H5Lexists(group, "xxh64", H5P_DEFAULT) > 0;
+    if (group >= 0) H5Gclose(group);
+    if (!r->tables)
+        tra_warn("%s:%s was rewritten by another program (other chunks or filters): its checksums are ignored", r->path,
+                 r->name);
+}
+
+static tra_status read_attributes(tra_rel *r, const header *h, bool *tuple, int *rank, tra_err *e) {
+    int64_t v = 1;
+    const char *layout = tra_h5_get_text(r->dset, "tra_layout", r->arena);
+    r->ours = H5Aexists(r->dset, "tra_format") > 0;
+    if (!r->ours) return TRA_OK;
+    if (tra_h5_get_ints(r->dset, "tra_format", &v, 1) != 1 || v < 1)
+        return BAD(r, e, "%s", "its attribute tra_format is malformed");
+    if (v > 1) return BAD(r, e, "its format is %" PRId64 "; this tra reads format 1", v);
+    *tuple = layout && strcmp(layout, "tuple") == 0;
+    if (layout && !*tuple && strcmp(layout, "tensor") != 0)
+        return BAD(r, e, "its layout is \"%.60s\", which this tra does not know", layout);
+    if (tra_h5_get_ints(r->dset, "tra_rank", &v, 1) != 1 || v < 0 || v > h->shape.n)
+        return BAD(r, e, "its attribute tra_rank is missing or does not fit a dataset of %d dimensions", h->shape.n);
+    *rank = (int)v;
+    if (h->layout != H5D_CHUNKED) {
+        tra_warn("%s:%s was rewritten by another program without chunks: it is read as a plain tensor", r->path, r->name);
+        r->ours = false;
+    }
+    return TRA_OK;
+}
+
+/* The geometry of the type, but with the extents that the file really has. */
+static tra_status geometry(tra_rel *r, const header *h, tra_err *e) {
+    r->type.cat = &r->cat;
+    TRA_TRY(tra_geom_of(&r->type, &r->geom, e));
+    if (h->shape.n == 0) return TRA_OK;
+    r->geom.dims = h->shape;
+    if (h->layout == H5D_CHUNKED) r->geom.chunk = h->chunk;
+    for (int i = 0; i < h->shape.n; i++)
+        r->geom.grid.v[i] = tra_ceil_div(r->geom.dims.v[i], tra_max64(1, r->geom.chunk.v[i]));
+    if (!tra_dims_product(&r->geom.grid, &r->geom.cells) || !tra_dims_product(&r->geom.chunk, &r->geom.floats))
+        return BAD(r, e, "%s", "it is too large");
+    return TRA_OK;
+}
+
+static tra_status open_relation(tra_rel *r, const tra_dims *block, tra_err *e) {
+    header h = {0};
+    bool tuple = false;
+    int rank = 0;
+    tra_catalog grid;
+    TRA_TRY(open_file(r, e));
+    TRA_TRY(open_dataset(r, e));
+    TRA_TRY(read_type(r, &h, e));
+    TRA_TRY(read_space(r, &h, e));
+    TRA_TRY(read_layout(r, &h, e));
+    TRA_TRY(read_attributes(r, &h, &tuple, &rank, e));
+    if (r->ours) {
+        TRA_TRY(tuple ? tuple_layout(r, &h, rank, &grid, e) : tensor_layout(r, &h, rank, &grid, e));
+        r->cat = grid; /* for the geometry, by which the search for holes finds chunks */
+        TRA_TRY(geometry(r, &h, e));
+        find_tables(r);
+        TRA_TRY(find_tuples(r, &grid, e));
+    } else {
+        TRA_TRY(foreign(r, &h, block, e));
+        TRA_TRY(geometry(r, &h, e));
+    }
+    tra_relinfo *i = &r->info;
+    i->path = r->path;
+    i->name = r->name;
+    i->foreign = !r->ours;
+    i->layout = tuple && r->ours ? "tuple" : "tensor";
+    i->dims = h.shape;
+    i->chunk = r->geom.chunk;
+    i->file_bytes = (int64_t)r->vfd->eof;
+    i->checksums = r->checksums;
+    i->digest = tra_h5_get_text(r->dset, "tra_digest", r->arena);
+    i->history = tra_h5_get_text(r->dset, "tra_history", r->arena);
+    return TRA_OK;
+}
+
+tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, tra_err *e) {
+    tra_arena *a = tra_arena_new();
+    tra_rel *r = tra_new(a, tra_rel);
+    *out = NULL;
+    r->arena = a;
+    r->file = r->dset = -1;
+    tra_relspec(a, spec, &r->path, &r->name);
+    tra_h5_enter();
+    tra_status s = open_relation(r, block, e);
+    tra_h5_leave();
+    if (s != TRA_OK) tra_rel_close(r);
+    else *out = r;
+    return s;
+}
+
+void tra_rel_close(tra_rel *r) {
+    if (!r) return;
+    tra_h5_enter();
+    if (r->dset >= 0) H5Dclose(r->dset);
+    if (r->file >= 0) H5Fclose(r->file);
+    tra_h5_leave();
+    free(r->chunks);
+    free(r->sums);
+    tra_arena_free(r->arena);
+}

@@ -1,0 +1,175 @@
+/* h5.c - the HDF5 library behind one lock: its start, its errors, small attributes. */
+#include "store_int.h"
+#include "zfilter.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t lock;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static hid_t driver = -1;
+
+static void start(void) {
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&lock, &recursive);
+    pthread_mutexattr_destroy(&recursive);
+    setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1); /* NFS and Lustre often refuse locks */
+    H5dont_atexit(); /* an early end must not write the index of a file that is being thrown away */
+    H5open();
+    H5Zregister(&tra_zstd_class);
+    driver = tra_vfd_register();
+}
+
+void tra_h5_enter(void) {
+    pthread_once(&once, start);
+    pthread_mutex_lock(&lock);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* a setting of the thread */
+}
+
+void tra_h5_leave(void) { pthread_mutex_unlock(&lock); }
+
+hid_t tra_h5_fapl(bool align) {
+    hid_t p = H5Pcreate(H5P_FILE_ACCESS);
+    if (p < 0) return -1;
+    if (H5Pset_driver(p, driver, NULL) < 0 || H5Pset_fclose_degree(p, H5F_CLOSE_STRONG) < 0 ||
+        H5Pset_libver_bounds(p, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) < 0 ||
+        (align && H5Pset_alignment(p, 4096, 4096) < 0) ||
+        H5Pset_cache(p, 0, 1, 0, 0) < 0) { /* whole chunks only: caching them serves nobody */
+        H5Pclose(p);
+        return -1;
+    }
+    return p;
+}
+
+static herr_t innermost(unsigned n, const H5E_error2_t *err, void *out) {
+    if (n == 0) snprintf(out, 256, "%s", err->desc ? err->desc : "");
+    return 0;
+}
+
+tra_status tra_h5_fail_at(const char *file, int line, tra_err *e, tra_status s, const tra_vfd *f, const char *fmt,
+                          ...) {
+    char what[1024], why[256] = "";
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof what, fmt, ap);
+    va_end(ap);
+    if (f && f->err) {
+        errno = f->err;
+        return tra_fail_errno_at(file, line, e, s, "%s", what);
+    }
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, why);
+    return tra_fail_at(file, line, e, s, why[0] ? "%s: HDF5 says: %s" : "%s%s", what, why);
+}
+
+hid_t tra_h5_type(tra_dtype t) {
+    switch (t) {
+    case TRA_F64: return H5T_NATIVE_DOUBLE;
+    case TRA_F32: return H5T_NATIVE_FLOAT;
+    }
+    return -1;
+}
+
+bool tra_h5_exists(hid_t loc, const char *path) {
+    char part[4096];
+    size_t n = strlen(path);
+    if (n == 0 || n >= sizeof part) return false;
+    for (size_t i = 1; i <= n; i++) {
+        if (i < n && path[i] != '/') continue;
+        memcpy(part, path, i);
+        part[i] = 0;
+        if (H5Lexists(loc, part, H5P_DEFAULT) <= 0) return false;
+    }
+    return H5Oexists_by_name(loc, path, H5P_DEFAULT) > 0;
+}
+
+/* ---- attributes ---------------------------------------------------------------------------------------------- */
+
+int64_t tra_h5_get_ints(hid_t obj, const char *name, int64_t *v, int64_t max) {
+    if (H5Aexists(obj, name) <= 0) return -1;
+    int64_t n = -1;
+    hid_t attr = H5Aopen(obj, name, H5P_DEFAULT), space = H5Aget_space(attr), type = H5Aget_type(attr);
+    hssize_t points = H5Sget_simple_extent_npoints(space);
+    if (attr >= 0 && H5Tget_class(type) == H5T_INTEGER && points >= 0 && points <= max &&
+        (points == 0 || H5Aread(attr, H5T_NATIVE_INT64, v) >= 0))
+        n = points;
+    H5Tclose(type);
+    H5Sclose(space);
+    H5Aclose(attr);
+    return n;
+}
+
+const char *tra_h5_get_text(hid_t obj, const char *name, tra_arena *a) {
+    if (H5Aexists(obj, name) <= 0) return NULL;
+    const char *text = NULL;
+    hid_t attr = H5Aopen(obj, name, H5P_DEFAULT), space = H5Aget_space(attr), type = H5Aget_type(attr);
+    if (attr >= 0 && H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(space) == 1) {
+        if (H5Tis_variable_str(type) > 0) {
+            char *s = NULL;
+            if (H5Aread(attr, type, &s) >= 0 && s) text = tra_arena_strndup(a, s, strlen(s));
+            H5free_memory(s);
+        } else {
+            size_t n = H5Tget_size(type);
+            char *s = tra_arena_alloc(a, n + 1);
+            if (H5Aread(attr, type, s) >= 0) text = s;
+        }
+    }
+    H5Tclose(type);
+    H5Sclose(space);
+    H5Aclose(attr);
+    return text;
+}
+
+static bool put(hid_t obj, const char *name, hid_t space, hid_t filetype, hid_t memtype, const void *v) {
+    hid_t attr = H5Acreate2(obj, name, filetype, space, H5P_DEFAULT, H5P_DEFAULT);
+    bool ok = attr >= 0 && (H5Sget_simple_extent_npoints(space) == 0 || H5Awrite(attr, memtype, v) >= 0);
+    return (attr < 0 || H5Aclose(attr) >= 0) && ok;
+}
+
+bool tra_h5_put_ints(hid_t obj, const char *name, int n, const hsize_t *dims, const int64_t *v) {
+    hid_t space = n ? H5Screate_simple(n, dims, NULL) : H5Screate(H5S_SCALAR);
+    bool ok = put(obj, name, space, H5T_STD_I64LE, H5T_NATIVE_INT64, v);
+    H5Sclose(space);
+    return ok;
+}
+
+bool tra_h5_put_text(hid_t obj, const char *name, const char *text) {
+    size_t n = strlen(text);
+    hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_C_S1);
+    bool ok = H5Tset_size(type, n ? n : 1) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
+              H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0 && put(obj, name, space, type, type, text);
+    H5Tclose(type);
+    H5Sclose(space);
+    return ok;
+}
+
+/* ---- tables --------------------------------------------------------------------------------------------------- */
+
+char *tra_table_path(tra_arena *a, const char *name, const char *table) {
+    return table ? tra_arena_printf(a, ".tra/%s/%s", name, table) : tra_arena_printf(a, ".tra/%s", name);
+}
+
+const char *tra_h5_pipeline(hid_t dset, tra_arena *a) {
+    tra_str t = {0};
+    hid_t type = H5Dget_type(dset), dcpl = H5Dget_create_plist(dset);
+    hsize_t chunk[H5S_MAX_RANK];
+    int n = H5Pget_layout(dcpl) == H5D_CHUNKED ? H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) : 0;
+    tra_str_printf(&t, "%s%zu", H5Tget_order(type) == H5T_ORDER_BE ? "be" : "le", H5Tget_size(type));
+    for (int i = 0; i < n; i++) tra_str_printf(&t, "%s%" PRIu64, i ? "x" : " ", (uint64_t)chunk[i]);
+    int filters = n ? H5Pget_nfilters(dcpl) : 0;
+    for (int i = 0; i < filters; i++) {
+        unsigned flags, cd[8] = {0};
+        size_t ncd = 8;
+        H5Z_filter_t id = H5Pget_filter2(dcpl, (unsigned)i, &flags, &ncd, cd, 0, NULL, NULL);
+        tra_str_printf(&t, " %d", (int)id);
+        for (size_t j = 0; j < ncd && j < 8; j++) tra_str_printf(&t, "%c%u", j ? ',' : ':', cd[j]);
+    }
+    H5Pclose(dcpl);
+    H5Tclose(type);
+    char *s = tra_arena_strndup(a, tra_str_get(&t), t.n);
+    tra_str_free(&t);
+    return s;
+}

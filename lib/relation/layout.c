@@ -1,0 +1,100 @@
+/* layout.c - how a relation lies in its dataset. */
+#include "store_int.h"
+
+#include <string.h>
+
+/* The largest extent of the arrays: in a grid that is no tensor the last one may exceed the bound. */
+static int64_t largest(const tra_catalog *c, int a) {
+    return c->grid && c->by[a] >= 0 ? tra_max64(c->bound.v[a], c->last[a]) : c->bound.v[a];
+}
+
+void tra_store_layout(const tra_type *t, tra_dims *dims, tra_dims *chunk, bool *tuple) {
+    const tra_catalog *c = t->cat;
+    int k = c->frontier.n, r = c->bound.n, n = 0;
+    uint32_t cutting = 0;
+    tra_dims shape;
+    *tuple = !tra_type_is_tensor(t, NULL);
+    if (*tuple) {
+        shape.n = r;
+        for (int a = 0; a < r; a++) shape.v[a] = largest(c, a);
+    } else {
+        tra_type_shape(t, &shape);
+        for (int a = 0; a < r; a++) cutting |= t->cut[a];
+    }
+    for (int d = 0; d < k; d++) {
+        if (cutting >> d & 1) continue;
+        dims->v[n] = c->frontier.v[d];
+        chunk->v[n++] = 1;
+    }
+    for (int a = 0; a < r; a++) {
+        dims->v[n] = shape.v[a];
+        chunk->v[n++] = tra_max64(1, tra_min64(shape.v[a], largest(c, a)));
+    }
+    if (n == 0) dims->v[n] = chunk->v[n] = 1, n = 1;
+    dims->n = chunk->n = n;
+}
+
+tra_status tra_geom_of(const tra_type *t, tra_geom *g, tra_err *e) {
+    const tra_catalog *c = t->cat;
+    int64_t bytes;
+    char buf[TRA_DIMTEXT];
+    tra_store_layout(t, &g->dims, &g->chunk, &g->tuple);
+    int n = g->dims.n, r = c->bound.n, d = 0;
+    uint32_t cutting = 0;
+    g->lead = n - r;
+    for (int a = 0; a < r; a++) {
+        uint32_t cut = g->tuple ? 0 : t->cut[a];
+        cutting |= cut;
+        g->key[g->lead + a] = (int8_t)(cut ? __builtin_ctz(cut) : -1);
+    }
+    for (int i = 0; i < g->lead; i++) {
+        while (d < c->frontier.n && cutting >> d & 1) d++;
+        g->key[i] = (int8_t)(d < c->frontier.n ? d++ : -1); /* k + r = 0: the one dimension is no key */
+    }
+    g->grid.n = n;
+    for (int i = 0; i < n; i++) g->grid.v[i] = tra_ceil_div(g->dims.v[i], g->chunk.v[i]);
+    if (!tra_dims_product(&g->chunk, &g->floats) || !tra_mul(g->floats, (int64_t)tra_dtype_size(t->dtype), &bytes) ||
+        bytes >= (int64_t)1 << 32)
+        return tra_fail(e, TRA_INPUT, "arrays of %s elements are too large for one chunk (4 GiB); use smaller blocks",
+                        tra_shape_text(&g->chunk, buf));
+    if (!tra_dims_product(&g->grid, &g->cells))
+        return tra_fail(e, TRA_INPUT, "a dataset of %s chunks is too large", tra_shape_text(&g->grid, buf));
+    return TRA_OK;
+}
+
+void tra_geom_offset(const tra_geom *g, const tra_dims *key, int64_t off[TRA_MAXDIM]) {
+    for (int i = 0; i < g->dims.n; i++) off[i] = g->key[i] >= 0 ? key->v[(int)g->key[i]] * g->chunk.v[i] : 0;
+}
+
+int64_t tra_geom_cell(const tra_geom *g, const tra_dims *key) {
+    int64_t cell = 0;
+    for (int i = 0; i < g->dims.n; i++) cell = cell * g->grid.v[i] + (g->key[i] >= 0 ? key->v[(int)g->key[i]] : 0);
+    return cell;
+}
+
+void tra_box_copy(const tra_dims *box, size_t size, void *dst, const tra_dims *dst_ext, const void *src,
+                  const tra_dims *src_ext) {
+    int n = box->n;
+    size_t row = size;
+    for (int d = 0; d < n; d++) {
+        if (box->v[d] == 0) return;
+    }
+    /* trailing dimensions that are whole in both are one contiguous piece */
+    while (n > 0) {
+        n--;
+        row *= (size_t)box->v[n];
+        if (box->v[n] != dst_ext->v[n] || box->v[n] != src_ext->v[n]) break;
+    }
+    tra_dims at = {.n = n}, outer = *box;
+    outer.n = n;
+    size_t dst_unit = size, src_unit = size; /* strides of dimension n - 1, from those behind it */
+    for (int d = n; d < box->n; d++) dst_unit *= (size_t)dst_ext->v[d], src_unit *= (size_t)src_ext->v[d];
+    do {
+        size_t to = 0, from = 0;
+        for (int d = 0; d < n; d++) {
+            to = to * (size_t)dst_ext->v[d] + (size_t)at.v[d];
+            from = from * (size_t)src_ext->v[d] + (size_t)at.v[d];
+        }
+        memcpy((char *)dst + to * dst_unit, (const char *)src + from * src_unit, row);
+    } while (tra_next(&outer, &at));
+}

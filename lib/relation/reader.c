@@ -1,0 +1,257 @@
+/* reader.c - reading the arrays of an open relation, in any thread. */
+#include "store_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+const tra_type *tra_rel_type(const tra_rel *r) { return &r->type; }
+
+/* ---- what is loaded at the first read ---------------------------------------------------------------------------- */
+
+static void chunk_offset(const tra_rel *r, const tra_dims *key, hsize_t at[TRA_MAXDIM]) {
+    int64_t off[TRA_MAXDIM];
+    tra_geom_offset(&r->geom, key, off);
+    for (int d = 0; d < r->geom.dims.n; d++) at[d] = (hsize_t)off[d];
+}
+
+static void find_chunk(tra_rel *r, int64_t ordinal) {
+    char nothing[8];
+    tra_dims key;
+    hsize_t at[TRA_MAXDIM];
+    uint32_t mask = 0;
+    tra_catalog_key(&r->cat, ordinal, &key);
+    chunk_offset(r, &key, at);
+    r->vfd->noted = 0;
+    r->vfd->capture = true;
+    herr_t got = H5Dread_chunk(r->dset, H5P_DEFAULT, at, &mask, nothing);
+    r->vfd->capture = false;
+    tra_chunkref *c = &r->chunks[ordinal];
+    if (got < 0 || r->vfd->noted != 1) *c = (tra_chunkref){.addr = -1};
+    else *c = (tra_chunkref){.addr = (int64_t)r->vfd->addr, .len = (uint32_t)r->vfd->len, .mask = mask};
+}
+
+static tra_status load_sums(tra_rel *r, tra_err *e) {
+    const char *path = tra_table_path(r->arena, r->name, "xxh64");
+    bool dense = tra_table_dense(r->geom.cells, r->cat.n);
+    hid_t dset = H5Dopen2(r->file, path, H5P_DEFAULT), space = H5Dget_space(dset);
+    tra_dims want = dense ? r->geom.grid : (tra_dims){.n = 1, .v = {r->cat.n}};
+    hsize_t dims[H5S_MAX_RANK];
+    bool ok = dset >= 0 && H5Sget_simple_extent_ndims(space) == want.n &&
+              H5Sget_simple_extent_dims(space, dims, NULL) >= 0;
+    for (int i = 0; ok && i < want.n; i++) ok = dims[i] == (hsize_t)want.v[i];
+    int64_t n = dense ? r->geom.cells : r->cat.n;
+    uint64_t *table = ok ? malloc((size_t)n * sizeof *table + 1) : NULL;
+    ok = table && (n == 0 || H5Dread(dset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, table) >= 0);
+    if (ok && dense) {
+        r->sums = calloc((size_t)r->cat.n + 1, sizeof *r->sums);
+        ok = r->sums;
+        for (int64_t i = 0; ok && i < r->cat.n; i++) {
+            tra_dims key;
+            tra_catalog_key(&r->cat, i, &key);
+            r->sums[i] = table[tra_geom_cell(&r->geom, &key)];
+        }
+        free(table);
+    } else if (ok) {
+        r->sums = table;
+    } else {
+        free(table);
+    }
+    H5Sclose(space);
+    H5Dclose(dset);
+    return ok ? TRA_OK : tra_h5_fail(e, TRA_INPUT, r->vfd, "%s: the table of checksums %s is damaged", r->path, path);
+}
+
+static tra_status load(tra_rel *r, tra_err *e) {
+    if (r->checksums && !r->sums) TRA_TRY(load_sums(r, e));
+    if (r->how != TRA_BY_CHUNK) return TRA_OK;
+    if (!(r->chunks = calloc((size_t)r->cat.n + 1, sizeof *r->chunks)))
+        return tra_fail(e, TRA_RESOURCE, "out of memory for the chunk addresses of %s:%s", r->path, r->name);
+    for (int64_t i = 0; i < r->cat.n; i++) find_chunk(r, i);
+    return TRA_OK;
+}
+
+tra_status tra_rel_load(tra_rel *r, tra_err *e) {
+    tra_status s = TRA_OK;
+    if (r->loaded) return s;
+    tra_h5_enter();
+    if (!r->loaded) {
+        s = load(r, e);
+        if (s == TRA_OK) r->loaded = true;
+    }
+    tra_h5_leave();
+    return s;
+}
+
+/* ---- facts ------------------------------------------------------------------------------------------------------------ */
+
+const tra_relinfo *tra_rel_info(const tra_rel *rel) {
+    tra_rel *r = (tra_rel *)rel; /* the sum over the chunk index is made when first asked for */
+    tra_h5_enter();
+    if (!r->stored_known) r->info.stored_bytes = (int64_t)H5Dget_storage_size(r->dset);
+    r->stored_known = true;
+    tra_h5_leave();
+    return &r->info;
+}
+
+const char *tra_rel_identity(const tra_rel *rel, tra_arena *a) {
+    tra_rel *r = (tra_rel *)rel;
+    struct stat st;
+    tra_err e = {0};
+    uint64_t sum = 0;
+    tra_h5_enter();
+    if (r->checksums && (r->sums || load_sums(r, &e) == TRA_OK))
+        sum = XXH64(r->sums, (size_t)r->cat.n * sizeof *r->sums, 0);
+    bool known = fstat(r->vfd->fd, &st) == 0;
+    tra_h5_leave();
+    if (!known) return "unknown";
+    return tra_arena_printf(a, "%lld:%lld:%llu:%016" PRIx64, (long long)st.st_size,
+                            (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec, (unsigned long long)st.st_ino,
+                            sum);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------------ */
+
+static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
+static size_t chunk_bytes(const tra_rel *r) { return (size_t)r->geom.floats * r->size; }
+
+static bool filtered(const tra_rel *r) { return r->pipeline.zstd >= 0 || r->pipeline.shuffle >= 0; }
+
+/* Whether some array is smaller than its chunk. */
+static bool ragged(const tra_rel *r) {
+    if (!r->cat.grid) return true;
+    for (int a = 0; a < r->cat.bound.n; a++) {
+        if (r->cat.by[a] >= 0 || r->cat.bound.v[a] != r->geom.chunk.v[r->geom.lead + a]) return true;
+    }
+    return false;
+}
+
+/* Filtered: the stored bytes, where the decoded chunk may come again, then room for the codec. */
+static size_t stored_room(const tra_rel *r) { return align64(tra_codec_bound(chunk_bytes(r))); }
+
+size_t tra_rel_scratch(const tra_rel *r) {
+    if (r->how != TRA_BY_CHUNK) return 0;
+    if (filtered(r)) return stored_room(r) + align64(chunk_bytes(r));
+    return ragged(r) ? align64(chunk_bytes(r)) : 0;
+}
+
+static tra_status damaged(const tra_rel *r, int64_t ordinal, const char *why, tra_err *e) {
+    char buf[TRA_DIMTEXT];
+    tra_dims key;
+    tra_catalog_key(&r->cat, ordinal, &key);
+    return tra_fail(e, TRA_INPUT, "chunk %s of %s:%s is damaged: %s", tra_key_text(&key, buf), r->path, r->name, why);
+}
+
+static tra_status fetch(const tra_rel *r, int64_t ordinal, void *to, tra_err *e) {
+    const tra_chunkref *c = &r->chunks[ordinal];
+    tra_err cause = {0};
+    if (tra_pread(r->vfd->fd, to, c->len, c->addr, r->path, &cause) != TRA_OK)
+        return damaged(r, ordinal, cause.msg, e);
+    if (r->sums && r->sums[ordinal] && tra_chunk_sum(to, c->len) != r->sums[ordinal])
+        return damaged(r, ordinal, "its bytes do not have the checksum that was recorded", e);
+    return TRA_OK;
+}
+
+static void fill_array(const tra_rel *r, int64_t n, void *buf) {
+    for (int64_t i = 0; i < n; i++) memcpy((char *)buf + (size_t)i * r->size, r->fill, r->size);
+}
+
+static tra_status read_chunk(const tra_rel *r, int64_t ordinal, const tra_dims *ext, void *buf, char *scratch,
+                             tra_err *e) {
+    const tra_chunkref *c = &r->chunks[ordinal];
+    size_t n = chunk_bytes(r);
+    tra_dims chunk = {.n = ext->n};
+    for (int a = 0; a < ext->n; a++) chunk.v[a] = r->geom.chunk.v[r->geom.lead + a];
+    bool whole = tra_dims_eq(ext, &chunk);
+    void *decoded = buf;
+    if (!filtered(r)) {
+        if (c->len != n) return damaged(r, ordinal, "its stored length is not that of a chunk", e);
+        if (!whole) decoded = scratch;
+        TRA_TRY(fetch(r, ordinal, decoded, e));
+    } else {
+        char *second = scratch + stored_room(r);
+        if (c->len > stored_room(r)) return damaged(r, ordinal, "it is longer than any chunk can be", e);
+        TRA_TRY(fetch(r, ordinal, scratch, e));
+        /* zstd decodes to `second`, from where unshuffle goes to buf or over the stored bytes */
+        bool zstd = r->pipeline.zstd >= 0 && !(c->mask >> r->pipeline.zstd & 1);
+        bool shuffled = r->pipeline.shuffle >= 0 && !(c->mask >> r->pipeline.shuffle & 1);
+        if (!whole) decoded = zstd && shuffled ? scratch : second;
+        const char *why =
+            tra_chunk_decode(r->pipeline, c->mask, scratch, c->len, decoded, n, r->size, second);
+        if (why) return damaged(r, ordinal, why, e);
+    }
+    if (!whole) tra_box_copy(ext, r->size, buf, ext, decoded, &chunk);
+    return TRA_OK;
+}
+
+/* Contiguous dataset: one pread for each piece that is contiguous in the file. */
+static tra_status read_rows(const tra_rel *r, int64_t ordinal, const tra_dims *ext, void *buf, tra_err *e) {
+    tra_dims key, outer = *ext, at;
+    int64_t off[TRA_MAXDIM];
+    int n = ext->n;
+    size_t piece = r->size;
+    char *to = buf;
+    tra_catalog_key(&r->cat, ordinal, &key);
+    tra_geom_offset(&r->geom, &key, off);
+    while (n > 0) {
+        n--;
+        piece *= (size_t)ext->v[n];
+        if (ext->v[n] != r->geom.dims.v[n]) break;
+    }
+    outer.n = n;
+    at = (tra_dims){.n = n};
+    do {
+        int64_t pos = 0;
+        for (int d = 0; d < ext->n; d++) pos = pos * r->geom.dims.v[d] + off[d] + (d < n ? at.v[d] : 0);
+        tra_err cause = {0};
+        if (tra_pread(r->vfd->fd, to, piece, r->base + pos * (int64_t)r->size, r->path, &cause) != TRA_OK)
+            return damaged(r, ordinal, cause.msg, e);
+        to += piece;
+    } while (tra_next(&outer, &at));
+    return TRA_OK;
+}
+
+static tra_status read_library(const tra_rel *r, int64_t ordinal, const tra_dims *ext, void *buf, tra_err *e) {
+    char text[TRA_DIMTEXT];
+    tra_dims key;
+    hsize_t start[TRA_MAXDIM], count[TRA_MAXDIM];
+    tra_catalog_key(&r->cat, ordinal, &key);
+    size_t n = r->size;
+    for (int a = 0; a < ext->n; a++) n *= (size_t)ext->v[a];
+    memset(buf, 0, n); /* where no space is allocated and no fill value set, the library leaves buf as it is */
+    tra_h5_enter();
+    hid_t space = H5Dget_space(r->dset), mem = H5S_ALL;
+    if (!r->scalar) {
+        chunk_offset(r, &key, start);
+        for (int d = 0; d < r->geom.dims.n; d++)
+            count[d] = d < r->geom.lead ? 1 : (hsize_t)ext->v[d - r->geom.lead];
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
+        mem = H5Screate_simple(r->geom.dims.n, count, NULL);
+    }
+    herr_t got = H5Dread(r->dset, tra_h5_type(r->type.dtype), mem, space, H5P_DEFAULT, buf);
+    tra_status s = TRA_OK;
+    if (got < 0)
+        s = tra_h5_fail(e, TRA_INPUT, r->vfd, "chunk %s of %s:%s cannot be read", tra_key_text(&key, text), r->path, r->name);
+    if (mem != H5S_ALL) H5Sclose(mem);
+    H5Sclose(space);
+    tra_h5_leave();
+    return s;
+}
+
+tra_status tra_rel_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e) {
+    tra_dims ext;
+    int64_t n;
+    TRA_TRY(tra_rel_load(r, e));
+    tra_catalog_ext(&r->cat, ordinal, &ext);
+    if (!tra_dims_product(&ext, &n) || n == 0) return TRA_OK;
+    switch (r->how) {
+    case TRA_BY_ROW: return read_rows(r, ordinal, &ext, buf, e);
+    case TRA_BY_LIBRARY: return read_library(r, ordinal, &ext, buf, e);
+    case TRA_BY_CHUNK: break;
+    }
+    if (r->chunks[ordinal].addr >= 0) return read_chunk(r, ordinal, &ext, buf, scratch, e);
+    if (r->ours) return damaged(r, ordinal, "it is not in the file's index", e);
+    fill_array(r, n, buf);
+    return TRA_OK;
+}

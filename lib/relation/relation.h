@@ -1,0 +1,122 @@
+/* relation.h - what a tensor relation is: keys, shapes, element types, catalogs and types.
+ *
+ * A relation is a set of (key, array) pairs. Its catalog says, before anything is read, which keys exist and how large
+ * each array is; its type adds the element type and which key dimension cuts which array dimension. Files are the
+ * business of store.h.
+ *
+ * Source: Yuan et al., Tensor Relational Algebra, VLDB 2021, section 2 (keys, frontier, bound, continuity).
+ */
+#ifndef TRA_RELATION_H
+#define TRA_RELATION_H
+
+#include "../base/base.h"
+
+enum { TRA_MAXDIM = 31 }; /* key arity + rank; HDF5 1.10 allows 32 dimensions */
+
+/* A key or a shape: n numbers. Passed by pointer, copied by assignment. */
+typedef struct tra_dims {
+    int n;
+    int64_t v[TRA_MAXDIM];
+} tra_dims;
+
+bool tra_dims_eq(const tra_dims *a, const tra_dims *b);
+bool tra_dims_product(const tra_dims *d, int64_t *out); /* 1 for n = 0; false on overflow */
+/* Row-major linear index of key within box, and back. The product of box must not overflow. */
+int64_t tra_linear(const tra_dims *box, const tra_dims *key);
+void tra_unlinear(const tra_dims *box, int64_t pos, tra_dims *key);
+bool tra_next(const tra_dims *box, tra_dims *key); /* row-major successor; false after the last (key is zeroed) */
+/* "1000x1000" (also "1000,1000"; "" is rank 0); each >= min. False if malformed. */
+bool tra_parse_dims(const char *s, int64_t min, tra_dims *d);
+char *tra_dims_text(const tra_dims *d, const char *open, const char *sep, const char *close, char *buf, size_t n);
+#define tra_key_text(d, buf) tra_dims_text(d, "<", ",", ">", buf, sizeof(buf))
+#define tra_shape_text(d, buf) tra_dims_text(d, "", " x ", "", buf, sizeof(buf))
+enum { TRA_DIMTEXT = 512 }; /* large enough for any of these texts that a message wants */
+
+/* Element types. Columns: name in C, name in text, C type. HDF5 and MPI types are looked up by their owners. */
+#define TRA_DTYPES(X)                                                                                                  \
+    X(F64, "f64", double)                                                                                              \
+    X(F32, "f32", float)
+typedef enum tra_dtype {
+#define X(name, text, ctype) TRA_##name,
+    TRA_DTYPES(X)
+#undef X
+} tra_dtype;
+size_t tra_dtype_size(tra_dtype t);
+const char *tra_dtype_name(tra_dtype t);
+bool tra_dtype_parse(const char *s, tra_dtype *t);
+static inline tra_dtype tra_dtype_join(tra_dtype a, tra_dtype b) { return a == b ? a : TRA_F64; }
+
+/* ---- catalogs ----------------------------------------------------------------------------------------------- */
+
+/* Which keys exist, and the extents of each array. Two forms:
+ *   grid: every key in the box `frontier` exists. Along array dimension a the extent is bound[a], except in tuples whose
+ *         key component by[a] has its last value: there it is last[a] (by[a] = -1: nowhere; then last[a] = bound[a]).
+ *   list: the n keys whose row-major positions in the box `frontier` are pos[0] < pos[1] < ...; the extents of
+ *         tuple t are ext[cls[t]*r ...] (cls NULL: class 0 for all).
+ * A tuple's ordinal is its position in key order: the linear index for a grid, the index into pos for a list.
+ * frontier[d] is one more than the largest existing key component (0 when empty); bound[a] the largest extent.
+ * Immutable once made; arrays belong to the arena it was made in. */
+typedef struct tra_catalog {
+    tra_dims frontier; /* frontier.n = key arity k */
+    tra_dims bound;    /* bound.n = rank r */
+    bool grid;
+    int8_t by[TRA_MAXDIM];
+    int64_t last[TRA_MAXDIM];
+    int64_t n; /* tuples, both forms */
+    const int64_t *pos;
+    const uint32_t *cls;
+    int64_t nclasses;
+    const int64_t *ext;
+} tra_catalog;
+
+enum { TRA_MAX_LIST = 1 << 24 }; /* an explicit list of more tuples is refused */
+
+/* The grid of a tensor cut in blocks: k = r, dimension d cut by key d. Extent 0 gives frontier 0 and bound 1. */
+TRA_MUSTUSE tra_status tra_catalog_blocks(const tra_dims *shape, const tra_dims *block, tra_catalog *out, tra_err *e);
+/* A grid from its parts (by, last as above). Refused when the number of keys overflows. */
+TRA_MUSTUSE tra_status tra_catalog_grid(const tra_dims *frontier, const tra_dims *bound, const int8_t *by,
+                                        const int64_t *last, tra_catalog *out, tra_err *e);
+
+/* Builds a catalog from tuples in any order. Duplicate keys are refused: TRA_PROGRAM, and *dup (if not NULL) gets the
+ * two payloads that collide (payload: the caller's number for a tuple, say its source's ordinal). finish gives a grid
+ * when the tuples form one, else a list; *order (if not NULL, in arena) gets the payloads in key order. */
+typedef struct tra_catbuilder tra_catbuilder;
+tra_catbuilder *tra_catbuilder_new(int k, int r); /* malloc'ed; finish or free ends it */
+TRA_MUSTUSE tra_status tra_catbuilder_add(tra_catbuilder *b, const tra_dims *key, const tra_dims *ext, int64_t payload,
+                                          tra_err *e);
+TRA_MUSTUSE tra_status tra_catbuilder_finish(tra_catbuilder *b, tra_arena *a, tra_catalog *out, int64_t **order,
+                                             int64_t dup[2], tra_err *e);
+void tra_catbuilder_free(tra_catbuilder *b);
+
+int64_t tra_catalog_find(const tra_catalog *c, const tra_dims *key); /* ordinal, or -1 */
+void tra_catalog_key(const tra_catalog *c, int64_t ordinal, tra_dims *key);
+void tra_catalog_ext(const tra_catalog *c, int64_t ordinal, tra_dims *ext);
+int64_t tra_catalog_floats1(const tra_catalog *c, int64_t ordinal); /* elements of one array */
+int64_t tra_catalog_floats(const tra_catalog *c);                   /* elements of all arrays; closed form for grids */
+int64_t tra_catalog_maxfloats(const tra_catalog *c);                /* elements of the largest array */
+static inline int64_t tra_catalog_holes(const tra_catalog *c) {
+    int64_t all = 0;
+    return tra_dims_product(&c->frontier, &all) ? all - c->n : 0;
+}
+
+/* ---- types -------------------------------------------------------------------------------------------------- */
+
+typedef struct tra_type {
+    tra_dtype dtype;
+    const tra_catalog *cat;
+    uint32_t cut[TRA_MAXDIM]; /* for each array dimension the set of key dimensions (bits) that cut it */
+} tra_type;
+
+/* Tensor layout (language.md): every dimension cut by at most one key, no key cutting two dimensions, equal extents along
+ * uncut dimensions, clipped only at the last value of the cutting key. *why (if not NULL) gets the reason when not.
+ * Of an empty relation the answer is by the cut sets alone. */
+bool tra_type_is_tensor(const tra_type *t, const char **why);
+/* As above and k = r with dimension d cut by key d: what EinSum, repart and minindex need. */
+bool tra_type_is_blocked(const tra_type *t, const char **why);
+/* Extents of the tensor that a relation in tensor layout stands for, without the uncutting key dimensions: one extent
+ * for each array dimension. In a list the last block along a dimension may be missing: then it ends at the frontier. */
+void tra_type_shape(const tra_type *t, tra_dims *shape);
+/* In tensor layout: where the array of a key begins in that tensor. */
+void tra_type_offset(const tra_type *t, const tra_dims *key, tra_dims *offset);
+
+#endif

@@ -1,0 +1,137 @@
+/* store.h - relations in HDF5 files: opening, reading arrays, writing atomically, checksums, digests.
+ *
+ * One relation is one chunked dataset, one tuple one chunk (man tra-relation.5). HDF5 is used for metadata and for
+ * allocating chunks only: the bytes of chunks are read and written here, by any thread, at addresses that a small
+ * address-capturing file driver learns from the library (vfd.c), since the library's own chunk queries walk the whole
+ * index. All calls into HDF5 go through one lock inside this room; callers need none.
+ */
+#ifndef TRA_STORE_H
+#define TRA_STORE_H
+
+#include "relation.h"
+
+/* ---- HDF5 --------------------------------------------------------------------------------------------------- */
+
+/* The library is used under one lock. Whoever calls HDF5 elsewhere (formats) does so between these two; they nest. The
+ * first call prepares the library: no file locking, no messages of its own, the zstd filter known. */
+void tra_h5_enter(void);
+void tra_h5_leave(void);
+
+/* ---- codec -------------------------------------------------------------------------------------------------- */
+
+typedef struct tra_codec {
+    bool zstd; /* filter 32015; false: chunks stored as they are */
+    int level; /* 1..19, default 1 */
+} tra_codec;
+bool tra_codec_parse(const char *s, tra_codec *c); /* "none", "zstd", "zstd:3" */
+
+/* ---- reading ------------------------------------------------------------------------------------------------ */
+
+typedef struct tra_rel tra_rel;
+
+/* Splits "file.h5:name" at the last ':', unless the whole is itself an existing file. name is NULL when absent. Both from
+ * the arena. */
+void tra_relspec(tra_arena *a, const char *spec, const char **path, const char **name);
+
+/* Opens spec ("file.h5" or "file.h5:name"; without a name its only relation, or "data"). The type and catalog live
+ * in rel. Foreign datasets (h5py, MATLAB, Octave: any float or integer type, chunked or contiguous, any filter that
+ * the HDF5 library knows) are relations with k = r; for contiguous ones `block` (may be NULL: chosen) gives the blocks.
+ * Unallocated chunks are holes only in files that tra wrote, else they hold the fill value.
+ * Errors: TRA_INPUT naming file and dataset. */
+TRA_MUSTUSE tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, tra_err *e);
+void tra_rel_close(tra_rel *r); /* NULL allowed */
+const tra_type *tra_rel_type(const tra_rel *r);
+
+typedef struct tra_relinfo {
+    const char *path, *name;
+    bool foreign;         /* not written by tra */
+    const char *layout;   /* "tensor" or "tuple" */
+    tra_dims dims, chunk; /* of the dataset */
+    const char *codec;    /* "none", "zstd", or the names of foreign filters */
+    int64_t stored_bytes; /* of the chunks, on disk */
+    int64_t file_bytes;
+    bool checksums;
+    const char *digest, *history; /* NULL when absent */
+} tra_relinfo;
+const tra_relinfo *tra_rel_info(const tra_rel *r);
+
+/* Identity of the input for plans and resume: "size:mtime_ns:inode:XXH64 of its checksum table", without reading the
+ * data. From the arena. */
+const char *tra_rel_identity(const tra_rel *r, tra_arena *a);
+
+/* Bytes of scratch that one concurrent tra_rel_read needs (0: none). */
+size_t tra_rel_scratch(const tra_rel *r);
+/* Reads the array of a tuple, clipped, row-major, contiguous, in the relation's dtype, into buf (floats1 * size bytes).
+ * Verifies the checksum when there is one. Thread-safe with a scratch of one's own.
+ * Errors: TRA_INPUT naming file, dataset, key ("chunk <1,2> of a.h5:data is damaged"). */
+TRA_MUSTUSE tra_status tra_rel_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e);
+
+/* ---- writing ------------------------------------------------------------------------------------------------ */
+
+typedef struct tra_writer tra_writer;
+typedef struct tra_write_options {
+    tra_codec codec;
+    const char *history; /* text for tra_history, or NULL to leave it out */
+} tra_write_options;
+
+/* Begins the relation `spec` of the given type in a temporary file beside its target, under an advisory lock with
+ * owner. Nothing appears under the target's name before commit; an existing target keeps its other relations.
+ * Reclaims temporary files of dead processes. The layout (tensor or tuple) follows from the type.
+ * With codec none all chunks are allocated now, in key order, so that any thread, or any process that knows the
+ * addresses, can write them (architecture variant: allocate by capture, pwrite by all). */
+TRA_MUSTUSE tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_write_options *o,
+                                         tra_writer **out, tra_err *e);
+size_t tra_writer_scratch(const tra_writer *w); /* bytes that one concurrent put or encode needs */
+/* Codec none: writes one array (clipped, row-major, contiguous) to its place and records its checksum. Thread-safe. */
+TRA_MUSTUSE tra_status tra_writer_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e);
+
+/* Codec zstd: encode (thread-safe) then append (one at a time, in an order that does not depend on timing: the order
+ * of appends decides the bytes of the file). put does both when the writer is owned by one process; its callers
+ * keep the order. An encoded chunk is `len` bytes in `out` (at least tra_writer_encoded_max). */
+typedef struct tra_encoded {
+    int64_t len;
+    uint32_t mask; /* HDF5 filter mask: bits of filters that were skipped */
+    uint64_t sum;  /* XXH64 of the stored bytes */
+} tra_encoded;
+size_t tra_writer_encoded_max(const tra_writer *w);
+TRA_MUSTUSE tra_status tra_writer_encode(const tra_writer *w, int64_t ordinal, const void *data, void *scratch,
+                                         void *out, tra_encoded *enc, tra_err *e);
+/* Allocates and indexes the chunk, without writing its bytes: *addr is where pwrite on tra_writer_path puts them. */
+TRA_MUSTUSE tra_status tra_writer_allocate(tra_writer *w, int64_t ordinal, const tra_encoded *enc, int64_t *addr,
+                                           tra_err *e);
+
+/* Several processes: the creator describes itself in a blob; the others attach to it and may encode, put (codec none)
+ * and write_at. Before commit the creator needs the checksums that the others recorded: sums has one entry per tuple,
+ * 0 where this process wrote none, so that they can be added up. */
+void tra_writer_describe(const tra_writer *w, tra_str *blob);
+TRA_MUSTUSE tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, tra_writer **out,
+                                         tra_err *e);
+TRA_MUSTUSE tra_status tra_writer_write_at(tra_writer *w, int64_t addr, const void *bytes, int64_t len, tra_err *e);
+uint64_t *tra_writer_sums(tra_writer *w);
+int64_t tra_writer_stored(const tra_writer *w); /* bytes of all chunks allocated so far (creator) */
+TRA_MUSTUSE tra_status tra_writer_sync(tra_writer *w, tra_err *e); /* attached processes: fsync what they wrote */
+
+/* Writes attributes and checksum table, closes, syncs, renames, syncs the directory. Creator only. digest may be NULL.
+ * Frees w also on failure (after removing the temporary file). */
+TRA_MUSTUSE tra_status tra_writer_commit(tra_writer *w, const char *digest, tra_err *e);
+void tra_writer_abort(tra_writer *w); /* removes the temporary file, frees; also ends an attached writer (keeps it) */
+
+/* ---- digest ------------------------------------------------------------------------------------------------- */
+
+/* Digest of the tensor's values (man tra-relation.5): the 128-bit sum over elements that are not zero of a mix of row-major
+ * index and bits, so that parts can be added in any order and place. A relation in tuple layout is digested as the
+ * dataset it is stored as. */
+typedef struct tra_digest {
+    uint64_t lo, hi;
+} tra_digest;
+/* Adds the array of one tuple. Thread-safe on distinct d. */
+void tra_digest_array(tra_digest *d, const tra_type *type, int64_t ordinal, const void *data);
+void tra_digest_add(tra_digest *d, const tra_digest *part);
+/* Mixes in shape and type; 32 hexadecimal digits and NUL. */
+void tra_digest_text(const tra_digest *d, const tra_type *type, char text[33]);
+
+/* The dataset that a type is stored as (man tra-relation.5): extents and chunk, key dimensions that block nothing
+ * first. *tuple tells the layout. */
+void tra_store_layout(const tra_type *t, tra_dims *dims, tra_dims *chunk, bool *tuple);
+
+#endif

@@ -1,0 +1,128 @@
+/* store_int.h - what the files of the store share. See store.h for the contract of the room. */
+#ifndef TRA_STORE_INT_H
+#define TRA_STORE_INT_H
+
+#include "codec.h"
+#include "store.h"
+#include "vfd.h"
+
+/* ---- geometry (layout.c): where the array of a key lies in the dataset ------------------------------------------ */
+
+typedef struct tra_geom {
+    tra_dims dims, chunk;    /* of the dataset, as the type wants it; at least one dimension */
+    bool tuple;              /* tuple layout */
+    int lead;                /* leading dimensions that are keys, chunk 1; then one for each array dimension */
+    int8_t key[TRA_MAXDIM];  /* key dimension that moves along the dataset's dimension, or -1 */
+    tra_dims grid;           /* chunks along each dimension */
+    int64_t cells;           /* chunks in the grid */
+    int64_t floats;          /* elements of one chunk */
+} tra_geom;
+
+TRA_MUSTUSE tra_status tra_geom_of(const tra_type *t, tra_geom *g, tra_err *e); /* sizes that overflow are refused */
+void tra_geom_offset(const tra_geom *g, const tra_dims *key, int64_t off[TRA_MAXDIM]); /* of the chunk, in elements */
+int64_t tra_geom_cell(const tra_geom *g, const tra_dims *key); /* row-major position of the chunk in grid */
+
+/* Copies a box of the given extents between two row-major arrays that begin at dst and src; their extents (same number
+ * of dimensions) give the strides. size: bytes of an element. */
+void tra_box_copy(const tra_dims *box, size_t size, void *dst, const tra_dims *dst_ext, const void *src,
+                  const tra_dims *src_ext);
+
+/* ---- HDF5 (h5.c) -------------------------------------------------------------------------------------------- */
+
+/* File access properties with the store's driver; align: raw data aligned to 4 KiB. Negative on failure. Under the lock,
+ * as all below. */
+hid_t tra_h5_fapl(bool align);
+/* Fails with the message, ": " and the innermost reason of HDF5's error stack. An errno in f (may be NULL) that means
+ * want of a resource decides the status. */
+#define tra_h5_fail(e, s, f, ...) tra_h5_fail_at(__FILE__, __LINE__, e, s, f, __VA_ARGS__)
+tra_status tra_h5_fail_at(const char *file, int line, tra_err *e, tra_status s, const tra_vfd *f, const char *fmt, ...)
+    TRA_PRINTF(6, 7);
+hid_t tra_h5_type(tra_dtype t); /* the library's own id, not to be closed */
+
+bool tra_h5_exists(hid_t loc, const char *path); /* every link of the path, and an object behind the last */
+/* Attributes. get_ints: number read (at most max), or -1 when absent or not integers; get_text from arena or NULL. */
+int64_t tra_h5_get_ints(hid_t obj, const char *name, int64_t *v, int64_t max);
+const char *tra_h5_get_text(hid_t obj, const char *name, tra_arena *a);
+bool tra_h5_put_ints(hid_t obj, const char *name, int n, const hsize_t *dims, const int64_t *v); /* n = 0: a scalar */
+bool tra_h5_put_text(hid_t obj, const char *name, const char *text);
+
+/* Text that tells tables of another form of the dataset from ours: type, chunk, filters. */
+const char *tra_h5_pipeline(hid_t dset, tra_arena *a);
+
+/* Tables per chunk, in the group .tra/NAME, whose attribute tra_pipeline is the text of tra_h5_pipeline at writing:
+ *   xxh64    uint64 over the grid of chunks; 0 where there is no chunk. [n], in key order, when the grid would be
+ *            mostly holes (tra_table_dense)
+ *   keys     int64 [n], when there are holes: row-major positions within the frontier of the keys that exist
+ *   extents  int64 [n][r], tuple layout of a list with clipped arrays */
+char *tra_table_path(tra_arena *a, const char *name, const char *table); /* table may be NULL: the group */
+static inline bool tra_table_dense(int64_t cells, int64_t n) { return cells / 8 <= n + 512; }
+
+/* ---- reader (file.c opens, reader.c reads) ---------------------------------------------------------------------- */
+
+typedef struct tra_chunkref {
+    int64_t addr; /* in the file; -1: not allocated */
+    uint32_t len, mask;
+} tra_chunkref;
+
+struct tra_rel {
+    tra_arena *arena;
+    const char *path, *name; /* name is the dataset's */
+    hid_t file, dset;
+    tra_vfd *vfd;
+    tra_catalog cat;
+    tra_type type;
+    tra_geom geom;   /* with dims, chunk and grid as they are in the file (contiguous: as the blocks are) */
+    size_t size;     /* of an element in memory */
+    bool ours;       /* has the attributes of a relation */
+    bool scalar;     /* a dataset without dimensions */
+    enum { TRA_BY_CHUNK, TRA_BY_ROW, TRA_BY_LIBRARY } how; /* pread of chunks, of contiguous rows, or H5Dread */
+    tra_pipeline pipeline; /* BY_CHUNK */
+    int64_t base;          /* BY_ROW: address of the first element */
+    bool tables;           /* .tra/NAME belongs to the dataset as it is */
+    bool checksums;
+    tra_relinfo info;
+    /* loaded at the first read, under the HDF5 lock; `loaded` is set last */
+    _Atomic bool loaded;
+    tra_chunkref *chunks; /* BY_CHUNK: of each tuple */
+    uint64_t *sums;       /* of each tuple, or NULL */
+    char fill[8];         /* BY_CHUNK, foreign: value of chunks that are not there */
+    bool stored_known;
+};
+
+TRA_MUSTUSE tra_status tra_rel_load(tra_rel *r, tra_err *e);
+
+/* ---- lock (lock.c) ------------------------------------------------------------------------------------------- */
+
+/* Advisory lock on writing path (absolute or not, but always spelled alike): the file .NAME.tra-lock beside it holds
+ * "host pid start", start being the second in which the process began. A lock whose owner is provably dead is taken
+ * over. Counts: several writers of one process share it. Errors: TRA_RESOURCE naming the owner. */
+TRA_MUSTUSE tra_status tra_lock_take(const char *path, bool *first, tra_err *e);
+void tra_lock_drop(const char *path);
+
+/* ---- writer (writer.c, commit.c) ------------------------------------------------------------------------------ */
+
+struct tra_writer {
+    tra_arena *arena;
+    const char *path, *temp, *name; /* target, temporary file, dataset */
+    tra_type type;
+    tra_geom geom;
+    tra_codec codec;
+    const char *history;
+    size_t size;       /* of an element */
+    int64_t chunk_bytes;
+    bool creator;
+    int fd;            /* creator: the driver's */
+    hid_t file, dset;  /* creator; -1 when closed */
+    tra_vfd *vfd;
+    int64_t *addr;     /* codec none: of each tuple */
+    uint64_t *sums;
+    int64_t stored;
+};
+
+/* Refuses a target that could not be completed: no HDF5 file, damaged, or with something else at the place of the
+ * dataset or its groups. Under the HDF5 lock. */
+TRA_MUSTUSE tra_status tra_writer_check_target(tra_writer *w, tra_err *e);
+/* Writes attributes and tables and copies what else the target holds. Under the HDF5 lock. */
+TRA_MUSTUSE tra_status tra_writer_finish(tra_writer *w, const char *digest, tra_err *e);
+
+#endif

@@ -1,0 +1,167 @@
+#include "vfd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAXADDR ((haddr_t)INT64_MAX)
+
+static tra_vfd *vfd(H5FD_t *f) { return (tra_vfd *)f; }
+static const tra_vfd *cvfd(const H5FD_t *f) { return (const tra_vfd *)f; }
+
+static herr_t io_error(tra_vfd *f, int err) {
+    if (!f->err) f->err = err;
+    return -1;
+}
+
+static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr) {
+    (void)fapl, (void)maxaddr;
+    int how = O_CLOEXEC | (flags & H5F_ACC_RDWR ? O_RDWR : O_RDONLY);
+    if (flags & H5F_ACC_CREAT) how |= O_CREAT;
+    if (flags & H5F_ACC_EXCL) how |= O_EXCL;
+    if (flags & H5F_ACC_TRUNC) how |= O_TRUNC;
+    int fd = open(name, how, 0666);
+    if (fd < 0) return NULL;
+    struct stat st;
+    tra_vfd *f = calloc(1, sizeof *f);
+    if (!f || fstat(fd, &st) != 0) {
+        free(f);
+        close(fd);
+        return NULL;
+    }
+    f->fd = fd;
+    f->dev = st.st_dev;
+    f->ino = st.st_ino;
+    f->eof = (haddr_t)st.st_size;
+    return &f->pub;
+}
+
+static herr_t vfd_close(H5FD_t *file) {
+    int fd = vfd(file)->fd;
+    free(file);
+    return close(fd) == 0 ? 0 : -1;
+}
+
+static int vfd_cmp(const H5FD_t *a, const H5FD_t *b) {
+    const tra_vfd *x = cvfd(a), *y = cvfd(b);
+    if (x->dev != y->dev) return x->dev < y->dev ? -1 : 1;
+    return x->ino < y->ino ? -1 : x->ino > y->ino;
+}
+
+static herr_t vfd_query(const H5FD_t *file, unsigned long *flags) {
+    (void)file;
+    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
+             H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
+    return 0;
+}
+
+static haddr_t vfd_get_eoa(const H5FD_t *file, H5FD_mem_t type) {
+    (void)type;
+    return cvfd(file)->eoa;
+}
+
+static herr_t vfd_set_eoa(H5FD_t *file, H5FD_mem_t type, haddr_t addr) {
+    (void)type;
+    vfd(file)->eoa = addr;
+    return 0;
+}
+
+static haddr_t vfd_get_eof(const H5FD_t *file, H5FD_mem_t type) {
+    (void)type;
+    return cvfd(file)->eof;
+}
+
+static herr_t vfd_get_handle(H5FD_t *file, hid_t fapl, void **handle) {
+    (void)fapl;
+    *handle = file;
+    return 0;
+}
+
+static void note(tra_vfd *f, haddr_t addr, size_t len) {
+    f->noted++;
+    f->addr = addr;
+    f->len = len;
+}
+
+static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size, void *buf) {
+    (void)dxpl;
+    tra_vfd *f = vfd(file);
+    if (f->capture && type == H5FD_MEM_DRAW) {
+        note(f, addr, size);
+        return 0;
+    }
+    for (char *p = buf; size > 0;) {
+        ssize_t got = pread(f->fd, p, size, (off_t)addr);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return io_error(f, errno);
+        if (got == 0) { /* space that was allocated but never written reads as zeros, as in HDF5's own driver */
+            memset(p, 0, size);
+            break;
+        }
+        p += got;
+        addr += (haddr_t)got;
+        size -= (size_t)got;
+    }
+    return 0;
+}
+
+static herr_t vfd_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size, const void *buf) {
+    (void)dxpl;
+    tra_vfd *f = vfd(file);
+    haddr_t end = addr + size;
+    if (f->capture && type == H5FD_MEM_DRAW) {
+        note(f, addr, size);
+        if (end > f->eof) f->eof = end;
+        return 0;
+    }
+    if (f->discard) return 0;
+    for (const char *p = buf; size > 0;) {
+        ssize_t put = pwrite(f->fd, p, size, (off_t)addr);
+        if (put < 0 && errno == EINTR) continue;
+        if (put <= 0) return io_error(f, put < 0 ? errno : ENOSPC);
+        p += put;
+        addr += (haddr_t)put;
+        size -= (size_t)put;
+    }
+    if (end > f->eof) f->eof = end;
+    return 0;
+}
+
+static herr_t vfd_truncate(H5FD_t *file, hid_t dxpl, hbool_t closing) {
+    (void)dxpl, (void)closing;
+    tra_vfd *f = vfd(file);
+    if (f->discard || f->eof == f->eoa) return 0;
+    if (ftruncate(f->fd, (off_t)f->eoa) != 0) return io_error(f, errno);
+    f->eof = f->eoa;
+    return 0;
+}
+
+static const H5FD_class_t vfd_class = {
+    .name = "tra",
+    .maxaddr = MAXADDR,
+    .fc_degree = H5F_CLOSE_STRONG,
+    .open = vfd_open,
+    .close = vfd_close,
+    .cmp = vfd_cmp,
+    .query = vfd_query,
+    .get_eoa = vfd_get_eoa,
+    .set_eoa = vfd_set_eoa,
+    .get_eof = vfd_get_eof,
+    .get_handle = vfd_get_handle,
+    .read = vfd_read,
+    .write = vfd_write,
+    .truncate = vfd_truncate,
+    .fl_map = H5FD_FLMAP_DICHOTOMY,
+};
+
+hid_t tra_vfd_register(void) { return H5FDregister(&vfd_class); }
+
+tra_vfd *tra_vfd_of(hid_t file) {
+    void *handle = NULL;
+    if (H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0 || !handle) return NULL;
+    tra_vfd *f = handle;
+    return f->pub.cls && strcmp(f->pub.cls->name, vfd_class.name) == 0 ? f : NULL;
+}

@@ -1,0 +1,34 @@
+/* vfd.h - the HDF5 file driver of the store: plain pread/pwrite that can capture addresses.
+ *
+ * While `capture` is set, raw data (chunks) are neither read nor written: the driver notes where the library wanted
+ * to. H5Dread_chunk then answers "where is this chunk" in O(log n), H5Dwrite_chunk means "allocate and index it". The
+ * bytes themselves are moved by pread and pwrite of the store, in any thread and any process. The driver takes no
+ * file locks.
+ *
+ * All fields are used under the store's HDF5 lock, but for fd.
+ */
+#ifndef TRA_VFD_H
+#define TRA_VFD_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+typedef struct tra_vfd {
+    H5FD_t pub; /* must be first */
+    int fd;
+    dev_t dev;
+    ino_t ino;
+    haddr_t eoa, eof; /* eof counts captured writes, which others carry out */
+    bool capture;
+    int noted;    /* raw data accesses since capture was set */
+    haddr_t addr; /* of the last one, in the file */
+    size_t len;
+    bool discard; /* the file will be removed: writes are dropped, so that closing cannot fail */
+    int err;      /* errno of the first failed operation, 0 */
+} tra_vfd;
+
+hid_t tra_vfd_register(void); /* driver id, negative on failure; once per process */
+tra_vfd *tra_vfd_of(hid_t file); /* the driver's state of an open file; NULL if it is another driver's */
+
+#endif

@@ -1,0 +1,408 @@
+/* writer.c - writing a relation: allocation by capture, bytes by pwrite, several processes. The end is in commit.c. */
+#include "store_int.h"
+#include "zfilter.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- names ---------------------------------------------------------------------------------------------------- */
+
+static bool good_name(const char *name) {
+    for (const char *p = name;; p++) {
+        size_t n = strcspn(p, "/");
+        if (n == 0 || (n <= 2 && strncmp(p, "..", n) == 0) || (p == name && n == 4 && strncmp(p, ".tra", 4) == 0))
+            return false;
+        p += n;
+        if (!*p) return true;
+    }
+}
+
+/* The file itself behind any symbolic links. */
+static tra_status real_target(tra_arena *a, const char **path, tra_err *e) {
+    struct stat st;
+    if (stat(*path, &st) != 0) {
+        if (errno == ENOENT) return TRA_OK;
+        return tra_fail_errno(e, TRA_INPUT, "cannot write %s", *path);
+    }
+    if (!S_ISREG(st.st_mode))
+        return tra_fail(e, TRA_INPUT, "cannot write a relation to %s: it is not a regular file", *path);
+    char *real = realpath(*path, NULL);
+    if (real) *path = tra_arena_strndup(a, real, strlen(real));
+    free(real);
+    return TRA_OK;
+}
+
+static const char *directory(tra_arena *a, const char *path, const char **base) {
+    const char *slash = strrchr(path, '/');
+    *base = slash ? slash + 1 : path;
+    if (!slash) return ".";
+    return tra_arena_strndup(a, path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+/* Temporary files of this target whose process is gone. The lock is held, so they are nobody's. */
+static void reclaim(tra_arena *a, const char *path) {
+    const char *base, *dir = directory(a, path, &base);
+    const char *prefix = tra_arena_printf(a, ".%s.tra-", base);
+    DIR *d = opendir(dir);
+    for (struct dirent *f; d && (f = readdir(d));) {
+        char *end;
+        if (strncmp(f->d_name, prefix, strlen(prefix)) != 0) continue;
+        long pid = strtol(f->d_name + strlen(prefix), &end, 10);
+        if (pid <= 0 || (strcmp(end, ".tmp") != 0 && *end != '-') || strcmp(end + strlen(end) - 4, ".tmp") != 0) continue;
+        if (kill((pid_t)pid, 0) == 0 || errno != ESRCH) continue;
+        if (unlinkat(dirfd(d), f->d_name, 0) == 0)
+            tra_info(1, "removed %s/%s, left by process %ld, which is gone", dir, f->d_name, pid);
+    }
+    if (d) closedir(d);
+}
+
+/* ---- making ---------------------------------------------------------------------------------------------------- */
+
+static tra_writer *writer_new(const tra_type *type) {
+    tra_arena *a = tra_arena_new();
+    tra_writer *w = tra_new(a, tra_writer);
+    w->arena = a;
+    w->type = *type;
+    w->size = tra_dtype_size(type->dtype);
+    w->fd = -1;
+    w->file = w->dset = -1;
+    return w;
+}
+
+static void writer_free(tra_writer *w) {
+    if (w->creator && w->path) tra_lock_drop(w->path);
+    free(w->addr);
+    free(w->sums);
+    if (w->fd >= 0 && !w->creator) close(w->fd);
+    tra_arena_free(w->arena);
+}
+
+static tra_status prepare(tra_writer *w, tra_err *e) {
+    const tra_catalog *c = w->type.cat;
+    for (int a = 0; a < c->bound.n && c->n > 0; a++) {
+        if (c->bound.v[a] == 0)
+            return tra_fail(e, TRA_INPUT, "cannot store %s:%s: its arrays have extent 0 along dimension %d", w->path,
+                            w->name, a);
+    }
+    TRA_TRY(tra_geom_of(&w->type, &w->geom, e));
+    w->chunk_bytes = w->geom.floats * (int64_t)w->size;
+    w->sums = calloc((size_t)tra_max64(1, c->n), sizeof *w->sums);
+    w->addr = w->codec.zstd ? NULL : calloc((size_t)tra_max64(1, c->n), sizeof *w->addr);
+    if (!w->sums || (!w->codec.zstd && !w->addr))
+        return tra_fail(e, TRA_RESOURCE, "out of memory for the chunk tables of %s", w->path);
+    return TRA_OK;
+}
+
+static tra_status open_temp(tra_writer *w, tra_err *e) {
+    const char *base, *dir = directory(w->arena, w->path, &base);
+    hid_t fapl = tra_h5_fapl(!w->codec.zstd), fcpl = H5Pcreate(H5P_FILE_CREATE);
+    for (int i = 1; w->file < 0; i++) {
+        char again[24] = "";
+        if (i > 1) snprintf(again, sizeof again, "-%d", i);
+        w->temp = tra_arena_printf(w->arena, "%s/.%s.tra-%ld%s.tmp", dir, base, (long)getpid(), again);
+        errno = 0;
+        if (access(w->temp, F_OK) == 0 && i < 1000) continue; /* another relation for the same file, or its debris */
+        w->file = H5Fcreate(w->temp, H5F_ACC_EXCL, fcpl, fapl);
+        if (w->file < 0) break;
+    }
+    int err = errno;
+    H5Pclose(fapl);
+    H5Pclose(fcpl);
+    if (w->file < 0) {
+        errno = err;
+        return err ? tra_fail_errno(e, TRA_INPUT, "cannot create %s", w->temp)
+                   : tra_h5_fail(e, TRA_RESOURCE, NULL, "cannot create %s", w->temp);
+    }
+    tra_cleanup_add(w->temp);
+    w->vfd = tra_vfd_of(w->file);
+    w->fd = w->vfd->fd;
+    struct stat st;
+    if (stat(w->path, &st) == 0) fchmod(w->fd, st.st_mode & 07777); /* as the file that it will replace */
+    return TRA_OK;
+}
+
+static tra_status create_dataset(tra_writer *w, tra_err *e) {
+    hsize_t dims[TRA_MAXDIM], chunk[TRA_MAXDIM];
+    int n = w->geom.dims.n;
+    for (int i = 0; i < n; i++) {
+        dims[i] = (hsize_t)w->geom.dims.v[i];
+        chunk[i] = (hsize_t)w->geom.chunk.v[i];
+    }
+    hid_t space = H5Screate_simple(n, dims, NULL);
+    hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE), lcpl = H5Pcreate(H5P_LINK_CREATE);
+    unsigned level = (unsigned)w->codec.level;
+    bool ok = H5Pset_chunk(dcpl, n, chunk) >= 0 && H5Pset_obj_track_times(dcpl, false) >= 0 &&
+              H5Pset_create_intermediate_group(lcpl, 1) >= 0;
+    if (ok && w->codec.zstd)
+        ok = H5Pset_shuffle(dcpl) >= 0 && H5Pset_filter(dcpl, TRA_ZSTD_FILTER, H5Z_FLAG_MANDATORY, 1, &level) >= 0;
+    if (ok) w->dset = H5Dcreate2(w->file, w->name, tra_h5_type(w->type.dtype), space, lcpl, dcpl, H5P_DEFAULT);
+    tra_status s = TRA_OK;
+    if (w->dset < 0) s = tra_h5_fail(e, TRA_INPUT, w->vfd, "cannot create the dataset %s in %s", w->name, w->temp);
+    H5Pclose(lcpl);
+    H5Pclose(dcpl);
+    H5Sclose(space);
+    return s;
+}
+
+/* Lets the library allocate and index a chunk of len bytes. Under the lock. */
+static tra_status allocate(tra_writer *w, int64_t ordinal, int64_t len, uint32_t mask, int64_t *addr, tra_err *e) {
+    static const char nothing;
+    char buf[TRA_DIMTEXT];
+    tra_dims key;
+    int64_t off[TRA_MAXDIM];
+    hsize_t at[TRA_MAXDIM];
+    tra_catalog_key(w->type.cat, ordinal, &key);
+    tra_geom_offset(&w->geom, &key, off);
+    for (int i = 0; i < w->geom.dims.n; i++) at[i] = (hsize_t)off[i];
+    w->vfd->noted = 0;
+    w->vfd->capture = true;
+    herr_t r = H5Dwrite_chunk(w->dset, H5P_DEFAULT, mask, at, (size_t)len, &nothing);
+    w->vfd->capture = false;
+    if (r < 0 || w->vfd->noted != 1 || w->vfd->len != (size_t)len)
+        return tra_h5_fail(e, TRA_INTERNAL, w->vfd, "cannot allocate chunk %s of %s", tra_key_text(&key, buf), w->temp);
+    *addr = (int64_t)w->vfd->addr;
+    w->stored += len;
+    return TRA_OK;
+}
+
+/* All chunks of codec none, in the order of keys; the disk space is claimed now, so that a full disk is found before the
+ * work and not after it. */
+static tra_status allocate_all(tra_writer *w, tra_err *e) {
+    for (int64_t i = 0; i < w->type.cat->n; i++) TRA_TRY(allocate(w, i, w->chunk_bytes, 0, &w->addr[i], e));
+    if (w->vfd->eof > 0 && fallocate(w->fd, 0, 0, (off_t)w->vfd->eof) != 0 && errno != EOPNOTSUPP && errno != ENOSYS &&
+        errno != EINVAL)
+        return tra_fail_errno(e, TRA_RESOURCE, "cannot reserve %" PRIu64 " bytes for %s", (uint64_t)w->vfd->eof, w->path);
+    return TRA_OK;
+}
+
+static tra_status create(tra_writer *w, tra_err *e) {
+    TRA_TRY(tra_writer_check_target(w, e));
+    TRA_TRY(open_temp(w, e));
+    TRA_TRY(create_dataset(w, e));
+    return w->codec.zstd ? TRA_OK : allocate_all(w, e);
+}
+
+tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_write_options *o, tra_writer **out,
+                             tra_err *e) {
+    tra_writer *w = writer_new(type);
+    const char *path;
+    bool first;
+    *out = NULL;
+    tra_relspec(w->arena, spec, &path, &w->name);
+    if (!w->name) w->name = "data";
+    w->codec = o->codec;
+    w->history = o->history ? tra_arena_strndup(w->arena, o->history, strlen(o->history)) : NULL;
+    tra_status s = TRA_OK;
+    if (!good_name(w->name))
+        s = tra_fail(e, TRA_INPUT, "\"%s\" cannot name a relation (in %s)", w->name, spec);
+    if (s == TRA_OK) s = real_target(w->arena, &path, e);
+    if (s == TRA_OK) s = tra_lock_take(path, &first, e);
+    if (s != TRA_OK) {
+        writer_free(w);
+        return s;
+    }
+    w->path = path;
+    w->creator = true;
+    if (first) reclaim(w->arena, path);
+    s = prepare(w, e);
+    if (s == TRA_OK) {
+        tra_h5_enter();
+        s = create(w, e);
+        tra_h5_leave();
+    }
+    if (s != TRA_OK) tra_writer_abort(w);
+    else *out = w;
+    return s;
+}
+
+/* ---- arrays ----------------------------------------------------------------------------------------------------- */
+
+static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
+
+/* Scratch: the padded chunk, then (zstd) room for the codec, then (put) the encoded chunk. */
+size_t tra_writer_scratch(const tra_writer *w) {
+    size_t n = align64((size_t)w->chunk_bytes);
+    return w->codec.zstd ? 3 * n : n;
+}
+
+size_t tra_writer_encoded_max(const tra_writer *w) { return (size_t)w->chunk_bytes; }
+
+/* The bytes of the chunk: data itself, or data padded with zeros in scratch when the array is clipped. */
+static const void *padded(const tra_writer *w, int64_t ordinal, const void *data, void *scratch) {
+    tra_dims ext, bound = {.n = w->type.cat->bound.n};
+    tra_catalog_ext(w->type.cat, ordinal, &ext);
+    for (int a = 0; a < bound.n; a++) bound.v[a] = w->geom.chunk.v[w->geom.lead + a];
+    if (tra_dims_eq(&ext, &bound)) return data;
+    memset(scratch, 0, (size_t)w->chunk_bytes);
+    tra_box_copy(&ext, w->size, scratch, &bound, data, &ext);
+    return scratch;
+}
+
+tra_status tra_writer_encode(const tra_writer *w, int64_t ordinal, const void *data, void *scratch, void *out,
+                             tra_encoded *enc, tra_err *e) {
+    size_t n = (size_t)w->chunk_bytes;
+    const void *chunk = padded(w, ordinal, data, scratch);
+    return tra_chunk_encode(chunk, n, w->size, w->codec.level, (char *)scratch + align64(n), out, enc, e);
+}
+
+tra_status tra_writer_allocate(tra_writer *w, int64_t ordinal, const tra_encoded *enc, int64_t *addr, tra_err *e) {
+    tra_h5_enter();
+    tra_status s = allocate(w, ordinal, enc->len, enc->mask, addr, e);
+    tra_h5_leave();
+    if (s == TRA_OK) w->sums[ordinal] = enc->sum;
+    return s;
+}
+
+tra_status tra_writer_write_at(tra_writer *w, int64_t addr, const void *bytes, int64_t len, tra_err *e) {
+    return tra_pwrite(w->fd, bytes, (size_t)len, addr, w->temp, e);
+}
+
+tra_status tra_writer_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {
+    size_t n = (size_t)w->chunk_bytes;
+    if (w->codec.zstd) {
+        tra_encoded enc;
+        int64_t addr;
+        void *out = (char *)scratch + 2 * align64(n);
+        TRA_TRY(tra_writer_encode(w, ordinal, data, scratch, out, &enc, e));
+        TRA_TRY(tra_writer_allocate(w, ordinal, &enc, &addr, e));
+        return tra_writer_write_at(w, addr, out, enc.len, e);
+    }
+    const void *chunk = padded(w, ordinal, data, scratch);
+    w->sums[ordinal] = tra_chunk_sum(chunk, n);
+    return tra_writer_write_at(w, w->addr[ordinal], chunk, (int64_t)n, e);
+}
+
+uint64_t *tra_writer_sums(tra_writer *w) { return w->sums; }
+int64_t tra_writer_stored(const tra_writer *w) { return w->stored; }
+
+/* ---- several processes -------------------------------------------------------------------------------------------- */
+
+/* The blob: head, the three texts with their NULs, then the addresses (codec none). */
+typedef struct blob_head {
+    int64_t tuples, zstd, level, path, temp, name; /* the last three: bytes of the texts */
+} blob_head;
+
+void tra_writer_describe(const tra_writer *w, tra_str *blob) {
+    blob_head h = {w->type.cat->n, w->codec.zstd, w->codec.level, (int64_t)strlen(w->path) + 1,
+                   (int64_t)strlen(w->temp) + 1, (int64_t)strlen(w->name) + 1};
+    tra_str_addn(blob, (const char *)&h, sizeof h);
+    tra_str_addn(blob, w->path, (size_t)h.path);
+    tra_str_addn(blob, w->temp, (size_t)h.temp);
+    tra_str_addn(blob, w->name, (size_t)h.name);
+    if (w->addr) tra_str_addn(blob, (const char *)w->addr, (size_t)h.tuples * sizeof *w->addr);
+}
+
+tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, tra_writer **out, tra_err *e) {
+    blob_head h;
+    const char *p = blob;
+    tra_writer *w = writer_new(type);
+    *out = NULL;
+    if (n >= sizeof h) memcpy(&h, p, sizeof h);
+    size_t texts = n >= sizeof h ? (size_t)(h.path + h.temp + h.name) : 0;
+    size_t table = n >= sizeof h && !h.zstd ? (size_t)h.tuples * sizeof *w->addr : 0;
+    if (n < sizeof h || h.tuples != type->cat->n || n != sizeof h + texts + table) {
+        writer_free(w);
+        return tra_fail(e, TRA_INTERNAL, "the description of an output does not fit its type");
+    }
+    p += sizeof h;
+    w->path = tra_arena_strndup(w->arena, p, (size_t)h.path - 1);
+    w->temp = tra_arena_strndup(w->arena, p + h.path, (size_t)h.temp - 1);
+    w->name = tra_arena_strndup(w->arena, p + h.path + h.temp, (size_t)h.name - 1);
+    w->codec = (tra_codec){.zstd = h.zstd, .level = (int)h.level};
+    tra_status s = prepare(w, e);
+    if (s == TRA_OK && w->addr) memcpy(w->addr, p + texts, table);
+    if (s == TRA_OK && (w->fd = open(w->temp, O_WRONLY | O_CLOEXEC)) < 0)
+        s = tra_fail_errno(e, TRA_RESOURCE, "cannot open %s, which rank 0 made; do all ranks see this directory?",
+                           w->temp);
+    if (s != TRA_OK) writer_free(w);
+    else *out = w;
+    return s;
+}
+
+tra_status tra_writer_sync(tra_writer *w, tra_err *e) {
+    if (fsync(w->fd) != 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot write %s to disk", w->temp);
+    return TRA_OK;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------------------ */
+
+static tra_status sync_directory(tra_writer *w, tra_err *e) {
+    const char *base, *dir = directory(w->arena, w->path, &base);
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool ok = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL); /* some file systems cannot and need not */
+    int err = errno;
+    if (fd >= 0) close(fd);
+    errno = err;
+    return ok ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "cannot write the directory of %s to disk", w->path);
+}
+
+static tra_status missing_tuple(tra_writer *w, tra_err *e) {
+    for (int64_t i = 0; i < w->type.cat->n; i++) {
+        char buf[TRA_DIMTEXT];
+        tra_dims key;
+        if (w->sums[i]) continue;
+        tra_catalog_key(w->type.cat, i, &key);
+        return tra_fail(e, TRA_INTERNAL, "tuple %s of %s:%s was never written", tra_key_text(&key, buf), w->path, w->name);
+    }
+    return TRA_OK;
+}
+
+static tra_status close_file(tra_writer *w, tra_err *e) {
+    hid_t file = w->file, dset = w->dset;
+    w->dset = -1;
+    if (H5Dclose(dset) < 0 || H5Fflush(file, H5F_SCOPE_GLOBAL) < 0)
+        return tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write %s", w->temp);
+    w->file = -1;
+    w->vfd = NULL;
+    w->fd = -1;
+    return H5Fclose(file) < 0 ? tra_h5_fail(e, TRA_RESOURCE, NULL, "cannot close %s", w->temp) : TRA_OK;
+}
+
+static tra_status finish(tra_writer *w, const char *digest, tra_err *e) {
+    tra_h5_enter();
+    int fd = fcntl(w->fd, F_DUPFD_CLOEXEC, 0); /* the driver closes its own */
+    tra_status s = tra_writer_finish(w, digest, e);
+    if (s == TRA_OK) s = close_file(w, e);
+    tra_h5_leave();
+    if (s == TRA_OK && fsync(fd) != 0) s = tra_fail_errno(e, TRA_RESOURCE, "cannot write %s to disk", w->temp);
+    close(fd);
+    return s;
+}
+
+tra_status tra_writer_commit(tra_writer *w, const char *digest, tra_err *e) {
+    tra_status s = missing_tuple(w, e);
+    if (s == TRA_OK) s = finish(w, digest, e);
+    if (s == TRA_OK && rename(w->temp, w->path) != 0)
+        s = tra_fail_errno(e, TRA_RESOURCE, "cannot rename %s to %s", w->temp, w->path);
+    if (s != TRA_OK) {
+        tra_writer_abort(w);
+        return s;
+    }
+    tra_cleanup_drop(w->temp);
+    s = sync_directory(w, e);
+    writer_free(w);
+    return s;
+}
+
+void tra_writer_abort(tra_writer *w) {
+    if (!w) return;
+    if (w->creator) {
+        tra_h5_enter();
+        if (w->vfd) w->vfd->discard = true;
+        if (w->dset >= 0) H5Dclose(w->dset);
+        if (w->file >= 0) H5Fclose(w->file);
+        tra_h5_leave();
+        if (w->temp) {
+            unlink(w->temp);
+            tra_cleanup_drop(w->temp);
+        }
+    }
+    writer_free(w);
+}

@@ -1,0 +1,530 @@
+/* test_store.c - relations in files: round trips of every layout and codec, digests, foreign files. */
+#include "store_util.h"
+
+#include <hdf5.h>
+#include <math.h>
+
+static char *digest_of(const char *spec) {
+    static char text[33];
+    tra_rel *r;
+    tra_err e = {0};
+    tra_digest d = {0}, part;
+    CHECK_OK(tra_rel_open(spec, NULL, &r, &e), e);
+    const tra_type *t = tra_rel_type(r);
+    void *buf = room(t), *scratch = malloc(tra_rel_scratch(r) + 1);
+    for (int64_t i = t->cat->n - 1; i >= 0; i--) { /* backwards: the order must not matter */
+        CHECK_OK(tra_rel_read(r, i, buf, scratch, &e), e);
+        part = (tra_digest){0};
+        tra_digest_array(&part, t, i, buf);
+        tra_digest_add(&d, &part);
+    }
+    tra_digest_text(&d, t, text);
+    free(buf);
+    free(scratch);
+    tra_rel_close(r);
+    return text;
+}
+
+static void round_trip(const char *what, const tra_type *t, const char *codec, const char *layout) {
+    tra_err e = {0};
+    tra_rel *r;
+    int before = check_failures;
+    const char *path = at("round.h5");
+    unlink(path);
+    CHECK_OK(write_all(path, t, codec, &e), e);
+    CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
+    if (!r) return;
+    const tra_type *back = tra_rel_type(r);
+    const tra_relinfo *info = tra_rel_info(r);
+    CHECK(same_catalog(t->cat, back->cat));
+    CHECK_INT(back->dtype, t->dtype);
+    for (int a = 0; a < t->cat->bound.n; a++) CHECK_INT(back->cut[a], t->cut[a]);
+    CHECK_STR(info->layout, layout);
+    CHECK_STR(info->codec, codec[0] == 'z' ? "zstd" : "none");
+    CHECK_STR(info->history, "made by a test");
+    CHECK(info->checksums && !info->foreign);
+    CHECK_OK(read_all(r, &e), e);
+    CHECK_STR(digest_of(path), info->digest);
+    tra_rel_close(r);
+    if (check_failures != before) printf("# in the round trip of %s, codec %s\n", what, codec);
+}
+
+TEST(store_blocked_round_trips) {
+    static const char *const cases[][2] = {{"10x7", "3x2"},     {"100x100", "10x10"}, {"1", "1"},         {"17", "5"},
+                                           {"0x5", "1x2"},      {"5x6x7", "2x3x4"},   {"300x301", "128x64"},
+                                           {"1x1x1", "1x1x1"}, {"5x0x4", "1x1x3"},   {"211x13", "500x500"}, {"", ""}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        EACH_CODEC(c) {
+            tra_arena *a = tra_arena_new();
+            tra_type t = blocked(a, cases[i][0], cases[i][1], c == 1 ? TRA_F32 : TRA_F64);
+            round_trip(cases[i][0], &t, codecs[c], "tensor");
+            tra_arena_free(a);
+        }
+    }
+    CHECK_INT(leftovers(), 0);
+}
+
+TEST(store_keys_that_block_nothing) {
+    tra_arena *a = tra_arena_new();
+    EACH_CODEC(c) {
+        /* keys 0 and 2 block nothing, key 1 cuts dimension 1, key 3 dimension 0; dimension 2 is whole */
+        tra_type t = grid(a, "2x3x4x2", "5x6x3", (int8_t[]){3, 1, -1}, (int64_t[]){4, 2, 3});
+        t.cut[0] = 1u << 3;
+        t.cut[1] = 1u << 1;
+        round_trip("mixed keys", &t, codecs[c], "tensor");
+        t = grid(a, "3x4", "", NULL, NULL);
+        round_trip("rank 0", &t, codecs[c], "tensor");
+        t = grid(a, "", "4x5", (int8_t[]){-1, -1}, (int64_t[]){4, 5});
+        round_trip("no keys", &t, codecs[c], "tensor");
+        t = grid(a, "0x3", "4", (int8_t[]){-1}, (int64_t[]){4});
+        t.cut[0] = 2;
+        round_trip("empty", &t, codecs[c], "tensor");
+    }
+    tra_arena_free(a);
+}
+
+TEST(store_tuple_layout) {
+    tra_arena *a = tra_arena_new();
+    EACH_CODEC(c) {
+        tra_type t = grid(a, "3x2", "4x5", (int8_t[]){0, -1}, (int64_t[]){2, 5});
+        t.cut[0] = 3; /* two keys cut dimension 0 */
+        round_trip("two keys cut a dimension", &t, codecs[c], "tuple");
+        t = grid(a, "3x2", "4x5", (int8_t[]){0, 1}, (int64_t[]){2, 5});
+        t.cut[0] = t.cut[1] = 1;
+        round_trip("a key cuts two dimensions", &t, codecs[c], "tuple");
+        t = grid(a, "3x2", "4x5", (int8_t[]){0, -1}, (int64_t[]){7, 5});
+        t.cut[0] = 1;
+        round_trip("the last array is larger", &t, codecs[c], "tuple");
+    }
+    tra_arena_free(a);
+}
+
+static tra_type listed(tra_arena *a, int k, int r, int n, const int64_t *keys, const int64_t *ext) {
+    tra_catbuilder *b = tra_catbuilder_new(k, r);
+    tra_catalog *c = tra_new(a, tra_catalog);
+    tra_err e = {0};
+    for (int i = 0; i < n; i++) {
+        tra_dims key = {.n = k}, x = {.n = r};
+        for (int d = 0; d < k; d++) key.v[d] = keys[i * k + d];
+        for (int d = 0; d < r; d++) x.v[d] = ext[i * r + d];
+        CHECK_OK(tra_catbuilder_add(b, &key, &x, i, &e), e);
+    }
+    CHECK_OK(tra_catbuilder_finish(b, a, c, NULL, NULL, &e), e);
+    return (tra_type){.dtype = TRA_F64, .cat = c};
+}
+
+TEST(store_holes) {
+    tra_arena *a = tra_arena_new();
+    EACH_CODEC(c) {
+        tra_type t = listed(a, 2, 2, 4, (int64_t[]){0, 0, 0, 2, 1, 1, 2, 0}, (int64_t[]){4, 3, 4, 2, 4, 3, 1, 3});
+        t.cut[0] = 1;
+        t.cut[1] = 2;
+        round_trip("a tensor with holes", &t, codecs[c], "tensor");
+        t = listed(a, 2, 2, 3, (int64_t[]){0, 1, 5, 0, 2, 2}, (int64_t[]){4, 3, 1, 7, 2, 2});
+        round_trip("arrays of all sizes", &t, codecs[c], "tuple");
+        t = listed(a, 2, 1, 3, (int64_t[]){0, 1, 5, 0, 2, 2}, (int64_t[]){4, 4, 0});
+        round_trip("an empty array", &t, codecs[c], "tuple");
+        t = listed(a, 1, 1, 3, (int64_t[]){7, 1000000, 50000000}, (int64_t[]){4, 4, 4});
+        round_trip("far apart", &t, codecs[c], "tensor");
+        t = listed(a, 2, 2, 0, NULL, NULL);
+        t.cut[0] = 1;
+        t.cut[1] = 2;
+        tra_err e = {0};
+        CHECK_OK(write_all(at("none.h5"), &t, codecs[c], &e), e);
+    }
+    CHECK_INT(leftovers(), 0);
+    tra_arena_free(a);
+}
+
+/* Drops the tables; then the keys must be found by asking the index. */
+TEST(store_holes_without_tables) {
+    tra_arena *a = tra_arena_new();
+    tra_err e = {0};
+    tra_rel *r;
+    const char *path = at("notables.h5");
+    tra_type t = listed(a, 2, 2, 4, (int64_t[]){0, 0, 0, 2, 1, 1, 2, 0}, (int64_t[]){4, 3, 4, 2, 4, 3, 1, 3});
+    t.cut[0] = 1;
+    t.cut[1] = 2;
+    CHECK_OK(write_all(path, &t, "none", &e), e);
+    tra_h5_enter();
+    hid_t f = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    CHECK(H5Ldelete(f, ".tra", H5P_DEFAULT) >= 0);
+    H5Fclose(f);
+    tra_h5_leave();
+    CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
+    CHECK(same_catalog(tra_rel_type(r)->cat, t.cat));
+    CHECK(!tra_rel_info(r)->checksums);
+    CHECK_OK(read_all(r, &e), e);
+    tra_rel_close(r);
+    tra_arena_free(a);
+}
+
+TEST(store_several_relations_in_a_file) {
+    tra_arena *a = tra_arena_new();
+    tra_err e = {0};
+    tra_rel *r, *q;
+    const char *path = at("many.h5");
+    char spec[4][300];
+    tra_type t = blocked(a, "20x30", "7x8", TRA_F64), u = blocked(a, "9", "4", TRA_F32);
+    snprintf(spec[0], 300, "%s:one", path);
+    snprintf(spec[1], 300, "%s:g/two", path);
+    snprintf(spec[2], 300, "%s:g/three", path);
+    snprintf(spec[3], 300, "%s:g", path);
+    CHECK_OK(write_all(spec[0], &t, "none", &e), e);
+    CHECK_OK(tra_rel_open(path, NULL, &r, &e), e); /* the only one */
+    CHECK_STR(tra_rel_info(r)->name, "one");
+    CHECK_OK(write_all(spec[1], &u, "zstd", &e), e);
+    CHECK_OK(write_all(spec[2], &u, "none", &e), e);
+    CHECK_OK(write_all(spec[1], &t, "none", &e), e); /* replaces */
+    CHECK_OK(read_all(r, &e), e);                    /* the file that was opened is still whole */
+    tra_rel_close(r);
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(tra_rel_open(spec[i], NULL, &r, &e), e);
+        CHECK(same_catalog(tra_rel_type(r)->cat, i == 2 ? u.cat : t.cat));
+        CHECK(tra_rel_info(r)->checksums);
+        CHECK_OK(read_all(r, &e), e);
+        tra_rel_close(r);
+    }
+    CHECK_FAILS(tra_rel_open(path, NULL, &q, &e), TRA_INPUT, e, "several relations: g/three, g/two, one");
+    CHECK_FAILS(tra_rel_open(spec[3], NULL, &q, &e), TRA_INPUT, e, "not a dataset");
+    CHECK_FAILS(write_all(spec[3], &t, "none", &e), TRA_INPUT, e, "g is not a dataset");
+    snprintf(spec[3], 300, "%s:one/more", path);
+    CHECK_FAILS(write_all(spec[3], &t, "none", &e), TRA_INPUT, e, "one is not a group");
+    snprintf(spec[3], 300, "%s:.tra/x", path);
+    CHECK_FAILS(write_all(spec[3], &t, "none", &e), TRA_INPUT, e, "cannot name a relation");
+    CHECK_INT(leftovers(), 0);
+    tra_arena_free(a);
+}
+
+/* Two outputs of one program to one file, written at the same time. */
+TEST(store_two_writers_of_one_file) {
+    tra_arena *a = tra_arena_new();
+    tra_err e = {0};
+    tra_rel *r;
+    tra_writer *w[2];
+    tra_write_options o = {.codec = {.level = 1}};
+    const char *path = at("two.h5");
+    char spec[2][300];
+    tra_type t = blocked(a, "4", "2", TRA_F64);
+    double buf[4], scratch[64];
+    for (int i = 0; i < 2; i++) {
+        snprintf(spec[i], 300, "%s:r%d", path, i);
+        CHECK_OK(tra_writer_create(spec[i], &t, &o, &w[i], &e), e);
+    }
+    for (int i = 0; i < 2; i++) {
+        for (int64_t j = 0; j < 2; j++) {
+            make_array(&t, j, buf);
+            CHECK_OK(tra_writer_put(w[i], j, buf, scratch, &e), e);
+        }
+    }
+    for (int i = 0; i < 2; i++) CHECK_OK(tra_writer_commit(w[i], NULL, &e), e);
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(tra_rel_open(spec[i], NULL, &r, &e), e);
+        CHECK_OK(read_all(r, &e), e);
+        CHECK(!tra_rel_info(r)->history && !tra_rel_info(r)->digest);
+        tra_rel_close(r);
+    }
+    CHECK_INT(leftovers(), 0);
+    tra_arena_free(a);
+}
+
+TEST(store_same_calls_same_bytes) {
+    tra_arena *a = tra_arena_new();
+    tra_err e = {0};
+    EACH_CODEC(c) {
+        const char *path = at("bytes.h5");
+        size_t n[2];
+        char *s[2], spec[300];
+        tra_type t = blocked(a, "70x90", "16x16", TRA_F64);
+        snprintf(spec, sizeof spec, "%s:other", path);
+        for (int i = 0; i < 2; i++) {
+            unlink(path);
+            CHECK_OK(write_all(path, &t, codecs[c], &e), e);
+            CHECK_OK(write_all(spec, &t, "none", &e), e);
+            s[i] = slurp(path, &n[i]);
+            if (!i) sleep(1); /* times of day must not get in */
+        }
+        CHECK_INT(n[0], n[1]);
+        CHECK(n[0] == n[1] && memcmp(s[0], s[1], n[0]) == 0);
+        free(s[0]);
+        free(s[1]);
+    }
+    tra_arena_free(a);
+}
+
+/* ---- digests ---------------------------------------------------------------------------------------------------------- */
+
+static void one_array(tra_arena *a, int n, const double *v, tra_dtype dtype, char text[33]) {
+    char shape[16];
+    float f[16];
+    tra_digest d = {0};
+    snprintf(shape, sizeof shape, "%d", n);
+    tra_type t = blocked(a, shape, "100", dtype);
+    for (int i = 0; i < n; i++) f[i] = (float)v[i];
+    tra_digest_array(&d, &t, 0, dtype == TRA_F64 ? (const void *)v : f);
+    tra_digest_text(&d, &t, text);
+}
+
+TEST(digest_of_values) {
+    tra_arena *a = tra_arena_new();
+    for (tra_dtype t = TRA_F64; t <= TRA_F32; t++) {
+        char x[33], y[33];
+        one_array(a, 4, (double[]){0.0, 1, NAN, -2}, t, x);
+        one_array(a, 4, (double[]){-0.0, 1, -NAN, -2}, t, y);
+        CHECK_STR(x, y);
+        CHECK_INT(strlen(x), 32);
+        one_array(a, 4, (double[]){0, 1, NAN, 2}, t, y);
+        CHECK(strcmp(x, y) != 0);
+        one_array(a, 4, (double[]){0, 1, INFINITY, -2}, t, y);
+        CHECK(strcmp(x, y) != 0);
+        one_array(a, 4, (double[]){1, 0, NAN, -2}, t, y);
+        CHECK(strcmp(x, y) != 0);
+        one_array(a, 5, (double[]){0, 1, NAN, -2, 0}, t, y);
+        CHECK(strcmp(x, y) != 0);
+        one_array(a, 4, (double[]){0, 1, NAN, -2}, 1 - t, y);
+        CHECK(strcmp(x, y) != 0);
+    }
+    char x[33];
+    one_array(a, 3, (double[]){1, 2, 3}, TRA_F64, x); /* the digest is a format: it must not change */
+    CHECK_STR(x, "ec6d64b42b3c8e8ca99b609800e91917");
+    tra_arena_free(a);
+}
+
+/* The same tensor in other blocks: every way to walk an array must count its elements alike. */
+TEST(digest_is_independent_of_blocks) {
+    static const char *const blocks[] = {"12x10x9", "5x10x9", "5x3x9", "5x3x2", "1x1x1", "12x1x9", "12x10x1"};
+    char first[33], text[33];
+    tra_arena *a = tra_arena_new();
+    for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++) {
+        for (int hole = 0; hole < 2; hole++) {
+            tra_type t = blocked(a, "12x10x9", blocks[b], TRA_F64);
+            tra_digest d = {0};
+            double *buf = room(&t);
+            for (int64_t i = t.cat->n - 1; i >= 0; i--) {
+                tra_dims key, ext, off, x;
+                int64_t j = 0;
+                bool zero = true;
+                tra_catalog_key(t.cat, i, &key);
+                tra_catalog_ext(t.cat, i, &ext);
+                tra_type_offset(&t, &key, &off);
+                x = (tra_dims){.n = 3};
+                do {
+                    int64_t at = ((off.v[0] + x.v[0]) * 10 + off.v[1] + x.v[1]) * 9 + off.v[2] + x.v[2];
+                    buf[j] = at < 500 ? 0 : (double)(at % 97) - 5;
+                    zero = zero && buf[j] == 0;
+                    j++;
+                } while (tra_next(&ext, &x));
+                if (!hole || !zero) tra_digest_array(&d, &t, i, buf);
+            }
+            free(buf);
+            tra_digest_text(&d, &t, b + (size_t)hole ? text : first);
+            if (b + (size_t)hole) CHECK_STR(text, first);
+        }
+    }
+    tra_arena_free(a);
+}
+
+/* ---- codec -------------------------------------------------------------------------------------------------------------- */
+
+TEST(codec_names) {
+    tra_codec c;
+    CHECK(tra_codec_parse("none", &c) && !c.zstd);
+    CHECK(tra_codec_parse("zstd", &c) && c.zstd && c.level == 1);
+    CHECK(tra_codec_parse("zstd:19", &c) && c.level == 19);
+    static const char *const bad[] = {"", "gzip", "zstd:", "zstd:0", "zstd:20", "zstd:1x", "zstd1", "none:1"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) CHECK(!tra_codec_parse(bad[i], &c));
+}
+
+/* Smooth, sparse and random chunks: each its own way through the filters; HDF5's own pipeline must read them all. */
+TEST(codec_agrees_with_hdf5) {
+    enum { N = 40000 };
+    tra_arena *a = tra_arena_new();
+    for (tra_dtype dt = TRA_F64; dt <= TRA_F32; dt++) {
+        tra_err e = {0};
+        const char *path = at("pipeline.h5");
+        tra_type t = blocked(a, "159999", "40000", dt);
+        tra_write_options o = {.codec = {.zstd = true, .level = 1}};
+        tra_writer *w;
+        double *v = calloc(4 * N, 8), *back = calloc(4 * N, 8);
+        float *f = calloc(4 * N, 4);
+        uint64_t x = 88172645463325252u;
+        uint32_t masks[4];
+        for (int i = 0; i < 4 * N - 1; i++) {
+            x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+            if (i / N == 0 || i / N == 3) v[i] = sin(i * 1e-3);
+            else if (i / N == 1) v[i] = x % 40 == 0 ? (double)(x >> 40) / 1024 : 0;
+            else if (dt == TRA_F64) memcpy(&v[i], &(uint64_t){(x & ~(0x7ffULL << 52)) | 0x3ffULL << 52}, 8);
+            f[i] = (float)v[i];
+            if (i / N == 2 && dt == TRA_F32) memcpy(&f[i], &(uint32_t){(uint32_t)(x >> 16) & 0xbfffffff}, 4);
+        }
+        unlink(path);
+        CHECK_OK(tra_writer_create(path, &t, &o, &w, &e), e);
+        size_t max = tra_writer_encoded_max(w);
+        char *scratch = malloc(tra_writer_scratch(w)), *out = malloc(max);
+        for (int64_t i = 0; i < 4; i++) {
+            tra_encoded enc;
+            int64_t addr;
+            const void *data = dt == TRA_F64 ? (void *)(v + i * N) : (void *)(f + i * N);
+            CHECK_OK(tra_writer_encode(w, i, data, scratch, out, &enc, &e), e);
+            CHECK(enc.len > 0 && (size_t)enc.len <= max);
+            masks[i] = enc.mask;
+            CHECK_OK(tra_writer_allocate(w, i, &enc, &addr, &e), e);
+            CHECK_OK(tra_writer_write_at(w, addr, out, enc.len, &e), e);
+        }
+        CHECK_OK(tra_writer_commit(w, NULL, &e), e);
+        CHECK_INT(masks[0], 0); /* shuffle and zstd */
+        CHECK_INT(masks[1], 1); /* zstd alone */
+        CHECK_INT(masks[3], 0);
+        if (dt == TRA_F32) CHECK_INT(masks[2], 3); /* raw */
+        tra_h5_enter();
+        hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), d = H5Dopen2(file, "data", H5P_DEFAULT);
+        CHECK(H5Dread(d, dt == TRA_F64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, back) >= 0);
+        H5Dclose(d);
+        H5Fclose(file);
+        tra_h5_leave();
+        CHECK(memcmp(back, dt == TRA_F64 ? (void *)v : (void *)f, (4 * N - 1) * tra_dtype_size(dt)) == 0);
+        tra_rel *r;
+        CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
+        char *rs = malloc(tra_rel_scratch(r));
+        for (int64_t i = 0; i < 4; i++) {
+            CHECK_OK(tra_rel_read(r, i, back, rs, &e), e);
+            size_t n = (size_t)tra_catalog_floats1(t.cat, i) * tra_dtype_size(dt);
+            CHECK(memcmp(back, dt == TRA_F64 ? (char *)(v + i * N) : (char *)(f + i * N), n) == 0);
+        }
+        tra_rel_close(r);
+        free(rs), free(scratch), free(out), free(v), free(f), free(back);
+    }
+    tra_arena_free(a);
+}
+
+/* ---- foreign files --------------------------------------------------------------------------------------------------------- */
+
+/* Writes v (9 x 10 doubles) as an HDF5 dataset, chunked (chunk > 0) or not, of the given type, perhaps gzipped. */
+static void foreign_file(const char *path, hid_t type, int chunk, bool gzip, const double *v) {
+    hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(2, (hsize_t[]){9, 10}, NULL), p = H5Pcreate(H5P_DATASET_CREATE);
+    if (chunk) H5Pset_chunk(p, 2, (hsize_t[]){(hsize_t)chunk, (hsize_t)chunk});
+    if (gzip) H5Pset_deflate(p, 1);
+    H5Pset_fill_value(p, H5T_NATIVE_DOUBLE, &(double){3.5});
+    hid_t d = H5Dcreate2(f, "x", type, space, H5P_DEFAULT, p, H5P_DEFAULT);
+    if (v) CHECK(H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0);
+    H5Dclose(d);
+    H5Sclose(space);
+    H5Pclose(p);
+    H5Fclose(f);
+}
+
+TEST(store_foreign_datasets) {
+    const char *path = at("foreign.h5");
+    double v[90], buf[90], scratch[512];
+    tra_err e = {0};
+    tra_dims block = {.n = 2, .v = {4, 3}};
+    for (int i = 0; i < 90; i++) v[i] = i;
+    tra_h5_enter();
+    const hid_t types[] = {H5T_IEEE_F64LE, H5T_IEEE_F64BE, H5T_IEEE_F32LE, H5T_IEEE_F32BE, H5T_STD_I8LE, H5T_STD_U32BE};
+    tra_h5_leave();
+    for (int i = 0; i < 6; i++) {
+        for (int how = 0; how < 4; how++) { /* contiguous, with blocks; chunked; chunk larger than the dataset; gzip */
+            tra_rel *r;
+            tra_h5_enter();
+            foreign_file(path, types[i], how == 0 ? 0 : how == 2 ? 9 : 4, how == 3, v);
+            tra_h5_leave();
+            CHECK_OK(tra_rel_open(path, how == 0 ? &block : NULL, &r, &e), e);
+            const tra_type *t = tra_rel_type(r);
+            CHECK_INT(t->dtype, i == 2 || i == 3 ? TRA_F32 : TRA_F64);
+            CHECK(tra_type_is_blocked(t, NULL));
+            CHECK(tra_rel_info(r)->foreign && !tra_rel_info(r)->checksums);
+            CHECK(tra_rel_scratch(r) <= sizeof scratch);
+            CHECK_INT(t->cat->n, how == 0 ? 12 : how == 2 ? 2 : 9);
+            for (int64_t o = 0; o < t->cat->n; o++) {
+                tra_dims key, ext, off, x = {.n = 2};
+                int64_t j = 0;
+                tra_catalog_key(t->cat, o, &key);
+                tra_catalog_ext(t->cat, o, &ext);
+                tra_type_offset(t, &key, &off);
+                CHECK_OK(tra_rel_read(r, o, buf, scratch, &e), e);
+                do {
+                    double got = t->dtype == TRA_F64 ? buf[j] : ((float *)buf)[j];
+                    CHECK_NEAR(got, v[(off.v[0] + x.v[0]) * 10 + off.v[1] + x.v[1]], 0);
+                    j++;
+                } while (tra_next(&ext, &x));
+            }
+            tra_rel_close(r);
+        }
+    }
+    /* chunks that are not there hold the fill value */
+    for (int gzip = 0; gzip < 2; gzip++) {
+        tra_rel *r;
+        tra_h5_enter();
+        foreign_file(path, H5T_IEEE_F64LE, 4, gzip, NULL);
+        tra_h5_leave();
+        CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
+        CHECK_INT(tra_rel_type(r)->cat->n, 9);
+        CHECK_OK(tra_rel_read(r, 8, buf, scratch, &e), e);
+        CHECK_NEAR(buf[0], 3.5, 0);
+        CHECK_NEAR(buf[1], 3.5, 0);
+        tra_rel_close(r);
+    }
+    tra_rel *r;
+    block.n = 1;
+    tra_h5_enter();
+    foreign_file(path, H5T_IEEE_F64LE, 0, false, v);
+    tra_h5_leave();
+    CHECK_FAILS(tra_rel_open(path, &block, &r, &e), TRA_USAGE, e, "dimensions");
+    tra_h5_enter();
+    hid_t f = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), s = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    H5Dclose(H5Dcreate2(f, "text", s, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Sclose(space);
+    space = H5Screate(H5S_NULL);
+    H5Dclose(H5Dcreate2(f, "null", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Sclose(space);
+    H5Tclose(s);
+    H5Fclose(f);
+    tra_h5_leave();
+    char spec[300];
+    snprintf(spec, sizeof spec, "%s:text", path);
+    CHECK_FAILS(tra_rel_open(spec, NULL, &r, &e), TRA_INPUT, e, "string type");
+    snprintf(spec, sizeof spec, "%s:null", path);
+    CHECK_FAILS(tra_rel_open(spec, NULL, &r, &e), TRA_INPUT, e, "no elements");
+    snprintf(spec, sizeof spec, "%s:nix", path);
+    CHECK_FAILS(tra_rel_open(spec, NULL, &r, &e), TRA_INPUT, e, "has no dataset nix; it holds null, x");
+}
+
+TEST(store_names_of_relations) {
+    tra_arena *a = tra_arena_new();
+    const char *path, *name;
+    write_bytes(at("x:y.h5"), "", 0);
+    tra_relspec(a, at("x:y.h5"), &path, &name);
+    CHECK(!name);
+    tra_relspec(a, "a.h5", &path, &name);
+    CHECK_STR(path, "a.h5");
+    CHECK(!name);
+    tra_relspec(a, "b:a.h5:g/n", &path, &name);
+    CHECK_STR(path, "b:a.h5");
+    CHECK_STR(name, "g/n");
+    tra_relspec(a, "a.h5:", &path, &name);
+    CHECK(!name);
+    tra_arena_free(a);
+}
+
+TEST(store_identity_tells_files_apart) {
+    tra_arena *a = tra_arena_new();
+    tra_err e = {0};
+    tra_rel *r;
+    const char *path = at("identity.h5");
+    tra_type t = blocked(a, "30x30", "8x8", TRA_F64);
+    CHECK_OK(write_all(path, &t, "none", &e), e);
+    CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
+    const char *first = tra_rel_identity(r, a);
+    CHECK_STR(tra_rel_identity(r, a), first);
+    tra_rel_close(r);
+    CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
+    CHECK_STR(tra_rel_identity(r, a), first);
+    tra_rel_close(r);
+    t = blocked(a, "30x30", "8x7", TRA_F64);
+    CHECK_OK(write_all(path, &t, "none", &e), e);
+    CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
+    CHECK(strcmp(tra_rel_identity(r, a), first) != 0);
+    tra_rel_close(r);
+    tra_arena_free(a);
+}
