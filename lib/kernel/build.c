@@ -1,0 +1,272 @@
+/* build.c - making kernels from names, Einstein strings, lambdas and compositions, and what can be asked of them. */
+#include "kernel_int.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+static const char *use_text(unsigned use) {
+    return use & TRA_USE_JOIN ? "join" : use & TRA_USE_AGG ? "agg" : "transform";
+}
+
+static const struct {
+    tra_scalar_op op;
+    unsigned over;
+} folds[] = {
+    {TRA_S_ADD, TRA_OVER_SUM}, {TRA_S_MUL, TRA_OVER_PROD}, {TRA_S_MAX, TRA_OVER_MAX}, {TRA_S_MIN, TRA_OVER_MIN}};
+
+/* The TRA_OVER_ bit of an aggregation, 0 when it does not work element by element. */
+static unsigned over_bit(const tra_kernel *agg) {
+    for (size_t i = 0; agg->cls == TRA_K_FOLD && i < sizeof(folds) / sizeof(*folds); i++)
+        if (folds[i].op == agg->fold) return folds[i].over;
+    return 0;
+}
+
+/* Properties that follow from the definition. */
+static void derive(tra_kernel *k) {
+    bool map = k->uses & TRA_USE_MAP;
+    if (k->cls == TRA_K_SCALAR) {
+        static const double zero[1] = {0};
+        k->over |= tra_scalar_over(k->expr, k->nargs);
+        if (!k->stretch) k->props |= TRA_P_ELEMENTWISE;
+        if (map && tra_scalar_eval(k->expr, zero) == 0) k->props |= TRA_P_ZERO;
+    } else if (k->cls == TRA_K_EINSUM) {
+        bool shared = false, summed = false;
+        for (int l = 0; l < k->nlabels; l++) {
+            bool in[3] = {false, false, false};
+            for (int o = 0; o < k->nin; o++)
+                for (int d = 0; d < k->rank[o]; d++) in[o] |= k->in[o][d] == l;
+            for (int d = 0; d < k->nout; d++) in[2] |= k->out[d] == l;
+            summed |= !in[2];
+            shared |= in[0] && in[1] && !in[2];
+        }
+        k->over |= k->nin == 1 && !summed ? TRA_OVER_ALL : TRA_OVER_SUM;
+        if (map) k->props |= TRA_P_ZERO;
+        if (shared) k->props |= TRA_P_CONTRACTION;
+        if (k->nin == 2 && k->rank[0] == k->rank[1] && memcmp(k->in[0], k->in[1], (size_t)k->rank[0]) == 0)
+            k->props |= TRA_P_COMMUTATIVE;
+    }
+    if (k->over & TRA_OVER_SUM) k->props |= TRA_P_LINEAR;
+    if (map && (k->over & TRA_OVER_MAX) && (k->over & TRA_OVER_MIN)) k->props |= TRA_P_MONOTONE;
+}
+
+/* ---- Einstein strings --------------------------------------------------------------------------------------- */
+
+static tra_status parse_einsum(tra_kernel *k, const char *text, tra_err *e) {
+    const char *arrow = strstr(text, "->");
+    if (!arrow) return tra_fail(e, TRA_PROGRAM, "\"%s\" lacks \"->\": write for instance \"ij,jk->ik\"", text);
+    k->nin = 1;
+    bool right = false;
+    for (const char *s = text; *s; s++) {
+        if (*s == ' ') continue;
+        if (s == arrow) {
+            right = true;
+            s++;
+            continue;
+        }
+        if (*s == ',' && !right) {
+            if (k->nin == 2)
+                return tra_fail(e, TRA_PROGRAM, "\"%s\" has more than two operands: a kernel joins two arrays", text);
+            k->nin++;
+            continue;
+        }
+        if (!isalpha((unsigned char)*s)) {
+            /* one whole UTF-8 character in the message */
+            int n = 1;
+            while (((unsigned char)s[n] & 0xC0) == 0x80) n++;
+            return tra_fail(e, TRA_PROGRAM, "'%.*s' in \"%s\" is no label: labels are single letters", n, s, text);
+        }
+        int l = 0;
+        while (l < k->nlabels && k->letters[l] != *s) l++;
+        if (right) {
+            if (l == k->nlabels)
+                return tra_fail(e, TRA_PROGRAM, "label '%c' of the result of \"%s\" is in no operand", *s, text);
+            for (int d = 0; d < k->nout; d++)
+                if (k->out[d] == l)
+                    return tra_fail(e, TRA_PROGRAM, "label '%c' is twice in the result of \"%s\"", *s, text);
+            if (k->nout == TRA_MAXDIM)
+                return tra_fail(e, TRA_PROGRAM, "the result of \"%s\" has more than %d dimensions", text, TRA_MAXDIM);
+            k->out[k->nout++] = (int8_t)l;
+        } else {
+            int o = k->nin - 1;
+            if (l == k->nlabels) k->letters[k->nlabels++] = *s;
+            if (k->rank[o] == TRA_MAXDIM)
+                return tra_fail(e, TRA_PROGRAM, "operand %d of \"%s\" has more than %d dimensions", o + 1, text,
+                                TRA_MAXDIM);
+            k->in[o][k->rank[o]++] = (int8_t)l;
+        }
+    }
+    return TRA_OK;
+}
+
+tra_status tra_kernel_einsum(tra_arena *a, const char *text, const tra_kernel **out, tra_err *e) {
+    tra_kernel *k = tra_new(a, tra_kernel);
+    k->cls = TRA_K_EINSUM;
+    k->text = tra_arena_strndup(a, text, strlen(text));
+    TRA_TRY(parse_einsum(k, k->text, e));
+    k->uses = k->nin == 2 ? TRA_USE_JOIN : TRA_USE_MAP;
+    derive(k);
+    *out = k;
+    return TRA_OK;
+}
+
+/* ---- scalar functions --------------------------------------------------------------------------------------- */
+
+const tra_kernel *tra_kernel_lambda(tra_arena *a, const tra_scalar *s, int nargs, const char *const *names) {
+    assert(nargs == 1 || nargs == 2);
+    tra_kernel *k = tra_new(a, tra_kernel);
+    k->cls = TRA_K_SCALAR;
+    k->uses = nargs == 2 ? TRA_USE_JOIN : TRA_USE_MAP;
+    k->expr = s;
+    k->nargs = nargs;
+    k->stretch = nargs == 2;
+    for (int i = 0; i < nargs; i++) k->names[i] = tra_arena_strndup(a, names[i], strlen(names[i]));
+    k->code = tra_scalar_compile(a, s);
+    derive(k);
+    return k;
+}
+
+/* s with the arguments from `from` on replaced by numbers. */
+static const tra_scalar *bind(tra_arena *a, const tra_scalar *s, int from, const double *args) {
+    tra_scalar *t = tra_new(a, tra_scalar);
+    *t = *s;
+    if (s->op == TRA_S_ARG && s->arg >= from) {
+        t->op = TRA_S_CONST;
+        t->value = args[s->arg - from];
+    }
+    if (s->a) t->a = bind(a, s->a, from, args);
+    if (s->b) t->b = bind(a, s->b, from, args);
+    return t;
+}
+
+/* ---- named kernels ------------------------------------------------------------------------------------------ */
+
+tra_status tra_kernel_named(tra_arena *a, const char *name, tra_kernel_use use, int nargs, const double *args,
+                            const tra_kernel **out, tra_err *e) {
+    const tra_row *row = tra_row_find(name);
+    if (!row) return tra_fail(e, TRA_PROGRAM, "there is no %s kernel '%s'", use_text(use), name);
+    if (!(row->uses & use)) {
+        bool join_and_agg = row->uses == (TRA_USE_JOIN | TRA_USE_AGG);
+        return tra_fail(e, TRA_PROGRAM, "%s is a kernel of %s, not of %s", name,
+                        join_and_agg ? "join and agg" : use_text(row->uses), use_text(use));
+    }
+    if (nargs != row->nargs) {
+        if (row->nargs == 0) return tra_fail(e, TRA_PROGRAM, "%s takes no number in parentheses", name);
+        return tra_fail(e, TRA_PROGRAM, "%s takes one number: write for instance %s(0.5)", name, name);
+    }
+    tra_kernel *k = tra_new(a, tra_kernel);
+    k->row = row;
+    k->uses = use;
+    k->cls = row->cls;
+    k->props = row->props;
+    k->over = row->over;
+    k->fold = row->fold;
+    k->identity = row->identity;
+    if (nargs) k->args[0] = args[0];
+    if (use == TRA_USE_AGG && row->cls == TRA_K_SCALAR) {
+        k->cls = TRA_K_FOLD;
+        k->fold = row->expr->op;
+    } else if (row->cls == TRA_K_SCALAR) {
+        k->nargs = use == TRA_USE_JOIN ? 2 : 1;
+        k->stretch = row->stretch;
+        k->expr = bind(a, row->expr, k->nargs, args);
+        k->code = tra_scalar_compile(a, k->expr);
+    } else if (row->cls == TRA_K_EINSUM) {
+        TRA_TRY(parse_einsum(k, row->einsum, e));
+    }
+    derive(k);
+    *out = k;
+    return TRA_OK;
+}
+
+/* ---- composition -------------------------------------------------------------------------------------------- */
+
+static const tra_kernel *fuse(tra_arena *a, const tra_kernel *first, const tra_kernel *next) {
+    tra_kernel *k = tra_new(a, tra_kernel);
+    *k = *first;
+    k->row = NULL;
+    k->expr = NULL;
+    k->first = first->expr ? first : first->first; /* for messages */
+    k->code = tra_code_then(a, first->code, next->code);
+    return k;
+}
+
+const tra_kernel *tra_kernel_then(tra_arena *a, const tra_kernel *first, const tra_kernel *next) {
+    assert(next->uses & TRA_USE_MAP);
+    if (first->cls == TRA_K_THEN) return tra_kernel_then(a, first->first, tra_kernel_then(a, first->rest, next));
+    tra_kernel *k = tra_new(a, tra_kernel);
+    k->cls = TRA_K_THEN;
+    k->uses = first->uses;
+    k->first = first;
+    k->rest = next;
+    k->over = first->over & next->over;
+    unsigned every = TRA_P_ELEMENTWISE | TRA_P_LINEAR | TRA_P_ZERO | TRA_P_MONOTONE;
+    k->props = first->props & next->props & every;
+    /* f(K(a, b)) keeps K's symmetry; an aggregation is still merged before f sees it */
+    k->props |= first->props & (first->uses & TRA_USE_AGG ? TRA_P_COMMUTATIVE | TRA_P_ASSOCIATIVE : TRA_P_COMMUTATIVE);
+
+    const tra_kernel *const *more;
+    int n = tra_steps(next, &more, &next);
+    k->steps = tra_news(a, const tra_kernel *, 1 + n);
+    k->steps[k->nsteps++] = first;
+    for (int i = 0; i < n; i++) {
+        const tra_kernel **last = &k->steps[k->nsteps - 1];
+        if ((*last)->cls == TRA_K_SCALAR && more[i]->cls == TRA_K_SCALAR) *last = fuse(a, *last, more[i]);
+        else k->steps[k->nsteps++] = more[i];
+    }
+    return k;
+}
+
+const tra_kernel *tra_kernel_first(const tra_kernel *k) { return k->cls == TRA_K_THEN ? k->first : k; }
+const tra_kernel *tra_kernel_rest(const tra_kernel *k) { return k->cls == TRA_K_THEN ? k->rest : NULL; }
+
+/* ---- printing and questions --------------------------------------------------------------------------------- */
+
+void tra_kernel_print(const tra_kernel *k, tra_str *out) {
+    if (k->cls == TRA_K_THEN) {
+        const tra_kernel *parts[] = {k->rest, k->first};
+        for (int i = 0; i < 2; i++) {
+            bool lambda = parts[i]->cls == TRA_K_SCALAR && !parts[i]->row;
+            tra_str_add(out, i ? " . " : "");
+            tra_str_add(out, lambda ? "(" : "");
+            tra_kernel_print(parts[i], out);
+            tra_str_add(out, lambda ? ")" : "");
+        }
+    } else if (k->row) {
+        tra_str_add(out, k->row->name);
+        if (k->row->nargs) {
+            const tra_scalar number = {.op = TRA_S_CONST, .value = k->args[0]};
+            tra_str_add(out, "(");
+            tra_scalar_print(&number, NULL, out);
+            tra_str_add(out, ")");
+        }
+    } else if (k->cls == TRA_K_EINSUM) {
+        tra_str_printf(out, "\"%s\"", k->text);
+    } else {
+        if (k->nargs == 2) tra_str_printf(out, "(%s, %s) -> ", k->names[0], k->names[1]);
+        else tra_str_printf(out, "%s -> ", k->names[0]);
+        tra_scalar_print(k->expr, k->names, out);
+    }
+}
+
+unsigned tra_kernel_uses(const tra_kernel *k) { return k->uses; }
+unsigned tra_kernel_props(const tra_kernel *k) { return k->props; }
+
+bool tra_kernel_distributes(const tra_kernel *join_or_map, const tra_kernel *agg) {
+    return (join_or_map->over & over_bit(agg)) != 0;
+}
+
+bool tra_kernel_fuses(const tra_kernel *join, const tra_kernel *agg) {
+    return (join->props & TRA_P_CONTRACTION) && over_bit(tra_kernel_first(agg)) == TRA_OVER_SUM;
+}
+
+bool tra_kernel_needs_whole_last(const tra_kernel *k) {
+    const tra_kernel *const *steps;
+    int n = tra_steps(k, &steps, &k);
+    for (int i = 0; i < n; i++)
+        if (steps[i]->cls == TRA_K_SOFTMAX) return true;
+    return false;
+}
+
+bool tra_kernel_needs_tensor(const tra_kernel *k) { return tra_kernel_first(k)->cls == TRA_K_INDEX; }

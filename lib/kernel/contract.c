@@ -1,0 +1,417 @@
+/* contract.c - products and sums of two operands: Einstein strings, matmul, outer.
+ *
+ * Each label becomes a loop with a stride in A, B and C (0 where it is absent; a repeated label adds its strides, which
+ * walks the diagonal; an accumulator larger than the result just has larger strides). By where they occur labels are
+ *     M: A and C    N: B and C    K: summed    batch: A, B and C
+ * and one loop of each of M, N, K (after joining those that step as one) goes to BLAS, transposes folded into its
+ * flags; the others are loops around it. An operand that BLAS cannot address is packed tile by tile. Where no two
+ * dimensions are left for BLAS the sums are plain vector loops in f64.
+ *
+ * Work is cut in tiles of the output by its extents alone, and each tile is a fixed sequence of one-thread BLAS calls in
+ * ascending order of the summed labels: who computes a tile does not show in its bits. */
+#include "kernel_int.h"
+
+#include <assert.h>
+#include <cblas.h>
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+enum {
+    SIDE = 768,      /* output tiles are at most SIDE x SIDE or as many elements: 1000 x 1000 makes four */
+    PACK = 128,      /* side of a packed tile; two of f64 are 256 KiB of stack */
+    MOST = 1 << 30,  /* BLAS counts in int */
+};
+
+/* ---- BLAS --------------------------------------------------------------------------------------------------- */
+
+static char blas_name[128];
+
+static void setup(void) {
+    openblas_set_num_threads(1);
+    const char *config = openblas_get_config(), *end = config ? strchr(config, ' ') : NULL; /* "OpenBLAS 0.3.21 ..." */
+    if (end) end = strchr(end + 1, ' ');
+    snprintf(blas_name, sizeof(blas_name), "%.*s (%s)", end ? (int)(end - config) : 8, end ? config : "OpenBLAS",
+             openblas_get_corename());
+}
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+void tra_blas_setup(void) { pthread_once(&once, setup); }
+
+const char *tra_blas_name(void) {
+    tra_blas_setup();
+    return blas_name;
+}
+
+/* ---- labels ------------------------------------------------------------------------------------------------- */
+
+enum { A, B, C };
+
+typedef struct label {
+    tra_loop loop; /* n in the operands, strides in A, B, C */
+    int64_t room;  /* n in C, which may be larger */
+    bool in[3];
+} label;
+
+typedef struct labels {
+    int n;
+    label v[2 * TRA_MAXDIM];
+} labels;
+
+/* The labels of a step for these extents; a and b NULL: only `room` is wanted (not of OUTER). */
+static void make_labels(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_dims *c, labels *ls) {
+    int8_t outer[3][2 * TRA_MAXDIM];
+    const int8_t *index[3] = {k->in[0], k->in[1], k->out};
+    if (k->cls == TRA_K_OUTER) {
+        for (int d = 0; d < a->n; d++) outer[A][d] = outer[C][d] = (int8_t)d;
+        for (int d = 0; d < b->n; d++) outer[B][d] = outer[C][a->n + d] = (int8_t)(a->n + d);
+        for (int i = 0; i < 3; i++) index[i] = outer[i];
+        ls->n = a->n + b->n;
+    } else {
+        ls->n = k->nlabels;
+    }
+    memset(ls->v, 0, (size_t)ls->n * sizeof(label));
+    const tra_dims *ext[3] = {a, b, c};
+    for (int i = 0; i < 3; i++) {
+        int64_t stride[TRA_MAXDIM];
+        if (ext[i]) tra_strides(ext[i], stride);
+        int rank = ext[i] ? ext[i]->n : k->rank[i];
+        for (int d = 0; d < rank; d++) {
+            label *l = &ls->v[index[i][d]];
+            l->in[i] = true;
+            if (!ext[i]) continue;
+            l->loop.s[i] += stride[d];
+            *(i == C ? &l->room : &l->loop.n) = ext[i]->v[d];
+        }
+    }
+}
+
+enum { M, N, K, BATCH, CLASSES };
+
+static int class_of(const label *l) {
+    if (!l->in[C]) return K;
+    return l->in[A] && l->in[B] ? BATCH : l->in[A] ? M : N;
+}
+
+/* ---- tiles -------------------------------------------------------------------------------------------------- */
+
+/* How the output is cut: of each of M, N, BATCH one label in so many pieces. */
+typedef struct cuts {
+    int label[CLASSES];
+    int64_t pieces[CLASSES];
+} cuts;
+
+static void make_cuts(const labels *ls, cuts *cut) {
+    double total[CLASSES] = {1, 1, 1, 1};
+    for (int c = 0; c < CLASSES; c++) cut->label[c] = -1, cut->pieces[c] = 1;
+    for (int i = 0; i < ls->n; i++) {
+        int c = class_of(&ls->v[i]);
+        if (c == K) continue; /* never cut: the bits would depend on it */
+        total[c] *= (double)ls->v[i].room;
+        if (cut->label[c] < 0 || ls->v[i].room > ls->v[cut->label[c]].room) cut->label[c] = i;
+    }
+    double m = total[M], n = total[N], area = (double)SIDE * SIDE;
+    double most[CLASSES] = {[M] = area / (n < 1 ? 1 : n < SIDE ? n : SIDE), [N] = area / (m < 1 ? 1 : m < SIDE ? m : SIDE)};
+    most[BATCH] = m * n < 1 ? area : area / (m * n);
+    for (int c = 0; c < CLASSES; c++) {
+        if (cut->label[c] < 0) continue;
+        int64_t extent = tra_max64(ls->v[cut->label[c]].room, 1);
+        double want = ceil(total[c] / (most[c] < 1 ? 1 : most[c]));
+        cut->pieces[c] = want <= 1 ? 1 : want >= (double)extent ? extent : (int64_t)want;
+    }
+    /* a count that fits an int, for absurd shapes */
+    while (cut->pieces[M] * cut->pieces[N] > MOST / cut->pieces[BATCH])
+        for (int c = 0; c < CLASSES; c++) cut->pieces[c] = tra_ceil_div(cut->pieces[c], 2);
+}
+
+int tra_contract_tiles(const tra_kernel *step, const tra_dims *acc) {
+    labels ls;
+    cuts cut;
+    make_labels(step, NULL, NULL, acc, &ls);
+    make_cuts(&ls, &cut);
+    return (int)(cut.pieces[M] * cut.pieces[N] * cut.pieces[BATCH]);
+}
+
+/* ---- one tile ----------------------------------------------------------------------------------------------- */
+
+typedef struct problem {
+    tra_nest loops[CLASSES]; /* s[A], s[B], s[C] */
+    const void *data[2];
+    tra_dtype dtype[3];
+    void *out;
+    int64_t at[3]; /* element where the tile begins */
+    bool add;      /* to what out holds */
+} problem;
+
+static char *element(const void *data, tra_dtype t, int64_t i) {
+    return (char *)(uintptr_t)data + i * (int64_t)tra_dtype_size(t);
+}
+
+static void gemm(tra_dtype t, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
+                 const void *b, int64_t ldb, double beta, void *c, int64_t ldc) {
+    CBLAS_TRANSPOSE fa = ta ? CblasTrans : CblasNoTrans, fb = tb ? CblasTrans : CblasNoTrans;
+    if (t == TRA_F64)
+        cblas_dgemm(CblasRowMajor, fa, fb, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
+    else
+        cblas_sgemm(CblasRowMajor, fa, fb, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, (float)beta, c,
+                    (int)ldc);
+}
+
+/* A matrix of operand o: rows x cols with the strides of two loops. */
+typedef struct matrix {
+    tra_loop row, col;
+    int o;
+    bool pack, trans;
+    int64_t ld;
+} matrix;
+
+/* How BLAS can address the matrix: as it is, transposed, or only packed. */
+static matrix address(const problem *p, int o, tra_loop row, tra_loop col) {
+    matrix x = {.row = row, .col = col, .o = o};
+    int64_t sr = row.s[o], sc = col.s[o];
+    bool plain = sc == 1 && sr >= col.n, turned = sr == 1 && sc >= row.n;
+    x.trans = !plain && turned;
+    x.ld = plain ? sr : sc;
+    x.pack = (!plain && !turned) || x.ld > MOST || p->dtype[o] != p->dtype[C];
+    return x;
+}
+
+/* The tile at (r, c) of the matrix that begins at element `at`, for BLAS: in place, or packed in buf. */
+static const void *tile_of(const problem *p, const matrix *x, int64_t at, int64_t r, int64_t nr, int64_t c, int64_t nc,
+                           void *buf, bool *trans, int64_t *ld) {
+    const void *from = element(p->data[x->o], p->dtype[x->o], at + r * x->row.s[x->o] + c * x->col.s[x->o]);
+    *trans = x->trans;
+    *ld = x->ld;
+    if (!x->pack) return from;
+    tra_nest nest;
+    nest.n = 0;
+    tra_nest_add(&nest, nr, x->row.s[x->o], nc, 0);
+    tra_nest_add(&nest, nc, x->col.s[x->o], 1, 0);
+    tra_strided_copy(buf, p->dtype[C], from, p->dtype[x->o], &nest);
+    *trans = false;
+    *ld = nc;
+    return buf;
+}
+
+/* C (m x n, unit stride along n) = A B + beta C. */
+static void gemm_tile(const problem *p, const matrix *a, const matrix *b, const int64_t *at, tra_loop m, tra_loop n,
+                      int64_t k, double beta) {
+    double abuf[PACK * PACK], bbuf[PACK * PACK];
+    int64_t step = a->pack || b->pack ? PACK : MOST;
+    for (int64_t i = 0; i < m.n; i += step) {
+        for (int64_t l = 0; l < k; l += step) {
+            int64_t ni = tra_min64(step, m.n - i), nl = tra_min64(step, k - l), lda, ldb;
+            bool ta, tb;
+            const void *pa = tile_of(p, a, at[a->o], i, ni, l, nl, abuf, &ta, &lda);
+            for (int64_t j = 0; j < n.n; j += step) {
+                int64_t nj = tra_min64(step, n.n - j);
+                const void *pb = tile_of(p, b, at[b->o], l, nl, j, nj, bbuf, &tb, &ldb);
+                void *pc = element(p->out, p->dtype[C], at[C] + i * m.s[C] + j);
+                gemm(p->dtype[C], ta, tb, ni, nj, nl, pa, lda, pb, ldb, l ? 1 : beta, pc, m.s[C]);
+            }
+        }
+    }
+}
+
+/* c (m) += A x, A in place. */
+static void gemv(const problem *p, const matrix *a, int x, const int64_t *at, tra_loop m, tra_loop k) {
+    tra_dtype t = p->dtype[C];
+    const void *pa = element(p->data[a->o], t, at[a->o]), *px = element(p->data[x], t, at[x]);
+    void *pc = element(p->out, t, at[C]);
+    CBLAS_TRANSPOSE trans = a->trans ? CblasTrans : CblasNoTrans;
+    int rows = (int)(a->trans ? k.n : m.n), cols = (int)(a->trans ? m.n : k.n);
+    if (t == TRA_F64)
+        cblas_dgemv(CblasRowMajor, trans, rows, cols, 1, pa, (int)a->ld, px, (int)k.s[x], 1, pc, (int)m.s[C]);
+    else
+        cblas_sgemv(CblasRowMajor, trans, rows, cols, 1, pa, (int)a->ld, px, (int)k.s[x], 1, pc, (int)m.s[C]);
+}
+
+/* What goes to BLAS: places in the nests of M, N, K (-1: none of them), and how. */
+typedef struct choice {
+    double score; /* 0: nothing */
+    int at[3];
+    bool swap; /* C is computed transposed: A and B change places */
+    bool vector;
+    matrix a, b;
+} choice;
+
+static tra_loop loop_at(const tra_nest *nest, int i) {
+    return i < 0 ? (tra_loop){.n = 1} : nest->v[i];
+}
+
+static double clip(int64_t n) { return n < SIDE ? (double)n : SIDE; }
+
+/* Weighs giving loops m, n, k to BLAS. Packing costs about half the speed. */
+static void weigh(const problem *p, int im, int in, int ik, choice *best) {
+    tra_loop m = loop_at(&p->loops[M], im), n = loop_at(&p->loops[N], in), k = loop_at(&p->loops[K], ik);
+    choice c = {.at = {im, in, ik}};
+    if (k.n == 1 || (m.n == 1 && n.n == 1)) return;
+    if (m.n > 1 && n.n > 1) {
+        c.swap = n.s[C] != 1;
+        if (c.swap && m.s[C] != 1) return;
+        int64_t ldc = c.swap ? n.s[C] : m.s[C];
+        if (ldc < (c.swap ? m.n : n.n) || ldc > MOST) return;
+        /* transposed, the product is B' A' */
+        c.a = c.swap ? address(p, B, n, k) : address(p, A, m, k);
+        c.b = c.swap ? address(p, A, k, m) : address(p, B, k, n);
+        c.score = clip(m.n) * clip(n.n) * clip(k.n) / (c.a.pack || c.b.pack ? 2 : 1);
+    } else {
+        c.vector = true;
+        c.swap = m.n == 1;
+        int o = c.swap ? B : A, x = 1 - o;
+        tra_loop v = c.swap ? n : m;
+        c.a = address(p, o, v, k);
+        if (c.a.pack || p->dtype[x] != p->dtype[C] || k.s[x] < 1 || k.s[x] > MOST) return;
+        if (v.s[C] > MOST || v.n > MOST || k.n > MOST) return;
+        c.score = clip(v.n) * clip(k.n);
+    }
+    if (c.score > best->score) *best = c;
+}
+
+/* Takes loop i out of the nest. */
+static tra_loop take(tra_nest *nest, int i) {
+    tra_loop l = loop_at(nest, i);
+    if (i >= 0) memmove(&nest->v[i], &nest->v[i + 1], (size_t)(--nest->n - i) * sizeof(l));
+    return l;
+}
+
+static void output_loops(const problem *p, tra_nest *to) {
+    to->n = 0;
+    tra_nest_append(to, &p->loops[M]);
+    tra_nest_append(to, &p->loops[N]);
+    tra_nest_append(to, &p->loops[BATCH]);
+}
+
+static void zero_tile(const problem *p) {
+    static const double zero;
+    tra_nest nest;
+    output_loops(p, &nest);
+    for (int i = 0; i < nest.n; i++) nest.v[i] = (tra_loop){nest.v[i].n, {0, nest.v[i].s[C]}, 0};
+    tra_strided_copy(element(p->out, p->dtype[C], p->at[C]), p->dtype[C], &zero, TRA_F64, &nest);
+}
+
+static void run_blas(problem *p, const choice *c) {
+    if (c->vector && !p->add) zero_tile(p);
+    tra_nest outer;
+    tra_loop m = take(&p->loops[M], c->at[M]), n = take(&p->loops[N], c->at[N]), k = take(&p->loops[K], c->at[K]);
+    output_loops(p, &outer);
+    if (c->swap) {
+        tra_loop t = m;
+        m = n;
+        n = t;
+    }
+    int64_t off[3], in[3] = {0};
+    memcpy(off, p->at, sizeof(off));
+    do {
+        double beta = p->add ? 1 : 0;
+        do {
+            int64_t at[3] = {off[A] + in[A], off[B] + in[B], off[C]};
+            if (c->vector) gemv(p, &c->a, 1 - c->a.o, at, m, k);
+            else gemm_tile(p, &c->a, &c->b, at, m, n, k.n, beta);
+            beta = 1;
+        } while (tra_nest_next(&p->loops[K], in));
+    } while (tra_nest_next(&outer, off));
+}
+
+static int64_t pace(const tra_loop *l) { return tra_max64(l->s[A], l->s[B]); }
+
+/* Sums in f64: along a summed label that both operands have dense, else a strip of results at a time. */
+static void run_plain(problem *p) {
+    tra_nest outer, *sum = &p->loops[K];
+    output_loops(p, &outer);
+    int dense = -1;
+    for (int i = 0; i < outer.n; i++)
+        if (dense < 0 || outer.v[i].s[C] < outer.v[dense].s[C]) dense = i;
+    tra_loop row = take(&outer, dense);
+    dense = -1;
+    for (int i = 0; i < sum->n; i++)
+        if (dense < 0 || pace(&sum->v[i]) < pace(&sum->v[dense])) dense = i;
+    bool along = row.n == 1 || (dense >= 0 && sum->v[dense].n >= TRA_SHORT && pace(&sum->v[dense]) < pace(&row));
+    tra_loop run = along ? take(sum, dense) : (tra_loop){.n = 1};
+
+    double acc[TRA_STRIP], abuf[TRA_STRIP], bbuf[TRA_STRIP];
+    int64_t off[3], in[3] = {0};
+    memcpy(off, p->at, sizeof(off));
+    do {
+        for (int64_t i = 0; i < row.n; i += TRA_STRIP) {
+            int64_t n = tra_min64(TRA_STRIP, row.n - i);
+            memset(acc, 0, (size_t)n * sizeof(*acc));
+            do {
+                int64_t a = off[A] + in[A] + i * row.s[A], b = off[B] + in[B] + i * row.s[B];
+                if (!along) {
+                    const double *x = tra_load(p->data[A], p->dtype[A], a, row.s[A], n, TRA_F64, abuf);
+                    const double *y = tra_load(p->data[B], p->dtype[B], b, row.s[B], n, TRA_F64, bbuf);
+                    tra_muladd(acc, x, y, n);
+                    continue;
+                }
+                for (int64_t j = 0; j < n; j++, a += row.s[A], b += row.s[B]) {
+                    for (int64_t l = 0; l < run.n; l += TRA_STRIP) {
+                        int64_t len = tra_min64(TRA_STRIP, run.n - l);
+                        const double *x = tra_load(p->data[A], p->dtype[A], a + l * run.s[A], run.s[A], len, TRA_F64, abuf);
+                        const double *y = tra_load(p->data[B], p->dtype[B], b + l * run.s[B], run.s[B], len, TRA_F64, bbuf);
+                        acc[j] += tra_dot(x, y, len);
+                    }
+                }
+            } while (tra_nest_next(sum, in));
+            for (int64_t j = 0; j < n; j++) {
+                int64_t at = off[C] + (i + j) * row.s[C];
+                tra_put(p->out, p->dtype[C], at, p->add ? tra_get(p->out, p->dtype[C], at) + acc[j] : acc[j]);
+            }
+        }
+    } while (tra_nest_next(&outer, off));
+}
+
+static void run_tile(problem *p) {
+    bool none = false;
+    for (int c = 0; c < CLASSES; c++)
+        for (int i = 0; i < p->loops[c].n; i++) {
+            if (p->loops[c].v[i].n != 0) continue;
+            if (c != K) return; /* no output */
+            none = true;
+        }
+    if (none) { /* nothing to sum */
+        if (!p->add) zero_tile(p);
+        return;
+    }
+    for (int c = 0; c < CLASSES; c++) tra_nest_coalesce(&p->loops[c]);
+    choice best = {0};
+    for (int m = -1; m < p->loops[M].n; m++)
+        for (int n = -1; n < p->loops[N].n; n++)
+            for (int k = 0; k < p->loops[K].n; k++) weigh(p, m, n, k, &best);
+    if (best.score > 0) run_blas(p, &best);
+    else run_plain(p);
+}
+
+void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out, bool add,
+                  int tile) {
+    tra_blas_setup();
+    labels ls;
+    cuts cut;
+    make_labels(step, &a->ext, &b->ext, &out->ext, &ls);
+    make_cuts(&ls, &cut);
+    int64_t pm = cut.pieces[M], pn = cut.pieces[N], first = tile < 0 ? 0 : tile;
+    int64_t last = tile < 0 ? pm * pn * cut.pieces[BATCH] : tile + 1;
+    assert(last <= pm * pn * cut.pieces[BATCH]);
+    for (int64_t t = first; t < last; t++) {
+        problem p; /* not initialised as a whole: it is large */
+        p.data[A] = a->data, p.data[B] = b->data, p.out = out->data;
+        p.dtype[A] = a->dtype, p.dtype[B] = b->dtype, p.dtype[C] = out->dtype;
+        p.add = add;
+        for (int c = 0; c < CLASSES; c++) p.loops[c].n = 0;
+        p.at[A] = p.at[B] = p.at[C] = 0;
+        int64_t piece[CLASSES] = {[M] = t / pn % pm, [N] = t % pn, [BATCH] = t / (pn * pm)};
+        for (int i = 0; i < ls.n; i++) {
+            tra_loop l = ls.v[i].loop;
+            int c = class_of(&ls.v[i]);
+            if (i == cut.label[c]) { /* pieces that differ by one at most */
+                int64_t room = ls.v[i].room, from = (int64_t)((__int128)room * piece[c] / cut.pieces[c]);
+                int64_t to = (int64_t)((__int128)room * (piece[c] + 1) / cut.pieces[c]);
+                for (int o = 0; o < 3; o++) p.at[o] += from * l.s[o];
+                l.n = tra_max64(0, tra_min64(to, l.n) - from);
+            }
+            p.loops[c].v[p.loops[c].n++] = l;
+        }
+        run_tile(&p);
+    }
+}

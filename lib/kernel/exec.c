@@ -1,0 +1,260 @@
+/* exec.c - running kernels: the steps of a composition one after the other, each by the routine of its class. */
+#include "kernel_int.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- maps of one step --------------------------------------------------------------------------------------- */
+
+/* Moves and reductions of one array, as loops over it (s[0]) and the result (s[1]). */
+static void run_strided(const tra_kernel *k, const tra_array *in, const tra_array *out) {
+    tra_nest kept, reduced;
+    kept.n = reduced.n = 0;
+    int64_t si[TRA_MAXDIM], so[TRA_MAXDIM];
+    int r = in->ext.n;
+    tra_strides(&in->ext, si);
+    tra_strides(&out->ext, so);
+    if (k->cls == TRA_K_EINSUM) {
+        for (int l = 0; l < k->nlabels; l++) {
+            int64_t n = 0, step_in = 0, step_out = 0;
+            bool on_left = false;
+            for (int d = 0; d < r; d++)
+                if (k->in[0][d] == l) n = in->ext.v[d], step_in += si[d]; /* repeated: the diagonal */
+            for (int d = 0; d < k->nout; d++)
+                if (k->out[d] == l) on_left = true, step_out = so[d];
+            tra_nest_add(on_left ? &kept : &reduced, n, step_in, step_out, 0);
+        }
+    } else if (k->cls == TRA_K_DIAG) {
+        tra_nest_add(&kept, out->ext.v[0], si[0] + si[1], 1, 0);
+    } else {
+        for (int d = 0; d < r; d++) {
+            bool gone = (k->cls == TRA_K_ROW && d == r - 1) || (k->cls == TRA_K_COL && d == 0);
+            if (gone) tra_nest_add(&reduced, in->ext.v[d], si[d], 0, 0);
+            else tra_nest_add(&kept, in->ext.v[d], si[d], so[k->cls == TRA_K_TRANSPOSE ? r - 1 - d : k->cls == TRA_K_COL ? d - 1 : d], 0);
+        }
+    }
+    if (reduced.n == 0) tra_strided_copy(out->data, out->dtype, in->data, in->dtype, &kept);
+    else tra_strided_reduce(k->cls == TRA_K_EINSUM ? TRA_S_ADD : k->fold, k->identity, out->data, out->dtype, in->data, in->dtype, &kept, &reduced);
+}
+
+/* Each row: less its maximum, so that exp cannot overflow; exp; over the sum. out may be in. */
+static void run_softmax(const tra_array *in, const tra_array *out) {
+    tra_dtype t = out->dtype;
+    size_t size = tra_dtype_size(t);
+    int64_t row = in->ext.v[in->ext.n - 1], total = tra_elements(&in->ext);
+    tra_strip_fn *strip = tra_strip(t);
+    double number[TRA_STRIP];
+    tra_nest kept, along;
+    kept.n = along.n = 0;
+    tra_nest_add(&along, row, 1, 0, 0);
+    for (int64_t at = 0; at < total; at += row) {
+        const char *x = (const char *)in->data + (size_t)at * size;
+        char *y = (char *)out->data + (size_t)at * size;
+        double max, sum;
+        tra_strided_reduce(TRA_S_MAX, -INFINITY, &max, TRA_F64, x, t, &kept, &along);
+        strip(TRA_S_CONST, number, NULL, NULL, max, tra_min64(row, TRA_STRIP));
+        for (int64_t i = 0; i < row; i += TRA_STRIP) {
+            int64_t n = tra_min64(TRA_STRIP, row - i);
+            char *to = y + (size_t)i * size;
+            strip(TRA_S_SUB, to, x + (size_t)i * size, number, 0, n);
+            strip(TRA_S_EXP, to, to, NULL, 0, n);
+        }
+        tra_strided_reduce(TRA_S_ADD, 0, &sum, TRA_F64, y, t, &kept, &along);
+        strip(TRA_S_CONST, number, NULL, NULL, sum, tra_min64(row, TRA_STRIP));
+        for (int64_t i = 0; i < row; i += TRA_STRIP) {
+            char *to = y + (size_t)i * size;
+            strip(TRA_S_DIV, to, to, number, 0, tra_min64(TRA_STRIP, row - i));
+        }
+    }
+}
+
+static bool in_place(const tra_kernel *step) { return step->cls == TRA_K_SCALAR || step->cls == TRA_K_SOFTMAX; }
+
+static void run_map(const tra_kernel *step, const tra_array *in, const tra_array *out) {
+    switch (step->cls) {
+    case TRA_K_SCALAR: tra_code_run(step->code, in, NULL, out); return;
+    case TRA_K_SOFTMAX: run_softmax(in, out); return;
+    case TRA_K_EINSUM:
+    case TRA_K_TRANSPOSE:
+    case TRA_K_DIAG:
+    case TRA_K_ROW:
+    case TRA_K_COL: run_strided(step, in, out); return;
+    case TRA_K_OUTER:
+    case TRA_K_FOLD:
+    case TRA_K_INDEX:
+    case TRA_K_THEN: break;
+    }
+    assert(!"a map");
+}
+
+/* ---- compositions ------------------------------------------------------------------------------------------- */
+
+static size_t round64(size_t n) { return (n + 63) / 64 * 64; }
+
+/* Extents after the first step of k. */
+static void first_shape(const tra_kernel *k, const tra_kernel *step, tra_kernel_use use, const tra_dims *a,
+                        const tra_dims *b, tra_dims *out) {
+    if (use == TRA_USE_JOIN) tra_step_shape2(step, a, b, out);
+    else if (use == TRA_USE_AGG) tra_agg_state_ext(k, a, out);
+    else tra_step_shape1(step, a, out);
+}
+
+/* The place of step i's result among n: the result of the last moving step and all that follow in place is out. */
+static bool goes_to_out(const tra_kernel *const *steps, int n, int i) {
+    for (int j = i + 1; j < n; j++)
+        if (!in_place(steps[j])) return false;
+    return true;
+}
+
+/* Bytes of the largest result that is stored between steps: two such buffers take turns. */
+static size_t between(const tra_kernel *k, tra_kernel_use use, tra_dtype t, const tra_dims *a, const tra_dims *b) {
+    const tra_kernel *const *steps;
+    const tra_kernel *self = k;
+    int n = tra_steps(k, &steps, &self);
+    tra_dims at, next;
+    first_shape(k, steps[0], use, a, b, &at);
+    size_t most = 0, size = tra_dtype_size(tra_kernel_dtype(k, use, t));
+    for (int i = 0; i < n && !goes_to_out(steps, n, i); i++) {
+        size_t bytes = (size_t)tra_elements(&at) * size;
+        if (bytes > most) most = bytes;
+        tra_step_shape1(steps[i + 1], &at, &next);
+        at = next;
+    }
+    return round64(most);
+}
+
+size_t tra_kernel_scratch(const tra_kernel *k, tra_kernel_use use, tra_dtype t, const tra_dims *a, const tra_dims *b) {
+    return 2 * between(k, use, t, a, b);
+}
+
+/* Where step 0 writes: out itself, or the first buffer. */
+static tra_array first_place(const tra_kernel *const *steps, int n, const tra_dims *ext, const tra_array *out,
+                             void *scratch) {
+    return (tra_array){out->dtype, *ext, goes_to_out(steps, n, 0) ? out->data : scratch};
+}
+
+/* Steps 1, 2, ... on cur, the result of step 0. */
+static void run_rest(const tra_kernel *const *steps, int n, tra_array cur, const tra_array *out, char *scratch,
+                     size_t bytes) {
+    for (int i = 1; i < n; i++) {
+        tra_array next = {out->dtype, {0}, cur.data};
+        tra_step_shape1(steps[i], &cur.ext, &next.ext);
+        if (goes_to_out(steps, n, i)) next.data = out->data;
+        else if (!in_place(steps[i])) next.data = cur.data == scratch ? scratch + bytes : scratch;
+        run_map(steps[i], &cur, &next);
+        cur = next;
+    }
+    assert(cur.data == out->data || tra_elements(&out->ext) == 0);
+}
+
+void tra_kernel_map(const tra_kernel *k, const tra_array *in, tra_array *out, void *scratch) {
+    const tra_kernel *const *steps;
+    const tra_kernel *self = k;
+    int n = tra_steps(k, &steps, &self);
+    tra_dims ext;
+    tra_step_shape1(steps[0], &in->ext, &ext);
+    tra_array first = first_place(steps, n, &ext, out, scratch);
+    run_map(steps[0], in, &first);
+    if (n > 1) run_rest(steps, n, first, out, scratch, between(k, TRA_USE_MAP, out->dtype, &in->ext, NULL));
+}
+
+void tra_kernel_join(const tra_kernel *k, const tra_array *a, const tra_array *b, tra_array *out, void *scratch) {
+    const tra_kernel *const *steps;
+    const tra_kernel *self = k;
+    int n = tra_steps(k, &steps, &self);
+    tra_dims ext;
+    tra_step_shape2(steps[0], &a->ext, &b->ext, &ext);
+    tra_array first = first_place(steps, n, &ext, out, scratch);
+    if (steps[0]->cls == TRA_K_SCALAR) tra_code_run(steps[0]->code, a, b, &first);
+    else tra_contract(steps[0], a, b, &first, false, -1);
+    if (n > 1) run_rest(steps, n, first, out, scratch, between(k, TRA_USE_JOIN, out->dtype, &a->ext, &b->ext));
+}
+
+int tra_kernel_tiles(const tra_kernel *join, const tra_dims *acc) {
+    return tra_contract_tiles(join, acc);
+}
+
+void tra_kernel_fma(const tra_kernel *join, const tra_array *a, const tra_array *b, tra_array *acc, int tile) {
+    assert(join->props & TRA_P_CONTRACTION);
+    tra_contract(join, a, b, acc, true, tile);
+}
+
+void tra_agg_finish(const tra_kernel *agg, const tra_array *state, tra_array *out, void *scratch) {
+    const tra_kernel *const *steps;
+    const tra_kernel *self = agg;
+    int n = tra_steps(agg, &steps, &self);
+    tra_array first = first_place(steps, n, &state->ext, out, scratch);
+    if (first.data != state->data) tra_convert(first.data, out->dtype, state->data, state->dtype, tra_elements(&state->ext));
+    /* between() is told the state's extents: those of the group, but for the index kernels */
+    if (n > 1) run_rest(steps, n, first, out, scratch, between(agg, TRA_USE_AGG, out->dtype, &state->ext, NULL));
+}
+
+/* ---- counting ----------------------------------------------------------------------------------------------- */
+
+static double size_of(const tra_dims *d) {
+    double n = 1;
+    for (int i = 0; i < d->n; i++) n *= (double)d->v[i];
+    return n;
+}
+
+static double code_flops(const tra_code *code) {
+    double n = 0;
+    for (int i = 0; i < code->n; i++) {
+        switch (code->v[i].op) {
+        case TRA_S_CONST:
+        case TRA_S_ARG: break;
+        case TRA_S_EXP:
+        case TRA_S_LOG:
+        case TRA_S_TANH:
+        case TRA_S_SIGMOID:
+        case TRA_S_POW: n += 10; break;
+        default: n += 1;
+        }
+    }
+    return n;
+}
+
+/* Of one step that makes `out` of `in` (and b, or NULL). */
+static double step_flops(const tra_kernel *k, const tra_dims *in, const tra_dims *b, const tra_dims *out) {
+    switch (k->cls) {
+    case TRA_K_SCALAR: return code_flops(k->code) * size_of(out);
+    case TRA_K_OUTER: return size_of(out);
+    case TRA_K_SOFTMAX: return 14 * size_of(out);
+    case TRA_K_EINSUM: {
+        if (!b) return size_of(in);
+        double n = size_of(in); /* of every label once */
+        for (int d = 0; d < k->rank[0]; d++)
+            if (memchr(k->in[0], k->in[0][d], (size_t)d) && in->v[d]) n /= (double)in->v[d];
+        for (int d = 0; d < k->rank[1]; d++)
+            if (!memchr(k->in[0], k->in[1][d], (size_t)k->rank[0]) && !memchr(k->in[1], k->in[1][d], (size_t)d))
+                n *= (double)b->v[d];
+        return k->props & TRA_P_CONTRACTION ? 2 * n : n;
+    }
+    case TRA_K_TRANSPOSE:
+    case TRA_K_DIAG:
+    case TRA_K_ROW:
+    case TRA_K_COL:
+    case TRA_K_FOLD:
+    case TRA_K_INDEX: return size_of(in);
+    case TRA_K_THEN: break;
+    }
+    assert(!"one step");
+    return 0;
+}
+
+double tra_kernel_flops(const tra_kernel *k, tra_kernel_use use, const tra_dims *a, const tra_dims *b) {
+    const tra_kernel *const *steps;
+    const tra_kernel *self = k;
+    int n = tra_steps(k, &steps, &self);
+    tra_dims at, next;
+    first_shape(k, steps[0], use, a, b, &at);
+    double flops = step_flops(steps[0], a, use == TRA_USE_JOIN ? b : NULL, &at);
+    /* a map after an aggregation runs once for a group, not for each array of it */
+    for (int i = 1; i < n && use != TRA_USE_AGG; i++) {
+        tra_step_shape1(steps[i], &at, &next);
+        flops += step_flops(steps[i], &at, NULL, &next);
+        at = next;
+    }
+    return flops;
+}

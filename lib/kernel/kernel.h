@@ -1,0 +1,181 @@
+/* kernel.h - what can be done to arrays: the kernel table, scalar expressions, Einstein strings.
+ *
+ * A kernel is an immutable value in an arena, built by the compiler from names, strings and lambdas, and run by the
+ * executor on arrays. The table (table.c) says of every named kernel what it is as an Einstein or scalar expression, its
+ * algebraic properties, and which fast routine overrides the reference one; the rewrite rules read the properties
+ * and test no kernel by name.
+ */
+#ifndef TRA_KERNEL_H
+#define TRA_KERNEL_H
+
+#include "../relation/relation.h"
+
+/* A row-major contiguous array. Views own nothing. */
+typedef struct tra_array {
+    tra_dtype dtype;
+    tra_dims ext;
+    void *data;
+} tra_array;
+size_t tra_array_bytes(const tra_array *a);
+
+/* ---- scalar expressions ------------------------------------------------------------------------------------- */
+
+/* Operators of scalar expressions: name in C, arity, text, element-wise definition on doubles (a, b). max and min give
+ * NaN if an operand is NaN; comparisons give 1 or 0 (0 with NaN, != gives 1). */
+#define TRA_SCALARS(X)                                                                                                 \
+    X(CONST, 0, "const", 0)                                                                                            \
+    X(ARG, 0, "arg", 0)                                                                                                \
+    X(ADD, 2, "+", a + b)                                                                                              \
+    X(SUB, 2, "-", a - b)                                                                                              \
+    X(MUL, 2, "*", a *b)                                                                                               \
+    X(DIV, 2, "/", a / b)                                                                                              \
+    X(POW, 2, "^", pow(a, b))                                                                                          \
+    X(LT, 2, "<", a < b)                                                                                               \
+    X(LE, 2, "<=", a <= b)                                                                                             \
+    X(GT, 2, ">", a > b)                                                                                               \
+    X(GE, 2, ">=", a >= b)                                                                                             \
+    X(EQ, 2, "==", a == b)                                                                                             \
+    X(NE, 2, "!=", a != b)                                                                                             \
+    X(MAX, 2, "max", a != a || b != b ? a + b : a > b ? a : b)                                                         \
+    X(MIN, 2, "min", a != a || b != b ? a + b : a < b ? a : b)                                                         \
+    X(NEG, 1, "neg", -a)                                                                                               \
+    X(ABS, 1, "abs", fabs(a))                                                                                          \
+    X(EXP, 1, "exp", exp(a))                                                                                           \
+    X(LOG, 1, "log", log(a))                                                                                           \
+    X(SQRT, 1, "sqrt", sqrt(a))                                                                                        \
+    X(TANH, 1, "tanh", tanh(a))                                                                                        \
+    X(SIGMOID, 1, "sigmoid", 1 / (1 + exp(-a)))                                                                        \
+    X(RELU, 1, "relu", a != a ? a : a > 0 ? a : 0.0)
+typedef enum tra_scalar_op {
+#define X(name, arity, text, def) TRA_S_##name,
+    TRA_SCALARS(X)
+#undef X
+    TRA_S_COUNT
+} tra_scalar_op;
+
+typedef struct tra_scalar tra_scalar;
+struct tra_scalar {
+    tra_scalar_op op;
+    double value;          /* CONST */
+    int arg;               /* ARG: index of the argument */
+    const tra_scalar *a, *b;
+};
+int tra_scalar_arity(tra_scalar_op op);
+const char *tra_scalar_text(tra_scalar_op op);
+/* The function of that name with so many arguments (exp, log, max, ...); -1 if none. */
+int tra_scalar_find(const char *name, int arity);
+double tra_scalar_eval(const tra_scalar *s, const double *args); /* one element: the definition */
+void tra_scalar_print(const tra_scalar *s, const char *const *args, tra_str *out); /* args: names of the arguments */
+
+/* ---- kernels ------------------------------------------------------------------------------------------------ */
+
+typedef enum tra_kernel_use { TRA_USE_JOIN = 1, TRA_USE_AGG = 2, TRA_USE_MAP = 4 } tra_kernel_use;
+
+/* What the rules may ask of a kernel. */
+typedef enum tra_property {
+    TRA_P_COMMUTATIVE = 1,
+    TRA_P_ASSOCIATIVE = 2,
+    TRA_P_ELEMENTWISE = 4,     /* each output element depends on the input elements at its own place alone */
+    TRA_P_LINEAR = 8,          /* map: distributes over matadd; join: in each operand (bilinear) */
+    TRA_P_ZERO = 16,           /* map: f(0) = 0 */
+    TRA_P_MONOTONE = 32,       /* map: distributes over elemmax and elemmin */
+    TRA_P_CONTRACTION = 64,    /* join: a sum of products that BLAS can take */
+} tra_property;
+
+typedef struct tra_kernel tra_kernel;
+
+/* Building. Each returns a kernel in the arena, or TRA_PROGRAM with a message in the terms of the language (the
+ * caller adds the place). Names: tra_kernel_named("matmul", TRA_USE_JOIN, 0, NULL). scale(c) has one argument. */
+TRA_MUSTUSE tra_status tra_kernel_named(tra_arena *a, const char *name, tra_kernel_use use, int nargs,
+                                        const double *args, const tra_kernel **out, tra_err *e);
+/* "ij,kj->ik": product and sum; one letter a label, one or two operands. Labels on the left must stand on the right;
+ * a label twice in one operand takes the diagonal. */
+TRA_MUSTUSE tra_status tra_kernel_einsum(tra_arena *a, const char *text, const tra_kernel **out, tra_err *e);
+/* A scalar function of one argument (map) or two (join, broadcast as matvec). names are kept for printing. */
+const tra_kernel *tra_kernel_lambda(tra_arena *a, const tra_scalar *s, int nargs, const char *const *names);
+/* next . first: next is a map, applied to the result of first (for an aggregation: to the group's result). */
+const tra_kernel *tra_kernel_then(tra_arena *a, const tra_kernel *first, const tra_kernel *next);
+
+void tra_kernel_print(const tra_kernel *k, tra_str *out); /* as the language writes it */
+unsigned tra_kernel_uses(const tra_kernel *k);            /* TRA_USE_ bits: an Einstein string has one by its operands */
+unsigned tra_kernel_props(const tra_kernel *k);           /* TRA_P_ bits */
+bool tra_kernel_distributes(const tra_kernel *join_or_map, const tra_kernel *agg); /* K(sum) = sum of K */
+const char *tra_kernel_nearest(const char *name, tra_kernel_use use); /* nearest spelling, or NULL */
+/* The parts of a composition: the first kernel alone, and the map after it (NULL: none). */
+const tra_kernel *tra_kernel_first(const tra_kernel *k);
+const tra_kernel *tra_kernel_rest(const tra_kernel *k);
+/* What a kernel that is no composition was built from, for readers with definitions of their own (the reference
+ * evaluator): exactly one of name (a row of the table), einsum and scalar is not NULL. Lives as long as the kernel. */
+typedef struct tra_kernel_desc {
+    const char *name;
+    double arg; /* scale(c): c */
+    const char *einsum;
+    const tra_scalar *scalar;
+} tra_kernel_desc;
+tra_kernel_desc tra_kernel_describe(const tra_kernel *k);
+
+/* ---- shapes ------------------------------------------------------------------------------------------------- */
+
+/* Where a result dimension comes from: operand*32 + dimension, or -1 (a dimension of its own: outer has none such;
+ * minindex's pair has). In a matvec kernel it is L's, or R's where L lacks it or has *bound* 1 there. */
+typedef struct tra_dimsrc {
+    int8_t from[TRA_MAXDIM];
+} tra_dimsrc;
+
+/* Extents of the result for a pair. bound_a, bound_b are the relations' bounds: matvec kernels stretch a dimension of
+ * bound 1, never a clipped one. src may be NULL. TRA_PROGRAM with a reason when the extents do not fit. */
+TRA_MUSTUSE tra_status tra_kernel_shape2(const tra_kernel *k, const tra_dims *a, const tra_dims *b,
+                                         const tra_dims *bound_a, const tra_dims *bound_b, tra_dims *out,
+                                         tra_dimsrc *src, tra_err *e);
+TRA_MUSTUSE tra_status tra_kernel_shape1(const tra_kernel *k, const tra_dims *in, tra_dims *out, tra_dimsrc *src,
+                                         tra_err *e);
+/* Result of an aggregation whose largest extents in the group are `in`; also the type of its result. */
+TRA_MUSTUSE tra_status tra_kernel_shape_agg(const tra_kernel *k, const tra_dims *in, tra_dims *out, tra_dimsrc *src,
+                                            tra_err *e);
+tra_dtype tra_kernel_dtype(const tra_kernel *k, tra_kernel_use use, tra_dtype in); /* minindex gives f64 */
+/* softmax is legal only where the last array dimension is whole in each array; the type checker asks this. */
+bool tra_kernel_needs_whole_last(const tra_kernel *k);
+bool tra_kernel_needs_tensor(const tra_kernel *k); /* minindex, maxindex */
+
+/* ---- execution ---------------------------------------------------------------------------------------------- */
+
+/* All run on one thread, on arrays whose shapes were checked above, write every element of out, and need no scratch
+ * beyond `scratch` (tra_kernel_scratch bytes, aligned to 64). NaN and infinity propagate as IEEE says. */
+void tra_kernel_map(const tra_kernel *k, const tra_array *in, tra_array *out, void *scratch);
+void tra_kernel_join(const tra_kernel *k, const tra_array *a, const tra_array *b, tra_array *out, void *scratch);
+size_t tra_kernel_scratch(const tra_kernel *k, tra_kernel_use use, tra_dtype t, const tra_dims *a, const tra_dims *b);
+double tra_kernel_flops(const tra_kernel *k, tra_kernel_use use, const tra_dims *a, const tra_dims *b);
+
+/* A join kernel fused with the aggregation matadd: acc += k(a, b), where k(a, b) may be smaller than acc (padding with
+ * zero adds nothing). Possible when tra_kernel_fuses(k, agg) says so: a contraction under a plain sum, dtype
+ * the same. The work is cut in tiles of acc by the extents of acc alone (never those of a, b or of the result, which
+ * may differ from call to call: tile t is the same region of acc in every call); distinct tiles may run at once on
+ * distinct threads, and the bits do not depend on that. */
+bool tra_kernel_fuses(const tra_kernel *join, const tra_kernel *agg);
+int tra_kernel_tiles(const tra_kernel *join, const tra_dims *acc);
+void tra_kernel_fma(const tra_kernel *join, const tra_array *a, const tra_array *b, tra_array *acc, int tile);
+
+/* An aggregation: a state (an array: of what type and extents, these two tell), init to the identity, then fold arrays of
+ * the group in ascending order of key, or merge states that were folded apart, then finish into the result, the
+ * composed map included. Sums of f32 have an f64 state. An array smaller than the group's extents counts as padded
+ * with the identity. at: what index kernels need to know, else NULL. */
+typedef struct tra_agg_at {
+    tra_dims offset; /* of the array in the tensor */
+    tra_dims shape;  /* of the tensor */
+} tra_agg_at;
+tra_dtype tra_agg_state_dtype(const tra_kernel *agg, tra_dtype in);
+void tra_agg_state_ext(const tra_kernel *agg, const tra_dims *group, tra_dims *state);
+void tra_agg_init(const tra_kernel *agg, tra_array *state);
+void tra_agg_fold(const tra_kernel *agg, tra_array *state, const tra_array *in, const tra_agg_at *at);
+void tra_agg_merge(const tra_kernel *agg, tra_array *state, const tra_array *other);
+/* state may be the memory of out when types and extents agree. */
+void tra_agg_finish(const tra_kernel *agg, const tra_array *state, tra_array *out, void *scratch);
+
+/* Copies the box of extents `ext` that begins at `from` in src to `to` in dst (any rank >= 0, same dtype). */
+void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, const tra_dims *from, const tra_dims *ext);
+
+/* One thread for each BLAS call; done by the kernels themselves too, so calling it early is a courtesy. Any thread. */
+void tra_blas_setup(void);
+const char *tra_blas_name(void);   /* version and kernel in use, for `tra version` */
+
+#endif

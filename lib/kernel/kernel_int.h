@@ -1,0 +1,156 @@
+/* kernel_int.h - the inside of a kernel, shared by the files of this folder. */
+#ifndef TRA_KERNEL_INT_H
+#define TRA_KERNEL_INT_H
+
+#include "kernel.h"
+
+/* How a kernel is run. A class, not a name: many named kernels share one. */
+typedef enum tra_class {
+    TRA_K_SCALAR,    /* code on each element, or pair of elements */
+    TRA_K_EINSUM,    /* product and sum over labels */
+    TRA_K_OUTER,     /* the same, with labels made for the ranks at hand: all of L's, then all of R's */
+    TRA_K_TRANSPOSE, /* dimensions reversed */
+    TRA_K_DIAG,      /* diagonal of a matrix */
+    TRA_K_ROW,       /* last dimension reduced by `fold` */
+    TRA_K_COL,       /* first dimension reduced by `fold` */
+    TRA_K_SOFTMAX,
+    TRA_K_FOLD,  /* aggregation by `fold`, element by element */
+    TRA_K_INDEX, /* aggregation to the extreme value by `fold` (MIN, MAX) and its place */
+    TRA_K_THEN,  /* composition: its steps */
+} tra_class;
+
+/* Sets of aggregations over which a kernel distributes. */
+enum { TRA_OVER_SUM = 1, TRA_OVER_PROD = 2, TRA_OVER_MAX = 4, TRA_OVER_MIN = 8, TRA_OVER_ALL = 15 };
+
+/* A row of the table of named kernels. */
+typedef struct tra_row {
+    const char *name;
+    unsigned uses;          /* tra_kernel_use bits */
+    tra_class cls;          /* as a join or map; an index aggregation has TRA_K_INDEX */
+    const tra_scalar *expr; /* SCALAR: the definition; as an aggregation, its operator folds */
+    const char *einsum;     /* EINSUM: the definition */
+    bool stretch;           /* SCALAR join: broadcasts as matvec */
+    int nargs;              /* numbers in parentheses: argument 1, ... of expr */
+    unsigned props;         /* commutative, associative, zero: what does not follow from the definition */
+    unsigned over;          /* TRA_OVER_: what does not follow from the definition */
+    tra_scalar_op fold;     /* ROW, COL, INDEX */
+    double identity;        /* of the aggregation */
+} tra_row;
+const tra_row *tra_row_find(const char *name);
+
+/* A scalar expression as a program over strips of elements: one instruction, one vector loop. Operands: a register
+ * >= 0, or ~i for argument i. The last instruction has the result. */
+typedef struct tra_insn {
+    tra_scalar_op op; /* CONST fills d with value, ARG copies a */
+    int d, a, b;
+    double value;
+} tra_insn;
+typedef struct tra_code {
+    int n, nregs;
+    tra_insn *v;
+} tra_code;
+tra_code *tra_scalar_compile(tra_arena *a, const tra_scalar *s);
+tra_code *tra_code_then(tra_arena *a, const tra_code *first, const tra_code *next); /* next's argument 0 is first */
+
+/* What a scalar expression of nargs arguments is, proven from its form: TRA_OVER_ bits. */
+unsigned tra_scalar_over(const tra_scalar *s, int nargs);
+double tra_scalar_eval(const tra_scalar *s, const double *args); /* one element; the definition */
+
+struct tra_kernel {
+    tra_class cls;
+    unsigned uses, props, over;
+    const tra_row *row; /* NULL: not from the table */
+    double args[1];     /* numbers in parentheses */
+
+    /* SCALAR */
+    const tra_scalar *expr; /* NULL in a step that was fused from several */
+    const tra_code *code;
+    int nargs;
+    const char *names[2];
+    bool stretch;
+
+    /* EINSUM: labels are 0, 1, ... in order of first occurrence */
+    const char *text;
+    int nin, nlabels, rank[2], nout;
+    char letters[52];
+    int8_t in[2][TRA_MAXDIM], out[TRA_MAXDIM];
+
+    /* ROW, COL, FOLD, INDEX */
+    tra_scalar_op fold;
+    double identity;
+
+    /* THEN: as written, and as run (neighbouring SCALARs fused; a fused step has its first kernel in `first`) */
+    const tra_kernel *first, *rest;
+    int nsteps;
+    const tra_kernel **steps;
+};
+
+/* The primitive kernels that k runs, in order. */
+static inline int tra_steps(const tra_kernel *k, const tra_kernel *const **steps, const tra_kernel *const *self) {
+    if (k->cls != TRA_K_THEN) return *steps = self, 1;
+    return *steps = k->steps, k->nsteps;
+}
+
+/* Shapes of one step, for arguments that are known to fit (extent 1 stretches). */
+void tra_step_shape1(const tra_kernel *step, const tra_dims *in, tra_dims *out);
+void tra_step_shape2(const tra_kernel *step, const tra_dims *a, const tra_dims *b, tra_dims *out);
+int64_t tra_elements(const tra_dims *d);
+
+/* ---- execution ---------------------------------------------------------------------------------------------- */
+
+enum { TRA_STRIP = 512 }; /* elements that one instruction handles at a time: 4 KiB of f64 stay in the first cache */
+
+/* Vector loops for one element type, chosen for this CPU. d may equal a or b. a and b as the operator wants;
+ * with arity 1 b is ignored. */
+typedef void tra_strip_fn(tra_scalar_op op, void *d, const void *a, const void *b, double value, int64_t n);
+tra_strip_fn *tra_strip(tra_dtype t);
+void tra_muladd(double *acc, const double *x, const double *y, int64_t n); /* acc[i] += x[i] * y[i] */
+double tra_dot(const double *x, const double *y, int64_t n);
+
+/* n elements at stride s from element `at` of data, as elements of type `to`: data itself where nothing need be done,
+ * else copied to buf (room for n). */
+const void *tra_load(const void *data, tra_dtype t, int64_t at, int64_t s, int64_t n, tra_dtype to, void *buf);
+void tra_convert(void *dst, tra_dtype to, const void *src, tra_dtype from, int64_t n);
+static inline double tra_get(const void *data, tra_dtype t, int64_t i) {
+    return t == TRA_F64 ? ((const double *)data)[i] : ((const float *)data)[i];
+}
+static inline void tra_put(void *data, tra_dtype t, int64_t i, double v) {
+    if (t == TRA_F64) ((double *)data)[i] = v;
+    else ((float *)data)[i] = (float)v;
+}
+void tra_fill(const tra_array *a, double v);
+
+/* Applies code to each element of out; a and b (or NULL) broadcast to out's extents, missing dimensions first. out may be
+ * a's memory when types and extents agree. */
+void tra_code_run(const tra_code *code, const tra_array *a, const tra_array *b, const tra_array *out);
+
+/* A loop over one index of up to three arrays: n steps, with the strides in elements. */
+typedef struct tra_loop {
+    int64_t n, s[3], at; /* at: steps done */
+} tra_loop;
+typedef struct tra_nest {
+    int n; /* start with 0; the rest is large, and small arrays are many */
+    tra_loop v[2 * TRA_MAXDIM + 1];
+} tra_nest;
+void tra_nest_append(tra_nest *to, const tra_nest *from);
+void tra_nest_add(tra_nest *nest, int64_t n, int64_t s0, int64_t s1, int64_t s2);
+/* Joins loops that step as one, drops those of one step. */
+void tra_nest_coalesce(tra_nest *nest);
+void tra_strides(const tra_dims *ext, int64_t *s); /* row-major */
+/* Takes one step, and the offsets off[3] with it; false after the last (all back at the start). */
+bool tra_nest_next(tra_nest *nest, int64_t *off);
+
+/* dst[.s[1]] = src[.s[0]] over the nest; element types may differ. */
+void tra_strided_copy(void *dst, tra_dtype dt, const void *src, tra_dtype st, const tra_nest *nest);
+/* dst[.s[1]] = fold of src[.s[0]] over `reduced`, for each step of `kept`. Sums and products in f64. */
+void tra_strided_reduce(tra_scalar_op fold, double identity, void *dst, tra_dtype dt, const void *src, tra_dtype st,
+                        const tra_nest *kept, const tra_nest *reduced);
+/* Shorter runs than this are reduced side by side, not each by itself. */
+enum { TRA_SHORT = 32 };
+
+/* EINSUM (two operands) and OUTER: out = a.b, or acc += a.b on one tile (-1: all tiles). */
+void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out, bool add,
+                  int tile);
+int tra_contract_tiles(const tra_kernel *step, const tra_dims *acc);
+
+#endif

@@ -1,0 +1,194 @@
+/* strided.c - loops over strided arrays: copies in any order of dimensions, and reductions of one array. */
+#include "kernel_int.h"
+
+#include <assert.h>
+#include <string.h>
+
+void tra_strides(const tra_dims *ext, int64_t *s) {
+    int64_t step = 1;
+    for (int d = ext->n - 1; d >= 0; d--) {
+        s[d] = step;
+        step *= ext->v[d];
+    }
+}
+
+void tra_nest_add(tra_nest *nest, int64_t n, int64_t s0, int64_t s1, int64_t s2) {
+    nest->v[nest->n++] = (tra_loop){n, {s0, s1, s2}, 0};
+}
+
+void tra_nest_append(tra_nest *to, const tra_nest *from) {
+    memcpy(&to->v[to->n], from->v, (size_t)from->n * sizeof(tra_loop));
+    to->n += from->n;
+}
+
+void tra_nest_coalesce(tra_nest *nest) {
+    int m = 0;
+    for (int i = 0; i < nest->n; i++) {
+        tra_loop l = nest->v[i];
+        if (l.n == 1) continue;
+        tra_loop *last = m ? &nest->v[m - 1] : NULL;
+        if (last && last->s[0] == l.n * l.s[0] && last->s[1] == l.n * l.s[1] && last->s[2] == l.n * l.s[2]) {
+            l.n *= last->n;
+            m--;
+        }
+        nest->v[m++] = l;
+    }
+    nest->n = m;
+}
+
+bool tra_nest_next(tra_nest *nest, int64_t *off) {
+    for (int d = nest->n - 1; d >= 0; d--) {
+        tra_loop *l = &nest->v[d];
+        for (int i = 0; i < 3; i++) off[i] += l->s[i];
+        if (++l->at < l->n) return true;
+        for (int i = 0; i < 3; i++) off[i] -= l->n * l->s[i];
+        l->at = 0;
+    }
+    return false;
+}
+
+static bool empty(const tra_nest *nest) {
+    for (int i = 0; i < nest->n; i++)
+        if (nest->v[i].n == 0) return true;
+    return false;
+}
+
+/* Takes the loop with the least stride in array i (not 0) out of the nest; a loop of one step when there is none. */
+static tra_loop take(tra_nest *nest, int i) {
+    int best = -1;
+    for (int d = 0; d < nest->n; d++)
+        if (nest->v[d].s[i] != 0 && (best < 0 || nest->v[d].s[i] < nest->v[best].s[i])) best = d;
+    if (best < 0) return (tra_loop){.n = 1};
+    tra_loop l = nest->v[best];
+    memmove(&nest->v[best], &nest->v[best + 1], (size_t)(--nest->n - best) * sizeof(l));
+    return l;
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------- */
+
+/* A plane of x by y steps. In tiles, so that both the rows read and the rows written stay in the first cache. */
+static void copy_plane(void *dst, tra_dtype dt, int64_t d0, const void *src, tra_dtype st, int64_t s0, tra_loop x,
+                       tra_loop y) {
+    enum { TILE = 8 }; /* more would share one set of the cache where rows are powers of two */
+#define PLANE(dtype, stype)                                                                                            \
+    for (int64_t i0 = 0; i0 < x.n; i0 += TILE)                                                                         \
+        for (int64_t j0 = 0; j0 < y.n; j0 += TILE)                                                                     \
+            for (int64_t i = i0, i1 = tra_min64(i0 + TILE, x.n); i < i1; i++) {                                        \
+                dtype *d = (dtype *)dst + d0 + i * x.s[1];                                                             \
+                const stype *s = (const stype *)src + s0 + i * x.s[0];                                                 \
+                for (int64_t j = j0, j1 = tra_min64(j0 + TILE, y.n); j < j1; j++)                                      \
+                    d[j * y.s[1]] = (dtype)s[j * y.s[0]];                                                              \
+            }
+    if (dt == TRA_F64 && st == TRA_F64) {
+        PLANE(double, double)
+    } else if (dt == TRA_F64) {
+        PLANE(double, float)
+    } else if (st == TRA_F64) {
+        PLANE(float, double)
+    } else {
+        PLANE(float, float)
+    }
+#undef PLANE
+}
+
+void tra_strided_copy(void *dst, tra_dtype dt, const void *src, tra_dtype st, const tra_nest *loops) {
+    tra_nest nest;
+    if (empty(loops)) return;
+    nest.n = 0;
+    tra_nest_append(&nest, loops);
+    tra_nest_coalesce(&nest);
+    size_t ds = tra_dtype_size(dt), ss = tra_dtype_size(st);
+    tra_loop y = take(&nest, 1); /* along which dst is written; then x, along which src is read */
+    bool rows = y.s[0] == 1 && y.s[1] == 1;
+    tra_loop x = rows ? (tra_loop){.n = 1} : take(&nest, 0);
+    int64_t off[3] = {0};
+    do {
+        if (rows) tra_convert((char *)dst + (size_t)off[1] * ds, dt, (const char *)src + (size_t)off[0] * ss, st, y.n);
+        else copy_plane(dst, dt, off[1], src, st, off[0], x, y);
+    } while (tra_nest_next(&nest, off));
+}
+
+void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, const tra_dims *from, const tra_dims *ext) {
+    assert(dst->dtype == src->dtype);
+    int64_t sd[TRA_MAXDIM], ss[TRA_MAXDIM], d0 = 0, s0 = 0;
+    tra_strides(&dst->ext, sd);
+    tra_strides(&src->ext, ss);
+    tra_nest nest;
+    nest.n = 0;
+    for (int d = 0; d < ext->n; d++) {
+        d0 += to->v[d] * sd[d];
+        s0 += from->v[d] * ss[d];
+        tra_nest_add(&nest, ext->v[d], ss[d], sd[d], 0);
+    }
+    if (empty(&nest)) return; /* also where d0 or s0 lie outside */
+    size_t size = tra_dtype_size(dst->dtype);
+    tra_strided_copy((char *)dst->data + (size_t)d0 * size, dst->dtype, (const char *)src->data + (size_t)s0 * size,
+                     src->dtype, &nest);
+}
+
+void tra_fill(const tra_array *a, double v) {
+    int64_t n = tra_elements(&a->ext);
+    if (n) tra_strip(a->dtype)(TRA_S_CONST, a->data, NULL, NULL, v, n);
+}
+
+/* ---- reductions --------------------------------------------------------------------------------------------- */
+
+/* acc[i] = fold of all steps of `reduced`, for n <= TRA_STRIP elements of src from `at` on at stride s: strip by strip. */
+static void reduce_across(tra_scalar_op fold, double *acc, const void *src, tra_dtype st, int64_t at, int64_t s,
+                          int64_t n, tra_nest *reduced) {
+    double buf[TRA_STRIP];
+    tra_strip_fn *strip = tra_strip(TRA_F64);
+    int64_t off[3] = {0};
+    do {
+        strip(fold, acc, acc, tra_load(src, st, at + off[0], s, n, TRA_F64, buf), 0, n);
+    } while (tra_nest_next(reduced, off));
+}
+
+/* The fold of one element's steps, along `run` first: a strip of partial results, then those pairwise. */
+static double reduce_along(tra_scalar_op fold, double identity, const void *src, tra_dtype st, int64_t at, tra_loop run,
+                           tra_nest *others) {
+    double acc[TRA_STRIP], buf[TRA_STRIP];
+    tra_strip_fn *strip = tra_strip(TRA_F64);
+    int64_t off[3] = {0}, width = tra_min64(run.n, TRA_STRIP);
+    strip(TRA_S_CONST, acc, NULL, NULL, identity, width);
+    do {
+        for (int64_t i = 0; i < run.n; i += TRA_STRIP) {
+            int64_t n = tra_min64(TRA_STRIP, run.n - i);
+            strip(fold, acc, acc, tra_load(src, st, at + off[0] + i * run.s[0], run.s[0], n, TRA_F64, buf), 0, n);
+        }
+    } while (tra_nest_next(others, off));
+    for (; width > 1; width -= width / 2) strip(fold, acc, acc, acc + width - width / 2, 0, width / 2);
+    return acc[0];
+}
+
+void tra_strided_reduce(tra_scalar_op fold, double identity, void *dst, tra_dtype dt, const void *src, tra_dtype st,
+                        const tra_nest *kept, const tra_nest *reduced) {
+    if (empty(kept)) return;
+    bool none = empty(reduced);
+    tra_nest outer, inner;
+    outer.n = inner.n = 0;
+    tra_nest_append(&outer, kept);
+    tra_nest_append(&inner, reduced);
+    tra_nest_coalesce(&outer);
+    tra_nest_coalesce(&inner);
+
+    /* the loop that reads src most densely comes last: a run to reduce, or a strip of results */
+    tra_loop row = take(&outer, 0), run = take(&inner, 0);
+    bool along = !none && (row.n == 1 || (run.s[0] < row.s[0] && run.n >= TRA_SHORT));
+    if (!along) inner.v[inner.n++] = run;
+    double acc[TRA_STRIP];
+    int64_t off[3] = {0};
+    do {
+        for (int64_t i = 0; i < row.n; i += TRA_STRIP) {
+            int64_t n = tra_min64(TRA_STRIP, row.n - i), at = off[0] + i * row.s[0];
+            if (along) {
+                for (int64_t j = 0; j < n; j++)
+                    acc[j] = reduce_along(fold, identity, src, st, at + j * row.s[0], run, &inner);
+            } else {
+                tra_strip(TRA_F64)(TRA_S_CONST, acc, NULL, NULL, identity, n);
+                if (!none) reduce_across(fold, acc, src, st, at, row.s[0], n, &inner);
+            }
+            for (int64_t j = 0; j < n; j++) tra_put(dst, dt, off[1] + (i + j) * row.s[1], acc[j]);
+        }
+    } while (tra_nest_next(&outer, off));
+}

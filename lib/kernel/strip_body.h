@@ -1,0 +1,92 @@
+/* strip_body.h - included by strip.c once for each element type and instruction set.
+ * T: the element; VEC: a vector of them; ISA: target attribute; NAME(f): the function's name here; ELEMENTARY(f): f of
+ * SLEEF on VEC; ROOT: square root of VEC. All but ISA are undefined at the end. */
+
+#define LOOP(expr)                                                                                                     \
+    do {                                                                                                               \
+        IVDEP for (int64_t i = 0; i < n; i++) d[i] = (T)(expr);                                                        \
+        return;                                                                                                        \
+    } while (0)
+
+/* The last vector is filled up with zeros; x is a's, y is b's. */
+#define VECTORS(expr)                                                                                                  \
+    do {                                                                                                               \
+        enum { LANES = sizeof(VEC) / sizeof(T) };                                                                      \
+        for (int64_t i = 0; i < n; i += LANES) {                                                                       \
+            size_t bytes = (size_t)(n - i < LANES ? n - i : LANES) * sizeof(T);                                        \
+            VEC x = {0}, y = {0};                                                                                      \
+            if (bytes == sizeof(VEC)) {                                                                                \
+                memcpy(&x, a + i, sizeof(VEC));                                                                        \
+                memcpy(&y, b + i, sizeof(VEC));                                                                        \
+                VEC r = (expr);                                                                                        \
+                memcpy(d + i, &r, sizeof(VEC));                                                                        \
+            } else {                                                                                                   \
+                memcpy(&x, a + i, bytes);                                                                              \
+                memcpy(&y, b + i, bytes);                                                                              \
+                VEC r = (expr);                                                                                        \
+                memcpy(d + i, &r, bytes);                                                                              \
+            }                                                                                                          \
+        }                                                                                                              \
+        return;                                                                                                        \
+    } while (0)
+
+VECTORISED ISA static void NAME(strip)(tra_scalar_op op, void *dv, const void *av, const void *bv, double value,
+                                       int64_t n) {
+    T *d = dv;
+    const T *a = av, *b = tra_scalar_arity(op) == 2 ? bv : av;
+    switch (op) {
+    case TRA_S_CONST: LOOP(value);
+    case TRA_S_ARG: LOOP(a[i]);
+    case TRA_S_ADD: LOOP(a[i] + b[i]);
+    case TRA_S_SUB: LOOP(a[i] - b[i]);
+    case TRA_S_MUL: LOOP(a[i] * b[i]);
+    case TRA_S_DIV: LOOP(a[i] / b[i]);
+    case TRA_S_LT: LOOP(a[i] < b[i] ? (T)1 : (T)0);
+    case TRA_S_LE: LOOP(a[i] <= b[i] ? (T)1 : (T)0);
+    case TRA_S_GT: LOOP(a[i] > b[i] ? (T)1 : (T)0);
+    case TRA_S_GE: LOOP(a[i] >= b[i] ? (T)1 : (T)0);
+    case TRA_S_EQ: LOOP(a[i] == b[i] ? (T)1 : (T)0);
+    case TRA_S_NE: LOOP(a[i] != b[i] ? (T)1 : (T)0);
+    case TRA_S_MAX: LOOP(a[i] != a[i] ? a[i] : b[i] != b[i] ? b[i] : a[i] > b[i] ? a[i] : b[i]);
+    case TRA_S_MIN: LOOP(a[i] != a[i] ? a[i] : b[i] != b[i] ? b[i] : a[i] < b[i] ? a[i] : b[i]);
+    case TRA_S_NEG: LOOP(-a[i]);
+    case TRA_S_ABS: LOOP(sizeof(T) == sizeof(float) ? fabsf((float)a[i]) : fabs(a[i]));
+    case TRA_S_RELU: LOOP(a[i] != a[i] ? a[i] : a[i] > 0 ? a[i] : (T)0);
+    case TRA_S_SQRT: VECTORS(((void)y, ROOT(x)));
+    case TRA_S_POW: VECTORS(ELEMENTARY(pow)(x, y));
+    case TRA_S_EXP: VECTORS(((void)y, ELEMENTARY(exp)(x)));
+    case TRA_S_LOG: VECTORS(((void)y, ELEMENTARY(log)(x)));
+    case TRA_S_TANH: VECTORS(((void)y, ELEMENTARY(tanh)(x)));
+    case TRA_S_SIGMOID: VECTORS(((void)y, (T)1 / ((T)1 + ELEMENTARY(exp)(-x))));
+    case TRA_S_COUNT: break;
+    }
+    assert(!"a scalar operator");
+}
+
+/* Sums are in f64 whatever the element, so these exist for it alone; lanes are fixed, not the machine's. */
+VECTORISED ISA __attribute__((unused)) static void NAME(muladd)(T *acc, const T *x, const T *y, int64_t n) {
+    IVDEP for (int64_t i = 0; i < n; i++) acc[i] += x[i] * y[i];
+}
+
+VECTORISED ISA __attribute__((unused)) static T NAME(dot)(const T *x, const T *y, int64_t n) {
+    typedef T lanes __attribute__((vector_size(16 * sizeof(T))));
+    lanes sum = {0}, u, v;
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        memcpy(&u, x + i, sizeof(u));
+        memcpy(&v, y + i, sizeof(v));
+        sum += u * v;
+    }
+    T total = 0;
+    for (int l = 0; l < 16; l++) total += sum[l];
+    for (; i < n; i++) total += x[i] * y[i];
+    return total;
+}
+
+#undef LOOP
+#undef VECTORS
+#undef T
+#undef VEC
+#undef NAME
+#undef ROOT
+#undef ELEMENTARY

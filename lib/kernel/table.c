@@ -1,0 +1,108 @@
+/* table.c - the named kernels: one row each.
+ *
+ * A row gives the definition, as a scalar expression or an Einstein string where there is one, and only those properties
+ * that do not follow from it; build.c derives the rest. */
+#include "kernel_int.h"
+
+#include <math.h>
+#include <string.h>
+
+#define ARG0 (&(const tra_scalar){.op = TRA_S_ARG, .arg = 0})
+#define ARG1 (&(const tra_scalar){.op = TRA_S_ARG, .arg = 1})
+#define ZERO (&(const tra_scalar){.op = TRA_S_CONST, .value = 0})
+#define F1(name) (&(const tra_scalar){.op = TRA_S_##name, .a = ARG0})
+#define F2(name, x, y) (&(const tra_scalar){.op = TRA_S_##name, .a = x, .b = y})
+
+enum {
+    JOIN = TRA_USE_JOIN,
+    AGG = TRA_USE_AGG,
+    MAP = TRA_USE_MAP,
+    COMM = TRA_P_COMMUTATIVE,
+    GROUP = TRA_P_COMMUTATIVE | TRA_P_ASSOCIATIVE, /* what an aggregation needs */
+};
+
+static const tra_row rows[] = {
+    /* contractions */
+    {.name = "matmul", .uses = JOIN, .cls = TRA_K_EINSUM, .einsum = "ij,jk->ik", .props = TRA_P_ASSOCIATIVE},
+    {.name = "outer", .uses = JOIN, .cls = TRA_K_OUTER, .props = TRA_P_ASSOCIATIVE, .over = TRA_OVER_SUM},
+
+    /* element-wise, of equal extents; the operators of aggregations */
+    {.name = "matadd", .uses = JOIN | AGG, .expr = F2(ADD, ARG0, ARG1), .props = GROUP, .identity = 0},
+    {.name = "elemmul", .uses = JOIN | AGG, .expr = F2(MUL, ARG0, ARG1), .props = GROUP, .identity = 1},
+    {.name = "elemmax", .uses = JOIN | AGG, .expr = F2(MAX, ARG0, ARG1), .props = GROUP, .identity = -INFINITY},
+    {.name = "elemmin", .uses = JOIN | AGG, .expr = F2(MIN, ARG0, ARG1), .props = GROUP, .identity = INFINITY},
+    {.name = "matsub", .uses = JOIN, .expr = F2(SUB, ARG0, ARG1)},
+    {.name = "elemdiv", .uses = JOIN, .expr = F2(DIV, ARG0, ARG1)},
+
+    /* element-wise, broadcast */
+    {.name = "matvecadd", .uses = JOIN, .expr = F2(ADD, ARG0, ARG1), .stretch = true, .props = COMM},
+    {.name = "matvecsub", .uses = JOIN, .expr = F2(SUB, ARG0, ARG1), .stretch = true},
+    {.name = "matvecmul", .uses = JOIN, .expr = F2(MUL, ARG0, ARG1), .stretch = true, .props = COMM},
+    {.name = "matvecdiv", .uses = JOIN, .expr = F2(DIV, ARG0, ARG1), .stretch = true},
+
+    /* aggregations whose result is of another kind */
+    {.name = "minindex", .uses = AGG, .cls = TRA_K_INDEX, .fold = TRA_S_MIN, .props = GROUP, .identity = INFINITY},
+    {.name = "maxindex", .uses = AGG, .cls = TRA_K_INDEX, .fold = TRA_S_MAX, .props = GROUP, .identity = -INFINITY},
+
+    /* maps that move or reduce */
+    {.name = "transpose", .uses = MAP, .cls = TRA_K_TRANSPOSE, .props = TRA_P_ZERO, .over = TRA_OVER_ALL},
+    {.name = "diag", .uses = MAP, .cls = TRA_K_DIAG, .props = TRA_P_ZERO, .over = TRA_OVER_ALL},
+    {.name = "rowsum", .uses = MAP, .cls = TRA_K_ROW, .fold = TRA_S_ADD, .props = TRA_P_ZERO, .over = TRA_OVER_SUM},
+    {.name = "rowmax", .uses = MAP, .cls = TRA_K_ROW, .fold = TRA_S_MAX, .over = TRA_OVER_MAX, .identity = -INFINITY},
+    {.name = "rowmin", .uses = MAP, .cls = TRA_K_ROW, .fold = TRA_S_MIN, .over = TRA_OVER_MIN, .identity = INFINITY},
+    {.name = "colsum", .uses = MAP, .cls = TRA_K_COL, .fold = TRA_S_ADD, .props = TRA_P_ZERO, .over = TRA_OVER_SUM},
+    {.name = "softmax", .uses = MAP, .cls = TRA_K_SOFTMAX},
+
+    /* maps of each element */
+    {.name = "neg", .uses = MAP, .expr = F1(NEG)},
+    {.name = "abs", .uses = MAP, .expr = F1(ABS)},
+    {.name = "exp", .uses = MAP, .expr = F1(EXP)},
+    {.name = "log", .uses = MAP, .expr = F1(LOG)},
+    {.name = "sqrt", .uses = MAP, .expr = F1(SQRT)},
+    {.name = "square", .uses = MAP, .expr = F2(MUL, ARG0, ARG0)},
+    {.name = "relu", .uses = MAP, .expr = F1(RELU)},
+    {.name = "relu_grad", .uses = MAP, .expr = F2(GT, ARG0, ZERO)},
+    {.name = "sigmoid", .uses = MAP, .expr = F1(SIGMOID)},
+    {.name = "tanh", .uses = MAP, .expr = F1(TANH)},
+    {.name = "scale", .uses = MAP, .expr = F2(MUL, ARG0, ARG1), .nargs = 1},
+};
+enum { NROWS = sizeof(rows) / sizeof(*rows) };
+
+const tra_row *tra_row_find(const char *name) {
+    for (int i = 0; i < NROWS; i++)
+        if (strcmp(rows[i].name, name) == 0) return &rows[i];
+    return NULL;
+}
+
+/* Insertions, deletions, changes and swaps of neighbours that turn a into b; both shorter than 32. */
+static int distance(const char *a, const char *b) {
+    int na = (int)strlen(a), nb = (int)strlen(b), d[32][32];
+    for (int i = 0; i <= na; i++) {
+        for (int j = 0; j <= nb; j++) {
+            if (i == 0 || j == 0) {
+                d[i][j] = i + j;
+                continue;
+            }
+            int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
+            if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    }
+    return d[na][nb];
+}
+
+const char *tra_kernel_nearest(const char *name, tra_kernel_use use) {
+    size_t n = strlen(name);
+    if (n == 0 || n > 31) return NULL;
+    const char *best = NULL;
+    int least = n < 4 ? 2 : 1 + (int)n / 3; /* farther is no misspelling */
+    for (int i = 0; i < NROWS; i++) {
+        if (!(rows[i].uses & use)) continue;
+        int d = distance(name, rows[i].name);
+        if (d < least) least = d, best = rows[i].name;
+    }
+    return best;
+}
