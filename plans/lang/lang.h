@@ -1,0 +1,108 @@
+/* lang.h - the text language: source, diagnostics, syntax tree, parser.
+ *
+ * Knows nothing of relations: the tree is uniform (one node type), and tra/ gives it meaning. The language is described in
+ * man tra-lang.5.
+ */
+#ifndef TRA_LANG_H
+#define TRA_LANG_H
+
+#include "../../lib/base/base.h"
+
+typedef struct tra_span {
+    int at, len; /* bytes in the source */
+} tra_span;
+
+typedef struct tra_source {
+    const char *name; /* as the user gave it, "-" prints as <stdin> */
+    const char *text; /* NUL-terminated, UTF-8 */
+    int n;
+} tra_source;
+
+/* ---- diagnostics -------------------------------------------------------------------------------------------- */
+
+typedef struct tra_diag {
+    tra_span span;
+    bool warning;
+    const char *msg, *advice; /* advice: what to write instead, or NULL */
+    tra_span also;            /* a second place (len 0: none) with its note, such as an earlier definition */
+    const char *note;
+} tra_diag;
+
+/* All independent diagnostics of a program, in an arena. */
+typedef struct tra_diags {
+    tra_arena *arena;
+    const tra_source *src;
+    int n, errors;
+    tra_diag *v;
+} tra_diags;
+void tra_diag_error(tra_diags *d, tra_span at, const char *advice, const char *fmt, ...) TRA_PRINTF(4, 5);
+void tra_diag_warn(tra_diags *d, tra_span at, const char *advice, const char *fmt, ...) TRA_PRINTF(4, 5);
+/* Gives the last diagnostic a second place. */
+void tra_diag_also(tra_diags *d, tra_span at, const char *note);
+/* FILE:LINE:COLUMN: error: text, the line, a caret under the span, advice. Sorted by place. colour: ANSI. */
+void tra_diags_print(const tra_diags *d, bool colour, tra_str *out);
+void tra_source_place(const tra_source *s, int at, int *line, int *column); /* from 1; columns count code points */
+
+/* ---- syntax tree -------------------------------------------------------------------------------------------- */
+
+typedef enum tra_ast_kind {
+    TRA_AST_NAME,    /* text */
+    TRA_AST_NUMBER,  /* value, text as written; integer tells whether that is without . or e */
+    TRA_AST_STRING,  /* text, unescaped */
+    TRA_AST_LIST,    /* [kids] */
+    TRA_AST_TUPLE,   /* (kids) with none or at least two; (x) alone is x */
+    TRA_AST_CALL,    /* text(kids) */
+    TRA_AST_INDEX,   /* text[kids], kids are labels (NAME) */
+    TRA_AST_LAMBDA,  /* kids: parameters (NAME), then the body */
+    TRA_AST_UNARY,   /* text: "-" "!"; one kid */
+    TRA_AST_BINARY,  /* text: + - * / % ^ < <= > >= == != && || ; two kids */
+    TRA_AST_COMPOSE, /* f . g */
+} tra_ast_kind;
+
+typedef struct tra_ast tra_ast;
+struct tra_ast {
+    tra_ast_kind kind;
+    tra_span span;      /* of the whole */
+    tra_span name_span; /* CALL, INDEX: of the name */
+    const char *text;
+    double value;
+    bool integer;
+    int depth; /* height of the tree below, at most 1000: walking it by recursion is safe */
+    int nkids;
+    tra_ast **kids;
+};
+
+typedef enum tra_stmt_kind { TRA_STMT_INPUT, TRA_STMT_PARAM, TRA_STMT_ASSIGN, TRA_STMT_EINSUM, TRA_STMT_OUTPUT } tra_stmt_kind;
+
+/* A statement that did not parse is there too, as far as its name is known, so that later uses of the name need no error of
+ * their own: broken is set, and nothing but kind, span, name and name_span counts. */
+typedef struct tra_stmt {
+    tra_stmt_kind kind;
+    tra_span span;
+    const char *name; /* what is defined or written */
+    tra_span name_span;
+    const char *path;   /* INPUT from, OUTPUT to: string; NULL if absent */
+    tra_span path_span;
+    const char *dtype;  /* INPUT declared: "f64"; NULL otherwise */
+    tra_span dtype_span;
+    tra_ast *shape, *block; /* INPUT declared: LISTs of expressions (numbers, integer params) */
+    tra_ast *at;        /* INPUT: NAME all|any or CALL part(...); NULL */
+    tra_ast *value;     /* PARAM, ASSIGN, EINSUM: right side */
+    int nlabels;        /* EINSUM: labels of the left side */
+    tra_ast **labels;
+    const char *agg;    /* EINSUM: "sum" "max" "min" "prod" or NULL */
+    tra_span agg_span;
+    bool broken;
+} tra_stmt;
+
+typedef struct tra_ast_program {
+    int n;
+    tra_stmt *v;
+} tra_ast_program;
+
+/* Parses what it can; every syntax error is a diagnostic, after which parsing goes on at the next statement. Also refused
+ * here: reserved words as statements, a second definition of a name (with both places), nesting deeper than 200, text that
+ * is not UTF-8. */
+void tra_parse(const tra_source *src, tra_arena *a, tra_diags *d, tra_ast_program *out);
+
+#endif

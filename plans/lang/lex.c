@@ -1,0 +1,282 @@
+#include "lex.h"
+
+#include <string.h>
+
+typedef struct lexer {
+    const tra_source *src;
+    const char *s;
+    int n, at;
+    tra_arena *arena;
+    tra_diags *d;
+    tra_token *v;
+    int count, cap;
+    int depth, open_cap;
+    tra_token *open; /* brackets that are open */
+} lexer;
+
+static bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+bool tra_is_keyword(const char *s, int n, bool *later) {
+    static const char *const words[] = {"input", "param", "output", "storage", "table", "select", "group", "grad", "def"};
+    for (int i = 0; i < 9; i++) {
+        if ((int)strlen(words[i]) != n || memcmp(words[i], s, (size_t)n) != 0) continue;
+        *later = i >= 3;
+        return true;
+    }
+    return false;
+}
+
+static tra_token *grow(lexer *x, tra_token *v, int n, int *cap) {
+    if (n < *cap) return v;
+    int bigger = *cap ? 2 * *cap : 64;
+    tra_token *w = tra_news(x->arena, tra_token, bigger);
+    if (n) memcpy(w, v, (size_t)n * sizeof *w);
+    *cap = bigger;
+    return w;
+}
+
+static void emit(lexer *x, int kind, int at, int len) {
+    x->v = grow(x, x->v, x->count, &x->cap);
+    x->v[x->count++] = (tra_token){kind, {at, len}};
+}
+
+static int last_kind(const lexer *x) { return x->count ? x->v[x->count - 1].kind : TRA_T_END; }
+
+static void end_statement(lexer *x, int at, int len) {
+    if (x->depth) { /* of several, the outermost says it all */
+        tra_diag_error(x->d, x->open[0].span, NULL, "this '%c' is not closed", x->open[0].kind);
+        emit(x, TRA_T_BAD, at, 0); /* no second error about the same thing */
+    }
+    x->depth = 0;
+    if (last_kind(x) != TRA_T_END) emit(x, TRA_T_END, at, len);
+}
+
+static bool goes_on_after(int kind) {
+    switch (kind) {
+    case '+':
+    case '-':
+    case '*':
+    case '/':
+    case '%':
+    case '^':
+    case '<':
+    case '>':
+    case '.':
+    case ',':
+    case TRA_T_ARROW:
+    case TRA_T_LE:
+    case TRA_T_GE:
+    case TRA_T_EQ:
+    case TRA_T_NE:
+    case TRA_T_AND:
+    case TRA_T_OR: return true;
+    default: return false;
+    }
+}
+
+/* Does the line at p begin with what can stand nowhere but at the beginning of a statement: "name =", "name[i,j] =", or
+ * "input name"? */
+static bool begins_statement(const lexer *x, int p) {
+    const char *s = x->s;
+    while (is_blank(s[p])) p++;
+    int name = p;
+    if (!is_alpha(s[p])) return false;
+    while (is_alpha(s[p]) || is_digit(s[p])) p++;
+    int len = p - name;
+    bool blank = is_blank(s[p]), later;
+    while (is_blank(s[p])) p++;
+    if (tra_is_keyword(s + name, len, &later) && !later && blank && is_alpha(s[p])) return true;
+    if (s[p] == '[') {
+        do {
+            p++;
+            while (is_blank(s[p])) p++;
+            while (is_alpha(s[p]) || is_digit(s[p])) p++;
+            while (is_blank(s[p])) p++;
+        } while (s[p] == ',');
+        if (s[p++] != ']') return false;
+        while (is_blank(s[p])) p++;
+    }
+    return s[p] == '=' && s[p + 1] != '=';
+}
+
+static void lex_number(lexer *x) {
+    const char *s = x->s;
+    int p = x->at;
+    while (is_digit(s[p])) p++;
+    if (s[p] == '.') {
+        p++;
+        while (is_digit(s[p])) p++;
+    }
+    if (s[p] == 'e' || s[p] == 'E') {
+        int q = p + 1;
+        if (s[q] == '+' || s[q] == '-') q++;
+        if (is_digit(s[q])) {
+            p = q;
+            while (is_digit(s[p])) p++;
+        }
+    }
+    int end = p;
+    while (is_alpha(s[end]) || is_digit(s[end])) end++;
+    tra_span span = {x->at, end - x->at};
+    if (end > p) {
+        tra_diag_error(x->d, span, "numbers are written 3, 0.5 or 1e-3", "'%.*s' is not a number",
+                       span.len > 40 ? 40 : span.len, s + span.at);
+        emit(x, TRA_T_BAD, span.at, span.len);
+    } else {
+        emit(x, TRA_T_NUMBER, span.at, span.len);
+    }
+    x->at = end;
+}
+
+static void lex_string(lexer *x) {
+    const char *s = x->s;
+    int p = x->at + 1;
+    bool bad = false;
+    while (p < x->n && s[p] != '"' && s[p] != '\n') {
+        if (s[p] == '\\' && s[p + 1] != '"' && s[p + 1] != '\\') {
+            if (!bad)
+                tra_diag_error(x->d, (tra_span){p, 2}, "write \\\\ for a backslash, \\\" for a quote",
+                               "unknown escape in a string");
+            bad = true;
+        }
+        p += s[p] == '\\' && s[p + 1] != '\n' && p + 1 < x->n ? 2 : 1;
+    }
+    if (p >= x->n || s[p] != '"') {
+        tra_diag_error(x->d, (tra_span){x->at, 1}, "a string ends on its line with \"", "this string is not closed");
+        bad = true;
+    } else {
+        p++;
+    }
+    emit(x, bad ? TRA_T_BAD : TRA_T_STRING, x->at, p - x->at);
+    x->at = p;
+}
+
+static void lex_bad(lexer *x) {
+    const char *s = x->s;
+    int p = x->at + 1;
+    while (p < x->n && ((unsigned char)s[p] & 0xC0) == 0x80) p++;
+    tra_span span = {x->at, p - x->at};
+    unsigned char c = (unsigned char)s[x->at];
+    const char *advice = c == '&'    ? "write && for 'and'"
+                         : c == '|'  ? "write || for 'or'"
+                         : c == '\'' ? "strings stand in double quotes"
+                                     : NULL;
+    if (last_kind(x) != TRA_T_BAD) {
+        if (c < 32 || c == 127)
+            tra_diag_error(x->d, span, advice, "a program has no control characters (byte 0x%02x)", c);
+        else
+            tra_diag_error(x->d, span, advice, "unexpected '%.*s'", span.len, s + span.at);
+        emit(x, TRA_T_BAD, span.at, span.len);
+    }
+    x->at = p;
+}
+
+static void open_bracket(lexer *x, char c) {
+    x->open = grow(x, x->open, x->depth, &x->open_cap);
+    x->open[x->depth++] = (tra_token){c, {x->at, 1}};
+    emit(x, c, x->at++, 1);
+}
+
+static void close_bracket(lexer *x, char c) {
+    char want = c == ')' ? '(' : '[';
+    if (x->depth && x->open[x->depth - 1].kind == want) {
+        x->depth--;
+        emit(x, c, x->at++, 1);
+        return;
+    }
+    if (last_kind(x) != TRA_T_BAD) {
+        tra_diag_error(x->d, (tra_span){x->at, 1}, NULL, "this '%c' closes nothing", c);
+        if (x->depth) tra_diag_also(x->d, x->open[x->depth - 1].span, "open here");
+    }
+    emit(x, TRA_T_BAD, x->at++, 1);
+    if (x->depth) x->depth--; /* most likely the wrong kind was typed */
+}
+
+static void lex_operator(lexer *x) {
+    static const struct {
+        char text[3];
+        int kind;
+    } two[] = {{"->", TRA_T_ARROW}, {"<=", TRA_T_LE},  {">=", TRA_T_GE}, {"==", TRA_T_EQ},
+               {"!=", TRA_T_NE},    {"&&", TRA_T_AND}, {"||", TRA_T_OR}};
+    for (size_t i = 0; i < sizeof two / sizeof two[0]; i++)
+        if (strncmp(x->s + x->at, two[i].text, 2) == 0) {
+            emit(x, two[i].kind, x->at, 2);
+            x->at += 2;
+            return;
+        }
+    if (strchr("+-*/%^<>!=,.:", x->s[x->at])) {
+        emit(x, x->s[x->at], x->at, 1);
+        x->at++;
+    } else {
+        lex_bad(x);
+    }
+}
+
+/* Length of the UTF-8 character at s (n bytes left), 0 if malformed. */
+static int utf8_char(const char *s, int n) {
+    const unsigned char *u = (const unsigned char *)s;
+    if (u[0] < 0x80) return 1;
+    int len = u[0] >= 0xC2 && u[0] < 0xE0 ? 2 : u[0] >= 0xE0 && u[0] < 0xF0 ? 3 : u[0] >= 0xF0 && u[0] < 0xF5 ? 4 : 0;
+    if (len == 0 || len > n) return 0;
+    for (int i = 1; i < len; i++)
+        if ((u[i] & 0xC0) != 0x80) return 0;
+    if ((u[0] == 0xE0 && u[1] < 0xA0) || (u[0] == 0xED && u[1] > 0x9F) || (u[0] == 0xF0 && u[1] < 0x90) ||
+        (u[0] == 0xF4 && u[1] > 0x8F))
+        return 0;
+    return len;
+}
+
+static bool check_utf8(lexer *x) {
+    for (int i = 0, len; i < x->n; i += len) {
+        len = x->s[i] ? utf8_char(x->s + i, x->n - i) : 0;
+        if (len) continue;
+        tra_diag_error(x->d, (tra_span){i, 1}, NULL, "a program is UTF-8 text; byte 0x%02x is not",
+                       (unsigned char)x->s[i]);
+        return false;
+    }
+    return true;
+}
+
+tra_token *tra_lex(const tra_source *src, tra_arena *a, tra_diags *d, int *n) {
+    lexer x = {.src = src, .s = src->text, .n = src->n, .arena = a, .d = d};
+    if (!check_utf8(&x)) x.n = 0; /* nothing that follows would mean much */
+    if (x.n >= 3 && memcmp(x.s, "\xEF\xBB\xBF", 3) == 0) x.at = 3;
+    while (x.at < x.n) {
+        char c = x.s[x.at];
+        if (c == '\n') {
+            bool inside = x.depth > 0 || goes_on_after(last_kind(&x));
+            if (!inside || begins_statement(&x, x.at + 1)) end_statement(&x, x.at, 1);
+            x.at++;
+        } else if (c == ';') {
+            end_statement(&x, x.at, 1);
+            x.at++;
+        } else if (is_blank(c)) {
+            x.at++;
+        } else if (c == '#') {
+            while (x.at < x.n && x.s[x.at] != '\n') x.at++;
+        } else if (is_alpha(c)) {
+            int p = x.at;
+            while (is_alpha(x.s[p]) || is_digit(x.s[p])) p++;
+            emit(&x, TRA_T_NAME, x.at, p - x.at);
+            x.at = p;
+        } else if (is_digit(c) || (c == '.' && is_digit(x.s[x.at + 1]))) {
+            lex_number(&x);
+        } else if (c == '"') {
+            lex_string(&x);
+        } else if (c == '(' || c == '[') {
+            open_bracket(&x, c);
+        } else if (c == ')' || c == ']') {
+            close_bracket(&x, c);
+        } else if ((unsigned char)c < 32 || (unsigned char)c >= 127) {
+            lex_bad(&x);
+        } else {
+            lex_operator(&x);
+        }
+    }
+    end_statement(&x, x.n, 0);
+    emit(&x, TRA_T_EOF, x.n, 0);
+    *n = x.count;
+    return x.v;
+}

@@ -1,0 +1,37 @@
+/* lex.h - from text to tokens. Private to plans/lang. */
+#ifndef TRA_LEX_H
+#define TRA_LEX_H
+
+#include "lang.h"
+
+/* Tokens of one character have it as their kind. */
+enum {
+    TRA_T_EOF = 0,
+    TRA_T_END = '\n', /* end of a statement: end of line, or ';' */
+    TRA_T_NAME = 256,
+    TRA_T_NUMBER,
+    TRA_T_STRING,
+    TRA_T_ARROW, /* -> */
+    TRA_T_LE,
+    TRA_T_GE,
+    TRA_T_EQ,
+    TRA_T_NE,
+    TRA_T_AND,
+    TRA_T_OR,
+    TRA_T_BAD, /* reported already */
+};
+
+typedef struct tra_token {
+    int kind;
+    tra_span span;
+} tra_token;
+
+/* All tokens, the last one EOF. Statements are told apart here: a line end counts unless a bracket is open or the line
+ * ends with a binary operator or a comma; a line that can only begin a statement ends the one before in any case, so that
+ * a bracket that was left open spoils one statement and not the rest of the program. */
+tra_token *tra_lex(const tra_source *src, tra_arena *a, tra_diags *d, int *n);
+
+/* input, param, output and those kept for later. */
+bool tra_is_keyword(const char *s, int n, bool *later);
+
+#endif

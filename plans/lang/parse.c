@@ -1,0 +1,511 @@
+/* The parser: recursive descent, one diagnostic for each statement that is wrong, then on to the next. */
+#include "lex.h"
+#include "names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_NEST = 200, MAX_HEIGHT = 1000 };
+
+typedef struct parser {
+    const tra_source *src;
+    tra_arena *arena;
+    tra_diags *d;
+    const tra_token *tok; /* the next token */
+    int nest;
+    tra_names defined; /* value: tra_span of the definition */
+} parser;
+
+/* Every parsing function returns NULL or false once the statement has a diagnostic. */
+
+static tra_ast *parse_expr(parser *p);
+
+static const char *token_text(parser *p, const tra_token *t) {
+    return tra_arena_strndup(p->arena, p->src->text + t->span.at, (size_t)t->span.len);
+}
+
+static tra_span join_spans(tra_span a, tra_span b) { return (tra_span){a.at, b.at + b.len - a.at}; }
+
+static bool at_name(const parser *p, const char *word) {
+    size_t n = strlen(word);
+    return p->tok->kind == TRA_T_NAME && (size_t)p->tok->span.len == n &&
+           memcmp(p->src->text + p->tok->span.at, word, n) == 0;
+}
+
+static void unexpected(parser *p, const char *advice, const char *wanted) {
+    const tra_token *t = p->tok;
+    if (t->kind == TRA_T_BAD) return;
+    if (t->kind == TRA_T_END || t->kind == TRA_T_EOF) {
+        tra_span end = {t->span.at, 1};
+        tra_diag_error(p->d, end, advice, "%s expected, but the statement ends here", wanted);
+    } else if (t->kind == '=') {
+        tra_diag_error(p->d, t->span, advice ? advice : "write == to compare", "%s expected, not '='", wanted);
+    } else {
+        int len = t->span.len > 40 ? 40 : t->span.len;
+        tra_diag_error(p->d, t->span, advice, "%s expected, not '%.*s'", wanted, len, p->src->text + t->span.at);
+    }
+}
+
+static bool expect(parser *p, int kind, const char *wanted) {
+    if (p->tok->kind != kind) {
+        unexpected(p, NULL, wanted);
+        return false;
+    }
+    p->tok++;
+    return true;
+}
+
+static bool accept(parser *p, int kind) {
+    if (p->tok->kind != kind) return false;
+    p->tok++;
+    return true;
+}
+
+static bool enter(parser *p) {
+    if (p->nest == MAX_NEST) {
+        if (p->tok->kind != TRA_T_BAD)
+            tra_diag_error(p->d, p->tok->span, "give parts of it names of their own", "nested deeper than %d", MAX_NEST);
+        return false;
+    }
+    p->nest++;
+    return true;
+}
+
+static tra_ast *new_ast(parser *p, tra_ast_kind kind, tra_span span, const char *text) {
+    tra_ast *x = tra_new(p->arena, tra_ast);
+    x->kind = kind;
+    x->span = x->name_span = span;
+    x->text = text;
+    return x;
+}
+
+/* Gives x its kids; false (with a diagnostic) when the tree gets too high. */
+static bool set_kids(parser *p, tra_ast *x, int n, tra_ast *const *kids) {
+    x->nkids = n;
+    x->kids = tra_news(p->arena, tra_ast *, n);
+    for (int i = 0; i < n; i++) {
+        x->kids[i] = kids[i];
+        if (kids[i]->depth >= x->depth) x->depth = kids[i]->depth + 1;
+    }
+    if (x->depth <= MAX_HEIGHT) return true;
+    tra_diag_error(p->d, x->span, "give parts of it names of their own",
+                   "an expression of more than %d operators in a row", MAX_HEIGHT);
+    return false;
+}
+
+static tra_ast *make1(parser *p, tra_ast_kind kind, tra_span span, const char *text, tra_ast *a) {
+    tra_ast *x = new_ast(p, kind, span, text);
+    return set_kids(p, x, 1, &a) ? x : NULL;
+}
+
+static tra_ast *make2(parser *p, tra_ast_kind kind, const char *text, tra_ast *a, tra_ast *b) {
+    tra_ast *x = new_ast(p, kind, join_spans(a->span, b->span), text);
+    return set_kids(p, x, 2, (tra_ast *[]){a, b}) ? x : NULL;
+}
+
+/* ---- lists of expressions ----------------------------------------------------------------------------------- */
+
+typedef struct asts {
+    int n, cap;
+    tra_ast **v;
+} asts;
+
+static void asts_add(parser *p, asts *l, tra_ast *x) {
+    if (l->n == l->cap) {
+        int cap = l->cap ? 2 * l->cap : 8;
+        tra_ast **v = tra_news(p->arena, tra_ast *, cap);
+        if (l->n) memcpy(v, l->v, (size_t)l->n * sizeof *v);
+        l->v = v;
+        l->cap = cap;
+    }
+    l->v[l->n++] = x;
+}
+
+static tra_ast *parse_label(parser *p) {
+    if (p->tok->kind != TRA_T_NAME) {
+        unexpected(p, NULL, "a label (a name)");
+        return NULL;
+    }
+    tra_ast *x = new_ast(p, TRA_AST_NAME, p->tok->span, token_text(p, p->tok));
+    p->tok++;
+    return x;
+}
+
+/* Items separated by commas up to the closing bracket, whose span goes to *end. The opening one is read already. */
+static bool parse_items(parser *p, tra_ast *(*item)(parser *), int close, asts *out, tra_span *end) {
+    if (!enter(p)) return false;
+    if (p->tok->kind != close) {
+        do {
+            tra_ast *x = item(p);
+            if (!x) return false;
+            asts_add(p, out, x);
+        } while (accept(p, ','));
+    }
+    *end = p->tok->span;
+    p->nest--;
+    return expect(p, close, close == ')' ? "',' or ')'" : "',' or ']'");
+}
+
+/* ---- expressions -------------------------------------------------------------------------------------------- */
+
+/* p is after "->"; params is what stood before it. */
+static tra_ast *parse_lambda(parser *p, tra_ast *params) {
+    asts kids = {0};
+    if (params->kind == TRA_AST_NAME) asts_add(p, &kids, params);
+    for (int i = 0; params->kind == TRA_AST_TUPLE && i < params->nkids; i++) asts_add(p, &kids, params->kids[i]);
+    for (int i = 0; i < kids.n; i++) {
+        if (kids.v[i]->kind != TRA_AST_NAME) {
+            tra_diag_error(p->d, kids.v[i]->span, "write (i,j) -> (j,i)", "the parameters before '->' are names");
+            return NULL;
+        }
+        for (int j = 0; j < i; j++)
+            if (strcmp(kids.v[i]->text, kids.v[j]->text) == 0) {
+                tra_diag_error(p->d, kids.v[i]->span, NULL, "parameter '%s' stands twice", kids.v[i]->text);
+                return NULL;
+            }
+    }
+    if (!enter(p)) return NULL;
+    tra_ast *body = parse_expr(p);
+    if (!body) return NULL;
+    p->nest--;
+    asts_add(p, &kids, body);
+    tra_ast *x = new_ast(p, TRA_AST_LAMBDA, join_spans(params->span, body->span), NULL);
+    return set_kids(p, x, kids.n, kids.v) ? x : NULL;
+}
+
+static tra_ast *parse_name(parser *p) {
+    tra_span name = p->tok->span, end;
+    const char *text = token_text(p, p->tok++);
+    asts kids = {0};
+    if (accept(p, '(')) {
+        if (!parse_items(p, parse_expr, ')', &kids, &end)) return NULL;
+    } else if (accept(p, '[')) {
+        if (!parse_items(p, parse_label, ']', &kids, &end)) return NULL;
+    } else {
+        return new_ast(p, TRA_AST_NAME, name, text);
+    }
+    tra_ast *x = new_ast(p, p->tok[-1].kind == ')' ? TRA_AST_CALL : TRA_AST_INDEX, join_spans(name, end), text);
+    x->name_span = name;
+    return set_kids(p, x, kids.n, kids.v) ? x : NULL;
+}
+
+static tra_ast *parse_bracket(parser *p) {
+    int open = p->tok->kind;
+    tra_span begin = p->tok++->span, end;
+    asts kids = {0};
+    if (!parse_items(p, parse_expr, open == '(' ? ')' : ']', &kids, &end)) return NULL;
+    if (open == '(' && kids.n == 1) return kids.v[0];
+    tra_ast *x = new_ast(p, open == '(' ? TRA_AST_TUPLE : TRA_AST_LIST, join_spans(begin, end), NULL);
+    return set_kids(p, x, kids.n, kids.v) ? x : NULL;
+}
+
+static tra_ast *parse_number(parser *p) {
+    tra_ast *x = new_ast(p, TRA_AST_NUMBER, p->tok->span, token_text(p, p->tok));
+    x->value = strtod(x->text, NULL);
+    x->integer = strpbrk(x->text, ".eE") == NULL;
+    p->tok++;
+    return x;
+}
+
+static tra_ast *parse_string(parser *p) {
+    tra_span span = p->tok->span;
+    char *text = tra_arena_strndup(p->arena, p->src->text + span.at + 1, (size_t)span.len - 2);
+    char *to = text;
+    for (const char *from = text; *from; from++) {
+        if (*from == '\\') from++;
+        *to++ = *from;
+    }
+    *to = 0;
+    p->tok++;
+    return new_ast(p, TRA_AST_STRING, span, text);
+}
+
+static tra_ast *parse_primary(parser *p) {
+    tra_ast *x = NULL;
+    switch (p->tok->kind) {
+    case TRA_T_NAME: x = parse_name(p); break;
+    case TRA_T_NUMBER: x = parse_number(p); break;
+    case TRA_T_STRING: x = parse_string(p); break;
+    case '(':
+    case '[': x = parse_bracket(p); break;
+    default: unexpected(p, NULL, "an expression");
+    }
+    if (x && p->tok->kind == TRA_T_ARROW) {
+        if (x->kind != TRA_AST_NAME && x->kind != TRA_AST_TUPLE) {
+            tra_diag_error(p->d, x->span, "write (i,j) -> (j,i)", "names are expected before '->'");
+            return NULL;
+        }
+        p->tok++;
+        return parse_lambda(p, x);
+    }
+    return x;
+}
+
+static tra_ast *parse_compose(parser *p) {
+    tra_ast *x = parse_primary(p);
+    while (x && accept(p, '.')) {
+        tra_ast *y = parse_primary(p);
+        x = y ? make2(p, TRA_AST_COMPOSE, ".", x, y) : NULL;
+    }
+    return x;
+}
+
+static tra_ast *parse_unary(parser *p) {
+    const tra_token *t = p->tok;
+    if (t->kind == '-' || t->kind == '!') {
+        p->tok++;
+        if (!enter(p)) return NULL;
+        tra_ast *x = parse_unary(p);
+        p->nest--;
+        return x ? make1(p, TRA_AST_UNARY, join_spans(t->span, x->span), t->kind == '-' ? "-" : "!", x) : NULL;
+    }
+    tra_ast *x = parse_compose(p);
+    if (!x || !accept(p, '^')) return x;
+    if (!enter(p)) return NULL;
+    tra_ast *y = parse_unary(p); /* to the right, and 2^-1 */
+    p->nest--;
+    return y ? make2(p, TRA_AST_BINARY, "^", x, y) : NULL;
+}
+
+enum { PREC_OR = 1, PREC_AND, PREC_CMP, PREC_SUM, PREC_PRODUCT };
+
+static int binary(int kind, const char **text) {
+    switch (kind) {
+    case TRA_T_OR: *text = "||"; return PREC_OR;
+    case TRA_T_AND: *text = "&&"; return PREC_AND;
+    case TRA_T_EQ: *text = "=="; return PREC_CMP;
+    case TRA_T_NE: *text = "!="; return PREC_CMP;
+    case TRA_T_LE: *text = "<="; return PREC_CMP;
+    case TRA_T_GE: *text = ">="; return PREC_CMP;
+    case '<': *text = "<"; return PREC_CMP;
+    case '>': *text = ">"; return PREC_CMP;
+    case '+': *text = "+"; return PREC_SUM;
+    case '-': *text = "-"; return PREC_SUM;
+    case '*': *text = "*"; return PREC_PRODUCT;
+    case '/': *text = "/"; return PREC_PRODUCT;
+    case '%': *text = "%"; return PREC_PRODUCT;
+    default: return 0;
+    }
+}
+
+static tra_ast *parse_binary(parser *p, int least) {
+    tra_ast *x = parse_unary(p);
+    const char *text;
+    for (int prec; x && (prec = binary(p->tok->kind, &text)) >= least;) {
+        p->tok++;
+        tra_ast *y = parse_binary(p, prec + 1);
+        if (!y) return NULL;
+        x = make2(p, TRA_AST_BINARY, text, x, y);
+        if (x && prec == PREC_CMP && binary(p->tok->kind, &text) == PREC_CMP) {
+            tra_diag_error(p->d, p->tok->span, "write a < b && b < c", "comparisons do not chain");
+            return NULL;
+        }
+    }
+    return x;
+}
+
+static tra_ast *parse_expr(parser *p) { return parse_binary(p, PREC_OR); }
+
+/* ---- statements --------------------------------------------------------------------------------------------- */
+
+static bool parse_defined_name(parser *p, tra_stmt *s, const char *wanted) {
+    if (p->tok->kind != TRA_T_NAME) {
+        unexpected(p, NULL, wanted);
+        return false;
+    }
+    s->name = token_text(p, p->tok);
+    s->name_span = p->tok->span;
+    p->tok++;
+    return true;
+}
+
+static bool parse_path(parser *p, const char **path, tra_span *span) {
+    if (p->tok->kind != TRA_T_STRING) {
+        unexpected(p, NULL, "a file name in quotes");
+        return false;
+    }
+    tra_ast *x = parse_string(p);
+    *path = x->text;
+    *span = x->span;
+    if (*x->text) return true;
+    tra_diag_error(p->d, x->span, NULL, "this file name is empty");
+    return false;
+}
+
+static bool parse_list(parser *p, tra_ast **out, const char *wanted) {
+    if (p->tok->kind != '[') {
+        unexpected(p, NULL, wanted);
+        return false;
+    }
+    *out = parse_bracket(p);
+    return *out != NULL;
+}
+
+static bool parse_input(parser *p, tra_stmt *s) {
+    if (at_name(p, "from")) {
+        p->tok++;
+        if (!parse_path(p, &s->path, &s->path_span)) return false;
+    } else if (accept(p, ':')) {
+        if (p->tok->kind != TRA_T_NAME) {
+            unexpected(p, "write input A : f64 [1000, 1000] by [100, 100]", "an element type (f64 or f32)");
+            return false;
+        }
+        s->dtype_span = p->tok->span;
+        s->dtype = token_text(p, p->tok++);
+        if (!parse_list(p, &s->shape, "a shape such as [1000, 1000]")) return false;
+        if (at_name(p, "by")) {
+            p->tok++;
+            if (!parse_list(p, &s->block, "a block such as [100, 100]")) return false;
+        }
+    } else {
+        unexpected(p, "write input A from \"a.h5\", or input A : f64 [1000, 1000] by [100, 100]",
+                   "'from' or ':' with a type");
+        return false;
+    }
+    if (at_name(p, "at")) {
+        p->tok++;
+        s->at = parse_primary(p);
+        if (!s->at) return false;
+    }
+    return true;
+}
+
+/* Is there a comma between the bracket at t and the one that closes it, at that level? */
+static bool has_comma(const tra_token *t) {
+    int depth = 0;
+    for (; t->kind != TRA_T_END && t->kind != TRA_T_EOF; t++) {
+        if (t->kind == '(' || t->kind == '[') depth++;
+        if ((t->kind == ')' || t->kind == ']') && --depth == 0) return false;
+        if (t->kind == ',' && depth == 1) return true;
+    }
+    return false;
+}
+
+static bool parse_einsum(parser *p, tra_stmt *s) {
+    asts labels = {0};
+    tra_span end;
+    p->tok++; /* [ */
+    if (!parse_items(p, parse_label, ']', &labels, &end)) return false;
+    s->nlabels = labels.n;
+    s->labels = labels.v;
+    if (!expect(p, '=', "'='")) return false;
+    bool extreme = at_name(p, "max") || at_name(p, "min");
+    bool call = extreme && p->tok[1].kind == '(' && has_comma(p->tok + 1); /* max(a, b): the function */
+    if (!call && (extreme || at_name(p, "sum") || at_name(p, "prod"))) {
+        s->agg_span = p->tok->span;
+        s->agg = token_text(p, p->tok++);
+    }
+    s->value = parse_expr(p);
+    return s->value != NULL;
+}
+
+static bool parse_assign(parser *p, tra_stmt *s) {
+    if (p->tok->kind != '=') {
+        unexpected(p, "statements are input, param, output, and NAME = expression", "'='");
+        return false;
+    }
+    p->tok++;
+    s->value = parse_expr(p);
+    return s->value != NULL;
+}
+
+static bool parse_output(parser *p, tra_stmt *s) {
+    if (!at_name(p, "to")) return true;
+    p->tok++;
+    return parse_path(p, &s->path, &s->path_span);
+}
+
+/* One statement up to its end; s->name stays NULL when not even that could be read. */
+static bool parse_statement(parser *p, tra_stmt *s) {
+    bool later = false;
+    const tra_token *t = p->tok;
+    if (t->kind != TRA_T_NAME) {
+        unexpected(p, "statements are input, param, output, and NAME = expression", "a statement");
+        return false;
+    }
+    bool ok;
+    if (!tra_is_keyword(p->src->text + t->span.at, t->span.len, &later)) {
+        s->name = token_text(p, t);
+        s->name_span = t->span;
+        p->tok++;
+        s->kind = p->tok->kind == '[' ? TRA_STMT_EINSUM : TRA_STMT_ASSIGN;
+        ok = s->kind == TRA_STMT_EINSUM ? parse_einsum(p, s) : parse_assign(p, s);
+    } else if (later) {
+        tra_diag_error(p->d, t->span, "choose another name",
+                       "'%s' is kept for a later version of the language and cannot begin a statement",
+                       token_text(p, t));
+        if (t[1].kind == TRA_T_NAME) s->name = token_text(p, t + 1), s->name_span = t[1].span;
+        return false;
+    } else if (t[1].kind == '=' || t[1].kind == '[') {
+        tra_diag_error(p->d, t->span, "choose another name", "'%s' begins a statement and cannot be assigned to",
+                       token_text(p, t));
+        return false;
+    } else {
+        p->tok++;
+        s->kind = p->src->text[t->span.at] == 'i'   ? TRA_STMT_INPUT
+                  : p->src->text[t->span.at] == 'p' ? TRA_STMT_PARAM
+                                                    : TRA_STMT_OUTPUT;
+        if (!parse_defined_name(p, s, s->kind == TRA_STMT_OUTPUT ? "the name of a relation" : "a name")) return false;
+        ok = s->kind == TRA_STMT_INPUT   ? parse_input(p, s)
+             : s->kind == TRA_STMT_PARAM ? parse_assign(p, s)
+                                         : parse_output(p, s);
+    }
+    return ok && expect(p, TRA_T_END, "the end of the statement");
+}
+
+/* "tra 1", the version of the language, as the first statement. */
+static void parse_version(parser *p) {
+    if (!at_name(p, "tra") || p->tok[1].kind != TRA_T_NUMBER) return;
+    const tra_token *t = p->tok + 1;
+    if (t->span.len != 1 || p->src->text[t->span.at] != '1')
+        tra_diag_error(p->d, t->span, NULL, "this program is in version %s of the language; tra %s reads version 1",
+                       token_text(p, t), TRA_VERSION);
+    p->tok += 2;
+    if (p->tok->kind != TRA_T_END) unexpected(p, NULL, "the end of the statement");
+    while (p->tok->kind != TRA_T_END) p->tok++;
+    p->tok++;
+}
+
+/* False, with a diagnostic, when the name is defined already. */
+static bool define(parser *p, const tra_stmt *s) {
+    if (s->kind == TRA_STMT_OUTPUT || !s->name) return true;
+    int at = tra_names_find(&p->defined, s->name);
+    if (at >= 0) {
+        tra_diag_error(p->d, s->name_span, "a name is assigned once; choose another", "'%s' is defined twice", s->name);
+        tra_diag_also(p->d, *(tra_span *)p->defined.value[at], "defined here before");
+        return false;
+    }
+    tra_span *span = tra_new(p->arena, tra_span);
+    *span = s->name_span;
+    tra_names_add(&p->defined, s->name, span);
+    return true;
+}
+
+void tra_parse(const tra_source *src, tra_arena *a, tra_diags *d, tra_ast_program *out) {
+    int ntokens, cap = 0;
+    parser p = {.src = src, .arena = a, .d = d, .defined = {.arena = a}};
+    p.tok = tra_lex(src, a, d, &ntokens);
+    *out = (tra_ast_program){0};
+    parse_version(&p);
+    while (p.tok->kind != TRA_T_EOF) {
+        if (accept(&p, TRA_T_END)) continue;
+        tra_span begin = p.tok->span;
+        tra_stmt s = {0};
+        p.nest = 0;
+        if (!parse_statement(&p, &s)) {
+            s.broken = true;
+            while (p.tok->kind != TRA_T_END && p.tok->kind != TRA_T_EOF) p.tok++;
+        } else {
+            p.tok--; /* onto the END again */
+        }
+        s.span = join_spans(begin, p.tok[-1].span);
+        if (!define(&p, &s) || !s.name) continue;
+        if (out->n == cap) {
+            cap = cap ? 2 * cap : 64;
+            tra_stmt *v = tra_news(a, tra_stmt, cap);
+            if (out->n) memcpy(v, out->v, (size_t)out->n * sizeof *v);
+            out->v = v;
+        }
+        out->v[out->n++] = s;
+    }
+}

@@ -1,0 +1,532 @@
+/* ref_kernels.c - the reference evaluator's definition of every kernel, on arrays of doubles. */
+#include "reference_int.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- arrays ------------------------------------------------------------------------------------------------- */
+
+int64_t ref_count(const tra_dims *ext) {
+    int64_t n = 1;
+    for (int d = 0; d < ext->n; d++) n *= ext->v[d];
+    return n;
+}
+
+ref_array ref_array_new(tra_arena *a, const tra_dims *ext) {
+    return (ref_array){*ext, tra_news(a, double, ref_count(ext))};
+}
+
+bool ref_step(const tra_dims *ext, tra_dims *at) {
+    for (int d = ext->n - 1; d >= 0; d--) {
+        if (++at->v[d] < ext->v[d]) return true;
+        at->v[d] = 0;
+    }
+    return false;
+}
+
+int64_t ref_place(const tra_dims *ext, const tra_dims *at) {
+    int64_t p = 0;
+    for (int d = 0; d < ext->n; d++) p = p * ext->v[d] + at->v[d];
+    return p;
+}
+
+/* ---- elements ----------------------------------------------------------------------------------------------- */
+
+static double greater(double a, double b) { return isnan(a) ? a : isnan(b) ? b : a > b ? a : b; }
+static double lesser(double a, double b) { return isnan(a) ? a : isnan(b) ? b : a < b ? a : b; }
+static double relu(double a) { return isnan(a) ? a : a > 0 ? a : 0; }
+static double relu_grad(double a) { return a > 0 ? 1 : 0; }
+static double sigmoid(double a) { return 1 / (1 + exp(-a)); }
+static double negate(double a) { return -a; }
+static double square(double a) { return a * a; }
+static double plus(double a, double b) { return a + b; }
+static double minus(double a, double b) { return a - b; }
+static double times(double a, double b) { return a * b; }
+static double over(double a, double b) { return a / b; }
+
+/* Numbers that a program writes take the relation's type. */
+static double literal(double c, tra_dtype t) { return t == TRA_F32 ? (double)(float)c : c; }
+
+static double scalar(const tra_scalar *s, tra_dtype t, const double *args) {
+    double a = s->a ? scalar(s->a, t, args) : 0, b = s->b ? scalar(s->b, t, args) : 0;
+    switch (s->op) {
+    case TRA_S_CONST: return literal(s->value, t);
+    case TRA_S_ARG: return args[s->arg];
+    case TRA_S_ADD: return a + b;
+    case TRA_S_SUB: return a - b;
+    case TRA_S_MUL: return a * b;
+    case TRA_S_DIV: return a / b;
+    case TRA_S_POW: return pow(a, b);
+    case TRA_S_LT: return a < b;
+    case TRA_S_LE: return a <= b;
+    case TRA_S_GT: return a > b;
+    case TRA_S_GE: return a >= b;
+    case TRA_S_EQ: return a == b;
+    case TRA_S_NE: return a != b;
+    case TRA_S_MAX: return greater(a, b);
+    case TRA_S_MIN: return lesser(a, b);
+    case TRA_S_NEG: return -a;
+    case TRA_S_ABS: return fabs(a);
+    case TRA_S_EXP: return exp(a);
+    case TRA_S_LOG: return log(a);
+    case TRA_S_SQRT: return sqrt(a);
+    case TRA_S_TANH: return tanh(a);
+    case TRA_S_SIGMOID: return sigmoid(a);
+    case TRA_S_RELU: return relu(a);
+    case TRA_S_COUNT: break;
+    }
+    assert(!"a scalar operator");
+    return 0;
+}
+
+typedef double fn1(double);
+typedef double fn2(double, double);
+
+static const struct {
+    const char *name;
+    fn1 *f;
+} elementwise[] = {
+    {"neg", negate},      {"abs", fabs},      {"exp", exp},   {"log", log},
+    {"sqrt", sqrt},       {"square", square}, {"relu", relu}, {"relu_grad", relu_grad},
+    {"sigmoid", sigmoid}, {"tanh", tanh},
+};
+
+/* The join kernels that pair elements: of equal extents, or stretched. */
+static const struct {
+    const char *name;
+    bool stretch;
+    fn2 *f;
+} pairwise[] = {
+    {"matadd", false, plus},     {"matsub", false, minus},   {"elemmul", false, times}, {"elemdiv", false, over},
+    {"elemmax", false, greater}, {"elemmin", false, lesser}, {"matvecadd", true, plus}, {"matvecsub", true, minus},
+    {"matvecmul", true, times},  {"matvecdiv", true, over},
+};
+
+static fn1 *find1(const char *name) {
+    for (size_t i = 0; i < sizeof elementwise / sizeof *elementwise; i++)
+        if (!strcmp(elementwise[i].name, name)) return elementwise[i].f;
+    return NULL;
+}
+
+static fn2 *find2(const char *name, bool *stretch) {
+    for (size_t i = 0; i < sizeof pairwise / sizeof *pairwise; i++)
+        if (!strcmp(pairwise[i].name, name)) {
+            *stretch = pairwise[i].stretch;
+            return pairwise[i].f;
+        }
+    return NULL;
+}
+
+static bool is(const tra_kernel_desc *d, const char *name) { return d->name && !strcmp(d->name, name); }
+
+/* ---- compositions ------------------------------------------------------------------------------------------- */
+
+enum { CHAIN = 64 };
+
+/* The kernels of a composition in the order of their application; the number of them. */
+static int chain(const tra_kernel *k, tra_kernel_desc *out, int n) {
+    const tra_kernel *rest = tra_kernel_rest(k);
+    if (!rest) {
+        assert(n < CHAIN);
+        out[n] = tra_kernel_describe(k);
+        return n + 1;
+    }
+    n = chain(tra_kernel_first(k), out, n);
+    return chain(rest, out, n);
+}
+
+static void compose(ref_origin *first, const ref_origin *next) {
+    ref_origin r = {.n = next->n};
+    for (int d = 0; d < next->n; d++) {
+        r.from[d] = first->from[next->from[d]];
+        r.also[d] = next->also[d] >= 0 ? first->from[next->also[d]] : first->also[next->from[d]];
+    }
+    *first = r;
+}
+
+/* n dimensions, each its own. */
+static void set_origin(ref_origin *o, int n) {
+    o->n = n;
+    for (int d = 0; d < n; d++) {
+        o->from[d] = d;
+        o->also[d] = -1;
+    }
+}
+
+/* ---- Einstein strings --------------------------------------------------------------------------------------- */
+
+typedef struct einstein {
+    char in[2][TRA_MAXDIM + 1], out[TRA_MAXDIM + 1];
+    int operands;
+} einstein;
+
+static void read_einstein(const char *text, einstein *s) {
+    memset(s, 0, sizeof *s);
+    char *part = s->in[0];
+    s->operands = 1;
+    for (const char *c = text; *c; c++) {
+        if (*c == ' ') continue;
+        if (*c == ',')
+            part = s->in[s->operands++];
+        else if (*c == '-')
+            part = s->out;
+        else if (*c != '>')
+            part[strlen(part)] = *c;
+    }
+}
+
+static tra_status einstein_origin(const char *text, int operands, const int *rank, ref_origin *o, tra_err *e) {
+    einstein s;
+    read_einstein(text, &s);
+    if (s.operands != operands) return tra_fail(e, TRA_PROGRAM, "\"%s\" takes %d operands", text, s.operands);
+    for (int p = 0; p < operands; p++)
+        if ((int)strlen(s.in[p]) != rank[p])
+            return tra_fail(e, TRA_PROGRAM, "\"%s\" has %zu labels for an array of rank %d", text, strlen(s.in[p]),
+                            rank[p]);
+    set_origin(o, (int)strlen(s.out));
+    for (int d = 0; d < o->n; d++) {
+        o->from[d] = -1;
+        for (int p = operands - 1; p >= 0; p--) {
+            const char *at = strchr(s.in[p], s.out[d]);
+            if (at) o->from[d] = p * 32 + (int)(at - s.in[p]);
+        }
+        assert(o->from[d] >= 0);
+    }
+    return TRA_OK;
+}
+
+/* One loop over every label, those of the result outermost; y is NULL for one operand. */
+static tra_status einstein_eval(const char *text, const ref_array *x, const ref_array *y, tra_arena *a, ref_array *out,
+                                tra_err *e) {
+    einstein s;
+    read_einstein(text, &s);
+    const ref_array *arg[2] = {x, y};
+    char labels[3 * TRA_MAXDIM] = "";
+    strcpy(labels, s.out);
+    for (int p = 0; p < s.operands; p++)
+        for (const char *c = s.in[p]; *c; c++)
+            if (!strchr(labels, *c)) labels[strlen(labels)] = *c;
+    int n = (int)strlen(labels);
+    int64_t ext[3 * TRA_MAXDIM], at[3 * TRA_MAXDIM] = {0};
+    for (int l = 0; l < n; l++) {
+        ext[l] = -1;
+        for (int p = 0; p < s.operands; p++)
+            for (int d = 0; s.in[p][d]; d++) {
+                if (s.in[p][d] != labels[l]) continue;
+                if (ext[l] >= 0 && ext[l] != arg[p]->ext.v[d])
+                    return tra_fail(e, TRA_PROGRAM, "label %c of \"%s\" has extents %" PRId64 " and %" PRId64,
+                                    labels[l], text, ext[l], arg[p]->ext.v[d]);
+                ext[l] = arg[p]->ext.v[d];
+            }
+    }
+    tra_dims oext = {.n = (int)strlen(s.out)};
+    for (int d = 0; d < oext.n; d++) oext.v[d] = ext[d];
+    *out = ref_array_new(a, &oext);
+    for (int l = 0; l < n; l++)
+        if (ext[l] == 0) return TRA_OK;
+    for (;;) {
+        double v = 1;
+        for (int p = 0; p < s.operands; p++) {
+            int64_t pos = 0;
+            for (int d = 0; s.in[p][d]; d++) pos = pos * arg[p]->ext.v[d] + at[strchr(labels, s.in[p][d]) - labels];
+            v = p ? v * arg[p]->data[pos] : arg[p]->data[pos];
+        }
+        int64_t pos = 0;
+        for (int d = 0; d < oext.n; d++) pos = pos * ext[d] + at[d];
+        out->data[pos] += v;
+        int l = n - 1;
+        while (l >= 0 && ++at[l] == ext[l]) at[l--] = 0;
+        if (l < 0) return TRA_OK;
+    }
+}
+
+/* ---- maps --------------------------------------------------------------------------------------------------- */
+
+static tra_status need_rank(const char *name, int rank, int least, int most, tra_err *e) {
+    if (rank >= least && rank <= most) return TRA_OK;
+    return tra_fail(e, TRA_PROGRAM, "%s does not take an array of rank %d", name, rank);
+}
+
+static bool folds_rows(const tra_kernel_desc *k) { return is(k, "rowsum") || is(k, "rowmax") || is(k, "rowmin"); }
+
+static tra_status map_origin(const tra_kernel_desc *k, int rank, ref_origin *o, tra_err *e) {
+    if (k->einsum) return einstein_origin(k->einsum, 1, &rank, o, e);
+    set_origin(o, rank);
+    if (is(k, "diag")) {
+        TRA_TRY(need_rank("diag", rank, 2, 2, e));
+        o->n = 1;
+        o->also[0] = 1;
+    } else if (is(k, "transpose")) {
+        for (int d = 0; d < rank; d++) o->from[d] = rank - 1 - d;
+    } else if (folds_rows(k)) {
+        TRA_TRY(need_rank(k->name, rank, 1, TRA_MAXDIM, e));
+        o->n = rank - 1;
+    } else if (is(k, "colsum")) {
+        TRA_TRY(need_rank("colsum", rank, 1, TRA_MAXDIM, e));
+        o->n = rank - 1;
+        for (int d = 0; d < o->n; d++) o->from[d] = d + 1;
+    } else if (is(k, "softmax")) {
+        TRA_TRY(need_rank("softmax", rank, 1, TRA_MAXDIM, e));
+    }
+    return TRA_OK;
+}
+
+/* The last dimension as rows of m elements. */
+static void softmax_row(const double *x, double *y, int64_t m) {
+    double top = -INFINITY, sum = 0;
+    for (int64_t j = 0; j < m; j++) top = greater(top, x[j]);
+    for (int64_t j = 0; j < m; j++) sum += y[j] = exp(x[j] - top);
+    for (int64_t j = 0; j < m; j++) y[j] /= sum;
+}
+
+static double fold_row(const tra_kernel_desc *k, const double *x, int64_t m) {
+    double v = is(k, "rowsum") ? 0 : is(k, "rowmax") ? -INFINITY : INFINITY;
+    for (int64_t j = 0; j < m; j++)
+        v = is(k, "rowsum") ? v + x[j] : is(k, "rowmax") ? greater(v, x[j]) : lesser(v, x[j]);
+    return v;
+}
+
+static tra_status map_eval(const tra_kernel_desc *k, tra_dtype t, const ref_array *x, tra_arena *a, ref_array *out,
+                           tra_err *e) {
+    ref_origin o;
+    TRA_TRY(map_origin(k, x->ext.n, &o, e));
+    if (k->einsum) return einstein_eval(k->einsum, x, NULL, a, out, e);
+    tra_dims ext = {.n = o.n};
+    for (int d = 0; d < o.n; d++) ext.v[d] = x->ext.v[o.from[d]];
+    if (is(k, "diag")) ext.v[0] = tra_min64(x->ext.v[0], x->ext.v[1]);
+    *out = ref_array_new(a, &ext);
+    int64_t n = ref_count(&ext), m = x->ext.n ? x->ext.v[x->ext.n - 1] : 1;
+    if (is(k, "diag")) {
+        for (int64_t i = 0; i < n; i++) out->data[i] = x->data[i * x->ext.v[1] + i];
+    } else if (is(k, "transpose")) {
+        tra_dims at = {.n = ext.n}, from = {.n = ext.n};
+        for (int64_t i = 0; i < n; i++, ref_step(&ext, &at)) {
+            for (int d = 0; d < ext.n; d++) from.v[d] = at.v[ext.n - 1 - d];
+            out->data[i] = x->data[ref_place(&x->ext, &from)];
+        }
+    } else if (folds_rows(k)) {
+        for (int64_t i = 0; i < n; i++) out->data[i] = fold_row(k, x->data + i * m, m);
+    } else if (is(k, "colsum")) {
+        for (int64_t i = 0; i < ref_count(&x->ext); i++) out->data[i % n] += x->data[i];
+    } else if (is(k, "softmax")) {
+        for (int64_t i = 0; i < n; i += m) softmax_row(x->data + i, out->data + i, m);
+    } else {
+        fn1 *f = k->name ? find1(k->name) : NULL;
+        double c = literal(k->arg, t);
+        if (!f && !k->scalar && !is(k, "scale"))
+            return tra_fail(e, TRA_PROGRAM, "%s is no kernel for transform", k->name);
+        for (int64_t i = 0; i < n; i++)
+            out->data[i] = f ? f(x->data[i]) : k->scalar ? scalar(k->scalar, t, &x->data[i]) : c * x->data[i];
+    }
+    return TRA_OK;
+}
+
+static tra_status map_rest(const tra_kernel_desc *ks, int from, int to, tra_dtype t, ref_array x, tra_arena *a,
+                           ref_array *out, tra_err *e) {
+    *out = x;
+    for (int i = from; i < to; i++) {
+        TRA_TRY(map_eval(&ks[i], t, &x, a, out, e));
+        x = *out;
+    }
+    return TRA_OK;
+}
+
+static tra_status rest_origin(const tra_kernel_desc *ks, int from, int to, ref_origin *o, tra_err *e) {
+    for (int i = from; i < to; i++) {
+        ref_origin next;
+        TRA_TRY(map_origin(&ks[i], o->n, &next, e));
+        compose(o, &next);
+    }
+    return TRA_OK;
+}
+
+tra_status ref_map_origin(const tra_kernel *k, int rank, ref_origin *out, tra_err *e) {
+    tra_kernel_desc ks[CHAIN];
+    int n = chain(k, ks, 0);
+    set_origin(out, rank);
+    return rest_origin(ks, 0, n, out, e);
+}
+
+tra_status ref_map_one(const tra_kernel *k, tra_dtype t, const ref_array *x, tra_arena *a, ref_array *out, tra_err *e) {
+    tra_kernel_desc ks[CHAIN];
+    int n = chain(k, ks, 0);
+    return map_rest(ks, 0, n, t, *x, a, out, e);
+}
+
+/* ---- joins -------------------------------------------------------------------------------------------------- */
+
+/* matmul and outer are Einstein expressions; outer's labels depend on the ranks. */
+static tra_status join_einstein(const tra_kernel_desc *k, int ra, int rb, char *text, tra_err *e) {
+    text[0] = 0;
+    if (k->einsum) strcpy(text, k->einsum);
+    if (is(k, "matmul")) {
+        TRA_TRY(need_rank("matmul", ra, 2, 2, e));
+        TRA_TRY(need_rank("matmul", rb, 2, 2, e));
+        strcpy(text, "ij,jk->ik");
+    }
+    if (is(k, "outer")) {
+        char x[TRA_MAXDIM + 1] = "", y[TRA_MAXDIM + 1] = "";
+        TRA_TRY(need_rank("outer", ra + rb, 0, TRA_MAXDIM, e));
+        for (int d = 0; d < ra; d++) x[d] = (char)('A' + d);
+        for (int d = 0; d < rb; d++) y[d] = (char)('a' + d);
+        sprintf(text, "%s,%s->%s%s", x, y, x, y);
+    }
+    return TRA_OK;
+}
+
+/* Element pairs: a dimension of the result, counted from the last, is that of L; where pairs stretch, R's if L lacks it
+ * or has bound 1. */
+static void pair_origin(bool stretch, const tra_dims *ba, const tra_dims *bb, ref_origin *o) {
+    set_origin(o, ba->n > bb->n ? ba->n : bb->n);
+    for (int d = 0; d < o->n; d++) {
+        int da = d - (o->n - ba->n), db = d - (o->n - bb->n);
+        bool right = da < 0 || (stretch && db >= 0 && ba->v[da] == 1);
+        o->from[d] = right ? 32 + db : da;
+    }
+}
+
+static tra_status pair_eval(const char *name, fn2 *f, const tra_scalar *s, tra_dtype t, bool stretch,
+                            const tra_dims *ba, const tra_dims *bb, const ref_array *x, const ref_array *y,
+                            tra_arena *a, ref_array *out, tra_err *e) {
+    ref_origin o;
+    pair_origin(stretch, ba, bb, &o);
+    if (!stretch) TRA_TRY(x->ext.n == y->ext.n ? TRA_OK : need_rank(name, y->ext.n, x->ext.n, x->ext.n, e));
+    tra_dims ext = {.n = o.n};
+    for (int d = 0; d < o.n; d++) {
+        int da = d - (o.n - ba->n), db = d - (o.n - bb->n);
+        ext.v[d] = o.from[d] >= 32 ? y->ext.v[db] : x->ext.v[da];
+        bool may = stretch && (da < 0 || db < 0 || ba->v[da] == 1 || bb->v[db] == 1);
+        if (!may && x->ext.v[da] != y->ext.v[db])
+            return tra_fail(e, TRA_PROGRAM, "%s of extents %" PRId64 " and %" PRId64 " along a dimension", name,
+                            x->ext.v[da], y->ext.v[db]);
+    }
+    *out = ref_array_new(a, &ext);
+    tra_dims at = {.n = ext.n}, ax = {.n = x->ext.n}, ay = {.n = y->ext.n};
+    for (int64_t i = 0, n = ref_count(&ext); i < n; i++, ref_step(&ext, &at)) {
+        for (int d = 0; d < ax.n; d++) ax.v[d] = x->ext.v[d] == 1 ? 0 : at.v[d + ext.n - ax.n];
+        for (int d = 0; d < ay.n; d++) ay.v[d] = y->ext.v[d] == 1 ? 0 : at.v[d + ext.n - ay.n];
+        double arg[2] = {x->data[ref_place(&x->ext, &ax)], y->data[ref_place(&y->ext, &ay)]};
+        out->data[i] = f ? f(arg[0], arg[1]) : scalar(s, t, arg);
+    }
+    return TRA_OK;
+}
+
+static bool stretches(const tra_kernel_desc *k) {
+    bool stretch = true;
+    if (k->name) find2(k->name, &stretch);
+    return stretch;
+}
+
+tra_status ref_join_origin(const tra_kernel *k, const tra_dims *ba, const tra_dims *bb, ref_origin *out, tra_err *e) {
+    tra_kernel_desc ks[CHAIN];
+    int n = chain(k, ks, 0), rank[2] = {ba->n, bb->n};
+    char text[3 * TRA_MAXDIM + 8];
+    TRA_TRY(join_einstein(&ks[0], ba->n, bb->n, text, e));
+    if (text[0])
+        TRA_TRY(einstein_origin(text, 2, rank, out, e));
+    else
+        pair_origin(stretches(&ks[0]), ba, bb, out);
+    return rest_origin(ks, 1, n, out, e);
+}
+
+tra_status ref_join_pair(const tra_kernel *k, tra_dtype t, const tra_dims *ba, const tra_dims *bb, const ref_array *x,
+                         const ref_array *y, tra_arena *a, ref_array *out, tra_err *e) {
+    tra_kernel_desc ks[CHAIN];
+    int n = chain(k, ks, 0);
+    char text[3 * TRA_MAXDIM + 8];
+    ref_array first;
+    TRA_TRY(join_einstein(&ks[0], ba->n, bb->n, text, e));
+    if (text[0]) {
+        TRA_TRY(einstein_eval(text, x, y, a, &first, e));
+    } else {
+        bool stretch = true;
+        fn2 *f = ks[0].name ? find2(ks[0].name, &stretch) : NULL;
+        if (!f && !ks[0].scalar) return tra_fail(e, TRA_PROGRAM, "%s is no kernel for join", ks[0].name);
+        TRA_TRY(pair_eval(f ? ks[0].name : "the function", f, ks[0].scalar, t, stretch, ba, bb, x, y, a, &first, e));
+    }
+    return map_rest(ks, 1, n, t, first, a, out, e);
+}
+
+/* ---- aggregations ------------------------------------------------------------------------------------------- */
+
+static bool indexing(const tra_kernel_desc *k) { return is(k, "minindex") || is(k, "maxindex"); }
+
+bool ref_is_index(const tra_kernel *k) {
+    tra_kernel_desc ks[CHAIN];
+    chain(k, ks, 0);
+    return indexing(&ks[0]);
+}
+
+tra_status ref_agg_origin(const tra_kernel *k, int rank, ref_origin *out, tra_err *e) {
+    tra_kernel_desc ks[CHAIN];
+    int n = chain(k, ks, 0);
+    bool index = indexing(&ks[0]);
+    set_origin(out, index ? 1 : rank);
+    if (index) out->from[0] = -1;
+    return rest_origin(ks, 1, n, out, e);
+}
+
+/* The extreme element and its row-major index in the whole tensor: the smallest index wins a tie, the first NaN wins
+ * over all. */
+static void agg_index(bool least, int64_t n, const ref_array *x, const tra_dims *offset, const tra_dims *shape,
+                      double *out) {
+    int64_t best = -1;
+    double value = 0;
+    for (int64_t i = 0; i < n; i++) {
+        tra_dims at = {.n = x[i].ext.n}, whole = {.n = x[i].ext.n};
+        for (int64_t j = 0, m = ref_count(&x[i].ext); j < m; j++, ref_step(&x[i].ext, &at)) {
+            for (int d = 0; d < at.n; d++) whole.v[d] = at.v[d] + offset[i].v[d];
+            int64_t index = ref_place(shape, &whole);
+            double v = x[i].data[j];
+            bool better = isnan(v) ? !isnan(value) : least ? v < value : v > value;
+            bool same = isnan(v) ? isnan(value) : v == value;
+            if (best < 0 || better || (same && index < best)) {
+                best = index;
+                value = v;
+            }
+        }
+    }
+    out[0] = value;
+    out[1] = (double)best;
+}
+
+static tra_status agg_fold(const tra_kernel_desc *k, int64_t n, const ref_array *x, tra_arena *a, ref_array *out,
+                           tra_err *e) {
+    fn2 *f = is(k, "matadd")    ? plus
+             : is(k, "elemmul") ? times
+             : is(k, "elemmax") ? greater
+             : is(k, "elemmin") ? lesser
+                                : NULL;
+    if (!f) return tra_fail(e, TRA_PROGRAM, "%s is no kernel for agg", k->name);
+    double identity = f == plus ? 0 : f == times ? 1 : f == greater ? -INFINITY : INFINITY;
+    tra_dims ext = x[0].ext;
+    for (int64_t i = 1; i < n; i++)
+        for (int d = 0; d < ext.n; d++) ext.v[d] = tra_max64(ext.v[d], x[i].ext.v[d]);
+    *out = ref_array_new(a, &ext);
+    for (int64_t j = 0, m = ref_count(&ext); j < m; j++) out->data[j] = identity;
+    for (int64_t i = 0; i < n; i++) { /* what an array does not cover counts as the identity */
+        tra_dims at = {.n = ext.n};
+        for (int64_t j = 0, m = ref_count(&x[i].ext); j < m; j++, ref_step(&x[i].ext, &at)) {
+            double *to = &out->data[ref_place(&ext, &at)];
+            *to = f(*to, x[i].data[j]);
+        }
+    }
+    return TRA_OK;
+}
+
+tra_status ref_agg_group(const tra_kernel *k, tra_dtype t, int64_t n, const ref_array *x, const tra_dims *offset,
+                         const tra_dims *shape, tra_arena *a, ref_array *out, tra_err *e) {
+    tra_kernel_desc ks[CHAIN];
+    int m = chain(k, ks, 0);
+    ref_array first;
+    assert(n >= 1);
+    if (indexing(&ks[0])) {
+        first = ref_array_new(a, &(tra_dims){.n = 1, .v = {2}});
+        agg_index(is(&ks[0], "minindex"), n, x, offset, shape, first.data);
+        t = TRA_F64;
+    } else {
+        TRA_TRY(agg_fold(&ks[0], n, x, a, &first, e));
+    }
+    return map_rest(ks, 1, m, t, first, a, out, e);
+}

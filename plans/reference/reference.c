@@ -1,0 +1,502 @@
+/* reference.c - the reference evaluator's operators, and what runs them over a graph. */
+#include "reference_int.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- relations ---------------------------------------------------------------------------------------------- */
+
+static int compare_keys(const tra_dims *a, const tra_dims *b) {
+    for (int d = 0; d < a->n; d++)
+        if (a->v[d] != b->v[d]) return a->v[d] < b->v[d] ? -1 : 1;
+    return 0;
+}
+
+static int compare_tuples(const void *a, const void *b) {
+    return compare_keys(&((const tra_ref_tuple *)a)->key, &((const tra_ref_tuple *)b)->key);
+}
+
+/* Tuples while they come, in any order. */
+typedef struct gather {
+    tra_arena *a;
+    tra_ref_tuple *v;
+    int64_t n, cap;
+} gather;
+
+static void add(gather *g, const tra_dims *key, ref_array x) {
+    if (g->n == g->cap) {
+        int64_t cap = g->cap ? 2 * g->cap : 16;
+        tra_ref_tuple *v = tra_news(g->a, tra_ref_tuple, cap);
+        for (int64_t i = 0; i < g->n; i++) v[i] = g->v[i];
+        g->v = v;
+        g->cap = cap;
+    }
+    g->v[g->n++] = (tra_ref_tuple){*key, x.ext, x.data};
+}
+
+/* Sorts what was gathered into out, whose k, r and dtype are set, and rounds f32. */
+static tra_status finish(gather *g, tra_ref_rel *out, tra_err *e) {
+    if (g->n) qsort(g->v, (size_t)g->n, sizeof *g->v, compare_tuples);
+    out->n = g->n;
+    out->v = g->v;
+    for (int64_t i = 0; i < g->n; i++) {
+        tra_ref_tuple *t = &g->v[i];
+        char buf[TRA_DIMTEXT];
+        assert(t->key.n == out->k && t->ext.n == out->r);
+        if (i > 0 && !compare_tuples(t - 1, t))
+            return tra_fail(e, TRA_PROGRAM, "two tuples have the key %s", tra_key_text(&t->key, buf));
+        if (out->dtype == TRA_F32)
+            for (int64_t j = 0, m = ref_count(&t->ext); j < m; j++) t->data[j] = (float)t->data[j];
+    }
+    return TRA_OK;
+}
+
+static ref_array array_of(const tra_ref_tuple *t) { return (ref_array){t->ext, t->data}; }
+
+/* The largest extents. */
+static tra_dims bound(const tra_ref_rel *x) {
+    tra_dims b = {.n = x->r};
+    for (int64_t i = 0; i < x->n; i++)
+        for (int d = 0; d < x->r; d++) b.v[d] = tra_max64(b.v[d], x->v[i].ext.v[d]);
+    return b;
+}
+
+static uint32_t bit(int key) { return 1u << key; }
+
+/* The cut sets of a kernel's result: cut[p] are the sets of operand p, in key dimensions of the result. */
+static void cut_by_origin(const ref_origin *o, uint32_t cut[2][TRA_MAXDIM], tra_ref_rel *out) {
+    for (int d = 0; d < o->n; d++) {
+        int f = o->from[d], s = o->also[d];
+        out->cut[d] = f < 0 ? 0 : cut[f / 32][f % 32];
+        if (!out->cut[d] && s >= 0) out->cut[d] = cut[s / 32][s % 32];
+    }
+}
+
+/* ---- tensor layout ------------------------------------------------------------------------------------------ */
+
+/* The tensor that x stands for: which key cuts each dimension (-1: none), the block extents and the shape. */
+typedef struct tensor {
+    int by[TRA_MAXDIM];
+    tra_dims block, shape;
+} tensor;
+
+static tra_status as_tensor(const tra_ref_rel *x, tensor *t, tra_err *e) {
+    uint32_t seen = 0;
+    t->block = t->shape = bound(x);
+    for (int d = 0; d < x->r; d++) {
+        t->by[d] = -1;
+        for (int k = 0; k < x->k; k++)
+            if (x->cut[d] & bit(k)) t->by[d] = t->by[d] < 0 ? k : -2;
+        if (t->by[d] == -2 || (x->cut[d] & seen))
+            return tra_fail(e, TRA_PROGRAM, "the relation does not have tensor layout along dimension %d", d);
+        seen |= x->cut[d];
+        int64_t last = 0; /* largest value of the key that cuts */
+        for (int64_t i = 0; i < x->n && t->by[d] >= 0; i++) last = tra_max64(last, x->v[i].key.v[t->by[d]]);
+        int64_t end = -1; /* extent of the arrays there */
+        for (int64_t i = 0; i < x->n; i++) {
+            int64_t ext = x->v[i].ext.v[d];
+            if (t->by[d] >= 0 && x->v[i].key.v[t->by[d]] == last) {
+                if (end >= 0 && ext != end)
+                    return tra_fail(e, TRA_PROGRAM, "unequal last blocks along dimension %d", d);
+                end = ext;
+            } else if (ext != t->block.v[d]) {
+                return tra_fail(e, TRA_PROGRAM, "an array that is not the last is clipped along dimension %d", d);
+            }
+        }
+        if (t->by[d] >= 0) t->shape.v[d] = last * t->block.v[d] + tra_max64(end, 0);
+    }
+    return TRA_OK;
+}
+
+static tra_dims tensor_offset(const tensor *t, const tra_dims *key) {
+    tra_dims o = {.n = t->shape.n};
+    for (int d = 0; d < o.n; d++) o.v[d] = t->by[d] < 0 ? 0 : key->v[t->by[d]] * t->block.v[d];
+    return o;
+}
+
+/* ---- operators ---------------------------------------------------------------------------------------------- */
+
+static tra_status do_input(const tra_node *n, tra_arena *a, tra_ref_rel *out, tra_err *e) {
+    if (!n->rel) return tra_fail(e, TRA_INPUT, "input %s is only declared: there is no data to compute with", n->name);
+    const tra_type *t = tra_rel_type(n->rel);
+    size_t size = tra_dtype_size(t->dtype), need = tra_rel_scratch(n->rel);
+    void *scratch = NULL, *buf = tra_malloc((size_t)tra_catalog_maxfloats(t->cat) * size + 1);
+    if (need) scratch = aligned_alloc(4096, (need + 4095) / 4096 * 4096);
+    *out = (tra_ref_rel){.k = t->cat->frontier.n, .r = t->cat->bound.n, .dtype = t->dtype};
+    memcpy(out->cut, t->cut, sizeof out->cut);
+    gather g = {.a = a};
+    tra_status s = need && !scratch ? tra_fail(e, TRA_RESOURCE, "no memory to read %s", n->path) : TRA_OK;
+    for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
+        tra_dims key, ext;
+        tra_catalog_key(t->cat, i, &key);
+        tra_catalog_ext(t->cat, i, &ext);
+        s = tra_rel_read(n->rel, i, buf, scratch, e);
+        if (s != TRA_OK) break;
+        ref_array x = ref_array_new(a, &ext);
+        for (int64_t j = 0, m = ref_count(&ext); j < m; j++)
+            x.data[j] = t->dtype == TRA_F32 ? (double)((float *)buf)[j] : ((double *)buf)[j];
+        add(&g, &key, x);
+    }
+    free(buf);
+    free(scratch);
+    if (s != TRA_OK) return s;
+    return finish(&g, out, e);
+}
+
+static bool joined(const tra_dims *list, int key) {
+    for (int i = 0; i < list->n; i++)
+        if (list->v[i] == key) return true;
+    return false;
+}
+
+static tra_status do_join(const tra_node *n, const tra_ref_rel *x, const tra_ref_rel *y, tra_arena *a, tra_ref_rel *out,
+                          tra_err *e) {
+    const tra_dims *l = &n->joinl, *r = &n->joinr;
+    tra_dims bx = bound(x), by = bound(y);
+    uint32_t cut[2][TRA_MAXDIM];
+    int place[TRA_MAXDIM], k = x->k; /* place[d]: where key dimension d of y is in the result */
+    for (int d = 0; d < y->k; d++) {
+        place[d] = -1;
+        for (int i = r->n - 1; i >= 0; i--)
+            if (r->v[i] == d) place[d] = (int)l->v[i];
+        if (place[d] < 0) place[d] = k++;
+    }
+    for (int d = 0; d < x->r; d++) cut[0][d] = x->cut[d];
+    for (int d = 0; d < y->r; d++) {
+        cut[1][d] = 0;
+        for (int key = 0; key < y->k; key++)
+            if (y->cut[d] & bit(key)) cut[1][d] |= bit(place[key]);
+    }
+    ref_origin o;
+    TRA_TRY(ref_join_origin(n->kernel, &bx, &by, &o, e));
+    *out = (tra_ref_rel){.k = k, .r = o.n, .dtype = x->dtype == y->dtype ? x->dtype : TRA_F64};
+    cut_by_origin(&o, cut, out);
+
+    gather g = {.a = a};
+    for (int64_t i = 0; i < x->n; i++)
+        for (int64_t j = 0; j < y->n; j++) {
+            const tra_ref_tuple *s = &x->v[i], *t = &y->v[j];
+            bool meet = true;
+            for (int d = 0; d < l->n; d++) meet = meet && s->key.v[l->v[d]] == t->key.v[r->v[d]];
+            if (!meet) continue;
+            tra_dims key = s->key;
+            for (int d = 0; d < y->k; d++)
+                if (!joined(r, d)) key.v[key.n++] = t->key.v[d];
+            ref_array p = array_of(s), q = array_of(t), z;
+            TRA_TRY(ref_join_pair(n->kernel, out->dtype, &bx, &by, &p, &q, a, &z, e));
+            add(&g, &key, z);
+        }
+    return finish(&g, out, e);
+}
+
+static tra_status do_agg(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
+    const tra_dims *group = &n->group;
+    bool index = ref_is_index(n->kernel);
+    uint32_t cut[2][TRA_MAXDIM] = {{0}};
+    for (int d = 0; d < x->r; d++) {
+        uint32_t left = x->cut[d];
+        for (int i = 0; i < group->n; i++)
+            if (x->cut[d] & bit((int)group->v[i])) {
+                cut[0][d] |= bit(i);
+                left &= ~bit((int)group->v[i]);
+            }
+        if (left) cut[0][d] = 0;
+    }
+    ref_origin o;
+    TRA_TRY(ref_agg_origin(n->kernel, x->r, &o, e));
+    *out = (tra_ref_rel){.k = group->n, .r = o.n, .dtype = index ? TRA_F64 : x->dtype};
+    cut_by_origin(&o, cut, out);
+
+    tensor whole = {.shape = {.n = x->r}};
+    if (index) TRA_TRY(as_tensor(x, &whole, e));
+    gather g = {.a = a};
+    bool *done = tra_news(a, bool, x->n);
+    ref_array *member = tra_news(a, ref_array, x->n);
+    tra_dims *offset = tra_news(a, tra_dims, x->n);
+    for (int64_t i = 0; i < x->n; i++) {
+        if (done[i]) continue;
+        tra_dims key = {.n = group->n};
+        for (int d = 0; d < group->n; d++) key.v[d] = x->v[i].key.v[group->v[d]];
+        int64_t m = 0;
+        for (int64_t j = i; j < x->n; j++) {
+            bool same = true;
+            for (int d = 0; d < group->n; d++) same = same && x->v[j].key.v[group->v[d]] == key.v[d];
+            if (!same) continue;
+            done[j] = true;
+            if (index) offset[m] = tensor_offset(&whole, &x->v[j].key);
+            member[m++] = array_of(&x->v[j]);
+        }
+        ref_array z;
+        TRA_TRY(ref_agg_group(n->kernel, x->dtype, m, member, offset, &whole.shape, a, &z, e));
+        add(&g, &key, z);
+    }
+    return finish(&g, out, e);
+}
+
+static tra_status do_rekey(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
+    const tra_keyfn *f = n->keyfn;
+    *out = (tra_ref_rel){.k = f->n, .r = x->r, .dtype = x->dtype};
+    for (int d = 0; d < x->r; d++)
+        for (int i = f->n - 1; i >= 0; i--)
+            if (x->cut[d] && ref_key_vars(f->expr[i]) == x->cut[d]) out->cut[d] = bit(i);
+    gather g = {.a = a};
+    for (int64_t i = 0; i < x->n; i++) {
+        tra_dims key = {.n = f->n};
+        for (int d = 0; d < f->n; d++) {
+            char buf[TRA_DIMTEXT];
+            TRA_TRY(ref_key(f->expr[d], &x->v[i].key, &key.v[d], e));
+            if (key.v[d] < 0)
+                return tra_fail(e, TRA_PROGRAM, "a negative component for key %s", tra_key_text(&x->v[i].key, buf));
+        }
+        add(&g, &key, array_of(&x->v[i]));
+    }
+    return finish(&g, out, e);
+}
+
+static tra_status do_filter(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
+    *out = (tra_ref_rel){.k = x->k, .r = x->r, .dtype = x->dtype};
+    memcpy(out->cut, x->cut, sizeof out->cut);
+    gather g = {.a = a};
+    for (int64_t i = 0; i < x->n; i++) {
+        int64_t keep;
+        TRA_TRY(ref_key(n->keyfn->expr[0], &x->v[i].key, &keep, e));
+        if (keep) add(&g, &x->v[i].key, array_of(&x->v[i]));
+    }
+    return finish(&g, out, e);
+}
+
+static tra_status do_transform(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
+    uint32_t cut[2][TRA_MAXDIM];
+    memcpy(cut[0], x->cut, sizeof cut[0]);
+    ref_origin o;
+    TRA_TRY(ref_map_origin(n->kernel, x->r, &o, e));
+    *out = (tra_ref_rel){.k = x->k, .r = o.n, .dtype = x->dtype};
+    cut_by_origin(&o, cut, out);
+    gather g = {.a = a};
+    for (int64_t i = 0; i < x->n; i++) {
+        ref_array p = array_of(&x->v[i]), z;
+        TRA_TRY(ref_map_one(n->kernel, x->dtype, &p, a, &z, e));
+        if (z.data == p.data) { /* a relation's arrays are its own, since f32 is rounded in place */
+            z = ref_array_new(a, &p.ext);
+            memcpy(z.data, p.data, (size_t)ref_count(&p.ext) * sizeof *z.data);
+        }
+        add(&g, &x->v[i].key, z);
+    }
+    return finish(&g, out, e);
+}
+
+/* The elements of x that the box of extents `ext` at `from` holds, as an array. */
+static ref_array box(tra_arena *a, const ref_array *x, const tra_dims *from, const tra_dims *ext) {
+    ref_array z = ref_array_new(a, ext);
+    tra_dims at = {.n = ext->n}, in = {.n = ext->n};
+    for (int64_t i = 0, n = ref_count(ext); i < n; i++, ref_step(ext, &at)) {
+        for (int d = 0; d < at.n; d++) in.v[d] = from->v[d] + at.v[d];
+        z.data[i] = x->data[ref_place(&x->ext, &in)];
+    }
+    return z;
+}
+
+/* Writes x into to, its first element at `at`. */
+static void paste(ref_array *to, const tra_dims *at, const ref_array *x) {
+    tra_dims in = {.n = x->ext.n}, p = {.n = x->ext.n};
+    for (int64_t i = 0, n = ref_count(&x->ext); i < n; i++, ref_step(&x->ext, &in)) {
+        for (int d = 0; d < in.n; d++) p.v[d] = at->v[d] + in.v[d];
+        to->data[ref_place(&to->ext, &p)] = x->data[i];
+    }
+}
+
+static tra_status do_tile(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
+    *out = (tra_ref_rel){.k = x->k + 1, .r = x->r, .dtype = x->dtype};
+    memcpy(out->cut, x->cut, sizeof out->cut);
+    out->cut[n->dim] |= bit(x->k);
+    gather g = {.a = a};
+    for (int64_t i = 0; i < x->n; i++) {
+        ref_array p = array_of(&x->v[i]);
+        for (int64_t at = 0, t = 0; at < p.ext.v[n->dim]; at += n->size, t++) {
+            tra_dims key = x->v[i].key, from = {.n = x->r}, ext = p.ext;
+            key.v[key.n++] = t;
+            from.v[n->dim] = at;
+            ext.v[n->dim] = tra_min64(n->size, p.ext.v[n->dim] - at);
+            add(&g, &key, box(a, &p, &from, &ext));
+        }
+    }
+    return finish(&g, out, e);
+}
+
+/* The key without dimension d. */
+static tra_dims without(const tra_dims *key, int d) {
+    tra_dims r = {.n = 0};
+    for (int i = 0; i < key->n; i++)
+        if (i != d) r.v[r.n++] = key->v[i];
+    return r;
+}
+
+/* Adds the group whose members have all but key dimension keydim in common with x->v[first]; marks them done. */
+static tra_status concat_group(const tra_node *n, const tra_ref_rel *x, int64_t first, bool *done, gather *g,
+                               tra_err *e) {
+    tra_dims key = without(&x->v[first].key, n->keydim), ext = x->v[first].ext, at = {.n = x->r};
+    int64_t *member = tra_news(g->a, int64_t, x->n), m = 0;
+    char buf[TRA_DIMTEXT];
+    ext.v[n->dim] = 0;
+    for (int64_t i = first; i < x->n; i++) { /* keys ascend, so the members come in the order of keydim */
+        tra_dims other = without(&x->v[i].key, n->keydim);
+        if (compare_keys(&key, &other)) continue;
+        if (x->v[i].key.v[n->keydim] != m)
+            return tra_fail(e, TRA_PROGRAM, "concat: key dimension %d has a gap before %s", n->keydim,
+                            tra_key_text(&x->v[i].key, buf));
+        for (int d = 0; d < x->r; d++)
+            if (d != n->dim && x->v[i].ext.v[d] != ext.v[d])
+                return tra_fail(e, TRA_PROGRAM, "concat: the array of %s has another extent along dimension %d",
+                                tra_key_text(&x->v[i].key, buf), d);
+        ext.v[n->dim] += x->v[i].ext.v[n->dim];
+        done[i] = true;
+        member[m++] = i;
+    }
+    ref_array z = ref_array_new(g->a, &ext);
+    for (int64_t i = 0; i < m; i++) {
+        ref_array p = array_of(&x->v[member[i]]);
+        paste(&z, &at, &p);
+        at.v[n->dim] += p.ext.v[n->dim];
+    }
+    add(g, &key, z);
+    return TRA_OK;
+}
+
+static tra_status do_concat(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
+    *out = (tra_ref_rel){.k = x->k - 1, .r = x->r, .dtype = x->dtype};
+    for (int d = 0; d < x->r; d++) {
+        uint32_t below = bit(n->keydim) - 1;
+        out->cut[d] = (x->cut[d] & below) | (x->cut[d] >> 1 & ~below);
+    }
+    gather g = {.a = a};
+    bool *done = tra_news(a, bool, x->n);
+    for (int64_t i = 0; i < x->n; i++)
+        if (!done[i]) TRA_TRY(concat_group(n, x, i, done, &g, e));
+    return finish(&g, out, e);
+}
+
+static tra_status do_repart(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
+    tensor t;
+    TRA_TRY(as_tensor(x, &t, e));
+    if (x->k != x->r) return tra_fail(e, TRA_PROGRAM, "repart of a relation with %d keys and rank %d", x->k, x->r);
+    *out = (tra_ref_rel){.k = x->r, .r = x->r, .dtype = x->dtype};
+    for (int d = 0; d < x->r; d++) out->cut[d] = bit(d);
+    gather g = {.a = a};
+    if (x->n == 0) return finish(&g, out, e);
+    ref_array whole = ref_array_new(a, &t.shape); /* zero where tuples are missing */
+    for (int64_t i = 0; i < x->n; i++) {
+        tra_dims at = tensor_offset(&t, &x->v[i].key);
+        ref_array p = array_of(&x->v[i]);
+        paste(&whole, &at, &p);
+    }
+    tra_dims parts = {.n = x->r}, key = {.n = x->r};
+    for (int d = 0; d < x->r; d++) parts.v[d] = tra_ceil_div(t.shape.v[d], n->block.v[d]);
+    do {
+        tra_dims from = {.n = x->r}, ext = {.n = x->r};
+        for (int d = 0; d < x->r; d++) {
+            from.v[d] = key.v[d] * n->block.v[d];
+            ext.v[d] = tra_min64(n->block.v[d], t.shape.v[d] - from.v[d]);
+        }
+        add(&g, &key, box(a, &whole, &from, &ext));
+    } while (ref_step(&parts, &key));
+    return finish(&g, out, e);
+}
+
+tra_status tra_reference_apply(const tra_node *n, const tra_ref_rel *x, const tra_ref_rel *y, tra_arena *a,
+                               tra_ref_rel *out, tra_err *e) {
+    switch (n->op) {
+    case TRA_OP_INPUT: return do_input(n, a, out, e);
+    case TRA_OP_JOIN: return do_join(n, x, y, a, out, e);
+    case TRA_OP_AGG: return do_agg(n, x, a, out, e);
+    case TRA_OP_REKEY: return do_rekey(n, x, a, out, e);
+    case TRA_OP_FILTER: return do_filter(n, x, a, out, e);
+    case TRA_OP_TRANSFORM: return do_transform(n, x, a, out, e);
+    case TRA_OP_TILE: return do_tile(n, x, a, out, e);
+    case TRA_OP_CONCAT: return do_concat(n, x, a, out, e);
+    case TRA_OP_REPART: return do_repart(n, x, a, out, e);
+    }
+    assert(!"an operator");
+    return TRA_INTERNAL;
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------- */
+
+tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const tra_ref_rel ***out, tra_err *e) {
+    const tra_ref_rel **v = tra_news(a, const tra_ref_rel *, g->n);
+    bool *need = tra_news(a, bool, g->n);
+    for (int i = 0; i < g->noutputs; i++) need[g->outputs[i].node->id] = true;
+    for (int i = g->n - 1; i >= 0; i--) {
+        need[i] = need[i] || all;
+        for (int j = 0; j < 2 && need[i]; j++)
+            if (g->v[i]->in[j]) need[g->v[i]->in[j]->id] = true;
+    }
+    for (int i = 0; i < g->n; i++) {
+        const tra_node *n = g->v[i];
+        if (!need[i]) continue;
+        tra_ref_rel *r = tra_new(a, tra_ref_rel);
+        TRA_TRY(tra_reference_apply(n, n->in[0] ? v[n->in[0]->id] : NULL, n->in[1] ? v[n->in[1]->id] : NULL, a, r, e));
+        v[i] = r;
+    }
+    *out = v;
+    return TRA_OK;
+}
+
+/* ---- results ------------------------------------------------------------------------------------------------ */
+
+tra_status tra_reference_matches(const tra_ref_rel *r, const tra_type *type, tra_err *e) {
+    char has[TRA_DIMTEXT], want[TRA_DIMTEXT], at[TRA_DIMTEXT];
+    if (r->dtype != type->dtype)
+        return tra_fail(e, TRA_INTERNAL, "the result is %s, its type says %s", tra_dtype_name(r->dtype),
+                        tra_dtype_name(type->dtype));
+    if (r->n != type->cat->n)
+        return tra_fail(e, TRA_INTERNAL, "the result has %" PRId64 " tuples, its type says %" PRId64, r->n,
+                        type->cat->n);
+    if (r->k != type->cat->frontier.n || r->r != type->cat->bound.n)
+        return tra_fail(e, TRA_INTERNAL, "the result has %d keys and rank %d, its type says %d and %d", r->k, r->r,
+                        type->cat->frontier.n, type->cat->bound.n);
+    for (int64_t i = 0; i < r->n; i++) { /* both ascend */
+        tra_dims key, ext;
+        tra_catalog_key(type->cat, i, &key);
+        tra_catalog_ext(type->cat, i, &ext);
+        if (compare_keys(&key, &r->v[i].key))
+            return tra_fail(e, TRA_INTERNAL, "tuple %" PRId64 " of the result has the key %s, its type says %s", i,
+                            tra_key_text(&r->v[i].key, has), tra_key_text(&key, want));
+        if (!tra_dims_eq(&ext, &r->v[i].ext))
+            return tra_fail(e, TRA_INTERNAL, "the array of %s is %s, its type says %s", tra_key_text(&key, at),
+                            tra_shape_text(&r->v[i].ext, has), tra_shape_text(&ext, want));
+    }
+    return TRA_OK;
+}
+
+tra_status tra_reference_write(const tra_ref_rel *r, const tra_type *type, const char *spec, const tra_write_options *o,
+                               tra_err *e) {
+    tra_writer *w;
+    TRA_TRY(tra_reference_matches(r, type, e));
+    TRA_TRY(tra_writer_create(spec, type, o, &w, e));
+    size_t size = tra_dtype_size(type->dtype), need = tra_writer_scratch(w);
+    char *buf = tra_malloc((size_t)tra_catalog_maxfloats(type->cat) * size + 1);
+    void *scratch = need ? aligned_alloc(4096, (need + 4095) / 4096 * 4096) : NULL;
+    tra_status s = need && !scratch ? tra_fail(e, TRA_RESOURCE, "no memory to write %s", spec) : TRA_OK;
+    tra_digest digest = {0};
+    for (int64_t i = 0; i < r->n && s == TRA_OK; i++) {
+        for (int64_t j = 0, m = ref_count(&r->v[i].ext); j < m; j++) {
+            if (type->dtype == TRA_F32)
+                ((float *)(void *)buf)[j] = (float)r->v[i].data[j];
+            else
+                ((double *)(void *)buf)[j] = r->v[i].data[j];
+        }
+        tra_digest_array(&digest, type, i, buf);
+        s = tra_writer_put(w, i, buf, scratch, e);
+    }
+    free(buf);
+    free(scratch);
+    if (s != TRA_OK) {
+        tra_writer_abort(w);
+        return s;
+    }
+    char text[33];
+    tra_digest_text(&digest, type, text);
+    return tra_writer_commit(w, text, e);
+}

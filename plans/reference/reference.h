@@ -1,0 +1,48 @@
+/* reference.h - the reference evaluator: what a program means, slow and obvious.
+ *
+ * Evaluates the graph in memory, tuple at a time, straight from the definitions of man tra-lang.5. It shares no code
+ * with the kernels' execution, the catalogs, the rewrite rules or the executor: it has its own arrays (all of doubles),
+ * its own definition of every kernel, its own key expressions, and finds out for itself which keys exist and which key
+ * cuts which dimension. Every plan must give what it gives. The results of f32 relations are rounded to float after
+ * each operator; sums accumulate in double.
+ *
+ * Source: Tensor Relational Algebra, section 3 (operators).
+ */
+#ifndef TRA_REFERENCE_H
+#define TRA_REFERENCE_H
+
+#include "../tra/tra.h"
+
+typedef struct tra_ref_tuple {
+    tra_dims key, ext;
+    double *data; /* row-major; f32 values are floats widened */
+} tra_ref_tuple;
+
+/* A relation: its tuples in ascending order of key (the last component fastest). */
+typedef struct tra_ref_rel {
+    int k, r; /* key arity, rank */
+    tra_dtype dtype;
+    uint32_t cut[TRA_MAXDIM]; /* for each array dimension the set of key dimensions that cut it */
+    int64_t n;
+    tra_ref_tuple *v;
+} tra_ref_rel;
+
+/* Evaluates the nodes that outputs need, or all nodes. (*out)[id] is the result of node id, NULL where not evaluated;
+ * all in the arena. Inputs are read through tra_rel_read. Errors: TRA_INPUT for inputs, TRA_PROGRAM for what the
+ * definitions forbid (the type checker finds these earlier). */
+TRA_MUSTUSE tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const tra_ref_rel ***out,
+                                         tra_err *e);
+
+/* One operator: the result of node n for given inputs (x, y are NULL where it has none; an INPUT reads its file). */
+TRA_MUSTUSE tra_status tra_reference_apply(const tra_node *n, const tra_ref_rel *x, const tra_ref_rel *y, tra_arena *a,
+                                           tra_ref_rel *out, tra_err *e);
+
+/* Writes a result as the relation `spec` of the type that the compiler gave it. TRA_INTERNAL when keys, extents or
+ * element type are not what the type says. */
+TRA_MUSTUSE tra_status tra_reference_write(const tra_ref_rel *r, const tra_type *type, const char *spec,
+                                           const tra_write_options *o, tra_err *e);
+
+/* The same comparison alone: do keys, extents and element type agree with the type? */
+TRA_MUSTUSE tra_status tra_reference_matches(const tra_ref_rel *r, const tra_type *type, tra_err *e);
+
+#endif

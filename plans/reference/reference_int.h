@@ -1,0 +1,44 @@
+/* reference_int.h - shared by the files of the reference evaluator: its arrays and its kernels. */
+#ifndef TRA_REFERENCE_INT_H
+#define TRA_REFERENCE_INT_H
+
+#include "reference.h"
+
+typedef struct ref_array {
+    tra_dims ext;
+    double *data;
+} ref_array;
+ref_array ref_array_new(tra_arena *a, const tra_dims *ext); /* zeroed */
+int64_t ref_count(const tra_dims *ext);                     /* elements; 1 for rank 0 */
+/* Row-major successor of the index `at` within ext; false after the last (at is zeroed again). */
+bool ref_step(const tra_dims *ext, tra_dims *at);
+int64_t ref_place(const tra_dims *ext, const tra_dims *at); /* row-major position */
+
+/* Where each dimension of a kernel's result comes from: operand * 32 + dimension, or -1 (a dimension of its own).
+ * `also` is the dimension that stands in where `from` is uncut (diag), or -1. */
+typedef struct ref_origin {
+    int n;
+    int from[TRA_MAXDIM], also[TRA_MAXDIM];
+} ref_origin;
+
+/* Kernels on arrays. bound_a, bound_b: bounds of the relations that the operands come from, which say what may stretch.
+ */
+TRA_MUSTUSE tra_status ref_join_origin(const tra_kernel *k, const tra_dims *bound_a, const tra_dims *bound_b,
+                                       ref_origin *out, tra_err *e);
+TRA_MUSTUSE tra_status ref_join_pair(const tra_kernel *k, tra_dtype t, const tra_dims *bound_a, const tra_dims *bound_b,
+                                     const ref_array *x, const ref_array *y, tra_arena *a, ref_array *out, tra_err *e);
+TRA_MUSTUSE tra_status ref_map_origin(const tra_kernel *k, int rank, ref_origin *out, tra_err *e);
+TRA_MUSTUSE tra_status ref_map_one(const tra_kernel *k, tra_dtype t, const ref_array *x, tra_arena *a, ref_array *out,
+                                   tra_err *e);
+TRA_MUSTUSE tra_status ref_agg_origin(const tra_kernel *k, int rank, ref_origin *out, tra_err *e);
+/* A group of n >= 1 arrays; offset[i] is where array i begins in the tensor of extents `shape` (index kernels). */
+TRA_MUSTUSE tra_status ref_agg_group(const tra_kernel *k, tra_dtype t, int64_t n, const ref_array *x,
+                                     const tra_dims *offset, const tra_dims *shape, tra_arena *a, ref_array *out,
+                                     tra_err *e);
+bool ref_is_index(const tra_kernel *k); /* an aggregation by minindex or maxindex: its result is f64 */
+
+/* Key expressions at a key. */
+TRA_MUSTUSE tra_status ref_key(const tra_keyexpr *x, const tra_dims *key, int64_t *out, tra_err *e);
+uint32_t ref_key_vars(const tra_keyexpr *x); /* set of key components that it reads */
+
+#endif

@@ -1,0 +1,53 @@
+/* build.h - from the syntax tree to the graph. Private to plans/tra. */
+#ifndef TRA_BUILD_H
+#define TRA_BUILD_H
+
+#include "../lang/names.h"
+#include "tra.h"
+
+/* What a name of the program stands for. One whose definition failed is not ok: whatever uses it fails silently, since the
+ * cause is reported already. */
+typedef struct tra_symbol {
+    const tra_stmt *stmt;
+    bool param, ok;
+    bool seen; /* its statement was reached */
+    bool used;
+    tra_node *node;
+    double value;       /* params */
+    const char *define; /* from the command line, or NULL */
+} tra_symbol;
+
+typedef struct tra_build {
+    tra_graph *g;
+    tra_arena *arena;
+    tra_diags *d;
+    const char *dir;
+    tra_names symbols; /* all of the program; value: tra_symbol */
+    tra_names written; /* files of outputs; value: tra_stmt */
+    int unreadable;    /* diagnostics that are inputs which cannot be opened */
+    const char *first_unreadable;
+} tra_build;
+
+/* Everything below that can fail returns false or NULL after a diagnostic, or silently where the cause has one already. */
+
+tra_symbol *tra_build_param(tra_build *b, const tra_ast *x);
+tra_symbol *tra_build_relation_symbol(tra_build *b, const char *name, tra_span span);
+/* Advice "did you mean X?" for a name that is not among the params (else relations) of the program; NULL if none is near.
+ * extra: n more names that would do. */
+const char *tra_build_near(tra_build *b, const char *name, bool params, int n, const char *const *extra);
+tra_node *tra_build_node(tra_build *b, tra_opcode op, tra_span span); /* a new node at the end of the graph */
+
+/* The integer that x stands for: numbers, integer params, integer arithmetic. what: "a tile size". */
+bool tra_build_int(tra_build *b, const tra_ast *x, const char *what, int64_t least, int64_t *out);
+/* A list [..] of such, at most TRA_MAXDIM. */
+bool tra_build_ints(tra_build *b, const tra_ast *x, const char *what, int64_t least, tra_dims *out);
+/* The number that x stands for: numbers, params, scalar functions. */
+bool tra_build_number(tra_build *b, const tra_ast *x, double *out);
+/* A lambda over keys of the given arity: new key components, or a predicate. */
+const tra_keyfn *tra_build_keyfn(tra_build *b, const tra_ast *x, int arity, bool predicate);
+const tra_kernel *tra_build_kernel(tra_build *b, const tra_ast *x, tra_kernel_use use);
+
+tra_node *tra_build_input(tra_build *b, const tra_stmt *st, const tra_symbol *s);
+void tra_build_output(tra_build *b, tra_stmt *st);
+
+#endif

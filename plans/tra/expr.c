@@ -1,0 +1,373 @@
+/* Expressions inside arguments: integers, functions of keys, scalar functions, kernels. */
+#include "build.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- integers and functions of keys ------------------------------------------------------------------------- */
+
+typedef struct key_scope {
+    int n;
+    const char *const *names;
+    const char *what; /* "a key expression", "a tile size" */
+} key_scope;
+
+static tra_keyexpr *key_node(tra_build *b, tra_keyop op, const tra_keyexpr *x, const tra_keyexpr *y) {
+    tra_keyexpr *k = tra_new(b->arena, tra_keyexpr);
+    *k = (tra_keyexpr){.op = op, .a = x, .b = y};
+    return k;
+}
+
+static const tra_keyexpr *key_int(tra_build *b, int64_t v) {
+    tra_keyexpr *k = key_node(b, TRA_KEY_INT, NULL, NULL);
+    k->value = v;
+    return k;
+}
+
+static const tra_keyexpr *key_expr(tra_build *b, const tra_ast *x, const key_scope *sc);
+
+static const tra_keyexpr *key_name(tra_build *b, const tra_ast *x, const key_scope *sc) {
+    for (int i = 0; i < sc->n; i++)
+        if (strcmp(sc->names[i], x->text) == 0) {
+            tra_keyexpr *k = key_node(b, TRA_KEY_VAR, NULL, NULL);
+            k->var = i;
+            return k;
+        }
+    if (tra_names_find(&b->symbols, x->text) < 0) {
+        tra_diag_error(b->d, x->span, tra_build_near(b, x->text, true, sc->n, sc->names),
+                       sc->n ? "'%s' is neither a component of the key nor a param" : "there is no param '%s'", x->text);
+        return NULL;
+    }
+    tra_symbol *s = tra_build_param(b, x);
+    if (!s) return NULL;
+    if (s->value != floor(s->value) || fabs(s->value) > 0x1p53) {
+        tra_diag_error(b->d, x->span, NULL, "%s is %g, but %s needs integers", x->text, s->value, sc->what);
+        return NULL;
+    }
+    return key_int(b, (int64_t)s->value);
+}
+
+static const tra_keyexpr *key_number(tra_build *b, const tra_ast *x, const key_scope *sc) {
+    errno = 0;
+    int64_t v = strtoll(x->text, NULL, 10);
+    if (!x->integer) tra_diag_error(b->d, x->span, NULL, "%s is no integer, but %s needs integers", x->text, sc->what);
+    else if (errno == ERANGE) tra_diag_error(b->d, x->span, NULL, "this number is larger than 2^63 - 1");
+    else return key_int(b, v);
+    return NULL;
+}
+
+static const tra_keyexpr *key_call(tra_build *b, const tra_ast *x, const key_scope *sc) {
+    bool is_min = strcmp(x->text, "min") == 0;
+    if (strcmp(x->text, "abs") == 0 && x->nkids == 1) {
+        const tra_keyexpr *a = key_expr(b, x->kids[0], sc);
+        return a ? key_node(b, TRA_KEY_ABS, a, NULL) : NULL;
+    }
+    if ((is_min || strcmp(x->text, "max") == 0) && x->nkids >= 2) {
+        const tra_keyexpr *a = key_expr(b, x->kids[0], sc);
+        for (int i = 1; i < x->nkids; i++) {
+            const tra_keyexpr *y = key_expr(b, x->kids[i], sc);
+            a = a && y ? key_node(b, is_min ? TRA_KEY_MIN : TRA_KEY_MAX, a, y) : NULL;
+        }
+        return a;
+    }
+    tra_diag_error(b->d, x->name_span, "its functions are min(a, b), max(a, b) and abs(a)",
+                   "%s has no function '%s' of %d argument%s", sc->what, x->text, x->nkids,
+                   x->nkids == 1 ? "" : "s");
+    return NULL;
+}
+
+static const tra_keyexpr *key_binary(tra_build *b, const tra_ast *x, const key_scope *sc) {
+    static const struct {
+        const char *text;
+        tra_keyop op;
+    } ops[] = {{"+", TRA_KEY_ADD}, {"-", TRA_KEY_SUB}, {"*", TRA_KEY_MUL},  {"/", TRA_KEY_DIV}, {"%", TRA_KEY_MOD},
+               {"<", TRA_KEY_LT},  {"<=", TRA_KEY_LE}, {">", TRA_KEY_GT},   {">=", TRA_KEY_GE}, {"==", TRA_KEY_EQ},
+               {"!=", TRA_KEY_NE}, {"&&", TRA_KEY_AND}, {"||", TRA_KEY_OR}};
+    const tra_keyexpr *l = key_expr(b, x->kids[0], sc), *r = key_expr(b, x->kids[1], sc);
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+        if (strcmp(ops[i].text, x->text) == 0) return l && r ? key_node(b, ops[i].op, l, r) : NULL;
+    tra_diag_error(b->d, x->span, "write i*i for a square", "%s has no operator '%s'", sc->what, x->text);
+    return NULL;
+}
+
+static const tra_keyexpr *key_expr(tra_build *b, const tra_ast *x, const key_scope *sc) {
+    switch (x->kind) {
+    case TRA_AST_NAME: return key_name(b, x, sc);
+    case TRA_AST_NUMBER: return key_number(b, x, sc);
+    case TRA_AST_CALL: return key_call(b, x, sc);
+    case TRA_AST_BINARY: return key_binary(b, x, sc);
+    case TRA_AST_UNARY: {
+        const tra_keyexpr *a = key_expr(b, x->kids[0], sc);
+        return a ? key_node(b, *x->text == '-' ? TRA_KEY_NEG : TRA_KEY_NOT, a, NULL) : NULL;
+    }
+    case TRA_AST_TUPLE:
+    case TRA_AST_STRING:
+    case TRA_AST_LIST:
+    case TRA_AST_INDEX:
+    case TRA_AST_LAMBDA:
+    case TRA_AST_COMPOSE: break;
+    }
+    tra_diag_error(b->d, x->span, NULL, "this has no place in %s; an integer expression is expected", sc->what);
+    return NULL;
+}
+
+bool tra_build_int(tra_build *b, const tra_ast *x, const char *what, int64_t least, int64_t *out) {
+    key_scope sc = {.what = what};
+    tra_dims none = {.n = 0};
+    tra_err e = {0};
+    const tra_keyexpr *k = key_expr(b, x, &sc);
+    if (!k) return false;
+    if (tra_keyexpr_eval(k, &none, out, &e) != TRA_OK) {
+        const char *at = strstr(e.msg, " at key"); /* there is none */
+        tra_diag_error(b->d, x->span, NULL, "%.*s", at ? (int)(at - e.msg) : (int)strlen(e.msg), e.msg);
+        return false;
+    }
+    if (*out >= least) return true;
+    tra_diag_error(b->d, x->span, NULL, "%s is at least %" PRId64 ", not %" PRId64, what, least, *out);
+    return false;
+}
+
+bool tra_build_ints(tra_build *b, const tra_ast *x, const char *what, int64_t least, tra_dims *out) {
+    if (x->kind != TRA_AST_LIST) {
+        tra_diag_error(b->d, x->span, "a list stands in brackets: [0, 2]", "a list is expected here");
+        return false;
+    }
+    if (x->nkids > TRA_MAXDIM) {
+        tra_diag_error(b->d, x->span, NULL, "a list of more than %d", TRA_MAXDIM);
+        return false;
+    }
+    bool ok = true;
+    out->n = x->nkids;
+    for (int i = 0; i < x->nkids; i++) ok = tra_build_int(b, x->kids[i], what, least, &out->v[i]) && ok;
+    return ok;
+}
+
+const tra_keyfn *tra_build_keyfn(tra_build *b, const tra_ast *x, int arity, bool predicate) {
+    const char *form = predicate ? "write for instance (i,j) -> i < j" : "write for instance (i,j) -> (j,i)";
+    if (x->kind != TRA_AST_LAMBDA) {
+        tra_diag_error(b->d, x->span, form, "a function of the key is expected here");
+        return NULL;
+    }
+    int n = x->nkids - 1;
+    const tra_ast *body = x->kids[n];
+    if (n != arity) {
+        tra_diag_error(b->d, x->span, NULL, "the function names %d key component%s, but keys here have %d", n,
+                       n == 1 ? "" : "s", arity);
+        return NULL;
+    }
+    if (predicate && body->kind == TRA_AST_TUPLE) {
+        tra_diag_error(b->d, body->span, form, "a predicate is one expression");
+        return NULL;
+    }
+    tra_keyfn *f = tra_new(b->arena, tra_keyfn);
+    f->arity = arity;
+    for (int i = 0; i < n; i++) f->names[i] = x->kids[i]->text;
+    bool tuple = body->kind == TRA_AST_TUPLE;
+    f->n = tuple ? body->nkids : 1;
+    if (f->n > TRA_MAXDIM) {
+        tra_diag_error(b->d, body->span, NULL, "a key of more than %d components", TRA_MAXDIM);
+        return NULL;
+    }
+    key_scope sc = {.n = n, .names = f->names, .what = "a key expression"};
+    bool ok = true;
+    for (int i = 0; i < f->n; i++) {
+        f->expr[i] = key_expr(b, tuple ? body->kids[i] : body, &sc);
+        ok = ok && f->expr[i];
+    }
+    return ok ? f : NULL;
+}
+
+/* ---- scalar functions --------------------------------------------------------------------------------------- */
+
+typedef struct arg_scope {
+    int n;
+    const char *const *names;
+} arg_scope;
+
+static const tra_scalar *scalar_expr(tra_build *b, const tra_ast *x, const arg_scope *sc);
+
+static tra_scalar *scalar_node(tra_build *b, tra_scalar_op op, const tra_scalar *x, const tra_scalar *y) {
+    tra_scalar *s = tra_new(b->arena, tra_scalar);
+    *s = (tra_scalar){.op = op, .a = x, .b = y};
+    return s;
+}
+
+static const tra_scalar *scalar_const(tra_build *b, double v) {
+    tra_scalar *s = scalar_node(b, TRA_S_CONST, NULL, NULL);
+    s->value = v;
+    return s;
+}
+
+static const tra_scalar *scalar_name(tra_build *b, const tra_ast *x, const arg_scope *sc) {
+    for (int i = 0; i < sc->n; i++)
+        if (strcmp(sc->names[i], x->text) == 0) {
+            tra_scalar *s = scalar_node(b, TRA_S_ARG, NULL, NULL);
+            s->arg = i;
+            return s;
+        }
+    if (tra_names_find(&b->symbols, x->text) < 0) {
+        tra_diag_error(b->d, x->span, tra_build_near(b, x->text, true, sc->n, sc->names),
+                       sc->n ? "'%s' is neither an argument of the function nor a param" : "there is no param '%s'",
+                       x->text);
+        return NULL;
+    }
+    tra_symbol *s = tra_build_param(b, x);
+    return s ? scalar_const(b, s->value) : NULL;
+}
+
+static const tra_scalar *scalar_call(tra_build *b, const tra_ast *x, const arg_scope *sc) {
+    static const char *const functions[] = {"exp", "log", "sqrt", "abs", "max", "min", "relu", "sigmoid", "tanh"};
+    const int nfunctions = sizeof functions / sizeof functions[0];
+    int known = 0;
+    while (known < nfunctions && strcmp(functions[known], x->text) != 0) known++;
+    if (known == nfunctions) {
+        const char *near = tra_nearest(x->text, nfunctions, functions);
+        tra_diag_error(b->d, x->name_span,
+                       near ? tra_arena_printf(b->arena, "did you mean %s?", near)
+                            : "scalar functions are exp log sqrt abs max min relu sigmoid tanh",
+                       "there is no scalar function '%s'", x->text);
+        return NULL;
+    }
+    int op2 = tra_scalar_find(x->text, 2), op1 = tra_scalar_find(x->text, 1), op = op2 >= 0 ? op2 : op1;
+    if (op2 >= 0 ? x->nkids < 2 : x->nkids != 1) {
+        tra_diag_error(b->d, x->span, NULL, "%s takes %s, not %d", x->text,
+                       op2 >= 0 ? "two or more arguments" : "one argument", x->nkids);
+        return NULL;
+    }
+    const tra_scalar *s = scalar_expr(b, x->kids[0], sc);
+    if (op2 < 0) return s ? scalar_node(b, (tra_scalar_op)op, s, NULL) : NULL;
+    for (int i = 1; i < x->nkids; i++) {
+        const tra_scalar *y = scalar_expr(b, x->kids[i], sc);
+        s = s && y ? scalar_node(b, (tra_scalar_op)op, s, y) : NULL;
+    }
+    return s;
+}
+
+static const tra_scalar *scalar_binary(tra_build *b, const tra_ast *x, const arg_scope *sc) {
+    static const tra_scalar_op ops[] = {TRA_S_ADD, TRA_S_SUB, TRA_S_MUL, TRA_S_DIV, TRA_S_POW, TRA_S_LT,
+                                        TRA_S_LE,  TRA_S_GT,  TRA_S_GE,  TRA_S_EQ,  TRA_S_NE};
+    const tra_scalar *l = scalar_expr(b, x->kids[0], sc), *r = scalar_expr(b, x->kids[1], sc);
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+        if (strcmp(tra_scalar_text(ops[i]), x->text) == 0) return l && r ? scalar_node(b, ops[i], l, r) : NULL;
+    tra_diag_error(b->d, x->span,
+                   *x->text == '&'   ? "comparisons give 1 or 0: write their product"
+                   : *x->text == '|' ? "comparisons give 1 or 0: write max(a, b)"
+                                     : NULL,
+                   "scalar functions have no operator '%s'", x->text);
+    return NULL;
+}
+
+static const tra_scalar *scalar_expr(tra_build *b, const tra_ast *x, const arg_scope *sc) {
+    switch (x->kind) {
+    case TRA_AST_NAME: return scalar_name(b, x, sc);
+    case TRA_AST_NUMBER: return scalar_const(b, x->value);
+    case TRA_AST_CALL: return scalar_call(b, x, sc);
+    case TRA_AST_BINARY: return scalar_binary(b, x, sc);
+    case TRA_AST_UNARY: {
+        const tra_scalar *s = scalar_expr(b, x->kids[0], sc);
+        if (*x->text == '-') return s ? scalar_node(b, TRA_S_NEG, s, NULL) : NULL;
+        tra_diag_error(b->d, x->span, "write x == 0", "scalar functions have no operator '!'");
+        return NULL;
+    }
+    case TRA_AST_TUPLE:
+    case TRA_AST_STRING:
+    case TRA_AST_LIST:
+    case TRA_AST_INDEX:
+    case TRA_AST_LAMBDA:
+    case TRA_AST_COMPOSE: break;
+    }
+    tra_diag_error(b->d, x->span, NULL, "this has no place here; a number or a scalar expression is expected");
+    return NULL;
+}
+
+bool tra_build_number(tra_build *b, const tra_ast *x, double *out) {
+    arg_scope sc = {0};
+    const tra_scalar *s = scalar_expr(b, x, &sc);
+    if (s) *out = tra_scalar_eval(s, NULL);
+    return s != NULL;
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------------ */
+
+static const char *use_name(tra_kernel_use use) {
+    return use == TRA_USE_JOIN ? "join" : use == TRA_USE_AGG ? "agg" : "transform";
+}
+
+static const tra_kernel *kernel_named(tra_build *b, const tra_ast *x, tra_kernel_use use) {
+    double args[8];
+    const tra_kernel *k = NULL;
+    tra_err e = {0};
+    if (x->nkids > 8) {
+        tra_diag_error(b->d, x->span, NULL, "a kernel with more than 8 numbers");
+        return NULL;
+    }
+    for (int i = 0; i < x->nkids; i++)
+        if (!tra_build_number(b, x->kids[i], &args[i])) return NULL;
+    if (tra_kernel_named(b->arena, x->text, use, x->nkids, args, &k, &e) == TRA_OK) return k;
+    const char *near = tra_kernel_nearest(x->text, use);
+    bool same = near && strcmp(near, x->text) == 0;
+    tra_diag_error(b->d, same ? x->span : x->name_span,
+                   near && !same ? tra_arena_printf(b->arena, "did you mean %s?", near) : NULL, "%s", e.msg);
+    return NULL;
+}
+
+static const tra_kernel *kernel_string(tra_build *b, const tra_ast *x, tra_kernel_use use) {
+    const tra_kernel *k = NULL;
+    tra_err e = {0};
+    bool two = strchr(x->text, ',') != NULL;
+    if (tra_kernel_einsum(b->arena, x->text, &k, &e) != TRA_OK)
+        tra_diag_error(b->d, x->span, NULL, "%s", e.msg);
+    else if (use == TRA_USE_AGG)
+        tra_diag_error(b->d, x->span, "write matadd, elemmax, elemmin, elemmul, minindex or maxindex",
+                       "agg takes no Einstein string");
+    else if (two != (use == TRA_USE_JOIN))
+        tra_diag_error(b->d, x->span, two ? "write for instance \"ij->ji\"" : "write for instance \"ij,jk->ik\"",
+                       "a kernel of %s has %s", use_name(use), two ? "one operand" : "two operands");
+    else return k;
+    return NULL;
+}
+
+static const tra_kernel *kernel_lambda(tra_build *b, const tra_ast *x, tra_kernel_use use) {
+    int n = x->nkids - 1, want = use == TRA_USE_JOIN ? 2 : 1;
+    const char *names[2];
+    if (use == TRA_USE_AGG) {
+        tra_diag_error(b->d, x->span, "write matadd, elemmax, elemmin, elemmul, minindex or maxindex",
+                       "agg takes a kernel by its name, not a function");
+        return NULL;
+    }
+    if (n != want) {
+        tra_diag_error(b->d, x->span, want == 2 ? "write for instance (x,y) -> x*y" : "write for instance x -> 2*x",
+                       "a kernel of %s is a function of %s, not of %d", use_name(use),
+                       want == 2 ? "two elements" : "one element", n);
+        return NULL;
+    }
+    for (int i = 0; i < n; i++) names[i] = x->kids[i]->text;
+    arg_scope sc = {.n = n, .names = names};
+    const tra_scalar *s = scalar_expr(b, x->kids[n], &sc);
+    return s ? tra_kernel_lambda(b->arena, s, n, names) : NULL;
+}
+
+const tra_kernel *tra_build_kernel(tra_build *b, const tra_ast *x, tra_kernel_use use) {
+    switch (x->kind) {
+    case TRA_AST_NAME:
+    case TRA_AST_CALL: return kernel_named(b, x, use);
+    case TRA_AST_STRING: return kernel_string(b, x, use);
+    case TRA_AST_LAMBDA: return kernel_lambda(b, x, use);
+    case TRA_AST_COMPOSE: {
+        const tra_kernel *next = tra_build_kernel(b, x->kids[0], TRA_USE_MAP);
+        const tra_kernel *first = tra_build_kernel(b, x->kids[1], use);
+        return next && first ? tra_kernel_then(b->arena, first, next) : NULL;
+    }
+    case TRA_AST_NUMBER:
+    case TRA_AST_TUPLE:
+    case TRA_AST_LIST:
+    case TRA_AST_INDEX:
+    case TRA_AST_UNARY:
+    case TRA_AST_BINARY: break;
+    }
+    tra_diag_error(b->d, x->span, "write a name such as matmul, a string \"ij,jk->ik\", or a function (x,y) -> x*y",
+                   "a kernel is expected here");
+    return NULL;
+}

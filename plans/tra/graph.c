@@ -1,0 +1,397 @@
+/* Building the graph: names, operators and their arguments. Inputs and outputs are in input.c. */
+#include "build.h"
+
+#include <string.h>
+
+/* ---- names -------------------------------------------------------------------------------------------------- */
+
+const char *tra_build_near(tra_build *b, const char *name, bool params, int n, const char *const *extra) {
+    if (b->d->errors > 100) return NULL; /* no program any more, and each search goes through all names */
+    const char **names = tra_news(b->arena, const char *, b->symbols.n + n);
+    int count = 0;
+    for (int i = 0; i < n; i++) names[count++] = extra[i];
+    for (int i = 0; i < b->symbols.n; i++) {
+        const tra_symbol *s = b->symbols.value[i];
+        if (s->param == params && s->seen) names[count++] = b->symbols.name[i];
+    }
+    const char *near = tra_nearest(name, count, names);
+    return near ? tra_arena_printf(b->arena, "did you mean %s?", near) : NULL;
+}
+
+/* The symbol if it is of the kind wanted, defined above, and its definition is right. */
+static tra_symbol *use_symbol(tra_build *b, const char *name, tra_span span, bool param) {
+    int i = tra_names_find(&b->symbols, name);
+    if (i < 0) {
+        tra_diag_error(b->d, span, tra_build_near(b, name, param, 0, NULL), "there is no %s '%s'",
+                       param ? "param" : "relation", name);
+        return NULL;
+    }
+    tra_symbol *s = b->symbols.value[i];
+    s->used = true;
+    if (s->param != param) {
+        tra_diag_error(b->d, span, NULL, param ? "'%s' is a relation; a number is expected here"
+                                               : "'%s' is a param; a relation is expected here", name);
+        tra_diag_also(b->d, s->stmt->name_span, "defined here");
+        return NULL;
+    }
+    if (!s->seen) {
+        tra_diag_error(b->d, span, NULL, "'%s' is used before its definition", name);
+        tra_diag_also(b->d, s->stmt->name_span, "defined here");
+        return NULL;
+    }
+    return s->ok ? s : NULL;
+}
+
+tra_symbol *tra_build_param(tra_build *b, const tra_ast *x) { return use_symbol(b, x->text, x->span, true); }
+
+tra_symbol *tra_build_relation_symbol(tra_build *b, const char *name, tra_span span) {
+    return use_symbol(b, name, span, false);
+}
+
+tra_node *tra_build_node(tra_build *b, tra_opcode op, tra_span span) {
+    tra_graph *g = b->g;
+    if ((g->n & (g->n - 1)) == 0) {
+        tra_node **v = tra_news(b->arena, tra_node *, g->n ? 2 * g->n : 1);
+        if (g->n) memcpy(v, g->v, (size_t)g->n * sizeof *v);
+        g->v = v;
+    }
+    tra_node *n = tra_new(b->arena, tra_node);
+    n->id = g->n;
+    n->op = op;
+    n->span = span;
+    return g->v[g->n++] = n;
+}
+
+/* ---- operators ---------------------------------------------------------------------------------------------- */
+
+/* Arguments: R relation, L list of key dimensions, P list of positive numbers, D array dimension, Y key dimension, S size,
+ * K kernel, F function of the key, B predicate. */
+static const struct form {
+    const char *name;
+    tra_opcode op;
+    const char *args, *text;
+} forms[] = {
+    {"join", TRA_OP_JOIN, "RRLLK", "join(L, R, [l...], [r...], kernel)"},
+    {"agg", TRA_OP_AGG, "RLK", "agg(X, [g...], kernel)"},
+    {"rekey", TRA_OP_REKEY, "RF", "rekey(X, (k0,k1) -> (e0,e1))"},
+    {"filter", TRA_OP_FILTER, "RB", "filter(X, (k0,k1) -> predicate)"},
+    {"transform", TRA_OP_TRANSFORM, "RK", "transform(X, kernel)"},
+    {"tile", TRA_OP_TILE, "RDS", "tile(X, dim, size)"},
+    {"concat", TRA_OP_CONCAT, "RYD", "concat(X, keydim, dim)"},
+    {"repart", TRA_OP_REPART, "RP", "repart(X, [d0, d1])"},
+    {"reblock", TRA_OP_REPART, "RP", "reblock(X, [b0, b1])"},
+};
+enum { NFORMS = sizeof forms / sizeof forms[0], MAXARGS = 5 };
+
+/* Arguments as far as they can be understood alone. */
+typedef struct args {
+    tra_node *in[2];
+    int nin;
+    tra_dims list[2];
+    const tra_ast *list_ast[2];
+    int nlists;
+    int64_t number[2];
+    int nnumbers;
+    const tra_kernel *kernel;
+    const tra_keyfn *keyfn;
+} args;
+
+static tra_node *build_relation(tra_build *b, const tra_ast *x);
+
+/* The last list read holds distinct key dimensions of relation x. */
+static bool check_list(tra_build *b, const args *a, const tra_node *x, const char *which) {
+    const tra_dims *l = &a->list[a->nlists - 1];
+    int k = x->type.cat->frontier.n;
+    bool ok = true;
+    for (int j = 0; j < l->n; j++) {
+        tra_span span = a->list_ast[a->nlists - 1]->kids[j]->span;
+        if (l->v[j] >= k) {
+            if (k == 0) tra_diag_error(b->d, span, NULL, "%s has no key dimensions", which);
+            else
+                tra_diag_error(b->d, span, NULL, "%s has the key dimensions 0 to %d, not %" PRId64, which, k - 1,
+                               l->v[j]);
+            ok = false;
+        }
+        for (int m = 0; m < j; m++)
+            if (l->v[m] == l->v[j]) {
+                tra_diag_error(b->d, span, NULL, "key dimension %" PRId64 " stands twice in this list", l->v[j]);
+                ok = false;
+                break;
+            }
+    }
+    return ok;
+}
+
+static bool read_list(tra_build *b, const tra_ast *x, const char *what, int64_t least, args *a) {
+    a->list_ast[a->nlists] = x;
+    return tra_build_ints(b, x, what, least, &a->list[a->nlists++]);
+}
+
+/* A dimension, one of n if n >= 0. */
+static bool read_dim(tra_build *b, const tra_ast *x, const char *what, int n, args *a) {
+    int64_t *v = &a->number[a->nnumbers++];
+    if (!tra_build_int(b, x, tra_arena_printf(b->arena, "%s dimension", what), 0, v)) return false;
+    if (n < 0 || *v < n) return true;
+    if (n == 0) tra_diag_error(b->d, x->span, NULL, "this relation has no %s dimensions", what);
+    else tra_diag_error(b->d, x->span, NULL, "this relation has the %s dimensions 0 to %d, not %" PRId64, what, n - 1, *v);
+    return false;
+}
+
+/* One argument; what is checked against a relation is checked when that is known. */
+static bool read_arg(tra_build *b, const struct form *f, int i, const tra_ast *x, args *a) {
+    tra_kernel_use use = f->op == TRA_OP_JOIN ? TRA_USE_JOIN : f->op == TRA_OP_AGG ? TRA_USE_AGG : TRA_USE_MAP;
+    const tra_catalog *c = a->in[0] ? a->in[0]->type.cat : NULL;
+    switch (f->args[i]) {
+    case 'R': return (a->in[a->nin++] = build_relation(b, x)) != NULL;
+    case 'L': {
+        const tra_node *of = a->in[a->nlists];
+        const char *which = f->op != TRA_OP_JOIN ? "the relation" : a->nlists ? "the right relation" : "the left relation";
+        return read_list(b, x, "a key dimension", 0, a) && (!of || check_list(b, a, of, which));
+    }
+    case 'P': return read_list(b, x, f->name[2] == 'p' ? "a number of parts" : "a block extent", 1, a);
+    case 'D': return read_dim(b, x, "array", c ? c->bound.n : -1, a);
+    case 'Y': return read_dim(b, x, "key", c ? c->frontier.n : -1, a);
+    case 'S': return tra_build_int(b, x, "a tile size", 1, &a->number[a->nnumbers++]);
+    case 'K': return (a->kernel = tra_build_kernel(b, x, use)) != NULL;
+    default: {
+        int arity = c ? c->frontier.n : x->kind == TRA_AST_LAMBDA && x->nkids <= TRA_MAXDIM ? x->nkids - 1 : 0;
+        return (a->keyfn = tra_build_keyfn(b, x, arity, f->args[i] == 'B')) != NULL;
+    }
+    }
+}
+
+/* repart and reblock: block extents of the result. */
+static bool set_block(tra_build *b, const struct form *f, const args *a, tra_span span, tra_node *n) {
+    const tra_type *x = &n->in[0]->type;
+    const char *why;
+    tra_dims shape;
+    if (!tra_type_is_blocked(x, &why)) {
+        tra_diag_error(b->d, span, NULL, "%s needs a tensor in blocks; of this relation %s", f->name, why);
+        return false;
+    }
+    tra_type_shape(x, &shape);
+    if (a->list[0].n != shape.n) {
+        tra_diag_error(b->d, a->list_ast[0]->span, NULL, "%d numbers for a tensor of %d dimensions",
+                       a->list[0].n, shape.n);
+        return false;
+    }
+    n->block.n = shape.n;
+    for (int d = 0; d < shape.n; d++) {
+        int64_t v = a->list[0].v[d], most = tra_max64(shape.v[d], 1);
+        n->block.v[d] = f->name[2] == 'p' ? tra_max64(1, tra_ceil_div(shape.v[d], v)) : tra_min64(v, most);
+    }
+    return true;
+}
+
+/* Fills the node from its arguments, which are right one by one. */
+static bool take_args(tra_build *b, const struct form *f, const args *a, tra_span span, tra_node *n) {
+    n->kernel = a->kernel;
+    n->keyfn = a->keyfn;
+    switch (f->op) {
+    case TRA_OP_JOIN:
+        n->joinl = a->list[0];
+        n->joinr = a->list[1];
+        if (n->joinl.n == n->joinr.n) break;
+        tra_diag_error(b->d, a->list_ast[1]->span, "each key dimension on the left is joined with one on the right",
+                       "the lists of a join have the same length, not %d and %d", n->joinl.n, n->joinr.n);
+        return false;
+    case TRA_OP_AGG: n->group = a->list[0]; break;
+    case TRA_OP_TILE:
+        n->dim = (int)a->number[0];
+        n->size = a->number[1];
+        break;
+    case TRA_OP_CONCAT:
+        n->keydim = (int)a->number[0];
+        n->dim = (int)a->number[1];
+        break;
+    case TRA_OP_REPART: return set_block(b, f, a, span, n);
+    case TRA_OP_INPUT:
+    case TRA_OP_REKEY:
+    case TRA_OP_FILTER:
+    case TRA_OP_TRANSFORM: break;
+    }
+    return true;
+}
+
+static tra_node *finish_node(tra_build *b, tra_node *n) {
+    const char *warn = NULL;
+    tra_err e = {0};
+    tra_status s = tra_node_type(b->arena, n, &warn, &e);
+    if (warn) tra_diag_warn(b->d, n->span, NULL, "%s", warn);
+    if (s != TRA_OK) {
+        tra_diag_error(b->d, n->span, NULL, "%s", e.msg);
+        return NULL;
+    }
+    for (int i = 0; i < 2; i++)
+        if (n->in[i]) n->in[i]->uses++;
+    return n;
+}
+
+static tra_node *build_call(tra_build *b, const tra_ast *x) {
+    const struct form *f = NULL;
+    const char *names[NFORMS];
+    for (int i = 0; i < NFORMS; i++) {
+        names[i] = forms[i].name;
+        if (strcmp(forms[i].name, x->text) == 0) f = &forms[i];
+    }
+    if (!f) {
+        bool macro = strcmp(x->text, "softmax") == 0 || strcmp(x->text, "transpose") == 0;
+        const char *near = tra_nearest(x->text, NFORMS, names);
+        if (macro)
+            tra_diag_error(b->d, x->name_span,
+                           tra_arena_printf(b->arena, "transform(X, %s) works on each array; a version of it for whole "
+                                                      "relations comes later", x->text),
+                           "'%s' is a kernel, not an operator", x->text);
+        else
+            tra_diag_error(b->d, x->name_span,
+                           near ? tra_arena_printf(b->arena, "did you mean %s?", near)
+                                : "operators are join agg rekey filter transform tile concat repart reblock",
+                           "there is no operator '%s'", x->text);
+        return NULL;
+    }
+    int nargs = (int)strlen(f->args);
+    if (x->nkids != nargs) {
+        tra_diag_error(b->d, x->span, tra_arena_printf(b->arena, "write %s", f->text), "%s has %d arguments, not %d",
+                       f->name, nargs, x->nkids);
+        return NULL;
+    }
+    args a = {0};
+    bool ok = true;
+    for (int i = 0; i < nargs; i++) ok = read_arg(b, f, i, x->kids[i], &a) && ok;
+    if (!ok) return NULL;
+    tra_node n = {.in = {a.in[0], a.in[1]}};
+    if (!take_args(b, f, &a, x->span, &n)) return NULL;
+    tra_node *node = tra_build_node(b, f->op, x->span);
+    n.id = node->id;
+    n.op = node->op;
+    n.span = node->span;
+    *node = n;
+    return finish_node(b, node);
+}
+
+static tra_node *build_relation(tra_build *b, const tra_ast *x) {
+    const char *advice = "an operator: join agg rekey filter transform tile concat repart reblock";
+    switch (x->kind) {
+    case TRA_AST_NAME: {
+        tra_symbol *s = tra_build_relation_symbol(b, x->text, x->span);
+        return s ? s->node : NULL;
+    }
+    case TRA_AST_CALL: return build_call(b, x);
+    case TRA_AST_INDEX: advice = "indices stand only in EinSum statements: C[i,k] = sum A[i,j] * B[j,k]"; break;
+    case TRA_AST_BINARY:
+    case TRA_AST_UNARY: advice = "relations are combined by operators: join(A, B, [0,1], [0,1], matadd)"; break;
+    case TRA_AST_NUMBER:
+        advice = "numbers are named by: param eta = 0.01";
+        break;
+    case TRA_AST_STRING:
+    case TRA_AST_LIST:
+    case TRA_AST_TUPLE:
+    case TRA_AST_LAMBDA:
+    case TRA_AST_COMPOSE: break;
+    }
+    tra_diag_error(b->d, x->span, advice, "a relation is expected here");
+    return NULL;
+}
+
+/* ---- statements --------------------------------------------------------------------------------------------- */
+
+static void add_name(tra_build *b, const char *name, const tra_node *node) {
+    tra_graph *g = b->g;
+    if ((g->nnames & (g->nnames - 1)) == 0) {
+        tra_named *v = tra_news(b->arena, tra_named, g->nnames ? 2 * g->nnames : 1);
+        if (g->nnames) memcpy(v, g->names, (size_t)g->nnames * sizeof *v);
+        g->names = v;
+    }
+    g->names[g->nnames++] = (tra_named){name, node};
+}
+
+static void build_param(tra_build *b, const tra_stmt *st, tra_symbol *s) {
+    s->ok = tra_build_number(b, st->value, &s->value);
+    if (s->define && tra_parse_num(s->define, &s->value)) s->ok = true;
+}
+
+static void build_statement(tra_build *b, const tra_stmt *st, tra_symbol *s) {
+    switch (st->kind) {
+    case TRA_STMT_INPUT: s->node = tra_build_input(b, st, s); break;
+    case TRA_STMT_PARAM: build_param(b, st, s); return;
+    case TRA_STMT_ASSIGN: s->node = build_relation(b, st->value); break;
+    case TRA_STMT_EINSUM:
+        tra_diag_error(b->d, st->name_span,
+                       "write operators: C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)",
+                       "EinSum statements come with a later version of tra");
+        return;
+    case TRA_STMT_OUTPUT: return;
+    }
+    s->ok = s->node != NULL;
+    if (!s->ok) return;
+    if (!s->node->name) s->node->name = st->name;
+    add_name(b, st->name, s->node);
+}
+
+static void warn_unused(tra_build *b) {
+    if (b->d->errors || b->g->noutputs == 0) return; /* a program without output is there to be looked at */
+    for (int i = 0; i < b->symbols.n; i++) {
+        const tra_symbol *s = b->symbols.value[i];
+        if (!s->param && !s->used) tra_diag_warn(b->d, s->stmt->name_span, NULL, "'%s' is not used", s->stmt->name);
+    }
+}
+
+/* Values of -D go to their symbols. */
+static tra_status take_defines(tra_build *b, int n, const tra_define *v, tra_err *e) {
+    for (int i = 0; i < n; i++) {
+        int at = tra_names_find(&b->symbols, v[i].name);
+        tra_symbol *s = at >= 0 ? b->symbols.value[at] : NULL;
+        double number;
+        if (!s || (s->stmt->kind != TRA_STMT_INPUT && s->stmt->kind != TRA_STMT_PARAM)) {
+            const char **names = tra_news(b->arena, const char *, b->symbols.n);
+            int count = 0;
+            for (int j = 0; j < b->symbols.n; j++) {
+                tra_stmt_kind kind = ((tra_symbol *)b->symbols.value[j])->stmt->kind;
+                if (kind == TRA_STMT_INPUT || kind == TRA_STMT_PARAM) names[count++] = b->symbols.name[j];
+            }
+            const char *near = tra_nearest(v[i].name, count, names);
+            if (s) return tra_fail(e, TRA_USAGE, "-D %s=%s: %s is computed by the program; -D sets inputs and params",
+                                   v[i].name, v[i].value, v[i].name);
+            return tra_fail(e, TRA_USAGE, "-D %s=%s: the program has no input or param '%s'%s%s%s", v[i].name, v[i].value,
+                            v[i].name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        }
+        if (s->param && !tra_parse_num(v[i].value, &number))
+            return tra_fail(e, TRA_USAGE, "-D %s=%s: %s is a param, and '%s' is no number", v[i].name, v[i].value,
+                            v[i].name, v[i].value);
+        if (!*v[i].value) return tra_fail(e, TRA_USAGE, "-D %s=: a file is expected", v[i].name);
+        s->define = v[i].value;
+    }
+    return TRA_OK;
+}
+
+tra_status tra_graph_build(const tra_source *src, const char *dir, int ndefines, const tra_define *defines,
+                           tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e) {
+    tra_ast_program ast;
+    tra_build b = {.arena = a, .d = d, .dir = dir, .symbols = {.arena = a}, .written = {.arena = a}, .g = tra_new(a, tra_graph)};
+    *out = NULL;
+    b.g->arena = a;
+    b.g->src = src;
+    tra_parse(src, a, d, &ast);
+    for (int i = 0; i < ast.n; i++) {
+        if (ast.v[i].kind == TRA_STMT_OUTPUT) continue;
+        tra_symbol *s = tra_new(a, tra_symbol);
+        s->stmt = &ast.v[i];
+        s->param = s->stmt->kind == TRA_STMT_PARAM;
+        tra_names_add(&b.symbols, ast.v[i].name, s);
+    }
+    if (d->errors == 0) TRA_TRY(take_defines(&b, ndefines, defines, e));
+    for (int i = 0, at = 0; i < ast.n; i++) {
+        if (ast.v[i].kind == TRA_STMT_OUTPUT) continue;
+        tra_symbol *s = b.symbols.value[at++];
+        if (!ast.v[i].broken) build_statement(&b, &ast.v[i], s);
+        s->seen = true;
+    }
+    for (int i = 0; i < ast.n; i++)
+        if (ast.v[i].kind == TRA_STMT_OUTPUT && !ast.v[i].broken) tra_build_output(&b, &ast.v[i]);
+    warn_unused(&b);
+    *out = b.g;
+    if (d->errors == 0) return TRA_OK;
+    if (d->errors == b.unreadable) return tra_fail(e, TRA_INPUT, "%s", b.first_unreadable);
+    return tra_fail(e, TRA_PROGRAM, "%s does not compile: %d error%s", strcmp(src->name, "-") ? src->name : "<stdin>",
+                    d->errors, d->errors == 1 ? "" : "s");
+}

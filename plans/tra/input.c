@@ -1,0 +1,159 @@
+/* Inputs and outputs: files, declared types, placements. */
+#include "build.h"
+
+#include "../../lib/run/placement.h"
+
+#include <string.h>
+
+/* A path of the program, which is relative to the program's folder. */
+static const char *resolve(tra_build *b, const char *path) {
+    bool here = !b->dir || !*b->dir || strcmp(b->dir, ".") == 0;
+    return *path == '/' || here ? path : tra_arena_printf(b->arena, "%s/%s", b->dir, path);
+}
+
+static bool open_input(tra_build *b, tra_span span, tra_node *n) {
+    tra_err e = {0};
+    if (tra_rel_open(n->path, NULL, &n->rel, &e) == TRA_OK) {
+        n->type = *tra_rel_type(n->rel);
+        return true;
+    }
+    tra_diag_error(b->d, span, NULL, "%s", e.msg);
+    if (b->unreadable++ == 0) {
+        int line, column;
+        tra_source_place(b->g->src, span.at, &line, &column);
+        b->first_unreadable = tra_arena_printf(b->arena, "%s:%d:%d: %s", b->g->src->name, line, column, e.msg);
+    }
+    return false;
+}
+
+/* input A : f64 [..] by [..] */
+static bool declare_input(tra_build *b, const tra_stmt *st, tra_node *n) {
+    tra_dims shape, block;
+    tra_err e = {0};
+    bool ok = tra_dtype_parse(st->dtype, &n->type.dtype);
+    if (!ok) tra_diag_error(b->d, st->dtype_span, "write f64 or f32", "there is no element type '%s'", st->dtype);
+    ok = tra_build_ints(b, st->shape, "an extent", 0, &shape) && ok;
+    if (st->block) ok = tra_build_ints(b, st->block, "a block extent", 1, &block) && ok;
+    if (!ok) return false;
+    if (shape.n > TRA_MAXDIM / 2) {
+        tra_diag_error(b->d, st->shape->span, NULL, "a tensor in blocks has at most %d dimensions", TRA_MAXDIM / 2);
+        return false;
+    }
+    if (!st->block) block = shape;
+    if (block.n != shape.n) {
+        tra_diag_error(b->d, st->block->span, NULL, "the block has %d dimensions, the tensor %d", block.n, shape.n);
+        return false;
+    }
+    tra_catalog *c = tra_new(b->arena, tra_catalog);
+    if (tra_catalog_blocks(&shape, &block, c, &e) != TRA_OK) {
+        tra_diag_error(b->d, st->shape->span, NULL, "%s", e.msg);
+        return false;
+    }
+    n->type.cat = c;
+    for (int d = 0; d < shape.n; d++) n->type.cut[d] = 1u << d;
+    return true;
+}
+
+static bool place_input(tra_build *b, const tra_ast *at, tra_node *n) {
+    bool name = at->kind == TRA_AST_NAME;
+    if (name && strcmp(at->text, "any") == 0) return n->at = TRA_AT_ANY, true;
+    if (name && strcmp(at->text, "all") == 0) return n->at = TRA_AT_ALL, true;
+    if (at->kind != TRA_AST_CALL || strcmp(at->text, "part") != 0 || at->nkids == 0) {
+        tra_diag_error(b->d, at->span, "write at part(0), at all or at any", "this is no placement");
+        return false;
+    }
+    if (at->nkids > TRA_MAXAXISDIMS) {
+        tra_diag_error(b->d, at->span, NULL, "a relation is partitioned by at most %d key dimensions", TRA_MAXAXISDIMS);
+        return false;
+    }
+    int k = n->type.cat->frontier.n;
+    bool ok = true;
+    n->at = TRA_AT_PART;
+    n->at_dims.n = at->nkids;
+    for (int i = 0; i < at->nkids; i++) {
+        int64_t *v = &n->at_dims.v[i];
+        if (!tra_build_int(b, at->kids[i], "a key dimension", 0, v)) {
+            ok = false;
+            continue;
+        }
+        bool twice = false;
+        for (int j = 0; j < i; j++) twice |= n->at_dims.v[j] == *v;
+        if (*v >= k || twice) {
+            tra_diag_error(b->d, at->kids[i]->span, NULL,
+                           twice ? "key dimension %" PRId64 " stands twice" : "there is no key dimension %" PRId64
+                                                                             " in this relation", *v);
+            ok = false;
+        }
+    }
+    return ok;
+}
+
+tra_node *tra_build_input(tra_build *b, const tra_stmt *st, const tra_symbol *s) {
+    tra_node *n = tra_build_node(b, TRA_OP_INPUT, st->span);
+    n->at = TRA_AT_ANY;
+    bool declared = st->shape && declare_input(b, st, n);
+    if (st->shape && !declared) return NULL;
+    if (s->define) n->path = s->define;
+    else if (st->path) n->path = resolve(b, st->path);
+    tra_type before = n->type;
+    if (n->path && !open_input(b, st->path ? st->path_span : st->name_span, n)) return NULL;
+    if (n->path && declared) {
+        tra_dims want, have;
+        char x[TRA_DIMTEXT], y[TRA_DIMTEXT];
+        tra_type_shape(&before, &want);
+        tra_type_shape(&n->type, &have);
+        if (!tra_dims_eq(&want, &have))
+            tra_diag_warn(b->d, st->shape->span, NULL, "%s holds %s, not the %s that is declared here; the file counts",
+                          n->path, tra_shape_text(&have, x), tra_shape_text(&want, y));
+    }
+    if (st->at && !place_input(b, st->at, n)) return NULL;
+    return n;
+}
+
+/* ---- outputs ------------------------------------------------------------------------------------------------ */
+
+/* The path without "./" and doubled slashes, so that two spellings of one file compare equal, and ":name". */
+static const char *canonical(tra_build *b, const char *spec) {
+    const char *path, *name;
+    tra_relspec(b->arena, spec, &path, &name);
+    char *out = tra_arena_printf(b->arena, "%s:%s", path, name ? name : "data"), *to = out;
+    for (const char *from = out; *from;) {
+        bool begins = to == out || to[-1] == '/';
+        if (begins && from[0] == '.' && from[1] == '/') from += 2;
+        else if (begins && to > out && from[0] == '/') from++;
+        else *to++ = *from++;
+    }
+    *to = 0;
+    return out;
+}
+
+void tra_build_output(tra_build *b, tra_stmt *st) {
+    tra_graph *g = b->g;
+    tra_symbol *s = tra_build_relation_symbol(b, st->name, st->name_span);
+    if (!s) return;
+    const char *path = resolve(b, st->path ? st->path : tra_arena_printf(b->arena, "%s.h5", st->name));
+    const char *key = canonical(b, path);
+    int at = tra_names_find(&b->written, key);
+    if (at >= 0) {
+        const tra_stmt *before = b->written.value[at];
+        tra_diag_error(b->d, st->path ? st->path_span : st->name_span, "write output C to \"file.h5:name\"",
+                       "%s is the file of another output already", path);
+        tra_diag_also(b->d, before->span, "this one");
+        return;
+    }
+    tra_names_add(&b->written, key, st);
+    if ((g->noutputs & (g->noutputs - 1)) == 0) {
+        tra_output *v = tra_news(b->arena, tra_output, g->noutputs ? 2 * g->noutputs : 1);
+        if (g->noutputs) memcpy(v, g->outputs, (size_t)g->noutputs * sizeof *v);
+        g->outputs = v;
+    }
+    g->outputs[g->noutputs++] = (tra_output){s->node, st->name, path};
+    s->node->uses++;
+}
+
+void tra_graph_close(tra_graph *g) {
+    for (int i = 0; g && i < g->n; i++) {
+        tra_rel_close(g->v[i]->rel);
+        g->v[i]->rel = NULL;
+    }
+}

@@ -1,0 +1,61 @@
+#include "load.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tra_status split_define(tra_arena *a, const char *text, tra_define *d, tra_err *e) {
+    const char *eq = strchr(text, '=');
+    if (!eq || eq == text) return tra_fail(e, TRA_USAGE, "-D %s: write -D NAME=VALUE", text);
+    d->name = tra_arena_strndup(a, text, (size_t)(eq - text));
+    d->value = eq + 1;
+    return TRA_OK;
+}
+
+const char *tra_program_dir(tra_arena *a, const char *path) {
+    const char *slash = strcmp(path, "-") ? strrchr(path, '/') : NULL;
+    return !slash ? "." : slash == path ? "/" : tra_arena_strndup(a, path, (size_t)(slash - path));
+}
+
+static tra_status build(tra_program *p, const char *dir, int n, const char *const *defines, bool colour, tra_err *e) {
+    tra_define *d = tra_news(p->arena, tra_define, n);
+    for (int i = 0; i < n; i++) TRA_TRY(split_define(p->arena, defines[i], &d[i], e));
+    tra_diags diags = {.arena = p->arena, .src = &p->src};
+    tra_status s = tra_graph_build(&p->src, dir, n, d, p->arena, &diags, &p->graph, e);
+    if (tra_log_mute || (tra_log_level < 0 && diags.errors == 0) || diags.n == 0) return s;
+    tra_str out = {0};
+    tra_diags_print(&diags, colour, &out);
+    fputs(tra_str_get(&out), stderr);
+    tra_str_free(&out);
+    if (s == TRA_INPUT) /* shown already, and perhaps not the only one */
+        snprintf(e->msg, sizeof e->msg, "%d input%s cannot be read", diags.errors, diags.errors == 1 ? "" : "s");
+    return s;
+}
+
+tra_status tra_program_load(const char *path, int n, const char *const *defines, bool colour, tra_program *p,
+                            tra_err *e) {
+    char *text = NULL;
+    size_t size = 0;
+    *p = (tra_program){0};
+    TRA_TRY(tra_slurp(path, TRA_MAX_PROGRAM, &text, &size, e));
+    tra_arena *a = tra_arena_new();
+    tra_status s = tra_program_from_text(path, text, size, tra_program_dir(a, path), n, defines, colour, p, e);
+    tra_arena_free(a);
+    return s;
+}
+
+tra_status tra_program_from_text(const char *name, char *text, size_t size, const char *dir, int n,
+                                 const char *const *defines, bool colour, tra_program *p, tra_err *e) {
+    *p = (tra_program){.arena = tra_arena_new()};
+    p->src = (tra_source){tra_arena_strndup(p->arena, name, strlen(name)), text, (int)size};
+    tra_status s = build(p, tra_arena_strndup(p->arena, dir, strlen(dir)), n, defines, colour, e);
+    if (s != TRA_OK) tra_program_free(p);
+    return s;
+}
+
+void tra_program_free(tra_program *p) {
+    tra_graph_close(p->graph);
+    free((char *)p->src.text);
+    tra_arena_free(p->arena);
+    *p = (tra_program){0};
+}

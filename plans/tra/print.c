@@ -1,0 +1,177 @@
+/* The graph as text, and its validity. */
+#include "tra.h"
+
+#include <string.h>
+
+static const char *const texts[] = {
+#define X(name, arity, text) [TRA_OP_##name] = text,
+    TRA_OPS(X)
+#undef X
+};
+static const int arities[] = {
+#define X(name, arity, text) [TRA_OP_##name] = arity,
+    TRA_OPS(X)
+#undef X
+};
+
+const char *tra_opcode_text(tra_opcode op) { return texts[op]; }
+
+void tra_node_describe(const tra_node *n, tra_str *out) {
+    const tra_catalog *c = n->type.cat;
+    char buf[TRA_DIMTEXT], human[32];
+    if (n->name) tra_str_printf(out, "%s: ", n->name);
+    tra_str_printf(out, "keys %d %s, %s ", c->frontier.n, tra_key_text(&c->frontier, buf), tra_dtype_name(n->type.dtype));
+    tra_str_printf(out, "%s, ", c->bound.n ? tra_shape_text(&c->bound, buf) : "scalar");
+    if (tra_type_is_tensor(&n->type, NULL)) {
+        tra_dims shape;
+        tra_type_shape(&n->type, &shape);
+        tra_str_printf(out, "tensor %s, ", shape.n ? tra_shape_text(&shape, buf) : "scalar");
+    } else {
+        tra_str_add(out, "tuple layout, ");
+    }
+    int64_t bytes = 0;
+    bool fits = tra_mul(tra_catalog_floats(c), (int64_t)tra_dtype_size(n->type.dtype), &bytes);
+    tra_str_printf(out, "%" PRId64 " tuple%s, %s", c->n, c->n == 1 ? "" : "s", fits ? tra_human(bytes, human) : "huge");
+    int64_t holes = tra_catalog_holes(c);
+    if (holes > 0) tra_str_printf(out, ", %" PRId64 " hole%s", holes, holes == 1 ? "" : "s");
+}
+
+static void add_list(tra_str *out, const tra_dims *d) {
+    char buf[TRA_DIMTEXT];
+    tra_str_add(out, tra_dims_text(d, "[", ",", "]", buf, sizeof buf));
+}
+
+static void add_operand(tra_str *out, const tra_node *n) {
+    if (n->name) tra_str_add(out, n->name);
+    else tra_str_printf(out, "#%d", n->id);
+}
+
+static void print_input(const tra_node *n, tra_str *out) {
+    tra_str_printf(out, "input %s ", n->name ? n->name : "_");
+    if (n->path) {
+        tra_str_printf(out, "from \"%s\"", n->path);
+    } else {
+        tra_dims shape;
+        tra_type_shape(&n->type, &shape);
+        tra_str_printf(out, ": %s ", tra_dtype_name(n->type.dtype));
+        add_list(out, &shape);
+        tra_str_add(out, " by ");
+        add_list(out, &n->type.cat->bound);
+    }
+    if (n->at == TRA_AT_ALL) tra_str_add(out, " at all");
+    if (n->at == TRA_AT_PART) {
+        char buf[TRA_DIMTEXT];
+        tra_str_printf(out, " at part%s", tra_dims_text(&n->at_dims, "(", ",", ")", buf, sizeof buf));
+    }
+}
+
+void tra_node_print(const tra_node *n, tra_str *out) {
+    if (n->op == TRA_OP_INPUT) {
+        print_input(n, out);
+        return;
+    }
+    tra_str_printf(out, "%s(", n->op == TRA_OP_REPART ? "reblock" : texts[n->op]);
+    for (int i = 0; i < arities[n->op]; i++) {
+        if (i) tra_str_add(out, ", ");
+        add_operand(out, n->in[i]);
+    }
+    tra_str_add(out, ", ");
+    switch (n->op) {
+    case TRA_OP_INPUT: break;
+    case TRA_OP_JOIN:
+        add_list(out, &n->joinl);
+        tra_str_add(out, ", ");
+        add_list(out, &n->joinr);
+        tra_str_add(out, ", ");
+        tra_kernel_print(n->kernel, out);
+        break;
+    case TRA_OP_AGG:
+        add_list(out, &n->group);
+        tra_str_add(out, ", ");
+        tra_kernel_print(n->kernel, out);
+        break;
+    case TRA_OP_REKEY: tra_keyfn_print(n->keyfn, false, out); break;
+    case TRA_OP_FILTER: tra_keyfn_print(n->keyfn, true, out); break;
+    case TRA_OP_TRANSFORM: tra_kernel_print(n->kernel, out); break;
+    case TRA_OP_TILE: tra_str_printf(out, "%d, %" PRId64, n->dim, n->size); break;
+    case TRA_OP_CONCAT: tra_str_printf(out, "%d, %d", n->keydim, n->dim); break;
+    case TRA_OP_REPART: add_list(out, &n->block); break;
+    }
+    tra_str_add(out, ")");
+}
+
+/* ---- validity ----------------------------------------------------------------------------------------------- */
+
+static bool list_valid(const tra_dims *l, int k) {
+    uint32_t seen = 0;
+    for (int i = 0; i < l->n; i++) {
+        if (l->v[i] < 0 || l->v[i] >= k || (seen >> l->v[i] & 1)) return false;
+        seen |= 1u << l->v[i];
+    }
+    return true;
+}
+
+static bool type_valid(const tra_type *t, const char **why) {
+    const tra_catalog *c = t->cat;
+    if (!c) return *why = "a node has no catalog", false;
+    if (c->frontier.n + c->bound.n > TRA_MAXDIM) return *why = "key arity and rank are too many dimensions", false;
+    for (int a = 0; a < TRA_MAXDIM; a++)
+        if (a < c->bound.n ? (t->cut[a] >> c->frontier.n) != 0 : t->cut[a] != 0)
+            return *why = "a dimension is cut by a key that there is not", false;
+    return true;
+}
+
+static bool node_valid(const tra_node *n, const char **why) {
+    for (int i = 0; i < 2; i++) {
+        if ((i < arities[n->op]) != (n->in[i] != NULL)) return *why = "an operator has the wrong number of inputs", false;
+        if (n->in[i] && n->in[i]->id >= n->id) return *why = "an operator stands before its input", false;
+    }
+    if (!type_valid(&n->type, why)) return false;
+    bool kernel = n->op == TRA_OP_JOIN || n->op == TRA_OP_AGG || n->op == TRA_OP_TRANSFORM;
+    bool keyfn = n->op == TRA_OP_REKEY || n->op == TRA_OP_FILTER;
+    if (kernel != (n->kernel != NULL)) return *why = "an operator lacks its kernel, or has one it does not use", false;
+    if (keyfn != (n->keyfn != NULL)) return *why = "an operator lacks its key function, or has one too many", false;
+    const tra_catalog *x = n->in[0] ? n->in[0]->type.cat : NULL, *y = n->in[1] ? n->in[1]->type.cat : NULL;
+    bool ok = true;
+    switch (n->op) {
+    case TRA_OP_INPUT: ok = (n->path != NULL) == (n->rel != NULL) && list_valid(&n->at_dims, n->type.cat->frontier.n); break;
+    case TRA_OP_JOIN:
+        ok = n->joinl.n == n->joinr.n && list_valid(&n->joinl, x->frontier.n) && list_valid(&n->joinr, y->frontier.n);
+        break;
+    case TRA_OP_AGG: ok = list_valid(&n->group, x->frontier.n); break;
+    case TRA_OP_REKEY: ok = n->keyfn->arity == x->frontier.n && n->keyfn->n == n->type.cat->frontier.n; break;
+    case TRA_OP_FILTER: ok = n->keyfn->arity == x->frontier.n && n->keyfn->n == 1; break;
+    case TRA_OP_TRANSFORM: break;
+    case TRA_OP_TILE: ok = n->dim >= 0 && n->dim < x->bound.n && n->size > 0; break;
+    case TRA_OP_CONCAT:
+        ok = n->dim >= 0 && n->dim < x->bound.n && n->keydim >= 0 && n->keydim < x->frontier.n;
+        break;
+    case TRA_OP_REPART: ok = n->block.n == x->bound.n; break;
+    }
+    if (!ok) *why = "the arguments of an operator do not fit its inputs";
+    return ok;
+}
+
+bool tra_graph_valid(const tra_graph *g, const char **why) {
+    const char *dummy;
+    if (!why) why = &dummy;
+    int *uses = tra_news(g->arena, int, g->n);
+    for (int i = 0; i < g->n; i++) {
+        const tra_node *n = g->v[i];
+        if (n->id != i) return *why = "a node's id is not its position", false;
+        if (!node_valid(n, why)) return false;
+        for (int j = 0; j < 2; j++) {
+            if (!n->in[j]) continue;
+            if (g->v[n->in[j]->id] != n->in[j]) return *why = "an input is a node of another graph", false;
+            uses[n->in[j]->id]++;
+        }
+    }
+    for (int i = 0; i < g->noutputs; i++) {
+        const tra_node *n = g->outputs[i].node;
+        if (n->id >= g->n || g->v[n->id] != n) return *why = "an output is a node of another graph", false;
+        uses[n->id]++;
+    }
+    for (int i = 0; i < g->n; i++)
+        if (uses[i] != g->v[i]->uses) return *why = "a node's uses are miscounted", false;
+    return true;
+}

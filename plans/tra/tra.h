@@ -1,0 +1,106 @@
+/* tra.h - the tensor relational algebra: a typed graph of operators over relations that have no place yet.
+ *
+ * Source: Tensor Relational Algebra, section 3 (operators); types as in man tra-lang.5 (which key cuts which dimension).
+ */
+#ifndef TRA_TRA_H
+#define TRA_TRA_H
+
+#include "../../lib/kernel/kernel.h"
+#include "../../lib/relation/keyfn.h"
+#include "../../lib/relation/relation.h"
+#include "../../lib/relation/store.h"
+#include "../lang/lang.h"
+
+/* Operators: name in C, inputs, name in the language. */
+#define TRA_OPS(X)                                                                                                     \
+    X(INPUT, 0, "input")                                                                                               \
+    X(JOIN, 2, "join")                                                                                                 \
+    X(AGG, 1, "agg")                                                                                                   \
+    X(REKEY, 1, "rekey")                                                                                               \
+    X(FILTER, 1, "filter")                                                                                             \
+    X(TRANSFORM, 1, "transform")                                                                                       \
+    X(TILE, 1, "tile")                                                                                                 \
+    X(CONCAT, 1, "concat")                                                                                             \
+    X(REPART, 1, "repart") /* reblock too: `block` holds the extents */
+
+typedef enum tra_opcode {
+#define X(name, arity, text) TRA_OP_##name,
+    TRA_OPS(X)
+#undef X
+} tra_opcode;
+const char *tra_opcode_text(tra_opcode op);
+
+typedef struct tra_node tra_node;
+struct tra_node {
+    int id; /* position in the graph; inputs come before */
+    tra_opcode op;
+    tra_node *in[2];
+    const char *name; /* given by the program, or NULL inside an expression */
+    tra_span span;
+    tra_type type;
+    int uses;         /* consumers, outputs included */
+
+    const tra_kernel *kernel; /* JOIN, AGG, TRANSFORM */
+    tra_dims joinl, joinr;    /* JOIN: key dimensions */
+    tra_dims group;           /* AGG */
+    const tra_keyfn *keyfn;   /* REKEY, FILTER */
+    int dim, keydim;          /* TILE, CONCAT */
+    int64_t size;             /* TILE */
+    tra_dims block;           /* REPART: block extents of the result */
+
+    /* INPUT */
+    const char *path; /* resolved file[:name], or NULL when only declared */
+    tra_rel *rel;     /* open, closed by tra_graph_free; NULL when only declared */
+    enum { TRA_AT_ANY, TRA_AT_ALL, TRA_AT_PART } at;
+    tra_dims at_dims;
+};
+
+typedef struct tra_output {
+    const tra_node *node;
+    const char *name, *path; /* path resolved: file[:name] */
+} tra_output;
+
+/* A relation by the name the program gave it; two names may stand for one node (D = C). */
+typedef struct tra_named {
+    const char *name;
+    const tra_node *node;
+} tra_named;
+
+typedef struct tra_graph {
+    tra_arena *arena; /* owns everything */
+    const tra_source *src;
+    int n;
+    tra_node **v; /* in program order; unused ones stay (they are typed and warned of) */
+    int nnames;
+    tra_named *names; /* in program order, inputs included */
+    int noutputs;
+    tra_output *outputs;
+} tra_graph;
+
+/* -D NAME=VALUE of the command line. */
+typedef struct tra_define {
+    const char *name, *value;
+} tra_define;
+
+/* Parses and types a program. `dir` is what its relative paths are relative to ("" or ".": the working directory). Every
+ * diagnostic goes to d; the graph is usable only when d->errors is 0. Inputs with files are opened; one that cannot be is a
+ * diagnostic too, and when there are no others the status is TRA_INPUT and e names file and place of the first. Unknown -D
+ * names are TRA_USAGE. Returns TRA_PROGRAM when there are other diagnostics of class error; *out is then to be closed all
+ * the same (it is NULL only on TRA_USAGE). */
+TRA_MUSTUSE tra_status tra_graph_build(const tra_source *src, const char *dir, int ndefines, const tra_define *defines,
+                                       tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e);
+void tra_graph_close(tra_graph *g); /* closes the inputs; the arena is the caller's; NULL allowed */
+
+/* Typing of one operator: fills n->type (its catalog in the arena) from the types of n->in and its other fields.
+ * TRA_PROGRAM with a message that has no place; warnings (joined frontiers that differ) go to *warn as text or NULL.
+ * Exposed for the rewrite rules, which type what they build. */
+TRA_MUSTUSE tra_status tra_node_type(tra_arena *a, tra_node *n, const char **warn, tra_err *e);
+
+/* "C: keys 2 <4,4>, f64 1000 x 1000, tensor 3500 x 3500" and the like, for check and explain --tra. */
+void tra_node_describe(const tra_node *n, tra_str *out);
+/* The operator as the language writes it: join(A, A, [1], [0], matmul). */
+void tra_node_print(const tra_node *n, tra_str *out);
+/* Checks the graph against the rules of this header; *why gets the first breach. */
+bool tra_graph_valid(const tra_graph *g, const char **why);
+
+#endif

@@ -1,0 +1,566 @@
+/* Types of operators: which tuples the result has, how large their arrays are, and which key cuts which dimension.
+ *
+ * Grids are typed without looking at their tuples. The extents of an array depend only on whether each component of its key
+ * is the last of its dimension, so one evaluation of the kernel's shape function for each combination of last and not
+ * last, over the dimensions that clip anything, decides every tuple.
+ *
+ * Source: Tensor Relational Algebra, section 3; the cut sets are this project's (man tra-lang.5).
+ */
+#include "type.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void tra_largest(const tra_catalog *c, tra_dims *ext) {
+    *ext = c->bound;
+    for (int a = 0; c->grid && a < ext->n; a++)
+        if (c->by[a] >= 0) ext->v[a] = tra_max64(c->bound.v[a], c->last[a]);
+}
+
+void tra_join_places(const tra_node *n, int *place) {
+    int k = n->in[1]->type.cat->frontier.n, next = n->in[0]->type.cat->frontier.n;
+    for (int d = 0; d < k; d++) {
+        place[d] = -1;
+        for (int i = 0; i < n->joinr.n; i++)
+            if (n->joinr.v[i] == d) place[d] = (int)n->joinl.v[i];
+        if (place[d] < 0) place[d] = next++;
+    }
+}
+
+void tra_group_places(const tra_node *n, int *place) {
+    for (int d = 0; d < n->in[0]->type.cat->frontier.n; d++) {
+        place[d] = -1;
+        for (int i = 0; i < n->group.n; i++)
+            if (n->group.v[i] == d) place[d] = i;
+    }
+}
+
+tra_status tra_too_many(const tra_node *n, tra_err *e) {
+    return tra_fail(e, TRA_PROGRAM,
+                    "the result of this %s is not a grid and has more than %d tuples, too many to list; use larger "
+                    "blocks",
+                    tra_opcode_text(n->op), TRA_MAX_LIST);
+}
+
+void tra_empty(int k, const tra_dims *bound, tra_catalog *out) {
+    *out = (tra_catalog){.frontier = {.n = k}, .bound = *bound};
+}
+
+/* ---- grids -------------------------------------------------------------------------------------------------- */
+
+enum { MAX_CLIPS = 12 }; /* key dimensions that clip, in one result: 2^12 shapes */
+
+/* Extents of the result's arrays at keys of a class: bit d of last is set where component d is the last. */
+typedef tra_status shape_fn(void *ctx, uint32_t last, tra_dims *ext, tra_err *e);
+
+/* Keys of the box `frontier`, of which the dimensions in `clips` change extents. *fits is false when the result is no
+ * grid in the sense of tra_catalog, or when it is empty and shapes that no tuple has do not fit together. */
+static tra_status fit_grid(const tra_dims *frontier, uint32_t clips, shape_fn *shape, void *ctx, bool *fits,
+                           tra_catalog *out, tra_err *e) {
+    uint32_t forced = 0; /* an only component is the last */
+    bool empty = false;
+    for (int d = 0; d < frontier->n; d++) {
+        empty |= frontier->v[d] == 0;
+        if (frontier->v[d] == 1) forced |= 1u << d;
+        if (frontier->v[d] < 2) clips &= ~(1u << d);
+    }
+    *fits = false;
+    if (__builtin_popcount(clips) > MAX_CLIPS) return TRA_OK;
+    tra_dims base, ext;
+    int8_t by[TRA_MAXDIM];
+    int64_t last[TRA_MAXDIM];
+    tra_err none = {0};
+    if (empty) e = &none;
+    tra_status s = shape(ctx, forced, &base, e);
+    if (s != TRA_OK) return empty ? TRA_OK : s;
+    for (int a = 0; a < base.n; a++) by[a] = -1, last[a] = base.v[a];
+    bool fit = true;
+    for (uint32_t rest = clips; rest; rest &= rest - 1) { /* one dimension at its end */
+        int d = __builtin_ctz(rest);
+        s = shape(ctx, forced | 1u << d, &ext, e);
+        if (s != TRA_OK) return empty ? TRA_OK : s;
+        for (int a = 0; a < base.n; a++) {
+            if (ext.v[a] == base.v[a]) continue;
+            fit = fit && by[a] < 0;
+            by[a] = (int8_t)d;
+            last[a] = ext.v[a];
+        }
+    }
+    for (uint32_t sub = clips; sub; sub = (sub - 1) & clips) { /* and all combinations must agree */
+        s = shape(ctx, forced | sub, &ext, e);
+        if (s != TRA_OK) return empty ? TRA_OK : s;
+        for (int a = 0; a < base.n; a++)
+            fit = fit && ext.v[a] == (by[a] >= 0 && (sub >> by[a] & 1) ? last[a] : base.v[a]);
+    }
+    *fits = fit;
+    return fit ? tra_catalog_grid(frontier, &base, by, last, out, e) : TRA_OK;
+}
+
+/* Extents of a grid's arrays at keys of a class. */
+static void class_ext(const tra_catalog *c, uint32_t last, tra_dims *ext) {
+    ext->n = c->bound.n;
+    for (int a = 0; a < ext->n; a++) ext->v[a] = c->by[a] >= 0 && (last >> c->by[a] & 1) ? c->last[a] : c->bound.v[a];
+}
+
+static uint32_t clipping(const tra_catalog *c) {
+    uint32_t set = 0;
+    for (int a = 0; a < c->bound.n; a++)
+        if (c->by[a] >= 0) set |= 1u << c->by[a];
+    return set;
+}
+
+/* ---- join --------------------------------------------------------------------------------------------------- */
+
+typedef struct join_ctx {
+    const tra_node *n;
+    tra_dims frontier;
+    int place[2][TRA_MAXDIM]; /* of each key dimension of L and R in the result's key */
+    tra_dims bound[2];
+    tra_sample *sample;
+    bool sampled;
+} join_ctx;
+
+/* The class of the operand's key: a frontier that the other side cuts short never shows its last value. */
+static uint32_t operand_class(const join_ctx *j, int side, uint32_t last) {
+    const tra_catalog *c = j->n->in[side]->type.cat;
+    uint32_t set = 0;
+    for (int d = 0; d < c->frontier.n; d++) {
+        int p = j->place[side][d];
+        if ((last >> p & 1) && c->frontier.v[d] == j->frontier.v[p]) set |= 1u << d;
+    }
+    return set;
+}
+
+static void example_key(const join_ctx *j, int side, uint32_t last, tra_dims *key) {
+    key->n = j->n->in[side]->type.cat->frontier.n;
+    for (int d = 0; d < key->n; d++) {
+        int p = j->place[side][d];
+        key->v[d] = (last >> p & 1) && j->frontier.v[p] > 0 ? j->frontier.v[p] - 1 : 0;
+    }
+}
+
+static tra_status join_shape(void *ctx, uint32_t last, tra_dims *ext, tra_err *e) {
+    join_ctx *j = ctx;
+    tra_dims l, r, kl, kr;
+    class_ext(j->n->in[0]->type.cat, operand_class(j, 0, last), &l);
+    class_ext(j->n->in[1]->type.cat, operand_class(j, 1, last), &r);
+    if (!j->sampled) *j->sample = (tra_sample){l, r};
+    j->sampled = true;
+    tra_err err = {0};
+    tra_status s = tra_kernel_shape2(j->n->kernel, &l, &r, &j->bound[0], &j->bound[1], ext, NULL, &err);
+    if (s == TRA_OK) return TRA_OK;
+    char a[TRA_DIMTEXT], b[TRA_DIMTEXT];
+    example_key(j, 0, last, &kl);
+    example_key(j, 1, last, &kr);
+    return tra_fail(e, s, "%s (arrays of the keys %s and %s)", err.msg, tra_key_text(&kl, a), tra_key_text(&kr, b));
+}
+
+static tra_status join_catalog(tra_arena *a, const tra_node *n, tra_catalog *out, tra_sample *sample, tra_err *e) {
+    const tra_catalog *l = n->in[0]->type.cat, *r = n->in[1]->type.cat;
+    if (!l->grid || !r->grid) return tra_list_join(a, n, out, sample, e);
+    join_ctx j = {.n = n, .sample = sample};
+    tra_largest(l, &j.bound[0]);
+    tra_largest(r, &j.bound[1]);
+    j.frontier = l->frontier;
+    j.frontier.n = l->frontier.n + r->frontier.n - n->joinr.n;
+    tra_join_places(n, j.place[1]);
+    for (int d = l->frontier.n; d < j.frontier.n; d++) j.frontier.v[d] = INT64_MAX;
+    for (int d = 0; d < r->frontier.n; d++) {
+        int64_t *f = &j.frontier.v[j.place[1][d]];
+        *f = tra_min64(*f, r->frontier.v[d]);
+    }
+    uint32_t clips = 0;
+    for (int side = 0; side < 2; side++) {
+        const tra_catalog *c = n->in[side]->type.cat;
+        for (int d = 0; d < c->frontier.n; d++) {
+            if (side == 0) j.place[0][d] = d;
+            if (clipping(c) >> d & 1) clips |= 1u << j.place[side][d];
+        }
+    }
+    bool fits;
+    TRA_TRY(fit_grid(&j.frontier, clips, join_shape, &j, &fits, out, e));
+    return fits ? TRA_OK : tra_list_join(a, n, out, sample, e);
+}
+
+/* ---- agg and transform -------------------------------------------------------------------------------------- */
+
+typedef struct unary_ctx {
+    const tra_node *n;
+    int place[TRA_MAXDIM]; /* of each key dimension in the result's key, or -1 */
+    tra_sample *sample;
+    bool sampled;
+} unary_ctx;
+
+static tra_status unary_shape(void *ctx, uint32_t last, tra_dims *ext, tra_err *e) {
+    unary_ctx *u = ctx;
+    const tra_catalog *c = u->n->in[0]->type.cat;
+    tra_dims in = c->bound;
+    for (int a = 0; a < in.n; a++) {
+        if (c->by[a] < 0) continue;
+        int p = u->place[c->by[a]];
+        if (p < 0) in.v[a] = tra_max64(c->bound.v[a], c->last[a]); /* padded to the largest of the group */
+        else if (last >> p & 1) in.v[a] = c->last[a];
+    }
+    if (!u->sampled) u->sample->l = in;
+    u->sampled = true;
+    return u->n->op == TRA_OP_AGG ? tra_kernel_shape_agg(u->n->kernel, &in, ext, NULL, e)
+                                  : tra_kernel_shape1(u->n->kernel, &in, ext, NULL, e);
+}
+
+static tra_status unary_catalog(tra_arena *a, const tra_node *n, tra_catalog *out, tra_sample *sample, tra_err *e) {
+    const tra_catalog *c = n->in[0]->type.cat;
+    bool agg = n->op == TRA_OP_AGG;
+    unary_ctx u = {.n = n, .sample = sample};
+    tra_dims frontier = c->frontier;
+    for (int d = 0; d < frontier.n; d++) u.place[d] = d;
+    if (agg) {
+        tra_group_places(n, u.place);
+        frontier.n = n->group.n;
+        for (int i = 0; i < frontier.n; i++) frontier.v[i] = c->frontier.v[n->group.v[i]];
+    }
+    if (c->grid) {
+        uint32_t clips = 0;
+        for (int d = 0; d < c->frontier.n; d++)
+            if (u.place[d] >= 0 && (clipping(c) >> d & 1)) clips |= 1u << u.place[d];
+        bool fits;
+        TRA_TRY(fit_grid(&frontier, clips, unary_shape, &u, &fits, out, e));
+        if (fits && c->n == 0 && out->n != 0) { /* no tuples make no groups */
+            tra_dims bound = out->bound;
+            tra_empty(frontier.n, &bound, out);
+        }
+        if (fits) return TRA_OK;
+    }
+    return agg ? tra_list_agg(a, n, out, sample, e) : tra_list_transform(a, n, out, sample, e);
+}
+
+/* ---- cut sets ----------------------------------------------------------------------------------------------- */
+
+/* An input dimension other than `from` on which the extent of result dimension a depends too (diag: the shorter of two
+ * counts), or -1. */
+static int partner(const tra_kernel *k, int rank, int a, int from) {
+    for (int d = 0; d < rank; d++) {
+        tra_dims probe = {.n = rank}, ext;
+        tra_err none = {0};
+        for (int i = 0; i < rank; i++) probe.v[i] = 3;
+        probe.v[d] = 2;
+        if (d != from && tra_kernel_shape1(k, &probe, &ext, NULL, &none) == TRA_OK && ext.v[a] == 2) return d;
+    }
+    return -1;
+}
+
+static tra_status whole_last(const tra_kernel *k, const tra_dims *ext, const uint32_t *cut, const tra_dims *frontier,
+                             tra_err *e) {
+    if (!tra_kernel_needs_whole_last(k) || ext->n == 0) return TRA_OK;
+    for (uint32_t set = cut[ext->n - 1]; set; set &= set - 1) {
+        int d = __builtin_ctz(set);
+        if (frontier->v[d] <= 1) continue;
+        tra_str name = {0};
+        tra_kernel_print(k, &name);
+        tra_status s = tra_fail(e, TRA_PROGRAM,
+                                "%s needs the last array dimension whole in each array, but key dimension %d cuts it "
+                                "in %" PRId64 " parts; use reblock or concat before",
+                                tra_str_get(&name), d, frontier->v[d]);
+        tra_str_free(&name);
+        return s;
+    }
+    return TRA_OK;
+}
+
+/* Takes the cut sets of arrays of extents *ext through a map, part by part. */
+static tra_status map_cuts(const tra_kernel *k, tra_dims *ext, uint32_t *cut, const tra_dims *frontier, tra_err *e) {
+    for (; k; k = tra_kernel_rest(k)) {
+        const tra_kernel *part = tra_kernel_first(k);
+        tra_dims in = *ext;
+        tra_dimsrc src;
+        uint32_t old[TRA_MAXDIM];
+        TRA_TRY(whole_last(part, ext, cut, frontier, e));
+        TRA_TRY(tra_kernel_shape1(part, &in, ext, &src, e));
+        memcpy(old, cut, sizeof old);
+        for (int a = 0; a < ext->n; a++) {
+            int from = src.from[a], other;
+            cut[a] = from < 0 ? 0 : old[from];
+            if (from >= 0 && !cut[a] && (other = partner(part, in.n, a, from)) >= 0) cut[a] = old[other];
+        }
+    }
+    return TRA_OK;
+}
+
+/* The set, with each member moved to its place; a member without a place empties it. */
+static uint32_t renumber(uint32_t set, const int *place) {
+    uint32_t out = 0;
+    for (; set; set &= set - 1) {
+        int p = place[__builtin_ctz(set)];
+        if (p < 0) return 0;
+        out |= 1u << p;
+    }
+    return out;
+}
+
+static tra_status join_cuts(tra_node *n, const tra_sample *sample, tra_err *e) {
+    const tra_type *l = &n->in[0]->type, *r = &n->in[1]->type;
+    const tra_kernel *first = tra_kernel_first(n->kernel);
+    int place[TRA_MAXDIM];
+    tra_dims bl, br, ext;
+    tra_dimsrc src;
+    tra_largest(l->cat, &bl);
+    tra_largest(r->cat, &br);
+    tra_join_places(n, place);
+    TRA_TRY(tra_kernel_shape2(first, &sample->l, &sample->r, &bl, &br, &ext, &src, e));
+    for (int a = 0; a < ext.n; a++) {
+        int from = src.from[a];
+        n->type.cut[a] = from < 0 ? 0 : from < 32 ? l->cut[from] : renumber(r->cut[from - 32], place);
+    }
+    return map_cuts(tra_kernel_rest(n->kernel), &ext, n->type.cut, &n->type.cat->frontier, e);
+}
+
+static tra_status agg_cuts(tra_node *n, const tra_sample *sample, tra_err *e) {
+    const tra_type *x = &n->in[0]->type;
+    const tra_kernel *first = tra_kernel_first(n->kernel);
+    int place[TRA_MAXDIM];
+    tra_dims ext;
+    tra_dimsrc src;
+    tra_group_places(n, place);
+    TRA_TRY(tra_kernel_shape_agg(first, &sample->l, &ext, &src, e));
+    for (int a = 0; a < ext.n; a++) n->type.cut[a] = src.from[a] < 0 ? 0 : renumber(x->cut[(int)src.from[a]], place);
+    return map_cuts(tra_kernel_rest(n->kernel), &ext, n->type.cut, &n->type.cat->frontier, e);
+}
+
+/* ---- rekey -------------------------------------------------------------------------------------------------- */
+
+/* Is the component, which reads key dimension d alone, a permutation of its values, and does it keep the last one last? */
+static tra_status permutes(const tra_node *n, const tra_keyexpr *x, int d, bool *yes, bool *keeps_last, tra_err *e) {
+    const tra_catalog *c = n->in[0]->type.cat;
+    int64_t f = c->frontier.v[d], v = -1;
+    *yes = *keeps_last = true;
+    if (tra_keyexpr_is_var(x, NULL)) return TRA_OK;
+    *yes = false;
+    if (f > TRA_MAX_LIST) return TRA_OK;
+    uint8_t *seen = tra_calloc((size_t)f, 1);
+    tra_dims key = {.n = c->frontier.n};
+    tra_status s = TRA_OK;
+    int64_t distinct = 0;
+    for (int64_t i = 0; i < f && s == TRA_OK; i++) {
+        key.v[d] = i;
+        s = tra_keyexpr_eval(x, &key, &v, e);
+        if (s != TRA_OK || v < 0 || v >= f || seen[v]) break;
+        seen[v] = 1;
+        distinct++;
+    }
+    free(seen);
+    *yes = distinct == f;
+    *keeps_last = v == f - 1;
+    return s;
+}
+
+/* Closed form: each component is zero, or a permutation of one key dimension that no other component reads, and every
+ * dimension of frontier over 1 is there. */
+static tra_status rekey_grid(const tra_node *n, bool *fits, tra_catalog *out, tra_err *e) {
+    const tra_catalog *c = n->in[0]->type.cat;
+    const tra_keyfn *f = n->keyfn;
+    tra_dims frontier = {.n = f->n};
+    int place[TRA_MAXDIM];
+    uint32_t wide = 0;
+    *fits = false;
+    if (!c->grid) return TRA_OK;
+    for (int d = 0; d < c->frontier.n; d++) {
+        place[d] = -1;
+        if (c->frontier.v[d] != 1) wide |= 1u << d;
+    }
+    for (int i = 0; i < f->n; i++) {
+        uint32_t vars = tra_keyexpr_vars(f->expr[i]) & wide;
+        if (vars == 0) { /* the same for all keys */
+            tra_dims zero = {.n = c->frontier.n};
+            int64_t v;
+            TRA_TRY(tra_keyexpr_eval(f->expr[i], &zero, &v, e));
+            if (v != 0) return TRA_OK;
+            frontier.v[i] = c->n ? 1 : 0;
+            continue;
+        }
+        int d = __builtin_ctz(vars);
+        bool yes, keeps_last;
+        if ((vars & (vars - 1)) || place[d] >= 0) return TRA_OK;
+        TRA_TRY(permutes(n, f->expr[i], d, &yes, &keeps_last, e));
+        if (!yes || (!keeps_last && (clipping(c) >> d & 1))) return TRA_OK;
+        place[d] = i;
+        frontier.v[i] = c->frontier.v[d];
+    }
+    for (int d = 0; d < c->frontier.n; d++)
+        if ((wide >> d & 1) && place[d] < 0) return TRA_OK;
+    int8_t by[TRA_MAXDIM];
+    for (int a = 0; a < c->bound.n; a++) by[a] = c->by[a] < 0 ? -1 : (int8_t)place[(int)c->by[a]];
+    *fits = true;
+    return tra_catalog_grid(&frontier, &c->bound, by, c->last, out, e);
+}
+
+static void rekey_cuts(tra_node *n) {
+    const tra_type *x = &n->in[0]->type;
+    for (int a = 0; a < x->cat->bound.n; a++) {
+        n->type.cut[a] = 0;
+        for (int i = n->keyfn->n - 1; i >= 0 && x->cut[a]; i--)
+            if (tra_keyexpr_vars(n->keyfn->expr[i]) == x->cut[a]) n->type.cut[a] = 1u << i;
+    }
+}
+
+static tra_status type_rekey(tra_arena *a, tra_node *n, tra_catalog *out, tra_err *e) {
+    bool fits;
+    TRA_TRY(rekey_grid(n, &fits, out, e));
+    if (!fits) TRA_TRY(tra_list_rekey(a, n, out, e));
+    rekey_cuts(n);
+    return TRA_OK;
+}
+
+/* ---- tile, concat, repart ----------------------------------------------------------------------------------- */
+
+static tra_status type_tile(tra_arena *a, tra_node *n, tra_catalog *out, tra_err *e) {
+    const tra_type *x = &n->in[0]->type;
+    const tra_catalog *c = x->cat;
+    int k = c->frontier.n, dim = n->dim;
+    memcpy(n->type.cut, x->cut, sizeof x->cut);
+    n->type.cut[dim] |= 1u << k;
+    if (!c->grid || c->by[dim] >= 0) return tra_list_tile(a, n, out, e);
+    int8_t by[TRA_MAXDIM];
+    int64_t last[TRA_MAXDIM];
+    memcpy(by, c->by, sizeof by);
+    memcpy(last, c->last, sizeof last);
+    tra_dims frontier = c->frontier, bound = c->bound;
+    int64_t extent = bound.v[dim], tiles = tra_ceil_div(extent, n->size);
+    frontier.v[frontier.n++] = tiles;
+    bound.v[dim] = tra_min64(n->size, extent);
+    by[dim] = (int8_t)k;
+    last[dim] = tiles ? extent - (tiles - 1) * n->size : 0;
+    return tra_catalog_grid(&frontier, &bound, by, last, out, e);
+}
+
+static tra_status type_concat(tra_arena *a, tra_node *n, tra_catalog *out, tra_err *e) {
+    const tra_type *x = &n->in[0]->type;
+    const tra_catalog *c = x->cat;
+    int kd = n->keydim, dim = n->dim, r = c->bound.n;
+    int place[TRA_MAXDIM];
+    for (int d = 0; d < c->frontier.n; d++) place[d] = d == kd ? -1 : d - (d > kd);
+    for (int i = 0; i < r; i++) n->type.cut[i] = renumber(x->cut[i] & ~(1u << kd), place);
+    if (!c->grid) return tra_list_concat(a, n, out, e);
+    int8_t by[TRA_MAXDIM];
+    int64_t last[TRA_MAXDIM], count = c->frontier.v[kd];
+    tra_dims frontier = {.n = c->frontier.n - 1}, bound = c->bound;
+    for (int d = 0; d < c->frontier.n; d++)
+        if (d != kd) frontier.v[place[d]] = c->frontier.v[d];
+    for (int i = 0; i < r; i++) {
+        bool clipped = c->by[i] == kd;
+        by[i] = c->by[i] < 0 || clipped ? -1 : (int8_t)place[(int)c->by[i]];
+        last[i] = c->last[i];
+        if (clipped && i != dim && c->n > 0)
+            return tra_fail(e, TRA_PROGRAM,
+                            "concat needs arrays of equal extents along the other dimensions, but along dimension %d "
+                            "they are %" PRId64 ", and %" PRId64 " at the last value of key dimension %d",
+                            i, c->bound.v[i], c->last[i], kd);
+        if (i != dim) continue;
+        bool ok = tra_mul(clipped ? count - 1 : count, bound.v[i], &bound.v[i]);
+        if (clipped) ok = ok && tra_add(bound.v[i], last[i], &bound.v[i]);
+        ok = ok && tra_mul(last[i], count, &last[i]);
+        if (!ok) return tra_fail(e, TRA_PROGRAM, "concat along dimension %d gives an extent over 2^63", dim);
+    }
+    if (c->n == 0) {
+        int64_t box;
+        if (count == 0) bound.v[dim] = 1; /* as the blocks of an extent of zero */
+        if (tra_dims_product(&frontier, &box) && box != 0) {
+            tra_empty(frontier.n, &bound, out);
+            return TRA_OK;
+        }
+    }
+    return tra_catalog_grid(&frontier, &bound, by, last, out, e);
+}
+
+static tra_status type_repart(tra_node *n, tra_catalog *out, tra_err *e) {
+    const tra_type *x = &n->in[0]->type;
+    const char *why;
+    tra_dims shape;
+    if (!tra_type_is_blocked(x, &why))
+        return tra_fail(e, TRA_PROGRAM, "repart and reblock need a tensor in blocks; of this relation %s", why);
+    tra_type_shape(x, &shape);
+    TRA_TRY(tra_catalog_blocks(&shape, &n->block, out, e));
+    for (int d = 0; d < shape.n; d++) n->type.cut[d] = 1u << d;
+    return TRA_OK;
+}
+
+/* ---- all ---------------------------------------------------------------------------------------------------- */
+
+static void warn_frontiers(tra_arena *a, const tra_node *n, const char **warn) {
+    const tra_catalog *l = n->in[0]->type.cat, *r = n->in[1]->type.cat;
+    for (int i = 0; i < n->joinl.n && !*warn; i++) {
+        int64_t x = l->frontier.v[n->joinl.v[i]], y = r->frontier.v[n->joinr.v[i]];
+        if (x == y) continue;
+        *warn = tra_arena_printf(a,
+                                 "the joined keys differ in frontier: %" PRId64 " in key dimension %" PRId64
+                                 " on the left, %" PRId64 " in %" PRId64 " on the right; the lesser counts",
+                                 x, n->joinl.v[i], y, n->joinr.v[i]);
+    }
+}
+
+static tra_status type_agg(tra_arena *a, tra_node *n, tra_catalog *out, tra_err *e) {
+    const tra_type *x = &n->in[0]->type;
+    const char *why;
+    tra_sample sample;
+    if (tra_kernel_needs_tensor(n->kernel) && !tra_type_is_blocked(x, &why)) {
+        tra_str name = {0};
+        tra_kernel_print(n->kernel, &name);
+        tra_status s = tra_fail(e, TRA_PROGRAM, "%s needs a tensor in blocks; of this relation %s", tra_str_get(&name),
+                                why);
+        tra_str_free(&name);
+        return s;
+    }
+    n->type.dtype = tra_kernel_dtype(n->kernel, TRA_USE_AGG, x->dtype);
+    TRA_TRY(unary_catalog(a, n, out, &sample, e));
+    return agg_cuts(n, &sample, e);
+}
+
+static tra_status type_transform(tra_arena *a, tra_node *n, tra_catalog *out, tra_err *e) {
+    const tra_type *x = &n->in[0]->type;
+    tra_sample sample;
+    n->type.dtype = tra_kernel_dtype(n->kernel, TRA_USE_MAP, x->dtype);
+    memcpy(n->type.cut, x->cut, sizeof x->cut);
+    TRA_TRY(unary_catalog(a, n, out, &sample, e));
+    return map_cuts(n->kernel, &sample.l, n->type.cut, &x->cat->frontier, e);
+}
+
+static tra_status type_join(tra_arena *a, tra_node *n, const char **warn, tra_catalog *out, tra_err *e) {
+    tra_sample sample;
+    n->type.dtype = tra_kernel_dtype(n->kernel, TRA_USE_JOIN,
+                                     tra_dtype_join(n->in[0]->type.dtype, n->in[1]->type.dtype));
+    int arity = n->in[0]->type.cat->frontier.n + n->in[1]->type.cat->frontier.n - n->joinr.n;
+    if (arity > TRA_MAXDIM)
+        return tra_fail(e, TRA_PROGRAM, "the result would have %d key dimensions, more than %d", arity, TRA_MAXDIM);
+    TRA_TRY(join_catalog(a, n, out, &sample, e));
+    warn_frontiers(a, n, warn);
+    return join_cuts(n, &sample, e);
+}
+
+tra_status tra_node_type(tra_arena *a, tra_node *n, const char **warn, tra_err *e) {
+    tra_catalog *out = tra_new(a, tra_catalog);
+    const char *none = NULL;
+    if (!warn) warn = &none;
+    *warn = NULL;
+    if (n->op == TRA_OP_INPUT) return TRA_OK;
+    n->type = n->in[0]->type;
+    const tra_dims *frontier = &n->in[0]->type.cat->frontier, *bound = &n->in[0]->type.cat->bound;
+    int arity = n->op == TRA_OP_REKEY ? n->keyfn->n : n->op == TRA_OP_TILE ? frontier->n + 1 : 0;
+    if (arity + bound->n > TRA_MAXDIM)
+        return tra_fail(e, TRA_PROGRAM, "the result would have %d key and %d array dimensions, together more than %d",
+                        arity, bound->n, TRA_MAXDIM);
+    n->type.cat = out; /* the rules for cut sets look at its frontier */
+    switch (n->op) {
+    case TRA_OP_INPUT: break;
+    case TRA_OP_JOIN: TRA_TRY(type_join(a, n, warn, out, e)); break;
+    case TRA_OP_AGG: TRA_TRY(type_agg(a, n, out, e)); break;
+    case TRA_OP_REKEY: TRA_TRY(type_rekey(a, n, out, e)); break;
+    case TRA_OP_FILTER: TRA_TRY(tra_type_filter(a, n, out, e)); break;
+    case TRA_OP_TRANSFORM: TRA_TRY(type_transform(a, n, out, e)); break;
+    case TRA_OP_TILE: TRA_TRY(type_tile(a, n, out, e)); break;
+    case TRA_OP_CONCAT: TRA_TRY(type_concat(a, n, out, e)); break;
+    case TRA_OP_REPART: TRA_TRY(type_repart(n, out, e)); break;
+    }
+    for (int d = out->bound.n; d < TRA_MAXDIM; d++) n->type.cut[d] = 0;
+    if (out->frontier.n + out->bound.n > TRA_MAXDIM)
+        return tra_fail(e, TRA_PROGRAM, "the result has %d key and %d array dimensions, together more than %d",
+                        out->frontier.n, out->bound.n, TRA_MAXDIM);
+    return TRA_OK;
+}

@@ -1,0 +1,35 @@
+/* type.h - typing of operators, grids in type.c and lists in type_list.c. Private to plans/tra. */
+#ifndef TRA_TYPE_H
+#define TRA_TYPE_H
+
+#include "tra.h"
+
+/* The arrays, or pairs of arrays, that a typing looked at first: cut sets are found by taking these through the kernel. */
+typedef struct tra_sample {
+    tra_dims l, r;
+} tra_sample;
+
+/* Catalogs of results whose tuples do not form a grid in closed form: the tuples are walked one by one, at most
+ * TRA_MAX_LIST of them. What comes out is a grid all the same when the tuples turn out to form one. */
+TRA_MUSTUSE tra_status tra_list_join(tra_arena *a, const tra_node *n, tra_catalog *out, tra_sample *sample, tra_err *e);
+TRA_MUSTUSE tra_status tra_list_agg(tra_arena *a, const tra_node *n, tra_catalog *out, tra_sample *sample, tra_err *e);
+TRA_MUSTUSE tra_status tra_list_transform(tra_arena *a, const tra_node *n, tra_catalog *out, tra_sample *sample,
+                                          tra_err *e);
+TRA_MUSTUSE tra_status tra_list_rekey(tra_arena *a, const tra_node *n, tra_catalog *out, tra_err *e);
+TRA_MUSTUSE tra_status tra_list_tile(tra_arena *a, const tra_node *n, tra_catalog *out, tra_err *e);
+TRA_MUSTUSE tra_status tra_list_concat(tra_arena *a, const tra_node *n, tra_catalog *out, tra_err *e);
+
+/* Keys for which the predicate holds; closed form or by walking those that single components leave (type_filter.c). */
+TRA_MUSTUSE tra_status tra_type_filter(tra_arena *a, const tra_node *n, tra_catalog *out, tra_err *e);
+
+/* Largest extents; of an empty relation its bound. */
+void tra_largest(const tra_catalog *c, tra_dims *ext);
+/* Place in the result's key of each key dimension of R: the joined ones stand where L has them. */
+void tra_join_places(const tra_node *n, int *place);
+/* Place of each key dimension in the group key, or -1. */
+void tra_group_places(const tra_node *n, int *place);
+TRA_MUSTUSE tra_status tra_too_many(const tra_node *n, tra_err *e);
+/* The result of an operator without tuples: a list of none. */
+void tra_empty(int k, const tra_dims *bound, tra_catalog *out);
+
+#endif

@@ -1,0 +1,578 @@
+/* The typed graph: building it from programs, typing of operators, printing. */
+#include "check.h"
+
+#include "../../plans/tra/tra.h"
+
+typedef struct built {
+    tra_arena *arena;
+    tra_source src;
+    tra_diags d;
+    tra_graph *g;
+    tra_status status;
+    tra_err e;
+    tra_str text; /* diagnostics */
+} built;
+
+static void build_with(built *b, const char *text, int n, const tra_define *defines) {
+    *b = (built){.arena = tra_arena_new(), .src = {"p.tra", text, (int)strlen(text)}};
+    b->d = (tra_diags){.arena = b->arena, .src = &b->src};
+    b->status = tra_graph_build(&b->src, "dir", n, defines, b->arena, &b->d, &b->g, &b->e);
+    tra_diags_print(&b->d, false, &b->text);
+}
+
+static void build(built *b, const char *text) { build_with(b, text, 0, NULL); }
+
+static void done(built *b) {
+    tra_graph_close(b->g);
+    tra_str_free(&b->text);
+    tra_arena_free(b->arena);
+}
+
+static const tra_node *named(const built *b, const char *name) {
+    for (int i = 0; b->g && i < b->g->nnames; i++)
+        if (strcmp(b->g->names[i].name, name) == 0) return b->g->names[i].node;
+    return NULL;
+}
+
+/* ---- types of programs -------------------------------------------------------------------------------------- */
+
+static void check_line(int line, const built *b, const char *want) {
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(want, ":"), want);
+    const tra_node *n = named(b, name);
+    tra_str got = {0};
+    if (n) tra_node_describe(n, &got);
+    if (!n || strcmp(tra_str_get(&got), want) != 0)
+        check_report("line %d: type is\n#   %s, not\n#   %s\n%s", line, tra_str_get(&got), want, tra_str_get(&b->text));
+    tra_str_free(&got);
+}
+#define LINE(want) check_line(__LINE__, &b, want)
+
+static uint32_t cut(const built *b, const char *name, int dim) { return named(b, name)->type.cut[dim]; }
+
+TEST(matmul) {
+    built b;
+    build(&b, "input A : f64 [70, 50] by [20, 20]\ninput B : f32 [50, 11] by [20, 4]\n"
+              "P = join(A, B, [1], [0], matmul)\nC = agg(P, [0,2], matadd)\noutput C\n");
+    CHECK_INT(b.status, TRA_OK);
+    CHECK_STR(tra_str_get(&b.text), "");
+    LINE("A: keys 2 <4,3>, f64 20 x 20, tensor 70 x 50, 12 tuples, 27.3 KiB");
+    LINE("B: keys 2 <3,3>, f32 20 x 4, tensor 50 x 11, 9 tuples, 2.1 KiB");
+    LINE("P: keys 3 <4,3,3>, f64 20 x 4, tensor 70 x 11, 36 tuples, 18 KiB");
+    LINE("C: keys 2 <4,3>, f64 20 x 4, tensor 70 x 11, 12 tuples, 6 KiB");
+    CHECK_INT(cut(&b, "P", 0), 1);
+    CHECK_INT(cut(&b, "P", 1), 4);
+    CHECK_INT(cut(&b, "C", 1), 2);
+    const char *why = "";
+    CHECK(tra_graph_valid(b.g, &why));
+    CHECK_STR(why, "");
+    CHECK_INT(b.g->noutputs, 1);
+    CHECK_STR(b.g->outputs[0].path, "dir/C.h5");
+    CHECK_INT(named(&b, "A")->uses, 1);
+    CHECK_INT(named(&b, "C")->uses, 1);
+    done(&b);
+}
+
+TEST(nearest_neighbour) {
+    built b;
+    build(&b, "input q : f64 [1, 60] by [1, 20]\ninput X : f64 [1000, 60] by [300, 20]\n"
+              "input A : f64 [60, 60] by [20, 20]\n"
+              "diff = join(q, X, [1], [1], matvecsub)\nD = rekey(diff, (o, d, n) -> (n, d))\n"
+              "proj = agg(join(D, A, [1], [0], matmul), [0,2], matadd)\n"
+              "dist = transform(agg(join(proj, D, [0,1], [0,1], elemmul), [0], matadd), rowsum)\n"
+              "best = agg(dist, [], minindex)\noutput best\n");
+    CHECK_STR(tra_str_get(&b.text), "");
+    LINE("diff: keys 3 <1,3,4>, f64 300 x 20, tensor 1000 x 60, 12 tuples, 468.8 KiB");
+    LINE("D: keys 2 <4,3>, f64 300 x 20, tensor 1000 x 60, 12 tuples, 468.8 KiB");
+    LINE("dist: keys 1 <4>, f64 300, tensor 1000, 4 tuples, 7.8 KiB");
+    LINE("best: keys 0 <>, f64 2, tensor 2, 1 tuple, 16 B");
+    CHECK_INT(cut(&b, "diff", 0), 4);
+    CHECK_INT(cut(&b, "diff", 1), 2);
+    done(&b);
+}
+
+TEST(every_operator) {
+    built b;
+    build(&b, "input A : f64 [10, 9] by [4, 3]\ninput S : f64 [3, 0]\ninput one : f64 []\nparam n = 2\n"
+              "tiled = tile(A, 0, n)\nwhole = concat(tiled, n, 0)\nrow = concat(A, 1, 1)\ncol = concat(A, 0, 0)\n"
+              "sm = transform(row, softmax)\nparts = repart(A, [3, n-1])\nsame = reblock(A, [100, 5])\n"
+              "lower = filter(A, (i,j) -> i >= j)\ntop = filter(A, (i,j) -> i < n)\nnone = filter(A, (i,j) -> 0)\n"
+              "t = rekey(transform(A, transpose), (i,j) -> (j,i))\nd = transform(A, diag)\n"
+              "flat = rekey(A, (i,j) -> i*3 + j)\ntotal = agg(A, [], matadd)\nsums = agg(A, [1], colsum . matadd)\n"
+              "o = join(A, A, [], [], outer)\ne = agg(S, [], matadd)\nk = transform(one, x -> x + n)\n"
+              "s2 = reblock(S, [2, 2])\nrev = rekey(A, (i,j) -> (2-i, j))\nsq = transform(A, \"ij->ji\")\n"
+              "m = join(A, A, [0,1], [0,1], (x,y) -> (x-y)^2)\nal = m\nfewer = agg(lower, [0], elemmax)\n"
+              "gone = agg(none, [1], matadd)\n");
+    CHECK_STR(tra_str_get(&b.text), "");
+    LINE("tiled: keys 3 <3,3,2>, f64 2 x 3, tuple layout, 15 tuples, 720 B, 3 holes");
+    LINE("whole: keys 2 <3,3>, f64 4 x 3, tensor 10 x 9, 9 tuples, 720 B");
+    LINE("row: keys 1 <3>, f64 4 x 9, tensor 10 x 9, 3 tuples, 720 B");
+    LINE("col: keys 1 <3>, f64 10 x 3, tensor 10 x 9, 3 tuples, 720 B");
+    LINE("sm: keys 1 <3>, f64 4 x 9, tensor 10 x 9, 3 tuples, 720 B");
+    LINE("parts: keys 2 <3,1>, f64 4 x 9, tensor 10 x 9, 3 tuples, 720 B");
+    LINE("same: keys 2 <1,2>, f64 10 x 5, tensor 10 x 9, 2 tuples, 720 B");
+    LINE("lower: keys 2 <3,3>, f64 4 x 3, tensor 10 x 9, 6 tuples, 432 B, 3 holes");
+    LINE("top: keys 2 <2,3>, f64 4 x 3, tensor 8 x 9, 6 tuples, 576 B");
+    LINE("none: keys 2 <0,0>, f64 4 x 3, tensor 0 x 0, 0 tuples, 0 B");
+    LINE("t: keys 2 <3,3>, f64 3 x 4, tensor 9 x 10, 9 tuples, 720 B");
+    LINE("d: keys 2 <3,3>, f64 3, tensor 8, 9 tuples, 192 B");
+    LINE("flat: keys 1 <9>, f64 4 x 3, tuple layout, 9 tuples, 720 B");
+    LINE("total: keys 0 <>, f64 4 x 3, tensor 4 x 3, 1 tuple, 96 B");
+    LINE("sums: keys 1 <3>, f64 3, tensor 9, 3 tuples, 72 B");
+    LINE("o: keys 4 <3,3,3,3>, f64 4 x 3 x 4 x 3, tensor 10 x 9 x 10 x 9, 81 tuples, 63.3 KiB");
+    LINE("e: keys 0 <>, f64 3 x 1, tensor 3 x 1, 0 tuples, 0 B, 1 hole");
+    LINE("k: keys 0 <>, f64 scalar, tensor scalar, 1 tuple, 8 B");
+    LINE("s2: keys 2 <2,0>, f64 2 x 1, tensor 3 x 0, 0 tuples, 0 B");
+    LINE("rev: keys 2 <3,3>, f64 4 x 3, tuple layout, 9 tuples, 720 B");
+    LINE("sq: keys 2 <3,3>, f64 3 x 4, tensor 9 x 10, 9 tuples, 720 B");
+    LINE("m: keys 2 <3,3>, f64 4 x 3, tensor 10 x 9, 9 tuples, 720 B");
+    LINE("fewer: keys 1 <3>, f64 4 x 3, tensor 10 x 3, 3 tuples, 240 B");
+    LINE("gone: keys 1 <0>, f64 4 x 3, tensor 4 x 0, 0 tuples, 0 B");
+    CHECK(named(&b, "al") == named(&b, "m"));
+    CHECK_INT(cut(&b, "tiled", 0), 5);
+    CHECK_INT(cut(&b, "whole", 0), 1);
+    CHECK_INT(cut(&b, "row", 1), 0);
+    CHECK_INT(cut(&b, "d", 0), 1);
+    CHECK_INT(cut(&b, "flat", 0), 0);
+    CHECK_INT(cut(&b, "o", 2), 4);
+    CHECK_INT(cut(&b, "sums", 0), 1);
+    CHECK_INT(cut(&b, "total", 0), 0);
+    const char *why = "";
+    CHECK(tra_graph_valid(b.g, &why));
+    CHECK_STR(why, "");
+    done(&b);
+}
+
+/* Relations of which no tuple may be looked at. */
+TEST(huge) {
+    built b;
+    double t = tra_now();
+    build(&b, "input A : f64 [10000001, 10000001] by [10, 10]\n"
+              "C = agg(join(A, A, [1], [0], matmul), [0,2], matadd)\n"
+              "t = rekey(transform(A, transpose), (i,j) -> (j,i))\n"
+              "z = rekey(A, (i,j) -> (0, i, j, 0))\nrow = filter(A, (i,j) -> i == 3 && j < 5)\n"
+              "top = filter(A, (i,j) -> i < 1000 && 1)\n"
+              "r = transform(agg(A, [0], matadd), rowsum)\nr2 = repart(A, [4, 4])\n"
+              "s2 = join(A, row, [0,1], [1,0], outer)\n"
+              "c = concat(A, 1, 1)\nflip = rekey(r2, (i,j) -> (3-i, j))\n");
+    CHECK(tra_now() - t < 1);
+    LINE("C: keys 2 <1000001,1000001>, f64 10 x 10, tensor 10000001 x 10000001, 1000002000001 tuples, 727.6 TiB");
+    LINE("t: keys 2 <1000001,1000001>, f64 10 x 10, tensor 10000001 x 10000001, 1000002000001 tuples, 727.6 TiB");
+    LINE("z: keys 4 <1,1000001,1000001,1>, f64 10 x 10, tensor 10000001 x 10000001, 1000002000001 tuples, 727.6 TiB");
+    LINE("row: keys 2 <4,5>, f64 10 x 10, tensor 40 x 50, 5 tuples, 3.9 KiB, 15 holes");
+    LINE("top: keys 2 <1000,1000001>, f64 10 x 10, tensor 10000 x 10000001, 1000001000 tuples, 745.1 GiB");
+    LINE("r: keys 1 <1000001>, f64 10, tensor 10000001, 1000001 tuples, 76.3 MiB");
+    LINE("r2: keys 2 <4,4>, f64 2500001 x 2500001, tensor 10000001 x 10000001, 16 tuples, 727.6 TiB");
+    LINE("s2: keys 2 <5,4>, f64 10 x 10 x 10 x 10, tuple layout, 5 tuples, 390.6 KiB, 15 holes");
+    LINE("c: keys 1 <1000001>, f64 10 x 10000001, tensor 10000001 x 10000001, 1000001 tuples, 727.6 TiB");
+    LINE("flip: keys 2 <4,4>, f64 2500001 x 2500001, tuple layout, 16 tuples, 727.6 TiB");
+    done(&b);
+}
+
+/* ---- errors ------------------------------------------------------------------------------------------------- */
+
+/* The first lines of all diagnostics of a program that begins with a declaration of A and B. */
+static void check_errors(int line, const char *text, const char *want) {
+    built b;
+    char *all = tra_asprintf("input A : f64 [10, 9] by [4, 3]; input B : f64 [9, 6] by [3, 2]; param p = 0.5\n%s", text);
+    build(&b, all);
+    tra_str got = {0};
+    for (const char *s = tra_str_get(&b.text); *s;) {
+        size_t len = strcspn(s, "\n");
+        if (strncmp(s, "p.tra:", 6) == 0) {
+            tra_str_addn(&got, s + 6, len - 6);
+            tra_str_add(&got, "\n");
+        }
+        s += len + (s[len] == '\n');
+    }
+    if (strcmp(tra_str_get(&got), want) != 0)
+        check_report("line %d: diagnostics are\n%snot\n%s", line, tra_str_get(&got), want);
+    if (b.status != (b.d.errors ? TRA_PROGRAM : TRA_OK)) check_report("line %d: status %d", line, b.status);
+    tra_str_free(&got);
+    done(&b);
+    free(all);
+}
+#define ERRORS(text, want) check_errors(__LINE__, text, want)
+
+TEST(errors) {
+    ERRORS("C = join(A, BB, [1], [0], matmul)", "2:13: error: there is no relation 'BB'\n");
+    ERRORS("C = joined(A)\nD = agg(C, [0], matadd)", "2:5: error: there is no operator 'joined'\n");
+    ERRORS("C = agg(A, [0])", "2:5: error: agg has 3 arguments, not 2\n");
+    ERRORS("C = agg(A, 0, matadd)", "2:12: error: a list is expected here\n");
+    ERRORS("C = agg(A, B, matadd)", "2:12: error: a list is expected here\n");
+    ERRORS("C = agg([0], A, matadd)", "2:9: error: a relation is expected here\n2:14: error: a list is expected here\n");
+    ERRORS("C = agg(A, [0,0], matadd)", "2:15: error: key dimension 0 stands twice in this list\n");
+    ERRORS("C = agg(A, [2], matmul)", "2:13: error: the relation has the key dimensions 0 to 1, not 2\n"
+                                      "2:17: error: matmul is a kernel of join, not of agg\n");
+    ERRORS("C = join(A, B, [-1], [0.5], matmul)", "2:17: error: a key dimension is at least 0, not -1\n"
+                                                  "2:23: error: 0.5 is no integer, but a key dimension needs integers\n");
+    ERRORS("C = join(A, B, [1], [0,1], matmul)", "2:21: error: the lists of a join have the same length, not 1 and 2\n");
+    ERRORS("C = join(A, p, [1], [0], matmul)", "2:13: error: 'p' is a param; a relation is expected here\n"
+                                               "1:72: note: defined here\n");
+    ERRORS("C = tile(A, A, p)", "2:13: error: 'A' is a relation; a number is expected here\n1:7: note: defined here\n"
+                                "2:16: error: p is 0.5, but a tile size needs integers\n");
+    ERRORS("C = tile(A, 2, 0)", "2:13: error: this relation has the array dimensions 0 to 1, not 2\n"
+                                "2:16: error: a tile size is at least 1, not 0\n");
+    ERRORS("C = concat(A, 2, 2)", "2:15: error: this relation has the key dimensions 0 to 1, not 2\n"
+                                  "2:18: error: this relation has the array dimensions 0 to 1, not 2\n");
+    ERRORS("C = concat(A, 0, 1)", "2:5: error: concat needs arrays of equal extents along the other dimensions, but along "
+                                  "dimension 0 they are 4, and 2 at the last value of key dimension 0\n");
+    ERRORS("C = concat(filter(A, (i,j) -> i != j), 1, 1)",
+           "2:5: error: concat needs keys 0, 1, ... without a gap in key dimension 1, but <0,0> is missing\n");
+    ERRORS("C = rekey(A, (i,j) -> (i-1, j))",
+           "2:5: error: component 0 of the new key is -1 at key <0,0>; keys are not negative\n");
+    ERRORS("C = rekey(A, (i,j) -> i)",
+           "2:5: error: rekey maps the keys <0,0> and <0,1> both to <0>; the new keys must differ\n");
+    ERRORS("C = rekey(A, i -> i)", "2:14: error: the function names 1 key component, but keys here have 2\n");
+    ERRORS("C = rekey(A, (i,j) -> (x, j, p))", "2:24: error: 'x' is neither a component of the key nor a param\n"
+                                               "2:30: error: p is 0.5, but a key expression needs integers\n");
+    ERRORS("C = filter(A, (i,j) -> (i, j))", "2:24: error: a predicate is one expression\n");
+    ERRORS("C = filter(A, (i,j) -> i^2 < exp(j))", "2:24: error: a key expression has no operator '^'\n"
+                                                   "2:30: error: a key expression has no function 'exp' of 1 argument\n");
+    ERRORS("C = filter(A, (i,j) -> 4 / j)", "2:5: error: division by zero at key <0,0>\n");
+    ERRORS("C = filter(A, (i,j) -> j > 0 && 4 / j)", "");
+    ERRORS("C = transform(A, x -> y + zz(x) + max(x))",
+           "2:23: error: 'y' is neither an argument of the function nor a param\n"
+           "2:27: error: there is no scalar function 'zz'\n"
+           "2:35: error: max takes two or more arguments, not 1\n");
+    ERRORS("C = transform(A, (x,y) -> x)\nD = join(A, A, [0], [0], x -> x)\nE = agg(A, [0], x -> x)",
+           "2:18: error: a kernel of transform is a function of one element, not of 2\n"
+           "3:26: error: a kernel of join is a function of two elements, not of 1\n"
+           "4:17: error: agg takes a kernel by its name, not a function\n");
+    ERRORS("C = transform(A, softmax . exp)", "2:5: error: softmax needs the last array dimension whole in each array, but "
+                                              "key dimension 1 cuts it in 3 parts; use reblock or concat before\n");
+    ERRORS("C = transform(concat(A, 1, 1), softmax . exp)", "");
+    ERRORS("C = transform(A, 3)\nD = transform(A, \"ij,jk->ik\")\nE = join(A, A, [], [], \"ij->ij\")",
+           "2:18: error: a kernel is expected here\n3:18: error: a kernel of transform has one operand\n"
+           "4:24: error: a kernel of join has two operands\n");
+    ERRORS("C = transform(A, neg . matmul)", "2:24: error: matmul is a kernel of join, not of transform\n");
+    ERRORS("C = agg(A, [0], minindex)\nD = agg(tile(A, 0, 2), [], minindex)\nE = agg(B, [], minindex)",
+           "3:5: error: minindex needs a tensor in blocks; of this relation a dimension is cut by more than one key\n");
+    ERRORS("C = repart(tile(A, 1, 3), [1,1])", "2:5: error: repart needs a tensor in blocks; of this relation a dimension "
+                                               "is cut by more than one key\n");
+    ERRORS("C = reblock(A, [1])\nD = repart(A, [0, 1])",
+           "2:16: error: 1 numbers for a tensor of 2 dimensions\n"
+           "3:16: error: a number of parts is at least 1, not 0\n");
+    ERRORS("C = D\nD = A", "2:5: error: 'D' is used before its definition\n3:1: note: defined here\n");
+    ERRORS("C = join(A, B, [0], [1], matadd)",
+           "2:5: error: matadd does not fit arrays of 4 x 3 and 3 x 2: their extents must be equal; matvecadd and its kin "
+           "and functions (x, y) -> ... broadcast (arrays of the keys <0,0> and <0,0>)\n");
+    ERRORS("param x = y\nparam z = 1 / 4\nC = filter(A, (i,j) -> z)", "2:11: error: there is no param 'y'\n"
+                                                                  "4:24: error: z is 0.25, but a key expression needs "
+                                                                  "integers\n");
+    ERRORS("Z[i] = sum A[i,j]\nC = rekey(Z, i -> i)", "2:1: error: EinSum statements come with a later version of tra\n");
+    ERRORS("C = softmax(A)", "2:5: error: 'softmax' is a kernel, not an operator\n");
+    ERRORS("C = A + B\nD = A[i]", "2:5: error: a relation is expected here\n3:5: error: a relation is expected here\n");
+    ERRORS("output C\noutput p\noutput A to \"x.h5\"\noutput B to \"./x.h5:data\"\noutput B to \"x.h5:b\"",
+           "2:8: error: there is no relation 'C'\n3:8: error: 'p' is a param; a relation is expected here\n"
+           "1:72: note: defined here\n5:13: error: dir/./x.h5:data is the file of another output already\n"
+           "4:1: note: this one\n");
+    ERRORS("input C : f16 [2]\ninput D : f64 [-1, 3]\ninput E : f64 [2, 3] by [1]\ninput F : f64 [2] by [0]\n"
+           "input G : f64 [2] at part(1)\ninput H : f64 [2] at home\ninput I : f64 [4] at part(0)",
+           "2:11: error: there is no element type 'f16'\n3:16: error: an extent is at least 0, not -1\n"
+           "4:25: error: the block has 1 dimensions, the tensor 2\n"
+           "5:23: error: a block extent is at least 1, not 0\n"
+           "6:27: error: there is no key dimension 1 in this relation\n7:22: error: this is no placement\n");
+    ERRORS("C = tile(A, 0, 9223372036854775807 + 1)\nD = tile(A, 0, 9223372036854775808)",
+           "2:16: error: integer overflow in +\n3:16: error: this number is larger than 2^63 - 1\n");
+    ERRORS("C = 3x\nD = agg(C, [0], nosuch)", "2:5: error: '3x' is not a number\n"
+                                             "3:17: error: there is no agg kernel 'nosuch'\n");
+}
+
+TEST(warnings) {
+    built b;
+    build(&b, "input A : f64 [10, 9] by [4, 3]\ninput B : f64 [5, 9] by [4, 3]\nC = join(A, B, [0], [0], outer)\n"
+              "D = agg(A, [0], matadd)\noutput C\n");
+    CHECK_INT(b.status, TRA_OK);
+    CHECK_STR(tra_str_get(&b.text),
+              "p.tra:3:5: warning: the joined keys differ in frontier: 3 in key dimension 0 on the left, 2 in 0 on the "
+              "right; the lesser counts\n    C = join(A, B, [0], [0], outer)\n        ^~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
+              "p.tra:4:1: warning: 'D' is not used\n    D = agg(A, [0], matadd)\n    ^\n");
+    LINE("C: keys 3 <2,3,3>, f64 4 x 3 x 4 x 3, tuple layout, 18 tuples, 12.7 KiB");
+    done(&b);
+}
+
+TEST(defines) {
+    const char *text = "param n = 2\nparam eta = 0.5\ninput A : f64 [8]\nC = tile(A, 0, n)\n";
+    built b;
+    tra_define four[] = {{"n", "4"}};
+    build_with(&b, text, 1, four);
+    LINE("C: keys 2 <1,2>, f64 4, tuple layout, 2 tuples, 64 B");
+    done(&b);
+    static const struct {
+        tra_define d;
+        const char *msg;
+    } wrong[] = {{{"N", "3"}, "the program has no input or param 'N'; did you mean n?"},
+                 {{"C", "3"}, "C is computed by the program"},
+                 {{"eta", "abc"}, "eta is a param, and 'abc' is no number"},
+                 {{"A", ""}, "a file is expected"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        build_with(&b, text, 1, &wrong[i].d);
+        CHECK_FAILS(b.status, TRA_USAGE, b.e, wrong[i].msg);
+        done(&b);
+    }
+    tra_define file[] = {{"A", "/nonexistent/a.h5"}};
+    build_with(&b, text, 1, file);
+    CHECK_FAILS(b.status, TRA_INPUT, b.e, "p.tra:3:7: ");
+    CHECK(strstr(tra_str_get(&b.text), "p.tra:3:7: error: ") != NULL);
+    done(&b);
+    build(&b, "input A from \"nonexistent.h5\"\nB = agg(A, [0], matadd)\n");
+    CHECK_FAILS(b.status, TRA_INPUT, b.e, "dir/nonexistent.h5");
+    CHECK_INT(b.d.errors, 1);
+    done(&b);
+    build(&b, "input A from \"nonexistent.h5\"\nB = agg(A, [0], nosuch)\n");
+    CHECK_INT(b.status, TRA_PROGRAM);
+    CHECK_INT(b.d.errors, 2);
+    done(&b);
+}
+
+static void check_print(int line, const char *text) {
+    built b;
+    char *all = tra_asprintf("input A : f64 [4, 6] by [2, 2]\nX = %s\n", text);
+    build(&b, all);
+    tra_str got = {0};
+    if (named(&b, "X")) tra_node_print(named(&b, "X"), &got);
+    if (strcmp(tra_str_get(&got), text) != 0)
+        check_report("line %d: \"%s\" prints as \"%s\"\n%s", line, text, tra_str_get(&got), tra_str_get(&b.text));
+    tra_str_free(&got);
+    done(&b);
+    free(all);
+}
+
+TEST(printing) {
+    check_print(__LINE__, "join(A, A, [1], [1], \"ij,kj->ik\")");
+    check_print(__LINE__, "agg(A, [0,1], scale(0.5) . matadd)");
+    check_print(__LINE__, "rekey(A, (i, j) -> (j, i))");
+    check_print(__LINE__, "filter(A, (i, j) -> i < j)");
+    check_print(__LINE__, "transform(A, transpose)");
+    check_print(__LINE__, "tile(A, 1, 2)");
+    check_print(__LINE__, "concat(A, 1, 1)");
+    check_print(__LINE__, "reblock(A, [1,3])");
+    built b;
+    build(&b, "input A : f32 [4, 6] by [2, 3] at part(1)\nB = agg(agg(A, [0], matadd), [], matadd)\n");
+    tra_str got = {0};
+    tra_node_print(b.g->v[0], &got);
+    tra_str_add(&got, "|");
+    tra_node_print(b.g->v[2], &got);
+    CHECK_STR(tra_str_get(&got), "input A : f32 [4,6] by [2,3] at part(1)|agg(#1, [], matadd)");
+    tra_str_free(&got);
+    const char *why;
+    b.g->v[0]->uses++;
+    CHECK(!tra_graph_valid(b.g, &why));
+    CHECK_STR(why, "a node's uses are miscounted");
+    done(&b);
+}
+
+TEST(many_statements) {
+    tra_str s = {0};
+    tra_str_add(&s, "input X0 : f64 [1000, 1000] by [100, 100]\n");
+    for (int i = 0; i < 100; i++)
+        tra_str_printf(&s, "P%d = join(X%d, X0, [1], [0], matmul)\nX%d = agg(P%d, [0,2], matadd)\n", i, i, i + 1, i);
+    tra_str_add(&s, "output X100\n");
+    built b;
+    double t = tra_now();
+    build(&b, s.s);
+    CHECK(tra_now() - t < 0.2); /* 4 ms; the rest is for sanitizers and busy machines */
+    CHECK_INT(b.status, TRA_OK);
+    CHECK_INT(b.g->n, 201);
+    done(&b);
+    tra_str_free(&s);
+}
+
+/* ---- grids against lists ------------------------------------------------------------------------------------ */
+
+static uint64_t seed;
+static int rnd(int n) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (int)((seed >> 33) % (uint64_t)n);
+}
+
+/* A random grid: frontiers 0..3, extents of 2 or 4, some clipped to 1 by some key. */
+static tra_catalog *random_grid(tra_arena *a) {
+    tra_catalog *c = tra_new(a, tra_catalog);
+    tra_dims frontier = {.n = rnd(4)}, bound = {.n = rnd(3)};
+    int8_t by[TRA_MAXDIM];
+    int64_t last[TRA_MAXDIM];
+    tra_err e = {0};
+    for (int d = 0; d < frontier.n; d++) frontier.v[d] = rnd(12) ? 1 + rnd(3) : 0;
+    for (int d = 0; d < bound.n; d++) {
+        bound.v[d] = 2 + 2 * (rnd(4) == 0);
+        by[d] = (int8_t)(frontier.n ? rnd(2 * frontier.n) : 0);
+        if (by[d] >= frontier.n) by[d] = -1;
+        last[d] = 1;
+    }
+    CHECK_OK(tra_catalog_grid(&frontier, &bound, by, last, c, &e), e);
+    return c;
+}
+
+/* The same catalog as a list. */
+static tra_catalog *as_list(tra_arena *a, const tra_catalog *c) {
+    tra_catalog *l = tra_new(a, tra_catalog);
+    *l = (tra_catalog){.frontier = c->frontier, .bound = c->bound, .n = c->n, .nclasses = c->n};
+    int64_t *pos = tra_news(a, int64_t, c->n), *ext = tra_news(a, int64_t, c->n * c->bound.n);
+    uint32_t *cls = tra_news(a, uint32_t, c->n);
+    for (int64_t t = 0; t < c->n; t++) {
+        tra_dims x;
+        tra_catalog_ext(c, t, &x);
+        pos[t] = t;
+        cls[t] = (uint32_t)t;
+        for (int d = 0; d < x.n; d++) ext[t * x.n + d] = x.v[d];
+    }
+    l->pos = pos;
+    l->cls = cls;
+    l->ext = ext;
+    return l;
+}
+
+static void random_list(tra_dims *l, int n, int k) {
+    l->n = 0;
+    while (l->n < n) {
+        int64_t v = rnd(k);
+        bool there = false;
+        for (int i = 0; i < l->n; i++) there |= l->v[i] == v;
+        if (!there) l->v[l->n++] = v;
+    }
+}
+
+static const tra_keyexpr *var(tra_arena *a, int d, int64_t frontier) {
+    tra_keyexpr *x = tra_new(a, tra_keyexpr), *y, *z;
+    x->op = TRA_KEY_VAR;
+    x->var = d;
+    if (rnd(3)) return x;
+    y = tra_new(a, tra_keyexpr); /* frontier - 1 - x, or (x + 1) % frontier */
+    z = tra_new(a, tra_keyexpr);
+    if (rnd(2)) {
+        *y = (tra_keyexpr){.op = TRA_KEY_INT, .value = frontier - 1};
+        *z = (tra_keyexpr){.op = TRA_KEY_SUB, .a = y, .b = x};
+        return z;
+    }
+    tra_keyexpr *one = tra_new(a, tra_keyexpr), *n = tra_new(a, tra_keyexpr);
+    *one = (tra_keyexpr){.op = TRA_KEY_INT, .value = 1};
+    *n = (tra_keyexpr){.op = TRA_KEY_INT, .value = tra_max64(frontier, 1)};
+    *y = (tra_keyexpr){.op = TRA_KEY_ADD, .a = x, .b = one};
+    *z = (tra_keyexpr){.op = TRA_KEY_MOD, .a = y, .b = n};
+    return z;
+}
+
+static const tra_keyexpr *compare(tra_arena *a, int k) {
+    tra_keyexpr *x = tra_new(a, tra_keyexpr), *l = tra_new(a, tra_keyexpr), *r = tra_new(a, tra_keyexpr);
+    *l = (tra_keyexpr){.op = TRA_KEY_VAR, .var = rnd(k)};
+    *r = (tra_keyexpr){.op = TRA_KEY_INT, .value = rnd(3)};
+    if (rnd(3) == 0) *r = (tra_keyexpr){.op = TRA_KEY_VAR, .var = rnd(k)};
+    *x = (tra_keyexpr){.op = rnd(3) ? TRA_KEY_LE : TRA_KEY_NE, .a = l, .b = r};
+    return x;
+}
+
+/* A random operator over inputs of those catalogs; false when there is none of the sort drawn. */
+static bool random_op(tra_arena *a, tra_node *n, const tra_catalog *x, const tra_catalog *y) {
+    static const char *const joins[] = {"matmul", "matadd", "matvecsub", "outer", "elemmul"};
+    static const char *const maps[] = {"transpose", "rowsum", "colsum", "neg", "diag"};
+    static const char *const aggs[] = {"matadd", "elemmax"};
+    int k = x->frontier.n, r = x->bound.n;
+    tra_err e = {0};
+    tra_keyfn *f = tra_new(a, tra_keyfn);
+    f->arity = k;
+    n->op = (tra_opcode)(1 + rnd(7));
+    switch (n->op) {
+    case TRA_OP_JOIN: {
+        int most = k < y->frontier.n ? k : y->frontier.n;
+        random_list(&n->joinl, rnd(most + 1), k);
+        random_list(&n->joinr, n->joinl.n, y->frontier.n);
+        return tra_kernel_named(a, joins[rnd(5)], TRA_USE_JOIN, 0, NULL, &n->kernel, &e) == TRA_OK;
+    }
+    case TRA_OP_AGG:
+        random_list(&n->group, rnd(k + 1), k);
+        return tra_kernel_named(a, aggs[rnd(2)], TRA_USE_AGG, 0, NULL, &n->kernel, &e) == TRA_OK;
+    case TRA_OP_TRANSFORM: return tra_kernel_named(a, maps[rnd(5)], TRA_USE_MAP, 0, NULL, &n->kernel, &e) == TRA_OK;
+    case TRA_OP_REKEY: {
+        tra_dims order;
+        random_list(&order, k, k);
+        for (int i = 0; i < k; i++)
+            if (rnd(8)) f->expr[f->n++] = var(a, (int)order.v[i], x->frontier.v[order.v[i]]);
+        if (rnd(4) == 0) {
+            tra_keyexpr *c = tra_new(a, tra_keyexpr);
+            c->value = rnd(2);
+            f->expr[f->n++] = c;
+        }
+        n->keyfn = f;
+        return true;
+    }
+    case TRA_OP_FILTER: {
+        if (k == 0) return false;
+        tra_keyexpr *both = tra_new(a, tra_keyexpr);
+        *both = (tra_keyexpr){.op = TRA_KEY_AND, .a = compare(a, k), .b = compare(a, k)};
+        f->n = 1;
+        f->expr[0] = both;
+        n->keyfn = f;
+        return true;
+    }
+    case TRA_OP_TILE:
+        n->size = 1 + rnd(3);
+        n->dim = r ? rnd(r) : 0;
+        return r > 0;
+    case TRA_OP_CONCAT:
+        n->keydim = k ? rnd(k) : 0;
+        n->dim = r ? rnd(r) : 0;
+        return k > 0 && r > 0;
+    default: return false;
+    }
+}
+
+static bool same(const tra_type *x, const tra_type *y) {
+    if (x->cat->n != y->cat->n || x->cat->frontier.n != y->cat->frontier.n || x->cat->bound.n != y->cat->bound.n)
+        return false;
+    if (x->cat->n && !tra_dims_eq(&x->cat->frontier, &y->cat->frontier)) return false;
+    for (int64_t t = 0; t < x->cat->n; t++) {
+        tra_dims a, b;
+        tra_catalog_key(x->cat, t, &a);
+        tra_catalog_key(y->cat, t, &b);
+        if (!tra_dims_eq(&a, &b)) return false;
+        tra_catalog_ext(x->cat, t, &a);
+        tra_catalog_ext(y->cat, t, &b);
+        if (!tra_dims_eq(&a, &b)) return false;
+    }
+    return memcmp(x->cut, y->cut, sizeof x->cut) == 0;
+}
+
+/* What is found without looking at tuples is what walking them finds. */
+TEST(grids_against_lists) {
+    int typed[16] = {0}, refused = 0;
+    for (int i = 0; i < 30000; i++) {
+        tra_arena *a = tra_arena_new();
+        seed = (uint64_t)i * 7919 + 1;
+        tra_node in[2][2] = {0}, n[2] = {0};
+        for (int side = 0; side < 2; side++) {
+            tra_catalog *c = random_grid(a);
+            in[0][side].type.cat = c;
+            in[1][side].type.cat = as_list(a, c);
+            for (int d = 0; d < c->bound.n; d++)
+                in[0][side].type.cut[d] = in[1][side].type.cut[d] = (uint32_t)rnd(1 << c->frontier.n);
+        }
+        bool ok = random_op(a, &n[0], in[0][0].type.cat, in[0][1].type.cat);
+        tra_err e[2] = {0};
+        tra_status s[2];
+        n[1] = n[0];
+        for (int form = 0; ok && form < 2; form++) {
+            n[form].in[0] = &in[form][0];
+            n[form].in[1] = n[0].op == TRA_OP_JOIN ? &in[i % 3 ? form : 0][1] : NULL; /* also a list with a grid */
+            s[form] = tra_node_type(a, &n[form], NULL, &e[form]);
+        }
+        if (ok && (s[0] != s[1] || (s[0] == TRA_OK && !same(&n[0].type, &n[1].type)))) {
+            tra_str text[2] = {0};
+            for (int form = 0; form < 2; form++) {
+                if (s[form] == TRA_OK) tra_node_describe(&n[form], &text[form]);
+                else tra_str_add(&text[form], e[form].msg);
+            }
+            check_report("case %d, %s:\n#   %s\n#   %s", i, tra_opcode_text(n[0].op), tra_str_get(&text[0]),
+                         tra_str_get(&text[1]));
+            for (int form = 0; form < 2; form++) tra_str_free(&text[form]);
+        }
+        if (ok && s[0] == TRA_OK) typed[n[0].op]++;
+        refused += ok && s[0] != TRA_OK;
+        tra_arena_free(a);
+        if (check_failures > 5) break;
+    }
+    for (int op = TRA_OP_JOIN; op <= TRA_OP_CONCAT; op++)
+        if (typed[op] < 100) check_report("only %d of %s were typed", typed[op], tra_opcode_text((tra_opcode)op));
+    CHECK(refused > 500);
+}
