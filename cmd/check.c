@@ -1,0 +1,76 @@
+/* check.c - parses and types a program; prints the type of each relation. */
+#include "cmd.h"
+
+#include "../plans/tra/load.h"
+
+#include <string.h>
+
+static void relation_json(const tra_named *r, tra_json *j) {
+    const tra_type *t = &r->node->type;
+    const tra_catalog *c = t->cat;
+    tra_json_begin(j, NULL, '{');
+    tra_json_str(j, "name", r->name);
+    tra_json_int(j, "keys", c->frontier.n);
+    tra_json_int(j, "rank", c->bound.n);
+    tra_json_ints(j, "frontier", c->frontier.n, c->frontier.v);
+    tra_json_ints(j, "bound", c->bound.n, c->bound.v);
+    tra_json_str(j, "dtype", tra_dtype_name(t->dtype));
+    tra_json_int(j, "tuples", c->n);
+    tra_json_int(j, "floats", tra_catalog_floats(c));
+    tra_dims shape;
+    if (tra_type_is_tensor(t, NULL)) {
+        tra_type_shape(t, &shape);
+        tra_json_ints(j, "tensor", shape.n, shape.v);
+    } else {
+        tra_json_str(j, "tensor", NULL);
+    }
+    tra_json_end(j, '}');
+}
+
+static void render(const tra_program *p, tra_json *j) {
+    const tra_graph *g = p->graph;
+    if (tra_common_opts.format != TRA_FORMAT_JSON) {
+        for (int i = 0; i < g->nnames; i++) {
+            tra_node named = *g->names[i].node;
+            named.name = g->names[i].name;
+            tra_node_describe(&named, &j->out);
+            tra_str_add(&j->out, "\n");
+        }
+        return;
+    }
+    tra_json_begin(j, NULL, '{');
+    tra_json_str(j, "program", p->src.name);
+    tra_json_begin(j, "relations", '[');
+    for (int i = 0; i < g->nnames; i++) relation_json(&g->names[i], j);
+    tra_json_end(j, ']');
+    tra_json_end(j, '}');
+    tra_str_add(&j->out, "\n");
+}
+
+static tra_status run(int argc, char **argv, tra_err *e) {
+    (void)argc;
+    tra_program p;
+    tra_json j = {0};
+    TRA_TRY(tra_program_load(argv[0], tra_common_opts.define.n, tra_common_opts.define.v, tra_colour(stderr), &p, e));
+    render(&p, &j);
+    tra_status s = tra_print(tra_str_get(&j.out), e);
+    tra_json_free(&j);
+    tra_program_free(&p);
+    return s;
+}
+
+const tra_cmd tra_cmd_check = {
+    .name = "check",
+    .group = "Programs",
+    .brief = "parse and type a program; print the type of each relation",
+    .usage = "[options] PROGRAM",
+    .about = "Reads a program (- is standard input) and prints a line for each relation it names: key arity and frontier, "
+             "element type and extents of the largest array, the tensor that the relation stands for (or tuple layout), "
+             "tuples, size. No data is read, only the headers of input files. Whatever is wrong is reported on standard "
+             "error with its place: all independent errors at once. Status 2 when the program is wrong, 3 when an "
+             "input cannot be read.",
+    .minargs = 1,
+    .maxargs = 1,
+    .needs = TRA_NEED_HDF5 | TRA_TAKES_JSON | TRA_TAKES_DEFINE,
+    .run = run,
+};

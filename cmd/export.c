@@ -1,0 +1,93 @@
+/* export.c - tra export: a relation to a file of another program. */
+#include "cmd.h"
+
+#include "../formats/formats.h"
+
+#include <string.h>
+
+static const char *output, *to, *delimiter, *gzip;
+static int64_t memory;
+static bool coordinate, gzip_given;
+
+static const tra_opt opts[] = {
+    {'o', "output", TRA_OPT_STR, &output, "FILE|-", "the file to write, or standard output", NULL, NULL, NULL},
+    {0, "to", TRA_OPT_STR, &to, "FORMAT", "npy, csv, mtx, raw or h5 (default: by suffix)", NULL, NULL, NULL},
+    {0, "delimiter", TRA_OPT_STR, &delimiter, "CHAR", "csv: between cells (default: comma, tab for .tsv)", NULL, NULL, NULL},
+    {0, "coordinate", TRA_OPT_FLAG, &coordinate, NULL, "mtx: only the elements that are not zero", NULL, NULL, NULL},
+    {0, "gzip", TRA_OPT_OPTSTR, &gzip, "LEVEL", "h5: compress with gzip, level 1 to 9 (default: 4); without it nothing is", NULL,
+     NULL, &gzip_given},
+    {0, "memory", TRA_OPT_SIZE, &memory, "SIZE", "for all buffers (default: 256M)", NULL, "TRA_MEMORY", NULL},
+    {0},
+};
+
+static tra_status read_options(const char *rel, tra_export_job *job, tra_err *e) {
+    *job = (tra_export_job){.from = rel, .to = output, .memory = memory, .sink = {.coordinate = coordinate}};
+    if (!output) return tra_fail(e, TRA_USAGE, "say where it goes: -o FILE, or -o - with --to");
+    if (to && !(job->format = tra_format_find(to)))
+        return tra_fail(e, TRA_USAGE, "--to %s: no such format; it is one of %s", to, tra_format_choices());
+    tra_arena *a = tra_arena_new();
+    const char *path, *name;
+    tra_relspec(a, output, &path, &name);
+    if (!job->format && strcmp(output, "-") != 0) job->format = tra_format_by_suffix(path);
+    tra_arena_free(a);
+    if (!job->format)
+        return tra_fail(e, TRA_USAGE, "%s does not tell the format: say --to %s", output, tra_format_choices());
+    int64_t level = 4;
+    if (gzip_given && *gzip && (!tra_parse_int(gzip, &level) || level < 1 || level > 9))
+        return tra_fail(e, TRA_USAGE, "--gzip=%s: a level of 1 to 9 is expected", gzip);
+    job->sink.gzip = gzip_given ? (int)level : 0;
+    return tra_csv_delimiter(delimiter, &job->sink.delimiter, e);
+}
+
+static tra_status print(const char *rel, const tra_export_job *job, const tra_export_receipt *r, tra_err *e) {
+    char a[TRA_DIMTEXT], h[32];
+    tra_status s;
+    if (tra_common_opts.format == 1) {
+        tra_json j = {0};
+        tra_json_begin(&j, NULL, '{');
+        tra_json_str(&j, "relation", rel);
+        tra_json_str(&j, "output", output);
+        tra_json_str(&j, "format", job->format->name);
+        tra_json_ints(&j, "shape", r->shape.n, r->shape.v);
+        tra_json_str(&j, "dtype", tra_dtype_name(r->dtype));
+        tra_json_int(&j, "bytes", r->bytes);
+        tra_json_end(&j, '}');
+        tra_str_add(&j.out, "\n");
+        s = tra_print(tra_str_get(&j.out), e);
+        tra_json_free(&j);
+    } else {
+        tra_str t = {0};
+        tra_str_printf(&t, "%s\n  from     %s\n  format   %s\n  shape    %s\n  type     %s\n  written  %s\n", output, rel,
+                       job->format->name, r->shape.n ? tra_shape_text(&r->shape, a) : "scalar", tra_dtype_name(r->dtype),
+                       tra_human(r->bytes, h));
+        s = tra_print(tra_str_get(&t), e);
+        tra_str_free(&t);
+    }
+    return s;
+}
+
+static tra_status run(int argc, char **argv, tra_err *e) {
+    (void)argc;
+    tra_export_job job;
+    tra_export_receipt r;
+    TRA_TRY(read_options(argv[0], &job, e));
+    tra_status s = tra_export(&job, &r, e);
+    tra_pipe_closed |= r.closed;
+    TRA_TRY(s);
+    return tra_common_opts.quiet || strcmp(output, "-") == 0 ? TRA_OK : print(argv[0], &job, &r, e);
+}
+
+const tra_cmd tra_cmd_export = {
+    .name = "export",
+    .group = "Relations",
+    .brief = "a relation to a file of another program",
+    .usage = "[options] REL -o FILE|-",
+    .about = "Writes the tensor that a relation stands for as a numpy array, a table of text, a MatrixMarket file, raw elements,\n"
+             "or an HDF5 file that needs no plugin. A file appears when it is complete. Missing blocks are written as zeros.\n"
+             "Relations in tuple layout can go to h5 only.",
+    .opts = opts,
+    .minargs = 1,
+    .maxargs = 1,
+    .needs = TRA_NEED_HDF5 | TRA_TAKES_JSON,
+    .run = run,
+};

@@ -1,0 +1,277 @@
+/* gen.c - tra gen: relations of made values, each a function of the seed and the element's row-major index alone. */
+#include "common.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../lib/relation/block.h"
+
+enum { UNIFORM, NORMAL, IDENTITY, RANGE, ZERO };
+static const char dists[] = "uniform|normal|identity|range|zero";
+static const char *const dist_names[] = {"uniform", "normal", "identity", "range", "zero"};
+
+static const char *output, *shape_text, *block_text, *dtype_text = "f64", *codec_text = "none";
+static int dist;
+static int64_t seed, memory = TRA_SCAN_MEMORY;
+static bool no_history, shape_given;
+
+/* ---- values ------------------------------------------------------------------------------------------------- */
+
+/* 64 bits from a counter: two rounds of multiply, fold and shift keyed by the seed. Neighbouring indices and seeds give
+ * unrelated bits, so that every element can be made by itself. */
+static uint64_t mix(uint64_t x) {
+    x ^= x >> 32;
+    x *= 0xd6e8feb86659fd93u;
+    x ^= x >> 32;
+    x *= 0xd6e8feb86659fd93u;
+    return x ^ x >> 32;
+}
+
+static uint64_t bits(uint64_t index, uint64_t stream) {
+    return mix(mix(index + 0x9e3779b97f4a7c15u * stream) ^ mix((uint64_t)seed + 0xbf58476d1ce4e5b9u));
+}
+
+static double uniform(int64_t index, uint64_t stream) {
+    return (double)(bits((uint64_t)index, stream) >> 11) * 0x1p-53;
+}
+
+/* Box and Muller, one value from two uniform ones; 1 - u keeps the logarithm finite. */
+static double normal(int64_t index) {
+    return sqrt(-2 * log(1 - uniform(index, 1))) * cos(2 * M_PI * uniform(index, 2));
+}
+
+/* f32 values in [0, 1) have 24 bits, so that none is rounded up to 1. */
+static float uniform_f32(int64_t index) { return (float)(bits((uint64_t)index, 1) >> 40) * 0x1p-24f; }
+
+/* A run of n elements from row-major index `at`; `diagonal` is the index in the run that identity sets, or -1. */
+static void fill_f64(double *out, int64_t at, int64_t n, int64_t diagonal) {
+    switch (dist) {
+    case UNIFORM:
+        for (int64_t i = 0; i < n; i++) out[i] = uniform(at + i, 1);
+        break;
+    case NORMAL:
+        for (int64_t i = 0; i < n; i++) out[i] = normal(at + i);
+        break;
+    case RANGE:
+        for (int64_t i = 0; i < n; i++) out[i] = (double)(at + i);
+        break;
+    default:
+        memset(out, 0, (size_t)n * sizeof *out);
+        if (diagonal >= 0) out[diagonal] = 1;
+    }
+}
+
+static void fill_f32(float *out, int64_t at, int64_t n, int64_t diagonal) {
+    switch (dist) {
+    case UNIFORM:
+        for (int64_t i = 0; i < n; i++) out[i] = uniform_f32(at + i);
+        break;
+    case NORMAL:
+        for (int64_t i = 0; i < n; i++) out[i] = (float)normal(at + i);
+        break;
+    case RANGE:
+        for (int64_t i = 0; i < n; i++) out[i] = (float)(at + i);
+        break;
+    default:
+        memset(out, 0, (size_t)n * sizeof *out);
+        if (diagonal >= 0) out[diagonal] = 1;
+    }
+}
+
+/* In the row (all coordinates but the last) that begins at `at`: where the element of equal coordinates is in a run of n, or
+ * -1. */
+static int64_t diagonal_of(const tra_dims *at, int64_t n) {
+    if (dist != IDENTITY) return -1;
+    for (int d = 1; d < at->n - 1; d++) {
+        if (at->v[d] != at->v[0]) return -1;
+    }
+    int64_t i = at->v[0] - at->v[at->n - 1];
+    return i >= 0 && i < n ? i : -1;
+}
+
+/* The array of one tuple. */
+static void fill(const tra_type *type, const tra_dims *shape, int64_t ordinal, void *out) {
+    tra_dims key, ext, offset;
+    tra_catalog_key(type->cat, ordinal, &key);
+    tra_catalog_ext(type->cat, ordinal, &ext);
+    tra_type_offset(type, &key, &offset);
+    int r = shape->n;
+    int64_t run = r ? ext.v[r - 1] : 1;
+    tra_dims rows = ext, row = {.n = 0};
+    if (r) rows.n = r - 1;
+    row.n = rows.n;
+    memset(row.v, 0, sizeof row.v);
+    char *to = out;
+    do {
+        tra_dims at = offset;
+        for (int d = 0; d < rows.n; d++) at.v[d] += row.v[d];
+        int64_t index = tra_linear(shape, &at), diagonal = diagonal_of(&at, run);
+        if (type->dtype == TRA_F64) {
+            fill_f64((double *)to, index, run, diagonal);
+        } else {
+            fill_f32((float *)to, index, run, diagonal);
+        }
+        to += (size_t)run * tra_dtype_size(type->dtype);
+    } while (tra_next(&rows, &row));
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------ */
+
+typedef struct making {
+    const tra_type *type;
+    const tra_dims *shape;
+    tra_writer *writer;
+    tra_codec codec;
+    int64_t first; /* ordinal of the batch's first array */
+    tra_digest part[TRA_MAXWORKERS];
+    void *data[TRA_MAXWORKERS], *scratch[TRA_MAXWORKERS], *out[TRA_MAXWORKERS];
+    tra_encoded enc[TRA_MAXWORKERS];
+} making;
+
+/* A batch has at most one array per worker, so that its place in the batch picks the buffers. */
+static tra_status make_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
+    making *m = ctx;
+    (void)worker;
+    int slot = (int)(ordinal - m->first);
+    fill(m->type, m->shape, ordinal, m->data[slot]);
+    tra_digest_array(&m->part[slot], m->type, ordinal, m->data[slot]);
+    if (!m->codec.zstd) return tra_writer_put(m->writer, ordinal, m->data[slot], m->scratch[slot], e);
+    return tra_writer_encode(m->writer, ordinal, m->data[slot], m->scratch[slot], m->out[slot], &m->enc[slot], e);
+}
+
+static tra_status make_all(making *m, int batch, tra_err *e) {
+    int64_t n = m->type->cat->n;
+    for (m->first = 0; m->first < n; m->first += batch) {
+        int64_t end = tra_min64(n, m->first + batch);
+        TRA_TRY(tra_parallel(batch, m->first, end, make_one, m, e));
+        for (int64_t i = m->first; m->codec.zstd && i < end; i++) { /* in order: it decides the bytes of the file */
+            int slot = (int)(i - m->first);
+            int64_t addr = 0;
+            TRA_TRY(tra_writer_allocate(m->writer, i, &m->enc[slot], &addr, e));
+            TRA_TRY(tra_writer_write_at(m->writer, addr, m->out[slot], m->enc[slot].len, e));
+        }
+    }
+    return TRA_OK;
+}
+
+static tra_status make_buffered(making *m, tra_err *e) {
+    int64_t bytes = tra_catalog_maxfloats(m->type->cat) * (int64_t)tra_dtype_size(m->type->dtype);
+    int64_t scratch = (int64_t)tra_writer_scratch(m->writer);
+    int64_t encoded = m->codec.zstd ? (int64_t)tra_writer_encoded_max(m->writer) : 0;
+    int n = 0;
+    TRA_TRY(tra_workers(memory, 0, bytes + scratch + encoded, m->type->cat->n, &n, e));
+    tra_status s = TRA_OK;
+    for (int i = 0; i < n && s == TRA_OK; i++) {
+        m->data[i] = aligned_alloc(64, (size_t)(bytes + 64) & ~(size_t)63);
+        m->scratch[i] = aligned_alloc(64, (size_t)(scratch + 64) & ~(size_t)63);
+        m->out[i] = aligned_alloc(64, (size_t)(encoded + 64) & ~(size_t)63);
+        if (!m->data[i] || !m->scratch[i] || !m->out[i]) s = tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
+    }
+    if (s == TRA_OK) s = make_all(m, n, e);
+    for (int i = 0; i < n; i++) {
+        free(m->data[i]);
+        free(m->scratch[i]);
+        free(m->out[i]);
+    }
+    return s;
+}
+
+static tra_status make(const tra_dims *shape, const tra_type *type, const char *history, tra_codec codec, int64_t *stored,
+                       tra_err *e) {
+    making m = {.type = type, .shape = shape, .codec = codec};
+    tra_write_options o = {.codec = codec, .history = history};
+    TRA_TRY(tra_writer_create(output, type, &o, &m.writer, e));
+    tra_status s = make_buffered(&m, e);
+    if (s != TRA_OK) {
+        tra_writer_abort(m.writer);
+        return s;
+    }
+    char digest[33];
+    for (int i = 1; i < TRA_MAXWORKERS; i++) tra_digest_add(&m.part[0], &m.part[i]);
+    tra_digest_text(&m.part[0], type, digest);
+    *stored = tra_writer_stored(m.writer);
+    return tra_writer_commit(m.writer, digest, e);
+}
+
+/* ---- command ------------------------------------------------------------------------------------------------ */
+
+static tra_status blocks_of(const tra_dims *shape, tra_dims *block, tra_err *e) {
+    if (!block_text) {
+        tra_block_choose(shape, block);
+        return TRA_OK;
+    }
+    if (!tra_parse_dims(block_text, 1, block)) {
+        return tra_fail(e, TRA_USAGE, "--block: '%s' is not a shape such as 1000x1000", block_text);
+    }
+    return tra_block_fit(shape, block, e);
+}
+
+static tra_status run(int argc, char **argv, tra_err *e) {
+    (void)argc;
+    (void)argv;
+    tra_dims shape, block;
+    tra_dtype dtype;
+    tra_codec codec;
+    int64_t floats, bytes, stored = 0;
+    if (!output) return tra_fail(e, TRA_USAGE, "gen needs --output FILE.h5[:NAME]");
+    if (!shape_given) return tra_fail(e, TRA_USAGE, "gen needs --shape, such as 1000x1000");
+    if (!tra_parse_dims(shape_text, 0, &shape)) {
+        return tra_fail(e, TRA_USAGE, "--shape: '%s' is not a shape such as 1000x1000", shape_text);
+    }
+    if (!tra_dtype_parse(dtype_text, &dtype)) return tra_fail(e, TRA_USAGE, "--dtype: '%s' is none of f64, f32", dtype_text);
+    if (!tra_codec_parse(codec_text, &codec)) {
+        return tra_fail(e, TRA_USAGE, "--codec: '%s' is none of none, zstd, zstd:LEVEL (1 to 19)", codec_text);
+    }
+    if (!tra_dims_product(&shape, &floats) || !tra_mul(floats, (int64_t)tra_dtype_size(dtype), &bytes)) {
+        return tra_fail(e, TRA_USAGE, "--shape: %s is more than 2^63 bytes", shape_text);
+    }
+    if (dist == IDENTITY && shape.n < 2) return tra_fail(e, TRA_USAGE, "--dist identity needs two dimensions or more");
+    TRA_TRY(blocks_of(&shape, &block, e));
+
+    tra_catalog cat;
+    TRA_TRY(tra_catalog_blocks(&shape, &block, &cat, e));
+    tra_type type = {.dtype = dtype, .cat = &cat};
+    for (int d = 0; d < shape.n; d++) type.cut[d] = (uint32_t)1 << d;
+
+    char s[TRA_DIMTEXT], b[TRA_DIMTEXT], size[32];
+    tra_dims_text(&shape, "", "x", "", s, sizeof s);
+    tra_dims_text(&block, "", "x", "", b, sizeof b);
+    char *history = no_history ? NULL
+                               : tra_asprintf("tra %s: gen --shape '%s' --block '%s' --dtype %s --dist %s --seed %" PRId64,
+                                              TRA_VERSION, s, b, dtype_text, dist_names[dist], seed);
+    tra_status status = make(&shape, &type, history, codec, &stored, e);
+    free(history);
+    TRA_TRY(status);
+    tra_info(0, "%s: %s %s in blocks of %s%s, %" PRId64 " blocks, %s", output, dtype_text,
+             shape.n ? tra_shape_text(&shape, s) : "scalar", shape.n ? tra_shape_text(&block, b) : "one",
+             block_text ? "" : " (chosen)", cat.n, tra_human(stored, size));
+    return TRA_OK;
+}
+
+const tra_cmd tra_cmd_gen = {
+    .name = "gen",
+    .group = "Relations",
+    .brief = "makes a relation of random or regular values",
+    .usage = "--shape SHAPE -o FILE.h5[:NAME] [options]",
+    .about = "Makes a relation. Every element depends on the seed and its place in the tensor alone, so that the same seed "
+             "gives the same values whatever the block, the memory or the number of threads.\n\n"
+             "uniform: in [0, 1). normal: mean 0, variance 1. identity: 1 where all coordinates are equal, else 0. range: "
+             "0, 1, 2, ... in row-major order. zero: zeros, stored.",
+    .opts =
+        (const tra_opt[]){
+            {'o', "output", TRA_OPT_STR, &output, "FILE.h5[:NAME]", "where to (NAME: data)", NULL, NULL, NULL},
+            {'s', "shape", TRA_OPT_STR, &shape_text, "SHAPE", "extents, such as 3500x3500; '' for a scalar", NULL, NULL,
+             &shape_given},
+            {'b', "block", TRA_OPT_STR, &block_text, "SHAPE", "extents of a block (default: chosen from the shape)", NULL,
+             NULL, NULL},
+            {0, "dtype", TRA_OPT_STR, &dtype_text, "f64|f32", "element type (default: f64)", NULL, NULL, NULL},
+            {0, "dist", TRA_OPT_ENUM, &dist, NULL, "the values (default: uniform)", dists, NULL, NULL},
+            {0, "seed", TRA_OPT_INT, &seed, NULL, "of the random values (default: 0)", NULL, NULL, NULL},
+            {0, "codec", TRA_OPT_STR, &codec_text, "none|zstd[:LEVEL]", "compression (default: none)", NULL, NULL, NULL},
+            {0, "no-history", TRA_OPT_FLAG, &no_history, NULL, "leaves the attribute tra_history out", NULL, NULL, NULL},
+            TRA_OPT_MEMORY(memory),
+            {.name = NULL}},
+    .needs = TRA_NEED_HDF5,
+    .run = run,
+};

@@ -1,0 +1,165 @@
+/* import.c - tra import: a matrix or tensor of another program to a relation. */
+#include "cmd.h"
+
+#include "../formats/formats.h"
+
+#include <string.h>
+
+static const char *output, *from, *dtype, *shape, *block, *codec = "none", *delimiter;
+static int64_t memory;
+static int endian, order;
+static bool header, no_header, empty_nan, no_history;
+
+static const tra_opt opts[] = {
+    {'o', "output", TRA_OPT_STR, &output, "OUT[:NAME]", "the relation to write: out.h5 or out.h5:name", NULL, NULL, NULL},
+    {0, "block", TRA_OPT_STR, &block, "EXTENTS", "extents of a block, as in 1000x1000 (default: chosen from the shape)", NULL,
+     NULL, NULL},
+    {0, "from", TRA_OPT_STR, &from, "FORMAT", "npy, csv, mtx, raw or h5 (default: by suffix, else by content)", NULL, NULL,
+     NULL},
+    {0, "dtype", TRA_OPT_STR, &dtype, "TYPE", "f64 or f32 (default: what holds the source without loss; raw: required)", NULL,
+     NULL, NULL},
+    {0, "codec", TRA_OPT_STR, &codec, "CODEC", "none or zstd[:LEVEL] (default: none)", NULL, NULL, NULL},
+    {0, "memory", TRA_OPT_SIZE, &memory, "SIZE", "for all buffers (default: 256M)", NULL, "TRA_MEMORY", NULL},
+    {0, "shape", TRA_OPT_STR, &shape, "EXTENTS", "raw: shape of the tensor, as in 1000x2000", NULL, NULL, NULL},
+    {0, "endian", TRA_OPT_ENUM, &endian, "ORDER", "raw: byte order, little or big (default: little)", "little|big", NULL, NULL},
+    {0, "order", TRA_OPT_ENUM, &order, "C|F", "raw: C, last dimension fastest, or F, first fastest (default: C)", "C|F", NULL,
+     NULL},
+    {0, "delimiter", TRA_OPT_STR, &delimiter, "CHAR", "csv: between cells (default: found out)", NULL, NULL, NULL},
+    {0, "header", TRA_OPT_FLAG, &header, NULL, "csv: the first row is a header", NULL, NULL, NULL},
+    {0, "no-header", TRA_OPT_FLAG, &no_header, NULL, "csv: the first row is data", NULL, NULL, NULL},
+    {0, "empty-nan", TRA_OPT_FLAG, &empty_nan, NULL, "csv: an empty cell is NaN and not an error", NULL, NULL, NULL},
+    {0, "no-history", TRA_OPT_FLAG, &no_history, NULL, "do not record the command in the file", NULL, NULL, NULL},
+    {0},
+};
+
+static tra_status read_options(const char *source, tra_import_job *job, tra_dims *blocks, tra_err *e) {
+    *job = (tra_import_job){.from = source, .to = output, .source = {.header = -1, .empty_nan = empty_nan, .memory = memory}};
+    if (!output) return tra_fail(e, TRA_USAGE, "say where the relation goes: -o out.h5 or -o out.h5:name");
+    if (strcmp(output, "-") == 0) return tra_fail(e, TRA_USAGE, "-o -: a relation cannot be written to a stream");
+    if (from && !(job->format = tra_format_find(from)))
+        return tra_fail(e, TRA_USAGE, "--from %s: no such format; it is one of %s", from, tra_format_choices());
+    if (dtype && !(job->source.has_dtype = tra_dtype_parse(dtype, &job->source.dtype)))
+        return tra_fail(e, TRA_USAGE, "--dtype %s: it is f64 or f32", dtype);
+    if (shape && !(job->source.has_shape = tra_parse_dims(shape, 0, &job->source.shape)))
+        return tra_fail(e, TRA_USAGE, "--shape %s: extents as in 1000x2000 are expected", shape);
+    if (block) {
+        if (!tra_parse_dims(block, 1, blocks))
+            return tra_fail(e, TRA_USAGE, "--block %s: extents of at least 1 as in 1000x1000 are expected", block);
+        job->block = blocks;
+    }
+    if (!tra_codec_parse(codec, &job->codec))
+        return tra_fail(e, TRA_USAGE, "--codec %s: it is none, zstd or zstd:LEVEL with a level of 1 to 19", codec);
+    if (header && no_header) return tra_fail(e, TRA_USAGE, "--header and --no-header exclude each other");
+    if (header || no_header) job->source.header = header;
+    TRA_TRY(tra_csv_delimiter(delimiter, &job->source.delimiter, e));
+    job->source.big_endian = endian == 1;
+    job->source.fortran = order == 1;
+    return TRA_OK;
+}
+
+static void history(const char *source, const tra_import_receipt *unused, tra_str *out) {
+    (void)unused;
+    tra_str_printf(out, "tra %s: import %s", TRA_VERSION, source);
+    if (block) tra_str_printf(out, " --block %s", block);
+    if (from) tra_str_printf(out, " --from %s", from);
+    if (dtype) tra_str_printf(out, " --dtype %s", dtype);
+}
+
+static void warn_losses(const char *source, const tra_import_receipt *r) {
+    if (r->inexact > 0)
+        tra_warn("%s: %" PRId64 " integers cannot be held exactly in %s and were rounded", source, r->inexact,
+                 tra_dtype_name(r->dtype));
+    if (r->overflow > 0)
+        tra_warn("%s: %" PRId64 " finite values are too large for %s and became infinite", source, r->overflow,
+                 tra_dtype_name(r->dtype));
+}
+
+static double ratio(const tra_import_receipt *r) {
+    double payload = (double)r->elements * (double)tra_dtype_size(r->dtype);
+    return r->bytes_stored > 0 ? payload / (double)r->bytes_stored : 1;
+}
+
+static tra_status print_text(const char *source, const tra_import_receipt *r, tra_err *e) {
+    tra_str t = {0};
+    char a[TRA_DIMTEXT], h[32];
+    tra_str_printf(&t, "%s\n  from     %s (%s%s%s", output, source, r->format, *r->source_type ? ", " : "", r->source_type);
+    if (r->bytes_in > 0) tra_str_printf(&t, ", %s", tra_human(r->bytes_in, h));
+    if (r->header_lines > 0) tra_str_printf(&t, ", %d header line%s", r->header_lines, r->header_lines > 1 ? "s" : "");
+    tra_str_printf(&t, ")\n  shape    %s\n  type     %s\n", r->shape.n ? tra_shape_text(&r->shape, a) : "scalar",
+                   tra_dtype_name(r->dtype));
+    tra_str_printf(&t, "  blocks   %" PRId64 " of %s%s\n", r->blocks, r->block.n ? tra_shape_text(&r->block, a) : "one element",
+                   block ? "" : " (chosen; --block changes it)");
+    tra_str_printf(&t, "  stored   %s", tra_human(r->bytes_stored, h));
+    tra_str_printf(&t, " (%" PRId64 " bytes, ratio %.2f)\n", r->bytes_stored, ratio(r));
+    if (r->entries >= 0)
+        tra_str_printf(&t, "  entries  %" PRId64 " read, %" PRId64 " mirrored\n", r->entries, r->mirrored);
+    tra_str_printf(&t, "  nan      %" PRId64 "\n  inf      %" PRId64 "\n", r->nan, r->inf);
+    tra_status s = tra_print(tra_str_get(&t), e);
+    tra_str_free(&t);
+    return s;
+}
+
+static tra_status print_json(const char *source, const tra_import_receipt *r, tra_err *e) {
+    tra_json j = {0};
+    tra_json_begin(&j, NULL, '{');
+    tra_json_str(&j, "output", output);
+    tra_json_str(&j, "source", source);
+    tra_json_str(&j, "format", r->format);
+    tra_json_str(&j, "source_type", *r->source_type ? r->source_type : NULL);
+    tra_json_ints(&j, "shape", r->shape.n, r->shape.v);
+    tra_json_str(&j, "dtype", tra_dtype_name(r->dtype));
+    tra_json_ints(&j, "block", r->block.n, r->block.v);
+    tra_json_int(&j, "blocks", r->blocks);
+    tra_json_int(&j, "bytes_in", r->bytes_in);
+    tra_json_int(&j, "bytes_stored", r->bytes_stored);
+    tra_json_num(&j, "ratio", ratio(r));
+    tra_json_int(&j, "nan", r->nan);
+    tra_json_int(&j, "inf", r->inf);
+    tra_json_int(&j, "inexact", r->inexact);
+    tra_json_int(&j, "overflow", r->overflow);
+    if (r->header_lines >= 0) tra_json_int(&j, "header_lines", r->header_lines);
+    if (r->entries >= 0) {
+        tra_json_int(&j, "entries", r->entries);
+        tra_json_int(&j, "mirrored", r->mirrored);
+    }
+    tra_json_int(&j, "spilled_bytes", r->spilled);
+    tra_json_end(&j, '}');
+    tra_str_add(&j.out, "\n");
+    tra_status s = tra_print(tra_str_get(&j.out), e);
+    tra_json_free(&j);
+    return s;
+}
+
+static tra_status run(int argc, char **argv, tra_err *e) {
+    (void)argc;
+    const char *source = argv[0];
+    tra_import_job job;
+    tra_import_receipt r;
+    tra_dims blocks;
+    tra_str text = {0};
+    TRA_TRY(read_options(source, &job, &blocks, e));
+    history(source, &r, &text);
+    if (!no_history) job.history = tra_str_get(&text);
+    tra_status s = tra_import(&job, &r, e);
+    tra_str_free(&text);
+    TRA_TRY(s);
+    warn_losses(source, &r);
+    if (tra_common_opts.quiet) return TRA_OK;
+    return tra_common_opts.format == 1 ? print_json(source, &r, e) : print_text(source, &r, e);
+}
+
+const tra_cmd tra_cmd_import = {
+    .name = "import",
+    .group = "Relations",
+    .brief = "a matrix or tensor of another program to a relation",
+    .usage = "[options] FILE|- -o OUT[:NAME]",
+    .about = "Reads a numpy array, a table of text, a MatrixMarket file, raw elements or an HDF5 dataset and writes it in\n"
+             "blocks to a relation. Memory stays below --memory whatever the size and the order of the source; what does not\n"
+             "fit goes through a scratch file in TRA_SCRATCH, TMPDIR or the directory of the output. A receipt on standard\n"
+             "output says what was read.",
+    .opts = opts,
+    .minargs = 1,
+    .maxargs = 1,
+    .needs = TRA_NEED_HDF5 | TRA_TAKES_JSON,
+    .run = run,
+};

@@ -1,0 +1,57 @@
+/* launch.c - runs mpirun as a child: passes signals on, maps its exit status. */
+#include "launch.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t child;
+
+static void pass_on(int sig) {
+    if (child > 0) kill((pid_t)child, sig);
+}
+
+tra_status tra_launch(int n, int argc, char **argv, int *exit_status, tra_err *e) {
+    char self[4096], count[16];
+    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (len < 0) return tra_fail_errno(e, TRA_INTERNAL, "cannot find this program's own file");
+    self[len] = '\0';
+    snprintf(count, sizeof count, "%d", n);
+    /* -q: no banners, tra's own message is enough. Binding would put each rank on one core whatever --threads says. */
+    const char *fixed[] = {"mpirun", "-q", "--bind-to", "none", "--oversubscribe", "-n", count};
+    size_t nfixed = sizeof fixed / sizeof *fixed;
+    const char **args = tra_calloc(nfixed + (size_t)argc + 4, sizeof *args);
+    size_t at = 0;
+    for (size_t i = 0; i < nfixed; i++) args[at++] = fixed[i];
+    if (geteuid() == 0) args[at++] = "--allow-run-as-root";
+    args[at++] = self;
+    for (int i = 1; i < argc; i++) args[at++] = argv[i];
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGINT, SIG_DFL);
+        signal(SIGTERM, SIG_DFL);
+        signal(SIGPIPE, SIG_DFL);
+        execvp("mpirun", (char *const *)args);
+        _exit(127);
+    }
+    free(args);
+    if (pid < 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot start mpirun");
+    child = pid;
+    struct sigaction pass = {.sa_handler = pass_on}, old[2];
+    sigaction(SIGINT, &pass, &old[0]);
+    sigaction(SIGTERM, &pass, &old[1]);
+    int status;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    child = 0;
+    sigaction(SIGINT, &old[0], NULL);
+    sigaction(SIGTERM, &old[1], NULL);
+    *exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (*exit_status == 127) return tra_fail(e, TRA_INTERNAL, "mpirun cannot be started; install openmpi-bin");
+    if (*exit_status == 128 + SIGKILL || *exit_status == 128 + SIGSEGV || *exit_status == 128 + SIGABRT)
+        return tra_fail(e, TRA_LOST, "a rank was lost (mpirun says %d); no output was made", *exit_status);
+    return TRA_OK;
+}

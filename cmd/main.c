@@ -1,0 +1,146 @@
+/* main.c - the table of commands; parses, dispatches, turns a status into an exit. */
+#include "cmd.h"
+
+#include "../plans/lang/names.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One row each, in the order of `tra help`; groups stay together. */
+#define COMMANDS(X)                                                                                                    \
+    X(import)                                                                                                          \
+    X(export)                                                                                                          \
+    X(gen)                                                                                                             \
+    X(info)                                                                                                            \
+    X(verify)                                                                                                          \
+    X(digest)                                                                                                          \
+    X(diff)                                                                                                            \
+    X(check)                                                                                                           \
+    X(help)                                                                                                            \
+    X(version)
+
+#define X(name) extern const tra_cmd tra_cmd_##name;
+COMMANDS(X)
+#undef X
+
+const tra_cmd *const tra_cmds[] = {
+#define X(name) &tra_cmd_##name,
+    COMMANDS(X)
+#undef X
+    NULL,
+};
+
+void (*tra_exit_now)(int status) = _exit;
+
+/* ---- ways to end -------------------------------------------------------------------------------------------- */
+
+static void out_of_memory(size_t wanted) {
+    char text[100];
+    int n = snprintf(text, sizeof text, "tra: out of memory (%zu bytes wanted)\n", wanted);
+    if (write(STDERR_FILENO, text, (size_t)n) < 0) { /* nothing is left to be done about it */
+    }
+    tra_cleanup_all();
+    tra_exit_now(tra_status_exit(TRA_RESOURCE));
+}
+
+/* The temporary files go, then the signal does what it does by default. Commands that save progress have handlers of
+ * their own. */
+static void on_signal(int sig) {
+    tra_cleanup_all();
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
+static void catch_signals(void) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction a = {.sa_handler = on_signal}, old;
+        sigemptyset(&a.sa_mask);
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(signals[i], &a, NULL);
+    }
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen by tra_print, after which files are cleaned up */
+}
+
+/* This process's rank as its launcher tells, before MPI is begun; 0 without one. */
+static int launched_rank(void) {
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *s = getenv(names[i]);
+        int64_t rank;
+        if (s && tra_parse_int(s, &rank) && rank >= 0) return (int)rank;
+    }
+    return 0;
+}
+
+static int finish(tra_status s, tra_err *e) {
+    tra_err out = {0};
+    if ((s == TRA_OK || s == TRA_NO) && tra_print_flush(&out) != TRA_OK) {
+        s = out.status;
+        *e = out;
+    }
+    if (tra_pipe_closed) { /* as other programs end that write to a closed pipe */
+        tra_cleanup_all();
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+    }
+    if (s != TRA_OK) {
+        if (strchr(e->msg, '\n')) {
+            fprintf(stderr, "%s%s", e->msg, e->msg[strlen(e->msg) - 1] == '\n' ? "" : "\n");
+        } else if (*e->msg) {
+            fprintf(stderr, "tra: %s\n", e->msg);
+        }
+        if (*e->msg && tra_log_level >= 2) fprintf(stderr, "tra: raised at %s:%d\n", e->file, e->line);
+        tra_cleanup_all();
+    }
+    return tra_status_exit(s);
+}
+
+/* ---- dispatch ----------------------------------------------------------------------------------------------- */
+
+tra_status tra_cmd_find(const char *name, const tra_cmd **cmd, tra_err *e) {
+    const char *names[64];
+    int n = 0;
+    for (; tra_cmds[n]; n++) {
+        if (strcmp(tra_cmds[n]->name, name) == 0) {
+            *cmd = tra_cmds[n];
+            return TRA_OK;
+        }
+        names[n] = tra_cmds[n]->name;
+    }
+    const char *near = tra_nearest(name, n, names);
+    return tra_fail(e, TRA_USAGE, "there is no command '%s'%s%s%s (tra help lists them)", name,
+                    near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+static tra_status dispatch(int argc, char **argv, tra_err *e) {
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (!name) return tra_fail(e, TRA_USAGE, "usage: tra COMMAND [options] [arguments] (tra help lists the commands)");
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) name = "help";
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) name = "version";
+    if (*name == '-') return tra_fail(e, TRA_USAGE, "the command comes first, then options: tra COMMAND %s", name);
+
+    const tra_cmd *cmd = NULL;
+    TRA_TRY(tra_cmd_find(name, &cmd, e));
+    int nargs = 0;
+    TRA_TRY(tra_options_parse(cmd, argc - 2, argv + 2, &nargs, e));
+    if (tra_common_opts.help) {
+        if (!tra_log_mute) tra_options_help(cmd, stdout);
+        return TRA_OK;
+    }
+    tra_log_level = tra_common_opts.quiet ? -1 : tra_common_opts.verbose;
+    /* Commands that take no part in MPI run on rank 0; the others leave (no rank calls MPI_Init, so none is missed). */
+    if (tra_log_mute && !(cmd->needs & TRA_NEED_MPI)) return TRA_OK;
+    return cmd->run(nargs, argv + 2, e);
+}
+
+int main(int argc, char **argv) {
+    tra_oom_handler(out_of_memory);
+    catch_signals();
+    tra_log_mute = launched_rank() != 0;
+    tra_err e = {0};
+    tra_status s = dispatch(argc, argv, &e);
+    if (s == TRA_USAGE && tra_log_mute) e.msg[0] = 0; /* rank 0 says it */
+    return finish(s, &e);
+}

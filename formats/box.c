@@ -1,0 +1,172 @@
+/* box.c - strided copies, and a relation read by boxes. */
+#include "io.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+tra_dims tra_reversed(const tra_dims *d) {
+    tra_dims r = {.n = d->n};
+    for (int i = 0; i < d->n; i++) r.v[i] = d->v[d->n - 1 - i];
+    return r;
+}
+
+void tra_strides(const tra_dims *ext, int64_t *stride) {
+    int64_t s = 1;
+    for (int d = ext->n - 1; d >= 0; s *= ext->v[d], d--) stride[d] = s;
+}
+
+/* rows x cols elements; unit stride along columns in dst, along rows or nothing in src. Tiles keep both in cache. */
+#define TILED(ctype)                                                                                                   \
+    for (int64_t i0 = 0; i0 < rows; i0 += TILE)                                                                        \
+        for (int64_t j0 = 0; j0 < cols; j0 += TILE)                                                                    \
+            for (int64_t i = i0; i < i0 + TILE && i < rows; i++)                                                       \
+                for (int64_t j = j0; j < j0 + TILE && j < cols; j++)                                                   \
+                    ((ctype *)dst)[i * di + j * dj] = ((const ctype *)src)[i * si + j * sj]
+enum { TILE = 32 };
+
+static void copy_plane(size_t size, int64_t rows, int64_t cols, void *dst, int64_t di, int64_t dj, const void *src,
+                       int64_t si, int64_t sj) {
+    if (dj == 1 && sj == 1) {
+        for (int64_t i = 0; i < rows; i++)
+            memcpy((char *)dst + (size_t)(i * di) * size, (const char *)src + (size_t)(i * si) * size,
+                   (size_t)cols * size);
+    } else if (size == 8) TILED(uint64_t);
+    else TILED(uint32_t);
+}
+
+void tra_copy_strided(size_t size, const tra_dims *ext, void *dst, const int64_t *dstride, const void *src,
+                      const int64_t *sstride) {
+    assert(size == 4 || size == 8);
+    int64_t total;
+    if (!tra_dims_product(ext, &total) || total == 0) return;
+    /* Drop extents of one and merge dimensions that run on in both. */
+    tra_dims x = {0};
+    int64_t ds[TRA_MAXDIM], ss[TRA_MAXDIM];
+    for (int d = 0; d < ext->n; d++) {
+        if (ext->v[d] == 1) continue;
+        if (x.n > 0 && ds[x.n - 1] == dstride[d] * ext->v[d] && ss[x.n - 1] == sstride[d] * ext->v[d]) {
+            x.v[x.n - 1] *= ext->v[d];
+        } else x.v[x.n++] = ext->v[d];
+        ds[x.n - 1] = dstride[d];
+        ss[x.n - 1] = sstride[d];
+    }
+    if (x.n == 0) {
+        memcpy(dst, src, size);
+        return;
+    }
+    if (x.n == 1) {
+        copy_plane(size, 1, x.v[0], dst, 0, ds[0], src, 0, ss[0]);
+        return;
+    }
+    /* The plane: the fastest dimension of dst and, if that is another one, the fastest of src; else the next slower. */
+    int j = 0, i = 0;
+    for (int d = 0; d < x.n; d++) {
+        if (ds[d] <= ds[j]) j = d;
+        if (ss[d] <= ss[i]) i = d;
+    }
+    if (i == j) i = j > 0 ? j - 1 : 1;
+    tra_dims outer = {0}, at = {0};
+    int which[TRA_MAXDIM];
+    for (int d = 0; d < x.n; d++)
+        if (d != i && d != j) {
+            which[outer.n] = d;
+            outer.v[outer.n++] = x.v[d];
+        }
+    at.n = outer.n;
+    do {
+        int64_t dp = 0, sp = 0;
+        for (int d = 0; d < outer.n; d++) {
+            dp += at.v[d] * ds[which[d]];
+            sp += at.v[d] * ss[which[d]];
+        }
+        copy_plane(size, x.v[i], x.v[j], (char *)dst + (size_t)dp * size, ds[i], ds[j],
+                   (const char *)src + (size_t)sp * size, ss[i], ss[j]);
+    } while (tra_next(&outer, &at));
+}
+
+/* ---- relations ----------------------------------------------------------------------------------------------- */
+
+tra_status tra_view_open(tra_view *v, tra_rel *rel, const char *spec, tra_err *e) {
+    const tra_type *t = tra_rel_type(rel);
+    const char *why = NULL;
+    *v = (tra_view){.rel = rel};
+    if (!tra_type_is_tensor(t, &why))
+        return tra_fail(e, TRA_INPUT,
+                        "%s has tuple layout (%s), so it stands for no plain tensor: export it with --to h5, or bring it "
+                        "to tensor layout with rekey or agg first",
+                        spec, why);
+    int k = t->cat->frontier.n, r = t->cat->bound.n, n = 0;
+    uint32_t cutting = 0;
+    for (int a = 0; a < r; a++) cutting |= t->cut[a];
+    tra_dims ext;
+    tra_type_shape(t, &ext);
+    for (int d = 0; d < k; d++)
+        if (!(cutting & 1u << d)) {
+            v->shape.v[n] = t->cat->frontier.v[d];
+            v->chunk.v[n] = 1;
+            v->key[n++] = d;
+        }
+    for (int a = 0; a < r; a++) {
+        v->shape.v[n] = ext.v[a];
+        v->chunk.v[n] = tra_max64(1, t->cat->bound.v[a]);
+        v->key[n++] = t->cut[a] ? __builtin_ctz(t->cut[a]) : -1;
+    }
+    v->shape.n = v->chunk.n = n;
+    int64_t elements;
+    if (!tra_dims_product(&v->shape, &elements))
+        return tra_fail(e, TRA_INPUT, "%s has more elements than can be counted", spec);
+    size_t array = (size_t)tra_catalog_maxfloats(t->cat) * tra_dtype_size(t->dtype);
+    v->bytes = array + tra_rel_scratch(rel);
+    v->array = tra_malloc(array + 1);
+    v->scratch = tra_malloc(tra_rel_scratch(rel) + 1);
+    return TRA_OK;
+}
+
+void tra_view_close(tra_view *v) {
+    free(v->array);
+    free(v->scratch);
+    v->array = v->scratch = NULL;
+}
+
+tra_status tra_view_box(tra_view *v, const tra_dims *start, const tra_dims *count, void *buf, const int64_t *stride,
+                        tra_err *e) {
+    const tra_type *t = tra_rel_type(v->rel);
+    size_t size = tra_dtype_size(t->dtype);
+    int n = v->shape.n;
+    tra_dims first = {.n = n}, chunks = {.n = n}, i = {.n = n};
+    for (int d = 0; d < n; d++) {
+        if (count->v[d] == 0) return TRA_OK;
+        first.v[d] = start->v[d] / v->chunk.v[d];
+        chunks.v[d] = (start->v[d] + count->v[d] - 1) / v->chunk.v[d] - first.v[d] + 1;
+    }
+    static const uint64_t zero = 0;
+    static const int64_t nowhere[TRA_MAXDIM];
+    int64_t astride[TRA_MAXDIM];
+    do {
+        tra_dims key = {.n = t->cat->frontier.n}, ext = {.n = n}, part = {.n = n};
+        int64_t from = 0, to = 0;
+        for (int d = 0; d < n; d++) {
+            int64_t c = first.v[d] + i.v[d], lo = c * v->chunk.v[d];
+            if (v->key[d] >= 0) key.v[v->key[d]] = c;
+            ext.v[d] = tra_min64(v->chunk.v[d], v->shape.v[d] - lo);
+            int64_t a = tra_max64(lo, start->v[d]), b = tra_min64(lo + ext.v[d], start->v[d] + count->v[d]);
+            part.v[d] = b - a;
+        }
+        tra_strides(&ext, astride);
+        for (int d = 0; d < n; d++) {
+            int64_t lo = (first.v[d] + i.v[d]) * v->chunk.v[d], a = tra_max64(lo, start->v[d]);
+            from += (a - lo) * astride[d];
+            to += (a - start->v[d]) * stride[d];
+        }
+        char *dst = (char *)buf + (size_t)to * size;
+        int64_t ordinal = tra_catalog_find(t->cat, &key);
+        if (ordinal < 0) {
+            tra_copy_strided(size, &part, dst, stride, &zero, nowhere);
+        } else {
+            TRA_TRY(tra_rel_read(v->rel, ordinal, v->array, v->scratch, e));
+            tra_copy_strided(size, &part, dst, stride, (char *)v->array + (size_t)from * size, astride);
+        }
+    } while (tra_next(&chunks, &i));
+    return TRA_OK;
+}

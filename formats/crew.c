@@ -1,0 +1,126 @@
+/* crew.c - threads that share out numbered pieces of work. */
+#include "crew.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+struct tra_crew {
+    pthread_mutex_t lock;
+    pthread_cond_t change; /* anything below changed */
+    tra_work_fn *fn;
+    void *ctx;
+    int64_t n, next, passed;
+    int workers, busy;
+    bool quit, failed;
+    tra_err err;
+    pthread_t thread[];
+};
+
+typedef struct worker {
+    tra_crew *crew;
+    int number;
+} worker;
+
+static void *work(void *arg) {
+    worker self = *(worker *)arg;
+    free(arg);
+    tra_crew *c = self.crew;
+    pthread_mutex_lock(&c->lock);
+    for (;;) {
+        while (!c->quit && (c->failed || c->next >= c->n)) pthread_cond_wait(&c->change, &c->lock);
+        if (c->quit) break;
+        int64_t item = c->next++;
+        c->busy++;
+        pthread_mutex_unlock(&c->lock);
+        tra_err err = {0};
+        tra_status s = c->fn(c->ctx, self.number, item, &err);
+        pthread_mutex_lock(&c->lock);
+        if (s != TRA_OK && !c->failed) {
+            c->failed = true;
+            c->err = err;
+        }
+        c->busy--;
+        pthread_cond_broadcast(&c->change);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+tra_crew *tra_crew_new(int workers) {
+    tra_crew *c = tra_calloc(1, sizeof *c + (size_t)workers * sizeof c->thread[0]);
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->change, NULL);
+    for (int i = 0; i < workers; i++) {
+        worker *w = tra_malloc(sizeof *w);
+        *w = (worker){c, i};
+        if (pthread_create(&c->thread[i], NULL, work, w) != 0) {
+            free(w);
+            break;
+        }
+        c->workers++;
+    }
+    return c;
+}
+
+void tra_crew_begin(tra_crew *c, tra_work_fn *fn, void *ctx, int64_t n) {
+    if (c->workers == 0) { /* no thread to be had: the caller works */
+        for (int64_t i = 0; i < n && !c->failed; i++) {
+            c->passed = i;
+            c->failed = fn(ctx, 0, i, &c->err) != TRA_OK;
+        }
+        return;
+    }
+    pthread_mutex_lock(&c->lock);
+    c->fn = fn;
+    c->ctx = ctx;
+    c->next = c->passed = 0;
+    c->n = n;
+    pthread_cond_broadcast(&c->change);
+    pthread_mutex_unlock(&c->lock);
+}
+
+tra_status tra_crew_wait(tra_crew *c, tra_err *e) {
+    pthread_mutex_lock(&c->lock);
+    while (c->busy > 0 || (!c->failed && c->next < c->n)) pthread_cond_wait(&c->change, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+    if (!c->failed) return TRA_OK;
+    if (e && e->status == TRA_OK) *e = c->err;
+    return c->err.status;
+}
+
+bool tra_crew_turn(tra_crew *c, int64_t item) {
+    pthread_mutex_lock(&c->lock);
+    while (c->passed != item && !c->failed) pthread_cond_wait(&c->change, &c->lock);
+    bool mine = !c->failed;
+    pthread_mutex_unlock(&c->lock);
+    return mine;
+}
+
+void tra_crew_passed(tra_crew *c) {
+    pthread_mutex_lock(&c->lock);
+    c->passed++;
+    pthread_cond_broadcast(&c->change);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void tra_crew_free(tra_crew *c) {
+    if (!c) return;
+    pthread_mutex_lock(&c->lock);
+    c->quit = true;
+    pthread_cond_broadcast(&c->change);
+    pthread_mutex_unlock(&c->lock);
+    for (int i = 0; i < c->workers; i++) pthread_join(c->thread[i], NULL);
+    pthread_mutex_destroy(&c->lock);
+    pthread_cond_destroy(&c->change);
+    free(c);
+}
+
+int tra_crew_cores(void) {
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    const char *t = getenv("TRA_THREADS");
+    int64_t limit;
+    if (t && tra_parse_int(t, &limit) && limit >= 1 && limit < n) n = (int)limit;
+    return n;
+}

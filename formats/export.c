@@ -1,0 +1,118 @@
+/* export.c - from a relation to a file: which boxes are read so that the elements come in the order of the file.
+ *
+ * A piece is a run of the output: whole fast dimensions and as much of the next one as the memory holds. Where a piece is
+ * lower than the blocks, blocks are read again for each of the pieces that they meet. */
+#include "formats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The piece: extents in the order of the file, at most `limit` elements; a multiple of the blocks where it can be. */
+static void choose_piece(const tra_dims *shape, const tra_dims *chunk, int64_t limit, tra_dims *piece) {
+    int d = shape->n - 1;
+    int64_t n = 1;
+    *piece = *shape;
+    for (; d >= 0 && shape->v[d] <= limit / n; d--) n *= tra_max64(1, shape->v[d]);
+    if (d < 0) return;
+    int64_t most = tra_max64(1, limit / n);
+    piece->v[d] = most >= chunk->v[d] ? most / chunk->v[d] * chunk->v[d] : most;
+    for (d--; d >= 0; d--) piece->v[d] = 1;
+}
+
+static tra_status pass(tra_sink *k, tra_view *v, const tra_dims *piece, void *buf, tra_err *e) {
+    int r = k->shape.n;
+    tra_dims out = k->fortran ? tra_reversed(&k->shape) : k->shape, pieces = {.n = r}, at = {.n = r};
+    bool empty = false;
+    for (int d = 0; d < r; d++) {
+        empty |= out.v[d] == 0;
+        if (!empty) pieces.v[d] = tra_ceil_div(out.v[d], piece->v[d]);
+    }
+    if (k->format->begin) TRA_TRY(k->format->begin(k, e));
+    if (empty) return TRA_OK;
+    do {
+        tra_dims start = {.n = r}, count = {.n = r};
+        int64_t stride[TRA_MAXDIM], n = 1;
+        for (int d = 0; d < r; d++) {
+            start.v[d] = at.v[d] * piece->v[d];
+            count.v[d] = tra_min64(piece->v[d], out.v[d] - start.v[d]);
+            n *= count.v[d];
+        }
+        tra_strides(&count, stride);
+        if (k->fortran) {
+            start = tra_reversed(&start);
+            count = tra_reversed(&count);
+            for (int d = 0; d < r / 2; d++) {
+                int64_t t = stride[d];
+                stride[d] = stride[r - 1 - d];
+                stride[r - 1 - d] = t;
+            }
+        }
+        TRA_TRY(tra_view_box(v, &start, &count, buf, stride, e));
+        TRA_TRY(k->format->put(k, buf, n, e));
+    } while (tra_next(&pieces, &at));
+    return TRA_OK;
+}
+
+static tra_status write_all(tra_sink *k, tra_view *v, int64_t memory, tra_err *e) {
+    enum { GOOD_PIECE = 64 << 20 };
+    int64_t size = (int64_t)tra_dtype_size(k->dtype), left = memory - (int64_t)v->bytes - (int64_t)k->out.cap;
+    char human[32];
+    if (left < 4096)
+        return tra_fail(e, TRA_RESOURCE, "--memory is too low to read one block: at least %s are needed",
+                        tra_human(memory - left + 4096, human));
+    tra_dims shape = k->fortran ? tra_reversed(&k->shape) : k->shape, chunk = k->fortran ? tra_reversed(&v->chunk) : v->chunk;
+    tra_dims piece;
+    int64_t n = 0, most = left / size;
+    choose_piece(&shape, &chunk, tra_min64(most, GOOD_PIECE / size), &piece);
+    for (int d = 0; d < piece.n; d++)
+        if (piece.v[d] < shape.v[d] && piece.v[d] < chunk.v[d]) { /* too low to read each block once: take all there is */
+            choose_piece(&shape, &chunk, most, &piece);
+            break;
+        }
+    if (!tra_dims_product(&piece, &n)) n = 0;
+    void *buf = tra_malloc((size_t)(n * size) + 1);
+    tra_status s = TRA_OK;
+    for (k->pass = 0; k->pass < k->passes && s == TRA_OK; k->pass++) s = pass(k, v, &piece, buf, e);
+    free(buf);
+    return s;
+}
+
+static tra_status write_tensor(const tra_export_job *job, tra_rel *rel, tra_export_receipt *r, tra_err *e) {
+    tra_view v;
+    TRA_TRY(tra_view_open(&v, rel, job->from, e));
+    tra_sink k = {.format = job->format, .o = job->sink, .shape = v.shape, .dtype = tra_rel_type(rel)->dtype, .passes = 1};
+    k.arena = tra_arena_new();
+    r->shape = v.shape;
+    tra_status s = k.format->prepare ? k.format->prepare(&k, job->to, e) : TRA_OK;
+    size_t cap = (size_t)tra_max64(4096, tra_min64(256 << 10, job->memory / 16));
+    if (s == TRA_OK) s = tra_output_open(job->to, k.format->binary, cap, &k.out, e);
+    if (s == TRA_OK) {
+        s = write_all(&k, &v, job->memory, e);
+        if (s == TRA_OK) s = tra_output_commit(&k.out, e);
+        else tra_output_abort(&k.out);
+        r->bytes = k.out.bytes;
+        r->closed = k.out.closed;
+    }
+    tra_arena_free(k.arena);
+    tra_view_close(&v);
+    return s;
+}
+
+tra_status tra_export(const tra_export_job *job, tra_export_receipt *r, tra_err *e) {
+    tra_export_job j = *job;
+    if (j.memory == 0) j.memory = TRA_IMPORT_MEMORY;
+    *r = (tra_export_receipt){0};
+    tra_rel *rel;
+    TRA_TRY(tra_rel_open(j.from, NULL, &rel, e));
+    const tra_type *t = tra_rel_type(rel);
+    r->dtype = t->dtype;
+    tra_status s;
+    if (j.format->rewrite) {
+        tra_dims chunk;
+        bool tuple;
+        tra_store_layout(t, &r->shape, &chunk, &tuple);
+        s = j.format->rewrite(rel, j.to, &j.sink, j.memory, &r->bytes, e);
+    } else s = write_tensor(&j, rel, r, e);
+    tra_rel_close(rel);
+    return s;
+}

@@ -1,0 +1,85 @@
+/* flat.c - a flat array of elements in a file or stream. */
+#include "io.h"
+
+#include <assert.h>
+#include <string.h>
+
+void tra_flat_init(tra_flat *f, tra_arena *a, int64_t memory) {
+    f->cap = (size_t)tra_max64(4096, tra_min64(1 << 20, memory / 16));
+    f->staging = tra_arena_alloc(a, f->cap);
+    int64_t n;
+    bool ok = tra_dims_product(&f->dims, &n);
+    assert(ok);
+    (void)ok;
+    f->left = n;
+}
+
+/* n elements at `at` bytes from the beginning of the array. */
+static tra_status run(tra_flat *f, int fd, int64_t offset, const char *name, tra_dtype t, char *to, int64_t n,
+                      tra_losses *loss, tra_err *e) {
+    int64_t size = (int64_t)tra_elem_size(f->elem), tsize = (int64_t)tra_dtype_size(t);
+    if (size == tsize) { /* straight to its place, converted there */
+        TRA_TRY(tra_pread(fd, to, (size_t)(n * size), offset, name, e));
+        tra_elem_convert(f->elem, f->swap, to, t, to, n, loss);
+        return TRA_OK;
+    }
+    for (int64_t step = (int64_t)f->cap / size; n > 0; n -= step, offset += step * size, to += step * tsize) {
+        if (step > n) step = n;
+        TRA_TRY(tra_pread(fd, f->staging, (size_t)(step * size), offset, name, e));
+        tra_elem_convert(f->elem, f->swap, f->staging, t, to, step, loss);
+    }
+    return TRA_OK;
+}
+
+tra_status tra_flat_box(tra_flat *f, int fd, int64_t base, const char *name, const tra_dims *start,
+                        const tra_dims *count, tra_dtype t, void *buf, tra_losses *loss, tra_err *e) {
+    int64_t stride[TRA_MAXDIM], total;
+    if (!tra_dims_product(count, &total) || total == 0) return TRA_OK;
+    tra_strides(&f->dims, stride);
+    /* Dimensions that are read whole join the next slower one in one run. */
+    int d = count->n;
+    int64_t len = 1;
+    while (d > 0) {
+        d--;
+        len *= count->v[d];
+        if (count->v[d] != f->dims.v[d]) break;
+    }
+    tra_dims outer = {.n = d}, i = {.n = d};
+    memcpy(outer.v, count->v, (size_t)d * sizeof outer.v[0]);
+    char *to = buf;
+    int64_t first = 0;
+    for (int k = 0; k < count->n; k++) first += start->v[k] * stride[k];
+    do {
+        int64_t at = first;
+        for (int k = 0; k < d; k++) at += i.v[k] * stride[k];
+        TRA_TRY(run(f, fd, base + f->offset + at * (int64_t)tra_elem_size(f->elem), name, t, to, len, loss, e));
+        to += len * (int64_t)tra_dtype_size(t);
+    } while (tra_next(&outer, &i));
+    return TRA_OK;
+}
+
+tra_status tra_flat_next(tra_flat *f, tra_input *in, tra_dtype t, void *buf, int64_t want, int64_t *got,
+                         tra_losses *loss, tra_err *e) {
+    int64_t size = (int64_t)tra_elem_size(f->elem), tsize = (int64_t)tra_dtype_size(t);
+    *got = want = tra_min64(want, f->left);
+    f->left -= want;
+    char *to = buf;
+    if (size == tsize) {
+        TRA_TRY(tra_input_take(in, to, (size_t)(want * size), e));
+        tra_elem_convert(f->elem, f->swap, to, t, to, want, loss);
+        want = 0;
+    }
+    for (int64_t step = (int64_t)f->cap / size; want > 0; want -= step, to += step * tsize) {
+        if (step > want) step = want;
+        TRA_TRY(tra_input_take(in, f->staging, (size_t)(step * size), e));
+        tra_elem_convert(f->elem, f->swap, f->staging, t, to, step, loss);
+    }
+    if (*got == 0) {
+        size_t more;
+        TRA_TRY(tra_input_need(in, 1, &more, e));
+        if (more > 0)
+            return tra_fail(e, TRA_INPUT, "%s: goes on after the last element, at byte %" PRId64, in->name,
+                            tra_input_told(in));
+    }
+    return TRA_OK;
+}

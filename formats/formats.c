@@ -1,0 +1,91 @@
+/* formats.c - the table of formats, and opening a source. */
+#include "formats.h"
+
+#include <string.h>
+#include <strings.h>
+
+extern const tra_format tra_format_npy, tra_format_csv, tra_format_mtx, tra_format_raw, tra_format_h5;
+const tra_format *const tra_formats[] = {
+    &tra_format_npy, &tra_format_csv, &tra_format_mtx, &tra_format_raw, &tra_format_h5, NULL,
+};
+
+const tra_format *tra_format_find(const char *name) {
+    for (const tra_format *const *f = tra_formats; *f; f++)
+        if (strcmp((*f)->name, name) == 0) return *f;
+    return NULL;
+}
+
+const tra_format *tra_format_by_suffix(const char *path) {
+    size_t n = strlen(path);
+    for (const tra_format *const *f = tra_formats; *f; f++)
+        for (const char *s = (*f)->suffixes; *s;) {
+            size_t len = strcspn(s, " ");
+            if (n > len && strncasecmp(path + n - len, s, len) == 0) return *f;
+            s += len;
+            s += strspn(s, " ");
+        }
+    return NULL;
+}
+
+const tra_format *tra_format_sniff(const unsigned char *head, size_t n) {
+    for (const tra_format *const *f = tra_formats; *f; f++)
+        if ((*f)->sniff && (*f)->sniff(head, n)) return *f;
+    return NULL;
+}
+
+const char *tra_format_choices(void) {
+    static char text[128];
+    if (!text[0])
+        for (const tra_format *const *f = tra_formats; *f; f++) {
+            if (f != tra_formats) strcat(text, "|");
+            strcat(text, (*f)->name);
+        }
+    return text;
+}
+
+static tra_status find_and_open(tra_source *s, tra_err *e) {
+    const char *path, *name;
+    tra_relspec(s->arena, s->spec, &path, &name);
+    if (!s->format && strcmp(s->spec, "-") != 0) s->format = tra_format_by_suffix(path);
+    if (!s->format || !s->format->opens_itself) {
+        size_t have, cap = (size_t)tra_max64(16 << 10, tra_min64(1 << 20, s->o.memory / 16));
+        TRA_TRY(tra_input_open(s->format ? s->spec : path, cap, &s->in, e));
+        if (!s->format) {
+            TRA_TRY(tra_input_need(&s->in, 512, &have, e));
+            s->format = tra_format_sniff(s->in.buf + s->in.pos, have);
+            if (!s->format)
+                return tra_fail(e, TRA_INPUT, "%s: neither its name nor its content tells a format; say --from %s", s->spec,
+                                tra_format_choices());
+            if (s->format->opens_itself) tra_input_close(&s->in);
+        }
+    }
+    TRA_TRY(s->format->open(s, e));
+    int64_t n;
+    if ((s->shape.n == 0 || s->shape.v[0] >= 0) && (!tra_dims_product(&s->shape, &n) || n > INT64_MAX / 16)) {
+        char text[TRA_DIMTEXT];
+        return tra_fail(e, TRA_INPUT, "%s: its shape %s has more elements than any file can hold", s->spec,
+                        tra_shape_text(&s->shape, text));
+    }
+    return TRA_OK;
+}
+
+tra_status tra_source_open(const char *spec, const tra_format *from, const tra_source_options *o, tra_source **out,
+                           tra_err *e) {
+    tra_arena *arena = tra_arena_new();
+    tra_source *s = tra_new(arena, tra_source);
+    *s = (tra_source){.format = from, .spec = spec, .o = *o, .in.fd = -1, .arena = arena};
+    s->entries = s->mirrored = -1;
+    s->header_lines = -1;
+    *out = NULL;
+    tra_status status = find_and_open(s, e);
+    if (status == TRA_OK) *out = s;
+    else tra_source_close(s);
+    return status;
+}
+
+void tra_source_close(tra_source *s) {
+    if (!s) return;
+    if (s->format && s->format->close && s->state) s->format->close(s);
+    tra_input_close(&s->in);
+    tra_arena_free(s->arena);
+}

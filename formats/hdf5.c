@@ -1,0 +1,235 @@
+/* hdf5.c - HDF5 datasets of any chunking as a source; as a target, a relation rewritten for programs without zstd. */
+#include "formats.h"
+
+#include <hdf5.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool sniff(const unsigned char *head, size_t n) { return n >= 8 && memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0; }
+
+/* ---- reading ------------------------------------------------------------------------------------------------- */
+
+static tra_status open_h5(tra_source *s, tra_err *e) {
+    if (strcmp(s->spec, "-") == 0)
+        return tra_fail(e, TRA_INPUT, "an HDF5 file cannot be read from a stream: give its name");
+    tra_rel *rel;
+    TRA_TRY(tra_rel_open(s->spec, NULL, &rel, e));
+    tra_view *v = tra_new(s->arena, tra_view);
+    tra_status status = tra_view_open(v, rel, s->spec, e);
+    if (status != TRA_OK) {
+        tra_rel_close(rel);
+        return status;
+    }
+    s->state = v;
+    s->shape = v->shape;
+    s->dtype = tra_rel_type(rel)->dtype;
+    s->access = TRA_ACCESS_BOX;
+    s->grain = v->chunk;
+    s->box_scratch = v->bytes;
+    return TRA_OK;
+}
+
+static void close_h5(tra_source *s) {
+    tra_view *v = s->state;
+    tra_view_close(v);
+    tra_rel_close(v->rel);
+}
+
+static tra_status box(tra_source *s, const tra_dims *start, const tra_dims *count, void *buf, tra_err *e) {
+    int64_t stride[TRA_MAXDIM];
+    tra_strides(count, stride);
+    return tra_view_box(s->state, start, count, buf, stride, e);
+}
+
+/* ---- rewriting ----------------------------------------------------------------------------------------------- */
+
+static tra_status h5_fail(tra_err *e, const char *to, const char *what) {
+    return tra_fail_errno(e, TRA_INPUT, "%s: HDF5 cannot %s", to, what);
+}
+
+/* Attributes are copied as bytes: they mean the same in the copy, whose values are the same. */
+static herr_t copy_attribute(hid_t from, const char *name, const H5A_info_t *info, void *to) {
+    (void)info;
+    herr_t bad = -1;
+    hid_t a = H5Aopen(from, name, H5P_DEFAULT), type = H5Aget_type(a), space = H5Aget_space(a);
+    hid_t b = H5Acreate2(*(hid_t *)to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    hssize_t n = H5Sget_simple_extent_npoints(space);
+    if (b >= 0 && n >= 0) {
+        void *buf = tra_calloc((size_t)n + 1, H5Tget_size(type));
+        if (H5Aread(a, type, buf) >= 0) bad = H5Awrite(b, type, buf);
+        if (H5Tis_variable_str(type) > 0) H5Dvlen_reclaim(type, space, H5P_DEFAULT, buf);
+        free(buf);
+    }
+    if (b >= 0) H5Aclose(b);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Aclose(a);
+    return bad < 0 ? -1 : 0;
+}
+
+typedef struct rewriting {
+    tra_rel *rel;
+    const char *to;
+    hid_t from, source; /* the source's file and dataset, for its attributes */
+    hid_t file, dset;
+    void *array, *scratch;
+    tra_dims dims, chunk;
+    bool tuple;
+} rewriting;
+
+/* Where the array of a tuple begins in the dataset, and its extents there. */
+static void place(const rewriting *w, int64_t ordinal, tra_dims *at, tra_dims *ext) {
+    const tra_type *t = tra_rel_type(w->rel);
+    tra_dims key, array;
+    tra_catalog_key(t->cat, ordinal, &key);
+    tra_catalog_ext(t->cat, ordinal, &array);
+    uint32_t cutting = 0;
+    for (int a = 0; !w->tuple && a < array.n; a++) cutting |= t->cut[a];
+    *at = *ext = (tra_dims){0};
+    for (int d = 0; d < key.n; d++)
+        if (!(cutting & 1u << d)) {
+            at->v[at->n++] = key.v[d];
+            ext->v[ext->n++] = 1;
+        }
+    for (int a = 0; a < array.n; a++) {
+        bool cut = !w->tuple && t->cut[a];
+        at->v[at->n++] = cut ? key.v[__builtin_ctz(t->cut[a])] * t->cat->bound.v[a] : 0;
+        ext->v[ext->n++] = array.v[a];
+    }
+    if (at->n == 0) { /* a relation without dimensions is a dataset of one element */
+        at->n = ext->n = 1;
+        at->v[0] = 0;
+        ext->v[0] = 1;
+    }
+}
+
+static tra_status copy_arrays(rewriting *w, tra_err *e) {
+    const tra_type *t = tra_rel_type(w->rel);
+    hid_t mem = t->dtype == TRA_F64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT, filespace = H5Dget_space(w->dset);
+    tra_status s = TRA_OK;
+    for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
+        tra_dims at, ext;
+        hsize_t start[TRA_MAXDIM + 1], count[TRA_MAXDIM + 1];
+        s = tra_rel_read(w->rel, i, w->array, w->scratch, e);
+        if (s != TRA_OK) break;
+        place(w, i, &at, &ext);
+        for (int d = 0; d < at.n; d++) start[d] = (hsize_t)at.v[d], count[d] = (hsize_t)ext.v[d];
+        hid_t memspace = H5Screate_simple(at.n, count, NULL);
+        if (H5Sselect_hyperslab(filespace, H5S_SELECT_SET, start, NULL, count, NULL) < 0 ||
+            H5Dwrite(w->dset, mem, memspace, filespace, H5P_DEFAULT, w->array) < 0)
+            s = h5_fail(e, w->to, "write");
+        H5Sclose(memspace);
+    }
+    H5Sclose(filespace);
+    return s;
+}
+
+static tra_status create(rewriting *w, const char *temp, const char *name, int gzip, tra_err *e) {
+    const tra_type *t = tra_rel_type(w->rel);
+    const tra_relinfo *info = tra_rel_info(w->rel);
+    hsize_t dims[TRA_MAXDIM + 1], chunk[TRA_MAXDIM + 1];
+    for (int d = 0; d < w->dims.n; d++) dims[d] = (hsize_t)w->dims.v[d], chunk[d] = (hsize_t)w->chunk.v[d];
+    w->file = H5Fcreate(temp, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    if (w->file < 0) return h5_fail(e, w->to, "create it");
+    hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE), lcpl = H5Pcreate(H5P_LINK_CREATE);
+    hid_t space = H5Screate_simple(w->dims.n, dims, NULL);
+    H5Pset_create_intermediate_group(lcpl, 1);
+    H5Pset_obj_track_times(dcpl, 0);
+    H5Pset_chunk(dcpl, w->dims.n, chunk);
+    H5Pset_shuffle(dcpl);
+    H5Pset_deflate(dcpl, (unsigned)gzip);
+    w->dset = H5Dcreate2(w->file, name, t->dtype == TRA_F64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT, space, lcpl, dcpl,
+                         H5P_DEFAULT);
+    H5Sclose(space);
+    H5Pclose(lcpl);
+    H5Pclose(dcpl);
+    if (w->dset < 0) return h5_fail(e, w->to, "create the dataset");
+    w->from = H5Fopen(info->path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    w->source = w->from < 0 ? -1 : H5Dopen2(w->from, info->name, H5P_DEFAULT);
+    hsize_t at = 0;
+    if (w->source < 0 || H5Aiterate2(w->source, H5_INDEX_NAME, H5_ITER_INC, &at, copy_attribute, &w->dset) < 0)
+        return h5_fail(e, w->to, "copy the attributes");
+    return TRA_OK;
+}
+
+/* gzip goes through the library, whose filter it is. */
+static tra_status rewrite_gzip(tra_rel *rel, const char *to, int gzip, int64_t *bytes, tra_err *e) {
+    const tra_type *t = tra_rel_type(rel);
+    rewriting w = {.rel = rel, .to = to, .from = -1, .source = -1, .file = -1, .dset = -1};
+    tra_store_layout(t, &w.dims, &w.chunk, &w.tuple);
+    tra_arena *arena = tra_arena_new();
+    const char *path, *name;
+    tra_relspec(arena, to, &path, &name);
+    char *temp = tra_temp_beside(path);
+    tra_cleanup_add(temp);
+    w.array = tra_malloc((size_t)tra_catalog_maxfloats(t->cat) * tra_dtype_size(t->dtype) + 1);
+    w.scratch = tra_malloc(tra_rel_scratch(rel) + 1);
+    H5E_auto2_t old;
+    void *old_data;
+    H5Eget_auto2(H5E_DEFAULT, &old, &old_data);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    tra_status s = create(&w, temp, name ? name : "data", gzip, e);
+    if (s == TRA_OK) s = copy_arrays(&w, e);
+    if (w.source >= 0) H5Dclose(w.source);
+    if (w.from >= 0) H5Fclose(w.from);
+    if (w.dset >= 0 && H5Dclose(w.dset) < 0 && s == TRA_OK) s = h5_fail(e, to, "write");
+    if (w.file >= 0 && H5Fflush(w.file, H5F_SCOPE_GLOBAL) < 0 && s == TRA_OK) s = h5_fail(e, to, "write");
+    if (w.file >= 0 && H5Fclose(w.file) < 0 && s == TRA_OK) s = h5_fail(e, to, "write");
+    H5Eset_auto2(H5E_DEFAULT, old, old_data);
+    if (s == TRA_OK) s = tra_output_adopt(temp, path, bytes, e);
+    else unlink(temp);
+    tra_cleanup_drop(temp);
+    free(w.array);
+    free(w.scratch);
+    free(temp);
+    tra_arena_free(arena);
+    return s;
+}
+
+static tra_status rewrite_plain(tra_rel *rel, const char *to, int64_t *bytes, tra_err *e) {
+    const tra_type *t = tra_rel_type(rel);
+    const tra_relinfo *info = tra_rel_info(rel);
+    tra_writer *w;
+    TRA_TRY(tra_writer_create(to, t, &(tra_write_options){.history = info->history}, &w, e));
+    size_t bytes1 = (size_t)tra_catalog_maxfloats(t->cat) * tra_dtype_size(t->dtype);
+    char *array = tra_malloc(bytes1 + 1), *in = tra_malloc(tra_rel_scratch(rel) + 1), *out = tra_malloc(tra_writer_scratch(w) + 1);
+    tra_status s = TRA_OK;
+    for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
+        s = tra_rel_read(rel, i, array, in, e);
+        if (s == TRA_OK) s = tra_writer_put(w, i, array, out, e);
+    }
+    free(array);
+    free(in);
+    free(out);
+    *bytes = tra_writer_stored(w);
+    if (s == TRA_OK) return tra_writer_commit(w, info->digest, e);
+    tra_writer_abort(w);
+    return s;
+}
+
+static tra_status rewrite(tra_rel *rel, const char *to, const tra_sink_options *o, int64_t memory, int64_t *bytes,
+                          tra_err *e) {
+    if (strcmp(to, "-") == 0) return tra_fail(e, TRA_USAGE, "an HDF5 file cannot be written to a stream: use -o FILE");
+    const tra_type *t = tra_rel_type(rel);
+    int64_t need = tra_catalog_maxfloats(t->cat) * (int64_t)tra_dtype_size(t->dtype) * (o->gzip ? 3 : 2) +
+                   (int64_t)tra_rel_scratch(rel);
+    char a[32];
+    if (need > memory)
+        return tra_fail(e, TRA_RESOURCE, "--memory is too low for one array of the relation: at least %s are needed",
+                        tra_human(need, a));
+    return o->gzip ? rewrite_gzip(rel, to, o->gzip, bytes, e) : rewrite_plain(rel, to, bytes, e);
+}
+
+const tra_format tra_format_h5 = {
+    .name = "h5",
+    .brief = "HDF5 dataset",
+    .suffixes = ".h5 .hdf5 .hdf .mat .nc",
+    .binary = true,
+    .opens_itself = true,
+    .sniff = sniff,
+    .open = open_h5,
+    .box = box,
+    .close = close_h5,
+    .rewrite = rewrite,
+};

@@ -1,0 +1,345 @@
+/* import.c - from a source to a relation: which boxes are read, how they are cut into blocks, what is counted.
+ *
+ * The source is read by panels, boxes of whole blocks that are as long as memory allows along the source's fast dimensions,
+ * so that what is read lies together in the file. Two panels take turns: while one is being read, the blocks of the other are
+ * cut out, counted and written by a crew of threads. A stream whose blocks do not fit a panel goes to a scratch file first. */
+#include "formats.h"
+
+#include "../lib/relation/block.h"
+#include "crew.h"
+#include "entries.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct panel {
+    tra_dims start, count; /* storage coordinates */
+    tra_dims first, grid;  /* first block's key; blocks along each dimension: tensor coordinates */
+    char *data;
+} panel;
+
+typedef struct import_worker {
+    char *block, *converted, *scratch, *encoded;
+    tra_digest digest;
+    int64_t nan, inf;
+    tra_losses loss;
+} import_worker;
+
+typedef struct import {
+    const tra_import_job *job;
+    tra_source *source;
+    tra_arena *arena;
+    tra_dtype dtype; /* of the relation; the source's may be another */
+    tra_dims block, storage; /* block extents; the tensor's extents in storage coordinates */
+    tra_catalog cat;
+    tra_type type;
+    tra_writer *writer;
+    int64_t memory; /* for panels and workers; once they are laid out, for panels */
+    panel panels[2];
+    int npanels;
+    tra_dims group; /* extents of a panel, storage coordinates */
+    panel *present; /* that the crew works on */
+    import_worker *workers;
+    int nworkers;
+    tra_crew *crew;
+    int spool; /* the scratch file, or -1 */
+    char *where;
+    tra_flat spooled;
+    int64_t spilled;
+} import;
+
+/* ---- what happens to a block ---------------------------------------------------------------------------------- */
+
+static void count_special(import_worker *w, tra_dtype t, const void *data, int64_t n) {
+    int64_t nan = 0, finite = 0; /* without branches, so that the compiler can use vectors */
+    if (t == TRA_F64) {
+        const double *x = data;
+        for (int64_t i = 0; i < n; i++) nan += x[i] != x[i], finite += x[i] - x[i] == 0;
+    } else {
+        const float *x = data;
+        for (int64_t i = 0; i < n; i++) nan += x[i] != x[i], finite += x[i] - x[i] == 0;
+    }
+    w->nan += nan;
+    w->inf += n - nan - finite;
+}
+
+/* item: the piece of work that must be stored in turn, or -1 where only one thread works. */
+static tra_status store(import *m, import_worker *w, int64_t ordinal, const char *data, int64_t item, tra_err *e) {
+    int64_t n = tra_catalog_floats1(&m->cat, ordinal);
+    if (m->source->dtype != m->dtype) {
+        tra_elem_convert(tra_elem_of(m->source->dtype), false, (void *)data, m->dtype, w->converted, n, &w->loss);
+        data = w->converted;
+    }
+    count_special(w, m->dtype, data, n);
+    tra_digest_array(&w->digest, &m->type, ordinal, data);
+    if (!m->job->codec.zstd) return tra_writer_put(m->writer, ordinal, data, w->scratch, e);
+    tra_encoded enc;
+    int64_t addr;
+    TRA_TRY(tra_writer_encode(m->writer, ordinal, data, w->scratch, w->encoded, &enc, e));
+    if (item >= 0 && !tra_crew_turn(m->crew, item)) return TRA_INTERNAL; /* another's failure is the cause */
+    TRA_TRY(tra_writer_allocate(m->writer, ordinal, &enc, &addr, e));
+    if (item >= 0) tra_crew_passed(m->crew);
+    return tra_writer_write_at(m->writer, addr, w->encoded, enc.len, e);
+}
+
+/* Cuts one block out of the present panel. */
+static tra_status cut_and_store(void *ctx, int worker, int64_t item, tra_err *e) {
+    import *m = ctx;
+    import_worker *w = &m->workers[worker];
+    const panel *p = m->present;
+    bool fortran = m->source->fortran;
+    size_t size = tra_dtype_size(m->source->dtype);
+    int r = m->block.n;
+    int64_t stride[TRA_MAXDIM], ps[TRA_MAXDIM], bs[TRA_MAXDIM];
+    tra_strides(&p->count, stride);
+    tra_dims key, ext, start = fortran ? tra_reversed(&p->start) : p->start;
+    tra_unlinear(&p->grid, item, &key);
+    int64_t from = 0;
+    for (int d = 0; d < r; d++) {
+        ps[d] = stride[fortran ? r - 1 - d : d];
+        key.v[d] += p->first.v[d];
+        from += (key.v[d] * m->block.v[d] - start.v[d]) * ps[d];
+    }
+    int64_t ordinal = tra_linear(&m->cat.frontier, &key);
+    tra_catalog_ext(&m->cat, ordinal, &ext);
+    tra_strides(&ext, bs);
+    const char *data = p->data + (size_t)from * size;
+    bool in_place = true; /* the block lies in the panel as it should */
+    for (int d = 0; d < r; d++) in_place &= ext.v[d] == 1 || ps[d] == bs[d];
+    if (!in_place) {
+        tra_copy_strided(size, &ext, w->block, bs, data, ps);
+        data = w->block;
+    }
+    return store(m, w, ordinal, data, item, e);
+}
+
+static tra_status store_in_order(void *ctx, int64_t ordinal, const void *data, tra_err *e) {
+    import *m = ctx;
+    return store(m, &m->workers[0], ordinal, data, -1, e);
+}
+
+/* ---- panels --------------------------------------------------------------------------------------------------- */
+
+/* The largest panel of at most `limit` elements: from the source's grain, then along the fast dimensions first. */
+static void choose_group(import *m, int64_t limit) {
+    tra_dims block = m->source->fortran ? tra_reversed(&m->block) : m->block, unit = block;
+    const tra_dims *shape = &m->storage;
+    int r = shape->n;
+    int64_t n;
+    tra_dims_product(&unit, &n);
+    for (int d = r - 1; d >= 0 && m->source->access == TRA_ACCESS_BOX && m->spool < 0; d--) {
+        int64_t want = tra_min64(shape->v[d], tra_ceil_div(m->source->grain.v[d], block.v[d]) * block.v[d]), rest;
+        rest = n / unit.v[d];
+        if (want > unit.v[d] && rest <= limit / want) {
+            unit.v[d] = want;
+            n = rest * want;
+        }
+    }
+    m->group = unit;
+    for (int d = r - 1; d >= 0; d--) {
+        int64_t rest = n / m->group.v[d], most = limit / rest;
+        if (most >= shape->v[d]) m->group.v[d] = tra_max64(1, shape->v[d]);
+        else m->group.v[d] = tra_max64(m->group.v[d], most / unit.v[d] * unit.v[d]);
+        n = rest * m->group.v[d];
+        if (m->group.v[d] < shape->v[d]) break;
+    }
+}
+
+/* Do the panels follow each other in storage order without gaps? */
+static bool panels_run_on(const import *m) {
+    int d = 0;
+    while (d < m->group.n && m->group.v[d] == 1) d++;
+    for (d++; d < m->group.n; d++)
+        if (m->group.v[d] != m->storage.v[d]) return false;
+    return true;
+}
+
+static tra_status lay_out(import *m, tra_err *e) {
+    enum { GOOD_PANEL = 32 << 20 }; /* larger ones only make the first wait longer */
+    int64_t floats = tra_catalog_maxfloats(&m->cat), size = (int64_t)tra_dtype_size(m->source->dtype);
+    int64_t each = floats * size + (int64_t)tra_writer_scratch(m->writer);
+    if (m->source->dtype != m->dtype) each += floats * (int64_t)tra_dtype_size(m->dtype);
+    if (m->job->codec.zstd) each += (int64_t)tra_writer_encoded_max(m->writer);
+    int64_t fixed = (int64_t)m->source->box_scratch, one = floats * size;
+    m->nworkers = m->source->access == TRA_ACCESS_ENTRIES ? 1 : m->job->threads > 0 ? m->job->threads : tra_crew_cores();
+    m->npanels = 2;
+    while (m->nworkers > 1 && m->memory < fixed + m->nworkers * each + 2 * one) m->nworkers--;
+    if (m->memory < fixed + each + 2 * one) m->npanels = 1;
+    int64_t need = fixed + each + (m->source->access == TRA_ACCESS_ENTRIES ? tra_entries_need(m->source, &m->cat) : one);
+    char human[32];
+    if (m->memory < need)
+        return tra_fail(e, TRA_RESOURCE, "--memory is too low for one block: at least %s are needed, or a smaller --block",
+                        tra_human(need / 7 * 8 + 8, human));
+    m->memory -= fixed + m->nworkers * each;
+    int64_t most = m->memory / m->npanels / size, n;
+    choose_group(m, tra_max64(floats, tra_min64(most, GOOD_PANEL / size)));
+    if (!panels_run_on(m)) choose_group(m, most);
+    tra_dims_product(&m->group, &n);
+    m->workers = tra_news(m->arena, import_worker, m->nworkers);
+    for (int i = 0; i < m->nworkers; i++) {
+        import_worker *w = &m->workers[i];
+        w->block = tra_malloc((size_t)one + 1);
+        w->scratch = tra_malloc(tra_writer_scratch(m->writer) + 1);
+        if (m->source->dtype != m->dtype) w->converted = tra_malloc((size_t)floats * tra_dtype_size(m->dtype) + 1);
+        if (m->job->codec.zstd) w->encoded = tra_malloc(tra_writer_encoded_max(m->writer) + 1);
+    }
+    if (m->source->access == TRA_ACCESS_ENTRIES) return TRA_OK;
+    for (int i = 0; i < m->npanels; i++) m->panels[i].data = tra_malloc((size_t)(n * size) + 1);
+    m->crew = tra_crew_new(m->nworkers);
+    return TRA_OK;
+}
+
+static tra_status read_panel(import *m, panel *p, tra_err *e) {
+    tra_source *s = m->source;
+    if (m->spool >= 0) {
+        tra_losses none = {0};
+        return tra_flat_box(&m->spooled, m->spool, 0, m->where, &p->start, &p->count, s->dtype, p->data, &none, e);
+    }
+    if (s->access == TRA_ACCESS_BOX) return s->format->box(s, &p->start, &p->count, p->data, e);
+    int64_t n, got;
+    tra_dims_product(&p->count, &n);
+    for (char *to = p->data; n > 0; n -= got, to += (size_t)got * tra_dtype_size(s->dtype)) {
+        TRA_TRY(s->format->next(s, to, n, &got, e));
+        if (got == 0) return tra_fail(e, TRA_INPUT, "%s: ends too early", s->spec);
+    }
+    return TRA_OK;
+}
+
+static tra_status expect_end(import *m, tra_err *e) {
+    char one[sizeof(double)];
+    int64_t got;
+    if (m->source->access != TRA_ACCESS_STREAM || m->spool >= 0) return TRA_OK;
+    TRA_TRY(m->source->format->next(m->source, one, 1, &got, e));
+    return got == 0 ? TRA_OK : tra_fail(e, TRA_INPUT, "%s: goes on after its last element", m->source->spec);
+}
+
+static tra_status run_panels(import *m, tra_err *e) {
+    if (m->cat.n == 0) return expect_end(m, e);
+    tra_dims panels = {.n = m->group.n}, at = {.n = m->group.n};
+    tra_dims block = m->source->fortran ? tra_reversed(&m->block) : m->block;
+    for (int d = 0; d < panels.n; d++) panels.v[d] = tra_ceil_div(m->storage.v[d], m->group.v[d]);
+    int turn = 0;
+    bool more = true, working = false;
+    while (more) {
+        panel *p = &m->panels[turn];
+        p->start.n = p->count.n = p->first.n = p->grid.n = panels.n;
+        for (int d = 0; d < panels.n; d++) {
+            p->start.v[d] = at.v[d] * m->group.v[d];
+            p->count.v[d] = tra_min64(m->group.v[d], m->storage.v[d] - p->start.v[d]);
+            p->first.v[d] = p->start.v[d] / block.v[d];
+            p->grid.v[d] = tra_ceil_div(p->count.v[d], block.v[d]);
+        }
+        if (m->source->fortran) {
+            p->first = tra_reversed(&p->first);
+            p->grid = tra_reversed(&p->grid);
+        }
+        if (working && m->npanels == 1) TRA_TRY(tra_crew_wait(m->crew, e));
+        TRA_TRY(read_panel(m, p, e));
+        if (working && m->npanels > 1) TRA_TRY(tra_crew_wait(m->crew, e));
+        m->present = p;
+        int64_t blocks;
+        tra_dims_product(&p->grid, &blocks);
+        tra_crew_begin(m->crew, cut_and_store, m, blocks);
+        working = true;
+        turn = (turn + 1) % m->npanels;
+        more = tra_next(&panels, &at);
+    }
+    TRA_TRY(expect_end(m, e)); /* the rest of the text may be read while the last blocks are written */
+    return tra_crew_wait(m->crew, e);
+}
+
+/* ---- streams that must be kept ---------------------------------------------------------------------------------- */
+
+static tra_status spool(import *m, tra_err *e) {
+    tra_source *s = m->source;
+    int64_t size = (int64_t)tra_dtype_size(s->dtype), cap = tra_max64(1024, tra_min64(1 << 20, m->memory / 16) / size), got;
+    TRA_TRY(tra_scratch_open(m->job->to, &m->spool, &m->where, e));
+    void *buf = tra_malloc((size_t)(cap * size));
+    tra_status status;
+    do {
+        status = s->format->next(s, buf, cap, &got, e);
+        if (status == TRA_OK && got > 0)
+            status = tra_pwrite(m->spool, buf, (size_t)(got * size), m->spilled, m->where, e);
+        m->spilled += got * size;
+    } while (status == TRA_OK && got > 0);
+    free(buf);
+    return status;
+}
+
+static void spool_ready(import *m) {
+    m->spooled = (tra_flat){.elem = tra_elem_of(m->source->dtype), .dims = m->storage};
+    tra_flat_init(&m->spooled, m->arena, m->job->source.memory);
+}
+
+/* ---- the job ---------------------------------------------------------------------------------------------------- */
+
+static tra_status run(import *m, tra_err *e) {
+    tra_source *s = m->source;
+    const tra_import_job *job = m->job;
+    if (s->access == TRA_ACCESS_STREAM && s->shape.n > 0 && s->shape.v[0] < 0) TRA_TRY(spool(m, e));
+    if (job->block) {
+        m->block = *job->block;
+        TRA_TRY(tra_block_fit(&s->shape, &m->block, e));
+    } else tra_block_choose(&s->shape, &m->block);
+    m->storage = s->fortran ? tra_reversed(&s->shape) : s->shape;
+    TRA_TRY(tra_catalog_blocks(&s->shape, &m->block, &m->cat, e));
+    m->dtype = job->source.has_dtype ? job->source.dtype : s->dtype;
+    m->type = (tra_type){.dtype = m->dtype, .cat = &m->cat};
+    for (int d = 0; d < m->block.n; d++) m->type.cut[d] = 1u << d;
+    TRA_TRY(tra_writer_create(job->to, &m->type, &(tra_write_options){job->codec, job->history}, &m->writer, e));
+    TRA_TRY(lay_out(m, e));
+    if (s->access == TRA_ACCESS_ENTRIES)
+        return tra_entries_assemble(s, &m->cat, m->memory, job->to, store_in_order, m, &m->spilled, e);
+    if (s->access == TRA_ACCESS_STREAM && m->spool < 0 && m->cat.n > 0 && !panels_run_on(m)) TRA_TRY(spool(m, e));
+    if (m->spool >= 0) spool_ready(m);
+    return run_panels(m, e);
+}
+
+static void fill_receipt(const import *m, tra_import_receipt *r) {
+    const tra_source *s = m->source;
+    *r = (tra_import_receipt){.format = s->format->name, .shape = s->shape, .block = m->block, .dtype = m->dtype,
+                              .blocks = m->cat.n, .bytes_stored = tra_writer_stored(m->writer), .inexact = s->inexact,
+                              .overflow = s->overflow, .entries = s->entries, .mirrored = s->mirrored,
+                              .header_lines = s->header_lines, .spilled = m->spilled};
+    snprintf(r->source_type, sizeof r->source_type, "%s", s->type_text ? s->type_text : "");
+    r->elements = tra_catalog_floats(&m->cat);
+    r->bytes_in = s->in.fd < 0 ? 0 : s->in.seekable ? s->in.size : tra_input_told(&s->in);
+    for (int i = 0; i < m->nworkers; i++) {
+        r->nan += m->workers[i].nan;
+        r->inf += m->workers[i].inf;
+        r->overflow += m->workers[i].loss.overflow;
+    }
+}
+
+tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err *e) {
+    tra_import_job j = *job;
+    if (j.source.memory == 0) j.source.memory = TRA_IMPORT_MEMORY;
+    import m = {.job = &j, .spool = -1, .memory = j.source.memory - j.source.memory / 8};
+    TRA_TRY(tra_source_open(j.from, j.format, &j.source, &m.source, e));
+    m.arena = tra_arena_new();
+    tra_status status = run(&m, e);
+    tra_crew_free(m.crew);
+    if (status == TRA_OK) {
+        char digest[33];
+        tra_digest sum = {0};
+        for (int i = 0; i < m.nworkers; i++) tra_digest_add(&sum, &m.workers[i].digest);
+        tra_digest_text(&sum, &m.type, digest);
+        fill_receipt(&m, r);
+        status = tra_writer_commit(m.writer, digest, e);
+    } else if (m.writer) tra_writer_abort(m.writer);
+    for (int i = 0; i < m.nworkers && m.workers; i++) {
+        free(m.workers[i].block);
+        free(m.workers[i].converted);
+        free(m.workers[i].scratch);
+        free(m.workers[i].encoded);
+    }
+    for (int i = 0; i < 2; i++) free(m.panels[i].data);
+    if (m.spool >= 0) close(m.spool);
+    free(m.where);
+    tra_source_close(m.source);
+    tra_arena_free(m.arena);
+    return status;
+}

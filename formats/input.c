@@ -1,0 +1,128 @@
+/* input.c - reading a file or a stream forward through one buffer. */
+#include "io.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+tra_status tra_input_open(const char *path, size_t cap, tra_input *in, tra_err *e) {
+    assert(cap >= 8192);
+    *in = (tra_input){.fd = -1, .name = path};
+    if (strcmp(path, "-") == 0) {
+        in->fd = STDIN_FILENO;
+        in->name = "standard input";
+    } else {
+        in->fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (in->fd < 0) return tra_fail_errno(e, TRA_INPUT, "%s: cannot open", path);
+        in->owned = true;
+    }
+    struct stat st;
+    tra_status s = TRA_OK;
+    if (fstat(in->fd, &st) != 0) s = tra_fail_errno(e, TRA_INPUT, "%s: cannot open", in->name);
+    else if (S_ISDIR(st.st_mode)) s = tra_fail(e, TRA_INPUT, "%s: is a directory", in->name);
+    if (s != TRA_OK) {
+        tra_input_close(in);
+        return s;
+    }
+    if (S_ISREG(st.st_mode)) {
+        off_t at = in->owned ? 0 : lseek(in->fd, 0, SEEK_CUR);
+        if (at >= 0) {
+            in->seekable = true;
+            in->base = at;
+            in->size = tra_max64(0, (int64_t)st.st_size - at);
+        }
+    }
+    in->cap = cap;
+    in->buf = tra_malloc(cap);
+    return TRA_OK;
+}
+
+void tra_input_close(tra_input *in) {
+    if (in->owned && in->fd >= 0) close(in->fd);
+    free(in->buf);
+    *in = (tra_input){.fd = -1};
+}
+
+/* Up to n bytes at most once around; 0 at the end. */
+static tra_status read_some(tra_input *in, void *to, size_t n, size_t *got, tra_err *e) {
+    ssize_t r;
+    do r = in->seekable ? pread(in->fd, to, n, in->base + in->offset + (int64_t)in->len) : read(in->fd, to, n);
+    while (r < 0 && errno == EINTR);
+    if (r < 0) return tra_fail_errno(e, TRA_INPUT, "%s: cannot read", in->name);
+    if (r == 0) in->eof = true;
+    *got = (size_t)r;
+    return TRA_OK;
+}
+
+tra_status tra_input_need(tra_input *in, size_t want, size_t *have, tra_err *e) {
+    assert(want <= in->cap);
+    if (in->len - in->pos < want && !in->eof) {
+        memmove(in->buf, in->buf + in->pos, in->len - in->pos);
+        in->offset += (int64_t)in->pos;
+        in->len -= in->pos;
+        in->pos = 0;
+        while (in->len < want && !in->eof) {
+            size_t got;
+            TRA_TRY(read_some(in, in->buf + in->len, in->cap - in->len, &got, e));
+            in->len += got;
+        }
+    }
+    *have = in->len - in->pos;
+    return TRA_OK;
+}
+
+tra_status tra_input_take(tra_input *in, void *to, size_t n, tra_err *e) {
+    char *p = to;
+    while (n > 0) {
+        size_t have = in->len - in->pos;
+        if (have == 0 && n >= in->cap && !in->eof) { /* large reads go past the buffer */
+            in->offset += (int64_t)in->pos;
+            in->pos = in->len = 0;
+            TRA_TRY(read_some(in, p, n, &have, e));
+            in->offset += (int64_t)have;
+        } else {
+            TRA_TRY(tra_input_need(in, 1, &have, e));
+            if (have > n) have = n;
+            memcpy(p, in->buf + in->pos, have);
+            in->pos += have;
+        }
+        if (have == 0)
+            return tra_fail(e, TRA_INPUT, "%s: ends at byte %" PRId64 ", %zu bytes too early", in->name,
+                            tra_input_told(in), n);
+        p += have;
+        n -= have;
+    }
+    return TRA_OK;
+}
+
+tra_status tra_input_line(tra_input *in, int64_t number, const char **line, size_t *n, tra_err *e) {
+    enum { LONGEST = 4096 };
+    size_t have = in->len - in->pos;
+    const char *p = (const char *)in->buf + in->pos, *end = have ? memchr(p, '\n', have) : NULL;
+    if (!end) {
+        TRA_TRY(tra_input_need(in, LONGEST + 2, &have, e));
+        p = (const char *)in->buf + in->pos;
+        end = have ? memchr(p, '\n', have) : NULL;
+    }
+    *n = end ? (size_t)(end - p) : have;
+    *line = have ? p : NULL;
+    if (*n > LONGEST) return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " is too long for this format", in->name, number);
+    in->pos += *n + (end != NULL);
+    if (*n > 0 && p[*n - 1] == '\r') --*n;
+    return TRA_OK;
+}
+
+void tra_input_seek(tra_input *in, int64_t to) {
+    assert(in->seekable);
+    if (to >= in->offset && to <= in->offset + (int64_t)in->len) {
+        in->pos = (size_t)(to - in->offset);
+        return;
+    }
+    in->pos = in->len = 0;
+    in->offset = to;
+    in->eof = false;
+}

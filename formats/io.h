@@ -1,0 +1,160 @@
+/* io.h - what the formats share: buffered input and output, numbers as text, element types of other programs, boxes. */
+#ifndef TRA_IO_H
+#define TRA_IO_H
+
+#include "../lib/relation/relation.h"
+#include "../lib/relation/store.h"
+
+/* ---- input --------------------------------------------------------------------------------------------------- */
+
+/* A file or stream that is read forward through a buffer. Between calls buf[pos..len) is what has been read and not taken. */
+typedef struct tra_input {
+    int fd; /* -1: none */
+    bool owned;
+    bool seekable;     /* a regular file: tra_pread on fd works too */
+    int64_t base, size; /* seekable: where the data begins in the file (a redirected file may have been read before), bytes from there */
+    const char *name;
+    unsigned char *buf;
+    size_t pos, len, cap;
+    bool eof;
+    int64_t offset; /* bytes from base to buf[0] */
+} tra_input;
+
+/* "-" is standard input. cap: bytes of buffer, at least 8192. */
+TRA_MUSTUSE tra_status tra_input_open(const char *path, size_t cap, tra_input *in, tra_err *e);
+void tra_input_close(tra_input *in);
+/* Makes at least want (<= cap) bytes available unless the stream ends before; says how many are. */
+TRA_MUSTUSE tra_status tra_input_need(tra_input *in, size_t want, size_t *have, tra_err *e);
+/* Takes exactly n bytes. TRA_INPUT when the stream ends before. */
+TRA_MUSTUSE tra_status tra_input_take(tra_input *in, void *to, size_t n, tra_err *e);
+/* One line without its end (LF or CRLF), valid until the next call; *line is NULL at the end of the stream. TRA_INPUT naming
+ * `number`, the line's, when it is longer than 4096 bytes. */
+TRA_MUSTUSE tra_status tra_input_line(tra_input *in, int64_t number, const char **line, size_t *n, tra_err *e);
+/* Goes to a place, as tra_input_told said it. Seekable inputs only. */
+void tra_input_seek(tra_input *in, int64_t to);
+static inline int64_t tra_input_told(const tra_input *in) { return in->offset + (int64_t)in->pos; }
+
+/* ---- output -------------------------------------------------------------------------------------------------- */
+
+/* A file that appears when it is complete, or a stream ("-", a device, a pipe) that is written to directly. */
+typedef struct tra_output {
+    int fd;
+    const char *name;
+    char *temp, *target; /* NULL: a stream */
+    char *buf;
+    size_t len, cap;
+    int64_t bytes;
+    bool closed; /* the reader of the pipe has gone */
+} tra_output;
+
+/* binary: refused on a terminal (TRA_USAGE). cap: bytes of buffer, at least 4096. */
+TRA_MUSTUSE tra_status tra_output_open(const char *path, bool binary, size_t cap, tra_output *out, tra_err *e);
+TRA_MUSTUSE tra_status tra_output_write(tra_output *out, const void *p, size_t n, tra_err *e);
+/* Room for n (<= 4096) bytes at out->buf + out->len, for those who format in place. */
+TRA_MUSTUSE tra_status tra_output_room(tra_output *out, size_t n, tra_err *e);
+/* Writes what is left, syncs, renames. Frees also on failure. */
+TRA_MUSTUSE tra_status tra_output_commit(tra_output *out, tra_err *e);
+void tra_output_abort(tra_output *out);
+
+/* ".NAME.tra-PID.tmp" beside path, from malloc. */
+char *tra_temp_beside(const char *path);
+/* Syncs the finished file temp and renames it to path; *bytes is its size. Removes temp on failure. */
+TRA_MUSTUSE tra_status tra_output_adopt(const char *temp, const char *path, int64_t *bytes, tra_err *e);
+
+/* ---- numbers as text ----------------------------------------------------------------------------------------- */
+
+enum { TRA_NUMTEXT = 32 }; /* bytes that any number takes */
+
+/* The whole of s[0..n) as a number: decimal, "inf", "nan" with an optional sign. Correctly rounded. s[n] must be readable.
+ * False on junk, hexadecimal included. */
+bool tra_scan_num(const char *s, size_t n, double *v);
+bool tra_scan_int(const char *s, size_t n, int64_t *v);
+/* Writes the value with as few digits (15 to 17; f32: 6 to 9) as read back to the same value; the length. */
+size_t tra_print_f64(char *to, double v);
+size_t tra_print_f32(char *to, float v);
+
+/* ---- elements ------------------------------------------------------------------------------------------------ */
+
+/* Element types that flat files hold: name, C type. */
+#define TRA_ELEMS(X)                                                                                                   \
+    X(F64, "f64", double)                                                                                              \
+    X(F32, "f32", float)                                                                                               \
+    X(F16, "f16", uint16_t)                                                                                            \
+    X(F80, "f80", long double)                                                                                         \
+    X(I8, "i8", int8_t)                                                                                                \
+    X(I16, "i16", int16_t)                                                                                             \
+    X(I32, "i32", int32_t)                                                                                             \
+    X(I64, "i64", int64_t)                                                                                             \
+    X(U8, "u8", uint8_t)                                                                                               \
+    X(U16, "u16", uint16_t)                                                                                            \
+    X(U32, "u32", uint32_t)                                                                                            \
+    X(U64, "u64", uint64_t)                                                                                            \
+    X(BOOL, "bool", uint8_t)
+typedef enum tra_elem {
+#define X(name, text, ctype) TRA_ELEM_##name,
+    TRA_ELEMS(X)
+#undef X
+} tra_elem;
+size_t tra_elem_size(tra_elem k);
+const char *tra_elem_name(tra_elem k);
+/* The type that holds its values without loss: f32 for f32 and f16, else f64. */
+tra_dtype tra_elem_dtype(tra_elem k);
+static inline tra_elem tra_elem_of(tra_dtype t) { return t == TRA_F64 ? TRA_ELEM_F64 : TRA_ELEM_F32; }
+
+typedef struct tra_losses {
+    int64_t inexact, overflow; /* as in tra_source */
+} tra_losses;
+/* Converts n elements. swap: the source is of the other byte order (its bytes are turned in place). from and to may not
+ * overlap, except that both may be the same place when the types have one size. */
+void tra_elem_convert(tra_elem k, bool swap, void *from, tra_dtype t, void *to, int64_t n, tra_losses *loss);
+
+/* A flat array of elements: what follows a header in npy, all of raw, the scratch file of a spill. */
+typedef struct tra_flat {
+    tra_elem elem;
+    bool swap;
+    int64_t offset; /* of the first element, from the input's base */
+    tra_dims dims;  /* storage coordinates */
+    int64_t left;   /* streams: elements not yet delivered */
+    size_t cap;
+    unsigned char *staging; /* for conversion: cap bytes, from the arena */
+} tra_flat;
+/* memory: of the whole job. */
+void tra_flat_init(tra_flat *f, tra_arena *a, int64_t memory);
+TRA_MUSTUSE tra_status tra_flat_box(tra_flat *f, int fd, int64_t base, const char *name, const tra_dims *start,
+                                    const tra_dims *count, tra_dtype t, void *buf, tra_losses *loss, tra_err *e);
+TRA_MUSTUSE tra_status tra_flat_next(tra_flat *f, tra_input *in, tra_dtype t, void *buf, int64_t want, int64_t *got,
+                                     tra_losses *loss, tra_err *e);
+
+/* ---- boxes --------------------------------------------------------------------------------------------------- */
+
+tra_dims tra_reversed(const tra_dims *d);
+/* Strides in elements of an array of these extents, last dimension fastest. */
+void tra_strides(const tra_dims *ext, int64_t *stride);
+/* dst[i . dstride] = src[i . sstride] for all i in ext; strides in elements, of size 4 or 8. In tiles where the two do not
+ * run along the same dimension. */
+void tra_copy_strided(size_t size, const tra_dims *ext, void *dst, const int64_t *dstride, const void *src,
+                      const int64_t *sstride);
+
+/* A relation in tensor layout seen as the one tensor it is stored as: key dimensions that cut nothing first, then the
+ * array dimensions. */
+typedef struct tra_view {
+    tra_rel *rel;
+    tra_dims shape, chunk;
+    int key[TRA_MAXDIM]; /* the key dimension that counts chunks along it, or -1 */
+    void *array, *scratch; /* one array and what reading one takes, from malloc */
+    size_t bytes;          /* of both */
+} tra_view;
+/* TRA_INPUT with the reason and what to do when the relation has tuple layout. */
+TRA_MUSTUSE tra_status tra_view_open(tra_view *v, tra_rel *rel, const char *spec, tra_err *e);
+void tra_view_close(tra_view *v); /* not the relation */
+/* The box into buf with the given strides (elements, one for each dimension). Holes are zeros. */
+TRA_MUSTUSE tra_status tra_view_box(tra_view *v, const tra_dims *start, const tra_dims *count, void *buf,
+                                    const int64_t *stride, tra_err *e);
+
+/* ---- scratch ------------------------------------------------------------------------------------------------- */
+
+/* An open file without a name in TRA_SCRATCH, TMPDIR or the directory of the output, in this order. *where (from malloc) is
+ * the directory, for messages. */
+TRA_MUSTUSE tra_status tra_scratch_open(const char *output, int *fd, char **where, tra_err *e);
+
+#endif

@@ -1,0 +1,185 @@
+/* number.c - numbers as text: fast where the fast way is exact, the C library's where it is not. */
+#include "io.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const double power10[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+enum { EXACT10 = 22, EXACT10L = 27 }; /* largest exact powers of ten in double and in an 80-bit long double */
+
+static inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static bool scan_slow(const char *s, size_t n, double *v) {
+    char small[128], *t = n < sizeof small ? small : tra_malloc(n + 1), *end;
+    memcpy(t, s, n);
+    t[n] = '\0';
+    *v = strtod(t, &end);
+    bool ok = end == t + n;
+    if (t != small) free(t);
+    return ok;
+}
+
+bool tra_scan_num(const char *s, size_t n, double *v) {
+    const char *p = s, *end = s + n;
+    bool negative = false;
+    if (p < end && (*p == '-' || *p == '+')) negative = *p++ == '-';
+    if (p < end && !is_digit(*p) && *p != '.') {
+        size_t left = (size_t)(end - p);
+        if (left == 3 && strncasecmp(p, "nan", 3) == 0) *v = NAN;
+        else if ((left == 3 && strncasecmp(p, "inf", 3) == 0) || (left == 8 && strncasecmp(p, "infinity", 8) == 0))
+            *v = negative ? -INFINITY : INFINITY;
+        else return false;
+        return true;
+    }
+    uint64_t m = 0;
+    int significant = 0, point = 0;
+    bool any = false;
+    for (; p < end && is_digit(*p); p++, any = true) {
+        if (significant < 19) m = m * 10 + (uint64_t)(*p - '0'), significant += m != 0;
+        else significant = 20, point++; /* too long for the fast way */
+    }
+    if (p < end && *p == '.')
+        for (p++; p < end && is_digit(*p); p++, any = true) {
+            if (significant < 19) m = m * 10 + (uint64_t)(*p - '0'), significant += m != 0, point--;
+            else significant = 20;
+        }
+    if (!any) return false;
+    int exponent = 0;
+    if (p < end && (*p == 'e' || *p == 'E')) {
+        p++;
+        bool down = false;
+        if (p < end && (*p == '-' || *p == '+')) down = *p++ == '-';
+        if (p == end) return false;
+        for (; p < end && is_digit(*p); p++)
+            if (exponent < 100000) exponent = exponent * 10 + (*p - '0');
+        if (down) exponent = -exponent;
+    }
+    if (p != end) return false;
+    exponent += point;
+    if (significant < 20 && m <= (UINT64_C(1) << 53) && exponent >= -EXACT10 && exponent <= EXACT10) {
+        /* Both factors are exact, so one rounding gives the right result. */
+        double x = exponent < 0 ? (double)m / power10[-exponent] : (double)m * power10[exponent];
+        *v = negative ? -x : x;
+        return true;
+    }
+    return scan_slow(s, n, v);
+}
+
+bool tra_scan_int(const char *s, size_t n, int64_t *v) {
+    const char *p = s, *end = s + n;
+    bool negative = false;
+    if (p < end && (*p == '-' || *p == '+')) negative = *p++ == '-';
+    if (p == end) return false;
+    int64_t x = 0;
+    for (; p < end; p++) {
+        if (!is_digit(*p) || !tra_mul(x, 10, &x) || !tra_add(x, negative ? '0' - *p : *p - '0', &x)) return false;
+    }
+    *v = x;
+    return true;
+}
+
+/* ---- printing ------------------------------------------------------------------------------------------------ */
+
+/* m, of `digits` decimal digits, times 10^(e10 - digits + 1): e10 is the exponent of the first digit. */
+static size_t put_decimal(char *to, bool negative, uint64_t m, int digits, int e10) {
+    while (digits > 1 && m % 10 == 0) m /= 10, digits--;
+    char d[20] = {0};
+    for (int i = digits - 1; i >= 0; i--, m /= 10) d[i] = (char)('0' + m % 10);
+    char *p = to;
+    if (negative) *p++ = '-';
+    if (e10 >= digits - 1 && e10 < 17) { /* whole number */
+        for (int i = 0; i <= e10; i++) *p++ = i < digits ? d[i] : '0';
+    } else if (e10 >= 0 && e10 < 17) {
+        for (int i = 0; i < digits; i++) {
+            if (i == e10 + 1) *p++ = '.';
+            *p++ = d[i];
+        }
+    } else if (e10 < 0 && e10 >= -5) {
+        *p++ = '0';
+        *p++ = '.';
+        for (int i = -1; i > e10; i--) *p++ = '0';
+        for (int i = 0; i < digits; i++) *p++ = d[i];
+    } else {
+        *p++ = d[0];
+        if (digits > 1) *p++ = '.';
+        for (int i = 1; i < digits; i++) *p++ = d[i];
+        p += sprintf(p, "e%+03d", e10);
+    }
+    return (size_t)(p - to);
+}
+
+static size_t put_special(char *to, double v) {
+    const char *t = isnan(v) ? "nan" : v < 0 ? "-inf" : v > 0 ? "inf" : signbit(v) ? "-0" : "0";
+    size_t n = strlen(t);
+    memcpy(to, t, n);
+    return n;
+}
+
+/* The first `digits` decimal digits of x > 0, rounded, and the exponent of the first; off by less than 0.51 in the last
+ * one. False outside the range where the scaling is one rounding of a 64-bit mantissa. */
+static bool first_digits(double x, int digits, uint64_t *m, int *e10) {
+#if LDBL_MANT_DIG >= 64
+    static const long double power[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
+                                        1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L,
+                                        1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
+    int e2;
+    frexp(x, &e2);
+    int e = (int)floor((e2 - 1) * 0.30102999566398120);
+    uint64_t top = (uint64_t)power[digits];
+    for (int again = 0; again < 2; again++, e++) {
+        int k = digits - 1 - e;
+        if (k > EXACT10L || k < -EXACT10L) return false;
+        long double y = k < 0 ? x / power[-k] : x * power[k];
+        *m = (uint64_t)llrintl(y);
+        *e10 = e;
+        if (*m < top) return true; /* the estimate is low by one at most */
+    }
+#else
+    (void)x, (void)digits, (void)m, (void)e10;
+#endif
+    return false;
+}
+
+size_t tra_print_f64(char *to, double v) {
+    if (!isfinite(v) || v == 0) return put_special(to, v);
+    double x = fabs(v), back;
+    uint64_t m;
+    int e10;
+    if (first_digits(x, 17, &m, &e10)) {
+        static const uint64_t cut[] = {100, 10};
+        for (int i = 0; i < 2; i++) {
+            uint64_t c = (m + cut[i] / 2) / cut[i];
+            int digits = 15 + i, p = e10 - digits + 1;
+            if (c > (UINT64_C(1) << 53) || p < -EXACT10 || p > EXACT10) continue; /* 17 digits do in any case */
+            if ((p < 0 ? (double)c / power10[-p] : (double)c * power10[p]) != x) continue;
+            bool carried = c == (i == 0 ? UINT64_C(1000000000000000) : UINT64_C(10000000000000000));
+            return put_decimal(to, v < 0, c, digits + carried, e10 + carried);
+        }
+        return put_decimal(to, v < 0, m, 17, e10);
+    }
+    int n = 0;
+    for (int digits = 15; digits <= 17; digits++) {
+        n = snprintf(to, TRA_NUMTEXT, "%.*g", digits, v);
+        if (digits == 17 || (tra_scan_num(to, (size_t)n, &back) && back == v)) break;
+    }
+    return (size_t)n;
+}
+
+size_t tra_print_f32(char *to, float v) {
+    if (!isfinite(v) || v == 0) return put_special(to, v);
+    float x = fabsf(v);
+    for (int digits = 6; digits <= 9; digits++) {
+        uint64_t m;
+        int e10;
+        size_t n;
+        if (first_digits(x, digits, &m, &e10)) n = put_decimal(to, v < 0, m, digits, e10);
+        else n = (size_t)snprintf(to, TRA_NUMTEXT, "%.*g", digits, v);
+        to[n] = '\0';
+        if (digits == 9 || strtof(to, NULL) == v) return n;
+    }
+    return 0; /* not reached */
+}

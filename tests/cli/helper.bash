@@ -1,0 +1,57 @@
+# helper.bash - what every bats file loads: `load helper`.
+#
+# TRA is the program under test (tests/run sets it), BUILD its folder; each test runs in an empty folder of its own.
+
+ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+BUILD=${BUILD:-$ROOT/build}
+TRA=${TRA:-$BUILD/tra}
+export ROOT BUILD TRA
+
+# mpirun as root in a container, with more ranks than cores.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+
+# The filter of this build, for h5py and h5dump.
+export HDF5_PLUGIN_PATH=$BUILD
+
+# A python with numpy, h5py and scipy.
+for PYTHON in python3 /usr/bin/python3; do
+    if "$PYTHON" -c 'import importlib.util as u, sys
+sys.exit(not all(u.find_spec(m) for m in ("numpy", "h5py", "scipy")))' 2>/dev/null; then break; fi
+done
+
+setup() { cd "$BATS_TEST_TMPDIR" || return; }
+
+tra() { "$TRA" "$@"; }
+py() { "$PYTHON" -c "import numpy as np, h5py, json, sys
+$1" "${@:2}"; }
+
+# status WANT COMMAND...: runs the command (output in $output, its lines in $lines); fails unless it exits with WANT.
+status() {
+    local want=$1
+    shift
+    run "$@"
+    # shellcheck disable=SC2154
+    if ((status != want)); then
+        echo "exit status $status, not $want, of: $*"
+        echo "$output"
+        return 1
+    fi
+}
+
+# has TEXT: $output contains it. lacks TEXT: it does not.
+has() { [[ $output == *"$1"* ]] || { echo "no '$1' in: $output"; return 1; }; }
+lacks() { [[ $output != *"$1"* ]] || { echo "'$1' in: $output"; return 1; }; }
+
+# json PATH: the value in the JSON of $output, as python writes it.
+json() { "$PYTHON" -c 'import json, sys
+v = json.loads(sys.argv[1])
+for k in sys.argv[2].split("."): v = v[int(k)] if isinstance(v, list) else v[k]
+print(v if isinstance(v, str) else json.dumps(v))' "$output" "$1"; }
+
+# is VALUE COMMAND...: the command prints exactly that.
+is() {
+    local want=$1 got
+    shift
+    got=$("$@") || return
+    [[ $got == "$want" ]] || { echo "$* gives '$got', not '$want'"; return 1; }
+}
