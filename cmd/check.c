@@ -64,11 +64,12 @@ const tra_cmd tra_cmd_check = {
     .group = "Programs",
     .brief = "parse and type a program; print the type of each relation",
     .usage = "[options] PROGRAM",
-    .about = "Reads a program (- is standard input) and prints a line for each relation it names: key arity and frontier, "
-             "element type and extents of the largest array, the tensor that the relation stands for (or tuple layout), "
-             "tuples, size. No data is read, only the headers of input files. Whatever is wrong is reported on standard "
-             "error with its place: all independent errors at once. Status 2 when the program is wrong, 3 when an "
-             "input cannot be read.",
+    .about =
+        "Reads a program (- is standard input) and prints a line for each relation it names: key arity and frontier, "
+        "element type and extents of the largest array, the tensor that the relation stands for (or tuple layout), "
+        "tuples, size. No data is read, only the headers of input files. Whatever is wrong is reported on standard "
+        "error with its place: all independent errors at once. Status 2 when the program is wrong, 3 when an "
+        "input cannot be read.",
     .minargs = 1,
     .maxargs = 1,
     .needs = TRA_NEED_HDF5 | TRA_TAKES_JSON | TRA_TAKES_DEFINE,

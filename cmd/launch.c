@@ -2,23 +2,48 @@
 #include "launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t child;
 
+/* The command line of this process, as /proc has it: options were taken out of main's. From malloc. */
+static char **own_arguments(int *argc) {
+    char *text = NULL;
+    size_t n = 0;
+    tra_err none = {0};
+    *argc = 0;
+    if (tra_slurp("/proc/self/cmdline", 1 << 24, &text, &n, &none) != TRA_OK) return NULL;
+    char **v = tra_calloc(n + 1, sizeof *v);
+    for (size_t at = 0; at < n; at += strlen(text + at) + 1) v[(*argc)++] = text + at;
+    return v;
+}
+
+/* A file without a name that holds the text, open for reading; -1 on failure. */
+static int as_file(const char *text, size_t n) {
+    int fd = memfd_create("tra", MFD_CLOEXEC);
+    tra_err none = {0};
+    if (fd >= 0 && tra_pwrite(fd, text, n, 0, "standard input", &none) != TRA_OK) close(fd), fd = -1;
+    return fd;
+}
+
 static void pass_on(int sig) {
     if (child > 0) kill((pid_t)child, sig);
 }
 
-tra_status tra_launch(int n, int argc, char **argv, int *exit_status, tra_err *e) {
+tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_status, tra_err *e) {
     char self[4096], count[16];
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
     if (len < 0) return tra_fail_errno(e, TRA_INTERNAL, "cannot find this program's own file");
     self[len] = '\0';
+    int argc, in = input ? as_file(input, input_len) : open("/dev/null", O_RDONLY | O_CLOEXEC);
+    char **argv = own_arguments(&argc);
+    if (in < 0 || !argv) return tra_fail_errno(e, TRA_RESOURCE, "cannot start mpirun");
     snprintf(count, sizeof count, "%d", n);
     /* -q: no banners, tra's own message is enough. Binding would put each rank on one core whatever --threads says. */
     const char *fixed[] = {"mpirun", "-q", "--bind-to", "none", "--oversubscribe", "-n", count};
@@ -35,10 +60,15 @@ tra_status tra_launch(int n, int argc, char **argv, int *exit_status, tra_err *e
         signal(SIGINT, SIG_DFL);
         signal(SIGTERM, SIG_DFL);
         signal(SIGPIPE, SIG_DFL);
+        setenv("TRA_LAUNCHED", "1", 1);
+        dup2(in, STDIN_FILENO);
         execvp("mpirun", (char *const *)args);
         _exit(127);
     }
     free(args);
+    free(argv[0]);
+    free(argv);
+    close(in);
     if (pid < 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot start mpirun");
     child = pid;
     struct sigaction pass = {.sa_handler = pass_on}, old[2];

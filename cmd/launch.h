@@ -4,8 +4,10 @@
 
 #include "../lib/base/base.h"
 
-/* Runs this program again with the arguments argv[0..argc) on n ranks of this machine under mpirun and waits. *exit_status
- * is that of the ranks; the loss of one (mpirun's 137) is TRA_LOST. TRA_INTERNAL when mpirun cannot be started. */
-TRA_MUSTUSE tra_status tra_launch(int n, int argc, char **argv, int *exit_status, tra_err *e);
+/* Runs this program again with the same command line on n ranks of this machine under mpirun and waits. input (may be NULL) is
+ * what rank 0 gets on its standard input. *exit_status is that of the ranks; the loss of one (mpirun's 137) is TRA_LOST.
+ * TRA_INTERNAL when mpirun cannot be started. The ranks find TRA_LAUNCHED in their environment: what this process has said
+ * already they need not say again. */
+TRA_MUSTUSE tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_status, tra_err *e);
 
 #endif

@@ -18,6 +18,10 @@
     X(digest)                                                                                                          \
     X(diff)                                                                                                            \
     X(check)                                                                                                           \
+    X(compile)                                                                                                         \
+    X(explain)                                                                                                         \
+    X(cost)                                                                                                            \
+    X(run)                                                                                                             \
     X(help)                                                                                                            \
     X(version)
 

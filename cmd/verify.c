@@ -31,7 +31,6 @@ static tra_status check(void *ctx, int worker, int64_t ordinal, const void *data
     if ((v->n & (v->n - 1)) == 0) v->found = tra_realloc(v->found, v->n ? 2 * (size_t)v->n : 1, sizeof *v->found);
     v->found[v->n++] = (damage){ordinal, tra_strdup(e->msg)};
     pthread_mutex_unlock(&v->lock);
-    *e = (tra_err){0};
     return TRA_OK;
 }
 

@@ -11,11 +11,6 @@ tra_dims tra_reversed(const tra_dims *d) {
     return r;
 }
 
-void tra_strides(const tra_dims *ext, int64_t *stride) {
-    int64_t s = 1;
-    for (int d = ext->n - 1; d >= 0; s *= ext->v[d], d--) stride[d] = s;
-}
-
 /* rows x cols elements; unit stride along columns in dst, along rows or nothing in src. Tiles keep both in cache. */
 #define TILED(ctype)                                                                                                   \
     for (int64_t i0 = 0; i0 < rows; i0 += TILE)                                                                        \

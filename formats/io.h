@@ -128,8 +128,6 @@ TRA_MUSTUSE tra_status tra_flat_next(tra_flat *f, tra_input *in, tra_dtype t, vo
 /* ---- boxes --------------------------------------------------------------------------------------------------- */
 
 tra_dims tra_reversed(const tra_dims *d);
-/* Strides in elements of an array of these extents, last dimension fastest. */
-void tra_strides(const tra_dims *ext, int64_t *stride);
 /* dst[i . dstride] = src[i . sstride] for all i in ext; strides in elements, of size 4 or 8. In tiles where the two do not
  * run along the same dimension. */
 void tra_copy_strided(size_t size, const tra_dims *ext, void *dst, const int64_t *dstride, const void *src,

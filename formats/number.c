@@ -84,21 +84,22 @@ bool tra_scan_int(const char *s, size_t n, int64_t *v) {
 
 /* ---- printing ------------------------------------------------------------------------------------------------ */
 
-/* m, of `digits` decimal digits, times 10^(e10 - digits + 1): e10 is the exponent of the first digit. */
-static size_t put_decimal(char *to, bool negative, uint64_t m, int digits, int e10) {
+/* m, of `digits` decimal digits, times 10^(e10 - digits + 1): e10 is the exponent of the first digit. As %g does it, with
+ * an exponent below 1e-4 and from 10^longest on. */
+static size_t put_decimal(char *to, bool negative, uint64_t m, int digits, int e10, int longest) {
     while (digits > 1 && m % 10 == 0) m /= 10, digits--;
     char d[20] = {0};
     for (int i = digits - 1; i >= 0; i--, m /= 10) d[i] = (char)('0' + m % 10);
     char *p = to;
     if (negative) *p++ = '-';
-    if (e10 >= digits - 1 && e10 < 17) { /* whole number */
+    if (e10 >= digits - 1 && e10 < longest) { /* whole number */
         for (int i = 0; i <= e10; i++) *p++ = i < digits ? d[i] : '0';
-    } else if (e10 >= 0 && e10 < 17) {
+    } else if (e10 >= 0 && e10 < longest) {
         for (int i = 0; i < digits; i++) {
             if (i == e10 + 1) *p++ = '.';
             *p++ = d[i];
         }
-    } else if (e10 < 0 && e10 >= -5) {
+    } else if (e10 < 0 && e10 >= -4) {
         *p++ = '0';
         *p++ = '.';
         for (int i = -1; i > e10; i--) *p++ = '0';
@@ -157,9 +158,9 @@ size_t tra_print_f64(char *to, double v) {
             if (c > (UINT64_C(1) << 53) || p < -EXACT10 || p > EXACT10) continue; /* 17 digits do in any case */
             if ((p < 0 ? (double)c / power10[-p] : (double)c * power10[p]) != x) continue;
             bool carried = c == (i == 0 ? UINT64_C(1000000000000000) : UINT64_C(10000000000000000));
-            return put_decimal(to, v < 0, c, digits + carried, e10 + carried);
+            return put_decimal(to, v < 0, c, digits + carried, e10 + carried, 17);
         }
-        return put_decimal(to, v < 0, m, 17, e10);
+        return put_decimal(to, v < 0, m, 17, e10, 17);
     }
     int n = 0;
     for (int digits = 15; digits <= 17; digits++) {
@@ -176,7 +177,7 @@ size_t tra_print_f32(char *to, float v) {
         uint64_t m;
         int e10;
         size_t n;
-        if (first_digits(x, digits, &m, &e10)) n = put_decimal(to, v < 0, m, digits, e10);
+        if (first_digits(x, digits, &m, &e10)) n = put_decimal(to, v < 0, m, digits, e10, 9);
         else n = (size_t)snprintf(to, TRA_NUMTEXT, "%.*g", digits, v);
         to[n] = '\0';
         if (digits == 9 || strtof(to, NULL) == v) return n;

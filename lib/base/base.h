@@ -36,6 +36,7 @@ typedef enum tra_status {
 } tra_status;
 
 int tra_status_exit(tra_status s);          /* exit status of the process for s */
+tra_status tra_status_of_exit(int code);    /* the first status with that exit status; TRA_INTERNAL when none has it */
 const char *tra_status_text(tra_status s);
 
 /* The first cause of a failure. The caller owns it, zero-initialised; later failures do not overwrite it. */

@@ -18,6 +18,13 @@ static const struct {
 int tra_status_exit(tra_status s) { return statuses[s].code; }
 const char *tra_status_text(tra_status s) { return statuses[s].text; }
 
+tra_status tra_status_of_exit(int code) {
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+        if (statuses[i].code == code) return (tra_status)i;
+    }
+    return TRA_INTERNAL;
+}
+
 /* Fills e; a message that does not fit ends in "...". */
 static void record(const char *file, int line, tra_err *e, tra_status s, const char *tail, const char *fmt,
                    va_list ap) {

@@ -136,7 +136,6 @@ void tra_nest_append(tra_nest *to, const tra_nest *from);
 void tra_nest_add(tra_nest *nest, int64_t n, int64_t s0, int64_t s1, int64_t s2);
 /* Joins loops that step as one, drops those of one step. */
 void tra_nest_coalesce(tra_nest *nest);
-void tra_strides(const tra_dims *ext, int64_t *s); /* row-major */
 /* Takes one step, and the offsets off[3] with it; false after the last (all back at the start). */
 bool tra_nest_next(tra_nest *nest, int64_t *off);
 

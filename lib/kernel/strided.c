@@ -4,14 +4,6 @@
 #include <assert.h>
 #include <string.h>
 
-void tra_strides(const tra_dims *ext, int64_t *s) {
-    int64_t step = 1;
-    for (int d = ext->n - 1; d >= 0; d--) {
-        s[d] = step;
-        step *= ext->v[d];
-    }
-}
-
 void tra_nest_add(tra_nest *nest, int64_t n, int64_t s0, int64_t s1, int64_t s2) {
     nest->v[nest->n++] = (tra_loop){n, {s0, s1, s2}, 0};
 }

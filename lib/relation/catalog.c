@@ -230,7 +230,7 @@ static void regularise(tra_catalog *c) {
             int64_t t = tra_linear(&c->frontier, &key);
             int64_t v = c->ext[(c->cls ? c->cls[t] : 0) * (size_t)r + a];
             if (v == first) continue;
-            if (g.by[a] >= 0) return;
+            if (g.by[a] >= 0 || v > first) return; /* bound is the largest extent */
             g.by[a] = (int8_t)d;
             g.last[a] = v;
         }

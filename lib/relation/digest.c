@@ -6,6 +6,7 @@
  */
 #include "store_int.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -57,38 +58,60 @@ static void row(tra_digest *d, tra_dtype type, const char *v, size_t n, uint64_t
     }
 }
 
-void tra_digest_array(tra_digest *d, const tra_type *type, int64_t ordinal, const void *data) {
+struct tra_digester {
+    tra_type type;
     tra_geom g;
+    uint64_t stride[TRA_MAXDIM + 1]; /* stride[i + 1]: of dimension i, in elements */
+};
+
+tra_digester *tra_digester_new(const tra_type *type) {
+    tra_digester *w = tra_calloc(1, sizeof *w);
+    w->type = *type;
+    if (tra_geom_of(type, &w->g, NULL) != TRA_OK) w->type.cat = NULL; /* no such relation can be stored */
+    int n = w->g.dims.n;
+    w->stride[n] = 1;
+    for (int i = n - 1; i >= 0; i--) w->stride[i] = w->stride[i + 1] * (uint64_t)w->g.dims.v[i];
+    return w;
+}
+
+void tra_digester_free(tra_digester *w) { free(w); }
+
+void tra_digester_add(const tra_digester *w, tra_digest *d, int64_t ordinal, const void *data) {
+    const tra_geom *g = &w->g;
     tra_dims key, ext;
     int64_t off[TRA_MAXDIM];
-    if (tra_geom_of(type, &g, NULL) != TRA_OK) return; /* no such relation can be stored */
-    tra_catalog_key(type->cat, ordinal, &key);
-    tra_catalog_ext(type->cat, ordinal, &ext);
-    tra_geom_offset(&g, &key, off);
-    uint64_t index = 0, stride[TRA_MAXDIM + 1];
-    stride[g.dims.n] = 1;
-    for (int i = g.dims.n - 1; i >= 0; i--) stride[i] = stride[i + 1] * (uint64_t)g.dims.v[i];
-    for (int i = 0; i < g.dims.n; i++) index += (uint64_t)off[i] * stride[i + 1];
-    /* trailing dimensions that the array spans are one run of indices */
-    const uint64_t *step = stride + g.lead + 1;
-    tra_dims outer = ext, at = {.n = ext.n};
-    size_t run = 1;
+    if (!w->type.cat) return;
+    tra_catalog_key(w->type.cat, ordinal, &key);
+    tra_catalog_ext(w->type.cat, ordinal, &ext);
+    tra_geom_offset(g, &key, off);
+    uint64_t index = 0;
+    for (int i = 0; i < g->dims.n; i++) index += (uint64_t)off[i] * w->stride[i + 1];
     for (int a = 0; a < ext.n; a++) {
         if (ext.v[a] == 0) return;
     }
+    /* trailing dimensions that the array spans are one run of indices */
+    const uint64_t *step = w->stride + g->lead + 1;
+    tra_dims outer = ext;
+    size_t run = 1;
     while (outer.n > 0) {
         int a = --outer.n;
         run *= (size_t)ext.v[a];
-        if (ext.v[a] != g.dims.v[g.lead + a]) break;
+        if (ext.v[a] != g->dims.v[g->lead + a]) break;
     }
-    at.n = outer.n;
+    tra_dims at = {.n = outer.n};
     const char *v = data;
     do {
         uint64_t from = index;
         for (int a = 0; a < outer.n; a++) from += (uint64_t)at.v[a] * step[a];
-        row(d, type->dtype, v, run, from);
-        v += run * tra_dtype_size(type->dtype);
+        row(d, w->type.dtype, v, run, from);
+        v += run * tra_dtype_size(w->type.dtype);
     } while (tra_next(&outer, &at));
+}
+
+void tra_digest_array(tra_digest *d, const tra_type *type, int64_t ordinal, const void *data) {
+    tra_digester *w = tra_digester_new(type);
+    tra_digester_add(w, d, ordinal, data);
+    tra_digester_free(w);
 }
 
 void tra_digest_add(tra_digest *d, const tra_digest *part) {

@@ -36,6 +36,14 @@ void tra_unlinear(const tra_dims *box, int64_t pos, tra_dims *key) {
     }
 }
 
+void tra_strides(const tra_dims *ext, int64_t *stride) {
+    int64_t n = 1;
+    for (int i = ext->n - 1; i >= 0; i--) {
+        stride[i] = n;
+        n *= ext->v[i];
+    }
+}
+
 bool tra_next(const tra_dims *box, tra_dims *key) {
     for (int i = box->n - 1; i >= 0; i--) {
         if (++key->v[i] < box->v[i]) return true;

@@ -25,10 +25,15 @@ typedef struct owner {
     long long start;
 } owner;
 
+/* However the directory is spelled, one file has one lock. */
 static char *lock_name(const char *path) {
-    const char *base = strrchr(path, '/');
-    base = base ? base + 1 : path;
-    return tra_asprintf("%.*s.%s.tra-lock", (int)(base - path), path, base);
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    char *dir = !slash ? tra_strdup(".") : tra_asprintf("%.*s", slash == path ? 1 : (int)(slash - path), path);
+    char *real = realpath(dir, NULL);
+    char *name = tra_asprintf("%s/.%s.tra-lock", real ? real : dir, base);
+    free(real);
+    free(dir);
+    return name;
 }
 
 /* The second in which a process began: start in ticks since boot plus the time of boot, so that it still tells two

@@ -24,6 +24,7 @@ bool tra_dims_product(const tra_dims *d, int64_t *out); /* 1 for n = 0; false on
 /* Row-major linear index of key within box, and back. The product of box must not overflow. */
 int64_t tra_linear(const tra_dims *box, const tra_dims *key);
 void tra_unlinear(const tra_dims *box, int64_t pos, tra_dims *key);
+void tra_strides(const tra_dims *ext, int64_t *stride); /* of a row-major array, in elements: ext->n numbers */
 bool tra_next(const tra_dims *box, tra_dims *key); /* row-major successor; false after the last (key is zeroed) */
 /* "1000x1000" (also "1000,1000"; "" is rank 0); each >= min. False if malformed. */
 bool tra_parse_dims(const char *s, int64_t min, tra_dims *d);

@@ -4,6 +4,25 @@
  * allocating chunks only: the bytes of chunks are read and written here, by any thread, at addresses that a small
  * address-capturing file driver learns from the library (vfd.c), since the library's own chunk queries walk the whole
  * index. All calls into HDF5 go through one lock inside this room; callers need none.
+ *
+ * What a relation NAME is in the file (integers are 64 bits, texts fixed-length UTF-8; written in this order):
+ *   NAME            the dataset: shape and chunks by tra_store_layout; filters none, or shuffle and zstd, of which a
+ *                   chunk may have skipped one or both (its filter mask tells)
+ *     tra_format    1
+ *     tra_rank      r
+ *     tra_layout    "tensor" or "tuple"
+ *     tra_keys      tensor: for each key dimension the array dimension that it blocks, or -1 (empty when k = 0)
+ *     tra_cuts      tuple: for each array dimension the set of key dimensions that cut it, as bits
+ *     tra_extents   tuple, when arrays are clipped: of a grid [r][3], for each array dimension the key dimension that
+ *                   clips it or -1, its extent, and its extent at the last value of that key; of a list the path of
+ *                   the table below
+ *     tra_digest, tra_history
+ *   .tra/NAME/      tables, valid as long as the attribute tra_pipeline of this group describes the dataset (element
+ *                   order and size, chunk, filters); when another program has rewritten it, they are ignored with a warning
+ *     xxh64         uint64 over the grid of chunks: XXH64 of each chunk as stored, 1 standing for 0, and 0 where there is
+ *                   none. When more than 7 of 8 would be holes: [n], in key order
+ *     keys          [n], when there are holes: row-major positions of the existing keys within the frontier
+ *     extents       [n][r], tuple layout of a list with clipped arrays: extents of each array
  */
 #ifndef TRA_STORE_H
 #define TRA_STORE_H
@@ -124,7 +143,13 @@ void tra_writer_abort(tra_writer *w); /* removes the temporary file, frees; also
 typedef struct tra_digest {
     uint64_t lo, hi;
 } tra_digest;
-/* Adds the array of one tuple. Thread-safe on distinct d. */
+/* Adds arrays: what is common to the tuples of a type is found out once (for a list, by a walk over its tuples). The type's
+ * catalog must outlive it. add is thread-safe on distinct d. */
+typedef struct tra_digester tra_digester;
+tra_digester *tra_digester_new(const tra_type *type);
+void tra_digester_add(const tra_digester *w, tra_digest *d, int64_t ordinal, const void *data);
+void tra_digester_free(tra_digester *w);
+/* The same for one array alone; of many, slow for lists. */
 void tra_digest_array(tra_digest *d, const tra_type *type, int64_t ordinal, const void *data);
 void tra_digest_add(tra_digest *d, const tra_digest *part);
 /* Mixes in shape and type; 32 hexadecimal digits and NUL. */

@@ -93,7 +93,7 @@ TRA_MUSTUSE tra_status tra_rel_load(tra_rel *r, tra_err *e);
 
 /* ---- lock (lock.c) ------------------------------------------------------------------------------------------- */
 
-/* Advisory lock on writing path (absolute or not, but always spelled alike): the file .NAME.tra-lock beside it holds
+/* Advisory lock on writing path: the file .NAME.tra-lock beside it holds
  * "host pid start", start being the second in which the process began. A lock whose owner is provably dead is taken
  * over. Counts: several writers of one process share it. Errors: TRA_RESOURCE naming the owner. */
 TRA_MUSTUSE tra_status tra_lock_take(const char *path, bool *first, tra_err *e);

@@ -33,6 +33,7 @@ static tra_status real_target(tra_arena *a, const char **path, tra_err *e) {
     }
     if (!S_ISREG(st.st_mode))
         return tra_fail(e, TRA_INPUT, "cannot write a relation to %s: it is not a regular file", *path);
+    if (lstat(*path, &st) != 0 || !S_ISLNK(st.st_mode)) return TRA_OK;
     char *real = realpath(*path, NULL);
     if (real) *path = tra_arena_strndup(a, real, strlen(real));
     free(real);

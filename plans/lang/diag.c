@@ -101,8 +101,8 @@ static void show_one(const tra_source *s, const char *name, tra_span span, const
                      const char *msg, bool colour, tra_str *out) {
     int line, column;
     tra_source_place(s, span.at, &line, &column);
-    tra_str_printf(out, "%s:%d:%d: %s%s:%s %s\n", name, line, column, colour ? paint : "", kind, colour ? "\033[0m" : "",
-                   msg);
+    tra_str_printf(out, "%s:%d:%d: %s%s:%s %s\n", name, line, column, colour ? paint : "", kind,
+                   colour ? "\033[0m" : "", msg);
     show(s, span, colour, out);
 }
 

@@ -19,7 +19,8 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 bool tra_is_keyword(const char *s, int n, bool *later) {
-    static const char *const words[] = {"input", "param", "output", "storage", "table", "select", "group", "grad", "def"};
+    static const char *const words[] = {"input",  "param", "output", "storage", "table",
+                                        "select", "group", "grad",   "def"};
     for (int i = 0; i < 9; i++) {
         if ((int)strlen(words[i]) != n || memcmp(words[i], s, (size_t)n) != 0) continue;
         *later = i >= 3;

@@ -27,8 +27,8 @@ typedef struct tra_token {
 } tra_token;
 
 /* All tokens, the last one EOF. Statements are told apart here: a line end counts unless a bracket is open or the line
- * ends with a binary operator or a comma; a line that can only begin a statement ends the one before in any case, so that
- * a bracket that was left open spoils one statement and not the rest of the program. */
+ * ends with a binary operator or a comma; a line that can only begin a statement ends the one before in any case, so
+ * that a bracket that was left open spoils one statement and not the rest of the program. */
 tra_token *tra_lex(const tra_source *src, tra_arena *a, tra_diags *d, int *n);
 
 /* input, param, output and those kept for later. */

@@ -36,7 +36,7 @@ static void unexpected(parser *p, const char *advice, const char *wanted) {
     const tra_token *t = p->tok;
     if (t->kind == TRA_T_BAD) return;
     if (t->kind == TRA_T_END || t->kind == TRA_T_EOF) {
-        tra_span end = {t->span.at, 1};
+        tra_span end = {t[-1].span.at + t[-1].span.len, 1}; /* a statement has at least one token before its end */
         tra_diag_error(p->d, end, advice, "%s expected, but the statement ends here", wanted);
     } else if (t->kind == '=') {
         tra_diag_error(p->d, t->span, advice ? advice : "write == to compare", "%s expected, not '='", wanted);
@@ -64,7 +64,8 @@ static bool accept(parser *p, int kind) {
 static bool enter(parser *p) {
     if (p->nest == MAX_NEST) {
         if (p->tok->kind != TRA_T_BAD)
-            tra_diag_error(p->d, p->tok->span, "give parts of it names of their own", "nested deeper than %d", MAX_NEST);
+            tra_diag_error(p->d, p->tok->span, "give parts of it names of their own", "nested deeper than %d",
+                           MAX_NEST);
         return false;
     }
     p->nest++;

@@ -5,8 +5,8 @@
 #include "../lang/names.h"
 #include "tra.h"
 
-/* What a name of the program stands for. One whose definition failed is not ok: whatever uses it fails silently, since the
- * cause is reported already. */
+/* What a name of the program stands for. One whose definition failed is not ok: whatever uses it fails silently, since
+ * the cause is reported already. */
 typedef struct tra_symbol {
     const tra_stmt *stmt;
     bool param, ok;
@@ -28,12 +28,13 @@ typedef struct tra_build {
     const char *first_unreadable;
 } tra_build;
 
-/* Everything below that can fail returns false or NULL after a diagnostic, or silently where the cause has one already. */
+/* Everything below that can fail returns false or NULL after a diagnostic, or silently where the cause has one already.
+ */
 
 tra_symbol *tra_build_param(tra_build *b, const tra_ast *x);
 tra_symbol *tra_build_relation_symbol(tra_build *b, const char *name, tra_span span);
-/* Advice "did you mean X?" for a name that is not among the params (else relations) of the program; NULL if none is near.
- * extra: n more names that would do. */
+/* Advice "did you mean X?" for a name that is not among the params (else relations) of the program; NULL if none is
+ * near. extra: n more names that would do. */
 const char *tra_build_near(tra_build *b, const char *name, bool params, int n, const char *const *extra);
 tra_node *tra_build_node(tra_build *b, tra_opcode op, tra_span span); /* a new node at the end of the graph */
 

@@ -37,7 +37,8 @@ static const tra_keyexpr *key_name(tra_build *b, const tra_ast *x, const key_sco
         }
     if (tra_names_find(&b->symbols, x->text) < 0) {
         tra_diag_error(b->d, x->span, tra_build_near(b, x->text, true, sc->n, sc->names),
-                       sc->n ? "'%s' is neither a component of the key nor a param" : "there is no param '%s'", x->text);
+                       sc->n ? "'%s' is neither a component of the key nor a param" : "there is no param '%s'",
+                       x->text);
         return NULL;
     }
     tra_symbol *s = tra_build_param(b, x);
@@ -52,9 +53,12 @@ static const tra_keyexpr *key_name(tra_build *b, const tra_ast *x, const key_sco
 static const tra_keyexpr *key_number(tra_build *b, const tra_ast *x, const key_scope *sc) {
     errno = 0;
     int64_t v = strtoll(x->text, NULL, 10);
-    if (!x->integer) tra_diag_error(b->d, x->span, NULL, "%s is no integer, but %s needs integers", x->text, sc->what);
-    else if (errno == ERANGE) tra_diag_error(b->d, x->span, NULL, "this number is larger than 2^63 - 1");
-    else return key_int(b, v);
+    if (!x->integer)
+        tra_diag_error(b->d, x->span, NULL, "%s is no integer, but %s needs integers", x->text, sc->what);
+    else if (errno == ERANGE)
+        tra_diag_error(b->d, x->span, NULL, "this number is larger than 2^63 - 1");
+    else
+        return key_int(b, v);
     return NULL;
 }
 
@@ -73,8 +77,7 @@ static const tra_keyexpr *key_call(tra_build *b, const tra_ast *x, const key_sco
         return a;
     }
     tra_diag_error(b->d, x->name_span, "its functions are min(a, b), max(a, b) and abs(a)",
-                   "%s has no function '%s' of %d argument%s", sc->what, x->text, x->nkids,
-                   x->nkids == 1 ? "" : "s");
+                   "%s has no function '%s' of %d argument%s", sc->what, x->text, x->nkids, x->nkids == 1 ? "" : "s");
     return NULL;
 }
 
@@ -82,8 +85,8 @@ static const tra_keyexpr *key_binary(tra_build *b, const tra_ast *x, const key_s
     static const struct {
         const char *text;
         tra_keyop op;
-    } ops[] = {{"+", TRA_KEY_ADD}, {"-", TRA_KEY_SUB}, {"*", TRA_KEY_MUL},  {"/", TRA_KEY_DIV}, {"%", TRA_KEY_MOD},
-               {"<", TRA_KEY_LT},  {"<=", TRA_KEY_LE}, {">", TRA_KEY_GT},   {">=", TRA_KEY_GE}, {"==", TRA_KEY_EQ},
+    } ops[] = {{"+", TRA_KEY_ADD}, {"-", TRA_KEY_SUB},  {"*", TRA_KEY_MUL}, {"/", TRA_KEY_DIV}, {"%", TRA_KEY_MOD},
+               {"<", TRA_KEY_LT},  {"<=", TRA_KEY_LE},  {">", TRA_KEY_GT},  {">=", TRA_KEY_GE}, {"==", TRA_KEY_EQ},
                {"!=", TRA_KEY_NE}, {"&&", TRA_KEY_AND}, {"||", TRA_KEY_OR}};
     const tra_keyexpr *l = key_expr(b, x->kids[0], sc), *r = key_expr(b, x->kids[1], sc);
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
@@ -325,7 +328,8 @@ static const tra_kernel *kernel_string(tra_build *b, const tra_ast *x, tra_kerne
     else if (two != (use == TRA_USE_JOIN))
         tra_diag_error(b->d, x->span, two ? "write for instance \"ij->ji\"" : "write for instance \"ij,jk->ik\"",
                        "a kernel of %s has %s", use_name(use), two ? "one operand" : "two operands");
-    else return k;
+    else
+        return k;
     return NULL;
 }
 

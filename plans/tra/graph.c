@@ -29,8 +29,10 @@ static tra_symbol *use_symbol(tra_build *b, const char *name, tra_span span, boo
     tra_symbol *s = b->symbols.value[i];
     s->used = true;
     if (s->param != param) {
-        tra_diag_error(b->d, span, NULL, param ? "'%s' is a relation; a number is expected here"
-                                               : "'%s' is a param; a relation is expected here", name);
+        tra_diag_error(b->d, span, NULL,
+                       param ? "'%s' is a relation; a number is expected here"
+                             : "'%s' is a param; a relation is expected here",
+                       name);
         tra_diag_also(b->d, s->stmt->name_span, "defined here");
         return NULL;
     }
@@ -64,8 +66,8 @@ tra_node *tra_build_node(tra_build *b, tra_opcode op, tra_span span) {
 
 /* ---- operators ---------------------------------------------------------------------------------------------- */
 
-/* Arguments: R relation, L list of key dimensions, P list of positive numbers, D array dimension, Y key dimension, S size,
- * K kernel, F function of the key, B predicate. */
+/* Arguments: R relation, L list of key dimensions, P list of positive numbers, D array dimension, Y key dimension, S
+ * size, K kernel, F function of the key, B predicate. */
 static const struct form {
     const char *name;
     tra_opcode op;
@@ -106,7 +108,8 @@ static bool check_list(tra_build *b, const args *a, const tra_node *x, const cha
     for (int j = 0; j < l->n; j++) {
         tra_span span = a->list_ast[a->nlists - 1]->kids[j]->span;
         if (l->v[j] >= k) {
-            if (k == 0) tra_diag_error(b->d, span, NULL, "%s has no key dimensions", which);
+            if (k == 0)
+                tra_diag_error(b->d, span, NULL, "%s has no key dimensions", which);
             else
                 tra_diag_error(b->d, span, NULL, "%s has the key dimensions 0 to %d, not %" PRId64, which, k - 1,
                                l->v[j]);
@@ -132,8 +135,11 @@ static bool read_dim(tra_build *b, const tra_ast *x, const char *what, int n, ar
     int64_t *v = &a->number[a->nnumbers++];
     if (!tra_build_int(b, x, tra_arena_printf(b->arena, "%s dimension", what), 0, v)) return false;
     if (n < 0 || *v < n) return true;
-    if (n == 0) tra_diag_error(b->d, x->span, NULL, "this relation has no %s dimensions", what);
-    else tra_diag_error(b->d, x->span, NULL, "this relation has the %s dimensions 0 to %d, not %" PRId64, what, n - 1, *v);
+    if (n == 0)
+        tra_diag_error(b->d, x->span, NULL, "this relation has no %s dimensions", what);
+    else
+        tra_diag_error(b->d, x->span, NULL, "this relation has the %s dimensions 0 to %d, not %" PRId64, what, n - 1,
+                       *v);
     return false;
 }
 
@@ -145,7 +151,9 @@ static bool read_arg(tra_build *b, const struct form *f, int i, const tra_ast *x
     case 'R': return (a->in[a->nin++] = build_relation(b, x)) != NULL;
     case 'L': {
         const tra_node *of = a->in[a->nlists];
-        const char *which = f->op != TRA_OP_JOIN ? "the relation" : a->nlists ? "the right relation" : "the left relation";
+        const char *which = f->op != TRA_OP_JOIN ? "the relation"
+                            : a->nlists          ? "the right relation"
+                                                 : "the left relation";
         return read_list(b, x, "a key dimension", 0, a) && (!of || check_list(b, a, of, which));
     }
     case 'P': return read_list(b, x, f->name[2] == 'p' ? "a number of parts" : "a block extent", 1, a);
@@ -171,8 +179,8 @@ static bool set_block(tra_build *b, const struct form *f, const args *a, tra_spa
     }
     tra_type_shape(x, &shape);
     if (a->list[0].n != shape.n) {
-        tra_diag_error(b->d, a->list_ast[0]->span, NULL, "%d numbers for a tensor of %d dimensions",
-                       a->list[0].n, shape.n);
+        tra_diag_error(b->d, a->list_ast[0]->span, NULL, "%d numbers for a tensor of %d dimensions", a->list[0].n,
+                       shape.n);
         return false;
     }
     n->block.n = shape.n;
@@ -239,8 +247,10 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
         const char *near = tra_nearest(x->text, NFORMS, names);
         if (macro)
             tra_diag_error(b->d, x->name_span,
-                           tra_arena_printf(b->arena, "transform(X, %s) works on each array; a version of it for whole "
-                                                      "relations comes later", x->text),
+                           tra_arena_printf(b->arena,
+                                            "transform(X, %s) works on each array; a version of it for whole "
+                                            "relations comes later",
+                                            x->text),
                            "'%s' is a kernel, not an operator", x->text);
         else
             tra_diag_error(b->d, x->name_span,
@@ -280,9 +290,7 @@ static tra_node *build_relation(tra_build *b, const tra_ast *x) {
     case TRA_AST_INDEX: advice = "indices stand only in EinSum statements: C[i,k] = sum A[i,j] * B[j,k]"; break;
     case TRA_AST_BINARY:
     case TRA_AST_UNARY: advice = "relations are combined by operators: join(A, B, [0,1], [0,1], matadd)"; break;
-    case TRA_AST_NUMBER:
-        advice = "numbers are named by: param eta = 0.01";
-        break;
+    case TRA_AST_NUMBER: advice = "numbers are named by: param eta = 0.01"; break;
     case TRA_AST_STRING:
     case TRA_AST_LIST:
     case TRA_AST_TUPLE:
@@ -316,8 +324,7 @@ static void build_statement(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     case TRA_STMT_PARAM: build_param(b, st, s); return;
     case TRA_STMT_ASSIGN: s->node = build_relation(b, st->value); break;
     case TRA_STMT_EINSUM:
-        tra_diag_error(b->d, st->name_span,
-                       "write operators: C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)",
+        tra_diag_error(b->d, st->name_span, "write operators: C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)",
                        "EinSum statements come with a later version of tra");
         return;
     case TRA_STMT_OUTPUT: return;
@@ -336,12 +343,13 @@ static void warn_unused(tra_build *b) {
     }
 }
 
-/* Values of -D go to their symbols. */
+/* Values of -D go to their symbols. Where the program did not parse, names that it lacks may be in what was not read. */
 static tra_status take_defines(tra_build *b, int n, const tra_define *v, tra_err *e) {
     for (int i = 0; i < n; i++) {
         int at = tra_names_find(&b->symbols, v[i].name);
         tra_symbol *s = at >= 0 ? b->symbols.value[at] : NULL;
         double number;
+        if (!s && b->d->errors) continue;
         if (!s || (s->stmt->kind != TRA_STMT_INPUT && s->stmt->kind != TRA_STMT_PARAM)) {
             const char **names = tra_news(b->arena, const char *, b->symbols.n);
             int count = 0;
@@ -350,10 +358,11 @@ static tra_status take_defines(tra_build *b, int n, const tra_define *v, tra_err
                 if (kind == TRA_STMT_INPUT || kind == TRA_STMT_PARAM) names[count++] = b->symbols.name[j];
             }
             const char *near = tra_nearest(v[i].name, count, names);
-            if (s) return tra_fail(e, TRA_USAGE, "-D %s=%s: %s is computed by the program; -D sets inputs and params",
-                                   v[i].name, v[i].value, v[i].name);
-            return tra_fail(e, TRA_USAGE, "-D %s=%s: the program has no input or param '%s'%s%s%s", v[i].name, v[i].value,
-                            v[i].name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+            if (s)
+                return tra_fail(e, TRA_USAGE, "-D %s=%s: %s is computed by the program; -D sets inputs and params",
+                                v[i].name, v[i].value, v[i].name);
+            return tra_fail(e, TRA_USAGE, "-D %s=%s: the program has no input or param '%s'%s%s%s", v[i].name,
+                            v[i].value, v[i].name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
         }
         if (s->param && !tra_parse_num(v[i].value, &number))
             return tra_fail(e, TRA_USAGE, "-D %s=%s: %s is a param, and '%s' is no number", v[i].name, v[i].value,
@@ -367,7 +376,8 @@ static tra_status take_defines(tra_build *b, int n, const tra_define *v, tra_err
 tra_status tra_graph_build(const tra_source *src, const char *dir, int ndefines, const tra_define *defines,
                            tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e) {
     tra_ast_program ast;
-    tra_build b = {.arena = a, .d = d, .dir = dir, .symbols = {.arena = a}, .written = {.arena = a}, .g = tra_new(a, tra_graph)};
+    tra_build b = {
+        .arena = a, .d = d, .dir = dir, .symbols = {.arena = a}, .written = {.arena = a}, .g = tra_new(a, tra_graph)};
     *out = NULL;
     b.g->arena = a;
     b.g->src = src;
@@ -379,7 +389,7 @@ tra_status tra_graph_build(const tra_source *src, const char *dir, int ndefines,
         s->param = s->stmt->kind == TRA_STMT_PARAM;
         tra_names_add(&b.symbols, ast.v[i].name, s);
     }
-    if (d->errors == 0) TRA_TRY(take_defines(&b, ndefines, defines, e));
+    TRA_TRY(take_defines(&b, ndefines, defines, e));
     for (int i = 0, at = 0; i < ast.n; i++) {
         if (ast.v[i].kind == TRA_STMT_OUTPUT) continue;
         tra_symbol *s = b.symbols.value[at++];

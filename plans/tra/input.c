@@ -80,8 +80,9 @@ static bool place_input(tra_build *b, const tra_ast *at, tra_node *n) {
         for (int j = 0; j < i; j++) twice |= n->at_dims.v[j] == *v;
         if (*v >= k || twice) {
             tra_diag_error(b->d, at->kids[i]->span, NULL,
-                           twice ? "key dimension %" PRId64 " stands twice" : "there is no key dimension %" PRId64
-                                                                             " in this relation", *v);
+                           twice ? "key dimension %" PRId64 " stands twice"
+                                 : "there is no key dimension %" PRId64 " in this relation",
+                           *v);
             ok = false;
         }
     }
@@ -93,8 +94,10 @@ tra_node *tra_build_input(tra_build *b, const tra_stmt *st, const tra_symbol *s)
     n->at = TRA_AT_ANY;
     bool declared = st->shape && declare_input(b, st, n);
     if (st->shape && !declared) return NULL;
-    if (s->define) n->path = s->define;
-    else if (st->path) n->path = resolve(b, st->path);
+    if (s->define)
+        n->path = s->define;
+    else if (st->path)
+        n->path = resolve(b, st->path);
     tra_type before = n->type;
     if (n->path && !open_input(b, st->path ? st->path_span : st->name_span, n)) return NULL;
     if (n->path && declared) {
@@ -119,9 +122,12 @@ static const char *canonical(tra_build *b, const char *spec) {
     char *out = tra_arena_printf(b->arena, "%s:%s", path, name ? name : "data"), *to = out;
     for (const char *from = out; *from;) {
         bool begins = to == out || to[-1] == '/';
-        if (begins && from[0] == '.' && from[1] == '/') from += 2;
-        else if (begins && to > out && from[0] == '/') from++;
-        else *to++ = *from++;
+        if (begins && from[0] == '.' && from[1] == '/')
+            from += 2;
+        else if (begins && to > out && from[0] == '/')
+            from++;
+        else
+            *to++ = *from++;
     }
     *to = 0;
     return out;

@@ -10,9 +10,9 @@ typedef struct tra_program {
     tra_graph *graph;
 } tra_program;
 
-/* Reads path ("-": standard input; its relative paths count from the working directory) and builds its graph. defines: n
- * texts NAME=VALUE of -D. Diagnostics, warnings too (unless quiet), go to stderr, but on rank 0 alone. Errors: TRA_USAGE,
- * TRA_PROGRAM, TRA_INPUT; e says in one line what the diagnostics said in full. On failure p is freed. */
+/* Reads path ("-": standard input; its relative paths count from the working directory) and builds its graph. defines:
+ * n texts NAME=VALUE of -D. Diagnostics, warnings too (unless quiet), go to stderr, but on rank 0 alone. Errors:
+ * TRA_USAGE, TRA_PROGRAM, TRA_INPUT; e says in one line what the diagnostics said in full. On failure p is freed. */
 TRA_MUSTUSE tra_status tra_program_load(const char *path, int n, const char *const *defines, bool colour,
                                         tra_program *p, tra_err *e);
 /* The same for a text from malloc (NUL-terminated, taken over), whose relative paths count from dir. */

@@ -20,7 +20,8 @@ void tra_node_describe(const tra_node *n, tra_str *out) {
     const tra_catalog *c = n->type.cat;
     char buf[TRA_DIMTEXT], human[32];
     if (n->name) tra_str_printf(out, "%s: ", n->name);
-    tra_str_printf(out, "keys %d %s, %s ", c->frontier.n, tra_key_text(&c->frontier, buf), tra_dtype_name(n->type.dtype));
+    tra_str_printf(out, "keys %d %s, %s ", c->frontier.n, tra_key_text(&c->frontier, buf),
+                   tra_dtype_name(n->type.dtype));
     tra_str_printf(out, "%s, ", c->bound.n ? tra_shape_text(&c->bound, buf) : "scalar");
     if (tra_type_is_tensor(&n->type, NULL)) {
         tra_dims shape;
@@ -42,8 +43,10 @@ static void add_list(tra_str *out, const tra_dims *d) {
 }
 
 static void add_operand(tra_str *out, const tra_node *n) {
-    if (n->name) tra_str_add(out, n->name);
-    else tra_str_printf(out, "#%d", n->id);
+    if (n->name)
+        tra_str_add(out, n->name);
+    else
+        tra_str_printf(out, "#%d", n->id);
 }
 
 static void print_input(const tra_node *n, tra_str *out) {
@@ -123,7 +126,8 @@ static bool type_valid(const tra_type *t, const char **why) {
 
 static bool node_valid(const tra_node *n, const char **why) {
     for (int i = 0; i < 2; i++) {
-        if ((i < arities[n->op]) != (n->in[i] != NULL)) return *why = "an operator has the wrong number of inputs", false;
+        if ((i < arities[n->op]) != (n->in[i] != NULL))
+            return *why = "an operator has the wrong number of inputs", false;
         if (n->in[i] && n->in[i]->id >= n->id) return *why = "an operator stands before its input", false;
     }
     if (!type_valid(&n->type, why)) return false;
@@ -134,7 +138,9 @@ static bool node_valid(const tra_node *n, const char **why) {
     const tra_catalog *x = n->in[0] ? n->in[0]->type.cat : NULL, *y = n->in[1] ? n->in[1]->type.cat : NULL;
     bool ok = true;
     switch (n->op) {
-    case TRA_OP_INPUT: ok = (n->path != NULL) == (n->rel != NULL) && list_valid(&n->at_dims, n->type.cat->frontier.n); break;
+    case TRA_OP_INPUT:
+        ok = (n->path != NULL) == (n->rel != NULL) && list_valid(&n->at_dims, n->type.cat->frontier.n);
+        break;
     case TRA_OP_JOIN:
         ok = n->joinl.n == n->joinr.n && list_valid(&n->joinl, x->frontier.n) && list_valid(&n->joinr, y->frontier.n);
         break;
@@ -143,9 +149,7 @@ static bool node_valid(const tra_node *n, const char **why) {
     case TRA_OP_FILTER: ok = n->keyfn->arity == x->frontier.n && n->keyfn->n == 1; break;
     case TRA_OP_TRANSFORM: break;
     case TRA_OP_TILE: ok = n->dim >= 0 && n->dim < x->bound.n && n->size > 0; break;
-    case TRA_OP_CONCAT:
-        ok = n->dim >= 0 && n->dim < x->bound.n && n->keydim >= 0 && n->keydim < x->frontier.n;
-        break;
+    case TRA_OP_CONCAT: ok = n->dim >= 0 && n->dim < x->bound.n && n->keydim >= 0 && n->keydim < x->frontier.n; break;
     case TRA_OP_REPART: ok = n->block.n == x->bound.n; break;
     }
     if (!ok) *why = "the arguments of an operator do not fit its inputs";

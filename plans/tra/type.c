@@ -1,8 +1,8 @@
 /* Types of operators: which tuples the result has, how large their arrays are, and which key cuts which dimension.
  *
- * Grids are typed without looking at their tuples. The extents of an array depend only on whether each component of its key
- * is the last of its dimension, so one evaluation of the kernel's shape function for each combination of last and not
- * last, over the dimensions that clip anything, decides every tuple.
+ * Grids are typed without looking at their tuples. The extents of an array depend only on whether each component of its
+ * key is the last of its dimension, so one evaluation of the kernel's shape function for each combination of last and
+ * not last, over the dimensions that clip anything, decides every tuple.
  *
  * Source: Tensor Relational Algebra, section 3; the cut sets are this project's (man tra-lang.5).
  */
@@ -81,12 +81,11 @@ static tra_status fit_grid(const tra_dims *frontier, uint32_t clips, shape_fn *s
         if (s != TRA_OK) return empty ? TRA_OK : s;
         for (int a = 0; a < base.n; a++) {
             if (ext.v[a] == base.v[a]) continue;
-            fit = fit && by[a] < 0;
             by[a] = (int8_t)d;
             last[a] = ext.v[a];
         }
     }
-    for (uint32_t sub = clips; sub; sub = (sub - 1) & clips) { /* and all combinations must agree */
+    for (uint32_t sub = clips; sub; sub = (sub - 1) & clips) { /* the combinations must agree with that */
         s = shape(ctx, forced | sub, &ext, e);
         if (s != TRA_OK) return empty ? TRA_OK : s;
         for (int a = 0; a < base.n; a++)
@@ -198,8 +197,10 @@ static tra_status unary_shape(void *ctx, uint32_t last, tra_dims *ext, tra_err *
     for (int a = 0; a < in.n; a++) {
         if (c->by[a] < 0) continue;
         int p = u->place[c->by[a]];
-        if (p < 0) in.v[a] = tra_max64(c->bound.v[a], c->last[a]); /* padded to the largest of the group */
-        else if (last >> p & 1) in.v[a] = c->last[a];
+        if (p < 0)
+            in.v[a] = tra_max64(c->bound.v[a], c->last[a]); /* padded to the largest of the group */
+        else if (last >> p & 1)
+            in.v[a] = c->last[a];
     }
     if (!u->sampled) u->sample->l = in;
     u->sampled = true;
@@ -327,7 +328,8 @@ static tra_status agg_cuts(tra_node *n, const tra_sample *sample, tra_err *e) {
 
 /* ---- rekey -------------------------------------------------------------------------------------------------- */
 
-/* Is the component, which reads key dimension d alone, a permutation of its values, and does it keep the last one last? */
+/* Is the component, which reads key dimension d alone, a permutation of its values, and does it keep the last one last?
+ */
 static tra_status permutes(const tra_node *n, const tra_keyexpr *x, int d, bool *yes, bool *keeps_last, tra_err *e) {
     const tra_catalog *c = n->in[0]->type.cat;
     int64_t f = c->frontier.v[d], v = -1;
@@ -503,8 +505,8 @@ static tra_status type_agg(tra_arena *a, tra_node *n, tra_catalog *out, tra_err 
     if (tra_kernel_needs_tensor(n->kernel) && !tra_type_is_blocked(x, &why)) {
         tra_str name = {0};
         tra_kernel_print(n->kernel, &name);
-        tra_status s = tra_fail(e, TRA_PROGRAM, "%s needs a tensor in blocks; of this relation %s", tra_str_get(&name),
-                                why);
+        tra_status s =
+            tra_fail(e, TRA_PROGRAM, "%s needs a tensor in blocks; of this relation %s", tra_str_get(&name), why);
         tra_str_free(&name);
         return s;
     }
@@ -524,8 +526,8 @@ static tra_status type_transform(tra_arena *a, tra_node *n, tra_catalog *out, tr
 
 static tra_status type_join(tra_arena *a, tra_node *n, const char **warn, tra_catalog *out, tra_err *e) {
     tra_sample sample;
-    n->type.dtype = tra_kernel_dtype(n->kernel, TRA_USE_JOIN,
-                                     tra_dtype_join(n->in[0]->type.dtype, n->in[1]->type.dtype));
+    n->type.dtype =
+        tra_kernel_dtype(n->kernel, TRA_USE_JOIN, tra_dtype_join(n->in[0]->type.dtype, n->in[1]->type.dtype));
     int arity = n->in[0]->type.cat->frontier.n + n->in[1]->type.cat->frontier.n - n->joinr.n;
     if (arity > TRA_MAXDIM)
         return tra_fail(e, TRA_PROGRAM, "the result would have %d key dimensions, more than %d", arity, TRA_MAXDIM);

@@ -4,7 +4,8 @@
 
 #include "tra.h"
 
-/* The arrays, or pairs of arrays, that a typing looked at first: cut sets are found by taking these through the kernel. */
+/* The arrays, or pairs of arrays, that a typing looked at first: cut sets are found by taking these through the kernel.
+ */
 typedef struct tra_sample {
     tra_dims l, r;
 } tra_sample;

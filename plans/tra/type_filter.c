@@ -1,5 +1,5 @@
-/* Which keys a filter leaves. The predicate is taken apart into conjuncts; those that read one key component decide for each
- * of its values once, so that a filter that selects rows of a huge grid never walks the grid. */
+/* Which keys a filter leaves. The predicate is taken apart into conjuncts; those that read one key component decide for
+ * each of its values once, so that a filter that selects rows of a huge grid never walks the grid. */
 #include "type.h"
 
 #include <stdlib.h>

@@ -39,11 +39,11 @@ typedef struct walk {
     const tra_node *n;
     int outer; /* the operand that is walked: 0 or 1 */
     const tra_catalog *oc, *ic;
-    const tra_dims *oj, *ij;          /* joined key dimensions of each */
+    const tra_dims *oj, *ij;                    /* joined key dimensions of each */
     int oplace[TRA_MAXDIM], iplace[TRA_MAXDIM]; /* in the result's key */
-    tra_dims box;                     /* of the inner joined dimensions */
-    ref *index;                       /* inner list */
-    tra_dims free, free_box;          /* inner grid: the dimensions that are not joined */
+    tra_dims box;                               /* of the inner joined dimensions */
+    ref *index;                                 /* inner list */
+    tra_dims free, free_box;                    /* inner grid: the dimensions that are not joined */
     tra_dims bound[2];
     tra_catbuilder *b;
     tra_sample *sample;
@@ -59,8 +59,8 @@ static tra_status pair(walk *w, int64_t to, int64_t ti, const tra_dims *ko, tra_
     tra_catalog_ext(w->ic, ti, &ext[!w->outer]);
     if (!w->b || !tra_dims_eq(&ext[0], &w->ext[0]) || !tra_dims_eq(&ext[1], &w->ext[1])) {
         tra_err err = {0};
-        tra_status s = tra_kernel_shape2(w->n->kernel, &ext[0], &ext[1], &w->bound[0], &w->bound[1], &w->result, NULL,
-                                         &err);
+        tra_status s =
+            tra_kernel_shape2(w->n->kernel, &ext[0], &ext[1], &w->bound[0], &w->bound[1], &w->result, NULL, &err);
         if (s != TRA_OK) {
             char a[TRA_DIMTEXT], b[TRA_DIMTEXT];
             return tra_fail(e, s, "%s (arrays of the keys %s and %s)", err.msg, tra_key_text(w->outer ? &ki : ko, a),
@@ -106,12 +106,16 @@ static tra_status match_list(walk *w, int64_t to, const tra_dims *ko, bool count
     int64_t at = tra_linear(&w->box, &part), lo = 0, hi = w->ic->n;
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2;
-        if (w->index[mid].at < at) lo = mid + 1;
-        else hi = mid;
+        if (w->index[mid].at < at)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     for (; lo < w->ic->n && w->index[lo].at == at; lo++) {
-        if (count) w->count++;
-        else TRA_TRY(pair(w, to, w->index[lo].ordinal, ko, e));
+        if (count)
+            w->count++;
+        else
+            TRA_TRY(pair(w, to, w->index[lo].ordinal, ko, e));
     }
     return TRA_OK;
 }
@@ -324,8 +328,9 @@ static tra_status concat_one(const tra_node *n, int64_t t, int64_t i, tra_dims *
     tra_catalog_ext(c, t, &ext);
     if (key.v[n->keydim] != i) {
         key.v[n->keydim] = i;
-        return tra_fail(e, TRA_PROGRAM, "concat needs keys 0, 1, ... without a gap in key dimension %d, but %s is missing",
-                        n->keydim, tra_key_text(&key, buf));
+        return tra_fail(e, TRA_PROGRAM,
+                        "concat needs keys 0, 1, ... without a gap in key dimension %d, but %s is missing", n->keydim,
+                        tra_key_text(&key, buf));
     }
     if (i == 0) return *sum = ext, TRA_OK;
     for (int x = 0; x < ext.n; x++)

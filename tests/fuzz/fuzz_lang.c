@@ -1,5 +1,5 @@
-/* Any bytes as a program: parsed, its diagnostics printed, and, where it stays small and names no files, typed. What types
- * must be valid and printable. */
+/* Any bytes as a program: parsed, its diagnostics printed, and, where it stays small and names no files, typed. What
+ * types must be valid and printable. */
 #include "../../plans/tra/tra.h"
 
 #include <stdio.h>

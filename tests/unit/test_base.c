@@ -128,6 +128,23 @@ TEST(json_writes) {
     tra_json_free(&j);
 }
 
+TEST(json_replaces_bytes_that_are_not_utf8) {
+    static const char *const pairs[][2] = {
+        {"\xc3(", "\"\\ufffd(\""},
+        {"\xe2\x82", "\"\\ufffd\\ufffd\""},
+        {"\xc0\x80", "\"\\ufffd\\ufffd\""},                /* overlong */
+        {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""},      /* surrogate */
+        {"\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\""},        /* sound */
+        {"\xf5\x80\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\""},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        tra_json j = {0};
+        tra_json_str(&j, NULL, pairs[i][0]);
+        CHECK_STR(j.out.s, pairs[i][1]);
+        tra_json_free(&j);
+    }
+}
+
 static const char *find(const char *s, const char *path) {
     static char buf[200];
     size_t n;
@@ -166,6 +183,8 @@ TEST(json_find_survives_junk) {
     char deep[2001];
     memset(deep, '[', sizeof deep - 1);
     deep[sizeof deep - 1] = 0;
+    CHECK_STR(find(deep, ""), "(none)");
+    memset(deep + 1000, ']', 1000); /* well formed, but deeper than what tra writes */
     CHECK_STR(find(deep, ""), "(none)");
 }
 

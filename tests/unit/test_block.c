@@ -21,6 +21,7 @@ TEST(known_shapes) {
     CHECK_STR(CHOSEN(10000000, 10), "104167 x 10");
     CHECK_STR(CHOSEN(1 << 21), "1048576");
     CHECK_STR(CHOSEN(0, 5), "1 x 5");
+    CHECK_STR(CHOSEN(11, 11, 11, 11, 11, 11), "6 x 6 x 6 x 6 x 6 x 10"); /* the last stays, for 512 KiB */
     CHECK_STR(CHOSEN(1, 1), "1 x 1");
     CHECK_STR(chosen(0, NULL), "");
 }

@@ -56,8 +56,10 @@ static void check_tree(int line, const char *text, const char *want) {
     parsed p = parse_n(program, (int)strlen(program));
     run(&p);
     tra_str got = {0};
-    if (p.d.errors == 0 && p.ast.n == 1 && p.ast.v[0].value) show(p.ast.v[0].value, &got);
-    else tra_str_add(&got, tra_str_get(&p.text));
+    if (p.d.errors == 0 && p.ast.n == 1 && p.ast.v[0].value)
+        show(p.ast.v[0].value, &got);
+    else
+        tra_str_add(&got, tra_str_get(&p.text));
     if (strcmp(tra_str_get(&got), want) != 0)
         check_report("line %d: \"%s\" is\n#   %s, not\n#   %s", line, text, tra_str_get(&got), want);
     tra_str_free(&got);
@@ -162,7 +164,7 @@ static void check_errors(int line, const char *text, int n, const char *want) {
 TEST(errors) {
     ERRORS("C = join(A,\n", "1:9: error: this '(' is not closed\n");
     ERRORS("C = join(A, [0\noutput C\nD = 3 +\n", "1:9: error: this '(' is not closed\n"
-                                                  "4:1: error: an expression expected, but the statement ends here\n");
+                                                  "3:8: error: an expression expected, but the statement ends here\n");
     ERRORS("C = f(A,\nD[i] = 4\n", "1:6: error: this '(' is not closed\n");
     ERRORS("C = f(a)) + 1\nD = ]", "1:9: error: this ')' closes nothing\n2:5: error: this ']' closes nothing\n");
     ERRORS("C = f(a]\nD = * 2", "1:8: error: this ']' closes nothing\n1:6: note: open here\n"
@@ -172,20 +174,22 @@ TEST(errors) {
            "1:1: error: 'table' is kept for a later version of the language and cannot begin a statement\n"
            "2:1: error: 'select' is kept for a later version of the language and cannot begin a statement\n");
     ERRORS("input = 3\n", "1:1: error: 'input' begins a statement and cannot be assigned to\n");
-    ERRORS("tra 2\nA = 1", "1:5: error: this program is in version 2 of the language; tra " TRA_VERSION
-                           " reads version 1\n");
+    ERRORS("tra 2\nA = 1",
+           "1:5: error: this program is in version 2 of the language; tra " TRA_VERSION " reads version 1\n");
     ERRORS("A = 1\ntra 1\n", "2:5: error: '=' expected, not '1'\n");
     ERRORS("x = a < b < c", "1:11: error: comparisons do not chain\n");
-    ERRORS("x = \"abc\ny = \"a\\qc\"", "1:5: error: this string is not closed\n2:7: error: unknown escape in a string\n");
+    ERRORS("x = \"abc\ny = \"a\\qc\"",
+           "1:5: error: this string is not closed\n2:7: error: unknown escape in a string\n");
     ERRORS("x = 3x + 0x10\n", "1:5: error: '3x' is not a number\n1:10: error: '0x10' is not a number\n");
     ERRORS("x = a & b", "1:7: error: unexpected '&'\n");
     ERRORS("x = (i,i) -> i", "1:8: error: parameter 'i' stands twice\n");
     ERRORS("x = (i,2) -> i", "1:8: error: the parameters before '->' are names\n");
     ERRORS("x = f(a = b)", "1:9: error: ',' or ')' expected, not '='\n");
     ERRORS("C[2] = 1", "1:3: error: a label (a name) expected, not '2'\n");
-    ERRORS("input A\noutput\noutput A to 3\n", "1:8: error: 'from' or ':' with a type expected, but the statement ends here\n"
-                                               "2:7: error: the name of a relation expected, but the statement ends here\n"
-                                               "3:13: error: a file name in quotes expected, not '3'\n");
+    ERRORS("input A\noutput\noutput A to 3\n",
+           "1:8: error: 'from' or ':' with a type expected, but the statement ends here\n"
+           "2:7: error: the name of a relation expected, but the statement ends here\n"
+           "3:13: error: a file name in quotes expected, not '3'\n");
     ERRORS("A B", "1:3: error: '=' expected, not 'B'\n");
     ERRORS("output A B", "1:10: error: the end of the statement expected, not 'B'\n");
     /* columns count characters */
@@ -241,8 +245,8 @@ static int errors_in(const char *text, const char *message) {
 TEST(limits) {
     static const struct {
         const char *before, *text, *after;
-    } deep[] = {{"x = ", "(", "1"}, {"x = ", "f(", "1"}, {"x = ", "-", "1"}, {"x = ", "1^", "1"}, {"x = ", "x->", "1"},
-                {"x = ", "[", "1"}};
+    } deep[] = {{"x = ", "(", "1"},  {"x = ", "f(", "1"},  {"x = ", "-", "1"},
+                {"x = ", "1^", "1"}, {"x = ", "x->", "1"}, {"x = ", "[", "1"}};
     for (size_t i = 0; i < sizeof deep / sizeof deep[0]; i++) {
         tra_str close = {0};
         for (int j = 0; j < 150 && i != 2 && i != 3 && i != 4; j++) tra_str_add(&close, i == 5 ? "]" : ")");

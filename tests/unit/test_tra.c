@@ -102,7 +102,9 @@ TEST(every_operator) {
               "o = join(A, A, [], [], outer)\ne = agg(S, [], matadd)\nk = transform(one, x -> x + n)\n"
               "s2 = reblock(S, [2, 2])\nrev = rekey(A, (i,j) -> (2-i, j))\nsq = transform(A, \"ij->ji\")\n"
               "m = join(A, A, [0,1], [0,1], (x,y) -> (x-y)^2)\nal = m\nfewer = agg(lower, [0], elemmax)\n"
-              "gone = agg(none, [1], matadd)\n");
+              "gone = agg(none, [1], matadd)\nuntiled = agg(tiled, [0,1], matadd)\n"
+              "smw = transform(reblock(A, [4, 9]), softmax)\nback = agg(rev, [1], matadd)\n"
+              "dcol = transform(col, diag)\n");
     CHECK_STR(tra_str_get(&b.text), "");
     LINE("tiled: keys 3 <3,3,2>, f64 2 x 3, tuple layout, 15 tuples, 720 B, 3 holes");
     LINE("whole: keys 2 <3,3>, f64 4 x 3, tensor 10 x 9, 9 tuples, 720 B");
@@ -128,6 +130,10 @@ TEST(every_operator) {
     LINE("m: keys 2 <3,3>, f64 4 x 3, tensor 10 x 9, 9 tuples, 720 B");
     LINE("fewer: keys 1 <3>, f64 4 x 3, tensor 10 x 3, 3 tuples, 240 B");
     LINE("gone: keys 1 <0>, f64 4 x 3, tensor 4 x 0, 0 tuples, 0 B");
+    LINE("smw: keys 2 <3,1>, f64 4 x 9, tensor 10 x 9, 3 tuples, 720 B");
+    LINE("back: keys 1 <3>, f64 4 x 3, tensor 4 x 9, 3 tuples, 288 B");
+    CHECK_INT(cut(&b, "untiled", 0), 0);
+    CHECK_INT(cut(&b, "dcol", 0), 1);
     CHECK(named(&b, "al") == named(&b, "m"));
     CHECK_INT(cut(&b, "tiled", 0), 5);
     CHECK_INT(cut(&b, "whole", 0), 1);
@@ -174,7 +180,8 @@ TEST(huge) {
 /* The first lines of all diagnostics of a program that begins with a declaration of A and B. */
 static void check_errors(int line, const char *text, const char *want) {
     built b;
-    char *all = tra_asprintf("input A : f64 [10, 9] by [4, 3]; input B : f64 [9, 6] by [3, 2]; param p = 0.5\n%s", text);
+    char *all =
+        tra_asprintf("input A : f64 [10, 9] by [4, 3]; input B : f64 [9, 6] by [3, 2]; param p = 0.5\n%s", text);
     build(&b, all);
     tra_str got = {0};
     for (const char *s = tra_str_get(&b.text); *s;) {
@@ -200,13 +207,16 @@ TEST(errors) {
     ERRORS("C = agg(A, [0])", "2:5: error: agg has 3 arguments, not 2\n");
     ERRORS("C = agg(A, 0, matadd)", "2:12: error: a list is expected here\n");
     ERRORS("C = agg(A, B, matadd)", "2:12: error: a list is expected here\n");
-    ERRORS("C = agg([0], A, matadd)", "2:9: error: a relation is expected here\n2:14: error: a list is expected here\n");
+    ERRORS("C = agg([0], A, matadd)",
+           "2:9: error: a relation is expected here\n2:14: error: a list is expected here\n");
     ERRORS("C = agg(A, [0,0], matadd)", "2:15: error: key dimension 0 stands twice in this list\n");
     ERRORS("C = agg(A, [2], matmul)", "2:13: error: the relation has the key dimensions 0 to 1, not 2\n"
                                       "2:17: error: matmul is a kernel of join, not of agg\n");
-    ERRORS("C = join(A, B, [-1], [0.5], matmul)", "2:17: error: a key dimension is at least 0, not -1\n"
-                                                  "2:23: error: 0.5 is no integer, but a key dimension needs integers\n");
-    ERRORS("C = join(A, B, [1], [0,1], matmul)", "2:21: error: the lists of a join have the same length, not 1 and 2\n");
+    ERRORS("C = join(A, B, [-1], [0.5], matmul)",
+           "2:17: error: a key dimension is at least 0, not -1\n"
+           "2:23: error: 0.5 is no integer, but a key dimension needs integers\n");
+    ERRORS("C = join(A, B, [1], [0,1], matmul)",
+           "2:21: error: the lists of a join have the same length, not 1 and 2\n");
     ERRORS("C = join(A, p, [1], [0], matmul)", "2:13: error: 'p' is a param; a relation is expected here\n"
                                                "1:72: note: defined here\n");
     ERRORS("C = tile(A, A, p)", "2:13: error: 'A' is a relation; a number is expected here\n1:7: note: defined here\n"
@@ -215,8 +225,9 @@ TEST(errors) {
                                 "2:16: error: a tile size is at least 1, not 0\n");
     ERRORS("C = concat(A, 2, 2)", "2:15: error: this relation has the key dimensions 0 to 1, not 2\n"
                                   "2:18: error: this relation has the array dimensions 0 to 1, not 2\n");
-    ERRORS("C = concat(A, 0, 1)", "2:5: error: concat needs arrays of equal extents along the other dimensions, but along "
-                                  "dimension 0 they are 4, and 2 at the last value of key dimension 0\n");
+    ERRORS("C = concat(A, 0, 1)",
+           "2:5: error: concat needs arrays of equal extents along the other dimensions, but along "
+           "dimension 0 they are 4, and 2 at the last value of key dimension 0\n");
     ERRORS("C = concat(filter(A, (i,j) -> i != j), 1, 1)",
            "2:5: error: concat needs keys 0, 1, ... without a gap in key dimension 1, but <0,0> is missing\n");
     ERRORS("C = rekey(A, (i,j) -> (i-1, j))",
@@ -227,8 +238,9 @@ TEST(errors) {
     ERRORS("C = rekey(A, (i,j) -> (x, j, p))", "2:24: error: 'x' is neither a component of the key nor a param\n"
                                                "2:30: error: p is 0.5, but a key expression needs integers\n");
     ERRORS("C = filter(A, (i,j) -> (i, j))", "2:24: error: a predicate is one expression\n");
-    ERRORS("C = filter(A, (i,j) -> i^2 < exp(j))", "2:24: error: a key expression has no operator '^'\n"
-                                                   "2:30: error: a key expression has no function 'exp' of 1 argument\n");
+    ERRORS("C = filter(A, (i,j) -> i^2 < exp(j))",
+           "2:24: error: a key expression has no operator '^'\n"
+           "2:30: error: a key expression has no function 'exp' of 1 argument\n");
     ERRORS("C = filter(A, (i,j) -> 4 / j)", "2:5: error: division by zero at key <0,0>\n");
     ERRORS("C = filter(A, (i,j) -> j > 0 && 4 / j)", "");
     ERRORS("C = transform(A, x -> y + zz(x) + max(x))",
@@ -239,8 +251,9 @@ TEST(errors) {
            "2:18: error: a kernel of transform is a function of one element, not of 2\n"
            "3:26: error: a kernel of join is a function of two elements, not of 1\n"
            "4:17: error: agg takes a kernel by its name, not a function\n");
-    ERRORS("C = transform(A, softmax . exp)", "2:5: error: softmax needs the last array dimension whole in each array, but "
-                                              "key dimension 1 cuts it in 3 parts; use reblock or concat before\n");
+    ERRORS("C = transform(A, softmax . exp)",
+           "2:5: error: softmax needs the last array dimension whole in each array, but "
+           "key dimension 1 cuts it in 3 parts; use reblock or concat before\n");
     ERRORS("C = transform(concat(A, 1, 1), softmax . exp)", "");
     ERRORS("C = transform(A, 3)\nD = transform(A, \"ij,jk->ik\")\nE = join(A, A, [], [], \"ij->ij\")",
            "2:18: error: a kernel is expected here\n3:18: error: a kernel of transform has one operand\n"
@@ -248,19 +261,22 @@ TEST(errors) {
     ERRORS("C = transform(A, neg . matmul)", "2:24: error: matmul is a kernel of join, not of transform\n");
     ERRORS("C = agg(A, [0], minindex)\nD = agg(tile(A, 0, 2), [], minindex)\nE = agg(B, [], minindex)",
            "3:5: error: minindex needs a tensor in blocks; of this relation a dimension is cut by more than one key\n");
-    ERRORS("C = repart(tile(A, 1, 3), [1,1])", "2:5: error: repart needs a tensor in blocks; of this relation a dimension "
-                                               "is cut by more than one key\n");
-    ERRORS("C = reblock(A, [1])\nD = repart(A, [0, 1])",
-           "2:16: error: 1 numbers for a tensor of 2 dimensions\n"
-           "3:16: error: a number of parts is at least 1, not 0\n");
+    ERRORS("C = repart(tile(A, 1, 3), [1,1])",
+           "2:5: error: repart needs a tensor in blocks; of this relation a dimension "
+           "is cut by more than one key\n");
+    ERRORS("C = reblock(A, [1])\nD = repart(A, [0, 1])", "2:16: error: 1 numbers for a tensor of 2 dimensions\n"
+                                                         "3:16: error: a number of parts is at least 1, not 0\n");
     ERRORS("C = D\nD = A", "2:5: error: 'D' is used before its definition\n3:1: note: defined here\n");
-    ERRORS("C = join(A, B, [0], [1], matadd)",
-           "2:5: error: matadd does not fit arrays of 4 x 3 and 3 x 2: their extents must be equal; matvecadd and its kin "
-           "and functions (x, y) -> ... broadcast (arrays of the keys <0,0> and <0,0>)\n");
-    ERRORS("param x = y\nparam z = 1 / 4\nC = filter(A, (i,j) -> z)", "2:11: error: there is no param 'y'\n"
-                                                                  "4:24: error: z is 0.25, but a key expression needs "
-                                                                  "integers\n");
-    ERRORS("Z[i] = sum A[i,j]\nC = rekey(Z, i -> i)", "2:1: error: EinSum statements come with a later version of tra\n");
+    ERRORS(
+        "C = join(A, B, [0], [1], matadd)",
+        "2:5: error: matadd does not fit arrays of 4 x 3 and 3 x 2: their extents must be equal; matvecadd and its kin "
+        "and functions (x, y) -> ... broadcast (arrays of the keys <0,0> and <0,0>)\n");
+    ERRORS("param x = y\nparam z = 1 / 4\nC = filter(A, (i,j) -> z)",
+           "2:11: error: there is no param 'y'\n"
+           "4:24: error: z is 0.25, but a key expression needs "
+           "integers\n");
+    ERRORS("Z[i] = sum A[i,j]\nC = rekey(Z, i -> i)",
+           "2:1: error: EinSum statements come with a later version of tra\n");
     ERRORS("C = softmax(A)", "2:5: error: 'softmax' is a kernel, not an operator\n");
     ERRORS("C = A + B\nD = A[i]", "2:5: error: a relation is expected here\n3:5: error: a relation is expected here\n");
     ERRORS("output C\noutput p\noutput A to \"x.h5\"\noutput B to \"./x.h5:data\"\noutput B to \"x.h5:b\"",
@@ -276,7 +292,7 @@ TEST(errors) {
     ERRORS("C = tile(A, 0, 9223372036854775807 + 1)\nD = tile(A, 0, 9223372036854775808)",
            "2:16: error: integer overflow in +\n3:16: error: this number is larger than 2^63 - 1\n");
     ERRORS("C = 3x\nD = agg(C, [0], nosuch)", "2:5: error: '3x' is not a number\n"
-                                             "3:17: error: there is no agg kernel 'nosuch'\n");
+                                              "3:17: error: there is no agg kernel 'nosuch'\n");
 }
 
 TEST(warnings) {
@@ -560,8 +576,10 @@ TEST(grids_against_lists) {
         if (ok && (s[0] != s[1] || (s[0] == TRA_OK && !same(&n[0].type, &n[1].type)))) {
             tra_str text[2] = {0};
             for (int form = 0; form < 2; form++) {
-                if (s[form] == TRA_OK) tra_node_describe(&n[form], &text[form]);
-                else tra_str_add(&text[form], e[form].msg);
+                if (s[form] == TRA_OK)
+                    tra_node_describe(&n[form], &text[form]);
+                else
+                    tra_str_add(&text[form], e[form].msg);
             }
             check_report("case %d, %s:\n#   %s\n#   %s", i, tra_opcode_text(n[0].op), tra_str_get(&text[0]),
                          tra_str_get(&text[1]));

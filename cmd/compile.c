@@ -1,0 +1,80 @@
+/* compile.c - a program to a plan file. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../plans/explain/explain.h"
+#include "../plans/search/planfile.h"
+#include "planning.h"
+
+static const char *output;
+
+/* Beside the target, synced, then renamed: a plan is there whole or not at all. */
+static tra_status write_file(const char *path, const char *text, size_t n, tra_err *e) {
+    char *temp = tra_asprintf("%s.%ld.tmp", path, (long)getpid());
+    tra_status s = TRA_OK;
+    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        s = tra_fail_errno(e, TRA_USAGE, "cannot write %s", path);
+        free(temp);
+        return s;
+    }
+    tra_cleanup_add(temp);
+    s = tra_pwrite(fd, text, n, 0, path, e);
+    if (s == TRA_OK && fsync(fd) != 0) s = tra_fail_errno(e, TRA_RESOURCE, "cannot write %s", path);
+    if (close(fd) != 0 && s == TRA_OK) s = tra_fail_errno(e, TRA_RESOURCE, "cannot write %s", path);
+    if (s == TRA_OK && rename(temp, path) != 0) s = tra_fail_errno(e, TRA_USAGE, "cannot write %s", path);
+    if (s != TRA_OK) unlink(temp);
+    tra_cleanup_drop(temp);
+    free(temp);
+    return s;
+}
+
+static tra_status write_plan(const char *program, const tra_job *job, const tra_request *r, tra_err *e) {
+    tra_str tree = {0}, out = {0};
+    tra_explain_tree(job, job->plan, &tree);
+    tra_planfile_print(program, job, r, tra_str_get(&tree), &out);
+    tra_status s = strcmp(output, "-") == 0 ? tra_print(tra_str_get(&out), e)
+                                            : write_file(output, tra_str_get(&out), out.n, e);
+    tra_str_free(&tree);
+    tra_str_free(&out);
+    return s;
+}
+
+static tra_status run(int argc, char **argv, tra_err *e) {
+    (void)argc;
+    tra_request r;
+    tra_job job;
+    if (!output || !*output) return tra_fail(e, TRA_USAGE, "-o is missing: say where the plan goes, -o FILE");
+    TRA_TRY(tra_planning_request(0, &r, e));
+    TRA_TRY(tra_job_load(argv[0], &r, &job, e));
+    tra_status s = job.compiled ? tra_fail(e, TRA_USAGE, "%s is a plan already", argv[0])
+                                : write_plan(argv[0], &job, &r, e);
+    if (s == TRA_OK)
+        tra_info(1, "%s: plan %d of %d, %s, for %d sites", output, job.plan->rank, job.plans.n, job.plan->strategy,
+                 job.options.sites);
+    tra_job_free(&job);
+    return s;
+}
+
+const tra_cmd tra_cmd_compile = {
+    .name = "compile",
+    .group = "Programs",
+    .brief = "choose the plan of a program and write it to a file",
+    .usage = "[options] PROGRAM -o PLAN",
+    .about = "Plans a program (- is standard input) and writes the plan (- is standard output) for explain, cost and run. The "
+             "file is text: the options, the program, the identities of the input files and, for people, the tree of "
+             "operators. It is refused later when an input has changed since, or when another version of tra would plan "
+             "differently.",
+    .opts = (const tra_opt[]){{'o', "output", TRA_OPT_STR, &output, "PLAN", "the file to write", NULL, NULL, NULL},
+                              TRA_PLANNING_ROW_PLAN,
+                              TRA_PLANNING_ROWS,
+                              {.name = NULL}},
+    .minargs = 1,
+    .maxargs = 1,
+    .needs = TRA_NEED_HDF5 | TRA_TAKES_DEFINE,
+    .run = run,
+};

@@ -1,0 +1,64 @@
+/* explain.c - the plan of a program, with sizes and costs. */
+#include <limits.h>
+
+#include "../plans/explain/explain.h"
+#include "planning.h"
+
+static tra_explain_options opts;
+static const char *alternatives;
+
+static tra_status run(int argc, char **argv, tra_err *e) {
+    (void)argc;
+    tra_request r;
+    tra_job job;
+    tra_str out = {0};
+    int64_t k;
+    if (alternatives && *alternatives) {
+        if (!tra_parse_int(alternatives, &k) || k < 1)
+            return tra_fail(e, TRA_USAGE, "--alternatives=%s: a number of plans, from 1", alternatives);
+        opts.alternatives = (int)tra_min64(k, TRA_MAXPLANS);
+    } else if (alternatives) {
+        opts.alternatives = INT_MAX;
+    }
+    TRA_TRY(tra_planning_request(0, &r, e));
+    r.options.over = true;
+    TRA_TRY(tra_job_load(argv[0], &r, &job, e));
+    if (job.options.memory > 0 && job.plan->least_memory > job.options.memory) {
+        char have[32], want[32];
+        tra_warn("the plan does not fit in %s of memory per site, it needs %s: run would refuse it",
+                 tra_human(job.options.memory, have), tra_human(job.plan->least_memory, want));
+    }
+    if (tra_common_opts.format == TRA_FORMAT_JSON) tra_explain_json(&job, &opts, &out);
+    else if (tra_common_opts.format == TRA_FORMAT_DOT) tra_explain_dot(&job, &out);
+    else tra_explain_text(&job, &opts, &out);
+    tra_status s = tra_print(tra_str_get(&out), e);
+    tra_str_free(&out);
+    tra_job_free(&job);
+    return s;
+}
+
+const tra_cmd tra_cmd_explain = {
+    .name = "explain",
+    .group = "Programs",
+    .brief = "show the plan of a program with placements, sizes and costs",
+    .usage = "[options] PROGRAM|PLAN",
+    .about = "Plans a program (- is standard input), or reads a compiled plan, and prints the plan as a tree: an operator a "
+             "line, where its result is placed, how many tuples of which size, the bytes that change site and the "
+             "operations. No data is read and inputs that are only declared will do. A plan that does not fit in the "
+             "memory is marked as such, with the least that would do, and the status stays 0.",
+    .opts = (const tra_opt[]){{0, "alternatives", TRA_OPT_OPTSTR, &alternatives, "K",
+                               "the K best plans side by side, and why they lost", NULL, NULL, NULL},
+                              {0, "rules", TRA_OPT_FLAG, &opts.rules, NULL, "the rules used, and where", NULL, NULL, NULL},
+                              {0, "tra", TRA_OPT_FLAG, &opts.tra, NULL, "the typed graph of the program", NULL, NULL, NULL},
+                              {0, "ia", TRA_OPT_FLAG, &opts.ia, NULL, "the operators and placements before fusion", NULL,
+                               NULL, NULL},
+                              {0, "catalog", TRA_OPT_FLAG, &opts.catalog, NULL, "keys and extents of each relation", NULL,
+                               NULL, NULL},
+                              TRA_PLANNING_ROW_PLAN,
+                              TRA_PLANNING_ROWS,
+                              {.name = NULL}},
+    .minargs = 1,
+    .maxargs = 1,
+    .needs = TRA_NEED_HDF5 | TRA_TAKES_JSON | TRA_TAKES_DOT | TRA_TAKES_DEFINE,
+    .run = run,
+};

@@ -1,0 +1,283 @@
+/* run.c - tra run: carries out a program or a compiled plan. */
+#include "cmd.h"
+#include "common.h"
+#include "launch.h"
+#include "planning.h"
+
+#include "../lib/run/exec.h"
+#include "../lib/run/memory.h"
+#include "../plans/explain/explain.h"
+#include "../plans/reference/reference.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum { ENGINE_TRA, ENGINE_REFERENCE };
+
+static struct {
+    int engine, progress;
+    bool dry, no_history;
+    const char *scratch, *codec;
+    int64_t scratch_limit;
+} opt = {.codec = "none"};
+
+static const tra_opt options[] = {
+    TRA_PLANNING_ROWS,
+    TRA_PLANNING_ROW_PLAN,
+    {0, "scratch", TRA_OPT_STR, &opt.scratch, "DIR", "where blocks go that do not fit (default: TMPDIR, or /tmp)", NULL,
+     "TRA_SCRATCH", NULL},
+    {0, "scratch-limit", TRA_OPT_SIZE, &opt.scratch_limit, "SIZE", "refuse to begin when a site may need more scratch", NULL,
+     NULL, NULL},
+    {0, "codec", TRA_OPT_STR, &opt.codec, "CODEC", "of the outputs: none (default), zstd, zstd:LEVEL", NULL, NULL, NULL},
+    {0, "no-history", TRA_OPT_FLAG, &opt.no_history, NULL, "leave the command out of the outputs", NULL, NULL, NULL},
+    {'n', "dry-run", TRA_OPT_FLAG, &opt.dry, NULL, "show the plan and what it needs, and do nothing", NULL, NULL, NULL},
+    {0, "engine", TRA_OPT_ENUM, &opt.engine, NULL,
+     "tra, or the reference evaluator: one process, in memory, slow, for comparison", "tra|reference", NULL, NULL},
+    {0, "progress", TRA_OPT_ENUM, &opt.progress, NULL, "say on standard error what is being done (auto: on a terminal)",
+     "auto|always|never", NULL, NULL},
+    {0},
+};
+
+/* ---- before the start --------------------------------------------------------------------------------------------- */
+
+/* The text of the program, read by rank 0 for all. *text from malloc. */
+static tra_status read_program(const tra_comm *comm, const char *path, char **text, size_t *n, tra_err *e) {
+    tra_status s = TRA_OK;
+    *text = NULL;
+    *n = 0;
+    if (comm->rank == 0) s = tra_slurp(path, TRA_MAX_PROGRAM, text, n, e);
+    s = tra_comm_agree(comm, s, e);
+    if (s != TRA_OK) return s;
+    int64_t len = (int64_t)*n;
+    tra_comm_bcast(comm, &len, sizeof len);
+    if (comm->rank != 0) *text = tra_calloc((size_t)len + 1, 1);
+    tra_comm_bcast(comm, *text, len);
+    *n = (size_t)len;
+    return TRA_OK;
+}
+
+/* All ranks must plan alike: with the least of what their machines offer. */
+static void common_request(const tra_comm *comm, tra_request *r) {
+    int64_t v[2] = {r->options.memory, r->options.threads};
+    tra_comm_min(comm, v, 2);
+    r->options.memory = v[0];
+    r->options.threads = (int)v[1];
+}
+
+static const char *scratch_dir(void) {
+    if (opt.scratch) return opt.scratch;
+    const char *dir = getenv("TMPDIR");
+    return dir && *dir ? dir : "/tmp";
+}
+
+static tra_status check_scratch(const tra_plan *p, int here, tra_err *e) {
+    char want[32], have[32];
+    struct statvfs fs;
+    if (p->scratch == 0) return TRA_OK;
+    if (opt.scratch_limit > 0 && p->scratch > opt.scratch_limit)
+        return tra_fail(e, TRA_RESOURCE, "a site may need %s of scratch, over --scratch-limit %s; a higher --memory needs less",
+                        tra_human(p->scratch, want), tra_human(opt.scratch_limit, have));
+    if (statvfs(scratch_dir(), &fs) != 0) return tra_fail_errno(e, TRA_RESOURCE, "scratch directory %s", scratch_dir());
+    int64_t room = (int64_t)(fs.f_bavail * fs.f_frsize);
+    if (p->scratch * here > room)
+        return tra_fail(e, TRA_RESOURCE, "the sites of this machine may need %s of scratch, but %s has %s left; choose another "
+                        "with --scratch, or raise --memory", tra_human(p->scratch * here, want), scratch_dir(),
+                        tra_human(room, have));
+    return TRA_OK;
+}
+
+static tra_status check_outputs(const tra_job *job, tra_err *e) {
+    if (job->program.graph->noutputs) return TRA_OK;
+    return tra_fail(e, TRA_USAGE, "%s has no output: there is nothing to run (add a line such as `output C`)",
+                    job->program.src.name);
+}
+
+static void announce(const tra_job *job) {
+    char memory[32], ceiling[32], scratch[32];
+    if (tra_common_opts.quiet) return;
+    tra_info(0, "%d site%s of %d thread%s, plan %d (%s): up to %s of memory each (ceiling %s), %s of scratch",
+             job->options.sites, job->options.sites == 1 ? "" : "s", job->options.threads,
+             job->options.threads == 1 ? "" : "s", job->plan->rank, *job->plan->strategy ? job->plan->strategy : "no joins",
+             tra_human(job->plan->cost.peak_memory, memory), tra_human(job->options.memory, ceiling),
+             job->plan->scratch ? tra_human(job->plan->scratch, scratch) : "none");
+}
+
+/* ---- running -------------------------------------------------------------------------------------------------- */
+
+static char *history(void) {
+    tra_str s = {0};
+    char *text = NULL;
+    size_t n = 0;
+    tra_err none = {0};
+    tra_str_printf(&s, "tra %s: run", TRA_VERSION);
+    if (tra_slurp("/proc/self/cmdline", 1 << 20, &text, &n, &none) == TRA_OK) {
+        size_t at = strlen(text) + 1;
+        if (at < n) at += strlen(text + at) + 1; /* program and command */
+        for (; at < n; at += strlen(text + at) + 1) tra_str_printf(&s, " %s", text + at);
+    }
+    free(text);
+    return s.s;
+}
+
+static tra_status with_reference(const tra_job *job, const tra_write_options *w, tra_err *e) {
+    const tra_graph *g = job->program.graph;
+    const tra_ref_rel **v;
+    TRA_TRY(tra_reference_run(g, false, job->program.arena, &v, e));
+    for (int i = 0; i < g->noutputs; i++)
+        TRA_TRY(tra_reference_write(v[g->outputs[i].node->id], &g->outputs[i].node->type, g->outputs[i].path, w, e));
+    return TRA_OK;
+}
+
+static void report(const tra_job *job, const tra_report *r) {
+    char read[32], written[32], sent[32], memory[32];
+    if (tra_common_opts.quiet) return;
+    for (int i = 0; i < job->program.graph->noutputs; i++)
+        tra_info(0, "%s written to %s", job->program.graph->outputs[i].name, job->program.graph->outputs[i].path);
+    tra_info(0, "%.3f s; of the first site: %s read, %s written, %s sent, %s of memory at most", r->seconds,
+             tra_human(r->total.disk_read, read), tra_human(r->total.disk_write, written), tra_human(r->total.sent, sent),
+             tra_human(r->peak_memory, memory));
+}
+
+static bool wants_progress(void) {
+    if (tra_common_opts.quiet || opt.progress == 2) return false;
+    return opt.progress == 1 || isatty(STDERR_FILENO);
+}
+
+static tra_status execute(const tra_job *job, const tra_comm *comm, tra_err *e) {
+    tra_exec_options o = {.memory = job->options.memory,
+                          .threads = job->options.threads,
+                          .scratch = scratch_dir(),
+                          .progress = wants_progress()};
+    char *text = opt.no_history ? NULL : history();
+    tra_report r = {0};
+    tra_status s = TRA_OK;
+    o.history = text;
+    if (!tra_codec_parse(opt.codec, &o.codec)) {
+        s = tra_fail(e, TRA_USAGE, "--codec %s: none, zstd or zstd:LEVEL", opt.codec);
+    } else if (opt.engine == ENGINE_REFERENCE) {
+        s = with_reference(job, &(tra_write_options){.codec = o.codec, .history = text}, e);
+    } else {
+        s = tra_exec(job->plan, comm, &o, &r, e);
+        if (s == TRA_OK && comm->rank == 0) report(job, &r);
+    }
+    free(r.ops);
+    free(text);
+    return s;
+}
+
+static tra_status dry_run(const tra_job *job, tra_err *e) {
+    tra_str out = {0};
+    tra_explain_options o = {0};
+    if (tra_common_opts.format == TRA_FORMAT_JSON) tra_explain_json(job, &o, &out);
+    else tra_explain_text(job, &o, &out);
+    tra_status s = tra_print(tra_str_get(&out), e);
+    tra_str_free(&out);
+    return s;
+}
+
+/* Under mpirun: every rank is a site. */
+static tra_status run_rank(const tra_comm *comm, const char *path, tra_err *e) {
+    tra_request r;
+    tra_job job = {0};
+    char *text;
+    size_t n;
+    int here = tra_comm_here(comm), level = tra_log_level;
+    if (tra_planning_opts.sites_given && tra_planning_opts.sites != comm->size)
+        return tra_fail(e, TRA_USAGE, "--sites %" PRId64 " under an mpirun of %d ranks: every rank is a site; leave --sites out",
+                        tra_planning_opts.sites, comm->size);
+    tra_planning_opts.sites = comm->size;
+    TRA_TRY(tra_comm_agree(comm, tra_planning_request(here, &r, e), e));
+    common_request(comm, &r);
+    TRA_TRY(read_program(comm, path, &text, &n, e));
+    if (getenv("TRA_LAUNCHED")) tra_log_level = -1; /* warnings were given */
+    tra_status s = tra_job_load_text(path, text, n, &r, &job, e);
+    tra_log_level = level;
+    free(text);
+    if (s == TRA_OK && job.options.sites != comm->size)
+        s = tra_fail(e, TRA_USAGE, "the plan %s is for %d sites, but mpirun started %d ranks", path, job.options.sites, comm->size);
+    if (s == TRA_OK) s = check_outputs(&job, e);
+    if (s == TRA_OK) s = check_scratch(job.plan, here, e);
+    s = tra_comm_agree(comm, s, e);
+    if (s == TRA_OK && opt.dry) {
+        if (comm->rank == 0) s = dry_run(&job, e);
+    } else if (s == TRA_OK) {
+        if (comm->rank == 0) announce(&job);
+        s = execute(&job, comm, e);
+    }
+    tra_job_free(&job);
+    return s;
+}
+
+/* The ranks must plan as this process did, whatever their machine has left in a moment. */
+static void fix_resources(const tra_job *job) {
+    char text[32];
+    snprintf(text, sizeof text, "%" PRId64, job->options.memory);
+    setenv("TRA_MEMORY", text, 1);
+    snprintf(text, sizeof text, "%d", job->options.threads);
+    setenv("TRA_THREADS", text, 1);
+}
+
+/* Alone: here if one site is enough, else under an mpirun of our own. */
+static tra_status run_alone(const char *path, tra_err *e) {
+    tra_comm self = tra_comm_self();
+    tra_request r;
+    tra_job job = {0};
+    char *text;
+    size_t n;
+    int status = 0;
+    TRA_TRY(tra_planning_request(0, &r, e));
+    TRA_TRY(tra_slurp(path, TRA_MAX_PROGRAM, &text, &n, e));
+    tra_status s = tra_job_load_text(path, text, n, &r, &job, e);
+    if (s == TRA_OK) s = check_outputs(&job, e);
+    if (s == TRA_OK && opt.dry) {
+        s = dry_run(&job, e);
+    } else if (s == TRA_OK) {
+        s = check_scratch(job.plan, job.options.sites, e);
+        bool alone = job.options.sites == 1 || opt.engine == ENGINE_REFERENCE;
+        if (s == TRA_OK && alone) {
+            announce(&job);
+            s = execute(&job, &self, e);
+        } else if (s == TRA_OK) {
+            fix_resources(&job);
+            s = tra_launch(job.options.sites, strcmp(path, "-") == 0 ? text : NULL, n, &status, e);
+            if (s == TRA_OK && status) s = tra_status_of_exit(status); /* the ranks have said why */
+        }
+    }
+    tra_job_free(&job);
+    free(text);
+    return s;
+}
+
+static tra_status run(int argc, char **argv, tra_err *e) {
+    tra_comm comm;
+    int size;
+    (void)argc;
+    if (!tra_comm_launched(&size) && size <= 1) return run_alone(argv[0], e);
+    TRA_TRY(tra_comm_init(&comm, e));
+    tra_log_mute = comm.rank != 0;
+    tra_status s = run_rank(&comm, argv[0], e);
+    if (s != TRA_OK && comm.rank != 0) *e->msg = 0; /* rank 0 says it */
+    tra_comm_finish();
+    return s;
+}
+
+const tra_cmd tra_cmd_run = {
+    .name = "run",
+    .group = "Programs",
+    .brief = "carry out a program or a compiled plan",
+    .usage = "[options] PROGRAM|PLAN",
+    .about =
+        "Plans the program (- is standard input), or takes a plan that `tra compile` made, and computes its outputs. Memory "
+        "stays under --memory per site, whatever the size of the data; what does not fit is read again or spilled to the "
+        "scratch directory. A run that cannot fit is refused before anything is read, with the least ceiling that would do. "
+        "Outputs appear when they are complete; a run that fails leaves earlier files as they were.\n\n"
+        "--sites N starts N ranks on this machine. On a cluster start the ranks yourself: `mpirun -n N tra run PROGRAM`; "
+        "every rank is then a site, and all need to see the same files.",
+    .opts = options,
+    .minargs = 1,
+    .maxargs = 1,
+    .needs = TRA_NEED_MPI | TRA_NEED_HDF5 | TRA_TAKES_JSON | TRA_TAKES_DEFINE,
+    .run = run,
+};

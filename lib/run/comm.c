@@ -1,0 +1,117 @@
+/* comm.c - joining the ranks and agreeing among them. */
+#include "comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECE = 1 << 26 }; /* largest message, bytes: counts never come near 2^31 */
+
+bool tra_comm_launched(int *size) {
+    static const char *const marks[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"};
+    const char *s = getenv("OMPI_COMM_WORLD_SIZE");
+    const char *steps = getenv("SLURM_STEP_NUM_TASKS");
+    *size = s ? atoi(s) : steps && getenv("SLURM_PROCID") ? atoi(steps) : 0;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        if (getenv(marks[i])) return true;
+    }
+    return false;
+}
+
+tra_comm tra_comm_self(void) { return (tra_comm){.rank = 0, .size = 1, .mpi = MPI_COMM_NULL}; }
+
+tra_status tra_comm_init(tra_comm *c, tra_err *e) {
+    int want, got;
+    *c = tra_comm_self();
+    if (!tra_comm_launched(&want)) {
+        if (want > 1)
+            return tra_fail(e, TRA_INTERNAL,
+                            "the launcher says %d ranks but gives MPI no way to join them; use mpirun, or srun --mpi=pmix",
+                            want);
+        return TRA_OK;
+    }
+    /* Defaults that the user's own settings beat: fast start, and copy-in/copy-out, which is faster than CMA here. */
+    setenv("OMPI_MCA_pml", "ob1", 0);
+    setenv("OMPI_MCA_btl", "self,vader,tcp", 0);
+    setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
+    int done;
+    MPI_Initialized(&done);
+    if (!done && MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &got) != MPI_SUCCESS)
+        return tra_fail(e, TRA_INTERNAL, "MPI does not start");
+    MPI_Comm_rank(MPI_COMM_WORLD, &c->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &c->size);
+    c->mpi = MPI_COMM_WORLD;
+    if (want > 1 && c->size == 1)
+        return tra_fail(e, TRA_INTERNAL, "the launcher says %d ranks, MPI sees 1: the ranks did not join; "
+                                         "use the mpirun of the MPI library that tra was built with", want);
+    return TRA_OK;
+}
+
+int tra_comm_here(const tra_comm *c) {
+    MPI_Comm node;
+    int n = 1;
+    if (c->mpi == MPI_COMM_NULL) return 1;
+    MPI_Comm_split_type(c->mpi, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &n);
+    MPI_Comm_free(&node);
+    return n;
+}
+
+void tra_comm_finish(void) {
+    int init, fin;
+    MPI_Initialized(&init);
+    MPI_Finalized(&fin);
+    if (init && !fin) MPI_Finalize();
+}
+
+void tra_comm_abort(int status) {
+    int init, fin;
+    MPI_Initialized(&init);
+    MPI_Finalized(&fin);
+    if (init && !fin) MPI_Abort(MPI_COMM_WORLD, status);
+}
+
+void tra_comm_bcast(const tra_comm *c, void *buf, int64_t n) {
+    if (c->mpi == MPI_COMM_NULL) return;
+    for (int64_t at = 0; at < n; at += PIECE)
+        MPI_Bcast((char *)buf + at, (int)tra_min64(PIECE, n - at), MPI_BYTE, 0, c->mpi);
+}
+
+static void reduce(const tra_comm *c, int64_t *v, int64_t n, MPI_Op op) {
+    if (c->mpi == MPI_COMM_NULL) return;
+    for (int64_t at = 0; at < n; at += PIECE / 8)
+        MPI_Allreduce(MPI_IN_PLACE, v + at, (int)tra_min64(PIECE / 8, n - at), MPI_INT64_T, op, c->mpi);
+}
+
+void tra_comm_sum(const tra_comm *c, int64_t *v, int64_t n) { reduce(c, v, n, MPI_SUM); }
+void tra_comm_max(const tra_comm *c, int64_t *v, int64_t n) { reduce(c, v, n, MPI_MAX); }
+void tra_comm_min(const tra_comm *c, int64_t *v, int64_t n) { reduce(c, v, n, MPI_MIN); }
+
+void tra_comm_gather(const tra_comm *c, const int64_t *mine, int64_t *all, int64_t n) {
+    if (c->mpi == MPI_COMM_NULL) {
+        memcpy(all, mine, (size_t)n * sizeof *all);
+        return;
+    }
+    MPI_Allgather(mine, (int)n, MPI_INT64_T, all, (int)n, MPI_INT64_T, c->mpi);
+}
+
+void tra_comm_barrier(const tra_comm *c) {
+    if (c->mpi != MPI_COMM_NULL) MPI_Barrier(c->mpi);
+}
+
+tra_status tra_comm_agree(const tra_comm *c, tra_status s, tra_err *e) {
+    if (c->mpi == MPI_COMM_NULL) return s;
+    /* LOST is what a rank says whose peer failed: it speaks only when nobody knows better */
+    int64_t who = s == TRA_OK ? 2 * c->size : s == TRA_LOST ? c->size + c->rank : c->rank;
+    tra_comm_min(c, &who, 1);
+    if (who == 2 * c->size) return TRA_OK;
+    who %= c->size;
+    tra_err first = {0};
+    if (who == c->rank && e) first = *e;
+    first.status = who == c->rank ? s : first.status;
+    MPI_Bcast(&first, (int)sizeof first, MPI_BYTE, (int)who, c->mpi);
+    if (e) {
+        first.file = NULL; /* an address of another process */
+        *e = first;
+    }
+    return first.status;
+}

@@ -1,0 +1,37 @@
+/* comm.h - the ranks of a run: one process alone without MPI, or the ranks that mpirun started.
+ *
+ * MPI is initialised only when a launcher started us (start-up costs 15 to 250 ms), and called by one thread only.
+ */
+#ifndef TRA_COMM_H
+#define TRA_COMM_H
+
+#include "../base/base.h"
+
+#include <mpi.h>
+
+typedef struct tra_comm {
+    int rank, size;
+    MPI_Comm mpi; /* MPI_COMM_NULL: alone */
+} tra_comm;
+
+bool tra_comm_launched(int *size);        /* did mpirun (or srun) start this process? *size: how many it says, or 0 */
+/* Joins the ranks: MPI_Init_thread when launched. TRA_INTERNAL when the launcher says more ranks than MPI sees (N
+ * singletons that would overwrite each other's output). */
+TRA_MUSTUSE tra_status tra_comm_init(tra_comm *c, tra_err *e);
+void tra_comm_finish(void);               /* MPI_Finalize if initialised */
+/* Ends all ranks at once with this exit status; for what cannot wait for the others. Does not return under MPI. */
+void tra_comm_abort(int status);
+tra_comm tra_comm_self(void);
+int tra_comm_here(const tra_comm *c);     /* ranks on this machine, this one included */
+
+/* Every rank calls it with its own status; all return the status, and get the message, of the lowest rank that
+ * failed (of one that says TRA_LOST, a peer failed, only when no rank says more). */
+TRA_MUSTUSE tra_status tra_comm_agree(const tra_comm *c, tra_status s, tra_err *e);
+void tra_comm_bcast(const tra_comm *c, void *buf, int64_t n);  /* from rank 0 */
+void tra_comm_sum(const tra_comm *c, int64_t *v, int64_t n);   /* to all, wrapping */
+void tra_comm_max(const tra_comm *c, int64_t *v, int64_t n);
+void tra_comm_min(const tra_comm *c, int64_t *v, int64_t n);
+void tra_comm_gather(const tra_comm *c, const int64_t *mine, int64_t *all, int64_t n); /* all: size * n, on every rank */
+void tra_comm_barrier(const tra_comm *c);
+
+#endif

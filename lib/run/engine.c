@@ -1,0 +1,320 @@
+/* engine.c - workers and the queue of units. */
+#include "engine.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOKAHEAD = 64 }; /* units queued before the maker waits: the pool's budget is what really limits it */
+
+struct tra_engine {
+    tra_pool *pool;
+    pthread_mutex_t lock;
+    pthread_cond_t work, ended; /* something to do; a unit ended */
+    int threads;
+    pthread_t *tid;
+    tra_worker *workers;
+    size_t scratch, io;
+    tra_unit *head, *tail; /* queued units in order */
+    tra_unit *last;        /* queued last, NULL once it has ended */
+    atomic_int inflight;
+    bool stop, failed;
+    tra_err err;
+    tra_worker self; /* of the thread that runs the plan */
+};
+
+tra_pool *tra_engine_pool(tra_engine *g) { return g->pool; }
+int tra_engine_threads(const tra_engine *g) { return g->threads; }
+
+tra_unit *tra_unit_new(int ninputs, int ntasks) {
+    tra_unit *u = tra_calloc(1, sizeof *u);
+    u->ninputs = ninputs;
+    u->inputs = tra_calloc((size_t)ninputs + 1, sizeof *u->inputs);
+    u->ntasks = ntasks;
+    u->done = tra_calloc((size_t)ntasks + 1, 1);
+    return u;
+}
+
+static void drop_inputs(tra_engine *g, tra_input *in, int n) {
+    for (int i = 0; i < n; i++) {
+        if (in[i].derived) tra_block_free(g->pool, in[i].derived);
+        if (in[i].block) tra_block_unpin(g->pool, in[i].block);
+        in[i].block = in[i].derived = NULL;
+    }
+}
+
+static void free_unit(tra_engine *g, tra_unit *u) {
+    drop_inputs(g, u->inputs, u->ninputs);
+    if (u->end) u->end(u);
+    free(u->inputs);
+    free(u->done);
+    free(u);
+}
+
+void tra_unit_drop(tra_engine *g, tra_unit *u) { free_unit(g, u); }
+
+/* ---- inputs ------------------------------------------------------------------------------------------------- */
+
+static tra_status pin_input(tra_engine *g, tra_input *in, tra_err *e) {
+    tra_part *stored;
+    int64_t at;
+    tra_part_resolve(in->part, in->i, &stored, &at, &in->via, &in->via_at);
+    in->array.dtype = in->part->type->dtype;
+    tra_catalog_ext(in->part->type->cat, in->part->ordinal[in->i], &in->array.ext);
+    assert(stored->block[at]);
+    TRA_TRY(tra_block_pin(g->pool, stored->block[at], &in->load, e));
+    in->block = stored->block[at];
+    in->array.data = in->block->ptr;
+    if (!in->via) return TRA_OK;
+    TRA_TRY(tra_block_new(g->pool, tra_part_bytes(in->part, in->i), &in->derived, e));
+    in->array.data = in->derived->ptr;
+    return TRA_OK;
+}
+
+static void derive(tra_input *in, void *scratch) {
+    tra_part *stored;
+    tra_part *via;
+    int64_t at, via_at;
+    tra_array base;
+    tra_part_resolve(in->part, in->i, &stored, &at, &via, &via_at);
+    base.dtype = stored->type->dtype;
+    tra_catalog_ext(stored->type->cat, stored->ordinal[at], &base.ext);
+    if (via->kind == TRA_PART_TILE || via->kind == TRA_PART_MAP) /* views below keep the array */
+        tra_catalog_ext(via->base->type->cat, via->base->ordinal[via->src[via_at]], &base.ext);
+    base.data = in->block->ptr;
+    tra_part_derive(via, via_at, &base, &in->array, scratch);
+}
+
+/* Loads and derives one input; a block that an earlier unit is loading is waited for. */
+static tra_status prepare(tra_engine *g, tra_input *in, tra_worker *w, tra_err *e) {
+    if (in->load) {
+        tra_status s = tra_block_load(g->pool, in->block, w->io, e);
+        pthread_mutex_lock(&g->lock);
+        pthread_cond_broadcast(&g->work);
+        pthread_mutex_unlock(&g->lock);
+        if (s != TRA_OK) return s;
+    } else {
+        pthread_mutex_lock(&g->lock);
+        while (in->block->state != TRA_BLOCK_HERE && !g->failed) pthread_cond_wait(&g->work, &g->lock);
+        bool failed = g->failed;
+        pthread_mutex_unlock(&g->lock);
+        if (failed) return TRA_INTERNAL; /* the cause is recorded */
+    }
+    if (in->via) derive(in, w->scratch);
+    return TRA_OK;
+}
+
+/* ---- workers ------------------------------------------------------------------------------------------------ */
+
+static void fail(tra_engine *g, tra_err *e) {
+    if (!g->failed) g->err = *e;
+    g->failed = true;
+    pthread_cond_broadcast(&g->work);
+    pthread_cond_broadcast(&g->ended);
+}
+
+static void dequeue(tra_engine *g, tra_unit *u) {
+    tra_unit **at = &g->head, *last = NULL;
+    while (*at != u) last = *at, at = &(*at)->next;
+    *at = u->next;
+    if (g->tail == u) g->tail = last;
+    if (g->last == u) g->last = NULL;
+    for (tra_unit *v = u->next; v; v = v->next) {
+        if (v->before == u) v->before = NULL;
+    }
+}
+
+/* Something to do, the earliest there is: an input to prepare (*task = -1 - input) or a task. Under the lock. */
+static tra_unit *find_work(tra_engine *g, int *task) {
+    if (g->failed) return NULL;
+    for (tra_unit *u = g->head; u; u = u->next) {
+        if (u->preps_started < u->ninputs) {
+            *task = -1 - u->preps_started++;
+            return u;
+        }
+        if (u->preps_done < u->ninputs || u->tasks_started == u->ntasks) continue;
+        if (u->before && !u->before->done[u->tasks_started]) continue;
+        *task = u->tasks_started++;
+        return u;
+    }
+    return NULL;
+}
+
+static void *work(void *arg) {
+    tra_worker *w = arg;
+    tra_engine *g = w->engine;
+    pthread_mutex_lock(&g->lock);
+    for (;;) {
+        int task;
+        tra_unit *u;
+        while (!(u = find_work(g, &task)) && !g->stop) pthread_cond_wait(&g->work, &g->lock);
+        if (!u) break;
+        pthread_mutex_unlock(&g->lock);
+        tra_err e = {0};
+        tra_status s = task < 0 ? prepare(g, &u->inputs[-1 - task], w, &e) : u->run(u, task, w, &e);
+        pthread_mutex_lock(&g->lock);
+        if (s != TRA_OK) fail(g, &e);
+        if (task < 0) {
+            u->preps_done++;
+        } else {
+            u->done[task] = 1;
+            u->tasks_done++;
+        }
+        pthread_cond_broadcast(&g->work);
+        if (task >= 0 && u->tasks_done == u->ntasks) {
+            dequeue(g, u);
+            pthread_mutex_unlock(&g->lock);
+            free_unit(g, u);
+            pthread_mutex_lock(&g->lock);
+            atomic_fetch_sub(&g->inflight, 1);
+            pthread_cond_broadcast(&g->ended);
+            pthread_mutex_unlock(&g->lock);
+            tra_pool_wake(g->pool);
+            pthread_mutex_lock(&g->lock);
+        }
+    }
+    pthread_mutex_unlock(&g->lock);
+    return NULL;
+}
+
+static bool busy(void *ctx) {
+    tra_engine *g = ctx;
+    return atomic_load(&g->inflight) > 0 && !g->failed;
+}
+
+tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
+    tra_engine *g = tra_calloc(1, sizeof *g);
+    g->pool = pool;
+    pthread_mutex_init(&g->lock, NULL);
+    pthread_cond_init(&g->work, NULL);
+    pthread_cond_init(&g->ended, NULL);
+    g->tid = tra_calloc((size_t)threads, sizeof *g->tid);
+    g->workers = tra_calloc((size_t)threads, sizeof *g->workers);
+    tra_pool_set_busy(pool, busy, g);
+    for (int i = 0; i < threads; i++) {
+        g->workers[i] = (tra_worker){.id = i, .engine = g};
+        if (pthread_create(&g->tid[i], NULL, work, &g->workers[i]) != 0) {
+            tra_err dropped = {0};
+            (void)tra_fail(e ? e : &dropped, TRA_RESOURCE, "cannot start worker thread %d of %d; lower --threads", i + 1,
+                           threads);
+            tra_engine_free(g);
+            return NULL;
+        }
+        g->threads++;
+    }
+    return g;
+}
+
+static tra_worker *worker(tra_engine *g, int i) { return i < 0 ? &g->self : &g->workers[i]; }
+
+static void free_scratch(tra_engine *g) {
+    for (int i = -1; i < g->threads; i++) {
+        free(worker(g, i)->scratch);
+        free(worker(g, i)->io);
+        worker(g, i)->scratch = worker(g, i)->io = NULL;
+    }
+    g->scratch = g->io = 0;
+}
+
+void tra_engine_free(tra_engine *g) {
+    if (!g) return;
+    pthread_mutex_lock(&g->lock);
+    g->stop = true;
+    pthread_cond_broadcast(&g->work);
+    pthread_mutex_unlock(&g->lock);
+    for (int i = 0; i < g->threads; i++) pthread_join(g->tid[i], NULL);
+    free_scratch(g);
+    free(g->tid);
+    free(g->workers);
+    pthread_mutex_destroy(&g->lock);
+    pthread_cond_destroy(&g->work);
+    pthread_cond_destroy(&g->ended);
+    free(g);
+}
+
+tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e) {
+    assert(!g->head);
+    if (scratch <= g->scratch && io <= g->io) return TRA_OK;
+    free_scratch(g);
+    for (int i = -1; i < g->threads; i++) {
+        tra_worker *w = worker(g, i);
+        w->scratch = aligned_alloc(64, (scratch + 64) / 64 * 64);
+        w->io = aligned_alloc(4096, (io + 4096) / 4096 * 4096);
+        if (!w->scratch || !w->io) return tra_fail(e, TRA_RESOURCE, "out of memory for the workers' buffers");
+    }
+    g->scratch = scratch;
+    g->io = io;
+    return TRA_OK;
+}
+
+/* ---- the maker's side --------------------------------------------------------------------------------------- */
+
+tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
+    tra_status s = TRA_OK;
+    pthread_mutex_lock(&g->lock);
+    while (atomic_load(&g->inflight) >= LOOKAHEAD && !g->failed) pthread_cond_wait(&g->ended, &g->lock);
+    if (g->failed) s = tra_fail(e, g->err.status, "%s", g->err.msg);
+    pthread_mutex_unlock(&g->lock);
+    int pinned = 0;
+    for (; s == TRA_OK && pinned < u->ninputs; pinned++) s = pin_input(g, &u->inputs[pinned], e);
+    pthread_mutex_lock(&g->lock);
+    if (s != TRA_OK) { /* a worker's failure is the cause of ours */
+        if (g->failed && e && g->err.status != TRA_OK) *e = g->err, s = g->err.status;
+        g->failed = true;
+        if (g->err.status == TRA_OK && e) g->err = *e;
+        pthread_cond_broadcast(&g->work);
+        pthread_mutex_unlock(&g->lock);
+        free_unit(g, u);
+        return s;
+    }
+    u->before = u->chained ? g->last : NULL;
+    assert(!u->before || u->before->ntasks == u->ntasks);
+    if (g->tail) g->tail->next = u;
+    else g->head = u;
+    g->tail = g->last = u;
+    atomic_fetch_add(&g->inflight, 1);
+    pthread_cond_broadcast(&g->work);
+    pthread_mutex_unlock(&g->lock);
+    return TRA_OK;
+}
+
+tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
+    pthread_mutex_lock(&g->lock);
+    while (g->head) {
+        if (g->failed) { /* drop what has nothing running */
+            tra_unit *u = g->head;
+            while (u && (u->preps_started != u->preps_done || u->tasks_started != u->tasks_done)) u = u->next;
+            if (u) {
+                dequeue(g, u);
+                pthread_mutex_unlock(&g->lock);
+                free_unit(g, u);
+                pthread_mutex_lock(&g->lock);
+                atomic_fetch_sub(&g->inflight, 1);
+                continue;
+            }
+        }
+        pthread_cond_wait(g->failed ? &g->work : &g->ended, &g->lock);
+    }
+    tra_status s = TRA_OK;
+    if (g->failed) {
+        s = g->err.status ? g->err.status : TRA_INTERNAL;
+        if (e && e->status == TRA_OK) *e = g->err;
+        if (e && e->status == TRA_OK) (void)tra_fail(e, s, "a worker failed");
+        g->failed = false;
+        g->err = (tra_err){0};
+    }
+    pthread_mutex_unlock(&g->lock);
+    return s;
+}
+
+tra_status tra_engine_fetch(tra_engine *g, tra_input *in, tra_err *e) {
+    in->block = in->derived = NULL;
+    tra_status s = pin_input(g, in, e);
+    if (s == TRA_OK && in->load) s = tra_block_load(g->pool, in->block, g->self.io, e);
+    if (s == TRA_OK && in->via) derive(in, g->self.scratch);
+    if (s != TRA_OK) drop_inputs(g, in, 1);
+    return s;
+}
+
+void tra_engine_release(tra_engine *g, tra_input *in) { drop_inputs(g, in, 1); }

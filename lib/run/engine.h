@@ -1,0 +1,65 @@
+/* engine.h - the workers of a site and the queue of units of work.
+ *
+ * A unit has inputs (tuples of parts) and tasks. The thread that runs the plan makes units in order, pins their inputs and
+ * queues them; workers load what is not in memory, compute derived inputs, then run the tasks. Units that are
+ * chained run task t after task t of the unit before, so that what tasks add to the same output comes in order; all
+ * else runs as it comes. Nothing about timing, threads or memory reaches the results.
+ */
+#ifndef TRA_ENGINE_H
+#define TRA_ENGINE_H
+
+#include "part.h"
+
+typedef struct tra_engine tra_engine;
+typedef struct tra_unit tra_unit;
+
+typedef struct tra_worker {
+    int id;
+    void *scratch; /* as much as the stage asked for (tra_engine_stage) */
+    void *io;      /* for reading */
+    tra_engine *engine;
+} tra_worker;
+
+typedef struct tra_input {
+    tra_part *part; /* tuple i of part */
+    int64_t i;
+    tra_array array; /* ready when tasks run */
+    /* private to the engine */
+    tra_block *block, *derived;
+    tra_part *via;
+    int64_t via_at;
+    bool load;
+} tra_input;
+
+struct tra_unit {
+    int ninputs;
+    tra_input *inputs;   /* from malloc; freed with the unit */
+    int ntasks;
+    tra_status (*run)(tra_unit *u, int task, tra_worker *w, tra_err *e);
+    void (*end)(tra_unit *u); /* after the last task (or never started, on failure): frees ctx; may be NULL */
+    void *ctx;
+    bool chained;        /* to the unit queued before this one, which has as many tasks */
+    /* private to the engine */
+    tra_unit *next, *before;
+    int preps_started, preps_done, tasks_started, tasks_done;
+    uint8_t *done;
+};
+
+tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e); /* NULL when threads cannot be started */
+void tra_engine_free(tra_engine *g);
+tra_pool *tra_engine_pool(tra_engine *g);
+int tra_engine_threads(const tra_engine *g);
+
+/* Begins a stage: every worker gets scratch bytes (and io bytes for reading from these parts). */
+TRA_MUSTUSE tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e);
+tra_unit *tra_unit_new(int ninputs, int ntasks);
+void tra_unit_drop(tra_engine *g, tra_unit *u); /* one that was not submitted */
+/* Pins the inputs and queues the unit; takes it over, also on failure. May wait for memory. */
+TRA_MUSTUSE tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e);
+/* Waits until all units are done. On failure of any, the first error; units not started are dropped. */
+TRA_MUSTUSE tra_status tra_engine_drain(tra_engine *g, tra_err *e);
+/* Reads one tuple on the calling thread: pins it (give back with tra_engine_release). For stages that compute little. */
+TRA_MUSTUSE tra_status tra_engine_fetch(tra_engine *g, tra_input *in, tra_err *e);
+void tra_engine_release(tra_engine *g, tra_input *in);
+
+#endif

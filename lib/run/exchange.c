@@ -1,0 +1,462 @@
+/* exchange.c - moving tuples, or pieces of them, between sites by MPI messages.
+ *
+ * Every rank computes the same list of transfers from the catalogs and placements, so nothing is announced: what a rank
+ * receives from another comes in the order of the list. A rank keeps a bounded number of bytes in sending and takes
+ * whatever arrives from anybody, spilling when memory is short; so no cycle of ranks can wait for one another.
+ * A rank that fails goes on with empty messages of another tag in place of its data, and takes and drops what is sent
+ * to it; all ranks reach the end of the exchange and agree on the error there.
+ */
+#include "stages.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TAG_DATA = 1, TAG_FAILED = 2, PIECE = 1 << 26, MAX_SENDS = 64 };
+
+typedef struct transfer {
+    int64_t in, out; /* ordinals */
+    int32_t summand;
+    int32_t from, to;
+} transfer;
+
+typedef struct list {
+    int64_t n, cap;
+    transfer *v;
+} list;
+
+static void list_add(list *l, transfer t) {
+    if (l->n == l->cap) {
+        l->cap = l->cap ? 2 * l->cap : 256;
+        l->v = tra_realloc(l->v, (size_t)l->cap, sizeof *l->v);
+    }
+    l->v[l->n++] = t;
+}
+
+typedef struct sending {
+    MPI_Request req;
+    tra_input input;
+    tra_block *packed; /* a piece; NULL: the whole array is sent from where it is */
+    bool owns_input;   /* the last message of a transfer gives the input back */
+    int64_t bytes;
+} sending;
+
+typedef struct exchange {
+    tra_site *site;
+    tra_part *in, *out;
+    bool pieces; /* REPART: transfers are boxes where blocks overlap */
+    list outgoing, *incoming, local; /* incoming: by source */
+    int64_t *next_in;
+    int64_t next_out, received, expected;
+    int nsends;
+    sending sends[MAX_SENDS];
+    int64_t sending_bytes, window;
+    tra_status status;
+    tra_err *e;
+    char *sink; /* for what arrives after a failure */
+} exchange;
+
+/* ---- geometry ------------------------------------------------------------------------------------------------- */
+
+/* Where the blocks of a piece overlap: the origin in each and the extents. */
+static void overlap(const exchange *x, const transfer *t, tra_dims *from, tra_dims *to, tra_dims *ext) {
+    const tra_type *ti = x->in->type, *to_type = x->out->type;
+    tra_dims ki, ko, oi, oo, xi, xo;
+    tra_catalog_key(ti->cat, t->in, &ki);
+    tra_catalog_key(to_type->cat, t->out, &ko);
+    tra_type_offset(ti, &ki, &oi);
+    tra_type_offset(to_type, &ko, &oo);
+    tra_catalog_ext(ti->cat, t->in, &xi);
+    tra_catalog_ext(to_type->cat, t->out, &xo);
+    from->n = to->n = ext->n = xi.n;
+    for (int d = 0; d < xi.n; d++) {
+        int64_t lo = tra_max64(oi.v[d], oo.v[d]), hi = tra_min64(oi.v[d] + xi.v[d], oo.v[d] + xo.v[d]);
+        from->v[d] = lo - oi.v[d];
+        to->v[d] = lo - oo.v[d];
+        ext->v[d] = tra_max64(0, hi - lo);
+    }
+}
+
+static int64_t bytes_of(const exchange *x, const transfer *t) {
+    int64_t n = 1;
+    if (x->pieces) {
+        tra_dims from, to, ext;
+        overlap(x, t, &from, &to, &ext);
+        for (int d = 0; d < ext.n; d++) n *= ext.v[d];
+    } else {
+        n = tra_catalog_floats1(x->in->type->cat, t->in);
+    }
+    return n * (int64_t)tra_dtype_size(x->in->type->dtype);
+}
+
+/* ---- giving and taking ------------------------------------------------------------------------------------------ */
+
+static void fail(exchange *x, tra_status s) {
+    if (x->status == TRA_OK) x->status = s;
+}
+
+static tra_array array_of(const exchange *x, bool out, int64_t ordinal, void *data) {
+    const tra_type *t = out ? x->out->type : x->in->type;
+    tra_array a = {.dtype = t->dtype, .data = data};
+    tra_catalog_ext(t->cat, ordinal, &a.ext);
+    return a;
+}
+
+/* Reads the tuple of a transfer. */
+static tra_status fetch(exchange *x, const transfer *t, tra_input *in) {
+    *in = (tra_input){.part = x->in, .i = tra_part_find(x->in, t->in, x->in->summand ? t->summand : 0)};
+    if (in->i < 0) return tra_fail(x->e, TRA_INTERNAL, "a tuple to send is not on this site");
+    return tra_engine_fetch(x->site->engine, in, x->e);
+}
+
+/* The block of a result that receives pieces: made (zero, since holes read as zeros) by the first. */
+static tra_status result_block(exchange *x, int64_t ordinal, tra_block **b) {
+    int64_t slot = tra_part_find(x->out, ordinal, 0);
+    if (slot < 0) return tra_fail(x->e, TRA_INTERNAL, "a piece arrives for a tuple that is not on this site");
+    if (x->out->block[slot]) {
+        bool load;
+        *b = x->out->block[slot];
+        TRA_TRY(tra_block_pin(x->site->pool, *b, &load, x->e));
+        return load ? tra_block_load(x->site->pool, *b, NULL, x->e) : TRA_OK;
+    }
+    TRA_TRY(tra_block_new(x->site->pool, tra_part_bytes(x->out, slot), b, x->e));
+    memset((*b)->ptr, 0, (size_t)(*b)->bytes);
+    x->out->block[slot] = *b;
+    return TRA_OK;
+}
+
+static tra_status place_piece(exchange *x, const transfer *t, const tra_array *src, const tra_dims *from) {
+    tra_dims f, to, ext;
+    tra_block *b;
+    overlap(x, t, &f, &to, &ext);
+    TRA_TRY(result_block(x, t->out, &b));
+    tra_array dst = array_of(x, true, t->out, b->ptr);
+    tra_array_copy(&dst, &to, src, from ? from : &f, &ext);
+    tra_block_touch(x->site->pool, b);
+    tra_block_unpin(x->site->pool, b);
+    return TRA_OK;
+}
+
+static tra_status place_whole(exchange *x, const transfer *t, tra_block *b) {
+    int64_t slot = tra_part_find(x->out, t->out, t->summand);
+    if (slot < 0 || x->out->block[slot]) {
+        tra_block_free(x->site->pool, b);
+        return tra_fail(x->e, TRA_INTERNAL, "a tuple arrives that is not expected on this site");
+    }
+    x->out->block[slot] = b;
+    if (b->pins) tra_block_unpin(x->site->pool, b);
+    return TRA_OK;
+}
+
+/* A tuple that stays: a file's is read again when needed, one that nobody else needs changes hands, else it is copied. */
+static tra_status keep(exchange *x, const transfer *t) {
+    tra_part *stored, *via;
+    tra_pool *pool = x->site->pool;
+    int64_t at, via_at, i = tra_part_find(x->in, t->in, x->in->summand ? t->summand : 0);
+    if (i < 0) return tra_fail(x->e, TRA_INTERNAL, "a tuple to keep is not on this site");
+    tra_part_resolve(x->in, i, &stored, &at, &via, &via_at);
+    tra_block *b = stored->block[at];
+    if (!via && b->rel)
+        return place_whole(x, t, tra_block_of_file(pool, b->rel, b->ordinal, b->bytes, b->chunk_bytes));
+    if (!via && stored == x->in && x->in->refs == 1) {
+        x->in->block[i] = NULL;
+        return place_whole(x, t, b);
+    }
+    tra_input in;
+    TRA_TRY(fetch(x, t, &in));
+    tra_status s = tra_block_new(pool, (int64_t)tra_array_bytes(&in.array), &b, x->e);
+    if (s == TRA_OK) {
+        memcpy(b->ptr, in.array.data, tra_array_bytes(&in.array));
+        s = place_whole(x, t, b);
+    }
+    tra_engine_release(x->site->engine, &in);
+    return s;
+}
+
+static tra_status local_piece(exchange *x, const transfer *t) {
+    tra_input in;
+    TRA_TRY(fetch(x, t, &in));
+    tra_status s = place_piece(x, t, &in.array, NULL);
+    tra_engine_release(x->site->engine, &in);
+    return s;
+}
+
+/* ---- messages --------------------------------------------------------------------------------------------------- */
+
+static void sent(exchange *x, int i) {
+    sending *s = &x->sends[i];
+    x->sending_bytes -= s->bytes;
+    if (s->packed) tra_block_free(x->site->pool, s->packed);
+    if (s->owns_input) tra_engine_release(x->site->engine, &s->input);
+    *s = x->sends[--x->nsends];
+}
+
+static bool progress_sends(exchange *x) {
+    bool any = false;
+    for (int i = 0; i < x->nsends;) {
+        int done;
+        MPI_Test(&x->sends[i].req, &done, MPI_STATUS_IGNORE);
+        if (done) sent(x, i), any = true;
+        else i++;
+    }
+    return any;
+}
+
+static tra_status pack(exchange *x, const transfer *t, const tra_array *src, int64_t bytes, tra_block **out) {
+    tra_dims from, to, ext, zero;
+    overlap(x, t, &from, &to, &ext);
+    TRA_TRY(tra_block_new(x->site->pool, bytes, out, x->e));
+    tra_array dst = {.dtype = src->dtype, .ext = ext, .data = (*out)->ptr};
+    zero = (tra_dims){.n = ext.n};
+    tra_array_copy(&dst, &zero, src, &from, &ext);
+    return TRA_OK;
+}
+
+/* Starts the next transfer if there is one and room for it. */
+static bool start_send(exchange *x) {
+    if (x->next_out == x->outgoing.n) return false;
+    const transfer *t = &x->outgoing.v[x->next_out];
+    int64_t bytes = bytes_of(x, t), pieces = tra_max64(1, tra_ceil_div(bytes, PIECE));
+    if (x->nsends && (x->nsends + pieces > MAX_SENDS || x->sending_bytes + bytes > x->window)) return false;
+    x->next_out++;
+    sending s = {.bytes = 0};
+    if (x->status == TRA_OK) {
+        tra_status st = fetch(x, t, &s.input);
+        if (st == TRA_OK && x->pieces) {
+            st = pack(x, t, &s.input.array, bytes, &s.packed);
+            tra_engine_release(x->site->engine, &s.input);
+        }
+        fail(x, st);
+    }
+    if (x->status != TRA_OK) {
+        MPI_Isend(NULL, 0, MPI_BYTE, t->to, TAG_FAILED, x->site->comm.mpi, &s.req);
+        x->sends[x->nsends++] = s;
+        return true;
+    }
+    char *data = s.packed ? s.packed->ptr : s.input.array.data;
+    for (int64_t at = 0; at < bytes || at == 0; at += PIECE) {
+        int64_t n = tra_min64(PIECE, bytes - at);
+        while (x->nsends == MAX_SENDS) progress_sends(x); /* only for one transfer of more than 4 GiB */
+        sending *p = &x->sends[x->nsends];
+        bool last = at + n >= bytes;
+        *p = (sending){.bytes = n};
+        if (last) {
+            p->input = s.input;
+            p->packed = s.packed;
+            p->owns_input = !x->pieces;
+        }
+        MPI_Isend(data + at, (int)n, MPI_BYTE, t->to, TAG_DATA, x->site->comm.mpi, &p->req);
+        x->nsends++;
+        x->sending_bytes += n;
+    }
+    x->site->sent += bytes;
+    return true;
+}
+
+/* Receives bytes from src, the first piece of which has been matched. */
+static void receive_into(exchange *x, int src, MPI_Message *msg, char *to, int64_t bytes) {
+    for (int64_t at = 0; at < bytes || at == 0; at += PIECE) {
+        int n = (int)tra_min64(PIECE, bytes - at);
+        char *p = to ? to + at : x->sink;
+        if (at == 0) MPI_Mrecv(p, n, MPI_BYTE, msg, MPI_STATUS_IGNORE);
+        else MPI_Recv(p, n, MPI_BYTE, src, TAG_DATA, x->site->comm.mpi, MPI_STATUS_IGNORE);
+    }
+}
+
+static void drop_message(exchange *x, int src, MPI_Message *msg, int64_t bytes) {
+    if (!x->sink) x->sink = tra_malloc(PIECE);
+    receive_into(x, src, msg, NULL, bytes);
+}
+
+static bool receive(exchange *x) {
+    int found;
+    MPI_Message msg;
+    MPI_Status st;
+    if (x->received == x->expected) return false;
+    MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, x->site->comm.mpi, &found, &msg, &st);
+    if (!found) return false;
+    int src = st.MPI_SOURCE;
+    assert(x->next_in[src] < x->incoming[src].n);
+    const transfer *t = &x->incoming[src].v[x->next_in[src]++];
+    int64_t bytes = bytes_of(x, t);
+    x->received++;
+    if (st.MPI_TAG == TAG_FAILED) {
+        MPI_Mrecv(NULL, 0, MPI_BYTE, &msg, MPI_STATUS_IGNORE);
+        x->status = x->status ? x->status : TRA_LOST; /* the sender has the cause; agreement finds it */
+        return true;
+    }
+    x->site->received += bytes;
+    tra_block *b = NULL;
+    if (x->status == TRA_OK) fail(x, tra_block_new(x->site->pool, bytes, &b, x->e));
+    if (x->status != TRA_OK) {
+        drop_message(x, src, &msg, bytes);
+        return true;
+    }
+    receive_into(x, src, &msg, b->ptr, bytes);
+    if (!x->pieces) {
+        fail(x, place_whole(x, t, b));
+        return true;
+    }
+    tra_dims from, to, ext, zero;
+    overlap(x, t, &from, &to, &ext);
+    zero = (tra_dims){.n = ext.n};
+    tra_array src_array = {.dtype = x->in->type->dtype, .ext = ext, .data = b->ptr};
+    fail(x, place_piece(x, t, &src_array, &zero));
+    tra_block_free(x->site->pool, b);
+    return true;
+}
+
+static void run_lists(exchange *x) {
+    int64_t done = 0;
+    int idle = 0;
+    x->next_out = x->received = x->expected = 0;
+    for (int p = 0; p < x->site->comm.size; p++) {
+        x->next_in[p] = 0;
+        x->expected += x->incoming[p].n;
+    }
+    while (x->next_out < x->outgoing.n || x->nsends || x->received < x->expected) {
+        bool any = progress_sends(x);
+        any |= receive(x);
+        any |= start_send(x);
+        if (!any && x->pieces && done < x->local.n && x->status == TRA_OK) { /* while the wire is busy */
+            fail(x, local_piece(x, &x->local.v[done++]));
+            any = true;
+        }
+        idle = any ? 0 : idle + 1;
+        if (idle > 64) nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+        else if (idle) sched_yield();
+    }
+    for (; done < x->local.n && x->status == TRA_OK; done++)
+        fail(x, x->pieces ? local_piece(x, &x->local.v[done]) : keep(x, &x->local.v[done]));
+}
+
+/* ---- the stages --------------------------------------------------------------------------------------------------- */
+
+static tra_status begin(exchange *x, tra_site *site, tra_part *in, tra_part *out, tra_err *e) {
+    const tra_part *parts[1] = {in};
+    int64_t budget = tra_pool_stat(site->pool).budget;
+    *x = (exchange){.site = site, .in = in, .out = out, .e = e, .window = budget / 4};
+    x->incoming = tra_calloc((size_t)site->comm.size, sizeof *x->incoming);
+    x->next_in = tra_calloc((size_t)site->comm.size, sizeof *x->next_in);
+    return tra_engine_stage(site->engine, tra_stage_scratch(parts, 1), tra_stage_io(parts, 1), e);
+}
+
+static void clear(exchange *x) {
+    x->outgoing.n = x->local.n = 0;
+    for (int p = 0; p < x->site->comm.size; p++) x->incoming[p].n = 0;
+}
+
+static tra_status end(exchange *x) {
+    for (int p = 0; p < x->site->comm.size; p++) free(x->incoming[p].v);
+    free(x->incoming);
+    free(x->next_in);
+    free(x->outgoing.v);
+    free(x->local.v);
+    free(x->sink);
+    return x->status;
+}
+
+static void list_transfer(exchange *x, transfer t) {
+    int me = x->site->comm.rank;
+    if (t.from == me && t.to == me) list_add(&x->local, t);
+    else if (t.from == me) list_add(&x->outgoing, t);
+    else if (t.to == me) list_add(&x->incoming[t.from], t);
+}
+
+tra_status tra_stage_exchange(tra_site *site, const tra_placement *from, const tra_op *op, tra_part *in, tra_part *out,
+                              tra_err *e) {
+    exchange x;
+    const tra_catalog *c = op->type.cat;
+    x.status = begin(&x, site, in, out, e);
+    tra_move *v = tra_malloc((size_t)from->sites * (size_t)op->place.sites * sizeof *v);
+    for (int64_t t = 0; t < c->n; t++) {
+        int n = tra_place_moves(from, &op->place, c, t, v);
+        for (int i = 0; i < n; i++) list_transfer(&x, (transfer){t, t, v[i].summand, v[i].from, v[i].to});
+    }
+    free(v);
+    run_lists(&x);
+    return end(&x);
+}
+
+/* The transfers into one tuple of the result. */
+static void list_pieces(const tra_op *from, const tra_op *op, int64_t out, list *all, int *work) {
+    const tra_type *ti = &from->type;
+    tra_dims key, off, ext, lo, box, at;
+    tra_catalog_key(op->type.cat, out, &key);
+    tra_type_offset(&op->type, &key, &off);
+    tra_catalog_ext(op->type.cat, out, &ext);
+    int *to = work, *holder = work + op->place.sites;
+    int nto = tra_place_holders(&op->place, op->type.cat, out, &key, to);
+    lo.n = box.n = ext.n;
+    for (int d = 0; d < ext.n; d++) {
+        int64_t b = ti->cat->bound.v[d];
+        lo.v[d] = off.v[d] / b;
+        box.v[d] = ext.v[d] == 0 ? 0 : (off.v[d] + ext.v[d] - 1) / b - lo.v[d] + 1;
+        if (box.v[d] == 0) return;
+    }
+    at = (tra_dims){.n = box.n};
+    do {
+        tra_dims k = {.n = box.n};
+        for (int d = 0; d < box.n; d++) k.v[d] = lo.v[d] + at.v[d];
+        int64_t t = tra_catalog_find(ti->cat, &k);
+        if (t < 0) continue; /* a hole */
+        int n = tra_place_holders(&from->place, ti->cat, t, &k, holder);
+        for (int j = 0; j < nto; j++) {
+            transfer tr = {t, out, 0, holder[to[j] % n], to[j]};
+            for (int i = 0; i < n; i++) {
+                if (holder[i] == to[j]) tr.from = to[j];
+            }
+            list_add(all, tr);
+        }
+    } while (tra_next(&box, &at));
+}
+
+static int by_input(const void *a, const void *b) {
+    const transfer *x = a, *y = b;
+    if (x->in != y->in) return x->in < y->in ? -1 : 1;
+    if (x->out != y->out) return x->out < y->out ? -1 : 1;
+    return x->to - y->to;
+}
+
+tra_status tra_stage_repart(tra_site *site, const tra_op *from, const tra_op *op, tra_part *in, tra_part *out,
+                            tra_err *e) {
+    exchange x;
+    const tra_catalog *c = op->type.cat;
+    int64_t size = (int64_t)tra_dtype_size(op->type.dtype), limit = tra_pool_stat(site->pool).budget / 2;
+    int64_t *load = tra_calloc((size_t)op->place.sites, sizeof *load);
+    int *work = tra_malloc((size_t)(op->place.sites + from->place.sites) * sizeof *work);
+    list all = {0};
+    x.status = begin(&x, site, in, out, e);
+    x.pieces = true;
+    tra_comm_min(&site->comm, &limit, 1); /* every rank must cut the same batches */
+    for (int64_t t = 0; t < c->n;) {
+        /* as many results as every site can hold at once, so that each block of the input is read once for them */
+        bool full = false;
+        memset(load, 0, (size_t)op->place.sites * sizeof *load);
+        clear(&x);
+        all.n = 0;
+        for (; t < c->n && !full; t++) {
+            tra_dims key;
+            int64_t bytes = tra_catalog_floats1(c, t) * size;
+            tra_catalog_key(c, t, &key);
+            int n = tra_place_holders(&op->place, c, t, &key, work);
+            for (int i = 0; i < n; i++) full |= (load[work[i]] += bytes) + bytes > limit;
+            list_pieces(from, op, t, &all, work);
+        }
+        qsort(all.v, (size_t)all.n, sizeof *all.v, by_input);
+        for (int64_t i = 0; i < all.n; i++) list_transfer(&x, all.v[i]);
+        run_lists(&x);
+    }
+    for (int64_t i = 0; i < out->n && x.status == TRA_OK; i++) { /* nothing but holes in it */
+        tra_block *b;
+        if (out->block[i]) continue;
+        fail(&x, result_block(&x, out->ordinal[i], &b));
+        if (x.status == TRA_OK) tra_block_unpin(site->pool, b);
+    }
+    free(all.v);
+    free(work);
+    free(load);
+    return end(&x);
+}

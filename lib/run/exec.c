@@ -1,0 +1,333 @@
+/* exec.c - runs a plan, operator by operator; what need not be stored is not. */
+#include "exec.h"
+#include "stages.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct exec {
+    const tra_plan *plan;
+    const tra_exec_options *o;
+    tra_site site;
+    tra_arena *arena;
+    tra_part **parts;     /* result of each operator on this site; NULL: none, or written straight to a file */
+    int *uses;            /* consumers yet to come */
+    tra_rel **rels;       /* of INPUTs */
+    tra_outfile **files;  /* of OUTPUTs */
+    tra_report *report;
+} exec;
+
+/* ---- views -------------------------------------------------------------------------------------------------- */
+
+typedef struct renamed {
+    int64_t ordinal, src;
+} renamed;
+
+static int by_ordinal(const void *a, const void *b) {
+    const renamed *x = a, *y = b;
+    return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
+}
+
+static tra_part *derived_part(tra_part_kind kind, const tra_op *op, tra_part *base, renamed *v, int64_t n) {
+    tra_part *p = tra_part_new(kind, &op->type, n);
+    qsort(v, (size_t)n, sizeof *v, by_ordinal);
+    for (int64_t i = 0; i < n; i++) {
+        p->ordinal[i] = v[i].ordinal;
+        p->src[i] = v[i].src;
+    }
+    p->base = base;
+    tra_part_keep(base);
+    return p;
+}
+
+/* FILTER and REKEY: other keys for the same arrays. */
+static tra_status view(const tra_op *op, tra_part *in, tra_part **out, tra_err *e) {
+    renamed *v = tra_calloc((size_t)in->n, sizeof *v);
+    int64_t n = 0;
+    tra_status s = TRA_OK;
+    for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
+        tra_dims key, to;
+        tra_catalog_key(in->type->cat, in->ordinal[i], &key);
+        to = key;
+        if (op->op == TRA_PLAN_REKEY) s = tra_keyfn_eval(op->keyfn, &key, &to, e);
+        int64_t t = s == TRA_OK ? tra_catalog_find(op->type.cat, &to) : -1;
+        if (t >= 0) v[n++] = (renamed){t, i};
+        else if (op->op == TRA_PLAN_REKEY && s == TRA_OK)
+            s = tra_fail(e, TRA_INTERNAL, "a key that the plan does not expect");
+    }
+    if (s == TRA_OK) *out = derived_part(TRA_PART_VIEW, op, in, v, n);
+    free(v);
+    return s;
+}
+
+/* MAP: one result for each tuple. TILE: as many as the catalog has. */
+static tra_part *lazy(exec *x, const tra_op *op, tra_part *in) {
+    tra_part *below = in;
+    int64_t n = 0, cap = in->n;
+    renamed *v = tra_calloc((size_t)cap, sizeof *v);
+    for (int64_t i = 0; i < in->n; i++) {
+        tra_dims key;
+        tra_catalog_key(in->type->cat, in->ordinal[i], &key);
+        if (op->op == TRA_PLAN_TILE) key.n++;
+        for (int64_t tile = 0;; tile++) {
+            if (op->op == TRA_PLAN_TILE) key.v[key.n - 1] = tile;
+            int64_t t = tra_catalog_find(op->type.cat, &key);
+            if (t < 0) break;
+            if (n == cap) v = tra_realloc(v, (size_t)(cap = 2 * cap + 1), sizeof *v);
+            v[n++] = (renamed){t, i};
+            if (op->op == TRA_PLAN_MAP) break;
+        }
+    }
+    tra_part *p = derived_part(op->op == TRA_PLAN_MAP ? TRA_PART_MAP : TRA_PART_TILE, op, in, v, n);
+    free(v);
+    p->map = op->map;
+    p->dim = op->dim;
+    p->size = op->size;
+    /* a map of a map is one map (R1-2) */
+    while (below->kind == TRA_PART_VIEW) below = below->base;
+    if (below->kind != TRA_PART_MAP) return p;
+    assert(p->kind == TRA_PART_MAP);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = p->src[i];
+        for (tra_part *q = in; q != below; q = q->base) at = q->src[at];
+        p->src[i] = below->src[at];
+    }
+    p->map = tra_kernel_then(x->arena, below->map, op->map);
+    p->base = below->base;
+    tra_part_keep(p->base);
+    tra_part_drop(in, x->site.pool);
+    return p;
+}
+
+/* ---- inputs and outputs --------------------------------------------------------------------------------------- */
+
+static tra_status open_inputs(exec *x, tra_err *e) {
+    tra_status s = TRA_OK;
+    for (int i = 0; i < x->plan->nops && s == TRA_OK; i++) {
+        const tra_op *op = &x->plan->ops[i];
+        if (op->op != TRA_PLAN_INPUT) continue;
+        if (!op->path) {
+            s = tra_fail(e, TRA_INPUT, "input %s is only declared; give it a file with -D %s=FILE", op->name, op->name);
+            break;
+        }
+        s = tra_rel_open(op->path, &op->type.cat->bound, &x->rels[i], e);
+        if (s != TRA_OK) break;
+        const tra_type *t = tra_rel_type(x->rels[i]);
+        if (t->dtype != op->type.dtype || t->cat->n != op->type.cat->n ||
+            !tra_dims_eq(&t->cat->frontier, &op->type.cat->frontier) || !tra_dims_eq(&t->cat->bound, &op->type.cat->bound))
+            s = tra_fail(e, TRA_INPUT, "%s is not what the plan was made for; compile it again", op->path);
+    }
+    return tra_comm_agree(&x->site.comm, s, e);
+}
+
+static int64_t chunk_bytes(const tra_type *t) {
+    int64_t n = (int64_t)tra_dtype_size(t->dtype);
+    for (int a = 0; a < t->cat->bound.n; a++) n *= t->cat->bound.v[a];
+    return n;
+}
+
+static tra_part *input_part(exec *x, int i) {
+    const tra_op *op = &x->plan->ops[i];
+    tra_part *p = tra_part_empty(&op->type, &op->place, x->site.comm.rank, 1);
+    for (int64_t t = 0; t < p->n; t++)
+        p->block[t] = tra_block_of_file(x->site.pool, x->rels[i], p->ordinal[t], tra_part_bytes(p, t), chunk_bytes(&op->type));
+    return p;
+}
+
+static tra_status open_outputs(exec *x, tra_err *e) {
+    for (int i = 0; i < x->plan->nops; i++) {
+        const tra_op *op = &x->plan->ops[i];
+        if (op->op != TRA_PLAN_OUTPUT) continue;
+        tra_write_options w = {.codec = x->o->codec, .history = x->o->history};
+        TRA_TRY(tra_outfile_open(&x->site.comm, op->path, &op->type, &w, x->o->threads, x->o->scratch, &x->files[i], e));
+    }
+    return TRA_OK;
+}
+
+/* The output that takes the results of operator i as they come: when it is the only consumer. */
+static int direct_output(const exec *x, int i) {
+    int to = -1;
+    for (int j = i + 1; j < x->plan->nops; j++) {
+        const tra_op *op = &x->plan->ops[j];
+        if (op->in[0] != i && op->in[1] != i) continue;
+        if (to >= 0 || op->op != TRA_PLAN_OUTPUT) return -1;
+        to = j;
+    }
+    return to;
+}
+
+/* ---- operators ------------------------------------------------------------------------------------------------ */
+
+/* Runs a stage that emits, into a part or straight into the file. */
+static tra_status emitting(exec *x, int i, tra_part *l, tra_part *r, tra_err *e) {
+    const tra_op *op = &x->plan->ops[i];
+    int to = direct_output(x, i);
+    tra_sink sink = {.op = op, .site = x->site.comm.rank, .pool = x->site.pool};
+    if (to >= 0) sink.file = x->files[to];
+    else sink.part = x->parts[i] = tra_part_empty(&op->type, &op->place, x->site.comm.rank, 1);
+    int summand = op->partial ? tra_place_summand(&op->place, x->site.comm.rank) : 0;
+    if (op->partial && sink.part) {
+        sink.part->summand = tra_calloc((size_t)sink.part->n, sizeof *sink.part->summand);
+        for (int64_t t = 0; t < sink.part->n; t++) sink.part->summand[t] = summand;
+    }
+    if (op->op == TRA_PLAN_CONCAT) return tra_stage_concat(&x->site, op, l, &sink, e);
+    if (op->op == TRA_PLAN_MAP || op->op == TRA_PLAN_TILE) {
+        tra_part *p = lazy(x, op, l);
+        tra_status s = tra_stage_copy(&x->site, p, &sink, e);
+        tra_part_drop(p, x->site.pool);
+        return s;
+    }
+    return tra_stage_joinagg(&x->site, op, l, r, &sink, e);
+}
+
+static tra_status run_op(exec *x, int i, tra_err *e) {
+    const tra_op *op = &x->plan->ops[i];
+    tra_part *l = op->in[0] >= 0 ? x->parts[op->in[0]] : NULL, *r = op->in[1] >= 0 ? x->parts[op->in[1]] : NULL;
+    const tra_op *from = op->in[0] >= 0 ? &x->plan->ops[op->in[0]] : NULL;
+    int me = x->site.comm.rank;
+    switch (op->op) {
+    case TRA_PLAN_INPUT: x->parts[i] = input_part(x, i); return TRA_OK;
+    case TRA_PLAN_FILTER:
+    case TRA_PLAN_REKEY: return view(op, l, &x->parts[i], e);
+    case TRA_PLAN_MAP:
+    case TRA_PLAN_TILE:
+        if (!op->fused) return emitting(x, i, l, r, e);
+        x->parts[i] = lazy(x, op, l);
+        return TRA_OK;
+    case TRA_PLAN_JOIN:
+    case TRA_PLAN_AGG:
+    case TRA_PLAN_JOINAGG:
+    case TRA_PLAN_MERGE:
+    case TRA_PLAN_CONCAT: return emitting(x, i, l, r, e);
+    case TRA_PLAN_BCAST:
+    case TRA_PLAN_SHUF: {
+        x->parts[i] = tra_part_empty(&op->type, &op->place, me, tra_place_summands(&from->place));
+        for (int later = 1; later < x->uses[op->in[0]]; later++) tra_part_keep(l); /* what others need does not change hands */
+        tra_status s = tra_stage_exchange(&x->site, &from->place, op, l, x->parts[i], e);
+        for (int later = 1; later < x->uses[op->in[0]]; later++) tra_part_drop(l, x->site.pool);
+        return s;
+    }
+    case TRA_PLAN_REPART:
+        x->parts[i] = tra_part_empty(&op->type, &op->place, me, 1);
+        return tra_stage_repart(&x->site, from, op, l, x->parts[i], e);
+    case TRA_PLAN_OUTPUT:
+        if (!l) return TRA_OK; /* written as it was computed */
+        tra_sink sink = {.file = x->files[i], .op = op, .site = me, .pool = x->site.pool};
+        return tra_stage_copy(&x->site, l, &sink, e);
+    case TRA_PLAN_COUNT: break;
+    }
+    return tra_fail(e, TRA_INTERNAL, "operator %d is unknown", (int)op->op);
+}
+
+static void release(exec *x, int i) {
+    if (i < 0 || --x->uses[i] > 0) return;
+    tra_part_drop(x->parts[i], x->site.pool);
+    x->parts[i] = NULL;
+}
+
+static void show_progress(const exec *x, int i) {
+    if (!x->o->progress || x->site.comm.rank != 0) return;
+    const tra_op *op = &x->plan->ops[i];
+    fprintf(stderr, "\r\033[K[%d/%d] %s%s%s", i + 1, x->plan->nops, tra_plan_op_text(op->op), op->name ? " " : "",
+            op->name ? op->name : "");
+    fflush(stderr);
+}
+
+static tra_status run_ops(exec *x, tra_err *e) {
+    for (int i = 0; i < x->plan->nops; i++) {
+        const tra_op *op = &x->plan->ops[i];
+        tra_op_report *rep = &x->report->ops[i];
+        tra_pool_stats before = tra_pool_stat(x->site.pool);
+        int64_t sent = x->site.sent, received = x->site.received;
+        double t0 = tra_now();
+        show_progress(x, i);
+        tra_info(2, "%s %s", tra_plan_op_text(op->op), op->name ? op->name : "");
+        tra_status s = tra_comm_agree(&x->site.comm, run_op(x, i, e), e);
+        release(x, op->in[0]);
+        release(x, op->in[1]);
+        tra_pool_stats after = tra_pool_stat(x->site.pool);
+        *rep = (tra_op_report){.seconds = tra_now() - t0,
+                               .sent = x->site.sent - sent,
+                               .received = x->site.received - received,
+                               .disk_read = after.read - before.read,
+                               .spilled = after.spilled - before.spilled};
+        if (s != TRA_OK) return s;
+    }
+    return TRA_OK;
+}
+
+/* All outputs, or none: an output whose file cannot be put in place leaves those before it there, which is why everything that
+ * can fail earlier has been done. */
+static tra_status commit(exec *x, tra_status s, tra_err *e) {
+    for (int i = 0; i < x->plan->nops; i++) {
+        if (!x->files[i]) continue;
+        int64_t written = 0;
+        s = tra_outfile_commit(x->files[i], s, &written, e);
+        x->report->ops[i].disk_write = s == TRA_OK ? written : 0;
+        x->files[i] = NULL;
+    }
+    return s;
+}
+
+static int64_t peak_memory(void) {
+    int64_t kib = 0;
+    char line[256];
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f)) {
+        if (strncmp(line, "VmHWM:", 6) == 0) kib = strtoll(line + 6, NULL, 10);
+    }
+    if (f) fclose(f);
+    return kib * 1024;
+}
+
+tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_options *o, tra_report *report,
+                    tra_err *e) {
+    double t0 = tra_now();
+    int n = plan->nops;
+    const char *why = NULL;
+    exec x = {.plan = plan, .o = o, .report = report};
+    assert(comm->size == plan->sites && tra_plan_valid(plan, &why));
+    *report = (tra_report){.ops = tra_calloc((size_t)n + 1, sizeof *report->ops)};
+    x.arena = tra_arena_new();
+    x.parts = tra_news(x.arena, tra_part *, n);
+    x.uses = tra_news(x.arena, int, n);
+    x.rels = tra_news(x.arena, tra_rel *, n);
+    x.files = tra_news(x.arena, tra_outfile *, n);
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < 2; j++) {
+            if (plan->ops[i].in[j] >= 0) x.uses[plan->ops[i].in[j]]++;
+        }
+    }
+    x.site = (tra_site){.comm = *comm, .plan = plan};
+    int64_t budget = o->memory - tra_memory_base(o->threads);
+    tra_status s = TRA_OK;
+    if (budget < 4096) s = tra_fail(e, TRA_RESOURCE, "a memory ceiling of %s leaves nothing for blocks",
+                                    tra_human(o->memory, (char[32]){0}));
+    x.site.pool = tra_pool_new(tra_max64(budget, 4096), o->scratch);
+    if (s == TRA_OK && !(x.site.engine = tra_engine_new(x.site.pool, o->threads, e))) s = TRA_RESOURCE;
+    s = tra_comm_agree(comm, s, e);
+    if (s == TRA_OK) s = open_inputs(&x, e);
+    if (s == TRA_OK) s = open_outputs(&x, e);
+    if (s == TRA_OK) s = run_ops(&x, e);
+    s = commit(&x, s, e);
+    if (o->progress && comm->rank == 0) fprintf(stderr, "\r\033[K");
+    for (int i = n - 1; i >= 0; i--) tra_part_drop(x.parts[i], x.site.pool);
+    for (int i = 0; i < n; i++) tra_rel_close(x.rels[i]);
+    tra_engine_free(x.site.engine);
+    tra_pool_free(x.site.pool);
+    tra_arena_free(x.arena);
+    for (int i = 0; i < n; i++) {
+        tra_op_report *r = &report->ops[i], *t = &report->total;
+        t->seconds += r->seconds;
+        t->sent += r->sent;
+        t->received += r->received;
+        t->disk_read += r->disk_read;
+        t->disk_write += r->disk_write;
+        t->spilled += r->spilled;
+    }
+    report->peak_memory = peak_memory();
+    report->seconds = tra_now() - t0;
+    return s;
+}

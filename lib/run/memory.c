@@ -1,0 +1,212 @@
+/* memory.c - block loops and what a plan needs of memory and disk. */
+#include "memory.h"
+
+#include <stdlib.h>
+
+int64_t tra_memory_base(int threads) {
+    /* Measured resident set of a run of tiny blocks on 1 to 4 workers, with MPI: under 40 MiB, plus BLAS's packing
+     * buffers, which a worker touches as far as its tiles need. */
+    return ((int64_t)40 + 6 * threads) << 20;
+}
+
+static int64_t type_bytes(const tra_type *t) {
+    return tra_catalog_maxfloats(t->cat) * (int64_t)tra_dtype_size(t->dtype);
+}
+
+/* Memory that reading one tuple of op's result takes: its array, and when it is computed on the way, what it is computed from. */
+static int64_t read_bytes(const tra_plan *p, const tra_op *op) {
+    int64_t n = type_bytes(&op->type);
+    while (op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY) op = &p->ops[op->in[0]];
+    if ((op->op == TRA_PLAN_MAP || op->op == TRA_PLAN_TILE) && op->fused) {
+        while (op->in[0] >= 0 && (op->fused || op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY)) op = &p->ops[op->in[0]];
+        n += type_bytes(&op->type);
+    }
+    return n;
+}
+
+typedef struct need {
+    int64_t a, b, c; /* one array of L, of R, one output (state and result) */
+    int64_t fixed;   /* workers' temporaries */
+} need;
+
+static need join_need(const tra_plan *p, const tra_op *op, int threads) {
+    const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
+    need n = {.a = read_bytes(p, l), .b = r ? read_bytes(p, r) : 0, .c = type_bytes(&op->type)};
+    if (!op->agg) return n;
+    int64_t floats = tra_catalog_maxfloats(op->type.cat), term = tra_catalog_maxfloats(l->type.cat);
+    bool fused = false;
+    if (r) {
+        tra_dims out;
+        tra_err none = {0};
+        fused = l->type.dtype == r->type.dtype && tra_kernel_fuses(op->join, tra_kernel_first(op->agg));
+        if (tra_kernel_shape2(op->join, &l->type.cat->bound, &r->type.cat->bound, &l->type.cat->bound,
+                              &r->type.cat->bound, &out, NULL, &none) != TRA_OK || !tra_dims_product(&out, &term))
+            term = floats;
+        if (!fused) n.fixed = threads * term * 8;
+    }
+    bool composed = !op->partial && tra_kernel_rest(op->agg) != NULL;
+    if (composed) n.c += term * 8;
+    else if (!fused && !op->partial && op->type.dtype != TRA_F64) n.c += floats * 8;
+    return n;
+}
+
+tra_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int threads, int64_t budget) {
+    need n = join_need(p, op, threads);
+    tra_loop best = {1, 1};
+    double least = -1;
+    bool alone = op->in[1] < 0;
+    int64_t room = budget - n.fixed;
+    /* Without R nothing is read twice, whatever the loop: enough outputs at once to keep the workers busy. */
+    int64_t most = alone ? tra_min64(ni, 4 * threads) : ni;
+    for (int64_t ci = 1; ci <= most; ci++) {
+        int64_t left = room - 2 * ci * n.a, each = ci * n.c + 2 * n.b;
+        int64_t cj = each > 0 ? tra_min64(nj, left / each) : nj;
+        if (cj < 1) break;
+        cj = tra_ceil_div(nj, tra_ceil_div(nj, cj)); /* even super-blocks */
+        double cost = (double)ni * (double)n.a * (double)tra_ceil_div(nj, cj) +
+                      (double)nj * (double)n.b * (double)tra_ceil_div(ni, ci);
+        if (least < 0 || cost < least || (alone && cost == least)) {
+            least = cost;
+            best = (tra_loop){ci, cj};
+        }
+    }
+    best.ci = tra_ceil_div(ni, tra_ceil_div(tra_max64(1, ni), best.ci));
+    return best;
+}
+
+/* ---- the plan as a whole ---------------------------------------------------------------------------------------- */
+
+static int uses_of(const tra_plan *p, int i) {
+    int n = 0;
+    for (int j = i + 1; j < p->nops; j++) n += (p->ops[j].in[0] == i) + (p->ops[j].in[1] == i);
+    return n;
+}
+
+/* A MAP or TILE is computed by its consumer when it has but one; a TILE only straight from what is stored, and nothing
+ * above a TILE. */
+static void choose_fused(tra_plan *p) {
+    for (int i = 0; i < p->nops; i++) {
+        tra_op *op = &p->ops[i];
+        bool lazy = op->op == TRA_PLAN_MAP || op->op == TRA_PLAN_TILE;
+        op->fused = lazy && uses_of(p, i) == 1;
+        if (!op->fused) continue;
+        int j = op->in[0];
+        while (p->ops[j].op == TRA_PLAN_FILTER || p->ops[j].op == TRA_PLAN_REKEY) j = p->ops[j].in[0];
+        bool both_maps = op->op == TRA_PLAN_MAP && p->ops[j].op == TRA_PLAN_MAP;
+        if (p->ops[j].fused && !both_maps) op->fused = false;
+    }
+}
+
+static bool is_view(const tra_op *op) {
+    return op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY || op->op == TRA_PLAN_OUTPUT || op->fused;
+}
+
+/* The input file that reading op's result reads, or -1. */
+static int file_below(const tra_plan *p, int i) {
+    while (p->ops[i].in[0] >= 0 && is_view(&p->ops[i])) i = p->ops[i].in[0];
+    return p->ops[i].op == TRA_PLAN_INPUT ? i : -1;
+}
+
+static int64_t chunk_bytes(const tra_type *t) {
+    int64_t n = (int64_t)tra_dtype_size(t->dtype);
+    for (int a = 0; a < t->cat->bound.n; a++) n *= t->cat->bound.v[a];
+    return n;
+}
+
+/* How often a stage reads the part of one site of its left or right input. */
+static int64_t passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget, const int64_t *rows,
+                      const int64_t *columns) {
+    if (op->in[1] < 0 || budget <= 0) return 1;
+    tra_loop loop = tra_loop_of(p, op, *rows, *columns, threads, budget);
+    return side == 0 ? tra_ceil_div(tra_max64(1, *columns), loop.cj) : tra_ceil_div(tra_max64(1, *rows), loop.ci);
+}
+
+/* Distinct values, on one of the sites, of the key dimensions of an input that are grouped and not joined: the sites have
+ * about equal shares along the axes that cut them. */
+static int64_t own_values(const tra_plan *p, const tra_op *op, int side) {
+    const tra_op *in = &p->ops[op->in[side]];
+    const tra_dims *joined = side == 0 ? &op->joinl : &op->joinr;
+    int kl = p->ops[op->in[0]].type.cat->frontier.n;
+    int64_t n = 1;
+    for (int d = 0, others = 0; d < in->type.cat->frontier.n; d++) {
+        bool is_joined = false, grouped = !op->agg;
+        for (int i = 0; i < joined->n; i++) is_joined |= joined->v[i] == d;
+        int label = side == 0 ? d : kl + others;
+        others += !is_joined;
+        for (int i = 0; op->agg && i < op->group.n; i++) grouped |= op->group.v[i] == label;
+        if (is_joined || !grouped) continue;
+        int64_t values = in->type.cat->frontier.v[d];
+        for (int a = 0; a < in->place.naxes; a++) {
+            const tra_axis *x = &in->place.axis[a];
+            if (x->kind == TRA_AXIS_PART && x->n == 1 && x->dim[0] == d) values = tra_ceil_div(values, x->sites);
+        }
+        n *= tra_max64(1, values);
+    }
+    return n;
+}
+
+int64_t tra_plan_memory(tra_plan *p, int threads) {
+    int64_t base = tra_memory_base(threads), least = base, wish = base;
+    int64_t budget = p->memory > 0 ? p->memory - base : INT64_MAX / 4;
+    int64_t *floats = tra_calloc((size_t)p->sites * 2, sizeof *floats), *tuples = floats + p->sites;
+    int64_t *held = tra_calloc((size_t)p->nops + 1, sizeof *held); /* bytes of each stored result on the fullest site */
+    choose_fused(p);
+    p->cost.disk_read = p->cost.disk_write = p->scratch = 0;
+    for (int i = 0; i < p->nops; i++) {
+        tra_op *op = &p->ops[i];
+        int64_t out = type_bytes(&op->type), in = op->in[0] >= 0 ? read_bytes(p, &p->ops[op->in[0]]) : 0;
+        int64_t mine = in + out, all = 0, here = 0;
+        op->cost.disk_read = op->cost.disk_write = 0;
+        tra_place_floats(&op->place, op->type.cat, floats, tuples);
+        for (int s = 0; s < p->sites; s++) here = tra_max64(here, floats[s]);
+        here *= (int64_t)tra_dtype_size(op->type.dtype);
+        bool stage = op->op != TRA_PLAN_INPUT && (!is_view(op) || op->op == TRA_PLAN_OUTPUT);
+        if (!stage) {
+            op->cost.peak_memory = base;
+            continue;
+        }
+        if (op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_AGG || op->op == TRA_PLAN_JOINAGG || op->op == TRA_PLAN_MERGE) {
+            need n = join_need(p, op, threads);
+            mine = n.a + n.b + n.c + n.fixed;
+        } else if (op->op == TRA_PLAN_CONCAT) {
+            mine = 2 * out + in;
+        } else if (op->op == TRA_PLAN_REPART) {
+            mine = 2 * (in + out) + in;
+        } else if (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST) {
+            mine = 2 * in + 2 * out;
+            if (tra_place_is_partial(&p->ops[op->in[0]].place)) here *= tra_place_summands(&p->ops[op->in[0]].place);
+        }
+        if (op->op == TRA_PLAN_OUTPUT) {
+            op->cost.disk_write = op->type.cat->n * chunk_bytes(&op->type);
+            int from = op->in[0];
+            if (!is_view(&p->ops[from]) && p->ops[from].op != TRA_PLAN_INPUT) mine = 0;
+            here = 0;
+        }
+        held[i] = here;
+        for (int j = 0; j <= i; j++) { /* what lives while this runs */
+            bool alive = j == i;
+            for (int k = i; k < p->nops; k++) alive |= p->ops[k].in[0] == j || p->ops[k].in[1] == j;
+            if (alive) all += held[j];
+        }
+        for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
+            int f = file_below(p, op->in[side]);
+            if (f < 0 || (op->op == TRA_PLAN_OUTPUT && file_below(p, op->in[side]) < 0)) continue;
+            const tra_op *src = &p->ops[op->in[side]];
+            int64_t rows = own_values(p, op, 0), columns = op->in[1] >= 0 ? own_values(p, op, 1) : 1, n = 0;
+            tra_place_floats(&src->place, src->type.cat, floats, tuples);
+            for (int s = 0; s < p->sites; s++) n += tuples[s];
+            if (src->op == TRA_PLAN_TILE) n = p->ops[f].type.cat->n; /* each array is read once for its tiles */
+            op->cost.disk_read += n * chunk_bytes(&p->ops[f].type) * passes(p, op, side, threads, budget, &rows, &columns);
+        }
+        op->cost.peak_memory = base + mine;
+        least = tra_max64(least, base + mine);
+        wish = tra_max64(wish, base + mine + all);
+        p->scratch = tra_max64(p->scratch, all + mine - budget);
+        p->cost.disk_read += op->cost.disk_read;
+        p->cost.disk_write += op->cost.disk_write;
+    }
+    p->cost.peak_memory = p->memory > 0 ? tra_min64(tra_max64(least, wish), tra_max64(p->memory, least)) : wish;
+    free(floats);
+    free(held);
+    return least;
+}

@@ -1,0 +1,25 @@
+/* memory.h - what a plan needs of memory, and the loops that follow from it. Shared by the planner and the executor, so
+ * that what was predicted is what happens. */
+#ifndef TRA_MEMORY_H
+#define TRA_MEMORY_H
+
+#include "plan.h"
+
+/* What the process holds besides blocks: code, libraries, MPI, HDF5 metadata, stacks and BLAS workspace of the workers. */
+int64_t tra_memory_base(int threads);
+
+/* The block loop of a join and its aggregation on one site: ci x cj output arrays are held while the inputs stream past.
+ * ni, nj: output rows and columns, distinct values of the grouped keys that only L, only R has (nj = 1 without R). budget:
+ * bytes for blocks. Chosen so that L, read ceil(nj/cj) times, and R, read ceil(ni/ci) times, cost the fewest
+ * bytes; the least loop (1 x 1) if even that does not fit. */
+typedef struct tra_loop {
+    int64_t ci, cj;
+} tra_loop;
+tra_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int threads, int64_t budget);
+
+/* Fills, for a plan with placements: fused flags, and for each operator cost.disk_read, cost.disk_write, cost.peak_memory
+ * (least budget plus base for that operator), and the plan's cost.peak_memory: what it will use under p->memory (0: as
+ * much as it likes). Returns the least ceiling that would do. */
+int64_t tra_plan_memory(tra_plan *p, int threads);
+
+#endif

@@ -1,0 +1,100 @@
+/* part.c - what one site holds of a relation. */
+#include "part.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+tra_part *tra_part_new(tra_part_kind kind, const tra_type *type, int64_t n) {
+    tra_part *p = tra_calloc(1, sizeof *p);
+    *p = (tra_part){.kind = kind, .type = type, .n = n, .refs = 1};
+    p->ordinal = tra_calloc((size_t)n, sizeof *p->ordinal);
+    if (kind == TRA_PART_STORED) p->block = tra_calloc((size_t)n, sizeof *p->block);
+    else p->src = tra_calloc((size_t)n, sizeof *p->src);
+    return p;
+}
+
+void tra_part_keep(tra_part *p) { p->refs++; }
+
+void tra_part_drop(tra_part *p, tra_pool *pool) {
+    if (!p || --p->refs > 0) return;
+    for (int64_t i = 0; p->block && i < p->n; i++) tra_block_free(pool, p->block[i]);
+    tra_part_drop(p->base, pool);
+    free(p->ordinal);
+    free(p->summand);
+    free(p->block);
+    free(p->src);
+    free(p);
+}
+
+tra_part *tra_part_empty(const tra_type *type, const tra_placement *place, int site, int summands) {
+    const tra_catalog *c = type->cat;
+    int64_t n = 0;
+    tra_dims key;
+    for (int64_t t = 0; t < c->n; t++) {
+        tra_catalog_key(c, t, &key);
+        n += tra_place_holds(place, c, t, &key, site);
+    }
+    tra_part *p = tra_part_new(TRA_PART_STORED, type, n * summands);
+    if (summands > 1) p->summand = tra_calloc((size_t)p->n, sizeof *p->summand);
+    n = 0;
+    for (int64_t t = 0; t < c->n; t++) {
+        tra_catalog_key(c, t, &key);
+        if (!tra_place_holds(place, c, t, &key, site)) continue;
+        for (int m = 0; m < summands; m++, n++) {
+            p->ordinal[n] = t;
+            if (p->summand) p->summand[n] = m;
+        }
+    }
+    return p;
+}
+
+int64_t tra_part_find(const tra_part *p, int64_t ordinal, int summand) {
+    int64_t lo = 0, hi = p->n;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        bool before = p->ordinal[mid] < ordinal ||
+                      (p->ordinal[mid] == ordinal && p->summand && p->summand[mid] < summand);
+        if (before) lo = mid + 1;
+        else hi = mid;
+    }
+    bool found = lo < p->n && p->ordinal[lo] == ordinal && (!p->summand || p->summand[lo] == summand);
+    return found ? lo : -1;
+}
+
+void tra_part_resolve(tra_part *p, int64_t i, tra_part **stored, int64_t *at, tra_part **via, int64_t *via_at) {
+    *via = NULL;
+    *via_at = 0;
+    while (p->kind != TRA_PART_STORED) {
+        if (p->kind != TRA_PART_VIEW) {
+            assert(!*via);
+            *via = p;
+            *via_at = i;
+        }
+        i = p->src[i];
+        p = p->base;
+    }
+    *stored = p;
+    *at = i;
+}
+
+int64_t tra_part_bytes(const tra_part *p, int64_t i) {
+    return tra_catalog_floats1(p->type->cat, p->ordinal[i]) * (int64_t)tra_dtype_size(p->type->dtype);
+}
+
+size_t tra_part_scratch(const tra_part *via) {
+    if (via->kind != TRA_PART_MAP) return 0;
+    const tra_type *in = via->base->type;
+    return tra_kernel_scratch(via->map, TRA_USE_MAP, in->dtype, &in->cat->bound, NULL);
+}
+
+void tra_part_derive(const tra_part *via, int64_t i, const tra_array *base, tra_array *out, void *scratch) {
+    if (via->kind == TRA_PART_MAP) {
+        tra_kernel_map(via->map, base, out, scratch);
+        return;
+    }
+    tra_dims key, from = {.n = base->ext.n}, to = {.n = base->ext.n};
+    tra_catalog_key(via->type->cat, via->ordinal[i], &key);
+    from.v[via->dim] = key.v[key.n - 1] * via->size;
+    tra_array_copy(out, &to, base, &from, &out->ext);
+}

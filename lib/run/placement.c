@@ -1,0 +1,309 @@
+/* placement.c - where tuples are and what moves between two placements. */
+#include "placement.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+tra_placement tra_place_all(int sites) {
+    return (tra_placement){.sites = sites, .naxes = 1, .axis = {{.kind = TRA_AXIS_COPY, .sites = sites}}};
+}
+
+tra_placement tra_place_partial(int sites) {
+    return (tra_placement){.sites = sites, .naxes = 1, .axis = {{.kind = TRA_AXIS_PARTIAL, .sites = sites}}};
+}
+
+tra_placement tra_place_part(int sites, const tra_catalog *c, int n, const int8_t *dims) {
+    tra_placement p = {.sites = sites, .naxes = 1, .axis = {{.kind = TRA_AXIS_PART, .sites = sites, .n = n}}};
+    assert(n <= TRA_MAXAXISDIMS);
+    for (int i = 0; i < n; i++) {
+        p.axis[0].dim[i] = dims[i];
+        p.axis[0].ext[i] = c->frontier.v[(int)dims[i]];
+    }
+    return p;
+}
+
+static bool axis_eq(const tra_axis *a, const tra_axis *b) {
+    if (a->sites != b->sites) return false;
+    if (a->sites == 1) return true; /* on one site all kinds are the same */
+    if (a->kind != b->kind) return false;
+    if (a->kind != TRA_AXIS_PART) return true;
+    return a->n == b->n && memcmp(a->dim, b->dim, (size_t)a->n) == 0 &&
+           memcmp(a->ext, b->ext, (size_t)a->n * sizeof a->ext[0]) == 0;
+}
+
+bool tra_place_eq(const tra_placement *a, const tra_placement *b) {
+    if (a->sites != b->sites) return false;
+    if (a->owner || b->owner) return a->owner == b->owner;
+    int i = 0, j = 0;
+    for (;;) { /* axes of one site do not count */
+        while (i < a->naxes && a->axis[i].sites == 1) i++;
+        while (j < b->naxes && b->axis[j].sites == 1) j++;
+        if (i == a->naxes || j == b->naxes) return i == a->naxes && j == b->naxes;
+        if (!axis_eq(&a->axis[i++], &b->axis[j++])) return false;
+    }
+}
+
+static int product(const tra_placement *p, tra_axis_kind kind) {
+    int n = 1;
+    if (p->owner) return 1;
+    for (int i = 0; i < p->naxes; i++) {
+        if (p->axis[i].kind == kind) n *= p->axis[i].sites;
+    }
+    return n;
+}
+
+int tra_place_copies(const tra_placement *p) { return product(p, TRA_AXIS_COPY); }
+int tra_place_summands(const tra_placement *p) { return product(p, TRA_AXIS_PARTIAL); }
+bool tra_place_is_partial(const tra_placement *p) { return tra_place_summands(p) > 1; }
+bool tra_place_is_all(const tra_placement *p) { return p->sites == 1 || tra_place_copies(p) == p->sites; }
+
+/* floor(t * sites / n) along a PART axis; values beyond the box count as the last. */
+static int coordinate(const tra_axis *x, const tra_dims *key) {
+    int64_t t = 0, n = 1;
+    for (int i = 0; i < x->n; i++) {
+        int64_t ext = tra_max64(1, x->ext[i]);
+        t = t * ext + tra_min64(key->v[(int)x->dim[i]], ext - 1);
+        n *= ext;
+    }
+    return (int)((__int128)t * x->sites / n);
+}
+
+int tra_place_summand(const tra_placement *p, int site) {
+    int at = 0, scale = 1;
+    if (p->owner) return 0;
+    for (int i = p->naxes - 1; i >= 0; i--) {
+        int c = site % p->axis[i].sites;
+        site /= p->axis[i].sites;
+        if (p->axis[i].kind != TRA_AXIS_PARTIAL) continue;
+        at += c * scale;
+        scale *= p->axis[i].sites;
+    }
+    return at;
+}
+
+bool tra_place_holds(const tra_placement *p, const tra_catalog *c, int64_t ordinal, const tra_dims *key, int site) {
+    (void)c;
+    if (p->owner) return p->owner[ordinal] == site;
+    for (int i = p->naxes - 1; i >= 0; i--) {
+        const tra_axis *x = &p->axis[i];
+        if (x->kind == TRA_AXIS_PART && x->sites > 1 && coordinate(x, key) != site % x->sites) return false;
+        site /= x->sites;
+    }
+    return true;
+}
+
+int tra_place_holders(const tra_placement *p, const tra_catalog *c, int64_t ordinal, const tra_dims *key, int *sites) {
+    (void)c;
+    if (p->owner) return sites[0] = p->owner[ordinal], 1;
+    int n = 1;
+    sites[0] = 0;
+    for (int i = 0; i < p->naxes; i++) { /* the set grows by one axis at a time and stays ascending */
+        const tra_axis *x = &p->axis[i];
+        if (x->kind == TRA_AXIS_PART) {
+            int at = x->sites > 1 ? coordinate(x, key) : 0;
+            for (int j = 0; j < n; j++) sites[j] = sites[j] * x->sites + at;
+        } else {
+            for (int j = n - 1; j >= 0; j--) {
+                for (int g = x->sites - 1; g >= 0; g--) sites[j * x->sites + g] = sites[j] * x->sites + g;
+            }
+            n *= x->sites;
+        }
+    }
+    return n;
+}
+
+/* The moves of one tuple; work has room for 2 p->sites + q->sites numbers. */
+static int moves_of(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t ordinal,
+                    const tra_dims *key, int *work, tra_move *moves) {
+    int n = 0, summands = tra_place_summands(p);
+    int *from = work, *to = from + p->sites, *mine = to + q->sites;
+    int nfrom = tra_place_holders(p, c, ordinal, key, from), nto = tra_place_holders(q, c, ordinal, key, to);
+    for (int m = 0; m < summands; m++) {
+        int held = 0; /* holders of this summand */
+        for (int i = 0; i < nfrom; i++) {
+            if (summands == 1 || tra_place_summand(p, from[i]) == m) mine[held++] = from[i];
+        }
+        for (int j = 0; j < nto; j++) {
+            tra_move v = {.ordinal = ordinal, .summand = m, .from = mine[to[j] % held], .to = to[j]};
+            for (int i = 0; i < held; i++) {
+                if (mine[i] == to[j]) v.from = to[j], v.keep = true;
+            }
+            moves[n++] = v;
+        }
+    }
+    return n;
+}
+
+int tra_place_moves(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t ordinal,
+                    tra_move *moves) {
+    tra_dims key;
+    int *work = tra_malloc((size_t)(2 * p->sites + q->sites) * sizeof *work);
+    tra_catalog_key(c, ordinal, &key);
+    int n = moves_of(p, q, c, ordinal, &key, work, moves);
+    free(work);
+    return n;
+}
+
+/* ---- sums over all tuples, without looking at each ---------------------------------------------------------------
+ *
+ * In a grid, tuples whose key components lie in the same segments are alike: same sites, same extents. A key dimension is
+ * cut where a coordinate of a one-dimensional PART axis changes and before its last value; a dimension of an axis over
+ * several is cut at every value. A cell is a choice of one segment per dimension, with a first key and a weight. In a list, and
+ * where sites stand tuple by tuple, every tuple is a cell. */
+
+typedef struct cells {
+    const tra_catalog *c;
+    bool each; /* every tuple its own cell */
+    int64_t at;
+    int64_t *start[TRA_MAXDIM]; /* segments of each dimension: start[i] <= value < start[i+1] */
+    tra_dims n, cur;            /* segments, current choice */
+    bool done;
+} cells;
+
+static void cut_dim(cells *x, int d, const tra_placement *const *places) {
+    int64_t f = x->c->frontier.v[d], cap = 2, n = 0;
+    bool all = false;
+    for (int i = 0; i < 2; i++) {
+        for (int j = 0; places[i] && j < places[i]->naxes; j++) {
+            const tra_axis *ax = &places[i]->axis[j];
+            bool has = false;
+            for (int m = 0; ax->kind == TRA_AXIS_PART && m < ax->n; m++) has |= ax->dim[m] == d;
+            if (has && ax->sites > 1) cap += ax->sites, all |= ax->n > 1;
+        }
+    }
+    if (all) cap = f;
+    int64_t *v = tra_malloc((size_t)(cap + 1) * sizeof *v);
+    if (all) {
+        for (; n < f; n++) v[n] = n;
+    } else {
+        int64_t next = 0;
+        while (next < f) { /* the nearest of the borders after v[n] */
+            v[n++] = next;
+            int64_t border = next < f - 1 ? f - 1 : f;
+            for (int i = 0; i < 2; i++) {
+                for (int j = 0; places[i] && j < places[i]->naxes; j++) {
+                    const tra_axis *ax = &places[i]->axis[j];
+                    if (ax->kind != TRA_AXIS_PART || ax->sites == 1 || ax->dim[0] != d || ax->n != 1) continue;
+                    int64_t ext = tra_max64(1, ax->ext[0]), t = tra_min64(next, ext - 1);
+                    int64_t g = (int64_t)((__int128)t * ax->sites / ext) + 1; /* first value of the next coordinate */
+                    int64_t to = (int64_t)(((__int128)g * ext + ax->sites - 1) / ax->sites);
+                    if (g < ax->sites && to > next) border = tra_min64(border, to);
+                }
+            }
+            next = border;
+        }
+    }
+    v[n] = f;
+    x->start[d] = v;
+    x->n.v[d] = n;
+}
+
+static void cells_begin(cells *x, const tra_catalog *c, const tra_placement *p, const tra_placement *q) {
+    const tra_placement *places[2] = {p, q};
+    *x = (cells){.c = c, .each = !c->grid || p->owner || (q && q->owner), .done = c->n == 0};
+    if (x->each || x->done) return;
+    x->n.n = x->cur.n = c->frontier.n;
+    for (int d = 0; d < c->frontier.n; d++) cut_dim(x, d, places);
+}
+
+/* The next cell: a tuple that stands for it, and how many there are. */
+static bool cells_next(cells *x, int64_t *ordinal, tra_dims *key, int64_t *weight) {
+    if (x->done) return false;
+    if (x->each) {
+        *ordinal = x->at;
+        *weight = 1;
+        tra_catalog_key(x->c, x->at, key);
+        x->done = ++x->at == x->c->n;
+        return true;
+    }
+    *weight = 1;
+    key->n = x->n.n;
+    for (int d = 0; d < key->n; d++) {
+        const int64_t *v = x->start[d] + x->cur.v[d];
+        key->v[d] = v[0];
+        *weight *= v[1] - v[0];
+    }
+    *ordinal = tra_linear(&x->c->frontier, key);
+    x->done = !tra_next(&x->n, &x->cur);
+    return true;
+}
+
+static void cells_end(cells *x) {
+    for (int d = 0; d < TRA_MAXDIM; d++) free(x->start[d]);
+}
+
+int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t *max_in,
+                               int64_t *max_out) {
+    int64_t total = 0, most_in = 0, most_out = 0, t, weight;
+    int64_t *in = tra_calloc(2 * (size_t)q->sites, sizeof *in), *out = in + q->sites;
+    tra_move *v = tra_malloc((size_t)p->sites * (size_t)q->sites * sizeof *v);
+    int *work = tra_malloc((size_t)(2 * p->sites + q->sites) * sizeof *work);
+    tra_dims key;
+    cells x;
+    cells_begin(&x, c, p, q);
+    while (cells_next(&x, &t, &key, &weight)) {
+        int64_t floats = weight * tra_catalog_floats1(c, t);
+        int n = moves_of(p, q, c, t, &key, work, v);
+        for (int i = 0; i < n; i++) {
+            if (v[i].keep) continue;
+            total += floats;
+            in[v[i].to] += floats;
+            out[v[i].from] += floats;
+        }
+    }
+    cells_end(&x);
+    for (int s = 0; s < q->sites; s++) most_in = tra_max64(most_in, in[s]), most_out = tra_max64(most_out, out[s]);
+    if (max_in) *max_in = most_in;
+    if (max_out) *max_out = most_out;
+    free(work);
+    free(v);
+    free(in);
+    return total;
+}
+
+void tra_place_floats(const tra_placement *p, const tra_catalog *c, int64_t *floats, int64_t *tuples) {
+    int64_t t, weight;
+    tra_dims key;
+    cells x;
+    int *sites = tra_malloc((size_t)p->sites * sizeof *sites);
+    for (int s = 0; s < p->sites; s++) floats[s] = tuples[s] = 0;
+    cells_begin(&x, c, p, NULL);
+    while (cells_next(&x, &t, &key, &weight)) {
+        int n = tra_place_holders(p, c, t, &key, sites);
+        int64_t f = weight * tra_catalog_floats1(c, t);
+        for (int i = 0; i < n; i++) floats[sites[i]] += f, tuples[sites[i]] += weight;
+    }
+    cells_end(&x);
+    free(sites);
+}
+
+char *tra_place_text(const tra_placement *p, char *buf, size_t n) {
+    int axes = 0;
+    const tra_axis *only = NULL;
+    for (int i = 0; i < p->naxes; i++) {
+        if (p->axis[i].sites > 1) axes++, only = &p->axis[i];
+    }
+    if (p->owner) return snprintf(buf, n, "owned"), buf;
+    if (axes == 0) return snprintf(buf, n, "all"), buf;
+    size_t at = 0;
+    if (axes == 1 && only->kind != TRA_AXIS_PART)
+        return snprintf(buf, n, "%s", only->kind == TRA_AXIS_COPY ? "all" : "partial"), buf;
+    at = (size_t)snprintf(buf, n, axes == 1 ? "part(" : "grid(");
+    bool first = true;
+    for (int i = 0; i < p->naxes && at < n; i++) {
+        const tra_axis *x = &p->axis[i];
+        if (x->sites == 1) continue;
+        if (!first) at += (size_t)snprintf(buf + at, n - at, ",");
+        first = false;
+        if (x->kind != TRA_AXIS_PART) {
+            at += (size_t)snprintf(buf + at, n - at, "%s", x->kind == TRA_AXIS_COPY ? "*" : "+");
+        } else {
+            for (int d = 0; d < x->n && at < n; d++)
+                at += (size_t)snprintf(buf + at, n - at, "%s%d", d ? (axes == 1 ? "," : ".") : "", x->dim[d]);
+        }
+        if (axes > 1 && at < n) at += (size_t)snprintf(buf + at, n - at, ":%d", x->sites);
+    }
+    if (at < n) snprintf(buf + at, n - at, ")");
+    return buf;
+}

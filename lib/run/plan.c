@@ -1,0 +1,62 @@
+/* plan.c - the plan's own rules. */
+#include "plan.h"
+
+static const struct {
+    const char *text;
+    int arity;
+} ops[] = {
+#define X(name, arity, text) [TRA_PLAN_##name] = {text, arity},
+    TRA_PLAN_OPS(X)
+#undef X
+};
+
+const char *tra_plan_op_text(tra_plan_op op) { return ops[op].text; }
+
+static bool joinable(const tra_op *l, const tra_op *r, const tra_op *op, const char **why) {
+    if (l->place.sites != r->place.sites) return *why = "the inputs of a join are on different numbers of sites", false;
+    if (l->place.owner || r->place.owner) {
+        bool other_all = tra_place_is_all(l->place.owner ? &r->place : &l->place);
+        return other_all || (*why = "an input of a join is scattered and the other not everywhere", false);
+    }
+    if (tra_place_is_all(&l->place) || tra_place_is_all(&r->place)) return true;
+    if (l->place.naxes != r->place.naxes) return *why = "the inputs of a join have different axes", false;
+    for (int i = 0; i < l->place.naxes; i++) {
+        const tra_axis *a = &l->place.axis[i], *b = &r->place.axis[i];
+        if (a->sites != b->sites) return *why = "the inputs of a join have axes of different size", false;
+        if (a->sites == 1 || a->kind == TRA_AXIS_COPY || b->kind == TRA_AXIS_COPY) continue;
+        bool same = a->n == b->n;
+        for (int m = 0; same && m < a->n; m++) {
+            bool partners = false;
+            for (int j = 0; j < op->joinl.n; j++)
+                partners |= op->joinl.v[j] == a->dim[m] && op->joinr.v[j] == b->dim[m];
+            same = partners && a->ext[m] == b->ext[m];
+        }
+        if (!same) return *why = "the inputs of a join are partitioned by keys that do not meet", false;
+    }
+    return true;
+}
+
+bool tra_plan_valid(const tra_plan *p, const char **why) {
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *op = &p->ops[i];
+        if (op->id != i) return *why = "operators are not numbered in order", false;
+        if (!op->type.cat) return *why = "a relation has no catalog", false;
+        if (op->place.sites != p->sites) return *why = "a relation is placed on another number of sites", false;
+        for (int j = 0; j < 2; j++) {
+            if ((op->in[j] >= 0) != (j < ops[op->op].arity)) return *why = "an operator has the wrong number of inputs", false;
+            if (op->in[j] >= i) return *why = "an input does not come before its operator", false;
+            if (op->in[j] < 0) continue;
+            const tra_op *in = &p->ops[op->in[j]];
+            bool bag = tra_place_is_partial(&in->place);
+            bool exchange = op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST;
+            if (bag && !exchange) return *why = "only an exchange may take a partial relation", false;
+            bool of_bag = (in->op == TRA_PLAN_SHUF || in->op == TRA_PLAN_BCAST) &&
+                          tra_place_is_partial(&p->ops[in->in[0]].place);
+            if (of_bag != (op->op == TRA_PLAN_MERGE)) return *why = "merge and exchanged summands belong together", false;
+        }
+        if (ops[op->op].arity == 2 && !joinable(&p->ops[op->in[0]], &p->ops[op->in[1]], op, why)) return false;
+        if ((op->op == TRA_PLAN_AGG || op->op == TRA_PLAN_JOINAGG) && op->partial != tra_place_is_partial(&op->place))
+            return *why = "a partial aggregation and its placement disagree", false;
+    }
+    return true;
+}

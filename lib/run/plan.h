@@ -1,0 +1,98 @@
+/* plan.h - the physical plan: what plans/ finds and lib/run executes and explain prints.
+ *
+ * A list of operators in execution order over placed relations. Each operator's result is a relation on the sites;
+ * `fused` ones are never materialised: their consumer computes them while it reads. Predicted figures stand in
+ * each operator, so that explain and --profile show the same numbers.
+ *
+ * Source: Tensor Relational Algebra, section 4 (implementation algebra: bcast, shuf, local join, aggregation, map).
+ */
+#ifndef TRA_PLAN_H
+#define TRA_PLAN_H
+
+#include "../kernel/kernel.h"
+#include "../relation/keyfn.h"
+#include "../relation/relation.h"
+#include "../relation/store.h"
+#include "placement.h"
+
+/* Operators: name in C, inputs, label in explain and JSON, what it does. */
+#define TRA_PLAN_OPS(X)                                                                                                \
+    X(INPUT, 0, "input")     /* chunks of a file; its placement says which site reads which */                         \
+    X(FILTER, 1, "filter")   /* keeps the tuples whose key is in the result's catalog */                               \
+    X(REKEY, 1, "rekey")     /* new keys, same arrays */                                                               \
+    X(MAP, 1, "transform")   /* kernel `map` on each array */                                                          \
+    X(TILE, 1, "tile")       /* one tuple becomes several */                                                           \
+    X(JOIN, 2, "join")       /* local join of co-located inputs: kernel `join` */                                      \
+    X(AGG, 1, "agg")         /* local aggregation, complete or leaving summands; kernel `agg` */                       \
+    X(JOINAGG, 2, "join-agg") /* both in one: the join's result is never stored */                                     \
+    X(MERGE, 1, "merge")     /* completes an aggregation: merges the summands of a partial relation, in their order */ \
+    X(CONCAT, 1, "concat")   /* local concatenation */                                                                 \
+    X(REPART, 1, "repart")   /* the same tensor in other blocks; moves the pieces itself */                            \
+    X(BCAST, 1, "bcast")     /* exchange to `all` */                                                                   \
+    X(SHUF, 1, "shuf")       /* exchange to any other placement */                                                     \
+    X(OUTPUT, 1, "output")   /* written to a file */
+
+typedef enum tra_plan_op {
+#define X(name, arity, text) TRA_PLAN_##name,
+    TRA_PLAN_OPS(X)
+#undef X
+    TRA_PLAN_COUNT
+} tra_plan_op;
+const char *tra_plan_op_text(tra_plan_op op);
+
+/* Costs have units; a scalar is made only to compare (plans/search/cost.h). All sums over sites unless said. */
+typedef struct tra_cost {
+    double network_floats;  /* the count of the TRA paper */
+    int64_t network_bytes;  /* exact: array bytes that change site */
+    int64_t disk_read, disk_write; /* whole uncompressed chunks */
+    double flops;
+    double flops_max; /* of the busiest site */
+    int64_t peak_memory; /* per site, the largest */
+    double seconds;
+} tra_cost;
+
+typedef struct tra_op {
+    int id;
+    tra_plan_op op;
+    int in[2];         /* ids of the inputs, smaller than id; -1 */
+    const char *name;  /* of the relation in the program; NULL for intermediate ones */
+    tra_type type;     /* of the result */
+    tra_placement place;
+    bool fused;        /* computed by its only consumer */
+
+    const tra_kernel *join, *agg, *map;
+    bool partial;          /* AGG, JOINAGG: leaves summands (state dtype; no finish) */
+    tra_dims joinl, joinr; /* JOIN, JOINAGG: key dimensions of the inputs */
+    tra_dims group;        /* AGG, JOINAGG, MERGE: key dimensions grouped by, in output order (JOINAGG: of the join's
+                              output key; MERGE: all) */
+    const tra_keyfn *keyfn; /* REKEY, FILTER */
+    int dim;               /* TILE, CONCAT: array dimension */
+    int keydim;            /* CONCAT: key dimension */
+    int64_t size;          /* TILE */
+    const char *path;      /* INPUT, OUTPUT: file[:name] */
+
+    const char *strategy; /* JOIN, JOINAGG: the name of how its inputs are placed, for explain */
+    const char *rules;    /* rules that shaped it, separated by spaces, or NULL */
+
+    tra_cost cost; /* of this operator alone */
+} tra_op;
+
+typedef struct tra_plan {
+    tra_arena *arena; /* owns everything here */
+    int sites;
+    int64_t memory; /* ceiling per site; 0: none */
+    int64_t scratch;      /* bytes that a site may spill under the ceiling: a bound */
+    int64_t least_memory; /* least ceiling that would do */
+    const char *strategy;
+    int rank;       /* 1 = chosen first */
+    int nops;
+    tra_op *ops;
+    tra_cost cost; /* total */
+    const char *rules; /* rules that shaped it, separated by spaces, or "" */
+} tra_plan;
+
+/* Validity: inputs precede, arities match, catalogs present, placements of join inputs agree, no map or join over partial
+ * relations. *why gets the reason. Run at the borders in debug builds. */
+bool tra_plan_valid(const tra_plan *p, const char **why);
+
+#endif

@@ -1,0 +1,320 @@
+/* pool.c - the block pool: a region of memory, a list of what may be evicted, a spill file. */
+#include "pool.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, SMALL = 32 * 1024 }; /* blocks under SMALL come from malloc, so that tiny arrays do not cost a page */
+
+typedef struct extent {
+    int64_t at, n;
+} extent;
+
+/* Free extents of a range, ascending and never adjacent. Used for the region of memory and for the spill file. */
+typedef struct space {
+    extent *v;
+    int n, cap;
+    int64_t end; /* of the range handed out so far (files grow) */
+} space;
+
+struct tra_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t freed;
+    char *region;
+    int64_t region_bytes;
+    space mem, file;
+    tra_block oldest; /* sentinel: oldest.newer is the first to go */
+    tra_pool_busy_fn *busy;
+    void *busy_ctx;
+    char *scratch;
+    int fd; /* spill file, -1 until needed */
+    tra_pool_stats stats;
+};
+
+static int space_find(const space *s, int64_t at) { /* first extent at or after at */
+    int lo = 0, hi = s->n;
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        if (s->v[mid].at < at) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
+}
+
+static int64_t space_take(space *s, int64_t n) { /* best fit; -1 */
+    int best = -1;
+    for (int i = 0; i < s->n; i++) {
+        if (s->v[i].n >= n && (best < 0 || s->v[i].n < s->v[best].n)) best = i;
+    }
+    if (best < 0) return -1;
+    int64_t at = s->v[best].at;
+    s->v[best].at += n;
+    s->v[best].n -= n;
+    if (s->v[best].n == 0) memmove(s->v + best, s->v + best + 1, (size_t)(--s->n - best) * sizeof *s->v);
+    return at;
+}
+
+static void space_give(space *s, int64_t at, int64_t n) {
+    int i = space_find(s, at);
+    bool left = i > 0 && s->v[i - 1].at + s->v[i - 1].n == at;
+    bool right = i < s->n && at + n == s->v[i].at;
+    if (left && right) {
+        s->v[i - 1].n += n + s->v[i].n;
+        memmove(s->v + i, s->v + i + 1, (size_t)(--s->n - i) * sizeof *s->v);
+    } else if (left) {
+        s->v[i - 1].n += n;
+    } else if (right) {
+        s->v[i].at -= n;
+        s->v[i].n += n;
+    } else {
+        if (s->n == s->cap) {
+            s->cap = s->cap ? 2 * s->cap : 16;
+            s->v = tra_realloc(s->v, (size_t)s->cap, sizeof *s->v);
+        }
+        memmove(s->v + i + 1, s->v + i, (size_t)(s->n++ - i) * sizeof *s->v);
+        s->v[i] = (extent){at, n};
+    }
+}
+
+static int64_t rounded(int64_t bytes) {
+    return bytes < SMALL ? (bytes + 63) / 64 * 64 + 64 : (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+tra_pool *tra_pool_new(int64_t budget, const char *scratch) {
+    tra_pool *p = tra_calloc(1, sizeof *p);
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->freed, NULL);
+    p->stats.budget = budget;
+    p->oldest.older = p->oldest.newer = &p->oldest;
+    p->fd = -1;
+    p->scratch = tra_strdup(scratch);
+    return p;
+}
+
+void tra_pool_free(tra_pool *p) {
+    if (!p) return;
+    assert(p->stats.used == 0);
+    if (p->region) munmap(p->region, (size_t)p->region_bytes);
+    if (p->fd >= 0) close(p->fd);
+    free(p->mem.v);
+    free(p->file.v);
+    free(p->scratch);
+    pthread_mutex_destroy(&p->lock);
+    pthread_cond_destroy(&p->freed);
+    free(p);
+}
+
+tra_pool_stats tra_pool_stat(tra_pool *p) {
+    pthread_mutex_lock(&p->lock);
+    tra_pool_stats s = p->stats;
+    pthread_mutex_unlock(&p->lock);
+    return s;
+}
+
+void tra_pool_set_busy(tra_pool *p, tra_pool_busy_fn *fn, void *ctx) {
+    p->busy = fn;
+    p->busy_ctx = ctx;
+}
+
+void tra_pool_wake(tra_pool *p) {
+    pthread_mutex_lock(&p->lock);
+    pthread_cond_broadcast(&p->freed);
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- memory, under the lock ----------------------------------------------------------------------------------- */
+
+static void unlink_block(tra_block *b) {
+    if (!b->newer) return;
+    b->newer->older = b->older;
+    b->older->newer = b->newer;
+    b->newer = b->older = NULL;
+}
+
+static void give_memory(tra_pool *p, tra_block *b) {
+    int64_t n = rounded(b->bytes);
+    if (!b->ptr) return;
+    if (n < SMALL) free(b->ptr);
+    else if (b->mapped) munmap(b->ptr, (size_t)n);
+    else space_give(&p->mem, (char *)b->ptr - p->region, n);
+    b->ptr = NULL;
+    p->stats.used -= n;
+}
+
+/* Room there is, but in pieces: maps a buffer of its own and gives the pages of the pieces back. */
+static void *map_apart(tra_pool *p, int64_t n) {
+    void *m = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (m == MAP_FAILED) return NULL;
+    for (int i = 0; i < p->mem.n; i++) madvise(p->region + p->mem.v[i].at, (size_t)p->mem.v[i].n, MADV_DONTNEED);
+    return m;
+}
+
+static bool take_memory(tra_pool *p, tra_block *b) {
+    int64_t n = rounded(b->bytes);
+    if (p->stats.used + n > p->stats.budget) return false;
+    if (n < SMALL) {
+        b->ptr = aligned_alloc(64, (size_t)((n + 63) / 64 * 64));
+    } else {
+        if (!p->region) { /* address space only; pages come when they are touched */
+            p->region_bytes = p->stats.budget / PAGE * PAGE;
+            void *m = mmap(NULL, (size_t)p->region_bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            if (m == MAP_FAILED) return false;
+            p->region = m;
+            space_give(&p->mem, 0, p->region_bytes);
+        }
+        int64_t at = space_take(&p->mem, n);
+        b->mapped = at < 0;
+        b->ptr = b->mapped ? map_apart(p, n) : p->region + at;
+    }
+    if (!b->ptr) return false;
+    p->stats.used += n;
+    p->stats.peak = tra_max64(p->stats.peak, p->stats.used);
+    return true;
+}
+
+static tra_status open_spill(tra_pool *p, tra_err *e) {
+    if (p->fd >= 0) return TRA_OK;
+    p->fd = open(p->scratch, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    if (p->fd < 0) { /* file systems without O_TMPFILE */
+        char *path = tra_asprintf("%s/.tra-spill-XXXXXX", p->scratch);
+        p->fd = mkostemp(path, O_CLOEXEC);
+        if (p->fd >= 0) unlink(path);
+        free(path);
+    }
+    if (p->fd < 0)
+        return tra_fail_errno(e, TRA_RESOURCE, "cannot make a scratch file in %s (choose another with --scratch)", p->scratch);
+    return TRA_OK;
+}
+
+static tra_status evict(tra_pool *p, tra_block *b, tra_err *e) {
+    if (b->dirty && b->spill < 0) {
+        int64_t n = rounded(b->bytes);
+        TRA_TRY(open_spill(p, e));
+        int64_t at = space_take(&p->file, n);
+        if (at < 0) at = p->file.end, p->file.end += n;
+        tra_status s = tra_pwrite(p->fd, b->ptr, (size_t)b->bytes, at, "the scratch file", e);
+        if (s != TRA_OK) {
+            space_give(&p->file, at, n);
+            return s;
+        }
+        b->spill = at;
+        p->stats.spilled += b->bytes;
+    }
+    unlink_block(b);
+    give_memory(p, b);
+    b->state = TRA_BLOCK_AWAY;
+    return TRA_OK;
+}
+
+/* Memory for b, from what is free, what can be evicted, or what others give back. */
+static tra_status find_memory(tra_pool *p, tra_block *b, tra_err *e) {
+    while (!take_memory(p, b)) {
+        tra_block *old = p->oldest.newer;
+        if (old != &p->oldest) {
+            TRA_TRY(evict(p, old, e));
+        } else if (p->busy && p->busy(p->busy_ctx)) {
+            pthread_cond_wait(&p->freed, &p->lock);
+        } else {
+            char want[32], budget[32];
+            return tra_fail(e, TRA_RESOURCE, "out of block memory: %s wanted, %s in use of %s; raise --memory",
+                            tra_human(b->bytes, want), tra_human(p->stats.used, (char[32]){0}),
+                            tra_human(p->stats.budget, budget));
+        }
+    }
+    return TRA_OK;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------- */
+
+tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e) {
+    tra_block *b = tra_calloc(1, sizeof *b);
+    *b = (tra_block){.bytes = bytes, .state = TRA_BLOCK_HERE, .pins = 1, .dirty = true, .spill = -1};
+    pthread_mutex_lock(&p->lock);
+    tra_status s = find_memory(p, b, e);
+    pthread_mutex_unlock(&p->lock);
+    if (s != TRA_OK) free(b);
+    else *out = b;
+    return s;
+}
+
+tra_block *tra_block_of_file(tra_pool *p, tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes) {
+    (void)p;
+    tra_block *b = tra_calloc(1, sizeof *b);
+    *b = (tra_block){.bytes = bytes, .spill = -1, .rel = rel, .ordinal = ordinal, .chunk_bytes = chunk_bytes};
+    return b;
+}
+
+tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e) {
+    tra_status s = TRA_OK;
+    *load = false;
+    pthread_mutex_lock(&p->lock);
+    unlink_block(b);
+    if (b->state == TRA_BLOCK_AWAY) {
+        s = find_memory(p, b, e);
+        if (s == TRA_OK) {
+            b->state = TRA_BLOCK_LOADING;
+            *load = true;
+        }
+    }
+    if (s == TRA_OK) b->pins++;
+    pthread_mutex_unlock(&p->lock);
+    return s;
+}
+
+tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e) {
+    tra_status s;
+    if (b->spill >= 0) s = tra_pread(p->fd, b->ptr, (size_t)b->bytes, b->spill, "the scratch file", e);
+    else s = tra_rel_read(b->rel, b->ordinal, b->ptr, scratch, e);
+    pthread_mutex_lock(&p->lock);
+    if (s == TRA_OK) {
+        b->state = TRA_BLOCK_HERE;
+        if (b->spill >= 0) p->stats.unspilled += b->bytes;
+        else p->stats.read += b->chunk_bytes;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return s;
+}
+
+void tra_block_touch(tra_pool *p, tra_block *b) {
+    pthread_mutex_lock(&p->lock);
+    if (b->spill >= 0) space_give(&p->file, b->spill, rounded(b->bytes));
+    b->spill = -1;
+    b->dirty = true;
+    pthread_mutex_unlock(&p->lock);
+}
+
+void tra_block_unpin(tra_pool *p, tra_block *b) {
+    pthread_mutex_lock(&p->lock);
+    assert(b->pins > 0);
+    if (--b->pins == 0) {
+        if (b->state == TRA_BLOCK_HERE) { /* the newest */
+            b->newer = &p->oldest;
+            b->older = p->oldest.older;
+            p->oldest.older->newer = b;
+            p->oldest.older = b;
+        } else { /* the load failed */
+            give_memory(p, b);
+            b->state = TRA_BLOCK_AWAY;
+        }
+        pthread_cond_broadcast(&p->freed);
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+void tra_block_free(tra_pool *p, tra_block *b) {
+    if (!b) return;
+    pthread_mutex_lock(&p->lock);
+    assert(b->pins <= 1);
+    unlink_block(b);
+    give_memory(p, b);
+    if (b->spill >= 0) space_give(&p->file, b->spill, rounded(b->bytes));
+    pthread_cond_broadcast(&p->freed);
+    pthread_mutex_unlock(&p->lock);
+    free(b);
+}

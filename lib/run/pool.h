@@ -1,0 +1,66 @@
+/* pool.h - block buffers under a hard byte budget.
+ *
+ * A block is a buffer of fixed size whose contents may leave memory: unpinned blocks are evicted, oldest first, when
+ * room is needed. Blocks of input files are read again; others are spilled to a scratch file, which has no name (so
+ * that nothing is left of it whatever happens). What happens when the budget is used up: the one thread that
+ * allocates waits for pinned blocks to be given back; when there is nothing to wait for, it fails with
+ * TRA_RESOURCE.
+ *
+ * Threads: one thread (the one that runs the plan) allocates, pins and frees; any thread loads a block that the
+ * former marked for it, and unpins.
+ */
+#ifndef TRA_POOL_H
+#define TRA_POOL_H
+
+#include "../relation/store.h"
+
+#include <pthread.h>
+
+typedef enum tra_block_state { TRA_BLOCK_AWAY, TRA_BLOCK_LOADING, TRA_BLOCK_HERE } tra_block_state;
+
+typedef struct tra_block {
+    void *ptr;        /* aligned to 64; valid while pinned */
+    int64_t bytes;
+    _Atomic tra_block_state state;
+    int pins;
+    bool dirty;       /* the only copy of its contents is in memory */
+    bool mapped;      /* apart from the region, which was too fragmented */
+    int64_t spill;    /* where in the scratch file, -1: nowhere */
+    tra_rel *rel;     /* the file it comes from, or NULL */
+    int64_t ordinal;
+    int64_t chunk_bytes; /* that reading it costs on disk */
+    struct tra_block *older, *newer; /* list of what may be evicted */
+} tra_block;
+
+typedef struct tra_pool tra_pool;
+typedef struct tra_pool_stats {
+    int64_t budget, used, peak;
+    int64_t read;            /* bytes of whole chunks read from inputs */
+    int64_t spilled, unspilled; /* bytes written to and read from scratch */
+} tra_pool_stats;
+
+/* scratch: directory for the spill file, made when first needed. */
+tra_pool *tra_pool_new(int64_t budget, const char *scratch);
+void tra_pool_free(tra_pool *p); /* all blocks must be freed */
+tra_pool_stats tra_pool_stat(tra_pool *p);
+
+/* Is there something in flight whose end will give memory back? Asked before waiting. */
+typedef bool tra_pool_busy_fn(void *ctx);
+void tra_pool_set_busy(tra_pool *p, tra_pool_busy_fn *fn, void *ctx);
+void tra_pool_wake(tra_pool *p); /* something in flight ended or failed */
+
+/* A block with contents yet to be written: pinned, HERE, dirty. */
+TRA_MUSTUSE tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e);
+/* A block that stands for a tuple of an input: AWAY. */
+tra_block *tra_block_of_file(tra_pool *p, tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes);
+/* Pins; gives it memory when it has none. *load is set when the caller must have tra_block_load called (once): the
+ * block is then LOADING. */
+TRA_MUSTUSE tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e);
+/* Reads the contents; scratch is tra_rel_scratch bytes of the thread's own. Wakes those who wait for the block. */
+TRA_MUSTUSE tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e);
+/* The pinned block's contents were changed: a spilled copy is stale. */
+void tra_block_touch(tra_pool *p, tra_block *b);
+void tra_block_unpin(tra_pool *p, tra_block *b);
+void tra_block_free(tra_pool *p, tra_block *b); /* unpinned, or pinned once by the caller */
+
+#endif

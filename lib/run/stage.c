@@ -1,0 +1,138 @@
+/* stage.c - the simple local stages: one result from the inputs of one unit. */
+#include "stages.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t tra_stage_io(const tra_part *const *parts, int n) {
+    size_t most = 0;
+    for (int i = 0; i < n; i++) {
+        const tra_part *p = parts[i];
+        while (p && p->kind != TRA_PART_STORED) p = p->base;
+        if (!p || p->n == 0 || !p->block[0] || !p->block[0]->rel) continue;
+        size_t need = tra_rel_scratch(p->block[0]->rel);
+        if (need > most) most = need;
+    }
+    return most;
+}
+
+size_t tra_stage_scratch(const tra_part *const *parts, int n) {
+    size_t most = 0;
+    for (int i = 0; i < n; i++) {
+        for (const tra_part *p = parts[i]; p; p = p->base) {
+            size_t need = p->kind == TRA_PART_STORED ? 0 : tra_part_scratch(p);
+            if (need > most) most = need;
+        }
+    }
+    return most;
+}
+
+typedef struct result { /* of one unit */
+    tra_sink *sink;
+    const tra_op *op;
+    tra_pool *pool;
+    int64_t ordinal;
+    tra_block *block;
+} result;
+
+static void end_result(tra_unit *u) {
+    result *x = u->ctx;
+    tra_block_free(x->pool, x->block); /* only after a failure is it left */
+    free(x);
+}
+
+static tra_status emit(result *x, tra_worker *w, tra_err *e) {
+    tra_block *b = x->block;
+    x->block = NULL;
+    return tra_sink_emit(x->sink, w->id, x->ordinal, 0, b, e);
+}
+
+static tra_status submit(tra_site *site, tra_sink *sink, const tra_op *op, const tra_type *type, int64_t ordinal,
+                         tra_unit *u, tra_status (*run)(tra_unit *, int, tra_worker *, tra_err *), tra_err *e) {
+    result *x = tra_calloc(1, sizeof *x);
+    int64_t bytes = tra_catalog_floats1(type->cat, ordinal) * (int64_t)tra_dtype_size(type->dtype);
+    *x = (result){.sink = sink, .op = op, .pool = site->pool, .ordinal = ordinal};
+    u->ctx = x;
+    u->end = end_result;
+    u->run = run;
+    tra_status s = tra_block_new(site->pool, bytes, &x->block, e);
+    if (s != TRA_OK) {
+        tra_unit_drop(site->engine, u);
+        return s;
+    }
+    return tra_engine_submit(site->engine, u, e);
+}
+
+static tra_status finish(tra_site *site, tra_status s, tra_err *e) {
+    tra_err drained = {0};
+    tra_status end = tra_engine_drain(site->engine, &drained);
+    if (end != TRA_OK && (s == TRA_OK || e->status == TRA_OK)) *e = drained;
+    return s == TRA_OK ? end : s;
+}
+
+/* ---- copy: MAP, TILE and whatever is not stored, made stored or written ----------------------------------------- */
+
+static tra_status run_copy(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    result *x = u->ctx;
+    (void)task;
+    memcpy(x->block->ptr, u->inputs[0].array.data, tra_array_bytes(&u->inputs[0].array));
+    return emit(x, w, e);
+}
+
+tra_status tra_stage_copy(tra_site *site, tra_part *in, tra_sink *sink, tra_err *e) {
+    const tra_part *parts[1] = {in};
+    TRA_TRY(tra_engine_stage(site->engine, tra_stage_scratch(parts, 1), tra_stage_io(parts, 1), e));
+    tra_status s = TRA_OK;
+    for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
+        tra_unit *u = tra_unit_new(1, 1);
+        u->inputs[0] = (tra_input){.part = in, .i = i};
+        s = submit(site, sink, NULL, in->type, in->ordinal[i], u, run_copy, e);
+    }
+    return finish(site, s, e);
+}
+
+/* ---- concat ------------------------------------------------------------------------------------------------- */
+
+static tra_status run_concat(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    result *x = u->ctx;
+    tra_array out = {.dtype = x->op->type.dtype, .data = x->block->ptr};
+    tra_dims from = {.n = 0}, to;
+    (void)task;
+    tra_catalog_ext(x->op->type.cat, x->ordinal, &out.ext);
+    from.n = out.ext.n;
+    to = from;
+    for (int i = 0; i < u->ninputs; i++) { /* in ascending order of keydim */
+        tra_array_copy(&out, &to, &u->inputs[i].array, &from, &u->inputs[i].array.ext);
+        to.v[x->op->dim] += u->inputs[i].array.ext.v[x->op->dim];
+    }
+    return emit(x, w, e);
+}
+
+tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_sink *sink, tra_err *e) {
+    const tra_part *parts[1] = {in};
+    const tra_catalog *ic = in->type->cat, *oc = op->type.cat;
+    TRA_TRY(tra_engine_stage(site->engine, tra_stage_scratch(parts, 1), tra_stage_io(parts, 1), e));
+    tra_status s = TRA_OK;
+    for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
+        tra_dims key, k;
+        tra_catalog_key(ic, in->ordinal[i], &key);
+        if (key.v[op->keydim] != 0) continue; /* a group begins at 0, has no gap, and is on one site */
+        k.n = 0;
+        for (int d = 0; d < key.n; d++) {
+            if (d != op->keydim) k.v[k.n++] = key.v[d];
+        }
+        int n = 0;
+        for (;; n++, key.v[op->keydim]++) {
+            int64_t t = tra_catalog_find(ic, &key);
+            if (t < 0 || tra_part_find(in, t, 0) < 0) break;
+        }
+        tra_unit *u = tra_unit_new(n, 1);
+        for (int j = 0; j < n; j++) {
+            key.v[op->keydim] = j;
+            u->inputs[j] = (tra_input){.part = in, .i = tra_part_find(in, tra_catalog_find(ic, &key), 0)};
+        }
+        s = submit(site, sink, op, &op->type, tra_catalog_find(oc, &k), u, run_concat, e);
+    }
+    return finish(site, s, e);
+}

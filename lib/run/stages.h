@@ -1,0 +1,38 @@
+/* stages.h - what the executor does with each operator; private to lib/run. */
+#ifndef TRA_STAGES_H
+#define TRA_STAGES_H
+
+#include "comm.h"
+#include "engine.h"
+#include "memory.h"
+#include "output.h"
+
+/* What all stages of a run share. */
+typedef struct tra_site {
+    tra_comm comm;
+    const tra_plan *plan;
+    tra_engine *engine;
+    tra_pool *pool;
+    int64_t sent, received; /* array bytes */
+    int64_t units_done, units_all; /* of the stage, for progress */
+} tra_site;
+
+/* JOIN, AGG, JOINAGG, MERGE: l and r (NULL for AGG and MERGE) are the local parts. Every result that this site holds under
+ * op->place is emitted once. */
+TRA_MUSTUSE tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_part *r, tra_sink *sink,
+                                         tra_err *e);
+/* MAP, TILE, CONCAT made into stored tuples or a file, and any part written to a file: local, one result at a time. */
+TRA_MUSTUSE tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_sink *sink, tra_err *e);
+TRA_MUSTUSE tra_status tra_stage_copy(tra_site *site, tra_part *in, tra_sink *sink, tra_err *e);
+/* SHUF and BCAST: in is placed as from (of the op before), the result as op->place; a partial relation becomes a bag of
+ * its summands. REPART: pieces of the blocks of in become blocks of the result. Collective. */
+TRA_MUSTUSE tra_status tra_stage_exchange(tra_site *site, const tra_placement *from, const tra_op *op, tra_part *in,
+                                          tra_part *out, tra_err *e);
+TRA_MUSTUSE tra_status tra_stage_repart(tra_site *site, const tra_op *from, const tra_op *op, tra_part *in,
+                                        tra_part *out, tra_err *e);
+
+/* Bytes of worker scratch and of reading that the parts need. */
+size_t tra_stage_io(const tra_part *const *parts, int n);
+size_t tra_stage_scratch(const tra_part *const *parts, int n);
+
+#endif

@@ -1,0 +1,98 @@
+/* describe.c - the walk: what there is to show of a plan. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../ia/ia.h"
+#include "explain.h"
+
+const tra_rule_text tra_rule_texts[] = {
+    {"R2-4", "the aggregation needs no exchange: its input is partitioned by group keys, or everywhere"},
+    {"R2-5", "aggregated in two phases: on each site, exchanged, completed"},
+    {"R2-6", "the join's inputs broadcast left, broadcast right, or partitioned on join keys"},
+    {"D-1", "the contraction on a grid of sites gi x gk x gj"},
+    {NULL, NULL},
+};
+
+/* ---- operators ---------------------------------------------------------------------------------------------- */
+
+static const char *take(tra_arena *a, tra_str *s) {
+    const char *out = tra_arena_strndup(a, tra_str_get(s), s->n);
+    tra_str_free(s);
+    return out;
+}
+
+/* The relation that an exchange moves is the one below it. */
+static const char *relation_of(const tra_plan *p, const tra_op *o) {
+    while (!o->name && o->in[0] >= 0 && (o->op == TRA_PLAN_SHUF || o->op == TRA_PLAN_BCAST)) o = &p->ops[o->in[0]];
+    return o->name;
+}
+
+static tra_shown_op show_op(const tra_plan *p, const tra_op *o, tra_arena *a) {
+    tra_shown_op s = {.op = o, .relation = relation_of(p, o), .floats = tra_catalog_floats(o->type.cat)};
+    tra_str label = {0};
+    char place[256];
+    tra_op_print(o, &label);
+    s.label = take(a, &label);
+    s.place = tra_arena_printf(a, "%s", tra_place_text(&o->place, place, sizeof place));
+    return s;
+}
+
+static void show_tree(tra_shown_plan *s, int op, int depth, bool *seen) {
+    bool again = seen[op] && s->plan->ops[op].in[0] >= 0;
+    s->lines[s->nlines++] = (tra_shown_line){op, depth, again};
+    if (again) return;
+    seen[op] = true;
+    for (int i = 0; i < 2 && s->plan->ops[op].in[i] >= 0; i++) show_tree(s, s->plan->ops[op].in[i], depth + 1, seen);
+}
+
+/* ---- why not ------------------------------------------------------------------------------------------------ */
+
+static double scalar(const tra_job *job, const tra_plan *p) {
+    return job->options.cost == TRA_COST_TRA ? p->cost.network_floats : p->cost.seconds;
+}
+
+/* The exchange that costs a plan most. */
+static const tra_op *dearest(const tra_plan *p) {
+    const tra_op *most = NULL;
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *o = &p->ops[i];
+        if (o->cost.network_bytes > (most ? most->cost.network_bytes : 0)) most = o;
+    }
+    return most;
+}
+
+static const char *why_not(const tra_job *job, const tra_plan *p, tra_arena *a) {
+    const tra_plan *best = job->plans.v[0];
+    double c = scalar(job, p), b = scalar(job, best);
+    int64_t dp = p->cost.disk_read + p->cost.disk_write, db = best->cost.disk_read + best->cost.disk_write;
+    if (p == best) return "";
+    if (c == b) {
+        if (p->cost.flops > best->cost.flops) return "as cheap, more flops";
+        if (dp > db) return "as cheap, more disk";
+        if (p->cost.peak_memory > best->cost.peak_memory) return "as cheap, more memory";
+        return "as good as the first";
+    }
+    const char *more = b > 0 ? tra_arena_printf(a, "%.3gx", c / b) : "more";
+    const tra_op *o = dearest(p);
+    if (!o) return tra_arena_printf(a, "%s: work", more);
+    const char *name = relation_of(p, o);
+    return tra_arena_printf(a, "%s: %s%s%s", more,
+                            tra_place_is_partial(&p->ops[o->in[0]].place) ? "summands" : tra_plan_op_text(o->op),
+                            name ? " " : "", name ? name : "");
+}
+
+tra_shown_plan *tra_explain_plan(const tra_job *job, const tra_plan *p, tra_arena *a) {
+    tra_shown_plan *s = tra_new(a, tra_shown_plan);
+    s->plan = p;
+    s->ops = tra_news(a, tra_shown_op, p->nops);
+    s->lines = tra_news(a, tra_shown_line, 2 * p->nops + 2); /* each operator once, and once more for each input */
+    s->cost = scalar(job, p);
+    s->fits = job->options.memory == 0 || p->least_memory <= job->options.memory;
+    s->note = why_not(job, p, a);
+    bool *seen = tra_news(a, bool, p->nops);
+    for (int i = 0; i < p->nops; i++) s->ops[i] = show_op(p, &p->ops[i], a);
+    for (int i = 0; i < p->nops; i++) {
+        if (p->ops[i].op == TRA_PLAN_OUTPUT) show_tree(s, i, 0, seen);
+    }
+    return s;
+}

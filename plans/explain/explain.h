@@ -1,0 +1,58 @@
+/* explain.h - plans for people and for programs: one walk describes a plan, text, JSON and dot render the description. */
+#ifndef TRA_EXPLAIN_H
+#define TRA_EXPLAIN_H
+
+#include "../search/job.h"
+
+typedef struct tra_explain_options {
+    int alternatives; /* how many plans beside the chosen one: 0 none in text, a few in JSON; INT_MAX all */
+    bool rules, tra, ia, catalog;
+} tra_explain_options;
+
+/* An operator as it is shown. */
+typedef struct tra_shown_op {
+    const tra_op *op;
+    const char *label;    /* what it does: join-agg [1]=[0] matmul, group [0,2] matadd */
+    const char *relation; /* its relation's name in the program, of exchanges the name of what they move; or NULL */
+    const char *place;
+    int64_t floats;       /* elements of the result, one copy */
+} tra_shown_op;
+
+/* A line of the operator tree: outputs are roots, inputs hang below. */
+typedef struct tra_shown_line {
+    int op;
+    int depth;
+    bool again; /* shown in full before: its inputs are not repeated */
+} tra_shown_line;
+
+typedef struct tra_shown_plan {
+    const tra_plan *plan;
+    tra_shown_op *ops; /* plan->nops */
+    int nlines;
+    tra_shown_line *lines;
+    double cost;      /* by the cost model */
+    bool fits;        /* in the memory ceiling of the job */
+    const char *note; /* why it is not the first choice; "" for that */
+} tra_shown_plan;
+
+/* Describes a plan of the job, in the arena. */
+tra_shown_plan *tra_explain_plan(const tra_job *job, const tra_plan *p, tra_arena *a);
+
+/* Each appends to out. Text has lines of at most 100 columns. */
+void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str *out);
+void tra_explain_json(const tra_job *job, const tra_explain_options *o, tra_str *out);
+void tra_explain_dot(const tra_job *job, tra_str *out);
+/* The table of `tra cost`: a header, then a line for each alternative; tabs between columns. And the same as JSON: explain's
+ * object without operators. */
+void tra_explain_cost(const tra_job *job, tra_str *out);
+void tra_explain_cost_json(const tra_job *job, tra_str *out);
+/* The tree alone, as in plan files. */
+void tra_explain_tree(const tra_job *job, const tra_plan *p, tra_str *out);
+
+/* The rules that plans are shaped by: name and what it says. Ends with a name NULL. */
+typedef struct tra_rule_text {
+    const char *name, *text;
+} tra_rule_text;
+extern const tra_rule_text tra_rule_texts[];
+
+#endif

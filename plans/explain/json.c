@@ -1,0 +1,131 @@
+/* json.c - explain and cost for programs. The names are those of man tra-explain. */
+#include <limits.h>
+
+#include "../search/cost.h"
+#include "explain.h"
+
+enum { FEWPLANS = 20 };
+
+static void dims(tra_json *j, const char *key, const tra_dims *d) { tra_json_ints(j, key, d->n, d->v); }
+
+static void words(tra_json *j, const char *key, const char *text) {
+    tra_json_begin(j, key, '[');
+    while (text && *text) {
+        char word[64];
+        int n = 0, used = 0;
+        if (sscanf(text, "%63s%n", word, &n) != 1) break;
+        used = n;
+        tra_json_str(j, NULL, word);
+        text += used;
+    }
+    tra_json_end(j, ']');
+}
+
+static void operator(tra_json *j, const tra_shown_op *s) {
+    const tra_op *o = s->op;
+    const tra_catalog *c = o->type.cat;
+    int64_t in[2];
+    int n = 0;
+    for (int i = 0; i < 2 && o->in[i] >= 0; i++) in[n++] = o->in[i];
+    tra_json_begin(j, NULL, '{');
+    tra_json_int(j, "id", o->id);
+    tra_json_str(j, "op", tra_plan_op_text(o->op));
+    tra_json_ints(j, "inputs", n, in);
+    tra_json_str(j, "name", o->name);
+    tra_json_str(j, "label", s->label);
+    if (o->path) tra_json_str(j, "path", o->path);
+    if (o->strategy) tra_json_str(j, "strategy", o->strategy);
+    tra_json_str(j, "placement", s->place);
+    tra_json_int(j, "keys", c->frontier.n);
+    dims(j, "frontier", &c->frontier);
+    dims(j, "bound", &c->bound);
+    tra_json_str(j, "dtype", tra_dtype_name(o->type.dtype));
+    tra_json_int(j, "tuples", c->n);
+    tra_json_int(j, "floats", s->floats);
+    tra_json_bool(j, "fused", o->fused);
+    tra_json_bool(j, "partial", o->partial);
+    tra_json_num(j, "network_floats", o->cost.network_floats);
+    tra_json_int(j, "network_bytes", o->cost.network_bytes);
+    tra_json_int(j, "disk_read_bytes", o->cost.disk_read);
+    tra_json_int(j, "disk_write_bytes", o->cost.disk_write);
+    tra_json_num(j, "flops", o->cost.flops);
+    tra_json_int(j, "peak_memory_bytes", o->cost.peak_memory);
+    tra_json_num(j, "seconds", o->cost.seconds);
+    words(j, "rules", o->rules);
+    tra_json_end(j, '}');
+}
+
+static void plan(tra_json *j, const tra_shown_plan *s, bool operators) {
+    const tra_plan *p = s->plan;
+    tra_json_begin(j, NULL, '{');
+    tra_json_int(j, "rank", p->rank);
+    tra_json_str(j, "strategy", p->strategy);
+    tra_json_num(j, "cost", s->cost);
+    tra_json_num(j, "network_floats", p->cost.network_floats);
+    tra_json_int(j, "network_bytes", p->cost.network_bytes);
+    tra_json_int(j, "disk_read_bytes", p->cost.disk_read);
+    tra_json_int(j, "disk_write_bytes", p->cost.disk_write);
+    tra_json_num(j, "flops", p->cost.flops);
+    tra_json_int(j, "peak_memory_bytes", p->cost.peak_memory);
+    tra_json_int(j, "least_memory_bytes", p->least_memory);
+    tra_json_num(j, "seconds", p->cost.seconds);
+    tra_json_bool(j, "fits", s->fits);
+    tra_json_bool(j, "exact", true);
+    tra_json_str(j, "note", s->note);
+    words(j, "rules", p->rules);
+    if (operators) {
+        tra_json_begin(j, "operators", '[');
+        for (int i = 0; i < p->nops; i++) operator(j, &s->ops[i]);
+        tra_json_end(j, ']');
+    }
+    tra_json_end(j, '}');
+}
+
+static void relation(tra_json *j, const tra_named *r) {
+    const tra_catalog *c = r->node->type.cat;
+    tra_json_begin(j, NULL, '{');
+    tra_json_str(j, "name", r->name);
+    tra_json_int(j, "keys", c->frontier.n);
+    tra_json_int(j, "rank", c->bound.n);
+    dims(j, "frontier", &c->frontier);
+    dims(j, "bound", &c->bound);
+    tra_json_str(j, "dtype", tra_dtype_name(r->node->type.dtype));
+    tra_json_int(j, "tuples", c->n);
+    tra_json_int(j, "floats", tra_catalog_floats(c));
+    tra_json_end(j, '}');
+}
+
+/* The first k plans, and the one chosen wherever it stands. */
+static void render(const tra_job *job, int k, bool operators, tra_str *out) {
+    tra_json j = {0};
+    const tra_graph *g = job->program.graph;
+    tra_json_begin(&j, NULL, '{');
+    tra_json_str(&j, "program", job->program.src.name);
+    tra_json_int(&j, "sites", job->options.sites);
+    tra_json_str(&j, "cost_model", tra_cost_model_text(job->options.cost));
+    tra_json_int(&j, "memory_bytes", job->options.memory);
+    tra_json_int(&j, "threads", job->options.threads);
+    tra_json_int(&j, "chosen", job->plan->rank);
+    tra_json_int(&j, "alternatives", job->plans.n);
+    tra_json_begin(&j, "plans", '[');
+    for (int i = 0; i < job->plans.n; i++) {
+        if (i >= k && job->plans.v[i] != job->plan) continue;
+        tra_arena *a = tra_arena_new();
+        plan(&j, tra_explain_plan(job, job->plans.v[i], a), operators);
+        tra_arena_free(a);
+    }
+    tra_json_end(&j, ']');
+    tra_json_begin(&j, "relations", '[');
+    for (int i = 0; i < g->nnames; i++) relation(&j, &g->names[i]);
+    tra_json_end(&j, ']');
+    tra_json_end(&j, '}');
+    tra_str_addn(out, tra_str_get(&j.out), j.out.n);
+    tra_str_add(out, "\n");
+    tra_json_free(&j);
+}
+
+void tra_explain_json(const tra_job *job, const tra_explain_options *o, tra_str *out) {
+    render(job, o->alternatives ? o->alternatives : FEWPLANS, true, out);
+}
+
+void tra_explain_cost_json(const tra_job *job, tra_str *out) { render(job, INT_MAX, false, out); }

@@ -1,0 +1,357 @@
+/* text.c - explain for people, in at most 100 columns. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../ia/ia.h"
+#include "explain.h"
+
+enum { WIDTH = 100, MAXDEPTH = 16, FEWPLANS = 10 };
+
+/* 1.12e+10 as 1.12e10; small whole numbers as they are. */
+static char *short_number(double v, char *buf, size_t n) {
+    char text[40];
+    snprintf(text, sizeof text, v < 1e6 ? "%.6g" : "%.3g", v);
+    char *e = strchr(text, 'e');
+    if (!e) return snprintf(buf, n, "%s", text), buf;
+    *e++ = 0;
+    snprintf(buf, n, "%se%d", text, atoi(e));
+    return buf;
+}
+
+static char *seconds_text(double s, char *buf, size_t n) {
+    if (s < 0.01) snprintf(buf, n, "%.3g ms", s * 1e3);
+    else if (s < 600) snprintf(buf, n, "%.3g s", s);
+    else if (s < 36000) snprintf(buf, n, "%.3g min", s / 60);
+    else snprintf(buf, n, "%.3g h", s / 3600);
+    return buf;
+}
+
+/* Adds text padded (or cut with ..) to so many columns; width < 0: aligned right. */
+static void cell(tra_str *out, const char *text, int width) {
+    int w = abs(width), n = (int)strlen(text);
+    if (n > w && w > 2) tra_str_printf(out, "%.*s..", w - 2, text);
+    else tra_str_printf(out, "%*s", width < 0 ? w : -w, text);
+}
+
+/* Ends a line: no blanks at its end. */
+static void end_line(tra_str *out) {
+    while (out->n && out->s[out->n - 1] == ' ') out->s[--out->n] = 0;
+    tra_str_add(out, "\n");
+}
+
+/* ---- the tree ----------------------------------------------------------------------------------------------- */
+
+typedef struct columns {
+    int op, place, size, moved, flops;
+} columns;
+
+static char *size_text(const tra_op *o, char *buf, size_t n) {
+    char shape[TRA_DIMTEXT];
+    const tra_catalog *c = o->type.cat;
+    tra_dims_text(&c->bound, "", "x", "", shape, sizeof shape);
+    snprintf(buf, n, "%" PRId64 " x (%s) %s", c->n, shape, tra_dtype_name(o->type.dtype));
+    return buf;
+}
+
+static char *moved_text(const tra_op *o, char *buf) {
+    if (o->cost.network_bytes == 0) return strcpy(buf, "");
+    return tra_human(o->cost.network_bytes, buf);
+}
+
+static char *flops_text(const tra_op *o, char *buf, size_t n) {
+    if (o->cost.flops == 0) return strcpy(buf, "");
+    return short_number(o->cost.flops, buf, n);
+}
+
+static void widen(int *w, const char *text) { *w = (int)tra_max64(*w, (int64_t)strlen(text)); }
+
+static columns measure(const tra_shown_plan *p) {
+    columns c = {.place = 9, .size = 14, .moved = 5, .flops = 5};
+    char buf[TRA_DIMTEXT + 64];
+    for (int i = 0; i < p->nlines; i++) {
+        const tra_shown_op *o = &p->ops[p->lines[i].op];
+        widen(&c.place, o->place);
+        widen(&c.size, size_text(o->op, buf, sizeof buf));
+        widen(&c.moved, moved_text(o->op, buf));
+        widen(&c.flops, flops_text(o->op, buf, sizeof buf));
+    }
+    c.place = (int)tra_min64(c.place, 22);
+    c.size = (int)tra_min64(c.size, 24);
+    c.op = WIDTH - c.place - c.size - c.moved - c.flops - 8;
+    return c;
+}
+
+/* The text of an operator in the tree: number, relation, what it does. */
+static void op_cell(const tra_shown_plan *p, const tra_shown_line *l, tra_str *out) {
+    const tra_shown_op *o = &p->ops[l->op];
+    int depth = (int)tra_min64(l->depth, MAXDEPTH);
+    for (int i = 1; i < depth; i++) tra_str_add(out, "  ");
+    if (l->depth > 0) tra_str_add(out, "-> ");
+    tra_str_printf(out, "#%d ", o->op->id);
+    const char *rest = o->label + strlen(tra_plan_op_text(o->op->op));
+    tra_str_add(out, tra_plan_op_text(o->op->op));
+    if (o->relation) tra_str_printf(out, " %s", o->relation);
+    if (l->again) {
+        tra_str_add(out, " (above)");
+        return;
+    }
+    if (o->op->strategy) tra_str_printf(out, " %s", o->op->strategy);
+    if (o->op->fused && o->op->op != TRA_PLAN_INPUT) tra_str_add(out, " fused");
+    tra_str_add(out, rest);
+}
+
+static void tree(const tra_shown_plan *p, tra_str *out) {
+    columns c = measure(p);
+    char buf[TRA_DIMTEXT + 64];
+    cell(out, "operator", c.op);
+    tra_str_add(out, "  ");
+    cell(out, "placement", c.place);
+    tra_str_add(out, "  ");
+    cell(out, "tuples x bound", c.size);
+    tra_str_add(out, "  ");
+    cell(out, "moved", -c.moved);
+    tra_str_add(out, "  ");
+    cell(out, "flops", -c.flops);
+    end_line(out);
+    for (int i = 0; i < p->nlines; i++) {
+        const tra_shown_op *o = &p->ops[p->lines[i].op];
+        tra_str what = {0};
+        op_cell(p, &p->lines[i], &what);
+        cell(out, tra_str_get(&what), c.op);
+        tra_str_free(&what);
+        if (!p->lines[i].again) {
+            tra_str_add(out, "  ");
+            cell(out, o->place, c.place);
+            tra_str_add(out, "  ");
+            cell(out, size_text(o->op, buf, sizeof buf), c.size);
+            tra_str_add(out, "  ");
+            cell(out, moved_text(o->op, buf), -c.moved);
+            tra_str_add(out, "  ");
+            cell(out, flops_text(o->op, buf, sizeof buf), -c.flops);
+        }
+        end_line(out);
+    }
+}
+
+void tra_explain_tree(const tra_job *job, const tra_plan *p, tra_str *out) {
+    tra_arena *a = tra_arena_new();
+    tree(tra_explain_plan(job, p, a), out);
+    tra_arena_free(a);
+}
+
+/* ---- header and alternatives -------------------------------------------------------------------------------- */
+
+static const char *strategy_text(const tra_plan *p) { return *p->strategy ? p->strategy : "-"; }
+
+static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
+    const tra_plan *p = s->plan;
+    const tra_plan_options *o = &job->options;
+    char a[40], b[40], c[40], d[40];
+    tra_str_printf(out, "Plan %d of %d for %d site%s of %d thread%s, ", p->rank, job->plans.n, o->sites,
+                   o->sites == 1 ? "" : "s", o->threads, o->threads == 1 ? "" : "s");
+    if (o->memory > 0) tra_str_printf(out, "%s of memory each, ", tra_human(o->memory, a));
+    else tra_str_add(out, "no memory ceiling, ");
+    tra_str_printf(out, "by cost %s\n", tra_cost_model_text(o->cost));
+    if (!s->fits)
+        tra_str_printf(out, "DOES NOT FIT in that memory: it needs at least %s of each site (--memory %" PRId64 ")\n",
+                       tra_human(p->least_memory, a), p->least_memory);
+    if (*p->strategy) {
+        tra_str_add(out, "strategy ");
+        cell(out, p->strategy, WIDTH - 9);
+        end_line(out);
+    }
+    tra_str_printf(out, "network %s floats, %s; disk %s read, %s written\n",
+                   short_number(p->cost.network_floats, a, sizeof a), tra_human(p->cost.network_bytes, b),
+                   tra_human(p->cost.disk_read, c), tra_human(p->cost.disk_write, d));
+    tra_str_printf(out, "%s flops, peak memory %s of a site, %s\n\n", short_number(p->cost.flops, a, sizeof a),
+                   tra_human(p->cost.peak_memory, b), seconds_text(p->cost.seconds, c, sizeof c));
+}
+
+static char *cost_text(const tra_job *job, double cost, char *buf, size_t n) {
+    return job->options.cost == TRA_COST_TIME ? seconds_text(cost, buf, n) : short_number(cost, buf, n);
+}
+
+static void alternatives(const tra_job *job, int k, tra_str *out) {
+    tra_arena *a = tra_arena_new();
+    int wide = 8, n = (int)tra_min64(k, job->plans.n);
+    char buf[64];
+    for (int i = 0; i < n; i++) widen(&wide, strategy_text(job->plans.v[i]));
+    wide = (int)tra_min64(wide, 32);
+    tra_str_printf(out, "\nAlternatives: the cheapest plan of each strategy, %d of %d\n", n, job->plans.n);
+    tra_str_printf(out, "  #  %-*s %8s %9s %9s %8s %9s  %s\n", wide, "strategy",
+                   job->options.cost == TRA_COST_TIME ? "time" : "floats", "network", "disk", "flops", "memory",
+                   "why not");
+    for (int i = 0; i < n; i++) {
+        const tra_plan *p = job->plans.v[i];
+        const tra_shown_plan *s = tra_explain_plan(job, p, a);
+        tra_str_printf(out, "%s%2d  ", p == job->plan ? "*" : " ", p->rank);
+        cell(out, strategy_text(p), wide);
+        tra_str_printf(out, " %8s", cost_text(job, s->cost, buf, sizeof buf));
+        tra_str_printf(out, " %9s", tra_human(p->cost.network_bytes, buf));
+        tra_str_printf(out, " %9s", tra_human(p->cost.disk_read + p->cost.disk_write, buf));
+        tra_str_printf(out, " %8s", short_number(p->cost.flops, buf, sizeof buf));
+        tra_str_printf(out, " %9s  ", tra_human(p->cost.peak_memory, buf));
+        cell(out, *s->note ? s->note : "the choice", (int)tra_max64(10, WIDTH - 5 - wide - 50));
+        end_line(out);
+    }
+    tra_arena_free(a);
+}
+
+/* ---- levels below ------------------------------------------------------------------------------------------- */
+
+/* A text that may be too long for a line, broken at blanks. */
+static void wrapped(const char *text, int indent, tra_str *out) {
+    int column = 0;
+    while (*text) {
+        int n = (int)strcspn(text, " ");
+        if (column > 0 && column + 1 + n > WIDTH) {
+            tra_str_printf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > 0) {
+            tra_str_add(out, " ");
+            column++;
+        }
+        tra_str_addn(out, text, (size_t)n);
+        column += n;
+        text += n;
+        text += strspn(text, " ");
+    }
+    tra_str_add(out, "\n");
+}
+
+static void level_tra(const tra_graph *g, tra_str *out) {
+    tra_str_add(out, "\nTRA: the typed graph\n");
+    for (int i = 0; i < g->n; i++) {
+        tra_str line = {0};
+        tra_str_printf(&line, "#%d ", i);
+        if (g->v[i]->name && g->v[i]->op != TRA_OP_INPUT) tra_str_printf(&line, "%s = ", g->v[i]->name);
+        tra_node_print(g->v[i], &line);
+        wrapped(tra_str_get(&line), 6, out);
+        tra_str_free(&line);
+        tra_node unnamed = *g->v[i];
+        unnamed.name = NULL;
+        tra_str_add(&line, "   ");
+        tra_node_describe(&unnamed, &line);
+        tra_str_add(out, "   ");
+        wrapped(tra_str_get(&line) + 3, 6, out);
+        tra_str_free(&line);
+    }
+}
+
+/* A join that is one operator with its aggregation is shown as the two it was. */
+static void level_ia(const tra_plan *p, tra_str *out) {
+    char place[256];
+    tra_str_add(out, "\nIA: the operators and their placements, before fusion\n");
+    for (int i = 0; i < p->nops; i++) {
+        tra_op o = p->ops[i];
+        tra_str line = {0};
+        if (o.op == TRA_PLAN_OUTPUT) continue;
+        if (o.op == TRA_PLAN_JOINAGG) {
+            tra_labels x;
+            const tra_op *l = &p->ops[o.in[0]], *r = &p->ops[o.in[1]];
+            tra_join_labels(l->type.cat, r->type.cat, &o.joinl, &o.joinr, &x);
+            tra_placement pairs = tra_join_place(&x, &l->place, &r->place);
+            o.op = TRA_PLAN_JOIN;
+            tra_str_printf(&line, "#%da ", i);
+            tra_op_print(&o, &line);
+            tra_str_printf(&line, " of #%d and #%d @ %s", o.in[0], o.in[1], tra_place_text(&pairs, place, sizeof place));
+            wrapped(tra_str_get(&line), 6, out);
+            tra_str_free(&line);
+            o.op = TRA_PLAN_AGG;
+        }
+        tra_str_printf(&line, "#%d ", i);
+        tra_op_print(&o, &line);
+        if (p->ops[i].op == TRA_PLAN_JOINAGG) tra_str_printf(&line, " of #%da", i);
+        else if (o.in[1] >= 0) tra_str_printf(&line, " of #%d and #%d", o.in[0], o.in[1]);
+        else if (o.in[0] >= 0) tra_str_printf(&line, " of #%d", o.in[0]);
+        if (o.name) tra_str_printf(&line, " = %s", o.name);
+        tra_str_printf(&line, " @ %s", tra_place_text(&o.place, place, sizeof place));
+        wrapped(tra_str_get(&line), 6, out);
+        tra_str_free(&line);
+    }
+}
+
+static void level_catalog(const tra_graph *g, tra_str *out) {
+    char a[TRA_DIMTEXT], b[TRA_DIMTEXT];
+    tra_str_add(out, "\nCatalog: the keys that exist and the extents of the arrays\n");
+    for (int i = 0; i < g->nnames; i++) {
+        const tra_type *t = &g->names[i].node->type;
+        const tra_catalog *c = t->cat;
+        tra_str line = {0};
+        tra_str_printf(&line, "%s: %s of %" PRId64 " keys below %s, arrays %s", g->names[i].name,
+                       c->grid ? "grid" : "list", c->n, tra_key_text(&c->frontier, a),
+                       c->bound.n ? tra_shape_text(&c->bound, b) : "scalar");
+        for (int d = 0; c->grid && d < c->bound.n; d++) {
+            if (c->by[d] >= 0)
+                tra_str_printf(&line, "; dimension %d is %" PRId64 " where key %d is last", d, c->last[d], c->by[d]);
+        }
+        if (!c->grid) tra_str_printf(&line, "; %" PRId64 " different extents", tra_max64(1, c->nclasses));
+        if (tra_catalog_holes(c) > 0) tra_str_printf(&line, "; %" PRId64 " holes", tra_catalog_holes(c));
+        for (int d = 0; d < c->bound.n; d++) {
+            tra_str_printf(&line, "%s dimension %d", d ? "," : "; cut:", d);
+            if (!t->cut[d]) tra_str_add(&line, " by none");
+            for (int k = 0, n = 0; k < c->frontier.n; k++) {
+                if (t->cut[d] >> k & 1) tra_str_printf(&line, "%s %d", n++ ? " and" : " by key", k);
+            }
+        }
+        wrapped(tra_str_get(&line), 4, out);
+        tra_str_free(&line);
+    }
+}
+
+static bool has_word(const char *text, const char *word) {
+    size_t n = strlen(word);
+    for (const char *at = text; at && (at = strstr(at, word)); at += n) {
+        if ((at == text || at[-1] == ' ') && (at[n] == 0 || at[n] == ' ')) return true;
+    }
+    return false;
+}
+
+static void level_rules(const tra_shown_plan *s, tra_str *out) {
+    const tra_plan *p = s->plan;
+    tra_str_add(out, "\nRules that shaped the plan\n");
+    if (!*p->rules) tra_str_add(out, "none: on one site nothing is placed or moved\n");
+    for (const tra_rule_text *r = tra_rule_texts; r->name; r++) {
+        if (!has_word(p->rules, r->name)) continue;
+        tra_str_printf(out, "%s  %s\n", r->name, r->text);
+        for (int i = 0; i < p->nops; i++) {
+            const tra_op *o = &p->ops[i];
+            if (!has_word(o->rules, r->name)) continue;
+            tra_str line = {0};
+            tra_str_printf(&line, "      at #%d", i);
+            if (o->name) tra_str_printf(&line, " %s", o->name);
+            if (o->strategy) tra_str_printf(&line, ", %s", o->strategy);
+            tra_str_printf(&line, ": %s", s->ops[i].label);
+            cell(out, tra_str_get(&line), (int)tra_min64((int64_t)line.n, WIDTH));
+            tra_str_add(out, "\n");
+            tra_str_free(&line);
+        }
+    }
+}
+
+void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str *out) {
+    tra_arena *a = tra_arena_new();
+    const tra_shown_plan *s = tra_explain_plan(job, job->plan, a);
+    header(job, s, out);
+    tree(s, out);
+    if (o->tra) level_tra(job->program.graph, out);
+    if (o->ia) level_ia(job->plan, out);
+    if (o->catalog) level_catalog(job->program.graph, out);
+    if (o->rules) level_rules(s, out);
+    if (o->alternatives) alternatives(job, o->alternatives == INT_MAX ? FEWPLANS : o->alternatives, out);
+    tra_arena_free(a);
+}
+
+void tra_explain_cost(const tra_job *job, tra_str *out) {
+    tra_str_add(out, "rank\tstrategy\tcost\tnetwork_floats\tnetwork_bytes\tdisk_read\tdisk_write\tflops\tpeak_memory\t"
+                     "seconds\n");
+    for (int i = 0; i < job->plans.n; i++) {
+        const tra_plan *p = job->plans.v[i];
+        const tra_cost *c = &p->cost;
+        tra_str_printf(out, "%d\t%s\t%.17g\t%.17g\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%.17g\t%" PRId64 "\t%.6g\n",
+                       p->rank, strategy_text(p),
+                       job->options.cost == TRA_COST_TRA ? c->network_floats : c->seconds, c->network_floats,
+                       c->network_bytes, c->disk_read, c->disk_write, c->flops, c->peak_memory, c->seconds);
+    }
+}

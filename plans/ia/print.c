@@ -1,0 +1,81 @@
+/* print.c - operators and plans as text. */
+#include <xxhash.h>
+
+#include "ia.h"
+
+static void print_dims(const tra_dims *d, tra_str *out) {
+    char buf[TRA_DIMTEXT];
+    tra_str_add(out, tra_dims_text(d, "[", ",", "]", buf, sizeof buf));
+}
+
+static void print_kernel(const char *before, const tra_kernel *k, tra_str *out) {
+    tra_str_add(out, before);
+    tra_kernel_print(k, out);
+}
+
+void tra_op_print(const tra_op *o, tra_str *out) {
+    tra_str_add(out, tra_plan_op_text(o->op));
+    switch (o->op) {
+    case TRA_PLAN_INPUT:
+    case TRA_PLAN_BCAST:
+    case TRA_PLAN_SHUF:
+    case TRA_PLAN_OUTPUT: break;
+    case TRA_PLAN_FILTER:
+    case TRA_PLAN_REKEY:
+        tra_str_add(out, " ");
+        tra_keyfn_print(o->keyfn, o->op == TRA_PLAN_FILTER, out);
+        break;
+    case TRA_PLAN_MAP: print_kernel(" ", o->map, out); break;
+    case TRA_PLAN_TILE: tra_str_printf(out, " dimension %d by %" PRId64, o->dim, o->size); break;
+    case TRA_PLAN_CONCAT: tra_str_printf(out, " key %d along dimension %d", o->keydim, o->dim); break;
+    case TRA_PLAN_REPART:
+        tra_str_add(out, " ");
+        print_dims(&o->type.cat->bound, out);
+        break;
+    case TRA_PLAN_JOIN:
+    case TRA_PLAN_JOINAGG:
+        tra_str_add(out, " ");
+        print_dims(&o->joinl, out);
+        tra_str_add(out, "=");
+        print_dims(&o->joinr, out);
+        print_kernel(" ", o->join, out);
+        if (o->op == TRA_PLAN_JOIN) break;
+        tra_str_add(out, ",");
+        /* fall through */
+    case TRA_PLAN_AGG:
+        tra_str_add(out, " group ");
+        print_dims(&o->group, out);
+        print_kernel(" ", o->agg, out);
+        if (o->partial) tra_str_add(out, ", partial");
+        break;
+    case TRA_PLAN_MERGE: print_kernel(" ", o->agg, out); break;
+    case TRA_PLAN_COUNT: break;
+    }
+}
+
+void tra_plan_print(const tra_plan *p, tra_str *out) {
+    char buf[TRA_DIMTEXT], place[256];
+    tra_str_printf(out, "plan %s on %d sites\n", p->strategy, p->sites);
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *o = &p->ops[i];
+        tra_str_printf(out, "%d: ", o->id);
+        tra_op_print(o, out);
+        for (int j = 0; j < 2 && o->in[j] >= 0; j++) tra_str_printf(out, "%s%d", j ? "," : " of ", o->in[j]);
+        if (o->name) tra_str_printf(out, " = %s", o->name);
+        tra_str_printf(out, " @ %s ext", tra_place_text(&o->place, place, sizeof place));
+        for (int x = 0; x < o->place.naxes; x++) {
+            for (int d = 0; o->place.axis[x].kind == TRA_AXIS_PART && d < o->place.axis[x].n; d++)
+                tra_str_printf(out, " %" PRId64, o->place.axis[x].ext[d]);
+        }
+        tra_str_printf(out, ": %s %s", tra_dtype_name(o->type.dtype), tra_key_text(&o->type.cat->frontier, buf));
+        tra_str_printf(out, " of %s\n", tra_shape_text(&o->type.cat->bound, buf));
+    }
+}
+
+uint64_t tra_plan_digest(const tra_plan *p) {
+    tra_str text = {0};
+    tra_plan_print(p, &text);
+    uint64_t h = XXH64(tra_str_get(&text), text.n, 0);
+    tra_str_free(&text);
+    return h;
+}

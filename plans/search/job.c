@@ -1,0 +1,126 @@
+/* job.c - from a file to a plan. */
+#include "job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../lib/run/memory.h"
+#include "../ia/ia.h"
+#include "cost.h"
+#include "planfile.h"
+
+void tra_job_free(tra_job *job) {
+    tra_program_free(&job->program);
+    *job = (tra_job){0};
+}
+
+static bool only_declared(const tra_graph *g) {
+    for (int i = 0; i < g->n; i++) {
+        if (g->v[i]->op == TRA_OP_INPUT && !g->v[i]->rel) return true;
+    }
+    return false;
+}
+
+static tra_status choose(tra_job *job, int64_t k, tra_err *e) {
+    if (k > job->plans.n)
+        return tra_fail(e, TRA_USAGE, "--plan %" PRId64 ": there %s %d plan%s", k, job->plans.n == 1 ? "is" : "are",
+                        job->plans.n, job->plans.n == 1 ? "" : "s");
+    job->plan = job->plans.v[k > 0 ? k - 1 : 0];
+    return TRA_OK;
+}
+
+static tra_status plan_program(const tra_request *r, tra_job *job, tra_err *e) {
+    job->options = r->options;
+    if (!r->memory_given && only_declared(job->program.graph)) job->options.memory = 0;
+    TRA_TRY(tra_search(job->program.graph, &job->options, job->program.arena, &job->plans, e));
+    return choose(job, r->plan, e);
+}
+
+/* ---- plan files --------------------------------------------------------------------------------------------- */
+
+static tra_status fixed(const char *path, const char *option, tra_err *e) {
+    return tra_fail(e, TRA_USAGE, "%s is fixed in the plan %s: compile the program again to change it", option, path);
+}
+
+static tra_status agree(const char *path, const tra_planfile *f, const tra_request *r, tra_err *e) {
+    if (r->sites_given && r->options.sites != f->options.sites)
+        return tra_fail(e, TRA_USAGE, "the plan %s is for %d site%s, not for %d: compile the program again for so many",
+                        path, f->options.sites, f->options.sites == 1 ? "" : "s", r->options.sites);
+    if (r->cost_given && r->options.cost != f->options.cost) return fixed(path, "--cost", e);
+    if (r->plan && r->plan != f->rank) return fixed(path, "--plan", e);
+    if (r->ndefines) return fixed(path, "-D", e);
+    return TRA_OK;
+}
+
+/* Another ceiling than the plan was made for: other block loops, the same operators. */
+static tra_status set_memory(tra_job *job, int64_t memory, tra_err *e) {
+    char have[32], want[32];
+    tra_plan *p = job->plan;
+    p->memory = job->options.memory = memory;
+    p->least_memory = tra_plan_memory(p, job->options.threads);
+    if (memory == 0 || p->least_memory <= memory || job->options.over) return TRA_OK;
+    return tra_fail(e, TRA_RESOURCE, "the plan does not fit in a memory ceiling of %s per site; the least that would do is "
+                    "%s (--memory %" PRId64 ")", tra_human(memory, have), tra_human(p->least_memory, want),
+                    p->least_memory);
+}
+
+static tra_status plan_again(const char *path, const tra_planfile *f, const tra_request *r, tra_job *job, tra_err *e) {
+    job->compiled = true;
+    job->options = f->options;
+    job->options.over = r->options.over;
+    TRA_TRY(tra_search(job->program.graph, &job->options, job->program.arena, &job->plans, e));
+    if (f->rank > job->plans.n || tra_plan_digest(job->plans.v[f->rank - 1]) != f->digest)
+        return tra_fail(e, TRA_INPUT, "the plan %s was made by another version of tra (%s; this is %s): compile the program "
+                        "again", path, f->version, TRA_VERSION);
+    job->plan = job->plans.v[f->rank - 1];
+    if (r->threads_given) job->options.threads = r->options.threads;
+    if (r->memory_given || r->threads_given)
+        return set_memory(job, r->memory_given ? r->options.memory : job->options.memory, e);
+    return TRA_OK;
+}
+
+static tra_status load_plan(const char *path, const char *text, size_t n, const tra_request *r, tra_job *job,
+                            tra_err *e) {
+    tra_arena *a = tra_arena_new();
+    tra_planfile f;
+    tra_status s = tra_planfile_parse(path, text, n, a, &f, e);
+    if (s == TRA_OK) s = agree(path, &f, r, e);
+    if (s == TRA_OK) s = tra_planfile_check(&f, e);
+    if (s == TRA_OK) {
+        char *copy = tra_strdup(f.program);
+        s = tra_program_from_text(f.source, copy, f.size, f.dir, f.ndefines, f.defines, r->colour, &job->program, e);
+    }
+    if (s == TRA_OK) s = plan_again(path, &f, r, job, e);
+    tra_arena_free(a);
+    return s;
+}
+
+tra_status tra_job_load_text(const char *path, const char *text, size_t n, const tra_request *r, tra_job *job,
+                             tra_err *e) {
+    tra_status s;
+    *job = (tra_job){0};
+    if (tra_planfile_sniff(text, n)) {
+        s = load_plan(path, text, n, r, job, e);
+    } else {
+        tra_arena *a = tra_arena_new();
+        char *copy = tra_malloc(n + 1);
+        memcpy(copy, text, n);
+        copy[n] = 0;
+        s = tra_program_from_text(path, copy, n, tra_program_dir(a, path), r->ndefines, r->defines, r->colour,
+                                  &job->program, e);
+        tra_arena_free(a);
+        if (s == TRA_OK) s = plan_program(r, job, e);
+    }
+    if (s != TRA_OK) tra_job_free(job);
+    return s;
+}
+
+tra_status tra_job_load(const char *path, const tra_request *r, tra_job *job, tra_err *e) {
+    char *text;
+    size_t n;
+    *job = (tra_job){0};
+    TRA_TRY(tra_slurp(path, TRA_MAX_PROGRAM, &text, &n, e));
+    tra_status s = tra_job_load_text(path, text, n, r, job, e);
+    free(text);
+    return s;
+}

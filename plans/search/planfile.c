@@ -1,0 +1,255 @@
+/* planfile.c - writing, reading and checking plan files. */
+#include "planfile.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "../ia/ia.h"
+#include "cost.h"
+
+enum { FORMAT = 1 };
+static const char magic[] = "tra plan ";
+
+bool tra_planfile_sniff(const char *text, size_t n) { return n >= strlen(magic) && memcmp(text, magic, strlen(magic)) == 0; }
+
+/* ---- writing ------------------------------------------------------------------------------------------------ */
+
+static void put_text(tra_str *out, const char *key, const char *text, size_t n) {
+    tra_str_printf(out, "%s %zu\n", key, n);
+    tra_str_addn(out, text, n);
+    tra_str_add(out, "\n");
+}
+
+/* The path from the root; a ":name" after it stays. */
+static char *absolute(tra_arena *a, const char *path) {
+    char cwd[PATH_MAX];
+    if (*path == '/' || !getcwd(cwd, sizeof cwd)) return tra_arena_printf(a, "%s", path);
+    if (strcmp(path, ".") == 0) return tra_arena_printf(a, "%s", cwd);
+    return tra_arena_printf(a, "%s/%s", strcmp(cwd, "/") ? cwd : "", path);
+}
+
+/* A definition that rebinds an input names a file relative to the working directory. */
+static const char *absolute_define(tra_arena *a, const tra_graph *g, const char *define) {
+    const char *eq = strchr(define, '=');
+    for (int i = 0; eq && i < g->n; i++) {
+        const tra_node *n = g->v[i];
+        if (n->op != TRA_OP_INPUT || !n->name || strlen(n->name) != (size_t)(eq - define)) continue;
+        if (memcmp(n->name, define, (size_t)(eq - define)) != 0) continue;
+        return tra_arena_printf(a, "%s=%s", n->name, absolute(a, eq + 1));
+    }
+    return define;
+}
+
+void tra_planfile_print(const char *path, const tra_job *job, const tra_request *r, const char *tree, tra_str *out) {
+    const tra_graph *g = job->program.graph;
+    const tra_plan_options *o = &job->options;
+    tra_arena *a = job->program.arena;
+    size_t from = out->n;
+    const char *dir = absolute(a, tra_program_dir(a, path));
+    tra_str_printf(out, "%s%d\nversion %s\n", magic, FORMAT, TRA_VERSION);
+    tra_str_printf(out, "sites %d\nmemory %" PRId64 "\ncost %s\noptimizer search\nthreads %d\n", o->sites, o->memory,
+                   tra_cost_model_text(o->cost), o->threads);
+    tra_str_printf(out, "rates %.17g %.17g %.17g %.17g %.17g %.17g\n", o->rates.network, o->rates.disk_read,
+                   o->rates.disk_write, o->rates.flops_f64, o->rates.flops_f32, o->rates.memory);
+    tra_str_printf(out, "rank %d\ndigest %016" PRIx64 "\n", job->plan->rank, tra_plan_digest(job->plan));
+    put_text(out, "strategy", job->plan->strategy, strlen(job->plan->strategy));
+    for (int i = 0; i < r->ndefines; i++) {
+        const char *d = absolute_define(a, g, r->defines[i]);
+        put_text(out, "define", d, strlen(d));
+    }
+    for (int i = 0; i < g->n; i++) {
+        if (g->v[i]->op != TRA_OP_INPUT || !g->v[i]->rel) continue;
+        const char *file = absolute(a, g->v[i]->path), *id = tra_rel_identity(g->v[i]->rel, a);
+        put_text(out, "input", g->v[i]->name, strlen(g->v[i]->name));
+        put_text(out, "path", file, strlen(file));
+        put_text(out, "identity", id, strlen(id));
+    }
+    put_text(out, "directory", dir, strlen(dir));
+    put_text(out, "source", job->program.src.name, strlen(job->program.src.name));
+    put_text(out, "program", job->program.src.text, (size_t)job->program.src.n);
+    put_text(out, "tree", tree, strlen(tree));
+    tra_str_printf(out, "checksum %016" PRIx64 "\n", (uint64_t)XXH64(tra_str_get(out) + from, out->n - from, 0));
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------ */
+
+typedef struct reader {
+    const char *name, *text;
+    size_t n, at;
+    tra_arena *a;
+    tra_planfile *f;
+    unsigned seen; /* of the keys that stand once */
+} reader;
+
+static tra_status damaged(const reader *r, tra_err *e) {
+    int line = 1;
+    for (size_t i = 0; i < r->at && i < r->n; i++) line += r->text[i] == '\n';
+    return tra_fail(e, TRA_INPUT, "%s is damaged at line %d: compile the program again", r->name, line);
+}
+
+static tra_status get_text(reader *r, const char *value, const char **out, size_t *size, tra_err *e) {
+    int64_t n;
+    if (!tra_parse_int(value, &n) || n < 0 || (uint64_t)n >= r->n - r->at || r->text[r->at + (size_t)n] != '\n' ||
+        memchr(r->text + r->at, 0, (size_t)n))
+        return damaged(r, e);
+    *out = tra_arena_strndup(r->a, r->text + r->at, (size_t)n);
+    if (size) *size = (size_t)n;
+    r->at += (size_t)n + 1;
+    return TRA_OK;
+}
+
+static bool get_int(const char *value, int64_t min, int64_t max, int64_t *v) {
+    return tra_parse_int(value, v) && *v >= min && *v <= max;
+}
+
+static bool get_hex(const char *value, uint64_t *v) {
+    char *end;
+    if (strlen(value) != 16 || strspn(value, "0123456789abcdef") != 16) return false;
+    *v = strtoull(value, &end, 16);
+    return *end == 0;
+}
+
+static bool get_rates(const char *value, tra_rates *rates) {
+    int end = 0;
+    if (sscanf(value, "%lf %lf %lf %lf %lf %lf%n", &rates->network, &rates->disk_read, &rates->disk_write,
+               &rates->flops_f64, &rates->flops_f32, &rates->memory, &end) != 6 || value[end])
+        return false;
+    return rates->network > 0 && rates->disk_read > 0 && rates->disk_write > 0 && rates->flops_f64 > 0 &&
+           rates->flops_f32 > 0 && rates->memory > 0;
+}
+
+/* Room for one more in an array of the arena. */
+#define grow(r, type, v, n)                                                                                            \
+    do {                                                                                                               \
+        type *new_ = tra_news((r)->a, type, (n) + 1);                                                                  \
+        if (n) memcpy(new_, v, (size_t)(n) * sizeof *new_);                                                            \
+        v = new_;                                                                                                      \
+    } while (0)
+
+/* Keys that stand once; all are required. */
+#define KEYS(X)                                                                                                        \
+    X(version) X(sites) X(memory) X(cost) X(optimizer) X(threads) X(rates) X(rank) X(digest) X(strategy) X(directory)  \
+    X(source) X(program) X(tree)
+enum {
+#define X(name) KEY_##name,
+    KEYS(X)
+#undef X
+    NKEYS
+};
+static const char *const keys[] = {
+#define X(name) #name,
+    KEYS(X)
+#undef X
+};
+
+static tra_status get_repeated(reader *r, const char *key, const char *value, tra_err *e) {
+    tra_planfile *f = r->f;
+    tra_planinput *last = f->ninputs ? &f->inputs[f->ninputs - 1] : NULL;
+    enum { MANY = 100000 };
+    if (strcmp(key, "define") == 0 && f->ndefines < MANY) {
+        grow(r, const char *, f->defines, f->ndefines);
+        return get_text(r, value, &f->defines[f->ndefines++], NULL, e);
+    }
+    if (strcmp(key, "input") == 0 && f->ninputs < MANY) {
+        grow(r, tra_planinput, f->inputs, f->ninputs);
+        return get_text(r, value, &f->inputs[f->ninputs++].name, NULL, e);
+    }
+    if (strcmp(key, "path") == 0 && last && !last->path) return get_text(r, value, &last->path, NULL, e);
+    if (strcmp(key, "identity") == 0 && last && !last->identity) return get_text(r, value, &last->identity, NULL, e);
+    return damaged(r, e);
+}
+
+static tra_status get_line(reader *r, const char *key, const char *value, tra_err *e) {
+    tra_planfile *f = r->f;
+    const char *tree;
+    int64_t v;
+    int k = 0;
+    while (k < NKEYS && strcmp(keys[k], key) != 0) k++;
+    if (k == NKEYS) return get_repeated(r, key, value, e);
+    if (r->seen >> k & 1) return damaged(r, e);
+    r->seen |= 1u << k;
+    switch (k) {
+    case KEY_version: f->version = tra_arena_printf(r->a, "%s", value); return TRA_OK;
+    case KEY_sites:
+        if (!get_int(value, 1, TRA_MAXSITES, &v)) return damaged(r, e);
+        f->options.sites = (int)v;
+        return TRA_OK;
+    case KEY_memory: return get_int(value, 0, INT64_MAX, &f->options.memory) ? TRA_OK : damaged(r, e);
+    case KEY_cost:
+        if (!tra_cost_model_parse(value, &f->options.cost)) return damaged(r, e);
+        return TRA_OK;
+    case KEY_optimizer: return strcmp(value, "search") == 0 ? TRA_OK : damaged(r, e);
+    case KEY_threads:
+        if (!get_int(value, 1, 1 << 16, &v)) return damaged(r, e);
+        f->options.threads = (int)v;
+        return TRA_OK;
+    case KEY_rates: return get_rates(value, &f->options.rates) ? TRA_OK : damaged(r, e);
+    case KEY_rank:
+        if (!get_int(value, 1, TRA_MAXPLANS, &v)) return damaged(r, e);
+        f->rank = (int)v;
+        return TRA_OK;
+    case KEY_digest: return get_hex(value, &f->digest) ? TRA_OK : damaged(r, e);
+    case KEY_strategy: return get_text(r, value, &f->strategy, NULL, e);
+    case KEY_directory: return get_text(r, value, &f->dir, NULL, e);
+    case KEY_source: return get_text(r, value, &f->source, NULL, e);
+    case KEY_program: return get_text(r, value, &f->program, &f->size, e);
+    case KEY_tree: return get_text(r, value, &tree, NULL, e);
+    }
+    return TRA_OK;
+}
+
+tra_status tra_planfile_parse(const char *name, const char *text, size_t n, tra_arena *a, tra_planfile *out,
+                              tra_err *e) {
+    reader r = {.name = name, .text = text, .n = n, .a = a, .f = out};
+    *out = (tra_planfile){0};
+    for (int line = 0;; line++) {
+        const char *end = memchr(text + r.at, '\n', n - r.at);
+        size_t from = r.at, len = end ? (size_t)(end - text) - from : 0;
+        if (!end || len > 4096) return damaged(&r, e);
+        char *key = tra_arena_strndup(a, text + from, len), *value;
+        if (line == 0) {
+            int64_t format;
+            if (!tra_planfile_sniff(text, n) || !tra_parse_int(key + strlen(magic), &format)) return damaged(&r, e);
+            if (format != FORMAT)
+                return tra_fail(e, TRA_INPUT, "%s has plan format %" PRId64 ", this version of tra reads format %d: "
+                                "compile the program again", name, format, FORMAT);
+            r.at += len + 1;
+            continue;
+        }
+        value = strchr(key, ' ');
+        if (!value || strlen(key) != len) return damaged(&r, e);
+        *value++ = 0;
+        if (strcmp(key, "checksum") == 0) {
+            uint64_t sum;
+            if (!get_hex(value, &sum) || sum != XXH64(text, from, 0)) return damaged(&r, e);
+            r.at += len + 1;
+            break;
+        }
+        r.at += len + 1;
+        TRA_TRY(get_line(&r, key, value, e));
+    }
+    bool whole = r.at == n && r.seen == (1u << NKEYS) - 1;
+    for (int i = 0; i < out->ninputs; i++) whole &= out->inputs[i].path && out->inputs[i].identity;
+    return whole ? TRA_OK : damaged(&r, e);
+}
+
+/* ---- checking ----------------------------------------------------------------------------------------------- */
+
+tra_status tra_planfile_check(const tra_planfile *f, tra_err *e) {
+    for (int i = 0; i < f->ninputs; i++) {
+        const tra_planinput *in = &f->inputs[i];
+        tra_rel *rel;
+        TRA_TRY(tra_rel_open(in->path, NULL, &rel, e));
+        tra_arena *a = tra_arena_new();
+        bool same = strcmp(tra_rel_identity(rel, a), in->identity) == 0;
+        tra_arena_free(a);
+        tra_rel_close(rel);
+        if (!same)
+            return tra_fail(e, TRA_INPUT, "input %s (%s) changed since the plan was made: compile the program again",
+                            in->name, in->path);
+    }
+    return TRA_OK;
+}

@@ -1,0 +1,73 @@
+#!/bin/bash
+# What building and testing tra needs.
+#
+#   deps.sh build     says which packages a build lacks (status 1 if any)
+#   deps.sh install   installs what is missing for building and testing, with apt-get
+#
+# Looks for the things themselves (commands, libraries, modules), so that it is quick and that other ways of having
+# them count.
+set -u
+
+lacks=()
+need() { # need PACKAGE COMMAND...
+    local package=$1
+    shift
+    "$@" >/dev/null 2>&1 || lacks+=("$package")
+}
+have() { command -v "$1"; }
+
+need gcc have gcc
+need libc6-dev test -e /usr/include/stdlib.h
+need make have make
+if have pkg-config >/dev/null; then
+    pkgs=(libhdf5-dev:hdf5-serial libopenmpi-dev:ompi-c libopenblas-dev:openblas libzstd-dev:libzstd
+        libxxhash-dev:libxxhash)
+    if ! pkg-config --exists "${pkgs[@]#*:}" 2>/dev/null; then
+        for p in "${pkgs[@]}"; do need "${p%:*}" pkg-config --exists "${p#*:}"; done
+    fi
+else
+    lacks+=(pkg-config libhdf5-dev libopenmpi-dev libopenblas-dev libzstd-dev libxxhash-dev)
+fi
+header() { compgen -G "/usr/include/$1" || compgen -G "/usr/include/*-linux-gnu/$1" || compgen -G "/usr/local/include/$1"; }
+need libsleef-dev header sleef.h
+need openmpi-bin have mpirun
+
+case ${1-} in
+build) ;;
+install)
+    need bats have bats
+    need hdf5-tools have h5dump
+    need mandoc have mandoc
+    module='import importlib.util as u, sys; sys.exit(not all(u.find_spec(m) for m in sys.argv[1:]))'
+    python() { /usr/bin/python3 -c "$module" "$@"; }
+    python numpy h5py scipy >/dev/null 2>&1 ||
+        for m in numpy h5py scipy; do need "python3-$m" python "$m"; done
+    ;;
+*)
+    echo "usage: deps.sh build|install" >&2
+    exit 2
+    ;;
+esac
+
+((${#lacks[@]})) || exit 0
+if [[ $1 == build ]]; then
+    echo "missing packages: ${lacks[*]}"
+    echo "install them with 'make deps' (Debian, Ubuntu), or by hand"
+    exit 1
+fi
+if ! have apt-get >/dev/null; then
+    echo "missing: ${lacks[*]} (names of Debian packages); this machine has no apt-get, install them by hand" >&2
+    exit 1
+fi
+root=()
+if ((EUID != 0)); then
+    if ! have sudo >/dev/null; then
+        echo "missing packages: ${lacks[*]}; neither root nor sudo here, ask an administrator to install them" >&2
+        exit 1
+    fi
+    root=(sudo)
+fi
+echo "installing: ${lacks[*]}"
+quiet=(-y -qq -o Dpkg::Use-Pty=0)
+"${root[@]}" apt-get update -qq &&
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install "${quiet[@]}" --no-install-recommends "${lacks[@]}"

@@ -1,0 +1,158 @@
+/* store_util.h - relations to store: a directory for them, their values, writing and reading them whole. */
+#ifndef TRA_STORE_UTIL_H
+#define TRA_STORE_UTIL_H
+
+#include "../../lib/relation/store.h"
+#include "check.h"
+
+#include <unistd.h>
+
+static char dir[64];
+
+static void remove_dir(void) {
+    char cmd[96];
+    snprintf(cmd, sizeof cmd, "rm -rf %s", dir);
+    if (system(cmd) != 0) fprintf(stderr, "cannot remove %s\n", dir);
+}
+
+/* A path in a directory of this run, which is gone at the end of the process; the same pointer for the same name. */
+static const char *at(const char *name) {
+    static char *paths[64];
+    if (!dir[0]) {
+        snprintf(dir, sizeof dir, "/tmp/tra-store-XXXXXX");
+        if (!mkdtemp(dir)) abort();
+        atexit(remove_dir);
+    }
+    size_t i = 0, n = strlen(dir) + 1;
+    while (paths[i] && strcmp(paths[i] + n, name) != 0) i++;
+    if (!paths[i]) paths[i] = tra_asprintf("%s/%s", dir, name);
+    return paths[i];
+}
+
+static int leftovers(void) { /* hidden files: temporary ones and locks */
+    char cmd[128], line[256];
+    int n = 0;
+    snprintf(cmd, sizeof cmd, "ls -A %s | grep '^\\.'", dir);
+    FILE *f = popen(cmd, "r");
+    while (fgets(line, sizeof line, f)) n++;
+    pclose(f);
+    return n;
+}
+
+/* ---- relations to test with -------------------------------------------------------------------------------------- */
+
+static tra_type blocked(tra_arena *a, const char *shape, const char *block, tra_dtype dtype) {
+    tra_dims s, b;
+    tra_err e = {0};
+    tra_catalog *c = tra_new(a, tra_catalog);
+    CHECK(tra_parse_dims(shape, 0, &s) && tra_parse_dims(block, 1, &b));
+    CHECK_OK(tra_catalog_blocks(&s, &b, c, &e), e);
+    tra_type t = {.dtype = dtype, .cat = c};
+    for (int d = 0; d < s.n; d++) t.cut[d] = 1u << d;
+    return t;
+}
+
+/* The values of a tuple's array: a function of its ordinal and the place, with zeros and special values among them. */
+static double value(int64_t ordinal, int64_t i) {
+    int64_t x = ordinal * 1000003 + i;
+    if (x % 7 == 0) return 0;
+    if (x % 1013 == 5) return INFINITY;
+    return (double)(x % 4099) / 8 - 100;
+}
+
+static void make_array(const tra_type *t, int64_t ordinal, void *buf) {
+    int64_t n = tra_catalog_floats1(t->cat, ordinal);
+    for (int64_t i = 0; i < n; i++) {
+        if (t->dtype == TRA_F64) ((double *)buf)[i] = value(ordinal, i);
+        else ((float *)buf)[i] = (float)value(ordinal, i);
+    }
+}
+
+static bool same_array(const tra_type *t, int64_t ordinal, const void *buf) {
+    int64_t n = tra_catalog_floats1(t->cat, ordinal);
+    for (int64_t i = 0; i < n; i++) {
+        double v = t->dtype == TRA_F64 ? ((const double *)buf)[i] : ((const float *)buf)[i];
+        if (v != value(ordinal, i)) return false;
+    }
+    return true;
+}
+
+static void *room(const tra_type *t) { return malloc((size_t)tra_catalog_maxfloats(t->cat) * 8 + 64); }
+
+static tra_status write_all(const char *spec, const tra_type *t, const char *codec, tra_err *e) {
+    tra_write_options o = {.history = "made by a test"};
+    tra_writer *w;
+    tra_digest d = {0};
+    char text[33];
+    CHECK(tra_codec_parse(codec, &o.codec));
+    TRA_TRY(tra_writer_create(spec, t, &o, &w, e));
+    tra_digester *g = tra_digester_new(t);
+    void *buf = room(t), *scratch = malloc(tra_writer_scratch(w));
+    tra_status s = TRA_OK;
+    for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
+        make_array(t, i, buf);
+        tra_digester_add(g, &d, i, buf);
+        s = tra_writer_put(w, i, buf, scratch, e);
+    }
+    tra_digest_text(&d, t, text);
+    tra_digester_free(g);
+    free(buf);
+    free(scratch);
+    if (s == TRA_OK) return tra_writer_commit(w, text, e);
+    tra_writer_abort(w);
+    return s;
+}
+
+static bool same_catalog(const tra_catalog *a, const tra_catalog *b) {
+    if (a->n != b->n || !tra_dims_eq(&a->frontier, &b->frontier) || !tra_dims_eq(&a->bound, &b->bound)) return false;
+    for (int64_t i = 0; i < a->n; i++) {
+        tra_dims x, y;
+        tra_catalog_key(a, i, &x);
+        tra_catalog_key(b, i, &y);
+        if (!tra_dims_eq(&x, &y)) return false;
+        tra_catalog_ext(a, i, &x);
+        tra_catalog_ext(b, i, &y);
+        if (!tra_dims_eq(&x, &y)) return false;
+    }
+    return true;
+}
+
+static tra_status read_all(tra_rel *r, tra_err *e) {
+    const tra_type *t = tra_rel_type(r);
+    void *buf = room(t), *scratch = malloc(tra_rel_scratch(r) + 1);
+    tra_status s = TRA_OK;
+    for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
+        s = tra_rel_read(r, i, buf, scratch, e);
+        if (s == TRA_OK && !same_array(t, i, buf)) CHECK(!"the array read is the array written");
+    }
+    free(buf);
+    free(scratch);
+    return s;
+}
+
+static tra_type grid(tra_arena *a, const char *frontier, const char *bound, const int8_t *by, const int64_t *last) {
+    tra_dims f, b;
+    tra_err e = {0};
+    tra_catalog *c = tra_new(a, tra_catalog);
+    CHECK(tra_parse_dims(frontier, 0, &f) && tra_parse_dims(bound, 0, &b));
+    CHECK_OK(tra_catalog_grid(&f, &b, by, last, c, &e), e);
+    return (tra_type){.dtype = TRA_F64, .cat = c};
+}
+
+static const char *const codecs[] = {"none", "zstd", "zstd:5"};
+#define EACH_CODEC(c) for (size_t c = 0; c < sizeof codecs / sizeof codecs[0]; c++)
+
+static char *slurp(const char *path, size_t *n) {
+    char *s = NULL;
+    tra_err e = {0};
+    CHECK_OK(tra_slurp(path, 1 << 26, &s, n, &e), e);
+    return s;
+}
+
+static void write_bytes(const char *path, const char *s, size_t n) {
+    FILE *f = fopen(path, "wb");
+    CHECK(fwrite(s, 1, n, f) == n);
+    fclose(f);
+}
+
+#endif

@@ -1,0 +1,507 @@
+/* test_formats.c - numbers as text, element types, boxes, and the readers on hand-made files. */
+#include "../../formats/crew.h"
+#include "../../formats/entries.h"
+#include "../../formats/formats.h"
+#include "check.h"
+
+#include <fcntl.h>
+#include <float.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- helpers ------------------------------------------------------------------------------------------------- */
+
+static char path[64];
+static const char *file_of(const char *suffix, const void *bytes, size_t n) {
+    snprintf(path, sizeof path, "/tmp/tra-test-%ld%s", (long)getpid(), suffix);
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(bytes, 1, n, f) != n || fclose(f) != 0) check_report("cannot write %s", path);
+    return path;
+}
+
+static const tra_source_options defaults = {.header = -1, .memory = 1 << 20};
+
+/* Opens, reads everything in storage order, at most `step` elements at a time. */
+static tra_status read_all(const char *file, const tra_source_options *o, int64_t step, double *out, int64_t max, int64_t *n,
+                           tra_dims *shape, tra_err *e) {
+    tra_source *s;
+    TRA_TRY(tra_source_open(file, NULL, o, &s, e));
+    tra_status status = TRA_OK;
+    *n = 0;
+    if (s->access == TRA_ACCESS_STREAM) {
+        int64_t got = 1;
+        while (status == TRA_OK && got > 0 && *n + step <= max) {
+            double buf[64];
+            status = s->format->next(s, buf, step, &got, e);
+            for (int64_t i = 0; status == TRA_OK && i < got; i++)
+                out[(*n)++] = s->dtype == TRA_F64 ? buf[i] : (double)((float *)buf)[i];
+        }
+    } else if (s->access == TRA_ACCESS_BOX) {
+        tra_dims zero = {.n = s->shape.n}, all = s->fortran ? tra_reversed(&s->shape) : s->shape;
+        tra_dims_product(&all, n);
+        char buf[1024];
+        status = s->format->box(s, &zero, &all, buf, e);
+        for (int64_t i = 0; i < *n; i++) out[i] = s->dtype == TRA_F64 ? ((double *)buf)[i] : (double)((float *)buf)[i];
+    } else {
+        tra_entry x[64];
+        int64_t got = 1;
+        for (int64_t i = 0; i < max; i++) out[i] = 0;
+        while (status == TRA_OK && got > 0) {
+            status = s->format->entries(s, x, step, &got, e);
+            for (int64_t i = 0; status == TRA_OK && i < got; i++, ++*n) out[x[i].row * s->shape.v[1] + x[i].col] = x[i].value;
+        }
+    }
+    *shape = s->shape;
+    tra_source_close(s);
+    return status;
+}
+
+static tra_err err;
+static double got[256];
+static int64_t count;
+static tra_dims shape;
+
+static tra_status text(const char *suffix, const char *t) {
+    return read_all(file_of(suffix, t, strlen(t)), &defaults, 3, got, 256, &count, &shape, &err);
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------- */
+
+static uint64_t random64(void) {
+    static uint64_t x = 88172645463325252u;
+    x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+    return x;
+}
+
+TEST(scan_agrees_with_strtod) {
+    static const char *const texts[] = {"0", "-0", "1", "+1.5", ".5", "5.", "1e22", "1e23", "123456789012345678", "9007199254740993",
+                                        "0.1", "1e-22", "1e-23", "1.7976931348623157e308", "4.9e-324", "1e400", "1e-400",
+                                        "0.30000000000000004", "179769313486231580793728971405303415079934132710037826936173778980444",
+                                        "0.000000000000000000000000000000000000000000000000000000000012345", "1E5", "1e+05",
+                                        "00000000000000000000000000000001.5", "7205759403792793.5"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        double v = 7, want = strtod(texts[i], NULL);
+        CHECK(tra_scan_num(texts[i], strlen(texts[i]), &v));
+        if (memcmp(&v, &want, sizeof v) != 0) check_report("%s reads as %.17g, not %.17g", texts[i], v, want);
+    }
+    for (int i = 0; i < 200000; i++) {
+        char t[64];
+        int n = snprintf(t, sizeof t, "%llu.%0*lluE%d", (unsigned long long)(random64() >> (random64() % 60)),
+                         (int)(random64() % 8) + 1, (unsigned long long)(random64() % 100), (int)(random64() % 60) - 30);
+        double v, want = strtod(t, NULL);
+        if (!tra_scan_num(t, (size_t)n, &v) || v != want) check_report("%s reads as %.17g, not %.17g", t, v, want);
+    }
+}
+
+TEST(scan_refuses_junk) {
+    static const char *const texts[] = {"", "-", "+", ".", "e5", "1e", "1e+", "1.2.3", "1 2", "0x10", "nan(1)", "infx", "1,5", "--1", "1f"};
+    double v;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (tra_scan_num(texts[i], strlen(texts[i]), &v)) check_report("\"%s\" passes for a number", texts[i]);
+    CHECK(tra_scan_num("NaN", 3, &v) && isnan(v));
+    CHECK(tra_scan_num("-Infinity", 9, &v) && v == -INFINITY);
+    CHECK(tra_scan_num("12;7", 2, &v) && v == 12); /* what stands behind is not looked at */
+    int64_t k;
+    CHECK(tra_scan_int("-9223372036854775808", 20, &k) && k == INT64_MIN);
+    CHECK(!tra_scan_int("9223372036854775808", 19, &k));
+    CHECK(!tra_scan_int("-", 1, &k) && !tra_scan_int("1.0", 3, &k));
+}
+
+TEST(print_reads_back) {
+    char t[TRA_NUMTEXT + 1];
+    double v, special[] = {0, -0.0, 1, -1, 0.1, 1e15, 1e16, 1e17, 1e21, 1e22, 1e23, 5e-324, DBL_MAX, DBL_MIN, 1.0 / 3, 123456.789,
+                           9007199254740993.0, 0.99999999999999989, 9.9999999999999998e22, 1e-5, 1e-6, 0.00012345, 99999999999999.99};
+    const int nspecial = sizeof special / sizeof *special;
+    for (int i = 0; i < 300000 && check_failures < 5; i++) {
+        if (i < nspecial) v = special[i];
+        else if (i % 3 == 0) {
+            uint64_t bits = random64();
+            memcpy(&v, &bits, sizeof v);
+            if (!isfinite(v)) continue;
+        } else if (i % 3 == 1) v = (double)(int64_t)random64() / 9.2e18 * 10;
+        else v = (double)(int64_t)(random64() >> 40) / 1000;
+        size_t n = tra_print_f64(t, v);
+        t[n] = '\0';
+        double back = strtod(t, NULL);
+        if (n > 24 || memcmp(&back, &v, sizeof v) != 0) check_report("%.17g is printed as %s", v, t);
+        if (i >= nspecial && i % 3 == 2 && n > 16) check_report("%.17g is printed as %s, which is too long", v, t);
+        float f = (float)v, fback;
+        if (!isfinite(f)) continue;
+        t[n = tra_print_f32(t, f)] = '\0';
+        fback = strtof(t, NULL);
+        if (n > 15 || memcmp(&fback, &f, sizeof f) != 0) check_report("%.9g is printed as %s", (double)f, t);
+    }
+    t[tra_print_f64(t, 0.1)] = '\0';
+    CHECK_STR(t, "0.1");
+    t[tra_print_f64(t, -1500)] = '\0';
+    CHECK_STR(t, "-1500");
+    t[tra_print_f64(t, 1e-7)] = '\0';
+    CHECK_STR(t, "1e-07");
+    t[tra_print_f32(t, 0.1f)] = '\0';
+    CHECK_STR(t, "0.1");
+    t[tra_print_f64(t, -INFINITY)] = '\0';
+    CHECK_STR(t, "-inf");
+}
+
+/* ---- elements and boxes --------------------------------------------------------------------------------------- */
+
+TEST(elements_convert) {
+    tra_losses loss = {0};
+    double d[4];
+    float f[4];
+    int64_t big[4] = {(INT64_C(1) << 53) + 1, -3, INT64_MAX, 7};
+    tra_elem_convert(TRA_ELEM_I64, false, big, TRA_F64, d, 4, &loss);
+    CHECK_INT(loss.inexact, 2);
+    CHECK(d[1] == -3 && d[3] == 7);
+    uint16_t half[4] = {0x3c00, 0xc500, 0x7c00, 0x0001};
+    tra_elem_convert(TRA_ELEM_F16, false, half, TRA_F32, f, 4, &loss);
+    CHECK(f[0] == 1 && f[1] == -5 && isinf(f[2]) && f[3] == ldexpf(1, -24));
+    uint16_t turned[2] = {0x0100, 0xfeff};
+    tra_elem_convert(TRA_ELEM_I16, true, turned, TRA_F64, d, 2, &loss);
+    CHECK(d[0] == 1 && d[1] == -2);
+    double wide[2] = {1e300, INFINITY};
+    tra_elem_convert(TRA_ELEM_F64, false, wide, TRA_F32, f, 2, &loss);
+    CHECK_INT(loss.overflow, 1);
+    uint8_t yes[2] = {0, 255};
+    tra_elem_convert(TRA_ELEM_BOOL, false, yes, TRA_F64, d, 2, &loss);
+    CHECK(d[0] == 0 && d[1] == 1);
+    CHECK_INT(loss.inexact, 2);
+}
+
+TEST(strided_copies_permute) {
+    /* Every order of the dimensions of src, over extents with ones and tiles that do not fit. */
+    tra_dims ext = {.n = 4, .v = {3, 70, 1, 41}};
+    int order[4];
+    static float src[3 * 70 * 41], dst[3 * 70 * 41];
+    int64_t ds[4], ss[4], n = 3 * 70 * 41;
+    tra_strides(&ext, ds);
+    for (int p = 0; p < 256; p++) {
+        int seen = 0;
+        for (int d = 0; d < 4; d++) seen |= 1 << (order[d] = p >> 2 * d & 3);
+        if (seen != 15) continue;
+        int64_t s = 1;
+        for (int d = 3; d >= 0; s *= ext.v[order[d]], d--) ss[order[d]] = s;
+        for (int64_t i = 0; i < n; i++) src[i] = (float)i, dst[i] = -1;
+        tra_copy_strided(4, &ext, dst, ds, src, ss);
+        tra_dims at = {.n = 4};
+        int64_t i = 0, bad = 0;
+        do {
+            int64_t from = 0;
+            for (int d = 0; d < 4; d++) from += at.v[d] * ss[d];
+            bad += dst[i++] != (float)from;
+        } while (tra_next(&ext, &at));
+        CHECK_INT(bad, 0);
+    }
+}
+
+/* ---- npy ------------------------------------------------------------------------------------------------------ */
+
+static size_t npy(unsigned char *to, int version, const char *header, const void *data, size_t n) {
+    size_t len = strlen(header), pre = version == 1 ? 10 : 12;
+    memcpy(to, "\x93NUMPY", 6);
+    to[6] = (unsigned char)version;
+    to[7] = 0;
+    to[8] = (unsigned char)(len & 255);
+    to[9] = (unsigned char)(len >> 8);
+    to[10] = to[11] = 0;
+    memcpy(to + pre, header, len);
+    memcpy(to + pre + len, data, n);
+    return pre + len + n;
+}
+
+static tra_status npy_case(int version, const char *header, const void *data, size_t n) {
+    unsigned char b[2048];
+    n = npy(b, version, header, data, n);
+    return read_all(file_of(".npy", b, n), &defaults, 3, got, 256, &count, &shape, &err);
+}
+
+TEST(npy_versions_orders_types) {
+    double d[6] = {1, 2, 3, 4, 5, 6};
+    int16_t big[2] = {0x0100, 0x0200};
+    CHECK_OK(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }\n", d, 48), err);
+    CHECK(shape.n == 2 && shape.v[0] == 2 && shape.v[1] == 3 && got[5] == 6);
+    CHECK_OK(npy_case(2, "{'fortran_order': True, 'descr': '<f8', 'shape': (2L, 3L)}", d, 48), err);
+    CHECK(shape.v[0] == 2 && got[1] == 2);
+    CHECK_OK(npy_case(3, "{\"descr\": \">i2\", \"fortran_order\": False, \"shape\": (2,)}", big, 4), err);
+    CHECK(shape.n == 1 && got[0] == 1 && got[1] == 2);
+    CHECK_OK(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': ()}", d, 8), err);
+    CHECK(shape.n == 0 && got[0] == 1 && count == 1);
+    CHECK_OK(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 9)}", d, 0), err);
+    CHECK_INT(count, 0);
+}
+
+TEST(npy_refusals) {
+    double d[2] = {1, 2};
+    const char *rest = "'fortran_order': False, 'shape': (2,)}";
+    static const struct {
+        const char *descr, *why;
+    } cases[] = {{"'|O'", "Python objects"}, {"'<c16'", "complex"}, {"[('a', '<f8')]", "structured"}, {"'<U3'", "text"},
+                 {"'<M8[s]'", "dates"},      {"'<q9'", "not known"}, {"'>f16'", "floats of this size"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char h[200];
+        snprintf(h, sizeof h, "{'descr': %s, %s", cases[i].descr, rest);
+        CHECK_FAILS(npy_case(1, h, d, 16), TRA_INPUT, err, cases[i].why);
+    }
+    CHECK_FAILS(npy_case(4, "{}", d, 16), TRA_INPUT, err, "version 4");
+    CHECK_FAILS(npy_case(1, "{'descr': '<f8'}", d, 16), TRA_INPUT, err, "damaged");
+    CHECK_FAILS(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (3,)}", d, 16), TRA_INPUT, err, "end at byte");
+    CHECK_FAILS(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}", d, 16), TRA_INPUT, err, "end at byte");
+    CHECK_FAILS(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}", d, 16), TRA_INPUT, err, "damaged");
+    CHECK_FAILS(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", d, 16), TRA_INPUT, err,
+                "damaged");
+    CHECK_FAILS(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}", d, 16), TRA_INPUT, err,
+                "damaged");
+    unsigned char b[64] = "\x93NUMPY\x02\x00\xff\xff\xff\xff";
+    CHECK_FAILS(read_all(file_of(".npy", b, 12), &defaults, 3, got, 256, &count, &shape, &err), TRA_INPUT, err, "claims");
+    memcpy(b, "\x93NUMPY\x01\x00\xff\xff{", 11);
+    CHECK_FAILS(read_all(file_of(".npy", b, 11), &defaults, 3, got, 256, &count, &shape, &err), TRA_INPUT, err, "ends at byte");
+    CHECK_FAILS(text(".npy", "1,2\n"), TRA_INPUT, err, "not an npy file");
+}
+
+/* ---- csv ------------------------------------------------------------------------------------------------------ */
+
+static void expect(const char *t, int64_t rows, int64_t cols, const double *want) {
+    CHECK_OK(text(".csv", t), err);
+    if (shape.v[0] != rows || shape.v[1] != cols || count != rows * cols)
+        check_report("\"%s\" is %" PRId64 " x %" PRId64, t, shape.v[0], shape.v[1]);
+    for (int64_t i = 0; i < count && i < rows * cols; i++) CHECK_NEAR(got[i], want[i], 0);
+}
+
+TEST(csv_dialects) {
+    double want[] = {1, 2.5, -3, 4e2};
+    expect("1,2.5\n-3,4e2\n", 2, 2, want);
+    expect("1,2.5\n-3,4e2", 2, 2, want);
+    expect("a,b\r\n1,2.5\r\n-3,4e2\r\n\r\n", 2, 2, want);
+    expect("\"x \"\"y\",b\n \"1\" , 2.5\n-3, \"4e2\"\n\n  \n", 2, 2, want);
+    expect("1;2.5\n-3;4e2\n", 2, 2, want);
+    expect("1\t2.5\n-3\t4e2\n", 2, 2, want);
+    expect("# made by x\n# again\n1 2.5\n-3   4e2 \n", 2, 2, want);
+    expect("  1   2.5\n -3   4e2\n", 2, 2, want);
+    expect("\xef\xbb\xbf" "1,2.5\n-3,4e2\n", 2, 2, want);
+    expect("\"two\nlines\",b\n1,2.5\n-3,4e2\n", 2, 2, want);
+    expect("1\n2.5\n-3\n4e2\n", 4, 1, want);
+    expect("a,b\n", 0, 2, want);
+    tra_source_options o = defaults;
+    o.header = 1;
+    CHECK_OK(read_all(file_of(".csv", "1,2\n3,4\n", 8), &o, 3, got, 256, &count, &shape, &err), err);
+    CHECK(shape.v[0] == 1 && got[0] == 3);
+    o.empty_nan = true;
+    o.header = -1;
+    CHECK_OK(read_all(file_of(".csv", "1,\n,4\n", 6), &o, 3, got, 256, &count, &shape, &err), err);
+    CHECK(shape.v[0] == 2 && isnan(got[1]) && isnan(got[2]) && got[3] == 4);
+}
+
+TEST(csv_names_line_and_column) {
+    CHECK_FAILS(text(".csv", "1,2\n3,x\n"), TRA_INPUT, err, "line 2, column 2: \"x\" is not a number");
+    CHECK_FAILS(text(".csv", "1,2\n3,4,5\n"), TRA_INPUT, err, "line 2 has 3 cells, line 1 has 2");
+    CHECK_FAILS(text(".csv", "a,b\n1,2\n3\n4,5\n"), TRA_INPUT, err, "line 3 has 1 cells, line 1 has 2");
+    CHECK_FAILS(text(".csv", "1,2\n,4\n"), TRA_INPUT, err, "line 2, column 1 is empty");
+    CHECK_FAILS(text(".csv", "1,2\n\n3,4\n"), TRA_INPUT, err, "line 2 is blank");
+    CHECK_FAILS(text(".csv", "1;2\n3;4,5\n"), TRA_INPUT, err, "decimal point");
+    CHECK_FAILS(text(".csv", "1,2\n3,\"4\n"), TRA_INPUT, err, "quote is not closed");
+    CHECK_FAILS(text(".csv", "\"a\nb\",c\n1,2\n3,\"4\n5,6\n7,8\"\n"), TRA_INPUT, err, "line 4, column 2");
+    CHECK_FAILS(text(".csv", "1,2\n3,\"4\"5\n"), TRA_INPUT, err, "after the closing quote");
+    CHECK_FAILS(text(".csv", ""), TRA_INPUT, err, "no rows");
+    CHECK_FAILS(text(".csv", "\n\n"), TRA_INPUT, err, "no rows");
+    tra_source_options o = defaults;
+    o.header = 0;
+    CHECK_FAILS(read_all(file_of(".csv", "1,b\n3,4\n", 8), &o, 3, got, 256, &count, &shape, &err), TRA_INPUT, err,
+                "line 1, column 2");
+}
+
+TEST(csv_rows_longer_than_the_buffer) {
+    enum { COLS = 9000 };
+    tra_str t = {0};
+    for (int i = 0; i < 2 * COLS; i++) tra_str_printf(&t, "%d%s", i, i % COLS == COLS - 1 ? "\r\n" : ",");
+    tra_source_options o = defaults;
+    o.memory = 4096;
+    tra_source *s;
+    static double all[2 * COLS + 1];
+    int64_t n;
+    CHECK_OK(tra_source_open(file_of(".csv", t.s, t.n), NULL, &o, &s, &err), err);
+    CHECK(s->shape.v[0] == 2 && s->shape.v[1] == COLS && t.n > s->in.cap);
+    CHECK_OK(s->format->next(s, all, 2 * COLS + 1, &n, &err), err);
+    CHECK_INT(n, 2 * COLS);
+    for (int i = 0; i < 2 * COLS; i++)
+        if (all[i] != i) {
+            check_report("cell %d is %g", i, all[i]);
+            break;
+        }
+    tra_source_close(s);
+    tra_str_free(&t);
+}
+
+/* ---- mtx ------------------------------------------------------------------------------------------------------ */
+
+#define MM "%%MatrixMarket matrix "
+
+TEST(mtx_kinds) {
+    CHECK_OK(text(".mtx", MM "array real general\n% c\n\n2 3\n1\n2\n3\n4\n5\n6\n"), err);
+    CHECK(shape.v[0] == 2 && shape.v[1] == 3 && got[1] == 2 && got[5] == 6); /* storage order */
+    CHECK_OK(text(".mtx", MM "coordinate integer general\n2 2 2\n1 2 7\n2 1 -1\n"), err);
+    CHECK(got[1] == 7 && got[2] == -1 && got[0] == 0);
+    CHECK_OK(text(".mtx", MM "coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n"), err);
+    CHECK(got[1] == 1 && got[3] == 1 && got[8] == 1 && count == 3);
+    CHECK_OK(text(".mtx", MM "COORDINATE Real Skew-Symmetric\r\n2 2 1\r\n2 1 4.5\r\n"), err);
+    CHECK(got[2] == 4.5 && got[1] == -4.5);
+    CHECK_OK(text(".mtx", MM "array real symmetric\n2 2\n1\n2\n3\n"), err);
+    CHECK(got[0] == 1 && got[1] == 2 && got[2] == 2 && got[3] == 3);
+    CHECK_OK(text(".mtx", MM "array real skew-symmetric\n3 3\n1\n2\n3\n"), err);
+    CHECK(got[3] == 1 && got[6] == 2 && got[7] == 3 && got[1] == -1);
+    CHECK_OK(text(".mtx", MM "coordinate real general\n5 0 0\n"), err);
+}
+
+TEST(mtx_refusals) {
+    CHECK_FAILS(text(".mtx", MM "array complex general\n1 1\n1 0\n"), TRA_INPUT, err, "\"complex\"");
+    CHECK_FAILS(text(".mtx", MM "coordinate real hermitian\n1 1 0\n"), TRA_INPUT, err, "\"hermitian\"");
+    CHECK_FAILS(text(".mtx", "%%MatrixMarket vector array real general\n1\n1\n"), TRA_INPUT, err, "\"vector\"");
+    CHECK_FAILS(text(".mtx", MM "array pattern general\n1 1\n"), TRA_INPUT, err, "coordinate files only");
+    CHECK_FAILS(text(".mtx", "1 2 3\n"), TRA_INPUT, err, "line 1 is not");
+    CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2\n"), TRA_INPUT, err, "line 2 does not give the size");
+    CHECK_FAILS(text(".mtx", MM "coordinate real general\n-2 2 0\n"), TRA_INPUT, err, "line 2 does not give the size");
+    CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2 5\n"), TRA_INPUT, err, "announces 5");
+    CHECK_FAILS(text(".mtx", MM "coordinate real general\n9999999999 9999999999 1\n"), TRA_INPUT, err, "too many");
+    CHECK_FAILS(text(".mtx", MM "coordinate real symmetric\n2 3 0\n"), TRA_INPUT, err, "as many rows as columns");
+    CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2 1\n3 1 5\n"), TRA_INPUT, err, "line 3: entry (3,1) is outside");
+    CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2 1\n0 1 5\n"), TRA_INPUT, err, "line 3: entry (0,1) is outside");
+    CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2 2\n1 1 5\n"), TRA_INPUT, err, "after 1 of 2 entries");
+    CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2 1\n1 1 5\n1 2 6\n"), TRA_INPUT, err, "line 4 goes on");
+    CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2 1\n1 1 x\n"), TRA_INPUT, err, "line 3: \"x\"");
+    CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2 1\n1 1\n"), TRA_INPUT, err, "line 3 is not");
+    CHECK_FAILS(text(".mtx", MM "coordinate real skew-symmetric\n2 2 1\n1 1 3\n"), TRA_INPUT, err, "diagonal");
+    CHECK_FAILS(text(".mtx", MM "array real general\n2 1\n1\n"), TRA_INPUT, err, "after 1 of 2 values");
+    CHECK_FAILS(text(".mtx", MM "array real general\n2 1\n1\n2\n3\n"), TRA_INPUT, err, "goes on after the last");
+}
+
+/* ---- entries to blocks ----------------------------------------------------------------------------------------- */
+
+typedef struct gathered {
+    const tra_catalog *cat;
+    double m[40][30];
+    int64_t next;
+} gathered;
+
+static tra_status gather(void *ctx, int64_t ordinal, const void *data, tra_err *e) {
+    gathered *g = ctx;
+    (void)e;
+    tra_dims key, ext;
+    CHECK_INT(ordinal, g->next++);
+    tra_catalog_key(g->cat, ordinal, &key);
+    tra_catalog_ext(g->cat, ordinal, &ext);
+    for (int64_t i = 0; i < ext.v[0]; i++)
+        for (int64_t j = 0; j < ext.v[1]; j++)
+            g->m[key.v[0] * 7 + i][key.v[1] * 4 + j] = ((const double *)data)[i * ext.v[1] + j];
+    return TRA_OK;
+}
+
+TEST(entries_spill_and_return) {
+    tra_str t = {0};
+    double want[40][30] = {{0}};
+    int n = 0;
+    for (int i = 0; i < 1200; i++) n += i % 3 != 1;
+    tra_str_add(&t, MM "coordinate real general\n");
+    tra_str_printf(&t, "40 30 %d\n", n);
+    for (int k = 0; k < 1200; k++) { /* in an order that has nothing to do with blocks */
+        int i = k * 637 % 1200;
+        if (i % 3 == 1) continue;
+        want[i / 30][i % 30] = i + 0.5;
+        tra_str_printf(&t, "%d %d %g\n", i / 30 + 1, i % 30 + 1, i + 0.5);
+    }
+    tra_dims whole = {.n = 2, .v = {40, 30}}, block = {.n = 2, .v = {7, 4}};
+    tra_catalog cat;
+    CHECK_OK(tra_catalog_blocks(&whole, &block, &cat, &err), err);
+    for (int spill = 0; spill < 2; spill++) {
+        tra_source *s;
+        int64_t spilled;
+        static gathered g;
+        memset(&g, 0, sizeof g);
+        g.cat = &cat;
+        CHECK_OK(tra_source_open(file_of(".mtx", t.s, t.n), NULL, &defaults, &s, &err), err);
+        CHECK_OK(tra_entries_assemble(s, &cat, tra_entries_need(s, &cat) + (spill ? 0 : 1 << 20), path, gather, &g, &spilled, &err),
+                 err);
+        CHECK(spill ? spilled > 0 : spilled == 0);
+        CHECK_INT(g.next, cat.n);
+        CHECK(memcmp(g.m, want, sizeof want) == 0);
+        tra_source_close(s);
+    }
+    tra_str_free(&t);
+}
+
+TEST(entries_twice) {
+    const char *t = MM "coordinate real general\n40 30 3\n9 8 1\n2 2 2\n9 8 1\n";
+    tra_dims whole = {.n = 2, .v = {40, 30}}, block = {.n = 2, .v = {7, 4}};
+    tra_catalog cat;
+    tra_source *s;
+    int64_t spilled;
+    static gathered g;
+    g.cat = &cat;
+    CHECK_OK(tra_catalog_blocks(&whole, &block, &cat, &err), err);
+    CHECK_OK(tra_source_open(file_of(".mtx", t, strlen(t)), NULL, &defaults, &s, &err), err);
+    CHECK_FAILS(tra_entries_assemble(s, &cat, 1 << 20, path, gather, &g, &spilled, &err), TRA_INPUT, err,
+                "line 5 gives element (9,8) again, after line 3");
+    tra_source_close(s);
+}
+
+/* ---- threads --------------------------------------------------------------------------------------------------- */
+
+typedef struct turns {
+    tra_crew *crew;
+    int64_t order[100];
+    int64_t n;
+} turns;
+
+static tra_status take_turn(void *ctx, int worker, int64_t item, tra_err *e) {
+    turns *t = ctx;
+    (void)worker;
+    if (item == 77 && t->n >= 0 && t->order[99] == -2) return tra_fail(e, TRA_INPUT, "item 77");
+    if (!tra_crew_turn(t->crew, item)) return TRA_INTERNAL;
+    t->order[t->n++] = item;
+    tra_crew_passed(t->crew);
+    return TRA_OK;
+}
+
+TEST(crew_keeps_turns_and_reports) {
+    turns t = {.crew = tra_crew_new(4)};
+    for (int round = 0; round < 20; round++) {
+        t.n = 0;
+        tra_crew_begin(t.crew, take_turn, &t, 100);
+        CHECK_OK(tra_crew_wait(t.crew, &err), err);
+        CHECK_INT(t.n, 100);
+        for (int i = 0; i < 100; i++) CHECK_INT(t.order[i], i);
+    }
+    t.n = 0;
+    t.order[99] = -2;
+    tra_crew_begin(t.crew, take_turn, &t, 100);
+    CHECK_FAILS(tra_crew_wait(t.crew, &err), TRA_INPUT, err, "item 77");
+    tra_crew_free(t.crew);
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------- */
+
+TEST(formats_are_found) {
+    CHECK_STR(tra_format_choices(), "npy|csv|mtx|raw|h5");
+    CHECK_STR(tra_format_by_suffix("dir.npy/x.TSV")->name, "csv");
+    CHECK(tra_format_by_suffix("x.npyz") == NULL);
+    CHECK_STR(tra_format_sniff((const unsigned char *)MM, strlen(MM))->name, "mtx");
+    CHECK_STR(tra_format_sniff((const unsigned char *)"1 2\n", 4)->name, "csv");
+    CHECK(tra_format_sniff((const unsigned char *)"\0\1\2", 3) == NULL);
+    for (const tra_format *const *f = tra_formats; *f; f++) CHECK((*f)->open && ((*f)->put || (*f)->rewrite));
+    CHECK_FAILS(text(".xyz", "\1\2\3"), TRA_INPUT, err, "say --from npy|csv|mtx|raw|h5");
+    CHECK_FAILS(text(".raw", "12345678"), TRA_USAGE, err, "--shape");
+    tra_source_options o = defaults;
+    o.has_shape = o.has_dtype = true;
+    o.shape = (tra_dims){.n = 1, .v = {1}};
+    CHECK_FAILS(read_all(file_of(".raw", "123456789", 9), &o, 3, got, 256, &count, &shape, &err), TRA_INPUT, err, "has 9 bytes");
+    o.big_endian = true;
+    CHECK_OK(read_all(file_of(".raw", "\x40\x08\0\0\0\0\0\0", 8), &o, 3, got, 256, &count, &shape, &err), err);
+    CHECK(got[0] == 3);
+    unlink(path);
+}
+
+__attribute__((destructor)) static void remove_files(void) {
+    static const char *const suffixes[] = {".npy", ".csv", ".mtx", ".raw", ".xyz"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        snprintf(path, sizeof path, "/tmp/tra-test-%ld%s", (long)getpid(), suffixes[i]);
+        unlink(path);
+    }
+}

@@ -1,0 +1,277 @@
+/* Placements, the block pool, block loops. */
+#include "check.h"
+
+#include "../../lib/run/memory.h"
+#include "../../lib/run/placement.h"
+#include "../../lib/run/pool.h"
+
+static uint64_t seed = 1;
+static int64_t draw(int64_t n) { /* 0..n-1 */
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)((seed >> 33) % (uint64_t)n);
+}
+
+/* A random placement of a relation with k key dimensions on s sites. */
+static tra_placement random_place(int s, const tra_catalog *c, bool partial) {
+    tra_placement p = {.sites = s};
+    int left = s;
+    while (p.naxes == 0 || (left > 1 && p.naxes < 3)) {
+        int g = left;
+        for (int d = 2; d < left; d++) {
+            if (left % d == 0 && draw(2)) g = d;
+        }
+        if (p.naxes == 2) g = left;
+        tra_axis x = {.sites = g, .kind = draw(3) == 0 ? TRA_AXIS_COPY : TRA_AXIS_PART};
+        if (partial && draw(2)) x.kind = TRA_AXIS_PARTIAL;
+        if (c->frontier.n == 0) x.kind = partial ? TRA_AXIS_PARTIAL : TRA_AXIS_COPY;
+        if (x.kind == TRA_AXIS_PART) {
+            x.n = 1 + (int)draw(c->frontier.n > 1 ? 2 : 1);
+            for (int i = 0; i < x.n; i++) {
+                x.dim[i] = (int8_t)((draw(c->frontier.n) + i) % c->frontier.n);
+                x.ext[i] = tra_max64(1, c->frontier.v[(int)x.dim[i]] + draw(3) - 1);
+            }
+            if (x.n == 2 && x.dim[0] == x.dim[1]) x.n = 1;
+        }
+        p.axis[p.naxes++] = x;
+        left /= g;
+    }
+    return p;
+}
+
+static void random_catalog(tra_catalog *c) {
+    tra_dims shape = {.n = (int)draw(3)}, block = {.n = shape.n};
+    tra_err e = {0};
+    for (int d = 0; d < shape.n; d++) shape.v[d] = 1 + draw(17), block.v[d] = 1 + draw(5);
+    CHECK_INT(tra_catalog_blocks(&shape, &block, c, &e), TRA_OK);
+}
+
+TEST(holders_and_holds_agree) {
+    for (int round = 0; round < 500; round++) {
+        tra_catalog c;
+        int s = 1 + (int)draw(12), holders[16];
+        random_catalog(&c);
+        tra_placement p = random_place(s, &c, round % 2);
+        int64_t floats[16] = {0}, tuples[16] = {0}, want_floats[16] = {0}, want[16] = {0};
+        for (int64_t t = 0; t < c.n; t++) {
+            tra_dims key;
+            tra_catalog_key(&c, t, &key);
+            int n = tra_place_holders(&p, &c, t, &key, holders), at = 0;
+            CHECK(n >= 1);
+            CHECK_INT(n % (tra_place_copies(&p) * tra_place_summands(&p)), 0);
+            for (int site = 0; site < s; site++) {
+                bool listed = at < n && holders[at] == site;
+                CHECK_INT(tra_place_holds(&p, &c, t, &key, site), listed);
+                at += listed;
+                if (listed) want[site]++, want_floats[site] += tra_catalog_floats1(&c, t);
+            }
+            CHECK_INT(at, n);
+        }
+        tra_place_floats(&p, &c, floats, tuples);
+        for (int site = 0; site < s; site++) {
+            CHECK_INT(tuples[site], want[site]);
+            CHECK_INT(floats[site], want_floats[site]);
+        }
+    }
+}
+
+/* The closed form against moving tuple by tuple. */
+TEST(moved_floats_are_exact) {
+    for (int round = 0; round < 500; round++) {
+        tra_catalog c;
+        int s = 1 + (int)draw(9);
+        random_catalog(&c);
+        tra_placement p = random_place(s, &c, round % 3 == 0), q = random_place(s, &c, false);
+        int64_t total = 0, in[16] = {0}, out[16] = {0}, max_in, max_out, most_in = 0, most_out = 0;
+        tra_move v[256];
+        for (int64_t t = 0; t < c.n; t++) {
+            int n = tra_place_moves(&p, &q, &c, t, v);
+            tra_dims key;
+            tra_catalog_key(&c, t, &key);
+            for (int i = 0; i < n; i++) {
+                CHECK(tra_place_holds(&p, &c, t, &key, v[i].from));
+                CHECK(tra_place_holds(&q, &c, t, &key, v[i].to));
+                CHECK_INT(v[i].keep, v[i].from == v[i].to);
+                if (v[i].keep) continue;
+                total += tra_catalog_floats1(&c, t);
+                in[v[i].to] += tra_catalog_floats1(&c, t);
+                out[v[i].from] += tra_catalog_floats1(&c, t);
+            }
+        }
+        for (int i = 0; i < s; i++) most_in = tra_max64(most_in, in[i]), most_out = tra_max64(most_out, out[i]);
+        CHECK_INT(tra_place_moved_floats(&p, &q, &c, &max_in, &max_out), total);
+        CHECK_INT(max_in, most_in);
+        CHECK_INT(max_out, most_out);
+    }
+}
+
+TEST(every_summand_reaches_every_holder) {
+    tra_catalog c;
+    tra_err e = {0};
+    tra_dims shape = {.n = 1, .v = {6}}, block = {.n = 1, .v = {2}};
+    CHECK_INT(tra_catalog_blocks(&shape, &block, &c, &e), TRA_OK);
+    tra_placement p = tra_place_partial(3), q = tra_place_part(3, &c, 1, (int8_t[]){0});
+    tra_move v[16];
+    for (int64_t t = 0; t < c.n; t++) {
+        int n = tra_place_moves(&p, &q, &c, t, v);
+        CHECK_INT(n, 3);
+        for (int i = 0; i < n; i++) {
+            CHECK_INT(v[i].to, t);
+            CHECK_INT(v[i].summand, i);
+            CHECK_INT(v[i].from, i);
+        }
+    }
+    CHECK_INT(tra_place_moved_floats(&p, &q, &c, NULL, NULL), 2 * 6);
+}
+
+TEST(site_is_the_floor_of_t_s_over_n) {
+    tra_catalog c;
+    tra_err e = {0};
+    tra_dims shape = {.n = 1, .v = {10}}, block = {.n = 1, .v = {1}}, key = {.n = 1};
+    CHECK_INT(tra_catalog_blocks(&shape, &block, &c, &e), TRA_OK);
+    tra_placement p = tra_place_part(4, &c, 1, (int8_t[]){0});
+    static const int want[] = {0, 0, 0, 1, 1, 2, 2, 2, 3, 3};
+    for (int t = 0; t < 10; t++) {
+        key.v[0] = t;
+        for (int s = 0; s < 4; s++) CHECK_INT(tra_place_holds(&p, &c, t, &key, s), s == want[t]);
+    }
+}
+
+TEST(placements_have_names) {
+    tra_catalog c;
+    tra_err e = {0};
+    char buf[100];
+    tra_dims shape = {.n = 2, .v = {10, 10}}, block = {.n = 2, .v = {1, 1}};
+    CHECK_INT(tra_catalog_blocks(&shape, &block, &c, &e), TRA_OK);
+    tra_placement p = tra_place_all(3);
+    CHECK_STR(tra_place_text(&p, buf, sizeof buf), "all");
+    p = tra_place_partial(3);
+    CHECK_STR(tra_place_text(&p, buf, sizeof buf), "partial");
+    p = tra_place_part(3, &c, 2, (int8_t[]){1, 0});
+    CHECK_STR(tra_place_text(&p, buf, sizeof buf), "part(1,0)");
+    p = (tra_placement){.sites = 12, .naxes = 3, .axis = {{.kind = TRA_AXIS_PART, .sites = 2, .n = 1, .ext = {10}},
+                                                          {.kind = TRA_AXIS_COPY, .sites = 3},
+                                                          {.kind = TRA_AXIS_PARTIAL, .sites = 2}}};
+    CHECK_STR(tra_place_text(&p, buf, sizeof buf), "grid(0:2,*:3,+:2)");
+}
+
+/* ---- the pool --------------------------------------------------------------------------------------------------- */
+
+TEST(pool_spills_and_brings_back) {
+    enum { N = 40, BYTES = 1 << 16 };
+    tra_pool *p = tra_pool_new(8 * BYTES, "/tmp");
+    tra_block *b[N];
+    tra_err e = {0};
+    for (int i = 0; i < N; i++) {
+        CHECK_INT(tra_block_new(p, BYTES, &b[i], &e), TRA_OK);
+        memset(b[i]->ptr, i, BYTES);
+        tra_block_unpin(p, b[i]);
+        CHECK(tra_pool_stat(p).used <= 8 * BYTES);
+    }
+    for (int i = 0; i < N; i++) {
+        bool load;
+        CHECK_INT(tra_block_pin(p, b[i], &load, &e), TRA_OK);
+        if (load) CHECK_INT(tra_block_load(p, b[i], NULL, &e), TRA_OK);
+        char *bytes = b[i]->ptr;
+        CHECK(bytes[0] == i && bytes[BYTES - 1] == i);
+        tra_block_unpin(p, b[i]);
+    }
+    tra_pool_stats s = tra_pool_stat(p);
+    CHECK_INT(s.spilled, (N - 8) * BYTES + 8 * BYTES); /* all in the end, each once */
+    CHECK(s.peak <= s.budget);
+    for (int i = 0; i < N; i++) tra_block_free(p, b[i]);
+    CHECK_INT(tra_pool_stat(p).used, 0);
+    tra_pool_free(p);
+}
+
+TEST(pool_refuses_when_all_is_pinned) {
+    tra_pool *p = tra_pool_new(1 << 20, "/tmp");
+    tra_block *a = NULL, *b = NULL;
+    tra_err e = {0};
+    CHECK_INT(tra_block_new(p, 600 << 10, &a, &e), TRA_OK);
+    CHECK_INT(tra_block_new(p, 600 << 10, &b, &e), TRA_RESOURCE);
+    CHECK(strstr(e.msg, "--memory") != NULL);
+    tra_block_unpin(p, a); /* now it can be evicted */
+    e = (tra_err){0};
+    CHECK_INT(tra_block_new(p, 600 << 10, &b, &e), TRA_OK);
+    tra_block_free(p, a);
+    tra_block_free(p, b);
+    tra_pool_free(p);
+}
+
+TEST(a_changed_block_is_spilled_again) {
+    tra_pool *p = tra_pool_new(1 << 20, "/tmp");
+    tra_block *a = NULL, *b = NULL;
+    tra_err e = {0};
+    bool load;
+    CHECK_INT(tra_block_new(p, 600 << 10, &a, &e), TRA_OK);
+    memset(a->ptr, 1, 600 << 10);
+    tra_block_unpin(p, a);
+    for (int round = 2; round < 5; round++) {
+        CHECK_INT(tra_block_new(p, 600 << 10, &b, &e), TRA_OK); /* drives a out */
+        tra_block_free(p, b);
+        CHECK_INT(tra_block_pin(p, a, &load, &e), TRA_OK);
+        CHECK(load);
+        CHECK_INT(tra_block_load(p, a, NULL, &e), TRA_OK);
+        CHECK_INT(((char *)a->ptr)[5], round - 1);
+        memset(a->ptr, round, 600 << 10);
+        tra_block_touch(p, a);
+        tra_block_unpin(p, a);
+    }
+    tra_block_free(p, a);
+    tra_pool_free(p);
+}
+
+TEST(pool_serves_mixed_sizes_in_its_budget) {
+    tra_pool *p = tra_pool_new(4 << 20, "/tmp");
+    tra_block *b[64] = {0};
+    tra_err e = {0};
+    for (int round = 0; round < 5000; round++) {
+        int i = (int)draw(64);
+        if (b[i]) {
+            CHECK_INT(*(int *)b[i]->ptr, i);
+            tra_block_free(p, b[i]);
+            b[i] = NULL;
+            continue;
+        }
+        int64_t bytes = draw(3) ? 8 + draw(60000) : 8 + draw(500000);
+        if (tra_pool_stat(p).used + bytes + 4096 > 4 << 20) continue;
+        CHECK_INT(tra_block_new(p, bytes, &b[i], &e), TRA_OK); /* also where the room is in pieces */
+        if (!b[i]) break;
+        *(int *)b[i]->ptr = i;
+    }
+    CHECK(tra_pool_stat(p).peak <= 4 << 20);
+    for (int i = 0; i < 64; i++) tra_block_free(p, b[i]);
+    tra_pool_free(p);
+}
+
+/* ---- loops ------------------------------------------------------------------------------------------------------ */
+
+TEST(block_loops_fit_their_budget) {
+    tra_arena *arena = tra_arena_new();
+    const tra_kernel *mm = NULL, *add = NULL;
+    tra_err e = {0};
+    tra_catalog c;
+    CHECK_INT(tra_kernel_named(arena, "matmul", TRA_USE_JOIN, 0, NULL, &mm, &e), TRA_OK);
+    CHECK_INT(tra_kernel_named(arena, "matadd", TRA_USE_AGG, 0, NULL, &add, &e), TRA_OK);
+    tra_dims shape = {.n = 2, .v = {8000, 8000}}, block = {.n = 2, .v = {1000, 1000}};
+    CHECK_INT(tra_catalog_blocks(&shape, &block, &c, &e), TRA_OK);
+    tra_type t = {.dtype = TRA_F64, .cat = &c, .cut = {1, 2}};
+    tra_op ops[3] = {{.id = 0, .op = TRA_PLAN_INPUT, .in = {-1, -1}, .type = t, .place = tra_place_all(1)},
+                     {.id = 1, .op = TRA_PLAN_INPUT, .in = {-1, -1}, .type = t, .place = tra_place_all(1)},
+                     {.id = 2, .op = TRA_PLAN_JOINAGG, .in = {0, 1}, .type = t, .place = tra_place_all(1), .join = mm,
+                      .agg = add, .joinl = {.n = 1, .v = {1}}, .joinr = {.n = 1, .v = {0}},
+                      .group = {.n = 2, .v = {0, 2}}}};
+    tra_plan p = {.sites = 1, .nops = 3, .ops = ops};
+    int64_t before = -1;
+    for (int64_t mb = 24; mb < 1200; mb += 8) {
+        int64_t budget = mb * 1000000, a = 8000000;
+        tra_loop l = tra_loop_of(&p, &ops[2], 8, 8, 2, budget);
+        CHECK(l.ci >= 1 && l.cj >= 1 && l.ci <= 8 && l.cj <= 8);
+        if (l.ci * l.cj > 1) CHECK(l.ci * l.cj * a + 2 * (l.ci + l.cj) * a <= budget);
+        int64_t reads = 8 * tra_ceil_div(8, l.cj) + 8 * tra_ceil_div(8, l.ci);
+        if (before >= 0) CHECK(reads <= before); /* more memory never costs more */
+        before = reads;
+    }
+    CHECK_INT(before, 16); /* all fits: everything is read once */
+    tra_arena_free(arena);
+}

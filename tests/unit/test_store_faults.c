@@ -1,0 +1,487 @@
+/* test_store_faults.c - damaged files, several processes and threads, locks, full disks. */
+#include "store_util.h"
+
+#include <hdf5.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+/* ---- damage ------------------------------------------------------------------------------------------------------------------- */
+
+static int64_t find_bytes(const char *s, size_t n, const void *what, size_t len) {
+    const char *p = memmem(s, n, what, len);
+    return p ? p - s : -1;
+}
+
+TEST(store_damaged_chunk_is_named) {
+    tra_arena *a = tra_arena_new();
+    EACH_CODEC(c) {
+        tra_err e = {0};
+        tra_rel *r;
+        const char *path = at("damaged.h5");
+        char spec[300];
+        tra_type t = blocked(a, "64x64", "16x16", TRA_F64);
+        unlink(path);
+        snprintf(spec, sizeof spec, "%s:A", path);
+        CHECK_OK(write_all(spec, &t, codecs[c], &e), e);
+        /* the bytes of tuple 6, <1,2>, as they are stored */
+        tra_writer *w;
+        tra_write_options o = {0};
+        tra_encoded enc;
+        double buf[256];
+        CHECK(tra_codec_parse(codecs[c], &o.codec));
+        make_array(&t, 6, buf);
+        CHECK_OK(tra_writer_create(at("other.h5"), &t, &o, &w, &e), e);
+        char *scratch = malloc(tra_writer_scratch(w)), *stored = malloc(tra_writer_encoded_max(w));
+        if (o.codec.zstd) CHECK_OK(tra_writer_encode(w, 6, buf, scratch, stored, &enc, &e), e);
+        else memcpy(stored, buf, (size_t)(enc.len = sizeof buf));
+        tra_writer_abort(w);
+        size_t n;
+        char *s = slurp(path, &n);
+        int64_t where = find_bytes(s, n, stored, (size_t)enc.len);
+        CHECK(where > 0);
+        s[where + enc.len - 9] ^= 4;
+        write_bytes(path, s, n);
+        CHECK_OK(tra_rel_open(spec, NULL, &r, &e), e);
+        CHECK_FAILS(read_all(r, &e), TRA_INPUT, e, "chunk <1,2> of ");
+        char *rs = malloc(tra_rel_scratch(r) + 1);
+        CHECK_FAILS(tra_rel_read(r, 6, buf, rs, &e), TRA_INPUT, e, "damaged.h5:A is damaged");
+        CHECK_OK(tra_rel_read(r, 7, buf, rs, &e), e);
+        tra_rel_close(r);
+        free(s), free(rs), free(scratch), free(stored);
+    }
+    CHECK_INT(leftovers(), 0);
+    tra_arena_free(a);
+}
+
+TEST(store_no_relation_at_all) {
+    tra_err e = {0};
+    tra_rel *r;
+    tra_arena *a = tra_arena_new();
+    tra_type t = blocked(a, "64x64", "16x16", TRA_F64);
+    CHECK_FAILS(tra_rel_open(at("absent.h5"), NULL, &r, &e), TRA_INPUT, e, "No such file");
+    CHECK_FAILS(tra_rel_open(dir, NULL, &r, &e), TRA_INPUT, e, "not a regular file");
+    write_bytes(at("text.h5"), "1,2,3\n", 6);
+    CHECK_FAILS(tra_rel_open(at("text.h5"), NULL, &r, &e), TRA_INPUT, e, "not an HDF5 file");
+    CHECK_FAILS(write_all(at("text.h5"), &t, "none", &e), TRA_INPUT, e, "no HDF5 file; it is not replaced");
+    write_bytes(at("zero.h5"), "", 0);
+    CHECK_FAILS(tra_rel_open(at("zero.h5"), NULL, &r, &e), TRA_INPUT, e, "not an HDF5 file");
+    CHECK_OK(write_all(at("zero.h5"), &t, "none", &e), e); /* what mktemp leaves is replaced */
+    CHECK_FAILS(write_all(at("nowhere/x.h5"), &t, "none", &e), TRA_INPUT, e, "No such file");
+    tra_h5_enter();
+    H5Fclose(H5Fcreate(at("empty.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    tra_h5_leave();
+    CHECK_FAILS(tra_rel_open(at("empty.h5"), NULL, &r, &e), TRA_INPUT, e, "holds no relation");
+    tra_arena_free(a);
+}
+
+/* A file cut at any length is refused or lacks chunks that are then named. */
+TEST(store_truncated) {
+    tra_err e = {0};
+    tra_rel *r;
+    tra_arena *a = tra_arena_new();
+    tra_type t = blocked(a, "20x20", "8x8", TRA_F64);
+    const char *path = at("whole.h5"), *cut = at("cut.h5");
+    size_t n;
+    CHECK_OK(write_all(path, &t, "zstd", &e), e);
+    char *s = slurp(path, &n);
+    for (size_t len = 0; len < n; len += 97) {
+        write_bytes(cut, s, len);
+        e = (tra_err){0};
+        CHECK_INT(tra_rel_open(cut, NULL, &r, &e), TRA_INPUT);
+        CHECK(e.msg[0]);
+    }
+    write_bytes(cut, s, n - 100);
+    e = (tra_err){0};
+    CHECK_FAILS(tra_rel_open(cut, NULL, &r, &e), TRA_INPUT, e, "truncated");
+    /* the file is cut behind our back after it was opened: no chunk table is read yet */
+    write_bytes(cut, s, n);
+    CHECK_OK(tra_rel_open(cut, NULL, &r, &e), e);
+    CHECK(truncate(cut, 3000) == 0);
+    CHECK_INT(read_all(r, &e), TRA_INPUT);
+    tra_rel_close(r);
+    free(s);
+    tra_arena_free(a);
+}
+
+/* Without checksums any byte of a compressed chunk may be wrong: the decoder says so or gives other numbers. (Garbled
+ * headers are another matter: HDF5 1.10 itself uses freed memory on some.) */
+TEST(store_garbled_chunks_without_checksums) {
+    tra_err e = {0};
+    tra_rel *r;
+    tra_arena *a = tra_arena_new();
+    tra_type t = blocked(a, "64", "64", TRA_F64);
+    const char *path = at("sumless.h5"), *bad = at("garbled.h5");
+    tra_write_options o = {.codec = {.zstd = true, .level = 1}};
+    tra_writer *w;
+    tra_encoded enc;
+    size_t n, told = 0;
+    double v[64];
+    int64_t addr;
+    for (int i = 0; i < 64; i++) v[i] = i;
+    CHECK_OK(tra_writer_create(path, &t, &o, &w, &e), e);
+    char *scratch = malloc(tra_writer_scratch(w)), *out = malloc(tra_writer_encoded_max(w));
+    CHECK_OK(tra_writer_encode(w, 0, v, scratch, out, &enc, &e), e);
+    CHECK_OK(tra_writer_allocate(w, 0, &enc, &addr, &e), e);
+    CHECK_OK(tra_writer_write_at(w, addr, out, enc.len, &e), e);
+    CHECK_OK(tra_writer_commit(w, NULL, &e), e);
+    tra_h5_enter();
+    hid_t f = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    CHECK(H5Ldelete(f, ".tra", H5P_DEFAULT) >= 0);
+    H5Fclose(f);
+    tra_h5_leave();
+    char *s = slurp(path, &n);
+    for (int64_t i = 0; i < enc.len; i++) {
+        s[addr + i] ^= 0x55;
+        write_bytes(bad, s, n);
+        s[addr + i] ^= 0x55;
+        CHECK_OK(tra_rel_open(bad, NULL, &r, &e), e);
+        char *rs = malloc(tra_rel_scratch(r) + 1);
+        tra_err damage = {0};
+        if (tra_rel_read(r, 0, v, rs, &damage) != TRA_OK) {
+            told++;
+            CHECK(strstr(damage.msg, "chunk <0> of ") && damage.status == TRA_INPUT);
+        }
+        free(rs);
+        tra_rel_close(r);
+    }
+    CHECK(told > 0);
+    free(s), free(scratch), free(out);
+    tra_arena_free(a);
+}
+
+static void set_int(const char *path, const char *attr, int n, const int64_t *v) {
+    tra_h5_enter();
+    hid_t f = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), d = H5Dopen2(f, "data", H5P_DEFAULT);
+    hid_t s = H5Screate_simple(1, (hsize_t[]){(hsize_t)n}, NULL);
+    if (H5Aexists(d, attr) > 0) H5Adelete(d, attr);
+    hid_t at = H5Acreate2(d, attr, H5T_STD_I64LE, s, H5P_DEFAULT, H5P_DEFAULT);
+    CHECK(n == 0 || H5Awrite(at, H5T_NATIVE_INT64, v) >= 0);
+    H5Aclose(at);
+    H5Sclose(s);
+    H5Dclose(d);
+    H5Fclose(f);
+    tra_h5_leave();
+}
+
+TEST(store_absurd_attributes) {
+    static const struct {
+        const char *attr;
+        int n;
+        int64_t v[4];
+        const char *says;
+    } cases[] = {
+        {"tra_format", 1, {2}, "its format is 2; this tra reads format 1"},
+        {"tra_format", 1, {-1}, "tra_format"},
+        {"tra_format", 3, {1, 1, 1}, "tra_format"},
+        {"tra_rank", 1, {1000}, "tra_rank"},
+        {"tra_rank", 1, {-1}, "tra_rank"},
+        {"tra_rank", 0, {0}, "tra_rank"},
+        {"tra_rank", 1, {INT64_MAX}, "tra_rank"},
+        {"tra_rank", 1, {1}, "tra_keys"},
+        {"tra_keys", 2, {0, 0}, "tra_keys"},
+        {"tra_keys", 2, {0, 7}, "tra_keys"},
+        {"tra_keys", 2, {0, -2}, "tra_keys"},
+        {"tra_keys", 3, {0, 1, -1}, "tra_keys"},
+        {"tra_keys", 1, {0}, "rewritten with other chunks"},
+        {"tra_keys", 0, {0}, "rewritten with other chunks"},
+    };
+    tra_arena *a = tra_arena_new();
+    tra_type t = blocked(a, "20x20", "8x8", TRA_F64);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tra_err e = {0};
+        tra_rel *r;
+        const char *path = at("absurd.h5");
+        unlink(path);
+        CHECK_OK(write_all(path, &t, "none", &e), e);
+        set_int(path, cases[i].attr, cases[i].n, cases[i].v);
+        CHECK_FAILS(tra_rel_open(path, NULL, &r, &e), TRA_INPUT, e, cases[i].says);
+    }
+    tra_type u = grid(a, "3x2", "4x5", (int8_t[]){0, -1}, (int64_t[]){2, 5});
+    u.cut[0] = 3;
+    static const int64_t bad_ext[][6] = {{0, 4, -2, -1, 5, 5}, {0, 40, 2, -1, 5, 5}, {2, 4, 2, -1, 5, 5}, {-9, 4, 2, 0, 5, 5}};
+    for (int i = 0; i < 6; i++) {
+        tra_err e = {0};
+        tra_rel *r;
+        const char *path = at("absurd.h5");
+        unlink(path);
+        CHECK_OK(write_all(path, &u, "none", &e), e);
+        if (i < 4) set_int(path, "tra_extents", 6, bad_ext[i]);
+        else set_int(path, "tra_cuts", 2, i == 4 ? (int64_t[]){4, 0} : (int64_t[]){-1, 0});
+        CHECK_FAILS(tra_rel_open(path, NULL, &r, &e), TRA_INPUT, e, i < 4 ? "tra_extents" : "tra_cuts");
+    }
+    tra_arena_free(a);
+}
+
+/* After another program rewrote the dataset the checksums are of other bytes: ignored, not reported as damage. */
+TEST(store_rewritten_by_another_program) {
+    tra_arena *a = tra_arena_new();
+    tra_err e = {0};
+    tra_rel *r;
+    const char *path = at("rewritten.h5");
+    tra_type t = blocked(a, "20x20", "8x8", TRA_F64);
+    CHECK_OK(write_all(path, &t, "zstd", &e), e);
+    tra_h5_enter();
+    hid_t f = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), d = H5Dopen2(f, "data", H5P_DEFAULT);
+    hid_t space = H5Dget_space(d), p = H5Pcreate(H5P_DATASET_CREATE);
+    double v[400];
+    H5Pset_chunk(p, 2, (hsize_t[]){8, 8});
+    H5Pset_deflate(p, 1);
+    hid_t copy = H5Dcreate2(f, "copy", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, p, H5P_DEFAULT);
+    H5Dread(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, v);
+    H5Dwrite(copy, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, v);
+    static const char *const attrs[] = {"tra_format", "tra_rank"};
+    for (int i = 0; i < 2; i++) {
+        hid_t x = H5Aopen(d, attrs[i], H5P_DEFAULT), s = H5Aget_space(x);
+        int64_t n;
+        H5Aread(x, H5T_NATIVE_INT64, &n);
+        hid_t y = H5Acreate2(copy, attrs[i], H5T_STD_I64LE, s, H5P_DEFAULT, H5P_DEFAULT);
+        H5Awrite(y, H5T_NATIVE_INT64, &n);
+        H5Aclose(x), H5Aclose(y), H5Sclose(s);
+    }
+    H5Dclose(d), H5Dclose(copy), H5Sclose(space), H5Pclose(p);
+    H5Ldelete(f, "data", H5P_DEFAULT);
+    H5Lmove(f, "copy", f, "data", H5P_DEFAULT, H5P_DEFAULT);
+    H5Fclose(f);
+    tra_h5_leave();
+    int level = tra_log_level;
+    tra_log_level = -1;
+    CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
+    tra_log_level = level;
+    CHECK(!tra_rel_info(r)->checksums && !tra_rel_info(r)->foreign);
+    CHECK_STR(tra_rel_info(r)->codec, "gzip");
+    CHECK(same_catalog(tra_rel_type(r)->cat, t.cat));
+    CHECK_OK(read_all(r, &e), e);
+    tra_rel_close(r);
+    tra_arena_free(a);
+}
+
+/* ---- several processes and threads ------------------------------------------------------------------------------------------------ */
+
+typedef struct job {
+    tra_rel *r;
+    int from;
+    bool ok;
+} job;
+
+static void *read_in_thread(void *p) {
+    job *j = p;
+    const tra_type *t = tra_rel_type(j->r);
+    void *buf = room(t), *scratch = malloc(tra_rel_scratch(j->r) + 1);
+    tra_err e = {0};
+    j->ok = true;
+    for (int64_t k = 0; k < 2 * t->cat->n; k++) {
+        int64_t i = (k * 7 + j->from) % t->cat->n;
+        if (tra_rel_read(j->r, i, buf, scratch, &e) != TRA_OK || !same_array(t, i, buf)) j->ok = false;
+    }
+    free(buf);
+    free(scratch);
+    return NULL;
+}
+
+TEST(store_reading_in_threads) {
+    tra_arena *a = tra_arena_new();
+    EACH_CODEC(c) {
+        tra_err e = {0};
+        const char *path = at("threads.h5");
+        tra_type t = blocked(a, "100x100", "9x11", TRA_F64);
+        pthread_t th[4];
+        job jobs[4];
+        tra_rel *r;
+        unlink(path);
+        CHECK_OK(write_all(path, &t, codecs[c], &e), e);
+        CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
+        for (int i = 0; i < 4; i++) {
+            jobs[i] = (job){r, i * 31, false};
+            pthread_create(&th[i], NULL, read_in_thread, &jobs[i]);
+        }
+        for (int i = 0; i < 4; i++) {
+            pthread_join(th[i], NULL);
+            CHECK(jobs[i].ok);
+        }
+        tra_rel_close(r);
+    }
+    tra_arena_free(a);
+}
+
+static int child_status(pid_t pid) {
+    int s = 0;
+    waitpid(pid, &s, 0);
+    return WIFEXITED(s) ? WEXITSTATUS(s) : 128;
+}
+
+/* The odd tuples are written by a forked process that only has the description. */
+TEST(store_attached_process) {
+    tra_arena *a = tra_arena_new();
+    tra_err e = {0};
+    const char *path = at("attached.h5");
+    tra_type t = blocked(a, "50x50", "8x9", TRA_F64);
+    tra_write_options o = {.codec = {.level = 1}};
+    tra_writer *w;
+    tra_str blob = {0};
+    tra_rel *r;
+    CHECK_OK(tra_writer_create(path, &t, &o, &w, &e), e);
+    tra_writer_describe(w, &blob);
+    int link[2];
+    CHECK(pipe(link) == 0);
+    size_t n = (size_t)t.cat->n;
+    pid_t pid = fork();
+    if (pid == 0) {
+        tra_writer *mine;
+        void *buf = room(&t), *scratch = malloc(1 << 16);
+        bool ok = tra_writer_attach(blob.s, blob.n, &t, &mine, &e) == TRA_OK;
+        for (int64_t i = 1; ok && i < t.cat->n; i += 2) {
+            make_array(&t, i, buf);
+            ok = tra_writer_put(mine, i, buf, scratch, &e) == TRA_OK;
+        }
+        ok = ok && tra_writer_sync(mine, &e) == TRA_OK &&
+             write(link[1], tra_writer_sums(mine), n * 8) == (ssize_t)(n * 8);
+        if (ok) tra_writer_abort(mine); /* ends the attachment, keeps the file */
+        _exit(ok ? 0 : 1);
+    }
+    void *buf = room(&t), *scratch = malloc(tra_writer_scratch(w));
+    for (int64_t i = 0; i < t.cat->n; i += 2) {
+        make_array(&t, i, buf);
+        CHECK_OK(tra_writer_put(w, i, buf, scratch, &e), e);
+    }
+    uint64_t *theirs = malloc(n * 8);
+    CHECK(read(link[0], theirs, n * 8) == (ssize_t)(n * 8));
+    CHECK_INT(child_status(pid), 0);
+    CHECK_INT(theirs[0], 0);
+    for (size_t i = 0; i < n; i++) tra_writer_sums(w)[i] += theirs[i];
+    CHECK_INT(tra_writer_stored(w), (int64_t)n * 8 * 9 * 8);
+    CHECK_OK(tra_writer_commit(w, NULL, &e), e);
+    CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
+    CHECK_OK(read_all(r, &e), e);
+    tra_rel_close(r);
+    /* the bytes are those that one process writes */
+    size_t len[2];
+    char *one = slurp(path, &len[0]);
+    CHECK_OK(tra_writer_create(path, &t, &o, &w, &e), e);
+    for (int64_t i = t.cat->n - 1; i >= 0; i--) {
+        make_array(&t, i, buf);
+        CHECK_OK(tra_writer_put(w, i, buf, scratch, &e), e);
+    }
+    CHECK_OK(tra_writer_commit(w, NULL, &e), e);
+    char *two = slurp(path, &len[1]);
+    CHECK(len[0] == len[1] && memcmp(one, two, len[0]) == 0);
+    CHECK_FAILS(tra_writer_attach(blob.s, blob.n - 1, &t, &w, &e), TRA_INTERNAL, e, "description");
+    free(one), free(two), free(theirs), free(buf), free(scratch);
+    tra_str_free(&blob);
+    close(link[0]), close(link[1]);
+    tra_arena_free(a);
+}
+
+TEST(store_commit_wants_every_tuple) {
+    tra_arena *a = tra_arena_new();
+    tra_err e = {0};
+    const char *path = at("lacking.h5");
+    tra_type t = blocked(a, "4", "2", TRA_F64);
+    tra_write_options o = {.codec = {.level = 1}};
+    tra_writer *w;
+    double buf[4] = {0}, scratch[64];
+    CHECK_OK(tra_writer_create(path, &t, &o, &w, &e), e);
+    CHECK_OK(tra_writer_put(w, 0, buf, scratch, &e), e);
+    CHECK_FAILS(tra_writer_commit(w, NULL, &e), TRA_INTERNAL, e, "tuple <1>");
+    CHECK(access(path, F_OK) != 0);
+    CHECK_INT(leftovers(), 0);
+    tra_arena_free(a);
+}
+
+/* A failed or abandoned writer leaves the earlier file as it was. */
+TEST(store_abort_keeps_the_old_file) {
+    tra_arena *a = tra_arena_new();
+    tra_err e = {0};
+    const char *path = at("kept.h5");
+    tra_type t = blocked(a, "30x30", "8x8", TRA_F64), u = blocked(a, "5", "5", TRA_F32);
+    tra_write_options o = {.codec = {.level = 1}};
+    tra_writer *w;
+    tra_rel *r;
+    CHECK_OK(write_all(path, &t, "none", &e), e);
+    CHECK_OK(tra_writer_create(path, &u, &o, &w, &e), e);
+    CHECK_INT(leftovers(), 2); /* the temporary file and the lock */
+    tra_writer_abort(w);
+    CHECK_INT(leftovers(), 0);
+    CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
+    CHECK_OK(read_all(r, &e), e);
+    tra_rel_close(r);
+    tra_arena_free(a);
+}
+
+TEST(store_locks) {
+    tra_arena *a = tra_arena_new();
+    tra_err e = {0};
+    const char *path = at("locked.h5");
+    char says[64], host[256] = "", name[300];
+    tra_type t = blocked(a, "30x30", "8x8", TRA_F64);
+    tra_write_options o = {.codec = {.level = 1}};
+    tra_writer *w;
+    int link[2], go[2];
+    CHECK(pipe(link) == 0 && pipe(go) == 0);
+    pid_t pid = fork();
+    if (pid == 0) { /* begins to write and dies without a word */
+        char ready = tra_writer_create(path, &t, &o, &w, &e) == TRA_OK ? 'y' : 'n';
+        if (write(link[1], &ready, 1) != 1 || read(go[0], &ready, 1) != 1) _exit(2);
+        _exit(1);
+    }
+    char c = 0;
+    CHECK(read(link[0], &c, 1) == 1 && c == 'y');
+    snprintf(says, sizeof says, "is being written by process %ld on ", (long)pid);
+    CHECK_FAILS(tra_writer_create(path, &t, &o, &w, &e), TRA_RESOURCE, e, says);
+    CHECK_INT(leftovers(), 2);
+    CHECK(write(go[1], &c, 1) == 1);
+    CHECK_INT(child_status(pid), 1);
+    CHECK_OK(write_all(path, &t, "none", &e), e); /* taken over, and the debris removed */
+    CHECK_INT(leftovers(), 0);
+    /* a lock of another host, of a process that lives, of one whose pid was given to another, and an unreadable one */
+    CHECK(gethostname(host, sizeof host) == 0);
+    snprintf(name, sizeof name, "%s/.locked.h5.tra-lock", dir);
+    for (int i = 0; i < 4; i++) {
+        char text[400];
+        if (i == 0) snprintf(text, sizeof text, "elsewhere %ld 5\n", (long)pid);
+        if (i == 1) snprintf(text, sizeof text, "%s %ld -1\n", host, (long)getppid());
+        if (i == 2) snprintf(text, sizeof text, "%s %ld 1000\n", host, (long)getppid());
+        if (i == 3) snprintf(text, sizeof text, "?\n");
+        write_bytes(name, text, strlen(text));
+        if (i == 0) CHECK_FAILS(write_all(path, &t, "none", &e), TRA_RESOURCE, e, "on elsewhere; if that process is gone");
+        if (i == 1) CHECK_FAILS(write_all(path, &t, "none", &e), TRA_RESOURCE, e, host);
+        if (i == 2) CHECK_OK(write_all(path, &t, "none", &e), e);
+        if (i == 3) CHECK_FAILS(write_all(path, &t, "none", &e), TRA_RESOURCE, e, "does not say by whom");
+        CHECK_INT(leftovers(), i == 2 ? 0 : 1);
+        unlink(name);
+    }
+    close(link[0]), close(link[1]), close(go[0]), close(go[1]);
+    tra_arena_free(a);
+}
+
+/* A file size limit stands for the full disk, met at every stage of the writing; the file that was there survives. */
+TEST(store_no_space) {
+    tra_arena *a = tra_arena_new();
+    tra_err e = {0};
+    tra_rel *r;
+    const char *path = at("full.h5");
+    tra_type small = blocked(a, "8x8", "8x8", TRA_F64), t = blocked(a, "60x60", "16x16", TRA_F64);
+    CHECK_OK(write_all(path, &small, "none", &e), e);
+    for (rlim_t size = 100; size < 50000; size += 1100) {
+        for (int i = 0; i < 2; i++) {
+            pid_t pid = fork();
+            if (pid == 0) {
+                struct rlimit limit = {size, size};
+                signal(SIGXFSZ, SIG_IGN);
+                setrlimit(RLIMIT_FSIZE, &limit);
+                tra_status s = write_all(at("new.h5"), &t, i ? "zstd" : "none", &e);
+                bool clean = leftovers() == 0 && (s == TRA_OK ? size > 10000 : s == TRA_RESOURCE && size < 45000);
+                if (!clean) printf("# limit %d: status %s, %s\n", (int)size, tra_status_text(s), e.msg);
+                fflush(stdout);
+                _exit(!clean);
+            }
+            CHECK_INT(child_status(pid), 0);
+            unlink(at("new.h5"));
+        }
+    }
+    CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
+    CHECK_OK(read_all(r, &e), e);
+    tra_rel_close(r);
+    tra_arena_free(a);
+}
