@@ -257,15 +257,17 @@ const tra_cmd tra_cmd_diff = {
     .group = "Relations",
     .brief = "compares the values of two relations",
     .usage = "[options] A B",
-    .about = "Compares two relations element by element, whatever their blocks, codecs and element types. Elements a and b "
-             "are equal when |a - b| <= atol + rtol |b|, or when both are NaN; an infinity equals only itself. Holes "
-             "are zeros. Prints how many elements differ, the largest absolute difference and where it is.\n\n"
-             "Relations that are not one tensor are compared key by key and must have the same keys.\n\n"
-             "Exit status 0: equal. 1: different. 3: a relation is missing or damaged.",
-    .opts = (const tra_opt[]){{0, "rtol", TRA_OPT_NUM, &tol_rel, NULL, "relative tolerance (default: 0)", NULL, NULL, NULL},
-                              {0, "atol", TRA_OPT_NUM, &tol_abs, NULL, "absolute tolerance (default: 0)", NULL, NULL, NULL},
-                              TRA_OPT_MEMORY(memory),
-                              {.name = NULL}},
+    .about =
+        "Compares two relations element by element, whatever their blocks, codecs and element types. Elements a and b "
+        "are equal when |a - b| <= atol + rtol |b|, or when both are NaN; an infinity equals only itself. Holes "
+        "are zeros. Prints how many elements differ, the largest absolute difference and where it is.\n\n"
+        "Relations that are not one tensor are compared key by key and must have the same keys.\n\n"
+        "Exit status 0: equal. 1: different. 3: a relation is missing or damaged.",
+    .opts =
+        (const tra_opt[]){{0, "rtol", TRA_OPT_NUM, &tol_rel, NULL, "relative tolerance (default: 0)", NULL, NULL, NULL},
+                          {0, "atol", TRA_OPT_NUM, &tol_abs, NULL, "absolute tolerance (default: 0)", NULL, NULL, NULL},
+                          TRA_OPT_MEMORY(memory),
+                          {.name = NULL}},
     .minargs = 2,
     .maxargs = 2,
     .needs = TRA_NEED_HDF5 | TRA_TAKES_JSON,

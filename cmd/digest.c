@@ -70,10 +70,11 @@ const tra_cmd tra_cmd_digest = {
     .group = "Relations",
     .brief = "a digest of the values, whatever holds them",
     .usage = "[options] REL...",
-    .about = "Prints for each relation 32 hexadecimal digits and its name, as sha256sum does. The digest is one of the "
-             "tensor: its shape, element type and values. It does not depend on the block shape, the codec, the file or "
-             "the number of ranks that wrote it. All NaN count as one value, and 0 and -0 too. The data are read; the "
-             "digest that the file may carry is not trusted.",
+    .about =
+        "Prints for each relation 32 hexadecimal digits and its name, as sha256sum does. The digest is one of the "
+        "tensor: its shape, element type and values. It does not depend on the block shape, the codec, the file or "
+        "the number of ranks that wrote it. All NaN count as one value, and 0 and -0 too. The data are read; the "
+        "digest that the file may carry is not trusted.",
     .opts = (const tra_opt[]){TRA_OPT_MEMORY(memory), {.name = NULL}},
     .minargs = 1,
     .maxargs = -1,

@@ -79,8 +79,8 @@ static void fill_f32(float *out, int64_t at, int64_t n, int64_t diagonal) {
     }
 }
 
-/* In the row (all coordinates but the last) that begins at `at`: where the element of equal coordinates is in a run of n, or
- * -1. */
+/* In the row (all coordinates but the last) that begins at `at`: where the element of equal coordinates is in a run of
+ * n, or -1. */
 static int64_t diagonal_of(const tra_dims *at, int64_t n) {
     if (dist != IDENTITY) return -1;
     for (int d = 1; d < at->n - 1; d++) {
@@ -177,8 +177,8 @@ static tra_status make_buffered(making *m, tra_err *e) {
     return s;
 }
 
-static tra_status make(const tra_dims *shape, const tra_type *type, const char *history, tra_codec codec, int64_t *stored,
-                       tra_err *e) {
+static tra_status make(const tra_dims *shape, const tra_type *type, const char *history, tra_codec codec,
+                       int64_t *stored, tra_err *e) {
     making m = {.type = type, .shape = shape, .codec = codec};
     tra_write_options o = {.codec = codec, .history = history};
     TRA_TRY(tra_writer_create(output, type, &o, &m.writer, e));
@@ -219,7 +219,8 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     if (!tra_parse_dims(shape_text, 0, &shape)) {
         return tra_fail(e, TRA_USAGE, "--shape: '%s' is not a shape such as 1000x1000", shape_text);
     }
-    if (!tra_dtype_parse(dtype_text, &dtype)) return tra_fail(e, TRA_USAGE, "--dtype: '%s' is none of f64, f32", dtype_text);
+    if (!tra_dtype_parse(dtype_text, &dtype))
+        return tra_fail(e, TRA_USAGE, "--dtype: '%s' is none of f64, f32", dtype_text);
     if (!tra_codec_parse(codec_text, &codec)) {
         return tra_fail(e, TRA_USAGE, "--codec: '%s' is none of none, zstd, zstd:LEVEL (1 to 19)", codec_text);
     }
@@ -237,9 +238,10 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     char s[TRA_DIMTEXT], b[TRA_DIMTEXT], size[32];
     tra_dims_text(&shape, "", "x", "", s, sizeof s);
     tra_dims_text(&block, "", "x", "", b, sizeof b);
-    char *history = no_history ? NULL
-                               : tra_asprintf("tra %s: gen --shape '%s' --block '%s' --dtype %s --dist %s --seed %" PRId64,
-                                              TRA_VERSION, s, b, dtype_text, dist_names[dist], seed);
+    char *history = no_history
+                        ? NULL
+                        : tra_asprintf("tra %s: gen --shape '%s' --block '%s' --dtype %s --dist %s --seed %" PRId64,
+                                       TRA_VERSION, s, b, dtype_text, dist_names[dist], seed);
     tra_status status = make(&shape, &type, history, codec, &stored, e);
     free(history);
     TRA_TRY(status);
@@ -254,22 +256,25 @@ const tra_cmd tra_cmd_gen = {
     .group = "Relations",
     .brief = "makes a relation of random or regular values",
     .usage = "--shape SHAPE -o FILE.h5[:NAME] [options]",
-    .about = "Makes a relation. Every element depends on the seed and its place in the tensor alone, so that the same seed "
-             "gives the same values whatever the block, the memory or the number of threads.\n\n"
-             "uniform: in [0, 1). normal: mean 0, variance 1. identity: 1 where all coordinates are equal, else 0. range: "
-             "0, 1, 2, ... in row-major order. zero: zeros, stored.",
+    .about =
+        "Makes a relation. Every element depends on the seed and its place in the tensor alone, so that the same seed "
+        "gives the same values whatever the block, the memory or the number of threads.\n\n"
+        "uniform: in [0, 1). normal: mean 0, variance 1. identity: 1 where all coordinates are equal, else 0. range: "
+        "0, 1, 2, ... in row-major order. zero: zeros, stored.",
     .opts =
         (const tra_opt[]){
             {'o', "output", TRA_OPT_STR, &output, "FILE.h5[:NAME]", "where to (NAME: data)", NULL, NULL, NULL},
             {'s', "shape", TRA_OPT_STR, &shape_text, "SHAPE", "extents, such as 3500x3500; '' for a scalar", NULL, NULL,
              &shape_given},
-            {'b', "block", TRA_OPT_STR, &block_text, "SHAPE", "extents of a block (default: chosen from the shape)", NULL,
-             NULL, NULL},
+            {'b', "block", TRA_OPT_STR, &block_text, "SHAPE", "extents of a block (default: chosen from the shape)",
+             NULL, NULL, NULL},
             {0, "dtype", TRA_OPT_STR, &dtype_text, "f64|f32", "element type (default: f64)", NULL, NULL, NULL},
             {0, "dist", TRA_OPT_ENUM, &dist, NULL, "the values (default: uniform)", dists, NULL, NULL},
             {0, "seed", TRA_OPT_INT, &seed, NULL, "of the random values (default: 0)", NULL, NULL, NULL},
-            {0, "codec", TRA_OPT_STR, &codec_text, "none|zstd[:LEVEL]", "compression (default: none)", NULL, NULL, NULL},
-            {0, "no-history", TRA_OPT_FLAG, &no_history, NULL, "leaves the attribute tra_history out", NULL, NULL, NULL},
+            {0, "codec", TRA_OPT_STR, &codec_text, "none|zstd[:LEVEL]", "compression (default: none)", NULL, NULL,
+             NULL},
+            {0, "no-history", TRA_OPT_FLAG, &no_history, NULL, "leaves the attribute tra_history out", NULL, NULL,
+             NULL},
             TRA_OPT_MEMORY(memory),
             {.name = NULL}},
     .needs = TRA_NEED_HDF5,

@@ -46,9 +46,7 @@ static tra_status gather(void *ctx, int worker, int64_t ordinal, const void *dat
     long double sum = 0;
     switch (g->type->dtype) {
 #define X(name, text, ctype)                                                                                           \
-    case TRA_##name:                                                                                                   \
-        GATHER(ctype);                                                                                                 \
-        break;
+    case TRA_##name: GATHER(ctype); break;
         TRA_DTYPES(X)
 #undef X
     }
@@ -85,19 +83,20 @@ static void text_of(tra_rel *rel, const char *spec, const stats *s, tra_str *out
     tra_dims shape;
     if (tra_type_is_tensor(t, NULL)) {
         tra_type_shape(t, &shape);
-        tra_str_printf(out, "  tensor      %s %s\n", tra_dtype_name(t->dtype), shape.n ? tra_shape_text(&shape, a) : "scalar");
+        tra_str_printf(out, "  tensor      %s %s\n", tra_dtype_name(t->dtype),
+                       shape.n ? tra_shape_text(&shape, a) : "scalar");
     } else {
         tra_str_printf(out, "  tuples      %s (no single tensor)\n", tra_dtype_name(t->dtype));
     }
-    tra_str_printf(out, "  blocks      %s, frontier %s, %" PRId64 " tuples, ", c->bound.n ? tra_shape_text(&c->bound, a) : "scalar",
-                   tra_key_text(&c->frontier, b), c->n);
+    tra_str_printf(out, "  blocks      %s, frontier %s, %" PRId64 " tuples, ",
+                   c->bound.n ? tra_shape_text(&c->bound, a) : "scalar", tra_key_text(&c->frontier, b), c->n);
     if (holes) {
         tra_str_printf(out, "%" PRId64 " holes\n", holes);
     } else {
         tra_str_add(out, "no holes\n");
     }
-    tra_str_printf(out, "  dataset     %s in %s, chunks %s, %s layout\n", i->name, i->path, tra_shape_text(&i->chunk, a),
-                   i->layout);
+    tra_str_printf(out, "  dataset     %s in %s, chunks %s, %s layout\n", i->name, i->path,
+                   tra_shape_text(&i->chunk, a), i->layout);
     tra_str_printf(out, "  size        %s", tra_human(bytes, a));
     tra_str_printf(out, ", stored in %s", tra_human(i->stored_bytes, a));
     tra_str_printf(out, ", file %s\n", tra_human(i->file_bytes, a));
@@ -108,7 +107,8 @@ static void text_of(tra_rel *rel, const char *spec, const stats *s, tra_str *out
     tra_str_printf(out, "  readable by %s\n", readers(i));
     if (s) {
         double mean = s->numbers ? (double)(s->sum / s->numbers) : NAN;
-        tra_str_printf(out, "  values      min %.10g, max %.10g, mean %.10g, %" PRId64 " NaN\n", s->min, s->max, mean, s->nans);
+        tra_str_printf(out, "  values      min %.10g, max %.10g, mean %.10g, %" PRId64 " NaN\n", s->min, s->max, mean,
+                       s->nans);
     }
 }
 
@@ -198,9 +198,10 @@ const tra_cmd tra_cmd_info = {
     .group = "Relations",
     .brief = "type, blocks, codec, size and statistics",
     .usage = "[options] REL...",
-    .about = "Tells of each relation (FILE.h5 or FILE.h5:NAME) its type, blocks and keys, how it is stored and who can read "
-             "the file. Reads no data unless --stats asks for it. Statistics are of the elements that exist: holes are "
-             "not counted.",
+    .about =
+        "Tells of each relation (FILE.h5 or FILE.h5:NAME) its type, blocks and keys, how it is stored and who can read "
+        "the file. Reads no data unless --stats asks for it. Statistics are of the elements that exist: holes are "
+        "not counted.",
     .opts = (const tra_opt[]){{'s', "stats", TRA_OPT_FLAG, &want_stats, NULL,
                                "reads the data: minimum, maximum, mean, number of NaN", NULL, NULL, NULL},
                               TRA_OPT_MEMORY(memory),

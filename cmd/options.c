@@ -13,11 +13,13 @@ tra_common tra_common_opts;
 
 #define COMMON_ROWS                                                                                                    \
     {'q', "quiet", TRA_OPT_FLAG, &tra_common_opts.quiet, NULL, "errors only", NULL, NULL, NULL},                       \
-        {'v', "verbose", TRA_OPT_COUNT, &tra_common_opts.verbose, NULL, "more messages; repeat for still more", NULL,  \
+        {'v',  "verbose", TRA_OPT_COUNT, &tra_common_opts.verbose, NULL, "more messages; repeat for still more",       \
+         NULL, NULL,      NULL},                                                                                       \
+        {0,    "color", TRA_OPT_ENUM, &tra_common_opts.color, NULL, "colours (default: auto)", "auto|always|never",    \
          NULL, NULL},                                                                                                  \
-        {0, "color", TRA_OPT_ENUM, &tra_common_opts.color, NULL, "colours (default: auto)", "auto|always|never", NULL, \
-         NULL},                                                                                                        \
-        {'h', "help", TRA_OPT_FLAG, &tra_common_opts.help, NULL, "this text", NULL, NULL, NULL}
+    {                                                                                                                  \
+        'h', "help", TRA_OPT_FLAG, &tra_common_opts.help, NULL, "this text", NULL, NULL, NULL                          \
+    }
 
 static const tra_opt common_rows[] = {COMMON_ROWS, {.name = NULL}};
 static const tra_opt json_rows[] = {{0, "format", TRA_OPT_ENUM, &tra_common_opts.format, NULL,
@@ -57,16 +59,10 @@ static int choice(const char *choices, const char *v) {
 /* what: "--memory" or "TRA_MEMORY", for messages. */
 static tra_status set(const tra_opt *o, const char *what, const char *v, tra_err *e) {
     switch (o->kind) {
-    case TRA_OPT_FLAG:
-        *(bool *)o->value = true;
-        break;
-    case TRA_OPT_COUNT:
-        ++*(int *)o->value;
-        break;
+    case TRA_OPT_FLAG: *(bool *)o->value = true; break;
+    case TRA_OPT_COUNT: ++*(int *)o->value; break;
     case TRA_OPT_STR:
-    case TRA_OPT_OPTSTR:
-        *(const char **)o->value = v;
-        break;
+    case TRA_OPT_OPTSTR: *(const char **)o->value = v; break;
     case TRA_OPT_INT:
         if (!tra_parse_int(v, o->value)) return tra_fail(e, TRA_USAGE, "%s: '%s' is not a whole number", what, v);
         break;

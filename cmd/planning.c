@@ -87,9 +87,11 @@ static tra_status range(const char *name, int64_t v, int64_t min, int64_t max, t
 tra_status tra_planning_request(int here, tra_request *r, tra_err *e) {
     const tra_planning *p = &tra_planning_opts;
     TRA_TRY(range("sites", p->sites, 1, TRA_MAXSITES, e));
+    if (p->memory_given) TRA_TRY(range("memory", p->memory, 1, INT64_MAX, e));
+    if (p->plan_given) TRA_TRY(range("plan", p->plan, 1, INT64_MAX, e));
     if (p->threads_given || p->threads) TRA_TRY(range("threads", p->threads, 1, TRA_MAXWORKERS, e));
     if (p->optimizer != TRA_OPT_SEARCH)
-        return tra_fail(e, TRA_USAGE, "of the optimizers only `search` is available yet");
+        return tra_fail(e, TRA_USAGE, "that optimizer is not available yet; use search");
     if (p->cost == TRA_COST_EINDECOMP)
         return tra_fail(e, TRA_USAGE, "the cost model eindecomp is not available yet; use time or tra");
     if (here <= 0) here = (int)p->sites;

@@ -8,7 +8,7 @@
 typedef struct tra_planning {
     int64_t sites, memory, threads, plan;
     int cost, optimizer;
-    bool sites_given, memory_given, threads_given, cost_given, optimizer_given;
+    bool sites_given, memory_given, threads_given, cost_given, optimizer_given, plan_given;
 } tra_planning;
 extern tra_planning tra_planning_opts;
 
@@ -28,7 +28,7 @@ extern tra_planning tra_planning_opts;
 /* For commands that settle on one plan. */
 #define TRA_PLANNING_ROW_PLAN                                                                                          \
     {0, "plan", TRA_OPT_INT, &tra_planning_opts.plan, "K", "the K-th alternative of `tra cost` (default: 1)", NULL,    \
-     NULL, NULL}
+     NULL, &tra_planning_opts.plan_given}
 
 /* The request of the options, with defaults filled in. here: how many of the sites are processes of this machine and share
  * its memory and cores (0: all). A caller that knows the number of sites otherwise (mpirun) sets tra_planning_opts.sites

@@ -250,12 +250,18 @@ static tra_status run_alone(const char *path, tra_err *e) {
     return s;
 }
 
+static void exit_all(int status) {
+    tra_comm_abort(status);
+    _exit(status);
+}
+
 static tra_status run(int argc, char **argv, tra_err *e) {
     tra_comm comm;
     int size;
     (void)argc;
     if (!tra_comm_launched(&size) && size <= 1) return run_alone(argv[0], e);
     TRA_TRY(tra_comm_init(&comm, e));
+    tra_exit_now = exit_all;
     tra_log_mute = comm.rank != 0;
     tra_status s = run_rank(&comm, argv[0], e);
     if (s != TRA_OK && comm.rank != 0) *e->msg = 0; /* rank 0 says it */

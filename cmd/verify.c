@@ -131,10 +131,11 @@ const tra_cmd tra_cmd_verify = {
     .group = "Relations",
     .brief = "reads everything and names damaged chunks",
     .usage = "[options] REL...",
-    .about = "Reads every chunk of each relation, compares it with its checksum, and the values with the digest that the "
-             "file carries. Each damaged chunk is named by its key. A relation whose file has no checksums (one that "
-             "another program wrote) is only read.\n\n"
-             "Exit status 0: all sound. 1: something is damaged. 3: a file cannot be opened as a relation.",
+    .about =
+        "Reads every chunk of each relation, compares it with its checksum, and the values with the digest that the "
+        "file carries. Each damaged chunk is named by its key. A relation whose file has no checksums (one that "
+        "another program wrote) is only read.\n\n"
+        "Exit status 0: all sound. 1: something is damaged. 3: a file cannot be opened as a relation.",
     .opts = (const tra_opt[]){TRA_OPT_MEMORY(memory), {.name = NULL}},
     .minargs = 1,
     .maxargs = -1,

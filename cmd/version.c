@@ -17,8 +17,8 @@ static void collect(versions *v) {
     H5get_libversion(&a, &b, &c);
     snprintf(v->hdf5, sizeof v->hdf5, "%u.%u.%u", a, b, c);
     int n = 0;
-    MPI_Get_library_version(v->mpi, &n); /* may be called before MPI_Init */
-    v->mpi[strcspn(v->mpi, ",")] = 0;    /* what follows is how it was built */
+    MPI_Get_library_version(v->mpi, &n);        /* may be called before MPI_Init */
+    v->mpi[strcspn(v->mpi, ",")] = 0;           /* what follows is how it was built */
     const char *config = openblas_get_config(); /* "OpenBLAS 0.3.21 NO_LAPACKE ..." */
     int words = (int)strcspn(config, " ");
     if (config[words]) words += 1 + (int)strcspn(config + words + 1, " ");

@@ -122,7 +122,7 @@ void tra_json_ints(tra_json *j, const char *key, int n, const int64_t *v);
 void tra_json_free(tra_json *j);
 
 /* Reading JSON, enough to look up what tra itself wrote: finds the value at a path such as "plans.0.cost" and
- * returns its text (points into s), or NULL. */
+ * returns its text (a string with its quotes; points into s), or NULL: absent, malformed or nested deeper than 200. */
 const char *tra_json_find(const char *s, const char *path, size_t *len);
 
 /* ---- numbers ------------------------------------------------------------------------------------------------ */

@@ -1,5 +1,5 @@
-/* agg.c - aggregations: state, fold, merge. The state of sums and products is in f64, of maxima and minima in the type of
- * the relation; minindex and maxindex keep {value, index}, with index -1 while they have seen nothing. */
+/* agg.c - aggregations: state, fold, merge. The state of sums and products is in f64, of maxima and minima in the type
+ * of the relation; minindex and maxindex keep {value, index}, with index -1 while they have seen nothing. */
 #include "kernel_int.h"
 
 #include <assert.h>
@@ -86,8 +86,10 @@ static void fold_index(const tra_kernel *k, double *state, const tra_array *in, 
 
 void tra_agg_fold(const tra_kernel *agg, tra_array *state, const tra_array *in, const tra_agg_at *at) {
     const tra_kernel *k = tra_kernel_first(agg);
-    if (k->cls == TRA_K_INDEX) fold_index(k, state->data, in, at);
-    else fold_box(k->fold, state, in);
+    if (k->cls == TRA_K_INDEX)
+        fold_index(k, state->data, in, at);
+    else
+        fold_box(k->fold, state, in);
 }
 
 void tra_agg_merge(const tra_kernel *agg, tra_array *state, const tra_array *other) {

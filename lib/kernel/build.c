@@ -212,8 +212,10 @@ const tra_kernel *tra_kernel_then(tra_arena *a, const tra_kernel *first, const t
     k->steps[k->nsteps++] = first;
     for (int i = 0; i < n; i++) {
         const tra_kernel **last = &k->steps[k->nsteps - 1];
-        if ((*last)->cls == TRA_K_SCALAR && more[i]->cls == TRA_K_SCALAR) *last = fuse(a, *last, more[i]);
-        else k->steps[k->nsteps++] = more[i];
+        if ((*last)->cls == TRA_K_SCALAR && more[i]->cls == TRA_K_SCALAR)
+            *last = fuse(a, *last, more[i]);
+        else
+            k->steps[k->nsteps++] = more[i];
     }
     return k;
 }
@@ -244,8 +246,10 @@ void tra_kernel_print(const tra_kernel *k, tra_str *out) {
     } else if (k->cls == TRA_K_EINSUM) {
         tra_str_printf(out, "\"%s\"", k->text);
     } else {
-        if (k->nargs == 2) tra_str_printf(out, "(%s, %s) -> ", k->names[0], k->names[1]);
-        else tra_str_printf(out, "%s -> ", k->names[0]);
+        if (k->nargs == 2)
+            tra_str_printf(out, "(%s, %s) -> ", k->names[0], k->names[1]);
+        else
+            tra_str_printf(out, "%s -> ", k->names[0]);
         tra_scalar_print(k->expr, k->names, out);
     }
 }

@@ -7,8 +7,8 @@
  * flags; the others are loops around it. An operand that BLAS cannot address is packed tile by tile. Where no two
  * dimensions are left for BLAS the sums are plain vector loops in f64.
  *
- * Work is cut in tiles of the output by its extents alone, and each tile is a fixed sequence of one-thread BLAS calls in
- * ascending order of the summed labels: who computes a tile does not show in its bits. */
+ * Work is cut in tiles of the output by its extents alone, and each tile is a fixed sequence of one-thread BLAS calls
+ * in ascending order of the summed labels: who computes a tile does not show in its bits. */
 #include "kernel_int.h"
 
 #include <assert.h>
@@ -18,9 +18,10 @@
 #include <string.h>
 
 enum {
-    SIDE = 768,      /* output tiles are at most SIDE x SIDE or as many elements: 1000 x 1000 makes four */
-    PACK = 128,      /* side of a packed tile; two of f64 are 256 KiB of stack */
-    MOST = 1 << 30,  /* BLAS counts in int */
+    AREA = 768 * 768, /* a smaller output is one tile; 1000 x 1000 makes two of 500 x 1000 */
+    ROWS = 512,       /* of a tile, at least, where there are more */
+    PACK = 128,       /* side of a packed tile; two of f64 are 256 KiB of stack */
+    MOST = 1 << 30,   /* BLAS counts in int */
 };
 
 /* ---- BLAS --------------------------------------------------------------------------------------------------- */
@@ -111,13 +112,15 @@ static void make_cuts(const labels *ls, cuts *cut) {
         total[c] *= (double)ls->v[i].room;
         if (cut->label[c] < 0 || ls->v[i].room > ls->v[cut->label[c]].room) cut->label[c] = i;
     }
-    double m = total[M], n = total[N], area = (double)SIDE * SIDE;
-    double most[CLASSES] = {[M] = area / (n < 1 ? 1 : n < SIDE ? n : SIDE), [N] = area / (m < 1 ? 1 : m < SIDE ? m : SIDE)};
-    most[BATCH] = m * n < 1 ? area : area / (m * n);
+    /* by rows first: a row-major BLAS packs what the tiles of one row share only once that way */
+    double m = total[M], n = total[N], most[CLASSES];
+    most[M] = fmax(ROWS, AREA / fmax(n, 1));
+    most[N] = 2.0 * AREA / fmax(fmin(m, most[M]), 1);
+    most[BATCH] = fmax(AREA / fmax(m * n, 1), 1);
     for (int c = 0; c < CLASSES; c++) {
         if (cut->label[c] < 0) continue;
         int64_t extent = tra_max64(ls->v[cut->label[c]].room, 1);
-        double want = ceil(total[c] / (most[c] < 1 ? 1 : most[c]));
+        double want = ceil(total[c] / most[c]);
         cut->pieces[c] = want <= 1 ? 1 : want >= (double)extent ? extent : (int64_t)want;
     }
     /* a count that fits an int, for absurd shapes */
@@ -236,11 +239,9 @@ typedef struct choice {
     matrix a, b;
 } choice;
 
-static tra_loop loop_at(const tra_nest *nest, int i) {
-    return i < 0 ? (tra_loop){.n = 1} : nest->v[i];
-}
+static tra_loop loop_at(const tra_nest *nest, int i) { return i < 0 ? (tra_loop){.n = 1} : nest->v[i]; }
 
-static double clip(int64_t n) { return n < SIDE ? (double)n : SIDE; }
+static double clip(int64_t n) { return n < ROWS ? (double)n : ROWS; }
 
 /* Weighs giving loops m, n, k to BLAS. Packing costs about half the speed. */
 static void weigh(const problem *p, int im, int in, int ik, choice *best) {
@@ -307,8 +308,10 @@ static void run_blas(problem *p, const choice *c) {
         double beta = p->add ? 1 : 0;
         do {
             int64_t at[3] = {off[A] + in[A], off[B] + in[B], off[C]};
-            if (c->vector) gemv(p, &c->a, 1 - c->a.o, at, m, k);
-            else gemm_tile(p, &c->a, &c->b, at, m, n, k.n, beta);
+            if (c->vector)
+                gemv(p, &c->a, 1 - c->a.o, at, m, k);
+            else
+                gemm_tile(p, &c->a, &c->b, at, m, n, k.n, beta);
             beta = 1;
         } while (tra_nest_next(&p->loops[K], in));
     } while (tra_nest_next(&outer, off));
@@ -348,8 +351,10 @@ static void run_plain(problem *p) {
                 for (int64_t j = 0; j < n; j++, a += row.s[A], b += row.s[B]) {
                     for (int64_t l = 0; l < run.n; l += TRA_STRIP) {
                         int64_t len = tra_min64(TRA_STRIP, run.n - l);
-                        const double *x = tra_load(p->data[A], p->dtype[A], a + l * run.s[A], run.s[A], len, TRA_F64, abuf);
-                        const double *y = tra_load(p->data[B], p->dtype[B], b + l * run.s[B], run.s[B], len, TRA_F64, bbuf);
+                        const double *x =
+                            tra_load(p->data[A], p->dtype[A], a + l * run.s[A], run.s[A], len, TRA_F64, abuf);
+                        const double *y =
+                            tra_load(p->data[B], p->dtype[B], b + l * run.s[B], run.s[B], len, TRA_F64, bbuf);
                         acc[j] += tra_dot(x, y, len);
                     }
                 }
@@ -379,8 +384,10 @@ static void run_tile(problem *p) {
     for (int m = -1; m < p->loops[M].n; m++)
         for (int n = -1; n < p->loops[N].n; n++)
             for (int k = 0; k < p->loops[K].n; k++) weigh(p, m, n, k, &best);
-    if (best.score > 0) run_blas(p, &best);
-    else run_plain(p);
+    if (best.score > 0)
+        run_blas(p, &best);
+    else
+        run_plain(p);
 }
 
 void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out, bool add,

@@ -30,12 +30,21 @@ static void run_strided(const tra_kernel *k, const tra_array *in, const tra_arra
     } else {
         for (int d = 0; d < r; d++) {
             bool gone = (k->cls == TRA_K_ROW && d == r - 1) || (k->cls == TRA_K_COL && d == 0);
-            if (gone) tra_nest_add(&reduced, in->ext.v[d], si[d], 0, 0);
-            else tra_nest_add(&kept, in->ext.v[d], si[d], so[k->cls == TRA_K_TRANSPOSE ? r - 1 - d : k->cls == TRA_K_COL ? d - 1 : d], 0);
+            if (gone)
+                tra_nest_add(&reduced, in->ext.v[d], si[d], 0, 0);
+            else
+                tra_nest_add(&kept, in->ext.v[d], si[d],
+                             so[k->cls == TRA_K_TRANSPOSE ? r - 1 - d
+                                : k->cls == TRA_K_COL     ? d - 1
+                                                          : d],
+                             0);
         }
     }
-    if (reduced.n == 0) tra_strided_copy(out->data, out->dtype, in->data, in->dtype, &kept);
-    else tra_strided_reduce(k->cls == TRA_K_EINSUM ? TRA_S_ADD : k->fold, k->identity, out->data, out->dtype, in->data, in->dtype, &kept, &reduced);
+    if (reduced.n == 0)
+        tra_strided_copy(out->data, out->dtype, in->data, in->dtype, &kept);
+    else
+        tra_strided_reduce(k->cls == TRA_K_EINSUM ? TRA_S_ADD : k->fold, k->identity, out->data, out->dtype, in->data,
+                           in->dtype, &kept, &reduced);
 }
 
 /* Each row: less its maximum, so that exp cannot overflow; exp; over the sum. out may be in. */
@@ -95,9 +104,12 @@ static size_t round64(size_t n) { return (n + 63) / 64 * 64; }
 /* Extents after the first step of k. */
 static void first_shape(const tra_kernel *k, const tra_kernel *step, tra_kernel_use use, const tra_dims *a,
                         const tra_dims *b, tra_dims *out) {
-    if (use == TRA_USE_JOIN) tra_step_shape2(step, a, b, out);
-    else if (use == TRA_USE_AGG) tra_agg_state_ext(k, a, out);
-    else tra_step_shape1(step, a, out);
+    if (use == TRA_USE_JOIN)
+        tra_step_shape2(step, a, b, out);
+    else if (use == TRA_USE_AGG)
+        tra_agg_state_ext(k, a, out);
+    else
+        tra_step_shape1(step, a, out);
 }
 
 /* The place of step i's result among n: the result of the last moving step and all that follow in place is out. */
@@ -140,8 +152,10 @@ static void run_rest(const tra_kernel *const *steps, int n, tra_array cur, const
     for (int i = 1; i < n; i++) {
         tra_array next = {out->dtype, {0}, cur.data};
         tra_step_shape1(steps[i], &cur.ext, &next.ext);
-        if (goes_to_out(steps, n, i)) next.data = out->data;
-        else if (!in_place(steps[i])) next.data = cur.data == scratch ? scratch + bytes : scratch;
+        if (goes_to_out(steps, n, i))
+            next.data = out->data;
+        else if (!in_place(steps[i]))
+            next.data = cur.data == scratch ? scratch + bytes : scratch;
         run_map(steps[i], &cur, &next);
         cur = next;
     }
@@ -166,14 +180,14 @@ void tra_kernel_join(const tra_kernel *k, const tra_array *a, const tra_array *b
     tra_dims ext;
     tra_step_shape2(steps[0], &a->ext, &b->ext, &ext);
     tra_array first = first_place(steps, n, &ext, out, scratch);
-    if (steps[0]->cls == TRA_K_SCALAR) tra_code_run(steps[0]->code, a, b, &first);
-    else tra_contract(steps[0], a, b, &first, false, -1);
+    if (steps[0]->cls == TRA_K_SCALAR)
+        tra_code_run(steps[0]->code, a, b, &first);
+    else
+        tra_contract(steps[0], a, b, &first, false, -1);
     if (n > 1) run_rest(steps, n, first, out, scratch, between(k, TRA_USE_JOIN, out->dtype, &a->ext, &b->ext));
 }
 
-int tra_kernel_tiles(const tra_kernel *join, const tra_dims *acc) {
-    return tra_contract_tiles(join, acc);
-}
+int tra_kernel_tiles(const tra_kernel *join, const tra_dims *acc) { return tra_contract_tiles(join, acc); }
 
 void tra_kernel_fma(const tra_kernel *join, const tra_array *a, const tra_array *b, tra_array *acc, int tile) {
     assert(join->props & TRA_P_CONTRACTION);
@@ -185,7 +199,8 @@ void tra_agg_finish(const tra_kernel *agg, const tra_array *state, tra_array *ou
     const tra_kernel *self = agg;
     int n = tra_steps(agg, &steps, &self);
     tra_array first = first_place(steps, n, &state->ext, out, scratch);
-    if (first.data != state->data) tra_convert(first.data, out->dtype, state->data, state->dtype, tra_elements(&state->ext));
+    if (first.data != state->data)
+        tra_convert(first.data, out->dtype, state->data, state->dtype, tra_elements(&state->ext));
     /* between() is told the state's extents: those of the group, but for the index kernels */
     if (n > 1) run_rest(steps, n, first, out, scratch, between(agg, TRA_USE_AGG, out->dtype, &state->ext, NULL));
 }

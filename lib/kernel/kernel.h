@@ -85,7 +85,8 @@ typedef enum tra_property {
 typedef struct tra_kernel tra_kernel;
 
 /* Building. Each returns a kernel in the arena, or TRA_PROGRAM with a message in the terms of the language (the
- * caller adds the place). Names: tra_kernel_named("matmul", TRA_USE_JOIN, 0, NULL). scale(c) has one argument. */
+ * caller adds the place). Names: tra_kernel_named("matmul", TRA_USE_JOIN, 0, NULL). scale(c) has one argument. matmul
+ * takes matrices alone; vectors need an Einstein string, and the error of tra_kernel_shape2 says so. */
 TRA_MUSTUSE tra_status tra_kernel_named(tra_arena *a, const char *name, tra_kernel_use use, int nargs,
                                         const double *args, const tra_kernel **out, tra_err *e);
 /* "ij,kj->ik": product and sum; one letter a label, one or two operands. Labels on the left must stand on the right;
@@ -97,9 +98,12 @@ const tra_kernel *tra_kernel_lambda(tra_arena *a, const tra_scalar *s, int nargs
 const tra_kernel *tra_kernel_then(tra_arena *a, const tra_kernel *first, const tra_kernel *next);
 
 void tra_kernel_print(const tra_kernel *k, tra_str *out); /* as the language writes it */
-unsigned tra_kernel_uses(const tra_kernel *k);            /* TRA_USE_ bits: an Einstein string has one by its operands */
-unsigned tra_kernel_props(const tra_kernel *k);           /* TRA_P_ bits */
-bool tra_kernel_distributes(const tra_kernel *join_or_map, const tra_kernel *agg); /* K(sum) = sum of K */
+unsigned tra_kernel_uses(const tra_kernel *k);            /* TRA_USE_ bits; of an Einstein string by its operands */
+/* TRA_P_ bits. Of a composed aggregation: it commutes and associates as its first kernel does. */
+unsigned tra_kernel_props(const tra_kernel *k);
+/* K(sum of x) = sum of K(x), in each operand of a join; false when that is not proven, or agg is composed. Where padding
+ * leaves cells that no array covers the caller must know that K keeps the identity (TRA_P_ZERO for sums). */
+bool tra_kernel_distributes(const tra_kernel *join_or_map, const tra_kernel *agg);
 const char *tra_kernel_nearest(const char *name, tra_kernel_use use); /* nearest spelling, or NULL */
 /* The parts of a composition: the first kernel alone, and the map after it (NULL: none). */
 const tra_kernel *tra_kernel_first(const tra_kernel *k);
@@ -158,7 +162,8 @@ void tra_kernel_fma(const tra_kernel *join, const tra_array *a, const tra_array 
 /* An aggregation: a state (an array: of what type and extents, these two tell), init to the identity, then fold arrays of
  * the group in ascending order of key, or merge states that were folded apart, then finish into the result, the
  * composed map included. Sums of f32 have an f64 state. An array smaller than the group's extents counts as padded
- * with the identity. at: what index kernels need to know, else NULL. */
+ * with the identity; minindex and maxindex of nothing are {infinity or -infinity, -1}, as rowmin and rowmax of rows of
+ * extent 0 are infinite. at: what index kernels need to know (NULL: the array is the tensor), else NULL. */
 typedef struct tra_agg_at {
     tra_dims offset; /* of the array in the tensor */
     tra_dims shape;  /* of the tensor */
@@ -174,7 +179,7 @@ void tra_agg_finish(const tra_kernel *agg, const tra_array *state, tra_array *ou
 /* Copies the box of extents `ext` that begins at `from` in src to `to` in dst (any rank >= 0, same dtype). */
 void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, const tra_dims *from, const tra_dims *ext);
 
-/* One thread for each BLAS call; done by the kernels themselves too, so calling it early is a courtesy. Any thread. */
+/* Makes BLAS use one thread for each call. The kernels call it too; repeated calls cost nothing. Any thread. */
 void tra_blas_setup(void);
 const char *tra_blas_name(void);   /* version and kernel in use, for `tra version` */
 

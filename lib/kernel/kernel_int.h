@@ -115,13 +115,15 @@ static inline double tra_get(const void *data, tra_dtype t, int64_t i) {
     return t == TRA_F64 ? ((const double *)data)[i] : ((const float *)data)[i];
 }
 static inline void tra_put(void *data, tra_dtype t, int64_t i, double v) {
-    if (t == TRA_F64) ((double *)data)[i] = v;
-    else ((float *)data)[i] = (float)v;
+    if (t == TRA_F64)
+        ((double *)data)[i] = v;
+    else
+        ((float *)data)[i] = (float)v;
 }
 void tra_fill(const tra_array *a, double v);
 
-/* Applies code to each element of out; a and b (or NULL) broadcast to out's extents, missing dimensions first. out may be
- * a's memory when types and extents agree. */
+/* Applies code to each element of out; a and b (or NULL) broadcast to out's extents, missing dimensions first. out may
+ * be a's memory when types and extents agree. */
 void tra_code_run(const tra_code *code, const tra_array *a, const tra_array *b, const tra_array *out);
 
 /* A loop over one index of up to three arrays: n steps, with the strides in elements. */

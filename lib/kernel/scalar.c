@@ -34,9 +34,10 @@ double tra_scalar_eval(const tra_scalar *s, const double *args) {
     case TRA_S_CONST: return s->value;
     case TRA_S_ARG: return args[s->arg];
 #define CASE_0(name, def)
-#define CASE_1(name, def) \
-    case TRA_S_##name: return def;
-#define CASE_2 CASE_1
+#define CASE_1(name, def)                                                                                              \
+    case TRA_S_##name:                                                                                                 \
+        return def;
+#define CASE_2                    CASE_1
 #define X(name, arity, text, def) CASE_##arity(name, def)
         TRA_SCALARS(X)
 #undef X
@@ -136,8 +137,8 @@ static bool degrees(const tra_scalar *s, int deg[2]) {
     }
 }
 
-/* Whether s is constant (0), does not decrease as its one argument grows and hands NaN on (1), or neither (-1). Not log and
- * sqrt: they make NaN of numbers, and that would win over the larger ones. */
+/* Whether s is constant (0), does not decrease as its one argument grows and hands NaN on (1), or neither (-1). Not log
+ * and sqrt: they make NaN of numbers, and that would win over the larger ones. */
 static int growth(const tra_scalar *s) {
     int a = s->a ? growth(s->a) : 0, b = s->b ? growth(s->b) : 0;
     if (a < 0 || b < 0) return -1;

@@ -59,8 +59,9 @@ static tra_status shape_einsum(const tra_kernel *k, const tra_dims *const *op, t
     for (int o = 0; o < k->nin; o++) {
         if (op[o]->n != k->rank[o]) {
             if (k->row)
-                snprintf(why, sizeof(why), "it needs two matrices; a matrix times a vector is \"ij,j->i\", a vector times "
-                                           "a matrix \"i,ij->j\", two vectors \"i,i->\"");
+                snprintf(why, sizeof(why),
+                         "it needs two matrices; a matrix times a vector is \"ij,j->i\", a vector times "
+                         "a matrix \"i,ij->j\", two vectors \"i,i->\"");
             else
                 snprintf(why, sizeof(why), "operand %d has %d label%s and %d dimension%s", o + 1, k->rank[o],
                          k->rank[o] == 1 ? "" : "s", op[o]->n, op[o]->n == 1 ? "" : "s");
@@ -73,8 +74,9 @@ static tra_status shape_einsum(const tra_kernel *k, const tra_dims *const *op, t
                 n[l] = op[o]->v[d];
             } else if (n[l] != op[o]->v[d]) {
                 if (k->row)
-                    snprintf(why, sizeof(why), "columns of the left (%" PRId64 ") and rows of the right (%" PRId64 ") differ",
-                             n[l], op[o]->v[d]);
+                    snprintf(why, sizeof(why),
+                             "columns of the left (%" PRId64 ") and rows of the right (%" PRId64 ") differ", n[l],
+                             op[o]->v[d]);
                 else
                     snprintf(why, sizeof(why), "label '%c' has extents %" PRId64 " and %" PRId64, k->letters[l], n[l],
                              op[o]->v[d]);
@@ -102,8 +104,8 @@ static tra_status shape_stretch(const tra_kernel *k, const tra_dims *a, const tr
         bool one_a = da < 0 || (na == 1 && bound_a->v[da] == 1), one_b = db < 0 || (nb == 1 && bound_b->v[db] == 1);
         if (na != nb && !one_a && !one_b) {
             char why[256];
-            snprintf(why, sizeof(why), "extents %" PRId64 " and %" PRId64 " meet, counted from the last dimension%s", na, nb,
-                     na == 1 || nb == 1 ? "; a clipped array does not stretch" : "; they must be equal or 1");
+            snprintf(why, sizeof(why), "extents %" PRId64 " and %" PRId64 " meet, counted from the last dimension%s",
+                     na, nb, na == 1 || nb == 1 ? "; a clipped array does not stretch" : "; they must be equal or 1");
             return misfit2(k, a, b, why, e);
         }
         bool from_b = da < 0 || (one_a && db >= 0);
@@ -126,8 +128,8 @@ static tra_status shape2_step(const tra_kernel *k, const tra_dims *a, const tra_
     } else {
         assert(k->cls == TRA_K_SCALAR);
         if (!tra_dims_eq(a, b))
-            return misfit2(k, a, b, "their extents must be equal; matvecadd and its kin and functions (x, y) -> ... broadcast",
-                           e);
+            return misfit2(
+                k, a, b, "their extents must be equal; matvecadd and its kin and functions (x, y) -> ... broadcast", e);
     }
     for (int d = 0; src && d < r.n; d++) src->from[d] = (int8_t)(d < a->n ? d : 32 + d - a->n);
     *out = r;
@@ -178,7 +180,8 @@ static tra_status shape_rest(const tra_kernel *const *steps, int n, tra_dims *ou
         tra_dimsrc before, now;
         if (src) before = *src;
         TRA_TRY(shape1_step(steps[i], &in, out, &now, e));
-        for (int d = 0; src && d < out->n; d++) src->from[d] = (int8_t)(now.from[d] < 0 ? -1 : before.from[now.from[d]]);
+        for (int d = 0; src && d < out->n; d++)
+            src->from[d] = (int8_t)(now.from[d] < 0 ? -1 : before.from[now.from[d]]);
     }
     return TRA_OK;
 }

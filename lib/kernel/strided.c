@@ -95,12 +95,15 @@ void tra_strided_copy(void *dst, tra_dtype dt, const void *src, tra_dtype st, co
     tra_loop x = rows ? (tra_loop){.n = 1} : take(&nest, 0);
     int64_t off[3] = {0};
     do {
-        if (rows) tra_convert((char *)dst + (size_t)off[1] * ds, dt, (const char *)src + (size_t)off[0] * ss, st, y.n);
-        else copy_plane(dst, dt, off[1], src, st, off[0], x, y);
+        if (rows)
+            tra_convert((char *)dst + (size_t)off[1] * ds, dt, (const char *)src + (size_t)off[0] * ss, st, y.n);
+        else
+            copy_plane(dst, dt, off[1], src, st, off[0], x, y);
     } while (tra_nest_next(&nest, off));
 }
 
-void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, const tra_dims *from, const tra_dims *ext) {
+void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, const tra_dims *from,
+                    const tra_dims *ext) {
     assert(dst->dtype == src->dtype);
     int64_t sd[TRA_MAXDIM], ss[TRA_MAXDIM], d0 = 0, s0 = 0;
     tra_strides(&dst->ext, sd);
@@ -125,7 +128,8 @@ void tra_fill(const tra_array *a, double v) {
 
 /* ---- reductions --------------------------------------------------------------------------------------------- */
 
-/* acc[i] = fold of all steps of `reduced`, for n <= TRA_STRIP elements of src from `at` on at stride s: strip by strip. */
+/* acc[i] = fold of all steps of `reduced`, for n <= TRA_STRIP elements of src from `at` on at stride s: strip by strip.
+ */
 static void reduce_across(tra_scalar_op fold, double *acc, const void *src, tra_dtype st, int64_t at, int64_t s,
                           int64_t n, tra_nest *reduced) {
     double buf[TRA_STRIP];

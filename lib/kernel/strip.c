@@ -14,10 +14,10 @@
 #define IVDEP
 #else
 #define VECTORISED __attribute__((optimize("O3", "no-trapping-math", "no-math-errno")))
-#define IVDEP _Pragma("GCC ivdep")
+#define IVDEP      _Pragma("GCC ivdep")
 #endif
 #define GLUE_(a, b) a##b
-#define GLUE(a, b) GLUE_(a, b)
+#define GLUE(a, b)  GLUE_(a, b)
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -30,7 +30,7 @@
     target vec Sleef_pow##suffix(vec, vec);
 
 #define AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma")))
-#define AVX2 __attribute__((target("avx2,fma")))
+#define AVX2   __attribute__((target("avx2,fma")))
 SLEEF(__m512d, d8_u10avx512f, AVX512)
 SLEEF(__m512, f16_u10avx512f, AVX512)
 SLEEF(__m256d, d4_u10avx2, AVX2)
@@ -38,47 +38,47 @@ SLEEF(__m256, f8_u10avx2, AVX2)
 SLEEF(__m128d, d2_u10sse2, )
 SLEEF(__m128, f4_u10sse2, )
 
-#define ISA AVX512
-#define T double
-#define VEC __m512d
-#define NAME(f) f##_f64_avx512
-#define ROOT _mm512_sqrt_pd
+#define ISA           AVX512
+#define T             double
+#define VEC           __m512d
+#define NAME(f)       f##_f64_avx512
+#define ROOT          _mm512_sqrt_pd
 #define ELEMENTARY(f) Sleef_##f##d8_u10avx512f
 #include "strip_body.h"
-#define T float
-#define VEC __m512
-#define NAME(f) f##_f32_avx512
-#define ROOT _mm512_sqrt_ps
+#define T             float
+#define VEC           __m512
+#define NAME(f)       f##_f32_avx512
+#define ROOT          _mm512_sqrt_ps
 #define ELEMENTARY(f) Sleef_##f##f16_u10avx512f
 #include "strip_body.h"
 #undef ISA
 
-#define ISA AVX2
-#define T double
-#define VEC __m256d
-#define NAME(f) f##_f64_avx2
-#define ROOT _mm256_sqrt_pd
+#define ISA           AVX2
+#define T             double
+#define VEC           __m256d
+#define NAME(f)       f##_f64_avx2
+#define ROOT          _mm256_sqrt_pd
 #define ELEMENTARY(f) Sleef_##f##d4_u10avx2
 #include "strip_body.h"
-#define T float
-#define VEC __m256
-#define NAME(f) f##_f32_avx2
-#define ROOT _mm256_sqrt_ps
+#define T             float
+#define VEC           __m256
+#define NAME(f)       f##_f32_avx2
+#define ROOT          _mm256_sqrt_ps
 #define ELEMENTARY(f) Sleef_##f##f8_u10avx2
 #include "strip_body.h"
 #undef ISA
 
 #define ISA
-#define T double
-#define VEC __m128d
-#define NAME(f) f##_f64_base
-#define ROOT _mm_sqrt_pd
+#define T             double
+#define VEC           __m128d
+#define NAME(f)       f##_f64_base
+#define ROOT          _mm_sqrt_pd
 #define ELEMENTARY(f) Sleef_##f##d2_u10sse2
 #include "strip_body.h"
-#define T float
-#define VEC __m128
-#define NAME(f) f##_f32_base
-#define ROOT _mm_sqrt_ps
+#define T             float
+#define VEC           __m128
+#define NAME(f)       f##_f32_base
+#define ROOT          _mm_sqrt_ps
 #define ELEMENTARY(f) Sleef_##f##f4_u10sse2
 #include "strip_body.h"
 #undef ISA
@@ -93,16 +93,16 @@ static bool has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_
 #else /* other machines: one element at a time through the scalar functions of SLEEF */
 #include <sleef.h>
 #define ISA
-#define T double
-#define VEC double
-#define NAME(f) f##_f64_base
-#define ROOT sqrt
+#define T             double
+#define VEC           double
+#define NAME(f)       f##_f64_base
+#define ROOT          sqrt
 #define ELEMENTARY(f) Sleef_##f##_u10
 #include "strip_body.h"
-#define T float
-#define VEC float
-#define NAME(f) f##_f32_base
-#define ROOT sqrtf
+#define T             float
+#define VEC           float
+#define NAME(f)       f##_f32_base
+#define ROOT          sqrtf
 #define ELEMENTARY(f) Sleef_##f##f_u10
 #include "strip_body.h"
 #undef ISA
@@ -146,9 +146,12 @@ static void gather(void *dst, tra_dtype to, const void *src, tra_dtype from, int
 
 const void *tra_load(const void *data, tra_dtype t, int64_t at, int64_t s, int64_t n, tra_dtype to, void *buf) {
     if (s == 1 && t == to) return (const char *)data + (size_t)at * tra_dtype_size(t);
-    if (s == 1) tra_convert(buf, to, (const char *)data + (size_t)at * tra_dtype_size(t), t, n);
-    else if (s == 0 && n > 0) tra_strip(to)(TRA_S_CONST, buf, NULL, NULL, tra_get(data, t, at), n);
-    else gather(buf, to, data, t, at, s, n);
+    if (s == 1)
+        tra_convert(buf, to, (const char *)data + (size_t)at * tra_dtype_size(t), t, n);
+    else if (s == 0 && n > 0)
+        tra_strip(to)(TRA_S_CONST, buf, NULL, NULL, tra_get(data, t, at), n);
+    else
+        gather(buf, to, data, t, at, s, n);
     return buf;
 }
 

@@ -1,16 +1,16 @@
 /* table.c - the named kernels: one row each.
  *
- * A row gives the definition, as a scalar expression or an Einstein string where there is one, and only those properties
- * that do not follow from it; build.c derives the rest. */
+ * A row gives the definition, as a scalar expression or an Einstein string where there is one, and only those
+ * properties that do not follow from it; build.c derives the rest. */
 #include "kernel_int.h"
 
 #include <math.h>
 #include <string.h>
 
-#define ARG0 (&(const tra_scalar){.op = TRA_S_ARG, .arg = 0})
-#define ARG1 (&(const tra_scalar){.op = TRA_S_ARG, .arg = 1})
-#define ZERO (&(const tra_scalar){.op = TRA_S_CONST, .value = 0})
-#define F1(name) (&(const tra_scalar){.op = TRA_S_##name, .a = ARG0})
+#define ARG0           (&(const tra_scalar){.op = TRA_S_ARG, .arg = 0})
+#define ARG1           (&(const tra_scalar){.op = TRA_S_ARG, .arg = 1})
+#define ZERO           (&(const tra_scalar){.op = TRA_S_CONST, .value = 0})
+#define F1(name)       (&(const tra_scalar){.op = TRA_S_##name, .a = ARG0})
 #define F2(name, x, y) (&(const tra_scalar){.op = TRA_S_##name, .a = x, .b = y})
 
 enum {

@@ -4,9 +4,9 @@
 
 #include "relation.h"
 
-/* Chooses the blocks of a tensor: one block holds at most 2^20 elements (8 MiB of f64, 1024 x 1024), as cubic as the shape
- * allows, and the blocks along a dimension are as equal as they can be, so that none at the edge is a sliver; still at least
- * 512 KiB of f64 where the tensor is that large. A small tensor is one block. Extents are at least 1. */
+/* Chooses the blocks of a tensor: one block holds at most 2^20 elements (8 MiB of f64, 1024 x 1024), as cubic as the
+ * shape allows, and the blocks along a dimension are as equal as they can be, so that none at the edge is a sliver;
+ * still at least 512 KiB of f64 where the tensor is that large. A small tensor is one block. Extents are at least 1. */
 void tra_block_choose(const tra_dims *shape, tra_dims *block);
 
 /* Fits a block that the user gave: TRA_USAGE unless it has as many dimensions as the shape; extents larger than the

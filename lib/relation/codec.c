@@ -91,7 +91,8 @@ void tra_unshuffle(void *dst, const void *src, size_t n, size_t size) {
     unshuffle_bytes(d, s, i, n, size);
 }
 
-/* ---- zstd contexts: one of each per thread, since creating one costs more than a small chunk ------------------------ */
+/* ---- zstd contexts: one of each per thread, since creating one costs more than a small chunk ------------------------
+ */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t cctx_key, dctx_key;
@@ -141,8 +142,8 @@ static bool shuffle_pays(ZSTD_CCtx *c, const char *src, size_t n, size_t size, i
     return squeezed(c, tmp + SAMPLE, SAMPLE, level, out, 2 * SAMPLE) <= plain;
 }
 
-tra_status tra_chunk_encode(const void *src, size_t n, size_t size, int level, void *tmp, void *out,
-                            tra_encoded *enc, tra_err *e) {
+tra_status tra_chunk_encode(const void *src, size_t n, size_t size, int level, void *tmp, void *out, tra_encoded *enc,
+                            tra_err *e) {
     ZSTD_CCtx *c = cctx();
     if (!c) return tra_fail(e, TRA_RESOURCE, "out of memory for a zstd context");
     size_t cap = n - n / 32; /* less is not worth the time of decoding */
@@ -191,8 +192,10 @@ const char *tra_chunk_decode(tra_pipeline p, uint32_t mask, const void *src, siz
         if (why) return why;
         src = tmp;
     }
-    if (shuffled) tra_unshuffle(dst, src, n / size, size);
-    else if (!zstd) memcpy(dst, src, n);
+    if (shuffled)
+        tra_unshuffle(dst, src, n / size, size);
+    else if (!zstd)
+        memcpy(dst, src, n);
     return NULL;
 }
 

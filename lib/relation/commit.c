@@ -66,12 +66,12 @@ static bool put_attributes(tra_writer *w, const char *digest) {
     return tra_h5_put_ints(w->dset, "tra_format", 0, NULL, &format) &&
            tra_h5_put_ints(w->dset, "tra_rank", 0, NULL, &rank) &&
            tra_h5_put_text(w->dset, "tra_layout", w->geom.tuple ? "tuple" : "tensor") && put_keys(w) &&
-           put_extents(w) &&
-           (!digest || put_text(w->dset, "tra_digest", digest)) &&
+           put_extents(w) && (!digest || put_text(w->dset, "tra_digest", digest)) &&
            (!w->history || put_text(w->dset, "tra_history", w->history));
 }
 
-/* ---- tables ------------------------------------------------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------------------------------------------------
+ */
 
 static bool put_table(hid_t group, const char *name, hid_t filetype, hid_t memtype, int n, const hsize_t *dims,
                       const void *v) {
@@ -136,7 +136,8 @@ static bool put_tables(tra_writer *w) {
     return ok;
 }
 
-/* ---- what was there before ------------------------------------------------------------------------------------------ */
+/* ---- what was there before ------------------------------------------------------------------------------------------
+ */
 
 typedef struct keep {
     tra_writer *w;
@@ -179,8 +180,10 @@ static herr_t copy_link(hid_t from, const char *name, const H5L_info_t *info, vo
         H5Gclose(group);
         return s == TRA_OK ? 0 : -1;
     }
-    if (info->type == H5L_TYPE_HARD) ok = H5Ocopy(from, name, k->to, path, H5P_DEFAULT, H5P_DEFAULT) >= 0;
-    else ok = copy_soft_or_external(k, from, name, info, path);
+    if (info->type == H5L_TYPE_HARD)
+        ok = H5Ocopy(from, name, k->to, path, H5P_DEFAULT, H5P_DEFAULT) >= 0;
+    else
+        ok = copy_soft_or_external(k, from, name, info, path);
     if (!ok) {
         tra_h5_fail(k->e, TRA_INPUT, k->w->vfd, "cannot copy %s, which %s holds already", path, k->w->path);
         return -1;
@@ -218,7 +221,8 @@ static tra_status copy_group(keep *k, hid_t group, const char *at) {
     k->at = at;
     herr_t r = H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_attribute_of, &to);
     H5Gclose(to);
-    if (r < 0) return tra_h5_fail(k->e, TRA_INPUT, k->w->vfd, "cannot copy the attributes of /%s in %s", at, k->w->path);
+    if (r < 0)
+        return tra_h5_fail(k->e, TRA_INPUT, k->w->vfd, "cannot copy the attributes of /%s in %s", at, k->w->path);
     r = H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_link, k);
     k->at = outer;
     return r < 0 ? tra_h5_fail(k->e, TRA_INPUT, k->w->vfd, "cannot copy what %s holds", k->w->path) : TRA_OK;
@@ -230,14 +234,18 @@ static tra_status open_old(const tra_writer *w, hid_t *old, tra_err *e) {
     *old = -1;
     if (stat(w->path, &st) != 0 || st.st_size == 0) return TRA_OK;
     if (H5Fis_hdf5(w->path) <= 0)
-        return tra_fail(e, TRA_INPUT, "%s exists and is no HDF5 file; it is not replaced: remove it or choose another "
-                        "name", w->path);
+        return tra_fail(e, TRA_INPUT,
+                        "%s exists and is no HDF5 file; it is not replaced: remove it or choose another "
+                        "name",
+                        w->path);
     hid_t fapl = tra_h5_fapl(false);
     *old = H5Fopen(w->path, H5F_ACC_RDONLY, fapl);
     tra_status s = TRA_OK;
     if (*old < 0)
-        s = tra_h5_fail(e, TRA_INPUT, NULL, "%s is damaged, and its other relations cannot be kept; remove it to write it "
-                        "anew", w->path);
+        s = tra_h5_fail(e, TRA_INPUT, NULL,
+                        "%s is damaged, and its other relations cannot be kept; remove it to write it "
+                        "anew",
+                        w->path);
     H5Pclose(fapl);
     return s;
 }

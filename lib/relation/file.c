@@ -105,20 +105,21 @@ static tra_status open_dataset(tra_rel *r, tra_err *e) {
     return TRA_OK;
 }
 
-/* ---- the dataset as it is ------------------------------------------------------------------------------------------ */
+/* ---- the dataset as it is ------------------------------------------------------------------------------------------
+ */
 
 typedef struct header {
     tra_dims shape, chunk; /* chunk: of the file, when chunked */
     bool native;           /* elements are stored as they are in memory */
     H5D_layout_t layout;
-    bool reachable;        /* chunks can be decoded here */
+    bool reachable; /* chunks can be decoded here */
 } header;
 
 static tra_status read_type(tra_rel *r, header *h, tra_err *e) {
     static const char *const class_name[] = {
-        [H5T_TIME] = "time",           [H5T_STRING] = "string",    [H5T_BITFIELD] = "bitfield", [H5T_OPAQUE] = "opaque",
-        [H5T_COMPOUND] = "compound",   [H5T_REFERENCE] = "reference", [H5T_ENUM] = "enumeration",
-        [H5T_VLEN] = "variable length", [H5T_ARRAY] = "array"};
+        [H5T_TIME] = "time",        [H5T_STRING] = "string",        [H5T_BITFIELD] = "bitfield",
+        [H5T_OPAQUE] = "opaque",    [H5T_COMPOUND] = "compound",    [H5T_REFERENCE] = "reference",
+        [H5T_ENUM] = "enumeration", [H5T_VLEN] = "variable length", [H5T_ARRAY] = "array"};
     hid_t type = H5Dget_type(r->dset);
     H5T_class_t c = H5Tget_class(type);
     size_t size = H5Tget_size(type);
@@ -128,7 +129,8 @@ static tra_status read_type(tra_rel *r, header *h, tra_err *e) {
     H5Tclose(type);
     if (c == H5T_FLOAT || c == H5T_INTEGER) return TRA_OK;
     bool known = c > H5T_FLOAT && c < H5T_NCLASSES && class_name[c];
-    return BAD(r, e, "its elements are of %s type; only float and integer types can be read", known ? class_name[c] : "no");
+    return BAD(r, e, "its elements are of %s type; only float and integer types can be read",
+               known ? class_name[c] : "no");
 }
 
 static tra_status read_space(tra_rel *r, header *h, tra_err *e) {
@@ -180,9 +182,12 @@ static tra_status read_filters(tra_rel *r, hid_t dcpl, header *h, tra_err *e) {
         const char *text = filter_name(r, id, name);
         if (H5Zfilter_avail(id) <= 0)
             return BAD(r, e, "its chunks went through the HDF5 filter %s, whose plugin is not installed here", text);
-        if (id == H5Z_FILTER_SHUFFLE && r->pipeline.shuffle < 0 && r->pipeline.zstd < 0) r->pipeline.shuffle = i;
-        else if (id == TRA_ZSTD_FILTER && r->pipeline.zstd < 0) r->pipeline.zstd = i;
-        else other = true;
+        if (id == H5Z_FILTER_SHUFFLE && r->pipeline.shuffle < 0 && r->pipeline.zstd < 0)
+            r->pipeline.shuffle = i;
+        else if (id == TRA_ZSTD_FILTER && r->pipeline.zstd < 0)
+            r->pipeline.zstd = i;
+        else
+            other = true;
         r->info.codec = i ? tra_arena_printf(r->arena, "%s,%s", r->info.codec, text) : text;
     }
     if (!other && r->pipeline.zstd >= 0) r->info.codec = "zstd";
@@ -207,7 +212,8 @@ static tra_status read_layout(tra_rel *r, header *h, tra_err *e) {
         if (h->native && h->reachable) r->how = TRA_BY_CHUNK;
         H5Pget_fill_value(dcpl, tra_h5_type(r->type.dtype), r->fill);
     } else if (h->layout == H5D_CONTIGUOUS && h->native && H5Pget_external_count(dcpl) == 0) {
-        haddr_t at = H5Dget_offset(r->dset);
+        /* before the first write there is no address, but behind a user block the library adds it to "undefined" */
+        haddr_t at = H5Dget_storage_size(r->dset) > 0 ? H5Dget_offset(r->dset) : HADDR_UNDEF;
         if (at != HADDR_UNDEF) {
             r->how = TRA_BY_ROW;
             r->base = (int64_t)at;
@@ -217,13 +223,15 @@ static tra_status read_layout(tra_rel *r, header *h, tra_err *e) {
     return s;
 }
 
-/* ---- the relation that it is ----------------------------------------------------------------------------------------- */
+/* ---- the relation that it is
+ * ----------------------------------------------------------------------------------------- */
 
 static tra_status grid_of(tra_rel *r, const tra_dims *frontier, const tra_dims *bound, const int8_t *by,
                           const int64_t *last, tra_catalog *out, tra_err *e) {
     char buf[TRA_DIMTEXT];
     int64_t n;
-    if (!tra_dims_product(frontier, &n)) return BAD(r, e, "it has more than 2^63 chunks: %s", tra_shape_text(frontier, buf));
+    if (!tra_dims_product(frontier, &n))
+        return BAD(r, e, "it has more than 2^63 chunks: %s", tra_shape_text(frontier, buf));
     return tra_catalog_grid(frontier, bound, by, last, out, e);
 }
 
@@ -261,21 +269,24 @@ static tra_status read_keys(tra_rel *r, int lead, int rank, int64_t keys[TRA_MAX
     for (int64_t d = 0; d < n; d++) {
         bool bad = keys[d] < -1 || keys[d] >= rank || (keys[d] >= 0 && seen >> keys[d] & 1);
         if (bad) return BAD(r, e, "its attribute tra_keys is malformed (entry %" PRId64 ")", d);
-        if (keys[d] < 0) free_keys++;
-        else seen |= 1u << keys[d];
+        if (keys[d] < 0)
+            free_keys++;
+        else
+            seen |= 1u << keys[d];
     }
-    if (n + rank > TRA_MAXDIM) return BAD(r, e, "it has %" PRId64 " key and %d array dimensions; at most %d together", n,
-                                          rank, TRA_MAXDIM);
+    if (n + rank > TRA_MAXDIM)
+        return BAD(r, e, "it has %" PRId64 " key and %d array dimensions; at most %d together", n, rank, TRA_MAXDIM);
     if (free_keys != lead)
-        return BAD(r, e, "its attributes tra_keys and tra_rank want %d dimensions, the dataset has %d", free_keys + rank,
-                   lead + rank);
+        return BAD(r, e, "its attributes tra_keys and tra_rank want %d dimensions, the dataset has %d",
+                   free_keys + rank, lead + rank);
     *k = (int)n;
     return TRA_OK;
 }
 
 static tra_status rechunked(tra_rel *r, tra_err *e) {
-    return BAD(r, e, "%s", "its chunks are not those of its attributes: it was rewritten with other chunks; import it "
-                           "again");
+    return BAD(r, e, "%s",
+               "its chunks are not those of its attributes: it was rewritten with other chunks; import it "
+               "again");
 }
 
 static tra_status tensor_layout(tra_rel *r, const header *h, int rank, tra_catalog *grid, tra_err *e) {
@@ -329,7 +340,8 @@ static tra_status tuple_layout(tra_rel *r, const header *h, int rank, tra_catalo
         int64_t max = h->shape.v[k + a], *x = v + 3 * a;
         by[a] = -1;
         bound.v[a] = last[a] = max;
-        if (ncuts >= 0 && (cuts[a] < 0 || cuts[a] >> k != 0)) return BAD(r, e, "%s", "its attribute tra_cuts is malformed");
+        if (ncuts >= 0 && (cuts[a] < 0 || cuts[a] >> k != 0))
+            return BAD(r, e, "%s", "its attribute tra_cuts is malformed");
         r->type.cut[a] = ncuts >= 0 ? (uint32_t)cuts[a] : 0;
         if (n < 0) continue;
         if (x[0] < -1 || x[0] >= k || x[1] < 0 || x[1] > max || x[2] < 0 || x[2] > max)
@@ -341,7 +353,8 @@ static tra_status tuple_layout(tra_rel *r, const header *h, int rank, tra_catalo
     return grid_of(r, &frontier, &bound, by, last, grid, e);
 }
 
-/* ---- holes ------------------------------------------------------------------------------------------------------------ */
+/* ---- holes
+ * ------------------------------------------------------------------------------------------------------------ */
 
 /* A table of .tra/NAME with n rows (of width w, when w > 0); NULL when it is not there or of another form. */
 static int64_t *read_table(tra_rel *r, const char *table, int64_t n, int w) {
@@ -365,7 +378,8 @@ static int64_t *read_table(tra_rel *r, const char *table, int64_t n, int w) {
 /* Without a table of keys: asks the index for each cell of the grid. */
 static tra_status scan_keys(tra_rel *r, const tra_catalog *grid, int64_t n, int64_t **out, tra_err *e) {
     if (grid->n > TRA_MAX_LIST || n > grid->n)
-        return BAD(r, e, "it has holes among %" PRId64 " chunks and no table of keys (.tra/%s/keys); too many to search",
+        return BAD(r, e,
+                   "it has holes among %" PRId64 " chunks and no table of keys (.tra/%s/keys); too many to search",
                    grid->n, r->name);
     int64_t *pos = tra_malloc((size_t)tra_max64(1, n) * sizeof *pos), found = 0;
     for (int64_t i = 0; i < grid->n; i++) {
@@ -433,7 +447,8 @@ static tra_status find_tuples(tra_rel *r, const tra_catalog *grid, tra_err *e) {
     return s;
 }
 
-/* ---- putting it together --------------------------------------------------------------------------------------------- */
+/* ---- putting it together
+ * --------------------------------------------------------------------------------------------- */
 
 /* Tables are believed only as long as the dataset has the form they were made for. */
 static void find_tables(tra_rel *r) {
@@ -464,7 +479,8 @@ static tra_status read_attributes(tra_rel *r, const header *h, bool *tuple, int 
         return BAD(r, e, "its attribute tra_rank is missing or does not fit a dataset of %d dimensions", h->shape.n);
     *rank = (int)v;
     if (h->layout != H5D_CHUNKED) {
-        tra_warn("%s:%s was rewritten by another program without chunks: it is read as a plain tensor", r->path, r->name);
+        tra_warn("%s:%s was rewritten by another program without chunks: it is read as a plain tensor", r->path,
+                 r->name);
         r->ours = false;
     }
     return TRA_OK;
@@ -529,8 +545,10 @@ tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, 
     tra_h5_enter();
     tra_status s = open_relation(r, block, e);
     tra_h5_leave();
-    if (s != TRA_OK) tra_rel_close(r);
-    else *out = r;
+    if (s != TRA_OK)
+        tra_rel_close(r);
+    else
+        *out = r;
     return s;
 }
 

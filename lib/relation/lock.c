@@ -128,11 +128,15 @@ static tra_status take(const char *path, const char *file, tra_err *e) {
         bool known = parse(text, &o);
         free(text);
         if (!known)
-            return tra_fail(e, TRA_RESOURCE, "%s is being written, but its lock %s does not say by whom; if no process "
-                            "is writing it, remove the lock", path, file);
+            return tra_fail(e, TRA_RESOURCE,
+                            "%s is being written, but its lock %s does not say by whom; if no process "
+                            "is writing it, remove the lock",
+                            path, file);
         if (!provably_dead(&o))
-            return tra_fail(e, TRA_RESOURCE, "%s is being written by process %ld on %s; if that process is gone, remove "
-                            "the lock %s", path, o.pid, o.host, file);
+            return tra_fail(e, TRA_RESOURCE,
+                            "%s is being written by process %ld on %s; if that process is gone, remove "
+                            "the lock %s",
+                            path, o.pid, o.host, file);
         tra_info(1, "taking over the lock of process %ld on %s, which is gone: %s", o.pid, o.host, path);
         remove_stale(file, &o);
     }

@@ -28,8 +28,10 @@ static void find_chunk(tra_rel *r, int64_t ordinal) {
     herr_t got = H5Dread_chunk(r->dset, H5P_DEFAULT, at, &mask, nothing);
     r->vfd->capture = false;
     tra_chunkref *c = &r->chunks[ordinal];
-    if (got < 0 || r->vfd->noted != 1) *c = (tra_chunkref){.addr = -1};
-    else *c = (tra_chunkref){.addr = (int64_t)r->vfd->addr, .len = (uint32_t)r->vfd->len, .mask = mask};
+    if (got < 0 || r->vfd->noted != 1)
+        *c = (tra_chunkref){.addr = -1};
+    else
+        *c = (tra_chunkref){.addr = (int64_t)r->vfd->addr, .len = (uint32_t)r->vfd->len, .mask = mask};
 }
 
 static tra_status load_sums(tra_rel *r, tra_err *e) {
@@ -38,8 +40,8 @@ static tra_status load_sums(tra_rel *r, tra_err *e) {
     hid_t dset = H5Dopen2(r->file, path, H5P_DEFAULT), space = H5Dget_space(dset);
     tra_dims want = dense ? r->geom.grid : (tra_dims){.n = 1, .v = {r->cat.n}};
     hsize_t dims[H5S_MAX_RANK];
-    bool ok = dset >= 0 && H5Sget_simple_extent_ndims(space) == want.n &&
-              H5Sget_simple_extent_dims(space, dims, NULL) >= 0;
+    bool ok =
+        dset >= 0 && H5Sget_simple_extent_ndims(space) == want.n && H5Sget_simple_extent_dims(space, dims, NULL) >= 0;
     for (int i = 0; ok && i < want.n; i++) ok = dims[i] == (hsize_t)want.v[i];
     int64_t n = dense ? r->geom.cells : r->cat.n;
     uint64_t *table = ok ? malloc((size_t)n * sizeof *table + 1) : NULL;
@@ -84,7 +86,8 @@ tra_status tra_rel_load(tra_rel *r, tra_err *e) {
     return s;
 }
 
-/* ---- facts ------------------------------------------------------------------------------------------------------------ */
+/* ---- facts
+ * ------------------------------------------------------------------------------------------------------------ */
 
 const tra_relinfo *tra_rel_info(const tra_rel *rel) {
     tra_rel *r = (tra_rel *)rel; /* the sum over the chunk index is made when first asked for */
@@ -107,11 +110,12 @@ const char *tra_rel_identity(const tra_rel *rel, tra_arena *a) {
     tra_h5_leave();
     if (!known) return "unknown";
     return tra_arena_printf(a, "%lld:%lld:%llu:%016" PRIx64, (long long)st.st_size,
-                            (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec, (unsigned long long)st.st_ino,
-                            sum);
+                            (long long)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
+                            (unsigned long long)st.st_ino, sum);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------ */
+/* ---- reading
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
 static size_t chunk_bytes(const tra_rel *r) { return (size_t)r->geom.floats * r->size; }
@@ -146,8 +150,7 @@ static tra_status damaged(const tra_rel *r, int64_t ordinal, const char *why, tr
 static tra_status fetch(const tra_rel *r, int64_t ordinal, void *to, tra_err *e) {
     const tra_chunkref *c = &r->chunks[ordinal];
     tra_err cause = {0};
-    if (tra_pread(r->vfd->fd, to, c->len, c->addr, r->path, &cause) != TRA_OK)
-        return damaged(r, ordinal, cause.msg, e);
+    if (tra_pread(r->vfd->fd, to, c->len, c->addr, r->path, &cause) != TRA_OK) return damaged(r, ordinal, cause.msg, e);
     if (r->sums && r->sums[ordinal] && tra_chunk_sum(to, c->len) != r->sums[ordinal])
         return damaged(r, ordinal, "its bytes do not have the checksum that was recorded", e);
     return TRA_OK;
@@ -177,8 +180,7 @@ static tra_status read_chunk(const tra_rel *r, int64_t ordinal, const tra_dims *
         bool zstd = r->pipeline.zstd >= 0 && !(c->mask >> r->pipeline.zstd & 1);
         bool shuffled = r->pipeline.shuffle >= 0 && !(c->mask >> r->pipeline.shuffle & 1);
         if (!whole) decoded = zstd && shuffled ? scratch : second;
-        const char *why =
-            tra_chunk_decode(r->pipeline, c->mask, scratch, c->len, decoded, n, r->size, second);
+        const char *why = tra_chunk_decode(r->pipeline, c->mask, scratch, c->len, decoded, n, r->size, second);
         if (why) return damaged(r, ordinal, why, e);
     }
     if (!whole) tra_box_copy(ext, r->size, buf, ext, decoded, &chunk);
@@ -224,15 +226,15 @@ static tra_status read_library(const tra_rel *r, int64_t ordinal, const tra_dims
     hid_t space = H5Dget_space(r->dset), mem = H5S_ALL;
     if (!r->scalar) {
         chunk_offset(r, &key, start);
-        for (int d = 0; d < r->geom.dims.n; d++)
-            count[d] = d < r->geom.lead ? 1 : (hsize_t)ext->v[d - r->geom.lead];
+        for (int d = 0; d < r->geom.dims.n; d++) count[d] = d < r->geom.lead ? 1 : (hsize_t)ext->v[d - r->geom.lead];
         H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
         mem = H5Screate_simple(r->geom.dims.n, count, NULL);
     }
     herr_t got = H5Dread(r->dset, tra_h5_type(r->type.dtype), mem, space, H5P_DEFAULT, buf);
     tra_status s = TRA_OK;
     if (got < 0)
-        s = tra_h5_fail(e, TRA_INPUT, r->vfd, "chunk %s of %s:%s cannot be read", tra_key_text(&key, text), r->path, r->name);
+        s = tra_h5_fail(e, TRA_INPUT, r->vfd, "chunk %s of %s:%s cannot be read", tra_key_text(&key, text), r->path,
+                        r->name);
     if (mem != H5S_ALL) H5Sclose(mem);
     H5Sclose(space);
     tra_h5_leave();

@@ -55,7 +55,8 @@ static inline tra_dtype tra_dtype_join(tra_dtype a, tra_dtype b) { return a == b
  *   list: the n keys whose row-major positions in the box `frontier` are pos[0] < pos[1] < ...; the extents of
  *         tuple t are ext[cls[t]*r ...] (cls NULL: class 0 for all).
  * A tuple's ordinal is its position in key order: the linear index for a grid, the index into pos for a list.
- * frontier[d] is one more than the largest existing key component (0 when empty); bound[a] the largest extent.
+ * frontier[d] is one more than the largest existing key component (0 when empty); bound[a] no less than any extent: the
+ * largest in a grid, in a list also that of holes (a tensor's block extent).
  * Immutable once made; arrays belong to the arena it was made in. */
 typedef struct tra_catalog {
     tra_dims frontier; /* frontier.n = key arity k */

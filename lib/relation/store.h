@@ -17,10 +17,10 @@
  *                   clips it or -1, its extent, and its extent at the last value of that key; of a list the path of
  *                   the table below
  *     tra_digest, tra_history
- *   .tra/NAME/      tables, valid as long as the attribute tra_pipeline of this group describes the dataset (element
- *                   order and size, chunk, filters); when another program has rewritten it, they are ignored with a warning
- *     xxh64         uint64 over the grid of chunks: XXH64 of each chunk as stored, 1 standing for 0, and 0 where there is
- *                   none. When more than 7 of 8 would be holes: [n], in key order
+ *   .tra/NAME/      tables; the attribute tra_pipeline tells of which dataset (element order and size, chunk,
+ *                   filters): when another program has rewritten it, they are ignored with a warning
+ *     xxh64         uint64 over the grid of chunks: XXH64 of each chunk as stored, 1 standing for 0; 0 where
+ *                   there is none. When more than 7 of 8 would be holes: [n], in key order
  *     keys          [n], when there are holes: row-major positions of the existing keys within the frontier
  *     extents       [n][r], tuple layout of a list with clipped arrays: extents of each array
  */
@@ -48,8 +48,8 @@ bool tra_codec_parse(const char *s, tra_codec *c); /* "none", "zstd", "zstd:3" *
 
 typedef struct tra_rel tra_rel;
 
-/* Splits "file.h5:name" at the last ':', unless the whole is itself an existing file. name is NULL when absent. Both from
- * the arena. */
+/* Splits "file.h5:name" at the last ':', unless the whole is itself an existing file. name is NULL when absent. Both
+ * from the arena. */
 void tra_relspec(tra_arena *a, const char *spec, const char **path, const char **name);
 
 /* Opens spec ("file.h5" or "file.h5:name"; without a name its only relation, or "data"). The type and catalog live
@@ -127,7 +127,7 @@ TRA_MUSTUSE tra_status tra_writer_attach(const void *blob, size_t n, const tra_t
                                          tra_err *e);
 TRA_MUSTUSE tra_status tra_writer_write_at(tra_writer *w, int64_t addr, const void *bytes, int64_t len, tra_err *e);
 uint64_t *tra_writer_sums(tra_writer *w);
-int64_t tra_writer_stored(const tra_writer *w); /* bytes of all chunks allocated so far (creator) */
+int64_t tra_writer_stored(const tra_writer *w);                    /* bytes of all chunks allocated so far (creator) */
 TRA_MUSTUSE tra_status tra_writer_sync(tra_writer *w, tra_err *e); /* attached processes: fsync what they wrote */
 
 /* Writes attributes and checksum table, closes, syncs, renames, syncs the directory. Creator only. digest may be NULL.
@@ -137,14 +137,14 @@ void tra_writer_abort(tra_writer *w); /* removes the temporary file, frees; also
 
 /* ---- digest ------------------------------------------------------------------------------------------------- */
 
-/* Digest of the tensor's values (man tra-relation.5): the 128-bit sum over elements that are not zero of a mix of row-major
- * index and bits, so that parts can be added in any order and place. A relation in tuple layout is digested as the
- * dataset it is stored as. */
+/* Digest of the tensor's values (man tra-relation.5): the 128-bit sum over elements that are not zero of a mix of
+ * row-major index and bits, so that parts can be added in any order and place. A relation in tuple layout is digested
+ * as the dataset it is stored as. */
 typedef struct tra_digest {
     uint64_t lo, hi;
 } tra_digest;
-/* Adds arrays: what is common to the tuples of a type is found out once (for a list, by a walk over its tuples). The type's
- * catalog must outlive it. add is thread-safe on distinct d. */
+/* Adds arrays: what is common to the tuples of a type is found out once (for a list, by a walk over its tuples). The
+ * type's catalog must outlive it. add is thread-safe on distinct d. */
 typedef struct tra_digester tra_digester;
 tra_digester *tra_digester_new(const tra_type *type);
 void tra_digester_add(const tra_digester *w, tra_digest *d, int64_t ordinal, const void *data);

@@ -9,13 +9,13 @@
 /* ---- geometry (layout.c): where the array of a key lies in the dataset ------------------------------------------ */
 
 typedef struct tra_geom {
-    tra_dims dims, chunk;    /* of the dataset, as the type wants it; at least one dimension */
-    bool tuple;              /* tuple layout */
-    int lead;                /* leading dimensions that are keys, chunk 1; then one for each array dimension */
-    int8_t key[TRA_MAXDIM];  /* key dimension that moves along the dataset's dimension, or -1 */
-    tra_dims grid;           /* chunks along each dimension */
-    int64_t cells;           /* chunks in the grid */
-    int64_t floats;          /* elements of one chunk */
+    tra_dims dims, chunk;   /* of the dataset, as the type wants it; at least one dimension */
+    bool tuple;             /* tuple layout */
+    int lead;               /* leading dimensions that are keys, chunk 1; then one for each array dimension */
+    int8_t key[TRA_MAXDIM]; /* key dimension that moves along the dataset's dimension, or -1 */
+    tra_dims grid;          /* chunks along each dimension */
+    int64_t cells;          /* chunks in the grid */
+    int64_t floats;         /* elements of one chunk */
 } tra_geom;
 
 TRA_MUSTUSE tra_status tra_geom_of(const tra_type *t, tra_geom *g, tra_err *e); /* sizes that overflow are refused */
@@ -29,8 +29,8 @@ void tra_box_copy(const tra_dims *box, size_t size, void *dst, const tra_dims *d
 
 /* ---- HDF5 (h5.c) -------------------------------------------------------------------------------------------- */
 
-/* File access properties with the store's driver; align: raw data aligned to 4 KiB. Negative on failure. Under the lock,
- * as all below. */
+/* File access properties with the store's driver; align: raw data aligned to 4 KiB. Negative on failure. Under the
+ * lock, as all below. */
 hid_t tra_h5_fapl(bool align);
 /* Fails with the message, ": " and the innermost reason of HDF5's error stack. An errno in f (may be NULL) that means
  * want of a resource decides the status. */
@@ -49,11 +49,8 @@ bool tra_h5_put_text(hid_t obj, const char *name, const char *text);
 /* Text that tells tables of another form of the dataset from ours: type, chunk, filters. */
 const char *tra_h5_pipeline(hid_t dset, tra_arena *a);
 
-/* Tables per chunk, in the group .tra/NAME, whose attribute tra_pipeline is the text of tra_h5_pipeline at writing:
- *   xxh64    uint64 over the grid of chunks; 0 where there is no chunk. [n], in key order, when the grid would be
- *            mostly holes (tra_table_dense)
- *   keys     int64 [n], when there are holes: row-major positions within the frontier of the keys that exist
- *   extents  int64 [n][r], tuple layout of a list with clipped arrays */
+/* The path of a table of .tra/NAME (store.h), or of that group when table is NULL; and whether the checksums are kept
+ * over the grid of chunks. */
 char *tra_table_path(tra_arena *a, const char *name, const char *table); /* table may be NULL: the group */
 static inline bool tra_table_dense(int64_t cells, int64_t n) { return cells / 8 <= n + 512; }
 
@@ -71,14 +68,14 @@ struct tra_rel {
     tra_vfd *vfd;
     tra_catalog cat;
     tra_type type;
-    tra_geom geom;   /* with dims, chunk and grid as they are in the file (contiguous: as the blocks are) */
-    size_t size;     /* of an element in memory */
-    bool ours;       /* has the attributes of a relation */
-    bool scalar;     /* a dataset without dimensions */
+    tra_geom geom; /* with dims, chunk and grid as they are in the file (contiguous: as the blocks are) */
+    size_t size;   /* of an element in memory */
+    bool ours;     /* has the attributes of a relation */
+    bool scalar;   /* a dataset without dimensions */
     enum { TRA_BY_CHUNK, TRA_BY_ROW, TRA_BY_LIBRARY } how; /* pread of chunks, of contiguous rows, or H5Dread */
-    tra_pipeline pipeline; /* BY_CHUNK */
-    int64_t base;          /* BY_ROW: address of the first element */
-    bool tables;           /* .tra/NAME belongs to the dataset as it is */
+    tra_pipeline pipeline;                                 /* BY_CHUNK */
+    int64_t base;                                          /* BY_ROW: address of the first element */
+    bool tables;                                           /* .tra/NAME belongs to the dataset as it is */
     bool checksums;
     tra_relinfo info;
     /* loaded at the first read, under the HDF5 lock; `loaded` is set last */
@@ -108,13 +105,13 @@ struct tra_writer {
     tra_geom geom;
     tra_codec codec;
     const char *history;
-    size_t size;       /* of an element */
+    size_t size; /* of an element */
     int64_t chunk_bytes;
     bool creator;
-    int fd;            /* creator: the driver's */
-    hid_t file, dset;  /* creator; -1 when closed */
+    int fd;           /* creator: the driver's */
+    hid_t file, dset; /* creator; -1 when closed */
     tra_vfd *vfd;
-    int64_t *addr;     /* codec none: of each tuple */
+    int64_t *addr; /* codec none: of each tuple */
     uint64_t *sums;
     int64_t stored;
 };

@@ -28,7 +28,7 @@ typedef struct tra_vfd {
     int err;      /* errno of the first failed operation, 0 */
 } tra_vfd;
 
-hid_t tra_vfd_register(void); /* driver id, negative on failure; once per process */
+hid_t tra_vfd_register(void);    /* driver id, negative on failure; once per process */
 tra_vfd *tra_vfd_of(hid_t file); /* the driver's state of an open file; NULL if it is another driver's */
 
 #endif

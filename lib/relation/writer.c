@@ -56,7 +56,8 @@ static void reclaim(tra_arena *a, const char *path) {
         char *end;
         if (strncmp(f->d_name, prefix, strlen(prefix)) != 0) continue;
         long pid = strtol(f->d_name + strlen(prefix), &end, 10);
-        if (pid <= 0 || (strcmp(end, ".tmp") != 0 && *end != '-') || strcmp(end + strlen(end) - 4, ".tmp") != 0) continue;
+        if (pid <= 0 || (strcmp(end, ".tmp") != 0 && *end != '-') || strcmp(end + strlen(end) - 4, ".tmp") != 0)
+            continue;
         if (kill((pid_t)pid, 0) == 0 || errno != ESRCH) continue;
         if (unlinkat(dirfd(d), f->d_name, 0) == 0)
             tra_info(1, "removed %s/%s, left by process %ld, which is gone", dir, f->d_name, pid);
@@ -173,13 +174,14 @@ static tra_status allocate(tra_writer *w, int64_t ordinal, int64_t len, uint32_t
     return TRA_OK;
 }
 
-/* All chunks of codec none, in the order of keys; the disk space is claimed now, so that a full disk is found before the
- * work and not after it. */
+/* All chunks of codec none, in the order of keys; the disk space is claimed now, so that a full disk is found before
+ * the work and not after it. */
 static tra_status allocate_all(tra_writer *w, tra_err *e) {
     for (int64_t i = 0; i < w->type.cat->n; i++) TRA_TRY(allocate(w, i, w->chunk_bytes, 0, &w->addr[i], e));
     if (w->vfd->eof > 0 && fallocate(w->fd, 0, 0, (off_t)w->vfd->eof) != 0 && errno != EOPNOTSUPP && errno != ENOSYS &&
         errno != EINVAL)
-        return tra_fail_errno(e, TRA_RESOURCE, "cannot reserve %" PRIu64 " bytes for %s", (uint64_t)w->vfd->eof, w->path);
+        return tra_fail_errno(e, TRA_RESOURCE, "cannot reserve %" PRIu64 " bytes for %s", (uint64_t)w->vfd->eof,
+                              w->path);
     return TRA_OK;
 }
 
@@ -201,8 +203,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
     w->codec = o->codec;
     w->history = o->history ? tra_arena_strndup(w->arena, o->history, strlen(o->history)) : NULL;
     tra_status s = TRA_OK;
-    if (!good_name(w->name))
-        s = tra_fail(e, TRA_INPUT, "\"%s\" cannot name a relation (in %s)", w->name, spec);
+    if (!good_name(w->name)) s = tra_fail(e, TRA_INPUT, "\"%s\" cannot name a relation (in %s)", w->name, spec);
     if (s == TRA_OK) s = real_target(w->arena, &path, e);
     if (s == TRA_OK) s = tra_lock_take(path, &first, e);
     if (s != TRA_OK) {
@@ -218,8 +219,10 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
         s = create(w, e);
         tra_h5_leave();
     }
-    if (s != TRA_OK) tra_writer_abort(w);
-    else *out = w;
+    if (s != TRA_OK)
+        tra_writer_abort(w);
+    else
+        *out = w;
     return s;
 }
 
@@ -283,7 +286,8 @@ tra_status tra_writer_put(tra_writer *w, int64_t ordinal, const void *data, void
 uint64_t *tra_writer_sums(tra_writer *w) { return w->sums; }
 int64_t tra_writer_stored(const tra_writer *w) { return w->stored; }
 
-/* ---- several processes -------------------------------------------------------------------------------------------- */
+/* ---- several processes --------------------------------------------------------------------------------------------
+ */
 
 /* The blob: head, the three texts with their NULs, then the addresses (codec none). */
 typedef struct blob_head {
@@ -291,8 +295,12 @@ typedef struct blob_head {
 } blob_head;
 
 void tra_writer_describe(const tra_writer *w, tra_str *blob) {
-    blob_head h = {w->type.cat->n, w->codec.zstd, w->codec.level, (int64_t)strlen(w->path) + 1,
-                   (int64_t)strlen(w->temp) + 1, (int64_t)strlen(w->name) + 1};
+    blob_head h = {w->type.cat->n,
+                   w->codec.zstd,
+                   w->codec.level,
+                   (int64_t)strlen(w->path) + 1,
+                   (int64_t)strlen(w->temp) + 1,
+                   (int64_t)strlen(w->name) + 1};
     tra_str_addn(blob, (const char *)&h, sizeof h);
     tra_str_addn(blob, w->path, (size_t)h.path);
     tra_str_addn(blob, w->temp, (size_t)h.temp);
@@ -322,8 +330,10 @@ tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, t
     if (s == TRA_OK && (w->fd = open(w->temp, O_WRONLY | O_CLOEXEC)) < 0)
         s = tra_fail_errno(e, TRA_RESOURCE, "cannot open %s, which rank 0 made; do all ranks see this directory?",
                            w->temp);
-    if (s != TRA_OK) writer_free(w);
-    else *out = w;
+    if (s != TRA_OK)
+        writer_free(w);
+    else
+        *out = w;
     return s;
 }
 
@@ -332,7 +342,8 @@ tra_status tra_writer_sync(tra_writer *w, tra_err *e) {
     return TRA_OK;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------------ */
+/* ---- the end ------------------------------------------------------------------------------------------------------
+ */
 
 static tra_status sync_directory(tra_writer *w, tra_err *e) {
     const char *base, *dir = directory(w->arena, w->path, &base);
@@ -350,7 +361,8 @@ static tra_status missing_tuple(tra_writer *w, tra_err *e) {
         tra_dims key;
         if (w->sums[i]) continue;
         tra_catalog_key(w->type.cat, i, &key);
-        return tra_fail(e, TRA_INTERNAL, "tuple %s of %s:%s was never written", tra_key_text(&key, buf), w->path, w->name);
+        return tra_fail(e, TRA_INTERNAL, "tuple %s of %s:%s was never written", tra_key_text(&key, buf), w->path,
+                        w->name);
     }
     return TRA_OK;
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-enum { DEFAULT_LEVEL = 3 };        /* what other writers mean when they give no level */
+enum { DEFAULT_LEVEL = 3 };                 /* what other writers mean when they give no level */
 static const size_t MAX_CHUNK = UINT32_MAX; /* of HDF5 */
 
 /* A frame that does not tell its size (streaming writers): decoded into a growing buffer. */

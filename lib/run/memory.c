@@ -1,6 +1,8 @@
 /* memory.c - block loops and what a plan needs of memory and disk. */
 #include "memory.h"
 
+#include "pool.h"
+
 #include <stdlib.h>
 
 int64_t tra_memory_base(int threads) {
@@ -9,8 +11,9 @@ int64_t tra_memory_base(int threads) {
     return ((int64_t)40 + 6 * threads) << 20;
 }
 
+/* Footprint of the largest array. */
 static int64_t type_bytes(const tra_type *t) {
-    return tra_catalog_maxfloats(t->cat) * (int64_t)tra_dtype_size(t->dtype);
+    return tra_block_footprint(tra_catalog_maxfloats(t->cat) * (int64_t)tra_dtype_size(t->dtype));
 }
 
 /* Memory that reading one tuple of op's result takes: its array, and when it is computed on the way, what it is computed from. */
@@ -45,8 +48,8 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
         if (!fused) n.fixed = threads * term * 8;
     }
     bool composed = !op->partial && tra_kernel_rest(op->agg) != NULL;
-    if (composed) n.c += term * 8;
-    else if (!fused && !op->partial && op->type.dtype != TRA_F64) n.c += floats * 8;
+    if (composed) n.c += tra_block_footprint(term * 8);
+    else if (!fused && !op->partial && op->type.dtype != TRA_F64) n.c += tra_block_footprint(floats * 8);
     return n;
 }
 
@@ -145,6 +148,17 @@ static int64_t own_values(const tra_plan *p, const tra_op *op, int side) {
     return n;
 }
 
+/* Results that go to their file as they are computed, and are never held. */
+static bool streams_out(const tra_plan *p, int i) {
+    const tra_op *op = &p->ops[i];
+    bool moved = op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST || op->op == TRA_PLAN_REPART;
+    if (moved || uses_of(p, i) != 1) return false;
+    for (int j = i + 1; j < p->nops; j++) {
+        if (p->ops[j].in[0] == i) return p->ops[j].op == TRA_PLAN_OUTPUT;
+    }
+    return false;
+}
+
 int64_t tra_plan_memory(tra_plan *p, int threads) {
     int64_t base = tra_memory_base(threads), least = base, wish = base;
     int64_t budget = p->memory > 0 ? p->memory - base : INT64_MAX / 4;
@@ -182,7 +196,7 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
             if (!is_view(&p->ops[from]) && p->ops[from].op != TRA_PLAN_INPUT) mine = 0;
             here = 0;
         }
-        held[i] = here;
+        held[i] = streams_out(p, i) ? 0 : here;
         for (int j = 0; j <= i; j++) { /* what lives while this runs */
             bool alive = j == i;
             for (int k = i; k < p->nops; k++) alive |= p->ops[k].in[0] == j || p->ops[k].in[1] == j;

@@ -81,7 +81,7 @@ static void space_give(space *s, int64_t at, int64_t n) {
     }
 }
 
-static int64_t rounded(int64_t bytes) {
+int64_t tra_block_footprint(int64_t bytes) {
     return bytes < SMALL ? (bytes + 63) / 64 * 64 + 64 : (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
@@ -137,7 +137,7 @@ static void unlink_block(tra_block *b) {
 }
 
 static void give_memory(tra_pool *p, tra_block *b) {
-    int64_t n = rounded(b->bytes);
+    int64_t n = tra_block_footprint(b->bytes);
     if (!b->ptr) return;
     if (n < SMALL) free(b->ptr);
     else if (b->mapped) munmap(b->ptr, (size_t)n);
@@ -155,7 +155,7 @@ static void *map_apart(tra_pool *p, int64_t n) {
 }
 
 static bool take_memory(tra_pool *p, tra_block *b) {
-    int64_t n = rounded(b->bytes);
+    int64_t n = tra_block_footprint(b->bytes);
     if (p->stats.used + n > p->stats.budget) return false;
     if (n < SMALL) {
         b->ptr = aligned_alloc(64, (size_t)((n + 63) / 64 * 64));
@@ -194,7 +194,7 @@ static tra_status open_spill(tra_pool *p, tra_err *e) {
 
 static tra_status evict(tra_pool *p, tra_block *b, tra_err *e) {
     if (b->dirty && b->spill < 0) {
-        int64_t n = rounded(b->bytes);
+        int64_t n = tra_block_footprint(b->bytes);
         TRA_TRY(open_spill(p, e));
         int64_t at = space_take(&p->file, n);
         if (at < 0) at = p->file.end, p->file.end += n;
@@ -283,7 +283,7 @@ tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e) 
 
 void tra_block_touch(tra_pool *p, tra_block *b) {
     pthread_mutex_lock(&p->lock);
-    if (b->spill >= 0) space_give(&p->file, b->spill, rounded(b->bytes));
+    if (b->spill >= 0) space_give(&p->file, b->spill, tra_block_footprint(b->bytes));
     b->spill = -1;
     b->dirty = true;
     pthread_mutex_unlock(&p->lock);
@@ -313,7 +313,7 @@ void tra_block_free(tra_pool *p, tra_block *b) {
     assert(b->pins <= 1);
     unlink_block(b);
     give_memory(p, b);
-    if (b->spill >= 0) space_give(&p->file, b->spill, rounded(b->bytes));
+    if (b->spill >= 0) space_give(&p->file, b->spill, tra_block_footprint(b->bytes));
     pthread_cond_broadcast(&p->freed);
     pthread_mutex_unlock(&p->lock);
     free(b);

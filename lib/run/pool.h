@@ -49,6 +49,8 @@ typedef bool tra_pool_busy_fn(void *ctx);
 void tra_pool_set_busy(tra_pool *p, tra_pool_busy_fn *fn, void *ctx);
 void tra_pool_wake(tra_pool *p); /* something in flight ended or failed */
 
+int64_t tra_block_footprint(int64_t bytes); /* that a block of so many bytes takes of the budget */
+
 /* A block with contents yet to be written: pinned, HERE, dirty. */
 TRA_MUSTUSE tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e);
 /* A block that stands for a tuple of an input: AWAY. */

@@ -31,6 +31,8 @@ static tra_status choose(tra_job *job, int64_t k, tra_err *e) {
 
 static tra_status plan_program(const tra_request *r, tra_job *job, tra_err *e) {
     job->options = r->options;
+    if (job->program.graph->noutputs == 0)
+        return tra_fail(e, TRA_PROGRAM, "%s has no output statement, so there is nothing to do", job->program.src.name);
     if (!r->memory_given && only_declared(job->program.graph)) job->options.memory = 0;
     TRA_TRY(tra_search(job->program.graph, &job->options, job->program.arena, &job->plans, e));
     return choose(job, r->plan, e);

@@ -561,6 +561,11 @@ static tra_status partial_types(search *s, tra_err *e) {
         local.kernel = tra_kernel_first(n->kernel);
         TRA_TRY(tra_node_type(s->a, &local, &warn, e));
         local.type.dtype = tra_agg_state_dtype(n->kernel, n->in[0]->type.dtype);
+        /* a contraction that BLAS accumulates has its sums, and so its summands, in the type of its operands */
+        const tra_node *j = n->in[0];
+        if (j->op == TRA_OP_JOIN && s->fused[j->id] == n->id && j->in[0]->type.dtype == j->in[1]->type.dtype &&
+            tra_kernel_fuses(j->kernel, local.kernel))
+            local.type.dtype = j->type.dtype;
         s->partial[i] = local.type;
     }
     return TRA_OK;

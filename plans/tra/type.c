@@ -536,6 +536,32 @@ static tra_status type_join(tra_arena *a, tra_node *n, const char **warn, tra_ca
     return join_cuts(n, &sample, e);
 }
 
+/* A list's bound is what the operator makes of its inputs' bounds, whether or not a tuple has such extents: of a tensor of which
+ * a filter left the last, clipped row of blocks alone, the blocks above are holes of full size. */
+static void widen_bound(const tra_node *n, tra_catalog *out) {
+    tra_dims l, r, bound;
+    tra_err none = {0};
+    tra_status s = TRA_OK;
+    tra_largest(n->in[0]->type.cat, &l);
+    bound = l;
+    switch (n->op) {
+    case TRA_OP_JOIN:
+        tra_largest(n->in[1]->type.cat, &r);
+        s = tra_kernel_shape2(n->kernel, &l, &r, &l, &r, &bound, NULL, &none);
+        break;
+    case TRA_OP_AGG: s = tra_kernel_shape_agg(n->kernel, &l, &bound, NULL, &none); break;
+    case TRA_OP_TRANSFORM: s = tra_kernel_shape1(n->kernel, &l, &bound, NULL, &none); break;
+    case TRA_OP_TILE: bound.v[n->dim] = tra_min64(n->size, l.v[n->dim]); break;
+    case TRA_OP_CONCAT: bound.v[n->dim] = 0; break; /* as many as there are */
+    case TRA_OP_INPUT:
+    case TRA_OP_REKEY:
+    case TRA_OP_FILTER:
+    case TRA_OP_REPART: break;
+    }
+    if (s != TRA_OK || bound.n != out->bound.n) return; /* bounds that no pair of arrays has together */
+    for (int d = 0; d < bound.n; d++) out->bound.v[d] = tra_max64(out->bound.v[d], bound.v[d]);
+}
+
 tra_status tra_node_type(tra_arena *a, tra_node *n, const char **warn, tra_err *e) {
     tra_catalog *out = tra_new(a, tra_catalog);
     const char *none = NULL;
@@ -560,6 +586,7 @@ tra_status tra_node_type(tra_arena *a, tra_node *n, const char **warn, tra_err *
     case TRA_OP_CONCAT: TRA_TRY(type_concat(a, n, out, e)); break;
     case TRA_OP_REPART: TRA_TRY(type_repart(n, out, e)); break;
     }
+    if (!out->grid && out->n > 0) widen_bound(n, out);
     for (int d = out->bound.n; d < TRA_MAXDIM; d++) n->type.cut[d] = 0;
     if (out->frontier.n + out->bound.n > TRA_MAXDIM)
         return tra_fail(e, TRA_PROGRAM, "the result has %d key and %d array dimensions, together more than %d",

@@ -2,8 +2,8 @@
  *
  *     TEST(keys_go_round) { CHECK_INT(tra_linear(&box, &key), 5); }
  *
- * Its main prints TAP: one line `ok N - name` or `not ok N - name` for each, with what failed before it. Arguments select
- * the tests whose names contain them. A failed check does not end its test. */
+ * Its main prints TAP: one line `ok N - name` or `not ok N - name` for each, with what failed before it. Arguments
+ * select the tests whose names contain them. A failed check does not end its test. */
 #ifndef TRA_CHECK_H
 #define TRA_CHECK_H
 
@@ -36,8 +36,7 @@ static const char *check_skipped; /* reason */
     }                                                                                                                  \
     static void test_##id(void)
 
-#define check_report(...)                                                                                              \
-    (check_failures++, printf("# %s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), printf("\n"))
+#define check_report(...) (check_failures++, printf("# %s:%d: ", __FILE__, __LINE__), printf(__VA_ARGS__), printf("\n"))
 
 #define CHECK(cond) ((cond) ? (void)0 : (void)check_report("failed: %s", #cond))
 
@@ -74,8 +73,8 @@ static const char *check_skipped; /* reason */
     do {                                                                                                               \
         tra_status s_ = (expr), w_ = (want);                                                                           \
         if (s_ != w_ || (err).status != w_ || !strstr((err).msg, (text)))                                              \
-            check_report("%s: status %s and message \"%s\", not %s and \"%s\"", #expr, tra_status_text(s_),            \
-                         (err).msg, #want, (text));                                                                    \
+            check_report("%s: status %s and message \"%s\", not %s and \"%s\"", #expr, tra_status_text(s_), (err).msg, \
+                         #want, (text));                                                                               \
         (err) = (tra_err){0};                                                                                          \
     } while (0)
 

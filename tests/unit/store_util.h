@@ -63,8 +63,10 @@ static double value(int64_t ordinal, int64_t i) {
 static void make_array(const tra_type *t, int64_t ordinal, void *buf) {
     int64_t n = tra_catalog_floats1(t->cat, ordinal);
     for (int64_t i = 0; i < n; i++) {
-        if (t->dtype == TRA_F64) ((double *)buf)[i] = value(ordinal, i);
-        else ((float *)buf)[i] = (float)value(ordinal, i);
+        if (t->dtype == TRA_F64)
+            ((double *)buf)[i] = value(ordinal, i);
+        else
+            ((float *)buf)[i] = (float)value(ordinal, i);
     }
 }
 

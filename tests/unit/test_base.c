@@ -132,9 +132,9 @@ TEST(json_replaces_bytes_that_are_not_utf8) {
     static const char *const pairs[][2] = {
         {"\xc3(", "\"\\ufffd(\""},
         {"\xe2\x82", "\"\\ufffd\\ufffd\""},
-        {"\xc0\x80", "\"\\ufffd\\ufffd\""},                /* overlong */
-        {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""},      /* surrogate */
-        {"\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\""},        /* sound */
+        {"\xc0\x80", "\"\\ufffd\\ufffd\""},            /* overlong */
+        {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""}, /* surrogate */
+        {"\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\""},  /* sound */
         {"\xf5\x80\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\""},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
@@ -174,8 +174,8 @@ TEST(json_find) {
 }
 
 TEST(json_find_survives_junk) {
-    static const char *const junk[] = {"", "{", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,", "{\"a\" 1}", "[1", "[,", "\"",
-                                       "\"\\", "{\"a\":\"x", "}", "{a:1}"};
+    static const char *const junk[] = {"",   "{",  "{\"a\"", "{\"a\":", "{\"a\":1",   "{\"a\":1,", "{\"a\" 1}",
+                                       "[1", "[,", "\"",     "\"\\",    "{\"a\":\"x", "}",         "{a:1}"};
     for (size_t i = 0; i < sizeof junk / sizeof *junk; i++) {
         CHECK_STR(find(junk[i], "a"), "(none)");
         CHECK_STR(find(junk[i], "0"), "(none)");
@@ -205,8 +205,9 @@ TEST(sizes) {
     CHECK_INT(size_of("1T"), (int64_t)1 << 40);
     CHECK_INT(size_of("8191P"), (int64_t)8191 << 50);
     CHECK_INT(size_of("9223372036854775807"), INT64_MAX);
-    static const char *const bad[] = {"",    "-1",   "M",   "1.2.3", "1Q", "1Mi", "1iB", "8192P",
-                                      "1 M", "0x10", "1MX", "1e3",   "9223372036854775808", "8192.5P", "."};
+    static const char *const bad[] = {
+        "",        "-1", "M", "1.2.3", "1Q", "1Mi", "1iB", "8192P", "1 M", "0x10", "1MX", "1e3", "9223372036854775808",
+        "8192.5P", "."};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         if (size_of(bad[i]) != -1) check_report("\"%s\" is accepted as %" PRId64, bad[i], size_of(bad[i]));
     }

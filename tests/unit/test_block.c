@@ -50,5 +50,6 @@ TEST(fits) {
     CHECK_OK(tra_block_fit(&shape, &block, &e), e);
     CHECK_INT(block.v[0], 10);
     CHECK_INT(block.v[1], 1);
-    CHECK_FAILS(tra_block_fit(&shape, &wrong, &e), TRA_USAGE, e, "block 4 has 1 dimensions, but the tensor 10 x 0 has 2");
+    CHECK_FAILS(tra_block_fit(&shape, &wrong, &e), TRA_USAGE, e,
+                "block 4 has 1 dimensions, but the tensor 10 x 0 has 2");
 }

@@ -155,7 +155,7 @@ static const char *const programs[] = {
     "v = join(z, w, [0], [0], matvecadd)\noutput v\noutput y\noutput x\n",
     "input A : f64 [12,12] by [4,4]\nB = repart(A, [2,5])\nC = reblock(B, [12,1])\noutput B\noutput C\n",
     "input A : f64 [12,12] by [4,6]\nT = tile(A, 1, 2)\nC = concat(T, 2, 1)\noutput C\nr = agg(T, [2], matadd)\noutput r\n",
-    "input A : f64 [12,6] by [4,2]\ns = agg(transform(A, rowsum), [], matadd)\n"
+    "input A : f64 [12,6] by [4,2]\ns = agg(transform(A, colsum), [], matadd)\n"
     "N = join(A, s, [], [], (x,y) -> x/y)\noutput N\noutput s\n",
     "input A : f64 [12,6] by [4,2] at all\ninput B : f64 [6,8] by [2,2] at part(1)\ninput c : f64 [12,8] by [4,2] at part(0,1)\n"
     "C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)\nD = join(C, c, [0,1], [0,1], matadd)\noutput D\n",
@@ -244,18 +244,21 @@ TEST(two_phases_or_one) {
     CHECK(agg && agg->partial && merge);
     CHECK_STR(p.plans.v[0]->rules, "R2-5");
     done(&p);
-    /* two blocks a group on eight sites: moving the blocks costs less than eight summands */
-    p = plan("input A : f64 [64,8] by [4,4] at part(1,0)\nr = agg(A, [1], matadd)\noutput r\n", 8);
-    CHECK(p.plans.n > 0);
+    p = plan("input A : f64 [64,8] by [4,4]\nB = transform(A, exp)\nC = agg(B, [1], matadd)\nr = agg(B, [0], matadd)\n"
+             "output r\noutput C\n", 8);
+    CHECK_NEAR(p.plans.v[0]->cost.network_floats, 8 * 32, 0); /* r where B is, C in two phases */
     done(&p);
-    p = plan("input A : f32 [64,64] by [4,4] at part(1)\nr = agg(A, [0], matadd . (x -> 2*x))\noutput r\n", 1);
-    CHECK(p.status != TRA_OK || find_op(p.plans.v[0], TRA_PLAN_MERGE) == NULL);
+    /* two blocks a group: moving them costs less than eight summands of each group */
+    p = plan("input A : f64 [64,8] by [8,4] at part(1,0)\nr = agg(A, [0], matadd)\noutput r\n", 8);
+    CHECK_NEAR(p.plans.v[0]->cost.network_floats, 64 * 8, 0);
+    CHECK(find_op(p.plans.v[0], TRA_PLAN_MERGE) == NULL);
     done(&p);
-    p = plan("input A : f32 [64,64] by [4,4] at part(1)\nr = agg(A, [0], (x -> 2*x) . matadd)\noutput r\n", 4);
-    if (p.status == TRA_OK) { /* sums of f32 have f64 summands */
-        agg = find_op(p.plans.v[0], TRA_PLAN_AGG);
-        CHECK(agg && agg->partial && agg->type.dtype == TRA_F64);
-    }
+    /* sums of f32 have f64 summands, and the function of the sum belongs to the second phase */
+    p = plan("input A : f32 [64,64] by [4,4] at part(1)\nr = agg(A, [0], rowsum . matadd)\noutput r\n", 4);
+    agg = find_op(p.plans.v[0], TRA_PLAN_AGG);
+    merge = find_op(p.plans.v[0], TRA_PLAN_MERGE);
+    CHECK(agg && agg->partial && agg->type.dtype == TRA_F64 && agg->type.cat->bound.n == 2);
+    CHECK(merge && merge->type.dtype == TRA_F32 && merge->type.cat->bound.n == 1);
     done(&p);
 }
 
@@ -463,7 +466,7 @@ TEST(pairs_meet_once) {
 }
 
 TEST(strategies_have_their_names) {
-    char *text = matmul(40, 40, 40, 12);
+    char *text = matmul(48, 48, 48, 12);
     planned p = plan(text, 12);
     static const char *const names[] = {"bmm-left", "bmm-right", "cmm", "rmm(2,1,6)", "rmm(3,2,2)", "rmm(1,4,3)"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

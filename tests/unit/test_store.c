@@ -50,9 +50,17 @@ static void round_trip(const char *what, const tra_type *t, const char *codec, c
 }
 
 TEST(store_blocked_round_trips) {
-    static const char *const cases[][2] = {{"10x7", "3x2"},     {"100x100", "10x10"}, {"1", "1"},         {"17", "5"},
-                                           {"0x5", "1x2"},      {"5x6x7", "2x3x4"},   {"300x301", "128x64"},
-                                           {"1x1x1", "1x1x1"}, {"5x0x4", "1x1x3"},   {"211x13", "500x500"}, {"", ""}};
+    static const char *const cases[][2] = {{"10x7", "3x2"},
+                                           {"100x100", "10x10"},
+                                           {"1", "1"},
+                                           {"17", "5"},
+                                           {"0x5", "1x2"},
+                                           {"5x6x7", "2x3x4"},
+                                           {"300x301", "128x64"},
+                                           {"1x1x1", "1x1x1"},
+                                           {"5x0x4", "1x1x3"},
+                                           {"211x13", "500x500"},
+                                           {"", ""}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         EACH_CODEC(c) {
             tra_arena *a = tra_arena_new();
@@ -252,7 +260,8 @@ TEST(store_same_calls_same_bytes) {
     tra_arena_free(a);
 }
 
-/* ---- digests ---------------------------------------------------------------------------------------------------------- */
+/* ---- digests
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static void one_array(tra_arena *a, int n, const double *v, tra_dtype dtype, char text[33]) {
     char shape[16];
@@ -324,7 +333,8 @@ TEST(digest_is_independent_of_blocks) {
     tra_arena_free(a);
 }
 
-/* ---- codec -------------------------------------------------------------------------------------------------------------- */
+/* ---- codec
+ * -------------------------------------------------------------------------------------------------------------- */
 
 TEST(codec_names) {
     tra_codec c;
@@ -351,9 +361,12 @@ TEST(codec_agrees_with_hdf5) {
         uint32_t masks[4];
         for (int i = 0; i < 4 * N - 1; i++) {
             x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-            if (i / N == 0 || i / N == 3) v[i] = sin(i * 1e-3);
-            else if (i / N == 1) v[i] = x % 40 == 0 ? (double)(x >> 40) / 1024 : 0;
-            else if (dt == TRA_F64) memcpy(&v[i], &(uint64_t){(x & ~(0x7ffULL << 52)) | 0x3ffULL << 52}, 8);
+            if (i / N == 0 || i / N == 3)
+                v[i] = sin(i * 1e-3);
+            else if (i / N == 1)
+                v[i] = x % 40 == 0 ? (double)(x >> 40) / 1024 : 0;
+            else if (dt == TRA_F64)
+                memcpy(&v[i], &(uint64_t){(x & ~(0x7ffULL << 52)) | 0x3ffULL << 52}, 8);
             f[i] = (float)v[i];
             if (i / N == 2 && dt == TRA_F32) memcpy(&f[i], &(uint32_t){(uint32_t)(x >> 16) & 0xbfffffff}, 4);
         }
@@ -378,7 +391,8 @@ TEST(codec_agrees_with_hdf5) {
         if (dt == TRA_F32) CHECK_INT(masks[2], 3); /* raw */
         tra_h5_enter();
         hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), d = H5Dopen2(file, "data", H5P_DEFAULT);
-        CHECK(H5Dread(d, dt == TRA_F64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, back) >= 0);
+        CHECK(H5Dread(d, dt == TRA_F64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, back) >=
+              0);
         H5Dclose(d);
         H5Fclose(file);
         tra_h5_leave();
@@ -397,11 +411,15 @@ TEST(codec_agrees_with_hdf5) {
     tra_arena_free(a);
 }
 
-/* ---- foreign files --------------------------------------------------------------------------------------------------------- */
+/* ---- foreign files
+ * --------------------------------------------------------------------------------------------------------- */
 
 /* Writes v (9 x 10 doubles) as an HDF5 dataset, chunked (chunk > 0) or not, of the given type, perhaps gzipped. */
 static void foreign_file(const char *path, hid_t type, int chunk, bool gzip, const double *v) {
-    hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t fcpl = H5Pcreate(H5P_FILE_CREATE);
+    H5Pset_userblock(fcpl, 512); /* as MATLAB does */
+    hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, fcpl, H5P_DEFAULT);
+    H5Pclose(fcpl);
     hid_t space = H5Screate_simple(2, (hsize_t[]){9, 10}, NULL), p = H5Pcreate(H5P_DATASET_CREATE);
     if (chunk) H5Pset_chunk(p, 2, (hsize_t[]){(hsize_t)chunk, (hsize_t)chunk});
     if (gzip) H5Pset_deflate(p, 1);
@@ -452,13 +470,13 @@ TEST(store_foreign_datasets) {
             tra_rel_close(r);
         }
     }
-    /* chunks that are not there hold the fill value */
-    for (int gzip = 0; gzip < 2; gzip++) {
+    /* what was never written holds the fill value: a chunk, raw or gzipped, or the whole of a contiguous dataset */
+    for (int how = 0; how < 3; how++) {
         tra_rel *r;
         tra_h5_enter();
-        foreign_file(path, H5T_IEEE_F64LE, 4, gzip, NULL);
+        foreign_file(path, H5T_IEEE_F64LE, how < 2 ? 4 : 0, how == 1, NULL);
         tra_h5_leave();
-        CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
+        CHECK_OK(tra_rel_open(path, &(tra_dims){.n = 2, .v = {4, 4}}, &r, &e), e);
         CHECK_INT(tra_rel_type(r)->cat->n, 9);
         CHECK_OK(tra_rel_read(r, 8, buf, scratch, &e), e);
         CHECK_NEAR(buf[0], 3.5, 0);
@@ -488,6 +506,47 @@ TEST(store_foreign_datasets) {
     CHECK_FAILS(tra_rel_open(spec, NULL, &r, &e), TRA_INPUT, e, "no elements");
     snprintf(spec, sizeof spec, "%s:nix", path);
     CHECK_FAILS(tra_rel_open(spec, NULL, &r, &e), TRA_INPUT, e, "has no dataset nix; it holds null, x");
+}
+
+TEST(store_layout_of_an_extent_of_0) {
+    tra_arena *a = tra_arena_new();
+    tra_dims dims, chunk;
+    bool tuple;
+    tra_type t = grid(a, "0x3", "4x5", NULL, NULL);
+    t.cut[0] = 1;
+    t.cut[1] = 2;
+    tra_store_layout(&t, &dims, &chunk, &tuple);
+    CHECK(!tuple && dims.n == 2 && dims.v[0] == 0 && dims.v[1] == 15 && chunk.v[0] == 1 && chunk.v[1] == 5);
+    tra_arena_free(a);
+}
+
+/* The part of an edge chunk that lies outside the tensor is zero, whatever was in the scratch memory. */
+TEST(store_edge_chunks_are_padded_with_zeros) {
+    tra_arena *a = tra_arena_new();
+    tra_err e = {0};
+    const char *path = at("edge.h5");
+    tra_type t = blocked(a, "5x4", "3x3", TRA_F64);
+    tra_write_options o = {.codec = {.level = 1}};
+    tra_writer *w;
+    double buf[9], scratch[64];
+    CHECK_OK(tra_writer_create(path, &t, &o, &w, &e), e);
+    for (int64_t i = 0; i < 4; i++) {
+        for (int j = 0; j < 9; j++) buf[j] = j + 1;
+        memset(scratch, 0x77, sizeof scratch);
+        CHECK(tra_writer_scratch(w) <= sizeof scratch);
+        CHECK_OK(tra_writer_put(w, i, buf, scratch, &e), e);
+    }
+    CHECK_OK(tra_writer_commit(w, NULL, &e), e);
+    tra_h5_enter();
+    hid_t f = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), d = H5Dopen2(f, "data", H5P_DEFAULT);
+    uint32_t mask;
+    CHECK(H5Dread_chunk(d, H5P_DEFAULT, (hsize_t[]){3, 3}, &mask, buf) >= 0);
+    H5Dclose(d);
+    H5Fclose(f);
+    tra_h5_leave();
+    static const double want[9] = {1, 0, 0, 2, 0, 0, 0, 0, 0};
+    CHECK(memcmp(buf, want, sizeof want) == 0);
+    tra_arena_free(a);
 }
 
 TEST(store_names_of_relations) {

@@ -1,0 +1,178 @@
+# The command table, help, options, statuses, standard output, mpirun.
+load helper
+
+# Names of all commands; the loops below would pass without any.
+commands() { "$TRA" help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep . || echo none; }
+
+@test "help lists the commands" {
+    status 0 tra help
+    has "Usage: tra COMMAND"
+    [ "$(commands | grep -c '^help$\|^version$')" = 2 ]
+    [ "$(tra --help)" = "$(tra help)" ]
+    [ "$(tra -h)" = "$(tra help)" ]
+}
+
+@test "every command answers --help and names itself" {
+    for c in $(commands); do
+        status 0 tra "$c" --help
+        has "Usage: tra $c"
+        has "--quiet"
+        [ "$(tra help "$c")" = "$output" ]
+    done
+}
+
+@test "help fits in 80 columns" {
+    for c in $(commands); do
+        status 0 tra help "$c"
+        long=$(awk 'length > 80' <<<"$output")
+        [ -z "$long" ] || { echo "tra help $c: $long"; return 1; }
+    done
+}
+
+@test "every command has a manual page, listed in tra.1" {
+    for c in $(commands); do
+        [ -e "$ROOT/man/tra-$c.1" ] || { echo "no man/tra-$c.1"; return 1; }
+        grep -q "tra-$c" "$ROOT/man/tra.1" || { echo "tra.1 does not name tra-$c"; return 1; }
+    done
+}
+
+@test "every option of a command stands in its manual page" {
+    for c in $(commands); do
+        [ "$c" != none ]
+        for o in $(tra help "$c" | sed -n '/^Options:/,/^Common/s/^  \(-.,\|   \) --\([a-z-]*\).*/\2/p'); do
+            # roff writes hyphens of options as \-
+            sed 's/\\-/-/g; s/\\&//g' "$ROOT/man/tra-$c.1" | grep -q -e "$o" || { echo "tra-$c.1 lacks --$o"; return 1; }
+        done
+    done
+}
+
+@test "every command refuses an unknown option with status 2" {
+    for c in $(commands); do
+        status 2 tra "$c" --no-such-option-at-all
+        has "$c has no option --no-such-option-at-all"
+    done
+}
+
+@test "an unknown command suggests the nearest" {
+    status 2 tra vresion
+    has "did you mean version?"
+    status 2 tra help vresion
+    has "did you mean version?"
+    status 2 tra qqqqqqqqqq
+    lacks "did you mean"
+    status 2 tra
+    has "usage: tra COMMAND"
+    status 2 tra --quiet version
+    has "the command comes first"
+}
+
+@test "options: prefixes, values, groups, end" {
+    status 0 tra version --form json
+    [ "$(json tra)" = 0.1.0 ]
+    status 0 tra version --format=json
+    status 0 tra version -qvv --format text
+    status 2 tra version --format
+    has "--format needs a value (text|json)"
+    status 2 tra version --format xml
+    has "'xml' is none of text|json"
+    status 2 tra version --frmat json
+    has "did you mean --format?"
+    status 2 tra version --quiet=yes
+    has "--quiet takes no value"
+    status 2 tra version -- --quiet
+    has "'--quiet' is one argument too many"
+    status 2 tra version -x
+    has "no option -x"
+}
+
+@test "version names the libraries" {
+    status 0 tra version
+    for name in tra HDF5 "Open MPI" OpenBLAS kernel zstd; do has "$name"; done
+    [ "$(tra --version)" = "$output" ]
+    status 0 tra version --format json
+    for key in tra hdf5 mpi blas blas_kernel zstd; do [ -n "$(json $key)" ]; done
+}
+
+@test "errors go to standard error, results to standard output" {
+    [ -z "$(tra vresion 2>/dev/null)" ]
+    [ -z "$(tra version 2>&1 >/dev/null)" ]
+    [ -n "$(tra version 2>/dev/null)" ]
+}
+
+@test "standard output that cannot be written is an error" {
+    status 4 bash -c '"$TRA" help >/dev/full'
+    has "cannot write standard output: No space left"
+    status 4 bash -c '"$TRA" help version >/dev/full'
+    status 4 bash -c '"$TRA" version --help >/dev/full'
+    status 4 bash -c '"$TRA" version --format json >/dev/full'
+}
+
+@test "a closed pipe is quiet" {
+    run bash -c '"$TRA" version 2>err | true; echo "${PIPESTATUS[0]}"; cat err'
+    [[ $output == 0 || $output == 141 ]]
+}
+
+@test "under mpirun other commands run on one rank" {
+    status 0 mpirun -n 3 "$TRA" version
+    [ "$(grep -c '^tra ' <<<"$output")" = 1 ]
+    run mpirun -n 3 "$TRA" vresion
+    [ "$status" -ne 0 ]
+    [ "$(grep -c 'did you mean' <<<"$output")" = 1 ]
+}
+
+@test "completion offers commands and options" {
+    # shellcheck disable=SC1091
+    source "$ROOT/share/completion/tra.bash"
+    compopt() { :; }
+    COMP_WORDS=("$TRA" ver) COMP_CWORD=1
+    _tra
+    [[ " ${COMPREPLY[*]} " == *" version "* ]]
+    COMP_WORDS=("$TRA" version --fo) COMP_CWORD=2
+    _tra
+    [ "${COMPREPLY[*]}" = --format ]
+}
+
+@test "make help lists the targets" {
+    run make -C "$ROOT" --no-print-directory help
+    for t in all check check-long check-asan check-valgrind fuzz demo bench install uninstall deps clean; do
+        has "make $t "
+    done
+}
+
+@test "install and uninstall leave nothing behind" {
+    cd "$ROOT" || return
+    status 0 make --no-print-directory B="${BUILD#"$ROOT"/}" install PREFIX=/usr DESTDIR="$BATS_TEST_TMPDIR/root"
+    cd "$BATS_TEST_TMPDIR/root" || return
+    [ "$(usr/bin/tra version)" = "$(tra version)" ]
+    [ -e usr/share/bash-completion/completions/tra ]
+    [ -n "$(find . -path '*/hdf5/serial/plugins/libh5zzstd.so')" ]
+    for page in "$ROOT"/man/*.[15]; do [ ! -e "$page" ] || [ -n "$(find . -name "${page##*/}")" ]; done
+    cd "$ROOT" || return
+    status 0 make --no-print-directory uninstall PREFIX=/usr DESTDIR="$BATS_TEST_TMPDIR/root"
+    [ -z "$(find "$BATS_TEST_TMPDIR/root" -type f)" ]
+}
+
+@test "the filter plugin depends on no HDF5 library" {
+    status 0 ldd "$BUILD/libh5zzstd.so"
+    lacks hdf5
+}
+
+@test "the test runner counts what fails, crashes and is skipped" {
+    mkdir -p tree/tests/unit build/tests
+    cp "$ROOT/tests/run" tree/tests/
+    touch tree/tests/unit/test_{a,b,c,d}.c
+    printf '#!/bin/sh\necho "ok 1 - x"; echo "ok 2 - y # skip why"; echo "1..2"\n' >build/tests/test_a
+    printf '#!/bin/sh\necho "# place"; echo "not ok 1 - x"; echo "1..1"; exit 1\n' >build/tests/test_b
+    printf '#!/bin/sh\necho "ok 1 - x"; kill -SEGV $$\n' >build/tests/test_c
+    printf '#!/bin/sh\necho "1..0"\n' >build/tests/test_d
+    chmod +x build/tests/*
+    status 1 bash tree/tests/run build unit
+    [ "${lines[-1]}" = "2 passed, 3 failed, 1 skipped" ]
+    has "# place"
+    rm tree/tests/unit/test_[bcd].c
+    status 0 bash tree/tests/run build unit
+    [ "${lines[-1]}" = "1 passed, 0 failed, 1 skipped" ]
+    rm tree/tests/unit/test_a.c
+    status 1 bash tree/tests/run build fuzz
+    [ "${lines[-1]}" = "0 passed, 0 failed" ]
+}

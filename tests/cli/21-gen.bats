@@ -1,0 +1,137 @@
+# tra gen, judged by numpy and h5py.
+load helper
+
+@test "the regular distributions" {
+    tra gen -q --shape 11x7 --block 4x3 --dist range -o a.h5:range
+    tra gen -q --shape 9x12 --block 4x5 --dist identity -o a.h5:identity
+    tra gen -q --shape 5x5x5 --block 2x3x4 --dist identity -o a.h5:cube
+    tra gen -q --shape 5x5 --block 2x2 --dist zero --dtype f32 -o a.h5:zero
+    tra gen -q --shape 5x7 --block 2x2 --dist range --dtype f32 -o a.h5:range32
+    tra gen -q --shape '' --dist range -o a.h5:scalar
+    py '
+f = h5py.File("a.h5")
+assert (f["range"][:] == np.arange(77).reshape(11, 7)).all() and f["range"].chunks == (4, 3)
+assert (f["identity"][:] == np.eye(9, 12)).all()
+c = np.zeros((5, 5, 5)); c[range(5), range(5), range(5)] = 1
+assert (f["cube"][:] == c).all()
+assert (f["zero"][:] == 0).all() and f["zero"].dtype == np.float32
+assert (f["range32"][:] == np.arange(35).reshape(5, 7)).all() and f["range32"].dtype == np.float32
+assert f["scalar"][:].tolist() == [0]'
+}
+
+@test "identity is 1 only where all coordinates agree" {
+    tra gen -q --shape 4x9x4x4 --block 3x2x4x1 --dist identity -o a.h5
+    py '
+a = h5py.File("a.h5")["data"][:]; i = np.indices(a.shape)
+assert (a == ((i[0] == i[1]) & (i[1] == i[2]) & (i[2] == i[3]))).all()'
+}
+
+@test "uniform and normal have their distributions" {
+    tra gen -q --shape 500x600 --seed 7 -o a.h5:u
+    tra gen -q --shape 500x600 --seed 7 --dtype f32 -o a.h5:u32
+    tra gen -q --shape 500x600 --dist normal --seed 7 -o a.h5:n
+    py '
+from scipy import stats
+f = h5py.File("a.h5"); u, u32, n = (f[k][:].astype(float) for k in ("u", "u32", "n"))
+for x in u, u32:
+    assert x.min() >= 0 and x.max() < 1
+    assert stats.kstest(x.ravel(), "uniform").pvalue > 1e-4
+assert stats.kstest(n.ravel(), "norm").pvalue > 1e-4
+assert len(np.unique(u)) == u.size
+for x in u, n:  # neighbours along both dimensions are unrelated
+    for a, b in (x[:, 1:], x[:, :-1]), (x[1:], x[:-1]): assert abs(np.corrcoef(a.ravel(), b.ravel())[0, 1]) < 0.01'
+}
+
+@test "the same seed gives the same values whatever the block, codec, threads and memory" {
+    for dist in uniform normal; do
+        tra gen -q --shape 130x171 --block 130x171 --dist $dist --seed 3 -o a.h5
+        TRA_THREADS=1 tra gen -q --shape 130x171 --block 7x100 --dist $dist --seed 3 --codec zstd -o b.h5
+        TRA_THREADS=5 tra gen -q --shape 130x171 --block 33x2 --dist $dist --seed 3 --memory 100K -o c.h5
+        py 'a, b, c = (h5py.File(k + ".h5")["data"][:] for k in "abc"); assert (a == b).all() and (a == c).all()'
+        tra gen -q --shape 130x171 --dist $dist --seed 4 -o d.h5
+        py 'a, d = (h5py.File(k + ".h5")["data"][:] for k in "ad"); assert (a != d).mean() > 0.99'
+        py 'a, d = (h5py.File(k + ".h5")["data"][:].ravel() for k in "ad"); assert abs(np.corrcoef(a, d)[0, 1]) < 0.04'
+    done
+}
+
+@test "the same command gives the same bytes" {
+    for codec in none zstd; do
+        TRA_THREADS=1 tra gen -q --shape 300x200 --block 64x64 --codec $codec -o a.h5
+        TRA_THREADS=4 tra gen -q --shape 300x200 --block 64x64 --codec $codec -o b.h5
+        cmp a.h5 b.h5
+    done
+    tra gen -q --shape 300x200 --block 64x64 --no-history -o a.h5
+    py 'assert "tra_history" not in h5py.File("a.h5")["data"].attrs and "tra_history" in h5py.File("b.h5")["data"].attrs'
+}
+
+@test "a block is chosen and said, reduced to the tensor, refused when it does not fit" {
+    status 0 tra gen --shape 3000x10 -o a.h5
+    has "f64 3000 x 10 in blocks of 3000 x 10 (chosen), 1 blocks"
+    status 0 tra gen --shape 2100x2100 --dist zero -o a.h5
+    has "blocks of 700 x 700 (chosen), 9 blocks"
+    status 0 tra gen --shape 30x10 --block 1000x4 -o a.h5
+    has "in blocks of 30 x 4, 3 blocks"
+    status 2 tra gen --shape 30x10 --block 5 -o a.h5
+    has "block 5 has 1 dimensions, but the tensor 30 x 10 has 2"
+    status 0 tra gen -q --shape 3 -o a.h5
+    [ -z "$output" ]
+}
+
+@test "wrong usage" {
+    status 2 tra gen --shape 3x3
+    has "needs --output"
+    status 2 tra gen -o a.h5
+    has "needs --shape"
+    for shape in 3x 3xx3 -1 3.5 a 99999999999x99999999999; do
+        status 2 tra gen --shape "$shape" -o a.h5
+        has "$shape"
+    done
+    status 2 tra gen --shape 3 --block 0 -o a.h5
+    status 2 tra gen --shape 3 --dtype f16 -o a.h5
+    has "none of f64, f32"
+    status 2 tra gen --shape 3 --codec lz4 -o a.h5
+    status 2 tra gen --shape 3 --dist poisson -o a.h5
+    has "none of uniform|normal|identity|range|zero"
+    status 2 tra gen --shape 3 --dist identity -o a.h5
+    has "needs two dimensions"
+    status 2 tra gen --shape 3 --seed x -o a.h5
+    status 2 tra gen --shape 3 -o a.h5 b.h5
+    [ ! -e a.h5 ]
+}
+
+@test "too little memory is status 4 with what would do, and leaves the earlier file" {
+    tra gen -q --shape 3 --dist range -o a.h5
+    status 4 tra gen --shape 1000x1000 --block 1000x1000 --memory 1M -o a.h5
+    has "need"
+    py 'assert (h5py.File("a.h5")["data"][:] == [0, 1, 2]).all()'
+    [ "$(find . -type f)" = ./a.h5 ]
+}
+
+@test "other relations of the file are kept" {
+    tra gen -q --shape 3 --dist range -o a.h5:x
+    tra gen -q --shape 4 --dist range -o a.h5:y
+    tra gen -q --shape 5 --dist range -o a.h5:x
+    py 'f = h5py.File("a.h5"); assert f["x"].shape == (5,) and f["y"].shape == (4,)'
+}
+
+@test "a place that cannot be written is named" {
+    status 3 tra gen --shape 3 -o missing/a.h5
+    has "missing"
+}
+
+@test "interrupted, it leaves no temporary files" {
+    tra gen -q --shape 3 --dist range -o a.h5
+    "$TRA" gen -q --shape 20000x20000 --dist normal -o a.h5 &
+    pid=$!
+    for _ in $(seq 200); do
+        [ "$(find . -type f | wc -l)" -gt 1 ] && break
+        sleep 0.02
+    done
+    [ "$(find . -type f | wc -l)" -gt 1 ]
+    kill -TERM $pid
+    rc=0
+    wait $pid || rc=$?
+    [ "$rc" = 143 ]
+    [ "$(find . -type f)" = ./a.h5 ]
+    py 'assert (h5py.File("a.h5")["data"][:] == [0, 1, 2]).all()'
+}

@@ -1,0 +1,218 @@
+# tra digest, diff and verify, on relations of tra and of h5py.
+load helper
+
+# ---- digest ----
+
+@test "the digest is one of the tensor, not of how it is stored" {
+    tra gen -q --shape 37x41 --block 10x10 -o a.h5
+    tra gen -q --shape 37x41 --block 37x3 --codec zstd:3 -o b.h5:other
+    py '
+with h5py.File("c.h5", "w") as f:
+    f.create_dataset("gz", data=h5py.File("a.h5")["data"][:], chunks=(5, 41), compression="gzip")
+    f["plain"] = h5py.File("a.h5")["data"][:]'
+    status 0 tra digest a.h5 b.h5:other c.h5:gz c.h5:plain
+    [ "${#lines[@]}" = 4 ]
+    [[ ${lines[0]} =~ ^[0-9a-f]{32}\ \ a\.h5$ ]]
+    [[ ${lines[1]} == *"  b.h5:other" ]]
+    [ "$(cut -c1-32 <<<"$output" | sort -u | wc -l)" = 1 ]
+    status 0 tra digest --format json a.h5 b.h5:other
+    is "$(tra digest a.h5 | cut -c1-32)" json digests.0.digest
+    is b.h5:other json digests.1.name
+}
+
+@test "the digest changes with any value, the shape and the type" {
+    py '
+a = np.random.default_rng(0).normal(size=(20, 30)); b = a.copy(); b[7, 9] = np.nextafter(b[7, 9], 9)
+c = a.copy(); c[[3, 4]] = c[[4, 3]]; d = a.copy(); d[:, [3, 4]] = d[:, [4, 3]]
+with h5py.File("a.h5", "w") as f:
+    for k, v in dict(a=a, b=b, c=c, d=d, e=a.reshape(30, 20), f=a.reshape(600), g=a.astype("f4")).items(): f[k] = v
+    f["z1"] = np.zeros((2, 3)); f["z2"] = np.zeros((3, 2))'
+    status 0 tra digest a.h5:{a,b,c,d,e,f,g,z1,z2}
+    [ "$(cut -c1-32 <<<"$output" | sort -u | wc -l)" = 9 ]
+}
+
+@test "one NaN, one zero; integers digest as the f64 they become" {
+    py '
+x = np.array([np.nan, 0.0, 3.0]); y = np.array([0x7ff8000000000123, 1 << 63, 0x4008 << 48], dtype="u8").view("f8")
+with h5py.File("a.h5", "w") as f: f["x"] = x; f["y"] = y; f["i"] = np.arange(5); f["d"] = np.arange(5.0)'
+    for pair in "x y" "i d"; do
+        read -r one other <<<"$pair"
+        status 0 tra digest a.h5:"$one" a.h5:"$other"
+        [ "${lines[0]%% *}" = "${lines[1]%% *}" ]
+    done
+}
+
+@test "digest does not trust the attribute" {
+    tra gen -q --shape 8x8 --block 4x4 -o a.h5
+    before=$(tra digest a.h5)
+    py 'f = h5py.File("a.h5", "a"); f["data"].attrs["tra_digest"] = "0" * 32'
+    [ "$(tra digest a.h5)" = "$before" ]
+}
+
+# ---- diff ----
+
+@test "diff: equal whatever blocks, codec and type" {
+    tra gen -q --shape 50x60 --block 16x16 --dist range -o a.h5
+    tra gen -q --shape 50x60 --block 7x60 --dist range --codec zstd -o b.h5
+    tra gen -q --shape 50x60 --block 50x1 --dist range --dtype f32 -o c.h5
+    status 0 tra diff a.h5 b.h5
+    has "equal: 3000 elements"
+    status 0 tra diff a.h5 c.h5
+    status 0 tra diff c.h5 b.h5
+    status 0 tra diff a.h5 c.h5 --memory 40K
+    status 0 tra diff -q a.h5 b.h5
+    [ -z "$output" ]
+}
+
+@test "diff: names the largest difference and its place" {
+    py '
+a = np.random.default_rng(0).normal(size=(30, 40)); b = a.copy(); b[3, 5] += 1e-3; b[17, 29] += 0.5; b[29, 39] -= 0.25
+with h5py.File("a.h5", "w") as f:
+    f.create_dataset("a", data=a, chunks=(8, 8)); f.create_dataset("b", data=b, chunks=(30, 7))'
+    status 1 tra diff a.h5:a a.h5:b
+    has "different: 3 of 1200 elements; largest difference 0.5 at [17,29]"
+    status 1 tra diff --format json a.h5:a a.h5:b
+    is false json equal
+    is 3 json different
+    is 1200 json elements
+    is "[17, 29]" json at
+    py 'a = h5py.File("a.h5"); r = json.loads(sys.argv[1])
+assert r["a"] == a["a"][17, 29] and r["b"] == a["b"][17, 29] and r["max_abs"] == abs(a["a"][:] - a["b"][:]).max()' "$output"
+    for memory in 10K 100K; do
+        status 1 tra diff --memory $memory --format json a.h5:a a.h5:b
+        is "[17, 29]" json at
+        is 3 json different
+    done
+}
+
+@test "diff: tolerances as numpy.isclose has them" {
+    py '
+r = np.random.default_rng(5); a = r.normal(size=2000); b = a + r.normal(size=2000) * 1e-3
+with h5py.File("a.h5", "w") as f: f["a"] = a; f["b"] = b'
+    for t in "0 0" "1e-3 0" "0 1e-3" "1e-3 1e-3" "1e9 0" "0 1"; do
+        read -r rtol atol <<<"$t"
+        run tra diff --rtol "$rtol" --atol "$atol" --format json a.h5:a a.h5:b
+        py '
+f = h5py.File("a.h5"); r = json.loads(sys.argv[1]); want = (~np.isclose(f["a"], f["b"], float(sys.argv[2]), float(sys.argv[3]))).sum()
+assert r["different"] == want and int(sys.argv[4]) == (want > 0), (r, want)' "$output" "$rtol" "$atol" "$status"
+    done
+    status 2 tra diff --rtol -1 a.h5:a a.h5:b
+}
+
+@test "diff: NaN equals NaN, infinities equal themselves, neither is within a tolerance of a number" {
+    py '
+n, i = np.nan, np.inf
+with h5py.File("a.h5", "w") as f:
+    f["a"] = np.array([n, i, -i, 1]); f["same"] = np.array([n, i, -i, 1.0])
+    f["nan"] = np.array([1, i, -i, 1]); f["inf"] = np.array([n, i, i, 1]); f["num"] = np.array([n, i, 5, 1])'
+    status 0 tra diff a.h5:a a.h5:same
+    for other in nan inf num; do
+        status 1 tra diff --rtol 1e9 --atol 1e300 a.h5:a a.h5:$other
+        has "different: 1 of 4"
+        status 1 tra diff --rtol 1e9 --atol 1e300 a.h5:$other a.h5:a
+    done
+}
+
+@test "diff: shapes that differ, scalars, nothing at all" {
+    tra gen -q --shape 3x4 -o a.h5:x
+    tra gen -q --shape 4x3 -o a.h5:y
+    tra gen -q --shape 12 -o a.h5:z
+    tra gen -q --shape '' -o a.h5:s
+    tra gen -q --shape 0x3 -o a.h5:e
+    status 1 tra diff a.h5:x a.h5:y
+    has "a.h5:x is 3 x 4, a.h5:y is 4 x 3"
+    status 1 tra diff a.h5:x a.h5:z
+    status 0 tra diff a.h5:s a.h5:s
+    has "equal: 1 elements"
+    status 0 tra diff a.h5:e a.h5:e
+    has "equal: 0 elements"
+    status 1 tra diff --format json a.h5:x a.h5:y
+    is true json shapes_differ
+}
+
+@test "diff: holes are zeros" {
+    py '
+with h5py.File("a.h5", "w") as f:
+    d = f.create_dataset("a", shape=(20, 20), chunks=(5, 5), dtype="f8"); d[5:10, 0:5] = 1; d[15:, 15:] = 2
+    d.attrs["tra_format"] = np.int64(1); d.attrs["tra_rank"] = np.int64(2)
+    b = np.zeros((20, 20)); b[5:10, 0:5] = 1; b[15:, 15:] = 2; f["b"] = b'
+    status 0 tra diff a.h5:a a.h5:b
+    status 0 tra diff a.h5:b a.h5:a
+    status 0 tra digest a.h5:a a.h5:b
+    [ "$(cut -c1-32 <<<"$output" | sort -u | wc -l)" = 1 ]
+    status 0 tra info a.h5:a
+    has "2 tuples, 14 holes"
+}
+
+@test "diff: a missing operand is status 3" {
+    tra gen -q --shape 3 -o a.h5
+    status 3 tra diff a.h5 missing.h5
+    has "missing.h5"
+    status 2 tra diff a.h5
+}
+
+# ---- verify ----
+
+# Turns one byte of the chunk whose first element is at the given index of a relation in another.
+damage() {
+    py '
+from h5py import h5f
+f = h5py.File(sys.argv[1]); d = f[sys.argv[2]].id
+want = tuple(json.loads(sys.argv[3]))
+at = [d.get_chunk_info(i) for i in range(d.get_num_chunks()) if d.get_chunk_info(i).chunk_offset == want][0]
+f.close()
+with open(sys.argv[1], "r+b") as b:
+    b.seek(at.byte_offset + at.size // 2); x = b.read(1)[0]; b.seek(-1, 1); b.write(bytes([x ^ 1]))' "$@"
+}
+
+@test "verify: sound relations" {
+    tra gen -q --shape 20x20 --block 5x5 -o a.h5
+    tra gen -q --shape 20x20 --block 5x5 --codec zstd --dist range -o b.h5
+    status 0 tra verify a.h5 b.h5
+    has "a.h5: ok, 16 chunks, checksums match, digest matches"
+    has "b.h5: ok, 16 chunks"
+    status 0 tra verify -q a.h5 b.h5
+    [ -z "$output" ]
+    py 'h5py.File("c.h5", "w")["x"] = np.arange(3.0)'
+    status 0 tra verify c.h5
+    has "no checksums"
+}
+
+@test "verify: names every damaged chunk, status 1" {
+    for codec in none zstd; do
+        tra gen -q --shape 20x20 --block 5x5 --codec $codec --dist range -o a.h5
+        damage a.h5 data "[5, 10]"
+        damage a.h5 data "[15, 0]"
+        status 1 tra verify a.h5
+        has "chunk <1,2>"
+        has "chunk <3,0>"
+        has "a.h5: 2 of 16 chunks damaged"
+        status 1 tra verify --format json a.h5
+        is false json relations.0.ok
+        is "[1, 2]" json relations.0.damaged.0.key
+        is "[3, 0]" json relations.0.damaged.1.key
+        status 3 tra digest a.h5
+        has "chunk <1,2>"
+        status 3 tra info --stats a.h5
+        status 3 tra diff a.h5 a.h5
+    done
+}
+
+@test "verify: values that do not fit the digest of the file" {
+    tra gen -q --shape 8x8 --block 4x4 -o a.h5
+    py 'f = h5py.File("a.h5", "a"); f["data"].attrs["tra_digest"] = "0" * 32'
+    status 1 tra verify a.h5
+    has "the file says 00000000000000000000000000000000"
+    status 1 tra verify --format json a.h5
+    is false json relations.0.digest_matches
+}
+
+@test "verify: a file cut short, and one that is no relation" {
+    tra gen -q --shape 200x200 --block 50x50 -o a.h5
+    truncate -s -5000 a.h5
+    run tra verify a.h5
+    [[ $status == 1 || $status == 3 ]]
+    has "a.h5"
+    echo junk >b.h5
+    status 3 tra verify b.h5
+}

@@ -1,0 +1,147 @@
+# tra check: types of programs, diagnostics, rebinding.
+load helper
+
+program() { cat >p.tra; }
+
+@test "check prints a line for each relation, text and JSON" {
+    program <<'END'
+input A : f64 [40000, 35000] by [4000, 4000]
+input B : f32 [35000, 1001] by [4000, 500]
+C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)
+T = tile(C, 0, 1000)
+output C
+output T
+END
+    status 0 tra check p.tra
+    [ "${#lines[@]}" -eq 4 ]
+    [ "${lines[0]}" = "A: keys 2 <10,9>, f64 4000 x 4000, tensor 40000 x 35000, 90 tuples, 10.4 GiB" ]
+    [ "${lines[2]}" = "C: keys 2 <10,3>, f64 4000 x 500, tensor 40000 x 1001, 30 tuples, 305.5 MiB" ]
+    [ "${lines[3]}" = "T: keys 3 <10,3,4>, f64 1000 x 500, tuple layout, 120 tuples, 305.5 MiB" ]
+    status 0 tra check --format json p.tra
+    is p.tra json program
+    is C json relations.2.name
+    is 2 json relations.2.keys
+    is 2 json relations.2.rank
+    is "[10, 3]" json relations.2.frontier
+    is "[4000, 500]" json relations.2.bound
+    is f64 json relations.2.dtype
+    is 30 json relations.2.tuples
+    is 40040000 json relations.2.floats
+    is "[40000, 1001]" json relations.2.tensor
+    is null json relations.3.tensor
+    [ ! -e C.h5 ]
+}
+
+@test "check reads a program from standard input and inputs relative to the program's folder" {
+    mkdir sub && cd sub
+    tra gen -q --shape 10x7 --block 4x3 --dtype f32 -o a.h5:left
+    cd ..
+    echo 'input A from "a.h5:left"' >sub/p.tra
+    status 0 tra check sub/p.tra
+    [ "$output" = "A: keys 2 <3,3>, f32 4 x 3, tensor 10 x 7, 9 tuples, 280 B" ]
+    status 0 bash -c 'echo "input A from \"sub/a.h5\"; B = agg(A, [], matadd)" | "$TRA" check -'
+    has "B: keys 0 <>, f32 4 x 3, tensor 4 x 3, 1 tuple, 48 B"
+}
+
+@test "-D rebinds inputs, relative to the working directory, and sets params" {
+    mkdir sub
+    tra gen -q --shape 6x6 --block 3x3 -o other.h5
+    echo 'input A from "missing.h5"; param n = 2; B = tile(A, 0, n)' >sub/p.tra
+    status 0 tra check sub/p.tra -D A=other.h5 -D n=3
+    has "A: keys 2 <2,2>, f64 3 x 3"
+    has "B: keys 3 <2,2,1>, f64 3 x 3"
+    status 2 tra check sub/p.tra -D AA=other.h5
+    has "no input or param 'AA'; did you mean A?"
+    status 2 tra check sub/p.tra -D B=other.h5
+    status 2 tra check sub/p.tra -D A=other.h5 -D n=two
+    has "'two' is no number"
+    status 2 tra check sub/p.tra -D n
+}
+
+@test "all independent errors, each with place, line, caret and advice" {
+    program <<'END'
+input A : f64 [10, 9] by [4, 3]
+B = join(A, AA, [1], [0], matmul)
+C = agg(A, [0,2], matadd)
+D = agg(B, [0], matadd)
+E = transform(A, sofmax)
+F = rekey(A, (i,j) -> i/2)
+output D
+END
+    status 2 tra check p.tra
+    has "p.tra:2:13: error: there is no relation 'AA'
+    B = join(A, AA, [1], [0], matmul)
+                ^~
+    did you mean A?"
+    has "p.tra:3:15: error: the relation has the key dimensions 0 to 1, not 2"
+    has "p.tra:5:18: error: there is no transform kernel 'sofmax'"
+    has "did you mean softmax?"
+    has "p.tra:6:5: error: rekey maps the keys <0,0> and <0,1> both to <0>; the new keys must differ"
+    has "p.tra does not compile: 4 errors"
+    lacks "p.tra:4"
+    lacks "p.tra:7"
+    status 2 bash -c '"$TRA" check p.tra 2>/dev/null'
+    [ -z "$output" ]
+    status 2 bash -c '"$TRA" check - <p.tra'
+    has "<stdin>:2:13: error"
+}
+
+@test "one status for each class of failure" {
+    status 3 tra check missing.tra
+    echo 'input A from "missing.h5"' >p.tra
+    status 3 tra check p.tra
+    has "p.tra:1:14: error: "
+    has "missing.h5"
+    echo 'this is not HDF5' >bad.h5
+    status 3 tra check p.tra -D A=bad.h5
+    has "bad.h5"
+    printf 'input A from "missing.h5"\nB = 3 +\n' >p.tra
+    status 2 tra check p.tra
+    has "p.tra:1:14: error: "
+    has "p.tra:2:8: error: an expression expected, but the statement ends here"
+    status 2 tra check
+    status 2 tra check p.tra q.tra
+    [ "$(ls)" = "$(printf 'bad.h5\np.tra')" ]
+}
+
+@test "warnings do not fail, and -q is quiet about them" {
+    program <<'END'
+input A : f64 [10, 9] by [4, 3]
+input B : f64 [4, 9] by [4, 3]
+C = join(A, B, [0], [0], outer)
+D = agg(A, [0], matadd)
+output C
+END
+    status 0 tra check p.tra
+    has "p.tra:3:5: warning: the joined keys differ in frontier: 3 in key dimension 0 on the left, 1 in 0 on the right"
+    has "p.tra:4:1: warning: 'D' is not used"
+    status 0 tra check -q p.tra
+    lacks warning
+}
+
+@test "colour only on demand" {
+    echo 'A = B' >p.tra
+    status 2 tra check p.tra
+    lacks $'\033'
+    status 2 tra check --color always p.tra
+    has $'\033[1;31merror:'
+}
+
+@test "the types of a file of 1e5 blocks, and of a grid of 1e12, come at once" {
+    tra gen -q --shape 1000x1000 --block 3x3 --dist zero -o a.h5
+    program <<'END'
+input A from "a.h5"
+input B : f64 [3000000, 3000000] by [3, 3]
+C = agg(join(A, A, [1], [0], matmul), [0,2], matadd)
+D = agg(join(B, B, [1], [0], matmul), [0,2], matadd)
+output C
+END
+    tra check p.tra >/dev/null
+    local begin=${EPOCHREALTIME/./} end
+    status 0 tra check -q p.tra
+    end=${EPOCHREALTIME/./}
+    has "C: keys 2 <334,334>, f64 3 x 3, tensor 1000 x 1000, 111556 tuples, 7.6 MiB"
+    has "D: keys 2 <1000000,1000000>"
+    echo "$((end - begin)) microseconds"
+    ((end - begin < 500000)) # 0.1 s on a quiet machine
+}

@@ -1,0 +1,279 @@
+# tra import: files that numpy, scipy, h5py and Octave wrote.
+load helper
+
+# same REL FILE.npy: the relation, as h5py sees it, is the numpy array, to the bit.
+same() {
+    py '
+a = np.load(sys.argv[2]); f, _, n = sys.argv[1].partition(":")
+b = h5py.File(f)[n or "data"][...].reshape(a.shape)
+assert np.array_equal(b, a.astype(b.dtype), equal_nan=a.dtype.kind == "f"), (a.shape, b)' "$1" "$2"
+}
+
+# The ways that memory can be short: none, panels of a few blocks, one block and no threads.
+budgets=(256M 200K 110K)
+
+@test "npy in both orders, by file and by stream, under every budget" {
+    py '
+a = np.random.default_rng(1).normal(size=(257, 131))
+a[3, 4], a[5, 6], a[256, 130] = np.nan, np.inf, -np.inf
+np.save("c.npy", a); np.save("f.npy", np.asfortranarray(a))'
+    for f in c f; do for m in "${budgets[@]}"; do for codec in none zstd:3; do
+        status 0 tra import $f.npy --block 50x40 --memory $m --codec $codec -o file.h5
+        has "shape    257 x 131"
+        has "24 of 50 x 40"
+        has "nan      1"
+        has "inf      2"
+        same file.h5 c.npy
+        tra import -q - --block 50x40 --memory $m --codec $codec -o stream.h5 < <(cat $f.npy)
+        same stream.h5 c.npy
+    done; done; done
+    is "$(tra digest file.h5 | cut -c1-32)" eval "tra digest stream.h5 | cut -c1-32"
+    status 0 tra info --format json stream.h5
+    is "$(tra digest file.h5 | cut -c1-32)" json relations.0.digest
+}
+
+@test "npy of every type, rank and byte order" {
+    py '
+r = np.random.default_rng(2); n = 0
+for t in "<f8 >f8 <f4 >f4 <f2 >f2 g i1 <i2 >i2 <i4 >i4 <i8 >i8 u1 <u2 >u2 <u4 >u4 <u8 >u8 ?".split():
+    a = r.integers(0, 99, (5, 7)).astype(t) if "u" in t else (r.normal(size=(5, 7)) * 50).astype(t)
+    np.save(f"t{n}.npy", a); n += 1
+np.save("r0.npy", np.array(2.5)); np.save("r1.npy", np.arange(11)); np.save("e.npy", np.zeros((0, 3)))
+np.save("r4.npy", np.asfortranarray(r.normal(size=(3, 1, 7, 5))))
+np.save("r31.npy", r.normal(size=(1,) * 29 + (2, 3)))'
+    for f in t*.npy r*.npy e.npy; do
+        status 0 tra import $f -o x.h5
+        same x.h5 $f
+    done
+    status 0 tra import --format json t0.npy -o x.h5
+    is f64 json dtype
+    for f in t2 t3 t4 t5; do
+        status 0 tra import --format json $f.npy -o x.h5
+        is f32 json dtype
+    done
+    status 0 tra import --format json t2.npy --dtype f64 -o x.h5
+    is f64 json dtype
+    status 0 tra import r4.npy --block 2x1x3x2 --memory 20K -o x.h5
+    same x.h5 r4.npy
+}
+
+@test "integers that f64 cannot hold and values that f32 cannot are counted" {
+    py 'np.save("i.npy", np.array([2**53 + 1, 3, 2**63 - 1])); np.save("d.npy", np.array([1e300, np.inf, 1]))'
+    status 0 tra import --format json i.npy -o x.h5
+    has "i.npy: 2 integers cannot be held exactly in f64"
+    run bash -c '"$TRA" import --format json d.npy --dtype f32 -o x.h5 2>/dev/null'
+    is 1 json overflow
+    is 2 json inf
+}
+
+@test "npy files that hold no numbers, or not what they say" {
+    py '
+np.save("o.npy", np.array([None, 1]), allow_pickle=True); np.save("c.npy", np.ones(3, complex))
+np.save("s.npy", np.array(["a"])); np.save("r.npy", np.zeros(2, [("a", "f8")]))
+np.save("a.npy", np.ones((3, 4)))
+b = open("a.npy", "rb").read(); open("short.npy", "wb").write(b[:-1]); open("long.npy", "wb").write(b + b"x")
+open("huge.npy", "wb").write(b.replace(b"(3, 4), ", b"(99999999999999, 99999999999999), ")[:200])
+open("neg.npy", "wb").write(b.replace(b"(3, 4)", b"(-3, 4)"))'
+    status 3 tra import o.npy -o x.h5; has "Python objects"
+    status 3 tra import c.npy -o x.h5; has "complex"
+    status 3 tra import s.npy -o x.h5; has "text"
+    status 3 tra import r.npy -o x.h5; has "structured"
+    for f in short long huge neg; do status 3 tra import $f.npy -o x.h5; has "$f.npy"; done
+    status 3 tra import - -o x.h5 < <(cat short.npy); has "ends at byte"
+    status 3 tra import - -o x.h5 < <(cat long.npy); has "goes on after the last element"
+    status 3 tra import missing.npy -o x.h5; has "missing.npy"
+    status 3 tra import . -o x.h5; has "directory"
+    [ ! -e x.h5 ]
+    is "" find . -name '.x.h5*tmp'
+}
+
+@test "tables of text by numpy.savetxt and others" {
+    py '
+a = np.random.default_rng(3).normal(size=(61, 17)); np.save("a.npy", a)
+np.savetxt("blank.txt", a); np.savetxt("comma.csv", a, delimiter=",", header="one,two"); np.savetxt("tab.tsv", a, delimiter="\t")
+np.savetxt("crlf.csv", a, delimiter=";", newline="\r\n")
+with open("head.csv", "w") as f:
+    f.write(",".join(f"\"c, {i}\"" for i in range(17)) + "\n")
+    for r in a: f.write(",".join(f"\"{x!r}\"" if i % 3 else f" {x!r} " for i, x in enumerate(r.tolist())) + "\n")
+    f.write("\n\n")'
+    for f in blank.txt comma.csv tab.tsv crlf.csv head.csv; do for m in "${budgets[@]}"; do
+        status 0 tra import $f --block 9x4 --memory $m -o x.h5
+        same x.h5 a.npy
+        tra import -q - --block 9x4 --memory $m -o y.h5 < <(cat $f)
+        same y.h5 a.npy
+    done; done
+    status 0 tra import --format json head.csv -o x.h5
+    is 1 json header_lines
+    status 0 tra import --header blank.txt -o x.h5
+    has "60 x 17"
+    printf 'nan;inf\n-Inf;1e5\n' | tra import -q - -o x.h5
+    py 'a = h5py.File("x.h5")["data"][...]; assert np.isnan(a[0, 0]) and a[0, 1] == np.inf and a[1, 0] == -np.inf and a[1, 1] == 1e5'
+}
+
+@test "a table far wider than the memory" {
+    py '
+a = np.arange(6 * 20000.).reshape(6, 20000) / 7; np.save("a.npy", a); np.savetxt("a.csv", a, delimiter=",", fmt="%r")'
+    status 0 tra import --format json a.csv --block 4x100 --memory 100K -o x.h5
+    same x.h5 a.npy
+    py 'assert json.loads(sys.argv[1])["spilled_bytes"] == 6 * 20000 * 8' "$output"
+    is "" find . -name '.tra*'
+}
+
+@test "bad tables name line and column" {
+    printf '1,2\n3,x\n' > a.csv; status 3 tra import a.csv -o x.h5; has "a.csv: line 2, column 2: \"x\" is not a number"
+    printf '1,2\n3\n' > a.csv; status 3 tra import a.csv -o x.h5; has "line 2 has 1 cells, line 1 has 2"
+    printf '1,2\n3,4,5\n' > a.csv; status 3 tra import a.csv -o x.h5; has "line 2 has 3 cells, line 1 has 2"
+    printf '1,2\n,4\n' > a.csv; status 3 tra import a.csv -o x.h5; has "line 2, column 1 is empty"
+    status 0 tra import --empty-nan a.csv -o x.h5; has "nan      1"
+    printf '1,2\n\n3,4\n' > a.csv; status 3 tra import a.csv -o x.h5; has "line 2 is blank"
+    printf '1,b\n3,4\n' > a.csv; status 3 tra import --no-header a.csv -o x.h5; has "line 1, column 2"
+    status 0 tra import a.csv -o x.h5; has "line 1 is taken as a header, though 1 of its 2 cells are numbers"
+    : > a.csv; status 3 tra import a.csv -o x.h5; has "no rows"
+}
+
+@test "MatrixMarket by scipy: dense, coordinate, symmetric, skew, pattern" {
+    py '
+import scipy.io as io, scipy.sparse as sp
+r = np.random.default_rng(4); a = r.normal(size=(41, 23)); s = r.normal(size=(30, 30)); c = sp.random(60, 50, 0.1, random_state=5).tocoo()
+for n, m, w in [("dense", a, a), ("sym", s + s.T, s + s.T), ("skew", s - s.T, s - s.T), ("coo", c, c.toarray()),
+                ("symcoo", sp.coo_matrix(np.where(abs(s + s.T) > 1, s + s.T, 0)), np.where(abs(s + s.T) > 1, s + s.T, 0)),
+                ("int", sp.coo_matrix((c.toarray() * 10).astype(int)), (c.toarray() * 10).astype(int))]:
+    io.mmwrite(n + ".mtx", m, precision=17); np.save(n + ".npy", w)
+io.mmwrite("pat.mtx", c, field="pattern"); np.save("pat.npy", (c.toarray() != 0) * 1.)'
+    for f in dense sym skew coo symcoo int pat; do for m in "${budgets[@]}"; do
+        status 0 tra import $f.mtx --block 13x7 --memory $m -o x.h5
+        same x.h5 $f.npy
+        tra import -q - --block 13x7 --memory $m -o y.h5 < <(cat $f.mtx)
+        same y.h5 $f.npy
+    done; done
+    status 0 tra import symcoo.mtx --format json -o x.h5
+    py '
+r = json.loads(sys.argv[1]); a = np.load("symcoo.npy"); d = np.count_nonzero(np.diag(a)); n = np.count_nonzero(a)
+assert r["entries"] == (n - d) // 2 + d and r["mirrored"] == (n - d) // 2, r' "$output"
+    status 0 tra info x.h5; has "no holes"
+}
+
+@test "coordinates that do not fit the memory are sorted through the scratch file" {
+    py '
+r = np.random.default_rng(6); n = 20000; k = r.permutation(300 * 400)[:n]; a = np.zeros((300, 400)); v = r.normal(size=n)
+a.flat[k] = v; np.save("a.npy", a)
+with open("a.mtx", "w") as f:
+    f.write(f"%%MatrixMarket matrix coordinate real general\n300 400 {n}\n")
+    for i, x in zip(k.tolist(), v.tolist()): f.write(f"{i // 400 + 1} {i % 400 + 1} {x!r}\n")'
+    mkdir scratch
+    TRA_SCRATCH=scratch status 0 tra import --format json a.mtx --block 32x32 --memory 200K -o x.h5
+    same x.h5 a.npy
+    py 'assert json.loads(sys.argv[1])["spilled_bytes"] == 20000 * 32' "$output"
+    echo "7 7 1" >> a.mtx
+    status 3 tra import a.mtx -o x.h5; has "line 20003 goes on after the last of 20000 entries"
+    TRA_SCRATCH=/nowhere status 4 tra import a.mtx --block 32x32 --memory 200K -o y.h5; has "/nowhere"
+    [ ! -e y.h5 ]
+}
+
+@test "bad MatrixMarket files name the line" {
+    mm() { printf '%%%%MatrixMarket matrix %s\n' "$1" > a.mtx; printf "$2" >> a.mtx; status 3 tra import a.mtx -o x.h5; }
+    mm "coordinate real general" "2 2 2\n1 1 5\n1 1 6\n"; has "line 4 gives element (1,1) again, after line 3"
+    mm "coordinate real symmetric" "2 2 2\n2 1 5\n1 2 6\n"; has "again"
+    mm "coordinate real general" "2 2 1\n3 1 5\n"; has "line 3: entry (3,1) is outside"
+    mm "coordinate real general" "2 2 2\n1 1 5\n"; has "ends at line 3 after 1 of 2 entries"
+    mm "coordinate complex general" "2 2 0\n"; has "complex"
+    mm "array complex hermitian" "1 1\n1\n"; has "complex"
+    mm "coordinate real hermitian" "1 1 0\n"; has "hermitian"
+    mm "array real general" "2 2\n1\n2\n3\n"; has "after 3 of 4 values"
+}
+
+@test "raw elements" {
+    py '
+a = np.random.default_rng(7).normal(size=(19, 23)); np.save("a.npy", a); a.tofile("le.raw"); a.astype(">f8").tofile("be.raw")
+np.asfortranarray(a).T.tofile("f.raw"); f = a.astype("f4"); np.save("s.npy", f); f.tofile("s.bin")'
+    tra import -q le.raw --shape 19x23 --dtype f64 --block 5x7 --memory 30K -o x.h5; same x.h5 a.npy
+    tra import -q be.raw --shape 19x23 --dtype f64 --endian big -o x.h5; same x.h5 a.npy
+    tra import -q f.raw --shape 19x23 --dtype f64 --order F --block 5x7 -o x.h5; same x.h5 a.npy
+    tra import -q s.bin --shape 19,23 --dtype f32 -o x.h5; same x.h5 s.npy
+    tra import -q - --from raw --shape 19x23 --dtype f64 -o x.h5 < le.raw; same x.h5 a.npy
+    tra import -q - --from raw --shape 19x23 --dtype f64 --order F --block 5x7 -o x.h5 < <(cat f.raw); same x.h5 a.npy
+    status 2 tra import le.raw -o x.h5; has "--shape"
+    status 3 tra import le.raw --shape 19x22 --dtype f64 -o x.h5; has "has 3496 bytes"
+    status 3 tra import - --from raw --shape 19x24 --dtype f64 -o y.h5 < <(cat le.raw); has "ends at byte"
+    [ ! -e y.h5 ]
+}
+
+@test "HDF5 datasets by h5py: contiguous, chunked, gzip, big-endian, integers" {
+    py '
+r = np.random.default_rng(8); a = r.normal(size=(123, 77)); i = r.integers(-9, 9, (20, 30, 4))
+np.save("a.npy", a); np.save("i.npy", i); p = np.full((50, 40), 2.5); p[:10, :10] = 1; np.save("p.npy", p)
+with h5py.File("src.h5", "w") as f:
+    f["cont"] = a; f["deep/er"] = a; f.create_dataset("gz", data=a, chunks=(20, 30), compression="gzip", shuffle=True)
+    f["be"] = a.astype(">f8"); f.create_dataset("cols", data=a, chunks=(123, 1)); f.create_dataset("i", data=i, chunks=(7, 30, 3))
+    f.create_dataset("p", shape=p.shape, chunks=(15, 15), fillvalue=2.5, dtype="f8")[:10, :10] = 1; f["text"] = "x"'
+    for n in cont deep/er gz be cols; do for m in 256M 400K; do
+        status 0 tra import src.h5:$n --block 31x17 --memory $m -o x.h5:out
+        same x.h5:out a.npy
+    done; done
+    tra import -q src.h5:i --block 6x7x3 -o x.h5; same x.h5 i.npy
+    tra import -q src.h5:p -o y.h5; same y.h5 p.npy
+    status 3 tra import src.h5:text -o x.h5; has "string"
+    status 3 tra import src.h5:none -o x.h5; has "none"
+    status 3 tra import - -o z.h5 < src.h5; has "stream"
+}
+
+@test "files by GNU Octave" {
+    command -v octave > /dev/null || skip "octave is not installed"
+    octave -q --eval 'x = reshape(1:12, 3, 4) / 8; save("-hdf5", "o.h5", "x"); dlmwrite("o.csv", x, "precision", 17); csvwrite("o2.csv", x)' \
+        > /dev/null
+    py 'np.save("x.npy", np.arange(1, 13).reshape(4, 3).T / 8)'
+    for f in o.csv o2.csv; do status 0 tra import $f -o y.h5; same y.h5 x.npy; done
+    # Octave keeps the first dimension fastest, so that HDF5 shows the transpose, in a dataset "value".
+    status 0 tra import o.h5:x/value -o y.h5
+    has "4 x 3"
+    py 'assert np.array_equal(h5py.File("y.h5")["data"][...].T, np.load("x.npy"))'
+}
+
+@test "the block is chosen and said, or given" {
+    tra gen -q --shape 3000x2000 -o g.h5
+    tra export -q g.h5 -o g.npy
+    status 0 tra import g.npy -o x.h5; has "chosen"
+    status 0 tra import --format json g.npy --block 9999x100 -o x.h5
+    is "[3000, 100]" json block
+    status 2 tra import g.npy --block 10 -o x.h5
+    status 2 tra import g.npy --block 0x10 -o x.h5
+    status 2 tra import g.npy --block ten -o x.h5
+}
+
+@test "usage" {
+    py 'np.save("a.npy", np.ones((2, 2)))'
+    status 2 tra import a.npy; has "-o"
+    status 2 tra import -o x.h5
+    status 2 tra import a.npy -o x.h5 --from xls; has "npy|csv|mtx|raw|h5"
+    status 2 tra import a.npy -o x.h5 --dtype i32
+    status 2 tra import a.npy -o x.h5 --codec lzma
+    status 2 tra import a.npy -o x.h5 --header --no-header
+    status 2 tra import a.npy -o x.h5 --delimiter 5
+    status 4 tra import a.npy -o x.h5 --memory 10; has "at least"
+    status 4 env TRA_MEMORY=10 "$TRA" import a.npy -o x.h5; has "at least"
+    is "" tra import -q a.npy -o x.h5
+    head -c 100 /dev/urandom > noise; status 3 tra import noise -o x.h5; has "--from"
+    status 0 tra import --help; has "--block"
+}
+
+@test "an import replaces a relation and keeps the others, and a failed one changes nothing" {
+    py 'np.save("a.npy", np.ones((4, 4))); np.save("b.npy", np.zeros((3, 3)))'
+    tra import -q a.npy -o x.h5:a
+    tra import -q b.npy -o x.h5:b
+    same x.h5:a a.npy; same x.h5:b b.npy
+    cp x.h5 before.h5
+    printf '1,2\n3,x\n' > bad.csv
+    status 3 tra import bad.csv -o x.h5:a
+    cmp x.h5 before.h5
+    is "" find . -name '.x.h5.*tmp'
+    status 3 tra import a.npy -o no/such/x.h5
+}
+
+@test "the same import gives the same bytes, whatever the threads" {
+    py 'np.save("a.npy", np.random.default_rng(9).normal(size=(300, 300)).round(2))'
+    for codec in none zstd; do
+        TRA_THREADS=1 tra import -q a.npy --block 40x40 --codec $codec -o x.h5
+        tra import -q a.npy --block 40x40 --codec $codec -o y.h5
+        cmp x.h5 y.h5
+    done
+}

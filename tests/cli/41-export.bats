@@ -1,0 +1,139 @@
+# tra export: files that numpy, scipy, h5py and Octave read.
+load helper
+
+make() {
+    py '
+r = np.random.default_rng(1); a = r.normal(size=(57, 31)) * 10.0 ** r.integers(-9, 9, (57, 31)); a[1, 1], a[2, 2], a[3, 3] = np.nan, np.inf, 0
+np.save("a.npy", a); np.save("f.npy", a.astype("f4")); np.save("t.npy", r.normal(size=(5, 6, 7))); np.save("v.npy", np.arange(9.))
+np.save("s.npy", np.array(2.5)); np.save("e.npy", np.zeros((0, 4)))'
+    for f in a f t v s e; do tra import -q $f.npy -o $f.h5 $(case $f in a|f) echo --block 10x8 ;; t) echo --block 2x4x3 ;; esac); done
+}
+
+@test "npy and raw, under every budget, by file and by stream" {
+    make
+    for m in 256M 40K 12K; do for f in a f t v s e; do
+        status 0 tra export $f.h5 --memory $m -o x.npy
+        has "from     $f.h5"
+        py 'a, b = (np.load(f) for f in sys.argv[1:]); assert a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()' \
+            $f.npy x.npy
+        tra export $f.h5 --memory $m --to npy -o - | cmp - x.npy
+        tra export -q $f.h5 --memory $m -o x.raw
+        py 'assert np.load(sys.argv[1]).tobytes() == open("x.raw", "rb").read()' $f.npy
+    done; done
+}
+
+@test "csv reads back to the bit, here and in numpy" {
+    make
+    for f in a f; do for m in 256M 12K; do
+        tra export -q $f.h5 --memory $m -o x.csv
+        py 'a = np.load(sys.argv[1]); assert np.array_equal(np.loadtxt("x.csv", delimiter=",", dtype=a.dtype), a, equal_nan=True)' $f.npy
+        tra import -q x.csv --dtype $([ $f = a ] && echo f64 || echo f32) --block 10x8 -o y.h5
+        status 0 tra diff $f.h5 y.h5
+    done; done
+    tra export -q a.h5 -o x.tsv; [[ $(head -1 x.tsv) == *$'\t'* ]]
+    tra export -q a.h5 -o x.csv --delimiter ';'; [[ $(head -1 x.csv) == *';'* ]]
+    tra export v.h5 --to csv -o - > v.csv; is "9" eval "wc -l < v.csv"; is 3 sed -n 4p v.csv
+    is 2.5 tra export s.h5 --to csv -o -
+    is "" tra export e.h5 --to csv -o -
+    status 3 tra export t.h5 -o t.csv; has "2 dimensions"
+    [ ! -e t.csv ]
+}
+
+@test "MatrixMarket, array and coordinate, as scipy reads them" {
+    make
+    for m in 256M 12K; do
+        tra export -q a.h5 --memory $m -o x.mtx
+        tra export -q a.h5 --memory $m --coordinate -o c.mtx
+        py '
+import scipy.io as io
+a = np.load("a.npy"); assert np.array_equal(io.mmread("x.mtx"), a, equal_nan=True)
+c = io.mmread("c.mtx"); assert c.nnz == a.size - 1 and np.array_equal(c.toarray(), a, equal_nan=True)'
+        tra import -q x.mtx --block 10x8 -o y.h5
+        status 0 tra diff a.h5 y.h5
+        tra import -q c.mtx --block 10x8 -o y.h5
+        status 0 tra diff a.h5 y.h5
+    done
+}
+
+@test "h5: without filters or with gzip, readable without a plugin" {
+    make
+    tra import -q a.npy --block 10x8 --codec zstd -o z.h5
+    status 0 tra export z.h5 -o plain.h5
+    status 0 tra export z.h5 --gzip -o gz.h5:g
+    status 0 tra export z.h5 --gzip=9 -o gz9.h5
+    HDF5_PLUGIN_PATH=/nowhere py '
+a = np.load("a.npy")
+for f, n, c in [("plain.h5", "data", None), ("gz.h5", "g", "gzip"), ("gz9.h5", "data", "gzip")]:
+    d = h5py.File(f)[n]; assert d.compression == c and d.chunks == (10, 8) and np.array_equal(d[...], a, equal_nan=True)'
+    for f in plain.h5 gz.h5 gz9.h5; do
+        status 0 tra diff z.h5 $f
+        is "$(tra digest z.h5 | cut -c1-32)" eval "tra digest $f | cut -c1-32"
+    done
+    for f in t v s e; do
+        tra export -q $f.h5 --gzip -o x.h5
+        status 0 tra diff $f.h5 x.h5
+    done
+    status 2 tra export a.h5 --to h5 -o -; has "-o FILE"
+    status 2 tra export a.h5 --gzip=10 -o x.h5
+}
+
+@test "GNU Octave reads what is exported" {
+    command -v octave > /dev/null || skip "octave is not installed"
+    make
+    tra export -q a.h5 -o x.csv; tra export -q a.h5 -o x.h5
+    octave -q --eval 'a = dlmread("x.csv"); b = load("x.h5").data; a(2, 2) = 0; b(2, 2) = 0;
+        if (! (isequal(a, b) || isequal(a, b.'"'"'))) error("differs"); end'
+}
+
+@test "a dataset of another program is exported too" {
+    py '
+a = np.arange(63).reshape(9, 7); np.save("a.npy", a)
+with h5py.File("x.h5", "w") as f: f.create_dataset("m", data=a.astype(">i4"), chunks=(4, 3), compression="gzip")'
+    tra export -q x.h5:m -o y.npy
+    py 'assert np.array_equal(np.load("y.npy"), np.load("a.npy"))'
+}
+
+@test "outputs are atomic and every write is checked" {
+    make
+    echo old > x.npy
+    status 3 tra export missing.h5 -o x.npy
+    is old cat x.npy
+    [ -e /dev/full ] || skip "/dev/full is missing"
+    for f in npy csv mtx raw; do
+        status 4 tra export a.h5 --to $f -o /dev/full
+        has "No space left"
+        run bash -c '"$TRA" export a.h5 --to '$f' -o - > /dev/full'
+        [ "$status" = 4 ]
+    done
+    is "" find . -name '.x*tmp'
+    status 3 tra export a.h5 -o no/such/x.npy
+    status 3 tra export a.h5 --to npy -o .
+}
+
+@test "a pipe that closes early ends quietly" {
+    tra gen -q --shape 2000x500 -o g.h5
+    run bash -c '"$TRA" export g.h5 --to csv -o - | head -1 | wc -l'
+    [ "$output" = 1 ]
+}
+
+@test "binary is not written to a terminal" {
+    command -v script > /dev/null || skip "script is not installed"
+    make
+    status 2 script -qec "$TRA export a.h5 --to npy -o -" /dev/null
+    has "terminal"
+}
+
+@test "receipt and usage" {
+    make
+    status 0 tra export a.h5 --format json -o x.npy
+    is npy json format
+    is "[57, 31]" json shape
+    py 'import os; assert json.loads(sys.argv[1])["bytes"] == os.path.getsize("x.npy")' "$output"
+    is "" tra export -q a.h5 -o x.npy
+    status 2 tra export a.h5; has "-o"
+    status 2 tra export a.h5 -o x.xyz; has "--to npy|csv"
+    status 2 tra export a.h5 -o -; has "--to"
+    status 2 tra export a.h5 -o x --to doc
+    status 4 tra export a.h5 --memory 1K -o x.npy; has "at least"
+    status 0 tra export --help; has "--coordinate"
+}

@@ -1,0 +1,181 @@
+# tra explain: the plan as text, JSON and dot; levels; what does not fit.
+load helper
+
+matmul() { # I K J: declared, in ten parts a side
+    cat <<END
+input A : f64 [$1, $2] by [$(($1 / 10)), $(($2 / 10))]
+input B : f64 [$2, $3] by [$(($2 / 10)), $(($3 / 10))]
+C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)
+output C
+END
+}
+
+# plan STRATEGY KEY: a figure of the plan of that strategy in the JSON of $output.
+plan() { "$PYTHON" -c 'import json, sys
+for p in json.loads(sys.argv[1])["plans"]:
+    if p["strategy"] == sys.argv[2]: print(json.dumps(p[sys.argv[3]]))' "$output" "$@"; }
+
+@test "explain prints a tree that fits in 100 columns" {
+    matmul 40000 40000 40000 >p.tra
+    status 0 tra explain --sites 10 --cost tra --alternatives --rules --tra --ia --catalog p.tra
+    has "Plan 1 of 9 for 10 sites"
+    has "no memory ceiling"
+    has "strategy rmm(2,1,5)"
+    has "-> #2 shuf A"
+    has "grid(0:2,*:5)"
+    has "100 x (4000x4000) f64"
+    has "R2-4  the aggregation needs no exchange"
+    has "D-1  the contraction on a grid"
+    has "#2 join(A, B, [1], [0], matmul)"
+    has "#4a join [1]=[0] matmul of #2 and #3 @ grid(0:2,2:5)"
+    has "A: grid of 100 keys below <10,10>, arrays 4000 x 4000"
+    has "1.43x: bcast A"
+    for l in "${lines[@]}"; do [ "${#l}" -le 100 ] || { echo "too long: $l"; false; }; done
+    [ ! -e C.h5 ]
+}
+
+@test "explain keeps to 100 columns for deep trees and long expressions" {
+    { echo 'input X0 : f64 [64,64] by [4,4]'
+      for i in $(seq 1 25); do
+          echo "X$i = transform(agg(join(X$((i - 1)), X0, [1], [0], matmul), [0,2], matadd), x -> max(x, 0) + 1.5 * abs(x) - 3)"
+      done
+      echo 'output X25'; } >deep.tra
+    status 0 tra explain --sites 6 --alternatives --rules --tra --ia --catalog deep.tra
+    for l in "${lines[@]}"; do [ "${#l}" -le 100 ] || { echo "too long: $l"; false; }; done
+}
+
+@test "the values of the paper in JSON" {
+    matmul 40000 40000 40000 >p.tra
+    status 0 tra explain --sites 10 --cost tra --format json p.tra
+    is 1 json chosen
+    is 10 json sites
+    is tra json cost_model
+    is 0 json memory_bytes
+    is p.tra json program
+    is 16000000000 plan bmm-left network_floats
+    is 16000000000 plan cmm network_floats
+    is 11200000000 json plans.0.cost
+    is 1 json plans.0.rank
+    is '["D-1", "R2-4"]' json plans.0.rules
+    is shuf json plans.0.operators.2.op
+    is "[0]" json plans.0.operators.2.inputs
+    is "grid(0:2,*:5)" json plans.0.operators.2.placement
+    is 2 json plans.0.operators.2.keys
+    is "[10, 10]" json plans.0.operators.2.frontier
+    is "[4000, 4000]" json plans.0.operators.2.bound
+    is f64 json plans.0.operators.2.dtype
+    is 100 json plans.0.operators.2.tuples
+    is 1600000000 json plans.0.operators.2.floats
+    is 8000000000 json plans.0.operators.2.network_floats
+    is 51200000000 json plans.0.operators.2.network_bytes
+    is C json relations.2.name
+    is 2 json relations.2.rank
+    matmul 10000 640000 10000 >p.tra
+    status 0 tra explain --sites 10 --cost tra --format json p.tra
+    is 64000000000 plan bmm-left network_floats
+    is 1000000000 plan cmm network_floats
+    is cmm json plans.0.strategy
+    matmul 80000 10000 80000 >p.tra
+    status 0 tra explain --sites 10 --cost tra --format json p.tra
+    is 8000000000 plan bmm-left network_floats
+    is 64000000000 plan cmm network_floats
+    is 5600000000 json plans.0.cost
+}
+
+@test "numbers of alternatives do not depend on how many are shown" {
+    matmul 4000 4000 4000 >p.tra
+    status 0 tra explain --sites 12 --format json --alternatives=3 p.tra
+    three=$(for i in 0 1 2; do json plans.$i.strategy; done)
+    [ "$(json plans | "$PYTHON" -c 'import json, sys; print(len(json.load(sys.stdin)))')" = 3 ]
+    status 0 tra explain --sites 12 --format json --alternatives p.tra
+    [ "$(for i in 0 1 2; do json plans.$i.strategy; done)" = "$three" ]
+    fifth=$(json plans.4.strategy)
+    status 0 tra explain --sites 12 --plan 5 --format json --alternatives=1 p.tra
+    is 5 json chosen
+    is "$fifth" json plans.1.strategy
+    status 2 tra explain --sites 12 --plan 1000 p.tra
+    has "--plan 1000: there are"
+    status 2 tra explain --alternatives=none p.tra
+}
+
+@test "dot" {
+    matmul 4000 4000 4000 >p.tra
+    status 0 tra explain --sites 2 --format dot p.tra
+    [ "${lines[0]}" = "digraph plan {" ]
+    has 'n2 [label="#2 bcast'
+    has "n2 -> n3"
+    if command -v dot >/dev/null; then tra explain --sites 2 --format dot p.tra | dot -Tplain >/dev/null; fi
+}
+
+@test "inputs with files, and one site moves nothing" {
+    tra gen -q --shape 35x22 --block 4x5 -o a.h5
+    echo 'input A from "a.h5"; G = agg(join(A, A, [0], [0], "ki,kj->ij"), [1,2], matadd); output G' >p.tra
+    status 0 tra explain --format json p.tra
+    is local json plans.0.strategy
+    is 0 json plans.0.network_bytes
+    is 0 json plans.0.network_floats
+    is "[]" json plans.0.rules
+    [ "$(json memory_bytes)" -gt 0 ]
+    status 0 tra explain --sites 3 p.tra
+    rm a.h5
+    status 3 tra explain p.tra
+}
+
+@test "a plan that does not fit is shown and marked" {
+    matmul 40000 40000 40000 >p.tra
+    status 0 tra explain --sites 4 --memory 100M p.tra
+    has "DOES NOT FIT"
+    has "run would refuse it"
+    status 0 tra explain -q --sites 4 --memory 100M --format json p.tra
+    is false json plans.0.fits
+    is 104857600 json memory_bytes
+    least=$(json plans.0.least_memory_bytes)
+    [ "$least" -gt 104857600 ]
+    status 4 tra cost --sites 4 --memory 100M p.tra
+    has "no plan fits in a memory ceiling of 100 MiB per site"
+    least=$(sed -n 's/.*--memory \([0-9]*\)).*/\1/p' <<<"$output")
+    status 0 tra cost --sites 4 --memory "$least" p.tra
+    status 4 tra cost --sites 4 --memory $((least - 1)) p.tra
+}
+
+@test "what is not there yet is refused" {
+    matmul 400 400 400 >p.tra
+    status 2 tra explain --cost eindecomp p.tra
+    has "not available yet"
+    status 2 tra explain --optimizer sqrt p.tra
+    has "not available yet"
+    status 2 tra explain --sites 0 p.tra
+    status 2 tra explain --sites 5000 p.tra
+    status 2 tra explain
+    status 2 tra explain --threads 0 p.tra
+    echo 'output Q' >bad.tra
+    status 2 tra explain bad.tra
+    has "bad.tra:1:8: error"
+}
+
+@test "planning options come from the environment too" {
+    tra gen -q --shape 8x8 --block 4x4 -o a.h5
+    echo 'input A from "a.h5"; r = agg(A, [0], matadd); output r' >p.tra
+    export TRA_MEMORY=1G TRA_THREADS=3
+    status 0 tra explain p.tra
+    has "of 3 threads, 1 GiB of memory"
+    status 0 tra explain --memory 2G --threads 1 p.tra
+    has "of 1 thread, 2 GiB of memory"
+}
+
+@test "1e5 chunks are explained at once" {
+    cat >p.tra <<'END'
+input A : f64 [316000, 316000] by [1000, 1000]
+input B : f64 [316000, 316000] by [1000, 1000]
+C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)
+D = transform(C, relu)
+output D
+END
+    local from to
+    from=$(date +%s%N)
+    tra explain --sites 10 p.tra >/dev/null
+    tra explain --sites 10 p.tra >/dev/null
+    tra explain --sites 10 p.tra >/dev/null
+    to=$(date +%s%N)
+    [ $(((to - from) / 3000000)) -lt 500 ] # ten milliseconds when the machine is idle
+}

@@ -1,0 +1,45 @@
+# tra cost: a line for each alternative.
+load helper
+
+program() {
+    cat >p.tra <<'END'
+input A : f64 [10000, 640000] by [1000, 64000]
+input B : f64 [640000, 10000] by [64000, 1000]
+C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)
+output C
+END
+}
+
+@test "cost prints a table with tabs, cheapest first" {
+    program
+    status 0 tra cost --sites 10 --cost tra p.tra
+    [ "${#lines[@]}" -eq 10 ]
+    [ "${lines[0]}" = "$(printf 'rank\tstrategy\tcost\tnetwork_floats\tnetwork_bytes\tdisk_read\tdisk_write\tflops\tpeak_memory\tseconds')" ]
+    [[ ${lines[1]} == $'1\tcmm\t1000000000\t1000000000\t7200000000\t102400000000\t800000000\t'* ]]
+    [ "$(cut -f 3 <<<"$output" | tail -n +2 | sort -g)" = "$(cut -f 3 <<<"$output" | tail -n +2)" ]
+    status 0 tra cost --sites 10 p.tra
+    [ "$(cut -f 3 <<<"$output" | tail -n +2 | sort -g)" = "$(cut -f 3 <<<"$output" | tail -n +2)" ]
+}
+
+@test "cost and explain agree" {
+    program
+    status 0 tra cost --sites 10 --format json p.tra
+    cost=$(for i in 0 1 2 3; do json plans.$i.strategy; json plans.$i.network_bytes; json plans.$i.seconds; done)
+    lacks operators
+    status 0 tra explain --sites 10 --format json --alternatives p.tra
+    [ "$(for i in 0 1 2 3; do json plans.$i.strategy; json plans.$i.network_bytes; json plans.$i.seconds; done)" = "$cost" ]
+}
+
+@test "a program without joins has a dash for a strategy" {
+    echo 'input A : f64 [64, 64] by [4, 4]; r = agg(A, [0], matadd); output r' >p.tra
+    status 0 tra cost --sites 3 p.tra
+    [[ ${lines[1]} == $'1\t-\t'* ]]
+}
+
+@test "cost needs a program that compiles" {
+    echo 'C = agg(A, [0], matadd)' >p.tra
+    status 2 tra cost p.tra
+    has "there is no relation 'A'"
+    status 3 tra cost missing.tra
+    status 2 tra cost
+}

@@ -1,0 +1,165 @@
+# tra compile: plan files, and when they are refused.
+load helper
+
+program() {
+    tra gen -q --shape 60x40 --block 10x10 -o a.h5
+    tra gen -q --shape 40x50 --block 10x10 --seed 1 -o b.h5
+    cat >p.tra <<'END'
+input A from "a.h5"
+input B from "b.h5"
+param c = 2
+S = transform(A, x -> c * x)
+C = agg(join(S, B, [1], [0], matmul), [0,2], matadd)
+output C
+END
+}
+
+@test "a plan file explains as the program does" {
+    program
+    status 0 tra compile p.tra -o p.plan --sites 4 --cost tra --threads 1
+    [ -z "$output" ]
+    [ "$(head -n 1 p.plan)" = "tra plan 1" ]
+    status 0 tra explain --format json --sites 4 --cost tra --threads 1 p.tra
+    want=$(json plans.0.operators | sed 's/"path": "[^"]*", //g') # in a plan they are absolute
+    status 0 tra explain --format json p.plan
+    is 4 json sites
+    is tra json cost_model
+    [ "$(json plans.0.operators | sed 's/"path": "[^"]*", //g')" = "$want" ]
+    status 0 tra cost p.plan
+    [ ! -e C.h5 ]
+    [ "$(ls)" = "$(printf 'a.h5\nb.h5\np.plan\np.tra')" ]
+}
+
+@test "a plan file from elsewhere, by another path, with definitions" {
+    mkdir sub
+    cd sub
+    program
+    cd ..
+    tra gen -q --shape 60x40 --block 20x10 -o other.h5
+    status 0 tra compile sub/p.tra -o sub/p.plan --sites 2 -D c=3 -D A=other.h5
+    cd sub
+    status 0 tra explain p.plan
+    has "12 x (20x10) f64"
+    status 0 tra explain --tra p.plan
+    has "3"
+    status 2 tra explain -D c=4 p.plan
+    has "compile the program again"
+}
+
+@test "the K-th alternative" {
+    program
+    status 0 tra cost --sites 4 p.tra
+    second=$(cut -f 2 <<<"${lines[2]}")
+    status 0 tra compile p.tra --plan 2 --sites 4 -o p.plan
+    status 0 tra explain --format json p.plan
+    is 2 json chosen
+    is "$second" json plans.1.strategy
+    status 2 tra compile p.tra --plan 99 --sites 4 -o q.plan
+    [ ! -e q.plan ]
+}
+
+@test "other sites, models and alternatives than the plan's are refused" {
+    program
+    tra compile p.tra --sites 2 -o p.plan
+    status 2 tra explain --sites 3 p.plan
+    has "is for 2 sites, not for 3"
+    status 2 tra explain --cost tra p.plan
+    status 2 tra explain --plan 2 p.plan
+    status 0 tra explain --sites 2 --memory 300M p.plan
+    has "300 MiB of memory each"
+    status 0 tra explain --memory 1M p.plan
+    has "DOES NOT FIT"
+}
+
+@test "a changed input is refused by name" {
+    program
+    tra compile p.tra -o p.plan
+    tra gen -q --shape 40x50 --block 10x10 --seed 2 -o b.h5
+    status 3 tra explain p.plan
+    has "input B"
+    has "changed since the plan was made: compile the program again"
+    rm b.h5
+    status 3 tra explain p.plan
+    has "b.h5"
+}
+
+@test "a changed program does not matter, it is in the plan" {
+    program
+    tra compile p.tra -o p.plan
+    rm p.tra
+    status 0 tra explain p.plan
+}
+
+@test "damaged plan files" {
+    program
+    tra compile p.tra -o p.plan
+    size=$(stat -c %s p.plan)
+    for n in 12 100 $((size / 2)) $((size - 1)); do
+        head -c "$n" p.plan >cut.plan
+        status 3 tra explain cut.plan
+        has "cut.plan is damaged at line"
+    done
+    sed 's/sites 1/sites 2/' p.plan >garbled.plan
+    status 3 tra explain garbled.plan
+    sed '1s/1$/9/' p.plan >later.plan
+    status 3 tra explain later.plan
+    has "plan format 9"
+    printf 'garbage\n' >not.plan
+    status 2 tra explain not.plan
+    : >empty.plan
+    status 2 tra explain empty.plan
+    has "no output"
+}
+
+@test "a plan that would come out differently is refused" {
+    program
+    tra compile p.tra -o p.plan
+    # another digest under a right checksum
+    status 0 "$PYTHON" -c 'import re, sys
+t = open("p.plan").read()
+t = re.sub(r"digest [0-9a-f]{16}", "digest 0123456789abcdef", t)
+open("q.plan", "w").write(t[:t.rindex("checksum")])'
+    printf 'checksum %s\n' "$(xxh64 q.plan)" >>q.plan
+    status 3 tra explain q.plan
+    has "was made by another version of tra"
+}
+
+# XXH64 of a file, through the library.
+xxh64() { "$PYTHON" -c 'import ctypes, sys
+d = open(sys.argv[1], "rb").read()
+x = ctypes.CDLL("libxxhash.so.0")
+x.XXH64.restype = ctypes.c_uint64
+x.XXH64.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
+print("%016x" % x.XXH64(d, len(d), 0))' "$1"; }
+
+@test "compile writes whole files or none" {
+    program
+    echo old >p.plan
+    status 2 tra compile p.tra --cost eindecomp -o p.plan
+    [ "$(cat p.plan)" = old ]
+    status 4 tra compile p.tra --memory 1M -o p.plan
+    [ "$(cat p.plan)" = old ]
+    run tra compile p.tra -o missing/p.plan
+    [ "$status" -ne 0 ]
+    has "missing/p.plan"
+    if [ -e /dev/full ]; then
+        run bash -c '"$TRA" compile p.tra -o - >/dev/full'
+        [ "$status" = 4 ]
+    fi
+    status 0 tra compile p.tra -o p.plan
+    [ "$(head -c 8 p.plan)" = "tra plan" ]
+    [ "$(ls | grep -c tmp)" = 0 ]
+    status 2 tra compile p.tra
+    has "-o is missing"
+    status 2 tra compile p.plan -o q.plan
+    has "is a plan already"
+}
+
+@test "plans by way of standard output and input" {
+    program
+    tra compile p.tra -o - --sites 2 >p.plan
+    status 0 bash -c '"$TRA" explain - <p.plan'
+    has "for 2 sites"
+    status 0 bash -c '"$TRA" compile - -o q.plan --sites 2 <p.tra'
+    status 0 tra explain q.plan
+}

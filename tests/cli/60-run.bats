@@ -1,0 +1,293 @@
+# tra run: results on 1 to 5 ranks against numpy, ceilings, refusals, and each exit status by a fault that users meet.
+load helper
+
+teardown() {
+    if mountpoint -q "$BATS_TEST_TMPDIR/small"; then umount "$BATS_TEST_TMPDIR/small"; fi
+}
+
+matmul() { # M K N BLOCK_A BLOCK_B DTYPE
+    tra gen -q --shape "$1x$2" --block "$4" --dtype "${6:-f64}" --dist normal --seed 1 -o a.h5
+    tra gen -q --shape "$2x$3" --block "$5" --dtype "${6:-f64}" --dist normal --seed 2 -o b.h5
+    cat >mm.tra <<'EOF'
+input A from "a.h5"
+input B from "b.h5"
+P = join(A, B, [1], [0], matmul)
+C = agg(P, [0,2], matadd)
+output C to "c.h5"
+EOF
+}
+
+# |error| at most 4 (k + 8) eps |A| |B|, element by element
+product_is_right() {
+    py '
+a, b, c = (h5py.File(x)["data"][:] for x in ("a.h5", "b.h5", "c.h5"))
+assert c.dtype == a.dtype and c.shape == (a.shape[0], b.shape[1]), (c.dtype, c.shape)
+A, B = a.astype("f8"), b.astype("f8")
+bound = 4 * (a.shape[1] + 8) * np.finfo(a.dtype).eps * (abs(A) @ abs(B))
+assert (abs(c - A @ B) <= bound).all(), abs(c - A @ B).max()'
+}
+
+@test "ragged products on 1, 2, 3 and 5 ranks agree with numpy, in f64 and f32, by every plan" {
+    for type in f64 f32; do
+        matmul 101 97 53 20x30 30x17 $type
+        for n in 1 2 3 5; do
+            plans=$("$TRA" cost mm.tra --sites $n | tail -n +2 | wc -l)
+            [ "$plans" -ge 1 ]
+            for k in $(seq "$plans"); do
+                rm -f c.h5
+                status 0 tra run -q mm.tra --sites $n --plan "$k"
+                product_is_right
+            done
+        done
+    done
+}
+
+@test "small integers are multiplied exactly" {
+    py 'r = np.random.default_rng(1)
+np.save("a.npy", r.integers(-9, 10, (61, 47))); np.save("b.npy", r.integers(-9, 10, (47, 31)))'
+    tra import -q a.npy -o a.h5 --block 13x11
+    tra import -q b.npy -o b.h5 --block 11x7
+    cat >mm.tra <<'EOF'
+input A from "a.h5"
+input B from "b.h5"
+C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)
+output C to "c.h5"
+EOF
+    for n in 1 2 3 5; do
+        status 0 tra run -q mm.tra --sites $n
+        py 'c = h5py.File("c.h5")["data"][:]; assert (c == np.load("a.npy") @ np.load("b.npy")).all()'
+    done
+}
+
+@test "the result's digest is the same on any number of ranks where sums are exact" {
+    py 'np.save("a.npy", np.arange(60.).reshape(12, 5) % 7)'
+    tra import -q a.npy -o a.h5 --block 4x2
+    printf 'input A from "a.h5"\nC = agg(join(A, A, [0], [0], "ki,kj->ij"), [1,2], matadd)\noutput C to "c.h5"\n' >p.tra
+    for n in 1 2 3 5; do
+        status 0 tra run -q p.tra --sites $n
+        tra digest c.h5
+    done | sort -u >digests
+    [ "$(wc -l <digests)" -eq 1 ]
+}
+
+@test "a user's own mpirun makes its ranks the sites" {
+    matmul 50 60 40 20x20 20x20
+    status 0 mpirun -q -n 3 --bind-to none "$TRA" run mm.tra
+    has "3 sites"
+    [ "$(grep -c 'written to' <<<"$output")" -eq 1 ]
+    product_is_right
+    status 2 mpirun -q -n 2 --bind-to none "$TRA" run --sites 3 mm.tra
+    [ "$(grep -c 'leave --sites out' <<<"$output")" -eq 1 ]
+}
+
+@test "a program from standard input, also on several ranks" {
+    matmul 50 60 40 20x20 20x20
+    "$TRA" run -q - <mm.tra
+    product_is_right
+    rm c.h5
+    "$TRA" run -q --sites 2 - <mm.tra
+    product_is_right
+}
+
+@test "a compiled plan runs, on as many ranks as it was made for" {
+    matmul 50 60 40 20x20 20x20
+    status 0 tra compile mm.tra -o mm.plan --sites 3
+    status 0 tra run mm.plan
+    has "3 sites"
+    product_is_right
+}
+
+@test "a ceiling far under the data holds, with the same bits" {
+    matmul 2300 2100 1900 256x256 256x256
+    status 0 tra run -q mm.tra --threads 2
+    product_is_right
+    is "$(tra digest c.h5)" tra digest c.h5
+    before=$(tra digest c.h5)
+    status 0 tra run mm.tra --threads 2 --memory 72M
+    [ "$(tra digest c.h5)" = "$before" ]
+    # what the process says of its own resident set
+    py 'm = [l for l in sys.argv[1].splitlines() if "of memory at most" in l][0]
+v, unit = m.split(" sent, ")[1].split()[:2]
+assert float(v) * {"MiB": 1, "GiB": 1024}[unit] <= 72, m' "$output"
+}
+
+@test "spilling: more is held between operators than fits" {
+    tra gen -q --shape 2000x2000 --block 250x250 --dist normal --seed 3 -o a.h5
+    cat >p.tra <<'EOF'
+input A from "a.h5"
+S = join(A, A, [0,1], [0,1], matadd)
+T = reblock(S, [2000, 40])
+U = join(T, T, [0,1], [0,1], elemmul)
+output U to "u.h5"
+output S to "s.h5"
+EOF
+    for n in 1 2; do
+        status 0 tra run -q p.tra --sites $n --memory 66M --threads 1
+        py 'a = h5py.File("a.h5")["data"][:]; u = h5py.File("u.h5")["data"][:]; s = h5py.File("s.h5")["data"][:]
+assert (u == (a + a) ** 2).all() and (s == a + a).all()'
+    done
+    status 4 tra run -q p.tra --memory 66M --threads 1 --scratch-limit 1M
+    has "--scratch-limit"
+}
+
+@test "status 4: a ceiling that is too low is refused before anything is read, with the least that would do" {
+    matmul 600 600 600 200x200 200x200
+    chmod 000 a.h5 2>/dev/null || true
+    chmod 644 a.h5
+    status 4 tra run mm.tra --memory 2M
+    has "least"
+    least=$(grep -o -- '--memory [0-9]*' <<<"$output" | head -1 | cut -d' ' -f2)
+    [ "$least" -gt 2000000 ]
+    [ ! -e c.h5 ]
+    status 0 tra run -q mm.tra --memory "$least"
+    product_is_right
+    status 4 tra run mm.tra --memory $((least - 1))
+}
+
+@test "status 4: a full disk leaves the earlier output as it was" {
+    mkdir small
+    mount -t tmpfs -o size=2m tmpfs small 2>/dev/null || skip "needs the right to mount"
+    matmul 100 100 100 50x50 50x50
+    sed -i 's/c.h5/small\/c.h5/' mm.tra
+    status 0 tra run -q mm.tra
+    before=$(tra digest small/c.h5)
+    matmul 1000 100 1000 100x100 100x100
+    sed -i 's/c.h5/small\/c.h5/' mm.tra
+    for n in 1 2; do
+        status 4 tra run mm.tra --sites $n
+        has "No space left"
+        [ "$(tra digest small/c.h5)" = "$before" ]
+        [ "$(ls -A small)" = c.h5 ]
+    done
+}
+
+@test "status 3: missing and damaged inputs are named, nothing appears" {
+    matmul 100 100 100 50x50 50x50
+    mv b.h5 away.h5
+    status 3 tra run mm.tra
+    has "b.h5"
+    mv away.h5 b.h5
+    # one byte in the middle of the third chunk
+    py 'f = h5py.File("b.h5", "r"); at = f["data"].id.get_chunk_info(2).byte_offset; f.close()
+g = open("b.h5", "r+b"); g.seek(at + 1000); x = g.read(1); g.seek(at + 1000); g.write(bytes([x[0] ^ 1]))'
+    for n in 1 2 3; do
+        status 3 tra run mm.tra --sites $n
+        has "b.h5"
+        has "<1,0>"
+        [ "$(grep -c damaged <<<"$output")" -eq 1 ]
+        [ ! -e c.h5 ]
+        [ -z "$(ls -A | grep tmp)" ]
+    done
+}
+
+@test "status 2: programs that do not compile, programs without output, wrong options" {
+    echo 'input A from "a.h5' >p.tra
+    status 2 tra run p.tra
+    has "p.tra:1:14:"
+    tra gen -q --shape 4x4 -o a.h5
+    echo 'input A from "a.h5"' >p.tra
+    status 2 tra run p.tra
+    has "no output"
+    echo 'output A to "o.h5"' >>p.tra
+    status 2 tra run p.tra --codec lzma
+    has "lzma"
+    status 2 tra run p.tra --sites 0
+    status 2 tra run p.tra --plan 7
+    status 2 tra run p.tra --resume-from-yesterday
+    status 2 tra run
+    [ ! -e o.h5 ]
+}
+
+@test "status 5: the loss of a rank ends the run, with one message and no output" {
+    matmul 3000 3000 3000 250x250 250x250
+    "$TRA" run mm.tra --sites 2 >out 2>&1 &
+    pid=$!
+    for _ in $(seq 200); do
+        victim=$(pgrep -f "$TRA run mm.tra" | while read -r p; do
+            tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -q '^OMPI_COMM_WORLD_RANK=1' && echo "$p"; done | head -1)
+        [ -n "$victim" ] && [ -e "$(echo .c.h5.tra-*.tmp)" ] && break
+        sleep 0.02
+    done
+    [ -n "$victim" ]
+    kill -9 "$victim"
+    rc=0
+    wait $pid || rc=$?
+    cat out
+    [ $rc -eq 5 ]
+    [ "$(grep -c 'rank was lost' out)" -eq 1 ]
+    [ ! -e c.h5 ]
+    # what it left is reclaimed by the next run
+    status 0 tra run -q mm.tra --sites 2
+    [ -z "$(ls -A | grep tmp)" ]
+    product_is_right
+}
+
+@test "an output may replace an input, and other relations of its file stay" {
+    tra gen -q --shape 20x20 --block 6x6 --dist uniform -o a.h5:x
+    tra gen -q --shape 5 -o a.h5:y
+    printf 'input A from "a.h5:x"\nB = transform(A, scale(2))\noutput B to "a.h5:x"\n' >p.tra
+    py 'np.save("x.npy", h5py.File("a.h5")["x"][:])'
+    status 0 tra run -q p.tra --sites 2
+    py 'f = h5py.File("a.h5"); assert (f["x"][:] == 2 * np.load("x.npy")).all() and f["y"].shape == (5,)'
+}
+
+@test "outputs compressed by several ranks are the same bytes as by one" {
+    py 'np.save("a.npy", np.arange(120. * 90).reshape(120, 90) % 50)'
+    tra import -q a.npy -o a.h5 --block 30x25
+    printf 'input A from "a.h5"\nB = transform(A, scale(3))\noutput B to "b.h5"\n' >p.tra
+    for n in 1 2 3; do
+        status 0 tra run -q p.tra --sites $n --codec zstd --no-history
+        py 'assert (h5py.File("b.h5")["data"][:] == 3 * np.load("a.npy")).all()'
+        status 0 tra verify b.h5
+        sha256sum <b.h5
+    done | grep -v '^$' | grep ' -' | sort -u >sums
+    [ "$(wc -l <sums)" -eq 1 ]
+}
+
+@test "empty inputs, holes, and a relation of one number" {
+    py 'np.save("e.npy", np.zeros((0, 5))); np.save("x.npy", np.arange(35.).reshape(7, 5))'
+    tra import -q e.npy -o e.h5 --block 3x2
+    tra import -q x.npy -o x.h5 --block 3x2
+    cat >p.tra <<'EOF'
+input E from "e.h5"
+input X from "x.h5"
+P = agg(join(E, X, [1], [1], "ik,jk->ij"), [0,2], matadd)
+F = filter(X, (i, j) -> i == 2 || j == 0)
+S = transform(agg(F, [], matadd), rowsum)
+R = reblock(F, [4, 4])
+output P to "p.h5"
+output F to "f.h5"
+output S to "s.h5"
+output R to "r.h5"
+EOF
+    for n in 1 2 3; do
+        status 0 tra run -q p.tra --sites $n
+        py 'x = np.load("x.npy"); y = x.copy(); y[:6, 2:] = 0
+assert h5py.File("p.h5")["data"].shape == (0, 7)
+assert (h5py.File("f.h5")["data"][:] == y).all() and (h5py.File("r.h5")["data"][:] == y).all()
+s = h5py.File("s.h5")["data"][:]; want = np.zeros((3, 2))
+for i in range(3):
+    for j in range(3):
+        if i == 2 or j == 0:
+            b = x[3*i:3*i+3, 2*j:2*j+2]; want[:b.shape[0], :b.shape[1]] += b
+assert (s == want.sum(1)).all(), (s, want)'
+    done
+}
+
+@test "the reference engine gives the same" {
+    matmul 30 20 25 7x6 6x9
+    status 0 tra run -q mm.tra --engine reference
+    product_is_right
+    mv c.h5 r.h5
+    status 0 tra run -q mm.tra --sites 3
+    status 0 tra diff c.h5 r.h5 --rtol 1e-12
+}
+
+@test "a dry run shows the plan and does nothing" {
+    matmul 30 20 25 7x6 6x9
+    status 0 tra run --dry-run mm.tra --sites 4
+    has "join-agg"
+    [ ! -e c.h5 ]
+    status 0 tra run --dry-run --format json mm.tra --sites 4
+    is 4 json sites
+}

@@ -1,0 +1,209 @@
+# The manual: every example runs, every option is there, every page is sound.
+load helper
+
+# Names of all commands; the loops below would pass without any.
+commands() { "$TRA" help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep . || echo none; }
+
+examples() { TRA_SHARE=$ROOT/share PYTHON=$PYTHON "$PYTHON" "$ROOT/tests/cli/manual-examples" "$@"; }
+
+# Options of a help text, "-q --quiet" or "--format" a line; those of tra(1)'s common options are left out.
+of_help() {
+    sed -n 's/^  \(-.\), \(--[a-z-]*\).*/\1 \2/p; s/^      \(--[a-z-]*\).*/\1/p' |
+        grep -v -x -e '-q --quiet' -e '-v --verbose' -e '--color' -e '-h --help' | sort
+}
+
+# Options of a page's section: those in the tags (the line after .TP).
+of_page() {
+    awk -v section="$2" '
+        /^\.SH / { inside = $0 == ".SH " section }
+        inside && tag { print }
+        { tag = /^\.TP/ }' "$1" |
+        sed 's/\\-/-/g; s/\\f[A-Z]//g; s/"//g; s/^\.[A-Z]* *//' |
+        sed -n 's/^\(-.\) *, *\(--[a-z-]*\).*/\1 \2/p; s/^\(--[a-z-]*\).*/\1/p' | sort
+}
+
+@test "every example of the manual pages runs and prints what the page says" {
+    status 0 examples "$ROOT"/man/*.[15]
+    [ "$(grep -c ' commands, 0 failed$' <<<"$output")" = "$(find "$ROOT/man" -name '*.[15]' | wc -l)" ]
+}
+
+@test "every example of the README runs and prints what it says" {
+    status 0 examples "$ROOT/README.md"
+    has "README.md: "
+}
+
+@test "the runner of examples sees what is wrong" {
+    page() { printf '.TH X 1\n.SH EXAMPLES\n.EX\n%s\n.EE\n' "$1" >x.1; }
+    page $'$ echo a; echo b\na\nb'
+    status 0 examples x.1
+    has "x.1: 1 commands, 0 failed"
+    page $'$ echo a; echo b\na\nc'
+    status 1 examples x.1
+    has "x.1:4: $ echo a; echo b"
+    page $'$ echo one two three; seq 9\none ... three\n1\n...\n9'
+    status 0 examples x.1
+    page $'$ seq 9\n1\n...\n8'
+    status 1 examples x.1
+    page $'$ echo unsaid'
+    status 1 examples x.1
+    page $'$ false'
+    status 1 examples x.1
+    has "exit status 1"
+    page $'$ false; echo $?\n1\n$ cat <<END >f\n> it\\(aqs\n> END\n$ cat f\nit\\(aqs'
+    status 0 examples x.1
+    has "3 commands"
+    page 'tra SYNTAX'
+    status 1 examples x.1
+    has "0 commands"
+    printf '.EX\n$ echo a\n' >x.1
+    status 1 examples x.1
+    has "does not end"
+}
+
+@test "every display of an EXAMPLES section is an example" {
+    for page in "$ROOT"/man/*.[15]; do
+        bad=$(awk '/^\.SH /{ inside = $2 == "EXAMPLES" } begins && inside && !/^\$ /{ print FILENAME ":" FNR ": " $0 }
+            { begins = /^\.EX/ }' "$page")
+        [ -z "$bad" ] || { echo "$bad"; return 1; }
+    done
+}
+
+# Does the page leave the option ("-D --define") to another, "... are those of tra-explain(1)", which has it?
+is_left_to_other() {
+    local text other
+    text=$(awk '/^\.SH /{ inside = $2 == "OPTIONS" } inside' "$1" | sed 's/\\-/-/g')
+    other=$(tr '\n' ' ' <<<"$text" | sed -n 's/.*are those of \.BR tra-\([a-z]*\) (1).*/\1/p')
+    [ -n "$other" ] && grep -q -e "^\.BR* ${2%% *}\( ,\)*$" <<<"$text" &&
+        of_page "$ROOT/man/tra-$other.1" OPTIONS | grep -q -x -e "$2"
+}
+
+@test "tra help and the manual page of each command agree in their options" {
+    for c in $(commands); do
+        page=$ROOT/man/tra-$c.1
+        tra help "$c" | of_help >helped
+        of_page "$page" OPTIONS >paged
+        while read -r o; do
+            is_left_to_other "$page" "$o" || { echo "${page##*/} lacks $o"; return 1; }
+        done < <(comm -23 helped paged)
+        [ -z "$(comm -13 helped paged)" ] || { echo "tra help $c lacks what ${page##*/} has:"; comm -13 helped paged; return 1; }
+        grep -q 'described in$' "$page" || { echo "${page##*/} does not point to the common options"; return 1; }
+    done
+    # The comparison compares something.
+    [ "$(of_page "$ROOT/man/tra-gen.1" OPTIONS | grep -c -x -e '-o --output' -e '--seed')" = 2 ]
+    [ "$(tra help gen | of_help | grep -c -x -e '-o --output' -e '--seed')" = 2 ]
+    is_left_to_other "$ROOT/man/tra-cost.1" '-D --define'
+    run is_left_to_other "$ROOT/man/tra-cost.1" --seed
+    [ "$status" -ne 0 ]
+    run is_left_to_other "$ROOT/man/tra-gen.1" --sites
+    [ "$status" -ne 0 ]
+    [ "$(of_page "$ROOT/man/tra.1" 'COMMON OPTIONS')" = "$(printf '%s\n' '-q --quiet' '-v --verbose' --color '-h --help' \
+        --format '-D --define' | sort)" ]
+}
+
+# Values that an option of a help text takes its choice from: the words of "text|json".
+choices() { awk '$1 ~ /^-/ { v = $1 ~ /,$/ ? $3 : $2; if (v ~ /[|]/) { gsub(/[][|]/, " ", v); print v } }'; }
+
+@test "every value of an option with choices is in its manual page" {
+    for c in $(commands); do
+        pages=("$ROOT/man/tra-$c.1" "$ROOT/man/tra.1")
+        grep -q 'are those of$' "$ROOT/man/tra-$c.1" && pages+=("$ROOT/man/tra-explain.1")
+        for word in $(tra help "$c" | choices); do
+            sed 's/\\-/-/g; s/\\f[A-Z]//g' "${pages[@]}" | grep -q -w -e "${word#:}" || { echo "tra-$c.1 lacks '$word'"; return 1; }
+        done
+    done
+    [ "$(tra help gen | choices | tr ' ' '\n' | grep -c -x -e f32 -e identity -e json -e never)" = 3 ]
+}
+
+@test "mandoc finds nothing wrong with any page" {
+    command -v mandoc >/dev/null || skip "mandoc is missing"
+    for page in "$ROOT"/man/*.[15]; do
+        status 0 mandoc -T lint -W warning "$page"
+        [ -z "$output" ] || { echo "$output"; return 1; }
+    done
+}
+
+@test "references between pages lead to pages that exist" {
+    for page in "$ROOT"/man/*.[15]; do
+        for ref in $(sed 's/\\-/-/g' "$page" | grep -o 'tra\(-[a-z]*\)\? ([15])' | tr -d ' '); do
+            name=${ref%(*} section=${ref#*(}
+            [ -e "$ROOT/man/$name.${section%)}" ] || { echo "${page##*/} refers to $ref"; return 1; }
+        done
+    done
+    grep -q 'tra\\-lang (5)' "$ROOT/man/tra-check.1"
+}
+
+@test "every kernel and operator is in tra-lang(5)" {
+    kernels=$(sed -n 's/^    {\.name = "\([a-z_]*\)".*/\1/p' "$ROOT/lib/kernel/table.c")
+    operators=$(sed -n 's/^    {"\([a-z]*\)", TRA_OP_[A-Z]*,.*/\1/p' "$ROOT/plans/tra/graph.c")
+    [ "$(wc -l <<<"$kernels")" -gt 30 ]
+    [ "$(wc -l <<<"$operators")" -gt 8 ]
+    for word in $kernels $operators; do
+        grep -q -w -e "$word" "$ROOT/man/tra-lang.5" || { echo "tra-lang.5 lacks $word"; return 1; }
+    done
+}
+
+@test "the digest is what tra-relation(5) says" {
+    tra gen -q --shape 5x4x3 --block 2x3x3 --dist normal -o a.h5
+    tra gen -q --shape 33 --block 7 --seed 9 --dtype f32 --dist normal -o b.h5
+    py '
+a = np.array([[1, np.nan, -0.0], [-2, np.inf, -np.nan]])
+with h5py.File("c.h5", "w") as f: f["data"] = a
+with h5py.File("d.h5", "w") as f: f["data"] = a.astype("f4")'
+    cat >digest.py <<'END'
+import struct, sys, h5py, numpy as np
+
+U = np.uint64
+M = 2**64 - 1
+
+def mix(x):
+    x = (x ^ x >> U(32)) * U(0xbf58476d1ce4e5b9)
+    x = (x ^ x >> U(29)) * U(0x94d049bb133111eb)
+    return x ^ x >> U(32)
+
+def xxh64(data, seed):  # of a multiple of 8 bytes, at least 32
+    p = [11400714785074694791, 14029467366897019727, 1609587929392839161, 9650029242287828579]
+    rotate = lambda x, n: (x << n | x >> 64 - n) & M
+    turn = lambda acc, word: rotate((acc + word * p[1]) & M, 31) * p[0] & M
+    words = struct.unpack("<%dQ" % (len(data) // 8), data)
+    acc = [(seed + p[0] + p[1]) & M, (seed + p[1]) & M, seed, (seed - p[0]) & M]
+    full = len(words) // 4 * 4
+    for i in range(full):
+        acc[i % 4] = turn(acc[i % 4], words[i])
+    h = sum(rotate(a, n) for a, n in zip(acc, (1, 7, 12, 18))) & M
+    for a in acc:
+        h = ((h ^ turn(0, a)) * p[0] + p[3]) & M
+    h = (h + len(data)) & M
+    for word in words[full:]:
+        h = (rotate(h ^ turn(0, word), 27) * p[0] + p[3]) & M
+    h = (h ^ h >> 33) * p[1] & M
+    h = (h ^ h >> 29) * p[2] & M
+    return h ^ h >> 32
+
+np.seterr(over="ignore")
+for name in sys.argv[1:]:
+    a = h5py.File(name)["data"][...]
+    f64, flat = a.dtype == "f8", a.ravel()
+    w = flat.view("i8" if f64 else "i4").astype("i8").view("u8")
+    w = np.where(np.isnan(flat), U(0x7ff8000000000000 if f64 else 0x7fc00000), w)
+    i = np.arange(1, flat.size + 1, dtype="u8")
+    lo = mix(w + i * U(0x9e3779b97f4a7c15))[flat != 0].sum(dtype="u8")
+    hi = mix((w << U(32) | w >> U(32)) ^ i * U(0xd1b54a32d192ed03))[flat != 0].sum(dtype="u8")
+    rest = [a.ndim, *a.shape] + [0] * (31 - a.ndim)
+    data = struct.pack("<QQ8s32q", int(lo), int(hi), b"f64" if f64 else b"f32", *rest)
+    print("%016x%016x  %s" % (xxh64(data, 1), xxh64(data, 2), name))
+END
+    [ "$("$PYTHON" digest.py a.h5 b.h5 c.h5 d.h5)" = "$(tra digest a.h5 b.h5 c.h5 d.h5)" ]
+}
+
+@test "ARCHITECTURE.md names files and folders that exist, and every room" {
+    names=$(grep -o '`[A-Za-z0-9_/.-]*`' "$ROOT/ARCHITECTURE.md" | tr -d '`' | grep -e '/' -e '\.[chy15]*$' | grep -v NAME | sort -u)
+    [ "$(wc -l <<<"$names")" -gt 50 ]
+    for name in $names; do
+        [ -e "$ROOT/$name" ] || [ -n "$(find "$ROOT"/{cmd,plans,formats,lib,tests,share} -path "*/${name%/}" -print -quit)" ] ||
+            { echo "there is no $name"; return 1; }
+    done
+    for room in "$ROOT"/lib/*/ "$ROOT"/plans/*/; do
+        room=$(basename "$room")
+        grep -q -e "^### lib/$room" -e "^\`$room/\`" "$ROOT/ARCHITECTURE.md" || { echo "it does not tell of $room"; return 1; }
+    done
+}
