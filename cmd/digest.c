@@ -6,24 +6,25 @@
 static int64_t memory = TRA_SCAN_MEMORY;
 
 typedef struct digesting {
-    const tra_type *type;
+    tra_digester *digester;
     tra_digest part[TRA_MAXWORKERS];
 } digesting;
 
 static tra_status add(void *ctx, int worker, int64_t ordinal, const void *data, tra_err *e) {
     digesting *d = ctx;
     if (!data) return e->status;
-    tra_digest_array(&d->part[worker], d->type, ordinal, data);
+    tra_digester_add(d->digester, &d->part[worker], ordinal, data);
     return TRA_OK;
 }
 
 static tra_status digest(const char *spec, char text[33], tra_err *e) {
     tra_rel *rel = NULL;
     TRA_TRY(tra_rel_open(spec, NULL, &rel, e));
-    digesting d = {.type = tra_rel_type(rel)};
+    digesting d = {.digester = tra_digester_new(tra_rel_type(rel))};
     tra_status s = tra_scan(rel, memory, add, &d, e);
     for (int i = 1; i < TRA_MAXWORKERS; i++) tra_digest_add(&d.part[0], &d.part[i]);
-    if (s == TRA_OK) tra_digest_text(&d.part[0], d.type, text);
+    if (s == TRA_OK) tra_digest_text(&d.part[0], tra_rel_type(rel), text);
+    tra_digester_free(d.digester);
     tra_rel_close(rel);
     return s;
 }

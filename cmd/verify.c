@@ -14,6 +14,7 @@ typedef struct damage {
 
 typedef struct verifying {
     const tra_type *type;
+    tra_digester *digester;
     tra_digest part[TRA_MAXWORKERS];
     pthread_mutex_t lock;
     damage *found;
@@ -23,7 +24,7 @@ typedef struct verifying {
 static tra_status check(void *ctx, int worker, int64_t ordinal, const void *data, tra_err *e) {
     verifying *v = ctx;
     if (data) {
-        tra_digest_array(&v->part[worker], v->type, ordinal, data);
+        tra_digester_add(v->digester, &v->part[worker], ordinal, data);
         return TRA_OK;
     }
     if (e->status != TRA_INPUT) return e->status;
@@ -84,8 +85,9 @@ static tra_status verify(const char *spec, tra_json *out, bool *damaged, tra_err
     tra_rel *rel = NULL;
     TRA_TRY(tra_rel_open(spec, NULL, &rel, e));
     const tra_relinfo *info = tra_rel_info(rel);
-    verifying v = {.type = tra_rel_type(rel), .lock = PTHREAD_MUTEX_INITIALIZER};
+    verifying v = {.type = tra_rel_type(rel), .digester = tra_digester_new(tra_rel_type(rel)), .lock = PTHREAD_MUTEX_INITIALIZER};
     tra_status s = tra_scan(rel, memory, check, &v, e);
+    tra_digester_free(v.digester);
     if (s == TRA_OK) {
         if (v.n) qsort(v.found, (size_t)v.n, sizeof *v.found, by_ordinal);
         char text[33];

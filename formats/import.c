@@ -225,6 +225,7 @@ static tra_status run_panels(import *m, tra_err *e) {
     bool more = true, working = false;
     while (more) {
         panel *p = &m->panels[turn];
+        if (working && m->npanels == 1) TRA_TRY(tra_crew_wait(m->crew, e));
         p->start.n = p->count.n = p->first.n = p->grid.n = panels.n;
         for (int d = 0; d < panels.n; d++) {
             p->start.v[d] = at.v[d] * m->group.v[d];
@@ -236,7 +237,6 @@ static tra_status run_panels(import *m, tra_err *e) {
             p->first = tra_reversed(&p->first);
             p->grid = tra_reversed(&p->grid);
         }
-        if (working && m->npanels == 1) TRA_TRY(tra_crew_wait(m->crew, e));
         TRA_TRY(read_panel(m, p, e));
         if (working && m->npanels > 1) TRA_TRY(tra_crew_wait(m->crew, e));
         m->present = p;

@@ -281,5 +281,5 @@ static tra_status copy_others(tra_writer *w, tra_err *e) {
 tra_status tra_writer_finish(tra_writer *w, const char *digest, tra_err *e) {
     if (!put_attributes(w, digest) || !put_tables(w))
         return tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write the attributes of %s", w->temp);
-    return copy_others(w, e);
+    return w->whole ? TRA_OK : copy_others(w, e);
 }

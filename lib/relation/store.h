@@ -94,7 +94,8 @@ typedef struct tra_write_options {
 } tra_write_options;
 
 /* Begins the relation `spec` of the given type in a temporary file beside its target, under an advisory lock with
- * owner. Nothing appears under the target's name before commit; an existing target keeps its other relations.
+ * owner. Nothing appears under the target's name before commit. "file.h5" replaces the file, "file.h5:name" the relation: then
+ * the others that the file holds are kept.
  * Reclaims temporary files of dead processes. The layout (tensor or tuple) follows from the type.
  * With codec none all chunks are allocated now, in key order, so that any thread, or any process that knows the
  * addresses, can write them (architecture variant: allocate by capture, pwrite by all). */

@@ -108,6 +108,7 @@ struct tra_writer {
     size_t size; /* of an element */
     int64_t chunk_bytes;
     bool creator;
+    bool whole;       /* the target is named as a file: it replaces all that was in it */
     int fd;           /* creator: the driver's */
     hid_t file, dset; /* creator; -1 when closed */
     tra_vfd *vfd;

@@ -186,7 +186,7 @@ static tra_status allocate_all(tra_writer *w, tra_err *e) {
 }
 
 static tra_status create(tra_writer *w, tra_err *e) {
-    TRA_TRY(tra_writer_check_target(w, e));
+    if (!w->whole) TRA_TRY(tra_writer_check_target(w, e));
     TRA_TRY(open_temp(w, e));
     TRA_TRY(create_dataset(w, e));
     return w->codec.zstd ? TRA_OK : allocate_all(w, e);
@@ -199,6 +199,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
     bool first;
     *out = NULL;
     tra_relspec(w->arena, spec, &path, &w->name);
+    w->whole = !w->name;
     if (!w->name) w->name = "data";
     w->codec = o->codec;
     w->history = o->history ? tra_arena_strndup(w->arena, o->history, strlen(o->history)) : NULL;

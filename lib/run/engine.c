@@ -281,7 +281,7 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
 
 tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
     pthread_mutex_lock(&g->lock);
-    while (g->head) {
+    while (g->head || atomic_load(&g->inflight) > 0) { /* a unit has ended when what it held is given back */
         if (g->failed) { /* drop what has nothing running */
             tra_unit *u = g->head;
             while (u && (u->preps_started != u->preps_done || u->tasks_started != u->tasks_done)) u = u->next;
@@ -294,7 +294,7 @@ tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
                 continue;
             }
         }
-        pthread_cond_wait(g->failed ? &g->work : &g->ended, &g->lock);
+        pthread_cond_wait(g->failed && g->head ? &g->work : &g->ended, &g->lock);
     }
     tra_status s = TRA_OK;
     if (g->failed) {

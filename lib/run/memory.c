@@ -85,18 +85,17 @@ static int uses_of(const tra_plan *p, int i) {
     return n;
 }
 
-/* A MAP or TILE is computed by its consumer when it has but one; a TILE only straight from what is stored, and nothing
- * above a TILE. */
+/* A MAP or TILE is computed by its consumer when it has but one. One such operator between a consumer and what is stored,
+ * or maps alone, which are composed. */
 static void choose_fused(tra_plan *p) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
-        bool lazy = op->op == TRA_PLAN_MAP || op->op == TRA_PLAN_TILE;
-        op->fused = lazy && uses_of(p, i) == 1;
-        if (!op->fused) continue;
+        op->fused = false;
+        if (op->op != TRA_PLAN_MAP && op->op != TRA_PLAN_TILE) continue;
+        op->fused = uses_of(p, i) == 1;
         int j = op->in[0];
         while (p->ops[j].op == TRA_PLAN_FILTER || p->ops[j].op == TRA_PLAN_REKEY) j = p->ops[j].in[0];
-        bool both_maps = op->op == TRA_PLAN_MAP && p->ops[j].op == TRA_PLAN_MAP;
-        if (p->ops[j].fused && !both_maps) op->fused = false;
+        if (op->op != TRA_PLAN_MAP || p->ops[j].op != TRA_PLAN_MAP) p->ops[j].fused = false;
     }
 }
 
@@ -169,13 +168,14 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         int64_t out = type_bytes(&op->type), in = op->in[0] >= 0 ? read_bytes(p, &p->ops[op->in[0]]) : 0;
-        int64_t mine = in + out, all = 0, here = 0;
+        int64_t mine = in + out, all = 0, here = 0, spill = 0;
         op->cost.disk_read = op->cost.disk_write = 0;
         tra_place_floats(&op->place, op->type.cat, floats, tuples);
         for (int s = 0; s < p->sites; s++) here = tra_max64(here, floats[s]);
         here *= (int64_t)tra_dtype_size(op->type.dtype);
         bool stage = op->op != TRA_PLAN_INPUT && (!is_view(op) || op->op == TRA_PLAN_OUTPUT);
         if (!stage) {
+            held[i] = op->op == TRA_PLAN_INPUT ? here : 0; /* blocks that were read stay while there is room */
             op->cost.peak_memory = base;
             continue;
         }
@@ -201,8 +201,9 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
             bool alive = j == i;
             for (int k = i; k < p->nops; k++) alive |= p->ops[k].in[0] == j || p->ops[k].in[1] == j;
             if (alive) all += held[j];
+            if (alive && p->ops[j].op != TRA_PLAN_INPUT) spill += held[j];
         }
-        for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
+        for (int side = 0; side < (op->in[1] >= 0 && op->in[1] != op->in[0] ? 2 : 1); side++) {
             int f = file_below(p, op->in[side]);
             if (f < 0 || (op->op == TRA_PLAN_OUTPUT && file_below(p, op->in[side]) < 0)) continue;
             const tra_op *src = &p->ops[op->in[side]];
@@ -215,7 +216,7 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
         op->cost.peak_memory = base + mine;
         least = tra_max64(least, base + mine);
         wish = tra_max64(wish, base + mine + all);
-        p->scratch = tra_max64(p->scratch, all + mine - budget);
+        p->scratch = tra_max64(p->scratch, tra_min64(spill, spill + mine - budget));
         p->cost.disk_read += op->cost.disk_read;
         p->cost.disk_write += op->cost.disk_write;
     }

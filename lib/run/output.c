@@ -16,6 +16,7 @@ struct tra_outfile {
     tra_comm comm;
     const tra_type *type;
     tra_writer *w;
+    tra_digester *digester;
     bool zstd;
     int64_t chunk_bytes;
     int nlanes;
@@ -35,6 +36,7 @@ static void outfile_free(tra_outfile *o) {
         free(o->lanes[i].encoded);
     }
     if (o->spool >= 0) close(o->spool);
+    tra_digester_free(o->digester);
     pthread_mutex_destroy(&o->lock);
     free(o->spool_at);
     free(o->enc);
@@ -75,6 +77,7 @@ tra_status tra_outfile_open(const tra_comm *comm, const char *spec, const tra_ty
     tra_status s = TRA_OK;
     *o = (tra_outfile){.comm = *comm, .type = type, .zstd = wo->codec.zstd, .spool = -1};
     pthread_mutex_init(&o->lock, NULL);
+    o->digester = tra_digester_new(type);
     o->chunk_bytes = (int64_t)tra_dtype_size(type->dtype);
     for (int a = 0; a < type->cat->bound.n; a++) o->chunk_bytes *= type->cat->bound.v[a];
     if (comm->rank == 0) s = tra_writer_create(spec, type, wo, &o->w, e);
@@ -105,7 +108,7 @@ tra_status tra_outfile_open(const tra_comm *comm, const char *spec, const tra_ty
 
 tra_status tra_outfile_put(tra_outfile *o, int worker, int64_t ordinal, const void *data, tra_err *e) {
     lane *l = &o->lanes[worker < 0 ? o->nlanes - 1 : worker];
-    tra_digest_array(&l->digest, o->type, ordinal, data);
+    tra_digester_add(o->digester, &l->digest, ordinal, data);
     l->chunks++;
     if (!o->zstd) return tra_writer_put(o->w, ordinal, data, l->scratch, e);
     TRA_TRY(tra_writer_encode(o->w, ordinal, data, l->scratch, l->encoded, &o->enc[ordinal], e));

@@ -113,17 +113,19 @@ int tra_place_holders(const tra_placement *p, const tra_catalog *c, int64_t ordi
     return n;
 }
 
-/* The moves of one tuple; work has room for 2 p->sites + q->sites numbers. */
+/* The moves of one tuple; work has room for 3 p->sites + q->sites numbers. */
 static int moves_of(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t ordinal,
                     const tra_dims *key, int *work, tra_move *moves) {
     int n = 0, summands = tra_place_summands(p);
-    int *from = work, *to = from + p->sites, *mine = to + q->sites;
+    int *from = work, *to = from + p->sites, *mine = to + q->sites, *filled = mine + p->sites;
     int nfrom = tra_place_holders(p, c, ordinal, key, from), nto = tra_place_holders(q, c, ordinal, key, to);
-    for (int m = 0; m < summands; m++) {
-        int held = 0; /* holders of this summand */
-        for (int i = 0; i < nfrom; i++) {
-            if (summands == 1 || tra_place_summand(p, from[i]) == m) mine[held++] = from[i];
-        }
+    int held = nfrom / summands; /* holders of each summand, together in mine */
+    for (int m = 0; m < summands; m++) filled[m] = 0;
+    for (int i = 0; i < nfrom; i++) {
+        int m = summands == 1 ? 0 : tra_place_summand(p, from[i]);
+        mine[m * held + filled[m]++] = from[i];
+    }
+    for (int m = 0; m < summands; m++, mine += held) {
         for (int j = 0; j < nto; j++) {
             tra_move v = {.ordinal = ordinal, .summand = m, .from = mine[to[j] % held], .to = to[j]};
             for (int i = 0; i < held; i++) {
@@ -138,7 +140,7 @@ static int moves_of(const tra_placement *p, const tra_placement *q, const tra_ca
 int tra_place_moves(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t ordinal,
                     tra_move *moves) {
     tra_dims key;
-    int *work = tra_malloc((size_t)(2 * p->sites + q->sites) * sizeof *work);
+    int *work = tra_malloc((size_t)(3 * p->sites + q->sites) * sizeof *work);
     tra_catalog_key(c, ordinal, &key);
     int n = moves_of(p, q, c, ordinal, &key, work, moves);
     free(work);
@@ -238,7 +240,7 @@ int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, c
     int64_t total = 0, most_in = 0, most_out = 0, t, weight;
     int64_t *in = tra_calloc(2 * (size_t)q->sites, sizeof *in), *out = in + q->sites;
     tra_move *v = tra_malloc((size_t)p->sites * (size_t)q->sites * sizeof *v);
-    int *work = tra_malloc((size_t)(2 * p->sites + q->sites) * sizeof *work);
+    int *work = tra_malloc((size_t)(3 * p->sites + q->sites) * sizeof *work);
     tra_dims key;
     cells x;
     cells_begin(&x, c, p, q);

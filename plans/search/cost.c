@@ -7,12 +7,30 @@
 
 /* ---- exchanges ---------------------------------------------------------------------------------------------- */
 
+/* Everything to everywhere, each tuple from its one holder; or, the same backwards, a summand of everything from everywhere
+ * to the one holder that completes it. one: the placement with one holder. Needs no look at each pair of sites. */
+static tra_traffic all_and_one(const tra_placement *one, const tra_catalog *c) {
+    int64_t all = tra_catalog_floats(c), least = all, most = 0, *held = tra_calloc(2 * (size_t)one->sites, sizeof *held);
+    tra_place_floats(one, c, held, held + one->sites);
+    for (int s = 0; s < one->sites; s++) least = tra_min64(least, held[s]), most = tra_max64(most, held[s]);
+    free(held);
+    return (tra_traffic){.moved = all * (one->sites - 1), .most = tra_max64(most * (one->sites - 1), all - least)};
+}
+
+static bool has_one_holder(const tra_placement *p) { return tra_place_copies(p) == 1 && !tra_place_is_partial(p); }
+
 tra_traffic tra_traffic_exchange(const tra_placement *p, const tra_placement *q, const tra_catalog *c) {
     tra_traffic t = {0};
     int64_t in, out;
     double f = (double)tra_catalog_floats(c), copies = tra_place_copies(q), summands = tra_place_summands(p);
-    t.moved = tra_place_moved_floats(p, q, c, &in, &out);
-    t.most = tra_max64(in, out);
+    if (tra_place_is_all(q) && has_one_holder(p)) {
+        t = all_and_one(p, c);
+    } else if (summands == p->sites && has_one_holder(q)) {
+        t = all_and_one(q, c);
+    } else if (!tra_place_is_all(p)) {
+        t.moved = tra_place_moved_floats(p, q, c, &in, &out);
+        t.most = tra_max64(in, out);
+    }
     if (summands > 1) t.floats = summands * f + (copies > 1 ? copies * f : 0);
     else if (t.moved > 0) t.floats = copies * f;
     return t;

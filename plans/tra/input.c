@@ -138,8 +138,17 @@ void tra_build_output(tra_build *b, tra_stmt *st) {
     tra_symbol *s = tra_build_relation_symbol(b, st->name, st->name_span);
     if (!s) return;
     const char *path = resolve(b, st->path ? st->path : tra_arena_printf(b->arena, "%s.h5", st->name));
-    const char *key = canonical(b, path);
+    const char *key = canonical(b, path), *file, *name;
+    tra_relspec(b->arena, path, &file, &name);
     int at = tra_names_find(&b->written, key);
+    /* an output without a relation's name replaces its whole file, another one's relation with it */
+    for (int i = 0; i < b->written.n && at < 0; i++) {
+        size_t n = strrchr(key, ':') - key;
+        const tra_stmt *st2 = b->written.value[i];
+        const char *file2, *name2, *key2 = b->written.name[i];
+        tra_relspec(b->arena, st2->path ? st2->path : st2->name, &file2, &name2);
+        if ((!name || !name2) && strncmp(key, key2, n + 1) == 0 && !strchr(key2 + n + 1, ':')) at = i;
+    }
     if (at >= 0) {
         const tra_stmt *before = b->written.value[at];
         tra_diag_error(b->d, st->path ? st->path_span : st->name_span, "write output C to \"file.h5:name\"",

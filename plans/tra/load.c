@@ -8,7 +8,7 @@ static tra_status split_define(tra_arena *a, const char *text, tra_define *d, tr
     const char *eq = strchr(text, '=');
     if (!eq || eq == text) return tra_fail(e, TRA_USAGE, "-D %s: write -D NAME=VALUE", text);
     d->name = tra_arena_strndup(a, text, (size_t)(eq - text));
-    d->value = eq + 1;
+    d->value = tra_arena_strndup(a, eq + 1, strlen(eq + 1)); /* inputs keep it as their path */
     return TRA_OK;
 }
 

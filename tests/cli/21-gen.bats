@@ -112,6 +112,8 @@ for x in u, n:  # neighbours along both dimensions are unrelated
     tra gen -q --shape 4 --dist range -o a.h5:y
     tra gen -q --shape 5 --dist range -o a.h5:x
     py 'f = h5py.File("a.h5"); assert f["x"].shape == (5,) and f["y"].shape == (4,)'
+    tra gen -q --shape 6 --dist range -o a.h5 # named as a whole, the file is replaced as a whole
+    py 'f = h5py.File("a.h5"); assert f["data"].shape == (6,) and len(f) == 2, list(f)'
 }
 
 @test "a place that cannot be written is named" {

@@ -145,3 +145,17 @@ END
     echo "$((end - begin)) microseconds"
     ((end - begin < 500000)) # 0.1 s on a quiet machine
 }
+
+@test "an output that would replace the file of another is refused" {
+    program <<'END'
+input A : f64 [4, 4] by [2, 2]
+B = transform(A, neg)
+output A to "o.h5:a"
+output B to "./o.h5"
+END
+    status 2 tra check p.tra
+    has "p.tra:4:"
+    has "file of another output"
+    sed -i 's/o.h5"/o.h5:b"/' p.tra
+    status 0 tra check p.tra
+}

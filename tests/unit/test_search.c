@@ -384,11 +384,17 @@ TEST(an_exchange_costs_what_the_paper_says) {
             tra_traffic t = tra_traffic_exchange(&p[i], &p[j], &c);
             CHECK_INT(t.moved, exchange_by_tuples(&p[i], &p[j], &c));
             CHECK_NEAR(t.floats, t.moved ? 35.0 * 22 * tra_place_copies(&p[j]) : 0, 0);
+            int64_t in, out;
+            tra_place_moved_floats(&p[i], &p[j], &c, &in, &out);
+            CHECK_INT(t.most, tra_max64(in, out));
         }
         tra_placement sum = tra_place_partial(6);
         tra_traffic t = tra_traffic_exchange(&sum, &p[i], &c);
         int copies = tra_place_copies(&p[i]);
         CHECK_NEAR(t.floats, 35.0 * 22 * (6 + (copies > 1 ? copies : 0)), 0);
+        int64_t in, out;
+        CHECK_INT(t.moved, tra_place_moved_floats(&sum, &p[i], &c, &in, &out));
+        CHECK_INT(t.most, tra_max64(in, out));
     }
 }
 

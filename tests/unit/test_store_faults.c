@@ -69,7 +69,8 @@ TEST(store_no_relation_at_all) {
     CHECK_FAILS(tra_rel_open(dir, NULL, &r, &e), TRA_INPUT, e, "not a regular file");
     write_bytes(at("text.h5"), "1,2,3\n", 6);
     CHECK_FAILS(tra_rel_open(at("text.h5"), NULL, &r, &e), TRA_INPUT, e, "not an HDF5 file");
-    CHECK_FAILS(write_all(at("text.h5"), &t, "none", &e), TRA_INPUT, e, "no HDF5 file; it is not replaced");
+    CHECK_FAILS(write_all(at("text.h5:x"), &t, "none", &e), TRA_INPUT, e, "no HDF5 file; it is not replaced");
+    CHECK_OK(write_all(at("text.h5"), &t, "none", &e), e); /* as a whole it is */
     write_bytes(at("zero.h5"), "", 0);
     CHECK_FAILS(tra_rel_open(at("zero.h5"), NULL, &r, &e), TRA_INPUT, e, "not an HDF5 file");
     CHECK_OK(write_all(at("zero.h5"), &t, "none", &e), e); /* what mktemp leaves is replaced */
