@@ -166,7 +166,7 @@ demo: deps
 ## bench: the measurements
 bench: deps
 	@$(SUBMAKE) tests
-	@TRA=$(CURDIR)/$(B)/tra bash tests/bench/run
+	@TRA=$(CURDIR)/$(B)/tra tests/bench/run
 
 # ---- installing ----
 

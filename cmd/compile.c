@@ -37,8 +37,8 @@ static tra_status write_plan(const char *program, const tra_job *job, const tra_
     tra_str tree = {0}, out = {0};
     tra_explain_tree(job, job->plan, &tree);
     tra_planfile_print(program, job, r, tra_str_get(&tree), &out);
-    tra_status s = strcmp(output, "-") == 0 ? tra_print(tra_str_get(&out), e)
-                                            : write_file(output, tra_str_get(&out), out.n, e);
+    tra_status s =
+        strcmp(output, "-") == 0 ? tra_print(tra_str_get(&out), e) : write_file(output, tra_str_get(&out), out.n, e);
     tra_str_free(&tree);
     tra_str_free(&out);
     return s;
@@ -51,8 +51,8 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     if (!output || !*output) return tra_fail(e, TRA_USAGE, "-o is missing: say where the plan goes, -o FILE");
     TRA_TRY(tra_planning_request(0, &r, e));
     TRA_TRY(tra_job_load(argv[0], &r, &job, e));
-    tra_status s = job.compiled ? tra_fail(e, TRA_USAGE, "%s is a plan already", argv[0])
-                                : write_plan(argv[0], &job, &r, e);
+    tra_status s =
+        job.compiled ? tra_fail(e, TRA_USAGE, "%s is a plan already", argv[0]) : write_plan(argv[0], &job, &r, e);
     if (s == TRA_OK)
         tra_info(1, "%s: plan %d of %d, %s, for %d sites", output, job.plan->rank, job.plans.n, job.plan->strategy,
                  job.options.sites);
@@ -65,10 +65,12 @@ const tra_cmd tra_cmd_compile = {
     .group = "Programs",
     .brief = "choose the plan of a program and write it to a file",
     .usage = "[options] PROGRAM -o PLAN",
-    .about = "Plans a program (- is standard input) and writes the plan (- is standard output) for explain, cost and run. The "
-             "file is text: the options, the program, the identities of the input files and, for people, the tree of "
-             "operators. It is refused later when an input has changed since, or when another version of tra would plan "
-             "differently.",
+    .about =
+        "Plans a program (- is standard input) and writes the plan (- is standard output) for explain, cost and run. "
+        "The "
+        "file is text: the options, the program, the identities of the input files and, for people, the tree of "
+        "operators. It is refused later when an input has changed since, or when another version of tra would plan "
+        "differently.",
     .opts = (const tra_opt[]){{'o', "output", TRA_OPT_STR, &output, "PLAN", "the file to write", NULL, NULL, NULL},
                               TRA_PLANNING_ROW_PLAN,
                               TRA_PLANNING_ROWS,

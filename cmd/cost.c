@@ -11,8 +11,10 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_str out = {0};
     TRA_TRY(tra_planning_request(0, &r, e));
     TRA_TRY(tra_job_load(argv[0], &r, &job, e));
-    if (tra_common_opts.format == TRA_FORMAT_JSON) tra_explain_cost_json(&job, &out);
-    else tra_explain_cost(&job, &out);
+    if (tra_common_opts.format == TRA_FORMAT_JSON)
+        tra_explain_cost_json(&job, &out);
+    else
+        tra_explain_cost(&job, &out);
     tra_status s = tra_print(tra_str_get(&out), e);
     tra_str_free(&out);
     tra_job_free(&job);
@@ -24,9 +26,10 @@ const tra_cmd tra_cmd_cost = {
     .group = "Programs",
     .brief = "print the alternatives of a program and their costs, a line each",
     .usage = "[options] PROGRAM|PLAN",
-    .about = "Plans a program (- is standard input) and prints a table for scripts: a header, then a line for the cheapest "
-             "plan of each strategy, cheapest first, with tabs between the columns: rank, strategy, cost by the model, "
-             "floats and bytes on the network, bytes read and written, operations, peak memory of a site, seconds.",
+    .about =
+        "Plans a program (- is standard input) and prints a table for scripts: a header, then a line for the cheapest "
+        "plan of each strategy, cheapest first, with tabs between the columns: rank, strategy, cost by the model, "
+        "floats and bytes on the network, bytes read and written, operations, peak memory of a site, seconds.",
     .opts = (const tra_opt[]){TRA_PLANNING_ROWS, {.name = NULL}},
     .minargs = 1,
     .maxargs = 1,

@@ -28,9 +28,12 @@ static tra_status run(int argc, char **argv, tra_err *e) {
         tra_warn("the plan does not fit in %s of memory per site, it needs %s: run would refuse it",
                  tra_human(job.options.memory, have), tra_human(job.plan->least_memory, want));
     }
-    if (tra_common_opts.format == TRA_FORMAT_JSON) tra_explain_json(&job, &opts, &out);
-    else if (tra_common_opts.format == TRA_FORMAT_DOT) tra_explain_dot(&job, &out);
-    else tra_explain_text(&job, &opts, &out);
+    if (tra_common_opts.format == TRA_FORMAT_JSON)
+        tra_explain_json(&job, &opts, &out);
+    else if (tra_common_opts.format == TRA_FORMAT_DOT)
+        tra_explain_dot(&job, &out);
+    else
+        tra_explain_text(&job, &opts, &out);
     tra_status s = tra_print(tra_str_get(&out), e);
     tra_str_free(&out);
     tra_job_free(&job);
@@ -42,21 +45,22 @@ const tra_cmd tra_cmd_explain = {
     .group = "Programs",
     .brief = "show the plan of a program with placements, sizes and costs",
     .usage = "[options] PROGRAM|PLAN",
-    .about = "Plans a program (- is standard input), or reads a compiled plan, and prints the plan as a tree: an operator a "
-             "line, where its result is placed, how many tuples of which size, the bytes that change site and the "
-             "operations. No data is read and inputs that are only declared will do. A plan that does not fit in the "
-             "memory is marked as such, with the least that would do, and the status stays 0.",
-    .opts = (const tra_opt[]){{0, "alternatives", TRA_OPT_OPTSTR, &alternatives, "K",
-                               "the K best plans side by side, and why they lost", NULL, NULL, NULL},
-                              {0, "rules", TRA_OPT_FLAG, &opts.rules, NULL, "the rules used, and where", NULL, NULL, NULL},
-                              {0, "tra", TRA_OPT_FLAG, &opts.tra, NULL, "the typed graph of the program", NULL, NULL, NULL},
-                              {0, "ia", TRA_OPT_FLAG, &opts.ia, NULL, "the operators and placements before fusion", NULL,
-                               NULL, NULL},
-                              {0, "catalog", TRA_OPT_FLAG, &opts.catalog, NULL, "keys and extents of each relation", NULL,
-                               NULL, NULL},
-                              TRA_PLANNING_ROW_PLAN,
-                              TRA_PLANNING_ROWS,
-                              {.name = NULL}},
+    .about =
+        "Plans a program (- is standard input), or reads a compiled plan, and prints the plan as a tree: an operator a "
+        "line, where its result is placed, how many tuples of which size, the bytes that change site and the "
+        "operations. No data is read and inputs that are only declared will do. A plan that does not fit in the "
+        "memory is marked as such, with the least that would do, and the status stays 0.",
+    .opts =
+        (const tra_opt[]){
+            {0, "alternatives", TRA_OPT_OPTSTR, &alternatives, "K", "the K best plans side by side, and why they lost",
+             NULL, NULL, NULL},
+            {0, "rules", TRA_OPT_FLAG, &opts.rules, NULL, "the rules used, and where", NULL, NULL, NULL},
+            {0, "tra", TRA_OPT_FLAG, &opts.tra, NULL, "the typed graph of the program", NULL, NULL, NULL},
+            {0, "ia", TRA_OPT_FLAG, &opts.ia, NULL, "the operators and placements before fusion", NULL, NULL, NULL},
+            {0, "catalog", TRA_OPT_FLAG, &opts.catalog, NULL, "keys and extents of each relation", NULL, NULL, NULL},
+            TRA_PLANNING_ROW_PLAN,
+            TRA_PLANNING_ROWS,
+            {.name = NULL}},
     .minargs = 1,
     .maxargs = 1,
     .needs = TRA_NEED_HDF5 | TRA_TAKES_JSON | TRA_TAKES_DOT | TRA_TAKES_DEFINE,

@@ -69,9 +69,10 @@ int64_t tra_machine_memory(void) {
                               cgroup_limit("/sys/fs/cgroup/memory", ":memory:", "memory.limit_in_bytes"));
     const char *node = getenv("SLURM_MEM_PER_NODE"), *cpu = getenv("SLURM_MEM_PER_CPU"); /* MiB */
     const char *n = getenv("SLURM_CPUS_ON_NODE");
-    if (node && tra_parse_int(node, &v) && v > 0 && v < INT64_MAX >> 20) limit = tra_min64(limit, v << 20);
-    else if (cpu && n && tra_parse_int(cpu, &v) && tra_parse_int(n, &cpus) && v > 0 && cpus > 0 && tra_mul(v, cpus, &v) &&
-             v < INT64_MAX >> 20)
+    if (node && tra_parse_int(node, &v) && v > 0 && v < INT64_MAX >> 20)
+        limit = tra_min64(limit, v << 20);
+    else if (cpu && n && tra_parse_int(cpu, &v) && tra_parse_int(n, &cpus) && v > 0 && cpus > 0 &&
+             tra_mul(v, cpus, &v) && v < INT64_MAX >> 20)
         limit = tra_min64(limit, v << 20);
     if (limit < total) return limit;
     return meminfo("MemAvailable") / 10 * 8;

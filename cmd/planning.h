@@ -13,6 +13,7 @@ typedef struct tra_planning {
 extern tra_planning tra_planning_opts;
 
 /* The rows of a command's table. */
+/* clang-format off */
 #define TRA_PLANNING_ROWS                                                                                              \
     {0, "sites", TRA_OPT_INT, &tra_planning_opts.sites, "N", "sites (ranks) that share the work (default: 1)", NULL,   \
      NULL, &tra_planning_opts.sites_given},                                                                            \
@@ -23,20 +24,22 @@ extern tra_planning tra_planning_opts;
      "time|tra|eindecomp", NULL, &tra_planning_opts.cost_given},                                                       \
     {0, "optimizer", TRA_OPT_ENUM, &tra_planning_opts.optimizer, NULL, "how a plan is found",                          \
      "search|eindecomp|eindecomp-any|sqrt|data", NULL, &tra_planning_opts.optimizer_given},                            \
-    {0, "threads", TRA_OPT_INT, &tra_planning_opts.threads, "N", "workers of each site (default: its share of the cores)", \
-     NULL, "TRA_THREADS", &tra_planning_opts.threads_given}
+    {0, "threads", TRA_OPT_INT, &tra_planning_opts.threads, "N",                                                       \
+     "workers of each site (default: its share of the cores)", NULL, "TRA_THREADS",                                    \
+     &tra_planning_opts.threads_given}
 /* For commands that settle on one plan. */
 #define TRA_PLANNING_ROW_PLAN                                                                                          \
     {0, "plan", TRA_OPT_INT, &tra_planning_opts.plan, "K", "the K-th alternative of `tra cost` (default: 1)", NULL,    \
      NULL, &tra_planning_opts.plan_given}
+/* clang-format on */
 
-/* The request of the options, with defaults filled in. here: how many of the sites are processes of this machine and share
- * its memory and cores (0: all). A caller that knows the number of sites otherwise (mpirun) sets tra_planning_opts.sites
- * before, leaving sites_given as it is to have it checked against a plan file's. */
+/* The request of the options, with defaults filled in. here: how many of the sites are processes of this machine and
+ * share its memory and cores (0: all). A caller that knows the number of sites otherwise (mpirun) sets
+ * tra_planning_opts.sites before, leaving sites_given as it is to have it checked against a plan file's. */
 TRA_MUSTUSE tra_status tra_planning_request(int here, tra_request *r, tra_err *e);
 
-/* Memory that all processes of this job may use together on this machine: the limit of the cgroup or of the scheduler, else
- * 80 % of what is available now. */
+/* Memory that all processes of this job may use together on this machine: the limit of the cgroup or of the scheduler,
+ * else 80 % of what is available now. */
 int64_t tra_machine_memory(void);
 
 #endif

@@ -97,14 +97,13 @@ static tra_status next_cell(tra_source *s, csv *c, cell *out, tra_err *e) {
 }
 
 static tra_status bad_cell(const tra_source *s, const csv *c, const cell *x, tra_err *e) {
-    int n = (int)tra_min64(40, (int64_t)x->n);
-    const char *more = (size_t)n < x->n ? "..." : "";
+    char shown[TRA_SHOWN];
     const char *advice = memchr(x->s, ',', x->n) ? " (numbers have a decimal point, not a comma)" : "";
     if (x->n == 0)
         return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", column %" PRId64 " is empty (--empty-nan reads such cells as NaN)",
                         s->spec, c->line, c->col + 1);
-    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", column %" PRId64 ": \"%.*s%s\" is not a number%s", s->spec, c->line,
-                    c->col + 1, n, x->s, more, advice);
+    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", column %" PRId64 ": \"%s\" is not a number%s", s->spec, c->line,
+                    c->col + 1, tra_shown(x->s, x->n, shown), advice);
 }
 
 static bool cell_value(const tra_source *s, const cell *x, double *v) {
@@ -189,7 +188,7 @@ static tra_status first_row(tra_source *s, csv *c, tra_err *e) {
         double v = 0;
         if (cell_value(s, &x, &v)) numbers++;
         else if (!bad_text) {
-            bad_text = tra_arena_strndup(s->arena, x.s, x.n);
+            bad_text = memcpy(tra_arena_alloc(s->arena, x.n), x.s, x.n);
             bad = x;
             bad_at = *c;
         }

@@ -1,6 +1,8 @@
 /* hdf5.c - HDF5 datasets of any chunking as a source; as a target, a relation rewritten for programs without zstd. */
 #include "formats.h"
 
+#include "../lib/relation/store_int.h" /* the gzip copy keeps the store's own tables */
+
 #include <hdf5.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,48 +76,27 @@ typedef struct rewriting {
     hid_t from, source; /* the source's file and dataset, for its attributes */
     hid_t file, dset;
     void *array, *scratch;
-    tra_dims dims, chunk;
-    bool tuple;
+    tra_geom geom;
 } rewriting;
-
-/* Where the array of a tuple begins in the dataset, and its extents there. */
-static void place(const rewriting *w, int64_t ordinal, tra_dims *at, tra_dims *ext) {
-    const tra_type *t = tra_rel_type(w->rel);
-    tra_dims key, array;
-    tra_catalog_key(t->cat, ordinal, &key);
-    tra_catalog_ext(t->cat, ordinal, &array);
-    uint32_t cutting = 0;
-    for (int a = 0; !w->tuple && a < array.n; a++) cutting |= t->cut[a];
-    *at = *ext = (tra_dims){0};
-    for (int d = 0; d < key.n; d++)
-        if (!(cutting & 1u << d)) {
-            at->v[at->n++] = key.v[d];
-            ext->v[ext->n++] = 1;
-        }
-    for (int a = 0; a < array.n; a++) {
-        bool cut = !w->tuple && t->cut[a];
-        at->v[at->n++] = cut ? key.v[__builtin_ctz(t->cut[a])] * t->cat->bound.v[a] : 0;
-        ext->v[ext->n++] = array.v[a];
-    }
-    if (at->n == 0) { /* a relation without dimensions is a dataset of one element */
-        at->n = ext->n = 1;
-        at->v[0] = 0;
-        ext->v[0] = 1;
-    }
-}
 
 static tra_status copy_arrays(rewriting *w, tra_err *e) {
     const tra_type *t = tra_rel_type(w->rel);
     hid_t mem = t->dtype == TRA_F64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT, filespace = H5Dget_space(w->dset);
     tra_status s = TRA_OK;
     for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
-        tra_dims at, ext;
-        hsize_t start[TRA_MAXDIM + 1], count[TRA_MAXDIM + 1];
+        tra_dims key, ext;
+        int64_t at[TRA_MAXDIM];
+        hsize_t start[TRA_MAXDIM], count[TRA_MAXDIM];
         s = tra_rel_read(w->rel, i, w->array, w->scratch, e);
         if (s != TRA_OK) break;
-        place(w, i, &at, &ext);
-        for (int d = 0; d < at.n; d++) start[d] = (hsize_t)at.v[d], count[d] = (hsize_t)ext.v[d];
-        hid_t memspace = H5Screate_simple(at.n, count, NULL);
+        tra_catalog_key(t->cat, i, &key);
+        tra_catalog_ext(t->cat, i, &ext);
+        tra_geom_offset(&w->geom, &key, at);
+        for (int d = 0; d < w->geom.dims.n; d++) {
+            start[d] = (hsize_t)at[d];
+            count[d] = d < w->geom.lead || d - w->geom.lead >= ext.n ? 1 : (hsize_t)ext.v[d - w->geom.lead];
+        }
+        hid_t memspace = H5Screate_simple(w->geom.dims.n, count, NULL);
         if (H5Sselect_hyperslab(filespace, H5S_SELECT_SET, start, NULL, count, NULL) < 0 ||
             H5Dwrite(w->dset, mem, memspace, filespace, H5P_DEFAULT, w->array) < 0)
             s = h5_fail(e, w->to, "write");
@@ -128,15 +109,16 @@ static tra_status copy_arrays(rewriting *w, tra_err *e) {
 static tra_status create(rewriting *w, const char *temp, const char *name, int gzip, tra_err *e) {
     const tra_type *t = tra_rel_type(w->rel);
     const tra_relinfo *info = tra_rel_info(w->rel);
-    hsize_t dims[TRA_MAXDIM + 1], chunk[TRA_MAXDIM + 1];
-    for (int d = 0; d < w->dims.n; d++) dims[d] = (hsize_t)w->dims.v[d], chunk[d] = (hsize_t)w->chunk.v[d];
+    int n = w->geom.dims.n;
+    hsize_t dims[TRA_MAXDIM], chunk[TRA_MAXDIM];
+    for (int d = 0; d < n; d++) dims[d] = (hsize_t)w->geom.dims.v[d], chunk[d] = (hsize_t)w->geom.chunk.v[d];
     w->file = H5Fcreate(temp, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     if (w->file < 0) return h5_fail(e, w->to, "create it");
     hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE), lcpl = H5Pcreate(H5P_LINK_CREATE);
-    hid_t space = H5Screate_simple(w->dims.n, dims, NULL);
+    hid_t space = H5Screate_simple(n, dims, NULL);
     H5Pset_create_intermediate_group(lcpl, 1);
     H5Pset_obj_track_times(dcpl, 0);
-    H5Pset_chunk(dcpl, w->dims.n, chunk);
+    H5Pset_chunk(dcpl, n, chunk);
     H5Pset_shuffle(dcpl);
     H5Pset_deflate(dcpl, (unsigned)gzip);
     w->dset = H5Dcreate2(w->file, name, t->dtype == TRA_F64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT, space, lcpl, dcpl,
@@ -153,11 +135,30 @@ static tra_status create(rewriting *w, const char *temp, const char *name, int g
     return TRA_OK;
 }
 
+/* The tables that tell which keys exist and how large their arrays are; not the checksums, which are of other bytes. */
+static tra_status copy_tables(const rewriting *w, const char *name, tra_arena *a, tra_err *e) {
+    static const char *const tables[] = {"keys", "extents"};
+    hid_t lcpl = H5Pcreate(H5P_LINK_CREATE), group = -1;
+    H5Pset_create_intermediate_group(lcpl, 1);
+    bool ok = true;
+    for (int i = 0; i < 2; i++) {
+        const char *from = tra_table_path(a, tra_rel_info(w->rel)->name, tables[i]), *to = tra_table_path(a, name, tables[i]);
+        if (tra_h5_exists(w->from, from)) ok &= H5Ocopy(w->from, from, w->file, to, H5P_DEFAULT, lcpl) >= 0;
+    }
+    if (tra_h5_exists(w->file, tra_table_path(a, name, NULL))) {
+        group = H5Gopen2(w->file, tra_table_path(a, name, NULL), H5P_DEFAULT);
+        ok &= group >= 0 && tra_h5_put_text(group, "tra_pipeline", tra_h5_pipeline(w->dset, a));
+        if (group >= 0) H5Gclose(group);
+    }
+    H5Pclose(lcpl);
+    return ok ? TRA_OK : h5_fail(e, w->to, "copy the tables of the relation");
+}
+
 /* gzip goes through the library, whose filter it is. */
 static tra_status rewrite_gzip(tra_rel *rel, const char *to, int gzip, int64_t *bytes, tra_err *e) {
     const tra_type *t = tra_rel_type(rel);
     rewriting w = {.rel = rel, .to = to, .from = -1, .source = -1, .file = -1, .dset = -1};
-    tra_store_layout(t, &w.dims, &w.chunk, &w.tuple);
+    TRA_TRY(tra_geom_of(t, &w.geom, e));
     tra_arena *arena = tra_arena_new();
     const char *path, *name;
     tra_relspec(arena, to, &path, &name);
@@ -169,7 +170,9 @@ static tra_status rewrite_gzip(tra_rel *rel, const char *to, int gzip, int64_t *
     void *old_data;
     H5Eget_auto2(H5E_DEFAULT, &old, &old_data);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    tra_status s = create(&w, temp, name ? name : "data", gzip, e);
+    if (!name) name = "data";
+    tra_status s = create(&w, temp, name, gzip, e);
+    if (s == TRA_OK) s = copy_tables(&w, name, arena, e);
     if (s == TRA_OK) s = copy_arrays(&w, e);
     if (w.source >= 0) H5Dclose(w.source);
     if (w.from >= 0) H5Fclose(w.from);

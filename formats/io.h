@@ -73,6 +73,10 @@ bool tra_scan_int(const char *s, size_t n, int64_t *v);
 size_t tra_print_f64(char *to, double v);
 size_t tra_print_f32(char *to, float v);
 
+/* The text of a message for s[0..n): at most 40 bytes, what cannot be printed as '?', "..." when cut. */
+enum { TRA_SHOWN = 48 };
+const char *tra_shown(const char *s, size_t n, char buf[TRA_SHOWN]);
+
 /* ---- elements ------------------------------------------------------------------------------------------------ */
 
 /* Element types that flat files hold: name, C type. */

@@ -66,8 +66,9 @@ static tra_status read_banner(tra_source *s, mtx *m, tra_err *e) {
     TRA_TRY(next_words(s, m, false, w, len, &n, e));
     if (n != 5 || !is(w[0], len[0], banner) || m->line != 1)
         return tra_fail(e, TRA_INPUT, "%s: line 1 is not \"%%%%MatrixMarket matrix FORMAT FIELD SYMMETRY\"", s->spec);
+    char shown[TRA_SHOWN];
 #define REFUSE(i, why)                                                                                                 \
-    return tra_fail(e, TRA_INPUT, "%s: line 1: \"%.*s\" %s", s->spec, (int)tra_min64(40, (int64_t)len[i]), w[i], why)
+    return tra_fail(e, TRA_INPUT, "%s: line 1: \"%s\" %s", s->spec, tra_shown(w[i], len[i], shown), why)
     if (!is(w[1], len[1], "matrix")) REFUSE(1, "is not an object that tra reads: only \"matrix\"");
     m->coordinate = is(w[2], len[2], "coordinate");
     if (!m->coordinate && !is(w[2], len[2], "array")) REFUSE(2, "is neither \"array\" nor \"coordinate\"");
@@ -137,8 +138,9 @@ static tra_status value(tra_source *s, const mtx *m, const char *word, size_t le
         *v = (double)whole;
         s->inexact += (long double)*v != (long double)whole;
     } else if (!tra_scan_num(word, len, v)) {
-        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": \"%.*s\" is not a number", s->spec, m->line,
-                        (int)tra_min64(40, (int64_t)len), word);
+        char shown[TRA_SHOWN];
+        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": \"%s\" is not a number", s->spec, m->line,
+                        tra_shown(word, len, shown));
     }
     s->overflow += s->dtype == TRA_F32 && isfinite(*v) && !isfinite((float)*v);
     return TRA_OK;

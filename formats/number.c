@@ -82,6 +82,13 @@ bool tra_scan_int(const char *s, size_t n, int64_t *v) {
     return true;
 }
 
+const char *tra_shown(const char *s, size_t n, char buf[TRA_SHOWN]) {
+    size_t len = n < 40 ? n : 40;
+    for (size_t i = 0; i < len; i++) buf[i] = (unsigned char)s[i] < ' ' || s[i] == 127 ? '?' : s[i];
+    strcpy(buf + len, len < n ? "..." : "");
+    return buf;
+}
+
 /* ---- printing ------------------------------------------------------------------------------------------------ */
 
 /* m, of `digits` decimal digits, times 10^(e10 - digits + 1): e10 is the exponent of the first digit. As %g does it, with

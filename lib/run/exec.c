@@ -301,7 +301,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
         }
     }
     x.site = (tra_site){.comm = *comm, .plan = plan};
-    int64_t budget = o->memory - tra_memory_base(o->threads);
+    int64_t budget = o->memory - tra_memory_base(plan, o->threads);
     tra_status s = TRA_OK;
     if (budget < 4096) s = tra_fail(e, TRA_RESOURCE, "a memory ceiling of %s leaves nothing for blocks",
                                     tra_human(o->memory, (char[32]){0}));

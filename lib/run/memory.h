@@ -5,8 +5,9 @@
 
 #include "plan.h"
 
-/* What the process holds besides blocks: code, libraries, MPI, HDF5 metadata, stacks and BLAS workspace of the workers. */
-int64_t tra_memory_base(int threads);
+/* What a site's process holds besides blocks: code, libraries, MPI, stacks and BLAS workspace of the workers, and for every
+ * tuple its place, its key's bookkeeping and its entry in HDF5's index. */
+int64_t tra_memory_base(const tra_plan *p, int threads);
 
 /* The block loop of a join and its aggregation on one site: ci x cj output arrays are held while the inputs stream past.
  * ni, nj: output rows and columns, distinct values of the grouped keys that only L, only R has (nj = 1 without R). budget:

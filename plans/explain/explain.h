@@ -1,4 +1,5 @@
-/* explain.h - plans for people and for programs: one walk describes a plan, text, JSON and dot render the description. */
+/* explain.h - plans for people and for programs: one walk describes a plan, text, JSON and dot render the description.
+ */
 #ifndef TRA_EXPLAIN_H
 #define TRA_EXPLAIN_H
 
@@ -15,7 +16,7 @@ typedef struct tra_shown_op {
     const char *label;    /* what it does: join-agg [1]=[0] matmul, group [0,2] matadd */
     const char *relation; /* its relation's name in the program, of exchanges the name of what they move; or NULL */
     const char *place;
-    int64_t floats;       /* elements of the result, one copy */
+    int64_t floats; /* elements of the result, one copy */
 } tra_shown_op;
 
 /* A line of the operator tree: outputs are roots, inputs hang below. */
@@ -42,8 +43,8 @@ tra_shown_plan *tra_explain_plan(const tra_job *job, const tra_plan *p, tra_aren
 void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str *out);
 void tra_explain_json(const tra_job *job, const tra_explain_options *o, tra_str *out);
 void tra_explain_dot(const tra_job *job, tra_str *out);
-/* The table of `tra cost`: a header, then a line for each alternative; tabs between columns. And the same as JSON: explain's
- * object without operators. */
+/* The table of `tra cost`: a header, then a line for each alternative; tabs between columns. And the same as JSON:
+ * explain's object without operators. */
 void tra_explain_cost(const tra_job *job, tra_str *out);
 void tra_explain_cost_json(const tra_job *job, tra_str *out);
 /* The tree alone, as in plan files. */

@@ -20,18 +20,24 @@ static char *short_number(double v, char *buf, size_t n) {
 }
 
 static char *seconds_text(double s, char *buf, size_t n) {
-    if (s < 0.01) snprintf(buf, n, "%.3g ms", s * 1e3);
-    else if (s < 600) snprintf(buf, n, "%.3g s", s);
-    else if (s < 36000) snprintf(buf, n, "%.3g min", s / 60);
-    else snprintf(buf, n, "%.3g h", s / 3600);
+    if (s < 0.01)
+        snprintf(buf, n, "%.3g ms", s * 1e3);
+    else if (s < 600)
+        snprintf(buf, n, "%.3g s", s);
+    else if (s < 36000)
+        snprintf(buf, n, "%.3g min", s / 60);
+    else
+        snprintf(buf, n, "%.3g h", s / 3600);
     return buf;
 }
 
 /* Adds text padded (or cut with ..) to so many columns; width < 0: aligned right. */
 static void cell(tra_str *out, const char *text, int width) {
     int w = abs(width), n = (int)strlen(text);
-    if (n > w && w > 2) tra_str_printf(out, "%.*s..", w - 2, text);
-    else tra_str_printf(out, "%*s", width < 0 ? w : -w, text);
+    if (n > w && w > 2)
+        tra_str_printf(out, "%.*s..", w - 2, text);
+    else
+        tra_str_printf(out, "%*s", width < 0 ? w : -w, text);
 }
 
 /* Ends a line: no blanks at its end. */
@@ -150,8 +156,10 @@ static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
     char a[40], b[40], c[40], d[40];
     tra_str_printf(out, "Plan %d of %d for %d site%s of %d thread%s, ", p->rank, job->plans.n, o->sites,
                    o->sites == 1 ? "" : "s", o->threads, o->threads == 1 ? "" : "s");
-    if (o->memory > 0) tra_str_printf(out, "%s of memory each, ", tra_human(o->memory, a));
-    else tra_str_add(out, "no memory ceiling, ");
+    if (o->memory > 0)
+        tra_str_printf(out, "%s of memory each, ", tra_human(o->memory, a));
+    else
+        tra_str_add(out, "no memory ceiling, ");
     tra_str_printf(out, "by cost %s\n", tra_cost_model_text(o->cost));
     if (!s->fits)
         tra_str_printf(out, "DOES NOT FIT in that memory: it needs at least %s of each site (--memory %" PRId64 ")\n",
@@ -255,16 +263,20 @@ static void level_ia(const tra_plan *p, tra_str *out) {
             o.op = TRA_PLAN_JOIN;
             tra_str_printf(&line, "#%da ", i);
             tra_op_print(&o, &line);
-            tra_str_printf(&line, " of #%d and #%d @ %s", o.in[0], o.in[1], tra_place_text(&pairs, place, sizeof place));
+            tra_str_printf(&line, " of #%d and #%d @ %s", o.in[0], o.in[1],
+                           tra_place_text(&pairs, place, sizeof place));
             wrapped(tra_str_get(&line), 6, out);
             tra_str_free(&line);
             o.op = TRA_PLAN_AGG;
         }
         tra_str_printf(&line, "#%d ", i);
         tra_op_print(&o, &line);
-        if (p->ops[i].op == TRA_PLAN_JOINAGG) tra_str_printf(&line, " of #%da", i);
-        else if (o.in[1] >= 0) tra_str_printf(&line, " of #%d and #%d", o.in[0], o.in[1]);
-        else if (o.in[0] >= 0) tra_str_printf(&line, " of #%d", o.in[0]);
+        if (p->ops[i].op == TRA_PLAN_JOINAGG)
+            tra_str_printf(&line, " of #%da", i);
+        else if (o.in[1] >= 0)
+            tra_str_printf(&line, " of #%d and #%d", o.in[0], o.in[1]);
+        else if (o.in[0] >= 0)
+            tra_str_printf(&line, " of #%d", o.in[0]);
         if (o.name) tra_str_printf(&line, " = %s", o.name);
         tra_str_printf(&line, " @ %s", tra_place_text(&o.place, place, sizeof place));
         wrapped(tra_str_get(&line), 6, out);
@@ -350,8 +362,8 @@ void tra_explain_cost(const tra_job *job, tra_str *out) {
         const tra_plan *p = job->plans.v[i];
         const tra_cost *c = &p->cost;
         tra_str_printf(out, "%d\t%s\t%.17g\t%.17g\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%.17g\t%" PRId64 "\t%.6g\n",
-                       p->rank, strategy_text(p),
-                       job->options.cost == TRA_COST_TRA ? c->network_floats : c->seconds, c->network_floats,
-                       c->network_bytes, c->disk_read, c->disk_write, c->flops, c->peak_memory, c->seconds);
+                       p->rank, strategy_text(p), job->options.cost == TRA_COST_TRA ? c->network_floats : c->seconds,
+                       c->network_floats, c->network_bytes, c->disk_read, c->disk_write, c->flops, c->peak_memory,
+                       c->seconds);
     }
 }

@@ -1,8 +1,8 @@
 /* ia.h - the implementation algebra: how placements pass through operators, and the ways to place a join.
  *
- * Source: Tensor Relational Algebra, section 4. Its broadcast, shuffle and replication joins are assignments of the axes
- * of a grid of sites to labels (key dimensions of the join): an input is PART along the axes of its own labels and COPY
- * along the others, so that every pair that the join makes meets on exactly one site.
+ * Source: Tensor Relational Algebra, section 4. Its broadcast, shuffle and replication joins are assignments of the
+ * axes of a grid of sites to labels (key dimensions of the join): an input is PART along the axes of its own labels and
+ * COPY along the others, so that every pair that the join makes meets on exactly one site.
  */
 #ifndef TRA_IA_H
 #define TRA_IA_H

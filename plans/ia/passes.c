@@ -155,9 +155,8 @@ bool tra_place_agg(const tra_placement *p, const tra_dims *group, tra_placement 
     *q = *p;
     for (int i = 0; i < p->naxes; i++) { /* each axis by itself */
         tra_placement one = {.sites = p->axis[i].sites, .naxes = 1, .axis = {p->axis[i]}}, to_one;
-        q->axis[i] = renumber(&one, to, &to_one)
-                         ? to_one.axis[0]
-                         : (tra_axis){.kind = TRA_AXIS_PARTIAL, .sites = p->axis[i].sites};
+        q->axis[i] = renumber(&one, to, &to_one) ? to_one.axis[0]
+                                                 : (tra_axis){.kind = TRA_AXIS_PARTIAL, .sites = p->axis[i].sites};
     }
     return true;
 }

@@ -82,9 +82,7 @@ static void add_axes(const tra_labels *x, tra_way *w, int sites, tra_label_class
     add_axis(&w->out, sites, class != TRA_LABEL_NONE, n, out, ext);
 }
 
-static void finish_way(tra_way *w, int sites) {
-    w->l.sites = w->r.sites = w->out.sites = sites;
-}
+static void finish_way(tra_way *w, int sites) { w->l.sites = w->r.sites = w->out.sites = sites; }
 
 /* Sites that hold something when tuples are placed by this input's axes alone. */
 static bool keeps_busy(const enumeration *e, bool right, int64_t tuples) {
@@ -245,7 +243,8 @@ char *tra_join_strategy(const tra_labels *x, const tra_placement *l, const tra_p
                         size_t n) {
     int g[3] = {1, 1, 1}, over = 0;
     bool allkept = true;
-    for (int i = 0, j = 0; i < l->naxes && j < r->naxes; i++, j++) { /* axes of one site may stand in one of them only */
+    for (int i = 0, j = 0; i < l->naxes && j < r->naxes;
+         i++, j++) { /* axes of one site may stand in one of them only */
         while (i < l->naxes && l->axis[i].sites == 1) i++;
         while (j < r->naxes && r->axis[j].sites == 1) j++;
         if (i == l->naxes || j == r->naxes) break;
@@ -256,11 +255,17 @@ char *tra_join_strategy(const tra_labels *x, const tra_placement *l, const tra_p
         if (c == TRA_LABEL_J) allkept &= kept;
     }
     for (int c = 0; c < 3; c++) over += g[c] > 1;
-    if (l->sites == 1) snprintf(buf, n, "local");
-    else if (over == 0) snprintf(buf, n, "all");
-    else if (over > 1) snprintf(buf, n, "rmm(%d,%d,%d)", g[TRA_LABEL_L], g[TRA_LABEL_J], g[TRA_LABEL_R]);
-    else if (g[TRA_LABEL_L] > 1) snprintf(buf, n, "bmm-right");
-    else if (g[TRA_LABEL_R] > 1) snprintf(buf, n, "bmm-left");
-    else snprintf(buf, n, allkept ? "local" : "cmm");
+    if (l->sites == 1)
+        snprintf(buf, n, "local");
+    else if (over == 0)
+        snprintf(buf, n, "all");
+    else if (over > 1)
+        snprintf(buf, n, "rmm(%d,%d,%d)", g[TRA_LABEL_L], g[TRA_LABEL_J], g[TRA_LABEL_R]);
+    else if (g[TRA_LABEL_L] > 1)
+        snprintf(buf, n, "bmm-right");
+    else if (g[TRA_LABEL_R] > 1)
+        snprintf(buf, n, "bmm-left");
+    else
+        snprintf(buf, n, allkept ? "local" : "cmm");
     return buf;
 }

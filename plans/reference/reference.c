@@ -36,8 +36,43 @@ static void add(gather *g, const tra_dims *key, ref_array x) {
     g->v[g->n++] = (tra_ref_tuple){*key, x.ext, x.data};
 }
 
-/* Sorts what was gathered into out, whose k, r and dtype are set, and rounds f32. */
-static tra_status finish(gather *g, tra_ref_rel *out, tra_err *e) {
+/* The largest extents. */
+static tra_dims largest(const tra_ref_rel *x) {
+    tra_dims b = {.n = x->r};
+    for (int64_t i = 0; i < x->n; i++)
+        for (int d = 0; d < x->r; d++) b.v[d] = tra_max64(b.v[d], x->v[i].ext.v[d]);
+    return b;
+}
+
+/* Along array dimension d: are all extents the same, but for another one at the last value of one key dimension? */
+static bool regular(const tra_ref_rel *x, const tra_dims *frontier, int d) {
+    for (int k = -1; k < x->k; k++) {
+        int64_t ext[2] = {-1, -1};
+        bool good = true;
+        for (int64_t i = 0; i < x->n && good; i++) {
+            bool last = k >= 0 && x->v[i].key.v[k] == frontier->v[k] - 1;
+            if (ext[last] < 0) ext[last] = x->v[i].ext.v[d];
+            good = ext[last] == x->v[i].ext.v[d];
+        }
+        if (good) return true;
+    }
+    return false;
+}
+
+/* Every key of the box exists, and every dimension is regular: nothing is missing that could be larger. */
+static bool complete(const tra_ref_rel *x) {
+    tra_dims frontier = {.n = x->k};
+    for (int64_t i = 0; i < x->n; i++)
+        for (int k = 0; k < x->k; k++) frontier.v[k] = tra_max64(frontier.v[k], x->v[i].key.v[k] + 1);
+    if (ref_count(&frontier) != x->n) return false;
+    for (int d = 0; d < x->r; d++)
+        if (!regular(x, &frontier, d)) return false;
+    return true;
+}
+
+/* Sorts what was gathered into out, whose k, r and dtype are set, and rounds f32. bound: what the operator makes of its
+ * inputs' bounds, or NULL. */
+static tra_status finish(gather *g, const tra_dims *bound, tra_ref_rel *out, tra_err *e) {
     if (g->n) qsort(g->v, (size_t)g->n, sizeof *g->v, compare_tuples);
     out->n = g->n;
     out->v = g->v;
@@ -50,18 +85,14 @@ static tra_status finish(gather *g, tra_ref_rel *out, tra_err *e) {
         if (out->dtype == TRA_F32)
             for (int64_t j = 0, m = ref_count(&t->ext); j < m; j++) t->data[j] = (float)t->data[j];
     }
+    out->bound = largest(out);
+    if (out->n == 0 || (bound && bound->n == out->r && !complete(out)))
+        for (int d = 0; d < out->r && bound && bound->n == out->r; d++)
+            out->bound.v[d] = tra_max64(out->bound.v[d], bound->v[d]);
     return TRA_OK;
 }
 
 static ref_array array_of(const tra_ref_tuple *t) { return (ref_array){t->ext, t->data}; }
-
-/* The largest extents. */
-static tra_dims bound(const tra_ref_rel *x) {
-    tra_dims b = {.n = x->r};
-    for (int64_t i = 0; i < x->n; i++)
-        for (int d = 0; d < x->r; d++) b.v[d] = tra_max64(b.v[d], x->v[i].ext.v[d]);
-    return b;
-}
 
 static uint32_t bit(int key) { return 1u << key; }
 
@@ -84,7 +115,7 @@ typedef struct tensor {
 
 static tra_status as_tensor(const tra_ref_rel *x, tensor *t, tra_err *e) {
     uint32_t seen = 0;
-    t->block = t->shape = bound(x);
+    t->block = t->shape = x->bound;
     for (int d = 0; d < x->r; d++) {
         t->by[d] = -1;
         for (int k = 0; k < x->k; k++)
@@ -142,7 +173,7 @@ static tra_status do_input(const tra_node *n, tra_arena *a, tra_ref_rel *out, tr
     free(buf);
     free(scratch);
     if (s != TRA_OK) return s;
-    return finish(&g, out, e);
+    return finish(&g, &t->cat->bound, out, e);
 }
 
 static bool joined(const tra_dims *list, int key) {
@@ -154,7 +185,7 @@ static bool joined(const tra_dims *list, int key) {
 static tra_status do_join(const tra_node *n, const tra_ref_rel *x, const tra_ref_rel *y, tra_arena *a, tra_ref_rel *out,
                           tra_err *e) {
     const tra_dims *l = &n->joinl, *r = &n->joinr;
-    tra_dims bx = bound(x), by = bound(y);
+    tra_dims bx = x->bound, by = y->bound;
     uint32_t cut[2][TRA_MAXDIM];
     int place[TRA_MAXDIM], k = x->k; /* place[d]: where key dimension d of y is in the result */
     for (int d = 0; d < y->k; d++) {
@@ -188,7 +219,10 @@ static tra_status do_join(const tra_node *n, const tra_ref_rel *x, const tra_ref
             TRA_TRY(ref_join_pair(n->kernel, out->dtype, &bx, &by, &p, &q, a, &z, e));
             add(&g, &key, z);
         }
-    return finish(&g, out, e);
+    ref_array p = ref_array_new(a, &bx), q = ref_array_new(a, &by), z = {.ext = {.n = -1}};
+    tra_err none = {0}; /* bounds that do not fit each other: no pair of arrays has both */
+    if (ref_join_pair(n->kernel, out->dtype, &bx, &by, &p, &q, a, &z, &none) != TRA_OK) z.ext.n = -1;
+    return finish(&g, &z.ext, out, e);
 }
 
 static tra_status do_agg(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
@@ -232,7 +266,9 @@ static tra_status do_agg(const tra_node *n, const tra_ref_rel *x, tra_arena *a, 
         TRA_TRY(ref_agg_group(n->kernel, x->dtype, m, member, offset, &whole.shape, a, &z, e));
         add(&g, &key, z);
     }
-    return finish(&g, out, e);
+    ref_array p = ref_array_new(a, &x->bound), z;
+    TRA_TRY(ref_agg_group(n->kernel, x->dtype, 1, &p, &(tra_dims){.n = x->r}, &x->bound, a, &z, e));
+    return finish(&g, &z.ext, out, e);
 }
 
 static tra_status do_rekey(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
@@ -252,7 +288,7 @@ static tra_status do_rekey(const tra_node *n, const tra_ref_rel *x, tra_arena *a
         }
         add(&g, &key, array_of(&x->v[i]));
     }
-    return finish(&g, out, e);
+    return finish(&g, &x->bound, out, e);
 }
 
 static tra_status do_filter(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
@@ -264,7 +300,7 @@ static tra_status do_filter(const tra_node *n, const tra_ref_rel *x, tra_arena *
         TRA_TRY(ref_key(n->keyfn->expr[0], &x->v[i].key, &keep, e));
         if (keep) add(&g, &x->v[i].key, array_of(&x->v[i]));
     }
-    return finish(&g, out, e);
+    return finish(&g, &x->bound, out, e);
 }
 
 static tra_status do_transform(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
@@ -284,7 +320,9 @@ static tra_status do_transform(const tra_node *n, const tra_ref_rel *x, tra_aren
         }
         add(&g, &x->v[i].key, z);
     }
-    return finish(&g, out, e);
+    ref_array p = ref_array_new(a, &x->bound), z;
+    TRA_TRY(ref_map_one(n->kernel, x->dtype, &p, a, &z, e));
+    return finish(&g, &z.ext, out, e);
 }
 
 /* The elements of x that the box of extents `ext` at `from` holds, as an array. */
@@ -322,7 +360,9 @@ static tra_status do_tile(const tra_node *n, const tra_ref_rel *x, tra_arena *a,
             add(&g, &key, box(a, &p, &from, &ext));
         }
     }
-    return finish(&g, out, e);
+    tra_dims bound = x->bound;
+    bound.v[n->dim] = tra_min64(n->size, bound.v[n->dim]);
+    return finish(&g, &bound, out, e);
 }
 
 /* The key without dimension d. */
@@ -374,7 +414,9 @@ static tra_status do_concat(const tra_node *n, const tra_ref_rel *x, tra_arena *
     bool *done = tra_news(a, bool, x->n);
     for (int64_t i = 0; i < x->n; i++)
         if (!done[i]) TRA_TRY(concat_group(n, x, i, done, &g, e));
-    return finish(&g, out, e);
+    tra_dims bound = x->bound;
+    bound.v[n->dim] = 0; /* as many as there are */
+    return finish(&g, &bound, out, e);
 }
 
 static tra_status do_repart(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
@@ -384,7 +426,7 @@ static tra_status do_repart(const tra_node *n, const tra_ref_rel *x, tra_arena *
     *out = (tra_ref_rel){.k = x->r, .r = x->r, .dtype = x->dtype};
     for (int d = 0; d < x->r; d++) out->cut[d] = bit(d);
     gather g = {.a = a};
-    if (x->n == 0) return finish(&g, out, e);
+    if (x->n == 0) return finish(&g, NULL, out, e);
     ref_array whole = ref_array_new(a, &t.shape); /* zero where tuples are missing */
     for (int64_t i = 0; i < x->n; i++) {
         tra_dims at = tensor_offset(&t, &x->v[i].key);
@@ -401,7 +443,7 @@ static tra_status do_repart(const tra_node *n, const tra_ref_rel *x, tra_arena *
         }
         add(&g, &key, box(a, &whole, &from, &ext));
     } while (ref_step(&parts, &key));
-    return finish(&g, out, e);
+    return finish(&g, NULL, out, e);
 }
 
 tra_status tra_reference_apply(const tra_node *n, const tra_ref_rel *x, const tra_ref_rel *y, tra_arena *a,

@@ -23,6 +23,8 @@ typedef struct tra_ref_rel {
     int k, r; /* key arity, rank */
     tra_dtype dtype;
     uint32_t cut[TRA_MAXDIM]; /* for each array dimension the set of key dimensions that cut it */
+    tra_dims bound;           /* the largest extents; where tuples may be missing, no less than what the operator makes of its
+                                 inputs' bounds: a tensor of which only clipped blocks are left keeps its block extents */
     int64_t n;
     tra_ref_tuple *v;
 } tra_ref_rel;

@@ -7,10 +7,12 @@
 
 /* ---- exchanges ---------------------------------------------------------------------------------------------- */
 
-/* Everything to everywhere, each tuple from its one holder; or, the same backwards, a summand of everything from everywhere
- * to the one holder that completes it. one: the placement with one holder. Needs no look at each pair of sites. */
+/* Everything to everywhere, each tuple from its one holder; or, the same backwards, a summand of everything from
+ * everywhere to the one holder that completes it. one: the placement with one holder. Needs no look at each pair of
+ * sites. */
 static tra_traffic all_and_one(const tra_placement *one, const tra_catalog *c) {
-    int64_t all = tra_catalog_floats(c), least = all, most = 0, *held = tra_calloc(2 * (size_t)one->sites, sizeof *held);
+    int64_t all = tra_catalog_floats(c), least = all, most = 0,
+            *held = tra_calloc(2 * (size_t)one->sites, sizeof *held);
     tra_place_floats(one, c, held, held + one->sites);
     for (int s = 0; s < one->sites; s++) least = tra_min64(least, held[s]), most = tra_max64(most, held[s]);
     free(held);
@@ -31,8 +33,10 @@ tra_traffic tra_traffic_exchange(const tra_placement *p, const tra_placement *q,
         t.moved = tra_place_moved_floats(p, q, c, &in, &out);
         t.most = tra_max64(in, out);
     }
-    if (summands > 1) t.floats = summands * f + (copies > 1 ? copies * f : 0);
-    else if (t.moved > 0) t.floats = copies * f;
+    if (summands > 1)
+        t.floats = summands * f + (copies > 1 ? copies * f : 0);
+    else if (t.moved > 0)
+        t.floats = copies * f;
     return t;
 }
 
@@ -121,8 +125,10 @@ tra_work tra_work_each(const tra_kernel *k, tra_kernel_use use, const tra_catalo
         for (int64_t t = 0; t < c->n; t++) {
             tra_catalog_ext(c, t, &ext);
             double work = tra_kernel_flops(k, use, &ext, NULL);
-            if (place) tra_catalog_key(c, t, &key), add_work(p, c, t, &key, work, sites, holders, &total);
-            else total += work;
+            if (place)
+                tra_catalog_key(c, t, &key), add_work(p, c, t, &key, work, sites, holders, &total);
+            else
+                total += work;
         }
         free(holders);
         if (place) return share(sites, p->sites, total);
@@ -185,8 +191,10 @@ tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_catal
             tra_catalog_key(out, t, &key);
             split_key(x, &key, &kl, &kr);
             double work = pair_flops(k, l, r, &kl, &kr);
-            if (each) add_work(place, out, t, &key, work, sites, holders, &total);
-            else total += work;
+            if (each)
+                add_work(place, out, t, &key, work, sites, holders, &total);
+            else
+                total += work;
         }
         free(holders);
         if (each) return share(sites, place->sites, total);
@@ -220,9 +228,9 @@ tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_catal
 
 /* ---- time --------------------------------------------------------------------------------------------------- */
 
-/* Conservative figures of one site with one thread, for a machine that was not calibrated: AVX2 at about 3.5 GHz reaches
- * 60 Gflop/s in f64 contractions on blocks of 512 or more, 10 GbE or shared memory at least 1.2 GB/s, a solid-state disk
- * 1.5 GB/s buffered and durable, cold reads 2 GB/s. */
+/* Conservative figures of one site with one thread, for a machine that was not calibrated: AVX2 at about 3.5 GHz
+ * reaches 60 Gflop/s in f64 contractions on blocks of 512 or more, 10 GbE or shared memory at least 1.2 GB/s, a
+ * solid-state disk 1.5 GB/s buffered and durable, cold reads 2 GB/s. */
 tra_rates tra_rates_builtin(void) {
     return (tra_rates){.network = 1.2e9,
                        .disk_read = 2.0e9,
@@ -239,7 +247,8 @@ double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const 
     return busiest * (double)size / rates->memory;
 }
 
-/* Of what overlaps with something slower this part still shows: the first load, the last store, cores that are shared. */
+/* Of what overlaps with something slower this part still shows: the first load, the last store, cores that are shared.
+ */
 static const double UNHIDDEN = 0.1;
 
 static double overlapped(double a, double b) { return a > b ? a + UNHIDDEN * b : b + UNHIDDEN * a; }
@@ -251,7 +260,8 @@ static bool is_view(tra_plan_op op) {
 }
 
 void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
-    double(*spent)[3] = tra_calloc((size_t)p->nops, sizeof *spent); /* network, disk, work of the stage that ends here */
+    double(*spent)[3] =
+        tra_calloc((size_t)p->nops, sizeof *spent); /* network, disk, work of the stage that ends here */
     enum { NETWORK, DISK, WORK };
     p->cost.seconds = 0;
     for (int i = 0; i < p->nops; i++) {
@@ -260,11 +270,12 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         /* an output is written while it is made */
         if (o->op == TRA_PLAN_OUTPUT && !is_view(p->ops[o->in[0]].op)) at = o->in[0];
         spent[at][NETWORK] += o->cost.seconds; /* so far: those of the network alone */
-        spent[at][DISK] += ((double)o->cost.disk_read / rates->disk_read + (double)o->cost.disk_write / rates->disk_write) /
-                           p->sites;
+        spent[at][DISK] +=
+            ((double)o->cost.disk_read / rates->disk_read + (double)o->cost.disk_write / rates->disk_write) / p->sites;
         spent[at][WORK] += tra_work_seconds(o->join, o->type.dtype, o->cost.flops_max, rates);
     }
-    for (int i = 0; i < p->nops; i++) { /* an exchange reads and sends at once, and ends before what comes next begins */
+    for (int i = 0; i < p->nops;
+         i++) { /* an exchange reads and sends at once, and ends before what comes next begins */
         p->ops[i].cost.seconds = overlapped(overlapped(spent[i][NETWORK], spent[i][DISK]), spent[i][WORK]);
         p->cost.seconds += p->ops[i].cost.seconds;
     }

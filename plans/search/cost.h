@@ -1,5 +1,5 @@
-/* cost.h - what operators cost: floats and bytes moved, work, seconds. Costs are vectors with units (tra_cost); a scalar is
- * made here only, to compare.
+/* cost.h - what operators cost: floats and bytes moved, work, seconds. Costs are vectors with units (tra_cost); a
+ * scalar is made here only, to compare.
  *
  * Source: algebra of costs of the Tensor Relational Algebra, section 5 (floats moved between sites).
  */
@@ -15,13 +15,12 @@ typedef struct tra_traffic {
     int64_t moved;
     int64_t most; /* the most that one site sends or receives */
 } tra_traffic;
-/* From p to q: bcast of f floats costs f*s, shuf f, a placement with c copies f*c, reducing c summands c*f, reducing and
- * copying both; nothing where every destination already holds its tuples. */
+/* From p to q: bcast of f floats costs f*s, shuf f, a placement with c copies f*c, reducing c summands c*f, reducing
+ * and copying both; nothing where every destination already holds its tuples. */
 tra_traffic tra_traffic_exchange(const tra_placement *p, const tra_placement *q, const tra_catalog *c);
 /* The same tensor from blocks `in` placed as p to blocks `out` placed as q: pieces where blocks overlap move on their
  * own, each from the holder that tra_place_moves would choose. in must be a blocked tensor. */
-tra_traffic tra_traffic_repart(const tra_placement *p, const tra_type *in, const tra_placement *q,
-                               const tra_type *out);
+tra_traffic tra_traffic_repart(const tra_placement *p, const tra_type *in, const tra_placement *q, const tra_type *out);
 
 /* Floating-point operations, all sites together and the busiest one. Closed form for grids. */
 typedef struct tra_work {
@@ -36,8 +35,8 @@ tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_catal
 /* Seconds of so many operations on the busiest site: contractions at the rate of BLAS, the rest by memory bandwidth.
  * k: the kernel that does the work. */
 double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const tra_rates *rates);
-/* Seconds of a plan: its operators one after the other, as they are run; within one, network, disk and work overlap. Sets
- * cost.seconds of the operators, which hold those of the network alone before, and of the plan. */
+/* Seconds of a plan: its operators one after the other, as they are run; within one, network, disk and work overlap.
+ * Sets cost.seconds of the operators, which hold those of the network alone before, and of the plan. */
 void tra_plan_seconds(tra_plan *p, const tra_rates *rates);
 double tra_cost_scalar(const tra_cost *c, tra_cost_model model);
 

@@ -39,7 +39,10 @@ static int own_place(finish *f, const tra_node *n) {
             }
             for (int x = 0; x < p.naxes; x++) {
                 if (p.axis[x].kind != TRA_AXIS_COPY || cut) continue;
-                p.axis[x] = (tra_axis){.kind = TRA_AXIS_PART, .sites = p.axis[x].sites, .n = 1, .dim = {(int8_t)d},
+                p.axis[x] = (tra_axis){.kind = TRA_AXIS_PART,
+                                       .sites = p.axis[x].sites,
+                                       .n = 1,
+                                       .dim = {(int8_t)d},
                                        .ext = {n->type.cat->frontier.v[d]}};
             }
             if (tra_place_offered(&p, n->type.cat)) c.v[c.n++] = place_intern(s, &p);
@@ -62,9 +65,7 @@ static int own_place(finish *f, const tra_node *n) {
     return best;
 }
 
-static int place_of(const finish *f, const step *x) {
-    return x->op == TRA_PLAN_INPUT ? f->own[x->node->id] : x->place;
-}
+static int place_of(const finish *f, const step *x) { return x->op == TRA_PLAN_INPUT ? f->own[x->node->id] : x->place; }
 
 static void set_traffic(tra_op *o, tra_traffic t, const tra_rates *rates) {
     int64_t size = (int64_t)tra_dtype_size(o->type.dtype);
@@ -106,8 +107,10 @@ static void add_op(finish *f, const step *x, int id, const state *st) {
     *o = (tra_op){.id = id, .op = x->op, .in = {-1, -1}, .type = n->type, .place = s->place[place_of(f, x)]};
     for (int i = 0; i < 2 && x->in[i]; i++) o->in[i] = id_of(f, x->in[i]);
     int p = x->in[0] ? place_of(f, x->in[0]) : -1;
-    if (x->partial) o->type = s->partial[n->id];
-    else if (x->op != TRA_PLAN_SHUF && x->op != TRA_PLAN_BCAST) o->name = n->name;
+    if (x->partial)
+        o->type = s->partial[n->id];
+    else if (x->op != TRA_PLAN_SHUF && x->op != TRA_PLAN_BCAST)
+        o->name = n->name;
     o->partial = x->partial && x->op != TRA_PLAN_SHUF;
     switch (x->op) {
     case TRA_PLAN_INPUT: o->path = n->path; break;
@@ -132,8 +135,10 @@ static void add_op(finish *f, const step *x, int id, const state *st) {
         o->agg = n->kernel;
         o->group = n->group;
         set_work(o, step_work(s, TRA_PLAN_AGG, n, p));
-        if (x->partial) o->rules = "R2-5";
-        else if (s->o->sites > 1 && x->in[0]->op != TRA_PLAN_SHUF) o->rules = "R2-4";
+        if (x->partial)
+            o->rules = "R2-5";
+        else if (s->o->sites > 1 && x->in[0]->op != TRA_PLAN_SHUF)
+            o->rules = "R2-4";
         break;
     case TRA_PLAN_MERGE:
         o->agg = n->kernel;
@@ -194,8 +199,10 @@ tra_plan *finish_plan(search *s, const state *st) {
     f.own = tra_news(s->work, int, s->g->n);
     for (int i = 0; i < s->g->n; i++) f.own[i] = -1;
     for (const step *x = st->last; x; x = x->prev) {
-        if ((int)x->op == OWN) f.own[x->node->id] = x->place;
-        else total++;
+        if ((int)x->op == OWN)
+            f.own[x->node->id] = x->place;
+        else
+            total++;
     }
     f.v = tra_news(s->work, const step *, total);
     f.n = at = total;

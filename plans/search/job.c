@@ -61,9 +61,10 @@ static tra_status set_memory(tra_job *job, int64_t memory, tra_err *e) {
     p->memory = job->options.memory = memory;
     p->least_memory = tra_plan_memory(p, job->options.threads);
     if (memory == 0 || p->least_memory <= memory || job->options.over) return TRA_OK;
-    return tra_fail(e, TRA_RESOURCE, "the plan does not fit in a memory ceiling of %s per site; the least that would do is "
-                    "%s (--memory %" PRId64 ")", tra_human(memory, have), tra_human(p->least_memory, want),
-                    p->least_memory);
+    return tra_fail(e, TRA_RESOURCE,
+                    "the plan does not fit in a memory ceiling of %s per site; the least that would do is "
+                    "%s (--memory %" PRId64 ")",
+                    tra_human(memory, have), tra_human(p->least_memory, want), p->least_memory);
 }
 
 static tra_status plan_again(const char *path, const tra_planfile *f, const tra_request *r, tra_job *job, tra_err *e) {
@@ -72,8 +73,10 @@ static tra_status plan_again(const char *path, const tra_planfile *f, const tra_
     job->options.over = r->options.over;
     TRA_TRY(tra_search(job->program.graph, &job->options, job->program.arena, &job->plans, e));
     if (f->rank > job->plans.n || tra_plan_digest(job->plans.v[f->rank - 1]) != f->digest)
-        return tra_fail(e, TRA_INPUT, "the plan %s was made by another version of tra (%s; this is %s): compile the program "
-                        "again", path, f->version, TRA_VERSION);
+        return tra_fail(e, TRA_INPUT,
+                        "the plan %s was made by another version of tra (%s; this is %s): compile the program "
+                        "again",
+                        path, f->version, TRA_VERSION);
     job->plan = job->plans.v[f->rank - 1];
     if (r->threads_given) job->options.threads = r->options.threads;
     if (r->memory_given || r->threads_given)

@@ -9,24 +9,25 @@
 typedef struct tra_request {
     tra_plan_options options; /* complete; memory is the default where it was not given */
     bool sites_given, memory_given, cost_given, threads_given;
-    int64_t plan;             /* --plan K, from 1; 0: not given */
+    int64_t plan; /* --plan K, from 1; 0: not given */
     int ndefines;
     const char *const *defines; /* NAME=VALUE */
-    bool colour;              /* of diagnostics */
+    bool colour;                /* of diagnostics */
 } tra_request;
 
 typedef struct tra_job {
     tra_program program;
     tra_plan_options options; /* as planned; a plan file brings its own */
     tra_plans plans;
-    tra_plan *plan;           /* the one to run */
-    bool compiled;            /* path was a plan file */
+    tra_plan *plan; /* the one to run */
+    bool compiled;  /* path was a plan file */
 } tra_job;
 
-/* Loads path ("-": standard input), a program or a plan file by its first line, and plans it. A plan file is planned anew
- * with the options that it holds, and its inputs and its plan must be what they were: else TRA_INPUT says what changed.
- * Of the request a plan file takes memory and threads, when given; other options given that differ are TRA_USAGE.
- * Without a given memory, a program with an input that is only declared has no ceiling. On failure job is freed. */
+/* Loads path ("-": standard input), a program or a plan file by its first line, and plans it. A plan file is planned
+ * anew with the options that it holds, and its inputs and its plan must be what they were: else TRA_INPUT says what
+ * changed. Of the request a plan file takes memory and threads, when given; other options given that differ are
+ * TRA_USAGE. Without a given memory, a program with an input that is only declared has no ceiling. On failure job is
+ * freed. */
 TRA_MUSTUSE tra_status tra_job_load(const char *path, const tra_request *r, tra_job *job, tra_err *e);
 /* The same of a text that has been read already; path is its name and where its relative paths count from. */
 TRA_MUSTUSE tra_status tra_job_load_text(const char *path, const char *text, size_t n, const tra_request *r,

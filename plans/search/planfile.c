@@ -13,7 +13,9 @@
 enum { FORMAT = 1 };
 static const char magic[] = "tra plan ";
 
-bool tra_planfile_sniff(const char *text, size_t n) { return n >= strlen(magic) && memcmp(text, magic, strlen(magic)) == 0; }
+bool tra_planfile_sniff(const char *text, size_t n) {
+    return n >= strlen(magic) && memcmp(text, magic, strlen(magic)) == 0;
+}
 
 /* ---- writing ------------------------------------------------------------------------------------------------ */
 
@@ -115,7 +117,8 @@ static bool get_hex(const char *value, uint64_t *v) {
 static bool get_rates(const char *value, tra_rates *rates) {
     int end = 0;
     if (sscanf(value, "%lf %lf %lf %lf %lf %lf%n", &rates->network, &rates->disk_read, &rates->disk_write,
-               &rates->flops_f64, &rates->flops_f32, &rates->memory, &end) != 6 || value[end])
+               &rates->flops_f64, &rates->flops_f32, &rates->memory, &end) != 6 ||
+        value[end])
         return false;
     return rates->network > 0 && rates->disk_read > 0 && rates->disk_write > 0 && rates->flops_f64 > 0 &&
            rates->flops_f32 > 0 && rates->memory > 0;
@@ -131,13 +134,14 @@ static bool get_rates(const char *value, tra_rates *rates) {
 
 /* Keys that stand once; all are required. */
 #define KEYS(X)                                                                                                        \
-    X(version) X(sites) X(memory) X(cost) X(optimizer) X(threads) X(rates) X(rank) X(digest) X(strategy) X(directory)  \
-    X(source) X(program) X(tree)
+    X(version)                                                                                                         \
+    X(sites) X(memory) X(cost) X(optimizer) X(threads) X(rates) X(rank) X(digest) X(strategy) X(directory) X(source)   \
+        X(program) X(tree)
 enum {
 #define X(name) KEY_##name,
     KEYS(X)
 #undef X
-    NKEYS
+        NKEYS
 };
 static const char *const keys[] = {
 #define X(name) #name,
@@ -214,8 +218,10 @@ tra_status tra_planfile_parse(const char *name, const char *text, size_t n, tra_
             int64_t format;
             if (!tra_planfile_sniff(text, n) || !tra_parse_int(key + strlen(magic), &format)) return damaged(&r, e);
             if (format != FORMAT)
-                return tra_fail(e, TRA_INPUT, "%s has plan format %" PRId64 ", this version of tra reads format %d: "
-                                "compile the program again", name, format, FORMAT);
+                return tra_fail(e, TRA_INPUT,
+                                "%s has plan format %" PRId64 ", this version of tra reads format %d: "
+                                "compile the program again",
+                                name, format, FORMAT);
             r.at += len + 1;
             continue;
         }

@@ -1,8 +1,9 @@
 /* planfile.h - a compiled plan as a text file.
  *
- * It holds what the plan was made from (program, directory, definitions, options, the inputs' identities) and a digest of
- * what came out. Whoever loads it plans again, which is deterministic and takes milliseconds, and compares. The tree at its
- * end is for people. Lines are `key value`; texts are `key LENGTH` and a line break, then so many bytes and a line break.
+ * It holds what the plan was made from (program, directory, definitions, options, the inputs' identities) and a digest
+ * of what came out. Whoever loads it plans again, which is deterministic and takes milliseconds, and compares. The tree
+ * at its end is for people. Lines are `key value`; texts are `key LENGTH` and a line break, then so many bytes and a
+ * line break.
  */
 #ifndef TRA_PLANFILE_H
 #define TRA_PLANFILE_H
@@ -31,8 +32,8 @@ typedef struct tra_planfile {
 
 bool tra_planfile_sniff(const char *text, size_t n); /* does it begin as a plan file does? */
 /* Texts live in the arena. name: of the file, for messages. TRA_INPUT: damaged, cut off, of another version. */
-TRA_MUSTUSE tra_status tra_planfile_parse(const char *name, const char *text, size_t n, tra_arena *a,
-                                          tra_planfile *out, tra_err *e);
+TRA_MUSTUSE tra_status tra_planfile_parse(const char *name, const char *text, size_t n, tra_arena *a, tra_planfile *out,
+                                          tra_err *e);
 /* The file's text for a job that was loaded from a program with this request. tree: the operators, for people. */
 void tra_planfile_print(const char *path, const tra_job *job, const tra_request *r, const char *tree, tra_str *out);
 /* Are the inputs what they were? TRA_INPUT names the first that is not. */

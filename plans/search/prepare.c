@@ -1,5 +1,5 @@
-/* prepare.c - what the search knows of a program before it starts: which nodes are needed, which joins are one operator with
- * their aggregation, and which placements the consumers of a relation could use. */
+/* prepare.c - what the search knows of a program before it starts: which nodes are needed, which joins are one operator
+ * with their aggregation, and which placements the consumers of a relation could use. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,8 +241,8 @@ void prepare(search *s) {
     }
     for (int i = 0; i < n; i++) {
         for (int j = 0; s->needed[i] && j < 2 && s->g->v[i]->in[j]; j++)
-            s->last_use[s->g->v[i]->in[j]->id] = tra_max64(s->last_use[s->g->v[i]->in[j]->id],
-                                                          s->fused[i] >= 0 ? s->fused[i] : i);
+            s->last_use[s->g->v[i]->in[j]->id] =
+                tra_max64(s->last_use[s->g->v[i]->in[j]->id], s->fused[i] >= 0 ? s->fused[i] : i);
     }
     for (int i = n - 1; i >= 0; i--) {
         tra_placement own[TRA_MAXDIM + 1];

@@ -6,7 +6,7 @@
 typedef struct tally {
     const tra_placement *p, *q;
     const tra_catalog *in, *out;
-    int *from, *to;       /* holders */
+    int *from, *to; /* holders */
     int64_t *sent, *received;
     int64_t moved;
 } tally;
@@ -126,8 +126,10 @@ tra_traffic tra_traffic_repart(const tra_placement *p, const tra_type *in, const
     x.sent = tra_calloc((size_t)s, sizeof *x.sent);
     x.received = tra_calloc((size_t)s, sizeof *x.received);
     tra_type_shape(in, &shape);
-    if (in->cat->grid && out->cat->grid && !p->owner) by_segments(&x, &shape);
-    else each_tuple(&x, in);
+    if (in->cat->grid && out->cat->grid && !p->owner)
+        by_segments(&x, &shape);
+    else
+        each_tuple(&x, in);
     for (int i = 0; i < s; i++) t.most = tra_max64(t.most, tra_max64(x.sent[i], x.received[i]));
     t.moved = x.moved;
     if (x.moved > 0) t.floats = (double)tra_catalog_floats(in->cat) * tra_place_copies(q);

@@ -1,8 +1,8 @@
 /* search.c - a beam search over the ways to place each operator of a program.
  *
- * Nodes are expanded in program order. A state is what is available where after the nodes so far, and what that cost. Each
- * node is expanded by every way to place it that ia.h offers; exchanges are enforcers, inserted when a placement is
- * needed that is not there, and what they bring stays available to later consumers. Of states that agree in what is
+ * Nodes are expanded in program order. A state is what is available where after the nodes so far, and what that cost.
+ * Each node is expanded by every way to place it that ia.h offers; exchanges are enforcers, inserted when a placement
+ * is needed that is not there, and what they bring stays available to later consumers. Of states that agree in what is
  * available and in the strategies of the joins, the cheapest stays. The beam keeps the cheapest states and, first of
  * all, the cheapest of each availability, so that small programs are searched exactly.
  */
@@ -328,8 +328,10 @@ static places candidates(search *s, const tra_node *n, const state *st) {
     c.v = tra_malloc((size_t)(st->n + s->want[n->id].n) * sizeof *c.v);
     for (int i = 0; i < st->n; i++) {
         if (st->v[i].node != n->id) continue;
-        if (st->v[i].place == ANY) any = true;
-        else c.v[c.n++] = st->v[i].place;
+        if (st->v[i].place == ANY)
+            any = true;
+        else
+            c.v[c.n++] = st->v[i].place;
     }
     for (int i = 0; i < s->want[n->id].n; i++) {
         int p = s->want[n->id].v[i];
@@ -373,7 +375,8 @@ static void expand_map(search *s, const tra_node *n, const state *st) {
     places c = candidates(s, n->in[0], st);
     int ran = 0;
     for (int i = 0; i < c.n; i++) ran += run_at(s, n, st, c.v[i]);
-    if (ran == 0 || n->op == TRA_OP_CONCAT) { /* after an exchange: what is placed tuple by tuple, or by the key that goes */
+    if (ran == 0 ||
+        n->op == TRA_OP_CONCAT) { /* after an exchange: what is placed tuple by tuple, or by the key that goes */
         for (int i = 0; i < s->want[n->in[0]->id].n; i++) run_at(s, n, st, s->want[n->in[0]->id].v[i]);
     }
     free(c.v);
@@ -461,6 +464,13 @@ static void begin_join(search *s, const tra_node *join, const tra_way *w, const 
     add_strategy(s, join, w);
 }
 
+/* Bytes are counted in 63 bits, of all copies together. */
+static bool countable(const search *s, const tra_type *t) {
+    double bytes = (double)t->cat->n * (double)tra_dtype_size(t->dtype) * s->o->sites;
+    for (int d = 0; d < t->cat->bound.n; d++) bytes *= (double)t->cat->bound.v[d];
+    return bytes < 0x1p61;
+}
+
 static void expand_join(search *s, const tra_node *join, const tra_node *agg, const state *st, const tra_way *w) {
     const step *in[2];
     int64_t mark = s->nsteps;
@@ -484,6 +494,7 @@ static void expand_join(search *s, const tra_node *join, const tra_node *agg, co
         complete(s, agg, push(s, TRA_PLAN_JOINAGG, agg, in[0], in[1], q, true), q, to[j]);
         commit(s, agg, mark);
     }
+    if (!countable(s, &join->type)) return;
     /* the join's output exchanged by the group, then aggregated once */
     tra_placement p = tra_place_within(join->type.cat, s->o->sites, &agg->group);
     int by_group = place_intern(s, &p), done = map_place(s, agg, by_group);
@@ -538,8 +549,10 @@ static void expand(search *s, const tra_node *n, const state *st) {
     case TRA_OP_INPUT: expand_input(s, n, st); break;
     case TRA_OP_JOIN: expand_joins(s, n, NULL, st); break;
     case TRA_OP_AGG:
-        if (n->in[0]->op == TRA_OP_JOIN && s->fused[n->in[0]->id] == n->id) expand_joins(s, n->in[0], n, st);
-        else expand_agg(s, n, st);
+        if (n->in[0]->op == TRA_OP_JOIN && s->fused[n->in[0]->id] == n->id)
+            expand_joins(s, n->in[0], n, st);
+        else
+            expand_agg(s, n, st);
         break;
     case TRA_OP_REPART: expand_repart(s, n, st); break;
     case TRA_OP_REKEY:
@@ -571,8 +584,20 @@ static tra_status partial_types(search *s, tra_err *e) {
     return TRA_OK;
 }
 
+static tra_status check_sizes(const search *s, tra_err *e) {
+    for (int i = 0; i < s->g->n; i++) {
+        const tra_node *n = s->g->v[i];
+        if (!s->needed[i] || s->fused[i] >= 0 || countable(s, &n->type)) continue;
+        return tra_fail(e, TRA_PROGRAM, "%s%s is too large to plan: on %d sites it may take more than 2^61 bytes",
+                        n->name ? "relation " : "the result of ", n->name ? n->name : tra_opcode_text(n->op),
+                        s->o->sites);
+    }
+    return TRA_OK;
+}
+
 static tra_status search_all(search *s, tra_err *e) {
     prepare(s);
+    TRA_TRY(check_sizes(s, e));
     TRA_TRY(partial_types(s, e));
     s->beam = tra_calloc(1, sizeof *s->beam);
     s->nbeam = 1;
@@ -621,8 +646,10 @@ static tra_status rank(search *s, tra_plans *out, tra_err *e) {
     }
     if (n == 0) {
         char have[32], want[32];
-        return tra_fail(e, TRA_RESOURCE, "no plan fits in a memory ceiling of %s per site; the least that would do is %s "
-                        "(--memory %" PRId64 ")", tra_human(s->o->memory, have), tra_human(least, want), least);
+        return tra_fail(e, TRA_RESOURCE,
+                        "no plan fits in a memory ceiling of %s per site; the least that would do is %s "
+                        "(--memory %" PRId64 ")",
+                        tra_human(s->o->memory, have), tra_human(least, want), least);
     }
     sorting = s;
     qsort(v, (size_t)n, sizeof *v, compare_plans);

@@ -16,10 +16,10 @@ typedef enum tra_optimizer { TRA_OPT_SEARCH } tra_optimizer;
 
 /* Rates of the machine, for the model `time`. All per site; the built-in ones are those of a site with one thread. */
 typedef struct tra_rates {
-    double network;     /* bytes/s in or out of a site */
+    double network;               /* bytes/s in or out of a site */
     double disk_read, disk_write; /* bytes/s */
     double flops_f64, flops_f32;  /* operations/s of contractions, per site with its threads */
-    double memory;      /* bytes/s of element-wise passes */
+    double memory;                /* bytes/s of element-wise passes */
 } tra_rates;
 tra_rates tra_rates_builtin(void);
 
@@ -28,14 +28,14 @@ typedef struct tra_plan_options {
     int64_t memory; /* per site; 0: no ceiling */
     tra_cost_model cost;
     tra_optimizer optimizer;
-    int threads;    /* workers per site */
-    bool over;      /* when no plan fits the memory: all of them instead of an error (explain) */
+    int threads; /* workers per site */
+    bool over;   /* when no plan fits the memory: all of them instead of an error (explain) */
     tra_rates rates;
 } tra_plan_options;
 
 /* All alternatives: the cheapest plan of each strategy, cheapest first (ties: fewer flops, then disk bytes, then peak
- * memory, then the plan's text). plans[0] is the choice. Plans over the ceiling are not candidates; when none is left the
- * error (TRA_RESOURCE) says the least ceiling that would do. Deterministic. The plans live in the arena. At most
+ * memory, then the plan's text). plans[0] is the choice. Plans over the ceiling are not candidates; when none is left
+ * the error (TRA_RESOURCE) says the least ceiling that would do. Deterministic. The plans live in the arena. At most
  * TRA_MAXPLANS. Their memory is 0 if they do not fit (option `over`). */
 enum { TRA_MAXPLANS = 200, TRA_MAXSITES = 1024 };
 typedef struct tra_plans {

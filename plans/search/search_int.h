@@ -9,10 +9,10 @@
 typedef struct step step;
 struct step {
     const step *prev;
-    tra_plan_op op; /* OWN: no operator, the input `node` is placed as `place` of itself */
+    tra_plan_op op;       /* OWN: no operator, the input `node` is placed as `place` of itself */
     const tra_node *node; /* what it computes or moves; JOINAGG: the aggregation */
     const step *in[2];
-    int place; /* number of an interned placement; ANY: to be decided */
+    int place;    /* number of an interned placement; ANY: to be decided */
     bool partial; /* AGG, JOINAGG: leaves summands; SHUF: moves them */
 };
 enum { OWN = TRA_PLAN_COUNT };
@@ -74,14 +74,14 @@ typedef struct search {
 
     /* per node */
     bool *needed;
-    int *uses;         /* by needed nodes and outputs */
-    int *last_use;     /* id of the node at which the last consumer is expanded; -1: outputs only */
-    int *fused;        /* JOIN: id of the aggregation it is one operator with, or -1 */
-    uint32_t *later;   /* JOIN: output key dimensions that are aggregated later */
-    places *want;      /* placements that consumers could use, and those the relation has of itself */
+    int *uses;          /* by needed nodes and outputs */
+    int *last_use;      /* id of the node at which the last consumer is expanded; -1: outputs only */
+    int *fused;         /* JOIN: id of the aggregation it is one operator with, or -1 */
+    uint32_t *later;    /* JOIN: output key dimensions that are aggregated later */
+    places *want;       /* placements that consumers could use, and those the relation has of itself */
     tra_labels *labels; /* JOIN */
-    tra_ways *ways;    /* JOIN */
-    tra_type *partial; /* AGG: the type of its summands */
+    tra_ways *ways;     /* JOIN */
+    tra_type *partial;  /* AGG: the type of its summands */
 
     memo_entry *memo;
     int64_t nmemo, capmemo;
@@ -106,8 +106,8 @@ enum { MEMO_MOVE, MEMO_MOVE_PARTIAL, MEMO_REPART, MEMO_WORK, MEMO_MAP, MEMO_MERG
 
 tra_traffic move_traffic(search *s, const tra_node *n, bool partial, int from, int to);
 tra_traffic repart_traffic(search *s, const tra_node *n, int from, int to);
-/* Work of a step whose tuples (of a join: pairs) are placed as p: the input of maps and aggregations, the output of joins,
- * the summands of merges. */
+/* Work of a step whose tuples (of a join: pairs) are placed as p: the input of maps and aggregations, the output of
+ * joins, the summands of merges. */
 tra_work step_work(search *s, tra_plan_op op, const tra_node *n, int p);
 /* Placement of a unary operator's result, or -1 when it cannot run on an input placed as p. */
 int map_place(search *s, const tra_node *n, int p);

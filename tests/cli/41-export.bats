@@ -77,6 +77,26 @@ for f, n, c in [("plain.h5", "data", None), ("gz.h5", "g", "gzip"), ("gz9.h5", "
     status 2 tra export a.h5 --gzip=10 -o x.h5
 }
 
+@test "holes are zeros; tuple layout goes to h5 as it is, and nowhere else" {
+    tra gen -q --shape 10x7 --block 4x3 --dist range -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'B = tile(A, 1, 2)' 'C = filter(A, (i,j) -> i != j)' 'D = filter(B, (i,j,k) -> i != 1)' \
+        'output B' 'output C' 'output D' > p.tra
+    tra run -q p.tra
+    tra export -q C.h5 -o C.npy
+    py '
+w = np.arange(70.).reshape(10, 7); w[0:4, 0:3] = 0; w[4:8, 3:6] = 0; w[8:, 6:] = 0
+assert np.array_equal(np.load("C.npy"), w)'
+    for r in B C D; do for g in "" --gzip; do
+        status 0 tra export $r.h5 -o x.h5 $g
+        is "$(tra digest $r.h5 | cut -c1-32)" eval "tra digest x.h5 | cut -c1-32"
+        is "$(tra info $r.h5 | grep tuples)" eval "tra info x.h5 | grep tuples"
+        status 0 tra diff $r.h5 x.h5
+    done; done
+    status 3 tra export B.h5 -o B.npy
+    has "tuple layout"
+    has "--to h5"
+}
+
 @test "GNU Octave reads what is exported" {
     command -v octave > /dev/null || skip "octave is not installed"
     make

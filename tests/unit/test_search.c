@@ -1,5 +1,5 @@
-/* Plans: the values of the papers, brute force over grids, validity of every alternative, costs against simulations that
- * look at each tuple, plan files. */
+/* Plans: the values of the papers, brute force over grids, validity of every alternative, costs against simulations
+ * that look at each tuple, plan files. */
 #include "../../plans/search/planfile.h"
 
 #include "../../plans/ia/ia.h"
@@ -123,8 +123,8 @@ static double best_grid(double i, double k, double j, int s, int parts) {
 }
 
 TEST(the_choice_is_the_best_grid) {
-    static const int64_t shapes[][3] = {{6400, 6400, 6400}, {6400, 100000, 640}, {100000, 64, 100000}, {640, 6400, 64000},
-                                        {64000, 640, 64}};
+    static const int64_t shapes[][3] = {
+        {6400, 6400, 6400}, {6400, 100000, 640}, {100000, 64, 100000}, {640, 6400, 64000}, {64000, 640, 64}};
     for (int s = 2; s <= 64; s++) {
         for (size_t x = 0; x < sizeof shapes / sizeof *shapes; x++) {
             const int64_t *v = shapes[x];
@@ -154,18 +154,37 @@ static const char *const programs[] = {
     "input x : f64 [21] by [3]\ny = rekey(x, (i) -> (6-i))\nz = transform(y, exp)\nw = transform(x, neg)\n"
     "v = join(z, w, [0], [0], matvecadd)\noutput v\noutput y\noutput x\n",
     "input A : f64 [12,12] by [4,4]\nB = repart(A, [2,5])\nC = reblock(B, [12,1])\noutput B\noutput C\n",
-    "input A : f64 [12,12] by [4,6]\nT = tile(A, 1, 2)\nC = concat(T, 2, 1)\noutput C\nr = agg(T, [2], matadd)\noutput r\n",
+    "input A : f64 [12,12] by [4,6]\nT = tile(A, 1, 2)\nC = concat(T, 2, 1)\noutput C\nr = agg(T, [2], matadd)\noutput "
+    "r\n",
     "input A : f64 [12,6] by [4,2]\ns = agg(transform(A, colsum), [], matadd)\n"
     "N = join(A, s, [], [], (x,y) -> x/y)\noutput N\noutput s\n",
-    "input A : f64 [12,6] by [4,2] at all\ninput B : f64 [6,8] by [2,2] at part(1)\ninput c : f64 [12,8] by [4,2] at part(0,1)\n"
+    "input A : f64 [12,6] by [4,2] at all\ninput B : f64 [6,8] by [2,2] at part(1)\ninput c : f64 [12,8] by [4,2] at "
+    "part(0,1)\n"
     "C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)\nD = join(C, c, [0,1], [0,1], matadd)\noutput D\n",
     "input A : f64 [8,8,8] by [2,2,2]\ninput B : f64 [8,8,8] by [2,4,2]\n"
     "C = agg(join(A, B, [0,2], [0,2], outer), [0,1,3], matadd)\noutput C\n",
     "input A : f64 [0,4] by [2,2]\ninput B : f64 [4,3] by [2,2]\n"
     "C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)\noutput C\n",
-    "input a : f64 [] by []\ninput b : f64 [] by []\nc = join(a, b, [], [], matadd)\nd = agg(c, [], matadd)\noutput d\n",
+    "input a : f64 [] by []\ninput b : f64 [] by []\nc = join(a, b, [], [], matadd)\nd = agg(c, [], matadd)\noutput "
+    "d\n",
     "input A : f32 [9,9] by [2,2]\ns = agg(A, [], elemmin)\nt = agg(A, [1], matadd)\noutput s\noutput t\n",
 };
+
+/* No exchange to where its input is, and none that was done before. */
+static bool needless_exchange(const tra_plan *p) {
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *o = &p->ops[i];
+        if (o->op != TRA_PLAN_SHUF && o->op != TRA_PLAN_BCAST) continue;
+        if (tra_place_eq(&o->place, &p->ops[o->in[0]].place)) return true;
+        for (int j = 0; j < i; j++) {
+            const tra_op *b = &p->ops[j];
+            if ((b->op == TRA_PLAN_SHUF || b->op == TRA_PLAN_BCAST) && b->in[0] == o->in[0] &&
+                tra_place_eq(&o->place, &b->place))
+                return true;
+        }
+    }
+    return false;
+}
 
 TEST(every_alternative_is_valid) {
     static const int sites[] = {1, 2, 3, 4, 5, 7, 12, 61};
@@ -179,6 +198,8 @@ TEST(every_alternative_is_valid) {
                     const tra_plan *q = p.plans.v[j];
                     if (!tra_plan_valid(q, &why))
                         check_report("program %zu, %d sites, %s: %s", x, sites[i], q->strategy, why);
+                    if (needless_exchange(q))
+                        check_report("program %zu, %d sites, %s: an exchange is needless", x, sites[i], q->strategy);
                     if (sites[i] == 1 && (q->cost.network_bytes || q->cost.network_floats > 0))
                         check_report("program %zu: traffic on one site", x);
                     if (j && tra_cost_scalar(&q->cost, (tra_cost_model)model) <
@@ -229,9 +250,10 @@ TEST(inputs_are_where_they_are) {
 
 TEST(exchanges_are_shared) {
     /* A is broadcast once for both products */
-    const char *text = "input A : f64 [8,8] by [2,2]\ninput B : f64 [8,8000] by [2,100]\ninput C : f64 [8,8000] by [2,100]\n"
-                       "X = agg(join(A, B, [1], [0], matmul), [0,2], matadd)\n"
-                       "Y = agg(join(A, C, [1], [0], matmul), [0,2], matadd)\noutput X\noutput Y\n";
+    const char *text =
+        "input A : f64 [8,8] by [2,2]\ninput B : f64 [8,8000] by [2,100]\ninput C : f64 [8,8000] by [2,100]\n"
+        "X = agg(join(A, B, [1], [0], matmul), [0,2], matadd)\n"
+        "Y = agg(join(A, C, [1], [0], matmul), [0,2], matadd)\noutput X\noutput Y\n";
     planned p = plan(text, 4);
     CHECK_STR(p.plans.v[0]->strategy, "bmm-left bmm-left");
     CHECK_NEAR(p.plans.v[0]->cost.network_floats, 4 * 64, 0);
@@ -245,7 +267,8 @@ TEST(two_phases_or_one) {
     CHECK_STR(p.plans.v[0]->rules, "R2-5");
     done(&p);
     p = plan("input A : f64 [64,8] by [4,4]\nB = transform(A, exp)\nC = agg(B, [1], matadd)\nr = agg(B, [0], matadd)\n"
-             "output r\noutput C\n", 8);
+             "output r\noutput C\n",
+             8);
     CHECK_NEAR(p.plans.v[0]->cost.network_floats, 8 * 32, 0); /* r where B is, C in two phases */
     done(&p);
     /* two blocks a group: moving them costs less than eight summands of each group */
@@ -291,12 +314,24 @@ TEST(plans_over_the_ceiling_are_dropped) {
     free(text);
 }
 
+TEST(sizes_beyond_counting_are_refused) {
+    tra_program p;
+    tra_plans plans;
+    tra_err e = {0};
+    tra_plan_options o = options(3, TRA_COST_TRA);
+    const char *text = "input A : f64 [3000000000,3000000000] by [1000,1000]\nr = agg(A, [0], matadd)\noutput r\n";
+    CHECK_OK(tra_program_from_text("test", tra_strdup(text), strlen(text), ".", 0, NULL, false, &p, &e), e);
+    CHECK_FAILS(tra_search(p.graph, &o, p.arena, &plans, &e), TRA_PROGRAM, e, "relation A is too large");
+    tra_program_free(&p);
+}
+
 TEST(eindecomp_is_not_there_yet) {
     tra_program p;
     tra_plans plans;
     tra_err e = {0};
     tra_plan_options o = options(2, TRA_COST_EINDECOMP);
-    CHECK_OK(tra_program_from_text("test", tra_strdup(programs[0]), strlen(programs[0]), ".", 0, NULL, false, &p, &e), e);
+    CHECK_OK(tra_program_from_text("test", tra_strdup(programs[0]), strlen(programs[0]), ".", 0, NULL, false, &p, &e),
+             e);
     CHECK_FAILS(tra_search(p.graph, &o, p.arena, &plans, &e), TRA_USAGE, e, "eindecomp");
     tra_program_free(&p);
 }
@@ -331,7 +366,8 @@ static int64_t repart_by_elements(const tra_placement *p, const tra_catalog *in,
     int64_t moved = 0;
     for (int64_t i = 0; i < m; i++) {
         for (int64_t j = 0; j < n; j++) {
-            tra_dims a = {2, {i / in->bound.v[0], j / in->bound.v[1]}}, b = {2, {i / out->bound.v[0], j / out->bound.v[1]}};
+            tra_dims a = {2, {i / in->bound.v[0], j / in->bound.v[1]}},
+                     b = {2, {i / out->bound.v[0], j / out->bound.v[1]}};
             int64_t ta = tra_catalog_find(in, &a), tb = tra_catalog_find(out, &b);
             for (int s = 0; s < q->sites; s++)
                 moved += tra_place_holds(q, out, tb, &b, s) && !tra_place_holds(p, in, ta, &a, s);
@@ -370,7 +406,8 @@ static int64_t exchange_by_tuples(const tra_placement *p, const tra_placement *q
         tra_dims key;
         tra_catalog_key(c, t, &key);
         for (int s = 0; s < q->sites; s++)
-            moved += tra_place_holds(q, c, t, &key, s) && !tra_place_holds(p, c, t, &key, s) ? tra_catalog_floats1(c, t) : 0;
+            moved +=
+                tra_place_holds(q, c, t, &key, s) && !tra_place_holds(p, c, t, &key, s) ? tra_catalog_floats1(c, t) : 0;
     }
     return moved;
 }
@@ -486,7 +523,9 @@ TEST(strategies_have_their_names) {
     CHECK_INT(p.plans.n, 1);
     done(&p);
     free(text);
-    p = plan("input A : f64 [9,9] by [1,1]\ninput B : f64 [9,9] by [1,1]\nC = join(A, B, [0,1], [0,1], matadd)\noutput C\n", 3);
+    p = plan(
+        "input A : f64 [9,9] by [1,1]\ninput B : f64 [9,9] by [1,1]\nC = join(A, B, [0,1], [0,1], matadd)\noutput C\n",
+        3);
     CHECK_STR(p.plans.v[0]->strategy, "local");
     done(&p);
 }
@@ -541,7 +580,8 @@ TEST(a_garbled_plan_file_is_refused) {
         CHECK_INT(e.status, TRA_INPUT);
         e = (tra_err){0};
         text.s[i] = (char)(old ^ 1);
-        if (tra_planfile_parse("x", text.s, text.n, a, &f, &e) == TRA_OK) check_report("garbled at byte %zu and read", i);
+        if (tra_planfile_parse("x", text.s, text.n, a, &f, &e) == TRA_OK)
+            check_report("garbled at byte %zu and read", i);
         text.s[i] = old;
         tra_arena_free(a);
     }

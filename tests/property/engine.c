@@ -1,0 +1,182 @@
+/* engine.c - the executor against the reference, on one communicator. */
+#include "engine.h"
+
+#include "../../lib/run/exec.h"
+#include "../../lib/run/memory.h"
+#include "../../plans/search/search.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* One program on one communicator. */
+typedef struct bench {
+    const char *dir, *out; /* the program's folder; where its outputs go */
+    const tra_comm *c;
+    tra_arena *a;
+    tra_graph *g;
+    expected want; /* rank 0 */
+    rng r;         /* in step on all ranks */
+    uint64_t seed;
+    int64_t index;
+    tally *t;
+} bench;
+
+static void failed(bench *b, const char *how, const char *what) {
+    char *s = tra_asprintf("%s: %s", how, what);
+    if (b->c->rank == 0) {
+        b->t->failed++;
+        report(b->dir, b->seed, b->index, b->c->size, s);
+    }
+    free(s);
+}
+
+/* ---- comparison --------------------------------------------------------------------------------------------- */
+
+static int64_t count(const tra_dims *ext) {
+    int64_t n = 1;
+    for (int d = 0; d < ext->n; d++) n *= ext->v[d];
+    return n;
+}
+
+/* got has the keys and extents of want. */
+static tra_status compare(const char *name, const tra_ref_rel *got, const tra_ref_rel *want, double **tol, tra_err *e) {
+    char key[TRA_DIMTEXT];
+    for (int64_t i = 0; i < want->n; i++)
+        for (int64_t j = 0, n = count(&want->v[i].ext); j < n; j++) {
+            double v = got->v[i].data[j], w = want->v[i].data[j], t = tol[i][j];
+            if (close_enough(v, w, t)) continue;
+            return tra_fail(e, TRA_NO, "%s%s element %" PRId64 " is %.17g, the reference gives %.17g (tolerance %g)",
+                            name, tra_key_text(&want->v[i].key, key), j, v, w, t);
+        }
+    return TRA_OK;
+}
+
+static tra_status same_bits(const char *name, const tra_ref_rel *x, const tra_ref_rel *y, tra_err *e) {
+    char key[TRA_DIMTEXT];
+    for (int64_t i = 0; i < x->n; i++)
+        if (memcmp(x->v[i].data, y->v[i].data, (size_t)count(&x->v[i].ext) * sizeof(double)))
+            return tra_fail(e, TRA_NO, "%s%s: not the bits that more memory and fewer threads gave", name,
+                            tra_key_text(&x->v[i].key, key));
+    return TRA_OK;
+}
+
+/* Rank 0: reads the outputs of a run and compares with the reference, and with the bits of an earlier run of the same
+ * plan (before[k], kept there when it is NULL). */
+static tra_status compare_outputs(bench *b, tra_ref_rel **before, tra_err *e) {
+    for (int k = 0; k < b->g->noutputs; k++) {
+        const tra_output *o = &b->g->outputs[k];
+        const tra_ref_rel *want = b->want.v[o->node->id];
+        tra_ref_rel *got = tra_new(b->a, tra_ref_rel);
+        TRA_TRY(read_back(o->path, &o->node->type, b->a, got, e));
+        TRA_TRY(compare(o->name, got, want, b->want.tol[o->node->id], e));
+        if (before[k]) TRA_TRY(same_bits(o->name, got, before[k], e));
+        before[k] = got;
+        unlink(o->path);
+    }
+    return TRA_OK;
+}
+
+/* ---- runs --------------------------------------------------------------------------------------------------- */
+
+/* What the plan says of bytes and what the run counted, over all sites. Reading again what was evicted, and spilling,
+ * are not in the plan's figures: those hold with memory enough. */
+static tra_status compare_counts(const tra_plan *p, const int64_t *sum, bool ample, tra_err *e) {
+    if (sum[0] != p->cost.network_bytes || sum[1] != sum[0])
+        return tra_fail(e, TRA_NO, "%" PRId64 " bytes sent and %" PRId64 " received, the plan says %" PRId64, sum[0],
+                        sum[1], p->cost.network_bytes);
+    if (sum[3] != p->cost.disk_write)
+        return tra_fail(e, TRA_NO, "%" PRId64 " bytes written, the plan says %" PRId64, sum[3], p->cost.disk_write);
+    if (ample && sum[2] > p->cost.disk_read)
+        return tra_fail(e, TRA_NO, "%" PRId64 " bytes read, the plan says %" PRId64, sum[2], p->cost.disk_read);
+    return TRA_OK;
+}
+
+static void run_plan(bench *b, const tra_plan *p, int64_t memory, int threads, bool ample, const char *codec,
+                     tra_ref_rel **before) {
+    tra_err e = {0};
+    const char *why = NULL;
+    char how[256], human[32];
+    snprintf(how, sizeof how, "plan %d (%s), %s, %d threads, codec %s", p->rank, p->strategy, tra_human(memory, human),
+             threads, codec);
+    if (!tra_plan_valid(p, &why)) {
+        failed(b, how, why);
+        return;
+    }
+    tra_exec_options o = {.memory = memory, .threads = threads, .scratch = b->out};
+    tra_report r = {0};
+    if (!tra_codec_parse(codec, &o.codec)) return;
+    tra_status s = tra_exec(p, b->c, &o, &r, &e);
+    int64_t sum[4] = {r.total.sent, r.total.received, r.total.disk_read, r.total.disk_write};
+    free(r.ops);
+    tra_comm_sum(b->c, sum, 4);
+    if (b->c->rank == 0) {
+        b->t->runs++;
+        if (s == TRA_OK) s = compare_outputs(b, before, &e);
+        if (s == TRA_OK) s = compare_counts(p, sum, ample, &e);
+        if (s != TRA_OK) failed(b, how, e.msg);
+    }
+    tra_comm_barrier(b->c);
+}
+
+static void run_program(bench *b) {
+    static const char *const codecs[] = {"none", "none", "zstd:1"};
+    tra_plan_options o = {.sites = b->c->size,
+                          .cost = rng_chance(&b->r, 50) ? TRA_COST_TIME : TRA_COST_TRA,
+                          .threads = (int)rng_range(&b->r, 1, 2),
+                          .rates = tra_rates_builtin()};
+    tra_plans plans;
+    tra_err e = {0};
+    if (tra_search(b->g, &o, b->a, &plans, &e) != TRA_OK) {
+        failed(b, "search", e.msg);
+        return;
+    }
+    /* The chosen plan with much memory and with the least, and another plan with either. */
+    tra_ref_rel **before = tra_news(b->a, tra_ref_rel *, b->g->noutputs);
+    int64_t much = (int64_t)1 << 30;
+    run_plan(b, plans.v[0], much, o.threads, true, codecs[rng_below(&b->r, 3)], before);
+    for (int i = 0; i < 2; i++) {
+        int k = i == 0 ? 0 : (int)rng_below(&b->r, plans.n);
+        bool least = i == 0 || rng_chance(&b->r, 50);
+        tra_plan *p = plans.v[k];
+        if (k != 0)
+            memset(before, 0, (size_t)b->g->noutputs * sizeof *before);
+        else if (i == 1)
+            continue;
+        if (least) {
+            p->memory = p->least_memory;
+            tra_plan_memory(p, o.threads);
+        }
+        run_plan(b, p, least ? p->least_memory : much, o.threads, !least, codecs[rng_below(&b->r, 3)], before);
+    }
+}
+
+/* Outputs go to a folder of this communicator's own. */
+static tra_status place_outputs(bench *b, tra_err *e) {
+    b->out = tra_arena_printf(b->a, "%s/on%d", b->dir, b->c->size);
+    tra_status s = TRA_OK;
+    if (b->c->rank == 0 && mkdir(b->out, 0777) && errno != EEXIST) s = tra_fail_errno(e, TRA_RESOURCE, "%s", b->out);
+    for (int k = 0; k < b->g->noutputs; k++)
+        b->g->outputs[k].path = tra_arena_printf(b->a, "%s/%s.h5", b->out, b->g->outputs[k].name);
+    return s;
+}
+
+void check_engine(const char *dir, uint64_t seed, int64_t index, const tra_comm *c, tally *t) {
+    bench b = {.dir = dir, .c = c, .a = tra_arena_new(), .seed = seed, .index = index, .t = t};
+    tra_err e = {0};
+    b.r = rng_seed(seed ^ 0x5eed, (uint64_t)(index * 8 + c->size));
+    tra_status s = load(dir, b.a, &b.g, &e);
+    if (s == TRA_OK) s = place_outputs(&b, &e);
+    if (s == TRA_OK && c->rank == 0) s = expect(b.g, seed + (uint64_t)index, b.a, &b.want, &e);
+    s = tra_comm_agree(c, s, &e);
+    if (c->rank == 0) t->programs++;
+    if (s == TRA_OK)
+        run_program(&b);
+    else
+        failed(&b, "loading", e.msg);
+    if (b.g) tra_graph_close(b.g);
+    tra_arena_free(b.a);
+}

@@ -1,0 +1,270 @@
+/* expect.c - what a program must give: the reference's results, and how far a right answer may be from them.
+ *
+ * Where all values are small integers that no order of summation can round, a right answer is exactly the reference's.
+ * Elsewhere the tolerance is measured: the reference runs again with every result of every operator disturbed by a few
+ * thousand roundings, and what that does to an element, scaled back, is what roundings may do to it. */
+#include "property.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { RUNS = 3 };
+static const double AMPLIFY = 4096; /* a disturbance in units of rounding */
+
+static int64_t count(const tra_dims *ext) {
+    int64_t n = 1;
+    for (int d = 0; d < ext->n; d++) n *= ext->v[d];
+    return n;
+}
+
+/* ---- small integers ----------------------------------------------------------------------------------------- */
+
+/* A bound on the magnitude of s and of everything inside it, given bounds of the arguments; infinity where s may leave
+ * the integers. */
+static double scalar_bound(const tra_scalar *s, const double *args) {
+    double a = s->a ? scalar_bound(s->a, args) : 0, b = s->b ? scalar_bound(s->b, args) : 0;
+    if (isinf(a) || isinf(b)) return INFINITY;
+    switch (s->op) {
+    case TRA_S_CONST: return s->value == rint(s->value) ? fabs(s->value) : INFINITY;
+    case TRA_S_ARG: return args[s->arg];
+    case TRA_S_ADD:
+    case TRA_S_SUB: return a + b;
+    case TRA_S_MUL: return fmax(fmax(a, b), a * b);
+    case TRA_S_POW: return s->b->op == TRA_S_CONST && s->b->value == 2 ? fmax(a, a * a) : INFINITY;
+    case TRA_S_LT:
+    case TRA_S_LE:
+    case TRA_S_GT:
+    case TRA_S_GE:
+    case TRA_S_EQ:
+    case TRA_S_NE: return fmax(1, fmax(a, b));
+    case TRA_S_MAX:
+    case TRA_S_MIN: return fmax(a, b);
+    case TRA_S_NEG:
+    case TRA_S_ABS:
+    case TRA_S_RELU: return a;
+    default: return INFINITY;
+    }
+}
+
+static bool among(const char *name, const char *words) {
+    char w[64];
+    snprintf(w, sizeof w, " %s ", name);
+    return strstr(words, w) != NULL;
+}
+
+/* The same for a kernel: a, b bounds of the operands' elements (b 0: none), n at least the terms of any sum in it. */
+static double kernel_bound(const tra_kernel *k, double a, double b, double n) {
+    if (tra_kernel_rest(k)) return kernel_bound(tra_kernel_rest(k), kernel_bound(tra_kernel_first(k), a, b, n), 0, n);
+    tra_kernel_desc d = tra_kernel_describe(k);
+    if (isinf(a) || isinf(b)) return INFINITY;
+    if (d.scalar) return scalar_bound(d.scalar, (double[]){a, b});
+    double terms = n * fmax(1, a) * fmax(1, b);
+    if (d.einsum || among(d.name, " matmul rowsum colsum ")) return terms;
+    if (among(d.name, " matadd matsub matvecadd matvecsub ")) return fmax(a + b, terms);
+    if (among(d.name, " elemmul matvecmul outer square ")) return fmax(a * fmax(b, a), terms);
+    if (!strcmp(d.name, "scale")) return d.arg == rint(d.arg) ? a * fmax(1, fabs(d.arg)) : INFINITY;
+    if (among(d.name, " elemmax elemmin neg abs relu transpose diag rowmax rowmin ")) return fmax(a, b);
+    if (!strcmp(d.name, "relu_grad")) return fmax(a, 1);
+    return INFINITY;
+}
+
+/* The largest magnitude, infinities and NaN aside; infinity when not all are integers. */
+static double largest(const tra_ref_rel *r) {
+    double m = 0;
+    for (int64_t i = 0; i < r->n; i++)
+        for (int64_t j = 0; j < count(&r->v[i].ext); j++) {
+            double v = r->v[i].data[j];
+            if (!isfinite(v)) continue;
+            if (v != rint(v)) return INFINITY;
+            m = fmax(m, fabs(v));
+        }
+    return m;
+}
+
+static double largest_array(const tra_ref_rel *r) {
+    double m = 1;
+    for (int64_t i = 0; i < r->n; i++) m = fmax(m, (double)count(&r->v[i].ext));
+    return m;
+}
+
+static bool is_exact(const tra_node *n, const expected *x) {
+    const tra_ref_rel *r = x->v[n->id],
+                      *in[2] = {n->in[0] ? x->v[n->in[0]->id] : NULL, n->in[1] ? x->v[n->in[1]->id] : NULL};
+    double m = largest(r), terms = 1;
+    for (int i = 0; i < 2; i++) {
+        if (n->in[i] && !x->exact[n->in[i]->id]) return false;
+        if (in[i]) terms *= largest_array(in[i]);
+    }
+    if (n->op == TRA_OP_AGG) {
+        tra_kernel_desc d = tra_kernel_describe(tra_kernel_first(n->kernel));
+        double a = largest(in[0]), tuples = (double)tra_max64(1, in[0]->n);
+        if (among(d.name, " minindex maxindex ")) return !tra_kernel_rest(n->kernel);
+        if (!strcmp(d.name, "elemmul")) a = pow(fmax(1, a), tuples);
+        m = fmax(m, tra_kernel_rest(n->kernel) ? kernel_bound(tra_kernel_rest(n->kernel), a * tuples, 0, terms)
+                                               : a * tuples);
+    } else if (n->kernel) {
+        m = fmax(m, kernel_bound(n->kernel, largest(in[0]), in[1] ? largest(in[1]) : 0, terms));
+    }
+    return m < (r->dtype == TRA_F32 ? 0x1p24 : 0x1p53);
+}
+
+/* ---- tolerances --------------------------------------------------------------------------------------------- */
+
+static double disturbance(rng *g, double eps) { /* a factor; at least half of what it may be */
+    double u = (double)(int64_t)(rng_next(g) >> 11) * 0x1p-52 - 1;
+    return 1 + AMPLIFY * eps * (u < 0 ? u - 1 : u + 1) / 2;
+}
+
+static double eps_of(const tra_ref_rel *r) { return r->dtype == TRA_F32 ? 0x1p-23 : 0x1p-52; }
+
+static void disturb(rng *g, tra_ref_rel *r) {
+    for (int64_t i = 0; i < r->n; i++)
+        for (int64_t j = 0; j < count(&r->v[i].ext); j++) r->v[i].data[j] *= disturbance(g, eps_of(r));
+}
+
+/* A function's own roundings: its literals are disturbed. */
+static const tra_scalar *disturb_scalar(rng *g, const tra_scalar *s, double eps, tra_arena *a) {
+    if (!s) return NULL;
+    tra_scalar *t = tra_new(a, tra_scalar);
+    *t = *s;
+    t->a = disturb_scalar(g, s->a, eps, a);
+    t->b = disturb_scalar(g, s->b, eps, a);
+    if (s->op == TRA_S_CONST) t->value *= disturbance(g, eps);
+    return t;
+}
+
+static tra_status disturbed(const tra_graph *g, rng *r, const expected *x, tra_arena *a, tra_ref_rel **v, tra_err *e) {
+    static const char *const names[] = {"x", "y"};
+    for (int i = 0; i < g->n; i++) {
+        tra_node n = *g->v[i];
+        v[i] = tra_new(a, tra_ref_rel);
+        if (n.kernel && !tra_kernel_rest(n.kernel) && tra_kernel_describe(n.kernel).scalar) {
+            const tra_scalar *s = disturb_scalar(r, tra_kernel_describe(n.kernel).scalar, eps_of(x->v[i]), a);
+            n.kernel = tra_kernel_lambda(a, s, n.op == TRA_OP_JOIN ? 2 : 1, names);
+        }
+        TRA_TRY(tra_reference_apply(&n, n.in[0] ? v[n.in[0]->id] : NULL, n.in[1] ? v[n.in[1]->id] : NULL, a, v[i], e));
+        /* what only moves values rounds nothing, and may share its arrays with its operand */
+        if (n.op == TRA_OP_INPUT || n.op == TRA_OP_JOIN || n.op == TRA_OP_AGG || n.op == TRA_OP_TRANSFORM)
+            disturb(r, v[i]);
+    }
+    return TRA_OK;
+}
+
+static bool same_kind(double a, double b) { return isnan(a) == isnan(b) && isinf(a) == isinf(b); }
+
+static void widen(const tra_ref_rel *r, const tra_ref_rel *other, double **tol) {
+    for (int64_t i = 0; i < r->n; i++)
+        for (int64_t j = 0, n = count(&r->v[i].ext); j < n; j++) {
+            double a = r->v[i].data[j], b = other->v[i].data[j];
+            double d = !same_kind(a, b) ? INFINITY : a == b || isnan(a) ? 0 : fabs(a - b);
+            tol[i][j] = fmax(tol[i][j], d);
+        }
+}
+
+/* From the largest effect of the disturbances to a tolerance: a lucky element is given a share of its neighbours'. */
+static void scale(const tra_ref_rel *r, double **tol) {
+    double eps = eps_of(r);
+    for (int64_t i = 0; i < r->n; i++) {
+        double most = 0;
+        int64_t n = count(&r->v[i].ext);
+        for (int64_t j = 0; j < n; j++)
+            if (isfinite(tol[i][j])) most = fmax(most, tol[i][j]);
+        for (int64_t j = 0; j < n; j++)
+            tol[i][j] = 256 / AMPLIFY * (tol[i][j] + most / 16) +
+                        16 * eps * (isfinite(r->v[i].data[j]) ? fabs(r->v[i].data[j]) : 0);
+    }
+}
+
+tra_status expect(const tra_graph *g, uint64_t seed, tra_arena *a, expected *out, tra_err *e) {
+    out->tol = tra_news(a, double **, g->n);
+    out->exact = tra_news(a, bool, g->n);
+    TRA_TRY(tra_reference_run(g, true, a, &out->v, e));
+    bool all = true;
+    for (int i = 0; i < g->n; i++) {
+        const tra_ref_rel *r = out->v[i];
+        out->exact[i] = is_exact(g->v[i], out);
+        all = all && out->exact[i];
+        out->tol[i] = tra_news(a, double *, r->n);
+        for (int64_t t = 0; t < r->n; t++) out->tol[i][t] = tra_news(a, double, count(&r->v[t].ext));
+        TRA_TRY(tra_reference_matches(r, &g->v[i]->type, e));
+    }
+    rng r = rng_seed(seed, 77);
+    tra_ref_rel **v = tra_news(a, tra_ref_rel *, g->n);
+    for (int run = 0; run < RUNS && !all; run++) {
+        TRA_TRY(disturbed(g, &r, out, a, v, e));
+        for (int i = 0; i < g->n; i++)
+            if (!out->exact[i]) widen(out->v[i], v[i], out->tol[i]);
+    }
+    for (int i = 0; i < g->n; i++)
+        if (!out->exact[i]) scale(out->v[i], out->tol[i]);
+    return TRA_OK;
+}
+
+bool close_enough(double v, double w, double tol) {
+    if (isinf(tol)) return true;
+    if (isnan(w)) return isnan(v);
+    return v == w || fabs(v - w) <= tol;
+}
+
+/* ---- files --------------------------------------------------------------------------------------------------- */
+
+tra_status read_back(const char *spec, const tra_type *type, tra_arena *a, tra_ref_rel *out, tra_err *e) {
+    tra_node n = {.op = TRA_OP_INPUT, .name = spec, .path = spec};
+    tra_err differs = {0};
+    TRA_TRY(tra_rel_open(spec, NULL, &n.rel, e));
+    tra_status s = tra_reference_apply(&n, NULL, NULL, a, out, e);
+    if (s == TRA_OK && tra_reference_matches(out, type, &differs) != TRA_OK)
+        s = tra_fail(e, TRA_NO, "%s, read back: %s", spec, differs.msg);
+    tra_rel_close(n.rel);
+    return s;
+}
+
+/* ---- for the judge ------------------------------------------------------------------------------------------ */
+
+static void numbers(tra_str *s, const double *v, int64_t n) {
+    tra_str_add(s, "[");
+    for (int64_t j = 0; j < n; j++) {
+        if (j) tra_str_add(s, ",");
+        if (isnan(v[j]))
+            tra_str_add(s, "NaN");
+        else if (isinf(v[j]))
+            tra_str_add(s, v[j] > 0 ? "Infinity" : "-Infinity");
+        else
+            tra_str_printf(s, "%.17g", v[j]);
+    }
+    tra_str_add(s, "]");
+}
+
+static void dims(tra_str *s, const tra_dims *d) {
+    tra_str_add(s, "[");
+    for (int i = 0; i < d->n; i++) tra_str_printf(s, "%s%" PRId64, i ? "," : "", d->v[i]);
+    tra_str_add(s, "]");
+}
+
+void expected_json(const tra_graph *g, const expected *x, tra_str *s) {
+    bool first = true;
+    tra_str_add(s, ",\n\"results\":{");
+    for (int i = 0; i < g->n; i++) {
+        const tra_ref_rel *r = x->v[i];
+        if (!g->v[i]->name) continue;
+        tra_str_printf(s, "%s\"%s\":{\"dtype\":\"%s\",\"exact\":%s,\"tuples\":[", first ? "\n" : ",\n", g->v[i]->name,
+                       tra_dtype_name(r->dtype), x->exact[i] ? "true" : "false");
+        first = false;
+        for (int64_t t = 0; t < r->n; t++) {
+            int64_t n = count(&r->v[t].ext);
+            tra_str_add(s, t ? ",\n{\"key\":" : "\n{\"key\":");
+            dims(s, &r->v[t].key);
+            tra_str_add(s, ",\"ext\":");
+            dims(s, &r->v[t].ext);
+            tra_str_add(s, ",\"data\":");
+            numbers(s, r->v[t].data, n);
+            if (!x->exact[i]) {
+                tra_str_add(s, ",\"tol\":");
+                numbers(s, x->tol[i][t], n);
+            }
+            tra_str_add(s, "}");
+        }
+        tra_str_add(s, "]}");
+    }
+    tra_str_add(s, "}}\n");
+}

@@ -1,0 +1,51 @@
+/* generate.h - a program while it is drawn: shared by generate.c and draw.c. */
+#ifndef TRA_PROPERTY_GENERATE_H
+#define TRA_PROPERTY_GENERATE_H
+
+#include "property.h"
+
+enum { MAXREL = 24, MAXTUPLES = 250, MAXFLOATS = 6000 };
+
+/* A relation of the program: an input (fn NULL) or an operator on earlier ones. */
+typedef struct relation {
+    char name[16];
+    const char *fn;   /* "join" */
+    int in[2];        /* indices; -1 */
+    const char *tail; /* what follows the operands: ", [1], [0], matmul" */
+    const char *json; /* fields of the operator, for the judge */
+    const tra_type *type;
+    int uses;
+    bool output, inlined;
+    const char *input; /* the input statement */
+} relation;
+
+typedef struct gen {
+    rng g;
+    tra_arena *a;
+    const char *dir;
+    bool integers, special;
+    tra_graph *graph; /* of what there is so far */
+    int n;
+    relation v[MAXREL];
+    int64_t extent[4], block[4]; /* a few dimensions that the inputs share, so that they fit each other */
+    bool params;                 /* the program has the params below */
+    double eta;
+    int64_t most;
+    counts *c;
+    tra_str *judge;
+} gen;
+
+/* Draws one operator into r; its number (TRA_OP_*, reblock after them), or -1 when nothing fits. */
+int draw(gen *g, relation *r);
+
+/* Moves a string into the arena. */
+const char *keep_text(gen *g, tra_str *s);
+
+/* One of several texts. */
+const char *pick(gen *g, int n, const char *const *v);
+#define PICK(g, ...) pick(g, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *), (const char *[]){__VA_ARGS__})
+
+/* Appends "[1, 2]". */
+void append_list(tra_str *s, int n, const int64_t *v);
+
+#endif

@@ -1,0 +1,268 @@
+/* property.c - the driver of the property tests.
+ *
+ * Under one mpirun -n 5: makes the programs (each rank its share), evaluates them with the reference, then runs each on
+ * communicators of 5, of 3 and 2 side by side, and of 1, by several plans and memory ceilings, and compares. Without
+ * mpirun it is one rank, which is enough to replay a failure that does not depend on sites. See `run` for the use. */
+#include "engine.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct options {
+    uint64_t seed;
+    int64_t count, only; /* only: one program, -1 for all */
+    const char *dir;
+    bool engine;
+} options;
+
+/* The program at work, for when the process dies of it. */
+static char at_work[256];
+
+static void died(int sig) {
+    if (write(STDOUT_FILENO, at_work, strlen(at_work)) < 0) _exit(3);
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
+static void working_on(const options *o, int64_t i, int sites) {
+    snprintf(at_work, sizeof at_work,
+             "# FAILED: seed %" PRIu64 ", program %" PRId64
+             ", %d sites: the process died; replay: tests/property/run --seed "
+             "%" PRIu64 " --only %" PRId64 "\n",
+             o->seed, i, sites, o->seed, i);
+}
+
+static const char *program_dir(const options *o, int64_t i, char *buf, size_t n) {
+    snprintf(buf, n, "%s/%" PRId64, o->dir, i);
+    return buf;
+}
+
+enum { SHOWN = 12 }; /* failures that a rank shows in full */
+
+void report(const char *dir, uint64_t seed, int64_t index, int sites, const char *what) {
+    static int shown;
+    if (shown++ >= SHOWN) {
+        printf("# FAILED: seed %" PRIu64 ", program %" PRId64 ", %d sites\n", seed, index, sites);
+        return;
+    }
+    tra_str s = {0};
+    tra_err e = {0};
+    char *text = NULL, *path = tra_asprintf("%s/prog.tra", dir);
+    size_t n;
+    tra_str_printf(&s, "# FAILED: seed %" PRIu64 ", program %" PRId64, seed, index);
+    if (sites) tra_str_printf(&s, ", %d sites", sites);
+    tra_str_printf(&s, "; replay: tests/property/run --seed %" PRIu64 " --only %" PRId64 "\n", seed, index);
+    for (const char *l = what; *l; l += strcspn(l, "\n"), l += *l == '\n')
+        tra_str_printf(&s, "#   %.*s\n", (int)strcspn(l, "\n"), l);
+    if (tra_slurp(path, 1 << 20, &text, &n, &e) == TRA_OK)
+        for (const char *l = text; *l; l += strcspn(l, "\n"), l += *l == '\n')
+            tra_str_printf(&s, "#   | %.*s\n", (int)strcspn(l, "\n"), l);
+    fputs(tra_str_get(&s), stdout);
+    fflush(stdout);
+    free(text);
+    free(path);
+    tra_str_free(&s);
+}
+
+/* The results, written to files and read back, are the same. */
+static tra_status store_and_read(const char *dir, const tra_graph *g, const expected *x, tra_arena *a, tra_err *e) {
+    for (int k = 0; k < g->noutputs; k++) {
+        const tra_node *n = g->outputs[k].node;
+        const tra_ref_rel *r = x->v[n->id];
+        const char *spec = tra_arena_printf(a, "%s/stored.h5%s", dir, k % 2 ? ":other" : "");
+        tra_write_options o = {.codec = {.zstd = k % 3 == 1, .level = 1}};
+        tra_ref_rel back;
+        TRA_TRY(tra_reference_write(r, &n->type, spec, &o, e));
+        TRA_TRY(read_back(spec, &n->type, a, &back, e));
+        for (int64_t i = 0; i < r->n; i++) {
+            int64_t size = tra_catalog_floats1(n->type.cat, i) * (int64_t)sizeof(double);
+            if (memcmp(r->v[i].data, back.v[i].data, (size_t)size))
+                return tra_fail(e, TRA_NO, "%s: tuple %" PRId64 " is not what was written", spec, i);
+        }
+    }
+    return TRA_OK;
+}
+
+/* One program: its text, inputs and expected results, and what the judge reads. */
+static tra_status prepare(const options *o, int64_t i, const char *dir, counts *c, tra_err *e) {
+    tra_str judge = {0};
+    tra_arena *a = tra_arena_new();
+    tra_graph *g = NULL;
+    expected x;
+    tra_status s = mkdir(dir, 0777) && errno != EEXIST ? tra_fail_errno(e, TRA_RESOURCE, "%s", dir) : TRA_OK;
+    if (s == TRA_OK) s = generate(o->seed, (uint64_t)i, dir, &judge, c, e);
+    if (s == TRA_OK) s = load(dir, a, &g, e);
+    if (s == TRA_OK) s = expect(g, o->seed + (uint64_t)i, a, &x, e);
+    if (s == TRA_OK) s = store_and_read(dir, g, &x, a, e);
+    if (s == TRA_OK) {
+        expected_json(g, &x, &judge);
+        char *path = tra_asprintf("%s/judge.json", dir);
+        FILE *f = fopen(path, "w");
+        if (!f || fwrite(judge.s, 1, judge.n, f) != judge.n || fclose(f))
+            s = tra_fail_errno(e, TRA_RESOURCE, "%s", path);
+        free(path);
+    }
+    if (g) tra_graph_close(g);
+    tra_arena_free(a);
+    tra_str_free(&judge);
+    return s;
+}
+
+/* What must have occurred, given programs enough. */
+static const char all_kernels[] = "matmul matadd matsub elemmul elemdiv elemmax elemmin matvecadd matvecsub matvecmul "
+                                  "matvecdiv outer minindex maxindex diag "
+                                  "transpose rowsum rowmax rowmin colsum neg abs exp log sqrt square relu relu_grad "
+                                  "sigmoid tanh softmax scale einsum fn";
+
+static int64_t prepare_all(const options *o, const tra_comm *world, counts *c) {
+    int64_t failed = 0;
+    for (int64_t i = 0; i < o->count; i++) {
+        char dir[4096];
+        tra_err e = {0};
+        if (i % world->size != world->rank || (o->only >= 0 && i != o->only)) continue;
+        program_dir(o, i, dir, sizeof dir);
+        working_on(o, i, 0);
+        if (prepare(o, i, dir, c, &e) == TRA_OK) continue;
+        report(dir, o->seed, i, 0, e.msg);
+        failed++;
+    }
+    return failed;
+}
+
+/* Operators that were never kept and kernels that never occurred, as text; "" when all did. */
+static void missing(const tra_comm *world, counts *c, tra_str *out) {
+    static const char *const ops[] = {"input",     "join", "agg",    "rekey",  "filter",
+                                      "transform", "tile", "concat", "repart", "reblock"};
+    tra_comm_sum(world, c->drawn, 10);
+    tra_comm_sum(world, c->kept, 10);
+    for (int i = 1; i < 10; i++) {
+        if (world->rank == 0)
+            printf("# %-10s drawn %6" PRId64 ", kept %6" PRId64 "\n", ops[i], c->drawn[i], c->kept[i]);
+        if (!c->kept[i]) tra_str_printf(out, " %s", ops[i]);
+    }
+    for (const char *k = all_kernels; *k; k += strcspn(k, " "), k += *k == ' ') {
+        char name[64];
+        snprintf(name, sizeof name, " %.*s ", (int)strcspn(k, " "), k);
+        int64_t seen = strstr(c->kernels, name) != NULL;
+        tra_comm_max(world, &seen, 1);
+        if (!seen) tra_str_printf(out, "%.*s", (int)strlen(name) - 1, name);
+    }
+}
+
+static tra_comm split(const tra_comm *world, int color) {
+    tra_comm c = {0, 1, MPI_COMM_NULL};
+    if (world->size == 1) return c;
+    MPI_Comm_split(world->mpi, color, world->rank, &c.mpi);
+    MPI_Comm_rank(c.mpi, &c.rank);
+    MPI_Comm_size(c.mpi, &c.size);
+    return c;
+}
+
+/* Every program on the communicators that split the world; stride > 1: group `color` takes every stride-th program. */
+static void run_all(const options *o, const tra_comm *world, int color, int stride, tally t[6]) {
+    tra_comm c = split(world, color);
+    for (int64_t i = 0; i < o->count; i++) {
+        char dir[4096];
+        if ((o->only >= 0 && i != o->only) || (o->only < 0 && stride > 1 && i % stride != color)) continue;
+        if (o->only >= 0 && stride > 1 && color != 0) continue;
+        program_dir(o, i, dir, sizeof dir);
+        char *judge = tra_asprintf("%s/judge.json", dir);
+        bool made = access(judge, R_OK) == 0;
+        free(judge);
+        if (!made) continue; /* reported */
+        working_on(o, i, c.size);
+        check_engine(dir, o->seed, i, &c, &t[c.size]);
+    }
+    if (c.mpi != MPI_COMM_NULL) MPI_Comm_free(&c.mpi);
+}
+
+static void usage(void) {
+    fputs("usage: property_driver --dir DIR [--seed S] [--count N] [--only I] [--no-engine]\n", stderr);
+}
+
+static bool parse(int argc, char **argv, options *o) {
+    *o = (options){.seed = 1, .count = 100, .only = -1, .engine = true};
+    for (int i = 1; i < argc; i++) {
+        int64_t v = 0;
+        if (!strcmp(argv[i], "--no-engine")) {
+            o->engine = false;
+            continue;
+        }
+        if (i + 1 == argc) return false;
+        if (!strcmp(argv[i], "--dir")) {
+            o->dir = argv[++i];
+            continue;
+        }
+        bool number = tra_parse_int(argv[i + 1], &v) && v >= 0;
+        if (!number) return false;
+        if (!strcmp(argv[i], "--seed"))
+            o->seed = (uint64_t)v;
+        else if (!strcmp(argv[i], "--count"))
+            o->count = v;
+        else if (!strcmp(argv[i], "--only"))
+            o->only = v;
+        else
+            return false;
+        i++;
+    }
+    if (o->only >= o->count) o->count = o->only + 1;
+    return o->dir != NULL;
+}
+
+int main(int argc, char **argv) {
+    tra_comm world;
+    tra_err e = {0};
+    options o;
+    if (tra_comm_init(&world, &e) != TRA_OK || !parse(argc, argv, &o)) {
+        if (e.msg[0])
+            fprintf(stderr, "%s\n", e.msg);
+        else
+            usage();
+        return 2;
+    }
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    tra_log_level = -1;
+    at_work[0] = 0;
+    signal(SIGABRT, died);
+    struct sigaction now; /* a sanitizer's own handler says more */
+    if (sigaction(SIGSEGV, NULL, &now) == 0 && now.sa_handler == SIG_DFL) signal(SIGSEGV, died);
+    counts c = {0};
+    int64_t bad[2] = {prepare_all(&o, &world, &c), 0};
+    tra_comm_barrier(&world);
+    tra_comm_sum(&world, bad, 1);
+    tra_str gaps = {0};
+    missing(&world, &c, &gaps);
+    int n = 1;
+    if (world.rank == 0) {
+        printf("%sok %d - %" PRId64 " random programs parse, type and evaluate (seed %" PRIu64 ")\n",
+               bad[0] ? "not " : "", n++, o.only < 0 ? o.count : 1, o.seed);
+        if (o.count >= 200 && o.only < 0)
+            printf("%sok %d - every operator and kernel occurs%s\n", gaps.n ? "not " : "", n++, tra_str_get(&gaps));
+    }
+    bad[1] = gaps.n && o.count >= 200 && o.only < 0;
+    tra_str_free(&gaps);
+
+    tally t[6] = {{0, 0, 0}};
+    if (o.engine) {
+        run_all(&o, &world, 0, 1, t);
+        if (world.size == 5) {
+            run_all(&o, &world, world.rank < 3 ? 0 : 1, 1, t);
+            run_all(&o, &world, world.rank, 5, t);
+        }
+        tra_comm_sum(&world, &t[0].programs, 6 * 3);
+    }
+    for (int s = 1; s < 6; s++) {
+        if (!t[s].programs) continue;
+        bad[1] += t[s].failed;
+        if (world.rank == 0)
+            printf("%sok %d - %" PRId64 " programs in %" PRId64 " runs on %d sites agree with the reference\n",
+                   t[s].failed ? "not " : "", n++, t[s].programs, t[s].runs, s);
+    }
+    if (world.rank == 0) printf("# %d tests by the driver\n", n - 1);
+    tra_comm_finish();
+    return bad[0] + bad[1] ? 1 : 0;
+}

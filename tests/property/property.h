@@ -1,0 +1,70 @@
+/* property.h - random programs against the reference evaluator and numpy: what the files of the driver share.
+ *
+ *   random.c   numbers, and random expressions as text of the language and as JSON for the judge
+ *   generate.c a random program: its inputs, its operators, its text
+ *   draw.c     its operators, one at a time
+ *   expect.c   what a program must give: the reference's results, and how far a right answer may be from them
+ *   engine.c   the executor against that, on a communicator
+ *   property.c the driver
+ */
+#ifndef TRA_PROPERTY_H
+#define TRA_PROPERTY_H
+
+#include "../../plans/reference/reference.h"
+#include "../../plans/tra/tra.h"
+
+/* ---- random.c ----------------------------------------------------------------------------------------------- */
+
+typedef struct rng {
+    uint64_t s;
+} rng;
+rng rng_seed(uint64_t seed, uint64_t stream);
+uint64_t rng_next(rng *g);
+int64_t rng_below(rng *g, int64_t n); /* 0 .. n-1, n >= 1 */
+static inline int64_t rng_range(rng *g, int64_t a, int64_t b) { return a + rng_below(g, b - a + 1); }
+static inline bool rng_chance(rng *g, int percent) { return rng_below(g, 100) < percent; }
+double rng_normal(rng *g);
+
+/* A random function, as the language writes it (text) and as nested JSON lists (json): ["+", ["x", 0], 2]. */
+void random_key_expr(rng *g, tra_arena *a, int nvars, const char *const *names, int depth, bool predicate,
+                     tra_str *text, tra_str *json);
+void random_scalar(rng *g, tra_arena *a, int nargs, const char *const *names, int depth, bool integers, tra_str *text,
+                   tra_str *json);
+
+/* ---- generate.c --------------------------------------------------------------------------------------------- */
+
+/* Writes program number `index` of a seed: DIR/prog.tra, its inputs DIR/X*.h5, and into *judge the JSON that the judge
+ * needs to know of it: inputs with values and operators. */
+typedef struct counts {
+    int64_t drawn[16], kept[16]; /* by operator; index TRA_OP_* , REBLOCK after them */
+    char kernels[4096];          /* names of the kernels in programs that were kept, each with spaces around */
+} counts;
+TRA_MUSTUSE tra_status generate(uint64_t seed, uint64_t index, const char *dir, tra_str *judge, counts *c, tra_err *e);
+
+/* Reads, parses and types DIR/prog.tra. Close with tra_graph_close. */
+TRA_MUSTUSE tra_status load(const char *dir, tra_arena *a, tra_graph **out, tra_err *e);
+
+/* ---- expect.c ----------------------------------------------------------------------------------------------- */
+
+typedef struct expected {
+    const tra_ref_rel **v; /* by node id; every node */
+    double ***tol;         /* by node id, tuple, element: how far a right answer may be; infinity: anything goes */
+    bool *exact;           /* by node id: small integers through and through */
+} expected;
+TRA_MUSTUSE tra_status expect(const tra_graph *g, uint64_t seed, tra_arena *a, expected *out, tra_err *e);
+
+/* Is v within tol of the expected w (NaN only for NaN, infinities themselves)? */
+bool close_enough(double v, double w, double tol);
+
+/* Reads the relation `spec` as the reference reads inputs, and compares keys, extents and element type with `type`. */
+TRA_MUSTUSE tra_status read_back(const char *spec, const tra_type *type, tra_arena *a, tra_ref_rel *out, tra_err *e);
+
+/* The results of the named nodes as JSON, for the judge. */
+void expected_json(const tra_graph *g, const expected *x, tra_str *out);
+
+/* What the runs on communicators of one size came to. */
+typedef struct tally {
+    int64_t programs, runs, failed;
+} tally;
+
+#endif
