@@ -45,7 +45,10 @@ static bool put_grid_extents(tra_writer *w) {
 
 /* Of a list, the extents are a table (put_list_extents), which the attribute names. */
 static bool lists_extents(const tra_writer *w) {
-    return w->geom.tuple && !w->type.cat->grid && w->type.cat->nclasses > 1;
+    const tra_catalog *c = w->type.cat;
+    if (!w->geom.tuple || c->grid || c->n == 0) return false;
+    if (c->nclasses > 1) return true;
+    return memcmp(c->ext, c->bound.v, (size_t)c->bound.n * sizeof c->ext[0]) != 0;
 }
 
 static bool put_extents(tra_writer *w) {

@@ -418,8 +418,12 @@ static tra_status list_of(tra_rel *r, const tra_catalog *grid, int64_t n, const 
         }
         if (s == TRA_OK) s = tra_catbuilder_add(b, &key, &x, i, e);
     }
-    if (s == TRA_OK) return tra_catbuilder_finish(b, r->arena, &r->cat, NULL, NULL, e);
-    tra_catbuilder_free(b);
+    if (s != TRA_OK) {
+        tra_catbuilder_free(b);
+        return s;
+    }
+    s = tra_catbuilder_finish(b, r->arena, &r->cat, NULL, NULL, e);
+    if (s == TRA_OK && !r->cat.grid) r->cat.bound = grid->bound; /* holes have it too */
     return s;
 }
 
@@ -487,9 +491,9 @@ static tra_status read_attributes(tra_rel *r, const header *h, bool *tuple, int 
 }
 
 /* The geometry of the type, but with the extents that the file really has. */
-static tra_status geometry(tra_rel *r, const header *h, tra_err *e) {
+static tra_status geometry(tra_rel *r, const header *h, bool tuple, tra_err *e) {
     r->type.cat = &r->cat;
-    TRA_TRY(tra_geom_of(&r->type, &r->geom, e));
+    TRA_TRY(tra_geom_in(&r->type, tuple, &r->geom, e));
     if (h->shape.n == 0) return TRA_OK;
     r->geom.dims = h->shape;
     if (h->layout == H5D_CHUNKED) r->geom.chunk = h->chunk;
@@ -514,12 +518,12 @@ static tra_status open_relation(tra_rel *r, const tra_dims *block, tra_err *e) {
     if (r->ours) {
         TRA_TRY(tuple ? tuple_layout(r, &h, rank, &grid, e) : tensor_layout(r, &h, rank, &grid, e));
         r->cat = grid; /* for the geometry, by which the search for holes finds chunks */
-        TRA_TRY(geometry(r, &h, e));
+        TRA_TRY(geometry(r, &h, tuple, e));
         find_tables(r);
         TRA_TRY(find_tuples(r, &grid, e));
     } else {
         TRA_TRY(foreign(r, &h, block, e));
-        TRA_TRY(geometry(r, &h, e));
+        TRA_TRY(geometry(r, &h, false, e));
     }
     tra_relinfo *i = &r->info;
     i->path = r->path;

@@ -8,13 +8,13 @@ static int64_t largest(const tra_catalog *c, int a) {
     return c->grid && c->by[a] >= 0 ? tra_max64(c->bound.v[a], c->last[a]) : c->bound.v[a];
 }
 
-void tra_store_layout(const tra_type *t, tra_dims *dims, tra_dims *chunk, bool *tuple) {
+/* Extents and chunk of the dataset in the given layout. */
+static void lay_out(const tra_type *t, bool tuple, tra_dims *dims, tra_dims *chunk) {
     const tra_catalog *c = t->cat;
     int k = c->frontier.n, r = c->bound.n, n = 0;
     uint32_t cutting = 0;
     tra_dims shape;
-    *tuple = !tra_type_is_tensor(t, NULL);
-    if (*tuple) {
+    if (tuple) {
         shape.n = r;
         for (int a = 0; a < r; a++) shape.v[a] = largest(c, a);
     } else {
@@ -34,11 +34,21 @@ void tra_store_layout(const tra_type *t, tra_dims *dims, tra_dims *chunk, bool *
     dims->n = chunk->n = n;
 }
 
+void tra_store_layout(const tra_type *t, tra_dims *dims, tra_dims *chunk, bool *tuple) {
+    *tuple = !tra_type_is_tensor(t, NULL);
+    lay_out(t, *tuple, dims, chunk);
+}
+
 tra_status tra_geom_of(const tra_type *t, tra_geom *g, tra_err *e) {
+    return tra_geom_in(t, !tra_type_is_tensor(t, NULL), g, e);
+}
+
+tra_status tra_geom_in(const tra_type *t, bool tuple, tra_geom *g, tra_err *e) {
     const tra_catalog *c = t->cat;
     int64_t bytes;
     char buf[TRA_DIMTEXT];
-    tra_store_layout(t, &g->dims, &g->chunk, &g->tuple);
+    g->tuple = tuple;
+    lay_out(t, tuple, &g->dims, &g->chunk);
     int n = g->dims.n, r = c->bound.n, d = 0;
     uint32_t cutting = 0;
     g->lead = n - r;

@@ -19,6 +19,7 @@ typedef struct tra_geom {
 } tra_geom;
 
 TRA_MUSTUSE tra_status tra_geom_of(const tra_type *t, tra_geom *g, tra_err *e); /* sizes that overflow are refused */
+TRA_MUSTUSE tra_status tra_geom_in(const tra_type *t, bool tuple, tra_geom *g, tra_err *e); /* in the layout told */
 void tra_geom_offset(const tra_geom *g, const tra_dims *key, int64_t off[TRA_MAXDIM]); /* of the chunk, in elements */
 int64_t tra_geom_cell(const tra_geom *g, const tra_dims *key); /* row-major position of the chunk in grid */
 

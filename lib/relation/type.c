@@ -20,6 +20,10 @@ static bool list_regular(const tra_type *t, int d, int key, const char **why) {
                         : "arrays differ in extent along a dimension that no key cuts";
         return false;
     }
+    if (inner >= 0 && inner != c->bound.v[d]) {
+        *why = "arrays that are not the last along a dimension are smaller than its bound";
+        return false;
+    }
     if (inner >= 0 && last > inner) {
         *why = "the last array along a dimension is larger than the others";
         return false;

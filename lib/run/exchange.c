@@ -146,11 +146,10 @@ static tra_status place_whole(exchange *x, const transfer *t, tra_block *b) {
         return tra_fail(x->e, TRA_INTERNAL, "a tuple arrives that is not expected on this site");
     }
     x->out->block[slot] = b;
-    if (b->pins) tra_block_unpin(x->site->pool, b);
     return TRA_OK;
 }
 
-/* A tuple that stays: a file's is read again when needed, one that nobody else needs changes hands, else it is copied. */
+/* A tuple that stays: both parts hold its block, unless it is computed on the way. */
 static tra_status keep(exchange *x, const transfer *t) {
     tra_part *stored, *via;
     tra_pool *pool = x->site->pool;
@@ -158,10 +157,8 @@ static tra_status keep(exchange *x, const transfer *t) {
     if (i < 0) return tra_fail(x->e, TRA_INTERNAL, "a tuple to keep is not on this site");
     tra_part_resolve(x->in, i, &stored, &at, &via, &via_at);
     tra_block *b = stored->block[at];
-    if (!via && b->rel)
-        return place_whole(x, t, tra_block_of_file(pool, b->rel, b->ordinal, b->bytes, b->chunk_bytes));
-    if (!via && stored == x->in && x->in->refs == 1) {
-        x->in->block[i] = NULL;
+    if (!via) {
+        tra_block_share(pool, b);
         return place_whole(x, t, b);
     }
     tra_input in;
@@ -169,6 +166,7 @@ static tra_status keep(exchange *x, const transfer *t) {
     tra_status s = tra_block_new(pool, (int64_t)tra_array_bytes(&in.array), &b, x->e);
     if (s == TRA_OK) {
         memcpy(b->ptr, in.array.data, tra_array_bytes(&in.array));
+        tra_block_unpin(pool, b);
         s = place_whole(x, t, b);
     }
     tra_engine_release(x->site->engine, &in);
@@ -296,6 +294,7 @@ static bool receive(exchange *x) {
     }
     receive_into(x, src, &msg, b->ptr, bytes);
     if (!x->pieces) {
+        tra_block_unpin(x->site->pool, b);
         fail(x, place_whole(x, t, b));
         return true;
     }

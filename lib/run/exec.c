@@ -202,13 +202,9 @@ static tra_status run_op(exec *x, int i, tra_err *e) {
     case TRA_PLAN_MERGE:
     case TRA_PLAN_CONCAT: return emitting(x, i, l, r, e);
     case TRA_PLAN_BCAST:
-    case TRA_PLAN_SHUF: {
+    case TRA_PLAN_SHUF:
         x->parts[i] = tra_part_empty(&op->type, &op->place, me, tra_place_summands(&from->place));
-        for (int later = 1; later < x->uses[op->in[0]]; later++) tra_part_keep(l); /* what others need does not change hands */
-        tra_status s = tra_stage_exchange(&x->site, &from->place, op, l, x->parts[i], e);
-        for (int later = 1; later < x->uses[op->in[0]]; later++) tra_part_drop(l, x->site.pool);
-        return s;
-    }
+        return tra_stage_exchange(&x->site, &from->place, op, l, x->parts[i], e);
     case TRA_PLAN_REPART:
         x->parts[i] = tra_part_empty(&op->type, &op->place, me, 1);
         return tra_stage_repart(&x->site, from, op, l, x->parts[i], e);
@@ -303,9 +299,9 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     x.site = (tra_site){.comm = *comm, .plan = plan};
     int64_t budget = o->memory - tra_memory_base(plan, o->threads);
     tra_status s = TRA_OK;
-    if (budget < 4096) s = tra_fail(e, TRA_RESOURCE, "a memory ceiling of %s leaves nothing for blocks",
+    if (budget < TRA_LEAST_BUDGET) s = tra_fail(e, TRA_RESOURCE, "a memory ceiling of %s leaves nothing for blocks",
                                     tra_human(o->memory, (char[32]){0}));
-    x.site.pool = tra_pool_new(tra_max64(budget, 4096), o->scratch);
+    x.site.pool = tra_pool_new(tra_max64(budget, TRA_LEAST_BUDGET), o->scratch);
     if (s == TRA_OK && !(x.site.engine = tra_engine_new(x.site.pool, o->threads, e))) s = TRA_RESOURCE;
     s = tra_comm_agree(comm, s, e);
     if (s == TRA_OK) s = open_inputs(&x, e);

@@ -193,19 +193,24 @@ static void super_drop(super *s) {
 /* Finishes a state and hands the result on. w NULL: on the thread that runs the plan. */
 static tra_status emit_cell(stage *st, cell *c, tra_worker *w, tra_err *e) {
     tra_block *b = c->block;
-    c->block = NULL;
     if (st->agg && !st->op->partial) {
         tra_array out = {.dtype = st->op->type.dtype, .data = c->result ? c->result->ptr : b->ptr};
         tra_catalog_ext(st->op->type.cat, c->ordinal, &out.ext);
-        void *own = w ? NULL : malloc(tra_kernel_scratch(st->agg, TRA_USE_AGG, st->state_dtype, &c->state.ext, NULL) + 64);
-        tra_agg_finish(st->agg, &c->state, &out, w ? (char *)w->scratch + st->kernel_at : own);
-        free(own);
+        void *scratch = NULL; /* only a composed map needs any */
+        if (st->composed) {
+            size_t n = tra_kernel_scratch(st->agg, TRA_USE_AGG, st->state_dtype, &c->state.ext, NULL);
+            scratch = aligned_alloc(64, (n + 64) / 64 * 64);
+            if (!scratch) return tra_fail(e, TRA_RESOURCE, "out of memory to finish an aggregation");
+        }
+        tra_agg_finish(st->agg, &c->state, &out, scratch);
+        free(scratch);
         if (c->result) {
             tra_block_free(st->site->pool, b);
             b = c->result;
             c->result = NULL;
         }
     }
+    c->block = NULL;
     return tra_sink_emit(st->sink, w ? w->id : -1, c->ordinal, st->summand, b, e);
 }
 
@@ -485,25 +490,40 @@ static tra_status emit_identities(stage *st, tra_err *e) {
     return TRA_OK;
 }
 
-/* Bytes of the largest array that the join can give: of the bounds, or where these do not fit together, of the pairs. */
-static tra_status term_bytes(const stage *st, int64_t *bytes, tra_err *e) {
+/* What one pair needs: its array (when it is not accumulated at once) and the kernel's scratch. */
+typedef struct pair_need {
+    int64_t term;
+    size_t scratch;
+} pair_need;
+
+static tra_status need_of(const stage *st, const tra_dims *a, const tra_dims *b, pair_need *most, tra_err *e) {
+    const tra_type *lt = st->l.part->type, *rt = st->r.part->type;
+    tra_dtype t = tra_dtype_join(lt->dtype, rt->dtype);
+    tra_dims out;
+    int64_t n;
+    TRA_TRY(tra_kernel_shape2(st->join, a, b, &lt->cat->bound, &rt->cat->bound, &out, NULL, e));
+    if (!tra_dims_product(&out, &n)) return tra_fail(e, TRA_RESOURCE, "an array of the join is too large");
+    most->term = tra_max64(most->term, n * (int64_t)tra_dtype_size(t));
+    size_t scratch = tra_kernel_scratch(st->join, TRA_USE_JOIN, t, a, b);
+    if (scratch > most->scratch) most->scratch = scratch;
+    return TRA_OK;
+}
+
+/* The most that any pair needs: by the bounds, or where these do not fit together, of the pairs themselves. */
+static tra_status pair_needs(const stage *st, pair_need *most, tra_err *e) {
     const tra_catalog *lc = st->l.part->type->cat, *rc = st->r.part->type->cat;
     tra_err none = {0};
-    tra_dims term;
-    int64_t n = 0, most = 0;
-    if (tra_kernel_shape2(st->join, &lc->bound, &rc->bound, &lc->bound, &rc->bound, &term, NULL, &none) == TRA_OK) {
-        if (!tra_dims_product(&term, &most)) return tra_fail(e, TRA_RESOURCE, "an array of the join is too large");
-    } else {
-        for (int64_t i = 0; i < st->l.n; i++) {
-            for (int64_t j = 0; j < st->r.n; j++) {
-                if (st->l.v[i].b != st->r.v[j].b || st->l.v[i].k != st->r.v[j].k) continue;
-                TRA_TRY(term_shape(st, st->l.v[i].tuple, st->r.v[j].tuple, &term, e));
-                if (tra_dims_product(&term, &n)) most = tra_max64(most, n);
-            }
+    *most = (pair_need){0};
+    if (need_of(st, &lc->bound, &rc->bound, most, &none) == TRA_OK) return TRA_OK;
+    for (int64_t i = 0; i < st->l.n; i++) {
+        for (int64_t j = 0; j < st->r.n; j++) {
+            tra_dims a, b;
+            if (st->l.v[i].b != st->r.v[j].b || st->l.v[i].k != st->r.v[j].k) continue;
+            tra_catalog_ext(lc, st->l.part->ordinal[st->l.v[i].tuple], &a);
+            tra_catalog_ext(rc, st->r.part->ordinal[st->r.v[j].tuple], &b);
+            TRA_TRY(need_of(st, &a, &b, most, e));
         }
     }
-    tra_dtype t = tra_dtype_join(st->l.part->type->dtype, st->r.part->type->dtype);
-    *bytes = most * (int64_t)tra_dtype_size(t);
     return TRA_OK;
 }
 
@@ -529,8 +549,10 @@ static tra_status set_up(stage *st, tra_err *e) {
     st->summand = op->partial ? tra_place_summand(&op->place, st->site->comm.rank) : 0;
     st->state_dtype = op->type.dtype;
     if (st->join) {
-        kernel = tra_kernel_scratch(st->join, TRA_USE_JOIN, op->type.dtype, &lt->cat->bound, &st->r.part->type->cat->bound);
-        if (st->agg && !st->fused) TRA_TRY(term_bytes(st, &tmp, e));
+        pair_need most;
+        TRA_TRY(pair_needs(st, &most, e));
+        kernel = most.scratch;
+        if (st->agg && !st->fused) tmp = most.term;
     }
     if (st->agg) {
         tra_dtype in = st->join ? tra_dtype_join(lt->dtype, st->r.part->type->dtype) : lt->dtype;
@@ -539,8 +561,6 @@ static tra_status set_up(stage *st, tra_err *e) {
         /* the summands of a fused kernel are f32 where the state of their sum is f64: these are terms, not states */
         st->merges = op->op == TRA_PLAN_MERGE && lt->dtype == st->state_dtype;
         st->composed = !op->partial && tra_kernel_rest(st->agg) != NULL;
-        size_t finish = tra_kernel_scratch(st->agg, TRA_USE_AGG, st->state_dtype, &lt->cat->bound, NULL);
-        if (finish > kernel) kernel = finish;
         st->tiles = st->fused ? 0 : fold_tiles(st);
     } else {
         st->tiles = 1;

@@ -53,8 +53,11 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
         if (!fused) n.fixed = threads * term * 8;
     }
     bool composed = !op->partial && tra_kernel_rest(op->agg) != NULL;
-    if (composed) n.c += tra_block_footprint(term * 8);
-    else if (!fused && !op->partial && op->type.dtype != TRA_F64) n.c += tra_block_footprint(floats * 8);
+    if (composed) {
+        n.c += tra_block_footprint(term * 8);
+        n.fixed += threads * term * 8;
+    }
+    if (!composed && !fused && !op->partial && op->type.dtype != TRA_F64) n.c += tra_block_footprint(floats * 8);
     return n;
 }
 
@@ -108,9 +111,14 @@ static bool is_view(const tra_op *op) {
     return op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY || op->op == TRA_PLAN_OUTPUT || op->fused;
 }
 
-/* The input file that reading op's result reads, or -1. */
+/* The input file that reading op's result reads, or -1. What an exchange leaves where it is stays a file's. */
 static int file_below(const tra_plan *p, int i) {
-    while (p->ops[i].in[0] >= 0 && is_view(&p->ops[i])) i = p->ops[i].in[0];
+    for (;;) {
+        const tra_op *op = &p->ops[i];
+        bool exchange = (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST) && !tra_place_is_partial(&p->ops[op->in[0]].place);
+        if (op->in[0] < 0 || (!is_view(op) && !exchange)) break;
+        i = op->in[0];
+    }
     return p->ops[i].op == TRA_PLAN_INPUT ? i : -1;
 }
 
@@ -163,8 +171,32 @@ static bool streams_out(const tra_plan *p, int i) {
     return false;
 }
 
+/* Bytes of inputs that are read. budget 0: everything stays in memory, so that each site reads its tuples of an input once.
+ * Else every operator reads its inputs anew, as often as its block loop says: a bound, since some may still be there. */
+static void predict_reads(tra_plan *p, int threads, int64_t budget) {
+    int64_t *floats = tra_calloc((size_t)p->sites * 2, sizeof *floats), *tuples = floats + p->sites;
+    for (int i = 0; i < p->nops; i++) {
+        tra_op *op = &p->ops[i];
+        bool reads = budget ? op->in[0] >= 0 && (!is_view(op) || op->op == TRA_PLAN_OUTPUT) : op->op == TRA_PLAN_INPUT;
+        int sides = !reads ? 0 : budget && op->in[1] >= 0 && op->in[1] != op->in[0] ? 2 : 1;
+        for (int side = 0; side < sides; side++) {
+            int f = budget ? file_below(p, op->in[side]) : i;
+            if (f < 0) continue;
+            const tra_op *src = budget ? &p->ops[op->in[side]] : op;
+            int64_t rows = 1, columns = 1, n = 0;
+            if (budget && op->in[1] >= 0) rows = own_values(p, op, 0), columns = own_values(p, op, 1);
+            while (src->op == TRA_PLAN_TILE) src = &p->ops[src->in[0]]; /* each array is read once for its tiles */
+            tra_place_floats(&src->place, src->type.cat, floats, tuples);
+            for (int s = 0; s < p->sites; s++) n += tuples[s];
+            op->cost.disk_read += n * chunk_bytes(&p->ops[f].type) * passes(p, op, side, threads, budget, &rows, &columns);
+        }
+        p->cost.disk_read += op->cost.disk_read;
+    }
+    free(floats);
+}
+
 int64_t tra_plan_memory(tra_plan *p, int threads) {
-    int64_t base = tra_memory_base(p, threads), least = base, wish = base;
+    int64_t base = tra_memory_base(p, threads), least = base + TRA_LEAST_BUDGET, wish = least;
     int64_t budget = p->memory > 0 ? p->memory - base : INT64_MAX / 4;
     int64_t *floats = tra_calloc((size_t)p->sites * 2, sizeof *floats), *tuples = floats + p->sites;
     int64_t *held = tra_calloc((size_t)p->nops + 1, sizeof *held); /* bytes of each stored result on the fullest site */
@@ -208,23 +240,14 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
             if (alive) all += held[j];
             if (alive && p->ops[j].op != TRA_PLAN_INPUT) spill += held[j];
         }
-        for (int side = 0; side < (op->in[1] >= 0 && op->in[1] != op->in[0] ? 2 : 1); side++) {
-            int f = file_below(p, op->in[side]);
-            if (f < 0 || (op->op == TRA_PLAN_OUTPUT && file_below(p, op->in[side]) < 0)) continue;
-            const tra_op *src = &p->ops[op->in[side]];
-            int64_t rows = own_values(p, op, 0), columns = op->in[1] >= 0 ? own_values(p, op, 1) : 1, n = 0;
-            tra_place_floats(&src->place, src->type.cat, floats, tuples);
-            for (int s = 0; s < p->sites; s++) n += tuples[s];
-            if (src->op == TRA_PLAN_TILE) n = p->ops[f].type.cat->n; /* each array is read once for its tiles */
-            op->cost.disk_read += n * chunk_bytes(&p->ops[f].type) * passes(p, op, side, threads, budget, &rows, &columns);
-        }
+        mine = tra_max64(mine, TRA_LEAST_BUDGET);
         op->cost.peak_memory = base + mine;
         least = tra_max64(least, base + mine);
         wish = tra_max64(wish, base + mine + all);
         p->scratch = tra_max64(p->scratch, tra_min64(spill, spill + mine - budget));
-        p->cost.disk_read += op->cost.disk_read;
         p->cost.disk_write += op->cost.disk_write;
     }
+    predict_reads(p, threads, p->memory > 0 && wish > p->memory ? budget : 0);
     p->cost.peak_memory = p->memory > 0 ? tra_min64(tra_max64(least, wish), tra_max64(p->memory, least)) : wish;
     free(floats);
     free(held);

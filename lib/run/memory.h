@@ -9,6 +9,8 @@
  * tuple its place, its key's bookkeeping and its entry in HDF5's index. */
 int64_t tra_memory_base(const tra_plan *p, int threads);
 
+enum { TRA_LEAST_BUDGET = 1 << 16 }; /* bytes for blocks, however small these are */
+
 /* The block loop of a join and its aggregation on one site: ci x cj output arrays are held while the inputs stream past.
  * ni, nj: output rows and columns, distinct values of the grouped keys that only L, only R has (nj = 1 without R). budget:
  * bytes for blocks. Chosen so that L, read ceil(nj/cj) times, and R, read ceil(ni/ci) times, cost the fewest

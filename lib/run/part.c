@@ -83,9 +83,17 @@ int64_t tra_part_bytes(const tra_part *p, int64_t i) {
 }
 
 size_t tra_part_scratch(const tra_part *via) {
-    if (via->kind != TRA_PART_MAP) return 0;
-    const tra_type *in = via->base->type;
-    return tra_kernel_scratch(via->map, TRA_USE_MAP, in->dtype, &in->cat->bound, NULL);
+    const tra_type *in = via->base ? via->base->type : NULL;
+    tra_dims last = {.n = -1}, ext;
+    size_t most = 0;
+    for (int64_t i = 0; via->kind == TRA_PART_MAP && i < via->n; i++) { /* runs of equal extents are asked about once */
+        tra_catalog_ext(in->cat, via->base->ordinal[via->src[i]], &ext);
+        if (tra_dims_eq(&ext, &last)) continue;
+        last = ext;
+        size_t n = tra_kernel_scratch(via->map, TRA_USE_MAP, in->dtype, &ext, NULL);
+        if (n > most) most = n;
+    }
+    return most;
 }
 
 void tra_part_derive(const tra_part *via, int64_t i, const tra_array *base, tra_array *out, void *scratch) {

@@ -234,7 +234,7 @@ static tra_status find_memory(tra_pool *p, tra_block *b, tra_err *e) {
 
 tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e) {
     tra_block *b = tra_calloc(1, sizeof *b);
-    *b = (tra_block){.bytes = bytes, .state = TRA_BLOCK_HERE, .pins = 1, .dirty = true, .spill = -1};
+    *b = (tra_block){.bytes = bytes, .state = TRA_BLOCK_HERE, .pins = 1, .refs = 1, .dirty = true, .spill = -1};
     pthread_mutex_lock(&p->lock);
     tra_status s = find_memory(p, b, e);
     pthread_mutex_unlock(&p->lock);
@@ -246,7 +246,7 @@ tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e
 tra_block *tra_block_of_file(tra_pool *p, tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes) {
     (void)p;
     tra_block *b = tra_calloc(1, sizeof *b);
-    *b = (tra_block){.bytes = bytes, .spill = -1, .rel = rel, .ordinal = ordinal, .chunk_bytes = chunk_bytes};
+    *b = (tra_block){.bytes = bytes, .refs = 1, .spill = -1, .rel = rel, .ordinal = ordinal, .chunk_bytes = chunk_bytes};
     return b;
 }
 
@@ -307,9 +307,20 @@ void tra_block_unpin(tra_pool *p, tra_block *b) {
     pthread_mutex_unlock(&p->lock);
 }
 
+void tra_block_share(tra_pool *p, tra_block *b) {
+    pthread_mutex_lock(&p->lock);
+    b->refs++;
+    pthread_mutex_unlock(&p->lock);
+}
+
 void tra_block_free(tra_pool *p, tra_block *b) {
     if (!b) return;
     pthread_mutex_lock(&p->lock);
+    if (--b->refs > 0) {
+        assert(b->pins == 0);
+        pthread_mutex_unlock(&p->lock);
+        return;
+    }
     assert(b->pins <= 1);
     unlink_block(b);
     give_memory(p, b);

@@ -23,6 +23,7 @@ typedef struct tra_block {
     int64_t bytes;
     _Atomic tra_block_state state;
     int pins;
+    int refs;         /* parts that hold it */
     bool dirty;       /* the only copy of its contents is in memory */
     bool mapped;      /* apart from the region, which was too fragmented */
     int64_t spill;    /* where in the scratch file, -1: nowhere */
@@ -63,6 +64,9 @@ TRA_MUSTUSE tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, 
 /* The pinned block's contents were changed: a spilled copy is stale. */
 void tra_block_touch(tra_pool *p, tra_block *b);
 void tra_block_unpin(tra_pool *p, tra_block *b);
-void tra_block_free(tra_pool *p, tra_block *b); /* unpinned, or pinned once by the caller */
+/* Another part holds the block too: its contents must not change any more. */
+void tra_block_share(tra_pool *p, tra_block *b);
+/* Lets go of a block (NULL allowed), unpinned or pinned once by the caller; the last holder's call frees it. */
+void tra_block_free(tra_pool *p, tra_block *b);
 
 #endif

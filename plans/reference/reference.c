@@ -219,10 +219,10 @@ static tra_status do_join(const tra_node *n, const tra_ref_rel *x, const tra_ref
             TRA_TRY(ref_join_pair(n->kernel, out->dtype, &bx, &by, &p, &q, a, &z, e));
             add(&g, &key, z);
         }
-    ref_array p = ref_array_new(a, &bx), q = ref_array_new(a, &by), z = {.ext = {.n = -1}};
+    ref_array p = ref_array_new(a, &bx), q = ref_array_new(a, &by), z;
     tra_err none = {0}; /* bounds that do not fit each other: no pair of arrays has both */
-    if (ref_join_pair(n->kernel, out->dtype, &bx, &by, &p, &q, a, &z, &none) != TRA_OK) z.ext.n = -1;
-    return finish(&g, &z.ext, out, e);
+    bool fits = ref_join_pair(n->kernel, out->dtype, &bx, &by, &p, &q, a, &z, &none) == TRA_OK;
+    return finish(&g, fits ? &z.ext : NULL, out, e);
 }
 
 static tra_status do_agg(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
@@ -267,8 +267,9 @@ static tra_status do_agg(const tra_node *n, const tra_ref_rel *x, tra_arena *a, 
         add(&g, &key, z);
     }
     ref_array p = ref_array_new(a, &x->bound), z;
-    TRA_TRY(ref_agg_group(n->kernel, x->dtype, 1, &p, &(tra_dims){.n = x->r}, &x->bound, a, &z, e));
-    return finish(&g, &z.ext, out, e);
+    tra_err none = {0};
+    bool fits = ref_agg_group(n->kernel, x->dtype, 1, &p, &(tra_dims){.n = x->r}, &x->bound, a, &z, &none) == TRA_OK;
+    return finish(&g, fits ? &z.ext : NULL, out, e);
 }
 
 static tra_status do_rekey(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
@@ -321,8 +322,9 @@ static tra_status do_transform(const tra_node *n, const tra_ref_rel *x, tra_aren
         add(&g, &x->v[i].key, z);
     }
     ref_array p = ref_array_new(a, &x->bound), z;
-    TRA_TRY(ref_map_one(n->kernel, x->dtype, &p, a, &z, e));
-    return finish(&g, &z.ext, out, e);
+    tra_err none = {0};
+    bool fits = ref_map_one(n->kernel, x->dtype, &p, a, &z, &none) == TRA_OK;
+    return finish(&g, fits ? &z.ext : NULL, out, e);
 }
 
 /* The elements of x that the box of extents `ext` at `from` holds, as an array. */

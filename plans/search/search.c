@@ -377,7 +377,16 @@ static void expand_map(search *s, const tra_node *n, const state *st) {
     for (int i = 0; i < c.n; i++) ran += run_at(s, n, st, c.v[i]);
     if (ran == 0 ||
         n->op == TRA_OP_CONCAT) { /* after an exchange: what is placed tuple by tuple, or by the key that goes */
-        for (int i = 0; i < s->want[n->in[0]->id].n; i++) run_at(s, n, st, s->want[n->in[0]->id].v[i]);
+        for (int i = 0; i < s->want[n->in[0]->id].n; i++) ran += run_at(s, n, st, s->want[n->in[0]->id].v[i]);
+    }
+    if (ran == 0 && n->op == TRA_OP_CONCAT) { /* fewer groups than sites: some stay idle */
+        const tra_catalog *in = n->in[0]->type.cat;
+        tra_dims others = {.n = 0};
+        for (int d = 0; d < in->frontier.n; d++) {
+            if (d != n->keydim) others.v[others.n++] = d;
+        }
+        tra_placement p = tra_place_within(in, s->o->sites, &others);
+        run_at(s, n, st, place_intern(s, &p));
     }
     free(c.v);
 }
@@ -405,27 +414,38 @@ static void complete(search *s, const tra_node *n, const step *summands, int p, 
     offer(s, n->id, q, push(s, TRA_PLAN_MERGE, n, bag, NULL, q, false));
 }
 
+/* Aggregates what is placed as p: at once, or in two phases. Returns the number of ways. */
+static int agg_at(search *s, const tra_node *n, const state *st, int p) {
+    const tra_node *x = n->in[0];
+    int q = map_place(s, n, p), to[MAXTARGET + 1];
+    if (q < 0) return 0;
+    if (run_at(s, n, st, p)) return 1;
+    int m = targets(s, n, q, to);
+    for (int j = 0; j < m; j++) {
+        int64_t mark = s->nsteps;
+        begin(s, st);
+        const step *in = ensure(s, x, p);
+        spend_work(s, step_work(s, TRA_PLAN_AGG, n, p), NULL, n->type.dtype);
+        complete(s, n, push(s, TRA_PLAN_AGG, n, in, NULL, q, true), q, to[j]);
+        commit(s, n, mark);
+    }
+    return m;
+}
+
 static void expand_agg(search *s, const tra_node *n, const state *st) {
     const tra_node *x = n->in[0];
+    const places *want = &s->want[x->id];
     places c = candidates(s, x, st);
-    for (int i = 0; i < c.n; i++) { /* where it is: at once, or in two phases */
-        int q = map_place(s, n, c.v[i]), to[MAXTARGET + 1];
-        if (q < 0 || run_at(s, n, st, c.v[i])) continue;
-        int m = targets(s, n, q, to);
-        for (int j = 0; j < m; j++) {
-            int64_t mark = s->nsteps;
-            begin(s, st);
-            const step *in = ensure(s, x, c.v[i]);
-            spend_work(s, step_work(s, TRA_PLAN_AGG, n, c.v[i]), NULL, n->type.dtype);
-            complete(s, n, push(s, TRA_PLAN_AGG, n, in, NULL, q, true), q, to[j]);
-            commit(s, n, mark);
-        }
-    }
+    int ran = 0;
+    for (int i = 0; i < c.n; i++) ran += agg_at(s, n, st, c.v[i]);
     free(c.v);
-    for (int i = 0; i < s->want[x->id].n; i++) { /* exchanged first */
-        int p = s->want[x->id].v[i];
-        if (tra_place_copies(&s->place[p]) == 1) run_at(s, n, st, p);
+    for (int i = 0; i < want->n; i++) { /* exchanged first */
+        if (tra_place_copies(&s->place[want->v[i]]) == 1) ran += run_at(s, n, st, want->v[i]);
     }
+    for (int i = 0; i < want->n && ran == 0; i++) ran += agg_at(s, n, st, want->v[i]);
+    if (ran > 0) return;
+    tra_placement p = tra_place_within(x->type.cat, s->o->sites, &n->group); /* fewer groups than sites: some stay idle */
+    run_at(s, n, st, place_intern(s, &p));
 }
 
 static void expand_repart(search *s, const tra_node *n, const state *st) {

@@ -536,7 +536,7 @@ static tra_status type_join(tra_arena *a, tra_node *n, const char **warn, tra_ca
     return join_cuts(n, &sample, e);
 }
 
-/* A list's bound is what the operator makes of its inputs' bounds, whether or not a tuple has such extents: of a tensor of which
+/* The bound of a relation with holes is what the operator makes of its inputs' bounds, whether or not a tuple has such extents: of a tensor of which
  * a filter left the last, clipped row of blocks alone, the blocks above are holes of full size. */
 static void widen_bound(const tra_node *n, tra_catalog *out) {
     tra_dims l, r, bound;
@@ -586,7 +586,7 @@ tra_status tra_node_type(tra_arena *a, tra_node *n, const char **warn, tra_err *
     case TRA_OP_CONCAT: TRA_TRY(type_concat(a, n, out, e)); break;
     case TRA_OP_REPART: TRA_TRY(type_repart(n, out, e)); break;
     }
-    if (!out->grid && out->n > 0) widen_bound(n, out);
+    if (out->n > 0 && tra_catalog_holes(out) > 0) widen_bound(n, out);
     for (int d = out->bound.n; d < TRA_MAXDIM; d++) n->type.cut[d] = 0;
     if (out->frontier.n + out->bound.n > TRA_MAXDIM)
         return tra_fail(e, TRA_PROGRAM, "the result has %d key and %d array dimensions, together more than %d",

@@ -84,6 +84,15 @@ def scalar_value(x, args):
 # ---- kernels: each gives the array, and the cut sets of its dimensions ------------------------------------------------
 
 
+def map_shape(parts, z):
+    try:
+        for p in parts:
+            z, _ = apply_map(p, z, [set()] * z.ndim)
+    except ValueError:
+        return None  # no array has these extents
+    return z.shape
+
+
 def einsum(text, *arrays):
     """All products, then their sum. (np.einsum alone may sum before it multiplies, which differs for infinities.)"""
     left, out = text.split("->")
@@ -256,9 +265,7 @@ def do_agg(op, x):
     bound = None
     if groups:
         z = np.zeros(2 if index else x.bound)
-        for p in parts[1:]:
-            z, _ = apply_map(p, z, [set()] * z.ndim)
-        bound = z.shape
+        bound = map_shape(parts[1:], z)
     return Relation(len(group), len(cut), np.float64 if index else x.dtype, out, cut, bound)
 
 
@@ -290,9 +297,7 @@ def do_transform(op, x):
     bound = None
     if x.tuples:
         z = np.zeros(x.bound)
-        for p in op["kernel"]:
-            z, _ = apply_map(p, z, [set()] * z.ndim)
-        bound = z.shape
+        bound = map_shape(op["kernel"], z)
     return Relation(x.keys, len(cut) if cut is not None else 0, x.dtype, out, cut, bound)
 
 

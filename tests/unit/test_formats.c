@@ -133,6 +133,8 @@ TEST(print_reads_back) {
     }
     t[tra_print_f64(t, 0.1)] = '\0';
     CHECK_STR(t, "0.1");
+    t[tra_print_f64(t, 1.0 / 3)] = '\0';
+    CHECK_STR(t, "0.3333333333333333");
     t[tra_print_f64(t, -1500)] = '\0';
     CHECK_STR(t, "-1500");
     t[tra_print_f64(t, 1e-7)] = '\0';
