@@ -58,6 +58,15 @@ static tra_status read_program(const tra_comm *comm, const char *path, char **te
     return TRA_OK;
 }
 
+/* The request of the command line. here: ranks on this machine, 0: all. */
+static tra_status request(int here, tra_request *r, tra_codec *codec, tra_err *e) {
+    TRA_TRY(tra_planning_request(here, r, e));
+    if (!tra_codec_parse(opt.codec, codec))
+        return tra_fail(e, TRA_USAGE, "--codec %s: none, zstd or zstd:LEVEL", opt.codec);
+    r->options.compress = codec->zstd;
+    return TRA_OK;
+}
+
 /* All ranks must plan alike: with the least of what their machines offer. */
 static void common_request(const tra_comm *comm, tra_request *r) {
     int64_t v[2] = {r->options.memory, r->options.threads};
@@ -145,8 +154,9 @@ static bool wants_progress(void) {
     return opt.progress == 1 || isatty(STDERR_FILENO);
 }
 
-static tra_status execute(const tra_job *job, const tra_comm *comm, tra_err *e) {
-    tra_exec_options o = {.memory = job->options.memory,
+static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec codec, tra_err *e) {
+    tra_exec_options o = {.codec = codec,
+                          .memory = job->options.memory,
                           .threads = job->options.threads,
                           .scratch = scratch_dir(),
                           .progress = wants_progress()};
@@ -154,9 +164,7 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, tra_err *e) 
     tra_report r = {0};
     tra_status s = TRA_OK;
     o.history = text;
-    if (!tra_codec_parse(opt.codec, &o.codec)) {
-        s = tra_fail(e, TRA_USAGE, "--codec %s: none, zstd or zstd:LEVEL", opt.codec);
-    } else if (opt.engine == ENGINE_REFERENCE) {
+    if (opt.engine == ENGINE_REFERENCE) {
         s = with_reference(job, &(tra_write_options){.codec = o.codec, .history = text}, e);
     } else {
         s = tra_exec(job->plan, comm, &o, &r, e);
@@ -180,6 +188,7 @@ static tra_status dry_run(const tra_job *job, tra_err *e) {
 /* Under mpirun: every rank is a site. */
 static tra_status run_rank(const tra_comm *comm, const char *path, tra_err *e) {
     tra_request r;
+    tra_codec codec;
     tra_job job = {0};
     char *text;
     size_t n;
@@ -188,7 +197,7 @@ static tra_status run_rank(const tra_comm *comm, const char *path, tra_err *e) {
         return tra_fail(e, TRA_USAGE, "--sites %" PRId64 " under an mpirun of %d ranks: every rank is a site; leave --sites out",
                         tra_planning_opts.sites, comm->size);
     tra_planning_opts.sites = comm->size;
-    TRA_TRY(tra_comm_agree(comm, tra_planning_request(here, &r, e), e));
+    TRA_TRY(tra_comm_agree(comm, request(here, &r, &codec, e), e));
     common_request(comm, &r);
     TRA_TRY(read_program(comm, path, &text, &n, e));
     if (getenv("TRA_LAUNCHED")) tra_log_level = -1; /* warnings were given */
@@ -204,7 +213,7 @@ static tra_status run_rank(const tra_comm *comm, const char *path, tra_err *e) {
         if (comm->rank == 0) s = dry_run(&job, e);
     } else if (s == TRA_OK) {
         if (comm->rank == 0) announce(&job);
-        s = execute(&job, comm, e);
+        s = execute(&job, comm, codec, e);
     }
     tra_job_free(&job);
     return s;
@@ -223,11 +232,12 @@ static void fix_resources(const tra_job *job) {
 static tra_status run_alone(const char *path, tra_err *e) {
     tra_comm self = tra_comm_self();
     tra_request r;
+    tra_codec codec;
     tra_job job = {0};
     char *text;
     size_t n;
     int status = 0;
-    TRA_TRY(tra_planning_request(0, &r, e));
+    TRA_TRY(request(0, &r, &codec, e));
     TRA_TRY(tra_slurp(path, TRA_MAX_PROGRAM, &text, &n, e));
     tra_status s = tra_job_load_text(path, text, n, &r, &job, e);
     if (s == TRA_OK) s = check_outputs(&job, e);
@@ -238,7 +248,7 @@ static tra_status run_alone(const char *path, tra_err *e) {
         bool alone = job.options.sites == 1 || opt.engine == ENGINE_REFERENCE;
         if (s == TRA_OK && alone) {
             announce(&job);
-            s = execute(&job, &self, e);
+            s = execute(&job, &self, codec, e);
         } else if (s == TRA_OK) {
             fix_resources(&job);
             s = tra_launch(job.options.sites, strcmp(path, "-") == 0 ? text : NULL, n, &status, e);

@@ -50,6 +50,7 @@ typedef struct exchange {
     list outgoing, *incoming, local; /* incoming: by source */
     int64_t *next_in;
     int64_t next_out, received, expected;
+    int turn; /* the source that is asked first */
     int nsends;
     sending sends[MAX_SENDS];
     int64_t sending_bytes, window;
@@ -268,15 +269,26 @@ static void drop_message(exchange *x, int src, MPI_Message *msg, int64_t bytes) 
     receive_into(x, src, msg, NULL, bytes);
 }
 
+/* Matches a message of the present lists. Who has sent all of his may have gone on to the next lists: what he sends for
+ * those stays where it is until we are there. */
+static bool match(exchange *x, MPI_Message *msg, MPI_Status *st) {
+    int size = x->site->comm.size;
+    for (int i = 0, found; x->received < x->expected && i < size; i++) {
+        int src = (x->turn + i) % size;
+        if (x->next_in[src] == x->incoming[src].n) continue;
+        MPI_Improbe(src, MPI_ANY_TAG, x->site->comm.mpi, &found, msg, st);
+        if (!found) continue;
+        x->turn = (src + 1) % size;
+        return true;
+    }
+    return false;
+}
+
 static bool receive(exchange *x) {
-    int found;
     MPI_Message msg;
     MPI_Status st;
-    if (x->received == x->expected) return false;
-    MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, x->site->comm.mpi, &found, &msg, &st);
-    if (!found) return false;
+    if (!match(x, &msg, &st)) return false;
     int src = st.MPI_SOURCE;
-    assert(x->next_in[src] < x->incoming[src].n);
     const transfer *t = &x->incoming[src].v[x->next_in[src]++];
     int64_t bytes = bytes_of(x, t);
     x->received++;

@@ -16,6 +16,7 @@ typedef struct exec {
     int *uses;            /* consumers yet to come */
     tra_rel **rels;       /* of INPUTs */
     tra_outfile **files;  /* of OUTPUTs */
+    tra_lanes lanes;      /* in which the workers write them */
     tra_report *report;
 } exec;
 
@@ -141,7 +142,7 @@ static tra_status open_outputs(exec *x, tra_err *e) {
         const tra_op *op = &x->plan->ops[i];
         if (op->op != TRA_PLAN_OUTPUT) continue;
         tra_write_options w = {.codec = x->o->codec, .history = x->o->history};
-        TRA_TRY(tra_outfile_open(&x->site.comm, op->path, &op->type, &w, x->o->threads, x->o->scratch, &x->files[i], e));
+        TRA_TRY(tra_outfile_open(&x->site.comm, op->path, &op->type, &w, &x->lanes, x->o->scratch, &x->files[i], e));
     }
     return TRA_OK;
 }
@@ -296,6 +297,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
             if (plan->ops[i].in[j] >= 0) x.uses[plan->ops[i].in[j]]++;
         }
     }
+    x.lanes.n = o->threads + 1;
     x.site = (tra_site){.comm = *comm, .plan = plan};
     int64_t budget = o->memory - tra_memory_base(plan, o->threads);
     tra_status s = TRA_OK;
@@ -311,6 +313,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (o->progress && comm->rank == 0) fprintf(stderr, "\r\033[K");
     for (int i = n - 1; i >= 0; i--) tra_part_drop(x.parts[i], x.site.pool);
     for (int i = 0; i < n; i++) tra_rel_close(x.rels[i]);
+    tra_lanes_free(&x.lanes);
     tra_engine_free(x.site.engine);
     tra_pool_free(x.site.pool);
     tra_arena_free(x.arena);

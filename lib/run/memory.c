@@ -5,15 +5,35 @@
 
 #include <stdlib.h>
 
+/* Of whole chunks, as they are on disk. */
+static int64_t chunk_bytes(const tra_type *t) {
+    int64_t n = (int64_t)tra_dtype_size(t->dtype);
+    for (int a = 0; a < t->cat->bound.n; a++) n *= t->cat->bound.v[a];
+    return n;
+}
+
+/* Are there arrays smaller than their chunks, which are padded before they are written? */
+static bool clipped(const tra_catalog *c) {
+    for (int a = 0; a < c->bound.n; a++) {
+        if (c->by[a] >= 0) return true;
+    }
+    return !c->grid;
+}
+
 int64_t tra_memory_base(const tra_plan *p, int threads) {
     /* Measured: 17 MiB resident with tiny blocks, 32 with MPI; BLAS's packing buffers for blocks of 1000 squared; 130 bytes a
      * tuple of an operator, and as much in HDF5's index of a file. */
-    int64_t mib = (p->sites > 1 ? 36 : 22) + 6 * threads, tuples = 0;
+    int64_t mib = (p->sites > 1 ? 36 : 22) + 6 * threads, tuples = 0, in = 0, out = 0;
     for (int i = 0; i < p->nops; i++) {
-        bool file = p->ops[i].op == TRA_PLAN_INPUT || p->ops[i].op == TRA_PLAN_OUTPUT;
-        tuples += p->ops[i].type.cat->n * (file ? 2 : 1);
+        const tra_op *op = &p->ops[i];
+        bool file = op->op == TRA_PLAN_INPUT || op->op == TRA_PLAN_OUTPUT;
+        tuples += op->type.cat->n * (file ? 2 : 1);
+        if (op->op == TRA_PLAN_INPUT) in = tra_max64(in, op->scratch);
+        if (op->op == TRA_PLAN_OUTPUT && (p->compress || clipped(op->type.cat)))
+            out = tra_max64(out, chunk_bytes(&op->type) * (p->compress ? 4 : 1));
     }
-    return (mib << 20) + 130 * tra_min64(tuples, INT64_MAX / 260);
+    /* the workers, and the thread that runs the plan, have room for one chunk each to read or write */
+    return (mib << 20) + 130 * tra_min64(tuples, INT64_MAX / 260) + (threads + 1) * (in + out);
 }
 
 /* Footprint of the largest array. */
@@ -120,12 +140,6 @@ static int file_below(const tra_plan *p, int i) {
         i = op->in[0];
     }
     return p->ops[i].op == TRA_PLAN_INPUT ? i : -1;
-}
-
-static int64_t chunk_bytes(const tra_type *t) {
-    int64_t n = (int64_t)tra_dtype_size(t->dtype);
-    for (int a = 0; a < t->cat->bound.n; a++) n *= t->cat->bound.v[a];
-    return n;
 }
 
 /* How often a stage reads the part of one site of its left or right input. */

@@ -6,9 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef struct lane { /* what one thread of a rank needs to write */
+typedef struct lane { /* what one thread of a rank has written */
     tra_digest digest;
-    void *scratch, *encoded;
     int64_t chunks;
 } lane;
 
@@ -19,7 +18,7 @@ struct tra_outfile {
     tra_digester *digester;
     bool zstd;
     int64_t chunk_bytes;
-    int nlanes;
+    const tra_lanes *room;
     lane *lanes;
     /* zstd: addresses follow from the lengths of all chunks in key order, so that the file does not depend on timing.
      * Until they are known encoded chunks wait in a nameless scratch file. */
@@ -31,10 +30,6 @@ struct tra_outfile {
 };
 
 static void outfile_free(tra_outfile *o) {
-    for (int i = 0; i < o->nlanes; i++) {
-        free(o->lanes[i].scratch);
-        free(o->lanes[i].encoded);
-    }
     if (o->spool >= 0) close(o->spool);
     tra_digester_free(o->digester);
     pthread_mutex_destroy(&o->lock);
@@ -59,20 +54,37 @@ static tra_status open_spool(tra_outfile *o, const char *scratch, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status open_lanes(tra_outfile *o, int threads, const char *scratch, tra_err *e) {
-    o->nlanes = threads + 1;
-    o->lanes = tra_calloc((size_t)o->nlanes, sizeof *o->lanes);
-    for (int i = 0; i < o->nlanes; i++) {
-        o->lanes[i].scratch = malloc(tra_writer_scratch(o->w) + 1);
-        if (o->zstd) o->lanes[i].encoded = malloc(tra_writer_encoded_max(o->w) + 1);
-        if (!o->lanes[i].scratch || (o->zstd && !o->lanes[i].encoded))
-            return tra_fail(e, TRA_RESOURCE, "out of memory for output buffers");
+void tra_lanes_free(tra_lanes *l) {
+    for (int i = 0; l->v && i < 2 * l->n; i++) free(l->v[i]);
+    free(l->v);
+    l->v = NULL;
+    l->scratch = l->encoded = 0;
+}
+
+static tra_status grow_lanes(tra_lanes *l, size_t scratch, size_t encoded, tra_err *e) {
+    if (l->v && scratch <= l->scratch && encoded <= l->encoded) return TRA_OK;
+    if (scratch < l->scratch) scratch = l->scratch;
+    if (encoded < l->encoded) encoded = l->encoded;
+    tra_lanes_free(l);
+    l->v = tra_calloc(2 * (size_t)l->n, sizeof *l->v);
+    l->scratch = scratch;
+    l->encoded = encoded;
+    for (int i = 0; i < 2 * l->n; i++) {
+        l->v[i] = malloc((i % 2 ? encoded : scratch) + 1);
+        if (!l->v[i]) return tra_fail(e, TRA_RESOURCE, "out of memory for output buffers");
     }
+    return TRA_OK;
+}
+
+static tra_status open_lanes(tra_outfile *o, tra_lanes *room, const char *scratch, tra_err *e) {
+    TRA_TRY(grow_lanes(room, tra_writer_scratch(o->w), o->zstd ? tra_writer_encoded_max(o->w) : 0, e));
+    o->room = room;
+    o->lanes = tra_calloc((size_t)room->n, sizeof *o->lanes);
     return o->zstd ? open_spool(o, scratch, e) : TRA_OK;
 }
 
 tra_status tra_outfile_open(const tra_comm *comm, const char *spec, const tra_type *type, const tra_write_options *wo,
-                            int threads, const char *scratch, tra_outfile **out, tra_err *e) {
+                            tra_lanes *lanes, const char *scratch, tra_outfile **out, tra_err *e) {
     tra_outfile *o = tra_calloc(1, sizeof *o);
     tra_status s = TRA_OK;
     *o = (tra_outfile){.comm = *comm, .type = type, .zstd = wo->codec.zstd, .spool = -1};
@@ -95,7 +107,7 @@ tra_status tra_outfile_open(const tra_comm *comm, const char *spec, const tra_ty
         }
         tra_str_free(&blob);
     }
-    if (s == TRA_OK) s = open_lanes(o, threads, scratch, e);
+    if (s == TRA_OK) s = open_lanes(o, lanes, scratch, e);
     s = tra_comm_agree(comm, s, e);
     if (s != TRA_OK) {
         if (o->w) tra_writer_abort(o->w);
@@ -107,17 +119,19 @@ tra_status tra_outfile_open(const tra_comm *comm, const char *spec, const tra_ty
 }
 
 tra_status tra_outfile_put(tra_outfile *o, int worker, int64_t ordinal, const void *data, tra_err *e) {
-    lane *l = &o->lanes[worker < 0 ? o->nlanes - 1 : worker];
+    int mine = worker < 0 ? o->room->n - 1 : worker;
+    lane *l = &o->lanes[mine];
+    void *scratch = o->room->v[2 * mine], *encoded = o->room->v[2 * mine + 1];
     tra_digester_add(o->digester, &l->digest, ordinal, data);
     l->chunks++;
-    if (!o->zstd) return tra_writer_put(o->w, ordinal, data, l->scratch, e);
-    TRA_TRY(tra_writer_encode(o->w, ordinal, data, l->scratch, l->encoded, &o->enc[ordinal], e));
+    if (!o->zstd) return tra_writer_put(o->w, ordinal, data, scratch, e);
+    TRA_TRY(tra_writer_encode(o->w, ordinal, data, scratch, encoded, &o->enc[ordinal], e));
     pthread_mutex_lock(&o->lock);
     int64_t at = o->spooled;
     o->spooled += o->enc[ordinal].len;
     pthread_mutex_unlock(&o->lock);
     o->spool_at[ordinal] = at;
-    return tra_pwrite(o->spool, l->encoded, (size_t)o->enc[ordinal].len, at, "the scratch file", e);
+    return tra_pwrite(o->spool, encoded, (size_t)o->enc[ordinal].len, at, "the scratch file", e);
 }
 
 /* Lengths to rank 0, addresses from it, then every rank moves its encoded chunks to their places. */
@@ -137,7 +151,7 @@ static tra_status place_encoded(tra_outfile *o, tra_err *e) {
     }
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK) tra_comm_bcast(&o->comm, v, 4 * n * (int64_t)sizeof *v);
-    void *buf = o->lanes[0].encoded;
+    void *buf = o->room->v[1];
     for (int64_t t = 0; t < n && s == TRA_OK; t++) {
         if (o->enc[t].len == 0) continue;
         s = tra_pread(o->spool, buf, (size_t)o->enc[t].len, o->spool_at[t], "the scratch file", e);
@@ -150,7 +164,7 @@ static tra_status place_encoded(tra_outfile *o, tra_err *e) {
 tra_status tra_outfile_commit(tra_outfile *o, tra_status s, int64_t *written, tra_err *e) {
     int64_t chunks = 0, n = o->type->cat->n;
     tra_digest d = {0};
-    for (int i = 0; i < o->nlanes; i++) {
+    for (int i = 0; i < o->room->n; i++) {
         tra_digest_add(&d, &o->lanes[i].digest);
         chunks += o->lanes[i].chunks;
     }

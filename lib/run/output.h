@@ -8,8 +8,18 @@
 /* Several ranks write one relation. Rank 0 makes the file and allocates; all put arrays at their places; commit makes
  * it appear. open and commit are collective and agree on the status. */
 typedef struct tra_outfile tra_outfile;
+
+/* What the threads of a rank need to write, shared by its outputs: one lane for each worker and one for the thread that
+ * runs the plan. Grown by tra_outfile_open. */
+typedef struct tra_lanes {
+    int n;
+    size_t scratch, encoded; /* bytes of each */
+    void **v;                /* n pairs */
+} tra_lanes;
+void tra_lanes_free(tra_lanes *l);
+
 TRA_MUSTUSE tra_status tra_outfile_open(const tra_comm *comm, const char *spec, const tra_type *type,
-                                        const tra_write_options *o, int threads, const char *scratch,
+                                        const tra_write_options *o, tra_lanes *lanes, const char *scratch,
                                         tra_outfile **out, tra_err *e);
 /* Any worker: writes the array of a tuple. worker: 0..threads-1, or -1 for the thread that runs the plan. */
 TRA_MUSTUSE tra_status tra_outfile_put(tra_outfile *o, int worker, int64_t ordinal, const void *data, tra_err *e);

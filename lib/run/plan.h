@@ -70,6 +70,7 @@ typedef struct tra_op {
     int keydim;            /* CONCAT: key dimension */
     int64_t size;          /* TILE */
     const char *path;      /* INPUT, OUTPUT: file[:name] */
+    int64_t scratch;       /* INPUT: bytes that a worker needs to read a chunk (tra_rel_scratch) */
 
     const char *strategy; /* JOIN, JOINAGG: the name of how its inputs are placed, for explain */
     const char *rules;    /* rules that shaped it, separated by spaces, or NULL */
@@ -81,6 +82,7 @@ typedef struct tra_plan {
     tra_arena *arena; /* owns everything here */
     int sites;
     int64_t memory; /* ceiling per site; 0: none */
+    bool compress;  /* outputs are compressed: workers need room for it */
     int64_t scratch;      /* bytes that a site may spill under the ceiling: a bound */
     int64_t least_memory; /* least ceiling that would do */
     const char *strategy;

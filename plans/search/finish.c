@@ -113,7 +113,10 @@ static void add_op(finish *f, const step *x, int id, const state *st) {
         o->name = n->name;
     o->partial = x->partial && x->op != TRA_PLAN_SHUF;
     switch (x->op) {
-    case TRA_PLAN_INPUT: o->path = n->path; break;
+    case TRA_PLAN_INPUT:
+        o->path = n->path;
+        o->scratch = n->rel ? (int64_t)tra_rel_scratch(n->rel) : 0;
+        break;
     case TRA_PLAN_OUTPUT: break; /* by the caller */
     case TRA_PLAN_FILTER:
     case TRA_PLAN_REKEY: o->keyfn = n->keyfn; break;
@@ -215,7 +218,7 @@ tra_plan *finish_plan(search *s, const state *st) {
             f.own[n->id] = f.v[i]->place != ANY ? f.v[i]->place : own_place(&f, n);
     }
     tra_plan *p = f.plan;
-    *p = (tra_plan){.arena = s->a, .sites = s->o->sites, .memory = s->o->memory, .nops = total};
+    *p = (tra_plan){.arena = s->a, .sites = s->o->sites, .memory = s->o->memory, .compress = s->o->compress, .nops = total};
     p->ops = tra_news(s->a, tra_op, total);
     p->strategy = strategies(s, st);
     int *written = tra_news(s->work, int, s->g->n); /* outputs of each node so far */

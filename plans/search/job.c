@@ -71,6 +71,7 @@ static tra_status plan_again(const char *path, const tra_planfile *f, const tra_
     job->compiled = true;
     job->options = f->options;
     job->options.over = r->options.over;
+    job->options.compress = r->options.compress;
     TRA_TRY(tra_search(job->program.graph, &job->options, job->program.arena, &job->plans, e));
     if (f->rank > job->plans.n || tra_plan_digest(job->plans.v[f->rank - 1]) != f->digest)
         return tra_fail(e, TRA_INPUT,

@@ -29,6 +29,7 @@ typedef struct tra_plan_options {
     tra_cost_model cost;
     tra_optimizer optimizer;
     int threads; /* workers per site */
+    bool compress;  /* outputs will be compressed */
     bool over;   /* when no plan fits the memory: all of them instead of an error (explain) */
     tra_rates rates;
 } tra_plan_options;
