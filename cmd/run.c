@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 enum { ENGINE_TRA, ENGINE_REFERENCE };
+enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
 
 static struct {
     int engine, progress;
@@ -149,9 +150,10 @@ static void report(const tra_job *job, const tra_report *r) {
              tra_human(r->peak_memory, memory));
 }
 
-static bool wants_progress(void) {
-    if (tra_common_opts.quiet || opt.progress == 2) return false;
-    return opt.progress == 1 || isatty(STDERR_FILENO);
+static int wants_progress(void) {
+    if (tra_common_opts.quiet || opt.progress == PROGRESS_NEVER) return 0;
+    if (isatty(STDERR_FILENO)) return 1;
+    return opt.progress == PROGRESS_ALWAYS ? 2 : 0;
 }
 
 static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec codec, tra_err *e) {

@@ -68,7 +68,7 @@ tra_status tra_fail_errno_at(const char *file, int line, tra_err *e, tra_status 
 /* ---- memory ------------------------------------------------------------------------------------------------- */
 
 /* Called when small memory runs out; must not return. main installs one that reports and ends all ranks (status 4);
- * the default prints to stderr and calls abort through a failed assertion. */
+ * the default prints to stderr and aborts. */
 typedef void tra_oom_fn(size_t wanted);
 void tra_oom_handler(tra_oom_fn *fn);
 
@@ -104,6 +104,10 @@ void tra_str_add(tra_str *b, const char *s);
 void tra_str_printf(tra_str *b, const char *fmt, ...) TRA_PRINTF(2, 3);
 const char *tra_str_get(const tra_str *b); /* "" when nothing was appended */
 void tra_str_free(tra_str *b);
+
+/* The closest of the names, if close enough to be a slip of the finger (a third of its letters, at least one, or
+ * case alone); else NULL. */
+const char *tra_nearest(const char *name, int n, const char *const *names);
 
 /* Writing JSON: commas and escapes are handled, the caller keeps the nesting right. Doubles that are not finite are
  * written as null; %.17g otherwise. key is NULL inside arrays. */
@@ -152,6 +156,10 @@ TRA_MUSTUSE tra_status tra_pread(int fd, void *buf, size_t n, int64_t off, const
 TRA_MUSTUSE tra_status tra_pwrite(int fd, const void *buf, size_t n, int64_t off, const char *name, tra_err *e);
 /* Reads a whole file ("-": standard input) of at most max bytes; *text is NUL-terminated, from malloc. */
 TRA_MUSTUSE tra_status tra_slurp(const char *path, size_t max, char **text, size_t *n, tra_err *e);
+
+/* Opens a file without a name in the directory, for scratch: nothing is left of it however the process ends. The
+ * descriptor, or -1 and errno. */
+int tra_unnamed_file(const char *dir);
 
 /* Names of temporary files to unlink if the process ends early (error exit, out of memory, signal). Thread-safe.
  * tra_cleanup_all is async-signal-safe in that it only calls unlink. */

@@ -1,4 +1,4 @@
-/* file.c - reading and writing to the end, whole files, and temporary files to remove. */
+/* file.c - reading and writing to the end, whole files, scratch, and temporary files to remove. */
 #include "base.h"
 
 #include <errno.h>
@@ -73,6 +73,16 @@ tra_status tra_slurp(const char *path, size_t max, char **text, size_t *n, tra_e
     tra_status s = slurp_fd(fd, path, max, text, n, e);
     close(fd);
     return s;
+}
+
+int tra_unnamed_file(const char *dir) {
+    int fd = open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;
+    char *path = tra_asprintf("%s/.tra-scratch-XXXXXX", dir); /* NFS, for one, has no O_TMPFILE */
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0) unlink(path);
+    free(path);
+    return fd;
 }
 
 /* ---- temporary files to remove ------------------------------------------------------------------------------ */

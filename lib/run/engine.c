@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { LOOKAHEAD = 64 }; /* units queued before the maker waits: the pool's budget is what really limits it */
 
@@ -19,13 +20,34 @@ struct tra_engine {
     tra_unit *head, *tail; /* queued units in order */
     tra_unit *last;        /* queued last, NULL once it has ended */
     atomic_int inflight;
-    bool stop, failed;
+    bool stop;
+    atomic_bool failed; /* the pool asks without the lock */
     tra_err err;
     tra_worker self; /* of the thread that runs the plan */
+    tra_engine_tick_fn *tick;
+    void *tick_ctx;
 };
 
-tra_pool *tra_engine_pool(tra_engine *g) { return g->pool; }
 int tra_engine_threads(const tra_engine *g) { return g->threads; }
+
+void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx) {
+    g->tick = fn;
+    g->tick_ctx = ctx;
+}
+
+/* Waits for cond under the lock, for a quarter of a second at most when there is somebody to tick. */
+static void wait_for(tra_engine *g, pthread_cond_t *cond) {
+    struct timespec until;
+    if (!g->tick) {
+        pthread_cond_wait(cond, &g->lock);
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 250000000;
+    if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+    pthread_cond_timedwait(cond, &g->lock, &until);
+    g->tick(g->tick_ctx);
+}
 
 tra_unit *tra_unit_new(int ninputs, int ntasks) {
     tra_unit *u = tra_calloc(1, sizeof *u);
@@ -73,17 +95,10 @@ static tra_status pin_input(tra_engine *g, tra_input *in, tra_err *e) {
 }
 
 static void derive(tra_input *in, void *scratch) {
-    tra_part *stored;
-    tra_part *via;
-    int64_t at, via_at;
-    tra_array base;
-    tra_part_resolve(in->part, in->i, &stored, &at, &via, &via_at);
-    base.dtype = stored->type->dtype;
-    tra_catalog_ext(stored->type->cat, stored->ordinal[at], &base.ext);
-    if (via->kind == TRA_PART_TILE || via->kind == TRA_PART_MAP) /* views below keep the array */
-        tra_catalog_ext(via->base->type->cat, via->base->ordinal[via->src[via_at]], &base.ext);
-    base.data = in->block->ptr;
-    tra_part_derive(via, via_at, &base, &in->array, scratch);
+    const tra_part *below = in->via->base; /* views between it and the block keep the array */
+    tra_array base = {.dtype = below->type->dtype, .data = in->block->ptr};
+    tra_catalog_ext(below->type->cat, below->ordinal[in->via->src[in->via_at]], &base.ext);
+    tra_part_derive(in->via, in->via_at, &base, &in->array, scratch);
 }
 
 /* Loads and derives one input; a block that an earlier unit is loading is waited for. */
@@ -180,6 +195,7 @@ static void *work(void *arg) {
 
 static bool busy(void *ctx) {
     tra_engine *g = ctx;
+    if (g->tick) g->tick(g->tick_ctx);
     return atomic_load(&g->inflight) > 0 && !g->failed;
 }
 
@@ -196,8 +212,8 @@ tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
         g->workers[i] = (tra_worker){.id = i, .engine = g};
         if (pthread_create(&g->tid[i], NULL, work, &g->workers[i]) != 0) {
             tra_err dropped = {0};
-            (void)tra_fail(e ? e : &dropped, TRA_RESOURCE, "cannot start worker thread %d of %d; lower --threads", i + 1,
-                           threads);
+            (void)tra_fail(e ? e : &dropped, TRA_RESOURCE, "cannot start worker thread %d of %d; lower --threads",
+                           i + 1, threads);
             tra_engine_free(g);
             return NULL;
         }
@@ -253,7 +269,7 @@ tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e
 tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     tra_status s = TRA_OK;
     pthread_mutex_lock(&g->lock);
-    while (atomic_load(&g->inflight) >= LOOKAHEAD && !g->failed) pthread_cond_wait(&g->ended, &g->lock);
+    while (atomic_load(&g->inflight) >= LOOKAHEAD && !g->failed) wait_for(g, &g->ended);
     if (g->failed) s = tra_fail(e, g->err.status, "%s", g->err.msg);
     pthread_mutex_unlock(&g->lock);
     int pinned = 0;
@@ -294,7 +310,7 @@ tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
                 continue;
             }
         }
-        pthread_cond_wait(g->failed && g->head ? &g->work : &g->ended, &g->lock);
+        wait_for(g, g->failed && g->head ? &g->work : &g->ended);
     }
     tra_status s = TRA_OK;
     if (g->failed) {

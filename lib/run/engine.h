@@ -1,9 +1,9 @@
 /* engine.h - the workers of a site and the queue of units of work.
  *
- * A unit has inputs (tuples of parts) and tasks. The thread that runs the plan makes units in order, pins their inputs and
- * queues them; workers load what is not in memory, compute derived inputs, then run the tasks. Units that are
- * chained run task t after task t of the unit before, so that what tasks add to the same output comes in order; all
- * else runs as it comes. Nothing about timing, threads or memory reaches the results.
+ * A unit has inputs (tuples of parts) and tasks. The thread that runs the plan makes units in order, pins their inputs
+ * and queues them; workers load what is not in memory, compute derived inputs, then run the tasks. Units that are chained
+ * run task t after task t of the unit before, so that what tasks add to the same output comes in order; all else runs as
+ * it comes. Nothing about timing, threads or memory reaches the results.
  */
 #ifndef TRA_ENGINE_H
 #define TRA_ENGINE_H
@@ -47,8 +47,11 @@ struct tra_unit {
 
 tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e); /* NULL when threads cannot be started */
 void tra_engine_free(tra_engine *g);
-tra_pool *tra_engine_pool(tra_engine *g);
 int tra_engine_threads(const tra_engine *g);
+
+/* Called now and then by the thread that runs the plan while it waits for the workers; NULL: nothing. */
+typedef void tra_engine_tick_fn(void *ctx);
+void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx);
 
 /* Begins a stage: every worker gets scratch bytes (and io bytes for reading from these parts). */
 TRA_MUSTUSE tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e);
@@ -58,7 +61,8 @@ void tra_unit_drop(tra_engine *g, tra_unit *u); /* one that was not submitted */
 TRA_MUSTUSE tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e);
 /* Waits until all units are done. On failure of any, the first error; units not started are dropped. */
 TRA_MUSTUSE tra_status tra_engine_drain(tra_engine *g, tra_err *e);
-/* Reads one tuple on the calling thread: pins it (give back with tra_engine_release). For stages that compute little. */
+/* Reads one tuple on the calling thread: pins it (give back with tra_engine_release). For stages that compute little.
+ * The parts are those that the stage began with. */
 TRA_MUSTUSE tra_status tra_engine_fetch(tra_engine *g, tra_input *in, tra_err *e);
 void tra_engine_release(tra_engine *g, tra_input *in);
 

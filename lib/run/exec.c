@@ -18,6 +18,8 @@ typedef struct exec {
     tra_outfile **files;  /* of OUTPUTs */
     tra_lanes lanes;      /* in which the workers write them */
     tra_report *report;
+    int current;          /* operator under way, and when its next line of progress is due */
+    double begun, next_line;
 } exec;
 
 /* ---- views -------------------------------------------------------------------------------------------------- */
@@ -224,11 +226,19 @@ static void release(exec *x, int i) {
     x->parts[i] = NULL;
 }
 
-static void show_progress(const exec *x, int i) {
-    if (!x->o->progress || x->site.comm.rank != 0) return;
-    const tra_op *op = &x->plan->ops[i];
-    fprintf(stderr, "\r\033[K[%d/%d] %s%s%s", i + 1, x->plan->nops, tra_plan_op_text(op->op), op->name ? " " : "",
-            op->name ? op->name : "");
+/* The operator under way and how much of it is done, at most four times a second (plain lines: every ten seconds). */
+static void show_progress(void *ctx) {
+    exec *x = ctx;
+    double now = tra_now();
+    if (now < x->next_line) return;
+    x->next_line = now + (x->o->progress == 1 ? 0.25 : 10);
+    const tra_op *op = &x->plan->ops[x->current];
+    char part[32] = "";
+    if (x->site.all > 0)
+        snprintf(part, sizeof part, " %.0f %%", 100.0 * (double)atomic_load(&x->site.done) / (double)x->site.all);
+    fprintf(stderr, "%s[%d/%d] %s%s%s%s, %.0f s%s", x->o->progress == 1 ? "\r\033[K" : "tra: ", x->current + 1, x->plan->nops,
+            tra_plan_op_text(op->op), op->name ? " " : "", op->name ? op->name : "", part, now - x->begun,
+            x->o->progress == 1 ? "" : "\n");
     fflush(stderr);
 }
 
@@ -239,7 +249,10 @@ static tra_status run_ops(exec *x, tra_err *e) {
         tra_pool_stats before = tra_pool_stat(x->site.pool);
         int64_t sent = x->site.sent, received = x->site.received;
         double t0 = tra_now();
-        show_progress(x, i);
+        x->current = i;
+        x->site.all = 0;
+        atomic_store(&x->site.done, 0);
+        if (x->o->progress && x->site.comm.rank == 0) show_progress(x);
         tra_info(2, "%s %s", tra_plan_op_text(op->op), op->name ? op->name : "");
         tra_status s = tra_comm_agree(&x->site.comm, run_op(x, i, e), e);
         release(x, op->in[0]);
@@ -298,7 +311,8 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
         }
     }
     x.lanes.n = o->threads + 1;
-    x.site = (tra_site){.comm = *comm, .plan = plan};
+    x.site.comm = *comm;
+    x.site.plan = plan;
     int64_t budget = o->memory - tra_memory_base(plan, o->threads);
     tra_status s = TRA_OK;
     if (budget < TRA_LEAST_BUDGET) s = tra_fail(e, TRA_RESOURCE, "a memory ceiling of %s leaves nothing for blocks",
@@ -306,11 +320,13 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     x.site.pool = tra_pool_new(tra_max64(budget, TRA_LEAST_BUDGET), o->scratch);
     if (s == TRA_OK && !(x.site.engine = tra_engine_new(x.site.pool, o->threads, e))) s = TRA_RESOURCE;
     s = tra_comm_agree(comm, s, e);
+    x.begun = t0;
+    if (s == TRA_OK && o->progress && comm->rank == 0) tra_engine_set_tick(x.site.engine, show_progress, &x);
     if (s == TRA_OK) s = open_inputs(&x, e);
     if (s == TRA_OK) s = open_outputs(&x, e);
     if (s == TRA_OK) s = run_ops(&x, e);
     s = commit(&x, s, e);
-    if (o->progress && comm->rank == 0) fprintf(stderr, "\r\033[K");
+    if (o->progress == 1 && comm->rank == 0) fprintf(stderr, "\r\033[K");
     for (int i = n - 1; i >= 0; i--) tra_part_drop(x.parts[i], x.site.pool);
     for (int i = 0; i < n; i++) tra_rel_close(x.rels[i]);
     tra_lanes_free(&x.lanes);

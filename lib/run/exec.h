@@ -11,7 +11,7 @@ typedef struct tra_exec_options {
     const char *scratch;   /* directory for spilling */
     tra_codec codec;       /* of the outputs */
     const char *history;   /* of the outputs, or NULL */
-    bool progress;         /* a line on stderr that rank 0 rewrites */
+    int progress;          /* 0: none; 1: a line on stderr that rank 0 rewrites; 2: a plain line now and then */
 } tra_exec_options;
 
 /* What was measured, of this site. */

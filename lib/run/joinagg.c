@@ -280,6 +280,7 @@ static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     const tra_input *l = input_of_rank(u, x, 0, x->nl, at / s->nj), *r = NULL;
     if (s->st->r.part) r = input_of_rank(u, x, x->nl, u->ninputs, at % s->nj);
     if (l && (r || !s->st->r.part)) TRA_TRY(add_term(s->st, c, l, r, task % s->tiles, w, e));
+    if (l && task % s->tiles == 0) atomic_fetch_add(&s->st->site->done, 1);
     if (x->last && atomic_fetch_sub(&c->left, 1) == 1) return emit_cell(s->st, c, w, e);
     return TRA_OK;
 }
@@ -570,11 +571,33 @@ static tra_status set_up(stage *st, tra_err *e) {
     return tra_engine_stage(st->site->engine, scratch > derive ? scratch : derive, tra_stage_io(parts, 2), e);
 }
 
+/* Pairs (without R: tuples) that the stage will see, for the progress it shows. */
+static int64_t count_pairs(const stage *st) {
+    int64_t n = 0;
+    if (!st->r.part) return st->l.n;
+    for (int64_t i = 0, j = 0; i < st->l.n && j < st->r.n;) {
+        const entry *l = &st->l.v[i], *r = &st->r.v[j];
+        int64_t nl = 0, nr = 0;
+        if (l->b != r->b || l->k != r->k) {
+            if (l->b < r->b || (l->b == r->b && l->k < r->k)) i++;
+            else j++;
+            continue;
+        }
+        while (i + nl < st->l.n && l[nl].b == l->b && l[nl].k == l->k) nl++;
+        while (j + nr < st->r.n && r[nr].b == r->b && r[nr].k == r->k) nr++;
+        n += nl * nr;
+        i += nl;
+        j += nr;
+    }
+    return n;
+}
+
 tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_part *r, tra_sink *sink, tra_err *e) {
     stage st = {.site = site, .op = op, .sink = sink, .join = op->join, .agg = op->agg, .l.part = l, .r.part = r};
     st.fused = op->join && op->agg && l->type->dtype == r->type->dtype && tra_kernel_fuses(op->join, tra_kernel_first(op->agg));
     if (st.fused && op->partial && op->type.dtype != l->type->dtype) st.fused = false;
     tra_status s = set_up(&st, e);
+    site->all = count_pairs(&st);
     for (int64_t i = 0, j = 0; i < st.l.n && s == TRA_OK;) {
         span b = {.l0 = i, .l1 = i, .r0 = j, .r1 = j};
         while (b.l1 < st.l.n && st.l.v[b.l1].b == st.l.v[i].b) b.l1++;
@@ -588,10 +611,7 @@ tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_
                                     tra_engine_threads(site->engine), tra_pool_stat(site->pool).budget);
         s = run_span(&st, &b, &loop, e);
     }
-    tra_err drained = {0};
-    tra_status end = tra_engine_drain(site->engine, &drained);
-    if (end != TRA_OK && (s == TRA_OK || e->status == TRA_OK)) *e = drained;
-    if (s == TRA_OK) s = end;
+    s = tra_stage_end(site, s, e);
     if (s == TRA_OK && op->partial) s = emit_identities(&st, e);
     free(st.l.v);
     free(st.r.v);

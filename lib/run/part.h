@@ -18,7 +18,7 @@ typedef struct tra_part {
     int64_t *ordinal;   /* ascending; equal ones (summands) ascending in summand */
     int32_t *summand;   /* NULL: none */
     tra_block **block;  /* STORED: may be NULL where nothing arrived yet */
-    struct tra_part *base; /* others: where tuple i comes from: tuple src[i] of base (TILE: its tile number is in the key) */
+    struct tra_part *base; /* others: tuple i comes from tuple src[i] of base (TILE: its tile number is in the key) */
     int64_t *src;
     const tra_kernel *map;
     int dim;            /* TILE: array dimension and size */
@@ -34,9 +34,9 @@ void tra_part_drop(tra_part *p, tra_pool *pool); /* at the last reference frees 
 tra_part *tra_part_empty(const tra_type *type, const tra_placement *place, int site, int summands);
 int64_t tra_part_find(const tra_part *p, int64_t ordinal, int summand); /* -1 */
 
-/* Where the data of tuple i is: the stored part and index below views; and, when it is computed, the MAP or TILE in between
- * (else *via NULL) with its index. The maps of several MAPs are composed into *map (in the arena). TILEs under MAPs are
- * never built (part.c materialises one of them first: the planner's fused flags, memory.h). */
+/* Where the data of tuple i is: the stored part and index below views; and, when it is computed, the one MAP or TILE in
+ * between (else *via NULL) with its index. There is but one: a MAP of a MAP is built as the MAP of their composition, and
+ * of a TILE and another MAP or TILE one is stored (the planner's fused flags, memory.h). */
 void tra_part_resolve(tra_part *p, int64_t i, tra_part **stored, int64_t *at, tra_part **via, int64_t *via_at);
 /* Bytes of the array of tuple i of p. */
 int64_t tra_part_bytes(const tra_part *p, int64_t i);

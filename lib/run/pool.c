@@ -2,14 +2,12 @@
 #include "pool.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, SMALL = 32 * 1024 }; /* blocks under SMALL come from malloc, so that tiny arrays do not cost a page */
+enum { PAGE = 4096, SMALL = 32 * 1024 }; /* blocks under SMALL come from malloc: tiny arrays do not cost a page */
 
 typedef struct extent {
     int64_t at, n;
@@ -139,7 +137,7 @@ static void unlink_block(tra_block *b) {
 static void give_memory(tra_pool *p, tra_block *b) {
     int64_t n = tra_block_footprint(b->bytes);
     if (!b->ptr) return;
-    if (n < SMALL) free(b->ptr);
+    if (b->bytes < SMALL) free(b->ptr);
     else if (b->mapped) munmap(b->ptr, (size_t)n);
     else space_give(&p->mem, (char *)b->ptr - p->region, n);
     b->ptr = NULL;
@@ -157,8 +155,8 @@ static void *map_apart(tra_pool *p, int64_t n) {
 static bool take_memory(tra_pool *p, tra_block *b) {
     int64_t n = tra_block_footprint(b->bytes);
     if (p->stats.used + n > p->stats.budget) return false;
-    if (n < SMALL) {
-        b->ptr = aligned_alloc(64, (size_t)((n + 63) / 64 * 64));
+    if (b->bytes < SMALL) {
+        b->ptr = aligned_alloc(64, (size_t)n);
     } else {
         if (!p->region) { /* address space only; pages come when they are touched */
             p->region_bytes = p->stats.budget / PAGE * PAGE;
@@ -180,16 +178,10 @@ static bool take_memory(tra_pool *p, tra_block *b) {
 
 static tra_status open_spill(tra_pool *p, tra_err *e) {
     if (p->fd >= 0) return TRA_OK;
-    p->fd = open(p->scratch, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
-    if (p->fd < 0) { /* file systems without O_TMPFILE */
-        char *path = tra_asprintf("%s/.tra-spill-XXXXXX", p->scratch);
-        p->fd = mkostemp(path, O_CLOEXEC);
-        if (p->fd >= 0) unlink(path);
-        free(path);
-    }
-    if (p->fd < 0)
-        return tra_fail_errno(e, TRA_RESOURCE, "cannot make a scratch file in %s (choose another with --scratch)", p->scratch);
-    return TRA_OK;
+    p->fd = tra_unnamed_file(p->scratch);
+    if (p->fd >= 0) return TRA_OK;
+    return tra_fail_errno(e, TRA_RESOURCE, "cannot make a scratch file in %s (choose another with --scratch)",
+                          p->scratch);
 }
 
 static tra_status evict(tra_pool *p, tra_block *b, tra_err *e) {

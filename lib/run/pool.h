@@ -6,8 +6,8 @@
  * allocates waits for pinned blocks to be given back; when there is nothing to wait for, it fails with
  * TRA_RESOURCE.
  *
- * Threads: one thread (the one that runs the plan) allocates, pins and frees; any thread loads a block that the
- * former marked for it, and unpins.
+ * Threads: one thread (the one that runs the plan) allocates and pins; any thread loads a block that was marked for it,
+ * unpins and frees.
  */
 #ifndef TRA_POOL_H
 #define TRA_POOL_H
@@ -59,7 +59,8 @@ tra_block *tra_block_of_file(tra_pool *p, tra_rel *rel, int64_t ordinal, int64_t
 /* Pins; gives it memory when it has none. *load is set when the caller must have tra_block_load called (once): the
  * block is then LOADING. */
 TRA_MUSTUSE tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e);
-/* Reads the contents; scratch is tra_rel_scratch bytes of the thread's own. Wakes those who wait for the block. */
+/* Reads the contents, which makes the block HERE; scratch is tra_rel_scratch bytes of the thread's own. On failure the
+ * block stays LOADING until its last pin is given back. */
 TRA_MUSTUSE tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e);
 /* The pinned block's contents were changed: a spilled copy is stale. */
 void tra_block_touch(tra_pool *p, tra_block *b);

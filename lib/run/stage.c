@@ -28,22 +28,30 @@ size_t tra_stage_scratch(const tra_part *const *parts, int n) {
     return most;
 }
 
+tra_status tra_stage_end(tra_site *site, tra_status s, tra_err *e) {
+    tra_err drained = {0};
+    tra_status end = tra_engine_drain(site->engine, &drained);
+    if (end != TRA_OK && (s == TRA_OK || e->status == TRA_OK)) *e = drained;
+    return s == TRA_OK ? end : s;
+}
+
 typedef struct result { /* of one unit */
     tra_sink *sink;
     const tra_op *op;
-    tra_pool *pool;
+    tra_site *site;
     int64_t ordinal;
     tra_block *block;
 } result;
 
 static void end_result(tra_unit *u) {
     result *x = u->ctx;
-    tra_block_free(x->pool, x->block); /* only after a failure is it left */
+    tra_block_free(x->site->pool, x->block); /* only after a failure is it left */
     free(x);
 }
 
 static tra_status emit(result *x, tra_worker *w, tra_err *e) {
     tra_block *b = x->block;
+    atomic_fetch_add(&x->site->done, 1);
     x->block = NULL;
     return tra_sink_emit(x->sink, w->id, x->ordinal, 0, b, e);
 }
@@ -52,7 +60,7 @@ static tra_status submit(tra_site *site, tra_sink *sink, const tra_op *op, const
                          tra_unit *u, tra_status (*run)(tra_unit *, int, tra_worker *, tra_err *), tra_err *e) {
     result *x = tra_calloc(1, sizeof *x);
     int64_t bytes = tra_catalog_floats1(type->cat, ordinal) * (int64_t)tra_dtype_size(type->dtype);
-    *x = (result){.sink = sink, .op = op, .pool = site->pool, .ordinal = ordinal};
+    *x = (result){.sink = sink, .op = op, .site = site, .ordinal = ordinal};
     u->ctx = x;
     u->end = end_result;
     u->run = run;
@@ -62,13 +70,6 @@ static tra_status submit(tra_site *site, tra_sink *sink, const tra_op *op, const
         return s;
     }
     return tra_engine_submit(site->engine, u, e);
-}
-
-static tra_status finish(tra_site *site, tra_status s, tra_err *e) {
-    tra_err drained = {0};
-    tra_status end = tra_engine_drain(site->engine, &drained);
-    if (end != TRA_OK && (s == TRA_OK || e->status == TRA_OK)) *e = drained;
-    return s == TRA_OK ? end : s;
 }
 
 /* ---- copy: MAP, TILE and whatever is not stored, made stored or written ----------------------------------------- */
@@ -84,12 +85,13 @@ tra_status tra_stage_copy(tra_site *site, tra_part *in, tra_sink *sink, tra_err 
     const tra_part *parts[1] = {in};
     TRA_TRY(tra_engine_stage(site->engine, tra_stage_scratch(parts, 1), tra_stage_io(parts, 1), e));
     tra_status s = TRA_OK;
+    site->all = in->n;
     for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
         tra_unit *u = tra_unit_new(1, 1);
         u->inputs[0] = (tra_input){.part = in, .i = i};
         s = submit(site, sink, NULL, in->type, in->ordinal[i], u, run_copy, e);
     }
-    return finish(site, s, e);
+    return tra_stage_end(site, s, e);
 }
 
 /* ---- concat ------------------------------------------------------------------------------------------------- */
@@ -134,5 +136,5 @@ tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_
         }
         s = submit(site, sink, op, &op->type, tra_catalog_find(oc, &k), u, run_concat, e);
     }
-    return finish(site, s, e);
+    return tra_stage_end(site, s, e);
 }

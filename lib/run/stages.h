@@ -7,6 +7,8 @@
 #include "memory.h"
 #include "output.h"
 
+#include <stdatomic.h>
+
 /* What all stages of a run share. */
 typedef struct tra_site {
     tra_comm comm;
@@ -14,11 +16,12 @@ typedef struct tra_site {
     tra_engine *engine;
     tra_pool *pool;
     int64_t sent, received; /* array bytes */
-    int64_t units_done, units_all; /* of the stage, for progress */
+    atomic_llong done; /* array pairs, or arrays, that the stage has dealt with, */
+    int64_t all;       /* of so many */
 } tra_site;
 
-/* JOIN, AGG, JOINAGG, MERGE: l and r (NULL for AGG and MERGE) are the local parts. Every result that this site holds under
- * op->place is emitted once. */
+/* JOIN, AGG, JOINAGG, MERGE: l and r (NULL for AGG and MERGE) are the local parts. Every result that this site holds
+ * under op->place is emitted once. */
 TRA_MUSTUSE tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_part *r, tra_sink *sink,
                                          tra_err *e);
 /* MAP, TILE, CONCAT made into stored tuples or a file, and any part written to a file: local, one result at a time. */
@@ -31,6 +34,8 @@ TRA_MUSTUSE tra_status tra_stage_exchange(tra_site *site, const tra_placement *f
 TRA_MUSTUSE tra_status tra_stage_repart(tra_site *site, const tra_op *from, const tra_op *op, tra_part *in,
                                         tra_part *out, tra_err *e);
 
+/* Waits for the units of a stage whose maker ended with s; the first error, s or a worker's, goes to e. */
+TRA_MUSTUSE tra_status tra_stage_end(tra_site *site, tra_status s, tra_err *e);
 /* Bytes of worker scratch and of reading that the parts need. */
 size_t tra_stage_io(const tra_part *const *parts, int n);
 size_t tra_stage_scratch(const tra_part *const *parts, int n);
