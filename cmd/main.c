@@ -1,8 +1,6 @@
 /* main.c - the table of commands; parses, dispatches, turns a status into an exit. */
 #include "cmd.h"
 
-#include "../plans/lang/names.h"
-
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +93,7 @@ static int finish(tra_status s, tra_err *e) {
         } else if (*e->msg) {
             fprintf(stderr, "tra: %s\n", e->msg);
         }
-        if (*e->msg && tra_log_level >= 2) fprintf(stderr, "tra: raised at %s:%d\n", e->file, e->line);
+        if (*e->msg && e->file && tra_log_level >= 2) fprintf(stderr, "tra: raised at %s:%d\n", e->file, e->line);
         tra_cleanup_all();
     }
     return tra_status_exit(s);

@@ -1,8 +1,6 @@
 /* options.c - the command line by tables: parsing, help, and standard output. */
 #include "cmd.h"
 
-#include "../plans/lang/names.h"
-
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>

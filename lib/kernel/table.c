@@ -74,35 +74,10 @@ const tra_row *tra_row_find(const char *name) {
     return NULL;
 }
 
-/* Insertions, deletions, changes and swaps of neighbours that turn a into b; both shorter than 32. */
-static int distance(const char *a, const char *b) {
-    int na = (int)strlen(a), nb = (int)strlen(b), d[32][32];
-    for (int i = 0; i <= na; i++) {
-        for (int j = 0; j <= nb; j++) {
-            if (i == 0 || j == 0) {
-                d[i][j] = i + j;
-                continue;
-            }
-            int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-            if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
-            if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
-                best = d[i - 2][j - 2] + 1;
-            d[i][j] = best;
-        }
-    }
-    return d[na][nb];
-}
-
 const char *tra_kernel_nearest(const char *name, tra_kernel_use use) {
-    size_t n = strlen(name);
-    if (n == 0 || n > 31) return NULL;
-    const char *best = NULL;
-    int least = n < 4 ? 2 : 1 + (int)n / 3; /* farther is no misspelling */
-    for (int i = 0; i < NROWS; i++) {
-        if (!(rows[i].uses & use)) continue;
-        int d = distance(name, rows[i].name);
-        if (d < least) least = d, best = rows[i].name;
-    }
-    return best;
+    const char *names[NROWS];
+    int n = 0;
+    for (int i = 0; i < NROWS; i++)
+        if (rows[i].uses & use) names[n++] = rows[i].name;
+    return tra_nearest(name, n, names);
 }

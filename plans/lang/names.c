@@ -1,7 +1,7 @@
+/* names.c - a table of names. */
 #include "names.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <string.h>
 
 static uint32_t hash(const char *s) {
@@ -41,48 +41,4 @@ int tra_names_add(tra_names *t, const char *name, void *value) {
     t->value[t->n] = value;
     t->slot[s] = ++t->n;
     return t->n - 1;
-}
-
-enum { MAXNAME = 64 }; /* longer names have no nearest */
-
-/* Edits (insert, remove, change, swap of neighbours) between a and b, case ignored. */
-static int distance(const char *a, int na, const char *b, int nb) {
-    int row[3][MAXNAME + 1];
-    int *before = row[0], *prev = row[1], *cur = row[2];
-    for (int j = 0; j <= nb; j++) prev[j] = j;
-    for (int i = 1; i <= na; i++) {
-        cur[0] = i;
-        for (int j = 1; j <= nb; j++) {
-            int ca = tolower((unsigned char)a[i - 1]), cb = tolower((unsigned char)b[j - 1]);
-            int best = prev[j - 1] + (ca != cb);
-            if (prev[j] + 1 < best) best = prev[j] + 1;
-            if (cur[j - 1] + 1 < best) best = cur[j - 1] + 1;
-            if (i > 1 && j > 1 && ca == tolower((unsigned char)b[j - 2]) && cb == tolower((unsigned char)a[i - 2]) &&
-                before[j - 2] + 1 < best)
-                best = before[j - 2] + 1;
-            cur[j] = best;
-        }
-        int *t = before;
-        before = prev;
-        prev = cur;
-        cur = t;
-    }
-    return prev[nb];
-}
-
-const char *tra_nearest(const char *name, int n, const char *const *names) {
-    int len = (int)strlen(name);
-    if (len == 0 || len > MAXNAME) return NULL;
-    const char *best = NULL;
-    int best_d = len / 3 > 1 ? len / 3 + 1 : 2; /* must be less than this */
-    for (int i = 0; i < n; i++) {
-        int m = (int)strlen(names[i]);
-        if (m > MAXNAME || m - len >= best_d || len - m >= best_d) continue;
-        int d = distance(name, len, names[i], m);
-        if (d < best_d && d < (len > m ? len : m)) {
-            best = names[i];
-            best_d = d;
-        }
-    }
-    return best;
 }

@@ -1,4 +1,4 @@
-/* names.h - a table of names, and the nearest spelling of a name that is not in it. */
+/* names.h - a table of names. */
 #ifndef TRA_NAMES_H
 #define TRA_NAMES_H
 
@@ -17,9 +17,5 @@ typedef struct tra_names {
 int tra_names_find(const tra_names *t, const char *name); /* index, or -1 */
 /* The name must not be there yet; it is kept, not copied. Returns its index. */
 int tra_names_add(tra_names *t, const char *name, void *value);
-
-/* The closest of the names, if close enough to be a slip of the finger (a third of its letters, at least one, or
- * case alone); else NULL. */
-const char *tra_nearest(const char *name, int n, const char *const *names);
 
 #endif
