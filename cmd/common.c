@@ -1,3 +1,4 @@
+/* common.c - what several commands share: workers, and reading a whole relation with them. */
 #include "common.h"
 
 #include <pthread.h>

@@ -63,7 +63,9 @@ static int64_t meminfo(const char *key) {
     return kib << 10;
 }
 
-int64_t tra_machine_memory(void) {
+/* Memory that all processes of this job may use together on this machine: the limit of the cgroup or of the scheduler,
+ * else 80 % of what is available now. */
+static int64_t machine_memory(void) {
     int64_t total = meminfo("MemTotal"), v, cpus;
     int64_t limit = tra_min64(cgroup_limit("/sys/fs/cgroup", "0::", "memory.max"),
                               cgroup_limit("/sys/fs/cgroup/memory", ":memory:", "memory.limit_in_bytes"));
@@ -102,7 +104,7 @@ tra_status tra_planning_request(int here, tra_request *r, tra_err *e) {
     rates.flops_f32 *= threads;
     *r = (tra_request){
         .options = {.sites = (int)p->sites,
-                    .memory = p->memory ? p->memory : tra_machine_memory() / here,
+                    .memory = p->memory ? p->memory : machine_memory() / here,
                     .cost = (tra_cost_model)p->cost,
                     .optimizer = TRA_OPT_SEARCH,
                     .threads = threads,

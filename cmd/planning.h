@@ -38,8 +38,4 @@ extern tra_planning tra_planning_opts;
  * tra_planning_opts.sites before, leaving sites_given as it is to have it checked against a plan file's. */
 TRA_MUSTUSE tra_status tra_planning_request(int here, tra_request *r, tra_err *e);
 
-/* Memory that all processes of this job may use together on this machine: the limit of the cgroup or of the scheduler,
- * else 80 % of what is available now. */
-int64_t tra_machine_memory(void);
-
 #endif

@@ -26,24 +26,10 @@ enum {
 
 /* ---- BLAS --------------------------------------------------------------------------------------------------- */
 
-static char blas_name[128];
-
-static void setup(void) {
-    openblas_set_num_threads(1);
-    const char *config = openblas_get_config(), *end = config ? strchr(config, ' ') : NULL; /* "OpenBLAS 0.3.21 ..." */
-    if (end) end = strchr(end + 1, ' ');
-    snprintf(blas_name, sizeof(blas_name), "%.*s (%s)", end ? (int)(end - config) : 8, end ? config : "OpenBLAS",
-             openblas_get_corename());
-}
+/* Each call on the thread that makes it: the threads are the workers. */
+static void one_thread(void) { openblas_set_num_threads(1); }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-void tra_blas_setup(void) { pthread_once(&once, setup); }
-
-const char *tra_blas_name(void) {
-    tra_blas_setup();
-    return blas_name;
-}
 
 /* ---- labels ------------------------------------------------------------------------------------------------- */
 
@@ -392,7 +378,7 @@ static void run_tile(problem *p) {
 
 void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out, bool add,
                   int tile) {
-    tra_blas_setup();
+    pthread_once(&once, one_thread);
     labels ls;
     cuts cut;
     make_labels(step, &a->ext, &b->ext, &out->ext, &ls);

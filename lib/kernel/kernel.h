@@ -179,8 +179,4 @@ void tra_agg_finish(const tra_kernel *agg, const tra_array *state, tra_array *ou
 /* Copies the box of extents `ext` that begins at `from` in src to `to` in dst (any rank >= 0, same dtype). */
 void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, const tra_dims *from, const tra_dims *ext);
 
-/* Makes BLAS use one thread for each call. The kernels call it too; repeated calls cost nothing. Any thread. */
-void tra_blas_setup(void);
-const char *tra_blas_name(void);   /* version and kernel in use, for `tra version` */
-
 #endif

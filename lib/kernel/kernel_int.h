@@ -54,7 +54,6 @@ tra_code *tra_code_then(tra_arena *a, const tra_code *first, const tra_code *nex
 
 /* What a scalar expression of nargs arguments is, proven from its form: TRA_OVER_ bits. */
 unsigned tra_scalar_over(const tra_scalar *s, int nargs);
-double tra_scalar_eval(const tra_scalar *s, const double *args); /* one element; the definition */
 
 struct tra_kernel {
     tra_class cls;

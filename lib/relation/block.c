@@ -1,3 +1,4 @@
+/* block.c - choosing blocks. */
 #include "block.h"
 
 enum { MOST = 1 << 20, LEAST = 1 << 16 }; /* elements of a block */

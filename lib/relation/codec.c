@@ -1,3 +1,4 @@
+/* codec.c - byte shuffle, zstd, and the choice between them for each chunk. */
 #include "codec.h"
 
 #include <pthread.h>
@@ -36,7 +37,8 @@ static void unshuffle_bytes(char *dst, const char *src, size_t from, size_t n, s
         for (size_t b = 0; b < size; b++) dst[i * size + b] = src[b * n + i];
 }
 
-void tra_shuffle(void *dst, const void *src, size_t n, size_t size) {
+/* HDF5's shuffle: byte b of element i goes to dst[b * n + i]. src and dst must not overlap. */
+static void shuffle(void *dst, const void *src, size_t n, size_t size) {
     char *d = dst;
     const char *s = src;
     size_t i = 0;
@@ -62,7 +64,7 @@ void tra_shuffle(void *dst, const void *src, size_t n, size_t size) {
     shuffle_bytes(d, s, i, n, size);
 }
 
-void tra_unshuffle(void *dst, const void *src, size_t n, size_t size) {
+static void unshuffle(void *dst, const void *src, size_t n, size_t size) {
     char *d = dst;
     const char *s = src;
     size_t i = 0;
@@ -91,8 +93,7 @@ void tra_unshuffle(void *dst, const void *src, size_t n, size_t size) {
     unshuffle_bytes(d, s, i, n, size);
 }
 
-/* ---- zstd contexts: one of each per thread, since creating one costs more than a small chunk ------------------------
- */
+/* ---- zstd contexts: one of each per thread, since creating one costs more than a small chunk --------------------- */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t cctx_key, dctx_key;
@@ -138,7 +139,7 @@ static bool shuffle_pays(ZSTD_CCtx *c, const char *src, size_t n, size_t size, i
     size_t piece = SAMPLE / PIECES, step = (n - piece) / (PIECES - 1) / size * size;
     for (size_t i = 0; i < PIECES; i++) memcpy(tmp + i * piece, src + i * step, piece);
     size_t plain = squeezed(c, tmp, SAMPLE, level, out, 2 * SAMPLE);
-    tra_shuffle(tmp + SAMPLE, tmp, SAMPLE / size, size);
+    shuffle(tmp + SAMPLE, tmp, SAMPLE / size, size);
     return squeezed(c, tmp + SAMPLE, SAMPLE, level, out, 2 * SAMPLE) <= plain;
 }
 
@@ -151,7 +152,7 @@ tra_status tra_chunk_encode(const void *src, size_t n, size_t size, int level, v
     uint32_t mask = 0;
     if (n >= 2 * SAMPLE) {
         if (shuffle_pays(c, src, n, size, level, tmp, out)) {
-            tra_shuffle(tmp, src, n / size, size);
+            shuffle(tmp, src, n / size, size);
             len = squeezed(c, tmp, n, level, out, cap);
         } else {
             mask = 1;
@@ -159,7 +160,7 @@ tra_status tra_chunk_encode(const void *src, size_t n, size_t size, int level, v
         }
     } else if (n > 0) { /* small: try both */
         size_t plain = squeezed(c, src, n, level, out, cap);
-        tra_shuffle(tmp, src, n / size, size);
+        shuffle(tmp, src, n / size, size);
         len = squeezed(c, tmp, n, level, out, cap);
         if (plain < len) {
             mask = 1;
@@ -193,7 +194,7 @@ const char *tra_chunk_decode(tra_pipeline p, uint32_t mask, const void *src, siz
         src = tmp;
     }
     if (shuffled)
-        tra_unshuffle(dst, src, n / size, size);
+        unshuffle(dst, src, n / size, size);
     else if (!zstd)
         memcpy(dst, src, n);
     return NULL;

@@ -15,16 +15,11 @@ typedef struct tra_pipeline {
     int shuffle, zstd;
 } tra_pipeline;
 #define TRA_PIPELINE_NONE ((tra_pipeline){-1, -1})
-#define TRA_PIPELINE_OURS ((tra_pipeline){0, 1})
-
-/* HDF5's shuffle: byte b of element i goes to dst[b * n + i]. src and dst must not overlap. */
-void tra_shuffle(void *dst, const void *src, size_t n, size_t size);
-void tra_unshuffle(void *dst, const void *src, size_t n, size_t size);
 
 size_t tra_codec_bound(size_t n); /* the longest a zstd frame of n bytes can be */
 
-/* Encodes the n bytes of a chunk of elements of the given size for TRA_PIPELINE_OURS into out (n bytes); tmp: n bytes
- * of scratch. Sets len, mask and sum. */
+/* Encodes the n bytes of a chunk of elements of the given size for our pipeline into out (n bytes); tmp: n bytes of
+ * scratch. Sets len, mask and sum. */
 TRA_MUSTUSE tra_status tra_chunk_encode(const void *src, size_t n, size_t size, int level, void *tmp, void *out,
                                         tra_encoded *enc, tra_err *e);
 

@@ -73,8 +73,7 @@ static bool put_attributes(tra_writer *w, const char *digest) {
            (!w->history || put_text(w->dset, "tra_history", w->history));
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------------
- */
+/* ---- tables ----------------------------------------------------------------------------------------------------- */
 
 static bool put_table(hid_t group, const char *name, hid_t filetype, hid_t memtype, int n, const hsize_t *dims,
                       const void *v) {
@@ -139,8 +138,7 @@ static bool put_tables(tra_writer *w) {
     return ok;
 }
 
-/* ---- what was there before ------------------------------------------------------------------------------------------
- */
+/* ---- what was there before -------------------------------------------------------------------------------------- */
 
 typedef struct keep {
     tra_writer *w;

@@ -105,8 +105,7 @@ static tra_status open_dataset(tra_rel *r, tra_err *e) {
     return TRA_OK;
 }
 
-/* ---- the dataset as it is ------------------------------------------------------------------------------------------
- */
+/* ---- the dataset as it is --------------------------------------------------------------------------------------- */
 
 typedef struct header {
     tra_dims shape, chunk; /* chunk: of the file, when chunked */
@@ -223,8 +222,7 @@ static tra_status read_layout(tra_rel *r, header *h, tra_err *e) {
     return s;
 }
 
-/* ---- the relation that it is
- * ----------------------------------------------------------------------------------------- */
+/* ---- the relation that it is ------------------------------------------------------------------------------------ */
 
 static tra_status grid_of(tra_rel *r, const tra_dims *frontier, const tra_dims *bound, const int8_t *by,
                           const int64_t *last, tra_catalog *out, tra_err *e) {
@@ -353,8 +351,7 @@ static tra_status tuple_layout(tra_rel *r, const header *h, int rank, tra_catalo
     return grid_of(r, &frontier, &bound, by, last, grid, e);
 }
 
-/* ---- holes
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- holes ------------------------------------------------------------------------------------------------------ */
 
 /* A table of .tra/NAME with n rows (of width w, when w > 0); NULL when it is not there or of another form. */
 static int64_t *read_table(tra_rel *r, const char *table, int64_t n, int w) {
@@ -451,8 +448,7 @@ static tra_status find_tuples(tra_rel *r, const tra_catalog *grid, tra_err *e) {
     return s;
 }
 
-/* ---- putting it together
- * --------------------------------------------------------------------------------------------- */
+/* ---- putting it together ---------------------------------------------------------------------------------------- */
 
 /* Tables are believed only as long as the dataset has the form they were made for. */
 static void find_tables(tra_rel *r) {

@@ -59,8 +59,9 @@ tra_status tra_keyfn_eval(const tra_keyfn *f, const tra_dims *key, tra_dims *out
         char buf[TRA_DIMTEXT];
         TRA_TRY(tra_keyexpr_eval(f->expr[i], key, &out->v[i], e));
         if (out->v[i] < 0)
-            return tra_fail(e, TRA_PROGRAM, "component %d of the new key is %" PRId64 " at key %s; keys are not negative",
-                            i, out->v[i], tra_key_text(key, buf));
+            return tra_fail(e, TRA_PROGRAM,
+                            "component %d of the new key is %" PRId64 " at key %s; keys are not negative", i,
+                            out->v[i], tra_key_text(key, buf));
         if (out->v[i] == INT64_MAX) /* its frontier, one more, must be a number */
             return tra_fail(e, TRA_PROGRAM, "integer overflow in the new key at key %s", tra_key_text(key, buf));
     }
@@ -76,15 +77,6 @@ uint32_t tra_keyexpr_vars(const tra_keyexpr *x) {
 bool tra_keyexpr_is_var(const tra_keyexpr *x, int *var) {
     if (x->op != TRA_KEY_VAR) return false;
     if (var) *var = x->var;
-    return true;
-}
-
-bool tra_keyfn_is_identity(const tra_keyfn *f) {
-    if (f->n != f->arity) return false;
-    for (int i = 0; i < f->n; i++) {
-        int var;
-        if (!tra_keyexpr_is_var(f->expr[i], &var) || var != i) return false;
-    }
     return true;
 }
 
@@ -140,8 +132,6 @@ static void print(const tra_keyexpr *x, const char *const *names, int least, tra
     }
     if (b < least) tra_str_add(out, ")");
 }
-
-void tra_keyexpr_print(const tra_keyexpr *x, const char *const *names, tra_str *out) { print(x, names, 0, out); }
 
 void tra_keyfn_print(const tra_keyfn *f, bool predicate, tra_str *out) {
     tra_str_add(out, "(");

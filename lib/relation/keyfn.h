@@ -57,8 +57,6 @@ TRA_MUSTUSE tra_status tra_keyfn_eval(const tra_keyfn *f, const tra_dims *key, t
 uint32_t tra_keyexpr_vars(const tra_keyexpr *x); /* set of key components it reads */
 /* True when x is the plain variable, whose index goes to *var. */
 bool tra_keyexpr_is_var(const tra_keyexpr *x, int *var);
-bool tra_keyfn_is_identity(const tra_keyfn *f);
-void tra_keyexpr_print(const tra_keyexpr *x, const char *const *names, tra_str *out);
 void tra_keyfn_print(const tra_keyfn *f, bool predicate, tra_str *out); /* "(i,j) -> (j,i)", "(i,j) -> i<j" */
 
 #endif

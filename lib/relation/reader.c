@@ -65,7 +65,7 @@ static tra_status load_sums(tra_rel *r, tra_err *e) {
     return ok ? TRA_OK : tra_h5_fail(e, TRA_INPUT, r->vfd, "%s: the table of checksums %s is damaged", r->path, path);
 }
 
-static tra_status load(tra_rel *r, tra_err *e) {
+static tra_status load_all(tra_rel *r, tra_err *e) {
     if (r->checksums && !r->sums) TRA_TRY(load_sums(r, e));
     if (r->how != TRA_BY_CHUNK) return TRA_OK;
     if (!(r->chunks = calloc((size_t)r->cat.n + 1, sizeof *r->chunks)))
@@ -74,20 +74,19 @@ static tra_status load(tra_rel *r, tra_err *e) {
     return TRA_OK;
 }
 
-tra_status tra_rel_load(tra_rel *r, tra_err *e) {
+static tra_status load(tra_rel *r, tra_err *e) {
     tra_status s = TRA_OK;
     if (r->loaded) return s;
     tra_h5_enter();
     if (!r->loaded) {
-        s = load(r, e);
+        s = load_all(r, e);
         if (s == TRA_OK) r->loaded = true;
     }
     tra_h5_leave();
     return s;
 }
 
-/* ---- facts
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- facts ------------------------------------------------------------------------------------------------------ */
 
 const tra_relinfo *tra_rel_info(const tra_rel *rel) {
     tra_rel *r = (tra_rel *)rel; /* the sum over the chunk index is made when first asked for */
@@ -114,8 +113,7 @@ const char *tra_rel_identity(const tra_rel *rel, tra_arena *a) {
                             (unsigned long long)st.st_ino, sum);
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
 static size_t chunk_bytes(const tra_rel *r) { return (size_t)r->geom.floats * r->size; }
@@ -244,7 +242,7 @@ static tra_status read_library(const tra_rel *r, int64_t ordinal, const tra_dims
 tra_status tra_rel_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e) {
     tra_dims ext;
     int64_t n;
-    TRA_TRY(tra_rel_load(r, e));
+    TRA_TRY(load(r, e));
     tra_catalog_ext(&r->cat, ordinal, &ext);
     if (!tra_dims_product(&ext, &n) || n == 0) return TRA_OK;
     switch (r->how) {

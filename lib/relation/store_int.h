@@ -87,8 +87,6 @@ struct tra_rel {
     bool stored_known;
 };
 
-TRA_MUSTUSE tra_status tra_rel_load(tra_rel *r, tra_err *e);
-
 /* ---- lock (lock.c) ------------------------------------------------------------------------------------------- */
 
 /* Advisory lock on writing path: the file .NAME.tra-lock beside it holds

@@ -1,3 +1,4 @@
+/* vfd.c - the file driver. */
 #include "vfd.h"
 
 #include <errno.h>

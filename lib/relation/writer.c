@@ -287,8 +287,7 @@ tra_status tra_writer_put(tra_writer *w, int64_t ordinal, const void *data, void
 uint64_t *tra_writer_sums(tra_writer *w) { return w->sums; }
 int64_t tra_writer_stored(const tra_writer *w) { return w->stored; }
 
-/* ---- several processes --------------------------------------------------------------------------------------------
- */
+/* ---- several processes ------------------------------------------------------------------------------------------ */
 
 /* The blob: head, the three texts with their NULs, then the addresses (codec none). */
 typedef struct blob_head {
@@ -343,8 +342,7 @@ tra_status tra_writer_sync(tra_writer *w, tra_err *e) {
     return TRA_OK;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------------
- */
+/* ---- the end ---------------------------------------------------------------------------------------------------- */
 
 static tra_status sync_directory(tra_writer *w, tra_err *e) {
     const char *base, *dir = directory(w->arena, w->path, &base);

@@ -1,3 +1,4 @@
+/* zfilter.c - the filter. */
 #include "zfilter.h"
 
 #include <stdlib.h>

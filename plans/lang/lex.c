@@ -1,3 +1,4 @@
+/* lex.c - from text to tokens. */
 #include "lex.h"
 
 #include <string.h>

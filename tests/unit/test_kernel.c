@@ -1091,5 +1091,3 @@ TEST(flops) {
                                TRA_USE_JOIN, &a, &b),
               120 + 15);
 }
-
-TEST(blas_has_a_name) { CHECK(strncmp(tra_blas_name(), "OpenBLAS ", 9) == 0 && strchr(tra_blas_name(), '(')); }
