@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../ia/ia.h"
+#include "../search/cost.h"
 #include "explain.h"
 
 const tra_rule_text tra_rule_texts[] = {
@@ -47,10 +48,6 @@ static void show_tree(tra_shown_plan *s, int op, int depth, bool *seen) {
 
 /* ---- why not ------------------------------------------------------------------------------------------------ */
 
-static double scalar(const tra_job *job, const tra_plan *p) {
-    return job->options.cost == TRA_COST_TRA ? p->cost.network_floats : p->cost.seconds;
-}
-
 /* The exchange that costs a plan most. */
 static const tra_op *dearest(const tra_plan *p) {
     const tra_op *most = NULL;
@@ -63,7 +60,7 @@ static const tra_op *dearest(const tra_plan *p) {
 
 static const char *why_not(const tra_job *job, const tra_plan *p, tra_arena *a) {
     const tra_plan *best = job->plans.v[0];
-    double c = scalar(job, p), b = scalar(job, best);
+    double c = tra_cost_scalar(&p->cost, job->options.cost), b = tra_cost_scalar(&best->cost, job->options.cost);
     int64_t dp = p->cost.disk_read + p->cost.disk_write, db = best->cost.disk_read + best->cost.disk_write;
     if (p == best) return "";
     if (c == b) {
@@ -86,7 +83,7 @@ tra_shown_plan *tra_explain_plan(const tra_job *job, const tra_plan *p, tra_aren
     s->plan = p;
     s->ops = tra_news(a, tra_shown_op, p->nops);
     s->lines = tra_news(a, tra_shown_line, 2 * p->nops + 2); /* each operator once, and once more for each input */
-    s->cost = scalar(job, p);
+    s->cost = tra_cost_scalar(&p->cost, job->options.cost);
     s->fits = job->options.memory == 0 || p->least_memory <= job->options.memory;
     s->note = why_not(job, p, a);
     bool *seen = tra_news(a, bool, p->nops);

@@ -1,7 +1,6 @@
 /* json.c - explain and cost for programs. The names are those of man tra-explain. */
 #include <limits.h>
 
-#include "../search/cost.h"
 #include "explain.h"
 
 enum { FEWPLANS = 20 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../ia/ia.h"
+#include "../search/cost.h"
 #include "explain.h"
 
 enum { WIDTH = 100, MAXDEPTH = 16, FEWPLANS = 10 };
@@ -362,7 +363,7 @@ void tra_explain_cost(const tra_job *job, tra_str *out) {
         const tra_plan *p = job->plans.v[i];
         const tra_cost *c = &p->cost;
         tra_str_printf(out, "%d\t%s\t%.17g\t%.17g\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%.17g\t%" PRId64 "\t%.6g\n",
-                       p->rank, strategy_text(p), job->options.cost == TRA_COST_TRA ? c->network_floats : c->seconds,
+                       p->rank, strategy_text(p), tra_cost_scalar(c, job->options.cost),
                        c->network_floats, c->network_bytes, c->disk_read, c->disk_write, c->flops, c->peak_memory,
                        c->seconds);
     }
