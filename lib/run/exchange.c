@@ -213,12 +213,21 @@ static tra_status pack(exchange *x, const transfer *t, const tra_array *src, int
     return TRA_OK;
 }
 
+/* Bytes that are held besides the array while a transfer is on its way: of the stored array it is computed from. */
+static int64_t held_below(const exchange *x, const transfer *t) {
+    int64_t i = x->pieces ? -1 : tra_part_find(x->in, t->in, x->in->summand ? t->summand : 0), at, via_at;
+    tra_part *stored, *via;
+    if (i < 0) return 0;
+    tra_part_resolve(x->in, i, &stored, &at, &via, &via_at);
+    return via ? tra_part_bytes(stored, at) : 0;
+}
+
 /* Starts the next transfer if there is one and room for it. */
 static bool start_send(exchange *x) {
     if (x->next_out == x->outgoing.n) return false;
     const transfer *t = &x->outgoing.v[x->next_out];
-    int64_t bytes = bytes_of(x, t), pieces = tra_max64(1, tra_ceil_div(bytes, PIECE));
-    if (x->nsends && (x->nsends + pieces > MAX_SENDS || x->sending_bytes + bytes > x->window)) return false;
+    int64_t bytes = bytes_of(x, t), pieces = tra_max64(1, tra_ceil_div(bytes, PIECE)), below = held_below(x, t);
+    if (x->nsends && (x->nsends + pieces > MAX_SENDS || x->sending_bytes + bytes + below > x->window)) return false;
     x->next_out++;
     sending s = {.bytes = 0};
     if (x->status == TRA_OK) {
@@ -245,10 +254,11 @@ static bool start_send(exchange *x) {
             p->input = s.input;
             p->packed = s.packed;
             p->owns_input = !x->pieces;
+            p->bytes += below;
         }
         MPI_Isend(data + at, (int)n, MPI_BYTE, t->to, TAG_DATA, x->site->comm.mpi, &p->req);
         x->nsends++;
-        x->sending_bytes += n;
+        x->sending_bytes += p->bytes;
     }
     x->site->sent += bytes;
     return true;

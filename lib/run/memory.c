@@ -113,14 +113,25 @@ static int uses_of(const tra_plan *p, int i) {
     return n;
 }
 
+/* Is i, or a view of it, what a CONCAT reads? */
+static bool is_concatenated(const tra_plan *p, int i) {
+    for (int j = i + 1; j < p->nops; j++) {
+        const tra_op *op = &p->ops[j];
+        if (op->in[0] != i && op->in[1] != i) continue;
+        if (op->op == TRA_PLAN_CONCAT) return true;
+        if ((op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY) && is_concatenated(p, j)) return true;
+    }
+    return false;
+}
+
 /* A MAP or TILE is computed by its consumer when it has but one. One such operator between a consumer and what is stored,
- * or maps alone, which are composed. */
+ * or maps alone, which are composed. CONCAT holds a whole group at once: of tiles not with the arrays they are cut from. */
 static void choose_fused(tra_plan *p) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         op->fused = false;
         if (op->op != TRA_PLAN_MAP && op->op != TRA_PLAN_TILE) continue;
-        op->fused = uses_of(p, i) == 1;
+        op->fused = uses_of(p, i) == 1 && !is_concatenated(p, i);
         int j = op->in[0];
         while (p->ops[j].op == TRA_PLAN_FILTER || p->ops[j].op == TRA_PLAN_REKEY) j = p->ops[j].in[0];
         if (op->op != TRA_PLAN_MAP || p->ops[j].op != TRA_PLAN_MAP) p->ops[j].fused = false;
@@ -233,8 +244,10 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
         if (op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_AGG || op->op == TRA_PLAN_JOINAGG || op->op == TRA_PLAN_MERGE) {
             need n = join_need(p, op, threads);
             mine = n.a + n.b + n.c + n.fixed;
-        } else if (op->op == TRA_PLAN_CONCAT) {
-            mine = 2 * out + in;
+        } else if (op->op == TRA_PLAN_MAP || op->op == TRA_PLAN_TILE) {
+            mine = in + 2 * out; /* computed, then copied */
+        } else if (op->op == TRA_PLAN_CONCAT) { /* a whole group and its result */
+            mine = out + p->ops[op->in[0]].type.cat->frontier.v[op->keydim] * in;
         } else if (op->op == TRA_PLAN_REPART) {
             mine = 2 * (in + out) + in;
         } else if (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST) {

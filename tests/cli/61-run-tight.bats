@@ -1,0 +1,70 @@
+# tra run under the least ceiling that it accepts, where blocks are large enough for the ceiling to count.
+load helper
+
+# tight PROGRAM SITES [OPTION...]: runs with the least ceiling that is accepted.
+tight() {
+    local least
+    status 4 tra run "$1" --sites "$2" --threads 1 --memory 1M "${@:3}"
+    least=$(grep -o -- '--memory [0-9]*' <<<"$output" | head -1 | cut -d' ' -f2)
+    status 0 tra run -q "$1" --sites "$2" --threads 1 --memory "$least" "${@:3}"
+}
+
+@test "a repartition in several batches: ranks that are ahead do not confuse those behind" {
+    tra gen -q --shape 1500x1500 --block 1500x10 --dist range -o a.h5
+    printf 'input A from "a.h5"\nT = reblock(A, [10, 1500])\noutput T to "t.h5"\n' >p.tra
+    for n in 2 3 5; do
+        tight p.tra $n
+        status 0 tra diff a.h5 t.h5
+        rm t.h5
+    done
+}
+
+@test "concat of tiles cut from large arrays" {
+    tra gen -q --shape 300x800 --block 300x20 --dist range -o a.h5
+    cat >p.tra <<'EOF2'
+input A from "a.h5"
+T = tile(A, 0, 3)
+U = rekey(T, (i,j,t) -> (i*100+t, j))
+V = concat(U, 1, 1)
+output V to "v.h5"
+EOF2
+    for n in 1 3; do
+        tight p.tra $n
+        py 'a, v = (h5py.File(x)["data"][:] for x in ("a.h5", "v.h5")); assert (v.reshape(a.shape) == a).all()'
+        rm v.h5
+    done
+}
+
+@test "tiles of large arrays are sent to other ranks" {
+    tra gen -q --shape 1500x1500 --block 250x1500 --dist range -o a.h5
+    cat >p.tra <<'EOF2'
+input A from "a.h5" at part(0)
+T = tile(A, 1, 25)
+U = rekey(T, (i,j,t) -> (t, i))
+V = concat(U, 1, 0)
+output V to "v.h5"
+EOF2
+    for n in 2 3; do
+        tight p.tra $n
+        py 'a, v = (h5py.File(x)["data"][:] for x in ("a.h5", "v.h5"))
+assert (v.reshape(60, 1500, 25).transpose(1, 0, 2).reshape(a.shape) == a).all()'
+        rm v.h5
+    done
+}
+
+@test "a map that two others read" {
+    tra gen -q --shape 600x600 --block 600x200 --dist normal -o a.h5
+    cat >p.tra <<'EOF2'
+input A from "a.h5"
+T = transform(A, square)
+U = transform(T, rowmax)
+V = transform(T, rowmin)
+output U to "u.h5"
+output V to "v.h5"
+EOF2
+    for n in 1 2; do
+        tight p.tra $n
+        py 'a, u, v = (h5py.File(x)["data"][:] for x in ("a.h5", "u.h5", "v.h5"))
+a = (a * a).reshape(600, 3, 200); assert (v.reshape(3, 600).T == a.min(2)).all() and (u.reshape(3, 600).T == a.max(2)).all()'
+    done
+}
