@@ -12,10 +12,11 @@ static bool coordinate, gzip_given;
 static const tra_opt opts[] = {
     {'o', "output", TRA_OPT_STR, &output, "FILE|-", "the file to write, or standard output", NULL, NULL, NULL},
     {0, "to", TRA_OPT_STR, &to, "FORMAT", "npy, csv, mtx, raw or h5 (default: by suffix)", NULL, NULL, NULL},
-    {0, "delimiter", TRA_OPT_STR, &delimiter, "CHAR", "csv: between cells (default: comma, tab for .tsv)", NULL, NULL, NULL},
+    {0, "delimiter", TRA_OPT_STR, &delimiter, "CHAR", "csv: between cells (default: comma, tab for .tsv)", NULL, NULL,
+     NULL},
     {0, "coordinate", TRA_OPT_FLAG, &coordinate, NULL, "mtx: only the elements that are not zero", NULL, NULL, NULL},
-    {0, "gzip", TRA_OPT_OPTSTR, &gzip, "LEVEL", "h5: compress with gzip, level 1 to 9 (default: 4); without it nothing is", NULL,
-     NULL, &gzip_given},
+    {0, "gzip", TRA_OPT_OPTSTR, &gzip, "LEVEL",
+     "h5: compress with gzip, level 1 to 9 (default: 4); without it nothing is", NULL, NULL, &gzip_given},
     {0, "memory", TRA_OPT_SIZE, &memory, "SIZE", "for all buffers (default: 256M)", NULL, "TRA_MEMORY", NULL},
     {0},
 };
@@ -57,9 +58,9 @@ static tra_status print(const char *rel, const tra_export_job *job, const tra_ex
         tra_json_free(&j);
     } else {
         tra_str t = {0};
-        tra_str_printf(&t, "%s\n  from     %s\n  format   %s\n  shape    %s\n  type     %s\n  written  %s\n", output, rel,
-                       job->format->name, r->shape.n ? tra_shape_text(&r->shape, a) : "scalar", tra_dtype_name(r->dtype),
-                       tra_human(r->bytes, h));
+        tra_str_printf(&t, "%s\n  from     %s\n  format   %s\n  shape    %s\n  type     %s\n  written  %s\n", output,
+                       rel, job->format->name, r->shape.n ? tra_shape_text(&r->shape, a) : "scalar",
+                       tra_dtype_name(r->dtype), tra_human(r->bytes, h));
         s = tra_print(tra_str_get(&t), e);
         tra_str_free(&t);
     }
@@ -82,8 +83,10 @@ const tra_cmd tra_cmd_export = {
     .group = "Relations",
     .brief = "a relation to a file of another program",
     .usage = "[options] REL -o FILE|-",
-    .about = "Writes the tensor that a relation stands for as a numpy array, a table of text, a MatrixMarket file, raw elements,\n"
-             "or an HDF5 file that needs no plugin. A file appears when it is complete. Missing blocks are written as zeros.\n"
+    .about = "Writes the tensor that a relation stands for as a numpy array, a table of text, a MatrixMarket file, raw "
+             "elements,\n"
+             "or an HDF5 file that needs no plugin. A file appears when it is complete. Missing blocks are written as "
+             "zeros.\n"
              "Relations in tuple layout can go to h5 only.",
     .opts = opts,
     .minargs = 1,

@@ -11,19 +11,21 @@ static int endian, order;
 static bool header, no_header, empty_nan, no_history;
 
 static const tra_opt opts[] = {
-    {'o', "output", TRA_OPT_STR, &output, "OUT[:NAME]", "the relation to write: out.h5 or out.h5:name", NULL, NULL, NULL},
-    {0, "block", TRA_OPT_STR, &block, "EXTENTS", "extents of a block, as in 1000x1000 (default: chosen from the shape)", NULL,
-     NULL, NULL},
-    {0, "from", TRA_OPT_STR, &from, "FORMAT", "npy, csv, mtx, raw or h5 (default: by suffix, else by content)", NULL, NULL,
+    {'o', "output", TRA_OPT_STR, &output, "OUT[:NAME]", "the relation to write: out.h5 or out.h5:name", NULL, NULL,
      NULL},
-    {0, "dtype", TRA_OPT_STR, &dtype, "TYPE", "f64 or f32 (default: what holds the source without loss; raw: required)", NULL,
+    {0, "block", TRA_OPT_STR, &block, "EXTENTS", "extents of a block, as in 1000x1000 (default: chosen from the shape)",
+     NULL, NULL, NULL},
+    {0, "from", TRA_OPT_STR, &from, "FORMAT", "npy, csv, mtx, raw or h5 (default: by suffix, else by content)", NULL,
      NULL, NULL},
+    {0, "dtype", TRA_OPT_STR, &dtype, "TYPE", "f64 or f32 (default: what holds the source without loss; raw: required)",
+     NULL, NULL, NULL},
     {0, "codec", TRA_OPT_STR, &codec, "CODEC", "none or zstd[:LEVEL] (default: none)", NULL, NULL, NULL},
     {0, "memory", TRA_OPT_SIZE, &memory, "SIZE", "for all buffers (default: 256M)", NULL, "TRA_MEMORY", NULL},
     {0, "shape", TRA_OPT_STR, &shape, "EXTENTS", "raw: shape of the tensor, as in 1000x2000", NULL, NULL, NULL},
-    {0, "endian", TRA_OPT_ENUM, &endian, "ORDER", "raw: byte order, little or big (default: little)", "little|big", NULL, NULL},
-    {0, "order", TRA_OPT_ENUM, &order, "C|F", "raw: C, last dimension fastest, or F, first fastest (default: C)", "C|F", NULL,
-     NULL},
+    {0, "endian", TRA_OPT_ENUM, &endian, "ORDER", "raw: byte order, little or big (default: little)", "little|big",
+     NULL, NULL},
+    {0, "order", TRA_OPT_ENUM, &order, "C|F", "raw: C, last dimension fastest, or F, first fastest (default: C)", "C|F",
+     NULL, NULL},
     {0, "delimiter", TRA_OPT_STR, &delimiter, "CHAR", "csv: between cells (default: found out)", NULL, NULL, NULL},
     {0, "header", TRA_OPT_FLAG, &header, NULL, "csv: the first row is a header", NULL, NULL, NULL},
     {0, "no-header", TRA_OPT_FLAG, &no_header, NULL, "csv: the first row is data", NULL, NULL, NULL},
@@ -33,7 +35,8 @@ static const tra_opt opts[] = {
 };
 
 static tra_status read_options(const char *source, tra_import_job *job, tra_dims *blocks, tra_err *e) {
-    *job = (tra_import_job){.from = source, .to = output, .source = {.header = -1, .empty_nan = empty_nan, .memory = memory}};
+    *job = (tra_import_job){
+        .from = source, .to = output, .source = {.header = -1, .empty_nan = empty_nan, .memory = memory}};
     if (!output) return tra_fail(e, TRA_USAGE, "say where the relation goes: -o out.h5 or -o out.h5:name");
     if (strcmp(output, "-") == 0) return tra_fail(e, TRA_USAGE, "-o -: a relation cannot be written to a stream");
     if (from && !(job->format = tra_format_find(from)))
@@ -57,12 +60,17 @@ static tra_status read_options(const char *source, tra_import_job *job, tra_dims
     return TRA_OK;
 }
 
-static void history(const char *source, const tra_import_receipt *unused, tra_str *out) {
-    (void)unused;
-    tra_str_printf(out, "tra %s: import %s", TRA_VERSION, source);
-    if (block) tra_str_printf(out, " --block %s", block);
-    if (from) tra_str_printf(out, " --from %s", from);
-    if (dtype) tra_str_printf(out, " --dtype %s", dtype);
+/* The command, as far as it decides what the relation holds. */
+static void history(const char *source, tra_str *out) {
+    const char *const texts[][2] = {
+        {"block", block}, {"from", from}, {"dtype", dtype}, {"shape", shape}, {"delimiter", delimiter}};
+    tra_str_printf(out, "tra %s: import '%s'", TRA_VERSION, source);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i][1]) tra_str_printf(out, " --%s '%s'", texts[i][0], texts[i][1]);
+    if (endian) tra_str_add(out, " --endian big");
+    if (order) tra_str_add(out, " --order F");
+    if (header || no_header) tra_str_add(out, header ? " --header" : " --no-header");
+    if (empty_nan) tra_str_add(out, " --empty-nan");
 }
 
 static void warn_losses(const char *source, const tra_import_receipt *r) {
@@ -82,12 +90,14 @@ static double ratio(const tra_import_receipt *r) {
 static tra_status print_text(const char *source, const tra_import_receipt *r, tra_err *e) {
     tra_str t = {0};
     char a[TRA_DIMTEXT], h[32];
-    tra_str_printf(&t, "%s\n  from     %s (%s%s%s", output, source, r->format, *r->source_type ? ", " : "", r->source_type);
+    tra_str_printf(&t, "%s\n  from     %s (%s%s%s", output, source, r->format, *r->source_type ? ", " : "",
+                   r->source_type);
     if (r->bytes_in > 0) tra_str_printf(&t, ", %s", tra_human(r->bytes_in, h));
     if (r->header_lines > 0) tra_str_printf(&t, ", %d header line%s", r->header_lines, r->header_lines > 1 ? "s" : "");
     tra_str_printf(&t, ")\n  shape    %s\n  type     %s\n", r->shape.n ? tra_shape_text(&r->shape, a) : "scalar",
                    tra_dtype_name(r->dtype));
-    tra_str_printf(&t, "  blocks   %" PRId64 " of %s%s\n", r->blocks, r->block.n ? tra_shape_text(&r->block, a) : "one element",
+    tra_str_printf(&t, "  blocks   %" PRId64 " of %s%s\n", r->blocks,
+                   r->block.n ? tra_shape_text(&r->block, a) : "one element",
                    block ? "" : " (chosen; --block changes it)");
     tra_str_printf(&t, "  stored   %s", tra_human(r->bytes_stored, h));
     tra_str_printf(&t, " (%" PRId64 " bytes, ratio %.2f)\n", r->bytes_stored, ratio(r));
@@ -138,7 +148,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_dims blocks;
     tra_str text = {0};
     TRA_TRY(read_options(source, &job, &blocks, e));
-    history(source, &r, &text);
+    history(source, &text);
     if (!no_history) job.history = tra_str_get(&text);
     tra_status s = tra_import(&job, &r, e);
     tra_str_free(&text);
@@ -153,10 +163,12 @@ const tra_cmd tra_cmd_import = {
     .group = "Relations",
     .brief = "a matrix or tensor of another program to a relation",
     .usage = "[options] FILE|- -o OUT[:NAME]",
-    .about = "Reads a numpy array, a table of text, a MatrixMarket file, raw elements or an HDF5 dataset and writes it in\n"
-             "blocks to a relation. Memory stays below --memory whatever the size and the order of the source; what does not\n"
-             "fit goes through a scratch file in TRA_SCRATCH, TMPDIR or the directory of the output. A receipt on standard\n"
-             "output says what was read.",
+    .about =
+        "Reads a numpy array, a table of text, a MatrixMarket file, raw elements or an HDF5 dataset and writes it in\n"
+        "blocks to a relation. Memory stays below --memory whatever the size and the order of the source; what does "
+        "not\n"
+        "fit goes through a scratch file in TRA_SCRATCH, TMPDIR or the directory of the output. A receipt on standard\n"
+        "output says what was read.",
     .opts = opts,
     .minargs = 1,
     .maxargs = 1,

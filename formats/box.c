@@ -17,7 +17,7 @@ tra_dims tra_reversed(const tra_dims *d) {
         for (int64_t j0 = 0; j0 < cols; j0 += TILE)                                                                    \
             for (int64_t i = i0; i < i0 + TILE && i < rows; i++)                                                       \
                 for (int64_t j = j0; j < j0 + TILE && j < cols; j++)                                                   \
-                    ((ctype *)dst)[i * di + j * dj] = ((const ctype *)src)[i * si + j * sj]
+    ((ctype *)dst)[i * di + j * dj] = ((const ctype *)src)[i * si + j * sj]
 enum { TILE = 32 };
 
 static void copy_plane(size_t size, int64_t rows, int64_t cols, void *dst, int64_t di, int64_t dj, const void *src,
@@ -26,8 +26,10 @@ static void copy_plane(size_t size, int64_t rows, int64_t cols, void *dst, int64
         for (int64_t i = 0; i < rows; i++)
             memcpy((char *)dst + (size_t)(i * di) * size, (const char *)src + (size_t)(i * si) * size,
                    (size_t)cols * size);
-    } else if (size == 8) TILED(uint64_t);
-    else TILED(uint32_t);
+    } else if (size == 8)
+        TILED(uint64_t);
+    else
+        TILED(uint32_t);
 }
 
 void tra_copy_strided(size_t size, const tra_dims *ext, void *dst, const int64_t *dstride, const void *src,
@@ -42,7 +44,8 @@ void tra_copy_strided(size_t size, const tra_dims *ext, void *dst, const int64_t
         if (ext->v[d] == 1) continue;
         if (x.n > 0 && ds[x.n - 1] == dstride[d] * ext->v[d] && ss[x.n - 1] == sstride[d] * ext->v[d]) {
             x.v[x.n - 1] *= ext->v[d];
-        } else x.v[x.n++] = ext->v[d];
+        } else
+            x.v[x.n++] = ext->v[d];
         ds[x.n - 1] = dstride[d];
         ss[x.n - 1] = sstride[d];
     }
@@ -87,10 +90,11 @@ tra_status tra_view_open(tra_view *v, tra_rel *rel, const char *spec, tra_err *e
     const char *why = NULL;
     *v = (tra_view){.rel = rel};
     if (!tra_type_is_tensor(t, &why))
-        return tra_fail(e, TRA_INPUT,
-                        "%s has tuple layout (%s), so it stands for no plain tensor: export it with --to h5, or bring it "
-                        "to tensor layout with rekey or agg first",
-                        spec, why);
+        return tra_fail(
+            e, TRA_INPUT,
+            "%s has tuple layout (%s), so it stands for no plain tensor: export it with --to h5, or bring it "
+            "to tensor layout with rekey or agg first",
+            spec, why);
     int k = t->cat->frontier.n, r = t->cat->bound.n, n = 0;
     uint32_t cutting = 0;
     for (int a = 0; a < r; a++) cutting |= t->cut[a];

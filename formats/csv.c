@@ -1,7 +1,7 @@
 /* csv.c - tables of numbers as text: comma, tab, semicolon or blanks between cells, with or without a header.
  *
- * Cells are taken one by one from the input's buffer, so that a row may be longer than any memory. A file is passed over
- * twice: once to count its lines (fast), so that the relation can be laid out, once to read the numbers. */
+ * Cells are taken one by one from the input's buffer, so that a row may be longer than any memory. A file is passed
+ * over twice: once to count its lines (fast), so that the relation can be laid out, once to read the numbers. */
 #include "formats.h"
 
 #include <ctype.h>
@@ -16,11 +16,11 @@ typedef struct csv {
     int64_t line;   /* of the cell read last, from 1 */
     int64_t col;    /* cells of the present row that were read */
     int64_t cols;
-    int64_t rows;      /* completed */
-    int64_t expected;  /* rows of the file, or -1 */
-    double *first;     /* the first row, when it is data: from malloc */
-    int64_t taken;     /* of it */
-    bool newline;      /* the last cell ended its line */
+    int64_t rows;     /* completed */
+    int64_t expected; /* rows of the file, or -1 */
+    double *first;    /* the first row, when it is data: from malloc */
+    int64_t taken;    /* of it */
+    bool newline;     /* the last cell ended its line */
     int64_t first_line;
 } csv;
 
@@ -65,8 +65,10 @@ static tra_status next_cell(tra_source *s, csv *c, cell *out, tra_err *e) {
             if (p == end) return unclosed(s, c, e);
             if (*p == '\n') lines++;
             if (*p == '"') {
-                if (p + 1 < end && p[1] == '"') p++;
-                else break;
+                if (p + 1 < end && p[1] == '"')
+                    p++;
+                else
+                    break;
             }
         }
         out->n = (size_t)(p++ - out->s);
@@ -74,8 +76,8 @@ static tra_status next_cell(tra_source *s, csv *c, cell *out, tra_err *e) {
         c->line += lines;
         while (p < end && is_blank(c, *p)) p++;
         if (p < end && *p != '\n' && *p != c->delimiter && c->delimiter != BLANKS)
-            return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", column %" PRId64 ": text after the closing quote", s->spec,
-                            c->line, c->col + 1);
+            return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", column %" PRId64 ": text after the closing quote",
+                            s->spec, c->line, c->col + 1);
     } else {
         if (c->delimiter == BLANKS)
             while (p < end && *p != '\n' && !is_blank(c, *p)) p++;
@@ -100,10 +102,11 @@ static tra_status bad_cell(const tra_source *s, const csv *c, const cell *x, tra
     char shown[TRA_SHOWN];
     const char *advice = memchr(x->s, ',', x->n) ? " (numbers have a decimal point, not a comma)" : "";
     if (x->n == 0)
-        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", column %" PRId64 " is empty (--empty-nan reads such cells as NaN)",
+        return tra_fail(e, TRA_INPUT,
+                        "%s: line %" PRId64 ", column %" PRId64 " is empty (--empty-nan reads such cells as NaN)",
                         s->spec, c->line, c->col + 1);
-    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", column %" PRId64 ": \"%s\" is not a number%s", s->spec, c->line,
-                    c->col + 1, tra_shown(x->s, x->n, shown), advice);
+    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", column %" PRId64 ": \"%s\" is not a number%s", s->spec,
+                    c->line, c->col + 1, tra_shown(x->s, x->n, shown), advice);
 }
 
 static bool cell_value(const tra_source *s, const cell *x, double *v) {
@@ -149,13 +152,19 @@ static tra_status find_delimiter(tra_source *s, csv *c, tra_err *e) {
     bool quote = false;
     for (size_t i = 0; i < have && (quote || s->in.buf[s->in.pos + i] != '\n'); i++) {
         unsigned char x = s->in.buf[s->in.pos + i];
-        if (x == '"') quote = !quote;
-        else if (!quote) count[x]++;
+        if (x == '"')
+            quote = !quote;
+        else if (!quote)
+            count[x]++;
     }
-    if (count['\t'] || (n > 4 && strcmp(s->spec + n - 4, ".tsv") == 0)) c->delimiter = '\t';
-    else if (count[';']) c->delimiter = ';';
-    else if (count[',']) c->delimiter = ',';
-    else c->delimiter = count[' '] ? BLANKS : ',';
+    if (count['\t'] || (n > 4 && strcmp(s->spec + n - 4, ".tsv") == 0))
+        c->delimiter = '\t';
+    else if (count[';'])
+        c->delimiter = ';';
+    else if (count[','])
+        c->delimiter = ',';
+    else
+        c->delimiter = count[' '] ? BLANKS : ',';
     return TRA_OK;
 }
 
@@ -186,7 +195,8 @@ static tra_status first_row(tra_source *s, csv *c, tra_err *e) {
         status = next_cell(s, c, &x, e);
         if (status != TRA_OK) break;
         double v = 0;
-        if (cell_value(s, &x, &v)) numbers++;
+        if (cell_value(s, &x, &v))
+            numbers++;
         else if (!bad_text) {
             bad_text = memcpy(tra_arena_alloc(s->arena, x.n), x.s, x.n);
             bad = x;
@@ -300,8 +310,8 @@ static tra_status next_value(tra_source *s, csv *c, bool *end, double *v, tra_er
         TRA_TRY(next_cell(s, c, &x, e));
         c->col++;
     }
-    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " has %" PRId64 " cells, line %" PRId64 " has %" PRId64, s->spec, line,
-                    c->col, c->first_line, c->cols);
+    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " has %" PRId64 " cells, line %" PRId64 " has %" PRId64, s->spec,
+                    line, c->col, c->first_line, c->cols);
 }
 
 static tra_status next(tra_source *s, void *buf, int64_t want, int64_t *got, tra_err *e) {
@@ -316,7 +326,8 @@ static tra_status next(tra_source *s, void *buf, int64_t want, int64_t *got, tra
             s->shape.v[0] = c->rows;
             break;
         }
-        if (s->dtype == TRA_F64) ((double *)buf)[*got] = v;
+        if (s->dtype == TRA_F64)
+            ((double *)buf)[*got] = v;
         else {
             float y = (float)v;
             ((float *)buf)[*got] = y;
@@ -330,8 +341,10 @@ tra_status tra_csv_delimiter(const char *text, char *to, tra_err *e) {
     if (!text) return TRA_OK;
     char x = strcmp(text, "tab") == 0 || strcmp(text, "\\t") == 0 ? '\t' : strcmp(text, "space") == 0 ? ' ' : text[0];
     bool one = !text[0] || !text[1] || x != text[0] || strcmp(text, "space") == 0;
-    if (!one || x == '\0' || x == '"' || x == '\n' || x == '\r' || strchr("+-.0123456789", x) || isalpha((unsigned char)x))
-        return tra_fail(e, TRA_USAGE, "--delimiter \"%s\": one character that no number has, tab or space is expected", text);
+    if (!one || x == '\0' || x == '"' || x == '\n' || x == '\r' || strchr("+-.0123456789", x) ||
+        isalpha((unsigned char)x))
+        return tra_fail(e, TRA_USAGE, "--delimiter \"%s\": one character that no number has, tab or space is expected",
+                        text);
     *to = x;
     return TRA_OK;
 }
@@ -353,7 +366,8 @@ static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
     for (int64_t i = 0; i < n; i++) {
         TRA_TRY(tra_output_room(&k->out, TRA_NUMTEXT + 1, e));
         char *p = k->out.buf + k->out.len;
-        size_t len = k->dtype == TRA_F64 ? tra_print_f64(p, ((const double *)data)[i]) : tra_print_f32(p, ((const float *)data)[i]);
+        size_t len = k->dtype == TRA_F64 ? tra_print_f64(p, ((const double *)data)[i])
+                                         : tra_print_f32(p, ((const float *)data)[i]);
         if (++*col == cols) *col = 0;
         p[len++] = *col ? k->o.delimiter : '\n';
         k->out.len += len;
@@ -364,7 +378,6 @@ static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
 
 const tra_format tra_format_csv = {
     .name = "csv",
-    .brief = "table of text: comma, tab, semicolon or blanks",
     .suffixes = ".csv .tsv .txt .dat",
     .sniff = sniff,
     .open = open_csv,

@@ -49,24 +49,28 @@ static void turn(void *p, size_t size, int64_t n) {
             x = __builtin_bswap16(x);
             memcpy(b + 2 * i, &x, 2);
         }
-    else assert(size == 1);
+    else
+        assert(size == 1);
 }
 
 static float half(uint16_t h) {
     unsigned exponent = h >> 10 & 31, mantissa = h & 1023;
     float x;
-    if (exponent == 31) x = mantissa ? NAN : INFINITY;
-    else if (exponent == 0) x = ldexpf((float)mantissa, -24);
-    else x = ldexpf((float)(mantissa | 1024), (int)exponent - 25);
+    if (exponent == 31)
+        x = mantissa ? NAN : INFINITY;
+    else if (exponent == 0)
+        x = ldexpf((float)mantissa, -24);
+    else
+        x = ldexpf((float)(mantissa | 1024), (int)exponent - 25);
     return h & 0x8000 ? -x : x;
 }
 
-/* One row for each source type: how a value becomes a number, and what may be lost on the way to a narrower type. A long
- * double holds every 64-bit integer and every double, so equality there is equality. */
-#define VALUE(x) (x)
-#define NONZERO(x) ((x) != 0)
-#define NEVER(x, y) 0
-#define ROUNDED(x, y) ((long double)(y) != (long double)(x))
+/* One row for each source type: how a value becomes a number, and what may be lost on the way to a narrower type. A
+ * long double holds every 64-bit integer and every double, so equality there is equality. */
+#define VALUE(x)       (x)
+#define NONZERO(x)     ((x) != 0)
+#define NEVER(x, y)    0
+#define ROUNDED(x, y)  ((long double)(y) != (long double)(x))
 #define GONE_INF(x, y) (isfinite(x) && !isfinite(y))
 
 #define CONVERT(ctype, to_ctype, get, inexact_, overflow_)                                                             \
@@ -123,6 +127,8 @@ static void to_f32(tra_elem k, const char *in, char *out, int64_t n, tra_losses 
 
 void tra_elem_convert(tra_elem k, bool swap, void *from, tra_dtype t, void *to, int64_t n, tra_losses *loss) {
     if (swap) turn(from, tra_elem_size(k), n);
-    if (t == TRA_F64) to_f64(k, from, to, n, loss);
-    else to_f32(k, from, to, n, loss);
+    if (t == TRA_F64)
+        to_f64(k, from, to, n, loss);
+    else
+        to_f32(k, from, to, n, loss);
 }

@@ -15,7 +15,7 @@ typedef struct item {
     int64_t line;
 } item;
 
-typedef struct cursor { /* a run that is being read */
+typedef struct cursor {   /* a run that is being read */
     int64_t offset, left; /* of what is not yet read: byte, items */
     item *buf;
     int64_t at, n;
@@ -96,7 +96,8 @@ static tra_status duplicate(const assembly *a, const item *x, tra_err *e) {
     tra_catalog_key(a->cat, x->block, &key);
     tra_catalog_ext(a->cat, x->block, &ext);
     int64_t one = a->lines[x->pos], other = x->line;
-    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " gives element (%" PRId64 ",%" PRId64 ") again, after line %" PRId64,
+    return tra_fail(e, TRA_INPUT,
+                    "%s: line %" PRId64 " gives element (%" PRId64 ",%" PRId64 ") again, after line %" PRId64,
                     a->source->spec, tra_max64(one, other), key.v[0] * a->cat->bound.v[0] + x->pos / ext.v[1] + 1,
                     key.v[1] * a->cat->bound.v[1] + x->pos % ext.v[1] + 1, tra_min64(one, other));
 }
@@ -118,8 +119,10 @@ static tra_status deliver(assembly *a, int64_t cap, tra_block_fn *fn, void *ctx,
                 const item *x = &r->buf[r->at];
                 if (a->lines[x->pos]) return duplicate(a, x, e);
                 a->lines[x->pos] = x->line;
-                if (size == sizeof(double)) ((double *)a->block)[x->pos] = x->value;
-                else ((float *)a->block)[x->pos] = (float)x->value;
+                if (size == sizeof(double))
+                    ((double *)a->block)[x->pos] = x->value;
+                else
+                    ((float *)a->block)[x->pos] = (float)x->value;
                 dirty = true;
                 if (++r->at == r->n) TRA_TRY(refill(a, r, cap, e));
             }
@@ -141,8 +144,8 @@ tra_status tra_entries_assemble(tra_source *s, const tra_catalog *cat, int64_t m
     assert(left >= 8192);
     assembly a = {.source = s, .cat = cat, .fd = -1};
     a.cap = left / 2 / (int64_t)sizeof(item);
-    if (s->o.memory > 0 && s->in.seekable) /* an entry takes 4 bytes of text at least, and may be mirrored */
-        a.cap = tra_max64(1, tra_min64(a.cap, s->in.size / 2 + 1));
+    if (s->in.seekable) /* an entry takes 2 bytes of text at least, and may be mirrored */
+        a.cap = tra_min64(a.cap, s->in.size + 1);
     a.items = tra_malloc((size_t)a.cap * sizeof *a.items);
     a.other = tra_malloc((size_t)a.cap * sizeof *a.other);
     tra_status status = collect(&a, output, e);

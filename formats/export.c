@@ -1,7 +1,7 @@
 /* export.c - from a relation to a file: which boxes are read so that the elements come in the order of the file.
  *
- * A piece is a run of the output: whole fast dimensions and as much of the next one as the memory holds. Where a piece is
- * lower than the blocks, blocks are read again for each of the pieces that they meet. */
+ * A piece is a run of the output: whole fast dimensions and as much of the next one as the memory holds. Where a piece
+ * is lower than the blocks, blocks are read again for each of the pieces that they meet. */
 #include "formats.h"
 
 #include <stdlib.h>
@@ -60,12 +60,14 @@ static tra_status write_all(tra_sink *k, tra_view *v, int64_t memory, tra_err *e
     if (left < 4096)
         return tra_fail(e, TRA_RESOURCE, "--memory is too low to read one block: at least %s are needed",
                         tra_human(memory - left + 4096, human));
-    tra_dims shape = k->fortran ? tra_reversed(&k->shape) : k->shape, chunk = k->fortran ? tra_reversed(&v->chunk) : v->chunk;
+    tra_dims shape = k->fortran ? tra_reversed(&k->shape) : k->shape,
+             chunk = k->fortran ? tra_reversed(&v->chunk) : v->chunk;
     tra_dims piece;
     int64_t n = 0, most = left / size;
     choose_piece(&shape, &chunk, tra_min64(most, GOOD_PIECE / size), &piece);
     for (int d = 0; d < piece.n; d++)
-        if (piece.v[d] < shape.v[d] && piece.v[d] < chunk.v[d]) { /* too low to read each block once: take all there is */
+        if (piece.v[d] < shape.v[d] &&
+            piece.v[d] < chunk.v[d]) { /* too low to read each block once: take all there is */
             choose_piece(&shape, &chunk, most, &piece);
             break;
         }
@@ -80,7 +82,8 @@ static tra_status write_all(tra_sink *k, tra_view *v, int64_t memory, tra_err *e
 static tra_status write_tensor(const tra_export_job *job, tra_rel *rel, tra_export_receipt *r, tra_err *e) {
     tra_view v;
     TRA_TRY(tra_view_open(&v, rel, job->from, e));
-    tra_sink k = {.format = job->format, .o = job->sink, .shape = v.shape, .dtype = tra_rel_type(rel)->dtype, .passes = 1};
+    tra_sink k = {
+        .format = job->format, .o = job->sink, .shape = v.shape, .dtype = tra_rel_type(rel)->dtype, .passes = 1};
     k.arena = tra_arena_new();
     r->shape = v.shape;
     tra_status s = k.format->prepare ? k.format->prepare(&k, job->to, e) : TRA_OK;
@@ -88,8 +91,10 @@ static tra_status write_tensor(const tra_export_job *job, tra_rel *rel, tra_expo
     if (s == TRA_OK) s = tra_output_open(job->to, k.format->binary, cap, &k.out, e);
     if (s == TRA_OK) {
         s = write_all(&k, &v, job->memory, e);
-        if (s == TRA_OK) s = tra_output_commit(&k.out, e);
-        else tra_output_abort(&k.out);
+        if (s == TRA_OK)
+            s = tra_output_commit(&k.out, e);
+        else
+            tra_output_abort(&k.out);
         r->bytes = k.out.bytes;
         r->closed = k.out.closed;
     }
@@ -112,7 +117,8 @@ tra_status tra_export(const tra_export_job *job, tra_export_receipt *r, tra_err 
         bool tuple;
         tra_store_layout(t, &r->shape, &chunk, &tuple);
         s = j.format->rewrite(rel, j.to, &j.sink, j.memory, &r->bytes, e);
-    } else s = write_tensor(&j, rel, r, e);
+    } else
+        s = write_tensor(&j, rel, r, e);
     tra_rel_close(rel);
     return s;
 }

@@ -52,10 +52,11 @@ static tra_status find_and_open(tra_source *s, tra_err *e) {
         TRA_TRY(tra_input_open(s->format ? s->spec : path, cap, &s->in, e));
         if (!s->format) {
             TRA_TRY(tra_input_need(&s->in, 512, &have, e));
+            if (have == 0) return tra_fail(e, TRA_INPUT, "%s: is empty", s->in.name);
             s->format = tra_format_sniff(s->in.buf + s->in.pos, have);
             if (!s->format)
-                return tra_fail(e, TRA_INPUT, "%s: neither its name nor its content tells a format; say --from %s", s->spec,
-                                tra_format_choices());
+                return tra_fail(e, TRA_INPUT, "%s: neither its name nor its content tells a format; say --from %s",
+                                s->spec, tra_format_choices());
             if (s->format->opens_itself) tra_input_close(&s->in);
         }
     }
@@ -78,8 +79,10 @@ tra_status tra_source_open(const char *spec, const tra_format *from, const tra_s
     s->header_lines = -1;
     *out = NULL;
     tra_status status = find_and_open(s, e);
-    if (status == TRA_OK) *out = s;
-    else tra_source_close(s);
+    if (status == TRA_OK)
+        *out = s;
+    else
+        tra_source_close(s);
     return status;
 }
 

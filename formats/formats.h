@@ -1,9 +1,9 @@
 /* formats.h - files of other programs: reading a tensor from one into a relation, writing one from a relation.
  *
- * A format is one file with one constant row (tra_format) in the table of formats.c. A reader only says what the tensor is
- * and delivers its elements in the way that its file allows; import.c chooses blocks and boxes, bounds the memory and
- * spills. A writer only turns a row of elements into bytes; export.c brings them in its order. Nothing outside a format's
- * own file asks which format it is.
+ * A format is one file with one constant row (tra_format) in the table of formats.c. A reader only says what the tensor
+ * is and delivers its elements in the way that its file allows; import.c chooses blocks and boxes, bounds the memory
+ * and spills. A writer only turns a row of elements into bytes; export.c brings them in its order. Nothing outside a
+ * format's own file asks which format it is.
  */
 #ifndef TRA_FORMATS_H
 #define TRA_FORMATS_H
@@ -49,12 +49,12 @@ typedef struct tra_source {
     bool fortran;
     tra_dtype dtype; /* of the elements that box, next and entries deliver */
     tra_access access;
-    tra_dims grain;       /* box: boxes aligned to it (storage coordinates) read no byte twice; 1 where it does not matter */
-    size_t box_scratch;   /* box: bytes that it holds besides the caller's buffer */
+    tra_dims grain; /* box: boxes aligned to it (storage coordinates) read no byte twice; 1 where it does not matter */
+    size_t box_scratch;    /* box: bytes that it holds besides the caller's buffer */
     const char *type_text; /* the file's element type, for the receipt; NULL: none of its own */
     /* The reader counts. */
-    int64_t inexact;  /* integers that dtype cannot hold exactly */
-    int64_t overflow; /* finite values that became infinite in f32 */
+    int64_t inexact;           /* integers that dtype cannot hold exactly */
+    int64_t overflow;          /* finite values that became infinite in f32 */
     int64_t entries, mirrored; /* coordinate files: those read, those added by symmetry; -1: not of this kind */
     int header_lines;          /* csv: lines before the data; -1: not of this kind */
 } tra_source;
@@ -90,7 +90,7 @@ typedef struct tra_sink {
 /* ---- formats ------------------------------------------------------------------------------------------------- */
 
 struct tra_format {
-    const char *name, *brief;
+    const char *name;
     const char *suffixes; /* ".csv .tsv" */
     bool binary;          /* not for a terminal */
     bool opens_itself;    /* open() is given no input */
@@ -98,15 +98,15 @@ struct tra_format {
     bool (*sniff)(const unsigned char *head, size_t n);
     /* Reads what stands before the data. */
     tra_status (*open)(tra_source *s, tra_err *e);
-    /* By access. box: the box at start of extent count (storage coordinates) to buf, its last dimension fastest. next: up to
-     * want elements; *got = 0 only after the last one, when shape is known and the file is found to end properly. entries:
-     * the same of entries. */
+    /* By access. box: the box at start of extent count (storage coordinates) to buf, its last dimension fastest. next:
+     * up to want elements; *got = 0 only after the last one, when shape is known and the file is found to end properly.
+     * entries: the same of entries. */
     tra_status (*box)(tra_source *s, const tra_dims *start, const tra_dims *count, void *buf, tra_err *e);
     tra_status (*next)(tra_source *s, void *buf, int64_t want, int64_t *got, tra_err *e);
     tra_status (*entries)(tra_source *s, tra_entry *buf, int64_t want, int64_t *got, tra_err *e);
     void (*close)(tra_source *s); /* NULL: nothing beyond arena and input */
-    /* prepare, before the output is opened: refuses what the format cannot hold; begin, at the start of each pass; put, n
-     * elements in the order asked for. The first two may be NULL. */
+    /* prepare, before the output is opened: refuses what the format cannot hold; begin, at the start of each pass; put,
+     * n elements in the order asked for. The first two may be NULL. */
     tra_status (*prepare)(tra_sink *k, const char *to, tra_err *e);
     tra_status (*begin)(tra_sink *k, tra_err *e);
     tra_status (*put)(tra_sink *k, const void *data, int64_t n, tra_err *e);
@@ -115,20 +115,21 @@ struct tra_format {
                           tra_err *e);
 };
 
-extern const tra_format *const tra_formats[]; /* ends with NULL */
-const tra_format *tra_format_find(const char *name);       /* NULL: none of this name */
-const tra_format *tra_format_by_suffix(const char *path);  /* NULL: none */
+extern const tra_format *const tra_formats[];             /* ends with NULL */
+const tra_format *tra_format_find(const char *name);      /* NULL: none of this name */
+const tra_format *tra_format_by_suffix(const char *path); /* NULL: none */
 const tra_format *tra_format_sniff(const unsigned char *head, size_t n);
 const char *tra_format_choices(void); /* "npy|csv|..." in the order of the table */
 
 /* Opens spec: a path, "-" for standard input, "file.h5:name" for formats that hold several. from NULL: by suffix, else
- * by content. Errors: TRA_INPUT (missing, damaged, of an unknown format or a type that has no numbers), TRA_USAGE (what raw
- * needs is not given). */
+ * by content. Errors: TRA_INPUT (missing, damaged, of an unknown format or a type that has no numbers), TRA_USAGE (what
+ * raw needs is not given). */
 TRA_MUSTUSE tra_status tra_source_open(const char *spec, const tra_format *from, const tra_source_options *o,
                                        tra_source **out, tra_err *e);
 void tra_source_close(tra_source *s); /* NULL allowed */
 
-/* "," or "tab", "\t", "space", any one character that cannot be part of a number; NULL leaves *to alone. TRA_USAGE else. */
+/* "," or "tab", "\t", "space", any one character that cannot be part of a number; NULL leaves *to alone. TRA_USAGE
+ * else. */
 TRA_MUSTUSE tra_status tra_csv_delimiter(const char *text, char *to, tra_err *e);
 
 /* ---- whole jobs ---------------------------------------------------------------------------------------------- */
@@ -136,13 +137,12 @@ TRA_MUSTUSE tra_status tra_csv_delimiter(const char *text, char *to, tra_err *e)
 enum { TRA_IMPORT_MEMORY = 256 << 20 }; /* default of buffers for import and export */
 
 typedef struct tra_import_job {
-    const char *from, *to; /* sources and "out.h5[:name]" */
-    const tra_format *format; /* NULL: found out */
+    const char *from, *to;     /* sources and "out.h5[:name]" */
+    const tra_format *format;  /* NULL: found out */
     tra_source_options source; /* its memory: bytes for all buffers, 0 for the default */
     const tra_dims *block;     /* NULL: chosen from the shape */
     tra_codec codec;
     const char *history; /* or NULL */
-    int threads;         /* 0: as many as cores */
 } tra_import_job;
 
 typedef struct tra_import_receipt {
@@ -159,8 +159,8 @@ typedef struct tra_import_receipt {
     int64_t spilled;           /* bytes that went through the scratch file */
 } tra_import_receipt;
 
-/* Reads a file into a new relation, atomically. Memory for buffers stays below the job's; TRA_RESOURCE with the least that
- * would do if not even one block fits. */
+/* Reads a file into a new relation, atomically. Memory for buffers stays below the job's; TRA_RESOURCE with the least
+ * that would do if not even one block fits. */
 TRA_MUSTUSE tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err *e);
 
 typedef struct tra_export_job {
@@ -177,8 +177,8 @@ typedef struct tra_export_receipt {
     bool closed; /* the reader of the pipe went away: the failure is no news to anybody */
 } tra_export_receipt;
 
-/* Writes a relation to a file (atomically) or a stream. TRA_INPUT when it is not the kind of relation that the format can
- * hold. */
+/* Writes a relation to a file (atomically) or a stream. TRA_INPUT when it is not the kind of relation that the format
+ * can hold. */
 TRA_MUSTUSE tra_status tra_export(const tra_export_job *job, tra_export_receipt *r, tra_err *e);
 
 #endif

@@ -142,7 +142,8 @@ static tra_status copy_tables(const rewriting *w, const char *name, tra_arena *a
     H5Pset_create_intermediate_group(lcpl, 1);
     bool ok = true;
     for (int i = 0; i < 2; i++) {
-        const char *from = tra_table_path(a, tra_rel_info(w->rel)->name, tables[i]), *to = tra_table_path(a, name, tables[i]);
+        const char *from = tra_table_path(a, tra_rel_info(w->rel)->name, tables[i]),
+                   *to = tra_table_path(a, name, tables[i]);
         if (tra_h5_exists(w->from, from)) ok &= H5Ocopy(w->from, from, w->file, to, H5P_DEFAULT, lcpl) >= 0;
     }
     if (tra_h5_exists(w->file, tra_table_path(a, name, NULL))) {
@@ -180,8 +181,10 @@ static tra_status rewrite_gzip(tra_rel *rel, const char *to, int gzip, int64_t *
     if (w.file >= 0 && H5Fflush(w.file, H5F_SCOPE_GLOBAL) < 0 && s == TRA_OK) s = h5_fail(e, to, "write");
     if (w.file >= 0 && H5Fclose(w.file) < 0 && s == TRA_OK) s = h5_fail(e, to, "write");
     H5Eset_auto2(H5E_DEFAULT, old, old_data);
-    if (s == TRA_OK) s = tra_output_adopt(temp, path, bytes, e);
-    else unlink(temp);
+    if (s == TRA_OK)
+        s = tra_output_adopt(temp, path, bytes, e);
+    else
+        unlink(temp);
     tra_cleanup_drop(temp);
     free(w.array);
     free(w.scratch);
@@ -196,7 +199,8 @@ static tra_status rewrite_plain(tra_rel *rel, const char *to, int64_t *bytes, tr
     tra_writer *w;
     TRA_TRY(tra_writer_create(to, t, &(tra_write_options){.history = info->history}, &w, e));
     size_t bytes1 = (size_t)tra_catalog_maxfloats(t->cat) * tra_dtype_size(t->dtype);
-    char *array = tra_malloc(bytes1 + 1), *in = tra_malloc(tra_rel_scratch(rel) + 1), *out = tra_malloc(tra_writer_scratch(w) + 1);
+    char *array = tra_malloc(bytes1 + 1), *in = tra_malloc(tra_rel_scratch(rel) + 1),
+         *out = tra_malloc(tra_writer_scratch(w) + 1);
     tra_status s = TRA_OK;
     for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
         s = tra_rel_read(rel, i, array, in, e);
@@ -226,7 +230,6 @@ static tra_status rewrite(tra_rel *rel, const char *to, const tra_sink_options *
 
 const tra_format tra_format_h5 = {
     .name = "h5",
-    .brief = "HDF5 dataset",
     .suffixes = ".h5 .hdf5 .hdf .mat .nc",
     .binary = true,
     .opens_itself = true,

@@ -1,8 +1,9 @@
 /* import.c - from a source to a relation: which boxes are read, how they are cut into blocks, what is counted.
  *
- * The source is read by panels, boxes of whole blocks that are as long as memory allows along the source's fast dimensions,
- * so that what is read lies together in the file. Two panels take turns: while one is being read, the blocks of the other are
- * cut out, counted and written by a crew of threads. A stream whose blocks do not fit a panel goes to a scratch file first. */
+ * The source is read by panels, boxes of whole blocks that are as long as memory allows along the source's fast
+ * dimensions, so that what is read lies together in the file. Two panels take turns: while one is being read, the
+ * blocks of the other are cut out, counted and written by a crew of threads. A stream whose blocks do not fit a panel
+ * goes to a scratch file first. */
 #include "formats.h"
 
 #include "../lib/relation/block.h"
@@ -13,6 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct panel {
@@ -32,7 +34,7 @@ typedef struct import {
     const tra_import_job *job;
     tra_source *source;
     tra_arena *arena;
-    tra_dtype dtype; /* of the relation; the source's may be another */
+    tra_dtype dtype;         /* of the relation; the source's may be another */
     tra_dims block, storage; /* block extents; the tensor's extents in storage coordinates */
     tra_catalog cat;
     tra_type type;
@@ -141,8 +143,10 @@ static void choose_group(import *m, int64_t limit) {
     m->group = unit;
     for (int d = r - 1; d >= 0; d--) {
         int64_t rest = n / m->group.v[d], most = limit / rest;
-        if (most >= shape->v[d]) m->group.v[d] = tra_max64(1, shape->v[d]);
-        else m->group.v[d] = tra_max64(m->group.v[d], most / unit.v[d] * unit.v[d]);
+        if (most >= shape->v[d])
+            m->group.v[d] = tra_max64(1, shape->v[d]);
+        else
+            m->group.v[d] = tra_max64(m->group.v[d], most / unit.v[d] * unit.v[d]);
         n = rest * m->group.v[d];
         if (m->group.v[d] < shape->v[d]) break;
     }
@@ -164,14 +168,16 @@ static tra_status lay_out(import *m, tra_err *e) {
     if (m->source->dtype != m->dtype) each += floats * (int64_t)tra_dtype_size(m->dtype);
     if (m->job->codec.zstd) each += (int64_t)tra_writer_encoded_max(m->writer);
     int64_t fixed = (int64_t)m->source->box_scratch, one = floats * size;
-    m->nworkers = m->source->access == TRA_ACCESS_ENTRIES ? 1 : m->job->threads > 0 ? m->job->threads : tra_crew_cores();
+    m->nworkers = m->source->access == TRA_ACCESS_ENTRIES ? 1 : tra_crew_cores();
     m->npanels = 2;
     while (m->nworkers > 1 && m->memory < fixed + m->nworkers * each + 2 * one) m->nworkers--;
     if (m->memory < fixed + each + 2 * one) m->npanels = 1;
-    int64_t need = fixed + each + (m->source->access == TRA_ACCESS_ENTRIES ? tra_entries_need(m->source, &m->cat) : one);
+    int64_t need =
+        fixed + each + (m->source->access == TRA_ACCESS_ENTRIES ? tra_entries_need(m->source, &m->cat) : one);
     char human[32];
     if (m->memory < need)
-        return tra_fail(e, TRA_RESOURCE, "--memory is too low for one block: at least %s are needed, or a smaller --block",
+        return tra_fail(e, TRA_RESOURCE,
+                        "--memory is too low for one block: at least %s are needed, or a smaller --block",
                         tra_human(need / 7 * 8 + 8, human));
     m->memory -= fixed + m->nworkers * each;
     int64_t most = m->memory / m->npanels / size, n;
@@ -255,7 +261,8 @@ static tra_status run_panels(import *m, tra_err *e) {
 
 static tra_status spool(import *m, tra_err *e) {
     tra_source *s = m->source;
-    int64_t size = (int64_t)tra_dtype_size(s->dtype), cap = tra_max64(1024, tra_min64(1 << 20, m->memory / 16) / size), got;
+    int64_t size = (int64_t)tra_dtype_size(s->dtype), cap = tra_max64(1024, tra_min64(1 << 20, m->memory / 16) / size),
+            got;
     TRA_TRY(tra_scratch_open(m->job->to, &m->spool, &m->where, e));
     void *buf = tra_malloc((size_t)(cap * size));
     tra_status status;
@@ -276,14 +283,27 @@ static void spool_ready(import *m) {
 
 /* ---- the job ---------------------------------------------------------------------------------------------------- */
 
+/* Text or npy in the place of the output would be lost. Of an HDF5 file the output is one relation among others. */
+static tra_status refuse_itself(const import *m, tra_err *e) {
+    const char *path, *name;
+    struct stat a, b;
+    tra_relspec(m->arena, m->job->to, &path, &name);
+    if (m->source->in.fd >= 0 && fstat(m->source->in.fd, &a) == 0 && S_ISREG(a.st_mode) && stat(path, &b) == 0 &&
+        a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+        return tra_fail(e, TRA_USAGE, "%s is the source itself: give the relation a name of its own", path);
+    return TRA_OK;
+}
+
 static tra_status run(import *m, tra_err *e) {
     tra_source *s = m->source;
     const tra_import_job *job = m->job;
+    TRA_TRY(refuse_itself(m, e));
     if (s->access == TRA_ACCESS_STREAM && s->shape.n > 0 && s->shape.v[0] < 0) TRA_TRY(spool(m, e));
     if (job->block) {
         m->block = *job->block;
         TRA_TRY(tra_block_fit(&s->shape, &m->block, e));
-    } else tra_block_choose(&s->shape, &m->block);
+    } else
+        tra_block_choose(&s->shape, &m->block);
     m->storage = s->fortran ? tra_reversed(&s->shape) : s->shape;
     TRA_TRY(tra_catalog_blocks(&s->shape, &m->block, &m->cat, e));
     m->dtype = job->source.has_dtype ? job->source.dtype : s->dtype;
@@ -300,10 +320,18 @@ static tra_status run(import *m, tra_err *e) {
 
 static void fill_receipt(const import *m, tra_import_receipt *r) {
     const tra_source *s = m->source;
-    *r = (tra_import_receipt){.format = s->format->name, .shape = s->shape, .block = m->block, .dtype = m->dtype,
-                              .blocks = m->cat.n, .bytes_stored = tra_writer_stored(m->writer), .inexact = s->inexact,
-                              .overflow = s->overflow, .entries = s->entries, .mirrored = s->mirrored,
-                              .header_lines = s->header_lines, .spilled = m->spilled};
+    *r = (tra_import_receipt){.format = s->format->name,
+                              .shape = s->shape,
+                              .block = m->block,
+                              .dtype = m->dtype,
+                              .blocks = m->cat.n,
+                              .bytes_stored = tra_writer_stored(m->writer),
+                              .inexact = s->inexact,
+                              .overflow = s->overflow,
+                              .entries = s->entries,
+                              .mirrored = s->mirrored,
+                              .header_lines = s->header_lines,
+                              .spilled = m->spilled};
     snprintf(r->source_type, sizeof r->source_type, "%s", s->type_text ? s->type_text : "");
     r->elements = tra_catalog_floats(&m->cat);
     r->bytes_in = s->in.fd < 0 ? 0 : s->in.seekable ? s->in.size : tra_input_told(&s->in);
@@ -317,7 +345,7 @@ static void fill_receipt(const import *m, tra_import_receipt *r) {
 tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err *e) {
     tra_import_job j = *job;
     if (j.source.memory == 0) j.source.memory = TRA_IMPORT_MEMORY;
-    import m = {.job = &j, .spool = -1, .memory = j.source.memory - j.source.memory / 8};
+import m = {.job = & j, .spool = - 1, .memory = j.source.memory - j.source.memory / 8 };
     TRA_TRY(tra_source_open(j.from, j.format, &j.source, &m.source, e));
     m.arena = tra_arena_new();
     tra_status status = run(&m, e);
@@ -329,7 +357,8 @@ tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err 
         tra_digest_text(&sum, &m.type, digest);
         fill_receipt(&m, r);
         status = tra_writer_commit(m.writer, digest, e);
-    } else if (m.writer) tra_writer_abort(m.writer);
+    } else if (m.writer)
+        tra_writer_abort(m.writer);
     for (int i = 0; i < m.nworkers && m.workers; i++) {
         free(m.workers[i].block);
         free(m.workers[i].converted);

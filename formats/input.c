@@ -22,8 +22,10 @@ tra_status tra_input_open(const char *path, size_t cap, tra_input *in, tra_err *
     }
     struct stat st;
     tra_status s = TRA_OK;
-    if (fstat(in->fd, &st) != 0) s = tra_fail_errno(e, TRA_INPUT, "%s: cannot open", in->name);
-    else if (S_ISDIR(st.st_mode)) s = tra_fail(e, TRA_INPUT, "%s: is a directory", in->name);
+    if (fstat(in->fd, &st) != 0)
+        s = tra_fail_errno(e, TRA_INPUT, "%s: cannot open", in->name);
+    else if (S_ISDIR(st.st_mode))
+        s = tra_fail(e, TRA_INPUT, "%s: is a directory", in->name);
     if (s != TRA_OK) {
         tra_input_close(in);
         return s;
@@ -110,7 +112,8 @@ tra_status tra_input_line(tra_input *in, int64_t number, const char **line, size
     }
     *n = end ? (size_t)(end - p) : have;
     *line = have ? p : NULL;
-    if (*n > LONGEST) return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " is too long for this format", in->name, number);
+    if (*n > LONGEST)
+        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " is too long for this format", in->name, number);
     in->pos += *n + (end != NULL);
     if (*n > 0 && p[*n - 1] == '\r') --*n;
     return TRA_OK;

@@ -7,12 +7,14 @@
 
 /* ---- input --------------------------------------------------------------------------------------------------- */
 
-/* A file or stream that is read forward through a buffer. Between calls buf[pos..len) is what has been read and not taken. */
+/* A file or stream that is read forward through a buffer. Between calls buf[pos..len) is what has been read and not
+ * taken. */
 typedef struct tra_input {
     int fd; /* -1: none */
     bool owned;
-    bool seekable;     /* a regular file: tra_pread on fd works too */
-    int64_t base, size; /* seekable: where the data begins in the file (a redirected file may have been read before), bytes from there */
+    bool seekable;      /* a regular file: tra_pread on fd works too */
+    int64_t base, size; /* seekable: where the data begins in the file (a redirected file may have been read before),
+                           bytes from there */
     const char *name;
     unsigned char *buf;
     size_t pos, len, cap;
@@ -27,8 +29,8 @@ void tra_input_close(tra_input *in);
 TRA_MUSTUSE tra_status tra_input_need(tra_input *in, size_t want, size_t *have, tra_err *e);
 /* Takes exactly n bytes. TRA_INPUT when the stream ends before. */
 TRA_MUSTUSE tra_status tra_input_take(tra_input *in, void *to, size_t n, tra_err *e);
-/* One line without its end (LF or CRLF), valid until the next call; *line is NULL at the end of the stream. TRA_INPUT naming
- * `number`, the line's, when it is longer than 4096 bytes. */
+/* One line without its end (LF or CRLF), valid until the next call; *line is NULL at the end of the stream. TRA_INPUT
+ * naming `number`, the line's, when it is longer than 4096 bytes. */
 TRA_MUSTUSE tra_status tra_input_line(tra_input *in, int64_t number, const char **line, size_t *n, tra_err *e);
 /* Goes to a place, as tra_input_told said it. Seekable inputs only. */
 void tra_input_seek(tra_input *in, int64_t to);
@@ -65,8 +67,8 @@ TRA_MUSTUSE tra_status tra_output_adopt(const char *temp, const char *path, int6
 
 enum { TRA_NUMTEXT = 32 }; /* bytes that any number takes */
 
-/* The whole of s[0..n) as a number: decimal, "inf", "nan" with an optional sign. Correctly rounded. s[n] must be readable.
- * False on junk, hexadecimal included. */
+/* The whole of s[0..n) as a number: decimal, "inf", "nan" with an optional sign. Correctly rounded. s[n] must be
+ * readable. False on junk, hexadecimal included. */
 bool tra_scan_num(const char *s, size_t n, double *v);
 bool tra_scan_int(const char *s, size_t n, int64_t *v);
 /* Writes the value with as few digits (15 to 17; f32: 6 to 9) as read back to the same value; the length. */
@@ -132,8 +134,8 @@ TRA_MUSTUSE tra_status tra_flat_next(tra_flat *f, tra_input *in, tra_dtype t, vo
 /* ---- boxes --------------------------------------------------------------------------------------------------- */
 
 tra_dims tra_reversed(const tra_dims *d);
-/* dst[i . dstride] = src[i . sstride] for all i in ext; strides in elements, of size 4 or 8. In tiles where the two do not
- * run along the same dimension. */
+/* dst[i . dstride] = src[i . sstride] for all i in ext; strides in elements, of size 4 or 8. In tiles where the two do
+ * not run along the same dimension. */
 void tra_copy_strided(size_t size, const tra_dims *ext, void *dst, const int64_t *dstride, const void *src,
                       const int64_t *sstride);
 
@@ -142,7 +144,7 @@ void tra_copy_strided(size_t size, const tra_dims *ext, void *dst, const int64_t
 typedef struct tra_view {
     tra_rel *rel;
     tra_dims shape, chunk;
-    int key[TRA_MAXDIM]; /* the key dimension that counts chunks along it, or -1 */
+    int key[TRA_MAXDIM];   /* the key dimension that counts chunks along it, or -1 */
     void *array, *scratch; /* one array and what reading one takes, from malloc */
     size_t bytes;          /* of both */
 } tra_view;
@@ -155,8 +157,8 @@ TRA_MUSTUSE tra_status tra_view_box(tra_view *v, const tra_dims *start, const tr
 
 /* ---- scratch ------------------------------------------------------------------------------------------------- */
 
-/* An open file without a name in TRA_SCRATCH, TMPDIR or the directory of the output, in this order. *where (from malloc) is
- * the directory, for messages. */
+/* An open file without a name in TRA_SCRATCH, TMPDIR or the directory of the output, in this order. *where (from
+ * malloc) is the directory, for messages. */
 TRA_MUSTUSE tra_status tra_scratch_open(const char *output, int *fd, char **where, tra_err *e);
 
 #endif

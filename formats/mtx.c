@@ -1,4 +1,5 @@
-/* mtx.c - MatrixMarket: arrays and coordinates of reals, integers and patterns, general, symmetric and skew-symmetric. */
+/* mtx.c - MatrixMarket: arrays and coordinates of reals, integers and patterns, general, symmetric and skew-symmetric.
+ */
 #include "formats.h"
 
 #include <math.h>
@@ -74,14 +75,19 @@ static tra_status read_banner(tra_source *s, mtx *m, tra_err *e) {
     if (!m->coordinate && !is(w[2], len[2], "array")) REFUSE(2, "is neither \"array\" nor \"coordinate\"");
     m->pattern = is(w[3], len[3], "pattern");
     m->integer = is(w[3], len[3], "integer") || is(w[3], len[3], "unsigned-integer");
-    if (is(w[3], len[3], "complex")) REFUSE(3, "numbers have no place in a relation: write the real and imaginary parts apart");
+    if (is(w[3], len[3], "complex"))
+        REFUSE(3, "numbers have no place in a relation: write the real and imaginary parts apart");
     if (!m->pattern && !m->integer && !is(w[3], len[3], "real") && !is(w[3], len[3], "double"))
         REFUSE(3, "is none of real, integer, pattern");
     if (m->pattern && !m->coordinate) REFUSE(3, "is for coordinate files only");
-    if (is(w[4], len[4], "symmetric")) m->symmetry = SYMMETRIC;
-    else if (is(w[4], len[4], "skew-symmetric")) m->symmetry = SKEW;
-    else if (is(w[4], len[4], "hermitian")) REFUSE(4, "matrices are complex: write the real and imaginary parts apart");
-    else if (!is(w[4], len[4], "general")) REFUSE(4, "is none of general, symmetric, skew-symmetric");
+    if (is(w[4], len[4], "symmetric"))
+        m->symmetry = SYMMETRIC;
+    else if (is(w[4], len[4], "skew-symmetric"))
+        m->symmetry = SKEW;
+    else if (is(w[4], len[4], "hermitian"))
+        REFUSE(4, "matrices are complex: write the real and imaginary parts apart");
+    else if (!is(w[4], len[4], "general"))
+        REFUSE(4, "is none of general, symmetric, skew-symmetric");
     if (m->pattern && m->symmetry == SKEW) REFUSE(4, "makes no sense for a pattern");
 #undef REFUSE
     return TRA_OK;
@@ -99,22 +105,24 @@ static tra_status open_mtx(tra_source *s, tra_err *e) {
     bool ok = n == want;
     for (int i = 0; ok && i < want; i++) ok = tra_scan_int(w[i], len[i], &v[i]) && v[i] >= 0;
     if (!ok)
-        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " does not give the size: \"%s\" is expected", s->spec, m->line,
-                        m->coordinate ? "ROWS COLUMNS ENTRIES" : "ROWS COLUMNS");
+        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " does not give the size: \"%s\" is expected", s->spec,
+                        m->line, m->coordinate ? "ROWS COLUMNS ENTRIES" : "ROWS COLUMNS");
     m->rows = v[0];
     m->cols = v[1];
     if (!tra_mul(m->rows, m->cols, &cells))
         return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": %" PRId64 " x %" PRId64 " elements are too many", s->spec,
                         m->line, m->rows, m->cols);
     if (m->symmetry != GENERAL && m->rows != m->cols)
-        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": a symmetric matrix has as many rows as columns", s->spec, m->line);
+        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": a symmetric matrix has as many rows as columns", s->spec,
+                        m->line);
     s->shape = (tra_dims){.n = 2, .v = {m->rows, m->cols}};
     s->dtype = s->o.has_dtype ? s->o.dtype : TRA_F64;
     s->type_text = m->pattern ? "pattern" : m->integer ? "integer" : "real";
     if (m->coordinate) {
         m->count = v[2];
         if (m->count > cells)
-            return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " announces %" PRId64 " entries, the matrix has %" PRId64 " elements",
+            return tra_fail(e, TRA_INPUT,
+                            "%s: line %" PRId64 " announces %" PRId64 " entries, the matrix has %" PRId64 " elements",
                             s->spec, m->line, m->count, cells);
         s->entries = s->mirrored = 0;
         s->access = TRA_ACCESS_ENTRIES;
@@ -157,8 +165,8 @@ static tra_status expect_end(tra_source *s, mtx *m, tra_err *e) {
     int n;
     TRA_TRY(next_words(s, m, false, w, len, &n, e));
     if (n == 0) return TRA_OK;
-    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " goes on after the last of %" PRId64 " %s", s->spec, m->line, m->count,
-                    m->coordinate ? "entries" : "values");
+    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " goes on after the last of %" PRId64 " %s", s->spec, m->line,
+                    m->count, m->coordinate ? "entries" : "values");
 }
 
 /* One value of an array file. */
@@ -181,8 +189,10 @@ static tra_status next(tra_source *s, void *buf, int64_t want, int64_t *got, tra
     for (int64_t i = 0; i < *got; i++) {
         double v;
         TRA_TRY(array_value(s, m, &v, e));
-        if (s->dtype == TRA_F64) ((double *)buf)[i] = v;
-        else ((float *)buf)[i] = (float)v;
+        if (s->dtype == TRA_F64)
+            ((double *)buf)[i] = v;
+        else
+            ((float *)buf)[i] = (float)v;
     }
     return TRA_OK;
 }
@@ -198,15 +208,17 @@ static tra_status coordinate_entry(tra_source *s, mtx *m, tra_entry *x, tra_err 
         return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " is not \"%s\"", s->spec, m->line,
                         m->pattern ? "ROW COLUMN" : "ROW COLUMN VALUE");
     if (x->row < 1 || x->row > m->rows || x->col < 1 || x->col > m->cols)
-        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": entry (%" PRId64 ",%" PRId64 ") is outside the %" PRId64
-                        " x %" PRId64 " matrix (indices begin at 1)",
+        return tra_fail(e, TRA_INPUT,
+                        "%s: line %" PRId64 ": entry (%" PRId64 ",%" PRId64 ") is outside the %" PRId64 " x %" PRId64
+                        " matrix (indices begin at 1)",
                         s->spec, m->line, x->row, x->col, m->rows, m->cols);
     x->row--;
     x->col--;
     x->value = 1;
     if (!m->pattern) TRA_TRY(value(s, m, w[2], len[2], &x->value, e));
     if (m->symmetry == SKEW && x->row == x->col && x->value != 0)
-        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": the diagonal of a skew-symmetric matrix is zero", s->spec, m->line);
+        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": the diagonal of a skew-symmetric matrix is zero", s->spec,
+                        m->line);
     return TRA_OK;
 }
 
@@ -256,7 +268,8 @@ typedef struct writer {
 static tra_status prepare(tra_sink *k, const char *to, tra_err *e) {
     (void)to;
     if (k->shape.n > 2)
-        return tra_fail(e, TRA_INPUT, "a matrix has 2 dimensions, this tensor %d: export it to npy, raw or h5", k->shape.n);
+        return tra_fail(e, TRA_INPUT, "a matrix has 2 dimensions, this tensor %d: export it to npy, raw or h5",
+                        k->shape.n);
     writer *w = tra_new(k->arena, writer);
     k->state = w;
     w->rows = k->shape.n > 0 ? k->shape.v[0] : 1; /* a vector is a column */
@@ -272,10 +285,11 @@ static tra_status begin(tra_sink *k, tra_err *e) {
     if (k->pass + 1 < k->passes) return TRA_OK;
     char head[160];
     int n = k->o.coordinate
-                ? snprintf(head, sizeof head, "%%%%MatrixMarket matrix coordinate real general\n%" PRId64 " %" PRId64 " %" PRId64 "\n",
+                ? snprintf(head, sizeof head,
+                           "%%%%MatrixMarket matrix coordinate real general\n%" PRId64 " %" PRId64 " %" PRId64 "\n",
                            w->rows, w->cols, w->nonzero)
-                : snprintf(head, sizeof head, "%%%%MatrixMarket matrix array real general\n%" PRId64 " %" PRId64 "\n", w->rows,
-                           w->cols);
+                : snprintf(head, sizeof head, "%%%%MatrixMarket matrix array real general\n%" PRId64 " %" PRId64 "\n",
+                           w->rows, w->cols);
     return tra_output_write(&k->out, head, (size_t)n, e);
 }
 
@@ -304,7 +318,6 @@ static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
 
 const tra_format tra_format_mtx = {
     .name = "mtx",
-    .brief = "MatrixMarket, array and coordinate",
     .suffixes = ".mtx .mm",
     .sniff = sniff,
     .open = open_mtx,

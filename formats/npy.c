@@ -7,7 +7,9 @@
 static const char magic[6] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
 enum { LONGEST_HEADER = 1 << 20 };
 
-static bool sniff(const unsigned char *head, size_t n) { return n >= sizeof magic && memcmp(head, magic, sizeof magic) == 0; }
+static bool sniff(const unsigned char *head, size_t n) {
+    return n >= sizeof magic && memcmp(head, magic, sizeof magic) == 0;
+}
 
 /* ---- reading ------------------------------------------------------------------------------------------------- */
 
@@ -71,11 +73,14 @@ static bool parse_header(header *h) {
             if (!quoted(h, h->descr, sizeof h->descr)) return false;
         } else if (strcmp(key, "fortran_order") == 0) {
             h->has_order = true;
-            if (accept(h, "True")) h->fortran = true;
-            else if (!accept(h, "False")) return false;
+            if (accept(h, "True"))
+                h->fortran = true;
+            else if (!accept(h, "False"))
+                return false;
         } else if (strcmp(key, "shape") == 0) {
             if (!shape_tuple(h)) return false;
-        } else return false;
+        } else
+            return false;
         if (!accept(h, ",") && (blanks(h), *h->p != '}')) return false;
     }
     return h->has_descr && h->has_order && h->has_shape;
@@ -87,16 +92,22 @@ static tra_status parse_descr(const char *spec, const char *descr, tra_elem *ele
         const char *text;
         tra_elem elem;
     } types[] = {
-        {"f8", TRA_ELEM_F64}, {"f4", TRA_ELEM_F32}, {"f2", TRA_ELEM_F16},  {"i1", TRA_ELEM_I8},  {"i2", TRA_ELEM_I16},
-        {"i4", TRA_ELEM_I32}, {"i8", TRA_ELEM_I64}, {"u1", TRA_ELEM_U8},   {"u2", TRA_ELEM_U16}, {"u4", TRA_ELEM_U32},
+        {"f8", TRA_ELEM_F64}, {"f4", TRA_ELEM_F32},  {"f2", TRA_ELEM_F16}, {"i1", TRA_ELEM_I8},   {"i2", TRA_ELEM_I16},
+        {"i4", TRA_ELEM_I32}, {"i8", TRA_ELEM_I64},  {"u1", TRA_ELEM_U8},  {"u2", TRA_ELEM_U16},  {"u4", TRA_ELEM_U32},
         {"u8", TRA_ELEM_U64}, {"b1", TRA_ELEM_BOOL}, {"?", TRA_ELEM_BOOL}, {"f16", TRA_ELEM_F80},
     };
     static const struct {
         char kind;
         const char *what;
     } refused[] = {
-        {'O', "Python objects"},      {'V', "structured records"}, {'c', "complex numbers"}, {'S', "text"},
-        {'U', "text"},                {'a', "text"},               {'M', "dates"},           {'m', "time spans"},
+        {'O', "Python objects"},
+        {'V', "structured records"},
+        {'c', "complex numbers"},
+        {'S', "text"},
+        {'U', "text"},
+        {'a', "text"},
+        {'M', "dates"},
+        {'m', "time spans"},
         {'f', "floats of this size"},
     };
     bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
@@ -111,8 +122,9 @@ static tra_status parse_descr(const char *spec, const char *descr, tra_elem *ele
         }
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (*t == refused[i].kind)
-            return tra_fail(e, TRA_INPUT, "%s: holds %s (numpy type \"%s\"); tra takes real numbers, integers and booleans",
-                            spec, refused[i].what, descr);
+            return tra_fail(e, TRA_INPUT,
+                            "%s: holds %s (numpy type \"%s\"); tra takes real numbers, integers and booleans", spec,
+                            refused[i].what, descr);
     return tra_fail(e, TRA_INPUT, "%s: numpy type \"%s\" is not known", spec, descr);
 }
 
@@ -120,7 +132,8 @@ static tra_status open_npy(tra_source *s, tra_err *e) {
     unsigned char pre[12];
     size_t have;
     TRA_TRY(tra_input_need(&s->in, sizeof pre, &have, e));
-    if (have < 10 || !sniff(s->in.buf + s->in.pos, have)) return tra_fail(e, TRA_INPUT, "%s: is not an npy file", s->spec);
+    if (have < 10 || !sniff(s->in.buf + s->in.pos, have))
+        return tra_fail(e, TRA_INPUT, "%s: is not an npy file", s->spec);
     TRA_TRY(tra_input_take(&s->in, pre, 8, e));
     if (pre[6] < 1 || pre[6] > 3)
         return tra_fail(e, TRA_INPUT, "%s: npy version %d.%d is not known", s->spec, pre[6], pre[7]);
@@ -147,8 +160,8 @@ static tra_status open_npy(tra_source *s, tra_err *e) {
         return tra_fail(e, TRA_INPUT, "%s: is damaged: its header claims %s elements", s->spec,
                         tra_shape_text(&h.shape, shape));
     if (s->in.seekable && end != s->in.size)
-        return tra_fail(e, TRA_INPUT, "%s: has %" PRId64 " bytes, but %s elements of type %s end at byte %" PRId64, s->spec,
-                        s->in.size, tra_shape_text(&h.shape, shape), tra_elem_name(f->elem), end);
+        return tra_fail(e, TRA_INPUT, "%s: has %" PRId64 " bytes, but %s elements of type %s end at byte %" PRId64,
+                        s->spec, s->in.size, tra_shape_text(&h.shape, shape), tra_elem_name(f->elem), end);
     s->access = s->in.seekable ? TRA_ACCESS_BOX : TRA_ACCESS_STREAM;
     s->dtype = s->o.has_dtype ? s->o.dtype : tra_elem_dtype(f->elem);
     s->type_text = tra_elem_name(f->elem);
@@ -181,7 +194,8 @@ static tra_status begin(tra_sink *k, tra_err *e) {
     tra_str_printf(&h, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
                    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>', k->dtype == TRA_F64 ? "f8" : "f4");
     for (int d = 0; d < k->shape.n; d++)
-        tra_str_printf(&h, "%s%" PRId64 "%s", d ? " " : "", k->shape.v[d], d + 1 < k->shape.n || k->shape.n == 1 ? "," : "");
+        tra_str_printf(&h, "%s%" PRId64 "%s", d ? " " : "", k->shape.v[d],
+                       d + 1 < k->shape.n || k->shape.n == 1 ? "," : "");
     tra_str_add(&h, "), }");
     while ((10 + h.n + 1) % 64 != 0) tra_str_add(&h, " "); /* the data begins at a multiple of 64 */
     tra_str_add(&h, "\n");
@@ -202,7 +216,6 @@ static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
 
 const tra_format tra_format_npy = {
     .name = "npy",
-    .brief = "numpy array",
     .suffixes = ".npy",
     .binary = true,
     .sniff = sniff,

@@ -29,23 +29,29 @@ bool tra_scan_num(const char *s, size_t n, double *v) {
     if (p < end && (*p == '-' || *p == '+')) negative = *p++ == '-';
     if (p < end && !is_digit(*p) && *p != '.') {
         size_t left = (size_t)(end - p);
-        if (left == 3 && strncasecmp(p, "nan", 3) == 0) *v = NAN;
+        if (left == 3 && strncasecmp(p, "nan", 3) == 0)
+            *v = NAN;
         else if ((left == 3 && strncasecmp(p, "inf", 3) == 0) || (left == 8 && strncasecmp(p, "infinity", 8) == 0))
             *v = negative ? -INFINITY : INFINITY;
-        else return false;
+        else
+            return false;
         return true;
     }
     uint64_t m = 0;
     int significant = 0, point = 0;
     bool any = false;
     for (; p < end && is_digit(*p); p++, any = true) {
-        if (significant < 19) m = m * 10 + (uint64_t)(*p - '0'), significant += m != 0;
-        else significant = 20, point++; /* too long for the fast way */
+        if (significant < 19)
+            m = m * 10 + (uint64_t)(*p - '0'), significant += m != 0;
+        else
+            significant = 20, point++; /* too long for the fast way */
     }
     if (p < end && *p == '.')
         for (p++; p < end && is_digit(*p); p++, any = true) {
-            if (significant < 19) m = m * 10 + (uint64_t)(*p - '0'), significant += m != 0, point--;
-            else significant = 20;
+            if (significant < 19)
+                m = m * 10 + (uint64_t)(*p - '0'), significant += m != 0, point--;
+            else
+                significant = 20;
         }
     if (!any) return false;
     int exponent = 0;
@@ -91,8 +97,8 @@ const char *tra_shown(const char *s, size_t n, char buf[TRA_SHOWN]) {
 
 /* ---- printing ------------------------------------------------------------------------------------------------ */
 
-/* m, of `digits` decimal digits, times 10^(e10 - digits + 1): e10 is the exponent of the first digit. As %g does it, with
- * an exponent below 1e-4 and from 10^longest on. */
+/* m, of `digits` decimal digits, times 10^(e10 - digits + 1): e10 is the exponent of the first digit. As %g does it,
+ * with an exponent below 1e-4 and from 10^longest on. */
 static size_t put_decimal(char *to, bool negative, uint64_t m, int digits, int e10, int longest) {
     while (digits > 1 && m % 10 == 0) m /= 10, digits--;
     char d[20] = {0};
@@ -184,8 +190,10 @@ size_t tra_print_f32(char *to, float v) {
         uint64_t m;
         int e10;
         size_t n;
-        if (first_digits(x, digits, &m, &e10)) n = put_decimal(to, v < 0, m, digits, e10, 9);
-        else n = (size_t)snprintf(to, TRA_NUMTEXT, "%.*g", digits, v);
+        if (first_digits(x, digits, &m, &e10))
+            n = put_decimal(to, v < 0, m, digits, e10, 9);
+        else
+            n = (size_t)snprintf(to, TRA_NUMTEXT, "%.*g", digits, v);
         to[n] = '\0';
         if (digits == 9 || strtof(to, NULL) == v) return n;
     }

@@ -145,10 +145,13 @@ tra_status tra_output_adopt(const char *temp, const char *path, int64_t *bytes, 
     struct stat st;
     int fd = open(temp, O_RDONLY | O_CLOEXEC);
     tra_status s = TRA_OK;
-    if (fd < 0 || fstat(fd, &st) != 0 || fsync(fd) != 0) s = tra_fail_errno(e, TRA_INPUT, "%s: cannot sync", path);
-    else *bytes = st.st_size;
+    if (fd < 0 || fstat(fd, &st) != 0 || fsync(fd) != 0)
+        s = tra_fail_errno(e, TRA_INPUT, "%s: cannot sync", path);
+    else
+        *bytes = st.st_size;
     if (fd >= 0) close(fd);
-    if (s == TRA_OK && rename(temp, path) != 0) s = tra_fail_errno(e, TRA_INPUT, "%s: cannot rename %s to it", path, temp);
+    if (s == TRA_OK && rename(temp, path) != 0)
+        s = tra_fail_errno(e, TRA_INPUT, "%s: cannot rename %s to it", path, temp);
     if (s == TRA_OK) return sync_dir_of(path, e);
     unlink(temp);
     return s;
@@ -166,8 +169,8 @@ tra_status tra_scratch_open(const char *output, int *fd, char **where, tra_err *
         free(path);
     }
     if (*fd >= 0) return TRA_OK;
-    tra_status s = tra_fail_errno(e, TRA_RESOURCE, "%s: no scratch file can be made there (TRA_SCRATCH names another place)",
-                                  *where);
+    tra_status s = tra_fail_errno(e, TRA_RESOURCE,
+                                  "%s: no scratch file can be made there (TRA_SCRATCH names another place)", *where);
     free(*where);
     *where = NULL;
     return s;

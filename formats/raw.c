@@ -3,8 +3,10 @@
 
 static tra_status open_raw(tra_source *s, tra_err *e) {
     if (!s->o.has_shape || !s->o.has_dtype)
-        return tra_fail(e, TRA_USAGE, "%s: a raw file does not say what it holds: give --shape, as in 1000x2000, and --dtype f64 or f32",
-                        s->spec);
+        return tra_fail(
+            e, TRA_USAGE,
+            "%s: a raw file does not say what it holds: give --shape, as in 1000x2000, and --dtype f64 or f32",
+            s->spec);
     tra_flat *f = tra_new(s->arena, tra_flat);
     s->shape = s->o.shape;
     s->fortran = s->o.fortran && s->shape.n > 1;
@@ -44,7 +46,6 @@ static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
 
 const tra_format tra_format_raw = {
     .name = "raw",
-    .brief = "elements without a header",
     .suffixes = ".raw .bin",
     .binary = true,
     .open = open_raw,

@@ -267,6 +267,9 @@ with h5py.File("src.h5", "w") as f:
     cmp x.h5 before.h5
     is "" find . -name '.x.h5.*tmp'
     status 3 tra import a.npy -o no/such/x.h5
+    status 2 tra import a.npy -o ./a.npy; has "is the source itself"
+    tra import -q x.h5:a -o x.h5:c; same x.h5:c a.npy; same x.h5:b b.npy
+    status 3 tra import - -o x.h5 < /dev/null; has "is empty"
 }
 
 @test "the same import gives the same bytes, whatever the threads" {

@@ -21,7 +21,8 @@ static tra_status fuzz_block(void *ctx, int64_t ordinal, const void *data, tra_e
 static tra_status fuzz_read(tra_source *s, tra_err *e) {
     static char buf[1 << 16];
     int64_t got = 1, n = 0;
-    tra_dims all = s->fortran ? tra_reversed(&s->shape) : s->shape, zero = {.n = s->shape.n}, block = {.n = 2, .v = {3, 3}};
+    tra_dims all = s->fortran ? tra_reversed(&s->shape) : s->shape, zero = {.n = s->shape.n},
+             block = {.n = 2, .v = {3, 3}};
     if (s->access == TRA_ACCESS_BOX) {
         if (!tra_dims_product(&all, &n)) abort(); /* opening has checked it */
         return n * 8 <= (int64_t)sizeof buf ? s->format->box(s, &zero, &all, buf, e) : TRA_OK;

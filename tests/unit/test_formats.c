@@ -22,8 +22,8 @@ static const char *file_of(const char *suffix, const void *bytes, size_t n) {
 static const tra_source_options defaults = {.header = -1, .memory = 1 << 20};
 
 /* Opens, reads everything in storage order, at most `step` elements at a time. */
-static tra_status read_all(const char *file, const tra_source_options *o, int64_t step, double *out, int64_t max, int64_t *n,
-                           tra_dims *shape, tra_err *e) {
+static tra_status read_all(const char *file, const tra_source_options *o, int64_t step, double *out, int64_t max,
+                           int64_t *n, tra_dims *shape, tra_err *e) {
     tra_source *s;
     TRA_TRY(tra_source_open(file, NULL, o, &s, e));
     tra_status status = TRA_OK;
@@ -48,7 +48,8 @@ static tra_status read_all(const char *file, const tra_source_options *o, int64_
         for (int64_t i = 0; i < max; i++) out[i] = 0;
         while (status == TRA_OK && got > 0) {
             status = s->format->entries(s, x, step, &got, e);
-            for (int64_t i = 0; status == TRA_OK && i < got; i++, ++*n) out[x[i].row * s->shape.v[1] + x[i].col] = x[i].value;
+            for (int64_t i = 0; status == TRA_OK && i < got; i++, ++*n)
+                out[x[i].row * s->shape.v[1] + x[i].col] = x[i].value;
         }
     }
     *shape = s->shape;
@@ -74,11 +75,30 @@ static uint64_t random64(void) {
 }
 
 TEST(scan_agrees_with_strtod) {
-    static const char *const texts[] = {"0", "-0", "1", "+1.5", ".5", "5.", "1e22", "1e23", "123456789012345678", "9007199254740993",
-                                        "0.1", "1e-22", "1e-23", "1.7976931348623157e308", "4.9e-324", "1e400", "1e-400",
-                                        "0.30000000000000004", "179769313486231580793728971405303415079934132710037826936173778980444",
-                                        "0.000000000000000000000000000000000000000000000000000000000012345", "1E5", "1e+05",
-                                        "00000000000000000000000000000001.5", "7205759403792793.5"};
+    static const char *const texts[] = {"0",
+                                        "-0",
+                                        "1",
+                                        "+1.5",
+                                        ".5",
+                                        "5.",
+                                        "1e22",
+                                        "1e23",
+                                        "123456789012345678",
+                                        "9007199254740993",
+                                        "0.1",
+                                        "1e-22",
+                                        "1e-23",
+                                        "1.7976931348623157e308",
+                                        "4.9e-324",
+                                        "1e400",
+                                        "1e-400",
+                                        "0.30000000000000004",
+                                        "179769313486231580793728971405303415079934132710037826936173778980444",
+                                        "0.000000000000000000000000000000000000000000000000000000000012345",
+                                        "1E5",
+                                        "1e+05",
+                                        "00000000000000000000000000000001.5",
+                                        "7205759403792793.5"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         double v = 7, want = strtod(texts[i], NULL);
         CHECK(tra_scan_num(texts[i], strlen(texts[i]), &v));
@@ -86,15 +106,17 @@ TEST(scan_agrees_with_strtod) {
     }
     for (int i = 0; i < 200000; i++) {
         char t[64];
-        int n = snprintf(t, sizeof t, "%llu.%0*lluE%d", (unsigned long long)(random64() >> (random64() % 60)),
-                         (int)(random64() % 8) + 1, (unsigned long long)(random64() % 100), (int)(random64() % 60) - 30);
+        int n =
+            snprintf(t, sizeof t, "%llu.%0*lluE%d", (unsigned long long)(random64() >> (random64() % 60)),
+                     (int)(random64() % 8) + 1, (unsigned long long)(random64() % 100), (int)(random64() % 60) - 30);
         double v, want = strtod(t, NULL);
         if (!tra_scan_num(t, (size_t)n, &v) || v != want) check_report("%s reads as %.17g, not %.17g", t, v, want);
     }
 }
 
 TEST(scan_refuses_junk) {
-    static const char *const texts[] = {"", "-", "+", ".", "e5", "1e", "1e+", "1.2.3", "1 2", "0x10", "nan(1)", "infx", "1,5", "--1", "1f"};
+    static const char *const texts[] = {"",    "-",    "+",      ".",    "e5",  "1e",  "1e+", "1.2.3",
+                                        "1 2", "0x10", "nan(1)", "infx", "1,5", "--1", "1f"};
     double v;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (tra_scan_num(texts[i], strlen(texts[i]), &v)) check_report("\"%s\" passes for a number", texts[i]);
@@ -109,17 +131,41 @@ TEST(scan_refuses_junk) {
 
 TEST(print_reads_back) {
     char t[TRA_NUMTEXT + 1];
-    double v, special[] = {0, -0.0, 1, -1, 0.1, 1e15, 1e16, 1e17, 1e21, 1e22, 1e23, 5e-324, DBL_MAX, DBL_MIN, 1.0 / 3, 123456.789,
-                           9007199254740993.0, 0.99999999999999989, 9.9999999999999998e22, 1e-5, 1e-6, 0.00012345, 99999999999999.99};
+    double v, special[] = {0,
+                           -0.0,
+                           1,
+                           -1,
+                           0.1,
+                           1e15,
+                           1e16,
+                           1e17,
+                           1e21,
+                           1e22,
+                           1e23,
+                           5e-324,
+                           DBL_MAX,
+                           DBL_MIN,
+                           1.0 / 3,
+                           123456.789,
+                           9007199254740993.0,
+                           0.99999999999999989,
+                           9.9999999999999998e22,
+                           1e-5,
+                           1e-6,
+                           0.00012345,
+                           99999999999999.99};
     const int nspecial = sizeof special / sizeof *special;
     for (int i = 0; i < 300000 && check_failures < 5; i++) {
-        if (i < nspecial) v = special[i];
+        if (i < nspecial)
+            v = special[i];
         else if (i % 3 == 0) {
             uint64_t bits = random64();
             memcpy(&v, &bits, sizeof v);
             if (!isfinite(v)) continue;
-        } else if (i % 3 == 1) v = (double)(int64_t)random64() / 9.2e18 * 10;
-        else v = (double)(int64_t)(random64() >> 40) / 1000;
+        } else if (i % 3 == 1)
+            v = (double)(int64_t)random64() / 9.2e18 * 10;
+        else
+            v = (double)(int64_t)(random64() >> 40) / 1000;
         size_t n = tra_print_f64(t, v);
         t[n] = '\0';
         double back = strtod(t, NULL);
@@ -237,8 +283,9 @@ TEST(npy_refusals) {
     const char *rest = "'fortran_order': False, 'shape': (2,)}";
     static const struct {
         const char *descr, *why;
-    } cases[] = {{"'|O'", "Python objects"}, {"'<c16'", "complex"}, {"[('a', '<f8')]", "structured"}, {"'<U3'", "text"},
-                 {"'<M8[s]'", "dates"},      {"'<q9'", "not known"}, {"'>f16'", "floats of this size"}};
+    } cases[] = {
+        {"'|O'", "Python objects"}, {"'<c16'", "complex"},  {"[('a', '<f8')]", "structured"}, {"'<U3'", "text"},
+        {"'<M8[s]'", "dates"},      {"'<q9'", "not known"}, {"'>f16'", "floats of this size"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char h[200];
         snprintf(h, sizeof h, "{'descr': %s, %s", cases[i].descr, rest);
@@ -246,17 +293,22 @@ TEST(npy_refusals) {
     }
     CHECK_FAILS(npy_case(4, "{}", d, 16), TRA_INPUT, err, "version 4");
     CHECK_FAILS(npy_case(1, "{'descr': '<f8'}", d, 16), TRA_INPUT, err, "damaged");
-    CHECK_FAILS(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (3,)}", d, 16), TRA_INPUT, err, "end at byte");
-    CHECK_FAILS(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}", d, 16), TRA_INPUT, err, "end at byte");
-    CHECK_FAILS(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}", d, 16), TRA_INPUT, err, "damaged");
-    CHECK_FAILS(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", d, 16), TRA_INPUT, err,
+    CHECK_FAILS(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (3,)}", d, 16), TRA_INPUT, err,
+                "end at byte");
+    CHECK_FAILS(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}", d, 16), TRA_INPUT, err,
+                "end at byte");
+    CHECK_FAILS(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}", d, 16), TRA_INPUT, err,
                 "damaged");
-    CHECK_FAILS(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}", d, 16), TRA_INPUT, err,
-                "damaged");
+    CHECK_FAILS(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", d, 16),
+                TRA_INPUT, err, "damaged");
+    CHECK_FAILS(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}", d, 16),
+                TRA_INPUT, err, "damaged");
     unsigned char b[64] = "\x93NUMPY\x02\x00\xff\xff\xff\xff";
-    CHECK_FAILS(read_all(file_of(".npy", b, 12), &defaults, 3, got, 256, &count, &shape, &err), TRA_INPUT, err, "claims");
+    CHECK_FAILS(read_all(file_of(".npy", b, 12), &defaults, 3, got, 256, &count, &shape, &err), TRA_INPUT, err,
+                "claims");
     memcpy(b, "\x93NUMPY\x01\x00\xff\xff{", 11);
-    CHECK_FAILS(read_all(file_of(".npy", b, 11), &defaults, 3, got, 256, &count, &shape, &err), TRA_INPUT, err, "ends at byte");
+    CHECK_FAILS(read_all(file_of(".npy", b, 11), &defaults, 3, got, 256, &count, &shape, &err), TRA_INPUT, err,
+                "ends at byte");
     CHECK_FAILS(text(".npy", "1,2\n"), TRA_INPUT, err, "not an npy file");
 }
 
@@ -279,7 +331,9 @@ TEST(csv_dialects) {
     expect("1\t2.5\n-3\t4e2\n", 2, 2, want);
     expect("# made by x\n# again\n1 2.5\n-3   4e2 \n", 2, 2, want);
     expect("  1   2.5\n -3   4e2\n", 2, 2, want);
-    expect("\xef\xbb\xbf" "1,2.5\n-3,4e2\n", 2, 2, want);
+    expect("\xef\xbb\xbf"
+           "1,2.5\n-3,4e2\n",
+           2, 2, want);
     expect("\"two\nlines\",b\n1,2.5\n-3,4e2\n", 2, 2, want);
     expect("1\n2.5\n-3\n4e2\n", 4, 1, want);
     expect("a,b\n", 0, 2, want);
@@ -364,8 +418,10 @@ TEST(mtx_refusals) {
     CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2 5\n"), TRA_INPUT, err, "announces 5");
     CHECK_FAILS(text(".mtx", MM "coordinate real general\n9999999999 9999999999 1\n"), TRA_INPUT, err, "too many");
     CHECK_FAILS(text(".mtx", MM "coordinate real symmetric\n2 3 0\n"), TRA_INPUT, err, "as many rows as columns");
-    CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2 1\n3 1 5\n"), TRA_INPUT, err, "line 3: entry (3,1) is outside");
-    CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2 1\n0 1 5\n"), TRA_INPUT, err, "line 3: entry (0,1) is outside");
+    CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2 1\n3 1 5\n"), TRA_INPUT, err,
+                "line 3: entry (3,1) is outside");
+    CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2 1\n0 1 5\n"), TRA_INPUT, err,
+                "line 3: entry (0,1) is outside");
     CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2 2\n1 1 5\n"), TRA_INPUT, err, "after 1 of 2 entries");
     CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2 1\n1 1 5\n1 2 6\n"), TRA_INPUT, err, "line 4 goes on");
     CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2 1\n1 1 x\n"), TRA_INPUT, err, "line 3: \"x\"");
@@ -419,7 +475,8 @@ TEST(entries_spill_and_return) {
         memset(&g, 0, sizeof g);
         g.cat = &cat;
         CHECK_OK(tra_source_open(file_of(".mtx", t.s, t.n), NULL, &defaults, &s, &err), err);
-        CHECK_OK(tra_entries_assemble(s, &cat, tra_entries_need(s, &cat) + (spill ? 0 : 1 << 20), path, gather, &g, &spilled, &err),
+        CHECK_OK(tra_entries_assemble(s, &cat, tra_entries_need(s, &cat) + (spill ? 0 : 1 << 20), path, gather, &g,
+                                      &spilled, &err),
                  err);
         CHECK(spill ? spilled > 0 : spilled == 0);
         CHECK_INT(g.next, cat.n);
@@ -493,7 +550,8 @@ TEST(formats_are_found) {
     tra_source_options o = defaults;
     o.has_shape = o.has_dtype = true;
     o.shape = (tra_dims){.n = 1, .v = {1}};
-    CHECK_FAILS(read_all(file_of(".raw", "123456789", 9), &o, 3, got, 256, &count, &shape, &err), TRA_INPUT, err, "has 9 bytes");
+    CHECK_FAILS(read_all(file_of(".raw", "123456789", 9), &o, 3, got, 256, &count, &shape, &err), TRA_INPUT, err,
+                "has 9 bytes");
     o.big_endian = true;
     CHECK_OK(read_all(file_of(".raw", "\x40\x08\0\0\0\0\0\0", 8), &o, 3, got, 256, &count, &shape, &err), err);
     CHECK(got[0] == 3);
