@@ -149,21 +149,11 @@ int tra_place_moves(const tra_placement *p, const tra_placement *q, const tra_ca
 
 /* ---- sums over all tuples, without looking at each ---------------------------------------------------------------
  *
- * In a grid, tuples whose key components lie in the same segments are alike: same sites, same extents. A key dimension is
- * cut where a coordinate of a one-dimensional PART axis changes and before its last value; a dimension of an axis over
- * several is cut at every value. A cell is a choice of one segment per dimension, with a first key and a weight. In a list, and
- * where sites stand tuple by tuple, every tuple is a cell. */
+ * In a grid, tuples whose key components lie in the same segments are alike. A key dimension is cut where a coordinate of
+ * a one-dimensional PART axis changes and before its last value; a dimension of an axis over several is cut at every
+ * value. A cell is a choice of one segment per dimension, with a first key and a weight. */
 
-typedef struct cells {
-    const tra_catalog *c;
-    bool each; /* every tuple its own cell */
-    int64_t at;
-    int64_t *start[TRA_MAXDIM]; /* segments of each dimension: start[i] <= value < start[i+1] */
-    tra_dims n, cur;            /* segments, current choice */
-    bool done;
-} cells;
-
-static void cut_dim(cells *x, int d, const tra_placement *const *places) {
+static void cut_dim(tra_cells *x, int d, const tra_placement *const *places) {
     int64_t f = x->c->frontier.v[d], cap = 2, n = 0;
     bool all = false;
     for (int i = 0; i < 2; i++) {
@@ -201,16 +191,15 @@ static void cut_dim(cells *x, int d, const tra_placement *const *places) {
     x->n.v[d] = n;
 }
 
-static void cells_begin(cells *x, const tra_catalog *c, const tra_placement *p, const tra_placement *q) {
+void tra_cells_begin(tra_cells *x, const tra_catalog *c, const tra_placement *p, const tra_placement *q) {
     const tra_placement *places[2] = {p, q};
-    *x = (cells){.c = c, .each = !c->grid || p->owner || (q && q->owner), .done = c->n == 0};
+    *x = (tra_cells){.c = c, .each = !c->grid || p->owner || (q && q->owner), .done = c->n == 0};
     if (x->each || x->done) return;
     x->n.n = x->cur.n = c->frontier.n;
     for (int d = 0; d < c->frontier.n; d++) cut_dim(x, d, places);
 }
 
-/* The next cell: a tuple that stands for it, and how many there are. */
-static bool cells_next(cells *x, int64_t *ordinal, tra_dims *key, int64_t *weight) {
+bool tra_cells_next(tra_cells *x, int64_t *ordinal, tra_dims *key, int64_t *weight) {
     if (x->done) return false;
     if (x->each) {
         *ordinal = x->at;
@@ -231,7 +220,7 @@ static bool cells_next(cells *x, int64_t *ordinal, tra_dims *key, int64_t *weigh
     return true;
 }
 
-static void cells_end(cells *x) {
+void tra_cells_end(tra_cells *x) {
     for (int d = 0; d < TRA_MAXDIM; d++) free(x->start[d]);
 }
 
@@ -242,9 +231,9 @@ int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, c
     tra_move *v = tra_malloc((size_t)p->sites * (size_t)q->sites * sizeof *v);
     int *work = tra_malloc((size_t)(3 * p->sites + q->sites) * sizeof *work);
     tra_dims key;
-    cells x;
-    cells_begin(&x, c, p, q);
-    while (cells_next(&x, &t, &key, &weight)) {
+    tra_cells x;
+    tra_cells_begin(&x, c, p, q);
+    while (tra_cells_next(&x, &t, &key, &weight)) {
         int64_t floats = weight * tra_catalog_floats1(c, t);
         int n = moves_of(p, q, c, t, &key, work, v);
         for (int i = 0; i < n; i++) {
@@ -254,7 +243,7 @@ int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, c
             out[v[i].from] += floats;
         }
     }
-    cells_end(&x);
+    tra_cells_end(&x);
     for (int s = 0; s < q->sites; s++) most_in = tra_max64(most_in, in[s]), most_out = tra_max64(most_out, out[s]);
     if (max_in) *max_in = most_in;
     if (max_out) *max_out = most_out;
@@ -267,16 +256,16 @@ int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, c
 void tra_place_floats(const tra_placement *p, const tra_catalog *c, int64_t *floats, int64_t *tuples) {
     int64_t t, weight;
     tra_dims key;
-    cells x;
+    tra_cells x;
     int *sites = tra_malloc((size_t)p->sites * sizeof *sites);
     for (int s = 0; s < p->sites; s++) floats[s] = tuples[s] = 0;
-    cells_begin(&x, c, p, NULL);
-    while (cells_next(&x, &t, &key, &weight)) {
+    tra_cells_begin(&x, c, p, NULL);
+    while (tra_cells_next(&x, &t, &key, &weight)) {
         int n = tra_place_holders(p, c, t, &key, sites);
         int64_t f = weight * tra_catalog_floats1(c, t);
         for (int i = 0; i < n; i++) floats[sites[i]] += f, tuples[sites[i]] += weight;
     }
-    cells_end(&x);
+    tra_cells_end(&x);
     free(sites);
 }
 

@@ -63,7 +63,21 @@ typedef struct tra_move {
 /* The moves of one tuple, at most p->sites * q->sites; returns the number. */
 int tra_place_moves(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t ordinal,
                     tra_move *moves);
-/* Elements that cross between sites, exactly and, for grids, without looking at each tuple; *max_in (may be NULL): the most that one site receives, *max_out sends. */
+/* Walks tuples that are alike. In a grid: those that p (and q, unless NULL) has on the same sites and that have the same
+ * extents. In a list, and where sites stand tuple by tuple, each by itself. next gives one of them and how many they are,
+ * in the order of keys; false at the end. */
+typedef struct tra_cells {
+    const tra_catalog *c; /* this and what follows is private */
+    bool each, done;
+    int64_t at;
+    int64_t *start[TRA_MAXDIM]; /* segments of each dimension: start[i] <= value < start[i+1] */
+    tra_dims n, cur;            /* segments, current choice */
+} tra_cells;
+void tra_cells_begin(tra_cells *x, const tra_catalog *c, const tra_placement *p, const tra_placement *q);
+bool tra_cells_next(tra_cells *x, int64_t *ordinal, tra_dims *key, int64_t *alike);
+void tra_cells_end(tra_cells *x);
+
+/* Elements that cross between sites; *max_in (may be NULL): the most that one site receives, *max_out sends. */
 int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t *max_in,
                                int64_t *max_out);
 /* Elements and tuples that each site holds under p: arrays of p->sites. */

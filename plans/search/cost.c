@@ -11,8 +11,8 @@
  * everywhere to the one holder that completes it. one: the placement with one holder. Needs no look at each pair of
  * sites. */
 static tra_traffic all_and_one(const tra_placement *one, const tra_catalog *c) {
-    int64_t all = tra_catalog_floats(c), least = all, most = 0,
-            *held = tra_calloc(2 * (size_t)one->sites, sizeof *held);
+    int64_t all = tra_catalog_floats(c), least = all, most = 0;
+    int64_t *held = tra_calloc(2 * (size_t)one->sites, sizeof *held);
     tra_place_floats(one, c, held, held + one->sites);
     for (int s = 0; s < one->sites; s++) least = tra_min64(least, held[s]), most = tra_max64(most, held[s]);
     free(held);
@@ -38,57 +38,6 @@ tra_traffic tra_traffic_exchange(const tra_placement *p, const tra_placement *q,
     else if (t.moved > 0)
         t.floats = copies * f;
     return t;
-}
-
-/* ---- boxes cut where something changes ---------------------------------------------------------------------- */
-
-/* A dimension of a box of keys, cut in segments start[i] <= v < start[i+1] whose values are alike. */
-typedef struct cut {
-    int64_t n, cap;
-    int64_t *start;
-} cut;
-
-static void cut_at(cut *x, int64_t v) {
-    if (x->n == x->cap) {
-        x->cap = x->cap ? 2 * x->cap : 16;
-        x->start = tra_realloc(x->start, (size_t)x->cap, sizeof *x->start);
-    }
-    x->start[x->n++] = v;
-}
-
-/* Where the coordinate along a PART axis changes for values of key dimension d, below n. */
-static void cut_axis(cut *x, const tra_axis *ax, int d, int64_t n) {
-    bool has = false;
-    if (ax->kind != TRA_AXIS_PART || ax->sites == 1) return;
-    for (int i = 0; i < ax->n; i++) has |= ax->dim[i] == d;
-    if (!has) return;
-    if (ax->n > 1) {
-        for (int64_t v = 1; v < n; v++) cut_at(x, v);
-        return;
-    }
-    for (int g = 1; g < ax->sites; g++) {
-        int64_t v = (int64_t)(((__int128)g * ax->ext[0] + ax->sites - 1) / ax->sites);
-        if (v > 0 && v < n) cut_at(x, v);
-    }
-}
-
-static int ascending(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Sorts the cuts, drops doubles, adds both ends; x->n becomes the number of segments. */
-static void cut_finish(cut *x, int64_t n) {
-    cut_at(x, 0);
-    qsort(x->start, (size_t)x->n, sizeof *x->start, ascending);
-    int64_t m = 0;
-    for (int64_t i = 0; i < x->n; i++) {
-        if (m == 0 || x->start[m - 1] != x->start[i]) x->start[m++] = x->start[i];
-    }
-    x->n = m;
-    cut_at(x, n);
-    x->n--;
-    if (n == 0) x->n = 0;
 }
 
 /* ---- work --------------------------------------------------------------------------------------------------- */
@@ -119,10 +68,12 @@ static tra_work spread(const tra_placement *p, double total) {
 tra_work tra_work_each(const tra_kernel *k, tra_kernel_use use, const tra_catalog *c, const tra_placement *p) {
     double total = 0, *sites = tra_calloc((size_t)p->sites, sizeof *sites);
     int *holders = tra_malloc((size_t)p->sites * sizeof *holders);
-    tra_dims ext, key = {.n = c->frontier.n}, at = key, n = key;
+    tra_dims ext, key;
+    tra_cells x;
+    int64_t t, alike;
     if (!c->grid || p->owner) {
         bool place = p->owner || c->n <= LISTED;
-        for (int64_t t = 0; t < c->n; t++) {
+        for (t = 0; t < c->n; t++) {
             tra_catalog_ext(c, t, &ext);
             double work = tra_kernel_flops(k, use, &ext, NULL);
             if (place)
@@ -135,28 +86,12 @@ tra_work tra_work_each(const tra_kernel *k, tra_kernel_use use, const tra_catalo
         free(sites);
         return spread(p, total);
     }
-    cut cuts[TRA_MAXDIM] = {0};
-    bool any = c->n > 0;
-    for (int d = 0; d < key.n; d++) {
-        int64_t f = c->frontier.v[d];
-        for (int i = 0; i < p->naxes; i++) cut_axis(&cuts[d], &p->axis[i], d, f);
-        if (f > 1) cut_at(&cuts[d], f - 1);
-        cut_finish(&cuts[d], f);
-        n.v[d] = cuts[d].n;
-    }
-    while (any) {
-        double weight = 1;
-        for (int d = 0; d < key.n; d++) {
-            const int64_t *v = cuts[d].start + at.v[d];
-            key.v[d] = v[0];
-            weight *= (double)(v[1] - v[0]);
-        }
-        int64_t t = tra_linear(&c->frontier, &key);
+    tra_cells_begin(&x, c, p, NULL);
+    while (tra_cells_next(&x, &t, &key, &alike)) {
         tra_catalog_ext(c, t, &ext);
-        add_work(p, c, t, &key, weight * tra_kernel_flops(k, use, &ext, NULL), sites, holders, &total);
-        any = tra_next(&n, &at);
+        add_work(p, c, t, &key, (double)alike * tra_kernel_flops(k, use, &ext, NULL), sites, holders, &total);
     }
-    for (int d = 0; d < key.n; d++) free(cuts[d].start);
+    tra_cells_end(&x);
     free(holders);
     return share(sites, p->sites, total);
 }
@@ -184,10 +119,12 @@ tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_catal
                        const tra_catalog *out, const tra_placement *place) {
     double total = 0, *sites = tra_calloc((size_t)place->sites, sizeof *sites);
     int *holders = tra_malloc((size_t)place->sites * sizeof *holders);
-    tra_dims kl = {.n = l->frontier.n}, kr = {.n = r->frontier.n}, key = {.n = out->frontier.n}, at = key, n = key;
+    tra_dims kl = {.n = l->frontier.n}, kr = {.n = r->frontier.n}, key;
+    tra_cells cells;
+    int64_t t, alike;
     if (!l->grid || !r->grid || !out->grid || place->owner) {
         bool each = place->owner || out->n <= LISTED;
-        for (int64_t t = 0; t < out->n; t++) {
+        for (t = 0; t < out->n; t++) {
             tra_catalog_key(out, t, &key);
             split_key(x, &key, &kl, &kr);
             double work = pair_flops(k, l, r, &kl, &kr);
@@ -201,27 +138,12 @@ tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_catal
         free(sites);
         return spread(place, total);
     }
-    cut cuts[TRA_MAXDIM] = {0};
-    bool any = out->n > 0;
-    for (int d = 0; d < key.n; d++) {
-        int64_t f = out->frontier.v[d];
-        for (int i = 0; i < place->naxes; i++) cut_axis(&cuts[d], &place->axis[i], d, f);
-        if (f > 1) cut_at(&cuts[d], f - 1); /* the last value of L or of R is the last here, or not reached */
-        cut_finish(&cuts[d], f);
-        n.v[d] = cuts[d].n;
-    }
-    while (any) {
-        double weight = 1;
-        for (int d = 0; d < key.n; d++) {
-            const int64_t *v = cuts[d].start + at.v[d];
-            key.v[d] = v[0];
-            weight *= (double)(v[1] - v[0]);
-        }
+    tra_cells_begin(&cells, out, place, NULL); /* the last value of L or of R is the last here, or not reached */
+    while (tra_cells_next(&cells, &t, &key, &alike)) {
         split_key(x, &key, &kl, &kr);
-        add_work(place, out, 0, &key, weight * pair_flops(k, l, r, &kl, &kr), sites, holders, &total);
-        any = tra_next(&n, &at);
+        add_work(place, out, t, &key, (double)alike * pair_flops(k, l, r, &kl, &kr), sites, holders, &total);
     }
-    for (int d = 0; d < key.n; d++) free(cuts[d].start);
+    tra_cells_end(&cells);
     free(holders);
     return share(sites, place->sites, total);
 }
@@ -260,9 +182,8 @@ static bool is_view(tra_plan_op op) {
 }
 
 void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
-    double(*spent)[3] =
-        tra_calloc((size_t)p->nops, sizeof *spent); /* network, disk, work of the stage that ends here */
-    enum { NETWORK, DISK, WORK };
+    enum { NETWORK, DISK, WORK, PARTS };
+    double(*spent)[PARTS] = tra_calloc((size_t)p->nops, sizeof *spent); /* of the stage that ends here */
     p->cost.seconds = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
@@ -274,8 +195,7 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
             ((double)o->cost.disk_read / rates->disk_read + (double)o->cost.disk_write / rates->disk_write) / p->sites;
         spent[at][WORK] += tra_work_seconds(o->join, o->type.dtype, o->cost.flops_max, rates);
     }
-    for (int i = 0; i < p->nops;
-         i++) { /* an exchange reads and sends at once, and ends before what comes next begins */
+    for (int i = 0; i < p->nops; i++) { /* an exchange reads and sends at once, and ends before what comes next begins */
         p->ops[i].cost.seconds = overlapped(overlapped(spent[i][NETWORK], spent[i][DISK]), spent[i][WORK]);
         p->cost.seconds += p->ops[i].cost.seconds;
     }
