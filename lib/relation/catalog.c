@@ -12,7 +12,8 @@ tra_status tra_catalog_grid(const tra_dims *frontier, const tra_dims *bound, con
     char buf[TRA_DIMTEXT];
     *out = (tra_catalog){.frontier = *frontier, .bound = *bound, .grid = true};
     if (!tra_dims_product(frontier, &out->n))
-        return tra_fail(e, TRA_PROGRAM, "a relation of frontier %s has more than 2^63 keys", tra_key_text(frontier, buf));
+        return tra_fail(e, TRA_PROGRAM, "a relation of frontier %s has more than 2^63 keys",
+                        tra_key_text(frontier, buf));
     for (int a = 0; a < bound->n; a++) {
         bool clips = by && by[a] >= 0 && last[a] != bound->v[a];
         out->by[a] = clips ? by[a] : -1;
@@ -84,6 +85,16 @@ int64_t tra_catalog_floats1(const tra_catalog *c, int64_t ordinal) {
     return n;
 }
 
+/* Of a grid, the product of the extents that hang on key dimension d (-1: on none), before its last value and there. */
+static void hanging_on(const tra_catalog *c, int d, int64_t *inner, int64_t *last) {
+    *inner = *last = 1;
+    for (int a = 0; a < c->bound.n; a++) {
+        if (c->by[a] != d) continue;
+        *inner *= c->bound.v[a];
+        *last *= c->last[a];
+    }
+}
+
 int64_t tra_catalog_floats(const tra_catalog *c) {
     if (c->n == 0) return 0;
     if (!c->grid) {
@@ -98,17 +109,10 @@ int64_t tra_catalog_floats(const tra_catalog *c) {
     }
     /* The sum over keys of a product over array dimensions factors by key dimension: each contributes the sum, over
      * its values, of the product of the extents that depend on it. */
-    int64_t total = 1;
-    for (int a = 0; a < c->bound.n; a++) {
-        if (c->by[a] < 0) total *= c->bound.v[a];
-    }
+    int64_t total, inner, last;
+    hanging_on(c, -1, &total, &last);
     for (int d = 0; d < c->frontier.n; d++) {
-        int64_t inner = 1, last = 1;
-        for (int a = 0; a < c->bound.n; a++) {
-            if (c->by[a] != d) continue;
-            inner *= c->bound.v[a];
-            last *= c->last[a];
-        }
+        hanging_on(c, d, &inner, &last);
         total *= (c->frontier.v[d] - 1) * inner + last;
     }
     return total;
@@ -119,17 +123,10 @@ int64_t tra_catalog_maxfloats(const tra_catalog *c) {
     if (c->n == 0) return 0;
     if (c->grid) {
         /* the last value of a key dimension may both grow and shrink the array when two dimensions hang on it */
-        int64_t p = 1;
-        for (int a = 0; a < c->bound.n; a++) {
-            if (c->by[a] < 0) p *= c->bound.v[a];
-        }
+        int64_t p, inner, last;
+        hanging_on(c, -1, &p, &last);
         for (int d = 0; d < c->frontier.n; d++) {
-            int64_t inner = 1, last = 1;
-            for (int a = 0; a < c->bound.n; a++) {
-                if (c->by[a] != d) continue;
-                inner *= c->bound.v[a];
-                last *= c->last[a];
-            }
+            hanging_on(c, d, &inner, &last);
             p *= c->frontier.v[d] > 1 ? tra_max64(inner, last) : last;
         }
         return p;
