@@ -10,8 +10,10 @@ size_t tra_stage_io(const tra_part *const *parts, int n) {
     for (int i = 0; i < n; i++) {
         const tra_part *p = parts[i];
         while (p && p->kind != TRA_PART_STORED) p = p->base;
-        if (!p || p->n == 0 || !p->block[0] || !p->block[0]->rel) continue;
-        size_t need = tra_rel_scratch(p->block[0]->rel);
+        int64_t of_file = 0; /* after an exchange some blocks came from other sites and some are a file's still */
+        while (p && of_file < p->n && !(p->block[of_file] && p->block[of_file]->rel)) of_file++;
+        if (!p || of_file == p->n) continue;
+        size_t need = tra_rel_scratch(p->block[of_file]->rel);
         if (need > most) most = need;
     }
     return most;

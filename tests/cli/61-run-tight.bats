@@ -68,3 +68,24 @@ EOF2
 a = (a * a).reshape(600, 3, 200); assert (v.reshape(3, 600).T == a.min(2)).all() and (u.reshape(3, 600).T == a.max(2)).all()'
     done
 }
+
+@test "blocks that came by message beside compressed or clipped ones that are still in their file" {
+    for codec in none zstd; do
+        tra gen -q --shape 500x400 --block 150x150 --dist normal --seed 1 --codec $codec -o a.h5
+        tra gen -q --shape 400x300 --block 150x100 --dist normal --seed 2 --codec $codec -o b.h5
+        cat >p.tra <<'EOF2'
+input A from "a.h5" at part(0)
+input B from "b.h5" at part(1)
+C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)
+output C to "c.h5"
+EOF2
+        for n in 2 3; do
+            for k in $(seq $(("$("$TRA" cost p.tra --sites $n | wc -l)" - 1))); do
+                status 0 tra run -q p.tra --sites $n --plan "$k"
+                py 'a, b, c = (h5py.File(x)["data"][:] for x in ("a.h5", "b.h5", "c.h5"))
+assert np.allclose(c, a @ b, rtol=0, atol=1e-10)'
+                rm c.h5
+            done
+        done
+    done
+}
