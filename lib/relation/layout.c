@@ -39,6 +39,12 @@ void tra_store_layout(const tra_type *t, tra_dims *dims, tra_dims *chunk, bool *
     lay_out(t, *tuple, dims, chunk);
 }
 
+int64_t tra_store_chunk_bytes(const tra_type *t) {
+    int64_t n = (int64_t)tra_dtype_size(t->dtype);
+    for (int a = 0; a < t->cat->bound.n; a++) n *= tra_max64(1, largest(t->cat, a));
+    return n;
+}
+
 tra_status tra_geom_of(const tra_type *t, tra_geom *g, tra_err *e) {
     return tra_geom_in(t, !tra_type_is_tensor(t, NULL), g, e);
 }

@@ -94,8 +94,8 @@ typedef struct tra_write_options {
 } tra_write_options;
 
 /* Begins the relation `spec` of the given type in a temporary file beside its target, under an advisory lock with
- * owner. Nothing appears under the target's name before commit. "file.h5" replaces the file, "file.h5:name" the relation: then
- * the others that the file holds are kept.
+ * owner. Nothing appears under the target's name before commit. "file.h5" replaces the file, "file.h5:name" the
+ * relation: then the others that the file holds are kept.
  * Reclaims temporary files of dead processes. The layout (tensor or tuple) follows from the type.
  * With codec none all chunks are allocated now, in key order, so that any thread, or any process that knows the
  * addresses, can write them (architecture variant: allocate by capture, pwrite by all). */
@@ -159,5 +159,6 @@ void tra_digest_text(const tra_digest *d, const tra_type *type, char text[33]);
 /* The dataset that a type is stored as (man tra-relation.5): extents and chunk, key dimensions that block nothing
  * first. *tuple tells the layout. */
 void tra_store_layout(const tra_type *t, tra_dims *dims, tra_dims *chunk, bool *tuple);
+int64_t tra_store_chunk_bytes(const tra_type *t); /* of one chunk of it, not encoded */
 
 #endif

@@ -119,23 +119,19 @@ static tra_status open_inputs(exec *x, tra_err *e) {
         if (s != TRA_OK) break;
         const tra_type *t = tra_rel_type(x->rels[i]);
         if (t->dtype != op->type.dtype || t->cat->n != op->type.cat->n ||
-            !tra_dims_eq(&t->cat->frontier, &op->type.cat->frontier) || !tra_dims_eq(&t->cat->bound, &op->type.cat->bound))
+            !tra_dims_eq(&t->cat->frontier, &op->type.cat->frontier) ||
+            !tra_dims_eq(&t->cat->bound, &op->type.cat->bound))
             s = tra_fail(e, TRA_INPUT, "%s is not what the plan was made for; compile it again", op->path);
     }
     return tra_comm_agree(&x->site.comm, s, e);
 }
 
-static int64_t chunk_bytes(const tra_type *t) {
-    int64_t n = (int64_t)tra_dtype_size(t->dtype);
-    for (int a = 0; a < t->cat->bound.n; a++) n *= t->cat->bound.v[a];
-    return n;
-}
-
 static tra_part *input_part(exec *x, int i) {
     const tra_op *op = &x->plan->ops[i];
     tra_part *p = tra_part_empty(&op->type, &op->place, x->site.comm.rank, 1);
+    int64_t chunk_bytes = tra_store_chunk_bytes(&op->type);
     for (int64_t t = 0; t < p->n; t++)
-        p->block[t] = tra_block_of_file(x->site.pool, x->rels[i], p->ordinal[t], tra_part_bytes(p, t), chunk_bytes(&op->type));
+        p->block[t] = tra_block_of_file(x->rels[i], p->ordinal[t], tra_part_bytes(p, t), chunk_bytes);
     return p;
 }
 

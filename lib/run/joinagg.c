@@ -460,7 +460,7 @@ static tra_status run_super(stage *st, const span *b, const entry **li, const en
     return status;
 }
 
-static tra_status run_span(stage *st, const span *b, const tra_loop *loop, tra_err *e) {
+static tra_status run_span(stage *st, const span *b, const tra_block_loop *loop, tra_err *e) {
     tra_status s = TRA_OK;
     int64_t ni = ranks(&st->l, b->l0, b->l1), nj = st->r.part ? ranks(&st->r, b->r0, b->r1) : 1;
     const entry **li = first_of_rank(&st->l, b->l0, b->l1, ni);
@@ -594,8 +594,7 @@ static int64_t count_pairs(const stage *st) {
 
 tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_part *r, tra_sink *sink, tra_err *e) {
     stage st = {.site = site, .op = op, .sink = sink, .join = op->join, .agg = op->agg, .l.part = l, .r.part = r};
-    st.fused = op->join && op->agg && l->type->dtype == r->type->dtype && tra_kernel_fuses(op->join, tra_kernel_first(op->agg));
-    if (st.fused && op->partial && op->type.dtype != l->type->dtype) st.fused = false;
+    st.fused = tra_op_accumulates(site->plan, op);
     tra_status s = set_up(&st, e);
     site->all = count_pairs(&st);
     for (int64_t i = 0, j = 0; i < st.l.n && s == TRA_OK;) {
@@ -607,7 +606,7 @@ tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_
         i = b.l1;
         j = b.r1;
         if (r && b.r0 == b.r1) continue;
-        tra_loop loop = tra_loop_of(site->plan, op, ranks(&st.l, b.l0, b.l1), r ? ranks(&st.r, b.r0, b.r1) : 1,
+        tra_block_loop loop = tra_loop_of(site->plan, op, ranks(&st.l, b.l0, b.l1), r ? ranks(&st.r, b.r0, b.r1) : 1,
                                     tra_engine_threads(site->engine), tra_pool_stat(site->pool).budget);
         s = run_span(&st, &b, &loop, e);
     }

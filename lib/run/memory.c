@@ -5,13 +5,6 @@
 
 #include <stdlib.h>
 
-/* Of whole chunks, as they are on disk. */
-static int64_t chunk_bytes(const tra_type *t) {
-    int64_t n = (int64_t)tra_dtype_size(t->dtype);
-    for (int a = 0; a < t->cat->bound.n; a++) n *= t->cat->bound.v[a];
-    return n;
-}
-
 /* Are there arrays smaller than their chunks, which are padded before they are written? */
 static bool clipped(const tra_catalog *c) {
     for (int a = 0; a < c->bound.n; a++) {
@@ -21,8 +14,8 @@ static bool clipped(const tra_catalog *c) {
 }
 
 int64_t tra_memory_base(const tra_plan *p, int threads) {
-    /* Measured: 17 MiB resident with tiny blocks, 32 with MPI; BLAS's packing buffers for blocks of 1000 squared; 130 bytes a
-     * tuple of an operator, and as much in HDF5's index of a file. */
+    /* Measured: 17 MiB resident with tiny blocks, 32 with MPI; BLAS's packing buffers for blocks of 1000 squared; 130
+     * bytes a tuple of an operator, and as much in HDF5's index of a file. */
     int64_t mib = (p->sites > 1 ? 36 : 22) + 6 * threads, tuples = 0, in = 0, out = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
@@ -30,7 +23,7 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
         tuples += op->type.cat->n * (file ? 2 : 1);
         if (op->op == TRA_PLAN_INPUT) in = tra_max64(in, op->scratch);
         if (op->op == TRA_PLAN_OUTPUT && (p->compress || clipped(op->type.cat)))
-            out = tra_max64(out, chunk_bytes(&op->type) * (p->compress ? 4 : 1));
+            out = tra_max64(out, tra_store_chunk_bytes(&op->type) * (p->compress ? 4 : 1));
     }
     /* the workers, and the thread that runs the plan, have room for one chunk each to read or write */
     return (mib << 20) + 130 * tra_min64(tuples, INT64_MAX / 260) + (threads + 1) * (in + out);
@@ -41,12 +34,14 @@ static int64_t type_bytes(const tra_type *t) {
     return tra_block_footprint(tra_catalog_maxfloats(t->cat) * (int64_t)tra_dtype_size(t->dtype));
 }
 
-/* Memory that reading one tuple of op's result takes: its array, and when it is computed on the way, what it is computed from. */
+/* Memory that reading one tuple of op's result takes: its array, and when it is computed on the way, what it is computed
+ * from. */
 static int64_t read_bytes(const tra_plan *p, const tra_op *op) {
     int64_t n = type_bytes(&op->type);
     while (op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY) op = &p->ops[op->in[0]];
     if ((op->op == TRA_PLAN_MAP || op->op == TRA_PLAN_TILE) && op->fused) {
-        while (op->in[0] >= 0 && (op->fused || op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY)) op = &p->ops[op->in[0]];
+        while (op->in[0] >= 0 && (op->fused || op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY))
+            op = &p->ops[op->in[0]];
         n += type_bytes(&op->type);
     }
     return n;
@@ -66,7 +61,7 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     if (r) {
         tra_dims out;
         tra_err none = {0};
-        fused = l->type.dtype == r->type.dtype && tra_kernel_fuses(op->join, tra_kernel_first(op->agg));
+        fused = tra_op_accumulates(p, op);
         if (tra_kernel_shape2(op->join, &l->type.cat->bound, &r->type.cat->bound, &l->type.cat->bound,
                               &r->type.cat->bound, &out, NULL, &none) != TRA_OK || !tra_dims_product(&out, &term))
             term = floats;
@@ -81,9 +76,9 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     return n;
 }
 
-tra_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int threads, int64_t budget) {
+tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int threads, int64_t budget) {
     need n = join_need(p, op, threads);
-    tra_loop best = {1, 1};
+    tra_block_loop best = {1, 1};
     double least = -1;
     bool alone = op->in[1] < 0;
     int64_t room = budget - n.fixed;
@@ -98,7 +93,7 @@ tra_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj
                       (double)nj * (double)n.b * (double)tra_ceil_div(ni, ci);
         if (least < 0 || cost < least || (alone && cost == least)) {
             least = cost;
-            best = (tra_loop){ci, cj};
+            best = (tra_block_loop){ci, cj};
         }
     }
     best.ci = tra_ceil_div(ni, tra_ceil_div(tra_max64(1, ni), best.ci));
@@ -146,7 +141,8 @@ static bool is_view(const tra_op *op) {
 static int file_below(const tra_plan *p, int i) {
     for (;;) {
         const tra_op *op = &p->ops[i];
-        bool exchange = (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST) && !tra_place_is_partial(&p->ops[op->in[0]].place);
+        bool exchange = (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST) &&
+                        !tra_place_is_partial(&p->ops[op->in[0]].place);
         if (op->in[0] < 0 || (!is_view(op) && !exchange)) break;
         i = op->in[0];
     }
@@ -154,11 +150,11 @@ static int file_below(const tra_plan *p, int i) {
 }
 
 /* How often a stage reads the part of one site of its left or right input. */
-static int64_t passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget, const int64_t *rows,
-                      const int64_t *columns) {
+static int64_t passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget, int64_t rows,
+                      int64_t columns) {
     if (op->in[1] < 0 || budget <= 0) return 1;
-    tra_loop loop = tra_loop_of(p, op, *rows, *columns, threads, budget);
-    return side == 0 ? tra_ceil_div(tra_max64(1, *columns), loop.cj) : tra_ceil_div(tra_max64(1, *rows), loop.ci);
+    tra_block_loop loop = tra_loop_of(p, op, rows, columns, threads, budget);
+    return side == 0 ? tra_ceil_div(tra_max64(1, columns), loop.cj) : tra_ceil_div(tra_max64(1, rows), loop.ci);
 }
 
 /* Distinct values, on one of the sites, of the key dimensions of an input that are grouped and not joined: the sites have
@@ -213,7 +209,8 @@ static void predict_reads(tra_plan *p, int threads, int64_t budget) {
             while (src->op == TRA_PLAN_TILE) src = &p->ops[src->in[0]]; /* each array is read once for its tiles */
             tra_place_floats(&src->place, src->type.cat, floats, tuples);
             for (int s = 0; s < p->sites; s++) n += tuples[s];
-            op->cost.disk_read += n * chunk_bytes(&p->ops[f].type) * passes(p, op, side, threads, budget, &rows, &columns);
+            op->cost.disk_read += n * tra_store_chunk_bytes(&p->ops[f].type) *
+                                  passes(p, op, side, threads, budget, rows, columns);
         }
         p->cost.disk_read += op->cost.disk_read;
     }
@@ -241,7 +238,8 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
             op->cost.peak_memory = base;
             continue;
         }
-        if (op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_AGG || op->op == TRA_PLAN_JOINAGG || op->op == TRA_PLAN_MERGE) {
+        if (op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_AGG || op->op == TRA_PLAN_JOINAGG ||
+            op->op == TRA_PLAN_MERGE) {
             need n = join_need(p, op, threads);
             mine = n.a + n.b + n.c + n.fixed;
         } else if (op->op == TRA_PLAN_MAP || op->op == TRA_PLAN_TILE) {
@@ -255,7 +253,7 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
             if (tra_place_is_partial(&p->ops[op->in[0]].place)) here *= tra_place_summands(&p->ops[op->in[0]].place);
         }
         if (op->op == TRA_PLAN_OUTPUT) {
-            op->cost.disk_write = op->type.cat->n * chunk_bytes(&op->type);
+            op->cost.disk_write = op->type.cat->n * tra_store_chunk_bytes(&op->type);
             int from = op->in[0];
             if (!is_view(&p->ops[from]) && p->ops[from].op != TRA_PLAN_INPUT) mine = 0;
             here = 0;

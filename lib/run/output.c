@@ -1,7 +1,6 @@
 /* output.c - output files of several ranks. */
 #include "output.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,13 +40,7 @@ static void outfile_free(tra_outfile *o) {
 
 static tra_status open_spool(tra_outfile *o, const char *scratch, tra_err *e) {
     int64_t n = o->type->cat->n;
-    o->spool = open(scratch, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
-    if (o->spool < 0) {
-        char *path = tra_asprintf("%s/.tra-spool-XXXXXX", scratch);
-        o->spool = mkostemp(path, O_CLOEXEC);
-        if (o->spool >= 0) unlink(path);
-        free(path);
-    }
+    o->spool = tra_unnamed_file(scratch);
     if (o->spool < 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot make a scratch file in %s", scratch);
     o->spool_at = tra_calloc((size_t)n, sizeof *o->spool_at);
     o->enc = tra_calloc((size_t)n, sizeof *o->enc);
@@ -90,8 +83,7 @@ tra_status tra_outfile_open(const tra_comm *comm, const char *spec, const tra_ty
     *o = (tra_outfile){.comm = *comm, .type = type, .zstd = wo->codec.zstd, .spool = -1};
     pthread_mutex_init(&o->lock, NULL);
     o->digester = tra_digester_new(type);
-    o->chunk_bytes = (int64_t)tra_dtype_size(type->dtype);
-    for (int a = 0; a < type->cat->bound.n; a++) o->chunk_bytes *= type->cat->bound.v[a];
+    o->chunk_bytes = tra_store_chunk_bytes(type);
     if (comm->rank == 0) s = tra_writer_create(spec, type, wo, &o->w, e);
     s = tra_comm_agree(comm, s, e);
     if (s == TRA_OK && comm->size > 1) {
@@ -118,7 +110,8 @@ tra_status tra_outfile_open(const tra_comm *comm, const char *spec, const tra_ty
     return TRA_OK;
 }
 
-tra_status tra_outfile_put(tra_outfile *o, int worker, int64_t ordinal, const void *data, tra_err *e) {
+/* Writes the array of a tuple. worker: 0..threads-1, or -1 for the thread that runs the plan. */
+static tra_status put(tra_outfile *o, int worker, int64_t ordinal, const void *data, tra_err *e) {
     int mine = worker < 0 ? o->room->n - 1 : worker;
     lane *l = &o->lanes[mine];
     void *scratch = o->room->v[2 * mine], *encoded = o->room->v[2 * mine + 1];
@@ -213,7 +206,7 @@ tra_status tra_sink_emit(tra_sink *s, int worker, int64_t ordinal, int summand, 
     tra_place_holders(&s->op->place, s->op->type.cat, ordinal, &key, holders);
     bool mine = holders[0] == s->site;
     free(holders);
-    tra_status st = mine ? tra_outfile_put(s->file, worker, ordinal, block->ptr, e) : TRA_OK;
+    tra_status st = mine ? put(s->file, worker, ordinal, block->ptr, e) : TRA_OK;
     tra_block_free(s->pool, block);
     return st;
 }

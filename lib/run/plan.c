@@ -12,6 +12,13 @@ static const struct {
 
 const char *tra_plan_op_text(tra_plan_op op) { return ops[op].text; }
 
+bool tra_op_accumulates(const tra_plan *p, const tra_op *op) {
+    if (!op->join || !op->agg) return false;
+    tra_dtype l = p->ops[op->in[0]].type.dtype, r = p->ops[op->in[1]].type.dtype;
+    if (l != r || (op->partial && op->type.dtype != l)) return false; /* its sums are of its operands' type */
+    return tra_kernel_fuses(op->join, tra_kernel_first(op->agg));
+}
+
 static bool joinable(const tra_op *l, const tra_op *r, const tra_op *op, const char **why) {
     if (l->place.sites != r->place.sites) return *why = "the inputs of a join are on different numbers of sites", false;
     if (l->place.owner || r->place.owner) {
@@ -43,7 +50,8 @@ bool tra_plan_valid(const tra_plan *p, const char **why) {
         if (!op->type.cat) return *why = "a relation has no catalog", false;
         if (op->place.sites != p->sites) return *why = "a relation is placed on another number of sites", false;
         for (int j = 0; j < 2; j++) {
-            if ((op->in[j] >= 0) != (j < ops[op->op].arity)) return *why = "an operator has the wrong number of inputs", false;
+            if ((op->in[j] >= 0) != (j < ops[op->op].arity))
+                return *why = "an operator has the wrong number of inputs", false;
             if (op->in[j] >= i) return *why = "an input does not come before its operator", false;
             if (op->in[j] < 0) continue;
             const tra_op *in = &p->ops[op->in[j]];
@@ -52,7 +60,8 @@ bool tra_plan_valid(const tra_plan *p, const char **why) {
             if (bag && !exchange) return *why = "only an exchange may take a partial relation", false;
             bool of_bag = (in->op == TRA_PLAN_SHUF || in->op == TRA_PLAN_BCAST) &&
                           tra_place_is_partial(&p->ops[in->in[0]].place);
-            if (of_bag != (op->op == TRA_PLAN_MERGE)) return *why = "merge and exchanged summands belong together", false;
+            if (of_bag != (op->op == TRA_PLAN_MERGE))
+                return *why = "merge and exchanged summands belong together", false;
         }
         if (ops[op->op].arity == 2 && !joinable(&p->ops[op->in[0]], &p->ops[op->in[1]], op, why)) return false;
         if ((op->op == TRA_PLAN_AGG || op->op == TRA_PLAN_JOINAGG) && op->partial != tra_place_is_partial(&op->place))

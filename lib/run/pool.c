@@ -235,10 +235,10 @@ tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e
     return s;
 }
 
-tra_block *tra_block_of_file(tra_pool *p, tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes) {
-    (void)p;
+tra_block *tra_block_of_file(tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes) {
     tra_block *b = tra_calloc(1, sizeof *b);
-    *b = (tra_block){.bytes = bytes, .refs = 1, .spill = -1, .rel = rel, .ordinal = ordinal, .chunk_bytes = chunk_bytes};
+    *b = (tra_block){
+        .bytes = bytes, .refs = 1, .spill = -1, .rel = rel, .ordinal = ordinal, .chunk_bytes = chunk_bytes};
     return b;
 }
 

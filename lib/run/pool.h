@@ -55,7 +55,7 @@ int64_t tra_block_footprint(int64_t bytes); /* that a block of so many bytes tak
 /* A block with contents yet to be written: pinned, HERE, dirty. */
 TRA_MUSTUSE tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e);
 /* A block that stands for a tuple of an input: AWAY. */
-tra_block *tra_block_of_file(tra_pool *p, tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes);
+tra_block *tra_block_of_file(tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes);
 /* Pins; gives it memory when it has none. *load is set when the caller must have tra_block_load called (once): the
  * block is then LOADING. */
 TRA_MUSTUSE tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e);
