@@ -109,7 +109,9 @@ tra_status tra_comm_agree(const tra_comm *c, tra_status s, tra_err *e) {
     if (who == c->rank && e) first = *e;
     first.status = who == c->rank ? s : first.status;
     MPI_Bcast(&first, (int)sizeof first, MPI_BYTE, (int)who, c->mpi);
-    if (e) {
+    if (e && who == c->rank) {
+        e->status = s;
+    } else if (e) {
         first.file = NULL; /* an address of another process */
         *e = first;
     }
