@@ -1,0 +1,197 @@
+/* pairs.c - listing and ordering what meets on a site. */
+#include "pairs.h"
+
+#include <stdlib.h>
+
+/* ---- labels and local tuples ------------------------------------------------------------------------------------ */
+
+static int label_of_r(const tra_op *op, int kl, int d) {
+    int before = 0;
+    for (int i = 0; i < op->joinr.n; i++) {
+        if (op->joinr.v[i] == d) return (int)op->joinl.v[i];
+        before += op->joinr.v[i] < d;
+    }
+    return kl + d - before;
+}
+
+static int arity(const tra_side *s) { return s->part ? s->part->type->cat->frontier.n : 0; }
+
+/* Label values of a tuple of one side, where it has them. */
+static void label_values(const tra_pairs *x, const tra_side *s, int64_t tuple, int64_t *value, bool *has) {
+    tra_dims key;
+    tra_catalog_key(s->part->type->cat, s->part->ordinal[tuple], &key);
+    for (int d = 0; d < key.n; d++) {
+        int label = s == &x->l ? d : label_of_r(x->op, arity(&x->l), d);
+        value[label] = key.v[d];
+        if (has) has[label] = true;
+    }
+}
+
+static void classify(tra_pairs *x) {
+    const tra_op *op = x->op;
+    int kl = arity(&x->l), kr = arity(&x->r);
+    bool in_l[2 * TRA_MAXDIM] = {0}, in_r[2 * TRA_MAXDIM] = {0}, grouped[2 * TRA_MAXDIM] = {0};
+    x->nlabels = kl + kr - (x->r.part ? op->joinr.n : 0);
+    for (int d = 0; d < kl; d++) {
+        in_l[d] = true;
+        x->radix[d] = x->l.part->type->cat->frontier.v[d];
+    }
+    for (int d = 0; d < kr; d++) {
+        int label = label_of_r(op, kl, d);
+        int64_t f = x->r.part->type->cat->frontier.v[d];
+        x->radix[label] = in_l[label] ? tra_min64(x->radix[label], f) : f; /* joined keys: the lesser frontier counts */
+        in_r[label] = true;
+    }
+    for (int i = 0; i < x->nlabels; i++) grouped[i] = !op->agg;
+    for (int i = 0; op->agg && i < op->group.n; i++) grouped[op->group.v[i]] = true;
+    for (int i = 0; i < x->nlabels; i++) {
+        if (in_l[i] && in_r[i]) x->class[i] = grouped[i] ? TRA_PAIR_B : TRA_PAIR_K;
+        else if (in_l[i]) x->class[i] = grouped[i] ? TRA_PAIR_I : TRA_PAIR_KL;
+        else x->class[i] = grouped[i] ? TRA_PAIR_J : TRA_PAIR_KR;
+    }
+}
+
+static int compare(const void *x, const void *y) {
+    const tra_entry *a = x, *b = y;
+    if (a->b != b->b) return a->b < b->b ? -1 : 1;
+    if (a->k != b->k) return a->k < b->k ? -1 : 1;
+    if (a->contr != b->contr) return a->contr < b->contr ? -1 : 1;
+    return a->own < b->own ? -1 : a->own > b->own;
+}
+
+static int compare_own(const void *x, const void *y) {
+    const tra_entry *a = *(tra_entry *const *)x, *b = *(tra_entry *const *)y;
+    if (a->b != b->b) return a->b < b->b ? -1 : 1;
+    return a->own < b->own ? -1 : a->own > b->own;
+}
+
+/* Lists and sorts the local tuples of one side; those whose joined values the other side cannot have are left out. */
+static void list_side(tra_pairs *x, tra_side *s) {
+    if (!s->part) return;
+    int64_t summands = 1;
+    for (int64_t t = 0; s->part->summand && t < s->part->n; t++)
+        summands = tra_max64(summands, s->part->summand[t] + 1);
+    s->v = tra_calloc((size_t)s->part->n, sizeof *s->v);
+    for (int64_t t = 0; t < s->part->n; t++) {
+        int64_t value[2 * TRA_MAXDIM], sum[TRA_PAIR_CLASSES] = {0};
+        bool has[2 * TRA_MAXDIM] = {0}, fits = true;
+        label_values(x, s, t, value, has);
+        for (int i = 0; i < x->nlabels; i++) {
+            if (!has[i]) continue;
+            fits &= value[i] < x->radix[i];
+            sum[x->class[i]] = sum[x->class[i]] * x->radix[i] + value[i];
+        }
+        int64_t contr = sum[TRA_PAIR_KL] + sum[TRA_PAIR_KR]; /* a side has but one of the two, and of I and J */
+        if (s->part->summand) contr = contr * summands + s->part->summand[t];
+        if (fits)
+            s->v[s->n++] = (tra_entry){sum[TRA_PAIR_B], sum[TRA_PAIR_K], contr, sum[TRA_PAIR_I] + sum[TRA_PAIR_J], t, 0};
+    }
+    qsort(s->v, (size_t)s->n, sizeof *s->v, compare);
+    tra_entry **p = tra_calloc((size_t)s->n, sizeof(tra_entry *));
+    for (int64_t i = 0; i < s->n; i++) p[i] = &s->v[i];
+    qsort(p, (size_t)s->n, sizeof *p, compare_own);
+    for (int64_t i = 1; i < s->n; i++) {
+        if (p[i]->b == p[i - 1]->b) p[i]->rank = p[i - 1]->rank + (p[i]->own != p[i - 1]->own);
+    }
+    free(p);
+}
+
+void tra_pairs_list(tra_pairs *x, const tra_op *op, tra_part *l, tra_part *r) {
+    *x = (tra_pairs){.op = op, .l.part = l, .r.part = r};
+    classify(x);
+    list_side(x, &x->l);
+    list_side(x, &x->r);
+}
+
+void tra_pairs_free(tra_pairs *x) {
+    free(x->l.v);
+    free(x->r.v);
+}
+
+void tra_pairs_key(const tra_pairs *x, const tra_entry *l, const tra_entry *r, tra_dims *key) {
+    int64_t value[2 * TRA_MAXDIM] = {0};
+    label_values(x, &x->l, l->tuple, value, NULL);
+    if (r) label_values(x, &x->r, r->tuple, value, NULL);
+    key->n = x->op->agg ? x->op->group.n : x->nlabels;
+    for (int d = 0; d < key->n; d++) key->v[d] = value[x->op->agg ? x->op->group.v[d] : d];
+}
+
+int64_t tra_pairs_count(const tra_pairs *x) {
+    int64_t n = 0;
+    if (!x->r.part) return x->l.n;
+    for (int64_t i = 0, j = 0; i < x->l.n && j < x->r.n;) {
+        const tra_entry *l = &x->l.v[i], *r = &x->r.v[j];
+        int64_t nl = 0, nr = 0;
+        if (l->b != r->b || l->k != r->k) {
+            if (l->b < r->b || (l->b == r->b && l->k < r->k)) i++;
+            else j++;
+            continue;
+        }
+        while (i + nl < x->l.n && l[nl].b == l->b && l[nl].k == l->k) nl++;
+        while (j + nr < x->r.n && r[nr].b == r->b && r[nr].k == r->k) nr++;
+        n += nl * nr;
+        i += nl;
+        j += nr;
+    }
+    return n;
+}
+
+/* ---- spans and steps -------------------------------------------------------------------------------------------- */
+
+bool tra_span_next(const tra_pairs *x, tra_span *b) {
+    const tra_side *l = &x->l, *r = &x->r;
+    while (b->l1 < l->n) {
+        int64_t at = l->v[b->l1].b;
+        b->l0 = b->l1;
+        while (b->l1 < l->n && l->v[b->l1].b == at) b->l1++;
+        while (b->r1 < r->n && r->v[b->r1].b < at) b->r1++;
+        b->r0 = b->r1;
+        while (b->r1 < r->n && r->v[b->r1].b == at) b->r1++;
+        if (!r->part || b->r0 < b->r1) return true;
+    }
+    return false;
+}
+
+int64_t tra_side_ranks(const tra_side *s, int64_t from, int64_t to) {
+    int64_t n = 0;
+    for (int64_t i = from; i < to; i++) n = tra_max64(n, s->v[i].rank + 1);
+    return n;
+}
+
+static int64_t run_end(const tra_side *s, int64_t at, int64_t end) { /* of the entries with at's (k, contr) */
+    int64_t i = at;
+    while (i < end && s->v[i].k == s->v[at].k && s->v[i].contr == s->v[at].contr) i++;
+    return i;
+}
+
+tra_walk tra_walk_begin(const tra_pairs *x, const tra_span *b) {
+    return (tra_walk){.x = x, .s = *b, .l0 = b->l0, .l1 = b->l0, .rk = b->r0};
+}
+
+bool tra_walk_next(tra_walk *w) {
+    const tra_side *l = &w->x->l, *r = &w->x->r;
+    if (!r->part) {
+        w->l0 = w->l1;
+        if (w->l0 >= w->s.l1) return false;
+        w->l1 = run_end(l, w->l0, w->s.l1);
+        return true;
+    }
+    if (w->l1 > w->l0 && w->r1 < w->s.r1 && r->v[w->r1].k == l->v[w->l0].k) { /* the next KR of the same (k, KL) */
+        w->r0 = w->r1;
+        w->r1 = run_end(r, w->r0, w->s.r1);
+        return true;
+    }
+    int64_t li = w->l1, ri = w->rk;
+    while (li < w->s.l1) {
+        /* R's first entry of the same k; k ascends on both sides but L may stay on one k for several KL */
+        while (ri < w->s.r1 && r->v[ri].k < l->v[li].k) ri++;
+        if (ri < w->s.r1 && r->v[ri].k == l->v[li].k) break;
+        li = run_end(l, li, w->s.l1);
+    }
+    if (li >= w->s.l1) return false;
+    w->l0 = li;
+    w->l1 = run_end(l, li, w->s.l1);
+    w->r0 = w->rk = ri;
+    w->r1 = run_end(r, ri, w->s.r1);
+    return true;
+}

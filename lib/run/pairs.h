@@ -1,0 +1,70 @@
+/* pairs.h - which tuples of the parts of a join, or of one part that is aggregated, meet on a site, and in what order.
+ *
+ * Every key dimension of the join (those of L, then those of R that are not joined) is a label. By who has it and
+ * whether it is grouped, a label is of class B (both, grouped), K (both, aggregated), I or KL (L alone), J or KR (R
+ * alone). For each value of B the output is a rectangle I x J, and in ascending (K, KL, KR) a column of L and a row of R
+ * meet. Without R there are I and KL alone. Private to lib/run.
+ */
+#ifndef TRA_PAIRS_H
+#define TRA_PAIRS_H
+
+#include "part.h"
+
+/* One local tuple: its label values linearised by class. own is I or J; contr is KL (and the summand) or KR. */
+typedef struct tra_entry {
+    int64_t b, k, contr, own;
+    int64_t tuple; /* index in the part */
+    int64_t rank;  /* of own among the distinct ones of the same b */
+} tra_entry;
+
+typedef struct tra_side {
+    tra_part *part; /* NULL: there is no R */
+    int64_t n;
+    tra_entry *v; /* ascending in (b, k, contr, own) */
+} tra_side;
+
+typedef enum tra_pair_class {
+    TRA_PAIR_B,
+    TRA_PAIR_K,
+    TRA_PAIR_I,
+    TRA_PAIR_J,
+    TRA_PAIR_KL,
+    TRA_PAIR_KR,
+    TRA_PAIR_CLASSES
+} tra_pair_class;
+
+typedef struct tra_pairs {
+    const tra_op *op;
+    tra_side l, r;
+    int nlabels;
+    tra_pair_class class[2 * TRA_MAXDIM]; /* of each label */
+    int64_t radix[2 * TRA_MAXDIM];        /* more than any value of it */
+} tra_pairs;
+
+/* Lists and sorts the tuples of JOIN, JOINAGG, AGG or MERGE; r is NULL for the last two. */
+void tra_pairs_list(tra_pairs *x, const tra_op *op, tra_part *l, tra_part *r);
+void tra_pairs_free(tra_pairs *x);
+int64_t tra_pairs_count(const tra_pairs *x); /* pairs, or without R tuples */
+/* The key of the result to which the pair of l and r (NULL without R) contributes. */
+void tra_pairs_key(const tra_pairs *x, const tra_entry *l, const tra_entry *r, tra_dims *key);
+
+/* The entries of one value of B on each side. */
+typedef struct tra_span {
+    int64_t l0, l1, r0, r1;
+} tra_span;
+bool tra_span_next(const tra_pairs *x, tra_span *b); /* from {0} on; spans in which nothing meets are left out */
+/* Distinct own values among the entries of one span: 1 + the greatest rank. */
+int64_t tra_side_ranks(const tra_side *s, int64_t from, int64_t to);
+
+/* Walks the steps of a span in ascending (K, KL, KR): each is a run of L's entries with the same (k, contr) and one of
+ * R's with the same k. */
+typedef struct tra_walk {
+    const tra_pairs *x;
+    tra_span s;
+    int64_t l0, l1, r0, r1; /* the current step */
+    int64_t rk;             /* where R's entries of the current k begin */
+} tra_walk;
+tra_walk tra_walk_begin(const tra_pairs *x, const tra_span *b);
+bool tra_walk_next(tra_walk *w);
+
+#endif
