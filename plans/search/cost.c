@@ -195,7 +195,8 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
             ((double)o->cost.disk_read / rates->disk_read + (double)o->cost.disk_write / rates->disk_write) / p->sites;
         spent[at][WORK] += tra_work_seconds(o->join, o->type.dtype, o->cost.flops_max, rates);
     }
-    for (int i = 0; i < p->nops; i++) { /* an exchange reads and sends at once, and ends before what comes next begins */
+    /* an exchange reads and sends at once, and ends before what comes next begins */
+    for (int i = 0; i < p->nops; i++) {
         p->ops[i].cost.seconds = overlapped(overlapped(spent[i][NETWORK], spent[i][DISK]), spent[i][WORK]);
         p->cost.seconds += p->ops[i].cost.seconds;
     }

@@ -98,12 +98,10 @@ typedef struct search {
     int64_t seq;
 } search;
 
+/* ---- memo.c ----------------------------------------------------------------------------------------------------- */
+
 /* Interns a placement: axes of one site and dimensions of one value are left out. */
 int place_intern(search *s, const tra_placement *p);
-/* The entry of a key, new (with *fresh) or found. Valid until the next call. */
-memo_entry *memo_find(search *s, int kind, int node, int p, int q, bool *fresh);
-enum { MEMO_MOVE, MEMO_MOVE_PARTIAL, MEMO_REPART, MEMO_WORK, MEMO_MAP, MEMO_MERGE };
-
 tra_traffic move_traffic(search *s, const tra_node *n, bool partial, int from, int to);
 tra_traffic repart_traffic(search *s, const tra_node *n, int from, int to);
 /* Work of a step whose tuples (of a join: pairs) are placed as p: the input of maps and aggregations, the output of
@@ -112,8 +110,34 @@ tra_work step_work(search *s, tra_plan_op op, const tra_node *n, int p);
 /* Placement of a unary operator's result, or -1 when it cannot run on an input placed as p. */
 int map_place(search *s, const tra_node *n, int p);
 
+/* ---- prepare.c -------------------------------------------------------------------------------------------------- */
+
 /* needed, uses, fused, later, labels, ways, want. */
 void prepare(search *s);
+
+/* ---- beam.c ----------------------------------------------------------------------------------------------------- */
+
+/* A trial is a copy of a state that is extended by steps and then offered to the next beam. */
+void trial_begin(search *s, const state *st);
+const step *trial_push(search *s, tra_plan_op op, const tra_node *n, const step *l, const step *r, int place,
+                       bool partial);
+void trial_offer(search *s, int node, int place, const step *by); /* node is available there from now on */
+void trial_traffic(search *s, tra_traffic t, tra_dtype dtype);    /* these two add to its cost */
+void trial_work(search *s, tra_work w, const tra_kernel *k, tra_dtype dtype);
+/* Brings node n to a placement, by the cheapest exchange if it is not there, and returns what made it. */
+const step *trial_ensure(search *s, const tra_node *n, int place);
+/* Ends a trial: outputs of n, what no one needs any more, and into the next beam if it is the cheapest of its kind.
+ * Steps made since mark (s->nsteps before) are taken back when it is not. */
+void trial_commit(search *s, const tra_node *n, int64_t mark);
+/* The next beam becomes the beam, cut to its width. */
+void beam_advance(search *s);
+
+/* ---- expand.c, finish.c ----------------------------------------------------------------------------------------- */
+
+/* Bytes are counted in 63 bits, of all copies together. */
+bool countable(const search *s, const tra_type *t);
+/* Runs n in every way in which the state allows it. */
+void expand_node(search *s, const tra_node *n, const state *st);
 /* The plan of a complete state, with exact costs; in the arena s->a. */
 tra_plan *finish_plan(search *s, const state *st);
 

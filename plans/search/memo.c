@@ -1,0 +1,160 @@
+/* memo.c - placements by number, and what steps cost and where they lead, computed once. */
+#include <assert.h>
+#include <stdlib.h>
+#include <xxhash.h>
+
+#include "search_int.h"
+
+static uint64_t place_hash(const tra_placement *p) {
+    uint64_t h = XXH64(&p->owner, sizeof p->owner, (uint64_t)p->naxes);
+    for (int i = 0; i < p->naxes; i++) {
+        const tra_axis *x = &p->axis[i];
+        int64_t head[3] = {x->kind, x->sites, x->n};
+        h = XXH64(head, sizeof head, h);
+        h = XXH64(x->dim, (size_t)x->n * sizeof x->dim[0], h);
+        h = XXH64(x->ext, (size_t)x->n * sizeof x->ext[0], h);
+    }
+    return h;
+}
+
+static void normalise(const tra_placement *p, tra_placement *q) {
+    *q = (tra_placement){.sites = p->sites, .owner = p->owner};
+    for (int i = 0; i < p->naxes && !p->owner; i++) {
+        tra_axis x = {.kind = p->axis[i].kind, .sites = p->axis[i].sites};
+        if (x.sites == 1) continue;
+        for (int j = 0; x.kind == TRA_AXIS_PART && j < p->axis[i].n; j++) {
+            if (p->axis[i].ext[j] <= 1) continue;
+            x.dim[x.n] = p->axis[i].dim[j];
+            x.ext[x.n++] = p->axis[i].ext[j];
+        }
+        q->axis[q->naxes++] = x;
+    }
+    if (!p->owner && tra_place_copies(q) == p->sites) *q = tra_place_all(p->sites);
+}
+
+static void place_rehash(search *s, int size) {
+    free(s->placetable);
+    s->nplacetable = size;
+    s->placetable = tra_malloc((size_t)size * sizeof *s->placetable);
+    for (int i = 0; i < size; i++) s->placetable[i] = -1;
+    for (int i = 0; i < s->nplaces; i++) {
+        uint64_t at = place_hash(&s->place[i]);
+        while (s->placetable[at & (uint64_t)(size - 1)] >= 0) at++;
+        s->placetable[at & (uint64_t)(size - 1)] = i;
+    }
+}
+
+int place_intern(search *s, const tra_placement *p) {
+    tra_placement q;
+    normalise(p, &q);
+    if (2 * (s->nplaces + 1) > s->nplacetable) place_rehash(s, s->nplacetable ? 2 * s->nplacetable : 256);
+    uint64_t mask = (uint64_t)s->nplacetable - 1, at = place_hash(&q);
+    for (;; at++) {
+        int i = s->placetable[at & mask];
+        if (i < 0) break;
+        if (tra_place_eq(&s->place[i], &q)) return i;
+    }
+    if (s->nplaces == s->capplaces) {
+        s->capplaces = s->capplaces ? 2 * s->capplaces : 64;
+        s->place = tra_realloc(s->place, (size_t)s->capplaces, sizeof *s->place);
+    }
+    s->place[s->nplaces] = q;
+    return s->placetable[at & mask] = s->nplaces++;
+}
+
+enum { MEMO_MOVE, MEMO_MOVE_PARTIAL, MEMO_REPART, MEMO_WORK, MEMO_MAP, MEMO_MERGE };
+
+/* The entry of a key, new (with *fresh) or found. Valid until the next call. */
+static memo_entry *memo_find(search *s, int kind, int node, int p, int q, bool *fresh) {
+    assert(node < 1 << 20 && p < 1 << 20 && q < 1 << 20);
+    uint64_t key = (uint64_t)(kind + 1) << 60 | (uint64_t)node << 40 | (uint64_t)p << 20 | (uint64_t)q;
+    if (2 * (s->nmemo + 1) > s->capmemo) {
+        memo_entry *old = s->memo;
+        int64_t n = s->capmemo;
+        s->capmemo = n ? 2 * n : 1024;
+        s->memo = tra_calloc((size_t)s->capmemo, sizeof *s->memo);
+        for (int64_t i = 0; i < n; i++) {
+            if (!old[i].key) continue;
+            uint64_t at = XXH64(&old[i].key, sizeof old[i].key, 0);
+            while (s->memo[at & (uint64_t)(s->capmemo - 1)].key) at++;
+            s->memo[at & (uint64_t)(s->capmemo - 1)] = old[i];
+        }
+        free(old);
+    }
+    uint64_t at = XXH64(&key, sizeof key, 0);
+    for (;; at++) {
+        memo_entry *m = &s->memo[at & (uint64_t)(s->capmemo - 1)];
+        if (m->key == key) return *fresh = false, m;
+        if (m->key) continue;
+        s->nmemo++;
+        *fresh = true;
+        *m = (memo_entry){.key = key};
+        return m;
+    }
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------ */
+
+tra_traffic move_traffic(search *s, const tra_node *n, bool partial, int from, int to) {
+    bool fresh;
+    memo_entry *m = memo_find(s, partial ? MEMO_MOVE_PARTIAL : MEMO_MOVE, n->id, from, to, &fresh);
+    const tra_catalog *c = partial ? s->partial[n->id].cat : n->type.cat;
+    if (fresh) m->traffic = tra_traffic_exchange(&s->place[from], &s->place[to], c);
+    return m->traffic;
+}
+
+tra_traffic repart_traffic(search *s, const tra_node *n, int from, int to) {
+    bool fresh;
+    memo_entry *m = memo_find(s, MEMO_REPART, n->id, from, to, &fresh);
+    if (fresh) m->traffic = tra_traffic_repart(&s->place[from], &n->in[0]->type, &s->place[to], &n->type);
+    return m->traffic;
+}
+
+tra_work step_work(search *s, tra_plan_op op, const tra_node *n, int p) {
+    bool fresh;
+    memo_entry *m = memo_find(s, op == TRA_PLAN_MERGE ? MEMO_MERGE : MEMO_WORK, n->id, p, 0, &fresh);
+    if (!fresh) return m->work;
+    tra_work w = {0};
+    switch (op) {
+    case TRA_PLAN_JOIN:
+    case TRA_PLAN_JOINAGG:
+        w = tra_work_join(n->kernel, &s->labels[n->id], n->in[0]->type.cat, n->in[1]->type.cat, n->type.cat,
+                          &s->place[p]);
+        break;
+    case TRA_PLAN_AGG: w = tra_work_each(n->kernel, TRA_USE_AGG, n->in[0]->type.cat, &s->place[p]); break;
+    case TRA_PLAN_MAP: w = tra_work_each(n->kernel, TRA_USE_MAP, n->in[0]->type.cat, &s->place[p]); break;
+    case TRA_PLAN_MERGE: w = tra_work_each(n->kernel, TRA_USE_AGG, s->partial[n->id].cat, &s->place[p]); break;
+    case TRA_PLAN_INPUT:
+    case TRA_PLAN_FILTER:
+    case TRA_PLAN_REKEY:
+    case TRA_PLAN_TILE:
+    case TRA_PLAN_CONCAT:
+    case TRA_PLAN_REPART:
+    case TRA_PLAN_BCAST:
+    case TRA_PLAN_SHUF:
+    case TRA_PLAN_OUTPUT:
+    case TRA_PLAN_COUNT: break;
+    }
+    return m->work = w;
+}
+
+int map_place(search *s, const tra_node *n, int p) {
+    bool fresh;
+    memo_entry *m = memo_find(s, MEMO_MAP, n->id, p, 0, &fresh);
+    if (!fresh) return m->place;
+    tra_placement from = s->place[p], to;
+    const tra_catalog *in = n->in[0]->type.cat, *out = n->type.cat;
+    bool ok = false;
+    switch (n->op) {
+    case TRA_OP_TRANSFORM: to = from, ok = true; break;
+    case TRA_OP_FILTER: ok = tra_place_filter(s->a, &from, in, out, &to); break;
+    case TRA_OP_REKEY: ok = tra_place_rekey(s->a, &from, in, out, n->keyfn, &to); break;
+    case TRA_OP_TILE: ok = tra_place_tile(s->a, &from, in, out, &to); break;
+    case TRA_OP_CONCAT: ok = tra_place_concat(&from, n->keydim, &to); break;
+    case TRA_OP_AGG: ok = tra_place_agg(&from, &n->group, &to); break;
+    case TRA_OP_INPUT:
+    case TRA_OP_JOIN:
+    case TRA_OP_REPART: break;
+    }
+    return m->place = ok ? place_intern(s, &to) : -1;
+}
