@@ -1,7 +1,7 @@
 /* cmd.h - subcommands: one constant description each, one row in main.c's table.
  *
- * Usage, `tra help`, completion and the index of tra.1 come from the table. A command's options are a table too; parsing,
- * --help and error messages derive from it (options.c).
+ * Usage, `tra help`, completion and the index of tra.1 come from the table. A command's options are a table too;
+ * parsing, --help and error messages derive from it (options.c).
  *
  * A command returns its status; main prints e->msg, unless it is empty (a rank that leaves the message to another, or
  * an answer that is no).

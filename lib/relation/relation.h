@@ -50,8 +50,9 @@ static inline tra_dtype tra_dtype_join(tra_dtype a, tra_dtype b) { return a == b
 /* ---- catalogs ----------------------------------------------------------------------------------------------- */
 
 /* Which keys exist, and the extents of each array. Two forms:
- *   grid: every key in the box `frontier` exists. Along array dimension a the extent is bound[a], except in tuples whose
- *         key component by[a] has its last value: there it is last[a] (by[a] = -1: nowhere; then last[a] = bound[a]).
+ *   grid: every key in the box `frontier` exists. Along array dimension a the extent is bound[a], except in tuples
+ *         whose key component by[a] has its last value: there it is last[a] (by[a] = -1: nowhere; then last[a] =
+ *         bound[a]).
  *   list: the n keys whose row-major positions in the box `frontier` are pos[0] < pos[1] < ...; the extents of
  *         tuple t are ext[cls[t]*r ...] (cls NULL: class 0 for all).
  * A tuple's ordinal is its position in key order: the linear index for a grid, the index into pos for a list.
@@ -109,9 +110,9 @@ typedef struct tra_type {
     uint32_t cut[TRA_MAXDIM]; /* for each array dimension the set of key dimensions (bits) that cut it */
 } tra_type;
 
-/* Tensor layout (language.md): every dimension cut by at most one key, no key cutting two dimensions, equal extents along
- * uncut dimensions, clipped only at the last value of the cutting key. *why (if not NULL) gets the reason when not.
- * Of an empty relation the answer is by the cut sets alone. */
+/* Tensor layout (man tra-lang.5): every dimension cut by at most one key, no key cutting two dimensions, equal extents
+ * along uncut dimensions, clipped only at the last value of the cutting key. *why (if not NULL) gets the reason when
+ * not. Of an empty relation the answer is by the cut sets alone. */
 bool tra_type_is_tensor(const tra_type *t, const char **why);
 /* As above and k = r with dimension d cut by key d: what EinSum, repart and minindex need. */
 bool tra_type_is_blocked(const tra_type *t, const char **why);

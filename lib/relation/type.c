@@ -62,7 +62,8 @@ bool tra_type_is_blocked(const tra_type *t, const char **why) {
     if (!why) why = &dummy;
     if (!tra_type_is_tensor(t, why)) return false;
     if (t->cat->frontier.n != t->cat->bound.n)
-        return *why = "its key arity differs from its rank, so some key cuts no dimension or some dimension is not cut", false;
+        return *why = "its key arity differs from its rank, so some key cuts no dimension or some dimension is not cut",
+               false;
     for (int d = 0; d < t->cat->bound.n; d++) {
         if (t->cut[d] != 1u << d) return *why = "its dimensions are not cut by the keys in order", false;
     }

@@ -25,7 +25,8 @@ tra_status tra_comm_init(tra_comm *c, tra_err *e) {
     if (!tra_comm_launched(&want)) {
         if (want > 1)
             return tra_fail(e, TRA_INTERNAL,
-                            "the launcher says %d ranks but gives MPI no way to join them; use mpirun, or srun --mpi=pmix",
+                            "the launcher says %d ranks but gives MPI no way to join them; use mpirun, or srun "
+                            "--mpi=pmix",
                             want);
         return TRA_OK;
     }

@@ -1,9 +1,9 @@
 /* engine.h - the workers of a site and the queue of units of work.
  *
  * A unit has inputs (tuples of parts) and tasks. The thread that runs the plan makes units in order, pins their inputs
- * and queues them; workers load what is not in memory, compute derived inputs, then run the tasks. Units that are chained
- * run task t after task t of the unit before, so that what tasks add to the same output comes in order; all else runs as
- * it comes. Nothing about timing, threads or memory reaches the results.
+ * and queues them; workers load what is not in memory, compute derived inputs, then run the tasks. Units that are
+ * chained run task t after task t of the unit before, so that what tasks add to the same output comes in order; all else
+ * runs as it comes. Nothing about timing, threads or memory reaches the results.
  */
 #ifndef TRA_ENGINE_H
 #define TRA_ENGINE_H

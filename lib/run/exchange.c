@@ -353,7 +353,7 @@ static void run_lists(exchange *x) {
         fail(x, x->pieces ? local_piece(x, &x->local.v[done]) : keep(x, &x->local.v[done]));
 }
 
-/* ---- the stages --------------------------------------------------------------------------------------------------- */
+/* ---- the stages ------------------------------------------------------------------------------------------------- */
 
 static tra_status begin(exchange *x, tra_site *site, tra_part *in, tra_part *out, tra_err *e) {
     const tra_part *parts[1] = {in};

@@ -264,8 +264,8 @@ static tra_status run_ops(exec *x, tra_err *e) {
     return TRA_OK;
 }
 
-/* All outputs, or none: an output whose file cannot be put in place leaves those before it there, which is why everything that
- * can fail earlier has been done. */
+/* All outputs, or none: an output whose file cannot be put in place leaves those before it there, which is why
+ * everything that can fail earlier has been done. */
 static tra_status commit(exec *x, tra_status s, tra_err *e) {
     for (int i = 0; i < x->plan->nops; i++) {
         if (!x->files[i]) continue;

@@ -26,9 +26,9 @@ typedef struct tra_report {
     double seconds;       /* from the call until all outputs are in place */
 } tra_report;
 
-/* Runs the plan on the ranks of comm, one site each (comm->size must be plan->sites). Collective: every rank calls it with
- * the same plan and returns the same status. All outputs appear when all is done, or none. */
-TRA_MUSTUSE tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_options *o, tra_report *report,
-                                tra_err *e);
+/* Runs the plan on the ranks of comm, one site each (comm->size must be plan->sites). Collective: every rank calls it
+ * with the same plan and returns the same status. All outputs appear when all is done, or none. */
+TRA_MUSTUSE tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_options *o,
+                                tra_report *report, tra_err *e);
 
 #endif

@@ -157,8 +157,8 @@ static int64_t passes(const tra_plan *p, const tra_op *op, int side, int threads
     return side == 0 ? tra_ceil_div(tra_max64(1, columns), loop.cj) : tra_ceil_div(tra_max64(1, rows), loop.ci);
 }
 
-/* Distinct values, on one of the sites, of the key dimensions of an input that are grouped and not joined: the sites have
- * about equal shares along the axes that cut them. */
+/* Distinct values, on one of the sites, of the key dimensions of an input that are grouped and not joined: the sites
+ * have about equal shares along the axes that cut them. */
 static int64_t own_values(const tra_plan *p, const tra_op *op, int side) {
     const tra_op *in = &p->ops[op->in[side]];
     const tra_dims *joined = side == 0 ? &op->joinl : &op->joinr;
@@ -192,8 +192,9 @@ static bool streams_out(const tra_plan *p, int i) {
     return false;
 }
 
-/* Bytes of inputs that are read. budget 0: everything stays in memory, so that each site reads its tuples of an input once.
- * Else every operator reads its inputs anew, as often as its block loop says: a bound, since some may still be there. */
+/* Bytes of inputs that are read. budget 0: everything stays in memory, so that each site reads its tuples of an input
+ * once. Else every operator reads its inputs anew, as often as its block loop says: a bound, since some may still be
+ * there. */
 static void predict_reads(tra_plan *p, int threads, int64_t budget) {
     int64_t *floats = tra_calloc((size_t)p->sites * 2, sizeof *floats), *tuples = floats + p->sites;
     for (int i = 0; i < p->nops; i++) {

@@ -5,24 +5,24 @@
 
 #include "plan.h"
 
-/* What a site's process holds besides blocks: code, libraries, MPI, stacks and BLAS workspace of the workers, and for every
- * tuple its place, its key's bookkeeping and its entry in HDF5's index. */
+/* What a site's process holds besides blocks: code, libraries, MPI, stacks and BLAS workspace of the workers, and for
+ * every tuple its place, its key's bookkeeping and its entry in HDF5's index. */
 int64_t tra_memory_base(const tra_plan *p, int threads);
 
 enum { TRA_LEAST_BUDGET = 1 << 16 }; /* bytes for blocks, however small these are */
 
-/* The block loop of a join and its aggregation on one site: ci x cj output arrays are held while the inputs stream past.
- * ni, nj: output rows and columns, distinct values of the grouped keys that only L, only R has (nj = 1 without R). budget:
- * bytes for blocks. Chosen so that L, read ceil(nj/cj) times, and R, read ceil(ni/ci) times, cost the fewest
+/* The block loop of a join and its aggregation on one site: ci x cj output arrays are held while the inputs stream
+ * past. ni, nj: output rows and columns, distinct values of the grouped keys that only L, only R has (nj = 1 without R).
+ * budget: bytes for blocks. Chosen so that L, read ceil(nj/cj) times, and R, read ceil(ni/ci) times, cost the fewest
  * bytes; the least loop (1 x 1) if even that does not fit. */
 typedef struct tra_block_loop {
     int64_t ci, cj;
 } tra_block_loop;
 tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int threads, int64_t budget);
 
-/* Fills, for a plan with placements: fused flags, and for each operator cost.disk_read, cost.disk_write, cost.peak_memory
- * (least budget plus base for that operator), and the plan's cost.peak_memory: what it will use under p->memory (0: as
- * much as it likes). Returns the least ceiling that would do. */
+/* Fills, for a plan with placements: fused flags, and for each operator cost.disk_read, cost.disk_write,
+ * cost.peak_memory (least budget plus base for that operator), and the plan's cost.peak_memory: what it will use under
+ * p->memory (0: as much as it likes). Returns the least ceiling that would do. */
 int64_t tra_plan_memory(tra_plan *p, int threads);
 
 #endif

@@ -21,8 +21,8 @@ void tra_lanes_free(tra_lanes *l);
 TRA_MUSTUSE tra_status tra_outfile_open(const tra_comm *comm, const char *spec, const tra_type *type,
                                         const tra_write_options *o, tra_lanes *lanes, const char *scratch,
                                         tra_outfile **out, tra_err *e);
-/* s: this rank's status so far; when any rank failed nothing appears. Frees o. *written: bytes of whole chunks that this
- * rank wrote. */
+/* s: this rank's status so far; when any rank failed nothing appears. Frees o. *written: bytes of whole chunks that
+ * this rank wrote. */
 TRA_MUSTUSE tra_status tra_outfile_commit(tra_outfile *o, tra_status s, int64_t *written, tra_err *e);
 
 /* Where the results of a stage go: a stored part, or a file. */

@@ -35,8 +35,8 @@ tra_part *tra_part_empty(const tra_type *type, const tra_placement *place, int s
 int64_t tra_part_find(const tra_part *p, int64_t ordinal, int summand); /* -1 */
 
 /* Where the data of tuple i is: the stored part and index below views; and, when it is computed, the one MAP or TILE in
- * between (else *via NULL) with its index. There is but one: a MAP of a MAP is built as the MAP of their composition, and
- * of a TILE and another MAP or TILE one is stored (the planner's fused flags, memory.h). */
+ * between (else *via NULL) with its index. There is but one: a MAP of a MAP is built as the MAP of their composition,
+ * and of a TILE and another MAP or TILE one is stored (the planner's fused flags, memory.h). */
 void tra_part_resolve(tra_part *p, int64_t i, tra_part **stored, int64_t *at, tra_part **via, int64_t *via_at);
 /* Bytes of the array of tuple i of p. */
 int64_t tra_part_bytes(const tra_part *p, int64_t i);

@@ -149,8 +149,8 @@ int tra_place_moves(const tra_placement *p, const tra_placement *q, const tra_ca
 
 /* ---- sums over all tuples, without looking at each ---------------------------------------------------------------
  *
- * In a grid, tuples whose key components lie in the same segments are alike. A key dimension is cut where a coordinate of
- * a one-dimensional PART axis changes and before its last value; a dimension of an axis over several is cut at every
+ * In a grid, tuples whose key components lie in the same segments are alike. A key dimension is cut where a coordinate
+ * of a one-dimensional PART axis changes and before its last value; a dimension of an axis over several is cut at every
  * value. A cell is a choice of one segment per dimension, with a first key and a weight. */
 
 static void cut_dim(tra_cells *x, int d, const tra_placement *const *places) {

@@ -1,8 +1,8 @@
 /* placement.h - where the tuples of a relation are.
  *
  * The s sites form a grid of axes (site number = row-major coordinate). Along each axis a relation is
- *   PART     partitioned by the key dimensions dim[0..n): with t the row-major index of the tuple's values on them in the
- *            box ext, coordinate floor(t * sites / product(ext)) (values beyond ext count as the last),
+ *   PART     partitioned by the key dimensions dim[0..n): with t the row-major index of the tuple's values on them in
+ *            the box ext, coordinate floor(t * sites / product(ext)) (values beyond ext count as the last),
  *   COPY     replicated, or
  *   PARTIAL  each coordinate holds a summand of the tuple, which one aggregation over the coordinates completes.
  * So `all` is one COPY axis, `part(D)` one PART axis, `partial(op)` one PARTIAL axis, and a grid gi x gk x gj for a
@@ -39,7 +39,8 @@ tra_placement tra_place_partial(int sites);
 /* part(D): dims is the list D (at most TRA_MAXAXISDIMS), extents from the catalog's frontier. */
 tra_placement tra_place_part(int sites, const tra_catalog *c, int n, const int8_t *dims);
 bool tra_place_eq(const tra_placement *a, const tra_placement *b);
-bool tra_place_is_all(const tra_placement *p);  /* no PART axis over 1, no PARTIAL, no owner: every site has every tuple */
+/* No PART axis over 1, no PARTIAL, no owner: every site has every tuple. */
+bool tra_place_is_all(const tra_placement *p);
 bool tra_place_is_partial(const tra_placement *p);
 int tra_place_copies(const tra_placement *p);   /* product of the COPY axes */
 int tra_place_summands(const tra_placement *p); /* product of the PARTIAL axes */
@@ -52,8 +53,8 @@ int tra_place_summand(const tra_placement *p, int site);
 int tra_place_holders(const tra_placement *p, const tra_catalog *c, int64_t ordinal, const tra_dims *key, int *sites);
 
 /* What moves when a relation goes from placement p to q: for each tuple, summand and destination that does not have it,
- * one holder sends it. The holder is fixed by the tuple and destination alone (holders[dest mod number of them]), so that
- * senders, receivers and the cost model agree. */
+ * one holder sends it. The holder is fixed by the tuple and destination alone (holders[dest mod number of them]), so
+ * that senders, receivers and the cost model agree. */
 typedef struct tra_move {
     int64_t ordinal;
     int summand; /* 0 unless p is partial */
@@ -63,9 +64,9 @@ typedef struct tra_move {
 /* The moves of one tuple, at most p->sites * q->sites; returns the number. */
 int tra_place_moves(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t ordinal,
                     tra_move *moves);
-/* Walks tuples that are alike. In a grid: those that p (and q, unless NULL) has on the same sites and that have the same
- * extents. In a list, and where sites stand tuple by tuple, each by itself. next gives one of them and how many they are,
- * in the order of keys; false at the end. */
+/* Walks tuples that are alike. In a grid: those that p (and q, unless NULL) has on the same sites and that have the
+ * same extents. In a list, and where sites stand tuple by tuple, each by itself. next gives one of them and how many
+ * they are, in the order of keys; false at the end. */
 typedef struct tra_cells {
     const tra_catalog *c; /* this and what follows is private */
     bool each, done;

@@ -96,8 +96,8 @@ typedef struct tra_plan {
 /* Is the join one kernel with its aggregation, which adds to the state and needs no array for the join's result? */
 bool tra_op_accumulates(const tra_plan *p, const tra_op *op);
 
-/* Validity: inputs precede, arities match, catalogs present, placements of join inputs agree, no map or join over partial
- * relations. *why gets the reason. Run at the borders in debug builds. */
+/* Validity: inputs precede, arities match, catalogs present, placements of join inputs agree, no map or join over
+ * partial relations. *why gets the reason. Run at the borders in debug builds. */
 bool tra_plan_valid(const tra_plan *p, const char **why);
 
 #endif

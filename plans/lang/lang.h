@@ -1,7 +1,7 @@
 /* lang.h - the text language: source, diagnostics, syntax tree, parser.
  *
- * Knows nothing of relations: the tree is uniform (one node type), and tra/ gives it meaning. The language is described in
- * man tra-lang.5.
+ * Knows nothing of relations: the tree is uniform (one node type), and tra/ gives it meaning. The language is described
+ * in man tra-lang.5.
  */
 #ifndef TRA_LANG_H
 #define TRA_LANG_H
@@ -72,10 +72,16 @@ struct tra_ast {
     tra_ast **kids;
 };
 
-typedef enum tra_stmt_kind { TRA_STMT_INPUT, TRA_STMT_PARAM, TRA_STMT_ASSIGN, TRA_STMT_EINSUM, TRA_STMT_OUTPUT } tra_stmt_kind;
+typedef enum tra_stmt_kind {
+    TRA_STMT_INPUT,
+    TRA_STMT_PARAM,
+    TRA_STMT_ASSIGN,
+    TRA_STMT_EINSUM,
+    TRA_STMT_OUTPUT
+} tra_stmt_kind;
 
-/* A statement that did not parse is there too, as far as its name is known, so that later uses of the name need no error of
- * their own: broken is set, and nothing but kind, span, name and name_span counts. */
+/* A statement that did not parse is there too, as far as its name is known, so that later uses of the name need no error
+ * of their own: broken is set, and nothing but kind, span, name and name_span counts. */
 typedef struct tra_stmt {
     tra_stmt_kind kind;
     tra_span span;
@@ -100,9 +106,9 @@ typedef struct tra_ast_program {
     tra_stmt *v;
 } tra_ast_program;
 
-/* Parses what it can; every syntax error is a diagnostic, after which parsing goes on at the next statement. Also refused
- * here: reserved words as statements, a second definition of a name (with both places), nesting deeper than 200, text that
- * is not UTF-8. */
+/* Parses what it can; every syntax error is a diagnostic, after which parsing goes on at the next statement. Also
+ * refused here: reserved words as statements, a second definition of a name (with both places), nesting deeper than 200,
+ * text that is not UTF-8. */
 void tra_parse(const tra_source *src, tra_arena *a, tra_diags *d, tra_ast_program *out);
 
 #endif

@@ -218,7 +218,8 @@ tra_plan *finish_plan(search *s, const state *st) {
             f.own[n->id] = f.v[i]->place != ANY ? f.v[i]->place : own_place(&f, n);
     }
     tra_plan *p = f.plan;
-    *p = (tra_plan){.arena = s->a, .sites = s->o->sites, .memory = s->o->memory, .compress = s->o->compress, .nops = total};
+    *p = (tra_plan){
+        .arena = s->a, .sites = s->o->sites, .memory = s->o->memory, .compress = s->o->compress, .nops = total};
     p->ops = tra_news(s->a, tra_op, total);
     p->strategy = strategies(s, st);
     int *written = tra_news(s->work, int, s->g->n); /* outputs of each node so far */

@@ -50,7 +50,7 @@ struct tra_node {
 
     /* INPUT */
     const char *path; /* resolved file[:name], or NULL when only declared */
-    tra_rel *rel;     /* open, closed by tra_graph_free; NULL when only declared */
+    tra_rel *rel;     /* open, closed by tra_graph_close; NULL when only declared */
     enum { TRA_AT_ANY, TRA_AT_ALL, TRA_AT_PART } at;
     tra_dims at_dims;
 };

@@ -536,8 +536,9 @@ static tra_status type_join(tra_arena *a, tra_node *n, const char **warn, tra_ca
     return join_cuts(n, &sample, e);
 }
 
-/* The bound of a relation with holes is what the operator makes of its inputs' bounds, whether or not a tuple has such extents: of a tensor of which
- * a filter left the last, clipped row of blocks alone, the blocks above are holes of full size. */
+/* The bound of a relation with holes is what the operator makes of its inputs' bounds, whether or not a tuple has such
+ * extents: of a tensor of which a filter left the last, clipped row of blocks alone, the blocks above are holes of full
+ * size. */
 static void widen_bound(const tra_node *n, tra_catalog *out) {
     tra_dims l, r, bound;
     tra_err none = {0};
