@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,8 +56,10 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
     args[at++] = self;
     for (int i = 1; i < argc; i++) args[at++] = argv[i];
     fflush(NULL);
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM); /* who kills this program wants the ranks to end too */
+        if (getppid() != parent) _exit(127);
         signal(SIGINT, SIG_DFL);
         signal(SIGTERM, SIG_DFL);
         signal(SIGPIPE, SIG_DFL);
@@ -81,7 +84,7 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
     sigaction(SIGTERM, &old[1], NULL);
     *exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     if (*exit_status == 127) return tra_fail(e, TRA_INTERNAL, "mpirun cannot be started; install openmpi-bin");
-    if (*exit_status == 128 + SIGKILL || *exit_status == 128 + SIGSEGV || *exit_status == 128 + SIGABRT)
+    if (*exit_status == 1 || *exit_status > 128) /* no rank ends with 1: mpirun's own status */
         return tra_fail(e, TRA_LOST, "a rank was lost (mpirun says %d); no output was made", *exit_status);
     return TRA_OK;
 }

@@ -1,0 +1,52 @@
+# tra run --sites N whose processes are killed: one status, one message, nobody left, the earlier output intact.
+load helper
+
+# Starts a run of some seconds, waits until it has made its temporary file, and sends signal $2 to $1: tra, mpirun or a rank.
+# shellcheck disable=SC2034
+kill_run() {
+    local run target i
+    tra gen -q --shape 4000x4000 --block 500x500 --dist normal -o a.h5
+    tra gen -q --shape 10x10 --dist normal -o c.h5
+    before=$(tra digest c.h5)
+    printf 'input A from "a.h5"\nC = agg(join(A, A, [1], [0], matmul), [0,2], matadd)\noutput C to "c.h5"\n' >p.tra
+    "$TRA" run p.tra --sites 2 --threads 1 2>log &
+    run=$!
+    for i in $(seq 100); do
+        compgen -G '.c.h5.tra-*.tmp' >/dev/null && break
+        sleep 0.05
+    done
+    mpirun=$(pgrep -P $run mpirun)
+    case $1 in
+    tra) target=$run ;;
+    mpirun) target=$mpirun ;;
+    rank) target=$(pgrep -P "$mpirun" | head -1) ;;
+    esac
+    kill -"$2" "$target"
+    got=0
+    wait $run || got=$?
+    for i in $(seq 100); do
+        kill -0 "$mpirun" 2>/dev/null || break
+        sleep 0.05
+    done
+    [ "$i" -lt 100 ] || { echo "mpirun is still there"; return 1; }
+    [ "$(tra digest c.h5)" = "$before" ]
+}
+
+@test "a killed rank or mpirun: status 5 and a message" {
+    for who in rank mpirun; do
+        for signal in KILL TERM; do
+            kill_run $who $signal
+            [ "$got" -eq 5 ] || { echo "status $got after $signal to $who"; cat log; false; }
+            [ "$(grep -c 'a rank was lost' log)" -eq 1 ]
+        done
+    done
+}
+
+@test "the ranks of a killed tra run end too, and the next run takes its files away" {
+    kill_run tra KILL
+    [ "$got" -eq 137 ]
+    sleep 0.5
+    printf 'input C from "c.h5"\nD = transform(C, neg)\noutput D to "c.h5"\n' >q.tra
+    status 0 tra run -q q.tra
+    [ "$(find . -name '.c.h5.tra-*.tmp' | wc -l)" -eq 0 ]
+}
