@@ -167,11 +167,8 @@ static tra_status rewrite_gzip(tra_rel *rel, const char *to, int gzip, int64_t *
     tra_cleanup_add(temp);
     w.array = tra_malloc((size_t)tra_catalog_maxfloats(t->cat) * tra_dtype_size(t->dtype) + 1);
     w.scratch = tra_malloc(tra_rel_scratch(rel) + 1);
-    H5E_auto2_t old;
-    void *old_data;
-    H5Eget_auto2(H5E_DEFAULT, &old, &old_data);
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     if (!name) name = "data";
+    tra_h5_enter();
     tra_status s = create(&w, temp, name, gzip, e);
     if (s == TRA_OK) s = copy_tables(&w, name, arena, e);
     if (s == TRA_OK) s = copy_arrays(&w, e);
@@ -180,7 +177,7 @@ static tra_status rewrite_gzip(tra_rel *rel, const char *to, int gzip, int64_t *
     if (w.dset >= 0 && H5Dclose(w.dset) < 0 && s == TRA_OK) s = h5_fail(e, to, "write");
     if (w.file >= 0 && H5Fflush(w.file, H5F_SCOPE_GLOBAL) < 0 && s == TRA_OK) s = h5_fail(e, to, "write");
     if (w.file >= 0 && H5Fclose(w.file) < 0 && s == TRA_OK) s = h5_fail(e, to, "write");
-    H5Eset_auto2(H5E_DEFAULT, old, old_data);
+    tra_h5_leave();
     if (s == TRA_OK)
         s = tra_output_adopt(temp, path, bytes, e);
     else

@@ -64,9 +64,11 @@ tra_status tra_output_open(const char *path, bool binary, size_t cap, tra_output
         }
     }
     if (binary && isatty(out->fd)) {
+        tra_status s = tra_fail(e, TRA_USAGE,
+                                "%s is a terminal, and this format is binary: use -o FILE, a pipe, or --to csv",
+                                out->name);
         tra_output_abort(out);
-        return tra_fail(e, TRA_USAGE, "%s is a terminal, and this format is binary: use -o FILE, a pipe, or --to csv",
-                        out->name);
+        return s;
     }
     out->buf = tra_malloc(out->cap);
     return TRA_OK;
@@ -161,13 +163,7 @@ tra_status tra_scratch_open(const char *output, int *fd, char **where, tra_err *
     const char *dir = getenv("TRA_SCRATCH"), *name;
     if (!dir || !*dir) dir = getenv("TMPDIR");
     *where = dir && *dir ? tra_strdup(dir) : dir_of(output, &name);
-    *fd = open(*where, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (*fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) { /* NFS, for one, has no O_TMPFILE */
-        char *path = tra_asprintf("%s/.tra-%ld.scratch", *where, (long)getpid());
-        *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (*fd >= 0) unlink(path);
-        free(path);
-    }
+    *fd = tra_unnamed_file(*where);
     if (*fd >= 0) return TRA_OK;
     tra_status s = tra_fail_errno(e, TRA_RESOURCE,
                                   "%s: no scratch file can be made there (TRA_SCRATCH names another place)", *where);
