@@ -43,7 +43,7 @@ static tra_status read_options(const char *rel, tra_export_job *job, tra_err *e)
 static tra_status print(const char *rel, const tra_export_job *job, const tra_export_receipt *r, tra_err *e) {
     char a[TRA_DIMTEXT], h[32];
     tra_status s;
-    if (tra_common_opts.format == 1) {
+    if (tra_common_opts.format == TRA_FORMAT_JSON) {
         tra_json j = {0};
         tra_json_begin(&j, NULL, '{');
         tra_json_str(&j, "relation", rel);

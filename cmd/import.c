@@ -155,7 +155,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     TRA_TRY(s);
     warn_losses(source, &r);
     if (tra_common_opts.quiet) return TRA_OK;
-    return tra_common_opts.format == 1 ? print_json(source, &r, e) : print_text(source, &r, e);
+    return tra_common_opts.format == TRA_FORMAT_JSON ? print_json(source, &r, e) : print_text(source, &r, e);
 }
 
 const tra_cmd tra_cmd_import = {
