@@ -32,7 +32,7 @@ commands() { "$TRA" help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep . || echo non
 @test "every command has a manual page, listed in tra.1" {
     for c in $(commands); do
         [ -e "$ROOT/man/tra-$c.1" ] || { echo "no man/tra-$c.1"; return 1; }
-        grep -q "tra-$c" "$ROOT/man/tra.1" || { echo "tra.1 does not name tra-$c"; return 1; }
+        grep -q "^\.BR tra.*-$c (1)" "$ROOT/man/tra.1" || { echo "tra.1 does not name tra-$c"; return 1; }
     done
 }
 
