@@ -67,7 +67,6 @@ static tra_status statistics(tra_rel *rel, stats *s, tra_err *e) {
 /* ---- text --------------------------------------------------------------------------------------------------- */
 
 static const char *readers(const tra_relinfo *i) {
-    if (i->foreign) return "written by another program";
     if (strcmp(i->codec, "none") == 0) return "any HDF5 program";
     return "HDF5 programs that find the zstd filter 32015 (make install puts it there); for others: tra export --to h5";
 }
@@ -88,10 +87,11 @@ static void text_of(tra_rel *rel, const char *spec, const stats *s, tra_str *out
     } else {
         tra_str_printf(out, "  tuples      %s (no single tensor)\n", tra_dtype_name(t->dtype));
     }
-    tra_str_printf(out, "  blocks      %s, frontier %s, %" PRId64 " tuples, ",
-                   c->bound.n ? tra_shape_text(&c->bound, a) : "scalar", tra_key_text(&c->frontier, b), c->n);
+    tra_str_printf(out, "  blocks      %s, frontier %s, %" PRId64 " tuple%s, ",
+                   c->bound.n ? tra_shape_text(&c->bound, a) : "scalar", tra_key_text(&c->frontier, b), c->n,
+                   c->n == 1 ? "" : "s");
     if (holes) {
-        tra_str_printf(out, "%" PRId64 " holes\n", holes);
+        tra_str_printf(out, "%" PRId64 " hole%s\n", holes, holes == 1 ? "" : "s");
     } else {
         tra_str_add(out, "no holes\n");
     }
@@ -104,7 +104,8 @@ static void text_of(tra_rel *rel, const char *spec, const stats *s, tra_str *out
     tra_str_printf(out, "  checksums   %s\n", i->checksums ? "yes" : "none");
     if (i->digest) tra_str_printf(out, "  digest      %s\n", i->digest);
     if (i->history) tra_str_printf(out, "  history     %s\n", i->history);
-    tra_str_printf(out, "  readable by %s\n", readers(i));
+    if (i->foreign) tra_str_add(out, "  written by another program\n");
+    else tra_str_printf(out, "  readable by %s\n", readers(i));
     if (s) {
         double mean = s->numbers ? (double)(s->sum / s->numbers) : NAN;
         tra_str_printf(out, "  values      min %.10g, max %.10g, mean %.10g, %" PRId64 " NaN\n", s->min, s->max, mean,
