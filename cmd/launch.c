@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t child;
+static volatile sig_atomic_t child, signalled;
 
 /* The command line of this process, as /proc has it: options were taken out of main's. From malloc. */
 static char **own_arguments(int *argc) {
@@ -34,6 +34,7 @@ static int as_file(const char *text, size_t n) {
 }
 
 static void pass_on(int sig) {
+    signalled = sig;
     if (child > 0) kill((pid_t)child, sig);
 }
 
@@ -83,6 +84,7 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
     sigaction(SIGINT, &old[0], NULL);
     sigaction(SIGTERM, &old[1], NULL);
     *exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (*exit_status && signalled) raise(signalled); /* the ranks ended, whatever mpirun says; so does this process */
     if (*exit_status == 127) return tra_fail(e, TRA_INTERNAL, "mpirun cannot be started; install openmpi-bin");
     if (*exit_status == 1 || *exit_status > 128) /* no rank ends with 1: mpirun's own status */
         return tra_fail(e, TRA_LOST, "a rank was lost (mpirun says %d); no output was made", *exit_status);

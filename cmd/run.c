@@ -98,10 +98,17 @@ static tra_status check_scratch(const tra_plan *p, int here, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status check_outputs(const tra_job *job, tra_err *e) {
-    if (job->program.graph->noutputs) return TRA_OK;
-    return tra_fail(e, TRA_USAGE, "%s has no output: there is nothing to run (add a line such as `output C`)",
-                    job->program.src.name);
+static tra_status check_runnable(const tra_job *job, tra_err *e) {
+    if (!job->program.graph->noutputs)
+        return tra_fail(e, TRA_USAGE, "%s has no output: there is nothing to run (add a line such as `output C`)",
+                        job->program.src.name);
+    for (int i = 0; i < job->plan->nops; i++) {
+        const tra_op *op = &job->plan->ops[i];
+        if (op->op == TRA_PLAN_INPUT && !op->path)
+            return tra_fail(e, TRA_INPUT, "input %s is only declared: give it a file with -D %s=FILE%s", op->name, op->name,
+                            job->compiled ? " when the plan is compiled" : "");
+    }
+    return TRA_OK;
 }
 
 static void announce(const tra_job *job) {
@@ -116,7 +123,8 @@ static void announce(const tra_job *job) {
 
 /* ---- running -------------------------------------------------------------------------------------------------- */
 
-static char *history(void) {
+/* The command, and the digests that its input files carry. */
+static char *history(const tra_graph *g) {
     tra_str s = {0};
     char *text = NULL;
     size_t n = 0;
@@ -128,6 +136,11 @@ static char *history(void) {
         for (; at < n; at += strlen(text + at) + 1) tra_str_printf(&s, " %s", text + at);
     }
     free(text);
+    for (int i = 0; i < g->n; i++) {
+        const tra_node *n = g->v[i];
+        if (n->op != TRA_OP_INPUT || !n->rel || !tra_rel_info(n->rel)->digest) continue;
+        tra_str_printf(&s, "; %s %s", n->name, tra_rel_info(n->rel)->digest);
+    }
     return s.s;
 }
 
@@ -162,7 +175,7 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec co
                           .threads = job->options.threads,
                           .scratch = scratch_dir(),
                           .progress = wants_progress()};
-    char *text = opt.no_history ? NULL : history();
+    char *text = opt.no_history ? NULL : history(job->program.graph);
     tra_report r = {0};
     tra_status s = TRA_OK;
     o.history = text;
@@ -208,7 +221,7 @@ static tra_status run_rank(const tra_comm *comm, const char *path, tra_err *e) {
     free(text);
     if (s == TRA_OK && job.options.sites != comm->size)
         s = tra_fail(e, TRA_USAGE, "the plan %s is for %d sites, but mpirun started %d ranks", path, job.options.sites, comm->size);
-    if (s == TRA_OK) s = check_outputs(&job, e);
+    if (s == TRA_OK) s = check_runnable(&job, e);
     if (s == TRA_OK) s = check_scratch(job.plan, here, e);
     s = tra_comm_agree(comm, s, e);
     if (s == TRA_OK && opt.dry) {
@@ -242,7 +255,7 @@ static tra_status run_alone(const char *path, tra_err *e) {
     TRA_TRY(request(0, &r, &codec, e));
     TRA_TRY(tra_slurp(path, TRA_MAX_PROGRAM, &text, &n, e));
     tra_status s = tra_job_load_text(path, text, n, &r, &job, e);
-    if (s == TRA_OK) s = check_outputs(&job, e);
+    if (s == TRA_OK) s = check_runnable(&job, e);
     if (s == TRA_OK && opt.dry) {
         s = dry_run(&job, e);
     } else if (s == TRA_OK) {

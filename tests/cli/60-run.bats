@@ -180,6 +180,49 @@ g = open("b.h5", "r+b"); g.seek(at + 1000); x = g.read(1); g.seek(at + 1000); g.
     done
 }
 
+@test "status 3: an input that is only declared needs a file, whatever the ceiling" {
+    printf 'input A : f64 [6, 6] by [4, 4]\nB = transform(A, neg)\noutput B\n' >p.tra
+    for memory in "" "--memory 1G" "--sites 2"; do
+        # shellcheck disable=SC2086
+        status 3 tra run p.tra $memory
+        [ "$output" = "tra: input A is only declared: give it a file with -D A=FILE" ]
+    done
+    status 0 tra compile -q p.tra -o p.plan
+    status 3 tra run p.plan
+    has "-D A=FILE when the plan is compiled"
+    tra gen -q --shape 5x5 -o a.h5
+    status 0 tra run -q p.tra -D A=a.h5
+}
+
+@test "the history of an output names the command and the digests of the inputs" {
+    matmul 30 20 10 8x8 8x8
+    status 0 tra run -q mm.tra
+    a=$(tra digest a.h5 | cut -d' ' -f1) b=$(tra digest b.h5 | cut -d' ' -f1)
+    status 0 tra info c.h5
+    has "run -q mm.tra; A $a; B $b"
+    status 0 tra run -q mm.tra --sites 2
+    status 0 tra info c.h5
+    has "run -q mm.tra --sites 2; A $a; B $b"
+}
+
+@test "SIGTERM ends a run on several ranks as it ends any program, and nothing is left" {
+    matmul 3000 3000 3000 250x250 250x250
+    echo earlier >c.h5
+    "$TRA" run mm.tra --sites 2 >out 2>&1 &
+    pid=$!
+    for _ in $(seq 200); do
+        [ -e "$(echo .c.h5.tra-*.tmp)" ] && break
+        sleep 0.02
+    done
+    kill -TERM $pid
+    rc=0
+    wait $pid || rc=$?
+    cat out
+    [ $rc -eq 143 ]
+    [ "$(cat c.h5)" = earlier ]
+    [ "$(ls -A)" = "$(printf 'a.h5\nb.h5\nc.h5\nmm.tra\nout')" ]
+}
+
 @test "status 2: programs that do not compile, programs without output, wrong options" {
     echo 'input A from "a.h5' >p.tra
     status 2 tra run p.tra
