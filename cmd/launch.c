@@ -13,15 +13,18 @@
 
 static volatile sig_atomic_t child, signalled;
 
-/* The command line of this process, as /proc has it: options were taken out of main's. From malloc. */
-static char **own_arguments(int *argc) {
+char **tra_own_arguments(int *argc) {
     char *text = NULL;
-    size_t n = 0;
+    size_t n = 0, count = 0;
     tra_err none = {0};
     *argc = 0;
     if (tra_slurp("/proc/self/cmdline", 1 << 24, &text, &n, &none) != TRA_OK) return NULL;
-    char **v = tra_calloc(n + 1, sizeof *v);
-    for (size_t at = 0; at < n; at += strlen(text + at) + 1) v[(*argc)++] = text + at;
+    for (size_t at = 0; at < n; at += strlen(text + at) + 1) count++;
+    char **v = tra_malloc((count + 1) * sizeof *v + n + 1); /* the pointers, then the text that they point to */
+    char *copy = memcpy(v + count + 1, text, n + 1);
+    for (size_t at = 0; at < n; at += strlen(copy + at) + 1) v[(*argc)++] = copy + at;
+    v[*argc] = NULL;
+    free(text);
     return v;
 }
 
@@ -44,8 +47,12 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
     if (len < 0) return tra_fail_errno(e, TRA_INTERNAL, "cannot find this program's own file");
     self[len] = '\0';
     int argc, in = input ? as_file(input, input_len) : open("/dev/null", O_RDONLY | O_CLOEXEC);
-    char **argv = own_arguments(&argc);
-    if (in < 0 || !argv) return tra_fail_errno(e, TRA_RESOURCE, "cannot start mpirun");
+    if (in < 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot start mpirun");
+    char **argv = tra_own_arguments(&argc);
+    if (!argv) {
+        close(in);
+        return tra_fail(e, TRA_INTERNAL, "cannot read this program's own command line");
+    }
     snprintf(count, sizeof count, "%d", n);
     /* -q: no banners, tra's own message is enough. Binding would put each rank on one core whatever --threads says. */
     const char *fixed[] = {"mpirun", "-q", "--bind-to", "none", "--oversubscribe", "-n", count};
@@ -70,7 +77,6 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
         _exit(127);
     }
     free(args);
-    free(argv[0]);
     free(argv);
     close(in);
     if (pid < 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot start mpirun");

@@ -4,10 +4,14 @@
 
 #include "../lib/base/base.h"
 
-/* Runs this program again with the same command line on n ranks of this machine under mpirun and waits. input (may be NULL) is
- * what rank 0 gets on its standard input. *exit_status is that of the ranks; the loss of one (mpirun's 137) is TRA_LOST.
- * TRA_INTERNAL when mpirun cannot be started. The ranks find TRA_LAUNCHED in their environment: what this process has said
- * already they need not say again. */
+/* The command line of this process, as it was given: main's has lost its options. One allocation, to be freed with
+ * free; NULL, and *argc 0, when it cannot be had. */
+char **tra_own_arguments(int *argc);
+
+/* Runs this program again with the same command line on n ranks of this machine under mpirun and waits. input (may be
+ * NULL) is what rank 0 gets on its standard input. *exit_status is that of the ranks; the loss of one (mpirun's 137) is
+ * TRA_LOST. TRA_INTERNAL when mpirun cannot be started. The ranks find TRA_LAUNCHED in their environment: what this
+ * process has said already they need not say again. */
 TRA_MUSTUSE tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_status, tra_err *e);
 
 #endif
