@@ -126,16 +126,11 @@ static void announce(const tra_job *job) {
 /* The command, and the digests that its input files carry. */
 static char *history(const tra_graph *g) {
     tra_str s = {0};
-    char *text = NULL;
-    size_t n = 0;
-    tra_err none = {0};
+    int argc;
+    char **argv = tra_own_arguments(&argc);
     tra_str_printf(&s, "tra %s: run", TRA_VERSION);
-    if (tra_slurp("/proc/self/cmdline", 1 << 20, &text, &n, &none) == TRA_OK) {
-        size_t at = strlen(text) + 1;
-        if (at < n) at += strlen(text + at) + 1; /* program and command */
-        for (; at < n; at += strlen(text + at) + 1) tra_str_printf(&s, " %s", text + at);
-    }
-    free(text);
+    for (int i = 2; i < argc; i++) tra_str_printf(&s, " %s", argv[i]); /* after program and command */
+    free(argv);
     for (int i = 0; i < g->n; i++) {
         const tra_node *n = g->v[i];
         if (n->op != TRA_OP_INPUT || !n->rel || !tra_rel_info(n->rel)->digest) continue;
