@@ -74,6 +74,10 @@ static void history(const char *source, tra_str *out) {
 }
 
 static void warn_losses(const char *source, const tra_import_receipt *r) {
+    char buf[TRA_DIMTEXT];
+    int64_t n;
+    if (tra_dims_product(&r->shape, &n) && n == 0)
+        tra_warn("%s: there are no numbers in it (%s)", source, tra_shape_text(&r->shape, buf));
     if (r->inexact > 0)
         tra_warn("%s: %" PRId64 " integers cannot be held exactly in %s and were rounded", source, r->inexact,
                  tra_dtype_name(r->dtype));

@@ -114,6 +114,10 @@ static tra_status check_runnable(const tra_job *job, tra_err *e) {
 static void announce(const tra_job *job) {
     char memory[32], ceiling[32], scratch[32];
     if (tra_common_opts.quiet) return;
+    if (opt.engine == ENGINE_REFERENCE) {
+        tra_info(0, "the reference evaluator: one process, all of it in memory, no plan");
+        return;
+    }
     tra_info(0, "%d site%s of %d thread%s, plan %d (%s): up to %s of memory each (ceiling %s), %s of scratch",
              job->options.sites, job->options.sites == 1 ? "" : "s", job->options.threads,
              job->options.threads == 1 ? "" : "s", job->plan->rank, *job->plan->strategy ? job->plan->strategy : "no joins",
