@@ -222,6 +222,8 @@ static int64_t held_below(const exchange *x, const transfer *t) {
     return via ? tra_part_bytes(stored, at) : 0;
 }
 
+static bool receive(exchange *x);
+
 /* Starts the next transfer if there is one and room for it. */
 static bool start_send(exchange *x) {
     if (x->next_out == x->outgoing.n) return false;
@@ -246,7 +248,10 @@ static bool start_send(exchange *x) {
     char *data = s.packed ? s.packed->ptr : s.input.array.data;
     for (int64_t at = 0; at < bytes || at == 0; at += PIECE) {
         int64_t n = tra_min64(PIECE, bytes - at);
-        while (x->nsends == MAX_SENDS) progress_sends(x); /* only for one transfer of more than 4 GiB */
+        while (x->nsends == MAX_SENDS) { /* one transfer of more than 4 GiB; others may wait for us meanwhile */
+            progress_sends(x);
+            receive(x);
+        }
         sending *p = &x->sends[x->nsends];
         bool last = at + n >= bytes;
         *p = (sending){.bytes = n};
