@@ -10,18 +10,26 @@ static const char *use_text(unsigned use) {
     return use & TRA_USE_JOIN ? "join" : use & TRA_USE_AGG ? "agg" : "transform";
 }
 
-static const struct {
+/* Operators that reduce. */
+static const struct fold {
     tra_scalar_op op;
     unsigned over;
-} folds[] = {
-    {TRA_S_ADD, TRA_OVER_SUM}, {TRA_S_MUL, TRA_OVER_PROD}, {TRA_S_MAX, TRA_OVER_MAX}, {TRA_S_MIN, TRA_OVER_MIN}};
+    double identity;
+    const char *word; /* in EinSum statements */
+} folds[] = {{TRA_S_ADD, TRA_OVER_SUM, 0, "sum"},
+             {TRA_S_MUL, TRA_OVER_PROD, 1, "prod"},
+             {TRA_S_MAX, TRA_OVER_MAX, -INFINITY, "max"},
+             {TRA_S_MIN, TRA_OVER_MIN, INFINITY, "min"}};
+
+static const struct fold *fold_of(tra_scalar_op op) {
+    for (size_t i = 0; i < sizeof(folds) / sizeof(*folds); i++)
+        if (folds[i].op == op) return &folds[i];
+    assert(!"an operator that reduces");
+    return NULL;
+}
 
 /* The TRA_OVER_ bit of an aggregation, 0 when it does not work element by element. */
-static unsigned over_bit(const tra_kernel *agg) {
-    for (size_t i = 0; agg->cls == TRA_K_FOLD && i < sizeof(folds) / sizeof(*folds); i++)
-        if (folds[i].op == agg->fold) return folds[i].over;
-    return 0;
-}
+static unsigned over_bit(const tra_kernel *agg) { return agg->cls == TRA_K_FOLD ? fold_of(agg->fold)->over : 0; }
 
 /* Properties that follow from the definition. */
 static void derive(tra_kernel *k) {
@@ -41,11 +49,13 @@ static void derive(tra_kernel *k) {
             summed |= !in[2];
             shared |= in[0] && in[1] && !in[2];
         }
-        k->over |= k->nin == 1 && !summed ? TRA_OVER_ALL : TRA_OVER_SUM;
-        if (map) k->props |= TRA_P_ZERO;
+        k->over |= k->nin == 1 && !summed ? TRA_OVER_ALL : fold_of(k->fold)->over;
+        if (map && k->fold == TRA_S_ADD) k->props |= TRA_P_ZERO;
         if (shared) k->props |= TRA_P_CONTRACTION;
         if (k->nin == 2 && k->rank[0] == k->rank[1] && memcmp(k->in[0], k->in[1], (size_t)k->rank[0]) == 0)
             k->props |= TRA_P_COMMUTATIVE;
+    } else if (k->cls == TRA_K_ALIGNED) {
+        k->over |= tra_scalar_over(k->expr, k->nin) & (k->nlabels > k->nout ? fold_of(k->fold)->over : TRA_OVER_ALL);
     }
     if (k->over & TRA_OVER_SUM) k->props |= TRA_P_LINEAR;
     if (map && (k->over & TRA_OVER_MAX) && (k->over & TRA_OVER_MIN)) k->props |= TRA_P_MONOTONE;
@@ -104,8 +114,33 @@ tra_status tra_kernel_einsum(tra_arena *a, const char *text, const tra_kernel **
     tra_kernel *k = tra_new(a, tra_kernel);
     k->cls = TRA_K_EINSUM;
     k->text = tra_arena_strndup(a, text, strlen(text));
+    k->fold = TRA_S_ADD;
     TRA_TRY(parse_einsum(k, k->text, e));
     k->uses = k->nin == 2 ? TRA_USE_JOIN : TRA_USE_MAP;
+    derive(k);
+    *out = k;
+    return TRA_OK;
+}
+
+static bool is_arg(const tra_scalar *s, int arg) { return s->op == TRA_S_ARG && s->arg == arg; }
+
+tra_status tra_kernel_aligned(tra_arena *a, const char *labels, const tra_scalar *expr, tra_scalar_op fold,
+                              const char *const *names, const tra_kernel **out, tra_err *e) {
+    tra_kernel *k = tra_new(a, tra_kernel);
+    k->text = tra_arena_strndup(a, labels, strlen(labels));
+    TRA_TRY(parse_einsum(k, k->text, e));
+    bool product = k->nin == 2 && expr->op == TRA_S_MUL && is_arg(expr->a, 0) && is_arg(expr->b, 1);
+    bool einstein = k->nin == 1 ? is_arg(expr, 0) : product && fold == TRA_S_ADD;
+    k->cls = einstein ? TRA_K_EINSUM : TRA_K_ALIGNED;
+    k->uses = k->nin == 2 ? TRA_USE_JOIN : TRA_USE_MAP;
+    k->fold = fold;
+    k->identity = fold_of(fold)->identity;
+    if (!einstein) {
+        k->expr = expr;
+        k->code = tra_scalar_compile(a, expr);
+        for (int i = 0; i < k->nin; i++) k->names[i] = tra_arena_strndup(a, names[i], strlen(names[i]));
+    }
+    k->nargs = k->nin;
     derive(k);
     *out = k;
     return TRA_OK;
@@ -173,6 +208,7 @@ tra_status tra_kernel_named(tra_arena *a, const char *name, tra_kernel_use use, 
         k->expr = bind(a, row->expr, k->nargs, args);
         k->code = tra_scalar_compile(a, k->expr);
     } else if (row->cls == TRA_K_EINSUM) {
+        k->fold = TRA_S_ADD;
         TRA_TRY(parse_einsum(k, row->einsum, e));
     }
     derive(k);
@@ -229,7 +265,7 @@ void tra_kernel_print(const tra_kernel *k, tra_str *out) {
     if (k->cls == TRA_K_THEN) {
         const tra_kernel *parts[] = {k->rest, k->first};
         for (int i = 0; i < 2; i++) {
-            bool lambda = parts[i]->cls == TRA_K_SCALAR && !parts[i]->row;
+            bool lambda = (parts[i]->cls == TRA_K_SCALAR || parts[i]->cls == TRA_K_ALIGNED) && !parts[i]->row;
             tra_str_add(out, i ? " . " : "");
             tra_str_add(out, lambda ? "(" : "");
             tra_kernel_print(parts[i], out);
@@ -245,7 +281,10 @@ void tra_kernel_print(const tra_kernel *k, tra_str *out) {
         }
     } else if (k->cls == TRA_K_EINSUM) {
         tra_str_printf(out, "\"%s\"", k->text);
+        if (k->fold != TRA_S_ADD && k->nlabels > k->nout) tra_str_printf(out, " %s", fold_of(k->fold)->word);
     } else {
+        if (k->cls == TRA_K_ALIGNED) tra_str_printf(out, "\"%s\" ", k->text);
+        if (k->cls == TRA_K_ALIGNED && k->nlabels > k->nout) tra_str_printf(out, "%s ", fold_of(k->fold)->word);
         if (k->nargs == 2)
             tra_str_printf(out, "(%s, %s) -> ", k->names[0], k->names[1]);
         else

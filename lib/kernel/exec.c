@@ -43,8 +43,7 @@ static void run_strided(const tra_kernel *k, const tra_array *in, const tra_arra
     if (reduced.n == 0)
         tra_strided_copy(out->data, out->dtype, in->data, in->dtype, &kept);
     else
-        tra_strided_reduce(k->cls == TRA_K_EINSUM ? TRA_S_ADD : k->fold, k->identity, out->data, out->dtype, in->data,
-                           in->dtype, &kept, &reduced);
+        tra_strided_reduce(k->fold, k->identity, out->data, out->dtype, in->data, in->dtype, &kept, &reduced);
 }
 
 /* Each row: less its maximum, so that exp cannot overflow; exp; over the sum. out may be in. */
@@ -83,6 +82,7 @@ static bool in_place(const tra_kernel *step) { return step->cls == TRA_K_SCALAR 
 static void run_map(const tra_kernel *step, const tra_array *in, const tra_array *out) {
     switch (step->cls) {
     case TRA_K_SCALAR: tra_code_run(step->code, in, NULL, out); return;
+    case TRA_K_ALIGNED: tra_aligned_run(step, in, NULL, out); return;
     case TRA_K_SOFTMAX: run_softmax(in, out); return;
     case TRA_K_EINSUM:
     case TRA_K_TRANSPOSE:
@@ -182,6 +182,8 @@ void tra_kernel_join(const tra_kernel *k, const tra_array *a, const tra_array *b
     tra_array first = first_place(steps, n, &ext, out, scratch);
     if (steps[0]->cls == TRA_K_SCALAR)
         tra_code_run(steps[0]->code, a, b, &first);
+    else if (steps[0]->cls == TRA_K_ALIGNED)
+        tra_aligned_run(steps[0], a, b, &first);
     else
         tra_contract(steps[0], a, b, &first, false, -1);
     if (n > 1) run_rest(steps, n, first, out, scratch, between(k, TRA_USE_JOIN, out->dtype, &a->ext, &b->ext));
@@ -236,14 +238,16 @@ static double step_flops(const tra_kernel *k, const tra_dims *in, const tra_dims
     case TRA_K_SCALAR: return code_flops(k->code) * size_of(out);
     case TRA_K_OUTER: return size_of(out);
     case TRA_K_SOFTMAX: return 14 * size_of(out);
+    case TRA_K_ALIGNED:
     case TRA_K_EINSUM: {
-        if (!b) return size_of(in);
+        if (!b && k->cls == TRA_K_EINSUM) return size_of(in);
         double n = size_of(in); /* of every label once */
         for (int d = 0; d < k->rank[0]; d++)
             if (memchr(k->in[0], k->in[0][d], (size_t)d) && in->v[d]) n /= (double)in->v[d];
-        for (int d = 0; d < k->rank[1]; d++)
+        for (int d = 0; b && d < k->rank[1]; d++)
             if (!memchr(k->in[0], k->in[1][d], (size_t)k->rank[0]) && !memchr(k->in[1], k->in[1][d], (size_t)d))
                 n *= (double)b->v[d];
+        if (k->cls == TRA_K_ALIGNED) return (code_flops(k->code) + (k->nlabels > k->nout)) * n;
         return k->props & TRA_P_CONTRACTION ? 2 * n : n;
     }
     case TRA_K_TRANSPOSE:

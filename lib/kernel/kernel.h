@@ -92,6 +92,12 @@ TRA_MUSTUSE tra_status tra_kernel_named(tra_arena *a, const char *name, tra_kern
 /* "ij,kj->ik": product and sum; one letter a label, one or two operands. Labels on the left must stand on the right;
  * a label twice in one operand takes the diagonal. */
 TRA_MUSTUSE tra_status tra_kernel_einsum(tra_arena *a, const char *text, const tra_kernel **out, tra_err *e);
+/* The general form, which EinSum statements are lowered to and no program names: `labels` ("ij,j->i") aligns the elements
+ * of one or two operands; expr combines them (argument o: operand o); fold (ADD, MUL, MAX, MIN) reduces over the labels
+ * that the result lacks. Nothing between is stored. With the product and ADD, or of one operand alone and ADD, it is the
+ * Einstein string itself. names as below. */
+TRA_MUSTUSE tra_status tra_kernel_aligned(tra_arena *a, const char *labels, const tra_scalar *expr, tra_scalar_op fold,
+                                          const char *const *names, const tra_kernel **out, tra_err *e);
 /* A scalar function of one argument (map) or two (join, broadcast as matvec). names are kept for printing. */
 const tra_kernel *tra_kernel_lambda(tra_arena *a, const tra_scalar *s, int nargs, const char *const *names);
 /* next . first: next is a map, applied to the result of first (for an aggregation: to the group's result). */
@@ -109,11 +115,13 @@ const char *tra_kernel_nearest(const char *name, tra_kernel_use use); /* nearest
 const tra_kernel *tra_kernel_first(const tra_kernel *k);
 const tra_kernel *tra_kernel_rest(const tra_kernel *k);
 /* What a kernel that is no composition was built from, for readers with definitions of their own (the reference
- * evaluator): exactly one of name (a row of the table), einsum and scalar is not NULL. Lives as long as the kernel. */
+ * evaluator): exactly one of name (a row of the table), einsum and scalar is not NULL, but einsum and scalar in a general
+ * aligned one. Lives as long as the kernel. */
 typedef struct tra_kernel_desc {
     const char *name;
     double arg; /* scale(c): c */
     const char *einsum;
+    tra_scalar_op fold; /* einsum: over the labels that the result lacks */
     const tra_scalar *scalar;
 } tra_kernel_desc;
 tra_kernel_desc tra_kernel_describe(const tra_kernel *k);

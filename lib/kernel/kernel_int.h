@@ -7,7 +7,8 @@
 /* How a kernel is run. A class, not a name: many named kernels share one. */
 typedef enum tra_class {
     TRA_K_SCALAR,    /* code on each element, or pair of elements */
-    TRA_K_EINSUM,    /* product and sum over labels */
+    TRA_K_EINSUM,    /* product and sum over labels; of one operand any `fold` over labels */
+    TRA_K_ALIGNED,   /* code on elements that labels align, `fold` over labels */
     TRA_K_OUTER,     /* the same, with labels made for the ranks at hand: all of L's, then all of R's */
     TRA_K_TRANSPOSE, /* dimensions reversed */
     TRA_K_DIAG,      /* diagonal of a matrix */
@@ -61,20 +62,20 @@ struct tra_kernel {
     const tra_row *row; /* NULL: not from the table */
     double args[1];     /* numbers in parentheses */
 
-    /* SCALAR */
+    /* SCALAR, ALIGNED */
     const tra_scalar *expr; /* NULL in a step that was fused from several */
     const tra_code *code;
     int nargs;
     const char *names[2];
     bool stretch;
 
-    /* EINSUM: labels are 0, 1, ... in order of first occurrence */
+    /* EINSUM, ALIGNED: labels are 0, 1, ... in order of first occurrence */
     const char *text;
     int nin, nlabels, rank[2], nout;
     char letters[52];
     int8_t in[2][TRA_MAXDIM], out[TRA_MAXDIM];
 
-    /* ROW, COL, FOLD, INDEX */
+    /* EINSUM, ALIGNED, ROW, COL, FOLD, INDEX */
     tra_scalar_op fold;
     double identity;
 
@@ -97,6 +98,7 @@ int64_t tra_elements(const tra_dims *d);
 
 /* ---- execution ---------------------------------------------------------------------------------------------- */
 
+enum { TRA_MAXREGS = 40 }; /* of a program; more would take 2^38 operators */
 enum { TRA_STRIP = 512 }; /* elements that one instruction handles at a time: 4 KiB of f64 stay in the first cache */
 
 /* Vector loops for one element type, chosen for this CPU. d may equal a or b. a and b as the operator wants;
@@ -125,6 +127,12 @@ void tra_fill(const tra_array *a, double v);
  * be a's memory when types and extents agree. */
 void tra_code_run(const tra_code *code, const tra_array *a, const tra_array *b, const tra_array *out);
 
+/* Runs code on n <= TRA_STRIP elements of type t: argument i is in[i], the result goes to d. regs: code->nregs strips. */
+void tra_code_strip(const tra_code *code, double (*regs)[TRA_STRIP], const void *const *in, tra_dtype t, int64_t n,
+                    void *d);
+/* ALIGNED; b NULL: one operand. */
+void tra_aligned_run(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out);
+
 /* A loop over one index of up to three arrays: n steps, with the strides in elements. */
 typedef struct tra_loop {
     int64_t n, s[3], at; /* at: steps done */
@@ -133,6 +141,8 @@ typedef struct tra_nest {
     int n; /* start with 0; the rest is large, and small arrays are many */
     tra_loop v[2 * TRA_MAXDIM + 1];
 } tra_nest;
+/* A kernel's program over the elements of out, row-major: argument i of n walks nest[i] (s[0]; coalesced here). */
+void tra_code_nests(const tra_code *code, int n, const tra_array *const *arg, tra_nest *nest, const tra_array *out);
 void tra_nest_append(tra_nest *to, const tra_nest *from);
 void tra_nest_add(tra_nest *nest, int64_t n, int64_t s0, int64_t s1, int64_t s2);
 /* Joins loops that step as one, drops those of one step. */

@@ -157,30 +157,24 @@ const void *tra_load(const void *data, tra_dtype t, int64_t at, int64_t s, int64
 
 /* ---- programs ----------------------------------------------------------------------------------------------- */
 
-/* An operand that is broadcast to the extents of the result: how its offset steps along them. */
-typedef struct operand {
-    const tra_array *a;
-    tra_nest nest; /* s[0]; coalesced; empty for a single element */
-} operand;
-
-static void operand_init(operand *o, const tra_array *a, const tra_dims *out) {
+/* How the offset of an operand that is broadcast to the extents of the result steps along them. */
+static void broadcast(const tra_array *a, const tra_dims *out, tra_nest *nest) {
     int64_t stride[TRA_MAXDIM];
-    o->a = a;
-    o->nest.n = 0;
+    nest->n = 0;
     tra_strides(&a->ext, stride);
     for (int d = 0; d < out->n; d++) {
         int da = d - (out->n - a->ext.n);
         bool still = da < 0 || (a->ext.v[da] == 1 && out->v[d] != 1);
-        tra_nest_add(&o->nest, out->v[d], still ? 0 : stride[da], 0, 0);
+        tra_nest_add(nest, out->v[d], still ? 0 : stride[da], 0, 0);
     }
-    tra_nest_coalesce(&o->nest);
 }
 
-/* The n elements from position pos of the result on, as type t: in place, or in buf. */
-static const void *operand_load(const operand *o, int64_t pos, int64_t n, tra_dtype t, void *buf) {
-    const tra_nest *nest = &o->nest;
-    if (nest->n == 0) return tra_load(o->a->data, o->a->dtype, 0, 0, n, t, buf);
-    if (nest->n == 1) return tra_load(o->a->data, o->a->dtype, pos * nest->v[0].s[0], nest->v[0].s[0], n, t, buf);
+/* The n elements from position pos of the result on, as type t: in place, or in buf. nest is coalesced; it is empty for a
+ * single element. */
+static const void *operand_load(const tra_array *a, const tra_nest *nest, int64_t pos, int64_t n, tra_dtype t,
+                                void *buf) {
+    if (nest->n == 0) return tra_load(a->data, a->dtype, 0, 0, n, t, buf);
+    if (nest->n == 1) return tra_load(a->data, a->dtype, pos * nest->v[0].s[0], nest->v[0].s[0], n, t, buf);
     /* row by row of the last loop, from pos on */
     tra_nest rows;
     rows.n = 0;
@@ -194,7 +188,7 @@ static const void *operand_load(const operand *o, int64_t pos, int64_t n, tra_dt
     for (int64_t done = 0; done < n; tra_nest_next(&rows, off)) {
         int64_t len = tra_min64(n - done, row.n - in_row);
         void *to = (char *)buf + (size_t)done * tra_dtype_size(t);
-        const void *got = tra_load(o->a->data, o->a->dtype, off[0] + in_row * row.s[0], row.s[0], len, t, to);
+        const void *got = tra_load(a->data, a->dtype, off[0] + in_row * row.s[0], row.s[0], len, t, to);
         if (got != to) memcpy(to, got, (size_t)len * tra_dtype_size(t));
         done += len;
         in_row = 0;
@@ -202,28 +196,35 @@ static const void *operand_load(const operand *o, int64_t pos, int64_t n, tra_dt
     return buf;
 }
 
-void tra_code_run(const tra_code *code, const tra_array *a, const tra_array *b, const tra_array *out) {
-    enum { MAXREGS = 40 }; /* more would take 2^38 operators */
-    assert(code->nregs <= MAXREGS);
+void tra_code_strip(const tra_code *code, double (*regs)[TRA_STRIP], const void *const *in, tra_dtype t, int64_t n,
+                    void *d) {
+    tra_strip_fn *strip = tra_strip(t);
+    for (int i = 0; i < code->n; i++) {
+        const tra_insn *c = &code->v[i];
+        strip(c->op, i == code->n - 1 ? d : regs[c->d], c->a < 0 ? in[~c->a] : regs[c->a],
+              c->b < 0 ? in[~c->b] : regs[c->b], c->value, n);
+    }
+}
+
+void tra_code_nests(const tra_code *code, int nargs, const tra_array *const *arg, tra_nest *nest,
+                    const tra_array *out) {
+    assert(code->nregs <= TRA_MAXREGS && nargs <= 2);
     double regs[code->nregs + 2][TRA_STRIP] __attribute__((aligned(64)));
     tra_dtype t = out->dtype;
-    size_t size = tra_dtype_size(t);
     int64_t n = tra_elements(&out->ext);
     if (n == 0) return;
-    tra_strip_fn *strip = tra_strip(t);
-    operand arg[2];
-    operand_init(&arg[0], a, &out->ext);
-    if (b) operand_init(&arg[1], b, &out->ext);
-
+    for (int i = 0; i < nargs; i++) tra_nest_coalesce(&nest[i]);
     for (int64_t pos = 0; pos < n; pos += TRA_STRIP) {
         int64_t len = tra_min64(TRA_STRIP, n - pos);
-        const void *in[2];
-        in[0] = operand_load(&arg[0], pos, len, t, regs[code->nregs]);
-        in[1] = b ? operand_load(&arg[1], pos, len, t, regs[code->nregs + 1]) : NULL;
-        for (int i = 0; i < code->n; i++) {
-            const tra_insn *c = &code->v[i];
-            void *d = i == code->n - 1 ? (char *)out->data + (size_t)pos * size : (char *)regs[c->d];
-            strip(c->op, d, c->a < 0 ? in[~c->a] : regs[c->a], c->b < 0 ? in[~c->b] : regs[c->b], c->value, len);
-        }
+        const void *in[2] = {NULL, NULL};
+        for (int i = 0; i < nargs; i++) in[i] = operand_load(arg[i], &nest[i], pos, len, t, regs[code->nregs + i]);
+        tra_code_strip(code, regs, in, t, len, (char *)out->data + (size_t)pos * tra_dtype_size(t));
     }
+}
+
+void tra_code_run(const tra_code *code, const tra_array *a, const tra_array *b, const tra_array *out) {
+    const tra_array *arg[2] = {a, b};
+    tra_nest nest[2];
+    for (int i = 0; i < 2 && arg[i]; i++) broadcast(arg[i], &out->ext, &nest[i]);
+    tra_code_nests(code, b ? 2 : 1, arg, nest, out);
 }

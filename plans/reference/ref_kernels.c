@@ -118,6 +118,16 @@ static fn2 *find2(const char *name, bool *stretch) {
     return NULL;
 }
 
+double ref_fold_identity(tra_scalar_op fold) {
+    return fold == TRA_S_ADD ? 0 : fold == TRA_S_MUL ? 1 : fold == TRA_S_MAX ? -INFINITY : INFINITY;
+}
+
+double ref_scalar(const tra_scalar *s, tra_dtype t, const double *args) { return scalar(s, t, args); }
+
+double ref_fold(tra_scalar_op fold, double a, double b) {
+    return fold == TRA_S_ADD ? a + b : fold == TRA_S_MUL ? a * b : fold == TRA_S_MAX ? greater(a, b) : lesser(a, b);
+}
+
 static bool is(const tra_kernel_desc *d, const char *name) { return d->name && !strcmp(d->name, name); }
 
 /* ---- compositions ------------------------------------------------------------------------------------------- */
@@ -196,12 +206,13 @@ static tra_status einstein_origin(const char *text, int operands, const int *ran
     return TRA_OK;
 }
 
-/* One loop over every label, those of the result outermost; y is NULL for one operand. */
-static tra_status einstein_eval(const char *text, const ref_array *x, const ref_array *y, tra_arena *a, ref_array *out,
-                                tra_err *e) {
+/* One loop over every label, those of the result outermost; y is NULL for one operand. expr: of one element of each operand,
+ * NULL for their product. */
+static tra_status einstein_eval(const char *text, const tra_scalar *expr, tra_scalar_op fold, tra_dtype t,
+                                const ref_array *x, const ref_array *y, tra_arena *a, ref_array *out, tra_err *e) {
     einstein s;
     read_einstein(text, &s);
-    const ref_array *arg[2] = {x, y};
+    const ref_array *operand[2] = {x, y};
     char labels[3 * TRA_MAXDIM] = "";
     strcpy(labels, s.out);
     for (int p = 0; p < s.operands; p++)
@@ -214,27 +225,30 @@ static tra_status einstein_eval(const char *text, const ref_array *x, const ref_
         for (int p = 0; p < s.operands; p++)
             for (int d = 0; s.in[p][d]; d++) {
                 if (s.in[p][d] != labels[l]) continue;
-                if (ext[l] >= 0 && ext[l] != arg[p]->ext.v[d])
+                if (ext[l] >= 0 && ext[l] != operand[p]->ext.v[d])
                     return tra_fail(e, TRA_PROGRAM, "label %c of \"%s\" has extents %" PRId64 " and %" PRId64,
-                                    labels[l], text, ext[l], arg[p]->ext.v[d]);
-                ext[l] = arg[p]->ext.v[d];
+                                    labels[l], text, ext[l], operand[p]->ext.v[d]);
+                ext[l] = operand[p]->ext.v[d];
             }
     }
     tra_dims oext = {.n = (int)strlen(s.out)};
     for (int d = 0; d < oext.n; d++) oext.v[d] = ext[d];
     *out = ref_array_new(a, &oext);
+    for (int64_t i = 0, m = ref_count(&oext); i < m; i++) out->data[i] = ref_fold_identity(fold);
     for (int l = 0; l < n; l++)
         if (ext[l] == 0) return TRA_OK;
     for (;;) {
-        double v = 1;
+        double v = 1, value[2] = {0};
         for (int p = 0; p < s.operands; p++) {
             int64_t pos = 0;
-            for (int d = 0; s.in[p][d]; d++) pos = pos * arg[p]->ext.v[d] + at[strchr(labels, s.in[p][d]) - labels];
-            v = p ? v * arg[p]->data[pos] : arg[p]->data[pos];
+            for (int d = 0; s.in[p][d]; d++) pos = pos * operand[p]->ext.v[d] + at[strchr(labels, s.in[p][d]) - labels];
+            value[p] = operand[p]->data[pos];
+            v = p ? v * value[p] : value[p];
         }
+        if (expr) v = scalar(expr, t, value);
         int64_t pos = 0;
         for (int d = 0; d < oext.n; d++) pos = pos * ext[d] + at[d];
-        out->data[pos] += v;
+        out->data[pos] = ref_fold(fold, out->data[pos], v);
         int l = n - 1;
         while (l >= 0 && ++at[l] == ext[l]) at[l--] = 0;
         if (l < 0) return TRA_OK;
@@ -291,7 +305,7 @@ static tra_status map_eval(const tra_kernel_desc *k, tra_dtype t, const ref_arra
                            tra_err *e) {
     ref_origin o;
     TRA_TRY(map_origin(k, x->ext.n, &o, e));
-    if (k->einsum) return einstein_eval(k->einsum, x, NULL, a, out, e);
+    if (k->einsum) return einstein_eval(k->einsum, k->scalar, k->fold, t, x, NULL, a, out, e);
     tra_dims ext = {.n = o.n};
     for (int d = 0; d < o.n; d++) ext.v[d] = x->ext.v[o.from[d]];
     if (is(k, "diag")) ext.v[0] = tra_min64(x->ext.v[0], x->ext.v[1]);
@@ -438,7 +452,8 @@ tra_status ref_join_pair(const tra_kernel *k, tra_dtype t, const tra_dims *ba, c
     ref_array first;
     TRA_TRY(join_einstein(&ks[0], ba->n, bb->n, text, e));
     if (text[0]) {
-        TRA_TRY(einstein_eval(text, x, y, a, &first, e));
+        tra_scalar_op fold = ks[0].einsum ? ks[0].fold : TRA_S_ADD;
+        TRA_TRY(einstein_eval(text, ks[0].scalar, fold, t, x, y, a, &first, e));
     } else {
         bool stretch = true;
         fn2 *f = ks[0].name ? find2(ks[0].name, &stretch) : NULL;

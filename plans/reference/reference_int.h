@@ -37,6 +37,11 @@ TRA_MUSTUSE tra_status ref_agg_group(const tra_kernel *k, tra_dtype t, int64_t n
                                      tra_err *e);
 bool ref_is_index(const tra_kernel *k); /* an aggregation by minindex or maxindex: its result is f64 */
 
+/* Scalar expressions, and the operators that reduce (ADD, MUL, MAX, MIN): their value where there is nothing, and of two. */
+double ref_scalar(const tra_scalar *s, tra_dtype t, const double *args);
+double ref_fold_identity(tra_scalar_op fold);
+double ref_fold(tra_scalar_op fold, double a, double b);
+
 /* Key expressions at a key. */
 TRA_MUSTUSE tra_status ref_key(const tra_keyexpr *x, const tra_dims *key, int64_t *out, tra_err *e);
 uint32_t ref_key_vars(const tra_keyexpr *x); /* set of key components that it reads */

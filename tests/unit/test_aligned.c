@@ -1,0 +1,192 @@
+/* Scalar expressions over aligned labels with reductions: against a loop over every combination of the labels. */
+#include "check.h"
+
+#include "../../lib/kernel/kernel.h"
+
+#include <string.h>
+
+static tra_arena *arena;
+static const char *const xy[] = {"x", "y"};
+static uint64_t seed = 88172645463325252u;
+
+static int64_t below(int64_t n) {
+    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+    return (int64_t)(seed >> 11) % n;
+}
+
+static tra_scalar *node(tra_scalar_op op, const tra_scalar *a, const tra_scalar *b) {
+    tra_scalar *s = tra_new(arena, tra_scalar);
+    *s = (tra_scalar){.op = op, .a = a, .b = b};
+    return s;
+}
+static tra_scalar *arg(int i) {
+    tra_scalar *s = node(TRA_S_ARG, NULL, NULL);
+    s->arg = i;
+    return s;
+}
+static tra_scalar *num(double v) {
+    tra_scalar *s = node(TRA_S_CONST, NULL, NULL);
+    s->value = v;
+    return s;
+}
+
+static double value(const tra_array *a, int64_t i) {
+    return a->dtype == TRA_F64 ? ((double *)a->data)[i] : ((float *)a->data)[i];
+}
+
+static tra_array array(tra_dtype t, tra_dims ext, bool fill) {
+    int64_t n = 1;
+    for (int d = 0; d < ext.n; d++) n *= ext.v[d];
+    tra_array a = {t, ext, aligned_alloc(64, ((size_t)n * 8 / 64 + 1) * 64)};
+    for (int64_t i = 0; i < n; i++) {
+        double v = fill ? (double)(1 + below(4)) / 2 : NAN;
+        if (t == TRA_F64) ((double *)a.data)[i] = v;
+        else ((float *)a.data)[i] = (float)v;
+    }
+    return a;
+}
+
+static double fold(tra_scalar_op op, double a, double b) {
+    return op == TRA_S_ADD ? a + b : op == TRA_S_MUL ? a * b : op == TRA_S_MAX ? fmax(a, b) : fmin(a, b);
+}
+
+static const char *side(const char *s, char *to) { /* labels up to a comma, an arrow or the end */
+    int n = 0;
+    for (; *s && *s != ',' && *s != '-'; s++) to[n++] = *s;
+    to[n] = 0;
+    return *s == ',' ? s + 1 : *s == '-' ? s + 2 : s;
+}
+
+static void try(const char *text, const tra_scalar *expr, tra_scalar_op op, const int64_t *ext_of, tra_dtype t) {
+    char in[2][16] = {"", ""}, out[16], labels[32] = "";
+    const tra_kernel *k;
+    tra_err e = {0};
+    const char *s = side(text, in[0]);
+    bool two = strchr(text, ',') != NULL;
+    if (two) s = side(s, in[1]);
+    side(s, out);
+    tra_array a[2];
+    for (int o = 0; o <= two; o++) {
+        tra_dims d = {.n = (int)strlen(in[o])};
+        for (int i = 0; i < d.n; i++) {
+            d.v[i] = ext_of[(int)in[o][i]];
+            if (!strchr(labels, in[o][i])) labels[strlen(labels)] = in[o][i];
+        }
+        a[o] = array(t, d, true);
+    }
+    CHECK_OK(tra_kernel_aligned(arena, text, expr, op, xy, &k, &e), e);
+    CHECK_INT(tra_kernel_uses(k), two ? TRA_USE_JOIN : TRA_USE_MAP);
+    tra_dims ext;
+    tra_status st = two ? tra_kernel_shape2(k, &a[0].ext, &a[1].ext, &a[0].ext, &a[1].ext, &ext, NULL, &e)
+                        : tra_kernel_shape1(k, &a[0].ext, &ext, NULL, &e);
+    CHECK_OK(st, e);
+    CHECK_INT(ext.n, strlen(out));
+    tra_array got = array(t, ext, false);
+    if (two) tra_kernel_join(k, &a[0], &a[1], &got, NULL);
+    else tra_kernel_map(k, &a[0], &got, NULL);
+
+    int64_t n = 1, total = 1, size = 1;
+    double identity = op == TRA_S_ADD ? 0 : op == TRA_S_MUL ? 1 : op == TRA_S_MAX ? -INFINITY : INFINITY;
+    for (int d = 0; d < ext.n; d++) n *= ext.v[d];
+    double *want = calloc((size_t)n + 1, sizeof *want);
+    for (int64_t i = 0; i < n; i++) want[i] = identity;
+    for (size_t l = 0; labels[l]; l++) total *= ext_of[(int)labels[l]];
+    for (int64_t i = 0; i < total; i++) {
+        int64_t at[128] = {0}, rest = i, place[3] = {0};
+        for (size_t l = strlen(labels); l-- > 0; rest /= ext_of[(int)labels[l]])
+            at[(int)labels[l]] = rest % ext_of[(int)labels[l]];
+        const char *texts[3] = {in[0], in[1], out};
+        for (int o = 0; o < 3; o++)
+            for (const char *c = texts[o]; *c; c++) place[o] = place[o] * ext_of[(int)*c] + at[(int)*c];
+        double args[2] = {value(&a[0], place[0]), two ? value(&a[1], place[1]) : 0};
+        want[place[2]] = fold(op, want[place[2]], tra_scalar_eval(expr, args));
+    }
+    for (int64_t i = 0; i < n && size; i++) {
+        double g = value(&got, i), tol = (t == TRA_F64 ? 1e-12 : 1e-4) * fmax(1, fabs(want[i]));
+        if (g == want[i] || fabs(g - want[i]) <= tol) continue;
+        check_report("%s, element %d: %g, not %g", text, (int)i, g, want[i]);
+        size = 0;
+    }
+    free(want);
+    free(got.data);
+    for (int o = 0; o <= two; o++) free(a[o].data);
+}
+
+static const char *const one[] = {"ij->ij", "ij->ji", "ij->i", "ij->j", "ij->", "ijk->ik", "ijk->ki",
+                                  "ijk->j", "->",     "i->",   "iij->j", "ii->i", "ijk->k"};
+static const char *const two[] = {"ij,ij->ij", "ij,j->ij", "ij,i->ij",   "i,j->ij",    "i,j->ji",   "ij,->ij",
+                                  "id,jd->ij", "di,dj->ij", "ij,jk->ik", "ij,jk->",    "ij,j->i",   "ij,i->j",
+                                  "ijk,kj->i", "bij,bjk->bik", "ii,ij->j", "ij,ji->ji", ",->",      "i,i->"};
+
+TEST(aligned_kernels_agree_with_the_definition) {
+    static const tra_scalar_op folds[] = {TRA_S_ADD, TRA_S_MAX, TRA_S_MIN, TRA_S_MUL};
+    static const int64_t extents[] = {0, 1, 2, 3, 5, 33, 40};
+    arena = tra_arena_new();
+    const tra_scalar *diff = node(TRA_S_SUB, arg(0), arg(1));
+    const tra_scalar *exprs[2][4] = {
+        {arg(0), node(TRA_S_EXP, arg(0), NULL), node(TRA_S_SUB, num(3), arg(0)), node(TRA_S_LT, arg(0), num(1.25))},
+        {diff, node(TRA_S_POW, diff, num(2)), node(TRA_S_MUL, arg(0), arg(1)), node(TRA_S_MAX, num(1), arg(1))}};
+    for (int round = 0; round < 24; round++) {
+        int64_t ext_of[128];
+        for (int c = 0; c < 128; c++) ext_of[c] = extents[below(round < 12 ? 5 : 7)];
+        for (int x = 0; x < 4; x++) {
+            tra_scalar_op op = folds[(round + x) % 4];
+            for (size_t i = 0; i < sizeof one / sizeof *one; i++) try(one[i], exprs[0][x], op, ext_of, round % 2);
+            for (size_t i = 0; i < sizeof two / sizeof *two; i++) try(two[i], exprs[1][x], op, ext_of, round % 2);
+        }
+    }
+    int64_t large[128] = {['i'] = 7, ['j'] = 1200, ['k'] = 600, ['d'] = 700};
+    for (int i = 0; i < 4; i++) { /* beyond one strip */
+        try("ij->i", exprs[0][1], folds[i], large, i % 2);
+        try("ji->i", exprs[0][1], folds[i], large, i % 2);
+        try("ij,j->i", exprs[1][1], folds[i], large, i % 2);
+        try("ik,jk->ij", exprs[1][0], folds[i], (int64_t[128]){['i'] = 3, ['j'] = 5, ['k'] = 1100}, i % 2);
+        try("ki,kj->ij", exprs[1][0], folds[i], (int64_t[128]){['i'] = 3, ['j'] = 1100, ['k'] = 4}, i % 2);
+    }
+    tra_arena_free(arena);
+}
+
+static const char *printed(const tra_kernel *k) {
+    tra_str s = {0};
+    tra_kernel_print(k, &s);
+    const char *text = tra_arena_strndup(arena, tra_str_get(&s), s.n);
+    tra_str_free(&s);
+    return text;
+}
+
+static const tra_kernel *aligned(const char *text, const tra_scalar *expr, tra_scalar_op op) {
+    const tra_kernel *k = NULL;
+    tra_err e = {0};
+    CHECK_OK(tra_kernel_aligned(arena, text, expr, op, xy, &k, &e), e);
+    return k;
+}
+
+TEST(aligned_kernels_print_and_have_properties) {
+    arena = tra_arena_new();
+    const tra_kernel *max, *sum;
+    tra_err e = {0};
+    CHECK_OK(tra_kernel_named(arena, "elemmax", TRA_USE_AGG, 0, NULL, &max, &e), e);
+    CHECK_OK(tra_kernel_named(arena, "matadd", TRA_USE_AGG, 0, NULL, &sum, &e), e);
+    const tra_scalar *product = node(TRA_S_MUL, arg(0), arg(1)), *diff = node(TRA_S_SUB, arg(0), arg(1));
+    CHECK_STR(printed(aligned("ij->i", arg(0), TRA_S_MAX)), "\"ij->i\" max");
+    CHECK_STR(printed(aligned("ij->ji", arg(0), TRA_S_MAX)), "\"ij->ji\"");
+    CHECK_STR(printed(aligned("ij,jk->ik", product, TRA_S_ADD)), "\"ij,jk->ik\"");
+    CHECK_STR(printed(aligned("ij,jk->ik", product, TRA_S_MIN)), "\"ij,jk->ik\" min (x, y) -> x * y");
+    CHECK_STR(printed(aligned("ij,j->ij", diff, TRA_S_ADD)), "\"ij,j->ij\" (x, y) -> x - y");
+    CHECK_STR(printed(aligned("ij->i", node(TRA_S_EXP, arg(0), NULL), TRA_S_ADD)), "\"ij->i\" sum x -> exp(x)");
+
+    const tra_kernel *contraction = aligned("ij,jk->ik", product, TRA_S_ADD);
+    CHECK(tra_kernel_fuses(contraction, sum) && tra_kernel_distributes(contraction, sum));
+    CHECK(!tra_kernel_fuses(aligned("ij,jk->ik", product, TRA_S_MAX), sum));
+    const tra_kernel *row = aligned("ij->i", arg(0), TRA_S_MAX);
+    CHECK(tra_kernel_distributes(row, max) && !tra_kernel_distributes(row, sum));
+    CHECK(!(tra_kernel_props(row) & TRA_P_ZERO)); /* of nothing it is -inf */
+    const tra_kernel *grown = aligned("ij->i", node(TRA_S_EXP, arg(0), NULL), TRA_S_MAX);
+    CHECK(tra_kernel_distributes(grown, max) && !tra_kernel_distributes(grown, sum));
+    CHECK(tra_kernel_distributes(aligned("ij,j->i", product, TRA_S_ADD), sum));
+    CHECK(!tra_kernel_distributes(aligned("ij,j->i", diff, TRA_S_ADD), sum));
+    /* a subtraction, a square and a sum for each of 2 x 3 x 4 */
+    const tra_kernel *square = aligned("id,jd->ij", node(TRA_S_POW, diff, num(2)), TRA_S_ADD);
+    CHECK_NEAR(tra_kernel_flops(square, TRA_USE_JOIN, &(tra_dims){2, {2, 4}}, &(tra_dims){2, {3, 4}}), 3 * 24, 0);
+    tra_arena_free(arena);
+}
