@@ -421,31 +421,43 @@ static tra_status do_concat(const tra_node *n, const tra_ref_rel *x, tra_arena *
     return finish(&g, &bound, out, e);
 }
 
-static tra_status do_repart(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
+tra_status ref_assemble(const tra_ref_rel *x, tra_arena *a, ref_array *whole, tra_err *e) {
     tensor t;
     TRA_TRY(as_tensor(x, &t, e));
-    if (x->k != x->r) return tra_fail(e, TRA_PROGRAM, "repart of a relation with %d keys and rank %d", x->k, x->r);
-    *out = (tra_ref_rel){.k = x->r, .r = x->r, .dtype = x->dtype};
-    for (int d = 0; d < x->r; d++) out->cut[d] = bit(d);
-    gather g = {.a = a};
-    if (x->n == 0) return finish(&g, NULL, out, e);
-    ref_array whole = ref_array_new(a, &t.shape); /* zero where tuples are missing */
+    if (x->k != x->r) return tra_fail(e, TRA_PROGRAM, "a relation with %d keys and rank %d", x->k, x->r);
+    *whole = ref_array_new(a, &t.shape);
     for (int64_t i = 0; i < x->n; i++) {
         tra_dims at = tensor_offset(&t, &x->v[i].key);
         ref_array p = array_of(&x->v[i]);
-        paste(&whole, &at, &p);
+        paste(whole, &at, &p);
     }
-    tra_dims parts = {.n = x->r}, key = {.n = x->r};
-    for (int d = 0; d < x->r; d++) parts.v[d] = tra_ceil_div(t.shape.v[d], n->block.v[d]);
+    return TRA_OK;
+}
+
+tra_status ref_in_blocks(const ref_array *whole, const tra_dims *block, tra_dtype t, tra_arena *a, tra_ref_rel *out,
+                         tra_err *e) {
+    int r = whole->ext.n;
+    *out = (tra_ref_rel){.k = r, .r = r, .dtype = t};
+    for (int d = 0; d < r; d++) out->cut[d] = bit(d);
+    gather g = {.a = a};
+    if (ref_count(&whole->ext) == 0) return finish(&g, NULL, out, e);
+    tra_dims parts = {.n = r}, key = {.n = r};
+    for (int d = 0; d < r; d++) parts.v[d] = tra_ceil_div(whole->ext.v[d], block->v[d]);
     do {
-        tra_dims from = {.n = x->r}, ext = {.n = x->r};
-        for (int d = 0; d < x->r; d++) {
-            from.v[d] = key.v[d] * n->block.v[d];
-            ext.v[d] = tra_min64(n->block.v[d], t.shape.v[d] - from.v[d]);
+        tra_dims from = {.n = r}, ext = {.n = r};
+        for (int d = 0; d < r; d++) {
+            from.v[d] = key.v[d] * block->v[d];
+            ext.v[d] = tra_min64(block->v[d], whole->ext.v[d] - from.v[d]);
         }
-        add(&g, &key, box(a, &whole, &from, &ext));
+        add(&g, &key, box(a, whole, &from, &ext));
     } while (ref_step(&parts, &key));
     return finish(&g, NULL, out, e);
+}
+
+static tra_status do_repart(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
+    ref_array whole = {.ext = {.n = x->r}};
+    if (x->n) TRA_TRY(ref_assemble(x, a, &whole, e));
+    return ref_in_blocks(&whole, &n->block, x->dtype, a, out, e);
 }
 
 tra_status tra_reference_apply(const tra_node *n, const tra_ref_rel *x, const tra_ref_rel *y, tra_arena *a,
@@ -470,17 +482,22 @@ tra_status tra_reference_apply(const tra_node *n, const tra_ref_rel *x, const tr
 tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const tra_ref_rel ***out, tra_err *e) {
     const tra_ref_rel **v = tra_news(a, const tra_ref_rel *, g->n);
     bool *need = tra_news(a, bool, g->n);
+    const tra_einsum **defined = tra_news(a, const tra_einsum *, g->n); /* by the node that has the result */
+    for (int i = 0; i < g->neinsums; i++) defined[g->einsums[i]->node->id] = g->einsums[i];
     for (int i = 0; i < g->noutputs; i++) need[g->outputs[i].node->id] = true;
     for (int i = g->n - 1; i >= 0; i--) {
         need[i] = need[i] || all;
-        for (int j = 0; j < 2 && need[i]; j++)
+        if (!need[i]) continue;
+        for (int j = 0; defined[i] && j < defined[i]->nrefs; j++) need[defined[i]->ref[j].node->id] = true;
+        for (int j = 0; !defined[i] && j < 2; j++)
             if (g->v[i]->in[j]) need[g->v[i]->in[j]->id] = true;
     }
     for (int i = 0; i < g->n; i++) {
         const tra_node *n = g->v[i];
         if (!need[i]) continue;
+        const tra_ref_rel *x = n->in[0] ? v[n->in[0]->id] : NULL, *y = n->in[1] ? v[n->in[1]->id] : NULL;
         tra_ref_rel *r = tra_new(a, tra_ref_rel);
-        TRA_TRY(tra_reference_apply(n, n->in[0] ? v[n->in[0]->id] : NULL, n->in[1] ? v[n->in[1]->id] : NULL, a, r, e));
+        TRA_TRY(defined[i] ? ref_einsum(defined[i], v, a, r, e) : tra_reference_apply(n, x, y, a, r, e));
         v[i] = r;
     }
     *out = v;

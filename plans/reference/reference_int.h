@@ -21,6 +21,14 @@ typedef struct ref_origin {
     int from[TRA_MAXDIM], also[TRA_MAXDIM];
 } ref_origin;
 
+/* The tensor that a relation in blocks with tuples stands for (zero where some are missing), and a relation of it. */
+TRA_MUSTUSE tra_status ref_assemble(const tra_ref_rel *x, tra_arena *a, ref_array *whole, tra_err *e);
+TRA_MUSTUSE tra_status ref_in_blocks(const ref_array *whole, const tra_dims *block, tra_dtype t, tra_arena *a,
+                                     tra_ref_rel *out, tra_err *e);
+/* An EinSum statement by its definition: of the results v of the nodes that it refers to, element by element. */
+TRA_MUSTUSE tra_status ref_einsum(const tra_einsum *s, const tra_ref_rel *const *v, tra_arena *a, tra_ref_rel *out,
+                                  tra_err *e);
+
 /* Kernels on arrays. bound_a, bound_b: bounds of the relations that the operands come from, which say what may stretch.
  */
 TRA_MUSTUSE tra_status ref_join_origin(const tra_kernel *k, const tra_dims *bound_a, const tra_dims *bound_b,

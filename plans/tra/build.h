@@ -37,6 +37,8 @@ tra_symbol *tra_build_relation_symbol(tra_build *b, const char *name, tra_span s
  * near. extra: n more names that would do. */
 const char *tra_build_near(tra_build *b, const char *name, bool params, int n, const char *const *extra);
 tra_node *tra_build_node(tra_build *b, tra_opcode op, tra_span span); /* a new node at the end of the graph */
+/* Types a node whose fields are set and counts its inputs' uses; NULL after a diagnostic. */
+tra_node *tra_build_finish(tra_build *b, tra_node *n);
 
 /* The integer that x stands for: numbers, integer params, integer arithmetic. what: "a tile size". */
 bool tra_build_int(tra_build *b, const tra_ast *x, const char *what, int64_t least, int64_t *out);
@@ -47,6 +49,15 @@ bool tra_build_number(tra_build *b, const tra_ast *x, double *out);
 /* A lambda over keys of the given arity: new key components, or a predicate. */
 const tra_keyfn *tra_build_keyfn(tra_build *b, const tra_ast *x, int arity, bool predicate);
 const tra_kernel *tra_build_kernel(tra_build *b, const tra_ast *x, tra_kernel_use use);
+/* The right side of an EinSum statement: numbers, params, functions, and references X[i,j], which `ref` turns into numbers
+ * of arguments (-1 after a diagnostic). */
+typedef int tra_build_ref(void *ctx, const tra_ast *x);
+const tra_scalar *tra_build_indexed(tra_build *b, const tra_ast *x, tra_build_ref *ref, void *ctx);
+
+/* EinSum statements, and the macros that stand for some (einsum.c). */
+tra_node *tra_build_einsum(tra_build *b, const tra_stmt *st);
+tra_node *tra_build_softmax(tra_build *b, tra_node *x, tra_span span);
+tra_node *tra_build_transpose(tra_build *b, tra_node *x, tra_span span);
 
 tra_node *tra_build_input(tra_build *b, const tra_stmt *st, const tra_symbol *s);
 void tra_build_output(tra_build *b, tra_stmt *st);

@@ -187,6 +187,8 @@ const tra_keyfn *tra_build_keyfn(tra_build *b, const tra_ast *x, int arity, bool
 typedef struct arg_scope {
     int n;
     const char *const *names;
+    tra_build_ref *ref; /* EinSum: what references are, else NULL */
+    void *ctx;
 } arg_scope;
 
 static const tra_scalar *scalar_expr(tra_build *b, const tra_ast *x, const arg_scope *sc);
@@ -210,14 +212,28 @@ static const tra_scalar *scalar_name(tra_build *b, const tra_ast *x, const arg_s
             s->arg = i;
             return s;
         }
-    if (tra_names_find(&b->symbols, x->text) < 0) {
+    int at = tra_names_find(&b->symbols, x->text);
+    if (at < 0) {
         tra_diag_error(b->d, x->span, tra_build_near(b, x->text, true, sc->n, sc->names),
                        sc->n ? "'%s' is neither an argument of the function nor a param" : "there is no param '%s'",
                        x->text);
         return NULL;
     }
+    if (sc->ref && !((tra_symbol *)b->symbols.value[at])->param) {
+        tra_diag_error(b->d, x->span, tra_arena_printf(b->arena, "write %s[i,j], with a label for each dimension", x->text),
+                       "the relation '%s' has no labels here", x->text);
+        return NULL;
+    }
     tra_symbol *s = tra_build_param(b, x);
     return s ? scalar_const(b, s->value) : NULL;
+}
+
+static const tra_scalar *scalar_ref(tra_build *b, const tra_ast *x, const arg_scope *sc) {
+    int arg = sc->ref(sc->ctx, x);
+    if (arg < 0) return NULL;
+    tra_scalar *s = scalar_node(b, TRA_S_ARG, NULL, NULL);
+    s->arg = arg;
+    return s;
 }
 
 static const tra_scalar *scalar_call(tra_build *b, const tra_ast *x, const arg_scope *sc) {
@@ -225,6 +241,14 @@ static const tra_scalar *scalar_call(tra_build *b, const tra_ast *x, const arg_s
     const int nfunctions = sizeof functions / sizeof functions[0];
     int known = 0;
     while (known < nfunctions && strcmp(functions[known], x->text) != 0) known++;
+    bool word = strcmp(x->text, "sum") == 0 || strcmp(x->text, "prod") == 0;
+    if (sc->ref && word) {
+        tra_diag_error(b->d, x->name_span,
+                       "it stands directly after '=' and covers all that follows; name what it covers here in a "
+                       "statement of its own",
+                       "'%s' aggregates a whole right side, not a part of it", x->text);
+        return NULL;
+    }
     if (known == nfunctions) {
         const char *near = tra_nearest(x->text, nfunctions, functions);
         tra_diag_error(b->d, x->name_span,
@@ -235,8 +259,9 @@ static const tra_scalar *scalar_call(tra_build *b, const tra_ast *x, const arg_s
     }
     int op2 = tra_scalar_find(x->text, 2), op1 = tra_scalar_find(x->text, 1), op = op2 >= 0 ? op2 : op1;
     if (op2 >= 0 ? x->nkids < 2 : x->nkids != 1) {
-        tra_diag_error(b->d, x->span, NULL, "%s takes %s, not %d", x->text,
-                       op2 >= 0 ? "two or more arguments" : "one argument", x->nkids);
+        tra_diag_error(b->d, x->span,
+                       sc->ref && op2 >= 0 ? "as an aggregation it stands directly after '='" : NULL,
+                       "%s takes %s, not %d", x->text, op2 >= 0 ? "two or more arguments" : "one argument", x->nkids);
         return NULL;
     }
     const tra_scalar *s = scalar_expr(b, x->kids[0], sc);
@@ -274,15 +299,22 @@ static const tra_scalar *scalar_expr(tra_build *b, const tra_ast *x, const arg_s
         tra_diag_error(b->d, x->span, "write x == 0", "scalar functions have no operator '!'");
         return NULL;
     }
+    case TRA_AST_INDEX:
+        if (sc->ref) return scalar_ref(b, x, sc);
+        break;
     case TRA_AST_TUPLE:
     case TRA_AST_STRING:
     case TRA_AST_LIST:
-    case TRA_AST_INDEX:
     case TRA_AST_LAMBDA:
     case TRA_AST_COMPOSE: break;
     }
     tra_diag_error(b->d, x->span, NULL, "this has no place here; a number or a scalar expression is expected");
     return NULL;
+}
+
+const tra_scalar *tra_build_indexed(tra_build *b, const tra_ast *x, tra_build_ref *ref, void *ctx) {
+    arg_scope sc = {.ref = ref, .ctx = ctx};
+    return scalar_expr(b, x, &sc);
 }
 
 bool tra_build_number(tra_build *b, const tra_ast *x, double *out) {

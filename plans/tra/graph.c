@@ -221,7 +221,7 @@ static bool take_args(tra_build *b, const struct form *f, const args *a, tra_spa
     return true;
 }
 
-static tra_node *finish_node(tra_build *b, tra_node *n) {
+tra_node *tra_build_finish(tra_build *b, tra_node *n) {
     const char *warn = NULL;
     tra_err e = {0};
     tra_status s = tra_node_type(b->arena, n, &warn, &e);
@@ -235,28 +235,41 @@ static tra_node *finish_node(tra_build *b, tra_node *n) {
     return n;
 }
 
+/* Of whole relations, by EinSum. */
+static const struct macro {
+    const char *name;
+    tra_node *(*build)(tra_build *b, tra_node *x, tra_span span);
+} macros[] = {{"softmax", tra_build_softmax}, {"transpose", tra_build_transpose}};
+enum { NMACROS = sizeof macros / sizeof macros[0] };
+
+static tra_node *build_macro(tra_build *b, const struct macro *m, const tra_ast *x) {
+    if (x->nkids != 1) {
+        tra_diag_error(b->d, x->span, tra_arena_printf(b->arena, "write %s(X)", m->name), "%s has 1 argument, not %d",
+                       m->name, x->nkids);
+        return NULL;
+    }
+    tra_node *in = build_relation(b, x->kids[0]);
+    return in ? m->build(b, in, x->span) : NULL;
+}
+
 static tra_node *build_call(tra_build *b, const tra_ast *x) {
     const struct form *f = NULL;
-    const char *names[NFORMS];
+    const char *names[NFORMS + NMACROS];
+    for (int i = 0; i < NMACROS; i++) {
+        names[NFORMS + i] = macros[i].name;
+        if (strcmp(macros[i].name, x->text) == 0) return build_macro(b, &macros[i], x);
+    }
     for (int i = 0; i < NFORMS; i++) {
         names[i] = forms[i].name;
         if (strcmp(forms[i].name, x->text) == 0) f = &forms[i];
     }
     if (!f) {
-        bool macro = strcmp(x->text, "softmax") == 0 || strcmp(x->text, "transpose") == 0;
-        const char *near = tra_nearest(x->text, NFORMS, names);
-        if (macro)
-            tra_diag_error(b->d, x->name_span,
-                           tra_arena_printf(b->arena,
-                                            "transform(X, %s) works on each array; a version of it for whole "
-                                            "relations comes later",
-                                            x->text),
-                           "'%s' is a kernel, not an operator", x->text);
-        else
-            tra_diag_error(b->d, x->name_span,
-                           near ? tra_arena_printf(b->arena, "did you mean %s?", near)
-                                : "operators are join agg rekey filter transform tile concat repart reblock",
-                           "there is no operator '%s'", x->text);
+        const char *near = tra_nearest(x->text, NFORMS + NMACROS, names);
+        tra_diag_error(b->d, x->name_span,
+                       near ? tra_arena_printf(b->arena, "did you mean %s?", near)
+                            : "operators are join agg rekey filter transform tile concat repart reblock softmax "
+                              "transpose",
+                       "there is no operator '%s'", x->text);
         return NULL;
     }
     int nargs = (int)strlen(f->args);
@@ -276,7 +289,7 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
     n.op = node->op;
     n.span = node->span;
     *node = n;
-    return finish_node(b, node);
+    return tra_build_finish(b, node);
 }
 
 static tra_node *build_relation(tra_build *b, const tra_ast *x) {
@@ -289,7 +302,7 @@ static tra_node *build_relation(tra_build *b, const tra_ast *x) {
     case TRA_AST_CALL: return build_call(b, x);
     case TRA_AST_INDEX: advice = "indices stand only in EinSum statements: C[i,k] = sum A[i,j] * B[j,k]"; break;
     case TRA_AST_BINARY:
-    case TRA_AST_UNARY: advice = "relations are combined by operators: join(A, B, [0,1], [0,1], matadd)"; break;
+    case TRA_AST_UNARY: advice = "label the dimensions: C[i,j] = A[i,j] + B[i,j]"; break;
     case TRA_AST_NUMBER: advice = "numbers are named by: param eta = 0.01"; break;
     case TRA_AST_STRING:
     case TRA_AST_LIST:
@@ -323,10 +336,7 @@ static void build_statement(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     case TRA_STMT_INPUT: s->node = tra_build_input(b, st, s); break;
     case TRA_STMT_PARAM: build_param(b, st, s); return;
     case TRA_STMT_ASSIGN: s->node = build_relation(b, st->value); break;
-    case TRA_STMT_EINSUM:
-        tra_diag_error(b->d, st->name_span, "write operators: C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)",
-                       "EinSum statements come with a later version of tra");
-        return;
+    case TRA_STMT_EINSUM: s->node = tra_build_einsum(b, st); break;
     case TRA_STMT_OUTPUT: return;
     }
     s->ok = s->node != NULL;

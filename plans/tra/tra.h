@@ -66,6 +66,25 @@ typedef struct tra_named {
     const tra_node *node;
 } tra_named;
 
+/* An EinSum statement, as it was written: the nodes up to `node` compute what it says, and whoever has a definition of his
+ * own (the reference evaluator) needs none of them. Labels are numbers below nlabels. */
+enum { TRA_MAXLABELS = 64 };
+typedef struct tra_einsum_ref {
+    const tra_node *node; /* a tensor in blocks */
+    int n, label[TRA_MAXDIM]; /* of each dimension; one that stands twice takes the diagonal */
+} tra_einsum_ref;
+typedef struct tra_einsum {
+    tra_node *node; /* the result: dimension d, cut by key d, is label out[d], in blocks of block[d] */
+    int nlabels;
+    const char *name[TRA_MAXLABELS];
+    int64_t extent[TRA_MAXLABELS], block[TRA_MAXLABELS];
+    int nout, out[TRA_MAXDIM];
+    tra_scalar_op fold; /* ADD, MUL, MAX, MIN: over the labels that are not in out, for the whole expression */
+    const tra_scalar *expr; /* ARG i: the element of ref[i] */
+    int nrefs;
+    tra_einsum_ref *ref;
+} tra_einsum;
+
 typedef struct tra_graph {
     tra_arena *arena; /* owns everything */
     const tra_source *src;
@@ -75,6 +94,8 @@ typedef struct tra_graph {
     tra_named *names; /* in program order, inputs included */
     int noutputs;
     tra_output *outputs;
+    int neinsums;
+    const tra_einsum **einsums; /* in program order; of softmax and transpose too */
 } tra_graph;
 
 /* -D NAME=VALUE of the command line. */

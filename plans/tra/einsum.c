@@ -1,0 +1,360 @@
+/* einsum.c - EinSum statements: what labels bind, which blocks a label has, and the lowering of both to operators. */
+#include "lower.h"
+
+#include <string.h>
+
+/* ---- from a checked statement to nodes ---------------------------------------------------------------------- */
+
+/* Of all references that have a label the one of most elements, the first of those, says how it is cut: so the largest
+ * relations stay as they are. */
+static void choose_blocks(tra_einsum *s) {
+    int64_t most[TRA_MAXLABELS];
+    for (int l = 0; l < s->nlabels; l++) most[l] = -1;
+    for (int i = 0; i < s->nrefs; i++) {
+        const tra_catalog *c = s->ref[i].node->type.cat;
+        int64_t size = tra_catalog_floats(c);
+        for (int d = 0; d < s->ref[i].n; d++) {
+            int l = s->ref[i].label[d];
+            if (size <= most[l]) continue;
+            most[l] = size;
+            s->block[l] = c->bound.v[d];
+        }
+    }
+}
+
+static tra_keyexpr *key_var(tra_arena *a, int d) {
+    tra_keyexpr *x = tra_new(a, tra_keyexpr);
+    *x = (tra_keyexpr){.op = TRA_KEY_VAR, .var = d};
+    return x;
+}
+
+/* The diagonal over the labels that stand twice: of the blocks only those on it are used. */
+static bool take_diagonal(tra_lowering *w, const tra_einsum_ref *r, tra_operand *x) {
+    tra_arena *a = w->b->arena;
+    tra_keyfn *on = tra_new(a, tra_keyfn), *key = tra_new(a, tra_keyfn);
+    char text[2 * TRA_MAXDIM + 4], *to = text;
+    for (int d = 0; d < r->n; d++) {
+        int at = 0;
+        while (r->label[at] != r->label[d]) at++;
+        on->names[d] = key->names[d] = tra_arena_printf(a, "k%d", d);
+        *to++ = (char)('a' + at);
+        if (at == d) {
+            key->expr[key->n++] = key_var(a, d);
+            x->label[x->n++] = r->label[d];
+            continue;
+        }
+        tra_keyexpr *eq = tra_new(a, tra_keyexpr);
+        *eq = (tra_keyexpr){.op = TRA_KEY_EQ, .a = key_var(a, at), .b = key_var(a, d)};
+        if (on->n) {
+            tra_keyexpr *both = tra_new(a, tra_keyexpr);
+            *both = (tra_keyexpr){.op = TRA_KEY_AND, .a = on->expr[0], .b = eq};
+            eq = both;
+        }
+        on->expr[0] = eq;
+        on->n = 1;
+    }
+    on->arity = key->arity = r->n;
+    if (x->n == r->n) return true;
+    *to++ = '-', *to++ = '>';
+    for (int d = 0; d < x->n; d++) *to++ = (char)('a' + key->expr[d]->var);
+    *to = 0;
+    const tra_kernel *diagonal;
+    if (tra_kernel_einsum(a, text, &diagonal, NULL) != TRA_OK) return false;
+    x->node = tra_lower_node(w, TRA_OP_FILTER, &(tra_node){.in = {x->node}, .keyfn = on});
+    if (x->node) x->node = tra_lower_node(w, TRA_OP_REKEY, &(tra_node){.in = {x->node}, .keyfn = key});
+    if (x->node) x->node = tra_lower_node(w, TRA_OP_TRANSFORM, &(tra_node){.in = {x->node}, .kernel = diagonal});
+    return x->node != NULL;
+}
+
+/* A reference as an operand: a full grid (holes become zeros) in the blocks of its labels. */
+static bool add_operand(tra_lowering *w, const tra_einsum *s, const tra_einsum_ref *r) {
+    tra_operand x = {.node = w->b->g->v[r->node->id]};
+    const tra_catalog *c = x.node->type.cat;
+    tra_dims block = {.n = r->n};
+    bool fits = c->grid;
+    for (int d = 0; d < r->n; d++) {
+        block.v[d] = s->block[r->label[d]];
+        fits = fits && block.v[d] == c->bound.v[d];
+    }
+    if (!fits) x.node = tra_lower_node(w, TRA_OP_REPART, &(tra_node){.in = {x.node}, .block = block});
+    if (!x.node || !take_diagonal(w, r, &x)) return false;
+    tra_lower_operand(w, &x);
+    return true;
+}
+
+/* Nodes for a statement of which all but node and block is filled; it is kept in the graph unless the result is a relation
+ * that there is already. */
+static tra_node *build(tra_build *b, tra_span span, tra_einsum *s) {
+    tra_graph *g = b->g;
+    int before = g->n;
+    choose_blocks(s);
+    tra_lowering w = {.b = b, .span = span, .nlabels = s->nlabels, .name = s->name, .extent = s->extent};
+    for (int i = 0; i < s->nrefs; i++)
+        if (!add_operand(&w, s, &s->ref[i])) return NULL;
+    s->node = tra_lower(&w, s->expr, s->fold, s->nout, s->out);
+    if (!s->node || s->node->id < before) return s->node;
+    if ((g->neinsums & (g->neinsums - 1)) == 0) {
+        const tra_einsum **v = tra_news(b->arena, const tra_einsum *, g->neinsums ? 2 * g->neinsums : 1);
+        if (g->neinsums) memcpy(v, g->einsums, (size_t)g->neinsums * sizeof *v);
+        g->einsums = v;
+    }
+    g->einsums[g->neinsums++] = s;
+    return s->node;
+}
+
+/* ---- statements --------------------------------------------------------------------------------------------- */
+
+typedef struct reading {
+    tra_build *b;
+    tra_einsum *s;
+    tra_span first[TRA_MAXLABELS]; /* where each label was bound */
+    int cap;
+    bool ok;
+} reading;
+
+static int find_label(const tra_einsum *s, const char *name) {
+    for (int l = 0; l < s->nlabels; l++)
+        if (strcmp(s->name[l], name) == 0) return l;
+    return -1;
+}
+
+/* The label of a dimension of the given extent; -1 after a diagnostic. */
+static int bind_label(reading *r, const tra_ast *x, int64_t extent) {
+    tra_einsum *s = r->s;
+    int l = find_label(s, x->text);
+    if (l >= 0 && s->extent[l] != extent) {
+        tra_diag_error(r->b->d, x->span, "a label binds one extent everywhere",
+                       "label '%s' has the extent %" PRId64 " here, but %" PRId64 " before", x->text, extent,
+                       s->extent[l]);
+        tra_diag_also(r->b->d, r->first[l], "bound here");
+        return -1;
+    }
+    if (l >= 0) return l;
+    if (s->nlabels == TRA_MAXLABELS) {
+        tra_diag_error(r->b->d, x->span, NULL, "a statement has at most %d labels", TRA_MAXLABELS);
+        return -1;
+    }
+    r->first[s->nlabels] = x->span;
+    s->name[s->nlabels] = x->text;
+    s->extent[s->nlabels] = extent;
+    return s->nlabels++;
+}
+
+/* X[i,j]: the number of its argument. Labels are bound also where other things are wrong, as far as they can be. */
+static int read_ref(void *ctx, const tra_ast *x) {
+    reading *r = ctx;
+    tra_einsum *s = r->s;
+    tra_build *b = r->b;
+    r->ok = false;
+    tra_symbol *symbol = tra_build_relation_symbol(b, x->text, x->name_span);
+    if (!symbol) return -1;
+    const tra_node *n = symbol->node;
+    const char *why;
+    tra_dims shape;
+    if (!tra_type_is_blocked(&n->type, &why)) {
+        tra_diag_error(b->d, x->span, "tra check prints the type of each relation",
+                       "EinSum needs tensors in blocks; of '%s' %s", x->text, why);
+        return -1;
+    }
+    tra_type_shape(&n->type, &shape);
+    if (shape.n != x->nkids) {
+        tra_diag_error(b->d, x->span, NULL, "%d label%s for '%s', a tensor of %d dimension%s", x->nkids,
+                       x->nkids == 1 ? "" : "s", x->text, shape.n, shape.n == 1 ? "" : "s");
+        return -1;
+    }
+    tra_einsum_ref ref = {.node = n, .n = x->nkids};
+    bool ok = true;
+    for (int d = 0; d < x->nkids; d++) {
+        ref.label[d] = bind_label(r, x->kids[d], shape.v[d]);
+        ok = ok && ref.label[d] >= 0;
+    }
+    if (!ok) return -1;
+    r->ok = true;
+    for (int i = 0; i < s->nrefs; i++)
+        if (s->ref[i].node == n && memcmp(s->ref[i].label, ref.label, (size_t)ref.n * sizeof ref.label[0]) == 0) return i;
+    if (s->nrefs == r->cap) {
+        r->cap = r->cap ? 2 * r->cap : 4;
+        tra_einsum_ref *v = tra_news(b->arena, tra_einsum_ref, r->cap);
+        if (s->nrefs) memcpy(v, s->ref, (size_t)s->nrefs * sizeof *v);
+        s->ref = v;
+    }
+    s->ref[s->nrefs] = ref;
+    return s->nrefs++;
+}
+
+/* Numbers that need no reference are computed now. */
+static const tra_scalar *fold_numbers(tra_arena *a, const tra_scalar *e) {
+    if (e->op == TRA_S_ARG || e->op == TRA_S_CONST) return e;
+    tra_scalar *s = tra_new(a, tra_scalar);
+    *s = (tra_scalar){.op = e->op, .a = fold_numbers(a, e->a), .b = e->b ? fold_numbers(a, e->b) : NULL};
+    if (s->a->op == TRA_S_CONST && (!s->b || s->b->op == TRA_S_CONST))
+        *s = (tra_scalar){.op = TRA_S_CONST, .value = tra_scalar_eval(s, NULL)};
+    return s;
+}
+
+static bool check_left(reading *r, const tra_stmt *st, bool bound) {
+    tra_einsum *s = r->s;
+    bool ok = true;
+    if (st->nlabels > TRA_MAXDIM / 2) {
+        tra_diag_error(r->b->d, st->labels[TRA_MAXDIM / 2]->span, NULL,
+                       "a result of %d dimensions: with a key for each at most %d", st->nlabels, TRA_MAXDIM / 2);
+        return false;
+    }
+    for (int d = 0; d < st->nlabels; d++) {
+        const tra_ast *x = st->labels[d];
+        for (int j = 0; j < d; j++) {
+            if (strcmp(x->text, st->labels[j]->text) != 0) continue;
+            tra_diag_error(r->b->d, x->span, "a diagonal can only be read, not written",
+                           "label '%s' stands twice on the left", x->text);
+            ok = false;
+        }
+        s->out[d] = find_label(s, x->text);
+        if (s->out[d] >= 0 || !bound) continue;
+        tra_diag_error(r->b->d, x->span, "each label of the result needs a dimension that says how far it runs",
+                       "label '%s' is nowhere on the right", x->text);
+        ok = false;
+    }
+    s->nout = st->nlabels;
+    return ok;
+}
+
+static bool on_left(const tra_einsum *s, int label) {
+    for (int d = 0; d < s->nout; d++)
+        if (s->out[d] == label) return true;
+    return false;
+}
+
+static bool check_aggregation(reading *r, const tra_stmt *st) {
+    tra_einsum *s = r->s;
+    int aggregated = 0;
+    for (int l = 0; l < s->nlabels; l++) {
+        if (on_left(s, l)) continue;
+        aggregated++;
+        if (!st->agg) {
+            tra_diag_error(r->b->d, r->first[l],
+                           tra_arena_printf(r->b->arena, "write sum, max, min or prod after '=': %s[...] = sum ...",
+                                            st->name),
+                           "label '%s' is not on the left, and nothing says how it is aggregated", s->name[l]);
+            return false;
+        }
+        if (s->extent[l] == 0) {
+            tra_diag_error(r->b->d, r->first[l], NULL, "label '%s' is aggregated, but has the extent 0", s->name[l]);
+            return false;
+        }
+    }
+    if (st->agg && !aggregated)
+        tra_diag_warn(r->b->d, st->agg_span, NULL, "%s aggregates nothing: all labels are on the left", st->agg);
+    return true;
+}
+
+tra_node *tra_build_einsum(tra_build *b, const tra_stmt *st) {
+    reading r = {.b = b, .s = tra_new(b->arena, tra_einsum), .ok = true};
+    tra_einsum *s = r.s;
+    const tra_scalar *e = tra_build_indexed(b, st->value, read_ref, &r);
+    bool left = check_left(&r, st, e != NULL);
+    if (!e || !left || !check_aggregation(&r, st)) return NULL;
+    if (s->nrefs == 0) {
+        tra_diag_error(b->d, st->value->span, "a number alone is a param",
+                       "an EinSum statement needs a reference such as X[i,j]");
+        return NULL;
+    }
+    s->expr = fold_numbers(b->arena, e);
+    s->fold = !st->agg || !strcmp(st->agg, "sum") ? TRA_S_ADD
+              : !strcmp(st->agg, "prod")          ? TRA_S_MUL
+              : !strcmp(st->agg, "max")           ? TRA_S_MAX
+                                                  : TRA_S_MIN;
+    return build(b, st->span, s);
+}
+
+/* ---- macros ------------------------------------------------------------------------------------------------- */
+
+/* A statement about tensors over the first labels of x's dimensions. */
+static tra_einsum *start(tra_build *b, const tra_node *x, int nrefs) {
+    static const char *const names[] = {"i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t", "u", "v", "w"};
+    tra_einsum *s = tra_new(b->arena, tra_einsum);
+    tra_dims shape;
+    tra_type_shape(&x->type, &shape);
+    s->nlabels = s->nout = shape.n;
+    s->fold = TRA_S_ADD;
+    for (int d = 0; d < shape.n; d++) {
+        s->name[d] = names[d];
+        s->extent[d] = shape.v[d];
+        s->out[d] = d;
+    }
+    s->nrefs = nrefs;
+    s->ref = tra_news(b->arena, tra_einsum_ref, nrefs);
+    return s;
+}
+
+static void refer(tra_einsum *s, int i, const tra_node *x) {
+    s->ref[i] = (tra_einsum_ref){.node = x, .n = x->type.cat->bound.n};
+    for (int d = 0; d < s->ref[i].n; d++) s->ref[i].label[d] = d;
+}
+
+static bool check_macro(tra_build *b, const tra_node *x, const char *name, tra_span span) {
+    const char *why;
+    if (tra_type_is_blocked(&x->type, &why)) return true;
+    tra_diag_error(b->d, span, tra_arena_printf(b->arena, "transform(X, %s) works on each array by itself", name),
+                   "%s needs a tensor in blocks; of this relation %s", name, why);
+    return false;
+}
+
+static const tra_scalar *scalar(tra_build *b, tra_scalar_op op, int arg, const tra_scalar *x, const tra_scalar *y) {
+    tra_scalar *s = tra_new(b->arena, tra_scalar);
+    *s = (tra_scalar){.op = op, .arg = arg, .a = x, .b = y};
+    return s;
+}
+
+static const tra_scalar *argument(tra_build *b, int i) { return scalar(b, TRA_S_ARG, i, NULL, NULL); }
+
+tra_node *tra_build_transpose(tra_build *b, tra_node *x, tra_span span) {
+    if (!check_macro(b, x, "transpose", span)) return NULL;
+    tra_einsum *s = start(b, x, 1);
+    refer(s, 0, x);
+    for (int d = 0; d < s->nout; d++) s->out[d] = s->nout - 1 - d;
+    s->expr = argument(b, 0);
+    return build(b, span, s);
+}
+
+/* x reduced over its last dimension. */
+static tra_node *reduce_last(tra_build *b, const tra_node *x, tra_scalar_op fold, tra_span span) {
+    tra_einsum *s = start(b, x, 1);
+    refer(s, 0, x);
+    s->nout--;
+    s->fold = fold;
+    s->expr = argument(b, 0);
+    return build(b, span, s);
+}
+
+/* From x and a tensor without its last dimension. */
+static tra_node *with_last(tra_build *b, const tra_node *x, const tra_node *less, const tra_scalar *e, tra_span span) {
+    tra_einsum *s = start(b, x, 2);
+    refer(s, 0, x);
+    refer(s, 1, less);
+    s->expr = e;
+    return build(b, span, s);
+}
+
+/* M[i] = max X[i,j]; E[i,j] = exp(X[i,j] - M[i]); S[i] = sum E[i,j]; E[i,j] / S[i]. Where the rows are whole in each array that
+ * is a kernel. */
+tra_node *tra_build_softmax(tra_build *b, tra_node *x, tra_span span) {
+    if (!check_macro(b, x, "softmax", span)) return NULL;
+    const tra_catalog *c = x->type.cat;
+    if (c->bound.n == 0) {
+        tra_diag_error(b->d, span, NULL, "softmax works along the last dimension, and this tensor has none");
+        return NULL;
+    }
+    if (c->grid && c->frontier.v[c->frontier.n - 1] <= 1) {
+        tra_lowering w = {.b = b, .span = span};
+        const tra_kernel *k = NULL;
+        tra_err e = {0};
+        if (tra_kernel_named(b->arena, "softmax", TRA_USE_MAP, 0, NULL, &k, &e) != TRA_OK) return NULL;
+        return tra_lower_node(&w, TRA_OP_TRANSFORM, &(tra_node){.in = {x}, .kernel = k});
+    }
+    tra_node *most = reduce_last(b, x, TRA_S_MAX, span);
+    if (!most) return NULL;
+    const tra_scalar *less = scalar(b, TRA_S_SUB, 0, argument(b, 0), argument(b, 1));
+    tra_node *power = with_last(b, x, most, scalar(b, TRA_S_EXP, 0, less, NULL), span);
+    tra_node *sum = power ? reduce_last(b, power, TRA_S_ADD, span) : NULL;
+    return sum ? with_last(b, power, sum, scalar(b, TRA_S_DIV, 0, argument(b, 0), argument(b, 1)), span) : NULL;
+}

@@ -1,0 +1,520 @@
+/* lower.c - lowering of EinSum expressions: what lower.h promises. */
+#include "lower.h"
+
+#include "order.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <string.h>
+
+/* A list of labels in order. */
+typedef struct labels {
+    int n, v[TRA_MAXLABELS];
+} labels;
+
+static uint64_t bit(int label) { return (uint64_t)1 << label; }
+
+static uint64_t set_of(int n, const int *v) {
+    uint64_t s = 0;
+    for (int i = 0; i < n; i++) s |= bit(v[i]);
+    return s;
+}
+
+static int index_of(int n, const int *v, int label) {
+    for (int i = 0; i < n; i++)
+        if (v[i] == label) return i;
+    return -1;
+}
+
+static bool same_list(int n, const int *a, int m, const int *b) {
+    return n == m && (n == 0 || memcmp(a, b, (size_t)n * sizeof *a) == 0);
+}
+
+int tra_lower_operand(tra_lowering *w, const tra_operand *x) {
+    if (w->n == w->cap) {
+        w->cap = w->cap ? 2 * w->cap : 8;
+        tra_operand *v = tra_news(w->b->arena, tra_operand, w->cap);
+        if (w->n) memcpy(v, w->op, (size_t)w->n * sizeof *v);
+        w->op = v;
+    }
+    w->op[w->n] = *x;
+    return w->n++;
+}
+
+/* ---- expressions -------------------------------------------------------------------------------------------- */
+
+static const tra_scalar *make(tra_lowering *w, tra_scalar_op op, const tra_scalar *a, const tra_scalar *b) {
+    tra_scalar *s = tra_new(w->b->arena, tra_scalar);
+    *s = (tra_scalar){.op = op, .a = a, .b = b};
+    return s;
+}
+
+static const tra_scalar *number(tra_lowering *w, double v) {
+    tra_scalar *s = tra_new(w->b->arena, tra_scalar);
+    *s = (tra_scalar){.op = TRA_S_CONST, .value = v};
+    return s;
+}
+
+static const tra_scalar *argument(tra_lowering *w, int i) {
+    tra_scalar *s = tra_new(w->b->arena, tra_scalar);
+    *s = (tra_scalar){.op = TRA_S_ARG, .arg = i};
+    return s;
+}
+
+static uint64_t labels_of(const tra_lowering *w, const tra_scalar *e) {
+    if (e->op == TRA_S_ARG) return set_of(w->op[e->arg].n, w->op[e->arg].label);
+    return (e->a ? labels_of(w, e->a) : 0) | (e->b ? labels_of(w, e->b) : 0);
+}
+
+/* Counts the distinct arguments of e, up to three; the first two go to v. */
+static int arguments(const tra_scalar *e, int n, int v[3]) {
+    if (e->op == TRA_S_ARG) {
+        if (n < 3 && index_of(n, v, e->arg) < 0) v[n++] = e->arg;
+        return n;
+    }
+    if (e->a) n = arguments(e->a, n, v);
+    return e->b ? arguments(e->b, n, v) : n;
+}
+
+static int count_arguments(const tra_scalar *e) { return arguments(e, 0, (int[3]){0}); }
+
+/* Does one operand of e have all its labels? Then an element-wise pass costs no more than reading that one. */
+static bool covered(const tra_lowering *w, const tra_scalar *e, uint64_t all) {
+    if (e->op == TRA_S_ARG) return labels_of(w, e) == all;
+    return (e->a && covered(w, e->a, all)) || (e->b && covered(w, e->b, all));
+}
+
+/* The operand of e with most labels; the first of them. */
+static int widest(const tra_lowering *w, const tra_scalar *e, int best) {
+    if (e->op == TRA_S_ARG) return best < 0 || w->op[e->arg].n > w->op[best].n ? e->arg : best;
+    if (e->a) best = widest(w, e->a, best);
+    return e->b ? widest(w, e->b, best) : best;
+}
+
+/* The labels of `set`, in the order of the widest operand, then as they were first written. */
+static labels natural(const tra_lowering *w, const tra_scalar *e, uint64_t set) {
+    labels r = {0};
+    const tra_operand *x = &w->op[widest(w, e, -1)];
+    for (int d = 0; d < x->n; d++)
+        if (set & bit(x->label[d])) r.v[r.n++] = x->label[d];
+    for (int l = 0; l < w->nlabels; l++)
+        if ((set & bit(l)) && index_of(r.n, r.v, l) < 0) r.v[r.n++] = l;
+    return r;
+}
+
+/* e with argument v[i] replaced by argument i. */
+static const tra_scalar *renumber(tra_lowering *w, const tra_scalar *e, int n, const int *v) {
+    if (e->op == TRA_S_ARG) return argument(w, index_of(n, v, e->arg));
+    if (e->op == TRA_S_CONST) return e;
+    return make(w, e->op, renumber(w, e->a, n, v), e->b ? renumber(w, e->b, n, v) : NULL);
+}
+
+/* ---- nodes -------------------------------------------------------------------------------------------------- */
+
+tra_node *tra_lower_node(tra_lowering *w, tra_opcode op, const tra_node *fields) {
+    tra_node *n = tra_build_node(w->b, op, w->span);
+    int id = n->id;
+    *n = *fields;
+    n->id = id;
+    n->op = op;
+    n->span = w->span;
+    return tra_build_finish(w->b, n);
+}
+
+static tra_node *fail(tra_lowering *w, const tra_err *e) {
+    tra_diag_error(w->b->d, w->span, NULL, "%s", e->msg);
+    return NULL;
+}
+
+/* A row of the kernel table, whose names these are. */
+static const tra_kernel *named(tra_lowering *w, const char *name, tra_kernel_use use, int nargs, double c) {
+    const tra_kernel *k = NULL;
+    tra_status s = tra_kernel_named(w->b->arena, name, use, nargs, &c, &k, NULL);
+    assert(s == TRA_OK);
+    (void)s;
+    return k;
+}
+
+/* Names for the arguments of a function: of the relations where these have different ones. */
+static void name_arguments(const tra_lowering *w, int n, const int *v, const char **names) {
+    static const char *const plain[] = {"x", "y"};
+    for (int i = 0; i < n; i++) names[i] = w->op[v[i]].node->name;
+    bool use = names[0] && (n == 1 || (names[1] && strcmp(names[0], names[1]) != 0));
+    for (int i = 0; i < n && !use; i++) names[i] = plain[i];
+}
+
+/* The letter of each label in an Einstein string: its name if that is one letter, else its initial, else any. */
+static void choose_letters(const tra_lowering *w, uint64_t set, char *letter) {
+    bool taken[128] = {false};
+    for (int pass = 0; pass < 3; pass++)
+        for (int l = 0; l < w->nlabels; l++) {
+            if (!(set & bit(l)) || (pass && letter[l])) continue;
+            int c = (unsigned char)w->name[l][0];
+            letter[l] = 0;
+            if (pass == 2)
+                for (c = 'a'; taken[c]; c = c == 'z' ? 'A' : c + 1) assert(c != 'Z');
+            if ((pass == 0 && w->name[l][1]) || !isalpha(c) || taken[c]) continue;
+            letter[l] = (char)c;
+            taken[c] = true;
+        }
+}
+
+/* "ij,jk->ik" */
+static const char *einstein(const tra_lowering *w, int n, const int *v, const labels *out, char *text) {
+    char letter[TRA_MAXLABELS] = {0};
+    uint64_t set = 0;
+    char *to = text;
+    for (int i = 0; i < n; i++) set |= set_of(w->op[v[i]].n, w->op[v[i]].label);
+    choose_letters(w, set, letter);
+    for (int i = 0; i < n; i++) {
+        if (i) *to++ = ',';
+        for (int d = 0; d < w->op[v[i]].n; d++) *to++ = letter[w->op[v[i]].label[d]];
+    }
+    *to++ = '-';
+    *to++ = '>';
+    for (int d = 0; d < out->n; d++) *to++ = letter[out->v[d]];
+    *to = 0;
+    return text;
+}
+
+static const char *fold_name(tra_scalar_op fold) {
+    return fold == TRA_S_ADD ? "matadd" : fold == TRA_S_MUL ? "elemmul" : fold == TRA_S_MAX ? "elemmax" : "elemmin";
+}
+
+/* From arrays whose dimensions are those of out, at keys of the labels `key`: aggregates over the keys that out lacks, or
+ * brings the keys into the order of out; times scale. */
+static tra_node *arrange(tra_lowering *w, tra_node *x, const labels *key, tra_scalar_op fold, double scale,
+                         const labels *out) {
+    if (!x) return NULL;
+    const tra_kernel *times = scale != 1 ? named(w, "scale", TRA_USE_MAP, 1, scale) : NULL;
+    if (key->n > out->n) {
+        tra_node agg = {.in = {x}, .kernel = named(w, fold_name(fold), TRA_USE_AGG, 0, 0), .group = {.n = out->n}};
+        for (int d = 0; d < out->n; d++) agg.group.v[d] = index_of(key->n, key->v, out->v[d]);
+        if (times) agg.kernel = tra_kernel_then(w->b->arena, agg.kernel, times);
+        return tra_lower_node(w, TRA_OP_AGG, &agg);
+    }
+    if (!same_list(key->n, key->v, out->n, out->v)) {
+        tra_keyfn *f = tra_new(w->b->arena, tra_keyfn);
+        f->arity = f->n = out->n;
+        for (int d = 0; d < out->n; d++) {
+            tra_keyexpr *var = tra_new(w->b->arena, tra_keyexpr);
+            *var = (tra_keyexpr){.op = TRA_KEY_VAR, .var = index_of(key->n, key->v, out->v[d])};
+            f->names[d] = w->name[key->v[d]];
+            f->expr[d] = var;
+        }
+        x = tra_lower_node(w, TRA_OP_REKEY, &(tra_node){.in = {x}, .keyfn = f});
+    }
+    return x && times ? tra_lower_node(w, TRA_OP_TRANSFORM, &(tra_node){.in = {x}, .kernel = times}) : x;
+}
+
+static bool is_arg(const tra_scalar *e, int i) { return e && e->op == TRA_S_ARG && e->arg == i; }
+
+/* The kernel of e, a function of each element alone; NULL for the identity. */
+static const tra_kernel *map_kernel(tra_lowering *w, const tra_scalar *e, const char *const *names) {
+    if (e->op == TRA_S_ARG) return NULL;
+    if (!e->b && is_arg(e->a, 0)) return named(w, tra_scalar_text(e->op), TRA_USE_MAP, 0, 0);
+    if (e->op == TRA_S_MUL && e->a->op == TRA_S_CONST && is_arg(e->b, 0))
+        return named(w, "scale", TRA_USE_MAP, 1, e->a->value);
+    if (e->op == TRA_S_MUL && e->b->op == TRA_S_CONST && is_arg(e->a, 0))
+        return named(w, "scale", TRA_USE_MAP, 1, e->b->value);
+    return tra_kernel_lambda(w->b->arena, e, 1, names);
+}
+
+static tra_node *apply1(tra_lowering *w, const tra_scalar *expr, int x, tra_scalar_op fold, double scale,
+                        const labels *out) {
+    const tra_operand *a = &w->op[x];
+    const tra_scalar *e = renumber(w, expr, 1, &x);
+    const char *names[2];
+    char text[2 * TRA_MAXLABELS];
+    tra_err err = {0};
+    labels key = {.n = a->n};
+    memcpy(key.v, a->label, (size_t)a->n * sizeof key.v[0]);
+    name_arguments(w, 1, &x, names);
+    const tra_kernel *map = a->n == out->n ? map_kernel(w, e, names) : NULL, *k = map;
+    if (a->n > out->n || !same_list(a->n, a->label, out->n, out->v)) {
+        const tra_scalar *inside = a->n > out->n ? e : argument(w, 0); /* what moves is computed after it moved */
+        tra_status s =
+            tra_kernel_aligned(w->b->arena, einstein(w, 1, &x, out, text), inside, fold, names, &k, &err);
+        if (s != TRA_OK) return fail(w, &err);
+        if (map) k = tra_kernel_then(w->b->arena, k, map);
+    }
+    tra_node *n = k ? tra_lower_node(w, TRA_OP_TRANSFORM, &(tra_node){.in = {a->node}, .kernel = k}) : a->node;
+    return arrange(w, n, &key, fold, scale, out);
+}
+
+/* The name of the kernel of two operands that e is, or NULL. short: the right one lacks leading dimensions. */
+static const char *pair_name(const tra_scalar *e, bool shorter) {
+    static const struct {
+        tra_scalar_op op;
+        const char *name, *stretched;
+    } pairs[] = {{TRA_S_ADD, "matadd", "matvecadd"},  {TRA_S_SUB, "matsub", "matvecsub"},
+                 {TRA_S_MUL, "elemmul", "matvecmul"}, {TRA_S_DIV, "elemdiv", "matvecdiv"},
+                 {TRA_S_MAX, "elemmax", NULL},        {TRA_S_MIN, "elemmin", NULL}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i].op == e->op && is_arg(e->a, 0) && is_arg(e->b, 1)) return shorter ? pairs[i].stretched : pairs[i].name;
+    return NULL;
+}
+
+/* Are y's labels the last of x's? */
+static bool is_suffix(const tra_operand *x, const tra_operand *y) {
+    return y->n <= x->n && same_list(y->n, y->label, y->n, x->label + x->n - y->n);
+}
+
+/* The kernel of a join of operands v[0] and v[1]: e has arguments 0 and 1. */
+static const tra_kernel *pair_kernel(tra_lowering *w, const tra_scalar *e, const int *v, tra_scalar_op fold,
+                                     const labels *out) {
+    const tra_operand *x = &w->op[v[0]], *y = &w->op[v[1]];
+    const char *names[2], *known;
+    char text[4 * TRA_MAXLABELS];
+    const tra_kernel *k = NULL;
+    tra_err err = {0};
+    name_arguments(w, 2, v, names);
+    if (same_list(x->n, x->label, out->n, out->v) && is_suffix(x, y)) {
+        known = pair_name(e, y->n < x->n);
+        return known ? named(w, known, TRA_USE_JOIN, 0, 0) : tra_kernel_lambda(w->b->arena, e, 2, names);
+    }
+    bool matrices = x->n == 2 && y->n == 2 && out->n == 2 && x->label[1] == y->label[0];
+    known = pair_name(e, false);
+    if (matrices && fold == TRA_S_ADD && known && e->op == TRA_S_MUL && out->v[0] == x->label[0] &&
+        out->v[1] == y->label[1] && x->label[0] != y->label[1])
+        return named(w, "matmul", TRA_USE_JOIN, 0, 0);
+    if (tra_kernel_aligned(w->b->arena, einstein(w, 2, v, out, text), e, fold, names, &k, &err) != TRA_OK) fail(w, &err);
+    return k;
+}
+
+static tra_node *apply2(tra_lowering *w, const tra_scalar *expr, int x, int y, tra_scalar_op fold, double scale,
+                        const labels *out) {
+    const tra_operand *a = &w->op[x], *b = &w->op[y];
+    bool turn = out->n && index_of(a->n, a->label, out->v[0]) < 0;
+    if (same_list(b->n, b->label, out->n, out->v) && a->n < b->n && is_suffix(b, a)) turn = true;
+    int v[2] = {turn ? y : x, turn ? x : y};
+    const tra_scalar *e = renumber(w, expr, 2, v);
+    bool commutes = e->op == TRA_S_ADD || e->op == TRA_S_MUL || e->op == TRA_S_MAX || e->op == TRA_S_MIN;
+    if (commutes && is_arg(e->a, 1) && is_arg(e->b, 0)) e = make(w, e->op, e->b, e->a);
+    a = &w->op[v[0]], b = &w->op[v[1]];
+    tra_node join = {.in = {a->node, b->node}};
+    labels key = {.n = a->n};
+    memcpy(key.v, a->label, (size_t)a->n * sizeof key.v[0]);
+    for (int d = 0; d < b->n; d++) {
+        int at = index_of(a->n, a->label, b->label[d]);
+        if (at < 0) {
+            key.v[key.n++] = b->label[d];
+            continue;
+        }
+        join.joinl.v[join.joinl.n++] = at;
+        join.joinr.v[join.joinr.n++] = d;
+    }
+    join.kernel = pair_kernel(w, e, v, fold, out);
+    return join.kernel ? arrange(w, tra_lower_node(w, TRA_OP_JOIN, &join), &key, fold, scale, out) : NULL;
+}
+
+/* ---- two operands at a time --------------------------------------------------------------------------------- */
+
+static tra_node *eval(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale, const labels *out);
+
+/* The value of e, reduced by sum to those of its labels that `keep` has, as an argument; NULL after a diagnostic. */
+static const tra_scalar *materialise(tra_lowering *w, const tra_scalar *e, uint64_t keep) {
+    labels out = natural(w, e, labels_of(w, e) & keep);
+    if (e->op == TRA_S_ARG && out.n == w->op[e->arg].n) return e;
+    tra_operand x = {.node = eval(w, e, TRA_S_ADD, 1, &out), .n = out.n};
+    if (!x.node) return NULL;
+    assert(out.n <= TRA_MAXDIM); /* else it has no type */
+    memcpy(x.label, out.v, (size_t)out.n * sizeof x.label[0]);
+    return argument(w, tra_lower_operand(w, &x));
+}
+
+/* e with at most two distinct arguments: parts of it become intermediate results. */
+static const tra_scalar *narrow(tra_lowering *w, const tra_scalar *e) {
+    if (count_arguments(e) <= 2) return e;
+    const tra_scalar *part[2] = {e->a, e->b};
+    bool one = !e->b || e->a->op == TRA_S_CONST || e->b->op == TRA_S_CONST; /* the other is a number */
+    for (int i = 0; i < 2 && part[i]; i++)
+        if (count_arguments(part[i]) > 1) part[i] = one ? narrow(w, part[i]) : materialise(w, part[i], UINT64_MAX);
+    return part[0] && (part[1] || !e->b) ? make(w, e->op, part[0], part[1]) : NULL;
+}
+
+static tra_node *apply(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale, const labels *out) {
+    int v[3] = {0};
+    e = narrow(w, e);
+    if (!e) return NULL;
+    return arguments(e, 0, v) == 1 ? apply1(w, e, v[0], fold, scale, out) : apply2(w, e, v[0], v[1], fold, scale, out);
+}
+
+/* ---- sums --------------------------------------------------------------------------------------------------- */
+
+/* Terms or factors. */
+typedef struct parts {
+    int n, cap;
+    struct part {
+        const tra_scalar *e; /* NULL: a number alone */
+        double times;
+    } * v;
+} parts;
+
+static void add_part(tra_lowering *w, parts *p, const tra_scalar *e, double times) {
+    if (p->n == p->cap) {
+        p->cap = p->cap ? 2 * p->cap : 8;
+        struct part *v = tra_news(w->b->arena, struct part, p->cap);
+        if (p->n) memcpy(v, p->v, (size_t)p->n * sizeof *v);
+        p->v = v;
+    }
+    p->v[p->n++] = (struct part){e, times};
+}
+
+static bool is_number(const tra_scalar *e) { return e->op == TRA_S_CONST; }
+static bool by_number(const tra_scalar *e) { return e->op == TRA_S_DIV && is_number(e->b) && e->b->value != 0; }
+
+/* e as a sum of terms with numbers before them. */
+static void split_terms(tra_lowering *w, const tra_scalar *e, double times, parts *out) {
+    if (e->op == TRA_S_ADD || e->op == TRA_S_SUB) {
+        split_terms(w, e->a, times, out);
+        split_terms(w, e->b, e->op == TRA_S_ADD ? times : -times, out);
+    } else if (e->op == TRA_S_NEG) {
+        split_terms(w, e->a, -times, out);
+    } else if (e->op == TRA_S_MUL && is_number(e->a)) {
+        split_terms(w, e->b, times * e->a->value, out);
+    } else if (e->op == TRA_S_MUL && is_number(e->b)) {
+        split_terms(w, e->a, times * e->b->value, out);
+    } else if (by_number(e)) {
+        split_terms(w, e->a, times / e->b->value, out);
+    } else if (is_number(e)) {
+        add_part(w, out, NULL, times * e->value);
+    } else {
+        add_part(w, out, e, times);
+    }
+}
+
+/* e as a product: numbers gather in *times, divisors in `below`. */
+static void split_factors(tra_lowering *w, const tra_scalar *e, double *times, parts *above, parts *below) {
+    if (e->op == TRA_S_MUL) {
+        split_factors(w, e->a, times, above, below);
+        split_factors(w, e->b, times, above, below);
+    } else if (e->op == TRA_S_NEG) {
+        *times = -*times;
+        split_factors(w, e->a, times, above, below);
+    } else if (by_number(e)) {
+        *times /= e->b->value;
+        split_factors(w, e->a, times, above, below);
+    } else if (e->op == TRA_S_DIV && !is_number(e->b)) {
+        split_factors(w, e->a, times, above, below);
+        add_part(w, below, e->b, 1);
+    } else if (is_number(e)) {
+        *times *= e->value;
+    } else {
+        add_part(w, above, e, 1);
+    }
+}
+
+/* A product of references and numbers. */
+static bool is_product(const tra_scalar *e) {
+    if (e->op == TRA_S_MUL) return is_product(e->a) && is_product(e->b);
+    if (e->op == TRA_S_NEG || by_number(e)) return is_product(e->a);
+    return e->op == TRA_S_ARG || is_number(e);
+}
+
+/* The sum of the product of two factors or more, arguments whose labels out or another factor has. */
+static tra_node *contract(tra_lowering *w, const parts *f, double scale, const labels *out) {
+    int n = f->n, *arg = tra_news(w->b->arena, int, 2 * n);
+    uint64_t *set = tra_news(w->b->arena, uint64_t, 2 * n), want = set_of(out->n, out->v);
+    tra_merge *step = tra_news(w->b->arena, tra_merge, n);
+    for (int i = 0; i < n; i++) {
+        arg[i] = f->v[i].e->arg;
+        set[i] = labels_of(w, f->v[i].e);
+    }
+    tra_order(n, set, want, w->extent, step);
+    for (int i = 0;; i++) {
+        int x = step[i].a, y = step[i].b;
+        const tra_scalar *e = make(w, TRA_S_MUL, argument(w, arg[x]), argument(w, arg[y]));
+        bool last = i == n - 2;
+        uint64_t both = set[x] | set[y], need = want;
+        set[x] = set[y] = 0;
+        for (int j = 0; j < n + i; j++) need |= set[j];
+        labels keep = last ? *out : natural(w, e, both & need);
+        tra_node *node = apply(w, e, TRA_S_ADD, last ? scale : 1, &keep);
+        if (!node || last) return node;
+        tra_operand z = {.node = node, .n = keep.n};
+        memcpy(z.label, keep.v, (size_t)keep.n * sizeof z.label[0]);
+        arg[n + i] = tra_lower_operand(w, &z);
+        set[n + i] = both & need;
+    }
+}
+
+/* Puts each divisor that not all of the result can be divided by under a factor that has its labels; leaves the others. */
+static void place_divisors(tra_lowering *w, uint64_t want, parts *f, parts *below) {
+    int left = 0;
+    for (int i = 0; i < below->n; i++) {
+        const tra_scalar *d = below->v[i].e;
+        uint64_t set = labels_of(w, d);
+        int at = 0;
+        if ((set & ~want) == 0) {
+            below->v[left++] = below->v[i];
+            continue;
+        }
+        while (at < f->n && (set & ~labels_of(w, f->v[at].e))) at++;
+        if (at == f->n) add_part(w, f, number(w, 1), 1);
+        f->v[at].e = make(w, TRA_S_DIV, f->v[at].e, d);
+    }
+    below->n = left;
+}
+
+/* scale times the sum of a term e that has labels besides those of out, and these. */
+static tra_node *sum_product(tra_lowering *w, const tra_scalar *e, double scale, const labels *out) {
+    parts f = {0}, below = {0};
+    uint64_t want = set_of(out->n, out->v);
+    split_factors(w, e, &scale, &f, &below);
+    place_divisors(w, want, &f, &below);
+    if (below.n) { /* of the sum */
+        const tra_scalar *q = f.v[0].e;
+        for (int i = 1; i < f.n; i++) q = make(w, TRA_S_MUL, q, f.v[i].e);
+        q = materialise(w, q, want);
+        for (int i = 0; q && i < below.n; i++) q = make(w, TRA_S_DIV, q, below.v[i].e);
+        return q ? eval(w, q, TRA_S_ADD, scale, out) : NULL;
+    }
+    if (f.n == 1) return apply(w, f.v[0].e, TRA_S_ADD, scale, out);
+    for (int i = 0; i < f.n; i++) { /* each by itself, as far as it can be summed alone */
+        uint64_t need = want;
+        for (int j = 0; j < f.n; j++)
+            if (j != i) need |= labels_of(w, f.v[j].e);
+        f.v[i].e = materialise(w, f.v[i].e, need);
+        if (!f.v[i].e) return NULL;
+    }
+    return contract(w, &f, scale, out);
+}
+
+/* The sum of several terms: each is summed over its own labels, and counts once for every value of the others. */
+static tra_node *sum_terms(tra_lowering *w, const parts *terms, uint64_t all, double scale, const labels *out) {
+    const tra_scalar *sum = NULL;
+    uint64_t want = set_of(out->n, out->v);
+    for (int i = 0; i < terms->n; i++) {
+        const tra_scalar *e = terms->v[i].e;
+        double times = terms->v[i].times;
+        for (uint64_t rest = all & ~want & ~(e ? labels_of(w, e) : 0); rest; rest &= rest - 1)
+            times *= (double)w->extent[__builtin_ctzll(rest)];
+        bool minus = sum && times < 0;
+        if (minus) times = -times;
+        if (e && !(e = materialise(w, e, want))) return NULL;
+        e = !e ? number(w, times) : times == 1 ? e : make(w, TRA_S_MUL, number(w, times), e);
+        sum = sum ? make(w, minus ? TRA_S_SUB : TRA_S_ADD, sum, e) : e;
+    }
+    return eval(w, sum, TRA_S_ADD, scale, out);
+}
+
+/* ---- any expression ----------------------------------------------------------------------------------------- */
+
+/* scale times the fold of e. */
+static tra_node *eval(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale, const labels *out) {
+    uint64_t all = labels_of(w, e);
+    if (fold != TRA_S_ADD || all == set_of(out->n, out->v)) return apply(w, e, fold, scale, out);
+    if (is_product(e) && count_arguments(e) > 1) return sum_product(w, e, scale, out);
+    if (covered(w, e, all)) return apply(w, e, fold, scale, out);
+    parts terms = {0};
+    split_terms(w, e, 1, &terms);
+    if (terms.n > 1) return sum_terms(w, &terms, all, scale, out);
+    return sum_product(w, terms.v[0].e, scale * terms.v[0].times, out);
+}
+
+tra_node *tra_lower(tra_lowering *w, const tra_scalar *expr, tra_scalar_op fold, int n, const int *out) {
+    labels want = {.n = n};
+    memcpy(want.v, out, (size_t)n * sizeof want.v[0]);
+    return eval(w, expr, fold, 1, &want);
+}

@@ -1,0 +1,106 @@
+/* order.c - order of contraction: dynamic programming over sets of factors, or the cheapest pair first. */
+#include "order.h"
+
+#include <stdlib.h>
+
+typedef struct problem {
+    int n;
+    const uint64_t *labels;
+    uint64_t out;
+    const int64_t *extent;
+} problem;
+
+static double elements(const problem *p, uint64_t set) {
+    double n = 1;
+    for (; set; set &= set - 1) n *= (double)p->extent[__builtin_ctzll(set)];
+    return n;
+}
+
+/* ---- exact -------------------------------------------------------------------------------------------------- */
+
+typedef struct best {
+    double flops, size;
+    int split; /* one of the two sets that are merged last */
+} best;
+
+/* The labels that are left of a set of factors when they have become one. */
+static uint64_t left(const problem *p, int set) {
+    uint64_t own = 0, need = p->out;
+    for (int i = 0; i < p->n; i++) *(set >> i & 1 ? &own : &need) |= p->labels[i];
+    return own & need;
+}
+
+static int unfold(const best *b, int n, int set, tra_merge *v, int *steps) {
+    if ((set & (set - 1)) == 0) return __builtin_ctz((unsigned)set);
+    int x = unfold(b, n, b[set].split, v, steps), y = unfold(b, n, set ^ b[set].split, v, steps);
+    v[*steps] = (tra_merge){x, y};
+    return n + (*steps)++;
+}
+
+static double exact(const problem *p, tra_merge *v) {
+    int all = (1 << p->n) - 1, steps = 0;
+    best *b = tra_calloc((size_t)all + 1, sizeof *b);
+    uint64_t *has = tra_calloc((size_t)all + 1, sizeof *has);
+    for (int set = 1; set <= all; set++) {
+        has[set] = left(p, set);
+        if ((set & (set - 1)) == 0) continue;
+        int first = set & -set; /* is always in the first part, so that each split is seen once */
+        for (int part = (set - 1) & set; part; part = (part - 1) & set) {
+            int rest = set ^ part;
+            if (!(part & first)) continue;
+            double flops = b[part].flops + b[rest].flops + 2 * elements(p, has[part] | has[rest]);
+            double size = b[part].size + b[rest].size;
+            bool less = flops < b[set].flops || (flops == b[set].flops && size < b[set].size);
+            if (!b[set].split || less) b[set] = (best){flops, size, part};
+        }
+        b[set].size += elements(p, has[set]);
+    }
+    unfold(b, p->n, all, v, &steps);
+    double flops = b[all].flops;
+    free(b);
+    free(has);
+    return flops;
+}
+
+/* ---- greedy ------------------------------------------------------------------------------------------------- */
+
+static double greedy(const problem *p, tra_merge *v) {
+    int m = p->n, *id = tra_calloc((size_t)m, sizeof *id);
+    uint64_t *has = tra_calloc((size_t)m, sizeof *has);
+    double total = 0;
+    for (int i = 0; i < m; i++) {
+        uint64_t need = p->out;
+        id[i] = i;
+        for (int j = 0; j < m; j++)
+            if (j != i) need |= p->labels[j];
+        has[i] = p->labels[i] & need;
+    }
+    for (int step = 0; m > 1; step++) {
+        int bi = 0, bj = 1;
+        uint64_t kept = 0;
+        double flops = 0, size = 0;
+        for (int i = 0; i < m; i++)
+            for (int j = i + 1; j < m; j++) {
+                uint64_t need = p->out, both = has[i] | has[j];
+                for (int l = 0; l < m; l++)
+                    if (l != i && l != j) need |= has[l];
+                double f = 2 * elements(p, both), s = elements(p, both & need) - elements(p, has[i]) - elements(p, has[j]);
+                if ((i || j > 1) && (f > flops || (f == flops && s >= size))) continue;
+                bi = i, bj = j, flops = f, size = s, kept = both & need;
+            }
+        v[step] = (tra_merge){id[bi], id[bj]};
+        total += flops;
+        has[bi] = kept;
+        id[bi] = p->n + step;
+        for (int l = bj; l < m - 1; l++) has[l] = has[l + 1], id[l] = id[l + 1];
+        m--;
+    }
+    free(id);
+    free(has);
+    return total;
+}
+
+double tra_order(int n, const uint64_t *labels, uint64_t out, const int64_t *extent, tra_merge *v) {
+    problem p = {n, labels, out, extent};
+    return n <= TRA_ORDER_EXACT ? exact(&p, v) : greedy(&p, v);
+}

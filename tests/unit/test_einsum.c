@@ -1,0 +1,398 @@
+/* EinSum statements: what is refused, what they are lowered to, and that this gives what the definition gives. */
+#include "check.h"
+
+#include "../../plans/reference/reference_int.h"
+#include "../../plans/tra/order.h"
+
+#include <string.h>
+
+/* ---- programs ----------------------------------------------------------------------------------------------- */
+
+typedef struct built {
+    tra_arena *a;
+    tra_graph *g;
+    tra_source src;
+    tra_diags d;
+    tra_err e;
+    tra_status status;
+} built;
+
+static built build(const char *text) {
+    built b = {.a = tra_arena_new()};
+    b.src = (tra_source){"p.tra", tra_arena_strndup(b.a, text, strlen(text)), (int)strlen(text)};
+    b.d = (tra_diags){.arena = b.a};
+    return b;
+}
+
+static void compile(built *b) {
+    const char *why = "";
+    b->d.src = &b->src;
+    b->status = tra_graph_build(&b->src, ".", 0, NULL, b->a, &b->d, &b->g, &b->e);
+    if (b->status == TRA_OK && !tra_graph_valid(b->g, &why)) check_report("not valid: %s", why);
+}
+
+static void done(built *b) {
+    if (b->g) tra_graph_close(b->g);
+    tra_arena_free(b->a);
+}
+
+static const char declared[] = "input A : f64 [10, 9] by [4, 3]; input B : f64 [9, 6] by [3, 2]; input S : f64 [5, 5] by "
+                               "[2, 2]; input v : f64 [9] by [3]; input O : f64 [10, 0]; param p = 0.5\n";
+
+/* The first line of each diagnostic, without "p.tra:". */
+static void check_errors(int line, const char *text, const char *want) {
+    char *all = tra_asprintf("%s%s", declared, text);
+    built b = build(all);
+    tra_str out = {0}, got = {0};
+    compile(&b);
+    tra_diags_print(&b.d, false, &out);
+    for (const char *s = tra_str_get(&out); *s;) {
+        size_t len = strcspn(s, "\n");
+        if (strncmp(s, "p.tra:", 6) == 0) tra_str_printf(&got, "%.*s\n", (int)len - 6, s + 6);
+        s += len + (s[len] == '\n');
+    }
+    if (strcmp(tra_str_get(&got), want) != 0)
+        check_report("line %d: diagnostics are\n%snot\n%s", line, tra_str_get(&got), want);
+    tra_str_free(&got);
+    tra_str_free(&out);
+    done(&b);
+    free(all);
+}
+#define ERRORS(text, want) check_errors(__LINE__, text, want)
+
+TEST(what_is_refused) {
+    ERRORS("C[i,k] = sum A[i,j] * B[j,k]\nD[] = max v[j]\nE[i] = S[i,i] + p", "");
+    ERRORS("C[i] = A[i,j]", "2:12: error: label 'j' is not on the left, and nothing says how it is aggregated\n");
+    ERRORS("C[i,j] = sum A[i,j]", "2:10: warning: sum aggregates nothing: all labels are on the left\n");
+    ERRORS("C[i,i] = S[i,i]", "2:5: error: label 'i' stands twice on the left\n");
+    ERRORS("C[i,x] = sum A[i,j]", "2:5: error: label 'x' is nowhere on the right\n");
+    ERRORS("C[i,x] = A[i,j]", "2:5: error: label 'x' is nowhere on the right\n");
+    ERRORS("C[i] = sum A[i,i]",
+           "2:16: error: label 'i' has the extent 9 here, but 10 before\n2:14: note: bound here\n");
+    ERRORS("C[i] = sum A[i,j] * v[i]",
+           "2:23: error: label 'i' has the extent 9 here, but 10 before\n2:14: note: bound here\n");
+    ERRORS("C[i] = sum A[i] + v[a,b] + W[i] + p[i]",
+           "2:12: error: 1 label for 'A', a tensor of 2 dimensions\n2:19: error: 2 labels for 'v', a tensor of 1 "
+           "dimension\n2:28: error: there is no relation 'W'\n2:35: error: 'p' is a param; a relation is expected here\n"
+           "1:153: note: defined here\n");
+    ERRORS("C[i,j] = A[i,j] + v", "2:19: error: the relation 'v' has no labels here\n");
+    ERRORS("C[i,j] = A[i,j] + q + A[i,j]", "2:19: error: there is no param 'q'\n");
+    ERRORS("C[j] = v[j] + sum(v[j]) + max(v[j])",
+           "2:15: error: 'sum' aggregates a whole right side, not a part of it\n2:27: error: max takes two or more "
+           "arguments, not 1\n");
+    ERRORS("C[j] = v[j] && v[j]\nD[j] = !v[j]\nE[j] = \"x\"\nF[j] = cos(v[j])",
+           "2:8: error: scalar functions have no operator '&&'\n3:8: error: scalar functions have no operator '!'\n"
+           "4:8: error: this has no place here; a number or a scalar expression is expected\n"
+           "5:8: error: there is no scalar function 'cos'\n");
+    ERRORS("C[] = 3 * p", "2:7: error: an EinSum statement needs a reference such as X[i,j]\n");
+    ERRORS("T = tile(A, 0, 2)\nC[i,j] = T[i,j]\nU = join(v, v, [], [], elemmul)\nD[a] = U[a]",
+           "3:10: error: EinSum needs tensors in blocks; of 'T' a dimension is cut by more than one key\n"
+           "5:8: error: EinSum needs tensors in blocks; of 'U' its key arity differs from its rank, so some key cuts no "
+           "dimension or some dimension is not cut\n");
+    ERRORS("C[i] = sum O[i,j]\nD[i,j] = O[i,j] + 1", "2:16: error: label 'j' is aggregated, but has the extent 0\n");
+    ERRORS("C[a,b,c,d,e,f,g,h] = S[a,b]*S[c,d]*S[e,f]*S[g,h]\nD[a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,q] = S[a,b]",
+           "3:33: error: a result of 16 dimensions: with a key for each at most 15\n");
+    ERRORS("C[i] = D[i]\nD[i] = v[i]", "2:8: error: 'D' is used before its definition\n3:1: note: defined here\n");
+}
+
+/* The operators that line 2 and later are lowered to, with the numbers of nodes counted from the first of them. */
+static void check_lowered(int line, const char *text, const char *want) {
+    char *all = tra_asprintf("%s%s", declared, text);
+    built b = build(all);
+    tra_str got = {0};
+    compile(&b);
+    CHECK_OK(b.status, b.e);
+    for (int i = 5; b.status == TRA_OK && i < b.g->n; i++) {
+        if (b.g->v[i]->name) tra_str_printf(&got, "%s = ", b.g->v[i]->name);
+        tra_node_print(b.g->v[i], &got);
+        tra_str_add(&got, "\n");
+    }
+    if (strcmp(tra_str_get(&got), want) != 0) check_report("line %d: lowered to\n%snot\n%s", line, tra_str_get(&got), want);
+    tra_str_free(&got);
+    done(&b);
+    free(all);
+}
+#define LOWERED(text, want) check_lowered(__LINE__, text, want)
+
+TEST(what_statements_become) {
+    LOWERED("C[i,k] = sum A[i,j] * B[j,k]", "join(A, B, [1], [0], matmul)\nC = agg(#5, [0,2], matadd)\n");
+    LOWERED("C[k,i] = sum -p * A[i,j] * B[j,k] / 2",
+            "join(B, A, [0], [1], \"jk,ij->ki\")\nC = agg(#5, [1,2], scale(-0.25) . matadd)\n");
+    LOWERED("C[a,b] = A[a,b]\nD = agg(C, [], matadd)", "D = agg(A, [], matadd)\n");
+    LOWERED("C[b,a] = A[a,b] + 1",
+            "transform(A, (A -> A + 1) . \"ab->ba\")\nC = rekey(#5, (a, b) -> (b, a))\n");
+    /* element-wise kernels by their names, functions of two, labels that do not end alike */
+    LOWERED("C[i,j] = A[i,j] * A[i,j]", "C = transform(A, A -> A * A)\n");
+    LOWERED("C[i,j] = v[j] * A[i,j]", "C = join(A, v, [1], [0], matvecmul)\n");
+    LOWERED("C[i,j] = 2*A[i,j] - v[j]", "C = join(A, v, [1], [0], (A, v) -> 2 * A - v)\n");
+    LOWERED("C[j,k] = B[j,k] / v[j]", "C = join(B, v, [0], [0], \"jk,j->jk\" (B, v) -> B / v)\n");
+    LOWERED("C[i,j] = exp(v[i]) * v[j]",
+            "C = join(v, v, [], [], \"i,j->ij\" (x, y) -> exp(x) * y)\n");
+    LOWERED("C[j,i] = v[i] - v[j]", "C = join(v, v, [], [], \"j,i->ji\" (x, y) -> y - x)\n");
+    /* one pass with its reduction; labels reduced within arrays before keys */
+    LOWERED("C[] = sum A[i,j]^2", "transform(A, \"ij->\" sum A -> A^2)\nC = agg(#5, [], matadd)\n");
+    LOWERED("C[j] = max A[i,j]", "transform(A, \"ij->j\" max)\nC = agg(#5, [1], elemmax)\n");
+    LOWERED("C[i,m] = min (A[i,j] - A[m,j])^2",
+            "join(A, A, [1], [1], \"ij,mj->im\" min (x, y) -> (x - y)^2)\nC = agg(#5, [0,2], elemmin)\n");
+    LOWERED("C[i] = sum (A[i,j] + v[j])^2",
+            "join(A, v, [1], [0], \"ij,j->i\" sum (A, v) -> (A + v)^2)\nC = agg(#5, [0], matadd)\n");
+    /* products of many: the order, labels summed early, divisors of the sum, terms apart */
+    LOWERED("C[i] = sum A[i,j] * B[j,k] * S[l,m]",
+            "transform(B, \"jk->j\")\nagg(#5, [0], matadd)\ntransform(S, \"lm->\")\nagg(#7, [], matadd)\n"
+            "join(#6, #8, [], [], matvecmul)\njoin(A, #9, [1], [0], \"ij,j->i\")\nC = agg(#10, [0], matadd)\n");
+    LOWERED("C[i,k] = sum A[i,j] * exp(B[j,k]) / v[j]",
+            "join(A, v, [1], [0], matvecdiv)\ntransform(B, exp)\njoin(#5, #6, [1], [0], matmul)\n"
+            "C = agg(#7, [0,2], matadd)\n");
+    LOWERED("C[i,j] = sum A[i,k] * B[k,m] / v[j]",
+            "transform(B, \"km->k\")\nagg(#5, [0], matadd)\njoin(A, #6, [1], [0], \"ik,k->i\")\nagg(#7, [0], matadd)\n"
+            "C = join(#8, v, [], [], \"i,j->ij\" (x, y) -> x / y)\n");
+    LOWERED("C[i,k] = sum A[i,j] * B[j,k] + B[j,k] - 1",
+            "join(A, B, [1], [0], matmul)\nagg(#5, [0,2], matadd)\ntransform(B, \"jk->k\")\nagg(#7, [1], matadd)\n"
+            "C = join(#6, #8, [1], [0], (x, y) -> x + y - 9)\n");
+    /* diagonals, other blocks, holes, rank 0 */
+    LOWERED("C[i] = S[i,i]", "filter(S, (k0, k1) -> k0 == k1)\nrekey(#5, (k0, k1) -> (k0))\nC = transform(#6, \"aa->a\")\n");
+    LOWERED("input W : f64 [9] by [4]\nC[i,j] = A[i,j] + W[j]",
+            "W = input W : f64 [9] by [4]\nreblock(W, [3])\nC = join(A, #6, [1], [0], matvecadd)\n");
+    LOWERED("H = filter(A, (i,j) -> i != 1)\nC[i,j] = H[i,j] + 1",
+            "H = filter(A, (i, j) -> i != 1)\nreblock(H, [4,3])\nC = transform(#6, x -> x + 1)\n");
+    LOWERED("T[] = sum v[i]\nC[i] = v[i] / T[]",
+            "transform(v, \"i->\")\nT = agg(#5, [], matadd)\nC = join(v, T, [], [], matvecdiv)\n");
+    LOWERED("C = softmax(v)\nD = transpose(A)\nE = softmax(reblock(v, [9]))",
+            "transform(v, \"i->\" max)\nagg(#5, [], elemmax)\njoin(v, #6, [], [], (x, y) -> exp(x - y))\n"
+            "transform(#7, \"i->\")\nagg(#8, [], matadd)\nC = join(#7, #9, [], [], matvecdiv)\n"
+            "transform(A, \"ij->ji\")\nD = rekey(#11, (i, j) -> (j, i))\nreblock(v, [9])\n"
+            "E = transform(#13, softmax)\n");
+}
+
+/* ---- the order of contraction -------------------------------------------------------------------------------- */
+
+static double size_of(uint64_t set, const int64_t *extent) {
+    double n = 1;
+    for (; set; set &= set - 1) n *= (double)extent[__builtin_ctzll(set)];
+    return n;
+}
+
+/* Least operations over all orders of merging n sets, by trying them all. */
+static double all_orders(int n, const uint64_t *set, uint64_t out, const int64_t *extent) {
+    double best = INFINITY;
+    if (n == 1) return 0;
+    for (int i = 0; i < n; i++)
+        for (int j = i + 1; j < n; j++) {
+            uint64_t rest[16], need = out;
+            int m = 0;
+            for (int l = 0; l < n; l++)
+                if (l != i && l != j) rest[m++] = set[l], need |= set[l];
+            rest[m++] = (set[i] | set[j]) & need;
+            best = fmin(best, 2 * size_of(set[i] | set[j], extent) + all_orders(m, rest, out, extent));
+        }
+    return best;
+}
+
+/* The operations of the steps, checked to use each operand once. */
+static double cost_of(int n, const uint64_t *labels, uint64_t out, const int64_t *extent, const tra_merge *v) {
+    uint64_t set[64];
+    bool gone[64] = {false};
+    double flops = 0;
+    for (int i = 0; i < n; i++) {
+        uint64_t need = out;
+        for (int j = 0; j < n; j++)
+            if (j != i) need |= labels[j];
+        set[i] = labels[i] & need;
+    }
+    for (int s = 0; s < n - 1; s++) {
+        uint64_t need = out;
+        CHECK(v[s].a >= 0 && v[s].b >= 0 && v[s].a < n + s && v[s].b < n + s && v[s].a != v[s].b);
+        CHECK(!gone[v[s].a] && !gone[v[s].b]);
+        gone[v[s].a] = gone[v[s].b] = true;
+        for (int j = 0; j < n + s; j++)
+            if (!gone[j]) need |= set[j];
+        flops += 2 * size_of(set[v[s].a] | set[v[s].b], extent);
+        set[n + s] = (set[v[s].a] | set[v[s].b]) & need;
+    }
+    return flops;
+}
+
+static uint64_t seed = 88172645463325252u;
+static int64_t below(int64_t n) {
+    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+    return (int64_t)(seed >> 11) % n;
+}
+
+TEST(order_of_contraction) {
+    tra_merge v[64];
+    int64_t extent[64];
+    for (int round = 0; round < 300; round++) {
+        int n = 1 + (int)below(6), nlabels = 2 + (int)below(5);
+        uint64_t labels[64], reduced[64], out = 0, all = 0;
+        for (int l = 0; l < nlabels; l++) extent[l] = 1 + below(20);
+        for (int i = 0; i < n; i++) labels[i] = (uint64_t)below(1 << nlabels), all |= labels[i];
+        out = all & (uint64_t)below(1 << nlabels);
+        for (int i = 0; i < n; i++) {
+            uint64_t need = out;
+            for (int j = 0; j < n; j++)
+                if (j != i) need |= labels[j];
+            reduced[i] = labels[i] & need;
+        }
+        double got = tra_order(n, labels, out, extent, v);
+        CHECK_NEAR(got, all_orders(n, reduced, out, extent), 0);
+        CHECK_NEAR(got, cost_of(n, labels, out, extent, v), 0);
+    }
+    /* a chain of matrices, best from the right; longer than what is tried exactly */
+    for (int n = 2; n < 30; n += 9) {
+        uint64_t labels[64];
+        for (int i = 0; i < n; i++) labels[i] = 3ull << i, extent[i] = 50;
+        extent[n] = 1;
+        double got = tra_order(n, labels, 1 | 1ull << n, extent, v);
+        CHECK_NEAR(got, 2.0 * 50 * 50 * (n - 1), 0);
+        CHECK_NEAR(got, cost_of(n, labels, 1 | 1ull << n, extent, v), 0);
+    }
+}
+
+/* ---- random statements: the operators against the definition -------------------------------------------------- */
+
+static const char *const label_names[] = {"i", "j", "k", "long", "m"};
+static const int64_t label_extents[] = {5, 4, 3, 2, 1};
+
+typedef struct source {
+    int n, label[3];
+} source;
+
+static void random_expr(int depth, int nsources, const source *src, unsigned *used, tra_str *out) {
+    int64_t what = below(100);
+    if (depth == 0 || what < 15) {
+        if (what < 2) {
+            tra_str_add(out, below(2) ? "p" : "0.75");
+            return;
+        }
+        int x = (int)below(nsources);
+        tra_str_printf(out, "X%d[", x);
+        for (int d = 0; d < src[x].n; d++) {
+            tra_str_printf(out, "%s%s", d ? "," : "", label_names[src[x].label[d]]);
+            *used |= 1u << src[x].label[d];
+        }
+        tra_str_add(out, "]");
+        return;
+    }
+    static const char *const forms[] = {"(@ + @)",       "@ * @",        "@ * @",          "@ * @",        "(@ - @)",
+                                        "@ / (1 + abs(@))", "max(@, @)", "min(@, @)",      "(@ < @)",      "-@",
+                                        "tanh(@)",       "relu(@)",      "exp(-abs(@))",   "sqrt(abs(@))", "(@)^2",
+                                        "sigmoid(@)",    "2 * @",        "@ / 4"};
+    const char *form = forms[below(sizeof forms / sizeof *forms)];
+    tra_str_add(out, "("); /* -x^2 is not (-x)^2 */
+    for (; *form; form++) {
+        if (*form == '@') random_expr(depth - 1, nsources, src, used, out);
+        else tra_str_addn(out, form, 1);
+    }
+    tra_str_add(out, ")");
+}
+
+/* A program with one statement, Z. */
+static void random_program(tra_str *out) {
+    source src[4];
+    unsigned used = 0;
+    int nsources = 1 + (int)below(4);
+    static const char *const words[] = {"sum", "sum", "sum", "max", "min", "prod"};
+    for (int x = 0; x < nsources; x++) {
+        int64_t block[3];
+        src[x].n = (int)below(4);
+        tra_str_printf(out, "input X%d : %s [", x, below(4) ? "f64" : "f32");
+        for (int d = 0; d < src[x].n; d++) {
+            src[x].label[d] = (int)below(5);
+            block[d] = 1 + below(label_extents[src[x].label[d]]);
+            tra_str_printf(out, "%s%d", d ? "," : "", (int)label_extents[src[x].label[d]]);
+        }
+        tra_str_add(out, "] by [");
+        for (int d = 0; d < src[x].n; d++) tra_str_printf(out, "%s%d", d ? "," : "", (int)block[d]);
+        tra_str_add(out, "]\n");
+    }
+    tra_str e = {0};
+    do {
+        e.n = 0;
+        used = 0;
+        random_expr(1 + (int)below(4), nsources, src, &used, &e);
+    } while (!strchr(tra_str_get(&e), '['));
+    tra_str_add(out, "param p = 1.5\nZ[");
+    unsigned left = used & (unsigned)below(32), order = left;
+    if (below(4) == 0) left = order = used;
+    while (order) {
+        int l = (int)below(5);
+        if (!(order >> l & 1)) continue;
+        if (out->s[out->n - 1] != '[') tra_str_add(out, ",");
+        tra_str_add(out, label_names[l]);
+        order &= ~(1u << l);
+    }
+    tra_str_printf(out, "] = %s %s\n", left == used ? "" : words[below(6)], tra_str_get(&e));
+    tra_str_free(&e);
+}
+
+/* Parts that are of f32 alone may have been rounded on the way. */
+static void compare(const built *b, const tra_einsum *s, const tra_ref_rel *got, const tra_ref_rel *want) {
+    double tol = 1e-9;
+    for (int i = 0; i < s->nrefs; i++)
+        if (s->ref[i].node->type.dtype == TRA_F32) tol = 2e-4;
+    CHECK_INT(got->n, want->n);
+    for (int64_t i = 0; i < got->n && got->n == want->n; i++) {
+        CHECK(tra_dims_eq(&got->v[i].key, &want->v[i].key) && tra_dims_eq(&got->v[i].ext, &want->v[i].ext));
+        for (int64_t j = 0, n = ref_count(&want->v[i].ext); j < n; j++) {
+            double x = got->v[i].data[j], y = want->v[i].data[j];
+            if (x == y || (isnan(x) && isnan(y)) || fabs(x - y) <= tol * fmax(1, fabs(y))) continue;
+            check_report("%s: tuple %d, element %d: %.17g, by definition %.17g", b->src.text, (int)i, (int)j, x, y);
+            return;
+        }
+    }
+}
+
+static void check_program(const char *text) {
+    built b = build(text);
+    compile(&b);
+    if (b.status != TRA_OK) {
+        tra_str out = {0};
+        tra_diags_print(&b.d, false, &out);
+        check_report("%s does not compile: %s", text, tra_str_get(&out));
+        tra_str_free(&out);
+    }
+    const tra_ref_rel **v = tra_news(b.a, const tra_ref_rel *, b.g->n);
+    for (int i = 0; b.status == TRA_OK && i < b.g->n; i++) {
+        const tra_node *n = b.g->v[i];
+        tra_ref_rel *r = tra_new(b.a, tra_ref_rel);
+        if (n->op == TRA_OP_INPUT) {
+            tra_dims shape;
+            tra_type_shape(&n->type, &shape);
+            ref_array whole = ref_array_new(b.a, &shape);
+            for (int64_t j = 0, m = ref_count(&shape); j < m; j++) whole.data[j] = (double)(1 + below(400)) / 200 - 0.5;
+            CHECK_OK(ref_in_blocks(&whole, &n->type.cat->bound, n->type.dtype, b.a, r, &b.e), b.e);
+        } else {
+            const tra_ref_rel *x = v[n->in[0]->id], *y = n->in[1] ? v[n->in[1]->id] : NULL;
+            tra_status s = tra_reference_apply(n, x, y, b.a, r, &b.e);
+            if (s != TRA_OK) check_report("%s: %s", text, b.e.msg);
+            CHECK_OK(tra_reference_matches(r, &n->type, &b.e), b.e);
+        }
+        v[i] = r;
+    }
+    for (int i = 0; b.status == TRA_OK && i < b.g->neinsums; i++) {
+        tra_ref_rel want;
+        const tra_einsum *s = b.g->einsums[i];
+        CHECK_OK(ref_einsum(s, v, b.a, &want, &b.e), b.e);
+        CHECK_OK(tra_reference_matches(&want, &s->node->type, &b.e), b.e);
+        compare(&b, s, v[s->node->id], &want);
+    }
+    done(&b);
+}
+
+TEST(operators_give_what_the_definition_gives) {
+    for (int round = 0; round < 1500; round++) {
+        tra_str text = {0};
+        random_program(&text);
+        check_program(tra_str_get(&text));
+        tra_str_free(&text);
+    }
+}
+
+TEST(macros_and_holes_give_what_the_definition_gives) {
+    check_program("input A : f64 [7, 5] by [3, 2]\ninput T : f32 [4, 3, 5] by [2, 2, 2]\n"
+                  "B = softmax(A)\nC = transpose(T)\nD = softmax(T)\nE = softmax(reblock(A, [2, 5]))\n"
+                  "H = filter(A, (i,j) -> i + j != 2)\nF[i,j] = H[i,j] - 1\nG[i,k] = sum H[i,j] * A[k,j]\n"
+                  "I[j] = min H[i,j]\n");
+    check_program("input O : f64 [3, 0] by [2, 1]\ninput A : f64 [3, 4] by [2, 3]\nB[i,j] = O[i,j] + 1\n"
+                  "C[j,i] = exp(O[i,j])\nD[j,k] = sum O[i,j] * A[i,k]\nE = softmax(O)\nF = transpose(O)\n");
+}
