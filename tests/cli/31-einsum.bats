@@ -1,0 +1,203 @@
+# EinSum statements and macros: against numpy, on one site and several, and by the reference evaluator.
+load helper
+
+program() { cat >p.tra; }
+
+# Inputs of 30 x 20, 20 x 25 and 25 in blocks that do not divide them, f64 or f32.
+inputs() {
+    tra gen -q --dist normal --seed 1 --dtype "$1" --shape 30x20 --block 7x6 -o A.h5
+    tra gen -q --dist normal --seed 2 --dtype "$1" --shape 20x25 --block 6x8 -o B.h5
+    tra gen -q --dist normal --seed 3 --dtype "$1" --shape 25 --block 8 -o b.h5
+}
+
+# The results in out.h5 against expressions of numpy: compare RTOL NAME=EXPRESSION...
+compare() {
+    py '
+g = lambda n: h5py.File(n)["data"][()].astype(float)
+A, B, b = g("A.h5"), g("B.h5"), g("b.h5")
+f, bad = h5py.File("out.h5"), 0
+for arg in sys.argv[2:]:
+    name, e = arg.split("=", 1)
+    want = np.asarray(eval(e))
+    got = f[name][()].reshape(want.shape) if want.ndim == 0 else f[name][()]
+    if got.shape != want.shape or not np.allclose(got, want, rtol=float(sys.argv[1]), atol=float(sys.argv[1])):
+        bad = 1
+        print(name, got, "not", want)
+sys.exit(bad)' "$@"
+}
+
+@test "contractions of two and of many agree with numpy, on 1, 2 and 3 sites, in f64 and f32" {
+    program <<'END'
+input A from "A.h5"
+input B from "B.h5"
+input b from "b.h5"
+param c = 0.5
+C[i,k]  = sum A[i,j] * B[j,k]
+Ct[k,i] = sum c * B[j,k] * A[i,j]
+y[i]    = sum A[i,j] * B[j,k] * b[k]
+G[i,m]  = sum A[i,j] * A[m,j]
+s[]     = sum -A[i,j] * B[j,k] * b[k] / 2
+o[j,k]  = sum A[i,j] * b[k]
+w[i]    = sum A[i,j] * A[i,j]
+e[i,k]  = sum A[i,j] * B[j,k] / b[k] + b[k] - 1
+output C to "out.h5:C"
+output Ct to "out.h5:Ct"
+output y to "out.h5:y"
+output G to "out.h5:G"
+output s to "out.h5:s"
+output o to "out.h5:o"
+output w to "out.h5:w"
+output e to "out.h5:e"
+END
+    for dtype in f64 f32; do
+        inputs $dtype
+        for how in "--sites 1" "--sites 2" "--sites 3" "--engine reference"; do
+            rm -f out.h5
+            # shellcheck disable=SC2086
+            status 0 tra run -q p.tra $how
+            compare "$([ $dtype = f64 ] && echo 1e-11 || echo 1e-3)" C=A@B "Ct=(A@B).T/2" "y=A@(B@b)" G=A@A.T \
+                "s=-np.einsum('ij,jk,k->',A,B,b)/2" "o=np.outer(A.sum(0),b)" "w=(A*A).sum(1)" "e=A@B/b+20*b-20"
+        done
+    done
+}
+
+@test "element-wise expressions and every aggregation agree with numpy" {
+    program <<'END'
+input A from "A.h5"
+input B from "B.h5"
+input b from "b.h5"
+param eta = 0.1
+E[i,j]  = A[i,j] - eta * max(A[i,j]^2, 1)
+X[k,j]  = exp(-B[j,k]) + b[k]
+D[i,m]  = sum (A[i,j] - A[m,j])^2
+F[i,m]  = max abs(A[i,j] - A[m,j])
+N[k]    = min B[j,k] * b[k]
+P[j]    = prod 1 + A[i,j] / 10
+L[]     = max A[i,j]
+R[i,j]  = A[i,j] / L[]
+M[i,k]  = sum relu(A[i,j]) * tanh(B[j,k]) * sigmoid(b[k])
+Q[j,k]  = B[j,k] > b[k]
+V[i,j,k] = A[i,j] * B[j,k] + b[k]
+output E to "out.h5:E"
+output X to "out.h5:X"
+output D to "out.h5:D"
+output F to "out.h5:F"
+output N to "out.h5:N"
+output P to "out.h5:P"
+output L to "out.h5:L"
+output R to "out.h5:R"
+output M to "out.h5:M"
+output Q to "out.h5:Q"
+output V to "out.h5:V"
+END
+    inputs f64
+    for how in "--sites 1" "--sites 3" "--engine reference"; do
+        rm -f out.h5
+        # shellcheck disable=SC2086
+        status 0 tra run -q p.tra $how
+        compare 1e-11 "E=A-.1*np.maximum(A**2,1)" "X=(np.exp(-B)+b).T" "D=((A[:,None]-A)**2).sum(2)" \
+            "F=abs(A[:,None]-A).max(2)" "N=(B*b).min(0)" "P=(1+A/10).prod(0)" "L=A.max()" "R=A/A.max()" \
+            "M=np.maximum(A,0)@np.tanh(B)/(1+np.exp(-b))" "Q=B>b" "V=A[:,:,None]*B+b"
+    done
+}
+
+@test "diagonals, holes, other blocks and the macros agree with numpy" {
+    inputs f64
+    tra gen -q --dist normal --seed 4 --shape 20x20x3 --block 6x5x2 -o S.h5
+    tra gen -q --dist normal --seed 5 --shape 30x20 --block 30x3 -o W.h5
+    program <<'END'
+input A from "A.h5"
+input S from "S.h5"
+input W from "W.h5"
+D[i,k] = S[i,i,k]
+t[]    = sum S[i,i,k]
+U[i,j] = A[i,j] + W[i,j]
+H      = filter(A, (i,j) -> i + j != 3)
+Z[i,j] = H[i,j] + 1
+m[j]   = max H[i,j]
+P      = softmax(A)
+Q      = softmax(W)
+T      = transpose(S)
+d[i]   = sum A[i,j] * S[j,j,k]
+best   = agg(m, [], maxindex)
+output D to "out.h5:D"
+output t to "out.h5:t"
+output U to "out.h5:U"
+output Z to "out.h5:Z"
+output m to "out.h5:m"
+output P to "out.h5:P"
+output Q to "out.h5:Q"
+output T to "out.h5:T"
+output d to "out.h5:d"
+output best to "out.h5:best"
+END
+    local wanted=("D=np.einsum('iik->ik',S)" "t=np.einsum('iik->',S)" "U=A+W" "Z=H+1" "m=H.max(0)" "P=soft(A)" "Q=soft(W)" \
+        "T=S.T" "d=np.einsum('ij,jjk->i',A,S)" "best=np.array([H.max(0).max(),H.max(0).argmax()])")
+    for how in "--sites 1" "--sites 2" "--sites 3" "--engine reference"; do
+        rm -f out.h5
+        # shellcheck disable=SC2086
+        status 0 tra run -q p.tra $how
+        py '
+g = lambda n: h5py.File(n)["data"][()]
+A, S, W = g("A.h5"), g("S.h5"), g("W.h5")
+H = A.copy()
+for i in range(5):
+    for j in range(4):
+        if i + j == 3: H[7*i:7*i+7, 6*j:6*j+6] = 0
+def soft(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+f, bad = h5py.File("out.h5"), 0
+for arg in sys.argv[1:]:
+    name, e = arg.split("=", 1)
+    want = np.asarray(eval(e))
+    if not np.allclose(f[name][()].reshape(want.shape), want, rtol=1e-11, atol=1e-12):
+        bad = 1
+        print(name, f[name][()], "not", want)
+sys.exit(bad)' "${wanted[@]}"
+    done
+}
+
+@test "softmax does not overflow, and rows of -inf give NaN as the kernel does" {
+    py '
+x = np.array([[1000., 1001, 999, 998], [-1e300, -9999, 5, 5], [-np.inf] * 4])
+h5py.File("x.h5", "w").create_dataset("data", data=x, chunks=(2, 3))'
+    program <<'END'
+input X from "x.h5"
+S = softmax(X)
+K = transform(reblock(X, [3, 4]), softmax)
+output S
+output K
+END
+    status 0 tra run -q p.tra
+    status 0 tra diff -q S.h5 K.h5 --rtol 1e-14
+    py 's = h5py.File("S.h5")["data"][()]
+sys.exit(not (np.allclose(s[0].sum(), 1) and s[1, 2] == 0.5 and np.isnan(s[2]).all()))'
+}
+
+@test "random statements agree with numpy, on 1, 2 and 3 sites and by the reference evaluator" {
+    for seed in 1 2 3; do
+        status 0 "$PYTHON" "$BATS_TEST_DIRNAME/einsum-random" $seed 20 f64
+        status 0 "$PYTHON" "$BATS_TEST_DIRNAME/einsum-random" $((seed + 100)) 15 f64 --sites $((seed % 3 + 1))
+        status 0 "$PYTHON" "$BATS_TEST_DIRNAME/einsum-random" $((seed + 200)) 10 f32 --sites $((seed % 2 + 2))
+    done
+    status 0 "$PYTHON" "$BATS_TEST_DIRNAME/einsum-random" 7 20 f64 --engine reference
+}
+
+@test "check and explain show what the program names; a contraction is one operator" {
+    inputs f64
+    program <<'END'
+input A from "A.h5"
+input B from "B.h5"
+C[i,k] = sum A[i,j] * B[j,k]
+P = softmax(C)
+output P
+END
+    status 0 tra check p.tra
+    [ "${#lines[@]}" -eq 4 ]
+    [ "${lines[2]}" = "C: keys 2 <5,4>, f64 7 x 8, tensor 30 x 25, 20 tuples, 5.9 KiB" ]
+    [ "${lines[3]}" = "P: keys 2 <5,4>, f64 7 x 8, tensor 30 x 25, 20 tuples, 5.9 KiB" ]
+    status 0 tra explain p.tra
+    has "join-agg C local [1]=[0] matmul, group [0,2] ma"
+    has '"ij->i" max'
+}
