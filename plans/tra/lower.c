@@ -471,11 +471,14 @@ static tra_node *sum_product(tra_lowering *w, const tra_scalar *e, double scale,
         return q ? eval(w, q, TRA_S_ADD, scale, out) : NULL;
     }
     if (f.n == 1) return apply(w, f.v[0].e, TRA_S_ADD, scale, out);
+    uint64_t one = 0, two = 0; /* labels of one factor, of two */
+    for (int i = 0; i < f.n; i++) {
+        uint64_t set = labels_of(w, f.v[i].e);
+        two |= one & set;
+        one |= set;
+    }
     for (int i = 0; i < f.n; i++) { /* each by itself, as far as it can be summed alone */
-        uint64_t need = want;
-        for (int j = 0; j < f.n; j++)
-            if (j != i) need |= labels_of(w, f.v[j].e);
-        f.v[i].e = materialise(w, f.v[i].e, need);
+        f.v[i].e = materialise(w, f.v[i].e, want | two);
         if (!f.v[i].e) return NULL;
     }
     return contract(w, &f, scale, out);

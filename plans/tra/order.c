@@ -64,36 +64,44 @@ static double exact(const problem *p, tra_merge *v) {
 
 /* ---- greedy ------------------------------------------------------------------------------------------------- */
 
+enum { WINDOW = 64 }; /* the pairs among the first so many operands are looked at: a thousand factors take no time */
+
+/* The labels that at least two and at least three of the sets have. */
+static void shared(int n, const uint64_t *set, uint64_t *two, uint64_t *three) {
+    uint64_t one = 0;
+    *two = *three = 0;
+    for (int i = 0; i < n; i++) {
+        *three |= *two & set[i];
+        *two |= one & set[i];
+        one |= set[i];
+    }
+}
+
 static double greedy(const problem *p, tra_merge *v) {
     int m = p->n, *id = tra_calloc((size_t)m, sizeof *id);
-    uint64_t *has = tra_calloc((size_t)m, sizeof *has);
+    uint64_t *has = tra_calloc((size_t)m, sizeof *has), two, three;
     double total = 0;
-    for (int i = 0; i < m; i++) {
-        uint64_t need = p->out;
-        id[i] = i;
-        for (int j = 0; j < m; j++)
-            if (j != i) need |= p->labels[j];
-        has[i] = p->labels[i] & need;
-    }
+    shared(m, p->labels, &two, &three);
+    for (int i = 0; i < m; i++) id[i] = i, has[i] = p->labels[i] & (p->out | two);
     for (int step = 0; m > 1; step++) {
-        int bi = 0, bj = 1;
+        int bi = -1, bj = -1;
         uint64_t kept = 0;
         double flops = 0, size = 0;
-        for (int i = 0; i < m; i++)
-            for (int j = i + 1; j < m; j++) {
-                uint64_t need = p->out, both = has[i] | has[j];
-                for (int l = 0; l < m; l++)
-                    if (l != i && l != j) need |= has[l];
-                double f = 2 * elements(p, both), s = elements(p, both & need) - elements(p, has[i]) - elements(p, has[j]);
-                if ((i || j > 1) && (f > flops || (f == flops && s >= size))) continue;
+        shared(m, has, &two, &three);
+        for (int i = 0; i < m && i < WINDOW; i++)
+            for (int j = i + 1; j < m && j < WINDOW; j++) {
+                uint64_t both = has[i] | has[j], need = p->out | three | (two & ~(has[i] & has[j]));
+                double f = 2 * elements(p, both);
+                double s = elements(p, both & need) - elements(p, has[i]) - elements(p, has[j]);
+                if (bi >= 0 && (f > flops || (f == flops && s >= size))) continue;
                 bi = i, bj = j, flops = f, size = s, kept = both & need;
             }
         v[step] = (tra_merge){id[bi], id[bj]};
         total += flops;
         has[bi] = kept;
         id[bi] = p->n + step;
-        for (int l = bj; l < m - 1; l++) has[l] = has[l + 1], id[l] = id[l + 1];
         m--;
+        for (int l = bj; l < m; l++) has[l] = has[l + 1], id[l] = id[l + 1];
     }
     free(id);
     free(has);

@@ -248,6 +248,34 @@ TEST(order_of_contraction) {
     }
 }
 
+/* What a program can be made of takes time in proportion. */
+TEST(long_expressions) {
+    static const char *const forms[] = {"S[i,j]*", "S[%c,%c]*", "v[%c]+", "max(S[i,j],", "S[i,j]/v[k]-"}; /* of letters */
+    double t = tra_now();
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+        tra_str text = {0};
+        tra_str_add(&text, "input S : f64 [3,3] by [2,2]\ninput v : f64 [3] by [2]\nZ[] = sum ");
+        int n = f == 3 ? 150 : 400;
+        for (int i = 0; i < n; i++) {
+            int x = 'a' + i % 26, y = 'a' + (i + 1) % 26;
+            for (const char *c = forms[f]; *c; c++) {
+                bool letter = c[0] == '%' && c[1] == 'c';
+                tra_str_printf(&text, "%c", letter ? (c == strchr(forms[f], '%') ? x : y) : *c);
+                c += letter;
+            }
+        }
+        tra_str_add(&text, "S[a,b]");
+        for (int i = 0; f == 3 && i < n; i++) tra_str_add(&text, ")");
+        tra_str_add(&text, "\n");
+        built b = build(tra_str_get(&text));
+        compile(&b);
+        CHECK_OK(b.status, b.e);
+        done(&b);
+        tra_str_free(&text);
+    }
+    CHECK(tra_now() - t < 5);
+}
+
 /* ---- random statements: the operators against the definition -------------------------------------------------- */
 
 static const char *const label_names[] = {"i", "j", "k", "long", "m"};
@@ -273,7 +301,7 @@ static void random_expr(int depth, int nsources, const source *src, unsigned *us
         tra_str_add(out, "]");
         return;
     }
-    static const char *const forms[] = {"(@ + @)",       "@ * @",        "@ * @",          "@ * @",        "(@ - @)",
+    static const char *const forms[] = {"(@ + @)",       "@ * @",        "@ * @",          "@ * @ * @",    "(@ - @)",
                                         "@ / (1 + abs(@))", "max(@, @)", "min(@, @)",      "(@ < @)",      "-@",
                                         "tanh(@)",       "relu(@)",      "exp(-abs(@))",   "sqrt(abs(@))", "(@)^2",
                                         "sigmoid(@)",    "2 * @",        "@ / 4"};
@@ -380,7 +408,7 @@ static void check_program(const char *text) {
 }
 
 TEST(operators_give_what_the_definition_gives) {
-    for (int round = 0; round < 1500; round++) {
+    for (int round = 0; round < 5000; round++) {
         tra_str text = {0};
         random_program(&text);
         check_program(tra_str_get(&text));
