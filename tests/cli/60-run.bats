@@ -206,9 +206,9 @@ g = open("b.h5", "r+b"); g.seek(at + 1000); x = g.read(1); g.seek(at + 1000); g.
 }
 
 @test "SIGTERM ends a run on several ranks as it ends any program, and nothing is left" {
-    matmul 3000 3000 3000 250x250 250x250
+    long_program
     echo earlier >c.h5
-    "$TRA" run mm.tra --sites 2 >out 2>&1 &
+    "$TRA" run long.tra --sites 2 >out 2>&1 &
     pid=$!
     for _ in $(seq 200); do
         [ -e "$(echo .c.h5.tra-*.tmp)" ] && break
@@ -220,7 +220,7 @@ g = open("b.h5", "r+b"); g.seek(at + 1000); x = g.read(1); g.seek(at + 1000); g.
     cat out
     [ $rc -eq 143 ]
     [ "$(cat c.h5)" = earlier ]
-    [ "$(ls -A)" = "$(printf 'a.h5\nb.h5\nc.h5\nmm.tra\nout')" ]
+    [ "$(ls -A)" = "$(printf 'c.h5\nlong.h5\nlong.tra\nout')" ]
 }
 
 @test "status 2: programs that do not compile, programs without output, wrong options" {
@@ -242,11 +242,11 @@ g = open("b.h5", "r+b"); g.seek(at + 1000); x = g.read(1); g.seek(at + 1000); g.
 }
 
 @test "status 5: the loss of a rank ends the run, with one message and no output" {
-    matmul 3000 3000 3000 250x250 250x250
-    "$TRA" run mm.tra --sites 2 >out 2>&1 &
+    long_program
+    "$TRA" run long.tra --sites 2 >out 2>&1 &
     pid=$!
     for _ in $(seq 200); do
-        victim=$(pgrep -f "$TRA run mm.tra" | while read -r p; do
+        victim=$(pgrep -f "$TRA run long.tra" | while read -r p; do
             tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -q '^OMPI_COMM_WORLD_RANK=1' && echo "$p"; done | head -1)
         [ -n "$victim" ] && [ -e "$(echo .c.h5.tra-*.tmp)" ] && break
         sleep 0.02
@@ -260,6 +260,7 @@ g = open("b.h5", "r+b"); g.seek(at + 1000); x = g.read(1); g.seek(at + 1000); g.
     [ "$(grep -c 'rank was lost' out)" -eq 1 ]
     [ ! -e c.h5 ]
     # what it left is reclaimed by the next run
+    matmul 300 300 300 100x100 100x100
     status 0 tra run -q mm.tra --sites 2
     [ -z "$(ls -A | grep tmp)" ]
     product_is_right

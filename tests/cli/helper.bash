@@ -38,6 +38,13 @@ status() {
     fi
 }
 
+# long_program: long.tra, which takes seconds on two ranks whatever the machine, and its input; its output is c.h5.
+long_program() {
+    "$TRA" gen -q --shape 4000x4000 --block 250x250 --dist normal --seed 9 -o long.h5
+    printf '%s\n' 'input A from "long.h5"' 'C = agg(join(A, A, [], [], (x, y) -> tanh(x * y)), [0,1], matadd)' \
+        'output C to "c.h5"' >long.tra
+}
+
 # has TEXT: $output contains it. lacks TEXT: it does not.
 has() { [[ $output == *"$1"* ]] || { echo "no '$1' in: $output"; return 1; }; }
 lacks() { [[ $output != *"$1"* ]] || { echo "'$1' in: $output"; return 1; }; }
