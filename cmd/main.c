@@ -63,6 +63,7 @@ static void catch_signals(void) {
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(signals[i], &a, NULL);
     }
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen by tra_print, after which files are cleaned up */
+    signal(SIGXFSZ, SIG_IGN); /* a limit of file size is an error of the write, as a full disk is */
 }
 
 /* This process's rank as its launcher tells, before MPI is begun; 0 without one. */

@@ -90,3 +90,14 @@ assert np.allclose(c, want, rtol=0, atol=1e-10)'
         done
     done
 }
+
+@test "a limit of file size is an error of the write, status 4; the earlier output stays" {
+    tra gen -q --shape 900x900 --block 100x100 -o a.h5
+    tra gen -q --shape 10x10 -o c.h5
+    before=$(tra digest c.h5)
+    printf 'input A from "a.h5"\nC = join(A, A, [0,1], [0,1], matadd)\noutput C to "c.h5"\n' >p.tra
+    status 4 bash -c 'ulimit -f 100; exec "$0" run -q p.tra' "$TRA"
+    has "File too large"
+    [ "$(tra digest c.h5)" = "$before" ]
+    [ -z "$(ls -A | grep tmp)" ]
+}
