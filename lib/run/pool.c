@@ -26,6 +26,7 @@ struct tra_pool {
     char *region;
     int64_t region_bytes;
     space mem, file;
+    int64_t apart; /* bytes of blocks that are mapped apart from the region */
     tra_block oldest; /* sentinel: oldest.newer is the first to go */
     tra_pool_busy_fn *busy;
     void *busy_ctx;
@@ -138,8 +139,10 @@ static void give_memory(tra_pool *p, tra_block *b) {
     int64_t n = tra_block_footprint(b->bytes);
     if (!b->ptr) return;
     if (b->bytes < SMALL) free(b->ptr);
-    else if (b->mapped) munmap(b->ptr, (size_t)n);
+    else if (b->mapped) munmap(b->ptr, (size_t)n), p->apart -= n;
     else space_give(&p->mem, (char *)b->ptr - p->region, n);
+    if (b->bytes >= SMALL && !b->mapped && p->apart > 0) /* not all of the region may be resident beside what is apart */
+        madvise(b->ptr, (size_t)n, MADV_DONTNEED);
     b->ptr = NULL;
     p->stats.used -= n;
 }
@@ -169,6 +172,7 @@ static bool take_memory(tra_pool *p, tra_block *b) {
         int64_t at = space_take(&p->mem, n);
         b->mapped = at < 0;
         b->ptr = b->mapped ? map_apart(p, n) : p->region + at;
+        if (b->mapped && b->ptr) p->apart += n;
     }
     if (!b->ptr) return false;
     p->stats.used += n;
