@@ -14,11 +14,11 @@ int tra_cores(void) {
 }
 
 tra_status tra_workers(int64_t memory, int64_t fixed, int64_t each, int64_t jobs, int *n, tra_err *e) {
-    int64_t fit = each > 0 ? (memory - fixed) / each : TRA_MAXWORKERS;
-    if (memory < fixed || fit < 1) {
+    int64_t room = tra_buffer_bytes(memory), fit = each > 0 ? (room - fixed) / each : TRA_MAXWORKERS;
+    if (room < fixed || fit < 1) {
         char have[32], need[32];
         return tra_fail(e, TRA_RESOURCE, "--memory %s is too little: blocks of this size need %s",
-                        tra_human(memory, have), tra_human(fixed + each, need));
+                        tra_human(memory, have), tra_human(tra_buffer_ceiling(fixed + each), need));
     }
     *n = (int)tra_max64(1, tra_min64(tra_min64(fit, jobs), tra_cores()));
     return TRA_OK;

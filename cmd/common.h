@@ -9,7 +9,7 @@ enum { TRA_SCAN_MEMORY = 256 << 20 }; /* --memory of commands that only stream, 
 
 /* The row of --memory in the table of such a command. */
 #define TRA_OPT_MEMORY(var)                                                                                            \
-    { 0, "memory", TRA_OPT_SIZE, &(var), NULL, "ceiling for buffers (default: 256M)", NULL, "TRA_MEMORY", NULL }
+    { 0, "memory", TRA_OPT_SIZE, &(var), NULL, "memory ceiling (default: 256M)", NULL, "TRA_MEMORY", NULL }
 
 /* Cores that this process may use, or TRA_THREADS. */
 int tra_cores(void);

@@ -107,7 +107,7 @@ static tra_status compare_views(tra_view *a, tra_view *b, comparison *c, tra_err
     int n = 0;
     TRA_TRY(tra_workers(memory, (int64_t)(a->bytes + b->bytes), (int64_t)(sa + sb), 1, &n, e));
     int64_t floats = 0;
-    tra_dims box = box_for(a, b, (memory - (int64_t)(a->bytes + b->bytes)) / (int64_t)(sa + sb));
+    tra_dims box = box_for(a, b, (tra_buffer_bytes(memory) - (int64_t)(a->bytes + b->bytes)) / (int64_t)(sa + sb));
     tra_dims_product(&box, &floats);
     void *abuf = malloc((size_t)floats * sa), *bbuf = malloc((size_t)floats * sb);
     tra_status s = abuf && bbuf ? compare_boxes(a, b, &box, abuf, bbuf, c, e)

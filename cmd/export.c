@@ -17,7 +17,7 @@ static const tra_opt opts[] = {
     {0, "coordinate", TRA_OPT_FLAG, &coordinate, NULL, "mtx: only the elements that are not zero", NULL, NULL, NULL},
     {0, "gzip", TRA_OPT_OPTSTR, &gzip, "LEVEL",
      "h5: compress with gzip, level 1 to 9 (default: 4); without it nothing is", NULL, NULL, &gzip_given},
-    {0, "memory", TRA_OPT_SIZE, &memory, "SIZE", "for all buffers (default: 256M)", NULL, "TRA_MEMORY", NULL},
+    {0, "memory", TRA_OPT_SIZE, &memory, "SIZE", "memory ceiling (default: 256M)", NULL, "TRA_MEMORY", NULL},
     {0},
 };
 

@@ -20,7 +20,7 @@ static const tra_opt opts[] = {
     {0, "dtype", TRA_OPT_STR, &dtype, "TYPE", "f64 or f32 (default: what holds the source without loss; raw: required)",
      NULL, NULL, NULL},
     {0, "codec", TRA_OPT_STR, &codec, "CODEC", "none or zstd[:LEVEL] (default: none)", NULL, NULL, NULL},
-    {0, "memory", TRA_OPT_SIZE, &memory, "SIZE", "for all buffers (default: 256M)", NULL, "TRA_MEMORY", NULL},
+    {0, "memory", TRA_OPT_SIZE, &memory, "SIZE", "memory ceiling (default: 256M)", NULL, "TRA_MEMORY", NULL},
     {0, "shape", TRA_OPT_STR, &shape, "EXTENTS", "raw: shape of the tensor, as in 1000x2000", NULL, NULL, NULL},
     {0, "endian", TRA_OPT_ENUM, &endian, "ORDER", "raw: byte order, little or big (default: little)", "little|big",
      NULL, NULL},

@@ -59,7 +59,7 @@ static tra_status write_all(tra_sink *k, tra_view *v, int64_t memory, tra_err *e
     char human[32];
     if (left < 4096)
         return tra_fail(e, TRA_RESOURCE, "--memory is too low to read one block: at least %s are needed",
-                        tra_human(memory - left + 4096, human));
+                        tra_human(tra_buffer_ceiling(memory - left + 4096), human));
     tra_dims shape = k->fortran ? tra_reversed(&k->shape) : k->shape,
              chunk = k->fortran ? tra_reversed(&v->chunk) : v->chunk;
     tra_dims piece;
@@ -105,7 +105,7 @@ static tra_status write_tensor(const tra_export_job *job, tra_rel *rel, tra_expo
 
 tra_status tra_export(const tra_export_job *job, tra_export_receipt *r, tra_err *e) {
     tra_export_job j = *job;
-    if (j.memory == 0) j.memory = TRA_IMPORT_MEMORY;
+    j.memory = tra_buffer_bytes(j.memory ? j.memory : TRA_IMPORT_MEMORY);
     *r = (tra_export_receipt){0};
     tra_rel *rel;
     TRA_TRY(tra_rel_open(j.from, NULL, &rel, e));

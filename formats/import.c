@@ -178,7 +178,7 @@ static tra_status lay_out(import *m, tra_err *e) {
     if (m->memory < need)
         return tra_fail(e, TRA_RESOURCE,
                         "--memory is too low for one block: at least %s are needed, or a smaller --block",
-                        tra_human(need / 7 * 8 + 8, human));
+                        tra_human(tra_buffer_ceiling(need / 7 * 8 + 8), human));
     m->memory -= fixed + m->nworkers * each;
     int64_t most = m->memory / m->npanels / size, n;
     choose_group(m, tra_max64(floats, tra_min64(most, GOOD_PANEL / size)));
@@ -344,8 +344,8 @@ static void fill_receipt(const import *m, tra_import_receipt *r) {
 
 tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err *e) {
     tra_import_job j = *job;
-    if (j.source.memory == 0) j.source.memory = TRA_IMPORT_MEMORY;
-import m = {.job = & j, .spool = - 1, .memory = j.source.memory - j.source.memory / 8 };
+    j.source.memory = tra_buffer_bytes(j.source.memory ? j.source.memory : TRA_IMPORT_MEMORY);
+    struct import m = {.job = &j, .spool = -1, .memory = j.source.memory - j.source.memory / 8};
     TRA_TRY(tra_source_open(j.from, j.format, &j.source, &m.source, e));
     m.arena = tra_arena_new();
     tra_status status = run(&m, e);

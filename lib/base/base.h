@@ -147,6 +147,11 @@ bool tra_parse_num(const char *s, double *v);
 /* 1536 -> "1.5 KiB", into buf (at least 32 bytes), returned. */
 char *tra_human(int64_t bytes, char *buf);
 
+/* What --memory leaves for the buffers of a command that only streams: from 64 MiB on it is a ceiling of the process, of
+ * which 24 MiB are not buffers; below, of the buffers alone. And the least ceiling that leaves so many bytes. */
+int64_t tra_buffer_bytes(int64_t ceiling);
+int64_t tra_buffer_ceiling(int64_t bytes);
+
 double tra_now(void); /* monotonic seconds */
 
 /* ---- files -------------------------------------------------------------------------------------------------- */

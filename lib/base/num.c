@@ -79,3 +79,9 @@ double tra_now(void) {
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
+
+enum { PROCESS = 24 << 20, WHOLE = 64 << 20 };
+
+int64_t tra_buffer_bytes(int64_t ceiling) { return ceiling < WHOLE ? ceiling : ceiling - PROCESS; }
+
+int64_t tra_buffer_ceiling(int64_t bytes) { return bytes < WHOLE ? bytes : bytes + PROCESS; }
