@@ -218,6 +218,11 @@ static tra_status find_memory(tra_pool *p, tra_block *b, tra_err *e) {
             pthread_cond_wait(&p->freed, &p->lock);
         } else {
             char want[32], budget[32];
+            if (p->stats.used + tra_block_footprint(b->bytes) <= p->stats.budget)
+                return tra_fail(e, TRA_RESOURCE,
+                                "the system gives no memory for blocks, though the ceiling leaves %s; a limit on address "
+                                "space (ulimit -v) may be in the way: lower --memory",
+                                tra_human(p->stats.budget - p->stats.used, budget));
             return tra_fail(e, TRA_RESOURCE, "out of block memory: %s wanted, %s in use of %s; raise --memory",
                             tra_human(b->bytes, want), tra_human(p->stats.used, (char[32]){0}),
                             tra_human(p->stats.budget, budget));
