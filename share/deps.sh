@@ -36,6 +36,7 @@ case ${1-} in
 build) ;;
 install)
     need bats have bats
+    need procps have pgrep
     need hdf5-tools have h5dump
     need mandoc have mandoc
     module='import importlib.util as u, sys; sys.exit(not all(u.find_spec(m) for m in sys.argv[1:]))'
