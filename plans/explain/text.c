@@ -6,11 +6,11 @@
 #include "../ia/ia.h"
 #include "../search/cost.h"
 #include "explain.h"
+#include "text.h"
 
-enum { WIDTH = 100, MAXDEPTH = 16, FEWPLANS = 10 };
+enum { WIDTH = TRA_TEXT_WIDTH, MAXDEPTH = 16, FEWPLANS = 10 };
 
-/* 1.12e+10 as 1.12e10; small whole numbers as they are. */
-static char *short_number(double v, char *buf, size_t n) {
+char *tra_text_number(double v, char *buf, size_t n) {
     char text[40];
     snprintf(text, sizeof text, v < 1e6 ? "%.6g" : "%.3g", v);
     char *e = strchr(text, 'e');
@@ -20,7 +20,7 @@ static char *short_number(double v, char *buf, size_t n) {
     return buf;
 }
 
-static char *seconds_text(double s, char *buf, size_t n) {
+char *tra_text_seconds(double s, char *buf, size_t n) {
     if (s < 0.01)
         snprintf(buf, n, "%.3g ms", s * 1e3);
     else if (s < 600)
@@ -32,8 +32,7 @@ static char *seconds_text(double s, char *buf, size_t n) {
     return buf;
 }
 
-/* Adds text padded (or cut with ..) to so many columns; width < 0: aligned right. */
-static void cell(tra_str *out, const char *text, int width) {
+void tra_text_cell(tra_str *out, const char *text, int width) {
     int w = abs(width), n = (int)strlen(text);
     if (n > w && w > 2)
         tra_str_printf(out, "%.*s..", w - 2, text);
@@ -41,8 +40,7 @@ static void cell(tra_str *out, const char *text, int width) {
         tra_str_printf(out, "%*s", width < 0 ? w : -w, text);
 }
 
-/* Ends a line: no blanks at its end. */
-static void end_line(tra_str *out) {
+void tra_text_end_line(tra_str *out) {
     while (out->n && out->s[out->n - 1] == ' ') out->s[--out->n] = 0;
     tra_str_add(out, "\n");
 }
@@ -68,7 +66,7 @@ static char *moved_text(const tra_op *o, char *buf) {
 
 static char *flops_text(const tra_op *o, char *buf, size_t n) {
     if (o->cost.flops == 0) return strcpy(buf, "");
-    return short_number(o->cost.flops, buf, n);
+    return tra_text_number(o->cost.flops, buf, n);
 }
 
 static void widen(int *w, const char *text) { *w = (int)tra_max64(*w, (int64_t)strlen(text)); }
@@ -111,33 +109,33 @@ static void op_cell(const tra_shown_plan *p, const tra_shown_line *l, tra_str *o
 static void tree(const tra_shown_plan *p, tra_str *out) {
     columns c = measure(p);
     char buf[TRA_DIMTEXT + 64];
-    cell(out, "operator", c.op);
+    tra_text_cell(out, "operator", c.op);
     tra_str_add(out, "  ");
-    cell(out, "placement", c.place);
+    tra_text_cell(out, "placement", c.place);
     tra_str_add(out, "  ");
-    cell(out, "tuples x bound", c.size);
+    tra_text_cell(out, "tuples x bound", c.size);
     tra_str_add(out, "  ");
-    cell(out, "moved", -c.moved);
+    tra_text_cell(out, "moved", -c.moved);
     tra_str_add(out, "  ");
-    cell(out, "flops", -c.flops);
-    end_line(out);
+    tra_text_cell(out, "flops", -c.flops);
+    tra_text_end_line(out);
     for (int i = 0; i < p->nlines; i++) {
         const tra_shown_op *o = &p->ops[p->lines[i].op];
         tra_str what = {0};
         op_cell(p, &p->lines[i], &what);
-        cell(out, tra_str_get(&what), c.op);
+        tra_text_cell(out, tra_str_get(&what), c.op);
         tra_str_free(&what);
         if (!p->lines[i].again) {
             tra_str_add(out, "  ");
-            cell(out, o->place, c.place);
+            tra_text_cell(out, o->place, c.place);
             tra_str_add(out, "  ");
-            cell(out, size_text(o->op, buf, sizeof buf), c.size);
+            tra_text_cell(out, size_text(o->op, buf, sizeof buf), c.size);
             tra_str_add(out, "  ");
-            cell(out, moved_text(o->op, buf), -c.moved);
+            tra_text_cell(out, moved_text(o->op, buf), -c.moved);
             tra_str_add(out, "  ");
-            cell(out, flops_text(o->op, buf, sizeof buf), -c.flops);
+            tra_text_cell(out, flops_text(o->op, buf, sizeof buf), -c.flops);
         }
-        end_line(out);
+        tra_text_end_line(out);
     }
 }
 
@@ -147,9 +145,9 @@ void tra_explain_tree(const tra_job *job, const tra_plan *p, tra_str *out) {
     tra_arena_free(a);
 }
 
-/* ---- header and alternatives -------------------------------------------------------------------------------- */
+/* ---- header --------------------------------------------------------------------------------------------------- */
 
-static const char *strategy_text(const tra_plan *p) { return *p->strategy ? p->strategy : "-"; }
+const char *tra_text_strategy(const tra_plan *p) { return *p->strategy ? p->strategy : "-"; }
 
 static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
     const tra_plan *p = s->plan;
@@ -167,44 +165,14 @@ static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
                        tra_human(p->least_memory, a), p->least_memory);
     if (*p->strategy) {
         tra_str_add(out, "strategy ");
-        cell(out, p->strategy, WIDTH - 9);
-        end_line(out);
+        tra_text_cell(out, p->strategy, WIDTH - 9);
+        tra_text_end_line(out);
     }
     tra_str_printf(out, "network %s floats, %s; disk %s read, %s written\n",
-                   short_number(p->cost.network_floats, a, sizeof a), tra_human(p->cost.network_bytes, b),
+                   tra_text_number(p->cost.network_floats, a, sizeof a), tra_human(p->cost.network_bytes, b),
                    tra_human(p->cost.disk_read, c), tra_human(p->cost.disk_write, d));
-    tra_str_printf(out, "%s flops, peak memory %s of a site, %s\n\n", short_number(p->cost.flops, a, sizeof a),
-                   tra_human(p->cost.peak_memory, b), seconds_text(p->cost.seconds, c, sizeof c));
-}
-
-static char *cost_text(const tra_job *job, double cost, char *buf, size_t n) {
-    return job->options.cost == TRA_COST_TIME ? seconds_text(cost, buf, n) : short_number(cost, buf, n);
-}
-
-static void alternatives(const tra_job *job, int k, tra_str *out) {
-    tra_arena *a = tra_arena_new();
-    int wide = 8, n = (int)tra_min64(k, job->plans.n);
-    char buf[64];
-    for (int i = 0; i < n; i++) widen(&wide, strategy_text(job->plans.v[i]));
-    wide = (int)tra_min64(wide, 32);
-    tra_str_printf(out, "\nAlternatives: the cheapest plan of each strategy, %d of %d\n", n, job->plans.n);
-    tra_str_printf(out, "  #  %-*s %8s %9s %9s %8s %9s  %s\n", wide, "strategy",
-                   job->options.cost == TRA_COST_TIME ? "time" : "floats", "network", "disk", "flops", "memory",
-                   "why not");
-    for (int i = 0; i < n; i++) {
-        const tra_plan *p = job->plans.v[i];
-        const tra_shown_plan *s = tra_explain_plan(job, p, a);
-        tra_str_printf(out, "%s%2d  ", p == job->plan ? "*" : " ", p->rank);
-        cell(out, strategy_text(p), wide);
-        tra_str_printf(out, " %8s", cost_text(job, s->cost, buf, sizeof buf));
-        tra_str_printf(out, " %9s", tra_human(p->cost.network_bytes, buf));
-        tra_str_printf(out, " %9s", tra_human(p->cost.disk_read + p->cost.disk_write, buf));
-        tra_str_printf(out, " %8s", short_number(p->cost.flops, buf, sizeof buf));
-        tra_str_printf(out, " %9s  ", tra_human(p->cost.peak_memory, buf));
-        cell(out, *s->note ? s->note : "the choice", (int)tra_max64(10, WIDTH - 5 - wide - 50));
-        end_line(out);
-    }
-    tra_arena_free(a);
+    tra_str_printf(out, "%s flops, peak memory %s of a site, %s\n\n", tra_text_number(p->cost.flops, a, sizeof a),
+                   tra_human(p->cost.peak_memory, b), tra_text_seconds(p->cost.seconds, c, sizeof c));
 }
 
 /* ---- levels below ------------------------------------------------------------------------------------------- */
@@ -336,7 +304,7 @@ static void level_rules(const tra_shown_plan *s, tra_str *out) {
             if (o->name) tra_str_printf(&line, " %s", o->name);
             if (o->strategy) tra_str_printf(&line, ", %s", o->strategy);
             tra_str_printf(&line, ": %s", s->ops[i].label);
-            cell(out, tra_str_get(&line), (int)tra_min64((int64_t)line.n, WIDTH));
+            tra_text_cell(out, tra_str_get(&line), (int)tra_min64((int64_t)line.n, WIDTH));
             tra_str_add(out, "\n");
             tra_str_free(&line);
         }
@@ -352,7 +320,7 @@ void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str 
     if (o->ia) level_ia(job->plan, out);
     if (o->catalog) level_catalog(job->program.graph, out);
     if (o->rules) level_rules(s, out);
-    if (o->alternatives) alternatives(job, o->alternatives == INT_MAX ? FEWPLANS : o->alternatives, out);
+    if (o->alternatives) tra_explain_alternatives(job, o->alternatives == INT_MAX ? FEWPLANS : o->alternatives, out);
     tra_arena_free(a);
 }
 
@@ -363,7 +331,7 @@ void tra_explain_cost(const tra_job *job, tra_str *out) {
         const tra_plan *p = job->plans.v[i];
         const tra_cost *c = &p->cost;
         tra_str_printf(out, "%d\t%s\t%.17g\t%.17g\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%.17g\t%" PRId64 "\t%.6g\n",
-                       p->rank, strategy_text(p), tra_cost_scalar(c, job->options.cost),
+                       p->rank, tra_text_strategy(p), tra_cost_scalar(c, job->options.cost),
                        c->network_floats, c->network_bytes, c->disk_read, c->disk_write, c->flops, c->peak_memory,
                        c->seconds);
     }

@@ -34,6 +34,30 @@ for p in json.loads(sys.argv[1])["plans"]:
     [ ! -e C.h5 ]
 }
 
+@test "alternatives stand side by side with what distinguishes them" {
+    matmul 40000 40000 40000 >p.tra
+    status 0 tra explain --sites 10 --cost tra --alternatives p.tra
+    grep -Eq '^plan +\* 1 +2 +3 +4$' <<<"$output"
+    grep -Eq '^join for C +rmm\(1,5,2\) +rmm\(2,5,1\) +bmm-left +bmm-right$' <<<"$output"
+    grep -Eq '^move A +shuf 11.9 GiB +- +bcast 107.3 GiB +-$' <<<"$output"
+    grep -Eq '^summands of C +shuf 52.5 GiB +shuf 47.7 GiB +- +-$' <<<"$output"
+    grep -Eq '^why it lost +the first choice ' <<<"$output"
+    # rows in which the plans agree are counted, not shown
+    cat >two.tra <<'END'
+input q : f64 [6000] by [600]
+input X : f64 [150000, 6000] by [1500, 600]
+input A : f64 [6000, 6000] by [600, 600]
+D[n,d] = q[d] - X[n,d]
+P[n,e] = sum D[n,d] * A[d,e]
+output P
+END
+    status 0 tra explain --sites 8 --cost tra --alternatives=2 two.tra
+    grep -Eq '^\([0-9]+ rows? more, alike in these plans\)$' <<<"$output"
+    # one plan has nothing to be compared with and still says what it does
+    status 0 tra explain --sites 1 --alternatives p.tra
+    grep -Eq '^join for C +local$' <<<"$output"
+}
+
 @test "explain keeps to 100 columns for deep trees and long expressions" {
     { echo 'input X0 : f64 [64,64] by [4,4]'
       for i in $(seq 1 25); do

@@ -1,0 +1,23 @@
+/* text.h - how the text renderers of this room write cells and numbers. */
+#ifndef TRA_TEXT_H
+#define TRA_TEXT_H
+
+#include "explain.h"
+
+enum { TRA_TEXT_WIDTH = 100 };
+
+/* 1.12e+10 as 1.12e10; small whole numbers as they are. Into buf, returned. */
+char *tra_text_number(double v, char *buf, size_t n);
+/* Seconds in ms, s, min or h. Into buf, returned. */
+char *tra_text_seconds(double s, char *buf, size_t n);
+/* Adds text padded (or cut with ..) to so many columns; width < 0: aligned right. */
+void tra_text_cell(tra_str *out, const char *text, int width);
+/* Ends a line: no blanks at its end. */
+void tra_text_end_line(tra_str *out);
+
+/* The strategies of a plan's joins, or - when it has none. */
+const char *tra_text_strategy(const tra_plan *p);
+/* The first k plans of the job: a line each, then side by side what distinguishes them and why they lost. */
+void tra_explain_alternatives(const tra_job *job, int k, tra_str *out);
+
+#endif
