@@ -1,0 +1,399 @@
+/* memo.c - expressions, groups, congruence. */
+#include "memo.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* ---- types -------------------------------------------------------------------------------------------------- */
+
+static bool same_tuples(const tra_catalog *a, const tra_catalog *b) {
+    if (a->grid != b->grid || a->n != b->n) return false;
+    if (a->n == 0) return true;
+    if (a->grid) {
+        for (int d = 0; d < a->bound.n; d++) {
+            bool x = a->by[d] >= 0 && a->last[d] != a->bound.v[d], y = b->by[d] >= 0 && b->last[d] != b->bound.v[d];
+            if (x != y || (x && (a->by[d] != b->by[d] || a->last[d] != b->last[d]))) return false;
+        }
+        return true;
+    }
+    if (a->pos != b->pos && memcmp(a->pos, b->pos, (size_t)a->n * sizeof *a->pos) != 0) return false;
+    for (int64_t t = 0; t < a->n; t++) {
+        size_t r = (size_t)a->bound.n, x = a->cls ? a->cls[t] : 0, y = b->cls ? b->cls[t] : 0;
+        if (memcmp(a->ext + x * r, b->ext + y * r, r * sizeof *a->ext) != 0) return false;
+        if (!a->cls && !b->cls) break;
+    }
+    return true;
+}
+
+bool tra_type_eq(const tra_type *a, const tra_type *b, const char **why) {
+    const char *unused;
+    if (!why) why = &unused;
+    *why = "the element types differ";
+    if (a->dtype != b->dtype) return false;
+    *why = "the frontiers differ";
+    if (!tra_dims_eq(&a->cat->frontier, &b->cat->frontier)) return false;
+    *why = "the bounds differ";
+    if (!tra_dims_eq(&a->cat->bound, &b->cat->bound)) return false;
+    *why = "other keys cut the array dimensions";
+    if (memcmp(a->cut, b->cut, (size_t)a->cat->bound.n * sizeof *a->cut) != 0) return false;
+    *why = "the keys or the extents of arrays differ";
+    if (a->cat != b->cat && !same_tuples(a->cat, b->cat)) return false;
+    *why = NULL;
+    return true;
+}
+
+/* ---- the text of an expression ------------------------------------------------------------------------------ */
+
+static void add_scalar(const tra_scalar *s, tra_str *out) {
+    tra_str_printf(out, "(%s", tra_scalar_text(s->op));
+    if (s->op == TRA_S_CONST) tra_str_printf(out, " %.17g", s->value);
+    if (s->op == TRA_S_ARG) tra_str_printf(out, " %d", s->arg);
+    if (s->a) add_scalar(s->a, out);
+    if (s->b) add_scalar(s->b, out);
+    tra_str_add(out, ")");
+}
+
+static void add_kernel(const tra_kernel *k, tra_str *out) {
+    for (; k; k = tra_kernel_rest(k)) {
+        tra_kernel_desc d = tra_kernel_describe(tra_kernel_first(k));
+        tra_str_printf(out, " %s %.17g", d.name ? d.name : "-", d.arg);
+        if (d.einsum) tra_str_printf(out, " %s %s", d.einsum, tra_scalar_text(d.fold));
+        if (d.scalar) add_scalar(d.scalar, out);
+    }
+}
+
+static void add_keyexpr(const tra_keyexpr *x, tra_str *out) {
+    tra_str_printf(out, "(%d", x->op);
+    if (x->op == TRA_KEY_INT) tra_str_printf(out, " %" PRId64, x->value);
+    if (x->op == TRA_KEY_VAR) tra_str_printf(out, " %d", x->var);
+    if (x->a) add_keyexpr(x->a, out);
+    if (x->b) add_keyexpr(x->b, out);
+    tra_str_add(out, ")");
+}
+
+static void add_dims(const tra_dims *d, tra_str *out) {
+    char buf[TRA_DIMTEXT];
+    tra_str_add(out, tra_dims_text(d, " [", ",", "]", buf, sizeof buf));
+}
+
+/* All arguments that the operator has. Equal texts are equal operators; names of variables do not count. */
+static char *expr_text(tra_arena *a, const tra_node *n) {
+    tra_str s = {0};
+    tra_str_add(&s, tra_opcode_text(n->op));
+    switch (n->op) {
+    case TRA_OP_INPUT: tra_str_printf(&s, " %s", n->name); break;
+    case TRA_OP_JOIN:
+        add_dims(&n->joinl, &s);
+        add_dims(&n->joinr, &s);
+        add_kernel(n->kernel, &s);
+        break;
+    case TRA_OP_AGG:
+        add_dims(&n->group, &s);
+        add_kernel(n->kernel, &s);
+        break;
+    case TRA_OP_TRANSFORM: add_kernel(n->kernel, &s); break;
+    case TRA_OP_REKEY:
+    case TRA_OP_FILTER:
+        for (int i = 0; i < n->keyfn->n; i++) add_keyexpr(n->keyfn->expr[i], &s);
+        break;
+    case TRA_OP_TILE: tra_str_printf(&s, " %d %" PRId64, n->dim, n->size); break;
+    case TRA_OP_CONCAT: tra_str_printf(&s, " %d %d", n->keydim, n->dim); break;
+    case TRA_OP_REPART: add_dims(&n->block, &s); break;
+    }
+    char *text = tra_arena_strndup(a, tra_str_get(&s), s.n);
+    tra_str_free(&s);
+    return text;
+}
+
+/* ---- hashing ------------------------------------------------------------------------------------------------ */
+
+static uint64_t hash(const tra_memo *m, const char *text, const int in[2]) {
+    int canonical[2] = {in[0] < 0 ? -1 : tra_memo_find(m, in[0]), in[1] < 0 ? -1 : tra_memo_find(m, in[1])};
+    return XXH64(text, strlen(text), XXH64(canonical, sizeof canonical, 0));
+}
+
+/* The slot of the expression: an equal one's number, or -1. */
+static int *slot(const tra_memo *m, const char *text, const int in[2]) {
+    uint64_t mask = (uint64_t)m->ntable - 1;
+    for (uint64_t at = hash(m, text, in);; at++) {
+        int *s = &m->table[at & mask];
+        if (*s < 0) return s;
+        const tra_expr *x = m->v[*s];
+        bool same = strcmp(x->text, text) == 0;
+        for (int i = 0; i < 2 && same; i++) {
+            if (x->in[i] != in[i])
+                same = x->in[i] >= 0 && in[i] >= 0 && tra_memo_find(m, x->in[i]) == tra_memo_find(m, in[i]);
+        }
+        if (same) return s;
+    }
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------- */
+
+int tra_memo_find(const tra_memo *m, int group) {
+    while (m->group[group].parent != group) {
+        int *p = &m->group[group].parent; /* the path is halved */
+        group = *p = m->group[*p].parent;
+    }
+    return group;
+}
+
+static void append(tra_memo *m, tra_group *g, int expr) {
+    if (g->n == g->cap) {
+        int cap = g->cap ? 2 * g->cap : 4, *v = tra_news(m->arena, int, cap);
+        if (g->n) memcpy(v, g->expr, (size_t)g->n * sizeof *v);
+        g->expr = v;
+        g->cap = cap;
+    }
+    g->expr[g->n++] = expr;
+}
+
+static int new_group(tra_memo *m) {
+    m->group[m->ngroups] = (tra_group){.parent = m->ngroups};
+    return m->ngroups++;
+}
+
+/* The older group stays: those of the program come first. */
+static void merge(tra_memo *m, int a, int b) {
+    a = tra_memo_find(m, a), b = tra_memo_find(m, b);
+    if (a == b) return;
+    if (a > b) {
+        int t = a;
+        a = b;
+        b = t;
+    }
+    tra_group *x = &m->group[a], *y = &m->group[b];
+    assert(tra_type_eq(&m->v[x->expr[0]]->node.type, &m->v[y->expr[0]]->node.type, NULL));
+    for (int i = 0; i < y->n; i++) append(m, x, y->expr[i]);
+    y->parent = a;
+    y->n = 0;
+}
+
+/* ---- expressions -------------------------------------------------------------------------------------------- */
+
+static int keep(tra_memo *m, const tra_node *typed, const char *text, const int in[2], int group) {
+    tra_expr *x = tra_new(m->arena, tra_expr);
+    *x = (tra_expr){.node = *typed, .text = text, .in = {in[0], in[1]}, .from = -1, .below = {-1, -1}, .made = {-1, -1}};
+    x->node.id = m->n;
+    x->group = group < 0 ? new_group(m) : tra_memo_find(m, group);
+    append(m, &m->group[x->group], m->n);
+    m->v[m->n] = x;
+    return m->n++;
+}
+
+int tra_memo_add(tra_memo *m, const tra_node *proto, int group, const char **why) {
+    const char *unused;
+    if (!why) why = &unused;
+    *why = NULL;
+    int in[2] = {-1, -1};
+    for (int i = 0; i < 2 && proto->in[i]; i++) {
+        assert(m->v[proto->in[i]->id] == tra_memo_expr(proto->in[i]));
+        in[i] = tra_memo_find(m, m->v[proto->in[i]->id]->group);
+    }
+    const tra_type *want = group < 0 ? NULL : &m->v[m->group[tra_memo_find(m, group)].expr[0]]->node.type;
+    const char *text = expr_text(m->arena, proto);
+    int *at = slot(m, text, in);
+    if (*at >= 0) {
+        const tra_expr *old = m->v[*at];
+        if (want && !tra_type_eq(&old->node.type, want, why)) return -1;
+        if (want) merge(m, old->group, group);
+        return old->node.id;
+    }
+    if (m->n == m->limit) {
+        m->bounded = true;
+        *why = "the memo is full";
+        return -1;
+    }
+    tra_node n = *proto;
+    tra_err e = {0};
+    if (tra_node_type(m->arena, &n, NULL, &e) != TRA_OK) {
+        *why = tra_arena_printf(m->arena, "%s", e.msg);
+        return -1;
+    }
+    if (want && !tra_type_eq(&n.type, want, why)) return -1;
+    return *at = keep(m, &n, text, in, group);
+}
+
+void tra_memo_rebuild(tra_memo *m) {
+    for (bool again = true; again;) {
+        again = false;
+        for (int i = 0; i < m->ntable; i++) m->table[i] = -1;
+        for (int i = 0; i < m->n; i++) {
+            tra_expr *x = m->v[i];
+            x->group = tra_memo_find(m, x->group);
+            for (int j = 0; j < 2; j++) x->in[j] = x->in[j] < 0 ? -1 : tra_memo_find(m, x->in[j]);
+            int *at = slot(m, x->text, x->in);
+            if (*at < 0) {
+                *at = i;
+            } else if (m->v[*at]->group != x->group) {
+                merge(m, m->v[*at]->group, x->group);
+                again = true;
+            }
+        }
+    }
+    for (int g = 0; g < m->ngroups; g++) {
+        tra_group *x = &m->group[g];
+        int n = 0;
+        for (int i = 0; i < x->n; i++) {
+            if (*slot(m, m->v[x->expr[i]]->text, m->v[x->expr[i]]->in) == x->expr[i]) x->expr[n++] = x->expr[i];
+        }
+        x->n = n;
+    }
+    for (int i = 0; i < m->g->n; i++) {
+        if (m->of_node[i] >= 0) m->of_node[i] = *slot(m, m->v[m->of_node[i]]->text, m->v[m->of_node[i]]->in);
+    }
+}
+
+/* ---- the program -------------------------------------------------------------------------------------------- */
+
+/* Expressions that rules may add. */
+enum { PER_NODE = 24, LEAST_ROOM = 400, MOST_ROOM = 20000 };
+
+tra_memo *tra_memo_new(const tra_graph *g, tra_arena *a) {
+    tra_memo *m = tra_new(a, tra_memo);
+    bool *needed = tra_calloc((size_t)g->n + 1, sizeof *needed);
+    int count = 0;
+    for (int i = 0; i < g->noutputs; i++) needed[g->outputs[i].node->id] = true;
+    for (int i = g->n - 1; i >= 0; i--) {
+        count += needed[i];
+        for (int j = 0; j < 2 && needed[i] && g->v[i]->in[j]; j++) needed[g->v[i]->in[j]->id] = true;
+    }
+    int64_t room = tra_min64(tra_max64((int64_t)PER_NODE * count, LEAST_ROOM), MOST_ROOM);
+    *m = (tra_memo){.arena = a, .g = g, .limit = count + (int)room, .ntable = 1024};
+    while (m->ntable < 2 * m->limit) m->ntable *= 2;
+    m->v = tra_news(a, tra_expr *, m->limit);
+    m->group = tra_news(a, tra_group, m->limit);
+    m->table = tra_news(a, int, m->ntable);
+    m->of_node = tra_news(a, int, g->n);
+    for (int i = 0; i < m->ntable; i++) m->table[i] = -1;
+    for (int i = 0; i < g->n; i++) {
+        tra_node n = *g->v[i];
+        int in[2] = {-1, -1};
+        m->of_node[i] = -1;
+        if (!needed[i]) continue;
+        for (int j = 0; j < 2 && n.in[j]; j++) {
+            tra_expr *x = m->v[m->of_node[n.in[j]->id]];
+            n.in[j] = &x->node;
+            in[j] = x->group;
+        }
+        const char *text = expr_text(a, &n);
+        int *at = slot(m, text, in);
+        if (*at < 0) *at = keep(m, &n, text, in, -1);
+        m->of_node[i] = *at;
+        if (!m->v[*at]->node.name) m->v[*at]->node.name = n.name;
+    }
+    free(needed);
+    return m;
+}
+
+/* ---- order -------------------------------------------------------------------------------------------------- */
+
+/* Least heights of groups: a group that is computed in h steps has an expression whose inputs take fewer. */
+static int *heights(const tra_memo *m) {
+    int *h = tra_malloc((size_t)m->ngroups * sizeof *h);
+    for (int g = 0; g < m->ngroups; g++) h[g] = INT_MAX;
+    for (bool again = true; again;) {
+        again = false;
+        for (int i = 0; i < m->n; i++) {
+            const tra_expr *x = m->v[i];
+            int most = 0;
+            for (int j = 0; j < 2 && x->in[j] >= 0; j++) most = h[x->in[j]] > most ? h[x->in[j]] : most;
+            if (most == INT_MAX || most + 1 >= h[x->group]) continue;
+            h[x->group] = most + 1;
+            again = true;
+        }
+    }
+    return h;
+}
+
+/* Tarjan's strongly connected components, without recursion: components come out after those they use. */
+typedef struct tarjan {
+    const tra_memo *m;
+    int *index, *low, *component; /* by group; 0, 0, -1: not yet */
+    int *stack, nstack, next, ncomponents;
+    int *order, norder; /* groups by component */
+} tarjan;
+
+typedef struct frame {
+    int group, expr, in; /* where its walk over inputs is */
+} frame;
+
+static void close_component(tarjan *t, int root) {
+    int g;
+    do {
+        g = t->stack[--t->nstack];
+        t->component[g] = t->ncomponents;
+        t->order[t->norder++] = g;
+    } while (g != root);
+    t->ncomponents++;
+}
+
+static void visit(tarjan *t, int root, frame *f) {
+    int depth = 0;
+    f[0] = (frame){.group = root};
+    while (depth >= 0) {
+        frame *x = &f[depth];
+        const tra_group *g = &t->m->group[x->group];
+        if (!t->index[x->group]) {
+            t->index[x->group] = t->low[x->group] = ++t->next;
+            t->stack[t->nstack++] = x->group;
+        }
+        if (x->expr == g->n) {
+            int low = t->low[x->group];
+            if (low == t->index[x->group]) close_component(t, x->group);
+            if (--depth >= 0 && low < t->low[f[depth].group]) t->low[f[depth].group] = low;
+            continue;
+        }
+        int in = x->in < 2 ? t->m->v[g->expr[x->expr]]->in[x->in] : -1;
+        if (in < 0) {
+            x->expr++, x->in = 0;
+            continue;
+        }
+        x->in++;
+        if (!t->index[in])
+            f[++depth] = (frame){.group = in};
+        else if (t->component[in] < 0 && t->index[in] < t->low[x->group])
+            t->low[x->group] = t->index[in];
+    }
+}
+
+static int by_height(const void *a, const void *b, void *height) {
+    const int *h = height, x = *(const int *)a, y = *(const int *)b;
+    return h[x] != h[y] ? (h[x] < h[y] ? -1 : 1) : (x > y) - (x < y);
+}
+
+int *tra_memo_order(const tra_memo *m, int *n, bool **skip) {
+    size_t groups = (size_t)m->ngroups;
+    int *h = heights(m), *work = tra_calloc(5 * groups + 1, sizeof *work);
+    frame *f = tra_calloc(groups + 1, sizeof *f);
+    tarjan t = {.m = m, .index = work, .low = work + groups, .component = work + 2 * groups, .stack = work + 3 * groups};
+    int *at = work + 4 * groups; /* position in the order */
+    t.order = tra_news(m->arena, int, m->ngroups);
+    *skip = tra_news(m->arena, bool, m->n);
+    for (int g = 0; g < m->ngroups; g++) t.component[g] = -1;
+    for (int i = 0; i < m->g->noutputs; i++) {
+        int g = m->v[m->of_node[m->g->outputs[i].node->id]]->group;
+        if (!t.index[g]) visit(&t, g, f);
+    }
+    /* within a component the order is by height, and what would use a group before it is there is left out */
+    for (int i = 0, j; i < t.norder; i = j) {
+        for (j = i + 1; j < t.norder && t.component[t.order[j]] == t.component[t.order[i]];) j++;
+        qsort_r(t.order + i, (size_t)(j - i), sizeof *t.order, by_height, h);
+    }
+    for (int i = 0; i < t.norder; i++) at[t.order[i]] = i;
+    for (int i = 0; i < t.norder; i++) {
+        const tra_group *g = &m->group[t.order[i]];
+        for (int k = 0; k < g->n; k++) {
+            for (int j = 0; j < 2 && m->v[g->expr[k]]->in[j] >= 0; j++)
+                if (at[m->v[g->expr[k]]->in[j]] >= i) (*skip)[g->expr[k]] = true;
+        }
+    }
+    *n = t.norder;
+    free(h);
+    free(work);
+    free(f);
+    return t.order;
+}
