@@ -2,6 +2,7 @@
 #ifndef TRA_COMMON_H
 #define TRA_COMMON_H
 
+#include "../lib/base/crew.h"
 #include "../lib/relation/store.h"
 #include "cmd.h"
 
@@ -11,22 +12,13 @@ enum { TRA_SCAN_MEMORY = 256 << 20 }; /* --memory of commands that only stream, 
 #define TRA_OPT_MEMORY(var)                                                                                            \
     { 0, "memory", TRA_OPT_SIZE, &(var), NULL, "memory ceiling (default: 256M)", NULL, "TRA_MEMORY", NULL }
 
-/* Cores that this process may use, or TRA_THREADS. */
-int tra_cores(void);
-
 /* How many workers of `each` bytes fit into memory, at most one per core and one per job. TRA_RESOURCE, with the least
  * memory that would do, when not even one does. */
 TRA_MUSTUSE tra_status tra_workers(int64_t memory, int64_t fixed, int64_t each, int64_t jobs, int *n, tra_err *e);
 
-/* Calls fn for from <= i < to, on so many threads, handing i out in ascending order. After a failure no more are handed
- * out; the error of the lowest i that failed is the one reported. */
-typedef tra_status tra_job_fn(void *ctx, int worker, int64_t i, tra_err *e);
-TRA_MUSTUSE tra_status tra_parallel(int workers, int64_t from, int64_t to, tra_job_fn *fn, void *ctx, tra_err *e);
-
 /* Reads every array of a relation, on as many workers as tra_workers gives (at most TRA_MAXWORKERS), and calls fn on
  * each. data is NULL when the array cannot be read: then e tells why, and fn returns TRA_OK to go on or the status to
  * stop. */
-enum { TRA_MAXWORKERS = 64 };
 typedef tra_status tra_scan_fn(void *ctx, int worker, int64_t ordinal, const void *data, tra_err *e);
 TRA_MUSTUSE tra_status tra_scan(tra_rel *rel, int64_t memory, tra_scan_fn *fn, void *ctx, tra_err *e);
 

@@ -144,7 +144,7 @@ static tra_status make_all(making *m, int batch, tra_err *e) {
     int64_t n = m->type->cat->n;
     for (m->first = 0; m->first < n; m->first += batch) {
         int64_t end = tra_min64(n, m->first + batch);
-        TRA_TRY(tra_parallel(batch, m->first, end, make_one, m, e));
+        TRA_TRY(tra_crew_run(batch, m->first, end, make_one, m, e));
         for (int64_t i = m->first; m->codec.zstd && i < end; i++) { /* in order: it decides the bytes of the file */
             int slot = (int)(i - m->first);
             int64_t addr = 0;

@@ -1,5 +1,5 @@
 /* flat.c - a flat array of elements in a file or stream. */
-#include "io.h"
+#include "formats.h"
 
 #include <assert.h>
 #include <string.h>
@@ -82,4 +82,8 @@ tra_status tra_flat_next(tra_flat *f, tra_input *in, tra_dtype t, void *buf, int
                             tra_input_told(in));
     }
     return TRA_OK;
+}
+
+tra_status tra_flat_put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
+    return tra_output_write(&k->out, data, (size_t)n * tra_dtype_size(k->dtype), e);
 }

@@ -132,6 +132,9 @@ void tra_source_close(tra_source *s); /* NULL allowed */
  * else. */
 TRA_MUSTUSE tra_status tra_csv_delimiter(const char *text, char *to, tra_err *e);
 
+/* put of formats whose elements stand as they are in memory. */
+tra_status tra_flat_put(tra_sink *k, const void *data, int64_t n, tra_err *e);
+
 /* ---- whole jobs ---------------------------------------------------------------------------------------------- */
 
 enum { TRA_IMPORT_MEMORY = 256 << 20 }; /* default of buffers for import and export */

@@ -7,7 +7,7 @@
 #include "formats.h"
 
 #include "../lib/relation/block.h"
-#include "crew.h"
+#include "../lib/base/crew.h"
 #include "entries.h"
 
 #include <assert.h>
@@ -168,7 +168,7 @@ static tra_status lay_out(import *m, tra_err *e) {
     if (m->source->dtype != m->dtype) each += floats * (int64_t)tra_dtype_size(m->dtype);
     if (m->job->codec.zstd) each += (int64_t)tra_writer_encoded_max(m->writer);
     int64_t fixed = (int64_t)m->source->box_scratch, one = floats * size;
-    m->nworkers = m->source->access == TRA_ACCESS_ENTRIES ? 1 : tra_crew_cores();
+    m->nworkers = m->source->access == TRA_ACCESS_ENTRIES ? 1 : tra_cores();
     m->npanels = 2;
     while (m->nworkers > 1 && m->memory < fixed + m->nworkers * each + 2 * one) m->nworkers--;
     if (m->memory < fixed + each + 2 * one) m->npanels = 1;
@@ -248,7 +248,7 @@ static tra_status run_panels(import *m, tra_err *e) {
         m->present = p;
         int64_t blocks;
         tra_dims_product(&p->grid, &blocks);
-        tra_crew_begin(m->crew, cut_and_store, m, blocks);
+        tra_crew_begin(m->crew, cut_and_store, m, 0, blocks);
         working = true;
         turn = (turn + 1) % m->npanels;
         more = tra_next(&panels, &at);

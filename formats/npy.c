@@ -210,10 +210,6 @@ static tra_status begin(tra_sink *k, tra_err *e) {
     return s;
 }
 
-static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
-    return tra_output_write(&k->out, data, (size_t)n * tra_dtype_size(k->dtype), e);
-}
-
 const tra_format tra_format_npy = {
     .name = "npy",
     .suffixes = ".npy",
@@ -223,5 +219,5 @@ const tra_format tra_format_npy = {
     .box = box,
     .next = next,
     .begin = begin,
-    .put = put,
+    .put = tra_flat_put,
 };

@@ -40,10 +40,6 @@ static tra_status next(tra_source *s, void *buf, int64_t want, int64_t *got, tra
     return tra_flat_next(s->state, &s->in, s->dtype, buf, want, got, &none, e);
 }
 
-static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
-    return tra_output_write(&k->out, data, (size_t)n * tra_dtype_size(k->dtype), e);
-}
-
 const tra_format tra_format_raw = {
     .name = "raw",
     .suffixes = ".raw .bin",
@@ -51,5 +47,5 @@ const tra_format tra_format_raw = {
     .open = open_raw,
     .box = box,
     .next = next,
-    .put = put,
+    .put = tra_flat_put,
 };

@@ -1,7 +1,9 @@
 /* test_base.c - statuses, arenas, strings, JSON, numbers, files. */
+#include "../../lib/base/crew.h"
 #include "check.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <unistd.h>
 
 TEST(first_cause_is_kept) {
@@ -307,4 +309,73 @@ TEST(cleanup_removes_what_was_not_dropped) {
     free(a);
     free(b);
     free(c);
+}
+
+/* ---- threads --------------------------------------------------------------------------------------------------- */
+
+typedef struct turns {
+    tra_crew *crew;
+    int64_t order[100];
+    int64_t n;
+} turns;
+
+static tra_status take_turn(void *ctx, int worker, int64_t item, tra_err *e) {
+    turns *t = ctx;
+    (void)worker;
+    if (item == 77 && t->n >= 0 && t->order[99] == -2) return tra_fail(e, TRA_INPUT, "item 77");
+    if (!tra_crew_turn(t->crew, item)) return TRA_INTERNAL;
+    t->order[t->n++] = item;
+    tra_crew_passed(t->crew);
+    return TRA_OK;
+}
+
+TEST(crew_keeps_turns_and_reports) {
+    tra_err err = {0};
+    turns t = {.crew = tra_crew_new(4)};
+    for (int round = 0; round < 20; round++) {
+        t.n = 0;
+        tra_crew_begin(t.crew, take_turn, &t, 0, 100);
+        CHECK_OK(tra_crew_wait(t.crew, &err), err);
+        CHECK_INT(t.n, 100);
+        for (int i = 0; i < 100; i++) CHECK_INT(t.order[i], i);
+    }
+    t.n = 0;
+    t.order[99] = -2;
+    tra_crew_begin(t.crew, take_turn, &t, 0, 100);
+    CHECK_FAILS(tra_crew_wait(t.crew, &err), TRA_INPUT, err, "item 77");
+    tra_crew_free(t.crew);
+}
+
+/* The lowest piece that fails waits until the others have. */
+static tra_status fail_high_first(void *ctx, int worker, int64_t item, tra_err *e) {
+    int64_t *failures = ctx;
+    (void)worker;
+    if (item == 10) {
+        while (__atomic_load_n(failures, __ATOMIC_ACQUIRE) == 0) sched_yield();
+        return tra_fail(e, TRA_INPUT, "item 10");
+    }
+    tra_status s = item == 11 ? tra_fail(e, TRA_USAGE, "item 11") : TRA_OK;
+    if (item == 11) __atomic_add_fetch(failures, 1, __ATOMIC_RELEASE);
+    return s;
+}
+
+static tra_status count(void *ctx, int worker, int64_t item, tra_err *e) {
+    (void)worker, (void)e;
+    __atomic_add_fetch((int64_t *)ctx, item, __ATOMIC_RELAXED);
+    return TRA_OK;
+}
+
+TEST(crew_runs_a_stretch_and_reports_the_lowest_failure) {
+    tra_err err = {0};
+    for (int workers = 0; workers <= 3; workers++) {
+        int64_t sum = 0;
+        CHECK_OK(tra_crew_run(workers, 5, 50, count, &sum, &err), err);
+        CHECK_INT(sum, (5 + 49) * 45 / 2);
+        CHECK_OK(tra_crew_run(workers, 5, 5, count, &sum, &err), err);
+    }
+    for (int i = 0; i < 50; i++) {
+        int64_t failures = 0;
+        tra_err first = {0};
+        CHECK_FAILS(tra_crew_run(2, 8, 20, fail_high_first, &failures, &first), TRA_INPUT, first, "item 10");
+    }
 }

@@ -1,5 +1,4 @@
 /* test_formats.c - numbers as text, element types, boxes, and the readers on hand-made files. */
-#include "../../formats/crew.h"
 #include "../../formats/entries.h"
 #include "../../formats/formats.h"
 #include "check.h"
@@ -499,40 +498,6 @@ TEST(entries_twice) {
     CHECK_FAILS(tra_entries_assemble(s, &cat, 1 << 20, path, gather, &g, &spilled, &err), TRA_INPUT, err,
                 "line 5 gives element (9,8) again, after line 3");
     tra_source_close(s);
-}
-
-/* ---- threads --------------------------------------------------------------------------------------------------- */
-
-typedef struct turns {
-    tra_crew *crew;
-    int64_t order[100];
-    int64_t n;
-} turns;
-
-static tra_status take_turn(void *ctx, int worker, int64_t item, tra_err *e) {
-    turns *t = ctx;
-    (void)worker;
-    if (item == 77 && t->n >= 0 && t->order[99] == -2) return tra_fail(e, TRA_INPUT, "item 77");
-    if (!tra_crew_turn(t->crew, item)) return TRA_INTERNAL;
-    t->order[t->n++] = item;
-    tra_crew_passed(t->crew);
-    return TRA_OK;
-}
-
-TEST(crew_keeps_turns_and_reports) {
-    turns t = {.crew = tra_crew_new(4)};
-    for (int round = 0; round < 20; round++) {
-        t.n = 0;
-        tra_crew_begin(t.crew, take_turn, &t, 100);
-        CHECK_OK(tra_crew_wait(t.crew, &err), err);
-        CHECK_INT(t.n, 100);
-        for (int i = 0; i < 100; i++) CHECK_INT(t.order[i], i);
-    }
-    t.n = 0;
-    t.order[99] = -2;
-    tra_crew_begin(t.crew, take_turn, &t, 100);
-    CHECK_FAILS(tra_crew_wait(t.crew, &err), TRA_INPUT, err, "item 77");
-    tra_crew_free(t.crew);
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* crew.c - threads that share out numbered pieces of work. */
 #include "crew.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@ struct tra_crew {
     pthread_cond_t change; /* anything below changed */
     tra_work_fn *fn;
     void *ctx;
-    int64_t n, next, passed;
+    int64_t to, next, passed;
+    int64_t failed_at;
     int workers, busy;
     bool quit, failed;
     tra_err err;
@@ -22,13 +24,22 @@ typedef struct worker {
     int number;
 } worker;
 
+/* A piece that was turned away after another's failure has no cause of its own. */
+static void note_failure(tra_crew *c, int64_t item, const tra_err *err) {
+    if (err->status != TRA_OK && (c->err.status == TRA_OK || item < c->failed_at)) {
+        c->err = *err;
+        c->failed_at = item;
+    }
+    c->failed = true;
+}
+
 static void *work(void *arg) {
     worker self = *(worker *)arg;
     free(arg);
     tra_crew *c = self.crew;
     pthread_mutex_lock(&c->lock);
     for (;;) {
-        while (!c->quit && (c->failed || c->next >= c->n)) pthread_cond_wait(&c->change, &c->lock);
+        while (!c->quit && (c->failed || c->next >= c->to)) pthread_cond_wait(&c->change, &c->lock);
         if (c->quit) break;
         int64_t item = c->next++;
         c->busy++;
@@ -36,10 +47,7 @@ static void *work(void *arg) {
         tra_err err = {0};
         tra_status s = c->fn(c->ctx, self.number, item, &err);
         pthread_mutex_lock(&c->lock);
-        if (s != TRA_OK && !c->failed) {
-            c->failed = true;
-            c->err = err;
-        }
+        if (s != TRA_OK) note_failure(c, item, &err);
         c->busy--;
         pthread_cond_broadcast(&c->change);
     }
@@ -63,28 +71,31 @@ tra_crew *tra_crew_new(int workers) {
     return c;
 }
 
-void tra_crew_begin(tra_crew *c, tra_work_fn *fn, void *ctx, int64_t n) {
+void tra_crew_begin(tra_crew *c, tra_work_fn *fn, void *ctx, int64_t from, int64_t to) {
     if (c->workers == 0) { /* no thread to be had: the caller works */
-        for (int64_t i = 0; i < n && !c->failed; i++) {
+        c->to = 0;
+        for (int64_t i = from; i < to && !c->failed; i++) {
+            tra_err err = {0};
             c->passed = i;
-            c->failed = fn(ctx, 0, i, &c->err) != TRA_OK;
+            if (fn(ctx, 0, i, &err) != TRA_OK) note_failure(c, i, &err);
         }
         return;
     }
     pthread_mutex_lock(&c->lock);
     c->fn = fn;
     c->ctx = ctx;
-    c->next = c->passed = 0;
-    c->n = n;
+    c->next = c->passed = from;
+    c->to = to;
     pthread_cond_broadcast(&c->change);
     pthread_mutex_unlock(&c->lock);
 }
 
 tra_status tra_crew_wait(tra_crew *c, tra_err *e) {
     pthread_mutex_lock(&c->lock);
-    while (c->busy > 0 || (!c->failed && c->next < c->n)) pthread_cond_wait(&c->change, &c->lock);
+    while (c->busy > 0 || (!c->failed && c->next < c->to)) pthread_cond_wait(&c->change, &c->lock);
     pthread_mutex_unlock(&c->lock);
     if (!c->failed) return TRA_OK;
+    assert(c->err.status != TRA_OK);
     if (e && e->status == TRA_OK) *e = c->err;
     return c->err.status;
 }
@@ -116,11 +127,18 @@ void tra_crew_free(tra_crew *c) {
     free(c);
 }
 
-int tra_crew_cores(void) {
+tra_status tra_crew_run(int workers, int64_t from, int64_t to, tra_work_fn *fn, void *ctx, tra_err *e) {
+    tra_crew *c = tra_crew_new(workers < 2 ? 0 : (int)tra_min64(workers, to - from));
+    tra_crew_begin(c, fn, ctx, from, to);
+    tra_status s = tra_crew_wait(c, e);
+    tra_crew_free(c);
+    return s;
+}
+
+int tra_cores(void) {
+    const char *s = getenv("TRA_THREADS");
+    int64_t n;
+    if (s && tra_parse_int(s, &n) && n > 0) return (int)tra_min64(n, TRA_MAXWORKERS);
     cpu_set_t set;
-    int n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    const char *t = getenv("TRA_THREADS");
-    int64_t limit;
-    if (t && tra_parse_int(t, &limit) && limit >= 1 && limit < n) n = (int)limit;
-    return n;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? (int)tra_min64(CPU_COUNT(&set), TRA_MAXWORKERS) : 1;
 }
