@@ -1,0 +1,174 @@
+/* choices.c - the vectors of each vertex with their costs, and labellings made of them. */
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "eindecomp_int.h"
+
+/* ---- rows --------------------------------------------------------------------------------------------------- */
+
+static int *slot(const rows *r, const int *row) {
+    size_t size = (size_t)r->width * sizeof *row;
+    size_t at = (size_t)XXH3_64bits(row, size) & (size_t)(r->ntable - 1);
+    while (r->table[at] && memcmp(r->v + (size_t)(r->table[at] - 1) * (size_t)r->width, row, size) != 0)
+        at = (at + 1) & (size_t)(r->ntable - 1);
+    return &r->table[at];
+}
+
+int rows_add(rows *r, const int *row) {
+    if (2 * r->n >= r->ntable) {
+        r->ntable = r->ntable ? 2 * r->ntable : 16;
+        free(r->table);
+        r->table = tra_calloc((size_t)r->ntable, sizeof *r->table);
+        for (int i = 0; i < r->n; i++) *slot(r, r->v + (size_t)i * (size_t)r->width) = i + 1;
+    }
+    int *at = slot(r, row);
+    if (*at) return *at - 1;
+    if (r->n == r->cap) {
+        r->cap = r->cap ? 2 * r->cap : 16;
+        r->v = tra_realloc(r->v, (size_t)r->cap * (size_t)tra_max64(1, r->width), sizeof *r->v);
+    }
+    memcpy(r->v + (size_t)r->n * (size_t)r->width, row, (size_t)r->width * sizeof *row);
+    return (*at = ++r->n) - 1;
+}
+
+void rows_free(rows *r) {
+    free(r->v);
+    free(r->table);
+    *r = (rows){0};
+}
+
+/* ---- choices ------------------------------------------------------------------------------------------------ */
+
+static void find_producers(const tra_eingraph *g, int v, choices *c, tra_arena *a) {
+    const tra_vertex *x = &g->v[v];
+    c->from = tra_news(a, producer, x->nrefs);
+    for (int i = 0; i < x->nrefs; i++) {
+        int u = g->rel[x->ref[i].rel].by, at = 0;
+        if (u < 0) continue;
+        while (at < c->nproducers && c->from[at].v != u) at++;
+        if (at == c->nproducers) {
+            c->from[at].v = u;
+            c->from[at].ref = tra_news(a, int, x->nrefs);
+            c->nproducers++;
+        }
+        c->from[at].ref[c->from[at].nrefs++] = i;
+    }
+}
+
+choices *choices_new(const tra_eingraph *g, int p, bool any, tra_arena *a) {
+    choices *all = tra_news(a, choices, g->nvertices);
+    int parts[TRA_MAXDIM];
+    for (int v = 0; v < g->nvertices; v++) {
+        const tra_vertex *x = &g->v[v];
+        choices *c = &all[v];
+        c->vec = tra_ein_vectors(x, p, any, a);
+        c->own = tra_news(a, double, c->vec.n);
+        c->out_of = tra_news(a, int, c->vec.n);
+        c->outs.width = g->rel[x->out.rel].n;
+        for (int i = 0; i < c->vec.n; i++) {
+            const int *d = vector(c, i);
+            c->own[i] = tra_ein_join_cost(g, x, d) + tra_ein_agg_cost(g, x, d);
+            tra_ein_parts(g, &x->out, d, parts);
+            c->out_of[i] = rows_add(&c->outs, parts);
+        }
+        find_producers(g, v, c, a);
+    }
+    return all;
+}
+
+void choices_free(const tra_eingraph *g, choices *c) {
+    for (int v = 0; v < g->nvertices; v++) rows_free(&c[v].outs);
+}
+
+int needs_width(const tra_eingraph *g, int v, const producer *from) {
+    return from->nrefs * g->rel[g->v[v].ref[from->ref[0]].rel].n;
+}
+
+void needs(const tra_eingraph *g, int v, const producer *from, const int *d, int *row) {
+    for (int i = 0; i < from->nrefs; i++) {
+        const tra_ein_ref *r = &g->v[v].ref[from->ref[i]];
+        tra_ein_parts(g, r, d, row);
+        row += g->rel[r->rel].n;
+    }
+}
+
+double bring(const tra_eingraph *g, int v, const producer *from, const int *out, const int *row) {
+    double cost = 0;
+    for (int i = 0; i < from->nrefs; i++) {
+        const tra_ein_rel *r = &g->rel[g->v[v].ref[from->ref[i]].rel];
+        cost += tra_ein_repart_cost(r, out, row);
+        row += r->n;
+    }
+    return cost;
+}
+
+/* ---- labellings --------------------------------------------------------------------------------------------- */
+
+double tra_ein_edge_cost(const tra_eingraph *g, int **d, int v, int ref) {
+    const tra_ein_ref *r = &g->v[v].ref[ref];
+    int u = g->rel[r->rel].by, from[TRA_MAXDIM], to[TRA_MAXDIM];
+    if (u < 0) return 0;
+    tra_ein_parts(g, &g->v[u].out, d[u], from);
+    tra_ein_parts(g, r, d[v], to);
+    return tra_ein_repart_cost(&g->rel[r->rel], from, to);
+}
+
+tra_labelling *labelled(const tra_eingraph *g, const char *how, int **d, int p, tra_arena *a) {
+    tra_labelling *l = tra_new(a, tra_labelling);
+    *l = (tra_labelling){.how = how, .d = d, .p = p};
+    for (int v = 0; v < g->nvertices; v++) {
+        const tra_vertex *x = &g->v[v];
+        l->join += tra_ein_join_cost(g, x, d[v]);
+        l->agg += tra_ein_agg_cost(g, x, d[v]);
+        for (int i = 0; i < x->nrefs; i++) l->repart += tra_ein_edge_cost(g, d, v, i);
+        l->fewer += tra_ein_calls(x, d[v]) < p;
+    }
+    l->cost = l->join + l->agg + l->repart;
+    return l;
+}
+
+/* ---- alternatives ------------------------------------------------------------------------------------------- */
+
+/* Gives a label as many of the parts (a power of two) as it can take, and returns those that are left. */
+static int give(const tra_vertex *x, int *d, int label, int parts) {
+    int take = 1;
+    while (take < parts && 2LL * d[label] * take <= x->most[label]) take *= 2;
+    d[label] *= take;
+    return parts / take;
+}
+
+/* Labels in the order in which they are to be cut, each once; all of the vertex. */
+static void label_order(const tra_eingraph *g, const tra_vertex *x, const tra_ein_ref *first, int *order) {
+    bool *seen = tra_calloc((size_t)x->nlabels + 1, sizeof *seen);
+    int n = 0;
+    for (int i = 0; i < g->rel[first->rel].n; i++) {
+        int l = first->label[i];
+        if (l >= 0 && !seen[l]) order[n++] = l, seen[l] = true;
+    }
+    for (int l = 0; l < x->nlabels; l++)
+        if (!seen[l]) order[n++] = l;
+    free(seen);
+}
+
+static tra_labelling *by_rule(const tra_eingraph *g, const char *how, bool square, int p, tra_arena *a) {
+    int **d = tra_news(a, int *, g->nvertices);
+    p = tra_ein_processors(p, false);
+    for (int v = 0; v < g->nvertices; v++) {
+        const tra_vertex *x = &g->v[v];
+        int order[TRA_MAXLABELS], left = p, half = 1;
+        d[v] = tra_news(a, int, x->nlabels);
+        for (int l = 0; l < x->nlabels; l++) d[v][l] = 1;
+        label_order(g, x, square ? &x->out : &x->ref[0], order);
+        while (half * half < p) half *= 2; /* 2^(m+1) of 2^(2m+1) */
+        if (square && x->nlabels > 1) {
+            left = give(x, d[v], order[0], half) * (p / half);
+            left = give(x, d[v], order[1], left);
+        }
+        for (int i = 0; i < x->nlabels && left > 1; i++) left = give(x, d[v], order[i], left);
+    }
+    return labelled(g, how, d, p, a);
+}
+
+tra_labelling *tra_ein_sqrt(const tra_eingraph *g, int p, tra_arena *a) { return by_rule(g, "sqrt", true, p, a); }
+tra_labelling *tra_ein_data(const tra_eingraph *g, int p, tra_arena *a) { return by_rule(g, "data", false, p, a); }

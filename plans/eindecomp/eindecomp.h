@@ -1,0 +1,112 @@
+/* eindecomp.h - how to cut the labels of EinSum statements for p processors.
+ *
+ * Source: Bourgeois et al., EinDecomp (PVLDB 18(7), 2025): an EinGraph has a vertex for each EinSum statement; a partition
+ * vector says in how many parts each label of a vertex is cut, and so in how many kernel calls it is computed; costs
+ * are upper bounds of the floats that these need (algebra.md section 5). Vectors are chosen by a dynamic program on
+ * trees, by linearisation on other graphs, and exactly where that is affordable.
+ *
+ * Operators that are no EinSum statement are vertices too: their labels are key dimensions (of a join those of its
+ * result), a join whose only consumer is an aggregation is one vertex with it, `repart` is none (the tensor stays the
+ * same), and a dimension that is computed (of rekey) or made (by tile) counts as whole.
+ */
+#ifndef TRA_EINDECOMP_H
+#define TRA_EINDECOMP_H
+
+#include "../tra/tra.h"
+
+/* ---- the graph ---------------------------------------------------------------------------------------------- */
+
+/* A relation that vertices read or make. Its dimensions are those of a tensor in blocks, else the key dimensions: then the
+ * extent is that of the array dimension that the key alone cuts, or the number of its values. */
+typedef struct tra_ein_rel {
+    const tra_node *node; /* NULL inside softmax */
+    const char *name;
+    int by; /* the vertex that makes it; -1: an input, which is free in every partitioning */
+    int n;
+    int64_t ext[TRA_MAXDIM];
+    double weight; /* floats of one cell of ext: 1 where the dimensions are all there is */
+} tra_ein_rel;
+
+typedef struct tra_ein_ref {
+    int rel;
+    int label[TRA_MAXDIM]; /* of each dimension; -1: never cut */
+} tra_ein_ref;
+
+typedef struct tra_vertex {
+    const tra_node *node; /* its result; of softmax, that of all four */
+    int nlabels;
+    const char **name;   /* of labels */
+    int64_t *most;       /* parts that a label can be cut in */
+    int64_t *blocks;     /* parts that follow the blocks of the relations; not more than most */
+    bool *summed;        /* labels that are aggregated */
+    int nrefs;
+    tra_ein_ref *ref;    /* as often as the statement names them */
+    tra_ein_ref out;
+} tra_vertex;
+
+typedef struct tra_eingraph {
+    tra_arena *arena;
+    int nrels, nvertices;
+    tra_ein_rel *rel;
+    tra_vertex *v;   /* inputs come before; what no output needs is left out */
+    int *consumers;  /* of each vertex: how many vertices read its result */
+    int *rel_of;     /* of each node of the tra_graph: its relation, or -1 (inside a vertex, or not needed) */
+    int *vertex_of;  /* of each node: the vertex that it helps to compute (of softmax the last), or -1 */
+} tra_eingraph;
+
+tra_eingraph *tra_eingraph_build(const tra_graph *g, tra_arena *a);
+/* "C[i,k] = A[i,j] B[j,k]": what a vertex reads and makes, for people. */
+void tra_vertex_print(const tra_eingraph *g, int v, tra_str *out);
+
+/* ---- costs -------------------------------------------------------------------------------------------------- */
+
+/* d: parts of each label. All in floats. */
+double tra_ein_join_cost(const tra_eingraph *g, const tra_vertex *v, const int *d);
+double tra_ein_agg_cost(const tra_eingraph *g, const tra_vertex *v, const int *d);
+/* from, to: parts of each dimension of the relation. */
+double tra_ein_repart_cost(const tra_ein_rel *r, const int *from, const int *to);
+/* Of a labelled graph (d: the vectors of all vertices): of bringing reference `ref` of vertex v into place. */
+double tra_ein_edge_cost(const tra_eingraph *g, int **d, int v, int ref);
+int64_t tra_ein_calls(const tra_vertex *v, const int *d);
+/* The parts of a reference's dimensions. */
+void tra_ein_parts(const tra_eingraph *g, const tra_ein_ref *r, const int *d, int *parts);
+
+/* ---- partition vectors -------------------------------------------------------------------------------------- */
+
+/* The viable ones of a vertex: powers of two whose product is p rounded up (any: every factorisation of p), no count above
+ * what its label can be cut in; where there is none, those of the largest product below. Those that follow the
+ * blocks best come first, then those that cut the first labels most. At most TRA_EIN_MAXVECTORS, those that cut the first
+ * labels most. v: n times nlabels, in the arena. */
+enum { TRA_EIN_MAXVECTORS = 20000 };
+typedef struct tra_vectors {
+    int n, nlabels;
+    int64_t product; /* kernel calls */
+    int *v;
+} tra_vectors;
+tra_vectors tra_ein_vectors(const tra_vertex *v, int p, bool any, tra_arena *a);
+int tra_ein_processors(int p, bool any); /* p, or the next power of two */
+
+/* ---- labellings --------------------------------------------------------------------------------------------- */
+
+typedef struct tra_labelling {
+    const char *how;          /* tree, linearised, exact, sqrt, data */
+    int p;                    /* kernel calls that each vertex should have */
+    int **d;                  /* of each vertex */
+    double join, agg, repart; /* of the whole graph */
+    double cost;              /* their sum */
+    int fewer;                /* vertices with less than p kernel calls */
+} tra_labelling;
+
+/* The labelling of the paper: dynamic program if each vertex has one consumer, else linearisation. */
+tra_labelling *tra_ein_label(const tra_eingraph *g, int p, bool any, tra_arena *a);
+/* An optimal one by elimination of vertices, or NULL where that would take more than TRA_EIN_STEPS, a table of more than
+ * TRA_EIN_TABLE numbers, or the graph has more than TRA_EIN_EXACT vertices. */
+enum { TRA_EIN_STEPS = 100 << 20, TRA_EIN_TABLE = 4 << 20, TRA_EIN_EXACT = 2000 };
+tra_labelling *tra_ein_exact(const tra_eingraph *g, int p, bool any, tra_arena *a);
+/* Every matrix cut sqrt(p) x sqrt(p), p a power of two (2^(2m+1): 2^(m+1) x 2^m): the first two labels of the result, then
+ * those that are summed. What a label cannot take goes to the next. */
+tra_labelling *tra_ein_sqrt(const tra_eingraph *g, int p, tra_arena *a);
+/* Data parallel: the first label of the first reference cut p ways, what it cannot take at the next. */
+tra_labelling *tra_ein_data(const tra_eingraph *g, int p, tra_arena *a);
+
+#endif
