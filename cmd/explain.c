@@ -2,15 +2,51 @@
 #include <limits.h>
 
 #include "../plans/explain/explain.h"
+#include "../plans/ia/ia.h"
 #include "planning.h"
 
 static tra_explain_options opts;
-static const char *alternatives;
+static const char *alternatives, *analyze;
+
+/* The plan that was measured, among those of the job. */
+static tra_status find_measured(tra_job *job, const tra_profile_of *of, const tra_profile *m, tra_err *e) {
+    for (int i = 0; i < job->plans.n; i++) {
+        if (tra_plan_digest(job->plans.v[i]) != of->digest || job->plans.v[i]->nops != m->nops) continue;
+        job->plan = job->plans.v[i];
+        return TRA_OK;
+    }
+    return tra_fail(e, TRA_INPUT,
+                    "%s was measured of a plan that is none of these: has the program changed, or is an option other than "
+                    "in that run?", analyze);
+}
+
+/* What the command line leaves open is as it was in the run that was measured. */
+static void as_measured(const tra_profile_of *of, tra_request *r) {
+    if (!r->memory_given) r->options.memory = of->memory, r->memory_given = true;
+    if (!r->threads_given) r->options.threads = of->threads;
+    if (!r->cost_given) r->options.cost = of->cost;
+}
+
+static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_err *e) {
+    tra_request r;
+    tra_profile_of of;
+    if (analyze) {
+        TRA_TRY(tra_profile_read(analyze, &of, m, e));
+        if (!tra_planning_opts.sites_given) tra_planning_opts.sites = of.sites;
+    }
+    TRA_TRY(tra_planning_request(0, &r, e));
+    r.options.over = true;
+    if (analyze) as_measured(&of, &r);
+    TRA_TRY(tra_job_load(path, &r, job, e));
+    tra_status s = analyze ? find_measured(job, &of, m, e) : TRA_OK;
+    if (s != TRA_OK) tra_job_free(job);
+    return s;
+}
 
 static tra_status run(int argc, char **argv, tra_err *e) {
     (void)argc;
-    tra_request r;
     tra_job job;
+    tra_profile m = {0};
     tra_str out = {0};
     int64_t k;
     if (alternatives && *alternatives) {
@@ -20,9 +56,12 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     } else if (alternatives) {
         opts.alternatives = INT_MAX;
     }
-    TRA_TRY(tra_planning_request(0, &r, e));
-    r.options.over = true;
-    TRA_TRY(tra_job_load(argv[0], &r, &job, e));
+    tra_status s = load(argv[0], &job, &m, e);
+    if (s != TRA_OK) {
+        tra_profile_free(&m);
+        return s;
+    }
+    if (analyze) opts.measured = &m;
     if (job.options.memory > 0 && job.plan->least_memory > job.options.memory) {
         char have[32], want[32];
         tra_warn("the plan does not fit in %s of memory per site, it needs %s: run would refuse it",
@@ -34,8 +73,9 @@ static tra_status run(int argc, char **argv, tra_err *e) {
         tra_explain_dot(&job, &out);
     else
         tra_explain_text(&job, &opts, &out);
-    tra_status s = tra_print(tra_str_get(&out), e);
+    s = tra_print(tra_str_get(&out), e);
     tra_str_free(&out);
+    tra_profile_free(&m);
     tra_job_free(&job);
     return s;
 }
@@ -58,6 +98,9 @@ const tra_cmd tra_cmd_explain = {
             {0, "tra", TRA_OPT_FLAG, &opts.tra, NULL, "the typed graph of the program", NULL, NULL, NULL},
             {0, "ia", TRA_OPT_FLAG, &opts.ia, NULL, "the operators and placements before fusion", NULL, NULL, NULL},
             {0, "catalog", TRA_OPT_FLAG, &opts.catalog, NULL, "keys and extents of each relation", NULL, NULL, NULL},
+            {0, "analyze", TRA_OPT_STR, &analyze, "FILE",
+             "put beside the plan what a run with --profile FILE measured; options not given are as in that run", NULL,
+             NULL, NULL},
             TRA_PLANNING_ROW_PLAN,
             TRA_PLANNING_ROWS,
             {.name = NULL}},

@@ -13,6 +13,14 @@
 
 static volatile sig_atomic_t child, signalled;
 
+double tra_process_begin(void) {
+    static double began;
+    if (began == 0) began = tra_now();
+    const char *launcher = getenv("TRA_LAUNCHED");
+    double t;
+    return launcher && tra_parse_num(launcher, &t) && t > 0 && t < began ? t : began;
+}
+
 char **tra_own_arguments(int *argc) {
     char *text = NULL;
     size_t n = 0, count = 0;
@@ -71,7 +79,10 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
         signal(SIGINT, SIG_DFL);
         signal(SIGTERM, SIG_DFL);
         signal(SIGPIPE, SIG_DFL);
-        setenv("TRA_LAUNCHED", "1", 1);
+        char began[32];
+        snprintf(began, sizeof began, "%.6f", tra_process_begin());
+        setenv("TRA_LAUNCHED", began, 1);
+        if (isatty(STDERR_FILENO)) setenv("TRA_TERMINAL", "1", 1); /* the ranks have a pipe to mpirun */
         dup2(in, STDIN_FILENO);
         execvp("mpirun", (char *const *)args);
         _exit(127);

@@ -1,5 +1,6 @@
 /* main.c - the table of commands; parses, dispatches, turns a status into an exit. */
 #include "cmd.h"
+#include "launch.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -139,6 +140,7 @@ static tra_status dispatch(int argc, char **argv, tra_err *e) {
 }
 
 int main(int argc, char **argv) {
+    tra_process_begin();
     tra_oom_handler(out_of_memory);
     catch_signals();
     tra_log_mute = launched_rank() != 0;

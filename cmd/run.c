@@ -9,20 +9,24 @@
 #include "../plans/explain/explain.h"
 #include "../plans/reference/reference.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+static const double BLAS_MATTERS = 1e10; /* flops below which its kernel is not worth a warning */
 enum { ENGINE_TRA, ENGINE_REFERENCE };
 enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
 
 static struct {
     int engine, progress;
     bool dry, no_history;
-    const char *scratch, *codec;
+    const char *scratch, *codec, *profile;
     int64_t scratch_limit;
 } opt = {.codec = "none"};
+
+static double begun; /* before planning, after MPI has started */
 
 static const tra_opt options[] = {
     TRA_PLANNING_ROWS,
@@ -36,6 +40,8 @@ static const tra_opt options[] = {
     {'n', "dry-run", TRA_OPT_FLAG, &opt.dry, NULL, "show the plan and what it needs, and do nothing", NULL, NULL, NULL},
     {0, "engine", TRA_OPT_ENUM, &opt.engine, NULL,
      "tra, or the reference evaluator: one process, in memory, slow, for comparison", "tra|reference", NULL, NULL},
+    {0, "profile", TRA_OPT_STR, &opt.profile, "FILE",
+     "write what was measured, beside what was predicted, as JSON (see tra explain --analyze)", NULL, NULL, NULL},
     {0, "progress", TRA_OPT_ENUM, &opt.progress, NULL, "say on standard error what is being done (auto: on a terminal)",
      "auto|always|never", NULL, NULL},
     {0},
@@ -65,6 +71,8 @@ static tra_status request(int here, tra_request *r, tra_codec *codec, tra_err *e
     if (!tra_codec_parse(opt.codec, codec))
         return tra_fail(e, TRA_USAGE, "--codec %s: none, zstd or zstd:LEVEL", opt.codec);
     r->options.compress = codec->zstd;
+    if (opt.profile && opt.engine == ENGINE_REFERENCE)
+        return tra_fail(e, TRA_USAGE, "--profile measures plans: --engine reference has none");
     return TRA_OK;
 }
 
@@ -123,6 +131,9 @@ static void announce(const tra_job *job) {
              job->options.threads == 1 ? "" : "s", job->plan->rank, *job->plan->strategy ? job->plan->strategy : "no joins",
              tra_human(job->plan->cost.peak_memory, memory), tra_human(job->options.memory, ceiling),
              job->plan->scratch ? tra_human(job->plan->scratch, scratch) : "none");
+    char advice[256];
+    if (job->plan->cost.flops > BLAS_MATTERS && tra_blas_advice(advice, sizeof advice)) tra_warn("%s", advice);
+    tra_info(1, "BLAS kernel %s; about %.3g s predicted", tra_blas_kernel(), job->plan->cost.seconds);
 }
 
 /* ---- running -------------------------------------------------------------------------------------------------- */
@@ -152,20 +163,61 @@ static tra_status with_reference(const tra_job *job, const tra_write_options *w,
     return TRA_OK;
 }
 
-static void report(const tra_job *job, const tra_report *r) {
+static void report(const tra_job *job, const tra_profile *m) {
     char read[32], written[32], sent[32], memory[32];
+    const tra_op_report *r = tra_profile_site(m, m->nops, 0);
     if (tra_common_opts.quiet) return;
     for (int i = 0; i < job->program.graph->noutputs; i++)
         tra_info(0, "%s written to %s", job->program.graph->outputs[i].name, job->program.graph->outputs[i].path);
-    tra_info(0, "%.3f s; of the first site: %s read, %s written, %s sent, %s of memory at most", r->seconds,
-             tra_human(r->total.disk_read, read), tra_human(r->total.disk_write, written), tra_human(r->total.sent, sent),
-             tra_human(r->peak_memory, memory));
+    tra_info(0, "%.3f s; of the first site: %s read, %s written, %s sent, %s of memory at most; %.3f s with start-up",
+             m->seconds, tra_human(r->disk_read, read), tra_human(r->disk_write, written), tra_human(r->sent, sent),
+             tra_human(r->peak_memory, memory), m->process_seconds);
 }
 
-static int wants_progress(void) {
-    if (tra_common_opts.quiet || opt.progress == PROGRESS_NEVER) return 0;
-    if (isatty(STDERR_FILENO)) return 1;
-    return opt.progress == PROGRESS_ALWAYS ? 2 : 0;
+/* The file is opened before anything is computed: a run is not lost to a wrong name. */
+static tra_status open_profile(FILE **f, tra_err *e) {
+    *f = !opt.profile ? NULL : strcmp(opt.profile, "-") == 0 ? stdout : fopen(opt.profile, "w");
+    if (opt.profile && !*f) return tra_fail_errno(e, TRA_RESOURCE, "--profile %s", opt.profile);
+    return TRA_OK;
+}
+
+static tra_status write_profile(const tra_job *job, const tra_profile *m, FILE *f, tra_err *e) {
+    tra_str text = {0};
+    tra_status s = TRA_OK;
+    tra_explain_profile(job, m, &text);
+    errno = 0;
+    if (fputs(tra_str_get(&text), f) < 0 || fflush(f) != 0) s = tra_fail_errno(e, TRA_RESOURCE, "--profile %s", opt.profile);
+    tra_str_free(&text);
+    return s;
+}
+
+/* The terminal of ranks that `tra run --sites` launched is that of the launcher. */
+static tra_progress_form wants_progress(void) {
+    if (tra_common_opts.quiet || opt.progress == PROGRESS_NEVER) return TRA_PROGRESS_NONE;
+    if (isatty(STDERR_FILENO) || getenv("TRA_TERMINAL")) return TRA_PROGRESS_BAR;
+    return opt.progress == PROGRESS_ALWAYS ? TRA_PROGRESS_LINES : TRA_PROGRESS_NONE;
+}
+
+/* Runs the plan, and says and writes what was measured. */
+static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_exec_options *o, tra_err *e) {
+    tra_report r = {0};
+    FILE *f = NULL;
+    tra_status s = comm->rank == 0 ? open_profile(&f, e) : TRA_OK;
+    s = tra_comm_agree(comm, s, e);
+    if (s == TRA_OK) s = tra_exec(job->plan, comm, o, &r, e);
+    if (s == TRA_OK) {
+        tra_profile m;
+        tra_profile_gather(comm, &r, job->plan->nops, &m);
+        m.seconds = tra_now() - begun;
+        m.process_seconds = tra_now() - tra_process_begin();
+        if (comm->rank == 0) report(job, &m);
+        if (f) s = write_profile(job, &m, f, e);
+        tra_profile_free(&m);
+        s = tra_comm_agree(comm, s, e);
+    }
+    if (f && f != stdout) fclose(f);
+    free(r.ops);
+    return s;
 }
 
 static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec codec, tra_err *e) {
@@ -175,16 +227,10 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec co
                           .scratch = scratch_dir(),
                           .progress = wants_progress()};
     char *text = opt.no_history ? NULL : history(job->program.graph);
-    tra_report r = {0};
-    tra_status s = TRA_OK;
     o.history = text;
-    if (opt.engine == ENGINE_REFERENCE) {
-        s = with_reference(job, &(tra_write_options){.codec = o.codec, .history = text}, e);
-    } else {
-        s = tra_exec(job->plan, comm, &o, &r, e);
-        if (s == TRA_OK && comm->rank == 0) report(job, &r);
-    }
-    free(r.ops);
+    tra_status s = opt.engine == ENGINE_REFERENCE
+                       ? with_reference(job, &(tra_write_options){.codec = o.codec, .history = text}, e)
+                       : run_plan(job, comm, &o, e);
     free(text);
     return s;
 }
@@ -283,8 +329,10 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_comm comm;
     int size;
     (void)argc;
+    begun = tra_now();
     if (!tra_comm_launched(&size) && size <= 1) return run_alone(argv[0], e);
     TRA_TRY(tra_comm_init(&comm, e));
+    begun = tra_now();
     tra_exit_now = exit_all;
     tra_log_mute = comm.rank != 0;
     tra_status s = run_rank(&comm, argv[0], e);

@@ -187,4 +187,10 @@ void tra_agg_finish(const tra_kernel *agg, const tra_array *state, tra_array *ou
 /* Copies the box of extents `ext` that begins at `from` in src to `to` in dst (any rank >= 0, same dtype). */
 void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, const tra_dims *from, const tra_dims *ext);
 
+/* ---- BLAS --------------------------------------------------------------------------------------------------- */
+
+const char *tra_blas_kernel(void); /* the kernel that BLAS uses: Haswell, SkylakeX, ... */
+/* Could this processor do better? Then says so in buf (a sentence without its end), with what to do about it. */
+bool tra_blas_advice(char *buf, size_t n);
+
 #endif

@@ -35,6 +35,10 @@ void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx) {
     g->tick_ctx = ctx;
 }
 
+void tra_engine_tick(tra_engine *g) {
+    if (g->tick) g->tick(g->tick_ctx);
+}
+
 /* Waits for cond under the lock, for a quarter of a second at most when there is somebody to tick. */
 static void wait_for(tra_engine *g, pthread_cond_t *cond) {
     struct timespec until;
@@ -195,7 +199,7 @@ static void *work(void *arg) {
 
 static bool busy(void *ctx) {
     tra_engine *g = ctx;
-    if (g->tick) g->tick(g->tick_ctx);
+    tra_engine_tick(g);
     return atomic_load(&g->inflight) > 0 && !g->failed;
 }
 

@@ -52,6 +52,7 @@ int tra_engine_threads(const tra_engine *g);
 /* Called now and then by the thread that runs the plan while it waits for the workers; NULL: nothing. */
 typedef void tra_engine_tick_fn(void *ctx);
 void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx);
+void tra_engine_tick(tra_engine *g); /* calls it: for a stage that waits for something else */
 
 /* Begins a stage: every worker gets scratch bytes (and io bytes for reading from these parts). */
 TRA_MUSTUSE tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e);

@@ -231,6 +231,7 @@ static bool start_send(exchange *x) {
     int64_t bytes = bytes_of(x, t), pieces = tra_max64(1, tra_ceil_div(bytes, PIECE)), below = held_below(x, t);
     if (x->nsends && (x->nsends + pieces > MAX_SENDS || x->sending_bytes + bytes + below > x->window)) return false;
     x->next_out++;
+    atomic_fetch_add(&x->site->done, 1);
     sending s = {.bytes = 0};
     if (x->status == TRA_OK) {
         tra_status st = fetch(x, t, &s.input);
@@ -266,6 +267,7 @@ static bool start_send(exchange *x) {
         x->sending_bytes += p->bytes;
     }
     x->site->sent += bytes;
+    tra_info(4, "    %" PRId64 " bytes of tuple %" PRId64 " sent to site %d", bytes, t->in, t->to);
     return true;
 }
 
@@ -313,6 +315,7 @@ static bool receive(exchange *x) {
         return true;
     }
     x->site->received += bytes;
+    tra_info(4, "    %" PRId64 " bytes of tuple %" PRId64 " received from site %d", bytes, t->in, src);
     tra_block *b = NULL;
     if (x->status == TRA_OK) fail(x, tra_block_new(x->site->pool, bytes, &b, x->e));
     if (x->status != TRA_OK) {
@@ -337,6 +340,7 @@ static bool receive(exchange *x) {
 static void run_lists(exchange *x) {
     int64_t done = 0;
     int idle = 0;
+    x->site->all += x->outgoing.n + x->local.n;
     x->next_out = x->received = x->expected = 0;
     for (int p = 0; p < x->site->comm.size; p++) {
         x->next_in[p] = 0;
@@ -348,8 +352,10 @@ static void run_lists(exchange *x) {
         any |= start_send(x);
         if (!any && x->pieces && done < x->local.n && x->status == TRA_OK) { /* while the wire is busy */
             fail(x, local_piece(x, &x->local.v[done++]));
+            atomic_fetch_add(&x->site->done, 1);
             any = true;
         }
+        tra_engine_tick(x->site->engine);
         idle = any ? 0 : idle + 1;
         if (idle > 64) nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
         else if (idle) sched_yield();
@@ -473,6 +479,7 @@ tra_status tra_stage_repart(tra_site *site, const tra_op *from, const tra_op *op
         }
         qsort(all.v, (size_t)all.n, sizeof *all.v, by_input);
         for (int64_t i = 0; i < all.n; i++) list_transfer(&x, all.v[i]);
+        tra_info(3, "  batch of %" PRId64 " pieces, results until tuple %" PRId64 " of %" PRId64, all.n, t, c->n);
         run_lists(&x);
     }
     for (int64_t i = 0; i < out->n && x.status == TRA_OK; i++) { /* nothing but holes in it */

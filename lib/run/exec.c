@@ -18,8 +18,7 @@ typedef struct exec {
     tra_outfile **files;  /* of OUTPUTs */
     tra_lanes lanes;      /* in which the workers write them */
     tra_report *report;
-    int current;          /* operator under way, and when its next line of progress is due */
-    double begun, next_line;
+    tra_progress progress;
 } exec;
 
 /* ---- views -------------------------------------------------------------------------------------------------- */
@@ -222,20 +221,42 @@ static void release(exec *x, int i) {
     x->parts[i] = NULL;
 }
 
-/* The operator under way and how much of it is done, at most four times a second (plain lines: every ten seconds). */
 static void show_progress(void *ctx) {
     exec *x = ctx;
-    double now = tra_now();
-    if (now < x->next_line) return;
-    x->next_line = now + (x->o->progress == 1 ? 0.25 : 10);
-    const tra_op *op = &x->plan->ops[x->current];
-    char part[32] = "";
-    if (x->site.all > 0)
-        snprintf(part, sizeof part, " %.0f %%", 100.0 * (double)atomic_load(&x->site.done) / (double)x->site.all);
-    fprintf(stderr, "%s[%d/%d] %s%s%s%s, %.0f s%s", x->o->progress == 1 ? "\r\033[K" : "tra: ", x->current + 1, x->plan->nops,
-            tra_plan_op_text(op->op), op->name ? " " : "", op->name ? op->name : "", part, now - x->begun,
-            x->o->progress == 1 ? "" : "\n");
-    fflush(stderr);
+    tra_progress_show(&x->progress, atomic_load(&x->site.done), x->site.all);
+}
+
+static const char *title(const tra_op *op, char buf[96]) {
+    snprintf(buf, 96, "#%d %s%s%.48s", op->id, tra_plan_op_text(op->op), op->name ? " " : "", op->name ? op->name : "");
+    return buf;
+}
+
+static void tell_begin(const tra_op *op) {
+    char name[96], net[32], read[32];
+    tra_info(2, "%s begins: %s to move, %s to read, %.3g flops, about %.3g s", title(op, name),
+             tra_human(op->cost.network_bytes, net), tra_human(op->cost.disk_read, read), op->cost.flops, op->cost.seconds);
+}
+
+static void tell_end(const tra_op *op, const tra_op_report *r) {
+    char name[96], read[32], sent[32], got[32], out[32], back[32], scratch[96] = "";
+    if (op->op == TRA_PLAN_INPUT || op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY || op->fused) return;
+    if (r->spilled || r->unspilled)
+        snprintf(scratch, sizeof scratch, ", %s spilled, %s read back", tra_human(r->spilled, out),
+                 tra_human(r->unspilled, back));
+    tra_info(1, "%s: %.3f s; of the first site: %s read, %s sent, %s received%s", title(op, name), r->seconds,
+             tra_human(r->disk_read, read), tra_human(r->sent, sent), tra_human(r->received, got), scratch);
+}
+
+/* The most that the process has held so far. */
+static int64_t peak_memory(void) {
+    int64_t kib = 0;
+    char line[256];
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f)) {
+        if (strncmp(line, "VmHWM:", 6) == 0) kib = strtoll(line + 6, NULL, 10);
+    }
+    if (f) fclose(f);
+    return kib * 1024;
 }
 
 static tra_status run_ops(exec *x, tra_err *e) {
@@ -245,11 +266,10 @@ static tra_status run_ops(exec *x, tra_err *e) {
         tra_pool_stats before = tra_pool_stat(x->site.pool);
         int64_t sent = x->site.sent, received = x->site.received;
         double t0 = tra_now();
-        x->current = i;
         x->site.all = 0;
         atomic_store(&x->site.done, 0);
-        if (x->o->progress && x->site.comm.rank == 0) show_progress(x);
-        tra_info(2, "%s %s", tra_plan_op_text(op->op), op->name ? op->name : "");
+        tra_progress_op(&x->progress, i);
+        tell_begin(op);
         tra_status s = tra_comm_agree(&x->site.comm, run_op(x, i, e), e);
         release(x, op->in[0]);
         release(x, op->in[1]);
@@ -258,8 +278,11 @@ static tra_status run_ops(exec *x, tra_err *e) {
                                .sent = x->site.sent - sent,
                                .received = x->site.received - received,
                                .disk_read = after.read - before.read,
-                               .spilled = after.spilled - before.spilled};
+                               .spilled = after.spilled - before.spilled,
+                               .unspilled = after.unspilled - before.unspilled,
+                               .peak_memory = peak_memory()};
         if (s != TRA_OK) return s;
+        tell_end(op, rep);
     }
     return TRA_OK;
 }
@@ -270,22 +293,13 @@ static tra_status commit(exec *x, tra_status s, tra_err *e) {
     for (int i = 0; i < x->plan->nops; i++) {
         if (!x->files[i]) continue;
         int64_t written = 0;
+        double t0 = tra_now();
         s = tra_outfile_commit(x->files[i], s, &written, e);
         x->report->ops[i].disk_write = s == TRA_OK ? written : 0;
+        x->report->ops[i].seconds += tra_now() - t0;
         x->files[i] = NULL;
     }
     return s;
-}
-
-static int64_t peak_memory(void) {
-    int64_t kib = 0;
-    char line[256];
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f)) {
-        if (strncmp(line, "VmHWM:", 6) == 0) kib = strtoll(line + 6, NULL, 10);
-    }
-    if (f) fclose(f);
-    return kib * 1024;
 }
 
 tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_options *o, tra_report *report,
@@ -316,29 +330,30 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     x.site.pool = tra_pool_new(tra_max64(budget, TRA_LEAST_BUDGET), o->scratch);
     if (s == TRA_OK && !(x.site.engine = tra_engine_new(x.site.pool, o->threads, e))) s = TRA_RESOURCE;
     s = tra_comm_agree(comm, s, e);
-    x.begun = t0;
-    if (s == TRA_OK && o->progress && comm->rank == 0) tra_engine_set_tick(x.site.engine, show_progress, &x);
+    tra_progress_begin(&x.progress, plan, comm->rank == 0 ? o->progress : TRA_PROGRESS_NONE);
+    if (s == TRA_OK && x.progress.form != TRA_PROGRESS_NONE) tra_engine_set_tick(x.site.engine, show_progress, &x);
     if (s == TRA_OK) s = open_inputs(&x, e);
     if (s == TRA_OK) s = open_outputs(&x, e);
     if (s == TRA_OK) s = run_ops(&x, e);
     s = commit(&x, s, e);
-    if (o->progress == 1 && comm->rank == 0) fprintf(stderr, "\r\033[K");
+    tra_progress_end(&x.progress);
     for (int i = n - 1; i >= 0; i--) tra_part_drop(x.parts[i], x.site.pool);
     for (int i = 0; i < n; i++) tra_rel_close(x.rels[i]);
     tra_lanes_free(&x.lanes);
     tra_engine_free(x.site.engine);
     tra_pool_free(x.site.pool);
     tra_arena_free(x.arena);
+    tra_op_report *t = &report->total;
     for (int i = 0; i < n; i++) {
-        tra_op_report *r = &report->ops[i], *t = &report->total;
-        t->seconds += r->seconds;
+        const tra_op_report *r = &report->ops[i];
         t->sent += r->sent;
         t->received += r->received;
         t->disk_read += r->disk_read;
         t->disk_write += r->disk_write;
         t->spilled += r->spilled;
+        t->unspilled += r->unspilled;
     }
-    report->peak_memory = peak_memory();
-    report->seconds = tra_now() - t0;
+    t->peak_memory = peak_memory();
+    t->seconds = tra_now() - t0;
     return s;
 }

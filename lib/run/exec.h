@@ -4,6 +4,7 @@
 
 #include "comm.h"
 #include "plan.h"
+#include "progress.h"
 
 typedef struct tra_exec_options {
     int64_t memory;        /* ceiling of this process, bytes; > 0 */
@@ -11,19 +12,20 @@ typedef struct tra_exec_options {
     const char *scratch;   /* directory for spilling */
     tra_codec codec;       /* of the outputs */
     const char *history;   /* of the outputs, or NULL */
-    int progress;          /* 0: none; 1: a line on stderr that rank 0 rewrites; 2: a plain line now and then */
+    tra_progress_form progress; /* on rank 0 */
 } tra_exec_options;
 
 /* What was measured, of this site. */
 typedef struct tra_op_report {
-    double seconds;
-    int64_t sent, received, disk_read, disk_write, spilled;
+    double seconds;               /* of outputs also those of putting them in place */
+    int64_t sent, received;       /* array bytes */
+    int64_t disk_read, disk_write; /* whole uncompressed chunks of relations */
+    int64_t spilled, unspilled;   /* to and from scratch */
+    int64_t peak_memory;          /* the most that the process has held until the end of it (VmHWM) */
 } tra_op_report;
 typedef struct tra_report {
-    tra_op_report *ops; /* plan->nops, from malloc, the caller frees */
-    tra_op_report total;
-    int64_t peak_memory;  /* VmHWM of the process */
-    double seconds;       /* from the call until all outputs are in place */
+    tra_op_report *ops;  /* plan->nops, from malloc, the caller frees */
+    tra_op_report total; /* seconds: from the call until all outputs are in place */
 } tra_report;
 
 /* Runs the plan on the ranks of comm, one site each (comm->size must be plan->sites). Collective: every rank calls it

@@ -256,6 +256,7 @@ static tra_status run_super(stage *st, const tra_span *b, const tra_entry **li, 
                             int64_t j0, int64_t nj, tra_err *e) {
     tra_status status = TRA_OK;
     super *s = tra_calloc(1, sizeof *s);
+    tra_info(3, "  super-block at %" PRId64 ",%" PRId64, i0, j0);
     *s = (super){.st = st, .refs = 1, .ni = ni, .nj = nj, .tiles = st->tiles ? st->tiles : 1};
     s->cells = tra_calloc((size_t)(ni * nj), sizeof *s->cells);
     for (int64_t c = 0; c < ni * nj && status == TRA_OK; c++) {
@@ -295,6 +296,7 @@ static tra_status run_span(stage *st, const tra_span *b, int64_t budget, tra_err
     int64_t ni = tra_side_ranks(&st->p.l, b->l0, b->l1), nj = st->p.r.part ? tra_side_ranks(&st->p.r, b->r0, b->r1) : 1;
     tra_block_loop loop =
         tra_loop_of(st->site->plan, st->op, ni, nj, tra_engine_threads(st->site->engine), budget);
+    tra_info(2, "  %" PRId64 " x %" PRId64 " results in super-blocks of %" PRId64 " x %" PRId64, ni, nj, loop.ci, loop.cj);
     const tra_entry **li = first_of_rank(&st->p.l, b->l0, b->l1, ni);
     const tra_entry **rj = st->p.r.part ? first_of_rank(&st->p.r, b->r0, b->r1, nj) : NULL;
     for (int64_t i = 0; i < ni && s == TRA_OK; i += loop.ci) {

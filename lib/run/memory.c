@@ -192,8 +192,20 @@ static bool streams_out(const tra_plan *p, int i) {
     return false;
 }
 
+/* The first operator that reads what input i has in its file, or i when none does. */
+static int first_reader(const tra_plan *p, int i) {
+    for (int j = i + 1; j < p->nops; j++) {
+        const tra_op *op = &p->ops[j];
+        bool reads = !is_view(op) || op->op == TRA_PLAN_OUTPUT;
+        for (int side = 0; reads && side < 2 && op->in[side] >= 0; side++) {
+            if (file_below(p, op->in[side]) == i) return j;
+        }
+    }
+    return i;
+}
+
 /* Bytes of inputs that are read. budget 0: everything stays in memory, so that each site reads its tuples of an input
- * once. Else every operator reads its inputs anew, as often as its block loop says: a bound, since some may still be
+ * once, for the first operator that wants them. Else every operator reads its inputs anew, as often as its block loop says: a bound, since some may still be
  * there. */
 static void predict_reads(tra_plan *p, int threads, int64_t budget) {
     int64_t *floats = tra_calloc((size_t)p->sites * 2, sizeof *floats), *tuples = floats + p->sites;
@@ -210,10 +222,11 @@ static void predict_reads(tra_plan *p, int threads, int64_t budget) {
             while (src->op == TRA_PLAN_TILE) src = &p->ops[src->in[0]]; /* each array is read once for its tiles */
             tra_place_floats(&src->place, src->type.cat, floats, tuples);
             for (int s = 0; s < p->sites; s++) n += tuples[s];
-            op->cost.disk_read += n * tra_store_chunk_bytes(&p->ops[f].type) *
-                                  passes(p, op, side, threads, budget, rows, columns);
+            int64_t bytes = n * tra_store_chunk_bytes(&p->ops[f].type) *
+                            passes(p, op, side, threads, budget, rows, columns);
+            p->ops[budget ? i : first_reader(p, i)].cost.disk_read += bytes;
+            p->cost.disk_read += bytes;
         }
-        p->cost.disk_read += op->cost.disk_read;
     }
     free(floats);
 }

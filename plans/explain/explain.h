@@ -3,11 +3,13 @@
 #ifndef TRA_EXPLAIN_H
 #define TRA_EXPLAIN_H
 
+#include "../../lib/run/profile.h"
 #include "../search/job.h"
 
 typedef struct tra_explain_options {
     int alternatives; /* how many plans beside the chosen one: 0 none in text, a few in JSON; INT_MAX all */
     bool rules, tra, ia, catalog;
+    const tra_profile *measured; /* of the chosen plan, to stand beside what was predicted; or NULL */
 } tra_explain_options;
 
 /* An operator as it is shown. */
@@ -47,8 +49,21 @@ void tra_explain_dot(const tra_job *job, tra_str *out);
  * explain's object without operators. */
 void tra_explain_cost(const tra_job *job, tra_str *out);
 void tra_explain_cost_json(const tra_job *job, tra_str *out);
+/* explain's object of the plan that was run, with what was measured beside each predicted figure: the file of run
+ * --profile. */
+void tra_explain_profile(const tra_job *job, const tra_profile *measured, tra_str *out);
 /* The tree alone, as in plan files. */
 void tra_explain_tree(const tra_job *job, const tra_plan *p, tra_str *out);
+
+/* A file that tra_explain_profile made: what was measured, and of what plan. TRA_INPUT when it is something else. Free the
+ * profile with tra_profile_free. */
+typedef struct tra_profile_of {
+    int sites, threads;
+    int64_t memory;
+    tra_cost_model cost;
+    uint64_t digest; /* of the plan */
+} tra_profile_of;
+TRA_MUSTUSE tra_status tra_profile_read(const char *path, tra_profile_of *of, tra_profile *out, tra_err *e);
 
 /* The rules that plans are shaped by: name and what it says. Ends with a name NULL. */
 typedef struct tra_rule_text {

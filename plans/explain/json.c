@@ -1,6 +1,7 @@
 /* json.c - explain and cost for programs. The names are those of man tra-explain. */
 #include <limits.h>
 
+#include "../ia/ia.h"
 #include "explain.h"
 
 enum { FEWPLANS = 20 };
@@ -20,7 +21,50 @@ static void words(tra_json *j, const char *key, const char *text) {
     tra_json_end(j, ']');
 }
 
-static void operator(tra_json *j, const tra_shown_op *s) {
+/* ---- measured ----------------------------------------------------------------------------------------------- */
+
+static void figures(tra_json *j, const tra_op_report *r) {
+    tra_json_int(j, "network_bytes", r->sent);
+    tra_json_int(j, "received_bytes", r->received);
+    tra_json_int(j, "disk_read_bytes", r->disk_read);
+    tra_json_int(j, "disk_write_bytes", r->disk_write);
+    tra_json_int(j, "spilled_bytes", r->spilled);
+    tra_json_int(j, "unspilled_bytes", r->unspilled);
+    tra_json_int(j, "peak_memory_bytes", r->peak_memory);
+    tra_json_num(j, "seconds", r->seconds);
+}
+
+/* What was measured of an operator (of the run: op = m->nops), all sites together and each. */
+static void measured(tra_json *j, const tra_profile *m, int op) {
+    tra_op_report all = tra_profile_sum(m, op);
+    tra_json_begin(j, "measured", '{');
+    figures(j, &all);
+    tra_json_begin(j, "sites", '[');
+    for (int s = 0; s < m->sites; s++) {
+        tra_json_begin(j, NULL, '{');
+        tra_json_int(j, "site", s);
+        figures(j, tra_profile_site(m, op, s));
+        tra_json_end(j, '}');
+    }
+    tra_json_end(j, ']');
+    tra_json_end(j, '}');
+}
+
+static void run(tra_json *j, const tra_profile *m) {
+    tra_json_begin(j, "run", '{');
+    tra_json_num(j, "seconds", m->seconds);
+    tra_json_num(j, "process_seconds", m->process_seconds);
+    tra_json_str(j, "blas_kernel", m->kernel);
+    tra_json_begin(j, "hosts", '[');
+    for (int s = 0; s < m->sites; s++) tra_json_str(j, NULL, m->host[s]);
+    tra_json_end(j, ']');
+    tra_json_end(j, '}');
+}
+
+/* ---- the plan ----------------------------------------------------------------------------------------------- */
+
+/* m: what was measured of the plan, or NULL. */
+static void operator(tra_json *j, const tra_shown_op *s, const tra_profile *m) {
     const tra_op *o = s->op;
     const tra_catalog *c = o->type.cat;
     int64_t in[2];
@@ -51,14 +95,18 @@ static void operator(tra_json *j, const tra_shown_op *s) {
     tra_json_int(j, "peak_memory_bytes", o->cost.peak_memory);
     tra_json_num(j, "seconds", o->cost.seconds);
     words(j, "rules", o->rules);
+    if (m) measured(j, m, o->id);
     tra_json_end(j, '}');
 }
 
-static void plan(tra_json *j, const tra_shown_plan *s, bool operators) {
+static void plan(tra_json *j, const tra_shown_plan *s, bool operators, const tra_profile *m) {
     const tra_plan *p = s->plan;
     tra_json_begin(j, NULL, '{');
     tra_json_int(j, "rank", p->rank);
     tra_json_str(j, "strategy", p->strategy);
+    char digest[17];
+    snprintf(digest, sizeof digest, "%016" PRIx64, tra_plan_digest(p));
+    tra_json_str(j, "digest", digest);
     tra_json_num(j, "cost", s->cost);
     tra_json_num(j, "network_floats", p->cost.network_floats);
     tra_json_int(j, "network_bytes", p->cost.network_bytes);
@@ -72,9 +120,10 @@ static void plan(tra_json *j, const tra_shown_plan *s, bool operators) {
     tra_json_bool(j, "exact", true);
     tra_json_str(j, "note", s->note);
     words(j, "rules", p->rules);
+    if (m) measured(j, m, m->nops);
     if (operators) {
         tra_json_begin(j, "operators", '[');
-        for (int i = 0; i < p->nops; i++) operator(j, &s->ops[i]);
+        for (int i = 0; i < p->nops; i++) operator(j, &s->ops[i], m);
         tra_json_end(j, ']');
     }
     tra_json_end(j, '}');
@@ -95,7 +144,7 @@ static void relation(tra_json *j, const tra_named *r) {
 }
 
 /* The first k plans, and the one chosen wherever it stands. */
-static void render(const tra_job *job, int k, bool operators, tra_str *out) {
+static void render(const tra_job *job, int k, bool operators, const tra_profile *m, tra_str *out) {
     tra_json j = {0};
     const tra_graph *g = job->program.graph;
     tra_json_begin(&j, NULL, '{');
@@ -106,11 +155,12 @@ static void render(const tra_job *job, int k, bool operators, tra_str *out) {
     tra_json_int(&j, "threads", job->options.threads);
     tra_json_int(&j, "chosen", job->plan->rank);
     tra_json_int(&j, "alternatives", job->plans.n);
+    if (m) run(&j, m);
     tra_json_begin(&j, "plans", '[');
     for (int i = 0; i < job->plans.n; i++) {
         if (i >= k && job->plans.v[i] != job->plan) continue;
         tra_arena *a = tra_arena_new();
-        plan(&j, tra_explain_plan(job, job->plans.v[i], a), operators);
+        plan(&j, tra_explain_plan(job, job->plans.v[i], a), operators, job->plans.v[i] == job->plan ? m : NULL);
         tra_arena_free(a);
     }
     tra_json_end(&j, ']');
@@ -124,7 +174,9 @@ static void render(const tra_job *job, int k, bool operators, tra_str *out) {
 }
 
 void tra_explain_json(const tra_job *job, const tra_explain_options *o, tra_str *out) {
-    render(job, o->alternatives ? o->alternatives : FEWPLANS, true, out);
+    render(job, o->alternatives ? o->alternatives : o->measured ? 0 : FEWPLANS, true, o->measured, out);
 }
 
-void tra_explain_cost_json(const tra_job *job, tra_str *out) { render(job, INT_MAX, false, out); }
+void tra_explain_profile(const tra_job *job, const tra_profile *m, tra_str *out) { render(job, 0, true, m, out); }
+
+void tra_explain_cost_json(const tra_job *job, tra_str *out) { render(job, INT_MAX, false, NULL, out); }

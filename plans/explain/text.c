@@ -316,6 +316,7 @@ void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str 
     const tra_shown_plan *s = tra_explain_plan(job, job->plan, a);
     header(job, s, out);
     tree(s, out);
+    if (o->measured) tra_text_analysis(s, o->measured, out);
     if (o->tra) level_tra(job->program.graph, out);
     if (o->ia) level_ia(job->plan, out);
     if (o->catalog) level_catalog(job->program.graph, out);

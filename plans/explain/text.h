@@ -20,4 +20,7 @@ const char *tra_text_strategy(const tra_plan *p);
 /* The first k plans of the job: a line each, then side by side what distinguishes them and why they lost. */
 void tra_explain_alternatives(const tra_job *job, int k, tra_str *out);
 
+/* The operators of a plan with what was measured of them. */
+void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *out);
+
 #endif

@@ -1,8 +1,8 @@
 /* engine.c - the executor against the reference, on one communicator. */
 #include "engine.h"
 
-#include "../../lib/run/exec.h"
 #include "../../lib/run/memory.h"
+#include "../../lib/run/profile.h"
 #include "../../plans/search/search.h"
 
 #include <errno.h>
@@ -82,16 +82,22 @@ static tra_status compare_outputs(bench *b, tra_ref_rel **before, tra_err *e) {
 
 /* ---- runs --------------------------------------------------------------------------------------------------- */
 
-/* What the plan says of bytes and what the run counted, over all sites. Reading again what was evicted, and spilling,
- * are not in the plan's figures: those hold with memory enough. */
-static tra_status compare_counts(const tra_plan *p, const int64_t *sum, bool ample, tra_err *e) {
-    if (sum[0] != p->cost.network_bytes || sum[1] != sum[0])
-        return tra_fail(e, TRA_NO, "%" PRId64 " bytes sent and %" PRId64 " received, the plan says %" PRId64, sum[0],
-                        sum[1], p->cost.network_bytes);
-    if (sum[3] != p->cost.disk_write)
-        return tra_fail(e, TRA_NO, "%" PRId64 " bytes written, the plan says %" PRId64, sum[3], p->cost.disk_write);
-    if (ample && sum[2] > p->cost.disk_read)
-        return tra_fail(e, TRA_NO, "%" PRId64 " bytes read, the plan says %" PRId64, sum[2], p->cost.disk_read);
+/* What the plan says of the bytes of each operator and what the run counted, over all sites. Reading again what was
+ * evicted, and spilling, are not in the plan's figures: those hold with memory enough. */
+static tra_status compare_counts(const tra_plan *p, const tra_profile *m, bool ample, tra_err *e) {
+    for (int i = 0; i <= p->nops; i++) {
+        const tra_cost *c = i < p->nops ? &p->ops[i].cost : &p->cost;
+        const char *what = i < p->nops ? tra_plan_op_text(p->ops[i].op) : "all";
+        tra_op_report r = tra_profile_sum(m, i);
+        if (r.sent != c->network_bytes || r.received != r.sent)
+            return tra_fail(e, TRA_NO, "%s: %" PRId64 " bytes sent and %" PRId64 " received, the plan says %" PRId64, what,
+                            r.sent, r.received, c->network_bytes);
+        if (r.disk_write != c->disk_write)
+            return tra_fail(e, TRA_NO, "%s: %" PRId64 " bytes written, the plan says %" PRId64, what, r.disk_write,
+                            c->disk_write);
+        if (ample && i == p->nops && r.disk_read > c->disk_read)
+            return tra_fail(e, TRA_NO, "%" PRId64 " bytes read, the plan says %" PRId64, r.disk_read, c->disk_read);
+    }
     return TRA_OK;
 }
 
@@ -110,15 +116,16 @@ static void run_plan(bench *b, const tra_plan *p, int64_t memory, int threads, b
     tra_report r = {0};
     if (!tra_codec_parse(codec, &o.codec)) return;
     tra_status s = tra_exec(p, b->c, &o, &r, &e);
-    int64_t sum[4] = {r.total.sent, r.total.received, r.total.disk_read, r.total.disk_write};
+    tra_profile m;
+    tra_profile_gather(b->c, &r, p->nops, &m);
     free(r.ops);
-    tra_comm_sum(b->c, sum, 4);
     if (b->c->rank == 0) {
         b->t->runs++;
         if (s == TRA_OK) s = compare_outputs(b, before, &e);
-        if (s == TRA_OK) s = compare_counts(p, sum, ample, &e);
+        if (s == TRA_OK) s = compare_counts(p, &m, ample, &e);
         if (s != TRA_OK) failed(b, how, e.msg);
     }
+    tra_profile_free(&m);
     tra_comm_barrier(b->c);
 }
 

@@ -1,0 +1,77 @@
+/* profile.c - bringing together what the sites measured. */
+#include "profile.h"
+
+#include "../kernel/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FIGURES = 8 };
+
+static void pack(const tra_op_report *r, int64_t *v) {
+    v[0] = (int64_t)(r->seconds * 1e9);
+    v[1] = r->sent;
+    v[2] = r->received;
+    v[3] = r->disk_read;
+    v[4] = r->disk_write;
+    v[5] = r->spilled;
+    v[6] = r->unspilled;
+    v[7] = r->peak_memory;
+}
+
+static tra_op_report unpack(const int64_t *v) {
+    return (tra_op_report){.seconds = (double)v[0] * 1e-9,
+                           .sent = v[1],
+                           .received = v[2],
+                           .disk_read = v[3],
+                           .disk_write = v[4],
+                           .spilled = v[5],
+                           .unspilled = v[6],
+                           .peak_memory = v[7]};
+}
+
+void tra_profile_gather(const tra_comm *comm, const tra_report *r, int nops, tra_profile *out) {
+    enum { NAME = TRA_HOSTNAME / sizeof(int64_t) };
+    int64_t n = (int64_t)(nops + 1) * FIGURES, each = n + NAME;
+    int64_t *mine = tra_calloc((size_t)each, sizeof *mine),
+            *all = tra_calloc((size_t)each * (size_t)comm->size, sizeof *all);
+    *out = (tra_profile){.sites = comm->size, .nops = nops};
+    for (int i = 0; i < nops; i++) pack(&r->ops[i], mine + i * FIGURES);
+    pack(&r->total, mine + nops * FIGURES);
+    gethostname((char *)(mine + n), TRA_HOSTNAME - 1);
+    tra_comm_gather(comm, mine, all, each);
+    out->of = tra_calloc((size_t)(nops + 1) * (size_t)comm->size, sizeof *out->of);
+    out->host = tra_calloc((size_t)comm->size, sizeof *out->host);
+    for (int s = 0; s < comm->size; s++) {
+        for (int i = 0; i <= nops; i++) out->of[i * comm->size + s] = unpack(all + s * each + i * FIGURES);
+        memcpy(out->host[s], all + s * each + n, TRA_HOSTNAME);
+    }
+    snprintf(out->kernel, sizeof out->kernel, "%s", tra_blas_kernel());
+    free(mine);
+    free(all);
+}
+
+void tra_profile_free(tra_profile *p) {
+    free(p->of);
+    free(p->host);
+    *p = (tra_profile){0};
+}
+
+const tra_op_report *tra_profile_site(const tra_profile *p, int op, int site) { return &p->of[op * p->sites + site]; }
+
+tra_op_report tra_profile_sum(const tra_profile *p, int op) {
+    tra_op_report sum = {0};
+    for (int s = 0; s < p->sites; s++) {
+        const tra_op_report *r = tra_profile_site(p, op, s);
+        sum.sent += r->sent;
+        sum.received += r->received;
+        sum.disk_read += r->disk_read;
+        sum.disk_write += r->disk_write;
+        sum.spilled += r->spilled;
+        sum.unspilled += r->unspilled;
+        sum.seconds = r->seconds > sum.seconds ? r->seconds : sum.seconds;
+        sum.peak_memory = tra_max64(sum.peak_memory, r->peak_memory);
+    }
+    return sum;
+}

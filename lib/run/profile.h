@@ -1,0 +1,28 @@
+/* profile.h - what a run measured, of all its sites. */
+#ifndef TRA_PROFILE_H
+#define TRA_PROFILE_H
+
+#include "exec.h"
+
+enum { TRA_HOSTNAME = 64 };
+
+typedef struct tra_profile {
+    int sites, nops;
+    tra_op_report *of;          /* [(nops + 1) * sites]: operator, then site; after the operators the whole run */
+    char (*host)[TRA_HOSTNAME]; /* of each site */
+    char kernel[32];            /* of BLAS, on site 0 */
+    double seconds;             /* of the run, from before planning until all outputs are in place */
+    double process_seconds;     /* since the command was started */
+} tra_profile;
+
+/* What every rank measured, brought together. Collective; every rank gets it. seconds and process_seconds are the
+ * caller's to set. Free with tra_profile_free. */
+void tra_profile_gather(const tra_comm *comm, const tra_report *r, int nops, tra_profile *out);
+void tra_profile_free(tra_profile *p);
+
+/* Of an operator, or of the whole run (op = nops): on one site; and over all sites, the bytes added up, of seconds and
+ * memory the most. */
+const tra_op_report *tra_profile_site(const tra_profile *p, int op, int site);
+tra_op_report tra_profile_sum(const tra_profile *p, int op);
+
+#endif

@@ -1,0 +1,64 @@
+/* analyze.c - what a run measured beside what was predicted, as text. */
+#include "text.h"
+
+#include <string.h>
+
+static void row(tra_str *out, const char *what, const char *const cells[7]) {
+    tra_text_cell(out, what, 25);
+    for (int i = 0; i < 7; i++) {
+        tra_str_add(out, i % 2 || i == 6 ? " " : "  ");
+        tra_text_cell(out, cells[i], -9);
+    }
+    tra_text_end_line(out);
+}
+
+/* "" for what is nothing in both. */
+static const char *size_or_not(int64_t v, int64_t other, char *buf) {
+    if (v == 0 && other == 0) return strcpy(buf, "");
+    return tra_human(v, buf);
+}
+
+static void measured_row(const char *what, const tra_cost *c, const tra_profile *m, int op, tra_str *out) {
+    char text[7][32];
+    const char *cells[7];
+    tra_op_report r = tra_profile_sum(m, op);
+    double least = r.seconds;
+    int64_t predicted = c->disk_read + c->disk_write, disk = r.disk_read + r.disk_write;
+    for (int s = 0; s < m->sites; s++)
+        least = tra_profile_site(m, op, s)->seconds < least ? tra_profile_site(m, op, s)->seconds : least;
+    for (int i = 0; i < 7; i++) cells[i] = text[i];
+    size_or_not(c->network_bytes, r.sent, text[0]);
+    size_or_not(r.sent, c->network_bytes, text[1]);
+    size_or_not(predicted, disk, text[2]);
+    size_or_not(disk, predicted, text[3]);
+    tra_text_seconds(c->seconds, text[4], sizeof text[4]);
+    tra_text_seconds(r.seconds, text[5], sizeof text[5]);
+    tra_text_seconds(least, text[6], sizeof text[6]);
+    row(out, what, cells);
+}
+
+void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *out) {
+    static const char *const over[] = {"moved:", "", "disk:", "", "time:", "the last", "the first"};
+    static const char *const names[] = {"predicted", "measured", "predicted", "measured", "predicted", "site", "site"};
+    const tra_plan *p = s->plan;
+    char a[32], b[32], c[32];
+    tra_op_report all = tra_profile_sum(m, m->nops);
+    tra_str_printf(out, "\nMeasured: %s, %s for the whole process; BLAS kernel %s; on",
+                   tra_text_seconds(m->seconds, a, sizeof a), tra_text_seconds(m->process_seconds, b, sizeof b),
+                   m->kernel);
+    for (int i = 0; i < m->sites && i < 4; i++) {
+        if (i == 0 || strcmp(m->host[i], m->host[i - 1])) tra_str_printf(out, " %s", m->host[i]);
+    }
+    tra_str_printf(out, "%s\npeak memory %s of a site, predicted %s; spilled %s\n\n", m->sites > 4 ? " .." : "",
+                   tra_human(all.peak_memory, a), tra_human(p->cost.peak_memory, b), tra_human(all.spilled, c));
+    row(out, "", over);
+    row(out, "operator", names);
+    for (int i = 0; i < p->nops; i++) {
+        tra_str what = {0};
+        tra_str_printf(&what, "#%d %s%s%s", i, tra_plan_op_text(p->ops[i].op), s->ops[i].relation ? " " : "",
+                       s->ops[i].relation ? s->ops[i].relation : "");
+        measured_row(tra_str_get(&what), &p->ops[i].cost, m, i, out);
+        tra_str_free(&what);
+    }
+    measured_row("all", &p->cost, m, m->nops, out);
+}
