@@ -86,6 +86,9 @@ TRA_MUSTUSE tra_status tra_print(const char *s, tra_err *e);
 TRA_MUSTUSE tra_status tra_print_flush(tra_err *e);
 extern bool tra_pipe_closed; /* seen by these two */
 
+/* Prints the message of a failure to standard error, if there is one. */
+void tra_say_error(const tra_err *e);
+
 /* Ends the process at once (out of memory): _exit, until a command that has begun MPI puts MPI_Abort here. */
 extern void (*tra_exit_now)(int status);
 

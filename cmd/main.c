@@ -78,6 +78,15 @@ static int launched_rank(void) {
     return 0;
 }
 
+void tra_say_error(const tra_err *e) {
+    if (strchr(e->msg, '\n')) {
+        fprintf(stderr, "%s%s", e->msg, e->msg[strlen(e->msg) - 1] == '\n' ? "" : "\n");
+    } else if (*e->msg) {
+        fprintf(stderr, "tra: %s\n", e->msg);
+    }
+    if (*e->msg && e->file && tra_log_level >= 2) fprintf(stderr, "tra: raised at %s:%d\n", e->file, e->line);
+}
+
 static int finish(tra_status s, tra_err *e) {
     tra_err out = {0};
     if ((s == TRA_OK || s == TRA_NO) && tra_print_flush(&out) != TRA_OK) {
@@ -90,12 +99,7 @@ static int finish(tra_status s, tra_err *e) {
         raise(SIGPIPE);
     }
     if (s != TRA_OK) {
-        if (strchr(e->msg, '\n')) {
-            fprintf(stderr, "%s%s", e->msg, e->msg[strlen(e->msg) - 1] == '\n' ? "" : "\n");
-        } else if (*e->msg) {
-            fprintf(stderr, "tra: %s\n", e->msg);
-        }
-        if (*e->msg && e->file && tra_log_level >= 2) fprintf(stderr, "tra: raised at %s:%d\n", e->file, e->line);
+        tra_say_error(e);
         tra_cleanup_all();
     }
     return tra_status_exit(s);

@@ -336,7 +336,9 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_exit_now = exit_all;
     tra_log_mute = comm.rank != 0;
     tra_status s = run_rank(&comm, argv[0], e);
-    if (s != TRA_OK && comm.rank != 0) *e->msg = 0; /* rank 0 says it */
+    /* Rank 0 says it, and before any rank may end: mpirun kills those that are left when the first ends with a status. */
+    if (s != TRA_OK && comm.rank == 0) tra_say_error(e);
+    *e->msg = 0;
     tra_comm_finish();
     return s;
 }
