@@ -60,10 +60,11 @@ static bool take_diagonal(tra_lowering *w, const tra_einsum_ref *r, tra_operand 
     *to = 0;
     const tra_kernel *diagonal;
     if (tra_kernel_einsum(a, text, &diagonal, NULL) != TRA_OK) return false;
-    x->node = tra_lower_node(w, TRA_OP_FILTER, &(tra_node){.in = {x->node}, .keyfn = on});
+    x->node = tra_lower_labels(w, tra_lower_node(w, TRA_OP_FILTER, &(tra_node){.in = {x->node}, .keyfn = on}), r->label);
     if (x->node) x->node = tra_lower_node(w, TRA_OP_REKEY, &(tra_node){.in = {x->node}, .keyfn = key});
-    if (x->node) x->node = tra_lower_node(w, TRA_OP_TRANSFORM, &(tra_node){.in = {x->node}, .kernel = diagonal});
-    return x->node != NULL;
+    if (tra_lower_labels(w, x->node, x->label))
+        x->node = tra_lower_node(w, TRA_OP_TRANSFORM, &(tra_node){.in = {x->node}, .kernel = diagonal});
+    return tra_lower_labels(w, x->node, x->label) != NULL;
 }
 
 /* A reference as an operand: a full grid (holes become zeros) in the blocks of its labels. */

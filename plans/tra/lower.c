@@ -121,6 +121,14 @@ tra_node *tra_lower_node(tra_lowering *w, tra_opcode op, const tra_node *fields)
     return tra_build_finish(w->b, n);
 }
 
+tra_node *tra_lower_labels(tra_lowering *w, tra_node *n, const int *label) {
+    if (!n) return NULL;
+    size_t k = (size_t)n->type.cat->frontier.n;
+    n->label = tra_news(w->b->arena, int, k);
+    if (k) memcpy((int *)n->label, label, k * sizeof *label);
+    return n;
+}
+
 static tra_node *fail(tra_lowering *w, const tra_err *e) {
     tra_diag_error(w->b->d, w->span, NULL, "%s", e->msg);
     return NULL;
@@ -191,7 +199,7 @@ static tra_node *arrange(tra_lowering *w, tra_node *x, const labels *key, tra_sc
         tra_node agg = {.in = {x}, .kernel = named(w, fold_name(fold), TRA_USE_AGG, 0, 0), .group = {.n = out->n}};
         for (int d = 0; d < out->n; d++) agg.group.v[d] = index_of(key->n, key->v, out->v[d]);
         if (times) agg.kernel = tra_kernel_then(w->b->arena, agg.kernel, times);
-        return tra_lower_node(w, TRA_OP_AGG, &agg);
+        return tra_lower_labels(w, tra_lower_node(w, TRA_OP_AGG, &agg), out->v);
     }
     if (!same_list(key->n, key->v, out->n, out->v)) {
         tra_keyfn *f = tra_new(w->b->arena, tra_keyfn);
@@ -202,9 +210,10 @@ static tra_node *arrange(tra_lowering *w, tra_node *x, const labels *key, tra_sc
             f->names[d] = w->name[key->v[d]];
             f->expr[d] = var;
         }
-        x = tra_lower_node(w, TRA_OP_REKEY, &(tra_node){.in = {x}, .keyfn = f});
+        x = tra_lower_labels(w, tra_lower_node(w, TRA_OP_REKEY, &(tra_node){.in = {x}, .keyfn = f}), out->v);
     }
-    return x && times ? tra_lower_node(w, TRA_OP_TRANSFORM, &(tra_node){.in = {x}, .kernel = times}) : x;
+    if (!x || !times) return x;
+    return tra_lower_labels(w, tra_lower_node(w, TRA_OP_TRANSFORM, &(tra_node){.in = {x}, .kernel = times}), out->v);
 }
 
 static bool is_arg(const tra_scalar *e, int i) { return e && e->op == TRA_S_ARG && e->arg == i; }
@@ -238,7 +247,8 @@ static tra_node *apply1(tra_lowering *w, const tra_scalar *expr, int x, tra_scal
         if (s != TRA_OK) return fail(w, &err);
         if (map) k = tra_kernel_then(w->b->arena, k, map);
     }
-    tra_node *n = k ? tra_lower_node(w, TRA_OP_TRANSFORM, &(tra_node){.in = {a->node}, .kernel = k}) : a->node;
+    tra_node *n = a->node;
+    if (k) n = tra_lower_labels(w, tra_lower_node(w, TRA_OP_TRANSFORM, &(tra_node){.in = {n}, .kernel = k}), key.v);
     return arrange(w, n, &key, fold, scale, out);
 }
 
@@ -305,7 +315,8 @@ static tra_node *apply2(tra_lowering *w, const tra_scalar *expr, int x, int y, t
         join.joinr.v[join.joinr.n++] = d;
     }
     join.kernel = pair_kernel(w, e, v, fold, out);
-    return join.kernel ? arrange(w, tra_lower_node(w, TRA_OP_JOIN, &join), &key, fold, scale, out) : NULL;
+    if (!join.kernel) return NULL;
+    return arrange(w, tra_lower_labels(w, tra_lower_node(w, TRA_OP_JOIN, &join), key.v), &key, fold, scale, out);
 }
 
 /* ---- two operands at a time --------------------------------------------------------------------------------- */

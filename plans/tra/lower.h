@@ -23,6 +23,8 @@ typedef struct tra_lowering {
 
 /* A typed node; its inputs and arguments are those of fields. NULL after a diagnostic. */
 tra_node *tra_lower_node(tra_lowering *w, tra_opcode op, const tra_node *fields);
+/* Notes the labels of the key dimensions of a node that was made for the statement; NULL stays NULL. Returns it. */
+tra_node *tra_lower_labels(tra_lowering *w, tra_node *n, const int *label);
 int tra_lower_operand(tra_lowering *w, const tra_operand *x); /* adds one; its number */
 
 /* Nodes for expr (ARG i: operand i; no other leaves than numbers, at least one ARG), reduced by fold over the labels that are

@@ -47,6 +47,7 @@ struct tra_node {
     int dim, keydim;          /* TILE, CONCAT */
     int64_t size;             /* TILE */
     tra_dims block;           /* REPART: block extents of the result */
+    const int *label;         /* made for an EinSum statement: its label of each key dimension; else NULL */
 
     /* INPUT */
     const char *path; /* resolved file[:name], or NULL when only declared */

@@ -131,6 +131,30 @@ TEST(softmax_is_four) {
     }
 }
 
+TEST(nodes_of_statements_know_their_labels) {
+    made m = make("input X : f64 [8,6] by [2,1]\ninput Y : f64 [6,4] by [2,4]\ninput V : f64 [6,6] by [3,3]\n"
+                  "Z[i,k] = sum X[i,j] * Y[j,k] * V[j,j]\nR[k,j] = max exp(X[i,j]) + V[j,k]\nS[] = sum 2 * X[i,j]\n"
+                  "output Z\noutput R\noutput S\n");
+    const tra_graph *t = m.program.graph;
+    int labelled = 0;
+    for (int i = 0; i < t->neinsums; i++) {
+        const tra_einsum *s = t->einsums[i];
+        for (int n = 0; n < t->n; n++) {
+            const tra_node *x = t->v[n];
+            if (m.g->vertex_of[n] != i || x->op == TRA_OP_REPART) continue;
+            CHECK(x->label);
+            labelled++;
+            for (int d = 0; x->label && d < x->type.cat->frontier.n; d++) {
+                int l = x->label[d];
+                CHECK_INT(x->type.cat->frontier.v[d], (s->extent[l] + s->block[l] - 1) / s->block[l]);
+            }
+        }
+    }
+    CHECK_INT(m.g->nvertices, 3);
+    CHECK(labelled > 8);
+    done(&m);
+}
+
 TEST(relations_count_as_often_as_they_are_named) {
     made m = make("input X : f64 [8] by [2]\nY[i] = X[i] * X[i]\nZ[i,j] = Y[i] + Y[j]\noutput Z\n");
     int one[] = {4}, two[] = {2, 2};
