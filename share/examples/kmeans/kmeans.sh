@@ -1,0 +1,18 @@
+#!/bin/sh
+# Ten clusters of the digits, from the first ten images, until no centre moves.
+# usage: kmeans.sh [FOLDER FOR THE RESULTS]; STEPS (100) bounds the steps, SITES (1) spreads them
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../tra.sh"
+"$tra" import -q --block 300x64 -o x.h5 "$here/../digits/pixels.csv"
+head -n 10 "$here/../digits/pixels.csv" | "$tra" import -q --from csv --block 10x64 -o centres.h5 -
+
+step=1
+while [ $step -le "${STEPS:-100}" ]; do
+    run step.tra
+    moved=$(value moved.h5)
+    echo "step $step: sum of squares $(value error.h5), centres moved $moved"
+    [ "$moved" != 0 ] || break
+    step=$((step + 1))
+done
+echo "The centres are centres.h5 in $work."

@@ -1,0 +1,182 @@
+# The examples that are installed: each runs, and computes what numpy does.
+load helper
+
+EXAMPLES=$ROOT/share/examples
+
+# example FOLDER [VARIABLE=VALUE ...]: runs its script; the results are in ./FOLDER.
+example() {
+    local name=$1 script
+    shift
+    for script in "$EXAMPLES/$name"/*.sh; do status 0 env TRA="$TRA" "$@" "$script" "$name" || return; done
+}
+
+@test "every example is in the README with the command that runs it, and is tested here" {
+    for file in "$EXAMPLES"/*/*.sh; do
+        path=${file#"$ROOT/"}
+        grep -q -F -e "$path" "$ROOT/README.md" || { echo "README.md lacks $path"; return 1; }
+    done
+    for folder in "$EXAMPLES"/*/; do
+        name=$(basename "$folder")
+        grep -q -F -e "](share/examples/$name)" -e "](share/examples/$name/README.md)" "$ROOT/README.md" ||
+            { echo "README.md lacks share/examples/$name"; return 1; }
+        [ "$name" = digits ] || grep -q -e "^    example $name" -e "examples/$name" "$BATS_TEST_DIRNAME"/7*.bats ||
+            { echo "$name is not tested"; return 1; }
+    done
+}
+
+@test "scripts find the program of a checkout, of an installation and in the PATH" {
+    mkdir -p co/build co/share pre/bin pre/share/tra path
+    printf '#!/bin/sh\n[ "$1" = gen ] || echo %s >>"%s/used"\nexec "%s" "$@"\n' checkout "$PWD" "$TRA" >co/build/tra
+    sed 's/echo checkout/echo installed/' co/build/tra >pre/bin/tra
+    sed 's/echo checkout/echo path/' co/build/tra >path/tra
+    chmod +x co/build/tra pre/bin/tra path/tra
+    cp -R "$EXAMPLES" co/share/
+    cp -R "$EXAMPLES" pre/share/tra/
+    cp -R "$EXAMPLES" alone
+    for script in co/share/examples pre/share/tra/examples alone; do
+        rm -f used
+        (unset TRA && PATH=$PWD/path:$PATH status 0 $script/diag/diag.sh)
+        sort -u used
+    done >got
+    [ "$(tr '\n' ' ' <got)" = "checkout installed path " ]
+    rm -f used
+    TRA=path/tra status 0 co/share/examples/diag/diag.sh
+    [ "$(sort -u used)" = path ]
+}
+
+@test "matmul: the shapes of the paper" {
+    example matmul
+    has "square: 400 x 400 by 400 x 400"
+    has $'cmm\t20000'
+    has $'bmm-left\t160000'
+    py 'for n in "square", "inner", "outer":
+    a, b, c = (h5py.File(f"matmul/{n}-{x}.h5")["data"][()] for x in "abc")
+    np.testing.assert_allclose(c, a @ b, rtol=1e-11, atol=1e-11)'
+}
+
+@test "diag: the diagonal of a sum" {
+    example diag
+    has "equal: 1000 elements"
+    py 'x, y, d = (h5py.File(f"diag/{n}.h5")["data"][()] for n in "xyd")
+assert d.shape == (1000,) and (d == np.diag(x + y)).all()'
+}
+
+@test "nearest: the nearest row in a metric" {
+    example nearest SITES=2
+    py 'q, x, m = (h5py.File(f"nearest/{n}.h5")["data"][()] for n in "qxm")
+y = q - x
+d = np.einsum("nd,de,ne->n", y, m, y)
+b = h5py.File("nearest/best.h5")["data"][()]
+np.testing.assert_allclose(b, [d.min(), d.argmin()], rtol=1e-11)'
+}
+
+# What network/train.sh does, in numpy: W and V after so many batches, and the accuracy.
+network() {
+    py 'root, batches, epochs, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+x = np.loadtxt(root + "/digits/pixels.csv", delimiter=",") / 16
+t = np.loadtxt(root + "/digits/labels.csv").astype(int)
+held = np.arange(len(x)) % 6 == 5
+w, v = (0.15 * h5py.File(f"{folder}/{n}0.h5")["data"][()] for n in "wv")
+y = np.eye(10)[t]
+for e in range(epochs):
+    for b in range(batches):
+        bx, by = (z[~held][107 * b:107 * b + 107] for z in (x, y))
+        a = bx @ w
+        z = np.maximum(a, 0)
+        p = np.exp(z @ v)
+        p /= p.sum(1, keepdims=True)
+        d = (p - by) / 107
+        dw, dv = bx.T @ (d @ v.T * (a > 0)), z.T @ d
+        w, v = w - dw, v - dv
+for want, n in (w, "w"), (v, "v"):
+    got = h5py.File(f"{folder}/{n}.h5")["data"][()]
+    np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-9)
+found = (np.maximum(x[held] @ w, 0) @ v).argmax(1)
+np.testing.assert_allclose(h5py.File(f"{folder}/accuracy.h5")["data"][()], (found == t[held]).mean(), rtol=1e-12)' \
+        "$EXAMPLES" "$@"
+}
+
+@test "network: a few steps of training" {
+    example network EPOCHS=1 BATCHES=4
+    has "epoch 1: accuracy 0."
+    network 4 1 network
+    cp -R network one
+    example network EPOCHS=1 BATCHES=1 SITES=3
+    network 1 1 network
+}
+
+@test "network: learns the digits" {
+    [ -n "${TRA_TEST_LONG-}" ] || skip "a long test"
+    example network
+    has "epoch 25"
+    accuracy=$(sed -n 's/^epoch 25: accuracy //p' <<<"$output")
+    awk -v a="$accuracy" 'BEGIN { exit !(a > 0.95) }'
+    network 14 25 network
+}
+
+@test "kmeans: a few steps, and to the end" {
+    example kmeans STEPS=3
+    py 'x = np.loadtxt(sys.argv[1], delimiter=",")
+c = x[:10]
+for step in range(3):
+    d = ((x[:, None, :] - c[None]) ** 2).sum(2)
+    n = d <= d.min(1, keepdims=True)
+    size = n.sum(0)
+    new = np.where(size[:, None] > 0, n.T.astype(float) @ x / np.maximum(size, 1)[:, None], c)
+    moved, c = ((new - c) ** 2).sum(), new
+np.testing.assert_allclose(h5py.File("kmeans/centres.h5")["data"][()], c, rtol=1e-10)
+np.testing.assert_allclose(h5py.File("kmeans/error.h5")["data"][()], d.min(1).sum(), rtol=1e-10)
+np.testing.assert_allclose(h5py.File("kmeans/moved.h5")["data"][()], moved, rtol=1e-8)' "$EXAMPLES/digits/pixels.csv"
+    example kmeans
+    has "centres moved 0"
+}
+
+@test "kmeans: a centre without rows stays" {
+    printf '1,1\n2,2\n9,9\n' | tra import -q --from csv -o x.h5 -
+    printf '0,0\n9,9\n50,50\n' | tra import -q --from csv -o centres.h5 -
+    cp "$EXAMPLES/kmeans/step.tra" .
+    status 0 tra run -q step.tra
+    is "1.5,1.5
+9,9
+50,50" tra export -q --to csv -o - centres.h5
+}
+
+@test "pagerank: of the manual, and of a graph with a page that leads nowhere" {
+    example pagerank
+    has "tra(1)"
+    py 'import scipy.io
+def rank(g, n, steps):
+    g = np.asarray(g, float)
+    r = np.full(n, 1 / n)
+    for i in range(steps):
+        part = r / np.maximum(g.sum(1), 1)
+        r = 0.15 / n + 0.85 * (part @ g + r[g.sum(1) == 0].sum() / n)
+    return r
+g = scipy.io.mmread(sys.argv[1] + "/pagerank/links.mtx").toarray()
+want = rank(g, len(g), 200)
+got = h5py.File("pagerank/rank.h5")["data"][()]
+np.testing.assert_allclose(got, want, rtol=1e-8)
+pages = open(sys.argv[1] + "/pagerank/pages.txt").read().split()
+assert pages[got.argmax()] in sys.argv[2].split("change")[1].split()[:3], sys.argv[2]
+rng = np.random.default_rng(5)
+g = (rng.random((23, 23)) < 0.1).astype(float)
+g[[3, 22]] = 0
+scipy.io.mmwrite("g.mtx", scipy.sparse.coo_matrix(g))
+np.save("want.npy", rank(g, 23, 2))
+np.save("r.npy", np.full(23, 1 / 23))' "$EXAMPLES" "$output"
+    tra import -q --block 5x5 -o links.h5 g.mtx
+    tra import -q --block 5 -o rank.h5 r.npy
+    cp "$EXAMPLES/pagerank/step.tra" .
+    for sites in 1 3; do status 0 tra run -q --sites $sites -D n=23 step.tra; done
+    py 'np.testing.assert_allclose(h5py.File("rank.h5")["data"][()], np.load("want.npy"), rtol=1e-12)'
+}
+
+@test "pca: directions and variances" {
+    example pca COMPONENTS=2
+    py 'x = np.loadtxt(sys.argv[1], delimiter=",")
+w, v = np.linalg.eigh(np.cov(x, rowvar=False))
+for n in 1, 2:
+    got = h5py.File(f"pca/component{n}.h5")["data"][()]
+    assert abs(abs(got @ v[:, -n]) - 1) < 1e-9
+    assert f"component {n}: variance {w[-n]:.6f}"[:-2] in sys.argv[2]' "$EXAMPLES/digits/pixels.csv" "$output"
+}
