@@ -270,12 +270,17 @@ static void output_loops(const problem *p, tra_nest *to) {
     tra_nest_append(to, &p->loops[BATCH]);
 }
 
-static void zero_tile(const problem *p) {
+/* Zeros where the loops (s[1]) take the output. */
+static void fill_zero(const problem *p, const tra_nest *loops) {
     static const double zero;
+    tra_strided_copy(element(p->out, p->dtype[C], p->at[C]), p->dtype[C], &zero, TRA_F64, loops);
+}
+
+static void zero_tile(const problem *p) {
     tra_nest nest;
     output_loops(p, &nest);
     for (int i = 0; i < nest.n; i++) nest.v[i] = (tra_loop){nest.v[i].n, {0, nest.v[i].s[C]}, 0};
-    tra_strided_copy(element(p->out, p->dtype[C], p->at[C]), p->dtype[C], &zero, TRA_F64, &nest);
+    fill_zero(p, &nest);
 }
 
 static void run_blas(problem *p, const choice *c) {
@@ -391,19 +396,30 @@ void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b
         p.data[A] = a->data, p.data[B] = b->data, p.out = out->data;
         p.dtype[A] = a->dtype, p.dtype[B] = b->dtype, p.dtype[C] = out->dtype;
         p.add = add;
+        tra_nest room; /* the tile, of which the result may fill a part */
+        room.n = 0;
+        bool small = false;
         for (int c = 0; c < CLASSES; c++) p.loops[c].n = 0;
         p.at[A] = p.at[B] = p.at[C] = 0;
         int64_t piece[CLASSES] = {[M] = t / pn % pm, [N] = t % pn, [BATCH] = t / (pn * pm)};
         for (int i = 0; i < ls.n; i++) {
             tra_loop l = ls.v[i].loop;
             int c = class_of(&ls.v[i]);
+            int64_t from = 0, to = ls.v[i].room;
             if (i == cut.label[c]) { /* pieces that differ by one at most */
-                int64_t room = ls.v[i].room, from = (int64_t)((__int128)room * piece[c] / cut.pieces[c]);
-                int64_t to = (int64_t)((__int128)room * (piece[c] + 1) / cut.pieces[c]);
+                from = (int64_t)((__int128)ls.v[i].room * piece[c] / cut.pieces[c]);
+                to = (int64_t)((__int128)ls.v[i].room * (piece[c] + 1) / cut.pieces[c]);
                 for (int o = 0; o < 3; o++) p.at[o] += from * l.s[o];
                 l.n = tra_max64(0, tra_min64(to, l.n) - from);
             }
             p.loops[c].v[p.loops[c].n++] = l;
+            if (l.s[C] == 0) continue;
+            tra_nest_add(&room, to - from, 0, l.s[C], 0);
+            small |= l.n < to - from;
+        }
+        if (small && !add) { /* the result does not fill the tile */
+            fill_zero(&p, &room);
+            p.add = true;
         }
         run_tile(&p);
     }

@@ -160,12 +160,12 @@ double tra_kernel_flops(const tra_kernel *k, tra_kernel_use use, const tra_dims 
 
 /* A join kernel fused with the aggregation matadd: acc += k(a, b), where k(a, b) may be smaller than acc (padding with
  * zero adds nothing). Possible when tra_kernel_fuses(k, agg) says so: a contraction under a plain sum, dtype
- * the same. The work is cut in tiles of acc by the extents of acc alone (never those of a, b or of the result, which
- * may differ from call to call: tile t is the same region of acc in every call); distinct tiles may run at once on
- * distinct threads, and the bits do not depend on that. */
+ * the same. first: acc holds nothing yet, and becomes k(a, b) padded with zeros. The work is cut in tiles of acc by the
+ * extents of acc alone (never those of a, b or of the result, which may differ from call to call: tile t is the same
+ * region of acc in every call); distinct tiles may run at once on distinct threads, and the bits do not depend on that. */
 bool tra_kernel_fuses(const tra_kernel *join, const tra_kernel *agg);
 int tra_kernel_tiles(const tra_kernel *join, const tra_dims *acc);
-void tra_kernel_fma(const tra_kernel *join, const tra_array *a, const tra_array *b, tra_array *acc, int tile);
+void tra_kernel_fma(const tra_kernel *join, const tra_array *a, const tra_array *b, tra_array *acc, int tile, bool first);
 
 /* An aggregation: a state (an array: of what type and extents, these two tell), init to the identity, then fold arrays of
  * the group in ascending order of key, or merge states that were folded apart, then finish into the result, the

@@ -31,6 +31,7 @@ typedef struct cell {
     int64_t ordinal; /* -1: there is no such tuple */
     tra_block *block, *result; /* result: where the state cannot become it in place */
     tra_array state;
+    int tiles;       /* that it is computed in */
     atomic_int left; /* tiles of the last step yet to end */
 } cell;
 
@@ -38,8 +39,9 @@ typedef struct super {
     stage *st;
     atomic_int refs; /* units, and the maker */
     int64_t ni, nj;
-    int tiles;
-    cell *cells; /* ni * nj */
+    int tiles; /* of the cell that has the most */
+    cell *cells;  /* ni * nj */
+    bool *begun;  /* each tile of each cell: its state has been touched */
 } super;
 
 /* One step of a super-block: the context of a unit. Inputs [0, nl) are L's, the others R's. */
@@ -68,6 +70,7 @@ static void super_drop(super *s) {
         tra_block_free(s->st->site->pool, s->cells[i].result);
     }
     free(s->cells);
+    free(s->begun);
     free(s);
 }
 
@@ -103,11 +106,12 @@ static void slice(tra_array *a, int tile, int tiles) {
     a->ext = (tra_dims){.n = 1, .v = {to - from}};
 }
 
-static tra_status add_term(stage *st, cell *c, const tra_input *l, const tra_input *r, int tile, tra_worker *w,
+/* first: nothing was added to the tile before. */
+static tra_status add_term(stage *st, cell *c, const tra_input *l, const tra_input *r, int tile, bool first, tra_worker *w,
                            tra_err *e) {
     char *scratch = w->scratch;
     if (st->fused) {
-        tra_kernel_fma(st->join, &l->array, &r->array, &c->state, tile);
+        tra_kernel_fma(st->join, &l->array, &r->array, &c->state, tile, first);
         return TRA_OK;
     }
     if (st->join && !st->agg) {
@@ -126,6 +130,7 @@ static tra_status add_term(stage *st, cell *c, const tra_input *l, const tra_inp
         slice(&state, tile, st->tiles);
         slice(&term, tile, st->tiles);
     }
+    if (first) tra_agg_init(st->agg, &state);
     if (st->merges) {
         tra_agg_merge(st->agg, &state, &term);
     } else if (tra_kernel_needs_tensor(st->agg)) {
@@ -160,9 +165,16 @@ static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     if (c->ordinal < 0) return TRA_OK;
     const tra_input *l = input_of_rank(u, x, 0, x->nl, at / s->nj), *r = NULL;
     if (s->st->p.r.part) r = input_of_rank(u, x, x->nl, u->ninputs, at % s->nj);
-    if (l && (r || !s->st->p.r.part)) TRA_TRY(add_term(s->st, c, l, r, task % s->tiles, w, e));
+    if (l && (r || !s->st->p.r.part) && task % s->tiles < c->tiles) {
+        bool first = !s->begun[task];
+        s->begun[task] = true; /* a unit that is chained to this one looks after it */
+        TRA_TRY(add_term(s->st, c, l, r, task % s->tiles, first, w, e));
+    }
     if (l && task % s->tiles == 0) atomic_fetch_add(&s->st->site->done, 1);
-    if (x->last && atomic_fetch_sub(&c->left, 1) == 1) return emit_cell(s->st, c, w, e);
+    if (x->last && atomic_fetch_sub(&c->left, 1) == 1) {
+        if (s->st->agg && !s->begun[at * s->tiles]) tra_agg_init(s->st->agg, &c->state); /* nothing met here */
+        return emit_cell(s->st, c, w, e);
+    }
     return TRA_OK;
 }
 
@@ -207,9 +219,7 @@ static tra_status new_cell(stage *st, cell *c, const tra_span *b, int64_t i, int
     else tra_catalog_ext(op->type.cat, c->ordinal, &c->state.ext);
     TRA_TRY(tra_block_new(st->site->pool, (int64_t)tra_array_bytes(&c->state), &c->block, e));
     c->state.data = c->block->ptr;
-    if (!st->agg) return TRA_OK;
-    tra_agg_init(st->agg, &c->state);
-    if (op->partial || (!st->composed && op->type.dtype == st->state_dtype)) return TRA_OK;
+    if (!st->agg || op->partial || (!st->composed && op->type.dtype == st->state_dtype)) return TRA_OK;
     int64_t bytes = tra_catalog_floats1(op->type.cat, c->ordinal) * (int64_t)tra_dtype_size(op->type.dtype);
     return tra_block_new(st->site->pool, bytes, &c->result, e);
 }
@@ -259,13 +269,18 @@ static tra_status run_super(stage *st, const tra_span *b, const tra_entry **li, 
     tra_info(3, "  super-block at %" PRId64 ",%" PRId64, i0, j0);
     *s = (super){.st = st, .refs = 1, .ni = ni, .nj = nj, .tiles = st->tiles ? st->tiles : 1};
     s->cells = tra_calloc((size_t)(ni * nj), sizeof *s->cells);
+    int most = s->tiles;
     for (int64_t c = 0; c < ni * nj && status == TRA_OK; c++) {
         int64_t i = i0 + c / nj, j = j0 + c % nj;
         status = new_cell(st, &s->cells[c], b, i, j, li[i], rj ? rj[j] : NULL, e);
-        if (st->fused && status == TRA_OK && s->cells[c].block)
-            s->tiles = (int)tra_max64(s->tiles, tra_kernel_tiles(st->join, &s->cells[c].state.ext));
+        s->cells[c].tiles = s->tiles;
+        if (!st->fused || status != TRA_OK || !s->cells[c].block) continue;
+        s->cells[c].tiles = tra_kernel_tiles(st->join, &s->cells[c].state.ext);
+        most = (int)tra_max64(most, s->cells[c].tiles);
     }
+    s->tiles = most;
     for (int64_t c = 0; c < ni * nj; c++) atomic_init(&s->cells[c].left, s->tiles);
+    s->begun = tra_calloc((size_t)(ni * nj * s->tiles), sizeof *s->begun);
     tra_walk w = tra_walk_begin(&st->p, b);
     tra_unit *held = NULL; /* the step before is queued when the next is known, so that the last knows that it is */
     bool chained = false;
@@ -284,7 +299,9 @@ static tra_status run_super(stage *st, const tra_span *b, const tra_entry **li, 
         tra_unit_drop(st->site->engine, held);
     } else { /* nothing meets: what exists has terms on other sites only */
         for (int64_t c = 0; c < ni * nj && status == TRA_OK; c++) {
-            if (s->cells[c].block) status = emit_cell(st, &s->cells[c], NULL, e);
+            if (!s->cells[c].block) continue;
+            if (st->agg) tra_agg_init(st->agg, &s->cells[c].state);
+            status = emit_cell(st, &s->cells[c], NULL, e);
         }
     }
     super_drop(s);

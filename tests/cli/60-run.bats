@@ -42,6 +42,12 @@ assert (abs(c - A @ B) <= bound).all(), abs(c - A @ B).max()'
     done
 }
 
+@test "large clipped blocks: each is computed in as many pieces as its own extents say" {
+    matmul 1200 30 1100 1000x20 20x1000
+    status 0 tra run -q mm.tra
+    product_is_right
+}
+
 @test "small integers are multiplied exactly" {
     py 'r = np.random.default_rng(1)
 np.save("a.npy", r.integers(-9, 10, (61, 47))); np.save("b.npy", r.integers(-9, 10, (47, 31)))'

@@ -243,9 +243,15 @@ static void try_einsum(const char *text, const int64_t *ext_of, tra_dtype ta, tr
         free(acc.data);
         acc = small_integers(ta, acc.ext);
         tra_array expect = copy_of(&acc);
-        for (int t = tra_kernel_tiles(k, &acc.ext) - 1; t >= 0; t--) tra_kernel_fma(k, &a, &b, &acc, t);
+        tra_array begun = filled(ta, acc.ext, 7), alone = filled(ta, acc.ext, 0);
+        for (int t = tra_kernel_tiles(k, &acc.ext) - 1; t >= 0; t--) {
+            tra_kernel_fma(k, &a, &b, &acc, t, false);
+            tra_kernel_fma(k, &a, &b, &begun, t, true); /* whatever it held */
+        }
         slow_einsum(text, &a, &b, &expect);
         same_and_free(acc, expect, 0, text);
+        slow_einsum(text, &a, &b, &alone);
+        same_and_free(begun, alone, 0, text);
     }
     same_and_free(got, want, 0, text);
     free(a.data);
@@ -318,8 +324,8 @@ TEST(tiles_cut_the_accumulator_alone) {
     tra_array a = uniform(TRA_F64, DIMS(1000, 33), -1, 1), b = uniform(TRA_F64, DIMS(33, 950), -1, 1);
     tra_array whole = join(k, &a, &b), acc = filled(TRA_F64, DIMS(1000, 950), 0),
               big = filled(TRA_F64, DIMS(1100, 1000), 0);
-    for (int t = 0; t < tra_kernel_tiles(k, &acc.ext); t++) tra_kernel_fma(k, &a, &b, &acc, t);
-    for (int t = 0; t < tra_kernel_tiles(k, &big.ext); t++) tra_kernel_fma(k, &a, &b, &big, t);
+    for (int t = 0; t < tra_kernel_tiles(k, &acc.ext); t++) tra_kernel_fma(k, &a, &b, &acc, t, false);
+    for (int t = 0; t < tra_kernel_tiles(k, &big.ext); t++) tra_kernel_fma(k, &a, &b, &big, t, false);
     CHECK(memcmp(whole.data, acc.data, tra_array_bytes(&acc)) == 0);
     CHECK(get(&big, 1099 * 1000) == 0 && get(&big, 999 * 1000 + 950) == 0);
     CHECK_NEAR(get(&big, 999 * 1000 + 949), get(&whole, 999 * 950 + 949), 1e-14);
@@ -335,7 +341,7 @@ static void *run_tiles(void *p) {
     tile_job *j = p;
     for (int round = 0; round < 20; round++)
         for (int t = j->from; t < tra_kernel_tiles(j->k, &j->acc->ext); t += j->step)
-            tra_kernel_fma(j->k, j->a, j->b, j->acc, t);
+            tra_kernel_fma(j->k, j->a, j->b, j->acc, t, false);
     return NULL;
 }
 
@@ -385,8 +391,12 @@ TEST(sums_of_nothing) {
                   "matmul over nothing");
     tra_array acc = filled(TRA_F64, DIMS(4, 2), 7);
     for (int t = 0; t < tra_kernel_tiles(named("matmul", TRA_USE_JOIN), &acc.ext); t++)
-        tra_kernel_fma(named("matmul", TRA_USE_JOIN), &a, &b, &acc, t);
+        tra_kernel_fma(named("matmul", TRA_USE_JOIN), &a, &b, &acc, t, false);
     same_and_free(acc, filled(TRA_F64, DIMS(4, 2), 7), 0, "acc is left alone");
+    acc = filled(TRA_F64, DIMS(4, 2), 7);
+    for (int t = 0; t < tra_kernel_tiles(named("matmul", TRA_USE_JOIN), &acc.ext); t++)
+        tra_kernel_fma(named("matmul", TRA_USE_JOIN), &a, &b, &acc, t, true);
+    same_and_free(acc, filled(TRA_F64, DIMS(4, 2), 0), 0, "nothing, padded with zeros");
     same_and_free(map(named("rowsum", TRA_USE_MAP), &a), filled(TRA_F64, DIMS(3), 0), 0, "rowsum of nothing");
     same_and_free(map(named("rowmax", TRA_USE_MAP), &a), filled(TRA_F64, DIMS(3), -INFINITY), 0, "rowmax of nothing");
     same_and_free(map(named("rowmin", TRA_USE_MAP), &a), filled(TRA_F64, DIMS(3), INFINITY), 0, "rowmin of nothing");
