@@ -560,5 +560,6 @@ void tra_rel_close(tra_rel *r) {
     tra_h5_leave();
     free(r->chunks);
     free(r->sums);
+    free(r->checked);
     tra_arena_free(r->arena);
 }

@@ -68,6 +68,8 @@ static tra_status load_sums(tra_rel *r, tra_err *e) {
 static tra_status load_all(tra_rel *r, tra_err *e) {
     if (r->checksums && !r->sums) TRA_TRY(load_sums(r, e));
     if (r->how != TRA_BY_CHUNK) return TRA_OK;
+    if (r->sums && !r->checked && !(r->checked = calloc((size_t)r->cat.n + 1, sizeof *r->checked)))
+        return tra_fail(e, TRA_RESOURCE, "out of memory for the chunks of %s:%s", r->path, r->name);
     if (!(r->chunks = calloc((size_t)r->cat.n + 1, sizeof *r->chunks)))
         return tra_fail(e, TRA_RESOURCE, "out of memory for the chunk addresses of %s:%s", r->path, r->name);
     for (int64_t i = 0; i < r->cat.n; i++) find_chunk(r, i);
@@ -149,8 +151,10 @@ static tra_status fetch(const tra_rel *r, int64_t ordinal, void *to, tra_err *e)
     const tra_chunkref *c = &r->chunks[ordinal];
     tra_err cause = {0};
     if (tra_pread(r->vfd->fd, to, c->len, c->addr, r->path, &cause) != TRA_OK) return damaged(r, ordinal, cause.msg, e);
-    if (r->sums && r->sums[ordinal] && tra_chunk_sum(to, c->len) != r->sums[ordinal])
+    if (!r->sums || !r->sums[ordinal] || atomic_load_explicit(&r->checked[ordinal], memory_order_relaxed)) return TRA_OK;
+    if (tra_chunk_sum(to, c->len) != r->sums[ordinal])
         return damaged(r, ordinal, "its bytes do not have the checksum that was recorded", e);
+    atomic_store_explicit(&r->checked[ordinal], true, memory_order_relaxed);
     return TRA_OK;
 }
 

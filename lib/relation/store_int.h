@@ -6,6 +6,8 @@
 #include "store.h"
 #include "vfd.h"
 
+#include <stdatomic.h>
+
 /* ---- geometry (layout.c): where the array of a key lies in the dataset ------------------------------------------ */
 
 typedef struct tra_geom {
@@ -83,6 +85,7 @@ struct tra_rel {
     _Atomic bool loaded;
     tra_chunkref *chunks; /* BY_CHUNK: of each tuple */
     uint64_t *sums;       /* of each tuple, or NULL */
+    _Atomic bool *checked; /* with sums: the chunk had its checksum when it was read */
     char fill[8];         /* BY_CHUNK, foreign: value of chunks that are not there */
     bool stored_known;
 };
@@ -109,6 +112,7 @@ struct tra_writer {
     bool creator;
     bool whole;       /* the target is named as a file: it replaces all that was in it */
     int fd;           /* creator: the driver's */
+    int direct;       /* the same file without the page cache; -1: not there */
     hid_t file, dset; /* creator; -1 when closed */
     tra_vfd *vfd;
     int64_t *addr; /* codec none: of each tuple */
