@@ -81,7 +81,7 @@ const char *tra_rel_identity(const tra_rel *r, tra_arena *a);
 /* Bytes of scratch that one concurrent tra_rel_read needs (0: none). */
 size_t tra_rel_scratch(const tra_rel *r);
 /* Reads the array of a tuple, clipped, row-major, contiguous, in the relation's dtype, into buf (floats1 * size bytes).
- * Verifies the checksum when there is one. Thread-safe with a scratch of one's own.
+ * Verifies the checksum, when there is one, at the first read of a tuple. Thread-safe with a scratch of one's own.
  * Errors: TRA_INPUT naming file, dataset, key ("chunk <1,2> of a.h5:data is damaged"). */
 TRA_MUSTUSE tra_status tra_rel_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e);
 
@@ -102,7 +102,12 @@ typedef struct tra_write_options {
 TRA_MUSTUSE tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_write_options *o,
                                          tra_writer **out, tra_err *e);
 size_t tra_writer_scratch(const tra_writer *w); /* bytes that one concurrent put or encode needs */
-/* Codec none: writes one array (clipped, row-major, contiguous) to its place and records its checksum. Thread-safe. */
+/* Codec none: records the checksum of an array (clipped, row-major, contiguous) and gives the bytes of its chunk: data
+ * itself, or data padded in scratch. store writes them to their place, past the page cache where address and memory are
+ * aligned to 4096 and the chunk is large. Thread-safe. */
+const void *tra_writer_chunk(tra_writer *w, int64_t ordinal, const void *data, void *scratch);
+TRA_MUSTUSE tra_status tra_writer_store(tra_writer *w, int64_t ordinal, const void *chunk, tra_err *e);
+/* Both at once. */
 TRA_MUSTUSE tra_status tra_writer_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e);
 
 /* Codec zstd: encode (thread-safe) then append (one at a time, in an order that does not depend on timing: the order

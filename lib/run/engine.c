@@ -7,7 +7,14 @@
 #include <string.h>
 #include <time.h>
 
+enum { BEHIND = 2 }; /* threads of what waits: a disk wants more than one request at a time */
 enum { LOOKAHEAD = 64 }; /* units queued before the maker waits: the pool's budget is what really limits it */
+
+typedef struct behind { /* a call to be made behind */
+    struct behind *next;
+    tra_behind_fn *fn;
+    void *ctx;
+} behind;
 
 struct tra_engine {
     tra_pool *pool;
@@ -19,7 +26,12 @@ struct tra_engine {
     size_t scratch, io;
     tra_unit *head, *tail; /* queued units in order */
     tra_unit *last;        /* queued last, NULL once it has ended */
-    atomic_int inflight;
+    atomic_int inflight;   /* units, */
+    atomic_int calls;      /* and calls behind */
+    pthread_t btid[BEHIND]; /* started when first needed */
+    int bthreads;
+    pthread_cond_t more;    /* a call behind */
+    behind *first, *newest;
     bool stop;
     atomic_bool failed; /* the pool asks without the lock */
     tra_err err;
@@ -200,7 +212,55 @@ static void *work(void *arg) {
 static bool busy(void *ctx) {
     tra_engine *g = ctx;
     tra_engine_tick(g);
-    return atomic_load(&g->inflight) > 0 && !g->failed;
+    return (atomic_load(&g->inflight) > 0 && !g->failed) || atomic_load(&g->calls) > 0;
+}
+
+/* ---- calls behind ------------------------------------------------------------------------------------------------- */
+
+static void call(tra_engine *g, behind *b) {
+    tra_err e = {0};
+    tra_status s = b->fn(b->ctx, &e);
+    free(b);
+    pthread_mutex_lock(&g->lock);
+    if (s != TRA_OK) fail(g, &e);
+    atomic_fetch_sub(&g->calls, 1);
+    pthread_cond_broadcast(&g->ended);
+    pthread_mutex_unlock(&g->lock);
+    tra_pool_wake(g->pool);
+}
+
+static void *make_calls(void *arg) {
+    tra_engine *g = arg;
+    pthread_mutex_lock(&g->lock);
+    for (;;) {
+        while (!g->first && !g->stop) pthread_cond_wait(&g->more, &g->lock);
+        behind *b = g->first;
+        if (!b) break;
+        g->first = b->next;
+        pthread_mutex_unlock(&g->lock);
+        call(g, b);
+        pthread_mutex_lock(&g->lock);
+    }
+    pthread_mutex_unlock(&g->lock);
+    return NULL;
+}
+
+void tra_engine_behind(tra_engine *g, tra_behind_fn *fn, void *ctx) {
+    behind *b = tra_calloc(1, sizeof *b);
+    *b = (behind){.fn = fn, .ctx = ctx};
+    pthread_mutex_lock(&g->lock);
+    if (g->bthreads < BEHIND && pthread_create(&g->btid[g->bthreads], NULL, make_calls, g) == 0) g->bthreads++;
+    atomic_fetch_add(&g->calls, 1);
+    if (g->bthreads == 0) { /* no threads to be had: here, then */
+        pthread_mutex_unlock(&g->lock);
+        call(g, b);
+        return;
+    }
+    if (g->first) g->newest->next = b;
+    else g->first = b;
+    g->newest = b;
+    pthread_cond_signal(&g->more);
+    pthread_mutex_unlock(&g->lock);
 }
 
 tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
@@ -209,6 +269,7 @@ tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
     pthread_mutex_init(&g->lock, NULL);
     pthread_cond_init(&g->work, NULL);
     pthread_cond_init(&g->ended, NULL);
+    pthread_cond_init(&g->more, NULL);
     g->tid = tra_calloc((size_t)threads, sizeof *g->tid);
     g->workers = tra_calloc((size_t)threads, sizeof *g->workers);
     tra_pool_set_busy(pool, busy, g);
@@ -242,14 +303,17 @@ void tra_engine_free(tra_engine *g) {
     pthread_mutex_lock(&g->lock);
     g->stop = true;
     pthread_cond_broadcast(&g->work);
+    pthread_cond_broadcast(&g->more);
     pthread_mutex_unlock(&g->lock);
     for (int i = 0; i < g->threads; i++) pthread_join(g->tid[i], NULL);
+    for (int i = 0; i < g->bthreads; i++) pthread_join(g->btid[i], NULL);
     free_scratch(g);
     free(g->tid);
     free(g->workers);
     pthread_mutex_destroy(&g->lock);
     pthread_cond_destroy(&g->work);
     pthread_cond_destroy(&g->ended);
+    pthread_cond_destroy(&g->more);
     free(g);
 }
 
@@ -301,7 +365,7 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
 
 tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
     pthread_mutex_lock(&g->lock);
-    while (g->head || atomic_load(&g->inflight) > 0) { /* a unit has ended when what it held is given back */
+    while (g->head || atomic_load(&g->inflight) > 0 || atomic_load(&g->calls) > 0) { /* a unit has ended when what it held is given back */
         if (g->failed) { /* drop what has nothing running */
             tra_unit *u = g->head;
             while (u && (u->preps_started != u->preps_done || u->tasks_started != u->tasks_done)) u = u->next;

@@ -162,7 +162,7 @@ static int direct_output(const exec *x, int i) {
 static tra_status emitting(exec *x, int i, tra_part *l, tra_part *r, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
     int to = direct_output(x, i);
-    tra_sink sink = {.op = op, .site = x->site.comm.rank, .pool = x->site.pool};
+    tra_sink sink = {.op = op, .site = x->site.comm.rank, .pool = x->site.pool, .engine = x->site.engine};
     if (to >= 0) sink.file = x->files[to];
     else sink.part = x->parts[i] = tra_part_empty(&op->type, &op->place, x->site.comm.rank, 1);
     int summand = op->partial ? tra_place_summand(&op->place, x->site.comm.rank) : 0;
@@ -208,7 +208,7 @@ static tra_status run_op(exec *x, int i, tra_err *e) {
         return tra_stage_repart(&x->site, from, op, l, x->parts[i], e);
     case TRA_PLAN_OUTPUT:
         if (!l) return TRA_OK; /* written as it was computed */
-        tra_sink sink = {.file = x->files[i], .op = op, .site = me, .pool = x->site.pool};
+        tra_sink sink = {.file = x->files[i], .op = op, .site = me, .pool = x->site.pool, .engine = x->site.engine};
         return tra_stage_copy(&x->site, l, &sink, e);
     case TRA_PLAN_COUNT: break;
     }

@@ -110,15 +110,45 @@ tra_status tra_outfile_open(const tra_comm *comm, const char *spec, const tra_ty
     return TRA_OK;
 }
 
-/* Writes the array of a tuple. worker: 0..threads-1, or -1 for the thread that runs the plan. */
-static tra_status put(tra_outfile *o, int worker, int64_t ordinal, const void *data, tra_err *e) {
+/* A block to be written behind. */
+typedef struct pending {
+    tra_writer *w;
+    tra_pool *pool;
+    tra_block *block;
+    int64_t ordinal;
+} pending;
+
+static tra_status write_behind(void *ctx, tra_err *e) {
+    pending *x = ctx;
+    tra_status s = tra_writer_store(x->w, x->ordinal, x->block->ptr, e);
+    tra_block_free(x->pool, x->block);
+    free(x);
+    return s;
+}
+
+/* Writes the array of a tuple, and takes over its block. worker: 0..threads-1, or -1 for the thread that runs the plan. */
+static tra_status put(const tra_sink *sink, int worker, int64_t ordinal, tra_block *block, tra_err *e) {
+    tra_outfile *o = sink->file;
+    const void *data = block->ptr;
     int mine = worker < 0 ? o->room->n - 1 : worker;
     lane *l = &o->lanes[mine];
     void *scratch = o->room->v[2 * mine], *encoded = o->room->v[2 * mine + 1];
     tra_digester_add(o->digester, &l->digest, ordinal, data);
     l->chunks++;
-    if (!o->zstd) return tra_writer_put(o->w, ordinal, data, scratch, e);
-    TRA_TRY(tra_writer_encode(o->w, ordinal, data, scratch, encoded, &o->enc[ordinal], e));
+    if (!o->zstd) {
+        const void *chunk = tra_writer_chunk(o->w, ordinal, data, scratch);
+        if (chunk == data) {
+            pending *x = tra_malloc(sizeof *x);
+            *x = (pending){o->w, sink->pool, block, ordinal};
+            tra_engine_behind(sink->engine, write_behind, x);
+            return TRA_OK;
+        }
+        tra_block_free(sink->pool, block); /* the lane's buffer has it, padded */
+        return tra_writer_store(o->w, ordinal, chunk, e);
+    }
+    tra_status s = tra_writer_encode(o->w, ordinal, data, scratch, encoded, &o->enc[ordinal], e);
+    tra_block_free(sink->pool, block);
+    if (s != TRA_OK) return s;
     pthread_mutex_lock(&o->lock);
     int64_t at = o->spooled;
     o->spooled += o->enc[ordinal].len;
@@ -206,7 +236,7 @@ tra_status tra_sink_emit(tra_sink *s, int worker, int64_t ordinal, int summand, 
     tra_place_holders(&s->op->place, s->op->type.cat, ordinal, &key, holders);
     bool mine = holders[0] == s->site;
     free(holders);
-    tra_status st = mine ? put(s->file, worker, ordinal, block->ptr, e) : TRA_OK;
+    if (mine) return put(s, worker, ordinal, block, e);
     tra_block_free(s->pool, block);
-    return st;
+    return TRA_OK;
 }

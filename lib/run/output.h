@@ -33,6 +33,7 @@ typedef struct tra_sink {
     const tra_op *op;
     int site;
     tra_pool *pool;
+    tra_engine *engine; /* file: what is written is written behind */
 } tra_sink;
 /* Takes over the pinned block that holds the array of the tuple. */
 TRA_MUSTUSE tra_status tra_sink_emit(tra_sink *s, int worker, int64_t ordinal, int summand, tra_block *block,
