@@ -326,91 +326,6 @@ static tra_status agg_cuts(tra_node *n, const tra_sample *sample, tra_err *e) {
     return map_cuts(tra_kernel_rest(n->kernel), &ext, n->type.cut, &n->type.cat->frontier, e);
 }
 
-/* ---- rekey -------------------------------------------------------------------------------------------------- */
-
-/* Is the component, which reads key dimension d alone, a permutation of its values, and does it keep the last one last?
- */
-static tra_status permutes(const tra_node *n, const tra_keyexpr *x, int d, bool *yes, bool *keeps_last, tra_err *e) {
-    const tra_catalog *c = n->in[0]->type.cat;
-    int64_t f = c->frontier.v[d], v = -1;
-    *yes = *keeps_last = true;
-    if (tra_keyexpr_is_var(x, NULL)) return TRA_OK;
-    *yes = false;
-    if (f > TRA_MAX_LIST) return TRA_OK;
-    uint8_t *seen = tra_calloc((size_t)f, 1);
-    tra_dims key = {.n = c->frontier.n};
-    tra_status s = TRA_OK;
-    int64_t distinct = 0;
-    for (int64_t i = 0; i < f && s == TRA_OK; i++) {
-        key.v[d] = i;
-        s = tra_keyexpr_eval(x, &key, &v, e);
-        if (s != TRA_OK || v < 0 || v >= f || seen[v]) break;
-        seen[v] = 1;
-        distinct++;
-    }
-    free(seen);
-    *yes = distinct == f;
-    *keeps_last = v == f - 1;
-    return s;
-}
-
-/* Closed form: each component is zero, or a permutation of one key dimension that no other component reads, and every
- * dimension of frontier over 1 is there. */
-static tra_status rekey_grid(const tra_node *n, bool *fits, tra_catalog *out, tra_err *e) {
-    const tra_catalog *c = n->in[0]->type.cat;
-    const tra_keyfn *f = n->keyfn;
-    tra_dims frontier = {.n = f->n};
-    int place[TRA_MAXDIM];
-    uint32_t wide = 0;
-    *fits = false;
-    if (!c->grid) return TRA_OK;
-    for (int d = 0; d < c->frontier.n; d++) {
-        place[d] = -1;
-        if (c->frontier.v[d] != 1) wide |= 1u << d;
-    }
-    for (int i = 0; i < f->n; i++) {
-        uint32_t vars = tra_keyexpr_vars(f->expr[i]) & wide;
-        if (vars == 0) { /* the same for all keys */
-            tra_dims zero = {.n = c->frontier.n};
-            int64_t v;
-            TRA_TRY(tra_keyexpr_eval(f->expr[i], &zero, &v, e));
-            if (v != 0) return TRA_OK;
-            frontier.v[i] = c->n ? 1 : 0;
-            continue;
-        }
-        int d = __builtin_ctz(vars);
-        bool yes, keeps_last;
-        if ((vars & (vars - 1)) || place[d] >= 0) return TRA_OK;
-        TRA_TRY(permutes(n, f->expr[i], d, &yes, &keeps_last, e));
-        if (!yes || (!keeps_last && (clipping(c) >> d & 1))) return TRA_OK;
-        place[d] = i;
-        frontier.v[i] = c->frontier.v[d];
-    }
-    for (int d = 0; d < c->frontier.n; d++)
-        if ((wide >> d & 1) && place[d] < 0) return TRA_OK;
-    int8_t by[TRA_MAXDIM];
-    for (int a = 0; a < c->bound.n; a++) by[a] = c->by[a] < 0 ? -1 : (int8_t)place[(int)c->by[a]];
-    *fits = true;
-    return tra_catalog_grid(&frontier, &c->bound, by, c->last, out, e);
-}
-
-static void rekey_cuts(tra_node *n) {
-    const tra_type *x = &n->in[0]->type;
-    for (int a = 0; a < x->cat->bound.n; a++) {
-        n->type.cut[a] = 0;
-        for (int i = n->keyfn->n - 1; i >= 0 && x->cut[a]; i--)
-            if (tra_keyexpr_vars(n->keyfn->expr[i]) == x->cut[a]) n->type.cut[a] = 1u << i;
-    }
-}
-
-static tra_status type_rekey(tra_arena *a, tra_node *n, tra_catalog *out, tra_err *e) {
-    bool fits;
-    TRA_TRY(rekey_grid(n, &fits, out, e));
-    if (!fits) TRA_TRY(tra_list_rekey(a, n, out, e));
-    rekey_cuts(n);
-    return TRA_OK;
-}
-
 /* ---- tile, concat, repart ----------------------------------------------------------------------------------- */
 
 static tra_status type_tile(tra_arena *a, tra_node *n, tra_catalog *out, tra_err *e) {
@@ -580,7 +495,7 @@ tra_status tra_node_type(tra_arena *a, tra_node *n, const char **warn, tra_err *
     case TRA_OP_INPUT: break;
     case TRA_OP_JOIN: TRA_TRY(type_join(a, n, warn, out, e)); break;
     case TRA_OP_AGG: TRA_TRY(type_agg(a, n, out, e)); break;
-    case TRA_OP_REKEY: TRA_TRY(type_rekey(a, n, out, e)); break;
+    case TRA_OP_REKEY: TRA_TRY(tra_type_rekey(a, n, out, e)); break;
     case TRA_OP_FILTER: TRA_TRY(tra_type_filter(a, n, out, e)); break;
     case TRA_OP_TRANSFORM: TRA_TRY(type_transform(a, n, out, e)); break;
     case TRA_OP_TILE: TRA_TRY(type_tile(a, n, out, e)); break;

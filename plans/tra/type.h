@@ -20,6 +20,12 @@ TRA_MUSTUSE tra_status tra_list_rekey(tra_arena *a, const tra_node *n, tra_catal
 TRA_MUSTUSE tra_status tra_list_tile(tra_arena *a, const tra_node *n, tra_catalog *out, tra_err *e);
 TRA_MUSTUSE tra_status tra_list_concat(tra_arena *a, const tra_node *n, tra_catalog *out, tra_err *e);
 
+/* New keys, which must differ, and cut sets; closed form or by walking (type_rekey.c). */
+TRA_MUSTUSE tra_status tra_type_rekey(tra_arena *a, tra_node *n, tra_catalog *out, tra_err *e);
+
+/* Two keys that a rekey makes one. */
+TRA_MUSTUSE tra_status tra_collision(const tra_node *n, const tra_dims *x, const tra_dims *y, tra_err *e);
+
 /* Keys for which the predicate holds; closed form or by walking those that single components leave (type_filter.c). */
 TRA_MUSTUSE tra_status tra_type_filter(tra_arena *a, const tra_node *n, tra_catalog *out, tra_err *e);
 

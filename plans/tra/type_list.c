@@ -272,13 +272,10 @@ tra_status tra_list_rekey(tra_arena *a, const tra_node *n, tra_catalog *out, tra
     tra_status s = tra_catbuilder_finish(b, a, out, NULL, dup, &err);
     if (s == TRA_OK) return TRA_OK;
     if (dup[0] < 0) return tra_fail(e, s, "%s", err.msg);
-    char x[TRA_DIMTEXT], y[TRA_DIMTEXT], z[TRA_DIMTEXT];
     tra_dims other;
     tra_catalog_key(c, dup[0], &key);
     tra_catalog_key(c, dup[1], &other);
-    TRA_TRY(tra_keyfn_eval(n->keyfn, &key, &to, e));
-    return tra_fail(e, TRA_PROGRAM, "rekey maps the keys %s and %s both to %s; the new keys must differ",
-                    tra_key_text(&key, x), tra_key_text(&other, y), tra_key_text(&to, z));
+    return tra_collision(n, &key, &other, e);
 }
 
 /* ---- tile and concat ---------------------------------------------------------------------------------------- */

@@ -1,0 +1,269 @@
+/* Closed forms of key functions against looking at every key: ranges, one to one or not, the grids that rekeys become and
+ * those that filters leave. On random functions over small grids, and some over huge ones. */
+#include "check.h"
+
+#include "../../plans/tra/keyform.h"
+#include "../../plans/tra/type.h"
+
+#include <string.h>
+
+static uint64_t seed = 20261120;
+static int64_t below(int64_t n) {
+    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+    return (int64_t)((seed >> 11) % (uint64_t)n);
+}
+
+/* ---- random functions --------------------------------------------------------------------------------------- */
+
+static const char *const names[] = {"a", "b", "c", "d"};
+
+static tra_keyexpr *node(tra_arena *a, tra_keyop op, const tra_keyexpr *x, const tra_keyexpr *y) {
+    tra_keyexpr *n = tra_new(a, tra_keyexpr);
+    *n = (tra_keyexpr){.op = op, .a = x, .b = y};
+    return n;
+}
+
+static tra_keyexpr *number(tra_arena *a, int64_t v) {
+    tra_keyexpr *n = node(a, TRA_KEY_INT, NULL, NULL);
+    n->value = v;
+    return n;
+}
+
+static tra_keyexpr *variable(tra_arena *a, int d) {
+    tra_keyexpr *n = node(a, TRA_KEY_VAR, NULL, NULL);
+    n->var = d;
+    return n;
+}
+
+typedef enum kind { LINEAR, QUOTIENTS, ANYTHING } kind;
+
+static tra_keyexpr *random_sum(tra_arena *a, int arity) {
+    tra_keyexpr *sum = NULL;
+    for (int d = 0; d < arity; d++) {
+        if (below(2) && (sum || d < arity - 1)) continue;
+        int64_t c = below(3) ? 1 : below(9) - 2;
+        tra_keyexpr *t = variable(a, d);
+        if (c != 1) t = node(a, TRA_KEY_MUL, t, number(a, c));
+        sum = sum ? node(a, below(5) ? TRA_KEY_ADD : TRA_KEY_SUB, sum, t) : t;
+    }
+    if (!sum) sum = number(a, below(3));
+    return below(4) ? sum : node(a, below(3) ? TRA_KEY_ADD : TRA_KEY_SUB, sum, number(a, below(6)));
+}
+
+static tra_keyexpr *random_component(tra_arena *a, int arity, kind k, int depth) {
+    static const tra_keyop two[] = {TRA_KEY_ADD, TRA_KEY_SUB, TRA_KEY_MUL, TRA_KEY_MIN, TRA_KEY_MAX, TRA_KEY_LT,
+                                    TRA_KEY_LE,  TRA_KEY_GT,  TRA_KEY_GE,  TRA_KEY_EQ,  TRA_KEY_NE,  TRA_KEY_AND,
+                                    TRA_KEY_OR,  TRA_KEY_DIV, TRA_KEY_MOD};
+    static const tra_keyop one[] = {TRA_KEY_NEG, TRA_KEY_NOT, TRA_KEY_ABS};
+    if (k == LINEAR || depth == 0) return random_sum(a, arity);
+    if (k == QUOTIENTS || below(2)) {
+        tra_keyexpr *x = random_component(a, arity, k, depth - 1);
+        int64_t c = k == QUOTIENTS ? 1 + below(7) : below(10) - 2;
+        switch (below(4)) {
+        case 0: return x;
+        case 1: return node(a, TRA_KEY_DIV, x, number(a, c));
+        case 2: return node(a, TRA_KEY_MOD, x, number(a, c));
+        default: return node(a, TRA_KEY_ADD, x, random_component(a, arity, k, depth - 1));
+        }
+    }
+    tra_keyexpr *x = random_component(a, arity, k, depth - 1);
+    if (below(4) == 0) return node(a, one[below(3)], x, NULL);
+    return node(a, two[below(15)], x, random_component(a, arity, k, depth - 1));
+}
+
+static void random_frontier(int n, int most, tra_dims *f) {
+    f->n = n;
+    for (int d = 0; d < n; d++) f->v[d] = 1 + below(most);
+}
+
+static const char *text_of(tra_arena *a, const tra_keyfn *f, const tra_dims *frontier) {
+    tra_str s = {0};
+    char buf[TRA_DIMTEXT];
+    tra_keyfn_print(f, false, &s);
+    tra_str_printf(&s, " on %s", tra_key_text(frontier, buf));
+    const char *r = tra_arena_strndup(a, tra_str_get(&s), s.n);
+    tra_str_free(&s);
+    return r;
+}
+
+/* ---- ranges ------------------------------------------------------------------------------------------------- */
+
+TEST(ranges_contain_every_value) {
+    for (int round = 0; round < 20000; round++) {
+        tra_arena *a = tra_arena_new();
+        tra_dims size, lo = {.n = 2}, hi = {.n = 2}, at = {.n = 2}, key = {.n = 2};
+        random_frontier(2, round % 5 ? 6 : 1, &size);
+        for (int d = 0; d < 2; d++) lo.v[d] = below(4), hi.v[d] = lo.v[d] + size.v[d] - 1;
+        tra_keyfn f = {.arity = 2, .names = {"a", "b"}, .n = 1};
+        f.expr[0] = random_component(a, 2, ANYTHING, 1 + (int)below(4));
+        tra_range r = tra_keyexpr_range(f.expr[0], &lo, &hi);
+        do {
+            int64_t v = 0;
+            tra_err e = {0};
+            for (int d = 0; d < 2; d++) key.v[d] = lo.v[d] + at.v[d];
+            bool ok = tra_keyexpr_eval(f.expr[0], &key, &v, &e) == TRA_OK;
+            bool good = ok ? r.lo <= v && v <= r.hi : r.may_fail;
+            if (round % 5 == 0) good = good && (ok ? r.lo == r.hi && !r.may_fail : r.lo > r.hi); /* a single key */
+            if (good) continue;
+            check_report("%s: %s %" PRId64 " at %" PRId64 ",%" PRId64 ", range %" PRId64 "..%" PRId64 "%s",
+                         text_of(a, &f, &hi), ok ? "value" : "fails,", v, key.v[0], key.v[1], r.lo, r.hi,
+                         r.may_fail ? " may fail" : "");
+        } while (tra_next(&size, &at));
+        tra_arena_free(a);
+    }
+}
+
+/* ---- one to one --------------------------------------------------------------------------------------------- */
+
+/* By looking at all keys: 1 one to one, 0 not, -1 fails somewhere. */
+static int look(const tra_keyfn *f, const tra_dims *frontier, tra_dims *most) {
+    tra_catbuilder *b = tra_catbuilder_new(f->n, 0);
+    tra_dims key = {.n = frontier->n}, to, none = {.n = 0};
+    tra_err e = {0};
+    *most = (tra_dims){.n = f->n};
+    do {
+        tra_status s = tra_keyfn_eval(f, &key, &to, &e);
+        if (s == TRA_OK) s = tra_catbuilder_add(b, &to, &none, 0, &e);
+        if (s != TRA_OK) {
+            tra_catbuilder_free(b);
+            return -1;
+        }
+        for (int i = 0; i < f->n; i++) most->v[i] = tra_max64(most->v[i], to.v[i]);
+    } while (tra_next(frontier, &key));
+    tra_arena *a = tra_arena_new();
+    tra_catalog c;
+    int64_t dup[2] = {-1, -1};
+    tra_status s = tra_catbuilder_finish(b, a, &c, NULL, dup, &e);
+    tra_arena_free(a);
+    return s == TRA_OK ? 1 : dup[0] >= 0 ? 0 : -1;
+}
+
+static void random_function(tra_arena *a, int arity, kind k, tra_keyfn *f) {
+    *f = (tra_keyfn){.arity = arity, .n = 1 + (int)below(3)};
+    for (int d = 0; d < arity; d++) f->names[d] = names[d];
+    for (int i = 0; i < f->n; i++) f->expr[i] = random_component(a, arity, k, 1 + (int)below(2));
+}
+
+/* Compares; counts what stays open. */
+static void compare(tra_arena *a, const tra_keyfn *f, const tra_dims *frontier, int64_t walk, int counts[4]) {
+    tra_oneone o;
+    tra_dims most, x, y;
+    tra_err e = {0}, none = {0};
+    int want = look(f, frontier, &most);
+    bool fails = tra_keyfn_oneone(f, frontier, walk, &o, &e) != TRA_OK;
+    counts[want < 0 ? 2 : want]++;
+    if (fails) {
+        if (want >= 0) check_report("%s: said to fail: %s", text_of(a, f, frontier), e.msg);
+        return;
+    }
+    if (o.verdict == TRA_ONEONE_OPEN) {
+        counts[3]++;
+        if (walk) check_report("%s: open after looking at all keys", text_of(a, f, frontier));
+    } else if (o.verdict == TRA_ONEONE_YES) {
+        if (want != 1) check_report("%s: said to be one to one", text_of(a, f, frontier));
+        for (int i = 0; i < f->n && want == 1; i++) CHECK(o.most.v[i] >= most.v[i]);
+    } else {
+        bool in = true;
+        for (int d = 0; d < frontier->n; d++)
+            for (int i = 0; i < 2; i++) in = in && o.key[i].v[d] >= 0 && o.key[i].v[d] < frontier->v[d];
+        if (!in || tra_dims_eq(&o.key[0], &o.key[1]) || tra_keyfn_eval(f, &o.key[0], &x, &none) != TRA_OK ||
+            tra_keyfn_eval(f, &o.key[1], &y, &none) != TRA_OK || !tra_dims_eq(&x, &y))
+            if (want >= 0 || !in) check_report("%s: these keys do not collide", text_of(a, f, frontier));
+        if (want == 1) check_report("%s: is one to one", text_of(a, f, frontier));
+    }
+}
+
+static void many(kind k, int rounds, int64_t walk, int counts[4]) {
+    for (int round = 0; round < rounds; round++) {
+        tra_arena *a = tra_arena_new();
+        int arity = 1 + (int)below(4);
+        tra_keyfn f;
+        tra_dims frontier;
+        random_function(a, arity, k, &f);
+        random_frontier(arity, arity > 2 ? 5 : 12, &frontier);
+        compare(a, &f, &frontier, walk, counts);
+        tra_arena_free(a);
+    }
+    if (getenv("SHOW")) printf("# not %d, one to one %d, fail %d, open %d\n", counts[0], counts[1], counts[2], counts[3]);
+}
+
+TEST(linear_functions_are_all_decided) {
+    int counts[4] = {0};
+    many(LINEAR, 20000, 0, counts);
+    CHECK_INT(counts[3], 0);
+    CHECK(counts[0] > 1000 && counts[1] > 1000 && counts[2] > 1000);
+}
+
+TEST(quotients_and_remainders_are_nearly_all_decided) {
+    int counts[4] = {0};
+    many(QUOTIENTS, 20000, 0, counts);
+    CHECK(counts[3] < 200);
+    CHECK(counts[0] > 1000 && counts[1] > 400 && counts[2] > 1000);
+}
+
+TEST(any_function_is_decided_by_looking) {
+    int counts[4] = {0};
+    many(ANYTHING, 20000, 1 << 20, counts);
+    CHECK_INT(counts[3], 0);
+}
+
+/* ---- rekeys and filters as they are typed -------------------------------------------------------------------- */
+
+typedef struct typed {
+    tra_node in, n;
+    tra_catalog cat, closed, listed;
+} typed;
+
+static void random_input(typed *t, int arity, int most) {
+    tra_err e = {0};
+    tra_dims frontier, bound = {.n = (int)below(3)};
+    int8_t by[TRA_MAXDIM];
+    int64_t last[TRA_MAXDIM];
+    random_frontier(arity, most, &frontier);
+    for (int d = 0; d < bound.n; d++) {
+        bound.v[d] = 4;
+        by[d] = (int8_t)(below(2) ? below(arity) : -1);
+        last[d] = 1 + below(4);
+    }
+    *t = (typed){.n = {.in = {&t->in}}};
+    CHECK_OK(tra_catalog_grid(&frontier, &bound, by, last, &t->cat, &e), e);
+    t->in.type.cat = &t->cat;
+}
+
+static bool same_catalog(const tra_catalog *x, const tra_catalog *y) {
+    if (x->n != y->n || x->grid != y->grid || !tra_dims_eq(&x->bound, &y->bound)) return false;
+    if (x->n && !tra_dims_eq(&x->frontier, &y->frontier)) return false;
+    for (int64_t i = 0; i < x->n; i++) {
+        tra_dims k, l, a, b;
+        tra_catalog_key(x, i, &k);
+        tra_catalog_key(y, i, &l);
+        tra_catalog_ext(x, i, &a);
+        tra_catalog_ext(y, i, &b);
+        if (!tra_dims_eq(&k, &l) || !tra_dims_eq(&a, &b)) return false;
+    }
+    return true;
+}
+
+TEST(rekeys_are_typed_as_by_their_tuples) {
+    int64_t grids = 0;
+    for (int round = 0; round < 20000; round++) {
+        tra_arena *a = tra_arena_new();
+        typed t;
+        tra_keyfn f;
+        tra_err e = {0}, other = {0};
+        int arity = 1 + (int)below(3);
+        random_input(&t, arity, 6);
+        random_function(a, arity, (kind)below(3), &f);
+        t.n.op = TRA_OP_REKEY;
+        t.n.keyfn = &f;
+        t.n.type = t.in.type;
+        tra_status s = tra_type_rekey(a, &t.n, &t.closed, &e), want = tra_list_rekey(a, &t.n, &t.listed, &other);
+        if (s != want)
+            check_report("%s: %s, by its tuples %s", text_of(a, &f, &t.cat.frontier), e.msg, other.msg);
+        else if (s == TRA_OK && !same_catalog(&t.closed, &t.listed))
+            check_report("%s: another type than by its tuples", text_of(a, &f, &t.cat.frontier));
+        grids += s == TRA_OK && t.closed.grid;
+        tra_arena_free(a);
+    }
+    CHECK(grids > 1000);
+}
