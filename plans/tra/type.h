@@ -26,7 +26,7 @@ TRA_MUSTUSE tra_status tra_type_rekey(tra_arena *a, tra_node *n, tra_catalog *ou
 /* Two keys that a rekey makes one. */
 TRA_MUSTUSE tra_status tra_collision(const tra_node *n, const tra_dims *x, const tra_dims *y, tra_err *e);
 
-/* Keys for which the predicate holds; closed form or by walking those that single components leave (type_filter.c). */
+/* Keys for which the predicate holds, found without walking a grid (type_filter.c). */
 TRA_MUSTUSE tra_status tra_type_filter(tra_arena *a, const tra_node *n, tra_catalog *out, tra_err *e);
 
 /* Largest extents; of an empty relation its bound. */

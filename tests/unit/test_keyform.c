@@ -267,3 +267,144 @@ TEST(rekeys_are_typed_as_by_their_tuples) {
     }
     CHECK(grids > 1000);
 }
+
+/* Of a random predicate: comparisons, remainders and anything, under && || and !. */
+static tra_keyexpr *random_predicate(tra_arena *a, int arity, int depth) {
+    if (depth > 0 && below(5) < 3) {
+        if (below(6) == 0) return node(a, TRA_KEY_NOT, random_predicate(a, arity, depth - 1), NULL);
+        return node(a, below(2) ? TRA_KEY_AND : TRA_KEY_OR, random_predicate(a, arity, depth - 1),
+                    random_predicate(a, arity, depth - 1));
+    }
+    switch (below(4)) {
+    case 0: return random_component(a, arity, ANYTHING, 2);
+    case 1:
+        return node(a, below(2) ? TRA_KEY_EQ : TRA_KEY_NE, node(a, TRA_KEY_MOD, random_sum(a, arity), number(a, below(6))),
+                    number(a, below(4)));
+    default:
+        return node(a, (tra_keyop)(TRA_KEY_LT + below(6)), random_sum(a, arity),
+                    below(2) ? random_sum(a, arity) : number(a, below(6)));
+    }
+}
+
+static tra_status walk_filter(tra_arena *a, const typed *t, const tra_keyfn *f, tra_catalog *out, tra_err *e) {
+    tra_catbuilder *b = tra_catbuilder_new(t->cat.frontier.n, t->cat.bound.n);
+    for (int64_t i = 0; i < t->cat.n; i++) {
+        tra_dims key, ext;
+        int64_t v;
+        tra_catalog_key(&t->cat, i, &key);
+        tra_catalog_ext(&t->cat, i, &ext);
+        tra_status s = tra_keyexpr_eval(f->expr[0], &key, &v, e);
+        if (s == TRA_OK && v) s = tra_catbuilder_add(b, &key, &ext, 0, e);
+        if (s == TRA_OK) continue;
+        tra_catbuilder_free(b);
+        return s;
+    }
+    TRA_TRY(tra_catbuilder_finish(b, a, out, NULL, NULL, e));
+    if (!out->n) out->bound = t->cat.bound;
+    return TRA_OK;
+}
+
+TEST(filters_leave_what_walking_leaves) {
+    int64_t grids = 0, empty = 0, lists = 0, fail = 0;
+    for (int round = 0; round < 40000; round++) {
+        tra_arena *a = tra_arena_new();
+        typed t;
+        int arity = (int)below(4);
+        tra_keyfn f = {.arity = arity, .n = 1};
+        tra_err e = {0}, other = {0};
+        random_input(&t, arity ? arity : 1, round % 3 ? 6 : 12);
+        if (!arity) f.arity = arity = 1;
+        for (int d = 0; d < arity; d++) f.names[d] = names[d];
+        f.expr[0] = random_predicate(a, arity, (int)below(5));
+        t.n.op = TRA_OP_FILTER;
+        t.n.keyfn = &f;
+        tra_status s = tra_type_filter(a, &t.n, &t.closed, &e), want = walk_filter(a, &t, &f, &t.listed, &other);
+        bool same = s == want && (s != TRA_OK || same_catalog(&t.closed, &t.listed));
+        if (!same)
+            check_report("%s: %s, %d keys, by walking %s, %d keys", text_of(a, &f, &t.cat.frontier), e.msg, (int)t.closed.n,
+                         other.msg, (int)t.listed.n);
+        if (s != TRA_OK) fail++;
+        else *(t.closed.n == 0 ? &empty : t.closed.grid ? &grids : &lists) += 1;
+        tra_arena_free(a);
+    }
+    if (getenv("SHOW")) printf("# empty %d grids %d lists %d fail %d\n", (int)empty, (int)grids, (int)lists, (int)fail);
+    CHECK(grids > 2000 && empty > 2000 && lists > 2000 && fail > 2000);
+}
+
+/* ---- huge grids --------------------------------------------------------------------------------------------- */
+
+/* What becomes of A of 2^20 x 2^20 blocks, or H of 2^40, and V of 2^40 and a part: the type, or the error. */
+static void check_huge(int line, const char *operator, const char *want) {
+    tra_str text = {0}, got = {0};
+    tra_arena *a = tra_arena_new();
+    tra_str_printf(&text,
+                   "input A : f64 [2097151, 2097152] by [2, 2]; input H : f64 [1099511627776] by [1]; input V : f64 "
+                   "[1099511627777] by [2]\nC = %s\n", operator);
+    tra_source src = {"p", tra_str_get(&text), (int)text.n};
+    tra_diags d = {.arena = a, .src = &src};
+    tra_graph *g = NULL;
+    tra_err e = {0};
+    double t = tra_now();
+    tra_status s = tra_graph_build(&src, ".", 0, NULL, a, &d, &g, &e);
+    t = tra_now() - t;
+    if (s == TRA_OK) {
+        tra_node_describe(g->v[g->n - 1], &got);
+    } else {
+        tra_str all = {0};
+        tra_diags_print(&d, false, &all);
+        const char *from = strstr(tra_str_get(&all), "error: ");
+        if (from) tra_str_addn(&got, from, strcspn(from, "\n"));
+        tra_str_free(&all);
+    }
+    if (!strstr(tra_str_get(&got), want)) check_report("line %d: %s: %s, not %s", line, operator, tra_str_get(&got), want);
+    if (t > 20) check_report("line %d: %s took %.1f s", line, operator, t);
+    if (g) tra_graph_close(g);
+    tra_str_free(&got);
+    tra_str_free(&text);
+    tra_arena_free(a);
+}
+#define HUGE_GRID(operator, want) check_huge(__LINE__, operator, want)
+
+TEST(rekeys_of_huge_grids) {
+    HUGE_GRID("rekey(A, (i,j) -> (j,i))", "keys 2 <1048576,1048576>, f64 2 x 2, tensor 2097151 x 2097152");
+    HUGE_GRID("rekey(A, (i,j) -> (i, 0, 1048575-j))", "keys 3 <1048576,1,1048576>, f64 2 x 2, tensor 2097151 x");
+    HUGE_GRID("rekey(H, i -> (i/1048576, i%1048576))", "keys 2 <1048576,1048576>, f64 1, tensor 1048576");
+    HUGE_GRID("rekey(H, i -> (i+1)%1099511627776)", "keys 1 <1099511627776>");
+    HUGE_GRID("rekey(rekey(H, i -> (i/1048576, i%1048576)), (i,j) -> i*1048576+j)", "keys 1 <1099511627776>");
+    HUGE_GRID("rekey(rekey(H, i -> (i/1048576, i%1048576)), (i,j) -> (i, (i+j)%1048576))", "keys 2 <1048576,1048576>");
+    HUGE_GRID("rekey(rekey(H, i -> (i/1048576, i%1048576)), (i,j) -> (i*3%1048576, j))", "keys 2 <1048576,1048576>");
+    HUGE_GRID("rekey(A, (i,j) -> i*1048576+j)", "the new keys differ, but are no grid, and 1099511627776");
+    HUGE_GRID("rekey(V, i -> (i/2, i%2))", "the new keys differ, but are no grid, and 549755813889");
+    HUGE_GRID("rekey(A, (i,j) -> (1048575-i, j))", "the new keys differ, but are no grid, and 1099511627776");
+    HUGE_GRID("rekey(A, (i,j) -> (2*i, j))", "the new keys differ, but are no grid, and 1099511627776");
+    HUGE_GRID("rekey(A, (i,j) -> i*1048575+j)", "maps the keys <0,1048575> and <1,0> both to <1048575>");
+    HUGE_GRID("rekey(A, (i,j) -> (i/2, j))", "maps the keys <0,0> and <1,0> both to <0,0>");
+    HUGE_GRID("rekey(A, (i,j) -> i)", "maps the keys <0,0> and <0,1> both to <0>");
+    HUGE_GRID("rekey(A, (i,j) -> (i+j, 2*(i+j)))", "maps the keys <0,1> and <1,0> both to <1,2>");
+    HUGE_GRID("rekey(A, (i,j) -> (i*j, i+j))", "maps the keys <0,1> and <1,0> both to <0,1>");
+    HUGE_GRID("rekey(A, (i,j) -> 3*i + 5*j)", "maps the keys <0,3> and <5,0> both to <15>");
+    HUGE_GRID("rekey(A, (i,j) -> 1000003*i + 999983*j)", "maps the keys <0,1000003> and <999983,0> both to <99998");
+    HUGE_GRID("rekey(A, (i,j) -> (i+j, i-j))", "component 1 of the new key is -1048575 at key <0,1048575>");
+    HUGE_GRID("rekey(A, (i,j) -> (i, j*9223372036854))", "integer overflow in * at key <0,1048575>");
+    HUGE_GRID("rekey(A, (i,j) -> (i, j/0))", "division by zero at key <0,0>");
+    HUGE_GRID("rekey(H, i -> (i % 1000) * (i % 1001))", "cannot be decided without looking at all 1099511627776 keys");
+}
+
+TEST(filters_of_huge_grids) {
+    HUGE_GRID("filter(A, (i,j) -> i == j)", "keys 2 <1048576,1048576>, f64 2 x 2, tensor 2097151 x 2097152, 1048576 tuples");
+    HUGE_GRID("filter(A, (i,j) -> i < 5 || i >= 5)", "tensor 2097151 x 2097152, 1099511627776 tuples");
+    HUGE_GRID("filter(A, (i,j) -> i < 50000 && j <= 70000)", "<50000,70001>, f64 2 x 2, tensor 100000 x 140002, 3500050000");
+    HUGE_GRID("filter(A, (i,j) -> i == 5 && j < 7)", "keys 2 <6,7>, f64 2 x 2, tensor 12 x 14, 7 tuples, 224 B, 35 holes");
+    HUGE_GRID("filter(A, (i,j) -> 2*i == 3*j && i % 1000 == 7)", ", 349 tuples");
+    HUGE_GRID("filter(A, (i,j) -> i > j + 1048570)", "<1048576,5>, f64 2 x 2, tensor 2097151 x 10, 15 tuples");
+    HUGE_GRID("filter(A, (i,j) -> i*1000 == j)", ", 1049 tuples");
+    HUGE_GRID("filter(A, (i,j) -> (i == 3 || j == 4) && i < 9)", ", 1048584 tuples");
+    HUGE_GRID("filter(H, i -> i % 1000000007 == 5)", ", 1100 tuples");
+    HUGE_GRID("filter(H, i -> i % 3 == 5)", " 0 tuples");
+    HUGE_GRID("filter(H, i -> i % 3 == 0 || i % 5 == 0)", "more than 16777216 keys, too many to list, and no grid (<1> is mis");
+    HUGE_GRID("filter(A, (i,j) -> i < j)", "more than 16777216 keys, too many to list, and no grid (<0,0> is missing)");
+    HUGE_GRID("filter(A, (i,j) -> i >= 50000)", "more than 16777216 keys, too many to list, and no grid (<0,0> is missing)");
+    HUGE_GRID("filter(H, i -> i / 1000000 != 5)", "and no grid (<5000000> is missing)");
+    HUGE_GRID("filter(A, (i,j) -> 10 / (i - 7) > 2)", "division by zero at key <7,0>");
+    HUGE_GRID("filter(H, i -> i*i % 1000003 == 5)", "were not found after cutting the 1099511627776 keys");
+}
