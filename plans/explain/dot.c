@@ -1,6 +1,9 @@
-/* dot.c - the plan as a graph for graphviz. */
+/* dot.c - the plan as a graph for graphviz: data flows upwards, files are cylinders, exchanges are filled, what is
+ * computed while it is read (fused) is dashed. */
+#include <string.h>
+
 #include "../ia/ia.h"
-#include "explain.h"
+#include "text.h"
 
 static void quoted(const char *text, tra_str *out) {
     for (; *text; text++) {
@@ -9,24 +12,52 @@ static void quoted(const char *text, tra_str *out) {
     }
 }
 
+static const char *attributes(const tra_op *o) {
+    switch (o->op) {
+    case TRA_PLAN_INPUT:
+    case TRA_PLAN_OUTPUT: return ", shape=cylinder";
+    case TRA_PLAN_BCAST:
+    case TRA_PLAN_SHUF: return ", style=\"rounded,filled\", fillcolor=\"#ffe9b3\"";
+    default: return o->fused ? ", style=dashed" : "";
+    }
+}
+
+static void node(const tra_shown_op *s, tra_str *out) {
+    const tra_op *o = s->op;
+    const char *what = s->label + strlen(tra_plan_op_text(o->op));
+    char shape[TRA_DIMTEXT], number[40];
+    tra_str_printf(out, "    n%d [label=\"#%d %s", o->id, o->id, tra_plan_op_text(o->op));
+    if (s->relation) tra_str_printf(out, " %s", s->relation);
+    if (o->strategy) tra_str_printf(out, " %s", o->strategy);
+    if (*what) {
+        tra_str_add(out, "\\n");
+        quoted(what + strspn(what, " "), out);
+    }
+    tra_str_printf(out, "\\n%s\\n%" PRId64 " x (%s) %s", s->place, o->type.cat->n,
+                   tra_dims_text(&o->type.cat->bound, "", "x", "", shape, sizeof shape), tra_dtype_name(o->type.dtype));
+    if (o->cost.flops > 0) tra_str_printf(out, "\\n%s flops", tra_text_number(o->cost.flops, number, sizeof number));
+    tra_str_printf(out, "\"%s];\n", attributes(o));
+}
+
 void tra_explain_dot(const tra_job *job, tra_str *out) {
     tra_arena *a = tra_arena_new();
     const tra_shown_plan *s = tra_explain_plan(job, job->plan, a);
     char human[32];
-    tra_str_add(out, "digraph plan {\n    rankdir=BT;\n    node [shape=box, fontname=\"Helvetica\"];\n    label=\"");
-    quoted(s->plan->strategy, out);
-    tra_str_printf(out, " on %d sites\";\n", s->plan->sites);
+    tra_str_add(out, "digraph plan {\n    rankdir=BT;\n    node [shape=box, fontname=\"Helvetica\"];\n"
+                     "    edge [fontname=\"Helvetica\"];\n    fontname=\"Helvetica\";\n    label=\"");
+    if (*s->plan->strategy) {
+        quoted(s->plan->strategy, out);
+        tra_str_add(out, ", ");
+    }
+    tra_str_printf(out, "%d site%s, %s over the network\";\n", s->plan->sites, s->plan->sites == 1 ? "" : "s",
+                   tra_human(s->plan->cost.network_bytes, human));
     for (int i = 0; i < s->plan->nops; i++) {
-        const tra_shown_op *o = &s->ops[i];
-        tra_str_printf(out, "    n%d [label=\"#%d ", i, i);
-        if (o->op->name) tra_str_printf(out, "%s = ", o->op->name);
-        quoted(o->label, out);
-        tra_str_printf(out, "\\n%s\"%s];\n", o->place,
-                       o->op->op == TRA_PLAN_SHUF || o->op->op == TRA_PLAN_BCAST ? ", style=rounded" : "");
-        for (int j = 0; j < 2 && o->op->in[j] >= 0; j++) {
-            tra_str_printf(out, "    n%d -> n%d", o->op->in[j], i);
-            if (o->op->cost.network_bytes > 0)
-                tra_str_printf(out, " [label=\"%s\"]", tra_human(o->op->cost.network_bytes, human));
+        const tra_op *o = s->ops[i].op;
+        node(&s->ops[i], out);
+        for (int j = 0; j < 2 && o->in[j] >= 0; j++) {
+            tra_str_printf(out, "    n%d -> n%d", o->in[j], i);
+            if (o->cost.network_bytes > 0)
+                tra_str_printf(out, " [label=\"%s\"]", tra_human(o->cost.network_bytes, human));
             tra_str_add(out, ";\n");
         }
     }

@@ -177,18 +177,20 @@ static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
 
 /* ---- levels below ------------------------------------------------------------------------------------------- */
 
-/* A text that may be too long for a line, broken at blanks. */
-static void wrapped(const char *text, int indent, tra_str *out) {
-    int column = 0;
+void tra_text_wrapped(const char *text, int begin, int indent, tra_str *out) {
+    int column = begin;
+    bool first = true;
+    tra_str_printf(out, "%*s", begin, "");
     while (*text) {
         int n = (int)strcspn(text, " ");
-        if (column > 0 && column + 1 + n > WIDTH) {
+        if (!first && column + 1 + n > WIDTH) {
             tra_str_printf(out, "\n%*s", indent, "");
             column = indent;
-        } else if (column > 0) {
+        } else if (!first) {
             tra_str_add(out, " ");
             column++;
         }
+        first = false;
         tra_str_addn(out, text, (size_t)n);
         column += n;
         text += n;
@@ -204,14 +206,12 @@ static void level_tra(const tra_graph *g, tra_str *out) {
         tra_str_printf(&line, "#%d ", i);
         if (g->v[i]->name && g->v[i]->op != TRA_OP_INPUT) tra_str_printf(&line, "%s = ", g->v[i]->name);
         tra_node_print(g->v[i], &line);
-        wrapped(tra_str_get(&line), 6, out);
+        tra_text_wrapped(tra_str_get(&line), 0, 6, out);
         tra_str_free(&line);
         tra_node unnamed = *g->v[i];
         unnamed.name = NULL;
-        tra_str_add(&line, "   ");
         tra_node_describe(&unnamed, &line);
-        tra_str_add(out, "   ");
-        wrapped(tra_str_get(&line) + 3, 6, out);
+        tra_text_wrapped(tra_str_get(&line), 3, 6, out);
         tra_str_free(&line);
     }
 }
@@ -234,7 +234,7 @@ static void level_ia(const tra_plan *p, tra_str *out) {
             tra_op_print(&o, &line);
             tra_str_printf(&line, " of #%d and #%d @ %s", o.in[0], o.in[1],
                            tra_place_text(&pairs, place, sizeof place));
-            wrapped(tra_str_get(&line), 6, out);
+            tra_text_wrapped(tra_str_get(&line), 0, 6, out);
             tra_str_free(&line);
             o.op = TRA_PLAN_AGG;
         }
@@ -248,35 +248,7 @@ static void level_ia(const tra_plan *p, tra_str *out) {
             tra_str_printf(&line, " of #%d", o.in[0]);
         if (o.name) tra_str_printf(&line, " = %s", o.name);
         tra_str_printf(&line, " @ %s", tra_place_text(&o.place, place, sizeof place));
-        wrapped(tra_str_get(&line), 6, out);
-        tra_str_free(&line);
-    }
-}
-
-static void level_catalog(const tra_graph *g, tra_str *out) {
-    char a[TRA_DIMTEXT], b[TRA_DIMTEXT];
-    tra_str_add(out, "\nCatalog: the keys that exist and the extents of the arrays\n");
-    for (int i = 0; i < g->nnames; i++) {
-        const tra_type *t = &g->names[i].node->type;
-        const tra_catalog *c = t->cat;
-        tra_str line = {0};
-        tra_str_printf(&line, "%s: %s of %" PRId64 " keys below %s, arrays %s", g->names[i].name,
-                       c->grid ? "grid" : "list", c->n, tra_key_text(&c->frontier, a),
-                       c->bound.n ? tra_shape_text(&c->bound, b) : "scalar");
-        for (int d = 0; c->grid && d < c->bound.n; d++) {
-            if (c->by[d] >= 0)
-                tra_str_printf(&line, "; dimension %d is %" PRId64 " where key %d is last", d, c->last[d], c->by[d]);
-        }
-        if (!c->grid) tra_str_printf(&line, "; %" PRId64 " different extents", tra_max64(1, c->nclasses));
-        if (tra_catalog_holes(c) > 0) tra_str_printf(&line, "; %" PRId64 " holes", tra_catalog_holes(c));
-        for (int d = 0; d < c->bound.n; d++) {
-            tra_str_printf(&line, "%s dimension %d", d ? "," : "; cut:", d);
-            if (!t->cut[d]) tra_str_add(&line, " by none");
-            for (int k = 0, n = 0; k < c->frontier.n; k++) {
-                if (t->cut[d] >> k & 1) tra_str_printf(&line, "%s %d", n++ ? " and" : " by key", k);
-            }
-        }
-        wrapped(tra_str_get(&line), 4, out);
+        tra_text_wrapped(tra_str_get(&line), 0, 6, out);
         tra_str_free(&line);
     }
 }
@@ -319,7 +291,7 @@ void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str 
     if (o->measured) tra_text_analysis(s, o->measured, out);
     if (o->tra) level_tra(job->program.graph, out);
     if (o->ia) level_ia(job->plan, out);
-    if (o->catalog) level_catalog(job->program.graph, out);
+    if (o->catalog) tra_text_catalog(job->program.graph, out);
     if (o->rules) level_rules(s, out);
     if (o->alternatives) tra_explain_alternatives(job, o->alternatives == INT_MAX ? FEWPLANS : o->alternatives, out);
     tra_arena_free(a);

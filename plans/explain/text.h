@@ -14,11 +14,16 @@ char *tra_text_seconds(double s, char *buf, size_t n);
 void tra_text_cell(tra_str *out, const char *text, int width);
 /* Ends a line: no blanks at its end. */
 void tra_text_end_line(tra_str *out);
+/* A line that begins after so many blanks, broken at blanks where it is too long; what follows is indented. */
+void tra_text_wrapped(const char *text, int begin, int indent, tra_str *out);
 
 /* The strategies of a plan's joins, or - when it has none. */
 const char *tra_text_strategy(const tra_plan *p);
 /* The first k plans of the job: a line each, then side by side what distinguishes them and why they lost. */
 void tra_explain_alternatives(const tra_job *job, int k, tra_str *out);
+
+/* Keys and extents of every relation of the program: those of equal extents together. */
+void tra_text_catalog(const tra_graph *g, tra_str *out);
 
 /* The operators of a plan with what was measured of them. */
 void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *out);

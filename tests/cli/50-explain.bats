@@ -28,7 +28,8 @@ for p in json.loads(sys.argv[1])["plans"]:
     has "D-1  the contraction on a grid"
     has "#2 join(A, B, [1], [0], matmul)"
     has "#4a join [1]=[0] matmul of #2 and #3 @ grid(0:2,2:5)"
-    has "A: grid of 100 keys below <10,10>, arrays 4000 x 4000"
+    has "A: keys 2 <10,10>, f64 4000 x 4000, tensor 40000 x 40000, 100 tuples"
+    has "    <0,0> .. <9,9>  100 keys  4000 x 4000"
     has "1.43x: bcast A"
     for l in "${lines[@]}"; do [ "${#l}" -le 100 ] || { echo "too long: $l"; false; }; done
     [ ! -e C.h5 ]
@@ -122,13 +123,89 @@ END
     status 2 tra explain --alternatives=none p.tra
 }
 
+@test "--catalog: keys and extents, those of equal extents together" {
+    cat >p.tra <<'END'
+input A : f64 [1797, 64] by [256, 30]
+L = filter(A, (i,j) -> i == j)
+D = tile(A, 0, 100)
+r = agg(transform(A, rowsum), [0], matadd)
+t = agg(A, [], matadd)
+input e : f32 [0, 3] by [2, 2]
+input z : f64 [] by []
+input H : f64 [100000007, 99999937] by [1000, 1000]
+input Q : f64 [3, 3, 3] by [2, 2, 2]
+V = filter(H, (i,j) -> i < 2 && j < 3)
+output L; output D; output r; output t; output e; output z; output V; output Q
+END
+    status 0 tra explain --catalog p.tra
+    diff - <(sed '1,/^Catalog/d' <<<"$output") <<'END'
+A: keys 2 <8,3>, f64 256 x 30, tensor 1797 x 64, 24 tuples, 898.5 KiB
+    dimension 0 cut by key 0, dimension 1 cut by key 1
+    <0,0> .. <6,1>  14 keys  256 x 30
+    <0,2> .. <6,2>   7 keys  256 x 4
+    <7,0> .. <7,1>   2 keys  5 x 30
+    <7,2>            1 key   5 x 4
+L: keys 2 <3,3>, f64 256 x 30, tensor 768 x 64, 3 tuples, 128 KiB, 6 holes
+    dimension 0 cut by key 0, dimension 1 cut by key 1
+    <0,0> .. <1,1>  2 keys  256 x 30
+    <2,2>           1 key   256 x 4
+D: keys 3 <8,3,3>, f64 100 x 30, tuple layout, 66 tuples, 898.5 KiB, 6 holes
+    dimension 0 cut by key 0 and 2, dimension 1 cut by key 1
+    <0,0,0> .. <6,1,1>  28 keys  100 x 30
+    <0,0,2> .. <6,1,2>  14 keys  56 x 30
+    <0,2,0> .. <6,2,1>  14 keys  100 x 4
+    <0,2,2> .. <6,2,2>   7 keys  56 x 4
+    <7,0,0> .. <7,1,0>   2 keys  5 x 30
+    <7,2,0>              1 key   5 x 4
+r: keys 1 <8>, f64 256, tensor 1797, 8 tuples, 14 KiB
+    dimension 0 cut by key 0
+    <0> .. <6>  7 keys  256
+    <7>         1 key   5
+t: keys 0 <>, f64 256 x 30, tensor 256 x 30, 1 tuple, 60 KiB
+    dimension 0 whole, dimension 1 whole
+    <>  1 key   256 x 30
+e: keys 2 <0,2>, f32 1 x 2, tensor 0 x 3, 0 tuples, 0 B
+    dimension 0 cut by key 0, dimension 1 cut by key 1
+z: keys 0 <>, f64 scalar, tensor scalar, 1 tuple, 8 B
+    <>  1 key   scalar
+H: keys 2 <100001,100000>, f64 1000 x 1000, tensor 100000007 x 99999937, 10000100000 tuples, 71.1
+    PiB
+    dimension 0 cut by key 0, dimension 1 cut by key 1
+    <0,0> .. <99999,99998>        9999900000 keys  1000 x 1000
+    <0,99999> .. <99999,99999>        100000 keys  1000 x 937
+    <100000,0> .. <100000,99998>       99999 keys  7 x 1000
+    <100000,99999>                         1 key   7 x 937
+Q: keys 3 <2,2,2>, f64 2 x 2 x 2, tensor 3 x 3 x 3, 8 tuples, 216 B
+    dimension 0 cut by key 0, dimension 1 cut by key 1, dimension 2 cut by key 2
+    <0,0,0>  1 key   2 x 2 x 2
+    <0,0,1>  1 key   2 x 2 x 1
+    <0,1,0>  1 key   2 x 1 x 2
+    <0,1,1>  1 key   2 x 1 x 1
+    <1,0,0>  1 key   1 x 2 x 2
+    <1,0,1>  1 key   1 x 2 x 1
+    and 2 keys with 2 other extents
+V: keys 2 <2,3>, f64 1000 x 1000, tensor 2000 x 3000, 6 tuples, 45.8 MiB
+    dimension 0 cut by key 0, dimension 1 cut by key 1
+    <0,0> .. <1,2>  6 keys  1000 x 1000
+END
+}
+
 @test "dot" {
     matmul 4000 4000 4000 >p.tra
+    sed -i 's/, matmul)/, "ij,jk->ik")/' p.tra
     status 0 tra explain --sites 2 --format dot p.tra
     [ "${lines[0]}" = "digraph plan {" ]
-    has 'n2 [label="#2 bcast'
-    has "n2 -> n3"
+    has '    label="bmm-left, 2 sites, 122.1 MiB over the network";'
+    has 'n0 [label="#0 input A\npart(0)\n100 x (400x400) f64", shape=cylinder];'
+    has 'n2 [label="#2 bcast A\nall\n100 x (400x400) f64", style="rounded,filled"'
+    has 'n0 -> n2 [label="122.1 MiB"];'
+    has 'n3 [label="#3 join-agg C bmm-left\n[1]=[0] \"ij,jk->ik\", group [0,2] matadd\n'
+    has "n2 -> n3;"
     if command -v dot >/dev/null; then tra explain --sites 2 --format dot p.tra | dot -Tplain >/dev/null; fi
+    echo 'input A : f64 [64, 64] by [4, 4]; r = agg(transform(A, exp), [0], matadd); output r' >p.tra
+    status 0 tra explain --format dot p.tra
+    has 'label="1 site, 0 B over the network"'
+    has 'n1 [label="#1 transform\nexp\nall\n256 x (4x4) f64\n40960 flops", style=dashed];'
 }
 
 @test "inputs with files, and one site moves nothing" {

@@ -19,7 +19,7 @@ enum { MAXSITES = 64 };
 typedef struct held {
     int keys;
     int64_t extent[3], block[3], blocks[3];
-    uint64_t *at;      /* by block: the sites that have it, as bits */
+    uint64_t *at;                 /* by block: the sites that have it, as bits */
     uint64_t (*summed)[MAXSITES]; /* of sums, by block and site: the inner keys that are in it, as bits; else NULL */
 } held;
 
@@ -309,7 +309,7 @@ static void check_choice(const tra_plans *plans, const product *m, int s) {
         else if (p->cost.network_floats != (double)v[x].floats)
             check_report("%d sites, %s: %.0f floats, not %" PRId64, s, name, p->cost.network_floats, v[x].floats);
     }
-    if (n == 0) best = 0; /* one pair, on one site */
+    if (n == 0) best = 0;                          /* one pair, on one site */
     if (strcmp(plans->v[0]->strategy, "all") == 0) /* each site does everything, where there is little to do */
         best = tra_min64(best, (m->i * m->k + m->k * m->j) * s);
     if (plans->v[0]->cost.network_floats != (double)best)
@@ -356,23 +356,15 @@ static uint64_t check_product(const product *m, int s, bool square) {
 static bool all_day(void) { return getenv("TRA_TEST_LONG") != NULL; }
 
 static const product shapes[] = {
-    {64, 64, 64, 4, 4, 4},      /* squares */
-    {16, 16, 16, 4, 4, 4},      /* fewer blocks than sites */
+    {64, 64, 64, 4, 4, 4},       /* squares */
+    {16, 16, 16, 4, 4, 4},       /* fewer blocks than sites */
     {1000, 10, 1000, 50, 2, 50}, /* skewed: a short, a long inner dimension, a tall and a wide operand */
-    {12, 9000, 12, 3, 300, 3},
-    {5000, 40, 30, 200, 10, 6},
-    {20, 30, 7000, 5, 6, 200},
-    {67, 71, 73, 6, 5, 7},      /* ragged, and primes */
-    {13, 17, 11, 1, 1, 1},
-    {97, 89, 101, 13, 97, 10},
-    {1, 50, 60, 1, 3, 4},       /* extents of 1 */
-    {50, 1, 60, 2, 1, 3},
-    {50, 60, 1, 3, 2, 1},
-    {1, 64, 1, 1, 1, 1},
-    {1, 1, 1, 1, 1, 1},
-    {7, 5, 3, 7, 5, 3},         /* few blocks */
-    {8, 8, 8, 4, 4, 4},
-    {9, 4, 6, 3, 2, 6},
+    {12, 9000, 12, 3, 300, 3},   {5000, 40, 30, 200, 10, 6}, {20, 30, 7000, 5, 6, 200},
+    {67, 71, 73, 6, 5, 7},                                                         /* ragged, and primes */
+    {13, 17, 11, 1, 1, 1},       {97, 89, 101, 13, 97, 10},  {1, 50, 60, 1, 3, 4}, /* extents of 1 */
+    {50, 1, 60, 2, 1, 3},        {50, 60, 1, 3, 2, 1},       {1, 64, 1, 1, 1, 1},
+    {1, 1, 1, 1, 1, 1},          {7, 5, 3, 7, 5, 3}, /* few blocks */
+    {8, 8, 8, 4, 4, 4},          {9, 4, 6, 3, 2, 6},
 };
 
 TEST(products_move_what_was_predicted) {
