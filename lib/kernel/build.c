@@ -39,6 +39,7 @@ static void derive(tra_kernel *k) {
         k->over |= tra_scalar_over(k->expr, k->nargs);
         if (!k->stretch) k->props |= TRA_P_ELEMENTWISE;
         if (map && tra_scalar_eval(k->expr, zero) == 0) k->props |= TRA_P_ZERO;
+        if (map && k->expr->op == TRA_S_ARG) k->props |= TRA_P_MOVES;
     } else if (k->cls == TRA_K_EINSUM) {
         bool shared = false, summed = false;
         for (int l = 0; l < k->nlabels; l++) {
@@ -51,6 +52,7 @@ static void derive(tra_kernel *k) {
         }
         k->over |= k->nin == 1 && !summed ? TRA_OVER_ALL : fold_of(k->fold)->over;
         if (map && k->fold == TRA_S_ADD) k->props |= TRA_P_ZERO;
+        if (map && !summed) k->props |= TRA_P_ZERO | TRA_P_MOVES;
         if (shared) k->props |= TRA_P_CONTRACTION;
         if (k->nin == 2 && k->rank[0] == k->rank[1] && memcmp(k->in[0], k->in[1], (size_t)k->rank[0]) == 0)
             k->props |= TRA_P_COMMUTATIVE;
@@ -237,7 +239,7 @@ const tra_kernel *tra_kernel_then(tra_arena *a, const tra_kernel *first, const t
     k->first = first;
     k->rest = next;
     k->over = first->over & next->over;
-    unsigned every = TRA_P_ELEMENTWISE | TRA_P_LINEAR | TRA_P_ZERO | TRA_P_MONOTONE;
+    unsigned every = TRA_P_ELEMENTWISE | TRA_P_LINEAR | TRA_P_ZERO | TRA_P_MONOTONE | TRA_P_MOVES;
     k->props = first->props & next->props & every;
     /* f(K(a, b)) keeps K's symmetry; an aggregation is still merged before f sees it */
     k->props |= first->props & (first->uses & TRA_USE_AGG ? TRA_P_COMMUTATIVE | TRA_P_ASSOCIATIVE : TRA_P_COMMUTATIVE);
@@ -298,6 +300,45 @@ unsigned tra_kernel_props(const tra_kernel *k) { return k->props; }
 
 bool tra_kernel_distributes(const tra_kernel *join_or_map, const tra_kernel *agg) {
     return (join_or_map->over & over_bit(agg)) != 0;
+}
+
+static bool keeps(const tra_kernel *k, const tra_kernel *agg) {
+    if (k->props & TRA_P_MOVES) return true;
+    if (k->cls == TRA_K_SCALAR) return tra_scalar_eval(k->expr, &agg->identity) == agg->identity;
+    bool folds = k->cls == TRA_K_ROW || k->cls == TRA_K_COL || (k->cls == TRA_K_EINSUM && k->nin == 1);
+    return folds && k->fold == agg->fold && agg->fold != TRA_S_MUL; /* a fold of nothing but identities */
+}
+
+bool tra_kernel_keeps_identity(const tra_kernel *map, const tra_kernel *agg) {
+    agg = tra_kernel_first(agg);
+    if (agg->cls != TRA_K_FOLD) return false;
+    for (; map; map = tra_kernel_rest(map))
+        if (!keeps(tra_kernel_first(map), agg)) return false;
+    return true;
+}
+
+/* The TRA_OVER_ bit of the operator that a join applies to pairs of elements, 0 when it is not one that reduces. */
+static unsigned pair_bit(const tra_kernel *k) {
+    if (k->cls != TRA_K_SCALAR || k->nargs != 2 || !k->expr->b) return 0;
+    if (k->expr->a->op != TRA_S_ARG || k->expr->b->op != TRA_S_ARG || k->expr->a->arg == k->expr->b->arg) return 0;
+    for (size_t i = 0; i < sizeof(folds) / sizeof(*folds); i++)
+        if (folds[i].op == k->expr->op) return folds[i].over;
+    return 0;
+}
+
+bool tra_kernel_enters(const tra_kernel *map, const tra_kernel *join) {
+    for (; map; map = tra_kernel_rest(map)) {
+        const tra_kernel *f = tra_kernel_first(map);
+        bool moves = (f->props & TRA_P_MOVES) && (join->props & TRA_P_ELEMENTWISE);
+        bool over = (f->over & pair_bit(join)) && (!join->stretch || (f->props & TRA_P_ELEMENTWISE));
+        if (!moves && !over) return false;
+    }
+    return true;
+}
+
+bool tra_kernel_commutes(const tra_kernel *f, const tra_kernel *g) {
+    return ((f->props & TRA_P_MOVES) && (g->props & TRA_P_ELEMENTWISE)) ||
+           ((g->props & TRA_P_MOVES) && (f->props & TRA_P_ELEMENTWISE));
 }
 
 bool tra_kernel_fuses(const tra_kernel *join, const tra_kernel *agg) {

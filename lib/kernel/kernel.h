@@ -80,6 +80,7 @@ typedef enum tra_property {
     TRA_P_ZERO = 16,           /* map: f(0) = 0 */
     TRA_P_MONOTONE = 32,       /* map: distributes over elemmax and elemmin */
     TRA_P_CONTRACTION = 64,    /* join: a sum of products that BLAS can take */
+    TRA_P_MOVES = 128,         /* map: each element of the result is one of the operand's, chosen by its place alone */
 } tra_property;
 
 typedef struct tra_kernel tra_kernel;
@@ -110,6 +111,26 @@ unsigned tra_kernel_props(const tra_kernel *k);
 /* K(sum of x) = sum of K(x), in each operand of a join; false when that is not proven, or agg is composed. Where padding
  * leaves cells that no array covers the caller must know that K keeps the identity (TRA_P_ZERO for sums). */
 bool tra_kernel_distributes(const tra_kernel *join_or_map, const tra_kernel *agg);
+/* Is map(an array of agg's identity) such an array? What padding leaves uncovered has the identity. */
+bool tra_kernel_keeps_identity(const tra_kernel *map, const tra_kernel *agg);
+/* map(K(a, b)) = K(map(a), map(b)) for a join's kernel K; false when that is not proven. */
+bool tra_kernel_enters(const tra_kernel *map, const tra_kernel *join);
+/* f . g = g . f for two maps; false when that is not proven. */
+bool tra_kernel_commutes(const tra_kernel *f, const tra_kernel *g);
+/* A map that permutes the dimensions of arrays of that rank and does nothing else: dimension d of the result is dimension
+ * from[d] of the operand. */
+bool tra_kernel_permutes(const tra_kernel *map, int rank, int *from);
+
+/* A product of the elements of two operands that labels align, summed over the labels that the result lacks. */
+typedef struct tra_product {
+    int rank[2], nout, nlabels;
+    int8_t in[2][TRA_MAXDIM], out[TRA_MAXDIM];
+} tra_product;
+/* Is the kernel one, for operands of these bounds? */
+bool tra_kernel_is_product(const tra_kernel *join, const tra_dims *a, const tra_dims *b, tra_product *out);
+/* The kernel of a product, a row of the table where there is one for it; NULL when it has more labels than letters. */
+const tra_kernel *tra_kernel_product(tra_arena *a, const tra_product *p);
+
 const char *tra_kernel_nearest(const char *name, tra_kernel_use use); /* nearest spelling, or NULL */
 /* The parts of a composition: the first kernel alone, and the map after it (NULL: none). */
 const tra_kernel *tra_kernel_first(const tra_kernel *k);

@@ -162,11 +162,22 @@ static int growth(const tra_scalar *s) {
     }
 }
 
+/* Does s(x*y) = s(x)*s(y) show? */
+static bool multiplicative(const tra_scalar *s) {
+    switch (s->op) {
+    case TRA_S_ARG: return true;
+    case TRA_S_ABS: return multiplicative(s->a);
+    case TRA_S_MUL: return multiplicative(s->a) && multiplicative(s->b);
+    default: return false;
+    }
+}
+
 unsigned tra_scalar_over(const tra_scalar *s, int nargs) {
     int deg[2];
     unsigned over = 0;
     if (degrees(s, deg) && deg[0] == 1 && (nargs == 1 || deg[1] == 1)) over |= TRA_OVER_SUM;
     if (nargs == 1 && growth(s) == 1) over |= TRA_OVER_MAX | TRA_OVER_MIN;
+    if (nargs == 1 && multiplicative(s)) over |= TRA_OVER_PROD;
     /* max(a, b) in one operand: the lattice's law */
     bool lattice = (s->op == TRA_S_MAX || s->op == TRA_S_MIN) && s->a->op == TRA_S_ARG && s->b->op == TRA_S_ARG;
     if (nargs == 2 && lattice && s->a->arg != s->b->arg) over |= TRA_OVER_MAX | TRA_OVER_MIN;

@@ -19,6 +19,7 @@ enum {
     MAP = TRA_USE_MAP,
     COMM = TRA_P_COMMUTATIVE,
     GROUP = TRA_P_COMMUTATIVE | TRA_P_ASSOCIATIVE, /* what an aggregation needs */
+    MOVES = TRA_P_MOVES | TRA_P_ZERO,
 };
 
 static const tra_row rows[] = {
@@ -45,8 +46,8 @@ static const tra_row rows[] = {
     {.name = "maxindex", .uses = AGG, .cls = TRA_K_INDEX, .fold = TRA_S_MAX, .props = GROUP, .identity = -INFINITY},
 
     /* maps that move or reduce */
-    {.name = "transpose", .uses = MAP, .cls = TRA_K_TRANSPOSE, .props = TRA_P_ZERO, .over = TRA_OVER_ALL},
-    {.name = "diag", .uses = MAP, .cls = TRA_K_DIAG, .props = TRA_P_ZERO, .over = TRA_OVER_ALL},
+    {.name = "transpose", .uses = MAP, .cls = TRA_K_TRANSPOSE, .props = MOVES, .over = TRA_OVER_ALL},
+    {.name = "diag", .uses = MAP, .cls = TRA_K_DIAG, .props = MOVES, .over = TRA_OVER_ALL},
     {.name = "rowsum", .uses = MAP, .cls = TRA_K_ROW, .fold = TRA_S_ADD, .props = TRA_P_ZERO, .over = TRA_OVER_SUM},
     {.name = "rowmax", .uses = MAP, .cls = TRA_K_ROW, .fold = TRA_S_MAX, .over = TRA_OVER_MAX, .identity = -INFINITY},
     {.name = "rowmin", .uses = MAP, .cls = TRA_K_ROW, .fold = TRA_S_MIN, .over = TRA_OVER_MIN, .identity = INFINITY},
