@@ -128,6 +128,8 @@ typedef struct tra_product {
 } tra_product;
 /* Is the kernel one, for operands of these bounds? */
 bool tra_kernel_is_product(const tra_kernel *join, const tra_dims *a, const tra_dims *b, tra_product *out);
+bool tra_kernel_is_sum(const tra_kernel *agg); /* matadd, not composed */
+const tra_kernel *tra_kernel_sum(tra_arena *a); /* that aggregation */
 /* The kernel of a product, a row of the table where there is one for it; NULL when it has more labels than letters. */
 const tra_kernel *tra_kernel_product(tra_arena *a, const tra_product *p);
 

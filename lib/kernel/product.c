@@ -1,6 +1,7 @@
 /* product.c - kernels as products and sums over labels, and back: what the order of contraction is found from. */
 #include "kernel_int.h"
 
+#include <assert.h>
 #include <string.h>
 
 bool tra_kernel_permutes(const tra_kernel *map, int rank, int *from) {
@@ -79,6 +80,16 @@ static bool like(const tra_product *p, const char *l, const char *r, const char 
         for (int d = c + 1; d < 128; d++)
             if (number[c] >= 0 && number[c] == number[d]) return false;
     return true;
+}
+
+bool tra_kernel_is_sum(const tra_kernel *agg) { return agg->cls == TRA_K_FOLD && agg->fold == TRA_S_ADD; }
+
+const tra_kernel *tra_kernel_sum(tra_arena *a) {
+    const tra_kernel *k = NULL;
+    tra_status s = tra_kernel_named(a, "matadd", TRA_USE_AGG, 0, NULL, &k, NULL);
+    assert(s == TRA_OK);
+    (void)s;
+    return k;
 }
 
 const tra_kernel *tra_kernel_product(tra_arena *a, const tra_product *p) {

@@ -80,6 +80,24 @@ bool tra_keyexpr_is_var(const tra_keyexpr *x, int *var) {
     return true;
 }
 
+const tra_keyexpr *tra_keyexpr_replace(tra_arena *a, const tra_keyexpr *x, const tra_keyexpr *const *by) {
+    if (x->op == TRA_KEY_INT) return x;
+    if (x->op == TRA_KEY_VAR) return by[x->var];
+    tra_keyexpr *y = tra_new(a, tra_keyexpr);
+    *y = *x;
+    y->a = tra_keyexpr_replace(a, x->a, by);
+    if (ops[x->op].arity == 2) y->b = tra_keyexpr_replace(a, x->b, by);
+    return y;
+}
+
+int tra_keyexpr_compare(const tra_keyexpr *x, const tra_keyexpr *y) {
+    if (x->op != y->op) return x->op < y->op ? -1 : 1;
+    if (x->op == TRA_KEY_INT) return (x->value > y->value) - (x->value < y->value);
+    if (x->op == TRA_KEY_VAR) return (x->var > y->var) - (x->var < y->var);
+    int c = tra_keyexpr_compare(x->a, y->a);
+    return c || ops[x->op].arity == 1 ? c : tra_keyexpr_compare(x->b, y->b);
+}
+
 static int binding(const tra_keyexpr *x) {
     switch (x->op) {
     case TRA_KEY_OR: return 1;

@@ -1,0 +1,321 @@
+/* r1_filter.c - rules R1-1, R1-3, R1-5 and R1-6: filters among themselves and past maps, aggregations and joins. */
+#include <string.h>
+
+#include "rules_int.h"
+
+static bool is(const tra_expr *x, tra_opcode op) { return x && x->node.op == op; }
+
+/* ---- R1-1 --------------------------------------------------------------------------------------------------- */
+
+static bool may_fail(const tra_keyexpr *x) {
+    if (x->op == TRA_KEY_INT || x->op == TRA_KEY_VAR) return false;
+    bool divides = x->op == TRA_KEY_DIV || x->op == TRA_KEY_MOD;
+    if (divides && (x->b->op != TRA_KEY_INT || x->b->value == 0)) return true;
+    return may_fail(x->a) || (x->b && may_fail(x->b));
+}
+
+/* The conjuncts in the one order that stands for all, or, where the first guard the others, as they are. */
+static void claim_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, conjuncts *c, const tra_node *in) {
+    bool guarded = false;
+    for (int i = 0; i < c->n; i++) guarded = guarded || may_fail(c->v[i]);
+    if (!guarded) sort_conjuncts(c);
+    tra_node n = proto_filter(w, c, x->node.keyfn->names, in);
+    claim(w, x, y, 0, &n, NULL, NULL);
+}
+
+static void merge_filters(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    conjuncts c, outer;
+    (void)side;
+    if (!is(x, TRA_OP_FILTER)) return;
+    split_predicate(x->node.keyfn, &outer);
+    if (!y) {
+        if (tra_type_eq(&x->node.type, &x->node.in[0]->type, NULL)) claim_same(w, x, x->node.in[0]);
+        if (outer.n > 1) claim_filter(w, x, NULL, &outer, x->node.in[0]);
+        return;
+    }
+    if (!is(y, TRA_OP_FILTER)) return;
+    split_predicate(y->node.keyfn, &c);
+    for (int i = 0; i < outer.n; i++)
+        if (!add_conjunct(&c, outer.v[i])) return;
+    claim_filter(w, x, y, &c, y->node.in[0]);
+}
+
+/* Each conjunct apart, where they are few; else the last. */
+static void split_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    enum { FEW = 3 };
+    conjuncts c;
+    (void)side;
+    if (!is(x, TRA_OP_FILTER) || y) return;
+    split_predicate(x->node.keyfn, &c);
+    for (int i = c.n <= FEW ? 0 : c.n - 1; i < c.n && c.n > 1; i++) {
+        conjuncts one = {1, {c.v[i]}}, rest = {0};
+        for (int j = 0; j < c.n; j++)
+            if (j != i) rest.v[rest.n++] = c.v[j];
+        tra_node n = proto_filter(w, &rest, x->node.keyfn->names, x->node.in[0]);
+        tra_expr *inner = make_below(w, x, &n);
+        if (!inner) continue;
+        n = proto_filter(w, &one, x->node.keyfn->names, &inner->node);
+        claim(w, x, NULL, 0, &n, inner, NULL);
+    }
+}
+
+const tra_rule tra_rule_r1_1 = {
+    .name = "R1-1",
+    .equivalence = "filter(p, filter(q, R)) = filter(p and q, R)",
+    .condition = "",
+    .forth = merge_filters,
+    .back = split_filter,
+    .cases = {
+        {.program =
+             "Z = filter(filter(A, (i,j) -> j < 2), (i,j) -> i != 1)\nW = filter(A, (i,j) -> j < 2 && i != 1)\n"},
+        {.program =
+             "Z = filter(filter(E, (i,j) -> j < 2), (i,j) -> i != 1)\nW = filter(E, (i,j) -> j < 2 && i != 1)\n"},
+        {.program =
+             "Z = filter(filter(A, (i,j) -> i > 5), (i,j) -> i != 1)\nW = filter(A, (i,j) -> i > 5 && i != 1)\n"},
+        {.program = "Z = filter(A, (i,j) -> i < 3)\nW = A\n", .one_way = true},
+        {.program = "Z = filter(A, (i,j) -> i != 0 && 4/i > 3)\n", .refused = "division by zero"},
+    }};
+
+/* ---- R1-3 --------------------------------------------------------------------------------------------------- */
+
+static void filter_below_map(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    (void)side;
+    if (!is(x, TRA_OP_FILTER)) return;
+    if (is(y, TRA_OP_REKEY) || is(y, TRA_OP_TILE)) {
+        refuse(w, x, "the key function of the map is not the identity: %s makes other keys",
+               tra_opcode_text(y->node.op));
+        return;
+    }
+    if (!is(y, TRA_OP_TRANSFORM)) return;
+    tra_node n = over(x, y->node.in[0]);
+    tra_expr *filter = make_below(w, x, &n);
+    if (!filter) return;
+    n = over(y, &filter->node);
+    claim(w, x, y, 0, &n, filter, NULL);
+}
+
+static void map_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    (void)side;
+    if (!is(x, TRA_OP_TRANSFORM) || !is(y, TRA_OP_FILTER)) return;
+    tra_node n = over(x, y->node.in[0]);
+    tra_expr *map = make_below(w, x, &n);
+    if (!map) return;
+    n = over(y, &map->node);
+    claim(w, x, y, 0, &n, map, NULL);
+}
+
+const tra_rule tra_rule_r1_3 = {
+    .name = "R1-3",
+    .equivalence = "filter(p, map(f, R)) = map(f, filter(p, R))",
+    .condition = "the map's key function is the identity",
+    .forth = filter_below_map,
+    .back = map_below_filter,
+    .cases = {
+        {.program = "Z = filter(transform(A, exp), (i,j) -> i < j)\nW = transform(filter(A, (i,j) -> i < j), exp)\n"},
+        {.program =
+             "Z = filter(transform(A, rowsum), (i,j) -> i < 1)\nW = transform(filter(A, (i,j) -> i < 1), rowsum)\n"},
+        {.program = "Z = filter(transform(E, relu), (i,j) -> i < 1)\nW = transform(filter(E, (i,j) -> i < 1), relu)\n"},
+        {.program = "Z = filter(rekey(A, (i,j) -> (j,i)), (i,j) -> i < j)\n",
+         .refused = "key function of the map is not"},
+        {.program = "Z = filter(tile(A, 1, 2), (i,j,t) -> t < 1)\n", .refused = "tile makes other keys"},
+    }};
+
+/* ---- R1-5 --------------------------------------------------------------------------------------------------- */
+
+/* Aggregations, and concatenations, which aggregate over one key: the key dimension of the input that each one of the
+ * result is. */
+static bool group_dims(const tra_expr *x, int *dim) {
+    if (is(x, TRA_OP_AGG)) {
+        for (int i = 0; i < x->node.group.n; i++) dim[i] = (int)x->node.group.v[i];
+        return true;
+    }
+    if (!is(x, TRA_OP_CONCAT)) return false;
+    for (int i = 0; i < x->node.type.cat->frontier.n; i++) dim[i] = i < x->node.keydim ? i : i + 1;
+    return true;
+}
+
+static void filter_below_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    int dim[TRA_MAXDIM];
+    conjuncts c;
+    (void)side;
+    if (!is(x, TRA_OP_FILTER) || !group_dims(y, dim)) return;
+    const char *names[TRA_MAXDIM] = {NULL};
+    const tra_keyfn *f = x->node.keyfn;
+    split_predicate(f, &c);
+    for (int i = 0; i < f->arity; i++) names[dim[i]] = f->names[i];
+    for (int i = 0; i < c.n; i++) c.v[i] = rename_vars(w, c.v[i], dim);
+    tra_node n = proto_filter(w, &c, names, y->node.in[0]);
+    tra_expr *filter = make_below(w, x, &n);
+    if (!filter) return;
+    n = over(y, &filter->node);
+    claim(w, x, y, 0, &n, filter, NULL);
+}
+
+static void agg_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    int dim[TRA_MAXDIM], place[TRA_MAXDIM];
+    conjuncts c, up = {0}, stay = {0};
+    (void)side;
+    if (!is(y, TRA_OP_FILTER) || !group_dims(x, dim)) return;
+    const tra_keyfn *f = y->node.keyfn;
+    const char *names[TRA_MAXDIM] = {NULL};
+    uint32_t grouped = 0;
+    for (int d = 0; d < TRA_MAXDIM; d++) place[d] = 0;
+    for (int i = 0; i < x->node.type.cat->frontier.n; i++) {
+        grouped |= 1u << dim[i];
+        place[dim[i]] = i;
+        names[i] = f->names[dim[i]];
+    }
+    split_predicate(f, &c);
+    for (int i = 0; i < c.n; i++) {
+        if (tra_keyexpr_vars(c.v[i]) & ~grouped)
+            stay.v[stay.n++] = c.v[i];
+        else
+            up.v[up.n++] = rename_vars(w, c.v[i], place);
+    }
+    if (up.n == 0) {
+        refuse(w, x, "the predicate reads keys that are not grouped, so the filter stays below");
+        return;
+    }
+    tra_node n;
+    const tra_node *in = y->node.in[0];
+    if (stay.n) {
+        n = proto_filter(w, &stay, f->names, in);
+        tra_expr *rest = make_below(w, x, &n);
+        if (!rest) return;
+        in = &rest->node;
+    }
+    n = over(x, in);
+    tra_expr *agg = make_below(w, x, &n);
+    if (!agg) return;
+    n = proto_filter(w, &up, names, &agg->node);
+    claim(w, x, y, 0, &n, agg, NULL);
+}
+
+const tra_rule tra_rule_r1_5 = {
+    .name = "R1-5",
+    .equivalence = "filter(p, agg(g, R)) = agg(g, filter(p', R)), p'(k) = p(k[g0], k[g1], ...)",
+    .condition = "from inside out: p' reads group keys alone",
+    .forth = filter_below_agg,
+    .back = agg_below_filter,
+    .cases = {
+        {.program = "Z = filter(agg(A, [1], matadd), j -> j != 1)\nW = agg(filter(A, (i,j) -> j != 1), [1], matadd)\n"},
+        {.program =
+             "Z = filter(agg(H, [1], elemmax), j -> j != 1)\nW = agg(filter(H, (i,j) -> j != 1), [1], elemmax)\n"},
+        {.program = "X = join(A, B, [1], [0], matmul)\nZ = filter(agg(X, [2,0], matadd), (j,i) -> i < 1)\n"
+                    "W = agg(filter(X, (i,k,j) -> i < 1), [2,0], matadd)\n"},
+        {.program = "Z = filter(agg(E, [1], matadd), j -> j != 1)\nW = agg(filter(E, (i,j) -> j != 1), [1], matadd)\n"},
+        {.program = "Z = filter(concat(A, 1, 1), i -> i < 2)\nW = concat(filter(A, (i,j) -> i < 2), 1, 1)\n"},
+        {.program = "Z = agg(filter(A, (i,j) -> j < 1 && i < 2), [1], matadd)\n"
+                    "W = filter(agg(filter(A, (i,j) -> i < 2), [1], matadd), j -> j < 1)\n",
+         .one_way = true},
+        {.program = "Z = agg(filter(A, (i,j) -> i + j < 2), [1], matadd)\n",
+         .refused = "reads keys that are not grouped"},
+        {.program = "Z = agg(filter(A, (i,j) -> i < 2), [], matadd)\n", .refused = "reads keys that are not grouped"},
+    }};
+
+/* ---- R1-6 --------------------------------------------------------------------------------------------------- */
+
+/* The key dimension of the join's result that each one of the input is. */
+static void places(const tra_expr *join, int side, int place[TRA_MAXDIM]) {
+    int kl = join->node.in[0]->type.cat->frontier.n, kr = join->node.in[1]->type.cat->frontier.n, next = kl;
+    for (int d = 0; d < TRA_MAXDIM; d++) place[d] = d;
+    if (side == 0) return;
+    for (int d = 0; d < kr; d++) {
+        place[d] = -1;
+        for (int i = 0; i < join->node.joinr.n; i++)
+            if (join->node.joinr.v[i] == d) place[d] = (int)join->node.joinl.v[i];
+        if (place[d] < 0) place[d] = next++;
+    }
+}
+
+static void filter_below_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    conjuncts c, stay = {0}, to[2] = {{0}, {0}};
+    const char *names[2][TRA_MAXDIM] = {{NULL}, {NULL}};
+    if (!is(x, TRA_OP_FILTER) || !is(y, TRA_OP_JOIN)) return;
+    split_predicate(x->node.keyfn, &c);
+    for (int i = 0; i < c.n; i++) {
+        bool pushed = false;
+        for (int s = 0; s < 2; s++) {
+            int place[TRA_MAXDIM], back[TRA_MAXDIM] = {0};
+            uint32_t has = 0;
+            places(y, s, place);
+            for (int d = 0; d < y->node.in[s]->type.cat->frontier.n; d++) {
+                has |= 1u << place[d];
+                back[place[d]] = d;
+                names[s][d] = x->node.keyfn->names[place[d]];
+            }
+            if (tra_keyexpr_vars(c.v[i]) & ~has) continue;
+            to[s].v[to[s].n++] = rename_vars(w, c.v[i], back);
+            pushed = true;
+        }
+        if (!pushed) stay.v[stay.n++] = c.v[i];
+    }
+    if (stay.n == c.n) {
+        refuse(w, x, "no input of the join has all the keys that the predicate reads");
+        return;
+    }
+    tra_expr *in[2] = {NULL, NULL};
+    tra_node n = y->node;
+    for (int s = 0; s < 2; s++) {
+        if (to[s].n == 0) continue;
+        tra_node f = proto_filter(w, &to[s], names[s], y->node.in[s]);
+        in[s] = make_below(w, x, &f);
+        if (!in[s]) return;
+        n.in[s] = &in[s]->node;
+    }
+    if (stay.n == 0) {
+        claim(w, x, y, side, &n, in[0], in[1]);
+        return;
+    }
+    n.name = NULL;
+    tra_expr *join = make_below(w, x, &n);
+    if (!join) return;
+    n = proto_filter(w, &stay, x->node.keyfn->names, &join->node);
+    claim(w, x, y, side, &n, join, NULL);
+}
+
+static void join_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    if (!is(x, TRA_OP_JOIN) || !is(y, TRA_OP_FILTER)) return;
+    int place[TRA_MAXDIM];
+    conjuncts c;
+    const char *names[TRA_MAXDIM] = {NULL};
+    places(x, side, place);
+    split_predicate(y->node.keyfn, &c);
+    for (int i = 0; i < c.n; i++) c.v[i] = rename_vars(w, c.v[i], place);
+    for (int d = 0; d < y->node.keyfn->arity; d++) names[place[d]] = y->node.keyfn->names[d];
+    tra_node n = x->node;
+    n.in[side] = y->node.in[0];
+    n.name = NULL;
+    tra_expr *join = make_below(w, x, &n);
+    if (!join) return;
+    n = proto_filter(w, &c, names, &join->node);
+    claim(w, x, y, side, &n, join, NULL);
+}
+
+const tra_rule tra_rule_r1_6 = {
+    .name = "R1-6",
+    .equivalence = "filter(p and q and r, join(L, R)) = filter(r, join(filter(p, L), filter(q, R)))",
+    .condition = "each conjunct goes to every side that has all the keys it reads, joined keys counting for both",
+    .forth = filter_below_join,
+    .back = join_below_filter,
+    .cases = {
+        {.program = "Z = filter(join(A, B, [1], [0], matmul), (i,j,k) -> i < 2 && k != 0)\n"
+                    "W = join(filter(A, (i,j) -> i < 2), filter(B, (j,k) -> k != 0), [1], [0], matmul)\n",
+         .one_way = true},
+        {.program = "Z = filter(join(A, B, [1], [0], matmul), (i,j,k) -> j != 1)\n"
+                    "W = join(filter(A, (i,j) -> j != 1), filter(B, (j,k) -> j != 1), [1], [0], matmul)\n",
+         .one_way = true},
+        {.program = "Z = filter(join(A, B, [1], [0], matmul), (i,j,k) -> i < k && i > 0)\n"
+                    "W = filter(join(filter(A, (i,j) -> i > 0), B, [1], [0], matmul), (i,j,k) -> i < k)\n",
+         .one_way = true},
+        {.program = "Z = filter(join(A, B, [1], [0], matmul), (i,j,k) -> i > 7)\n"
+                    "W = join(filter(A, (i,j) -> i > 7), B, [1], [0], matmul)\n"},
+        {.program = "Z = filter(join(E, B, [1], [0], matmul), (i,j,k) -> k != 0)\n", .refused = "the frontiers differ"},
+        {.program = "Z = filter(join(H, D, [0,1], [0,1], matadd), (i,j) -> i < 2)\n"
+                    "W = join(filter(H, (i,j) -> i < 2), filter(D, (i,j) -> i < 2), [0,1], [0,1], matadd)\n",
+         .one_way = true},
+        {.program = "Z = filter(join(A, B, [1], [0], matmul), (i,j,k) -> i < k)\n",
+         .refused = "no input of the join has all the keys"},
+        {.program = "Z = join(filter(A, (i,j) -> i < 2), C, [], [], \"ij,kl->il\")\n"
+                    "W = filter(join(A, C, [], [], \"ij,kl->il\"), (i,j,k,l) -> i < 2)\n"},
+    }};

@@ -1,0 +1,302 @@
+/* r1_map.c - rules R1-2, R1-4 and R1-7: maps among themselves, past aggregations and into joins.
+ *
+ * The map of the algebra changes keys and arrays at once. Here a rekey has the key function and a transform the kernel;
+ * a tile makes several tuples of one. */
+#include <string.h>
+
+#include "rules_int.h"
+
+static bool is(const tra_expr *x, tra_opcode op) { return x && x->node.op == op; }
+
+static const tra_kernel *then(tra_rewriting *w, const tra_kernel *first, const tra_kernel *next) {
+    return tra_kernel_then(w->m->arena, first, next);
+}
+
+/* x over y becomes y over x: the operators stay what they are. */
+static void swap(tra_rewriting *w, tra_expr *x, tra_expr *y) {
+    tra_node n = over(x, y->node.in[0]);
+    tra_expr *inner = make_below(w, x, &n);
+    if (!inner) return;
+    n = over(y, &inner->node);
+    claim(w, x, y, 0, &n, inner, NULL);
+}
+
+static bool elementwise(const tra_expr *x) { return tra_kernel_props(x->node.kernel) & TRA_P_ELEMENTWISE; }
+
+/* ---- R1-2 --------------------------------------------------------------------------------------------------- */
+
+static void compose_keys(tra_rewriting *w, tra_expr *x, tra_expr *y) {
+    tra_keyfn *f = tra_new(w->m->arena, tra_keyfn);
+    *f = *y->node.keyfn;
+    f->n = x->node.keyfn->n;
+    for (int i = 0; i < f->n; i++)
+        f->expr[i] = tra_keyexpr_replace(w->m->arena, x->node.keyfn->expr[i], y->node.keyfn->expr);
+    tra_node n = over(x, y->node.in[0]);
+    n.keyfn = f;
+    claim(w, x, y, 0, &n, NULL, NULL);
+}
+
+static void compose_maps(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    (void)side;
+    if (is(x, TRA_OP_REKEY) && is(y, TRA_OP_REKEY)) {
+        compose_keys(w, x, y);
+    } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_REKEY)) { /* one map, its parts in the other order */
+        swap(w, x, y);
+    } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_TILE)) {
+        if (elementwise(x))
+            swap(w, x, y);
+        else
+            refuse(w, x, "arity: tile makes several tuples of one, and %s does not work element by element",
+                   kernel_text(w, x->node.kernel));
+    } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_TRANSFORM)) {
+        tra_node n = proto_transform(then(w, y->node.kernel, x->node.kernel), y->node.in[0]);
+        claim(w, x, y, 0, &n, NULL, NULL);
+        if (!tra_kernel_commutes(x->node.kernel, y->node.kernel)) return;
+        n.kernel = then(w, x->node.kernel, y->node.kernel);
+        claim(w, x, y, 0, &n, NULL, NULL);
+    }
+}
+
+static void split_map(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    (void)side;
+    if (is(x, TRA_OP_TRANSFORM) && !y) {
+        const tra_kernel *rest = tra_kernel_rest(x->node.kernel);
+        if (!rest) return;
+        tra_node n = proto_transform(tra_kernel_first(x->node.kernel), x->node.in[0]);
+        tra_expr *inner = make_below(w, x, &n);
+        if (!inner) return;
+        n = proto_transform(rest, &inner->node);
+        claim(w, x, NULL, 0, &n, inner, NULL);
+    } else if (is(x, TRA_OP_REKEY) && is(y, TRA_OP_TRANSFORM)) {
+        swap(w, x, y);
+    } else if (is(x, TRA_OP_TILE) && is(y, TRA_OP_TRANSFORM) && elementwise(y)) {
+        swap(w, x, y);
+    }
+}
+
+const tra_rule tra_rule_r1_2 = {
+    .name = "R1-2",
+    .equivalence = "map(f, map(g, R)) = map(f.g, R)",
+    .condition = "arity one; or f works element by element",
+    .forth = compose_maps,
+    .back = split_map,
+    .cases = {
+        {.program = "Z = transform(transform(A, exp), neg)\nW = transform(A, neg . exp)\n"},
+        {.program = "Z = transform(transform(A, transpose), relu)\nW = transform(A, relu . transpose)\n"},
+        {.program = "Z = transform(transform(S, x -> x + 1), diag)\nW = transform(S, (x -> x + 1) . diag)\n",
+         .one_way = true},
+        {.program = "Z = rekey(rekey(A, (i,j) -> (j, i)), (a,b) -> (b + a, b))\nW = rekey(A, (i,j) -> (i + j, i))\n",
+         .one_way = true},
+        {.program = "Z = transform(rekey(A, (i,j) -> (j, i)), exp)\nW = rekey(transform(A, exp), (i,j) -> (j, i))\n"},
+        {.program = "Z = transform(tile(A, 1, 2), exp)\nW = tile(transform(A, exp), 1, 2)\n"},
+        {.program = "Z = transform(tile(E, 1, 2), exp)\nW = tile(transform(E, exp), 1, 2)\n"},
+        {.program = "Z = transform(transform(H, abs), rowsum)\nW = transform(H, rowsum . abs)\n"},
+        {.program = "Z = transform(tile(A, 1, 2), rowsum)\n",
+         .refused = "arity: tile makes several tuples of one, and rowsum"},
+        {.program = "Z = rekey(rekey(A, (i,j) -> (i, 2*i, j)), (a,b,c) -> (a + b, c))\n",
+         .refused = "the result would differ"},
+    }};
+
+/* ---- R1-4 --------------------------------------------------------------------------------------------------- */
+
+/* Do the groups of an aggregation have cells that none of their arrays covers? Of grids it is known: along each array
+ * dimension, the largest extents are at the last key, or at the others. Of lists only when all arrays are alike. */
+static bool uncovered(const tra_node *agg) {
+    const tra_catalog *c = agg->in[0]->type.cat;
+    bool last[TRA_MAXDIM] = {false}, other[TRA_MAXDIM] = {false};
+    if (!c->grid) return c->cls && c->nclasses > 1;
+    for (int a = 0; a < c->bound.n; a++) {
+        int d = c->by[a];
+        if (d < 0 || c->last[a] == c->bound.v[a] || c->frontier.v[d] < 2) continue;
+        bool grouped = false;
+        for (int i = 0; i < agg->group.n; i++) grouped = grouped || agg->group.v[i] == d;
+        if (grouped) continue;
+        *(c->last[a] > c->bound.v[a] ? &last[d] : &other[d]) = true;
+        if (last[d] && other[d]) return true;
+    }
+    return false;
+}
+
+/* agg(g, map(f, R)) for map(f, agg(g, R)): may f go below? */
+static bool may_descend(tra_rewriting *w, const tra_expr *x, const tra_kernel *f, const tra_node *agg) {
+    if (!tra_kernel_distributes(f, agg->kernel)) {
+        refuse(w, x, "%s does not distribute over %s", kernel_text(w, f), kernel_text(w, agg->kernel));
+        return false;
+    }
+    if (uncovered(agg) && !tra_kernel_keeps_identity(f, agg->kernel)) {
+        refuse(w, x, "the arrays of a group differ in extents, and %s does not keep the identity of %s",
+               kernel_text(w, f), kernel_text(w, agg->kernel));
+        return false;
+    }
+    return true;
+}
+
+static void map_into_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    (void)side;
+    if ((is(x, TRA_OP_REKEY) || is(x, TRA_OP_TILE)) && is(y, TRA_OP_AGG)) {
+        refuse(w, x, "the key function of the map is not the identity: %s makes other keys",
+               tra_opcode_text(x->node.op));
+        return;
+    }
+    if (!is(x, TRA_OP_TRANSFORM)) return;
+    if (is(y, TRA_OP_CONCAT)) {
+        if (elementwise(x))
+            swap(w, x, y);
+        else
+            refuse(w, x, "%s does not distribute over concat: it does not work element by element",
+                   kernel_text(w, x->node.kernel));
+        return;
+    }
+    if (!is(y, TRA_OP_AGG)) return;
+    tra_node n = proto_agg(then(w, y->node.kernel, x->node.kernel), &y->node.group, y->node.in[0]);
+    claim(w, x, y, 0, &n, NULL, NULL);
+    if (tra_kernel_rest(y->node.kernel) || !may_descend(w, x, x->node.kernel, &y->node)) return;
+    n = proto_transform(x->node.kernel, y->node.in[0]);
+    tra_expr *map = make_below(w, x, &n);
+    if (!map) return;
+    n = over(y, &map->node);
+    claim(w, x, y, 0, &n, map, NULL);
+}
+
+static void map_out_of_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    (void)side;
+    if (is(x, TRA_OP_CONCAT) && is(y, TRA_OP_TRANSFORM) && elementwise(y)) swap(w, x, y);
+    if (!is(x, TRA_OP_AGG)) return;
+    const tra_kernel *rest = tra_kernel_rest(x->node.kernel), *f = rest;
+    tra_node agg = over(x, x->node.in[0]);
+    if (!y && rest) {
+        agg.kernel = tra_kernel_first(x->node.kernel);
+    } else if (is(y, TRA_OP_TRANSFORM) && !rest) {
+        agg.in[0] = y->node.in[0];
+        f = y->node.kernel;
+        if (!may_descend(w, x, f, &agg)) return;
+    } else {
+        return;
+    }
+    tra_expr *inner = make_below(w, x, &agg);
+    if (!inner) return;
+    tra_node n = proto_transform(f, &inner->node);
+    claim(w, x, y, 0, &n, inner, NULL);
+}
+
+const tra_rule tra_rule_r1_4 = {
+    .name = "R1-4",
+    .equivalence = "map(f, agg(g, R)) = agg(f.g, R) = agg(g, map(f, R))",
+    .condition =
+        "the key function is the identity; second form: f distributes over g, and keeps its identity where padding "
+        "leaves cells that no array covers",
+    .forth = map_into_agg,
+    .back = map_out_of_agg,
+    .cases = {
+        {.program = "Z = transform(agg(A, [0], matadd), exp)\nW = agg(A, [0], exp . matadd)\n"},
+        {.program = "Z = transform(agg(A, [0], matadd), scale(3))\nW = agg(transform(A, scale(3)), [0], matadd)\n"},
+        {.program = "Z = transform(agg(A, [], matadd), rowsum)\nW = agg(transform(A, rowsum), [], matadd)\n"},
+        {.program = "Z = transform(agg(A, [1], elemmax), exp)\nW = agg(transform(A, exp), [1], elemmax)\n"},
+        {.program = "Z = transform(agg(H, [1], elemmin), transpose)\nW = agg(transform(H, transpose), [1], elemmin)\n"},
+        {.program = "Z = transform(agg(E, [1], matadd), neg)\nW = agg(transform(E, neg), [1], matadd)\n"},
+        {.program = "Z = transform(agg(E, [], matadd), neg)\nW = agg(transform(E, neg), [], matadd)\n"},
+        {.program = "Z = transform(agg(A, [0], elemmul), abs)\nW = agg(transform(A, abs), [0], elemmul)\n"},
+        {.program = "Z = transform(concat(A, 1, 1), exp)\nW = concat(transform(A, exp), 1, 1)\n"},
+        {.program = "Z = agg(A, [0], scale(2) . matadd)\nW = agg(transform(A, scale(2)), [0], matadd)\n"},
+        {.program = "Z = transform(agg(R, [], elemmax), relu)\nW = agg(R, [], relu . elemmax)\n"},
+        {.program = "Z = transform(agg(R, [], elemmax), relu)\n",
+         .refused = "relu does not keep the identity of elemmax"},
+        {.program = "Z = transform(agg(R, [], elemmax), x -> x + 1)\nW = agg(transform(R, x -> x + 1), [], elemmax)\n"},
+        {.program = "Z = transform(agg(A, [0], matadd), exp)\n", .refused = "exp does not distribute over matadd"},
+        {.program = "Z = transform(concat(A, 1, 1), rowsum)\n", .refused = "rowsum does not distribute over concat"},
+        {.program = "Z = rekey(agg(A, [0], matadd), i -> i + 1)\n",
+         .refused = "key function of the map is not the identity"},
+        {.program = "Z = agg(transform(A, square), [0], matadd)\n",
+         .refused = "square does not distribute over matadd"},
+    }};
+
+/* ---- R1-7 --------------------------------------------------------------------------------------------------- */
+
+static void map_into_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    (void)side;
+    if (!is(y, TRA_OP_JOIN)) return;
+    if (is(x, TRA_OP_REKEY) || is(x, TRA_OP_TILE)) {
+        refuse(w, x,
+               x->node.op == TRA_OP_REKEY ? "the key function is not the identity: the rekey stays above the join"
+                                          : "arity: tile makes several tuples of one");
+        return;
+    }
+    if (!is(x, TRA_OP_TRANSFORM)) return;
+    tra_node n = y->node;
+    n.kernel = then(w, y->node.kernel, x->node.kernel);
+    claim(w, x, y, 0, &n, NULL, NULL);
+    if (!tra_kernel_enters(x->node.kernel, y->node.kernel)) {
+        refuse(w, x, "f(K(a, b)) = K(f(a), f(b)) is not known of f = %s and K = %s", kernel_text(w, x->node.kernel),
+               kernel_text(w, y->node.kernel));
+        return;
+    }
+    tra_expr *in[2];
+    n = y->node;
+    for (int s = 0; s < 2; s++) {
+        tra_node map = proto_transform(x->node.kernel, y->node.in[s]);
+        in[s] = make_below(w, x, &map);
+        if (!in[s]) return;
+        n.in[s] = &in[s]->node;
+    }
+    claim(w, x, y, 0, &n, in[0], in[1]);
+}
+
+static bool same_kernel(tra_rewriting *w, const tra_kernel *f, const tra_kernel *g) {
+    return f == g || strcmp(kernel_text(w, f), kernel_text(w, g)) == 0;
+}
+
+static void map_out_of_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    tra_memo *m = w->m;
+    if (!is(x, TRA_OP_JOIN)) return;
+    tra_node n = x->node;
+    n.name = NULL;
+    const tra_kernel *rest = tra_kernel_rest(x->node.kernel);
+    if (!y && rest) {
+        n.kernel = tra_kernel_first(x->node.kernel);
+        tra_expr *join = make_below(w, x, &n);
+        if (!join) return;
+        n = proto_transform(rest, &join->node);
+        claim(w, x, NULL, 0, &n, join, NULL);
+    }
+    if (side != 0 || !is(y, TRA_OP_TRANSFORM) || !tra_kernel_enters(y->node.kernel, x->node.kernel)) return;
+    for (int i = 0; i < m->group[tra_memo_find(m, x->in[1])].n; i++) {
+        tra_expr *z = m->v[m->group[tra_memo_find(m, x->in[1])].expr[i]];
+        if (!is(z, TRA_OP_TRANSFORM) || !same_kernel(w, y->node.kernel, z->node.kernel)) continue;
+        n.in[0] = y->node.in[0];
+        n.in[1] = z->node.in[0];
+        tra_expr *join = make_below(w, x, &n);
+        if (!join) continue;
+        tra_node map = proto_transform(y->node.kernel, &join->node);
+        claim(w, x, y, 0, &map, join, NULL);
+    }
+}
+
+const tra_rule tra_rule_r1_7 = {
+    .name = "R1-7",
+    .equivalence = "map(f, join(K, L, R)) = join(f.K, L, R) = join(K, map(f, L), map(f, R))",
+    .condition = "arity one; the key function is the identity; second form: f(K(a, b)) = K(f(a), f(b))",
+    .forth = map_into_join,
+    .back = map_out_of_join,
+    .cases = {
+        {.program = "Z = transform(join(A, B, [1], [0], matmul), exp)\nW = join(A, B, [1], [0], exp . matmul)\n"},
+        {.program = "Z = transform(join(A, D, [0,1], [0,1], matadd), neg)\n"
+                    "W = join(transform(A, neg), transform(D, neg), [0,1], [0,1], matadd)\n"},
+        {.program = "Z = transform(join(S, T, [0,1], [0,1], matadd), diag)\n"
+                    "W = join(transform(S, diag), transform(T, diag), [0,1], [0,1], matadd)\n"},
+        {.program = "Z = transform(join(H, D, [0,1], [0,1], elemdiv), transpose)\n"
+                    "W = join(transform(H, transpose), transform(D, transpose), [0,1], [0,1], elemdiv)\n"},
+        {.program = "Z = transform(join(S, T, [0,1], [0,1], matadd), rowsum)\n"
+                    "W = join(transform(S, rowsum), transform(T, rowsum), [0,1], [0,1], matadd)\n",
+         .finite = true},
+        {.program = "Z = transform(join(E, E, [0,1], [0,1], elemmax), exp)\n"
+                    "W = join(transform(E, exp), transform(E, exp), [0,1], [0,1], elemmax)\n"},
+        {.program = "Z = transform(join(A, V, [1], [0], matvecadd), scale(2))\n"
+                    "W = join(transform(A, scale(2)), transform(V, scale(2)), [1], [0], matvecadd)\n"},
+        {.program = "Z = transform(join(A, B, [1], [0], matmul), transpose)\n",
+         .refused = "not known of f = transpose and K = matmul"},
+        {.program = "Z = transform(join(A, V, [1], [0], matvecadd), transpose)\n",
+         .refused = "not known of f = transpose and K = matvecadd"},
+        {.program = "Z = rekey(join(A, B, [1], [0], matmul), (i,j,k) -> (k,j,i))\n",
+         .refused = "the key function is not the identity"},
+        {.program = "Z = tile(join(A, B, [1], [0], matmul), 0, 2)\n", .refused = "arity: tile"},
+    }};

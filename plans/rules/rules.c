@@ -1,0 +1,288 @@
+/* rules.c - the table of rules, and what applies them to a memo. */
+#include "rules_int.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+const tra_rule *const tra_rules[] = {&tra_rule_r1_1, &tra_rule_r1_2, &tra_rule_r1_3,
+                                     &tra_rule_r1_4, &tra_rule_r1_5, &tra_rule_r1_6,
+                                     &tra_rule_r1_7, &tra_rule_d_2,  NULL};
+
+/* ---- refusals ----------------------------------------------------------------------------------------------- */
+
+static void note(tra_rewriting *w, int expr, const char *reason) {
+    tra_refusals *r = w->refusals;
+    for (int i = 0; i < r->n; i++)
+        if (r->v[i].rule == w->rule && r->v[i].expr == expr && strcmp(r->v[i].reason, reason) == 0) return;
+    if (r->n == r->cap) {
+        r->cap = r->cap ? 2 * r->cap : 16;
+        tra_refusal *v = tra_news(w->m->arena, tra_refusal, r->cap);
+        if (r->n) memcpy(v, r->v, (size_t)r->n * sizeof *v);
+        r->v = v;
+    }
+    r->v[r->n++] = (tra_refusal){w->rule, expr, tra_arena_strndup(w->m->arena, reason, strlen(reason))};
+}
+
+void refuse(tra_rewriting *w, const tra_expr *x, const char *fmt, ...) {
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    note(w, x->node.id, text);
+}
+
+/* ---- what rules make ---------------------------------------------------------------------------------------- */
+
+static const char *name_of(const tra_memo *m, int group) {
+    return m->v[m->group[tra_memo_find(m, group)].expr[0]]->node.name;
+}
+
+/* The expression's number, or -1. */
+static int add(tra_rewriting *w, const tra_expr *x, const tra_node *proto, int group) {
+    tra_memo *m = w->m;
+    const char *why = NULL;
+    int before = m->n, limit = m->limit;
+    if (w->room < m->limit) m->limit = w->room;
+    int i = tra_memo_add(m, proto, group, &why);
+    bool full = i < 0 && m->n >= m->limit;
+    m->limit = limit;
+    if (i < 0 && !full) refuse(w, x, group < 0 ? "%s" : "the result would differ: %s", why);
+    if (m->n > before) {
+        m->v[i]->rule = w->rule;
+        w->changed = true;
+    }
+    return i;
+}
+
+/* A filter of the keys that are there already: it needs no expression. */
+static bool removes_nothing(tra_rewriting *w, const tra_node *proto) {
+    tra_node n = *proto;
+    return n.op == TRA_OP_FILTER && tra_node_type(w->m->arena, &n, NULL, NULL) == TRA_OK &&
+           tra_type_eq(&n.type, &n.in[0]->type, NULL);
+}
+
+void claim_same(tra_rewriting *w, const tra_expr *x, const tra_node *in) {
+    int group = tra_memo_find(w->m, tra_memo_expr(in)->group);
+    if (tra_memo_find(w->m, x->group) == group) return;
+    (void)add(w, x, &x->node, group);
+    w->changed = true;
+}
+
+tra_expr *make_below(tra_rewriting *w, const tra_expr *x, const tra_node *proto) {
+    if (removes_nothing(w, proto)) return tra_memo_expr(proto->in[0]);
+    int i = add(w, x, proto, -1);
+    return i < 0 ? NULL : w->m->v[i];
+}
+
+void claim(tra_rewriting *w, const tra_expr *x, const tra_expr *y, int side, const tra_node *proto, const tra_expr *l,
+           const tra_expr *r) {
+    tra_memo *m = w->m;
+    tra_node p = *proto;
+    int before = m->n, group = tra_memo_find(m, x->group);
+    p.name = name_of(m, group);
+    int i = add(w, x, &p, group);
+    if (i < 0) return;
+    w->changed = w->changed || tra_memo_find(m, group) != group;
+    if (m->n == before) return;
+    tra_expr *z = m->v[i];
+    z->from = x->node.id;
+    if (y) z->below[side] = y->node.id;
+    if (l) z->made[0] = l->node.id;
+    if (r) z->made[1] = r->node.id;
+}
+
+/* ---- fixpoint ----------------------------------------------------------------------------------------------- */
+
+bool tried(tra_rewriting *w, uint64_t what) {
+    what |= what == 0;
+    if (2 * (w->ntried + 1) > w->captried) {
+        int64_t n = w->captried;
+        uint64_t *old = w->tried;
+        w->captried = n ? 2 * n : 1024;
+        w->tried = tra_calloc((size_t)w->captried, sizeof *w->tried);
+        w->ntried = 0;
+        for (int64_t i = 0; i < n; i++)
+            if (old[i]) (void)tried(w, old[i]);
+        free(old);
+    }
+    for (uint64_t at = what;; at++) {
+        uint64_t *slot = &w->tried[at & (uint64_t)(w->captried - 1)];
+        if (*slot == what) return true;
+        if (*slot) continue;
+        *slot = what;
+        w->ntried++;
+        return false;
+    }
+}
+
+static bool new_match(tra_rewriting *w, int rule, bool back, const tra_expr *x, const tra_expr *y, int side) {
+    int v[5] = {rule, back, x->node.id, y ? y->node.id : -1, side};
+    return !tried(w, XXH64(v, sizeof v, 0));
+}
+
+/* Types of lists are made by walking their tuples: an expression over long ones is left alone. */
+enum { LONG_LIST = 1 << 16 };
+static bool is_long(const tra_node *n) { return !n->type.cat->grid && n->type.cat->n > LONG_LIST; }
+static bool walks_long(const tra_expr *x) {
+    return is_long(&x->node) || (x->node.in[0] && is_long(x->node.in[0])) || (x->node.in[1] && is_long(x->node.in[1]));
+}
+
+typedef void match_fn(tra_rewriting *w, tra_expr *x, tra_expr *y, int side);
+
+static void apply_to(tra_rewriting *w, int rule, bool back, tra_expr *x) {
+    match_fn *f = back ? tra_rules[rule]->back : tra_rules[rule]->forth;
+    tra_memo *m = w->m;
+    if (!f) return;
+    w->rule = tra_rules[rule];
+    if (new_match(w, rule, back, x, NULL, 0)) f(w, x, NULL, 0);
+    for (int side = 0; side < 2 && x->in[side] >= 0; side++) {
+        for (int i = 0; i < m->group[tra_memo_find(m, x->in[side])].n; i++) {
+            tra_expr *y = m->v[m->group[tra_memo_find(m, x->in[side])].expr[i]];
+            if (walks_long(y)) continue;
+            if (new_match(w, rule, back, x, y, side)) f(w, x, y, side);
+        }
+    }
+}
+
+/* Equal ones that a merge made are left to the first. */
+static bool is_live(const tra_memo *m, const tra_expr *x) {
+    const tra_group *g = &m->group[tra_memo_find(m, x->group)];
+    for (int i = 0; i < g->n; i++)
+        if (g->expr[i] == x->node.id) return true;
+    return false;
+}
+
+static bool wanted(const tra_rule *only, int rule) { return !only || tra_rules[rule] == only; }
+
+/* Until nothing changes. D-2 looks further down than a match does, so it comes when the others are done. */
+static void saturate(tra_rewriting *w, const tra_rule *only, bool back) {
+    tra_memo *m = w->m;
+    do {
+        w->changed = false;
+        for (int i = 0; i < m->n && m->n < w->room; i++) {
+            tra_expr *x = m->v[i];
+            if (walks_long(x) || !is_live(m, x)) continue;
+            for (int r = 0; tra_rules[r]; r++) {
+                if (tra_rules[r] == &tra_rule_d_2 || !wanted(only, r)) continue;
+                apply_to(w, r, false, x);
+                if (back) apply_to(w, r, true, x);
+            }
+        }
+        tra_memo_rebuild(m);
+    } while (w->changed && m->n < w->room);
+    if (m->n >= w->room) m->bounded = true;
+}
+
+static void reorder(tra_rewriting *w, const tra_rule *only) {
+    tra_memo *m = w->m;
+    if (only && only != &tra_rule_d_2) return;
+    w->rule = &tra_rule_d_2;
+    for (int i = 0, n = m->n; i < n && m->n < w->room; i++)
+        if (!walks_long(m->v[i]) && is_live(m, m->v[i])) tra_rule_d_2.forth(w, m->v[i], NULL, 0);
+    tra_memo_rebuild(m);
+}
+
+void tra_rules_apply(tra_memo *m, const tra_rule *only, tra_refusals *refusals) {
+    tra_rewriting w = {.m = m, .refusals = refusals, .room = m->limit};
+    /* First what as a rule is of use; then, in less room, what may show more of it. */
+    saturate(&w, only, false);
+    reorder(&w, only);
+    saturate(&w, only, false);
+    w.room = (int)tra_min64(m->limit, m->n + 64 + m->n / 2);
+    saturate(&w, only, true);
+    w.room = m->limit;
+    reorder(&w, only);
+    saturate(&w, only, false);
+    free(w.tried);
+}
+
+/* ---- protos ------------------------------------------------------------------------------------------------- */
+
+tra_node over(const tra_expr *x, const tra_node *in) {
+    tra_node n = x->node;
+    n.in[0] = (tra_node *)in;
+    n.name = NULL;
+    return n;
+}
+
+tra_node proto_transform(const tra_kernel *k, const tra_node *in) {
+    return (tra_node){.op = TRA_OP_TRANSFORM, .in = {(tra_node *)in}, .kernel = k, .span = in->span};
+}
+
+tra_node proto_agg(const tra_kernel *k, const tra_dims *group, const tra_node *in) {
+    return (tra_node){.op = TRA_OP_AGG, .in = {(tra_node *)in}, .kernel = k, .group = *group, .span = in->span};
+}
+
+const char *kernel_text(tra_rewriting *w, const tra_kernel *k) {
+    tra_str s = {0};
+    tra_kernel_print(k, &s);
+    const char *text = tra_arena_strndup(w->m->arena, tra_str_get(&s), s.n);
+    tra_str_free(&s);
+    return text;
+}
+
+/* ---- predicates --------------------------------------------------------------------------------------------- */
+
+bool add_conjunct(conjuncts *c, const tra_keyexpr *x) {
+    for (int i = 0; i < c->n; i++)
+        if (tra_keyexpr_compare(c->v[i], x) == 0) return true;
+    if (c->n == MAX_CONJUNCTS) return false;
+    c->v[c->n++] = x;
+    return true;
+}
+
+/* What no longer has room stays in one piece, the last. */
+static void split_conjuncts(const tra_keyexpr *x, conjuncts *out) {
+    if (x->op == TRA_KEY_AND && out->n < MAX_CONJUNCTS - 1) {
+        split_conjuncts(x->a, out);
+        split_conjuncts(x->b, out);
+    } else {
+        add_conjunct(out, x);
+    }
+}
+
+void split_predicate(const tra_keyfn *f, conjuncts *out) {
+    out->n = 0;
+    split_conjuncts(f->expr[0], out);
+}
+
+void sort_conjuncts(conjuncts *c) {
+    for (int i = 1; i < c->n; i++)
+        for (int j = i; j > 0 && tra_keyexpr_compare(c->v[j - 1], c->v[j]) > 0; j--) {
+            const tra_keyexpr *t = c->v[j];
+            c->v[j] = c->v[j - 1];
+            c->v[j - 1] = t;
+        }
+}
+
+tra_node proto_filter(tra_rewriting *w, const conjuncts *c, const char *const *names, const tra_node *in) {
+    tra_arena *a = w->m->arena;
+    tra_keyfn *f = tra_new(a, tra_keyfn);
+    bool twice = false;
+    f->arity = in->type.cat->frontier.n;
+    f->n = 1;
+    for (int d = 0; d < f->arity; d++) {
+        f->names[d] = names[d] ? names[d] : tra_arena_printf(a, "k%d", d);
+        for (int i = 0; i < d; i++) twice = twice || strcmp(f->names[i], f->names[d]) == 0;
+    }
+    for (int d = 0; d < f->arity && twice; d++) f->names[d] = tra_arena_printf(a, "k%d", d);
+    for (int i = 0; i < c->n; i++) {
+        tra_keyexpr *both = tra_new(a, tra_keyexpr);
+        *both = (tra_keyexpr){.op = TRA_KEY_AND, .a = f->expr[0], .b = c->v[i]};
+        f->expr[0] = i ? both : c->v[i];
+    }
+    return (tra_node){.op = TRA_OP_FILTER, .in = {(tra_node *)in}, .keyfn = f, .span = in->span};
+}
+
+const tra_keyexpr *rename_vars(tra_rewriting *w, const tra_keyexpr *x, const int *to) {
+    const tra_keyexpr *by[TRA_MAXDIM];
+    for (int i = 0; i < TRA_MAXDIM; i++) {
+        tra_keyexpr *v = tra_new(w->m->arena, tra_keyexpr);
+        *v = (tra_keyexpr){.op = TRA_KEY_VAR, .var = to[i]};
+        by[i] = v;
+    }
+    return tra_keyexpr_replace(w->m->arena, x, by);
+}

@@ -1,0 +1,55 @@
+/* rules.h - the equivalences of the algebra: one row each, with its condition, what it does, and data to test it.
+ *
+ * R1-* and D-2 rewrite expressions: they fill the memo. R2-* and D-1 speak of placements: the search asks them whether
+ * an operator may run where its inputs are, and derivations name their steps by them. Properties of kernels come from
+ * the kernel table (kernel.h).
+ *
+ * Source: Tensor Relational Algebra, tables 1 and 2, as corrected in this project's manual (tra-explain.1).
+ */
+#ifndef TRA_RULES_H
+#define TRA_RULES_H
+
+#include "memo.h"
+
+typedef struct tra_rule tra_rule;
+typedef struct tra_rewriting tra_rewriting; /* private to this folder */
+
+/* Test data. A program over the inputs of tests/unit/test_rules.c. R1-*, D-2: it says Z before and W after, or Z alone
+ * when the rule is to be refused. */
+typedef struct tra_rule_case {
+    const char *program;
+    const char *refused; /* part of the reason; NULL: fires */
+    bool one_way;        /* from Z to W only */
+    bool finite;         /* not for data with infinities: these take part in other sums afterwards */
+} tra_rule_case;
+enum { TRA_MAXCASES = 24 };
+
+struct tra_rule {
+    const char *name;        /* R1-6 */
+    const char *equivalence; /* filter over join = join of filtered inputs */
+    const char *condition;   /* "" when it always holds */
+    /* Each is called for every expression x of the memo, with every expression y of an input group of it (side says of
+     * which input), and with y NULL. forth: from left to right, what as a rule is of use; back: from right to left. */
+    void (*forth)(tra_rewriting *w, tra_expr *x, tra_expr *y, int side);
+    void (*back)(tra_rewriting *w, tra_expr *x, tra_expr *y, int side);
+    tra_rule_case cases[TRA_MAXCASES]; /* up to the first without a program */
+};
+/* In the order of the manual; the last has no name. */
+extern const tra_rule *const tra_rules[];
+
+/* A rule that would have applied to an expression but for its condition. */
+typedef struct tra_refusal {
+    const tra_rule *rule;
+    int expr;
+    const char *reason;
+} tra_refusal;
+typedef struct tra_refusals {
+    int n, cap;
+    tra_refusal *v; /* in the memo's arena; each once, in the order they came */
+} tra_refusals;
+
+/* Adds to the memo what the rules make of it, until nothing new comes or it is full (m->bounded). Deterministic.
+ * only: that rule alone (NULL: all). Relations of many listed tuples are left as they are. */
+void tra_rules_apply(tra_memo *m, const tra_rule *only, tra_refusals *refusals);
+
+#endif

@@ -1,0 +1,60 @@
+/* rules_int.h - what rewriting rules are written with. Private to plans/rules. */
+#ifndef TRA_RULES_INT_H
+#define TRA_RULES_INT_H
+
+#include "rules.h"
+
+extern const tra_rule tra_rule_r1_1, tra_rule_r1_2, tra_rule_r1_3, tra_rule_r1_4, tra_rule_r1_5, tra_rule_r1_6,
+    tra_rule_r1_7, tra_rule_d_2;
+
+struct tra_rewriting {
+    tra_memo *m;
+    const tra_rule *rule; /* at work */
+    tra_refusals *refusals;
+    int room; /* expressions that the memo may have for now */
+    bool changed;
+    uint64_t *tried; /* what has been matched: a set, 0 where empty */
+    int64_t ntried, captried;
+};
+
+/* Notes that the rule's condition does not hold for x. */
+void refuse(tra_rewriting *w, const tra_expr *x, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* An expression in a group of its own, or an equal one (of a filter that removes nothing: its input); NULL when it
+ * cannot be, which is noted as a refusal at x. */
+tra_expr *make_below(tra_rewriting *w, const tra_expr *x, const tra_node *proto);
+/* proto computes what x does. y: what was matched below x, in input `side`; l, r: what was made for proto's inputs.
+ * Each may be NULL. When proto does not type, or not as x does, that is noted. */
+void claim(tra_rewriting *w, const tra_expr *x, const tra_expr *y, int side, const tra_node *proto, const tra_expr *l,
+           const tra_expr *r);
+/* x removes nothing from its input: they are one relation. */
+void claim_same(tra_rewriting *w, const tra_expr *x, const tra_node *in);
+/* Has this been asked before? */
+bool tried(tra_rewriting *w, uint64_t what);
+
+/* ---- protos ------------------------------------------------------------------------------------------------- */
+
+static inline tra_node *node_of(const tra_expr *x) { return (tra_node *)&x->node; }
+/* x's operator over another input. */
+tra_node over(const tra_expr *x, const tra_node *in);
+tra_node proto_transform(const tra_kernel *k, const tra_node *in);
+tra_node proto_agg(const tra_kernel *k, const tra_dims *group, const tra_node *in);
+const char *kernel_text(tra_rewriting *w, const tra_kernel *k);
+
+/* ---- predicates --------------------------------------------------------------------------------------------- */
+
+/* A predicate as the conjunction of its parts, in the order of evaluation. */
+enum { MAX_CONJUNCTS = 32 };
+typedef struct conjuncts {
+    int n;
+    const tra_keyexpr *v[MAX_CONJUNCTS];
+} conjuncts;
+void split_predicate(const tra_keyfn *f, conjuncts *out);
+/* Appends; false when there is no room. One that is there already is not repeated. */
+bool add_conjunct(conjuncts *c, const tra_keyexpr *x);
+void sort_conjuncts(conjuncts *c);
+/* filter(in, conjunction); names: of the key components, NULL where there is none. */
+tra_node proto_filter(tra_rewriting *w, const conjuncts *c, const char *const *names, const tra_node *in);
+/* Variable i of x becomes variable to[i], which must be >= 0 for those that x reads. */
+const tra_keyexpr *rename_vars(tra_rewriting *w, const tra_keyexpr *x, const int *to);
+
+#endif

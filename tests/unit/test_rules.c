@@ -1,0 +1,301 @@
+/* The rules: every row fires and is refused as its data say, and what it makes evaluates to the same. */
+#include "check.h"
+
+#include "../../plans/reference/reference.h"
+#include "../../plans/rules/rules.h"
+
+/* What the cases of the rules are programs over. E is empty, H has holes, the arrays of R fit in no other. */
+static const char inputs[] =
+    "input A : f64 [5,7] by [2,3]\ninput B : f64 [7,4] by [3,2]\ninput C : f64 [4,6] by [2,4]\n"
+    "input D : f64 [5,7] by [2,3]\ninput S : f64 [6,6] by [2,2]\ninput T : f64 [6,6] by [2,2]\n"
+    "input E : f64 [0,7] by [2,3]\ninput V : f64 [7] by [3]\ninput F : f64 [6,3] by [4,3]\n"
+    "H = filter(A, (i,j) -> i != j)\nR = filter(A, (i,j) -> i + j == 2 && i != 1)\n";
+
+typedef struct made {
+    tra_arena *a;
+    tra_source src;
+    tra_diags d;
+    tra_graph *g;
+    tra_memo *m;
+    tra_refusals refusals;
+} made;
+
+/* The program with `out` as its only output, and what the rule (NULL: all) makes of it. */
+static bool make(made *x, const char *body, const char *out, const tra_rule *only) {
+    tra_err e = {0};
+    *x = (made){.a = tra_arena_new()};
+    const char *text = tra_arena_printf(x->a, "%s%soutput %s\n", inputs, body, out);
+    x->src = (tra_source){"case", text, (int)strlen(text)};
+    x->d = (tra_diags){.arena = x->a, .src = &x->src};
+    if (tra_graph_build(&x->src, ".", 0, NULL, x->a, &x->d, &x->g, &e) != TRA_OK) {
+        tra_str s = {0};
+        tra_diags_print(&x->d, false, &s);
+        check_report("a case does not compile: %s\n%s", body, tra_str_get(&s));
+        tra_str_free(&s);
+        return false;
+    }
+    x->m = tra_memo_new(x->g, x->a);
+    tra_rules_apply(x->m, only, &x->refusals);
+    return true;
+}
+
+static void done(made *x) {
+    if (x->g) tra_graph_close(x->g);
+    tra_arena_free(x->a);
+}
+
+static const tra_node *named(const made *x, const char *name) {
+    for (int i = 0; i < x->g->nnames; i++)
+        if (strcmp(x->g->names[i].name, name) == 0) return x->g->names[i].node;
+    return NULL;
+}
+
+/* The expression of a node of the program; NULL when the memo does not have it. */
+static tra_expr *find(made *x, const tra_node *n) {
+    if (x->m->of_node[n->id] >= 0) return x->m->v[x->m->of_node[n->id]];
+    if (n->op == TRA_OP_FILTER && tra_type_eq(&n->type, &n->in[0]->type, NULL)) return find(x, n->in[0]);
+    tra_node proto = *n;
+    int had = x->m->n;
+    for (int i = 0; i < 2 && n->in[i]; i++) {
+        tra_expr *in = find(x, n->in[i]);
+        if (!in) return NULL;
+        proto.in[i] = &in->node;
+    }
+    int i = tra_memo_add(x->m, &proto, -1, NULL);
+    return i < 0 || x->m->n > had ? NULL : x->m->v[i];
+}
+
+/* ---- evaluation --------------------------------------------------------------------------------------------- */
+
+static uint64_t seed = 1;
+static double value(bool special) {
+    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+    if (special && seed % 29 == 0) return seed % 2 ? NAN : INFINITY;
+    return (double)(int64_t)(seed % 4001) / 1000 - 2;
+}
+
+static tra_ref_rel *random_input(const tra_node *n, tra_arena *a, bool special) {
+    const tra_catalog *c = n->type.cat;
+    tra_ref_rel *r = tra_new(a, tra_ref_rel);
+    *r = (tra_ref_rel){.k = c->frontier.n, .r = c->bound.n, .dtype = n->type.dtype, .bound = c->bound, .n = c->n};
+    memcpy(r->cut, n->type.cut, sizeof r->cut);
+    r->v = tra_news(a, tra_ref_tuple, c->n);
+    for (int64_t t = 0; t < c->n; t++) {
+        tra_catalog_key(c, t, &r->v[t].key);
+        tra_catalog_ext(c, t, &r->v[t].ext);
+        int64_t size = tra_catalog_floats1(c, t);
+        r->v[t].data = tra_news(a, double, size);
+        for (int64_t i = 0; i < size; i++) r->v[t].data[i] = value(special);
+    }
+    return r;
+}
+
+/* Keys, extents and, to rounding, elements. */
+static const char *differ(const tra_ref_rel *x, const tra_ref_rel *y) {
+    if (x->n != y->n || x->k != y->k || x->r != y->r || x->dtype != y->dtype) return "tuples";
+    for (int64_t t = 0; t < x->n; t++) {
+        int64_t size = 1;
+        if (!tra_dims_eq(&x->v[t].key, &y->v[t].key)) return "keys";
+        if (!tra_dims_eq(&x->v[t].ext, &y->v[t].ext)) return "extents";
+        for (int d = 0; d < x->r; d++) size *= x->v[t].ext.v[d];
+        for (int64_t i = 0; i < size; i++) {
+            double a = x->v[t].data[i], b = y->v[t].data[i];
+            if (a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-9 * fmax(1, fmax(fabs(a), fabs(b)))) continue;
+            return "values";
+        }
+    }
+    return NULL;
+}
+
+static const char *text_of(const tra_node *n, tra_arena *a) {
+    tra_str s = {0};
+    tra_node_print(n, &s);
+    const char *text = tra_arena_strndup(a, tra_str_get(&s), s.n);
+    tra_str_free(&s);
+    return text;
+}
+
+/* Evaluates every expression of the memo; all of a group must agree. */
+static void evaluate(made *x, bool special) {
+    const tra_memo *m = x->m;
+    const tra_ref_rel **v = tra_news(x->a, const tra_ref_rel *, m->n);
+    for (int i = 0; i < m->n; i++) {
+        const tra_node *n = &m->v[i]->node;
+        tra_ref_rel *r = tra_new(x->a, tra_ref_rel);
+        tra_err e = {0};
+        v[i] = n->op == TRA_OP_INPUT ? random_input(n, x->a, special) : r;
+        if (n->op != TRA_OP_INPUT)
+            CHECK_OK(tra_reference_apply(n, v[n->in[0]->id], n->in[1] ? v[n->in[1]->id] : NULL, x->a, r, &e), e);
+        CHECK_OK(tra_reference_matches(v[i], &n->type, &e), e);
+        const tra_expr *first = m->v[m->group[tra_memo_find(m, m->v[i]->group)].expr[0]];
+        const char *how = first->node.id < i ? differ(v[first->node.id], v[i]) : NULL;
+        if (how)
+            check_report("%s differ: %s by %s is not %s\n#   in %s", how, text_of(n, x->a),
+                         m->v[i]->rule ? m->v[i]->rule->name : "the program", text_of(&first->node, x->a), x->src.text);
+    }
+}
+
+/* ---- the table ---------------------------------------------------------------------------------------------- */
+
+static void fires(const tra_rule *r, const tra_rule_case *c, const char *from, const char *to) {
+    made x;
+    if (make(&x, c->program, from, r)) {
+        tra_expr *there = find(&x, named(&x, to)), *here = find(&x, named(&x, from));
+        for (int i = 0; !there && i < x.refusals.n; i++) check_report("  refused: %s", x.refusals.v[i].reason);
+        if (!there)
+            check_report("%s does not make %s of %s in\n%s", r->name, to, from, c->program);
+        else if (tra_memo_find(x.m, there->group) != tra_memo_find(x.m, here->group))
+            check_report("%s has %s and %s in two groups:\n%s", r->name, from, to, c->program);
+        evaluate(&x, false);
+        if (!c->finite) evaluate(&x, true);
+    }
+    done(&x);
+}
+
+static void is_refused(const tra_rule *r, const tra_rule_case *c) {
+    made x;
+    bool found = false;
+    if (make(&x, c->program, "Z", r)) {
+        for (int i = 0; i < x.refusals.n; i++) found |= strstr(x.refusals.v[i].reason, c->refused) != NULL;
+        if (!found) {
+            check_report("%s is not refused for \"%s\" in\n%s", r->name, c->refused, c->program);
+            for (int i = 0; i < x.refusals.n; i++) check_report("  but for \"%s\"", x.refusals.v[i].reason);
+        }
+        for (int i = 0; i < x.refusals.n; i++) CHECK(x.refusals.v[i].rule == r && x.refusals.v[i].expr < x.m->n);
+        evaluate(&x, false);
+    }
+    done(&x);
+}
+
+TEST(every_rule_fires_and_is_refused_as_it_says) {
+    for (const tra_rule *const *r = tra_rules; *r; r++) {
+        int fired = 0, refused = 0;
+        for (const tra_rule_case *c = (*r)->cases; c->program; c++) {
+            if (c->refused) {
+                is_refused(*r, c);
+                refused++;
+                continue;
+            }
+            fires(*r, c, "Z", "W");
+            if (!c->one_way) fires(*r, c, "W", "Z");
+            fired++;
+        }
+        if (!fired || !refused) check_report("%s has %d cases and %d refused ones", (*r)->name, fired, refused);
+    }
+}
+
+TEST(all_rules_together_keep_every_group_equal) {
+    for (const tra_rule *const *r = tra_rules; *r; r++) {
+        for (const tra_rule_case *c = (*r)->cases; c->program; c++) {
+            made x;
+            if (make(&x, c->program, "Z", NULL)) {
+                evaluate(&x, false);
+                CHECK(!x.m->bounded);
+            }
+            done(&x);
+        }
+    }
+}
+
+/* ---- D-2 ---------------------------------------------------------------------------------------------------- */
+
+static const tra_rule *rule(const char *name) {
+    for (const tra_rule *const *r = tra_rules; *r; r++)
+        if (strcmp((*r)->name, name) == 0) return *r;
+    return NULL;
+}
+
+static int aggregations(const tra_memo *m) {
+    int n = 0;
+    for (int g = 0; g < m->ngroups; g++) {
+        if (tra_memo_find(m, g) != g) continue;
+        for (int i = 0; i < m->group[g].n; i++) n += m->v[m->group[g].expr[i]]->node.op == TRA_OP_AGG;
+    }
+    return n;
+}
+
+/* The chain of n square matrices in one EinSum statement, or multiplied from the left. */
+static const char *chain(int n, char *text, size_t size) {
+    int at = 0;
+    at += snprintf(text + at, size - (size_t)at, "P1 = S\n");
+    for (int i = 2; i <= n; i++)
+        at += snprintf(text + at, size - (size_t)at, "P%d = agg(join(P%d, %s, [1], [0], matmul), [0,2], matadd)\n", i,
+                       i - 1, i % 2 ? "S" : "T");
+    at += snprintf(text + at, size - (size_t)at, "Z = P%d\n", n);
+    return text;
+}
+
+TEST(a_chain_has_all_its_orders) {
+    char text[8192];
+    /* distinct operands: groups are intervals; each has a way for every place to cut it */
+    const char *four = "X[i,k] = sum A[i,j] * B[j,k]\nY[i,l] = sum X[i,k] * C[k,l]\nZ[i,m] = sum Y[i,l] * F[l,m]\n";
+    made x;
+    if (make(&x, four, "Z", rule("D-2"))) {
+        CHECK_INT(aggregations(x.m), 3 * 1 + 2 * 2 + 1 * 3);
+        CHECK(!x.m->bounded);
+        evaluate(&x, false);
+    }
+    done(&x);
+    for (int n = 2; n < 40; n += 7) {
+        if (make(&x, chain(n, text, sizeof text), "Z", rule("D-2"))) {
+            CHECK(!x.m->bounded);
+            if (n > 2) CHECK(x.m->n > x.g->n - 4);
+            CHECK(x.m->n < 60 * n);
+            evaluate(&x, false);
+        }
+        done(&x);
+    }
+}
+
+TEST(orders_of_products_of_all_kinds) {
+    static const char *const programs[] = {
+        "Z[i,m] = sum A[i,j] * B[j,k] * C[k,l] * F[l,m]\n",
+        "Z[i] = sum S[i,j] * T[j,i] * S[i,i]\n",
+        "Z[b,i] = sum S[b,j] * T[b,j] * S[j,i] * T[b,i]\n",
+        "Z[k,i] = sum A[i,j] * D[i,j] * B[j,k]\n",
+        "Z[l,k] = sum A[i,j] * B[j,k] * D[i,l] * V[j]\n",
+        "Z[] = sum A[i,j] * B[j,k] * D[i,j] * V[j]\n",
+        "X[i,j,k] = A[i,j] * B[j,k]\nY[i,j,k,l] = X[i,j,k] * C[k,l]\nZ[i,l] = sum Y[i,j,k,l] * D[i,j]\n",
+        "X = transpose(A)\nY = transpose(B)\nZ[k,i] = sum Y[k,j] * X[j,i] * D[i,j]\n",
+        "X = join(S, T, [1], [0], outer)\nZ = agg(join(X, S, [2], [0], \"ijkl,kj->il\"), [0,3], matadd)\n",
+        "X = agg(join(H, B, [1], [0], matmul), [2,0], matadd)\nZ = agg(join(C, X, [0], [0], \"kl,ik->il\"), [2,1], "
+        "matadd)\n",
+        "X = agg(join(S, S, [1], [0], matmul), [0,2], matadd)\nZ = agg(join(X, X, [0,1], [0,1], elemmul), [0], "
+        "matadd)\n",
+        "X = agg(join(E, B, [1], [0], matmul), [0,2], matadd)\nZ = agg(join(X, C, [1], [0], matmul), [], matadd)\n",
+    };
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        made x;
+        if (make(&x, programs[i], "Z", rule("D-2"))) {
+            int before = 0;
+            for (int j = 0; j < x.m->n; j++) before += x.m->v[j]->rule == NULL;
+            if (x.m->n == before) check_report("one order only: %s", programs[i]);
+            evaluate(&x, false);
+        }
+        done(&x);
+        if (make(&x, programs[i], "Z", NULL)) {
+            CHECK(!x.m->bounded);
+            evaluate(&x, false);
+        }
+        done(&x);
+    }
+}
+
+TEST(many_operators_stay_within_their_room) {
+    tra_str s = {0};
+    tra_str_add(&s, "L0 = S\n");
+    for (int i = 0; i < 50; i++)
+        tra_str_printf(&s,
+                       "M%d = agg(join(L%d, T, [1], [0], matmul), [0,2], matadd)\nN%d = transform(M%d, relu)\n"
+                       "L%d = join(N%d, S, [0,1], [0,1], matadd)\n",
+                       i, i, i, i, i + 1, i);
+    tra_str_add(&s, "Z = L50\n");
+    made x;
+    if (make(&x, tra_str_get(&s), "Z", NULL)) {
+        printf("# %d nodes, %d expressions%s\n", x.g->n, x.m->n, x.m->bounded ? ", bounded" : "");
+        CHECK(x.m->n < 20 * x.g->n);
+        evaluate(&x, false);
+    }
+    done(&x);
+    tra_str_free(&s);
+}
