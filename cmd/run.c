@@ -20,7 +20,7 @@ enum { ENGINE_TRA, ENGINE_REFERENCE };
 enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
 
 static struct {
-    int engine, progress;
+    int engine, progress, transport;
     bool dry, no_history;
     const char *scratch, *codec, *profile;
     int64_t scratch_limit;
@@ -34,6 +34,9 @@ static const tra_opt options[] = {
     {0, "scratch", TRA_OPT_STR, &opt.scratch, "DIR", "where blocks go that do not fit (default: TMPDIR, or /tmp)", NULL,
      "TRA_SCRATCH", NULL},
     {0, "scratch-limit", TRA_OPT_SIZE, &opt.scratch_limit, "SIZE", "refuse to begin when a site may need more scratch", NULL,
+     NULL, NULL},
+    {0, "transport", TRA_OPT_ENUM, &opt.transport, NULL,
+     "how sites exchange blocks: messages (default), or files in the scratch directory, which all must share", "mpi|files",
      NULL, NULL},
     {0, "codec", TRA_OPT_STR, &opt.codec, "CODEC", "of the outputs: none (default), zstd, zstd:LEVEL", NULL, NULL, NULL},
     {0, "no-history", TRA_OPT_FLAG, &opt.no_history, NULL, "leave the command out of the outputs", NULL, NULL, NULL},
@@ -90,18 +93,28 @@ static const char *scratch_dir(void) {
     return dir && *dir ? dir : "/tmp";
 }
 
+/* Bytes of scratch that a site may need: what it spills, and its share of the largest exchange by files. */
+static int64_t scratch_of(const tra_plan *p) {
+    int64_t most = 0;
+    for (int i = 0; i < p->nops && opt.transport == TRA_TRANSPORT_FILES; i++)
+        most = tra_max64(most, p->ops[i].cost.network_bytes);
+    return p->scratch + tra_ceil_div(most, p->sites);
+}
+
 static tra_status check_scratch(const tra_plan *p, int here, tra_err *e) {
     char want[32], have[32];
     struct statvfs fs;
-    if (p->scratch == 0) return TRA_OK;
-    if (opt.scratch_limit > 0 && p->scratch > opt.scratch_limit)
-        return tra_fail(e, TRA_RESOURCE, "a site may need %s of scratch, over --scratch-limit %s; a higher --memory needs less",
-                        tra_human(p->scratch, want), tra_human(opt.scratch_limit, have));
+    int64_t need = scratch_of(p);
+    if (need == 0) return TRA_OK;
+    if (opt.scratch_limit > 0 && need > opt.scratch_limit)
+        return tra_fail(e, TRA_RESOURCE, "a site may need %s of scratch, over --scratch-limit %s; %s needs less",
+                        tra_human(need, want), tra_human(opt.scratch_limit, have),
+                        p->scratch ? "a higher --memory" : "--transport mpi");
     if (statvfs(scratch_dir(), &fs) != 0) return tra_fail_errno(e, TRA_RESOURCE, "scratch directory %s", scratch_dir());
     int64_t room = (int64_t)(fs.f_bavail * fs.f_frsize);
-    if (p->scratch * here > room)
+    if (need * here > room)
         return tra_fail(e, TRA_RESOURCE, "the sites of this machine may need %s of scratch, but %s has %s left; choose another "
-                        "with --scratch, or raise --memory", tra_human(p->scratch * here, want), scratch_dir(),
+                        "with --scratch, or raise --memory", tra_human(need * here, want), scratch_dir(),
                         tra_human(room, have));
     return TRA_OK;
 }
@@ -130,7 +143,7 @@ static void announce(const tra_job *job) {
              job->options.sites, job->options.sites == 1 ? "" : "s", job->options.threads,
              job->options.threads == 1 ? "" : "s", job->plan->rank, *job->plan->strategy ? job->plan->strategy : "no joins",
              tra_human(job->plan->cost.peak_memory, memory), tra_human(job->options.memory, ceiling),
-             job->plan->scratch ? tra_human(job->plan->scratch, scratch) : "none");
+             scratch_of(job->plan) ? tra_human(scratch_of(job->plan), scratch) : "none");
     char advice[256];
     if (job->plan->cost.flops > BLAS_MATTERS && tra_blas_advice(advice, sizeof advice)) tra_warn("%s", advice);
     tra_info(1, "BLAS kernel %s; about %.3g s predicted", tra_blas_kernel(), job->plan->cost.seconds);
@@ -225,6 +238,7 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec co
                           .memory = job->options.memory,
                           .threads = job->options.threads,
                           .scratch = scratch_dir(),
+                          .transport = (tra_transport_kind)opt.transport,
                           .progress = wants_progress()};
     char *text = opt.no_history ? NULL : history(job->program.graph);
     o.history = text;

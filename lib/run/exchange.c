@@ -1,12 +1,10 @@
-/* exchange.c - moving tuples, or pieces of them, between sites by MPI messages.
+/* exchange.c - moving tuples, or pieces of them, between sites.
  *
- * Every rank computes the same list of transfers from the catalogs and placements, so nothing is announced: what a rank
- * receives from another comes in the order of the list. A rank keeps a bounded number of bytes in sending and takes
- * whatever arrives from anybody, spilling when memory is short; so no cycle of ranks can wait for one another.
- * A rank that fails goes on with empty messages of another tag in place of its data, and takes and drops what is sent
- * to it; all ranks reach the end of the exchange and agree on the error there.
+ * A rank keeps a bounded number of bytes in sending and takes whatever arrives from anybody, spilling when memory is
+ * short; so no cycle of ranks can wait for one another. A rank that fails goes on with refusals in place of its data,
+ * and takes and drops what is sent to it; all ranks reach the end of the exchange and agree on the error there.
  */
-#include "stages.h"
+#include "exchange.h"
 
 #include <assert.h>
 #include <sched.h>
@@ -14,20 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TAG_DATA = 1, TAG_FAILED = 2, PIECE = 1 << 26, MAX_SENDS = 64 };
-
-typedef struct transfer {
-    int64_t in, out; /* ordinals */
-    int32_t summand;
-    int32_t from, to;
-} transfer;
-
-typedef struct list {
-    int64_t n, cap;
-    transfer *v;
-} list;
-
-static void list_add(list *l, transfer t) {
+static void list_add(tra_transfers *l, tra_transfer t) {
     if (l->n == l->cap) {
         l->cap = l->cap ? 2 * l->cap : 256;
         l->v = tra_realloc(l->v, (size_t)l->cap, sizeof *l->v);
@@ -35,34 +20,10 @@ static void list_add(list *l, transfer t) {
     l->v[l->n++] = t;
 }
 
-typedef struct sending {
-    MPI_Request req;
-    tra_input input;
-    tra_block *packed; /* a piece; NULL: the whole array is sent from where it is */
-    bool owns_input;   /* the last message of a transfer gives the input back */
-    int64_t bytes;
-} sending;
-
-typedef struct exchange {
-    tra_site *site;
-    tra_part *in, *out;
-    bool pieces; /* REPART: transfers are boxes where blocks overlap */
-    list outgoing, *incoming, local; /* incoming: by source */
-    int64_t *next_in;
-    int64_t next_out, received, expected;
-    int turn; /* the source that is asked first */
-    int nsends;
-    sending sends[MAX_SENDS];
-    int64_t sending_bytes, window;
-    tra_status status;
-    tra_err *e;
-    char *sink; /* for what arrives after a failure */
-} exchange;
-
 /* ---- geometry ------------------------------------------------------------------------------------------------- */
 
 /* Where the blocks of a piece overlap: the origin in each and the extents. */
-static void overlap(const exchange *x, const transfer *t, tra_dims *from, tra_dims *to, tra_dims *ext) {
+static void overlap(const tra_exchange *x, const tra_transfer *t, tra_dims *from, tra_dims *to, tra_dims *ext) {
     const tra_type *ti = x->in->type, *to_type = x->out->type;
     tra_dims ki, ko, oi, oo, xi, xo;
     tra_catalog_key(ti->cat, t->in, &ki);
@@ -80,7 +41,7 @@ static void overlap(const exchange *x, const transfer *t, tra_dims *from, tra_di
     }
 }
 
-static int64_t bytes_of(const exchange *x, const transfer *t) {
+static int64_t bytes_of(const tra_exchange *x, const tra_transfer *t) {
     int64_t n = 1;
     if (x->pieces) {
         tra_dims from, to, ext;
@@ -94,11 +55,11 @@ static int64_t bytes_of(const exchange *x, const transfer *t) {
 
 /* ---- giving and taking ------------------------------------------------------------------------------------------ */
 
-static void fail(exchange *x, tra_status s) {
+void tra_exchange_fail(tra_exchange *x, tra_status s) {
     if (x->status == TRA_OK) x->status = s;
 }
 
-static tra_array array_of(const exchange *x, bool out, int64_t ordinal, void *data) {
+static tra_array array_of(const tra_exchange *x, bool out, int64_t ordinal, void *data) {
     const tra_type *t = out ? x->out->type : x->in->type;
     tra_array a = {.dtype = t->dtype, .data = data};
     tra_catalog_ext(t->cat, ordinal, &a.ext);
@@ -106,14 +67,14 @@ static tra_array array_of(const exchange *x, bool out, int64_t ordinal, void *da
 }
 
 /* Reads the tuple of a transfer. */
-static tra_status fetch(exchange *x, const transfer *t, tra_input *in) {
+static tra_status fetch(tra_exchange *x, const tra_transfer *t, tra_input *in) {
     *in = (tra_input){.part = x->in, .i = tra_part_find(x->in, t->in, x->in->summand ? t->summand : 0)};
     if (in->i < 0) return tra_fail(x->e, TRA_INTERNAL, "a tuple to send is not on this site");
     return tra_engine_fetch(x->site->engine, in, x->e);
 }
 
 /* The block of a result that receives pieces: made (zero, since holes read as zeros) by the first. */
-static tra_status result_block(exchange *x, int64_t ordinal, tra_block **b) {
+static tra_status result_block(tra_exchange *x, int64_t ordinal, tra_block **b) {
     int64_t slot = tra_part_find(x->out, ordinal, 0);
     if (slot < 0) return tra_fail(x->e, TRA_INTERNAL, "a piece arrives for a tuple that is not on this site");
     if (x->out->block[slot]) {
@@ -128,7 +89,7 @@ static tra_status result_block(exchange *x, int64_t ordinal, tra_block **b) {
     return TRA_OK;
 }
 
-static tra_status place_piece(exchange *x, const transfer *t, const tra_array *src, const tra_dims *from) {
+static tra_status place_piece(tra_exchange *x, const tra_transfer *t, const tra_array *src, const tra_dims *from) {
     tra_dims f, to, ext;
     tra_block *b;
     overlap(x, t, &f, &to, &ext);
@@ -140,7 +101,7 @@ static tra_status place_piece(exchange *x, const transfer *t, const tra_array *s
     return TRA_OK;
 }
 
-static tra_status place_whole(exchange *x, const transfer *t, tra_block *b) {
+static tra_status place_whole(tra_exchange *x, const tra_transfer *t, tra_block *b) {
     int64_t slot = tra_part_find(x->out, t->out, t->summand);
     if (slot < 0 || x->out->block[slot]) {
         tra_block_free(x->site->pool, b);
@@ -151,7 +112,7 @@ static tra_status place_whole(exchange *x, const transfer *t, tra_block *b) {
 }
 
 /* A tuple that stays: both parts hold its block, unless it is computed on the way. */
-static tra_status keep(exchange *x, const transfer *t) {
+static tra_status keep(tra_exchange *x, const tra_transfer *t) {
     tra_part *stored, *via;
     tra_pool *pool = x->site->pool;
     int64_t at, via_at, i = tra_part_find(x->in, t->in, x->in->summand ? t->summand : 0);
@@ -174,7 +135,7 @@ static tra_status keep(exchange *x, const transfer *t) {
     return s;
 }
 
-static tra_status local_piece(exchange *x, const transfer *t) {
+static tra_status local_piece(tra_exchange *x, const tra_transfer *t) {
     tra_input in;
     TRA_TRY(fetch(x, t, &in));
     tra_status s = place_piece(x, t, &in.array, NULL);
@@ -182,28 +143,9 @@ static tra_status local_piece(exchange *x, const transfer *t) {
     return s;
 }
 
-/* ---- messages --------------------------------------------------------------------------------------------------- */
+/* ---- the lists -------------------------------------------------------------------------------------------------- */
 
-static void sent(exchange *x, int i) {
-    sending *s = &x->sends[i];
-    x->sending_bytes -= s->bytes;
-    if (s->packed) tra_block_free(x->site->pool, s->packed);
-    if (s->owns_input) tra_engine_release(x->site->engine, &s->input);
-    *s = x->sends[--x->nsends];
-}
-
-static bool progress_sends(exchange *x) {
-    bool any = false;
-    for (int i = 0; i < x->nsends;) {
-        int done;
-        MPI_Test(&x->sends[i].req, &done, MPI_STATUS_IGNORE);
-        if (done) sent(x, i), any = true;
-        else i++;
-    }
-    return any;
-}
-
-static tra_status pack(exchange *x, const transfer *t, const tra_array *src, int64_t bytes, tra_block **out) {
+static tra_status pack(tra_exchange *x, const tra_transfer *t, const tra_array *src, int64_t bytes, tra_block **out) {
     tra_dims from, to, ext, zero;
     overlap(x, t, &from, &to, &ext);
     TRA_TRY(tra_block_new(x->site->pool, bytes, out, x->e));
@@ -214,7 +156,7 @@ static tra_status pack(exchange *x, const transfer *t, const tra_array *src, int
 }
 
 /* Bytes that are held besides the array while a transfer is on its way: of the stored array it is computed from. */
-static int64_t held_below(const exchange *x, const transfer *t) {
+static int64_t held_below(const tra_exchange *x, const tra_transfer *t) {
     int64_t i = x->pieces ? -1 : tra_part_find(x->in, t->in, x->in->summand ? t->summand : 0), at, via_at;
     tra_part *stored, *via;
     if (i < 0) return 0;
@@ -222,122 +164,78 @@ static int64_t held_below(const exchange *x, const transfer *t) {
     return via ? tra_part_bytes(stored, at) : 0;
 }
 
-static bool receive(exchange *x);
+void tra_source_release(tra_exchange *x, tra_source *s) {
+    if (s->packed)
+        tra_block_free(x->site->pool, s->packed);
+    else
+        tra_engine_release(x->site->engine, &s->input);
+}
+
+static tra_status gather(tra_exchange *x, const tra_transfer *t, tra_source *s) {
+    TRA_TRY(fetch(x, t, &s->input));
+    s->data = s->input.array.data;
+    if (!x->pieces) return TRA_OK;
+    tra_status st = pack(x, t, &s->input.array, s->bytes, &s->packed);
+    tra_engine_release(x->site->engine, &s->input);
+    if (st == TRA_OK) s->data = s->packed->ptr;
+    return st;
+}
 
 /* Starts the next transfer if there is one and room for it. */
-static bool start_send(exchange *x) {
+static bool start_send(tra_exchange *x) {
     if (x->next_out == x->outgoing.n) return false;
-    const transfer *t = &x->outgoing.v[x->next_out];
-    int64_t bytes = bytes_of(x, t), pieces = tra_max64(1, tra_ceil_div(bytes, PIECE)), below = held_below(x, t);
-    if (x->nsends && (x->nsends + pieces > MAX_SENDS || x->sending_bytes + bytes + below > x->window)) return false;
+    const tra_transfer *t = &x->outgoing.v[x->next_out];
+    tra_source s = {.bytes = bytes_of(x, t), .below = held_below(x, t)};
+    if (!x->transport->room(x, s.bytes + s.below)) return false;
     x->next_out++;
     atomic_fetch_add(&x->site->done, 1);
-    sending s = {.bytes = 0};
-    if (x->status == TRA_OK) {
-        tra_status st = fetch(x, t, &s.input);
-        if (st == TRA_OK && x->pieces) {
-            st = pack(x, t, &s.input.array, bytes, &s.packed);
-            tra_engine_release(x->site->engine, &s.input);
-        }
-        fail(x, st);
-    }
+    if (x->status == TRA_OK) tra_exchange_fail(x, gather(x, t, &s));
     if (x->status != TRA_OK) {
-        MPI_Isend(NULL, 0, MPI_BYTE, t->to, TAG_FAILED, x->site->comm.mpi, &s.req);
-        x->sends[x->nsends++] = s;
+        x->transport->refuse(x, t);
         return true;
     }
-    char *data = s.packed ? s.packed->ptr : s.input.array.data;
-    for (int64_t at = 0; at < bytes || at == 0; at += PIECE) {
-        int64_t n = tra_min64(PIECE, bytes - at);
-        while (x->nsends == MAX_SENDS) { /* one transfer of more than 4 GiB; others may wait for us meanwhile */
-            progress_sends(x);
-            receive(x);
-        }
-        sending *p = &x->sends[x->nsends];
-        bool last = at + n >= bytes;
-        *p = (sending){.bytes = n};
-        if (last) {
-            p->input = s.input;
-            p->packed = s.packed;
-            p->owns_input = !x->pieces;
-            p->bytes += below;
-        }
-        MPI_Isend(data + at, (int)n, MPI_BYTE, t->to, TAG_DATA, x->site->comm.mpi, &p->req);
-        x->nsends++;
-        x->sending_bytes += p->bytes;
-    }
+    int64_t bytes = s.bytes;
+    x->transport->send(x, t, &s);
     x->site->sent += bytes;
     tra_info(4, "    %" PRId64 " bytes of tuple %" PRId64 " sent to site %d", bytes, t->in, t->to);
     return true;
 }
 
-/* Receives bytes from src, the first piece of which has been matched. */
-static void receive_into(exchange *x, int src, MPI_Message *msg, char *to, int64_t bytes) {
-    for (int64_t at = 0; at < bytes || at == 0; at += PIECE) {
-        int n = (int)tra_min64(PIECE, bytes - at);
-        char *p = to ? to + at : x->sink;
-        if (at == 0) MPI_Mrecv(p, n, MPI_BYTE, msg, MPI_STATUS_IGNORE);
-        else MPI_Recv(p, n, MPI_BYTE, src, TAG_DATA, x->site->comm.mpi, MPI_STATUS_IGNORE);
-    }
-}
-
-static void drop_message(exchange *x, int src, MPI_Message *msg, int64_t bytes) {
-    if (!x->sink) x->sink = tra_malloc(PIECE);
-    receive_into(x, src, msg, NULL, bytes);
-}
-
-/* Matches a message of the present lists. Who has sent all of his may have gone on to the next lists: what he sends for
- * those stays where it is until we are there. */
-static bool match(exchange *x, MPI_Message *msg, MPI_Status *st) {
-    int size = x->site->comm.size;
-    for (int i = 0, found; x->received < x->expected && i < size; i++) {
-        int src = (x->turn + i) % size;
-        if (x->next_in[src] == x->incoming[src].n) continue;
-        MPI_Improbe(src, MPI_ANY_TAG, x->site->comm.mpi, &found, msg, st);
-        if (!found) continue;
-        x->turn = (src + 1) % size;
-        return true;
-    }
-    return false;
-}
-
-static bool receive(exchange *x) {
-    MPI_Message msg;
-    MPI_Status st;
-    if (!match(x, &msg, &st)) return false;
-    int src = st.MPI_SOURCE;
-    const transfer *t = &x->incoming[src].v[x->next_in[src]++];
-    int64_t bytes = bytes_of(x, t);
-    x->received++;
-    if (st.MPI_TAG == TAG_FAILED) {
-        MPI_Mrecv(NULL, 0, MPI_BYTE, &msg, MPI_STATUS_IGNORE);
-        x->status = x->status ? x->status : TRA_LOST; /* the sender has the cause; agreement finds it */
-        return true;
-    }
-    x->site->received += bytes;
-    tra_info(4, "    %" PRId64 " bytes of tuple %" PRId64 " received from site %d", bytes, t->in, src);
-    tra_block *b = NULL;
-    if (x->status == TRA_OK) fail(x, tra_block_new(x->site->pool, bytes, &b, x->e));
-    if (x->status != TRA_OK) {
-        drop_message(x, src, &msg, bytes);
-        return true;
-    }
-    receive_into(x, src, &msg, b->ptr, bytes);
+/* What has come for a tuple of the result, or a piece of one. */
+static tra_status place(tra_exchange *x, const tra_transfer *t, tra_block *b) {
     if (!x->pieces) {
         tra_block_unpin(x->site->pool, b);
-        fail(x, place_whole(x, t, b));
-        return true;
+        return place_whole(x, t, b);
     }
     tra_dims from, to, ext, zero;
     overlap(x, t, &from, &to, &ext);
     zero = (tra_dims){.n = ext.n};
-    tra_array src_array = {.dtype = x->in->type->dtype, .ext = ext, .data = b->ptr};
-    fail(x, place_piece(x, t, &src_array, &zero));
+    tra_array src = {.dtype = x->in->type->dtype, .ext = ext, .data = b->ptr};
+    tra_status s = place_piece(x, t, &src, &zero);
     tra_block_free(x->site->pool, b);
+    return s;
+}
+
+bool tra_exchange_receive(tra_exchange *x) {
+    int64_t before = x->received;
+    int src = x->transport->next(x);
+    if (src < 0) return x->received > before;
+    const tra_transfer *t = &x->incoming[src].v[x->next_in[src]++];
+    int64_t bytes = bytes_of(x, t);
+    tra_block *b = NULL;
+    x->received++;
+    x->site->received += bytes;
+    tra_info(4, "    %" PRId64 " bytes of tuple %" PRId64 " received from site %d", bytes, t->in, src);
+    if (x->status == TRA_OK) tra_exchange_fail(x, tra_block_new(x->site->pool, bytes, &b, x->e));
+    tra_exchange_fail(x, x->transport->take(x, src, b ? b->ptr : NULL, bytes));
+    if (x->status == TRA_OK)
+        tra_exchange_fail(x, place(x, t, b));
+    else
+        tra_block_free(x->site->pool, b);
     return true;
 }
 
-static void run_lists(exchange *x) {
+static void run_lists(tra_exchange *x) {
     int64_t done = 0;
     int idle = 0;
     x->site->all += x->outgoing.n + x->local.n;
@@ -346,66 +244,74 @@ static void run_lists(exchange *x) {
         x->next_in[p] = 0;
         x->expected += x->incoming[p].n;
     }
-    while (x->next_out < x->outgoing.n || x->nsends || x->received < x->expected) {
-        bool any = progress_sends(x);
-        any |= receive(x);
+    if (x->transport->lists) x->transport->lists(x);
+    while (x->next_out < x->outgoing.n || x->transport->busy(x) || x->received < x->expected) {
+        bool any = x->transport->progress(x);
+        any |= tra_exchange_receive(x);
         any |= start_send(x);
         if (!any && x->pieces && done < x->local.n && x->status == TRA_OK) { /* while the wire is busy */
-            fail(x, local_piece(x, &x->local.v[done++]));
+            tra_exchange_fail(x, local_piece(x, &x->local.v[done++]));
             atomic_fetch_add(&x->site->done, 1);
             any = true;
         }
         tra_engine_tick(x->site->engine);
         idle = any ? 0 : idle + 1;
-        if (idle > 64) nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
-        else if (idle) sched_yield();
+        if (idle > 64)
+            nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+        else if (idle)
+            sched_yield();
     }
     for (; done < x->local.n && x->status == TRA_OK; done++)
-        fail(x, x->pieces ? local_piece(x, &x->local.v[done]) : keep(x, &x->local.v[done]));
+        tra_exchange_fail(x, x->pieces ? local_piece(x, &x->local.v[done]) : keep(x, &x->local.v[done]));
 }
 
 /* ---- the stages ------------------------------------------------------------------------------------------------- */
 
-static tra_status begin(exchange *x, tra_site *site, tra_part *in, tra_part *out, tra_err *e) {
+static tra_status begin(tra_exchange *x, tra_site *site, tra_part *in, tra_part *out, tra_err *e) {
     const tra_part *parts[1] = {in};
     int64_t budget = tra_pool_stat(site->pool).budget;
-    *x = (exchange){.site = site, .in = in, .out = out, .e = e, .window = budget / 4};
+    *x = (tra_exchange){.site = site, .in = in, .out = out, .e = e, .window = budget / 4};
+    x->transport = site->transport;
+    x->transport->begin(x);
     x->incoming = tra_calloc((size_t)site->comm.size, sizeof *x->incoming);
     x->next_in = tra_calloc((size_t)site->comm.size, sizeof *x->next_in);
     return tra_engine_stage(site->engine, tra_stage_scratch(parts, 1), tra_stage_io(parts, 1), e);
 }
 
-static void clear(exchange *x) {
+static void clear(tra_exchange *x) {
     x->outgoing.n = x->local.n = 0;
     for (int p = 0; p < x->site->comm.size; p++) x->incoming[p].n = 0;
 }
 
-static tra_status end(exchange *x) {
+static tra_status end(tra_exchange *x) {
+    x->transport->end(x);
     for (int p = 0; p < x->site->comm.size; p++) free(x->incoming[p].v);
     free(x->incoming);
     free(x->next_in);
     free(x->outgoing.v);
     free(x->local.v);
-    free(x->sink);
     return x->status;
 }
 
-static void list_transfer(exchange *x, transfer t) {
+static void list_transfer(tra_exchange *x, tra_transfer t) {
     int me = x->site->comm.rank;
-    if (t.from == me && t.to == me) list_add(&x->local, t);
-    else if (t.from == me) list_add(&x->outgoing, t);
-    else if (t.to == me) list_add(&x->incoming[t.from], t);
+    if (t.from == me && t.to == me)
+        list_add(&x->local, t);
+    else if (t.from == me)
+        list_add(&x->outgoing, t);
+    else if (t.to == me)
+        list_add(&x->incoming[t.from], t);
 }
 
 tra_status tra_stage_exchange(tra_site *site, const tra_placement *from, const tra_op *op, tra_part *in, tra_part *out,
                               tra_err *e) {
-    exchange x;
+    tra_exchange x;
     const tra_catalog *c = op->type.cat;
     x.status = begin(&x, site, in, out, e);
     tra_move *v = tra_malloc((size_t)from->sites * (size_t)op->place.sites * sizeof *v);
     for (int64_t t = 0; t < c->n; t++) {
         int n = tra_place_moves(from, &op->place, c, t, v);
-        for (int i = 0; i < n; i++) list_transfer(&x, (transfer){t, t, v[i].summand, v[i].from, v[i].to});
+        for (int i = 0; i < n; i++) list_transfer(&x, (tra_transfer){t, t, v[i].summand, v[i].from, v[i].to});
     }
     free(v);
     run_lists(&x);
@@ -413,7 +319,7 @@ tra_status tra_stage_exchange(tra_site *site, const tra_placement *from, const t
 }
 
 /* The transfers into one tuple of the result. */
-static void list_pieces(const tra_op *from, const tra_op *op, int64_t out, list *all, int *work) {
+static void list_pieces(const tra_op *from, const tra_op *op, int64_t out, tra_transfers *all, int *work) {
     const tra_type *ti = &from->type;
     tra_dims key, off, ext, lo, box, at;
     tra_catalog_key(op->type.cat, out, &key);
@@ -436,7 +342,7 @@ static void list_pieces(const tra_op *from, const tra_op *op, int64_t out, list 
         if (t < 0) continue; /* a hole */
         int n = tra_place_holders(&from->place, ti->cat, t, &k, holder);
         for (int j = 0; j < nto; j++) {
-            transfer tr = {t, out, 0, holder[to[j] % n], to[j]};
+            tra_transfer tr = {t, out, 0, holder[to[j] % n], to[j]};
             for (int i = 0; i < n; i++) {
                 if (holder[i] == to[j]) tr.from = to[j];
             }
@@ -446,7 +352,7 @@ static void list_pieces(const tra_op *from, const tra_op *op, int64_t out, list 
 }
 
 static int by_input(const void *a, const void *b) {
-    const transfer *x = a, *y = b;
+    const tra_transfer *x = a, *y = b;
     if (x->in != y->in) return x->in < y->in ? -1 : 1;
     if (x->out != y->out) return x->out < y->out ? -1 : 1;
     return x->to - y->to;
@@ -454,12 +360,12 @@ static int by_input(const void *a, const void *b) {
 
 tra_status tra_stage_repart(tra_site *site, const tra_op *from, const tra_op *op, tra_part *in, tra_part *out,
                             tra_err *e) {
-    exchange x;
+    tra_exchange x;
     const tra_catalog *c = op->type.cat;
     int64_t size = (int64_t)tra_dtype_size(op->type.dtype), limit = tra_pool_stat(site->pool).budget / 2;
     int64_t *load = tra_calloc((size_t)op->place.sites, sizeof *load);
     int *work = tra_malloc((size_t)(op->place.sites + from->place.sites) * sizeof *work);
-    list all = {0};
+    tra_transfers all = {0};
     x.status = begin(&x, site, in, out, e);
     x.pieces = true;
     tra_comm_min(&site->comm, &limit, 1); /* every rank must cut the same batches */
@@ -485,7 +391,7 @@ tra_status tra_stage_repart(tra_site *site, const tra_op *from, const tra_op *op
     for (int64_t i = 0; i < out->n && x.status == TRA_OK; i++) { /* nothing but holes in it */
         tra_block *b;
         if (out->block[i]) continue;
-        fail(&x, result_block(&x, out->ordinal[i], &b));
+        tra_exchange_fail(&x, result_block(&x, out->ordinal[i], &b));
         if (x.status == TRA_OK) tra_block_unpin(site->pool, b);
     }
     free(all.v);

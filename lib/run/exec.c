@@ -1,6 +1,6 @@
 /* exec.c - runs a plan, operator by operator; what need not be stored is not. */
 #include "exec.h"
-#include "stages.h"
+#include "exchange.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -332,6 +332,10 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     s = tra_comm_agree(comm, s, e);
     tra_progress_begin(&x.progress, plan, comm->rank == 0 ? o->progress : TRA_PROGRESS_NONE);
     if (s == TRA_OK && x.progress.form != TRA_PROGRESS_NONE) tra_engine_set_tick(x.site.engine, show_progress, &x);
+    x.site.transport = o->transport == TRA_TRANSPORT_FILES ? &tra_transport_files : &tra_transport_messages;
+    x.site.files.lock = -1;
+    if (s == TRA_OK && o->transport == TRA_TRANSPORT_FILES && comm->size > 1)
+        s = tra_files_begin(&x.site.files, comm, o->scratch, e);
     if (s == TRA_OK) s = open_inputs(&x, e);
     if (s == TRA_OK) s = open_outputs(&x, e);
     if (s == TRA_OK) s = run_ops(&x, e);
@@ -340,6 +344,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     for (int i = n - 1; i >= 0; i--) tra_part_drop(x.parts[i], x.site.pool);
     for (int i = 0; i < n; i++) tra_rel_close(x.rels[i]);
     tra_lanes_free(&x.lanes);
+    tra_files_end(&x.site.files, comm);
     tra_engine_free(x.site.engine);
     tra_pool_free(x.site.pool);
     tra_arena_free(x.arena);

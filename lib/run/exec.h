@@ -6,10 +6,13 @@
 #include "plan.h"
 #include "progress.h"
 
+typedef enum tra_transport_kind { TRA_TRANSPORT_MPI, TRA_TRANSPORT_FILES } tra_transport_kind;
+
 typedef struct tra_exec_options {
     int64_t memory;        /* ceiling of this process, bytes; > 0 */
     int threads;           /* workers */
-    const char *scratch;   /* directory for spilling */
+    const char *scratch;   /* directory for spilling; with TRA_TRANSPORT_FILES one that all ranks share */
+    tra_transport_kind transport; /* how ranks exchange blocks */
     tra_codec codec;       /* of the outputs */
     const char *history;   /* of the outputs, or NULL */
     tra_progress_form progress; /* on rank 0 */

@@ -4,6 +4,7 @@
 
 #include "comm.h"
 #include "engine.h"
+#include "files.h"
 #include "memory.h"
 #include "output.h"
 
@@ -15,6 +16,8 @@ typedef struct tra_site {
     const tra_plan *plan;
     tra_engine *engine;
     tra_pool *pool;
+    const struct tra_transport *transport; /* of exchanges */
+    tra_files files;        /* of transport files */
     int64_t sent, received; /* array bytes */
     atomic_llong done; /* array pairs, or arrays, that the stage has dealt with, */
     int64_t all;       /* of so many */

@@ -106,13 +106,14 @@ static void run_plan(bench *b, const tra_plan *p, int64_t memory, int threads, b
     tra_err e = {0};
     const char *why = NULL;
     char how[256], human[32];
-    snprintf(how, sizeof how, "plan %d (%s), %s, %d threads, codec %s", p->rank, p->strategy, tra_human(memory, human),
-             threads, codec);
+    tra_transport_kind transport = rng_chance(&b->r, 30) ? TRA_TRANSPORT_FILES : TRA_TRANSPORT_MPI;
+    snprintf(how, sizeof how, "plan %d (%s), %s, %d threads, transport %s, codec %s", p->rank, p->strategy,
+             tra_human(memory, human), threads, transport == TRA_TRANSPORT_FILES ? "files" : "mpi", codec);
     if (!tra_plan_valid(p, &why)) {
         failed(b, how, why);
         return;
     }
-    tra_exec_options o = {.memory = memory, .threads = threads, .scratch = b->out};
+    tra_exec_options o = {.memory = memory, .threads = threads, .scratch = b->out, .transport = transport};
     tra_report r = {0};
     if (!tra_codec_parse(codec, &o.codec)) return;
     tra_status s = tra_exec(p, b->c, &o, &r, &e);

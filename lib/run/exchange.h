@@ -1,0 +1,76 @@
+/* exchange.h - what the exchange of blocks and its transports share; private to lib/run.
+ *
+ * Every rank computes the same list of transfers from the catalogs and placements, so nothing is announced: what a rank
+ * receives from another comes in the order of the list. A transport brings the bytes of a transfer from one rank to
+ * another; which bytes, where they come from and where they go is the exchange's.
+ */
+#ifndef TRA_EXCHANGE_H
+#define TRA_EXCHANGE_H
+
+#include "stages.h"
+
+enum { TRA_MAXSENDS = 64 }; /* messages on their way from one rank */
+
+typedef struct tra_transfer {
+    int64_t in, out; /* ordinals */
+    int32_t summand;
+    int32_t from, to;
+} tra_transfer;
+
+typedef struct tra_transfers {
+    int64_t n, cap;
+    tra_transfer *v;
+} tra_transfers;
+
+/* Where the bytes of a transfer are while they are sent. */
+typedef struct tra_source {
+    const char *data;
+    int64_t bytes;
+    int64_t below;     /* bytes that are held beside them: of what the array is computed from */
+    tra_block *packed; /* a piece; NULL: the whole array is sent from where it is */
+    tra_input input;   /* held unless packed */
+} tra_source;
+
+typedef struct tra_exchange {
+    tra_site *site;
+    tra_part *in, *out;
+    bool pieces;                              /* REPART: transfers are boxes where blocks overlap */
+    tra_transfers outgoing, *incoming, local; /* incoming: by source */
+    int64_t *next_in;
+    int64_t next_out, received, expected;
+    tra_status status;
+    tra_err *e;
+    int64_t window; /* bytes that may be held for sending */
+    const struct tra_transport *transport;
+    void *state; /* the transport's */
+} tra_exchange;
+
+typedef struct tra_transport {
+    const char *name;
+    /* For one stage. */
+    void (*begin)(tra_exchange *x);
+    void (*end)(tra_exchange *x);
+    void (*lists)(tra_exchange *x); /* new lists; may be NULL */
+    /* Is there room to send so much now? When nothing is on its way there always is. */
+    bool (*room)(tra_exchange *x, int64_t bytes);
+    /* Takes the source over and gives it back with tra_source_release. */
+    void (*send)(tra_exchange *x, const tra_transfer *t, tra_source *s);
+    /* In place of send, when this rank has failed. */
+    void (*refuse)(tra_exchange *x, const tra_transfer *t);
+    /* Goes on with what is on its way; false: nothing happened. */
+    bool (*progress)(tra_exchange *x);
+    bool (*busy)(tra_exchange *x); /* is anything on its way? */
+    /* A rank of which the next transfer has come, or -1. What a rank that failed refused is counted as received, and
+     * x->status set. */
+    int (*next)(tra_exchange *x);
+    /* Its bytes, which go to `to`, or nowhere when that is NULL. */
+    tra_status (*take)(tra_exchange *x, int src, char *to, int64_t bytes);
+} tra_transport;
+
+extern const tra_transport tra_transport_messages, tra_transport_files;
+
+void tra_exchange_fail(tra_exchange *x, tra_status s); /* x->status becomes s, unless it says something already */
+void tra_source_release(tra_exchange *x, tra_source *s);
+bool tra_exchange_receive(tra_exchange *x); /* takes one transfer, if one has come */
+
+#endif

@@ -1,0 +1,19 @@
+/* files.h - the directory in which the ranks of a run exchange files. */
+#ifndef TRA_FILES_H
+#define TRA_FILES_H
+
+#include "comm.h"
+
+typedef struct tra_files {
+    char dir[4096];
+    int lock;     /* rank 0: held while the run goes on */
+    int64_t made; /* segments that this rank has made so far */
+} tra_files;
+
+/* Makes a directory of this run's own in the scratch directory, which all ranks must share, and removes those of runs
+ * that were killed. Collective. */
+TRA_MUSTUSE tra_status tra_files_begin(tra_files *f, const tra_comm *comm, const char *scratch, tra_err *e);
+/* Removes the directory, with what a failure left in it. After all ranks have agreed that they are done. */
+void tra_files_end(tra_files *f, const tra_comm *comm);
+
+#endif

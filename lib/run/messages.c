@@ -1,0 +1,131 @@
+/* messages.c - exchange by MPI messages: nonblocking, bounded, in pieces so that no count comes near 2^31. */
+#include "exchange.h"
+
+#include <stdlib.h>
+
+enum { TAG_DATA = 1, TAG_FAILED = 2, PIECE = 1 << 26 };
+
+typedef struct sending {
+    MPI_Request req;
+    tra_source source;
+    bool last; /* of its transfer: gives the source back */
+    int64_t bytes;
+} sending;
+
+typedef struct messages {
+    int n;
+    sending v[TRA_MAXSENDS];
+    int64_t bytes;   /* on their way */
+    int turn;        /* the source that is asked first */
+    MPI_Message msg; /* the one that next found */
+    char *sink;      /* for what arrives after a failure */
+} messages;
+
+static void begin(tra_exchange *x) { x->state = tra_calloc(1, sizeof(messages)); }
+
+static void end(tra_exchange *x) {
+    messages *m = x->state;
+    free(m->sink);
+    free(m);
+}
+
+static bool busy(tra_exchange *x) { return ((messages *)x->state)->n > 0; }
+
+static bool progress(tra_exchange *x) {
+    messages *m = x->state;
+    bool any = false;
+    for (int i = 0; i < m->n;) {
+        int done;
+        sending *s = &m->v[i];
+        MPI_Test(&s->req, &done, MPI_STATUS_IGNORE);
+        if (!done) {
+            i++;
+            continue;
+        }
+        any = true;
+        m->bytes -= s->bytes;
+        if (s->last) tra_source_release(x, &s->source);
+        *s = m->v[--m->n];
+    }
+    return any;
+}
+
+static bool room(tra_exchange *x, int64_t bytes) {
+    messages *m = x->state;
+    int64_t pieces = tra_max64(1, tra_ceil_div(bytes, PIECE));
+    return m->n == 0 || (m->n + pieces <= TRA_MAXSENDS && m->bytes + bytes <= x->window);
+}
+
+static void send(tra_exchange *x, const tra_transfer *t, tra_source *s) {
+    messages *m = x->state;
+    for (int64_t at = 0; at < s->bytes || at == 0; at += PIECE) {
+        int64_t n = tra_min64(PIECE, s->bytes - at);
+        while (m->n == TRA_MAXSENDS) { /* one transfer of more than 4 GiB; others may wait for us meanwhile */
+            progress(x);
+            tra_exchange_receive(x);
+        }
+        sending *p = &m->v[m->n++];
+        *p = (sending){.bytes = n, .last = at + n >= s->bytes};
+        if (p->last) {
+            p->source = *s;
+            p->bytes += s->below;
+        }
+        MPI_Isend(s->data + at, (int)n, MPI_BYTE, t->to, TAG_DATA, x->site->comm.mpi, &p->req);
+        m->bytes += p->bytes;
+    }
+}
+
+static void refuse(tra_exchange *x, const tra_transfer *t) {
+    messages *m = x->state;
+    sending *p = &m->v[m->n++];
+    *p = (sending){.bytes = 0};
+    MPI_Isend(NULL, 0, MPI_BYTE, t->to, TAG_FAILED, x->site->comm.mpi, &p->req);
+}
+
+/* Matches a message of the present lists. Who has sent all of his may have gone on to the next lists: what he sends for
+ * those stays where it is until we are there. */
+static int next(tra_exchange *x) {
+    messages *m = x->state;
+    int size = x->site->comm.size;
+    for (int i = 0, found; x->received < x->expected && i < size; i++) {
+        int src = (m->turn + i) % size;
+        MPI_Status st;
+        if (x->next_in[src] == x->incoming[src].n) continue;
+        MPI_Improbe(src, MPI_ANY_TAG, x->site->comm.mpi, &found, &m->msg, &st);
+        if (!found) continue;
+        m->turn = (src + 1) % size;
+        if (st.MPI_TAG == TAG_DATA) return src;
+        MPI_Mrecv(NULL, 0, MPI_BYTE, &m->msg, MPI_STATUS_IGNORE);
+        x->next_in[src]++;
+        x->received++;
+        tra_exchange_fail(x, TRA_LOST); /* the sender has the cause; agreement finds it */
+    }
+    return -1;
+}
+
+static tra_status take(tra_exchange *x, int src, char *to, int64_t bytes) {
+    messages *m = x->state;
+    if (!to && !m->sink) m->sink = tra_malloc(PIECE);
+    for (int64_t at = 0; at < bytes || at == 0; at += PIECE) {
+        int n = (int)tra_min64(PIECE, bytes - at);
+        char *p = to ? to + at : m->sink;
+        if (at == 0)
+            MPI_Mrecv(p, n, MPI_BYTE, &m->msg, MPI_STATUS_IGNORE);
+        else
+            MPI_Recv(p, n, MPI_BYTE, src, TAG_DATA, x->site->comm.mpi, MPI_STATUS_IGNORE);
+    }
+    return TRA_OK;
+}
+
+const tra_transport tra_transport_messages = {
+    .name = "mpi",
+    .begin = begin,
+    .end = end,
+    .room = room,
+    .send = send,
+    .refuse = refuse,
+    .progress = progress,
+    .busy = busy,
+    .next = next,
+    .take = take,
+};
