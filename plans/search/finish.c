@@ -1,4 +1,4 @@
-/* finish.c - from a complete state of the search to a plan with exact costs. */
+/* finish.c - from a complete set of slots to a plan with exact costs. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,57 +6,62 @@
 #include "../../lib/run/memory.h"
 #include "search_int.h"
 
+/* What an operator of the plan in the making is. */
+typedef struct part {
+    tra_plan_op op;
+    int group;
+    const tra_node *node; /* what it computes or moves; JOINAGG: the aggregation */
+    int in[2];      /* operators */
+    int place;
+    bool partial;   /* AGG, JOINAGG: leaves summands; SHUF: moves them */
+} part;
+
 typedef struct finish {
     search *s;
+    const entry *x;
     tra_plan *plan;
-    int n;
-    const step **v; /* in order; v[i] makes operator i */
-    int *own;       /* place of each input of the graph */
+    int n, cap;
+    part *v;
+    int **at;   /* operator that has the group's relation as it is made [0], and as want i [i + 1]; -1; NULL: not needed */
+    int *order; /* groups, as they are made */
+    int norder;
 } finish;
 
-static int id_of(const finish *f, const step *x) {
-    for (int i = f->n - 1; i >= 0; i--) {
-        if (f->v[i] == x) return i;
-    }
-    assert(!"a step's input precedes it");
-    return -1;
-}
+static const slot *slot_at(const finish *f, int g) { return &f->s->slot[f->x->slot[g]]; }
+static const tra_node *node_of(const finish *f, int g) { return &slot_at(f, g)->m->f->x->node; }
 
 /* An input that is used only in copies: of itself it is where the fewest bytes move. */
-static int own_place(finish *f, const tra_node *n) {
+static int own_place(finish *f, int g) {
     search *s = f->s;
+    const slot *x = slot_at(f, g);
+    const tra_node *n = node_of(f, g);
+    const numbers *want = &s->group[g].want;
     int best = -1;
     int64_t least = 0;
-    places c = {0};
-    c.v = tra_malloc((size_t)(s->want[n->id].n + f->n * (TRA_MAXDIM + 1)) * sizeof *c.v);
-    for (int i = 0; i < f->n; i++) { /* the first of the copies, or tuples dealt out over where the copies are */
-        if (f->v[i]->node != n || !f->v[i]->in[0] || f->v[i]->in[0]->op != TRA_PLAN_INPUT) continue;
-        for (int d = 0; d < n->type.cat->frontier.n; d++) {
-            tra_placement p = s->place[f->v[i]->place];
-            bool cut = false; /* by d already: a second axis would follow the first */
-            for (int x = 0; x < p.naxes; x++) {
-                for (int j = 0; j < p.axis[x].n; j++) cut |= p.axis[x].dim[j] == d;
-            }
-            for (int x = 0; x < p.naxes; x++) {
-                if (p.axis[x].kind != TRA_AXIS_COPY || cut) continue;
-                p.axis[x] = (tra_axis){.kind = TRA_AXIS_PART,
-                                       .sites = p.axis[x].sites,
-                                       .n = 1,
-                                       .dim = {(int8_t)d},
-                                       .ext = {n->type.cat->frontier.v[d]}};
-            }
-            if (tra_place_offered(&p, n->type.cat)) c.v[c.n++] = place_intern(s, &p);
+    numbers c = {0};
+    if (x->own >= 0) return x->want[x->own];
+    for (int d = 0; x->n > 0 && d < n->type.cat->frontier.n; d++) { /* dealt out over where the first copies are */
+        tra_placement p = s->place[x->want[0]];
+        bool cut = false; /* by d already: a second axis would follow the first */
+        for (int i = 0; i < p.naxes; i++) {
+            for (int j = 0; j < p.axis[i].n; j++) cut |= p.axis[i].dim[j] == d;
         }
-        break;
+        for (int i = 0; i < p.naxes; i++) {
+            if (p.axis[i].kind != TRA_AXIS_COPY || cut) continue;
+            p.axis[i] = (tra_axis){.kind = TRA_AXIS_PART,
+                                   .sites = p.axis[i].sites,
+                                   .n = 1,
+                                   .dim = {(int8_t)d},
+                                   .ext = {n->type.cat->frontier.v[d]}};
+        }
+        if (tra_place_offered(&p, n->type.cat)) add_number(&c, place_intern(s, &p));
     }
-    for (int i = 0; i < s->want[n->id].n; i++) c.v[c.n++] = s->want[n->id].v[i];
+    for (int i = 0; i < want->n; i++) add_number(&c, want->v[i]);
     for (int j = 0; j < c.n; j++) {
         int64_t moved = 0;
         if (tra_place_copies(&s->place[c.v[j]]) > 1) continue;
-        for (int i = 0; i < f->n; i++) {
-            if (f->v[i]->node == n && f->v[i]->in[0] && f->v[i]->in[0]->op == TRA_PLAN_INPUT &&
-                (f->v[i]->op == TRA_PLAN_SHUF || f->v[i]->op == TRA_PLAN_BCAST))
-                moved += move_traffic(s, n, false, c.v[j], f->v[i]->place).moved;
+        for (int i = 0; i < x->n; i++) {
+            if (x->from[i] < 0) moved += move_traffic(s, n, false, c.v[j], x->want[i]).moved;
         }
         if (best < 0 || moved < least) best = c.v[j], least = moved;
     }
@@ -64,8 +69,6 @@ static int own_place(finish *f, const tra_node *n) {
     assert(best >= 0);
     return best;
 }
-
-static int place_of(const finish *f, const step *x) { return x->op == TRA_PLAN_INPUT ? f->own[x->node->id] : x->place; }
 
 static void set_traffic(tra_op *o, tra_traffic t, const tra_rates *rates) {
     int64_t size = (int64_t)tra_dtype_size(o->type.dtype);
@@ -79,36 +82,31 @@ static void set_work(tra_op *o, tra_work w) {
     o->cost.flops_max = w.busiest;
 }
 
-static const char *strategy_of(const state *st, const tra_node *join) {
-    for (const strategy *x = st->strategies; x; x = x->prev) {
-        if (x->join == join->id) return x->text;
-    }
-    return NULL;
-}
-
-static void set_join(finish *f, tra_op *o, const tra_node *join, const state *st) {
+static void set_join(finish *f, tra_op *o, const making *m) {
     search *s = f->s;
-    int l = place_of(f, f->v[o->in[0]]), r = place_of(f, f->v[o->in[1]]);
-    const char *name = strategy_of(st, join);
+    const tra_node *join = &m->f->join->node;
+    const tra_placement *l = &s->place[m->in[0]], *r = &s->place[m->in[1]];
+    char name[48];
     o->join = join->kernel;
     o->joinl = join->joinl;
     o->joinr = join->joinr;
-    o->strategy = tra_arena_printf(s->a, "%s", name);
-    tra_placement pairs = tra_join_place(&s->labels[join->id], &s->place[l], &s->place[r]);
+    o->strategy = tra_arena_printf(
+        s->a, "%s", tra_join_strategy(s->labels[join->id], l, r, m->f->later, name, sizeof name));
+    tra_placement pairs = tra_join_place(s->labels[join->id], l, r);
     set_work(o, step_work(s, TRA_PLAN_JOIN, join, place_intern(s, &pairs)));
     if (s->o->sites > 1) o->rules = strncmp(name, "rmm", 3) == 0 ? "D-1" : "R2-6";
 }
 
-static void add_op(finish *f, const step *x, int id, const state *st) {
+static void add_op(finish *f, int id) {
     search *s = f->s;
+    const part *x = &f->v[id];
+    const making *m = slot_at(f, x->group)->m;
     const tra_node *n = x->node;
     tra_op *o = &f->plan->ops[id];
-    tra_work w;
-    *o = (tra_op){.id = id, .op = x->op, .in = {-1, -1}, .type = n->type, .place = s->place[place_of(f, x)]};
-    for (int i = 0; i < 2 && x->in[i]; i++) o->in[i] = id_of(f, x->in[i]);
-    int p = x->in[0] ? place_of(f, x->in[0]) : -1;
+    *o = (tra_op){.id = id, .op = x->op, .in = {x->in[0], x->in[1]}, .type = n->type, .place = s->place[x->place]};
+    int p = x->in[0] >= 0 ? f->v[x->in[0]].place : -1;
     if (x->partial)
-        o->type = s->partial[n->id];
+        o->type = m->f->summand;
     else if (x->op != TRA_PLAN_SHUF && x->op != TRA_PLAN_BCAST)
         o->name = n->name;
     o->partial = x->partial && x->op != TRA_PLAN_SHUF;
@@ -127,9 +125,9 @@ static void add_op(finish *f, const step *x, int id, const state *st) {
     case TRA_PLAN_TILE: o->dim = n->dim, o->size = n->size; break;
     case TRA_PLAN_CONCAT: o->dim = n->dim, o->keydim = n->keydim; break;
     case TRA_PLAN_REPART: set_traffic(o, repart_traffic(s, n, p, x->place), &s->o->rates); break;
-    case TRA_PLAN_JOIN: set_join(f, o, n, st); break;
+    case TRA_PLAN_JOIN: set_join(f, o, m); break;
     case TRA_PLAN_JOINAGG:
-        set_join(f, o, n->in[0], st);
+        set_join(f, o, m);
         o->agg = n->kernel;
         o->group = n->group;
         if (s->o->sites > 1) o->rules = tra_arena_printf(s->a, "%s %s", o->rules, x->partial ? "R2-5" : "R2-4");
@@ -140,18 +138,17 @@ static void add_op(finish *f, const step *x, int id, const state *st) {
         set_work(o, step_work(s, TRA_PLAN_AGG, n, p));
         if (x->partial)
             o->rules = "R2-5";
-        else if (s->o->sites > 1 && x->in[0]->op != TRA_PLAN_SHUF)
+        else if (s->o->sites > 1 && f->v[x->in[0]].op != TRA_PLAN_SHUF)
             o->rules = "R2-4";
         break;
-    case TRA_PLAN_MERGE:
+    case TRA_PLAN_MERGE: {
+        tra_work w = step_work(s, TRA_PLAN_MERGE, n, x->place);
+        double c = tra_place_summands(&s->place[m->between]);
         o->agg = n->kernel;
         for (int d = 0; d < n->type.cat->frontier.n; d++) o->group.v[o->group.n++] = d;
-        w = step_work(s, TRA_PLAN_MERGE, n, x->place);
-        {
-            double c = tra_place_summands(&s->place[x->in[0]->in[0]->place]);
-            set_work(o, (tra_work){c * w.total, c * w.busiest});
-        }
+        set_work(o, (tra_work){c * w.total, c * w.busiest});
         break;
+    }
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF: set_traffic(o, move_traffic(s, n, x->partial, p, x->place), &s->o->rates); break;
     case TRA_PLAN_COUNT: break;
@@ -168,14 +165,13 @@ static void add_rule(tra_str *rules, const char *text) {
     }
 }
 
-/* The strategies of the joins in program order. */
-static const char *strategies(search *s, const state *st) {
+/* The strategies of the joins, in the order of the plan. */
+static const char *strategies(const tra_plan *p) {
     tra_str text = {0};
-    for (int i = 0; i < s->g->n; i++) {
-        const char *one = s->needed[i] && s->g->v[i]->op == TRA_OP_JOIN ? strategy_of(st, s->g->v[i]) : NULL;
-        if (one) tra_str_printf(&text, "%s%s", text.n ? " " : "", one);
+    for (int i = 0; i < p->nops; i++) {
+        if (p->ops[i].strategy) tra_str_printf(&text, "%s%s", text.n ? " " : "", p->ops[i].strategy);
     }
-    const char *out = tra_arena_strndup(s->a, tra_str_get(&text), text.n);
+    const char *out = tra_arena_strndup(p->arena, tra_str_get(&text), text.n);
     tra_str_free(&text);
     return out;
 }
@@ -196,49 +192,147 @@ static void sum_up(tra_plan *p) {
     tra_str_free(&rules);
 }
 
-tra_plan *finish_plan(search *s, const state *st) {
-    finish f = {.s = s, .plan = tra_new(s->a, tra_plan)};
-    int total = 0, at;
-    f.own = tra_news(s->work, int, s->g->n);
-    for (int i = 0; i < s->g->n; i++) f.own[i] = -1;
-    for (const step *x = st->last; x; x = x->prev) {
-        if ((int)x->op == OWN)
-            f.own[x->node->id] = x->place;
-        else
-            total++;
+/* ---- the order of operators ------------------------------------------------------------------------------------- */
+
+static int push(finish *f, part x) {
+    if (f->n == f->cap) {
+        f->cap = f->cap ? 2 * f->cap : 32;
+        f->v = tra_realloc(f->v, (size_t)f->cap, sizeof *f->v);
     }
-    f.v = tra_news(s->work, const step *, total);
-    f.n = at = total;
-    for (const step *x = st->last; x; x = x->prev) {
-        if ((int)x->op != OWN) f.v[--at] = x;
+    f->v[f->n] = x;
+    return f->n++;
+}
+
+/* The operator that has group g's relation at the place: an exchange, when it is needed for the first time. */
+static int bring(finish *f, int g, int place) {
+    const slot *x = slot_at(f, g);
+    int i = 0;
+    if (f->v[f->at[g][0]].place == place) return f->at[g][0];
+    while (i < x->n && x->want[i] != place) i++;
+    assert(i < x->n);
+    if (f->at[g][i + 1] >= 0) return f->at[g][i + 1];
+    int from = x->from[i] < 0 ? f->at[g][0] : bring(f, g, x->want[x->from[i]]);
+    tra_plan_op op = tra_place_is_all(&f->s->place[place]) ? TRA_PLAN_BCAST : TRA_PLAN_SHUF;
+    return f->at[g][i + 1] = push(f, (part){.op = op, .group = g, .node = node_of(f, g), .in = {from, -1}, .place = place});
+}
+
+static tra_plan_op op_of(const family *f) {
+    switch (f->x->node.op) {
+    case TRA_OP_INPUT: return TRA_PLAN_INPUT;
+    case TRA_OP_JOIN: return TRA_PLAN_JOIN;
+    case TRA_OP_AGG: return f->join ? TRA_PLAN_JOINAGG : TRA_PLAN_AGG;
+    case TRA_OP_REKEY: return TRA_PLAN_REKEY;
+    case TRA_OP_FILTER: return TRA_PLAN_FILTER;
+    case TRA_OP_TRANSFORM: return TRA_PLAN_MAP;
+    case TRA_OP_TILE: return TRA_PLAN_TILE;
+    case TRA_OP_CONCAT: return TRA_PLAN_CONCAT;
+    case TRA_OP_REPART: return TRA_PLAN_REPART;
     }
-    for (int i = 0; i < total; i++) {
-        const tra_node *n = f.v[i]->node;
-        if (f.v[i]->op == TRA_PLAN_INPUT && f.own[n->id] < 0)
-            f.own[n->id] = f.v[i]->place != ANY ? f.v[i]->place : own_place(&f, n);
+    return TRA_PLAN_COUNT;
+}
+
+static bool is_output(const search *s, int g, int i) {
+    return s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group] == g;
+}
+
+/* The operators of group g, after those of its inputs. */
+static void emit(finish *f, int g) {
+    search *s = f->s;
+    const slot *x = slot_at(f, g);
+    const making *m = x->m;
+    const tra_node *n = &m->f->x->node;
+    part p = {.op = op_of(m->f), .group = g, .node = n, .in = {-1, -1}, .place = m->out};
+    for (int i = 0; i < 2 && m->f->in[i] >= 0; i++) {
+        if (!f->at[m->f->in[i]]) emit(f, m->f->in[i]);
     }
-    tra_plan *p = f.plan;
-    *p = (tra_plan){
-        .arena = s->a, .sites = s->o->sites, .memory = s->o->memory, .compress = s->o->compress, .nops = total};
-    p->ops = tra_news(s->a, tra_op, total);
-    p->strategy = strategies(s, st);
-    int *written = tra_news(s->work, int, s->g->n); /* outputs of each node so far */
-    for (int i = 0; i < total; i++) {
-        const step *x = f.v[i];
-        add_op(&f, x, i, st);
-        if (x->op != TRA_PLAN_OUTPUT) continue;
-        for (int j = 0, seen = 0; j < s->g->noutputs; j++) {
-            if (s->g->outputs[j].node != x->node || seen++ != written[x->node->id]) continue;
-            p->ops[i].name = s->g->outputs[j].name;
-            p->ops[i].path = s->g->outputs[j].path;
+    for (int i = 0; i < 2 && m->f->in[i] >= 0; i++) p.in[i] = bring(f, m->f->in[i], m->in[i]);
+    f->at[g] = tra_news(s->work, int, x->n + 1);
+    for (int i = 0; i <= x->n; i++) f->at[g][i] = -1;
+    f->order[f->norder++] = g;
+    if (p.place == ANY) p.place = own_place(f, g);
+    if (m->between >= 0 && tra_place_is_partial(&s->place[m->between])) {
+        p.place = m->between, p.partial = true;
+        int local = push(f, p);
+        p = (part){.op = TRA_PLAN_SHUF, .group = g, .node = n, .in = {local, -1}, .place = m->out, .partial = true};
+        p = (part){.op = TRA_PLAN_MERGE, .group = g, .node = n, .in = {push(f, p), -1}, .place = m->out};
+    } else if (m->between >= 0) {
+        const tra_node *j = &m->f->join->node;
+        tra_placement pairs = tra_join_place(s->labels[j->id], &s->place[m->in[0]], &s->place[m->in[1]]);
+        p.op = TRA_PLAN_JOIN, p.node = j, p.place = place_intern(s, &pairs);
+        int from = push(f, p);
+        if (p.place != m->between) {
+            tra_plan_op op = tra_place_is_all(&s->place[m->between]) ? TRA_PLAN_BCAST : TRA_PLAN_SHUF;
+            from = push(f, (part){.op = op, .group = g, .node = j, .in = {from, -1}, .place = m->between});
         }
-        written[x->node->id]++;
+        p = (part){.op = TRA_PLAN_AGG, .group = g, .node = n, .in = {from, -1}, .place = m->out};
     }
+    f->at[g][0] = push(f, p);
+    for (int i = 0; i < s->m->g->noutputs; i++) { /* from where there are fewest copies */
+        if (is_output(s, g, i)) push(f, (part){.op = TRA_PLAN_OUTPUT, .group = g, .node = n, .in = {f->at[g][0], -1}, .place = p.place});
+    }
+}
+
+static tra_choices choices_of(const finish *f) {
+    search *s = f->s;
+    tra_choice *v = tra_news(s->a, tra_choice, f->norder);
+    for (int i = 0; i < f->norder; i++) {
+        const making *m = slot_at(f, f->order[i])->m;
+        v[i] = (tra_choice){.expr = m->f->x->node.id,
+                            .join = m->f->join && m->f->join != m->f->x ? m->f->join->node.id : -1};
+        for (int j = 0; j < 2 && m->in[j] >= 0; j++) v[i].in[j] = s->place[m->in[j]];
+        if (m->between >= 0) v[i].between = s->place[m->between];
+        if (m->out >= 0) v[i].out = s->place[m->out];
+    }
+    return (tra_choices){f->norder, v};
+}
+
+static int by_canonical(const void *a, const void *b, void *of) {
+    const search *s = of;
+    int x = s->group[*(const int *)a].canonical, y = s->group[*(const int *)b].canonical;
+    return (x > y) - (x < y);
+}
+
+/* All groups' operators, in the order of the program where there is a choice. */
+static void emit_all(finish *f) {
+    search *s = f->s;
+    int n = 0, *v = tra_news(s->work, int, s->ngroups);
+    f->at = tra_news(s->work, int *, s->ngroups);
+    f->order = tra_news(s->work, int, s->ngroups);
+    for (int g = 0; g < s->ngroups; g++) {
+        if (f->x->slot[g]) v[n++] = g;
+    }
+    qsort_r(v, (size_t)n, sizeof *v, by_canonical, s);
+    for (int i = 0; i < n; i++) {
+        if (!f->at[v[i]]) emit(f, v[i]);
+    }
+}
+
+tra_plan *finish_plan(search *s, const entry *x, tra_choices *choices) {
+    finish f = {.s = s, .x = x, .plan = tra_new(s->a, tra_plan)};
+    emit_all(&f);
+    tra_plan *p = f.plan;
+    *p = (tra_plan){.arena = s->a, .sites = s->o->sites, .memory = s->o->memory, .compress = s->o->compress, .nops = f.n};
+    p->ops = tra_news(s->a, tra_op, f.n);
+    int *written = tra_news(s->work, int, s->ngroups); /* outputs of each group so far */
+    for (int i = 0; i < f.n; i++) {
+        int g = f.v[i].group;
+        add_op(&f, i);
+        if (f.v[i].op != TRA_PLAN_OUTPUT) continue;
+        for (int j = 0, seen = 0; j < s->m->g->noutputs; j++) {
+            if (!is_output(s, g, j) || seen++ != written[g]) continue;
+            p->ops[i].name = s->m->g->outputs[j].name;
+            p->ops[i].path = s->m->g->outputs[j].path;
+        }
+        written[g]++;
+    }
+    p->strategy = strategies(p);
     p->least_memory = tra_plan_memory(p, s->o->threads);
     int64_t peak = p->cost.peak_memory;
     p->cost = (tra_cost){0};
     sum_up(p);
     p->cost.peak_memory = peak;
     tra_plan_seconds(p, &s->o->rates);
+    if (choices) *choices = choices_of(&f);
+    free(f.v);
     return p;
 }

@@ -1,102 +1,149 @@
-/* prepare.c - what the search knows of a program before it starts: which nodes are needed, which joins are one operator
- * with their aggregation, and which placements the consumers of a relation could use. */
+/* prepare.c - what the search knows before it starts: the groups in order, the operators that make them, who uses them, and
+ * which placements consumers of a relation could want. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "search_int.h"
 
-/* ---- wants -------------------------------------------------------------------------------------------------- */
-
-enum { MAXWANT = 64 };
-
-static void want(search *s, const tra_node *n, const tra_placement *p) {
-    places *w = &s->want[n->id];
-    if (p->owner || tra_place_is_partial(p) || w->n == MAXWANT || !tra_place_offered(p, n->type.cat)) return;
-    int id = place_intern(s, p);
-    for (int i = 0; i < w->n; i++) {
-        if (w->v[i] == id) return;
+void add_number(numbers *x, int v) {
+    if (x->n == x->cap) {
+        x->cap = x->cap ? 2 * x->cap : 8;
+        x->v = tra_realloc(x->v, (size_t)x->cap, sizeof *x->v);
     }
-    if (w->n == w->cap) {
-        w->cap = w->cap ? 2 * w->cap : 8;
-        w->v = tra_realloc(w->v, (size_t)w->cap, sizeof *w->v);
-    }
-    w->v[w->n++] = id;
+    x->v[x->n++] = v;
 }
 
-/* What n's consumers want of it, wanted of its input: output key dimension i is dimension dim[i] of the input. */
-static void want_back(search *s, const tra_node *n, const int *dim) {
-    for (int i = 0; i < s->want[n->id].n; i++) {
-        tra_placement q = s->place[s->want[n->id].v[i]], p;
-        if (tra_place_back(&q, n->type.cat->frontier.n, dim, &p)) want(s, n->in[0], &p);
-    }
+/* ---- families --------------------------------------------------------------------------------------------------- */
+
+bool countable(const search *s, const tra_type *t) {
+    double bytes = (double)t->cat->n * (double)tra_dtype_size(t->dtype) * s->o->sites;
+    for (int d = 0; d < t->cat->bound.n; d++) bytes *= (double)t->cat->bound.v[d];
+    return bytes < 0x1p61;
 }
 
-static void want_inputs(search *s, const tra_node *n) {
-    int dim[TRA_MAXDIM], k = n->type.cat->frontier.n;
-    tra_dims others = {0};
-    tra_placement p;
-    for (int d = 0; d < TRA_MAXDIM; d++) dim[d] = d;
-    switch (n->op) {
-    case TRA_OP_INPUT:
-    case TRA_OP_REPART: return;
-    case TRA_OP_JOIN:
-        for (int i = 0; i < s->ways[n->id].n; i++) {
-            want(s, n->in[0], &s->ways[n->id].v[i].l);
-            want(s, n->in[1], &s->ways[n->id].v[i].r);
+static tra_status summand_type(search *s, family *f, tra_err *e) {
+    tra_node local = f->x->node;
+    const char *warn;
+    local.kernel = tra_kernel_first(local.kernel);
+    TRA_TRY(tra_node_type(s->a, &local, &warn, e));
+    local.type.dtype = tra_agg_state_dtype(f->x->node.kernel, f->x->node.in[0]->type.dtype);
+    /* a contraction that BLAS accumulates has its sums, and so its summands, in the type of its operands */
+    const tra_node *j = f->join ? &f->join->node : NULL;
+    if (j && j->in[0]->type.dtype == j->in[1]->type.dtype && tra_kernel_fuses(j->kernel, local.kernel))
+        local.type.dtype = j->type.dtype;
+    f->summand = local.type;
+    s->summands[f->x->node.id] = local.type;
+    return TRA_OK;
+}
+
+static tra_status add_family(search *s, group *g, const tra_expr *x, const tra_expr *join, tra_err *e) {
+    const tra_expr *source = join ? join : x;
+    family *f = &g->f[g->nfamilies];
+    *f = (family){.x = x, .join = join, .in = {-1, -1}};
+    for (int i = 0; i < 2 && source->in[i] >= 0; i++) f->in[i] = s->at[source->in[i]];
+    if (!countable(s, &x->node.type)) return TRA_OK;
+    if (x->node.op == TRA_OP_AGG) TRA_TRY(summand_type(s, f, e));
+    if (join && join != x) {
+        for (int d = 0; d < join->node.type.cat->frontier.n; d++) f->later |= 1u << d;
+        for (int i = 0; i < x->node.group.n; i++) f->later &= ~(1u << x->node.group.v[i]);
+    }
+    g->nfamilies++;
+    return TRA_OK;
+}
+
+static tra_status add_families(search *s, int at, const bool *skip, tra_err *e) {
+    group *g = &s->group[at];
+    const tra_group *of = &s->m->group[g->canonical];
+    int most = 0;
+    for (int i = 0; i < of->n; i++) {
+        const tra_expr *x = s->m->v[of->expr[i]];
+        most += 1 + (x->node.op == TRA_OP_AGG ? s->m->group[x->in[0]].n : 0);
+    }
+    g->f = tra_news(s->work, family, most);
+    g->node = &s->m->v[of->expr[0]]->node;
+    for (int i = 0; i < of->n; i++) {
+        const tra_expr *x = s->m->v[of->expr[i]];
+        if (skip[of->expr[i]]) continue;
+        TRA_TRY(add_family(s, g, x, x->node.op == TRA_OP_JOIN ? x : NULL, e));
+        if (x->node.op != TRA_OP_AGG || tra_kernel_needs_tensor(x->node.kernel)) continue;
+        const tra_group *in = &s->m->group[x->in[0]];
+        for (int j = 0; j < in->n; j++) {
+            const tra_expr *y = s->m->v[in->expr[j]];
+            if (y->node.op == TRA_OP_JOIN && !skip[in->expr[j]]) TRA_TRY(add_family(s, g, x, y, e));
         }
-        return;
-    case TRA_OP_FILTER:
-    case TRA_OP_TRANSFORM: break;
-    case TRA_OP_TILE: dim[k - 1] = -1; break;
-    case TRA_OP_AGG:
-        for (int i = 0; i < k; i++) dim[i] = (int)n->group.v[i];
-        want_back(s, n, dim);
-        p = tra_place_within(n->in[0]->type.cat, s->o->sites, &n->group);
-        want(s, n->in[0], &p);
-        return;
-    case TRA_OP_REKEY:
-        for (int i = 0; i < k; i++) {
-            if (!tra_keyexpr_is_var(n->keyfn->expr[i], &dim[i])) dim[i] = -1;
+    }
+    return TRA_OK;
+}
+
+/* ---- who uses what ---------------------------------------------------------------------------------------------- */
+
+/* The nearest group that all uses of both pass through. */
+static int common(const search *s, int a, int b) {
+    while (a != b) {
+        if (a < b)
+            a = s->group[a].idom;
+        else
+            b = s->group[b].idom;
+    }
+    return a;
+}
+
+static void use(search *s, int in, int by) {
+    group *g = &s->group[in];
+    g->shared |= g->last_use >= 0 && g->last_use != by;
+    g->idom = g->last_use < 0 ? by : common(s, g->idom, by);
+    g->last_use = by > g->last_use ? by : g->last_use;
+}
+
+/* Consumers come after what they use, so they are walked first; what nothing reaches has no last use. */
+static void find_uses(search *s) {
+    int n = s->ngroups, *size = tra_calloc(2 * (size_t)n + 2, sizeof *size), *next = size + n + 1;
+    for (int g = 0; g < n; g++) s->group[g].last_use = -1;
+    for (int i = 0; i < s->m->g->noutputs; i++) {
+        int g = s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group];
+        use(s, g, n);
+    }
+    for (int g = n - 1; g >= 0; g--) {
+        for (int i = 0; i < s->group[g].nfamilies && s->group[g].last_use >= 0; i++) {
+            const family *f = &s->group[g].f[i];
+            for (int j = 0; j < 2 && f->in[j] >= 0; j++) use(s, f->in[j], g);
+            if (f->in[0] >= 0 && f->in[0] == f->in[1]) s->group[f->in[0]].shared = true;
         }
-        break;
-    case TRA_OP_CONCAT:
-        for (int i = 0; i < k; i++) dim[i] = i < n->keydim ? i : i + 1;
-        want_back(s, n, dim);
-        for (int i = 0; i < k; i++) others.v[others.n++] = dim[i];
-        p = tra_place_within(n->in[0]->type.cat, s->o->sites, &others);
-        want(s, n->in[0], &p);
-        return;
     }
-    want_back(s, n, dim);
+    for (int g = 0; g < n; g++) { /* subtrees of the tree of dominators as ranges */
+        size[g]++;
+        if (s->group[g].last_use >= 0) size[s->group[g].idom] += size[g];
+    }
+    next[n] = 1;
+    for (int g = n - 1; g >= 0; g--) {
+        group *x = &s->group[g];
+        if (x->last_use < 0) continue;
+        x->pre = next[x->idom];
+        next[x->idom] += size[g];
+        next[g] = x->pre + 1;
+        x->post = x->pre + size[g];
+    }
+    free(size);
 }
 
-/* ---- the graph ---------------------------------------------------------------------------------------------- */
-
-static void mark(search *s, const tra_node *n) {
-    if (s->needed[n->id]) return;
-    s->needed[n->id] = true;
-    for (int i = 0; i < 2 && n->in[i]; i++) {
-        s->uses[n->in[i]->id]++;
-        mark(s, n->in[i]);
-    }
-}
-
-/* The needed consumer of a node that has one use, or NULL when that is an output. */
-static const tra_node *only_consumer(const search *s, const tra_node *n) {
-    if (s->uses[n->id] != 1) return NULL;
-    for (int i = n->id + 1; i < s->g->n; i++) {
-        const tra_node *c = s->g->v[i];
-        if (s->needed[i] && (c->in[0] == n || c->in[1] == n)) return c;
+/* The operator that alone consumes the group's relation; NULL. */
+static const tra_node *only_consumer(const search *s, int *g) {
+    int by = s->group[*g].last_use, from = *g;
+    if (by < 0 || by == s->ngroups || s->group[from].shared) return NULL;
+    for (int i = 0; i < s->group[by].nfamilies; i++) {
+        const family *f = &s->group[by].f[i];
+        *g = by;
+        if (f->in[0] == from || f->in[1] == from) return f->join && f->join != f->x ? NULL : &f->x->node;
     }
     return NULL;
 }
 
 /* Which output key dimensions of a join are aggregated by the aggregation that it flows into through maps. */
-static uint32_t aggregated_later(const search *s, const tra_node *join) {
-    int at[TRA_MAXDIM], k = join->type.cat->frontier.n; /* key dimension of the relation at hand, or -1 */
+static uint32_t aggregated_later(const search *s, int g, int k) {
+    int at[TRA_MAXDIM]; /* key dimension of the relation at hand, or -1 */
     for (int d = 0; d < k; d++) at[d] = d;
-    for (const tra_node *n = only_consumer(s, join); n; n = only_consumer(s, n)) {
+    for (const tra_node *n = only_consumer(s, &g); n; n = only_consumer(s, &g)) {
         uint32_t grouped = 0, set = 0;
         switch (n->op) {
         case TRA_OP_FILTER:
@@ -126,46 +173,202 @@ static uint32_t aggregated_later(const search *s, const tra_node *join) {
     return 0;
 }
 
-void prepare(search *s) {
-    int n = s->g->n;
-    s->needed = tra_news(s->work, bool, n);
-    s->uses = tra_news(s->work, int, n);
-    s->last_use = tra_news(s->work, int, n);
-    s->fused = tra_news(s->work, int, n);
-    s->later = tra_news(s->work, uint32_t, n);
-    s->want = tra_news(s->work, places, n);
-    s->labels = tra_news(s->work, tra_labels, n);
-    s->ways = tra_news(s->work, tra_ways, n);
-    s->partial = tra_news(s->work, tra_type, n);
-    for (int i = 0; i < s->g->noutputs; i++) {
-        s->uses[s->g->outputs[i].node->id]++;
-        mark(s, s->g->outputs[i].node);
+/* ---- wants ------------------------------------------------------------------------------------------------------ */
+
+enum { MAXWANT = 64 };
+
+static void want(search *s, int g, const tra_placement *p) {
+    numbers *w = &s->group[g].want;
+    if (p->owner || tra_place_is_partial(p) || w->n == MAXWANT || !tra_place_offered(p, s->group[g].node->type.cat))
+        return;
+    int id = place_intern(s, p);
+    for (int i = 0; i < w->n; i++) {
+        if (w->v[i] == id) return;
     }
-    for (int i = 0; i < n; i++) {
-        const tra_node *x = s->g->v[i];
-        s->last_use[i] = s->fused[i] = -1;
-        if (!s->needed[i] || x->op != TRA_OP_JOIN) continue;
-        const tra_node *c = only_consumer(s, x);
-        if (c && c->op == TRA_OP_AGG && !tra_kernel_needs_tensor(c->kernel)) s->fused[i] = c->id;
-        s->later[i] = aggregated_later(s, x);
-        tra_join_labels(x->in[0]->type.cat, x->in[1]->type.cat, &x->joinl, &x->joinr, &s->labels[i]);
-        tra_join_ways(&s->labels[i], x->in[0]->type.cat, x->in[1]->type.cat, s->o->sites, &s->ways[i]);
+    add_number(w, id);
+}
+
+/* What consumers of g want of it, wanted of the input: output key dimension i is dimension dim[i] of the input. */
+static void want_back(search *s, int g, int in, const int *dim) {
+    for (int i = 0; i < s->group[g].want.n; i++) {
+        tra_placement q = s->place[s->group[g].want.v[i]], p;
+        if (tra_place_back(&q, s->group[g].node->type.cat->frontier.n, dim, &p)) want(s, in, &p);
     }
-    for (int i = 0; i < n; i++) {
-        for (int j = 0; s->needed[i] && j < 2 && s->g->v[i]->in[j]; j++)
-            s->last_use[s->g->v[i]->in[j]->id] =
-                tra_max64(s->last_use[s->g->v[i]->in[j]->id], s->fused[i] >= 0 ? s->fused[i] : i);
-    }
-    for (int i = n - 1; i >= 0; i--) {
-        tra_placement own[TRA_MAXDIM + 1];
-        const tra_node *x = s->g->v[i];
-        if (!s->needed[i]) continue;
-        int m = tra_place_choices(x->type.cat, s->o->sites, own);
-        for (int j = 0; j < m; j++) want(s, x, &own[j]);
-        if (s->want[i].n == 0) { /* few tuples: some sites stay idle */
-            s->want[i] = (places){.n = 1, .cap = 1, .v = tra_malloc(sizeof(int))};
-            s->want[i].v[0] = place_intern(s, &own[0]);
+}
+
+static void want_inputs(search *s, int g, const family *f) {
+    const tra_node *n = &f->x->node;
+    int dim[TRA_MAXDIM], k = n->type.cat->frontier.n;
+    tra_dims others = {0};
+    tra_placement p;
+    if (f->join) {
+        for (int i = 0; i < s->ways[f->join->node.id].n; i++) {
+            want(s, f->in[0], &s->ways[f->join->node.id].v[i].l);
+            want(s, f->in[1], &s->ways[f->join->node.id].v[i].r);
         }
-        want_inputs(s, x);
+        return;
+    }
+    for (int d = 0; d < TRA_MAXDIM; d++) dim[d] = d;
+    switch (n->op) {
+    case TRA_OP_INPUT:
+    case TRA_OP_REPART: return;
+    case TRA_OP_JOIN: return;
+    case TRA_OP_FILTER:
+    case TRA_OP_TRANSFORM: break;
+    case TRA_OP_TILE: dim[k - 1] = -1; break;
+    case TRA_OP_AGG:
+        for (int i = 0; i < k; i++) dim[i] = (int)n->group.v[i];
+        want_back(s, g, f->in[0], dim);
+        p = tra_place_within(n->in[0]->type.cat, s->o->sites, &n->group);
+        want(s, f->in[0], &p);
+        return;
+    case TRA_OP_REKEY:
+        for (int i = 0; i < k; i++) {
+            if (!tra_keyexpr_is_var(n->keyfn->expr[i], &dim[i])) dim[i] = -1;
+        }
+        break;
+    case TRA_OP_CONCAT:
+        for (int i = 0; i < k; i++) dim[i] = i < n->keydim ? i : i + 1;
+        want_back(s, g, f->in[0], dim);
+        for (int i = 0; i < k; i++) others.v[others.n++] = dim[i];
+        p = tra_place_within(n->in[0]->type.cat, s->o->sites, &others);
+        want(s, f->in[0], &p);
+        return;
+    }
+    want_back(s, g, f->in[0], dim);
+}
+
+static void find_wants(search *s) {
+    for (int g = s->ngroups - 1; g >= 0; g--) {
+        tra_placement own[TRA_MAXDIM + 1];
+        group *x = &s->group[g];
+        if (x->last_use < 0) continue;
+        if (s->fixed_place && s->fixed_place[g]) want(s, g, s->fixed_place[g]);
+        int m = tra_place_choices(x->node->type.cat, s->o->sites, own);
+        for (int j = 0; j < m; j++) want(s, g, &own[j]);
+        if (x->want.n == 0) add_number(&x->want, place_intern(s, &own[0])); /* few tuples: some sites stay idle */
+        for (int i = 0; i < x->nfamilies; i++) want_inputs(s, g, &x->f[i]);
+    }
+}
+
+/* ---- all -------------------------------------------------------------------------------------------------------- */
+
+static void find_ways(search *s, int g) {
+    for (int i = 0; i < s->group[g].nfamilies; i++) {
+        family *f = &s->group[g].f[i];
+        const tra_node *n = f->join ? &f->join->node : NULL;
+        if (!n) continue;
+        if (f->x == f->join) f->later = aggregated_later(s, g, n->type.cat->frontier.n);
+        if (s->labels[n->id]) continue;
+        const tra_catalog *l = n->in[0]->type.cat, *r = n->in[1]->type.cat;
+        s->labels[n->id] = tra_new(s->work, tra_labels);
+        tra_join_labels(l, r, &n->joinl, &n->joinr, s->labels[n->id]);
+        tra_join_ways(s->labels[n->id], l, r, s->o->sites, &s->ways[n->id]);
+    }
+}
+
+static void set_fixed(search *s) {
+    const tra_fixed *fixed = s->o->fixed;
+    if (!fixed) return;
+    s->fixed_way = tra_news(s->work, const tra_way *, s->m->n);
+    s->fixed_place = tra_news(s->work, const tra_placement *, s->ngroups);
+    for (int i = 0; i < s->m->g->n; i++) {
+        int x = s->m->of_node[i];
+        if (x < 0) continue;
+        int g = s->at[s->m->v[x]->group];
+        if (fixed->way && !s->fixed_way[x]) s->fixed_way[x] = fixed->way[i];
+        if (fixed->place && g >= 0 && !s->fixed_place[g]) s->fixed_place[g] = fixed->place[i];
+    }
+}
+
+/* Joins that one aggregation alone consumes, and can be one operator with, are made there. */
+static void absorb(search *s) {
+    int *by = tra_malloc((size_t)s->ngroups * sizeof *by); /* the only consumer, -1: none yet, -2: not absorbed */
+    for (int g = 0; g < s->ngroups; g++) {
+        by[g] = s->group[g].nfamilies > 0 ? -1 : -2;
+        for (int i = 0; i < s->group[g].nfamilies; i++) {
+            if (s->group[g].f[i].x->node.op != TRA_OP_JOIN) by[g] = -2;
+        }
+    }
+    for (int i = 0; i < s->m->g->noutputs; i++) by[s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group]] = -2;
+    for (int g = 0; g < s->ngroups; g++) {
+        for (int i = 0; i < s->group[g].nfamilies; i++) {
+            const family *f = &s->group[g].f[i];
+            bool fusable = f->x->node.op == TRA_OP_AGG && !tra_kernel_needs_tensor(f->x->node.kernel);
+            for (int j = 0; j < 2 && f->in[j] >= 0 && !(f->join && f->join != f->x); j++) {
+                int *b = &by[f->in[j]];
+                *b = fusable && (*b == -1 || *b == g) ? g : -2;
+            }
+        }
+    }
+    for (int g = 0; g < s->ngroups; g++) {
+        group *x = &s->group[g];
+        int n = 0;
+        x->absorbed = by[g] >= 0;
+        for (int i = 0; i < x->nfamilies; i++) { /* an aggregation of what is absorbed has no family of its own */
+            const family *f = &x->f[i];
+            if (f->join || f->in[0] < 0 || by[f->in[0]] < 0) x->f[n++] = *f;
+        }
+        x->nfamilies = n;
+    }
+    for (int g = 0; g < s->ngroups; g++) {
+        if (s->group[g].absorbed) s->group[g].nfamilies = 0;
+    }
+    free(by);
+}
+
+/* Can every output be computed from what is small enough to be counted? */
+static tra_status check_sizes(const search *s, tra_err *e) {
+    bool *can = tra_calloc((size_t)s->ngroups + 1, sizeof *can), all = true; /* but joins that an aggregation hides */
+    for (int g = 0; g < s->ngroups; g++) {
+        for (int i = 0; i < s->group[g].nfamilies; i++) {
+            const int *in = s->group[g].f[i].in;
+            can[g] |= (in[0] < 0 || can[in[0]]) && (in[1] < 0 || can[in[1]]);
+        }
+    }
+    for (int i = 0; i < s->m->g->n; i++) {
+        int x = s->m->of_node[i];
+        if (x >= 0 && s->at[s->m->v[x]->group] >= 0)
+            all &= can[s->at[s->m->v[x]->group]] || s->m->g->v[i]->op == TRA_OP_JOIN;
+    }
+    for (int i = 0; i < s->m->g->noutputs; i++) all &= can[s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group]];
+    tra_status st = TRA_OK;
+    for (int i = 0; i < s->m->g->n && !all && st == TRA_OK; i++) {
+        const tra_node *n = s->m->g->v[i];
+        int x = s->m->of_node[i];
+        if (x < 0 || s->at[s->m->v[x]->group] < 0 || countable(s, &n->type)) continue;
+        st = tra_fail(e, TRA_PROGRAM, "%s%s is too large to plan: on %d sites it may take more than 2^61 bytes",
+                      n->name ? "relation " : "the result of ", n->name ? n->name : tra_opcode_text(n->op), s->o->sites);
+    }
+    free(can);
+    return st;
+}
+
+tra_status prepare(search *s, tra_err *e) {
+    bool *skip;
+    int *order = tra_memo_order(s->m, &s->ngroups, &skip);
+    s->group = tra_news(s->work, group, s->ngroups + 1);
+    s->at = tra_news(s->work, int, s->m->ngroups);
+    s->labels = tra_news(s->work, tra_labels *, s->m->n);
+    s->ways = tra_news(s->work, tra_ways, s->m->n);
+    s->summands = tra_news(s->work, tra_type, s->m->n);
+    for (int g = 0; g < s->m->ngroups; g++) s->at[g] = -1;
+    for (int g = 0; g < s->ngroups; g++) s->at[order[g]] = g, s->group[g].canonical = order[g];
+    for (int g = 0; g < s->ngroups; g++) TRA_TRY(add_families(s, g, skip, e));
+    TRA_TRY(check_sizes(s, e));
+    absorb(s);
+    set_fixed(s);
+    find_uses(s);
+    for (int g = 0; g < s->ngroups; g++) find_ways(s, g);
+    find_wants(s);
+    return TRA_OK;
+}
+
+void unprepare(search *s) {
+    for (int i = 0; s->ways && i < s->m->n; i++) free(s->ways[i].v);
+    for (int g = 0; g < s->ngroups && s->group; g++) {
+        free(s->group[g].want.v);
+        free(s->group[g].makings.v);
+        tra_arena_free(s->group[g].room);
     }
 }

@@ -1,60 +1,33 @@
-/* search.c - a beam search over the ways to place each operator of a program.
- *
- * Nodes are expanded in program order. A state is what is available where after the nodes so far, and what that cost.
- * Each node is expanded by every way to place it that ia.h offers; exchanges are enforcers, inserted when a placement
- * is needed that is not there, and what they bring stays available to later consumers. Of states that agree in what is
- * available and in the strategies of the joins, the cheapest stays. The beam keeps the cheapest states and, first of
- * all, the cheapest of each availability, so that small programs are searched exactly.
+/* search.c - from the memo of a program to plans: the cheapest of each strategy, and the direct translation, ranked by exact
+ * costs.
  */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../lib/run/memory.h"
 #include "search_int.h"
 
-static tra_status partial_types(search *s, tra_err *e) {
-    for (int i = 0; i < s->g->n; i++) {
-        const tra_node *n = s->g->v[i];
-        const char *warn;
-        if (!s->needed[i] || n->op != TRA_OP_AGG) continue;
-        tra_node local = *n;
-        local.kernel = tra_kernel_first(n->kernel);
-        TRA_TRY(tra_node_type(s->a, &local, &warn, e));
-        local.type.dtype = tra_agg_state_dtype(n->kernel, n->in[0]->type.dtype);
-        /* a contraction that BLAS accumulates has its sums, and so its summands, in the type of its operands */
-        const tra_node *j = n->in[0];
-        if (j->op == TRA_OP_JOIN && s->fused[j->id] == n->id && j->in[0]->type.dtype == j->in[1]->type.dtype &&
-            tra_kernel_fuses(j->kernel, local.kernel))
-            local.type.dtype = j->type.dtype;
-        s->partial[i] = local.type;
+/* How much is tried, by the number of joins and of groups alone. Up to four joins every strategy is. */
+static budget budget_of(const search *s) {
+    static const struct {
+        int joins, groups;
+        budget b;
+    } rows[] = {
+        {2, 40, {.entries = 2048, .cell = 320, .targets = 24, .plans = 256}},
+        {4, 60, {.entries = 2048, .cell = 320, .targets = 24, .plans = 256}},
+        {10, 120, {.entries = 160, .cell = 16, .targets = 8, .plans = 128}},
+        {30, 250, {.entries = 64, .cell = 8, .targets = 8, .plans = 48}},
+        {100, 700, {.entries = 32, .cell = 4, .targets = 6, .plans = 16}},
+    };
+    int joins = 0;
+    for (int g = 0; g < s->ngroups; g++) {
+        for (int i = 0; i < s->group[g].nfamilies; i++) joins += s->group[g].f[i].join == s->group[g].f[i].x;
     }
-    return TRA_OK;
-}
-
-static tra_status check_sizes(const search *s, tra_err *e) {
-    for (int i = 0; i < s->g->n; i++) {
-        const tra_node *n = s->g->v[i];
-        if (!s->needed[i] || s->fused[i] >= 0 || countable(s, &n->type)) continue;
-        return tra_fail(e, TRA_PROGRAM, "%s%s is too large to plan: on %d sites it may take more than 2^61 bytes",
-                        n->name ? "relation " : "the result of ", n->name ? n->name : tra_opcode_text(n->op),
-                        s->o->sites);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (joins <= rows[i].joins && s->ngroups <= rows[i].groups) return rows[i].b;
     }
-    return TRA_OK;
-}
-
-static tra_status search_all(search *s, tra_err *e) {
-    prepare(s);
-    TRA_TRY(check_sizes(s, e));
-    TRA_TRY(partial_types(s, e));
-    s->beam = tra_calloc(1, sizeof *s->beam);
-    s->nbeam = 1;
-    for (int i = 0; i < s->g->n; i++) {
-        if (!s->needed[i] || s->fused[i] >= 0) continue;
-        for (int j = 0; j < s->nbeam; j++) expand_node(s, s->g->v[i], &s->beam[j]);
-        beam_advance(s);
-        assert(s->nbeam > 0);
-    }
-    return TRA_OK;
+    return (budget){.entries = 12, .cell = 2, .targets = 4, .plans = 8};
 }
 
 static int compare_plans(const void *a, const void *b, void *of) {
@@ -75,52 +48,144 @@ static int compare_plans(const void *a, const void *b, void *of) {
     return c;
 }
 
-/* The plans of the beam's states, those that fit if there are any, ranked. */
-static tra_status rank(search *s, tra_plans *out, tra_err *e) {
+/* The direct translation is always a candidate; false when it cannot run. */
+static bool add_direct(search *s, tra_plan **p, tra_choices *c) {
+    int *making = tra_malloc(((size_t)s->ngroups + 1) * sizeof *making);
+    for (int g = 0; g < s->ngroups; g++) making[g] = -1;
+    bool ok = direct(s, NULL, making);
+    if (ok) {
+        entry x = assemble(s, making);
+        *p = finish_plan(s, &x, c);
+    }
+    free(making);
+    return ok;
+}
+
+typedef struct ranked {
+    tra_plan *p;
+    tra_choices c;
+} ranked;
+
+static int compare_ranked(const void *a, const void *b, void *of) {
+    return compare_plans(&((const ranked *)a)->p, &((const ranked *)b)->p, of);
+}
+
+static bool fits(const tra_plan *p) { return p->memory == 0 || p->least_memory <= p->memory; }
+
+/* Those that fit, or all if none does, and of one strategy the cheapest; ranked. */
+static void rank(search *s, int n, ranked *v, tra_plans *out) {
+    bool any = false;
+    int m = 0;
+    for (int i = 0; i < n; i++) any |= fits(v[i].p);
+    for (int i = 0; i < n; i++) {
+        if (any && !fits(v[i].p)) continue;
+        if (!any) v[i].p->memory = 0;
+        v[m++] = v[i];
+    }
+    qsort_r(v, (size_t)m, sizeof *v, compare_ranked, s);
+    tra_plan **p = tra_news(s->a, tra_plan *, m);
+    tra_choices *c = tra_news(s->a, tra_choices, m);
+    out->n = 0;
+    for (int i = 0; i < m && out->n < TRA_MAXPLANS; i++) {
+        bool seen = false;
+        for (int j = 0; j < out->n; j++) seen |= strcmp(p[j]->strategy, v[i].p->strategy) == 0;
+        if (seen) continue;
+        p[out->n] = v[i].p;
+        c[out->n] = v[i].c;
+        p[out->n]->rank = out->n + 1;
+        out->n++;
+    }
+    out->v = p;
+    out->choices = c;
+}
+
+static tra_status search_begin(search *s, tra_err *e) {
+    s->work = tra_arena_new();
+    TRA_TRY(prepare(s, e));
+    s->b = budget_of(s);
+    return TRA_OK;
+}
+
+static void search_end(search *s) {
+    unprepare(s);
+    free(s->making);
+    free(s->slot);
+    free(s->slotscore);
+    free(s->slottable);
+    free(s->memo);
+    free(s->place);
+    free(s->placetable);
+    tra_arena_free(s->work);
+}
+
+static tra_status plan_all(search *s, tra_plans *out, int64_t *least, tra_err *e) {
     int n = 0;
-    int64_t least = INT64_MAX;
-    tra_plan **v = tra_news(s->a, tra_plan *, s->nbeam);
-    for (int pass = 0; pass < 2 && n == 0; pass++) {
-        for (int i = 0; i < s->nbeam; i++) {
-            tra_plan *p = finish_plan(s, &s->beam[i]);
-            least = tra_min64(least, p->least_memory);
-            if (pass == 1 || p->memory == 0 || p->least_memory <= p->memory) {
-                if (pass == 1) p->memory = 0;
-                v[n++] = p;
-            }
-        }
-        if (n == 0 && !s->o->over) break;
-    }
-    if (n == 0) {
-        char have[32], want[32];
-        return tra_fail(e, TRA_RESOURCE,
-                        "no plan fits in a memory ceiling of %s per site; the least that would do is %s "
-                        "(--memory %" PRId64 ")",
-                        tra_human(s->o->memory, have), tra_human(least, want), least);
-    }
-    qsort_r(v, (size_t)n, sizeof *v, compare_plans, s);
-    out->n = (int)tra_min64(n, TRA_MAXPLANS);
-    out->v = v;
-    for (int i = 0; i < out->n; i++) v[i]->rank = i + 1;
+    TRA_TRY(search_begin(s, e));
+    entry *x = extract(s, &n);
+    ranked *v = tra_news(s->work, ranked, n + 1);
+    for (int i = 0; i < n; i++) v[i].p = finish_plan(s, &x[i], &v[i].c);
+    if (!s->o->fixed && add_direct(s, &v[n].p, &v[n].c)) n++;
+    *least = INT64_MAX;
+    for (int i = 0; i < n; i++) *least = tra_min64(*least, v[i].p->least_memory);
+    rank(s, n, v, out);
+    out->bounded = s->bounded || s->m->bounded;
+    out->memo = s->m;
     return TRA_OK;
 }
 
 tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out, tra_err *e) {
     if (o->cost == TRA_COST_EINDECOMP)
         return tra_fail(e, TRA_USAGE, "the cost model eindecomp is not available yet; use time or tra");
-    search s = {.g = g, .o = o, .a = a, .work = tra_arena_new()};
-    tra_status st = search_all(&s, e);
-    if (st == TRA_OK) st = rank(&s, out, e);
-    for (int i = 0; s.want && i < g->n; i++) free(s.want[i].v), free(s.ways[i].v);
-    for (int64_t i = 0; i < s.nchunks; i++) free(s.chunk[i]);
-    free(s.chunk);
-    free(s.trial.v);
-    free(s.beam);
-    free(s.next);
-    free(s.nexttable);
-    free(s.memo);
-    free(s.place);
-    free(s.placetable);
-    tra_arena_free(s.work);
+    int64_t least = 0;
+    search s = {.m = tra_memo_new(g, a), .o = o, .a = a, .room = INT64_MAX};
+    tra_status st = plan_all(&s, out, &least, e);
+    search_end(&s);
+    if (st == TRA_OK && o->memory > 0 && least > o->memory && !o->over) {
+        char have[32], want[32];
+        return tra_fail(e, TRA_RESOURCE,
+                        "no plan fits in a memory ceiling of %s per site; the least that would do is %s "
+                        "(--memory %" PRId64 ")",
+                        tra_human(o->memory, have), tra_human(least, want), least);
+    }
+    return st;
+}
+
+/* ---- plans of choices ------------------------------------------------------------------------------------------- */
+
+/* The making of a choice; -1. */
+static int make_choice(search *s, int g, const tra_choice *c) {
+    int in[2] = {-1, -1};
+    for (int i = 0; i < 2 && c->in[i].sites > 0; i++) in[i] = place_intern(s, &c->in[i]);
+    for (int i = 0; i < s->group[g].nfamilies; i++) {
+        const family *f = &s->group[g].f[i];
+        int join = f->join && f->join != f->x ? f->join->node.id : -1;
+        if (f->x->node.id != c->expr || join != c->join) continue;
+        bool summands = c->between.sites > 0 && tra_place_is_partial(&c->between);
+        if (c->between.sites > 0 && !summands) return make_stored(s, g, f, in[0], in[1]);
+        bool targeted = summands || f->x->node.op == TRA_OP_REPART;
+        return make_one(s, g, f, in[0], in[1], targeted ? place_intern(s, &c->out) : -1);
+    }
+    return -1;
+}
+
+tra_status tra_plan_of(const tra_memo *m, const tra_plan_options *o, int n, const tra_choice *v, const int *expr,
+                       tra_arena *a, tra_plan **out, tra_err *e) {
+    search s = {.m = m, .o = o, .a = a, .room = INT64_MAX};
+    tra_status st = search_begin(&s, e);
+    if (st == TRA_OK) {
+        int *making = tra_news(s.work, int, s.ngroups + 1);
+        for (int g = 0; g < s.ngroups; g++) making[g] = -1;
+        for (int i = 0; i < n; i++) {
+            int g = s.at[tra_memo_find(m, m->v[v[i].expr]->group)];
+            making[g] = make_choice(&s, g, &v[i]);
+        }
+        if (direct(&s, expr, making)) {
+            entry x = assemble(&s, making);
+            *out = finish_plan(&s, &x, NULL);
+        } else {
+            st = tra_fail(e, TRA_PROGRAM, "the direct translation stores a result that is too large");
+        }
+    }
+    search_end(&s);
     return st;
 }

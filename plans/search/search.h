@@ -1,4 +1,4 @@
-/* search.h - from a typed graph to physical plans: placements, exchanges, costs, alternatives.
+/* search.h - from a typed graph to physical plans: equivalent expressions, placements, exchanges, costs, alternatives.
  *
  * Source: Tensor Relational Algebra, sections 4 (implementation algebra, rules R2-*) and 5 (costs); placements as grids
  * of sites (placement.h) generalise its broadcast and shuffle joins.
@@ -7,6 +7,8 @@
 #define TRA_SEARCH_H
 
 #include "../../lib/run/plan.h"
+#include "../ia/ia.h"
+#include "../rules/memo.h"
 #include "../tra/tra.h"
 
 typedef enum tra_cost_model { TRA_COST_TIME, TRA_COST_TRA, TRA_COST_EINDECOMP } tra_cost_model;
@@ -23,6 +25,15 @@ typedef struct tra_rates {
 } tra_rates;
 tra_rates tra_rates_builtin(void);
 
+/* What another optimizer has decided of a program: by id of the graph's nodes. Nothing is rewritten then, and the search
+ * finds the cheapest of what is left open: exchanges, and the placements of nodes of which nothing is said. Of equal
+ * nodes (the same operator over the same inputs), which are computed once, the first that says something counts. */
+typedef struct tra_fixed {
+    const tra_way **way;         /* JOIN: where its inputs are taken (the placements l and r); NULL: any way */
+    const tra_placement **place; /* where the node's result is made, an aggregation's after its last phase; NULL: anywhere.
+                                    Without effect where no way to run the operator makes it there */
+} tra_fixed;
+
 typedef struct tra_plan_options {
     int sites;
     int64_t memory; /* per site; 0: no ceiling */
@@ -32,18 +43,44 @@ typedef struct tra_plan_options {
     bool compress;  /* outputs will be compressed */
     bool over;   /* when no plan fits the memory: all of them instead of an error (explain) */
     tra_rates rates;
+    const tra_fixed *fixed; /* NULL: nothing is */
 } tra_plan_options;
 
+/* How a plan makes the relation of a group of the memo. */
+typedef struct tra_choice {
+    int expr;               /* of that group */
+    int join;               /* the join that the aggregation `expr` is one operator with; -1: none */
+    tra_placement in[2];    /* where the inputs are taken, of the join if there is one; sites 0: there is none */
+    tra_placement between;  /* partial: of summands, between two phases. Else of the join's result, which is stored and
+                               brought there to be aggregated. sites 0: neither */
+    tra_placement out;      /* of the result; sites 0: an input that is where it suits the plan */
+} tra_choice;
+typedef struct tra_choices {
+    int n;
+    const tra_choice *v; /* in the order of the plan's operators */
+} tra_choices;
+
 /* All alternatives: the cheapest plan of each strategy, cheapest first (ties: fewer flops, then disk bytes, then peak
- * memory, then the plan's text). plans[0] is the choice. Plans over the ceiling are not candidates; when none is left
- * the error (TRA_RESOURCE) says the least ceiling that would do. Deterministic. The plans live in the arena. At most
- * TRA_MAXPLANS. Their memory is 0 if they do not fit (option `over`). */
+ * memory, then the plan's text). v[0] is the choice, never worse than the direct translation. Plans over the ceiling are
+ * not candidates; when none is left the error (TRA_RESOURCE) says the least ceiling that would do. Deterministic. The
+ * plans live in the arena. At most TRA_MAXPLANS. Their memory is 0 if they do not fit (option `over`). */
 enum { TRA_MAXPLANS = 200, TRA_MAXSITES = 1024 };
 typedef struct tra_plans {
     int n;
     tra_plan **v;
+    bool bounded;               /* the search left out combinations that might be cheaper, to end in time */
+    const tra_memo *memo;       /* of the program and what the rules made of it */
+    const tra_choices *choices; /* of each plan */
 } tra_plans;
 TRA_MUSTUSE tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out,
                                   tra_err *e);
+
+/* The plan of n choices (at most one for each group); a group without one gets the direct translation (algebra of the
+ * paper, section 4.2: join of the broadcast left input with the right one where it is, aggregation of the input shuffled
+ * by the group's keys) of expr[group], or of its first expression where that is -1 or expr NULL. All choices of a plan
+ * that tra_search found give that plan. TRA_PROGRAM when it has an operator that cannot run: a result that is too large
+ * to be stored. */
+TRA_MUSTUSE tra_status tra_plan_of(const tra_memo *m, const tra_plan_options *o, int n, const tra_choice *v,
+                                   const int *expr, tra_arena *a, tra_plan **out, tra_err *e);
 
 #endif

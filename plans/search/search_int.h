@@ -1,57 +1,103 @@
-/* search_int.h - the inside of the search, shared by its files. */
+/* search_int.h - the inside of the search, shared by its files.
+ *
+ * A group of the memo is made by one `making`: an operator, where its inputs are taken, and where the result is. What
+ * consumers want elsewhere is brought there by exchanges. So a plan is a `slot` for each group that it computes: a making
+ * and the placements demanded of it; its cost is the sum over slots. Groups, here, are numbered by their position in
+ * tra_memo_order, inputs first.
+ */
 #ifndef TRA_SEARCH_INT_H
 #define TRA_SEARCH_INT_H
 
 #include "cost.h"
 #include "search.h"
 
-/* An operator of a plan in the making. Steps form a list from the latest to the first, shared by many states. */
-typedef struct step step;
-struct step {
-    const step *prev;
-    tra_plan_op op;       /* OWN: no operator, the input `node` is placed as `place` of itself */
-    const tra_node *node; /* what it computes or moves; JOINAGG: the aggregation */
-    const step *in[2];
-    int place;    /* number of an interned placement; ANY: to be decided */
-    bool partial; /* AGG, JOINAGG: leaves summands; SHUF: moves them */
-};
-enum { OWN = TRA_PLAN_COUNT };
-enum { ANY = -1 }; /* the place of an input that has not been chosen */
-
-/* The strategies of the joins so far, from the latest. */
-typedef struct strategy strategy;
-struct strategy {
-    const strategy *prev;
-    int join; /* id of its node */
-    char text[48];
-};
-
-/* A relation in one placement. */
-typedef struct avail {
-    int node, place;
-    const step *by;
-} avail;
+enum { ANY = -1 }; /* the place of an input that is yet to be chosen */
 
 /* Cost so far: network and work of each operator, without overlap. */
 typedef struct spent {
-    double floats, seconds, flops;
-    int64_t bytes;
+    double floats, seconds, flops, bytes;
 } spent;
 
-typedef struct state {
-    spent cost;
-    int n;
-    avail *v; /* by node, then in the order they came */
-    const step *last;
-    const strategy *strategies;
-    uint64_t avail_hash, strategy_hash;
-    int64_t seq; /* order of generation: the last tie-break */
-} state;
-
-typedef struct places {
+/* A list of numbers. */
+typedef struct numbers {
     int n, cap;
     int *v;
-} places;
+} numbers;
+void add_number(numbers *x, int v);
+
+/* An operator for a group: one of its expressions, an aggregation alone or together with a join of its input. */
+typedef struct family {
+    const tra_expr *x;
+    const tra_expr *join; /* x itself, or what x aggregates; NULL */
+    int in[2];            /* groups, -1: of the join if there is one */
+    tra_type summand;     /* AGG: of the first of two phases */
+    uint32_t later;       /* joins: dimensions of the output key that are aggregated later */
+    int64_t memory[3];    /* bytes of blocks that it needs in one phase, in two, with the join's result stored */
+} family;
+
+typedef struct making {
+    const family *f;
+    int id, group;
+    int in[2];         /* places where inputs are taken, -1 */
+    int between, out;  /* places: of summands, or of the join's result stored and moved before it is aggregated, -1; ANY */
+    spent cost;
+    int64_t memory;
+    uint64_t strategy; /* of a join: hash of its name and the group; 0 */
+} making;
+
+/* A making with the placements that consumers demand of the result, each brought by an exchange from another one. */
+typedef struct slot {
+    const making *m; /* NULL: the empty slot, number 0 */
+    int n;
+    const int *want; /* places, ascending; not m->out. The last may be there only for others: then `extra` */
+    const int *from; /* index of where each comes from, -1: from m->out */
+    bool extra;
+    int own; /* ANY: index of the want that the input is placed as of itself, -1: none */
+    int64_t memory;
+    uint64_t hash;
+    spent cost;
+} slot;
+
+/* What a choice costs, and what makes it the same as another for whoever uses it. */
+typedef struct score {
+    double scalar, flops, bytes;
+    int64_t memory;
+    uint64_t open;     /* slots of groups that may be used from elsewhere */
+    uint64_t strategy; /* strategies of joins */
+} score;
+
+/* A set of slots, by group: everything that makes a group's relation at a place. */
+typedef struct entry {
+    int n; /* slots: of the groups up to its own */
+    const int *slot;
+    score s;
+} entry;
+
+typedef struct cell {
+    int place;
+    int n;
+    entry *v;
+} cell;
+
+typedef struct group {
+    int canonical; /* in the memo */
+    int nfamilies;
+    family *f;
+    numbers want;   /* placements that consumers could use, and those that the relation has of itself */
+    numbers makings; /* by number */
+    bool absorbed;  /* only the joins of one aggregation's families: no group of its own */
+    bool shared;    /* more than one consumer, or one that takes it twice */
+    int last_use;   /* position of the last consumer; ngroups: an output */
+    int idom, pre, post; /* in the tree of dominators: all uses pass through idom */
+    const tra_node *node; /* stands for its relation */
+    int64_t move_memory; /* bytes of blocks that an exchange needs */
+
+    tra_arena *room; /* of what follows; NULL: not there */
+    int nentries;
+    entry *entries;
+    int ncells, capcells;
+    cell *cells; /* entries with one more demand, for consumers */
+} group;
 
 typedef struct memo_entry {
     uint64_t key;
@@ -60,8 +106,12 @@ typedef struct memo_entry {
     int place;
 } memo_entry;
 
+typedef struct budget {
+    int entries, cell, targets, plans; /* kept of a group, of a cell; places of completion tried; plans */
+} budget;
+
 typedef struct search {
-    const tra_graph *g;
+    const tra_memo *m;
     const tra_plan_options *o;
     tra_arena *a;    /* results */
     tra_arena *work; /* dies with the search */
@@ -72,33 +122,32 @@ typedef struct search {
     int nplacetable;
     int *placetable;
 
-    /* per node */
-    bool *needed;
-    int *uses;          /* by needed nodes and outputs */
-    int *last_use;      /* id of the node at which the last consumer is expanded; -1: outputs only */
-    int *fused;         /* JOIN: id of the aggregation it is one operator with, or -1 */
-    uint32_t *later;    /* JOIN: output key dimensions that are aggregated later */
-    places *want;       /* placements that consumers could use, and those the relation has of itself */
-    tra_labels *labels; /* JOIN */
-    tra_ways *ways;     /* JOIN */
-    tra_type *partial;  /* AGG: the type of its summands */
+    int ngroups;
+    group *group;
+    int *at; /* position of each canonical group, -1 */
+    tra_labels **labels; /* by expression: of joins */
+    tra_ways *ways;
+    const tra_way **fixed_way; /* by expression */
+    const tra_placement **fixed_place; /* by group */
+    tra_type *summands; /* by expression: any family's, for their catalogs */
 
     memo_entry *memo;
     int64_t nmemo, capmemo;
 
-    /* the state being extended, and the beam */
-    state trial;
-    int captrial;
-    step **chunk; /* steps, in chunks that do not move */
-    int64_t nsteps, nchunks;
-    state *beam, *next;
-    int nbeam, nnext, capnext;
-    int *nexttable;
-    int captable;
-    int64_t seq;
+    int nmakings, capmakings;
+    making **making;
+    int nslots, capslots;
+    slot *slot;
+    score *slotscore; /* of each slot alone; memory and strategy too */
+    int *slottable, nslottable;
+
+    budget b;
+    int64_t room;   /* bytes of blocks under the ceiling; INT64_MAX */
+    bool by_memory; /* least memory counts first */
+    bool bounded;
 } search;
 
-/* ---- memo.c ----------------------------------------------------------------------------------------------------- */
+/* ---- place.c ---------------------------------------------------------------------------------------------------- */
 
 /* Interns a placement: axes of one site and dimensions of one value are left out. */
 int place_intern(search *s, const tra_placement *p);
@@ -109,36 +158,50 @@ tra_traffic repart_traffic(search *s, const tra_node *n, int from, int to);
 tra_work step_work(search *s, tra_plan_op op, const tra_node *n, int p);
 /* Placement of a unary operator's result, or -1 when it cannot run on an input placed as p. */
 int map_place(search *s, const tra_node *n, int p);
+void add_traffic(const search *s, spent *c, tra_traffic t, tra_dtype dtype);
+void add_work(const search *s, spent *c, tra_work w, const tra_kernel *k, tra_dtype dtype);
+static inline double spent_scalar(const search *s, const spent *c) {
+    return s->o->cost == TRA_COST_TRA ? c->floats : c->seconds;
+}
 
 /* ---- prepare.c -------------------------------------------------------------------------------------------------- */
 
-/* needed, uses, fused, later, labels, ways, want. */
-void prepare(search *s);
-
-/* ---- beam.c ----------------------------------------------------------------------------------------------------- */
-
-/* A trial is a copy of a state that is extended by steps and then offered to the next beam. */
-void trial_begin(search *s, const state *st);
-const step *trial_push(search *s, tra_plan_op op, const tra_node *n, const step *l, const step *r, int place,
-                       bool partial);
-void trial_offer(search *s, int node, int place, const step *by); /* node is available there from now on */
-void trial_traffic(search *s, tra_traffic t, tra_dtype dtype);    /* these two add to its cost */
-void trial_work(search *s, tra_work w, const tra_kernel *k, tra_dtype dtype);
-/* Brings node n to a placement, by the cheapest exchange if it is not there, and returns what made it. */
-const step *trial_ensure(search *s, const tra_node *n, int place);
-/* Ends a trial: outputs of n, what no one needs any more, and into the next beam if it is the cheapest of its kind.
- * Steps made since mark (s->nsteps before) are taken back when it is not. */
-void trial_commit(search *s, const tra_node *n, int64_t mark);
-/* The next beam becomes the beam, cut to its width. */
-void beam_advance(search *s);
-
-/* ---- expand.c, finish.c ----------------------------------------------------------------------------------------- */
-
-/* Bytes are counted in 63 bits, of all copies together. */
+/* Groups, families, wants, dominators. TRA_PROGRAM when something is too large to plan. */
+TRA_MUSTUSE tra_status prepare(search *s, tra_err *e);
+void unprepare(search *s);
+/* Are its bytes, in copies on all sites, few enough to be counted? */
 bool countable(const search *s, const tra_type *t);
-/* Runs n in every way in which the state allows it. */
-void expand_node(search *s, const tra_node *n, const state *st);
-/* The plan of a complete state, with exact costs; in the arena s->a. */
-tra_plan *finish_plan(search *s, const state *st);
+
+/* ---- making.c --------------------------------------------------------------------------------------------------- */
+
+/* The ways to make group g from what its inputs' groups can be made as; numbers in s->group[g].makings. */
+void make_all(search *s, int g);
+/* A making of one family from inputs at l and r, -1 when it cannot run so. to: place of the result if there are summands. */
+int make_one(search *s, int g, const family *f, int l, int r, int to);
+/* The same of an aggregation with its join, whose result is stored, and moved to where groups are whole. */
+int make_stored(search *s, int g, const family *f, int l, int r);
+/* The direct translation: inputs[i] is where input i is made. -1 when it cannot run. */
+int make_direct(search *s, int g, const family *f, const int made[2]);
+
+/* ---- slot.c ----------------------------------------------------------------------------------------------------- */
+
+int slot_of(search *s, int making);
+int slot_demand(search *s, int slot, int place); /* with one more demand; the same when it is there */
+int slot_union(search *s, int a, int b);         /* the demands of both; -1 when the makings differ */
+
+/* ---- extract.c -------------------------------------------------------------------------------------------------- */
+
+/* The cheapest sets of slots for all outputs, of different strategies; *n of them. */
+entry *extract(search *s, int *n);
+/* The set in which each group that is needed is made by making[group]. */
+entry assemble(search *s, const int *making);
+/* The direct translation as makings: of expr[canonical group], -1 or NULL: the first. False when it cannot run. making[g]
+ * that is not -1 stays. */
+bool direct(search *s, const int *expr, int *making);
+
+/* ---- finish.c --------------------------------------------------------------------------------------------------- */
+
+/* The plan of a set of slots, with exact costs, and how it makes each group; in the arena s->a. */
+tra_plan *finish_plan(search *s, const entry *x, tra_choices *choices);
 
 #endif

@@ -1,4 +1,4 @@
-/* memo.c - placements by number, and what steps cost and where they lead, computed once. */
+/* place.c - placements by number, and what operators cost and where they lead, computed once. */
 #include <assert.h>
 #include <stdlib.h>
 #include <xxhash.h>
@@ -98,7 +98,7 @@ static memo_entry *memo_find(search *s, int kind, int node, int p, int q, bool *
 tra_traffic move_traffic(search *s, const tra_node *n, bool partial, int from, int to) {
     bool fresh;
     memo_entry *m = memo_find(s, partial ? MEMO_MOVE_PARTIAL : MEMO_MOVE, n->id, from, to, &fresh);
-    const tra_catalog *c = partial ? s->partial[n->id].cat : n->type.cat;
+    const tra_catalog *c = partial ? s->summands[n->id].cat : n->type.cat;
     if (fresh) m->traffic = tra_traffic_exchange(&s->place[from], &s->place[to], c);
     return m->traffic;
 }
@@ -118,12 +118,12 @@ tra_work step_work(search *s, tra_plan_op op, const tra_node *n, int p) {
     switch (op) {
     case TRA_PLAN_JOIN:
     case TRA_PLAN_JOINAGG:
-        w = tra_work_join(n->kernel, &s->labels[n->id], n->in[0]->type.cat, n->in[1]->type.cat, n->type.cat,
+        w = tra_work_join(n->kernel, s->labels[n->id], n->in[0]->type.cat, n->in[1]->type.cat, n->type.cat,
                           &s->place[p]);
         break;
     case TRA_PLAN_AGG: w = tra_work_each(n->kernel, TRA_USE_AGG, n->in[0]->type.cat, &s->place[p]); break;
     case TRA_PLAN_MAP: w = tra_work_each(n->kernel, TRA_USE_MAP, n->in[0]->type.cat, &s->place[p]); break;
-    case TRA_PLAN_MERGE: w = tra_work_each(n->kernel, TRA_USE_AGG, s->partial[n->id].cat, &s->place[p]); break;
+    case TRA_PLAN_MERGE: w = tra_work_each(n->kernel, TRA_USE_AGG, s->summands[n->id].cat, &s->place[p]); break;
     case TRA_PLAN_INPUT:
     case TRA_PLAN_FILTER:
     case TRA_PLAN_REKEY:
@@ -157,4 +157,16 @@ int map_place(search *s, const tra_node *n, int p) {
     case TRA_OP_REPART: break;
     }
     return m->place = ok ? place_intern(s, &to) : -1;
+}
+
+void add_traffic(const search *s, spent *c, tra_traffic t, tra_dtype dtype) {
+    double size = (double)tra_dtype_size(dtype);
+    c->floats += t.floats;
+    c->bytes += (double)t.moved * size;
+    c->seconds += (double)t.most * size / s->o->rates.network;
+}
+
+void add_work(const search *s, spent *c, tra_work w, const tra_kernel *k, tra_dtype dtype) {
+    c->flops += w.total;
+    c->seconds += tra_work_seconds(k, dtype, w.busiest, &s->o->rates);
 }

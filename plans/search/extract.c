@@ -1,0 +1,483 @@
+/* extract.c - dynamic programming over (group, placement): the cheapest sets of slots for each placement of each group.
+ *
+ * Groups are taken inputs first. An entry of a group is a set of slots that make it, with all that this needs; two inputs
+ * are combined by the union of their sets, so that what both need is there once, and costs once. Two entries whose
+ * slots are the same wherever others may use them too are interchangeable, and the cheaper one stays: the groups that
+ * others may use are those which the group does not dominate. With few of these the search is exact. Otherwise the
+ * entries kept of a group, and of each of its placements, are as many as the budget says, which depends on the sizes
+ * of the program alone: so the same plans come out each time.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "search_int.h"
+
+/* ---- choosing --------------------------------------------------------------------------------------------------- */
+
+typedef struct candidate {
+    score s;
+    int place;
+    int making, slot;  /* of the group itself, added to `base` */
+    const entry *base;
+    int seq, tier, rank;
+} candidate;
+
+typedef struct candidates {
+    int n, cap;
+    candidate *v;
+} candidates;
+
+static void add_candidate(candidates *x, candidate c) {
+    if (x->n == x->cap) {
+        x->cap = x->cap ? 2 * x->cap : 64;
+        x->v = tra_realloc(x->v, (size_t)x->cap, sizeof *x->v);
+    }
+    c.seq = x->n;
+    x->v[x->n++] = c;
+}
+
+static int compare_scores(const search *s, const score *x, const score *y) {
+    bool a = x->memory <= s->room, b = y->memory <= s->room;
+    if (a != b) return a ? -1 : 1;
+    if ((s->by_memory || !a) && x->memory != y->memory) return x->memory < y->memory ? -1 : 1;
+    if (x->scalar != y->scalar) return x->scalar < y->scalar ? -1 : 1;
+    if (x->flops != y->flops) return x->flops < y->flops ? -1 : 1;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? -1 : 1;
+    return 0;
+}
+
+static int by_score(const void *a, const void *b, void *s) {
+    const candidate *x = a, *y = b;
+    int c = compare_scores(s, &x->s, &y->s);
+    return c ? c : x->seq - y->seq;
+}
+
+static int by_tier(const void *a, const void *b, void *s) {
+    const candidate *x = a, *y = b;
+    if (x->tier != y->tier) return x->tier - y->tier;
+    if (x->rank != y->rank) return x->rank - y->rank;
+    return by_score(a, b, s);
+}
+
+/* Candidates that are alike, from a number to the latest of a chain. */
+typedef struct chains {
+    uint64_t mask, *key;
+    int *last; /* one more than the candidate */
+    int *prev; /* by candidate */
+} chains;
+
+static int *chain(const chains *c, uint64_t key) {
+    key += key == 0;
+    for (uint64_t at = key;; at++) {
+        uint64_t *k = &c->key[at & c->mask];
+        if (*k && *k != key) continue;
+        *k = key;
+        return &c->last[at & c->mask];
+    }
+}
+
+/* Would x, its relation brought to where y has it, cost no more than y? Both are of one group and serve others alike. */
+static bool replaces(search *s, const candidate *x, const candidate *y) {
+    if (x->place == y->place) return true;
+    if (y->place == ANY) return false;
+    int slot = slot_demand(s, x->slot, y->place);
+    const score *a = &s->slotscore[x->slot], *b = &s->slotscore[slot];
+    score t = x->s;
+    t.scalar += b->scalar - a->scalar;
+    t.bytes += b->bytes - a->bytes;
+    t.memory = tra_max64(t.memory, b->memory);
+    return compare_scores(s, &t, &y->s) <= 0;
+}
+
+static bool is_replaced(search *s, const chains *c, const candidate *v, int i, uint64_t key) {
+    int *last = chain(c, key);
+    for (int j = *last - 1; j >= 0; j = c->prev[j]) {
+        if (replaces(s, &v[j], &v[i])) return true;
+    }
+    c->prev[i] = *last - 1;
+    *last = i + 1;
+    return false;
+}
+
+/* Sorts, cheapest first, and keeps at most `most`: of those that serve others alike, the ones that no cheaper one
+ * replaces, of each placement in turn the cheapest, then the next; then those that differ in strategy. */
+static void choose(search *s, candidates *x, int most) {
+    chains c = {.mask = 63};
+    while (c.mask < 4 * (uint64_t)x->n) c.mask = 2 * c.mask + 1;
+    c.key = tra_calloc((size_t)c.mask + 1, sizeof *c.key);
+    c.last = tra_calloc((size_t)c.mask + 1, sizeof *c.last);
+    c.prev = tra_calloc(2 * (size_t)x->n + 1, sizeof *c.prev);
+    int *rank = tra_calloc(2 * (size_t)s->nplaces + 4, sizeof *rank), n = 0;
+    chains other = c; /* the same table: keys of strategies are scattered among those without */
+    other.prev = c.prev + x->n;
+    qsort_r(x->v, (size_t)x->n, sizeof *x->v, by_score, s);
+    for (int i = 0; i < x->n; i++) x->v[i].tier = 2;
+    for (int i = 0; i < x->n; i++) {
+        candidate *y = &x->v[i];
+        bool alike = is_replaced(s, &other, x->v, i, (y->s.open + y->s.strategy * 31 + 1) * 0xff51afd7ed558ccdu);
+        if (!is_replaced(s, &c, x->v, i, y->s.open))
+            y->tier = 0;
+        else if (!alike)
+            y->tier = 1;
+    }
+    for (int i = 0; i < x->n; i++) {
+        candidate *y = &x->v[i];
+        if (y->tier == 2) continue;
+        y->rank = rank[2 * (y->place + 1) + y->tier]++;
+        x->v[n++] = *y;
+    }
+    x->n = n;
+    free(c.key);
+    free(c.last);
+    free(c.prev);
+    free(rank);
+    if (n <= most) return;
+    qsort_r(x->v, (size_t)n, sizeof *x->v, by_tier, s);
+    s->bounded |= x->v[most].tier == 0;
+    x->n = most;
+    qsort_r(x->v, (size_t)x->n, sizeof *x->v, by_score, s);
+}
+
+/* ---- sets of slots ---------------------------------------------------------------------------------------------- */
+
+/* open[i] is all ones if group i may be used from outside of g, else 0. */
+static void mark_open(const search *s, int g, uint64_t *open) {
+    for (int i = 0; i < g; i++) {
+        const group *x = &s->group[i];
+        open[i] = x->pre >= s->group[g].pre && x->pre < s->group[g].post ? 0 : ~(uint64_t)0;
+    }
+}
+
+static void count(const search *s, int slot, uint64_t open, score *t) {
+    const score *c = &s->slotscore[slot];
+    t->scalar += c->scalar;
+    t->flops += c->flops;
+    t->bytes += c->bytes;
+    t->memory = c->memory > t->memory ? c->memory : t->memory;
+    t->open += c->open & open;
+    t->strategy += c->strategy;
+}
+
+static score score_of(const search *s, int n, const int *slot, const uint64_t *open) {
+    score t = {0};
+    for (int i = n - 1; i >= 0; i--) {
+        if (slot[i]) count(s, slot[i], open ? open[i] : 0, &t);
+    }
+    return t;
+}
+
+/* The union of two sets, in out (room for the longer one); false when they make a group in different ways. */
+static bool unite(search *s, const entry *a, const entry *b, const uint64_t *open, int *out, score *t) {
+    int n = a->n > b->n ? a->n : b->n;
+    *t = (score){0};
+    for (int i = n - 1; i >= 0; i--) { /* what differs is found soon: the groups near to both */
+        int x = i < a->n ? a->slot[i] : 0, y = i < b->n ? b->slot[i] : 0;
+        if (x == 0) {
+            x = y;
+        } else if (y != 0 && x != y) {
+            x = slot_union(s, x, y);
+            if (x < 0) return false;
+        }
+        out[i] = x;
+        if (x) count(s, x, open ? open[i] : 0, t);
+    }
+    return true;
+}
+
+/* Something wanted at a place; -1: wherever it is. */
+typedef struct root {
+    int group, place;
+} root;
+
+/* The slots of what the roots need, each group made by making[group]; of n groups, into out. */
+static void collect(search *s, const int *making, int nroots, const root *roots, int n, int *out) {
+    memset(out, 0, (size_t)n * sizeof *out);
+    for (int i = 0; i < nroots; i++) {
+        int *x = &out[roots[i].group];
+        if (!*x) *x = slot_of(s, making[roots[i].group]);
+        if (roots[i].place >= 0) *x = slot_demand(s, *x, roots[i].place);
+    }
+    for (int g = n - 1; g >= 0; g--) {
+        if (!out[g]) continue;
+        const struct making *m = s->slot[out[g]].m;
+        for (int i = 0; i < 2 && m->f->in[i] >= 0; i++) {
+            int *x = &out[m->f->in[i]];
+            if (!*x) *x = slot_of(s, making[m->f->in[i]]);
+            *x = slot_demand(s, *x, m->in[i]);
+        }
+    }
+}
+
+/* Both sets, where they make a group in different ways as the first does it. */
+static void reconcile(search *s, const entry *a, const entry *b, int nroots, const root *roots, const uint64_t *open,
+                      int *out, score *t) {
+    int n = a->n > b->n ? a->n : b->n, *making = tra_calloc((size_t)n, sizeof *making);
+    for (int i = 0; i < n; i++) {
+        int x = i < a->n && a->slot[i] ? a->slot[i] : i < b->n ? b->slot[i] : 0;
+        making[i] = x ? s->slot[x].m->id : -1;
+    }
+    collect(s, making, nroots, roots, n, out);
+    *t = score_of(s, n, out, open);
+    free(making);
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------------------ */
+
+/* Entries of a group that also bring it to the place; -1: as they are. */
+static const cell *cell_at(search *s, int g, int place) {
+    group *x = &s->group[g];
+    for (int i = 0; i < x->ncells; i++) {
+        if (x->cells[i].place == place) return &x->cells[i];
+    }
+    candidates c = {0};
+    for (int i = 0; i < x->nentries; i++) {
+        const entry *e = &x->entries[i];
+        int old = e->slot[g], slot = place < 0 ? old : slot_demand(s, old, place);
+        const score *a = &s->slotscore[old], *b = &s->slotscore[slot];
+        score t = e->s;
+        t.scalar += b->scalar - a->scalar;
+        t.bytes += b->bytes - a->bytes;
+        t.memory = tra_max64(t.memory, b->memory);
+        if (x->shared) t.open += b->open;
+        add_candidate(&c, (candidate){.s = t, .base = e, .slot = slot});
+    }
+    choose(s, &c, s->b.cell);
+    if (x->ncells == x->capcells) {
+        int cap = x->capcells ? 2 * x->capcells : 8;
+        cell *v = tra_news(x->room, cell, cap);
+        if (x->ncells) memcpy(v, x->cells, (size_t)x->ncells * sizeof *v);
+        x->cells = v;
+        x->capcells = cap;
+    }
+    cell *made = &x->cells[x->ncells++];
+    *made = (cell){.place = place, .n = c.n, .v = tra_news(x->room, entry, c.n)};
+    for (int i = 0; i < c.n; i++) {
+        int *v = tra_news(x->room, int, g + 1);
+        memcpy(v, c.v[i].base->slot, (size_t)g * sizeof *v);
+        v[g] = c.v[i].slot;
+        made->v[i] = (entry){.n = g + 1, .slot = v, .s = c.v[i].s};
+    }
+    free(c.v);
+    return made;
+}
+
+/* ---- groups ----------------------------------------------------------------------------------------------------- */
+
+/* Unions of the entries of two cells, which provide the roots; the sets live in the arena. */
+static candidates combine(search *s, const cell *l, const cell *r, int nroots, const root *roots, const uint64_t *open,
+                          int most, tra_arena *a) {
+    candidates c = {0};
+    int n = l->v[0].n > r->v[0].n ? l->v[0].n : r->v[0].n, *scratch = tra_calloc((size_t)n + 1, sizeof *scratch);
+    score t;
+    for (int i = 0; i < l->n; i++) {
+        for (int j = 0; j < r->n; j++) {
+            if (unite(s, &l->v[i], &r->v[j], open, scratch, &t)) add_candidate(&c, (candidate){.s = t, .slot = i, .making = j});
+        }
+    }
+    bool agree = c.n > 0;
+    const entry *first[2] = {&l->v[0], &r->v[0]};
+    for (int k = 0; k < 2 && !agree; k++) {
+        reconcile(s, first[k], first[1 - k], nroots, roots, open, scratch, &t);
+        add_candidate(&c, (candidate){.s = t, .slot = k});
+        s->bounded = true;
+    }
+    choose(s, &c, most);
+    for (int i = 0; i < c.n; i++) {
+        candidate *x = &c.v[i];
+        entry *e = tra_new(a, entry);
+        int *v = tra_news(a, int, n + 1);
+        *e = (entry){.n = n, .slot = v};
+        if (agree)
+            unite(s, &l->v[x->slot], &r->v[x->making], open, v, &e->s);
+        else
+            reconcile(s, first[x->slot], first[1 - x->slot], nroots, roots, open, v, &e->s);
+        x->base = e;
+    }
+    free(scratch);
+    return c;
+}
+
+/* The sets with which the making's inputs are where it takes them. */
+static candidates inputs_of(search *s, const making *m, const uint64_t *open, tra_arena *a) {
+    candidates c = {0};
+    const int *in = m->f->in;
+    if (in[0] < 0) {
+        add_candidate(&c, (candidate){.base = tra_new(a, entry)});
+        return c;
+    }
+    const cell *l = cell_at(s, in[0], m->in[0]);
+    if (in[1] >= 0) {
+        const root roots[2] = {{in[0], m->in[0]}, {in[1], m->in[1]}};
+        cell left = *l; /* the next one may move it */
+        return combine(s, &left, cell_at(s, in[1], m->in[1]), 2, roots, open, s->b.cell, a);
+    }
+    for (int i = 0; i < l->n; i++) {
+        score t = score_of(s, l->v[i].n, l->v[i].slot, open);
+        add_candidate(&c, (candidate){.s = t, .base = &l->v[i]});
+    }
+    return c;
+}
+
+static void keep_entries(group *x, int g, const candidates *c) {
+    x->nentries = c->n;
+    x->entries = tra_news(x->room, entry, c->n);
+    for (int i = 0; i < c->n; i++) {
+        const candidate *k = &c->v[i];
+        int *v = tra_news(x->room, int, g + 1);
+        if (k->base->n) memcpy(v, k->base->slot, (size_t)k->base->n * sizeof *v);
+        v[g] = k->slot;
+        x->entries[i] = (entry){.n = g + 1, .slot = v, .s = k->s};
+    }
+}
+
+static void extract_group(search *s, int g, uint64_t *open) {
+    group *x = &s->group[g];
+    tra_arena *scratch = tra_arena_new();
+    candidates all = {0}, c = {0};
+    const making *last = NULL;
+    x->room = tra_arena_new();
+    make_all(s, g);
+    mark_open(s, g, open);
+    for (int i = 0; i < x->makings.n; i++) {
+        const making *m = s->making[x->makings.v[i]];
+        bool again = last && last->f->in[0] == m->f->in[0] && last->f->in[1] == m->f->in[1] &&
+                     last->in[0] == m->in[0] && last->in[1] == m->in[1];
+        if (!again) {
+            free(c.v);
+            c = inputs_of(s, m, open, scratch);
+            last = m;
+        }
+        int slot = slot_of(s, m->id);
+        for (int j = 0; j < c.n; j++) {
+            candidate k = {.s = c.v[j].s, .place = m->out, .slot = slot, .base = c.v[j].base};
+            count(s, slot, 0, &k.s);
+            add_candidate(&all, k);
+        }
+    }
+    choose(s, &all, s->b.entries);
+    keep_entries(x, g, &all);
+    free(c.v);
+    free(all.v);
+    tra_arena_free(scratch);
+}
+
+static void forget_group(group *x) {
+    tra_arena_free(x->room);
+    x->room = NULL;
+    x->entries = NULL;
+    x->cells = NULL;
+    x->nentries = x->ncells = x->capcells = 0;
+}
+
+/* ---- outputs ---------------------------------------------------------------------------------------------------- */
+
+/* Groups of outputs, each once, ascending. */
+static int output_groups(const search *s, int *v) {
+    int n = 0;
+    bool *is = tra_calloc((size_t)s->ngroups + 1, sizeof *is);
+    for (int i = 0; i < s->m->g->noutputs; i++)
+        is[s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group]] = true;
+    for (int g = 0; g < s->ngroups; g++) {
+        if (is[g]) v[n++] = g;
+    }
+    free(is);
+    return n;
+}
+
+/* Marks what the groups in mark[] need. */
+static void mark_needed(const search *s, uint64_t *mark) {
+    for (int g = s->ngroups - 1; g >= 0; g--) {
+        for (int i = 0; i < s->group[g].nfamilies && mark[g]; i++) {
+            for (int j = 0; j < 2 && s->group[g].f[i].in[j] >= 0; j++) mark[s->group[g].f[i].in[j]] = ~(uint64_t)0;
+        }
+    }
+}
+
+static entry *combine_outputs(search *s, uint64_t *open, int *n) {
+    int *out = tra_calloc((size_t)s->ngroups + 1, sizeof *out), m = output_groups(s, out);
+    root *roots = tra_calloc((size_t)m + 1, sizeof *roots);
+    cell have = {.place = -1};
+    for (int i = 0; i < m; i++) {
+        memset(open, 0, (size_t)s->ngroups * sizeof *open);
+        for (int j = i + 1; j < m; j++) open[out[j]] = ~(uint64_t)0;
+        mark_needed(s, open);
+        roots[i] = (root){out[i], -1};
+        const cell *c = cell_at(s, out[i], -1);
+        candidates v = {0};
+        if (i == 0) {
+            for (int j = 0; j < c->n; j++) {
+                score t = score_of(s, c->v[j].n, c->v[j].slot, open);
+                add_candidate(&v, (candidate){.s = t, .base = &c->v[j]});
+            }
+            choose(s, &v, s->b.plans);
+        } else {
+            v = combine(s, &have, c, i + 1, roots, open, s->b.plans, s->work);
+        }
+        have.n = v.n;
+        have.v = tra_news(s->work, entry, v.n);
+        for (int j = 0; j < v.n; j++) have.v[j] = (entry){v.v[j].base->n, v.v[j].base->slot, v.v[j].s};
+        free(v.v);
+    }
+    free(roots);
+    free(out);
+    *n = have.n;
+    return have.v;
+}
+
+entry *extract(search *s, int *n) {
+    uint64_t *open = tra_calloc((size_t)s->ngroups + 1, sizeof *open);
+    numbers *done = tra_calloc((size_t)s->ngroups + 1, sizeof *done); /* groups by their last use */
+    for (int g = 0; g < s->ngroups; g++) {
+        if (s->group[g].last_use >= 0) add_number(&done[s->group[g].last_use], g);
+    }
+    for (int g = 0; g < s->ngroups; g++) {
+        if (s->group[g].last_use < 0) continue;
+        extract_group(s, g, open);
+        for (int i = 0; i < done[g].n; i++) forget_group(&s->group[done[g].v[i]]);
+    }
+    entry *v = combine_outputs(s, open, n);
+    for (int g = 0; g <= s->ngroups; g++) free(done[g].v);
+    free(done);
+    free(open);
+    return v;
+}
+
+/* ---- plans from makings ----------------------------------------------------------------------------------------- */
+
+entry assemble(search *s, const int *making) {
+    int *out = tra_calloc((size_t)s->ngroups + 1, sizeof *out), n = output_groups(s, out);
+    root *roots = tra_calloc((size_t)n + 1, sizeof *roots);
+    for (int i = 0; i < n; i++) roots[i] = (root){out[i], -1};
+    int *v = tra_news(s->work, int, s->ngroups + 1);
+    collect(s, making, n, roots, s->ngroups, v);
+    entry e = {.n = s->ngroups, .slot = v, .s = score_of(s, s->ngroups, v, NULL)};
+    free(roots);
+    free(out);
+    return e;
+}
+
+bool direct(search *s, const int *expr, int *making) {
+    for (int g = 0; g < s->ngroups; g++) {
+        const group *x = &s->group[g];
+        const family *f = NULL;
+        int made[2] = {-1, -1};
+        for (int i = 0; i < x->nfamilies && making[g] < 0; i++) {
+            const family *y = &x->f[i];
+            bool wanted = expr && expr[x->canonical] >= 0 ? y->x->node.id == expr[x->canonical] : !f;
+            if (wanted && (!y->join || y->join == y->x || s->group[s->at[y->x->in[0]]].absorbed)) f = y;
+        }
+        if (making[g] >= 0 || !f) continue;
+        for (int i = 0; i < 2 && f->in[i] >= 0; i++) {
+            if (making[f->in[i]] < 0) f = NULL;
+            if (!f) break;
+            made[i] = s->making[making[f->in[i]]]->out;
+        }
+        if (f) making[g] = make_direct(s, g, f, made);
+    }
+    for (int i = 0; i < s->m->g->noutputs; i++) {
+        if (making[s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group]] < 0) return false;
+    }
+    return true;
+}

@@ -1,0 +1,332 @@
+/* making.c - the ways to make a group: each operator at each placement of its inputs, with what that costs. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "search_int.h"
+
+static tra_plan_op plan_op(tra_opcode op) {
+    switch (op) {
+    case TRA_OP_INPUT: return TRA_PLAN_INPUT;
+    case TRA_OP_JOIN: return TRA_PLAN_JOIN;
+    case TRA_OP_AGG: return TRA_PLAN_AGG;
+    case TRA_OP_REKEY: return TRA_PLAN_REKEY;
+    case TRA_OP_FILTER: return TRA_PLAN_FILTER;
+    case TRA_OP_TRANSFORM: return TRA_PLAN_MAP;
+    case TRA_OP_TILE: return TRA_PLAN_TILE;
+    case TRA_OP_CONCAT: return TRA_PLAN_CONCAT;
+    case TRA_OP_REPART: return TRA_PLAN_REPART;
+    }
+    return TRA_PLAN_COUNT;
+}
+
+static int add_making(search *s, int g, const making *m) {
+    if (s->nmakings == s->capmakings) {
+        s->capmakings = s->capmakings ? 2 * s->capmakings : 256;
+        s->making = tra_realloc(s->making, (size_t)s->capmakings, sizeof *s->making);
+    }
+    making *x = tra_new(s->work, making);
+    *x = *m;
+    x->id = s->nmakings;
+    s->making[s->nmakings] = x;
+    add_number(&s->group[g].makings, s->nmakings);
+    return s->nmakings++;
+}
+
+/* From a local aggregation that leaves summands to q, and completed there. */
+static void complete(search *s, making *m, int q) {
+    const tra_node *n = &m->f->x->node;
+    add_traffic(s, &m->cost, move_traffic(s, n, true, m->between, q), m->f->summand.dtype);
+    tra_work w = step_work(s, TRA_PLAN_MERGE, n, q);
+    double c = tra_place_summands(&s->place[m->between]);
+    add_work(s, &m->cost, (tra_work){c * w.total, c * w.busiest}, NULL, n->type.dtype);
+    m->out = q;
+    m->memory = m->f->memory[1];
+}
+
+static int place_of_input(search *s, const tra_node *n) {
+    tra_placement p = tra_place_all(s->o->sites);
+    int8_t dims[TRA_MAXAXISDIMS];
+    if (s->o->sites > 1 && n->at == TRA_AT_ANY) return ANY;
+    if (s->o->sites > 1 && n->at == TRA_AT_PART) {
+        int m = (int)tra_min64(n->at_dims.n, TRA_MAXAXISDIMS);
+        for (int i = 0; i < m; i++) dims[i] = (int8_t)n->at_dims.v[i];
+        p = tra_place_part(s->o->sites, n->type.cat, m, dims);
+    }
+    return place_intern(s, &p);
+}
+
+static void join_at(search *s, making *m) {
+    const tra_node *j = &m->f->join->node;
+    const tra_placement *l = &s->place[m->in[0]], *r = &s->place[m->in[1]];
+    char name[48];
+    tra_join_strategy(s->labels[j->id], l, r, m->f->later, name, sizeof name);
+    m->strategy = XXH64(name, strlen(name), (uint64_t)m->group);
+    tra_placement pairs = tra_join_place(s->labels[j->id], l, r);
+    m->out = place_intern(s, &pairs);
+    add_work(s, &m->cost, step_work(s, TRA_PLAN_JOIN, j, m->out), j->kernel, j->type.dtype);
+}
+
+int make_one(search *s, int g, const family *f, int l, int r, int to) {
+    const tra_node *n = &f->x->node;
+    making m = {.f = f, .group = g, .in = {l, r}, .between = -1, .out = -1, .memory = f->memory[0]};
+    if (n->op == TRA_OP_INPUT) {
+        m.out = place_of_input(s, n);
+        return add_making(s, g, &m);
+    }
+    if (n->op == TRA_OP_REPART) {
+        add_traffic(s, &m.cost, repart_traffic(s, n, l, to), n->type.dtype);
+        m.out = to;
+        return add_making(s, g, &m);
+    }
+    if (f->join) {
+        join_at(s, &m);
+        if (f->join == f->x) return add_making(s, g, &m);
+        m.out = map_place(s, n, m.out);
+    } else {
+        m.out = map_place(s, n, l);
+        if (m.out >= 0) add_work(s, &m.cost, step_work(s, plan_op(n->op), n, l), NULL, n->type.dtype);
+    }
+    if (m.out < 0) return -1;
+    if (tra_place_is_partial(&s->place[m.out])) {
+        if (n->op != TRA_OP_AGG || to < 0) return -1;
+        m.between = m.out;
+        complete(s, &m, to);
+    }
+    return add_making(s, g, &m);
+}
+
+int make_stored(search *s, int g, const family *f, int l, int r) {
+    const tra_node *n = &f->x->node, *j = &f->join->node;
+    making m = {.f = f, .group = g, .in = {l, r}, .memory = f->memory[2]};
+    if (!countable(s, &j->type)) return -1;
+    tra_placement p = tra_place_within(j->type.cat, s->o->sites, &n->group);
+    join_at(s, &m);
+    m.between = place_intern(s, &p);
+    add_traffic(s, &m.cost, move_traffic(s, j, false, m.out, m.between), j->type.dtype);
+    add_work(s, &m.cost, step_work(s, TRA_PLAN_AGG, n, m.between), NULL, n->type.dtype);
+    m.out = map_place(s, n, m.between);
+    return add_making(s, g, &m);
+}
+
+/* ---- where inputs are taken ------------------------------------------------------------------------------------- */
+
+static void add_once(numbers *x, int v) {
+    for (int i = 0; i < x->n; i++) {
+        if (x->v[i] == v) return;
+    }
+    add_number(x, v);
+}
+
+/* Where group h may be taken: where it is made; an input, unless `made`, where it may be of itself; what consumers want. */
+typedef enum taken { MADE, SETTLED, MOVED } taken;
+static numbers takes(const search *s, int h, taken how) {
+    const group *x = &s->group[h];
+    numbers v = {0};
+    bool any = false;
+    for (int i = 0; i < x->nentries; i++) {
+        int p = s->slot[x->entries[i].slot[h]].m->out;
+        any |= p == ANY;
+        if (p != ANY) add_once(&v, p);
+    }
+    for (int i = 0; i < x->want.n; i++) {
+        if (how == MOVED || (how == SETTLED && any && tra_place_copies(&s->place[x->want.v[i]]) == 1)) add_once(&v, x->want.v[i]);
+    }
+    return v;
+}
+
+/* Where the summands of f, placed as p, may be completed. */
+static numbers targets(search *s, int g, const family *f, int p) {
+    const tra_catalog *c = f->x->node.type.cat;
+    const numbers *w = &s->group[g].want;
+    numbers to = {0};
+    tra_placement from = s->place[p], q;
+    if (s->fixed_place && s->fixed_place[g]) {
+        add_number(&to, place_intern(s, s->fixed_place[g]));
+        return to;
+    }
+    if (tra_place_reduced(&from, &q) && tra_place_offered(&q, c) && tra_place_copies(&q) == 1)
+        add_number(&to, place_intern(s, &q));
+    for (int i = 0; i < w->n && to.n < s->b.targets; i++) {
+        if (tra_place_copies(&s->place[w->v[i]]) == 1) add_once(&to, w->v[i]);
+    }
+    return to;
+}
+
+/* The place at which aggregated summands are, -1: none are left, or the inputs do not fit. */
+static int summands_of(search *s, const family *f, int l, int r) {
+    int p = l;
+    if (f->join) {
+        tra_placement pairs = tra_join_place(s->labels[f->join->node.id], &s->place[l], &s->place[r]);
+        p = place_intern(s, &pairs);
+    }
+    p = map_place(s, &f->x->node, p);
+    return p >= 0 && tra_place_is_partial(&s->place[p]) ? p : -1;
+}
+
+/* An aggregation of inputs at these places, at once or in two phases. Returns the number of ways. */
+static int make_agg(search *s, int g, const family *f, int l, int r) {
+    int p = summands_of(s, f, l, r), made = 0;
+    if (p < 0) return make_one(s, g, f, l, r, -1) >= 0;
+    numbers to = targets(s, g, f, p);
+    for (int i = 0; i < to.n; i++) made += make_one(s, g, f, l, r, to.v[i]) >= 0;
+    free(to.v);
+    if (f->join && s->group[s->at[f->x->in[0]]].absorbed) made += make_stored(s, g, f, l, r) >= 0;
+    return made;
+}
+
+/* ---- operators -------------------------------------------------------------------------------------------------- */
+
+static void make_joins(search *s, int g, const family *f) {
+    const tra_node *j = &f->join->node;
+    const tra_ways *base = &s->ways[j->id];
+    tra_ways ways = {0};
+    if (s->fixed_way && s->fixed_way[j->id]) {
+        base = &(tra_ways){.n = 1, .v = (tra_way *)s->fixed_way[j->id]};
+    }
+    ways.n = ways.cap = base->n;
+    ways.v = tra_malloc((size_t)base->n * sizeof *ways.v);
+    memcpy(ways.v, base->v, (size_t)base->n * sizeof *ways.v);
+    for (int side = 0; side < 2 && base == &s->ways[j->id]; side++) { /* and those that take an input as it is */
+        numbers v = takes(s, f->in[side], MADE);
+        for (int i = 0; i < v.n; i++) tra_join_way_from(s->labels[j->id], &s->place[v.v[i]], side, &ways);
+        free(v.v);
+    }
+    for (int i = 0; i < ways.n; i++) {
+        const tra_way *w = &ways.v[i];
+        /* Every site doing all of the work is for small results, and for what is cheap to compute. */
+        if (s->o->sites > 1 && ways.n > 1 && tra_place_is_all(&w->out) && j->type.cat->n >= s->o->sites &&
+            (tra_kernel_props(j->kernel) & TRA_P_CONTRACTION))
+            continue;
+        int l = place_intern(s, &w->l), r = place_intern(s, &w->r);
+        if (f->join == f->x)
+            make_one(s, g, f, l, r, -1);
+        else
+            make_agg(s, g, f, l, r);
+    }
+    free(ways.v);
+}
+
+static void make_aggs(search *s, int g, const family *f) {
+    numbers made = takes(s, f->in[0], SETTLED);
+    const numbers *want = &s->group[f->in[0]].want;
+    int ran = 0;
+    for (int i = 0; i < made.n; i++) ran += make_agg(s, g, f, made.v[i], -1);
+    for (int i = 0; i < want->n; i++) { /* exchanged first */
+        bool there = false;
+        for (int j = 0; j < made.n; j++) there |= made.v[j] == want->v[i];
+        if (!there && tra_place_copies(&s->place[want->v[i]]) == 1) ran += make_one(s, g, f, want->v[i], -1, -1) >= 0;
+    }
+    free(made.v);
+    for (int i = 0; i < want->n && ran == 0; i++) ran += make_agg(s, g, f, want->v[i], -1);
+    if (ran > 0) return;
+    /* fewer groups than sites: some stay idle */
+    tra_placement p = tra_place_within(f->x->node.in[0]->type.cat, s->o->sites, &f->x->node.group);
+    make_one(s, g, f, place_intern(s, &p), -1, -1);
+}
+
+/* Groups of a concatenation, whole, on few sites. */
+static int within_others(search *s, const tra_node *n) {
+    const tra_catalog *in = n->in[0]->type.cat;
+    tra_dims others = {.n = 0};
+    for (int d = 0; d < in->frontier.n; d++) {
+        if (d != n->keydim) others.v[others.n++] = d;
+    }
+    tra_placement p = tra_place_within(in, s->o->sites, &others);
+    return place_intern(s, &p);
+}
+
+/* Inputs are taken where they are made, since the result can be exchanged as well; unless that is larger, or others need
+ * the input elsewhere too. */
+static void make_maps(search *s, int g, const family *f) {
+    const group *in = &s->group[f->in[0]];
+    bool grows = tra_catalog_floats(f->x->node.type.cat) > tra_catalog_floats(in->node->type.cat);
+    numbers v = takes(s, f->in[0], grows || in->shared || f->x->node.op == TRA_OP_CONCAT ? MOVED : SETTLED);
+    int ran = 0;
+    for (int i = 0; i < v.n; i++) ran += make_one(s, g, f, v.v[i], -1, -1) >= 0;
+    free(v.v);
+    if (ran > 0) return;
+    v = takes(s, f->in[0], MOVED);
+    for (int i = 0; i < v.n; i++) ran += make_one(s, g, f, v.v[i], -1, -1) >= 0;
+    free(v.v);
+    if (ran == 0 && f->x->node.op == TRA_OP_CONCAT) make_one(s, g, f, within_others(s, &f->x->node), -1, -1);
+}
+
+static void make_reparts(search *s, int g, const family *f) {
+    numbers v = takes(s, f->in[0], SETTLED);
+    const numbers *w = &s->group[g].want;
+    for (int i = 0; i < v.n; i++) {
+        for (int j = 0; j < w->n; j++) {
+            if (tra_place_copies(&s->place[w->v[j]]) == 1) make_one(s, g, f, v.v[i], -1, w->v[j]);
+        }
+    }
+    free(v.v);
+}
+
+/* Of what is demanded of the result from outside, only what makes it there stays; all if nothing does. */
+static void keep_fixed(search *s, int g) {
+    numbers *v = &s->group[g].makings;
+    int p = place_intern(s, s->fixed_place[g]), n = 0;
+    for (int i = 0; i < v->n; i++) {
+        if (s->making[v->v[i]]->out == p) v->v[n++] = v->v[i];
+    }
+    if (n > 0) v->n = n;
+}
+
+void make_all(search *s, int g) {
+    for (int i = 0; i < s->group[g].nfamilies; i++) {
+        const family *f = &s->group[g].f[i];
+        if ((f->in[0] >= 0 && s->group[f->in[0]].nentries == 0) || (f->in[1] >= 0 && s->group[f->in[1]].nentries == 0))
+            continue; /* too large to be made */
+        if (f->join) {
+            make_joins(s, g, f);
+            continue;
+        }
+        switch (f->x->node.op) {
+        case TRA_OP_INPUT: make_one(s, g, f, -1, -1, -1); break;
+        case TRA_OP_JOIN: break;
+        case TRA_OP_AGG: make_aggs(s, g, f); break;
+        case TRA_OP_REPART: make_reparts(s, g, f); break;
+        case TRA_OP_REKEY:
+        case TRA_OP_FILTER:
+        case TRA_OP_TRANSFORM:
+        case TRA_OP_TILE:
+        case TRA_OP_CONCAT: make_maps(s, g, f); break;
+        }
+    }
+    if (s->fixed_place && s->fixed_place[g]) keep_fixed(s, g);
+}
+
+/* ---- the direct translation ------------------------------------------------------------------------------------- */
+
+/* Where a relation is that was made at p: an input has the first of its choices. */
+static int settled(const search *s, int g, int p) { return p == ANY ? s->group[g].want.v[0] : p; }
+
+int make_direct(search *s, int g, const family *f, const int made[2]) {
+    const tra_node *n = &f->x->node;
+    tra_placement all = tra_place_all(s->o->sites), p;
+    const tra_node *j = f->join ? &f->join->node : NULL;
+    int l = made[0] < 0 && f->in[0] < 0 ? -1 : settled(s, f->in[0], made[0]), r, x;
+    switch (j ? TRA_OP_JOIN : n->op) {
+    case TRA_OP_INPUT: return make_one(s, g, f, -1, -1, -1);
+    case TRA_OP_JOIN:
+        r = settled(s, f->in[1], made[1]);
+        if (s->place[r].owner || (tra_place_copies(&s->place[r]) > 1 && !tra_place_is_all(&s->place[r])))
+            r = s->group[f->in[1]].want.v[0];
+        l = place_intern(s, &all);
+        return j == n ? make_one(s, g, f, l, r, -1) : make_stored(s, g, f, l, r);
+    case TRA_OP_AGG:
+        p = tra_place_within(n->in[0]->type.cat, s->o->sites, &n->group);
+        return make_one(s, g, f, place_intern(s, &p), -1, -1);
+    case TRA_OP_CONCAT: return make_one(s, g, f, within_others(s, n), -1, -1);
+    case TRA_OP_REPART: return make_one(s, g, f, l, -1, s->group[g].want.v[0]);
+    case TRA_OP_REKEY:
+    case TRA_OP_FILTER:
+    case TRA_OP_TRANSFORM:
+    case TRA_OP_TILE: break;
+    }
+    x = make_one(s, g, f, l, -1, -1);
+    for (int i = 0; x < 0 && i < s->group[f->in[0]].want.n; i++) x = make_one(s, g, f, s->group[f->in[0]].want.v[i], -1, -1);
+    return x;
+}

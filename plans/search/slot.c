@@ -1,0 +1,157 @@
+/* slot.c - makings with the placements that are demanded of them, and the exchanges that serve these. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "search_int.h"
+
+/* ---- exchanges -------------------------------------------------------------------------------------------------- */
+
+/* What bringing the relation to `to` costs; from ANY: an input that is, of itself, where it saves one copy. */
+static spent exchange(search *s, const making *m, int from, int to) {
+    const tra_node *n = &m->f->x->node;
+    spent c = {0};
+    if (from == ANY) {
+        double f = (double)tra_catalog_floats(n->type.cat), k = tra_place_copies(&s->place[to]);
+        tra_traffic t = {k * f, (int64_t)(f * (k - 1)), (int64_t)(f * (k - 1) / s->o->sites)};
+        add_traffic(s, &c, t, n->type.dtype);
+    } else {
+        add_traffic(s, &c, move_traffic(s, n, false, from, to), n->type.dtype);
+    }
+    return c;
+}
+
+static bool less(const search *s, const spent *a, const spent *b) {
+    double x = spent_scalar(s, a), y = spent_scalar(s, b);
+    return x != y ? x < y : a->bytes < b->bytes;
+}
+
+static void add_spent(spent *a, const spent *b) {
+    a->floats += b->floats;
+    a->seconds += b->seconds;
+    a->flops += b->flops;
+    a->bytes += b->bytes;
+}
+
+/* Serves the wants, those of most copies first, each from what is there and costs least. from and own as in slot. */
+static spent serve(search *s, const making *m, int n, const int *want, int *from, int *own) {
+    int order[n + 1], start = m->out;
+    spent sum = {0};
+    for (int i = 0; i < n; i++) {
+        int c = tra_place_copies(&s->place[want[i]]), j = i;
+        for (; j > 0 && tra_place_copies(&s->place[want[order[j - 1]]]) < c; j--) order[j] = order[j - 1];
+        order[j] = i;
+    }
+    *own = -1;
+    for (int i = 0; i < n && start == ANY && *own < 0; i++) {
+        if (tra_place_copies(&s->place[want[i]]) == 1) *own = i;
+    }
+    for (int k = 0; k < n; k++) {
+        int i = order[k];
+        from[i] = *own;
+        if (i == *own) continue;
+        spent least = exchange(s, m, *own >= 0 ? want[*own] : start, want[i]);
+        for (int j = 0; j < k; j++) {
+            if (order[j] == *own) continue;
+            spent c = exchange(s, m, want[order[j]], want[i]);
+            if (less(s, &c, &least)) least = c, from[i] = order[j];
+        }
+        add_spent(&sum, &least);
+    }
+    return sum;
+}
+
+/* ---- slots ------------------------------------------------------------------------------------------------------ */
+
+static void grow(search *s) {
+    if (s->nslots < s->capslots) return;
+    if (s->nslots == 0) s->nslots = 1; /* the empty one */
+    s->capslots = s->capslots ? 2 * s->capslots : 1024;
+    s->slot = tra_realloc(s->slot, (size_t)s->capslots, sizeof *s->slot);
+    s->slotscore = tra_realloc(s->slotscore, (size_t)s->capslots, sizeof *s->slotscore);
+    s->nslottable = 2 * s->capslots;
+    s->slottable = tra_realloc(s->slottable, (size_t)s->nslottable, sizeof *s->slottable);
+    s->slot[0] = (slot){.m = NULL};
+    s->slotscore[0] = (score){.scalar = 0};
+    memset(s->slottable, 0, (size_t)s->nslottable * sizeof *s->slottable);
+    for (int i = 1; i < s->nslots; i++) {
+        uint64_t at = s->slot[i].hash;
+        while (s->slottable[at & (uint64_t)(s->nslottable - 1)]) at++;
+        s->slottable[at & (uint64_t)(s->nslottable - 1)] = i;
+    }
+}
+
+static void settle(search *s, slot *x, int n, const int *want) {
+    int *v = tra_news(s->work, int, n + 1), *from = tra_news(s->work, int, n + 1);
+    if (n) memcpy(v, want, (size_t)n * sizeof *v);
+    x->n = n;
+    spent sum = serve(s, x->m, n, v, from, &x->own);
+    if (n > 2) { /* perhaps once to all sites, and everything from there */
+        tra_placement all = tra_place_all(s->o->sites);
+        int other[n + 1], own;
+        v[n] = place_intern(s, &all);
+        spent c = serve(s, x->m, n + 1, v, other, &own);
+        if (less(s, &c, &sum)) {
+            sum = c;
+            x->extra = true;
+            x->n = n + 1;
+            x->own = own;
+            memcpy(from, other, (size_t)(n + 1) * sizeof *from);
+        }
+    }
+    x->want = v;
+    x->from = from;
+    x->cost = x->m->cost;
+    add_spent(&x->cost, &sum);
+    x->memory = x->m->memory;
+    if (n > (x->own >= 0)) x->memory = tra_max64(x->memory, s->group[x->m->group].move_memory);
+}
+
+/* The slot of a making with these wants. */
+static int find(search *s, const making *m, int n, const int *want) {
+    uint64_t h = XXH64(&m->id, sizeof m->id, 0);
+    h = XXH64(want, (size_t)n * sizeof *want, h);
+    grow(s);
+    for (uint64_t at = h;; at++) {
+        int *i = &s->slottable[at & (uint64_t)(s->nslottable - 1)];
+        if (*i) {
+            const slot *x = &s->slot[*i];
+            if (x->hash == h && x->m == m && x->n - x->extra == n &&
+                (n == 0 || memcmp(x->want, want, (size_t)n * sizeof *want) == 0))
+                return *i;
+            continue;
+        }
+        slot x = {.m = m, .hash = h};
+        settle(s, &x, n, want);
+        s->slot[s->nslots] = x;
+        s->slotscore[s->nslots] = (score){.scalar = spent_scalar(s, &x.cost),
+                                          .flops = x.cost.flops,
+                                          .bytes = x.cost.bytes,
+                                          .memory = x.memory,
+                                          .open = h,
+                                          .strategy = m->strategy};
+        return *i = s->nslots++;
+    }
+}
+
+int slot_of(search *s, int making) { return find(s, s->making[making], 0, NULL); }
+
+int slot_demand(search *s, int i, int place) {
+    const slot *x = &s->slot[i];
+    int n = x->n - x->extra, want[n + 1], at = 0;
+    if (place == x->m->out) return i;
+    while (at < n && x->want[at] < place) at++;
+    if (at < n && x->want[at] == place) return i;
+    if (n) memcpy(want, x->want, (size_t)at * sizeof *want);
+    want[at] = place;
+    if (n) memcpy(want + at + 1, x->want + at, (size_t)(n - at) * sizeof *want);
+    return find(s, x->m, n + 1, want);
+}
+
+int slot_union(search *s, int a, int b) {
+    if (s->slot[a].m != s->slot[b].m) return -1;
+    const int *want = s->slot[b].want; /* from the arena: stays where it is */
+    for (int i = 0, n = s->slot[b].n - s->slot[b].extra; i < n; i++) a = slot_demand(s, a, want[i]);
+    return a;
+}
