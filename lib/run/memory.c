@@ -102,31 +102,45 @@ tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int6
 
 /* ---- the plan as a whole ---------------------------------------------------------------------------------------- */
 
-static int uses_of(const tra_plan *p, int i) {
-    int n = 0;
-    for (int j = i + 1; j < p->nops; j++) n += (p->ops[j].in[0] == i) + (p->ops[j].in[1] == i);
-    return n;
+/* What follows from the edges of the plan, by operator. */
+typedef struct edges {
+    int *uses, *first, *last; /* consumers: how many edges, the first and the last operator; 0, -1, -1 */
+    int *file;                /* the input file that reading the result reads, or -1 */
+    bool *concatenated;       /* is it, or a view of it, what a CONCAT reads? */
+} edges;
+
+static edges find_edges(const tra_plan *p) {
+    size_t n = (size_t)p->nops + 1;
+    edges e = {.uses = tra_calloc(4 * n, sizeof *e.uses), .concatenated = tra_calloc(n, sizeof *e.concatenated)};
+    e.first = e.uses + n, e.last = e.first + n, e.file = e.last + n;
+    for (int i = 0; i < p->nops; i++) e.first[i] = e.last[i] = e.file[i] = -1;
+    for (int i = p->nops - 1; i >= 0; i--) {
+        const tra_op *op = &p->ops[i];
+        for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
+            int in = op->in[side];
+            e.uses[in]++;
+            e.first[in] = i;
+            e.last[in] = e.last[in] < 0 ? i : e.last[in];
+            e.concatenated[in] |= op->op == TRA_PLAN_CONCAT;
+            e.concatenated[in] |= (op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY) && e.concatenated[i];
+        }
+    }
+    return e;
 }
 
-/* Is i, or a view of it, what a CONCAT reads? */
-static bool is_concatenated(const tra_plan *p, int i) {
-    for (int j = i + 1; j < p->nops; j++) {
-        const tra_op *op = &p->ops[j];
-        if (op->in[0] != i && op->in[1] != i) continue;
-        if (op->op == TRA_PLAN_CONCAT) return true;
-        if ((op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY) && is_concatenated(p, j)) return true;
-    }
-    return false;
+static void free_edges(edges *e) {
+    free(e->uses);
+    free(e->concatenated);
 }
 
 /* A MAP or TILE is computed by its consumer when it has but one. One such operator between a consumer and what is stored,
  * or maps alone, which are composed. CONCAT holds a whole group at once: of tiles not with the arrays they are cut from. */
-static void choose_fused(tra_plan *p) {
+static void choose_fused(tra_plan *p, const edges *e) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         op->fused = false;
         if (op->op != TRA_PLAN_MAP && op->op != TRA_PLAN_TILE) continue;
-        op->fused = uses_of(p, i) == 1 && !is_concatenated(p, i);
+        op->fused = e->uses[i] == 1 && !e->concatenated[i];
         int j = op->in[0];
         while (p->ops[j].op == TRA_PLAN_FILTER || p->ops[j].op == TRA_PLAN_REKEY) j = p->ops[j].in[0];
         if (op->op != TRA_PLAN_MAP || p->ops[j].op != TRA_PLAN_MAP) p->ops[j].fused = false;
@@ -137,16 +151,17 @@ static bool is_view(const tra_op *op) {
     return op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY || op->op == TRA_PLAN_OUTPUT || op->fused;
 }
 
-/* The input file that reading op's result reads, or -1. What an exchange leaves where it is stays a file's. */
-static int file_below(const tra_plan *p, int i) {
-    for (;;) {
+/* What an exchange leaves where it is stays a file's. */
+static void find_files(const tra_plan *p, edges *e) {
+    for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
         bool exchange = (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST) &&
                         !tra_place_is_partial(&p->ops[op->in[0]].place);
-        if (op->in[0] < 0 || (!is_view(op) && !exchange)) break;
-        i = op->in[0];
+        if (op->op == TRA_PLAN_INPUT)
+            e->file[i] = i;
+        else if (op->in[0] >= 0 && (is_view(op) || exchange))
+            e->file[i] = e->file[op->in[0]];
     }
-    return p->ops[i].op == TRA_PLAN_INPUT ? i : -1;
 }
 
 /* How often a stage reads the part of one site of its left or right input. */
@@ -182,39 +197,38 @@ static int64_t own_values(const tra_plan *p, const tra_op *op, int side) {
 }
 
 /* Results that go to their file as they are computed, and are never held. */
-static bool streams_out(const tra_plan *p, int i) {
+static bool streams_out(const tra_plan *p, const edges *e, int i) {
     const tra_op *op = &p->ops[i];
     bool moved = op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST || op->op == TRA_PLAN_REPART;
-    if (moved || uses_of(p, i) != 1) return false;
-    for (int j = i + 1; j < p->nops; j++) {
-        if (p->ops[j].in[0] == i) return p->ops[j].op == TRA_PLAN_OUTPUT;
-    }
-    return false;
+    return !moved && e->uses[i] == 1 && p->ops[e->first[i]].op == TRA_PLAN_OUTPUT;
 }
 
-/* The first operator that reads what input i has in its file, or i when none does. */
-static int first_reader(const tra_plan *p, int i) {
-    for (int j = i + 1; j < p->nops; j++) {
+/* The first operator that reads what each input has in its file, or the input when none does. */
+static int *first_readers(const tra_plan *p, const edges *e) {
+    int *v = tra_malloc(((size_t)p->nops + 1) * sizeof *v);
+    for (int i = 0; i < p->nops; i++) v[i] = i;
+    for (int j = p->nops - 1; j >= 0; j--) {
         const tra_op *op = &p->ops[j];
         bool reads = !is_view(op) || op->op == TRA_PLAN_OUTPUT;
         for (int side = 0; reads && side < 2 && op->in[side] >= 0; side++) {
-            if (file_below(p, op->in[side]) == i) return j;
+            if (e->file[op->in[side]] >= 0) v[e->file[op->in[side]]] = j;
         }
     }
-    return i;
+    return v;
 }
 
 /* Bytes of inputs that are read. budget 0: everything stays in memory, so that each site reads its tuples of an input
- * once, for the first operator that wants them. Else every operator reads its inputs anew, as often as its block loop says: a bound, since some may still be
- * there. */
-static void predict_reads(tra_plan *p, int threads, int64_t budget) {
+ * once, for the first operator that wants them. Else every operator reads its inputs anew, as often as its block loop
+ * says: a bound, since some may still be there. */
+static void predict_reads(tra_plan *p, const edges *e, int threads, int64_t budget) {
+    int *reader = first_readers(p, e);
     int64_t *floats = tra_calloc((size_t)p->sites * 2, sizeof *floats), *tuples = floats + p->sites;
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         bool reads = budget ? op->in[0] >= 0 && (!is_view(op) || op->op == TRA_PLAN_OUTPUT) : op->op == TRA_PLAN_INPUT;
         int sides = !reads ? 0 : budget && op->in[1] >= 0 && op->in[1] != op->in[0] ? 2 : 1;
         for (int side = 0; side < sides; side++) {
-            int f = budget ? file_below(p, op->in[side]) : i;
+            int f = budget ? e->file[op->in[side]] : i;
             if (f < 0) continue;
             const tra_op *src = budget ? &p->ops[op->in[side]] : op;
             int64_t rows = 1, columns = 1, n = 0;
@@ -224,11 +238,42 @@ static void predict_reads(tra_plan *p, int threads, int64_t budget) {
             for (int s = 0; s < p->sites; s++) n += tuples[s];
             int64_t bytes = n * tra_store_chunk_bytes(&p->ops[f].type) *
                             passes(p, op, side, threads, budget, rows, columns);
-            p->ops[budget ? i : first_reader(p, i)].cost.disk_read += bytes;
+            p->ops[budget ? i : reader[i]].cost.disk_read += bytes;
             p->cost.disk_read += bytes;
         }
     }
+    free(reader);
     free(floats);
+}
+
+int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
+    int64_t out = type_bytes(&op->type), in = op->in[0] >= 0 ? read_bytes(p, &p->ops[op->in[0]]) : 0, n = in + out;
+    switch (op->op) {
+    case TRA_PLAN_JOIN:
+    case TRA_PLAN_AGG:
+    case TRA_PLAN_JOINAGG:
+    case TRA_PLAN_MERGE: {
+        need x = join_need(p, op, threads);
+        n = x.a + x.b + x.c + x.fixed;
+        break;
+    }
+    case TRA_PLAN_MAP:
+    case TRA_PLAN_TILE: n = in + 2 * out; break; /* computed, then copied */
+    case TRA_PLAN_CONCAT: /* a whole group and its result */
+        n = out + p->ops[op->in[0]].type.cat->frontier.v[op->keydim] * in;
+        break;
+    case TRA_PLAN_REPART: n = 2 * (in + out) + in; break;
+    case TRA_PLAN_SHUF:
+    case TRA_PLAN_BCAST: n = 2 * in + 2 * out; break;
+    case TRA_PLAN_OUTPUT:
+        if (!is_view(&p->ops[op->in[0]]) && p->ops[op->in[0]].op != TRA_PLAN_INPUT) n = 0;
+        break;
+    case TRA_PLAN_INPUT:
+    case TRA_PLAN_FILTER:
+    case TRA_PLAN_REKEY:
+    case TRA_PLAN_COUNT: break;
+    }
+    return tra_max64(n, TRA_LEAST_BUDGET);
 }
 
 int64_t tra_plan_memory(tra_plan *p, int threads) {
@@ -236,58 +281,47 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
     int64_t budget = p->memory > 0 ? p->memory - base : INT64_MAX / 4;
     int64_t *floats = tra_calloc((size_t)p->sites * 2, sizeof *floats), *tuples = floats + p->sites;
     int64_t *held = tra_calloc((size_t)p->nops + 1, sizeof *held); /* bytes of each stored result on the fullest site */
-    choose_fused(p);
+    int64_t all = 0, spill = 0;                                   /* of what lives while an operator runs; not inputs */
+    edges e = find_edges(p);
+    choose_fused(p, &e);
+    find_files(p, &e);
     p->cost.disk_read = p->cost.disk_write = p->scratch = 0;
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
-        int64_t out = type_bytes(&op->type), in = op->in[0] >= 0 ? read_bytes(p, &p->ops[op->in[0]]) : 0;
-        int64_t mine = in + out, all = 0, here = 0, spill = 0;
+        int64_t here = 0;
         op->cost.disk_read = op->cost.disk_write = 0;
+        op->cost.peak_memory = base;
         tra_place_floats(&op->place, op->type.cat, floats, tuples);
         for (int s = 0; s < p->sites; s++) here = tra_max64(here, floats[s]);
         here *= (int64_t)tra_dtype_size(op->type.dtype);
+        if ((op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST) && tra_place_is_partial(&p->ops[op->in[0]].place))
+            here *= tra_place_summands(&p->ops[op->in[0]].place);
         bool stage = op->op != TRA_PLAN_INPUT && (!is_view(op) || op->op == TRA_PLAN_OUTPUT);
-        if (!stage) {
-            held[i] = op->op == TRA_PLAN_INPUT ? here : 0; /* blocks that were read stay while there is room */
-            op->cost.peak_memory = base;
-            continue;
+        if (op->op == TRA_PLAN_INPUT) /* blocks that were read stay while there is room */
+            held[i] = here;
+        else if (stage && op->op != TRA_PLAN_OUTPUT && !streams_out(p, &e, i))
+            held[i] = here;
+        all += held[i];
+        if (op->op != TRA_PLAN_INPUT) spill += held[i];
+        if (stage) {
+            int64_t mine = tra_op_memory(p, op, threads);
+            if (op->op == TRA_PLAN_OUTPUT) op->cost.disk_write = op->type.cat->n * tra_store_chunk_bytes(&op->type);
+            op->cost.peak_memory = base + mine;
+            least = tra_max64(least, base + mine);
+            wish = tra_max64(wish, base + mine + all);
+            p->scratch = tra_max64(p->scratch, tra_min64(spill, spill + mine - budget));
+            p->cost.disk_write += op->cost.disk_write;
         }
-        if (op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_AGG || op->op == TRA_PLAN_JOINAGG ||
-            op->op == TRA_PLAN_MERGE) {
-            need n = join_need(p, op, threads);
-            mine = n.a + n.b + n.c + n.fixed;
-        } else if (op->op == TRA_PLAN_MAP || op->op == TRA_PLAN_TILE) {
-            mine = in + 2 * out; /* computed, then copied */
-        } else if (op->op == TRA_PLAN_CONCAT) { /* a whole group and its result */
-            mine = out + p->ops[op->in[0]].type.cat->frontier.v[op->keydim] * in;
-        } else if (op->op == TRA_PLAN_REPART) {
-            mine = 2 * (in + out) + in;
-        } else if (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST) {
-            mine = 2 * in + 2 * out;
-            if (tra_place_is_partial(&p->ops[op->in[0]].place)) here *= tra_place_summands(&p->ops[op->in[0]].place);
+        int done[3] = {i, op->in[0], op->in[1] == op->in[0] ? -1 : op->in[1]}; /* what nobody uses after this */
+        for (int k = 0; k < 3; k++) {
+            if (done[k] < 0 || e.last[done[k]] > i) continue;
+            all -= held[done[k]];
+            if (p->ops[done[k]].op != TRA_PLAN_INPUT) spill -= held[done[k]];
         }
-        if (op->op == TRA_PLAN_OUTPUT) {
-            op->cost.disk_write = op->type.cat->n * tra_store_chunk_bytes(&op->type);
-            int from = op->in[0];
-            if (!is_view(&p->ops[from]) && p->ops[from].op != TRA_PLAN_INPUT) mine = 0;
-            here = 0;
-        }
-        held[i] = streams_out(p, i) ? 0 : here;
-        for (int j = 0; j <= i; j++) { /* what lives while this runs */
-            bool alive = j == i;
-            for (int k = i; k < p->nops; k++) alive |= p->ops[k].in[0] == j || p->ops[k].in[1] == j;
-            if (alive) all += held[j];
-            if (alive && p->ops[j].op != TRA_PLAN_INPUT) spill += held[j];
-        }
-        mine = tra_max64(mine, TRA_LEAST_BUDGET);
-        op->cost.peak_memory = base + mine;
-        least = tra_max64(least, base + mine);
-        wish = tra_max64(wish, base + mine + all);
-        p->scratch = tra_max64(p->scratch, tra_min64(spill, spill + mine - budget));
-        p->cost.disk_write += op->cost.disk_write;
     }
-    predict_reads(p, threads, p->memory > 0 && wish > p->memory ? budget : 0);
+    predict_reads(p, &e, threads, p->memory > 0 && wish > p->memory ? budget : 0);
     p->cost.peak_memory = p->memory > 0 ? tra_min64(tra_max64(least, wish), tra_max64(p->memory, least)) : wish;
+    free_edges(&e);
     free(floats);
     free(held);
     return least;

@@ -20,6 +20,9 @@ typedef struct tra_block_loop {
 } tra_block_loop;
 tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int threads, int64_t budget);
 
+/* Bytes for blocks without which the operator cannot run, besides the base. */
+int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads);
+
 /* Fills, for a plan with placements: fused flags, and for each operator cost.disk_read, cost.disk_write,
  * cost.peak_memory (least budget plus base for that operator), and the plan's cost.peak_memory: what it will use under
  * p->memory (0: as much as it likes). Returns the least ceiling that would do. */

@@ -178,6 +178,22 @@ static int make_agg(search *s, int g, const family *f, int l, int r) {
 
 /* ---- operators -------------------------------------------------------------------------------------------------- */
 
+/* Every site doing all of the work saves no work, but an exchange of a small result, or of none where the inputs are made
+ * everywhere. Other ways are always worthwhile. */
+static bool everywhere_worthwhile(const search *s, const family *f) {
+    const tra_node *j = &f->join->node;
+    if (s->o->sites == 1 || j->type.cat->n < s->o->sites) return true;
+    if (tra_kernel_props(j->kernel) & TRA_P_CONTRACTION) return false;
+    for (int side = 0; side < 2; side++) {
+        numbers v = takes(s, f->in[side], MADE);
+        bool all = false;
+        for (int i = 0; i < v.n; i++) all |= tra_place_is_all(&s->place[v.v[i]]);
+        free(v.v);
+        if (!all) return false;
+    }
+    return true;
+}
+
 static void make_joins(search *s, int g, const family *f) {
     const tra_node *j = &f->join->node;
     const tra_ways *base = &s->ways[j->id];
@@ -195,10 +211,7 @@ static void make_joins(search *s, int g, const family *f) {
     }
     for (int i = 0; i < ways.n; i++) {
         const tra_way *w = &ways.v[i];
-        /* Every site doing all of the work is for small results, and for what is cheap to compute. */
-        if (s->o->sites > 1 && ways.n > 1 && tra_place_is_all(&w->out) && j->type.cat->n >= s->o->sites &&
-            (tra_kernel_props(j->kernel) & TRA_P_CONTRACTION))
-            continue;
+        if (ways.n > 1 && tra_place_is_all(&w->out) && !everywhere_worthwhile(s, f)) continue;
         int l = place_intern(s, &w->l), r = place_intern(s, &w->r);
         if (f->join == f->x)
             make_one(s, g, f, l, r, -1);
