@@ -77,7 +77,10 @@ static uint64_t sites_of(const tra_placement *p, const held *h, int64_t t) {
             const tra_axis *x = &p->axis[a];
             int64_t n = 1, row = 0;
             if (x->kind != TRA_AXIS_PART || x->sites == 1) continue;
-            for (int d = 0; d < x->n; d++) row = row * x->ext[d] + key[(int)x->dim[d]], n *= x->ext[d];
+            for (int d = 0; d < x->n; d++) {
+                row = row * x->ext[d] + tra_min64(key[(int)x->dim[d]], x->ext[d] - 1);
+                n *= x->ext[d];
+            }
             here &= coordinate(p, site, a) == row * x->sites / n;
         }
         if (here) sites |= (uint64_t)1 << site;
@@ -138,7 +141,9 @@ static void deliver(const held *in, const tra_placement *from, held *out, int64_
 static held *exchange(const held *in, const tra_placement *from, const tra_placement *to, traffic *total) {
     held *out = new_held(in, in->summed != NULL);
     traffic x = {0};
-    for (int64_t t = 0; t < nblocks(in); t++) deliver(in, from, out, t, sites_of(to, in, t), &x);
+    for (int64_t t = 0; t < nblocks(in); t++) {
+        if (in->at[t]) deliver(in, from, out, t, sites_of(to, in, t), &x);
+    }
     if (nsummands(from) == 1 && x.bytes == 0) x.floats = 0; /* already so */
     total->floats += x.floats;
     total->bytes += x.bytes;
@@ -170,11 +175,12 @@ static held *add_up(const held *pairs, const tra_placement *place) {
                  .block = {pairs->block[0], pairs->block[2]},
                  .blocks = {pairs->blocks[0], pairs->blocks[2]}};
     held *z = new_held(&like, true);
-    for (int64_t t = 0; t < nblocks(z); t++) z->at[t] = sites_of(place, z, t);
     for (int64_t t = 0; t < nblocks(pairs); t++) {
         int64_t key[3];
+        if (!pairs->at[t]) continue;
         key_of(pairs, t, key);
         int64_t sum = key[0] * z->blocks[1] + key[2];
+        if (!z->at[sum]) z->at[sum] = sites_of(place, z, sum);
         if (pairs->at[t] & ~z->at[sum]) check_report("a pair of block %" PRId64 " where its sum is not", sum);
         for (uint64_t left = pairs->at[t]; left; left &= left - 1)
             z->summed[sum][__builtin_ctzll(left)] |= (uint64_t)1 << key[1];
@@ -189,11 +195,26 @@ static held *same(const held *h) {
     return out;
 }
 
-/* Where a sum stands that is said to be complete, it has all inner keys. */
-static bool complete(const held *z, int64_t inner) {
-    uint64_t whole = inner == 64 ? ~(uint64_t)0 : ((uint64_t)1 << inner) - 1;
+typedef struct product {
+    int64_t i, k, j, bi, bk, bj;
+} product;
+
+/* What else a program says: A times itself; where A and B are ("" anywhere, "all", or a key dimension that partitions
+ * them); whether blocks of A are taken away. */
+typedef struct variant {
+    bool square;
+    const char *at[2];
+    bool holes;
+} variant;
+#define HOLES "(i + 2 * k) % 3 != 0"
+static bool taken_away(const variant *u, int64_t i, int64_t k) { return u->holes && (i + 2 * k) % 3 == 0; }
+
+/* Where a sum stands that is said to be complete, it has all inner keys that A has. */
+static bool complete(const held *z, int64_t inner, const variant *u) {
     for (int64_t t = 0; t < nblocks(z); t++) {
-        if (!z->at[t]) return false;
+        uint64_t whole = 0;
+        for (int64_t k = 0; k < inner; k++) whole |= (uint64_t)!taken_away(u, t / z->blocks[1], k) << k;
+        if (!z->at[t] != !whole) return false;
         for (int site = 0; site < MAXSITES; site++) {
             if (z->at[t] >> site & 1 && z->summed[t][site] != whole) return false;
         }
@@ -201,23 +222,38 @@ static bool complete(const held *z, int64_t inner) {
     return true;
 }
 
-typedef struct product {
-    int64_t i, k, j, bi, bk, bj;
-} product;
-
-/* An input has each block on one site: any partitioning is free, copies are not. */
-static held *read_input(const tra_op *o, const product *m) {
-    held like = strcmp(o->name, "A") == 0 ? matrix(m->i, m->k, m->bi, m->bk) : matrix(m->k, m->j, m->bk, m->bj);
+/* An input is where it was declared. If nowhere, each block is on one site: any partitioning is free, copies are not.
+ */
+static held *read_input(const tra_op *o, const product *m, const variant *u) {
+    bool left = strcmp(o->name, "A") == 0;
+    const char *at = u->at[left ? 0 : 1];
+    held like = left ? matrix(m->i, m->k, m->bi, m->bk) : matrix(m->k, m->j, m->bk, m->bj);
     held *h = new_held(&like, false);
     for (int64_t t = 0; t < nblocks(h); t++) {
+        int64_t key[3], s = o->place.sites;
         h->at[t] = sites_of(&o->place, h, t);
-        if (__builtin_popcountll(h->at[t]) != 1) check_report("input %s has copies", o->name);
+        key_of(h, t, key);
+        if (strcmp(at, "all") == 0)
+            CHECK_INT(__builtin_popcountll(h->at[t]), s);
+        else
+            CHECK_INT(__builtin_popcountll(h->at[t]), 1);
+        for (int d = 0; d < 2; d++) {
+            if (*at == '0' + d) CHECK(h->at[t] == (uint64_t)1 << key[d] * s / h->blocks[d]);
+        }
     }
     return h;
 }
 
-/* Carries out a plan of the product C = A B, or A A. Returns the sites that multiply. */
-static uint64_t simulate(const tra_plan *p, const product *m, traffic *x) {
+static held *take_away(const held *from, const variant *u) {
+    held *h = same(from);
+    for (int64_t t = 0; t < nblocks(h); t++) {
+        if (taken_away(u, t / h->blocks[1], t % h->blocks[1])) h->at[t] = 0;
+    }
+    return h;
+}
+
+/* Carries out a plan of the product. Returns the sites that multiply. */
+static uint64_t simulate(const tra_plan *p, const product *m, const variant *u, traffic *x) {
     held **v = tra_calloc((size_t)p->nops, sizeof *v), *pairs;
     uint64_t busy = 0;
     int64_t inner = (m->k + m->bk - 1) / m->bk;
@@ -225,7 +261,8 @@ static uint64_t simulate(const tra_plan *p, const product *m, traffic *x) {
         const tra_op *o = &p->ops[n], *in = o->in[0] >= 0 ? &p->ops[o->in[0]] : NULL;
         const held *from = in ? v[in->id] : NULL;
         switch ((int)o->op) {
-        case TRA_PLAN_INPUT: v[n] = read_input(o, m); break;
+        case TRA_PLAN_INPUT: v[n] = read_input(o, m, u); break;
+        case TRA_PLAN_FILTER: v[n] = take_away(from, u); break;
         case TRA_PLAN_BCAST:
         case TRA_PLAN_SHUF: v[n] = exchange(from, &in->place, &o->place, x); break;
         case TRA_PLAN_JOIN: v[n] = multiply(from, v[o->in[1]], &busy); break;
@@ -240,7 +277,7 @@ static uint64_t simulate(const tra_plan *p, const product *m, traffic *x) {
         default: check_report("operator %s is not for matrix products", tra_plan_op_text(o->op)); goto end;
         }
         bool sum = v[n]->summed && v[n]->keys == 2;
-        if (sum && nsummands(&o->place) == 1 && !complete(v[n], inner)) check_report("a sum lacks pairs");
+        if (sum && nsummands(&o->place) == 1 && !complete(v[n], inner, u)) check_report("a sum lacks pairs");
     }
 end:
     for (int n = 0; n < p->nops; n++) {
@@ -281,6 +318,48 @@ static int all_grids(const product *m, int s, grid *v) {
     return n;
 }
 
+/* What it costs to bring an input from where it was declared to a grid, of whose axes it has the two at d. */
+static int64_t to_grid(const held *like, const char *at, const int *g, int d, int s) {
+    tra_placement from = {.sites = s, .naxes = 1, .axis = {{.kind = TRA_AXIS_COPY, .sites = s}}};
+    tra_placement to = {.sites = s, .naxes = 3};
+    traffic x = {0};
+    if (strcmp(at, "all") != 0) {
+        int8_t k = (int8_t)(*at - '0');
+        from.axis[0] = (tra_axis){.kind = TRA_AXIS_PART, .sites = s, .n = 1, .dim = {k}, .ext = {like->blocks[(int)k]}};
+    }
+    for (int a = 0; a < 3; a++) {
+        int8_t k = (int8_t)(a - d);
+        to.axis[a] = (tra_axis){.kind = TRA_AXIS_COPY, .sites = g[a]};
+        if (k < 0 || k > 1) continue;
+        to.axis[a] =
+            (tra_axis){.kind = TRA_AXIS_PART, .sites = g[a], .n = 1, .dim = {k}, .ext = {like->blocks[(int)k]}};
+    }
+    held *h = new_held(like, false);
+    for (int64_t t = 0; t < nblocks(h); t++) h->at[t] = sites_of(&from, h, t);
+    free_held(exchange(h, &from, &to, &x));
+    free_held(h);
+    return x.floats;
+}
+
+/* All grids from where the inputs are: the choice is as good, or better where it computes in a placement that none of
+ * them has. */
+static void check_declared_choice(const tra_plans *plans, const product *m, const variant *u, int s) {
+    grid v[512];
+    int n = all_grids(m, s, v);
+    int64_t best = INT64_MAX;
+    held a = matrix(m->i, m->k, m->bi, m->bk), b = matrix(m->k, m->j, m->bk, m->bj);
+    for (int x = 0; x < n; x++) {
+        int g[3] = {v[x].gi, v[x].gk, v[x].gj};
+        int64_t floats = g[1] > 1 ? m->i * m->j * tra_min64(g[1], a.blocks[1]) : 0;
+        floats += *u->at[0] ? to_grid(&a, u->at[0], g, 0, s) : g[2] > 1 ? m->i * m->k * g[2] : 0;
+        floats += *u->at[1] ? to_grid(&b, u->at[1], g, 1, s) : g[0] > 1 ? m->k * m->j * g[0] : 0;
+        best = tra_min64(best, floats);
+    }
+    if (plans->v[0]->cost.network_floats > (double)best)
+        check_report("%d sites: the choice %s moves %.0f floats, the best grid %" PRId64, s, plans->v[0]->strategy,
+                     plans->v[0]->cost.network_floats, best);
+}
+
 static const char *grid_name(const grid *g, char *buf, size_t n) {
     if ((g->gi > 1) + (g->gk > 1) + (g->gj > 1) > 1)
         snprintf(buf, n, "rmm(%d,%d,%d)", g->gi, g->gk, g->gj);
@@ -319,17 +398,27 @@ static void check_choice(const tra_plans *plans, const product *m, int s) {
 
 /* ---- tests -------------------------------------------------------------------------------------------------- */
 
+static char *declaration(const char *name, int64_t m, int64_t n, int64_t bm, int64_t bn, const char *at) {
+    bool all = strcmp(at, "all") == 0;
+    return tra_asprintf("input %s : f64 [%" PRId64 ",%" PRId64 "] by [%" PRId64 ",%" PRId64 "]%s%s%s\n", name, m, n, bm,
+                        bn,
+                        !*at  ? ""
+                        : all ? " at "
+                              : " at part(",
+                        at, !*at || all ? "" : ")");
+}
+
 /* All alternatives on s sites. Returns the sites that work in the first. */
-static uint64_t check_product(const product *m, int s, bool square) {
+static uint64_t check_variant(const product *m, int s, const variant *u) {
     tra_program program;
     tra_plans plans = {0};
     tra_err e = {0};
     tra_plan_options o = {.sites = s, .cost = TRA_COST_TRA, .threads = 1, .rates = tra_rates_builtin()};
-    char *b = tra_asprintf("input B : f64 [%" PRId64 ",%" PRId64 "] by [%" PRId64 ",%" PRId64 "]\n", m->k, m->j, m->bk,
-                           m->bj);
-    char *text = tra_asprintf("input A : f64 [%" PRId64 ",%" PRId64 "] by [%" PRId64 ",%" PRId64 "]\n%s"
-                              "C = agg(join(A, %s, [1], [0], matmul), [0,2], matadd)\noutput C\n",
-                              m->i, m->k, m->bi, m->bk, square ? "" : b, square ? "A" : "B");
+    char *a = declaration("A", m->i, m->k, m->bi, m->bk, u->at[0]);
+    char *b = declaration("B", m->k, m->j, m->bk, m->bj, u->at[1]);
+    char *text = tra_asprintf("%s%s%sC = agg(join(%s, %s, [1], [0], matmul), [0,2], matadd)\noutput C\n", a,
+                              u->square ? "" : b, u->holes ? "L = filter(A, (i,k) -> " HOLES ")\n" : "",
+                              u->holes ? "L" : "A", u->square ? "A" : "B");
     uint64_t first = 0;
     int before = check_failures;
     CHECK_OK(tra_program_from_text("test", text, strlen(text), ".", 0, NULL, false, &program, &e), e);
@@ -338,20 +427,30 @@ static uint64_t check_product(const product *m, int s, bool square) {
     for (int i = 0; i < plans.n; i++) {
         const tra_plan *p = plans.v[i];
         traffic x = {0};
-        uint64_t busy = simulate(p, m, &x);
+        uint64_t busy = simulate(p, m, u, &x);
         if (i == 0) first = busy;
         if (p->cost.network_floats != (double)x.floats || p->cost.network_bytes != x.bytes)
             check_report("%d sites, %s: %.0f floats and %" PRId64 " bytes predicted, %" PRId64 " and %" PRId64 " moved",
                          s, p->strategy, p->cost.network_floats, p->cost.network_bytes, x.floats, x.bytes);
     }
-    if (plans.n > 0 && !square) check_choice(&plans, m, s);
+    if (plans.n > 0 && !u->square && !u->holes) {
+        if (*u->at[0] || *u->at[1])
+            check_declared_choice(&plans, m, u, s);
+        else
+            check_choice(&plans, m, s);
+    }
     if (check_failures > before)
-        printf("#   of %" PRId64 " x %" PRId64 " x %" PRId64 " in blocks %" PRId64 ", %" PRId64 ", %" PRId64 "%s\n",
-               m->i, m->k, m->j, m->bi, m->bk, m->bj, square ? ", A A" : "");
+        printf("#   of %" PRId64 " x %" PRId64 " x %" PRId64 " in blocks %" PRId64 ", %" PRId64 ", %" PRId64
+               "%s%s, A at '%s', B at '%s'\n",
+               m->i, m->k, m->j, m->bi, m->bk, m->bj, u->square ? ", A A" : "", u->holes ? ", holes" : "", u->at[0],
+               u->at[1]);
     tra_program_free(&program);
+    free(a);
     free(b);
     return first;
 }
+
+static uint64_t check_product(const product *m, int s) { return check_variant(m, s, &(variant){.at = {"", ""}}); }
 
 static bool all_day(void) { return getenv("TRA_TEST_LONG") != NULL; }
 
@@ -369,7 +468,7 @@ static const product shapes[] = {
 
 TEST(products_move_what_was_predicted) {
     for (size_t x = 0; x < sizeof shapes / sizeof *shapes; x++) {
-        for (int s = 2; s <= MAXSITES; s++) check_product(&shapes[x], s, false);
+        for (int s = 2; s <= MAXSITES; s++) check_product(&shapes[x], s);
     }
 }
 
@@ -377,7 +476,7 @@ TEST(products_move_what_was_predicted) {
 TEST(squares_move_what_was_predicted) {
     static const product v[] = {{48, 48, 48, 4, 4, 4}, {17, 17, 17, 3, 3, 3}, {5, 5, 5, 1, 1, 1}, {6, 6, 6, 6, 6, 6}};
     for (size_t x = 0; x < sizeof v / sizeof *v; x++) {
-        for (int s = 2; s <= MAXSITES; s++) check_product(&v[x], s, true);
+        for (int s = 2; s <= MAXSITES; s++) check_variant(&v[x], s, &(variant){.square = true, .at = {"", ""}});
     }
 }
 
@@ -392,7 +491,7 @@ TEST(random_products_move_what_was_predicted) {
             v[d] = blocks * v[d + 3] - (int64_t)(seed >> 50) % v[d + 3];
         }
         seed = seed * 6364136223846793005u + 1442695040888963407u;
-        check_product(&(product){v[0], v[1], v[2], v[3], v[4], v[5]}, 2 + (int)((seed >> 33) % 63), false);
+        check_product(&(product){v[0], v[1], v[2], v[3], v[4], v[5]}, 2 + (int)((seed >> 33) % 63));
     }
 }
 
@@ -401,8 +500,21 @@ TEST(the_choice_uses_all_sites) {
     static const product v[] = {{64, 64, 64, 1, 1, 1}, {640, 64, 64, 10, 1, 1}, {64, 6400, 64, 1, 100, 1}};
     for (size_t x = 0; x < sizeof v / sizeof *v; x++) {
         for (int s = 2; s <= MAXSITES; s += all_day() ? 1 : 7) {
-            uint64_t busy = check_product(&v[x], s, false);
+            uint64_t busy = check_product(&v[x], s);
             if (__builtin_popcountll(busy) != s) check_report("%d of %d sites work", __builtin_popcountll(busy), s);
+        }
+    }
+}
+
+/* Inputs that are somewhere already, and A with holes. */
+TEST(products_of_placed_inputs_and_holes_move_what_was_predicted) {
+    static const product v[] = {
+        {35, 22, 27, 3, 4, 5}, {60, 6, 48, 5, 1, 4}, {1, 27, 17, 1, 3, 2}, {64, 64, 3, 2, 1, 3}};
+    static const char *const at[] = {"", "all", "0", "1"};
+    for (size_t x = 0; x < sizeof v / sizeof *v; x++) {
+        for (int s = 2; s <= MAXSITES; s += all_day() ? 1 : 5) {
+            for (int c = 0; c < 32; c++)
+                check_variant(&v[x], s, &(variant){.at = {at[c & 3], at[c >> 2 & 3]}, .holes = c >= 16});
         }
     }
 }
