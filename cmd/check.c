@@ -16,6 +16,7 @@ static void relation_json(const tra_named *r, tra_json *j) {
     tra_json_ints(j, "bound", c->bound.n, c->bound.v);
     tra_json_str(j, "dtype", tra_dtype_name(t->dtype));
     tra_json_int(j, "tuples", c->n);
+    tra_json_int(j, "holes", tra_catalog_holes(c));
     tra_json_int(j, "floats", tra_catalog_floats(c));
     tra_dims shape;
     if (tra_type_is_tensor(t, NULL)) {
@@ -34,7 +35,7 @@ static void render(const tra_program *p, tra_json *j) {
             tra_node named = *g->names[i].node;
             named.name = g->names[i].name;
             tra_node_describe(&named, &j->out);
-            tra_str_add(&j->out, "\n");
+            tra_str_add(&j->out, tra_catalog_holes(named.type.cat) ? "\n" : ", continuous\n");
         }
         return;
     }
@@ -67,7 +68,7 @@ const tra_cmd tra_cmd_check = {
     .about =
         "Reads a program (- is standard input) and prints a line for each relation it names: key arity and frontier, "
         "element type and extents of the largest array, the tensor that the relation stands for (or tuple layout), "
-        "tuples, size. No data is read, only the headers of input files. Whatever is wrong is reported on standard "
+        "tuples, size, and whether keys below the frontier are missing (holes) or not (continuous). No data is read, only the headers of input files. Whatever is wrong is reported on standard "
         "error with its place: all independent errors at once. Status 2 when the program is wrong, 3 when an "
         "input cannot be read.",
     .minargs = 1,

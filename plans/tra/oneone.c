@@ -453,7 +453,14 @@ static void decide(equations *s, tra_oneone *out) {
     hunt h = {.s = s, .k = k, .out = out};
     int64_t x[COLS] = {0};
     bool found = false;
-    if (solve(s, k)) {
+    for (int d = s->lo.n - 1; d >= 0 && !found; d--) { /* neighbours make the plainest example */
+        int64_t z[COLS] = {0};
+        z[d] = 1;
+        found = s->bound[d] && try_difference(&h, z);
+    }
+    if (found) {
+        out->verdict = TRA_ONEONE_NO;
+    } else if (solve(s, k)) {
         for (int a = 0; a < k->n && !found; a++) { /* one of the basis will do, most often */
             memcpy(h.v, k->v[a], sizeof h.v);
             found = try_vector(&h);
@@ -603,7 +610,7 @@ tra_status tra_keyfn_oneone(const tra_keyfn *f, const tra_dims *frontier, int64_
         tra_oneone p = {0};
         TRA_TRY(decide_part(&part, frontier, dims, walk, &p, e));
         for (int i = 0; i < part.n; i++) out->most.v[from[i]] = p.most.v[i];
-        if (p.verdict == TRA_ONEONE_NO && out->verdict != TRA_ONEONE_NO) {
+        if (p.verdict == TRA_ONEONE_NO) { /* of several, keys that differ in a later component */
             out->verdict = TRA_ONEONE_NO;
             memcpy(out->key, p.key, sizeof out->key);
         } else if (p.verdict == TRA_ONEONE_OPEN && out->verdict == TRA_ONEONE_YES) {

@@ -14,9 +14,9 @@ output T
 END
     status 0 tra check p.tra
     [ "${#lines[@]}" -eq 4 ]
-    [ "${lines[0]}" = "A: keys 2 <10,9>, f64 4000 x 4000, tensor 40000 x 35000, 90 tuples, 10.4 GiB" ]
-    [ "${lines[2]}" = "C: keys 2 <10,3>, f64 4000 x 500, tensor 40000 x 1001, 30 tuples, 305.5 MiB" ]
-    [ "${lines[3]}" = "T: keys 3 <10,3,4>, f64 1000 x 500, tuple layout, 120 tuples, 305.5 MiB" ]
+    [ "${lines[0]}" = "A: keys 2 <10,9>, f64 4000 x 4000, tensor 40000 x 35000, 90 tuples, 10.4 GiB, continuous" ]
+    [ "${lines[2]}" = "C: keys 2 <10,3>, f64 4000 x 500, tensor 40000 x 1001, 30 tuples, 305.5 MiB, continuous" ]
+    [ "${lines[3]}" = "T: keys 3 <10,3,4>, f64 1000 x 500, tuple layout, 120 tuples, 305.5 MiB, continuous" ]
     status 0 tra check --format json p.tra
     is p.tra json program
     is C json relations.2.name
@@ -38,9 +38,9 @@ END
     cd ..
     echo 'input A from "a.h5:left"' >sub/p.tra
     status 0 tra check sub/p.tra
-    [ "$output" = "A: keys 2 <3,3>, f32 4 x 3, tensor 10 x 7, 9 tuples, 280 B" ]
+    [ "$output" = "A: keys 2 <3,3>, f32 4 x 3, tensor 10 x 7, 9 tuples, 280 B, continuous" ]
     status 0 bash -c 'echo "input A from \"sub/a.h5\"; B = agg(A, [], matadd)" | "$TRA" check -'
-    has "B: keys 0 <>, f32 4 x 3, tensor 4 x 3, 1 tuple, 48 B"
+    has "B: keys 0 <>, f32 4 x 3, tensor 4 x 3, 1 tuple, 48 B, continuous"
 }
 
 @test "-D rebinds inputs, relative to the working directory, and sets params" {
@@ -140,7 +140,7 @@ END
     local begin=${EPOCHREALTIME/./} end
     status 0 tra check -q p.tra
     end=${EPOCHREALTIME/./}
-    has "C: keys 2 <334,334>, f64 3 x 3, tensor 1000 x 1000, 111556 tuples, 7.6 MiB"
+    has "C: keys 2 <334,334>, f64 3 x 3, tensor 1000 x 1000, 111556 tuples, 7.6 MiB, continuous"
     has "D: keys 2 <1000000,1000000>"
     echo "$((end - begin)) microseconds"
     ((end - begin < 500000)) # 0.1 s on a quiet machine

@@ -195,8 +195,8 @@ output P
 END
     status 0 tra check p.tra
     [ "${#lines[@]}" -eq 4 ]
-    [ "${lines[2]}" = "C: keys 2 <5,4>, f64 7 x 8, tensor 30 x 25, 20 tuples, 5.9 KiB" ]
-    [ "${lines[3]}" = "P: keys 2 <5,4>, f64 7 x 8, tensor 30 x 25, 20 tuples, 5.9 KiB" ]
+    [ "${lines[2]}" = "C: keys 2 <5,4>, f64 7 x 8, tensor 30 x 25, 20 tuples, 5.9 KiB, continuous" ]
+    [ "${lines[3]}" = "P: keys 2 <5,4>, f64 7 x 8, tensor 30 x 25, 20 tuples, 5.9 KiB, continuous" ]
     status 0 tra explain p.tra
     has "join-agg C local [1]=[0] matmul, group [0,2] ma"
     has '"ij->i" max'
