@@ -455,7 +455,8 @@ tra_status ref_in_blocks(const ref_array *whole, const tra_dims *block, tra_dtyp
 }
 
 static tra_status do_repart(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
-    ref_array whole = {.ext = {.n = x->r}};
+    tra_dims none = {.n = x->r};
+    ref_array whole = ref_array_new(a, &none); /* of rank 0 there is one element all the same */
     if (x->n) TRA_TRY(ref_assemble(x, a, &whole, e));
     return ref_in_blocks(&whole, &n->block, x->dtype, a, out, e);
 }

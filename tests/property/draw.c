@@ -470,17 +470,26 @@ static bool draw_repart(gen *g, relation *r) {
     return true;
 }
 
-static const char *const drawn_names[] = {"input",     "join", "agg",    "rekey",  "filter",
-                                          "transform", "tile", "concat", "repart", "reblock"};
+const char *const drawn_names[DRAWN] = {"input",  "join",   "agg",     "rekey",  "filter",  "transform", "tile",
+                                        "concat", "repart", "reblock", "einsum", "softmax", "transpose"};
+
+static void draw_macro(gen *g, relation *r) {
+    r->in[0] = any(g);
+    r->fn = PICK(g, "softmax", "transpose");
+    r->tail = r->json = "";
+}
 
 int draw(gen *g, relation *r) {
     memset(r, 0, sizeof *r);
     r->in[0] = r->in[1] = -1;
     snprintf(r->name, sizeof r->name, "R%d", g->n);
     int64_t c = rng_below(&g->g, 100);
-    if (rng_chance(&g->g, 60) && draw_sum(g, r)) return 2;
+    bool einsum = g->einsum && rng_chance(&g->g, 60), macro = einsum && rng_chance(&g->g, 15);
+    if (macro) draw_macro(g, r);
+    if (einsum && !macro && !draw_einsum(g, r)) return -1;
+    if (!einsum && rng_chance(&g->g, 60) && draw_sum(g, r)) return 2;
     const relation *last = &g->v[g->n - 1];
-    bool filtered = last->fn && !strcmp(last->fn, "filter"), edges = filtered && strstr(last->tail, ") != (");
+    bool filtered = !einsum && last->fn && !strcmp(last->fn, "filter"), edges = filtered && strstr(last->tail, ") != (");
     if (edges && rng_chance(&g->g, 70)) {
         draw_whole(g, r);
         return 2;
@@ -489,8 +498,10 @@ int draw(gen *g, relation *r) {
         draw_agg(g, r, g->n - 1);
         return 2;
     }
-    if (rng_chance(&g->g, 5) && draw_edges(g, r)) return 4;
-    if (c < 32)
+    if (!einsum && rng_chance(&g->g, 5) && draw_edges(g, r)) return 4;
+    if (einsum)
+        ;
+    else if (c < 32)
         draw_join(g, r);
     else if (c < 50)
         draw_agg(g, r, any(g));
@@ -502,7 +513,7 @@ int draw(gen *g, relation *r) {
         draw_transform(g, r);
     else if (c < 86 ? !draw_tile(g, r) : c < 93 ? !draw_concat(g, r) : !draw_repart(g, r))
         return -1;
-    for (int i = 1; i < 10; i++)
+    for (int i = 1; i < DRAWN; i++)
         if (!strcmp(drawn_names[i], r->fn)) return i;
     return -1;
 }

@@ -13,7 +13,7 @@ static void number(tra_str *s, double v) {
     else if (isinf(v))
         tra_str_add(s, v > 0 ? "Infinity" : "-Infinity");
     else
-        tra_str_printf(s, "%.17g", v);
+        tra_str_printf(s, v == 0 ? "%.1f" : "%.17g", v); /* -0 would lose its sign as a whole number */
 }
 
 /* ---- inputs ------------------------------------------------------------------------------------------------- */
@@ -163,6 +163,8 @@ static void write_program(gen *g, bool plain, tra_str *out) {
         const char *end = plain || rng_chance(&g->g, 80) ? "\n" : PICK(g, "; ", "  # a remark\n", "\n\n", " ;\n");
         if (r->input) {
             tra_str_printf(out, "%s%s", r->input, end);
+        } else if (r->nrefs) {
+            tra_str_printf(out, "%s%s%s", r->name, r->tail, end);
         } else if (!r->inlined) {
             tra_str_printf(out, "%s = ", r->name);
             write_expr(g, i, out);
@@ -230,9 +232,12 @@ static tra_status retype(gen *g, tra_err *e) {
     const char *mine = keep_text(g, &text);
     TRA_TRY(build(g->dir, mine, g->a, &graph, e));
     tra_status s = TRA_OK;
-    const tra_catalog *last = graph->v[graph->n - 1]->type.cat;
-    if (last->n > MAXTUPLES || tra_catalog_floats(last) > MAXFLOATS) s = tra_fail(e, TRA_PROGRAM, "too large");
-    if (last->frontier.n + last->bound.n > 7) s = tra_fail(e, TRA_PROGRAM, "too many dimensions");
+    for (int i = 0; i < graph->n && s == TRA_OK; i++) { /* also what an EinSum statement makes on its way */
+        const tra_catalog *c = graph->v[i]->type.cat;
+        bool named = graph->v[i]->name;
+        if (c->n > MAXTUPLES || tra_catalog_floats(c) > MAXFLOATS) s = tra_fail(e, TRA_PROGRAM, "too large");
+        if (c->frontier.n + c->bound.n > (named ? 7 : 9)) s = tra_fail(e, TRA_PROGRAM, "too many dimensions");
+    }
     if (s != TRA_OK) {
         tra_graph_close(graph);
         return s;
@@ -240,10 +245,13 @@ static tra_status retype(gen *g, tra_err *e) {
     if (g->graph) tra_graph_close(g->graph);
     g->graph = graph;
     for (int i = 0; i < g->n; i++)
-        for (int j = 0; j < graph->n; j++)
-            if (graph->v[j]->name && !strcmp(graph->v[j]->name, g->v[i].name)) g->v[i].type = &graph->v[j]->type;
+        for (int j = 0; j < graph->nnames; j++)
+            if (!strcmp(graph->names[j].name, g->v[i].name)) g->v[i].type = &graph->names[j].node->type;
     return TRA_OK;
 }
+
+static int operands(const relation *r) { return r->nrefs ? r->nrefs : (r->in[0] >= 0) + (r->in[1] >= 0); }
+static int operand(const relation *r, int p) { return r->nrefs ? r->refs[p] : r->in[p]; }
 
 static void judge_operators(gen *g) {
     tra_str_add(g->judge, "],\n\"operators\":[");
@@ -251,10 +259,12 @@ static void judge_operators(gen *g) {
     for (int i = 0; i < g->n; i++) {
         const relation *r = &g->v[i];
         if (!r->fn) continue;
-        tra_str_printf(g->judge, "%s{\"name\":\"%s\",\"op\":\"%s\",\"in\":[\"%s\"", first ? "" : ",\n", r->name, r->fn,
-                       g->v[r->in[0]].name);
-        if (r->in[1] >= 0) tra_str_printf(g->judge, ",\"%s\"", g->v[r->in[1]].name);
-        tra_str_printf(g->judge, "]%s}", r->json);
+        tra_str_printf(g->judge, "%s{\"name\":\"%s\",\"op\":\"%s\",\"in\":[", first ? "" : ",\n", r->name, r->fn);
+        for (int p = 0; p < operands(r); p++)
+            tra_str_printf(g->judge, "%s\"%s\"", p ? "," : "", g->v[operand(r, p)].name);
+        tra_str_printf(g->judge, "]%s,\"bound\":", r->json); /* the blocks of a statement are for the compiler to choose */
+        append_list(g->judge, r->type->cat->bound.n, r->type->cat->bound.v);
+        tra_str_add(g->judge, "}");
         first = false;
     }
     tra_str_add(g->judge, "]");
@@ -277,6 +287,7 @@ static tra_status make(gen *g, tra_err *e) {
     int types = (int)rng_below(&g->g, 10); /* 0..5 all f64, 6..7 all f32, 8..9 mixed */
     g->integers = rng_chance(&g->g, 60);
     g->special = rng_chance(&g->g, 10);
+    g->einsum = rng_chance(&g->g, 40);
     g->params = rng_chance(&g->g, 25);
     g->eta = g->integers ? (double)rng_range(&g->g, -2, 3) : (double)rng_range(&g->g, -9, 9) / 4;
     g->most = rng_below(&g->g, 3);
@@ -308,12 +319,15 @@ static tra_status make(gen *g, tra_err *e) {
         note_kernels(g->c, r);
     }
     for (int i = 0; i < g->n; i++)
-        for (int p = 0; p < 2; p++)
-            if (g->v[i].in[p] >= 0) g->v[g->v[i].in[p]].uses++;
+        for (int p = 0; p < operands(&g->v[i]); p++) { /* what a statement refers to needs its name */
+            relation *x = &g->v[operand(&g->v[i], p)];
+            x->uses++;
+            x->labelled |= g->v[i].nrefs > 0;
+        }
     for (int i = 0; i < g->n; i++) {
         relation *r = &g->v[i];
         r->output = (r->fn && !r->uses) || i == g->n - 1 || rng_chance(&g->g, 10);
-        r->inlined = r->fn && r->uses == 1 && !r->output && rng_chance(&g->g, 40);
+        r->inlined = r->fn && !r->nrefs && !r->labelled && r->uses == 1 && !r->output && rng_chance(&g->g, 40);
     }
     return TRA_OK;
 }

@@ -4,18 +4,19 @@
 
 #include "property.h"
 
-enum { MAXREL = 24, MAXTUPLES = 250, MAXFLOATS = 6000 };
+enum { MAXREL = 24, MAXREFS = 5, MAXTUPLES = 250, MAXFLOATS = 6000 };
 
 /* A relation of the program: an input (fn NULL) or an operator on earlier ones. */
 typedef struct relation {
     char name[16];
     const char *fn;   /* "join" */
     int in[2];        /* indices; -1 */
+    int nrefs, refs[MAXREFS]; /* of an EinSum statement, which has no in */
     const char *tail; /* what follows the operands: ", [1], [0], matmul" */
     const char *json; /* fields of the operator, for the judge */
     const tra_type *type;
     int uses;
-    bool output, inlined;
+    bool output, inlined, labelled; /* labelled: an EinSum statement refers to it */
     const char *input; /* the input statement */
 } relation;
 
@@ -23,7 +24,7 @@ typedef struct gen {
     rng g;
     tra_arena *a;
     const char *dir;
-    bool integers, special;
+    bool integers, special, einsum; /* einsum: most statements are such */
     tra_graph *graph; /* of what there is so far */
     int n;
     relation v[MAXREL];
@@ -35,7 +36,10 @@ typedef struct gen {
     tra_str *judge;
 } gen;
 
-/* Draws one operator into r; its number (TRA_OP_*, reblock after them), or -1 when nothing fits. */
+/* An EinSum statement: fn "einsum", and all after the name in tail. False when nothing fits. */
+bool draw_einsum(gen *g, relation *r);
+
+/* Draws one operator into r; its number (TRA_OP_*, what has no such after them), or -1 when nothing fits. */
 int draw(gen *g, relation *r);
 
 /* Moves a string into the arena. */

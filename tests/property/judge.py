@@ -328,7 +328,7 @@ def do_concat(op, x):
 
 def do_repart(op, x):
     cut = [{d} for d in range(x.rank)]
-    if not x.tuples:
+    if not x.tuples and op["bound"]:
         return Relation(x.keys, x.rank, x.dtype, {}, cut)
     place, shape = layout(x)
     whole = np.zeros(shape)
@@ -342,6 +342,68 @@ def do_repart(op, x):
     for key in itertools.product(*[range(-(-n // b)) for n, b in zip(shape, block)]):
         out[key] = whole[tuple(slice(k * b, (k + 1) * b) for k, b in zip(key, block))]
     return Relation(x.rank, x.rank, x.dtype, out, cut)
+
+
+def whole(x, shape):
+    """The tensor that x stands for; holes are zeros."""
+    out = np.zeros(shape)
+    if x.tuples:
+        place, _ = layout(x)
+        for key, a in x.tuples.items():
+            out[tuple(slice(o, o + n) for o, n in zip(place(key), a.shape))] = a
+    return out
+
+
+def in_blocks(z, block, dtype):
+    keys = itertools.product(*[range(-(-n // b)) for n, b in zip(z.shape, block)])
+    tuples = {key: z[tuple(slice(k * b, (k + 1) * b) for k, b in zip(key, block))] for key in keys}
+    return Relation(z.ndim, z.ndim, dtype, tuples, [{d} for d in range(z.ndim)])
+
+
+FOLDS = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min}
+
+
+def do_einsum(op, *xs):
+    """By the definition: the expression for every combination of the labels, then the aggregation."""
+    extents = op["extents"]
+    labels = sorted({c for ref in op["refs"] for c in ref})
+    args, used = [], set()
+    types = {xs[i].dtype for i in key_variables(op["expr"])}
+    dtype = types.pop() if len(types) == 1 else np.float64
+    for x, ref in zip(xs, op["refs"]):
+        a = whole(x, [extents[c] for c in ref])
+        own = sorted(set(ref))
+        a = np.einsum(a, [labels.index(c) for c in ref], [labels.index(c) for c in own])
+        args.append(a.reshape([extents[c] if c in own else 1 for c in labels]))
+    expr = rounded([op["expr"]], dtype)[0]
+    for i in key_variables(op["expr"]):
+        used |= set(op["refs"][i])
+    z = np.broadcast_to(scalar_value(expr, args), [extents[c] if c in used else 1 for c in labels])
+    gone = tuple(n for n, c in enumerate(labels) if c in used and c not in op["left"])
+    if gone:
+        z = FOLDS[op["fold"]](z, axis=gone, keepdims=True)
+    kept = [c for c in labels if c in op["left"]]
+    z = z.reshape([extents[c] for c in kept]).transpose([kept.index(c) for c in op["left"]])
+    return in_blocks(z, op["bound"], dtype)
+
+
+def tensor_shape(x):
+    return layout(x)[1]
+
+
+def do_softmax(op, x):
+    if not x.tuples:
+        return in_blocks(np.zeros([0] * len(op["bound"])), op["bound"], x.dtype)
+    z = whole(x, tensor_shape(x))
+    z = np.exp(z - z.max(axis=-1, keepdims=True))
+    z = z / z.sum(axis=-1, keepdims=True)
+    return in_blocks(z, op["bound"], x.dtype)
+
+
+def do_transpose(op, x):
+    if not x.tuples and op["bound"]:
+        return in_blocks(np.zeros([0] * len(op["bound"])), op["bound"], x.dtype)
+    return in_blocks(whole(x, tensor_shape(x)).transpose(), op["bound"], x.dtype)
 
 
 def rounded(parts, dtype):
@@ -358,7 +420,8 @@ def rounded(parts, dtype):
 
 
 OPERATORS = {"join": do_join, "agg": do_agg, "rekey": do_rekey, "filter": do_filter, "transform": do_transform,
-             "tile": do_tile, "concat": do_concat, "repart": do_repart, "reblock": do_repart}
+             "tile": do_tile, "concat": do_concat, "repart": do_repart, "reblock": do_repart, "einsum": do_einsum,
+             "softmax": do_softmax, "transpose": do_transpose}
 
 
 # ---- comparison -----------------------------------------------------------------------------------------------------

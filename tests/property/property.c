@@ -135,14 +135,12 @@ static int64_t prepare_all(const options *o, const tra_comm *world, counts *c) {
 
 /* Operators that were never kept and kernels that never occurred, as text; "" when all did. */
 static void missing(const tra_comm *world, counts *c, tra_str *out) {
-    static const char *const ops[] = {"input",     "join", "agg",    "rekey",  "filter",
-                                      "transform", "tile", "concat", "repart", "reblock"};
-    tra_comm_sum(world, c->drawn, 10);
-    tra_comm_sum(world, c->kept, 10);
-    for (int i = 1; i < 10; i++) {
+    tra_comm_sum(world, c->drawn, DRAWN);
+    tra_comm_sum(world, c->kept, DRAWN);
+    for (int i = 1; i < DRAWN; i++) {
         if (world->rank == 0)
-            printf("# %-10s drawn %6" PRId64 ", kept %6" PRId64 "\n", ops[i], c->drawn[i], c->kept[i]);
-        if (!c->kept[i]) tra_str_printf(out, " %s", ops[i]);
+            printf("# %-10s drawn %6" PRId64 ", kept %6" PRId64 "\n", drawn_names[i], c->drawn[i], c->kept[i]);
+        if (!c->kept[i]) tra_str_printf(out, " %s", drawn_names[i]);
     }
     for (const char *k = all_kernels; *k; k += strcspn(k, " "), k += *k == ' ') {
         char name[64];

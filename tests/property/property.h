@@ -2,7 +2,7 @@
  *
  *   random.c   numbers, and random expressions as text of the language and as JSON for the judge
  *   generate.c a random program: its inputs, its operators, its text
- *   draw.c     its operators, one at a time
+ *   draw.c     its operators, one at a time; draw_einsum.c EinSum statements
  *   expect.c   what a program must give: the reference's results, and how far a right answer may be from them
  *   engine.c   the executor against that, on a communicator
  *   property.c the driver
@@ -35,8 +35,10 @@ void random_scalar(rng *g, tra_arena *a, int nargs, const char *const *names, in
 
 /* Writes program number `index` of a seed: DIR/prog.tra, its inputs DIR/X*.h5, and into *judge the JSON that the judge
  * needs to know of it: inputs with values and operators. */
+enum { DRAWN = 13 };
+extern const char *const drawn_names[DRAWN];
 typedef struct counts {
-    int64_t drawn[16], kept[16]; /* by operator; index TRA_OP_* , REBLOCK after them */
+    int64_t drawn[DRAWN], kept[DRAWN]; /* by operator: as in drawn_names */
     char kernels[4096];          /* names of the kernels in programs that were kept, each with spaces around */
 } counts;
 TRA_MUSTUSE tra_status generate(uint64_t seed, uint64_t index, const char *dir, tra_str *judge, counts *c, tra_err *e);
