@@ -66,24 +66,28 @@ static int coordinate(const tra_placement *p, int site, int a) {
     return site % p->axis[a].sites;
 }
 
-/* The sites where a placement has block t, as bits. */
+/* The sites where a placement has block t, as bits: axis by axis, the sites of the axes so far times those of the next.
+ */
 static uint64_t sites_of(const tra_placement *p, const held *h, int64_t t) {
     int64_t key[3];
-    uint64_t sites = 0;
+    uint64_t sites = 1; /* of a grid without axes, its one site */
     key_of(h, t, key);
-    for (int site = 0; site < p->sites; site++) {
-        bool here = true;
-        for (int a = 0; a < p->naxes; a++) {
-            const tra_axis *x = &p->axis[a];
-            int64_t n = 1, row = 0;
-            if (x->kind != TRA_AXIS_PART || x->sites == 1) continue;
-            for (int d = 0; d < x->n; d++) {
-                row = row * x->ext[d] + tra_min64(key[(int)x->dim[d]], x->ext[d] - 1);
-                n *= x->ext[d];
-            }
-            here &= coordinate(p, site, a) == row * x->sites / n;
+    for (int a = 0; a < p->naxes; a++) {
+        const tra_axis *x = &p->axis[a];
+        int64_t n = 1, row = 0;
+        for (int d = 0; x->kind == TRA_AXIS_PART && d < x->n; d++) {
+            row = row * x->ext[d] + tra_min64(key[(int)x->dim[d]], x->ext[d] - 1);
+            n *= x->ext[d];
         }
-        if (here) sites |= (uint64_t)1 << site;
+        uint64_t before = sites;
+        sites = 0;
+        for (int site = 0; before; site++, before >>= 1) { /* site * x->sites + any coordinate, or the one */
+            if (!(before & 1)) continue;
+            if (x->kind == TRA_AXIS_PART)
+                sites |= (uint64_t)1 << (site * x->sites + row * x->sites / n);
+            else
+                for (int c = 0; c < x->sites; c++) sites |= (uint64_t)1 << (site * x->sites + c);
+        }
     }
     return sites;
 }
