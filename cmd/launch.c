@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t child, signalled;
@@ -44,9 +45,19 @@ static int as_file(const char *text, size_t n) {
     return fd;
 }
 
+/* The ranks stop on USR1, which mpirun hands on to them; TERM and INT would make it kill them. */
 static void pass_on(int sig) {
     signalled = sig;
-    if (child > 0) kill((pid_t)child, sig);
+    if (child > 0) kill((pid_t)child, SIGUSR1);
+}
+
+/* Waits for mpirun, SIGCHLD being blocked. A request to stop that came before it or its ranks could hear it is repeated. */
+static int wait_for(pid_t pid, const sigset_t *chld) {
+    int status;
+    while (waitpid(pid, &status, WNOHANG) != pid) {
+        if (sigtimedwait(chld, NULL, &(struct timespec){.tv_nsec = 200000000}) < 0 && signalled) kill(pid, SIGUSR1);
+    }
+    return status;
 }
 
 tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_status, tra_err *e) {
@@ -72,13 +83,20 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
     args[at++] = self;
     for (int i = 1; i < argc; i++) args[at++] = argv[i];
     fflush(NULL);
+    sigset_t chld, before;
+    sigemptyset(&chld);
+    sigaddset(&chld, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &chld, &before);
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
+        sigprocmask(SIG_SETMASK, &before, NULL);
         prctl(PR_SET_PDEATHSIG, SIGTERM); /* who kills this program wants the ranks to end too */
         if (getppid() != parent) _exit(127);
+        setpgid(0, 0); /* ^C is for this program, which hands it on */
         signal(SIGINT, SIG_DFL);
         signal(SIGTERM, SIG_DFL);
         signal(SIGPIPE, SIG_DFL);
+        signal(SIGUSR1, SIG_IGN); /* until mpirun listens */
         char began[32];
         snprintf(began, sizeof began, "%.6f", tra_process_begin());
         setenv("TRA_LAUNCHED", began, 1);
@@ -92,16 +110,20 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
     close(in);
     if (pid < 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot start mpirun");
     child = pid;
-    struct sigaction pass = {.sa_handler = pass_on}, old[2];
-    sigaction(SIGINT, &pass, &old[0]);
-    sigaction(SIGTERM, &pass, &old[1]);
-    int status;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+    enum { N = sizeof signals / sizeof *signals };
+    struct sigaction pass = {.sa_handler = pass_on}, old[N];
+    for (int i = 0; i < N; i++) { /* what was ignored stays ignored, as nohup wants it */
+        sigaction(signals[i], NULL, &old[i]);
+        if (old[i].sa_handler != SIG_IGN || signals[i] != SIGHUP) sigaction(signals[i], &pass, NULL);
+    }
+    int status = wait_for(pid, &chld);
     child = 0;
-    sigaction(SIGINT, &old[0], NULL);
-    sigaction(SIGTERM, &old[1], NULL);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    for (int i = 0; i < N; i++) sigaction(signals[i], &old[i], NULL);
     *exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    if (*exit_status && signalled) raise(signalled); /* the ranks ended, whatever mpirun says; so does this process */
+    if (signalled && (*exit_status == 1 || *exit_status > 128)) /* the ranks were killed before they could say so */
+        return tra_fail(e, TRA_STOPPED, "stopped by a signal; --resume goes on from what was saved");
     if (*exit_status == 127) return tra_fail(e, TRA_INTERNAL, "mpirun cannot be started; install openmpi-bin");
     if (*exit_status == 1 || *exit_status > 128) /* no rank ends with 1: mpirun's own status */
         return tra_fail(e, TRA_LOST, "a rank was lost (mpirun says %d); no output was made", *exit_status);

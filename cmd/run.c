@@ -3,6 +3,7 @@
 #include "common.h"
 #include "launch.h"
 #include "planning.h"
+#include "resume.h"
 
 #include "../lib/run/exec.h"
 #include "../lib/run/memory.h"
@@ -21,7 +22,7 @@ enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
 
 static struct {
     int engine, progress, transport;
-    bool dry, no_history;
+    bool dry, no_history, resume;
     const char *scratch, *codec, *profile;
     int64_t scratch_limit;
 } opt = {.codec = "none"};
@@ -31,8 +32,10 @@ static double begun; /* before planning, after MPI has started */
 static const tra_opt options[] = {
     TRA_PLANNING_ROWS,
     TRA_PLANNING_ROW_PLAN,
-    {0, "scratch", TRA_OPT_STR, &opt.scratch, "DIR", "where blocks go that do not fit (default: TMPDIR, or /tmp)", NULL,
-     "TRA_SCRATCH", NULL},
+    {0, "scratch", TRA_OPT_STR, &opt.scratch, "DIR",
+     "where blocks go that do not fit, and what --resume needs (default: TMPDIR, or /var/tmp)", NULL, "TRA_SCRATCH", NULL},
+    {0, "resume", TRA_OPT_FLAG, &opt.resume, NULL,
+     "go on from what an earlier run of the same program saved, if it ended before it was done", NULL, NULL, NULL},
     {0, "scratch-limit", TRA_OPT_SIZE, &opt.scratch_limit, "SIZE", "refuse to begin when a site may need more scratch", NULL,
      NULL, NULL},
     {0, "transport", TRA_OPT_ENUM, &opt.transport, NULL,
@@ -90,7 +93,7 @@ static void common_request(const tra_comm *comm, tra_request *r) {
 static const char *scratch_dir(void) {
     if (opt.scratch) return opt.scratch;
     const char *dir = getenv("TMPDIR");
-    return dir && *dir ? dir : "/tmp";
+    return dir && *dir ? dir : "/var/tmp";
 }
 
 /* Bytes of scratch that a site may need: what it spills, and its share of the largest exchange by files. */
@@ -242,6 +245,8 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec co
                           .progress = wants_progress()};
     char *text = opt.no_history ? NULL : history(job->program.graph);
     o.history = text;
+    tra_journal_request saved = tra_resume_request(job, o.scratch, opt.resume, codec);
+    o.journal = &saved;
     tra_status s = opt.engine == ENGINE_REFERENCE
                        ? with_reference(job, &(tra_write_options){.codec = o.codec, .history = text}, e)
                        : run_plan(job, comm, &o, e);
@@ -322,6 +327,7 @@ static tra_status run_alone(const char *path, tra_err *e) {
         bool alone = job.options.sites == 1 || opt.engine == ENGINE_REFERENCE;
         if (s == TRA_OK && alone) {
             announce(&job);
+            tra_stop_catch();
             s = execute(&job, &self, codec, e);
         } else if (s == TRA_OK) {
             fix_resources(&job);
@@ -345,6 +351,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     (void)argc;
     begun = tra_now();
     if (!tra_comm_launched(&size) && size <= 1) return run_alone(argv[0], e);
+    tra_stop_catch();
     TRA_TRY(tra_comm_init(&comm, e));
     begun = tra_now();
     tra_exit_now = exit_all;

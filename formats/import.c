@@ -309,7 +309,7 @@ static tra_status run(import *m, tra_err *e) {
     m->dtype = job->source.has_dtype ? job->source.dtype : s->dtype;
     m->type = (tra_type){.dtype = m->dtype, .cat = &m->cat};
     for (int d = 0; d < m->block.n; d++) m->type.cut[d] = 1u << d;
-    TRA_TRY(tra_writer_create(job->to, &m->type, &(tra_write_options){job->codec, job->history}, &m->writer, e));
+    TRA_TRY(tra_writer_create(job->to, &m->type, &(tra_write_options){.codec = job->codec, .history = job->history}, &m->writer, e));
     TRA_TRY(lay_out(m, e));
     if (s->access == TRA_ACCESS_ENTRIES)
         return tra_entries_assemble(s, &m->cat, m->memory, job->to, store_in_order, m, &m->spilled, e);

@@ -172,6 +172,14 @@ void tra_cleanup_add(const char *path);
 void tra_cleanup_drop(const char *path); /* the file was renamed or removed */
 void tra_cleanup_all(void);
 
+/* ---- stopping ----------------------------------------------------------------------------------------------- */
+
+/* From now on SIGINT, SIGTERM, SIGUSR1 and (unless ignored) SIGHUP do not end the process but ask it to stop soon: what
+ * takes long looks at tra_stop_asked now and then. A second SIGINT ends the process at once. */
+void tra_stop_catch(void);
+bool tra_stop_asked(void);
+tra_status tra_stop_check(tra_err *e); /* TRA_STOPPED, and which signal, once asked */
+
 /* ---- log ---------------------------------------------------------------------------------------------------- */
 
 /* Level: -1 quiet (errors only), 0 normal (warnings), 1 run, 2 step, 3 tile, 4 message. Messages go to stderr as

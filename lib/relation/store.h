@@ -91,12 +91,18 @@ typedef struct tra_writer tra_writer;
 typedef struct tra_write_options {
     tra_codec codec;
     const char *history; /* text for tra_history, or NULL to leave it out */
+    /* NULL, or what tells this output of this run from all others: the temporary file has it in its name and outlives a
+     * process that ends early, so that another one may go on with it: reuse. */
+    const char *tag;
+    bool reuse;
 } tra_write_options;
 
 /* Begins the relation `spec` of the given type in a temporary file beside its target, under an advisory lock with
  * owner. Nothing appears under the target's name before commit. "file.h5" replaces the file, "file.h5:name" the
  * relation: then the others that the file holds are kept.
- * Reclaims temporary files of dead processes. The layout (tensor or tuple) follows from the type.
+ * Reclaims temporary files of dead processes, those that could be gone on with too, but for those of the tag it reuses.
+ * Chunks get the same addresses in every file of one type and one set of options, so what is in a reused file is where
+ * it belongs; the caller tells which of it is whole. The layout (tensor or tuple) follows from the type.
  * With codec none all chunks are allocated now, in key order, so that any thread, or any process that knows the
  * addresses, can write them (architecture variant: allocate by capture, pwrite by all). */
 TRA_MUSTUSE tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_write_options *o,
@@ -133,13 +139,26 @@ TRA_MUSTUSE tra_status tra_writer_attach(const void *blob, size_t n, const tra_t
                                          tra_err *e);
 TRA_MUSTUSE tra_status tra_writer_write_at(tra_writer *w, int64_t addr, const void *bytes, int64_t len, tra_err *e);
 uint64_t *tra_writer_sums(tra_writer *w);
+int64_t tra_writer_address(const tra_writer *w, int64_t ordinal); /* codec none: where the chunk is */
+int tra_writer_fd(const tra_writer *w);                           /* open for reading and writing */
+bool tra_writer_reused(const tra_writer *w);                      /* creator: the temporary file was there */
+void tra_writer_temp_id(const tra_writer *w, int64_t id[2]);      /* device and inode of the temporary file */
 int64_t tra_writer_stored(const tra_writer *w);                    /* bytes of all chunks allocated so far (creator) */
 TRA_MUSTUSE tra_status tra_writer_sync(tra_writer *w, tra_err *e); /* attached processes: fsync what they wrote */
 
 /* Writes attributes and checksum table, closes, syncs, renames, syncs the directory. Creator only. digest may be NULL.
- * Frees w also on failure (after removing the temporary file). */
+ * Frees w also on failure (after removing the temporary file, unless it has a tag). */
 TRA_MUSTUSE tra_status tra_writer_commit(tra_writer *w, const char *digest, tra_err *e);
 void tra_writer_abort(tra_writer *w); /* removes the temporary file, frees; also ends an attached writer (keeps it) */
+void tra_writer_leave(tra_writer *w); /* the same, but a temporary file with a tag stays */
+
+/* ---- lock --------------------------------------------------------------------------------------------------- */
+
+/* Advisory lock on writing path: the file .NAME.tra-lock beside it holds
+ * "host pid start", start being the second in which the process began. A lock whose owner is provably dead is taken
+ * over. Counts: several holders of one process share it. Errors: TRA_RESOURCE naming the owner. */
+TRA_MUSTUSE tra_status tra_lock_take(const char *path, bool *first, tra_err *e);
+void tra_lock_drop(const char *path);
 
 /* ---- digest ------------------------------------------------------------------------------------------------- */
 

@@ -90,14 +90,6 @@ struct tra_rel {
     bool stored_known;
 };
 
-/* ---- lock (lock.c) ------------------------------------------------------------------------------------------- */
-
-/* Advisory lock on writing path: the file .NAME.tra-lock beside it holds
- * "host pid start", start being the second in which the process began. A lock whose owner is provably dead is taken
- * over. Counts: several writers of one process share it. Errors: TRA_RESOURCE naming the owner. */
-TRA_MUSTUSE tra_status tra_lock_take(const char *path, bool *first, tra_err *e);
-void tra_lock_drop(const char *path);
-
 /* ---- writer (writer.c, commit.c) ------------------------------------------------------------------------------ */
 
 struct tra_writer {
@@ -111,6 +103,8 @@ struct tra_writer {
     int64_t chunk_bytes;
     bool creator;
     bool whole;       /* the target is named as a file: it replaces all that was in it */
+    const char *tag;  /* in the name of a temporary file that outlives the process; NULL: it does not */
+    bool reused;      /* the temporary file is one that an earlier process left */
     int fd;           /* creator: the driver's */
     int direct;       /* the same file without the page cache; -1: not there */
     hid_t file, dset; /* creator; -1 when closed */

@@ -10,6 +10,8 @@
 
 #define MAXADDR ((haddr_t)INT64_MAX)
 
+bool tra_vfd_keep;
+
 static tra_vfd *vfd(H5FD_t *f) { return (tra_vfd *)f; }
 static const tra_vfd *cvfd(const H5FD_t *f) { return (const tra_vfd *)f; }
 
@@ -23,7 +25,8 @@ static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t ma
     int how = O_CLOEXEC | (flags & H5F_ACC_RDWR ? O_RDWR : O_RDONLY);
     if (flags & H5F_ACC_CREAT) how |= O_CREAT;
     if (flags & H5F_ACC_EXCL) how |= O_EXCL;
-    if (flags & H5F_ACC_TRUNC) how |= O_TRUNC;
+    bool kept = tra_vfd_keep && flags & H5F_ACC_TRUNC;
+    if (flags & H5F_ACC_TRUNC && !kept) how |= O_TRUNC;
     int fd = open(name, how, 0666);
     if (fd < 0) return NULL;
     struct stat st;
@@ -36,7 +39,8 @@ static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t ma
     f->fd = fd;
     f->dev = st.st_dev;
     f->ino = st.st_ino;
-    f->eof = (haddr_t)st.st_size;
+    f->kept = kept;
+    f->eof = kept ? 0 : (haddr_t)st.st_size;
     return &f->pub;
 }
 
@@ -134,7 +138,7 @@ static herr_t vfd_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
 static herr_t vfd_truncate(H5FD_t *file, hid_t dxpl, hbool_t closing) {
     (void)dxpl, (void)closing;
     tra_vfd *f = vfd(file);
-    if (f->discard || f->eof == f->eoa) return 0;
+    if (f->discard || (f->eof == f->eoa && !f->kept)) return 0;
     if (ftruncate(f->fd, (off_t)f->eoa) != 0) return io_error(f, errno);
     f->eof = f->eoa;
     return 0;

@@ -24,9 +24,14 @@ typedef struct tra_vfd {
     int noted;    /* raw data accesses since capture was set */
     haddr_t addr; /* of the last one, in the file */
     size_t len;
-    bool discard; /* the file will be removed: writes are dropped, so that closing cannot fail */
+    bool discard; /* the file will be removed, or left as it is: writes are dropped, so that closing cannot fail */
+    bool kept;    /* opened with tra_vfd_keep: it may be longer than what is written to it */
     int err;      /* errno of the first failed operation, 0 */
 } tra_vfd;
+
+/* While set, a file that is opened to be overwritten keeps its contents and looks empty to the library: what was written
+ * at addresses that the library will give out again is still there. Under the store's lock. */
+extern bool tra_vfd_keep;
 
 hid_t tra_vfd_register(void);    /* driver id, negative on failure; once per process */
 tra_vfd *tra_vfd_of(hid_t file); /* the driver's state of an open file; NULL if it is another driver's */

@@ -49,20 +49,26 @@ static const char *directory(tra_arena *a, const char *path, const char **base) 
     return tra_arena_strndup(a, path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* Temporary files of this target whose process is gone. The lock is held, so they are nobody's. */
-static void reclaim(tra_arena *a, const char *path) {
+/* Is it what stands between ".NAME.tra-" and the end in the name of a temporary file that nobody needs? */
+static bool orphan(const char *rest, const char *reused) {
+    char *end;
+    size_t n = strlen(rest);
+    if (n < 5 || strcmp(rest + n - 4, ".tmp") != 0) return false;
+    if (*rest == 'r') return !reused || strncmp(rest, reused, strlen(reused)) != 0; /* of a run that could be gone on with */
+    long pid = strtol(rest, &end, 10);
+    return pid > 0 && (strcmp(end, ".tmp") == 0 || *end == '-') && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+/* Temporary files of this target whose process is gone. The lock is held, so they are nobody's. reused: all tags that
+ * begin so are spared. */
+static void reclaim(tra_arena *a, const char *path, const char *reused) {
     const char *base, *dir = directory(a, path, &base);
     const char *prefix = tra_arena_printf(a, ".%s.tra-", base);
     DIR *d = opendir(dir);
     for (struct dirent *f; d && (f = readdir(d));) {
-        char *end;
-        if (strncmp(f->d_name, prefix, strlen(prefix)) != 0) continue;
-        long pid = strtol(f->d_name + strlen(prefix), &end, 10);
-        if (pid <= 0 || (strcmp(end, ".tmp") != 0 && *end != '-') || strcmp(end + strlen(end) - 4, ".tmp") != 0)
-            continue;
-        if (kill((pid_t)pid, 0) == 0 || errno != ESRCH) continue;
+        if (strncmp(f->d_name, prefix, strlen(prefix)) != 0 || !orphan(f->d_name + strlen(prefix), reused)) continue;
         if (unlinkat(dirfd(d), f->d_name, 0) == 0)
-            tra_info(1, "removed %s/%s, left by process %ld, which is gone", dir, f->d_name, pid);
+            tra_info(1, "removed %s/%s, left by a process that is gone", dir, f->d_name);
     }
     if (d) closedir(d);
 }
@@ -109,7 +115,15 @@ static tra_status prepare(tra_writer *w, tra_err *e) {
 static tra_status open_temp(tra_writer *w, tra_err *e) {
     const char *base, *dir = directory(w->arena, w->path, &base);
     hid_t fapl = tra_h5_fapl(!w->codec.zstd), fcpl = H5Pcreate(H5P_FILE_CREATE);
-    for (int i = 1; w->file < 0; i++) {
+    if (w->tag) {
+        w->temp = tra_arena_printf(w->arena, "%s/.%s.tra-%s.tmp", dir, base, w->tag);
+        w->reused = w->reused && access(w->temp, F_OK) == 0;
+        errno = 0;
+        tra_vfd_keep = w->reused && !w->codec.zstd; /* encoded chunks are kept elsewhere until all are known */
+        w->file = H5Fcreate(w->temp, H5F_ACC_TRUNC, fcpl, fapl);
+        tra_vfd_keep = false;
+    }
+    for (int i = 1; w->file < 0 && !w->tag; i++) {
         char again[24] = "";
         if (i > 1) snprintf(again, sizeof again, "-%d", i);
         w->temp = tra_arena_printf(w->arena, "%s/.%s.tra-%ld%s.tmp", dir, base, (long)getpid(), again);
@@ -126,7 +140,7 @@ static tra_status open_temp(tra_writer *w, tra_err *e) {
         return err ? tra_fail_errno(e, TRA_INPUT, "cannot create %s", w->temp)
                    : tra_h5_fail(e, TRA_RESOURCE, NULL, "cannot create %s", w->temp);
     }
-    tra_cleanup_add(w->temp);
+    if (!w->tag) tra_cleanup_add(w->temp);
     w->vfd = tra_vfd_of(w->file);
     w->fd = w->vfd->fd;
     struct stat st;
@@ -208,6 +222,8 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
     w->whole = !w->name;
     if (!w->name) w->name = "data";
     w->codec = o->codec;
+    w->tag = o->tag ? tra_arena_strndup(w->arena, o->tag, strlen(o->tag)) : NULL;
+    w->reused = o->tag && o->reuse;
     w->history = o->history ? tra_arena_strndup(w->arena, o->history, strlen(o->history)) : NULL;
     tra_status s = TRA_OK;
     if (!good_name(w->name)) s = tra_fail(e, TRA_INPUT, "\"%s\" cannot name a relation (in %s)", w->name, spec);
@@ -219,17 +235,17 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
     }
     w->path = path;
     w->creator = true;
-    if (first) reclaim(w->arena, path);
+    /* tags are an entry and a number: those of this entry are spared */
+    if (first) reclaim(w->arena, path, w->reused ? tra_arena_strndup(w->arena, w->tag, strcspn(w->tag, "-")) : NULL);
     s = prepare(w, e);
     if (s == TRA_OK) {
         tra_h5_enter();
         s = create(w, e);
         tra_h5_leave();
     }
-    if (s != TRA_OK)
-        tra_writer_abort(w);
-    else
-        *out = w;
+    if (s == TRA_OK) *out = w;
+    else if (w->reused) tra_writer_leave(w);
+    else tra_writer_abort(w);
     return s;
 }
 
@@ -320,6 +336,14 @@ tra_status tra_writer_store(tra_writer *w, int64_t ordinal, const void *chunk, t
 
 uint64_t *tra_writer_sums(tra_writer *w) { return w->sums; }
 int64_t tra_writer_stored(const tra_writer *w) { return w->stored; }
+int64_t tra_writer_address(const tra_writer *w, int64_t ordinal) { return w->addr[ordinal]; }
+int tra_writer_fd(const tra_writer *w) { return w->fd; }
+bool tra_writer_reused(const tra_writer *w) { return w->reused; }
+
+void tra_writer_temp_id(const tra_writer *w, int64_t id[2]) {
+    id[0] = (int64_t)w->vfd->dev;
+    id[1] = (int64_t)w->vfd->ino;
+}
 
 /* ---- several processes ------------------------------------------------------------------------------------------ */
 
@@ -361,7 +385,7 @@ tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, t
     w->codec = (tra_codec){.zstd = h.zstd, .level = (int)h.level};
     tra_status s = prepare(w, e);
     if (s == TRA_OK && w->addr) memcpy(w->addr, p + texts, table);
-    if (s == TRA_OK && (w->fd = open(w->temp, O_WRONLY | O_CLOEXEC)) < 0)
+    if (s == TRA_OK && (w->fd = open(w->temp, O_RDWR | O_CLOEXEC)) < 0)
         s = tra_fail_errno(e, TRA_RESOURCE, "cannot open %s, which rank 0 made; do all ranks see this directory?",
                            w->temp);
     if (s == TRA_OK && !w->codec.zstd) w->direct = open(w->temp, O_WRONLY | O_DIRECT | O_CLOEXEC);
@@ -429,7 +453,7 @@ tra_status tra_writer_commit(tra_writer *w, const char *digest, tra_err *e) {
     if (s == TRA_OK && rename(w->temp, w->path) != 0)
         s = tra_fail_errno(e, TRA_RESOURCE, "cannot rename %s to %s", w->temp, w->path);
     if (s != TRA_OK) {
-        tra_writer_abort(w);
+        tra_writer_leave(w);
         return s;
     }
     tra_cleanup_drop(w->temp);
@@ -438,7 +462,7 @@ tra_status tra_writer_commit(tra_writer *w, const char *digest, tra_err *e) {
     return s;
 }
 
-void tra_writer_abort(tra_writer *w) {
+static void give_up(tra_writer *w, bool keep) {
     if (!w) return;
     if (w->creator) {
         tra_h5_enter();
@@ -446,10 +470,13 @@ void tra_writer_abort(tra_writer *w) {
         if (w->dset >= 0) H5Dclose(w->dset);
         if (w->file >= 0) H5Fclose(w->file);
         tra_h5_leave();
-        if (w->temp) {
+        if (w->temp && !keep) {
             unlink(w->temp);
             tra_cleanup_drop(w->temp);
         }
     }
     writer_free(w);
 }
+
+void tra_writer_abort(tra_writer *w) { give_up(w, false); }
+void tra_writer_leave(tra_writer *w) { give_up(w, w && w->tag); }

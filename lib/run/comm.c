@@ -26,7 +26,7 @@ int __lsan_is_turned_off(void) {
 }
 #endif
 
-tra_comm tra_comm_self(void) { return (tra_comm){.rank = 0, .size = 1, .mpi = MPI_COMM_NULL}; }
+tra_comm tra_comm_self(void) { return (tra_comm){.rank = 0, .size = 1, .mpi = MPI_COMM_NULL, .alarms = MPI_COMM_NULL}; }
 
 tra_status tra_comm_init(tra_comm *c, tra_err *e) {
     int want, got;
@@ -50,6 +50,7 @@ tra_status tra_comm_init(tra_comm *c, tra_err *e) {
     MPI_Comm_rank(MPI_COMM_WORLD, &c->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &c->size);
     c->mpi = MPI_COMM_WORLD;
+    MPI_Comm_dup(c->mpi, &c->alarms);
     if (want > 1 && c->size == 1)
         return tra_fail(e, TRA_INTERNAL, "the launcher says %d ranks, MPI sees 1: the ranks did not join; "
                                          "use the mpirun of the MPI library that tra was built with", want);
@@ -78,6 +79,21 @@ void tra_comm_abort(int status) {
     MPI_Initialized(&init);
     MPI_Finalized(&fin);
     if (init && !fin) MPI_Abort(MPI_COMM_WORLD, status);
+}
+
+void tra_comm_ring(const tra_comm *c) {
+    MPI_Request r;
+    for (int i = 0; c->mpi != MPI_COMM_NULL && i < c->size; i++) {
+        if (i == c->rank) continue;
+        MPI_Isend(NULL, 0, MPI_BYTE, i, 0, c->alarms, &r);
+        MPI_Request_free(&r);
+    }
+}
+
+bool tra_comm_rung(const tra_comm *c) {
+    int found = 0;
+    if (c->mpi != MPI_COMM_NULL) MPI_Iprobe(MPI_ANY_SOURCE, 0, c->alarms, &found, MPI_STATUS_IGNORE);
+    return found;
 }
 
 void tra_comm_bcast(const tra_comm *c, void *buf, int64_t n) {

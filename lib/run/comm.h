@@ -12,6 +12,7 @@
 typedef struct tra_comm {
     int rank, size;
     MPI_Comm mpi; /* MPI_COMM_NULL: alone */
+    MPI_Comm alarms; /* of messages that a rank has failed */
 } tra_comm;
 
 bool tra_comm_launched(int *size);        /* did mpirun (or srun) start this process? *size: how many it says, or 0 */
@@ -27,6 +28,9 @@ int tra_comm_here(const tra_comm *c);     /* ranks on this machine, this one inc
 /* Every rank calls it with its own status; all return the status, and get the message, of the lowest rank that
  * failed (of one that says TRA_LOST, a peer failed, only when no rank says more). */
 TRA_MUSTUSE tra_status tra_comm_agree(const tra_comm *c, tra_status s, tra_err *e);
+/* A rank that fails while the others compute rings them, so that they come to agree soon; they look now and then. */
+void tra_comm_ring(const tra_comm *c);
+bool tra_comm_rung(const tra_comm *c);
 void tra_comm_bcast(const tra_comm *c, void *buf, int64_t n);  /* from rank 0 */
 void tra_comm_sum(const tra_comm *c, int64_t *v, int64_t n);   /* to all, wrapping */
 void tra_comm_max(const tra_comm *c, int64_t *v, int64_t n);

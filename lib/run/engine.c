@@ -47,8 +47,15 @@ void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx) {
     g->tick_ctx = ctx;
 }
 
-void tra_engine_tick(tra_engine *g) {
-    if (g->tick) g->tick(g->tick_ctx);
+static void fail(tra_engine *g, tra_err *e) { /* under the lock */
+    if (!g->failed) g->err = *e;
+    g->failed = true;
+    pthread_cond_broadcast(&g->work);
+    pthread_cond_broadcast(&g->ended);
+}
+
+tra_status tra_engine_tick(tra_engine *g, tra_err *e) {
+    return g->tick ? g->tick(g->tick_ctx, e) : TRA_OK;
 }
 
 /* Waits for cond under the lock, for a quarter of a second at most when there is somebody to tick. */
@@ -62,7 +69,8 @@ static void wait_for(tra_engine *g, pthread_cond_t *cond) {
     until.tv_nsec += 250000000;
     if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
     pthread_cond_timedwait(cond, &g->lock, &until);
-    g->tick(g->tick_ctx);
+    tra_err e = {0};
+    if (tra_engine_tick(g, &e) != TRA_OK) fail(g, &e);
 }
 
 tra_unit *tra_unit_new(int ninputs, int ntasks) {
@@ -138,13 +146,6 @@ static tra_status prepare(tra_engine *g, tra_input *in, tra_worker *w, tra_err *
 
 /* ---- workers ------------------------------------------------------------------------------------------------ */
 
-static void fail(tra_engine *g, tra_err *e) {
-    if (!g->failed) g->err = *e;
-    g->failed = true;
-    pthread_cond_broadcast(&g->work);
-    pthread_cond_broadcast(&g->ended);
-}
-
 static void dequeue(tra_engine *g, tra_unit *u) {
     tra_unit **at = &g->head, *last = NULL;
     while (*at != u) last = *at, at = &(*at)->next;
@@ -211,7 +212,12 @@ static void *work(void *arg) {
 
 static bool busy(void *ctx) {
     tra_engine *g = ctx;
-    tra_engine_tick(g);
+    tra_err e = {0};
+    if (tra_engine_tick(g, &e) != TRA_OK) {
+        pthread_mutex_lock(&g->lock); /* under the pool's, for which nobody waits who holds ours */
+        fail(g, &e);
+        pthread_mutex_unlock(&g->lock);
+    }
     return (atomic_load(&g->inflight) > 0 && !g->failed) || atomic_load(&g->calls) > 0;
 }
 

@@ -49,10 +49,11 @@ tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e); /* NULL whe
 void tra_engine_free(tra_engine *g);
 int tra_engine_threads(const tra_engine *g);
 
-/* Called now and then by the thread that runs the plan while it waits for the workers; NULL: nothing. */
-typedef void tra_engine_tick_fn(void *ctx);
+/* Called now and then (four times a second) by the thread that runs the plan while it waits for the workers; NULL:
+ * nothing. A status that is not TRA_OK is the failure of the stage: no more tasks are begun. */
+typedef tra_status tra_engine_tick_fn(void *ctx, tra_err *e);
 void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx);
-void tra_engine_tick(tra_engine *g); /* calls it: for a stage that waits for something else */
+TRA_MUSTUSE tra_status tra_engine_tick(tra_engine *g, tra_err *e); /* calls it: for a stage that waits for something else */
 
 /* Begins a stage: every worker gets scratch bytes (and io bytes for reading from these parts). */
 TRA_MUSTUSE tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e);

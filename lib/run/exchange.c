@@ -254,7 +254,7 @@ static void run_lists(tra_exchange *x) {
             atomic_fetch_add(&x->site->done, 1);
             any = true;
         }
-        tra_engine_tick(x->site->engine);
+        if (x->status == TRA_OK) tra_exchange_fail(x, tra_engine_tick(x->site->engine, x->e));
         idle = any ? 0 : idle + 1;
         if (idle > 64)
             nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);

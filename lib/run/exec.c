@@ -19,6 +19,8 @@ typedef struct exec {
     tra_lanes lanes;      /* in which the workers write them */
     tra_report *report;
     tra_progress progress;
+    tra_journal *journal;
+    bool *needed;         /* of each operator: its result is, on some site */
 } exec;
 
 /* ---- views -------------------------------------------------------------------------------------------------- */
@@ -139,9 +141,27 @@ static tra_status open_outputs(exec *x, tra_err *e) {
         const tra_op *op = &x->plan->ops[i];
         if (op->op != TRA_PLAN_OUTPUT) continue;
         tra_write_options w = {.codec = x->o->codec, .history = x->o->history};
-        TRA_TRY(tra_outfile_open(&x->site.comm, op->path, &op->type, &w, &x->lanes, x->o->scratch, &x->files[i], e));
+        assert(tra_place_eq(&op->place, &x->plan->ops[op->in[0]].place));
+        TRA_TRY(tra_outfile_open(&x->site.comm, op, &w, &x->lanes, x->o->scratch, x->journal, x->site.engine, &x->files[i], e));
     }
     return TRA_OK;
+}
+
+/* What has to be done: outputs that are not whole, and what they are made of. */
+static void list_needed(exec *x) {
+    for (int i = x->plan->nops - 1; i >= 0; i--) {
+        const tra_op *op = &x->plan->ops[i];
+        if (op->op == TRA_PLAN_OUTPUT) {
+            int64_t all = op->type.cat->n, reused = tra_outfile_reused(x->files[i]);
+            x->needed[i] = reused < all || all == 0;
+            if (reused > 0)
+                tra_info(0, "going on from %s: %" PRId64 " of %" PRId64 " blocks of %s are there", tra_journal_path(x->journal),
+                         reused, all, op->name ? op->name : op->path);
+        }
+        for (int j = 0; j < 2 && x->needed[i]; j++) {
+            if (op->in[j] >= 0) x->needed[op->in[j]] = true;
+        }
+    }
 }
 
 /* The output that takes the results of operator i as they come: when it is the only consumer. */
@@ -162,7 +182,7 @@ static int direct_output(const exec *x, int i) {
 static tra_status emitting(exec *x, int i, tra_part *l, tra_part *r, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
     int to = direct_output(x, i);
-    tra_sink sink = {.op = op, .site = x->site.comm.rank, .pool = x->site.pool, .engine = x->site.engine};
+    tra_sink sink = {.pool = x->site.pool, .engine = x->site.engine};
     if (to >= 0) sink.file = x->files[to];
     else sink.part = x->parts[i] = tra_part_empty(&op->type, &op->place, x->site.comm.rank, 1);
     int summand = op->partial ? tra_place_summand(&op->place, x->site.comm.rank) : 0;
@@ -208,7 +228,7 @@ static tra_status run_op(exec *x, int i, tra_err *e) {
         return tra_stage_repart(&x->site, from, op, l, x->parts[i], e);
     case TRA_PLAN_OUTPUT:
         if (!l) return TRA_OK; /* written as it was computed */
-        tra_sink sink = {.file = x->files[i], .op = op, .site = me, .pool = x->site.pool, .engine = x->site.engine};
+        tra_sink sink = {.file = x->files[i], .pool = x->site.pool, .engine = x->site.engine};
         return tra_stage_copy(&x->site, l, &sink, e);
     case TRA_PLAN_COUNT: break;
     }
@@ -219,11 +239,6 @@ static void release(exec *x, int i) {
     if (i < 0 || --x->uses[i] > 0) return;
     tra_part_drop(x->parts[i], x->site.pool);
     x->parts[i] = NULL;
-}
-
-static void show_progress(void *ctx) {
-    exec *x = ctx;
-    tra_progress_show(&x->progress, atomic_load(&x->site.done), x->site.all);
 }
 
 static const char *title(const tra_op *op, char buf[96]) {
@@ -259,6 +274,30 @@ static int64_t peak_memory(void) {
     return kib * 1024;
 }
 
+tra_status tra_site_check(tra_site *site, tra_err *e) {
+    if (site->stops) TRA_TRY(tra_stop_check(e));
+    return tra_comm_rung(&site->comm) ? tra_fail(e, TRA_LOST, "another rank has failed") : TRA_OK;
+}
+
+static tra_status tick(void *ctx, tra_err *e) {
+    exec *x = ctx;
+    if (x->progress.form != TRA_PROGRESS_NONE) tra_progress_show(&x->progress, atomic_load(&x->site.done), x->site.all);
+    tra_journal_flush(x->journal);
+    return tra_site_check(&x->site, e);
+}
+
+/* On failure the other ranks, which may still compute, hear of it. */
+static tra_status run_needed(exec *x, int i, tra_err *e) {
+    tra_plan_op op = x->plan->ops[i].op;
+    /* an exchange is begun by all ranks or none: it finds out by itself */
+    bool together = op == TRA_PLAN_SHUF || op == TRA_PLAN_BCAST || op == TRA_PLAN_REPART;
+    tra_status s = together ? TRA_OK : tra_site_check(&x->site, e);
+    if (s == TRA_OK) s = run_op(x, i, e);
+    tra_journal_flush(x->journal);
+    if (s != TRA_OK) tra_comm_ring(&x->site.comm);
+    return tra_comm_agree(&x->site.comm, s, e);
+}
+
 static tra_status run_ops(exec *x, tra_err *e) {
     for (int i = 0; i < x->plan->nops; i++) {
         const tra_op *op = &x->plan->ops[i];
@@ -270,7 +309,7 @@ static tra_status run_ops(exec *x, tra_err *e) {
         atomic_store(&x->site.done, 0);
         tra_progress_op(&x->progress, i);
         tell_begin(op);
-        tra_status s = tra_comm_agree(&x->site.comm, run_op(x, i, e), e);
+        tra_status s = x->needed[i] ? run_needed(x, i, e) : TRA_OK;
         release(x, op->in[0]);
         release(x, op->in[1]);
         tra_pool_stats after = tra_pool_stat(x->site.pool);
@@ -290,15 +329,25 @@ static tra_status run_ops(exec *x, tra_err *e) {
 /* All outputs, or none: an output whose file cannot be put in place leaves those before it there, which is why
  * everything that can fail earlier has been done. */
 static tra_status commit(exec *x, tra_status s, tra_err *e) {
+    int64_t any = tra_journal_has_any(x->journal);
+    tra_comm_max(&x->site.comm, &any, 1);
+    s = tra_comm_agree(&x->site.comm, s, e);
+    if (s == TRA_INPUT || s == TRA_PROGRAM) any = 0; /* with these inputs nobody can go on; with others nobody may */
     for (int i = 0; i < x->plan->nops; i++) {
         if (!x->files[i]) continue;
         int64_t written = 0;
         double t0 = tra_now();
-        s = tra_outfile_commit(x->files[i], s, &written, e);
+        s = tra_outfile_commit(x->files[i], s, any, &written, e);
         x->report->ops[i].disk_write = s == TRA_OK ? written : 0;
         x->report->ops[i].seconds += tra_now() - t0;
         x->files[i] = NULL;
     }
+    if (s != TRA_OK && any) {
+        size_t n = strlen(e->msg);
+        snprintf(e->msg + n, sizeof e->msg - n, "; what is done is saved in %s, and --resume goes on from it",
+                 tra_journal_path(x->journal));
+    }
+    tra_journal_close(x->journal, s != TRA_OK && any);
     return s;
 }
 
@@ -315,6 +364,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     x.uses = tra_news(x.arena, int, n);
     x.rels = tra_news(x.arena, tra_rel *, n);
     x.files = tra_news(x.arena, tra_outfile *, n);
+    x.needed = tra_news(x.arena, bool, n);
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < 2; j++) {
             if (plan->ops[i].in[j] >= 0) x.uses[plan->ops[i].in[j]]++;
@@ -330,15 +380,21 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     x.site.pool = tra_pool_new(tra_max64(budget, TRA_LEAST_BUDGET), o->scratch);
     if (s == TRA_OK && !(x.site.engine = tra_engine_new(x.site.pool, o->threads, e))) s = TRA_RESOURCE;
     s = tra_comm_agree(comm, s, e);
+    x.site.stops = o->journal != NULL;
     tra_progress_begin(&x.progress, plan, comm->rank == 0 ? o->progress : TRA_PROGRESS_NONE);
-    if (s == TRA_OK && x.progress.form != TRA_PROGRESS_NONE) tra_engine_set_tick(x.site.engine, show_progress, &x);
+    bool ticks = o->journal || comm->size > 1 || x.progress.form != TRA_PROGRESS_NONE;
+    if (s == TRA_OK && ticks) tra_engine_set_tick(x.site.engine, tick, &x);
     x.site.transport = o->transport == TRA_TRANSPORT_FILES ? &tra_transport_files : &tra_transport_messages;
     x.site.files.lock = -1;
     if (s == TRA_OK && o->transport == TRA_TRANSPORT_FILES && comm->size > 1)
         s = tra_files_begin(&x.site.files, comm, o->scratch, e);
     if (s == TRA_OK) s = open_inputs(&x, e);
+    if (s == TRA_OK && o->journal) s = tra_journal_open(o->journal, plan, comm, &x.journal, e);
     if (s == TRA_OK) s = open_outputs(&x, e);
-    if (s == TRA_OK) s = run_ops(&x, e);
+    if (s == TRA_OK) {
+        list_needed(&x);
+        s = run_ops(&x, e);
+    }
     s = commit(&x, s, e);
     tra_progress_end(&x.progress);
     for (int i = n - 1; i >= 0; i--) tra_part_drop(x.parts[i], x.site.pool);

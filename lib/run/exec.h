@@ -2,7 +2,7 @@
 #ifndef TRA_EXEC_H
 #define TRA_EXEC_H
 
-#include "comm.h"
+#include "journal.h"
 #include "plan.h"
 #include "progress.h"
 
@@ -16,6 +16,7 @@ typedef struct tra_exec_options {
     tra_codec codec;       /* of the outputs */
     const char *history;   /* of the outputs, or NULL */
     tra_progress_form progress; /* on rank 0 */
+    const tra_journal_request *journal; /* NULL: nothing is saved, and signals do not stop the run */
 } tra_exec_options;
 
 /* What was measured, of this site. */
@@ -32,7 +33,9 @@ typedef struct tra_report {
 } tra_report;
 
 /* Runs the plan on the ranks of comm, one site each (comm->size must be plan->sites). Collective: every rank calls it
- * with the same plan and returns the same status. All outputs appear when all is done, or none. */
+ * with the same plan and returns the same status. All outputs appear when all is done, or none.
+ * With a journal what is finished is saved as it is finished; after a failure the message says when there is something to
+ * go on from. TRA_STOPPED soon after tra_stop_asked. */
 TRA_MUSTUSE tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_options *o,
                                 tra_report *report, tra_err *e);
 

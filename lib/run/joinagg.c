@@ -213,6 +213,7 @@ static tra_status new_cell(stage *st, cell *c, const tra_span *b, int64_t i, int
     tra_dims key;
     tra_pairs_key(&st->p, l, r, &key);
     c->ordinal = tra_catalog_find(op->type.cat, &key);
+    if (c->ordinal >= 0 && tra_sink_has(st->sink, c->ordinal)) c->ordinal = -1; /* need not be computed */
     if (c->ordinal < 0) return TRA_OK;
     c->state.dtype = st->state_dtype;
     if (st->composed) TRA_TRY(state_shape(st, b, i, j, &c->state.ext, e));
@@ -279,12 +280,16 @@ static tra_status run_super(stage *st, const tra_span *b, const tra_entry **li, 
         most = (int)tra_max64(most, s->cells[c].tiles);
     }
     s->tiles = most;
-    for (int64_t c = 0; c < ni * nj; c++) atomic_init(&s->cells[c].left, s->tiles);
+    bool any = false;
+    for (int64_t c = 0; c < ni * nj; c++) {
+        atomic_init(&s->cells[c].left, s->tiles);
+        any |= s->cells[c].block != NULL;
+    }
     s->begun = tra_calloc((size_t)(ni * nj * s->tiles), sizeof *s->begun);
     tra_walk w = tra_walk_begin(&st->p, b);
     tra_unit *held = NULL; /* the step before is queued when the next is known, so that the last knows that it is */
     bool chained = false;
-    while (status == TRA_OK && tra_walk_next(&w)) {
+    while (any && status == TRA_OK && tra_walk_next(&w)) {
         tra_unit *u = new_step(st, s, &w, i0, j0);
         if (!u) continue;
         if (held) status = tra_engine_submit(st->site->engine, held, e);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct lane { /* what one thread of a rank has written */
@@ -10,21 +11,27 @@ typedef struct lane { /* what one thread of a rank has written */
     int64_t chunks;
 } lane;
 
+enum { MINE = 1, DONE = 2 }; /* of a tuple: this rank writes it; an earlier run has */
+
 struct tra_outfile {
     tra_comm comm;
     const tra_type *type;
-    tra_writer *w;
+    tra_writer *w; /* NULL: an earlier run has put the output in its place */
+    tra_log *log;
+    uint8_t *tuple;
+    int64_t reused; /* on all ranks */
     tra_digester *digester;
     bool zstd;
     int64_t chunk_bytes;
     const tra_lanes *room;
     lane *lanes;
     /* zstd: addresses follow from the lengths of all chunks in key order, so that the file does not depend on timing.
-     * Until they are known encoded chunks wait in a nameless scratch file. */
+     * Until they are known encoded chunks wait: in the journal's data files (by rank), or in a nameless scratch file. */
     int spool;
     pthread_mutex_t lock;
     int64_t spooled;
     int64_t *spool_at;
+    int *spool_file;
     tra_encoded *enc;
 };
 
@@ -33,16 +40,19 @@ static void outfile_free(tra_outfile *o) {
     tra_digester_free(o->digester);
     pthread_mutex_destroy(&o->lock);
     free(o->spool_at);
+    free(o->spool_file);
     free(o->enc);
+    free(o->tuple);
     free(o->lanes);
     free(o);
 }
 
 static tra_status open_spool(tra_outfile *o, const char *scratch, tra_err *e) {
     int64_t n = o->type->cat->n;
-    o->spool = tra_unnamed_file(scratch);
-    if (o->spool < 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot make a scratch file in %s", scratch);
+    if (!o->log && (o->spool = tra_unnamed_file(scratch)) < 0)
+        return tra_fail_errno(e, TRA_RESOURCE, "cannot make a scratch file in %s", scratch);
     o->spool_at = tra_calloc((size_t)n, sizeof *o->spool_at);
+    o->spool_file = tra_calloc((size_t)n, sizeof *o->spool_file);
     o->enc = tra_calloc((size_t)n, sizeof *o->enc);
     return TRA_OK;
 }
@@ -76,33 +86,185 @@ static tra_status open_lanes(tra_outfile *o, tra_lanes *room, const char *scratc
     return o->zstd ? open_spool(o, scratch, e) : TRA_OK;
 }
 
-tra_status tra_outfile_open(const tra_comm *comm, const char *spec, const tra_type *type, const tra_write_options *wo,
-                            tra_lanes *lanes, const char *scratch, tra_outfile **out, tra_err *e) {
+/* Which tuples this rank writes. */
+static void list_tuples(tra_outfile *o, const tra_placement *place) {
+    const tra_catalog *c = o->type->cat;
+    int *holders = tra_malloc((size_t)place->sites * sizeof *holders);
+    o->tuple = tra_calloc((size_t)c->n, sizeof *o->tuple);
+    for (int64_t t = 0; t < c->n; t++) {
+        tra_dims key;
+        tra_catalog_key(c, t, &key);
+        if (tra_place_holders(place, c, t, &key, holders) > 0 && holders[0] == o->comm.rank) o->tuple[t] = MINE;
+    }
+    free(holders);
+}
+
+/* ---- going on ------------------------------------------------------------------------------------------------- */
+
+/* Has an earlier run put the output in its place, and was killed before it could say so? Then the temporary file has
+ * become the output, and all of it is recorded. Rank 0. */
+static bool is_in_place(const tra_outfile *o, const char *spec) {
+    int64_t n, id[2], whole = 0;
+    const tra_saved *v = tra_log_saved(o->log, &n);
+    const char *path, *name;
+    struct stat st;
+    tra_arena *a = tra_arena_new();
+    tra_relspec(a, spec, &path, &name);
+    bool same = tra_log_noted(o->log, id) && stat(path, &st) == 0 && (int64_t)st.st_dev == id[0] && (int64_t)st.st_ino == id[1];
+    uint8_t *seen = tra_calloc((size_t)o->type->cat->n, 1);
+    tra_digest d = {0};
+    for (int64_t i = n; same && i-- > 0;) {
+        if (v[i].ordinal >= o->type->cat->n || seen[v[i].ordinal]) continue;
+        seen[v[i].ordinal] = 1;
+        whole++;
+        tra_digest_add(&d, &v[i].digest);
+    }
+    free(seen);
+    tra_rel *r;
+    tra_err none = {0};
+    same = same && whole == o->type->cat->n && tra_rel_open(spec, &o->type->cat->bound, &r, &none) == TRA_OK;
+    if (same) {
+        char text[33];
+        tra_digest_text(&d, o->type, text);
+        same = tra_rel_info(r)->digest && strcmp(text, tra_rel_info(r)->digest) == 0;
+        tra_rel_close(r);
+    }
+    tra_arena_free(a);
+    return same;
+}
+
+typedef struct check { /* of one recorded array: context of a unit */
+    tra_outfile *o;
+    const tra_saved *s;
+} check;
+
+static void end_check(tra_unit *u) { free(u->ctx); }
+
+/* Compares the array with what is there. */
+static tra_status run_check(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    tra_outfile *o = ((check *)u->ctx)->o;
+    const tra_saved *s = ((check *)u->ctx)->s;
+    (void)task, (void)w, (void)e;
+    int fd = o->zstd ? tra_log_fd(o->log, s->file) : tra_writer_fd(o->w);
+    if (!o->zstd && (s->at != tra_writer_address(o->w, s->ordinal) || s->len != o->chunk_bytes)) return TRA_OK;
+    if (s->len > o->chunk_bytes || !tra_file_has(fd, s->at, s->len, s->sum)) return TRA_OK;
+    pthread_mutex_lock(&o->lock);
+    if (!(o->tuple[s->ordinal] & DONE)) {
+        o->tuple[s->ordinal] |= DONE;
+        o->reused++;
+        tra_digest_add(&o->lanes[0].digest, &s->digest);
+        if (o->zstd) {
+            o->enc[s->ordinal] = (tra_encoded){.len = s->len, .mask = s->mask, .sum = s->sum};
+            o->spool_at[s->ordinal] = s->at;
+            o->spool_file[s->ordinal] = s->file;
+        } else {
+            tra_writer_sums(o->w)[s->ordinal] = s->sum;
+        }
+    }
+    pthread_mutex_unlock(&o->lock);
+    return TRA_OK;
+}
+
+/* Takes over what earlier runs wrote of this rank's tuples and what is whole. */
+static tra_status take_over(tra_outfile *o, tra_engine *engine, tra_err *e) {
+    int64_t n, damaged = 0;
+    const tra_saved *v = tra_log_saved(o->log, &n);
+    int64_t *last = tra_calloc((size_t)o->type->cat->n, sizeof *last); /* record of each tuple, from 1 */
+    tra_status s = tra_engine_stage(engine, 0, 0, e);
+    for (int64_t i = 0; i < n; i++) {
+        if (v[i].ordinal < o->type->cat->n && o->tuple[v[i].ordinal] & MINE) last[v[i].ordinal] = i + 1;
+    }
+    for (int64_t t = 0; t < o->type->cat->n && s == TRA_OK; t++) {
+        if (!last[t]) continue;
+        tra_unit *u = tra_unit_new(0, 1);
+        check *c = tra_malloc(sizeof *c);
+        *c = (check){o, &v[last[t] - 1]};
+        u->run = run_check;
+        u->end = end_check;
+        u->ctx = c;
+        s = tra_engine_submit(engine, u, e);
+        damaged++;
+    }
+    tra_status end = tra_engine_drain(engine, e);
+    damaged -= o->reused;
+    if (damaged > 0)
+        tra_warn("%" PRId64 " of the saved blocks of this output are damaged or gone; they are computed again", damaged);
+    free(last);
+    return s == TRA_OK ? end : s;
+}
+
+static tra_status go_on(tra_outfile *o, tra_engine *engine, tra_err *e) {
+    int64_t reused = 0;
+    tra_status s = TRA_OK;
+    if (o->log && (o->zstd || o->comm.rank != 0 || tra_writer_reused(o->w))) s = take_over(o, engine, e);
+    reused = o->reused;
+    s = tra_comm_agree(&o->comm, s, e);
+    tra_comm_sum(&o->comm, &reused, 1);
+    o->reused = reused;
+    return s;
+}
+
+int64_t tra_outfile_reused(const tra_outfile *o) { return o->reused; }
+
+/* ---- opening -------------------------------------------------------------------------------------------------- */
+
+static tra_status make_file(tra_outfile *o, const char *spec, const tra_write_options *wo, bool *in_place, tra_err *e) {
+    *in_place = wo->reuse && is_in_place(o, spec);
+    if (*in_place) return TRA_OK;
+    TRA_TRY(tra_writer_create(spec, o->type, wo, &o->w, e));
+    int64_t id[2];
+    tra_writer_temp_id(o->w, id);
+    tra_log_note(o->log, id);
+    return TRA_OK;
+}
+
+/* Rank 0's file for the others. */
+static tra_status share_file(tra_outfile *o, tra_err *e) {
+    tra_str blob = {0};
+    tra_status s = TRA_OK;
+    if (o->comm.rank == 0) tra_writer_describe(o->w, &blob);
+    int64_t n = (int64_t)blob.n;
+    tra_comm_bcast(&o->comm, &n, sizeof n);
+    char *bytes = o->comm.rank == 0 ? blob.s : tra_malloc((size_t)n + 1);
+    tra_comm_bcast(&o->comm, bytes, n);
+    if (o->comm.rank != 0) {
+        s = tra_writer_attach(bytes, (size_t)n, o->type, &o->w, e);
+        free(bytes);
+    }
+    tra_str_free(&blob);
+    return s;
+}
+
+tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_write_options *wo, tra_lanes *lanes,
+                            const char *scratch, tra_journal *journal, tra_engine *engine, tra_outfile **out, tra_err *e) {
     tra_outfile *o = tra_calloc(1, sizeof *o);
     tra_status s = TRA_OK;
-    *o = (tra_outfile){.comm = *comm, .type = type, .zstd = wo->codec.zstd, .spool = -1};
+    tra_write_options w = *wo;
+    char tag[64];
+    bool in_place = false;
+    *o = (tra_outfile){.comm = *comm, .type = &op->type, .zstd = wo->codec.zstd, .spool = -1};
     pthread_mutex_init(&o->lock, NULL);
-    o->digester = tra_digester_new(type);
-    o->chunk_bytes = tra_store_chunk_bytes(type);
-    if (comm->rank == 0) s = tra_writer_create(spec, type, wo, &o->w, e);
+    o->digester = tra_digester_new(o->type);
+    o->chunk_bytes = tra_store_chunk_bytes(o->type);
+    o->log = tra_log_open(journal, op->id, o->zstd);
+    list_tuples(o, &op->place);
+    w.tag = tra_journal_tag(journal, op->id, tag);
+    w.reuse = tra_journal_resumed(journal);
+    if (comm->rank == 0) s = make_file(o, op->path, &w, &in_place, e);
     s = tra_comm_agree(comm, s, e);
-    if (s == TRA_OK && comm->size > 1) {
-        tra_str blob = {0};
-        if (comm->rank == 0) tra_writer_describe(o->w, &blob);
-        int64_t n = (int64_t)blob.n;
-        tra_comm_bcast(comm, &n, sizeof n);
-        char *bytes = comm->rank == 0 ? blob.s : tra_malloc((size_t)n + 1);
-        tra_comm_bcast(comm, bytes, n);
-        if (comm->rank != 0) {
-            s = tra_writer_attach(bytes, (size_t)n, type, &o->w, e);
-            free(bytes);
-        }
-        tra_str_free(&blob);
+    tra_comm_bcast(comm, &in_place, sizeof in_place);
+    if (s == TRA_OK && in_place) {
+        memset(o->tuple, DONE, (size_t)o->type->cat->n);
+        o->reused = o->type->cat->n;
+        *out = o;
+        return TRA_OK;
     }
+    if (s == TRA_OK && comm->size > 1) s = share_file(o, e);
     if (s == TRA_OK) s = open_lanes(o, lanes, scratch, e);
     s = tra_comm_agree(comm, s, e);
+    if (s == TRA_OK && w.reuse) s = go_on(o, engine, e);
     if (s != TRA_OK) {
-        if (o->w) tra_writer_abort(o->w);
+        if (o->w) (w.reuse ? tra_writer_leave : tra_writer_abort)(o->w);
         outfile_free(o);
         return s;
     }
@@ -110,17 +272,51 @@ tra_status tra_outfile_open(const tra_comm *comm, const char *spec, const tra_ty
     return TRA_OK;
 }
 
+/* ---- writing -------------------------------------------------------------------------------------------------- */
+
+static int spool_fd(tra_outfile *o, int file) { return o->log ? tra_log_fd(o->log, file) : o->spool; }
+
+static int64_t reserve(tra_outfile *o, int64_t len) {
+    if (o->log) return tra_log_reserve(o->log, len);
+    pthread_mutex_lock(&o->lock);
+    int64_t at = o->spooled;
+    o->spooled += len;
+    pthread_mutex_unlock(&o->lock);
+    return at;
+}
+
+static tra_status store(tra_outfile *o, tra_saved *rec, const void *chunk, tra_err *e) {
+    TRA_TRY(tra_writer_store(o->w, rec->ordinal, chunk, e));
+    rec->at = tra_writer_address(o->w, rec->ordinal);
+    rec->len = o->chunk_bytes;
+    rec->sum = tra_writer_sums(o->w)[rec->ordinal];
+    tra_log_add(o->log, rec);
+    return TRA_OK;
+}
+
+static tra_status spool(tra_outfile *o, tra_saved *rec, const void *bytes, tra_err *e) {
+    const tra_encoded *enc = &o->enc[rec->ordinal];
+    rec->at = o->spool_at[rec->ordinal] = reserve(o, enc->len);
+    rec->len = enc->len;
+    rec->mask = enc->mask;
+    rec->sum = enc->sum;
+    o->spool_file[rec->ordinal] = o->comm.rank;
+    TRA_TRY(tra_pwrite(spool_fd(o, o->comm.rank), bytes, (size_t)enc->len, rec->at, "the scratch file", e));
+    tra_log_add(o->log, rec);
+    return TRA_OK;
+}
+
 /* A block to be written behind. */
 typedef struct pending {
-    tra_writer *w;
+    tra_outfile *o;
     tra_pool *pool;
     tra_block *block;
-    int64_t ordinal;
+    tra_saved rec;
 } pending;
 
 static tra_status write_behind(void *ctx, tra_err *e) {
     pending *x = ctx;
-    tra_status s = tra_writer_store(x->w, x->ordinal, x->block->ptr, e);
+    tra_status s = store(x->o, &x->rec, x->block->ptr, e);
     tra_block_free(x->pool, x->block);
     free(x);
     return s;
@@ -133,28 +329,24 @@ static tra_status put(const tra_sink *sink, int worker, int64_t ordinal, tra_blo
     int mine = worker < 0 ? o->room->n - 1 : worker;
     lane *l = &o->lanes[mine];
     void *scratch = o->room->v[2 * mine], *encoded = o->room->v[2 * mine + 1];
-    tra_digester_add(o->digester, &l->digest, ordinal, data);
+    tra_saved rec = {.ordinal = ordinal};
+    tra_digester_add(o->digester, &rec.digest, ordinal, data);
     l->chunks++;
+    tra_digest_add(&l->digest, &rec.digest);
     if (!o->zstd) {
         const void *chunk = tra_writer_chunk(o->w, ordinal, data, scratch);
         if (chunk == data) {
             pending *x = tra_malloc(sizeof *x);
-            *x = (pending){o->w, sink->pool, block, ordinal};
+            *x = (pending){o, sink->pool, block, rec};
             tra_engine_behind(sink->engine, write_behind, x);
             return TRA_OK;
         }
         tra_block_free(sink->pool, block); /* the lane's buffer has it, padded */
-        return tra_writer_store(o->w, ordinal, chunk, e);
+        return store(o, &rec, chunk, e);
     }
     tra_status s = tra_writer_encode(o->w, ordinal, data, scratch, encoded, &o->enc[ordinal], e);
     tra_block_free(sink->pool, block);
-    if (s != TRA_OK) return s;
-    pthread_mutex_lock(&o->lock);
-    int64_t at = o->spooled;
-    o->spooled += o->enc[ordinal].len;
-    pthread_mutex_unlock(&o->lock);
-    o->spool_at[ordinal] = at;
-    return tra_pwrite(o->spool, encoded, (size_t)o->enc[ordinal].len, at, "the scratch file", e);
+    return s == TRA_OK ? spool(o, &rec, encoded, e) : s;
 }
 
 /* Lengths to rank 0, addresses from it, then every rank moves its encoded chunks to their places. */
@@ -177,16 +369,21 @@ static tra_status place_encoded(tra_outfile *o, tra_err *e) {
     void *buf = o->room->v[1];
     for (int64_t t = 0; t < n && s == TRA_OK; t++) {
         if (o->enc[t].len == 0) continue;
-        s = tra_pread(o->spool, buf, (size_t)o->enc[t].len, o->spool_at[t], "the scratch file", e);
+        s = tra_pread(spool_fd(o, o->spool_file[t]), buf, (size_t)o->enc[t].len, o->spool_at[t], "the scratch file", e);
         if (s == TRA_OK) s = tra_writer_write_at(o->w, v[4 * t + 3], buf, o->enc[t].len, e);
     }
     free(v);
     return tra_comm_agree(&o->comm, s, e);
 }
 
-tra_status tra_outfile_commit(tra_outfile *o, tra_status s, int64_t *written, tra_err *e) {
+tra_status tra_outfile_commit(tra_outfile *o, tra_status s, bool keep, int64_t *written, tra_err *e) {
     int64_t chunks = 0, n = o->type->cat->n;
     tra_digest d = {0};
+    *written = 0;
+    if (!o->w) { /* in its place */
+        outfile_free(o);
+        return s;
+    }
     for (int i = 0; i < o->room->n; i++) {
         tra_digest_add(&d, &o->lanes[i].digest);
         chunks += o->lanes[i].chunks;
@@ -208,7 +405,7 @@ tra_status tra_outfile_commit(tra_outfile *o, tra_status s, int64_t *written, tr
         free(all);
     }
     if (s != TRA_OK || o->comm.rank != 0) {
-        tra_writer_abort(o->w);
+        (keep ? tra_writer_leave : tra_writer_abort)(o->w);
     } else {
         char text[33];
         tra_digest_text(&d, o->type, text);
@@ -218,6 +415,8 @@ tra_status tra_outfile_commit(tra_outfile *o, tra_status s, int64_t *written, tr
     outfile_free(o);
     return s;
 }
+
+bool tra_sink_has(const tra_sink *s, int64_t ordinal) { return s->file && s->file->tuple[ordinal] != MINE; }
 
 tra_status tra_sink_emit(tra_sink *s, int worker, int64_t ordinal, int summand, tra_block *block, tra_err *e) {
     if (s->part) {
@@ -230,13 +429,7 @@ tra_status tra_sink_emit(tra_sink *s, int worker, int64_t ordinal, int summand, 
         tra_block_unpin(s->pool, block);
         return TRA_OK;
     }
-    tra_dims key;
-    int *holders = tra_malloc((size_t)s->op->place.sites * sizeof *holders);
-    tra_catalog_key(s->op->type.cat, ordinal, &key);
-    tra_place_holders(&s->op->place, s->op->type.cat, ordinal, &key, holders);
-    bool mine = holders[0] == s->site;
-    free(holders);
-    if (mine) return put(s, worker, ordinal, block, e);
+    if (!tra_sink_has(s, ordinal)) return put(s, worker, ordinal, block, e);
     tra_block_free(s->pool, block);
     return TRA_OK;
 }

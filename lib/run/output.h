@@ -4,9 +4,12 @@
 
 #include "comm.h"
 #include "engine.h"
+#include "journal.h"
 
 /* Several ranks write one relation. Rank 0 makes the file and allocates; all put arrays at their places; commit makes
- * it appear. open and commit are collective and agree on the status. */
+ * it appear. open and commit are collective and agree on the status. Of several sites with a copy of an array the first
+ * writes it. With a journal, arrays are recorded as they are written, and those that an earlier run wrote are taken over
+ * when their checksums say that they are whole. */
 typedef struct tra_outfile tra_outfile;
 
 /* What the threads of a rank need to write, shared by its outputs: one lane for each worker and one for the thread that
@@ -18,23 +21,25 @@ typedef struct tra_lanes {
 } tra_lanes;
 void tra_lanes_free(tra_lanes *l);
 
-TRA_MUSTUSE tra_status tra_outfile_open(const tra_comm *comm, const char *spec, const tra_type *type,
-                                        const tra_write_options *o, tra_lanes *lanes, const char *scratch,
+/* op: the OUTPUT, whose placement says who writes what. journal may be NULL; scratch: for encoded chunks that wait, then. */
+TRA_MUSTUSE tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_write_options *o,
+                                        tra_lanes *lanes, const char *scratch, tra_journal *journal, tra_engine *engine,
                                         tra_outfile **out, tra_err *e);
-/* s: this rank's status so far; when any rank failed nothing appears. Frees o. *written: bytes of whole chunks that
- * this rank wrote. */
-TRA_MUSTUSE tra_status tra_outfile_commit(tra_outfile *o, tra_status s, int64_t *written, tra_err *e);
+/* Of how many arrays, on all ranks, an earlier run's were taken over. */
+int64_t tra_outfile_reused(const tra_outfile *o);
+/* s: this rank's status so far; when any rank failed nothing appears; keep: but what was written stays for another run.
+ * Frees o. *written: bytes of whole chunks that this rank wrote. */
+TRA_MUSTUSE tra_status tra_outfile_commit(tra_outfile *o, tra_status s, bool keep, int64_t *written, tra_err *e);
 
 /* Where the results of a stage go: a stored part, or a file. */
 typedef struct tra_sink {
     tra_part *part;
     tra_outfile *file;
-    /* file: of several sites with a copy, one writes (the first holder) */
-    const tra_op *op;
-    int site;
     tra_pool *pool;
     tra_engine *engine; /* file: what is written is written behind */
 } tra_sink;
+/* Need the array of the tuple not be computed, since it is there already or another site writes it? */
+bool tra_sink_has(const tra_sink *s, int64_t ordinal);
 /* Takes over the pinned block that holds the array of the tuple. */
 TRA_MUSTUSE tra_status tra_sink_emit(tra_sink *s, int worker, int64_t ordinal, int summand, tra_block *block,
                                      tra_err *e);

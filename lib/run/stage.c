@@ -33,8 +33,9 @@ size_t tra_stage_scratch(const tra_part *const *parts, int n) {
 tra_status tra_stage_end(tra_site *site, tra_status s, tra_err *e) {
     tra_err drained = {0};
     tra_status end = tra_engine_drain(site->engine, &drained);
-    if (end != TRA_OK && (s == TRA_OK || e->status == TRA_OK)) *e = drained;
-    return s == TRA_OK ? end : s;
+    if (end == TRA_OK) return s;
+    *e = drained; /* whatever failed since did because of it */
+    return end;
 }
 
 typedef struct result { /* of one unit */
@@ -89,6 +90,7 @@ tra_status tra_stage_copy(tra_site *site, tra_part *in, tra_sink *sink, tra_err 
     tra_status s = TRA_OK;
     site->all = in->n;
     for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
+        if (tra_sink_has(sink, in->ordinal[i])) continue;
         tra_unit *u = tra_unit_new(1, 1);
         u->inputs[0] = (tra_input){.part = in, .i = i};
         s = submit(site, sink, NULL, in->type, in->ordinal[i], u, run_copy, e);
@@ -126,7 +128,9 @@ tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_
         for (int d = 0; d < key.n; d++) {
             if (d != op->keydim) k.v[k.n++] = key.v[d];
         }
+        int64_t result = tra_catalog_find(oc, &k);
         int n = 0;
+        if (tra_sink_has(sink, result)) continue;
         for (;; n++, key.v[op->keydim]++) {
             int64_t t = tra_catalog_find(ic, &key);
             if (t < 0 || tra_part_find(in, t, 0) < 0) break;
@@ -136,7 +140,7 @@ tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_
             key.v[op->keydim] = j;
             u->inputs[j] = (tra_input){.part = in, .i = tra_part_find(in, tra_catalog_find(ic, &key), 0)};
         }
-        s = submit(site, sink, op, &op->type, tra_catalog_find(oc, &k), u, run_concat, e);
+        s = submit(site, sink, op, &op->type, result, u, run_concat, e);
     }
     return tra_stage_end(site, s, e);
 }

@@ -94,6 +94,10 @@ bool tra_place_reduced(const tra_placement *p, tra_placement *q);
 void tra_plan_print(const tra_plan *p, tra_str *out);
 /* XXH64 of that text: identifies a plan. */
 uint64_t tra_plan_digest(const tra_plan *p);
+/* Of each operator a digest of everything that the bits of its result follow from: what it and those before it do, the
+ * inputs' identities (by operator), the path of an output, the seed; and where summands are made, their placement. Other
+ * placements and exchanges change nothing. values: p->nops of them. */
+void tra_plan_values(const tra_plan *p, uint64_t seed, const char *const *identities, uint64_t *values);
 /* What the operator does, without its inputs: `join [1] = [0] matmul, agg [0,2] matadd`. */
 void tra_op_print(const tra_op *o, tra_str *out);
 

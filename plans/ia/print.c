@@ -53,6 +53,14 @@ void tra_op_print(const tra_op *o, tra_str *out) {
     }
 }
 
+/* Of the dimensions that the axes partition. */
+static void put_extents(const tra_placement *p, tra_str *out) {
+    for (int x = 0; x < p->naxes; x++) {
+        for (int d = 0; p->axis[x].kind == TRA_AXIS_PART && d < p->axis[x].n; d++)
+            tra_str_printf(out, " %" PRId64, p->axis[x].ext[d]);
+    }
+}
+
 void tra_plan_print(const tra_plan *p, tra_str *out) {
     char buf[TRA_DIMTEXT], place[256];
     tra_str_printf(out, "plan %s on %d sites\n", p->strategy, p->sites);
@@ -63,10 +71,7 @@ void tra_plan_print(const tra_plan *p, tra_str *out) {
         for (int j = 0; j < 2 && o->in[j] >= 0; j++) tra_str_printf(out, "%s%d", j ? "," : " of ", o->in[j]);
         if (o->name) tra_str_printf(out, " = %s", o->name);
         tra_str_printf(out, " @ %s ext", tra_place_text(&o->place, place, sizeof place));
-        for (int x = 0; x < o->place.naxes; x++) {
-            for (int d = 0; o->place.axis[x].kind == TRA_AXIS_PART && d < o->place.axis[x].n; d++)
-                tra_str_printf(out, " %" PRId64, o->place.axis[x].ext[d]);
-        }
+        put_extents(&o->place, out);
         tra_str_printf(out, ": %s %s", tra_dtype_name(o->type.dtype), tra_key_text(&o->type.cat->frontier, buf));
         tra_str_printf(out, " of %s\n", tra_shape_text(&o->type.cat->bound, buf));
     }
@@ -78,4 +83,30 @@ uint64_t tra_plan_digest(const tra_plan *p) {
     uint64_t h = XXH64(tra_str_get(&text), text.n, 0);
     tra_str_free(&text);
     return h;
+}
+
+void tra_plan_values(const tra_plan *p, uint64_t seed, const char *const *identities, uint64_t *values) {
+    char buf[TRA_DIMTEXT], place[256];
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *o = &p->ops[i];
+        if (o->op == TRA_PLAN_SHUF || o->op == TRA_PLAN_BCAST) {
+            values[i] = values[o->in[0]];
+            continue;
+        }
+        tra_str text = {0};
+        tra_op_print(o, &text);
+        tra_str_printf(&text, ": %s %s", tra_dtype_name(o->type.dtype), tra_key_text(&o->type.cat->frontier, buf));
+        tra_str_printf(&text, " of %s", tra_shape_text(&o->type.cat->bound, buf));
+        for (int j = 0; j < 2 && o->in[j] >= 0; j++) {
+            tra_str_printf(&text, " %016" PRIx64, values[o->in[j]]);
+            if (!o->partial) continue;
+            const tra_placement *in = &p->ops[o->in[j]].place;
+            tra_str_printf(&text, " on %d sites @ %s ext", p->sites, tra_place_text(in, place, sizeof place));
+            put_extents(in, &text);
+        }
+        if (o->op == TRA_PLAN_INPUT) tra_str_printf(&text, " %s", identities[i]);
+        if (o->op == TRA_PLAN_OUTPUT) tra_str_printf(&text, " to %s", o->path);
+        values[i] = XXH64(tra_str_get(&text), text.n, seed);
+        tra_str_free(&text);
+    }
 }

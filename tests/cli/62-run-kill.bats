@@ -1,4 +1,5 @@
-# tra run --sites N whose processes are killed: one status, one message, nobody left, the earlier output intact.
+# tra run whose processes are killed or asked to stop: one status, one message, nobody left, the earlier output intact, and
+# --resume goes on from what was done.
 load helper
 
 # Starts a run of some seconds, waits until it has made its temporary file, and sends signal $2 to $1: tra, mpirun or a rank.
@@ -35,11 +36,60 @@ kill_run() {
 }
 
 @test "a killed rank or mpirun: status 5 and a message" {
-    for who in rank mpirun; do
-        for signal in KILL TERM; do
-            kill_run $who $signal
-            [ "$got" -eq 5 ] || { echo "status $got after $signal to $who"; cat log; false; }
-            [ "$(grep -c 'a rank was lost' log)" -eq 1 ]
+    for how in 'rank KILL' 'mpirun KILL'; do
+        # shellcheck disable=SC2086
+        kill_run $how
+        [ "$got" -eq 5 ] || { echo "status $got after $how"; cat log; false; }
+        [ "$(grep -c 'a rank was lost' log)" -eq 1 ]
+    done
+}
+
+@test "who is asked to stop does so soon: status 75 and a message" {
+    for how in 'tra TERM' 'tra INT' 'tra USR1' 'tra HUP' 'rank TERM' 'rank USR1' 'mpirun USR1'; do
+        # shellcheck disable=SC2086
+        kill_run $how
+        [ "$got" -eq 75 ] || { echo "status $got after $how"; cat log; false; }
+        [ "$(grep -c 'tra: stopped' log)" -eq 1 ]
+    done
+}
+
+# resume_until_done OPTION...: runs long.tra with --resume, killing it by signal $how a little later each time, until it
+# gets through; its first messages of each round are in log.N.
+resume_until_done() {
+    local round=0 pause=200 got
+    until [ $round -eq 30 ]; do
+        round=$((round + 1))
+        "$TRA" run long.tra --resume "$@" 2>log.$round &
+        run=$!
+        sleep $((pause / 1000)).$(printf %03d $((pause % 1000)))
+        kill -"$how" $run 2>/dev/null || true
+        got=0
+        wait $run || got=$?
+        [ $got -eq 0 ] && break
+        case $how in
+        KILL) [ $got -eq 137 ] ;;
+        *) [ $got -eq 75 ] ;;
+        esac || { echo "status $got in round $round"; cat log.$round; return 1; }
+        pause=$((pause * 3 / 2))
+    done
+    [ $got -eq 0 ] && [ $round -gt 1 ]
+}
+
+@test "killed again and again, --resume gets through with the same digest and leaves nothing behind" {
+    long_program 2000x2000 125x125
+    tra run -q long.tra
+    want=$(tra digest c.h5)
+    for how in KILL TERM; do
+        for options in '--sites 1 --memory 44M' '--sites 2 --memory 56M' '--sites 3 --memory 56M --codec zstd'; do
+            rm -f c.h5
+            # shellcheck disable=SC2086
+            resume_until_done --threads 1 $options
+            is "$want" tra digest c.h5
+            status 0 tra verify c.h5
+            grep -q 'going on from .* blocks of C are there' log.*
+            [ -z "$(ls -A "$TRA_SCRATCH" | grep tra-)" ]
+            [ -z "$(ls -A | grep tmp)" ]
+            rm log.*
         done
     done
 }

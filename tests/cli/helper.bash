@@ -19,7 +19,12 @@ for PYTHON in python3 /usr/bin/python3; do
 sys.exit(not all(u.find_spec(m) for m in ("numpy", "h5py", "scipy")))' 2>/dev/null; then break; fi
 done
 
-setup() { cd "$BATS_TEST_TMPDIR" || return; }
+# What a test leaves in the scratch directory is its own.
+setup() {
+    export TRA_SCRATCH=$BATS_TEST_TMPDIR.scratch
+    mkdir -p "$TRA_SCRATCH"
+    cd "$BATS_TEST_TMPDIR" || return
+}
 
 tra() { "$TRA" "$@"; }
 py() { "$PYTHON" -c "import numpy as np, h5py, json, sys
@@ -38,9 +43,10 @@ status() {
     fi
 }
 
-# long_program: long.tra, which takes seconds on two ranks whatever the machine, and its input; its output is c.h5.
+# long_program [SHAPE BLOCK]: long.tra, which takes seconds on two ranks whatever the machine, and its input; its output is
+# c.h5.
 long_program() {
-    "$TRA" gen -q --shape 4000x4000 --block 250x250 --dist normal --seed 9 -o long.h5
+    "$TRA" gen -q --shape "${1:-4000x4000}" --block "${2:-250x250}" --dist normal --seed 9 -o long.h5
     printf '%s\n' 'input A from "long.h5"' 'C = agg(join(A, A, [], [], (x, y) -> tanh(x * y)), [0,1], matadd)' \
         'output C to "c.h5"' >long.tra
 }

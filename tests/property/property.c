@@ -152,9 +152,10 @@ static void missing(const tra_comm *world, counts *c, tra_str *out) {
 }
 
 static tra_comm split(const tra_comm *world, int color) {
-    tra_comm c = {0, 1, MPI_COMM_NULL};
+    tra_comm c = tra_comm_self();
     if (world->size == 1) return c;
     MPI_Comm_split(world->mpi, color, world->rank, &c.mpi);
+    MPI_Comm_dup(c.mpi, &c.alarms);
     MPI_Comm_rank(c.mpi, &c.rank);
     MPI_Comm_size(c.mpi, &c.size);
     return c;
@@ -175,7 +176,9 @@ static void run_all(const options *o, const tra_comm *world, int color, int stri
         working_on(o, i, c.size);
         check_engine(dir, o->seed, i, &c, &t[c.size]);
     }
-    if (c.mpi != MPI_COMM_NULL) MPI_Comm_free(&c.mpi);
+    if (c.mpi == MPI_COMM_NULL) return;
+    MPI_Comm_free(&c.mpi);
+    MPI_Comm_free(&c.alarms);
 }
 
 static void usage(void) {

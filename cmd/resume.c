@@ -1,0 +1,48 @@
+/* resume.c - digests and descriptions of what a run makes. */
+#include "resume.h"
+
+#include <cblas.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "../plans/ia/ia.h"
+#include "cmd.h"
+
+/* The node of an INPUT of the plan. */
+static const tra_node *input_of(const tra_graph *g, const tra_op *op) {
+    for (int i = 0; i < g->n; i++) {
+        const tra_node *n = g->v[i];
+        if (n->op == TRA_OP_INPUT && n->rel && strcmp(n->name, op->name) == 0) return n;
+    }
+    return NULL;
+}
+
+tra_journal_request tra_resume_request(const tra_job *job, const char *dir, bool resume, tra_codec codec) {
+    const tra_plan *p = job->plan;
+    tra_arena *a = job->program.arena;
+    const char **identity = tra_news(a, const char *, p->nops);
+    uint64_t *values = tra_news(a, uint64_t, p->nops);
+    tra_str about = {0};
+    size_t made;
+    tra_str_printf(&about, "program %016" PRIx64 "\n",
+                   (uint64_t)XXH64(job->program.src.text, (size_t)job->program.src.n, 0));
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *op = &p->ops[i];
+        const tra_node *n = op->op == TRA_PLAN_INPUT ? input_of(job->program.graph, op) : NULL;
+        identity[i] = n ? tra_rel_identity(n->rel, a) : "";
+        if (n) tra_str_printf(&about, "input %s %s %s\n", op->name, op->path, identity[i]);
+    }
+    for (int i = 0; i < tra_common_opts.define.n; i++) tra_str_printf(&about, "-D %s\n", tra_common_opts.define.v[i]);
+    made = about.n;
+    /* the bits follow from these too, or the bytes of what is saved do */
+    tra_str_printf(&about, "tra %s\nBLAS kernel %s\n--codec %s", TRA_VERSION, openblas_get_corename(), codec.zstd ? "zstd" : "none");
+    if (codec.zstd) tra_str_printf(&about, ":%d", codec.level);
+    tra_str_add(&about, "\n");
+    uint64_t seed = XXH64(about.s + made, about.n - made, 0);
+    tra_str_printf(&about, "--sites %d\n--plan %d\n--memory %" PRId64 "\n", p->sites, p->rank, p->memory);
+    tra_plan_values(p, seed, identity, values);
+    const char *text = tra_arena_strndup(a, about.s, about.n);
+    tra_str_free(&about);
+    return (tra_journal_request){.dir = dir, .resume = resume, .values = values, .about = text};
+}

@@ -1,0 +1,32 @@
+/* stop.c - signals that ask a run to save its progress and end. */
+#include "base.h"
+
+#include <signal.h>
+#include <string.h>
+
+static volatile sig_atomic_t asked;
+
+static void on_signal(int sig) {
+    if (asked && sig == SIGINT) { /* who asks twice at the terminal does not want to wait */
+        tra_cleanup_all();
+        signal(sig, SIG_DFL);
+        raise(sig);
+    }
+    asked = sig;
+}
+
+void tra_stop_catch(void) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, old;
+        sigemptyset(&a.sa_mask);
+        if (sigaction(signals[i], NULL, &old) == 0 && (old.sa_handler != SIG_IGN || signals[i] != SIGHUP))
+            sigaction(signals[i], &a, NULL);
+    }
+}
+
+bool tra_stop_asked(void) { return asked != 0; }
+
+tra_status tra_stop_check(tra_err *e) {
+    return asked ? tra_fail(e, TRA_STOPPED, "stopped by a signal") : TRA_OK;
+}

@@ -1,0 +1,266 @@
+/* journal_log.c - logs: records of what is whole, added as it comes, read when another run goes on. */
+#include "journal_int.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+/* A record in a file, and the first 64 bytes of the file (a record whose ordinal is HEAD). Notes have the ordinal NOTE. */
+typedef struct record {
+    int64_t ordinal;
+    int32_t summand;
+    uint32_t mask;
+    int64_t at, len;
+    uint64_t sum, lo, hi;
+    uint64_t check; /* XXH64 of what is before, seeded by run and value: no other log's record is taken for one of ours */
+} record;
+_Static_assert(sizeof(record) == 64, "records have no padding");
+enum { HEAD = -1, NOTE = -2 };
+
+enum { WAITING = 64, SMALL = 64 << 10 }; /* records of arrays smaller than SMALL wait to be written together */
+
+struct tra_log {
+    tra_journal *j;
+    uint64_t value;
+    pthread_mutex_t lock;
+    int fd;
+    int64_t end; /* of this rank's data file */
+    int nfds;    /* data files of ranks 0.., opened when asked for */
+    int *fds;
+    tra_saved *saved;
+    int64_t n, cap;
+    atomic_bool added;
+    int64_t note[2];
+    bool noted;
+    int waiting;
+    double since; /* when the first of them came */
+    record wait[WAITING];
+};
+
+static char *file_name(const tra_log *l, int rank, const char *what) {
+    return tra_asprintf("%s/%016" PRIx64 ".%d.%s", l->j->dir, l->value, rank, what);
+}
+
+static uint64_t check_of(const tra_log *l, const record *r) {
+    return XXH64(r, offsetof(record, check), l->j->run ^ l->value);
+}
+
+/* ---- writing -------------------------------------------------------------------------------------------------- */
+
+static void give_up(tra_log *l, const char *what) {
+    if (!atomic_exchange(&l->j->broken, true))
+        tra_warn("%s in %s (%s): what is finished from now on is not saved", what, l->j->dir, strerror(errno));
+}
+
+/* Under the lock. */
+static void write_waiting(tra_log *l) {
+    int n = l->waiting;
+    l->waiting = 0;
+    if (n == 0 || l->j->broken) return;
+    /* nothing follows a record that was cut short: whoever goes on cuts it off first */
+    ssize_t put = write(l->fd, l->wait, (size_t)n * sizeof *l->wait);
+    if (put != (ssize_t)((size_t)n * sizeof *l->wait)) {
+        if (put >= 0) errno = ENOSPC;
+        give_up(l, "cannot write");
+    }
+}
+
+static void append(tra_log *l, record *r, bool now) {
+    r->check = check_of(l, r);
+    pthread_mutex_lock(&l->lock);
+    if (l->waiting == 0) l->since = tra_now();
+    l->wait[l->waiting++] = *r;
+    if (now || l->waiting == WAITING || tra_now() > l->since + 0.05) write_waiting(l);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void tra_log_add(tra_log *l, const tra_saved *s) {
+    if (!l) return;
+    record r = {s->ordinal, s->summand, s->mask, s->at, s->len, s->sum, s->digest.lo, s->digest.hi, 0};
+    append(l, &r, s->len >= SMALL);
+    atomic_store(&l->added, true);
+}
+
+void tra_log_note(tra_log *l, const int64_t id[2]) {
+    if (!l) return;
+    record r = {.ordinal = NOTE, .at = id[0], .len = id[1]};
+    append(l, &r, true);
+}
+
+void tra_log_flush(tra_log *l) {
+    if (!l) return;
+    pthread_mutex_lock(&l->lock);
+    write_waiting(l);
+    pthread_mutex_unlock(&l->lock);
+}
+
+int64_t tra_log_reserve(tra_log *l, int64_t len) {
+    pthread_mutex_lock(&l->lock);
+    int64_t at = l->end;
+    l->end += len;
+    pthread_mutex_unlock(&l->lock);
+    return at;
+}
+
+/* ---- reading -------------------------------------------------------------------------------------------------- */
+
+static void keep(tra_log *l, const record *r, int rank) {
+    if (l->n == l->cap) {
+        l->cap = l->cap ? 2 * l->cap : 64;
+        l->saved = tra_realloc(l->saved, (size_t)l->cap, sizeof *l->saved);
+    }
+    l->saved[l->n++] = (tra_saved){r->ordinal, r->summand, r->mask, r->at, r->len, r->sum, {r->lo, r->hi}, rank};
+}
+
+/* Reads a rank's log; false when it is not of this run. */
+static bool read_log(tra_log *l, int rank) {
+    char *path = file_name(l, rank, "log"), *text = NULL;
+    tra_err none = {0};
+    size_t n = 0;
+    record r;
+    bool ok = tra_slurp(path, SIZE_MAX / 2, &text, &n, &none) == TRA_OK && n >= sizeof r;
+    free(path);
+    if (ok) memcpy(&r, text, sizeof r);
+    ok = ok && r.ordinal == HEAD && r.check == check_of(l, &r);
+    for (size_t at = sizeof r; ok && at + sizeof r <= n; at += sizeof r) {
+        memcpy(&r, text + at, sizeof r);
+        if (r.check != check_of(l, &r)) continue;
+        if (r.ordinal >= 0) {
+            keep(l, &r, rank);
+            if (rank == l->j->comm.rank) l->end = tra_max64(l->end, r.at + r.len);
+        } else if (rank == 0 && r.ordinal == NOTE) {
+            l->note[0] = r.at;
+            l->note[1] = r.len;
+            l->noted = true;
+        }
+    }
+    free(text);
+    return ok;
+}
+
+static void read_logs(tra_log *l) {
+    DIR *d = opendir(l->j->dir);
+    char *prefix = tra_asprintf("%016" PRIx64 ".", l->value);
+    for (struct dirent *f; d && (f = readdir(d));) {
+        char *end;
+        if (strncmp(f->d_name, prefix, strlen(prefix)) != 0) continue;
+        long rank = strtol(f->d_name + strlen(prefix), &end, 10);
+        if (strcmp(end, ".log") == 0 && rank >= 0 && rank < INT32_MAX) read_log(l, (int)rank);
+    }
+    if (d) closedir(d);
+    free(prefix);
+}
+
+/* ---- opening -------------------------------------------------------------------------------------------------- */
+
+static bool open_own(tra_log *l, bool data) {
+    int me = l->j->comm.rank;
+    bool fresh = !l->j->resumed;
+    char *path = file_name(l, me, "log"), *dat = file_name(l, me, "dat");
+    struct stat st;
+    l->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (fresh ? O_TRUNC : 0), 0600);
+    bool ok = l->fd >= 0 && fstat(l->fd, &st) == 0;
+    record head;
+    if (ok && !fresh) { /* left by another run on a machine's own scratch directory, or cut short */
+        ok = pread(l->fd, &head, sizeof head, 0) == sizeof head && head.ordinal == HEAD && head.check == check_of(l, &head);
+        fresh = !ok;
+        ok = ftruncate(l->fd, fresh ? 0 : st.st_size / (off_t)sizeof head * (off_t)sizeof head) == 0;
+    }
+    if (ok && fresh) {
+        head = (record){.ordinal = HEAD};
+        head.check = check_of(l, &head);
+        ok = write(l->fd, &head, sizeof head) == sizeof head;
+    }
+    if (ok && data) {
+        l->nfds = me + 1;
+        l->fds = tra_malloc((size_t)l->nfds * sizeof *l->fds);
+        for (int i = 0; i <= me; i++) l->fds[i] = -1;
+        l->fds[me] = open(dat, O_RDWR | O_CREAT | O_CLOEXEC | (fresh ? O_TRUNC : 0), 0600);
+        ok = l->fds[me] >= 0;
+    }
+    free(path);
+    free(dat);
+    return ok;
+}
+
+tra_log *tra_log_open(tra_journal *j, int op, bool data) {
+    if (!j || j->broken) return NULL;
+    for (int i = 0; i < j->plan->nops; i++) {
+        if (j->logs[i] && j->values[i] == j->values[op]) return NULL; /* the same relation twice: one log is enough */
+    }
+    tra_log *l = tra_calloc(1, sizeof *l);
+    *l = (tra_log){.j = j, .value = j->values[op], .fd = -1};
+    pthread_mutex_init(&l->lock, NULL);
+    if (j->resumed) read_logs(l);
+    if (!open_own(l, data)) {
+        give_up(l, "cannot make a log");
+        tra_log_close(l);
+        return NULL;
+    }
+    return j->logs[op] = l;
+}
+
+void tra_log_close(tra_log *l) {
+    if (!l) return;
+    if (l->fd >= 0) close(l->fd);
+    for (int i = 0; i < l->nfds; i++) {
+        if (l->fds[i] >= 0) close(l->fds[i]);
+    }
+    pthread_mutex_destroy(&l->lock);
+    free(l->fds);
+    free(l->saved);
+    free(l);
+}
+
+const tra_saved *tra_log_saved(const tra_log *l, int64_t *n) {
+    *n = l ? l->n : 0;
+    return l ? l->saved : NULL;
+}
+
+bool tra_log_any(const tra_log *l) { return l && (l->n > 0 || l->added); }
+
+bool tra_log_noted(const tra_log *l, int64_t id[2]) {
+    if (!l || !l->noted) return false;
+    id[0] = l->note[0];
+    id[1] = l->note[1];
+    return true;
+}
+
+int tra_log_fd(tra_log *l, int file) {
+    pthread_mutex_lock(&l->lock);
+    if (file >= l->nfds) {
+        l->fds = tra_realloc(l->fds, (size_t)file + 1, sizeof *l->fds);
+        for (int i = l->nfds; i <= file; i++) l->fds[i] = -1;
+        l->nfds = file + 1;
+    }
+    if (l->fds[file] < 0) {
+        char *path = file_name(l, file, "dat");
+        l->fds[file] = open(path, O_RDONLY | O_CLOEXEC);
+        free(path);
+    }
+    int fd = l->fds[file];
+    pthread_mutex_unlock(&l->lock);
+    return fd;
+}
+
+bool tra_file_has(int fd, int64_t at, int64_t len, uint64_t sum) {
+    enum { PIECE = 256 << 10 };
+    char *buf = tra_malloc(PIECE);
+    XXH64_state_t *h = XXH64_createState();
+    bool ok = h && XXH64_reset(h, 0) == XXH_OK;
+    for (int64_t done = 0; ok && done < len;) {
+        ssize_t got = pread(fd, buf, (size_t)tra_min64(PIECE, len - done), at + done);
+        if (got < 0 && errno == EINTR) continue;
+        ok = got > 0 && XXH64_update(h, buf, (size_t)got) == XXH_OK;
+        done += got;
+    }
+    uint64_t have = ok ? XXH64_digest(h) : 0;
+    XXH64_freeState(h);
+    free(buf);
+    return ok && (have ? have : 1) == sum;
+}
