@@ -1,12 +1,14 @@
 /* explain.c - the plan of a program, with sizes and costs. */
 #include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "../plans/explain/explain.h"
 #include "../plans/ia/ia.h"
 #include "planning.h"
 
 static tra_explain_options opts;
-static const char *alternatives, *analyze;
+static const char *alternatives, *analyze, *optimizers;
 
 /* The plan that was measured, among those of the job. */
 static tra_status find_measured(tra_job *job, const tra_profile_of *of, const tra_profile *m, tra_err *e) {
@@ -25,6 +27,7 @@ static void as_measured(const tra_profile_of *of, tra_request *r) {
     if (!r->memory_given) r->options.memory = of->memory, r->memory_given = true;
     if (!r->threads_given) r->options.threads = of->threads;
     if (!r->cost_given) r->options.cost = of->cost;
+    if (!r->optimizer_given) r->options.optimizer = of->optimizer;
 }
 
 static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_err *e) {
@@ -43,6 +46,26 @@ static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_err *
     return s;
 }
 
+/* The profiles named after --optimizers=, separated by commas. */
+static tra_status read_measurements(tra_measurement **v, tra_err *e) {
+    char *names = tra_strdup(optimizers);
+    tra_status s = TRA_OK;
+    for (char *rest = names, *name; s == TRA_OK && (name = strsep(&rest, ",")) && *name;) {
+        *v = tra_realloc(*v, (size_t)opts.nmeasurements + 1, sizeof **v);
+        tra_measurement *m = &(*v)[opts.nmeasurements];
+        s = tra_profile_read(name, &m->of, &m->profile, e);
+        if (s == TRA_OK) opts.nmeasurements++;
+    }
+    opts.measurements = *v;
+    free(names);
+    return s;
+}
+
+static void free_measurements(tra_measurement *v) {
+    for (int i = 0; i < opts.nmeasurements; i++) tra_profile_free(&v[i].profile);
+    free(v);
+}
+
 static tra_status run(int argc, char **argv, tra_err *e) {
     (void)argc;
     tra_job job;
@@ -56,8 +79,12 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     } else if (alternatives) {
         opts.alternatives = INT_MAX;
     }
-    tra_status s = load(argv[0], &job, &m, e);
+    opts.optimizers = optimizers != NULL;
+    tra_measurement *measurements = NULL;
+    tra_status s = optimizers ? read_measurements(&measurements, e) : TRA_OK;
+    if (s == TRA_OK) s = load(argv[0], &job, &m, e);
     if (s != TRA_OK) {
+        free_measurements(measurements);
         tra_profile_free(&m);
         return s;
     }
@@ -75,6 +102,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
         tra_explain_text(&job, &opts, &out);
     s = tra_print(tra_str_get(&out), e);
     tra_str_free(&out);
+    free_measurements(measurements);
     tra_profile_free(&m);
     tra_job_free(&job);
     return s;
@@ -101,6 +129,9 @@ const tra_cmd tra_cmd_explain = {
             {0, "analyze", TRA_OPT_STR, &analyze, "FILE",
              "put beside the plan what a run with --profile FILE measured; options not given are as in that run", NULL,
              NULL, NULL},
+            {0, "optimizers", TRA_OPT_OPTSTR, &optimizers, "FILE,...",
+             "the program under each optimizer, side by side, with what runs with --profile FILE measured", NULL, NULL,
+             NULL},
             TRA_PLANNING_ROW_PLAN,
             TRA_PLANNING_ROWS,
             {.name = NULL}},

@@ -93,10 +93,6 @@ tra_status tra_planning_request(int here, tra_request *r, tra_err *e) {
     if (p->memory_given) TRA_TRY(range("memory", p->memory, 1, INT64_MAX, e));
     if (p->plan_given) TRA_TRY(range("plan", p->plan, 1, INT64_MAX, e));
     if (p->threads_given || p->threads) TRA_TRY(range("threads", p->threads, 1, TRA_MAXWORKERS, e));
-    if (p->optimizer != TRA_OPT_SEARCH)
-        return tra_fail(e, TRA_USAGE, "that optimizer is not available yet; use search");
-    if (p->cost == TRA_COST_EINDECOMP)
-        return tra_fail(e, TRA_USAGE, "the cost model eindecomp is not available yet; use time or tra");
     if (here <= 0) here = (int)p->sites;
     int threads = p->threads ? (int)p->threads : (int)tra_max64(1, tra_cores() / here);
     tra_rates rates = tra_rates_builtin();
@@ -106,12 +102,13 @@ tra_status tra_planning_request(int here, tra_request *r, tra_err *e) {
         .options = {.sites = (int)p->sites,
                     .memory = p->memory ? p->memory : machine_memory() / here,
                     .cost = (tra_cost_model)p->cost,
-                    .optimizer = TRA_OPT_SEARCH,
+                    .optimizer = (tra_optimizer)p->optimizer,
                     .threads = threads,
                     .rates = rates},
         .sites_given = p->sites_given,
         .memory_given = p->memory > 0,
         .cost_given = p->cost_given,
+        .optimizer_given = p->optimizer_given,
         .threads_given = p->threads > 0,
         .plan = p->plan,
         .ndefines = tra_common_opts.define.n,

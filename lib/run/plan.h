@@ -43,6 +43,7 @@ const char *tra_plan_op_text(tra_plan_op op);
 /* Costs have units; a scalar is made only to compare (plans/search/cost.h). All sums over sites unless said. */
 typedef struct tra_cost {
     double network_floats;  /* the count of the TRA paper */
+    double eindecomp;       /* floats by the model of the EinDecomp paper; of plans that are compared by it, else 0 */
     int64_t network_bytes;  /* exact: array bytes that change site */
     int64_t disk_read, disk_write; /* whole uncompressed chunks */
     double flops;

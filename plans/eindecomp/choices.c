@@ -1,4 +1,5 @@
 /* choices.c - the vectors of each vertex with their costs, and labellings made of them. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -56,19 +57,36 @@ static void find_producers(const tra_eingraph *g, int v, choices *c, tra_arena *
     }
 }
 
-choices *choices_new(const tra_eingraph *g, int p, bool any, tra_arena *a) {
+/* Floats of inputs that cannot lie where they are used, and of summands. */
+static double own_moved(const tra_eingraph *g, const tra_vertex *x, const int *d) {
+    double cost = tra_ein_agg_cost(g, x, d);
+    for (int i = 0; i < x->nrefs; i++) {
+        const tra_ein_rel *r = &g->rel[x->ref[i].rel];
+        int parts[TRA_MAXDIM];
+        if (r->by >= 0) continue;
+        tra_ein_parts(g, &x->ref[i], d, parts);
+        cost += fmax(0, (double)tra_ein_calls(x, d) * tra_ein_part_floats(r, parts, NULL) -
+                            tra_ein_part_floats(r, NULL, NULL));
+    }
+    return cost;
+}
+
+choices *choices_new(const tra_eingraph *g, tra_ein_costs costs, int p, bool any, tra_arena *a) {
     choices *all = tra_news(a, choices, g->nvertices);
     int parts[TRA_MAXDIM];
     for (int v = 0; v < g->nvertices; v++) {
         const tra_vertex *x = &g->v[v];
         choices *c = &all[v];
+        c->costs = costs;
         c->vec = tra_ein_vectors(x, p, any, a);
+        if (costs == TRA_EIN_MOVED && c->vec.nwhole) c->vec.n = c->vec.nwhole;
         c->own = tra_news(a, double, c->vec.n);
         c->out_of = tra_news(a, int, c->vec.n);
         c->outs.width = g->rel[x->out.rel].n;
         for (int i = 0; i < c->vec.n; i++) {
             const int *d = vector(c, i);
-            c->own[i] = tra_ein_join_cost(g, x, d) + tra_ein_agg_cost(g, x, d);
+            c->own[i] =
+                costs == TRA_EIN_MOVED ? own_moved(g, x, d) : tra_ein_join_cost(g, x, d) + tra_ein_agg_cost(g, x, d);
             tra_ein_parts(g, &x->out, d, parts);
             c->out_of[i] = rows_add(&c->outs, parts);
         }
@@ -93,11 +111,21 @@ void needs(const tra_eingraph *g, int v, const producer *from, const int *d, int
     }
 }
 
-double bring(const tra_eingraph *g, int v, const producer *from, const int *out, const int *row) {
+double bring(const tra_eingraph *g, const choices *c, int v, const producer *from, int out, const int *row) {
+    const choices *pc = &c[from->v];
+    const int *made = pc->outs.v + (size_t)out * (size_t)pc->outs.width;
     double cost = 0;
     for (int i = 0; i < from->nrefs; i++) {
         const tra_ein_rel *r = &g->rel[g->v[v].ref[from->ref[i]].rel];
-        cost += tra_ein_repart_cost(r, out, row);
+        if (pc->costs == TRA_EIN_PAPER) {
+            cost += tra_ein_repart_cost(r, made, row);
+        } else {
+            double calls = (double)c[v].vec.product, parts = 1;
+            for (int k = 0; k < r->n; k++) parts *= made[k];
+            double stays = parts < (double)pc->vec.product ? tra_ein_part_floats(r, NULL, NULL)
+                                                           : calls * tra_ein_part_floats(r, made, row);
+            cost += fmax(0, calls * tra_ein_part_floats(r, row, NULL) - stays);
+        }
         row += r->n;
     }
     return cost;
@@ -126,6 +154,16 @@ tra_labelling *labelled(const tra_eingraph *g, const char *how, int **d, int p, 
     }
     l->cost = l->join + l->agg + l->repart;
     return l;
+}
+
+tra_labelling *chosen_labelling(const tra_eingraph *g, const char *how, const choices *c, const int *chosen, int p,
+                                bool any, tra_arena *a) {
+    int **d = tra_news(a, int *, g->nvertices);
+    for (int v = 0; v < g->nvertices; v++) {
+        d[v] = tra_news(a, int, g->v[v].nlabels);
+        if (g->v[v].nlabels) memcpy(d[v], vector(&c[v], chosen[v]), (size_t)g->v[v].nlabels * sizeof *d[v]);
+    }
+    return labelled(g, how, d, tra_ein_processors(p, any), a);
 }
 
 /* ---- alternatives ------------------------------------------------------------------------------------------- */

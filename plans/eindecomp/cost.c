@@ -1,5 +1,5 @@
 /* cost.c - the costs of the paper: upper bounds, in floats, that know no placement. */
-#include "eindecomp.h"
+#include "eindecomp_int.h"
 
 void tra_ein_parts(const tra_eingraph *g, const tra_ein_ref *r, const int *d, int *parts) {
     for (int i = 0; i < g->rel[r->rel].n; i++) parts[i] = r->label[i] < 0 ? 1 : d[r->label[i]];
@@ -11,17 +11,24 @@ int64_t tra_ein_calls(const tra_vertex *v, const int *d) {
     return calls;
 }
 
-/* Floats of the largest part. */
-static double part_floats(const tra_eingraph *g, const tra_ein_ref *r, const int *d) {
-    const tra_ein_rel *x = &g->rel[r->rel];
-    double n = x->weight;
-    for (int i = 0; i < x->n; i++) n *= (double)tra_ceil_div(x->ext[i], r->label[i] < 0 ? 1 : d[r->label[i]]);
+double tra_ein_part_floats(const tra_ein_rel *r, const int *parts, const int *other) {
+    double n = r->weight;
+    for (int i = 0; i < r->n; i++) {
+        int64_t part = tra_ceil_div(r->ext[i], parts ? parts[i] : 1);
+        n *= (double)(other ? tra_min64(part, tra_ceil_div(r->ext[i], other[i])) : part);
+    }
     return n;
+}
+
+static double ref_floats(const tra_eingraph *g, const tra_ein_ref *r, const int *d) {
+    int parts[TRA_MAXDIM];
+    tra_ein_parts(g, r, d, parts);
+    return tra_ein_part_floats(&g->rel[r->rel], parts, NULL);
 }
 
 double tra_ein_join_cost(const tra_eingraph *g, const tra_vertex *v, const int *d) {
     double n = 0;
-    for (int i = 0; i < v->nrefs; i++) n += part_floats(g, &v->ref[i], d);
+    for (int i = 0; i < v->nrefs; i++) n += ref_floats(g, &v->ref[i], d);
     return (double)tra_ein_calls(v, d) * n;
 }
 
@@ -30,18 +37,12 @@ double tra_ein_agg_cost(const tra_eingraph *g, const tra_vertex *v, const int *d
     for (int l = 0; l < v->nlabels; l++)
         if (v->summed[l]) summed *= d[l];
     if (summed == 1) return 0;
-    return (double)tra_ein_calls(v, d) / summed * (summed - 1) * part_floats(g, &v->out, d);
+    return (double)tra_ein_calls(v, d) / summed * (summed - 1) * ref_floats(g, &v->out, d);
 }
 
 double tra_ein_repart_cost(const tra_ein_rel *r, const int *from, const int *to) {
-    double n = r->weight, np = r->weight, nc = r->weight, common = r->weight;
-    for (int i = 0; i < r->n; i++) {
-        int64_t p = tra_ceil_div(r->ext[i], from[i]), c = tra_ceil_div(r->ext[i], to[i]);
-        n *= (double)r->ext[i];
-        np *= (double)p;
-        nc *= (double)c;
-        common *= (double)tra_min64(p, c);
-    }
+    double n = tra_ein_part_floats(r, NULL, NULL), np = tra_ein_part_floats(r, from, NULL);
+    double nc = tra_ein_part_floats(r, to, NULL), common = tra_ein_part_floats(r, from, to);
     if (n == 0) return 0;
     return (nc / common - 1) * (n / nc) * (nc + np) + (np != common ? np * n / nc : 0);
 }

@@ -1,9 +1,9 @@
 /* eindecomp.h - how to cut the labels of EinSum statements for p processors.
  *
- * Source: Bourgeois et al., EinDecomp (PVLDB 18(7), 2025): an EinGraph has a vertex for each EinSum statement; a partition
- * vector says in how many parts each label of a vertex is cut, and so in how many kernel calls it is computed; costs
- * are upper bounds of the floats that these need (algebra.md section 5). Vectors are chosen by a dynamic program on
- * trees, by linearisation on other graphs, and exactly where that is affordable.
+ * Source: Bourgeois et al., EinDecomp (PVLDB 18(7), 2025): an EinGraph has a vertex for each EinSum statement; a
+ * partition vector says in how many parts each label of a vertex is cut, and so in how many kernel calls it is
+ * computed; costs are upper bounds of the floats that these need (algebra.md section 5). Vectors are chosen by a
+ * dynamic program on trees, by linearisation on other graphs, and exactly where that is affordable.
  *
  * Operators that are no EinSum statement are vertices too: their labels are key dimensions (of a join those of its
  * result), a join whose only consumer is an aggregation is one vertex with it, `repart` is none (the tensor stays the
@@ -12,12 +12,12 @@
 #ifndef TRA_EINDECOMP_H
 #define TRA_EINDECOMP_H
 
-#include "../tra/tra.h"
+#include "../ia/ia.h"
 
 /* ---- the graph ---------------------------------------------------------------------------------------------- */
 
-/* A relation that vertices read or make. Its dimensions are those of a tensor in blocks, else the key dimensions: then the
- * extent is that of the array dimension that the key alone cuts, or the number of its values. */
+/* A relation that vertices read or make. Its dimensions are those of a tensor in blocks, else the key dimensions: then
+ * the extent is that of the array dimension that the key alone cuts, or the number of its values. */
 typedef struct tra_ein_rel {
     const tra_node *node; /* NULL inside softmax */
     const char *name;
@@ -35,12 +35,12 @@ typedef struct tra_ein_ref {
 typedef struct tra_vertex {
     const tra_node *node; /* its result; of softmax, that of all four */
     int nlabels;
-    const char **name;   /* of labels */
-    int64_t *most;       /* parts that a label can be cut in */
-    int64_t *blocks;     /* parts that follow the blocks of the relations; not more than most */
-    bool *summed;        /* labels that are aggregated */
+    const char **name; /* of labels */
+    int64_t *most;     /* parts that a label can be cut in */
+    int64_t *blocks;   /* parts that follow the blocks of the relations; not more than most */
+    bool *summed;      /* labels that are aggregated */
     int nrefs;
-    tra_ein_ref *ref;    /* as often as the statement names them */
+    tra_ein_ref *ref; /* as often as the statement names them */
     tra_ein_ref out;
 } tra_vertex;
 
@@ -48,12 +48,14 @@ typedef struct tra_eingraph {
     tra_arena *arena;
     int nrels, nvertices;
     tra_ein_rel *rel;
-    tra_vertex *v;   /* inputs come before; what no output needs is left out */
-    int *consumers;  /* of each vertex: how many vertices read its result */
-    int *rel_of;     /* of each node of the tra_graph: its relation, or -1 (inside a vertex, or not needed) */
-    int *vertex_of;  /* of each node: the vertex that it helps to compute (of softmax the last), or -1 */
+    tra_vertex *v;  /* inputs come before; what no output needs is left out */
+    int *consumers; /* of each vertex: how many vertices read its result */
+    int *rel_of;    /* of each node of the tra_graph: its relation, or -1 (inside a vertex, or not needed) */
+    int *vertex_of; /* of each node: the vertex that it helps to compute (of softmax the last), or -1 */
 } tra_eingraph;
 
+/* The dimensions and weight of a type; it is nobody's result. */
+tra_ein_rel tra_ein_rel_of(const tra_type *t);
 tra_eingraph *tra_eingraph_build(const tra_graph *g, tra_arena *a);
 /* "C[i,k] = A[i,j] B[j,k]": what a vertex reads and makes, for people. */
 void tra_vertex_print(const tra_eingraph *g, int v, tra_str *out);
@@ -71,15 +73,20 @@ int64_t tra_ein_calls(const tra_vertex *v, const int *d);
 /* The parts of a reference's dimensions. */
 void tra_ein_parts(const tra_eingraph *g, const tra_ein_ref *r, const int *d, int *parts);
 
+/* What a plan costs by this model, however it was found: its operators are the vertices, their placements the vectors,
+ * and each site makes one kernel call. */
+double tra_ein_plan_cost(const tra_plan *p);
+
 /* ---- partition vectors -------------------------------------------------------------------------------------- */
 
-/* The viable ones of a vertex: powers of two whose product is p rounded up (any: every factorisation of p), no count above
- * what its label can be cut in; where there is none, those of the largest product below. Those that follow the
- * blocks best come first, then those that cut the first labels most. At most TRA_EIN_MAXVECTORS, those that cut the first
- * labels most. v: n times nlabels, in the arena. */
+/* The viable ones of a vertex: powers of two whose product is p rounded up (any: every factorisation of p), no count
+ * above what its label can be cut in; where there is none, those of the largest product below. Those that follow the
+ * blocks best come first, then those that cut the first labels most. At most TRA_EIN_MAXVECTORS, those that cut the
+ * first labels most. v: n times nlabels, in the arena. */
 enum { TRA_EIN_MAXVECTORS = 20000 };
 typedef struct tra_vectors {
     int n, nlabels;
+    int nwhole;      /* those of them, the first, that cut no label more often than it has blocks */
     int64_t product; /* kernel calls */
     int *v;
 } tra_vectors;
@@ -89,7 +96,7 @@ int tra_ein_processors(int p, bool any); /* p, or the next power of two */
 /* ---- labellings --------------------------------------------------------------------------------------------- */
 
 typedef struct tra_labelling {
-    const char *how;          /* tree, linearised, exact, sqrt, data */
+    const char *how;          /* tree, linearised, refined, exact, moved, sqrt, data */
     int p;                    /* kernel calls that each vertex should have */
     int **d;                  /* of each vertex */
     double join, agg, repart; /* of the whole graph */
@@ -97,16 +104,36 @@ typedef struct tra_labelling {
     int fewer;                /* vertices with less than p kernel calls */
 } tra_labelling;
 
-/* The labelling of the paper: dynamic program if each vertex has one consumer, else linearisation. */
-tra_labelling *tra_ein_label(const tra_eingraph *g, int p, bool any, tra_arena *a);
-/* An optimal one by elimination of vertices, or NULL where that would take more than TRA_EIN_STEPS, a table of more than
- * TRA_EIN_TABLE numbers, or the graph has more than TRA_EIN_EXACT vertices. */
-enum { TRA_EIN_STEPS = 100 << 20, TRA_EIN_TABLE = 4 << 20, TRA_EIN_EXACT = 2000 };
-tra_labelling *tra_ein_exact(const tra_eingraph *g, int p, bool any, tra_arena *a);
-/* Every matrix cut sqrt(p) x sqrt(p), p a power of two (2^(2m+1): 2^(m+1) x 2^m): the first two labels of the result, then
- * those that are summed. What a label cannot take goes to the next. */
+/* By which costs vectors are chosen: those of the paper, which charge a kernel call for all that it reads and a
+ * repartition on top; or the floats that have to move where parts lie as they do on sites: what a part is not already
+ * where it is used. An input lies as one of its uses wants it, the sums of an aggregation, spread over all sites, as
+ * the next one does. Vectors that follow the blocks alone count there, if there are any. */
+typedef enum tra_ein_costs { TRA_EIN_PAPER, TRA_EIN_MOVED } tra_ein_costs;
+
+/* The labelling of the paper: dynamic program if each vertex has one consumer, else linearisation. refined (may be
+ * NULL) gets a better one than the latter that is not far from it, or NULL if there is none. */
+tra_labelling *tra_ein_label(const tra_eingraph *g, tra_ein_costs costs, int p, bool any, tra_arena *a,
+                             tra_labelling **refined);
+/* An optimal one by elimination of vertices, or NULL where that would take more than TRA_EIN_STEPS, a table of more
+ * than TRA_EIN_TABLE numbers, or the graph has more than TRA_EIN_EXACT vertices. */
+enum { TRA_EIN_STEPS = 100 << 20, TRA_EIN_TABLE = 4 << 20, TRA_EIN_EXACT = 5000 };
+tra_labelling *tra_ein_exact(const tra_eingraph *g, tra_ein_costs costs, int p, bool any, tra_arena *a);
+/* Every matrix cut sqrt(p) x sqrt(p), p a power of two (2^(2m+1): 2^(m+1) x 2^m): the first two labels of the result,
+ * then those that are summed. What a label cannot take goes to the next. */
 tra_labelling *tra_ein_sqrt(const tra_eingraph *g, int p, tra_arena *a);
 /* Data parallel: the first label of the first reference cut p ways, what it cannot take at the next. */
 tra_labelling *tra_ein_data(const tra_eingraph *g, int p, tra_arena *a);
+
+/* ---- placements --------------------------------------------------------------------------------------------- */
+
+/* What a labelling asks of the plan, by node of the graph: where a join takes its inputs, where another operator leaves
+ * its result; NULL: nothing. A vector of as many parts as there are sites, none of which cuts a block, is the grid of
+ * sites; others become the nearest one (place.c). Exchanges and the completion of sums are left to the search. */
+typedef struct tra_ein_places {
+    const tra_way **way;
+    const tra_placement **place;
+} tra_ein_places;
+void tra_ein_place(const tra_eingraph *g, const tra_graph *t, const tra_labelling *l, int sites, tra_arena *a,
+                   tra_ein_places *out);
 
 #endif

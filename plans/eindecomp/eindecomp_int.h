@@ -21,24 +21,37 @@ typedef struct producer {
 
 typedef struct choices {
     tra_vectors vec;
-    double *own;      /* of each vector: join and aggregation */
-    rows outs;        /* partitions of the result */
-    int *out_of;      /* of each vector */
+    tra_ein_costs costs;
+    double *own; /* of each vector: what it costs by itself */
+    rows outs;   /* partitions of the result */
+    int *out_of; /* of each vector */
     int nproducers;
     producer *from;
 } choices;
 
+/* Floats of the largest part of r, cut in these parts (NULL: whole), or of what parts of both partitions have in common
+ * at most. */
+double tra_ein_part_floats(const tra_ein_rel *r, const int *parts, const int *other);
 /* What can be chosen for each vertex; in the arena but for the rows. */
-choices *choices_new(const tra_eingraph *g, int p, bool any, tra_arena *a);
+choices *choices_new(const tra_eingraph *g, tra_ein_costs costs, int p, bool any, tra_arena *a);
 void choices_free(const tra_eingraph *g, choices *c);
 static inline const int *vector(const choices *c, int i) { return c->vec.v + (size_t)i * (size_t)c->vec.nlabels; }
 /* Partitions of the producer's result that a vector needs, one reference after the other, into row. */
 void needs(const tra_eingraph *g, int v, const producer *from, const int *d, int *row);
 int needs_width(const tra_eingraph *g, int v, const producer *from);
-/* Repartitions from a partition of the producer's result to such a row. */
-double bring(const tra_eingraph *g, int v, const producer *from, const int *out, const int *row);
+/* What it costs to bring the producer's result from a partition (a number of its outs) to such a row. */
+double bring(const tra_eingraph *g, const choices *c, int v, const producer *from, int out, const int *row);
 
 /* The labelling of vectors (an array of each vertex's), with its costs. */
 tra_labelling *labelled(const tra_eingraph *g, const char *how, int **d, int p, tra_arena *a);
+
+/* Of vectors of c, by number. */
+tra_labelling *chosen_labelling(const tra_eingraph *g, const char *how, const choices *c, const int *chosen, int p,
+                                bool any, tra_arena *a);
+
+/* The best with vectors among vec[v][0..nvec[v]) of each vertex, by number, to chosen; false if that takes too long. */
+bool best_among(const tra_eingraph *g, const choices *c, int *const *vec, const int *nvec, int *chosen);
+/* Makes a labelling better: false if it could not. */
+bool refine(const tra_eingraph *g, const choices *c, int *chosen);
 
 #endif

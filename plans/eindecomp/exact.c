@@ -1,5 +1,6 @@
-/* exact.c - an optimal labelling of a small graph: vertices are eliminated one by one, each leaving a table of the least
- * cost over the vectors of its neighbours (nonserial dynamic programming). */
+/* exact.c - an optimal labelling of a small graph, or with few vectors of each vertex to choose from: vertices are
+ * eliminated one by one, each leaving a table of the least cost over the vectors of its neighbours (nonserial dynamic
+ * programming). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,35 +22,15 @@ typedef struct gone {
 
 typedef struct elimination {
     const tra_eingraph *g;
-    tra_arena *a; /* dies with the search */
-    choices *c;
-    int **vec, *nvec; /* of each vertex: the vectors worth choosing from, and how many */
+    tra_arena *a; /* dies with the elimination */
+    const choices *c;
+    int *const *vec; /* of each vertex: the vectors to choose from */
+    const int *nvec;
     int nfactors;
     factor *factor;
     bool **near; /* neighbours while eliminating */
     gone *order;
 } elimination;
-
-/* Of vectors that agree on the result's partition and on what they need of other vertices only the cheapest counts. */
-static void reduce_choices(elimination *w, int v) {
-    const choices *c = &w->c[v];
-    rows kinds = {.width = 1};
-    for (int i = 0; i < c->nproducers; i++) kinds.width += needs_width(w->g, v, &c->from[i]);
-    int *row = tra_news(w->a, int, kinds.width);
-    w->vec[v] = tra_news(w->a, int, c->vec.n);
-    for (int i = 0; i < c->vec.n; i++) {
-        int *to = row;
-        *to++ = c->out_of[i];
-        for (int f = 0; f < c->nproducers; f++) {
-            needs(w->g, v, &c->from[f], vector(c, i), to);
-            to += needs_width(w->g, v, &c->from[f]);
-        }
-        int n = kinds.n, k = rows_add(&kinds, row);
-        if (k == n || c->own[i] < c->own[w->vec[v][k]]) w->vec[v][k] = i;
-    }
-    w->nvec[v] = kinds.n;
-    rows_free(&kinds);
-}
 
 /* ---- the order ---------------------------------------------------------------------------------------------- */
 
@@ -70,11 +51,13 @@ static bool plan_order(elimination *w) {
         for (int u = 0; u < n; u++)
             if (size[u] >= 0 && (v < 0 || size[u] < size[v])) v = u;
         gone *x = &w->order[i];
-        *x = (gone){.v = v, .near = tra_news(w->a, int, n)};
+        *x = (gone){.v = v};
         steps += size[v];
         if (steps > TRA_EIN_STEPS || size[v] / w->nvec[v] > TRA_EIN_TABLE) return false;
-        for (int u = 0; u < n; u++)
-            if (w->near[v][u]) x->near[x->n++] = u;
+        for (int u = 0; u < n; u++) x->n += w->near[v][u];
+        x->near = tra_news(w->a, int, x->n);
+        for (int u = 0, j = 0; u < n; u++)
+            if (w->near[v][u]) x->near[j++] = u;
         for (int j = 0; j < x->n; j++) {
             for (int k = 0; k < x->n; k++)
                 if (j != k) w->near[x->near[j]][x->near[k]] = true;
@@ -106,8 +89,7 @@ static void add_costs(elimination *w, int v) {
             needs(w->g, v, from, vector(c, w->vec[v][i]), row);
             for (int j = 0; j < m; j++) {
                 int out = pc->out_of[w->vec[from->v][j]];
-                f->cost[(size_t)i * (size_t)m + (size_t)j] =
-                    bring(w->g, v, from, pc->outs.v + (size_t)out * (size_t)pc->outs.width, row);
+                f->cost[(size_t)i * (size_t)m + (size_t)j] = bring(w->g, w->c, v, from, out, row);
             }
         }
     }
@@ -170,48 +152,76 @@ static void eliminate(elimination *w, gone *x) {
 }
 
 /* From the last that went to the first, each has its neighbours chosen already. */
-static int **chosen(elimination *w, tra_arena *a) {
-    const tra_eingraph *g = w->g;
-    int **d = tra_news(a, int *, g->nvertices), *choice = tra_news(w->a, int, g->nvertices);
-    for (int i = g->nvertices - 1; i >= 0; i--) {
+static void choose_all(const elimination *w, int *chosen) {
+    int *choice = tra_news(w->a, int, w->g->nvertices);
+    for (int i = w->g->nvertices - 1; i >= 0; i--) {
         const gone *x = &w->order[i];
-        size_t t = 0, nlabels = (size_t)g->v[x->v].nlabels;
+        size_t t = 0;
         for (int j = 0; j < x->n; j++) t = t * (size_t)w->nvec[x->near[j]] + (size_t)choice[x->near[j]];
         choice[x->v] = x->best[t];
-        d[x->v] = tra_news(a, int, nlabels);
-        if (nlabels) memcpy(d[x->v], vector(&w->c[x->v], w->vec[x->v][choice[x->v]]), nlabels * sizeof(int));
+        chosen[x->v] = w->vec[x->v][choice[x->v]];
     }
-    return d;
 }
 
-tra_labelling *tra_ein_exact(const tra_eingraph *g, int p, bool any, tra_arena *a) {
-    elimination w = {.g = g, .a = tra_arena_new()};
-    tra_labelling *out = NULL;
+bool best_among(const tra_eingraph *g, const choices *c, int *const *vec, const int *nvec, int *chosen) {
+    elimination w = {.g = g, .c = c, .vec = vec, .nvec = nvec, .a = tra_arena_new()};
     int n = g->nvertices, nedges = 0;
-    if (n > TRA_EIN_EXACT) {
-        tra_arena_free(w.a);
-        return NULL;
-    }
-    w.c = choices_new(g, p, any, w.a);
-    w.vec = tra_news(w.a, int *, n);
-    w.nvec = tra_news(w.a, int, n);
     w.near = tra_news(w.a, bool *, n);
     w.order = tra_news(w.a, gone, n);
     for (int v = 0; v < n; v++) w.near[v] = tra_news(w.a, bool, n);
     for (int v = 0; v < n; v++) {
-        reduce_choices(&w, v);
-        nedges += w.c[v].nproducers;
-        for (int i = 0; i < w.c[v].nproducers; i++) w.near[v][w.c[v].from[i].v] = w.near[w.c[v].from[i].v][v] = true;
+        nedges += c[v].nproducers;
+        for (int i = 0; i < c[v].nproducers; i++) w.near[v][c[v].from[i].v] = w.near[c[v].from[i].v][v] = true;
     }
     w.factor = tra_news(w.a, factor, 2 * n + nedges);
-    if (plan_order(&w)) {
+    bool ok = plan_order(&w);
+    if (ok) {
         for (int v = 0; v < n; v++) add_costs(&w, v);
         for (int i = 0; i < n; i++) eliminate(&w, &w.order[i]);
-        out = labelled(g, "exact", chosen(&w, a), tra_ein_processors(p, any), a);
+        choose_all(&w, chosen);
     }
     for (int i = 0; i < w.nfactors; i++) free(w.factor[i].cost);
     for (int i = 0; i < n; i++) free(w.order[i].best);
-    choices_free(g, w.c);
     tra_arena_free(w.a);
+    return ok;
+}
+
+/* ---- all vectors -------------------------------------------------------------------------------------------- */
+
+/* Of vectors that agree on the result's partition and on what they need of other vertices only the cheapest counts. */
+static int reduce_choices(const tra_eingraph *g, const choices *c, int v, int *vec, tra_arena *a) {
+    rows kinds = {.width = 1};
+    c += v;
+    for (int i = 0; i < c->nproducers; i++) kinds.width += needs_width(g, v, &c->from[i]);
+    int *row = tra_news(a, int, kinds.width);
+    for (int i = 0; i < c->vec.n; i++) {
+        int *to = row;
+        *to++ = c->out_of[i];
+        for (int f = 0; f < c->nproducers; f++) {
+            needs(g, v, &c->from[f], vector(c, i), to);
+            to += needs_width(g, v, &c->from[f]);
+        }
+        int n = kinds.n, k = rows_add(&kinds, row);
+        if (k == n || c->own[i] < c->own[vec[k]]) vec[k] = i;
+    }
+    int n = kinds.n;
+    rows_free(&kinds);
+    return n;
+}
+
+tra_labelling *tra_ein_exact(const tra_eingraph *g, tra_ein_costs costs, int p, bool any, tra_arena *a) {
+    if (g->nvertices > TRA_EIN_EXACT) return NULL;
+    tra_arena *work = tra_arena_new();
+    choices *c = choices_new(g, costs, p, any, work);
+    int n = g->nvertices, **vec = tra_news(work, int *, n), *nvec = tra_news(work, int, n),
+        *chosen = tra_news(work, int, n);
+    for (int v = 0; v < n; v++) {
+        vec[v] = tra_news(work, int, c[v].vec.n);
+        nvec[v] = reduce_choices(g, c, v, vec[v], work);
+    }
+    tra_labelling *out = NULL;
+    if (best_among(g, c, vec, nvec, chosen)) out = chosen_labelling(g, "exact", c, chosen, p, any, a);
+    choices_free(g, c);
+    tra_arena_free(work);
     return out;
 }

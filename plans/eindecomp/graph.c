@@ -26,24 +26,32 @@ static int cut_by(const tra_type *t, int k) {
     return at;
 }
 
+tra_ein_rel tra_ein_rel_of(const tra_type *t) {
+    const tra_catalog *c = t->cat;
+    tra_ein_rel r = {.by = -1, .n = c->frontier.n, .weight = 1};
+    tra_dims shape;
+    double cells = 1;
+    if (tra_type_is_blocked(t, NULL)) {
+        tra_type_shape(t, &shape);
+        memcpy(r.ext, shape.v, (size_t)r.n * sizeof r.ext[0]);
+        return r;
+    }
+    for (int k = 0; k < r.n; k++) {
+        int d = cut_by(t, k);
+        r.ext[k] = d < 0 ? c->frontier.v[k] : c->frontier.v[k] * c->bound.v[d];
+        if (d >= 0 && c->grid && c->by[d] == k && c->frontier.v[k] > 0) r.ext[k] += c->last[d] - c->bound.v[d];
+        cells *= (double)r.ext[k];
+    }
+    r.weight = cells > 0 ? (double)tra_catalog_floats(c) / cells : 0;
+    return r;
+}
+
 static int add_rel(building *b, const tra_node *n, int by) {
     tra_ein_rel *r = &b->g->rel[b->g->nrels];
-    const tra_catalog *c = n->type.cat;
-    tra_dims shape;
-    *r = (tra_ein_rel){.node = n, .name = n->name, .by = by, .n = c->frontier.n, .weight = 1};
-    if (tra_type_is_blocked(&n->type, NULL)) {
-        tra_type_shape(&n->type, &shape);
-        memcpy(r->ext, shape.v, (size_t)r->n * sizeof r->ext[0]);
-    } else {
-        double cells = 1;
-        for (int k = 0; k < r->n; k++) {
-            int d = cut_by(&n->type, k);
-            r->ext[k] = d < 0 ? c->frontier.v[k] : c->frontier.v[k] * c->bound.v[d];
-            if (d >= 0 && c->grid && c->by[d] == k && c->frontier.v[k] > 0) r->ext[k] += c->last[d] - c->bound.v[d];
-            cells *= (double)r->ext[k];
-        }
-        r->weight = cells > 0 ? (double)tra_catalog_floats(c) / cells : 0;
-    }
+    *r = tra_ein_rel_of(&n->type);
+    r->node = n;
+    r->name = n->name;
+    r->by = by;
     b->g->rel_of[n->id] = b->g->nrels;
     return b->g->nrels++;
 }
@@ -185,8 +193,8 @@ static void softmax(building *b, const tra_node *n) {
 }
 
 static bool is_softmax(const tra_node *n) {
-    return tra_kernel_needs_whole_last(n->kernel) && !tra_kernel_rest(n->kernel) && n->in[0]->type.cat->frontier.n > 0 &&
-           tra_type_is_blocked(&n->in[0]->type, NULL);
+    return tra_kernel_needs_whole_last(n->kernel) && !tra_kernel_rest(n->kernel) &&
+           n->in[0]->type.cat->frontier.n > 0 && tra_type_is_blocked(&n->in[0]->type, NULL);
 }
 
 static void operator(building *b, const tra_node *n) {

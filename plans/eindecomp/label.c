@@ -27,6 +27,7 @@ typedef struct labeller {
     table *t;
     int *chosen; /* vector of each vertex, -1: none yet */
 } labeller;
+enum { NOTHING = INT32_MAX };
 
 /* Adds to total what each vector of v pays for the producer, whose table is complete. */
 static void add_link(labeller *w, int v, const producer *from, double *total) {
@@ -48,8 +49,7 @@ static void add_link(labeller *w, int v, const producer *from, double *total) {
         cost[i] = INFINITY;
         for (int o = 0; o < pc->outs.n; o++) {
             if (pt->best[o] >= cost[i]) continue;
-            double x = pt->best[o] + bring(w->g, v, from, pc->outs.v + (size_t)o * (size_t)pc->outs.width,
-                                           keys.v + (size_t)i * (size_t)keys.width);
+            double x = pt->best[o] + bring(w->g, w->c, v, from, o, keys.v + (size_t)i * (size_t)keys.width);
             if (x < cost[i]) cost[i] = x, k->out[i] = o;
         }
     }
@@ -58,7 +58,7 @@ static void add_link(labeller *w, int v, const producer *from, double *total) {
     rows_free(&keys);
 }
 
-/* The table of v, of whose producers only `only` counts (-1: all). */
+/* The table of v, with the costs of producer `only` alone (-1: of all; NOTHING: of none). */
 static void fill(labeller *w, int v, int only) {
     const choices *c = &w->c[v];
     table *t = &w->t[v];
@@ -96,7 +96,8 @@ static bool is_tree(const tra_eingraph *g) {
 /* The longest path over vertices without a vector, from its start; of several, that over the first. Its length. */
 static int longest(const labeller *w, int *path) {
     const tra_eingraph *g = w->g;
-    int *length = tra_calloc((size_t)g->nvertices, sizeof *length), *before = tra_malloc((size_t)g->nvertices * sizeof *before);
+    int *length = tra_calloc((size_t)g->nvertices, sizeof *length),
+        *before = tra_malloc((size_t)g->nvertices * sizeof *before);
     int end = -1, n;
     for (int v = 0; v < g->nvertices; v++) {
         if (w->chosen[v] >= 0) continue;
@@ -115,28 +116,38 @@ static int longest(const labeller *w, int *path) {
     return n;
 }
 
-tra_labelling *tra_ein_label(const tra_eingraph *g, int p, bool any, tra_arena *a) {
+static void label_tree(labeller *w) {
+    for (int v = 0; v < w->g->nvertices; v++) fill(w, v, -1);
+    for (int v = 0; v < w->g->nvertices; v++)
+        if (w->g->consumers[v] == 0) choose(w, v, w->t[v].least);
+}
+
+static void linearise(labeller *w) {
+    int *path = tra_news(w->a, int, w->g->nvertices), n;
+    while ((n = longest(w, path)) > 0) {
+        for (int i = 0; i < n; i++) fill(w, path[i], i ? path[i - 1] : NOTHING);
+        choose(w, path[n - 1], w->t[path[n - 1]].least);
+    }
+}
+
+tra_labelling *tra_ein_label(const tra_eingraph *g, tra_ein_costs costs, int p, bool any, tra_arena *a,
+                             tra_labelling **refined) {
     labeller w = {.g = g, .a = tra_arena_new()};
     bool tree = is_tree(g);
-    int n, *path = tra_news(w.a, int, g->nvertices), **d = tra_news(a, int *, g->nvertices);
-    w.c = choices_new(g, p, any, w.a);
+    w.c = choices_new(g, costs, p, any, w.a);
     w.t = tra_news(w.a, table, g->nvertices);
     w.chosen = tra_news(w.a, int, g->nvertices);
     for (int v = 0; v < g->nvertices; v++) w.chosen[v] = -1;
-    if (tree) {
-        for (int v = 0; v < g->nvertices; v++) fill(&w, v, -1);
-        for (int v = 0; v < g->nvertices; v++)
-            if (g->consumers[v] == 0) choose(&w, v, w.t[v].least);
-    }
-    while ((n = longest(&w, path)) > 0) {
-        for (int i = 0; i < n; i++) fill(&w, path[i], i ? path[i - 1] : INT32_MAX);
-        choose(&w, path[n - 1], w.t[path[n - 1]].least);
-    }
-    for (int v = 0; v < g->nvertices; v++) {
-        d[v] = tra_news(a, int, g->v[v].nlabels);
-        if (g->v[v].nlabels) memcpy(d[v], vector(&w.c[v], w.chosen[v]), (size_t)g->v[v].nlabels * sizeof *d[v]);
+    if (tree)
+        label_tree(&w);
+    else
+        linearise(&w);
+    tra_labelling *out = chosen_labelling(g, tree ? "tree" : "linearised", w.c, w.chosen, p, any, a);
+    if (refined) {
+        *refined = NULL;
+        if (!tree && refine(g, w.c, w.chosen)) *refined = chosen_labelling(g, "refined", w.c, w.chosen, p, any, a);
     }
     choices_free(g, w.c);
     tra_arena_free(w.a);
-    return labelled(g, tree ? "tree" : "linearised", d, tra_ein_processors(p, any), a);
+    return out;
 }

@@ -50,7 +50,8 @@ static int across(const tra_vertex *x, const int *d) {
 /* Those that follow the blocks first, else in the order of enumeration. */
 static void by_blocks(const tra_vertex *x, tra_vectors *v) {
     size_t width = (size_t)v->nlabels;
-    int *sorted = tra_malloc((size_t)v->n * width * sizeof *sorted + 1), *rank = tra_malloc((size_t)v->n * sizeof *rank);
+    int *sorted = tra_malloc((size_t)v->n * width * sizeof *sorted + 1),
+        *rank = tra_malloc((size_t)v->n * sizeof *rank);
     int most = 0, n = 0;
     for (int i = 0; i < v->n; i++) {
         rank[i] = across(x, v->v + (size_t)i * width);
@@ -60,6 +61,7 @@ static void by_blocks(const tra_vertex *x, tra_vectors *v) {
         for (int i = 0; i < v->n; i++)
             if (rank[i] == r) memcpy(sorted + (size_t)n++ * width, v->v + (size_t)i * width, width * sizeof *sorted);
     }
+    for (int i = 0; i < v->n; i++) v->nwhole += rank[i] == 0;
     memcpy(v->v, sorted, (size_t)v->n * width * sizeof *sorted);
     free(sorted);
     free(rank);
@@ -78,8 +80,11 @@ tra_vectors tra_ein_vectors(const tra_vertex *x, int p, bool any, tra_arena *a) 
         product = any ? product - 1 : product / 2; /* 1 can always be had */
     }
     out.product = product;
-    if (x->nlabels) by_blocks(x, &out);
-    int *kept = tra_news(a, int, (size_t)out.n * (size_t)x->nlabels);
+    if (x->nlabels)
+        by_blocks(x, &out);
+    else
+        out.nwhole = out.n;
+    int *kept = tra_news(a, int, (size_t)out.n *(size_t)x->nlabels);
     if (x->nlabels) memcpy(kept, out.v, (size_t)out.n * (size_t)x->nlabels * sizeof *kept);
     free(out.v);
     out.v = kept;

@@ -29,13 +29,30 @@ static const char *relation_of(const tra_plan *p, const tra_op *o) {
 }
 
 static tra_shown_op show_op(const tra_plan *p, const tra_op *o, tra_arena *a) {
-    tra_shown_op s = {.op = o, .relation = relation_of(p, o), .floats = tra_catalog_floats(o->type.cat)};
+    tra_shown_op s = {.op = o, .relation = relation_of(p, o), .floats = tra_catalog_floats(o->type.cat), .statement = -1};
     tra_str label = {0};
     char place[256];
     tra_op_print(o, &label);
     s.label = take(a, &label);
     s.place = tra_arena_printf(a, "%s", tra_place_text(&o->place, place, sizeof place));
     return s;
+}
+
+/* The operators whose results are those of statements. */
+static void find_statements(const tra_job *job, const tra_plan *p, tra_shown_op *ops, tra_arena *a) {
+    const tra_graph *t = job->program.graph;
+    const tra_plans *plans = &job->plans;
+    if (!plans->labellings) return;
+    const tra_eingraph *g = plans->labellings->graph;
+    int *of = tra_news(a, int, plans->memo->ngroups); /* of each group: its statement, from 1 */
+    for (int i = t->n - 1; i >= 0; i--) {
+        int v = g->vertex_of[i];
+        if (v >= 0 && g->v[v].node == t->v[i])
+            of[tra_memo_find(plans->memo, plans->memo->v[plans->memo->of_node[i]]->group)] = v + 1;
+    }
+    const tra_choices *c = &plans->choices[p->rank - 1];
+    for (int i = 0; i < c->n; i++)
+        ops[c->v[i].op].statement = of[tra_memo_find(plans->memo, plans->memo->v[c->v[i].expr]->group)] - 1;
 }
 
 static void show_tree(tra_shown_plan *s, int op, int depth, bool *seen) {
@@ -88,6 +105,7 @@ tra_shown_plan *tra_explain_plan(const tra_job *job, const tra_plan *p, tra_aren
     s->note = why_not(job, p, a);
     bool *seen = tra_news(a, bool, p->nops);
     for (int i = 0; i < p->nops; i++) s->ops[i] = show_op(p, &p->ops[i], a);
+    find_statements(job, p, s->ops, a);
     for (int i = 0; i < p->nops; i++) {
         if (p->ops[i].op == TRA_PLAN_OUTPUT) show_tree(s, i, 0, seen);
     }

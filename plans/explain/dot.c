@@ -40,6 +40,10 @@ static void node(const tra_shown_op *s, tra_str *out) {
 }
 
 void tra_explain_dot(const tra_job *job, tra_str *out) {
+    if (tra_explain_labelling(job, job->plan)) {
+        tra_dot_statements(job, out);
+        return;
+    }
     tra_arena *a = tra_arena_new();
     const tra_shown_plan *s = tra_explain_plan(job, job->plan, a);
     char human[32];

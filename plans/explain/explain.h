@@ -9,6 +9,9 @@
 typedef struct tra_explain_options {
     int alternatives; /* how many plans beside the chosen one: 0 none in text, a few in JSON; INT_MAX all */
     bool rules, tra, ia, catalog;
+    bool optimizers; /* the program under each optimizer, side by side */
+    int nmeasurements;
+    const struct tra_measurement *measurements; /* to stand in that comparison */
     const tra_profile *measured; /* of the chosen plan, to stand beside what was predicted; or NULL */
 } tra_explain_options;
 
@@ -19,6 +22,7 @@ typedef struct tra_shown_op {
     const char *relation; /* its relation's name in the program, of exchanges the name of what they move; or NULL */
     const char *place;
     int64_t floats; /* elements of the result, one copy */
+    int statement;  /* of EinDecomp, whose result it has; -1 */
 } tra_shown_op;
 
 /* A line of the operator tree: outputs are roots, inputs hang below. */
@@ -52,6 +56,8 @@ void tra_explain_cost_json(const tra_job *job, tra_str *out);
 /* explain's object of the plan that was run, with what was measured beside each predicted figure: the file of run
  * --profile. */
 void tra_explain_profile(const tra_job *job, const tra_profile *measured, tra_str *out);
+/* The labelling that a plan follows; NULL: none. */
+const tra_labelling *tra_explain_labelling(const tra_job *job, const tra_plan *p);
 /* The tree alone, as in plan files. */
 void tra_explain_tree(const tra_job *job, const tra_plan *p, tra_str *out);
 
@@ -61,8 +67,13 @@ typedef struct tra_profile_of {
     int sites, threads;
     int64_t memory;
     tra_cost_model cost;
+    tra_optimizer optimizer;
     uint64_t digest; /* of the plan */
 } tra_profile_of;
+typedef struct tra_measurement {
+    tra_profile_of of;
+    tra_profile profile;
+} tra_measurement;
 TRA_MUSTUSE tra_status tra_profile_read(const char *path, tra_profile_of *of, tra_profile *out, tra_err *e);
 
 /* The rules that plans are shaped by: name and what it says. Ends with a name NULL. */

@@ -2,7 +2,7 @@
 #include <limits.h>
 
 #include "../ia/ia.h"
-#include "explain.h"
+#include "text.h"
 
 enum { FEWPLANS = 20 };
 
@@ -63,8 +63,8 @@ static void run(tra_json *j, const tra_profile *m) {
 
 /* ---- the plan ----------------------------------------------------------------------------------------------- */
 
-/* m: what was measured of the plan, or NULL. */
-static void operator(tra_json *j, const tra_shown_op *s, const tra_profile *m) {
+/* m: what was measured of the plan, or NULL; l: its labelling, or NULL. */
+static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, const tra_labelling *l, const tra_profile *m) {
     const tra_op *o = s->op;
     const tra_catalog *c = o->type.cat;
     int64_t in[2];
@@ -95,12 +95,14 @@ static void operator(tra_json *j, const tra_shown_op *s, const tra_profile *m) {
     tra_json_int(j, "peak_memory_bytes", o->cost.peak_memory);
     tra_json_num(j, "seconds", o->cost.seconds);
     words(j, "rules", o->rules);
+    if (s->statement >= 0) tra_json_vertex(j, job->plans.labellings->graph, l, s->statement);
     if (m) measured(j, m, o->id);
     tra_json_end(j, '}');
 }
 
-static void plan(tra_json *j, const tra_shown_plan *s, bool operators, const tra_profile *m) {
+static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool operators, const tra_profile *m) {
     const tra_plan *p = s->plan;
+    const tra_labelling *l = tra_explain_labelling(job, p);
     tra_json_begin(j, NULL, '{');
     tra_json_int(j, "rank", p->rank);
     tra_json_str(j, "strategy", p->strategy);
@@ -123,8 +125,9 @@ static void plan(tra_json *j, const tra_shown_plan *s, bool operators, const tra
     if (m) measured(j, m, m->nops);
     if (operators) {
         tra_json_begin(j, "operators", '[');
-        for (int i = 0; i < p->nops; i++) operator(j, &s->ops[i], m);
+        for (int i = 0; i < p->nops; i++) operator(j, job, &s->ops[i], l, m);
         tra_json_end(j, ']');
+        if (l) tra_json_statements(j, job->plans.labellings, l);
     }
     tra_json_end(j, '}');
 }
@@ -144,13 +147,15 @@ static void relation(tra_json *j, const tra_named *r) {
 }
 
 /* The first k plans, and the one chosen wherever it stands. */
-static void render(const tra_job *job, int k, bool operators, const tra_profile *m, tra_str *out) {
+static void render(const tra_job *job, int k, bool operators, const tra_profile *m, const tra_explain_options *o,
+                   tra_str *out) {
     tra_json j = {0};
     const tra_graph *g = job->program.graph;
     tra_json_begin(&j, NULL, '{');
     tra_json_str(&j, "program", job->program.src.name);
     tra_json_int(&j, "sites", job->options.sites);
     tra_json_str(&j, "cost_model", tra_cost_model_text(job->options.cost));
+    tra_json_str(&j, "optimizer", tra_optimizer_text(job->options.optimizer));
     tra_json_int(&j, "memory_bytes", job->options.memory);
     tra_json_int(&j, "threads", job->options.threads);
     tra_json_int(&j, "chosen", job->plan->rank);
@@ -160,13 +165,14 @@ static void render(const tra_job *job, int k, bool operators, const tra_profile 
     for (int i = 0; i < job->plans.n; i++) {
         if (i >= k && job->plans.v[i] != job->plan) continue;
         tra_arena *a = tra_arena_new();
-        plan(&j, tra_explain_plan(job, job->plans.v[i], a), operators, job->plans.v[i] == job->plan ? m : NULL);
+        plan(&j, job, tra_explain_plan(job, job->plans.v[i], a), operators, job->plans.v[i] == job->plan ? m : NULL);
         tra_arena_free(a);
     }
     tra_json_end(&j, ']');
     tra_json_begin(&j, "relations", '[');
     for (int i = 0; i < g->nnames; i++) relation(&j, &g->names[i]);
     tra_json_end(&j, ']');
+    if (o && o->optimizers) tra_json_optimizers(&j, job, o->nmeasurements, o->measurements);
     tra_json_end(&j, '}');
     tra_str_addn(out, tra_str_get(&j.out), j.out.n);
     tra_str_add(out, "\n");
@@ -174,9 +180,9 @@ static void render(const tra_job *job, int k, bool operators, const tra_profile 
 }
 
 void tra_explain_json(const tra_job *job, const tra_explain_options *o, tra_str *out) {
-    render(job, o->alternatives ? o->alternatives : o->measured ? 0 : FEWPLANS, true, o->measured, out);
+    render(job, o->alternatives ? o->alternatives : o->measured ? 0 : FEWPLANS, true, o->measured, o, out);
 }
 
-void tra_explain_profile(const tra_job *job, const tra_profile *m, tra_str *out) { render(job, 0, true, m, out); }
+void tra_explain_profile(const tra_job *job, const tra_profile *m, tra_str *out) { render(job, 0, true, m, NULL, out); }
 
-void tra_explain_cost_json(const tra_job *job, tra_str *out) { render(job, INT_MAX, false, NULL, out); }
+void tra_explain_cost_json(const tra_job *job, tra_str *out) { render(job, INT_MAX, false, NULL, NULL, out); }

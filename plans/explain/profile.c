@@ -86,7 +86,8 @@ static bool parse(const char *json, tra_profile_of *of, tra_profile *p) {
     int64_t sites, threads;
     if (!whole(json, "sites", &sites) || sites < 1 || sites > TRA_MAXSITES || !whole(json, "threads", &threads) ||
         !whole(json, "memory_bytes", &of->memory) || !string(json, "cost_model", text, sizeof text) ||
-        !tra_cost_model_parse(text, &of->cost) || !string(json, "plans.0.digest", text, sizeof text))
+        !tra_cost_model_parse(text, &of->cost) || !string(json, "optimizer", text, sizeof text) ||
+        !tra_optimizer_parse(text, &of->optimizer) || !string(json, "plans.0.digest", text, sizeof text))
         return false;
     of->digest = strtoull(text, &end, 16);
     of->sites = p->sites = (int)sites;

@@ -289,6 +289,8 @@ void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str 
     header(job, s, out);
     tree(s, out);
     if (o->measured) tra_text_analysis(s, o->measured, out);
+    tra_text_statements(job, job->plan, out);
+    if (o->optimizers) tra_text_optimizers(job, o->nmeasurements, o->measurements, out);
     if (o->tra) level_tra(job->program.graph, out);
     if (o->ia) level_ia(job->plan, out);
     if (o->catalog) tra_text_catalog(job->program.graph, out);

@@ -218,8 +218,7 @@ double tra_cost_scalar(const tra_cost *c, tra_cost_model model) {
     switch (model) {
     case TRA_COST_TRA: return c->network_floats;
     case TRA_COST_TIME: return c->seconds;
-    case TRA_COST_EINDECOMP: break;
+    case TRA_COST_EINDECOMP: return c->eindecomp;
     }
-    assert(!"the eindecomp model has no scalar of a plan yet");
     return 0;
 }

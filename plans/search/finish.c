@@ -278,6 +278,7 @@ static tra_choices choices_of(const finish *f) {
     for (int i = 0; i < f->norder; i++) {
         const making *m = slot_at(f, f->order[i])->m;
         v[i] = (tra_choice){.expr = m->f->x->node.id,
+                            .op = f->at[f->order[i]][0],
                             .join = m->f->join && m->f->join != m->f->x ? m->f->join->node.id : -1};
         for (int j = 0; j < 2 && m->in[j] >= 0; j++) v[i].in[j] = s->place[m->in[j]];
         if (m->between >= 0) v[i].between = s->place[m->between];

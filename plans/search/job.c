@@ -34,7 +34,7 @@ static tra_status plan_program(const tra_request *r, tra_job *job, tra_err *e) {
     if (job->program.graph->noutputs == 0)
         return tra_fail(e, TRA_PROGRAM, "%s has no output statement, so there is nothing to do", job->program.src.name);
     if (!r->memory_given && only_declared(job->program.graph)) job->options.memory = 0;
-    TRA_TRY(tra_search(job->program.graph, &job->options, job->program.arena, &job->plans, e));
+    TRA_TRY(tra_optimize(job->program.graph, &job->options, job->program.arena, &job->plans, e));
     return choose(job, r->plan, e);
 }
 
@@ -48,6 +48,7 @@ static tra_status agree(const char *path, const tra_planfile *f, const tra_reque
     if (r->sites_given && r->options.sites != f->options.sites)
         return tra_fail(e, TRA_USAGE, "the plan %s is for %d site%s, not for %d: compile the program again for so many",
                         path, f->options.sites, f->options.sites == 1 ? "" : "s", r->options.sites);
+    if (r->optimizer_given && r->options.optimizer != f->options.optimizer) return fixed(path, "--optimizer", e);
     if (r->cost_given && r->options.cost != f->options.cost) return fixed(path, "--cost", e);
     if (r->plan && r->plan != f->rank) return fixed(path, "--plan", e);
     if (r->ndefines) return fixed(path, "-D", e);
@@ -72,7 +73,7 @@ static tra_status plan_again(const char *path, const tra_planfile *f, const tra_
     job->options = f->options;
     job->options.over = r->options.over;
     job->options.compress = r->options.compress;
-    TRA_TRY(tra_search(job->program.graph, &job->options, job->program.arena, &job->plans, e));
+    TRA_TRY(tra_optimize(job->program.graph, &job->options, job->program.arena, &job->plans, e));
     if (f->rank > job->plans.n || tra_plan_digest(job->plans.v[f->rank - 1]) != f->digest)
         return tra_fail(e, TRA_INPUT,
                         "the plan %s was made by another version of tra (%s; this is %s): compile the program "

@@ -8,7 +8,7 @@
 /* What the command line asked for. */
 typedef struct tra_request {
     tra_plan_options options; /* complete; memory is the default where it was not given */
-    bool sites_given, memory_given, cost_given, threads_given;
+    bool sites_given, memory_given, cost_given, optimizer_given, threads_given;
     int64_t plan; /* --plan K, from 1; 0: not given */
     int ndefines;
     const char *const *defines; /* NAME=VALUE */

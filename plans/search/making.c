@@ -197,9 +197,10 @@ static bool everywhere_worthwhile(const search *s, const family *f) {
 static void make_joins(search *s, int g, const family *f) {
     const tra_node *j = &f->join->node;
     const tra_ways *base = &s->ways[j->id];
-    tra_ways ways = {0};
+    tra_ways ways = {0}, fixed = {.n = 1};
     if (s->fixed_way && s->fixed_way[j->id]) {
-        base = &(tra_ways){.n = 1, .v = (tra_way *)s->fixed_way[j->id]};
+        fixed.v = (tra_way *)s->fixed_way[j->id];
+        base = &fixed;
     }
     ways.n = ways.cap = base->n;
     ways.v = tra_malloc((size_t)base->n * sizeof *ways.v);

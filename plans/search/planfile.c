@@ -52,8 +52,8 @@ void tra_planfile_print(const char *path, const tra_job *job, const tra_request 
     size_t from = out->n;
     const char *dir = absolute(a, tra_program_dir(a, path));
     tra_str_printf(out, "%s%d\nversion %s\n", magic, FORMAT, TRA_VERSION);
-    tra_str_printf(out, "sites %d\nmemory %" PRId64 "\ncost %s\noptimizer search\nthreads %d\n", o->sites, o->memory,
-                   tra_cost_model_text(o->cost), o->threads);
+    tra_str_printf(out, "sites %d\nmemory %" PRId64 "\ncost %s\noptimizer %s\nthreads %d\n", o->sites, o->memory,
+                   tra_cost_model_text(o->cost), tra_optimizer_text(o->optimizer), o->threads);
     tra_str_printf(out, "rates %.17g %.17g %.17g %.17g %.17g %.17g\n", o->rates.network, o->rates.disk_read,
                    o->rates.disk_write, o->rates.flops_f64, o->rates.flops_f32, o->rates.memory);
     tra_str_printf(out, "rank %d\ndigest %016" PRIx64 "\n", job->plan->rank, tra_plan_digest(job->plan));
@@ -185,7 +185,7 @@ static tra_status get_line(reader *r, const char *key, const char *value, tra_er
     case KEY_cost:
         if (!tra_cost_model_parse(value, &f->options.cost)) return damaged(r, e);
         return TRA_OK;
-    case KEY_optimizer: return strcmp(value, "search") == 0 ? TRA_OK : damaged(r, e);
+    case KEY_optimizer: return tra_optimizer_parse(value, &f->options.optimizer) ? TRA_OK : damaged(r, e);
     case KEY_threads:
         if (!get_int(value, 1, 1 << 16, &v)) return damaged(r, e);
         f->options.threads = (int)v;

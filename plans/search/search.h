@@ -7,6 +7,7 @@
 #define TRA_SEARCH_H
 
 #include "../../lib/run/plan.h"
+#include "../eindecomp/eindecomp.h"
 #include "../ia/ia.h"
 #include "../rules/memo.h"
 #include "../tra/tra.h"
@@ -14,7 +15,17 @@
 typedef enum tra_cost_model { TRA_COST_TIME, TRA_COST_TRA, TRA_COST_EINDECOMP } tra_cost_model;
 const char *tra_cost_model_text(tra_cost_model m);
 bool tra_cost_model_parse(const char *s, tra_cost_model *m);
-typedef enum tra_optimizer { TRA_OPT_SEARCH } tra_optimizer;
+/* How plans are found: by the search of placements; or by cutting the labels of EinSum statements as EinDecomp does, each count
+ * of parts a power of two, or any divisor; or by its simple rules. */
+typedef enum tra_optimizer {
+    TRA_OPT_SEARCH,
+    TRA_OPT_EINDECOMP,
+    TRA_OPT_EINDECOMP_ANY,
+    TRA_OPT_SQRT,
+    TRA_OPT_DATA
+} tra_optimizer;
+const char *tra_optimizer_text(tra_optimizer x);
+bool tra_optimizer_parse(const char *s, tra_optimizer *x);
 
 /* Rates of the machine, for the model `time`. All per site; the built-in ones are those of a site with one thread. */
 typedef struct tra_rates {
@@ -49,6 +60,7 @@ typedef struct tra_plan_options {
 /* How a plan makes the relation of a group of the memo. */
 typedef struct tra_choice {
     int expr;               /* of that group */
+    int op;                 /* of the plan: it has the relation as it is made */
     int join;               /* the join that the aggregation `expr` is one operator with; -1: none */
     tra_placement in[2];    /* where the inputs are taken, of the join if there is one; sites 0: there is none */
     tra_placement between;  /* partial: of summands, between two phases. Else of the join's result, which is stored and
@@ -65,13 +77,21 @@ typedef struct tra_choices {
  * not candidates; when none is left the error (TRA_RESOURCE) says the least ceiling that would do. Deterministic. The
  * plans live in the arena. At most TRA_MAXPLANS. Their memory is 0 if they do not fit (option `over`). */
 enum { TRA_MAXPLANS = 200, TRA_MAXSITES = 1024 };
+typedef struct tra_labellings {
+    const tra_eingraph *graph;
+    const tra_labelling **of;   /* of each plan */
+    const tra_labelling *paper; /* of the paper's algorithm; NULL: another rule */
+    const tra_labelling *best;  /* an optimal one by the model's costs; NULL: not known */
+} tra_labellings;
 typedef struct tra_plans {
     int n;
     tra_plan **v;
     bool bounded;               /* the search left out combinations that might be cheaper, to end in time */
     const tra_memo *memo;       /* of the program and what the rules made of it */
     const tra_choices *choices; /* of each plan */
+    const tra_labellings *labellings; /* what the plans follow; NULL: they were searched */
 } tra_plans;
+/* o->cost is time or tra. */
 TRA_MUSTUSE tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out,
                                   tra_err *e);
 
@@ -82,5 +102,11 @@ TRA_MUSTUSE tra_status tra_search(const tra_graph *g, const tra_plan_options *o,
  * to be stored. */
 TRA_MUSTUSE tra_status tra_plan_of(const tra_memo *m, const tra_plan_options *o, int n, const tra_choice *v,
                                    const int *expr, tra_arena *a, tra_plan **out, tra_err *e);
+
+/* Plans by the optimizer of the options: tra_search, or the labellings of EinDecomp (that of the paper, and what is better by
+ * its costs), each completed by the search and ranked by the cost model. Where that is `eindecomp`, the costs are those of the
+ * model (of searched plans tra_ein_plan_cost), and what it knows nothing of, the exchanges, is chosen by time. */
+TRA_MUSTUSE tra_status tra_optimize(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out,
+                                    tra_err *e);
 
 #endif

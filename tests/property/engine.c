@@ -101,13 +101,13 @@ static tra_status compare_counts(const tra_plan *p, const tra_profile *m, bool a
     return TRA_OK;
 }
 
-static void run_plan(bench *b, const tra_plan *p, int64_t memory, int threads, bool ample, const char *codec,
+static void run_plan(bench *b, const char *by, const tra_plan *p, int64_t memory, int threads, bool ample, const char *codec,
                      tra_ref_rel **before) {
     tra_err e = {0};
     const char *why = NULL;
     char how[256], human[32];
     tra_transport_kind transport = rng_chance(&b->r, 30) ? TRA_TRANSPORT_FILES : TRA_TRANSPORT_MPI;
-    snprintf(how, sizeof how, "plan %d (%s), %s, %d threads, transport %s, codec %s", p->rank, p->strategy,
+    snprintf(how, sizeof how, "%s plan %d (%s), %s, %d threads, transport %s, codec %s", by, p->rank, p->strategy,
              tra_human(memory, human), threads, transport == TRA_TRANSPORT_FILES ? "files" : "mpi", codec);
     if (!tra_plan_valid(p, &why)) {
         failed(b, how, why);
@@ -130,6 +130,22 @@ static void run_plan(bench *b, const tra_plan *p, int64_t memory, int threads, b
     tra_comm_barrier(b->c);
 }
 
+/* A plan that follows a labelling, with much memory. */
+static void run_labelled(bench *b, tra_plan_options o, int64_t memory) {
+    static const tra_cost_model models[] = {TRA_COST_TIME, TRA_COST_TRA, TRA_COST_EINDECOMP};
+    tra_plans plans;
+    tra_err e = {0};
+    o.optimizer = (tra_optimizer)rng_range(&b->r, TRA_OPT_EINDECOMP, TRA_OPT_DATA);
+    o.cost = models[rng_below(&b->r, 3)];
+    const char *by = tra_optimizer_text(o.optimizer);
+    if (tra_optimize(b->g, &o, b->a, &plans, &e) != TRA_OK) {
+        failed(b, by, e.msg);
+        return;
+    }
+    run_plan(b, by, plans.v[rng_below(&b->r, plans.n)], memory, o.threads, true, "none",
+             tra_news(b->a, tra_ref_rel *, b->g->noutputs));
+}
+
 static void run_program(bench *b) {
     static const char *const codecs[] = {"none", "none", "zstd:1"};
     tra_plan_options o = {.sites = b->c->size,
@@ -145,7 +161,7 @@ static void run_program(bench *b) {
     /* The chosen plan with much memory and with the least, and another plan with either. */
     tra_ref_rel **before = tra_news(b->a, tra_ref_rel *, b->g->noutputs);
     int64_t much = (int64_t)1 << 30;
-    run_plan(b, plans.v[0], much, o.threads, true, codecs[rng_below(&b->r, 3)], before);
+    run_plan(b, "search", plans.v[0], much, o.threads, true, codecs[rng_below(&b->r, 3)], before);
     for (int i = 0; i < 2; i++) {
         int k = i == 0 ? 0 : (int)rng_below(&b->r, plans.n);
         bool least = i == 0 || rng_chance(&b->r, 50);
@@ -158,8 +174,9 @@ static void run_program(bench *b) {
             p->memory = p->least_memory;
             tra_plan_memory(p, o.threads);
         }
-        run_plan(b, p, least ? p->least_memory : much, o.threads, !least, codecs[rng_below(&b->r, 3)], before);
+        run_plan(b, "search", p, least ? p->least_memory : much, o.threads, !least, codecs[rng_below(&b->r, 3)], before);
     }
+    run_labelled(b, o, much);
 }
 
 /* Outputs go to a folder of this communicator's own. */

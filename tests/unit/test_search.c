@@ -325,17 +325,6 @@ TEST(sizes_beyond_counting_are_refused) {
     tra_program_free(&p);
 }
 
-TEST(eindecomp_is_not_there_yet) {
-    tra_program p;
-    tra_plans plans;
-    tra_err e = {0};
-    tra_plan_options o = options(2, TRA_COST_EINDECOMP);
-    CHECK_OK(tra_program_from_text("test", tra_strdup(programs[0]), strlen(programs[0]), ".", 0, NULL, false, &p, &e),
-             e);
-    CHECK_FAILS(tra_search(p.graph, &o, p.arena, &plans, &e), TRA_USAGE, e, "eindecomp");
-    tra_program_free(&p);
-}
-
 /* ---- costs against looking at each tuple -------------------------------------------------------------------- */
 
 static tra_catalog grid2(int64_t m, int64_t n, int64_t bm, int64_t bn) {

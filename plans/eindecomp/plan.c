@@ -1,0 +1,87 @@
+/* plan.c - what a plan that was found otherwise costs in the model of the paper. */
+#include "eindecomp_int.h"
+
+/* The parts that a placement cuts each key dimension in; an axis over several cuts the first as far as that goes. */
+static void parts_of(const tra_placement *p, int n, int *parts) {
+    for (int k = 0; k < n; k++) parts[k] = 1;
+    for (int i = 0; i < p->naxes; i++) {
+        const tra_axis *x = &p->axis[i];
+        int left = x->kind == TRA_AXIS_PART ? x->sites : 1;
+        for (int j = 0; j < x->n && left > 1; j++) {
+            int take = j == x->n - 1 ? left : (int)tra_min64(left, tra_max64(1, x->ext[j]));
+            parts[(int)x->dim[j]] *= take;
+            left = (int)tra_ceil_div(left, take);
+        }
+    }
+}
+
+/* The operator that computes what input i of o is: what only moves it, completes it or cuts it in other blocks is
+ * passed over. NULL: it comes from a file. */
+static const tra_op *maker(const tra_plan *p, const tra_op *o, int i) {
+    for (o = &p->ops[o->in[i]];; o = &p->ops[o->in[0]]) {
+        if (o->op == TRA_PLAN_INPUT) return NULL;
+        if (o->op != TRA_PLAN_SHUF && o->op != TRA_PLAN_BCAST && o->op != TRA_PLAN_MERGE && o->op != TRA_PLAN_REPART)
+            return o;
+    }
+}
+
+/* Sites along the axes that cut a dimension of the input that the aggregation does not keep. */
+static double summed_parts(const tra_placement *pairs, const tra_dims *group) {
+    tra_placement out;
+    if (pairs->owner || !tra_place_agg(pairs, group, &out)) return 1;
+    return tra_place_summands(&out);
+}
+
+static double op_cost(const tra_plan *p, const tra_op *o) {
+    double floats = 0, summed = 1;
+    int parts[TRA_MAXDIM];
+    double cost = 0;
+    for (int i = 0; i < 2 && o->in[i] >= 0; i++) {
+        const tra_op *in = &p->ops[o->in[i]], *from = maker(p, o, i);
+        tra_ein_rel r = tra_ein_rel_of(&in->type);
+        parts_of(&in->place, r.n, parts);
+        floats += tra_ein_part_floats(&r, parts, NULL);
+        if (!from || from->place.owner || from->type.cat->frontier.n != r.n) continue;
+        int made[TRA_MAXDIM];
+        parts_of(&from->place, r.n, made);
+        cost += tra_ein_repart_cost(&r, made, parts);
+    }
+    if (o->op == TRA_PLAN_AGG) summed = summed_parts(&p->ops[o->in[0]].place, &o->group);
+    if (o->op == TRA_PLAN_JOINAGG) {
+        tra_labels x;
+        const tra_op *l = &p->ops[o->in[0]], *r = &p->ops[o->in[1]];
+        tra_join_labels(l->type.cat, r->type.cat, &o->joinl, &o->joinr, &x);
+        tra_placement pairs = tra_join_place(&x, &l->place, &r->place);
+        summed = summed_parts(&pairs, &o->group);
+    }
+    if (summed > 1) {
+        tra_ein_rel r = tra_ein_rel_of(&o->type);
+        parts_of(&o->place, r.n, parts);
+        cost += p->sites / summed * (summed - 1) * tra_ein_part_floats(&r, parts, NULL);
+    }
+    return cost + p->sites * floats;
+}
+
+double tra_ein_plan_cost(const tra_plan *p) {
+    double cost = 0;
+    for (int i = 0; i < p->nops; i++) {
+        switch (p->ops[i].op) {
+        case TRA_PLAN_FILTER:
+        case TRA_PLAN_REKEY:
+        case TRA_PLAN_MAP:
+        case TRA_PLAN_TILE:
+        case TRA_PLAN_JOIN:
+        case TRA_PLAN_AGG:
+        case TRA_PLAN_JOINAGG:
+        case TRA_PLAN_CONCAT: cost += op_cost(p, &p->ops[i]); break;
+        case TRA_PLAN_INPUT:
+        case TRA_PLAN_MERGE:
+        case TRA_PLAN_REPART:
+        case TRA_PLAN_BCAST:
+        case TRA_PLAN_SHUF:
+        case TRA_PLAN_OUTPUT:
+        case TRA_PLAN_COUNT: break;
+        }
+    }
+    return cost;
+}

@@ -1,0 +1,159 @@
+/* optimize.c - plans by each optimizer: the search, or labellings of EinDecomp whose placements the search completes.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cost.h"
+#include "search.h"
+
+static const char *const optimizers[] = {"search", "eindecomp", "eindecomp-any", "sqrt", "data"};
+
+const char *tra_optimizer_text(tra_optimizer x) { return optimizers[x]; }
+
+bool tra_optimizer_parse(const char *s, tra_optimizer *x) {
+    for (int i = 0; i < (int)(sizeof optimizers / sizeof *optimizers); i++) {
+        if (strcmp(s, optimizers[i]) == 0) return *x = (tra_optimizer)i, true;
+    }
+    return false;
+}
+
+/* ---- the plans of labellings -------------------------------------------------------------------------------- */
+
+typedef struct candidate {
+    const tra_labelling *l;
+    tra_plan *plan;
+    tra_choices choices;
+    const tra_memo *memo;
+} candidate;
+
+typedef struct candidates {
+    int n;
+    candidate v[4];
+    tra_labellings l;
+} candidates;
+
+static void add(candidates *c, const tra_labelling *l) {
+    if (l) c->v[c->n++].l = l;
+}
+
+/* The best that can be had by floats that have to move. */
+static tra_labelling *moved(const tra_eingraph *g, int p, bool any, tra_arena *a) {
+    tra_labelling *refined = NULL, *l = tra_ein_exact(g, TRA_EIN_MOVED, p, any, a);
+    if (!l) l = tra_ein_label(g, TRA_EIN_MOVED, p, any, a, &refined);
+    if (refined) l = refined;
+    l->how = "moved";
+    return l;
+}
+
+/* The labelling of the paper, what is better by its costs, and, unless these decide, what moves least. */
+static void label(const tra_plan_options *o, tra_arena *a, candidates *c) {
+    const tra_eingraph *g = c->l.graph;
+    bool any = o->optimizer == TRA_OPT_EINDECOMP_ANY;
+    tra_labelling *refined = NULL;
+    switch (o->optimizer) {
+    case TRA_OPT_SEARCH: break;
+    case TRA_OPT_SQRT: add(c, tra_ein_sqrt(g, o->sites, a)); break;
+    case TRA_OPT_DATA: add(c, tra_ein_data(g, o->sites, a)); break;
+    case TRA_OPT_EINDECOMP:
+    case TRA_OPT_EINDECOMP_ANY:
+        add(c, c->l.paper = tra_ein_label(g, TRA_EIN_PAPER, o->sites, any, a, &refined));
+        if (strcmp(c->l.paper->how, "tree") == 0)
+            c->l.best = c->l.paper;
+        else
+            c->l.best = tra_ein_exact(g, TRA_EIN_PAPER, o->sites, any, a);
+        if (!c->l.best || c->l.best->cost < c->l.paper->cost) add(c, c->l.best ? c->l.best : refined);
+        if (o->cost != TRA_COST_EINDECOMP) add(c, moved(g, o->sites, any, a));
+        break;
+    }
+}
+
+static int compare(const void *x, const void *y, void *model) {
+    const candidate *a = x, *b = y;
+    double ca = tra_cost_scalar(&a->plan->cost, *(tra_cost_model *)model),
+           cb = tra_cost_scalar(&b->plan->cost, *(tra_cost_model *)model);
+    if (ca != cb) return ca < cb ? -1 : 1;
+    return a->plan->rank - b->plan->rank;
+}
+
+static tra_status complete(const tra_graph *g, const tra_plan_options *o, tra_arena *a, candidate *c,
+                           const tra_eingraph *ein, tra_err *e) {
+    tra_plan_options p = *o;
+    tra_ein_places at;
+    tra_plans plans;
+    tra_ein_place(ein, g, c->l, o->sites, a, &at);
+    tra_fixed fixed = {.way = at.way, .place = at.place};
+    p.fixed = &fixed;
+    if (p.cost == TRA_COST_EINDECOMP) p.cost = TRA_COST_TIME;
+    TRA_TRY(tra_search(g, &p, a, &plans, e));
+    c->plan = plans.v[0];
+    c->plan->cost.eindecomp = c->l->cost;
+    c->choices = plans.choices[0];
+    c->memo = plans.memo;
+    return TRA_OK;
+}
+
+static tra_status by_labels(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out, tra_err *e) {
+    candidates c = {.l.graph = tra_eingraph_build(g, a)};
+    tra_cost_model model = o->cost;
+    tra_status s = TRA_OK;
+    int n = 0;
+    label(o, a, &c);
+    for (int i = 0; i < c.n; i++) {
+        tra_err other = {0}; /* one that does not fit is no candidate */
+        tra_status one = complete(g, o, a, &c.v[i], c.l.graph, n || s != TRA_OK ? &other : e);
+        bool same = false;
+        for (int j = 0; j < n && one == TRA_OK; j++)
+            same |= tra_plan_digest(c.v[j].plan) == tra_plan_digest(c.v[i].plan);
+        if (one != TRA_OK && s == TRA_OK) s = one;
+        if (one == TRA_OK && !same) c.v[n] = c.v[i], c.v[n].plan->rank = n, n++;
+    }
+    if (n == 0) return s;
+    if (e) *e = (tra_err){0};
+    qsort_r(c.v, (size_t)n, sizeof c.v[0], compare, &model);
+    tra_choices *choices = tra_news(a, tra_choices, n);
+    *out = (tra_plans){.n = n, .v = tra_news(a, tra_plan *, n), .memo = c.v[0].memo, .choices = choices};
+    c.l.of = tra_news(a, const tra_labelling *, n);
+    for (int i = 0; i < n; i++) {
+        out->v[i] = c.v[i].plan;
+        out->v[i]->rank = i + 1;
+        choices[i] = c.v[i].choices;
+        c.l.of[i] = c.v[i].l;
+    }
+    tra_labellings *kept = tra_new(a, tra_labellings);
+    *kept = c.l;
+    out->labellings = kept;
+    return TRA_OK;
+}
+
+/* ---- all ---------------------------------------------------------------------------------------------------- */
+
+static int compare_eindecomp(const void *x, const void *y) {
+    const candidate *a = x, *b = y;
+    double ca = a->plan->cost.eindecomp, cb = b->plan->cost.eindecomp;
+    return ca < cb ? -1 : ca > cb ? 1 : a->plan->rank - b->plan->rank;
+}
+
+tra_status tra_optimize(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out, tra_err *e) {
+    *out = (tra_plans){0};
+    if (o->optimizer != TRA_OPT_SEARCH) return by_labels(g, o, a, out, e);
+    tra_plan_options p = *o;
+    if (p.cost == TRA_COST_EINDECOMP) p.cost = TRA_COST_TIME;
+    TRA_TRY(tra_search(g, &p, a, out, e));
+    if (o->cost != TRA_COST_EINDECOMP) return TRA_OK;
+    candidate *v = tra_malloc((size_t)out->n * sizeof *v);
+    tra_choices *choices = tra_news(a, tra_choices, out->n);
+    for (int i = 0; i < out->n; i++) {
+        out->v[i]->cost.eindecomp = tra_ein_plan_cost(out->v[i]);
+        v[i] = (candidate){.plan = out->v[i], .choices = out->choices[i]};
+    }
+    qsort(v, (size_t)out->n, sizeof *v, compare_eindecomp);
+    for (int i = 0; i < out->n; i++) {
+        out->v[i] = v[i].plan;
+        out->v[i]->rank = i + 1;
+        choices[i] = v[i].choices;
+    }
+    out->choices = choices;
+    free(v);
+    return TRA_OK;
+}
