@@ -3,7 +3,7 @@
  * Each label becomes a loop with a stride in A, B and C (0 where it is absent; a repeated label adds its strides, which
  * walks the diagonal; an accumulator larger than the result just has larger strides). By where they occur labels are
  *     M: A and C    N: B and C    K: summed    batch: A, B and C
- * and one loop of each of M, N, K (after joining those that step as one) goes to BLAS, transposes folded into its
+ * and one loop of each of M, N, K (after joining those that step as one) goes to BLAS (or gemm.c), transposes folded into its
  * flags; the others are loops around it. An operand that BLAS cannot address is packed tile by tile. Where no two
  * dimensions are left for BLAS the sums are plain vector loops in f64.
  *
@@ -14,7 +14,6 @@
 #include <assert.h>
 #include <cblas.h>
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
 enum {
@@ -26,10 +25,13 @@ enum {
 
 /* ---- BLAS --------------------------------------------------------------------------------------------------- */
 
-/* Each call on the thread that makes it: the threads are the workers. */
-static void one_thread(void) { openblas_set_num_threads(1); }
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+/* Each call on the thread that makes it: the threads are the workers. The library's own, which it starts before main and
+ * which turn round in wait for work for some 25 ms, are sent home where it lets them be. */
+extern int blas_thread_shutdown_(void) __attribute__((weak));
+static __attribute__((constructor)) void one_thread(void) {
+    openblas_set_num_threads(1);
+    if (blas_thread_shutdown_) blas_thread_shutdown_();
+}
 
 /* ---- labels ------------------------------------------------------------------------------------------------- */
 
@@ -139,6 +141,8 @@ static char *element(const void *data, tra_dtype t, int64_t i) {
 
 static void gemm(tra_dtype t, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
                  const void *b, int64_t ldb, double beta, void *c, int64_t ldc) {
+    tra_gemm g = {t, ta, tb, beta != 0, m, n, k, lda, ldb, ldc, a, b, c};
+    if (tra_gemm_run(&g)) return;
     CBLAS_TRANSPOSE fa = ta ? CblasTrans : CblasNoTrans, fb = tb ? CblasTrans : CblasNoTrans;
     if (t == TRA_F64)
         cblas_dgemm(CblasRowMajor, fa, fb, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
@@ -383,7 +387,6 @@ static void run_tile(problem *p) {
 
 void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out, bool add,
                   int tile) {
-    pthread_once(&once, one_thread);
     labels ls;
     cuts cut;
     make_labels(step, &a->ext, &b->ext, &out->ext, &ls);
