@@ -18,7 +18,8 @@
 
 enum {
     AREA = 768 * 768, /* a smaller output is one tile; 1000 x 1000 makes two of 500 x 1000 */
-    ROWS = 512,       /* of a tile, at least, where there are more */
+    ROWS = 512,       /* of a tile, at least, where there are more, */
+    MOST_ROWS = 2048, /* and at most: the BLAS packs what multiplies them */
     PACK = 128,       /* side of a packed tile; two of f64 are 256 KiB of stack */
     MOST = 1 << 30,   /* BLAS counts in int */
 };
@@ -102,7 +103,7 @@ static void make_cuts(const labels *ls, cuts *cut) {
     }
     /* by rows first: a row-major BLAS packs what the tiles of one row share only once that way */
     double m = total[M], n = total[N], most[CLASSES];
-    most[M] = fmax(ROWS, AREA / fmax(n, 1));
+    most[M] = n <= 1 ? MOST : fmin(MOST_ROWS, fmax(ROWS, AREA / n));
     most[N] = 2.0 * AREA / fmax(fmin(m, most[M]), 1);
     most[BATCH] = fmax(AREA / fmax(m * n, 1), 1);
     for (int c = 0; c < CLASSES; c++) {

@@ -8,7 +8,9 @@
 #include <time.h>
 
 enum { BEHIND = 2 }; /* threads of what waits: a disk wants more than one request at a time */
-enum { LOOKAHEAD = 64 }; /* units queued before the maker waits: the pool's budget is what really limits it */
+/* Units queued before the maker waits, and bytes of their inputs when there are enough units for the workers: more would
+ * have no use, and cost pages of memory that are new instead of some that were used before. */
+enum { LOOKAHEAD = 64, LOOKAHEAD_BYTES = 32 << 20 };
 
 typedef struct behind { /* a call to be made behind */
     struct behind *next;
@@ -26,6 +28,7 @@ struct tra_engine {
     size_t scratch, io;
     tra_unit *head, *tail; /* queued units in order */
     tra_unit *last;        /* queued last, NULL once it has ended */
+    int64_t ahead;         /* bytes of the inputs of queued units */
     atomic_int inflight;   /* units, */
     atomic_int calls;      /* and calls behind */
     pthread_t btid[BEHIND]; /* started when first needed */
@@ -85,7 +88,8 @@ tra_unit *tra_unit_new(int ninputs, int ntasks) {
 static void drop_inputs(tra_engine *g, tra_input *in, int n) {
     for (int i = 0; i < n; i++) {
         if (in[i].derived) tra_block_free(g->pool, in[i].derived);
-        if (in[i].block) tra_block_unpin(g->pool, in[i].block);
+        if (in[i].block && in[i].leaves) tra_block_leave(g->pool, in[i].block);
+        else if (in[i].block) tra_block_unpin(g->pool, in[i].block);
         in[i].block = in[i].derived = NULL;
     }
 }
@@ -150,6 +154,7 @@ static void dequeue(tra_engine *g, tra_unit *u) {
     tra_unit **at = &g->head, *last = NULL;
     while (*at != u) last = *at, at = &(*at)->next;
     *at = u->next;
+    g->ahead -= u->bytes;
     if (g->tail == u) g->tail = last;
     if (g->last == u) g->last = NULL;
     for (tra_unit *v = u->next; v; v = v->next) {
@@ -343,7 +348,10 @@ tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e
 tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     tra_status s = TRA_OK;
     pthread_mutex_lock(&g->lock);
-    while (atomic_load(&g->inflight) >= LOOKAHEAD && !g->failed) wait_for(g, &g->ended);
+    while ((atomic_load(&g->inflight) >= LOOKAHEAD ||
+            (g->ahead > LOOKAHEAD_BYTES && atomic_load(&g->inflight) > g->threads)) &&
+           !g->failed)
+        wait_for(g, &g->ended);
     if (g->failed) s = tra_fail(e, g->err.status, "%s", g->err.msg);
     pthread_mutex_unlock(&g->lock);
     int pinned = 0;
@@ -360,6 +368,8 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     }
     u->before = u->chained ? g->last : NULL;
     assert(!u->before || u->before->ntasks == u->ntasks);
+    for (int i = 0; i < u->ninputs; i++) u->bytes += u->inputs[i].block->bytes;
+    g->ahead += u->bytes;
     if (g->tail) g->tail->next = u;
     else g->head = u;
     g->tail = g->last = u;

@@ -23,6 +23,7 @@ typedef struct tra_worker {
 typedef struct tra_input {
     tra_part *part; /* tuple i of part */
     int64_t i;
+    bool leaves;     /* it will not be wanted again soon */
     tra_array array; /* ready when tasks run */
     /* private to the engine */
     tra_block *block, *derived;
@@ -41,6 +42,7 @@ struct tra_unit {
     bool chained;        /* to the unit queued before this one, which has as many tasks */
     /* private to the engine */
     tra_unit *next, *before;
+    int64_t bytes;
     int preps_started, preps_done, tasks_started, tasks_done;
     uint8_t *done;
 };

@@ -23,6 +23,9 @@ typedef struct stage {
     bool merges;           /* the terms are states */
     bool composed;         /* a map after agg: states have extents of their own */
     int tiles;             /* of one state, 0: as many as the fused kernel says */
+    bool l_leaves, r_leaves; /* what the super-block under way reads will not be wanted again soon */
+    tra_block **row;         /* blocks of L that stay, pinned, for a row of super-blocks */
+    int64_t nrow, row_cap;
     size_t kernel_at;      /* in a worker's scratch: below the join's result, from here the kernels' scratch */
 } stage;
 
@@ -238,13 +241,13 @@ static tra_unit *new_step(stage *st, super *s, const tra_walk *w, int64_t i0, in
     for (int64_t i = w->l0; i < w->l1; i++) {
         int64_t rank = st->p.l.v[i].rank - i0;
         if (rank < 0 || rank >= s->ni) continue;
-        u->inputs[n] = (tra_input){.part = st->p.l.part, .i = st->p.l.v[i].tuple};
+        u->inputs[n] = (tra_input){.part = st->p.l.part, .i = st->p.l.v[i].tuple, .leaves = st->l_leaves};
         x->rank[n++] = rank;
     }
     for (int64_t i = w->r0; i < w->r1; i++) {
         int64_t rank = st->p.r.v[i].rank - j0;
         if (rank < 0 || rank >= s->nj) continue;
-        u->inputs[n] = (tra_input){.part = st->p.r.part, .i = st->p.r.v[i].tuple};
+        u->inputs[n] = (tra_input){.part = st->p.r.part, .i = st->p.r.v[i].tuple, .leaves = st->r_leaves};
         x->rank[n++] = rank;
     }
     u->run = run_task;
@@ -263,8 +266,32 @@ static const tra_entry **first_of_rank(const tra_side *s, int64_t from, int64_t 
     return v;
 }
 
+/* Queues a step; with `stays` its arrays of L get another pin each. */
+static tra_status queue(stage *st, tra_unit *u, bool stays, tra_err *e) {
+    int64_t n = stays ? ((const step *)u->ctx)->nl : 0, from = st->nrow;
+    for (int64_t i = 0; i < n; i++) { /* before the unit may end */
+        tra_part *stored, *via;
+        int64_t at, via_at;
+        tra_part_resolve(st->p.l.part, u->inputs[i].i, &stored, &at, &via, &via_at);
+        if (st->nrow == st->row_cap)
+            st->row = tra_realloc(st->row, (size_t)(st->row_cap = 2 * st->row_cap + 8), sizeof(tra_block *));
+        st->row[st->nrow++] = stored->block[at];
+    }
+    tra_status s = tra_engine_submit(st->site->engine, u, e);
+    for (int64_t i = from; i < st->nrow; i++) { /* this thread alone evicts: they are still there */
+        bool load;
+        if (s == TRA_OK) s = tra_block_pin(st->site->pool, st->row[i], &load, e);
+        if (s != TRA_OK) st->nrow = i;
+    }
+    return s;
+}
+
+static void release_row(stage *st, bool leaves) {
+    while (st->nrow > 0) (leaves ? tra_block_leave : tra_block_unpin)(st->site->pool, st->row[--st->nrow]);
+}
+
 static tra_status run_super(stage *st, const tra_span *b, const tra_entry **li, const tra_entry **rj, int64_t i0, int64_t ni,
-                            int64_t j0, int64_t nj, tra_err *e) {
+                            int64_t j0, int64_t nj, bool stays, tra_err *e) {
     tra_status status = TRA_OK;
     super *s = tra_calloc(1, sizeof *s);
     tra_info(3, "  super-block at %" PRId64 ",%" PRId64, i0, j0);
@@ -292,14 +319,14 @@ static tra_status run_super(stage *st, const tra_span *b, const tra_entry **li, 
     while (any && status == TRA_OK && tra_walk_next(&w)) {
         tra_unit *u = new_step(st, s, &w, i0, j0);
         if (!u) continue;
-        if (held) status = tra_engine_submit(st->site->engine, held, e);
+        if (held) status = queue(st, held, stays, e);
         held = u;
         u->chained = chained;
         chained = true;
     }
     if (held && status == TRA_OK) {
         ((step *)held->ctx)->last = true;
-        status = tra_engine_submit(st->site->engine, held, e);
+        status = queue(st, held, stays, e);
     } else if (held) {
         tra_unit_drop(st->site->engine, held);
     } else { /* nothing meets: what exists has terms on other sites only */
@@ -313,17 +340,80 @@ static tra_status run_super(stage *st, const tra_span *b, const tra_entry **li, 
     return status;
 }
 
+static int64_t bytes_of(const tra_side *s, int64_t from, int64_t to) {
+    int64_t n = 0;
+    for (int64_t i = from; i < to; i++) n += tra_block_footprint(tra_part_bytes(s->part, s->v[i].tuple));
+    return n;
+}
+
+/* The most entries of one rank. */
+static int64_t longest_row(const tra_side *s, int64_t from, int64_t to, int64_t ranks) {
+    int64_t *n = tra_calloc((size_t)ranks + 1, sizeof *n), most = 0;
+    for (int64_t i = from; i < to; i++) most = tra_max64(most, ++n[s->v[i].rank]);
+    free(n);
+    return most;
+}
+
+/* The operator whose blocks reading operator i's result reads: views, exchanges and what is computed on the way may share
+ * them. *many: several of its results come from one block. */
+static int holder(const tra_plan *p, int i, bool *many) {
+    for (;; i = p->ops[i].in[0]) {
+        const tra_op *op = &p->ops[i];
+        bool view = op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY || op->fused;
+        *many |= op->op == TRA_PLAN_TILE && op->fused;
+        if (!view && op->op != TRA_PLAN_SHUF && op->op != TRA_PLAN_BCAST) return i;
+    }
+}
+
+/* Does anything but this input of this operator, now or later, read the same blocks? */
+static bool used_besides(const stage *st, int side) {
+    const tra_plan *p = st->site->plan;
+    int me = (int)(st->op - p->ops);
+    bool many = false, other = false;
+    int mine = holder(p, st->op->in[side], &many);
+    for (int j = me; j < p->nops; j++) {
+        for (int k = 0; k < 2; k++) {
+            if (p->ops[j].in[k] < 0 || (j == me && k == side)) continue;
+            if (holder(p, p->ops[j].in[k], &other) == mine) return true;
+        }
+    }
+    return many;
+}
+
+/* Do several steps of one k differ on this side, so that those of the other side come again? */
+static bool repeats(const tra_side *s, int64_t from, int64_t to) {
+    for (int64_t i = from + 1; i < to; i++) {
+        if (s->v[i].k == s->v[i - 1].k && s->v[i].contr != s->v[i - 1].contr) return true;
+    }
+    return false;
+}
+
 static tra_status run_span(stage *st, const tra_span *b, int64_t budget, tra_err *e) {
     tra_status s = TRA_OK;
-    int64_t ni = tra_side_ranks(&st->p.l, b->l0, b->l1), nj = st->p.r.part ? tra_side_ranks(&st->p.r, b->r0, b->r1) : 1;
-    tra_block_loop loop =
-        tra_loop_of(st->site->plan, st->op, ni, nj, tra_engine_threads(st->site->engine), budget);
-    tra_info(2, "  %" PRId64 " x %" PRId64 " results in super-blocks of %" PRId64 " x %" PRId64, ni, nj, loop.ci, loop.cj);
-    const tra_entry **li = first_of_rank(&st->p.l, b->l0, b->l1, ni);
-    const tra_entry **rj = st->p.r.part ? first_of_rank(&st->p.r, b->r0, b->r1, nj) : NULL;
+    const tra_side *l = &st->p.l, *r = &st->p.r;
+    int64_t ni = tra_side_ranks(l, b->l0, b->l1), nj = r->part ? tra_side_ranks(r, b->r0, b->r1) : 1;
+    tra_block_loop loop = tra_loop_of(st->site->plan, st->op, ni, nj, longest_row(l, b->l0, b->l1, ni),
+                                      tra_engine_threads(st->site->engine), budget);
+    tra_info(2, "  %" PRId64 " x %" PRId64 " results in super-blocks of %" PRId64 " x %" PRId64 "%s", ni, nj, loop.ci, loop.cj,
+             loop.stays ? ", of each row of which the left operand stays" : "");
+    const tra_entry **li = first_of_rank(l, b->l0, b->l1, ni);
+    const tra_entry **rj = r->part ? first_of_rank(r, b->r0, b->r1, nj) : NULL;
+    /* What is read again, but later than memory lasts, need not stay; nor what is not read again. */
+    int64_t result = tra_block_footprint(tra_catalog_maxfloats(st->op->type.cat) * 8);
+    int64_t right = r->part ? bytes_of(r, b->r0, b->r1) : 0, left = bytes_of(l, b->l0, b->l1);
+    int64_t other = 2 * loop.ci * loop.cj * result + (loop.stays ? tra_ceil_div(left * loop.ci, tra_max64(1, ni)) : 0);
+    bool right_fits = right + other <= budget, fits = right + left + other <= budget;
+    bool l_later = used_besides(st, 0) || repeats(r, b->r0, b->r1);
+    bool r_later = r->part && (used_besides(st, 1) || repeats(l, b->l0, b->l1));
     for (int64_t i = 0; i < ni && s == TRA_OK; i += loop.ci) {
-        for (int64_t j = 0; j < nj && s == TRA_OK; j += loop.cj)
-            s = run_super(st, b, li, rj, i, tra_min64(loop.ci, ni - i), j, tra_min64(loop.cj, nj - j), e);
+        for (int64_t j = 0; j < nj && s == TRA_OK; j += loop.cj) {
+            bool l_again = l_later || j + loop.cj < nj, r_again = r_later || i + loop.ci < ni;
+            st->l_leaves = !(l_again && fits);
+            st->r_leaves = !(r_again && right_fits);
+            s = run_super(st, b, li, rj, i, tra_min64(loop.ci, ni - i), j, tra_min64(loop.cj, nj - j), loop.stays && j == 0,
+                          e);
+        }
+        release_row(st, !(l_later && fits));
     }
     free(li);
     free(rj);
@@ -435,5 +525,6 @@ tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_
     s = tra_stage_end(site, s, e);
     if (s == TRA_OK && op->partial) s = emit_identities(&st, e);
     tra_pairs_free(&st.p);
+    free(st.row);
     return s;
 }

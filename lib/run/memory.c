@@ -14,9 +14,9 @@ static bool clipped(const tra_catalog *c) {
 }
 
 int64_t tra_memory_base(const tra_plan *p, int threads) {
-    /* Measured: 17 MiB resident with tiny blocks, 32 with MPI; BLAS's packing buffers for blocks of 1000 squared; 130
+    /* Measured: 17 MiB resident with tiny blocks, 32 with MPI; packing buffers of products, 3 to 4.5 MiB a worker; 130
      * bytes a tuple of an operator, and as much in HDF5's index of a file. */
-    int64_t mib = (p->sites > 1 ? 36 : 22) + 6 * threads, tuples = 0, in = 0, out = 0;
+    int64_t mib = (p->sites > 1 ? 33 : 18) + 5 * threads, tuples = 0, in = 0, out = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
         bool file = op->op == TRA_PLAN_INPUT || op->op == TRA_PLAN_OUTPUT;
@@ -76,28 +76,48 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     return n;
 }
 
-tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int threads, int64_t budget) {
+/* A loop that fits, and what it costs in bytes. */
+typedef struct choice {
+    tra_block_loop loop;
+    double cost; /* < 0: none yet */
+} choice;
+
+/* Tries ci rows, with room for `depth` steps of input and `sets` of output at once. */
+static void try_loop(const need *n, int64_t ni, int64_t nj, int64_t nk, int64_t ci, bool stays, int depth, int sets,
+                     int64_t room, choice *best) {
+    int64_t left = room - ci * n->a * (stays ? tra_max64(nk, depth) : depth), each = sets * ci * n->c + depth * n->b;
+    int64_t cj = each > 0 ? tra_min64(nj, left / each) : nj;
+    if (left < 0 || cj < 1) return;
+    int64_t columns = tra_ceil_div(nj, cj), rows = tra_ceil_div(ni, ci);
+    cj = tra_ceil_div(nj, columns); /* even super-blocks */
+    double a = (double)n->a, b = (double)n->b, supers = (double)rows * (double)columns;
+    double cost = (double)ni * (double)nk * a * (stays ? 1.0 : (double)columns) + (double)nj * (double)nk * b * (double)rows;
+    if (depth == 1) cost += supers * (double)nk * (a + b) / 2; /* each step waits for the one before */
+    if (sets == 1) cost += supers * (a + b + 2 * (double)n->c); /* each super-block waits until the one before is written */
+    if (best->cost < 0 || cost < best->cost) *best = (choice){{ci, cj, stays}, cost};
+}
+
+tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int64_t nk, int threads,
+                           int64_t budget) {
     need n = join_need(p, op, threads);
-    tra_block_loop best = {1, 1};
-    double least = -1;
-    bool alone = op->in[1] < 0;
     int64_t room = budget - n.fixed;
-    /* Without R nothing is read twice, whatever the loop: enough outputs at once to keep the workers busy. */
-    int64_t most = alone ? tra_min64(ni, 4 * threads) : ni;
-    for (int64_t ci = 1; ci <= most; ci++) {
-        int64_t left = room - 2 * ci * n.a, each = ci * n.c + 2 * n.b;
-        int64_t cj = each > 0 ? tra_min64(nj, left / each) : nj;
-        if (cj < 1) break;
-        cj = tra_ceil_div(nj, tra_ceil_div(nj, cj)); /* even super-blocks */
-        double cost = (double)ni * (double)n.a * (double)tra_ceil_div(nj, cj) +
-                      (double)nj * (double)n.b * (double)tra_ceil_div(ni, ci);
-        if (least < 0 || cost < least || (alone && cost == least)) {
-            least = cost;
-            best = (tra_block_loop){ci, cj};
-        }
+    if (op->in[1] < 0) { /* nothing is read twice, whatever the loop: enough outputs at once to keep the workers busy */
+        int64_t each = 2 * n.a + n.c, most = tra_min64(ni, 4 * threads);
+        int64_t ci = each > 0 ? tra_max64(1, tra_min64(most, room / each)) : most;
+        return (tra_block_loop){tra_ceil_div(ni, tra_ceil_div(tra_max64(1, ni), tra_max64(1, ci))), 1, false};
     }
-    best.ci = tra_ceil_div(ni, tra_ceil_div(tra_max64(1, ni), best.ci));
-    return best;
+    choice best = {{1, 1, false}, -1};
+    for (int64_t ci = 1; ci <= ni; ci += tra_ceil_div(ci, 64)) { /* of very many rows not every number */
+        for (int stays = 0; stays < 2; stays++) {
+            for (int depth = 1; depth <= 2; depth++) {
+                try_loop(&n, ni, nj, nk, ci, stays, depth, 1, room, &best);
+                try_loop(&n, ni, nj, nk, ci, stays, depth, 2, room, &best);
+            }
+        }
+        if (ci * n.a > room) break;
+    }
+    best.loop.ci = tra_ceil_div(ni, tra_ceil_div(tra_max64(1, ni), best.loop.ci));
+    return best.loop;
 }
 
 /* ---- the plan as a whole ---------------------------------------------------------------------------------------- */
@@ -164,17 +184,9 @@ static void find_files(const tra_plan *p, edges *e) {
     }
 }
 
-/* How often a stage reads the part of one site of its left or right input. */
-static int64_t passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget, int64_t rows,
-                      int64_t columns) {
-    if (op->in[1] < 0 || budget <= 0) return 1;
-    tra_block_loop loop = tra_loop_of(p, op, rows, columns, threads, budget);
-    return side == 0 ? tra_ceil_div(tra_max64(1, columns), loop.cj) : tra_ceil_div(tra_max64(1, rows), loop.ci);
-}
-
-/* Distinct values, on one of the sites, of the key dimensions of an input that are grouped and not joined: the sites
- * have about equal shares along the axes that cut them. */
-static int64_t own_values(const tra_plan *p, const tra_op *op, int side) {
+/* Distinct values, on one of the sites, of those key dimensions of an input that are grouped and not joined (own), or that
+ * are not grouped: the sites have about equal shares along the axes that cut them. */
+static int64_t values_of(const tra_plan *p, const tra_op *op, int side, bool own) {
     const tra_op *in = &p->ops[op->in[side]];
     const tra_dims *joined = side == 0 ? &op->joinl : &op->joinr;
     int kl = p->ops[op->in[0]].type.cat->frontier.n;
@@ -185,7 +197,7 @@ static int64_t own_values(const tra_plan *p, const tra_op *op, int side) {
         int label = side == 0 ? d : kl + others;
         others += !is_joined;
         for (int i = 0; op->agg && i < op->group.n; i++) grouped |= op->group.v[i] == label;
-        if (is_joined || !grouped) continue;
+        if (own ? is_joined || !grouped : grouped) continue;
         int64_t values = in->type.cat->frontier.v[d];
         for (int a = 0; a < in->place.naxes; a++) {
             const tra_axis *x = &in->place.axis[a];
@@ -194,6 +206,15 @@ static int64_t own_values(const tra_plan *p, const tra_op *op, int side) {
         n *= tra_max64(1, values);
     }
     return n;
+}
+
+/* How often a stage reads the part of one site of its left or right input. */
+static int64_t passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget) {
+    if (op->in[1] < 0 || budget <= 0) return 1;
+    int64_t rows = values_of(p, op, 0, true), columns = values_of(p, op, 1, true);
+    tra_block_loop loop = tra_loop_of(p, op, rows, columns, values_of(p, op, 0, false), threads, budget);
+    if (side == 0) return loop.stays ? 1 : tra_ceil_div(columns, loop.cj);
+    return tra_ceil_div(rows, loop.ci);
 }
 
 /* Results that go to their file as they are computed, and are never held. */
@@ -231,13 +252,11 @@ static void predict_reads(tra_plan *p, const edges *e, int threads, int64_t budg
             int f = budget ? e->file[op->in[side]] : i;
             if (f < 0) continue;
             const tra_op *src = budget ? &p->ops[op->in[side]] : op;
-            int64_t rows = 1, columns = 1, n = 0;
-            if (budget && op->in[1] >= 0) rows = own_values(p, op, 0), columns = own_values(p, op, 1);
+            int64_t n = 0;
             while (src->op == TRA_PLAN_TILE) src = &p->ops[src->in[0]]; /* each array is read once for its tiles */
             tra_place_floats(&src->place, src->type.cat, floats, tuples);
             for (int s = 0; s < p->sites; s++) n += tuples[s];
-            int64_t bytes = n * tra_store_chunk_bytes(&p->ops[f].type) *
-                            passes(p, op, side, threads, budget, rows, columns);
+            int64_t bytes = n * tra_store_chunk_bytes(&p->ops[f].type) * passes(p, op, side, threads, budget);
             p->ops[budget ? i : reader[i]].cost.disk_read += bytes;
             p->cost.disk_read += bytes;
         }

@@ -12,13 +12,16 @@ int64_t tra_memory_base(const tra_plan *p, int threads);
 enum { TRA_LEAST_BUDGET = 1 << 16 }; /* bytes for blocks, however small these are */
 
 /* The block loop of a join and its aggregation on one site: ci x cj output arrays are held while the inputs stream
- * past. ni, nj: output rows and columns, distinct values of the grouped keys that only L, only R has (nj = 1 without R).
- * budget: bytes for blocks. Chosen so that L, read ceil(nj/cj) times, and R, read ceil(ni/ci) times, cost the fewest
- * bytes; the least loop (1 x 1) if even that does not fit. */
+ * past. ni, nj: output rows and columns, distinct values of the grouped keys that only L, only R has (nj = 1 without R);
+ * nk: arrays of L in one row. budget: bytes for blocks. Chosen so that L, read ceil(nj/cj) times, or once where what a
+ * row of super-blocks reads of it stays in memory, and R, read ceil(ni/ci) times, cost the fewest bytes, with something
+ * for the waiting where there is no room to read ahead; the least loop (1 x 1) if even that does not fit. */
 typedef struct tra_block_loop {
     int64_t ci, cj;
+    bool stays; /* L, for a row of super-blocks */
 } tra_block_loop;
-tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int threads, int64_t budget);
+tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int64_t nk, int threads,
+                           int64_t budget);
 
 /* Bytes for blocks without which the operator cannot run, besides the base. */
 int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads);

@@ -290,16 +290,17 @@ void tra_block_touch(tra_pool *p, tra_block *b) {
     pthread_mutex_unlock(&p->lock);
 }
 
-void tra_block_unpin(tra_pool *p, tra_block *b) {
+static void unpin(tra_pool *p, tra_block *b, bool leaves) {
     pthread_mutex_lock(&p->lock);
     assert(b->pins > 0);
     if (--b->pins == 0) {
-        if (b->state == TRA_BLOCK_HERE) { /* the newest */
+        bool again = b->spill >= 0 || !b->dirty; /* can be read */
+        if (b->state == TRA_BLOCK_HERE && !(leaves && again)) { /* the newest */
             b->newer = &p->oldest;
             b->older = p->oldest.older;
             p->oldest.older->newer = b;
             p->oldest.older = b;
-        } else { /* the load failed */
+        } else { /* also when the load failed */
             give_memory(p, b);
             b->state = TRA_BLOCK_AWAY;
         }
@@ -307,6 +308,9 @@ void tra_block_unpin(tra_pool *p, tra_block *b) {
     }
     pthread_mutex_unlock(&p->lock);
 }
+
+void tra_block_unpin(tra_pool *p, tra_block *b) { unpin(p, b, false); }
+void tra_block_leave(tra_pool *p, tra_block *b) { unpin(p, b, true); }
 
 void tra_block_share(tra_pool *p, tra_block *b) {
     pthread_mutex_lock(&p->lock);

@@ -65,6 +65,8 @@ TRA_MUSTUSE tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, 
 /* The pinned block's contents were changed: a spilled copy is stale. */
 void tra_block_touch(tra_pool *p, tra_block *b);
 void tra_block_unpin(tra_pool *p, tra_block *b);
+/* The same, of a block that will not be wanted soon: what can be read again leaves memory with the last pin. */
+void tra_block_leave(tra_pool *p, tra_block *b);
 /* Another part holds the block too: its contents must not change any more. */
 void tra_block_share(tra_pool *p, tra_block *b);
 /* Lets go of a block (NULL allowed), unpinned or pinned once by the caller; the last holder's call frees it. */
