@@ -5,7 +5,46 @@
 
 #include <string.h>
 
-static void relation_json(const tra_named *r, tra_json *j) {
+/* The EinSum statement that gives the relation, or NULL. */
+static const tra_einsum *statement_of(const tra_graph *g, const tra_node *n) {
+    for (int i = 0; i < g->neinsums; i++)
+        if (g->einsums[i]->node == n) return g->einsums[i];
+    return NULL;
+}
+
+/* References that have other blocks than their labels. */
+static void recut_text(const tra_einsum *s, tra_str *out) {
+    for (int i = 0; s && i < s->nrefs; i++) {
+        const tra_einsum_ref *r = &s->ref[i];
+        const tra_catalog *c = r->node->type.cat;
+        tra_dims block = {.n = r->n};
+        char has[TRA_DIMTEXT], gets[TRA_DIMTEXT], human[32];
+        int64_t bytes;
+        if (!r->moved) continue;
+        for (int d = 0; d < r->n; d++) block.v[d] = s->block[r->label[d]];
+        bool fits = tra_mul(tra_catalog_floats(c), (int64_t)tra_dtype_size(r->node->type.dtype), &bytes);
+        tra_str_printf(out, "  reads %s in blocks %s, not %s: %s\n", r->node->name ? r->node->name : "an operand",
+                       block.n ? tra_shape_text(&block, gets) : "scalar",
+                       c->grid ? tra_shape_text(&c->bound, has) : "with holes", fits ? tra_human(bytes, human) : "huge");
+    }
+}
+
+static void recut_json(const tra_einsum *s, tra_json *j) {
+    tra_json_begin(j, "recut", '[');
+    for (int i = 0; s && i < s->nrefs; i++) {
+        const tra_einsum_ref *r = &s->ref[i];
+        int64_t block[TRA_MAXDIM];
+        if (!r->moved) continue;
+        for (int d = 0; d < r->n; d++) block[d] = s->block[r->label[d]];
+        tra_json_begin(j, NULL, '{');
+        tra_json_str(j, "name", r->node->name);
+        tra_json_ints(j, "block", r->n, block);
+        tra_json_end(j, '}');
+    }
+    tra_json_end(j, ']');
+}
+
+static void relation_json(const tra_graph *g, const tra_named *r, tra_json *j) {
     const tra_type *t = &r->node->type;
     const tra_catalog *c = t->cat;
     tra_json_begin(j, NULL, '{');
@@ -25,6 +64,7 @@ static void relation_json(const tra_named *r, tra_json *j) {
     } else {
         tra_json_str(j, "tensor", NULL);
     }
+    recut_json(statement_of(g, r->node), j);
     tra_json_end(j, '}');
 }
 
@@ -36,13 +76,14 @@ static void render(const tra_program *p, tra_json *j) {
             named.name = g->names[i].name;
             tra_node_describe(&named, &j->out);
             tra_str_add(&j->out, tra_catalog_holes(named.type.cat) ? "\n" : ", continuous\n");
+            recut_text(statement_of(g, g->names[i].node), &j->out);
         }
         return;
     }
     tra_json_begin(j, NULL, '{');
     tra_json_str(j, "program", p->src.name);
     tra_json_begin(j, "relations", '[');
-    for (int i = 0; i < g->nnames; i++) relation_json(&g->names[i], j);
+    for (int i = 0; i < g->nnames; i++) relation_json(g, &g->names[i], j);
     tra_json_end(j, ']');
     tra_json_end(j, '}');
     tra_str_add(&j->out, "\n");

@@ -1,26 +1,118 @@
 /* einsum.c - EinSum statements: what labels bind, which blocks a label has, and the lowering of both to operators. */
 #include "lower.h"
 
+#include <math.h>
 #include <string.h>
 
-/* ---- from a checked statement to nodes ---------------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------------------------------------------- */
 
-/* Of all references that have a label the one of most elements, the first of those, says how it is cut: so the largest
- * relations stay as they are. */
-static void choose_blocks(tra_einsum *s) {
-    int64_t most[TRA_MAXLABELS];
-    for (int l = 0; l < s->nlabels; l++) most[l] = -1;
+/* References that may stay as they are: a grid whose dimensions of one label are cut alike. Others move in any case. */
+static bool can_stay(const tra_einsum_ref *r) {
+    const tra_catalog *c = r->node->type.cat;
+    for (int d = 0; d < r->n; d++)
+        for (int j = 0; j < d; j++)
+            if (r->label[j] == r->label[d] && c->bound.v[j] != c->bound.v[d]) return false;
+    return c->grid;
+}
+
+/* Is there a label that the two have in other blocks? */
+static bool conflict(const tra_einsum_ref *x, const tra_einsum_ref *y) {
+    for (int d = 0; d < x->n; d++)
+        for (int j = 0; j < y->n; j++)
+            if (x->label[d] == y->label[j] && x->node->type.cat->bound.v[d] != y->node->type.cat->bound.v[j]) return true;
+    return false;
+}
+
+static double bytes_of(const tra_einsum_ref *r) {
+    return (double)tra_catalog_floats(r->node->type.cat) * (double)tra_dtype_size(r->node->type.dtype);
+}
+
+/* The choice of references that stay. */
+typedef struct staying {
+    const tra_einsum *s;
+    int n, *ref; /* those that may, the largest first */
+    bool *in, *best;
+    double most;   /* bytes of the best choice */
+    int64_t nodes; /* how many choices may still be looked at */
+} staying;
+
+/* Tries both for each from i on; the first choice is the greedy one. Of equal ones the first stays. */
+static void choose_staying(staying *w, int i, double bytes, double left) {
+    if (bytes + left <= w->most || (w->most >= 0 && --w->nodes < 0)) return;
+    if (i == w->n) {
+        w->most = bytes;
+        memcpy(w->best, w->in, (size_t)w->s->nrefs * sizeof *w->in);
+        return;
+    }
+    const tra_einsum_ref *r = &w->s->ref[w->ref[i]];
+    bool fits = true;
+    double own = bytes_of(r);
+    for (int j = 0; j < i && fits; j++) fits = !w->in[w->ref[j]] || !conflict(r, &w->s->ref[w->ref[j]]);
+    if (fits) {
+        w->in[w->ref[i]] = true;
+        choose_staying(w, i + 1, bytes + own, left - own);
+        w->in[w->ref[i]] = false;
+    }
+    choose_staying(w, i + 1, bytes, left - own);
+}
+
+enum { CHOICES = 20000 };
+
+/* The blocks for which the fewest bytes of references have to be cut anew: the largest set that agrees stays as it is. A label
+ * that none of these has is cut as the largest of the others has it. */
+static void choose_blocks(tra_build *b, tra_einsum *s) {
+    staying w = {.s = s, .most = -1, .nodes = CHOICES};
+    double all = 0, size[TRA_MAXLABELS];
+    w.ref = tra_news(b->arena, int, s->nrefs);
+    w.in = tra_news(b->arena, bool, s->nrefs);
+    w.best = tra_news(b->arena, bool, s->nrefs);
     for (int i = 0; i < s->nrefs; i++) {
-        const tra_catalog *c = s->ref[i].node->type.cat;
-        int64_t size = tra_catalog_floats(c);
+        if (!can_stay(&s->ref[i])) continue;
+        int at = w.n++;
+        for (; at > 0 && bytes_of(&s->ref[w.ref[at - 1]]) < bytes_of(&s->ref[i]); at--) w.ref[at] = w.ref[at - 1];
+        w.ref[at] = i;
+        all += bytes_of(&s->ref[i]);
+    }
+    choose_staying(&w, 0, 0, all);
+    for (int l = 0; l < s->nlabels; l++) size[l] = -1;
+    for (int i = 0; i < s->nrefs; i++)
         for (int d = 0; d < s->ref[i].n; d++) {
             int l = s->ref[i].label[d];
-            if (size <= most[l]) continue;
-            most[l] = size;
-            s->block[l] = c->bound.v[d];
+            double own = w.best[i] ? INFINITY : bytes_of(&s->ref[i]);
+            if (own <= size[l]) continue;
+            size[l] = own;
+            s->block[l] = s->ref[i].node->type.cat->bound.v[d];
         }
+}
+
+/* Blocks on the diagonal of a reference, for each value of its other labels. */
+static double diagonal_blocks(const tra_einsum *s, const tra_einsum_ref *r, int *most, bool *repeated) {
+    double n = 1;
+    uint64_t seen = 0;
+    *most = -1;
+    *repeated = false;
+    for (int d = 0; d < r->n; d++) {
+        int l = r->label[d];
+        *repeated |= seen >> l & 1;
+        if (seen >> l & 1) continue;
+        seen |= (uint64_t)1 << l;
+        n *= (double)tra_ceil_div(s->extent[l], s->block[l]);
+        if (*most < 0 || tra_ceil_div(s->extent[l], s->block[l]) > tra_ceil_div(s->extent[*most], s->block[*most])) *most = l;
+    }
+    return n;
+}
+
+/* The blocks of a diagonal are listed: larger ones where there would be too many. */
+static void widen_diagonals(tra_einsum *s) {
+    for (int i = 0; i < s->nrefs; i++) {
+        int most;
+        bool repeated;
+        while (diagonal_blocks(s, &s->ref[i], &most, &repeated) > TRA_MAX_LIST && repeated)
+            s->block[most] = tra_min64(2 * s->block[most], s->extent[most]);
     }
 }
+
+/* ---- from a checked statement to nodes ---------------------------------------------------------------------- */
 
 static tra_keyexpr *key_var(tra_arena *a, int d) {
     tra_keyexpr *x = tra_new(a, tra_keyexpr);
@@ -68,7 +160,7 @@ static bool take_diagonal(tra_lowering *w, const tra_einsum_ref *r, tra_operand 
 }
 
 /* A reference as an operand: a full grid (holes become zeros) in the blocks of its labels. */
-static bool add_operand(tra_lowering *w, const tra_einsum *s, const tra_einsum_ref *r) {
+static bool add_operand(tra_lowering *w, const tra_einsum *s, tra_einsum_ref *r) {
     tra_operand x = {.node = w->b->g->v[r->node->id]};
     const tra_catalog *c = x.node->type.cat;
     tra_dims block = {.n = r->n};
@@ -77,6 +169,7 @@ static bool add_operand(tra_lowering *w, const tra_einsum *s, const tra_einsum_r
         block.v[d] = s->block[r->label[d]];
         fits = fits && block.v[d] == c->bound.v[d];
     }
+    r->moved = !fits;
     if (!fits) x.node = tra_lower_node(w, TRA_OP_REPART, &(tra_node){.in = {x.node}, .block = block});
     if (!x.node || !take_diagonal(w, r, &x)) return false;
     tra_lower_operand(w, &x);
@@ -88,7 +181,8 @@ static bool add_operand(tra_lowering *w, const tra_einsum *s, const tra_einsum_r
 static tra_node *build(tra_build *b, tra_span span, tra_einsum *s) {
     tra_graph *g = b->g;
     int before = g->n;
-    choose_blocks(s);
+    choose_blocks(b, s);
+    widen_diagonals(s);
     tra_lowering w = {.b = b, .span = span, .nlabels = s->nlabels, .name = s->name, .extent = s->extent};
     for (int i = 0; i < s->nrefs; i++)
         if (!add_operand(&w, s, &s->ref[i])) return NULL;

@@ -228,6 +228,7 @@ tra_node *tra_build_finish(tra_build *b, tra_node *n) {
     if (warn) tra_diag_warn(b->d, n->span, NULL, "%s", warn);
     if (s != TRA_OK) {
         tra_diag_error(b->d, n->span, NULL, "%s", e.msg);
+        n->type.cat = NULL;
         return NULL;
     }
     for (int i = 0; i < 2; i++)

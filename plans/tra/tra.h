@@ -73,6 +73,7 @@ enum { TRA_MAXLABELS = 64 };
 typedef struct tra_einsum_ref {
     const tra_node *node; /* a tensor in blocks */
     int n, label[TRA_MAXDIM]; /* of each dimension; one that stands twice takes the diagonal */
+    bool moved; /* it has other blocks than its labels, or holes: it is cut anew, in blocks of its labels */
 } tra_einsum_ref;
 typedef struct tra_einsum {
     tra_node *node; /* the result: dimension d, cut by key d, is label out[d], in blocks of block[d] */

@@ -201,3 +201,23 @@ END
     has "join-agg C local [1]=[0] matmul, group [0,2] ma"
     has '"ij->i" max'
 }
+
+@test "check says what is cut anew, so that the fewest bytes move" {
+    program <<'END'
+input A : f64 [100, 90] by [20, 30]
+input B : f64 [90, 10] by [45, 10]
+input c : f32 [10] by [4]
+H = filter(A, (i,j) -> i != 1)
+C[i,k] = sum A[i,j] * B[j,k] + c[k]
+D[i] = sum H[i,j]
+END
+    status 0 tra check -q p.tra
+    [ "${lines[5]}" = "  reads B in blocks 30 x 4, not 45 x 10: 7 KiB" ]
+    [ "${lines[7]}" = "  reads H in blocks 20 x 30, not with holes: 56.2 KiB" ]
+    [ "${#lines[@]}" -eq 8 ]
+    status 0 tra check -q --format json p.tra
+    is B json relations.4.recut.0.name
+    is 30 json relations.4.recut.0.block.0
+    is 4 json relations.4.recut.0.block.1
+    is H json relations.5.recut.0.name
+}

@@ -164,6 +164,30 @@ TEST(what_statements_become) {
             "E = transform(#13, softmax)\n");
 }
 
+/* Which references are cut anew: those whose bytes are the fewest; what is computed twice is computed once. */
+TEST(blocks_that_move_least) {
+    /* A is larger than each of the others, and smaller than both that agree */
+    LOWERED("input P : f64 [10, 9] by [5, 3]\ninput Q : f64 [10, 9] by [5, 3]\nC[i,j] = A[i,j] + P[i,j] * Q[i,j]",
+            "P = input P : f64 [10,9] by [5,3]\nQ = input Q : f64 [10,9] by [5,3]\nreblock(A, [5,3])\n"
+            "join(P, Q, [0,1], [0,1], elemmul)\nC = join(#7, #8, [0,1], [0,1], matadd)\n");
+    /* bytes, not elements; of equal ones the first stays */
+    LOWERED("input P : f32 [10, 9] by [5, 3]\nC[i,j] = P[i,j] - A[i,j]",
+            "P = input P : f32 [10,9] by [5,3]\nreblock(P, [4,3])\nC = join(#6, A, [0,1], [0,1], matsub)\n");
+    LOWERED("input P : f64 [10, 9] by [5, 3]\nC[i,j] = P[i,j] - A[i,j]",
+            "P = input P : f64 [10,9] by [5,3]\nreblock(A, [5,3])\nC = join(P, #6, [0,1], [0,1], matsub)\n");
+    /* what has holes moves in any case */
+    LOWERED("input P : f32 [10, 9] by [5, 3]\nH = filter(A, (i,j) -> i != 1)\nC[i,j] = H[i,j] + P[i,j]",
+            "P = input P : f32 [10,9] by [5,3]\nH = filter(A, (i, j) -> i != 1)\nreblock(H, [5,3])\n"
+            "C = join(#7, P, [0,1], [0,1], matadd)\n");
+    LOWERED("input W : f64 [9] by [4]\nC[j] = v[j] + W[j]\nD[j] = v[j] * W[j]\nE[j] = v[j] + W[j]\noutput E",
+            "W = input W : f64 [9] by [4]\nreblock(W, [3])\nC = join(v, #6, [0], [0], matadd)\n"
+            "D = join(v, #6, [0], [0], elemmul)\n");
+    /* a diagonal of more blocks than can be listed */
+    LOWERED("input H : f64 [50000000, 50000000] by [1, 1]\nC[i] = H[i,i]",
+            "H = input H : f64 [50000000,50000000] by [1,1]\nreblock(H, [4,4])\nfilter(#6, (k0, k1) -> k0 == k1)\n"
+            "rekey(#7, (k0, k1) -> (k0))\nC = transform(#8, \"aa->a\")\n");
+}
+
 /* ---- the order of contraction -------------------------------------------------------------------------------- */
 
 static double size_of(uint64_t set, const int64_t *extent) {
@@ -414,6 +438,24 @@ TEST(operators_give_what_the_definition_gives) {
         check_program(tra_str_get(&text));
         tra_str_free(&text);
     }
+}
+
+TEST(contractions_of_many_factors_give_what_the_definition_gives) {
+    tra_str text = {0};
+    tra_str_add(&text, "input A : f64 [2, 2] by [1, 2]\ninput B : f64 [2, 2] by [2, 1]\ninput v : f64 [2] by [1]\n");
+    for (int n = 12; n < 15; n++) { /* a chain, a ring, a star with arms */
+        tra_str_printf(&text, "C%d[a,%c] = sum v[a]", n, 'a' + n);
+        for (int i = 0; i < n; i++) tra_str_printf(&text, " * %c[%c,%c]", i % 3 ? 'A' : 'B', 'a' + i, 'a' + i + 1);
+        tra_str_printf(&text, "\nR%d[] = sum B[%c,a]", n, 'a' + n - 1);
+        for (int i = 0; i < n - 1; i++) tra_str_printf(&text, " * A[%c,%c]", 'a' + i, 'a' + i + 1);
+        tra_str_printf(&text, "\nS%d[x] = sum v[x]", n);
+        for (int i = 0; i < n - 1; i++) tra_str_printf(&text, " * %c[%c,%c]", i % 2 ? 'A' : 'B', i % 3 ? 'x' : 'y', 'a' + i);
+        tra_str_add(&text, "\n");
+    }
+    double t = tra_now();
+    check_program(tra_str_get(&text));
+    CHECK(tra_now() - t < 20);
+    tra_str_free(&text);
 }
 
 TEST(macros_and_holes_give_what_the_definition_gives) {
