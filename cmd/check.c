@@ -20,10 +20,10 @@ static void recut_text(const tra_einsum *s, tra_str *out) {
         tra_dims block = {.n = r->n};
         char has[TRA_DIMTEXT], gets[TRA_DIMTEXT], human[32];
         int64_t bytes;
-        if (!r->moved) continue;
+        if (!r->moved || !r->node->name || !c->n) continue;
         for (int d = 0; d < r->n; d++) block.v[d] = s->block[r->label[d]];
         bool fits = tra_mul(tra_catalog_floats(c), (int64_t)tra_dtype_size(r->node->type.dtype), &bytes);
-        tra_str_printf(out, "  reads %s in blocks %s, not %s: %s\n", r->node->name ? r->node->name : "an operand",
+        tra_str_printf(out, "  reads %s in blocks %s, not %s: %s\n", r->node->name,
                        block.n ? tra_shape_text(&block, gets) : "scalar",
                        c->grid ? tra_shape_text(&c->bound, has) : "with holes", fits ? tra_human(bytes, human) : "huge");
     }
@@ -34,7 +34,7 @@ static void recut_json(const tra_einsum *s, tra_json *j) {
     for (int i = 0; s && i < s->nrefs; i++) {
         const tra_einsum_ref *r = &s->ref[i];
         int64_t block[TRA_MAXDIM];
-        if (!r->moved) continue;
+        if (!r->moved || !r->node->name || !r->node->type.cat->n) continue;
         for (int d = 0; d < r->n; d++) block[d] = s->block[r->label[d]];
         tra_json_begin(j, NULL, '{');
         tra_json_str(j, "name", r->node->name);

@@ -42,7 +42,8 @@ tra_status ref_einsum(const tra_einsum *s, const tra_ref_rel *const *v, tra_aren
         }
         int64_t place = 0;
         for (int d = 0; d < s->nout; d++) place = place * ext.v[d] + at[s->out[d]];
-        result.data[place] = ref_fold(s->fold, result.data[place], ref_scalar(s->expr, t, args));
+        double value = ref_scalar(s->expr, t, args);
+        result.data[place] = s->nlabels > s->nout ? ref_fold(s->fold, result.data[place], value) : value;
         for (int l = s->nlabels - 1; l >= 0 && ++at[l] == s->extent[l]; l--) at[l] = 0;
     }
     return ref_in_blocks(&result, &block, t, a, out, e);

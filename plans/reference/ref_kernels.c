@@ -248,7 +248,7 @@ static tra_status einstein_eval(const char *text, const tra_scalar *expr, tra_sc
         if (expr) v = scalar(expr, t, value);
         int64_t pos = 0;
         for (int d = 0; d < oext.n; d++) pos = pos * ext[d] + at[d];
-        out->data[pos] = ref_fold(fold, out->data[pos], v);
+        out->data[pos] = n > oext.n ? ref_fold(fold, out->data[pos], v) : v; /* 0 + -0 is not -0 */
         int l = n - 1;
         while (l >= 0 && ++at[l] == ext[l]) at[l--] = 0;
         if (l < 0) return TRA_OK;

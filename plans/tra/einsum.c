@@ -439,7 +439,7 @@ tra_node *tra_build_softmax(tra_build *b, tra_node *x, tra_span span) {
         tra_diag_error(b->d, span, NULL, "softmax works along the last dimension, and this tensor has none");
         return NULL;
     }
-    if (c->grid && c->frontier.v[c->frontier.n - 1] <= 1) {
+    if ((c->grid || c->n == 0) && c->frontier.v[c->frontier.n - 1] <= 1) {
         tra_lowering w = {.b = b, .span = span};
         const tra_kernel *k = NULL;
         tra_err e = {0};

@@ -464,5 +464,5 @@ TEST(macros_and_holes_give_what_the_definition_gives) {
                   "H = filter(A, (i,j) -> i + j != 2)\nF[i,j] = H[i,j] - 1\nG[i,k] = sum H[i,j] * A[k,j]\n"
                   "I[j] = min H[i,j]\n");
     check_program("input O : f64 [3, 0] by [2, 1]\ninput A : f64 [3, 4] by [2, 3]\nB[i,j] = O[i,j] + 1\n"
-                  "C[j,i] = exp(O[i,j])\nD[j,k] = sum O[i,j] * A[i,k]\nE = softmax(O)\nF = transpose(O)\n");
+                  "N = filter(A, (i,j) -> 0)\nM = softmax(N)\nC[j,i] = exp(O[i,j])\nD[j,k] = sum O[i,j] * A[i,k]\nE = softmax(O)\nF = transpose(O)\n");
 }
