@@ -122,9 +122,13 @@ static double disturbance(rng *g, double by) { /* a factor; at least half of wha
 
 static double eps_of(const tra_ref_rel *r) { return r->dtype == TRA_F32 ? 0x1p-23 : 0x1p-52; }
 
-static void disturb(rng *g, double amplify, tra_ref_rel *r) {
+/* signs: zeros may have either, as sums begin with one or do not. */
+static void disturb(rng *g, double amplify, bool signs, tra_ref_rel *r) {
     for (int64_t i = 0; i < r->n; i++)
-        for (int64_t j = 0; j < count(&r->v[i].ext); j++) r->v[i].data[j] *= disturbance(g, amplify * eps_of(r));
+        for (int64_t j = 0; j < count(&r->v[i].ext); j++) {
+            double *v = &r->v[i].data[j];
+            *v = *v == 0 && signs ? (rng_chance(g, 50) ? 0.0 : -0.0) : *v * disturbance(g, amplify * eps_of(r));
+        }
 }
 
 /* A function's own roundings: its literals are disturbed. */
@@ -159,7 +163,7 @@ static tra_status disturbed(const tra_graph *g, rng *r, double amplify, const ex
         TRA_TRY(tra_reference_apply(&n, n.in[0] ? v[n.in[0]->id] : NULL, n.in[1] ? v[n.in[1]->id] : NULL, a, v[i], e));
         /* what only moves values rounds nothing, and may share its arrays with its operand */
         if (n.op == TRA_OP_INPUT || n.op == TRA_OP_JOIN || n.op == TRA_OP_AGG || n.op == TRA_OP_TRANSFORM)
-            disturb(r, amplify, v[i]);
+            disturb(r, amplify, g->neinsums > 0, v[i]);
     }
     return TRA_OK;
 }
