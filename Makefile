@@ -41,7 +41,7 @@ say = $(if $(V),,@echo '  $(1)')
 # Sub-makes use all cores unless the user chose a number.
 SUBMAKE   = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: all help deps require tests check check-long check-asan check-valgrind fuzz fuzz-now demo \
+.PHONY: all help deps require tests check check-long check-property check-asan check-valgrind fuzz fuzz-now demo \
         bench install uninstall clean format
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -63,7 +63,7 @@ deps:
 require:
 	@bash share/deps.sh build
 
-ifneq ($(filter-out help deps require clean uninstall format check check-long check-asan check-valgrind fuzz demo bench,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help deps require clean uninstall format check check-long check-property check-asan check-valgrind fuzz demo bench,$(or $(MAKECMDGOALS),all)),)
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 PKG_LIBS   := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 -include $(ALL_OBJ:.o=.d)
@@ -136,6 +136,13 @@ check: deps
 check-long: deps
 	@$(SUBMAKE) WERROR=1 tests
 	@TRA_TEST_LONG=1 bash tests/run $(B)
+
+## check-property: PROPERTY_ROUNDS (10) times 1000 random programs with all their plans, from seed PROPERTY_SEED (of the day) on
+check-property: deps
+	@$(SUBMAKE) WERROR=1 tests
+	@seed=$(or $(PROPERTY_SEED),$$(date +%Y%m%d)); bad=0; for i in $$(seq $(or $(PROPERTY_ROUNDS),10)); do \
+	    echo "== seed $$seed"; BUILD=$(CURDIR)/$(B) tests/property/run --seed $$seed --count 1000 --all || bad=1; \
+	    seed=$$((seed + 1)); done; exit $$bad
 
 ## check-asan: the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 check-asan: deps

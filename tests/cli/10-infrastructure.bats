@@ -134,7 +134,7 @@ commands() { "$TRA" help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep . || echo non
 
 @test "make help lists the targets" {
     run make -C "$ROOT" --no-print-directory help
-    for t in all check check-long check-asan check-valgrind fuzz demo bench install uninstall deps clean; do
+    for t in all check check-long check-property check-asan check-valgrind fuzz demo bench install uninstall deps clean; do
         has "make $t "
     done
 }

@@ -20,6 +20,7 @@ typedef struct bench {
     tra_graph *g;
     expected want; /* rank 0 */
     rng r;         /* in step on all ranks */
+    bool all;      /* every plan that the search keeps is run */
     uint64_t seed;
     int64_t index;
     tally *t;
@@ -176,6 +177,10 @@ static void run_program(bench *b) {
         }
         run_plan(b, "search", p, least ? p->least_memory : much, o.threads, !least, codecs[rng_below(&b->r, 3)], before);
     }
+    for (int k = 1; k < plans.n && b->all; k++) {
+        memset(before, 0, (size_t)b->g->noutputs * sizeof *before);
+        run_plan(b, "search", plans.v[k], much, o.threads, true, "none", before);
+    }
     run_labelled(b, o, much);
 }
 
@@ -189,8 +194,8 @@ static tra_status place_outputs(bench *b, tra_err *e) {
     return s;
 }
 
-void check_engine(const char *dir, uint64_t seed, int64_t index, const tra_comm *c, tally *t) {
-    bench b = {.dir = dir, .c = c, .a = tra_arena_new(), .seed = seed, .index = index, .t = t};
+void check_engine(const char *dir, uint64_t seed, int64_t index, bool all, const tra_comm *c, tally *t) {
+    bench b = {.dir = dir, .all = all, .c = c, .a = tra_arena_new(), .seed = seed, .index = index, .t = t};
     tra_err e = {0};
     b.r = rng_seed(seed ^ 0x5eed, (uint64_t)(index * 8 + c->size));
     tra_status s = load(dir, b.a, &b.g, &e);

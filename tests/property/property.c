@@ -16,7 +16,7 @@ typedef struct options {
     uint64_t seed;
     int64_t count, only; /* only: one program, -1 for all */
     const char *dir;
-    bool engine;
+    bool engine, all; /* all: every plan is run */
 } options;
 
 /* The program at work, for when the process dies of it. */
@@ -174,7 +174,7 @@ static void run_all(const options *o, const tra_comm *world, int color, int stri
         free(judge);
         if (!made) continue; /* reported */
         working_on(o, i, c.size);
-        check_engine(dir, o->seed, i, &c, &t[c.size]);
+        check_engine(dir, o->seed, i, o->all, &c, &t[c.size]);
     }
     if (c.mpi == MPI_COMM_NULL) return;
     MPI_Comm_free(&c.mpi);
@@ -182,15 +182,15 @@ static void run_all(const options *o, const tra_comm *world, int color, int stri
 }
 
 static void usage(void) {
-    fputs("usage: property_driver --dir DIR [--seed S] [--count N] [--only I] [--no-engine]\n", stderr);
+    fputs("usage: property_driver --dir DIR [--seed S] [--count N] [--only I] [--all] [--no-engine]\n", stderr);
 }
 
 static bool parse(int argc, char **argv, options *o) {
     *o = (options){.seed = 1, .count = 100, .only = -1, .engine = true};
     for (int i = 1; i < argc; i++) {
         int64_t v = 0;
-        if (!strcmp(argv[i], "--no-engine")) {
-            o->engine = false;
+        if (!strcmp(argv[i], "--no-engine") || !strcmp(argv[i], "--all")) {
+            *(argv[i][2] == 'a' ? &o->all : &o->engine) = argv[i][2] == 'a';
             continue;
         }
         if (i + 1 == argc) return false;
