@@ -49,7 +49,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_request r;
     tra_job job;
     if (!output || !*output) return tra_fail(e, TRA_USAGE, "-o is missing: say where the plan goes, -o FILE");
-    TRA_TRY(tra_planning_request(0, &r, e));
+    TRA_TRY(tra_planning_request(0, 0, &r, e));
     TRA_TRY(tra_job_load(argv[0], &r, &job, e));
     tra_status s =
         job.compiled ? tra_fail(e, TRA_USAGE, "%s is a plan already", argv[0]) : write_plan(argv[0], &job, &r, e);

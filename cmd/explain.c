@@ -37,7 +37,7 @@ static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_err *
         TRA_TRY(tra_profile_read(analyze, &of, m, e));
         if (!tra_planning_opts.sites_given) tra_planning_opts.sites = of.sites;
     }
-    TRA_TRY(tra_planning_request(0, &r, e));
+    TRA_TRY(tra_planning_request(0, 0, &r, e));
     r.options.over = true;
     if (analyze) as_measured(&of, &r);
     TRA_TRY(tra_job_load(path, &r, job, e));

@@ -21,6 +21,8 @@
     X(explain)                                                                                                         \
     X(cost)                                                                                                            \
     X(run)                                                                                                             \
+    X(calibrate)                                                                                                       \
+    X(doctor)                                                                                                          \
     X(help)                                                                                                            \
     X(version)
 

@@ -34,8 +34,9 @@ extern tra_planning tra_planning_opts;
 /* clang-format on */
 
 /* The request of the options, with defaults filled in. here: how many of the sites are processes of this machine and
- * share its memory and cores (0: all). A caller that knows the number of sites otherwise (mpirun) sets
- * tra_planning_opts.sites before, leaving sites_given as it is to have it checked against a plan file's. */
-TRA_MUSTUSE tra_status tra_planning_request(int here, tra_request *r, tra_err *e);
+ * share its memory and cores (0: all); cores: those that they may use together (0: those of this process). A caller that
+ * knows the number of sites otherwise (mpirun) sets tra_planning_opts.sites before, leaving sites_given as it is to have
+ * it checked against a plan file's. */
+TRA_MUSTUSE tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e);
 
 #endif

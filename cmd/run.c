@@ -72,8 +72,8 @@ static tra_status read_program(const tra_comm *comm, const char *path, char **te
 }
 
 /* The request of the command line. here: ranks on this machine, 0: all. */
-static tra_status request(int here, tra_request *r, tra_codec *codec, tra_err *e) {
-    TRA_TRY(tra_planning_request(here, r, e));
+static tra_status request(int here, int cores, tra_request *r, tra_codec *codec, tra_err *e) {
+    TRA_TRY(tra_planning_request(here, cores, r, e));
     if (!tra_codec_parse(opt.codec, codec))
         return tra_fail(e, TRA_USAGE, "--codec %s: none, zstd or zstd:LEVEL", opt.codec);
     r->options.compress = codec->zstd;
@@ -84,10 +84,15 @@ static tra_status request(int here, tra_request *r, tra_codec *codec, tra_err *e
 
 /* All ranks must plan alike: with the least of what their machines offer. */
 static void common_request(const tra_comm *comm, tra_request *r) {
-    int64_t v[2] = {r->options.memory, r->options.threads};
-    tra_comm_min(comm, v, 2);
+    tra_rates *x = &r->options.rates;
+    double *rates[] = {&x->network, &x->disk_read, &x->disk_write, &x->flops_f64, &x->flops_f32, &x->memory};
+    enum { N = sizeof rates / sizeof *rates };
+    int64_t v[N + 2] = {r->options.memory, r->options.threads};
+    for (int i = 0; i < N; i++) v[i + 2] = (int64_t)*rates[i];
+    tra_comm_min(comm, v, N + 2);
     r->options.memory = v[0];
     r->options.threads = (int)v[1];
+    for (int i = 0; i < N; i++) *rates[i] = (double)v[i + 2];
 }
 
 static const char *scratch_dir(void) {
@@ -276,7 +281,7 @@ static tra_status run_rank(const tra_comm *comm, const char *path, tra_err *e) {
         return tra_fail(e, TRA_USAGE, "--sites %" PRId64 " under an mpirun of %d ranks: every rank is a site; leave --sites out",
                         tra_planning_opts.sites, comm->size);
     tra_planning_opts.sites = comm->size;
-    TRA_TRY(tra_comm_agree(comm, request(here, &r, &codec, e), e));
+    TRA_TRY(tra_comm_agree(comm, request(here, tra_comm_cores(comm), &r, &codec, e), e));
     common_request(comm, &r);
     TRA_TRY(read_program(comm, path, &text, &n, e));
     if (getenv("TRA_LAUNCHED")) tra_log_level = -1; /* warnings were given */
@@ -316,7 +321,7 @@ static tra_status run_alone(const char *path, tra_err *e) {
     char *text;
     size_t n;
     int status = 0;
-    TRA_TRY(request(0, &r, &codec, e));
+    TRA_TRY(request(0, 0, &r, &codec, e));
     TRA_TRY(tra_slurp(path, TRA_MAX_PROGRAM, &text, &n, e));
     tra_status s = tra_job_load_text(path, text, n, &r, &job, e);
     if (s == TRA_OK) s = check_runnable(&job, e);

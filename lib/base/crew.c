@@ -1,9 +1,10 @@
 /* crew.c - threads that share out numbered pieces of work. */
 #include "crew.h"
 
+#include "limits.h"
+
 #include <assert.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 
 struct tra_crew {
@@ -139,6 +140,5 @@ int tra_cores(void) {
     const char *s = getenv("TRA_THREADS");
     int64_t n;
     if (s && tra_parse_int(s, &n) && n > 0) return (int)tra_min64(n, TRA_MAXWORKERS);
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? (int)tra_min64(CPU_COUNT(&set), TRA_MAXWORKERS) : 1;
+    return (int)tra_min64(tra_machine_cores(), TRA_MAXWORKERS);
 }

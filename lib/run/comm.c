@@ -1,6 +1,9 @@
 /* comm.c - joining the ranks and agreeing among them. */
 #include "comm.h"
 
+#include "../base/limits.h"
+
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,14 +60,38 @@ tra_status tra_comm_init(tra_comm *c, tra_err *e) {
     return TRA_OK;
 }
 
+tra_comm tra_comm_node(const tra_comm *c) {
+    tra_comm node = tra_comm_self();
+    if (c->mpi == MPI_COMM_NULL) return node;
+    MPI_Comm_split_type(c->mpi, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node.mpi);
+    MPI_Comm_rank(node.mpi, &node.rank);
+    MPI_Comm_size(node.mpi, &node.size);
+    return node;
+}
+
+void tra_comm_free(tra_comm *node) {
+    if (node->mpi != MPI_COMM_NULL) MPI_Comm_free(&node->mpi);
+}
+
 int tra_comm_here(const tra_comm *c) {
-    MPI_Comm node;
-    int n = 1;
-    if (c->mpi == MPI_COMM_NULL) return 1;
-    MPI_Comm_split_type(c->mpi, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_size(node, &n);
-    MPI_Comm_free(&node);
-    return n;
+    tra_comm node = tra_comm_node(c);
+    tra_comm_free(&node);
+    return node.size;
+}
+
+/* Ranks may be bound to cores of their own, or all to the same: what counts is the union. */
+int tra_comm_cores(const tra_comm *c) {
+    enum { WORDS = CPU_SETSIZE / 64 };
+    cpu_set_t set;
+    int64_t v[WORDS] = {0}, n = tra_machine_cores(), bound = 0;
+    if (c->mpi == MPI_COMM_NULL || sched_getaffinity(0, sizeof set, &set) != 0) return (int)n;
+    for (int i = 0; i < CPU_SETSIZE; i++) v[i / 64] |= CPU_ISSET(i, &set) ? (int64_t)((uint64_t)1 << i % 64) : 0;
+    int64_t mine = CPU_COUNT(&set);
+    tra_comm node = tra_comm_node(c);
+    MPI_Allreduce(MPI_IN_PLACE, v, WORDS, MPI_INT64_T, MPI_BOR, node.mpi);
+    tra_comm_free(&node);
+    for (int i = 0; i < WORDS; i++) bound += __builtin_popcountll((unsigned long long)v[i]);
+    return (int)(n < mine ? n : bound); /* a quota is of all ranks together */
 }
 
 void tra_comm_finish(void) {

@@ -23,7 +23,11 @@ void tra_comm_finish(void);               /* MPI_Finalize if initialised */
 /* Ends all ranks at once with this exit status; for what cannot wait for the others. Does not return under MPI. */
 void tra_comm_abort(int status);
 tra_comm tra_comm_self(void);
-int tra_comm_here(const tra_comm *c);     /* ranks on this machine, this one included */
+/* The ranks of c on this machine, this one included; alone without MPI. End with tra_comm_free. Collective. */
+tra_comm tra_comm_node(const tra_comm *c);
+void tra_comm_free(tra_comm *node);
+int tra_comm_here(const tra_comm *c);     /* how many these are */
+int tra_comm_cores(const tra_comm *c);    /* cores that these may use together, at least 1 */
 
 /* Every rank calls it with its own status; all return the status, and get the message, of the lowest rank that
  * failed (of one that says TRA_LOST, a peer failed, only when no rank says more). */

@@ -101,23 +101,24 @@ assert moved > 0'
     program
     long_program
     sed -i 's/c.h5/long-c.h5/' long.tra
+    exchanges() { find scratch -name 'tra-exchange-*'; }
     "$TRA" run long.tra --sites 2 --transport files --scratch scratch >out 2>&1 &
     pid=$!
     for _ in $(seq 500); do
-        left=$(ls scratch)
+        left=$(exchanges)
         [ -n "$left" ] && break
         sleep 0.01
     done
-    [[ $left == tra-exchange-* ]]
+    [[ $left == scratch/tra-exchange-* ]]
     status 0 tra run -q p.tra --sites 2 --transport files --scratch scratch
-    [ "$(ls -A scratch)" = "$left" ]
+    [ "$(exchanges)" = "$left" ]
     for p in $(pgrep -f "$TRA run long.tra"); do kill -9 "$p" 2>/dev/null || true; done
     wait $pid || true
     sleep 0.3
-    [ -e "scratch/$left" ]
+    [ -e "$left" ]
     status 0 tra run p.tra -v --sites 2 --transport files --scratch scratch
     has "left by a run that was killed"
-    [ -z "$(ls -A scratch)" ]
+    [ -z "$(exchanges)" ]
 }
 
 @test "files: a scratch directory that ranks do not share is refused" {

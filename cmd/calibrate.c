@@ -1,0 +1,191 @@
+/* calibrate.c - measures what the cost model `time` needs to know of this machine. */
+#include "cmd.h"
+#include "machine.h"
+
+#include "../lib/base/crew.h"
+#include "../lib/run/measure.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct {
+    bool show;
+    const char *output, *directory;
+    int64_t threads;
+    bool threads_given;
+} opt = {.directory = "."};
+
+enum { FILE_BYTES = 256 << 20 };
+
+static void processor(char *buf, size_t n) {
+    char line[256];
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    snprintf(buf, n, "unknown");
+    while (f && fgets(line, sizeof line, f)) {
+        char *at = strchr(line, ':');
+        line[strcspn(line, "\n\"\\")] = 0;
+        if (strncmp(line, "model name", 10) == 0 && at) {
+            snprintf(buf, n, "%s", at + 1 + strspn(at + 1, " "));
+            break;
+        }
+    }
+    if (f) fclose(f);
+}
+
+/* Of each machine the sum over its ranks, of the machines the least: what a plan waits for. */
+static void combine(const tra_comm *comm, tra_machine *m) {
+    double *rates[] = {&m->network, &m->disk_read, &m->disk_write, &m->memory, &m->flops_f64, &m->flops_f32};
+    enum { N = sizeof rates / sizeof *rates };
+    int64_t v[N + 1];
+    tra_comm node = tra_comm_node(comm);
+    for (int i = 0; i < N; i++) v[i] = (int64_t)*rates[i];
+    v[N] = m->threads;
+    tra_comm_sum(&node, v, N + 1);
+    tra_comm_min(comm, v, N + 1);
+    for (int i = 0; i < N; i++) *rates[i] = (double)v[i];
+    m->threads = v[N];
+    m->ranks = comm->size;
+    tra_comm_free(&node);
+}
+
+static tra_status measure(const tra_comm *comm, tra_machine *m, tra_err *e) {
+    int here = tra_comm_here(comm), threads = (int)opt.threads;
+    time_t now = time(NULL);
+    struct tm tm;
+    if (!threads) threads = (int)tra_max64(1, tra_comm_cores(comm) / here);
+    gethostname(m->host, sizeof m->host - 1);
+    processor(m->cpu, sizeof m->cpu);
+    snprintf(m->kernel, sizeof m->kernel, "%s", tra_blas_kernel());
+    strftime(m->when, sizeof m->when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &tm));
+    m->threads = threads;
+    tra_info(1, "%d rank%s, %d on this machine, %d thread%s each", comm->size, comm->size == 1 ? "" : "s", here, threads,
+             threads == 1 ? "" : "s");
+    tra_info(1, "network");
+    TRA_TRY(tra_measure_network(comm, &m->network, e));
+    tra_info(1, "disk at %s", opt.directory);
+    TRA_TRY(tra_measure_disk(comm, opt.directory, FILE_BYTES / here, &m->disk_write, &m->disk_read, e));
+    tra_info(1, "products");
+    TRA_TRY(tra_measure_flops(comm, threads, TRA_F64, &m->flops_f64, e));
+    TRA_TRY(tra_measure_flops(comm, threads, TRA_F32, &m->flops_f32, e));
+    tra_info(1, "memory");
+    TRA_TRY(tra_measure_memory(comm, threads, &m->memory, e));
+    combine(comm, m);
+    return TRA_OK;
+}
+
+static tra_status show(const tra_machine *m, const char *path, tra_err *e) {
+    tra_str out = {0};
+    if (tra_common_opts.format == TRA_FORMAT_JSON) {
+        tra_machine_json(m, &out);
+    } else {
+        tra_str_printf(&out, "%s, %s, BLAS kernel %s\nmeasured %s by %" PRId64 " rank%s, %" PRId64 " thread%s on a machine",
+                       m->host, m->cpu, m->kernel, m->when, m->ranks, m->ranks == 1 ? "" : "s", m->threads,
+                       m->threads == 1 ? "" : "s");
+        if (path) tra_str_printf(&out, " (%s)", path);
+        tra_str_add(&out, "\n");
+        if (m->network > 0) tra_str_printf(&out, "network     %8.3g GB/s in and out\n", m->network * 1e-9);
+        else tra_str_add(&out, "network     not measured: that takes several ranks (mpirun)\n");
+        tra_str_printf(&out, "disk read   %8.3g GB/s\ndisk write  %8.3g GB/s, durable\nmemory      %8.3g GB/s of results\n"
+                             "f64         %8.3g Gflop/s\nf32         %8.3g Gflop/s\n",
+                       m->disk_read * 1e-9, m->disk_write * 1e-9, m->memory * 1e-9, m->flops_f64 * 1e-9,
+                       m->flops_f32 * 1e-9);
+    }
+    tra_status s = tra_print(tra_str_get(&out), e);
+    tra_str_free(&out);
+    return s;
+}
+
+/* The folders that path is in. */
+static void make_folders(char *path) {
+    for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
+        *at = 0;
+        mkdir(path, 0777); /* what is not there then, opening the file tells */
+        *at = '/';
+    }
+}
+
+static tra_status store(const tra_machine *m, tra_err *e) {
+    char *path = opt.output ? tra_strdup(opt.output) : tra_machine_file();
+    if (!path) return tra_fail(e, TRA_USAGE, "there is no home directory to keep the rates in: use --output FILE");
+    if (!opt.output) make_folders(path);
+    char *temp = tra_asprintf("%s.%d.tmp", path, (int)getpid());
+    tra_str text = {0};
+    tra_machine_json(m, &text);
+    errno = 0;
+    FILE *f = fopen(temp, "w");
+    bool ok = f && fputs(tra_str_get(&text), f) >= 0;
+    if (f) ok = fclose(f) == 0 && ok && rename(temp, path) == 0;
+    tra_status s = ok ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "cannot write %s", path);
+    if (!ok) unlink(temp);
+    else tra_info(0, "written to %s", path);
+    tra_str_free(&text);
+    free(temp);
+    free(path);
+    return s;
+}
+
+static tra_status show_stored(tra_err *e) {
+    tra_machine m;
+    char *path, *file = tra_machine_file();
+    tra_status s;
+    if (tra_machine_load(&m, &path)) s = show(&m, path, e);
+    else s = tra_fail(e, TRA_INPUT, "nothing was measured yet: tra calibrate does, and writes %s", file ? file : "--output FILE");
+    free(path);
+    free(file);
+    return s;
+}
+
+static tra_status run_ranks(const tra_comm *comm, tra_err *e) {
+    tra_machine m = {.ranks = 0};
+    TRA_TRY(measure(comm, &m, e));
+    tra_status s = TRA_OK;
+    if (comm->rank == 0) {
+        s = show(&m, NULL, e);
+        if (s == TRA_OK) s = store(&m, e);
+    }
+    return tra_comm_agree(comm, s, e);
+}
+
+static tra_status run(int argc, char **argv, tra_err *e) {
+    tra_comm comm;
+    (void)argc;
+    (void)argv;
+    if (opt.threads_given && (opt.threads < 1 || opt.threads > TRA_MAXWORKERS))
+        return tra_fail(e, TRA_USAGE, "--threads %" PRId64 ": from 1 to %d", opt.threads, TRA_MAXWORKERS);
+    if (opt.show) return tra_log_mute ? TRA_OK : show_stored(e);
+    TRA_TRY(tra_comm_init(&comm, e));
+    tra_log_mute = comm.rank != 0;
+    tra_status s = run_ranks(&comm, e);
+    if (s != TRA_OK && comm.rank == 0) tra_say_error(e);
+    if (s != TRA_OK) *e->msg = 0;
+    tra_comm_finish();
+    return s;
+}
+
+const tra_cmd tra_cmd_calibrate = {
+    .name = "calibrate",
+    .group = "The machine",
+    .brief = "measure the rates of this machine for the cost model",
+    .usage = "[options]",
+    .about =
+        "Measures how fast this machine reads and writes the disk, multiplies and passes through memory, and under mpirun "
+        "how fast its ranks exchange messages, all ranks at once as they would run. The rates are kept in "
+        "~/.config/tra/machine.json, where `explain`, `cost`, `compile` and `run` look for them, and after it in "
+        "/etc/tra/machine.json; without either built-in rates serve. It takes some seconds and a quiet machine.",
+    .opts = (const tra_opt[]){{'o', "output", TRA_OPT_STR, &opt.output, "FILE", "write the rates there", NULL, NULL, NULL},
+                              {0, "show", TRA_OPT_FLAG, &opt.show, NULL, "print the rates that are in use, measure nothing",
+                               NULL, NULL, NULL},
+                              {0, "directory", TRA_OPT_STR, &opt.directory, "DIR",
+                               "the disk to measure (default: that of the current directory)", NULL, NULL, NULL},
+                              {0, "threads", TRA_OPT_INT, &opt.threads, "N",
+                               "threads of each rank (default: its share of the cores)", NULL, "TRA_THREADS",
+                               &opt.threads_given},
+                              {.name = NULL}},
+    .maxargs = 0,
+    .needs = TRA_NEED_MPI | TRA_TAKES_JSON,
+    .run = run,
+};

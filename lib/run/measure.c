@@ -1,0 +1,173 @@
+/* measure.c - how fast disk, network, BLAS and memory are here. */
+#include "measure.h"
+
+#include "../base/crew.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PIECE = 8 << 20, SIDE = 1000, PAGE = 4096 };
+static const double LONG = 0.5; /* seconds that each measurement takes, about */
+
+/* ---- network ---------------------------------------------------------------------------------------------------- */
+
+/* Every rank sends n pieces to each other one, and receives as many. Seconds until the last is done. */
+static double rounds(const tra_comm *c, char *out, char *in, int64_t n) {
+    tra_comm_barrier(c);
+    double t = tra_now();
+    for (int d = 1; d < c->size; d++) {
+        int to = (c->rank + d) % c->size, from = (c->rank + c->size - d) % c->size;
+        for (int64_t i = 0; i < n; i++)
+            MPI_Sendrecv(out, PIECE, MPI_BYTE, to, 0, in, PIECE, MPI_BYTE, from, 0, c->mpi, MPI_STATUS_IGNORE);
+    }
+    int64_t ns = (int64_t)((tra_now() - t) * 1e9) + 1;
+    tra_comm_max(c, &ns, 1);
+    return (double)ns * 1e-9;
+}
+
+tra_status tra_measure_network(const tra_comm *comm, double *rate, tra_err *e) {
+    *rate = 0;
+    if (comm->size == 1) return TRA_OK;
+    char *buf = malloc(2 * (size_t)PIECE);
+    tra_status s = buf ? TRA_OK : tra_fail(e, TRA_RESOURCE, "out of memory for messages");
+    s = tra_comm_agree(comm, s, e);
+    if (s == TRA_OK) {
+        memset(buf, 1, 2 * (size_t)PIECE);
+        double once = rounds(comm, buf, buf + PIECE, 1); /* connects the ranks, too */
+        once = rounds(comm, buf, buf + PIECE, 1);
+        int64_t n = tra_max64(1, tra_min64(1000, (int64_t)(LONG / once)));
+        *rate = (double)n * PIECE * (comm->size - 1) / rounds(comm, buf, buf + PIECE, n);
+    }
+    free(buf);
+    return s;
+}
+
+/* ---- disk ------------------------------------------------------------------------------------------------------- */
+
+static tra_status write_file(int fd, int direct, const char *buf, int64_t bytes, tra_err *e) {
+    for (int64_t at = 0; at < bytes; at += PIECE) { /* as outputs are written: past the cache where that can be done */
+        if (direct >= 0 && pwrite(direct, buf, PIECE, at) == PIECE) continue;
+        TRA_TRY(tra_pwrite(fd, buf, PIECE, at, "a file to measure with", e));
+    }
+    return fsync(fd) == 0 ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "a file to measure with");
+}
+
+static tra_status read_file(int fd, char *buf, int64_t bytes, tra_err *e) {
+    for (int64_t at = 0; at < bytes; at += PIECE) TRA_TRY(tra_pread(fd, buf, PIECE, at, "a file to measure with", e));
+    return TRA_OK;
+}
+
+tra_status tra_measure_disk(const tra_comm *comm, const char *dir, int64_t bytes, double *write, double *read, tra_err *e) {
+    char proc[64];
+    char *buf = aligned_alloc(PAGE, PIECE);
+    int fd = buf ? tra_unnamed_file(dir) : -1, direct = -1;
+    tra_status s = !buf ? tra_fail(e, TRA_RESOURCE, "out of memory for a buffer")
+                   : fd < 0 ? tra_fail_errno(e, TRA_RESOURCE, "cannot make a file in %s", dir)
+                            : TRA_OK;
+    bytes = tra_ceil_div(bytes, PIECE) * PIECE;
+    if (s == TRA_OK) {
+        snprintf(proc, sizeof proc, "/proc/self/fd/%d", fd);
+        direct = open(proc, O_WRONLY | O_DIRECT | O_CLOEXEC);
+        for (int64_t i = 0; i < PIECE / 8; i++) ((uint64_t *)buf)[i] = (uint64_t)i * 0x9e3779b97f4a7c15u;
+        s = write_file(fd, direct, buf, bytes, e); /* the room is found, and the disk awake */
+    }
+    s = tra_comm_agree(comm, s, e);
+    double t = tra_now();
+    if (s == TRA_OK) s = write_file(fd, direct, buf, bytes, e);
+    *write = (double)bytes / (tra_now() - t);
+    s = tra_comm_agree(comm, s, e);
+    if (s == TRA_OK) posix_fadvise(fd, 0, bytes, POSIX_FADV_DONTNEED);
+    tra_comm_barrier(comm);
+    t = tra_now();
+    if (s == TRA_OK) s = read_file(fd, buf, bytes, e);
+    *read = (double)bytes / (tra_now() - t);
+    if (direct >= 0) close(direct);
+    if (fd >= 0) close(fd);
+    free(buf);
+    return tra_comm_agree(comm, s, e);
+}
+
+/* ---- computing -------------------------------------------------------------------------------------------------- */
+
+typedef struct work {
+    const tra_kernel *kernel;
+    bool contract;
+    tra_array *a, *b, *c; /* of each worker; several where they are not to be in the caches */
+    int each;
+    double until;
+    int64_t *done; /* pairs of arrays, by worker */
+} work;
+
+static tra_status compute(void *ctx, int worker, int64_t item, tra_err *e) {
+    work *w = ctx;
+    (void)worker;
+    (void)e;
+    for (int64_t i = 0; tra_now() < w->until; i++) {
+        int64_t at = item * w->each + i % w->each;
+        if (w->contract) {
+            for (int t = 0; t < tra_kernel_tiles(w->kernel, &w->c[at].ext); t++)
+                tra_kernel_fma(w->kernel, &w->a[at], &w->b[at], &w->c[at], t, false);
+        } else {
+            tra_kernel_join(w->kernel, &w->a[at], &w->b[at], &w->c[at], NULL);
+        }
+        w->done[item]++;
+    }
+    return TRA_OK;
+}
+
+static bool make_array(tra_array *x, tra_dtype t) {
+    *x = (tra_array){.dtype = t, .ext = {.n = 2, .v = {SIDE, SIDE}}};
+    x->data = aligned_alloc(64, (tra_array_bytes(x) + 63) / 64 * 64);
+    if (!x->data) return false;
+    for (int64_t i = 0; i < (int64_t)SIDE * SIDE; i++) {
+        double v = 1.0 / (double)(1 + i % 1013);
+        if (t == TRA_F64) ((double *)x->data)[i] = v;
+        else ((float *)x->data)[i] = (float)v;
+    }
+    return true;
+}
+
+/* Pairs of arrays per second, of all workers. each: triples of arrays that a worker takes in turn. */
+static tra_status pairs_per_second(const tra_comm *comm, const char *kernel, int threads, int each, tra_dtype t,
+                                   double *rate, tra_err *e) {
+    tra_arena *arena = tra_arena_new();
+    int n = threads * each;
+    work w = {.each = each, .done = tra_news(arena, int64_t, threads)};
+    w.a = tra_news(arena, tra_array, n), w.b = tra_news(arena, tra_array, n), w.c = tra_news(arena, tra_array, n);
+    tra_status s = tra_kernel_named(arena, kernel, TRA_USE_JOIN, 0, NULL, &w.kernel, e);
+    w.contract = s == TRA_OK && (tra_kernel_props(w.kernel) & TRA_P_CONTRACTION);
+    for (int i = 0; i < n && s == TRA_OK; i++) {
+        if (!make_array(&w.a[i], t) || !make_array(&w.b[i], t) || !make_array(&w.c[i], t))
+            s = tra_fail(e, TRA_RESOURCE, "out of memory for arrays to measure with");
+    }
+    s = tra_comm_agree(comm, s, e);
+    for (int round = 0; round < 2 && s == TRA_OK; round++) { /* the first warms up */
+        tra_comm_barrier(comm);
+        double from = tra_now();
+        memset(w.done, 0, (size_t)threads * sizeof *w.done);
+        w.until = from + (round ? LONG : LONG / 5);
+        s = tra_crew_run(threads, 0, threads, compute, &w, e);
+        double sum = 0;
+        for (int i = 0; i < threads; i++) sum += (double)w.done[i];
+        *rate = sum / (tra_now() - from);
+    }
+    for (int i = 0; i < n; i++) free(w.a[i].data), free(w.b[i].data), free(w.c[i].data);
+    tra_arena_free(arena);
+    return tra_comm_agree(comm, s, e);
+}
+
+tra_status tra_measure_flops(const tra_comm *comm, int threads, tra_dtype t, double *rate, tra_err *e) {
+    TRA_TRY(pairs_per_second(comm, "matmul", threads, 1, t, rate, e));
+    *rate *= 2.0 * SIDE * SIDE * SIDE;
+    return TRA_OK;
+}
+
+tra_status tra_measure_memory(const tra_comm *comm, int threads, double *rate, tra_err *e) {
+    enum { TRIPLES = 6 }; /* 144 MB for each worker */
+    TRA_TRY(pairs_per_second(comm, "matadd", threads, TRIPLES, TRA_F64, rate, e));
+    *rate *= 8.0 * SIDE * SIDE;
+    return TRA_OK;
+}

@@ -1,0 +1,98 @@
+# tra calibrate: what it measures, where it keeps it, and that predictions follow it.
+load helper
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    export XDG_CONFIG_HOME=$PWD/config
+}
+
+# rates NETWORK READ WRITE MEMORY F64 F32 THREADS: a file of rates.
+rates() {
+    mkdir -p config/tra
+    printf '{"tra_machine": 1, "host": "h", "cpu": "c", "blas_kernel": "k", "when": "w", "ranks": 1, "threads": %s,
+"network_bytes_per_second": %s, "disk_read_bytes_per_second": %s, "disk_write_bytes_per_second": %s,
+"memory_bytes_per_second": %s, "flops_f64_per_second": %s, "flops_f32_per_second": %s}\n' \
+        "$7" "$1" "$2" "$3" "$4" "$5" "$6" >config/tra/machine.json
+}
+
+seconds() { "$TRA" explain p.tra --format json "$@" | "$PYTHON" -c 'import json, sys
+print(json.load(sys.stdin)["plans"][0]["seconds"])'; }
+
+@test "measures, prints and keeps the rates; --show prints them again" {
+    status 0 tra calibrate --threads 1
+    lacks "in and out"
+    has "not measured"
+    has "written to $PWD/config/tra/machine.json"
+    [ "$(ls config/tra)" = machine.json ]
+    first=$(grep -v written <<<"$output")
+    status 0 tra calibrate --show
+    [ "$(sed 's/ (.*machine.json)//' <<<"$output")" = "$first" ]
+    has "($PWD/config/tra/machine.json)"
+    status 0 tra calibrate --show --format json
+    py 'd = json.loads(sys.argv[1])
+assert d == json.load(open("config/tra/machine.json")) and d["threads"] == 1 and d["network_bytes_per_second"] == 0
+for k, v in d.items():
+    if "per_second" in k and "network" not in k: assert 1e6 < v < 1e15, (k, v)
+assert d["flops_f32_per_second"] > d["flops_f64_per_second"]' "$output"
+}
+
+@test "under mpirun all ranks measure at once, the network too, and rank 0 writes" {
+    status 0 mpirun -q -n 3 --bind-to none "$TRA" calibrate --threads 1 --output m.json
+    [ "$(grep -c 'in and out' <<<"$output")" -eq 1 ]
+    [ "$(grep -c 'written to m.json' <<<"$output")" -eq 1 ]
+    py 'd = json.load(open("m.json")); assert d["ranks"] == 3 and d["threads"] == 3 and d["network_bytes_per_second"] > 1e6'
+    [ ! -e config ]
+}
+
+@test "nothing measured, a place that cannot be written, a file that is something else" {
+    status 3 tra calibrate --show
+    has "$PWD/config/tra/machine.json"
+    status 4 tra calibrate -q --output nowhere/m.json
+    has "nowhere/m.json"
+    status 4 tra calibrate -q --directory nowhere
+    status 2 tra calibrate --threads 0
+    mkdir -p config/tra
+    printf 'input A : f64 [9,9] by [3,3]\nB = transform(A, neg)\noutput B\n' >p.tra
+    for text in '' '{}' '{"tra_machine": 2}' 'rates'; do
+        echo "$text" >config/tra/machine.json
+        status 0 tra explain p.tra
+        has "machine.json is not what tra calibrate writes"
+    done
+    rates 1 1 1 0 1 1 1 # a rate of nothing
+    status 0 tra explain p.tra
+    has "machine.json is not what tra calibrate writes"
+}
+
+@test "predicted seconds follow the rates, by sites and threads" {
+    printf '%s\n' 'input A : f64 [8000,8000] by [1000,1000]' 'C = agg(join(A, A, [1], [0], matmul), [0,2], matadd)' \
+        'output C' >p.tra
+    close() { py 'a, b = map(float, sys.argv[1:3]); assert abs(a / b - 1) < .01, (a, b)' "$1" "$2"; }
+    # 1.024e12 operations and nothing else that counts
+    rates 1e15 1e15 1e15 1e15 1e11 2e11 2
+    close "$(seconds --threads 2)" 10.24
+    close "$(seconds --threads 1)" 20.48
+    # 2 sites of 1 thread each
+    close "$(seconds --threads 1 --sites 2)" 10.24
+    # the disk, which the sites share: 512 MB in and out
+    rates 1e15 1e9 1e15 1e15 1e20 1e20 2
+    close "$(seconds)" 0.512
+    close "$(seconds --sites 2)" 0.512
+    rates 1e15 1e15 1e9 1e15 1e20 1e20 2
+    close "$(seconds)" 0.512
+    # what run plans with is what explain plans with, and a compiled plan keeps its rates
+    status 0 tra compile -q p.tra -o p.plan
+    rates 1e15 1e15 1e8 1e15 1e20 1e20 2
+    close "$(seconds)" 5.12
+    mv p.plan p.tra
+    close "$(seconds)" 0.512
+}
+
+@test "the choice follows the rates" {
+    printf '%s\n' 'input A : f64 [500,300] by [100,100]' 'input B : f64 [300,700] by [100,100]' \
+        'C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)' 'output C' >p.tra
+    chosen() { "$TRA" cost p.tra --sites 4 | sed -n 2p | cut -f2; }
+    rates 1e3 1e15 1e15 1e15 1e20 1e20 4
+    is "rmm(2,1,2)" chosen # no site sends or receives more than needed
+    rates 1e15 1e15 1e15 1e15 1e3 1e3 4
+    is bmm-left chosen # the work is shared most evenly
+}
