@@ -3,7 +3,7 @@
  * Each label becomes a loop with a stride in A, B and C (0 where it is absent; a repeated label adds its strides, which
  * walks the diagonal; an accumulator larger than the result just has larger strides). By where they occur labels are
  *     M: A and C    N: B and C    K: summed    batch: A, B and C
- * and one loop of each of M, N, K (after joining those that step as one) goes to BLAS (or gemm.c), transposes folded into its
+ * and one loop of each of M, N, K (after joining those that step as one) goes to BLAS, transposes folded into its
  * flags; the others are loops around it. An operand that BLAS cannot address is packed tile by tile. Where no two
  * dimensions are left for BLAS the sums are plain vector loops in f64.
  *
@@ -142,8 +142,6 @@ static char *element(const void *data, tra_dtype t, int64_t i) {
 
 static void gemm(tra_dtype t, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
                  const void *b, int64_t ldb, double beta, void *c, int64_t ldc) {
-    tra_gemm g = {t, ta, tb, beta != 0, m, n, k, lda, ldb, ldc, a, b, c};
-    if (tra_gemm_run(&g)) return;
     CBLAS_TRANSPOSE fa = ta ? CblasTrans : CblasNoTrans, fb = tb ? CblasTrans : CblasNoTrans;
     if (t == TRA_F64)
         cblas_dgemm(CblasRowMajor, fa, fb, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);

@@ -158,19 +158,6 @@ void tra_strided_reduce(tra_scalar_op fold, double identity, void *dst, tra_dtyp
 /* Shorter runs than this are reduced side by side, not each by itself. */
 enum { TRA_SHORT = 32 };
 
-/* c (m x n) = a b + (add ? c : 0), row-major with leading dimensions; ta: a is stored k x m, tb: b is stored n x k. Done on
- * the calling thread, or not at all: false where the BLAS does better, by the shape alone, or the CPU lacks what it
- * takes. */
-typedef struct tra_gemm {
-    tra_dtype dtype;
-    bool ta, tb, add;
-    int64_t m, n, k, lda, ldb, ldc;
-    const void *a, *b;
-    void *c;
-} tra_gemm;
-bool tra_gemm_run(const tra_gemm *g);
-bool tra_gemm_able(void); /* is this CPU one that has it? */
-
 /* EINSUM (two operands) and OUTER: out = a.b, or acc += a.b on one tile (-1: all tiles). */
 void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out, bool add,
                   int tile);

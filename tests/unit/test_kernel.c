@@ -385,48 +385,6 @@ TEST(nan_and_infinity_pass_through_contractions) {
     }
 }
 
-/* Whoever sets it gets the BLAS. */
-static __attribute__((constructor)) void no_choice_of_blas(void) { unsetenv("OPENBLAS_CORETYPE"); }
-
-/* The own product, where this machine has it, on small integers: exact, so that every element must be right. Rows of the
- * operands are longer than they need be, and what lies beyond the result stays as it was. */
-TEST(own_products) {
-    static const int64_t shapes[][3] = {{128, 128, 128}, {131, 145, 257}, {200, 1200, 300}, {97 + 128, 1153, 513}, {129, 1300, 128}};
-    if (!tra_gemm_able()) return;
-    for (int way = 0; way < 8; way++) {
-        bool ta = way & 1, tb = way & 2, add = way & 4;
-        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-            int64_t m = shapes[s][0], n = shapes[s][1], k = shapes[s][2], lda = (ta ? m : k) + 3, ldb = (tb ? k : n) + 5;
-            tra_array a = small_integers(TRA_F64, DIMS(ta ? k : m, lda)), b = small_integers(TRA_F64, DIMS(tb ? n : k, ldb));
-            tra_array c = small_integers(TRA_F64, DIMS(m, n + 7)), want = copy_of(&c);
-            double *va = a.data, *vb = b.data, *w = want.data;
-            for (int64_t i = 0; i < m; i++) {
-                if (!add) memset(w + i * (n + 7), 0, (size_t)n * sizeof *w);
-                for (int64_t l = 0; l < k; l++)
-                    for (int64_t j = 0; j < n; j++)
-                        w[i * (n + 7) + j] += (ta ? va[l * lda + i] : va[i * lda + l]) * (tb ? vb[j * ldb + l] : vb[l * ldb + j]);
-            }
-            tra_gemm g = {TRA_F64, ta, tb, add, m, n, k, lda, ldb, n + 7, va, vb, c.data};
-            CHECK(tra_gemm_run(&g));
-            same_and_free(c, want, 0, "own product");
-            free(a.data), free(b.data);
-        }
-    }
-    /* the bits of a part are those of the whole, and a NaN spoils its row alone */
-    tra_array a = uniform(TRA_F64, DIMS(300, 400), -1, 1), b = uniform(TRA_F64, DIMS(400, 300), -1, 1);
-    tra_array whole = make(TRA_F64, DIMS(300, 300)), part = make(TRA_F64, DIMS(150, 150));
-    ((double *)a.data)[299 * 400] = NAN;
-    tra_gemm g = {TRA_F64, false, false, false, 300, 300, 400, 400, 300, 300, a.data, b.data, whole.data};
-    CHECK(tra_gemm_run(&g));
-    g.m = g.n = g.ldc = 150, g.c = part.data;
-    g.a = (double *)a.data + 101 * 400, g.b = (double *)b.data + 77;
-    CHECK(tra_gemm_run(&g));
-    for (int64_t i = 0; i < 150; i++)
-        CHECK(memcmp((double *)part.data + i * 150, (double *)whole.data + (i + 101) * 300 + 77, 150 * sizeof(double)) == 0);
-    for (int64_t i = 0; i < 300 * 300; i++) CHECK_INT(isnan(get(&whole, i)), i >= 299 * 300);
-    free(a.data), free(b.data), free(whole.data), free(part.data);
-}
-
 TEST(sums_of_nothing) {
     tra_array a = make(TRA_F64, DIMS(3, 0)), b = make(TRA_F64, DIMS(0, 2));
     same_and_free(join(named("matmul", TRA_USE_JOIN), &a, &b), filled(TRA_F64, DIMS(3, 2), 0), 0,
