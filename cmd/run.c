@@ -101,6 +101,13 @@ static const char *scratch_dir(void) {
     return dir && *dir ? dir : "/var/tmp";
 }
 
+/* How much work may be lost before results that no output takes are saved: for those who pay for scratch by the byte. */
+static double keep_seconds(void) {
+    const char *s = getenv("TRA_KEEP_SECONDS");
+    double v;
+    return s && tra_parse_num(s, &v) && v > 0 ? v : 0;
+}
+
 /* Bytes of scratch that a site may need: what it spills, and its share of the largest exchange by files. */
 static int64_t scratch_of(const tra_plan *p) {
     int64_t most = 0;
@@ -252,6 +259,7 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec co
     o.history = text;
     tra_journal_request saved = tra_resume_request(job, o.scratch, opt.resume, codec);
     o.journal = &saved;
+    o.keep_seconds = keep_seconds();
     tra_status s = opt.engine == ENGINE_REFERENCE
                        ? with_reference(job, &(tra_write_options){.codec = o.codec, .history = text}, e)
                        : run_plan(job, comm, &o, e);
@@ -332,7 +340,6 @@ static tra_status run_alone(const char *path, tra_err *e) {
         bool alone = job.options.sites == 1 || opt.engine == ENGINE_REFERENCE;
         if (s == TRA_OK && alone) {
             announce(&job);
-            tra_stop_catch();
             s = execute(&job, &self, codec, e);
         } else if (s == TRA_OK) {
             fix_resources(&job);
@@ -355,8 +362,8 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     int size;
     (void)argc;
     begun = tra_now();
-    if (!tra_comm_launched(&size) && size <= 1) return run_alone(argv[0], e);
     tra_stop_catch();
+    if (!tra_comm_launched(&size) && size <= 1) return run_alone(argv[0], e);
     TRA_TRY(tra_comm_init(&comm, e));
     begun = tra_now();
     tra_exit_now = exit_all;

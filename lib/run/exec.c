@@ -1,5 +1,6 @@
 /* exec.c - runs a plan, operator by operator; what need not be stored is not. */
 #include "exec.h"
+#include "keep.h"
 #include "exchange.h"
 
 #include <assert.h>
@@ -21,6 +22,8 @@ typedef struct exec {
     tra_progress progress;
     tra_journal *journal;
     bool *needed;         /* of each operator: its result is, on some site */
+    bool *complete;       /* it is saved on all sites */
+    tra_keep *keep;
 } exec;
 
 /* ---- views -------------------------------------------------------------------------------------------------- */
@@ -147,23 +150,6 @@ static tra_status open_outputs(exec *x, tra_err *e) {
     return TRA_OK;
 }
 
-/* What has to be done: outputs that are not whole, and what they are made of. */
-static void list_needed(exec *x) {
-    for (int i = x->plan->nops - 1; i >= 0; i--) {
-        const tra_op *op = &x->plan->ops[i];
-        if (op->op == TRA_PLAN_OUTPUT) {
-            int64_t all = op->type.cat->n, reused = tra_outfile_reused(x->files[i]);
-            x->needed[i] = reused < all || all == 0;
-            if (reused > 0)
-                tra_info(0, "going on from %s: %" PRId64 " of %" PRId64 " blocks of %s are there", tra_journal_path(x->journal),
-                         reused, all, op->name ? op->name : op->path);
-        }
-        for (int j = 0; j < 2 && x->needed[i]; j++) {
-            if (op->in[j] >= 0) x->needed[op->in[j]] = true;
-        }
-    }
-}
-
 /* The output that takes the results of operator i as they come: when it is the only consumer. */
 static int direct_output(const exec *x, int i) {
     int to = -1;
@@ -176,20 +162,63 @@ static int direct_output(const exec *x, int i) {
     return to;
 }
 
+/* Room for the results of an operator on this site. */
+static tra_part *new_part(exec *x, int i) {
+    const tra_op *op = &x->plan->ops[i];
+    int me = x->site.comm.rank, summands = 1;
+    if (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST) summands = tra_place_summands(&x->plan->ops[op->in[0]].place);
+    tra_part *p = tra_part_empty(&op->type, &op->place, me, summands);
+    if (!op->partial) return p;
+    p->summand = tra_calloc((size_t)p->n, sizeof *p->summand);
+    for (int64_t t = 0; t < p->n; t++) p->summand[t] = tra_place_summand(&op->place, me);
+    return p;
+}
+
+/* Takes over what was saved of an operator's result. */
+static tra_status take_over(exec *x, int i, tra_err *e) {
+    const tra_op *op = &x->plan->ops[i];
+    bool exchange = op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST || op->op == TRA_PLAN_REPART;
+    if (!tra_journal_resumed(x->journal) || !tra_keep_saves(x->plan, i)) return TRA_OK;
+    if (!exchange && direct_output(x, i) >= 0) return TRA_OK;
+    x->parts[i] = new_part(x, i);
+    TRA_TRY(tra_keep_take_over(x->keep, op, exchange, x->parts[i], &x->complete[i], e));
+    if (x->complete[i] || !exchange) return TRA_OK;
+    tra_part_drop(x->parts[i], x->site.pool); /* an exchange is made as a whole */
+    x->parts[i] = NULL;
+    return TRA_OK;
+}
+
+/* What has to be done: outputs that are not whole, and what they are made of, back to what is saved. Collective. */
+static tra_status list_needed(exec *x, tra_err *e) {
+    for (int i = x->plan->nops - 1; i >= 0; i--) {
+        const tra_op *op = &x->plan->ops[i];
+        if (op->op == TRA_PLAN_OUTPUT) {
+            int64_t all = op->type.cat->n, reused = tra_outfile_reused(x->files[i]);
+            x->needed[i] = reused < all || all == 0;
+            if (reused > 0)
+                tra_info(0, "going on from %s: %" PRId64 " of %" PRId64 " blocks of %s are there", tra_journal_path(x->journal),
+                         reused, all, op->name ? op->name : op->path);
+        } else if (x->needed[i]) {
+            TRA_TRY(take_over(x, i, e));
+        }
+        for (int j = 0; j < 2 && x->needed[i] && !x->complete[i]; j++) {
+            if (op->in[j] >= 0) x->needed[op->in[j]] = true;
+        }
+    }
+    return TRA_OK;
+}
+
 /* ---- operators ------------------------------------------------------------------------------------------------ */
 
 /* Runs a stage that emits, into a part or straight into the file. */
 static tra_status emitting(exec *x, int i, tra_part *l, tra_part *r, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
     int to = direct_output(x, i);
-    tra_sink sink = {.pool = x->site.pool, .engine = x->site.engine};
+    tra_sink sink = {.pool = x->site.pool, .engine = x->site.engine, .keep = x->keep, .op = op};
+    if (op->partial) sink.summand = tra_place_summand(&op->place, x->site.comm.rank);
+    if (to < 0 && !x->parts[i]) x->parts[i] = new_part(x, i);
     if (to >= 0) sink.file = x->files[to];
-    else sink.part = x->parts[i] = tra_part_empty(&op->type, &op->place, x->site.comm.rank, 1);
-    int summand = op->partial ? tra_place_summand(&op->place, x->site.comm.rank) : 0;
-    if (op->partial && sink.part) {
-        sink.part->summand = tra_calloc((size_t)sink.part->n, sizeof *sink.part->summand);
-        for (int64_t t = 0; t < sink.part->n; t++) sink.part->summand[t] = summand;
-    }
+    else sink.part = x->parts[i];
     if (op->op == TRA_PLAN_CONCAT) return tra_stage_concat(&x->site, op, l, &sink, e);
     if (op->op == TRA_PLAN_MAP || op->op == TRA_PLAN_TILE) {
         tra_part *p = lazy(x, op, l);
@@ -204,7 +233,6 @@ static tra_status run_op(exec *x, int i, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
     tra_part *l = op->in[0] >= 0 ? x->parts[op->in[0]] : NULL, *r = op->in[1] >= 0 ? x->parts[op->in[1]] : NULL;
     const tra_op *from = op->in[0] >= 0 ? &x->plan->ops[op->in[0]] : NULL;
-    int me = x->site.comm.rank;
     switch (op->op) {
     case TRA_PLAN_INPUT: x->parts[i] = input_part(x, i); return TRA_OK;
     case TRA_PLAN_FILTER:
@@ -221,10 +249,10 @@ static tra_status run_op(exec *x, int i, tra_err *e) {
     case TRA_PLAN_CONCAT: return emitting(x, i, l, r, e);
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF:
-        x->parts[i] = tra_part_empty(&op->type, &op->place, me, tra_place_summands(&from->place));
+        x->parts[i] = new_part(x, i);
         return tra_stage_exchange(&x->site, &from->place, op, l, x->parts[i], e);
     case TRA_PLAN_REPART:
-        x->parts[i] = tra_part_empty(&op->type, &op->place, me, 1);
+        x->parts[i] = new_part(x, i);
         return tra_stage_repart(&x->site, from, op, l, x->parts[i], e);
     case TRA_PLAN_OUTPUT:
         if (!l) return TRA_OK; /* written as it was computed */
@@ -309,9 +337,11 @@ static tra_status run_ops(exec *x, tra_err *e) {
         atomic_store(&x->site.done, 0);
         tra_progress_op(&x->progress, i);
         tell_begin(op);
-        tra_status s = x->needed[i] ? run_needed(x, i, e) : TRA_OK;
+        tra_status s = x->needed[i] && !x->complete[i] ? run_needed(x, i, e) : TRA_OK;
         release(x, op->in[0]);
         release(x, op->in[1]);
+        x->complete[i] |= op->op == TRA_PLAN_OUTPUT;
+        if (s == TRA_OK) tra_keep_stage_end(x->keep, i, x->parts, x->complete);
         tra_pool_stats after = tra_pool_stat(x->site.pool);
         *rep = (tra_op_report){.seconds = tra_now() - t0,
                                .sent = x->site.sent - sent,
@@ -365,6 +395,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     x.rels = tra_news(x.arena, tra_rel *, n);
     x.files = tra_news(x.arena, tra_outfile *, n);
     x.needed = tra_news(x.arena, bool, n);
+    x.complete = tra_news(x.arena, bool, n);
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < 2; j++) {
             if (plan->ops[i].in[j] >= 0) x.uses[plan->ops[i].in[j]]++;
@@ -391,14 +422,14 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (s == TRA_OK) s = open_inputs(&x, e);
     if (s == TRA_OK && o->journal) s = tra_journal_open(o->journal, plan, comm, &x.journal, e);
     if (s == TRA_OK) s = open_outputs(&x, e);
-    if (s == TRA_OK) {
-        list_needed(&x);
-        s = run_ops(&x, e);
-    }
+    x.keep = tra_keep_new(&x.site, x.journal, o->keep_seconds > 0 ? o->keep_seconds : TRA_KEEP_SECONDS);
+    if (s == TRA_OK) s = list_needed(&x, e);
+    if (s == TRA_OK) s = run_ops(&x, e);
     s = commit(&x, s, e);
     tra_progress_end(&x.progress);
     for (int i = n - 1; i >= 0; i--) tra_part_drop(x.parts[i], x.site.pool);
     for (int i = 0; i < n; i++) tra_rel_close(x.rels[i]);
+    tra_keep_free(x.keep);
     tra_lanes_free(&x.lanes);
     tra_files_end(&x.site.files, comm);
     tra_engine_free(x.site.engine);

@@ -17,6 +17,7 @@ typedef struct tra_exec_options {
     const char *history;   /* of the outputs, or NULL */
     tra_progress_form progress; /* on rank 0 */
     const tra_journal_request *journal; /* NULL: nothing is saved, and signals do not stop the run */
+    double keep_seconds;   /* of work that may be lost (keep.h); 0: the default */
 } tra_exec_options;
 
 /* What was measured, of this site. */

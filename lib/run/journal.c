@@ -245,11 +245,12 @@ tra_status tra_journal_open(const tra_journal_request *r, const tra_plan *plan, 
 }
 
 bool tra_journal_resumed(const tra_journal *j) { return j && j->resumed; }
+bool tra_journal_broken(const tra_journal *j) { return j && j->broken; }
 const char *tra_journal_path(const tra_journal *j) { return j->dir; }
 
 const char *tra_journal_tag(const tra_journal *j, int op, char buf[64]) {
     if (!j) return NULL;
-    snprintf(buf, 64, "r%016" PRIx64 "-%d", j->run, op);
+    snprintf(buf, 64, "r%016" PRIx64 "-%016" PRIx64, j->run, j->values[op]); /* plans number their operators as they like */
     return buf;
 }
 

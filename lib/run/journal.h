@@ -40,6 +40,8 @@ const char *tra_journal_tag(const tra_journal *j, int op, char buf[64]); /* for 
 const char *tra_journal_path(const tra_journal *j);
 void tra_journal_flush(tra_journal *j); /* writes records that wait; any thread */
 bool tra_journal_has_any(const tra_journal *j); /* this rank knows of at least one record */
+bool tra_journal_broken(const tra_journal *j);  /* could not be written; nothing is added any more */
+void tra_journal_give_up(tra_journal *j, const char *why);
 /* Collective. keep: the entry stays for another run. */
 void tra_journal_close(tra_journal *j, bool keep);
 
@@ -54,10 +56,14 @@ typedef struct tra_saved {
     int file;          /* the rank whose data file it is in */
 } tra_saved;
 
-/* The log of the relation that operator op makes, with what all ranks have saved of it so far. data: there are data files,
- * too. NULL when it cannot be had. Owned by the journal. */
+/* The log of the relation that operator op makes, with what all ranks have saved of it so far; operators of one value
+ * have one log. data: there are data files, too. NULL when it cannot be had. Owned by the journal. */
 tra_log *tra_log_open(tra_journal *j, int op, bool data);
 const tra_saved *tra_log_saved(const tra_log *l, int64_t *n); /* in no order; later ones of one array count */
+tra_log *tra_log_opened(const tra_journal *j, int op); /* NULL: not yet */
+bool tra_log_exists(const tra_journal *j, int op);      /* has any rank saved something of op's relation? */
+/* Removes it: what it holds is not needed any more, nor are its files open. */
+void tra_log_discard(tra_log *l);
 /* Adds an array whose bytes have been written. Thread-safe. */
 void tra_log_add(tra_log *l, const tra_saved *s);
 /* Room in this rank's data file. Thread-safe. */

@@ -52,9 +52,14 @@ static uint64_t check_of(const tra_log *l, const record *r) {
 
 /* ---- writing -------------------------------------------------------------------------------------------------- */
 
+void tra_journal_give_up(tra_journal *j, const char *why) {
+    if (!atomic_exchange(&j->broken, true)) tra_warn("%s: what is finished from now on is not saved", why);
+}
+
 static void give_up(tra_log *l, const char *what) {
-    if (!atomic_exchange(&l->j->broken, true))
-        tra_warn("%s in %s (%s): what is finished from now on is not saved", what, l->j->dir, strerror(errno));
+    char *why = tra_asprintf("%s in %s: %s", what, l->j->dir, strerror(errno));
+    tra_journal_give_up(l->j, why);
+    free(why);
 }
 
 /* Under the lock. */
@@ -188,12 +193,28 @@ static bool open_own(tra_log *l, bool data) {
     return ok;
 }
 
+tra_log *tra_log_opened(const tra_journal *j, int op) {
+    for (int i = 0; i < j->plan->nops; i++) { /* before and after an exchange, say */
+        if (j->logs[i] && j->values[i] == j->values[op]) return j->logs[i];
+    }
+    return NULL;
+}
+
+bool tra_log_exists(const tra_journal *j, int op) {
+    DIR *d = opendir(j->dir);
+    char prefix[32];
+    bool found = false;
+    snprintf(prefix, sizeof prefix, "%016" PRIx64 ".", j->values[op]);
+    for (struct dirent *f; d && !found && (f = readdir(d));) found = strncmp(f->d_name, prefix, strlen(prefix)) == 0;
+    if (d) closedir(d);
+    return found;
+}
+
 tra_log *tra_log_open(tra_journal *j, int op, bool data) {
     if (!j || j->broken) return NULL;
-    for (int i = 0; i < j->plan->nops; i++) {
-        if (j->logs[i] && j->values[i] == j->values[op]) return NULL; /* the same relation twice: one log is enough */
-    }
-    tra_log *l = tra_calloc(1, sizeof *l);
+    tra_log *l = tra_log_opened(j, op);
+    if (l) return l;
+ l = tra_calloc(1, sizeof *l);
     *l = (tra_log){.j = j, .value = j->values[op], .fd = -1};
     pthread_mutex_init(&l->lock, NULL);
     if (j->resumed) read_logs(l);
@@ -203,6 +224,19 @@ tra_log *tra_log_open(tra_journal *j, int op, bool data) {
         return NULL;
     }
     return j->logs[op] = l;
+}
+
+void tra_log_discard(tra_log *l) {
+    if (!l) return;
+    for (int i = 0; i < l->j->plan->nops; i++) {
+        if (l->j->logs[i] == l) l->j->logs[i] = NULL;
+    }
+    char *path = file_name(l, l->j->comm.rank, "log"), *dat = file_name(l, l->j->comm.rank, "dat");
+    unlink(path);
+    unlink(dat);
+    free(path);
+    free(dat);
+    tra_log_close(l);
 }
 
 void tra_log_close(tra_log *l) {
@@ -262,5 +296,5 @@ bool tra_file_has(int fd, int64_t at, int64_t len, uint64_t sum) {
     uint64_t have = ok ? XXH64_digest(h) : 0;
     XXH64_freeState(h);
     free(buf);
-    return ok && (have ? have : 1) == sum;
+    return ok && (have == sum || (have == 0 && sum == 1)); /* 1 stands for 0 in the tables of outputs */
 }

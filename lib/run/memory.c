@@ -97,6 +97,18 @@ static void try_loop(const need *n, int64_t ni, int64_t nj, int64_t nk, int64_t 
     if (best->cost < 0 || cost < best->cost) *best = (choice){{ci, cj, stays}, cost};
 }
 
+/* A stage that may take a quarter of a minute, at the pace of a fast core, finishes its outputs in eight groups at least,
+ * though more would fit: what a run has finished when it is killed need not be done again, and two are under way. */
+static tra_block_loop in_groups(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int threads, tra_block_loop l) {
+    double pace = tra_op_accumulates(p, op) ? 100e9 : 1e9;
+    if (op->cost.flops_max < 15 * pace * threads) return l;
+    while (8.0 * (double)l.ci * (double)l.cj > (double)ni * (double)nj && (l.ci > 1 || l.cj > 1)) {
+        if (l.ci >= l.cj) l.ci = tra_ceil_div(l.ci, 2);
+        else l.cj = tra_ceil_div(l.cj, 2);
+    }
+    return l;
+}
+
 tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int64_t nk, int threads,
                            int64_t budget) {
     need n = join_need(p, op, threads);
@@ -104,7 +116,8 @@ tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int6
     if (op->in[1] < 0) { /* nothing is read twice, whatever the loop: enough outputs at once to keep the workers busy */
         int64_t each = 2 * n.a + n.c, most = tra_min64(ni, 4 * threads);
         int64_t ci = each > 0 ? tra_max64(1, tra_min64(most, room / each)) : most;
-        return (tra_block_loop){tra_ceil_div(ni, tra_ceil_div(tra_max64(1, ni), tra_max64(1, ci))), 1, false};
+        tra_block_loop l = {tra_ceil_div(ni, tra_ceil_div(tra_max64(1, ni), tra_max64(1, ci))), 1, false};
+        return in_groups(p, op, ni, nj, threads, l);
     }
     choice best = {{1, 1, false}, -1};
     for (int64_t ci = 1; ci <= ni; ci += tra_ceil_div(ci, 64)) { /* of very many rows not every number */
@@ -117,7 +130,7 @@ tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int6
         if (ci * n.a > room) break;
     }
     best.loop.ci = tra_ceil_div(ni, tra_ceil_div(tra_max64(1, ni), best.loop.ci));
-    return best.loop;
+    return in_groups(p, op, ni, nj, threads, best.loop);
 }
 
 /* ---- the plan as a whole ---------------------------------------------------------------------------------------- */

@@ -1,6 +1,8 @@
 /* output.c - output files of several ranks. */
 #include "output.h"
 
+#include "keep.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -416,7 +418,11 @@ tra_status tra_outfile_commit(tra_outfile *o, tra_status s, bool keep, int64_t *
     return s;
 }
 
-bool tra_sink_has(const tra_sink *s, int64_t ordinal) { return s->file && s->file->tuple[ordinal] != MINE; }
+bool tra_sink_has(const tra_sink *s, int64_t ordinal) {
+    if (s->file) return s->file->tuple[ordinal] != MINE;
+    int64_t i = tra_part_find(s->part, ordinal, s->summand);
+    return i >= 0 && s->part->block[i];
+}
 
 tra_status tra_sink_emit(tra_sink *s, int worker, int64_t ordinal, int summand, tra_block *block, tra_err *e) {
     if (s->part) {
@@ -426,6 +432,7 @@ tra_status tra_sink_emit(tra_sink *s, int worker, int64_t ordinal, int summand, 
             return tra_fail(e, TRA_INTERNAL, "a result that the plan does not expect on this site");
         }
         s->part->block[i] = block;
+        tra_keep_result(s->keep, s->op, s->part, i);
         tra_block_unpin(s->pool, block);
         return TRA_OK;
     }

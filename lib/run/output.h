@@ -32,11 +32,15 @@ int64_t tra_outfile_reused(const tra_outfile *o);
 TRA_MUSTUSE tra_status tra_outfile_commit(tra_outfile *o, tra_status s, bool keep, int64_t *written, tra_err *e);
 
 /* Where the results of a stage go: a stored part, or a file. */
+typedef struct tra_keep tra_keep;
 typedef struct tra_sink {
     tra_part *part;
     tra_outfile *file;
     tra_pool *pool;
     tra_engine *engine; /* file: what is written is written behind */
+    tra_keep *keep; /* part: may save results (keep.h) of op; summand: that this site computes */
+    const tra_op *op;
+    int summand;
 } tra_sink;
 /* Need the array of the tuple not be computed, since it is there already or another site writes it? */
 bool tra_sink_has(const tra_sink *s, int64_t ordinal);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 enum { PAGE = 4096, SMALL = 32 * 1024 }; /* blocks under SMALL come from malloc: tiny arrays do not cost a page */
 
@@ -200,6 +201,7 @@ static tra_status evict(tra_pool *p, tra_block *b, tra_err *e) {
             return s;
         }
         b->spill = at;
+        b->sum = XXH64(b->ptr, (size_t)b->bytes, 0);
         p->stats.spilled += b->bytes;
     }
     unlink_block(b);
@@ -235,7 +237,7 @@ static tra_status find_memory(tra_pool *p, tra_block *b, tra_err *e) {
 
 tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e) {
     tra_block *b = tra_calloc(1, sizeof *b);
-    *b = (tra_block){.bytes = bytes, .state = TRA_BLOCK_HERE, .pins = 1, .refs = 1, .dirty = true, .spill = -1};
+    *b = (tra_block){.bytes = bytes, .state = TRA_BLOCK_HERE, .pins = 1, .refs = 1, .dirty = true, .spill = -1, .file = -1};
     pthread_mutex_lock(&p->lock);
     tra_status s = find_memory(p, b, e);
     pthread_mutex_unlock(&p->lock);
@@ -247,7 +249,7 @@ tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e
 tra_block *tra_block_of_file(tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes) {
     tra_block *b = tra_calloc(1, sizeof *b);
     *b = (tra_block){
-        .bytes = bytes, .refs = 1, .spill = -1, .rel = rel, .ordinal = ordinal, .chunk_bytes = chunk_bytes};
+        .bytes = bytes, .refs = 1, .spill = -1, .file = -1, .rel = rel, .ordinal = ordinal, .chunk_bytes = chunk_bytes};
     return b;
 }
 
@@ -268,9 +270,16 @@ tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e) {
     return s;
 }
 
+static tra_status read_back(tra_pool *p, tra_block *b, tra_err *e) {
+    TRA_TRY(tra_pread(b->file >= 0 ? b->file : p->fd, b->ptr, (size_t)b->bytes, b->spill, "the scratch file", e));
+    if (XXH64(b->ptr, (size_t)b->bytes, 0) == b->sum) return TRA_OK;
+    return tra_fail(e, TRA_RESOURCE, "the scratch file in %s is damaged: the %" PRId64 " bytes at %" PRId64 " are not those that "
+                    "were written; use another --scratch", p->scratch, b->bytes, b->spill);
+}
+
 tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e) {
     tra_status s;
-    if (b->spill >= 0) s = tra_pread(p->fd, b->ptr, (size_t)b->bytes, b->spill, "the scratch file", e);
+    if (b->spill >= 0) s = read_back(p, b, e);
     else s = tra_rel_read(b->rel, b->ordinal, b->ptr, scratch, e);
     pthread_mutex_lock(&p->lock);
     if (s == TRA_OK) {
@@ -282,10 +291,29 @@ tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e) 
     return s;
 }
 
+static void forget_spill(tra_pool *p, tra_block *b) {
+    if (b->spill >= 0 && b->file < 0) space_give(&p->file, b->spill, tra_block_footprint(b->bytes));
+    b->spill = b->file = -1;
+}
+
+tra_block *tra_block_of_saved(int fd, int64_t at, int64_t bytes, uint64_t sum) {
+    tra_block *b = tra_calloc(1, sizeof *b);
+    *b = (tra_block){.bytes = bytes, .refs = 1, .dirty = true, .spill = at, .file = fd, .sum = sum};
+    return b;
+}
+
+void tra_block_saved(tra_pool *p, tra_block *b, int fd, int64_t at, uint64_t sum) {
+    pthread_mutex_lock(&p->lock);
+    forget_spill(p, b);
+    b->spill = at;
+    b->file = fd;
+    b->sum = sum;
+    pthread_mutex_unlock(&p->lock);
+}
+
 void tra_block_touch(tra_pool *p, tra_block *b) {
     pthread_mutex_lock(&p->lock);
-    if (b->spill >= 0) space_give(&p->file, b->spill, tra_block_footprint(b->bytes));
-    b->spill = -1;
+    forget_spill(p, b);
     b->dirty = true;
     pthread_mutex_unlock(&p->lock);
 }
@@ -329,7 +357,7 @@ void tra_block_free(tra_pool *p, tra_block *b) {
     assert(b->pins <= 1);
     unlink_block(b);
     give_memory(p, b);
-    if (b->spill >= 0) space_give(&p->file, b->spill, tra_block_footprint(b->bytes));
+    forget_spill(p, b);
     pthread_cond_broadcast(&p->freed);
     pthread_mutex_unlock(&p->lock);
     free(b);

@@ -27,6 +27,8 @@ typedef struct tra_block {
     bool dirty;       /* the only copy of its contents is in memory */
     bool mapped;      /* apart from the region, which was too fragmented */
     int64_t spill;    /* where in the scratch file, -1: nowhere */
+    int file;         /* -1: the pool's scratch file is meant; else one that others keep open */
+    uint64_t sum;     /* XXH64 of what is there */
     tra_rel *rel;     /* the file it comes from, or NULL */
     int64_t ordinal;
     int64_t chunk_bytes; /* that reading it costs on disk */
@@ -56,6 +58,10 @@ int64_t tra_block_footprint(int64_t bytes); /* that a block of so many bytes tak
 TRA_MUSTUSE tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e);
 /* A block that stands for a tuple of an input: AWAY. */
 tra_block *tra_block_of_file(tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes);
+/* A block whose contents are bytes of an open file, which must outlive it: AWAY. */
+tra_block *tra_block_of_saved(int fd, int64_t at, int64_t bytes, uint64_t sum);
+/* The contents of the block have been written there too: when it leaves memory it need not be spilled. */
+void tra_block_saved(tra_pool *p, tra_block *b, int fd, int64_t at, uint64_t sum);
 /* Pins; gives it memory when it has none. *load is set when the caller must have tra_block_load called (once): the
  * block is then LOADING. */
 TRA_MUSTUSE tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e);

@@ -304,5 +304,13 @@ TEST(block_loops_fit_their_budget) {
         before = reads;
     }
     CHECK_INT(before, 16); /* all fits: everything is read once */
+    ops[2].cost.flops_max = 100e9 * 2 * 14; /* of two workers: less than a quarter of a minute */
+    tra_block_loop l = tra_loop_of(&p, &ops[2], 8, 8, 8, 2, 1200000000);
+    CHECK(l.ci * l.cj > 8);
+    ops[2].cost.flops_max *= 2; /* so long that it is finished in groups */
+    l = tra_loop_of(&p, &ops[2], 8, 8, 8, 2, 1200000000);
+    CHECK_INT(l.ci * l.cj, 8);
+    l = tra_loop_of(&p, &ops[2], 1, 3, 8, 2, 1200000000);
+    CHECK_INT(l.ci * l.cj, 1);
     tra_arena_free(arena);
 }

@@ -1,0 +1,252 @@
+/* keep.c - saving results that are held, and taking them over. */
+#include "keep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <xxhash.h>
+
+struct tra_keep {
+    tra_site *site;
+    tra_journal *journal;
+    double seconds;
+    double due; /* from then on results are saved */
+    pthread_mutex_t lock; /* of opening logs */
+};
+
+tra_keep *tra_keep_new(tra_site *site, tra_journal *journal, double seconds) {
+    if (!journal) return NULL;
+    tra_keep *k = tra_calloc(1, sizeof *k);
+    *k = (tra_keep){.site = site, .journal = journal, .seconds = seconds, .due = tra_now() + seconds};
+    pthread_mutex_init(&k->lock, NULL);
+    return k;
+}
+
+void tra_keep_free(tra_keep *k) {
+    if (!k) return;
+    pthread_mutex_destroy(&k->lock);
+    free(k);
+}
+
+static tra_log *log_of(tra_keep *k, const tra_op *op) {
+    pthread_mutex_lock(&k->lock);
+    tra_log *l = tra_log_open(k->journal, op->id, true);
+    pthread_mutex_unlock(&k->lock);
+    return l;
+}
+
+/* ---- taking over ------------------------------------------------------------------------------------------------ */
+
+typedef struct check { /* of one array: context of a unit */
+    tra_log *log;
+    const tra_saved *s;
+    tra_block **slot;
+} check;
+
+static void end_check(tra_unit *u) { free(u->ctx); }
+
+static tra_status run_check(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    check *c = u->ctx;
+    (void)task, (void)w, (void)e;
+    int fd = tra_log_fd(c->log, c->s->file);
+    if (fd >= 0 && tra_file_has(fd, c->s->at, c->s->len, c->s->sum))
+        *c->slot = tra_block_of_saved(fd, c->s->at, c->s->len, c->s->sum);
+    return TRA_OK;
+}
+
+static int64_t whole(const tra_part *p) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < p->n; i++) n += p->block[i] != NULL;
+    return n;
+}
+
+static tra_status check_all(tra_keep *k, tra_log *log, tra_part *part, int64_t *listed, tra_err *e) {
+    int64_t n, *last = tra_calloc((size_t)part->n, sizeof *last); /* record of each tuple, from 1 */
+    const tra_saved *v = tra_log_saved(log, &n);
+    tra_status s = tra_engine_stage(k->site->engine, 0, 0, e);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = tra_part_find(part, v[i].ordinal, v[i].summand);
+        if (at >= 0 && v[i].len == tra_part_bytes(part, at)) last[at] = i + 1;
+    }
+    for (int64_t i = 0; i < part->n && s == TRA_OK; i++) {
+        if (!last[i]) continue;
+        tra_unit *u = tra_unit_new(0, 1);
+        check *c = tra_malloc(sizeof *c);
+        *c = (check){log, &v[last[i] - 1], &part->block[i]};
+        u->run = run_check;
+        u->end = end_check;
+        u->ctx = c;
+        s = tra_engine_submit(k->site->engine, u, e);
+        ++*listed;
+    }
+    free(last);
+    tra_status end = tra_engine_drain(k->site->engine, e);
+    return s == TRA_OK ? end : s;
+}
+
+static const char *name_of(const tra_plan *p, const tra_op *op, char buf[64]) {
+    while (!op->name && (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST)) op = &p->ops[op->in[0]];
+    if (op->name) return op->name;
+    snprintf(buf, 64, "#%d (%s)", op->id, tra_plan_op_text(op->op));
+    return buf;
+}
+
+tra_status tra_keep_take_over(tra_keep *k, const tra_op *op, bool as_a_whole, tra_part *part, bool *complete, tra_err *e) {
+    char buf[64];
+    int64_t v[3] = {0}; /* whole, listed, all */
+    tra_status s = TRA_OK;
+    *complete = false;
+    if (!tra_journal_resumed(k ? k->journal : NULL)) return TRA_OK;
+    tra_log *log = tra_log_exists(k->journal, op->id) ? log_of(k, op) : NULL;
+    if (log) s = check_all(k, log, part, &v[1], e);
+    v[0] = whole(part);
+    v[2] = part->n;
+    s = tra_comm_agree(&k->site->comm, s, e);
+    tra_comm_sum(&k->site->comm, v, 3);
+    *complete = v[0] == v[2];
+    const char *name = name_of(k->site->plan, op, buf);
+    if (v[1] > v[0]) tra_warn("%" PRId64 " saved blocks of %s are damaged; they are computed again", v[1] - v[0], name);
+    if (v[0] > 0 && (*complete || !as_a_whole))
+        tra_info(0, "going on from %s: %" PRId64 " of %" PRId64 " blocks of %s are there", tra_journal_path(k->journal), v[0],
+                 v[2], name);
+    return s;
+}
+
+/* ---- saving --------------------------------------------------------------------------------------------------- */
+
+/* Of several sites with the same array the first saves it. */
+static bool is_first(const tra_keep *k, const tra_op *op, const tra_part *part, int64_t i) {
+    int me = k->site->comm.rank;
+    bool bag = tra_place_is_partial(&op->place), first = true;
+    tra_dims key;
+    tra_catalog_key(op->type.cat, part->ordinal[i], &key);
+    for (int p = 0; p < me && first; p++) {
+        if (bag && tra_place_summand(&op->place, p) != tra_place_summand(&op->place, me)) continue;
+        first = !tra_place_holds(&op->place, op->type.cat, part->ordinal[i], &key, p);
+    }
+    return first;
+}
+
+/* The pinned block of slot i. */
+static bool save(tra_keep *k, const tra_op *op, tra_part *part, int64_t i) {
+    tra_block *b = part->block[i];
+    tra_log *log = log_of(k, op);
+    tra_err e = {0};
+    if (!log) return false;
+    int fd = tra_log_fd(log, k->site->comm.rank);
+    tra_saved s = {.ordinal = part->ordinal[i], .summand = part->summand ? part->summand[i] : 0, .len = b->bytes};
+    s.at = tra_log_reserve(log, b->bytes);
+    s.sum = XXH64(b->ptr, (size_t)b->bytes, 0);
+    if (tra_pwrite(fd, b->ptr, (size_t)b->bytes, s.at, "the scratch file", &e) != TRA_OK) {
+        tra_journal_give_up(k->journal, e.msg);
+        return false;
+    }
+    tra_log_add(log, &s);
+    tra_block_saved(k->site->pool, b, fd, s.at, s.sum);
+    return true;
+}
+
+void tra_keep_result(tra_keep *k, const tra_op *op, tra_part *part, int64_t i) {
+    if (k && tra_now() >= k->due && is_first(k, op, part, i)) save(k, op, part, i);
+}
+
+/* Saves what is not yet; false when some could not be. */
+static bool save_part(tra_keep *k, const tra_op *op, tra_part *part) {
+    bool all = true;
+    for (int64_t i = 0; i < part->n && all; i++) {
+        tra_block *b = part->block[i];
+        bool load;
+        tra_err e = {0};
+        if (!b || b->file >= 0 || !is_first(k, op, part, i)) continue;
+        if (tra_block_pin(k->site->pool, b, &load, &e) != TRA_OK) return false;
+        all = (!load || tra_block_load(k->site->pool, b, NULL, &e) == TRA_OK) && save(k, op, part, i);
+        tra_block_unpin(k->site->pool, b);
+    }
+    return all;
+}
+
+bool tra_keep_saves(const tra_plan *p, int i) {
+    const tra_op *op = &p->ops[i];
+    switch (op->op) {
+    case TRA_PLAN_SHUF:
+    case TRA_PLAN_BCAST: {
+        const tra_op *from = &p->ops[op->in[0]];
+        while (from->op == TRA_PLAN_FILTER || from->op == TRA_PLAN_REKEY || from->op == TRA_PLAN_SHUF ||
+               from->op == TRA_PLAN_BCAST || from->fused)
+            from = &p->ops[from->in[0]];
+        return from->op != TRA_PLAN_INPUT;
+    }
+    case TRA_PLAN_MAP:
+    case TRA_PLAN_TILE: return !op->fused;
+    case TRA_PLAN_JOIN:
+    case TRA_PLAN_AGG:
+    case TRA_PLAN_JOINAGG:
+    case TRA_PLAN_MERGE:
+    case TRA_PLAN_CONCAT:
+    case TRA_PLAN_REPART: return true;
+    case TRA_PLAN_INPUT:
+    case TRA_PLAN_FILTER:
+    case TRA_PLAN_REKEY:
+    case TRA_PLAN_OUTPUT:
+    case TRA_PLAN_COUNT: break;
+    }
+    return false;
+}
+
+static bool passes_on(const tra_op *op) { /* blocks of its input */
+    return op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST || op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY ||
+           op->fused;
+}
+
+/* Removes what outputs would not need, were the run to go on from what is complete, unless something that is held has
+ * blocks of it. */
+static void discard(tra_keep *k, tra_part *const *parts, const bool *complete) {
+    const tra_plan *p = k->site->plan;
+    bool *used = tra_calloc((size_t)p->nops, sizeof *used);
+    for (int i = p->nops - 1; i >= 0; i--) {
+        const tra_op *op = &p->ops[i];
+        bool needed = op->op == TRA_PLAN_OUTPUT || used[i];
+        used[i] = needed || parts[i];
+        for (int j = 0; j < 2; j++) {
+            if (op->in[j] >= 0 && ((needed && !complete[i]) || (used[i] && passes_on(op)))) used[op->in[j]] = true;
+        }
+    }
+    for (int i = 0; i < p->nops; i++) {
+        tra_log *l = tra_keep_saves(p, i) ? tra_log_opened(k->journal, i) : NULL;
+        bool keep = !l;
+        for (int j = 0; j < p->nops && !keep; j++) keep = used[j] && tra_log_opened(k->journal, j) == l;
+        if (!keep) tra_log_discard(l);
+    }
+    free(used);
+}
+
+/* Is there room for that much besides what may be spilled? */
+static bool has_room(const tra_keep *k, int64_t bytes) {
+    struct statvfs fs;
+    if (statvfs(tra_journal_path(k->journal), &fs) != 0) return false;
+    return bytes + k->site->plan->scratch <= (int64_t)(fs.f_bavail * fs.f_frsize);
+}
+
+void tra_keep_stage_end(tra_keep *k, int op, tra_part *const *parts, bool *complete) {
+    if (!k) return;
+    const tra_plan *p = k->site->plan;
+    double begun = tra_now();
+    int64_t due = begun >= k->due;
+    tra_comm_max(&k->site->comm, &due, 1);
+    if (!due) return;
+    int64_t *saved = tra_calloc((size_t)p->nops, sizeof *saved);
+    for (int i = 0; i <= op; i++) {
+        if (!parts[i] || parts[i]->kind != TRA_PART_STORED || complete[i] || !tra_keep_saves(p, i)) continue;
+        int64_t bytes = 0;
+        for (int64_t t = 0; t < parts[i]->n; t++) bytes += tra_part_bytes(parts[i], t);
+        saved[i] = has_room(k, bytes) && save_part(k, &p->ops[i], parts[i]) && !tra_journal_broken(k->journal);
+    }
+    tra_journal_flush(k->journal);
+    tra_comm_min(&k->site->comm, saved, p->nops);
+    for (int i = 0; i < p->nops; i++) complete[i] |= saved[i];
+    discard(k, parts, complete);
+    free(saved);
+    double now = tra_now(), spent = now - begun;
+    k->due = now + (20 * spent > k->seconds ? 20 * spent : k->seconds);
+}

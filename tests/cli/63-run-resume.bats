@@ -1,0 +1,178 @@
+# tra run --resume: what is taken over, when it is refused, what damage does.
+load helper
+
+# product: p.tra, a product of 400 output blocks that takes seconds; its output is c.h5.
+product() {
+    "$TRA" gen -q --shape 4000x4000 --block 200x200 --dist normal --seed 1 -o a.h5
+    printf 'input A from "a.h5"\nC = agg(join(A, A, [1], [0], matmul), [0,2], matadd)\noutput C to "c.h5"\n' >p.tra
+}
+
+# Bytes of all logs in the scratch directory: 64 for each block that is recorded, and as many for each log.
+recorded() { cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c; }
+
+# cut_short SIGNAL BLOCKS OPTION...: a run that gets the signal when so many blocks are recorded.
+cut_short() {
+    local run i
+    "$TRA" run -q "${@:3}" 2>log &
+    run=$!
+    for i in $(seq 2000); do
+        [ "$(recorded)" -ge $((64 * ($2 + 3))) ] && break
+        kill -0 $run 2>/dev/null || break
+        sleep 0.01
+    done
+    kill -"$1" $run || { echo "it was over before"; cat log; return 1; }
+    wait $run || true
+}
+
+# reused: how many blocks of C the run said it found.
+reused() { sed -n 's/.* \([0-9]*\) of [0-9]* blocks of C are there/\1/p' <<<"$output"; }
+
+small="--threads 1 --memory 40M" # a group is a few blocks
+
+@test "a killed run is gone on with, on as many sites or others, and says how much of it is there" {
+    product
+    tra run -q p.tra
+    want=$(tra digest c.h5)
+    for sites in '1 1' '1 3' '2 1'; do
+        read -r before after <<<"$sites"
+        rm -f c.h5
+        # shellcheck disable=SC2086
+        cut_short KILL 10 p.tra --sites "$before" --threads 1 --memory 60M
+        [ ! -e c.h5 ]
+        status 0 tra run p.tra --resume --sites "$after" --threads 1 --memory 60M
+        [ "$(reused)" -ge 10 ] || { echo "$output"; false; }
+        is "$want" tra digest c.h5
+        [ -z "$(ls -A | grep tmp)" ]
+        [ -z "$(ls -A "$TRA_SCRATCH" | grep tra-)" ]
+    done
+}
+
+@test "refused: another program, other inputs, other options, each with its status; without --resume it begins anew" {
+    product
+    # shellcheck disable=SC2086
+    cut_short TERM 10 p.tra $small
+    sed 's/matmul/matmul/; s/\[0,2\]/[2,0]/' p.tra >q.tra
+    status 2 tra run -q q.tra --resume
+    has "--resume: the program is not the one whose progress is in $TRA_SCRATCH/tra-"
+    status 2 tra run -q p.tra --resume --codec zstd
+    has "of a run with --codec none"
+    touch a.h5
+    status 3 tra run -q p.tra --resume
+    has "--resume: input A (a.h5) is not what it was"
+    [ ! -e c.h5 ]
+    [ "$(ls "$TRA_SCRATCH")" ]
+    # shellcheck disable=SC2086
+    status 0 tra run p.tra $small
+    lacks "are there"
+    [ -z "$(ls -A "$TRA_SCRATCH" | grep tra-)" ]
+    [ -z "$(ls -A | grep tmp)" ]
+}
+
+@test "refused: another number of sites, where sums are divided among them" {
+    "$TRA" gen -q --shape 400x40000 --block 100x400 --dist normal -o a.h5
+    printf 'input A from "a.h5"\nC = agg(join(A, A, [1], [1], "ik,jk->ij"), [0,2], matadd)\noutput C to "c.h5"\n' >p.tra
+    run tra explain p.tra --sites 2
+    has cmm
+    export TRA_KEEP_SECONDS=0.01
+    # shellcheck disable=SC2086
+    cut_short TERM 2 p.tra --sites 2 --threads 1
+    status 2 tra run p.tra --resume
+    has "of a run with --sites 2"
+    status 0 tra run p.tra --sites 2 --threads 1 --resume
+    has "blocks of #1 (join-agg) are there"
+}
+
+@test "nothing saved: from the beginning, and it says so" {
+    product
+    status 0 tra run p.tra --resume
+    has "--resume: nothing is saved in $TRA_SCRATCH"
+}
+
+@test "damaged blocks, of the output and of the scratch directory, are noticed and computed again" {
+    product
+    tra run -q p.tra
+    want=$(tra digest c.h5)
+    for codec in none zstd; do
+        rm -f c.h5
+        # shellcheck disable=SC2086
+        cut_short KILL 12 p.tra $small --codec $codec
+        case $codec in
+        none) file=$(echo .c.h5.tra-r*.tmp) ;;
+        zstd) file=$(echo "$TRA_SCRATCH"/tra-*/*.dat) ;;
+        esac
+        py 'f = open(sys.argv[1], "r+b"); f.seek(800000); f.write(b"damage")' "$file"
+        # shellcheck disable=SC2086
+        status 0 tra run p.tra $small --codec $codec --resume
+        has "warning: 1 of the saved blocks of this output are damaged or gone"
+        is "$want" tra digest c.h5
+    done
+}
+
+@test "results that no output takes are saved and taken over too" {
+    product
+    cat >p.tra <<'EOF2'
+input A from "a.h5"
+T = agg(join(A, A, [1], [0], matmul), [0,2], matadd)
+U = agg(join(T, A, [1], [0], matmul), [0,2], matadd)
+C = agg(join(U, T, [1], [0], matmul), [0,2], matadd)
+output C to "c.h5"
+EOF2
+    tra run -q p.tra
+    want=$(tra digest c.h5)
+    export TRA_KEEP_SECONDS=0.01
+    for sites in 1 2; do
+        rm -f c.h5
+        cut_short KILL 430 p.tra --sites $sites --threads 1 --memory 64M
+        status 0 tra run p.tra --sites $sites --threads 1 --memory 64M --resume
+        grep -q "of [48]00 blocks of T are there" <<<"$output"
+        is "$want" tra digest c.h5
+        [ -z "$(ls -A "$TRA_SCRATCH" | grep tra-)" ]
+    done
+}
+
+@test "two relations of one file, and an output that is in its place already" {
+    product
+    cat >p.tra <<'EOF2'
+input A from "a.h5"
+B = transform(A, neg)
+C = agg(join(A, A, [1], [0], matmul), [0,2], matadd)
+output B to "c.h5:b"
+output C to "c.h5:c"
+EOF2
+    # shellcheck disable=SC2086
+    status 0 tra run -q p.tra $small
+    want=$(tra digest c.h5:b c.h5:c)
+    rm c.h5
+    # shellcheck disable=SC2086
+    cut_short KILL 410 p.tra $small
+    # shellcheck disable=SC2086
+    status 0 tra run p.tra $small --resume
+    has "400 of 400 blocks of B are there"
+    is "$want" tra digest c.h5:b c.h5:c
+    [ -z "$(ls -A | grep tmp)" ]
+}
+
+@test "two runs: of the same outputs the second is refused, of others it goes on, in one scratch directory" {
+    product
+    sed 's/c.h5/d.h5/' p.tra >q.tra
+    # shellcheck disable=SC2086
+    "$TRA" run -q p.tra $small &
+    run=$!
+    while [ "$(recorded)" -lt 640 ]; do sleep 0.01; done
+    kill -STOP $run
+    # shellcheck disable=SC2086
+    status 0 tra run -q q.tra $small
+    status 4 tra run -q p.tra
+    has "is being written by process $run"
+    kill -CONT $run
+    wait $run
+    status 0 tra diff c.h5 d.h5
+    [ -z "$(ls -A "$TRA_SCRATCH" | grep tra-)" ]
+}
+
+@test "a scratch directory that cannot be written is no reason not to run" {
+    product
+    status 0 tra run p.tra --scratch /nowhere
+    has "warning: the scratch directory /nowhere cannot be written"
+    status 0 tra run p.tra --scratch /nowhere --resume
+}
