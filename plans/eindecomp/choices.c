@@ -59,7 +59,7 @@ static void find_producers(const tra_eingraph *g, int v, choices *c, tra_arena *
 
 /* Floats of inputs that cannot lie where they are used, and of summands. */
 static double own_moved(const tra_eingraph *g, const tra_vertex *x, const int *d) {
-    double cost = tra_ein_agg_cost(g, x, d);
+    double cost = tra_ein_agg_cost(g, x, d) * (1 + TRA_EIN_ADDING);
     for (int i = 0; i < x->nrefs; i++) {
         const tra_ein_rel *r = &g->rel[x->ref[i].rel];
         int parts[TRA_MAXDIM];
@@ -163,7 +163,9 @@ tra_labelling *chosen_labelling(const tra_eingraph *g, const char *how, const ch
         d[v] = tra_news(a, int, g->v[v].nlabels);
         if (g->v[v].nlabels) memcpy(d[v], vector(&c[v], chosen[v]), (size_t)g->v[v].nlabels * sizeof *d[v]);
     }
-    return labelled(g, how, d, tra_ein_processors(p, any), a);
+    tra_labelling *l = labelled(g, how, d, tra_ein_processors(p, any), a);
+    for (int v = 0; v < g->nvertices; v++) l->cut_off |= c[v].vec.cut_off;
+    return l;
 }
 
 /* ---- alternatives ------------------------------------------------------------------------------------------- */

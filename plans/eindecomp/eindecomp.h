@@ -82,12 +82,13 @@ double tra_ein_plan_cost(const tra_plan *p);
 /* The viable ones of a vertex: powers of two whose product is p rounded up (any: every factorisation of p), no count
  * above what its label can be cut in; where there is none, those of the largest product below. Those that follow the
  * blocks best come first, then those that cut the first labels most. At most TRA_EIN_MAXVECTORS, those that cut the
- * first labels most. v: n times nlabels, in the arena. */
+ * first labels most; cut_off then. v: n times nlabels, in the arena. */
 enum { TRA_EIN_MAXVECTORS = 20000 };
 typedef struct tra_vectors {
     int n, nlabels;
     int nwhole;      /* those of them, the first, that cut no label more often than it has blocks */
     int64_t product; /* kernel calls */
+    bool cut_off;
     int *v;
 } tra_vectors;
 tra_vectors tra_ein_vectors(const tra_vertex *v, int p, bool any, tra_arena *a);
@@ -102,12 +103,15 @@ typedef struct tra_labelling {
     double join, agg, repart; /* of the whole graph */
     double cost;              /* their sum */
     int fewer;                /* vertices with less than p kernel calls */
+    bool cut_off;             /* of some vertex not all vectors were tried */
 } tra_labelling;
 
 /* By which costs vectors are chosen: those of the paper, which charge a kernel call for all that it reads and a
  * repartition on top; or the floats that have to move where parts lie as they do on sites: what a part is not already
  * where it is used. An input lies as one of its uses wants it, the sums of an aggregation, spread over all sites, as
- * the next one does. Vectors that follow the blocks alone count there, if there are any. */
+ * the next one does; summands cost a little more, since they are added up. Vectors that follow the blocks alone count
+ * there, if there are any. */
+#define TRA_EIN_ADDING 0.0625
 typedef enum tra_ein_costs { TRA_EIN_PAPER, TRA_EIN_MOVED } tra_ein_costs;
 
 /* The labelling of the paper: dynamic program if each vertex has one consumer, else linearisation. refined (may be

@@ -21,9 +21,11 @@ typedef struct enumeration {
 /* Every way to give label l and those after it parts whose product is `left`; the first labels take most first. */
 static void enumerate(enumeration *e, int l, int left) {
     tra_vectors *out = e->out;
-    if (out->n == TRA_EIN_MAXVECTORS || left > e->left_most[l]) return;
+    if (out->cut_off || left > e->left_most[l]) return;
     if (l == e->x->nlabels) {
         if (left != 1) return;
+        out->cut_off = out->n == TRA_EIN_MAXVECTORS;
+        if (out->cut_off) return;
         if (out->n == e->cap) {
             e->cap = e->cap ? 2 * e->cap : 64;
             out->v = tra_realloc(out->v, (size_t)e->cap * (size_t)tra_max64(1, l), sizeof *out->v);

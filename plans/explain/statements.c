@@ -60,6 +60,7 @@ void tra_text_statements(const tra_job *job, const tra_plan *p, tra_str *out) {
         else
             tra_str_add(out, "; the graph is too large to find the optimum\n");
     }
+    if (l->cut_off) tra_str_add(out, "of some statement there are more vectors than were tried\n");
     if (l->fewer)
         tra_str_printf(out, "%d statement%s in fewer parts: the labels' extents allow no more\n", l->fewer,
                        l->fewer == 1 ? "" : "s");
@@ -104,6 +105,7 @@ void tra_json_statements(tra_json *j, const tra_labellings *all, const tra_label
     tra_json_num(j, "agg_cost", l->agg);
     tra_json_num(j, "repart_cost", l->repart);
     tra_json_int(j, "in_fewer_parts", l->fewer);
+    tra_json_bool(j, "cut_off", l->cut_off);
     if (all->paper) tra_json_num(j, "paper_cost", all->paper->cost);
     if (all->best) tra_json_num(j, "optimal_cost", all->best->cost);
     tra_json_begin(j, "statements", '[');

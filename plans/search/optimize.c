@@ -51,6 +51,7 @@ static void label(const tra_plan_options *o, tra_arena *a, candidates *c) {
     const tra_eingraph *g = c->l.graph;
     bool any = o->optimizer == TRA_OPT_EINDECOMP_ANY;
     tra_labelling *refined = NULL;
+    const tra_labelling *best;
     switch (o->optimizer) {
     case TRA_OPT_SEARCH: break;
     case TRA_OPT_SQRT: add(c, tra_ein_sqrt(g, o->sites, a)); break;
@@ -58,11 +59,9 @@ static void label(const tra_plan_options *o, tra_arena *a, candidates *c) {
     case TRA_OPT_EINDECOMP:
     case TRA_OPT_EINDECOMP_ANY:
         add(c, c->l.paper = tra_ein_label(g, TRA_EIN_PAPER, o->sites, any, a, &refined));
-        if (strcmp(c->l.paper->how, "tree") == 0)
-            c->l.best = c->l.paper;
-        else
-            c->l.best = tra_ein_exact(g, TRA_EIN_PAPER, o->sites, any, a);
-        if (!c->l.best || c->l.best->cost < c->l.paper->cost) add(c, c->l.best ? c->l.best : refined);
+        best = strcmp(c->l.paper->how, "tree") == 0 ? c->l.paper : tra_ein_exact(g, TRA_EIN_PAPER, o->sites, any, a);
+        if (!best || best->cost < c->l.paper->cost) add(c, best ? best : refined);
+        c->l.best = best && !best->cut_off ? best : NULL;
         if (o->cost != TRA_COST_EINDECOMP) add(c, moved(g, o->sites, any, a));
         break;
     }

@@ -76,6 +76,27 @@ TEST(number_of_vectors) {
     done(&m);
 }
 
+TEST(more_vectors_than_are_tried) {
+    made m = make("input X : f64 [64,64,64,64,64,64] by [8,8,8,8,8,8]\ninput Y : f64 [64,64,64] by [8,8,8]\n"
+                  "Z[] = sum X[a,b,c,d,e,f] * Y[g,h,i]\noutput Z\n");
+    tra_vectors v = tra_ein_vectors(&m.g->v[0], 1024, false, m.a);
+    CHECK_INT(v.n, TRA_EIN_MAXVECTORS);
+    CHECK(v.cut_off);
+    CHECK(tra_ein_label(m.g, TRA_EIN_PAPER, 1024, false, m.a, NULL)->cut_off);
+    CHECK(!tra_ein_vectors(&m.g->v[0], 64, false, m.a).cut_off);
+    CHECK(!tra_ein_label(m.g, TRA_EIN_PAPER, 64, false, m.a, NULL)->cut_off);
+    done(&m);
+}
+
+TEST(programs_without_statements) {
+    made m = make("input X : f64 [8,8] by [2,2]\noutput X\n");
+    CHECK_INT(m.g->nvertices, 0);
+    CHECK_NEAR(tra_ein_label(m.g, TRA_EIN_PAPER, 4, false, m.a, NULL)->cost, 0, 0);
+    CHECK_NEAR(tra_ein_exact(m.g, TRA_EIN_PAPER, 4, false, m.a)->cost, 0, 0);
+    CHECK_NEAR(tra_ein_sqrt(m.g, 4, m.a)->cost, 0, 0);
+    done(&m);
+}
+
 /* ---- what is a vertex --------------------------------------------------------------------------------------- */
 
 TEST(operators_are_vertices_too) {
@@ -313,7 +334,7 @@ static double moved(const tra_eingraph *g, int **d) {
         double calls = (double)tra_ein_calls(x, d[v]);
         int to[TRA_MAXDIM], from[TRA_MAXDIM], whole_[TRA_MAXDIM];
         for (int i = 0; i < TRA_MAXDIM; i++) whole_[i] = 1;
-        cost += tra_ein_agg_cost(g, x, d[v]);
+        cost += tra_ein_agg_cost(g, x, d[v]) * (1 + TRA_EIN_ADDING);
         for (int i = 0; i < x->nrefs; i++) {
             const tra_ein_rel *r = &g->rel[x->ref[i].rel];
             parts_of(g, &x->ref[i], d[v], to);
