@@ -90,6 +90,11 @@ const tra_keyexpr *tra_keyexpr_replace(tra_arena *a, const tra_keyexpr *x, const
     return y;
 }
 
+int tra_keyexpr_size(const tra_keyexpr *x) {
+    if (x->op == TRA_KEY_INT || x->op == TRA_KEY_VAR) return 1;
+    return 1 + tra_keyexpr_size(x->a) + (ops[x->op].arity == 2 ? tra_keyexpr_size(x->b) : 0);
+}
+
 int tra_keyexpr_compare(const tra_keyexpr *x, const tra_keyexpr *y) {
     if (x->op != y->op) return x->op < y->op ? -1 : 1;
     if (x->op == TRA_KEY_INT) return (x->value > y->value) - (x->value < y->value);

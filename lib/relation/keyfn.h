@@ -59,6 +59,7 @@ uint32_t tra_keyexpr_vars(const tra_keyexpr *x); /* set of key components it rea
 bool tra_keyexpr_is_var(const tra_keyexpr *x, int *var);
 /* x with variable i replaced by by[i], in the arena. */
 const tra_keyexpr *tra_keyexpr_replace(tra_arena *a, const tra_keyexpr *x, const tra_keyexpr *const *by);
+int tra_keyexpr_size(const tra_keyexpr *x); /* operators, literals and variables in it */
 /* A total order of expressions; 0: equal. Names do not count. */
 int tra_keyexpr_compare(const tra_keyexpr *x, const tra_keyexpr *y);
 void tra_keyfn_print(const tra_keyfn *f, bool predicate, tra_str *out); /* "(i,j) -> (j,i)", "(i,j) -> i<j" */

@@ -122,6 +122,14 @@ const tra_rule tra_rule_r1_3 = {
 
 /* ---- R1-5 --------------------------------------------------------------------------------------------------- */
 
+/* minindex and its kin count places in the whole tensor, holes included. */
+static bool counts_places(tra_rewriting *w, const tra_expr *x, const tra_expr *agg) {
+    if (!is(agg, TRA_OP_AGG) || !tra_kernel_needs_tensor(agg->node.kernel)) return false;
+    refuse(w, x, "%s counts places in the whole tensor, which the filter would change",
+           kernel_text(w, agg->node.kernel));
+    return true;
+}
+
 /* Aggregations, and concatenations, which aggregate over one key: the key dimension of the input that each one of the
  * result is. */
 static bool group_dims(const tra_expr *x, int *dim) {
@@ -138,7 +146,7 @@ static void filter_below_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int sid
     int dim[TRA_MAXDIM];
     conjuncts c;
     (void)side;
-    if (!is(x, TRA_OP_FILTER) || !group_dims(y, dim)) return;
+    if (!is(x, TRA_OP_FILTER) || !group_dims(y, dim) || counts_places(w, x, y)) return;
     const char *names[TRA_MAXDIM] = {NULL};
     const tra_keyfn *f = x->node.keyfn;
     split_predicate(f, &c);
@@ -155,7 +163,7 @@ static void agg_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int sid
     int dim[TRA_MAXDIM], place[TRA_MAXDIM];
     conjuncts c, up = {0}, stay = {0};
     (void)side;
-    if (!is(y, TRA_OP_FILTER) || !group_dims(x, dim)) return;
+    if (!is(y, TRA_OP_FILTER) || !group_dims(x, dim) || counts_places(w, x, x)) return;
     const tra_keyfn *f = y->node.keyfn;
     const char *names[TRA_MAXDIM] = {NULL};
     uint32_t grouped = 0;
@@ -194,7 +202,7 @@ static void agg_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int sid
 const tra_rule tra_rule_r1_5 = {
     .name = "R1-5",
     .equivalence = "filter(p, agg(g, R)) = agg(g, filter(p', R)), p'(k) = p(k[g0], k[g1], ...)",
-    .condition = "from inside out: p' reads group keys alone",
+    .condition = "the kernel counts no places in the tensor; from inside out: p' reads group keys alone",
     .forth = filter_below_agg,
     .back = agg_below_filter,
     .cases = {
@@ -210,6 +218,7 @@ const tra_rule tra_rule_r1_5 = {
          .one_way = true},
         {.program = "Z = agg(filter(A, (i,j) -> i + j < 2), [1], matadd)\n",
          .refused = "reads keys that are not grouped"},
+        {.program = "Z = filter(agg(A, [1], minindex), j -> j != 1)\n", .refused = "counts places in the whole tensor"},
         {.program = "Z = agg(filter(A, (i,j) -> i < 2), [], matadd)\n", .refused = "reads keys that are not grouped"},
     }};
 

@@ -8,7 +8,18 @@
 
 static bool is(const tra_expr *x, tra_opcode op) { return x && x->node.op == op; }
 
+/* Longer compositions come from maps that lead back to where they began. */
+enum { MAXPARTS = 16, MAXKEYOPS = 64 };
+
+static int parts(const tra_kernel *k) {
+    int n = 0;
+    for (; k; k = tra_kernel_rest(k)) n++;
+    return n;
+}
+
+/* NULL when that is too long. */
 static const tra_kernel *then(tra_rewriting *w, const tra_kernel *first, const tra_kernel *next) {
+    if (parts(first) + parts(next) > MAXPARTS) return NULL;
     return tra_kernel_then(w->m->arena, first, next);
 }
 
@@ -25,6 +36,12 @@ static bool elementwise(const tra_expr *x) { return tra_kernel_props(x->node.ker
 
 /* ---- R1-2 --------------------------------------------------------------------------------------------------- */
 
+static int key_ops(const tra_keyfn *f) {
+    int n = 0;
+    for (int i = 0; i < f->n; i++) n += tra_keyexpr_size(f->expr[i]);
+    return n;
+}
+
 static void compose_keys(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     tra_keyfn *f = tra_new(w->m->arena, tra_keyfn);
     *f = *y->node.keyfn;
@@ -33,6 +50,7 @@ static void compose_keys(tra_rewriting *w, tra_expr *x, tra_expr *y) {
         f->expr[i] = tra_keyexpr_replace(w->m->arena, x->node.keyfn->expr[i], y->node.keyfn->expr);
     tra_node n = over(x, y->node.in[0]);
     n.keyfn = f;
+    if (key_ops(f) > MAXKEYOPS) return;
     claim(w, x, y, 0, &n, NULL, NULL);
 }
 
@@ -50,6 +68,7 @@ static void compose_maps(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
                    kernel_text(w, x->node.kernel));
     } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_TRANSFORM)) {
         tra_node n = proto_transform(then(w, y->node.kernel, x->node.kernel), y->node.in[0]);
+        if (!n.kernel) return;
         claim(w, x, y, 0, &n, NULL, NULL);
         if (!tra_kernel_commutes(x->node.kernel, y->node.kernel)) return;
         n.kernel = then(w, x->node.kernel, y->node.kernel);
@@ -149,7 +168,7 @@ static void map_into_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     }
     if (!is(y, TRA_OP_AGG)) return;
     tra_node n = proto_agg(then(w, y->node.kernel, x->node.kernel), &y->node.group, y->node.in[0]);
-    claim(w, x, y, 0, &n, NULL, NULL);
+    if (n.kernel) claim(w, x, y, 0, &n, NULL, NULL);
     if (tra_kernel_rest(y->node.kernel) || !may_descend(w, x, x->node.kernel, &y->node)) return;
     n = proto_transform(x->node.kernel, y->node.in[0]);
     tra_expr *map = make_below(w, x, &n);
@@ -224,7 +243,7 @@ static void map_into_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) 
     if (!is(x, TRA_OP_TRANSFORM)) return;
     tra_node n = y->node;
     n.kernel = then(w, y->node.kernel, x->node.kernel);
-    claim(w, x, y, 0, &n, NULL, NULL);
+    if (n.kernel) claim(w, x, y, 0, &n, NULL, NULL);
     if (!tra_kernel_enters(x->node.kernel, y->node.kernel)) {
         refuse(w, x, "f(K(a, b)) = K(f(a), f(b)) is not known of f = %s and K = %s", kernel_text(w, x->node.kernel),
                kernel_text(w, y->node.kernel));

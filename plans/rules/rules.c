@@ -130,18 +130,25 @@ static bool walks_long(const tra_expr *x) {
     return is_long(&x->node) || (x->node.in[0] && is_long(x->node.in[0])) || (x->node.in[1] && is_long(x->node.in[1]));
 }
 
+/* Is x made of its own group? It says nothing about it then (a transpose of vectors, say). */
+static bool loops(const tra_memo *m, const tra_expr *x, int group) {
+    for (int i = 0; i < 2 && x->in[i] >= 0; i++)
+        if (tra_memo_find(m, x->in[i]) == tra_memo_find(m, group)) return true;
+    return false;
+}
+
 typedef void match_fn(tra_rewriting *w, tra_expr *x, tra_expr *y, int side);
 
 static void apply_to(tra_rewriting *w, int rule, bool back, tra_expr *x) {
     match_fn *f = back ? tra_rules[rule]->back : tra_rules[rule]->forth;
     tra_memo *m = w->m;
-    if (!f) return;
+    if (!f || loops(m, x, x->group)) return;
     w->rule = tra_rules[rule];
     if (new_match(w, rule, back, x, NULL, 0)) f(w, x, NULL, 0);
     for (int side = 0; side < 2 && x->in[side] >= 0; side++) {
         for (int i = 0; i < m->group[tra_memo_find(m, x->in[side])].n; i++) {
             tra_expr *y = m->v[m->group[tra_memo_find(m, x->in[side])].expr[i]];
-            if (walks_long(y)) continue;
+            if (walks_long(y) || loops(m, y, y->group) || loops(m, y, x->group)) continue;
             if (new_match(w, rule, back, x, y, side)) f(w, x, y, side);
         }
     }

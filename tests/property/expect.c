@@ -3,8 +3,13 @@
  * Where all values are small integers that no order of summation can round, a right answer is exactly the reference's.
  * Elsewhere the tolerance is measured: the reference runs again with every result of every operator disturbed by a few
  * thousand roundings, and what that does to an element, scaled back, is what roundings may do to it; and by a few dozen
- * roundings, of which the effect counts as it is: a comparison may fall the other way. */
+ * roundings, of which the effect counts as it is: a comparison may fall the other way.
+ *
+ * A plan may compute any of the expressions that the rules make of the program. So all of them are evaluated: they must
+ * agree, and what roundings may do in any of them is allowed. */
 #include "property.h"
+
+#include "../../plans/rules/rules.h"
 
 #include <math.h>
 #include <string.h>
@@ -143,7 +148,8 @@ static const tra_scalar *disturb_scalar(rng *g, const tra_scalar *s, double by, 
 }
 
 /* The kernel with its function, if it is one, disturbed. */
-static tra_status disturb_kernel(rng *r, const tra_node *n, double by, tra_arena *a, const tra_kernel **out, tra_err *e) {
+static tra_status disturb_kernel(rng *r, const tra_node *n, double by, tra_arena *a, const tra_kernel **out,
+                                 tra_err *e) {
     static const char *const names[] = {"x", "y"};
     *out = n->kernel;
     if (!n->kernel || tra_kernel_rest(n->kernel)) return TRA_OK;
@@ -154,24 +160,40 @@ static tra_status disturb_kernel(rng *r, const tra_node *n, double by, tra_arena
     return TRA_OK;
 }
 
-static tra_status disturbed(const tra_graph *g, rng *r, double amplify, const expected *x, tra_arena *a, tra_ref_rel **v,
-                            tra_err *e) {
+/* The value of an input: of any expression of its group, of this run or of the one before. Without a memo: of the node.
+ */
+static const tra_ref_rel *pick(const tra_memo *m, rng *r, const tra_node *in, tra_ref_rel *const *v,
+                               const tra_ref_rel *const *before) {
+    if (!in) return NULL;
+    int i = in->id;
+    if (m) {
+        const tra_group *g = &m->group[tra_memo_find(m, m->v[i]->group)];
+        i = g->expr[rng_below(r, g->n)];
+    }
+    return v[i] ? v[i] : before[i];
+}
+
+static tra_status disturbed(const tra_graph *g, const tra_memo *m, rng *r, double amplify, const expected *x,
+                            tra_arena *a, tra_ref_rel **v, const tra_ref_rel *const *before, tra_err *e) {
+    for (int i = 0; i < g->n; i++) v[i] = NULL;
     for (int i = 0; i < g->n; i++) {
         tra_node n = *g->v[i];
+        const tra_ref_rel *in[2];
+        for (int j = 0; j < 2; j++) in[j] = pick(m, r, n.in[j], v, before);
         v[i] = tra_new(a, tra_ref_rel);
-        TRA_TRY(disturb_kernel(r, g->v[i], amplify * eps_of(x->v[i]), a, &n.kernel, e));
-        TRA_TRY(tra_reference_apply(&n, n.in[0] ? v[n.in[0]->id] : NULL, n.in[1] ? v[n.in[1]->id] : NULL, a, v[i], e));
+        if (!x->exact[i]) TRA_TRY(disturb_kernel(r, g->v[i], amplify * eps_of(x->v[i]), a, &n.kernel, e));
+        TRA_TRY(tra_reference_apply(&n, in[0], in[1], a, v[i], e));
         /* what only moves values rounds nothing, and may share its arrays with its operand */
-        if (n.op == TRA_OP_INPUT || n.op == TRA_OP_JOIN || n.op == TRA_OP_AGG || n.op == TRA_OP_TRANSFORM)
-            disturb(r, amplify, g->neinsums > 0, v[i]);
+        bool moves = n.op != TRA_OP_INPUT && n.op != TRA_OP_JOIN && n.op != TRA_OP_AGG && n.op != TRA_OP_TRANSFORM;
+        if (!moves && !x->exact[i]) disturb(r, amplify, (m ? m->g : g)->neinsums > 0, v[i]);
     }
     return TRA_OK;
 }
 
 static bool same_kind(double a, double b) { return isnan(a) == isnan(b) && isinf(a) == isinf(b); }
 
-/* The larger of *tol and `times` the effect: on each element, or, when a lucky one may have fallen as before by chance alone, the
- * largest on any of its array. */
+/* The larger of *tol and `times` the effect: on each element, or, when a lucky one may have fallen as before by chance
+ * alone, the largest on any of its array. */
 static void widen(const tra_ref_rel *r, const tra_ref_rel *other, double times, bool all, double **tol) {
     for (int64_t i = 0; i < r->n; i++) {
         double most = 0;
@@ -195,8 +217,7 @@ static void scale(const tra_ref_rel *r, double **tol) {
         for (int64_t j = 0; j < n; j++)
             if (isfinite(tol[i][j])) most = fmax(most, tol[i][j]);
         for (int64_t j = 0; j < n; j++)
-            tol[i][j] = tol[i][j] + most / 16 +
-                        16 * eps * (isfinite(r->v[i].data[j]) ? fabs(r->v[i].data[j]) : 0);
+            tol[i][j] = tol[i][j] + most / 16 + 16 * eps * (isfinite(r->v[i].data[j]) ? fabs(r->v[i].data[j]) : 0);
     }
 }
 
@@ -207,11 +228,13 @@ static bool is_finite(const tra_ref_rel *r) {
     return true;
 }
 
-tra_status expect(const tra_graph *g, uint64_t seed, tra_arena *a, expected *out, tra_err *e) {
+/* m: g is its expressions, and each may take what any equal one gives; NULL: each takes its input's. */
+static tra_status measure(const tra_graph *g, const tra_memo *m, uint64_t seed, tra_arena *a, expected *out,
+                          tra_err *e) {
     out->tol = tra_news(a, double **, g->n);
     out->exact = tra_news(a, bool, g->n);
     TRA_TRY(tra_reference_run(g, true, a, &out->v, e));
-    bool all = true, finite = true;
+    bool all = !m, finite = true;
     for (int i = 0; i < g->n && g->neinsums; i++) finite = finite && is_finite(out->v[i]);
     for (int i = 0; i < g->n; i++) {
         const tra_ref_rel *r = out->v[i];
@@ -222,16 +245,75 @@ tra_status expect(const tra_graph *g, uint64_t seed, tra_arena *a, expected *out
         TRA_TRY(tra_reference_matches(r, &g->v[i]->type, e));
     }
     rng r = rng_seed(seed, 77);
-    tra_ref_rel **v = tra_news(a, tra_ref_rel *, g->n);
+    const tra_ref_rel *const *before = out->v;
     for (int run = 0; run < RUNS + SMALL_RUNS && !all; run++) {
         bool small = run >= RUNS;
-        TRA_TRY(disturbed(g, &r, small ? SMALL : AMPLIFY, out, a, v, e));
-        for (int i = 0; i < g->n; i++)
-            if (!out->exact[i]) widen(out->v[i], v[i], small ? 4 : 256 / AMPLIFY, small, out->tol[i]);
+        tra_ref_rel **v = tra_news(a, tra_ref_rel *, g->n);
+        if (run == RUNS) before = out->v;
+        TRA_TRY(disturbed(g, m, &r, small ? SMALL : AMPLIFY, out, a, v, before, e));
+        for (int i = 0; i < g->n; i++) widen(out->v[i], v[i], small ? 4 : 256 / AMPLIFY, small, out->tol[i]);
+        before = (const tra_ref_rel *const *)v;
     }
     for (int i = 0; i < g->n; i++)
         if (!out->exact[i]) scale(out->v[i], out->tol[i]);
     return TRA_OK;
+}
+
+/* Expression i gives what the first of its group gives. Where sums of products are reordered, an infinity may meet
+ * another one, or a zero, that it did not meet before. */
+static tra_status same_value(const tra_memo *m, int first, int i, bool reordered, const expected *x, tra_err *e) {
+    const tra_ref_rel *r = x->v[first], *q = x->v[i];
+    for (int64_t t = 0; t < r->n; t++)
+        for (int64_t j = 0, n = count(&r->v[t].ext); j < n; j++) {
+            double v = q->v[t].data[j], w = r->v[t].data[j], tol = x->tol[first][t][j] + x->tol[i][t][j];
+            char key[TRA_DIMTEXT];
+            if (close_enough(v, w, tol) || (reordered && !(isfinite(v) && isfinite(w)))) continue;
+            tra_str how = {0};
+            tra_node_print(&m->v[i]->node, &how);
+            tra_str_printf(&how, " by %s for ", m->v[i]->rule ? m->v[i]->rule->name : "congruence");
+            tra_node_print(&m->v[first]->node, &how);
+            tra_status s = tra_fail(e, TRA_NO, "%s: element %" PRId64 " of %s is %.17g, not %.17g (tolerance %g)",
+                                    tra_str_get(&how), j, tra_key_text(&r->v[t].key, key), v, w, tol);
+            tra_str_free(&how);
+            return s;
+        }
+    return TRA_OK;
+}
+
+/* All expressions that the rules make of the program. */
+static tra_status measure_rewritten(const tra_graph *g, uint64_t seed, tra_arena *a, expected *out, tra_err *e) {
+    tra_refusals refusals = {0};
+    tra_memo *m = tra_memo_new(g, a);
+    tra_rules_apply(m, NULL, &refusals);
+    tra_graph all = {.arena = a, .n = m->n, .v = tra_news(a, tra_node *, m->n)};
+    expected x;
+    bool reordered = false;
+    for (int i = 0; i < m->n; i++) {
+        all.v[i] = &m->v[i]->node;
+        reordered = reordered || (m->v[i]->rule && strcmp(m->v[i]->rule->name, "D-2") == 0);
+    }
+    TRA_TRY(measure(&all, m, seed, a, &x, e));
+    for (int i = 0; i < m->n; i++) {
+        int first = m->group[tra_memo_find(m, m->v[i]->group)].expr[0];
+        if (first < i) TRA_TRY(same_value(m, first, i, reordered, &x, e));
+    }
+    for (int i = 0; i < g->n; i++) {
+        if (m->of_node[i] < 0) continue;
+        int group = tra_memo_find(m, m->v[m->of_node[i]]->group);
+        for (int k = 0; k < m->n; k++) {
+            if (tra_memo_find(m, m->v[k]->group) != group) continue;
+            out->exact[i] = out->exact[i] && x.exact[k];
+            for (int64_t t = 0; t < x.v[k]->n; t++)
+                for (int64_t j = 0, n = count(&x.v[k]->v[t].ext); j < n; j++)
+                    out->tol[i][t][j] = fmax(out->tol[i][t][j], x.tol[k][t][j]);
+        }
+    }
+    return TRA_OK;
+}
+
+tra_status expect(const tra_graph *g, uint64_t seed, tra_arena *a, expected *out, tra_err *e) {
+    TRA_TRY(measure(g, NULL, seed, a, out, e));
+    return measure_rewritten(g, seed, a, out, e);
 }
 
 bool close_enough(double v, double w, double tol) {
