@@ -9,18 +9,28 @@
 #ifndef TRA_RULES_H
 #define TRA_RULES_H
 
+#include "../ia/ia.h"
 #include "memo.h"
 
 typedef struct tra_rule tra_rule;
 typedef struct tra_rewriting tra_rewriting; /* private to this folder */
 
+/* An operator and where it finds its inputs; out: where its result is wanted (in[i] and out NULL where a rule does not
+ * ask). */
+typedef struct tra_placed {
+    const tra_node *n;
+    const tra_placement *in[2], *out;
+} tra_placed;
+
 /* Test data. A program over the inputs of tests/unit/test_rules.c. R1-*, D-2: it says Z before and W after, or Z alone
- * when the rule is to be refused. */
+ * when the rule is to be refused. R2-*, D-1: Z is the operator. */
 typedef struct tra_rule_case {
     const char *program;
-    const char *refused; /* part of the reason; NULL: fires */
-    bool one_way;        /* from Z to W only */
-    bool finite;         /* not for data with infinities: these take part in other sums afterwards */
+    const char *refused;     /* part of the reason; NULL: fires */
+    bool one_way;            /* from Z to W only */
+    bool finite;             /* not for data with infinities: these take part in other sums afterwards */
+    int sites;               /* R2-*, D-1 */
+    const char *in[2], *out; /* placements as explain writes them */
 } tra_rule_case;
 enum { TRA_MAXCASES = 24 };
 
@@ -32,6 +42,8 @@ struct tra_rule {
      * which input), and with y NULL. forth: from left to right, what as a rule is of use; back: from right to left. */
     void (*forth)(tra_rewriting *w, tra_expr *x, tra_expr *y, int side);
     void (*back)(tra_rewriting *w, tra_expr *x, tra_expr *y, int side);
+    /* R2-*, D-1: NULL when it holds, else the reason, in `why` (room for 256 bytes) or fixed. */
+    const char *(*holds)(const tra_placed *x, char *why);
     tra_rule_case cases[TRA_MAXCASES]; /* up to the first without a program */
 };
 /* In the order of the manual; the last has no name. */
