@@ -6,14 +6,6 @@
 #include "../search/cost.h"
 #include "explain.h"
 
-const tra_rule_text tra_rule_texts[] = {
-    {"R2-4", "the aggregation needs no exchange: its input is partitioned by group keys, or everywhere"},
-    {"R2-5", "aggregated in two phases: on each site, exchanged, completed"},
-    {"R2-6", "the join's inputs broadcast left, broadcast right, or partitioned on join keys"},
-    {"D-1", "the contraction on a grid of sites gi x gk x gj"},
-    {NULL, NULL},
-};
-
 /* ---- operators ---------------------------------------------------------------------------------------------- */
 
 static const char *take(tra_arena *a, tra_str *s) {

@@ -76,10 +76,4 @@ typedef struct tra_measurement {
 } tra_measurement;
 TRA_MUSTUSE tra_status tra_profile_read(const char *path, tra_profile_of *of, tra_profile *out, tra_err *e);
 
-/* The rules that plans are shaped by: name and what it says. Ends with a name NULL. */
-typedef struct tra_rule_text {
-    const char *name, *text;
-} tra_rule_text;
-extern const tra_rule_text tra_rule_texts[];
-
 #endif

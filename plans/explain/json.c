@@ -146,6 +146,8 @@ static void relation(tra_json *j, const tra_named *r) {
     tra_json_end(j, '}');
 }
 
+void tra_json_operator(tra_json *j, const tra_shown_op *s) { operator(j, s, NULL); }
+
 /* The first k plans, and the one chosen wherever it stands. */
 static void render(const tra_job *job, int k, bool operators, const tra_profile *m, const tra_explain_options *o,
                    tra_str *out) {
@@ -169,6 +171,7 @@ static void render(const tra_job *job, int k, bool operators, const tra_profile 
         tra_arena_free(a);
     }
     tra_json_end(&j, ']');
+    if (o && o->rules) tra_json_derivation(job, &j);
     tra_json_begin(&j, "relations", '[');
     for (int i = 0; i < g->nnames; i++) relation(&j, &g->names[i]);
     tra_json_end(&j, ']');

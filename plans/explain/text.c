@@ -88,7 +88,7 @@ static columns measure(const tra_shown_plan *p) {
 }
 
 /* The text of an operator in the tree: number, relation, what it does. */
-static void op_cell(const tra_shown_plan *p, const tra_shown_line *l, tra_str *out) {
+void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, tra_str *out) {
     const tra_shown_op *o = &p->ops[l->op];
     int depth = (int)tra_min64(l->depth, MAXDEPTH);
     for (int i = 1; i < depth; i++) tra_str_add(out, "  ");
@@ -122,7 +122,7 @@ static void tree(const tra_shown_plan *p, tra_str *out) {
     for (int i = 0; i < p->nlines; i++) {
         const tra_shown_op *o = &p->ops[p->lines[i].op];
         tra_str what = {0};
-        op_cell(p, &p->lines[i], &what);
+        tra_text_operator(p, &p->lines[i], &what);
         tra_text_cell(out, tra_str_get(&what), c.op);
         tra_str_free(&what);
         if (!p->lines[i].again) {
@@ -253,36 +253,6 @@ static void level_ia(const tra_plan *p, tra_str *out) {
     }
 }
 
-static bool has_word(const char *text, const char *word) {
-    size_t n = strlen(word);
-    for (const char *at = text; at && (at = strstr(at, word)); at += n) {
-        if ((at == text || at[-1] == ' ') && (at[n] == 0 || at[n] == ' ')) return true;
-    }
-    return false;
-}
-
-static void level_rules(const tra_shown_plan *s, tra_str *out) {
-    const tra_plan *p = s->plan;
-    tra_str_add(out, "\nRules that shaped the plan\n");
-    if (!*p->rules) tra_str_add(out, "none: on one site nothing is placed or moved\n");
-    for (const tra_rule_text *r = tra_rule_texts; r->name; r++) {
-        if (!has_word(p->rules, r->name)) continue;
-        tra_str_printf(out, "%s  %s\n", r->name, r->text);
-        for (int i = 0; i < p->nops; i++) {
-            const tra_op *o = &p->ops[i];
-            if (!has_word(o->rules, r->name)) continue;
-            tra_str line = {0};
-            tra_str_printf(&line, "      at #%d", i);
-            if (o->name) tra_str_printf(&line, " %s", o->name);
-            if (o->strategy) tra_str_printf(&line, ", %s", o->strategy);
-            tra_str_printf(&line, ": %s", s->ops[i].label);
-            tra_text_cell(out, tra_str_get(&line), (int)tra_min64((int64_t)line.n, WIDTH));
-            tra_str_add(out, "\n");
-            tra_str_free(&line);
-        }
-    }
-}
-
 void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str *out) {
     tra_arena *a = tra_arena_new();
     const tra_shown_plan *s = tra_explain_plan(job, job->plan, a);
@@ -294,7 +264,7 @@ void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str 
     if (o->tra) level_tra(job->program.graph, out);
     if (o->ia) level_ia(job->plan, out);
     if (o->catalog) tra_text_catalog(job->program.graph, out);
-    if (o->rules) level_rules(s, out);
+    if (o->rules) tra_text_derivation(job, out);
     if (o->alternatives) tra_explain_alternatives(job, o->alternatives == INT_MAX ? FEWPLANS : o->alternatives, out);
     tra_arena_free(a);
 }

@@ -17,6 +17,13 @@ void tra_text_end_line(tra_str *out);
 /* A line that begins after so many blanks, broken at blanks where it is too long; what follows is indented. */
 void tra_text_wrapped(const char *text, int begin, int indent, tra_str *out);
 
+/* An operator as the tree has it: number, relation, what it does. */
+void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, tra_str *out);
+/* The steps from the direct translation to the job's plan, and the rules that were refused: as text, and as keys of an
+ * object. */
+void tra_text_derivation(const tra_job *job, tra_str *out);
+void tra_json_derivation(const tra_job *job, tra_json *j);
+void tra_json_operator(tra_json *j, const tra_shown_op *s); /* an object */
 /* The strategies of a plan's joins, or - when it has none. */
 const char *tra_text_strategy(const tra_plan *p);
 /* The first k plans of the job: a line each, then side by side what distinguishes them and why they lost. */

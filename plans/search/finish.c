@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../lib/run/memory.h"
+#include "derive.h"
 #include "search_int.h"
 
 /* What an operator of the plan in the making is. */
@@ -94,7 +95,6 @@ static void set_join(finish *f, tra_op *o, const making *m) {
         s->a, "%s", tra_join_strategy(s->labels[join->id], l, r, m->f->later, name, sizeof name));
     tra_placement pairs = tra_join_place(s->labels[join->id], l, r);
     set_work(o, step_work(s, TRA_PLAN_JOIN, join, place_intern(s, &pairs)));
-    if (s->o->sites > 1) o->rules = strncmp(name, "rmm", 3) == 0 ? "D-1" : "R2-6";
 }
 
 static void add_op(finish *f, int id) {
@@ -130,16 +130,11 @@ static void add_op(finish *f, int id) {
         set_join(f, o, m);
         o->agg = n->kernel;
         o->group = n->group;
-        if (s->o->sites > 1) o->rules = tra_arena_printf(s->a, "%s %s", o->rules, x->partial ? "R2-5" : "R2-4");
         break;
     case TRA_PLAN_AGG:
         o->agg = n->kernel;
         o->group = n->group;
         set_work(o, step_work(s, TRA_PLAN_AGG, n, p));
-        if (x->partial)
-            o->rules = "R2-5";
-        else if (s->o->sites > 1 && f->v[x->in[0]].op != TRA_PLAN_SHUF)
-            o->rules = "R2-4";
         break;
     case TRA_PLAN_MERGE: {
         tra_work w = step_work(s, TRA_PLAN_MERGE, n, x->place);
@@ -287,6 +282,27 @@ static tra_choices choices_of(const finish *f) {
     return (tra_choices){f->norder, v};
 }
 
+/* Names the rules by which each group is made as it is. */
+static void set_rules(finish *f, const tra_choices *c) {
+    search *s = f->s;
+    for (int i = 0; i < c->n; i++) {
+        const family *x = slot_at(f, f->order[i])->m->f;
+        const tra_placement *made[2] = {NULL, NULL};
+        tra_str rules = {0};
+        for (int j = 0; j < 2 && x->in[j] >= 0; j++) {
+            int out = slot_at(f, x->in[j])->m->out;
+            if (out >= 0) made[j] = &s->place[out];
+        }
+        if (c->v[i].join >= 0) tra_expr_rules(s->m, c->v[i].join, &rules);
+        tra_expr_rules(s->m, c->v[i].expr, &rules);
+        tra_made_by by = tra_choice_rules(s->m, &c->v[i], made);
+        if (*by.join) tra_str_printf(&rules, "%s%s", rules.n ? " " : "", by.join);
+        if (*by.own) tra_str_printf(&rules, "%s%s", rules.n ? " " : "", by.own);
+        if (rules.n) f->plan->ops[f->at[f->order[i]][0]].rules = tra_arena_strndup(s->a, tra_str_get(&rules), rules.n);
+        tra_str_free(&rules);
+    }
+}
+
 static int by_canonical(const void *a, const void *b, void *of) {
     const search *s = of;
     int x = s->group[*(const int *)a].canonical, y = s->group[*(const int *)b].canonical;
@@ -326,6 +342,8 @@ tra_plan *finish_plan(search *s, const entry *x, tra_choices *choices) {
         }
         written[g]++;
     }
+    tra_choices made = choices_of(&f);
+    set_rules(&f, &made);
     p->strategy = strategies(p);
     p->least_memory = tra_plan_memory(p, s->o->threads);
     int64_t peak = p->cost.peak_memory;
@@ -333,7 +351,7 @@ tra_plan *finish_plan(search *s, const entry *x, tra_choices *choices) {
     sum_up(p);
     p->cost.peak_memory = peak;
     tra_plan_seconds(p, &s->o->rates);
-    if (choices) *choices = choices_of(&f);
+    if (choices) *choices = made;
     free(f.v);
     return p;
 }

@@ -3,7 +3,8 @@
 
 #include "../../lib/run/memory.h"
 #include "../../lib/run/profile.h"
-#include "../../plans/search/search.h"
+#include "../../plans/search/cost.h"
+#include "../../plans/search/derive.h"
 
 #include <errno.h>
 #include <math.h>
@@ -91,8 +92,8 @@ static tra_status compare_counts(const tra_plan *p, const tra_profile *m, bool a
         const char *what = i < p->nops ? tra_plan_op_text(p->ops[i].op) : "all";
         tra_op_report r = tra_profile_sum(m, i);
         if (r.sent != c->network_bytes || r.received != r.sent)
-            return tra_fail(e, TRA_NO, "%s: %" PRId64 " bytes sent and %" PRId64 " received, the plan says %" PRId64, what,
-                            r.sent, r.received, c->network_bytes);
+            return tra_fail(e, TRA_NO, "%s: %" PRId64 " bytes sent and %" PRId64 " received, the plan says %" PRId64,
+                            what, r.sent, r.received, c->network_bytes);
         if (r.disk_write != c->disk_write)
             return tra_fail(e, TRA_NO, "%s: %" PRId64 " bytes written, the plan says %" PRId64, what, r.disk_write,
                             c->disk_write);
@@ -147,6 +148,43 @@ static void run_labelled(bench *b, tra_plan_options o, int64_t memory) {
              tra_news(b->a, tra_ref_rel *, b->g->noutputs));
 }
 
+static bool has_name(const char *names, const char *name, size_t n) {
+    for (const char *s = names; *s; s += strcspn(s, " "), s += *s == ' ')
+        if (strcspn(s, " ") == n && strncmp(s, name, n) == 0) return true;
+    return false;
+}
+
+/* Every step of a derivation is a plan with costs, the last one is the plan itself, and its rules are those of the
+ * steps. One of them is run. */
+static void check_derivation(bench *b, const tra_plans *plans, int k, const tra_plan_options *o) {
+    tra_derivation d;
+    tra_err e = {0};
+    const char *why = NULL;
+    const tra_plan *p = plans->v[k];
+    if (tra_derive(plans, k, o, b->a, &d, &e) != TRA_OK || d.n == 0) {
+        failed(b, "derivation", e.msg);
+        return;
+    }
+    for (int i = 0; i < d.n; i++) {
+        const tra_plan *q = d.v[i].plan;
+        if (!tra_plan_valid(q, &why)) failed(b, "a step of the derivation", why);
+        if (!isfinite(q->cost.seconds) || q->least_memory <= 0 || q->nops == 0)
+            failed(b, "a step of the derivation", "no costs");
+        for (const char *s = d.v[i].rules; *s; s += strcspn(s, " "), s += *s == ' ')
+            if (!has_name(p->rules, s, strcspn(s, " "))) failed(b, "a rule of the derivation is not the plan's", s);
+    }
+    for (const char *s = p->rules; *s; s += strcspn(s, " "), s += *s == ' ') {
+        bool found = false;
+        for (int i = 0; i < d.n; i++) found = found || has_name(d.v[i].rules, s, strcspn(s, " "));
+        if (!found) failed(b, "a rule of the plan is not in its derivation", s);
+    }
+    if (tra_plan_digest(d.v[d.n - 1].plan) != tra_plan_digest(p)) failed(b, "derivation", "it ends in another plan");
+    if (k == 0 && tra_cost_scalar(&d.v[0].plan->cost, o->cost) < tra_cost_scalar(&p->cost, o->cost))
+        failed(b, "search", "the direct translation costs less");
+    tra_ref_rel **before = tra_news(b->a, tra_ref_rel *, b->g->noutputs);
+    run_plan(b, "derivation", d.v[rng_below(&b->r, d.n)].plan, (int64_t)1 << 30, o->threads, true, "none", before);
+}
+
 static void run_program(bench *b) {
     static const char *const codecs[] = {"none", "none", "zstd:1"};
     tra_plan_options o = {.sites = b->c->size,
@@ -163,6 +201,7 @@ static void run_program(bench *b) {
     tra_ref_rel **before = tra_news(b->a, tra_ref_rel *, b->g->noutputs);
     int64_t much = (int64_t)1 << 30;
     run_plan(b, "search", plans.v[0], much, o.threads, true, codecs[rng_below(&b->r, 3)], before);
+    check_derivation(b, &plans, rng_chance(&b->r, 50) ? 0 : (int)rng_below(&b->r, plans.n), &o);
     for (int i = 0; i < 2; i++) {
         int k = i == 0 ? 0 : (int)rng_below(&b->r, plans.n);
         bool least = i == 0 || rng_chance(&b->r, 50);

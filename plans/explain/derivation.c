@@ -1,0 +1,173 @@
+/* derivation.c - how a plan follows from the direct translation, step by step, and which rules just missed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../search/cost.h"
+#include "../search/derive.h"
+#include "text.h"
+
+enum { WIDTH = TRA_TEXT_WIDTH, PLACE = 22, MOVED = 10, ALL_SHOWN = 24 };
+
+static tra_derivation derive(const tra_job *job, tra_arena *a) {
+    tra_derivation d = {0};
+    tra_err none = {0};
+    int which = 0;
+    while (job->plans.v[which] != job->plan) which++;
+    tra_status s = tra_derive(&job->plans, which, &job->options, a, &d, &none);
+    if (s != TRA_OK) d = (tra_derivation){0};
+    return d;
+}
+
+static const tra_rule *rule_of(const char *names, int *used) {
+    char name[16];
+    *used = 0;
+    if (sscanf(names, "%15s%n", name, used) != 1) return NULL;
+    for (int i = 0; tra_rules[i]; i++)
+        if (strcmp(tra_rules[i]->name, name) == 0) return tra_rules[i];
+    return NULL;
+}
+
+/* The operators as lines: what, where, what moves. */
+static char **lines_of(const tra_shown_plan *s, tra_arena *a) {
+    char **v = tra_news(a, char *, s->nlines), buf[64];
+    for (int i = 0; i < s->nlines; i++) {
+        const tra_shown_op *o = &s->ops[s->lines[i].op];
+        tra_str what = {0}, line = {0};
+        tra_text_operator(s, &s->lines[i], &what);
+        tra_text_cell(&line, tra_str_get(&what), WIDTH - 3 - PLACE - MOVED - 4);
+        tra_str_add(&line, "  ");
+        if (!s->lines[i].again) {
+            tra_text_cell(&line, o->place, PLACE);
+            tra_str_add(&line, "  ");
+            tra_text_cell(&line, o->op->cost.network_bytes ? tra_human(o->op->cost.network_bytes, buf) : "", -MOVED);
+        }
+        v[i] = tra_arena_strndup(a, tra_str_get(&line), line.n);
+        tra_str_free(&what);
+        tra_str_free(&line);
+    }
+    return v;
+}
+
+/* Without the operator's number, which changes when others come and go. */
+static const char *unnumbered(const char *line) {
+    const char *at = strchr(line, '#');
+    return at ? at + strspn(at + 1, "0123456789") + 1 : line;
+}
+
+/* A long plan is shown by what is new in it. */
+static void tree(const tra_shown_plan *s, char *const *now, int nbefore, char *const *before, tra_str *out) {
+    int hidden = 0;
+    for (int i = 0; i < s->nlines; i++) {
+        bool old = false;
+        for (int j = 0; j < nbefore && !old; j++) old = strcmp(unnumbered(before[j]), unnumbered(now[i])) == 0;
+        if (s->nlines > ALL_SHOWN && old) {
+            hidden++;
+            continue;
+        }
+        tra_str_add(out, old || !nbefore ? "   " : " * ");
+        tra_str_add(out, now[i]);
+        tra_text_end_line(out);
+    }
+    if (hidden) tra_str_printf(out, "   (and %d operator%s as before)\n", hidden, hidden == 1 ? "" : "s");
+}
+
+static void step(const tra_job *job, int i, const tra_step *x, tra_str *out) {
+    char cost[32], bytes[32], flops[32];
+    double c = tra_cost_scalar(&x->plan->cost, job->options.cost);
+    tra_str head = {0};
+    tra_str_printf(&head, "%d  ", i);
+    int used;
+    for (const char *names = x->rules; rule_of(names, &used); names += used)
+        tra_str_printf(&head, "%s  ", rule_of(names, &used)->name);
+    tra_str_printf(&head, "%s", x->what);
+    tra_str_add(out, "\n");
+    tra_text_wrapped(tra_str_get(&head), 0, 3, out);
+    tra_str_free(&head);
+    for (const char *names = x->rules; rule_of(names, &used); names += used) {
+        const tra_rule *r = rule_of(names, &used);
+        tra_str_printf(&head, "%s: %s", r->name, r->equivalence);
+        tra_text_wrapped(tra_str_get(&head), 3, 9, out);
+        tra_str_free(&head);
+    }
+    if (job->options.cost == TRA_COST_TRA)
+        tra_str_printf(out, "   cost %s floats", tra_text_number(c, cost, sizeof cost));
+    else
+        tra_str_printf(out, "   cost %s", tra_text_seconds(c, cost, sizeof cost));
+    tra_str_printf(out, "; %s moved, %s flops\n", tra_human(x->plan->cost.network_bytes, bytes),
+                   tra_text_number(x->plan->cost.flops, flops, sizeof flops));
+}
+
+static void near_misses(const tra_derivation *d, tra_str *out) {
+    tra_str_add(out, "\nNear misses: rules that were refused, and why\n");
+    if (d->refused.n == 0) tra_str_add(out, "none\n");
+    for (int i = 0; i < d->refused.n; i++) {
+        const tra_refusal *r = &d->refused.v[i];
+        tra_str line = {0};
+        tra_str_printf(&line, "%-4s  ", r->rule->name);
+        tra_expr_print(d->memo, r->expr, NULL, 2, &line);
+        tra_str_printf(&line, ": %s", r->reason);
+        tra_text_wrapped(tra_str_get(&line), 0, 6, out);
+        tra_str_free(&line);
+    }
+}
+
+void tra_text_derivation(const tra_job *job, tra_str *out) {
+    tra_arena *a = tra_arena_new();
+    tra_derivation d = derive(job, a);
+    char **before = NULL;
+    int n = 0;
+    tra_str_printf(out, "\nDerivation of the plan from the direct translation, %d step%s; * marks what is new\n",
+                   d.n - 1, d.n == 2 ? "" : "s");
+    for (int i = 0; i < d.n; i++) {
+        const tra_shown_plan *s = tra_explain_plan(job, d.v[i].plan, a);
+        char **now = lines_of(s, a);
+        step(job, i, &d.v[i], out);
+        tree(s, now, n, before, out);
+        before = now;
+        n = s->nlines;
+    }
+    near_misses(&d, out);
+    tra_arena_free(a);
+}
+
+void tra_json_derivation(const tra_job *job, tra_json *j) {
+    tra_arena *a = tra_arena_new();
+    tra_derivation d = derive(job, a);
+    int used;
+    tra_json_begin(j, "derivation", '[');
+    for (int i = 0; i < d.n; i++) {
+        const tra_step *x = &d.v[i];
+        const tra_shown_plan *s = tra_explain_plan(job, x->plan, a);
+        tra_json_begin(j, NULL, '{');
+        tra_json_begin(j, "rules", '[');
+        for (const char *names = x->rules; rule_of(names, &used); names += used)
+            tra_json_str(j, NULL, rule_of(names, &used)->name);
+        tra_json_end(j, ']');
+        tra_json_str(j, "what", x->what);
+        tra_json_num(j, "cost", s->cost);
+        tra_json_num(j, "network_floats", x->plan->cost.network_floats);
+        tra_json_int(j, "network_bytes", x->plan->cost.network_bytes);
+        tra_json_num(j, "flops", x->plan->cost.flops);
+        char digest[17];
+        snprintf(digest, sizeof digest, "%016" PRIx64, tra_plan_digest(x->plan));
+        tra_json_str(j, "digest", digest);
+        tra_json_begin(j, "operators", '[');
+        for (int k = 0; k < x->plan->nops; k++) tra_json_operator(j, &s->ops[k]);
+        tra_json_end(j, ']');
+        tra_json_end(j, '}');
+    }
+    tra_json_end(j, ']');
+    tra_json_begin(j, "refused", '[');
+    for (int i = 0; i < d.refused.n; i++) {
+        tra_str text = {0};
+        tra_expr_print(d.memo, d.refused.v[i].expr, NULL, 2, &text);
+        tra_json_begin(j, NULL, '{');
+        tra_json_str(j, "rule", d.refused.v[i].rule->name);
+        tra_json_str(j, "expression", tra_str_get(&text));
+        tra_json_str(j, "reason", d.refused.v[i].reason);
+        tra_json_end(j, '}');
+        tra_str_free(&text);
+    }
+    tra_json_end(j, ']');
+    tra_arena_free(a);
+}

@@ -1,0 +1,301 @@
+/* derive.c - what derive.h promises. */
+#include "derive.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- names ---------------------------------------------------------------------------------------------------- */
+
+static const tra_rule *rule_named(const char *name) {
+    for (int i = 0; tra_rules[i]; i++)
+        if (strcmp(tra_rules[i]->name, name) == 0) return tra_rules[i];
+    return NULL;
+}
+
+static void add_name(tra_str *out, const char *name) {
+    const char *at = tra_str_get(out);
+    size_t n = strlen(name);
+    for (; (at = strstr(at, name)); at += n)
+        if (at[n] == ' ' || at[n] == 0) return;
+    tra_str_printf(out, "%s%s", out->n ? " " : "", name);
+}
+
+/* Adds the rule if its condition holds. */
+static bool apply(const char *name, const tra_placed *x, tra_str *out) {
+    char why[256];
+    if (rule_named(name)->holds(x, why)) return false;
+    add_name(out, name);
+    return true;
+}
+
+/* Was the relation brought to p after it was made? */
+static bool is_moved(const tra_placement *p, const tra_placement *made) {
+    return made ? !tra_place_eq(p, made) : tra_place_copies(p) > 1;
+}
+
+static void join_rules(const tra_node *j, const tra_choice *c, const tra_placement *const made[2], tra_str *out) {
+    const tra_placement *l = &c->in[0], *r = &c->in[1];
+    tra_placed x = {.n = j, .in = {l, r}};
+    if (tra_place_is_all(l) && !is_moved(r, made[1])) return; /* as the direct translation has it */
+    if ((l->naxes > 1 || r->naxes > 1) && apply("D-1", &x, out)) return;
+    if (c->join >= 0 && c->between.sites == 0) { /* groups are whole where joined keys are */
+        tra_labels labels;
+        tra_join_labels(j->in[0]->type.cat, j->in[1]->type.cat, &j->joinl, &j->joinr, &labels);
+        tra_placement pairs = tra_join_place(&labels, l, r);
+        tra_placed below = {.n = j, .in = {l, r}, .out = &pairs};
+        if (!tra_place_is_all(l) && !tra_place_is_all(r) && apply("R2-7", &below, out)) return;
+    }
+    apply("R2-6", &x, out);
+}
+
+/* Would the shuffle of the direct translation move anything? */
+static bool shuffles(const tra_node *n, const tra_placement *p) {
+    const tra_catalog *c = n->in[0]->type.cat;
+    tra_dims whole = n->group;
+    if (n->op == TRA_OP_CONCAT) {
+        whole.n = 0;
+        for (int d = 0; d < c->frontier.n; d++)
+            if (d != n->keydim) whole.v[whole.n++] = d;
+    }
+    tra_placement to = tra_place_within(c, p->sites, &whole);
+    return tra_place_moved_floats(p, &to, c, NULL, NULL) > 0;
+}
+
+static void own_rules(const tra_node *n, const tra_choice *c, bool moved, tra_str *out) {
+    tra_placed x = {.n = n, .in = {&c->in[0]}, .out = &c->out};
+    switch (n->op) {
+    case TRA_OP_AGG:
+        if (c->between.sites > 0 && tra_place_is_partial(&c->between))
+            add_name(out, "R2-5");
+        else if (c->between.sites == 0 && (c->join >= 0 || (!moved && shuffles(n, &c->in[0]))))
+            add_name(out, "R2-4");
+        break;
+    case TRA_OP_CONCAT:
+        if (!moved && shuffles(n, &c->in[0])) add_name(out, "R2-4"); /* an aggregation over one key */
+        break;
+    case TRA_OP_FILTER:
+        if (moved) apply("R2-2", &x, out);
+        break;
+    case TRA_OP_TRANSFORM:
+    case TRA_OP_REKEY:
+    case TRA_OP_TILE:
+        if (moved) apply("R2-3", &x, out);
+        break;
+    case TRA_OP_INPUT:
+    case TRA_OP_JOIN:
+    case TRA_OP_REPART: break;
+    }
+}
+
+tra_made_by tra_choice_rules(const tra_memo *m, const tra_choice *c, const tra_placement *const made[2]) {
+    const tra_node *n = &m->v[c->expr]->node, *j = c->join >= 0           ? &m->v[c->join]->node
+                                                   : n->op == TRA_OP_JOIN ? n
+                                                                          : NULL;
+    tra_made_by by = {"", ""};
+    tra_str join = {0}, own = {0};
+    if (c->in[0].sites <= 1) return by;
+    if (j) join_rules(j, c, made, &join);
+    own_rules(n, c, is_moved(&c->in[0], made[0]), &own);
+    snprintf(by.join, sizeof by.join, "%s", tra_str_get(&join));
+    snprintf(by.own, sizeof by.own, "%s", tra_str_get(&own));
+    tra_str_free(&join);
+    tra_str_free(&own);
+    return by;
+}
+
+static int first_of(const tra_memo *m, int x) { return m->group[tra_memo_find(m, m->v[x]->group)].expr[0]; }
+
+void tra_expr_rules(const tra_memo *m, int expr, tra_str *out) {
+    for (int x = expr, first = first_of(m, expr); x >= 0 && x != first; x = m->v[x]->from)
+        if (m->v[x]->rule) add_name(out, m->v[x]->rule->name);
+}
+
+/* ---- expressions as text -------------------------------------------------------------------------------------- */
+
+void tra_expr_print(const tra_memo *m, int x, const int *expr, int depth, tra_str *out) {
+    tra_node n = m->v[x]->node, in[2];
+    tra_str text[2] = {{0}, {0}};
+    for (int i = 0; i < 2 && n.in[i]; i++) {
+        int g = tra_memo_find(m, m->v[n.in[i]->id]->group), y = expr && expr[g] >= 0 ? expr[g] : m->group[g].expr[0];
+        in[i] = m->v[y]->node;
+        n.in[i] = &in[i];
+        if (in[i].op == TRA_OP_INPUT || (in[i].name && depth <= 1)) continue;
+        if (depth > 1)
+            tra_expr_print(m, y, expr, depth - 1, &text[i]);
+        else
+            tra_str_add(&text[i], "..");
+        in[i].name = tra_str_get(&text[i]);
+    }
+    if (n.op == TRA_OP_INPUT)
+        tra_str_add(out, n.name);
+    else
+        tra_node_print(&n, out);
+    for (int i = 0; i < 2; i++) tra_str_free(&text[i]);
+}
+
+/* ---- steps ---------------------------------------------------------------------------------------------------- */
+
+typedef struct deriving {
+    const tra_memo *m;
+    const tra_plan_options *o;
+    tra_arena *a;
+    tra_derivation *d;
+    int cap;
+    int *expr; /* by canonical group */
+    int nchoices;
+    const tra_choice *choice;
+    uint64_t digest;     /* of the last plan */
+    tra_str rules, what; /* of changes that no plan has shown yet */
+} deriving;
+
+static void add_step(deriving *w, const tra_plan *p) {
+    tra_derivation *d = w->d;
+    if (d->n == w->cap) {
+        w->cap = w->cap ? 2 * w->cap : 16;
+        tra_step *v = tra_news(w->a, tra_step, w->cap);
+        if (d->n) memcpy(v, d->v, (size_t)d->n * sizeof *v);
+        d->v = v;
+    }
+    d->v[d->n++] = (tra_step){tra_arena_strndup(w->a, tra_str_get(&w->rules), w->rules.n),
+                              tra_arena_strndup(w->a, tra_str_get(&w->what), w->what.n), p};
+    w->digest = tra_plan_digest(p);
+    tra_str_free(&w->rules);
+    tra_str_free(&w->what);
+}
+
+/* The plan as it is now. False when it cannot run: a step that cannot be shown. */
+static bool plan_now(deriving *w, int choices, tra_plan **p) {
+    tra_err none = {0};
+    return tra_plan_of(w->m, w->o, choices, w->choice, w->expr, w->a, p, &none) == TRA_OK;
+}
+
+/* Changes become a step when the plan shows them. */
+static bool show(deriving *w, int choices) {
+    tra_plan *p;
+    bool shows = plan_now(w, choices, &p) && tra_plan_digest(p) != w->digest;
+    if (shows) add_step(w, p);
+    tra_str_free(&w->what);
+    return shows;
+}
+
+static void add_what(deriving *w, const char *text) { tra_str_add(&w->what, text); }
+
+/* The program's expression of a group gives way to the one that the plan computes, by way of those between. */
+static void rewrite(deriving *w, int to) {
+    enum { LONGEST = 64 };
+    const tra_memo *m = w->m;
+    int g = tra_memo_find(m, m->v[to]->group), first = first_of(m, to), path[LONGEST], n = 0;
+    for (int x = to; x >= 0 && x != first && n < LONGEST; x = m->v[x]->from) path[n++] = x;
+    while (n-- > 0) {
+        tra_str text = {0};
+        const tra_expr *x = m->v[path[n]];
+        int before = w->expr[g] >= 0 ? w->expr[g] : first;
+        tra_expr_print(m, before, w->expr, 3, &text);
+        w->expr[g] = path[n];
+        tra_str_add(&text, "  =  ");
+        tra_expr_print(m, path[n], w->expr, 3, &text);
+        if (x->rule) add_name(&w->rules, x->rule->name);
+        add_what(w, tra_str_get(&text));
+        tra_str_free(&text);
+        show(w, 0);
+    }
+}
+
+static const tra_placement *made_at(const deriving *w, int group) {
+    for (int i = 0; i < w->nchoices; i++)
+        if (tra_memo_find(w->m, w->m->v[w->choice[i].expr]->group) == group && w->choice[i].out.sites > 0)
+            return &w->choice[i].out;
+    return NULL;
+}
+
+/* "C: join(A, B, ..) of A at part(1) and B at part(0), result at part(0,1)" */
+static void describe(deriving *w, const tra_choice *c) {
+    const tra_node *n = &w->m->v[c->expr]->node, *j = c->join >= 0 ? &w->m->v[c->join]->node : n;
+    char place[256];
+    tra_str text = {0};
+    bool stored = c->between.sites > 0 && !tra_place_is_partial(&c->between);
+    if (n->name) tra_str_printf(&text, "%s%s: ", stored ? "the join for " : "", n->name);
+    tra_expr_print(w->m, stored ? c->join : c->expr, w->expr, c->join >= 0 && !stored ? 2 : 1, &text);
+    for (int i = 0; i < 2 && c->in[i].sites > 0; i++)
+        tra_str_printf(&text, "%s%s at %s", i ? " and " : ", of ",
+                       j->in[i]->name ? j->in[i]->name
+                       : i            ? "the right input"
+                                      : "its input",
+                       tra_place_text(&c->in[i], place, sizeof place));
+    if (c->between.sites > 0 && tra_place_is_partial(&c->between))
+        tra_str_printf(&text, ", summands at %s", tra_place_text(&c->between, place, sizeof place));
+    if (c->out.sites > 0 && !stored)
+        tra_str_printf(&text, ", result at %s", tra_place_text(&c->out, place, sizeof place));
+    add_what(w, tra_str_get(&text));
+    tra_str_free(&text);
+}
+
+static void add_names(deriving *w, char *names) {
+    for (char *save, *r = strtok_r(names, " ", &save); r; r = strtok_r(NULL, " ", &save)) add_name(&w->rules, r);
+}
+
+/* One operator after the other gets its place, a join before what aggregates it: its result is stored as long. */
+static void place_all(deriving *w) {
+    const tra_memo *m = w->m;
+    tra_choice *v = tra_news(w->a, tra_choice, w->nchoices);
+    for (int i = 0; i < w->nchoices; i++) v[i] = w->choice[i];
+    w->choice = v;
+    for (int i = 0; i < w->nchoices; i++) {
+        const tra_choice c = v[i];
+        const tra_expr *x = m->v[c.join >= 0 ? c.join : c.expr];
+        const tra_placement *made[2] = {NULL, NULL};
+        for (int j = 0; j < 2 && x->in[j] >= 0; j++) made[j] = made_at(w, tra_memo_find(m, x->in[j]));
+        tra_made_by by = tra_choice_rules(m, &c, made);
+        if (*by.join) {
+            add_names(w, by.join);
+            if (c.join >= 0) v[i].between = tra_place_all(c.in[0].sites);
+            describe(w, &v[i]);
+            if (show(w, i + 1) || c.join < 0) tra_str_free(&w->rules);
+            v[i] = c;
+        }
+        if (!*by.own) continue;
+        add_names(w, by.own);
+        describe(w, &c);
+        show(w, i + 1);
+        tra_str_free(&w->rules);
+    }
+}
+
+/* Where inputs are of themselves is no rule: the last step ends in the plan itself. */
+static void finish(deriving *w, const tra_plan *p) {
+    if (w->d->n <= 1 && w->digest != tra_plan_digest(p)) {
+        add_what(w, "inputs are where it suits the plan");
+        add_step(w, p);
+    }
+    w->d->v[w->d->n - 1].plan = p;
+}
+
+tra_status tra_derive(const tra_plans *plans, int which, const tra_plan_options *o, tra_arena *a, tra_derivation *out,
+                      tra_err *e) {
+    const tra_memo *m = plans->memo;
+    tra_plan *direct;
+    deriving w = {
+        .m = m, .o = o, .a = a, .d = out, .nchoices = plans->choices[which].n, .choice = plans->choices[which].v};
+    (void)e;
+    *out = (tra_derivation){.memo = m};
+    w.expr = tra_malloc(((size_t)m->ngroups + 1) * sizeof *w.expr);
+    for (int g = 0; g < m->ngroups; g++) w.expr[g] = -1;
+    add_what(&w, "the direct translation");
+    if (plan_now(&w, 0, &direct)) add_step(&w, direct);
+    tra_str_free(&w.what);
+    for (int i = 0; i < w.nchoices; i++) {
+        const tra_choice *c = &w.choice[i];
+        if (c->join >= 0) rewrite(&w, c->join);
+        rewrite(&w, c->expr);
+    }
+    place_all(&w);
+    finish(&w, plans->v[which]);
+    tra_str_free(&w.rules);
+    free(w.expr);
+    if (!o->fixed) { /* the rules say what they refused when they are asked once more */
+        tra_memo *again = tra_memo_new(m->g, a);
+        tra_rules_apply(again, NULL, &out->refused);
+        out->memo = again;
+    }
+    return TRA_OK;
+}
