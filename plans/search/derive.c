@@ -169,16 +169,13 @@ static bool plan_now(deriving *w, int choices, tra_plan **p) {
     return tra_plan_of(w->m, w->o, choices, w->choice, w->expr, w->a, p, &none) == TRA_OK;
 }
 
-/* Changes become a step when the plan shows them. */
-static bool show(deriving *w, int choices) {
+/* Changes become a step when the plan shows them; else the next step has them. */
+static void show(deriving *w, int choices) {
     tra_plan *p;
-    bool shows = plan_now(w, choices, &p) && tra_plan_digest(p) != w->digest;
-    if (shows) add_step(w, p);
-    tra_str_free(&w->what);
-    return shows;
+    if (plan_now(w, choices, &p) && tra_plan_digest(p) != w->digest) add_step(w, p);
 }
 
-static void add_what(deriving *w, const char *text) { tra_str_add(&w->what, text); }
+static void add_what(deriving *w, const char *text) { tra_str_printf(&w->what, "%s%s", w->what.n ? "; " : "", text); }
 
 /* The program's expression of a group gives way to the one that the plan computes, by way of those between. */
 static void rewrite(deriving *w, int to) {
@@ -198,6 +195,7 @@ static void rewrite(deriving *w, int to) {
         add_what(w, tra_str_get(&text));
         tra_str_free(&text);
         show(w, 0);
+        tra_str_free(&w->what); /* a relation that nothing needs yet: its consumer's step shows it */
     }
 }
 
@@ -250,24 +248,34 @@ static void place_all(deriving *w) {
             add_names(w, by.join);
             if (c.join >= 0) v[i].between = tra_place_all(c.in[0].sites);
             describe(w, &v[i]);
-            if (show(w, i + 1) || c.join < 0) tra_str_free(&w->rules);
+            show(w, i + 1);
             v[i] = c;
         }
         if (!*by.own) continue;
         add_names(w, by.own);
         describe(w, &c);
         show(w, i + 1);
-        tra_str_free(&w->rules);
     }
 }
 
-/* Where inputs are of themselves is no rule: the last step ends in the plan itself. */
+/* What has not shown belongs to the last step, and so does where inputs are of themselves. */
 static void finish(deriving *w, const tra_plan *p) {
     if (w->d->n <= 1 && w->digest != tra_plan_digest(p)) {
-        add_what(w, "inputs are where it suits the plan");
+        if (!w->what.n) add_what(w, "inputs are where it suits the plan");
         add_step(w, p);
     }
-    w->d->v[w->d->n - 1].plan = p;
+    tra_step *last = &w->d->v[w->d->n - 1];
+    tra_str rules = {0};
+    tra_str_add(&rules, last->rules);
+    for (const char *r = tra_str_get(&w->rules); *r; r += strcspn(r, " "), r += *r == ' ') {
+        char name[16];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(r, " "), r);
+        add_name(&rules, name);
+    }
+    if (w->what.n) last->what = tra_arena_printf(w->a, "%s; %s", last->what, tra_str_get(&w->what));
+    last->rules = tra_arena_strndup(w->a, tra_str_get(&rules), rules.n);
+    last->plan = p;
+    tra_str_free(&rules);
 }
 
 tra_status tra_derive(const tra_plans *plans, int which, const tra_plan_options *o, tra_arena *a, tra_derivation *out,
@@ -291,6 +299,7 @@ tra_status tra_derive(const tra_plans *plans, int which, const tra_plan_options 
     place_all(&w);
     finish(&w, plans->v[which]);
     tra_str_free(&w.rules);
+    tra_str_free(&w.what);
     free(w.expr);
     if (!o->fixed) { /* the rules say what they refused when they are asked once more */
         tra_memo *again = tra_memo_new(m->g, a);
