@@ -122,7 +122,7 @@ const tra_cmd tra_cmd_explain = {
         (const tra_opt[]){
             {0, "alternatives", TRA_OPT_OPTSTR, &alternatives, "K", "the K best plans side by side, and why they lost",
              NULL, NULL, NULL},
-            {0, "rules", TRA_OPT_FLAG, &opts.rules, NULL, "the rules used, and where", NULL, NULL, NULL},
+            {0, "rules", TRA_OPT_FLAG, &opts.rules, NULL, "the derivation of the plan, rule by rule", NULL, NULL, NULL},
             {0, "tra", TRA_OPT_FLAG, &opts.tra, NULL, "the typed graph of the program", NULL, NULL, NULL},
             {0, "ia", TRA_OPT_FLAG, &opts.ia, NULL, "the operators and placements before fusion", NULL, NULL, NULL},
             {0, "catalog", TRA_OPT_FLAG, &opts.catalog, NULL, "keys and extents of each relation", NULL, NULL, NULL},

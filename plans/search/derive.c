@@ -261,7 +261,9 @@ static void place_all(deriving *w) {
 /* What has not shown belongs to the last step, and so does where inputs are of themselves. */
 static void finish(deriving *w, const tra_plan *p) {
     if (w->d->n <= 1 && w->digest != tra_plan_digest(p)) {
-        if (!w->what.n) add_what(w, "inputs are where it suits the plan");
+        if (!w->what.n)
+            add_what(w, "what no rule is needed for: joins are one operator with their aggregations, inputs are where "
+                        "it suits the plan");
         add_step(w, p);
     }
     tra_step *last = &w->d->v[w->d->n - 1];
