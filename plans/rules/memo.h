@@ -24,6 +24,14 @@ typedef struct tra_expr {
     int made[2];                 /* the input expressions that the rule made (or met) for this one, -1 */
 } tra_expr;
 
+/* Two expressions of one group that a rule proved equal: b came of a. */
+typedef struct tra_equality {
+    int a, b;
+    int below;   /* the expression of an input of a that it saw, -1 */
+    int made[2]; /* the expressions of b's inputs that it made, -1 */
+    const struct tra_rule *rule;
+} tra_equality;
+
 typedef struct tra_group {
     int parent;        /* union-find; itself: canonical */
     int n, cap, *expr; /* expressions in the order they came, each once; of a canonical group, of all merged into it */
@@ -38,6 +46,8 @@ typedef struct tra_memo {
     int ngroups;
     tra_group *group;
     int *of_node; /* expression of each needed node of g, -1: not needed */
+    int nequal, capequal;
+    tra_equality *equal; /* every application of a rule */
     bool bounded; /* the limit ended the rewriting before it was complete */
     int *table, ntable; /* private: expressions by their hash, -1 */
 } tra_memo;

@@ -54,6 +54,19 @@ static const char *name_of(const tra_memo *m, int group) {
     return m->v[m->group[tra_memo_find(m, group)].expr[0]]->node.name;
 }
 
+static int id_of(const tra_expr *x) { return x ? x->node.id : -1; }
+
+static void equal(tra_rewriting *w, int a, int b, const tra_expr *below, const tra_expr *l, const tra_expr *r) {
+    tra_memo *m = w->m;
+    if (m->nequal == m->capequal) {
+        m->capequal = m->capequal ? 2 * m->capequal : 64;
+        tra_equality *v = tra_news(m->arena, tra_equality, m->capequal);
+        if (m->nequal) memcpy(v, m->equal, (size_t)m->nequal * sizeof *v);
+        m->equal = v;
+    }
+    m->equal[m->nequal++] = (tra_equality){a, b, id_of(below), {id_of(l), id_of(r)}, w->rule};
+}
+
 /* The expression's number, or -1. */
 static int add(tra_rewriting *w, const tra_expr *x, const tra_node *proto, int group) {
     tra_memo *m = w->m;
@@ -81,6 +94,7 @@ static bool removes_nothing(tra_rewriting *w, const tra_node *proto) {
 void claim_same(tra_rewriting *w, const tra_expr *x, const tra_node *in) {
     int group = tra_memo_find(w->m, tra_memo_expr(in)->group);
     if (tra_memo_find(w->m, x->group) == group) return;
+    equal(w, x->node.id, in->id, NULL, NULL, NULL);
     (void)add(w, x, &x->node, group);
     w->changed = true;
 }
@@ -99,6 +113,7 @@ void claim(tra_rewriting *w, const tra_expr *x, const tra_expr *y, int side, con
     p.name = name_of(m, group);
     int i = add(w, x, &p, group);
     if (i < 0) return;
+    if (i != x->node.id) equal(w, x->node.id, i, y, l, r);
     w->changed = w->changed || tra_memo_find(m, group) != group;
     if (m->n == before) return;
     tra_expr *z = m->v[i];

@@ -103,12 +103,75 @@ tra_made_by tra_choice_rules(const tra_memo *m, const tra_choice *c, const tra_p
     return by;
 }
 
+/* ---- from one expression of a group to another ---------------------------------------------------------------- */
+
+enum { DEEPEST = 6 };
+
 static int first_of(const tra_memo *m, int x) { return m->group[tra_memo_find(m, m->v[x]->group)].expr[0]; }
 
-void tra_expr_rules(const tra_memo *m, int expr, tra_str *out) {
-    for (int x = expr, first = first_of(m, expr); x >= 0 && x != first; x = m->v[x]->from)
-        if (m->v[x]->rule) add_name(out, m->v[x]->rule->name);
+/* Equal without a rule: they became so when their inputs did. */
+static bool congruent(const tra_memo *m, const tra_expr *x, const tra_expr *y) {
+    for (int i = 0; i < 2; i++) {
+        if ((x->in[i] < 0) != (y->in[i] < 0)) return false;
+        if (x->in[i] >= 0 && tra_memo_find(m, x->in[i]) != tra_memo_find(m, y->in[i])) return false;
+    }
+    return strcmp(x->text, y->text) == 0;
 }
+
+/* A step on the way: to expression x, by a rule (NULL: congruence) that wants to see `below` in inputs (-1: none). */
+typedef struct leg {
+    int x, below[2];
+    const tra_rule *rule;
+} leg;
+
+/* The shortest way from the first expression of a group to `to` by the rules that were applied, last leg first; *n of
+ * them. From malloc. */
+static leg *way(const tra_memo *m, int to, int *n) {
+    int count = 0, first = first_of(m, to), g = tra_memo_find(m, m->v[to]->group);
+    int *queue = tra_malloc((size_t)m->n * sizeof *queue), *from = tra_malloc((size_t)m->n * sizeof *from);
+    leg *by = tra_calloc((size_t)m->n, sizeof *by), *out = tra_calloc((size_t)m->n, sizeof *out);
+    for (int i = 0; i < m->n; i++) from[i] = -1;
+    queue[count++] = first;
+    from[first] = first;
+    for (int k = 0; k < count && from[to] < 0; k++) {
+        int x = queue[k];
+        for (int i = 0; i < m->nequal; i++) {
+            const tra_equality *q = &m->equal[i];
+            int y = q->a == x ? q->b : q->b == x ? q->a : x;
+            if (from[y] >= 0) continue;
+            from[y] = x;
+            by[y] = q->a == x ? (leg){y, {q->below, -1}, q->rule} : (leg){y, {q->made[0], q->made[1]}, q->rule};
+            queue[count++] = y;
+        }
+        for (int y = 0; y < m->n; y++) {
+            if (from[y] >= 0 || tra_memo_find(m, m->v[y]->group) != g || !congruent(m, m->v[x], m->v[y])) continue;
+            from[y] = x;
+            by[y] = (leg){y, {-1, -1}, NULL};
+            queue[count++] = y;
+        }
+    }
+    *n = 0;
+    if (from[to] < 0) out[(*n)++] = (leg){to, {-1, -1}, NULL};
+    for (int x = to; from[x] >= 0 && x != first; x = from[x]) out[(*n)++] = by[x];
+    free(queue);
+    free(from);
+    free(by);
+    return out;
+}
+
+static void expr_rules(const tra_memo *m, int expr, int depth, tra_str *out) {
+    int n;
+    if (expr == first_of(m, expr) || depth == DEEPEST) return;
+    leg *v = way(m, expr, &n);
+    while (n-- > 0) {
+        for (int i = 0; i < 2; i++)
+            if (v[n].below[i] >= 0) expr_rules(m, v[n].below[i], depth + 1, out);
+        if (v[n].rule) add_name(out, v[n].rule->name);
+    }
+    free(v);
+}
+
+void tra_expr_rules(const tra_memo *m, int expr, tra_str *out) { expr_rules(m, expr, 0, out); }
 
 /* ---- expressions as text -------------------------------------------------------------------------------------- */
 
@@ -177,26 +240,34 @@ static void show(deriving *w, int choices) {
 
 static void add_what(deriving *w, const char *text) { tra_str_printf(&w->what, "%s%s", w->what.n ? "; " : "", text); }
 
-/* The program's expression of a group gives way to the one that the plan computes, by way of those between. */
-static void rewrite(deriving *w, int to) {
-    enum { LONGEST = 64 };
+/* The expression of a group that is shown gives way to another one, by way of those between; what a rule saw in an
+ * input comes before it. */
+static void rewrite(deriving *w, int to, int depth) {
     const tra_memo *m = w->m;
-    int g = tra_memo_find(m, m->v[to]->group), first = first_of(m, to), path[LONGEST], n = 0;
-    for (int x = to; x >= 0 && x != first && n < LONGEST; x = m->v[x]->from) path[n++] = x;
+    int g = tra_memo_find(m, m->v[to]->group), first = first_of(m, to), n;
+    if (to == first || depth == DEEPEST) return;
+    leg *v = way(m, to, &n);
     while (n-- > 0) {
+        int below[2], kept[2];
+        for (int i = 0; i < 2; i++) {
+            below[i] = v[n].below[i] < 0 ? -1 : tra_memo_find(m, m->v[v[n].below[i]]->group);
+            kept[i] = below[i] < 0 ? -1 : w->expr[below[i]];
+            if (below[i] >= 0 && kept[i] != v[n].below[i]) rewrite(w, v[n].below[i], depth + 1);
+        }
         tra_str text = {0};
-        const tra_expr *x = m->v[path[n]];
-        int before = w->expr[g] >= 0 ? w->expr[g] : first;
-        tra_expr_print(m, before, w->expr, 3, &text);
-        w->expr[g] = path[n];
+        tra_expr_print(m, w->expr[g] >= 0 ? w->expr[g] : first, w->expr, 3, &text);
+        w->expr[g] = v[n].x;
+        for (int i = 1; i >= 0; i--)
+            if (below[i] >= 0) w->expr[below[i]] = kept[i];
         tra_str_add(&text, "  =  ");
-        tra_expr_print(m, path[n], w->expr, 3, &text);
-        if (x->rule) add_name(&w->rules, x->rule->name);
+        tra_expr_print(m, v[n].x, w->expr, 3, &text);
+        if (v[n].rule) add_name(&w->rules, v[n].rule->name);
         add_what(w, tra_str_get(&text));
         tra_str_free(&text);
         show(w, 0);
         tra_str_free(&w->what); /* a relation that nothing needs yet: its consumer's step shows it */
     }
+    free(v);
 }
 
 static const tra_placement *made_at(const deriving *w, int group) {
@@ -295,8 +366,8 @@ tra_status tra_derive(const tra_plans *plans, int which, const tra_plan_options 
     tra_str_free(&w.what);
     for (int i = 0; i < w.nchoices; i++) {
         const tra_choice *c = &w.choice[i];
-        if (c->join >= 0) rewrite(&w, c->join);
-        rewrite(&w, c->expr);
+        if (c->join >= 0) rewrite(&w, c->join, 0);
+        rewrite(&w, c->expr, 0);
     }
     place_all(&w);
     finish(&w, plans->v[which]);
