@@ -152,7 +152,7 @@ void tra_json_derivation(const tra_job *job, tra_json *j) {
         snprintf(digest, sizeof digest, "%016" PRIx64, tra_plan_digest(x->plan));
         tra_json_str(j, "digest", digest);
         tra_json_begin(j, "operators", '[');
-        for (int k = 0; k < x->plan->nops; k++) tra_json_operator(j, &s->ops[k]);
+        for (int k = 0; k < x->plan->nops; k++) tra_json_operator(j, job, &s->ops[k]);
         tra_json_end(j, ']');
         tra_json_end(j, '}');
     }

@@ -146,7 +146,7 @@ static void relation(tra_json *j, const tra_named *r) {
     tra_json_end(j, '}');
 }
 
-void tra_json_operator(tra_json *j, const tra_shown_op *s) { operator(j, s, NULL); }
+void tra_json_operator(tra_json *j, const tra_job *job, const tra_shown_op *s) { operator(j, job, s, NULL, NULL); }
 
 /* The first k plans, and the one chosen wherever it stands. */
 static void render(const tra_job *job, int k, bool operators, const tra_profile *m, const tra_explain_options *o,

@@ -23,7 +23,7 @@ void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, tra_str
  * object. */
 void tra_text_derivation(const tra_job *job, tra_str *out);
 void tra_json_derivation(const tra_job *job, tra_json *j);
-void tra_json_operator(tra_json *j, const tra_shown_op *s); /* an object */
+void tra_json_operator(tra_json *j, const tra_job *job, const tra_shown_op *s); /* an object */
 /* The strategies of a plan's joins, or - when it has none. */
 const char *tra_text_strategy(const tra_plan *p);
 /* The first k plans of the job: a line each, then side by side what distinguishes them and why they lost. */
