@@ -200,7 +200,9 @@ static tra_status open_entry(tra_journal *j, const tra_journal_request *r, const
     each_entry(r->dir, prefix, remove_other, NULL);
     if (getrandom(&j->run, sizeof j->run, 0) != sizeof j->run) j->run = (uint64_t)(tra_now() * 1e9) ^ (uint64_t)getpid();
     *kept = make_dir(j->dir) && write_about(j, r->about);
-    if (!*kept) tra_warn("%s cannot be made (%s): should this run end early, it cannot be gone on with", j->dir, strerror(errno));
+    if (*kept) return TRA_OK;
+    tra_warn("%s cannot be made (%s): should this run end early, it cannot be gone on with", j->dir, strerror(errno));
+    remove_entry(j->dir);
     return TRA_OK;
 }
 

@@ -1,0 +1,20 @@
+#!/bin/bash
+# tra run from cron, for at most so long at a time: 0 22 * * * cron.sh DIRECTORY PROGRAM HOURS [OPTION...]
+#
+# Every night goes on from where the last one stopped (--resume), until the outputs are there; then it writes DIRECTORY/done
+# and does nothing any more. One at a time: who comes while another is at it leaves at once.
+set -u
+dir=${1:?usage: cron.sh DIRECTORY PROGRAM HOURS [OPTION...]} program=${2:?} hours=${3:?}
+shift 3
+cd "$dir" || exit 2
+[ -e "done" ] && exit 0
+exec 9>.cron.lock
+flock -n 9 || exit 0
+export TRA_SCRATCH=${TRA_SCRATCH:-$PWD/scratch}
+mkdir -p "$TRA_SCRATCH"
+timeout --signal=USR1 "${hours}h" tra run -q --resume "$program" "$@" 9>&- >>tra.log 2>&1
+status=$?
+# timeout says 124 for a run that it stopped and that saved its progress
+[ $status -eq 0 ] && touch "done"
+[ $status -eq 124 ] && exit 0
+exit $status

@@ -1,0 +1,32 @@
+#!/bin/bash
+# tra run under Slurm, which may end and begin it again as often as it likes: sbatch slurm.sh PROGRAM [OPTION...]
+#
+# USR1 comes two minutes before the time limit: tra saves its progress and ends with 75, the job puts itself back into the
+# queue, and --resume goes on from there. So it does after the loss of a node (--requeue). The scratch directory must be one
+# that all nodes see and that outlives the job.
+#SBATCH --job-name=tra
+#SBATCH --nodes=1
+#SBATCH --ntasks-per-node=2
+#SBATCH --cpus-per-task=1
+#SBATCH --time=04:00:00
+#SBATCH --signal=B:USR1@120
+#SBATCH --requeue
+#SBATCH --open-mode=append
+#SBATCH --output=tra-%j.log
+export TRA_SCRATCH=${TRA_SCRATCH:-$PWD/scratch} TRA_THREADS=${TRA_THREADS:-${SLURM_CPUS_PER_TASK:-1}}
+mkdir -p "$TRA_SCRATCH"
+
+# mpirun hands USR1 on to the ranks; bash runs the trap while it waits.
+mpirun -q --bind-to none -n "${SLURM_NTASKS:-1}" tra run --resume "$@" &
+run=$!
+trap 'kill -USR1 $run' USR1 TERM
+wait $run
+status=$?
+while kill -0 $run 2>/dev/null; do # a signal ends a wait, not the run
+    wait $run
+    status=$?
+done
+trap - USR1 TERM
+
+[ $status -eq 75 ] && scontrol requeue "$SLURM_JOB_ID"
+exit $status
