@@ -1,6 +1,8 @@
 /* placement.c - where tuples are and what moves between two placements. */
 #include "placement.h"
 
+#include "boxes.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -224,9 +226,66 @@ void tra_cells_end(tra_cells *x) {
     for (int d = 0; d < TRA_MAXDIM; d++) free(x->start[d]);
 }
 
+/* Where sites have boxes of keys: a site receives the summands of what it is to have but those it has; and, if one site has
+ * each summand of a tuple, it sends what it has to all that are to have it but itself. */
+static int64_t moved_at(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int site, int64_t *out) {
+    tra_boxes a, b;
+    tra_boxes_of(p, c, site, &a);
+    tra_boxes_of(q, c, site, &b);
+    int64_t stays = tra_boxes_common(c, &a, &b);
+    *out = tra_place_copies(p) == 1 ? tra_place_copies(q) * tra_boxes_floats(c, &a) - stays : 0;
+    return tra_place_summands(p) * tra_boxes_floats(c, &b) - stays;
+}
+
+static int64_t moved_boxes(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t *max_in,
+                           int64_t *max_out) {
+    int64_t total = 0, most_in = 0, most_out = 0, out;
+    for (int s = 0; s < q->sites; s++) {
+        int64_t in = moved_at(p, q, c, s, &out);
+        total += in;
+        most_in = tra_max64(most_in, in);
+        most_out = tra_max64(most_out, out);
+    }
+    if (max_in) *max_in = most_in;
+    if (max_out) *max_out = most_out;
+    return total;
+}
+
+enum { SOME_SITES = 8, SOME_TUPLES = 2048 };
+
+int64_t tra_place_moved_about(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t *most) {
+    int64_t total = 0, out = 0;
+    *most = 0;
+    if (tra_boxes_fit(p, c) && tra_boxes_fit(q, c) && q->sites > SOME_SITES) {
+        for (int i = 0; i < SOME_SITES; i++) {
+            int64_t in = moved_at(p, q, c, i * (q->sites - 1) / (SOME_SITES - 1), &out);
+            total += in;
+            *most = tra_max64(*most, tra_max64(in, out));
+        }
+        total = (int64_t)((double)total * q->sites / SOME_SITES);
+    } else if (c->n > SOME_TUPLES && (!c->grid || p->owner || q->owner)) {
+        tra_move *v = tra_malloc((size_t)p->sites * (size_t)q->sites * sizeof *v);
+        for (int i = 0; i < SOME_TUPLES; i++) {
+            int64_t t = (int64_t)((double)i * (double)c->n / SOME_TUPLES), f = tra_catalog_floats1(c, t);
+            int n = tra_place_moves(p, q, c, t, v);
+            for (int j = 0; j < n; j++) total += v[j].keep ? 0 : f;
+        }
+        free(v);
+        total = (int64_t)((double)total * (double)c->n / SOME_TUPLES);
+        *most = total / q->sites;
+    }
+    if (total > 0) return total;
+    int64_t in;
+    total = tra_place_moved_floats(p, q, c, &in, tra_place_copies(p) == 1 ? &out : NULL);
+    *most = tra_max64(in, out);
+    return total;
+}
+
 int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t *max_in,
                                int64_t *max_out) {
     int64_t total = 0, most_in = 0, most_out = 0, t, weight;
+    if ((!max_out || tra_place_copies(p) == 1) && tra_boxes_fit(p, c) && tra_boxes_fit(q, c))
+        return moved_boxes(p, q, c, max_in, max_out);
     int64_t *in = tra_calloc(2 * (size_t)q->sites, sizeof *in), *out = in + q->sites;
     tra_move *v = tra_malloc((size_t)p->sites * (size_t)q->sites * sizeof *v);
     int *work = tra_malloc((size_t)(3 * p->sites + q->sites) * sizeof *work);
@@ -257,6 +316,15 @@ void tra_place_floats(const tra_placement *p, const tra_catalog *c, int64_t *flo
     int64_t t, weight;
     tra_dims key;
     tra_cells x;
+    if (tra_boxes_fit(p, c)) {
+        for (int s = 0; s < p->sites; s++) {
+            tra_boxes b;
+            tra_boxes_of(p, c, s, &b);
+            floats[s] = tra_boxes_floats(c, &b);
+            tuples[s] = tra_boxes_tuples(c, &b);
+        }
+        return;
+    }
     int *sites = tra_malloc((size_t)p->sites * sizeof *sites);
     for (int s = 0; s < p->sites; s++) floats[s] = tuples[s] = 0;
     tra_cells_begin(&x, c, p, NULL);

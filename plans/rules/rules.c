@@ -42,6 +42,7 @@ static void note(tra_rewriting *w, int expr, const char *reason) {
 void refuse(tra_rewriting *w, const tra_expr *x, const char *fmt, ...) {
     char text[512];
     va_list ap;
+    if (!w->refusals) return;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);

@@ -21,23 +21,31 @@ static tra_traffic all_and_one(const tra_placement *one, const tra_catalog *c) {
 
 static bool has_one_holder(const tra_placement *p) { return tra_place_copies(p) == 1 && !tra_place_is_partial(p); }
 
-tra_traffic tra_traffic_exchange(const tra_placement *p, const tra_placement *q, const tra_catalog *c) {
+static tra_traffic exchange(const tra_placement *p, const tra_placement *q, const tra_catalog *c, bool exact) {
     tra_traffic t = {0};
-    int64_t in, out;
+    int64_t in, out = 0;
     double f = (double)tra_catalog_floats(c), copies = tra_place_copies(q), summands = tra_place_summands(p);
     if (tra_place_is_all(q) && has_one_holder(p)) {
         t = all_and_one(p, c);
     } else if (summands == p->sites && has_one_holder(q)) {
         t = all_and_one(q, c);
     } else if (!tra_place_is_all(p)) {
-        t.moved = tra_place_moved_floats(p, q, c, &in, &out);
-        t.most = tra_max64(in, out);
+        if (exact) t.moved = tra_place_moved_floats(p, q, c, &in, &out), t.most = tra_max64(in, out);
+        if (!exact) t.moved = tra_place_moved_about(p, q, c, &t.most);
     }
     if (summands > 1)
         t.floats = summands * f + (copies > 1 ? copies * f : 0);
     else if (t.moved > 0)
         t.floats = copies * f;
     return t;
+}
+
+tra_traffic tra_traffic_exchange(const tra_placement *p, const tra_placement *q, const tra_catalog *c) {
+    return exchange(p, q, c, true);
+}
+
+tra_traffic tra_traffic_estimate(const tra_placement *p, const tra_placement *q, const tra_catalog *c) {
+    return exchange(p, q, c, false);
 }
 
 /* ---- work --------------------------------------------------------------------------------------------------- */

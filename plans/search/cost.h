@@ -18,6 +18,8 @@ typedef struct tra_traffic {
 /* From p to q: bcast of f floats costs f*s, shuf f, a placement with c copies f*c, reducing c summands c*f, reducing
  * and copying both; nothing where every destination already holds its tuples. */
 tra_traffic tra_traffic_exchange(const tra_placement *p, const tra_placement *q, const tra_catalog *c);
+/* As above, with exact floats, but `moved` and `most` from a look at a part of the sites or of the tuples. */
+tra_traffic tra_traffic_estimate(const tra_placement *p, const tra_placement *q, const tra_catalog *c);
 /* The same tensor from blocks `in` placed as p to blocks `out` placed as q: pieces where blocks overlap move on their
  * own, each from the holder that tra_place_moves would choose. in must be a blocked tensor. */
 tra_traffic tra_traffic_repart(const tra_placement *p, const tra_type *in, const tra_placement *q, const tra_type *out);

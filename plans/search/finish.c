@@ -145,7 +145,7 @@ static void add_op(finish *f, int id) {
         break;
     }
     case TRA_PLAN_BCAST:
-    case TRA_PLAN_SHUF: set_traffic(o, move_traffic(s, n, x->partial, p, x->place), &s->o->rates); break;
+    case TRA_PLAN_SHUF: set_traffic(o, exact_traffic(s, n, x->partial, p, x->place), &s->o->rates); break;
     case TRA_PLAN_COUNT: break;
     }
 }
@@ -160,11 +160,14 @@ static void add_rule(tra_str *rules, const char *text) {
     }
 }
 
-/* The strategies of the joins, in the order of the plan. */
-static const char *strategies(const tra_plan *p) {
+/* The strategies of the joins, in the order of the plan; with a star those of joins that the program does not have. */
+static const char *strategies(const finish *f) {
+    const tra_plan *p = f->plan;
     tra_str text = {0};
     for (int i = 0; i < p->nops; i++) {
-        if (p->ops[i].strategy) tra_str_printf(&text, "%s%s", text.n ? " " : "", p->ops[i].strategy);
+        if (!p->ops[i].strategy) continue;
+        const tra_expr *join = origin(f->s, slot_at(f, f->v[i].group)->m->f->join);
+        tra_str_printf(&text, "%s%s%s", text.n ? " " : "", p->ops[i].strategy, join->rule ? "*" : "");
     }
     const char *out = tra_arena_strndup(p->arena, tra_str_get(&text), text.n);
     tra_str_free(&text);
@@ -344,7 +347,7 @@ tra_plan *finish_plan(search *s, const entry *x, tra_choices *choices) {
     }
     tra_choices made = choices_of(&f);
     set_rules(&f, &made);
-    p->strategy = strategies(p);
+    p->strategy = strategies(&f);
     p->least_memory = tra_plan_memory(p, s->o->threads);
     int64_t peak = p->cost.peak_memory;
     p->cost = (tra_cost){0};

@@ -62,7 +62,7 @@ int place_intern(search *s, const tra_placement *p) {
     return s->placetable[at & mask] = s->nplaces++;
 }
 
-enum { MEMO_MOVE, MEMO_MOVE_PARTIAL, MEMO_REPART, MEMO_WORK, MEMO_MAP, MEMO_MERGE };
+enum { MEMO_MOVE, MEMO_MOVE_PARTIAL, MEMO_EXACT, MEMO_EXACT_PARTIAL, MEMO_REPART, MEMO_WORK, MEMO_MAP, MEMO_MERGE };
 
 /* The entry of a key, new (with *fresh) or found. Valid until the next call. */
 static memo_entry *memo_find(search *s, int kind, int node, int p, int q, bool *fresh) {
@@ -98,6 +98,14 @@ static memo_entry *memo_find(search *s, int kind, int node, int p, int q, bool *
 tra_traffic move_traffic(search *s, const tra_node *n, bool partial, int from, int to) {
     bool fresh;
     memo_entry *m = memo_find(s, partial ? MEMO_MOVE_PARTIAL : MEMO_MOVE, n->id, from, to, &fresh);
+    const tra_catalog *c = partial ? s->summands[n->id].cat : n->type.cat;
+    if (fresh) m->traffic = tra_traffic_estimate(&s->place[from], &s->place[to], c);
+    return m->traffic;
+}
+
+tra_traffic exact_traffic(search *s, const tra_node *n, bool partial, int from, int to) {
+    bool fresh;
+    memo_entry *m = memo_find(s, partial ? MEMO_EXACT_PARTIAL : MEMO_EXACT, n->id, from, to, &fresh);
     const tra_catalog *c = partial ? s->summands[n->id].cat : n->type.cat;
     if (fresh) m->traffic = tra_traffic_exchange(&s->place[from], &s->place[to], c);
     return m->traffic;

@@ -5,29 +5,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/run/memory.h"
+#include "../rules/rules.h"
 #include "search_int.h"
 
-/* How much is tried, by the number of joins and of groups alone. Up to four joins every strategy is. */
+enum { VISITS = 100000000, VISITS_PER_GROUP = 200000, PLANNED = 20000 };
+
+/* How much is tried: as many entries as make no more than so many visits of slots, by the sizes of the program alone. */
 static budget budget_of(const search *s) {
-    static const struct {
-        int joins, groups;
-        budget b;
-    } rows[] = {
-        {2, 40, {.entries = 2048, .cell = 320, .targets = 24, .plans = 256}},
-        {4, 60, {.entries = 2048, .cell = 320, .targets = 24, .plans = 256}},
-        {10, 120, {.entries = 160, .cell = 16, .targets = 8, .plans = 128}},
-        {30, 250, {.entries = 64, .cell = 8, .targets = 8, .plans = 48}},
-        {100, 700, {.entries = 32, .cell = 4, .targets = 6, .plans = 16}},
-    };
-    int joins = 0;
-    for (int g = 0; g < s->ngroups; g++) {
-        for (int i = 0; i < s->group[g].nfamilies; i++) joins += s->group[g].f[i].join == s->group[g].f[i].x;
+    static const int cells[] = {320, 200, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2};
+    double most = VISITS + VISITS_PER_GROUP * s->ngroups;
+    int k = 0;
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        double visits = 0;
+        k = cells[i];
+        for (int g = 0; g < s->ngroups; g++) {
+            for (int j = 0; j < s->group[g].nfamilies; j++) {
+                const family *f = &s->group[g].f[j];
+                double pairs = f->join ? s->ways[f->join->node.id].n : 1;
+                for (int x = 0; x < 2 && f->in[x] >= 0; x++)
+                    pairs *= s->group[f->in[x]].node->op == TRA_OP_INPUT ? 1 : k;
+                visits += pairs * (g + 1);
+            }
+        }
+        if (visits <= most) break;
     }
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (joins <= rows[i].joins && s->ngroups <= rows[i].groups) return rows[i].b;
-    }
-    return (budget){.entries = 12, .cell = 2, .targets = 4, .plans = 8};
+    return (budget){.entries = 6 * k,
+                    .cell = k,
+                    .targets = k >= 64 ? 24 : 8,
+                    .plans = (int)tra_max64(4, tra_min64(256, PLANNED / tra_max64(1, s->ngroups)))};
 }
 
 static int compare_plans(const void *a, const void *b, void *of) {
@@ -36,6 +41,7 @@ static int compare_plans(const void *a, const void *b, void *of) {
     double cx = tra_cost_scalar(&x->cost, model), cy = tra_cost_scalar(&y->cost, model);
     int64_t dx = x->cost.disk_read + x->cost.disk_write, dy = y->cost.disk_read + y->cost.disk_write;
     if (cx != cy) return cx < cy ? -1 : 1;
+    if (x->cost.seconds != y->cost.seconds) return x->cost.seconds < y->cost.seconds ? -1 : 1;
     if (x->cost.flops != y->cost.flops) return x->cost.flops < y->cost.flops ? -1 : 1;
     if (dx != dy) return dx < dy ? -1 : 1;
     if (x->cost.peak_memory != y->cost.peak_memory) return x->cost.peak_memory < y->cost.peak_memory ? -1 : 1;
@@ -136,7 +142,9 @@ static tra_status plan_all(search *s, tra_plans *out, int64_t *least, tra_err *e
 tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out, tra_err *e) {
     assert(o->cost != TRA_COST_EINDECOMP);
     int64_t least = 0;
-    search s = {.m = tra_memo_new(g, a), .o = o, .a = a, .room = INT64_MAX};
+    tra_memo *m = tra_memo_new(g, a);
+    if (!o->fixed) tra_rules_apply(m, NULL, NULL);
+    search s = {.m = m, .o = o, .a = a, .room = INT64_MAX};
     tra_status st = plan_all(&s, out, &least, e);
     search_end(&s);
     if (st == TRA_OK && o->memory > 0 && least > o->memory && !o->over) {

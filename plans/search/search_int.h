@@ -60,7 +60,7 @@ typedef struct slot {
 
 /* What a choice costs, and what makes it the same as another for whoever uses it. */
 typedef struct score {
-    double scalar, flops, bytes;
+    double scalar, seconds, flops, bytes;
     int64_t memory;
     uint64_t open;     /* slots of groups that may be used from elsewhere */
     uint64_t strategy; /* strategies of joins */
@@ -151,7 +151,9 @@ typedef struct search {
 
 /* Interns a placement: axes of one site and dimensions of one value are left out. */
 int place_intern(search *s, const tra_placement *p);
+/* Traffic of an exchange: exact floats, the rest about so; exact. */
 tra_traffic move_traffic(search *s, const tra_node *n, bool partial, int from, int to);
+tra_traffic exact_traffic(search *s, const tra_node *n, bool partial, int from, int to);
 tra_traffic repart_traffic(search *s, const tra_node *n, int from, int to);
 /* Work of a step whose tuples (of a join: pairs) are placed as p: the input of maps and aggregations, the output of
  * joins, the summands of merges. */
@@ -180,6 +182,8 @@ void make_all(search *s, int g);
 int make_one(search *s, int g, const family *f, int l, int r, int to);
 /* The same of an aggregation with its join, whose result is stored, and moved to where groups are whole. */
 int make_stored(search *s, int g, const family *f, int l, int r);
+/* The join of the program that rules made this join from, itself if that does not show: strategies are told apart by it. */
+const tra_expr *origin(const search *s, const tra_expr *join);
 /* The direct translation: inputs[i] is where input i is made. -1 when it cannot run. */
 int make_direct(search *s, int g, const family *f, const int made[2]);
 

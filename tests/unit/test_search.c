@@ -277,7 +277,7 @@ TEST(two_phases_or_one) {
     CHECK(find_op(p.plans.v[0], TRA_PLAN_MERGE) == NULL);
     done(&p);
     /* sums of f32 have f64 summands, and the function of the sum belongs to the second phase */
-    p = plan("input A : f32 [64,64] by [4,4] at part(1)\nr = agg(A, [0], rowsum . matadd)\noutput r\n", 4);
+    p = plan("input A : f32 [64,64] by [4,4] at part(1)\nr = agg(A, [0], rowmax . matadd)\noutput r\n", 4);
     agg = find_op(p.plans.v[0], TRA_PLAN_AGG);
     merge = find_op(p.plans.v[0], TRA_PLAN_MERGE);
     CHECK(agg && agg->partial && agg->type.dtype == TRA_F64 && agg->type.cat->bound.n == 2);

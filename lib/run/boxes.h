@@ -1,0 +1,26 @@
+/* boxes.h - what sites hold, in closed form: where tuples form a grid, what a site has is a few boxes of keys. Private to
+ * lib/run. */
+#ifndef TRA_BOXES_H
+#define TRA_BOXES_H
+
+#include "placement.h"
+
+typedef struct tra_box {
+    int64_t lo[TRA_MAXDIM], hi[TRA_MAXDIM]; /* values lo <= v < hi of each key dimension */
+} tra_box;
+
+enum { TRA_MAXBOXES = 16 };
+typedef struct tra_boxes {
+    int n;
+    tra_box v[TRA_MAXBOXES]; /* disjoint */
+} tra_boxes;
+
+/* Does every site have at most so many boxes? */
+bool tra_boxes_fit(const tra_placement *p, const tra_catalog *c);
+/* Those of a site; of summands too, copies too. */
+void tra_boxes_of(const tra_placement *p, const tra_catalog *c, int site, tra_boxes *out);
+int64_t tra_boxes_tuples(const tra_catalog *c, const tra_boxes *b);
+int64_t tra_boxes_floats(const tra_catalog *c, const tra_boxes *b);                        /* elements of their arrays */
+int64_t tra_boxes_common(const tra_catalog *c, const tra_boxes *a, const tra_boxes *b); /* of those in both */
+
+#endif
