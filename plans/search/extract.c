@@ -22,6 +22,7 @@ typedef struct candidate {
     int making, slot;  /* of the group itself, added to `base` */
     const entry *base;
     int seq, tier, rank;
+    bool first, kept; /* the cheapest of its strategy; chosen */
 } candidate;
 
 typedef struct candidates {
@@ -69,6 +70,21 @@ typedef struct chains {
     int *prev; /* by candidate */
 } chains;
 
+static chains new_chains(int n) {
+    chains c = {.mask = 63};
+    while (c.mask < 2 * (uint64_t)n) c.mask = 2 * c.mask + 1;
+    c.key = tra_calloc((size_t)c.mask + 1, sizeof *c.key);
+    c.last = tra_calloc((size_t)c.mask + 1, sizeof *c.last);
+    c.prev = tra_calloc((size_t)n + 1, sizeof *c.prev);
+    return c;
+}
+
+static void free_chains(chains *c) {
+    free(c->key);
+    free(c->last);
+    free(c->prev);
+}
+
 static int *chain(const chains *c, uint64_t key) {
     key += key == 0;
     for (uint64_t at = key;; at++) {
@@ -103,22 +119,45 @@ static bool is_replaced(search *s, const chains *c, const candidate *v, int i, u
     return false;
 }
 
-/* Sorts, cheapest first, and keeps at most `most`: of those that serve others alike, the ones that no cheaper one
- * replaces, of each placement in turn the cheapest, then the next; then those that differ in strategy. */
+/* Down to `most`: half of them of the first tier, of each placement in turn the cheapest, then the next; then the cheapest of
+ * each strategy; then more of the first tier, and of the second. */
+static void cut_down(search *s, candidates *x, int most) {
+    chains c = new_chains(x->n);
+    int kept = 0;
+    for (int i = 0; i < x->n; i++) { /* they are sorted by score */
+        int *last = chain(&c, x->v[i].s.strategy);
+        x->v[i].first = *last == 0;
+        *last = 1;
+    }
+    free_chains(&c);
+    qsort_r(x->v, (size_t)x->n, sizeof *x->v, by_tier, s);
+    for (int i = 0; i < x->n; i++) x->v[i].kept = x->v[i].tier == 0 && kept < most / 2 && ++kept;
+    qsort_r(x->v, (size_t)x->n, sizeof *x->v, by_score, s);
+    for (int i = 0; i < x->n; i++) x->v[i].kept = x->v[i].kept || (x->v[i].first && kept < most && ++kept);
+    qsort_r(x->v, (size_t)x->n, sizeof *x->v, by_tier, s);
+    for (int i = 0; i < x->n; i++) {
+        candidate *y = &x->v[i];
+        y->kept = y->kept || (kept < most && ++kept);
+        s->bounded |= !y->kept && y->tier == 0;
+    }
+    int n = 0;
+    for (int i = 0; i < x->n; i++) {
+        if (x->v[i].kept) x->v[n++] = x->v[i];
+    }
+    x->n = n;
+    qsort_r(x->v, (size_t)n, sizeof *x->v, by_score, s);
+}
+
+/* Sorts, cheapest first, and keeps at most `most`. First tier: of those that serve others alike, the ones that no cheaper one
+ * replaces. Second tier: the same among those of one strategy. */
 static void choose(search *s, candidates *x, int most) {
-    chains c = {.mask = 63};
-    while (c.mask < 4 * (uint64_t)x->n) c.mask = 2 * c.mask + 1;
-    c.key = tra_calloc((size_t)c.mask + 1, sizeof *c.key);
-    c.last = tra_calloc((size_t)c.mask + 1, sizeof *c.last);
-    c.prev = tra_calloc(2 * (size_t)x->n + 1, sizeof *c.prev);
+    chains c = new_chains(x->n), other = new_chains(x->n);
     int *rank = tra_calloc(2 * (size_t)s->nplaces + 4, sizeof *rank), n = 0;
-    chains other = c; /* the same table: keys of strategies are scattered among those without */
-    other.prev = c.prev + x->n;
     qsort_r(x->v, (size_t)x->n, sizeof *x->v, by_score, s);
     for (int i = 0; i < x->n; i++) x->v[i].tier = 2;
     for (int i = 0; i < x->n; i++) {
         candidate *y = &x->v[i];
-        bool alike = is_replaced(s, &other, x->v, i, (y->s.open + y->s.strategy * 31 + 1) * 0xff51afd7ed558ccdu);
+        bool alike = is_replaced(s, &other, x->v, i, y->s.open + y->s.strategy * 31);
         if (!is_replaced(s, &c, x->v, i, y->s.open))
             y->tier = 0;
         else if (!alike)
@@ -131,15 +170,10 @@ static void choose(search *s, candidates *x, int most) {
         x->v[n++] = *y;
     }
     x->n = n;
-    free(c.key);
-    free(c.last);
-    free(c.prev);
+    free_chains(&c);
+    free_chains(&other);
     free(rank);
-    if (n <= most) return;
-    qsort_r(x->v, (size_t)n, sizeof *x->v, by_tier, s);
-    s->bounded |= x->v[most].tier == 0;
-    x->n = most;
-    qsort_r(x->v, (size_t)x->n, sizeof *x->v, by_score, s);
+    if (n > most) cut_down(s, x, most);
 }
 
 /* ---- sets of slots ---------------------------------------------------------------------------------------------- */

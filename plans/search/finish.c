@@ -160,15 +160,33 @@ static void add_rule(tra_str *rules, const char *text) {
     }
 }
 
-/* The strategies of the joins, in the order of the plan; with a star those of joins that the program does not have. */
+/* The join of the program that rules made this join from; itself if that does not show. */
+static const tra_expr *origin(const tra_memo *m, const tra_expr *x) {
+    for (bool found = true; x->rule && found;) {
+        int from[3] = {x->from, x->below[0], x->below[1]};
+        found = false;
+        for (int i = 0; i < 3 && !found; i++) {
+            found = from[i] >= 0 && from[i] < x->node.id && m->v[from[i]]->node.op == TRA_OP_JOIN;
+            if (found) x = m->v[from[i]];
+        }
+    }
+    return x;
+}
+
+/* The strategies of the joins, in the order of the plan; with a star those of joins that the program does not have, or
+ * that are done again. */
 static const char *strategies(const finish *f) {
     const tra_plan *p = f->plan;
+    bool *done = tra_calloc((size_t)f->s->m->n, sizeof *done);
     tra_str text = {0};
     for (int i = 0; i < p->nops; i++) {
         if (!p->ops[i].strategy) continue;
-        const tra_expr *join = origin(f->s, slot_at(f, f->v[i].group)->m->f->join);
-        tra_str_printf(&text, "%s%s%s", text.n ? " " : "", p->ops[i].strategy, join->rule ? "*" : "");
+        const tra_expr *join = origin(f->s->m, slot_at(f, f->v[i].group)->m->f->join);
+        bool own = !join->rule && !done[join->node.id];
+        done[join->node.id] = true;
+        tra_str_printf(&text, "%s%s%s", text.n ? " " : "", p->ops[i].strategy, own ? "" : "*");
     }
+    free(done);
     const char *out = tra_arena_strndup(p->arena, tra_str_get(&text), text.n);
     tra_str_free(&text);
     return out;

@@ -57,25 +57,13 @@ static int place_of_input(search *s, const tra_node *n) {
     return place_intern(s, &p);
 }
 
-const tra_expr *origin(const search *s, const tra_expr *x) {
-    const tra_memo *m = s->m;
-    for (bool found = true; x->rule && found;) {
-        int from[3] = {x->from, x->below[0], x->below[1]};
-        found = false;
-        for (int i = 0; i < 3 && !found; i++) {
-            found = from[i] >= 0 && from[i] < x->node.id && m->v[from[i]]->node.op == TRA_OP_JOIN;
-            if (found) x = m->v[from[i]];
-        }
-    }
-    return x;
-}
-
 static void join_at(search *s, making *m) {
     const tra_node *j = &m->f->join->node;
     const tra_placement *l = &s->place[m->in[0]], *r = &s->place[m->in[1]];
     char name[48];
     tra_join_strategy(s->labels[j->id], l, r, m->f->later, name, sizeof name);
-    m->strategy = XXH64(name, strlen(name), (uint64_t)origin(s, m->f->join)->node.id);
+    /* what rules made is there to be cheaper, not for the list of strategies */
+    m->strategy = m->f->x->rule ? 0 : XXH64(name, strlen(name), (uint64_t)m->f->join->node.id);
     tra_placement pairs = tra_join_place(s->labels[j->id], l, r);
     m->out = place_intern(s, &pairs);
     add_work(s, &m->cost, step_work(s, TRA_PLAN_JOIN, j, m->out), j->kernel, j->type.dtype);

@@ -127,16 +127,25 @@ static void find_uses(search *s) {
     free(size);
 }
 
-/* The operator that alone consumes the group's relation; NULL. */
+/* The operator of the program that alone consumes the group's relation; NULL. */
 static const tra_node *only_consumer(const search *s, int *g) {
-    int by = s->group[*g].last_use, from = *g;
-    if (by < 0 || by == s->ngroups || s->group[from].shared) return NULL;
-    for (int i = 0; i < s->group[by].nfamilies; i++) {
-        const family *f = &s->group[by].f[i];
-        *g = by;
-        if (f->in[0] == from || f->in[1] == from) return f->join && f->join != f->x ? NULL : &f->x->node;
+    const tra_expr *x = s->group[*g].consumer;
+    if (!x || s->group[*g].nconsumers != 1) return NULL;
+    *g = s->at[x->group];
+    return &x->node;
+}
+
+static void find_consumers(search *s) {
+    for (int i = 0; i < s->m->g->noutputs; i++)
+        s->group[s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group]].nconsumers++;
+    for (int i = 0; i < s->m->n; i++) {
+        const tra_expr *x = s->m->v[i];
+        for (int j = 0; j < 2 && x->in[j] >= 0 && !x->rule; j++) {
+            if (s->at[x->in[j]] < 0) continue;
+            s->group[s->at[x->in[j]]].consumer = x;
+            s->group[s->at[x->in[j]]].nconsumers++;
+        }
     }
-    return NULL;
 }
 
 /* Which output key dimensions of a join are aggregated by the aggregation that it flows into through maps. */
@@ -359,6 +368,7 @@ tra_status prepare(search *s, tra_err *e) {
     absorb(s);
     set_fixed(s);
     find_uses(s);
+    find_consumers(s);
     for (int g = 0; g < s->ngroups; g++) find_ways(s, g);
     find_wants(s);
     return TRA_OK;

@@ -2,6 +2,7 @@
  * costs.
  */
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,7 +79,11 @@ static int compare_ranked(const void *a, const void *b, void *of) {
 
 static bool fits(const tra_plan *p) { return p->memory == 0 || p->least_memory <= p->memory; }
 
-/* Those that fit, or all if none does, and of one strategy the cheapest; ranked. */
+/* Does it have joins that the program does not have? */
+static bool is_rewritten(const tra_plan *p) { return strchr(p->strategy, '*') != NULL; }
+
+/* Those that fit, or all if none does, and of one strategy the cheapest; with other joins than the program's only what costs
+ * less than the cheapest with these. Ranked. */
 static void rank(search *s, int n, ranked *v, tra_plans *out) {
     bool any = false;
     int m = 0;
@@ -89,11 +94,15 @@ static void rank(search *s, int n, ranked *v, tra_plans *out) {
         v[m++] = v[i];
     }
     qsort_r(v, (size_t)m, sizeof *v, compare_ranked, s);
+    double as_written = INFINITY;
+    for (int i = m - 1; i >= 0; i--) {
+        if (!is_rewritten(v[i].p)) as_written = tra_cost_scalar(&v[i].p->cost, s->o->cost);
+    }
     tra_plan **p = tra_news(s->a, tra_plan *, m);
     tra_choices *c = tra_news(s->a, tra_choices, m);
     out->n = 0;
     for (int i = 0; i < m && out->n < TRA_MAXPLANS; i++) {
-        bool seen = false;
+        bool seen = is_rewritten(v[i].p) && !(tra_cost_scalar(&v[i].p->cost, s->o->cost) < as_written);
         for (int j = 0; j < out->n; j++) seen |= strcmp(p[j]->strategy, v[i].p->strategy) == 0;
         if (seen) continue;
         p[out->n] = v[i].p;

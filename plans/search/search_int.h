@@ -42,7 +42,7 @@ typedef struct making {
     int between, out;  /* places: of summands, or of the join's result stored and moved before it is aggregated, -1; ANY */
     spent cost;
     int64_t memory;
-    uint64_t strategy; /* of a join: hash of its name and the group; 0 */
+    uint64_t strategy; /* of a join of the program: hash of its name and the join; 0 */
 } making;
 
 /* A making with the placements that consumers demand of the result, each brought by an exchange from another one. */
@@ -87,6 +87,8 @@ typedef struct group {
     numbers makings; /* by number */
     bool absorbed;  /* only the joins of one aggregation's families: no group of its own */
     bool shared;    /* more than one consumer, or one that takes it twice */
+    int nconsumers; /* in the program itself */
+    const tra_expr *consumer;
     int last_use;   /* position of the last consumer; ngroups: an output */
     int idom, pre, post; /* in the tree of dominators: all uses pass through idom */
     const tra_node *node; /* stands for its relation */
@@ -182,8 +184,6 @@ void make_all(search *s, int g);
 int make_one(search *s, int g, const family *f, int l, int r, int to);
 /* The same of an aggregation with its join, whose result is stored, and moved to where groups are whole. */
 int make_stored(search *s, int g, const family *f, int l, int r);
-/* The join of the program that rules made this join from, itself if that does not show: strategies are told apart by it. */
-const tra_expr *origin(const search *s, const tra_expr *join);
 /* The direct translation: inputs[i] is where input i is made. -1 when it cannot run. */
 int make_direct(search *s, int g, const family *f, const int made[2]);
 
