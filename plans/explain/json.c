@@ -162,6 +162,7 @@ static void render(const tra_job *job, int k, bool operators, const tra_profile 
     tra_json_int(&j, "threads", job->options.threads);
     tra_json_int(&j, "chosen", job->plan->rank);
     tra_json_int(&j, "alternatives", job->plans.n);
+    tra_json_bool(&j, "bounded", job->plans.bounded);
     if (m) run(&j, m);
     tra_json_begin(&j, "plans", '[');
     for (int i = 0; i < job->plans.n; i++) {

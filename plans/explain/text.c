@@ -163,6 +163,8 @@ static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
     if (!s->fits)
         tra_str_printf(out, "DOES NOT FIT in that memory: it needs at least %s of each site (--memory %" PRId64 ")\n",
                        tra_human(p->least_memory, a), p->least_memory);
+    if (job->plans.bounded)
+        tra_str_add(out, "the search was bounded: there may be cheaper plans that it did not look at\n");
     if (*p->strategy) {
         tra_str_add(out, "strategy ");
         tra_text_cell(out, p->strategy, WIDTH - 9);

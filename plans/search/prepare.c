@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../lib/run/memory.h"
 #include "search_int.h"
 
 void add_number(numbers *x, int v) {
@@ -37,6 +38,62 @@ static tra_status summand_type(search *s, family *f, tra_err *e) {
     return TRA_OK;
 }
 
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+/* Bytes of blocks that an operator needs over relations of these types. */
+static int64_t bytes_of(const search *s, tra_op op, const tra_type *l, const tra_type *r) {
+    tra_op v[3] = {{.op = TRA_PLAN_INPUT, .in = {-1, -1}, .type = *l}, {.op = TRA_PLAN_INPUT, .in = {-1, -1}}, op};
+    if (r) v[1].type = *r;
+    v[2].in[0] = 0;
+    v[2].in[1] = r ? 1 : -1;
+    tra_plan p = {.sites = s->o->sites, .compress = s->o->compress, .nops = 3, .ops = v};
+    return tra_op_memory(&p, &v[2], s->o->threads);
+}
+
+static int64_t move_bytes(const search *s, const tra_type *t) {
+    return bytes_of(s, (tra_op){.op = TRA_PLAN_SHUF, .type = *t}, t, NULL);
+}
+
+static void set_memory(const search *s, family *f) {
+    const tra_node *n = &f->x->node, *j = f->join ? &f->join->node : NULL;
+    tra_op op = {.type = n->type, .keydim = n->keydim}, join = {.op = TRA_PLAN_JOIN};
+    if (j) {
+        join.type = j->type;
+        op.join = join.join = j->kernel;
+        op.joinl = join.joinl = j->joinl;
+        op.joinr = join.joinr = j->joinr;
+    }
+    switch (n->op) {
+    case TRA_OP_INPUT: return;
+    case TRA_OP_JOIN: f->memory[0] = bytes_of(s, join, &j->in[0]->type, &j->in[1]->type); return;
+    case TRA_OP_AGG: break;
+    case TRA_OP_REKEY:
+    case TRA_OP_FILTER: return; /* computed by whoever reads */
+    case TRA_OP_TRANSFORM: op.op = TRA_PLAN_MAP; break;
+    case TRA_OP_TILE: op.op = TRA_PLAN_TILE; break;
+    case TRA_OP_CONCAT: op.op = TRA_PLAN_CONCAT; break;
+    case TRA_OP_REPART: op.op = TRA_PLAN_REPART; break;
+    }
+    if (n->op != TRA_OP_AGG) {
+        f->memory[0] = bytes_of(s, op, &n->in[0]->type, NULL);
+        return;
+    }
+    op.op = j ? TRA_PLAN_JOINAGG : TRA_PLAN_AGG;
+    op.agg = n->kernel;
+    op.group = n->group;
+    const tra_type *l = j ? &j->in[0]->type : &n->in[0]->type, *r = j ? &j->in[1]->type : NULL;
+    tra_op local = op, merge = {.op = TRA_PLAN_MERGE, .type = n->type, .agg = n->kernel}, alone = op;
+    local.type = f->summand;
+    local.partial = true;
+    alone.op = TRA_PLAN_AGG;
+    f->memory[0] = bytes_of(s, op, l, r);
+    f->memory[1] = tra_max64(bytes_of(s, local, l, r),
+                             tra_max64(move_bytes(s, &f->summand), bytes_of(s, merge, &f->summand, NULL)));
+    if (j)
+        f->memory[2] = tra_max64(bytes_of(s, join, l, r),
+                                 tra_max64(move_bytes(s, &j->type), bytes_of(s, alone, &j->type, NULL)));
+}
+
 static tra_status add_family(search *s, group *g, const tra_expr *x, const tra_expr *join, tra_err *e) {
     const tra_expr *source = join ? join : x;
     family *f = &g->f[g->nfamilies];
@@ -48,6 +105,7 @@ static tra_status add_family(search *s, group *g, const tra_expr *x, const tra_e
         for (int d = 0; d < join->node.type.cat->frontier.n; d++) f->later |= 1u << d;
         for (int i = 0; i < x->node.group.n; i++) f->later &= ~(1u << x->node.group.v[i]);
     }
+    if (s->o->memory > 0) set_memory(s, f);
     g->nfamilies++;
     return TRA_OK;
 }
@@ -62,6 +120,7 @@ static tra_status add_families(search *s, int at, const bool *skip, tra_err *e) 
     }
     g->f = tra_news(s->work, family, most);
     g->node = &s->m->v[of->expr[0]]->node;
+    if (s->o->memory > 0 && countable(s, &g->node->type)) g->move_memory = move_bytes(s, &g->node->type);
     for (int i = 0; i < of->n; i++) {
         const tra_expr *x = s->m->v[of->expr[i]];
         if (skip[of->expr[i]]) continue;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../lib/run/memory.h"
 #include "../rules/rules.h"
 #include "search_int.h"
 
@@ -38,7 +39,7 @@ static budget budget_of(const search *s) {
 
 static int compare_plans(const void *a, const void *b, void *of) {
     const tra_plan *x = *(tra_plan *const *)a, *y = *(tra_plan *const *)b;
-    tra_cost_model model = ((const search *)of)->o->cost;
+    tra_cost_model model = *(const tra_cost_model *)of;
     double cx = tra_cost_scalar(&x->cost, model), cy = tra_cost_scalar(&y->cost, model);
     int64_t dx = x->cost.disk_read + x->cost.disk_write, dy = y->cost.disk_read + y->cost.disk_write;
     if (cx != cy) return cx < cy ? -1 : 1;
@@ -84,7 +85,7 @@ static bool is_rewritten(const tra_plan *p) { return strchr(p->strategy, '*') !=
 
 /* Those that fit, or all if none does, and of one strategy the cheapest; with other joins than the program's only what costs
  * less than the cheapest with these. Ranked. */
-static void rank(search *s, int n, ranked *v, tra_plans *out) {
+static void rank(tra_arena *a, tra_cost_model model, int n, ranked *v, tra_plans *out) {
     bool any = false;
     int m = 0;
     for (int i = 0; i < n; i++) any |= fits(v[i].p);
@@ -93,16 +94,16 @@ static void rank(search *s, int n, ranked *v, tra_plans *out) {
         if (!any) v[i].p->memory = 0;
         v[m++] = v[i];
     }
-    qsort_r(v, (size_t)m, sizeof *v, compare_ranked, s);
+    qsort_r(v, (size_t)m, sizeof *v, compare_ranked, &model);
     double as_written = INFINITY;
     for (int i = m - 1; i >= 0; i--) {
-        if (!is_rewritten(v[i].p)) as_written = tra_cost_scalar(&v[i].p->cost, s->o->cost);
+        if (!is_rewritten(v[i].p)) as_written = tra_cost_scalar(&v[i].p->cost, model);
     }
-    tra_plan **p = tra_news(s->a, tra_plan *, m);
-    tra_choices *c = tra_news(s->a, tra_choices, m);
+    tra_plan **p = tra_news(a, tra_plan *, m);
+    tra_choices *c = tra_news(a, tra_choices, m);
     out->n = 0;
     for (int i = 0; i < m && out->n < TRA_MAXPLANS; i++) {
-        bool seen = is_rewritten(v[i].p) && !(tra_cost_scalar(&v[i].p->cost, s->o->cost) < as_written);
+        bool seen = is_rewritten(v[i].p) && !(tra_cost_scalar(&v[i].p->cost, model) < as_written);
         for (int j = 0; j < out->n; j++) seen |= strcmp(p[j]->strategy, v[i].p->strategy) == 0;
         if (seen) continue;
         p[out->n] = v[i].p;
@@ -133,37 +134,52 @@ static void search_end(search *s) {
     tra_arena_free(s->work);
 }
 
-static tra_status plan_all(search *s, tra_plans *out, int64_t *least, tra_err *e) {
-    int n = 0;
+/* Adds the plans that one search finds. */
+static tra_status find_plans(search *s, bool with_direct, int *n, ranked **v, tra_err *e) {
+    int found = 0;
     TRA_TRY(search_begin(s, e));
-    entry *x = extract(s, &n);
-    ranked *v = tra_news(s->work, ranked, n + 1);
-    for (int i = 0; i < n; i++) v[i].p = finish_plan(s, &x[i], &v[i].c);
-    if (!s->o->fixed && add_direct(s, &v[n].p, &v[n].c)) n++;
-    *least = INT64_MAX;
-    for (int i = 0; i < n; i++) *least = tra_min64(*least, v[i].p->least_memory);
-    rank(s, n, v, out);
-    out->bounded = s->bounded || s->m->bounded;
-    out->memo = s->m;
+    entry *x = extract(s, &found);
+    ranked *all = tra_news(s->a, ranked, *n + found + 1);
+    if (*n) memcpy(all, *v, (size_t)*n * sizeof *all);
+    for (int i = 0; i < found; i++) all[*n + i].p = finish_plan(s, &x[i], &all[*n + i].c);
+    *n += found;
+    if (with_direct && add_direct(s, &all[*n].p, &all[*n].c)) ++*n;
+    *v = all;
     return TRA_OK;
 }
 
 tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out, tra_err *e) {
     assert(o->cost != TRA_COST_EINDECOMP);
-    int64_t least = 0;
     tra_memo *m = tra_memo_new(g, a);
     if (!o->fixed) tra_rules_apply(m, NULL, NULL);
-    search s = {.m = m, .o = o, .a = a, .room = INT64_MAX};
-    tra_status st = plan_all(&s, out, &least, e);
-    search_end(&s);
-    if (st == TRA_OK && o->memory > 0 && least > o->memory && !o->over) {
+    const tra_plan none = {.sites = o->sites, .compress = o->compress};
+    int64_t least = INT64_MAX, base = tra_memory_base(&none, o->threads);
+    tra_status st = TRA_OK;
+    ranked *v = NULL;
+    int n = 0;
+    *out = (tra_plans){.memo = m, .bounded = m->bounded};
+    /* When nothing fits: without what the bookkeeping of the plans found takes, then the least memory first. */
+    for (int pass = 0; pass < 3 && st == TRA_OK && (pass == 0 || (o->memory > 0 && least > o->memory)); pass++) {
+        search s = {.m = m, .o = o, .a = a, .by_memory = pass == 2};
+        s.room = o->memory > 0 ? o->memory - base : INT64_MAX;
+        st = find_plans(&s, pass == 0 && !o->fixed, &n, &v, e);
+        out->bounded |= s.bounded;
+        search_end(&s);
+        for (int i = 0; i < n; i++) {
+            base = tra_max64(base, tra_memory_base(v[i].p, o->threads));
+            least = tra_min64(least, v[i].p->least_memory);
+        }
+    }
+    TRA_TRY(st);
+    if (o->memory > 0 && least > o->memory && !o->over) {
         char have[32], want[32];
         return tra_fail(e, TRA_RESOURCE,
                         "no plan fits in a memory ceiling of %s per site; the least that would do is %s "
                         "(--memory %" PRId64 ")",
                         tra_human(o->memory, have), tra_human(least, want), least);
     }
-    return st;
+    rank(a, o->cost, n, v, out);
+    return TRA_OK;
 }
 
 /* ---- plans of choices ------------------------------------------------------------------------------------------- */

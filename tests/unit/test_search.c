@@ -314,6 +314,44 @@ TEST(plans_over_the_ceiling_are_dropped) {
     free(text);
 }
 
+/* Products whose summands are too large to be moved under the ceiling, although they cost least: so many of them that the
+ * cheapest combinations all move some. */
+TEST(a_costlier_plan_that_fits_is_found) {
+    tra_str text = {0};
+    enum { N = 6 };
+    for (int i = 0; i < N; i++)
+        tra_str_printf(&text, "input A%d : f64 [8000,1000000] by [2000,100]\ninput B%d : f64 [1000000,8000] by [100,2000]\n"
+                              "C%d = agg(join(A%d, B%d, [1], [0], matmul), [0,2], matadd)\noutput C%d\n", i, i, i, i, i, i);
+    tra_plan_options o = options(4, TRA_COST_TRA);
+    planned p = plan_with(text.s, o);
+    CHECK_STR(p.plans.v[0]->strategy, "cmm cmm cmm cmm cmm cmm");
+    int64_t wide = p.plans.v[0]->least_memory;
+    done(&p);
+    o.memory = 250 << 20;
+    CHECK(o.memory < wide);
+    p = plan_with(text.s, o);
+    CHECK_INT(p.status, TRA_OK);
+    if (p.status == TRA_OK) {
+        const tra_plan *q = p.plans.v[0];
+        CHECK(q->least_memory <= o.memory);
+        CHECK(strstr(q->strategy, "cmm") == NULL);
+        for (int i = 0; i < p.plans.n; i++) CHECK(p.plans.v[i]->least_memory <= o.memory);
+    } else {
+        check_report("%s", p.e.msg);
+    }
+    done(&p);
+    o.memory = 16 << 20;
+    p = plan_with(text.s, o);
+    CHECK_INT(p.status, TRA_RESOURCE);
+    int64_t least = strstr(p.e.msg, "--memory ") ? atoll(strstr(p.e.msg, "--memory ") + 9) : 0;
+    done(&p);
+    o.memory = least; /* what is said to do does */
+    p = plan_with(text.s, o);
+    CHECK_INT(p.status, TRA_OK);
+    done(&p);
+    tra_str_free(&text);
+}
+
 TEST(sizes_beyond_counting_are_refused) {
     tra_program p;
     tra_plans plans;
