@@ -47,17 +47,30 @@ void tra_boxes_of(const tra_placement *p, const tra_catalog *c, int site, tra_bo
         const tra_axis *x = &p->axis[i];
         int g = site % x->sites;
         int64_t n = 1;
-        tra_boxes old; /* its first n */
         site /= x->sites;
         if (x->kind != TRA_AXIS_PART || x->sites == 1) continue;
         for (int j = 0; j < x->n; j++) n *= tra_max64(1, x->ext[j]);
         /* coordinate floor(t * sites / n) */
         int64_t lo = (int64_t)(((__int128)g * n + x->sites - 1) / x->sites);
         int64_t hi = (int64_t)(((__int128)(g + 1) * n + x->sites - 1) / x->sites);
+        hi = tra_min64(hi, n);
+        if (x->n == 1) { /* of each box a part */
+            int d = x->dim[0], m = 0;
+            if (hi == n) hi = tra_max64(hi, c->frontier.v[d]);
+            for (int j = 0; j < out->n && lo < n; j++) {
+                if (m < j) out->v[m] = out->v[j];
+                out->v[m].lo[d] = tra_max64(out->v[m].lo[d], lo);
+                out->v[m].hi[d] = tra_min64(out->v[m].hi[d], hi);
+                m += out->v[m].lo[d] < out->v[m].hi[d];
+            }
+            out->n = m;
+            continue;
+        }
+        tra_boxes old; /* its first n */
         old.n = out->n;
         memcpy(old.v, out->v, (size_t)old.n * sizeof *old.v);
         out->n = 0;
-        for (int j = 0; j < old.n; j++) cut(x, 0, lo, tra_min64(hi, n), c, old.v[j], out);
+        for (int j = 0; j < old.n; j++) cut(x, 0, lo, hi, c, old.v[j], out);
     }
 }
 
