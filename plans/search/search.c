@@ -10,7 +10,7 @@
 #include "../rules/rules.h"
 #include "search_int.h"
 
-enum { VISITS = 50000000, VISITS_PER_GROUP = 200000, PLANNED = 20000 };
+enum { VISITS = 20000000, VISITS_PER_GROUP = 200000, PLANNED = 20000 };
 
 /* How much is tried: as many entries as make no more than so many visits of slots, by the sizes of the program alone. */
 static budget budget_of(const search *s) {
