@@ -184,14 +184,18 @@ tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *
 
 /* ---- plans of choices ------------------------------------------------------------------------------------------- */
 
-/* The making of a choice; -1. */
-static int make_choice(search *s, int g, const tra_choice *c) {
+/* The making of a choice; -1. making: of the groups so far. */
+static int make_choice(search *s, int g, const tra_choice *c, const int *making) {
     int in[2] = {-1, -1};
-    for (int i = 0; i < 2 && c->in[i].sites > 0; i++) in[i] = place_intern(s, &c->in[i]);
     for (int i = 0; i < s->group[g].nfamilies; i++) {
         const family *f = &s->group[g].f[i];
         int join = f->join && f->join != f->x ? f->join->node.id : -1;
         if (f->x->node.id != c->expr || join != c->join) continue;
+        for (int j = 0; j < 2 && f->in[j] >= 0; j++) {
+            /* what is placed tuple by tuple is taken where it is: nothing is brought to such a placement */
+            int made = making[f->in[j]] < 0 ? -1 : s->making[making[f->in[j]]]->out;
+            in[j] = c->in[j].owner && made >= 0 ? made : place_intern(s, &c->in[j]);
+        }
         bool summands = c->between.sites > 0 && tra_place_is_partial(&c->between);
         if (c->between.sites > 0 && !summands) return make_stored(s, g, f, in[0], in[1]);
         bool targeted = summands || f->x->node.op == TRA_OP_REPART;
@@ -209,7 +213,7 @@ tra_status tra_plan_of(const tra_memo *m, const tra_plan_options *o, int n, cons
         for (int g = 0; g < s.ngroups; g++) making[g] = -1;
         for (int i = 0; i < n; i++) {
             int g = s.at[tra_memo_find(m, m->v[v[i].expr]->group)];
-            making[g] = make_choice(&s, g, &v[i]);
+            making[g] = make_choice(&s, g, &v[i], making);
         }
         if (direct(&s, expr, making)) {
             entry x = assemble(&s, making);

@@ -212,6 +212,31 @@ TEST(every_alternative_is_valid) {
     }
 }
 
+/* All choices of a plan give that plan; with fewer of them the rest is translated directly, and none is better than the
+ * first. */
+TEST(choices_make_their_plan) {
+    for (size_t x = 0; x < sizeof programs / sizeof *programs; x++) {
+        for (int sites = 1; sites <= 6; sites += 5) {
+            tra_plan_options o = options(sites, TRA_COST_TRA);
+            planned p = plan_with(programs[x], o);
+            for (int i = 0; i < p.plans.n; i++) {
+                const tra_choices *c = &p.plans.choices[i];
+                for (int k = i ? c->n : 0; k <= c->n; k++) {
+                    tra_plan *q = NULL;
+                    const char *why = "";
+                    CHECK_OK(tra_plan_of(p.plans.memo, &o, k, c->v, NULL, p.program.arena, &q, &p.e), p.e);
+                    if (!q) continue;
+                    if (!tra_plan_valid(q, &why)) check_report("program %zu, %d choices: %s", x, k, why);
+                    if (k == c->n && tra_plan_digest(q) != tra_plan_digest(p.plans.v[i]))
+                        check_report("program %zu, %d sites: not %s", x, sites, p.plans.v[i]->strategy);
+                    CHECK(q->cost.network_floats >= p.plans.v[0]->cost.network_floats);
+                }
+            }
+            done(&p);
+        }
+    }
+}
+
 TEST(the_same_plans_each_time) {
     for (size_t x = 0; x < sizeof programs / sizeof *programs; x++) {
         planned p = plan(programs[x], 6), q = plan(programs[x], 6);
