@@ -251,7 +251,7 @@ static int64_t moved_boxes(const tra_placement *p, const tra_placement *q, const
     return total;
 }
 
-enum { SOME_SITES = 8, SOME_TUPLES = 2048 };
+enum { SOME_SITES = 16, SOME_TUPLES = 2048 };
 
 int64_t tra_place_moved_about(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t *most) {
     int64_t total = 0, out = 0;

@@ -163,25 +163,25 @@ static char *cost_text(const tra_job *job, double cost, char *buf, size_t n) {
 
 void tra_explain_alternatives(const tra_job *job, int k, tra_str *out) {
     tra_arena *a = tra_arena_new();
-    int wide = 8, n = (int)tra_min64(k, job->plans.n);
+    bool seconds = job->options.cost == TRA_COST_TIME;
+    int wide = 8, figure = seconds ? 9 : 8, n = (int)tra_min64(k, job->plans.n);
     char buf[64];
     for (int i = 0; i < n; i++) wide = (int)tra_max64(wide, (int64_t)strlen(tra_text_strategy(job->plans.v[i])));
     wide = (int)tra_min64(wide, 32);
     tra_str_printf(out, "\nAlternatives: the cheapest plan of each strategy, %d of %d\n", n, job->plans.n);
-    tra_str_printf(out, "  #  %-*s %8s %9s %9s %8s %9s  %s\n", wide, "strategy",
-                   job->options.cost == TRA_COST_TIME ? "time" : "floats", "network", "disk", "flops", "memory",
+    tra_str_printf(out, "  #  %-*s %*s %9s %9s %8s %9s  %s\n", wide, "strategy", figure, seconds ? "time" : "floats", "network", "disk", "flops", "memory",
                    "why not");
     for (int i = 0; i < n; i++) {
         const tra_plan *p = job->plans.v[i];
         const tra_shown_plan *s = tra_explain_plan(job, p, a);
         tra_str_printf(out, "%s%2d  ", p == job->plan ? "*" : " ", p->rank);
         tra_text_cell(out, tra_text_strategy(p), wide);
-        tra_str_printf(out, " %8s", cost_text(job, s->cost, buf, sizeof buf));
+        tra_str_printf(out, " %*s", figure, cost_text(job, s->cost, buf, sizeof buf));
         tra_str_printf(out, " %9s", tra_human(p->cost.network_bytes, buf));
         tra_str_printf(out, " %9s", tra_human(p->cost.disk_read + p->cost.disk_write, buf));
         tra_str_printf(out, " %8s", tra_text_number(p->cost.flops, buf, sizeof buf));
         tra_str_printf(out, " %9s  ", tra_human(p->cost.peak_memory, buf));
-        tra_text_cell(out, *s->note ? s->note : "the choice", (int)tra_max64(10, TRA_TEXT_WIDTH - 5 - wide - 50));
+        tra_text_cell(out, *s->note ? s->note : "the choice", (int)tra_max64(10, TRA_TEXT_WIDTH - 5 - wide - 42 - figure));
         tra_text_end_line(out);
     }
     tra_arena_free(a);

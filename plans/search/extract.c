@@ -252,7 +252,8 @@ static void reconcile(search *s, const entry *a, const entry *b, int nroots, con
                       int *out, score *t) {
     int n = a->n > b->n ? a->n : b->n, *making = tra_calloc((size_t)n, sizeof *making);
     for (int i = 0; i < n; i++) {
-        int x = i < a->n && a->slot[i] ? a->slot[i] : i < b->n ? b->slot[i] : 0;
+        int x = i < a->n ? a->slot[i] : 0;
+        if (i < b->n && (!x || s->slot[x].m->hidden)) x = b->slot[i];
         making[i] = x ? s->slot[x].m->id : -1;
     }
     collect(s, making, nroots, roots, n, out);
@@ -358,7 +359,8 @@ static candidates inputs_of(search *s, const making *m, const uint64_t *open, tr
     return c;
 }
 
-static void keep_entries(group *x, int g, const candidates *c) {
+static void keep_entries(search *s, int g, const candidates *c) {
+    group *x = &s->group[g];
     x->nentries = c->n;
     x->entries = tra_news(x->room, entry, c->n);
     for (int i = 0; i < c->n; i++) {
@@ -366,6 +368,8 @@ static void keep_entries(group *x, int g, const candidates *c) {
         int *v = tra_news(x->room, int, g + 1);
         if (k->base->n) memcpy(v, k->base->slot, (size_t)k->base->n * sizeof *v);
         v[g] = k->slot;
+        int hides = s->slot[k->slot].m->hides;
+        if (hides >= 0) v[s->making[hides]->group] = slot_of(s, hides);
         x->entries[i] = (entry){.n = g + 1, .slot = v, .s = k->s};
     }
 }
@@ -387,15 +391,19 @@ static void extract_group(search *s, int g, uint64_t *open) {
             c = inputs_of(s, m, open, scratch);
             last = m;
         }
-        int slot = slot_of(s, m->id);
+        int slot = slot_of(s, m->id), hidden = m->hides < 0 ? 0 : slot_of(s, m->hides);
         for (int j = 0; j < c.n; j++) {
+            const entry *b = c.v[j].base;
+            int h = hidden ? s->slot[hidden].m->group : 0;
+            if (hidden && h < b->n && b->slot[h] && b->slot[h] != hidden) continue; /* the join would be done twice */
             candidate k = {.s = c.v[j].s, .place = m->out, .slot = slot, .base = c.v[j].base};
             count(s, slot, 0, &k.s);
+            if (hidden && !(h < b->n && b->slot[h])) count(s, hidden, open[h], &k.s);
             add_candidate(&all, k);
         }
     }
     choose(s, &all, s->b.entries);
-    keep_entries(x, g, &all);
+    keep_entries(s, g, &all);
     free(c.v);
     free(all.v);
     tra_arena_free(scratch);

@@ -337,7 +337,7 @@ static void emit_all(finish *f) {
     f->at = tra_news(s->work, int *, s->ngroups);
     f->order = tra_news(s->work, int, s->ngroups);
     for (int g = 0; g < s->ngroups; g++) {
-        if (f->x->slot[g]) v[n++] = g;
+        if (f->x->slot[g] && !slot_at(f, g)->m->hidden) v[n++] = g;
     }
     qsort_r(v, (size_t)n, sizeof *v, by_canonical, s);
     for (int i = 0; i < n; i++) {

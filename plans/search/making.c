@@ -29,9 +29,21 @@ static int add_making(search *s, int g, const making *m) {
     making *x = tra_new(s->work, making);
     *x = *m;
     x->id = s->nmakings;
+    x->hides = -1;
     s->making[s->nmakings] = x;
-    add_number(&s->group[g].makings, s->nmakings);
+    if (!x->hidden) add_number(&s->group[g].makings, s->nmakings);
     return s->nmakings++;
+}
+
+/* A join that is one operator with an aggregation is not made for others as well: it is done once. */
+static int hide_join(search *s, int g, const family *f) {
+    int h = f->join && f->join != f->x ? s->at[f->x->in[0]] : -1;
+    const numbers *v = &s->group[g].makings;
+    if (h < 0 || s->group[h].absorbed) return -1;
+    for (int i = v->n - 1; i >= 0; i--) {
+        if (s->making[v->v[i]]->f == f && s->making[v->v[i]]->hides >= 0) return s->making[v->v[i]]->hides;
+    }
+    return add_making(s, h, &(making){.f = f, .group = h, .in = {-1, -1}, .between = -1, .out = ANY, .hidden = true});
 }
 
 /* From a local aggregation that leaves summands to q, and completed there. */
@@ -289,7 +301,7 @@ static void keep_fixed(search *s, int g) {
     if (n > 0) v->n = n;
 }
 
-void make_all(search *s, int g) {
+static void make_families(search *s, int g) {
     for (int i = 0; i < s->group[g].nfamilies; i++) {
         const family *f = &s->group[g].f[i];
         if ((f->in[0] >= 0 && s->group[f->in[0]].nentries == 0) || (f->in[1] >= 0 && s->group[f->in[1]].nentries == 0))
@@ -310,7 +322,16 @@ void make_all(search *s, int g) {
         case TRA_OP_CONCAT: make_maps(s, g, f); break;
         }
     }
+}
+
+void make_all(search *s, int g) {
+    numbers *v = &s->group[g].makings;
+    make_families(s, g);
     if (s->fixed_place && s->fixed_place[g]) keep_fixed(s, g);
+    for (int i = 0; i < v->n; i++) {
+        int hides = hide_join(s, g, s->making[v->v[i]]->f);
+        s->making[v->v[i]]->hides = hides;
+    }
 }
 
 /* ---- the direct translation ------------------------------------------------------------------------------------- */

@@ -43,7 +43,6 @@ static int compare_plans(const void *a, const void *b, void *of) {
     double cx = tra_cost_scalar(&x->cost, model), cy = tra_cost_scalar(&y->cost, model);
     int64_t dx = x->cost.disk_read + x->cost.disk_write, dy = y->cost.disk_read + y->cost.disk_write;
     if (cx != cy) return cx < cy ? -1 : 1;
-    if (x->cost.seconds != y->cost.seconds) return x->cost.seconds < y->cost.seconds ? -1 : 1;
     if (x->cost.flops != y->cost.flops) return x->cost.flops < y->cost.flops ? -1 : 1;
     if (dx != dy) return dx < dy ? -1 : 1;
     if (x->cost.peak_memory != y->cost.peak_memory) return x->cost.peak_memory < y->cost.peak_memory ? -1 : 1;

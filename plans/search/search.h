@@ -72,8 +72,8 @@ typedef struct tra_choices {
     const tra_choice *v; /* in the order of the plan's operators */
 } tra_choices;
 
-/* All alternatives: the cheapest plan of each strategy, cheapest first (ties: fewer seconds, flops, disk bytes, less
- * peak memory, then the plan's text). v[0] is the choice, never worse than the direct translation. Plans over the ceiling are
+/* All alternatives: the cheapest plan of each strategy, cheapest first (ties: fewer flops, then disk bytes, then peak
+ * memory, then the plan's text). v[0] is the choice, never worse than the direct translation. Plans over the ceiling are
  * not candidates; when none is left the error (TRA_RESOURCE) says the least ceiling that would do. Deterministic. The
  * plans live in the arena. At most TRA_MAXPLANS. Their memory is 0 if they do not fit (option `over`). */
 enum { TRA_MAXPLANS = 200, TRA_MAXSITES = 1024 };

@@ -38,10 +38,12 @@ typedef struct family {
 typedef struct making {
     const family *f;
     int id, group;
+    int hides;         /* the making that says so of the join's group, -1 */
     int in[2];         /* places where inputs are taken, -1 */
     int between, out;  /* places: of summands, or of the join's result stored and moved before it is aggregated, -1; ANY */
     spent cost;
     int64_t memory;
+    bool hidden;       /* no operator: says of a join's group that m->f makes it as a part of its own operator */
     uint64_t strategy; /* of a join of the program: hash of its name and the join; 0 */
 } making;
 
