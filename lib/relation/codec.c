@@ -121,8 +121,7 @@ static ZSTD_DCtx *dctx(void) {
 
 size_t tra_codec_bound(size_t n) { return ZSTD_compressBound(n); }
 uint64_t tra_chunk_sum(const void *p, size_t n) {
-    uint64_t h = XXH64(p, n, 0);
-    return h ? h : 1;
+    return tra_chunk_sum_end(XXH64(p, n, 0));
 }
 
 /* ---- chunks ------------------------------------------------------------------------------------------------- */

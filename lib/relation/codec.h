@@ -29,5 +29,6 @@ const char *tra_chunk_decode(tra_pipeline p, uint32_t mask, const void *src, siz
                              size_t size, void *tmp);
 
 uint64_t tra_chunk_sum(const void *p, size_t n); /* XXH64; never 0, which means "none" in tables (0 becomes 1) */
+static inline uint64_t tra_chunk_sum_end(uint64_t xxh64) { return xxh64 ? xxh64 : 1; } /* the same of a sum at hand */
 
 #endif

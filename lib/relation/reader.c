@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#define XXH_STATIC_LINKING_ONLY /* for the size of a state */
 #include <xxhash.h>
 
 const tra_type *tra_rel_type(const tra_rel *r) { return &r->type; }
@@ -115,6 +116,8 @@ const char *tra_rel_identity(const tra_rel *rel, tra_arena *a) {
                             (unsigned long long)st.st_ino, sum);
 }
 
+enum { PIECE = 512 << 10 }; /* bytes read at a time */
+
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
@@ -150,9 +153,17 @@ static tra_status damaged(const tra_rel *r, int64_t ordinal, const char *why, tr
 static tra_status fetch(const tra_rel *r, int64_t ordinal, void *to, tra_err *e) {
     const tra_chunkref *c = &r->chunks[ordinal];
     tra_err cause = {0};
-    if (tra_pread(r->vfd->fd, to, c->len, c->addr, r->path, &cause) != TRA_OK) return damaged(r, ordinal, cause.msg, e);
-    if (!r->sums || !r->sums[ordinal] || atomic_load_explicit(&r->checked[ordinal], memory_order_relaxed)) return TRA_OK;
-    if (tra_chunk_sum(to, c->len) != r->sums[ordinal])
+    bool check = r->sums && r->sums[ordinal] && !atomic_load_explicit(&r->checked[ordinal], memory_order_relaxed);
+    XXH64_state_t sum;
+    XXH64_reset(&sum, 0);
+    for (size_t at = 0; at < c->len; at += PIECE) { /* summed while it is in the cache */
+        size_t n = c->len - at < PIECE ? c->len - at : PIECE;
+        if (tra_pread(r->vfd->fd, (char *)to + at, n, c->addr + (int64_t)at, r->path, &cause) != TRA_OK)
+            return damaged(r, ordinal, cause.msg, e);
+        if (check) XXH64_update(&sum, (char *)to + at, n);
+    }
+    if (!check) return TRA_OK;
+    if (tra_chunk_sum_end(XXH64_digest(&sum)) != r->sums[ordinal])
         return damaged(r, ordinal, "its bytes do not have the checksum that was recorded", e);
     atomic_store_explicit(&r->checked[ordinal], true, memory_order_relaxed);
     return TRA_OK;

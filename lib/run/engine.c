@@ -7,10 +7,10 @@
 #include <string.h>
 #include <time.h>
 
-enum { BEHIND = 2 }; /* threads of what waits: a disk wants more than one request at a time */
+enum { BEHIND = 2, WAITING = 4 }; /* threads of what waits: a disk wants more than one request at a time; calls */
 /* Units queued before the maker waits, and bytes of their inputs when there are enough units for the workers: more would
  * have no use, and cost pages of memory that are new instead of some that were used before. */
-enum { LOOKAHEAD = 64, LOOKAHEAD_BYTES = 32 << 20 };
+enum { LOOKAHEAD = 64, LOOKAHEAD_BYTES = 16 << 20 };
 
 typedef struct behind { /* a call to be made behind */
     struct behind *next;
@@ -261,8 +261,8 @@ void tra_engine_behind(tra_engine *g, tra_behind_fn *fn, void *ctx) {
     *b = (behind){.fn = fn, .ctx = ctx};
     pthread_mutex_lock(&g->lock);
     if (g->bthreads < BEHIND && pthread_create(&g->btid[g->bthreads], NULL, make_calls, g) == 0) g->bthreads++;
-    atomic_fetch_add(&g->calls, 1);
-    if (g->bthreads == 0) { /* no threads to be had: here, then */
+    /* no threads to be had, or they are late: here, then */
+    if (atomic_fetch_add(&g->calls, 1) >= WAITING || g->bthreads == 0) {
         pthread_mutex_unlock(&g->lock);
         call(g, b);
         return;
@@ -349,7 +349,7 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     tra_status s = TRA_OK;
     pthread_mutex_lock(&g->lock);
     while ((atomic_load(&g->inflight) >= LOOKAHEAD ||
-            (g->ahead > LOOKAHEAD_BYTES && atomic_load(&g->inflight) > g->threads)) &&
+            (g->ahead > LOOKAHEAD_BYTES && atomic_load(&g->inflight) >= g->threads)) &&
            !g->failed)
         wait_for(g, &g->ended);
     if (g->failed) s = tra_fail(e, g->err.status, "%s", g->err.msg);

@@ -64,7 +64,7 @@ void tra_unit_drop(tra_engine *g, tra_unit *u); /* one that was not submitted */
 /* Pins the inputs and queues the unit; takes it over, also on failure. May wait for memory. */
 TRA_MUSTUSE tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e);
 /* Runs fn(ctx) on a thread beside the workers, for what waits more than it computes; it is run also after a failure, so
- * that it can let go of what ctx holds. Begun in the order of calls, by any thread. */
+ * that it can let go of what ctx holds. When too many wait it is run at once. By any thread. */
 typedef tra_status tra_behind_fn(void *ctx, tra_err *e);
 void tra_engine_behind(tra_engine *g, tra_behind_fn *fn, void *ctx);
 /* Waits until all units, and what was put behind, are done. On failure of any, the first error; units not started are dropped. */

@@ -76,6 +76,8 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     return n;
 }
 
+enum { NEW = 2 }; /* a page of memory costs as much as so many copied ones when it is first touched */
+
 /* A loop that fits, and what it costs in bytes. */
 typedef struct choice {
     tra_block_loop loop;
@@ -92,6 +94,7 @@ static void try_loop(const need *n, int64_t ni, int64_t nj, int64_t nk, int64_t 
     cj = tra_ceil_div(nj, columns); /* even super-blocks */
     double a = (double)n->a, b = (double)n->b, supers = (double)rows * (double)columns;
     double cost = (double)ni * (double)nk * a * (stays ? 1.0 : (double)columns) + (double)nj * (double)nk * b * (double)rows;
+    cost += NEW * ((double)(room - left) + (double)(sets * ci * cj) * (double)n->c + (double)(depth * cj) * b);
     if (depth == 1) cost += supers * (double)nk * (a + b) / 2; /* each step waits for the one before */
     if (sets == 1) cost += supers * (a + b + 2 * (double)n->c); /* each super-block waits until the one before is written */
     if (best->cost < 0 || cost < best->cost) *best = (choice){{ci, cj, stays}, cost};
@@ -113,8 +116,8 @@ tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int6
                            int64_t budget) {
     need n = join_need(p, op, threads);
     int64_t room = budget - n.fixed;
-    if (op->in[1] < 0) { /* nothing is read twice, whatever the loop: enough outputs at once to keep the workers busy */
-        int64_t each = 2 * n.a + n.c, most = tra_min64(ni, 4 * threads);
+    if (op->in[1] < 0) { /* nothing is read twice, whatever the loop: an output for each worker */
+        int64_t each = 2 * n.a + n.c, most = tra_min64(ni, threads);
         int64_t ci = each > 0 ? tra_max64(1, tra_min64(most, room / each)) : most;
         tra_block_loop l = {tra_ceil_div(ni, tra_ceil_div(tra_max64(1, ni), tra_max64(1, ci))), 1, false};
         return in_groups(p, op, ni, nj, threads, l);
