@@ -38,7 +38,7 @@ static void unshuffle_bytes(char *dst, const char *src, size_t from, size_t n, s
 }
 
 /* HDF5's shuffle: byte b of element i goes to dst[b * n + i]. src and dst must not overlap. */
-static void shuffle(void *dst, const void *src, size_t n, size_t size) {
+TRA_VECTORS static void shuffle(void *dst, const void *src, size_t n, size_t size) {
     char *d = dst;
     const char *s = src;
     size_t i = 0;
@@ -64,7 +64,7 @@ static void shuffle(void *dst, const void *src, size_t n, size_t size) {
     shuffle_bytes(d, s, i, n, size);
 }
 
-static void unshuffle(void *dst, const void *src, size_t n, size_t size) {
+TRA_VECTORS static void unshuffle(void *dst, const void *src, size_t n, size_t size) {
     char *d = dst;
     const char *s = src;
     size_t i = 0;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { STREAM = 16 }; /* operations for a byte that is written: with fewer the disk sets the pace */
+
 typedef struct exec {
     const tra_plan *plan;
     const tra_exec_options *o;
@@ -410,6 +412,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
                                     tra_human(o->memory, (char[32]){0}));
     x.site.pool = tra_pool_new(tra_max64(budget, TRA_LEAST_BUDGET), o->scratch);
     if (s == TRA_OK && !(x.site.engine = tra_engine_new(x.site.pool, o->threads, e))) s = TRA_RESOURCE;
+    if (plan->cost.flops < STREAM * (double)plan->cost.disk_write) tra_pool_large_pages(x.site.pool);
     s = tra_comm_agree(comm, s, e);
     x.site.stops = o->journal != NULL;
     tra_progress_begin(&x.progress, plan, comm->rank == 0 ? o->progress : TRA_PROGRESS_NONE);

@@ -26,6 +26,7 @@ struct tra_pool {
     pthread_cond_t freed;
     char *region;
     int64_t region_bytes;
+    bool large_pages;
     space mem, file;
     int64_t apart; /* bytes of blocks that are mapped apart from the region */
     tra_block oldest; /* sentinel: oldest.newer is the first to go */
@@ -95,6 +96,8 @@ tra_pool *tra_pool_new(int64_t budget, const char *scratch) {
     p->scratch = tra_strdup(scratch);
     return p;
 }
+
+void tra_pool_large_pages(tra_pool *p) { p->large_pages = true; }
 
 void tra_pool_free(tra_pool *p) {
     if (!p) return;
@@ -168,6 +171,7 @@ static bool take_memory(tra_pool *p, tra_block *b) {
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
             if (m == MAP_FAILED) return false;
             p->region = m;
+            if (p->large_pages) madvise(m, (size_t)p->region_bytes, MADV_HUGEPAGE);
             space_give(&p->mem, 0, p->region_bytes);
         }
         int64_t at = space_take(&p->mem, n);
