@@ -1,0 +1,78 @@
+"""Peers of tests/bench/run: usage: peers.py WHAT NAME REPEATS; prints seconds, one a line. What a peer lacks: status 77."""
+import os, sys, time
+
+what, name, repeats = sys.argv[1], sys.argv[2], int(sys.argv[3])
+if what.startswith("dask"):
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+import h5py
+import numpy as np
+
+try:
+    import dask, dask.array as da
+    dask.config.set(scheduler="threads", num_workers=len(os.sched_getaffinity(0)))
+except ImportError:
+    da = None
+try:
+    import torch
+except ImportError:
+    torch = None
+if (what.startswith("dask") and not da) or (what.startswith("torch") and not torch):
+    print("not installed", file=sys.stderr)
+    sys.exit(77)
+
+
+def timed(f, before=lambda: None):
+    for _ in range(repeats):
+        before()
+        t = time.perf_counter()
+        f()
+        print(time.perf_counter() - t, flush=True)
+
+
+def remove():
+    if os.path.exists("peer_o.h5"):
+        os.remove("peer_o.h5")
+
+
+def product_numpy(): # in memory already, into memory that was used before
+    a, b = (h5py.File(f"{name}_{x}.h5")["data"][:] for x in "ab")
+    c = np.empty((a.shape[0], b.shape[1]), a.dtype)
+    np.matmul(a, b, out=c)
+    timed(lambda: np.matmul(a, b, out=c))
+
+
+def product_dask(): # file to file, in the page cache
+    def run():
+        with h5py.File(f"{name}_a.h5") as fa, h5py.File(f"{name}_b.h5") as fb, h5py.File("peer_o.h5", "w") as fo:
+            a, b = (da.from_array(f["data"], chunks=f["data"].chunks) for f in (fa, fb))
+            c = fo.create_dataset("data", (a.shape[0], b.shape[1]), a.dtype, chunks=fa["data"].chunks)
+            da.store(a @ b, c)
+    timed(run, remove)
+
+
+def stream_dask():
+    def run():
+        with h5py.File("st_x.h5") as fx, h5py.File("st_c.h5") as fc:
+            x = da.from_array(fx["data"], chunks=fx["data"].chunks)
+            if name == "max":
+                return x.max(1).compute()
+            if name == "sum":
+                return x.sum().compute()
+            with h5py.File("peer_o.h5", "w") as fo:
+                to = fo.create_dataset("data", x.shape, "f8", chunks=fx["data"].chunks)
+                if name == "exp":
+                    return da.store(da.exp(x - da.from_array(fc["data"], chunks=fx["data"].chunks[1])), to)
+                e = da.exp(x - x.max(1, keepdims=True))
+                dask.compute(da.store(e, to, compute=False), e.sum(1))
+    timed(run, remove)
+
+
+def stream_torch():
+    x = torch.from_numpy(h5py.File("st_x.h5")["data"][:])
+    f = {"max": lambda: x.max(1).values, "sum": lambda: x.sum()}[name]
+    f()
+    timed(f)
+
+
+globals()[what.replace("dask_", "").replace("torch_", "").replace("numpy_", "") + "_" + what.split("_")[0]]()
+remove()
