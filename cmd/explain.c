@@ -28,6 +28,7 @@ static void as_measured(const tra_profile_of *of, tra_request *r) {
     if (!r->threads_given) r->options.threads = of->threads;
     if (!r->cost_given) r->options.cost = of->cost;
     if (!r->optimizer_given) r->options.optimizer = of->optimizer;
+    r->options.reproducible |= of->reproducible;
 }
 
 static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_err *e) {

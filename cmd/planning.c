@@ -50,6 +50,7 @@ tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e)
                     .cost = (tra_cost_model)p->cost,
                     .optimizer = (tra_optimizer)p->optimizer,
                     .threads = threads,
+                    .reproducible = p->reproducible,
                     .rates = rates_of(here, threads)},
         .sites_given = p->sites_given,
         .memory_given = p->memory > 0,

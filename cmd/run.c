@@ -9,6 +9,7 @@
 #include "../lib/run/memory.h"
 #include "../plans/explain/explain.h"
 #include "../plans/reference/reference.h"
+#include "../plans/search/cost.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -159,6 +160,9 @@ static void announce(const tra_job *job) {
              job->options.threads == 1 ? "" : "s", job->plan->rank, *job->plan->strategy ? job->plan->strategy : "no joins",
              tra_human(job->plan->cost.peak_memory, memory), tra_human(job->options.memory, ceiling),
              scratch_of(job->plan) ? tra_human(scratch_of(job->plan), scratch) : "none");
+    if (job->options.reproducible)
+        tra_info(0, "reproducible sums: a cost of %.3g, %.3g without", tra_cost_scalar(&job->plan->cost, job->options.cost),
+                 job->free_cost);
     char advice[256];
     if (job->plan->cost.flops > BLAS_MATTERS && tra_blas_advice(advice, sizeof advice)) tra_warn("%s", advice);
     tra_info(1, "BLAS kernel %s; about %.3g s predicted", tra_blas_kernel(), job->plan->cost.seconds);

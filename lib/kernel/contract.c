@@ -117,12 +117,37 @@ static void make_cuts(const labels *ls, cuts *cut) {
         for (int c = 0; c < CLASSES; c++) cut->pieces[c] = tra_ceil_div(cut->pieces[c], 2);
 }
 
+/* Pieces of a label that differ by one at most. */
+static void piece_of(const label *l, int64_t piece, int64_t pieces, int64_t *from, int64_t *to) {
+    *from = (int64_t)((__int128)l->room * piece / pieces);
+    *to = (int64_t)((__int128)l->room * (piece + 1) / pieces);
+}
+
 int tra_contract_tiles(const tra_kernel *step, const tra_dims *acc) {
     labels ls;
     cuts cut;
     make_labels(step, NULL, NULL, acc, &ls);
     make_cuts(&ls, &cut);
     return (int)(cut.pieces[M] * cut.pieces[N] * cut.pieces[BATCH]);
+}
+
+void tra_contract_tile(const tra_kernel *step, const tra_dims *acc, int tile, tra_nest *nest, int64_t *at) {
+    labels ls;
+    cuts cut;
+    make_labels(step, NULL, NULL, acc, &ls);
+    make_cuts(&ls, &cut);
+    int64_t pm = cut.pieces[M], pn = cut.pieces[N];
+    int64_t piece[CLASSES] = {[M] = tile / pn % pm, [N] = tile % pn, [BATCH] = tile / (pn * pm)};
+    nest->n = 0;
+    *at = 0;
+    for (int i = 0; i < ls.n; i++) {
+        int c = class_of(&ls.v[i]);
+        int64_t stride = ls.v[i].loop.s[C], from = 0, to = ls.v[i].room;
+        if (stride == 0) continue;
+        if (i == cut.label[c]) piece_of(&ls.v[i], piece[c], cut.pieces[c], &from, &to);
+        *at += from * stride;
+        tra_nest_add(nest, to - from, 0, stride, 0);
+    }
 }
 
 /* ---- one tile ----------------------------------------------------------------------------------------------- */
@@ -408,9 +433,8 @@ void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b
             tra_loop l = ls.v[i].loop;
             int c = class_of(&ls.v[i]);
             int64_t from = 0, to = ls.v[i].room;
-            if (i == cut.label[c]) { /* pieces that differ by one at most */
-                from = (int64_t)((__int128)ls.v[i].room * piece[c] / cut.pieces[c]);
-                to = (int64_t)((__int128)ls.v[i].room * (piece[c] + 1) / cut.pieces[c]);
+            if (i == cut.label[c]) {
+                piece_of(&ls.v[i], piece[c], cut.pieces[c], &from, &to);
                 for (int o = 0; o < 3; o++) p.at[o] += from * l.s[o];
                 l.n = tra_max64(0, tra_min64(to, l.n) - from);
             }

@@ -196,6 +196,38 @@ void tra_kernel_fma(const tra_kernel *join, const tra_array *a, const tra_array 
     tra_contract(join, a, b, acc, !first, tile);
 }
 
+void tra_kernel_tile_zero(const tra_kernel *join, tra_array *acc, int tile) {
+    static const double zero;
+    tra_nest nest;
+    int64_t at;
+    tra_contract_tile(join, &acc->ext, tile, &nest, &at);
+    tra_strided_copy((char *)acc->data + (size_t)at * tra_dtype_size(acc->dtype), acc->dtype, &zero, TRA_F64, &nest);
+}
+
+void tra_kernel_tile_add(const tra_kernel *join, tra_array *acc, const tra_array *other, int tile) {
+    tra_nest nest;
+    int64_t at, off[3] = {0};
+    tra_contract_tile(join, &acc->ext, tile, &nest, &at);
+    for (int i = 0; i < nest.n; i++) {
+        if (nest.v[i].n == 0) return;
+    }
+    tra_nest_coalesce(&nest);
+    tra_loop row = {1, {0, 1, 0}, 0};
+    if (nest.n && nest.v[nest.n - 1].s[1] == 1) row = nest.v[--nest.n];
+    do {
+        int64_t from = at + off[1];
+        if (acc->dtype == TRA_F64) {
+            double *x = (double *)acc->data + from;
+            const double *y = (const double *)other->data + from;
+            for (int64_t i = 0; i < row.n; i++) x[i] += y[i];
+        } else {
+            float *x = (float *)acc->data + from;
+            const float *y = (const float *)other->data + from;
+            for (int64_t i = 0; i < row.n; i++) x[i] += y[i];
+        }
+    } while (tra_nest_next(&nest, off));
+}
+
 void tra_agg_finish(const tra_kernel *agg, const tra_array *state, tra_array *out, void *scratch) {
     const tra_kernel *const *steps;
     const tra_kernel *self = agg;

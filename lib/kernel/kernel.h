@@ -189,6 +189,9 @@ double tra_kernel_flops(const tra_kernel *k, tra_kernel_use use, const tra_dims 
 bool tra_kernel_fuses(const tra_kernel *join, const tra_kernel *agg);
 int tra_kernel_tiles(const tra_kernel *join, const tra_dims *acc);
 void tra_kernel_fma(const tra_kernel *join, const tra_array *a, const tra_array *b, tra_array *acc, int tile, bool first);
+/* The tile of acc becomes zero, or with other (of acc's type and extents) the sum of both. */
+void tra_kernel_tile_zero(const tra_kernel *join, tra_array *acc, int tile);
+void tra_kernel_tile_add(const tra_kernel *join, tra_array *acc, const tra_array *other, int tile);
 
 /* An aggregation: a state (an array: of what type and extents, these two tell), init to the identity, then fold arrays of
  * the group in ascending order of key, or merge states that were folded apart, then finish into the result, the

@@ -162,5 +162,7 @@ enum { TRA_SHORT = 32 };
 void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out, bool add,
                   int tile);
 int tra_contract_tiles(const tra_kernel *step, const tra_dims *acc);
+/* The elements of a tile: loops with their strides in s[1], and the first in *at. */
+void tra_contract_tile(const tra_kernel *step, const tra_dims *acc, int tile, tra_nest *nest, int64_t *at);
 
 #endif

@@ -34,6 +34,8 @@ typedef struct cell {
     int64_t ordinal; /* -1: there is no such tuple */
     tra_block *block, *result; /* result: where the state cannot become it in place */
     tra_array state;
+    tra_array *branch;   /* of a tree: sums beside the state, and their blocks */
+    tra_block **branches;
     int tiles;       /* that it is computed in */
     atomic_int left; /* tiles of the last step yet to end */
 } cell;
@@ -44,7 +46,7 @@ typedef struct super {
     int64_t ni, nj;
     int tiles; /* of the cell that has the most */
     cell *cells;  /* ni * nj */
-    bool *begun;  /* each tile of each cell: its state has been touched */
+    bool *begun;  /* each tile of each cell, for each of its sums: it has been touched */
 } super;
 
 /* One step of a super-block: the context of a unit. Inputs [0, nl) are L's, the others R's. */
@@ -53,6 +55,8 @@ typedef struct step {
     bool last;
     int64_t nl;
     int64_t *rank; /* of each input's own value within the super-block, ascending on each side */
+    int top, closed; /* of a tree: the last of a cell's sums before, of which so many are first added to the one below */
+    int sum;         /* which the terms go to; without a tree all go to sum 0, the state */
 } step;
 
 static tra_status term_shape(const stage *st, int64_t l, int64_t r, tra_dims *out, tra_err *e) {
@@ -66,11 +70,21 @@ static tra_status term_shape(const stage *st, int64_t l, int64_t r, tra_dims *ou
 
 /* ---- tasks -------------------------------------------------------------------------------------------------- */
 
+static void free_branches(stage *st, cell *c) {
+    int depth = tra_tree_depth(st->p.tree.leaves);
+    for (int i = 0; c->branches && i < depth - 1; i++) tra_block_free(st->site->pool, c->branches[i]);
+    free(c->branches);
+    free(c->branch);
+    c->branches = NULL;
+    c->branch = NULL;
+}
+
 static void super_drop(super *s) {
     if (atomic_fetch_sub(&s->refs, 1) != 1) return;
     for (int64_t i = 0; i < s->ni * s->nj; i++) { /* only after a failure is anything left */
         tra_block_free(s->st->site->pool, s->cells[i].block);
         tra_block_free(s->st->site->pool, s->cells[i].result);
+        free_branches(s->st, &s->cells[i]);
     }
     free(s->cells);
     free(s->begun);
@@ -98,6 +112,7 @@ static tra_status emit_cell(stage *st, cell *c, tra_worker *w, tra_err *e) {
         }
     }
     c->block = NULL;
+    free_branches(st, c);
     return tra_sink_emit(st->sink, w ? w->id : -1, c->ordinal, st->summand, b, e);
 }
 
@@ -109,16 +124,20 @@ static void slice(tra_array *a, int tile, int tiles) {
     a->ext = (tra_dims){.n = 1, .v = {to - from}};
 }
 
-/* first: nothing was added to the tile before. */
-static tra_status add_term(stage *st, cell *c, const tra_input *l, const tra_input *r, int tile, bool first, tra_worker *w,
-                           tra_err *e) {
+/* Adds a term to one of the cell's sums. first: nothing was added to the tile before. */
+static tra_status add_term(stage *st, tra_array *sum, const tra_input *l, const tra_input *r, int tile, bool first,
+                           tra_worker *w, tra_err *e) {
     char *scratch = w->scratch;
     if (st->fused) {
-        tra_kernel_fma(st->join, &l->array, &r->array, &c->state, tile, first);
+        if (first && st->p.tree.leaves > 1) { /* every sum of a tree begins with zero: -0 is nowhere a sum */
+            tra_kernel_tile_zero(st->join, sum, tile);
+            first = false;
+        }
+        tra_kernel_fma(st->join, &l->array, &r->array, sum, tile, first);
         return TRA_OK;
     }
     if (st->join && !st->agg) {
-        tra_kernel_join(st->join, &l->array, &r->array, &c->state, scratch + st->kernel_at);
+        tra_kernel_join(st->join, &l->array, &r->array, sum, scratch + st->kernel_at);
         return TRA_OK;
     }
     tra_array term = l->array;
@@ -128,7 +147,7 @@ static tra_status add_term(stage *st, cell *c, const tra_input *l, const tra_inp
         term.data = scratch;
         tra_kernel_join(st->join, &l->array, &r->array, &term, scratch + st->kernel_at);
     }
-    tra_array state = c->state;
+    tra_array state = *sum;
     if (st->tiles > 1) {
         slice(&state, tile, st->tiles);
         slice(&term, tile, st->tiles);
@@ -150,6 +169,28 @@ static tra_status add_term(stage *st, cell *c, const tra_input *l, const tra_inp
     return TRA_OK;
 }
 
+static tra_array *sum_of(cell *c, int i) { return i == 0 ? &c->state : &c->branch[i - 1]; }
+
+/* Adds one sum of a cell to the one before it, on a tile. */
+static void close_branch(super *s, cell *c, int64_t task, int i) {
+    stage *st = s->st;
+    int64_t n = s->ni * s->nj * s->tiles;
+    bool *to = &s->begun[(i - 1) * n + task], *from = &s->begun[i * n + task];
+    int tile = (int)(task % s->tiles);
+    tra_array a = *sum_of(c, i - 1), b = *sum_of(c, i);
+    if (!*from) return;
+    if (st->fused) {
+        if (!*to) tra_kernel_tile_zero(st->join, &a, tile);
+        tra_kernel_tile_add(st->join, &a, &b, tile);
+    } else {
+        if (st->tiles > 1) slice(&a, tile, st->tiles), slice(&b, tile, st->tiles);
+        if (!*to) tra_agg_init(st->agg, &a);
+        tra_agg_merge(st->agg, &a, &b);
+    }
+    *to = true;
+    *from = false;
+}
+
 static const tra_input *input_of_rank(const tra_unit *u, const step *x, int64_t from, int64_t to, int64_t rank) {
     int64_t end = to;
     while (from < to) {
@@ -168,10 +209,15 @@ static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     if (c->ordinal < 0) return TRA_OK;
     const tra_input *l = input_of_rank(u, x, 0, x->nl, at / s->nj), *r = NULL;
     if (s->st->p.r.part) r = input_of_rank(u, x, x->nl, u->ninputs, at % s->nj);
-    if (l && (r || !s->st->p.r.part) && task % s->tiles < c->tiles) {
-        bool first = !s->begun[task];
-        s->begun[task] = true; /* a unit that is chained to this one looks after it */
-        TRA_TRY(add_term(s->st, c, l, r, task % s->tiles, first, w, e));
+    if (task % s->tiles < c->tiles) {
+        bool *begun = &s->begun[(int64_t)x->sum * s->ni * s->nj * s->tiles + task];
+        for (int i = x->top; i > x->top - x->closed; i--) close_branch(s, c, task, i);
+        if (l && (r || !s->st->p.r.part)) {
+            bool first = !*begun;
+            *begun = true; /* a unit that is chained to this one looks after it */
+            TRA_TRY(add_term(s->st, sum_of(c, x->sum), l, r, task % s->tiles, first, w, e));
+        }
+        for (int i = x->last ? x->sum : 0; i > 0; i--) close_branch(s, c, task, i);
     }
     if (l && task % s->tiles == 0) atomic_fetch_add(&s->st->site->done, 1);
     if (x->last && atomic_fetch_sub(&c->left, 1) == 1) {
@@ -223,9 +269,35 @@ static tra_status new_cell(stage *st, cell *c, const tra_span *b, int64_t i, int
     else tra_catalog_ext(op->type.cat, c->ordinal, &c->state.ext);
     TRA_TRY(tra_block_new(st->site->pool, (int64_t)tra_array_bytes(&c->state), &c->block, e));
     c->state.data = c->block->ptr;
+    int branches = tra_tree_depth(st->p.tree.leaves) - 1;
+    if (branches > 0) {
+        c->branch = tra_calloc((size_t)branches, sizeof *c->branch);
+        c->branches = tra_calloc((size_t)branches, sizeof *c->branches);
+    }
+    for (int i = 0; i < branches; i++) {
+        TRA_TRY(tra_block_new(st->site->pool, (int64_t)tra_array_bytes(&c->state), &c->branches[i], e));
+        c->branch[i] = c->state;
+        c->branch[i].data = c->branches[i]->ptr;
+    }
     if (!st->agg || op->partial || (!st->composed && op->type.dtype == st->state_dtype)) return TRA_OK;
     int64_t bytes = tra_catalog_floats1(op->type.cat, c->ordinal) * (int64_t)tra_dtype_size(op->type.dtype);
     return tra_block_new(st->site->pool, bytes, &c->result, e);
+}
+
+/* The sums of a tree that are open in a super-block, as steps come. */
+typedef struct open_sums {
+    int top; /* -1: none */
+    int leaf[TRA_TREE_LEAVES + 1];
+} open_sums;
+
+static void place_in_tree(const stage *st, open_sums *o, step *x, int leaf) {
+    if (st->p.tree.leaves == 1) return;
+    x->top = o->top;
+    if (o->top < 0 || o->leaf[o->top] != leaf) {
+        while (o->top > 0 && tra_tree_closed(o->leaf[o->top - 1], o->leaf[o->top], leaf)) o->top--, x->closed++;
+        o->leaf[++o->top] = leaf;
+    }
+    x->sum = o->top;
 }
 
 /* The unit of one step, with the inputs that fall into the super-block; NULL when nothing meets. */
@@ -312,7 +384,8 @@ static tra_status run_super(stage *st, const tra_span *b, const tra_entry **li, 
         atomic_init(&s->cells[c].left, s->tiles);
         any |= s->cells[c].block != NULL;
     }
-    s->begun = tra_calloc((size_t)(ni * nj * s->tiles), sizeof *s->begun);
+    s->begun = tra_calloc((size_t)(ni * nj * s->tiles * tra_tree_depth(st->p.tree.leaves)), sizeof *s->begun);
+    open_sums open = {.top = -1};
     tra_walk w = tra_walk_begin(&st->p, b);
     tra_unit *held = NULL; /* the step before is queued when the next is known, so that the last knows that it is */
     bool chained = false;
@@ -321,6 +394,8 @@ static tra_status run_super(stage *st, const tra_span *b, const tra_entry **li, 
         if (!u) continue;
         if (held) status = queue(st, held, stays, e);
         held = u;
+        int left = st->p.l.v[w.l0].leaf, right = st->p.r.part ? st->p.r.v[w.r0].leaf : 0;
+        place_in_tree(st, &open, u->ctx, left > right ? left : right);
         u->chained = chained;
         chained = true;
     }
@@ -501,7 +576,9 @@ static tra_status set_up(stage *st, tra_err *e) {
     if (st->agg) {
         tra_dtype in = st->join ? tra_dtype_join(lt->dtype, st->p.r.part->type->dtype) : lt->dtype;
         if (op->op == TRA_PLAN_MERGE) in = op->type.dtype;
-        if (!st->fused && !op->partial) st->state_dtype = tra_agg_state_dtype(st->agg, in);
+        /* of a tree all sums are of one type, that of the summands */
+        bool as_summand = op->op == TRA_PLAN_MERGE && st->p.tree.leaves > 1;
+        if (!st->fused && !op->partial) st->state_dtype = as_summand ? lt->dtype : tra_agg_state_dtype(st->agg, in);
         /* the summands of a fused kernel are f32 where the state of their sum is f64: these are terms, not states */
         st->merges = op->op == TRA_PLAN_MERGE && lt->dtype == st->state_dtype;
         st->composed = !op->partial && tra_kernel_rest(st->agg) != NULL;
@@ -517,7 +594,7 @@ static tra_status set_up(stage *st, tra_err *e) {
 tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_part *r, tra_sink *sink, tra_err *e) {
     stage st = {.site = site, .op = op, .sink = sink, .join = op->join, .agg = op->agg};
     int64_t budget = tra_pool_stat(site->pool).budget;
-    tra_pairs_list(&st.p, op, l, r);
+    tra_pairs_list(&st.p, op, l, r, site->plan->reproducible);
     st.fused = tra_op_accumulates(site->plan, op);
     site->all = tra_pairs_count(&st.p);
     tra_status s = set_up(&st, e);

@@ -76,15 +76,18 @@ static void list_side(tra_pairs *x, tra_side *s) {
         int64_t value[2 * TRA_MAXDIM], sum[TRA_PAIR_CLASSES] = {0};
         bool has[2 * TRA_MAXDIM] = {0}, fits = true;
         label_values(x, s, t, value, has);
-        for (int i = 0; i < x->nlabels; i++) {
-            if (!has[i]) continue;
+        int leaf = s->part->summand ? s->part->summand[t] : 0;
+        for (int j = -1; j < x->nlabels; j++) { /* the label of the tree, if there is one, then the others */
+            int i = j < 0 ? x->tree.label : j;
+            if (i < 0 || !has[i] || (j >= 0 && i == x->tree.label)) continue;
             fits &= value[i] < x->radix[i];
             sum[x->class[i]] = sum[x->class[i]] * x->radix[i] + value[i];
+            if (j < 0) leaf = tra_tree_leaf(&x->tree, value[i]);
         }
         int64_t contr = sum[TRA_PAIR_KL] + sum[TRA_PAIR_KR]; /* a side has but one of the two, and of I and J */
         if (s->part->summand) contr = contr * summands + s->part->summand[t];
         if (fits)
-            s->v[s->n++] = (tra_entry){sum[TRA_PAIR_B], sum[TRA_PAIR_K], contr, sum[TRA_PAIR_I] + sum[TRA_PAIR_J], t, 0};
+            s->v[s->n++] = (tra_entry){sum[TRA_PAIR_B], sum[TRA_PAIR_K], contr, sum[TRA_PAIR_I] + sum[TRA_PAIR_J], t, 0, leaf};
     }
     qsort(s->v, (size_t)s->n, sizeof *s->v, compare);
     tra_entry **p = tra_calloc((size_t)s->n, sizeof(tra_entry *));
@@ -96,8 +99,20 @@ static void list_side(tra_pairs *x, tra_side *s) {
     free(p);
 }
 
-void tra_pairs_list(tra_pairs *x, const tra_op *op, tra_part *l, tra_part *r) {
-    *x = (tra_pairs){.op = op, .l.part = l, .r.part = r};
+/* Summands are the leaves of the tree that completes them. */
+static tra_tree tree_of(const tra_op *op, const tra_part *l, const tra_part *r, bool reproducible) {
+    tra_tree t = {.label = -1, .n = 1, .leaves = 1};
+    if (!reproducible || !op->agg) return t;
+    if (op->op != TRA_PLAN_MERGE)
+        return tra_tree_of(op->join, l->type->cat, r ? r->type->cat : NULL, &op->joinl, &op->joinr, &op->group);
+    for (int64_t i = 0; l->summand && i < l->n; i++) {
+        while (t.leaves <= l->summand[i]) t.leaves *= 2;
+    }
+    return t;
+}
+
+void tra_pairs_list(tra_pairs *x, const tra_op *op, tra_part *l, tra_part *r, bool reproducible) {
+    *x = (tra_pairs){.op = op, .l.part = l, .r.part = r, .tree = tree_of(op, l, r, reproducible)};
     classify(x);
     list_side(x, &x->l);
     list_side(x, &x->r);

@@ -9,12 +9,14 @@
 #define TRA_PAIRS_H
 
 #include "part.h"
+#include "tree.h"
 
 /* One local tuple: its label values linearised by class. own is I or J; contr is KL (and the summand) or KR. */
 typedef struct tra_entry {
     int64_t b, k, contr, own;
     int64_t tuple; /* index in the part */
     int64_t rank;  /* of own among the distinct ones of the same b */
+    int leaf;      /* of the tree of a reproducible sum; 0 where this side does not tell */
 } tra_entry;
 
 typedef struct tra_side {
@@ -39,10 +41,12 @@ typedef struct tra_pairs {
     int nlabels;
     tra_pair_class class[2 * TRA_MAXDIM]; /* of each label */
     int64_t radix[2 * TRA_MAXDIM];        /* more than any value of it */
+    tra_tree tree; /* leaves 1: terms are added as they come */
 } tra_pairs;
 
-/* Lists and sorts the tuples of JOIN, JOINAGG, AGG or MERGE; r is NULL for the last two. */
-void tra_pairs_list(tra_pairs *x, const tra_op *op, tra_part *l, tra_part *r);
+/* Lists and sorts the tuples of JOIN, JOINAGG, AGG or MERGE; r is NULL for the last two. reproducible: the sums are those of
+ * a tree (tree.h), whose label then comes first among those of its class. */
+void tra_pairs_list(tra_pairs *x, const tra_op *op, tra_part *l, tra_part *r, bool reproducible);
 void tra_pairs_free(tra_pairs *x);
 int64_t tra_pairs_count(const tra_pairs *x); /* pairs, or without R tuples */
 /* The key of the result to which the pair of l and r (NULL without R) contributes. */

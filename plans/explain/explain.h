@@ -68,6 +68,7 @@ typedef struct tra_profile_of {
     int64_t memory;
     tra_cost_model cost;
     tra_optimizer optimizer;
+    bool reproducible;
     uint64_t digest; /* of the plan */
 } tra_profile_of;
 typedef struct tra_measurement {

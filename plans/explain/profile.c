@@ -89,6 +89,9 @@ static bool parse(const char *json, tra_profile_of *of, tra_profile *p) {
         !tra_cost_model_parse(text, &of->cost) || !string(json, "optimizer", text, sizeof text) ||
         !tra_optimizer_parse(text, &of->optimizer) || !string(json, "plans.0.digest", text, sizeof text))
         return false;
+    char *reproducible = value(json, "reproducible");
+    of->reproducible = reproducible && strcmp(reproducible, "true") == 0;
+    free(reproducible);
     of->digest = strtoull(text, &end, 16);
     of->sites = p->sites = (int)sites;
     of->threads = (int)threads;

@@ -173,8 +173,16 @@ static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
     tra_str_printf(out, "network %s floats, %s; disk %s read, %s written\n",
                    tra_text_number(p->cost.network_floats, a, sizeof a), tra_human(p->cost.network_bytes, b),
                    tra_human(p->cost.disk_read, c), tra_human(p->cost.disk_write, d));
-    tra_str_printf(out, "%s flops, peak memory %s of a site, %s\n\n", tra_text_number(p->cost.flops, a, sizeof a),
+    tra_str_printf(out, "%s flops, peak memory %s of a site, %s\n", tra_text_number(p->cost.flops, a, sizeof a),
                    tra_human(p->cost.peak_memory, b), tra_text_seconds(p->cost.seconds, c, sizeof c));
+}
+
+/* What reproducible sums cost. */
+static void price(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
+    if (!job->options.reproducible) return;
+    tra_str_add(out, "reproducible sums: ");
+    if (job->free_cost > 0) tra_str_printf(out, "%.3g times the cost of the best plan without\n", s->cost / job->free_cost);
+    else tra_str_add(out, s->cost > 0 ? "the best plan without costs nothing\n" : "no cost, as without\n");
 }
 
 /* ---- levels below ------------------------------------------------------------------------------------------- */
@@ -259,6 +267,8 @@ void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str 
     tra_arena *a = tra_arena_new();
     const tra_shown_plan *s = tra_explain_plan(job, job->plan, a);
     header(job, s, out);
+    price(job, s, out);
+    tra_str_add(out, "\n");
     tree(s, out);
     if (o->measured) tra_text_analysis(s, o->measured, out);
     tra_text_statements(job, job->plan, out);

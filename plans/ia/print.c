@@ -63,7 +63,7 @@ static void put_extents(const tra_placement *p, tra_str *out) {
 
 void tra_plan_print(const tra_plan *p, tra_str *out) {
     char buf[TRA_DIMTEXT], place[256];
-    tra_str_printf(out, "plan %s on %d sites\n", p->strategy, p->sites);
+    tra_str_printf(out, "plan %s on %d sites%s\n", p->strategy, p->sites, p->reproducible ? ", reproducible" : "");
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
         tra_str_printf(out, "%d: ", o->id);
@@ -104,6 +104,7 @@ void tra_plan_values(const tra_plan *p, uint64_t seed, const char *const *identi
             tra_str_printf(&text, " on %d sites @ %s ext", p->sites, tra_place_text(in, place, sizeof place));
             put_extents(in, &text);
         }
+        if (p->reproducible && o->agg) tra_str_add(&text, " by a tree");
         if (o->op == TRA_PLAN_INPUT) tra_str_printf(&text, " %s", identities[i]);
         if (o->op == TRA_PLAN_OUTPUT) tra_str_printf(&text, " to %s", o->path);
         values[i] = XXH64(tra_str_get(&text), text.n, seed);

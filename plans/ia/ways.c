@@ -156,6 +156,13 @@ static void add_choices(enumeration *e, tra_label_class class) {
     if (all.n > 1 && most < e->sites) e->v[e->nchoices++] = all;
 }
 
+tra_way tra_join_alone(const tra_labels *x, int sites) {
+    tra_way w = {0};
+    add_axes(x, &w, sites, TRA_LABEL_J, 0, NULL, NULL);
+    finish_way(&w, sites);
+    return w;
+}
+
 void tra_join_ways(const tra_labels *x, const tra_catalog *l, const tra_catalog *r, int sites, tra_ways *out) {
     enumeration e = {.x = x, .l = l, .r = r, .sites = sites, .out = out};
     tra_way all = {0};
@@ -165,11 +172,9 @@ void tra_join_ways(const tra_labels *x, const tra_catalog *l, const tra_catalog 
             e.relaxed = pass == 1;
             factorise(&e, 0, sites);
         }
-        if (out->n == 0) { /* one pair: on the first site */
-            add_axes(x, &all, sites, TRA_LABEL_J, 0, NULL, NULL);
-            finish_way(&all, sites);
-            add_way(out, &all);
-            all = (tra_way){0};
+        if (out->n == 0) { /* one pair */
+            tra_way alone = tra_join_alone(x, sites);
+            add_way(out, &alone);
         }
     }
     add_axes(x, &all, sites, TRA_LABEL_NONE, 0, NULL, NULL);

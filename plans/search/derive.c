@@ -374,7 +374,7 @@ tra_status tra_derive(const tra_plans *plans, int which, const tra_plan_options 
     tra_str_free(&w.rules);
     tra_str_free(&w.what);
     free(w.expr);
-    if (!o->fixed) { /* the rules say what they refused when they are asked once more */
+    if (!o->fixed && !o->reproducible) { /* the rules say what they refused when they are asked once more */
         tra_memo *again = tra_memo_new(m->g, a);
         tra_rules_apply(again, NULL, &out->refused);
         out->memo = again;

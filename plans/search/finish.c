@@ -349,7 +349,12 @@ tra_plan *finish_plan(search *s, const entry *x, tra_choices *choices) {
     finish f = {.s = s, .x = x, .plan = tra_new(s->a, tra_plan)};
     emit_all(&f);
     tra_plan *p = f.plan;
-    *p = (tra_plan){.arena = s->a, .sites = s->o->sites, .memory = s->o->memory, .compress = s->o->compress, .nops = f.n};
+    *p = (tra_plan){.arena = s->a,
+                    .sites = s->o->sites,
+                    .memory = s->o->memory,
+                    .compress = s->o->compress,
+                    .reproducible = s->o->reproducible,
+                    .nops = f.n};
     p->ops = tra_news(s->a, tra_op, f.n);
     int *written = tra_news(s->work, int, s->ngroups); /* outputs of each group so far */
     for (int i = 0; i < f.n; i++) {

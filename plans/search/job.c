@@ -29,12 +29,28 @@ static tra_status choose(tra_job *job, int64_t k, tra_err *e) {
     return TRA_OK;
 }
 
+/* All plans of the job's options; of reproducible ones also what the best without would cost. */
+static tra_status plan_all(tra_job *job, tra_err *e) {
+    if (job->options.reproducible) {
+        tra_plan_options o = job->options;
+        tra_arena *a = tra_arena_new();
+        tra_plans plans;
+        o.reproducible = false;
+        o.over = true; /* what does not fit is the other search's to say */
+        tra_status s = tra_optimize(job->program.graph, &o, a, &plans, e);
+        if (s == TRA_OK) job->free_cost = tra_cost_scalar(&plans.v[0]->cost, o.cost);
+        tra_arena_free(a);
+        if (s != TRA_OK) return s;
+    }
+    return tra_optimize(job->program.graph, &job->options, job->program.arena, &job->plans, e);
+}
+
 static tra_status plan_program(const tra_request *r, tra_job *job, tra_err *e) {
     job->options = r->options;
     if (job->program.graph->noutputs == 0)
         return tra_fail(e, TRA_PROGRAM, "%s has no output statement, so there is nothing to do", job->program.src.name);
     if (!r->memory_given && only_declared(job->program.graph)) job->options.memory = 0;
-    TRA_TRY(tra_optimize(job->program.graph, &job->options, job->program.arena, &job->plans, e));
+    TRA_TRY(plan_all(job, e));
     return choose(job, r->plan, e);
 }
 
@@ -50,6 +66,7 @@ static tra_status agree(const char *path, const tra_planfile *f, const tra_reque
                         path, f->options.sites, f->options.sites == 1 ? "" : "s", r->options.sites);
     if (r->optimizer_given && r->options.optimizer != f->options.optimizer) return fixed(path, "--optimizer", e);
     if (r->cost_given && r->options.cost != f->options.cost) return fixed(path, "--cost", e);
+    if (r->options.reproducible && !f->options.reproducible) return fixed(path, "--reproducible", e);
     if (r->plan && r->plan != f->rank) return fixed(path, "--plan", e);
     if (r->ndefines) return fixed(path, "-D", e);
     return TRA_OK;
@@ -73,7 +90,7 @@ static tra_status plan_again(const char *path, const tra_planfile *f, const tra_
     job->options = f->options;
     job->options.over = r->options.over;
     job->options.compress = r->options.compress;
-    TRA_TRY(tra_optimize(job->program.graph, &job->options, job->program.arena, &job->plans, e));
+    TRA_TRY(plan_all(job, e));
     if (f->rank > job->plans.n || tra_plan_digest(job->plans.v[f->rank - 1]) != f->digest)
         return tra_fail(e, TRA_INPUT,
                         "the plan %s was made by another version of tra (%s; this is %s): compile the program "

@@ -21,6 +21,7 @@ typedef struct tra_job {
     tra_plans plans;
     tra_plan *plan; /* the one to run */
     bool compiled;  /* path was a plan file */
+    double free_cost; /* options.reproducible: of the best plan without it, by the cost model */
 } tra_job;
 
 /* Loads path ("-": standard input), a program or a plan file by its first line, and plans it. A plan file is planned

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "../../lib/run/tree.h"
 #include "search_int.h"
 
 static tra_plan_op plan_op(tra_opcode op) {
@@ -81,6 +82,16 @@ static void join_at(search *s, making *m) {
     add_work(s, &m->cost, step_work(s, TRA_PLAN_JOIN, j, m->out), j->kernel, j->type.dtype);
 }
 
+/* May this aggregation leave summands on the sites? Of a reproducible plan only such as the tree of its sums has. */
+static bool reproducible(search *s, const family *f, int l, int r) {
+    const tra_node *n = &f->x->node, *j = f->join ? &f->join->node : NULL;
+    if (!s->o->reproducible) return true;
+    const tra_catalog *lc = (j ? j : n)->in[0]->type.cat, *rc = j ? j->in[1]->type.cat : NULL;
+    tra_tree t = tra_tree_of(j, lc, rc, j ? &j->joinl : NULL, j ? &j->joinr : NULL, &n->group);
+    tra_placement pairs = j ? tra_join_place(s->labels[j->id], &s->place[l], &s->place[r]) : s->place[l];
+    return tra_tree_fits(&t, &pairs, &n->group);
+}
+
 int make_one(search *s, int g, const family *f, int l, int r, int to) {
     const tra_node *n = &f->x->node;
     making m = {.f = f, .group = g, .in = {l, r}, .between = -1, .out = -1, .memory = f->memory[0]};
@@ -103,7 +114,7 @@ int make_one(search *s, int g, const family *f, int l, int r, int to) {
     }
     if (m.out < 0) return -1;
     if (tra_place_is_partial(&s->place[m.out])) {
-        if (n->op != TRA_OP_AGG || to < 0) return -1;
+        if (n->op != TRA_OP_AGG || to < 0 || !reproducible(s, f, l, r)) return -1;
         m.between = m.out;
         complete(s, &m, to);
     }
@@ -185,7 +196,7 @@ static int make_agg(search *s, int g, const family *f, int l, int r) {
     numbers to = targets(s, g, f, p);
     for (int i = 0; i < to.n; i++) made += make_one(s, g, f, l, r, to.v[i]) >= 0;
     free(to.v);
-    if (f->join && s->group[s->at[f->x->in[0]]].absorbed) made += make_stored(s, g, f, l, r) >= 0;
+    if (f->join && s->group[s->at[f->x->in[0]]].absorbed && !s->o->reproducible) made += make_stored(s, g, f, l, r) >= 0;
     return made;
 }
 
@@ -223,16 +234,17 @@ static void make_joins(search *s, int g, const family *f) {
         for (int i = 0; i < v.n; i++) tra_join_way_from(s->labels[j->id], &s->place[v.v[i]], side, &ways);
         free(v.v);
     }
+    int ran = 0;
     for (int i = 0; i < ways.n; i++) {
         const tra_way *w = &ways.v[i];
         if (ways.n > 1 && tra_place_is_all(&w->out) && !everywhere_worthwhile(s, f)) continue;
         int l = place_intern(s, &w->l), r = place_intern(s, &w->r);
-        if (f->join == f->x)
-            make_one(s, g, f, l, r, -1);
-        else
-            make_agg(s, g, f, l, r);
+        ran += f->join == f->x ? make_one(s, g, f, l, r, -1) >= 0 : make_agg(s, g, f, l, r);
     }
     free(ways.v);
+    if (ran > 0) return;
+    tra_way alone = tra_join_alone(s->labels[j->id], s->o->sites); /* no way is reproducible */
+    make_agg(s, g, f, place_intern(s, &alone.l), place_intern(s, &alone.r));
 }
 
 static void make_aggs(search *s, int g, const family *f) {

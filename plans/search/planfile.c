@@ -54,6 +54,7 @@ void tra_planfile_print(const char *path, const tra_job *job, const tra_request 
     tra_str_printf(out, "%s%d\nversion %s\n", magic, FORMAT, TRA_VERSION);
     tra_str_printf(out, "sites %d\nmemory %" PRId64 "\ncost %s\noptimizer %s\nthreads %d\n", o->sites, o->memory,
                    tra_cost_model_text(o->cost), tra_optimizer_text(o->optimizer), o->threads);
+    if (o->reproducible) tra_str_add(out, "reproducible 1\n");
     tra_str_printf(out, "rates %.17g %.17g %.17g %.17g %.17g %.17g\n", o->rates.network, o->rates.disk_read,
                    o->rates.disk_write, o->rates.flops_f64, o->rates.flops_f32, o->rates.memory);
     tra_str_printf(out, "rank %d\ndigest %016" PRIx64 "\n", job->plan->rank, tra_plan_digest(job->plan));
@@ -149,10 +150,13 @@ static const char *const keys[] = {
 #undef X
 };
 
-static tra_status get_repeated(reader *r, const char *key, const char *value, tra_err *e) {
+/* Keys that need not be there, or may stand more than once. */
+static tra_status get_other(reader *r, const char *key, const char *value, tra_err *e) {
     tra_planfile *f = r->f;
     tra_planinput *last = f->ninputs ? &f->inputs[f->ninputs - 1] : NULL;
     enum { MANY = 100000 };
+    if (strcmp(key, "reproducible") == 0 && strcmp(value, "1") == 0 && !f->options.reproducible)
+        return f->options.reproducible = true, TRA_OK;
     if (strcmp(key, "define") == 0 && f->ndefines < MANY) {
         grow(r, const char *, f->defines, f->ndefines);
         return get_text(r, value, &f->defines[f->ndefines++], NULL, e);
@@ -172,7 +176,7 @@ static tra_status get_line(reader *r, const char *key, const char *value, tra_er
     int64_t v;
     int k = 0;
     while (k < NKEYS && strcmp(keys[k], key) != 0) k++;
-    if (k == NKEYS) return get_repeated(r, key, value, e);
+    if (k == NKEYS) return get_other(r, key, value, e);
     if (r->seen >> k & 1) return damaged(r, e);
     r->seen |= 1u << k;
     switch (k) {

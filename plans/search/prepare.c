@@ -375,6 +375,9 @@ static void absorb(search *s) {
         x->absorbed = by[g] >= 0;
         for (int i = 0; i < x->nfamilies; i++) { /* an aggregation of what is absorbed has no family of its own */
             const family *f = &x->f[i];
+            /* and for reproducible bits one of what is not absorbed has no other */
+            bool other = s->o->reproducible && f->join && f->join != f->x && by[s->at[f->x->in[0]]] < 0;
+            if (other) continue;
             if (f->join || f->in[0] < 0 || by[f->in[0]] < 0) x->f[n++] = *f;
         }
         x->nfamilies = n;

@@ -55,7 +55,8 @@ static int compare_plans(const void *a, const void *b, void *of) {
     return c;
 }
 
-/* The direct translation is always a candidate; false when it cannot run. */
+/* The direct translation is always a candidate, but for reproducible sums, since it stores what joins give before it is
+ * added; false when it cannot run. */
 static bool add_direct(search *s, tra_plan **p, tra_choices *c) {
     int *making = tra_malloc(((size_t)s->ngroups + 1) * sizeof *making);
     for (int g = 0; g < s->ngroups; g++) making[g] = -1;
@@ -150,7 +151,8 @@ static tra_status find_plans(search *s, bool with_direct, int *n, ranked **v, tr
 tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out, tra_err *e) {
     assert(o->cost != TRA_COST_EINDECOMP);
     tra_memo *m = tra_memo_new(g, a);
-    if (!o->fixed) tra_rules_apply(m, NULL, NULL);
+    bool free_choice = !o->fixed && !o->reproducible; /* what rules make of a sum may have other bits */
+    if (free_choice) tra_rules_apply(m, NULL, NULL);
     const tra_plan none = {.sites = o->sites, .compress = o->compress};
     int64_t least = INT64_MAX, base = tra_memory_base(&none, o->threads);
     tra_status st = TRA_OK;
@@ -161,7 +163,7 @@ tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *
     for (int pass = 0; pass < 3 && st == TRA_OK && (pass == 0 || (o->memory > 0 && least > o->memory)); pass++) {
         search s = {.m = m, .o = o, .a = a, .by_memory = pass == 2};
         s.room = o->memory > 0 ? o->memory - base : INT64_MAX;
-        st = find_plans(&s, pass == 0 && !o->fixed, &n, &v, e);
+        st = find_plans(&s, pass == 0 && free_choice, &n, &v, e);
         out->bounded |= s.bounded;
         search_end(&s);
         for (int i = 0; i < n; i++) {

@@ -52,6 +52,7 @@ typedef struct tra_plan_options {
     tra_optimizer optimizer;
     int threads; /* workers per site */
     bool compress;  /* outputs will be compressed */
+    bool reproducible; /* plans whose results' bits do not depend on the number of sites (lib/run/tree.h); not rewritten */
     bool over;   /* when no plan fits the memory: all of them instead of an error (explain) */
     tra_rates rates;
     const tra_fixed *fixed; /* NULL: nothing is */

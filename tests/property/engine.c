@@ -185,8 +185,52 @@ static void check_derivation(bench *b, const tra_plans *plans, int k, const tra_
     run_plan(b, "derivation", d.v[rng_below(&b->r, d.n)].plan, (int64_t)1 << 30, o->threads, true, "none", before);
 }
 
+static const char *const codecs[] = {"none", "none", "zstd:1"};
+
+/* A digest of the bits of all outputs. */
+static uint64_t bits_of(const bench *b, tra_ref_rel *const *out) {
+    uint64_t h = 14695981039346656037u;
+    for (int k = 0; k < b->g->noutputs; k++)
+        for (int64_t i = 0; out[k] && i < out[k]->n; i++)
+            for (int64_t j = 0, n = count(&out[k]->v[i].ext); j < n; j++) {
+                uint64_t v;
+                memcpy(&v, &out[k]->v[i].data[j], sizeof v);
+                h = (h ^ v) * 1099511628211u;
+                h ^= h >> 29;
+            }
+    return h;
+}
+
+/* Rank 0: the bits are those that other numbers of ranks gave, which left them in a file. */
+static void compare_sites(bench *b, tra_ref_rel *const *out) {
+    char *path = tra_asprintf("%s/reproducible", b->dir), line[64] = "";
+    uint64_t bits = bits_of(b, out), before = 0;
+    FILE *f = fopen(path, "r");
+    if (f && fgets(line, sizeof line, f) && sscanf(line, "%" SCNx64, &before) == 1 && before != bits)
+        failed(b, "reproducible", "not the bits that another number of ranks gave");
+    if (!f && (f = fopen(path, "w"))) fprintf(f, "%016" PRIx64 "\n", bits);
+    if (f) fclose(f);
+    free(path);
+}
+
+/* Plans of reproducible sums, with much memory and with the least: the same bits, whatever the number of ranks. */
+static void run_reproducible(bench *b, tra_plan_options o) {
+    tra_plans plans;
+    tra_err e = {0};
+    o.reproducible = true;
+    if (tra_search(b->g, &o, b->a, &plans, &e) != TRA_OK) {
+        failed(b, "search for reproducible plans", e.msg);
+        return;
+    }
+    tra_ref_rel **before = tra_news(b->a, tra_ref_rel *, b->g->noutputs);
+    tra_plan *p = plans.v[rng_below(&b->r, plans.n)];
+    bool least = rng_chance(&b->r, 50);
+    if (least) p->memory = p->least_memory, tra_plan_memory(p, o.threads);
+    run_plan(b, "reproducible", p, least ? p->least_memory : (int64_t)1 << 30, o.threads, !least, "none", before);
+    if (b->c->rank == 0 && (b->g->noutputs == 0 || before[0])) compare_sites(b, before);
+}
+
 static void run_program(bench *b) {
-    static const char *const codecs[] = {"none", "none", "zstd:1"};
     tra_plan_options o = {.sites = b->c->size,
                           .cost = rng_chance(&b->r, 50) ? TRA_COST_TIME : TRA_COST_TRA,
                           .threads = (int)rng_range(&b->r, 1, 2),
@@ -221,6 +265,7 @@ static void run_program(bench *b) {
         run_plan(b, "search", plans.v[k], much, o.threads, true, "none", before);
     }
     run_labelled(b, o, much);
+    run_reproducible(b, o);
 }
 
 /* Outputs go to a folder of this communicator's own. */

@@ -244,10 +244,18 @@ static void try_einsum(const char *text, const int64_t *ext_of, tra_dtype ta, tr
         acc = small_integers(ta, acc.ext);
         tra_array expect = copy_of(&acc);
         tra_array begun = filled(ta, acc.ext, 7), alone = filled(ta, acc.ext, 0);
+        tra_array apart = filled(ta, acc.ext, 7), both = copy_of(&acc); /* apart from zero, then added */
         for (int t = tra_kernel_tiles(k, &acc.ext) - 1; t >= 0; t--) {
             tra_kernel_fma(k, &a, &b, &acc, t, false);
             tra_kernel_fma(k, &a, &b, &begun, t, true); /* whatever it held */
+            tra_kernel_tile_zero(k, &apart, t);
+            tra_kernel_fma(k, &a, &b, &apart, t, false);
+            tra_kernel_tile_add(k, &both, &apart, t);
         }
+        tra_array sum = copy_of(&expect);
+        slow_einsum(text, &a, &b, &sum);
+        same_and_free(both, sum, 0, text);
+        free(apart.data);
         slow_einsum(text, &a, &b, &expect);
         same_and_free(acc, expect, 0, text);
         slow_einsum(text, &a, &b, &alone);
