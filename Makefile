@@ -41,7 +41,7 @@ say = $(if $(V),,@echo '  $(1)')
 # Sub-makes use all cores unless the user chose a number.
 SUBMAKE   = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: all help deps require tests check check-long check-property check-asan check-valgrind check-faults fuzz fuzz-now demo \
+.PHONY: all help deps require tests check check-long check-property check-asan check-valgrind check-cluster check-faults fuzz fuzz-now demo \
         bench install uninstall clean format
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -63,7 +63,7 @@ deps:
 require:
 	@bash share/deps.sh build
 
-ifneq ($(filter-out help deps require clean uninstall format check check-long check-property check-asan check-valgrind check-faults fuzz demo bench,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help deps require clean uninstall format check check-long check-property check-asan check-valgrind check-cluster check-faults fuzz demo bench,$(or $(MAKECMDGOALS),all)),)
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 PKG_LIBS   := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 -include $(ALL_OBJ:.o=.d)
@@ -160,6 +160,10 @@ check-valgrind: deps
 check-faults: deps
 	@$(SUBMAKE) WERROR=1 all
 	@tests/faults/run $(B)
+## check-cluster: predicted against measured on four hosts (network namespaces; needs root and a quiet machine)
+check-cluster: deps
+	@$(SUBMAKE) WERROR=1 tests
+	@TRA=$(CURDIR)/$(B)/tra tests/cluster/run
 
 ## fuzz: runs each fuzzer for FUZZ_SECONDS (60) with clang's libFuzzer
 fuzz: deps

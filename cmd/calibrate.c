@@ -62,8 +62,8 @@ static tra_status measure(const tra_comm *comm, tra_machine *m, tra_err *e) {
     snprintf(m->kernel, sizeof m->kernel, "%s", tra_blas_kernel());
     strftime(m->when, sizeof m->when, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &tm));
     m->threads = threads;
-    tra_info(1, "%d rank%s, %d on this machine, %d thread%s each", comm->size, comm->size == 1 ? "" : "s", here, threads,
-             threads == 1 ? "" : "s");
+    tra_info(1, "%d rank%s, %d on this machine, %d thread%s each", comm->size, comm->size == 1 ? "" : "s", here,
+             threads, threads == 1 ? "" : "s");
     tra_info(1, "network");
     TRA_TRY(tra_measure_network(comm, &m->network, e));
     tra_info(1, "disk at %s", opt.directory);
@@ -82,15 +82,19 @@ static tra_status show(const tra_machine *m, const char *path, tra_err *e) {
     if (tra_common_opts.format == TRA_FORMAT_JSON) {
         tra_machine_json(m, &out);
     } else {
-        tra_str_printf(&out, "%s, %s, BLAS kernel %s\nmeasured %s by %" PRId64 " rank%s, %" PRId64 " thread%s on a machine",
+        tra_str_printf(&out,
+                       "%s, %s, BLAS kernel %s\nmeasured %s by %" PRId64 " rank%s, %" PRId64 " thread%s on a machine",
                        m->host, m->cpu, m->kernel, m->when, m->ranks, m->ranks == 1 ? "" : "s", m->threads,
                        m->threads == 1 ? "" : "s");
         if (path) tra_str_printf(&out, " (%s)", path);
         tra_str_add(&out, "\n");
-        if (m->network > 0) tra_str_printf(&out, "network     %8.3g GB/s in and out\n", m->network * 1e-9);
-        else tra_str_add(&out, "network     not measured: that takes several ranks (mpirun)\n");
-        tra_str_printf(&out, "disk read   %8.3g GB/s\ndisk write  %8.3g GB/s, durable\nmemory      %8.3g GB/s of results\n"
-                             "f64         %8.3g Gflop/s\nf32         %8.3g Gflop/s\n",
+        if (m->network > 0)
+            tra_str_printf(&out, "network     %8.3g GB/s in and out\n", m->network * 1e-9);
+        else
+            tra_str_add(&out, "network     not measured: that takes several ranks (mpirun)\n");
+        tra_str_printf(&out,
+                       "disk read   %8.3g GB/s\ndisk write  %8.3g GB/s, durable\nmemory      %8.3g GB/s of results\n"
+                       "f64         %8.3g Gflop/s\nf32         %8.3g Gflop/s\n",
                        m->disk_read * 1e-9, m->disk_write * 1e-9, m->memory * 1e-9, m->flops_f64 * 1e-9,
                        m->flops_f32 * 1e-9);
     }
@@ -120,8 +124,10 @@ static tra_status store(const tra_machine *m, tra_err *e) {
     bool ok = f && fputs(tra_str_get(&text), f) >= 0;
     if (f) ok = fclose(f) == 0 && ok && rename(temp, path) == 0;
     tra_status s = ok ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "cannot write %s", path);
-    if (!ok) unlink(temp);
-    else tra_info(0, "written to %s", path);
+    if (!ok)
+        unlink(temp);
+    else
+        tra_info(0, "written to %s", path);
     tra_str_free(&text);
     free(temp);
     free(path);
@@ -132,8 +138,11 @@ static tra_status show_stored(tra_err *e) {
     tra_machine m;
     char *path, *file = tra_machine_file();
     tra_status s;
-    if (tra_machine_load(&m, &path)) s = show(&m, path, e);
-    else s = tra_fail(e, TRA_INPUT, "nothing was measured yet: tra calibrate does, and writes %s", file ? file : "--output FILE");
+    if (tra_machine_load(&m, &path))
+        s = show(&m, path, e);
+    else
+        s = tra_fail(e, TRA_INPUT, "nothing was measured yet: tra calibrate does, and writes %s",
+                     file ? file : "--output FILE");
     free(path);
     free(file);
     return s;
@@ -171,20 +180,21 @@ const tra_cmd tra_cmd_calibrate = {
     .group = "The machine",
     .brief = "measure the rates of this machine for the cost model",
     .usage = "[options]",
-    .about =
-        "Measures how fast this machine reads and writes the disk, multiplies and passes through memory, and under mpirun "
-        "how fast its ranks exchange messages, all ranks at once as they would run. The rates are kept in "
-        "~/.config/tra/machine.json, where `explain`, `cost`, `compile` and `run` look for them, and after it in "
-        "/etc/tra/machine.json; without either built-in rates serve. It takes some seconds and a quiet machine.",
-    .opts = (const tra_opt[]){{'o', "output", TRA_OPT_STR, &opt.output, "FILE", "write the rates there", NULL, NULL, NULL},
-                              {0, "show", TRA_OPT_FLAG, &opt.show, NULL, "print the rates that are in use, measure nothing",
-                               NULL, NULL, NULL},
-                              {0, "directory", TRA_OPT_STR, &opt.directory, "DIR",
-                               "the disk to measure (default: that of the current directory)", NULL, NULL, NULL},
-                              {0, "threads", TRA_OPT_INT, &opt.threads, "N",
-                               "threads of each rank (default: its share of the cores)", NULL, "TRA_THREADS",
-                               &opt.threads_given},
-                              {.name = NULL}},
+    .about = "Measures how fast this machine reads and writes the disk, multiplies and passes through memory, and "
+             "under mpirun "
+             "how fast its ranks exchange messages, all ranks at once as they would run. The rates are kept in "
+             "~/.config/tra/machine.json, where `explain`, `cost`, `compile` and `run` look for them, and after it in "
+             "/etc/tra/machine.json; without either built-in rates serve. It takes some seconds and a quiet machine.",
+    .opts =
+        (const tra_opt[]){{'o', "output", TRA_OPT_STR, &opt.output, "FILE", "write the rates there", NULL, NULL, NULL},
+                          {0, "show", TRA_OPT_FLAG, &opt.show, NULL, "print the rates that are in use, measure nothing",
+                           NULL, NULL, NULL},
+                          {0, "directory", TRA_OPT_STR, &opt.directory, "DIR",
+                           "the disk to measure (default: that of the current directory)", NULL, NULL, NULL},
+                          {0, "threads", TRA_OPT_INT, &opt.threads, "N",
+                           "threads of each rank (default: its share of the cores)", NULL, "TRA_THREADS",
+                           &opt.threads_given},
+                          {.name = NULL}},
     .maxargs = 0,
     .needs = TRA_NEED_MPI | TRA_TAKES_JSON,
     .run = run,

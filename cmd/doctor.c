@@ -20,9 +20,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-static struct {
-    const char *scratch;
-} opt;
+static struct { const char *scratch; } opt;
 
 typedef enum state { FINE, WARN, FAIL } state;
 static const char *const state_text[] = {"ok", "warning", "problem"};
@@ -60,8 +58,10 @@ static void check_ranks(report *r, const tra_comm *comm, int here, const tra_err
     const char *tasks = getenv("SLURM_NTASKS");
     bool launched = tra_comm_launched(&said);
     if (failed->status != TRA_OK) {
-        finding(r, "ranks", FAIL, "start the ranks with the mpirun of the MPI library that tra uses (tra version), or with srun "
-                "--mpi=pmix", "%s", failed->msg);
+        finding(r, "ranks", FAIL,
+                "start the ranks with the mpirun of the MPI library that tra uses (tra version), or with srun "
+                "--mpi=pmix",
+                "%s", failed->msg);
     } else if (launched && comm->size > 1) {
         finding(r, "ranks", FINE, NULL, "%d ranks joined, %d on this machine", comm->size, here);
     } else if (tasks && atoi(tasks) > 1 && !launched) {
@@ -82,10 +82,11 @@ static void check_memory(report *r, int here) {
         finding(r, "memory", FAIL, "unset TRA_MEMORY, or ask for more memory",
                 "TRA_MEMORY is %s, but a rank's share of %s (%s) is %s", set, text, what, each);
     else if (all / here < (int64_t)128 << 20)
-        finding(r, "memory", WARN, "ask for more, or start fewer ranks on a machine", "%s for each rank (%s: %s)", each, what,
-                text);
+        finding(r, "memory", WARN, "ask for more, or start fewer ranks on a machine", "%s for each rank (%s: %s)", each,
+                what, text);
     else
-        finding(r, "memory", FINE, NULL, "%s for each of %d rank%s here (%s: %s)", each, here, here == 1 ? "" : "s", what, text);
+        finding(r, "memory", FINE, NULL, "%s for each of %d rank%s here (%s: %s)", each, here, here == 1 ? "" : "s",
+                what, text);
 }
 
 static void check_cores(report *r, int here, int cores) {
@@ -103,8 +104,8 @@ static void check_cores(report *r, int here, int cores) {
         finding(r, "cores", WARN, "if they are this job's, mpirun --bind-to none lets every rank use several",
                 "each of %d rank%s is bound to one core; the machine has %d", here, here == 1 ? "" : "s", online);
     else
-        finding(r, "cores", FINE, NULL, "%d rank%s of %" PRId64 " thread%s on %d core%s", here, here == 1 ? "" : "s", threads,
-                threads == 1 ? "" : "s", cores, cores == 1 ? "" : "s");
+        finding(r, "cores", FINE, NULL, "%d rank%s of %" PRId64 " thread%s on %d core%s", here, here == 1 ? "" : "s",
+                threads, threads == 1 ? "" : "s", cores, cores == 1 ? "" : "s");
 }
 
 /* ---- scratch and locks ---------------------------------------------------------------------------------------- */
@@ -131,7 +132,8 @@ static void check_scratch(report *r, const tra_comm *comm, int here) {
     if (s != TRA_OK)
         finding(r, "scratch", FAIL, "choose a directory with room by --scratch or TRA_SCRATCH", "%s", e.msg);
     else if (fs.f_type == TMPFS)
-        finding(r, "scratch", WARN, "it takes the memory that it is to spare: choose a disk by --scratch or TRA_SCRATCH",
+        finding(r, "scratch", WARN,
+                "it takes the memory that it is to spare: choose a disk by --scratch or TRA_SCRATCH",
                 "%s is in memory, %s left", dir, tra_human(free_bytes, room));
     else if (fs.f_type == NFS)
         finding(r, "scratch", WARN, "a local disk is faster, unless for --transport files",
@@ -147,8 +149,10 @@ static bool locks_work(const char *dir, char *why, size_t n) {
     char *path = tra_asprintf("%s/.tra-doctor-%d-XXXXXX", dir, (int)getpid());
     int a = mkstemp(path), b = a < 0 ? -1 : open(path, O_RDWR | O_CLOEXEC);
     bool ok = a >= 0 && b >= 0 && flock(a, LOCK_EX | LOCK_NB) == 0;
-    if (!ok) snprintf(why, n, "%s", strerror(errno));
-    else if (flock(b, LOCK_EX | LOCK_NB) == 0) snprintf(why, n, "two locks of one file are both granted"), ok = false;
+    if (!ok)
+        snprintf(why, n, "%s", strerror(errno));
+    else if (flock(b, LOCK_EX | LOCK_NB) == 0)
+        snprintf(why, n, "two locks of one file are both granted"), ok = false;
     if (b >= 0) close(b);
     if (a >= 0) close(a), unlink(path);
     free(path);
@@ -227,8 +231,8 @@ static void check_rates(report *r) {
     if (!tra_machine_load(&m, &path))
         finding(r, "rates", FINE, NULL, "built in; tra calibrate measures those of this machine");
     else if (strcmp(m.kernel, tra_blas_kernel()) != 0)
-        finding(r, "rates", WARN, "tra calibrate measures again", "those of %s are of BLAS kernel %s, but it is %s now", path,
-                m.kernel, tra_blas_kernel());
+        finding(r, "rates", WARN, "tra calibrate measures again", "those of %s are of BLAS kernel %s, but it is %s now",
+                path, m.kernel, tra_blas_kernel());
     else
         finding(r, "rates", FINE, NULL, "of %s, measured %s", path, m.when);
     free(path);
@@ -274,7 +278,8 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     int64_t worst = r.worst;
     tra_comm_max(&comm, &worst, 1);
     if (worst > (int64_t)r.worst)
-        finding(&r, "others", (state)worst, "run tra doctor there", "another rank's machine is worse off than this one");
+        finding(&r, "others", (state)worst, "run tra doctor there",
+                "another rank's machine is worse off than this one");
     tra_status s = comm.rank == 0 ? print(&r, e) : TRA_OK;
     tra_json_free(&r.json);
     tra_str_free(&r.text);
@@ -287,13 +292,16 @@ const tra_cmd tra_cmd_doctor = {
     .group = "The machine",
     .brief = "check the place that a job will run in, and say what to change",
     .usage = "[options]",
-    .about = "Checks what runs fail by, or are slow by: whether the ranks have joined, the memory that the cgroup or the "
-             "scheduler allows, threads and cores, scratch space and its speed, locks on files, the zstd filter for other "
-             "HDF5 programs, the BLAS kernel, the rates of the cost model. Run it where and as the job will run: in the batch "
-             "script, under mpirun. A line for each finding, with what to change; the status is 1 when something will fail.",
-    .opts = (const tra_opt[]){{0, "scratch", TRA_OPT_STR, &opt.scratch, "DIR",
-                               "the scratch directory to look at (default: TMPDIR, or /tmp)", NULL, "TRA_SCRATCH", NULL},
-                              {.name = NULL}},
+    .about =
+        "Checks what runs fail by, or are slow by: whether the ranks have joined, the memory that the cgroup or the "
+        "scheduler allows, threads and cores, scratch space and its speed, locks on files, the zstd filter for other "
+        "HDF5 programs, the BLAS kernel, the rates of the cost model. Run it where and as the job will run: in the "
+        "batch "
+        "script, under mpirun. A line for each finding, with what to change; the status is 1 when something will fail.",
+    .opts =
+        (const tra_opt[]){{0, "scratch", TRA_OPT_STR, &opt.scratch, "DIR",
+                           "the scratch directory to look at (default: TMPDIR, or /tmp)", NULL, "TRA_SCRATCH", NULL},
+                          {.name = NULL}},
     .maxargs = 0,
     .needs = TRA_NEED_MPI | TRA_NEED_HDF5 | TRA_TAKES_JSON,
     .run = run,

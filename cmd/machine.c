@@ -93,8 +93,10 @@ bool tra_machine_load(tra_machine *m, char **path) {
     for (int i = 0; i < 2; i++) {
         if (got == 0 && files[i] && (got = load(files[i], m)) < 0)
             tra_warn("%s is not what tra calibrate writes: built-in rates are used instead", files[i]);
-        if (got > 0 && !*path) *path = files[i];
-        else free(files[i]);
+        if (got > 0 && !*path)
+            *path = files[i];
+        else
+            free(files[i]);
     }
     return got > 0;
 }

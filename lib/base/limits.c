@@ -36,7 +36,8 @@ static bool cgroup_folder(const char *tag, char *path, size_t size) {
     return found;
 }
 
-/* The files called name from the process's own group up to the root of the hierarchy: fn on each, until there are no more.
+/* The files called name from the process's own group up to the root of the hierarchy: fn on each, until there are no
+ * more.
  */
 typedef void found_fn(const char *path, void *ctx);
 static void walk_cgroup(const char *root, const char *tag, const char *name, found_fn *fn, void *ctx) {

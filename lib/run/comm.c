@@ -46,6 +46,7 @@ tra_status tra_comm_init(tra_comm *c, tra_err *e) {
     setenv("OMPI_MCA_pml", "ob1", 0);
     setenv("OMPI_MCA_btl", "self,vader,tcp", 0);
     setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
+    setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0); /* who waits leaves the core to the workers, and to other ranks */
     int done;
     MPI_Initialized(&done);
     if (!done && MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &got) != MPI_SUCCESS)

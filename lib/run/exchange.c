@@ -41,7 +41,7 @@ static void overlap(const tra_exchange *x, const tra_transfer *t, tra_dims *from
     }
 }
 
-static int64_t bytes_of(const tra_exchange *x, const tra_transfer *t) {
+int64_t tra_exchange_bytes(const tra_exchange *x, const tra_transfer *t) {
     int64_t n = 1;
     if (x->pieces) {
         tra_dims from, to, ext;
@@ -185,7 +185,7 @@ static tra_status gather(tra_exchange *x, const tra_transfer *t, tra_source *s) 
 static bool start_send(tra_exchange *x) {
     if (x->next_out == x->outgoing.n) return false;
     const tra_transfer *t = &x->outgoing.v[x->next_out];
-    tra_source s = {.bytes = bytes_of(x, t), .below = held_below(x, t)};
+    tra_source s = {.bytes = tra_exchange_bytes(x, t), .below = held_below(x, t)};
     if (!x->transport->room(x, s.bytes + s.below)) return false;
     x->next_out++;
     atomic_fetch_add(&x->site->done, 1);
@@ -216,22 +216,25 @@ static tra_status place(tra_exchange *x, const tra_transfer *t, tra_block *b) {
     return s;
 }
 
+void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b, tra_status s) {
+    int64_t bytes = tra_exchange_bytes(x, t);
+    x->received++;
+    x->site->received += bytes;
+    tra_info(4, "    %" PRId64 " bytes of tuple %" PRId64 " received from site %d", bytes, t->in, t->from);
+    tra_exchange_fail(x, s);
+    if (x->status == TRA_OK) tra_exchange_fail(x, place(x, t, b));
+    else tra_block_free(x->site->pool, b);
+}
+
 bool tra_exchange_receive(tra_exchange *x) {
     int64_t before = x->received;
     int src = x->transport->next(x);
     if (src < 0) return x->received > before;
     const tra_transfer *t = &x->incoming[src].v[x->next_in[src]++];
-    int64_t bytes = bytes_of(x, t);
+    int64_t bytes = tra_exchange_bytes(x, t);
     tra_block *b = NULL;
-    x->received++;
-    x->site->received += bytes;
-    tra_info(4, "    %" PRId64 " bytes of tuple %" PRId64 " received from site %d", bytes, t->in, src);
     if (x->status == TRA_OK) tra_exchange_fail(x, tra_block_new(x->site->pool, bytes, &b, x->e));
-    tra_exchange_fail(x, x->transport->take(x, src, b ? b->ptr : NULL, bytes));
-    if (x->status == TRA_OK)
-        tra_exchange_fail(x, place(x, t, b));
-    else
-        tra_block_free(x->site->pool, b);
+    x->transport->take(x, t, b, bytes);
     return true;
 }
 

@@ -246,14 +246,14 @@ static int next(tra_exchange *x) {
     return -1;
 }
 
-static tra_status take(tra_exchange *x, int src, char *to, int64_t bytes) {
-    peer *p = &((files *)x->state)->peer[src];
-    tra_status s = to ? tra_segment_next(&p->in, to, bytes, x->e) : TRA_OK;
+static void take(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes) {
+    peer *p = &((files *)x->state)->peer[t->from];
+    tra_status s = b ? tra_segment_next(&p->in, b->ptr, bytes, x->e) : TRA_OK;
     if (--p->in_in == 0) {
         tra_segment_drop(&p->in);
-        ((files *)x->state)->turn = (src + 1) % x->site->comm.size;
+        ((files *)x->state)->turn = (t->from + 1) % x->site->comm.size;
     }
-    return s;
+    tra_exchange_arrived(x, t, b, s);
 }
 
 const tra_transport tra_transport_files = {

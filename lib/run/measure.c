@@ -9,21 +9,38 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE = 8 << 20, SIDE = 1000, PAGE = 4096 };
+enum { PIECE = 8 << 20, ROOM = 64 << 20, DEPTH = 4, SIDE = 1000, PAGE = 4096 };
 static const double LONG = 0.5; /* seconds that each measurement takes, about */
 
 /* ---- network ---------------------------------------------------------------------------------------------------- */
 
-/* Every rank sends n pieces to each other one, and receives as many. Seconds until the last is done. */
-static double rounds(const tra_comm *c, char *out, char *in, int64_t n) {
-    tra_comm_barrier(c);
-    double t = tra_now();
-    for (int d = 1; d < c->size; d++) {
-        int to = (c->rank + d) % c->size, from = (c->rank + c->size - d) % c->size;
-        for (int64_t i = 0; i < n; i++)
-            MPI_Sendrecv(out, PIECE, MPI_BYTE, to, 0, in, PIECE, MPI_BYTE, from, 0, c->mpi, MPI_STATUS_IGNORE);
+typedef struct traffic {
+    int64_t piece; /* bytes that each rank sends each other one at a time */
+    char *out, *in;
+    MPI_Request *req;
+} traffic;
+
+/* count messages each way with a rank at distance d (0: one with each other rank), all on their way at once. */
+static void round_of(const tra_comm *c, traffic *t, int d, int count) {
+    int k = 0;
+    for (int i = 0; i < count; i++) {
+        int at = d ? d : i + 1, to = (c->rank + at) % c->size, src = (c->rank + c->size - at) % c->size;
+        MPI_Irecv(t->in + i * t->piece, (int)t->piece, MPI_BYTE, src, 0, c->mpi, &t->req[k++]);
+        MPI_Isend(t->out, (int)t->piece, MPI_BYTE, to, 0, c->mpi, &t->req[k++]);
     }
-    int64_t ns = (int64_t)((tra_now() - t) * 1e9) + 1;
+    MPI_Waitall(k, t->req, MPI_STATUSES_IGNORE);
+}
+
+/* Half of it with all other ranks at once, as a broadcast is, and half with one after the other, as in a grid of sites.
+ * Seconds until the last is done, of 2 DEPTH n pieces to each other rank. */
+static double rounds(const tra_comm *c, traffic *t, int64_t n) {
+    tra_comm_barrier(c);
+    double from = tra_now();
+    for (int64_t i = 0; i < n; i++) {
+        for (int j = 0; j < DEPTH; j++) round_of(c, t, 0, c->size - 1);
+        for (int d = 1; d < c->size; d++) round_of(c, t, d, DEPTH);
+    }
+    int64_t ns = (int64_t)((tra_now() - from) * 1e9) + 1;
     tra_comm_max(c, &ns, 1);
     return (double)ns * 1e-9;
 }
@@ -31,17 +48,24 @@ static double rounds(const tra_comm *c, char *out, char *in, int64_t n) {
 tra_status tra_measure_network(const tra_comm *comm, double *rate, tra_err *e) {
     *rate = 0;
     if (comm->size == 1) return TRA_OK;
-    char *buf = malloc(2 * (size_t)PIECE);
-    tra_status s = buf ? TRA_OK : tra_fail(e, TRA_RESOURCE, "out of memory for messages");
+    int64_t others = comm->size - 1, most = tra_max64(others, DEPTH);
+    traffic t = {.piece = tra_max64(1 << 16, tra_min64(PIECE, ROOM / most))};
+    t.out = malloc((size_t)t.piece);
+    t.in = malloc((size_t)(most * t.piece));
+    t.req = tra_malloc(2 * (size_t)most * sizeof(MPI_Request));
+    tra_status s = t.out && t.in ? TRA_OK : tra_fail(e, TRA_RESOURCE, "out of memory for messages");
     s = tra_comm_agree(comm, s, e);
     if (s == TRA_OK) {
-        memset(buf, 1, 2 * (size_t)PIECE);
-        double once = rounds(comm, buf, buf + PIECE, 1); /* connects the ranks, too */
-        once = rounds(comm, buf, buf + PIECE, 1);
-        int64_t n = tra_max64(1, tra_min64(1000, (int64_t)(LONG / once)));
-        *rate = (double)n * PIECE * (comm->size - 1) / rounds(comm, buf, buf + PIECE, n);
+        memset(t.out, 1, (size_t)t.piece);
+        memset(t.in, 1, (size_t)(most * t.piece));
+        round_of(comm, &t, 0, comm->size - 1); /* connects the ranks */
+        double once = rounds(comm, &t, 1);
+        int64_t n = tra_max64(1, tra_min64(1000, (int64_t)(2 * LONG / once)));
+        *rate = (double)(2 * DEPTH * n * t.piece * others) / rounds(comm, &t, n);
     }
-    free(buf);
+    free(t.out);
+    free(t.in);
+    free(t.req);
     return s;
 }
 
@@ -60,11 +84,12 @@ static tra_status read_file(int fd, char *buf, int64_t bytes, tra_err *e) {
     return TRA_OK;
 }
 
-tra_status tra_measure_disk(const tra_comm *comm, const char *dir, int64_t bytes, double *write, double *read, tra_err *e) {
+tra_status tra_measure_disk(const tra_comm *comm, const char *dir, int64_t bytes, double *write, double *read,
+                            tra_err *e) {
     char proc[64];
     char *buf = aligned_alloc(PAGE, PIECE);
     int fd = buf ? tra_unnamed_file(dir) : -1, direct = -1;
-    tra_status s = !buf ? tra_fail(e, TRA_RESOURCE, "out of memory for a buffer")
+    tra_status s = !buf     ? tra_fail(e, TRA_RESOURCE, "out of memory for a buffer")
                    : fd < 0 ? tra_fail_errno(e, TRA_RESOURCE, "cannot make a file in %s", dir)
                             : TRA_OK;
     bytes = tra_ceil_div(bytes, PIECE) * PIECE;
@@ -124,8 +149,10 @@ static bool make_array(tra_array *x, tra_dtype t) {
     if (!x->data) return false;
     for (int64_t i = 0; i < (int64_t)SIDE * SIDE; i++) {
         double v = 1.0 / (double)(1 + i % 1013);
-        if (t == TRA_F64) ((double *)x->data)[i] = v;
-        else ((float *)x->data)[i] = (float)v;
+        if (t == TRA_F64)
+            ((double *)x->data)[i] = v;
+        else
+            ((float *)x->data)[i] = (float)v;
     }
     return true;
 }

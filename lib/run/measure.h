@@ -1,7 +1,7 @@
 /* measure.h - the rates of the place a run would be in, by the code that runs plans.
  *
- * All are collective: every rank measures at once, as it would run. What is returned is of this rank; ranks of one machine
- * share its disk, cores and memory, and get each its share of them.
+ * All are collective: every rank measures at once, as it would run. What is returned is of this rank; ranks of one
+ * machine share its disk, cores and memory, and get each its share of them.
  */
 #ifndef TRA_MEASURE_H
 #define TRA_MEASURE_H
@@ -9,12 +9,13 @@
 #include "../kernel/kernel.h"
 #include "comm.h"
 
-/* Bytes/s that a site sends, while it receives as many, to and from each of the others in turn; 0 when it is alone. */
+/* Bytes/s that a site sends, while it receives as many, to and from the others, all at once and in turn; 0 when it is
+ * alone. */
 TRA_MUSTUSE tra_status tra_measure_network(const tra_comm *comm, double *rate, tra_err *e);
-/* Bytes/s of a file in the directory: written until durable, and read when the cache has dropped it. bytes: of the file,
- * which has no name and vanishes. */
-TRA_MUSTUSE tra_status tra_measure_disk(const tra_comm *comm, const char *dir, int64_t bytes, double *write, double *read,
-                                        tra_err *e);
+/* Bytes/s of a file in the directory: written until durable, and read when the cache has dropped it. bytes: of the
+ * file, which has no name and vanishes. */
+TRA_MUSTUSE tra_status tra_measure_disk(const tra_comm *comm, const char *dir, int64_t bytes, double *write,
+                                        double *read, tra_err *e);
 /* Operations/s of contractions on so many threads. */
 TRA_MUSTUSE tra_status tra_measure_flops(const tra_comm *comm, int threads, tra_dtype t, double *rate, tra_err *e);
 /* Bytes/s of the result of an element-wise join of arrays that are not in the caches, on so many threads. */

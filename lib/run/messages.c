@@ -12,13 +12,24 @@ typedef struct sending {
     int64_t bytes;
 } sending;
 
+typedef struct receiving {
+    const tra_transfer *t;
+    tra_block *b;
+    int64_t bytes;
+    int n; /* messages */
+    MPI_Request *req;
+} receiving;
+
 typedef struct messages {
     int n;
     sending v[TRA_MAXSENDS];
-    int64_t bytes;   /* on their way */
-    int turn;        /* the source that is asked first */
-    MPI_Message msg; /* the one that next found */
-    char *sink;      /* for what arrives after a failure */
+    int64_t bytes; /* on their way */
+    int nin;
+    receiving in[TRA_MAXSENDS];
+    int64_t in_bytes; /* on their way to us */
+    int turn;         /* the source that is asked first */
+    MPI_Message msg;  /* the one that next found */
+    char *sink;       /* for what arrives after a failure */
 } messages;
 
 static void begin(tra_exchange *x) { x->state = tra_calloc(1, sizeof(messages)); }
@@ -31,9 +42,29 @@ static void end(tra_exchange *x) {
 
 static bool busy(tra_exchange *x) { return ((messages *)x->state)->n > 0; }
 
-static bool progress(tra_exchange *x) {
+static bool progress_in(tra_exchange *x) {
     messages *m = x->state;
     bool any = false;
+    for (int i = 0; i < m->nin;) {
+        int done;
+        receiving r = m->in[i];
+        MPI_Testall(r.n, r.req, &done, MPI_STATUSES_IGNORE);
+        if (!done) {
+            i++;
+            continue;
+        }
+        any = true;
+        m->in[i] = m->in[--m->nin];
+        m->in_bytes -= r.bytes;
+        free(r.req);
+        tra_exchange_arrived(x, r.t, r.b, TRA_OK);
+    }
+    return any;
+}
+
+static bool progress(tra_exchange *x) {
+    messages *m = x->state;
+    bool any = progress_in(x);
     for (int i = 0; i < m->n;) {
         int done;
         sending *s = &m->v[i];
@@ -82,6 +113,13 @@ static void refuse(tra_exchange *x, const tra_transfer *t) {
     MPI_Isend(NULL, 0, MPI_BYTE, t->to, TAG_FAILED, x->site->comm.mpi, &p->req);
 }
 
+/* May the next transfer of src begin to come? What is on its way is held. */
+static bool room_in(const tra_exchange *x, int src) {
+    const messages *m = x->state;
+    int64_t bytes = tra_exchange_bytes(x, &x->incoming[src].v[x->next_in[src]]);
+    return m->nin == 0 || (m->nin < TRA_MAXSENDS && m->in_bytes + bytes <= x->window);
+}
+
 /* Matches a message of the present lists. Who has sent all of his may have gone on to the next lists: what he sends for
  * those stays where it is until we are there. */
 static int next(tra_exchange *x) {
@@ -90,7 +128,7 @@ static int next(tra_exchange *x) {
     for (int i = 0, found; x->received < x->expected && i < size; i++) {
         int src = (m->turn + i) % size;
         MPI_Status st;
-        if (x->next_in[src] == x->incoming[src].n) continue;
+        if (x->next_in[src] == x->incoming[src].n || !room_in(x, src)) continue;
         MPI_Improbe(src, MPI_ANY_TAG, x->site->comm.mpi, &found, &m->msg, &st);
         if (!found) continue;
         m->turn = (src + 1) % size;
@@ -103,18 +141,29 @@ static int next(tra_exchange *x) {
     return -1;
 }
 
-static tra_status take(tra_exchange *x, int src, char *to, int64_t bytes) {
+/* The first message has been matched; the others, which come after it, are the next from there. */
+static void take(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes) {
     messages *m = x->state;
-    if (!to && !m->sink) m->sink = tra_malloc(PIECE);
-    for (int64_t at = 0; at < bytes || at == 0; at += PIECE) {
-        int n = (int)tra_min64(PIECE, bytes - at);
-        char *p = to ? to + at : m->sink;
-        if (at == 0)
-            MPI_Mrecv(p, n, MPI_BYTE, &m->msg, MPI_STATUS_IGNORE);
+    int n = (int)tra_max64(1, tra_ceil_div(bytes, PIECE));
+    MPI_Request *req = tra_malloc((size_t)n * sizeof *req);
+    if (!b && !m->sink) m->sink = tra_malloc(PIECE);
+    for (int i = 0; i < n; i++) {
+        int64_t at = (int64_t)i * PIECE;
+        int len = (int)tra_min64(PIECE, bytes - at);
+        void *to = b ? (char *)b->ptr + at : m->sink;
+        if (i == 0)
+            MPI_Imrecv(to, len, MPI_BYTE, &m->msg, &req[i]);
         else
-            MPI_Recv(p, n, MPI_BYTE, src, TAG_DATA, x->site->comm.mpi, MPI_STATUS_IGNORE);
+            MPI_Irecv(to, len, MPI_BYTE, t->from, TAG_DATA, x->site->comm.mpi, &req[i]);
+        if (!b) MPI_Wait(&req[i], MPI_STATUS_IGNORE);
     }
-    return TRA_OK;
+    if (!b) {
+        free(req);
+        tra_exchange_arrived(x, t, NULL, TRA_OK);
+        return;
+    }
+    m->in[m->nin++] = (receiving){t, b, bytes, n, req};
+    m->in_bytes += bytes;
 }
 
 const tra_transport tra_transport_messages = {

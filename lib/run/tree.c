@@ -2,7 +2,7 @@
 #include "tree.h"
 
 /* The key dimension with the most values among those in `of`; -1. */
-static int widest(uint32_t of, const int64_t *n) {
+static int widest(uint64_t of, const int64_t *n) {
     int best = -1;
     for (int d = 0; d < 2 * TRA_MAXDIM; d++) {
         if (of >> d & 1 && (best < 0 || n[d] > n[best])) best = d;
@@ -10,26 +10,26 @@ static int widest(uint32_t of, const int64_t *n) {
     return best;
 }
 
-tra_tree tra_tree_of(bool join, const tra_catalog *l, const tra_catalog *r, const tra_dims *joinl, const tra_dims *joinr,
-                     const tra_dims *group) {
+tra_tree tra_tree_of(bool join, const tra_catalog *l, const tra_catalog *r, const tra_dims *joinl,
+                     const tra_dims *joinr, const tra_dims *group) {
     int64_t n[2 * TRA_MAXDIM] = {0};
     int kl = l->frontier.n, at = kl;
-    uint32_t of_l = (uint32_t)((1ull << kl) - 1), both = 0, of_r = 0, joined = 0;
+    uint64_t one = 1, of_l = (one << kl) - 1, both = 0, of_r = 0, joined = 0;
     for (int d = 0; d < kl; d++) n[d] = l->frontier.v[d];
     for (int i = 0; join && i < joinl->n; i++) {
         int d = (int)joinl->v[i];
-        both |= 1u << d;
-        joined |= 1u << joinr->v[i];
+        both |= one << d;
+        joined |= one << joinr->v[i];
         n[d] = tra_min64(n[d], r->frontier.v[joinr->v[i]]);
     }
     for (int d = 0; join && d < r->frontier.n; d++) {
         if (joined >> d & 1) continue;
-        of_r |= 1u << at;
+        of_r |= one << at;
         n[at++] = r->frontier.v[d];
     }
-    uint32_t summed = of_l | of_r;
-    for (int i = 0; i < group->n; i++) summed &= ~(1u << group->v[i]);
-    uint32_t first = summed & both ? summed & both : summed & of_l ? summed & of_l : summed;
+    uint64_t summed = of_l | of_r;
+    for (int i = 0; i < group->n; i++) summed &= ~(one << group->v[i]);
+    uint64_t first = summed & both ? summed & both : summed & of_l ? summed & of_l : summed;
     tra_tree t = {.label = widest(first, n), .n = 1, .leaves = 1};
     if (t.label >= 0) t.n = n[t.label];
     while (t.leaves < TRA_TREE_LEAVES && t.leaves < t.n) t.leaves *= 2;

@@ -1,12 +1,12 @@
 /* tree.h - reproducible sums: a tree over the aggregated key that no placement changes.
  *
- * Of the key dimensions that an aggregation leaves out one is cut in equal segments, at most TRA_TREE_LEAVES of them, a power
- * of two. Within a segment terms are added in ascending order of key; the sums of segments are added by pairs, two halves
- * at a time. So a site that has one of 2^m equal parts of that dimension has a whole branch of the tree, and the summands
- * of all sites, added by pairs, give the bits that one site alone would have given.
+ * Of the key dimensions that an aggregation leaves out one is cut in equal segments, at most TRA_TREE_LEAVES of them, a
+ * power of two. Within a segment terms are added in ascending order of key; the sums of segments are added by pairs,
+ * two halves at a time. So a site that has one of 2^m equal parts of that dimension has a whole branch of the tree, and
+ * the summands of all sites, added by pairs, give the bits that one site alone would have given.
  *
- * The dimension is the one of most values: of those that both inputs of the join have if there are any, else of the left
- * one's, else of the right one's; the first of equals. It comes first in the order of terms.
+ * The dimension is the one of most values: of those that both inputs of the join have if there are any, else of the
+ * left one's, else of the right one's; the first of equals. It comes first in the order of terms.
  */
 #ifndef TRA_TREE_H
 #define TRA_TREE_H
@@ -22,16 +22,17 @@ typedef struct tra_tree {
 } tra_tree;
 
 /* Of an aggregation alone (join false, of relation l), or of the join of l and r on these dimensions. */
-tra_tree tra_tree_of(bool join, const tra_catalog *l, const tra_catalog *r, const tra_dims *joinl, const tra_dims *joinr,
-                     const tra_dims *group);
-/* Does every site have a whole branch, when what is aggregated is placed so? Then the summands may be added by pairs. */
+tra_tree tra_tree_of(bool join, const tra_catalog *l, const tra_catalog *r, const tra_dims *joinl,
+                     const tra_dims *joinr, const tra_dims *group);
+/* Does every site have a whole branch, when what is aggregated is placed so? Then the summands may be added by pairs.
+ */
 bool tra_tree_fits(const tra_tree *t, const tra_placement *pairs, const tra_dims *group);
 static inline int tra_tree_leaf(const tra_tree *t, int64_t value) {
     return t->n > 0 ? (int)((__int128)value * t->leaves / t->n) : 0;
 }
 int tra_tree_depth(int leaves); /* sums that are held at once: 1 + log2 of the leaves */
-/* Before a term of leaf `next` is added, may the sums at leaves a < b become one? When no term of their common branch is
- * yet to come. */
+/* Before a term of leaf `next` is added, may the sums at leaves a < b become one? When no term of their common branch
+ * is yet to come. */
 bool tra_tree_closed(int a, int b, int next);
 
 #endif

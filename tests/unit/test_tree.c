@@ -1,4 +1,5 @@
-/* test_tree.c - the tree of reproducible sums: every branch that one site has alone gives what one site gives for all. */
+/* test_tree.c - the tree of reproducible sums: every branch that one site has alone gives what one site gives for all.
+ */
 #include "../../lib/run/tree.h"
 #include "check.h"
 
@@ -34,7 +35,8 @@ static uint64_t by_stack(const tra_tree *t, uint64_t holes, int *depth) {
             sum[top] = add(sum[top], term(i));
             continue;
         }
-        while (top > 0 && tra_tree_closed(leaf[top - 1], leaf[top], at)) sum[top - 1] = add(sum[top - 1], sum[top]), top--;
+        while (top > 0 && tra_tree_closed(leaf[top - 1], leaf[top], at))
+            sum[top - 1] = add(sum[top - 1], sum[top]), top--;
         leaf[++top] = at;
         sum[top] = term(i);
         *depth = top + 1 > *depth ? top + 1 : *depth;
@@ -72,7 +74,7 @@ TEST(equal_parts_of_the_dimension_are_whole_branches) {
             tra_placement p = tra_place_part(sites, &c, 1, &dim), q = tra_place_part(sites, &c, 1, &other);
             bool fits = tra_tree_fits(&t, &p, &group);
             CHECK(fits == (sites == 1 || t.leaves % sites == 0));
-            CHECK(tra_tree_fits(&t, &q, &group)); /* no summands at all */
+            CHECK(tra_tree_fits(&t, &q, &group));     /* no summands at all */
             for (int64_t i = 0; fits && i < n; i++) { /* a leaf is on one site, leaves in the order of sites */
                 tra_dims key = {.n = 2, .v = {0, i}};
                 int site[20];
@@ -91,7 +93,8 @@ TEST(the_dimension_is_one_that_both_inputs_have_and_the_widest) {
     CHECK_OK(tra_catalog_grid(&fr, &bound, NULL, NULL, &r, &e), e);
     /* join of l's 1, 2 with r's 0, 1: labels 0 9, 1 4, 2 5 (the lesser), 3 8 */
     tra_dims jl = {.n = 2, .v = {1, 2}}, jr = {.n = 2, .v = {0, 1}};
-    tra_dims none = {.n = 0}, outer = {.n = 2, .v = {0, 3}}, both = {.n = 2, .v = {1, 2}}, left = {.n = 3, .v = {0, 1, 2}};
+    tra_dims none = {.n = 0}, outer = {.n = 2, .v = {0, 3}}, both = {.n = 2, .v = {1, 2}},
+             left = {.n = 3, .v = {0, 1, 2}};
     CHECK_INT(tra_tree_of(true, &l, &r, &jl, &jr, &outer).label, 2);
     CHECK_INT(tra_tree_of(true, &l, &r, &jl, &jr, &outer).n, 5);
     CHECK_INT(tra_tree_of(true, &l, &r, &jl, &jr, &none).label, 2);
