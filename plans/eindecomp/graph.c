@@ -8,9 +8,9 @@ typedef struct building {
     tra_eingraph *g;
     const tra_graph *t;
     tra_arena *a;
-    bool *needed;
+    bool *needed;                 /* relations that outputs follow from; what only helps to compute one is none */
     const tra_einsum **statement; /* whose result the node is */
-    bool *inside;                 /* the node is part of a vertex that a later node stands for */
+    bool *absorbed;               /* joins that are one vertex with the aggregation of their result */
 } building;
 
 /* ---- relations ---------------------------------------------------------------------------------------------- */
@@ -206,7 +206,7 @@ static void operator(building *b, const tra_node *n) {
     case TRA_OP_REPART: b->g->rel_of[n->id] = b->g->rel_of[n->in[0]->id]; return;
     case TRA_OP_JOIN: join(b, n, NULL); return;
     case TRA_OP_AGG:
-        if (b->inside[n->in[0]->id]) {
+        if (b->absorbed[n->in[0]->id]) {
             join(b, n->in[0], n);
             return;
         }
@@ -240,35 +240,32 @@ static void operator(building *b, const tra_node *n) {
 
 /* ---- which nodes make a vertex ------------------------------------------------------------------------------ */
 
+/* A statement reads its references, whatever its nodes read. */
 static void need(building *b, const tra_node *n) {
+    const tra_einsum *s = b->statement[n->id];
     if (b->needed[n->id]) return;
     b->needed[n->id] = true;
-    for (int i = 0; i < 2 && n->in[i]; i++) need(b, n->in[i]);
+    for (int i = 0; s && i < s->nrefs; i++) need(b, s->ref[i].node);
+    for (int i = 0; !s && i < 2 && n->in[i]; i++) need(b, n->in[i]);
 }
 
-static bool is_ref(const tra_einsum *s, const tra_node *n) {
-    for (int i = 0; i < s->nrefs; i++)
-        if (s->ref[i].node == n) return true;
-    return false;
-}
-
-/* The nodes between the references and the result of a statement are inside it. */
-static void claim(building *b, const tra_einsum *s, const tra_node *n) {
-    for (int i = 0; i < 2 && n->in[i]; i++) {
-        const tra_node *x = n->in[i];
-        if (is_ref(s, x) || b->inside[x->id] || b->statement[x->id]) continue;
-        b->inside[x->id] = true;
-        claim(b, s, x);
+/* Joins that only an aggregation of the program itself consumes. */
+static void absorb_joins(building *b) {
+    for (int i = 0; i < b->t->n; i++) {
+        const tra_node *n = b->t->v[i], *x = n->in[0];
+        if (n->op == TRA_OP_AGG && b->needed[i] && !b->statement[i] && x->op == TRA_OP_JOIN && x->uses == 1 &&
+            !b->statement[x->id])
+            b->absorbed[x->id] = true;
     }
 }
 
-/* The vertex of a node inside one is that of the node it is for. */
-static void own(tra_eingraph *g, const tra_graph *t, const building *b) {
+/* The vertex of a node that is no relation is that of one that it helps to compute. */
+static void own(tra_eingraph *g, const tra_graph *t) {
     for (int i = 0; i < t->n; i++) g->vertex_of[i] = g->rel_of[i] >= 0 ? g->rel[g->rel_of[i]].by : -1;
     for (int i = t->n - 1; i >= 0; i--) {
-        for (int j = 0; b->needed[i] && j < 2 && t->v[i]->in[j]; j++) {
+        for (int j = 0; g->vertex_of[i] >= 0 && j < 2 && t->v[i]->in[j]; j++) {
             int x = t->v[i]->in[j]->id;
-            if (b->inside[x] && g->vertex_of[x] < 0) g->vertex_of[x] = g->vertex_of[i];
+            if (g->rel_of[x] < 0 && g->vertex_of[x] < 0) g->vertex_of[x] = g->vertex_of[i];
         }
     }
 }
@@ -294,26 +291,20 @@ tra_eingraph *tra_eingraph_build(const tra_graph *t, tra_arena *a) {
     g->rel_of = tra_news(a, int, t->n);
     g->vertex_of = tra_news(a, int, t->n);
     b.needed = tra_news(a, bool, t->n);
-    b.inside = tra_news(a, bool, t->n);
+    b.absorbed = tra_news(a, bool, t->n);
     b.statement = tra_news(a, const tra_einsum *, t->n);
-    for (int i = 0; i < t->noutputs; i++) need(&b, t->outputs[i].node);
     for (int i = 0; i < t->neinsums; i++) b.statement[t->einsums[i]->node->id] = t->einsums[i];
-    for (int i = 0; i < t->neinsums; i++) claim(&b, t->einsums[i], t->einsums[i]->node);
-    for (int i = 0; i < t->n; i++) { /* joins that only an aggregation of the program itself consumes */
-        const tra_node *n = t->v[i];
-        if (n->op == TRA_OP_AGG && b.needed[i] && !b.statement[i] && !b.inside[i] && n->in[0]->op == TRA_OP_JOIN &&
-            n->in[0]->uses == 1 && !b.statement[n->in[0]->id])
-            b.inside[n->in[0]->id] = true;
-    }
+    for (int i = 0; i < t->noutputs; i++) need(&b, t->outputs[i].node);
+    absorb_joins(&b);
     for (int i = 0; i < t->n; i++) {
         g->rel_of[i] = -1;
-        if (!b.needed[i] || b.inside[i]) continue;
+        if (!b.needed[i] || b.absorbed[i]) continue;
         if (b.statement[i])
             statement(&b, b.statement[i]);
         else
             operator(&b, t->v[i]);
     }
-    own(g, t, &b);
+    own(g, t);
     g->consumers = tra_news(a, int, g->nvertices);
     count_consumers(g);
     return g;

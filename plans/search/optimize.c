@@ -101,11 +101,14 @@ static tra_status by_labels(const tra_graph *g, const tra_plan_options *o, tra_a
     for (int i = 0; i < c.n; i++) {
         tra_err other = {0}; /* one that does not fit is no candidate */
         tra_status one = complete(g, o, a, &c.v[i], c.l.graph, n || s != TRA_OK ? &other : e);
-        bool same = false;
-        for (int j = 0; j < n && one == TRA_OK; j++)
-            same |= tra_plan_digest(c.v[j].plan) == tra_plan_digest(c.v[i].plan);
+        int same = 0;
         if (one != TRA_OK && s == TRA_OK) s = one;
-        if (one == TRA_OK && !same) c.v[n] = c.v[i], c.v[n].plan->rank = n, n++;
+        if (one != TRA_OK) continue;
+        while (same < n && tra_plan_digest(c.v[same].plan) != tra_plan_digest(c.v[i].plan)) same++;
+        if (same < n && c.v[i].l->cost >= c.v[same].l->cost) continue; /* of labellings that make one plan the cheapest */
+        c.v[same] = c.v[i];
+        c.v[same].plan->rank = same;
+        n += same == n;
     }
     if (n == 0) return s;
     if (e) *e = (tra_err){0};

@@ -176,8 +176,18 @@ static bool add_operand(tra_lowering *w, const tra_einsum *s, tra_einsum_ref *r)
     return true;
 }
 
-/* Nodes for a statement of which all but node and block is filled; it is kept in the graph unless the result is a relation
- * that there is already. */
+/* Is the result a relation that there is already? A node that was made to help with another statement is none, if it comes
+ * after all that this one reads. */
+static bool is_known(const tra_graph *g, const tra_einsum *s, int before) {
+    if (s->node->id >= before) return false;
+    for (int i = 0; i < s->nrefs; i++)
+        if (s->ref[i].node->id >= s->node->id) return true;
+    for (int i = 0; i < g->neinsums; i++)
+        if (g->einsums[i]->node == s->node) return true;
+    return s->node->name != NULL;
+}
+
+/* Nodes for a statement of which all but node and block is filled; it is kept in the graph unless its result is known. */
 static tra_node *build(tra_build *b, tra_span span, tra_einsum *s) {
     tra_graph *g = b->g;
     int before = g->n;
@@ -187,7 +197,7 @@ static tra_node *build(tra_build *b, tra_span span, tra_einsum *s) {
     for (int i = 0; i < s->nrefs; i++)
         if (!add_operand(&w, s, &s->ref[i])) return NULL;
     s->node = tra_lower(&w, s->expr, s->fold, s->nout, s->out);
-    if (!s->node || s->node->id < before) return s->node;
+    if (!s->node || is_known(g, s, before)) return s->node;
     if ((g->neinsums & (g->neinsums - 1)) == 0) {
         const tra_einsum **v = tra_news(b->arena, const tra_einsum *, g->neinsums ? 2 * g->neinsums : 1);
         if (g->neinsums) memcpy(v, g->einsums, (size_t)g->neinsums * sizeof *v);

@@ -120,6 +120,28 @@ TEST(operators_are_vertices_too) {
     done(&m);
 }
 
+/* What one statement or operator makes to help may be what another makes for all. */
+TEST(nodes_that_are_shared_are_relations) {
+    made m = make("input A : f64 [8,8] by [2,2]\ninput X : f64 [6] by [1]\nP = join(A, A, [1], [0], matmul)\n"
+                  "C[i,k] = sum A[i,j] * A[j,k]\nD = transform(P, exp)\nV[b] = sum X[c] * X[b]\nS[] = sum X[c]\n"
+                  "T[b] = S[] * V[b]\nU[b] = X[b]\nW[e] = exp(U[e])\noutput C\noutput D\noutput T\noutput W\n");
+    CHECK_INT(m.g->nvertices, 7);
+    CHECK_STR(printed(&m, 0), "P[k0,k1,k2] = A[k0,k1] A[k1,k2]");
+    CHECK_STR(printed(&m, 1), "C[i,k] = A[i,j] A[j,k]");
+    CHECK_STR(printed(&m, 2), "D[k0,k1,k2] = P[k0,k1,k2]");
+    CHECK_STR(printed(&m, 3), "S[] = X[c]");
+    CHECK_STR(printed(&m, 4), "V[b] = X[c] X[b]");
+    CHECK_STR(printed(&m, 5), "T[b] = S[] V[b]");
+    CHECK_STR(printed(&m, 6), "W[e] = X[e]");
+    done(&m);
+    /* nobody reads P and S: they are no vertices */
+    m = make("input A : f64 [8,8] by [2,2]\nP = join(A, A, [1], [0], matmul)\nC[i,k] = sum A[i,j] * A[j,k]\n"
+             "S[] = sum A[i,j]\nV[i,j] = sum A[i,j] * A[k,l]\noutput C\noutput V\n");
+    CHECK_INT(m.g->nvertices, 2);
+    CHECK_INT(m.g->vertex_of[1], 0); /* P */
+    done(&m);
+}
+
 TEST(keys_that_cut_nothing_count_values) { /* arrays of 4 x 5 under keys that no dimension knows */
     made m = make("input A : f64 [8,10] by [4,5]\nP = join(A, A, [], [], matadd)\n"
                   "output P\n");

@@ -102,6 +102,19 @@ TEST(any_number_of_sites) {
     }
 }
 
+/* Linearised and best vectors that make the same plan: the best are shown. */
+TEST(one_plan_of_two_labellings_has_the_cheaper) {
+    planned p = plan("input I : f64 [12,2,7] by [7,2,4]\ninput J : f64 [7,12,2] by [3,11,1]\n"
+                     "V[b,c,a] = exp(I[a,c,b])\nW[c,b] = sum V[b,c,a] * J[b,a,c]\nX[c] = sum W[c,b] * W[c,b]\n"
+                     "Y[b,a] = sum V[b,c,a]\noutput W\noutput X\noutput Y\n",
+                     TRA_OPT_EINDECOMP, 6, TRA_COST_EINDECOMP, 0);
+    CHECK_INT(p.plans.n, 1);
+    CHECK_NEAR(p.plans.labellings->paper->cost, 1310, 1e-9);
+    CHECK_NEAR(p.plans.labellings->of[0]->cost, 878, 1e-9);
+    CHECK_NEAR(p.plans.v[0]->cost.eindecomp, 878, 1e-9);
+    done(&p);
+}
+
 /* Where the result of one product lies. */
 static void check_place(const char *shapes, tra_optimizer by, int sites, const char *want) {
     char text[300], place[100];
