@@ -128,12 +128,14 @@ static int moves_of(const tra_placement *p, const tra_placement *q, const tra_ca
         mine[m * held + filled[m]++] = from[i];
     }
     for (int m = 0; m < summands; m++, mine += held) {
-        for (int j = 0; j < nto; j++) {
-            tra_move v = {.ordinal = ordinal, .summand = m, .from = mine[to[j] % held], .to = to[j]};
-            for (int i = 0; i < held; i++) {
-                if (mine[i] == to[j]) v.from = to[j], v.keep = true;
-            }
-            moves[n++] = v;
+        for (int i = 0, j = 0; j < nto; j++) { /* both ascend */
+            while (i < held && mine[i] < to[j]) i++;
+            bool keep = i < held && mine[i] == to[j];
+            moves[n++] = (tra_move){.ordinal = ordinal,
+                                    .summand = m,
+                                    .from = keep ? to[j] : mine[to[j] % held],
+                                    .to = to[j],
+                                    .keep = keep};
         }
     }
     return n;

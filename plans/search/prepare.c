@@ -306,6 +306,13 @@ static void want_inputs(search *s, int g, const family *f) {
     want_back(s, g, f->in[0], dim);
 }
 
+/* Is a placement without copies among them? */
+static bool wants_one_copy(const search *s, const numbers *want) {
+    for (int i = 0; i < want->n; i++)
+        if (tra_place_copies(&s->place[want->v[i]]) == 1) return true;
+    return false;
+}
+
 static void find_wants(search *s) {
     for (int g = s->ngroups - 1; g >= 0; g--) {
         tra_placement own[TRA_MAXDIM + 1];
@@ -314,7 +321,7 @@ static void find_wants(search *s) {
         if (s->fixed_place && s->fixed_place[g]) want(s, g, s->fixed_place[g]);
         int m = tra_place_choices(x->node->type.cat, s->o->sites, own);
         for (int j = 0; j < m; j++) want(s, g, &own[j]);
-        if (x->want.n == 0) add_number(&x->want, place_intern(s, &own[0])); /* few tuples: some sites stay idle */
+        if (!wants_one_copy(s, &x->want)) add_number(&x->want, place_intern(s, &own[0])); /* though sites stay idle */
         for (int i = 0; i < x->nfamilies; i++) want_inputs(s, g, &x->f[i]);
     }
 }

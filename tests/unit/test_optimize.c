@@ -102,6 +102,18 @@ TEST(any_number_of_sites) {
     }
 }
 
+/* There are more ways to copy M than placements that are kept of an input: one without copies is among them. */
+TEST(inputs_that_many_grids_copy) {
+    for (tra_optimizer by = TRA_OPT_SEARCH; by <= TRA_OPT_DATA; by++) {
+        planned p = plan("input X : f64 [16,32,64,64] by [1,1,8,8]\ninput M : f64 [64,64] by [8,8]\n"
+                         "Y[b,h,s,t] = X[b,h,s,t] + M[s,t]\noutput Y\n",
+                         by, 360, TRA_COST_TIME, 0);
+        const char *why = NULL;
+        CHECK(p.plans.n >= 1 && tra_plan_valid(p.plans.v[0], &why));
+        done(&p);
+    }
+}
+
 /* Linearised and best vectors that make the same plan: the best are shown. */
 TEST(one_plan_of_two_labellings_has_the_cheaper) {
     planned p = plan("input I : f64 [12,2,7] by [7,2,4]\ninput J : f64 [7,12,2] by [3,11,1]\n"
