@@ -59,11 +59,8 @@ static bool permutes_keys(const tra_expr *x, int *from) {
 static bool is_sum(const tra_expr *x) { return x->node.op == TRA_OP_AGG && tra_kernel_is_sum(x->node.kernel); }
 
 static bool is_product(const tra_expr *x, tra_product *p) {
-    if (x->node.op != TRA_OP_JOIN) return false;
-    for (int i = 0; i < x->node.joinl.n; i++)
-        for (int j = 0; j < i; j++)
-            if (x->node.joinl.v[i] == x->node.joinl.v[j] || x->node.joinr.v[i] == x->node.joinr.v[j]) return false;
-    return tra_kernel_is_product(x->node.kernel, bound_of(x->node.in[0]), bound_of(x->node.in[1]), p);
+    return x->node.op == TRA_OP_JOIN &&
+           tra_kernel_is_product(x->node.kernel, bound_of(x->node.in[0]), bound_of(x->node.in[1]), p);
 }
 
 /* The first expression of the group that a product goes on with, as the program or another rule wrote it. */
@@ -235,7 +232,8 @@ static bool connected(const product *p, uint32_t set) {
 
 static tra_node *any_of(const tra_memo *m, int group) { return &m->v[m->group[tra_memo_find(m, group)].expr[0]]->node; }
 
-/* Does the aggregation pad arrays by more than its group does? Then what it pads would be multiplied afterwards. */
+/* Does the aggregation pad arrays by more than its group does? Then one of two orders multiplies what is padded (0 times
+ * infinity is not 0) and the other does not. */
 static bool pads(const tra_node *in, const tra_dims *group) {
     const tra_catalog *c = in->type.cat;
     for (int a = 0; a < c->bound.n && c->grid; a++) {
@@ -463,4 +461,6 @@ const tra_rule tra_rule_d_2 = {
              "X = agg(join(A, B, [1], [0], matmul), [0,2], matadd)\nZ = agg(join(X, V, [], [], \"ij,k->ik\"), [0,2], "
              "matadd)\n",
          .refused = "share no label"},
+        {.program = "Z = agg(join(join(A, D, [0,1], [0,1], elemmul), V, [1], [0], \"ij,j->ij\"), [1], matadd)\n",
+         .refused = "what pads them would be multiplied"},
     }};

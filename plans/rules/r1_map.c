@@ -54,6 +54,15 @@ static void compose_keys(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     claim(w, x, y, 0, &n, NULL, NULL);
 }
 
+/* A map and a tile, one over the other. */
+static void past_tile(tra_rewriting *w, tra_expr *x, tra_expr *y, const tra_expr *map) {
+    if (elementwise(map))
+        swap(w, x, y);
+    else
+        refuse(w, x, "arity: tile makes several tuples of one, and %s does not work element by element",
+               kernel_text(w, map->node.kernel));
+}
+
 static void compose_maps(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     (void)side;
     if (is(x, TRA_OP_REKEY) && is(y, TRA_OP_REKEY)) {
@@ -61,11 +70,7 @@ static void compose_maps(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_REKEY)) { /* one map, its parts in the other order */
         swap(w, x, y);
     } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_TILE)) {
-        if (elementwise(x))
-            swap(w, x, y);
-        else
-            refuse(w, x, "arity: tile makes several tuples of one, and %s does not work element by element",
-                   kernel_text(w, x->node.kernel));
+        past_tile(w, x, y, x);
     } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_TRANSFORM)) {
         tra_node n = proto_transform(then(w, y->node.kernel, x->node.kernel), y->node.in[0]);
         if (!n.kernel) return;
@@ -88,8 +93,8 @@ static void split_map(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
         claim(w, x, NULL, 0, &n, inner, NULL);
     } else if (is(x, TRA_OP_REKEY) && is(y, TRA_OP_TRANSFORM)) {
         swap(w, x, y);
-    } else if (is(x, TRA_OP_TILE) && is(y, TRA_OP_TRANSFORM) && elementwise(y)) {
-        swap(w, x, y);
+    } else if (is(x, TRA_OP_TILE) && is(y, TRA_OP_TRANSFORM)) {
+        past_tile(w, x, y, y);
     }
 }
 
@@ -112,6 +117,8 @@ const tra_rule tra_rule_r1_2 = {
         {.program = "Z = transform(transform(H, abs), rowsum)\nW = transform(H, rowsum . abs)\n"},
         {.program = "Z = transform(tile(A, 1, 2), rowsum)\n",
          .refused = "arity: tile makes several tuples of one, and rowsum"},
+        {.program = "Z = tile(transform(F, softmax), 0, 2)\n",
+         .refused = "arity: tile makes several tuples of one, and softmax"},
         {.program = "Z = rekey(rekey(A, (i,j) -> (i, 2*i, j)), (a,b,c) -> (a + b, c))\n",
          .refused = "the result would differ"},
     }};
@@ -150,6 +157,15 @@ static bool may_descend(tra_rewriting *w, const tra_expr *x, const tra_kernel *f
     return true;
 }
 
+/* A map and a concatenation, one over the other. */
+static void past_concat(tra_rewriting *w, tra_expr *x, tra_expr *y, const tra_expr *map) {
+    if (elementwise(map))
+        swap(w, x, y);
+    else
+        refuse(w, x, "%s does not distribute over concat: it does not work element by element",
+               kernel_text(w, map->node.kernel));
+}
+
 static void map_into_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     (void)side;
     if ((is(x, TRA_OP_REKEY) || is(x, TRA_OP_TILE)) && is(y, TRA_OP_AGG)) {
@@ -159,11 +175,7 @@ static void map_into_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     }
     if (!is(x, TRA_OP_TRANSFORM)) return;
     if (is(y, TRA_OP_CONCAT)) {
-        if (elementwise(x))
-            swap(w, x, y);
-        else
-            refuse(w, x, "%s does not distribute over concat: it does not work element by element",
-                   kernel_text(w, x->node.kernel));
+        past_concat(w, x, y, x);
         return;
     }
     if (!is(y, TRA_OP_AGG)) return;
@@ -179,7 +191,7 @@ static void map_into_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
 
 static void map_out_of_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     (void)side;
-    if (is(x, TRA_OP_CONCAT) && is(y, TRA_OP_TRANSFORM) && elementwise(y)) swap(w, x, y);
+    if (is(x, TRA_OP_CONCAT) && is(y, TRA_OP_TRANSFORM)) past_concat(w, x, y, y);
     if (!is(x, TRA_OP_AGG)) return;
     const tra_kernel *rest = tra_kernel_rest(x->node.kernel), *f = rest;
     tra_node agg = over(x, x->node.in[0]);
@@ -223,6 +235,10 @@ const tra_rule tra_rule_r1_4 = {
         {.program = "Z = transform(agg(R, [], elemmax), x -> x + 1)\nW = agg(transform(R, x -> x + 1), [], elemmax)\n"},
         {.program = "Z = transform(agg(A, [0], matadd), exp)\n", .refused = "exp does not distribute over matadd"},
         {.program = "Z = transform(concat(A, 1, 1), rowsum)\n", .refused = "rowsum does not distribute over concat"},
+        {.program = "Z = concat(transform(F, softmax), 0, 0)\n", .refused = "softmax does not distribute over concat"},
+        {.program = "P = join(rekey(F, (i,j) -> (1 - i, j)), F, [0], [0], \"ij,kl->ik\")\n"
+                    "Z = transform(agg(P, [1,2], elemmax), relu)\n",
+         .refused = "relu does not keep the identity of elemmax"},
         {.program = "Z = rekey(agg(A, [0], matadd), i -> i + 1)\n",
          .refused = "key function of the map is not the identity"},
         {.program = "Z = agg(transform(A, square), [0], matadd)\n",
@@ -230,6 +246,13 @@ const tra_rule tra_rule_r1_4 = {
     }};
 
 /* ---- R1-7 --------------------------------------------------------------------------------------------------- */
+
+static bool may_enter(tra_rewriting *w, const tra_expr *x, const tra_kernel *map, const tra_kernel *join) {
+    if (tra_kernel_enters(map, join)) return true;
+    refuse(w, x, "f(K(a, b)) = K(f(a), f(b)) is not known of f = %s and K = %s", kernel_text(w, map),
+           kernel_text(w, join));
+    return false;
+}
 
 static void map_into_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     (void)side;
@@ -244,11 +267,7 @@ static void map_into_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) 
     tra_node n = y->node;
     n.kernel = then(w, y->node.kernel, x->node.kernel);
     if (n.kernel) claim(w, x, y, 0, &n, NULL, NULL);
-    if (!tra_kernel_enters(x->node.kernel, y->node.kernel)) {
-        refuse(w, x, "f(K(a, b)) = K(f(a), f(b)) is not known of f = %s and K = %s", kernel_text(w, x->node.kernel),
-               kernel_text(w, y->node.kernel));
-        return;
-    }
+    if (!may_enter(w, x, x->node.kernel, y->node.kernel)) return;
     tra_expr *in[2];
     n = y->node;
     for (int s = 0; s < 2; s++) {
@@ -277,16 +296,18 @@ static void map_out_of_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side
         n = proto_transform(rest, &join->node);
         claim(w, x, NULL, 0, &n, join, NULL);
     }
-    if (side != 0 || !is(y, TRA_OP_TRANSFORM) || !tra_kernel_enters(y->node.kernel, x->node.kernel)) return;
-    for (int i = 0; i < m->group[tra_memo_find(m, x->in[1])].n; i++) {
-        tra_expr *z = m->v[m->group[tra_memo_find(m, x->in[1])].expr[i]];
+    const tra_group *right = side == 0 && is(y, TRA_OP_TRANSFORM) ? &m->group[tra_memo_find(m, x->in[1])] : NULL;
+    for (int i = 0; right && i < right->n; i++) {
+        tra_expr *z = m->v[right->expr[i]];
         if (!is(z, TRA_OP_TRANSFORM) || !same_kernel(w, y->node.kernel, z->node.kernel)) continue;
+        if (!may_enter(w, x, y->node.kernel, x->node.kernel)) return;
         n.in[0] = y->node.in[0];
         n.in[1] = z->node.in[0];
         tra_expr *join = make_below(w, x, &n);
         if (!join) continue;
         tra_node map = proto_transform(y->node.kernel, &join->node);
         claim(w, x, y, 0, &map, join, NULL);
+        right = &m->group[tra_memo_find(m, x->in[1])]; /* it may have become part of another */
     }
 }
 
@@ -315,6 +336,8 @@ const tra_rule tra_rule_r1_7 = {
          .refused = "not known of f = transpose and K = matmul"},
         {.program = "Z = transform(join(A, V, [1], [0], matvecadd), transpose)\n",
          .refused = "not known of f = transpose and K = matvecadd"},
+        {.program = "Z = join(transform(A, exp), transform(D, exp), [0,1], [0,1], matadd)\n",
+         .refused = "not known of f = exp and K = matadd"},
         {.program = "Z = rekey(join(A, B, [1], [0], matmul), (i,j,k) -> (k,j,i))\n",
          .refused = "the key function is not the identity"},
         {.program = "Z = tile(join(A, B, [1], [0], matmul), 0, 2)\n", .refused = "arity: tile"},

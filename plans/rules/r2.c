@@ -257,6 +257,14 @@ const tra_rule tra_rule_r2_6 = {
          .in = {"part(1)", "part(0)"},
          .refused = "the site functions differ: of 3 values on the left, of 2"},
         {.program = "Z = join(A, B, [1], [0], matmul)\n",
+         .sites = 4,
+         .in = {"part(1)", "grid(0:2,*:2)"},
+         .refused = "on different grids"},
+        {.program = "Z = join(A, D, [0,1], [0,1], matadd)\n",
+         .sites = 6,
+         .in = {"grid(0:2,1:3)", "grid(0:3,1:2)"},
+         .refused = "different numbers of sites"},
+        {.program = "Z = join(A, B, [1], [0], matmul)\n",
          .sites = 3,
          .in = {"partial", "part(0)"},
          .refused = "holds summands"},
@@ -303,6 +311,7 @@ const tra_rule tra_rule_r2_7 = {
          .out = "part(1,2)",
          .refused = "key dimension 2 of the"},
         {.program = "Z = join(A, B, [1], [0], matmul)\n", .sites = 3, .out = "all", .refused = "to be copied"},
+        {.program = "Z = join(A, B, [1], [0], matmul)\n", .sites = 3, .out = "part()", .refused = "is not partitioned"},
         {.program = "Z = join(A, V, [], [], \"ij,k->ik\")\n", .sites = 2, .out = "part(0)", .refused = "is not joined"},
     }};
 

@@ -33,15 +33,40 @@ static bool is_moved(const tra_placement *p, const tra_placement *made) {
     return made ? !tra_place_eq(p, made) : tra_place_copies(p) > 1;
 }
 
+/* The join of a choice, itself or the one it aggregates; NULL. */
+static const tra_node *join_of(const tra_memo *m, const tra_choice *c) {
+    const tra_node *n = &m->v[c->join >= 0 ? c->join : c->expr]->node;
+    return n->op == TRA_OP_JOIN ? n : NULL;
+}
+
+/* Where the operator finds its tuples: its input, or the pairs of its join. */
+static tra_placement pairs_of(const tra_node *join, const tra_choice *c) {
+    tra_labels labels;
+    if (!join) return c->in[0];
+    tra_join_labels(join->in[0]->type.cat, join->in[1]->type.cat, &join->joinl, &join->joinr, &labels);
+    return tra_join_place(&labels, &c->in[0], &c->in[1]);
+}
+
+static bool leaves_summands(const tra_choice *c) { return c->between.sites > 0 && tra_place_is_partial(&c->between); }
+
+const char *tra_choice_refused(const tra_memo *m, const tra_choice *c, char *why) {
+    const tra_node *n = &m->v[c->expr]->node, *j = join_of(m, c);
+    if (c->in[0].sites <= 1) return NULL;
+    tra_placed join = {.n = j, .in = {&c->in[0], &c->in[1]}};
+    const char *no = j ? rule_named("R2-6")->holds(&join, why) : NULL;
+    if (no || n->op != TRA_OP_AGG) return no;
+    tra_placement in = leaves_summands(c) || c->between.sites == 0 ? pairs_of(j, c) : c->between;
+    tra_placed agg = {.n = n, .in = {&in}, .out = &c->out};
+    return rule_named(leaves_summands(c) ? "R2-5" : "R2-4")->holds(&agg, why);
+}
+
 static void join_rules(const tra_node *j, const tra_choice *c, const tra_placement *const made[2], tra_str *out) {
     const tra_placement *l = &c->in[0], *r = &c->in[1];
     tra_placed x = {.n = j, .in = {l, r}};
     if (tra_place_is_all(l) && !is_moved(r, made[1])) return; /* as the direct translation has it */
     if ((l->naxes > 1 || r->naxes > 1) && apply("D-1", &x, out)) return;
     if (c->join >= 0 && c->between.sites == 0) { /* groups are whole where joined keys are */
-        tra_labels labels;
-        tra_join_labels(j->in[0]->type.cat, j->in[1]->type.cat, &j->joinl, &j->joinr, &labels);
-        tra_placement pairs = tra_join_place(&labels, l, r);
+        tra_placement pairs = pairs_of(j, c);
         tra_placed below = {.n = j, .in = {l, r}, .out = &pairs};
         if (!tra_place_is_all(l) && !tra_place_is_all(r) && apply("R2-7", &below, out)) return;
     }
@@ -65,7 +90,7 @@ static void own_rules(const tra_node *n, const tra_choice *c, bool moved, tra_st
     tra_placed x = {.n = n, .in = {&c->in[0]}, .out = &c->out};
     switch (n->op) {
     case TRA_OP_AGG:
-        if (c->between.sites > 0 && tra_place_is_partial(&c->between))
+        if (leaves_summands(c))
             add_name(out, "R2-5");
         else if (c->between.sites == 0 && (c->join >= 0 || (!moved && shuffles(n, &c->in[0]))))
             add_name(out, "R2-4");
@@ -88,9 +113,7 @@ static void own_rules(const tra_node *n, const tra_choice *c, bool moved, tra_st
 }
 
 tra_made_by tra_choice_rules(const tra_memo *m, const tra_choice *c, const tra_placement *const made[2]) {
-    const tra_node *n = &m->v[c->expr]->node, *j = c->join >= 0           ? &m->v[c->join]->node
-                                                   : n->op == TRA_OP_JOIN ? n
-                                                                          : NULL;
+    const tra_node *n = &m->v[c->expr]->node, *j = join_of(m, c);
     tra_made_by by = {"", ""};
     tra_str join = {0}, own = {0};
     if (c->in[0].sites <= 1) return by;
@@ -282,7 +305,7 @@ static void describe(deriving *w, const tra_choice *c) {
     const tra_node *n = &w->m->v[c->expr]->node, *j = c->join >= 0 ? &w->m->v[c->join]->node : n;
     char place[256];
     tra_str text = {0};
-    bool stored = c->between.sites > 0 && !tra_place_is_partial(&c->between);
+    bool stored = c->between.sites > 0 && !leaves_summands(c);
     if (n->name) tra_str_printf(&text, "%s%s: ", stored ? "the join for " : "", n->name);
     tra_expr_print(w->m, stored ? c->join : c->expr, w->expr, c->join >= 0 && !stored ? 2 : 1, &text);
     for (int i = 0; i < 2 && c->in[i].sites > 0; i++)
@@ -291,7 +314,7 @@ static void describe(deriving *w, const tra_choice *c) {
                        : i            ? "the right input"
                                       : "its input",
                        tra_place_text(&c->in[i], place, sizeof place));
-    if (c->between.sites > 0 && tra_place_is_partial(&c->between))
+    if (leaves_summands(c))
         tra_str_printf(&text, ", summands at %s", tra_place_text(&c->between, place, sizeof place));
     if (c->out.sites > 0 && !stored)
         tra_str_printf(&text, ", result at %s", tra_place_text(&c->out, place, sizeof place));

@@ -185,6 +185,16 @@ static void check_derivation(bench *b, const tra_plans *plans, int k, const tra_
     run_plan(b, "derivation", d.v[rng_below(&b->r, d.n)].plan, (int64_t)1 << 30, o->threads, true, "none", before);
 }
 
+/* The conditions of the rules allow what the search has chosen. */
+static void check_conditions(bench *b, const tra_plans *plans) {
+    char why[256];
+    for (int k = 0; k < plans->n; k++)
+        for (int i = 0; i < plans->choices[k].n; i++) {
+            const char *no = tra_choice_refused(plans->memo, &plans->choices[k].v[i], why);
+            if (no) failed(b, "a choice that no rule allows", no);
+        }
+}
+
 static const char *const codecs[] = {"none", "none", "zstd:1"};
 
 /* A digest of the bits of all outputs. */
@@ -222,6 +232,7 @@ static void run_reproducible(bench *b, tra_plan_options o) {
         failed(b, "search for reproducible plans", e.msg);
         return;
     }
+    check_conditions(b, &plans);
     tra_ref_rel **before = tra_news(b->a, tra_ref_rel *, b->g->noutputs);
     tra_plan *p = plans.v[rng_below(&b->r, plans.n)];
     bool least = rng_chance(&b->r, 50);
@@ -241,6 +252,7 @@ static void run_program(bench *b) {
         failed(b, "search", e.msg);
         return;
     }
+    check_conditions(b, &plans);
     /* The chosen plan with much memory and with the least, and another plan with either. */
     tra_ref_rel **before = tra_news(b->a, tra_ref_rel *, b->g->noutputs);
     int64_t much = (int64_t)1 << 30;

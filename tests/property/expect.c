@@ -304,8 +304,10 @@ static tra_status measure_rewritten(const tra_graph *g, uint64_t seed, tra_arena
             if (tra_memo_find(m, m->v[k]->group) != group) continue;
             out->exact[i] = out->exact[i] && x.exact[k];
             for (int64_t t = 0; t < x.v[k]->n; t++)
-                for (int64_t j = 0, n = count(&x.v[k]->v[t].ext); j < n; j++)
-                    out->tol[i][t][j] = fmax(out->tol[i][t][j], x.tol[k][t][j]);
+                for (int64_t j = 0, n = count(&x.v[k]->v[t].ext); j < n; j++) {
+                    bool same = same_kind(x.v[k]->v[t].data[j], out->v[i]->v[t].data[j]); /* same_value lets both be */
+                    out->tol[i][t][j] = fmax(out->tol[i][t][j], same ? x.tol[k][t][j] : INFINITY);
+                }
         }
     }
     return TRA_OK;
