@@ -37,22 +37,36 @@ static budget budget_of(const search *s) {
                     .plans = (int)tra_max64(4, tra_min64(256, PLANNED / tra_max64(1, s->ngroups)))};
 }
 
-static int compare_plans(const void *a, const void *b, void *of) {
-    const tra_plan *x = *(tra_plan *const *)a, *y = *(tra_plan *const *)b;
-    tra_cost_model model = *(const tra_cost_model *)of;
-    double cx = tra_cost_scalar(&x->cost, model), cy = tra_cost_scalar(&y->cost, model);
-    int64_t dx = x->cost.disk_read + x->cost.disk_write, dy = y->cost.disk_read + y->cost.disk_write;
+typedef struct ranked {
+    tra_plan *p;
+    tra_choices c;
+    const char **text; /* of the plan, once it was asked for */
+} ranked;
+
+static const char *text_of(const ranked *x, tra_arena *a) {
+    tra_str s = {0};
+    if (*x->text) return *x->text;
+    tra_plan_print(x->p, &s);
+    *x->text = tra_arena_strndup(a, tra_str_get(&s), s.n);
+    tra_str_free(&s);
+    return *x->text;
+}
+
+typedef struct ranking {
+    tra_cost_model model;
+    tra_arena *a;
+} ranking;
+
+static int compare_ranked(const void *a, const void *b, void *of) {
+    const ranking *r = of;
+    const tra_cost *x = &((const ranked *)a)->p->cost, *y = &((const ranked *)b)->p->cost;
+    double cx = tra_cost_scalar(x, r->model), cy = tra_cost_scalar(y, r->model);
+    int64_t dx = x->disk_read + x->disk_write, dy = y->disk_read + y->disk_write;
     if (cx != cy) return cx < cy ? -1 : 1;
-    if (x->cost.flops != y->cost.flops) return x->cost.flops < y->cost.flops ? -1 : 1;
+    if (x->flops != y->flops) return x->flops < y->flops ? -1 : 1;
     if (dx != dy) return dx < dy ? -1 : 1;
-    if (x->cost.peak_memory != y->cost.peak_memory) return x->cost.peak_memory < y->cost.peak_memory ? -1 : 1;
-    tra_str tx = {0}, ty = {0};
-    tra_plan_print(x, &tx);
-    tra_plan_print(y, &ty);
-    int c = strcmp(tra_str_get(&tx), tra_str_get(&ty));
-    tra_str_free(&tx);
-    tra_str_free(&ty);
-    return c;
+    if (x->peak_memory != y->peak_memory) return x->peak_memory < y->peak_memory ? -1 : 1;
+    return strcmp(text_of(a, r->a), text_of(b, r->a));
 }
 
 /* The direct translation is always a candidate, but for reproducible sums, since it stores what joins give before it is
@@ -67,15 +81,6 @@ static bool add_direct(search *s, tra_plan **p, tra_choices *c) {
     }
     free(making);
     return ok;
-}
-
-typedef struct ranked {
-    tra_plan *p;
-    tra_choices c;
-} ranked;
-
-static int compare_ranked(const void *a, const void *b, void *of) {
-    return compare_plans(&((const ranked *)a)->p, &((const ranked *)b)->p, of);
 }
 
 static bool fits(const tra_plan *p) { return p->memory == 0 || p->least_memory <= p->memory; }
@@ -94,7 +99,9 @@ static void rank(tra_arena *a, tra_cost_model model, int n, ranked *v, tra_plans
         if (!any) v[i].p->memory = 0;
         v[m++] = v[i];
     }
-    qsort_r(v, (size_t)m, sizeof *v, compare_ranked, &model);
+    const char **text = tra_news(a, const char *, m);
+    for (int i = 0; i < m; i++) v[i].text = &text[i];
+    qsort_r(v, (size_t)m, sizeof *v, compare_ranked, &(ranking){model, a});
     double as_written = INFINITY;
     for (int i = m - 1; i >= 0; i--) {
         if (!is_rewritten(v[i].p)) as_written = tra_cost_scalar(&v[i].p->cost, model);
