@@ -229,7 +229,7 @@ static tra_ast *parse_primary(parser *p) {
     case TRA_T_STRING: x = parse_string(p); break;
     case '(':
     case '[': x = parse_bracket(p); break;
-    default: unexpected(p, NULL, "an expression");
+    default: unexpected(p, p->tok->kind == '*' && p->tok[-1].kind == '*' ? "a power is written x^2" : NULL, "an expression");
     }
     if (x && p->tok->kind == TRA_T_ARROW) {
         if (x->kind != TRA_AST_NAME && x->kind != TRA_AST_TUPLE) {
@@ -298,7 +298,8 @@ static tra_ast *parse_binary(parser *p, int least) {
         if (!y) return NULL;
         x = make2(p, TRA_AST_BINARY, text, x, y);
         if (x && prec == PREC_CMP && binary(p->tok->kind, &text) == PREC_CMP) {
-            tra_diag_error(p->d, p->tok->span, "write a < b && b < c", "comparisons do not chain");
+            tra_diag_error(p->d, p->tok->span, "write a < b && b < c of keys, (a < b) * (b < c) of elements",
+                           "comparisons do not chain");
             return NULL;
         }
     }
@@ -382,6 +383,10 @@ static bool has_comma(const tra_token *t) {
     return false;
 }
 
+static bool is_aggregation(const parser *p) {
+    return at_name(p, "sum") || at_name(p, "max") || at_name(p, "min") || at_name(p, "prod");
+}
+
 static bool parse_einsum(parser *p, tra_stmt *s) {
     asts labels = {0};
     tra_span end;
@@ -392,7 +397,7 @@ static bool parse_einsum(parser *p, tra_stmt *s) {
     if (!expect(p, '=', "'='")) return false;
     bool extreme = at_name(p, "max") || at_name(p, "min");
     bool call = extreme && p->tok[1].kind == '(' && has_comma(p->tok + 1); /* max(a, b): the function */
-    if (!call && (extreme || at_name(p, "sum") || at_name(p, "prod"))) {
+    if (!call && is_aggregation(p)) {
         s->agg_span = p->tok->span;
         s->agg = token_text(p, p->tok++);
     }
@@ -414,6 +419,19 @@ static bool parse_output(parser *p, tra_stmt *s) {
     if (!at_name(p, "to")) return true;
     p->tok++;
     return parse_path(p, &s->path, &s->path_span);
+}
+
+/* What to write where an operand follows an expression, or NULL: a product was meant, or an aggregation that is not known or
+ * misplaced. */
+static const char *after_expression(parser *p, const tra_stmt *s) {
+    if (p->tok->kind != TRA_T_NAME && p->tok->kind != TRA_T_NUMBER) return NULL;
+    p->tok--;
+    bool word = is_aggregation(p), first = p->tok[-1].kind == '=', name = p->tok->kind == TRA_T_NAME;
+    p->tok++;
+    if (s->kind == TRA_STMT_EINSUM && word) return "an aggregation stands once, directly after '='";
+    if (s->kind == TRA_STMT_EINSUM && first && name && !s->agg) return "aggregations are sum, max, min and prod";
+    if (word) return tra_arena_printf(p->arena, "the labels of the result stand on the left: %s[i,j] = sum ...", s->name);
+    return "write * between factors, and each statement on a line of its own";
 }
 
 /* One statement up to its end; s->name stays NULL when not even that could be read. */
@@ -451,7 +469,9 @@ static bool parse_statement(parser *p, tra_stmt *s) {
              : s->kind == TRA_STMT_PARAM ? parse_assign(p, s)
                                          : parse_output(p, s);
     }
-    return ok && expect(p, TRA_T_END, "the end of the statement");
+    if (!ok || accept(p, TRA_T_END)) return ok;
+    unexpected(p, s->value ? after_expression(p, s) : NULL, "the end of the statement");
+    return false;
 }
 
 /* "tra 1", the version of the language, as the first statement. */

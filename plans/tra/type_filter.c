@@ -398,7 +398,8 @@ static tra_status cut(search *s, box b, tra_err *e) {
     bool open = false;
     int widest = -1;
     int64_t keys = 1;
-    if (++s->nodes > MAX_BOXES + 8 * s->total && s->c->n > TRA_MAX_LIST)
+    /* where keys are listed the boxes are in proportion to them; where they are too many only a grid will do, which has few */
+    if (++s->nodes > MAX_BOXES + (s->list ? 8 * s->total : 0) && s->c->n > TRA_MAX_LIST)
         return tra_fail(e, TRA_PROGRAM,
                         "the keys that this filter leaves were not found after cutting the %" PRId64 " keys in %" PRId64
                         " boxes; comparisons of sums of multiples of key components are decided faster",

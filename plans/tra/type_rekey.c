@@ -43,21 +43,37 @@ static tra_status grid(const tra_node *n, const tra_oneone *o, bool *fits, tra_c
     return *fits ? tra_catalog_grid(&frontier, &c->bound, by, c->last, out, e) : TRA_OK;
 }
 
-/* The same of a relation without tuples, where components only change places. */
+/* The kept key dimension that clips another array dimension in the way that d clips a: of a diagonal one of the two goes. -1: none. */
+static int twin(const tra_catalog *c, uint32_t kept, int d, int a) {
+    for (int i = 0; i < c->bound.n; i++) {
+        int by = c->by[i];
+        if (by >= 0 && (kept >> by & 1) && c->frontier.v[by] == c->frontier.v[d] && c->bound.v[i] == c->bound.v[a] &&
+            c->last[i] == c->last[a])
+            return by;
+    }
+    return -1;
+}
+
+/* The same of a relation without tuples, where components only change places or go: the extents of its tensor stay known. */
 static tra_status empty_grid(const tra_node *n, bool *fits, tra_catalog *out, tra_err *e) {
     const tra_catalog *c = n->in[0]->type.cat;
     tra_dims frontier = {.n = n->keyfn->n};
-    int8_t by[TRA_MAXDIM];
-    uint32_t seen = 0;
-    int d = 0;
-    *fits = n->keyfn->n == c->frontier.n;
-    for (int a = 0; a < c->bound.n; a++) by[a] = -1;
+    int8_t by[TRA_MAXDIM], place[TRA_MAXDIM];
+    uint32_t kept = 0;
+    int64_t keys;
+    *fits = true;
     for (int i = 0; i < frontier.n && *fits; i++) {
-        *fits = tra_keyexpr_is_var(n->keyfn->expr[i], &d) && !(seen >> d & 1);
-        seen |= 1u << d;
+        int d = 0;
+        *fits = tra_keyexpr_is_var(n->keyfn->expr[i], &d) && !(kept >> d & 1);
+        kept |= 1u << d;
+        place[d] = (int8_t)i;
         frontier.v[i] = c->frontier.v[d];
-        for (int a = 0; a < c->bound.n; a++)
-            if (c->by[a] == d) by[a] = (int8_t)i;
+    }
+    *fits = *fits && tra_dims_product(&frontier, &keys) && keys == 0;
+    for (int a = 0; a < c->bound.n && *fits; a++) {
+        int d = c->by[a];
+        if (d >= 0 && !(kept >> d & 1)) d = twin(c, kept, d, a);
+        by[a] = d < 0 ? -1 : place[d];
     }
     return *fits ? tra_catalog_grid(&frontier, &c->bound, by, c->last, out, e) : TRA_OK;
 }

@@ -199,6 +199,28 @@ TEST(errors) {
     check_errors(__LINE__, "x\0 = 1", 6, "1:2: error: a program is UTF-8 text; byte 0x00 is not\n");
 }
 
+/* What the first diagnostic says to write instead. */
+static void check_advice(int line, const char *text, const char *want) {
+    parsed p = parse_n(text, (int)strlen(text));
+    run(&p);
+    const char *got = p.d.n ? p.d.v[0].advice : NULL;
+    if (!got || strcmp(got, want) != 0)
+        check_report("line %d: \"%s\": advice is\n#   %s, not\n#   %s", line, text, got ? got : "none", want);
+    done(&p);
+}
+#define ADVICE(text, want) check_advice(__LINE__, text, want)
+
+TEST(advice) {
+    ADVICE("C[i] = avg A[i,j]", "aggregations are sum, max, min and prod");
+    ADVICE("C[i] = min A[i,j] + sum B[j,k]", "an aggregation stands once, directly after '='");
+    ADVICE("C[i] = sum sum A[i,j]", "an aggregation stands once, directly after '='");
+    ADVICE("C = sum A[i,j]", "the labels of the result stand on the left: C[i,j] = sum ...");
+    ADVICE("C[i,k] = sum A[i,j] B[j,k]", "write * between factors, and each statement on a line of its own");
+    ADVICE("x = 2 y", "write * between factors, and each statement on a line of its own");
+    ADVICE("C[i] = A[i] ** 2", "a power is written x^2");
+    ADVICE("C[i] = 0 < A[i] < 1", "write a < b && b < c of keys, (a < b) * (b < c) of elements");
+}
+
 TEST(carets) {
     const char *text = "\tC = join(A, \xC3\xA9)\n";
     parsed p = parse_n(text, (int)strlen(text));

@@ -241,6 +241,9 @@ TEST(errors) {
     ERRORS("C = filter(A, (i,j) -> i^2 < exp(j))",
            "2:24: error: a key expression has no operator '^'\n"
            "2:30: error: a key expression has no function 'exp' of 1 argument\n");
+    ERRORS("input H : f64 [100000, 1000, 4096] by [1, 1, 1]\nC = filter(H, (i,j,k) -> k < j || i <= 7)",
+           "3:5: error: the keys that this filter leaves were not found after cutting the 409600000000 keys in 2097153 "
+           "boxes; comparisons of sums of multiples of key components are decided faster\n");
     ERRORS("C = filter(A, (i,j) -> 4 / j)", "2:5: error: division by zero at key <0,0>\n");
     ERRORS("C = filter(A, (i,j) -> j > 0 && 4 / j)", "");
     ERRORS("C = transform(A, x -> y + zz(x) + max(x))",
@@ -295,6 +298,20 @@ TEST(errors) {
            "2:16: error: integer overflow in +\n3:16: error: this number is larger than 2^63 - 1\n");
     ERRORS("C = 3x\nD = agg(C, [0], nosuch)", "2:5: error: '3x' is not a number\n"
                                               "3:17: error: there is no agg kernel 'nosuch'\n");
+}
+
+TEST(without_tuples) { /* extents stay known */
+    built b;
+    build(&b, "input A : f64 [7, 0, 7] by [2, 1, 5]\ninput S : f64 [3, 9] by [2, 4]\nD[i,j] = A[i,j,i]\n"
+              "T = transpose(D)\nE[k,i,j,l] = D[i,j] * S[k,l]\nR = rekey(A, (i,j,k) -> (k,j))\n"
+              "N = rekey(A, (i,j,k) -> (i,k))\n");
+    CHECK(!strstr(tra_str_get(&b.text), "frontier"));
+    LINE("D: keys 2 <4,0>, f64 2 x 1, tensor 7 x 0, 0 tuples, 0 B");
+    LINE("T: keys 2 <0,4>, f64 1 x 2, tensor 0 x 7, 0 tuples, 0 B");
+    LINE("E: keys 4 <2,4,0,3>, f64 2 x 2 x 1 x 4, tensor 3 x 7 x 0 x 9, 0 tuples, 0 B");
+    LINE("R: keys 2 <2,0>, f64 2 x 1 x 5, tensor 2 x 0 x 7, 0 tuples, 0 B");
+    LINE("N: keys 2 <0,0>, f64 2 x 1 x 5, tensor 0 x 1 x 0, 0 tuples, 0 B");
+    done(&b);
 }
 
 TEST(warnings) {
