@@ -64,8 +64,9 @@ int place_intern(search *s, const tra_placement *p) {
 
 enum { MEMO_MOVE, MEMO_MOVE_PARTIAL, MEMO_EXACT, MEMO_EXACT_PARTIAL, MEMO_REPART, MEMO_WORK, MEMO_MAP, MEMO_MERGE };
 
-/* The entry of a key, new (with *fresh) or found. Valid until the next call. */
-static memo_entry *memo_find(search *s, int kind, int node, int p, int q, bool *fresh) {
+/* The entry of what is asked of an expression and all alike, new (with *fresh) or found. Valid until the next call. */
+static memo_entry *memo_find(search *s, int kind, const tra_node *n, int p, int q, bool *fresh) {
+    int node = s->alike[n->id];
     assert(node < 1 << 20 && p < 1 << 20 && q < 1 << 20);
     uint64_t key = (uint64_t)(kind + 1) << 60 | (uint64_t)node << 40 | (uint64_t)p << 20 | (uint64_t)q;
     if (2 * (s->nmemo + 1) > s->capmemo) {
@@ -97,7 +98,7 @@ static memo_entry *memo_find(search *s, int kind, int node, int p, int q, bool *
 
 tra_traffic move_traffic(search *s, const tra_node *n, bool partial, int from, int to) {
     bool fresh;
-    memo_entry *m = memo_find(s, partial ? MEMO_MOVE_PARTIAL : MEMO_MOVE, n->id, from, to, &fresh);
+    memo_entry *m = memo_find(s, partial ? MEMO_MOVE_PARTIAL : MEMO_MOVE, n, from, to, &fresh);
     const tra_catalog *c = partial ? s->summands[n->id].cat : n->type.cat;
     if (fresh) m->traffic = tra_traffic_estimate(&s->place[from], &s->place[to], c);
     return m->traffic;
@@ -105,7 +106,7 @@ tra_traffic move_traffic(search *s, const tra_node *n, bool partial, int from, i
 
 tra_traffic exact_traffic(search *s, const tra_node *n, bool partial, int from, int to) {
     bool fresh;
-    memo_entry *m = memo_find(s, partial ? MEMO_EXACT_PARTIAL : MEMO_EXACT, n->id, from, to, &fresh);
+    memo_entry *m = memo_find(s, partial ? MEMO_EXACT_PARTIAL : MEMO_EXACT, n, from, to, &fresh);
     const tra_catalog *c = partial ? s->summands[n->id].cat : n->type.cat;
     if (fresh) m->traffic = tra_traffic_exchange(&s->place[from], &s->place[to], c);
     return m->traffic;
@@ -113,14 +114,14 @@ tra_traffic exact_traffic(search *s, const tra_node *n, bool partial, int from, 
 
 tra_traffic repart_traffic(search *s, const tra_node *n, int from, int to) {
     bool fresh;
-    memo_entry *m = memo_find(s, MEMO_REPART, n->id, from, to, &fresh);
+    memo_entry *m = memo_find(s, MEMO_REPART, n, from, to, &fresh);
     if (fresh) m->traffic = tra_traffic_repart(&s->place[from], &n->in[0]->type, &s->place[to], &n->type);
     return m->traffic;
 }
 
 tra_work step_work(search *s, tra_plan_op op, const tra_node *n, int p) {
     bool fresh;
-    memo_entry *m = memo_find(s, op == TRA_PLAN_MERGE ? MEMO_MERGE : MEMO_WORK, n->id, p, 0, &fresh);
+    memo_entry *m = memo_find(s, op == TRA_PLAN_MERGE ? MEMO_MERGE : MEMO_WORK, n, p, 0, &fresh);
     if (!fresh) return m->work;
     tra_work w = {0};
     switch (op) {
@@ -148,7 +149,7 @@ tra_work step_work(search *s, tra_plan_op op, const tra_node *n, int p) {
 
 int map_place(search *s, const tra_node *n, int p) {
     bool fresh;
-    memo_entry *m = memo_find(s, MEMO_MAP, n->id, p, 0, &fresh);
+    memo_entry *m = memo_find(s, MEMO_MAP, n, p, 0, &fresh);
     if (!fresh) return m->place;
     tra_placement from = s->place[p], to;
     const tra_catalog *in = n->in[0]->type.cat, *out = n->type.cat;

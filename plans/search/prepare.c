@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "../../lib/run/memory.h"
 #include "search_int.h"
@@ -326,6 +327,36 @@ static void find_wants(search *s) {
     }
 }
 
+/* ---- what costs the same ---------------------------------------------------------------------------------------- */
+
+static bool is_alike(const tra_expr *x, const tra_expr *y) {
+    if (x->node.op != y->node.op || (x->node.op != TRA_OP_INPUT && strcmp(x->text, y->text) != 0)) return false;
+    for (int i = 0; i < 2 && x->node.in[i]; i++)
+        if (!tra_type_eq(&x->node.in[i]->type, &y->node.in[i]->type, NULL)) return false;
+    return tra_type_eq(&x->node.type, &y->node.type, NULL);
+}
+
+static uint64_t alike_hash(const tra_expr *x) {
+    const tra_dims *f = &x->node.type.cat->frontier;
+    uint64_t h = XXH64(f->v, (size_t)f->n * sizeof f->v[0], (uint64_t)x->node.op);
+    return x->node.op == TRA_OP_INPUT ? h : XXH64(x->text, strlen(x->text), h);
+}
+
+/* The layers of a model are many times the same. */
+static void find_alike(search *s) {
+    uint64_t mask = 63;
+    while (mask < 2 * (uint64_t)s->m->n) mask = 2 * mask + 1;
+    int *table = tra_calloc((size_t)mask + 1, sizeof *table); /* one more than the expression */
+    s->alike = tra_news(s->work, int, s->m->n);
+    for (int i = 0; i < s->m->n; i++) {
+        uint64_t at = alike_hash(s->m->v[i]);
+        while (table[at & mask] && !is_alike(s->m->v[table[at & mask] - 1], s->m->v[i])) at++;
+        if (!table[at & mask]) table[at & mask] = i + 1;
+        s->alike[i] = table[at & mask] - 1;
+    }
+    free(table);
+}
+
 /* ---- all -------------------------------------------------------------------------------------------------------- */
 
 static void find_ways(search *s, int g) {
@@ -434,6 +465,7 @@ tra_status prepare(search *s, tra_err *e) {
     for (int g = 0; g < s->ngroups; g++) s->at[order[g]] = g, s->group[g].canonical = order[g];
     for (int g = 0; g < s->ngroups; g++) TRA_TRY(add_families(s, g, skip, e));
     TRA_TRY(check_sizes(s, e));
+    find_alike(s);
     absorb(s);
     set_fixed(s);
     find_uses(s);

@@ -134,6 +134,7 @@ typedef struct search {
     const tra_way **fixed_way; /* by expression */
     const tra_placement **fixed_place; /* by group */
     tra_type *summands; /* by expression: any family's, for their catalogs */
+    int *alike; /* by expression: the first of the same operator over inputs of the same types, which costs the same */
 
     memo_entry *memo;
     int64_t nmemo, capmemo;
