@@ -22,25 +22,27 @@ static tra_status find_measured(tra_job *job, const tra_profile_of *of, const tr
                     "in that run?", analyze);
 }
 
-/* What the command line leaves open is as it was in the run that was measured. */
+/* What the command line leaves open is as it was in the run that was measured; its optimizer only if that run is analyzed. */
 static void as_measured(const tra_profile_of *of, tra_request *r) {
     if (!r->memory_given) r->options.memory = of->memory, r->memory_given = true;
     if (!r->threads_given) r->options.threads = of->threads;
     if (!r->cost_given) r->options.cost = of->cost;
-    if (!r->optimizer_given) r->options.optimizer = of->optimizer;
+    if (!r->optimizer_given && analyze) r->options.optimizer = of->optimizer;
     r->options.reproducible |= of->reproducible;
 }
 
 static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_err *e) {
     tra_request r;
     tra_profile_of of;
+    const tra_profile_of *as = opts.nmeasurements ? &opts.measurements[0].of : NULL;
     if (analyze) {
         TRA_TRY(tra_profile_read(analyze, &of, m, e));
-        if (!tra_planning_opts.sites_given) tra_planning_opts.sites = of.sites;
+        as = &of;
     }
+    if (as && !tra_planning_opts.sites_given) tra_planning_opts.sites = as->sites;
     TRA_TRY(tra_planning_request(0, 0, &r, e));
     r.options.over = true;
-    if (analyze) as_measured(&of, &r);
+    if (as) as_measured(as, &r);
     TRA_TRY(tra_job_load(path, &r, job, e));
     tra_status s = analyze ? find_measured(job, &of, m, e) : TRA_OK;
     if (s != TRA_OK) tra_job_free(job);
@@ -51,11 +53,12 @@ static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_err *
 static tra_status read_measurements(tra_measurement **v, tra_err *e) {
     char *names = tra_strdup(optimizers);
     tra_status s = TRA_OK;
-    for (char *rest = names, *name; s == TRA_OK && (name = strsep(&rest, ",")) && *name;) {
+    for (char *rest = names, *name; s == TRA_OK && (name = strsep(&rest, ","));) {
+        if (!*name) continue;
         *v = tra_realloc(*v, (size_t)opts.nmeasurements + 1, sizeof **v);
         tra_measurement *m = &(*v)[opts.nmeasurements];
         s = tra_profile_read(name, &m->of, &m->profile, e);
-        if (s == TRA_OK) opts.nmeasurements++;
+        if (s == TRA_OK) m->file = tra_strdup(name), opts.nmeasurements++;
     }
     opts.measurements = *v;
     free(names);
@@ -63,7 +66,10 @@ static tra_status read_measurements(tra_measurement **v, tra_err *e) {
 }
 
 static void free_measurements(tra_measurement *v) {
-    for (int i = 0; i < opts.nmeasurements; i++) tra_profile_free(&v[i].profile);
+    for (int i = 0; i < opts.nmeasurements; i++) {
+        tra_profile_free(&v[i].profile);
+        free(v[i].file);
+    }
     free(v);
 }
 

@@ -111,6 +111,7 @@ static void print_wrapped(const table *t, const char *name, const char *const *t
 
 static void totals(const tra_job *job, table *t, tra_str *out) {
     row floats = {"floats, model tra", {0}}, network = {"network", {0}}, disk = {"disk", {0}}, flops = {"flops", {0}};
+    row model = {"floats, eindecomp", {0}};
     row memory = {"peak memory of a site", {0}}, seconds = {"seconds", {0}};
     const char *why[COLUMNS];
     char b[64];
@@ -118,6 +119,7 @@ static void totals(const tra_job *job, table *t, tra_str *out) {
         const tra_cost *c = &t->plan[i]->plan->cost;
         bool fits = t->plan[i]->fits;
         floats.cell[i] = tra_arena_printf(t->a, "%s", tra_text_number(c->network_floats, b, sizeof b));
+        model.cell[i] = tra_arena_printf(t->a, "%s", tra_text_number(c->eindecomp, b, sizeof b));
         network.cell[i] = tra_arena_printf(t->a, "%s", tra_human(c->network_bytes, b));
         disk.cell[i] = tra_arena_printf(t->a, "%s", tra_human(c->disk_read + c->disk_write, b));
         flops.cell[i] = tra_arena_printf(t->a, "%s", tra_text_number(c->flops, b, sizeof b));
@@ -131,6 +133,7 @@ static void totals(const tra_job *job, table *t, tra_str *out) {
     print_row(t, &flops, out);
     print_row(t, &memory, out);
     print_row(t, job->options.cost == TRA_COST_TRA ? &seconds : &floats, out);
+    if (job->plans.labellings || job->options.cost == TRA_COST_EINDECOMP) print_row(t, &model, out);
     print_wrapped(t, "why it lost", why, out);
 }
 
@@ -161,21 +164,28 @@ static char *cost_text(const tra_job *job, double cost, char *buf, size_t n) {
     return job->options.cost == TRA_COST_TIME ? tra_text_seconds(cost, buf, n) : tra_text_number(cost, buf, n);
 }
 
+/* What a plan is the cheapest of: labellings are of their optimizer, strategies are found by the search. */
+static const char *kind_of(const tra_job *job, const tra_plan *p) {
+    const tra_labelling *l = tra_explain_labelling(job, p);
+    return l ? l->how : tra_text_strategy(p);
+}
+
 void tra_explain_alternatives(const tra_job *job, int k, tra_str *out) {
     tra_arena *a = tra_arena_new();
     bool seconds = job->options.cost == TRA_COST_TIME;
     int wide = 8, figure = seconds ? 9 : 8, n = (int)tra_min64(k, job->plans.n);
     char buf[64];
-    for (int i = 0; i < n; i++) wide = (int)tra_max64(wide, (int64_t)strlen(tra_text_strategy(job->plans.v[i])));
+    const char *kind = job->plans.labellings ? "labelling" : "strategy";
+    for (int i = 0; i < n; i++) wide = (int)tra_max64(wide, (int64_t)strlen(kind_of(job, job->plans.v[i])));
     wide = (int)tra_min64(wide, 32);
-    tra_str_printf(out, "\nAlternatives: the cheapest plan of each strategy, %d of %d\n", n, job->plans.n);
-    tra_str_printf(out, "  #  %-*s %*s %9s %9s %8s %9s  %s\n", wide, "strategy", figure, seconds ? "time" : "floats", "network", "disk", "flops", "memory",
-                   "why not");
+    tra_str_printf(out, "\nAlternatives: the cheapest plan of each %s, %d of %d\n", kind, n, job->plans.n);
+    tra_str_printf(out, "  #  %-*s %*s %9s %9s %8s %9s  %s\n", wide, kind, figure, seconds ? "time" : "floats", "network",
+                   "disk", "flops", "memory", "why not");
     for (int i = 0; i < n; i++) {
         const tra_plan *p = job->plans.v[i];
         const tra_shown_plan *s = tra_explain_plan(job, p, a);
         tra_str_printf(out, "%s%2d  ", p == job->plan ? "*" : " ", p->rank);
-        tra_text_cell(out, tra_text_strategy(p), wide);
+        tra_text_cell(out, kind_of(job, p), wide);
         tra_str_printf(out, " %*s", figure, cost_text(job, s->cost, buf, sizeof buf));
         tra_str_printf(out, " %9s", tra_human(p->cost.network_bytes, buf));
         tra_str_printf(out, " %9s", tra_human(p->cost.disk_read + p->cost.disk_write, buf));

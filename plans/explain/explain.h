@@ -72,6 +72,7 @@ typedef struct tra_profile_of {
     uint64_t digest; /* of the plan */
 } tra_profile_of;
 typedef struct tra_measurement {
+    char *file; /* that it was read from */
     tra_profile_of of;
     tra_profile profile;
 } tra_measurement;

@@ -27,6 +27,17 @@ static double repart_cost(const tra_eingraph *g, const tra_labelling *l, int v) 
     return cost;
 }
 
+/* Statements that have a label in more parts than blocks: sites hold whole blocks. */
+static int across_blocks(const tra_eingraph *g, const tra_labelling *l) {
+    int n = 0;
+    for (int v = 0; v < g->nvertices; v++) {
+        bool across = false;
+        for (int i = 0; i < g->v[v].nlabels; i++) across |= l->d[v][i] > g->v[v].blocks[i];
+        n += across;
+    }
+    return n;
+}
+
 static void statement(const tra_eingraph *g, const tra_labelling *l, int v, tra_arena *a, tra_str *out) {
     const tra_vertex *x = &g->v[v];
     const double cost[] = {tra_ein_join_cost(g, x, l->d[v]), tra_ein_agg_cost(g, x, l->d[v]), repart_cost(g, l, v)};
@@ -48,6 +59,7 @@ void tra_text_statements(const tra_job *job, const tra_plan *p, tra_str *out) {
     if (!l) return;
     const tra_labellings *all = job->plans.labellings;
     const tra_eingraph *g = all->graph;
+    int n;
     tra_str_printf(out, "\nStatements, %s for %d processor%s: %s floats, join %s, agg %s, repart %s\n", l->how, l->p,
                    l->p == 1 ? "" : "s", tra_text_number(l->cost, a, sizeof a), tra_text_number(l->join, b, sizeof b),
                    tra_text_number(l->agg, c, sizeof c), tra_text_number(l->repart, d, sizeof d));
@@ -64,6 +76,9 @@ void tra_text_statements(const tra_job *job, const tra_plan *p, tra_str *out) {
     if (l->fewer)
         tra_str_printf(out, "%d statement%s in fewer parts: the labels' extents allow no more\n", l->fewer,
                        l->fewer == 1 ? "" : "s");
+    if ((n = across_blocks(g, l)))
+        tra_str_printf(out, "%d statement%s cut finer than %s blocks: computed on the nearest grid of sites\n", n,
+                       n == 1 ? "" : "s", n == 1 ? "its" : "their");
     tra_arena *arena = tra_arena_new();
     tra_str_printf(out, "%-42s %-20s %5s %9s %9s %9s\n", "statement", "parts", "calls", "join", "agg", "repart");
     for (int v = 0; v < g->nvertices; v++) statement(g, l, v, arena, out);
@@ -105,6 +120,7 @@ void tra_json_statements(tra_json *j, const tra_labellings *all, const tra_label
     tra_json_num(j, "agg_cost", l->agg);
     tra_json_num(j, "repart_cost", l->repart);
     tra_json_int(j, "in_fewer_parts", l->fewer);
+    tra_json_int(j, "across_blocks", across_blocks(g, l));
     tra_json_bool(j, "cut_off", l->cut_off);
     if (all->paper) tra_json_num(j, "paper_cost", all->paper->cost);
     if (all->best) tra_json_num(j, "optimal_cost", all->best->cost);
@@ -162,7 +178,7 @@ typedef struct shown {
     const char *name, *how, *failed;
     const tra_plan *plan;
     double floats; /* by the model eindecomp */
-    const tra_profile *measured;
+    const tra_measurement *measured;
 } shown;
 enum { OPTIMIZERS = TRA_OPT_DATA + 1 };
 
@@ -182,8 +198,15 @@ static void plan_all(const tra_job *job, int n, const tra_measurement *m, tra_ar
         v[i].floats = tra_ein_plan_cost(plans.v[0]);
         if (plans.labellings) v[i].how = plans.labellings->of[0]->how, v[i].floats = plans.labellings->of[0]->cost;
         for (int k = 0; k < n; k++)
-            if (m[k].of.digest == tra_plan_digest(plans.v[0])) v[i].measured = &m[k].profile;
+            if (m[k].of.digest == tra_plan_digest(plans.v[0]) && (!v[i].measured || m[k].of.optimizer == o.optimizer))
+                v[i].measured = &m[k];
     }
+}
+
+static bool is_shown(const tra_measurement *m, const shown *v) {
+    for (int i = 0; i < OPTIMIZERS; i++)
+        if (v[i].plan && tra_plan_digest(v[i].plan) == m->of.digest) return true;
+    return false;
 }
 
 void tra_text_optimizers(const tra_job *job, int n, const tra_measurement *m, tra_str *out) {
@@ -191,9 +214,10 @@ void tra_text_optimizers(const tra_job *job, int n, const tra_measurement *m, tr
     shown v[OPTIMIZERS];
     char b[64];
     plan_all(job, n, m, a, v);
+    if (n) tra_str_printf(out, "\n%-35s  %-30s  %s", "", "predicted", "measured");
     tra_str_printf(out, "\n%-13s %-10s %9s  %10s %9s %9s", "optimizer", "labelling", "floats", "network", "seconds",
                    "memory");
-    if (n) tra_str_printf(out, "  %10s %9s", "measured", "seconds");
+    if (n) tra_str_printf(out, "  %10s %9s", "network", "seconds");
     tra_str_add(out, "\n");
     for (int i = 0; i < OPTIMIZERS; i++) {
         const tra_plan *p = v[i].plan;
@@ -208,11 +232,17 @@ void tra_text_optimizers(const tra_job *job, int n, const tra_measurement *m, tr
         tra_str_printf(out, " %9s", tra_text_seconds(p->cost.seconds, b, sizeof b));
         tra_str_printf(out, " %9s", tra_human(p->cost.peak_memory, b));
         if (v[i].measured) {
-            tra_op_report all = tra_profile_sum(v[i].measured, v[i].measured->nops);
-            tra_str_printf(out, "  %10s", tra_human(all.sent, b));
-            tra_str_printf(out, " %9s", tra_text_seconds(v[i].measured->seconds, b, sizeof b));
+            const tra_profile *x = &v[i].measured->profile;
+            tra_str_printf(out, "  %10s", tra_human(tra_profile_sum(x, x->nops).sent, b));
+            tra_str_printf(out, " %9s", tra_text_seconds(x->seconds, b, sizeof b));
         }
         tra_str_add(out, "\n");
+    }
+    for (int k = 0; k < n; k++) {
+        if (is_shown(&m[k], v)) continue;
+        tra_str_printf(out, "%s is of another plan than these, by %s for %d site%s of %d thread%s\n", m[k].file,
+                       tra_optimizer_text(m[k].of.optimizer), m[k].of.sites, m[k].of.sites == 1 ? "" : "s",
+                       m[k].of.threads, m[k].of.threads == 1 ? "" : "s");
     }
     tra_arena_free(a);
 }
@@ -236,10 +266,11 @@ void tra_json_optimizers(tra_json *j, const tra_job *job, int n, const tra_measu
             tra_json_str(j, "error", v[i].failed);
         }
         if (v[i].measured) {
-            tra_op_report all = tra_profile_sum(v[i].measured, v[i].measured->nops);
+            const tra_profile *x = &v[i].measured->profile;
             tra_json_begin(j, "measured", '{');
-            tra_json_int(j, "network_bytes", all.sent);
-            tra_json_num(j, "seconds", v[i].measured->seconds);
+            tra_json_str(j, "file", v[i].measured->file);
+            tra_json_int(j, "network_bytes", tra_profile_sum(x, x->nops).sent);
+            tra_json_num(j, "seconds", x->seconds);
             tra_json_end(j, '}');
         }
         tra_json_end(j, '}');

@@ -31,6 +31,12 @@ END
     printf 'input X : f64 [3] by [1]\nY[i] = exp(X[i])\noutput Y\n' >few.tra
     status 0 tra explain --sites 16 --optimizer eindecomp few.tra
     has "1 statement in fewer parts"
+    lacks "cut finer"
+    # and blocks that sites cannot share
+    printf 'input X : f64 [6,6] by [6,6]\nZ[i,k] = sum X[i,j] * X[j,k]\noutput Z\n' >block.tra
+    status 0 tra explain --sites 4 --optimizer eindecomp block.tra
+    has "1 statement cut finer than its blocks: computed on the nearest grid of sites"
+    status 0 tra explain --sites 16 --optimizer eindecomp few.tra
     grep -Eq '^Y\[i\] = X\[i\] +i=2 +2 ' <<<"$output"
     # without it there is no such table
     status 0 tra explain --sites 8 "$EXAMPLES/chain-skewed.tra"
@@ -58,11 +64,31 @@ END
     grep -Eq '^sqrt +sqrt .*  ([0-9.]+ KiB) .*  \1 ' <<<"$output"
     status 0 tra explain --sites 2 --memory 100M --optimizers=s.json,d.json --format json q.tra
     is "$(json optimizers.3.network_bytes)" json optimizers.3.measured.network_bytes
+    grep -Eq '^ +predicted +measured$' <<<"$(tra explain --sites 2 --memory 100M --optimizers=s.json,,d.json q.tra)"
+    is s.json json optimizers.3.measured.file # of runs of one plan that of the optimizer itself
+    is d.json json optimizers.4.measured.file
+    # options that are not given are those of the first run; a run of another plan is named
+    status 0 tra explain --optimizers=s.json,d.json q.tra
+    has "for 2 sites"
+    grep -Eq '^sqrt +sqrt .*  ([0-9.]+ KiB) .*  \1 ' <<<"$output"
+    lacks "is of another plan"
+    status 0 tra explain --sites 3 --optimizers=s.json q.tra
+    has "s.json is of another plan than these, by sqrt for 2 sites of"
     status 3 tra explain --optimizers=q.tra q.tra
     has "is not what tra run --profile writes"
     # a profile says under which optimizer it was made
     status 0 tra explain --analyze s.json q.tra
     has "Statements, sqrt for 2 processors"
+}
+
+@test "alternatives are labellings where the optimizer makes them" {
+    status 0 tra explain --sites 8 --optimizer eindecomp --alternatives "$EXAMPLES/attention.tra"
+    has "Alternatives: the cheapest plan of each labelling, 3 of 3"
+    grep -Eq '^  #  labelling ' <<<"$output"
+    for how in moved linearised exact; do grep -Eq "^[* ] [123]  $how " <<<"$output"; done
+    grep -Eq '^floats, eindecomp  +1.48e10 +1.41e10 +1.37e10 *$' <<<"$output"
+    status 0 tra explain --sites 8 --alternatives=2 "$EXAMPLES/attention.tra"
+    has "Alternatives: the cheapest plan of each strategy, 2 of"
 }
 
 # Costs of every statement from vectors and extents, by the formulas of the paper, and their sums.
