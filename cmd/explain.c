@@ -22,7 +22,7 @@ static tra_status find_measured(tra_job *job, const tra_profile_of *of, const tr
                     "in that run?", analyze);
 }
 
-/* What the command line leaves open is as it was in the run that was measured; its optimizer only if that run is analyzed. */
+/* What the command line leaves open is as in the run that was measured; the optimizer only if that run is analyzed. */
 static void as_measured(const tra_profile_of *of, tra_request *r) {
     if (!r->memory_given) r->options.memory = of->memory, r->memory_given = true;
     if (!r->threads_given) r->options.threads = of->threads;

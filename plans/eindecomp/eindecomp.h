@@ -57,7 +57,7 @@ typedef struct tra_eingraph {
 /* The dimensions and weight of a type; it is nobody's result. */
 tra_ein_rel tra_ein_rel_of(const tra_type *t);
 tra_eingraph *tra_eingraph_build(const tra_graph *g, tra_arena *a);
-/* "C[i,k] = A[i,j] B[j,k]": what a vertex reads and makes, for people. */
+/* "C[i,k] = A[i,j] B[j,k]": what a vertex reads and makes, for people. A result without a name is (3), of vertex 3. */
 void tra_vertex_print(const tra_eingraph *g, int v, tra_str *out);
 
 /* ---- costs -------------------------------------------------------------------------------------------------- */

@@ -317,7 +317,7 @@ static void print_ref(const tra_eingraph *g, const tra_vertex *v, const tra_ein_
     if (x->name)
         tra_str_add(out, x->name);
     else
-        tra_str_printf(out, "#%d", x->node->id);
+        tra_str_printf(out, "(%d)", x->by);
     tra_str_add(out, "[");
     for (int d = 0; d < x->n; d++)
         tra_str_printf(out, "%s%s", d ? "," : "", r->label[d] < 0 ? "." : v->name[r->label[d]]);

@@ -179,8 +179,8 @@ void tra_explain_alternatives(const tra_job *job, int k, tra_str *out) {
     for (int i = 0; i < n; i++) wide = (int)tra_max64(wide, (int64_t)strlen(kind_of(job, job->plans.v[i])));
     wide = (int)tra_min64(wide, 32);
     tra_str_printf(out, "\nAlternatives: the cheapest plan of each %s, %d of %d\n", kind, n, job->plans.n);
-    tra_str_printf(out, "  #  %-*s %*s %9s %9s %8s %9s  %s\n", wide, kind, figure, seconds ? "time" : "floats", "network",
-                   "disk", "flops", "memory", "why not");
+    tra_str_printf(out, "  #  %-*s %*s %9s %9s %8s %9s  %s\n", wide, kind, figure, seconds ? "time" : "floats",
+                   "network", "disk", "flops", "memory", "why not");
     for (int i = 0; i < n; i++) {
         const tra_plan *p = job->plans.v[i];
         const tra_shown_plan *s = tra_explain_plan(job, p, a);

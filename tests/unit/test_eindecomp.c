@@ -174,6 +174,14 @@ TEST(softmax_is_four) {
     }
 }
 
+TEST(results_without_a_name_have_the_number_of_their_statement) {
+    made m = make("input X : f64 [8,4] by [2,2]\nY = softmax(X)\noutput Y\n");
+    CHECK_STR(printed(&m, 0), "(0)[i] = X[i,j]");
+    CHECK_STR(printed(&m, 1), "(1)[i,j] = X[i,j] (0)[i]");
+    CHECK_STR(printed(&m, 3), "Y[i,j] = (1)[i,j] (2)[i]");
+    done(&m);
+}
+
 TEST(nodes_of_statements_know_their_labels) {
     made m = make("input X : f64 [8,6] by [2,1]\ninput Y : f64 [6,4] by [2,4]\ninput V : f64 [6,6] by [3,3]\n"
                   "Z[i,k] = sum X[i,j] * Y[j,k] * V[j,j]\nR[k,j] = max exp(X[i,j]) + V[j,k]\nS[] = sum 2 * X[i,j]\n"
