@@ -142,3 +142,11 @@ int tra_cores(void) {
     if (s && tra_parse_int(s, &n) && n > 0) return (int)tra_min64(n, TRA_MAXWORKERS);
     return (int)tra_min64(tra_machine_cores(), TRA_MAXWORKERS);
 }
+
+void tra_wait_briefly(pthread_cond_t *cond, pthread_mutex_t *lock) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 250000000;
+    if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+    pthread_cond_timedwait(cond, lock, &until);
+}

@@ -4,6 +4,8 @@
 
 #include "base.h"
 
+#include <pthread.h>
+
 typedef struct tra_crew tra_crew;
 /* One piece; worker counts from 0. */
 typedef tra_status tra_work_fn(void *ctx, int worker, int64_t item, tra_err *e);
@@ -22,6 +24,9 @@ void tra_crew_free(tra_crew *c); /* NULL allowed; waits */
 
 /* All of the above for one stretch of work. */
 TRA_MUSTUSE tra_status tra_crew_run(int workers, int64_t from, int64_t to, tra_work_fn *fn, void *ctx, tra_err *e);
+
+/* Waits for cond, for a quarter of a second at most: who waits for long looks now and then whether he still should. */
+void tra_wait_briefly(pthread_cond_t *cond, pthread_mutex_t *lock);
 
 /* Cores that this process may use, or TRA_THREADS; at most TRA_MAXWORKERS. */
 enum { TRA_MAXWORKERS = 64 };

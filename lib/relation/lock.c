@@ -37,17 +37,19 @@ static char *lock_name(const char *path) {
 }
 
 /* The second in which a process began: start in ticks since boot plus the time of boot, so that it still tells two
- * processes of one pid apart after a reboot. -1 if there is no such process. */
+ * processes of one pid apart after a reboot. -1 if there is no such process, 0 if it has ended and nobody has asked how. */
 static long long started(long pid) {
     char name[64], *text, *p;
     size_t n;
     tra_err e = {0};
     long long ticks = -1, boot = -1;
+    char state = 0;
     snprintf(name, sizeof name, "/proc/%ld/stat", pid);
     if (tra_slurp(name, 1 << 16, &text, &n, &e) != TRA_OK) return -1;
     if ((p = strrchr(text, ')'))) /* the name in parentheses may hold anything; field 22 is the 20th after it */
-        sscanf(p + 1, " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lld", &ticks);
+        sscanf(p + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lld", &state, &ticks);
     free(text);
+    if (state == 'Z' || state == 'X') return 0;
     if (tra_slurp("/proc/stat", 1 << 24, &text, &n, &e) != TRA_OK) return -1;
     if ((p = strstr(text, "\nbtime "))) sscanf(p, " btime %lld", &boot);
     free(text);
@@ -66,13 +68,15 @@ static bool parse(const char *text, owner *o) {
     return sscanf(text, "%255s %ld %lld", o->host, &o->pid, &o->start) == 3;
 }
 
+bool tra_process_gone(long pid) { return (kill((pid_t)pid, 0) != 0 && errno == ESRCH) || started(pid) == 0; }
+
 static bool provably_dead(const owner *o) {
     owner me;
     this_process(&me);
     if (strcmp(o->host, me.host) != 0) return false;
-    if (kill((pid_t)o->pid, 0) != 0 && errno == ESRCH) return true;
+    if (tra_process_gone(o->pid)) return true;
     long long start = started(o->pid);
-    return start >= 0 && o->start >= 0 && llabs(start - o->start) > 2; /* the pid was given to another; 2: rounding */
+    return start > 0 && o->start >= 0 && llabs(start - o->start) > 2; /* the pid was given to another; 2: rounding */
 }
 
 /* Puts a whole lock file in place, or fails with EEXIST: link is atomic on NFS too. */

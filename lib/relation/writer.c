@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -56,7 +55,7 @@ static bool orphan(const char *rest, const char *reused) {
     if (n < 5 || strcmp(rest + n - 4, ".tmp") != 0) return false;
     if (*rest == 'r') return !reused || strncmp(rest, reused, strlen(reused)) != 0; /* of a run that could be gone on with */
     long pid = strtol(rest, &end, 10);
-    return pid > 0 && (strcmp(end, ".tmp") == 0 || *end == '-') && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+    return pid > 0 && (strcmp(end, ".tmp") == 0 || *end == '-') && tra_process_gone(pid);
 }
 
 /* Temporary files of this target whose process is gone. The lock is held, so they are nobody's. reused: all tags that

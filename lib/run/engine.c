@@ -1,6 +1,8 @@
 /* engine.c - workers and the queue of units. */
 #include "engine.h"
 
+#include "../base/crew.h"
+
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -63,15 +65,11 @@ tra_status tra_engine_tick(tra_engine *g, tra_err *e) {
 
 /* Waits for cond under the lock, for a quarter of a second at most when there is somebody to tick. */
 static void wait_for(tra_engine *g, pthread_cond_t *cond) {
-    struct timespec until;
     if (!g->tick) {
         pthread_cond_wait(cond, &g->lock);
         return;
     }
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += 250000000;
-    if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
-    pthread_cond_timedwait(cond, &g->lock, &until);
+    tra_wait_briefly(cond, &g->lock);
     tra_err e = {0};
     if (tra_engine_tick(g, &e) != TRA_OK) fail(g, &e);
 }
@@ -418,3 +416,11 @@ tra_status tra_engine_fetch(tra_engine *g, tra_input *in, tra_err *e) {
 }
 
 void tra_engine_release(tra_engine *g, tra_input *in) { drop_inputs(g, in, 1); }
+
+tra_status tra_engine_pin(tra_engine *g, tra_block *b, tra_err *e) {
+    bool load;
+    TRA_TRY(tra_block_pin(g->pool, b, &load, e));
+    tra_status s = load ? tra_block_load(g->pool, b, g->self.io, e) : TRA_OK;
+    if (s != TRA_OK) tra_block_unpin(g->pool, b);
+    return s;
+}

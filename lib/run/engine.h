@@ -73,5 +73,8 @@ TRA_MUSTUSE tra_status tra_engine_drain(tra_engine *g, tra_err *e);
  * The parts are those that the stage began with. */
 TRA_MUSTUSE tra_status tra_engine_fetch(tra_engine *g, tra_input *in, tra_err *e);
 void tra_engine_release(tra_engine *g, tra_input *in);
+/* Pins the block of a stored array once more, which a unit that is queued has pinned: the unit may have ended and the block
+ * have left (it is read again then). */
+TRA_MUSTUSE tra_status tra_engine_pin(tra_engine *g, tra_block *b, tra_err *e);
 
 #endif

@@ -350,9 +350,8 @@ static tra_status queue(stage *st, tra_unit *u, bool stays, tra_err *e) {
         st->row[st->nrow++] = stored->block[at];
     }
     tra_status s = tra_engine_submit(st->site->engine, u, e);
-    for (int64_t i = from; i < st->nrow; i++) { /* this thread alone evicts: they are still there */
-        bool load;
-        if (s == TRA_OK) s = tra_block_pin(st->site->pool, st->row[i], &load, e);
+    for (int64_t i = from; i < st->nrow; i++) {
+        if (s == TRA_OK) s = tra_engine_pin(st->site->engine, st->row[i], e);
         if (s != TRA_OK) st->nrow = i;
     }
     return s;

@@ -1,6 +1,8 @@
 /* pool.c - the block pool: a region of memory, a list of what may be evicted, a spill file. */
 #include "pool.h"
 
+#include "../base/crew.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,7 +223,7 @@ static tra_status find_memory(tra_pool *p, tra_block *b, tra_err *e) {
         if (old != &p->oldest) {
             TRA_TRY(evict(p, old, e));
         } else if (p->busy && p->busy(p->busy_ctx)) {
-            pthread_cond_wait(&p->freed, &p->lock);
+            tra_wait_briefly(&p->freed, &p->lock); /* busy looks whether the run is to stop */
         } else {
             char want[32], budget[32];
             if (p->stats.used + tra_block_footprint(b->bytes) <= p->stats.budget)

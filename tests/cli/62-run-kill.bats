@@ -76,11 +76,12 @@ resume_until_done() {
 }
 
 @test "killed again and again, --resume gets through with the same digest and leaves nothing behind" {
-    long_program 2000x2000 125x125
-    tra run -q long.tra
-    want=$(tra digest c.h5)
-    for how in KILL TERM; do
-        for options in '--sites 1 --memory 44M' '--sites 2 --memory 56M' '--sites 3 --memory 56M --codec zstd'; do
+    long_program 1500x1500 125x125
+    for options in '--sites 1 --memory 44M' '--sites 2 --memory 56M' '--sites 3 --memory 56M --codec zstd'; do
+        # shellcheck disable=SC2086
+        tra run -q long.tra --threads 1 $options # another plan may add in another order
+        want=$(tra digest c.h5)
+        for how in KILL TERM; do
             rm -f c.h5
             # shellcheck disable=SC2086
             resume_until_done --threads 1 $options
