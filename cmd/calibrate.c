@@ -196,6 +196,6 @@ const tra_cmd tra_cmd_calibrate = {
                            &opt.threads_given},
                           {.name = NULL}},
     .maxargs = 0,
-    .needs = TRA_NEED_MPI | TRA_TAKES_JSON,
+    .needs = TRA_NEED_MPI | TRA_NEED_BLAS | TRA_TAKES_JSON,
     .run = run,
 };

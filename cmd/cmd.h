@@ -46,6 +46,7 @@ typedef enum tra_need {
     TRA_TAKES_JSON = 4,   /* --format text|json; without it --format is refused */
     TRA_TAKES_DOT = 8,    /* and dot */
     TRA_TAKES_DEFINE = 16, /* -D NAME=VALUE */
+    TRA_NEED_BLAS = 32,    /* computes, or tells by what: with the kernel that fits the processor */
 } tra_need;
 
 typedef struct tra_cmd {

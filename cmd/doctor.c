@@ -303,6 +303,6 @@ const tra_cmd tra_cmd_doctor = {
                            "the scratch directory to look at (default: TMPDIR, or /tmp)", NULL, "TRA_SCRATCH", NULL},
                           {.name = NULL}},
     .maxargs = 0,
-    .needs = TRA_NEED_MPI | TRA_NEED_HDF5 | TRA_TAKES_JSON,
+    .needs = TRA_NEED_MPI | TRA_NEED_BLAS | TRA_NEED_HDF5 | TRA_TAKES_JSON,
     .run = run,
 };

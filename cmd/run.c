@@ -395,6 +395,6 @@ const tra_cmd tra_cmd_run = {
     .opts = options,
     .minargs = 1,
     .maxargs = 1,
-    .needs = TRA_NEED_MPI | TRA_NEED_HDF5 | TRA_TAKES_JSON | TRA_TAKES_DEFINE,
+    .needs = TRA_NEED_MPI | TRA_NEED_BLAS | TRA_NEED_HDF5 | TRA_TAKES_JSON | TRA_TAKES_DEFINE,
     .run = run,
 };

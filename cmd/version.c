@@ -60,6 +60,6 @@ const tra_cmd tra_cmd_version = {
     .about = "Prints the versions of tra, HDF5, MPI, BLAS (with the kernel that it chose for this processor) and zstd, "
              "as they are at run time.",
     .maxargs = 0,
-    .needs = TRA_TAKES_JSON,
+    .needs = TRA_NEED_BLAS | TRA_TAKES_JSON,
     .run = run,
 };

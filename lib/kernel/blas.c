@@ -4,6 +4,7 @@
 #include <cblas.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *tra_blas_kernel(void) { return openblas_get_corename(); }
 
@@ -35,9 +36,10 @@ static simd of_processor(void) {
     return __builtin_cpu_supports("avx") ? SIMD_AVX : SIMD_SSE;
 }
 
+static const char *const fit[] = {"", "SANDYBRIDGE", "HASWELL", "SKYLAKEX"};
+
 bool tra_blas_advice(char *buf, size_t n) {
-    static const char *const names[] = {"SSE", "AVX", "AVX2", "AVX-512"}, *const fit[] = {"", "SANDYBRIDGE", "HASWELL",
-                                                                                          "SKYLAKEX"};
+    static const char *const names[] = {"SSE", "AVX", "AVX2", "AVX-512"};
     const char *kernel = tra_blas_kernel(), *forced = getenv("OPENBLAS_CORETYPE");
     simd has = of_kernel(kernel), could = of_processor();
     if (has >= could) return false;
@@ -49,10 +51,20 @@ bool tra_blas_advice(char *buf, size_t n) {
         snprintf(buf + at, n - (size_t)at, "products may be faster with OPENBLAS_CORETYPE=%s", fit[could]);
     return true;
 }
+
+void tra_blas_fit(char **argv) {
+    simd could = of_processor();
+    if (getenv("OPENBLAS_CORETYPE") || of_kernel(tra_blas_kernel()) >= could) return;
+    tra_info(1, "BLAS would use its kernel %s; starting again with %s", tra_blas_kernel(), fit[could]);
+    if (setenv("OPENBLAS_CORETYPE", fit[could], 0) == 0) execv("/proc/self/exe", argv);
+    unsetenv("OPENBLAS_CORETYPE"); /* go on with what there is */
+}
 #else
 bool tra_blas_advice(char *buf, size_t n) {
     (void)buf;
     (void)n;
     return false; /* OpenBLAS's kernels of other processors differ in other ways */
 }
+
+void tra_blas_fit(char **argv) { (void)argv; }
 #endif

@@ -218,5 +218,9 @@ void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, co
 const char *tra_blas_kernel(void); /* the kernel that BLAS uses: Haswell, SkylakeX, ... */
 /* Could this processor do better? Then says so in buf (a sentence without its end), with what to do about it. */
 bool tra_blas_advice(char *buf, size_t n);
+/* OpenBLAS takes its least kernel on processors that are newer than it, several times slower than what they could run. It
+ * chooses before main, by OPENBLAS_CORETYPE; where the user has not set that and the kernel does not fit the processor,
+ * this starts the program again with the one that does. Before there are threads, locks or MPI. */
+void tra_blas_fit(char **argv);
 
 #endif

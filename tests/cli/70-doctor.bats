@@ -125,6 +125,19 @@ for c in d["checks"]: assert (c["advice"] is None) == (c["state"] == "ok"), c' "
     [ -z "$output" ]
 }
 
+@test "blas: where nothing is set, the kernel fits the processor, also one that OpenBLAS does not know" {
+    unset OPENBLAS_CORETYPE
+    status 0 doctor
+    [[ $(found blas) == "ok kernel "* ]]
+    kernel=$("$TRA" version | sed -n 's/.*kernel //p')
+    tra gen -q --shape 100x100 --block 50x50 -o a.h5
+    printf 'input A from "a.h5"\nC = agg(join(A, A, [1], [0], matmul), [0,2], matadd)\noutput C\n' >p.tra
+    for n in 1 2; do
+        status 0 tra run -v p.tra --sites $n --threads 1
+        has "BLAS kernel $kernel;"
+    done
+}
+
 @test "rates: of another BLAS kernel" {
     mkdir -p config/tra
     sed 's/^ *//' >config/tra/machine.json <<'END'
