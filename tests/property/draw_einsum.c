@@ -130,7 +130,7 @@ bool draw_einsum(gen *g, relation *r) {
     else /* parenthesised: a max or min of two at its head would be the word */
         tra_str_add(&e, "("), random_scalar(&g->g, g->a, s.nrefs, s.text, 3, g->integers, &e, &je), tra_str_add(&e, ")");
     for (int i = 0; i < s.nrefs; i++) {
-        char arg[16];
+        char arg[24];
         snprintf(arg, sizeof arg, "[\"x\",%d]", i);
         for (int d = 0; d < s.label[i].n && strstr(tra_str_get(&je), arg); d++) s.used |= 1u << s.label[i].v[d];
     }
