@@ -2,6 +2,7 @@
 #include "lex.h"
 #include "names.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,7 +206,9 @@ static tra_ast *parse_number(parser *p) {
     x->value = strtod(x->text, NULL);
     x->integer = strpbrk(x->text, ".eE") == NULL;
     p->tok++;
-    return x;
+    if (isfinite(x->value)) return x;
+    tra_diag_error(p->d, x->span, "the largest is 1.797693134862315e308", "this number is larger than an f64 holds");
+    return NULL;
 }
 
 static tra_ast *parse_string(parser *p) {

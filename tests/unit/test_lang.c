@@ -181,6 +181,7 @@ TEST(errors) {
     ERRORS("x = \"abc\ny = \"a\\qc\"",
            "1:5: error: this string is not closed\n2:7: error: unknown escape in a string\n");
     ERRORS("x = 3x + 0x10\n", "1:5: error: '3x' is not a number\n1:10: error: '0x10' is not a number\n");
+    ERRORS("x = 1e308 + 1e309\n", "1:13: error: this number is larger than an f64 holds\n");
     ERRORS("x = a & b", "1:7: error: unexpected '&'\n");
     ERRORS("x = (i,i) -> i", "1:8: error: parameter 'i' stands twice\n");
     ERRORS("x = (i,2) -> i", "1:8: error: the parameters before '->' are names\n");
