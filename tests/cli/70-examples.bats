@@ -8,6 +8,7 @@ example() {
     local name=$1 script
     shift
     for script in "$EXAMPLES/$name"/*.sh; do status 0 env TRA="$TRA" "$@" "$script" "$name" || return; done
+    has " in $name."
 }
 
 @test "every example is in the README with the command that runs it, and is tested here" {

@@ -17,3 +17,4 @@ run nearest.tra
 run einsum.tra
 "$tra" diff best.h5 best-einsum.h5 --rtol 1e-12
 echo "distance and row: $(value best.h5 | tr '\n' ' ')"
+echo "They are best.h5 in $work."

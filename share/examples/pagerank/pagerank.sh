@@ -23,3 +23,4 @@ while [ $step -le "${STEPS:-100}" ]; do
 done
 echo "$step steps, last change $change"
 value rank.h5 | paste - "$here/pages.txt" | sort -rg | head -n 5
+echo "The ranks are rank.h5 in $work."
