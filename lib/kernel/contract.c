@@ -4,8 +4,8 @@
  * walks the diagonal; an accumulator larger than the result just has larger strides). By where they occur labels are
  *     M: A and C    N: B and C    K: summed    batch: A, B and C
  * and one loop of each of M, N, K (after joining those that step as one) goes to BLAS, transposes folded into its
- * flags; the others are loops around it. An operand that BLAS cannot address is packed tile by tile. Where no two
- * dimensions are left for BLAS the sums are plain vector loops in f64.
+ * flags; the others are loops around it. An operand or a result that BLAS cannot address is packed tile by tile. Where no
+ * two dimensions are left for BLAS the sums are plain vector loops in f64.
  *
  * Work is cut in tiles of the output by its extents alone, and each tile is a fixed sequence of one-thread BLAS calls
  * in ascending order of the summed labels: who computes a tile does not show in its bits. */
@@ -20,7 +20,8 @@ enum {
     AREA = 768 * 768, /* a smaller output is one tile; 1000 x 1000 makes two of 500 x 1000 */
     ROWS = 512,       /* of a tile, at least, where there are more, */
     MOST_ROWS = 2048, /* and at most: the BLAS packs what multiplies them */
-    PACK = 128,       /* side of a packed tile; two of f64 are 256 KiB of stack */
+    PACK = 128,       /* side of a packed tile; three of f64 are 384 KiB of stack */
+    MANY = 16,        /* extents from which on packing a result beats plain loops */
     MOST = 1 << 30,   /* BLAS counts in int */
 };
 
@@ -231,6 +232,30 @@ static void gemm_tile(const problem *p, const matrix *a, const matrix *b, const 
     }
 }
 
+/* C (m x n, any strides) = A B + beta C, beta 0 or 1. */
+static void gemm_apart(const problem *p, const matrix *a, const matrix *b, const int64_t *at, tra_loop m, tra_loop n,
+                       int64_t k, double beta) {
+    double abuf[PACK * PACK], bbuf[PACK * PACK], cbuf[PACK * PACK];
+    tra_dtype t = p->dtype[C];
+    for (int64_t i = 0; i < m.n; i += PACK)
+        for (int64_t j = 0; j < n.n; j += PACK) {
+            int64_t ni = tra_min64(PACK, m.n - i), nj = tra_min64(PACK, n.n - j);
+            for (int64_t l = 0; l < k; l += PACK) {
+                int64_t nl = tra_min64(PACK, k - l), lda, ldb;
+                bool ta, tb;
+                const void *pa = tile_of(p, a, at[a->o], i, ni, l, nl, abuf, &ta, &lda);
+                const void *pb = tile_of(p, b, at[b->o], l, nl, j, nj, bbuf, &tb, &ldb);
+                gemm(t, ta, tb, ni, nj, nl, pa, lda, pb, ldb, l ? 1 : 0, cbuf, nj);
+            }
+            for (int64_t r = 0; r < ni; r++)
+                for (int64_t c = 0; c < nj; c++) {
+                    int64_t to = at[C] + (i + r) * m.s[C] + (j + c) * n.s[C];
+                    double v = tra_get(cbuf, t, r * nj + c);
+                    tra_put(p->out, t, to, beta != 0 ? tra_get(p->out, t, to) + v : v);
+                }
+        }
+}
+
 /* c (m) += A x, A in place. */
 static void gemv(const problem *p, const matrix *a, int x, const int64_t *at, tra_loop m, tra_loop k) {
     tra_dtype t = p->dtype[C];
@@ -250,6 +275,7 @@ typedef struct choice {
     int at[3];
     bool swap; /* C is computed transposed: A and B change places */
     bool vector;
+    bool apart; /* C is packed */
     matrix a, b;
 } choice;
 
@@ -263,14 +289,15 @@ static void weigh(const problem *p, int im, int in, int ik, choice *best) {
     choice c = {.at = {im, in, ik}};
     if (k.n == 1 || (m.n == 1 && n.n == 1)) return;
     if (m.n > 1 && n.n > 1) {
-        c.swap = n.s[C] != 1;
-        if (c.swap && m.s[C] != 1) return;
+        c.swap = n.s[C] != 1 && m.s[C] == 1;
+        c.apart = n.s[C] != 1 && m.s[C] != 1;
         int64_t ldc = c.swap ? n.s[C] : m.s[C];
-        if (ldc < (c.swap ? m.n : n.n) || ldc > MOST) return;
+        if (!c.apart && (ldc < (c.swap ? m.n : n.n) || ldc > MOST)) return;
+        if (c.apart && (m.n < MANY || n.n < MANY || k.n < MANY)) return;
         /* transposed, the product is B' A' */
         c.a = c.swap ? address(p, B, n, k) : address(p, A, m, k);
         c.b = c.swap ? address(p, A, k, m) : address(p, B, k, n);
-        c.score = clip(m.n) * clip(n.n) * clip(k.n) / (c.a.pack || c.b.pack ? 2 : 1);
+        c.score = clip(m.n) * clip(n.n) * clip(k.n) / (c.a.pack || c.b.pack ? 2 : 1) / (c.apart ? 2 : 1);
     } else {
         c.vector = true;
         c.swap = m.n == 1;
@@ -330,7 +357,7 @@ static void run_blas(problem *p, const choice *c) {
             if (c->vector)
                 gemv(p, &c->a, 1 - c->a.o, at, m, k);
             else
-                gemm_tile(p, &c->a, &c->b, at, m, n, k.n, beta);
+                (c->apart ? gemm_apart : gemm_tile)(p, &c->a, &c->b, at, m, n, k.n, beta);
             beta = 1;
         } while (tra_nest_next(&p->loops[K], in));
     } while (tra_nest_next(&outer, off));

@@ -319,6 +319,26 @@ TEST(einsum_beyond_strips_packs_and_tiles) {
     }
 }
 
+TEST(results_that_blas_cannot_address) { /* two sums in an accumulator that is larger than the result */
+    const tra_kernel *k = einsum("ijb,jkb->ikb");
+    for (int f32 = 0; f32 < 2; f32++) {
+        tra_dtype t = f32 ? TRA_F32 : TRA_F64;
+        tra_array a = uniform(t, DIMS(140, 270, 2), -1, 1), b = uniform(t, DIMS(270, 130, 2), -1, 1);
+        tra_array once = join(k, &a, &b), acc = filled(t, DIMS(150, 131, 3), 7);
+        for (int add = 0; add < 2; add++)
+            for (int tile = 0; tile < tra_kernel_tiles(k, &acc.ext); tile++) tra_kernel_fma(k, &a, &b, &acc, tile, !add);
+        double most = 0;
+        for (int64_t i = 0; i < 150; i++)
+            for (int64_t j = 0; j < 131; j++)
+                for (int64_t l = 0; l < 3; l++) {
+                    double want = i < 140 && j < 130 && l < 2 ? 2 * get(&once, (i * 130 + j) * 2 + l) : 0;
+                    most = fmax(most, fabs(get(&acc, (i * 131 + j) * 3 + l) - want));
+                }
+        CHECK_NEAR(most, 0, f32 ? 1e-4 : 1e-12);
+        free(a.data), free(b.data), free(once.data), free(acc.data);
+    }
+}
+
 TEST(tiles_cut_the_accumulator_alone) {
     const tra_kernel *k = named("matmul", TRA_USE_JOIN);
     CHECK_INT(tra_kernel_tiles(k, &DIMS(512, 512)), 1);
