@@ -275,7 +275,7 @@ TEST(order_of_contraction) {
 /* What a program can be made of takes time in proportion. */
 TEST(long_expressions) {
     static const char *const forms[] = {"S[i,j]*", "S[%c,%c]*", "v[%c]+", "max(S[i,j],", "S[i,j]/v[k]-"}; /* of letters */
-    double t = tra_now();
+    double t = check_seconds();
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
         tra_str text = {0};
         tra_str_add(&text, "input S : f64 [3,3] by [2,2]\ninput v : f64 [3] by [2]\nZ[] = sum ");
@@ -297,7 +297,7 @@ TEST(long_expressions) {
         done(&b);
         tra_str_free(&text);
     }
-    CHECK(tra_now() - t < 5);
+    CHECK(check_seconds() - t < 5);
 }
 
 /* ---- random statements: the operators against the definition -------------------------------------------------- */
@@ -452,9 +452,9 @@ TEST(contractions_of_many_factors_give_what_the_definition_gives) {
         for (int i = 0; i < n - 1; i++) tra_str_printf(&text, " * %c[%c,%c]", i % 2 ? 'A' : 'B', i % 3 ? 'x' : 'y', 'a' + i);
         tra_str_add(&text, "\n");
     }
-    double t = tra_now();
+    double t = check_seconds();
     check_program(tra_str_get(&text));
-    CHECK(tra_now() - t < 20);
+    CHECK(check_seconds() - t < 20);
     tra_str_free(&text);
 }
 
