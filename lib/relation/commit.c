@@ -141,6 +141,7 @@ static bool put_tables(tra_writer *w) {
 /* ---- what was there before -------------------------------------------------------------------------------------- */
 
 typedef struct keep {
+    tra_vfd *old; /* of the file that is there */
     tra_writer *w;
     const char *ours[2]; /* paths that the new relation replaces */
     const char *at;      /* path of the group being copied, with a '/' at the end unless it is the root */
@@ -165,6 +166,28 @@ static bool copy_soft_or_external(keep *k, hid_t from, const char *name, const H
     return ok;
 }
 
+/* Reads what HDF5 must know of an object besides its data. */
+static herr_t touch(hid_t root, const char *name, const H5O_info_t *info, void *ctx) {
+    (void)ctx;
+    if (info->type != H5O_TYPE_DATASET) return 0;
+    hid_t dset = H5Dopen2(root, name, H5P_DEFAULT);
+    if (dset < 0) return -1;
+    (void)H5Dget_storage_size(dset); /* walks the index of chunks */
+    return H5Dclose(dset);
+}
+
+/* H5Ocopy crashes where it cannot read a dataset. So all but the data is read before, and stays in HDF5's cache; data that
+ * cannot be read is zeros to it, and the driver tells. */
+static bool copy_object(keep *k, hid_t from, const char *name, const char *path) {
+    tra_vfd *old = k->old;
+    if (H5Ovisit_by_name2(from, name, H5_INDEX_NAME, H5_ITER_NATIVE, touch, NULL, H5O_INFO_BASIC, H5P_DEFAULT) < 0 || old->err)
+        return false;
+    old->blind = true;
+    bool ok = H5Ocopy(from, name, k->to, path, H5P_DEFAULT, H5P_DEFAULT) >= 0 && !old->err;
+    old->blind = false;
+    return ok;
+}
+
 static herr_t copy_link(hid_t from, const char *name, const H5L_info_t *info, void *data) {
     keep *k = data;
     const char *path = tra_arena_printf(k->w->arena, "%s%s", k->at, name);
@@ -182,11 +205,11 @@ static herr_t copy_link(hid_t from, const char *name, const H5L_info_t *info, vo
         return s == TRA_OK ? 0 : -1;
     }
     if (info->type == H5L_TYPE_HARD)
-        ok = H5Ocopy(from, name, k->to, path, H5P_DEFAULT, H5P_DEFAULT) >= 0;
+        ok = copy_object(k, from, name, path);
     else
         ok = copy_soft_or_external(k, from, name, info, path);
     if (!ok) {
-        tra_h5_fail(k->e, TRA_INPUT, k->w->vfd, "cannot copy %s, which %s holds already", path, k->w->path);
+        tra_h5_fail(k->e, TRA_INPUT, k->old->err ? k->old : k->w->vfd, "cannot copy %s, which %s holds already", path, k->w->path);
         return -1;
     }
     return 0;
@@ -272,6 +295,7 @@ static tra_status copy_others(tra_writer *w, tra_err *e) {
     TRA_TRY(open_old(w, &old, e));
     if (old < 0) return TRA_OK;
     keep k = {.w = w, .ours = {w->name, tra_table_path(w->arena, w->name, NULL)}, .at = "", .to = w->file, .e = e};
+    k.old = tra_vfd_of(old);
     hid_t root = H5Gopen2(old, "/", H5P_DEFAULT);
     tra_status s = copy_group(&k, root, "");
     H5Gclose(root);

@@ -26,7 +26,9 @@ typedef struct tra_vfd {
     size_t len;
     bool discard; /* the file will be removed, or left as it is: writes are dropped, so that closing cannot fail */
     bool kept;    /* opened with tra_vfd_keep: it may be longer than what is written to it */
+    bool blind;   /* data that cannot be read reads as zeros, besides setting err */
     int err;      /* errno of the first failed operation, 0 */
+    bool lost;    /* a write has failed: the others are dropped, and closing fails */
 } tra_vfd;
 
 /* While set, a file that is opened to be overwritten keeps its contents and looks empty to the library: what was written

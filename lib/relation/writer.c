@@ -427,7 +427,7 @@ static tra_status missing_tuple(tra_writer *w, tra_err *e) {
 static tra_status close_file(tra_writer *w, tra_err *e) {
     hid_t file = w->file, dset = w->dset;
     w->dset = -1;
-    if (H5Dclose(dset) < 0 || H5Fflush(file, H5F_SCOPE_GLOBAL) < 0)
+    if (H5Dclose(dset) < 0 || H5Fflush(file, H5F_SCOPE_GLOBAL) < 0 || w->vfd->lost)
         return tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write %s", w->temp);
     w->file = -1;
     w->vfd = NULL;
