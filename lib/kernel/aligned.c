@@ -77,7 +77,7 @@ static double reduce_along(const runner *r, const int64_t *off, const tra_loop *
     do {
         for (int64_t i = 0; i < run->n; i += TRA_STRIP)
             fold_strip(r, acc, at, run, i, tra_min64(TRA_STRIP, run->n - i));
-    } while (tra_nest_next(others, at));
+    } while (!tra_cancelled() && tra_nest_next(others, at));
     for (; width > 1; width -= width / 2) strip(r->k->fold, acc, acc, acc + width - width / 2, 0, width / 2);
     return acc[0];
 }
@@ -91,10 +91,10 @@ static void reduce(const runner *r, tra_nest *kept, tra_nest *reduced, const tra
     double acc[TRA_STRIP];
     int64_t off[3] = {0};
     do {
-        for (int64_t i = 0; i < row.n; i += TRA_STRIP) {
+        for (int64_t i = 0; i < row.n && !tra_cancelled(); i += TRA_STRIP) {
             int64_t n = tra_min64(TRA_STRIP, row.n - i), at[3] = {off[A], off[B], 0};
             if (along) {
-                for (int64_t j = 0; j < n; j++) {
+                for (int64_t j = 0; j < n && !tra_cancelled(); j++) {
                     int64_t from[3] = {off[A] + (i + j) * row.s[A], off[B] + (i + j) * row.s[B], 0};
                     acc[j] = reduce_along(r, from, &run, reduced);
                 }
@@ -102,11 +102,11 @@ static void reduce(const runner *r, tra_nest *kept, tra_nest *reduced, const tra
                 tra_strip(TRA_F64)(TRA_S_CONST, acc, NULL, NULL, r->k->identity, n);
                 do {
                     fold_strip(r, acc, at, &row, i, n);
-                } while (tra_nest_next(reduced, at));
+                } while (!tra_cancelled() && tra_nest_next(reduced, at));
             }
             for (int64_t j = 0; j < n; j++) tra_put(out->data, out->dtype, off[C] + (i + j) * row.s[C], acc[j]);
         }
-    } while (tra_nest_next(kept, off));
+    } while (!tra_cancelled() && tra_nest_next(kept, off));
 }
 
 void tra_aligned_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out) {

@@ -359,8 +359,8 @@ static void run_blas(problem *p, const choice *c) {
             else
                 (c->apart ? gemm_apart : gemm_tile)(p, &c->a, &c->b, at, m, n, k.n, beta);
             beta = 1;
-        } while (tra_nest_next(&p->loops[K], in));
-    } while (tra_nest_next(&outer, off));
+        } while (!tra_cancelled() && tra_nest_next(&p->loops[K], in));
+    } while (!tra_cancelled() && tra_nest_next(&outer, off));
 }
 
 static int64_t pace(const tra_loop *l) { return tra_max64(l->s[A], l->s[B]); }
@@ -383,7 +383,7 @@ static void run_plain(problem *p) {
     int64_t off[3], in[3] = {0};
     memcpy(off, p->at, sizeof(off));
     do {
-        for (int64_t i = 0; i < row.n; i += TRA_STRIP) {
+        for (int64_t i = 0; i < row.n && !tra_cancelled(); i += TRA_STRIP) {
             int64_t n = tra_min64(TRA_STRIP, row.n - i);
             memset(acc, 0, (size_t)n * sizeof(*acc));
             do {
@@ -404,13 +404,13 @@ static void run_plain(problem *p) {
                         acc[j] += tra_dot(x, y, len);
                     }
                 }
-            } while (tra_nest_next(sum, in));
+            } while (!tra_cancelled() && tra_nest_next(sum, in));
             for (int64_t j = 0; j < n; j++) {
                 int64_t at = off[C] + (i + j) * row.s[C];
                 tra_put(p->out, p->dtype[C], at, p->add ? tra_get(p->out, p->dtype[C], at) + acc[j] : acc[j]);
             }
         }
-    } while (tra_nest_next(&outer, off));
+    } while (!tra_cancelled() && tra_nest_next(&outer, off));
 }
 
 static void run_tile(problem *p) {
@@ -445,7 +445,7 @@ void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b
     int64_t pm = cut.pieces[M], pn = cut.pieces[N], first = tile < 0 ? 0 : tile;
     int64_t last = tile < 0 ? pm * pn * cut.pieces[BATCH] : tile + 1;
     assert(last <= pm * pn * cut.pieces[BATCH]);
-    for (int64_t t = first; t < last; t++) {
+    for (int64_t t = first; t < last && !tra_cancelled(); t++) {
         problem p; /* not initialised as a whole: it is large */
         p.data[A] = a->data, p.data[B] = b->data, p.out = out->data;
         p.dtype[A] = a->dtype, p.dtype[B] = b->dtype, p.dtype[C] = out->dtype;

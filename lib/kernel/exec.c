@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+atomic_bool tra_cancel;
+
 /* ---- maps of one step --------------------------------------------------------------------------------------- */
 
 /* Moves and reductions of one array, as loops over it (s[0]) and the result (s[1]). */

@@ -10,6 +10,8 @@
 
 #include "../relation/relation.h"
 
+#include <stdatomic.h>
+
 /* A row-major contiguous array. Views own nothing. */
 typedef struct tra_array {
     tra_dtype dtype;
@@ -222,5 +224,12 @@ bool tra_blas_advice(char *buf, size_t n);
  * chooses before main, by OPENBLAS_CORETYPE; where the user has not set that and the kernel does not fit the processor,
  * this starts the program again with the one that does. Before there are threads, locks or MPI. */
 void tra_blas_fit(char **argv);
+
+/* ---- giving up ---------------------------------------------------------------------------------------------- */
+
+/* While set, what may take long returns early, and what it was to compute is not: a stage has failed or is to stop, and drops
+ * the results of what is under way. */
+extern atomic_bool tra_cancel;
+static inline bool tra_cancelled(void) { return atomic_load_explicit(&tra_cancel, memory_order_relaxed); }
 
 #endif

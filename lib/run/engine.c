@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { BEHIND = 2, WAITING = 4 }; /* threads of what waits: a disk wants more than one request at a time; calls */
 /* Units queued before the maker waits, and bytes of their inputs when there are enough units for the workers: more would
@@ -52,9 +51,15 @@ void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx) {
     g->tick_ctx = ctx;
 }
 
+/* Under the lock. */
+static void set_failed(tra_engine *g, bool failed) {
+    g->failed = failed;
+    atomic_store(&tra_cancel, failed); /* what runs need not run to its end */
+}
+
 static void fail(tra_engine *g, tra_err *e) { /* under the lock */
     if (!g->failed) g->err = *e;
-    g->failed = true;
+    set_failed(g, true);
     pthread_cond_broadcast(&g->work);
     pthread_cond_broadcast(&g->ended);
 }
@@ -357,7 +362,7 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     pthread_mutex_lock(&g->lock);
     if (s != TRA_OK) { /* a worker's failure is the cause of ours */
         if (g->failed && e && g->err.status != TRA_OK) *e = g->err, s = g->err.status;
-        g->failed = true;
+        set_failed(g, true);
         if (g->err.status == TRA_OK && e) g->err = *e;
         pthread_cond_broadcast(&g->work);
         pthread_mutex_unlock(&g->lock);
@@ -399,7 +404,7 @@ tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
         s = g->err.status ? g->err.status : TRA_INTERNAL;
         if (e && e->status == TRA_OK) *e = g->err;
         if (e && e->status == TRA_OK) (void)tra_fail(e, s, "a worker failed");
-        g->failed = false;
+        set_failed(g, false);
         g->err = (tra_err){0};
     }
     pthread_mutex_unlock(&g->lock);

@@ -371,7 +371,8 @@ static tra_status place_encoded(tra_outfile *o, tra_err *e) {
     void *buf = o->room->v[1];
     for (int64_t t = 0; t < n && s == TRA_OK; t++) {
         if (o->enc[t].len == 0) continue;
-        s = tra_pread(spool_fd(o, o->spool_file[t]), buf, (size_t)o->enc[t].len, o->spool_at[t], "the scratch file", e);
+        if (o->log) s = tra_stop_check(e); /* what is encoded is saved */
+        if (s == TRA_OK) s = tra_pread(spool_fd(o, o->spool_file[t]), buf, (size_t)o->enc[t].len, o->spool_at[t], "the scratch file", e);
         if (s == TRA_OK) s = tra_writer_write_at(o->w, v[4 * t + 3], buf, o->enc[t].len, e);
     }
     free(v);
@@ -425,6 +426,10 @@ bool tra_sink_has(const tra_sink *s, int64_t ordinal) {
 }
 
 tra_status tra_sink_emit(tra_sink *s, int worker, int64_t ordinal, int summand, tra_block *block, tra_err *e) {
+    if (tra_cancelled()) { /* it may be unfinished */
+        tra_block_free(s->pool, block);
+        return tra_fail(e, TRA_STOPPED, "the stage has failed");
+    }
     if (s->part) {
         int64_t i = tra_part_find(s->part, ordinal, summand);
         if (i < 0 || s->part->block[i]) {

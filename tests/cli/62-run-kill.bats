@@ -108,3 +108,20 @@ resume_until_done() {
     [ "$status" -eq 0 ]
     [ "$(find . -name '.c.h5.tra-*.tmp' | wc -l)" -eq 0 ]
 }
+
+@test "asked to stop in the middle of one large block, a run does so soon" {
+    tra gen -q --shape 3000x3000 --block 3000x3000 --dist normal -o big.h5 # its one pair takes many seconds
+    printf 'input A from "big.h5"\nD[i,j] = max A[i,k] + A[k,j]\noutput D to "d.h5"\n' >big.tra
+    for n in 1 2; do
+        "$TRA" run -q big.tra --sites $n --threads 1 2>log &
+        run=$!
+        sleep 2
+        begun=${EPOCHREALTIME/./}
+        kill -TERM $run
+        got=0
+        wait $run || got=$?
+        took=$((${EPOCHREALTIME/./} - begun))
+        [ "$got" -eq 75 ] || { echo "status $got"; cat log; false; }
+        [ "$took" -lt 4000000 ] || { echo "$took us"; false; }
+    done
+}
