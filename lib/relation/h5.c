@@ -32,13 +32,22 @@ void tra_h5_enter(void) {
 
 void tra_h5_leave(void) { pthread_mutex_unlock(&lock); }
 
+/* The library would keep up to 32 MiB of each file's index, in a form that takes ten times that. */
+static bool small_index_cache(hid_t fapl) {
+    H5AC_cache_config_t c = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
+    if (H5Pget_mdc_config(fapl, &c) < 0) return false;
+    c.set_initial_size = true;
+    c.initial_size = c.min_size = c.max_size = 256 << 10;
+    return H5Pset_mdc_config(fapl, &c) >= 0;
+}
+
 hid_t tra_h5_fapl(bool align) {
     hid_t p = H5Pcreate(H5P_FILE_ACCESS);
     if (p < 0) return -1;
     if (H5Pset_driver(p, driver, NULL) < 0 || H5Pset_fclose_degree(p, H5F_CLOSE_STRONG) < 0 ||
         H5Pset_libver_bounds(p, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) < 0 ||
         (align && H5Pset_alignment(p, 4096, 4096) < 0) ||
-        H5Pset_cache(p, 0, 1, 0, 0) < 0) { /* whole chunks only: caching them serves nobody */
+        !small_index_cache(p) || H5Pset_cache(p, 0, 1, 0, 0) < 0) { /* whole chunks only: caching them serves nobody */
         H5Pclose(p);
         return -1;
     }

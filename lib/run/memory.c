@@ -14,6 +14,16 @@ static bool clipped(const tra_catalog *c) {
     return !c->grid;
 }
 
+/* Pieces that a repartition lists, at most: boxes where blocks of its input and of its result overlap. */
+static int64_t pieces_of(const tra_plan *p, const tra_op *op) {
+    const tra_dims *a = &p->ops[op->in[0]].type.cat->frontier, *b = &op->type.cat->frontier;
+    int64_t n = 1;
+    for (int d = 0; d < a->n; d++) {
+        if (!tra_mul(n, a->v[d] + b->v[d], &n)) return INT64_MAX / 260;
+    }
+    return n;
+}
+
 int64_t tra_memory_base(const tra_plan *p, int threads) {
     /* Measured: 17 MiB resident with tiny blocks, 32 with MPI; packing buffers of products, 3 to 4.5 MiB a worker; 130
      * bytes a tuple of an operator, and as much in HDF5's index of a file. */
@@ -22,6 +32,7 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
         const tra_op *op = &p->ops[i];
         bool file = op->op == TRA_PLAN_INPUT || op->op == TRA_PLAN_OUTPUT;
         tuples += op->type.cat->n * (file ? 2 : 1);
+        if (op->op == TRA_PLAN_REPART) tuples += pieces_of(p, op);
         if (op->op == TRA_PLAN_INPUT) in = tra_max64(in, op->scratch);
         if (op->op == TRA_PLAN_OUTPUT && (p->compress || clipped(op->type.cat)))
             out = tra_max64(out, tra_store_chunk_bytes(&op->type) * (p->compress ? 4 : 1));
@@ -198,6 +209,14 @@ static bool is_view(const tra_op *op) {
     return op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY || op->op == TRA_PLAN_OUTPUT || op->fused;
 }
 
+/* What a view shows is held until the last has looked at it. */
+static void views_hold(const tra_plan *p, edges *e) {
+    for (int i = p->nops - 1; i >= 0; i--) {
+        int in = p->ops[i].in[0];
+        if (in >= 0 && is_view(&p->ops[i]) && e->last[i] > e->last[in]) e->last[in] = e->last[i];
+    }
+}
+
 /* What an exchange leaves where it is stays a file's. */
 static void find_files(const tra_plan *p, edges *e) {
     for (int i = 0; i < p->nops; i++) {
@@ -322,6 +341,17 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     return tra_max64(n, TRA_LEAST_BUDGET);
 }
 
+/* Bytes of results that may be under way at once besides what a stage cannot do without, where there is room: of `here`
+ * bytes that a site makes in all. */
+static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t here, int threads) {
+    enum { UNITS = 64, AHEAD = 16 << 20, BEHIND = 8 }; /* as engine.c queues them, and writes behind */
+    bool copies = op->op == TRA_PLAN_MAP || op->op == TRA_PLAN_TILE || op->op == TRA_PLAN_CONCAT || op->op == TRA_PLAN_OUTPUT;
+    if (!copies) return held ? 0 : here;
+    int64_t in = tra_max64(1, read_bytes(p, &p->ops[op->in[0]])), out = type_bytes(&op->type);
+    int64_t units = tra_min64(UNITS, AHEAD / in + threads + 1) + BEHIND;
+    return tra_min64(2 * here, units * 2 * out); /* computed, then copied */
+}
+
 int64_t tra_plan_memory(tra_plan *p, int threads) {
     int64_t base = tra_memory_base(p, threads), least = base + TRA_LEAST_BUDGET, wish = least;
     int64_t budget = p->memory > 0 ? p->memory - base : INT64_MAX / 4;
@@ -331,6 +361,7 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
     edges e = find_edges(p);
     choose_fused(p, &e);
     find_files(p, &e);
+    views_hold(p, &e);
     p->cost.disk_read = p->cost.disk_write = p->scratch = 0;
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
@@ -338,8 +369,9 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
         op->cost.disk_read = op->cost.disk_write = 0;
         op->cost.peak_memory = base;
         tra_place_floats(&op->place, op->type.cat, floats, tuples);
-        for (int s = 0; s < p->sites; s++) here = tra_max64(here, floats[s]);
-        here *= (int64_t)tra_dtype_size(op->type.dtype);
+        int64_t size = (int64_t)tra_dtype_size(op->type.dtype);
+        int64_t more = type_bytes(&op->type) - tra_catalog_maxfloats(op->type.cat) * size; /* that a block takes */
+        for (int s = 0; s < p->sites; s++) here = tra_max64(here, floats[s] * size + tuples[s] * more);
         if ((op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST) && tra_place_is_partial(&p->ops[op->in[0]].place))
             here *= tra_place_summands(&p->ops[op->in[0]].place);
         bool stage = op->op != TRA_PLAN_INPUT && (!is_view(op) || op->op == TRA_PLAN_OUTPUT);
@@ -354,7 +386,7 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
             if (op->op == TRA_PLAN_OUTPUT) op->cost.disk_write = op->type.cat->n * tra_store_chunk_bytes(&op->type);
             op->cost.peak_memory = base + mine;
             least = tra_max64(least, base + mine);
-            wish = tra_max64(wish, base + mine + all);
+            wish = tra_max64(wish, base + mine + all + under_way(p, op, held[i] > 0, here, threads));
             p->scratch = tra_max64(p->scratch, tra_min64(spill, spill + mine - budget));
             p->cost.disk_write += op->cost.disk_write;
         }

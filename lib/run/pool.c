@@ -1,4 +1,9 @@
-/* pool.c - the block pool: a region of memory, a list of what may be evicted, a spill file. */
+/* pool.c - the block pool: a region of memory, a list of what may be evicted, a spill file.
+ *
+ * The budget is of what is used, and of what is resident: memory that was given back stays resident for the next to take, as
+ * far as there is room. Blocks come from the region, or, where that is in pieces, are mapped apart from it; when both together
+ * come to more than the budget, free pages of the region go back to the system.
+ */
 #include "pool.h"
 
 #include "../base/crew.h"
@@ -10,7 +15,14 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { PAGE = 4096, SMALL = 32 * 1024 }; /* blocks under SMALL come from malloc: tiny arrays do not cost a page */
+enum { PAGE = 4096, LARGE_PAGE = 2 << 20, LINE = 64, SLOTS = PAGE / LINE - 1, SMALL = SLOTS * LINE };
+
+/* The first line of a page of small blocks, at most SMALL bytes, that all take as many lines: several share it. */
+typedef struct slab {
+    struct slab *next, *prev; /* of those with free slots */
+    uint64_t free;            /* slots, a bit each */
+    int64_t lines;            /* of a slot */
+} slab;
 
 typedef struct extent {
     int64_t at, n;
@@ -26,11 +38,15 @@ typedef struct space {
 struct tra_pool {
     pthread_mutex_t lock;
     pthread_cond_t freed;
+    void *mapped; /* in it, from where a page begins: */
     char *region;
-    int64_t region_bytes;
+    int64_t mapped_bytes, region_bytes;
     bool large_pages;
     space mem, file;
-    int64_t apart; /* bytes of blocks that are mapped apart from the region */
+    bool *touched;    /* of each page of the region: it may be resident */
+    int64_t resident; /* bytes of these */
+    int64_t apart;    /* of blocks that are mapped apart from the region */
+    slab *slabs[SLOTS + 1]; /* that have free slots, by their lines */
     tra_block oldest; /* sentinel: oldest.newer is the first to go */
     tra_pool_busy_fn *busy;
     void *busy_ctx;
@@ -84,8 +100,10 @@ static void space_give(space *s, int64_t at, int64_t n) {
     }
 }
 
+static int64_t lines_of(int64_t bytes) { return tra_max64(1, tra_ceil_div(bytes, LINE)); }
+
 int64_t tra_block_footprint(int64_t bytes) {
-    return bytes < SMALL ? (bytes + 63) / 64 * 64 + 64 : (bytes + PAGE - 1) / PAGE * PAGE;
+    return bytes <= SMALL ? PAGE / (SLOTS / lines_of(bytes)) : tra_ceil_div(bytes, PAGE) * PAGE;
 }
 
 tra_pool *tra_pool_new(int64_t budget, const char *scratch) {
@@ -104,7 +122,8 @@ void tra_pool_large_pages(tra_pool *p) { p->large_pages = true; }
 void tra_pool_free(tra_pool *p) {
     if (!p) return;
     assert(p->stats.used == 0);
-    if (p->region) munmap(p->region, (size_t)p->region_bytes);
+    if (p->region) munmap(p->mapped, (size_t)p->mapped_bytes);
+    free(p->touched);
     if (p->fd >= 0) close(p->fd);
     free(p->mem.v);
     free(p->file.v);
@@ -141,50 +160,135 @@ static void unlink_block(tra_block *b) {
     b->newer = b->older = NULL;
 }
 
-static void give_memory(tra_pool *p, tra_block *b) {
-    int64_t n = tra_block_footprint(b->bytes);
-    if (!b->ptr) return;
-    if (b->bytes < SMALL) free(b->ptr);
-    else if (b->mapped) munmap(b->ptr, (size_t)n), p->apart -= n;
-    else space_give(&p->mem, (char *)b->ptr - p->region, n);
-    if (b->bytes >= SMALL && !b->mapped && p->apart > 0) /* not all of the region may be resident beside what is apart */
-        madvise(b->ptr, (size_t)n, MADV_DONTNEED);
-    b->ptr = NULL;
+static int64_t page_of(const tra_pool *p) { return p->large_pages ? LARGE_PAGE : PAGE; }
+
+/* Address space only; pages come when they are touched. */
+static bool make_region(tra_pool *p) {
+    p->region_bytes = p->stats.budget / PAGE * PAGE;
+    p->mapped_bytes = p->region_bytes + page_of(p);
+    p->mapped = mmap(NULL, (size_t)p->mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p->mapped == MAP_FAILED) return false;
+    p->region = (char *)(((uintptr_t)p->mapped + (uintptr_t)page_of(p) - 1) / (uintptr_t)page_of(p) * (uintptr_t)page_of(p));
+    p->touched = tra_calloc((size_t)(p->mapped_bytes / PAGE), sizeof *p->touched);
+    if (p->large_pages) madvise(p->region, (size_t)p->region_bytes, MADV_HUGEPAGE);
+    space_give(&p->mem, 0, p->region_bytes);
+    return true;
+}
+
+/* Touching any of a large page makes all of it resident. */
+static void touch(tra_pool *p, int64_t at, int64_t n) {
+    int64_t page = page_of(p), from = at / page * page, to = tra_ceil_div(at + n, page) * page;
+    for (int64_t i = from / PAGE; i < tra_min64(to, p->region_bytes) / PAGE; i++) {
+        p->resident += p->touched[i] ? 0 : PAGE;
+        p->touched[i] = true;
+    }
+}
+
+/* Gives whole pages of the region that are free back to the system. */
+static void release_free(tra_pool *p) {
+    int64_t page = page_of(p);
+    for (int i = 0; i < p->mem.n; i++) {
+        int64_t from = tra_ceil_div(p->mem.v[i].at, page) * page, to = (p->mem.v[i].at + p->mem.v[i].n) / page * page;
+        if (from >= to) continue;
+        madvise(p->region + from, (size_t)(to - from), MADV_DONTNEED);
+        for (int64_t k = from / PAGE; k < to / PAGE; k++) {
+            p->resident -= p->touched[k] ? PAGE : 0;
+            p->touched[k] = false;
+        }
+    }
+}
+
+static bool too_much(const tra_pool *p) { return p->resident + p->apart > p->stats.budget; }
+
+/* What is given out is within the budget; what was given back need not be. Large pages are given up when parts of them have
+ * to go. */
+static void keep_resident_in_budget(tra_pool *p) {
+    if (too_much(p)) release_free(p);
+    if (too_much(p) && p->large_pages) {
+        madvise(p->region, (size_t)p->region_bytes, MADV_NOHUGEPAGE);
+        p->large_pages = false;
+        release_free(p);
+    }
+}
+
+static void *take_pages(tra_pool *p, int64_t n, bool *mapped) {
+    *mapped = false;
+    if (p->stats.used + n > p->stats.budget || (!p->region && !make_region(p))) return NULL;
+    int64_t at = space_take(&p->mem, n);
+    void *ptr = p->region + at;
+    if (at >= 0) {
+        touch(p, at, n);
+    } else { /* there is room, but in pieces */
+        ptr = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (ptr == MAP_FAILED) return NULL;
+        *mapped = true;
+        p->apart += n;
+    }
+    keep_resident_in_budget(p);
+    p->stats.used += n;
+    p->stats.peak = tra_max64(p->stats.peak, p->stats.used);
+    return ptr;
+}
+
+static void give_pages(tra_pool *p, void *ptr, int64_t n, bool mapped) {
+    if (mapped) munmap(ptr, (size_t)n), p->apart -= n;
+    else space_give(&p->mem, (char *)ptr - p->region, n);
     p->stats.used -= n;
 }
 
-/* Room there is, but in pieces: maps a buffer of its own and gives the pages of the pieces back. */
-static void *map_apart(tra_pool *p, int64_t n) {
-    void *m = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (m == MAP_FAILED) return NULL;
-    for (int i = 0; i < p->mem.n; i++) madvise(p->region + p->mem.v[i].at, (size_t)p->mem.v[i].n, MADV_DONTNEED);
-    return m;
+/* ---- small blocks, under the lock ----------------------------------------------------------------------------- */
+
+static uint64_t all_slots(int64_t lines) { return ((uint64_t)1 << SLOTS / lines) - 1; }
+
+static void link_slab(tra_pool *p, slab *s) {
+    slab **first = &p->slabs[s->lines];
+    s->prev = NULL;
+    s->next = *first;
+    if (*first) (*first)->prev = s;
+    *first = s;
+}
+
+static void unlink_slab(tra_pool *p, slab *s) {
+    if (s->prev) s->prev->next = s->next;
+    else p->slabs[s->lines] = s->next;
+    if (s->next) s->next->prev = s->prev;
+}
+
+static void *take_slot(tra_pool *p, int64_t lines) {
+    slab *s = p->slabs[lines];
+    bool mapped;
+    if (!s) {
+        s = take_pages(p, PAGE, &mapped);
+        if (!s) return NULL;
+        assert(!mapped); /* the region has whole pages alone */
+        *s = (slab){.lines = lines, .free = all_slots(lines)};
+        link_slab(p, s);
+    }
+    int i = __builtin_ctzll(s->free);
+    s->free &= s->free - 1;
+    if (!s->free) unlink_slab(p, s);
+    return (char *)s + LINE * (1 + i * lines);
+}
+
+static void give_slot(tra_pool *p, void *ptr) {
+    slab *s = (slab *)((uintptr_t)ptr / PAGE * PAGE);
+    if (!s->free) link_slab(p, s);
+    s->free |= (uint64_t)1 << (((char *)ptr - (char *)s) / LINE - 1) / s->lines;
+    if (s->free != all_slots(s->lines)) return;
+    unlink_slab(p, s);
+    give_pages(p, s, PAGE, false);
 }
 
 static bool take_memory(tra_pool *p, tra_block *b) {
-    int64_t n = tra_block_footprint(b->bytes);
-    if (p->stats.used + n > p->stats.budget) return false;
-    if (b->bytes < SMALL) {
-        b->ptr = aligned_alloc(64, (size_t)n);
-    } else {
-        if (!p->region) { /* address space only; pages come when they are touched */
-            p->region_bytes = p->stats.budget / PAGE * PAGE;
-            void *m = mmap(NULL, (size_t)p->region_bytes, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-            if (m == MAP_FAILED) return false;
-            p->region = m;
-            if (p->large_pages) madvise(m, (size_t)p->region_bytes, MADV_HUGEPAGE);
-            space_give(&p->mem, 0, p->region_bytes);
-        }
-        int64_t at = space_take(&p->mem, n);
-        b->mapped = at < 0;
-        b->ptr = b->mapped ? map_apart(p, n) : p->region + at;
-        if (b->mapped && b->ptr) p->apart += n;
-    }
-    if (!b->ptr) return false;
-    p->stats.used += n;
-    p->stats.peak = tra_max64(p->stats.peak, p->stats.used);
-    return true;
+    if (b->bytes <= SMALL) b->ptr = take_slot(p, lines_of(b->bytes));
+    else b->ptr = take_pages(p, tra_block_footprint(b->bytes), &b->mapped);
+    return b->ptr != NULL;
+}
+
+static void give_memory(tra_pool *p, tra_block *b) {
+    if (b->ptr && b->bytes <= SMALL) give_slot(p, b->ptr);
+    else if (b->ptr) give_pages(p, b->ptr, tra_block_footprint(b->bytes), b->mapped);
+    b->ptr = NULL;
 }
 
 static tra_status open_spill(tra_pool *p, tra_err *e) {
@@ -226,7 +330,7 @@ static tra_status find_memory(tra_pool *p, tra_block *b, tra_err *e) {
             tra_wait_briefly(&p->freed, &p->lock); /* busy looks whether the run is to stop */
         } else {
             char want[32], budget[32];
-            if (p->stats.used + tra_block_footprint(b->bytes) <= p->stats.budget)
+            if (p->stats.used + tra_max64(PAGE, tra_block_footprint(b->bytes)) <= p->stats.budget)
                 return tra_fail(e, TRA_RESOURCE,
                                 "the system gives no memory for blocks, though the ceiling leaves %s; a limit on address "
                                 "space (ulimit -v) may be in the way: lower --memory",

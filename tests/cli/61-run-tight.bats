@@ -113,5 +113,34 @@ assert np.allclose(c, want, rtol=0, atol=1e-10)'
     for _ in 1 2 3; do # on one core the thread that makes steps is often late
         status 0 timeout -k 1 60 taskset -c "$core" "$TRA" run -q p.tra --threads 1 --sites 2 --memory 56M
         is "$want" tra digest c.h5
+
+# holds CEILING PROGRAM OPTION...: no site holds more than the ceiling, nor than was predicted.
+holds() {
+    status 0 tra run -q "$2" --memory "$1" --profile m.json "${@:3}"
+    [ -z "${SAN:-}" ] || return 0 # sanitizers take memory of their own
+    py 'p = json.load(open("m.json"))["plans"][0]
+for s in p["measured"]["sites"]:
+    assert s["peak_memory_bytes"] <= min(p["peak_memory_bytes"], int(sys.argv[1])), (s, p["peak_memory_bytes"])' "$1"
+}
+
+@test "small blocks beside large ones stay under the ceiling, and under what was predicted" {
+    tra gen -q --shape 2000x2000 --block 20x20 --dist normal -o a.h5
+    tra gen -q --shape 2000x2000 --block 10x10 --dist normal -o b.h5
+    printf '%s\n' 'input A from "a.h5"' 'C = join(A, transform(A, exp), [0,1], [0,1], matadd)' 'T = reblock(C, [1000, 50])' \
+        'U = reblock(T, [20, 20])' 'output C to "c.h5"' 'output U to "u.h5"' >p.tra
+    printf '%s\n' 'input B from "b.h5"' 'T = reblock(B, [1000, 50])' 'output T to "t.h5"' >q.tra
+    for n in 1 2; do
+        holds 67108864 p.tra --sites $n --threads 1
+        holds 67108864 q.tra --sites $n --threads 1
+        holds 1073741824 q.tra --sites $n --threads 1
+    done
+    status 0 tra diff c.h5 u.h5
+}
+
+@test "what a map reads is held while its result is written, and predicted" {
+    tra gen -q --shape 4000x4000 --block 1000x1000 --dist normal -o a.h5
+    printf 'input A from "a.h5"\nB = transform(A, neg)\noutput B to "b.h5"\n' >p.tra
+    for m in 83886080 1073741824; do
+        holds $m p.tra --threads 2
     done
 }
