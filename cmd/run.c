@@ -125,7 +125,7 @@ static tra_status check_scratch(const tra_plan *p, int here, tra_err *e) {
     if (opt.scratch_limit > 0 && need > opt.scratch_limit)
         return tra_fail(e, TRA_RESOURCE, "a site may need %s of scratch, over --scratch-limit %s; %s needs less",
                         tra_human(need, want), tra_human(opt.scratch_limit, have),
-                        p->scratch ? "a higher --memory" : "--transport mpi");
+                        p->compress ? "--codec none" : p->scratch ? "a higher --memory" : "--transport mpi");
     if (statvfs(scratch_dir(), &fs) != 0) return tra_fail_errno(e, TRA_RESOURCE, "scratch directory %s", scratch_dir());
     int64_t room = (int64_t)(fs.f_bavail * fs.f_frsize);
     if (need * here > room)

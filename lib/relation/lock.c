@@ -108,6 +108,7 @@ static void remove_stale(const char *file, const owner *dead) {
     size_t n;
     owner o;
     tra_err e = {0};
+    tra_cleanup_add(aside);
     if (rename(file, aside) == 0) {
         if (tra_slurp(aside, 4096, &text, &n, &e) == TRA_OK && parse(text, &o) &&
             (o.pid != dead->pid || o.start != dead->start || strcmp(o.host, dead->host) != 0) && link(aside, file) != 0)
@@ -115,6 +116,7 @@ static void remove_stale(const char *file, const owner *dead) {
         unlink(aside);
         free(text);
     }
+    tra_cleanup_drop(aside);
     free(aside);
 }
 

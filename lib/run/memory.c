@@ -358,6 +358,7 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
     int64_t *floats = tra_calloc((size_t)p->sites * 2, sizeof *floats), *tuples = floats + p->sites;
     int64_t *held = tra_calloc((size_t)p->nops + 1, sizeof *held); /* bytes of each stored result on the fullest site */
     int64_t all = 0, spill = 0;                                   /* of what lives while an operator runs; not inputs */
+    int64_t spool = 0; /* encoded chunks of outputs wait in scratch, none longer than the chunk */
     edges e = find_edges(p);
     choose_fused(p, &e);
     find_files(p, &e);
@@ -384,6 +385,9 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
         if (stage) {
             int64_t mine = tra_op_memory(p, op, threads);
             if (op->op == TRA_PLAN_OUTPUT) op->cost.disk_write = op->type.cat->n * tra_store_chunk_bytes(&op->type);
+            int64_t most = 0;
+            for (int s = 0; s < p->sites; s++) most = tra_max64(most, tuples[s]);
+            if (op->op == TRA_PLAN_OUTPUT && p->compress) spool += most * tra_store_chunk_bytes(&op->type);
             op->cost.peak_memory = base + mine;
             least = tra_max64(least, base + mine);
             wish = tra_max64(wish, base + mine + all + under_way(p, op, held[i] > 0, here, threads));
@@ -397,6 +401,7 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
             if (p->ops[done[k]].op != TRA_PLAN_INPUT) spill -= held[done[k]];
         }
     }
+    p->scratch += spool;
     predict_reads(p, &e, threads, p->memory > 0 && wish > p->memory ? budget : 0);
     p->cost.peak_memory = p->memory > 0 ? tra_min64(tra_max64(least, wish), tra_max64(p->memory, least)) : wish;
     free_edges(&e);

@@ -85,7 +85,7 @@ typedef struct tra_plan {
     int64_t memory; /* ceiling per site; 0: none */
     bool compress;  /* outputs are compressed: workers need room for it */
     bool reproducible; /* sums are those of a tree (tree.h): their bits do not depend on the number of sites */
-    int64_t scratch;      /* bytes that a site may spill under the ceiling: a bound */
+    int64_t scratch;      /* bytes that a site may spill under the ceiling, or keep of compressed outputs: a bound */
     int64_t least_memory; /* least ceiling that would do */
     const char *strategy;
     int rank;       /* 1 = chosen first */

@@ -342,3 +342,14 @@ assert (s == want.sum(1)).all(), (s, want)'
     status 0 tra run --dry-run --format json mm.tra --sites 4
     is 4 json sites
 }
+
+@test "compressed outputs wait in scratch, which is predicted and limited" {
+    tra gen -q --shape 1000x1000 --block 100x100 --dist normal -o a.h5
+    printf 'input A from "a.h5"\nB = transform(A, neg)\noutput B to "b.h5"\n' >p.tra
+    status 0 tra run p.tra --codec zstd
+    has "7.6 MiB of scratch"
+    status 4 tra run p.tra --codec zstd --scratch-limit 1M
+    has "--codec none needs less"
+    status 0 tra run -q p.tra --codec zstd --scratch-limit 8M
+    status 0 tra run -q p.tra --scratch-limit 1K
+}

@@ -113,6 +113,8 @@ assert np.allclose(c, want, rtol=0, atol=1e-10)'
     for _ in 1 2 3; do # on one core the thread that makes steps is often late
         status 0 timeout -k 1 60 taskset -c "$core" "$TRA" run -q p.tra --threads 1 --sites 2 --memory 56M
         is "$want" tra digest c.h5
+    done
+}
 
 # holds CEILING PROGRAM OPTION...: no site holds more than the ceiling, nor than was predicted.
 holds() {

@@ -3,6 +3,7 @@
 
 #include <hdf5.h>
 #include <math.h>
+#include <sys/wait.h>
 
 static char *digest_of(const char *spec) {
     static char text[33];
@@ -586,4 +587,19 @@ TEST(store_identity_tells_files_apart) {
     CHECK(strcmp(tra_rel_identity(r, a), first) != 0);
     tra_rel_close(r);
     tra_arena_free(a);
+}
+
+/* Where nobody waits for orphans, as in containers, a rank that was killed stays a zombie. */
+TEST(a_zombie_holds_no_lock) {
+    const char *path = at("locked.h5");
+    bool first;
+    tra_err e = {0};
+    pid_t pid = fork();
+    if (pid == 0) _exit(tra_lock_take(path, &first, &e) == TRA_OK ? 0 : 1); /* and leaves the lock */
+    siginfo_t end;
+    CHECK(waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT) == 0 && end.si_status == 0);
+    CHECK_OK(tra_lock_take(path, &first, &e), e);
+    CHECK(first);
+    tra_lock_drop(path);
+    waitpid(pid, NULL, 0);
 }
