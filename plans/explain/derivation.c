@@ -6,7 +6,7 @@
 #include "../search/derive.h"
 #include "text.h"
 
-enum { WIDTH = TRA_TEXT_WIDTH, PLACE = 22, MOVED = 10, ALL_SHOWN = 24 };
+enum { PLACE = 22, MOVED = 10, OPERATOR = TRA_TEXT_WIDTH - 3 - PLACE - MOVED - 4, ALL_SHOWN = 24 };
 
 static tra_derivation derive(const tra_job *job, tra_arena *a) {
     tra_derivation d = {0};
@@ -33,8 +33,8 @@ static char **lines_of(const tra_shown_plan *s, tra_arena *a) {
     for (int i = 0; i < s->nlines; i++) {
         const tra_shown_op *o = &s->ops[s->lines[i].op];
         tra_str what = {0}, line = {0};
-        tra_text_operator(s, &s->lines[i], &what);
-        tra_text_cell(&line, tra_str_get(&what), WIDTH - 3 - PLACE - MOVED - 4);
+        tra_text_operator(s, &s->lines[i], OPERATOR, &what);
+        tra_text_cell(&line, tra_str_get(&what), OPERATOR);
         tra_str_add(&line, "  ");
         if (!s->lines[i].again) {
             tra_text_cell(&line, o->place, PLACE);

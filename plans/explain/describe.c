@@ -57,12 +57,31 @@ static void show_tree(tra_shown_plan *s, int op, int depth, bool *seen) {
 
 /* ---- why not ------------------------------------------------------------------------------------------------ */
 
-/* The exchange that costs a plan most. */
-static const tra_op *dearest(const tra_plan *p) {
+static bool of_summands(const tra_plan *p, const tra_op *o) { return tra_place_is_partial(&p->ops[o->in[0]].place); }
+
+/* What the exchanges of the plan move that are like o of plan p: of the same relation, or both of its summands. */
+static int64_t moved_alike(const tra_plan *plan, const tra_plan *p, const tra_op *o) {
+    const char *name = relation_of(p, o);
+    int64_t moved = 0;
+    for (int i = 0; i < plan->nops; i++) {
+        const tra_op *x = &plan->ops[i];
+        if (x->op != TRA_PLAN_SHUF && x->op != TRA_PLAN_BCAST) continue;
+        const char *other = relation_of(plan, x);
+        bool same = name && other ? strcmp(name, other) == 0 : name == other;
+        if (same && of_summands(plan, x) == of_summands(p, o)) moved += x->cost.network_bytes;
+    }
+    return moved;
+}
+
+/* The exchange by which a plan moves most more than another one; NULL: none. */
+static const tra_op *dearest(const tra_plan *p, const tra_plan *than) {
     const tra_op *most = NULL;
+    int64_t excess = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
-        if (o->cost.network_bytes > (most ? most->cost.network_bytes : 0)) most = o;
+        if (o->cost.network_bytes <= excess || o->in[0] < 0) continue;
+        int64_t more = o->cost.network_bytes - moved_alike(than, p, o);
+        if (more > excess) most = o, excess = more;
     }
     return most;
 }
@@ -79,11 +98,10 @@ static const char *why_not(const tra_job *job, const tra_plan *p, tra_arena *a) 
         return "as good as the first";
     }
     const char *more = b > 0 ? tra_arena_printf(a, "%.3gx", c / b) : "more";
-    const tra_op *o = dearest(p);
-    if (!o) return tra_arena_printf(a, "%s: work", more);
+    const tra_op *o = dearest(p, best);
+    if (!o) return tra_arena_printf(a, "%s: %s", more, p->cost.flops <= best->cost.flops && dp > db ? "disk" : "work");
     const char *name = relation_of(p, o);
-    return tra_arena_printf(a, "%s: %s%s%s", more,
-                            tra_place_is_partial(&p->ops[o->in[0]].place) ? "summands" : tra_plan_op_text(o->op),
+    return tra_arena_printf(a, "%s: %s%s%s", more, of_summands(p, o) ? "summands" : tra_plan_op_text(o->op),
                             name ? " " : "", name ? name : "");
 }
 

@@ -87,23 +87,30 @@ static columns measure(const tra_shown_plan *p) {
     return c;
 }
 
-/* The text of an operator in the tree: number, relation, what it does. */
-void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, tra_str *out) {
+enum { ARROW = 3, LEAST_TEXT = 22 }; /* of an operator's text after the arrow: number, operator, strategy */
+
+void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, int width, tra_str *out) {
     const tra_shown_op *o = &p->ops[l->op];
-    int depth = (int)tra_min64(l->depth, MAXDEPTH);
-    for (int i = 1; i < depth; i++) tra_str_add(out, "  ");
-    if (l->depth > 0) tra_str_add(out, "-> ");
-    tra_str_printf(out, "#%d ", o->op->id);
-    const char *rest = o->label + strlen(tra_plan_op_text(o->op->op));
-    tra_str_add(out, tra_plan_op_text(o->op->op));
-    if (o->relation) tra_str_printf(out, " %s", o->relation);
-    if (l->again) {
-        tra_str_add(out, " (above)");
-        return;
+    const char *op = tra_plan_op_text(o->op->op), *rest = l->again ? " (above)" : o->label + strlen(op);
+    int deepest = (int)tra_min64(MAXDEPTH, (width - ARROW - LEAST_TEXT) / 2 + 1);
+    tra_str way = {0};
+    size_t begin = out->n;
+    for (int i = 1; i < l->depth && i < deepest; i++) tra_str_add(out, "  ");
+    if (l->depth > deepest)
+        tra_str_printf(out, "%d> ", l->depth); /* how deep it is: there is no room to show it */
+    else if (l->depth > 0)
+        tra_str_add(out, "-> ");
+    tra_str_printf(out, "#%d %s", o->op->id, op);
+    if (o->op->strategy && !l->again) tra_str_printf(&way, " %s", o->op->strategy);
+    if (o->op->fused && o->op->op != TRA_PLAN_INPUT && !l->again) tra_str_add(&way, " fused");
+    if (o->relation) { /* cut before what follows is */
+        int room = width - (int)(out->n - begin + way.n) - 1, n = (int)strlen(o->relation);
+        room -= l->again ? (int)strlen(rest) : *rest ? 2 : 0; /* two dots stand for the rest */
+        tra_str_add(out, " ");
+        tra_text_cell(out, o->relation, n > room ? (int)tra_max64(room, 3) : n);
     }
-    if (o->op->strategy) tra_str_printf(out, " %s", o->op->strategy);
-    if (o->op->fused && o->op->op != TRA_PLAN_INPUT) tra_str_add(out, " fused");
-    tra_str_add(out, rest);
+    tra_str_printf(out, "%s%s", tra_str_get(&way), rest);
+    tra_str_free(&way);
 }
 
 static void tree(const tra_shown_plan *p, tra_str *out) {
@@ -122,7 +129,7 @@ static void tree(const tra_shown_plan *p, tra_str *out) {
     for (int i = 0; i < p->nlines; i++) {
         const tra_shown_op *o = &p->ops[p->lines[i].op];
         tra_str what = {0};
-        tra_text_operator(p, &p->lines[i], &what);
+        tra_text_operator(p, &p->lines[i], c.op, &what);
         tra_text_cell(out, tra_str_get(&what), c.op);
         tra_str_free(&what);
         if (!p->lines[i].again) {
@@ -192,7 +199,7 @@ void tra_text_wrapped(const char *text, int begin, int indent, tra_str *out) {
     bool first = true;
     tra_str_printf(out, "%*s", begin, "");
     while (*text) {
-        int n = (int)strcspn(text, " ");
+        int n = (int)tra_min64((int64_t)strcspn(text, " "), WIDTH - indent); /* a longer word is cut */
         if (!first && column + 1 + n > WIDTH) {
             tra_str_printf(out, "\n%*s", indent, "");
             column = indent;

@@ -17,8 +17,9 @@ void tra_text_end_line(tra_str *out);
 /* A line that begins after so many blanks, broken at blanks where it is too long; what follows is indented. */
 void tra_text_wrapped(const char *text, int begin, int indent, tra_str *out);
 
-/* An operator as the tree has it: number, relation, what it does. */
-void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, tra_str *out);
+/* An operator as the tree has it: number, relation, what it does. Of a long relation name so much is left out that the
+ * strategy has room in so many columns; the rest is for tra_text_cell to cut. */
+void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, int width, tra_str *out);
 /* The steps from the direct translation to the job's plan, and the rules that were refused: as text, and as keys of an
  * object. */
 void tra_text_derivation(const tra_job *job, tra_str *out);

@@ -70,6 +70,19 @@ END
     for l in "${lines[@]}"; do [ "${#l}" -le 100 ] || { echo "too long: $l"; false; }; done
 }
 
+@test "long names leave room for the strategies, and depths are numbers where there is no room for them" {
+    local name=a_relation_of_the_longest_name_that_anybody_would_ever_think_of_and_then_some_more_of_it_yet_and_on
+    { echo "input ${name}0 : f64 [60,60] by [10,10]"
+      for i in $(seq 1 40); do
+          echo "$name$i = agg(join($name$((i - 1)), ${name}0, [1], [0], matmul), [0,2], matadd)"
+      done
+      echo "output ${name}40"; } >long.tra
+    status 0 tra explain --sites 6 --alternatives --rules --ia --tra --catalog long.tra
+    for l in "${lines[@]}"; do [ "${#l}" -le 100 ] || { echo "too long: $l"; false; }; done
+    grep -Eq '^-> #[0-9]+ join-agg a_relation_[a-z_]*\.\. (rmm\([0-9],[0-9],[0-9]\)|bmm-(left|right)|cmm)' <<<"$output"
+    grep -Eq '^ +30> #[0-9]+ join-agg' <<<"$output"
+}
+
 @test "the derivation goes from the direct translation to the plan, and says what was refused" {
     matmul 40000 40000 40000 >p.tra
     status 0 tra explain --sites 10 --cost tra --rules p.tra
