@@ -188,7 +188,7 @@ void tra_join_way_from(const tra_labels *x, const tra_placement *p, int which, t
     for (int i = 0; i < p->naxes; i++) {
         const tra_axis *ax = &p->axis[i];
         int8_t label[TRA_MAXAXISDIMS];
-        tra_label_class class = TRA_LABEL_NONE;
+        tra_label_class class = TRA_LABEL_NONE, own = which ? TRA_LABEL_R : TRA_LABEL_L;
         if (ax->sites == 1) continue;
         if (ax->n == 0) return;
         for (int j = 0; j < ax->n; j++) {
@@ -196,9 +196,9 @@ void tra_join_way_from(const tra_labels *x, const tra_placement *p, int which, t
             for (int b = 0; b < x->n && at < 0; b++) {
                 if ((which ? x->v[b].r : x->v[b].l) == ax->dim[j]) at = b;
             }
-            if (at < 0 || (j && x->v[at].class != class)) return;
+            if (at < 0) return;
             label[j] = (int8_t)at;
-            class = x->v[at].class;
+            class = j && x->v[at].class != class ? own : x->v[at].class; /* of several classes: the other is copied */
         }
         add_axes(x, &w, ax->sites, class, ax->n, label, ax->ext);
     }

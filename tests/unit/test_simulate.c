@@ -203,8 +203,8 @@ typedef struct product {
     int64_t i, k, j, bi, bk, bj;
 } product;
 
-/* What else a program says: A times itself; where A and B are ("" anywhere, "all", or a key dimension that partitions
- * them); whether blocks of A are taken away. */
+/* What else a program says: A times itself; where A and B are ("" anywhere, "all", or the key dimensions that partition
+ * them, as "0" or "0,1"); whether blocks of A are taken away. */
 typedef struct variant {
     bool square;
     const char *at[2];
@@ -226,6 +226,17 @@ static bool complete(const held *z, int64_t inner, const variant *u) {
     return true;
 }
 
+/* The placement that an input declares by its key dimensions. */
+static tra_placement declared(const char *at, const held *h, int s) {
+    tra_placement p = {.sites = s, .naxes = 1, .axis = {{.kind = TRA_AXIS_PART, .sites = s}}};
+    tra_axis *x = &p.axis[0];
+    for (; *at; at += at[1] ? 2 : 1) {
+        x->dim[x->n] = (int8_t)(*at - '0');
+        x->ext[x->n++] = h->blocks[*at - '0'];
+    }
+    return p;
+}
+
 /* An input is where it was declared. If nowhere, each block is on one site: any partitioning is free, copies are not.
  */
 static held *read_input(const tra_op *o, const product *m, const variant *u) {
@@ -234,16 +245,12 @@ static held *read_input(const tra_op *o, const product *m, const variant *u) {
     held like = left ? matrix(m->i, m->k, m->bi, m->bk) : matrix(m->k, m->j, m->bk, m->bj);
     held *h = new_held(&like, false);
     for (int64_t t = 0; t < nblocks(h); t++) {
-        int64_t key[3], s = o->place.sites;
+        bool all = strcmp(at, "all") == 0;
         h->at[t] = sites_of(&o->place, h, t);
-        key_of(h, t, key);
-        if (strcmp(at, "all") == 0)
-            CHECK_INT(__builtin_popcountll(h->at[t]), s);
-        else
-            CHECK_INT(__builtin_popcountll(h->at[t]), 1);
-        for (int d = 0; d < 2; d++) {
-            if (*at == '0' + d) CHECK(h->at[t] == (uint64_t)1 << key[d] * s / h->blocks[d]);
-        }
+        CHECK_INT(__builtin_popcountll(h->at[t]), all ? o->place.sites : 1);
+        if (!*at || all) continue;
+        tra_placement p = declared(at, h, o->place.sites);
+        CHECK(h->at[t] == sites_of(&p, h, t));
     }
     return h;
 }
@@ -327,10 +334,7 @@ static int64_t to_grid(const held *like, const char *at, const int *g, int d, in
     tra_placement from = {.sites = s, .naxes = 1, .axis = {{.kind = TRA_AXIS_COPY, .sites = s}}};
     tra_placement to = {.sites = s, .naxes = 3};
     traffic x = {0};
-    if (strcmp(at, "all") != 0) {
-        int8_t k = (int8_t)(*at - '0');
-        from.axis[0] = (tra_axis){.kind = TRA_AXIS_PART, .sites = s, .n = 1, .dim = {k}, .ext = {like->blocks[(int)k]}};
-    }
+    if (strcmp(at, "all") != 0) from = declared(at, like, s);
     for (int a = 0; a < 3; a++) {
         int8_t k = (int8_t)(a - d);
         to.axis[a] = (tra_axis){.kind = TRA_AXIS_COPY, .sites = g[a]};
@@ -358,6 +362,12 @@ static void check_declared_choice(const tra_plans *plans, const product *m, cons
         floats += *u->at[0] ? to_grid(&a, u->at[0], g, 0, s) : g[2] > 1 ? m->i * m->k * g[2] : 0;
         floats += *u->at[1] ? to_grid(&b, u->at[1], g, 1, s) : g[0] > 1 ? m->k * m->j * g[0] : 0;
         best = tra_min64(best, floats);
+    }
+    for (int side = 0; side < 2; side++) { /* or one input as it is, though both its keys partition it, the other copied */
+        const char *other = u->at[1 - side];
+        if (!strchr(u->at[side], ',')) continue;
+        int64_t floats = strcmp(other, "all") == 0 ? 0 : s * (side ? m->i * m->k : m->k * m->j);
+        best = tra_min64(best, floats + (a.blocks[1] > 1 ? m->i * m->j * tra_min64(s, a.blocks[1]) : 0));
     }
     if (plans->v[0]->cost.network_floats > (double)best)
         check_report("%d sites: the choice %s moves %.0f floats, the best grid %" PRId64, s, plans->v[0]->strategy,
@@ -516,11 +526,12 @@ TEST(the_choice_uses_all_sites) {
 TEST(products_of_placed_inputs_and_holes_move_what_was_predicted) {
     static const product v[] = {
         {35, 22, 27, 3, 4, 5}, {60, 6, 48, 5, 1, 4}, {1, 27, 17, 1, 3, 2}, {64, 64, 3, 2, 1, 3}};
-    static const char *const at[] = {"", "all", "0", "1"};
+    static const char *const at[] = {"", "all", "0", "1", "0,1"};
+    enum { PLACES = sizeof at / sizeof *at };
     for (size_t x = 0; x < sizeof v / sizeof *v; x++) {
         for (int s = 2; s <= MAXSITES; s += all_day() ? 1 : 5) {
-            for (int c = 0; c < 32; c++)
-                check_variant(&v[x], s, &(variant){.at = {at[c & 3], at[c >> 2 & 3]}, .holes = c >= 16});
+            for (int c = 0; c < 2 * PLACES * PLACES; c++)
+                check_variant(&v[x], s, &(variant){false, {at[c % PLACES], at[c / PLACES % PLACES]}, c >= PLACES * PLACES});
         }
     }
 }
