@@ -39,12 +39,12 @@ static void add_candidate(candidates *x, candidate c) {
     x->v[x->n++] = c;
 }
 
+/* Ties as plans are ranked, and nothing of the machine: by floats the plan must not depend on threads or rates. */
 static int compare_scores(const search *s, const score *x, const score *y) {
     bool a = x->memory <= s->room, b = y->memory <= s->room;
     if (a != b) return a ? -1 : 1;
     if ((s->by_memory || !a) && x->memory != y->memory) return x->memory < y->memory ? -1 : 1;
     if (x->scalar != y->scalar) return x->scalar < y->scalar ? -1 : 1;
-    if (x->seconds != y->seconds) return x->seconds < y->seconds ? -1 : 1;
     if (x->flops != y->flops) return x->flops < y->flops ? -1 : 1;
     if (x->bytes != y->bytes) return x->bytes < y->bytes ? -1 : 1;
     return 0;
@@ -103,7 +103,6 @@ static bool replaces(search *s, const candidate *x, const candidate *y) {
     const score *a = &s->slotscore[x->slot], *b = &s->slotscore[slot];
     score t = x->s;
     t.scalar += b->scalar - a->scalar;
-    t.seconds += b->seconds - a->seconds;
     t.bytes += b->bytes - a->bytes;
     t.memory = tra_max64(t.memory, b->memory);
     return compare_scores(s, &t, &y->s) <= 0;
@@ -189,7 +188,6 @@ static void mark_open(const search *s, int g, uint64_t *open) {
 static void count(const search *s, int slot, uint64_t open, score *t) {
     const score *c = &s->slotscore[slot];
     t->scalar += c->scalar;
-    t->seconds += c->seconds;
     t->flops += c->flops;
     t->bytes += c->bytes;
     t->memory = c->memory > t->memory ? c->memory : t->memory;
@@ -276,7 +274,6 @@ static const cell *cell_at(search *s, int g, int place) {
         const score *a = &s->slotscore[old], *b = &s->slotscore[slot];
         score t = e->s;
         t.scalar += b->scalar - a->scalar;
-        t.seconds += b->seconds - a->seconds;
         t.bytes += b->bytes - a->bytes;
         t.memory = tra_max64(t.memory, b->memory);
         if (x->shared) t.open += b->open;

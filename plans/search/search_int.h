@@ -62,7 +62,7 @@ typedef struct slot {
 
 /* What a choice costs, and what makes it the same as another for whoever uses it. */
 typedef struct score {
-    double scalar, seconds, flops, bytes;
+    double scalar, flops, bytes;
     int64_t memory;
     uint64_t open;     /* slots of groups that may be used from elsewhere */
     uint64_t strategy; /* strategies of joins */

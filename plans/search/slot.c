@@ -126,7 +126,6 @@ static int find(search *s, const making *m, int n, const int *want) {
         settle(s, &x, n, want);
         s->slot[s->nslots] = x;
         s->slotscore[s->nslots] = (score){.scalar = spent_scalar(s, &x.cost),
-                                          .seconds = x.cost.seconds,
                                           .flops = x.cost.flops,
                                           .bytes = x.cost.bytes,
                                           .memory = x.memory,
