@@ -3,6 +3,8 @@
 
 #include "../base/limits.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,11 +97,29 @@ int tra_comm_cores(const tra_comm *c) {
     return (int)(n < mine ? n : bound); /* a quota is of all ranks together */
 }
 
+/* Adds the object's name to a list of names, a line each. */
+static int add_name(struct dl_phdr_info *x, size_t size, void *names) {
+    (void)size;
+    if (*x->dlpi_name) tra_str_printf(names, "%s\n", x->dlpi_name);
+    return 0;
+}
+
+/* Open MPI unloads its modules while a thread of its own may still be in one of them: they stay until the process ends. */
+static void keep_modules(void) {
+    tra_str names = {0};
+    dl_iterate_phdr(add_name, &names);
+    for (char *rest = names.s, *name; rest && (name = strsep(&rest, "\n")) && *name;)
+        (void)dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    tra_str_free(&names);
+}
+
 void tra_comm_finish(void) {
     int init, fin;
     MPI_Initialized(&init);
     MPI_Finalized(&fin);
-    if (init && !fin) MPI_Finalize();
+    if (!init || fin) return;
+    keep_modules();
+    MPI_Finalize();
 }
 
 void tra_comm_abort(int status) {

@@ -353,3 +353,12 @@ assert (s == want.sum(1)).all(), (s, want)'
     status 0 tra run -q p.tra --codec zstd --scratch-limit 8M
     status 0 tra run -q p.tra --scratch-limit 1K
 }
+
+# Open MPI would unload them while a thread of its own may be in one: now and then a rank crashed after its work.
+@test "ranks keep the modules of MPI until they end" {
+    tra gen -q --shape 8x8 --block 4x4 -o a.h5
+    printf 'input A from "a.h5"\nB = transform(A, exp)\noutput B\n' >p.tra
+    LD_DEBUG=files tra run -q --sites 2 p.tra 2>ld.log
+    grep -q 'mca_pml_ob1' ld.log
+    if grep 'mca_pml_ob1.*destroying link map' ld.log; then false; fi
+}
