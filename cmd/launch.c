@@ -14,12 +14,29 @@
 
 static volatile sig_atomic_t child, signalled;
 
+/* What a `tra` that launches ranks tells them of itself, in TRA_LAUNCHED. */
+typedef struct launcher {
+    double began;
+    long pid;
+    char host[256];
+} launcher;
+
+static bool launched_by(launcher *l) {
+    const char *text = getenv("TRA_LAUNCHED");
+    return text && sscanf(text, "%lf %ld %255s", &l->began, &l->pid, l->host) == 3;
+}
+
 double tra_process_begin(void) {
     static double began;
     if (began == 0) began = tra_now();
-    const char *launcher = getenv("TRA_LAUNCHED");
-    double t;
-    return launcher && tra_parse_num(launcher, &t) && t > 0 && t < began ? t : began;
+    launcher l;
+    return launched_by(&l) && l.began > 0 && l.began < began ? l.began : began;
+}
+
+void tra_end_with_launcher(void) {
+    launcher l;
+    char host[sizeof l.host];
+    if (launched_by(&l) && gethostname(host, sizeof host) == 0 && strcmp(host, l.host) == 0) tra_stop_without(l.pid);
 }
 
 char **tra_own_arguments(int *argc) {
@@ -97,9 +114,10 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
         signal(SIGTERM, SIG_DFL);
         signal(SIGPIPE, SIG_DFL);
         signal(SIGUSR1, SIG_IGN); /* until mpirun listens */
-        char began[32];
-        snprintf(began, sizeof began, "%.6f", tra_process_begin());
-        setenv("TRA_LAUNCHED", began, 1);
+        char us[400], host[256] = "";
+        if (gethostname(host, sizeof host) != 0) *host = '\0';
+        snprintf(us, sizeof us, "%.6f %ld %s", tra_process_begin(), (long)parent, host);
+        setenv("TRA_LAUNCHED", us, 1);
         if (isatty(STDERR_FILENO)) setenv("TRA_TERMINAL", "1", 1); /* the ranks have a pipe to mpirun */
         dup2(in, STDIN_FILENO);
         execvp("mpirun", (char *const *)args);

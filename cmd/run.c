@@ -367,6 +367,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     (void)argc;
     begun = tra_now();
     tra_stop_catch();
+    tra_end_with_launcher();
     if (!tra_comm_launched(&size) && size <= 1) return run_alone(argv[0], e);
     TRA_TRY(tra_comm_init(&comm, e));
     begun = tra_now();

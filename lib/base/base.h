@@ -177,6 +177,7 @@ void tra_cleanup_all(void);
 /* From now on SIGINT, SIGTERM, SIGUSR1 and (unless ignored) SIGHUP do not end the process but ask it to stop soon: what
  * takes long looks at tra_stop_asked now and then. A second SIGINT ends the process at once. */
 void tra_stop_catch(void);
+void tra_stop_without(long pid); /* it is also asked to stop when that process of this host has ended */
 bool tra_stop_asked(void);
 tra_status tra_stop_check(tra_err *e); /* TRA_STOPPED, and which signal, once asked */
 

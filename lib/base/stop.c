@@ -1,6 +1,7 @@
 /* stop.c - signals that ask a run to save its progress and end. */
 #include "base.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -25,8 +26,15 @@ void tra_stop_catch(void) {
     }
 }
 
-bool tra_stop_asked(void) { return asked != 0; }
+static pid_t needed;
+
+void tra_stop_without(long pid) { needed = (pid_t)pid; }
+
+bool tra_stop_asked(void) {
+    if (!asked && needed > 0 && kill(needed, 0) != 0 && errno == ESRCH) asked = SIGTERM;
+    return asked != 0;
+}
 
 tra_status tra_stop_check(tra_err *e) {
-    return asked ? tra_fail(e, TRA_STOPPED, "stopped by a signal") : TRA_OK;
+    return tra_stop_asked() ? tra_fail(e, TRA_STOPPED, "stopped by a signal") : TRA_OK;
 }

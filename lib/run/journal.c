@@ -181,6 +181,7 @@ static tra_status open_entry(tra_journal *j, const tra_journal_request *r, const
         return s;
     }
     j->lock = lock;
+    TRA_TRY(tra_stop_check(e)); /* who has waited for the lock may not be wanted any more */
     if (r->resume) {
         other o = {0};
         j->resumed = make_dir(j->dir) && read_about(j->dir, &text, &j->run);
