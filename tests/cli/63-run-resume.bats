@@ -69,8 +69,9 @@ small="--threads 1 --memory 40M" # a group is a few blocks
 }
 
 @test "refused: another number of sites, where sums are divided among them" {
-    "$TRA" gen -q --shape 400x40000 --block 100x400 --dist normal -o a.h5
-    printf 'input A from "a.h5"\nC = agg(join(A, A, [1], [1], "ik,jk->ij"), [0,2], matadd)\noutput C to "c.h5"\n' >p.tra
+    "$TRA" gen -q --shape 1600x12800 --block 100x100 --dist normal -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'C = agg(join(A, A, [1], [1], (x, y) -> tanh(tanh(x * y))), [0,2], matadd)' \
+        'output C to "c.h5"' >p.tra
     run tra explain p.tra --sites 2
     has cmm
     export TRA_KEEP_SECONDS=0.01
