@@ -177,7 +177,7 @@ fuzz-now: $(FUZZERS)
 ## demo: a real data set from import to export
 demo: deps
 	@$(SUBMAKE) all
-	@share/examples/digits/demo.sh $(CURDIR)/$(B)/tra
+	@TRA=$(CURDIR)/$(B)/tra share/examples/digits/demo.sh
 
 ## bench: the measurements
 bench: deps

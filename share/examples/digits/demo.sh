@@ -1,13 +1,9 @@
 #!/bin/sh
 # The main job on real data: import, check, compile, explain, run on two ranks, export, compare.
-# usage: demo.sh TRA [FOLDER FOR THE RESULTS]
+# usage: demo.sh [FOLDER FOR THE RESULTS]
 set -eu
-tra=$1
 here=$(cd "$(dirname "$0")" && pwd)
-work=${2:-$(mktemp -d)}
-mkdir -p "$work"
-cp "$here/covariance.tra" "$work"
-cd "$work"
+. "$here/../tra.sh"
 
 step() {
     printf '\n$ tra'
