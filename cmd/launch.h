@@ -11,7 +11,7 @@ char **tra_own_arguments(int *argc);
 /* Runs this program again with the same command line on n ranks of this machine under mpirun and waits. input (may be
  * NULL) is what rank 0 gets on its standard input. *exit_status is that of the ranks; the loss of one (mpirun's 137) is
  * TRA_LOST. TRA_INTERNAL when mpirun cannot be started. The ranks find TRA_LAUNCHED in their environment: what this
- * process has said already they need not say again. Its value is when this process began. */
+ * process has said already they need not say again. Its value is when this process began, its pid and its host. */
 TRA_MUSTUSE tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_status, tra_err *e);
 
 /* When the command was started (tra_now): this process (main calls this first), or that which launched it on this

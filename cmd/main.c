@@ -135,16 +135,14 @@ static tra_status dispatch(int argc, char **argv, tra_err *e) {
 
     const tra_cmd *cmd = NULL;
     TRA_TRY(tra_cmd_find(name, &cmd, e));
+    if (cmd->needs & TRA_NEED_BLAS) tra_blas_fit(argv); /* before parsing, which moves them */
     int nargs = 0;
-    char **all = tra_calloc((size_t)argc + 1, sizeof *all); /* parsing moves them */
-    memcpy(all, argv, (size_t)argc * sizeof *all);
     TRA_TRY(tra_options_parse(cmd, argc - 2, argv + 2, &nargs, e));
     if (tra_common_opts.help) {
         if (!tra_log_mute) tra_options_help(cmd, stdout);
         return TRA_OK;
     }
     tra_log_level = tra_common_opts.quiet ? -1 : tra_common_opts.verbose;
-    if (cmd->needs & TRA_NEED_BLAS) tra_blas_fit(all);
     /* Commands that take no part in MPI run on rank 0; the others leave (no rank calls MPI_Init, so none is missed). */
     if (tra_log_mute && !(cmd->needs & TRA_NEED_MPI)) return TRA_OK;
     return cmd->run(nargs, argv + 2, e);

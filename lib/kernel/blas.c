@@ -55,7 +55,6 @@ bool tra_blas_advice(char *buf, size_t n) {
 void tra_blas_fit(char **argv) {
     simd could = of_processor();
     if (getenv("OPENBLAS_CORETYPE") || of_kernel(tra_blas_kernel()) >= could) return;
-    tra_info(1, "BLAS would use its kernel %s; starting again with %s", tra_blas_kernel(), fit[could]);
     if (setenv("OPENBLAS_CORETYPE", fit[could], 0) == 0) execv("/proc/self/exe", argv);
     unsetenv("OPENBLAS_CORETYPE"); /* go on with what there is */
 }
