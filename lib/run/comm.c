@@ -33,6 +33,17 @@ int __lsan_is_turned_off(void) {
 
 tra_comm tra_comm_self(void) { return (tra_comm){.rank = 0, .size = 1, .mpi = MPI_COMM_NULL, .alarms = MPI_COMM_NULL}; }
 
+/* What MPI does of itself is to end all ranks with a status and text of its own, which mpirun -q keeps to itself. */
+static void mpi_failed(MPI_Comm *c, int *code, ...) {
+    char why[MPI_MAX_ERROR_STRING] = "";
+    int n;
+    (void)c;
+    MPI_Error_string(*code, why, &n);
+    fprintf(stderr, "tra: ranks cannot reach each other any more: %s; no output was made\n", why);
+    tra_cleanup_all();
+    tra_comm_abort(tra_status_exit(TRA_LOST));
+}
+
 tra_status tra_comm_init(tra_comm *c, tra_err *e) {
     int want, got;
     *c = tra_comm_self();
@@ -56,6 +67,10 @@ tra_status tra_comm_init(tra_comm *c, tra_err *e) {
     MPI_Comm_rank(MPI_COMM_WORLD, &c->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &c->size);
     c->mpi = MPI_COMM_WORLD;
+    MPI_Errhandler ours;
+    MPI_Comm_create_errhandler(mpi_failed, &ours);
+    MPI_Comm_set_errhandler(c->mpi, ours); /* its duplicates have it too */
+    MPI_Errhandler_free(&ours);
     MPI_Comm_dup(c->mpi, &c->alarms);
     if (want > 1 && c->size == 1)
         return tra_fail(e, TRA_INTERNAL, "the launcher says %d ranks, MPI sees 1: the ranks did not join; "

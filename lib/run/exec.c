@@ -358,13 +358,18 @@ static tra_status run_ops(exec *x, tra_err *e) {
     return TRA_OK;
 }
 
-/* All outputs, or none: an output whose file cannot be put in place leaves those before it there, which is why
- * everything that can fail earlier has been done. */
+/* All outputs, or none: an output whose file cannot be put in place leaves those before it there, which is why all are
+ * finished before the first appears. */
 static tra_status commit(exec *x, tra_status s, tra_err *e) {
     int64_t any = tra_journal_has_any(x->journal);
     tra_comm_max(&x->site.comm, &any, 1);
     s = tra_comm_agree(&x->site.comm, s, e);
     if (s == TRA_INPUT || s == TRA_PROGRAM) any = 0; /* with these inputs nobody can go on; with others nobody may */
+    for (int i = 0; i < x->plan->nops; i++) {
+        double t0 = tra_now();
+        if (x->files[i]) s = tra_outfile_finish(x->files[i], s, e);
+        x->report->ops[i].seconds += tra_now() - t0;
+    }
     for (int i = 0; i < x->plan->nops; i++) {
         if (!x->files[i]) continue;
         int64_t written = 0;

@@ -379,39 +379,44 @@ static tra_status place_encoded(tra_outfile *o, tra_err *e) {
     return tra_comm_agree(&o->comm, s, e);
 }
 
+/* The checksums of all ranks' chunks, and the digest of all, at rank 0. */
+static void gather(tra_outfile *o) {
+    tra_digest *d = &o->lanes[0].digest;
+    for (int i = 1; i < o->room->n; i++) tra_digest_add(d, &o->lanes[i].digest);
+    if (o->comm.size == 1) return;
+    /* the checksum of a chunk stands at the rank that wrote it, zero elsewhere */
+    if (!o->zstd) tra_comm_sum(&o->comm, (int64_t *)tra_writer_sums(o->w), o->type->cat->n);
+    int64_t mine[2] = {(int64_t)d->lo, (int64_t)d->hi};
+    int64_t *all = tra_calloc(2 * (size_t)o->comm.size, sizeof *all);
+    tra_comm_gather(&o->comm, mine, all, 2);
+    *d = (tra_digest){0};
+    for (int i = 0; i < o->comm.size; i++)
+        tra_digest_add(d, &(tra_digest){.lo = (uint64_t)all[2 * i], .hi = (uint64_t)all[2 * i + 1]});
+    free(all);
+}
+
+tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e) {
+    if (!o->w) return s; /* in its place */
+    s = tra_comm_agree(&o->comm, s, e);
+    if (s == TRA_OK && o->zstd) s = place_encoded(o, e);
+    if (s == TRA_OK && o->comm.rank != 0) s = tra_writer_sync(o->w, e);
+    s = tra_comm_agree(&o->comm, s, e);
+    if (s == TRA_OK) gather(o);
+    return s;
+}
+
 tra_status tra_outfile_commit(tra_outfile *o, tra_status s, bool keep, int64_t *written, tra_err *e) {
-    int64_t chunks = 0, n = o->type->cat->n;
-    tra_digest d = {0};
     *written = 0;
-    if (!o->w) { /* in its place */
+    if (!o->w) {
         outfile_free(o);
         return s;
     }
-    for (int i = 0; i < o->room->n; i++) {
-        tra_digest_add(&d, &o->lanes[i].digest);
-        chunks += o->lanes[i].chunks;
-    }
-    *written = chunks * o->chunk_bytes;
-    s = tra_comm_agree(&o->comm, s, e);
-    if (s == TRA_OK && o->zstd) s = place_encoded(o, e);
-    if (s == TRA_OK && o->comm.size > 1) {
-        if (o->comm.rank != 0) s = tra_writer_sync(o->w, e);
-        s = tra_comm_agree(&o->comm, s, e);
-        /* the checksum of a chunk stands at the rank that wrote it, zero elsewhere */
-        if (!o->zstd) tra_comm_sum(&o->comm, (int64_t *)tra_writer_sums(o->w), n);
-        int64_t mine[2] = {(int64_t)d.lo, (int64_t)d.hi};
-        int64_t *all = tra_calloc(2 * (size_t)o->comm.size, sizeof *all);
-        tra_comm_gather(&o->comm, mine, all, 2);
-        d = (tra_digest){0};
-        for (int i = 0; i < o->comm.size; i++)
-            tra_digest_add(&d, &(tra_digest){.lo = (uint64_t)all[2 * i], .hi = (uint64_t)all[2 * i + 1]});
-        free(all);
-    }
+    for (int i = 0; i < o->room->n; i++) *written += o->lanes[i].chunks * o->chunk_bytes;
     if (s != TRA_OK || o->comm.rank != 0) {
         (keep ? tra_writer_leave : tra_writer_abort)(o->w);
     } else {
         char text[33];
-        tra_digest_text(&d, o->type, text);
+        tra_digest_text(&o->lanes[0].digest, o->type, text);
         s = tra_writer_commit(o->w, text, e);
     }
     s = tra_comm_agree(&o->comm, s, e);

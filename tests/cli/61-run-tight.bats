@@ -102,6 +102,19 @@ assert np.allclose(c, want, rtol=0, atol=1e-10)'
     [ -z "$(ls -A | grep tmp)" ]
 }
 
+@test "of several outputs none appears when the last one is too large, compressed or not" {
+    tra gen -q --shape 100x100 --block 50x50 --dist normal -o a.h5
+    tra gen -q --shape 900x900 --block 100x100 --dist normal -o b.h5
+    printf '%s\n' 'input A from "a.h5"' 'input B from "b.h5"' 'C = transform(A, neg)' 'D = transform(B, neg)' \
+        'output C to "c.h5"' 'output D to "d.h5"' >p.tra
+    for codec in none zstd; do # where they wait compressed each site has half of them
+        status 4 bash -c 'ulimit -f 5000; exec "$0" run -q p.tra --sites 2 --codec "$1"' "$TRA" $codec
+        has "File too large"
+        [ ! -e c.h5 ]
+        [ ! -e d.h5 ]
+    done
+}
+
 @test "a row of the left operand stays, and is read again where a step has ended and let go of it before" {
     command -v taskset >/dev/null || skip "taskset (util-linux) is not there"
     for f in a b; do tra gen -q --shape 2000x2000 --block 125x125 --dist normal --seed 1 -o $f.h5; done

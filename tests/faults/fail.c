@@ -110,18 +110,19 @@ int rename(const char *a, const char *b) {
     return fails(RENAME, FROM) ? (errno = EIO, -1) : real(a, b);
 }
 
-/* MPI's own way with errors: they end the job, unless the program asked for codes. */
+/* As MPI does: whoever has to do with errors of the communicator is called. */
 static int broken(MPI_Comm c) {
-    MPI_Errhandler h;
-    MPI_Comm_get_errhandler(c, &h);
-    if (h != MPI_ERRORS_RETURN) MPI_Abort(c, 5);
+    MPI_Comm_call_errhandler(c, MPI_ERR_OTHER);
     return MPI_ERR_OTHER;
 }
 int MPI_Isend(const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *r) {
     return fails(SEND, FROM) ? broken(c) : PMPI_Isend(b, n, t, to, tag, c, r);
 }
-int MPI_Mrecv(void *b, int n, MPI_Datatype t, MPI_Message *m, MPI_Status *s) {
-    return fails(RECV, FROM) ? broken(MPI_COMM_WORLD) : PMPI_Mrecv(b, n, t, m, s);
+int MPI_Imrecv(void *b, int n, MPI_Datatype t, MPI_Message *m, MPI_Request *r) {
+    return fails(RECV, FROM) ? broken(MPI_COMM_WORLD) : PMPI_Imrecv(b, n, t, m, r);
+}
+int MPI_Irecv(void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Request *r) {
+    return fails(RECV, FROM) ? broken(c) : PMPI_Irecv(b, n, t, from, tag, c, r);
 }
 int MPI_Recv(void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Status *s) {
     return fails(RECV, FROM) ? broken(c) : PMPI_Recv(b, n, t, from, tag, c, s);
