@@ -14,10 +14,11 @@ kill_run() {
     before=$(tra digest c.h5)
     "$TRA" run long.tra --sites 2 --threads 1 2>log &
     run=$!
-    for i in $(seq 100); do
+    for i in $(seq 1000); do # before that mpirun does not listen, and on a busy machine it takes long
         compgen -G '.c.h5.tra-*.tmp' >/dev/null && break
         sleep 0.05
     done
+    [ "$i" -lt 1000 ]
     mpirun=$(pgrep -P $run mpirun)
     case $1 in
     tra) target=$run ;;
