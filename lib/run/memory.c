@@ -122,11 +122,11 @@ static void try_loop(const need *n, int64_t ni, int64_t nj, int64_t nk, int64_t 
     if (best->cost < 0 || cost < best->cost) *best = (choice){{ci, cj, stays}, cost};
 }
 
-/* A stage that may take a quarter of a minute, at the pace of a fast core, finishes its outputs in eight groups at least,
- * though more would fit: what a run has finished when it is killed need not be done again, and two are under way. */
+/* A stage that would take a minute at the pace of a slow core finishes its outputs in eight groups at least, though more would
+ * fit: what a run has finished when it is killed need not be done again, and two are under way. */
 static tra_block_loop in_groups(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int threads, tra_block_loop l) {
-    double pace = tra_op_accumulates(p, op) ? 100e9 : 1e9;
-    if (op->cost.flops_max < 15 * pace * threads) return l;
+    double pace = tra_op_accumulates(p, op) ? 10e9 : 0.25e9;
+    if (op->cost.flops_max < 60 * pace * threads) return l;
     while (8.0 * (double)l.ci * (double)l.cj > (double)ni * (double)nj && (l.ci > 1 || l.cj > 1)) {
         if (l.ci >= l.cj) l.ci = tra_ceil_div(l.ci, 2);
         else l.cj = tra_ceil_div(l.cj, 2);

@@ -177,3 +177,14 @@ EOF2
     has "warning: the scratch directory /nowhere cannot be written"
     status 0 tra run p.tra --scratch /nowhere --resume
 }
+
+@test "a long stage ends blocks as it goes, though all of it would fit" {
+    [ -n "${TRA_TEST_LONG-}" ] || skip "a long test"
+    product 7600x7600
+    local begun=$SECONDS first
+    cut_short KILL 1 p.tra --threads 1 --memory 4G
+    first=$((SECONDS - begun)) begun=$SECONDS
+    status 0 tra run p.tra --resume --threads 1 --memory 4G
+    [ "$(reused)" -ge 1 ]
+    [ $((SECONDS - begun)) -gt $((2 * first)) ] # the first blocks came early
+}
