@@ -140,7 +140,8 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
     sigprocmask(SIG_SETMASK, &before, NULL);
     for (int i = 0; i < N; i++) sigaction(signals[i], &old[i], NULL);
     *exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    if (signalled && (*exit_status == 1 || *exit_status > 128)) /* the ranks were killed before they could say so */
+    bool asked = *exit_status == 128 + SIGUSR1 || *exit_status == 128 + SIGTERM; /* a rank, before it could hear it */
+    if (asked || (signalled && (*exit_status == 1 || *exit_status > 128))) /* the ranks were killed before they could say so */
         return tra_fail(e, TRA_STOPPED, "stopped by a signal; --resume goes on from what was saved");
     if (*exit_status == 127) return tra_fail(e, TRA_INTERNAL, "mpirun cannot be started; install openmpi-bin");
     if (*exit_status == 1 || *exit_status > 128) /* no rank ends with 1: mpirun's own status */

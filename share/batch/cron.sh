@@ -12,9 +12,8 @@ exec 9>.cron.lock
 flock -n 9 || exit 0
 export TRA_SCRATCH=${TRA_SCRATCH:-$PWD/scratch}
 mkdir -p "$TRA_SCRATCH"
-timeout --signal=USR1 "${hours}h" tra run -q --resume "$program" "$@" 9>&- >>tra.log 2>&1
+timeout --preserve-status --signal=USR1 "${hours}h" tra run -q --resume "$program" "$@" 9>&- >>tra.log 2>&1
 status=$?
-# timeout says 124 for a run that it stopped and that saved its progress
 [ $status -eq 0 ] && touch "done"
-[ $status -eq 124 ] && exit 0
+[ $status -eq 75 ] && exit 0 # the time was over, and progress is saved
 exit $status

@@ -19,14 +19,14 @@ mkdir -p "$TRA_SCRATCH"
 # mpirun hands USR1 on to the ranks; bash runs the trap while it waits.
 mpirun -q --bind-to none -n "${SLURM_NTASKS:-1}" tra run --resume "$@" &
 run=$!
-trap 'kill -USR1 $run' USR1 TERM
+trap 'signalled=1; kill -USR1 $run 2>/dev/null' USR1 TERM
 wait $run
 status=$?
-while kill -0 $run 2>/dev/null; do # a signal ends a wait, not the run
+while [ -n "${signalled-}" ]; do # a signal ends a wait, not the run
+    signalled=
     wait $run
     status=$?
 done
-trap - USR1 TERM
 
 [ $status -eq 75 ] && scontrol requeue "$SLURM_JOB_ID"
 exit $status

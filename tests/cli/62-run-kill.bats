@@ -54,6 +54,17 @@ kill_run() {
     done
 }
 
+@test "a rank that is asked to stop before it can hear it: status 75 too" {
+    long_program 10x10 5x5
+    mkdir bin
+    for signal in TERM USR1; do # the status by which mpirun tells of it
+        printf '#!/bin/sh\nexit %d\n' $((128 + $(kill -l $signal))) >bin/mpirun
+        chmod +x bin/mpirun
+        PATH=$PWD/bin:$PATH status 75 tra run -q long.tra --sites 2
+        has 'tra: stopped'
+    done
+}
+
 # resume_until_done OPTION...: runs long.tra with --resume, killing it by signal $how a little later each time, until it
 # gets through; its first messages of each round are in log.N.
 resume_until_done() {

@@ -304,7 +304,7 @@ TEST(block_loops_fit_their_budget) {
         before = reads;
     }
     CHECK_INT(before, 16); /* all fits: everything is read once */
-    ops[2].cost.flops_max = 100e9 * 2 * 14; /* of two workers: less than a quarter of a minute */
+    ops[2].cost.flops_max = 10e9 * 2 * 55; /* of two slow workers: less than a minute */
     tra_block_loop l = tra_loop_of(&p, &ops[2], 8, 8, 8, 2, 1200000000);
     CHECK(l.ci * l.cj > 8);
     ops[2].cost.flops_max *= 2; /* so long that it is finished in groups */

@@ -1,0 +1,54 @@
+# The job scripts of share/batch, with a stand-in for the scheduler: they end, begin again, and get through.
+load helper
+
+setup_file() { PATH=$(dirname "${TRA:-$BATS_TEST_DIRNAME/../../build/tra}"):$PATH; }
+
+@test "cron: every night goes on, the last one says that all is done, then nothing happens any more" {
+    long_program 2500x2500 125x125
+    tra run -q long.tra --sites 2 --threads 1 --memory 56M
+    want=$(tra digest c.h5)
+    rm c.h5
+    for night in $(seq 30); do # of two seconds and more
+        status 0 "$ROOT/share/batch/cron.sh" . long.tra "$(printf 0.%04d $((5 + night)))" --sites 2 --threads 1 --memory 56M
+        [ -e "done" ] && break
+        [ ! -e c.h5 ]
+        grep -q 'tra: stopped' tra.log
+    done
+    [ -e "done" ]
+    [ "$night" -gt 1 ]
+    is "$want" tra digest c.h5
+    rm c.h5
+    status 0 "$ROOT/share/batch/cron.sh" . long.tra 1
+    [ ! -e c.h5 ]
+    rm "done"
+    printf 'output X\n' >wrong.tra
+    status 2 "$ROOT/share/batch/cron.sh" . wrong.tra 1
+}
+
+@test "Slurm: asked to stop it puts itself back into the queue, and goes on when it begins again" {
+    long_program 2500x2500 125x125
+    tra run -q long.tra --sites 2 --threads 1 --memory 56M
+    want=$(tra digest c.h5)
+    rm c.h5
+    mkdir bin
+    printf '#!/bin/sh\necho "$@" >>%s/queue\n' "$PWD" >bin/scontrol
+    chmod +x bin/scontrol
+    export PATH=$PWD/bin:$PATH SLURM_JOB_ID=17 SLURM_NTASKS=2
+    for round in $(seq 30); do
+        rm -f queue
+        bash "$ROOT/share/batch/slurm.sh" long.tra --threads 1 --memory 56M >log 2>&1 &
+        run=$!
+        sleep $((1 + round))
+        kill -USR1 $run || true
+        got=0
+        wait $run || got=$?
+        [ $got -eq 0 ] && break
+        [ $got -eq 75 ] || { echo "status $got"; cat log; false; }
+        grep -q 'tra: stopped' log
+        is 'requeue 17' cat queue
+    done
+    [ $got -eq 0 ]
+    [ ! -e queue ]
+    [ "$round" -gt 1 ]
+    is "$want" tra digest c.h5
+}
