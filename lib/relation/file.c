@@ -540,7 +540,7 @@ tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, 
     tra_rel *r = tra_new(a, tra_rel);
     *out = NULL;
     r->arena = a;
-    r->file = r->dset = -1;
+    r->file = r->dset = r->direct = -1;
     tra_relspec(a, spec, &r->path, &r->name);
     tra_h5_enter();
     tra_status s = open_relation(r, block, e);
@@ -558,6 +558,7 @@ void tra_rel_close(tra_rel *r) {
     if (r->dset >= 0) H5Dclose(r->dset);
     if (r->file >= 0) H5Fclose(r->file);
     tra_h5_leave();
+    if (r->direct >= 0) close(r->direct);
     free(r->chunks);
     free(r->sums);
     free(r->checked);

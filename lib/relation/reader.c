@@ -1,13 +1,20 @@
 /* reader.c - reading the arrays of an open relation, in any thread. */
 #include "store_int.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #define XXH_STATIC_LINKING_ONLY /* for the size of a state */
 #include <xxhash.h>
 
 const tra_type *tra_rel_type(const tra_rel *r) { return &r->type; }
+
+static size_t chunk_bytes(const tra_rel *r) { return (size_t)r->geom.floats * r->size; }
+
+static bool filtered(const tra_rel *r) { return r->pipeline.zstd >= 0 || r->pipeline.shuffle >= 0; }
 
 /* ---- what is loaded at the first read ---------------------------------------------------------------------------- */
 
@@ -74,6 +81,10 @@ static tra_status load_all(tra_rel *r, tra_err *e) {
     if (!(r->chunks = calloc((size_t)r->cat.n + 1, sizeof *r->chunks)))
         return tra_fail(e, TRA_RESOURCE, "out of memory for the chunk addresses of %s:%s", r->path, r->name);
     for (int64_t i = 0; i < r->cat.n; i++) find_chunk(r, i);
+    if (filtered(r) || chunk_bytes(r) < TRA_DIRECT) return TRA_OK;
+    char path[32]; /* the file that is open, whatever has its name by now */
+    snprintf(path, sizeof path, "/proc/self/fd/%d", r->vfd->fd);
+    r->direct = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
     return TRA_OK;
 }
 
@@ -121,9 +132,6 @@ enum { PIECE = 512 << 10 }; /* bytes read at a time */
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
-static size_t chunk_bytes(const tra_rel *r) { return (size_t)r->geom.floats * r->size; }
-
-static bool filtered(const tra_rel *r) { return r->pipeline.zstd >= 0 || r->pipeline.shuffle >= 0; }
 
 /* Whether some array is smaller than its chunk. */
 static bool ragged(const tra_rel *r) {
@@ -150,15 +158,30 @@ static tra_status damaged(const tra_rel *r, int64_t ordinal, const char *why, tr
     return tra_fail(e, TRA_INPUT, "chunk %s of %s:%s is damaged: %s", tra_key_text(&key, buf), r->path, r->name, why);
 }
 
-static tra_status fetch(const tra_rel *r, int64_t ordinal, void *to, tra_err *e) {
+/* The pages of a chunk, past the page cache. Returns the bytes read: fewer where the system refuses, or the file ends; the
+ * other way will tell why. */
+static size_t fetch_direct(const tra_rel *r, const tra_chunkref *c, char *to) {
+    size_t done = 0, n = c->len / TRA_PAGE * TRA_PAGE;
+    while (done < n) {
+        ssize_t got = pread(r->direct, to + done, n - done, c->addr + (int64_t)done);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0 || got % TRA_PAGE) break;
+        done += (size_t)got;
+    }
+    return done;
+}
+
+static tra_status fetch(const tra_rel *r, int64_t ordinal, void *to, bool direct, tra_err *e) {
     const tra_chunkref *c = &r->chunks[ordinal];
+    size_t have = direct ? fetch_direct(r, c, to) : 0;
     tra_err cause = {0};
     bool check = r->sums && r->sums[ordinal] && !atomic_load_explicit(&r->checked[ordinal], memory_order_relaxed);
     XXH64_state_t sum;
     XXH64_reset(&sum, 0);
     for (size_t at = 0; at < c->len; at += PIECE) { /* summed while it is in the cache */
         size_t n = c->len - at < PIECE ? c->len - at : PIECE;
-        if (tra_pread(r->vfd->fd, (char *)to + at, n, c->addr + (int64_t)at, r->path, &cause) != TRA_OK)
+        size_t here = at >= have ? 0 : have - at < n ? have - at : n;
+        if (tra_pread(r->vfd->fd, (char *)to + at + here, n - here, c->addr + (int64_t)(at + here), r->path, &cause) != TRA_OK)
             return damaged(r, ordinal, cause.msg, e);
         if (check) XXH64_update(&sum, (char *)to + at, n);
     }
@@ -173,7 +196,7 @@ static void fill_array(const tra_rel *r, int64_t n, void *buf) {
     for (int64_t i = 0; i < n; i++) memcpy((char *)buf + (size_t)i * r->size, r->fill, r->size);
 }
 
-static tra_status read_chunk(const tra_rel *r, int64_t ordinal, const tra_dims *ext, void *buf, char *scratch,
+static tra_status read_chunk(const tra_rel *r, int64_t ordinal, const tra_dims *ext, void *buf, char *scratch, bool direct,
                              tra_err *e) {
     const tra_chunkref *c = &r->chunks[ordinal];
     size_t n = chunk_bytes(r);
@@ -184,11 +207,11 @@ static tra_status read_chunk(const tra_rel *r, int64_t ordinal, const tra_dims *
     if (!filtered(r)) {
         if (c->len != n) return damaged(r, ordinal, "its stored length is not that of a chunk", e);
         if (!whole) decoded = scratch;
-        TRA_TRY(fetch(r, ordinal, decoded, e));
+        TRA_TRY(fetch(r, ordinal, decoded, direct && whole, e));
     } else {
         char *second = scratch + stored_room(r);
         if (c->len > stored_room(r)) return damaged(r, ordinal, "it is longer than any chunk can be", e);
-        TRA_TRY(fetch(r, ordinal, scratch, e));
+        TRA_TRY(fetch(r, ordinal, scratch, false, e));
         /* zstd decodes to `second`, from where unshuffle goes to buf or over the stored bytes */
         bool zstd = r->pipeline.zstd >= 0 && !(c->mask >> r->pipeline.zstd & 1);
         bool shuffled = r->pipeline.shuffle >= 0 && !(c->mask >> r->pipeline.shuffle & 1);
@@ -254,7 +277,7 @@ static tra_status read_library(const tra_rel *r, int64_t ordinal, const tra_dims
     return s;
 }
 
-tra_status tra_rel_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e) {
+static tra_status read_array(tra_rel *r, int64_t ordinal, void *buf, void *scratch, bool direct, tra_err *e) {
     tra_dims ext;
     int64_t n;
     TRA_TRY(load(r, e));
@@ -265,8 +288,24 @@ tra_status tra_rel_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, t
     case TRA_BY_LIBRARY: return read_library(r, ordinal, &ext, buf, e);
     case TRA_BY_CHUNK: break;
     }
-    if (r->chunks[ordinal].addr >= 0) return read_chunk(r, ordinal, &ext, buf, scratch, e);
+    if (r->chunks[ordinal].addr >= 0) return read_chunk(r, ordinal, &ext, buf, scratch, direct, e);
     if (r->ours) return damaged(r, ordinal, "it is not in the file's index", e);
     fill_array(r, n, buf);
     return TRA_OK;
+}
+
+tra_status tra_rel_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e) {
+    return read_array(r, ordinal, buf, scratch, false, e);
+}
+
+bool tra_rel_direct(const tra_rel *r, int64_t ordinal) {
+    if (!r->loaded || r->direct < 0 || r->chunks[ordinal].addr < 0 || r->chunks[ordinal].addr % TRA_PAGE) return false;
+    tra_dims ext;
+    int64_t n;
+    tra_catalog_ext(&r->cat, ordinal, &ext);
+    return tra_dims_product(&ext, &n) && n == r->geom.floats;
+}
+
+tra_status tra_rel_read_direct(tra_rel *r, int64_t ordinal, void *buf, tra_err *e) {
+    return read_array(r, ordinal, buf, NULL, true, e);
 }

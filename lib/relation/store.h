@@ -85,6 +85,12 @@ size_t tra_rel_scratch(const tra_rel *r);
  * Errors: TRA_INPUT naming file, dataset, key ("chunk <1,2> of a.h5:data is damaged"). */
 TRA_MUSTUSE tra_status tra_rel_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e);
 
+/* Can the array be read past the page cache? Of a relation that has been read from before, when its chunk is stored as it
+ * is, large, and in whole pages: then read_direct, into a buffer aligned to 4096, costs the processor next to nothing,
+ * and the time of the disk also where the page cache has the chunk. */
+bool tra_rel_direct(const tra_rel *r, int64_t ordinal);
+TRA_MUSTUSE tra_status tra_rel_read_direct(tra_rel *r, int64_t ordinal, void *buf, tra_err *e);
+
 /* ---- writing ------------------------------------------------------------------------------------------------ */
 
 typedef struct tra_writer tra_writer;

@@ -57,6 +57,9 @@ const char *tra_h5_pipeline(hid_t dset, tra_arena *a);
 char *tra_table_path(tra_arena *a, const char *name, const char *table); /* table may be NULL: the group */
 static inline bool tra_table_dense(int64_t cells, int64_t n) { return cells / 8 <= n + 512; }
 
+/* Chunks in whole pages can go past the page cache; smaller ones do not: a request has its price. */
+enum { TRA_PAGE = 4096, TRA_DIRECT = 256 << 10 };
+
 /* ---- reader (file.c opens, reader.c reads) ---------------------------------------------------------------------- */
 
 typedef struct tra_chunkref {
@@ -86,6 +89,7 @@ struct tra_rel {
     tra_chunkref *chunks; /* BY_CHUNK: of each tuple */
     uint64_t *sums;       /* of each tuple, or NULL */
     _Atomic bool *checked; /* with sums: the chunk had its checksum when it was read */
+    int direct;           /* the file without the page cache, where chunks can be read so; -1: they cannot */
     char fill[8];         /* BY_CHUNK, foreign: value of chunks that are not there */
     bool stored_known;
 };

@@ -11,8 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, DIRECT = 256 << 10 }; /* smaller chunks go through the page cache: a request has its price */
-
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
 static bool good_name(const char *name) {
@@ -317,7 +315,7 @@ static int64_t write_direct(tra_writer *w, int64_t addr, const char *chunk, int6
     while (fd >= 0 && done < n) {
         ssize_t put = pwrite(fd, chunk + done, (size_t)tra_min64(n - done, 1 << 30), addr + done);
         if (put < 0 && errno == EINTR) continue;
-        if (put <= 0 || put % PAGE) break; /* the other way will tell why */
+        if (put <= 0 || put % TRA_PAGE) break; /* the other way will tell why */
         done += put;
     }
     return done;
@@ -325,8 +323,8 @@ static int64_t write_direct(tra_writer *w, int64_t addr, const char *chunk, int6
 
 tra_status tra_writer_store(tra_writer *w, int64_t ordinal, const void *chunk, tra_err *e) {
     int64_t addr = w->addr[ordinal], n = w->chunk_bytes, done = 0;
-    if (n >= DIRECT && (uintptr_t)chunk % PAGE == 0 && addr % PAGE == 0)
-        done = write_direct(w, addr, chunk, n / PAGE * PAGE);
+    if (n >= TRA_DIRECT && (uintptr_t)chunk % TRA_PAGE == 0 && addr % TRA_PAGE == 0)
+        done = write_direct(w, addr, chunk, n / TRA_PAGE * TRA_PAGE);
     TRA_TRY(tra_writer_write_at(w, addr + done, (const char *)chunk + done, n - done, e));
     /* begin with it now rather than at fsync */
     if (done == 0) (void)sync_file_range(w->fd, addr, n, SYNC_FILE_RANGE_WRITE);

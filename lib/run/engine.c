@@ -13,6 +13,11 @@ enum { BEHIND = 2, WAITING = 4 }; /* threads of what waits: a disk wants more th
  * have no use, and cost pages of memory that are new instead of some that were used before. */
 enum { LOOKAHEAD = 64, LOOKAHEAD_BYTES = 16 << 20 };
 
+/* Reading past the page cache leaves the processor to the tasks, but waits for the disk also where the page cache would
+ * have had the block. So it is done ahead, while all workers compute, and each time that one had to wait for it, twice as
+ * many blocks as the last time are left to the workers, who read by the page cache. */
+enum { MOST_LEFT = 256 };
+
 typedef struct behind { /* a call to be made behind */
     struct behind *next;
     tra_behind_fn *fn;
@@ -36,6 +41,10 @@ struct tra_engine {
     int bthreads;
     pthread_cond_t more;    /* a call behind */
     behind *first, *newest;
+    int computing;          /* workers, */
+    int64_t loads;          /* and inputs that wait to be read, past the page cache if need be */
+    int reading, leave, left; /* threads behind that do; blocks that are left to the workers at a time, and yet to be left */
+    bool late;              /* a worker waits for one of them */
     bool stop;
     atomic_bool failed; /* the pool asks without the lock */
     tra_err err;
@@ -153,11 +162,14 @@ static tra_status prepare(tra_engine *g, tra_input *in, tra_worker *w, tra_err *
 
 /* ---- workers ------------------------------------------------------------------------------------------------ */
 
+static bool start_behind(tra_engine *g);
+
 static void dequeue(tra_engine *g, tra_unit *u) {
     tra_unit **at = &g->head, *last = NULL;
     while (*at != u) last = *at, at = &(*at)->next;
     *at = u->next;
     g->ahead -= u->bytes;
+    for (int i = u->preps_started; i < u->ninputs; i++) g->loads -= u->inputs[i].direct; /* of one that is dropped */
     if (g->tail == u) g->tail = last;
     if (g->last == u) g->last = NULL;
     for (tra_unit *v = u->next; v; v = v->next) {
@@ -165,12 +177,19 @@ static void dequeue(tra_engine *g, tra_unit *u) {
     }
 }
 
+/* The next input of a unit to prepare. Under the lock. */
+static int start_prep(tra_engine *g, tra_unit *u) {
+    g->loads -= u->inputs[u->preps_started].direct;
+    return u->preps_started++;
+}
+
 /* Something to do, the earliest there is: an input to prepare (*task = -1 - input) or a task. Under the lock. */
 static tra_unit *find_work(tra_engine *g, int *task) {
     if (g->failed) return NULL;
     for (tra_unit *u = g->head; u; u = u->next) {
         if (u->preps_started < u->ninputs) {
-            *task = -1 - u->preps_started++;
+            if (g->left > 0) g->left -= u->inputs[u->preps_started].direct;
+            *task = -1 - start_prep(g, u);
             return u;
         }
         if (u->preps_done < u->ninputs || u->tasks_started == u->ntasks) continue;
@@ -181,6 +200,15 @@ static tra_unit *find_work(tra_engine *g, int *task) {
     return NULL;
 }
 
+/* Is there something to read ahead, and time for it? Under the lock. */
+static bool can_read(const tra_engine *g) {
+    return g->loads > 0 && g->left == 0 && g->computing == g->threads && !g->failed;
+}
+
+static void wake_readers(tra_engine *g) {
+    if (can_read(g) && start_behind(g)) pthread_cond_signal(&g->more);
+}
+
 static void *work(void *arg) {
     tra_worker *w = arg;
     tra_engine *g = w->engine;
@@ -188,8 +216,12 @@ static void *work(void *arg) {
     for (;;) {
         int task;
         tra_unit *u;
-        while (!(u = find_work(g, &task)) && !g->stop) pthread_cond_wait(&g->work, &g->lock);
+        while (!(u = find_work(g, &task)) && !g->stop) {
+            g->late |= g->reading > 0;
+            pthread_cond_wait(&g->work, &g->lock);
+        }
         if (!u) break;
+        if (task >= 0) g->computing++, wake_readers(g);
         pthread_mutex_unlock(&g->lock);
         tra_err e = {0};
         tra_status s = task < 0 ? prepare(g, &u->inputs[-1 - task], w, &e) : u->run(u, task, w, &e);
@@ -198,6 +230,7 @@ static void *work(void *arg) {
         if (task < 0) {
             u->preps_done++;
         } else {
+            g->computing--;
             u->done[task] = 1;
             u->tasks_done++;
         }
@@ -243,29 +276,72 @@ static void call(tra_engine *g, behind *b) {
     tra_pool_wake(g->pool);
 }
 
-static void *make_calls(void *arg) {
+/* The earliest input to be read past the page cache, with its unit, or NULL; those on the way to it that are in memory are
+ * passed. Under the lock. */
+static tra_input *find_load(tra_engine *g, tra_unit **of) {
+    if (!can_read(g)) return NULL;
+    for (tra_unit *u = g->head; u; u = u->next) {
+        for (; u->preps_started < u->ninputs; u->preps_started++, u->preps_done++) {
+            tra_input *in = &u->inputs[u->preps_started];
+            *of = u;
+            if (in->direct) return start_prep(g, u), in;
+            if (in->via || in->load || in->block->state != TRA_BLOCK_HERE) break;
+        }
+    }
+    return NULL;
+}
+
+static void read_ahead(tra_engine *g, tra_unit *u, tra_input *in) { /* under the lock, which it lets go meanwhile */
+    tra_err e = {0};
+    if (g->reading++ == 0) g->late = false;
+    pthread_mutex_unlock(&g->lock);
+    tra_status s = tra_block_load_direct(g->pool, in->block, &e);
+    pthread_mutex_lock(&g->lock);
+    g->reading--;
+    g->leave = g->late ? (int)tra_min64(MOST_LEFT, 2 * g->leave + 1) : g->leave / 2;
+    if (g->late) g->left = g->leave;
+    g->late = false;
+    if (s != TRA_OK) fail(g, &e);
+    u->preps_done++;
+    pthread_cond_broadcast(&g->work);
+}
+
+static void *work_behind(void *arg) {
     tra_engine *g = arg;
     pthread_mutex_lock(&g->lock);
     for (;;) {
-        while (!g->first && !g->stop) pthread_cond_wait(&g->more, &g->lock);
+        tra_unit *u;
+        tra_input *in = NULL;
+        while (!g->first && !(in = find_load(g, &u)) && !g->stop) pthread_cond_wait(&g->more, &g->lock);
         behind *b = g->first;
-        if (!b) break;
-        g->first = b->next;
-        pthread_mutex_unlock(&g->lock);
-        call(g, b);
-        pthread_mutex_lock(&g->lock);
+        if (in) {
+            read_ahead(g, u, in);
+        } else if (b) {
+            g->first = b->next;
+            pthread_mutex_unlock(&g->lock);
+            call(g, b);
+            pthread_mutex_lock(&g->lock);
+        } else {
+            break;
+        }
     }
     pthread_mutex_unlock(&g->lock);
     return NULL;
+}
+
+/* Are there threads behind? One more is started, up to BEHIND. Under the lock. */
+static bool start_behind(tra_engine *g) {
+    if (g->bthreads < BEHIND && pthread_create(&g->btid[g->bthreads], NULL, work_behind, g) == 0) g->bthreads++;
+    return g->bthreads > 0;
 }
 
 void tra_engine_behind(tra_engine *g, tra_behind_fn *fn, void *ctx) {
     behind *b = tra_calloc(1, sizeof *b);
     *b = (behind){.fn = fn, .ctx = ctx};
     pthread_mutex_lock(&g->lock);
-    if (g->bthreads < BEHIND && pthread_create(&g->btid[g->bthreads], NULL, make_calls, g) == 0) g->bthreads++;
+    bool any = start_behind(g);
     /* no threads to be had, or they are late: here, then */
-    if (atomic_fetch_add(&g->calls, 1) >= WAITING || g->bthreads == 0) {
+    if (atomic_fetch_add(&g->calls, 1) >= WAITING || !any) {
         pthread_mutex_unlock(&g->lock);
         call(g, b);
         return;
@@ -371,13 +447,19 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     }
     u->before = u->chained ? g->last : NULL;
     assert(!u->before || u->before->ntasks == u->ntasks);
-    for (int i = 0; i < u->ninputs; i++) u->bytes += u->inputs[i].block->bytes;
+    for (int i = 0; i < u->ninputs; i++) {
+        tra_input *in = &u->inputs[i];
+        u->bytes += in->block->bytes;
+        in->direct = in->load && !in->via && tra_block_direct(in->block);
+        g->loads += in->direct;
+    }
     g->ahead += u->bytes;
     if (g->tail) g->tail->next = u;
     else g->head = u;
     g->tail = g->last = u;
     atomic_fetch_add(&g->inflight, 1);
     pthread_cond_broadcast(&g->work);
+    wake_readers(g);
     pthread_mutex_unlock(&g->lock);
     return TRA_OK;
 }

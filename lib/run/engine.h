@@ -29,7 +29,7 @@ typedef struct tra_input {
     tra_block *block, *derived;
     tra_part *via;
     int64_t via_at;
-    bool load;
+    bool load, direct;
 } tra_input;
 
 struct tra_unit {

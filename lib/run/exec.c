@@ -282,14 +282,15 @@ static void tell_begin(const tra_op *op) {
              tra_human(op->cost.network_bytes, net), tra_human(op->cost.disk_read, read), op->cost.flops, op->cost.seconds);
 }
 
-static void tell_end(const tra_op *op, const tra_op_report *r) {
-    char name[96], read[32], sent[32], got[32], out[32], back[32], scratch[96] = "";
+static void tell_end(const tra_op *op, const tra_op_report *r, int64_t past_cache) {
+    char name[96], read[32], sent[32], got[32], out[32], back[32], past[64] = "", scratch[96] = "";
     if (op->op == TRA_PLAN_INPUT || op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY || op->fused) return;
+    if (past_cache) snprintf(past, sizeof past, " (%s past the page cache)", tra_human(past_cache, out));
     if (r->spilled || r->unspilled)
         snprintf(scratch, sizeof scratch, ", %s spilled, %s read back", tra_human(r->spilled, out),
                  tra_human(r->unspilled, back));
-    tra_info(1, "%s: %.3f s; of the first site: %s read, %s sent, %s received%s", title(op, name), r->seconds,
-             tra_human(r->disk_read, read), tra_human(r->sent, sent), tra_human(r->received, got), scratch);
+    tra_info(1, "%s: %.3f s; of the first site: %s read%s, %s sent, %s received%s", title(op, name), r->seconds,
+             tra_human(r->disk_read, read), past, tra_human(r->sent, sent), tra_human(r->received, got), scratch);
 }
 
 /* The most that the process has held so far. */
@@ -353,7 +354,7 @@ static tra_status run_ops(exec *x, tra_err *e) {
                                .unspilled = after.unspilled - before.unspilled,
                                .peak_memory = peak_memory()};
         if (s != TRA_OK) return s;
-        tell_end(op, rep);
+        tell_end(op, rep, after.past_cache - before.past_cache);
     }
     return TRA_OK;
 }

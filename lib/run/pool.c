@@ -387,16 +387,30 @@ static tra_status read_back(tra_pool *p, tra_block *b, tra_err *e) {
                     "were written; use another --scratch", p->scratch, b->bytes, b->spill);
 }
 
-tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e) {
-    tra_status s;
-    if (b->spill >= 0) s = read_back(p, b, e);
-    else s = tra_rel_read(b->rel, b->ordinal, b->ptr, scratch, e);
+static tra_status loaded(tra_pool *p, tra_block *b, tra_status s) {
     pthread_mutex_lock(&p->lock);
     if (s == TRA_OK) {
         b->state = TRA_BLOCK_HERE;
         if (b->spill >= 0) p->stats.unspilled += b->bytes;
         else p->stats.read += b->chunk_bytes;
     }
+    pthread_mutex_unlock(&p->lock);
+    return s;
+}
+
+tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e) {
+    tra_status s = b->spill >= 0 ? read_back(p, b, e) : tra_rel_read(b->rel, b->ordinal, b->ptr, scratch, e);
+    return loaded(p, b, s);
+}
+
+bool tra_block_direct(const tra_block *b) {
+    return b->spill < 0 && b->rel && tra_rel_direct(b->rel, b->ordinal) && (uintptr_t)b->ptr % 4096 == 0;
+}
+
+tra_status tra_block_load_direct(tra_pool *p, tra_block *b, tra_err *e) {
+    tra_status s = loaded(p, b, tra_rel_read_direct(b->rel, b->ordinal, b->ptr, e));
+    pthread_mutex_lock(&p->lock);
+    if (s == TRA_OK) p->stats.past_cache += b->chunk_bytes;
     pthread_mutex_unlock(&p->lock);
     return s;
 }

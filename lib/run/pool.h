@@ -38,7 +38,7 @@ typedef struct tra_block {
 typedef struct tra_pool tra_pool;
 typedef struct tra_pool_stats {
     int64_t budget, used, peak;
-    int64_t read;            /* bytes of whole chunks read from inputs */
+    int64_t read, past_cache; /* bytes of whole chunks read from inputs, and of these past the page cache */
     int64_t spilled, unspilled; /* bytes written to and read from scratch */
 } tra_pool_stats;
 
@@ -71,6 +71,9 @@ TRA_MUSTUSE tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_
 /* Reads the contents, which makes the block HERE; scratch is tra_rel_scratch bytes of the thread's own. On failure the
  * block stays LOADING until its last pin is given back. */
 TRA_MUSTUSE tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e);
+/* Of a block that is LOADING: can it be read past the page cache (tra_rel_direct)? Then load_direct does. */
+bool tra_block_direct(const tra_block *b);
+TRA_MUSTUSE tra_status tra_block_load_direct(tra_pool *p, tra_block *b, tra_err *e);
 /* The pinned block's contents were changed: a spilled copy is stale. */
 void tra_block_touch(tra_pool *p, tra_block *b);
 void tra_block_unpin(tra_pool *p, tra_block *b);

@@ -1,6 +1,7 @@
 /* test_store.c - relations in files: round trips of every layout and codec, digests, foreign files. */
 #include "store_util.h"
 
+#include <fcntl.h>
 #include <hdf5.h>
 #include <math.h>
 #include <sys/wait.h>
@@ -409,6 +410,57 @@ TEST(codec_agrees_with_hdf5) {
         tra_rel_close(r);
         free(rs), free(scratch), free(out), free(v), free(f), free(back);
     }
+    tra_arena_free(a);
+}
+
+/* ---- past the page cache ----------------------------------------------------------------------------------------- */
+
+TEST(large_chunks_can_be_read_past_the_page_cache) {
+    tra_arena *a = tra_arena_new();
+    const struct {
+        const char *shape, *block, *codec;
+        bool whole; /* <0,0> can be read so */
+    } cases[] = {{"600x500", "300x250", "none", true}, /* 600000 bytes: 146 pages and a part of one */
+                 {"1024x512", "512x256", "none", true},
+                 {"512x128", "256x64", "none", false}, /* small */
+                 {"600x500", "300x250", "zstd", false}};
+    void *buf = aligned_alloc(4096, 2 << 20);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tra_type t = blocked(a, cases[i].shape, cases[i].block, TRA_F64);
+        tra_err e = {0};
+        tra_rel *r;
+        CHECK_OK(write_all(at("direct.h5"), &t, cases[i].codec, &e), e);
+        CHECK_OK(tra_rel_open(at("direct.h5"), NULL, &r, &e), e);
+        CHECK(!tra_rel_direct(r, 0)); /* where its chunks are is not known yet */
+        CHECK_OK(read_all(r, &e), e);
+        int fd = open(at("direct.h5"), O_RDONLY | O_DIRECT); /* not all file systems do */
+        CHECK(tra_rel_direct(r, 0) == (cases[i].whole && fd >= 0));
+        if (fd >= 0) close(fd);
+        for (int64_t o = 0; o < t.cat->n && tra_rel_direct(r, o); o++) {
+            memset(buf, 0xff, 2 << 20);
+            CHECK_OK(tra_rel_read_direct(r, o, buf, &e), e);
+            CHECK(same_array(&t, o, buf));
+            CHECK(((unsigned char *)buf)[tra_catalog_floats1(t.cat, o) * 8] == 0xff); /* nothing beyond the array */
+        }
+        tra_rel_close(r);
+    }
+    /* of arrays that are smaller than their chunks, the whole ones alone; and damage is found this way too */
+    tra_type t = blocked(a, "700x300", "300x300", TRA_F64);
+    tra_err e = {0};
+    tra_rel *r;
+    CHECK_OK(write_all(at("direct.h5"), &t, "none", &e), e);
+    CHECK_OK(tra_rel_open(at("direct.h5"), NULL, &r, &e), e);
+    CHECK_OK(tra_rel_read(r, 0, buf, (char *)buf + (1 << 20), &e), e);
+    if (tra_rel_direct(r, 0)) {
+        CHECK(tra_rel_direct(r, 1) && !tra_rel_direct(r, 2));
+        int fd = open(at("direct.h5"), O_WRONLY);
+        CHECK(pwrite(fd, "damaged", 7, lseek(fd, 0, SEEK_END) - 900000) == 7); /* the last two chunks take 1440000 */
+        close(fd);
+        e = (tra_err){0};
+        CHECK_FAILS(tra_rel_read_direct(r, 1, buf, &e), TRA_INPUT, e, "checksum");
+    }
+    tra_rel_close(r);
+    free(buf);
     tra_arena_free(a);
 }
 
