@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -163,13 +165,25 @@ static void read_logs(tra_log *l) {
 
 /* ---- opening -------------------------------------------------------------------------------------------------- */
 
+/* Where rank 0 was killed its lock is gone, and others of its run may still be about to end: what they write is waited for,
+ * where the file system has locks. */
+static bool lock_own(int fd) {
+    enum { PAUSE = 50 * 1000 * 1000 };
+    double until = tra_now() + 15;
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        if (tra_now() > until || tra_stop_asked()) return false;
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE}, NULL);
+    }
+    return true;
+}
+
 static bool open_own(tra_log *l, bool data) {
     int me = l->j->comm.rank;
     bool fresh = !l->j->resumed;
     char *path = file_name(l, me, "log"), *dat = file_name(l, me, "dat");
     struct stat st;
     l->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (fresh ? O_TRUNC : 0), 0600);
-    bool ok = l->fd >= 0 && fstat(l->fd, &st) == 0;
+    bool ok = l->fd >= 0 && lock_own(l->fd) && fstat(l->fd, &st) == 0;
     record head;
     if (ok && !fresh) { /* left by another run on a machine's own scratch directory, or cut short */
         ok = pread(l->fd, &head, sizeof head, 0) == sizeof head && head.ordinal == HEAD && head.check == check_of(l, &head);
@@ -214,15 +228,15 @@ tra_log *tra_log_open(tra_journal *j, int op, bool data) {
     if (!j || j->broken) return NULL;
     tra_log *l = tra_log_opened(j, op);
     if (l) return l;
- l = tra_calloc(1, sizeof *l);
+    l = tra_calloc(1, sizeof *l);
     *l = (tra_log){.j = j, .value = j->values[op], .fd = -1};
     pthread_mutex_init(&l->lock, NULL);
-    if (j->resumed) read_logs(l);
     if (!open_own(l, data)) {
         give_up(l, "cannot make a log");
         tra_log_close(l);
         return NULL;
     }
+    if (j->resumed) read_logs(l);
     return j->logs[op] = l;
 }
 

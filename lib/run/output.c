@@ -1,6 +1,7 @@
 /* output.c - output files of several ranks. */
 #include "output.h"
 
+#include "../relation/codec.h"
 #include "keep.h"
 
 #include <stdlib.h>
@@ -276,7 +277,7 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_wr
 
 /* ---- writing -------------------------------------------------------------------------------------------------- */
 
-static int spool_fd(tra_outfile *o, int file) { return o->log ? tra_log_fd(o->log, file) : o->spool; }
+static int spool_fd(const tra_outfile *o, int file) { return o->log ? tra_log_fd(o->log, file) : o->spool; }
 
 static int64_t reserve(tra_outfile *o, int64_t len) {
     if (o->log) return tra_log_reserve(o->log, len);
@@ -351,6 +352,14 @@ static tra_status put(const tra_sink *sink, int worker, int64_t ordinal, tra_blo
     return s == TRA_OK ? spool(o, &rec, encoded, e) : s;
 }
 
+static tra_status unspool(const tra_outfile *o, int64_t t, void *buf, tra_err *e) {
+    const tra_encoded *enc = &o->enc[t];
+    TRA_TRY(tra_pread(spool_fd(o, o->spool_file[t]), buf, (size_t)enc->len, o->spool_at[t], "the scratch file", e));
+    if (tra_chunk_sum(buf, (size_t)enc->len) == enc->sum) return TRA_OK;
+    return tra_fail(e, TRA_RESOURCE, "the scratch file of the output is damaged: the %" PRId64 " bytes at %" PRId64
+                    " are not those that were written there; check the disk", enc->len, o->spool_at[t]);
+}
+
 /* Lengths to rank 0, addresses from it, then every rank moves its encoded chunks to their places. */
 static tra_status place_encoded(tra_outfile *o, tra_err *e) {
     int64_t n = o->type->cat->n;
@@ -372,7 +381,7 @@ static tra_status place_encoded(tra_outfile *o, tra_err *e) {
     for (int64_t t = 0; t < n && s == TRA_OK; t++) {
         if (o->enc[t].len == 0) continue;
         if (o->log) s = tra_stop_check(e); /* what is encoded is saved */
-        if (s == TRA_OK) s = tra_pread(spool_fd(o, o->spool_file[t]), buf, (size_t)o->enc[t].len, o->spool_at[t], "the scratch file", e);
+        if (s == TRA_OK) s = unspool(o, t, buf, e);
         if (s == TRA_OK) s = tra_writer_write_at(o->w, v[4 * t + 3], buf, o->enc[t].len, e);
     }
     free(v);

@@ -109,6 +109,47 @@ small="--threads 1 --memory 40M" # a group is a few blocks
     done
 }
 
+# begin_and_hold OPTION...: a run, in $run, that is held when ten blocks are recorded.
+begin_and_hold() {
+    "$TRA" run -q p.tra "$@" 2>log &
+    run=$!
+    while [ "$(recorded)" -lt $((64 * 13)) ]; do
+        kill -0 $run || return
+        sleep 0.01
+    done
+    kill -STOP $run
+}
+
+@test "blocks that wait compressed and are damaged meanwhile are noticed before the output is made" {
+    product
+    # shellcheck disable=SC2086
+    begin_and_hold $small --codec zstd
+    py 'f = open(sys.argv[1], "r+b"); f.seek(200000); f.write(b"damage")' "$TRA_SCRATCH"/tra-*/*.dat
+    kill -CONT $run
+    got=0
+    wait $run || got=$?
+    [ $got -eq 4 ]
+    grep -q 'the scratch file of the output is damaged' log
+    [ ! -e c.h5 ]
+    # shellcheck disable=SC2086
+    status 0 tra run p.tra $small --codec zstd --resume
+    has "warning: 1 of the saved blocks"
+    status 0 tra verify c.h5
+}
+
+@test "who goes on waits for ranks of the run before that still write, though rank 0 is gone" {
+    command -v flock >/dev/null || skip "flock (util-linux) is not there"
+    product
+    # shellcheck disable=SC2086
+    cut_short KILL 10 p.tra $small --codec zstd
+    flock "$TRA_SCRATCH"/tra-*/*.log sleep 3 &
+    local begun=$SECONDS
+    # shellcheck disable=SC2086
+    status 0 tra run p.tra $small --codec zstd --resume
+    [ "$(reused)" -ge 10 ]
+    [ $((SECONDS - begun)) -ge 2 ]
+}
+
 @test "results that no output takes are saved and taken over too" {
     product
     cat >p.tra <<'EOF2'
