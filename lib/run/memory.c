@@ -64,12 +64,14 @@ typedef struct need {
     int64_t fixed;   /* workers' temporaries */
 } need;
 
-/* Of the tree by which a reproducible plan adds; 1 without one. */
-static int leaves_of(const tra_plan *p, const tra_op *op) {
-    if (!p->reproducible || !op->agg) return 1;
+tra_tree tra_op_tree(const tra_plan *p, const tra_op *op) {
+    if (!p->reproducible || !op->agg) return (tra_tree){-1, 1, 1};
     const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
-    if (op->op == TRA_PLAN_MERGE) return tra_place_summands(&p->ops[l->in[0]].place);
-    return tra_tree_of(op->join, l->type.cat, r ? r->type.cat : NULL, &op->joinl, &op->joinr, &op->group).leaves;
+    if (op->op == TRA_PLAN_MERGE) {
+        int summands = tra_place_summands(&p->ops[l->in[0]].place);
+        return (tra_tree){-1, summands, summands};
+    }
+    return tra_tree_of(op->join, l->type.cat, r ? r->type.cat : NULL, &op->joinl, &op->joinr, &op->group);
 }
 
 static need join_need(const tra_plan *p, const tra_op *op, int threads) {
@@ -94,7 +96,7 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     }
     if (!composed && !fused && !op->partial && op->type.dtype != TRA_F64) n.c += tra_block_footprint(floats * 8);
     int64_t state = composed ? term * 8 : floats * (fused ? (int64_t)tra_dtype_size(op->type.dtype) : 8);
-    n.c += (tra_tree_depth(leaves_of(p, op)) - 1) * tra_block_footprint(state);
+    n.c += (tra_tree_depth(tra_op_tree(p, op).leaves) - 1) * tra_block_footprint(state);
     return n;
 }
 

@@ -4,6 +4,7 @@
 #define TRA_MEMORY_H
 
 #include "plan.h"
+#include "tree.h"
 
 /* What a site's process holds besides blocks: code, libraries, MPI, stacks and BLAS workspace of the workers, and for
  * every tuple its place, its key's bookkeeping and its entry in HDF5's index. */
@@ -22,6 +23,9 @@ typedef struct tra_block_loop {
 } tra_block_loop;
 tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int64_t nk, int threads,
                            int64_t budget);
+
+/* By which the operator of a reproducible plan adds; one leaf of one value where there is none. */
+tra_tree tra_op_tree(const tra_plan *p, const tra_op *op);
 
 /* Bytes for blocks without which the operator cannot run, besides the base. */
 int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads);

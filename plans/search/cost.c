@@ -1,6 +1,8 @@
 /* cost.c - what operators cost. */
 #include "cost.h"
 
+#include "../../lib/run/memory.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,6 +179,15 @@ double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const 
     return busiest * (double)size / rates->memory;
 }
 
+/* Of the sums of a tree but one, which sums on one site alone would not need: read, and added to another that is read and
+ * written. */
+static double tree_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
+    enum { PASSES = 3 };
+    tra_tree t = tra_op_tree(p, op);
+    double bytes = (double)tra_catalog_floats(op->type.cat) * (double)tra_dtype_size(op->type.dtype);
+    return PASSES * (double)(tra_max64(1, tra_min64(t.leaves, t.n)) - 1) * bytes / p->sites / rates->memory;
+}
+
 /* Of what overlaps with something slower this part still shows: the first load, the last store, cores that are shared.
  */
 static const double UNHIDDEN = 0.1;
@@ -201,7 +212,7 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         spent[at][NETWORK] += o->cost.seconds; /* so far: those of the network alone */
         spent[at][DISK] +=
             ((double)o->cost.disk_read / rates->disk_read + (double)o->cost.disk_write / rates->disk_write) / p->sites;
-        spent[at][WORK] += tra_work_seconds(o->join, o->type.dtype, o->cost.flops_max, rates);
+        spent[at][WORK] += tra_work_seconds(o->join, o->type.dtype, o->cost.flops_max, rates) + tree_seconds(p, o, rates);
     }
     /* an exchange reads and sends at once, and ends before what comes next begins */
     for (int i = 0; i < p->nops; i++) {
