@@ -80,7 +80,7 @@ resume_until_done() {
         [ $got -eq 0 ] && break
         case $how in
         KILL) [ $got -eq 137 ] ;;
-        *) [ $got -eq 75 ] ;;
+        *) [ $got -eq 75 ] || [ $got -eq $((128 + $(kill -l "$how"))) ] ;; # before the program could begin
         esac || { echo "status $got in round $round"; cat log.$round; return 1; }
         pause=$((pause * 3 / 2))
     done
