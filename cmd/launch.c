@@ -1,8 +1,11 @@
 /* launch.c - runs mpirun as a child: passes signals on, maps its exit status. */
 #include "launch.h"
 
+#include "../lib/relation/store.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,11 +71,37 @@ static void pass_on(int sig) {
     if (child > 0) kill((pid_t)child, SIGUSR1);
 }
 
-/* Waits for mpirun, SIGCHLD being blocked. A request to stop that came before it or its ranks could hear it is repeated. */
-static int wait_for(pid_t pid, const sigset_t *chld) {
-    int status;
+/* How many of the processes that pid started are alive? */
+static int children_of(pid_t pid) {
+    glob_t threads;
+    int n = 0;
+    char pattern[64];
+    snprintf(pattern, sizeof pattern, "/proc/%ld/task/*/children", (long)pid);
+    if (glob(pattern, 0, NULL, &threads) != 0) return 0;
+    for (size_t i = 0; i < threads.gl_pathc; i++) {
+        FILE *f = fopen(threads.gl_pathv[i], "r");
+        for (long c; f && fscanf(f, "%ld", &c) == 1;) n += !tra_process_gone(c);
+        if (f) fclose(f);
+    }
+    globfree(&threads);
+    return n;
+}
+
+/* Waits for mpirun, SIGCHLD being blocked. A request to stop that came before it or its ranks could hear it is repeated.
+ * Open MPI's mpirun may wait for itself for ever when ranks are killed as it ends: *stuck when it was not waited for. */
+static int wait_for(pid_t pid, const sigset_t *chld, bool *stuck) {
+    enum { PATIENCE = 25 }; /* fifths of a second */
+    int status, alone = 0;
+    bool had = false;
+    *stuck = false;
     while (waitpid(pid, &status, WNOHANG) != pid) {
-        if (sigtimedwait(chld, NULL, &(struct timespec){.tv_nsec = 200000000}) < 0 && signalled) kill(pid, SIGUSR1);
+        if (sigtimedwait(chld, NULL, &(struct timespec){.tv_nsec = 200000000}) >= 0) continue;
+        if (signalled) kill(pid, SIGUSR1);
+        alone = children_of(pid) ? 0 : alone + 1;
+        had |= alone == 0;
+        if (!had || alone < PATIENCE) continue;
+        *stuck = true;
+        kill(pid, SIGKILL);
     }
     return status;
 }
@@ -135,7 +164,8 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
         sigaction(signals[i], NULL, &old[i]);
         if (old[i].sa_handler != SIG_IGN || signals[i] != SIGHUP) sigaction(signals[i], &pass, NULL);
     }
-    int status = wait_for(pid, &chld);
+    bool stuck;
+    int status = wait_for(pid, &chld, &stuck);
     child = 0;
     sigprocmask(SIG_SETMASK, &before, NULL);
     for (int i = 0; i < N; i++) sigaction(signals[i], &old[i], NULL);
@@ -143,6 +173,8 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
     bool asked = *exit_status == 128 + SIGUSR1 || *exit_status == 128 + SIGTERM; /* a rank, before it could hear it */
     if (asked || (signalled && (*exit_status == 1 || *exit_status > 128))) /* the ranks were killed before they could say so */
         return tra_fail(e, TRA_STOPPED, "stopped by a signal; --resume goes on from what was saved");
+    if (stuck)
+        return tra_fail(e, TRA_LOST, "mpirun did not end with its ranks; if an output is missing, --resume goes on");
     if (*exit_status == 127) return tra_fail(e, TRA_INTERNAL, "mpirun cannot be started; install openmpi-bin");
     if (*exit_status == 1 || *exit_status > 128) /* no rank ends with 1: mpirun's own status */
         return tra_fail(e, TRA_LOST, "a rank was lost (mpirun says %d); no output was made", *exit_status);

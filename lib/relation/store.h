@@ -165,6 +165,8 @@ void tra_writer_leave(tra_writer *w); /* the same, but a temporary file with a t
  * over. Counts: several holders of one process share it. Errors: TRA_RESOURCE naming the owner. */
 TRA_MUSTUSE tra_status tra_lock_take(const char *path, bool *first, tra_err *e);
 void tra_lock_drop(const char *path);
+/* Has a process of this host ended? Also one that nobody has waited for. */
+bool tra_process_gone(long pid);
 
 /* ---- digest ------------------------------------------------------------------------------------------------- */
 

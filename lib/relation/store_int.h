@@ -124,7 +124,4 @@ TRA_MUSTUSE tra_status tra_writer_check_target(tra_writer *w, tra_err *e);
 /* Writes attributes and tables and copies what else the target holds. Under the HDF5 lock. */
 TRA_MUSTUSE tra_status tra_writer_finish(tra_writer *w, const char *digest, tra_err *e);
 
-/* Has a process of this host ended? Also one that nobody has waited for. */
-bool tra_process_gone(long pid);
-
 #endif

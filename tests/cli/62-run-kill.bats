@@ -137,3 +137,18 @@ resume_until_done() {
         [ "$took" -lt 4000000 ] || { echo "$took us"; false; }
     done
 }
+
+@test "an mpirun that does not end with its ranks is ended" {
+    mkdir fake
+    cat >fake/mpirun <<'EOF2'
+#!/usr/bin/python3
+import os, time
+if os.fork() == 0: time.sleep(0.5); os._exit(0)
+time.sleep(1000)
+EOF2
+    chmod +x fake/mpirun
+    tra gen -q --shape 10x10 -o a.h5
+    printf 'input A from "a.h5"\noutput A to "c.h5"\n' >p.tra
+    PATH=$PWD/fake:$PATH status 5 timeout 60 "$TRA" run p.tra --sites 2
+    has "mpirun did not end with its ranks"
+}
