@@ -20,7 +20,7 @@ LIBS      = $(PKG_LIBS) -lsleef -lm -lpthread
 LIB_SRC  := $(sort $(wildcard lib/*/*.c formats/*.c plans/*/*.c))
 CMD_SRC  := $(sort $(wildcard cmd/*.c))
 PLUG_SRC := $(sort $(wildcard lib/relation/plugin/*.c)) lib/relation/zfilter.c
-TEST_SRC := $(sort $(wildcard tests/unit/test_*.c tests/bench/*.c))
+TEST_SRC := $(sort $(wildcard tests/unit/test_*.c))
 PROP_SRC := $(sort $(wildcard tests/property/*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 
