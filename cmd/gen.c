@@ -125,7 +125,8 @@ typedef struct making {
     tra_codec codec;
     int64_t first; /* ordinal of the batch's first array */
     tra_digest part[TRA_MAXWORKERS];
-    void *data[TRA_MAXWORKERS], *scratch[TRA_MAXWORKERS], *out[TRA_MAXWORKERS];
+    void *data[TRA_MAXWORKERS], *scratch[TRA_MAXWORKERS]; /* room for a chunk each */
+    const void *out[TRA_MAXWORKERS];
     tra_encoded enc[TRA_MAXWORKERS];
 } making;
 
@@ -136,8 +137,10 @@ static tra_status make_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
     int slot = (int)(ordinal - m->first);
     fill(m->type, m->shape, ordinal, m->data[slot]);
     tra_digest_array(&m->part[slot], m->type, ordinal, m->data[slot]);
-    if (!m->codec.zstd) return tra_writer_put(m->writer, ordinal, m->data[slot], m->scratch[slot], e);
-    return tra_writer_encode(m->writer, ordinal, m->data[slot], m->scratch[slot], m->out[slot], &m->enc[slot], e);
+    if (m->codec.zstd)
+        return tra_writer_encode(m->writer, ordinal, m->data[slot], m->scratch[slot], &m->out[slot], &m->enc[slot], e);
+    tra_writer_pad(m->writer, ordinal, m->data[slot]);
+    return tra_writer_store(m->writer, ordinal, m->data[slot], e);
 }
 
 static tra_status make_all(making *m, int batch, tra_err *e) {
@@ -156,23 +159,19 @@ static tra_status make_all(making *m, int batch, tra_err *e) {
 }
 
 static tra_status make_buffered(making *m, tra_err *e) {
-    int64_t bytes = tra_catalog_maxfloats(m->type->cat) * (int64_t)tra_dtype_size(m->type->dtype);
-    int64_t scratch = (int64_t)tra_writer_scratch(m->writer);
-    int64_t encoded = m->codec.zstd ? (int64_t)tra_writer_encoded_max(m->writer) : 0;
+    int64_t bytes = tra_store_chunk_bytes(m->type), scratch = m->codec.zstd ? bytes : 0;
     int n = 0;
-    TRA_TRY(tra_workers(memory, 0, bytes + scratch + encoded, m->type->cat->n, &n, e));
+    TRA_TRY(tra_workers(memory, 0, bytes + scratch, m->type->cat->n, &n, e));
     tra_status s = TRA_OK;
     for (int i = 0; i < n && s == TRA_OK; i++) {
-        m->data[i] = aligned_alloc(64, (size_t)(bytes + 64) & ~(size_t)63);
+        m->data[i] = aligned_alloc(4096, (size_t)(bytes + 4096) & ~(size_t)4095); /* as direct writes want it */
         m->scratch[i] = aligned_alloc(64, (size_t)(scratch + 64) & ~(size_t)63);
-        m->out[i] = aligned_alloc(64, (size_t)(encoded + 64) & ~(size_t)63);
-        if (!m->data[i] || !m->scratch[i] || !m->out[i]) s = tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
+        if (!m->data[i] || !m->scratch[i]) s = tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
     }
     if (s == TRA_OK) s = make_all(m, n, e);
     for (int i = 0; i < n; i++) {
         free(m->data[i]);
         free(m->scratch[i]);
-        free(m->out[i]);
     }
     return s;
 }

@@ -77,7 +77,7 @@ static tra_status request(int here, int cores, tra_request *r, tra_codec *codec,
     TRA_TRY(tra_planning_request(here, cores, r, e));
     if (!tra_codec_parse(opt.codec, codec))
         return tra_fail(e, TRA_USAGE, "--codec %s: none, zstd or zstd:LEVEL", opt.codec);
-    r->options.compress = codec->zstd;
+    r->options.compress = codec->zstd ? codec->level : 0;
     if (opt.profile && opt.engine == ENGINE_REFERENCE)
         return tra_fail(e, TRA_USAGE, "--profile measures plans: --engine reference has none");
     return TRA_OK;

@@ -24,7 +24,7 @@ typedef struct panel {
 } panel;
 
 typedef struct import_worker {
-    char *block, *converted, *scratch, *encoded;
+    char *block, *converted, *scratch;
     tra_digest digest;
     int64_t nan, inf;
     tra_losses loss;
@@ -80,11 +80,14 @@ static tra_status store(import *m, import_worker *w, int64_t ordinal, const char
     if (!m->job->codec.zstd) return tra_writer_put(m->writer, ordinal, data, w->scratch, e);
     tra_encoded enc;
     int64_t addr;
-    TRA_TRY(tra_writer_encode(m->writer, ordinal, data, w->scratch, w->encoded, &enc, e));
+    const void *encoded;
+    char *tmp = w->scratch + tra_writer_scratch(m->writer) / 2;
+    memcpy(w->scratch, data, (size_t)n * tra_dtype_size(m->dtype));
+    TRA_TRY(tra_writer_encode(m->writer, ordinal, w->scratch, tmp, &encoded, &enc, e));
     if (item >= 0 && !tra_crew_turn(m->crew, item)) return TRA_INTERNAL; /* another's failure is the cause */
     TRA_TRY(tra_writer_allocate(m->writer, ordinal, &enc, &addr, e));
     if (item >= 0) tra_crew_passed(m->crew);
-    return tra_writer_write_at(m->writer, addr, w->encoded, enc.len, e);
+    return tra_writer_write_at(m->writer, addr, encoded, enc.len, e);
 }
 
 /* Cuts one block out of the present panel. */
@@ -166,7 +169,6 @@ static tra_status lay_out(import *m, tra_err *e) {
     int64_t floats = tra_catalog_maxfloats(&m->cat), size = (int64_t)tra_dtype_size(m->source->dtype);
     int64_t each = floats * size + (int64_t)tra_writer_scratch(m->writer);
     if (m->source->dtype != m->dtype) each += floats * (int64_t)tra_dtype_size(m->dtype);
-    if (m->job->codec.zstd) each += (int64_t)tra_writer_encoded_max(m->writer);
     int64_t fixed = (int64_t)m->source->box_scratch, one = floats * size;
     m->nworkers = m->source->access == TRA_ACCESS_ENTRIES ? 1 : tra_cores();
     m->npanels = 2;
@@ -190,7 +192,6 @@ static tra_status lay_out(import *m, tra_err *e) {
         w->block = tra_malloc((size_t)one + 1);
         w->scratch = tra_malloc(tra_writer_scratch(m->writer) + 1);
         if (m->source->dtype != m->dtype) w->converted = tra_malloc((size_t)floats * tra_dtype_size(m->dtype) + 1);
-        if (m->job->codec.zstd) w->encoded = tra_malloc(tra_writer_encoded_max(m->writer) + 1);
     }
     if (m->source->access == TRA_ACCESS_ENTRIES) return TRA_OK;
     for (int i = 0; i < m->npanels; i++) m->panels[i].data = tra_malloc((size_t)(n * size) + 1);
@@ -363,7 +364,6 @@ tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err 
         free(m.workers[i].block);
         free(m.workers[i].converted);
         free(m.workers[i].scratch);
-        free(m.workers[i].encoded);
     }
     for (int i = 0; i < 2; i++) free(m.panels[i].data);
     if (m.spool >= 0) close(m.spool);

@@ -139,7 +139,12 @@ static size_t between(const tra_kernel *k, tra_kernel_use use, tra_dtype t, cons
 }
 
 size_t tra_kernel_scratch(const tra_kernel *k, tra_kernel_use use, tra_dtype t, const tra_dims *a, const tra_dims *b) {
-    return 2 * between(k, use, t, a, b);
+    const tra_kernel *const *steps;
+    const tra_kernel *self = k;
+    int n = tra_steps(k, &steps, &self);
+    bool turns = false; /* is a result stored that is made of a stored one? */
+    for (int i = 1; i < n && !goes_to_out(steps, n, i); i++) turns |= !in_place(steps[i]);
+    return (turns ? 2 : 1) * between(k, use, t, a, b);
 }
 
 /* Where step 0 writes: out itself, or the first buffer. */
@@ -235,8 +240,18 @@ void tra_agg_finish(const tra_kernel *agg, const tra_array *state, tra_array *ou
     const tra_kernel *self = agg;
     int n = tra_steps(agg, &steps, &self);
     tra_array first = first_place(steps, n, &state->ext, out, scratch);
-    if (first.data != state->data)
-        tra_convert(first.data, out->dtype, state->data, state->dtype, tra_elements(&state->ext));
+    int64_t elements = tra_elements(&state->ext), size = (int64_t)tra_dtype_size(out->dtype);
+    if (first.data != state->data) {
+        tra_convert(first.data, out->dtype, state->data, state->dtype, elements);
+    } else if (out->dtype != state->dtype) { /* each strip goes where those before it have been */
+        float buf[TRA_STRIP];
+        assert(out->dtype == TRA_F32);
+        for (int64_t i = 0; i < elements; i += TRA_STRIP) {
+            int64_t n = tra_min64(TRA_STRIP, elements - i);
+            tra_convert(buf, TRA_F32, (double *)state->data + i, TRA_F64, n);
+            memcpy((char *)first.data + i * size, buf, (size_t)(n * size));
+        }
+    }
     /* between() is told the state's extents: those of the group, but for the index kernels */
     if (n > 1) run_rest(steps, n, first, out, scratch, between(agg, TRA_USE_AGG, out->dtype, &state->ext, NULL));
 }

@@ -209,7 +209,7 @@ void tra_agg_state_ext(const tra_kernel *agg, const tra_dims *group, tra_dims *s
 void tra_agg_init(const tra_kernel *agg, tra_array *state);
 void tra_agg_fold(const tra_kernel *agg, tra_array *state, const tra_array *in, const tra_agg_at *at);
 void tra_agg_merge(const tra_kernel *agg, tra_array *state, const tra_array *other);
-/* state may be the memory of out when types and extents agree. */
+/* state may be the memory of out when extents agree, and out is f32 if the types do not. */
 void tra_agg_finish(const tra_kernel *agg, const tra_array *state, tra_array *out, void *scratch);
 
 /* Copies the box of extents `ext` that begins at `from` in src to `to` in dst (any rank >= 0, same dtype). */

@@ -2,8 +2,10 @@
 #include "codec.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+#define ZSTD_STATIC_LINKING_ONLY /* for what contexts take, and how far decoding in place may go */
 #include <zstd.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the transposes below take word bytes in memory order");
@@ -32,10 +34,6 @@ static void shuffle_bytes(char *dst, const char *src, size_t from, size_t n, siz
         for (size_t b = 0; b < size; b++) dst[b * n + i] = src[i * size + b];
 }
 
-static void unshuffle_bytes(char *dst, const char *src, size_t from, size_t n, size_t size) {
-    for (size_t i = from; i < n; i++)
-        for (size_t b = 0; b < size; b++) dst[i * size + b] = src[b * n + i];
-}
 
 /* HDF5's shuffle: byte b of element i goes to dst[b * n + i]. src and dst must not overlap. */
 TRA_VECTORS static void shuffle(void *dst, const void *src, size_t n, size_t size) {
@@ -64,19 +62,19 @@ TRA_VECTORS static void shuffle(void *dst, const void *src, size_t n, size_t siz
     shuffle_bytes(d, s, i, n, size);
 }
 
-TRA_VECTORS static void unshuffle(void *dst, const void *src, size_t n, size_t size) {
+TRA_VECTORS void tra_chunk_unshuffle(void *dst, const void *src, size_t from, size_t count, size_t n, size_t size) {
     char *d = dst;
-    const char *s = src;
+    const char *s = (const char *)src + from;
     size_t i = 0;
     uint64_t w[8];
     if (size == 8) {
-        for (; i + 8 <= n; i += 8) {
+        for (; i + 8 <= count; i += 8) {
             for (size_t b = 0; b < 8; b++) memcpy(&w[b], s + b * n + i, 8);
             transpose8(w);
             memcpy(d + 8 * i, w, 64);
         }
     } else if (size == 4) {
-        for (; i + 16 <= n; i += 16) {
+        for (; i + 16 <= count; i += 16) {
             uint32_t v[16];
             for (size_t b = 0; b < 4; b++) {
                 memcpy(&w[b], s + b * n + i, 8);
@@ -90,7 +88,8 @@ TRA_VECTORS static void unshuffle(void *dst, const void *src, size_t n, size_t s
             memcpy(d + 4 * i, v, 64);
         }
     }
-    unshuffle_bytes(d, s, i, n, size);
+    for (; i < count; i++)
+        for (size_t b = 0; b < size; b++) d[i * size + b] = s[b * n + i];
 }
 
 /* ---- zstd contexts: one of each per thread, since creating one costs more than a small chunk --------------------- */
@@ -119,7 +118,10 @@ static ZSTD_DCtx *dctx(void) {
     return d;
 }
 
-size_t tra_codec_bound(size_t n) { return ZSTD_compressBound(n); }
+int64_t tra_codec_context(int level, int64_t chunk_bytes) {
+    return (int64_t)ZSTD_estimateCCtxSize_usingCParams(ZSTD_getCParams(level, (unsigned long long)chunk_bytes, 0));
+}
+
 uint64_t tra_chunk_sum(const void *p, size_t n) {
     return tra_chunk_sum_end(XXH64(p, n, 0));
 }
@@ -133,70 +135,64 @@ static size_t squeezed(ZSTD_CCtx *c, const void *src, size_t n, int level, void 
     return ZSTD_isError(len) ? SIZE_MAX : len;
 }
 
-/* tmp and out hold at least 2 * SAMPLE bytes. */
-static bool shuffle_pays(ZSTD_CCtx *c, const char *src, size_t n, size_t size, int level, char *tmp, char *out) {
+/* tmp holds at least 2 * SAMPLE bytes. */
+static bool shuffle_pays(ZSTD_CCtx *c, const char *src, size_t n, size_t size, int level, char *tmp) {
+    char out[2 * SAMPLE];
     size_t piece = SAMPLE / PIECES, step = (n - piece) / (PIECES - 1) / size * size;
     for (size_t i = 0; i < PIECES; i++) memcpy(tmp + i * piece, src + i * step, piece);
-    size_t plain = squeezed(c, tmp, SAMPLE, level, out, 2 * SAMPLE);
+    size_t plain = squeezed(c, tmp, SAMPLE, level, out, sizeof out);
     shuffle(tmp + SAMPLE, tmp, SAMPLE / size, size);
-    return squeezed(c, tmp + SAMPLE, SAMPLE, level, out, 2 * SAMPLE) <= plain;
+    return squeezed(c, tmp + SAMPLE, SAMPLE, level, out, sizeof out) <= plain;
 }
 
-tra_status tra_chunk_encode(const void *src, size_t n, size_t size, int level, void *tmp, void *out, tra_encoded *enc,
+tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void *tmp, const void **out, tra_encoded *enc,
                             tra_err *e) {
     ZSTD_CCtx *c = cctx();
     if (!c) return tra_fail(e, TRA_RESOURCE, "out of memory for a zstd context");
     size_t cap = n - n / 32; /* less is not worth the time of decoding */
-    size_t len = SIZE_MAX;
-    uint32_t mask = 0;
-    if (n >= 2 * SAMPLE) {
-        if (shuffle_pays(c, src, n, size, level, tmp, out)) {
-            shuffle(tmp, src, n / size, size);
-            len = squeezed(c, tmp, n, level, out, cap);
-        } else {
-            mask = 1;
-            len = squeezed(c, src, n, level, out, cap);
-        }
-    } else if (n > 0) { /* small: try both */
-        size_t plain = squeezed(c, src, n, level, out, cap);
-        shuffle(tmp, src, n / size, size);
-        len = squeezed(c, tmp, n, level, out, cap);
-        if (plain < len) {
-            mask = 1;
-            len = squeezed(c, src, n, level, out, cap);
-        }
+    bool large = n >= 2 * SAMPLE; /* of small ones both are tried */
+    bool shuffled = !large || shuffle_pays(c, chunk, n, size, level, tmp), bare = !shuffled;
+    size_t plain = large ? SIZE_MAX : squeezed(c, chunk, n, level, tmp, cap), len = SIZE_MAX;
+    if (shuffled) {
+        shuffle(tmp, chunk, n / size, size);
+        len = squeezed(c, tmp, n, level, chunk, cap);
+        bare = plain < len;
+        shuffled = !bare && len != SIZE_MAX;
+        if (!shuffled) tra_chunk_unshuffle(chunk, tmp, 0, n / size, n / size, size);
     }
-    if (len == SIZE_MAX) {
-        memcpy(out, src, n);
-        mask = 3;
-        len = n;
-    }
-    *enc = (tra_encoded){.len = (int64_t)len, .mask = mask, .sum = tra_chunk_sum(out, len)};
+    if (bare) len = squeezed(c, chunk, n, level, tmp, cap);
+    bool raw = len == SIZE_MAX;
+    *out = bare && !raw ? tmp : chunk;
+    *enc = (tra_encoded){.len = (int64_t)(raw ? n : len), .mask = raw ? 3 : bare ? 1 : 0};
+    enc->sum = tra_chunk_sum(*out, (size_t)enc->len);
     return TRA_OK;
 }
 
-static const char *unzstd(const void *src, size_t len, void *dst, size_t n) {
-    ZSTD_DCtx *d = dctx();
-    if (!d) return "out of memory for a zstd context";
-    size_t got = ZSTD_decompressDCtx(d, dst, n, src, len);
-    if (ZSTD_isError(got)) return ZSTD_getErrorName(got);
-    return got == n ? NULL : "it decodes to fewer bytes than a chunk has";
+size_t tra_inflate_room(size_t n) {
+    enum { BLOCK = 128 << 10 };
+    size_t block = n < BLOCK ? n + 1 : BLOCK, margin = ZSTD_DECOMPRESSION_MARGIN(n, block), bound = ZSTD_compressBound(n);
+    return n + margin > bound ? n + margin : bound;
 }
 
-const char *tra_chunk_decode(tra_pipeline p, uint32_t mask, const void *src, size_t len, void *dst, size_t n,
-                             size_t size, void *tmp) {
-    bool zstd = p.zstd >= 0 && !(mask >> p.zstd & 1), shuffled = p.shuffle >= 0 && !(mask >> p.shuffle & 1);
-    if (!zstd && len != n) return "its stored length is not that of a chunk";
-    if (zstd) {
-        const char *why = unzstd(src, len, shuffled ? tmp : dst, n);
-        if (why) return why;
-        src = tmp;
-    }
-    if (shuffled)
-        unshuffle(dst, src, n / size, size);
-    else if (!zstd)
-        memcpy(dst, src, n);
-    return NULL;
+/* The frame where it does not stand in the way of what it becomes; NULL: out of memory. *copy: from malloc, or NULL. */
+static const void *apart(const char *src, size_t len, const char *dst, size_t n, void **copy) {
+    *copy = NULL;
+    if (src < dst || src >= dst + tra_inflate_room(n)) return src;
+    size_t margin = ZSTD_decompressionMargin(src, len); /* large where others wrote frames in small blocks */
+    if (ZSTD_isError(margin) || dst + n + margin <= src + len) return src;
+    *copy = malloc(len);
+    return *copy ? memcpy(*copy, src, len) : NULL;
+}
+
+const char *tra_chunk_inflate(const void *src, size_t len, void *dst, size_t n) {
+    void *copy;
+    const void *from = apart(src, len, dst, n, &copy);
+    ZSTD_DCtx *d = dctx();
+    size_t got = d && from ? ZSTD_decompressDCtx(d, dst, n, from, len) : 0;
+    free(copy);
+    if (!d || !from) return "out of memory for zstd";
+    if (ZSTD_isError(got)) return ZSTD_getErrorName(got);
+    return got == n ? NULL : "it decodes to fewer bytes than a chunk has";
 }
 
 bool tra_codec_parse(const char *s, tra_codec *c) {

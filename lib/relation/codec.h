@@ -16,17 +16,18 @@ typedef struct tra_pipeline {
 } tra_pipeline;
 #define TRA_PIPELINE_NONE ((tra_pipeline){-1, -1})
 
-size_t tra_codec_bound(size_t n); /* the longest a zstd frame of n bytes can be */
-
-/* Encodes the n bytes of a chunk of elements of the given size for our pipeline into out (n bytes); tmp: n bytes of
- * scratch. Sets len, mask and sum. */
-TRA_MUSTUSE tra_status tra_chunk_encode(const void *src, size_t n, size_t size, int level, void *tmp, void *out,
+/* Encodes the n bytes of a chunk of elements of the given size for our pipeline; tmp: n bytes of scratch. Takes no more
+ * memory: *out, of enc->len bytes, is in chunk or in tmp, and chunk is lost. Sets len, mask and sum. */
+TRA_MUSTUSE tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void *tmp, const void **out,
                                         tra_encoded *enc, tra_err *e);
 
-/* The reverse: len stored bytes to the n bytes of a chunk in dst. tmp: n bytes, used when shuffled. Returns NULL or the
- * reason why the bytes are damaged. */
-const char *tra_chunk_decode(tra_pipeline p, uint32_t mask, const void *src, size_t len, void *dst, size_t n,
-                             size_t size, void *tmp);
+/* The zstd part of the reverse: len stored bytes to the n bytes of a chunk in dst. Returns NULL or the reason why the bytes
+ * are damaged. They may be the last of a buffer of tra_inflate_room bytes that begins at dst. */
+const char *tra_chunk_inflate(const void *src, size_t len, void *dst, size_t n);
+size_t tra_inflate_room(size_t n);
+/* The other part: HDF5's shuffle undone, of a run of count elements that stand at byte from of each of the planes of n bytes
+ * in src. src and dst must not overlap. */
+void tra_chunk_unshuffle(void *dst, const void *src, size_t from, size_t count, size_t n, size_t size);
 
 /* A loop that the compiler makes vectors of, for several instruction sets, of which one is chosen at run time: they
  * differ in speed, not in value. (Clones are chosen before sanitizers are up.) */

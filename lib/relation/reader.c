@@ -142,12 +142,10 @@ static bool ragged(const tra_rel *r) {
     return false;
 }
 
-/* Filtered: the stored bytes, where the decoded chunk may come again, then room for the codec. */
-static size_t stored_room(const tra_rel *r) { return align64(tra_codec_bound(chunk_bytes(r))); }
-
+/* The chunk, before it is unshuffled or cut; of what is compressed the stored bytes stand at the end of it and become it. */
 size_t tra_rel_scratch(const tra_rel *r) {
     if (r->how != TRA_BY_CHUNK) return 0;
-    if (filtered(r)) return stored_room(r) + align64(chunk_bytes(r));
+    if (filtered(r)) return tra_inflate_room(chunk_bytes(r));
     return ragged(r) ? align64(chunk_bytes(r)) : 0;
 }
 
@@ -196,6 +194,23 @@ static void fill_array(const tra_rel *r, int64_t n, void *buf) {
     for (int64_t i = 0; i < n; i++) memcpy((char *)buf + (size_t)i * r->size, r->fill, r->size);
 }
 
+/* The box of an array out of its shuffled chunk, a row at a time where they are clipped. */
+static void unshuffle(const tra_dims *ext, size_t size, char *to, const char *from, const tra_dims *chunk, size_t n) {
+    tra_dims rows = *ext, at = {.n = 0};
+    size_t row = 1;
+    while (rows.n > 0) { /* trailing dimensions that are whole are one run */
+        row *= (size_t)ext->v[--rows.n];
+        if (ext->v[rows.n] != chunk->v[rows.n]) break;
+    }
+    at.n = rows.n;
+    do {
+        int64_t run = 0;
+        for (int d = 0; d < ext->n; d++) run = run * chunk->v[d] + (d < at.n ? at.v[d] : 0);
+        tra_chunk_unshuffle(to, from, (size_t)run, row, n / size, size);
+        to += row * size;
+    } while (tra_next(&rows, &at));
+}
+
 static tra_status read_chunk(const tra_rel *r, int64_t ordinal, const tra_dims *ext, void *buf, char *scratch, bool direct,
                              tra_err *e) {
     const tra_chunkref *c = &r->chunks[ordinal];
@@ -203,23 +218,21 @@ static tra_status read_chunk(const tra_rel *r, int64_t ordinal, const tra_dims *
     tra_dims chunk = {.n = ext->n};
     for (int a = 0; a < ext->n; a++) chunk.v[a] = r->geom.chunk.v[r->geom.lead + a];
     bool whole = tra_dims_eq(ext, &chunk);
-    void *decoded = buf;
-    if (!filtered(r)) {
+    bool zstd = r->pipeline.zstd >= 0 && !(c->mask >> r->pipeline.zstd & 1);
+    bool shuffled = r->pipeline.shuffle >= 0 && !(c->mask >> r->pipeline.shuffle & 1);
+    void *plain = whole && !shuffled ? buf : scratch; /* the chunk without zstd */
+    if (!zstd) {
         if (c->len != n) return damaged(r, ordinal, "its stored length is not that of a chunk", e);
-        if (!whole) decoded = scratch;
-        TRA_TRY(fetch(r, ordinal, decoded, direct && whole, e));
+        TRA_TRY(fetch(r, ordinal, plain, direct && plain == buf, e));
     } else {
-        char *second = scratch + stored_room(r);
-        if (c->len > stored_room(r)) return damaged(r, ordinal, "it is longer than any chunk can be", e);
-        TRA_TRY(fetch(r, ordinal, scratch, false, e));
-        /* zstd decodes to `second`, from where unshuffle goes to buf or over the stored bytes */
-        bool zstd = r->pipeline.zstd >= 0 && !(c->mask >> r->pipeline.zstd & 1);
-        bool shuffled = r->pipeline.shuffle >= 0 && !(c->mask >> r->pipeline.shuffle & 1);
-        if (!whole) decoded = zstd && shuffled ? scratch : second;
-        const char *why = tra_chunk_decode(r->pipeline, c->mask, scratch, c->len, decoded, n, r->size, second);
+        if (c->len > tra_inflate_room(n)) return damaged(r, ordinal, "it is longer than any chunk can be", e);
+        char *stored = scratch + (tra_inflate_room(n) - c->len);
+        TRA_TRY(fetch(r, ordinal, stored, false, e));
+        const char *why = tra_chunk_inflate(stored, c->len, plain, n);
         if (why) return damaged(r, ordinal, why, e);
     }
-    if (!whole) tra_box_copy(ext, r->size, buf, ext, decoded, &chunk);
+    if (shuffled) unshuffle(ext, r->size, buf, scratch, &chunk, n);
+    else if (!whole) tra_box_copy(ext, r->size, buf, ext, scratch, &chunk);
     return TRA_OK;
 }
 

@@ -43,6 +43,8 @@ typedef struct tra_codec {
     int level; /* 1..19, default 1 */
 } tra_codec;
 bool tra_codec_parse(const char *s, tra_codec *c); /* "none", "zstd", "zstd:3" */
+/* Bytes that compressing chunks of so many takes of each thread besides what tra_writer_encode is given. */
+int64_t tra_codec_context(int level, int64_t chunk_bytes);
 
 /* ---- reading ------------------------------------------------------------------------------------------------ */
 
@@ -113,26 +115,26 @@ typedef struct tra_write_options {
  * addresses, can write them (architecture variant: allocate by capture, pwrite by all). */
 TRA_MUSTUSE tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_write_options *o,
                                          tra_writer **out, tra_err *e);
-size_t tra_writer_scratch(const tra_writer *w); /* bytes that one concurrent put or encode needs */
-/* Codec none: records the checksum of an array (clipped, row-major, contiguous) and gives the bytes of its chunk: data
- * itself, or data padded in scratch. store writes them to their place, past the page cache where address and memory are
- * aligned to 4096 and the chunk is large. Thread-safe. */
-const void *tra_writer_chunk(tra_writer *w, int64_t ordinal, const void *data, void *scratch);
+size_t tra_writer_scratch(const tra_writer *w); /* bytes that one concurrent put needs */
+/* Codec none: spreads an array (clipped, row-major, contiguous), which has the room of a chunk, over it and records the
+ * checksum. store writes the chunk to its place, past the page cache where address and memory are aligned to 4096 and the
+ * chunk is large. Thread-safe. */
+void tra_writer_pad(tra_writer *w, int64_t ordinal, void *data);
 TRA_MUSTUSE tra_status tra_writer_store(tra_writer *w, int64_t ordinal, const void *chunk, tra_err *e);
-/* Both at once. */
+/* Both at once, of data that stay as they are. */
 TRA_MUSTUSE tra_status tra_writer_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e);
 
 /* Codec zstd: encode (thread-safe) then append (one at a time, in an order that does not depend on timing: the order
  * of appends decides the bytes of the file). put does both when the writer is owned by one process; its callers
- * keep the order. An encoded chunk is `len` bytes in `out` (at least tra_writer_encoded_max). */
+ * keep the order. encode takes an array that has the room of a chunk (tra_store_chunk_bytes), which is lost, and as much
+ * scratch; the encoded chunk, `len` bytes at *out, is in one of these. */
 typedef struct tra_encoded {
     int64_t len;
     uint32_t mask; /* HDF5 filter mask: bits of filters that were skipped */
     uint64_t sum;  /* XXH64 of the stored bytes */
 } tra_encoded;
-size_t tra_writer_encoded_max(const tra_writer *w);
-TRA_MUSTUSE tra_status tra_writer_encode(const tra_writer *w, int64_t ordinal, const void *data, void *scratch,
-                                         void *out, tra_encoded *enc, tra_err *e);
+TRA_MUSTUSE tra_status tra_writer_encode(const tra_writer *w, int64_t ordinal, void *data, void *scratch,
+                                         const void **out, tra_encoded *enc, tra_err *e);
 /* Allocates and indexes the chunk, without writing its bytes: *addr is where pwrite on tra_writer_path puts them. */
 TRA_MUSTUSE tra_status tra_writer_allocate(tra_writer *w, int64_t ordinal, const tra_encoded *enc, int64_t *addr,
                                            tra_err *e);

@@ -250,30 +250,46 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
 
 static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
 
-/* Scratch: the padded chunk, then (zstd) room for the codec, then (put) the encoded chunk. */
 size_t tra_writer_scratch(const tra_writer *w) {
     size_t n = align64((size_t)w->chunk_bytes);
-    return w->codec.zstd ? 3 * n : n;
+    return w->codec.zstd ? 2 * n : n;
 }
 
-size_t tra_writer_encoded_max(const tra_writer *w) { return (size_t)w->chunk_bytes; }
-
-/* The bytes of the chunk: data itself, or data padded with zeros in scratch when the array is clipped. */
-static const void *padded(const tra_writer *w, int64_t ordinal, const void *data, void *scratch) {
-    tra_dims ext, bound = {.n = w->type.cat->bound.n};
-    tra_catalog_ext(w->type.cat, ordinal, &ext);
-    for (int a = 0; a < bound.n; a++) bound.v[a] = w->geom.chunk.v[w->geom.lead + a];
-    if (tra_dims_eq(&ext, &bound)) return data;
-    memset(scratch, 0, (size_t)w->chunk_bytes);
-    tra_box_copy(&ext, w->size, scratch, &bound, data, &ext);
-    return scratch;
+static bool clipped(const tra_writer *w, int64_t ordinal, tra_dims *ext, tra_dims *chunk) {
+    tra_catalog_ext(w->type.cat, ordinal, ext);
+    chunk->n = ext->n;
+    for (int a = 0; a < ext->n; a++) chunk->v[a] = w->geom.chunk.v[w->geom.lead + a];
+    return !tra_dims_eq(ext, chunk);
 }
 
-tra_status tra_writer_encode(const tra_writer *w, int64_t ordinal, const void *data, void *scratch, void *out,
+/* Spreads the rows of an array over its chunk, from the last to the first: none goes over one that is yet to be moved. */
+static void pad(const tra_writer *w, int64_t ordinal, char *data) {
+    tra_dims ext, chunk;
+    if (!clipped(w, ordinal, &ext, &chunk)) return;
+    int64_t rows = 1, end = w->chunk_bytes;
+    size_t row = w->size;
+    for (int d = 0; d < ext.n; d++) {
+        if (d + 1 < ext.n) rows *= ext.v[d];
+        else row *= (size_t)ext.v[d];
+    }
+    tra_dims outer = ext, at;
+    outer.n = ext.n - 1;
+    for (int64_t i = row > 0 ? rows : 0; i-- > 0;) {
+        int64_t to = 0;
+        tra_unlinear(&outer, i, &at);
+        for (int d = 0; d < ext.n; d++) to = to * chunk.v[d] + (d < at.n ? at.v[d] : 0);
+        to *= (int64_t)w->size;
+        memmove(data + to, data + (size_t)i * row, row);
+        memset(data + to + row, 0, (size_t)end - (size_t)to - row);
+        end = to;
+    }
+    if (end > 0) memset(data, 0, (size_t)end);
+}
+
+tra_status tra_writer_encode(const tra_writer *w, int64_t ordinal, void *data, void *scratch, const void **out,
                              tra_encoded *enc, tra_err *e) {
-    size_t n = (size_t)w->chunk_bytes;
-    const void *chunk = padded(w, ordinal, data, scratch);
-    return tra_chunk_encode(chunk, n, w->size, w->codec.level, (char *)scratch + align64(n), out, enc, e);
+    pad(w, ordinal, data);
+    return tra_chunk_encode(data, (size_t)w->chunk_bytes, w->size, w->codec.level, scratch, out, enc, e);
 }
 
 tra_status tra_writer_allocate(tra_writer *w, int64_t ordinal, const tra_encoded *enc, int64_t *addr, tra_err *e) {
@@ -288,23 +304,34 @@ tra_status tra_writer_write_at(tra_writer *w, int64_t addr, const void *bytes, i
     return tra_pwrite(w->fd, bytes, (size_t)len, addr, w->temp, e);
 }
 
+static size_t array_bytes(const tra_writer *w, int64_t ordinal) {
+    return (size_t)tra_catalog_floats1(w->type.cat, ordinal) * w->size;
+}
+
 tra_status tra_writer_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {
     size_t n = (size_t)w->chunk_bytes;
     if (w->codec.zstd) {
         tra_encoded enc;
         int64_t addr;
-        void *out = (char *)scratch + 2 * align64(n);
-        TRA_TRY(tra_writer_encode(w, ordinal, data, scratch, out, &enc, e));
+        const void *out;
+        memcpy(scratch, data, array_bytes(w, ordinal));
+        TRA_TRY(tra_writer_encode(w, ordinal, scratch, (char *)scratch + align64(n), &out, &enc, e));
         TRA_TRY(tra_writer_allocate(w, ordinal, &enc, &addr, e));
         return tra_writer_write_at(w, addr, out, enc.len, e);
     }
-    return tra_writer_store(w, ordinal, tra_writer_chunk(w, ordinal, data, scratch), e);
+    tra_dims ext, chunk;
+    if (clipped(w, ordinal, &ext, &chunk)) {
+        memcpy(scratch, data, array_bytes(w, ordinal));
+        pad(w, ordinal, scratch);
+        data = scratch;
+    }
+    w->sums[ordinal] = tra_chunk_sum(data, n);
+    return tra_writer_store(w, ordinal, data, e);
 }
 
-const void *tra_writer_chunk(tra_writer *w, int64_t ordinal, const void *data, void *scratch) {
-    const void *chunk = padded(w, ordinal, data, scratch);
-    w->sums[ordinal] = tra_chunk_sum(chunk, (size_t)w->chunk_bytes);
-    return chunk;
+void tra_writer_pad(tra_writer *w, int64_t ordinal, void *data) {
+    pad(w, ordinal, data);
+    w->sums[ordinal] = tra_chunk_sum(data, (size_t)w->chunk_bytes);
 }
 
 /* The part of a chunk in whole pages, past the page cache: no copy, and nothing left for fsync to wait for. Returns the

@@ -31,7 +31,6 @@ struct tra_engine {
     int threads;
     pthread_t *tid;
     tra_worker *workers;
-    size_t scratch, io;
     tra_unit *head, *tail; /* queued units in order */
     tra_unit *last;        /* queued last, NULL once it has ended */
     int64_t ahead;         /* bytes of the inputs of queued units */
@@ -48,7 +47,6 @@ struct tra_engine {
     bool stop;
     atomic_bool failed; /* the pool asks without the lock */
     tra_err err;
-    tra_worker self; /* of the thread that runs the plan */
     tra_engine_tick_fn *tick;
     void *tick_ctx;
 };
@@ -97,12 +95,17 @@ tra_unit *tra_unit_new(int ninputs, int ntasks) {
     return u;
 }
 
+static void let_go(tra_engine *g, tra_input *in) {
+    if (in->block && in->leaves) tra_block_leave(g->pool, in->block);
+    else if (in->block) tra_block_unpin(g->pool, in->block);
+    in->block = NULL;
+}
+
 static void drop_inputs(tra_engine *g, tra_input *in, int n) {
     for (int i = 0; i < n; i++) {
-        if (in[i].derived) tra_block_free(g->pool, in[i].derived);
-        if (in[i].block && in[i].leaves) tra_block_leave(g->pool, in[i].block);
-        else if (in[i].block) tra_block_unpin(g->pool, in[i].block);
-        in[i].block = in[i].derived = NULL;
+        tra_block_free(g->pool, in[i].derived);
+        in[i].derived = NULL;
+        let_go(g, &in[i]);
     }
 }
 
@@ -128,8 +131,13 @@ static tra_status pin_input(tra_engine *g, tra_input *in, tra_err *e) {
     TRA_TRY(tra_block_pin(g->pool, stored->block[at], &in->load, e));
     in->block = stored->block[at];
     in->array.data = in->block->ptr;
+    if (in->stays) { /* with the first pin, before the unit can end and the block leave */
+        bool load;
+        TRA_TRY(tra_block_pin(g->pool, in->block, &load, e));
+    }
     if (!in->via) return TRA_OK;
-    TRA_TRY(tra_block_new(g->pool, tra_part_bytes(in->part, in->i), &in->derived, e));
+    int64_t bytes = tra_max64(in->room, tra_part_bytes(in->part, in->i));
+    TRA_TRY(tra_block_new(g->pool, bytes, &in->derived, e));
     in->array.data = in->derived->ptr;
     return TRA_OK;
 }
@@ -377,15 +385,15 @@ tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
     return g;
 }
 
-static tra_worker *worker(tra_engine *g, int i) { return i < 0 ? &g->self : &g->workers[i]; }
-
-static void free_scratch(tra_engine *g) {
-    for (int i = -1; i < g->threads; i++) {
-        free(worker(g, i)->scratch);
-        free(worker(g, i)->io);
-        worker(g, i)->scratch = worker(g, i)->io = NULL;
+static void free_room(tra_engine *g) {
+    for (int i = 0; i < g->threads; i++) {
+        tra_worker *w = &g->workers[i];
+        for (int k = 0; k < 2; k++) {
+            tra_block_free(g->pool, w->room[k]);
+            w->room[k] = NULL;
+        }
+        w->scratch = w->io = NULL;
     }
-    g->scratch = g->io = 0;
 }
 
 void tra_engine_free(tra_engine *g) {
@@ -397,7 +405,7 @@ void tra_engine_free(tra_engine *g) {
     pthread_mutex_unlock(&g->lock);
     for (int i = 0; i < g->threads; i++) pthread_join(g->tid[i], NULL);
     for (int i = 0; i < g->bthreads; i++) pthread_join(g->btid[i], NULL);
-    free_scratch(g);
+    free_room(g);
     free(g->tid);
     free(g->workers);
     pthread_mutex_destroy(&g->lock);
@@ -409,16 +417,14 @@ void tra_engine_free(tra_engine *g) {
 
 tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e) {
     assert(!g->head);
-    if (scratch <= g->scratch && io <= g->io) return TRA_OK;
-    free_scratch(g);
-    for (int i = -1; i < g->threads; i++) {
-        tra_worker *w = worker(g, i);
-        w->scratch = aligned_alloc(64, (scratch + 64) / 64 * 64);
-        w->io = aligned_alloc(4096, (io + 4096) / 4096 * 4096);
-        if (!w->scratch || !w->io) return tra_fail(e, TRA_RESOURCE, "out of memory for the workers' buffers");
+    free_room(g);
+    for (int i = 0; i < g->threads; i++) {
+        tra_worker *w = &g->workers[i];
+        if (scratch > 0) TRA_TRY(tra_block_new(g->pool, (int64_t)scratch, &w->room[0], e));
+        if (io > 0) TRA_TRY(tra_block_new(g->pool, (int64_t)io, &w->room[1], e));
+        w->scratch = scratch > 0 ? w->room[0]->ptr : NULL;
+        w->io = io > 0 ? w->room[1]->ptr : NULL;
     }
-    g->scratch = scratch;
-    g->io = io;
     return TRA_OK;
 }
 
@@ -435,6 +441,9 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     pthread_mutex_unlock(&g->lock);
     int pinned = 0;
     for (; s == TRA_OK && pinned < u->ninputs; pinned++) s = pin_input(g, &u->inputs[pinned], e);
+    for (int i = 0; s != TRA_OK && i < pinned; i++) {
+        if (u->inputs[i].stays && u->inputs[i].block) tra_block_unpin(g->pool, u->inputs[i].block);
+    }
     pthread_mutex_lock(&g->lock);
     if (s != TRA_OK) { /* a worker's failure is the cause of ours */
         if (g->failed && e && g->err.status != TRA_OK) *e = g->err, s = g->err.status;
@@ -490,24 +499,31 @@ tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
         g->err = (tra_err){0};
     }
     pthread_mutex_unlock(&g->lock);
+    free_room(g);
     return s;
 }
 
-tra_status tra_engine_fetch(tra_engine *g, tra_input *in, tra_err *e) {
+tra_status tra_engine_fetch(tra_engine *g, tra_input *in, size_t scratch, size_t io, tra_err *e) {
+    tra_block *room = NULL;
     in->block = in->derived = NULL;
     tra_status s = pin_input(g, in, e);
-    if (s == TRA_OK && in->load) s = tra_block_load(g->pool, in->block, g->self.io, e);
-    if (s == TRA_OK && in->via) derive(in, g->self.scratch);
+    if (s == TRA_OK && in->load && io > 0) s = tra_block_new(g->pool, (int64_t)io, &room, e);
+    if (s == TRA_OK && in->load) s = tra_block_load(g->pool, in->block, room ? room->ptr : NULL, e);
+    tra_block_free(g->pool, room);
+    room = NULL;
+    if (s == TRA_OK && in->via && scratch > 0) s = tra_block_new(g->pool, (int64_t)scratch, &room, e);
+    if (s == TRA_OK && in->via) derive(in, room ? room->ptr : NULL);
+    tra_block_free(g->pool, room);
     if (s != TRA_OK) drop_inputs(g, in, 1);
     return s;
 }
 
 void tra_engine_release(tra_engine *g, tra_input *in) { drop_inputs(g, in, 1); }
 
-tra_status tra_engine_pin(tra_engine *g, tra_block *b, tra_err *e) {
-    bool load;
-    TRA_TRY(tra_block_pin(g->pool, b, &load, e));
-    tra_status s = load ? tra_block_load(g->pool, b, g->self.io, e) : TRA_OK;
-    if (s != TRA_OK) tra_block_unpin(g->pool, b);
-    return s;
+tra_block *tra_engine_take(tra_engine *g, tra_input *in) {
+    tra_block *b = in->derived;
+    if (!b) return NULL;
+    in->derived = NULL;
+    let_go(g, in);
+    return b;
 }

@@ -16,14 +16,17 @@ typedef struct tra_unit tra_unit;
 typedef struct tra_worker {
     int id;
     void *scratch; /* as much as the stage asked for (tra_engine_stage) */
-    void *io;      /* for reading */
+    void *io;      /* for reading and writing */
     tra_engine *engine;
+    tra_block *room[2]; /* private: scratch and io */
 } tra_worker;
 
 typedef struct tra_input {
     tra_part *part; /* tuple i of part */
     int64_t i;
     bool leaves;     /* it will not be wanted again soon */
+    int64_t room;    /* bytes that what is computed on the way takes at least */
+    bool stays;      /* its stored block is pinned once more, for the maker to give back */
     tra_array array; /* ready when tasks run */
     /* private to the engine */
     tra_block *block, *derived;
@@ -57,7 +60,7 @@ typedef tra_status tra_engine_tick_fn(void *ctx, tra_err *e);
 void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx);
 TRA_MUSTUSE tra_status tra_engine_tick(tra_engine *g, tra_err *e); /* calls it: for a stage that waits for something else */
 
-/* Begins a stage: every worker gets scratch bytes (and io bytes for reading from these parts). */
+/* Begins a stage: every worker gets so many bytes of the pool, until the next stage begins or the queue is drained. */
 TRA_MUSTUSE tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e);
 tra_unit *tra_unit_new(int ninputs, int ntasks);
 void tra_unit_drop(tra_engine *g, tra_unit *u); /* one that was not submitted */
@@ -70,11 +73,11 @@ void tra_engine_behind(tra_engine *g, tra_behind_fn *fn, void *ctx);
 /* Waits until all units, and what was put behind, are done. On failure of any, the first error; units not started are dropped. */
 TRA_MUSTUSE tra_status tra_engine_drain(tra_engine *g, tra_err *e);
 /* Reads one tuple on the calling thread: pins it (give back with tra_engine_release). For stages that compute little.
- * The parts are those that the stage began with. */
-TRA_MUSTUSE tra_status tra_engine_fetch(tra_engine *g, tra_input *in, tra_err *e);
+ * scratch, io: bytes that this takes for the moment, as a worker would. */
+TRA_MUSTUSE tra_status tra_engine_fetch(tra_engine *g, tra_input *in, size_t scratch, size_t io, tra_err *e);
 void tra_engine_release(tra_engine *g, tra_input *in);
-/* Pins the block of a stored array once more, which a unit that is queued has pinned: the unit may have ended and the block
- * have left (it is read again then). */
-TRA_MUSTUSE tra_status tra_engine_pin(tra_engine *g, tra_block *b, tra_err *e);
+/* What was computed on the way, of an input that is ready: its block, pinned, for the caller; what it was computed from is
+ * let go. NULL: the array is that of a stored block, which others may read. */
+tra_block *tra_engine_take(tra_engine *g, tra_input *in);
 
 #endif

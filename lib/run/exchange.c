@@ -70,7 +70,7 @@ static tra_array array_of(const tra_exchange *x, bool out, int64_t ordinal, void
 static tra_status fetch(tra_exchange *x, const tra_transfer *t, tra_input *in) {
     *in = (tra_input){.part = x->in, .i = tra_part_find(x->in, t->in, x->in->summand ? t->summand : 0)};
     if (in->i < 0) return tra_fail(x->e, TRA_INTERNAL, "a tuple to send is not on this site");
-    return tra_engine_fetch(x->site->engine, in, x->e);
+    return tra_engine_fetch(x->site->engine, in, x->scratch, x->io, x->e);
 }
 
 /* The block of a result that receives pieces: made (zero, since holes read as zeros) by the first. */
@@ -125,14 +125,9 @@ static tra_status keep(tra_exchange *x, const tra_transfer *t) {
     }
     tra_input in;
     TRA_TRY(fetch(x, t, &in));
-    tra_status s = tra_block_new(pool, (int64_t)tra_array_bytes(&in.array), &b, x->e);
-    if (s == TRA_OK) {
-        memcpy(b->ptr, in.array.data, tra_array_bytes(&in.array));
-        tra_block_unpin(pool, b);
-        s = place_whole(x, t, b);
-    }
-    tra_engine_release(x->site->engine, &in);
-    return s;
+    b = tra_engine_take(x->site->engine, &in);
+    tra_block_unpin(pool, b);
+    return place_whole(x, t, b);
 }
 
 static tra_status local_piece(tra_exchange *x, const tra_transfer *t) {
@@ -155,13 +150,20 @@ static tra_status pack(tra_exchange *x, const tra_transfer *t, const tra_array *
     return TRA_OK;
 }
 
-/* Bytes that are held besides the array while a transfer is on its way: of the stored array it is computed from. */
-static int64_t held_below(const tra_exchange *x, const tra_transfer *t) {
+/* Bytes of the blocks that are held while a transfer is on its way: a piece, or the array and what it is computed from. */
+static int64_t held_by(const tra_exchange *x, const tra_transfer *t) {
     int64_t i = x->pieces ? -1 : tra_part_find(x->in, t->in, x->in->summand ? t->summand : 0), at, via_at;
+    int64_t n = tra_block_footprint(tra_exchange_bytes(x, t));
     tra_part *stored, *via;
-    if (i < 0) return 0;
+    if (i < 0) return n;
     tra_part_resolve(x->in, i, &stored, &at, &via, &via_at);
-    return via ? tra_part_bytes(stored, at) : 0;
+    return via ? n + tra_block_footprint(tra_part_bytes(stored, at)) : n;
+}
+
+/* Is there room to read a tuple? Else what is on its way will make some: what comes from others does not wait for us. */
+static bool can_fetch(const tra_exchange *x) {
+    int64_t held = x->transport->held(x);
+    return held == 0 || held + x->need.fetch <= x->budget;
 }
 
 void tra_source_release(tra_exchange *x, tra_source *s) {
@@ -185,8 +187,8 @@ static tra_status gather(tra_exchange *x, const tra_transfer *t, tra_source *s) 
 static bool start_send(tra_exchange *x) {
     if (x->next_out == x->outgoing.n) return false;
     const tra_transfer *t = &x->outgoing.v[x->next_out];
-    tra_source s = {.bytes = tra_exchange_bytes(x, t), .below = held_below(x, t)};
-    if (!x->transport->room(x, s.bytes + s.below)) return false;
+    tra_source s = {.bytes = tra_exchange_bytes(x, t), .held = held_by(x, t)};
+    if (!x->transport->room(x, s.held) || !can_fetch(x)) return false;
     x->next_out++;
     atomic_fetch_add(&x->site->done, 1);
     if (x->status == TRA_OK) tra_exchange_fail(x, gather(x, t, &s));
@@ -252,7 +254,7 @@ static void run_lists(tra_exchange *x) {
         bool any = x->transport->progress(x);
         any |= tra_exchange_receive(x);
         any |= start_send(x);
-        if (!any && x->pieces && done < x->local.n && x->status == TRA_OK) { /* while the wire is busy */
+        if (!any && x->pieces && done < x->local.n && x->status == TRA_OK && can_fetch(x)) { /* while the wire is busy */
             tra_exchange_fail(x, local_piece(x, &x->local.v[done++]));
             atomic_fetch_add(&x->site->done, 1);
             any = true;
@@ -270,15 +272,17 @@ static void run_lists(tra_exchange *x) {
 
 /* ---- the stages ------------------------------------------------------------------------------------------------- */
 
-static tra_status begin(tra_exchange *x, tra_site *site, tra_part *in, tra_part *out, tra_err *e) {
+static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *in, tra_part *out, tra_err *e) {
     const tra_part *parts[1] = {in};
-    int64_t budget = tra_pool_stat(site->pool).budget;
-    *x = (tra_exchange){.site = site, .in = in, .out = out, .e = e, .window = budget / 4};
+    *x = (tra_exchange){.site = site, .in = in, .out = out, .e = e, .budget = tra_pool_stat(site->pool).budget};
+    x->need = tra_exchange_memory(site->plan, op);
+    x->window = tra_min64(x->budget / 4, tra_max64(0, x->budget - x->need.transient) / 2);
+    x->scratch = tra_stage_scratch(parts, 1);
+    x->io = tra_stage_io(parts, 1);
     x->transport = site->transport;
     x->transport->begin(x);
     x->incoming = tra_calloc((size_t)site->comm.size, sizeof *x->incoming);
     x->next_in = tra_calloc((size_t)site->comm.size, sizeof *x->next_in);
-    return tra_engine_stage(site->engine, tra_stage_scratch(parts, 1), tra_stage_io(parts, 1), e);
 }
 
 static void clear(tra_exchange *x) {
@@ -310,7 +314,7 @@ tra_status tra_stage_exchange(tra_site *site, const tra_placement *from, const t
                               tra_err *e) {
     tra_exchange x;
     const tra_catalog *c = op->type.cat;
-    x.status = begin(&x, site, in, out, e);
+    begin(&x, site, op, in, out, e);
     tra_move *v = tra_malloc((size_t)from->sites * (size_t)op->place.sites * sizeof *v);
     for (int64_t t = 0; t < c->n; t++) {
         int n = tra_place_moves(from, &op->place, c, t, v);
@@ -369,7 +373,7 @@ tra_status tra_stage_repart(tra_site *site, const tra_op *from, const tra_op *op
     int64_t *load = tra_calloc((size_t)op->place.sites, sizeof *load);
     int *work = tra_malloc((size_t)(op->place.sites + from->place.sites) * sizeof *work);
     tra_transfers all = {0};
-    x.status = begin(&x, site, in, out, e);
+    begin(&x, site, op, in, out, e);
     x.pieces = true;
     tra_comm_min(&site->comm, &limit, 1); /* every rank must cut the same batches */
     for (int64_t t = 0; t < c->n;) {

@@ -26,7 +26,7 @@ typedef struct tra_transfers {
 typedef struct tra_source {
     const char *data;
     int64_t bytes;
-    int64_t below;     /* bytes that are held beside them: of what the array is computed from */
+    int64_t held;      /* bytes of the blocks that are held meanwhile */
     tra_block *packed; /* a piece; NULL: the whole array is sent from where it is */
     tra_input input;   /* held unless packed */
 } tra_source;
@@ -40,7 +40,10 @@ typedef struct tra_exchange {
     int64_t next_out, received, expected;
     tra_status status;
     tra_err *e;
-    int64_t window; /* bytes that may be held for sending */
+    int64_t window; /* bytes that may be on their way each way; one transfer may be more */
+    int64_t budget; /* of the pool */
+    tra_exchange_need need;
+    size_t scratch, io; /* for reading */
     const struct tra_transport *transport;
     void *state; /* the transport's */
 } tra_exchange;
@@ -53,6 +56,7 @@ typedef struct tra_transport {
     void (*lists)(tra_exchange *x); /* new lists; may be NULL */
     /* Is there room to send so much now? When nothing is on its way there always is. */
     bool (*room)(tra_exchange *x, int64_t bytes);
+    int64_t (*held)(const tra_exchange *x); /* bytes of blocks that are on their way, either way */
     /* Takes the source over and gives it back with tra_source_release. */
     void (*send)(tra_exchange *x, const tra_transfer *t, tra_source *s);
     /* In place of send, when this rank has failed. */

@@ -19,7 +19,6 @@ typedef struct exec {
     int *uses;            /* consumers yet to come */
     tra_rel **rels;       /* of INPUTs */
     tra_outfile **files;  /* of OUTPUTs */
-    tra_lanes lanes;      /* in which the workers write them */
     tra_report *report;
     tra_progress progress;
     tra_journal *journal;
@@ -147,7 +146,7 @@ static tra_status open_outputs(exec *x, tra_err *e) {
         if (op->op != TRA_PLAN_OUTPUT) continue;
         tra_write_options w = {.codec = x->o->codec, .history = x->o->history};
         assert(tra_place_eq(&op->place, &x->plan->ops[op->in[0]].place));
-        TRA_TRY(tra_outfile_open(&x->site.comm, op, &w, &x->lanes, x->o->scratch, x->journal, x->site.engine, &x->files[i], e));
+        TRA_TRY(tra_outfile_open(&x->site.comm, op, &w, x->o->scratch, x->journal, x->site.engine, &x->files[i], e));
     }
     return TRA_OK;
 }
@@ -409,7 +408,6 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
             if (plan->ops[i].in[j] >= 0) x.uses[plan->ops[i].in[j]]++;
         }
     }
-    x.lanes.n = o->threads + 1;
     x.site.comm = *comm;
     x.site.plan = plan;
     int64_t budget = o->memory - tra_memory_base(plan, o->threads);
@@ -439,7 +437,6 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     for (int i = n - 1; i >= 0; i--) tra_part_drop(x.parts[i], x.site.pool);
     for (int i = 0; i < n; i++) tra_rel_close(x.rels[i]);
     tra_keep_free(x.keep);
-    tra_lanes_free(&x.lanes);
     tra_files_end(&x.site.files, comm);
     tra_engine_free(x.site.engine);
     tra_pool_free(x.site.pool);

@@ -32,7 +32,7 @@ typedef struct stage {
 /* One output array of a super-block. */
 typedef struct cell {
     int64_t ordinal; /* -1: there is no such tuple */
-    tra_block *block, *result; /* result: where the state cannot become it in place */
+    tra_block *block, *result; /* result: where the state cannot become it in place, since a map changes its extents */
     tra_array state;
     tra_array *branch;   /* of a tree: sums beside the state, and their blocks */
     tra_block **branches;
@@ -91,29 +91,24 @@ static void super_drop(super *s) {
     free(s);
 }
 
-/* Finishes a state and hands the result on. w NULL: on the thread that runs the plan. */
+/* Finishes a state and hands the result on. w NULL: of a part, on the thread that runs the plan. */
 static tra_status emit_cell(stage *st, cell *c, tra_worker *w, tra_err *e) {
     tra_block *b = c->block;
     if (st->agg && !st->op->partial) {
         tra_array out = {.dtype = st->op->type.dtype, .data = c->result ? c->result->ptr : b->ptr};
         tra_catalog_ext(st->op->type.cat, c->ordinal, &out.ext);
-        void *scratch = NULL; /* only a composed map needs any */
-        if (st->composed) {
-            size_t n = tra_kernel_scratch(st->agg, TRA_USE_AGG, st->state_dtype, &c->state.ext, NULL);
-            scratch = aligned_alloc(64, (n + 64) / 64 * 64);
-            if (!scratch) return tra_fail(e, TRA_RESOURCE, "out of memory to finish an aggregation");
-        }
-        tra_agg_finish(st->agg, &c->state, &out, scratch);
-        free(scratch);
+        tra_agg_finish(st->agg, &c->state, &out, w->scratch); /* of which only a composed map needs any */
         if (c->result) {
             tra_block_free(st->site->pool, b);
             b = c->result;
             c->result = NULL;
+        } else {
+            tra_block_shrink(st->site->pool, b, tra_sink_bytes(st->sink, (int64_t)tra_array_bytes(&out)));
         }
     }
     c->block = NULL;
     free_branches(st, c);
-    return tra_sink_emit(st->sink, w ? w->id : -1, c->ordinal, st->summand, b, e);
+    return tra_sink_emit(st->sink, w, c->ordinal, st->summand, b, e);
 }
 
 /* One piece of equal arrays, for aggregations that go element by element. */
@@ -234,6 +229,18 @@ static void end_step(tra_unit *u) {
     free(x);
 }
 
+/* Of a super-block in which nothing meets. */
+static tra_status run_empty(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    super *s = ((step *)u->ctx)->s;
+    (void)task;
+    for (int64_t c = 0; c < s->ni * s->nj; c++) {
+        if (!s->cells[c].block) continue;
+        if (s->st->agg) tra_agg_init(s->st->agg, &s->cells[c].state);
+        TRA_TRY(emit_cell(s->st, &s->cells[c], w, e));
+    }
+    return TRA_OK;
+}
+
 /* ---- super-blocks ------------------------------------------------------------------------------------------- */
 
 /* Largest extents of the terms of one cell: the state's, where a composed map hides them from the result's type. */
@@ -267,7 +274,8 @@ static tra_status new_cell(stage *st, cell *c, const tra_span *b, int64_t i, int
     c->state.dtype = st->state_dtype;
     if (st->composed) TRA_TRY(state_shape(st, b, i, j, &c->state.ext, e));
     else tra_catalog_ext(op->type.cat, c->ordinal, &c->state.ext);
-    TRA_TRY(tra_block_new(st->site->pool, (int64_t)tra_array_bytes(&c->state), &c->block, e));
+    int64_t state = (int64_t)tra_array_bytes(&c->state);
+    TRA_TRY(tra_block_new(st->site->pool, st->composed ? state : tra_sink_bytes(st->sink, state), &c->block, e));
     c->state.data = c->block->ptr;
     int branches = tra_tree_depth(st->p.tree.leaves) - 1;
     if (branches > 0) {
@@ -279,9 +287,9 @@ static tra_status new_cell(stage *st, cell *c, const tra_span *b, int64_t i, int
         c->branch[i] = c->state;
         c->branch[i].data = c->branches[i]->ptr;
     }
-    if (!st->agg || op->partial || (!st->composed && op->type.dtype == st->state_dtype)) return TRA_OK;
+    if (!st->composed) return TRA_OK;
     int64_t bytes = tra_catalog_floats1(op->type.cat, c->ordinal) * (int64_t)tra_dtype_size(op->type.dtype);
-    return tra_block_new(st->site->pool, bytes, &c->result, e);
+    return tra_block_new(st->site->pool, tra_sink_bytes(st->sink, bytes), &c->result, e);
 }
 
 /* The sums of a tree that are open in a super-block, as steps come. */
@@ -348,12 +356,10 @@ static tra_status queue(stage *st, tra_unit *u, bool stays, tra_err *e) {
         if (st->nrow == st->row_cap)
             st->row = tra_realloc(st->row, (size_t)(st->row_cap = 2 * st->row_cap + 8), sizeof(tra_block *));
         st->row[st->nrow++] = stored->block[at];
+        u->inputs[i].stays = true;
     }
     tra_status s = tra_engine_submit(st->site->engine, u, e);
-    for (int64_t i = from; i < st->nrow; i++) {
-        if (s == TRA_OK) s = tra_engine_pin(st->site->engine, st->row[i], e);
-        if (s != TRA_OK) st->nrow = i;
-    }
+    if (s != TRA_OK) st->nrow = from;
     return s;
 }
 
@@ -403,12 +409,15 @@ static tra_status run_super(stage *st, const tra_span *b, const tra_entry **li, 
         status = queue(st, held, stays, e);
     } else if (held) {
         tra_unit_drop(st->site->engine, held);
-    } else { /* nothing meets: what exists has terms on other sites only */
-        for (int64_t c = 0; c < ni * nj && status == TRA_OK; c++) {
-            if (!s->cells[c].block) continue;
-            if (st->agg) tra_agg_init(st->agg, &s->cells[c].state);
-            status = emit_cell(st, &s->cells[c], NULL, e);
-        }
+    } else if (any && status == TRA_OK) { /* what exists has terms on other sites only */
+        tra_unit *u = tra_unit_new(0, 1);
+        step *x = tra_calloc(1, sizeof *x);
+        *x = (step){.s = s};
+        u->run = run_empty;
+        u->end = end_step;
+        u->ctx = x;
+        atomic_fetch_add(&s->refs, 1);
+        status = tra_engine_submit(st->site->engine, u, e);
     }
     super_drop(s);
     return status;
@@ -514,6 +523,7 @@ static tra_status emit_identities(stage *st, tra_err *e) {
 /* What one pair needs: its array (when it is not accumulated at once) and the kernel's scratch. */
 typedef struct pair_need {
     int64_t term;
+    tra_dims ext; /* of these arrays, at most */
     size_t scratch;
 } pair_need;
 
@@ -525,6 +535,8 @@ static tra_status need_of(const stage *st, const tra_dims *a, const tra_dims *b,
     TRA_TRY(tra_kernel_shape2(st->join, a, b, &lt->cat->bound, &rt->cat->bound, &out, NULL, e));
     if (!tra_dims_product(&out, &n)) return tra_fail(e, TRA_RESOURCE, "an array of the join is too large");
     most->term = tra_max64(most->term, n * (int64_t)tra_dtype_size(t));
+    for (int d = 0; d < out.n; d++) most->ext.v[d] = tra_max64(d < most->ext.n ? most->ext.v[d] : 0, out.v[d]);
+    most->ext.n = out.n;
     size_t scratch = tra_kernel_scratch(st->join, TRA_USE_JOIN, t, a, b);
     if (scratch > most->scratch) most->scratch = scratch;
     return TRA_OK;
@@ -566,8 +578,8 @@ static tra_status set_up(stage *st, tra_err *e) {
     const tra_part *parts[2] = {st->p.l.part, st->p.r.part};
     st->summand = op->partial ? tra_place_summand(&op->place, st->site->comm.rank) : 0;
     st->state_dtype = op->type.dtype;
+    pair_need most = {.ext = lt->cat->bound};
     if (st->join) {
-        pair_need most;
         TRA_TRY(pair_needs(st, &most, e));
         kernel = most.scratch;
         if (st->agg && !st->fused) tmp = most.term;
@@ -587,7 +599,14 @@ static tra_status set_up(stage *st, tra_err *e) {
     }
     st->kernel_at = ((size_t)tmp + 63) / 64 * 64;
     size_t scratch = st->kernel_at + kernel, derive = tra_stage_scratch(parts, 2);
-    return tra_engine_stage(st->site->engine, scratch > derive ? scratch : derive, tra_stage_io(parts, 2), e);
+    size_t read = tra_stage_io(parts, 2), write = tra_sink_io(st->sink);
+    if (st->composed) {
+        tra_dims state;
+        tra_agg_state_ext(st->agg, &most.ext, &state);
+        size_t finish = tra_kernel_scratch(st->agg, TRA_USE_AGG, st->state_dtype, &state, NULL);
+        if (finish > scratch) scratch = finish;
+    }
+    return tra_engine_stage(st->site->engine, scratch > derive ? scratch : derive, read > write ? read : write, e);
 }
 
 tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_part *r, tra_sink *sink, tra_err *e) {

@@ -6,14 +6,6 @@
 
 #include <stdlib.h>
 
-/* Are there arrays smaller than their chunks, which are padded before they are written? */
-static bool clipped(const tra_catalog *c) {
-    for (int a = 0; a < c->bound.n; a++) {
-        if (c->by[a] >= 0) return true;
-    }
-    return !c->grid;
-}
-
 /* Pieces that a repartition lists, at most: boxes where blocks of its input and of its result overlap. */
 static int64_t pieces_of(const tra_plan *p, const tra_op *op) {
     const tra_dims *a = &p->ops[op->in[0]].type.cat->frontier, *b = &op->type.cat->frontier;
@@ -27,36 +19,65 @@ static int64_t pieces_of(const tra_plan *p, const tra_op *op) {
 int64_t tra_memory_base(const tra_plan *p, int threads) {
     /* Measured: 17 MiB resident with tiny blocks, 32 with MPI; packing buffers of products, 3 to 4.5 MiB a worker; 130
      * bytes a tuple of an operator, and as much in HDF5's index of a file. */
-    int64_t mib = (p->sites > 1 ? 33 : 18) + 5 * threads, tuples = 0, in = 0, out = 0;
+    int64_t mib = (p->sites > 1 ? 33 : 18) + 5 * threads, tuples = 0, chunk = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
         bool file = op->op == TRA_PLAN_INPUT || op->op == TRA_PLAN_OUTPUT;
         tuples += op->type.cat->n * (file ? 2 : 1);
         if (op->op == TRA_PLAN_REPART) tuples += pieces_of(p, op);
-        if (op->op == TRA_PLAN_INPUT) in = tra_max64(in, op->scratch);
-        if (op->op == TRA_PLAN_OUTPUT && (p->compress || clipped(op->type.cat)))
-            out = tra_max64(out, tra_store_chunk_bytes(&op->type) * (p->compress ? 4 : 1));
+        if (op->op == TRA_PLAN_OUTPUT) chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
     }
-    /* the workers, and the thread that runs the plan, have room for one chunk each to read or write */
-    return (mib << 20) + 130 * tra_min64(tuples, INT64_MAX / 260) + (threads + 1) * (in + out);
+    int64_t codec = p->compress && chunk > 0 ? threads * tra_codec_context(p->compress, chunk) : 0;
+    return (mib << 20) + 130 * tra_min64(tuples, INT64_MAX / 260) + codec;
 }
+
+static int64_t footprint(int64_t bytes) { return bytes > 0 ? tra_block_footprint(bytes) : 0; }
 
 /* Footprint of the largest array. */
 static int64_t type_bytes(const tra_type *t) {
     return tra_block_footprint(tra_catalog_maxfloats(t->cat) * (int64_t)tra_dtype_size(t->dtype));
 }
 
+/* The same of a result of op: what goes to a file takes a chunk. */
+static int64_t result_bytes(const tra_op *op) {
+    int64_t n = type_bytes(&op->type);
+    return op->direct ? tra_max64(n, tra_block_footprint(tra_store_chunk_bytes(&op->type))) : n;
+}
+
+static bool renames(const tra_op *op) { return op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY; }
+
+/* The operator whose stored results reading op's result reads. */
+static const tra_op *stored_of(const tra_plan *p, const tra_op *op) {
+    while (renames(op) || op->fused) op = &p->ops[op->in[0]];
+    return op;
+}
+
+/* Scratch for computing one tuple of op's result on the way; that of a MAP that is not fused, too. Maps of maps are one. */
+static int64_t derive_scratch(const tra_plan *p, const tra_op *op) {
+    while (renames(op)) op = &p->ops[op->in[0]];
+    if (op->op != TRA_PLAN_MAP) return 0;
+    const tra_kernel *k = op->map;
+    tra_arena *a = NULL;
+    for (;;) {
+        const tra_op *below = &p->ops[op->in[0]];
+        while (renames(below)) below = &p->ops[below->in[0]];
+        if (below->op != TRA_PLAN_MAP || !below->fused) {
+            int64_t n = (int64_t)tra_kernel_scratch(k, TRA_USE_MAP, below->type.dtype, &below->type.cat->bound, NULL);
+            tra_arena_free(a);
+            return footprint(n);
+        }
+        if (!a) a = tra_arena_new();
+        k = tra_kernel_then(a, below->map, k);
+        op = below;
+    }
+}
+
 /* Memory that reading one tuple of op's result takes: its array, and when it is computed on the way, what it is computed
  * from. */
 static int64_t read_bytes(const tra_plan *p, const tra_op *op) {
     int64_t n = type_bytes(&op->type);
-    while (op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY) op = &p->ops[op->in[0]];
-    if ((op->op == TRA_PLAN_MAP || op->op == TRA_PLAN_TILE) && op->fused) {
-        while (op->in[0] >= 0 && (op->fused || op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY))
-            op = &p->ops[op->in[0]];
-        n += type_bytes(&op->type);
-    }
-    return n;
+    while (renames(op)) op = &p->ops[op->in[0]];
+    return op->fused ? n + type_bytes(&stored_of(p, op)->type) : n;
 }
 
 typedef struct need {
@@ -74,29 +95,49 @@ tra_tree tra_op_tree(const tra_plan *p, const tra_op *op) {
     return tra_tree_of(op->join, l->type.cat, r ? r->type.cat : NULL, &op->joinl, &op->joinr, &op->group);
 }
 
+/* What a join makes of the largest arrays of its inputs: its extents, and scratch of the kernel. Where the bounds do not fit
+ * together no array is larger than a result. */
+static void join_term(const tra_op *op, const tra_op *l, const tra_op *r, tra_dims *ext, int64_t *scratch) {
+    const tra_dims *a = &l->type.cat->bound, *b = &r->type.cat->bound;
+    tra_dtype t = tra_dtype_join(l->type.dtype, r->type.dtype);
+    tra_err none = {0};
+    int64_t n;
+    *scratch = 0;
+    if (tra_kernel_shape2(op->join, a, b, a, b, ext, NULL, &none) == TRA_OK && tra_dims_product(ext, &n)) {
+        *scratch = (int64_t)tra_kernel_scratch(op->join, TRA_USE_JOIN, t, a, b);
+        return;
+    }
+    *ext = op->type.cat->bound;
+    if (tra_kernel_rest(op->join)) *scratch = 2 * type_bytes(&op->type);
+}
+
 static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
-    need n = {.a = read_bytes(p, l), .b = r ? read_bytes(p, r) : 0, .c = type_bytes(&op->type)};
-    if (!op->agg) return n;
-    int64_t floats = tra_catalog_maxfloats(op->type.cat), term = tra_catalog_maxfloats(l->type.cat);
-    bool fused = false;
-    if (r) {
-        tra_dims out;
-        tra_err none = {0};
-        fused = tra_op_accumulates(p, op);
-        if (tra_kernel_shape2(op->join, &l->type.cat->bound, &r->type.cat->bound, &l->type.cat->bound,
-                              &r->type.cat->bound, &out, NULL, &none) != TRA_OK || !tra_dims_product(&out, &term))
-            term = floats;
-        if (!fused) n.fixed = threads * term * 8;
+    need n = {.a = read_bytes(p, l), .b = r ? read_bytes(p, r) : 0, .c = result_bytes(op)};
+    bool fused = tra_op_accumulates(p, op);
+    tra_dtype in = r ? tra_dtype_join(l->type.dtype, r->type.dtype) : l->type.dtype;
+    tra_dims ext = l->type.cat->bound; /* of the terms */
+    int64_t kernel = 0, term = 0, finish = 0, floats;
+    if (r) join_term(op, l, r, &ext, &kernel);
+    if (!tra_dims_product(&ext, &floats)) floats = tra_catalog_maxfloats(op->type.cat);
+    if (r && op->agg && !fused) term = (floats * (int64_t)tra_dtype_size(in) + 63) / 64 * 64;
+    if (op->agg) {
+        tra_dtype dtype = fused || op->partial ? op->type.dtype : tra_agg_state_dtype(op->agg, in);
+        int64_t state = tra_block_footprint(tra_catalog_maxfloats(op->type.cat) * (int64_t)tra_dtype_size(dtype));
+        if (!op->partial && tra_kernel_rest(op->agg)) { /* of other extents than the result */
+            tra_dims group = ext;
+            tra_agg_state_ext(op->agg, &group, &ext);
+            if (!tra_dims_product(&ext, &floats)) floats = 0;
+            state = tra_block_footprint(floats * 8);
+            n.c += state;
+            finish = (int64_t)tra_kernel_scratch(op->agg, TRA_USE_AGG, dtype, &ext, NULL);
+        } else {
+            n.c = tra_max64(n.c, state);
+        }
+        n.c += (tra_tree_depth(tra_op_tree(p, op).leaves) - 1) * state;
     }
-    bool composed = !op->partial && tra_kernel_rest(op->agg) != NULL;
-    if (composed) {
-        n.c += tra_block_footprint(term * 8);
-        n.fixed += threads * term * 8;
-    }
-    if (!composed && !fused && !op->partial && op->type.dtype != TRA_F64) n.c += tra_block_footprint(floats * 8);
-    int64_t state = composed ? term * 8 : floats * (fused ? (int64_t)tra_dtype_size(op->type.dtype) : 8);
-    n.c += (tra_tree_depth(tra_op_tree(p, op).leaves) - 1) * tra_block_footprint(state);
+    int64_t derive = tra_max64(derive_scratch(p, l), r ? derive_scratch(p, r) : 0);
+    n.fixed = threads * (tra_max64(footprint(tra_max64(term + kernel, finish)), derive) + footprint(op->io));
     return n;
 }
 
@@ -200,7 +241,7 @@ static void choose_fused(tra_plan *p, const edges *e) {
         tra_op *op = &p->ops[i];
         op->fused = false;
         if (op->op != TRA_PLAN_MAP && op->op != TRA_PLAN_TILE) continue;
-        op->fused = e->uses[i] == 1 && !e->concatenated[i];
+        op->fused = !p->slim && e->uses[i] == 1 && !e->concatenated[i];
         int j = op->in[0];
         while (p->ops[j].op == TRA_PLAN_FILTER || p->ops[j].op == TRA_PLAN_REKEY) j = p->ops[j].in[0];
         if (op->op != TRA_PLAN_MAP || p->ops[j].op != TRA_PLAN_MAP) p->ops[j].fused = false;
@@ -272,6 +313,22 @@ static bool streams_out(const tra_plan *p, const edges *e, int i) {
     return !moved && e->uses[i] == 1 && p->ops[e->first[i]].op == TRA_PLAN_OUTPUT;
 }
 
+/* What workers need to read chunks of inputs and write those of outputs, and whose results go straight to a file. */
+static void find_io(tra_plan *p, const edges *e) {
+    for (int i = 0; i < p->nops; i++) {
+        tra_op *op = &p->ops[i];
+        bool output = op->op == TRA_PLAN_OUTPUT, stage = op->op != TRA_PLAN_INPUT && (output || !is_view(op));
+        op->io = 0;
+        op->direct = output || (stage && streams_out(p, e, i));
+        for (int side = 0; stage && side < 2 && op->in[side] >= 0; side++) {
+            int f = e->file[op->in[side]];
+            if (f >= 0) op->io = tra_max64(op->io, p->ops[f].scratch);
+        }
+        if (op->direct && p->compress) op->io = tra_max64(op->io, tra_store_chunk_bytes(&op->type));
+        if (output && p->ops[op->in[0]].direct) op->io = 0;
+    }
+}
+
 /* The first operator that reads what each input has in its file, or the input when none does. */
 static int *first_readers(const tra_plan *p, const edges *e) {
     int *v = tra_malloc(((size_t)p->nops + 1) * sizeof *v);
@@ -313,8 +370,20 @@ static void predict_reads(tra_plan *p, const edges *e, int threads, int64_t budg
     free(floats);
 }
 
+tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op) {
+    const tra_op *from = &p->ops[op->in[0]];
+    int64_t in = read_bytes(p, from), out = type_bytes(&op->type), fetch = in + derive_scratch(p, from) + footprint(op->io);
+    if (op->op != TRA_PLAN_REPART) /* held while it is sent; another comes */
+        return (tra_exchange_need){.least = tra_max64(fetch, in + out), .fetch = fetch, .transient = fetch};
+    int64_t piece = p->sites > 1 ? tra_min64(type_bytes(&from->type), out) : 0;
+    fetch = tra_max64(fetch, in + tra_max64(piece, out));
+    /* one is sent and another comes, for a block that has begun */
+    return (tra_exchange_need){.least = tra_max64(fetch, 2 * piece + out), .fetch = fetch, .transient = tra_max64(fetch, out)};
+}
+
 int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
-    int64_t out = type_bytes(&op->type), in = op->in[0] >= 0 ? read_bytes(p, &p->ops[op->in[0]]) : 0, n = in + out;
+    const tra_op *from = op->in[0] >= 0 ? &p->ops[op->in[0]] : NULL;
+    int64_t out = result_bytes(op), in = from ? read_bytes(p, from) : 0, fixed = threads * footprint(op->io), n = in + out;
     switch (op->op) {
     case TRA_PLAN_JOIN:
     case TRA_PLAN_AGG:
@@ -325,22 +394,22 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
         break;
     }
     case TRA_PLAN_MAP:
-    case TRA_PLAN_TILE: n = in + 2 * out; break; /* computed, then copied */
+    case TRA_PLAN_TILE: n = type_bytes(&stored_of(p, from)->type) + out + fixed + threads * derive_scratch(p, op); break;
     case TRA_PLAN_CONCAT: /* a whole group and its result */
-        n = out + p->ops[op->in[0]].type.cat->frontier.v[op->keydim] * in;
+        n = out + from->type.cat->frontier.v[op->keydim] * in + fixed + threads * derive_scratch(p, from);
         break;
-    case TRA_PLAN_REPART: n = 2 * (in + out) + in; break;
+    case TRA_PLAN_REPART:
     case TRA_PLAN_SHUF:
-    case TRA_PLAN_BCAST: n = 2 * in + 2 * out; break;
-    case TRA_PLAN_OUTPUT:
-        if (!is_view(&p->ops[op->in[0]]) && p->ops[op->in[0]].op != TRA_PLAN_INPUT) n = 0;
+    case TRA_PLAN_BCAST: n = tra_exchange_memory(p, op).least; break;
+    case TRA_PLAN_OUTPUT: /* what is computed on the way is written from where it is */
+        n = from->direct ? 0 : type_bytes(&stored_of(p, from)->type) + out + fixed + threads * derive_scratch(p, from);
         break;
     case TRA_PLAN_INPUT:
     case TRA_PLAN_FILTER:
     case TRA_PLAN_REKEY:
     case TRA_PLAN_COUNT: break;
     }
-    return tra_max64(n, TRA_LEAST_BUDGET);
+    return n + TRA_LEAST_BUDGET;
 }
 
 /* Bytes of results that may be under way at once besides what a stage cannot do without, where there is room: of `here`
@@ -354,7 +423,7 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t
     return tra_min64(2 * here, units * 2 * out); /* computed, then copied */
 }
 
-int64_t tra_plan_memory(tra_plan *p, int threads) {
+static int64_t predict(tra_plan *p, int threads) {
     int64_t base = tra_memory_base(p, threads), least = base + TRA_LEAST_BUDGET, wish = least;
     int64_t budget = p->memory > 0 ? p->memory - base : INT64_MAX / 4;
     int64_t *floats = tra_calloc((size_t)p->sites * 2, sizeof *floats), *tuples = floats + p->sites;
@@ -365,6 +434,7 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
     choose_fused(p, &e);
     find_files(p, &e);
     views_hold(p, &e);
+    find_io(p, &e);
     p->cost.disk_read = p->cost.disk_write = p->scratch = 0;
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
@@ -410,4 +480,18 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
     free(floats);
     free(held);
     return least;
+}
+
+int64_t tra_plan_memory(tra_plan *p, int threads) {
+    p->slim = false;
+    int64_t roomy = predict(p, threads), slim = roomy;
+    bool fused = false;
+    for (int i = 0; i < p->nops; i++) fused |= p->ops[i].fused;
+    if (fused) {
+        p->slim = true;
+        slim = predict(p, threads);
+        p->slim = slim < roomy && p->memory > 0 && p->memory < roomy;
+        if (!p->slim) predict(p, threads);
+    }
+    return tra_min64(slim, roomy);
 }

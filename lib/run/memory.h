@@ -30,7 +30,15 @@ tra_tree tra_op_tree(const tra_plan *p, const tra_op *op);
 /* Bytes for blocks without which the operator cannot run, besides the base. */
 int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads);
 
-/* Fills, for a plan with placements: fused flags, and for each operator cost.disk_read, cost.disk_write,
+/* Of an exchange: bytes without which it cannot run; that one tuple, or piece of one, takes while it is read, cut and put in
+ * place here; and the most that is held for a moment besides what is on its way. */
+typedef struct tra_exchange_need {
+    int64_t least, fetch, transient;
+} tra_exchange_need;
+tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op);
+
+/* Fills, for a plan with placements: what is fused (nothing when the ceiling is too low), read and written how, and for each
+ * operator cost.disk_read, cost.disk_write,
  * cost.peak_memory (least budget plus base for that operator), and the plan's cost.peak_memory: what it will use under
  * p->memory (0: as much as it likes). Returns the least ceiling that would do. */
 int64_t tra_plan_memory(tra_plan *p, int threads);

@@ -87,6 +87,11 @@ static bool room(tra_exchange *x, int64_t bytes) {
     return m->n == 0 || (m->n + pieces <= TRA_MAXSENDS && m->bytes + bytes <= x->window);
 }
 
+static int64_t held(const tra_exchange *x) {
+    const messages *m = x->state;
+    return m->bytes + m->in_bytes;
+}
+
 static void send(tra_exchange *x, const tra_transfer *t, tra_source *s) {
     messages *m = x->state;
     for (int64_t at = 0; at < s->bytes || at == 0; at += PIECE) {
@@ -99,7 +104,7 @@ static void send(tra_exchange *x, const tra_transfer *t, tra_source *s) {
         *p = (sending){.bytes = n, .last = at + n >= s->bytes};
         if (p->last) {
             p->source = *s;
-            p->bytes += s->below;
+            p->bytes += s->held - s->bytes;
         }
         MPI_Isend(s->data + at, (int)n, MPI_BYTE, t->to, TAG_DATA, x->site->comm.mpi, &p->req);
         m->bytes += p->bytes;
@@ -116,7 +121,7 @@ static void refuse(tra_exchange *x, const tra_transfer *t) {
 /* May the next transfer of src begin to come? What is on its way is held. */
 static bool room_in(const tra_exchange *x, int src) {
     const messages *m = x->state;
-    int64_t bytes = tra_exchange_bytes(x, &x->incoming[src].v[x->next_in[src]]);
+    int64_t bytes = tra_block_footprint(tra_exchange_bytes(x, &x->incoming[src].v[x->next_in[src]]));
     return m->nin == 0 || (m->nin < TRA_MAXSENDS && m->in_bytes + bytes <= x->window);
 }
 
@@ -162,8 +167,8 @@ static void take(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t b
         tra_exchange_arrived(x, t, NULL, TRA_OK);
         return;
     }
-    m->in[m->nin++] = (receiving){t, b, bytes, n, req};
-    m->in_bytes += bytes;
+    m->in[m->nin++] = (receiving){t, b, tra_block_footprint(bytes), n, req};
+    m->in_bytes += tra_block_footprint(bytes);
 }
 
 const tra_transport tra_transport_messages = {
@@ -171,6 +176,7 @@ const tra_transport tra_transport_messages = {
     .begin = begin,
     .end = end,
     .room = room,
+    .held = held,
     .send = send,
     .refuse = refuse,
     .progress = progress,

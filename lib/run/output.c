@@ -4,10 +4,13 @@
 #include "../relation/codec.h"
 #include "keep.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#define XXH_STATIC_LINKING_ONLY /* for the size of a state */
+#include <xxhash.h>
 
 typedef struct lane { /* what one thread of a rank has written */
     tra_digest digest;
@@ -26,8 +29,8 @@ struct tra_outfile {
     tra_digester *digester;
     bool zstd;
     int64_t chunk_bytes;
-    const tra_lanes *room;
-    lane *lanes;
+    int nlanes;
+    lane *lanes; /* of the workers */
     /* zstd: addresses follow from the lengths of all chunks in key order, so that the file does not depend on timing.
      * Until they are known encoded chunks wait: in the journal's data files (by rank), or in a nameless scratch file. */
     int spool;
@@ -58,35 +61,6 @@ static tra_status open_spool(tra_outfile *o, const char *scratch, tra_err *e) {
     o->spool_file = tra_calloc((size_t)n, sizeof *o->spool_file);
     o->enc = tra_calloc((size_t)n, sizeof *o->enc);
     return TRA_OK;
-}
-
-void tra_lanes_free(tra_lanes *l) {
-    for (int i = 0; l->v && i < 2 * l->n; i++) free(l->v[i]);
-    free(l->v);
-    l->v = NULL;
-    l->scratch = l->encoded = 0;
-}
-
-static tra_status grow_lanes(tra_lanes *l, size_t scratch, size_t encoded, tra_err *e) {
-    if (l->v && scratch <= l->scratch && encoded <= l->encoded) return TRA_OK;
-    if (scratch < l->scratch) scratch = l->scratch;
-    if (encoded < l->encoded) encoded = l->encoded;
-    tra_lanes_free(l);
-    l->v = tra_calloc(2 * (size_t)l->n, sizeof *l->v);
-    l->scratch = scratch;
-    l->encoded = encoded;
-    for (int i = 0; i < 2 * l->n; i++) {
-        l->v[i] = malloc((i % 2 ? encoded : scratch) + 1);
-        if (!l->v[i]) return tra_fail(e, TRA_RESOURCE, "out of memory for output buffers");
-    }
-    return TRA_OK;
-}
-
-static tra_status open_lanes(tra_outfile *o, tra_lanes *room, const char *scratch, tra_err *e) {
-    TRA_TRY(grow_lanes(room, tra_writer_scratch(o->w), o->zstd ? tra_writer_encoded_max(o->w) : 0, e));
-    o->room = room;
-    o->lanes = tra_calloc((size_t)room->n, sizeof *o->lanes);
-    return o->zstd ? open_spool(o, scratch, e) : TRA_OK;
 }
 
 /* Which tuples this rank writes. */
@@ -238,7 +212,7 @@ static tra_status share_file(tra_outfile *o, tra_err *e) {
     return s;
 }
 
-tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_write_options *wo, tra_lanes *lanes,
+tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_write_options *wo,
                             const char *scratch, tra_journal *journal, tra_engine *engine, tra_outfile **out, tra_err *e) {
     tra_outfile *o = tra_calloc(1, sizeof *o);
     tra_status s = TRA_OK;
@@ -247,6 +221,8 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_wr
     bool in_place = false;
     *o = (tra_outfile){.comm = *comm, .type = &op->type, .zstd = wo->codec.zstd, .spool = -1};
     pthread_mutex_init(&o->lock, NULL);
+    o->nlanes = tra_engine_threads(engine);
+    o->lanes = tra_calloc((size_t)o->nlanes, sizeof *o->lanes);
     o->digester = tra_digester_new(o->type);
     o->chunk_bytes = tra_store_chunk_bytes(o->type);
     o->log = tra_log_open(journal, op->id, o->zstd);
@@ -263,7 +239,7 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_wr
         return TRA_OK;
     }
     if (s == TRA_OK && comm->size > 1) s = share_file(o, e);
-    if (s == TRA_OK) s = open_lanes(o, lanes, scratch, e);
+    if (s == TRA_OK && o->zstd) s = open_spool(o, scratch, e);
     s = tra_comm_agree(comm, s, e);
     if (s == TRA_OK && w.reuse) s = go_on(o, engine, e);
     if (s != TRA_OK) {
@@ -288,6 +264,7 @@ static int64_t reserve(tra_outfile *o, int64_t len) {
     return at;
 }
 
+/* The padded chunk. */
 static tra_status store(tra_outfile *o, tra_saved *rec, const void *chunk, tra_err *e) {
     TRA_TRY(tra_writer_store(o->w, rec->ordinal, chunk, e));
     rec->at = tra_writer_address(o->w, rec->ordinal);
@@ -325,37 +302,42 @@ static tra_status write_behind(void *ctx, tra_err *e) {
     return s;
 }
 
-/* Writes the array of a tuple, and takes over its block. worker: 0..threads-1, or -1 for the thread that runs the plan. */
-static tra_status put(const tra_sink *sink, int worker, int64_t ordinal, tra_block *block, tra_err *e) {
+/* Writes the array of a tuple, and takes over its block. */
+static tra_status put(const tra_sink *sink, tra_worker *w, int64_t ordinal, tra_block *block, tra_err *e) {
     tra_outfile *o = sink->file;
-    const void *data = block->ptr;
-    int mine = worker < 0 ? o->room->n - 1 : worker;
-    lane *l = &o->lanes[mine];
-    void *scratch = o->room->v[2 * mine], *encoded = o->room->v[2 * mine + 1];
+    lane *l = &o->lanes[w->id];
     tra_saved rec = {.ordinal = ordinal};
-    tra_digester_add(o->digester, &rec.digest, ordinal, data);
+    assert(block->bytes >= o->chunk_bytes);
+    tra_digester_add(o->digester, &rec.digest, ordinal, block->ptr);
     l->chunks++;
     tra_digest_add(&l->digest, &rec.digest);
     if (!o->zstd) {
-        const void *chunk = tra_writer_chunk(o->w, ordinal, data, scratch);
-        if (chunk == data) {
-            pending *x = tra_malloc(sizeof *x);
-            *x = (pending){o, sink->pool, block, rec};
-            tra_engine_behind(sink->engine, write_behind, x);
-            return TRA_OK;
-        }
-        tra_block_free(sink->pool, block); /* the lane's buffer has it, padded */
-        return store(o, &rec, chunk, e);
+        pending *x = tra_malloc(sizeof *x);
+        *x = (pending){o, sink->pool, block, rec};
+        tra_writer_pad(o->w, ordinal, block->ptr);
+        tra_engine_behind(sink->engine, write_behind, x);
+        return TRA_OK;
     }
-    tra_status s = tra_writer_encode(o->w, ordinal, data, scratch, encoded, &o->enc[ordinal], e);
+    const void *encoded;
+    tra_status s = tra_writer_encode(o->w, ordinal, block->ptr, w->io, &encoded, &o->enc[ordinal], e);
+    if (s == TRA_OK) s = spool(o, &rec, encoded, e);
     tra_block_free(sink->pool, block);
-    return s == TRA_OK ? spool(o, &rec, encoded, e) : s;
+    return s;
 }
 
-static tra_status unspool(const tra_outfile *o, int64_t t, void *buf, tra_err *e) {
+/* The encoded chunk of a tuple from where it waits to its place. */
+static tra_status move(tra_outfile *o, int64_t t, int64_t to, tra_err *e) {
     const tra_encoded *enc = &o->enc[t];
-    TRA_TRY(tra_pread(spool_fd(o, o->spool_file[t]), buf, (size_t)enc->len, o->spool_at[t], "the scratch file", e));
-    if (tra_chunk_sum(buf, (size_t)enc->len) == enc->sum) return TRA_OK;
+    char buf[64 << 10];
+    XXH64_state_t sum;
+    XXH64_reset(&sum, 0);
+    for (int64_t at = 0, n; at < enc->len; at += n) {
+        n = tra_min64((int64_t)sizeof buf, enc->len - at);
+        TRA_TRY(tra_pread(spool_fd(o, o->spool_file[t]), buf, (size_t)n, o->spool_at[t] + at, "the scratch file", e));
+        XXH64_update(&sum, buf, (size_t)n);
+        TRA_TRY(tra_writer_write_at(o->w, to + at, buf, n, e));
+    }
+    if (tra_chunk_sum_end(XXH64_digest(&sum)) == enc->sum) return TRA_OK;
     return tra_fail(e, TRA_RESOURCE, "the scratch file of the output is damaged: the %" PRId64 " bytes at %" PRId64
                     " are not those that were written there; check the disk", enc->len, o->spool_at[t]);
 }
@@ -377,12 +359,10 @@ static tra_status place_encoded(tra_outfile *o, tra_err *e) {
     }
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK) tra_comm_bcast(&o->comm, v, 4 * n * (int64_t)sizeof *v);
-    void *buf = o->room->v[1];
     for (int64_t t = 0; t < n && s == TRA_OK; t++) {
         if (o->enc[t].len == 0) continue;
         if (o->log) s = tra_stop_check(e); /* what is encoded is saved */
-        if (s == TRA_OK) s = unspool(o, t, buf, e);
-        if (s == TRA_OK) s = tra_writer_write_at(o->w, v[4 * t + 3], buf, o->enc[t].len, e);
+        if (s == TRA_OK) s = move(o, t, v[4 * t + 3], e);
     }
     free(v);
     return tra_comm_agree(&o->comm, s, e);
@@ -391,7 +371,7 @@ static tra_status place_encoded(tra_outfile *o, tra_err *e) {
 /* The checksums of all ranks' chunks, and the digest of all, at rank 0. */
 static void gather(tra_outfile *o) {
     tra_digest *d = &o->lanes[0].digest;
-    for (int i = 1; i < o->room->n; i++) tra_digest_add(d, &o->lanes[i].digest);
+    for (int i = 1; i < o->nlanes; i++) tra_digest_add(d, &o->lanes[i].digest);
     if (o->comm.size == 1) return;
     /* the checksum of a chunk stands at the rank that wrote it, zero elsewhere */
     if (!o->zstd) tra_comm_sum(&o->comm, (int64_t *)tra_writer_sums(o->w), o->type->cat->n);
@@ -420,7 +400,7 @@ tra_status tra_outfile_commit(tra_outfile *o, tra_status s, bool keep, int64_t *
         outfile_free(o);
         return s;
     }
-    for (int i = 0; i < o->room->n; i++) *written += o->lanes[i].chunks * o->chunk_bytes;
+    for (int i = 0; i < o->nlanes; i++) *written += o->lanes[i].chunks * o->chunk_bytes;
     if (s != TRA_OK || o->comm.rank != 0) {
         (keep ? tra_writer_leave : tra_writer_abort)(o->w);
     } else {
@@ -439,7 +419,13 @@ bool tra_sink_has(const tra_sink *s, int64_t ordinal) {
     return i >= 0 && s->part->block[i];
 }
 
-tra_status tra_sink_emit(tra_sink *s, int worker, int64_t ordinal, int summand, tra_block *block, tra_err *e) {
+int64_t tra_sink_bytes(const tra_sink *s, int64_t bytes) {
+    return s->file ? tra_max64(bytes, s->file->chunk_bytes) : bytes;
+}
+
+size_t tra_sink_io(const tra_sink *s) { return s->file && s->file->zstd ? (size_t)s->file->chunk_bytes : 0; }
+
+tra_status tra_sink_emit(tra_sink *s, tra_worker *w, int64_t ordinal, int summand, tra_block *block, tra_err *e) {
     if (tra_cancelled()) { /* it may be unfinished */
         tra_block_free(s->pool, block);
         return tra_fail(e, TRA_STOPPED, "the stage has failed");
@@ -455,7 +441,7 @@ tra_status tra_sink_emit(tra_sink *s, int worker, int64_t ordinal, int summand, 
         tra_block_unpin(s->pool, block);
         return TRA_OK;
     }
-    if (!tra_sink_has(s, ordinal)) return put(s, worker, ordinal, block, e);
+    if (!tra_sink_has(s, ordinal)) return put(s, w, ordinal, block, e);
     tra_block_free(s->pool, block);
     return TRA_OK;
 }

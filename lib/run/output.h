@@ -13,19 +13,10 @@
  * when their checksums say that they are whole. */
 typedef struct tra_outfile tra_outfile;
 
-/* What the threads of a rank need to write, shared by its outputs: one lane for each worker and one for the thread that
- * runs the plan. Grown by tra_outfile_open. */
-typedef struct tra_lanes {
-    int n;
-    size_t scratch, encoded; /* bytes of each */
-    void **v;                /* n pairs */
-} tra_lanes;
-void tra_lanes_free(tra_lanes *l);
-
 /* op: the OUTPUT, whose placement says who writes what. journal may be NULL; scratch: for encoded chunks that wait, then. */
 TRA_MUSTUSE tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_write_options *o,
-                                        tra_lanes *lanes, const char *scratch, tra_journal *journal, tra_engine *engine,
-                                        tra_outfile **out, tra_err *e);
+                                        const char *scratch, tra_journal *journal, tra_engine *engine, tra_outfile **out,
+                                        tra_err *e);
 /* Of how many arrays, on all ranks, an earlier run's were taken over. */
 int64_t tra_outfile_reused(const tra_outfile *o);
 /* s: this rank's status so far. */
@@ -47,8 +38,12 @@ typedef struct tra_sink {
 } tra_sink;
 /* Need the array of the tuple not be computed, since it is there already or another site writes it? */
 bool tra_sink_has(const tra_sink *s, int64_t ordinal);
-/* Takes over the pinned block that holds the array of the tuple. */
-TRA_MUSTUSE tra_status tra_sink_emit(tra_sink *s, int worker, int64_t ordinal, int summand, tra_block *block,
+/* Bytes that the block of an array of so many must have: a file takes whole chunks. */
+int64_t tra_sink_bytes(const tra_sink *s, int64_t bytes);
+/* Bytes for writing that a worker needs (tra_worker.io). */
+size_t tra_sink_io(const tra_sink *s);
+/* Takes over the pinned block that holds the array of the tuple. w: the worker; NULL allowed where the sink is a part. */
+TRA_MUSTUSE tra_status tra_sink_emit(tra_sink *s, tra_worker *w, int64_t ordinal, int summand, tra_block *block,
                                      tra_err *e);
 
 #endif

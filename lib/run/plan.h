@@ -72,6 +72,8 @@ typedef struct tra_op {
     int64_t size;          /* TILE */
     const char *path;      /* INPUT, OUTPUT: file[:name] */
     int64_t scratch;       /* INPUT: bytes that a worker needs to read a chunk (tra_rel_scratch) */
+    int64_t io;            /* bytes that a worker of the stage needs to read and write chunks (memory.h) */
+    bool direct;           /* its results go to a file as they come (memory.h) */
 
     const char *strategy; /* JOIN, JOINAGG: the name of how its inputs are placed, for explain */
     const char *rules;    /* rules that shaped it, separated by spaces, or NULL */
@@ -83,7 +85,8 @@ typedef struct tra_plan {
     tra_arena *arena; /* owns everything here */
     int sites;
     int64_t memory; /* ceiling per site; 0: none */
-    bool compress;  /* outputs are compressed: workers need room for it */
+    int compress;   /* zstd level of the outputs, for which workers need room; 0: they are not compressed */
+    bool slim;      /* nothing is fused, since the ceiling is too low for it */
     bool reproducible; /* sums are those of a tree (tree.h): their bits do not depend on the number of sites */
     int64_t scratch;      /* bytes that a site may spill under the ceiling, or keep of compressed outputs: a bound */
     int64_t least_memory; /* least ceiling that would do */

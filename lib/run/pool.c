@@ -442,6 +442,18 @@ void tra_block_touch(tra_pool *p, tra_block *b) {
     pthread_mutex_unlock(&p->lock);
 }
 
+void tra_block_shrink(tra_pool *p, tra_block *b, int64_t bytes) {
+    int64_t keep = tra_max64(PAGE, tra_ceil_div(bytes, PAGE) * PAGE), more = tra_block_footprint(b->bytes) - keep;
+    pthread_mutex_lock(&p->lock);
+    assert(b->state == TRA_BLOCK_HERE && b->spill < 0 && bytes <= b->bytes);
+    if (bytes > SMALL && more > 0) { /* one that would be small stays as large as it is */
+        give_pages(p, (char *)b->ptr + keep, more, b->mapped);
+        b->bytes = bytes;
+        pthread_cond_broadcast(&p->freed);
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
 static void unpin(tra_pool *p, tra_block *b, bool leaves) {
     pthread_mutex_lock(&p->lock);
     assert(b->pins > 0);

@@ -79,6 +79,8 @@ void tra_block_touch(tra_pool *p, tra_block *b);
 void tra_block_unpin(tra_pool *p, tra_block *b);
 /* The same, of a block that will not be wanted soon: what can be read again leaves memory with the last pin. */
 void tra_block_leave(tra_pool *p, tra_block *b);
+/* The pinned block's contents are so many of its bytes; the others are given back. */
+void tra_block_shrink(tra_pool *p, tra_block *b, int64_t bytes);
 /* Another part holds the block too: its contents must not change any more. */
 void tra_block_share(tra_pool *p, tra_block *b);
 /* Lets go of a block (NULL allowed), unpinned or pinned once by the caller; the last holder's call frees it. */

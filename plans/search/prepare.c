@@ -70,7 +70,10 @@ static void set_memory(const search *s, family *f) {
     case TRA_OP_AGG: break;
     case TRA_OP_REKEY:
     case TRA_OP_FILTER: return; /* computed by whoever reads */
-    case TRA_OP_TRANSFORM: op.op = TRA_PLAN_MAP; break;
+    case TRA_OP_TRANSFORM:
+        op.op = TRA_PLAN_MAP;
+        op.map = n->kernel;
+        break;
     case TRA_OP_TILE: op.op = TRA_PLAN_TILE; break;
     case TRA_OP_CONCAT: op.op = TRA_PLAN_CONCAT; break;
     case TRA_OP_REPART: op.op = TRA_PLAN_REPART; break;

@@ -51,7 +51,7 @@ typedef struct tra_plan_options {
     tra_cost_model cost;
     tra_optimizer optimizer;
     int threads; /* workers per site */
-    bool compress;  /* outputs will be compressed */
+    int compress;   /* zstd level of the outputs, 0: none */
     bool reproducible; /* plans whose results' bits do not depend on the number of sites (lib/run/tree.h); not rewritten */
     bool over;   /* when no plan fits the memory: all of them instead of an error (explain) */
     tra_rates rates;

@@ -175,3 +175,27 @@ for s in p["measured"]["sites"]:
     done
     false
 }
+
+@test "the least ceiling is 64 MB and three blocks for each worker, and holds: any operator, ranks, transport, compression" {
+    [ -z "${SAN:-}" ] || skip "sanitizers take memory of their own"
+    local h='input A from "a.h5"' r='input A from "r.h5"' i=0 least
+    local ways=("1 --threads 1" "2 --threads 1" "2 --threads 1 --transport files" "4 --threads 2")
+    for codec in none zstd; do # blocks of 8 MB; 2400 columns and rows
+        tra gen -q --shape 2400x2400 --block 1000x1000 --codec $codec --dist normal -o a.h5
+        tra gen -q --shape 2400x2400 --block 400x2400 --codec $codec --dist normal -o r.h5
+        for p in "$r;C = reblock(A, [2400, 400])" "$h;C = join(transform(A, exp), transform(A, neg), [0,1], [0,1], matadd)" \
+            "$r;C = transform(A, softmax)" "$h;C = agg(join(A, A, [1], [0], matmul), [0,2], elemmax)" \
+            "$h;C[i,l] = sum A[i,j] * A[j,k] * A[k,l]" "$r;C = reblock(transform(A, exp), [2400, 400])"; do
+            tr ';' '\n' <<<"$p;output C to \"c.h5\"" >p.tra
+            for way in "${ways[1]}" "${ways[i++ % 2 * 2]}" "${ways[3]}"; do
+                [[ $way != 4* || $p == "$r;C = reblock(A"* ]] || continue
+                status 4 tra run p.tra --sites $way --codec $codec --memory 1M
+                least=$(grep -o -- '--memory [0-9]*' <<<"$output" | head -1 | cut -d' ' -f2)
+                echo "$p, $way, $codec: $least"
+                [[ $way == *"--threads 2" ]] && n=2 || n=1
+                [ "$least" -le $((64000000 + 3 * 8000000 * n)) ]
+                holds "$least" p.tra --sites $way --codec $codec
+            done
+        done
+    done
+}
