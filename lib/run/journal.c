@@ -262,6 +262,7 @@ void tra_journal_flush(tra_journal *j) {
 }
 
 bool tra_journal_has_any(const tra_journal *j) {
+    if (j && j->resumed && j->broken) return true; /* in logs that could not be opened, maybe */
     for (int i = 0; j && i < j->plan->nops; i++) {
         if (tra_log_any(j->logs[i])) return true;
     }
