@@ -71,8 +71,8 @@ static void pass_on(int sig) {
     if (child > 0) kill((pid_t)child, SIGUSR1);
 }
 
-/* How many of the processes that pid started are alive? */
-static int children_of(pid_t pid) {
+/* How many of the processes that pid started are alive? *had: it has started some. */
+static int children_of(pid_t pid, bool *had) {
     glob_t threads;
     int n = 0;
     char pattern[64];
@@ -80,7 +80,7 @@ static int children_of(pid_t pid) {
     if (glob(pattern, 0, NULL, &threads) != 0) return 0;
     for (size_t i = 0; i < threads.gl_pathc; i++) {
         FILE *f = fopen(threads.gl_pathv[i], "r");
-        for (long c; f && fscanf(f, "%ld", &c) == 1;) n += !tra_process_gone(c);
+        for (long c; f && fscanf(f, "%ld", &c) == 1; *had = true) n += !tra_process_gone(c);
         if (f) fclose(f);
     }
     globfree(&threads);
@@ -97,8 +97,7 @@ static int wait_for(pid_t pid, const sigset_t *chld, bool *stuck) {
     while (waitpid(pid, &status, WNOHANG) != pid) {
         if (sigtimedwait(chld, NULL, &(struct timespec){.tv_nsec = 200000000}) >= 0) continue;
         if (signalled) kill(pid, SIGUSR1);
-        alone = children_of(pid) ? 0 : alone + 1;
-        had |= alone == 0;
+        alone = children_of(pid, &had) ? 0 : alone + 1;
         if (!had || alone < PATIENCE) continue;
         *stuck = true;
         kill(pid, SIGKILL);

@@ -65,6 +65,16 @@ kill_run() {
     done
 }
 
+@test "an mpirun whose ranks were gone before they could be seen is ended too" {
+    long_program 10x10 5x5
+    mkdir bin
+    printf '#!%s\nimport os, signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *a: sys.exit(1))\n%s\n' \
+        "$(command -v "$PYTHON")" 'if os.fork() > 0: time.sleep(1000)' >bin/mpirun
+    chmod +x bin/mpirun
+    PATH=$PWD/bin:$PATH status 5 timeout 60 "$TRA" run -q long.tra --sites 2
+    has 'mpirun did not end with its ranks'
+}
+
 # resume_until_done OPTION...: runs long.tra with --resume, killing it by signal $how a little later each time, until it
 # gets through; its first messages of each round are in log.N.
 resume_until_done() {
