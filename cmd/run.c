@@ -37,7 +37,7 @@ static const tra_opt options[] = {
      "where blocks go that do not fit, and what --resume needs (default: TMPDIR, or /var/tmp)", NULL, "TRA_SCRATCH", NULL},
     {0, "resume", TRA_OPT_FLAG, &opt.resume, NULL,
      "go on from what an earlier run of the same program saved, if it ended before it was done", NULL, NULL, NULL},
-    {0, "scratch-limit", TRA_OPT_SIZE, &opt.scratch_limit, "SIZE", "refuse to begin when a site may need more scratch", NULL,
+    {0, "scratch-limit", TRA_OPT_SIZE, &opt.scratch_limit, "SIZE", "refuse to begin when a site may need more scratch; of what --resume could use, save no more", NULL,
      NULL, NULL},
     {0, "transport", TRA_OPT_ENUM, &opt.transport, NULL,
      "how sites exchange blocks: messages (default), or files in the scratch directory, which all must share", "mpi|files",
@@ -111,10 +111,7 @@ static double keep_seconds(void) {
 
 /* Bytes of scratch that a site may need: what it spills, and its share of the largest exchange by files. */
 static int64_t scratch_of(const tra_plan *p) {
-    int64_t most = 0;
-    for (int i = 0; i < p->nops && opt.transport == TRA_TRANSPORT_FILES; i++)
-        most = tra_max64(most, p->ops[i].cost.network_bytes);
-    return p->scratch + tra_ceil_div(most, p->sites);
+    return p->scratch + (opt.transport == TRA_TRANSPORT_FILES ? tra_exchange_scratch(p) : 0);
 }
 
 static tra_status check_scratch(const tra_plan *p, int here, tra_err *e) {
@@ -160,6 +157,9 @@ static void announce(const tra_job *job) {
              job->options.threads == 1 ? "" : "s", job->plan->rank, *job->plan->strategy ? job->plan->strategy : "no joins",
              tra_human(job->plan->cost.peak_memory, memory), tra_human(job->options.memory, ceiling),
              scratch_of(job->plan) ? tra_human(scratch_of(job->plan), scratch) : "none");
+    if (job->plan->kept > 0) /* only of runs that take longer than keep_seconds */
+        tra_info(1, "up to %s more of scratch for what --resume would go on from%s", tra_human(job->plan->kept, scratch),
+                 opt.scratch_limit > 0 ? ", as far as --scratch-limit leaves it" : "");
     if (job->options.reproducible)
         tra_info(0, "reproducible sums: a cost of %.3g, %.3g without", tra_cost_scalar(&job->plan->cost, job->options.cost),
                  job->free_cost);
@@ -264,6 +264,7 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec co
     tra_journal_request saved = tra_resume_request(job, o.scratch, opt.resume, codec);
     o.journal = &saved;
     o.keep_seconds = keep_seconds();
+    if (opt.scratch_limit > 0) o.keep_limit = tra_max64(1, opt.scratch_limit - (job->plan ? scratch_of(job->plan) : 0));
     tra_status s = opt.engine == ENGINE_REFERENCE
                        ? with_reference(job, &(tra_write_options){.codec = o.codec, .history = text}, e)
                        : run_plan(job, comm, &o, e);

@@ -429,7 +429,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (s == TRA_OK) s = open_inputs(&x, e);
     if (s == TRA_OK && o->journal) s = tra_journal_open(o->journal, plan, comm, &x.journal, e);
     if (s == TRA_OK) s = open_outputs(&x, e);
-    x.keep = tra_keep_new(&x.site, x.journal, o->keep_seconds > 0 ? o->keep_seconds : TRA_KEEP_SECONDS);
+    x.keep = tra_keep_new(&x.site, x.journal, o->keep_seconds > 0 ? o->keep_seconds : TRA_KEEP_SECONDS, o->keep_limit);
     if (s == TRA_OK) s = list_needed(&x, e);
     if (s == TRA_OK) s = run_ops(&x, e);
     s = commit(&x, s, e);

@@ -18,6 +18,7 @@ typedef struct tra_exec_options {
     tra_progress_form progress; /* on rank 0 */
     const tra_journal_request *journal; /* NULL: nothing is saved, and signals do not stop the run */
     double keep_seconds;   /* of work that may be lost (keep.h); 0: the default */
+    int64_t keep_limit;    /* bytes that results which are saved for that may take in scratch; 0: no limit */
 } tra_exec_options;
 
 /* What was measured, of this site. */

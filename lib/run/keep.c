@@ -12,13 +12,15 @@ struct tra_keep {
     tra_journal *journal;
     double seconds;
     double due; /* from then on results are saved */
-    pthread_mutex_t lock; /* of opening logs */
+    int64_t limit, *bytes; /* saved by this site: at most, and of each operator */
+    pthread_mutex_t lock; /* of opening logs, and of bytes */
 };
 
-tra_keep *tra_keep_new(tra_site *site, tra_journal *journal, double seconds) {
+tra_keep *tra_keep_new(tra_site *site, tra_journal *journal, double seconds, int64_t limit) {
     if (!journal) return NULL;
     tra_keep *k = tra_calloc(1, sizeof *k);
-    *k = (tra_keep){.site = site, .journal = journal, .seconds = seconds, .due = tra_now() + seconds};
+    *k = (tra_keep){.site = site, .journal = journal, .seconds = seconds, .due = tra_now() + seconds, .limit = limit};
+    k->bytes = tra_calloc((size_t)site->plan->nops + 1, sizeof *k->bytes);
     pthread_mutex_init(&k->lock, NULL);
     return k;
 }
@@ -26,7 +28,19 @@ tra_keep *tra_keep_new(tra_site *site, tra_journal *journal, double seconds) {
 void tra_keep_free(tra_keep *k) {
     if (!k) return;
     pthread_mutex_destroy(&k->lock);
+    free(k->bytes);
     free(k);
+}
+
+/* Counts what will be saved of op's result, if there is room for it under the limit. */
+static bool count(tra_keep *k, const tra_op *op, int64_t bytes) {
+    int64_t all = bytes;
+    pthread_mutex_lock(&k->lock);
+    for (int i = 0; i < k->site->plan->nops; i++) all += k->bytes[i];
+    bool fits = k->limit == 0 || all <= k->limit;
+    if (fits) k->bytes[op->id] += bytes;
+    pthread_mutex_unlock(&k->lock);
+    return fits;
 }
 
 static tra_log *log_of(tra_keep *k, const tra_op *op) {
@@ -61,7 +75,7 @@ static int64_t whole(const tra_part *p) {
     return n;
 }
 
-static tra_status check_all(tra_keep *k, tra_log *log, tra_part *part, int64_t *listed, tra_err *e) {
+static tra_status check_all(tra_keep *k, const tra_op *op, tra_log *log, tra_part *part, int64_t *listed, tra_err *e) {
     int64_t n, *last = tra_calloc((size_t)part->n, sizeof *last); /* record of each tuple, from 1 */
     const tra_saved *v = tra_log_saved(log, &n);
     tra_status s = tra_engine_stage(k->site->engine, 0, 0, e);
@@ -71,6 +85,7 @@ static tra_status check_all(tra_keep *k, tra_log *log, tra_part *part, int64_t *
     }
     for (int64_t i = 0; i < part->n && s == TRA_OK; i++) {
         if (!last[i]) continue;
+        k->bytes[op->id] += v[last[i] - 1].len; /* it is there, whatever the limit */
         tra_unit *u = tra_unit_new(0, 1);
         check *c = tra_malloc(sizeof *c);
         *c = (check){log, &v[last[i] - 1], &part->block[i]};
@@ -99,7 +114,7 @@ tra_status tra_keep_take_over(tra_keep *k, const tra_op *op, bool as_a_whole, tr
     *complete = false;
     if (!tra_journal_resumed(k ? k->journal : NULL)) return TRA_OK;
     tra_log *log = tra_log_exists(k->journal, op->id) ? log_of(k, op) : NULL;
-    if (log) s = check_all(k, log, part, &v[1], e);
+    if (log) s = check_all(k, op, log, part, &v[1], e);
     v[0] = whole(part);
     v[2] = part->n;
     s = tra_comm_agree(&k->site->comm, s, e);
@@ -133,7 +148,7 @@ static bool save(tra_keep *k, const tra_op *op, tra_part *part, int64_t i) {
     tra_block *b = part->block[i];
     tra_log *log = log_of(k, op);
     tra_err e = {0};
-    if (!log) return false;
+    if (!log || !count(k, op, b->bytes)) return false;
     int fd = tra_log_fd(log, k->site->comm.rank);
     tra_saved s = {.ordinal = part->ordinal[i], .summand = part->summand ? part->summand[i] : 0, .len = b->bytes};
     s.at = tra_log_reserve(log, b->bytes);
@@ -216,7 +231,9 @@ static void discard(tra_keep *k, tra_part *const *parts, const bool *complete) {
         tra_log *l = tra_keep_saves(p, i) ? tra_log_opened(k->journal, i) : NULL;
         bool keep = !l;
         for (int j = 0; j < p->nops && !keep; j++) keep = used[j] && tra_log_opened(k->journal, j) == l;
-        if (!keep) tra_log_discard(l);
+        if (keep) continue;
+        tra_log_discard(l);
+        k->bytes[i] = 0;
     }
     free(used);
 }

@@ -14,8 +14,8 @@
 
 enum { TRA_KEEP_SECONDS = 5 };
 
-/* journal NULL gives NULL, with which every function below does nothing. */
-tra_keep *tra_keep_new(tra_site *site, tra_journal *journal, double seconds);
+/* journal NULL gives NULL, with which every function below does nothing. limit: bytes that this site may save; 0: none. */
+tra_keep *tra_keep_new(tra_site *site, tra_journal *journal, double seconds, int64_t limit);
 void tra_keep_free(tra_keep *k);
 
 /* Is the result that of an operator that computes, or what an exchange made of one? That of a file is read again instead. */

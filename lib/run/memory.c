@@ -435,11 +435,11 @@ static int64_t predict(tra_plan *p, int threads) {
     find_files(p, &e);
     views_hold(p, &e);
     find_io(p, &e);
-    p->cost.disk_read = p->cost.disk_write = p->scratch = 0;
+    p->cost.disk_read = p->cost.disk_write = p->scratch = p->kept = 0;
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         int64_t here = 0;
-        op->cost.disk_read = op->cost.disk_write = 0;
+        op->cost.disk_read = op->cost.disk_write = op->spill = 0;
         op->cost.peak_memory = base;
         tra_place_floats(&op->place, op->type.cat, floats, tuples);
         int64_t size = (int64_t)tra_dtype_size(op->type.dtype);
@@ -463,7 +463,9 @@ static int64_t predict(tra_plan *p, int threads) {
             op->cost.peak_memory = base + mine;
             least = tra_max64(least, base + mine);
             wish = tra_max64(wish, base + mine + all + under_way(p, op, held[i] > 0, here, threads));
-            p->scratch = tra_max64(p->scratch, tra_min64(spill, spill + mine - budget));
+            op->spill = tra_max64(0, tra_min64(spill, spill + mine - budget));
+            p->scratch = tra_max64(p->scratch, op->spill);
+            p->kept = tra_max64(p->kept, spill);
             p->cost.disk_write += op->cost.disk_write;
         }
         int done[3] = {i, op->in[0], op->in[1] == op->in[0] ? -1 : op->in[1]}; /* what nobody uses after this */
@@ -494,4 +496,10 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
         if (!p->slim) predict(p, threads);
     }
     return tra_min64(slim, roomy);
+}
+
+int64_t tra_exchange_scratch(const tra_plan *p) {
+    int64_t most = 0;
+    for (int i = 0; i < p->nops; i++) most = tra_max64(most, p->ops[i].cost.network_bytes);
+    return tra_ceil_div(most, p->sites);
 }

@@ -43,4 +43,7 @@ tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op);
  * p->memory (0: as much as it likes). Returns the least ceiling that would do. */
 int64_t tra_plan_memory(tra_plan *p, int threads);
 
+/* Bytes of scratch that a site may need for the largest exchange, when it goes by files. */
+int64_t tra_exchange_scratch(const tra_plan *p);
+
 #endif

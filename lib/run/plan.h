@@ -72,6 +72,7 @@ typedef struct tra_op {
     int64_t size;          /* TILE */
     const char *path;      /* INPUT, OUTPUT: file[:name] */
     int64_t scratch;       /* INPUT: bytes that a worker needs to read a chunk (tra_rel_scratch) */
+    int64_t spill;         /* bytes that a site may have in scratch meanwhile, of results that do not fit: a bound */
     int64_t io;            /* bytes that a worker of the stage needs to read and write chunks (memory.h) */
     bool direct;           /* its results go to a file as they come (memory.h) */
 
@@ -89,6 +90,7 @@ typedef struct tra_plan {
     bool slim;      /* nothing is fused, since the ceiling is too low for it */
     bool reproducible; /* sums are those of a tree (tree.h): their bits do not depend on the number of sites */
     int64_t scratch;      /* bytes that a site may spill under the ceiling, or keep of compressed outputs: a bound */
+    int64_t kept;         /* the most that results which are no outputs take when they are saved for another run */
     int64_t least_memory; /* least ceiling that would do */
     const char *strategy;
     int rank;       /* 1 = chosen first */

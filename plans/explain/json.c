@@ -1,6 +1,7 @@
 /* json.c - explain and cost for programs. The names are those of man tra-explain. */
 #include <limits.h>
 
+#include "../../lib/run/memory.h"
 #include "../ia/ia.h"
 #include "text.h"
 
@@ -93,6 +94,7 @@ static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, con
     tra_json_int(j, "disk_write_bytes", o->cost.disk_write);
     tra_json_num(j, "flops", o->cost.flops);
     tra_json_int(j, "peak_memory_bytes", o->cost.peak_memory);
+    tra_json_int(j, "scratch_bytes", o->spill);
     tra_json_num(j, "seconds", o->cost.seconds);
     words(j, "rules", o->rules);
     if (s->statement >= 0) tra_json_vertex(j, job->plans.labellings->graph, l, s->statement);
@@ -117,6 +119,10 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
     tra_json_num(j, "flops", p->cost.flops);
     tra_json_int(j, "peak_memory_bytes", p->cost.peak_memory);
     tra_json_int(j, "least_memory_bytes", p->least_memory);
+    tra_json_int(j, "base_memory_bytes", tra_memory_base(p, job->options.threads));
+    tra_json_int(j, "scratch_bytes", p->scratch);
+    tra_json_int(j, "exchange_scratch_bytes", tra_exchange_scratch(p));
+    tra_json_int(j, "resume_scratch_bytes", p->kept);
     tra_json_num(j, "seconds", p->cost.seconds);
     tra_json_bool(j, "fits", s->fits);
     tra_json_bool(j, "exact", true);

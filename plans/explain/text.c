@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../ia/ia.h"
+#include "../../lib/run/memory.h"
 #include "../search/cost.h"
 #include "explain.h"
 #include "text.h"
@@ -180,8 +181,11 @@ static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
     tra_str_printf(out, "network %s floats, %s; disk %s read, %s written\n",
                    tra_text_number(p->cost.network_floats, a, sizeof a), tra_human(p->cost.network_bytes, b),
                    tra_human(p->cost.disk_read, c), tra_human(p->cost.disk_write, d));
-    tra_str_printf(out, "%s flops, peak memory %s of a site, %s\n", tra_text_number(p->cost.flops, a, sizeof a),
-                   tra_human(p->cost.peak_memory, b), tra_text_seconds(p->cost.seconds, c, sizeof c));
+    tra_str_printf(out, "%s flops, peak memory %s (%s without blocks) of a site, %s, ",
+                   tra_text_number(p->cost.flops, a, sizeof a), tra_human(p->cost.peak_memory, b),
+                   tra_human(tra_memory_base(p, o->threads), c), tra_text_seconds(p->cost.seconds, d, sizeof d));
+    if (p->scratch > 0) tra_str_printf(out, "%s of scratch\n", tra_human(p->scratch, a));
+    else tra_str_add(out, "no scratch\n");
 }
 
 /* What reproducible sums cost. */

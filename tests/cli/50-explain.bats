@@ -358,3 +358,19 @@ END
     to=$(date +%s%N)
     [ $(((to - from) / 3000000)) -lt 500 ] # ten milliseconds when the machine is idle
 }
+
+@test "scratch disk is predicted, of the plan and of its operators, as run announces it" {
+    tra gen -q --shape 1200x1200 --block 1200x100 -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'T = reblock(A, [100, 1200])' 'output T to "t.h5"' >p.tra
+    for m in 32M 1G; do
+        run tra explain p.tra --threads 1 --memory $m --format json
+        echo "$output" >e.json
+        py 'p = json.load(open("e.json"))["plans"][0]
+most = max(o["scratch_bytes"] for o in p["operators"])
+assert p["scratch_bytes"] == most and (most > 0) == (sys.argv[1] == "32M"), p
+assert 0 < p["base_memory_bytes"] < p["least_memory_bytes"] and 1200 * 1200 * 8 <= p["resume_scratch_bytes"] < 1.1 * 1200 * 1200 * 8' $m
+        text=$(tra explain p.tra --threads 1 --memory $m | grep -oE '[0-9.]+ MiB of scratch|no scratch')
+        run tra run p.tra --threads 1 --memory $m
+        has ", ${text/no scratch/none of scratch}"
+    done
+}

@@ -231,3 +231,22 @@ EOF2
     [ "$(reused)" -ge 1 ]
     [ $((SECONDS - begun)) -gt $((2 * first)) ] # the first blocks came early
 }
+
+@test "of results that no output takes no more is saved than --scratch-limit leaves" {
+    product
+    cat >p.tra <<'EOF2'
+input A from "a.h5"
+T = agg(join(A, A, [1], [0], matmul), [0,2], matadd)
+U = agg(join(T, A, [1], [0], matmul), [0,2], matadd)
+C = agg(join(U, T, [1], [0], matmul), [0,2], matadd)
+output C to "c.h5"
+EOF2
+    export TRA_KEEP_SECONDS=0.01
+    cut_short KILL 8 p.tra --threads 1 --memory 1G --scratch-limit 300K # blocks of 80 kB
+    kept=$(find "$TRA_SCRATCH"/tra-* -type f ! -name '*.log' -printf '%s\n' | awk '{ n += $1 } END { print n }')
+    [ "$kept" -gt 0 ]
+    [ "$kept" -le $((300 << 10)) ]
+    status 0 tra run p.tra --threads 1 --memory 1G --scratch-limit 300K --resume
+    status 4 tra run p.tra --threads 1 --memory 30M --scratch-limit 300K
+    has "over --scratch-limit"
+}

@@ -78,6 +78,15 @@ for c in d["checks"]: assert (c["advice"] is None) == (c["state"] == "ok"), c' "
     has "(ceiling 700 MiB)"
     status 0 inside "$TRA" run p.tra --sites 2
     has "(ceiling 350 MiB)"
+    # and nothing is killed: data of twice the limit, which all ranks share
+    [ -z "${SAN:-}" ] || return 0
+    echo 160M >"$memory/$file"
+    tra gen -q --shape 4000x5000 --block 250x5000 -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'C = reblock(transform(A, exp), [4000, 250])' 'output C to "c.h5"' >p.tra
+    for n in 1 2; do
+        status 0 inside "$TRA" run p.tra --sites $n --threads 1
+        has "(ceiling $((160 / n)) MiB)"
+    done
 }
 
 @test "cores: more threads than cores, and ranks that are bound" {
