@@ -143,10 +143,12 @@ int tra_cores(void) {
     return (int)tra_min64(tra_machine_cores(), TRA_MAXWORKERS);
 }
 
-void tra_wait_briefly(pthread_cond_t *cond, pthread_mutex_t *lock) {
+void tra_wait_briefly(pthread_cond_t *cond, pthread_mutex_t *lock) { tra_wait_for(cond, lock, 250000000); }
+
+void tra_wait_for(pthread_cond_t *cond, pthread_mutex_t *lock, long ns) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += 250000000;
+    until.tv_nsec += ns;
     if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
     pthread_cond_timedwait(cond, lock, &until);
 }

@@ -28,6 +28,8 @@ TRA_MUSTUSE tra_status tra_crew_run(int workers, int64_t from, int64_t to, tra_w
 /* Waits for cond, for a quarter of a second at most: who waits for long looks now and then whether he still should. */
 void tra_wait_briefly(pthread_cond_t *cond, pthread_mutex_t *lock);
 
+void tra_wait_for(pthread_cond_t *cond, pthread_mutex_t *lock, long ns); /* the same, for so long (under a second) */
+
 /* Cores that this process may use, or TRA_THREADS; at most TRA_MAXWORKERS. */
 enum { TRA_MAXWORKERS = 64 };
 int tra_cores(void);

@@ -49,6 +49,9 @@ struct tra_engine {
     tra_err err;
     tra_engine_tick_fn *tick;
     void *tick_ctx;
+    tra_engine_beside_fn *beside;
+    void *beside_ctx;
+    double ticked; /* when */
 };
 
 int tra_engine_threads(const tra_engine *g) { return g->threads; }
@@ -56,6 +59,17 @@ int tra_engine_threads(const tra_engine *g) { return g->threads; }
 void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx) {
     g->tick = fn;
     g->tick_ctx = ctx;
+}
+
+void tra_engine_set_beside(tra_engine *g, tra_engine_beside_fn *fn, void *ctx) {
+    g->beside = fn;
+    g->beside_ctx = ctx;
+}
+
+void tra_engine_brought(tra_engine *g) {
+    pthread_mutex_lock(&g->lock);
+    pthread_cond_broadcast(&g->work);
+    pthread_mutex_unlock(&g->lock);
 }
 
 /* Under the lock. */
@@ -75,13 +89,34 @@ tra_status tra_engine_tick(tra_engine *g, tra_err *e) {
     return g->tick ? g->tick(g->tick_ctx, e) : TRA_OK;
 }
 
-/* Waits for cond under the lock, for a quarter of a second at most when there is somebody to tick. */
+/* Goes on with what is beside, under the lock; true: something happened, or it failed. */
+static bool go_on_beside(tra_engine *g) {
+    tra_err e = {0};
+    bool any = false;
+    pthread_mutex_unlock(&g->lock);
+    tra_status s = g->beside(g->beside_ctx, &any, &e);
+    pthread_mutex_lock(&g->lock);
+    if (s == TRA_OK) return any;
+    g->beside = NULL;
+    fail(g, &e);
+    return true;
+}
+
+/* Waits for cond under the lock, perhaps in vain; for a quarter of a second at most when there is somebody to tick, and
+ * shortly when something goes on beside. */
 static void wait_for(tra_engine *g, pthread_cond_t *cond) {
-    if (!g->tick) {
+    enum { SHORT = 100000 };
+    if (g->beside) {
+        if (go_on_beside(g)) return;
+        tra_wait_for(cond, &g->lock, SHORT);
+        if (!g->tick || tra_now() < g->ticked + 0.25) return;
+        g->ticked = tra_now();
+    } else if (!g->tick) {
         pthread_cond_wait(cond, &g->lock);
         return;
+    } else {
+        tra_wait_briefly(cond, &g->lock);
     }
-    tra_wait_briefly(cond, &g->lock);
     tra_err e = {0};
     if (tra_engine_tick(g, &e) != TRA_OK) fail(g, &e);
 }
@@ -149,20 +184,12 @@ static void derive(tra_input *in, void *scratch) {
     tra_part_derive(in->via, in->via_at, &base, &in->array, scratch);
 }
 
-/* Loads and derives one input; a block that an earlier unit is loading is waited for. */
+/* Loads and derives one input. */
 static tra_status prepare(tra_engine *g, tra_input *in, tra_worker *w, tra_err *e) {
     if (in->load) {
         tra_status s = tra_block_load(g->pool, in->block, w->io, e);
-        pthread_mutex_lock(&g->lock);
-        pthread_cond_broadcast(&g->work);
-        pthread_mutex_unlock(&g->lock);
+        tra_engine_brought(g);
         if (s != TRA_OK) return s;
-    } else {
-        pthread_mutex_lock(&g->lock);
-        while (in->block->state != TRA_BLOCK_HERE && !g->failed) pthread_cond_wait(&g->work, &g->lock);
-        bool failed = g->failed;
-        pthread_mutex_unlock(&g->lock);
-        if (failed) return TRA_INTERNAL; /* the cause is recorded */
     }
     if (in->via) derive(in, w->scratch);
     return TRA_OK;
@@ -177,7 +204,7 @@ static void dequeue(tra_engine *g, tra_unit *u) {
     while (*at != u) last = *at, at = &(*at)->next;
     *at = u->next;
     g->ahead -= u->bytes;
-    for (int i = u->preps_started; i < u->ninputs; i++) g->loads -= u->inputs[i].direct; /* of one that is dropped */
+    for (int i = 0; i < u->ninputs; i++) g->loads -= u->inputs[i].direct && !u->inputs[i].started; /* of one that is dropped */
     if (g->tail == u) g->tail = last;
     if (g->last == u) g->last = NULL;
     for (tra_unit *v = u->next; v; v = v->next) {
@@ -185,19 +212,34 @@ static void dequeue(tra_engine *g, tra_unit *u) {
     }
 }
 
-/* The next input of a unit to prepare. Under the lock. */
-static int start_prep(tra_engine *g, tra_unit *u) {
-    g->loads -= u->inputs[u->preps_started].direct;
-    return u->preps_started++;
+/* The first input of a unit that can be prepared, or -1: what another unit reads, or comes from elsewhere, is waited for. Under
+ * the lock. */
+static int find_prep(tra_unit *u) {
+    if (u->preps_started == u->ninputs) return -1;
+    while (u->inputs[u->all_started].started) u->all_started++;
+    for (int i = u->all_started; i < u->ninputs; i++) {
+        const tra_input *in = &u->inputs[i];
+        if (!in->started && (in->load || in->block->state == TRA_BLOCK_HERE)) return i;
+    }
+    return -1;
+}
+
+static tra_input *start_prep(tra_engine *g, tra_unit *u, int i) {
+    g->loads -= u->inputs[i].direct;
+    u->inputs[i].started = true;
+    u->preps_started++;
+    return &u->inputs[i];
 }
 
 /* Something to do, the earliest there is: an input to prepare (*task = -1 - input) or a task. Under the lock. */
 static tra_unit *find_work(tra_engine *g, int *task) {
     if (g->failed) return NULL;
     for (tra_unit *u = g->head; u; u = u->next) {
-        if (u->preps_started < u->ninputs) {
-            if (g->left > 0) g->left -= u->inputs[u->preps_started].direct;
-            *task = -1 - start_prep(g, u);
+        int prep = find_prep(u);
+        if (prep >= 0) {
+            if (g->left > 0) g->left -= u->inputs[prep].direct;
+            start_prep(g, u, prep);
+            *task = -1 - prep;
             return u;
         }
         if (u->preps_done < u->ninputs || u->tasks_started == u->ntasks) continue;
@@ -284,16 +326,14 @@ static void call(tra_engine *g, behind *b) {
     tra_pool_wake(g->pool);
 }
 
-/* The earliest input to be read past the page cache, with its unit, or NULL; those on the way to it that are in memory are
- * passed. Under the lock. */
+/* The earliest input to be read past the page cache, with its unit, or NULL. Under the lock. */
 static tra_input *find_load(tra_engine *g, tra_unit **of) {
     if (!can_read(g)) return NULL;
     for (tra_unit *u = g->head; u; u = u->next) {
-        for (; u->preps_started < u->ninputs; u->preps_started++, u->preps_done++) {
-            tra_input *in = &u->inputs[u->preps_started];
+        for (int i = u->all_started; i < u->ninputs; i++) {
+            if (u->inputs[i].started || !u->inputs[i].direct) continue;
             *of = u;
-            if (in->direct) return start_prep(g, u), in;
-            if (in->via || in->load || in->block->state != TRA_BLOCK_HERE) break;
+            return start_prep(g, u, i);
         }
     }
     return NULL;
@@ -503,12 +543,22 @@ tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
     return s;
 }
 
+/* A worker may be reading it. */
+static tra_status wait_for_load(tra_engine *g, tra_input *in, tra_err *e) {
+    pthread_mutex_lock(&g->lock);
+    while (in->block->state != TRA_BLOCK_HERE && !g->failed) pthread_cond_wait(&g->work, &g->lock);
+    bool here = in->block->state == TRA_BLOCK_HERE;
+    pthread_mutex_unlock(&g->lock);
+    return here ? TRA_OK : tra_fail(e, TRA_LOST, "a worker failed"); /* which has the cause */
+}
+
 tra_status tra_engine_fetch(tra_engine *g, tra_input *in, size_t scratch, size_t io, tra_err *e) {
     tra_block *room = NULL;
     in->block = in->derived = NULL;
     tra_status s = pin_input(g, in, e);
     if (s == TRA_OK && in->load && io > 0) s = tra_block_new(g->pool, (int64_t)io, &room, e);
-    if (s == TRA_OK && in->load) s = tra_block_load(g->pool, in->block, room ? room->ptr : NULL, e);
+    if (s == TRA_OK && in->load) s = tra_block_load(g->pool, in->block, room ? room->ptr : NULL, e), tra_engine_brought(g);
+    if (s == TRA_OK && !in->load) s = wait_for_load(g, in, e);
     tra_block_free(g->pool, room);
     room = NULL;
     if (s == TRA_OK && in->via && scratch > 0) s = tra_block_new(g->pool, (int64_t)scratch, &room, e);

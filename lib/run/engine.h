@@ -32,7 +32,7 @@ typedef struct tra_input {
     tra_block *block, *derived;
     tra_part *via;
     int64_t via_at;
-    bool load, direct;
+    bool load, direct, started;
 } tra_input;
 
 struct tra_unit {
@@ -46,6 +46,7 @@ struct tra_unit {
     /* private to the engine */
     tra_unit *next, *before;
     int64_t bytes;
+    int all_started; /* inputs before this have been */
     int preps_started, preps_done, tasks_started, tasks_done;
     uint8_t *done;
 };
@@ -59,6 +60,13 @@ int tra_engine_threads(const tra_engine *g);
 typedef tra_status tra_engine_tick_fn(void *ctx, tra_err *e);
 void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx);
 TRA_MUSTUSE tra_status tra_engine_tick(tra_engine *g, tra_err *e); /* calls it: for a stage that waits for something else */
+
+/* Something that goes on beside the stages, on the thread that runs the plan while it waits for the workers: called again
+ * at once while *any says that something happened, else soon. What it brings (tra_block_arrived) workers wait for. A
+ * status that is not TRA_OK is the failure of the stage, and it is not called any more. NULL: nothing. */
+typedef tra_status tra_engine_beside_fn(void *ctx, bool *any, tra_err *e);
+void tra_engine_set_beside(tra_engine *g, tra_engine_beside_fn *fn, void *ctx);
+void tra_engine_brought(tra_engine *g); /* blocks have arrived */
 
 /* Begins a stage: every worker gets so many bytes of the pool, until the next stage begins or the queue is drained. */
 TRA_MUSTUSE tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e);

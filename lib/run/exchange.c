@@ -103,6 +103,7 @@ static tra_status place_piece(tra_exchange *x, const tra_transfer *t, const tra_
 
 static tra_status place_whole(tra_exchange *x, const tra_transfer *t, tra_block *b) {
     int64_t slot = tra_part_find(x->out, t->out, t->summand);
+    if (slot >= 0 && x->out->block[slot] == b) return TRA_OK; /* it was expected */
     if (slot < 0 || x->out->block[slot]) {
         tra_block_free(x->site->pool, b);
         return tra_fail(x->e, TRA_INTERNAL, "a tuple arrives that is not expected on this site");
@@ -198,7 +199,7 @@ static bool start_send(tra_exchange *x) {
     }
     int64_t bytes = s.bytes;
     x->transport->send(x, t, &s);
-    x->site->sent += bytes;
+    *x->sent += bytes;
     tra_info(4, "    %" PRId64 " bytes of tuple %" PRId64 " sent to site %d", bytes, t->in, t->to);
     return true;
 }
@@ -206,7 +207,8 @@ static bool start_send(tra_exchange *x) {
 /* What has come for a tuple of the result, or a piece of one. */
 static tra_status place(tra_exchange *x, const tra_transfer *t, tra_block *b) {
     if (!x->pieces) {
-        tra_block_unpin(x->site->pool, b);
+        (x->behind ? tra_block_arrived : tra_block_unpin)(x->site->pool, b);
+        if (x->behind) tra_engine_brought(x->site->engine);
         return place_whole(x, t, b);
     }
     tra_dims from, to, ext, zero;
@@ -221,11 +223,11 @@ static tra_status place(tra_exchange *x, const tra_transfer *t, tra_block *b) {
 void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b, tra_status s) {
     int64_t bytes = tra_exchange_bytes(x, t);
     x->received++;
-    x->site->received += bytes;
+    *x->arrived += bytes;
     tra_info(4, "    %" PRId64 " bytes of tuple %" PRId64 " received from site %d", bytes, t->in, t->from);
     tra_exchange_fail(x, s);
     if (x->status == TRA_OK) tra_exchange_fail(x, place(x, t, b));
-    else tra_block_free(x->site->pool, b);
+    else if (!x->behind) tra_block_free(x->site->pool, b); /* else the part has it */
 }
 
 bool tra_exchange_receive(tra_exchange *x) {
@@ -235,25 +237,44 @@ bool tra_exchange_receive(tra_exchange *x) {
     const tra_transfer *t = &x->incoming[src].v[x->next_in[src]++];
     int64_t bytes = tra_exchange_bytes(x, t);
     tra_block *b = NULL;
-    if (x->status == TRA_OK) tra_exchange_fail(x, tra_block_new(x->site->pool, bytes, &b, x->e));
+    if (x->status == TRA_OK && x->behind) b = x->out->block[tra_part_find(x->out, t->out, t->summand)];
+    else if (x->status == TRA_OK) tra_exchange_fail(x, tra_block_new(x->site->pool, bytes, &b, x->e));
     x->transport->take(x, t, b, bytes);
     return true;
 }
 
-static void run_lists(tra_exchange *x) {
-    int64_t done = 0;
-    int idle = 0;
-    x->site->all += x->outgoing.n + x->local.n;
+static void begin_lists(tra_exchange *x) {
+    if (!x->behind) x->site->all += x->outgoing.n + x->local.n;
     x->next_out = x->received = x->expected = 0;
     for (int p = 0; p < x->site->comm.size; p++) {
         x->next_in[p] = 0;
         x->expected += x->incoming[p].n;
     }
     if (x->transport->lists) x->transport->lists(x);
-    while (x->next_out < x->outgoing.n || x->transport->busy(x) || x->received < x->expected) {
-        bool any = x->transport->progress(x);
-        any |= tra_exchange_receive(x);
-        any |= start_send(x);
+}
+
+static bool under_way(tra_exchange *x) {
+    return x->next_out < x->outgoing.n || x->transport->busy(x) || x->received < x->expected;
+}
+
+/* false: nothing happened. */
+static bool go_on(tra_exchange *x) {
+    bool any = x->transport->progress(x);
+    any |= tra_exchange_receive(x);
+    return start_send(x) || any;
+}
+
+static void wait_a_little(int idle) {
+    if (idle > 64) nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+    else if (idle) sched_yield();
+}
+
+static void run_lists(tra_exchange *x) {
+    int64_t done = 0;
+    int idle = 0;
+    begin_lists(x);
+    while (under_way(x)) {
+        bool any = go_on(x);
         if (!any && x->pieces && done < x->local.n && x->status == TRA_OK && can_fetch(x)) { /* while the wire is busy */
             tra_exchange_fail(x, local_piece(x, &x->local.v[done++]));
             atomic_fetch_add(&x->site->done, 1);
@@ -261,10 +282,7 @@ static void run_lists(tra_exchange *x) {
         }
         if (x->status == TRA_OK) tra_exchange_fail(x, tra_engine_tick(x->site->engine, x->e));
         idle = any ? 0 : idle + 1;
-        if (idle > 64)
-            nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
-        else if (idle)
-            sched_yield();
+        wait_a_little(idle);
     }
     for (; done < x->local.n && x->status == TRA_OK; done++)
         tra_exchange_fail(x, x->pieces ? local_piece(x, &x->local.v[done]) : keep(x, &x->local.v[done]));
@@ -274,7 +292,9 @@ static void run_lists(tra_exchange *x) {
 
 static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *in, tra_part *out, tra_err *e) {
     const tra_part *parts[1] = {in};
-    *x = (tra_exchange){.site = site, .in = in, .out = out, .e = e, .budget = tra_pool_stat(site->pool).budget};
+    *x = (tra_exchange){.site = site, .op = op, .in = in, .out = out, .e = e, .budget = tra_pool_stat(site->pool).budget};
+    x->sent = &site->sent;
+    x->arrived = &site->received;
     x->need = tra_exchange_memory(site->plan, op);
     x->window = tra_min64(x->budget / 4, tra_max64(0, x->budget - x->need.transient) / 2);
     x->scratch = tra_stage_scratch(parts, 1);
@@ -310,19 +330,116 @@ static void list_transfer(tra_exchange *x, tra_transfer t) {
         list_add(&x->incoming[t.from], t);
 }
 
+static void list_moves(tra_exchange *x, const tra_placement *from, const int64_t *order) {
+    const tra_op *op = x->op;
+    tra_move *v = tra_malloc((size_t)from->sites * (size_t)op->place.sites * sizeof *v);
+    for (int64_t i = 0; i < op->type.cat->n; i++) {
+        int64_t t = order ? order[i] : i;
+        int n = tra_place_moves(from, &op->place, op->type.cat, t, v);
+        for (int j = 0; j < n; j++) list_transfer(x, (tra_transfer){t, t, v[j].summand, v[j].from, v[j].to});
+    }
+    free(v);
+}
+
 tra_status tra_stage_exchange(tra_site *site, const tra_placement *from, const tra_op *op, tra_part *in, tra_part *out,
                               tra_err *e) {
     tra_exchange x;
-    const tra_catalog *c = op->type.cat;
     begin(&x, site, op, in, out, e);
-    tra_move *v = tra_malloc((size_t)from->sites * (size_t)op->place.sites * sizeof *v);
-    for (int64_t t = 0; t < c->n; t++) {
-        int n = tra_place_moves(from, &op->place, c, t, v);
-        for (int i = 0; i < n; i++) list_transfer(&x, (tra_transfer){t, t, v[i].summand, v[i].from, v[i].to});
-    }
-    free(v);
+    list_moves(&x, from, NULL);
     run_lists(&x);
     return end(&x);
+}
+
+/* ---- beside other stages ---------------------------------------------------------------------------------------- */
+
+typedef struct turn { /* of a tuple: when the join that follows wants it */
+    int64_t k, ordinal;
+} turn;
+
+static int by_turn(const void *a, const void *b) {
+    const turn *x = a, *y = b;
+    if (x->k != y->k) return x->k < y->k ? -1 : 1;
+    return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
+}
+
+/* The tuples by the value of what the join that reads them, if it is one, joins on; all ranks find the same order. */
+static int64_t *order_for(const tra_plan *p, const tra_op *op) {
+    const tra_catalog *c = op->type.cat;
+    const tra_dims *joined = NULL;
+    for (int j = op->id + 1; j < p->nops && !joined; j++) {
+        const tra_op *o = &p->ops[j];
+        if (o->op != TRA_PLAN_JOIN && o->op != TRA_PLAN_JOINAGG) continue;
+        joined = o->in[0] == op->id ? &o->joinl : o->in[1] == op->id ? &o->joinr : NULL;
+        if (!joined) break;
+    }
+    if (!joined) return NULL;
+    turn *v = tra_malloc((size_t)(c->n + 1) * sizeof *v);
+    int64_t *order = tra_malloc((size_t)(c->n + 1) * sizeof *order);
+    for (int64_t t = 0; t < c->n; t++) {
+        tra_dims key;
+        tra_catalog_key(c, t, &key);
+        v[t] = (turn){0, t};
+        for (int i = 0; i < joined->n; i++) v[t].k = v[t].k * c->frontier.v[joined->v[i]] + key.v[joined->v[i]];
+    }
+    qsort(v, (size_t)c->n, sizeof *v, by_turn);
+    for (int64_t t = 0; t < c->n; t++) order[t] = v[t].ordinal;
+    free(v);
+    return order;
+}
+
+tra_exchange *tra_exchange_begin(tra_site *site, const tra_placement *from, const tra_op *op, tra_part *in, tra_part *out) {
+    tra_exchange *x = tra_calloc(1, sizeof *x);
+    int64_t *order = order_for(site->plan, op);
+    begin(x, site, op, in, out, NULL);
+    x->e = &x->own;
+    x->behind = true;
+    x->sent = &x->moved.sent;
+    x->arrived = &x->moved.received;
+    x->begun = tra_now();
+    tra_part_keep(in);
+    list_moves(x, from, order);
+    free(order);
+    for (int64_t i = 0; i < x->local.n && x->status == TRA_OK; i++) tra_exchange_fail(x, keep(x, &x->local.v[i]));
+    for (int p = 0; p < site->comm.size; p++) {
+        for (int64_t i = 0; i < x->incoming[p].n && x->status == TRA_OK; i++) {
+            const tra_transfer *t = &x->incoming[p].v[i];
+            int64_t slot = tra_part_find(out, t->out, t->summand);
+            tra_exchange_fail(x, tra_block_expect(site->pool, tra_exchange_bytes(x, t), &out->block[slot], x->e));
+        }
+    }
+    begin_lists(x);
+    return x;
+}
+
+tra_status tra_exchange_go_on(tra_exchange *x, bool *any, bool *done, tra_err *e) {
+    if (under_way(x)) *any |= go_on(x);
+    if (under_way(x)) *done = false;
+    else if (x->moved.seconds == 0) x->moved.seconds = tra_now() - x->begun;
+    return x->status == TRA_OK ? TRA_OK : tra_fail(e, x->status, "%s", x->own.msg);
+}
+
+tra_status tra_exchange_end(tra_exchange *x, tra_status s, tra_moved *moved, tra_err *e) {
+    tra_exchange_fail(x, s); /* has its message already */
+    bool ours = s == TRA_OK;
+    for (int idle = 0; under_way(x);) {
+        idle = go_on(x) ? 0 : idle + 1;
+        if (x->status == TRA_OK) tra_exchange_fail(x, tra_engine_tick(x->site->engine, x->e));
+        wait_a_little(idle);
+    }
+    for (int p = 0; p < x->site->comm.size; p++) { /* what did not come is not waited for any more */
+        for (int64_t i = 0; i < x->incoming[p].n; i++) {
+            const tra_transfer *t = &x->incoming[p].v[i];
+            tra_block *b = x->out->block[tra_part_find(x->out, t->out, t->summand)];
+            if (b && b->state == TRA_BLOCK_LOADING && b->pins > 0) tra_block_unpin(x->site->pool, b);
+        }
+    }
+    if (x->moved.seconds == 0) x->moved.seconds = tra_now() - x->begun;
+    *moved = x->moved;
+    if (ours && x->status != TRA_OK) *e = x->own, e->status = x->status;
+    s = end(x);
+    tra_part_drop(x->in, x->site->pool);
+    free(x);
+    return s;
 }
 
 /* The transfers into one tuple of the result. */

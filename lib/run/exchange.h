@@ -31,9 +31,15 @@ typedef struct tra_source {
     tra_input input;   /* held unless packed */
 } tra_source;
 
-typedef struct tra_exchange {
+struct tra_exchange {
     tra_site *site;
+    const tra_op *op;
     tra_part *in, *out;
+    bool behind;             /* goes on beside other stages: what is to come has its blocks from the beginning */
+    int64_t *sent, *arrived; /* bytes are counted here */
+    double begun;
+    tra_moved moved;
+    tra_err own;
     bool pieces;                              /* REPART: transfers are boxes where blocks overlap */
     tra_transfers outgoing, *incoming, local; /* incoming: by source */
     int64_t *next_in;
@@ -46,7 +52,7 @@ typedef struct tra_exchange {
     size_t scratch, io; /* for reading */
     const struct tra_transport *transport;
     void *state; /* the transport's */
-} tra_exchange;
+};
 
 typedef struct tra_transport {
     const char *name;

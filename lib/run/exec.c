@@ -25,6 +25,9 @@ typedef struct exec {
     bool *needed;         /* of each operator: its result is, on some site */
     bool *complete;       /* it is saved on all sites */
     tra_keep *keep;
+    tra_exchange **behind; /* exchanges that go on beside the stages, */
+    int *behind_op;        /* of these operators */
+    int nbehind;
 } exec;
 
 /* ---- views -------------------------------------------------------------------------------------------------- */
@@ -230,45 +233,7 @@ static tra_status emitting(exec *x, int i, tra_part *l, tra_part *r, tra_err *e)
     return tra_stage_joinagg(&x->site, op, l, r, &sink, e);
 }
 
-static tra_status run_op(exec *x, int i, tra_err *e) {
-    const tra_op *op = &x->plan->ops[i];
-    tra_part *l = op->in[0] >= 0 ? x->parts[op->in[0]] : NULL, *r = op->in[1] >= 0 ? x->parts[op->in[1]] : NULL;
-    const tra_op *from = op->in[0] >= 0 ? &x->plan->ops[op->in[0]] : NULL;
-    switch (op->op) {
-    case TRA_PLAN_INPUT: x->parts[i] = input_part(x, i); return TRA_OK;
-    case TRA_PLAN_FILTER:
-    case TRA_PLAN_REKEY: return view(op, l, &x->parts[i], e);
-    case TRA_PLAN_MAP:
-    case TRA_PLAN_TILE:
-        if (!op->fused) return emitting(x, i, l, r, e);
-        x->parts[i] = lazy(x, op, l);
-        return TRA_OK;
-    case TRA_PLAN_JOIN:
-    case TRA_PLAN_AGG:
-    case TRA_PLAN_JOINAGG:
-    case TRA_PLAN_MERGE:
-    case TRA_PLAN_CONCAT: return emitting(x, i, l, r, e);
-    case TRA_PLAN_BCAST:
-    case TRA_PLAN_SHUF:
-        x->parts[i] = new_part(x, i);
-        return tra_stage_exchange(&x->site, &from->place, op, l, x->parts[i], e);
-    case TRA_PLAN_REPART:
-        x->parts[i] = new_part(x, i);
-        return tra_stage_repart(&x->site, from, op, l, x->parts[i], e);
-    case TRA_PLAN_OUTPUT:
-        if (!l) return TRA_OK; /* written as it was computed */
-        tra_sink sink = {.file = x->files[i], .pool = x->site.pool, .engine = x->site.engine};
-        return tra_stage_copy(&x->site, l, &sink, e);
-    case TRA_PLAN_COUNT: break;
-    }
-    return tra_fail(e, TRA_INTERNAL, "operator %d is unknown", (int)op->op);
-}
-
-static void release(exec *x, int i) {
-    if (i < 0 || --x->uses[i] > 0) return;
-    tra_part_drop(x->parts[i], x->site.pool);
-    x->parts[i] = NULL;
-}
+/* ---- the story ------------------------------------------------------------------------------------------------- */
 
 static const char *title(const tra_op *op, char buf[96]) {
     snprintf(buf, 96, "#%d %s%s%.48s", op->id, tra_plan_op_text(op->op), op->name ? " " : "", op->name ? op->name : "");
@@ -290,6 +255,88 @@ static void tell_end(const tra_op *op, const tra_op_report *r, int64_t past_cach
                  tra_human(r->unspilled, back));
     tra_info(1, "%s: %.3f s; of the first site: %s read%s, %s sent, %s received%s", title(op, name), r->seconds,
              tra_human(r->disk_read, read), past, tra_human(r->sent, sent), tra_human(r->received, got), scratch);
+}
+
+/* ---- exchanges beside the stages ------------------------------------------------------------------------------- */
+
+static tra_status beside(void *ctx, bool *any, tra_err *e) {
+    exec *x = ctx;
+    bool done = true;
+    for (int i = 0; i < x->nbehind; i++) TRA_TRY(tra_exchange_go_on(x->behind[i], any, &done, e));
+    if (done) tra_engine_set_beside(x->site.engine, NULL, NULL);
+    return TRA_OK;
+}
+
+static bool runs_behind(const exec *x, const tra_op *op) {
+    return op->behind && x->site.comm.size > 1 && x->site.transport == &tra_transport_messages;
+}
+
+/* Operators that an exchange may go on beside and after. */
+static bool lets_pass(const exec *x, const tra_op *op) {
+    return op->op == TRA_PLAN_INPUT || op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY || op->fused || runs_behind(x, op);
+}
+
+/* All of them, after a stage that ended with s. */
+static tra_status end_behind(exec *x, tra_status s, tra_err *e) {
+    tra_engine_set_beside(x->site.engine, NULL, NULL);
+    for (int i = 0; i < x->nbehind; i++) {
+        tra_op_report *rep = &x->report->ops[x->behind_op[i]];
+        tra_moved m;
+        tra_status end = tra_exchange_end(x->behind[i], s, &m, e);
+        rep->seconds = m.seconds;
+        rep->sent = m.sent;
+        rep->received = m.received;
+        if (s == TRA_OK) s = end;
+        if (s == TRA_OK) tell_end(&x->plan->ops[x->behind_op[i]], rep, 0);
+    }
+    x->nbehind = 0;
+    return s;
+}
+
+static tra_status run_op(exec *x, int i, tra_err *e) {
+    const tra_op *op = &x->plan->ops[i];
+    tra_part *l = op->in[0] >= 0 ? x->parts[op->in[0]] : NULL, *r = op->in[1] >= 0 ? x->parts[op->in[1]] : NULL;
+    const tra_op *from = op->in[0] >= 0 ? &x->plan->ops[op->in[0]] : NULL;
+    switch (op->op) {
+    case TRA_PLAN_INPUT: x->parts[i] = input_part(x, i); return TRA_OK;
+    case TRA_PLAN_FILTER:
+    case TRA_PLAN_REKEY: return view(op, l, &x->parts[i], e);
+    case TRA_PLAN_MAP:
+    case TRA_PLAN_TILE:
+        if (!op->fused) return emitting(x, i, l, r, e);
+        x->parts[i] = lazy(x, op, l);
+        return TRA_OK;
+    case TRA_PLAN_JOIN:
+    case TRA_PLAN_AGG:
+    case TRA_PLAN_JOINAGG:
+    case TRA_PLAN_MERGE:
+    case TRA_PLAN_CONCAT: return emitting(x, i, l, r, e);
+    case TRA_PLAN_BCAST:
+    case TRA_PLAN_SHUF:
+        x->parts[i] = new_part(x, i);
+        if (runs_behind(x, op)) {
+            x->behind_op[x->nbehind] = i;
+            x->behind[x->nbehind++] = tra_exchange_begin(&x->site, &from->place, op, l, x->parts[i]);
+            tra_engine_set_beside(x->site.engine, beside, x);
+            return TRA_OK;
+        }
+        return tra_stage_exchange(&x->site, &from->place, op, l, x->parts[i], e);
+    case TRA_PLAN_REPART:
+        x->parts[i] = new_part(x, i);
+        return tra_stage_repart(&x->site, from, op, l, x->parts[i], e);
+    case TRA_PLAN_OUTPUT:
+        if (!l) return TRA_OK; /* written as it was computed */
+        tra_sink sink = {.file = x->files[i], .pool = x->site.pool, .engine = x->site.engine};
+        return tra_stage_copy(&x->site, l, &sink, e);
+    case TRA_PLAN_COUNT: break;
+    }
+    return tra_fail(e, TRA_INTERNAL, "operator %d is unknown", (int)op->op);
+}
+
+static void release(exec *x, int i) {
+    if (i < 0 || --x->uses[i] > 0) return;
+    tra_part_drop(x->parts[i], x->site.pool);
+    x->parts[i] = NULL;
 }
 
 /* The most that the process has held so far. */
@@ -325,6 +372,7 @@ static tra_status run_needed(exec *x, int i, tra_err *e) {
     if (s == TRA_OK) s = run_op(x, i, e);
     tra_journal_flush(x->journal);
     if (s != TRA_OK) tra_comm_ring(&x->site.comm);
+    if (!lets_pass(x, &x->plan->ops[i])) s = end_behind(x, s, e);
     return tra_comm_agree(&x->site.comm, s, e);
 }
 
@@ -339,11 +387,14 @@ static tra_status run_ops(exec *x, tra_err *e) {
         atomic_store(&x->site.done, 0);
         tra_progress_op(&x->progress, i);
         tell_begin(op);
-        tra_status s = x->needed[i] && !x->complete[i] ? run_needed(x, i, e) : TRA_OK;
+        bool runs = x->needed[i] && !x->complete[i];
+        tra_status s = runs ? run_needed(x, i, e) : TRA_OK;
+        if (!runs && x->nbehind > 0 && !lets_pass(x, op)) s = tra_comm_agree(&x->site.comm, end_behind(x, s, e), e);
+        if (s != TRA_OK) s = end_behind(x, s, e); /* what goes on beside an operator that failed everywhere */
         release(x, op->in[0]);
         release(x, op->in[1]);
         x->complete[i] |= op->op == TRA_PLAN_OUTPUT;
-        if (s == TRA_OK) tra_keep_stage_end(x->keep, i, x->parts, x->complete);
+        if (s == TRA_OK && x->nbehind == 0) tra_keep_stage_end(x->keep, i, x->parts, x->complete);
         tra_pool_stats after = tra_pool_stat(x->site.pool);
         *rep = (tra_op_report){.seconds = tra_now() - t0,
                                .sent = x->site.sent - sent,
@@ -353,7 +404,7 @@ static tra_status run_ops(exec *x, tra_err *e) {
                                .unspilled = after.unspilled - before.unspilled,
                                .peak_memory = peak_memory()};
         if (s != TRA_OK) return s;
-        tell_end(op, rep, after.past_cache - before.past_cache);
+        if (!runs_behind(x, op)) tell_end(op, rep, after.past_cache - before.past_cache);
     }
     return TRA_OK;
 }
@@ -403,6 +454,8 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     x.files = tra_news(x.arena, tra_outfile *, n);
     x.needed = tra_news(x.arena, bool, n);
     x.complete = tra_news(x.arena, bool, n);
+    x.behind = tra_news(x.arena, tra_exchange *, n);
+    x.behind_op = tra_news(x.arena, int, n);
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < 2; j++) {
             if (plan->ops[i].in[j] >= 0) x.uses[plan->ops[i].in[j]]++;

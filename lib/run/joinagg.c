@@ -454,7 +454,8 @@ static bool used_besides(const stage *st, int side) {
     int me = (int)(st->op - p->ops);
     bool many = false, other = false;
     int mine = holder(p, st->op->in[side], &many);
-    for (int j = me; j < p->nops; j++) {
+    for (int j = 0; j < p->nops; j++) {
+        if (j < me && !p->ops[j].behind) continue; /* it has ended */
         for (int k = 0; k < 2; k++) {
             if (p->ops[j].in[k] < 0 || (j == me && k == side)) continue;
             if (holder(p, p->ops[j].in[k], &other) == mine) return true;

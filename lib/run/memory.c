@@ -423,6 +423,38 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t
     return tra_min64(2 * here, units * 2 * out); /* computed, then copied */
 }
 
+/* Exchanges of whole tuples after which nothing but the next join or aggregation wants them, and others like it first. */
+static bool can_run_behind(const tra_plan *p, int i) {
+    const tra_op *op = &p->ops[i];
+    if ((op->op != TRA_PLAN_SHUF && op->op != TRA_PLAN_BCAST) || tra_place_is_partial(&p->ops[op->in[0]].place)) return false;
+    for (int j = i + 1; j < p->nops; j++) {
+        const tra_op *next = &p->ops[j];
+        if (next->op == TRA_PLAN_INPUT || (is_view(next) && next->op != TRA_PLAN_OUTPUT)) continue;
+        if (next->op != TRA_PLAN_SHUF && next->op != TRA_PLAN_BCAST)
+            return next->op == TRA_PLAN_JOIN || next->op == TRA_PLAN_AGG || next->op == TRA_PLAN_JOINAGG;
+        int from = next->in[0]; /* it must not wait for tuples of ours */
+        while (from > i && p->ops[from].in[0] >= 0 && is_view(&p->ops[from])) from = p->ops[from].in[0];
+        if (from == i || !can_run_behind(p, j)) return false;
+    }
+    return false;
+}
+
+/* Where everything has room, exchanges run behind. held: bytes of each result. Returns what they take besides, what they
+ * read being held for longer. */
+static int64_t choose_behind(tra_plan *p, int threads, const int64_t *held, int64_t wish) {
+    int64_t need = 0;
+    for (int i = 0; i < p->nops; i++) {
+        p->ops[i].behind = can_run_behind(p, i);
+        if (!p->ops[i].behind) continue;
+        int from = p->ops[i].in[0];
+        while (is_view(&p->ops[from])) from = p->ops[from].in[0];
+        need += tra_op_memory(p, &p->ops[i], threads) + held[from];
+    }
+    if (p->memory == 0 || wish + need <= p->memory) return need;
+    for (int i = 0; i < p->nops; i++) p->ops[i].behind = false;
+    return 0;
+}
+
 static int64_t predict(tra_plan *p, int threads) {
     int64_t base = tra_memory_base(p, threads), least = base + TRA_LEAST_BUDGET, wish = least;
     int64_t budget = p->memory > 0 ? p->memory - base : INT64_MAX / 4;
@@ -476,6 +508,7 @@ static int64_t predict(tra_plan *p, int threads) {
         }
     }
     p->scratch += spool;
+    wish += choose_behind(p, threads, held, wish);
     predict_reads(p, &e, threads, p->memory > 0 && wish > p->memory ? budget : 0);
     p->cost.peak_memory = p->memory > 0 ? tra_min64(tra_max64(least, wish), tra_max64(p->memory, least)) : wish;
     free_edges(&e);

@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 
-enum { TAG_DATA = 1, TAG_FAILED = 2, PIECE = 1 << 26 };
+enum { PIECE = 1 << 26 };
+
+/* Several exchanges may be under way. */
+static int tag_of(const tra_exchange *x) { return 16 + x->op->id; }
 
 typedef struct sending {
     MPI_Request req;
@@ -106,7 +109,7 @@ static void send(tra_exchange *x, const tra_transfer *t, tra_source *s) {
             p->source = *s;
             p->bytes += s->held - s->bytes;
         }
-        MPI_Isend(s->data + at, (int)n, MPI_BYTE, t->to, TAG_DATA, x->site->comm.mpi, &p->req);
+        MPI_Isend(s->data + at, (int)n, MPI_BYTE, t->to, tag_of(x), x->site->comm.mpi, &p->req);
         m->bytes += p->bytes;
     }
 }
@@ -115,7 +118,7 @@ static void refuse(tra_exchange *x, const tra_transfer *t) {
     messages *m = x->state;
     sending *p = &m->v[m->n++];
     *p = (sending){.bytes = 0};
-    MPI_Isend(NULL, 0, MPI_BYTE, t->to, TAG_FAILED, x->site->comm.mpi, &p->req);
+    MPI_Isend(NULL, 0, MPI_BYTE, t->to, tag_of(x), x->site->comm.mpi, &p->req); /* nothing, where something is due */
 }
 
 /* May the next transfer of src begin to come? What is on its way is held. */
@@ -134,10 +137,12 @@ static int next(tra_exchange *x) {
         int src = (m->turn + i) % size;
         MPI_Status st;
         if (x->next_in[src] == x->incoming[src].n || !room_in(x, src)) continue;
-        MPI_Improbe(src, MPI_ANY_TAG, x->site->comm.mpi, &found, &m->msg, &st);
+        MPI_Improbe(src, tag_of(x), x->site->comm.mpi, &found, &m->msg, &st);
         if (!found) continue;
         m->turn = (src + 1) % size;
-        if (st.MPI_TAG == TAG_DATA) return src;
+        int bytes;
+        MPI_Get_count(&st, MPI_BYTE, &bytes);
+        if (bytes > 0 || tra_exchange_bytes(x, &x->incoming[src].v[x->next_in[src]]) == 0) return src;
         MPI_Mrecv(NULL, 0, MPI_BYTE, &m->msg, MPI_STATUS_IGNORE);
         x->next_in[src]++;
         x->received++;
@@ -159,7 +164,7 @@ static void take(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t b
         if (i == 0)
             MPI_Imrecv(to, len, MPI_BYTE, &m->msg, &req[i]);
         else
-            MPI_Irecv(to, len, MPI_BYTE, t->from, TAG_DATA, x->site->comm.mpi, &req[i]);
+            MPI_Irecv(to, len, MPI_BYTE, t->from, tag_of(x), x->site->comm.mpi, &req[i]);
         if (!b) MPI_Wait(&req[i], MPI_STATUS_IGNORE);
     }
     if (!b) {

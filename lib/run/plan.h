@@ -74,6 +74,7 @@ typedef struct tra_op {
     int64_t scratch;       /* INPUT: bytes that a worker needs to read a chunk (tra_rel_scratch) */
     int64_t spill;         /* bytes that a site may have in scratch meanwhile, of results that do not fit: a bound */
     int64_t io;            /* bytes that a worker of the stage needs to read and write chunks (memory.h) */
+    bool behind;           /* SHUF, BCAST: tuples come while the join that reads them computes (memory.h) */
     bool direct;           /* its results go to a file as they come (memory.h) */
 
     const char *strategy; /* JOIN, JOINAGG: the name of how its inputs are placed, for explain */

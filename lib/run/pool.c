@@ -356,6 +356,17 @@ tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e
     return s;
 }
 
+tra_status tra_block_expect(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e) {
+    TRA_TRY(tra_block_new(p, bytes, out, e));
+    (*out)->state = TRA_BLOCK_LOADING;
+    return TRA_OK;
+}
+
+void tra_block_arrived(tra_pool *p, tra_block *b) {
+    b->state = TRA_BLOCK_HERE;
+    tra_block_unpin(p, b);
+}
+
 tra_block *tra_block_of_file(tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes) {
     tra_block *b = tra_calloc(1, sizeof *b);
     *b = (tra_block){

@@ -59,6 +59,9 @@ int64_t tra_block_footprint(int64_t bytes); /* that a block of so many bytes tak
 
 /* A block with contents yet to be written: pinned, HERE, dirty. */
 TRA_MUSTUSE tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e);
+/* A block whose contents somebody will bring: pinned, LOADING, until it has arrived (or with the last pin is given up). */
+TRA_MUSTUSE tra_status tra_block_expect(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e);
+void tra_block_arrived(tra_pool *p, tra_block *b); /* gives that pin back */
 /* A block that stands for a tuple of an input: AWAY. */
 tra_block *tra_block_of_file(tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes);
 /* A block whose contents are bytes of an open file, which must outlive it: AWAY. */

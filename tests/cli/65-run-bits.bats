@@ -92,7 +92,9 @@ bits() {
         for n in 1 2 3; do
             want=$(bits $p.tra --sites $n --threads 1 --memory 900M)
             strategy=$("$TRA" cost $p.tra --sites $n --threads 1 --memory 900M | sed -n 2p | cut -f2)
-            least=$("$TRA" run $p.tra --sites $n --threads 2 --memory 1M 2>&1 | grep -o -- '--memory [0-9]*' | cut -d' ' -f2)
+            # of this plan: under a lower ceiling others may do, which compute less on the way
+            least=$("$TRA" explain $p.tra --sites $n --threads 2 --memory 900M --format json |
+                "$PYTHON" -c 'import json, sys; print(json.load(sys.stdin)["plans"][0]["least_memory_bytes"])')
             for how in "--threads 2 --memory 900M" "--threads 2 --memory $least" \
                 "--threads 1 --memory 900M --transport files --scratch ."; do
                 # shellcheck disable=SC2086
