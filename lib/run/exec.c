@@ -28,6 +28,7 @@ typedef struct exec {
     tra_exchange **behind; /* exchanges that go on beside the stages, */
     int *behind_op;        /* of these operators */
     int nbehind;
+    int64_t read_before;   /* by the pool, when the first of them began */
 } exec;
 
 /* ---- views -------------------------------------------------------------------------------------------------- */
@@ -382,6 +383,7 @@ static tra_status run_ops(exec *x, tra_err *e) {
         tra_op_report *rep = &x->report->ops[i];
         tra_pool_stats before = tra_pool_stat(x->site.pool);
         int64_t sent = x->site.sent, received = x->site.received;
+        if (x->nbehind == 0) x->read_before = before.read;
         double t0 = tra_now();
         x->site.all = 0;
         atomic_store(&x->site.done, 0);
@@ -399,7 +401,7 @@ static tra_status run_ops(exec *x, tra_err *e) {
         *rep = (tra_op_report){.seconds = tra_now() - t0,
                                .sent = x->site.sent - sent,
                                .received = x->site.received - received,
-                               .disk_read = after.read - before.read,
+                               .disk_read = x->nbehind > 0 ? 0 : after.read - x->read_before,
                                .spilled = after.spilled - before.spilled,
                                .unspilled = after.unspilled - before.unspilled,
                                .peak_memory = peak_memory()};

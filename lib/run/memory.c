@@ -362,7 +362,8 @@ static void predict_reads(tra_plan *p, const edges *e, int threads, int64_t budg
             tra_place_floats(&src->place, src->type.cat, floats, tuples);
             for (int s = 0; s < p->sites; s++) n += tuples[s];
             int64_t bytes = n * tra_store_chunk_bytes(&p->ops[f].type) * passes(p, op, side, threads, budget);
-            p->ops[budget ? i : reader[i]].cost.disk_read += bytes;
+            int at = budget ? i : reader[i];
+            p->ops[p->ops[at].behind ? tra_op_beside(p, at) : at].cost.disk_read += bytes;
             p->cost.disk_read += bytes;
         }
     }

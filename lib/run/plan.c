@@ -43,6 +43,11 @@ static bool joinable(const tra_op *l, const tra_op *r, const tra_op *op, const c
     return true;
 }
 
+int tra_op_beside(const tra_plan *p, int i) {
+    while (p->ops[i].op != TRA_PLAN_JOIN && p->ops[i].op != TRA_PLAN_AGG && p->ops[i].op != TRA_PLAN_JOINAGG) i++;
+    return i;
+}
+
 bool tra_plan_valid(const tra_plan *p, const char **why) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];

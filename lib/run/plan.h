@@ -104,6 +104,9 @@ typedef struct tra_plan {
 /* Is the join one kernel with its aggregation, which adds to the state and needs no array for the join's result? */
 bool tra_op_accumulates(const tra_plan *p, const tra_op *op);
 
+/* The join or aggregation that exchange i, which is `behind`, goes on beside. What is read for either counts as its. */
+int tra_op_beside(const tra_plan *p, int i);
+
 /* Validity: inputs precede, arities match, catalogs present, placements of join inputs agree, no map or join over
  * partial relations. *why gets the reason. Run at the borders in debug builds. */
 bool tra_plan_valid(const tra_plan *p, const char **why);

@@ -214,10 +214,12 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
             ((double)o->cost.disk_read / rates->disk_read + (double)o->cost.disk_write / rates->disk_write) / p->sites;
         spent[at][WORK] += tra_work_seconds(o->join, o->type.dtype, o->cost.flops_max, rates) + tree_seconds(p, o, rates);
     }
-    /* an exchange reads and sends at once, and ends before what comes next begins */
+    /* an exchange reads and sends at once, and ends before what comes next begins, or goes on beside it: then its time, which is
+     * its own, is also in that */
     for (int i = 0; i < p->nops; i++) {
+        for (int k = 0; k < PARTS && p->ops[i].behind; k++) spent[tra_op_beside(p, i)][k] += spent[i][k];
         p->ops[i].cost.seconds = overlapped(overlapped(spent[i][NETWORK], spent[i][DISK]), spent[i][WORK]);
-        p->cost.seconds += p->ops[i].cost.seconds;
+        if (!p->ops[i].behind) p->cost.seconds += p->ops[i].cost.seconds;
     }
     free(spent);
 }
