@@ -72,14 +72,14 @@ small="--threads 1 --memory 40M" # a group is a few blocks
     "$TRA" gen -q --shape 1600x12800 --block 100x100 --dist normal -o a.h5
     printf '%s\n' 'input A from "a.h5"' 'C = agg(join(A, A, [1], [1], (x, y) -> tanh(tanh(x * y))), [0,2], matadd)' \
         'output C to "c.h5"' >p.tra
-    run tra explain p.tra --sites 2
-    has cmm
+    local k
+    k=$(tra cost p.tra --sites 2 --threads 1 | awk -F'\t' '$2 == "cmm" { print $1 }')
     export TRA_KEEP_SECONDS=0.01
     # shellcheck disable=SC2086
-    cut_short TERM 2 p.tra --sites 2 --threads 1
+    cut_short TERM 2 p.tra --sites 2 --threads 1 --plan "$k"
     status 2 tra run p.tra --resume
     has "of a run with --sites 2"
-    status 0 tra run p.tra --sites 2 --threads 1 --resume
+    status 0 tra run p.tra --sites 2 --threads 1 --plan "$k" --resume
     has "blocks of #1 (join-agg) are there"
 }
 
