@@ -49,6 +49,11 @@ static void combine(const tra_comm *comm, tra_machine *m) {
     for (int i = 0; i < N; i++) *rates[i] = (double)v[i];
     m->threads = v[N];
     m->ranks = comm->size;
+    if (m->unhidden >= 0) {
+        int64_t most = (int64_t)(m->unhidden * 1e6);
+        tra_comm_max(comm, &most, 1);
+        m->unhidden = (double)most * 1e-6;
+    }
     tra_comm_free(&node);
 }
 
@@ -71,6 +76,7 @@ static tra_status measure(const tra_comm *comm, tra_machine *m, tra_err *e) {
     tra_info(1, "products");
     TRA_TRY(tra_measure_flops(comm, threads, TRA_F64, &m->flops_f64, e));
     TRA_TRY(tra_measure_flops(comm, threads, TRA_F32, &m->flops_f32, e));
+    TRA_TRY(tra_measure_unhidden(comm, threads, m->network, m->flops_f64, &m->unhidden, e));
     tra_info(1, "memory");
     TRA_TRY(tra_measure_memory(comm, threads, &m->memory, e));
     combine(comm, m);
@@ -89,7 +95,8 @@ static tra_status show(const tra_machine *m, const char *path, tra_err *e) {
         if (path) tra_str_printf(&out, " (%s)", path);
         tra_str_add(&out, "\n");
         if (m->network > 0)
-            tra_str_printf(&out, "network     %8.3g GB/s in and out\n", m->network * 1e-9);
+            tra_str_printf(&out, "network     %8.3g GB/s in and out, %.0f %% hidden by products\n", m->network * 1e-9,
+                           100 * (1 - m->unhidden));
         else
             tra_str_add(&out, "network     not measured: that takes several ranks (mpirun)\n");
         tra_str_printf(&out,

@@ -33,7 +33,8 @@ static tra_rates rates_of(int here, int threads) {
                        .disk_write = m.disk_write / here,
                        .flops_f64 = m.flops_f64 * part,
                        .flops_f32 = m.flops_f32 * part,
-                       .memory = m.memory * most};
+                       .memory = m.memory * most,
+                       .unhidden = m.unhidden >= 0 ? m.unhidden : r.unhidden};
 }
 
 tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e) {

@@ -90,7 +90,10 @@ static void common_request(const tra_comm *comm, tra_request *r) {
     enum { N = sizeof rates / sizeof *rates };
     int64_t v[N + 2] = {r->options.memory, r->options.threads};
     for (int i = 0; i < N; i++) v[i + 2] = (int64_t)*rates[i];
+    int64_t unhidden = (int64_t)(x->unhidden * 1e6);
     tra_comm_min(comm, v, N + 2);
+    tra_comm_max(comm, &unhidden, 1);
+    x->unhidden = (double)unhidden * 1e-6;
     r->options.memory = v[0];
     r->options.threads = (int)v[1];
     for (int i = 0; i < N; i++) *rates[i] = (double)v[i + 2];

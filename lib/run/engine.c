@@ -105,7 +105,7 @@ static bool go_on_beside(tra_engine *g) {
 /* Waits for cond under the lock, perhaps in vain; for a quarter of a second at most when there is somebody to tick, and
  * shortly when something goes on beside. */
 static void wait_for(tra_engine *g, pthread_cond_t *cond) {
-    enum { SHORT = 100000 };
+    enum { SHORT = 1000000 }; /* of 125 MB a second this is what a socket holds; each look costs some calls of the system */
     if (g->beside) {
         if (go_on_beside(g)) return;
         tra_wait_for(cond, &g->lock, SHORT);

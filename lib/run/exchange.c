@@ -297,6 +297,7 @@ static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *i
     x->arrived = &site->received;
     x->need = tra_exchange_memory(site->plan, op);
     x->window = tra_min64(x->budget / 4, tra_max64(0, x->budget - x->need.transient) / 2);
+    x->window_in = x->window;
     x->scratch = tra_stage_scratch(parts, 1);
     x->io = tra_stage_io(parts, 1);
     x->transport = site->transport;
@@ -352,6 +353,8 @@ tra_status tra_stage_exchange(tra_site *site, const tra_placement *from, const t
 
 /* ---- beside other stages ---------------------------------------------------------------------------------------- */
 
+enum { BEHIND_BYTES = 8 << 20 };
+
 typedef struct turn { /* of a tuple: when the join that follows wants it */
     int64_t k, ordinal;
 } turn;
@@ -393,6 +396,9 @@ tra_exchange *tra_exchange_begin(tra_site *site, const tra_placement *from, cons
     begin(x, site, op, in, out, NULL);
     x->e = &x->own;
     x->behind = true;
+    /* what comes together is done together, and the join could begin with the first: few at once, but enough for the wire */
+    int64_t largest = tra_block_footprint(tra_catalog_maxfloats(op->type.cat) * (int64_t)tra_dtype_size(op->type.dtype));
+    x->window_in = tra_min64(x->window, tra_max64(BEHIND_BYTES, 2 * largest));
     x->sent = &x->moved.sent;
     x->arrived = &x->moved.received;
     x->begun = tra_now();

@@ -46,7 +46,7 @@ struct tra_exchange {
     int64_t next_out, received, expected;
     tra_status status;
     tra_err *e;
-    int64_t window; /* bytes that may be on their way each way; one transfer may be more */
+    int64_t window, window_in; /* bytes that may be on their way from here, and to here; one transfer may be more */
     int64_t budget; /* of the pool */
     tra_exchange_need need;
     size_t scratch, io; /* for reading */

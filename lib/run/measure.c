@@ -45,27 +45,38 @@ static double rounds(const tra_comm *c, traffic *t, int64_t n) {
     return (double)ns * 1e-9;
 }
 
+static tra_status make_traffic(const tra_comm *comm, traffic *t, tra_err *e) {
+    int64_t others = comm->size - 1, most = tra_max64(others, DEPTH);
+    *t = (traffic){.piece = tra_max64(1 << 16, tra_min64(PIECE, ROOM / most))};
+    t->out = calloc(1, (size_t)t->piece);
+    t->in = calloc(1, (size_t)(most * t->piece));
+    t->req = tra_malloc(2 * (size_t)most * sizeof(MPI_Request));
+    return t->out && t->in ? TRA_OK : tra_fail(e, TRA_RESOURCE, "out of memory for messages");
+}
+
+static void free_traffic(traffic *t) {
+    free(t->out);
+    free(t->in);
+    free(t->req);
+}
+
+/* Bytes that a rank sends in one of the rounds. */
+static double round_bytes(const tra_comm *comm, const traffic *t) {
+    return (double)(2 * DEPTH * t->piece * (comm->size - 1));
+}
+
 tra_status tra_measure_network(const tra_comm *comm, double *rate, tra_err *e) {
     *rate = 0;
     if (comm->size == 1) return TRA_OK;
-    int64_t others = comm->size - 1, most = tra_max64(others, DEPTH);
-    traffic t = {.piece = tra_max64(1 << 16, tra_min64(PIECE, ROOM / most))};
-    t.out = malloc((size_t)t.piece);
-    t.in = malloc((size_t)(most * t.piece));
-    t.req = tra_malloc(2 * (size_t)most * sizeof(MPI_Request));
-    tra_status s = t.out && t.in ? TRA_OK : tra_fail(e, TRA_RESOURCE, "out of memory for messages");
-    s = tra_comm_agree(comm, s, e);
+    traffic t;
+    tra_status s = tra_comm_agree(comm, make_traffic(comm, &t, e), e);
     if (s == TRA_OK) {
-        memset(t.out, 1, (size_t)t.piece);
-        memset(t.in, 1, (size_t)(most * t.piece));
         round_of(comm, &t, 0, comm->size - 1); /* connects the ranks */
         double once = rounds(comm, &t, 1);
         int64_t n = tra_max64(1, tra_min64(1000, (int64_t)(2 * LONG / once)));
-        *rate = (double)(2 * DEPTH * n * t.piece * others) / rounds(comm, &t, n);
+        *rate = (double)n * round_bytes(comm, &t) / rounds(comm, &t, n);
     }
-    free(t.out);
-    free(t.in);
-    free(t.req);
+    free_traffic(&t);
     return s;
 }
 
@@ -197,4 +208,50 @@ tra_status tra_measure_memory(const tra_comm *comm, int threads, double *rate, t
     TRA_TRY(pairs_per_second(comm, "matadd", threads, TRIPLES, TRA_F64, rate, e));
     *rate *= 8.0 * SIDE * SIDE;
     return TRA_OK;
+}
+
+/* One tile of a product. */
+static tra_status one_tile(void *ctx, int worker, int64_t item, tra_err *e) {
+    work *w = ctx;
+    (void)e;
+    tra_kernel_fma(w->kernel, &w->a[worker], &w->b[worker], &w->c[worker], (int)(item % w->each), false);
+    return TRA_OK;
+}
+
+tra_status tra_measure_unhidden(const tra_comm *comm, int threads, double network, double flops, double *share, tra_err *e) {
+    *share = -1;
+    if (comm->size == 1) return TRA_OK;
+    tra_arena *arena = tra_arena_new();
+    traffic t;
+    work w = {.a = tra_news(arena, tra_array, threads), .b = tra_news(arena, tra_array, threads),
+              .c = tra_news(arena, tra_array, threads)};
+    tra_status s = make_traffic(comm, &t, e);
+    if (s == TRA_OK) s = tra_kernel_named(arena, "matmul", TRA_USE_JOIN, 0, NULL, &w.kernel, e);
+    for (int i = 0; i < threads && s == TRA_OK; i++) {
+        if (!make_array(&w.a[i], TRA_F64) || !make_array(&w.b[i], TRA_F64) || !make_array(&w.c[i], TRA_F64))
+            s = tra_fail(e, TRA_RESOURCE, "out of memory for arrays to measure with");
+    }
+    s = tra_comm_agree(comm, s, e);
+    if (s == TRA_OK) { /* as many rounds as take a while, and products for as long: alone, then both at once */
+        w.each = tra_kernel_tiles(w.kernel, &w.c[0].ext);
+        int64_t n = tra_max64(1, (int64_t)(LONG * network / round_bytes(comm, &t)));
+        tra_comm_max(comm, &n, 1);
+        double alone = (double)n * round_bytes(comm, &t) / network;
+        int64_t tiles = tra_max64(1, (int64_t)(alone * flops / (2.0 * SIDE * SIDE * SIDE) * w.each));
+        tra_crew *crew = tra_crew_new(threads);
+        tra_comm_barrier(comm);
+        double from = tra_now();
+        tra_crew_begin(crew, one_tile, &w, 0, tiles);
+        rounds(comm, &t, n);
+        s = tra_crew_wait(crew, e);
+        int64_t ns = (int64_t)((tra_now() - from) * 1e9);
+        tra_comm_max(comm, &ns, 1);
+        double more = (double)ns * 1e-9 / alone - 1;
+        *share = more < 0 ? 0 : more > 1 ? 1 : more;
+        tra_crew_free(crew);
+    }
+    for (int i = 0; i < threads; i++) free(w.a[i].data), free(w.b[i].data), free(w.c[i].data);
+    free_traffic(&t);
+    tra_arena_free(arena);
+    return tra_comm_agree(comm, s, e);
 }

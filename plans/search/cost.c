@@ -160,6 +160,12 @@ tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_catal
 
 /* ---- time --------------------------------------------------------------------------------------------------- */
 
+/* Of what overlaps with something slower this part still shows: the first load, the last store, cores that are shared.
+ */
+static const double UNHIDDEN = 0.1;
+
+static double overlapped(double a, double b, double unhidden) { return a > b ? a + unhidden * b : b + unhidden * a; }
+
 /* Conservative figures of one site with one thread, for a machine that was not calibrated: AVX2 at about 3.5 GHz
  * reaches 60 Gflop/s in f64 contractions on blocks of 512 or more, 10 GbE or shared memory at least 1.2 GB/s, a
  * solid-state disk 1.5 GB/s buffered and durable, cold reads 2 GB/s. */
@@ -169,7 +175,8 @@ tra_rates tra_rates_builtin(void) {
                        .disk_write = 1.5e9,
                        .flops_f64 = 5.0e10,
                        .flops_f32 = 1.0e11,
-                       .memory = 6.0e9};
+                       .memory = 6.0e9,
+                       .unhidden = UNHIDDEN};
 }
 
 double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const tra_rates *rates) {
@@ -187,12 +194,6 @@ static double tree_seconds(const tra_plan *p, const tra_op *op, const tra_rates 
     double bytes = (double)tra_catalog_floats(op->type.cat) * (double)tra_dtype_size(op->type.dtype);
     return PASSES * (double)(tra_max64(1, tra_min64(t.leaves, t.n)) - 1) * bytes / p->sites / rates->memory;
 }
-
-/* Of what overlaps with something slower this part still shows: the first load, the last store, cores that are shared.
- */
-static const double UNHIDDEN = 0.1;
-
-static double overlapped(double a, double b) { return a > b ? a + UNHIDDEN * b : b + UNHIDDEN * a; }
 
 /* Does it run while its consumer reads? Then its work and its reading are the consumer's. */
 static bool is_view(tra_plan_op op) {
@@ -218,7 +219,7 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
      * its own, is also in that */
     for (int i = 0; i < p->nops; i++) {
         for (int k = 0; k < PARTS && p->ops[i].behind; k++) spent[tra_op_beside(p, i)][k] += spent[i][k];
-        p->ops[i].cost.seconds = overlapped(overlapped(spent[i][NETWORK], spent[i][DISK]), spent[i][WORK]);
+        p->ops[i].cost.seconds = overlapped(overlapped(spent[i][WORK], spent[i][DISK], UNHIDDEN), spent[i][NETWORK], rates->unhidden);
         if (!p->ops[i].behind) p->cost.seconds += p->ops[i].cost.seconds;
     }
     free(spent);
