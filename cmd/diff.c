@@ -16,7 +16,8 @@ typedef struct comparison {
     bool shapes_differ;
     int64_t elements, different;
     double max_abs, max_rel; /* infinite where only one is NaN */
-    tra_dims at;             /* of max_abs; the first in the order of comparing */
+    int64_t index;           /* of max_abs, the first in the order of the elements */
+    tra_dims at;             /* the same as coordinates */
     double a, b;             /* the values there */
 } comparison;
 
@@ -30,9 +31,9 @@ static double difference(double a, double b) {
     return d == d ? d : INFINITY; /* one of them is NaN */
 }
 
-/* Compares n elements; returns the index of the largest difference if it is larger than any before, else -1. */
-static int64_t compare_run(comparison *c, tra_dtype ta, const void *a, tra_dtype tb, const void *b, int64_t n) {
-    int64_t largest = -1;
+/* Compares n elements that follow each other from `index` on; whether one of them is now the largest difference. */
+static bool compare_run(comparison *c, int64_t index, tra_dtype ta, const void *a, tra_dtype tb, const void *b, int64_t n) {
+    bool found = false;
     for (int64_t i = 0; i < n; i++) {
         double x = value(ta, a, i), y = value(tb, b, i), d = difference(x, y);
         if (d == 0) continue;
@@ -41,18 +42,70 @@ static int64_t compare_run(comparison *c, tra_dtype ta, const void *a, tra_dtype
         c->different += d == INFINITY || !(d <= allowed);
         double rel = size > 0 && size < INFINITY ? d / size : INFINITY;
         if (rel > c->max_rel) c->max_rel = rel;
-        if (d > c->max_abs) {
+        if (d > c->max_abs || (d == c->max_abs && index + i < c->index)) {
             c->max_abs = d;
+            c->index = index + i;
             c->a = x;
             c->b = y;
-            largest = i;
+            found = true;
         }
     }
     c->elements += n;
-    return largest;
+    return found;
 }
 
 /* ---- tensors ------------------------------------------------------------------------------------------------ */
+
+/* Part of a tensor in memory: the array of a chunk, or a box. */
+typedef struct part {
+    tra_dtype dtype;
+    const char *data;
+    int64_t stride[TRA_MAXDIM];
+    tra_dims start; /* of data, in the tensor */
+} part;
+
+static const char *element(const part *p, const tra_dims *place) {
+    int64_t i = 0;
+    for (int d = 0; d < place->n; d++) i += (place->v[d] - p->start.v[d]) * p->stride[d];
+    return p->data + (size_t)i * tra_dtype_size(p->dtype);
+}
+
+/* Compares the box at start, which both parts hold, by runs that are contiguous in both and in the tensor. */
+static void compare_box(comparison *c, const tra_dims *shape, const tra_dims *start, const tra_dims *count, const part *a,
+                        const part *b) {
+    int64_t run = 1;
+    tra_dims rows = *count, row;
+    while (rows.n > 0 && a->stride[rows.n - 1] == run && b->stride[rows.n - 1] == run) {
+        run *= count->v[--rows.n];
+        if (count->v[rows.n] != shape->v[rows.n]) break;
+    }
+    row = (tra_dims){.n = rows.n};
+    do {
+        tra_dims place = *start;
+        for (int d = 0; d < row.n; d++) place.v[d] += row.v[d];
+        compare_run(c, tra_linear(shape, &place), a->dtype, element(a, &place), b->dtype, element(b, &place), run);
+    } while (tra_next(&rows, &row));
+}
+
+/* Into how many pieces the cuts of two grids, of p and of q along each dimension, divide the shape. */
+static double pieces(const tra_dims *shape, const tra_dims *p, const tra_dims *q) {
+    double n = 1;
+    for (int d = 0; d < shape->n; d++) {
+        int64_t x = p->v[d], y = q->v[d], both;
+        while (y) { /* x: their greatest common divisor */
+            int64_t rest = x % y;
+            x = y, y = rest;
+        }
+        int64_t same = tra_mul(p->v[d] / x, q->v[d], &both) ? (shape->v[d] - 1) / both : 0;
+        n *= (double)(tra_ceil_div(shape->v[d], p->v[d]) + tra_ceil_div(shape->v[d], q->v[d]) - 1 - same);
+    }
+    return n;
+}
+
+/* What is read of a view when a box of the grid after the other is wanted. */
+static double cost(const tra_view *v, const tra_dims *grid) {
+    return pieces(&v->shape, grid, &v->chunk) * (double)v->array_bytes;
+}
 
 /* Extents of the boxes in which two tensors are compared: whole chunks of both where that fits into `most` elements, so
  * that each is read about once; else the longest extents are halved. */
@@ -70,50 +123,100 @@ static tra_dims box_for(const tra_view *a, const tra_view *b, int64_t most) {
     return box;
 }
 
-static tra_status compare_boxes(tra_view *a, tra_view *b, const tra_dims *box, void *abuf, void *bbuf, comparison *c,
-                                tra_err *e) {
-    tra_dtype ta = tra_rel_type(a->rel)->dtype, tb = tra_rel_type(b->rel)->dtype;
-    tra_dims grid = {.n = box->n}, at = {.n = box->n};
-    for (int d = 0; d < box->n; d++) {
-        grid.v[d] = tra_ceil_div(a->shape.v[d], box->v[d]);
-        if (grid.v[d] == 0) return TRA_OK;
+/* The box of a grid that has these coordinates. */
+static void place_box(const tra_dims *shape, const tra_dims *grid, const tra_dims *at, tra_dims *start, tra_dims *count) {
+    start->n = count->n = shape->n;
+    for (int d = 0; d < shape->n; d++) {
+        start->v[d] = at->v[d] * grid->v[d];
+        count->v[d] = tra_min64(grid->v[d], shape->v[d] - start->v[d]);
     }
+}
+
+static part part_of(const tra_view *v, const void *data, const tra_dims *start, const tra_dims *ext) {
+    part p = {.dtype = tra_rel_type(v->rel)->dtype, .data = data, .start = *start};
+    tra_strides(ext, p.stride);
+    return p;
+}
+
+static tra_dims boxes_of(const tra_dims *shape, const tra_dims *grid) {
+    tra_dims n = {.n = shape->n};
+    for (int d = 0; d < shape->n; d++) n.v[d] = tra_ceil_div(shape->v[d], grid->v[d]);
+    return n;
+}
+
+static tra_status compare_copies(tra_view *a, tra_view *b, const tra_dims *box, comparison *c, tra_err *e) {
+    int64_t floats = 0;
+    tra_dims_product(box, &floats);
+    void *abuf = tra_malloc((size_t)floats * tra_dtype_size(tra_rel_type(a->rel)->dtype));
+    void *bbuf = tra_malloc((size_t)floats * tra_dtype_size(tra_rel_type(b->rel)->dtype));
+    tra_dims boxes = boxes_of(&a->shape, box), i = {.n = box->n};
+    tra_status s = TRA_OK;
     do {
-        tra_dims start = {.n = box->n}, count = {.n = box->n};
-        int64_t stride[TRA_MAXDIM], n = 0;
-        for (int d = 0; d < box->n; d++) {
-            start.v[d] = at.v[d] * box->v[d];
-            count.v[d] = tra_min64(box->v[d], a->shape.v[d] - start.v[d]);
+        tra_dims start, count;
+        place_box(&a->shape, box, &i, &start, &count);
+        part pa = part_of(a, abuf, &start, &count), pb = part_of(b, bbuf, &start, &count);
+        s = tra_view_box(a, &start, &count, abuf, pa.stride, e);
+        if (s == TRA_OK) s = tra_view_box(b, &start, &count, bbuf, pb.stride, e);
+        if (s == TRA_OK) compare_box(c, &a->shape, &start, &count, &pa, &pb);
+    } while (s == TRA_OK && tra_next(&boxes, &i));
+    free(abuf);
+    free(bbuf);
+    return s;
+}
+
+/* Each chunk of `outer`, with those of `inner` that meet it, where they are. swapped: outer is b. */
+static tra_status compare_chunks(tra_view *outer, tra_view *inner, bool swapped, comparison *c, tra_err *e) {
+    const tra_dims *shape = &outer->shape;
+    tra_dims chunks = boxes_of(shape, &outer->chunk), i = {.n = shape->n};
+    do {
+        tra_dims start, count, ext, met = {.n = shape->n}, j = {.n = shape->n};
+        place_box(shape, &outer->chunk, &i, &start, &count);
+        TRA_TRY(tra_view_chunk(outer, &i, &ext, e));
+        part po = part_of(outer, outer->array, &start, &ext);
+        for (int d = 0; d < shape->n; d++) {
+            int64_t last = (start.v[d] + count.v[d] - 1) / inner->chunk.v[d];
+            met.v[d] = last - start.v[d] / inner->chunk.v[d] + 1;
         }
-        tra_strides(&count, stride);
-        TRA_TRY(tra_view_box(a, &start, &count, abuf, stride, e));
-        TRA_TRY(tra_view_box(b, &start, &count, bbuf, stride, e));
-        tra_dims_product(&count, &n);
-        int64_t largest = compare_run(c, ta, abuf, tb, bbuf, n);
-        if (largest >= 0) {
-            tra_unlinear(&count, largest, &c->at);
-            for (int d = 0; d < box->n; d++) c->at.v[d] += start.v[d];
-        }
-    } while (tra_next(&grid, &at));
+        do {
+            tra_dims at = {.n = shape->n}, from, n;
+            for (int d = 0; d < shape->n; d++) at.v[d] = start.v[d] / inner->chunk.v[d] + j.v[d];
+            place_box(shape, &inner->chunk, &at, &from, &n);
+            TRA_TRY(tra_view_chunk(inner, &at, &ext, e));
+            part pi = part_of(inner, inner->array, &from, &ext);
+            for (int d = 0; d < shape->n; d++) {
+                int64_t end = tra_min64(from.v[d] + n.v[d], start.v[d] + count.v[d]);
+                from.v[d] = tra_max64(from.v[d], start.v[d]);
+                n.v[d] = end - from.v[d];
+            }
+            compare_box(c, shape, &from, &n, swapped ? &pi : &po, swapped ? &po : &pi);
+        } while (tra_next(&met, &j));
+    } while (tra_next(&chunks, &i));
     return TRA_OK;
 }
 
+/* By boxes of both, for which there must be room, or chunk by chunk: whatever reads less. */
 static tra_status compare_views(tra_view *a, tra_view *b, comparison *c, tra_err *e) {
     if (!tra_dims_eq(&a->shape, &b->shape)) {
         c->shapes_differ = true;
         return TRA_OK;
     }
     size_t sa = tra_dtype_size(tra_rel_type(a->rel)->dtype), sb = tra_dtype_size(tra_rel_type(b->rel)->dtype);
+    size_t scratch = a->scratch_bytes > b->scratch_bytes ? a->scratch_bytes : b->scratch_bytes;
+    int64_t fixed = (int64_t)(a->array_bytes + b->array_bytes + scratch), elements;
     int n = 0;
-    TRA_TRY(tra_workers(memory, (int64_t)(a->bytes + b->bytes), (int64_t)(sa + sb), 1, &n, e));
-    int64_t floats = 0;
-    tra_dims box = box_for(a, b, (tra_buffer_bytes(memory) - (int64_t)(a->bytes + b->bytes)) / (int64_t)(sa + sb));
-    tra_dims_product(&box, &floats);
-    void *abuf = malloc((size_t)floats * sa), *bbuf = malloc((size_t)floats * sb);
-    tra_status s = abuf && bbuf ? compare_boxes(a, b, &box, abuf, bbuf, c, e)
-                                : tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
-    free(abuf);
-    free(bbuf);
+    TRA_TRY(tra_workers(memory, fixed, 0, 1, &n, e));
+    if (!tra_dims_product(&a->shape, &elements) || elements == 0) return TRA_OK;
+    tra_dims box = box_for(a, b, (tra_buffer_bytes(memory) - fixed) / (int64_t)(sa + sb));
+    void *shared = tra_malloc(scratch + 1);
+    tra_view_room(a, NULL, shared);
+    tra_view_room(b, NULL, shared);
+    double copies = cost(a, &box) + cost(b, &box);
+    double by_a = cost(a, &a->chunk) + cost(b, &a->chunk), by_b = cost(a, &b->chunk) + cost(b, &b->chunk);
+    tra_status s = copies < by_a && copies < by_b ? compare_copies(a, b, &box, c, e)
+                   : by_a <= by_b                 ? compare_chunks(a, b, false, c, e)
+                                                  : compare_chunks(b, a, true, c, e);
+    tra_unlinear(&a->shape, c->index, &c->at);
+    free(shared);
     return s;
 }
 
@@ -158,12 +261,12 @@ static tra_status compare_tuples(tra_rel *a, tra_rel *b, comparison *c, tra_err 
         s = tra_rel_read(a, i, abuf, tmp, e);
         if (s == TRA_OK) s = tra_rel_read(b, i, bbuf, tmp, e);
         if (s != TRA_OK) break;
-        int64_t largest = compare_run(c, ta->dtype, abuf, tb->dtype, bbuf, tra_catalog_floats1(ca, i));
-        if (largest >= 0) {
+        int64_t first = c->elements;
+        if (compare_run(c, first, ta->dtype, abuf, tb->dtype, bbuf, tra_catalog_floats1(ca, i))) {
             tra_dims ext, place;
             tra_catalog_key(ca, i, &c->at);
             tra_catalog_ext(ca, i, &ext);
-            tra_unlinear(&ext, largest, &place);
+            tra_unlinear(&ext, c->index - first, &place);
             for (int d = 0; d < place.n; d++) c->at.v[c->at.n++] = place.v[d];
         }
     }

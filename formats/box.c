@@ -115,23 +115,55 @@ tra_status tra_view_open(tra_view *v, tra_rel *rel, const char *spec, tra_err *e
     int64_t elements;
     if (!tra_dims_product(&v->shape, &elements))
         return tra_fail(e, TRA_INPUT, "%s has more elements than can be counted", spec);
-    size_t array = (size_t)tra_catalog_maxfloats(t->cat) * tra_dtype_size(t->dtype);
-    v->bytes = array + tra_rel_scratch(rel);
-    v->array = tra_malloc(array + 1);
-    v->scratch = tra_malloc(tra_rel_scratch(rel) + 1);
+    v->array_bytes = (size_t)tra_catalog_maxfloats(t->cat) * tra_dtype_size(t->dtype);
+    v->scratch_bytes = tra_rel_scratch(rel);
+    v->held = -1;
     return TRA_OK;
 }
 
+void tra_view_room(tra_view *v, void *array, void *scratch) {
+    v->array = array ? array : (v->own[0] = tra_malloc(v->array_bytes + 1));
+    v->scratch = scratch ? scratch : (v->own[1] = tra_malloc(v->scratch_bytes + 1));
+}
+
 void tra_view_close(tra_view *v) {
-    free(v->array);
-    free(v->scratch);
-    v->array = v->scratch = NULL;
+    free(v->own[0]);
+    free(v->own[1]);
+    v->array = v->scratch = v->own[0] = v->own[1] = NULL;
+}
+
+/* The ordinal of a chunk, -1 for a hole; its extents. */
+static int64_t chunk_of(const tra_view *v, const tra_dims *at, tra_dims *ext) {
+    const tra_catalog *cat = tra_rel_type(v->rel)->cat;
+    tra_dims key = {.n = cat->frontier.n};
+    ext->n = at->n;
+    for (int d = 0; d < at->n; d++) {
+        if (v->key[d] >= 0) key.v[v->key[d]] = at->v[d];
+        ext->v[d] = tra_min64(v->chunk.v[d], v->shape.v[d] - at->v[d] * v->chunk.v[d]);
+    }
+    return tra_catalog_find(cat, &key);
+}
+
+static tra_status load(tra_view *v, int64_t ordinal, tra_err *e) {
+    if (v->held == ordinal) return TRA_OK;
+    v->held = -1;
+    TRA_TRY(tra_rel_read(v->rel, ordinal, v->array, v->scratch, e));
+    v->held = ordinal;
+    return TRA_OK;
+}
+
+tra_status tra_view_chunk(tra_view *v, const tra_dims *at, tra_dims *ext, tra_err *e) {
+    int64_t ordinal = chunk_of(v, at, ext), n = 0;
+    if (ordinal >= 0) return load(v, ordinal, e);
+    v->held = -1;
+    tra_dims_product(ext, &n);
+    memset(v->array, 0, (size_t)n * tra_dtype_size(tra_rel_type(v->rel)->dtype));
+    return TRA_OK;
 }
 
 tra_status tra_view_box(tra_view *v, const tra_dims *start, const tra_dims *count, void *buf, const int64_t *stride,
                         tra_err *e) {
-    const tra_type *t = tra_rel_type(v->rel);
-    size_t size = tra_dtype_size(t->dtype);
+    size_t size = tra_dtype_size(tra_rel_type(v->rel)->dtype);
     int n = v->shape.n;
     tra_dims first = {.n = n}, chunks = {.n = n}, i = {.n = n};
     for (int d = 0; d < n; d++) {
@@ -143,27 +175,23 @@ tra_status tra_view_box(tra_view *v, const tra_dims *start, const tra_dims *coun
     static const int64_t nowhere[TRA_MAXDIM];
     int64_t astride[TRA_MAXDIM];
     do {
-        tra_dims key = {.n = t->cat->frontier.n}, ext = {.n = n}, part = {.n = n};
+        tra_dims at = {.n = n}, ext, part = {.n = n};
         int64_t from = 0, to = 0;
-        for (int d = 0; d < n; d++) {
-            int64_t c = first.v[d] + i.v[d], lo = c * v->chunk.v[d];
-            if (v->key[d] >= 0) key.v[v->key[d]] = c;
-            ext.v[d] = tra_min64(v->chunk.v[d], v->shape.v[d] - lo);
-            int64_t a = tra_max64(lo, start->v[d]), b = tra_min64(lo + ext.v[d], start->v[d] + count->v[d]);
-            part.v[d] = b - a;
-        }
+        for (int d = 0; d < n; d++) at.v[d] = first.v[d] + i.v[d];
+        int64_t ordinal = chunk_of(v, &at, &ext);
         tra_strides(&ext, astride);
         for (int d = 0; d < n; d++) {
-            int64_t lo = (first.v[d] + i.v[d]) * v->chunk.v[d], a = tra_max64(lo, start->v[d]);
+            int64_t lo = at.v[d] * v->chunk.v[d];
+            int64_t a = tra_max64(lo, start->v[d]), b = tra_min64(lo + ext.v[d], start->v[d] + count->v[d]);
+            part.v[d] = b - a;
             from += (a - lo) * astride[d];
             to += (a - start->v[d]) * stride[d];
         }
         char *dst = (char *)buf + (size_t)to * size;
-        int64_t ordinal = tra_catalog_find(t->cat, &key);
         if (ordinal < 0) {
             tra_copy_strided(size, &part, dst, stride, &zero, nowhere);
         } else {
-            TRA_TRY(tra_rel_read(v->rel, ordinal, v->array, v->scratch, e));
+            TRA_TRY(load(v, ordinal, e));
             tra_copy_strided(size, &part, dst, stride, (char *)v->array + (size_t)from * size, astride);
         }
     } while (tra_next(&chunks, &i));

@@ -55,7 +55,7 @@ static tra_status pass(tra_sink *k, tra_view *v, const tra_dims *piece, void *bu
 
 static tra_status write_all(tra_sink *k, tra_view *v, int64_t memory, tra_err *e) {
     enum { GOOD_PIECE = 64 << 20 };
-    int64_t size = (int64_t)tra_dtype_size(k->dtype), left = memory - (int64_t)v->bytes - (int64_t)k->out.cap;
+    int64_t size = (int64_t)tra_dtype_size(k->dtype), left = memory - (int64_t)(v->array_bytes + v->scratch_bytes) - (int64_t)k->out.cap;
     char human[32];
     if (left < 4096)
         return tra_fail(e, TRA_RESOURCE, "--memory is too low to read one block: at least %s are needed",
@@ -72,6 +72,7 @@ static tra_status write_all(tra_sink *k, tra_view *v, int64_t memory, tra_err *e
             break;
         }
     if (!tra_dims_product(&piece, &n)) n = 0;
+    tra_view_room(v, NULL, NULL);
     void *buf = tra_malloc((size_t)(n * size) + 1);
     tra_status s = TRA_OK;
     for (k->pass = 0; k->pass < k->passes && s == TRA_OK; k->pass++) s = pass(k, v, &piece, buf, e);

@@ -23,12 +23,13 @@ static tra_status open_h5(tra_source *s, tra_err *e) {
         tra_rel_close(rel);
         return status;
     }
+    tra_view_room(v, NULL, NULL);
     s->state = v;
     s->shape = v->shape;
     s->dtype = tra_rel_type(rel)->dtype;
     s->access = TRA_ACCESS_BOX;
     s->grain = v->chunk;
-    s->box_scratch = v->bytes;
+    s->box_scratch = v->array_bytes + v->scratch_bytes;
     return TRA_OK;
 }
 

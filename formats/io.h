@@ -145,12 +145,19 @@ typedef struct tra_view {
     tra_rel *rel;
     tra_dims shape, chunk;
     int key[TRA_MAXDIM];   /* the key dimension that counts chunks along it, or -1 */
-    void *array, *scratch; /* one array and what reading one takes, from malloc */
-    size_t bytes;          /* of both */
+    size_t array_bytes, scratch_bytes; /* what reading takes: the array of one chunk, and to decode it */
+    void *array, *scratch;
+    void *own[2]; /* of these two, those from malloc */
+    int64_t held; /* ordinal of what is in array, or -1 */
 } tra_view;
 /* TRA_INPUT with the reason and what to do when the relation has tuple layout. */
 TRA_MUSTUSE tra_status tra_view_open(tra_view *v, tra_rel *rel, const char *spec, tra_err *e);
+/* Before anything is read: room of array_bytes and of scratch_bytes that the caller lends, or NULL for its own. Readers
+ * that take turns may share a scratch. */
+void tra_view_room(tra_view *v, void *array, void *scratch);
 void tra_view_close(tra_view *v); /* not the relation */
+/* Brings the chunk of these coordinates (those of a hole: zeros) to v->array, unless it is there; its extents. */
+TRA_MUSTUSE tra_status tra_view_chunk(tra_view *v, const tra_dims *at, tra_dims *ext, tra_err *e);
 /* The box into buf with the given strides (elements, one for each dimension). Holes are zeros. */
 TRA_MUSTUSE tra_status tra_view_box(tra_view *v, const tra_dims *start, const tra_dims *count, void *buf,
                                     const int64_t *stride, tra_err *e);
