@@ -3,13 +3,11 @@
 
 #include <stdlib.h>
 
+enum { WORKER = 256 << 10 }; /* stack, malloc's arena, zstd's context for decoding */
+
 tra_status tra_workers(int64_t memory, int64_t fixed, int64_t each, int64_t jobs, int *n, tra_err *e) {
-    int64_t room = tra_buffer_bytes(memory), fit = each > 0 ? (room - fixed) / each : TRA_MAXWORKERS;
-    if (room < fixed || fit < 1) {
-        char have[32], need[32];
-        return tra_fail(e, TRA_RESOURCE, "--memory %s is too little: blocks of this size need %s",
-                        tra_human(memory, have), tra_human(tra_buffer_ceiling(fixed + each), need));
-    }
+    TRA_TRY(tra_buffer_check(memory, fixed + each, e)); /* the first worker's are in what is not buffers */
+    int64_t fit = 1 + (tra_buffer_bytes(memory) - fixed - each) / (each + WORKER);
     *n = (int)tra_max64(1, tra_min64(tra_min64(fit, jobs), tra_cores()));
     return TRA_OK;
 }
@@ -33,7 +31,7 @@ tra_status tra_scan(tra_rel *rel, int64_t memory, tra_scan_fn *fn, void *ctx, tr
     const tra_type *t = tra_rel_type(rel);
     size_t bytes = (size_t)tra_catalog_maxfloats(t->cat) * tra_dtype_size(t->dtype), scratch = tra_rel_scratch(rel);
     int n = 0;
-    TRA_TRY(tra_workers(memory, 0, (int64_t)(bytes + scratch), t->cat->n, &n, e));
+    TRA_TRY(tra_workers(memory, tra_store_index_bytes(t->cat), (int64_t)(bytes + scratch), t->cat->n, &n, e));
     scan s = {.rel = rel, .fn = fn, .ctx = ctx};
     tra_status status = TRA_OK;
     for (int i = 0; i < n && status == TRA_OK; i++) {

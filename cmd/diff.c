@@ -32,7 +32,8 @@ static double difference(double a, double b) {
 }
 
 /* Compares n elements that follow each other from `index` on; whether one of them is now the largest difference. */
-static bool compare_run(comparison *c, int64_t index, tra_dtype ta, const void *a, tra_dtype tb, const void *b, int64_t n) {
+static bool compare_run(comparison *c, int64_t index, tra_dtype ta, const void *a, tra_dtype tb, const void *b,
+                        int64_t n) {
     bool found = false;
     for (int64_t i = 0; i < n; i++) {
         double x = value(ta, a, i), y = value(tb, b, i), d = difference(x, y);
@@ -54,6 +55,10 @@ static bool compare_run(comparison *c, int64_t index, tra_dtype ta, const void *
     return found;
 }
 
+static int64_t index_bytes(tra_rel *a, tra_rel *b) {
+    return tra_store_index_bytes(tra_rel_type(a)->cat) + tra_store_index_bytes(tra_rel_type(b)->cat);
+}
+
 /* ---- tensors ------------------------------------------------------------------------------------------------ */
 
 /* Part of a tensor in memory: the array of a chunk, or a box. */
@@ -71,8 +76,8 @@ static const char *element(const part *p, const tra_dims *place) {
 }
 
 /* Compares the box at start, which both parts hold, by runs that are contiguous in both and in the tensor. */
-static void compare_box(comparison *c, const tra_dims *shape, const tra_dims *start, const tra_dims *count, const part *a,
-                        const part *b) {
+static void compare_box(comparison *c, const tra_dims *shape, const tra_dims *start, const tra_dims *count,
+                        const part *a, const part *b) {
     int64_t run = 1;
     tra_dims rows = *count, row;
     while (rows.n > 0 && a->stride[rows.n - 1] == run && b->stride[rows.n - 1] == run) {
@@ -124,7 +129,8 @@ static tra_dims box_for(const tra_view *a, const tra_view *b, int64_t most) {
 }
 
 /* The box of a grid that has these coordinates. */
-static void place_box(const tra_dims *shape, const tra_dims *grid, const tra_dims *at, tra_dims *start, tra_dims *count) {
+static void place_box(const tra_dims *shape, const tra_dims *grid, const tra_dims *at, tra_dims *start,
+                      tra_dims *count) {
     start->n = count->n = shape->n;
     for (int d = 0; d < shape->n; d++) {
         start->v[d] = at->v[d] * grid->v[d];
@@ -202,9 +208,8 @@ static tra_status compare_views(tra_view *a, tra_view *b, comparison *c, tra_err
     }
     size_t sa = tra_dtype_size(tra_rel_type(a->rel)->dtype), sb = tra_dtype_size(tra_rel_type(b->rel)->dtype);
     size_t scratch = a->scratch_bytes > b->scratch_bytes ? a->scratch_bytes : b->scratch_bytes;
-    int64_t fixed = (int64_t)(a->array_bytes + b->array_bytes + scratch), elements;
-    int n = 0;
-    TRA_TRY(tra_workers(memory, fixed, 0, 1, &n, e));
+    int64_t fixed = index_bytes(a->rel, b->rel) + (int64_t)(a->array_bytes + b->array_bytes + scratch), elements;
+    TRA_TRY(tra_buffer_check(memory, fixed, e));
     if (!tra_dims_product(&a->shape, &elements) || elements == 0) return TRA_OK;
     tra_dims box = box_for(a, b, (tra_buffer_bytes(memory) - fixed) / (int64_t)(sa + sb));
     void *shared = tra_malloc(scratch + 1);
@@ -253,8 +258,7 @@ static tra_status compare_tuples(tra_rel *a, tra_rel *b, comparison *c, tra_err 
     size_t na = (size_t)tra_catalog_maxfloats(ca) * tra_dtype_size(ta->dtype);
     size_t nb = (size_t)tra_catalog_maxfloats(cb) * tra_dtype_size(tb->dtype);
     size_t scratch = tra_rel_scratch(a) > tra_rel_scratch(b) ? tra_rel_scratch(a) : tra_rel_scratch(b);
-    int n = 0;
-    TRA_TRY(tra_workers(memory, 0, (int64_t)(na + nb + scratch), 1, &n, e));
+    TRA_TRY(tra_buffer_check(memory, index_bytes(a, b) + (int64_t)(na + nb + scratch), e));
     void *abuf = malloc(na + 1), *bbuf = malloc(nb + 1), *tmp = aligned_alloc(64, (scratch + 64) & ~(size_t)63);
     tra_status s = abuf && bbuf && tmp ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
     for (int64_t i = 0; i < ca->n && s == TRA_OK; i++) {

@@ -158,10 +158,8 @@ static tra_status make_all(making *m, int batch, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status make_buffered(making *m, tra_err *e) {
+static tra_status make_buffered(making *m, int n, tra_err *e) {
     int64_t bytes = tra_store_chunk_bytes(m->type), scratch = m->codec.zstd ? bytes : 0;
-    int n = 0;
-    TRA_TRY(tra_workers(memory, 0, bytes + scratch, m->type->cat->n, &n, e));
     tra_status s = TRA_OK;
     for (int i = 0; i < n && s == TRA_OK; i++) {
         m->data[i] = aligned_alloc(4096, (size_t)(bytes + 4096) & ~(size_t)4095); /* as direct writes want it */
@@ -180,8 +178,12 @@ static tra_status make(const tra_dims *shape, const tra_type *type, const char *
                        int64_t *stored, tra_err *e) {
     making m = {.type = type, .shape = shape, .codec = codec};
     tra_write_options o = {.codec = codec, .history = history};
+    int64_t chunk = tra_store_chunk_bytes(type), each = chunk;
+    if (codec.zstd) each += chunk + tra_codec_context(codec.level, chunk);
+    int n = 0;
+    TRA_TRY(tra_workers(memory, tra_store_index_bytes(type->cat), each, type->cat->n, &n, e));
     TRA_TRY(tra_writer_create(output, type, &o, &m.writer, e));
-    tra_status s = make_buffered(&m, e);
+    tra_status s = make_buffered(&m, n, e);
     if (s != TRA_OK) {
         tra_writer_abort(m.writer);
         return s;

@@ -205,6 +205,7 @@ static tra_status first_row(tra_source *s, csv *c, tra_err *e) {
         if (c->col == cap) c->first = tra_realloc(c->first, (size_t)(cap = cap ? 2 * cap : 64), sizeof *c->first);
         c->first[c->col++] = v;
     } while (x.end == CELL_DELIMITER);
+    s->held = (size_t)cap * sizeof *c->first;
     TRA_TRY(status);
     cells = c->col;
     if (bad_text && !header) {
@@ -223,6 +224,7 @@ static tra_status first_row(tra_source *s, csv *c, tra_err *e) {
         s->header_lines += (int)(c->line - begin + 1);
         free(c->first);
         c->first = NULL;
+        s->held = 0;
     }
     return TRA_OK;
 }

@@ -32,8 +32,8 @@ typedef struct assembly {
     cursor *runs;
     int nruns;
     item *buffers;
-    char *block;    /* elements, of the source's dtype */
-    int64_t *lines; /* for each element the line that gave it */
+    char *block;     /* elements, of the source's dtype */
+    uint64_t *given; /* a bit for each element */
 } assembly;
 
 /* Stable sort by block, least significant digit first. */
@@ -91,16 +91,36 @@ static tra_status refill(assembly *a, cursor *r, int64_t cap, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status duplicate(const assembly *a, const item *x, tra_err *e) {
+/* The two first lines that give the element x, among all entries. */
+static tra_status lines_of(assembly *a, const item *x, int64_t line[2], tra_err *e) {
+    enum { BATCH = 128 };
+    item batch[BATCH];
+    cursor all = {.left = a->fd < 0 ? a->n : a->written / (int64_t)sizeof *batch, .buf = a->fd < 0 ? a->items : batch};
+    line[0] = line[1] = INT64_MAX;
+    for (;;) {
+        TRA_TRY(refill(a, &all, a->fd < 0 ? a->n : BATCH, e));
+        if (all.n == 0) return TRA_OK;
+        for (const item *y = all.buf; y < all.buf + all.n; y++) {
+            if (y->block != x->block || y->pos != x->pos || y->line >= line[1]) continue;
+            line[1] = y->line < line[0] ? line[0] : y->line;
+            line[0] = tra_min64(line[0], y->line);
+        }
+    }
+}
+
+static tra_status duplicate(assembly *a, const item *x, tra_err *e) {
     tra_dims key, ext;
+    int64_t line[2];
     tra_catalog_key(a->cat, x->block, &key);
     tra_catalog_ext(a->cat, x->block, &ext);
-    int64_t one = a->lines[x->pos], other = x->line;
+    TRA_TRY(lines_of(a, x, line, e));
     return tra_fail(e, TRA_INPUT,
                     "%s: line %" PRId64 " gives element (%" PRId64 ",%" PRId64 ") again, after line %" PRId64,
-                    a->source->spec, tra_max64(one, other), key.v[0] * a->cat->bound.v[0] + x->pos / ext.v[1] + 1,
-                    key.v[1] * a->cat->bound.v[1] + x->pos % ext.v[1] + 1, tra_min64(one, other));
+                    a->source->spec, line[1], key.v[0] * a->cat->bound.v[0] + x->pos / ext.v[1] + 1,
+                    key.v[1] * a->cat->bound.v[1] + x->pos % ext.v[1] + 1, line[0]);
 }
+
+static int64_t given_bytes(int64_t n) { return (n / 64 + 1) * 8; }
 
 static tra_status deliver(assembly *a, int64_t cap, tra_block_fn *fn, void *ctx, tra_err *e) {
     size_t size = tra_dtype_size(a->source->dtype);
@@ -110,15 +130,16 @@ static tra_status deliver(assembly *a, int64_t cap, tra_block_fn *fn, void *ctx,
         if (dirty) {
             int64_t n = tra_catalog_maxfloats(a->cat);
             memset(a->block, 0, (size_t)n * size);
-            memset(a->lines, 0, (size_t)n * sizeof *a->lines);
+            memset(a->given, 0, (size_t)given_bytes(n));
             dirty = false;
         }
         for (int k = 0; k < a->nruns; k++) {
             cursor *r = &a->runs[k];
             while (r->at < r->n && r->buf[r->at].block == b) {
                 const item *x = &r->buf[r->at];
-                if (a->lines[x->pos]) return duplicate(a, x, e);
-                a->lines[x->pos] = x->line;
+                uint64_t bit = (uint64_t)1 << (x->pos & 63);
+                if (a->given[x->pos >> 6] & bit) return duplicate(a, x, e);
+                a->given[x->pos >> 6] |= bit;
                 if (size == sizeof(double))
                     ((double *)a->block)[x->pos] = x->value;
                 else
@@ -132,16 +153,28 @@ static tra_status deliver(assembly *a, int64_t cap, tra_block_fn *fn, void *ctx,
     return TRA_OK;
 }
 
-int64_t tra_entries_need(const tra_source *s, const tra_catalog *cat) {
-    return tra_catalog_maxfloats(cat) * (int64_t)(tra_dtype_size(s->dtype) + sizeof(int64_t)) + 8192;
+enum { PART = 16 }; /* items of a run that are in memory at least */
+
+/* For the entries: so many that what is in memory of all their runs takes no more. */
+static int64_t items_need(const tra_source *s) {
+    int64_t n = 8192, most = s->in.seekable ? s->in.size / 2 : 0; /* one takes 4 bytes of text, and may be mirrored */
+    while (n / (PART * (int64_t)sizeof(item)) * (n / 2 / (int64_t)sizeof(item)) < most) n *= 2;
+    return n;
 }
+
+static int64_t block_need(const tra_source *s, const tra_catalog *cat) {
+    int64_t n = tra_catalog_maxfloats(cat);
+    return n * (int64_t)tra_dtype_size(s->dtype) + given_bytes(n);
+}
+
+int64_t tra_entries_need(const tra_source *s, const tra_catalog *cat) { return block_need(s, cat) + items_need(s); }
 
 tra_status tra_entries_assemble(tra_source *s, const tra_catalog *cat, int64_t memory, const char *output,
                                 tra_block_fn *fn, void *ctx, int64_t *spilled, tra_err *e) {
     assert(cat->grid && cat->frontier.n == 2);
     int64_t floats = tra_catalog_maxfloats(cat), size = (int64_t)tra_dtype_size(s->dtype);
-    int64_t left = memory - tra_entries_need(s, cat) + 8192;
-    assert(left >= 8192);
+    int64_t left = memory - block_need(s, cat);
+    assert(left >= items_need(s));
     assembly a = {.source = s, .cat = cat, .fd = -1};
     a.cap = left / 2 / (int64_t)sizeof(item);
     if (s->in.seekable) /* an entry takes 2 bytes of text at least, and may be mirrored */
@@ -151,11 +184,13 @@ tra_status tra_entries_assemble(tra_source *s, const tra_catalog *cat, int64_t m
     tra_status status = collect(&a, output, e);
     if (status == TRA_OK && a.nruns > 0 && a.n > 0) status = spill(&a, output, e);
     int64_t cap = 0;
+    if (status == TRA_OK && a.nruns > left / (PART * (int64_t)sizeof(item)))
+        status = tra_fail(e, TRA_RESOURCE, "--memory is too little for so many entries: double it");
     if (status == TRA_OK && a.nruns > 0) {
         free(a.items);
         free(a.other);
         a.items = a.other = NULL;
-        cap = tra_max64(16, left / a.nruns / (int64_t)sizeof(item));
+        cap = left / a.nruns / (int64_t)sizeof(item);
         a.buffers = tra_calloc((size_t)cap * (size_t)a.nruns, sizeof *a.buffers);
         for (int r = 0; r < a.nruns; r++) a.runs[r].buf = a.buffers + (size_t)r * (size_t)cap;
     } else if (status == TRA_OK) { /* everything in memory: one run that is there already */
@@ -166,7 +201,7 @@ tra_status tra_entries_assemble(tra_source *s, const tra_catalog *cat, int64_t m
     }
     if (status == TRA_OK) {
         a.block = tra_malloc((size_t)(floats * size) + 1);
-        a.lines = tra_malloc((size_t)floats * sizeof *a.lines + 1);
+        a.given = tra_malloc((size_t)given_bytes(floats));
         status = deliver(&a, cap, fn, ctx, e);
     }
     *spilled = a.written;
@@ -177,6 +212,6 @@ tra_status tra_entries_assemble(tra_source *s, const tra_catalog *cat, int64_t m
     free(a.buffers);
     free(a.runs);
     free(a.block);
-    free(a.lines);
+    free(a.given);
     return status;
 }

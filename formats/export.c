@@ -55,15 +55,17 @@ static tra_status pass(tra_sink *k, tra_view *v, const tra_dims *piece, void *bu
 
 static tra_status write_all(tra_sink *k, tra_view *v, int64_t memory, tra_err *e) {
     enum { GOOD_PIECE = 64 << 20 };
-    int64_t size = (int64_t)tra_dtype_size(k->dtype), left = memory - (int64_t)(v->array_bytes + v->scratch_bytes) - (int64_t)k->out.cap;
-    char human[32];
-    if (left < 4096)
-        return tra_fail(e, TRA_RESOURCE, "--memory is too low to read one block: at least %s are needed",
-                        tra_human(tra_buffer_ceiling(memory - left + 4096), human));
+    int64_t size = (int64_t)tra_dtype_size(k->dtype), n = 1, all, most;
+    int64_t fixed = tra_store_index_bytes(tra_rel_type(v->rel)->cat) + (int64_t)(v->array_bytes + v->scratch_bytes);
+    /* Pieces of a block at least: with smaller ones blocks would be read again and again. */
+    tra_dims_product(&v->chunk, &n);
+    tra_dims_product(&v->shape, &all);
+    n = tra_min64(n, all);
+    TRA_TRY(tra_buffer_check(memory, fixed + n * size, e));
+    most = tra_max64(1, (tra_buffer_bytes(memory) - fixed) / size);
     tra_dims shape = k->fortran ? tra_reversed(&k->shape) : k->shape,
              chunk = k->fortran ? tra_reversed(&v->chunk) : v->chunk;
     tra_dims piece;
-    int64_t n = 0, most = left / size;
     choose_piece(&shape, &chunk, tra_min64(most, GOOD_PIECE / size), &piece);
     for (int d = 0; d < piece.n; d++)
         if (piece.v[d] < shape.v[d] &&
@@ -88,7 +90,7 @@ static tra_status write_tensor(const tra_export_job *job, tra_rel *rel, tra_expo
     k.arena = tra_arena_new();
     r->shape = v.shape;
     tra_status s = k.format->prepare ? k.format->prepare(&k, job->to, e) : TRA_OK;
-    size_t cap = (size_t)tra_max64(4096, tra_min64(256 << 10, job->memory / 16));
+    size_t cap = (size_t)tra_max64(4096, tra_min64(256 << 10, tra_buffer_bytes(job->memory) / 16));
     if (s == TRA_OK) s = tra_output_open(job->to, k.format->binary, cap, &k.out, e);
     if (s == TRA_OK) {
         s = write_all(&k, &v, job->memory, e);
@@ -106,7 +108,7 @@ static tra_status write_tensor(const tra_export_job *job, tra_rel *rel, tra_expo
 
 tra_status tra_export(const tra_export_job *job, tra_export_receipt *r, tra_err *e) {
     tra_export_job j = *job;
-    j.memory = tra_buffer_bytes(j.memory ? j.memory : TRA_IMPORT_MEMORY);
+    if (!j.memory) j.memory = TRA_IMPORT_MEMORY;
     *r = (tra_export_receipt){0};
     tra_rel *rel;
     TRA_TRY(tra_rel_open(j.from, NULL, &rel, e));

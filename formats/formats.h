@@ -34,7 +34,7 @@ typedef struct tra_source_options {
     char delimiter;  /* csv; 0: detected */
     int header;      /* csv: 1 the first row is one, 0 it is data, -1 detected */
     bool empty_nan;  /* csv: an empty cell is NaN */
-    int64_t memory;  /* of the whole import: a reader's buffers take a small part of it */
+    int64_t memory;  /* for the buffers of the whole import: a reader's take a small part of it */
 } tra_source_options;
 
 typedef struct tra_source {
@@ -50,7 +50,9 @@ typedef struct tra_source {
     tra_dtype dtype; /* of the elements that box, next and entries deliver */
     tra_access access;
     tra_dims grain; /* box: boxes aligned to it (storage coordinates) read no byte twice; 1 where it does not matter */
-    size_t box_scratch;    /* box: bytes that it holds besides the caller's buffer */
+    size_t box_scratch;    /* box: bytes that it works in besides the caller's buffer */
+    void *box_room;        /* of so many bytes: the caller gives it, and may use it between calls */
+    size_t held;           /* bytes that it keeps, however little memory there is */
     const char *type_text; /* the file's element type, for the receipt; NULL: none of its own */
     /* The reader counts. */
     int64_t inexact;           /* integers that dtype cannot hold exactly */
@@ -137,12 +139,12 @@ tra_status tra_flat_put(tra_sink *k, const void *data, int64_t n, tra_err *e);
 
 /* ---- whole jobs ---------------------------------------------------------------------------------------------- */
 
-enum { TRA_IMPORT_MEMORY = 256 << 20 }; /* default of buffers for import and export */
+enum { TRA_IMPORT_MEMORY = 256 << 20 }; /* default ceiling of import and export */
 
 typedef struct tra_import_job {
     const char *from, *to;     /* sources and "out.h5[:name]" */
     const tra_format *format;  /* NULL: found out */
-    tra_source_options source; /* its memory: bytes for all buffers, 0 for the default */
+    tra_source_options source; /* its memory: ceiling of the process, 0 for the default */
     const tra_dims *block;     /* NULL: chosen from the shape */
     tra_codec codec;
     const char *history; /* or NULL */
@@ -162,15 +164,15 @@ typedef struct tra_import_receipt {
     int64_t spilled;           /* bytes that went through the scratch file */
 } tra_import_receipt;
 
-/* Reads a file into a new relation, atomically. Memory for buffers stays below the job's; TRA_RESOURCE with the least
- * that would do if not even one block fits. */
+/* Reads a file into a new relation, atomically. The process stays below the job's ceiling; TRA_RESOURCE with the least
+ * that would do if not even one block fits, as soon as the shape is known. */
 TRA_MUSTUSE tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err *e);
 
 typedef struct tra_export_job {
     const char *from, *to; /* relation; file or "-" */
     const tra_format *format;
     tra_sink_options sink;
-    int64_t memory; /* bytes for all buffers, 0 for the default */
+    int64_t memory; /* ceiling of the process, 0 for the default */
 } tra_export_job;
 
 typedef struct tra_export_receipt {

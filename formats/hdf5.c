@@ -4,6 +4,7 @@
 #include "../lib/relation/store_int.h" /* the gzip copy keeps the store's own tables */
 
 #include <hdf5.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,13 +24,13 @@ static tra_status open_h5(tra_source *s, tra_err *e) {
         tra_rel_close(rel);
         return status;
     }
-    tra_view_room(v, NULL, NULL);
     s->state = v;
     s->shape = v->shape;
     s->dtype = tra_rel_type(rel)->dtype;
     s->access = TRA_ACCESS_BOX;
     s->grain = v->chunk;
-    s->box_scratch = v->array_bytes + v->scratch_bytes;
+    s->box_scratch = (v->array_bytes + 64) / 64 * 64 + v->scratch_bytes + 1;
+    s->held = (size_t)tra_store_index_bytes(tra_rel_type(rel)->cat);
     return TRA_OK;
 }
 
@@ -41,8 +42,11 @@ static void close_h5(tra_source *s) {
 
 static tra_status box(tra_source *s, const tra_dims *start, const tra_dims *count, void *buf, tra_err *e) {
     int64_t stride[TRA_MAXDIM];
+    tra_view *v = s->state;
     tra_strides(count, stride);
-    return tra_view_box(s->state, start, count, buf, stride, e);
+    tra_view_room(v, s->box_room, (char *)s->box_room + (v->array_bytes + 64) / 64 * 64);
+    v->held = -1; /* others may have used the room since */
+    return tra_view_box(v, start, count, buf, stride, e);
 }
 
 /* ---- rewriting ----------------------------------------------------------------------------------------------- */
@@ -76,7 +80,7 @@ typedef struct rewriting {
     const char *to;
     hid_t from, source; /* the source's file and dataset, for its attributes */
     hid_t file, dset;
-    void *array, *scratch;
+    void *array;
     tra_geom geom;
 } rewriting;
 
@@ -88,7 +92,9 @@ static tra_status copy_arrays(rewriting *w, tra_err *e) {
         tra_dims key, ext;
         int64_t at[TRA_MAXDIM];
         hsize_t start[TRA_MAXDIM], count[TRA_MAXDIM];
-        s = tra_rel_read(w->rel, i, w->array, w->scratch, e);
+        void *scratch = tra_malloc(tra_rel_scratch(w->rel) + 1); /* not kept: the library's filters take as much */
+        s = tra_rel_read(w->rel, i, w->array, scratch, e);
+        free(scratch);
         if (s != TRA_OK) break;
         tra_catalog_key(t->cat, i, &key);
         tra_catalog_ext(t->cat, i, &ext);
@@ -161,13 +167,13 @@ static tra_status rewrite_gzip(tra_rel *rel, const char *to, int gzip, int64_t *
     const tra_type *t = tra_rel_type(rel);
     rewriting w = {.rel = rel, .to = to, .from = -1, .source = -1, .file = -1, .dset = -1};
     TRA_TRY(tra_geom_of(t, &w.geom, e));
+    mallopt(M_MMAP_THRESHOLD, 128 << 10); /* as it is, for good: what filters free goes back to the system */
     tra_arena *arena = tra_arena_new();
     const char *path, *name;
     tra_relspec(arena, to, &path, &name);
     char *temp = tra_temp_beside(path);
     tra_cleanup_add(temp);
     w.array = tra_malloc((size_t)tra_catalog_maxfloats(t->cat) * tra_dtype_size(t->dtype) + 1);
-    w.scratch = tra_malloc(tra_rel_scratch(rel) + 1);
     if (!name) name = "data";
     tra_h5_enter();
     tra_status s = create(&w, temp, name, gzip, e);
@@ -185,7 +191,6 @@ static tra_status rewrite_gzip(tra_rel *rel, const char *to, int gzip, int64_t *
         unlink(temp);
     tra_cleanup_drop(temp);
     free(w.array);
-    free(w.scratch);
     free(temp);
     tra_arena_free(arena);
     return s;
@@ -216,13 +221,12 @@ static tra_status rewrite_plain(tra_rel *rel, const char *to, int64_t *bytes, tr
 static tra_status rewrite(tra_rel *rel, const char *to, const tra_sink_options *o, int64_t memory, int64_t *bytes,
                           tra_err *e) {
     if (strcmp(to, "-") == 0) return tra_fail(e, TRA_USAGE, "an HDF5 file cannot be written to a stream: use -o FILE");
-    const tra_type *t = tra_rel_type(rel);
-    int64_t need = tra_catalog_maxfloats(t->cat) * (int64_t)tra_dtype_size(t->dtype) * (o->gzip ? 3 : 2) +
-                   (int64_t)tra_rel_scratch(rel);
-    char a[32];
-    if (need > memory)
-        return tra_fail(e, TRA_RESOURCE, "--memory is too low for one array of the relation: at least %s are needed",
-                        tra_human(need, a));
+    const tra_catalog *cat = tra_rel_type(rel)->cat;
+    int64_t array = tra_catalog_maxfloats(cat) * (int64_t)tra_dtype_size(tra_rel_type(rel)->dtype);
+    int64_t chunk = tra_store_chunk_bytes(tra_rel_type(rel)), scratch = (int64_t)tra_rel_scratch(rel);
+    /* the library holds a chunk, and what a filter makes of it; or a chunk that is padded */
+    int64_t more = o->gzip ? tra_max64(scratch, 2 * chunk + chunk / 64) : scratch + chunk;
+    TRA_TRY(tra_buffer_check(memory, 2 * tra_store_index_bytes(cat) + array + more, e));
     return o->gzip ? rewrite_gzip(rel, to, o->gzip, bytes, e) : rewrite_plain(rel, to, bytes, e);
 }
 

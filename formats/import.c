@@ -24,7 +24,9 @@ typedef struct panel {
 } panel;
 
 typedef struct import_worker {
-    char *block, *converted, *scratch;
+    char *room;           /* what follows is in it */
+    char *block;          /* the source's type; where the relation's is another */
+    char *chunk, *tmp;    /* the relation's type, padded; to compress */
     tra_digest digest;
     int64_t nan, inf;
     tra_losses loss;
@@ -39,9 +41,11 @@ typedef struct import {
     tra_catalog cat;
     tra_type type;
     tra_writer *writer;
-    int64_t memory; /* for panels and workers; once they are laid out, for panels */
+    int64_t ceiling; /* of the process */
+    int64_t memory;  /* for panels and workers; once they are laid out, for panels */
     panel panels[2];
     int npanels;
+    void *box_room; /* the reader's, unless a worker lends its own */
     tra_dims group; /* extents of a panel, storage coordinates */
     panel *present; /* that the crew works on */
     import_worker *workers;
@@ -68,22 +72,26 @@ static void count_special(import_worker *w, tra_dtype t, const void *data, int64
     w->inf += n - nan - finite;
 }
 
-/* item: the piece of work that must be stored in turn, or -1 where only one thread works. */
+/* data: in a panel, or in w->chunk. item: the piece of work that must be stored in turn, or -1 where only one thread
+ * works. */
 static tra_status store(import *m, import_worker *w, int64_t ordinal, const char *data, int64_t item, tra_err *e) {
     int64_t n = tra_catalog_floats1(&m->cat, ordinal);
     if (m->source->dtype != m->dtype) {
-        tra_elem_convert(tra_elem_of(m->source->dtype), false, (void *)data, m->dtype, w->converted, n, &w->loss);
-        data = w->converted;
+        tra_elem_convert(tra_elem_of(m->source->dtype), false, (void *)data, m->dtype, w->chunk, n, &w->loss);
+        data = w->chunk;
     }
     count_special(w, m->dtype, data, n);
     tra_digest_array(&w->digest, &m->type, ordinal, data);
-    if (!m->job->codec.zstd) return tra_writer_put(m->writer, ordinal, data, w->scratch, e);
+    if (!m->job->codec.zstd && data != w->chunk) return tra_writer_put(m->writer, ordinal, data, w->chunk, e);
+    if (!m->job->codec.zstd) {
+        tra_writer_pad(m->writer, ordinal, w->chunk);
+        return tra_writer_store(m->writer, ordinal, w->chunk, e);
+    }
     tra_encoded enc;
     int64_t addr;
     const void *encoded;
-    char *tmp = w->scratch + tra_writer_scratch(m->writer) / 2;
-    memcpy(w->scratch, data, (size_t)n * tra_dtype_size(m->dtype));
-    TRA_TRY(tra_writer_encode(m->writer, ordinal, w->scratch, tmp, &encoded, &enc, e));
+    if (data != w->chunk) memcpy(w->chunk, data, (size_t)n * tra_dtype_size(m->dtype));
+    TRA_TRY(tra_writer_encode(m->writer, ordinal, w->chunk, w->tmp, &encoded, &enc, e));
     if (item >= 0 && !tra_crew_turn(m->crew, item)) return TRA_INTERNAL; /* another's failure is the cause */
     TRA_TRY(tra_writer_allocate(m->writer, ordinal, &enc, &addr, e));
     if (item >= 0) tra_crew_passed(m->crew);
@@ -115,8 +123,9 @@ static tra_status cut_and_store(void *ctx, int worker, int64_t item, tra_err *e)
     bool in_place = true; /* the block lies in the panel as it should */
     for (int d = 0; d < r; d++) in_place &= ext.v[d] == 1 || ps[d] == bs[d];
     if (!in_place) {
-        tra_copy_strided(size, &ext, w->block, bs, data, ps);
-        data = w->block;
+        char *to = w->block ? w->block : w->chunk;
+        tra_copy_strided(size, &ext, to, bs, data, ps);
+        data = to;
     }
     return store(m, w, ordinal, data, item, e);
 }
@@ -164,38 +173,56 @@ static bool panels_run_on(const import *m) {
     return true;
 }
 
+enum { READERS = 4 << 20 }; /* what their buffers take at most, of an eighth of the memory */
+
+/* The check of what is needed, of which the readers' buffers are not yet a part. */
+static tra_status check(const import *m, int64_t need, tra_err *e) {
+    return tra_buffer_check(m->ceiling, need + tra_min64(need / 7 + 8, READERS), e);
+}
+
+static int64_t aligned(int64_t bytes) { return (bytes + 64) / 64 * 64; }
+
 static tra_status lay_out(import *m, tra_err *e) {
-    enum { GOOD_PANEL = 32 << 20 }; /* larger ones only make the first wait longer */
-    int64_t floats = tra_catalog_maxfloats(&m->cat), size = (int64_t)tra_dtype_size(m->source->dtype);
-    int64_t each = floats * size + (int64_t)tra_writer_scratch(m->writer);
-    if (m->source->dtype != m->dtype) each += floats * (int64_t)tra_dtype_size(m->dtype);
-    int64_t fixed = (int64_t)m->source->box_scratch, one = floats * size;
-    m->nworkers = m->source->access == TRA_ACCESS_ENTRIES ? 1 : tra_cores();
-    m->npanels = 2;
-    while (m->nworkers > 1 && m->memory < fixed + m->nworkers * each + 2 * one) m->nworkers--;
-    if (m->memory < fixed + each + 2 * one) m->npanels = 1;
-    int64_t need =
-        fixed + each + (m->source->access == TRA_ACCESS_ENTRIES ? tra_entries_need(m->source, &m->cat) : one);
-    char human[32];
-    if (m->memory < need)
-        return tra_fail(e, TRA_RESOURCE,
-                        "--memory is too low for one block: at least %s are needed, or a smaller --block",
-                        tra_human(tra_buffer_ceiling(need / 7 * 8 + 8), human));
-    m->memory -= fixed + m->nworkers * each;
-    int64_t most = m->memory / m->npanels / size, n;
-    choose_group(m, tra_max64(floats, tra_min64(most, GOOD_PANEL / size)));
+    enum { GOOD_PANEL = 32 << 20, WORKER = 256 << 10 }; /* larger panels only make the first wait longer */
+    tra_source *s = m->source;
+    int64_t floats = tra_catalog_maxfloats(&m->cat), size = (int64_t)tra_dtype_size(s->dtype), n;
+    int64_t chunk = tra_store_chunk_bytes(&m->type), block = s->dtype != m->dtype ? aligned(floats * size) : 0;
+    int64_t room = block + aligned(chunk) * (m->job->codec.zstd ? 2 : 1), box = (int64_t)s->box_scratch;
+    int64_t context = m->job->codec.zstd ? tra_codec_context(m->job->codec.level, chunk) : 0;
+    int64_t held = tra_store_index_bytes(&m->cat) + (int64_t)s->held;
+    bool entries = s->access == TRA_ACCESS_ENTRIES;
+    /* A panel holds a block, and of a source in chunks as much as one of these, which it would read very often else. */
+    int64_t least = floats, all;
+    if (s->access == TRA_ACCESS_BOX && tra_dims_product(&s->grain, &n) && tra_dims_product(&s->shape, &all))
+        least = tra_max64(least, tra_min64(n, all));
+    int64_t one = entries ? tra_entries_need(s, &m->cat) : least * size;
+    bool lend = m->memory < held + box + room + context + one; /* the worker's room to the reader: they take turns */
+    if (lend) {
+        room = tra_max64(room, box);
+        box = 0;
+    }
+    int64_t each = room + context;
+    TRA_TRY(check(m, held + box + each + one, e));
+    m->memory -= held + box;
+    m->nworkers = entries || lend ? 1 : tra_cores();
+    while (m->nworkers > 1 && m->memory < m->nworkers * (each + WORKER) + 2 * one) m->nworkers--;
+    m->npanels = lend || m->memory < each + 2 * one ? 1 : 2;
+    m->memory -= m->nworkers * each;
+    int64_t most = m->memory / m->npanels / size;
+    choose_group(m, tra_max64(least, tra_min64(most, GOOD_PANEL / size)));
     if (!panels_run_on(m)) choose_group(m, most);
     tra_dims_product(&m->group, &n);
     m->workers = tra_news(m->arena, import_worker, m->nworkers);
     for (int i = 0; i < m->nworkers; i++) {
         import_worker *w = &m->workers[i];
-        w->block = tra_malloc((size_t)one + 1);
-        w->scratch = tra_malloc(tra_writer_scratch(m->writer) + 1);
-        if (m->source->dtype != m->dtype) w->converted = tra_malloc((size_t)floats * tra_dtype_size(m->dtype) + 1);
+        w->room = tra_malloc((size_t)room + 1);
+        w->block = block ? w->room : NULL;
+        w->chunk = w->room + block;
+        w->tmp = w->chunk + aligned(chunk);
     }
-    if (m->source->access == TRA_ACCESS_ENTRIES) return TRA_OK;
+    s->box_room = lend ? m->workers[0].room : (m->box_room = tra_malloc(s->box_scratch + 1));
+    if (entries) return TRA_OK;
     for (int i = 0; i < m->npanels; i++) m->panels[i].data = tra_malloc((size_t)(n * size) + 1);
-    m->crew = tra_crew_new(m->nworkers);
     return TRA_OK;
 }
 
@@ -310,12 +337,14 @@ static tra_status run(import *m, tra_err *e) {
     m->dtype = job->source.has_dtype ? job->source.dtype : s->dtype;
     m->type = (tra_type){.dtype = m->dtype, .cat = &m->cat};
     for (int d = 0; d < m->block.n; d++) m->type.cut[d] = 1u << d;
-    TRA_TRY(tra_writer_create(job->to, &m->type, &(tra_write_options){.codec = job->codec, .history = job->history}, &m->writer, e));
     TRA_TRY(lay_out(m, e));
+    TRA_TRY(tra_writer_create(job->to, &m->type, &(tra_write_options){.codec = job->codec, .history = job->history},
+                              &m->writer, e));
     if (s->access == TRA_ACCESS_ENTRIES)
         return tra_entries_assemble(s, &m->cat, m->memory, job->to, store_in_order, m, &m->spilled, e);
     if (s->access == TRA_ACCESS_STREAM && m->spool < 0 && m->cat.n > 0 && !panels_run_on(m)) TRA_TRY(spool(m, e));
     if (m->spool >= 0) spool_ready(m);
+    m->crew = tra_crew_new(m->nworkers);
     return run_panels(m, e);
 }
 
@@ -345,8 +374,9 @@ static void fill_receipt(const import *m, tra_import_receipt *r) {
 
 tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err *e) {
     tra_import_job j = *job;
-    j.source.memory = tra_buffer_bytes(j.source.memory ? j.source.memory : TRA_IMPORT_MEMORY);
-    struct import m = {.job = &j, .spool = -1, .memory = j.source.memory - j.source.memory / 8};
+    struct import m = {.job = &j, .spool = -1, .ceiling = j.source.memory ? j.source.memory : TRA_IMPORT_MEMORY};
+    j.source.memory = tra_max64(0, tra_buffer_bytes(m.ceiling));
+    m.memory = j.source.memory - tra_min64(j.source.memory / 8, READERS);
     TRA_TRY(tra_source_open(j.from, j.format, &j.source, &m.source, e));
     m.arena = tra_arena_new();
     tra_status status = run(&m, e);
@@ -361,10 +391,9 @@ tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err 
     } else if (m.writer)
         tra_writer_abort(m.writer);
     for (int i = 0; i < m.nworkers && m.workers; i++) {
-        free(m.workers[i].block);
-        free(m.workers[i].converted);
-        free(m.workers[i].scratch);
+        free(m.workers[i].room);
     }
+    free(m.box_room);
     for (int i = 0; i < 2; i++) free(m.panels[i].data);
     if (m.spool >= 0) close(m.spool);
     free(m.where);

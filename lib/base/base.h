@@ -147,10 +147,11 @@ bool tra_parse_num(const char *s, double *v);
 /* 1536 -> "1.5 KiB", into buf (at least 32 bytes), returned. */
 char *tra_human(int64_t bytes, char *buf);
 
-/* What --memory leaves for the buffers of a command that only streams: from 64 MiB on it is a ceiling of the process, of
- * which 24 MiB are not buffers; below, of the buffers alone. And the least ceiling that leaves so many bytes. */
+/* What a ceiling of the process leaves for buffers in a command that only streams: 24 MiB less, for code, libraries and
+ * stacks; negative where not even these fit. */
 int64_t tra_buffer_bytes(int64_t ceiling);
-int64_t tra_buffer_ceiling(int64_t bytes);
+/* TRA_RESOURCE, with the least ceiling that would do, unless the ceiling leaves `need` bytes for buffers. */
+TRA_MUSTUSE tra_status tra_buffer_check(int64_t ceiling, int64_t need, tra_err *e);
 
 double tra_now(void); /* monotonic seconds */
 

@@ -63,6 +63,9 @@ TRA_MUSTUSE tra_status tra_rel_open(const char *spec, const tra_dims *block, tra
 void tra_rel_close(tra_rel *r); /* NULL allowed */
 const tra_type *tra_rel_type(const tra_rel *r);
 
+/* Bytes that an open relation, or one that is written, holds for its keys, their chunks and HDF5's index of them. */
+int64_t tra_store_index_bytes(const tra_catalog *c);
+
 typedef struct tra_relinfo {
     const char *path, *name;
     bool foreign;         /* not written by tra */

@@ -127,11 +127,11 @@ with h5py.File("a.h5", "w") as f:
 
 @test "--memory bounds what --stats uses, and is refused when too little" {
     tra gen -q --shape 512x512 --block 512x512 -o a.h5
-    status 4 tra info --stats --memory 1M a.h5
-    has "need 2 MiB"
-    status 0 tra info --stats --memory 3M a.h5
+    status 4 tra info --stats --memory 25M a.h5
+    has "at least 26 MiB are needed"
+    status 0 tra info --stats --memory 27M a.h5
     status 2 tra info --memory lots a.h5
     has "'lots' is not a size"
-    TRA_MEMORY=1M status 4 tra info --stats a.h5
-    TRA_MEMORY=1M status 0 tra info --stats --memory 3M a.h5
+    TRA_MEMORY=25M status 4 tra info --stats a.h5
+    TRA_MEMORY=25M status 0 tra info --stats --memory 27M a.h5
 }

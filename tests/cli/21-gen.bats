@@ -46,7 +46,7 @@ for x in u, n:  # neighbours along both dimensions are unrelated
     for dist in uniform normal; do
         tra gen -q --shape 130x171 --block 130x171 --dist $dist --seed 3 -o a.h5
         TRA_THREADS=1 tra gen -q --shape 130x171 --block 7x100 --dist $dist --seed 3 --codec zstd -o b.h5
-        TRA_THREADS=5 tra gen -q --shape 130x171 --block 33x2 --dist $dist --seed 3 --memory 100K -o c.h5
+        TRA_THREADS=5 tra gen -q --shape 130x171 --block 33x2 --dist $dist --seed 3 --memory "$(room 2M)" -o c.h5
         py 'a, b, c = (h5py.File(k + ".h5")["data"][:] for k in "abc"); assert (a == b).all() and (a == c).all()'
         tra gen -q --shape 130x171 --dist $dist --seed 4 -o d.h5
         py 'a, d = (h5py.File(k + ".h5")["data"][:] for k in "ad"); assert (a != d).mean() > 0.99'
@@ -136,4 +136,11 @@ for x in u, n:  # neighbours along both dimensions are unrelated
     [ "$rc" = 143 ]
     [ "$(find . -type f)" = ./a.h5 ]
     py 'assert (h5py.File("a.h5")["data"][:] == [0, 1, 2]).all()'
+}
+
+@test "--memory is a ceiling of the process, and the least is 64 MB and three blocks at most" {
+    for codec in none zstd zstd:9; do
+        bounded $((8 << 20)) gen -q --shape 1100x2000 --block 1024x1024 --codec $codec -o a.h5
+    done
+    bounded $((32 << 20)) gen -q --shape 4100x2048 --block 4096x2048 --dtype f32 --dist zero --codec zstd -o a.h5
 }

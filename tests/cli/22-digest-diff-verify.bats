@@ -59,7 +59,7 @@ with h5py.File("a.h5", "w") as f: f["x"] = x; f["y"] = y; f["i"] = np.arange(5);
     has "equal: 3000 elements"
     status 0 tra diff a.h5 c.h5
     status 0 tra diff c.h5 b.h5
-    status 0 tra diff a.h5 c.h5 --memory 40K
+    status 0 tra diff a.h5 c.h5 --memory "$(room 40K)"
     status 0 tra diff -q a.h5 b.h5
     [ -z "$output" ]
 }
@@ -78,7 +78,7 @@ with h5py.File("a.h5", "w") as f:
     is "[17, 29]" json at
     py 'a = h5py.File("a.h5"); r = json.loads(sys.argv[1])
 assert r["a"] == a["a"][17, 29] and r["b"] == a["b"][17, 29] and r["max_abs"] == abs(a["a"][:] - a["b"][:]).max()' "$output"
-    for memory in 10K 100K; do
+    for memory in "$(room 10K)" "$(room 100K)"; do
         status 1 tra diff --memory $memory --format json a.h5:a a.h5:b
         is "[17, 29]" json at
         is 3 json different
@@ -215,4 +215,34 @@ with open(sys.argv[1], "r+b") as b:
     has "a.h5"
     echo junk >b.h5
     status 3 tra verify b.h5
+}
+
+# ---- memory ----
+
+@test "--memory is a ceiling of the process, and the least is 64 MB and three blocks at most" {
+    for codec in none zstd; do for dtype in f64 f32; do
+        [ $dtype = f64 ] && block=1024x1024 || block=2048x1024
+        tra gen -q --shape 2000x2100 --block $block --dtype $dtype --codec $codec -o $dtype.h5
+        bounded $((8 << 20)) digest $dtype.h5
+        bounded $((8 << 20)) verify $dtype.h5
+        bounded $((8 << 20)) info --stats $dtype.h5
+        bounded $((8 << 20)) diff f64.h5 $dtype.h5
+    done; done
+    tra gen -q --shape 2100x4000 --block 2048x2048 --dist zero --codec zstd -o large.h5
+    bounded $((32 << 20)) verify large.h5
+    bounded $((32 << 20)) diff large.h5 large.h5
+}
+
+@test "diff: of compressed chunks none is read again and again, however little memory there is" {
+    tra gen -q --shape 2048x2048 --block 1024x1024 --dist normal --codec zstd -o a.h5
+    tra gen -q --shape 2048x2048 --block 2048x512 --dist normal --codec zstd -o b.h5
+    tra gen -q --shape 2048x2048 --block 512x512 --dist normal --dtype f32 --codec zstd -o c.h5
+    for pair in "a a" "a b" "b a" "a c" "c b"; do
+        read -r x y <<<"$pair"
+        run tra diff --memory 1K $x.h5 $y.h5
+        least=$(grep -o '(--memory [0-9]*' <<<"$output" | grep -o '[0-9]*$')
+        [[ $pair == *c* ]] && want=1 || want=0
+        for more in 0 20000 300000; do status $want timeout 30 "$TRA" diff $x.h5 $y.h5 --memory $((least + more)); done
+        [ $want = 0 ] || is "$(tra diff $x.h5 $y.h5)" echo "$output" # the place too
+    done
 }

@@ -11,7 +11,7 @@ np.save("s.npy", np.array(2.5)); np.save("e.npy", np.zeros((0, 4)))'
 
 @test "npy and raw, under every budget, by file and by stream" {
     make
-    for m in 256M 40K 12K; do for f in a f t v s e; do
+    for m in 256M "$(room 40K)" "$(room 12K)"; do for f in a f t v s e; do
         status 0 tra export $f.h5 --memory $m -o x.npy
         has "from     $f.h5"
         py 'a, b = (np.load(f) for f in sys.argv[1:]); assert a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()' \
@@ -24,7 +24,7 @@ np.save("s.npy", np.array(2.5)); np.save("e.npy", np.zeros((0, 4)))'
 
 @test "csv reads back to the bit, here and in numpy" {
     make
-    for f in a f; do for m in 256M 12K; do
+    for f in a f; do for m in 256M "$(room 12K)"; do
         tra export -q $f.h5 --memory $m -o x.csv
         py 'a = np.load(sys.argv[1]); assert np.array_equal(np.loadtxt("x.csv", delimiter=",", dtype=a.dtype), a, equal_nan=True)' $f.npy
         tra import -q x.csv --dtype $([ $f = a ] && echo f64 || echo f32) --block 10x8 -o y.h5
@@ -41,7 +41,7 @@ np.save("s.npy", np.array(2.5)); np.save("e.npy", np.zeros((0, 4)))'
 
 @test "MatrixMarket, array and coordinate, as scipy reads them" {
     make
-    for m in 256M 12K; do
+    for m in 256M "$(room 12K)"; do
         tra export -q a.h5 --memory $m -o x.mtx
         tra export -q a.h5 --memory $m --coordinate -o c.mtx
         py '
@@ -157,4 +157,16 @@ with h5py.File("x.h5", "w") as f: f.create_dataset("m", data=a.astype(">i4"), ch
     status 2 tra export a.h5 -o x --to doc
     status 4 tra export a.h5 --memory 1K -o x.npy; has "at least"
     status 0 tra export --help; has "--coordinate"
+}
+
+@test "--memory is a ceiling of the process, and the least is 64 MB and three blocks at most" {
+    for codec in none zstd; do
+        tra gen -q --shape 1500x1100 --block 1024x1024 --dist normal --codec $codec -o a.h5
+        for f in npy raw csv mtx h5; do bounded $((8 << 20)) export a.h5 -o x.$f; done
+        bounded $((8 << 20)) export a.h5 --coordinate -o x.mtx
+        bounded $((8 << 20)) export a.h5 --gzip=1 -o x.h5
+    done
+    tra gen -q --shape 2100x4000 --block 2048x2048 --dist zero --codec zstd -o large.h5
+    bounded $((32 << 20)) export large.h5 --gzip=1 -o x.h5
+    bounded $((32 << 20)) export large.h5 -o x.raw
 }

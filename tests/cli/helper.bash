@@ -71,3 +71,34 @@ is() {
     got=$("$@") || return
     [[ $got == "$want" ]] || { echo "$* gives '$got', not '$want'"; return 1; }
 }
+
+# room SIZE: a ceiling that leaves a command that streams so many bytes (or 20K, 1M) for buffers; the rest is PROCESS of
+# lib/base/num.c.
+room() {
+    echo $(((24 << 20) + $(numfmt --from=iec "$1")))
+}
+
+# peak COMMAND...: runs it; the most memory that it held, in bytes. Fails unless it exits with 0 or 1.
+peak() {
+    "$PYTHON" -c 'import resource, subprocess, sys
+status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+sys.exit(status > 1 or status < 0)' "$@"
+}
+
+# bounded BLOCK COMMAND...: tra refuses to run the command with 1K and says the least ceiling, which is at most 64 MB
+# and three blocks of so many bytes; it stays below it, and below a higher one, with one thread and with two.
+bounded() {
+    local least m n got
+    status 4 tra "${@:2}" --memory 1K
+    least=$(grep -o '(--memory [0-9]*' <<<"$output" | grep -o '[0-9]*$')
+    ((least <= 64000000 + 3 * $1)) || { echo "the least ceiling of $* is $least"; return 1; }
+    status 4 tra "${@:2}" --memory $((least - 1))
+    for n in 1 2; do for m in "$least" $((least + $1 * 5 / 2)); do
+        got=$(TRA_THREADS=$n peak "$TRA" "${@:2}" --memory "$m") || { echo "$*: fails with --memory $m"; return 1; }
+        ((got <= m)) || [ -n "${SAN:-}" ] || { # sanitizers take memory of their own
+            echo "$*: $got bytes with $n threads and --memory $m"
+            return 1
+        }
+    done; done
+}
