@@ -168,7 +168,7 @@ static double overlapped(double a, double b, double unhidden) { return a > b ? a
 
 /* Conservative figures of one site with one thread, for a machine that was not calibrated: AVX2 at about 3.5 GHz
  * reaches 60 Gflop/s in f64 contractions on blocks of 512 or more, 10 GbE or shared memory at least 1.2 GB/s, a
- * solid-state disk 1.5 GB/s buffered and durable, cold reads 2 GB/s. */
+ * solid-state disk 1.5 GB/s buffered and durable, cold reads 2 GB/s; nothing of an exchange is hidden by work beside it. */
 tra_rates tra_rates_builtin(void) {
     return (tra_rates){.network = 1.2e9,
                        .disk_read = 2.0e9,
@@ -176,7 +176,7 @@ tra_rates tra_rates_builtin(void) {
                        .flops_f64 = 5.0e10,
                        .flops_f32 = 1.0e11,
                        .memory = 6.0e9,
-                       .unhidden = UNHIDDEN};
+                       .unhidden = 1};
 }
 
 double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const tra_rates *rates) {
