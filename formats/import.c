@@ -183,7 +183,7 @@ static tra_status check(const import *m, int64_t need, tra_err *e) {
 static int64_t aligned(int64_t bytes) { return (bytes + 64) / 64 * 64; }
 
 static tra_status lay_out(import *m, tra_err *e) {
-    enum { GOOD_PANEL = 32 << 20, WORKER = 256 << 10 }; /* larger panels only make the first wait longer */
+    enum { GOOD_PANEL = 32 << 20 }; /* larger panels only make the first wait longer */
     tra_source *s = m->source;
     int64_t floats = tra_catalog_maxfloats(&m->cat), size = (int64_t)tra_dtype_size(s->dtype), n;
     int64_t chunk = tra_store_chunk_bytes(&m->type), block = s->dtype != m->dtype ? aligned(floats * size) : 0;
@@ -205,7 +205,7 @@ static tra_status lay_out(import *m, tra_err *e) {
     TRA_TRY(check(m, held + box + each + one, e));
     m->memory -= held + box;
     m->nworkers = entries || lend ? 1 : tra_cores();
-    while (m->nworkers > 1 && m->memory < m->nworkers * (each + WORKER) + 2 * one) m->nworkers--;
+    while (m->nworkers > 1 && m->memory < m->nworkers * (each + TRA_WORKER_BYTES) + 2 * one) m->nworkers--;
     m->npanels = lend || m->memory < each + 2 * one ? 1 : 2;
     m->memory -= m->nworkers * each;
     int64_t most = m->memory / m->npanels / size;

@@ -31,7 +31,7 @@ void tra_wait_briefly(pthread_cond_t *cond, pthread_mutex_t *lock);
 void tra_wait_for(pthread_cond_t *cond, pthread_mutex_t *lock, long ns); /* the same, for so long (under a second) */
 
 /* Cores that this process may use, or TRA_THREADS; at most TRA_MAXWORKERS. */
-enum { TRA_MAXWORKERS = 64 };
+enum { TRA_MAXWORKERS = 64, TRA_WORKER_BYTES = 256 << 10 }; /* of memory: stack, malloc's arena, zstd's context for decoding */
 int tra_cores(void);
 
 #endif

@@ -197,8 +197,6 @@ static tra_status prepare(tra_engine *g, tra_input *in, tra_worker *w, tra_err *
 
 /* ---- workers ------------------------------------------------------------------------------------------------ */
 
-static bool start_behind(tra_engine *g);
-
 static void dequeue(tra_engine *g, tra_unit *u) {
     tra_unit **at = &g->head, *last = NULL;
     while (*at != u) last = *at, at = &(*at)->next;
@@ -254,6 +252,8 @@ static tra_unit *find_work(tra_engine *g, int *task) {
 static bool can_read(const tra_engine *g) {
     return g->loads > 0 && g->left == 0 && g->computing == g->threads && !g->failed;
 }
+
+static bool start_behind(tra_engine *g);
 
 static void wake_readers(tra_engine *g) {
     if (can_read(g) && start_behind(g)) pthread_cond_signal(&g->more);

@@ -207,8 +207,8 @@ static bool start_send(tra_exchange *x) {
 /* What has come for a tuple of the result, or a piece of one. */
 static tra_status place(tra_exchange *x, const tra_transfer *t, tra_block *b) {
     if (!x->pieces) {
-        (x->behind ? tra_block_arrived : tra_block_unpin)(x->site->pool, b);
-        if (x->behind) tra_engine_brought(x->site->engine);
+        (x->beside ? tra_block_arrived : tra_block_unpin)(x->site->pool, b);
+        if (x->beside) tra_engine_brought(x->site->engine);
         return place_whole(x, t, b);
     }
     tra_dims from, to, ext, zero;
@@ -227,7 +227,7 @@ void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b, 
     tra_info(4, "    %" PRId64 " bytes of tuple %" PRId64 " received from site %d", bytes, t->in, t->from);
     tra_exchange_fail(x, s);
     if (x->status == TRA_OK) tra_exchange_fail(x, place(x, t, b));
-    else if (!x->behind) tra_block_free(x->site->pool, b); /* else the part has it */
+    else if (!x->beside) tra_block_free(x->site->pool, b); /* else the part has it */
 }
 
 bool tra_exchange_receive(tra_exchange *x) {
@@ -237,14 +237,14 @@ bool tra_exchange_receive(tra_exchange *x) {
     const tra_transfer *t = &x->incoming[src].v[x->next_in[src]++];
     int64_t bytes = tra_exchange_bytes(x, t);
     tra_block *b = NULL;
-    if (x->status == TRA_OK && x->behind) b = x->out->block[tra_part_find(x->out, t->out, t->summand)];
+    if (x->status == TRA_OK && x->beside) b = x->out->block[tra_part_find(x->out, t->out, t->summand)];
     else if (x->status == TRA_OK) tra_exchange_fail(x, tra_block_new(x->site->pool, bytes, &b, x->e));
     x->transport->take(x, t, b, bytes);
     return true;
 }
 
 static void begin_lists(tra_exchange *x) {
-    if (!x->behind) x->site->all += x->outgoing.n + x->local.n;
+    if (!x->beside) x->site->all += x->outgoing.n + x->local.n;
     x->next_out = x->received = x->expected = 0;
     for (int p = 0; p < x->site->comm.size; p++) {
         x->next_in[p] = 0;
@@ -353,7 +353,7 @@ tra_status tra_stage_exchange(tra_site *site, const tra_placement *from, const t
 
 /* ---- beside other stages ---------------------------------------------------------------------------------------- */
 
-enum { BEHIND_BYTES = 8 << 20 };
+enum { BESIDE_BYTES = 8 << 20 };
 
 typedef struct turn { /* of a tuple: when the join that follows wants it */
     int64_t k, ordinal;
@@ -368,13 +368,8 @@ static int by_turn(const void *a, const void *b) {
 /* The tuples by the value of what the join that reads them, if it is one, joins on; all ranks find the same order. */
 static int64_t *order_for(const tra_plan *p, const tra_op *op) {
     const tra_catalog *c = op->type.cat;
-    const tra_dims *joined = NULL;
-    for (int j = op->id + 1; j < p->nops && !joined; j++) {
-        const tra_op *o = &p->ops[j];
-        if (o->op != TRA_PLAN_JOIN && o->op != TRA_PLAN_JOINAGG) continue;
-        joined = o->in[0] == op->id ? &o->joinl : o->in[1] == op->id ? &o->joinr : NULL;
-        if (!joined) break;
-    }
+    const tra_op *to = &p->ops[tra_op_beside(p, op->id)];
+    const tra_dims *joined = !to->join ? NULL : to->in[0] == op->id ? &to->joinl : to->in[1] == op->id ? &to->joinr : NULL;
     if (!joined) return NULL;
     turn *v = tra_malloc((size_t)(c->n + 1) * sizeof *v);
     int64_t *order = tra_malloc((size_t)(c->n + 1) * sizeof *order);
@@ -395,10 +390,10 @@ tra_exchange *tra_exchange_begin(tra_site *site, const tra_placement *from, cons
     int64_t *order = order_for(site->plan, op);
     begin(x, site, op, in, out, NULL);
     x->e = &x->own;
-    x->behind = true;
+    x->beside = true;
     /* what comes together is done together, and the join could begin with the first: few at once, but enough for the wire */
     int64_t largest = tra_block_footprint(tra_catalog_maxfloats(op->type.cat) * (int64_t)tra_dtype_size(op->type.dtype));
-    x->window_in = tra_min64(x->window, tra_max64(BEHIND_BYTES, 2 * largest));
+    x->window_in = tra_min64(x->window, tra_max64(BESIDE_BYTES, 2 * largest));
     x->sent = &x->moved.sent;
     x->arrived = &x->moved.received;
     x->begun = tra_now();

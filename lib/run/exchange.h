@@ -35,7 +35,7 @@ struct tra_exchange {
     tra_site *site;
     const tra_op *op;
     tra_part *in, *out;
-    bool behind;             /* goes on beside other stages: what is to come has its blocks from the beginning */
+    bool beside;             /* goes on beside other stages: what is to come has its blocks from the beginning */
     int64_t *sent, *arrived; /* bytes are counted here */
     double begun;
     tra_moved moved;

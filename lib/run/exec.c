@@ -25,9 +25,9 @@ typedef struct exec {
     bool *needed;         /* of each operator: its result is, on some site */
     bool *complete;       /* it is saved on all sites */
     tra_keep *keep;
-    tra_exchange **behind; /* exchanges that go on beside the stages, */
-    int *behind_op;        /* of these operators */
-    int nbehind;
+    tra_exchange **beside; /* exchanges that go on beside the stages, */
+    int *beside_op;        /* of these operators */
+    int nbeside;
     int64_t read_before;   /* by the pool, when the first of them began */
 } exec;
 
@@ -260,37 +260,37 @@ static void tell_end(const tra_op *op, const tra_op_report *r, int64_t past_cach
 
 /* ---- exchanges beside the stages ------------------------------------------------------------------------------- */
 
-static tra_status beside(void *ctx, bool *any, tra_err *e) {
+static tra_status go_on_beside(void *ctx, bool *any, tra_err *e) {
     exec *x = ctx;
     bool done = true;
-    for (int i = 0; i < x->nbehind; i++) TRA_TRY(tra_exchange_go_on(x->behind[i], any, &done, e));
+    for (int i = 0; i < x->nbeside; i++) TRA_TRY(tra_exchange_go_on(x->beside[i], any, &done, e));
     if (done) tra_engine_set_beside(x->site.engine, NULL, NULL);
     return TRA_OK;
 }
 
-static bool runs_behind(const exec *x, const tra_op *op) {
-    return op->behind && x->site.comm.size > 1 && x->site.transport == &tra_transport_messages;
+static bool runs_beside(const exec *x, const tra_op *op) {
+    return op->beside && x->site.comm.size > 1 && x->site.transport == &tra_transport_messages;
 }
 
 /* Operators that an exchange may go on beside and after. */
 static bool lets_pass(const exec *x, const tra_op *op) {
-    return op->op == TRA_PLAN_INPUT || op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY || op->fused || runs_behind(x, op);
+    return op->op == TRA_PLAN_INPUT || op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY || op->fused || runs_beside(x, op);
 }
 
 /* All of them, after a stage that ended with s. */
-static tra_status end_behind(exec *x, tra_status s, tra_err *e) {
+static tra_status end_beside(exec *x, tra_status s, tra_err *e) {
     tra_engine_set_beside(x->site.engine, NULL, NULL);
-    for (int i = 0; i < x->nbehind; i++) {
-        tra_op_report *rep = &x->report->ops[x->behind_op[i]];
+    for (int i = 0; i < x->nbeside; i++) {
+        tra_op_report *rep = &x->report->ops[x->beside_op[i]];
         tra_moved m;
-        tra_status end = tra_exchange_end(x->behind[i], s, &m, e);
+        tra_status end = tra_exchange_end(x->beside[i], s, &m, e);
         rep->seconds = m.seconds;
         rep->sent = m.sent;
         rep->received = m.received;
         if (s == TRA_OK) s = end;
-        if (s == TRA_OK) tell_end(&x->plan->ops[x->behind_op[i]], rep, 0);
+        if (s == TRA_OK) tell_end(&x->plan->ops[x->beside_op[i]], rep, 0);
     }
-    x->nbehind = 0;
+    x->nbeside = 0;
     return s;
 }
 
@@ -315,10 +315,10 @@ static tra_status run_op(exec *x, int i, tra_err *e) {
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF:
         x->parts[i] = new_part(x, i);
-        if (runs_behind(x, op)) {
-            x->behind_op[x->nbehind] = i;
-            x->behind[x->nbehind++] = tra_exchange_begin(&x->site, &from->place, op, l, x->parts[i]);
-            tra_engine_set_beside(x->site.engine, beside, x);
+        if (runs_beside(x, op)) {
+            x->beside_op[x->nbeside] = i;
+            x->beside[x->nbeside++] = tra_exchange_begin(&x->site, &from->place, op, l, x->parts[i]);
+            tra_engine_set_beside(x->site.engine, go_on_beside, x);
             return TRA_OK;
         }
         return tra_stage_exchange(&x->site, &from->place, op, l, x->parts[i], e);
@@ -373,7 +373,7 @@ static tra_status run_needed(exec *x, int i, tra_err *e) {
     if (s == TRA_OK) s = run_op(x, i, e);
     tra_journal_flush(x->journal);
     if (s != TRA_OK) tra_comm_ring(&x->site.comm);
-    if (!lets_pass(x, &x->plan->ops[i])) s = end_behind(x, s, e);
+    if (!lets_pass(x, &x->plan->ops[i])) s = end_beside(x, s, e);
     return tra_comm_agree(&x->site.comm, s, e);
 }
 
@@ -383,7 +383,7 @@ static tra_status run_ops(exec *x, tra_err *e) {
         tra_op_report *rep = &x->report->ops[i];
         tra_pool_stats before = tra_pool_stat(x->site.pool);
         int64_t sent = x->site.sent, received = x->site.received;
-        if (x->nbehind == 0) x->read_before = before.read;
+        if (x->nbeside == 0) x->read_before = before.read;
         double t0 = tra_now();
         x->site.all = 0;
         atomic_store(&x->site.done, 0);
@@ -391,22 +391,22 @@ static tra_status run_ops(exec *x, tra_err *e) {
         tell_begin(op);
         bool runs = x->needed[i] && !x->complete[i];
         tra_status s = runs ? run_needed(x, i, e) : TRA_OK;
-        if (!runs && x->nbehind > 0 && !lets_pass(x, op)) s = tra_comm_agree(&x->site.comm, end_behind(x, s, e), e);
-        if (s != TRA_OK) s = end_behind(x, s, e); /* what goes on beside an operator that failed everywhere */
+        if (!runs && x->nbeside > 0 && !lets_pass(x, op)) s = tra_comm_agree(&x->site.comm, end_beside(x, s, e), e);
+        if (s != TRA_OK) s = end_beside(x, s, e); /* what goes on beside an operator that failed everywhere */
         release(x, op->in[0]);
         release(x, op->in[1]);
         x->complete[i] |= op->op == TRA_PLAN_OUTPUT;
-        if (s == TRA_OK && x->nbehind == 0) tra_keep_stage_end(x->keep, i, x->parts, x->complete);
+        if (s == TRA_OK && x->nbeside == 0) tra_keep_stage_end(x->keep, i, x->parts, x->complete);
         tra_pool_stats after = tra_pool_stat(x->site.pool);
         *rep = (tra_op_report){.seconds = tra_now() - t0,
                                .sent = x->site.sent - sent,
                                .received = x->site.received - received,
-                               .disk_read = x->nbehind > 0 ? 0 : after.read - x->read_before,
+                               .disk_read = x->nbeside > 0 ? 0 : after.read - x->read_before,
                                .spilled = after.spilled - before.spilled,
                                .unspilled = after.unspilled - before.unspilled,
                                .peak_memory = peak_memory()};
         if (s != TRA_OK) return s;
-        if (!runs_behind(x, op)) tell_end(op, rep, after.past_cache - before.past_cache);
+        if (!runs_beside(x, op)) tell_end(op, rep, after.past_cache - before.past_cache);
     }
     return TRA_OK;
 }
@@ -456,8 +456,8 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     x.files = tra_news(x.arena, tra_outfile *, n);
     x.needed = tra_news(x.arena, bool, n);
     x.complete = tra_news(x.arena, bool, n);
-    x.behind = tra_news(x.arena, tra_exchange *, n);
-    x.behind_op = tra_news(x.arena, int, n);
+    x.beside = tra_news(x.arena, tra_exchange *, n);
+    x.beside_op = tra_news(x.arena, int, n);
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < 2; j++) {
             if (plan->ops[i].in[j] >= 0) x.uses[plan->ops[i].in[j]]++;

@@ -455,7 +455,7 @@ static bool used_besides(const stage *st, int side) {
     bool many = false, other = false;
     int mine = holder(p, st->op->in[side], &many);
     for (int j = 0; j < p->nops; j++) {
-        if (j < me && !p->ops[j].behind) continue; /* it has ended */
+        if (j < me && !p->ops[j].beside) continue; /* it has ended */
         for (int k = 0; k < 2; k++) {
             if (p->ops[j].in[k] < 0 || (j == me && k == side)) continue;
             if (holder(p, p->ops[j].in[k], &other) == mine) return true;

@@ -363,7 +363,7 @@ static void predict_reads(tra_plan *p, const edges *e, int threads, int64_t budg
             for (int s = 0; s < p->sites; s++) n += tuples[s];
             int64_t bytes = n * tra_store_chunk_bytes(&p->ops[f].type) * passes(p, op, side, threads, budget);
             int at = budget ? i : reader[i];
-            p->ops[p->ops[at].behind ? tra_op_beside(p, at) : at].cost.disk_read += bytes;
+            p->ops[p->ops[at].beside ? tra_op_beside(p, at) : at].cost.disk_read += bytes;
             p->cost.disk_read += bytes;
         }
     }
@@ -425,7 +425,7 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t
 }
 
 /* Exchanges of whole tuples after which nothing but the next join or aggregation wants them, and others like it first. */
-static bool can_run_behind(const tra_plan *p, int i) {
+static bool can_run_beside(const tra_plan *p, int i) {
     const tra_op *op = &p->ops[i];
     if ((op->op != TRA_PLAN_SHUF && op->op != TRA_PLAN_BCAST) || tra_place_is_partial(&p->ops[op->in[0]].place)) return false;
     for (int j = i + 1; j < p->nops; j++) {
@@ -435,24 +435,24 @@ static bool can_run_behind(const tra_plan *p, int i) {
             return next->op == TRA_PLAN_JOIN || next->op == TRA_PLAN_AGG || next->op == TRA_PLAN_JOINAGG;
         int from = next->in[0]; /* it must not wait for tuples of ours */
         while (from > i && p->ops[from].in[0] >= 0 && is_view(&p->ops[from])) from = p->ops[from].in[0];
-        if (from == i || !can_run_behind(p, j)) return false;
+        if (from == i || !can_run_beside(p, j)) return false;
     }
     return false;
 }
 
-/* Where everything has room, exchanges run behind. held: bytes of each result. Returns what they take besides, what they
+/* Where everything has room, exchanges run beside. held: bytes of each result. Returns what they take besides, what they
  * read being held for longer. */
-static int64_t choose_behind(tra_plan *p, int threads, const int64_t *held, int64_t wish) {
+static int64_t choose_beside(tra_plan *p, int threads, const int64_t *held, int64_t wish) {
     int64_t need = 0;
     for (int i = 0; i < p->nops; i++) {
-        p->ops[i].behind = can_run_behind(p, i);
-        if (!p->ops[i].behind) continue;
+        p->ops[i].beside = can_run_beside(p, i);
+        if (!p->ops[i].beside) continue;
         int from = p->ops[i].in[0];
         while (is_view(&p->ops[from])) from = p->ops[from].in[0];
         need += tra_op_memory(p, &p->ops[i], threads) + held[from];
     }
     if (p->memory == 0 || wish + need <= p->memory) return need;
-    for (int i = 0; i < p->nops; i++) p->ops[i].behind = false;
+    for (int i = 0; i < p->nops; i++) p->ops[i].beside = false;
     return 0;
 }
 
@@ -509,7 +509,7 @@ static int64_t predict(tra_plan *p, int threads) {
         }
     }
     p->scratch += spool;
-    wish += choose_behind(p, threads, held, wish);
+    wish += choose_beside(p, threads, held, wish);
     predict_reads(p, &e, threads, p->memory > 0 && wish > p->memory ? budget : 0);
     p->cost.peak_memory = p->memory > 0 ? tra_min64(tra_max64(least, wish), tra_max64(p->memory, least)) : wish;
     free_edges(&e);

@@ -74,7 +74,7 @@ typedef struct tra_op {
     int64_t scratch;       /* INPUT: bytes that a worker needs to read a chunk (tra_rel_scratch) */
     int64_t spill;         /* bytes that a site may have in scratch meanwhile, of results that do not fit: a bound */
     int64_t io;            /* bytes that a worker of the stage needs to read and write chunks (memory.h) */
-    bool behind;           /* SHUF, BCAST: tuples come while the join that reads them computes (memory.h) */
+    bool beside;           /* SHUF, BCAST: tuples come while the join that reads them computes (memory.h) */
     bool direct;           /* its results go to a file as they come (memory.h) */
 
     const char *strategy; /* JOIN, JOINAGG: the name of how its inputs are placed, for explain */
@@ -104,7 +104,7 @@ typedef struct tra_plan {
 /* Is the join one kernel with its aggregation, which adds to the state and needs no array for the join's result? */
 bool tra_op_accumulates(const tra_plan *p, const tra_op *op);
 
-/* The join or aggregation that exchange i, which is `behind`, goes on beside. What is read for either counts as its. */
+/* The join or aggregation that exchange i, which is `beside`, goes on beside. What is read for either counts as its. */
 int tra_op_beside(const tra_plan *p, int i);
 
 /* Validity: inputs precede, arities match, catalogs present, placements of join inputs agree, no map or join over

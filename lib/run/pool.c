@@ -415,7 +415,7 @@ tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e) 
 }
 
 bool tra_block_direct(const tra_block *b) {
-    return b->spill < 0 && b->rel && tra_rel_direct(b->rel, b->ordinal) && (uintptr_t)b->ptr % 4096 == 0;
+    return b->spill < 0 && b->rel && tra_rel_direct(b->rel, b->ordinal) && (uintptr_t)b->ptr % PAGE == 0;
 }
 
 tra_status tra_block_load_direct(tra_pool *p, tra_block *b, tra_err *e) {

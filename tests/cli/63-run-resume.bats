@@ -29,6 +29,18 @@ reused() { sed -n 's/.* \([0-9]*\) of [0-9]* blocks of C are there/\1/p' <<<"$ou
 
 small="--threads 1 --memory 40M" # a group is a few blocks
 
+# p.tra, whose output is made of results that no output takes.
+products() {
+    product
+    cat >p.tra <<'EOF2'
+input A from "a.h5"
+T = agg(join(A, A, [1], [0], matmul), [0,2], matadd)
+U = agg(join(T, A, [1], [0], matmul), [0,2], matadd)
+C = agg(join(U, T, [1], [0], matmul), [0,2], matadd)
+output C to "c.h5"
+EOF2
+}
+
 @test "a killed run is gone on with, on as many sites or others, and says how much of it is there" {
     product 5600x5600 # ranks whose launcher is killed go on for some tenths of a second
     tra run -q p.tra
@@ -153,14 +165,7 @@ begin_and_hold() {
 }
 
 @test "results that no output takes are saved and taken over too" {
-    product
-    cat >p.tra <<'EOF2'
-input A from "a.h5"
-T = agg(join(A, A, [1], [0], matmul), [0,2], matadd)
-U = agg(join(T, A, [1], [0], matmul), [0,2], matadd)
-C = agg(join(U, T, [1], [0], matmul), [0,2], matadd)
-output C to "c.h5"
-EOF2
+    products
     export TRA_KEEP_SECONDS=0.01
     for sites in 1 2; do
         status 0 tra run -q p.tra --sites $sites --threads 1 --memory 64M # plans multiply in other orders
@@ -233,14 +238,7 @@ EOF2
 }
 
 @test "of results that no output takes no more is saved than --scratch-limit leaves" {
-    product
-    cat >p.tra <<'EOF2'
-input A from "a.h5"
-T = agg(join(A, A, [1], [0], matmul), [0,2], matadd)
-U = agg(join(T, A, [1], [0], matmul), [0,2], matadd)
-C = agg(join(U, T, [1], [0], matmul), [0,2], matadd)
-output C to "c.h5"
-EOF2
+    products
     export TRA_KEEP_SECONDS=0.01
     cut_short KILL 8 p.tra --threads 1 --memory 1G --scratch-limit 300K # blocks of 80 kB
     kept=$(find "$TRA_SCRATCH"/tra-* -type f ! -name '*.log' -printf '%s\n' | awk '{ n += $1 } END { print n }')
