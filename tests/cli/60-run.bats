@@ -253,7 +253,7 @@ g = open("b.h5", "r+b"); g.seek(at + 1000); x = g.read(1); g.seek(at + 1000); g.
     "$TRA" run long.tra --sites 2 >out 2>&1 &
     pid=$!
     for _ in $(seq 200); do
-        victim=$(pgrep -f "$TRA run long.tra" | while read -r p; do
+        victim=$(running long.tra | while read -r p; do
             tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -q '^OMPI_COMM_WORLD_RANK=1' && echo "$p"; done | head -1)
         [ -n "$victim" ] && [ -e "$(echo .c.h5.tra-*.tmp)" ] && break
         sleep 0.02

@@ -114,7 +114,7 @@ assert moved > 0'
     [[ $left == scratch/tra-exchange-* ]]
     status 0 tra run -q p.tra --sites 2 --transport files --scratch scratch
     [ "$(exchanges)" = "$left" ]
-    for p in $(pgrep -f "$TRA run long.tra"); do kill -9 "$p" 2>/dev/null || true; done
+    for p in $(running long.tra); do kill -9 "$p" 2>/dev/null || true; done
     wait $pid || true
     sleep 0.3
     [ -e "$left" ]

@@ -54,6 +54,14 @@ long_program() {
         'output C to "c.h5"' >long.tra
 }
 
+# running PROGRAM: the processes here that run it.
+running() {
+    local pid
+    for pid in $(pgrep -f "$TRA run $1"); do
+        [[ $(readlink "/proc/$pid/cwd") == "$PWD" ]] && echo "$pid"
+    done
+}
+
 # has TEXT: $output contains it. lacks TEXT: it does not.
 has() { [[ $output == *"$1"* ]] || { echo "no '$1' in: $output"; return 1; }; }
 lacks() { [[ $output != *"$1"* ]] || { echo "'$1' in: $output"; return 1; }; }
