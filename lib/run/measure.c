@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { PIECE = 8 << 20, ROOM = 64 << 20, DEPTH = 4, SIDE = 1000, PAGE = 4096 };
@@ -16,6 +17,7 @@ static const double LONG = 0.5; /* seconds that each measurement takes, about */
 
 typedef struct traffic {
     int64_t piece; /* bytes that each rank sends each other one at a time */
+    bool fresh;    /* received in memory that was not touched before, as the blocks of a run are */
     char *out, *in;
     MPI_Request *req;
 } traffic;
@@ -23,6 +25,7 @@ typedef struct traffic {
 /* count messages each way with a rank at distance d (0: one with each other rank), all on their way at once. */
 static void round_of(const tra_comm *c, traffic *t, int d, int count) {
     int k = 0;
+    if (t->fresh) madvise(t->in, (size_t)(count * t->piece), MADV_DONTNEED);
     for (int i = 0; i < count; i++) {
         int at = d ? d : i + 1, to = (c->rank + at) % c->size, src = (c->rank + c->size - at) % c->size;
         MPI_Irecv(t->in + i * t->piece, (int)t->piece, MPI_BYTE, src, 0, c->mpi, &t->req[k++]);
@@ -49,7 +52,7 @@ static tra_status make_traffic(const tra_comm *comm, traffic *t, tra_err *e) {
     int64_t others = comm->size - 1, most = tra_max64(others, DEPTH);
     *t = (traffic){.piece = tra_max64(1 << 16, tra_min64(PIECE, ROOM / most))};
     t->out = calloc(1, (size_t)t->piece);
-    t->in = calloc(1, (size_t)(most * t->piece));
+    t->in = aligned_alloc(PAGE, (size_t)(most * t->piece)); /* a piece is whole pages */
     t->req = tra_malloc(2 * (size_t)most * sizeof(MPI_Request));
     return t->out && t->in ? TRA_OK : tra_fail(e, TRA_RESOURCE, "out of memory for messages");
 }
@@ -218,7 +221,13 @@ static tra_status one_tile(void *ctx, int worker, int64_t item, tra_err *e) {
     return TRA_OK;
 }
 
+static int by_size(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
 tra_status tra_measure_unhidden(const tra_comm *comm, int threads, double network, double flops, double *share, tra_err *e) {
+    enum { TIMES = 3 }; /* of which the middle one counts */
     *share = -1;
     if (comm->size == 1) return TRA_OK;
     tra_arena *arena = tra_arena_new();
@@ -226,6 +235,7 @@ tra_status tra_measure_unhidden(const tra_comm *comm, int threads, double networ
     work w = {.a = tra_news(arena, tra_array, threads), .b = tra_news(arena, tra_array, threads),
               .c = tra_news(arena, tra_array, threads)};
     tra_status s = make_traffic(comm, &t, e);
+    t.fresh = true;
     if (s == TRA_OK) s = tra_kernel_named(arena, "matmul", TRA_USE_JOIN, 0, NULL, &w.kernel, e);
     for (int i = 0; i < threads && s == TRA_OK; i++) {
         if (!make_array(&w.a[i], TRA_F64) || !make_array(&w.b[i], TRA_F64) || !make_array(&w.c[i], TRA_F64))
@@ -238,15 +248,19 @@ tra_status tra_measure_unhidden(const tra_comm *comm, int threads, double networ
         tra_comm_max(comm, &n, 1);
         double alone = (double)n * round_bytes(comm, &t) / network;
         int64_t tiles = tra_max64(1, (int64_t)(alone * flops / (2.0 * SIDE * SIDE * SIDE) * w.each));
+        int64_t ns[TIMES];
         tra_crew *crew = tra_crew_new(threads);
-        tra_comm_barrier(comm);
-        double from = tra_now();
-        tra_crew_begin(crew, one_tile, &w, 0, tiles);
-        rounds(comm, &t, n);
-        s = tra_crew_wait(crew, e);
-        int64_t ns = (int64_t)((tra_now() - from) * 1e9);
-        tra_comm_max(comm, &ns, 1);
-        double more = (double)ns * 1e-9 / alone - 1;
+        for (int i = 0; i < TIMES && s == TRA_OK; i++) {
+            tra_comm_barrier(comm);
+            double from = tra_now();
+            tra_crew_begin(crew, one_tile, &w, 0, tiles);
+            rounds(comm, &t, n);
+            s = tra_crew_wait(crew, e);
+            ns[i] = (int64_t)((tra_now() - from) * 1e9);
+            tra_comm_max(comm, &ns[i], 1);
+        }
+        qsort(ns, TIMES, sizeof *ns, by_size);
+        double more = (double)ns[TIMES / 2] * 1e-9 / alone - 1;
         *share = more < 0 ? 0 : more > 1 ? 1 : more;
         tra_crew_free(crew);
     }
