@@ -1,6 +1,8 @@
 /* plan.c - the plan's own rules. */
 #include "plan.h"
 
+#include <assert.h>
+
 static const struct {
     const char *text;
     int arity;
@@ -14,6 +16,7 @@ const char *tra_plan_op_text(tra_plan_op op) { return ops[op].text; }
 
 bool tra_op_accumulates(const tra_plan *p, const tra_op *op) {
     if (!op->join || !op->agg) return false;
+    assert(op->in[1] >= 0);
     tra_dtype l = p->ops[op->in[0]].type.dtype, r = p->ops[op->in[1]].type.dtype;
     if (l != r || (op->partial && op->type.dtype != l)) return false; /* its sums are of its operands' type */
     return tra_kernel_fuses(op->join, tra_kernel_first(op->agg));

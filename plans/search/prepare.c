@@ -89,7 +89,8 @@ static void set_memory(const search *s, family *f) {
     tra_op local = op, merge = {.op = TRA_PLAN_MERGE, .type = n->type, .agg = n->kernel}, alone = op;
     local.type = f->summand;
     local.partial = true;
-    alone.op = TRA_PLAN_AGG;
+    alone.op = TRA_PLAN_AGG; /* of what the join made */
+    alone.join = NULL;
     f->memory[0] = bytes_of(s, op, l, r);
     f->memory[1] = tra_max64(bytes_of(s, local, l, r),
                              tra_max64(move_bytes(s, &f->summand), bytes_of(s, merge, &f->summand, NULL)));
