@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <malloc.h>
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -75,15 +76,17 @@ static int fails(int what, void *from) {
 #define REAL(name) static __typeof__(&name) real; if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
 #define FROM __builtin_return_address(0)
 
-extern void *__libc_malloc(size_t);
-extern void *__libc_calloc(size_t, size_t);
-extern void *__libc_realloc(void *, size_t);
-extern void *__libc_memalign(size_t, size_t);
+/* The allocator of a program with AddressSanitizer, if it is one (then this library comes before it), or the C library's. */
+#define BY(name) (__interceptor_##name ? __interceptor_##name : __libc_##name)
+extern __typeof__(malloc) __interceptor_malloc __attribute__((weak)), __libc_malloc;
+extern __typeof__(calloc) __interceptor_calloc __attribute__((weak)), __libc_calloc;
+extern __typeof__(realloc) __interceptor_realloc __attribute__((weak)), __libc_realloc;
+extern __typeof__(memalign) __interceptor_memalign __attribute__((weak)), __libc_memalign;
 
-void *malloc(size_t n) { return fails(MALLOC, FROM) ? (errno = ENOMEM, NULL) : __libc_malloc(n); }
-void *calloc(size_t n, size_t m) { return fails(MALLOC, FROM) ? (errno = ENOMEM, NULL) : __libc_calloc(n, m); }
-void *realloc(void *p, size_t n) { return fails(MALLOC, FROM) ? (errno = ENOMEM, NULL) : __libc_realloc(p, n); }
-void *aligned_alloc(size_t a, size_t n) { return fails(MALLOC, FROM) ? (errno = ENOMEM, NULL) : __libc_memalign(a, n); }
+void *malloc(size_t n) { return fails(MALLOC, FROM) ? (errno = ENOMEM, NULL) : BY(malloc)(n); }
+void *calloc(size_t n, size_t m) { return fails(MALLOC, FROM) ? (errno = ENOMEM, NULL) : BY(calloc)(n, m); }
+void *realloc(void *p, size_t n) { return fails(MALLOC, FROM) ? (errno = ENOMEM, NULL) : BY(realloc)(p, n); }
+void *aligned_alloc(size_t a, size_t n) { return fails(MALLOC, FROM) ? (errno = ENOMEM, NULL) : BY(memalign)(a, n); }
 
 ssize_t read(int fd, void *buf, size_t n) {
     REAL(read);
