@@ -8,86 +8,67 @@
 #define ZSTD_STATIC_LINKING_ONLY /* for what contexts take, and how far decoding in place may go */
 #include <zstd.h>
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the transposes below take word bytes in memory order");
-
 /* ---- shuffle ------------------------------------------------------------------------------------------------ */
 
-/* Transposes the 8 x 8 bytes in w: byte j of w[i] changes places with byte i of w[j]; by 4x4, 2x2, 1x1 blocks. */
-static inline void transpose8(uint64_t w[8]) {
-#define SWAP(a, b, shift, mask)                                                                                        \
-    do {                                                                                                               \
-        uint64_t t_ = ((w[a] >> (shift)) ^ w[b]) & (mask);                                                             \
-        w[b] ^= t_;                                                                                                    \
-        w[a] ^= t_ << (shift);                                                                                         \
-    } while (0)
-    for (int i = 0; i < 4; i++) SWAP(i, i + 4, 32, 0x00000000ffffffffULL);
-    for (int i = 0; i < 8; i += 4) {
-        SWAP(i, i + 2, 16, 0x0000ffff0000ffffULL);
-        SWAP(i + 1, i + 3, 16, 0x0000ffff0000ffffULL);
+#ifdef __clang__ /* which unrolls small loops without being told */
+#define UNROLLED
+#else
+#define UNROLLED __attribute__((optimize("O3")))
+#endif
+
+enum { LANES = 16 };
+typedef unsigned char lanes __attribute__((vector_size(16)));
+
+/* Interleaves the bytes of the two halves of v, so many times. Each time moves the first bit of a byte's place to the end. A
+ * place is a plane and an element of LANES before unshuffling, an element and a byte of it after. */
+static inline __attribute__((always_inline)) void interleave(lanes *v, int size, int times) {
+    lanes w[8];
+    for (; times > 0; times--) {
+        for (int i = 0; i < size / 2; i++) {
+            lanes a = v[i], b = v[i + size / 2];
+            w[2 * i] = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            w[2 * i + 1] = __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+        }
+        for (int i = 0; i < size; i++) v[i] = w[i];
     }
-    for (int i = 0; i < 8; i += 2) SWAP(i, i + 1, 8, 0x00ff00ff00ff00ffULL);
-#undef SWAP
 }
 
-static void shuffle_bytes(char *dst, const char *src, size_t from, size_t n, size_t size) {
-    for (size_t i = from; i < n; i++)
-        for (size_t b = 0; b < size; b++) dst[b * n + i] = src[i * size + b];
+/* Both of the following: elements 0 to LANES * k of n, for the largest k; returns their number. size: 4 or 8. */
+static inline __attribute__((always_inline)) size_t shuffle_lanes(char *dst, const char *src, size_t n, int size) {
+    lanes v[8];
+    size_t i = 0, bytes = (size_t)size;
+    for (; i + LANES <= n; i += LANES) {
+        for (size_t b = 0; b < bytes; b++) memcpy(&v[b], src + i * bytes + b * LANES, LANES);
+        interleave(v, size, 4);
+        for (size_t b = 0; b < bytes; b++) memcpy(dst + b * n + i, &v[b], LANES);
+    }
+    return i;
 }
 
+static inline __attribute__((always_inline)) size_t unshuffle_lanes(char *dst, const char *src, size_t count, size_t n,
+                                                                    int size) {
+    lanes v[8];
+    size_t i = 0, bytes = (size_t)size;
+    for (; i + LANES <= count; i += LANES) {
+        for (size_t b = 0; b < bytes; b++) memcpy(&v[b], src + b * n + i, LANES);
+        interleave(v, size, size == 8 ? 3 : 2);
+        for (size_t b = 0; b < bytes; b++) memcpy(dst + i * bytes + b * LANES, &v[b], LANES);
+    }
+    return i;
+}
 
-/* HDF5's shuffle: byte b of element i goes to dst[b * n + i]. src and dst must not overlap. */
-TRA_VECTORS static void shuffle(void *dst, const void *src, size_t n, size_t size) {
+UNROLLED void tra_chunk_shuffle(void *dst, const void *src, size_t n, size_t size) {
     char *d = dst;
     const char *s = src;
-    size_t i = 0;
-    uint64_t w[8];
-    if (size == 8) {
-        for (; i + 8 <= n; i += 8) {
-            memcpy(w, s + 8 * i, 64);
-            transpose8(w);
-            for (size_t b = 0; b < 8; b++) memcpy(d + b * n + i, &w[b], 8);
-        }
-    } else if (size == 4) { /* words of elements j and j + 8: row b of the transpose is byte b of elements 0..7 */
-        for (; i + 16 <= n; i += 16) {
-            uint32_t v[16];
-            memcpy(v, s + 4 * i, 64);
-            for (size_t j = 0; j < 8; j++) w[j] = v[j] | (uint64_t)v[j + 8] << 32;
-            transpose8(w);
-            for (size_t b = 0; b < 4; b++) {
-                memcpy(d + b * n + i, &w[b], 8);
-                memcpy(d + b * n + i + 8, &w[b + 4], 8);
-            }
-        }
-    }
-    shuffle_bytes(d, s, i, n, size);
+    size_t i = size == 8 ? shuffle_lanes(d, s, n, 8) : size == 4 ? shuffle_lanes(d, s, n, 4) : 0;
+    for (; i < n; i++)
+        for (size_t b = 0; b < size; b++) d[b * n + i] = s[i * size + b];
 }
 
-TRA_VECTORS void tra_chunk_unshuffle(void *dst, const void *src, size_t from, size_t count, size_t n, size_t size) {
+UNROLLED void tra_chunk_unshuffle(void *dst, const void *src, size_t from, size_t count, size_t n, size_t size) {
     char *d = dst;
     const char *s = (const char *)src + from;
-    size_t i = 0;
-    uint64_t w[8];
-    if (size == 8) {
-        for (; i + 8 <= count; i += 8) {
-            for (size_t b = 0; b < 8; b++) memcpy(&w[b], s + b * n + i, 8);
-            transpose8(w);
-            memcpy(d + 8 * i, w, 64);
-        }
-    } else if (size == 4) {
-        for (; i + 16 <= count; i += 16) {
-            uint32_t v[16];
-            for (size_t b = 0; b < 4; b++) {
-                memcpy(&w[b], s + b * n + i, 8);
-                memcpy(&w[b + 4], s + b * n + i + 8, 8);
-            }
-            transpose8(w);
-            for (size_t j = 0; j < 8; j++) {
-                v[j] = (uint32_t)w[j];
-                v[j + 8] = (uint32_t)(w[j] >> 32);
-            }
-            memcpy(d + 4 * i, v, 64);
-        }
-    }
+    size_t i = size == 8 ? unshuffle_lanes(d, s, count, n, 8) : size == 4 ? unshuffle_lanes(d, s, count, n, 4) : 0;
     for (; i < count; i++)
         for (size_t b = 0; b < size; b++) d[i * size + b] = s[b * n + i];
 }
@@ -141,7 +122,7 @@ static bool shuffle_pays(ZSTD_CCtx *c, const char *src, size_t n, size_t size, i
     size_t piece = SAMPLE / PIECES, step = (n - piece) / (PIECES - 1) / size * size;
     for (size_t i = 0; i < PIECES; i++) memcpy(tmp + i * piece, src + i * step, piece);
     size_t plain = squeezed(c, tmp, SAMPLE, level, out, sizeof out);
-    shuffle(tmp + SAMPLE, tmp, SAMPLE / size, size);
+    tra_chunk_shuffle(tmp + SAMPLE, tmp, SAMPLE / size, size);
     return squeezed(c, tmp + SAMPLE, SAMPLE, level, out, sizeof out) <= plain;
 }
 
@@ -154,7 +135,7 @@ tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void 
     bool shuffled = !large || shuffle_pays(c, chunk, n, size, level, tmp), bare = !shuffled;
     size_t plain = large ? SIZE_MAX : squeezed(c, chunk, n, level, tmp, cap), len = SIZE_MAX;
     if (shuffled) {
-        shuffle(tmp, chunk, n / size, size);
+        tra_chunk_shuffle(tmp, chunk, n / size, size);
         len = squeezed(c, tmp, n, level, chunk, cap);
         bare = plain < len;
         shuffled = !bare && len != SIZE_MAX;

@@ -25,19 +25,11 @@ TRA_MUSTUSE tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int 
  * are damaged. They may be the last of a buffer of tra_inflate_room bytes that begins at dst. */
 const char *tra_chunk_inflate(const void *src, size_t len, void *dst, size_t n);
 size_t tra_inflate_room(size_t n);
+/* HDF5's shuffle: byte b of element i of n goes to dst[b * n + i]. src and dst must not overlap. */
+void tra_chunk_shuffle(void *dst, const void *src, size_t n, size_t size);
 /* The other part: HDF5's shuffle undone, of a run of count elements that stand at byte from of each of the planes of n bytes
  * in src. src and dst must not overlap. */
 void tra_chunk_unshuffle(void *dst, const void *src, size_t from, size_t count, size_t n, size_t size);
-
-/* A loop that the compiler makes vectors of, for several instruction sets, of which one is chosen at run time: they
- * differ in speed, not in value. (Clones are chosen before sanitizers are up.) */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TRA_VECTORS
-#elif defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define TRA_VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
-#else
-#define TRA_VECTORS
-#endif
 
 uint64_t tra_chunk_sum(const void *p, size_t n); /* XXH64; never 0, which means "none" in tables (0 becomes 1) */
 static inline uint64_t tra_chunk_sum_end(uint64_t xxh64) { return xxh64 ? xxh64 : 1; } /* the same of a sum at hand */
