@@ -19,8 +19,8 @@
 enum { LANES = 16 };
 typedef unsigned char lanes __attribute__((vector_size(16)));
 
-/* Interleaves the bytes of the two halves of v, so many times. Each time moves the first bit of a byte's place to the end. A
- * place is a plane and an element of LANES before unshuffling, an element and a byte of it after. */
+/* Interleaves the bytes of the two halves of v, so many times. Each time moves the first bit of a byte's place to the end.
+ * A place is a plane and an element of LANES before unshuffling, an element and a byte of it after. */
 static inline __attribute__((always_inline)) void interleave(lanes *v, int size, int times) {
     lanes w[8];
     for (; times > 0; times--) {
@@ -88,7 +88,13 @@ static void make_keys(void) {
 static ZSTD_CCtx *cctx(void) {
     pthread_once(&once, make_keys);
     ZSTD_CCtx *c = pthread_getspecific(cctx_key);
-    if (!c) pthread_setspecific(cctx_key, c = ZSTD_createCCtx());
+    if (!c && (c = ZSTD_createCCtx())) { /* parameters: of coded(); the rest are given with each call */
+        ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, 1);
+        ZSTD_CCtx_setParameter(c, ZSTD_c_blockDelimiters, ZSTD_sf_explicitBlockDelimiters);
+        ZSTD_CCtx_setParameter(c, ZSTD_c_stableInBuffer, 1); /* no copies of either */
+        ZSTD_CCtx_setParameter(c, ZSTD_c_stableOutBuffer, 1);
+        pthread_setspecific(cctx_key, c);
+    }
     return c;
 }
 
@@ -116,14 +122,54 @@ static size_t squeezed(ZSTD_CCtx *c, const void *src, size_t n, int level, void 
     return ZSTD_isError(len) ? SIZE_MAX : len;
 }
 
-/* tmp holds at least 2 * SAMPLE bytes. */
-static bool shuffle_pays(ZSTD_CCtx *c, const char *src, size_t n, size_t size, int level, char *tmp) {
+/* A frame of the planes of a shuffled chunk in blocks that search nothing: entropy-coded, or as they are where that saves
+ * less than a quarter. No block is of two planes, nor needs one before it. SIZE_MAX: not in cap bytes. */
+static size_t coded(ZSTD_CCtx *c, const char *planes, size_t n, size_t size, char *out, size_t cap) {
+    enum { BLOCK = 128 << 10, HEAD = 9, MARK = 3, RAW = 0 }; /* RFC 8878: a frame, its blocks */
+    const uint32_t magic = ZSTD_MAGICNUMBER, total = (uint32_t)n;
+    const char whole = (char)0xa0; /* a single segment, its size in 4 bytes */
+    if (cap < HEAD) return SIZE_MAX;
+    memcpy(out, &magic, 4);
+    memcpy(out + 4, &whole, 1);
+    memcpy(out + 5, &total, 4);
+    size_t len = HEAD;
+    for (size_t at = 0, m; at < n; at += m) {
+        size_t left = n / size - at % (n / size);
+        m = left < BLOCK ? left : BLOCK;
+        ZSTD_Sequence all = {.litLength = (unsigned)m};
+        size_t got = ZSTD_compressSequences(c, out + len, cap - len, &all, 1, planes + at, m);
+        if (ZSTD_isError(got)) return SIZE_MAX;
+        size_t head = ZSTD_frameHeaderSize(out + len, got), last = at + m == n;
+        uint32_t mark = (uint32_t)(m << 3 | RAW << 1 | last);
+        got -= head;
+        if (got > m - m / 4) {
+            if (MARK + m > cap - len) return SIZE_MAX;
+            memcpy(out + len + MARK, planes + at, got = m);
+            got += MARK;
+        } else {
+            memmove(out + len, out + len + head, got);
+            mark = (uint32_t)((got - MARK) << 3 | 2 << 1 | last);
+        }
+        memcpy(out + len, &mark, MARK);
+        len += got;
+    }
+    return len;
+}
+
+typedef enum way { BARE, SHUFFLED, CODED } way;
+
+/* Which way the chunk is to go, judged by a sample of it. tmp holds at least 2 * SAMPLE bytes. CODED is decoded more
+ * than twice as fast as SHUFFLED, which is worth some bytes at the level that asks for speed. */
+static way choose(ZSTD_CCtx *c, const char *src, size_t n, size_t size, int level, char *tmp) {
     char out[2 * SAMPLE];
     size_t piece = SAMPLE / PIECES, step = (n - piece) / (PIECES - 1) / size * size;
     for (size_t i = 0; i < PIECES; i++) memcpy(tmp + i * piece, src + i * step, piece);
-    size_t plain = squeezed(c, tmp, SAMPLE, level, out, sizeof out);
+    size_t bare = squeezed(c, tmp, SAMPLE, level, out, sizeof out);
     tra_chunk_shuffle(tmp + SAMPLE, tmp, SAMPLE / size, size);
-    return squeezed(c, tmp + SAMPLE, SAMPLE, level, out, sizeof out) <= plain;
+    size_t shuffled = squeezed(c, tmp + SAMPLE, SAMPLE, level, out, sizeof out);
+    size_t best = bare < shuffled ? bare : shuffled;
+    if (level == 1 && coded(c, tmp + SAMPLE, SAMPLE, size, out, sizeof out) <= best + best / 32) return CODED;
+    return shuffled <= bare ? SHUFFLED : BARE;
 }
 
 tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void *tmp, const void **out, tra_encoded *enc,
@@ -132,19 +178,18 @@ tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void 
     if (!c) return tra_fail(e, TRA_RESOURCE, "out of memory for a zstd context");
     size_t cap = n - n / 32; /* less is not worth the time of decoding */
     bool large = n >= 2 * SAMPLE; /* of small ones both are tried */
-    bool shuffled = !large || shuffle_pays(c, chunk, n, size, level, tmp), bare = !shuffled;
-    size_t plain = large ? SIZE_MAX : squeezed(c, chunk, n, level, tmp, cap), len = SIZE_MAX;
-    if (shuffled) {
+    way how = large ? choose(c, chunk, n, size, level, tmp) : SHUFFLED;
+    size_t bare = large ? SIZE_MAX : squeezed(c, chunk, n, level, tmp, cap), len = SIZE_MAX;
+    if (how != BARE) {
         tra_chunk_shuffle(tmp, chunk, n / size, size);
-        len = squeezed(c, tmp, n, level, chunk, cap);
-        bare = plain < len;
-        shuffled = !bare && len != SIZE_MAX;
-        if (!shuffled) tra_chunk_unshuffle(chunk, tmp, 0, n / size, n / size, size);
+        len = how == CODED ? coded(c, tmp, n, size, chunk, cap) : squeezed(c, tmp, n, level, chunk, cap);
+        if (bare < len) how = BARE;
+        if (how == BARE || len == SIZE_MAX) tra_chunk_unshuffle(chunk, tmp, 0, n / size, n / size, size);
     }
-    if (bare) len = squeezed(c, chunk, n, level, tmp, cap);
+    if (how == BARE) len = squeezed(c, chunk, n, level, tmp, cap);
     bool raw = len == SIZE_MAX;
-    *out = bare && !raw ? tmp : chunk;
-    *enc = (tra_encoded){.len = (int64_t)(raw ? n : len), .mask = raw ? 3 : bare ? 1 : 0};
+    *out = how == BARE && !raw ? tmp : chunk;
+    *enc = (tra_encoded){.len = (int64_t)(raw ? n : len), .mask = raw ? 3 : how == BARE ? 1 : 0};
     enc->sum = tra_chunk_sum(*out, (size_t)enc->len);
     return TRA_OK;
 }

@@ -3,7 +3,8 @@
  * Our pipeline is always shuffle, zstd; which of the two a chunk really went through its filter mask tells (bit i set:
  * filter i skipped). The choice is made for each chunk from its own bytes alone, so that it depends neither on the
  * order of writing nor on the number of ranks: full-entropy and smooth numbers gain by shuffle, sparse and decimal
- * ones lose by it, and a chunk that hardly shrinks is stored as it is.
+ * ones lose by it, and a chunk that hardly shrinks is stored as it is. At level 1, planes in which a search finds next
+ * to nothing are not searched: their frames are decoded at twice the speed, by any reader.
  */
 #ifndef TRA_CODEC_H
 #define TRA_CODEC_H

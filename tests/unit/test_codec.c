@@ -39,3 +39,84 @@ TEST(shuffle_and_back) {
         }
     }
 }
+
+/* ---- chunks ------------------------------------------------------------------------------------------------- */
+
+/* Blocks of a frame whose header takes 9 bytes: as they are, and coded without sequences; false: one is neither. */
+static bool walk(const unsigned char *p, size_t len, int *as_they_are, int *coded) {
+    *as_they_are = *coded = 0;
+    for (size_t at = 9; at < len;) {
+        uint32_t mark = p[at] | (uint32_t)p[at + 1] << 8 | (uint32_t)p[at + 2] << 16;
+        size_t n = mark >> 3;
+        at += 3 + n;
+        if ((mark & 1) != (at == len)) return false;
+        if ((mark >> 1 & 3) == 0) ++*as_they_are;
+        else if ((mark >> 1 & 3) == 2 && p[at - 1] == 0) ++*coded; /* the number of sequences is the last byte then */
+        else return false;
+    }
+    return true;
+}
+
+static const char *encode(const void *chunk, size_t n, size_t size, int level, tra_encoded *enc, void *back) {
+    char *copy = malloc(n), *tmp = malloc(n), *room = malloc(tra_inflate_room(n)), *planes = malloc(n);
+    static char stored[8 << 20];
+    const void *out;
+    tra_err e = {0};
+    memcpy(copy, chunk, n);
+    CHECK_OK(tra_chunk_encode(copy, n, size, level, tmp, &out, enc, &e), e);
+    memcpy(stored, out, (size_t)enc->len);
+    memcpy(planes, out, (size_t)enc->len);
+    if (enc->mask < 3) { /* as a reader does: in place */
+        char *at = room + tra_inflate_room(n) - enc->len;
+        memcpy(at, out, (size_t)enc->len);
+        const char *why = tra_chunk_inflate(at, (size_t)enc->len, room, n);
+        if (why) check_report("%s", why);
+        memcpy(planes, room, n);
+    }
+    if (enc->mask == 0) tra_chunk_unshuffle(back, planes, 0, n / size, n / size, size);
+    else memcpy(back, planes, n);
+    free(copy), free(tmp), free(room), free(planes);
+    return stored;
+}
+
+/* Numbers of full entropy: planes of the mantissa as they are, those of sign and exponent coded. */
+TEST(random_numbers_are_entropy_coded_alone) {
+    static const size_t counts[] = {262144, 250000, 99991, 8191};
+    static double v[262144], back[262144];
+    static float f[262144];
+    uint64_t x = 88172645463325252u;
+    for (size_t i = 0; i < 262144; i++) {
+        double u = ((double)(next_random(&x) >> 11) + 1) / 9007199254740993.0, w = (double)(next_random(&x) >> 11);
+        v[i] = sqrt(-2 * log(u)) * cos(w);
+        f[i] = (float)v[i];
+    }
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        for (size_t size = 4; size <= 8; size += 4) {
+            size_t n = counts[i] * size, blocks = (counts[i] + (128 << 10) - 1) / (128 << 10);
+            const void *chunk = size == 8 ? (void *)v : (void *)f;
+            int as_they_are, coded;
+            tra_encoded enc;
+            const char *stored = encode(chunk, n, size, 1, &enc, back);
+            CHECK(memcmp(back, chunk, n) == 0);
+            CHECK_INT(enc.mask, 0);
+            if (n < 128 << 10) continue; /* small ones are searched */
+            CHECK_NEAR((double)n / (double)enc.len, size == 8 ? 1.11 : 1.2, 0.01);
+            CHECK(walk((const unsigned char *)stored, (size_t)enc.len, &as_they_are, &coded));
+            CHECK_INT(coded, blocks);
+            CHECK_INT(as_they_are, blocks * (size - 1));
+            encode(chunk, n, size, 3, &enc, back);
+            CHECK(memcmp(back, chunk, n) == 0);
+        }
+    }
+}
+
+/* What repeats is searched for repeats. */
+TEST(smooth_numbers_are_searched) {
+    static double v[65536], back[65536];
+    for (int i = 0; i < 65536; i++) v[i] = i;
+    tra_encoded enc;
+    encode(v, sizeof v, 8, 1, &enc, back);
+    CHECK(memcmp(back, v, sizeof v) == 0);
+    CHECK_INT(enc.mask, 0);
+    CHECK(enc.len < (int64_t)sizeof v / 20);
+}
