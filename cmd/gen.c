@@ -122,52 +122,47 @@ typedef struct making {
     const tra_type *type;
     const tra_dims *shape;
     tra_writer *writer;
+    tra_digester *digester;
+    tra_crew *crew;
     tra_codec codec;
-    int64_t first; /* ordinal of the batch's first array */
     tra_digest part[TRA_MAXWORKERS];
     void *data[TRA_MAXWORKERS], *scratch[TRA_MAXWORKERS]; /* room for a chunk each */
-    const void *out[TRA_MAXWORKERS];
-    tra_encoded enc[TRA_MAXWORKERS];
 } making;
 
-/* A batch has at most one array per worker, so that its place in the batch picks the buffers. */
 static tra_status make_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
     making *m = ctx;
-    (void)worker;
-    int slot = (int)(ordinal - m->first);
-    fill(m->type, m->shape, ordinal, m->data[slot]);
-    tra_digest_array(&m->part[slot], m->type, ordinal, m->data[slot]);
-    if (m->codec.zstd)
-        return tra_writer_encode(m->writer, ordinal, m->data[slot], m->scratch[slot], &m->out[slot], &m->enc[slot], e);
-    tra_writer_pad(m->writer, ordinal, m->data[slot]);
-    return tra_writer_store(m->writer, ordinal, m->data[slot], e);
-}
-
-static tra_status make_all(making *m, int batch, tra_err *e) {
-    int64_t n = m->type->cat->n;
-    for (m->first = 0; m->first < n; m->first += batch) {
-        int64_t end = tra_min64(n, m->first + batch);
-        TRA_TRY(tra_crew_run(batch, m->first, end, make_one, m, e));
-        for (int64_t i = m->first; m->codec.zstd && i < end; i++) { /* in order: it decides the bytes of the file */
-            int slot = (int)(i - m->first);
-            int64_t addr = 0;
-            TRA_TRY(tra_writer_allocate(m->writer, i, &m->enc[slot], &addr, e));
-            TRA_TRY(tra_writer_write_at(m->writer, addr, m->out[slot], m->enc[slot].len, e));
-        }
+    void *data = m->data[worker];
+    const void *out;
+    tra_encoded enc;
+    int64_t addr;
+    fill(m->type, m->shape, ordinal, data);
+    tra_digester_add(m->digester, &m->part[worker], ordinal, data);
+    if (!m->codec.zstd) {
+        tra_writer_pad(m->writer, ordinal, data);
+        return tra_writer_store(m->writer, ordinal, data, e);
     }
-    return TRA_OK;
+    TRA_TRY(tra_writer_encode(m->writer, ordinal, data, m->scratch[worker], &out, &enc, e));
+    if (!tra_crew_turn(m->crew, ordinal)) return TRA_INTERNAL; /* another's failure is the cause */
+    TRA_TRY(tra_writer_allocate(m->writer, ordinal, &enc, &addr, e)); /* in order: it decides the bytes of the file */
+    tra_crew_passed(m->crew);
+    return tra_writer_write_at(m->writer, addr, out, enc.len, e);
 }
 
-static tra_status make_buffered(making *m, int n, tra_err *e) {
+static tra_status make_all(making *m, int workers, tra_err *e) {
     int64_t bytes = tra_store_chunk_bytes(m->type), scratch = m->codec.zstd ? bytes : 0;
     tra_status s = TRA_OK;
-    for (int i = 0; i < n && s == TRA_OK; i++) {
+    for (int i = 0; i < workers && s == TRA_OK; i++) {
         m->data[i] = aligned_alloc(4096, (size_t)(bytes + 4096) & ~(size_t)4095); /* as direct writes want it */
         m->scratch[i] = aligned_alloc(64, (size_t)(scratch + 64) & ~(size_t)63);
         if (!m->data[i] || !m->scratch[i]) s = tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
     }
-    if (s == TRA_OK) s = make_all(m, n, e);
-    for (int i = 0; i < n; i++) {
+    if (s == TRA_OK) {
+        m->crew = tra_crew_new(workers);
+        tra_crew_begin(m->crew, make_one, m, 0, m->type->cat->n);
+        s = tra_crew_wait(m->crew, e);
+        tra_crew_free(m->crew);
+    }
+    for (int i = 0; i < workers; i++) {
         free(m->data[i]);
         free(m->scratch[i]);
     }
@@ -183,13 +178,15 @@ static tra_status make(const tra_dims *shape, const tra_type *type, const char *
     int n = 0;
     TRA_TRY(tra_workers(memory, tra_store_index_bytes(type->cat), each, type->cat->n, &n, e));
     TRA_TRY(tra_writer_create(output, type, &o, &m.writer, e));
-    tra_status s = make_buffered(&m, n, e);
+    m.digester = tra_digester_new(type);
+    tra_status s = make_all(&m, n, e);
+    tra_digester_free(m.digester);
     if (s != TRA_OK) {
         tra_writer_abort(m.writer);
         return s;
     }
     char digest[33];
-    for (int i = 1; i < TRA_MAXWORKERS; i++) tra_digest_add(&m.part[0], &m.part[i]);
+    for (int i = 1; i < n; i++) tra_digest_add(&m.part[0], &m.part[i]);
     tra_digest_text(&m.part[0], type, digest);
     *stored = tra_writer_stored(m.writer);
     return tra_writer_commit(m.writer, digest, e);
