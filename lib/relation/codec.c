@@ -195,8 +195,8 @@ tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void 
 }
 
 size_t tra_inflate_room(size_t n) {
-    enum { BLOCK = 128 << 10 };
-    size_t block = n < BLOCK ? n + 1 : BLOCK, margin = ZSTD_DECOMPRESSION_MARGIN(n, block), bound = ZSTD_compressBound(n);
+    enum { BLOCK = 128 << 10, MARKS = 3 * 8 }; /* the end of each plane is a block of its own (coded()), with a mark */
+    size_t block = n < BLOCK ? n + 1 : BLOCK, margin = ZSTD_DECOMPRESSION_MARGIN(n, block) + MARKS, bound = ZSTD_compressBound(n);
     return n + margin > bound ? n + margin : bound;
 }
 

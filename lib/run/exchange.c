@@ -5,6 +5,7 @@
  * and takes and drops what is sent to it; all ranks reach the end of the exchange and agree on the error there.
  */
 #include "exchange.h"
+#include "repart.h"
 
 #include <assert.h>
 #include <sched.h>
@@ -139,6 +140,13 @@ static tra_status local_piece(tra_exchange *x, const tra_transfer *t) {
     return s;
 }
 
+/* Deals with the next tuple, or piece of one, that stays here. */
+static void next_local(tra_exchange *x) {
+    const tra_transfer *t = &x->local.v[x->next_local++];
+    tra_exchange_fail(x, x->pieces ? local_piece(x, t) : keep(x, t));
+    atomic_fetch_add(&x->site->done, 1);
+}
+
 /* ---- the lists -------------------------------------------------------------------------------------------------- */
 
 static tra_status pack(tra_exchange *x, const tra_transfer *t, const tra_array *src, int64_t bytes, tra_block **out) {
@@ -190,6 +198,8 @@ static bool start_send(tra_exchange *x) {
     const tra_transfer *t = &x->outgoing.v[x->next_out];
     tra_source s = {.bytes = tra_exchange_bytes(x, t), .held = held_by(x, t)};
     if (!x->transport->room(x, s.held) || !can_fetch(x)) return false;
+    while (x->pieces && x->status == TRA_OK && x->next_local < x->local.n && x->local.v[x->next_local].in <= t->in)
+        next_local(x); /* both lists go by the input: a tuple is read once for both */
     x->next_out++;
     atomic_fetch_add(&x->site->done, 1);
     if (x->status == TRA_OK) tra_exchange_fail(x, gather(x, t, &s));
@@ -245,7 +255,7 @@ bool tra_exchange_receive(tra_exchange *x) {
 
 static void begin_lists(tra_exchange *x) {
     if (!x->beside) x->site->all += x->outgoing.n + x->local.n;
-    x->next_out = x->received = x->expected = 0;
+    x->next_out = x->next_local = x->received = x->expected = 0;
     for (int p = 0; p < x->site->comm.size; p++) {
         x->next_in[p] = 0;
         x->expected += x->incoming[p].n;
@@ -270,22 +280,19 @@ static void wait_a_little(int idle) {
 }
 
 static void run_lists(tra_exchange *x) {
-    int64_t done = 0;
     int idle = 0;
     begin_lists(x);
     while (under_way(x)) {
         bool any = go_on(x);
-        if (!any && x->pieces && done < x->local.n && x->status == TRA_OK && can_fetch(x)) { /* while the wire is busy */
-            tra_exchange_fail(x, local_piece(x, &x->local.v[done++]));
-            atomic_fetch_add(&x->site->done, 1);
+        if (!any && x->pieces && x->next_local < x->local.n && x->status == TRA_OK && can_fetch(x)) { /* while the wire is busy */
+            next_local(x);
             any = true;
         }
         if (x->status == TRA_OK) tra_exchange_fail(x, tra_engine_tick(x->site->engine, x->e));
         idle = any ? 0 : idle + 1;
         wait_a_little(idle);
     }
-    for (; done < x->local.n && x->status == TRA_OK; done++)
-        tra_exchange_fail(x, x->pieces ? local_piece(x, &x->local.v[done]) : keep(x, &x->local.v[done]));
+    while (x->next_local < x->local.n && x->status == TRA_OK) next_local(x);
 }
 
 /* ---- the stages ------------------------------------------------------------------------------------------------- */
@@ -446,19 +453,11 @@ tra_status tra_exchange_end(tra_exchange *x, tra_status s, tra_moved *moved, tra
 /* The transfers into one tuple of the result. */
 static void list_pieces(const tra_op *from, const tra_op *op, int64_t out, tra_transfers *all, int *work) {
     const tra_type *ti = &from->type;
-    tra_dims key, off, ext, lo, box, at;
+    tra_dims key, lo, box, at;
+    if (!tra_repart_box(ti, &op->type, out, &lo, &box)) return;
     tra_catalog_key(op->type.cat, out, &key);
-    tra_type_offset(&op->type, &key, &off);
-    tra_catalog_ext(op->type.cat, out, &ext);
     int *to = work, *holder = work + op->place.sites;
     int nto = tra_place_holders(&op->place, op->type.cat, out, &key, to);
-    lo.n = box.n = ext.n;
-    for (int d = 0; d < ext.n; d++) {
-        int64_t b = ti->cat->bound.v[d];
-        lo.v[d] = off.v[d] / b;
-        box.v[d] = ext.v[d] == 0 ? 0 : (off.v[d] + ext.v[d] - 1) / b - lo.v[d] + 1;
-        if (box.v[d] == 0) return;
-    }
     at = (tra_dims){.n = box.n};
     do {
         tra_dims k = {.n = box.n};
@@ -487,27 +486,17 @@ tra_status tra_stage_repart(tra_site *site, const tra_op *from, const tra_op *op
                             tra_err *e) {
     tra_exchange x;
     const tra_catalog *c = op->type.cat;
-    int64_t size = (int64_t)tra_dtype_size(op->type.dtype), limit = tra_pool_stat(site->pool).budget / 2;
-    int64_t *load = tra_calloc((size_t)op->place.sites, sizeof *load);
+    int64_t limit = tra_repart_limit(tra_pool_stat(site->pool).budget);
+    int64_t *load = tra_malloc((size_t)op->place.sites * sizeof *load);
     int *work = tra_malloc((size_t)(op->place.sites + from->place.sites) * sizeof *work);
     tra_transfers all = {0};
     begin(&x, site, op, in, out, e);
     x.pieces = true;
     tra_comm_min(&site->comm, &limit, 1); /* every rank must cut the same batches */
     for (int64_t t = 0; t < c->n;) {
-        /* as many results as every site can hold at once, so that each block of the input is read once for them */
-        bool full = false;
-        memset(load, 0, (size_t)op->place.sites * sizeof *load);
         clear(&x);
         all.n = 0;
-        for (; t < c->n && !full; t++) {
-            tra_dims key;
-            int64_t bytes = tra_catalog_floats1(c, t) * size;
-            tra_catalog_key(c, t, &key);
-            int n = tra_place_holders(&op->place, c, t, &key, work);
-            for (int i = 0; i < n; i++) full |= (load[work[i]] += bytes) + bytes > limit;
-            list_pieces(from, op, t, &all, work);
-        }
+        for (int64_t end = tra_repart_batch(op, t, limit, work, load); t < end; t++) list_pieces(from, op, t, &all, work);
         qsort(all.v, (size_t)all.n, sizeof *all.v, by_input);
         for (int64_t i = 0; i < all.n; i++) list_transfer(&x, all.v[i]);
         tra_info(3, "  batch of %" PRId64 " pieces, results until tuple %" PRId64 " of %" PRId64, all.n, t, c->n);

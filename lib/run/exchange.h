@@ -43,7 +43,7 @@ struct tra_exchange {
     bool pieces;                              /* REPART: transfers are boxes where blocks overlap */
     tra_transfers outgoing, *incoming, local; /* incoming: by source */
     int64_t *next_in;
-    int64_t next_out, received, expected;
+    int64_t next_local, next_out, received, expected;
     tra_status status;
     tra_err *e;
     int64_t window, window_in; /* bytes that may be on their way from here, and to here; one transfer may be more */

@@ -2,19 +2,10 @@
 #include "memory.h"
 
 #include "pool.h"
+#include "repart.h"
 #include "tree.h"
 
 #include <stdlib.h>
-
-/* Pieces that a repartition lists, at most: boxes where blocks of its input and of its result overlap. */
-static int64_t pieces_of(const tra_plan *p, const tra_op *op) {
-    const tra_dims *a = &p->ops[op->in[0]].type.cat->frontier, *b = &op->type.cat->frontier;
-    int64_t n = 1;
-    for (int d = 0; d < a->n; d++) {
-        if (!tra_mul(n, a->v[d] + b->v[d], &n)) return INT64_MAX / 260;
-    }
-    return n;
-}
 
 int64_t tra_memory_base(const tra_plan *p, int threads) {
     /* Measured: 17 MiB resident with tiny blocks, 32 with MPI; packing buffers of products, 3 to 4.5 MiB a worker; 130
@@ -24,7 +15,7 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
         const tra_op *op = &p->ops[i];
         bool file = op->op == TRA_PLAN_INPUT || op->op == TRA_PLAN_OUTPUT;
         tuples += op->type.cat->n * (file ? 2 : 1);
-        if (op->op == TRA_PLAN_REPART) tuples += pieces_of(p, op);
+        if (op->op == TRA_PLAN_REPART) tuples += tra_repart_pieces(p, op);
         if (op->op == TRA_PLAN_OUTPUT) chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
     }
     int64_t codec = p->compress && chunk > 0 ? threads * tra_codec_context(p->compress, chunk) : 0;
@@ -361,7 +352,8 @@ static void predict_reads(tra_plan *p, const edges *e, int threads, int64_t budg
             while (src->op == TRA_PLAN_TILE) src = &p->ops[src->in[0]]; /* each array is read once for its tiles */
             tra_place_floats(&src->place, src->type.cat, floats, tuples);
             for (int s = 0; s < p->sites; s++) n += tuples[s];
-            int64_t bytes = n * tra_store_chunk_bytes(&p->ops[f].type) * passes(p, op, side, threads, budget);
+            n = budget && op->op == TRA_PLAN_REPART ? tra_repart_reads(p, op, budget) : n * passes(p, op, side, threads, budget);
+            int64_t bytes = n * tra_store_chunk_bytes(&p->ops[f].type);
             int at = budget ? i : reader[i];
             p->ops[p->ops[at].beside ? tra_op_beside(p, at) : at].cost.disk_read += bytes;
             p->cost.disk_read += bytes;

@@ -199,3 +199,23 @@ for s in p["measured"]["sites"]:
         done
     done
 }
+
+@test "what a repartition reads again, batch after batch, is predicted" {
+    tra gen -q --shape 2000x2000 --block 50x2000 --dist normal -o rows.h5
+    printf 'input A from "rows.h5"\nB = reblock(A, [2000,50])\noutput B to "columns.h5"\n' >p.tra
+    reads() { "$PYTHON" -c 'import json
+p = json.load(open("m.json"))["plans"][0]
+print(p["disk_read_bytes"], p["measured"]["disk_read_bytes"])'; }
+    for sites in 1 2 3; do
+        tight p.tra $sites --profile m.json
+        read -r said seen < <(reads)
+        echo "$sites sites: $said predicted, $seen read"
+        ((seen == said && said > 10 * 32000000))
+        status 0 tra run -q p.tra --sites $sites --threads 1 --memory 64M --profile m.json
+        read -r said seen < <(reads)
+        echo "$sites sites, 64M: $said predicted, $seen read"
+        ((seen <= said && said < 4 * 32000000))
+    done
+    status 0 tra run -q p.tra
+    status 0 tra diff rows.h5 columns.h5
+}

@@ -1,0 +1,81 @@
+/* repart.c - what a repartition reads and how it is cut in batches. */
+#include "repart.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LISTED = 1 << 20 }; /* of so many pieces at most it is found out which batch reads what */
+
+int64_t tra_repart_pieces(const tra_plan *p, const tra_op *op) {
+    const tra_dims *a = &p->ops[op->in[0]].type.cat->frontier, *b = &op->type.cat->frontier;
+    int64_t n = 1;
+    for (int d = 0; d < a->n; d++) {
+        if (!tra_mul(n, a->v[d] + b->v[d], &n)) return INT64_MAX / 260;
+    }
+    return n;
+}
+
+bool tra_repart_box(const tra_type *in, const tra_type *to, int64_t out, tra_dims *lo, tra_dims *box) {
+    tra_dims key, off, ext;
+    tra_catalog_key(to->cat, out, &key);
+    tra_type_offset(to, &key, &off);
+    tra_catalog_ext(to->cat, out, &ext);
+    lo->n = box->n = ext.n;
+    for (int d = 0; d < ext.n; d++) {
+        int64_t b = in->cat->bound.v[d];
+        if (ext.v[d] == 0) return false;
+        lo->v[d] = off.v[d] / b;
+        box->v[d] = (off.v[d] + ext.v[d] - 1) / b - lo->v[d] + 1;
+    }
+    return true;
+}
+
+int64_t tra_repart_batch(const tra_op *op, int64_t t, int64_t limit, int *work, int64_t *load) {
+    const tra_catalog *c = op->type.cat;
+    int64_t size = (int64_t)tra_dtype_size(op->type.dtype);
+    bool full = false;
+    memset(load, 0, (size_t)op->place.sites * sizeof *load);
+    for (; t < c->n && !full; t++) {
+        tra_dims key;
+        int64_t bytes = tra_catalog_floats1(c, t) * size;
+        tra_catalog_key(c, t, &key);
+        int n = tra_place_holders(&op->place, c, t, &key, work);
+        for (int i = 0; i < n; i++) full |= (load[work[i]] += bytes) + bytes > limit;
+    }
+    return t;
+}
+
+/* Marks the tuples that a batch reads for one tuple of the result; how many of them were not marked yet. */
+static int64_t mark(const tra_type *in, const tra_op *op, int64_t out, int64_t batch, int64_t *marked) {
+    tra_dims lo, box, at, key;
+    int64_t n = 0;
+    if (!tra_repart_box(in, &op->type, out, &lo, &box)) return 0;
+    at = (tra_dims){.n = box.n};
+    key.n = box.n;
+    do {
+        for (int d = 0; d < box.n; d++) key.v[d] = lo.v[d] + at.v[d];
+        int64_t t = tra_catalog_find(in->cat, &key);
+        if (t < 0 || marked[t] == batch) continue;
+        marked[t] = batch;
+        n++;
+    } while (tra_next(&box, &at));
+    return n;
+}
+
+int64_t tra_repart_reads(const tra_plan *p, const tra_op *op, int64_t budget) {
+    const tra_op *from = &p->ops[op->in[0]];
+    int64_t copies = tra_place_copies(&from->place), tuples = from->type.cat->n, n = 0, batches = 0;
+    bool listed = tra_repart_pieces(p, op) <= LISTED && tuples <= LISTED;
+    int64_t *marked = tra_calloc(listed ? (size_t)tuples + 1 : 1, sizeof *marked);
+    int64_t *load = tra_malloc((size_t)op->place.sites * sizeof *load);
+    int *work = tra_malloc((size_t)op->place.sites * sizeof *work);
+    for (int64_t t = 0, end; t < op->type.cat->n; t = end) {
+        end = tra_repart_batch(op, t, tra_repart_limit(budget), work, load);
+        batches++;
+        for (int64_t out = t; listed && out < end; out++) n += mark(&from->type, op, out, batches, marked);
+    }
+    free(marked);
+    free(load);
+    free(work);
+    return (listed ? n : batches * tuples) * copies;
+}
