@@ -115,6 +115,8 @@ uint64_t tra_chunk_sum(const void *p, size_t n) {
 
 /* ---- chunks ------------------------------------------------------------------------------------------------- */
 
+enum { BLOCK = 128 << 10, MARK = 3 }; /* RFC 8878: bytes of a block at most, and of what stands before it */
+enum { PLANES = 8 };                  /* of a chunk at most */
 enum { SAMPLE = 64 << 10, PIECES = 8 }; /* whether shuffle pays is judged by PIECES pieces of SAMPLE bytes in all */
 
 static size_t squeezed(ZSTD_CCtx *c, const void *src, size_t n, int level, void *out, size_t cap) {
@@ -125,7 +127,7 @@ static size_t squeezed(ZSTD_CCtx *c, const void *src, size_t n, int level, void 
 /* A frame of the planes of a shuffled chunk in blocks that search nothing: entropy-coded, or as they are where that saves
  * less than a quarter. No block is of two planes, nor needs one before it. SIZE_MAX: not in cap bytes. */
 static size_t coded(ZSTD_CCtx *c, const char *planes, size_t n, size_t size, char *out, size_t cap) {
-    enum { BLOCK = 128 << 10, HEAD = 9, MARK = 3, RAW = 0 }; /* RFC 8878: a frame, its blocks */
+    enum { HEAD = 9, RAW = 0 };
     const uint32_t magic = ZSTD_MAGICNUMBER, total = (uint32_t)n;
     const char whole = (char)0xa0; /* a single segment, its size in 4 bytes */
     if (cap < HEAD) return SIZE_MAX;
@@ -195,8 +197,8 @@ tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void 
 }
 
 size_t tra_inflate_room(size_t n) {
-    enum { BLOCK = 128 << 10, MARKS = 3 * 8 }; /* the end of each plane is a block of its own (coded()), with a mark */
-    size_t block = n < BLOCK ? n + 1 : BLOCK, margin = ZSTD_DECOMPRESSION_MARGIN(n, block) + MARKS, bound = ZSTD_compressBound(n);
+    size_t block = n < BLOCK ? n + 1 : BLOCK, bound = ZSTD_compressBound(n);
+    size_t margin = ZSTD_DECOMPRESSION_MARGIN(n, block) + PLANES * MARK; /* each plane may end in a block of its own */
     return n + margin > bound ? n + margin : bound;
 }
 
