@@ -186,6 +186,10 @@ double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const 
     return busiest * (double)size / rates->memory;
 }
 
+double tra_map_passes(const tra_catalog *in, const tra_catalog *out) {
+    return 2 * tra_catalog_floats(out) < tra_catalog_floats(in) ? 1.0 / 3 : 1;
+}
+
 /* Of the sums of a tree but one, which sums on one site alone would not need: read, and added to another that is read and
  * written. */
 static double tree_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
@@ -195,26 +199,39 @@ static double tree_seconds(const tra_plan *p, const tra_op *op, const tra_rates 
     return PASSES * (double)(tra_max64(1, tra_min64(t.leaves, t.n)) - 1) * bytes / p->sites / rates->memory;
 }
 
-/* Does it run while its consumer reads? Then its work and its reading are the consumer's. */
-static bool is_view(tra_plan_op op) {
-    return op == TRA_PLAN_INPUT || op == TRA_PLAN_FILTER || op == TRA_PLAN_REKEY || op == TRA_PLAN_MAP ||
-           op == TRA_PLAN_TILE;
+/* The operator while which each runs: itself, or who reads it first where it is computed on the way, or it where an output is
+ * written while it is made. */
+static int *runs_in(const tra_plan *p) {
+    int *at = tra_malloc(((size_t)p->nops + 1) * sizeof *at);
+    for (int i = 0; i < p->nops; i++) at[i] = i;
+    for (int j = p->nops - 1; j >= 0; j--) {
+        for (int k = 0; k < 2; k++) {
+            int i = p->ops[j].in[k];
+            if (i >= 0 && p->ops[i].fused) at[i] = at[j];
+        }
+    }
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *in = p->ops[i].op == TRA_PLAN_OUTPUT ? &p->ops[p->ops[i].in[0]] : NULL;
+        bool stored = in && !in->fused && in->op != TRA_PLAN_INPUT && in->op != TRA_PLAN_FILTER && in->op != TRA_PLAN_REKEY;
+        if (stored) at[i] = in->id;
+    }
+    return at;
 }
 
 void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
     enum { NETWORK, DISK, WORK, PARTS };
     double(*spent)[PARTS] = tra_calloc((size_t)p->nops, sizeof *spent); /* of the stage that ends here */
+    int *at = runs_in(p);
     p->cost.seconds = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
-        int at = i;
-        /* an output is written while it is made */
-        if (o->op == TRA_PLAN_OUTPUT && !is_view(p->ops[o->in[0]].op)) at = o->in[0];
-        spent[at][NETWORK] += o->cost.seconds; /* so far: those of the network alone */
-        spent[at][DISK] +=
-            ((double)o->cost.disk_read / rates->disk_read + (double)o->cost.disk_write / rates->disk_write) / p->sites;
-        spent[at][WORK] += tra_work_seconds(o->join, o->type.dtype, o->cost.flops_max, rates) + tree_seconds(p, o, rates);
+        double *s = spent[at[i]], work = o->cost.flops_max;
+        if (o->op == TRA_PLAN_MAP) work *= tra_map_passes(p->ops[o->in[0]].type.cat, o->type.cat);
+        s[NETWORK] += o->cost.seconds; /* so far: those of the network alone */
+        s[DISK] += ((double)o->cost.disk_read / rates->disk_read + (double)o->cost.disk_write / rates->disk_write) / p->sites;
+        s[WORK] += tra_work_seconds(o->join, o->type.dtype, work, rates) + tree_seconds(p, o, rates);
     }
+    free(at);
     /* an exchange reads and sends at once, and ends before what comes next begins, or goes on beside it: then its time, which is
      * its own, is also in that */
     for (int i = 0; i < p->nops; i++) {

@@ -110,7 +110,10 @@ int make_one(search *s, int g, const family *f, int l, int r, int to) {
         m.out = map_place(s, n, m.out);
     } else {
         m.out = map_place(s, n, l);
-        if (m.out >= 0) add_work(s, &m.cost, step_work(s, plan_op(n->op), n, l), NULL, n->type.dtype);
+        if (m.out < 0) return -1;
+        tra_work w = step_work(s, plan_op(n->op), n, l);
+        if (n->op == TRA_OP_TRANSFORM) w.busiest *= tra_map_passes(n->in[0]->type.cat, n->type.cat);
+        add_work(s, &m.cost, w, NULL, n->type.dtype);
     }
     if (m.out < 0) return -1;
     if (tra_place_is_partial(&s->place[m.out])) {

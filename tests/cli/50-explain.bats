@@ -374,3 +374,12 @@ assert 0 < p["base_memory_bytes"] < p["least_memory_bytes"] and 1200 * 1200 * 8 
         has ", ${text/no scratch/none of scratch}"
     done
 }
+
+@test "what makes arrays small comes before the sum over blocks, whichever the program names first" {
+    for c in 'transform(agg(A, [], matadd), rowsum)' 'agg(transform(A, rowsum), [], matadd)'; do
+        printf 'input A : f64 [16000,16000] by [1000,1000]\nC = %s\noutput C\n' "$c" >sum.tra
+        status 0 tra explain sum.tra --sites 2
+        [[ ${output%%fused rowsum*} == *"agg"*"matadd"* && $output == *"fused rowsum"*"input A"* ]] || { echo "$output"; return 1; }
+        lacks "rowsum . matadd"
+    done
+}
