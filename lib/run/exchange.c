@@ -363,28 +363,36 @@ tra_status tra_stage_exchange(tra_site *site, const tra_placement *from, const t
 enum { BESIDE_BYTES = 8 << 20 };
 
 typedef struct turn { /* of a tuple: when the join that follows wants it */
-    int64_t k, ordinal;
+    int64_t row, k, ordinal;
 } turn;
 
 static int by_turn(const void *a, const void *b) {
     const turn *x = a, *y = b;
+    if (x->row != y->row) return x->row < y->row ? -1 : 1;
     if (x->k != y->k) return x->k < y->k ? -1 : 1;
     return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
 }
 
-/* The tuples by the value of what the join that reads them, if it is one, joins on; all ranks find the same order. */
+/* The tuples by the value of what the join that reads them, if it is one, joins on; where only this side moves, row by row of
+ * its own (tra_loop_of). All ranks find the same order. */
 static int64_t *order_for(const tra_plan *p, const tra_op *op) {
     const tra_catalog *c = op->type.cat;
     const tra_op *to = &p->ops[tra_op_beside(p, op->id)];
     const tra_dims *joined = !to->join ? NULL : to->in[0] == op->id ? &to->joinl : to->in[1] == op->id ? &to->joinr : NULL;
     if (!joined) return NULL;
+    bool rows = tra_op_moves(p, to, 0) != tra_op_moves(p, to, 1);
     turn *v = tra_malloc((size_t)(c->n + 1) * sizeof *v);
     int64_t *order = tra_malloc((size_t)(c->n + 1) * sizeof *order);
     for (int64_t t = 0; t < c->n; t++) {
         tra_dims key;
         tra_catalog_key(c, t, &key);
-        v[t] = (turn){0, t};
+        v[t] = (turn){0, 0, t};
         for (int i = 0; i < joined->n; i++) v[t].k = v[t].k * c->frontier.v[joined->v[i]] + key.v[joined->v[i]];
+        for (int d = 0; d < key.n && rows; d++) {
+            bool own = true;
+            for (int i = 0; i < joined->n; i++) own = own && joined->v[i] != d;
+            if (own) v[t].row = v[t].row * c->frontier.v[d] + key.v[d];
+        }
     }
     qsort(v, (size_t)c->n, sizeof *v, by_turn);
     for (int64_t t = 0; t < c->n; t++) order[t] = v[t].ordinal;

@@ -189,6 +189,11 @@ tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int6
         if (ci * n.a > room) break;
     }
     best.loop.ci = tra_ceil_div(ni, tra_ceil_div(tra_max64(1, ni), best.loop.ci));
+    /* Everything has room where something comes while the join runs. What comes row by row is computed with when it is there;
+     * where both sides come, step by step. */
+    bool l = tra_op_moves(p, op, 0), r = tra_op_moves(p, op, 1);
+    if (l && (!r || nk == 1)) best.loop.ci = 1;
+    if (r && (!l || nk == 1)) best.loop.cj = 1;
     return in_groups(p, op, ni, nj, threads, best.loop);
 }
 

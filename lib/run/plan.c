@@ -51,6 +51,10 @@ int tra_op_beside(const tra_plan *p, int i) {
     return i;
 }
 
+bool tra_op_moves(const tra_plan *p, const tra_op *op, int side) {
+    return op->join && op->in[side] >= 0 && p->ops[op->in[side]].beside;
+}
+
 bool tra_plan_valid(const tra_plan *p, const char **why) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];

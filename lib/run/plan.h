@@ -106,6 +106,8 @@ bool tra_op_accumulates(const tra_plan *p, const tra_op *op);
 
 /* The join or aggregation that exchange i, which is `beside`, goes on beside. What is read for either counts as its. */
 int tra_op_beside(const tra_plan *p, int i);
+/* Does input 0 or 1 of a join come from other sites beside it? */
+bool tra_op_moves(const tra_plan *p, const tra_op *op, int side);
 
 /* Validity: inputs precede, arities match, catalogs present, placements of join inputs agree, no map or join over
  * partial relations. *why gets the reason. Run at the borders in debug builds. */
