@@ -249,7 +249,7 @@ static void tell_begin(const tra_op *op) {
 
 static void tell_end(const tra_op *op, const tra_op_report *r, int64_t past_cache) {
     char name[96], read[32], sent[32], got[32], out[32], back[32], past[64] = "", scratch[96] = "";
-    if (op->op == TRA_PLAN_INPUT || op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY || op->fused) return;
+    if (tra_op_is_read(op)) return;
     if (past_cache) snprintf(past, sizeof past, " (%s past the page cache)", tra_human(past_cache, out));
     if (r->spilled || r->unspilled)
         snprintf(scratch, sizeof scratch, ", %s spilled, %s read back", tra_human(r->spilled, out),
@@ -274,7 +274,7 @@ static bool runs_beside(const exec *x, const tra_op *op) {
 
 /* Operators that an exchange may go on beside and after. */
 static bool lets_pass(const exec *x, const tra_op *op) {
-    return op->op == TRA_PLAN_INPUT || op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY || op->fused || runs_beside(x, op);
+    return tra_op_is_read(op) || runs_beside(x, op);
 }
 
 /* All of them, after a stage that ended with s. */

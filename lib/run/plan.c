@@ -46,6 +46,10 @@ static bool joinable(const tra_op *l, const tra_op *r, const tra_op *op, const c
     return true;
 }
 
+bool tra_op_is_read(const tra_op *op) {
+    return op->op == TRA_PLAN_INPUT || op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY || op->fused;
+}
+
 int tra_op_beside(const tra_plan *p, int i) {
     while (p->ops[i].op != TRA_PLAN_JOIN && p->ops[i].op != TRA_PLAN_AGG && p->ops[i].op != TRA_PLAN_JOINAGG) i++;
     return i;

@@ -104,6 +104,9 @@ typedef struct tra_plan {
 /* Is the join one kernel with its aggregation, which adds to the state and needs no array for the join's result? */
 bool tra_op_accumulates(const tra_plan *p, const tra_op *op);
 
+/* Is it no stage of its own, but read, renamed or computed while its result is read? */
+bool tra_op_is_read(const tra_op *op);
+
 /* The join or aggregation that exchange i, which is `beside`, goes on beside. What is read for either counts as its. */
 int tra_op_beside(const tra_plan *p, int i);
 /* Does input 0 or 1 of a join come from other sites beside it? */

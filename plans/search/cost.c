@@ -199,21 +199,19 @@ static double tree_seconds(const tra_plan *p, const tra_op *op, const tra_rates 
     return PASSES * (double)(tra_max64(1, tra_min64(t.leaves, t.n)) - 1) * bytes / p->sites / rates->memory;
 }
 
-/* The operator while which each runs: itself, or who reads it first where it is computed on the way, or it where an output is
- * written while it is made. */
+/* The operator while which each runs: itself, or the reader of what is computed on the way, or what makes the results that an
+ * output writes. */
 static int *runs_in(const tra_plan *p) {
     int *at = tra_malloc(((size_t)p->nops + 1) * sizeof *at);
-    for (int i = 0; i < p->nops; i++) at[i] = i;
+    for (int i = 0; i < p->nops; i++) {
+        int in = p->ops[i].in[0];
+        at[i] = p->ops[i].op == TRA_PLAN_OUTPUT && !tra_op_is_read(&p->ops[in]) ? in : i;
+    }
     for (int j = p->nops - 1; j >= 0; j--) {
         for (int k = 0; k < 2; k++) {
             int i = p->ops[j].in[k];
             if (i >= 0 && p->ops[i].fused) at[i] = at[j];
         }
-    }
-    for (int i = 0; i < p->nops; i++) {
-        const tra_op *in = p->ops[i].op == TRA_PLAN_OUTPUT ? &p->ops[p->ops[i].in[0]] : NULL;
-        bool stored = in && !in->fused && in->op != TRA_PLAN_INPUT && in->op != TRA_PLAN_FILTER && in->op != TRA_PLAN_REKEY;
-        if (stored) at[i] = in->id;
     }
     return at;
 }
