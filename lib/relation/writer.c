@@ -471,10 +471,21 @@ static tra_status finish(tra_writer *w, const char *digest, tra_err *e) {
     return s;
 }
 
+/* Renames over the target. What was there is let go when the next one is, or the process ends: freeing a large file
+ * takes a tenth of the time that writing it took, for which no result has to wait. */
+static int replace(const char *temp, const char *path) {
+    static atomic_int last = -1;
+    int old = open(path, O_PATH | O_CLOEXEC), status = rename(temp, path), err = errno;
+    old = atomic_exchange(&last, old);
+    if (old >= 0) close(old);
+    errno = err;
+    return status;
+}
+
 tra_status tra_writer_commit(tra_writer *w, const char *digest, tra_err *e) {
     tra_status s = missing_tuple(w, e);
     if (s == TRA_OK) s = finish(w, digest, e);
-    if (s == TRA_OK && rename(w->temp, w->path) != 0)
+    if (s == TRA_OK && replace(w->temp, w->path) != 0)
         s = tra_fail_errno(e, TRA_RESOURCE, "cannot rename %s to %s", w->temp, w->path);
     if (s != TRA_OK) {
         tra_writer_leave(w);
