@@ -89,6 +89,31 @@ for c in d["checks"]: assert (c["advice"] is None) == (c["state"] == "ok"), c' "
     done
 }
 
+@test "memory and cores: the second version of cgroups, a limit of the group or of one above it" {
+    mkdir -p group/job/step
+    echo max >group/job/step/memory.max
+    echo $((900 << 20)) >group/job/memory.max
+    echo "100000 100000" >group/job/cpu.max
+    echo 0::/job/step >here
+    # what a process of that group sees, in a mount namespace of its own
+    inside() {
+        unshare -m bash -c 'mount --bind group /sys/fs/cgroup && mount --bind here /proc/$$/cgroup && exec "$@"' - "$@"
+    }
+    inside true 2>/dev/null || skip "no right to make a mount namespace"
+    status 0 inside "$TRA" doctor --scratch . --format json
+    [[ $(found memory) == "ok 900 MiB for each"*/job/memory.max* ]]
+    [[ $(found cores) == *"1 thread on 1 core" ]]
+    echo $((700 << 20)) >group/job/step/memory.max
+    tra gen -q --shape 9x9 -o a.h5
+    printf 'input A from "a.h5"\nB = transform(A, neg)\noutput B\n' >p.tra
+    status 0 inside "$TRA" run p.tra --sites 2
+    has "(ceiling 350 MiB)"
+    echo 0::/ >here # as in a container, which sees its group as the root
+    echo $((500 << 20)) >group/memory.max
+    status 0 inside "$TRA" run p.tra
+    has "(ceiling 500 MiB)"
+}
+
 @test "cores: more threads than cores, and ranks that are bound" {
     cores=$(nproc)
     TRA_THREADS=$((cores + 1)) status 0 doctor
