@@ -7,9 +7,12 @@ PREFIX ?= /usr/local
 # Where Debian's serial HDF5 looks for filter plugins by default.
 HDF5_PLUGIN_DIR ?= /usr/lib/$(shell $(CC) -print-multiarch)/hdf5/serial/plugins
 
-# Variants: WERROR=1 warnings are errors; SAN=1 with sanitizers; FUZZ=1 for libFuzzer (with CC=clang).
+# Variants: WERROR=1 warnings are errors; SAN=1 with sanitizers, SAN=thread with that of data races; FUZZ=1 for libFuzzer
+# (with CC=clang).
 comma    := ,
-VARIANT  := $(if $(SAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer) \
+SAN_1      := -fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+SAN_thread := -fsanitize=thread
+VARIANT  := $(SAN_$(SAN)) \
             $(if $(FUZZ),-fsanitize=fuzzer-no-link$(comma)address$(comma)undefined -fno-sanitize-recover=undefined)
 PACKAGES := hdf5-serial ompi-c libzstd libxxhash openblas
 PLAIN     = $(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $(if $(WERROR),-Werror) -ffp-contract=off -pthread \
@@ -41,8 +44,10 @@ say = $(if $(V),,@echo '  $(1)')
 # Sub-makes use all cores unless the user chose a number.
 SUBMAKE   = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
-.PHONY: all help deps require tests check check-long check-property check-asan check-valgrind check-cluster check-faults fuzz fuzz-now demo \
-        bench install uninstall clean format
+# These compile nothing themselves, but call make again when the packages are there.
+OUTER := help deps require check check-long check-property check-asan check-tsan check-valgrind check-cluster check-faults \
+         fuzz demo bench uninstall clean format
+.PHONY: $(OUTER) all tests fuzz-now install
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -63,7 +68,7 @@ deps:
 require:
 	@bash share/deps.sh build
 
-ifneq ($(filter-out help deps require clean uninstall format check check-long check-property check-asan check-valgrind check-cluster check-faults fuzz demo bench,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out $(OUTER),$(or $(MAKECMDGOALS),all)),)
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 PKG_LIBS   := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 -include $(ALL_OBJ:.o=.d)
@@ -137,7 +142,7 @@ check-long: deps
 	@$(SUBMAKE) WERROR=1 tests
 	@TRA_TEST_LONG=1 bash tests/run $(B)
 
-## check-property: PROPERTY_ROUNDS (10) times 1000 random programs with all their plans, from seed PROPERTY_SEED (of the day) on
+## check-property: PROPERTY_ROUNDS (10) times 1000 random programs by all their plans, PROPERTY_SEED (of the day) on
 check-property: deps
 	@$(SUBMAKE) WERROR=1 tests
 	@seed=$(or $(PROPERTY_SEED),$$(date +%Y%m%d)); bad=0; for i in $$(seq $(or $(PROPERTY_ROUNDS),10)); do \
@@ -150,6 +155,11 @@ check-asan: deps
 	@SAN=1 ASAN_OPTIONS=abort_on_error=0:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	    LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 bash tests/run build-asan
 
+## check-tsan: random programs on one site under ThreadSanitizer (ranks would add the threads of MPI)
+check-tsan: deps
+	@$(SUBMAKE) B=build-tsan SAN=thread WERROR=1 tests
+	@SAN=thread TSAN_OPTIONS=exitcode=66 TRA_PROPERTY_RANKS=1 BUILD=build-tsan tests/property/run
+
 ## check-valgrind: the unit tests under valgrind
 check-valgrind: deps
 	@command -v valgrind >/dev/null || { echo 'valgrind is missing: apt-get install valgrind'; exit 1; }
@@ -160,6 +170,7 @@ check-valgrind: deps
 check-faults: deps
 	@$(SUBMAKE) WERROR=1 all
 	@tests/faults/run $(B)
+
 ## check-cluster: predicted against measured on four hosts (network namespaces; needs root and a quiet machine)
 check-cluster: deps
 	@$(SUBMAKE) WERROR=1 tests
