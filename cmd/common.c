@@ -1,7 +1,19 @@
-/* common.c - what several commands share: workers, and reading a whole relation with them. */
+/* common.c - what several commands share: defaults, workers, and reading a whole relation with them. */
 #include "common.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+const char *tra_scratch_dir(const char *given) {
+    const char *dir = getenv("TMPDIR");
+    return given ? given : dir && *dir ? dir : "/var/tmp";
+}
+
+void tra_warn_unused(const tra_format_option *options, const char *format, const char *file) {
+    for (const tra_format_option *o = options; o->option; o++)
+        if (o->given && strcmp(o->format, format) != 0)
+            tra_warn("%s is for %s and does nothing here: %s is %s", o->option, o->format, file, format);
+}
 
 tra_status tra_workers(int64_t memory, int64_t fixed, int64_t each, int64_t jobs, int *n, tra_err *e) {
     TRA_TRY(tra_buffer_check(memory, fixed + each, e)); /* the first worker's are in what is not buffers */

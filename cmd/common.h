@@ -1,4 +1,4 @@
-/* common.h - what several commands share: workers, and reading a whole relation with them. */
+/* common.h - what several commands share: defaults, workers, and reading a whole relation with them. */
 #ifndef TRA_COMMON_H
 #define TRA_COMMON_H
 
@@ -11,6 +11,17 @@ enum { TRA_SCAN_MEMORY = 256 << 20 }; /* --memory of commands that only stream, 
 /* The row of --memory in the table of such a command. */
 #define TRA_OPT_MEMORY(var)                                                                                            \
     { 0, "memory", TRA_OPT_SIZE, &(var), NULL, "memory ceiling (default: 256M)", NULL, "TRA_MEMORY", NULL }
+
+/* The scratch directory: what --scratch or TRA_SCRATCH gave (NULL: nothing), else TMPDIR, else /var/tmp. */
+const char *tra_scratch_dir(const char *given);
+
+/* Warns of options that were given though they do nothing for the format of this file. The table ends with a row whose
+ * option is NULL. */
+typedef struct tra_format_option {
+    const char *option, *format; /* "--shape", "raw" */
+    bool given;
+} tra_format_option;
+void tra_warn_unused(const tra_format_option *options, const char *format, const char *file);
 
 /* How many workers of `each` bytes fit into memory, at most one per core and one per job. TRA_RESOURCE, with the least
  * memory that would do, when not even one does. */

@@ -1,5 +1,6 @@
 /* doctor.c - checks the place that a job will run in, and says what to change. */
 #include "cmd.h"
+#include "common.h"
 #include "machine.h"
 
 #include "../lib/base/crew.h"
@@ -110,14 +111,9 @@ static void check_cores(report *r, int here, int cores) {
 
 /* ---- scratch and locks ---------------------------------------------------------------------------------------- */
 
-static const char *scratch_dir(void) {
-    const char *dir = getenv("TMPDIR");
-    return opt.scratch ? opt.scratch : dir && *dir ? dir : "/tmp";
-}
-
 static void check_scratch(report *r, const tra_comm *comm, int here) {
     enum { BYTES = 64 << 20, TMPFS = 0x01021994, NFS = 0x6969 };
-    const char *dir = scratch_dir();
+    const char *dir = tra_scratch_dir(opt.scratch);
     struct statvfs v;
     struct statfs fs;
     double write = 0, read = 0;
@@ -160,7 +156,7 @@ static bool locks_work(const char *dir, char *why, size_t n) {
 }
 
 static void check_locks(report *r) {
-    const char *dirs[] = {".", scratch_dir()};
+    const char *dirs[] = {".", tra_scratch_dir(opt.scratch)};
     for (int i = 0; i < 2; i++) {
         char why[256];
         if (locks_work(dirs[i], why, sizeof why)) continue;
@@ -168,7 +164,7 @@ static void check_locks(report *r) {
                 "files in %s cannot be locked: %s", i ? dirs[i] : "the current directory", why);
         return;
     }
-    finding(r, "locks", FINE, NULL, "files in the current directory and in %s can be locked", scratch_dir());
+    finding(r, "locks", FINE, NULL, "files in the current directory and in %s can be locked", tra_scratch_dir(opt.scratch));
 }
 
 /* ---- libraries ------------------------------------------------------------------------------------------------ */
@@ -300,7 +296,7 @@ const tra_cmd tra_cmd_doctor = {
         "script, under mpirun. A line for each finding, with what to change; the status is 1 when something will fail.",
     .opts =
         (const tra_opt[]){{0, "scratch", TRA_OPT_STR, &opt.scratch, "DIR",
-                           "the scratch directory to look at (default: TMPDIR, or /tmp)", NULL, "TRA_SCRATCH", NULL},
+                           "the scratch directory to look at (default: TMPDIR, or /var/tmp)", NULL, "TRA_SCRATCH", NULL},
                           {.name = NULL}},
     .maxargs = 0,
     .needs = TRA_NEED_MPI | TRA_NEED_BLAS | TRA_NEED_HDF5 | TRA_TAKES_JSON,

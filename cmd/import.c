@@ -1,5 +1,6 @@
 /* import.c - tra import: a matrix or tensor of another program to a relation. */
 #include "cmd.h"
+#include "common.h"
 
 #include "../formats/formats.h"
 
@@ -17,7 +18,7 @@ static const tra_opt opts[] = {
      NULL, NULL, NULL},
     {0, "from", TRA_OPT_STR, &from, "FORMAT", "npy, csv, mtx, raw or h5 (default: by suffix, else by content)", NULL,
      NULL, NULL},
-    {0, "dtype", TRA_OPT_STR, &dtype, "TYPE", "f64 or f32 (default: what holds the source without loss; raw: required)",
+    {0, "dtype", TRA_OPT_STR, &dtype, "TYPE", "f64 or f32 (default: f32 for floats of at most 32 bits, else f64; raw: required)",
      NULL, NULL, NULL},
     {0, "codec", TRA_OPT_STR, &codec, "CODEC", "none or zstd[:LEVEL] (default: none)", NULL, NULL, NULL},
     {0, "memory", TRA_OPT_SIZE, &memory, "SIZE", "memory ceiling (default: 256M)", NULL, "TRA_MEMORY", NULL},
@@ -84,6 +85,18 @@ static void warn_losses(const char *source, const tra_import_receipt *r) {
     if (r->overflow > 0)
         tra_warn("%s: %" PRId64 " finite values are too large for %s and became infinite", source, r->overflow,
                  tra_dtype_name(r->dtype));
+}
+
+static void warn_unused(const char *source, const char *format) {
+    tra_warn_unused((const tra_format_option[]){{"--shape", "raw", shape},
+                                                {"--endian", "raw", endian},
+                                                {"--order", "raw", order},
+                                                {"--delimiter", "csv", delimiter},
+                                                {"--header", "csv", header},
+                                                {"--no-header", "csv", no_header},
+                                                {"--empty-nan", "csv", empty_nan},
+                                                {.option = NULL}},
+                    format, source);
 }
 
 static double ratio(const tra_import_receipt *r) {
@@ -158,6 +171,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_str_free(&text);
     TRA_TRY(s);
     warn_losses(source, &r);
+    warn_unused(source, r.format);
     if (tra_common_opts.quiet) return TRA_OK;
     return tra_common_opts.format == TRA_FORMAT_JSON ? print_json(source, &r, e) : print_text(source, &r, e);
 }

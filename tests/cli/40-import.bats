@@ -273,6 +273,14 @@ with h5py.File("src.h5", "w") as f:
     status 3 tra import - -o x.h5 < /dev/null; has "is empty"
 }
 
+@test "options of another format are warned of" {
+    printf '1,2\n3,4\n' > t.csv
+    status 0 tra import t.csv -o t.h5 --shape 3x3; has "warning: --shape is for raw and does nothing here: t.csv is csv"
+    status 0 tra import -q t.csv -o t.h5 --header; lacks warning
+    status 0 tra export t.h5 -o t.npy --gzip --coordinate; has "--gzip is for h5"; has "--coordinate is for mtx"
+    status 0 tra export t.h5 -o t.tsv --delimiter ';'; lacks warning
+}
+
 @test "the same import gives the same bytes, whatever the threads" {
     py 'np.save("a.npy", np.random.default_rng(9).normal(size=(300, 300)).round(2))'
     for codec in none zstd; do

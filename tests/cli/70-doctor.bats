@@ -27,6 +27,15 @@ for c in d["checks"]: assert (c["advice"] is None) == (c["state"] == "ok"), c' "
     [ -z "$(ls -A)" ]
 }
 
+@test "scratch: the directory that a run would take" {
+    mkdir -p t
+    for given in "TMPDIR=$PWD/t" "TMPDIR="; do
+        status 0 env -u TRA_SCRATCH "$given" "$TRA" doctor --format json
+        dir=${given#TMPDIR=}
+        [[ $(found scratch) == *" ${dir:-/var/tmp} "* ]]
+    done
+}
+
 @test "ranks: joined, alone, and launched by what does not join them" {
     status 0 mpirun -q -n 3 --bind-to none "$TRA" doctor --scratch . --format json
     [[ $(found ranks) == "ok 3 ranks joined, 3 on this machine" ]]
