@@ -99,12 +99,6 @@ static void common_request(const tra_comm *comm, tra_request *r) {
     for (int i = 0; i < N; i++) *rates[i] = (double)v[i + 2];
 }
 
-static const char *scratch_dir(void) {
-    if (opt.scratch) return opt.scratch;
-    const char *dir = getenv("TMPDIR");
-    return dir && *dir ? dir : "/var/tmp";
-}
-
 /* How much work may be lost before results that no output takes are saved: for those who pay for scratch by the byte. */
 static double keep_seconds(void) {
     const char *s = getenv("TRA_KEEP_SECONDS");
@@ -126,11 +120,11 @@ static tra_status check_scratch(const tra_plan *p, int here, tra_err *e) {
         return tra_fail(e, TRA_RESOURCE, "a site may need %s of scratch, over --scratch-limit %s; %s needs less",
                         tra_human(need, want), tra_human(opt.scratch_limit, have),
                         p->compress ? "--codec none" : p->scratch ? "a higher --memory" : "--transport mpi");
-    if (statvfs(scratch_dir(), &fs) != 0) return tra_fail_errno(e, TRA_RESOURCE, "scratch directory %s", scratch_dir());
+    if (statvfs(tra_scratch_dir(opt.scratch), &fs) != 0) return tra_fail_errno(e, TRA_RESOURCE, "scratch directory %s", tra_scratch_dir(opt.scratch));
     int64_t room = (int64_t)(fs.f_bavail * fs.f_frsize);
     if (need * here > room)
         return tra_fail(e, TRA_RESOURCE, "the sites of this machine may need %s of scratch, but %s has %s left; choose another "
-                        "with --scratch, or raise --memory", tra_human(need * here, want), scratch_dir(),
+                        "with --scratch, or raise --memory", tra_human(need * here, want), tra_scratch_dir(opt.scratch),
                         tra_human(room, have));
     return TRA_OK;
 }
@@ -259,7 +253,7 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec co
     tra_exec_options o = {.codec = codec,
                           .memory = job->options.memory,
                           .threads = job->options.threads,
-                          .scratch = scratch_dir(),
+                          .scratch = tra_scratch_dir(opt.scratch),
                           .transport = (tra_transport_kind)opt.transport,
                           .progress = wants_progress()};
     char *text = opt.no_history ? NULL : history(job->program.graph);
@@ -268,9 +262,11 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec co
     o.journal = &saved;
     o.keep_seconds = keep_seconds();
     if (opt.scratch_limit > 0) o.keep_limit = tra_max64(1, opt.scratch_limit - (job->plan ? scratch_of(job->plan) : 0));
-    tra_status s = opt.engine == ENGINE_REFERENCE
+    tra_status s = opt.engine == ENGINE_TRA ? run_plan(job, comm, &o, e)
+                   : comm->rank == 0
                        ? with_reference(job, &(tra_write_options){.codec = o.codec, .history = text}, e)
-                       : run_plan(job, comm, &o, e);
+                       : TRA_OK; /* one process, as it says */
+    if (opt.engine == ENGINE_REFERENCE) s = tra_comm_agree(comm, s, e);
     free(text);
     return s;
 }
@@ -305,7 +301,8 @@ static tra_status run_rank(const tra_comm *comm, const char *path, tra_err *e) {
     tra_log_level = level;
     free(text);
     if (s == TRA_OK && job.options.sites != comm->size)
-        s = tra_fail(e, TRA_USAGE, "the plan %s is for %d sites, but mpirun started %d ranks", path, job.options.sites, comm->size);
+        s = tra_fail(e, TRA_USAGE, "the plan %s is for %d site%s, but mpirun started %d ranks: start as many, or compile it again", path,
+                     job.options.sites, job.options.sites == 1 ? "" : "s", comm->size);
     if (s == TRA_OK) s = check_runnable(&job, e);
     if (s == TRA_OK) s = check_scratch(job.plan, here, e);
     s = tra_comm_agree(comm, s, e);

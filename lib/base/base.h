@@ -180,7 +180,7 @@ void tra_cleanup_all(void);
 void tra_stop_catch(void);
 void tra_stop_without(long pid); /* it is also asked to stop when that process of this host has ended */
 bool tra_stop_asked(void);
-tra_status tra_stop_check(tra_err *e); /* TRA_STOPPED, and which signal, once asked */
+tra_status tra_stop_check(tra_err *e); /* TRA_STOPPED once asked */
 
 /* ---- log ---------------------------------------------------------------------------------------------------- */
 

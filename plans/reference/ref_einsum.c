@@ -35,6 +35,7 @@ tra_status ref_einsum(const tra_einsum *s, const tra_ref_rel *const *v, tra_aren
     int64_t at[TRA_MAXLABELS] = {0}, total = 1;
     for (int l = 0; l < s->nlabels; l++) total *= s->extent[l];
     for (int64_t i = 0; i < total; i++) {
+        if (i % 65536 == 0) TRA_TRY(tra_stop_check(e));
         for (int r = 0; r < s->nrefs; r++) {
             int64_t place = 0;
             for (int d = 0; d < s->ref[r].n; d++) place = place * whole[r].ext.v[d] + at[s->ref[r].label[d]];

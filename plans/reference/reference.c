@@ -216,6 +216,7 @@ static tra_status do_join(const tra_node *n, const tra_ref_rel *x, const tra_ref
             for (int d = 0; d < y->k; d++)
                 if (!joined(r, d)) key.v[key.n++] = t->key.v[d];
             ref_array p = array_of(s), q = array_of(t), z;
+            TRA_TRY(tra_stop_check(e));
             TRA_TRY(ref_join_pair(n->kernel, out->dtype, &bx, &by, &p, &q, a, &z, e));
             add(&g, &key, z);
         }
@@ -263,6 +264,7 @@ static tra_status do_agg(const tra_node *n, const tra_ref_rel *x, tra_arena *a, 
             member[m++] = array_of(&x->v[j]);
         }
         ref_array z;
+        TRA_TRY(tra_stop_check(e));
         TRA_TRY(ref_agg_group(n->kernel, x->dtype, m, member, offset, &whole.shape, a, &z, e));
         add(&g, &key, z);
     }
@@ -498,6 +500,7 @@ tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const t
         if (!need[i]) continue;
         const tra_ref_rel *x = n->in[0] ? v[n->in[0]->id] : NULL, *y = n->in[1] ? v[n->in[1]->id] : NULL;
         tra_ref_rel *r = tra_new(a, tra_ref_rel);
+        TRA_TRY(tra_stop_check(e));
         TRA_TRY(defined[i] ? ref_einsum(defined[i], v, a, r, e) : tra_reference_apply(n, x, y, a, r, e));
         v[i] = r;
     }

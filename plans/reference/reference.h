@@ -32,7 +32,7 @@ typedef struct tra_ref_rel {
 /* Evaluates the nodes that outputs need, or all nodes; the results of EinSum statements from the statements, not from the
  * operators that these are lowered to. (*out)[id] is the result of node id, NULL where not evaluated;
  * all in the arena. Inputs are read through tra_rel_read. Errors: TRA_INPUT for inputs, TRA_PROGRAM for what the
- * definitions forbid (the type checker finds these earlier). */
+ * definitions forbid (the type checker finds these earlier), TRA_STOPPED (a tuple or so after tra_stop_asked). */
 TRA_MUSTUSE tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const tra_ref_rel ***out,
                                          tra_err *e);
 

@@ -332,6 +332,22 @@ assert (s == want.sum(1)).all(), (s, want)'
     mv c.h5 r.h5
     status 0 tra run -q mm.tra --sites 3
     status 0 tra diff c.h5 r.h5 --rtol 1e-12
+    # under mpirun one rank computes and writes: large enough that others would find it writing
+    tra gen -q --shape 1500x1500 --block 100x100 -o big.h5
+    printf '%s\n' 'input A from "big.h5"' 'C = transform(A, exp)' 'output C to "c.h5"' >big.tra
+    status 0 mpirun -q -n 3 "$TRA" run -q big.tra --engine reference
+}
+
+@test "the reference engine stops when it is asked to" {
+    tra gen -q --shape 1500x1500 --block 100x100 -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'C[i,k] = sum tanh(A[i,j] * A[j,k])' 'output C' >slow.tra
+    "$TRA" run --engine reference slow.tra 2>log & pid=$!
+    sleep 1
+    kill -TERM $pid
+    timeout 5 tail --pid=$pid -f /dev/null || { kill -KILL $pid; false; }
+    status 75 wait $pid
+    grep -q "stopped by a signal" log
+    [ ! -e C.h5 ]
 }
 
 @test "a dry run shows the plan and does nothing" {
