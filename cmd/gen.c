@@ -243,9 +243,10 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_status status = make(&shape, &type, history, codec, &stored, e);
     free(history);
     TRA_TRY(status);
-    tra_info(0, "%s: %s %s in blocks of %s%s, %" PRId64 " blocks, %s", output, dtype_text,
+    tra_info(0, "%s: %s %s in blocks of %s%s, %" PRId64 " block%s, %s", output, dtype_text,
              shape.n ? tra_shape_text(&shape, s) : "scalar", shape.n ? tra_shape_text(&block, b) : "one",
-             block_text ? "" : " (chosen)", cat.n, tra_human(stored, size));
+             block_text ? "" : " (chosen)", cat.n, cat.n == 1 ? "" : "s",
+             tra_human(stored, size));
     return TRA_OK;
 }
 

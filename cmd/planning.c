@@ -14,6 +14,7 @@ tra_planning tra_planning_opts = {.sites = 1};
 
 static tra_status range(const char *name, int64_t v, int64_t min, int64_t max, tra_err *e) {
     if (v >= min && v <= max) return TRA_OK;
+    if (max == INT64_MAX) return tra_fail(e, TRA_USAGE, "--%s %" PRId64 ": at least %" PRId64, name, v, min);
     return tra_fail(e, TRA_USAGE, "--%s %" PRId64 ": from %" PRId64 " to %" PRId64, name, v, min, max);
 }
 

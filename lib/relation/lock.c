@@ -95,6 +95,7 @@ static tra_status place(const char *file, const owner *me, bool *placed, tra_err
         *placed = direct >= 0 && write(direct, text, (size_t)n) == n;
         if (!*placed && errno != EEXIST) s = tra_fail_errno(e, TRA_INPUT, "cannot create %s", file);
         if (direct >= 0) close(direct);
+        if (direct >= 0 && !*placed) unlink(file); /* half a lock would be in everybody's way */
     }
     if (fd >= 0) close(fd);
     unlink(temp);

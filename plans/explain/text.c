@@ -22,7 +22,9 @@ char *tra_text_number(double v, char *buf, size_t n) {
 }
 
 char *tra_text_seconds(double s, char *buf, size_t n) {
-    if (s < 0.01)
+    if (s > 0 && s < 1e-5)
+        snprintf(buf, n, "%.3g us", s * 1e6);
+    else if (s < 0.01)
         snprintf(buf, n, "%.3g ms", s * 1e3);
     else if (s < 600)
         snprintf(buf, n, "%.3g s", s);

@@ -11,13 +11,13 @@ static const char *resolve(tra_build *b, const char *path) {
     return *path == '/' || here ? path : tra_arena_printf(b->arena, "%s/%s", b->dir, path);
 }
 
-static bool open_input(tra_build *b, tra_span span, tra_node *n) {
+static bool open_input(tra_build *b, tra_span span, tra_node *n, bool defined) {
     tra_err e = {0};
     if (tra_rel_open(n->path, NULL, &n->rel, &e) == TRA_OK) {
         n->type = *tra_rel_type(n->rel);
         return true;
     }
-    tra_diag_error(b->d, span, NULL, "%s", e.msg);
+    tra_diag_error(b->d, span, defined ? "the file is that of -D" : NULL, "%s", e.msg);
     if (b->unreadable++ == 0) {
         int line, column;
         tra_source_place(b->g->src, span.at, &line, &column);
@@ -99,7 +99,7 @@ tra_node *tra_build_input(tra_build *b, const tra_stmt *st, const tra_symbol *s)
     else if (st->path)
         n->path = resolve(b, st->path);
     tra_type before = n->type;
-    if (n->path && !open_input(b, st->path ? st->path_span : st->name_span, n)) return NULL;
+    if (n->path && !open_input(b, st->path ? st->path_span : st->name_span, n, s->define)) return NULL;
     if (n->path && declared) {
         tra_dims want, have;
         char x[TRA_DIMTEXT], y[TRA_DIMTEXT];

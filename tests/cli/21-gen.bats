@@ -66,7 +66,7 @@ for x in u, n:  # neighbours along both dimensions are unrelated
 
 @test "a block is chosen and said, reduced to the tensor, refused when it does not fit" {
     status 0 tra gen --shape 3000x10 -o a.h5
-    has "f64 3000 x 10 in blocks of 3000 x 10 (chosen), 1 blocks"
+    has "f64 3000 x 10 in blocks of 3000 x 10 (chosen), 1 block,"
     status 0 tra gen --shape 2100x2100 --dist zero -o a.h5
     has "blocks of 700 x 700 (chosen), 9 blocks"
     status 0 tra gen --shape 30x10 --block 1000x4 -o a.h5

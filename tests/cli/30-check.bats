@@ -93,7 +93,7 @@ END
     has "p.tra:1:14: error: "
     has "missing.h5"
     echo 'this is not HDF5' >bad.h5
-    status 3 tra check p.tra -D A=bad.h5
+    status 3 tra check p.tra -D A=bad.h5; has "the file is that of -D"
     has "bad.h5"
     printf 'input A from "missing.h5"\nB = 3 +\n' >p.tra
     status 2 tra check p.tra
