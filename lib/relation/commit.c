@@ -65,11 +65,12 @@ static bool put_text(hid_t obj, const char *name, const char *text) {
 }
 
 static bool put_attributes(tra_writer *w, const char *digest) {
-    int64_t format = 1, rank = w->type.cat->bound.n;
+    int64_t format = 1, rank = w->type.cat->bound.n, header[TRA_HEADER];
     return tra_h5_put_ints(w->dset, "tra_format", 0, NULL, &format) &&
            tra_h5_put_ints(w->dset, "tra_rank", 0, NULL, &rank) &&
            tra_h5_put_text(w->dset, "tra_layout", w->geom.tuple ? "tuple" : "tensor") && put_keys(w) &&
-           put_extents(w) && (!digest || put_text(w->dset, "tra_digest", digest)) &&
+           put_extents(w) && tra_h5_put_seal(w->dset, header, tra_h5_header(w->dset, header)) &&
+           (!digest || put_text(w->dset, "tra_digest", digest)) &&
            (!w->history || put_text(w->dset, "tra_history", w->history));
 }
 
@@ -82,8 +83,9 @@ static bool put_table(hid_t group, const char *name, hid_t filetype, hid_t memty
     if (H5Pset_obj_track_times(dcpl, false) >= 0)
         dset = H5Dcreate2(group, name, filetype, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
     bool ok = dset >= 0;
-    if (ok && H5Sget_simple_extent_npoints(space) > 0)
-        ok = H5Dwrite(dset, memtype, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0;
+    hssize_t points = H5Sget_simple_extent_npoints(space);
+    if (ok && points > 0) ok = H5Dwrite(dset, memtype, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0;
+    ok = ok && tra_h5_put_seal(dset, v, points);
     if (dset >= 0 && H5Dclose(dset) < 0) ok = false;
     H5Pclose(dcpl);
     H5Sclose(space);

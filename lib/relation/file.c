@@ -353,7 +353,7 @@ static tra_status tuple_layout(tra_rel *r, const header *h, int rank, tra_catalo
 
 /* ---- holes ------------------------------------------------------------------------------------------------------ */
 
-/* A table of .tra/NAME with n rows (of width w, when w > 0); NULL when it is not there or of another form. */
+/* A table of .tra/NAME with n rows (of width w, when w > 0); NULL when it is not there, of another form, or damaged. */
 static int64_t *read_table(tra_rel *r, const char *table, int64_t n, int w) {
     const char *path = tra_table_path(r->arena, r->name, table);
     if (!r->tables || !tra_h5_exists(r->file, path)) return NULL;
@@ -363,7 +363,8 @@ static int64_t *read_table(tra_rel *r, const char *table, int64_t n, int w) {
               H5Sget_simple_extent_dims(space, dims, NULL) >= 0 && dims[0] == (hsize_t)n && is_numeric(dset) &&
               (w == 0 || dims[1] == (hsize_t)w);
     int64_t *v = ok ? malloc((size_t)(n * (w ? w : 1)) * sizeof *v + 1) : NULL;
-    if (v && n > 0 && H5Dread(dset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0) {
+    bool read = v && (n == 0 || H5Dread(dset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0);
+    if (v && !(read && tra_h5_sealed(dset, v, n * (w ? w : 1)))) {
         free(v);
         v = NULL;
     }
@@ -441,7 +442,7 @@ static tra_status find_tuples(tra_rel *r, const tra_catalog *grid, tra_err *e) {
     }
     if (!(pos = read_table(r, "keys", (int64_t)n, 0))) s = scan_keys(r, grid, (int64_t)n, &pos, e);
     if (s == TRA_OK && table && !(ext = read_table(r, "extents", (int64_t)n, grid->bound.n)))
-        s = BAD(r, e, "the extents of its arrays are missing (.tra/%s/extents)", r->name);
+        s = BAD(r, e, "the extents of its arrays are missing or damaged (.tra/%s/extents)", r->name);
     if (s == TRA_OK) s = list_of(r, grid, (int64_t)n, pos, ext, e);
     free(pos);
     free(ext);
@@ -453,7 +454,11 @@ static tra_status find_tuples(tra_rel *r, const tra_catalog *grid, tra_err *e) {
 /* Tables are believed only as long as the dataset has the form they were made for. */
 static void find_tables(tra_rel *r) {
     const char *path = tra_table_path(r->arena, r->name, NULL);
-    if (!tra_h5_exists(r->file, path)) return;
+    if (!tra_h5_exists(r->file, path)) { /* what was sealed had checksums, unless it was exported with other filters */
+        if (r->how != TRA_BY_CHUNK || H5Aexists(r->dset, "tra_seal") <= 0) return;
+        tra_warn("%s:%s has lost its tables (%s): what is read of it is not checked", r->path, r->name, path);
+        return;
+    }
     hid_t group = H5Gopen2(r->file, path, H5P_DEFAULT);
     const char *then = group >= 0 ? tra_h5_get_text(group, "tra_pipeline", r->arena) : NULL;
     r->tables = then && strcmp(then, tra_h5_pipeline(r->dset, r->arena)) == 0;
@@ -465,9 +470,9 @@ static void find_tables(tra_rel *r) {
 }
 
 static tra_status read_attributes(tra_rel *r, const header *h, bool *tuple, int *rank, tra_err *e) {
-    int64_t v = 1;
+    int64_t v = 1, header[TRA_HEADER];
     const char *layout = tra_h5_get_text(r->dset, "tra_layout", r->arena);
-    r->ours = H5Aexists(r->dset, "tra_format") > 0;
+    r->ours = H5Aexists(r->dset, "tra_format") > 0 || H5Aexists(r->dset, "tra_seal") > 0;
     if (!r->ours) return TRA_OK;
     if (tra_h5_get_ints(r->dset, "tra_format", &v, 1) != 1 || v < 1)
         return BAD(r, e, "%s", "its attribute tra_format is malformed");
@@ -475,6 +480,8 @@ static tra_status read_attributes(tra_rel *r, const header *h, bool *tuple, int 
     *tuple = layout && strcmp(layout, "tuple") == 0;
     if (layout && !*tuple && strcmp(layout, "tensor") != 0)
         return BAD(r, e, "its layout is \"%.60s\", which this tra does not know", layout);
+    if (!tra_h5_sealed(r->dset, header, tra_h5_header(r->dset, header)))
+        return BAD(r, e, "%s", "its attributes, type or extents are not those that it was written with: it is damaged");
     if (tra_h5_get_ints(r->dset, "tra_rank", &v, 1) != 1 || v < 0 || v > h->shape.n)
         return BAD(r, e, "its attribute tra_rank is missing or does not fit a dataset of %d dimensions", h->shape.n);
     *rank = (int)v;

@@ -53,7 +53,8 @@ static tra_status load_sums(tra_rel *r, tra_err *e) {
     for (int i = 0; ok && i < want.n; i++) ok = dims[i] == (hsize_t)want.v[i];
     int64_t n = dense ? r->geom.cells : r->cat.n;
     uint64_t *table = ok ? malloc((size_t)n * sizeof *table + 1) : NULL;
-    ok = table && (n == 0 || H5Dread(dset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, table) >= 0);
+    ok = table && (n == 0 || H5Dread(dset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, table) >= 0) &&
+         tra_h5_sealed(dset, (const int64_t *)table, n);
     if (ok && dense) {
         r->sums = calloc((size_t)r->cat.n + 1, sizeof *r->sums);
         ok = r->sums;

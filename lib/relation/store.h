@@ -16,9 +16,11 @@
  *     tra_extents   tuple, when arrays are clipped: of a grid [r][3], for each array dimension the key dimension that
  *                   clips it or -1, its extent, and its extent at the last value of that key; of a list the path of
  *                   the table below
+ *     tra_seal      tells damage of element type, shape and the attributes above
  *     tra_digest, tra_history
- *   .tra/NAME/      tables; the attribute tra_pipeline tells of which dataset (element order and size, chunk,
- *                   filters): when another program has rewritten it, they are ignored with a warning
+ *   .tra/NAME/      tables, each with a tra_seal of its elements; the attribute tra_pipeline tells of which dataset
+ *                   (element order and size, chunk, filters): when another program has rewritten it, they are
+ *                   ignored with a warning
  *     xxh64         uint64 over the grid of chunks: XXH64 of each chunk as stored, 1 standing for 0; 0 where
  *                   there is none. When more than 7 of 8 would be holes: [n], in key order
  *     keys          [n], when there are holes: row-major positions of the existing keys within the frontier

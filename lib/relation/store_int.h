@@ -52,6 +52,13 @@ bool tra_h5_put_text(hid_t obj, const char *name, const char *text);
 /* Text that tells tables of another form of the dataset from ours: type, chunk, filters. */
 const char *tra_h5_pipeline(hid_t dset, tra_arena *a);
 
+/* The attribute tra_seal tells damage of n numbers that describe an object: of a table its elements, of a relation's
+ * dataset its header, which is all that its type is read from. sealed: the numbers are those, or there is no seal. */
+enum { TRA_HEADER = 3 + H5S_MAX_RANK + 5 * (1 + 3 * TRA_MAXDIM) };
+int tra_h5_header(hid_t dset, int64_t v[TRA_HEADER]); /* how many */
+bool tra_h5_put_seal(hid_t obj, const int64_t *v, int64_t n);
+bool tra_h5_sealed(hid_t obj, const int64_t *v, int64_t n);
+
 /* The path of a table of .tra/NAME (store.h), or of that group when table is NULL; and whether the checksums are kept
  * over the grid of chunks. */
 char *tra_table_path(tra_arena *a, const char *name, const char *table); /* table may be NULL: the group */

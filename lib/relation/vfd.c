@@ -11,6 +11,7 @@
 #define MAXADDR ((haddr_t)INT64_MAX)
 
 bool tra_vfd_keep;
+int tra_vfd_last = -1;
 
 static tra_vfd *vfd(H5FD_t *f) { return (tra_vfd *)f; }
 static const tra_vfd *cvfd(const H5FD_t *f) { return (const tra_vfd *)f; }
@@ -95,6 +96,7 @@ static void note(tra_vfd *f, haddr_t addr, size_t len) {
 static herr_t vfd_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size, void *buf) {
     (void)dxpl;
     tra_vfd *f = vfd(file);
+    tra_vfd_last = f->fd;
     if (f->capture && type == H5FD_MEM_DRAW) {
         note(f, addr, size);
         return 0;

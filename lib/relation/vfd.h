@@ -35,6 +35,8 @@ typedef struct tra_vfd {
  * at addresses that the library will give out again is still there. Under the store's lock. */
 extern bool tra_vfd_keep;
 
+extern int tra_vfd_last; /* descriptor of the file that was read last; -1 */
+
 hid_t tra_vfd_register(void);    /* driver id, negative on failure; once per process */
 tra_vfd *tra_vfd_of(hid_t file); /* the driver's state of an open file; NULL if it is another driver's */
 

@@ -68,6 +68,8 @@ for f, n, c in [("plain.h5", "data", None), ("gz.h5", "g", "gzip"), ("gz9.h5", "
     for f in plain.h5 gz.h5 gz9.h5; do
         status 0 tra diff z.h5 $f
         is "$(tra digest z.h5 | cut -c1-32)" eval "tra digest $f | cut -c1-32"
+        status 0 tra info $f
+        has "readable by any HDF5 program"
     done
     for f in t v s e; do
         tra export -q $f.h5 --gzip -o x.h5
