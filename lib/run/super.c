@@ -1,0 +1,417 @@
+/* super.c - super-blocks: cells of results, and the units that add terms to them step by step. */
+#include "super.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* One output array of a super-block. */
+typedef struct cell {
+    int64_t ordinal; /* -1: there is no such tuple */
+    tra_block *block, *result; /* result: where the state cannot become it in place, since a map changes its extents */
+    tra_array state;
+    tra_array *branch;   /* of a tree: sums beside the state, and their blocks */
+    tra_block **branches;
+    int tiles;       /* that it is computed in */
+    atomic_int left; /* tiles of the last step yet to end */
+} cell;
+
+typedef struct super {
+    tra_joinagg *st;
+    atomic_int refs; /* units, and the maker */
+    int64_t ni, nj;
+    int tiles; /* of the cell that has the most */
+    cell *cells;  /* ni * nj */
+    bool *begun;  /* each tile of each cell, for each of its sums: it has been touched */
+} super;
+
+/* One step of a super-block: the context of a unit. Inputs [0, nl) are L's, the others R's. */
+typedef struct step {
+    super *s;
+    bool last;
+    int64_t nl;
+    int64_t *rank; /* of each input's own value within the super-block, ascending on each side */
+    int top, closed; /* of a tree: the last of a cell's sums before, of which so many are first added to the one below */
+    int sum;         /* which the terms go to; without a tree all go to sum 0, the state */
+} step;
+
+static tra_status term_shape(const tra_joinagg *st, int64_t l, int64_t r, tra_dims *out, tra_err *e) {
+    const tra_catalog *lc = st->p.l.part->type->cat;
+    tra_dims a, b;
+    tra_catalog_ext(lc, st->p.l.part->ordinal[l], &a);
+    if (!st->join) return *out = a, TRA_OK;
+    tra_catalog_ext(st->p.r.part->type->cat, st->p.r.part->ordinal[r], &b);
+    return tra_kernel_shape2(st->join, &a, &b, &lc->bound, &st->p.r.part->type->cat->bound, out, NULL, e);
+}
+
+/* ---- tasks -------------------------------------------------------------------------------------------------- */
+
+static void free_branches(tra_joinagg *st, cell *c) {
+    int depth = tra_tree_depth(st->p.tree.leaves);
+    for (int i = 0; c->branches && i < depth - 1; i++) tra_block_free(st->site->pool, c->branches[i]);
+    free(c->branches);
+    free(c->branch);
+    c->branches = NULL;
+    c->branch = NULL;
+}
+
+static void super_drop(super *s) {
+    if (atomic_fetch_sub(&s->refs, 1) != 1) return;
+    for (int64_t i = 0; i < s->ni * s->nj; i++) { /* only after a failure is anything left */
+        tra_block_free(s->st->site->pool, s->cells[i].block);
+        tra_block_free(s->st->site->pool, s->cells[i].result);
+        free_branches(s->st, &s->cells[i]);
+    }
+    free(s->cells);
+    free(s->begun);
+    free(s);
+}
+
+/* Finishes a state and hands the result on. w NULL: of a part, on the thread that runs the plan. */
+static tra_status emit_cell(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e) {
+    tra_block *b = c->block;
+    if (st->agg && !st->op->partial) {
+        tra_array out = {.dtype = st->op->type.dtype, .data = c->result ? c->result->ptr : b->ptr};
+        tra_catalog_ext(st->op->type.cat, c->ordinal, &out.ext);
+        tra_agg_finish(st->agg, &c->state, &out, w->scratch); /* of which only a composed map needs any */
+        if (c->result) {
+            tra_block_free(st->site->pool, b);
+            b = c->result;
+            c->result = NULL;
+        } else {
+            tra_block_shrink(st->site->pool, b, tra_sink_bytes(st->sink, (int64_t)tra_array_bytes(&out)));
+        }
+    }
+    c->block = NULL;
+    free_branches(st, c);
+    return tra_sink_emit(st->sink, w, c->ordinal, st->summand, b, e);
+}
+
+/* One piece of equal arrays, for aggregations that go element by element. */
+static void slice(tra_array *a, int tile, int tiles) {
+    int64_t n = (int64_t)(tra_array_bytes(a) / tra_dtype_size(a->dtype));
+    int64_t from = n * tile / tiles, to = n * (tile + 1) / tiles;
+    a->data = (char *)a->data + (size_t)from * tra_dtype_size(a->dtype);
+    a->ext = (tra_dims){.n = 1, .v = {to - from}};
+}
+
+/* Adds a term to one of the cell's sums. first: nothing was added to the tile before. */
+static tra_status add_term(tra_joinagg *st, tra_array *sum, const tra_input *l, const tra_input *r, int tile, bool first,
+                           tra_worker *w, tra_err *e) {
+    char *scratch = w->scratch;
+    if (st->fused) {
+        if (first && st->p.tree.leaves > 1) { /* every sum of a tree begins with zero: -0 is nowhere a sum */
+            tra_kernel_tile_zero(st->join, sum, tile);
+            first = false;
+        }
+        tra_kernel_fma(st->join, &l->array, &r->array, sum, tile, first);
+        return TRA_OK;
+    }
+    if (st->join && !st->agg) {
+        tra_kernel_join(st->join, &l->array, &r->array, sum, scratch + st->kernel_at);
+        return TRA_OK;
+    }
+    tra_array term = l->array;
+    if (st->join) {
+        TRA_TRY(term_shape(st, l->i, r->i, &term.ext, e));
+        term.dtype = tra_dtype_join(l->array.dtype, r->array.dtype);
+        term.data = scratch;
+        tra_kernel_join(st->join, &l->array, &r->array, &term, scratch + st->kernel_at);
+    }
+    tra_array state = *sum;
+    if (st->tiles > 1) {
+        slice(&state, tile, st->tiles);
+        slice(&term, tile, st->tiles);
+    }
+    if (first) tra_agg_init(st->agg, &state);
+    if (st->merges) {
+        tra_agg_merge(st->agg, &state, &term);
+    } else if (tra_kernel_needs_tensor(st->agg)) {
+        const tra_type *t = l->part->type;
+        tra_agg_at at;
+        tra_dims key;
+        tra_catalog_key(t->cat, l->part->ordinal[l->i], &key);
+        tra_type_offset(t, &key, &at.offset);
+        tra_type_shape(t, &at.shape);
+        tra_agg_fold(st->agg, &state, &term, &at);
+    } else {
+        tra_agg_fold(st->agg, &state, &term, NULL);
+    }
+    return TRA_OK;
+}
+
+static tra_array *sum_of(cell *c, int i) { return i == 0 ? &c->state : &c->branch[i - 1]; }
+
+/* Adds one sum of a cell to the one before it, on a tile. */
+static void close_branch(super *s, cell *c, int64_t task, int i) {
+    tra_joinagg *st = s->st;
+    int64_t n = s->ni * s->nj * s->tiles;
+    bool *to = &s->begun[(i - 1) * n + task], *from = &s->begun[i * n + task];
+    int tile = (int)(task % s->tiles);
+    tra_array a = *sum_of(c, i - 1), b = *sum_of(c, i);
+    if (!*from) return;
+    if (st->fused) {
+        if (!*to) tra_kernel_tile_zero(st->join, &a, tile);
+        tra_kernel_tile_add(st->join, &a, &b, tile);
+    } else {
+        if (st->tiles > 1) slice(&a, tile, st->tiles), slice(&b, tile, st->tiles);
+        if (!*to) tra_agg_init(st->agg, &a);
+        tra_agg_merge(st->agg, &a, &b);
+    }
+    *to = true;
+    *from = false;
+}
+
+static const tra_input *input_of_rank(const tra_unit *u, const step *x, int64_t from, int64_t to, int64_t rank) {
+    int64_t end = to;
+    while (from < to) {
+        int64_t mid = from + (to - from) / 2;
+        if (x->rank[mid] < rank) from = mid + 1;
+        else to = mid;
+    }
+    return from < end && x->rank[from] == rank ? &u->inputs[from] : NULL;
+}
+
+static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    step *x = u->ctx;
+    super *s = x->s;
+    int64_t at = task / s->tiles;
+    cell *c = &s->cells[at];
+    if (c->ordinal < 0) return TRA_OK;
+    const tra_input *l = input_of_rank(u, x, 0, x->nl, at / s->nj), *r = NULL;
+    if (s->st->p.r.part) r = input_of_rank(u, x, x->nl, u->ninputs, at % s->nj);
+    if (task % s->tiles < c->tiles) {
+        bool *begun = &s->begun[(int64_t)x->sum * s->ni * s->nj * s->tiles + task];
+        for (int i = x->top; i > x->top - x->closed; i--) close_branch(s, c, task, i);
+        if (l && (r || !s->st->p.r.part)) {
+            bool first = !*begun;
+            *begun = true; /* a unit that is chained to this one looks after it */
+            TRA_TRY(add_term(s->st, sum_of(c, x->sum), l, r, task % s->tiles, first, w, e));
+        }
+        for (int i = x->last ? x->sum : 0; i > 0; i--) close_branch(s, c, task, i);
+    }
+    if (l && task % s->tiles == 0) atomic_fetch_add(&s->st->site->done, 1);
+    if (x->last && atomic_fetch_sub(&c->left, 1) == 1) {
+        if (s->st->agg && !s->begun[at * s->tiles]) tra_agg_init(s->st->agg, &c->state); /* nothing met here */
+        return emit_cell(s->st, c, w, e);
+    }
+    return TRA_OK;
+}
+
+static void end_step(tra_unit *u) {
+    step *x = u->ctx;
+    super_drop(x->s);
+    free(x->rank);
+    free(x);
+}
+
+/* Of a super-block in which nothing meets. */
+static tra_status run_empty(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    super *s = ((step *)u->ctx)->s;
+    (void)task;
+    for (int64_t c = 0; c < s->ni * s->nj; c++) {
+        if (!s->cells[c].block) continue;
+        if (s->st->agg) tra_agg_init(s->st->agg, &s->cells[c].state);
+        TRA_TRY(emit_cell(s->st, &s->cells[c], w, e));
+    }
+    return TRA_OK;
+}
+
+/* ---- super-blocks ------------------------------------------------------------------------------------------- */
+
+/* Largest extents of the terms of one cell: the state's, where a composed map hides them from the result's type. */
+static tra_status state_shape(const tra_joinagg *st, const tra_span *b, int64_t i, int64_t j, tra_dims *out, tra_err *e) {
+    tra_walk w = tra_walk_begin(&st->p, b);
+    tra_dims group = {.n = -1};
+    while (tra_walk_next(&w)) {
+        for (int64_t x = w.l0; x < w.l1; x++) {
+            for (int64_t y = w.r0; y < (st->p.r.part ? w.r1 : w.r0 + 1); y++) {
+                tra_dims term;
+                if (st->p.l.v[x].rank != i || (st->p.r.part && st->p.r.v[y].rank != j)) continue;
+                TRA_TRY(term_shape(st, st->p.l.v[x].tuple, st->p.r.part ? st->p.r.v[y].tuple : 0, &term, e));
+                if (group.n < 0) group = term;
+                for (int a = 0; a < term.n; a++) group.v[a] = tra_max64(group.v[a], term.v[a]);
+            }
+        }
+    }
+    assert(group.n >= 0);
+    tra_agg_state_ext(st->agg, &group, out);
+    return TRA_OK;
+}
+
+static tra_status new_cell(tra_joinagg *st, cell *c, const tra_span *b, int64_t i, int64_t j, const tra_entry *l,
+                           const tra_entry *r, tra_err *e) {
+    const tra_op *op = st->op;
+    tra_dims key;
+    tra_pairs_key(&st->p, l, r, &key);
+    c->ordinal = tra_catalog_find(op->type.cat, &key);
+    if (c->ordinal >= 0 && tra_sink_has(st->sink, c->ordinal)) c->ordinal = -1; /* need not be computed */
+    if (c->ordinal < 0) return TRA_OK;
+    c->state.dtype = st->state_dtype;
+    if (st->composed) TRA_TRY(state_shape(st, b, i, j, &c->state.ext, e));
+    else tra_catalog_ext(op->type.cat, c->ordinal, &c->state.ext);
+    int64_t state = (int64_t)tra_array_bytes(&c->state);
+    TRA_TRY(tra_block_new(st->site->pool, st->composed ? state : tra_sink_bytes(st->sink, state), &c->block, e));
+    c->state.data = c->block->ptr;
+    int branches = tra_tree_depth(st->p.tree.leaves) - 1;
+    if (branches > 0) {
+        c->branch = tra_calloc((size_t)branches, sizeof *c->branch);
+        c->branches = tra_calloc((size_t)branches, sizeof *c->branches);
+    }
+    for (int k = 0; k < branches; k++) {
+        TRA_TRY(tra_block_new(st->site->pool, (int64_t)tra_array_bytes(&c->state), &c->branches[k], e));
+        c->branch[k] = c->state;
+        c->branch[k].data = c->branches[k]->ptr;
+    }
+    if (!st->composed) return TRA_OK;
+    int64_t bytes = tra_catalog_floats1(op->type.cat, c->ordinal) * (int64_t)tra_dtype_size(op->type.dtype);
+    return tra_block_new(st->site->pool, tra_sink_bytes(st->sink, bytes), &c->result, e);
+}
+
+/* The sums of a tree that are open in a super-block, as steps come. */
+typedef struct open_sums {
+    int top; /* -1: none */
+    int leaf[TRA_TREE_LEAVES + 1];
+} open_sums;
+
+static void place_in_tree(const tra_joinagg *st, open_sums *o, step *x, int leaf) {
+    if (st->p.tree.leaves == 1) return;
+    x->top = o->top;
+    if (o->top < 0 || o->leaf[o->top] != leaf) {
+        while (o->top > 0 && tra_tree_closed(o->leaf[o->top - 1], o->leaf[o->top], leaf)) o->top--, x->closed++;
+        o->leaf[++o->top] = leaf;
+    }
+    x->sum = o->top;
+}
+
+/* The unit of one step, with the inputs that fall into the super-block; NULL when nothing meets. */
+static tra_unit *new_step(tra_joinagg *st, super *s, const tra_walk *w, int64_t i0, int64_t j0) {
+    int64_t nl = 0, nr = 0;
+    for (int64_t x = w->l0; x < w->l1; x++) nl += st->p.l.v[x].rank >= i0 && st->p.l.v[x].rank < i0 + s->ni;
+    for (int64_t y = w->r0; y < w->r1; y++) nr += st->p.r.v[y].rank >= j0 && st->p.r.v[y].rank < j0 + s->nj;
+    if (nl == 0 || (nr == 0 && st->p.r.part)) return NULL;
+    tra_unit *u = tra_unit_new((int)(nl + nr), (int)(s->ni * s->nj * s->tiles));
+    step *x = tra_calloc(1, sizeof *x);
+    *x = (step){.s = s, .nl = nl, .rank = tra_calloc((size_t)(nl + nr), sizeof *x->rank)};
+    int64_t n = 0;
+    for (int64_t i = w->l0; i < w->l1; i++) {
+        int64_t rank = st->p.l.v[i].rank - i0;
+        if (rank < 0 || rank >= s->ni) continue;
+        u->inputs[n] = (tra_input){.part = st->p.l.part, .i = st->p.l.v[i].tuple, .leaves = st->l_leaves};
+        x->rank[n++] = rank;
+    }
+    for (int64_t i = w->r0; i < w->r1; i++) {
+        int64_t rank = st->p.r.v[i].rank - j0;
+        if (rank < 0 || rank >= s->nj) continue;
+        u->inputs[n] = (tra_input){.part = st->p.r.part, .i = st->p.r.v[i].tuple, .leaves = st->r_leaves};
+        x->rank[n++] = rank;
+    }
+    u->run = run_task;
+    u->end = end_step;
+    u->ctx = x;
+    atomic_fetch_add(&s->refs, 1);
+    return u;
+}
+/* Queues a step; with `stays` its arrays of L get another pin each. */
+static tra_status queue(tra_joinagg *st, tra_unit *u, bool stays, tra_err *e) {
+    int64_t n = stays ? ((const step *)u->ctx)->nl : 0, from = st->nrow;
+    for (int64_t i = 0; i < n; i++) { /* before the unit may end */
+        tra_part *stored, *via;
+        int64_t at, via_at;
+        tra_part_resolve(st->p.l.part, u->inputs[i].i, &stored, &at, &via, &via_at);
+        if (st->nrow == st->row_cap)
+            st->row = tra_realloc(st->row, (size_t)(st->row_cap = 2 * st->row_cap + 8), sizeof(tra_block *));
+        st->row[st->nrow++] = stored->block[at];
+        u->inputs[i].stays = true;
+    }
+    tra_status s = tra_engine_submit(st->site->engine, u, e);
+    if (s != TRA_OK) st->nrow = from;
+    return s;
+}
+
+void tra_super_release_row(tra_joinagg *st, bool leaves) {
+    while (st->nrow > 0) (leaves ? tra_block_leave : tra_block_unpin)(st->site->pool, st->row[--st->nrow]);
+}
+
+/* *any: some result is to be computed. Of a failure super_drop frees what is there. */
+static tra_status make_cells(super *s, const tra_super_at *at, bool *any, tra_err *e) {
+    tra_joinagg *st = s->st;
+    int64_t n = s->ni * s->nj;
+    s->cells = tra_calloc((size_t)n, sizeof *s->cells);
+    s->tiles = st->tiles ? st->tiles : 1;
+    int most = s->tiles;
+    for (int64_t c = 0; c < n; c++) {
+        cell *x = &s->cells[c];
+        int64_t i = at->i0 + c / s->nj, j = at->j0 + c % s->nj;
+        TRA_TRY(new_cell(st, x, at->span, i, j, at->li[i], at->rj ? at->rj[j] : NULL, e));
+        x->tiles = s->tiles;
+        *any |= x->block != NULL;
+        if (!st->fused || !x->block) continue;
+        x->tiles = tra_kernel_tiles(st->join, &x->state.ext);
+        most = (int)tra_max64(most, x->tiles);
+    }
+    s->tiles = most;
+    for (int64_t c = 0; c < n; c++) atomic_init(&s->cells[c].left, s->tiles);
+    s->begun = tra_calloc((size_t)(n * s->tiles * tra_tree_depth(st->p.tree.leaves)), sizeof *s->begun);
+    return TRA_OK;
+}
+
+/* What exists has terms on other sites only. */
+static tra_status queue_empty(super *s, tra_err *e) {
+    tra_unit *u = tra_unit_new(0, 1);
+    step *x = tra_calloc(1, sizeof *x);
+    *x = (step){.s = s};
+    u->run = run_empty;
+    u->end = end_step;
+    u->ctx = x;
+    atomic_fetch_add(&s->refs, 1);
+    return tra_engine_submit(s->st->site->engine, u, e);
+}
+
+static tra_status queue_steps(super *s, const tra_super_at *at, tra_err *e) {
+    tra_joinagg *st = s->st;
+    tra_status status = TRA_OK;
+    open_sums open = {.top = -1};
+    tra_walk w = tra_walk_begin(&st->p, at->span);
+    tra_unit *held = NULL; /* the step before is queued when the next is known, so that the last knows that it is */
+    bool chained = false;
+    while (status == TRA_OK && tra_walk_next(&w)) {
+        tra_unit *u = new_step(st, s, &w, at->i0, at->j0);
+        if (!u) continue;
+        if (held) status = queue(st, held, at->stays, e);
+        held = u;
+        int left = st->p.l.v[w.l0].leaf, right = st->p.r.part ? st->p.r.v[w.r0].leaf : 0;
+        place_in_tree(st, &open, u->ctx, left > right ? left : right);
+        u->chained = chained;
+        chained = true;
+    }
+    if (status != TRA_OK) {
+        if (held) tra_unit_drop(st->site->engine, held);
+        return status;
+    }
+    if (!held) return queue_empty(s, e);
+    ((step *)held->ctx)->last = true;
+    return queue(st, held, at->stays, e);
+}
+
+tra_status tra_super_run(tra_joinagg *st, const tra_super_at *at, tra_err *e) {
+    super *s = tra_calloc(1, sizeof *s);
+    bool any = false;
+    tra_info(3, "  super-block at %" PRId64 ",%" PRId64, at->i0, at->j0);
+    *s = (super){.st = st, .refs = 1, .ni = at->ni, .nj = at->nj};
+    tra_status status = make_cells(s, at, &any, e);
+    if (status == TRA_OK && any) status = queue_steps(s, at, e);
+    super_drop(s);
+    return status;
+}
+
+/* ---- identities --------------------------------------------------------------------------------------------- */
+
+tra_status tra_super_identity(tra_joinagg *st, int64_t ordinal, tra_err *e) {
+    cell c = {.ordinal = ordinal, .state.dtype = st->state_dtype};
+    tra_catalog_ext(st->op->type.cat, c.ordinal, &c.state.ext);
+    TRA_TRY(tra_block_new(st->site->pool, (int64_t)tra_array_bytes(&c.state), &c.block, e));
+    c.state.data = c.block->ptr;
+    tra_agg_init(st->agg, &c.state);
+    return emit_cell(st, &c, NULL, e);
+}

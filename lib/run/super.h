@@ -1,0 +1,47 @@
+/* super.h - super-blocks: how a join or an aggregation computes on one site; private to joinagg.c and super.c.
+ *
+ * For each value of B (pairs.h) the output is a rectangle I x J. It is cut in super-blocks of ci x cj arrays that stay
+ * in memory while, step by step in ascending (K, KL, KR), the column of L and the row of R that meet there stream past.
+ * So each output receives its terms in ascending order of the aggregated key, whatever the memory, the threads or the
+ * timing.
+ */
+#ifndef TRA_SUPER_H
+#define TRA_SUPER_H
+
+#include "pairs.h"
+#include "stages.h"
+
+/* A JOIN, AGG, JOINAGG or MERGE that is under way, on the thread that runs the plan. joinagg.c fills it. */
+typedef struct tra_joinagg {
+    tra_site *site;
+    const tra_op *op;
+    tra_sink *sink;
+    const tra_kernel *join, *agg; /* NULL: none */
+    bool fused;                   /* join and agg in one call */
+    tra_pairs p;
+    int summand;             /* that this site computes */
+    tra_dtype state_dtype;   /* of what is accumulated; without agg the result's */
+    bool merges;             /* the terms are states */
+    bool composed;           /* a map after agg: states have extents of their own */
+    int tiles;               /* of one state, 0: as many as the fused kernel says */
+    size_t kernel_at;        /* in a worker's scratch: below the join's result, from here the kernels' scratch */
+    bool l_leaves, r_leaves; /* what the super-block under way reads will not be wanted again soon */
+    tra_block **row;         /* blocks of L that stay, pinned, for a row of super-blocks; from malloc */
+    int64_t nrow, row_cap;
+} tra_joinagg;
+
+/* Where a super-block lies in the rectangle of its span: results [i0, i0 + ni) x [j0, j0 + nj). */
+typedef struct tra_super_at {
+    const tra_span *span;
+    const tra_entry **li, **rj; /* an entry of each rank of I and of J; rj NULL without R */
+    int64_t i0, ni, j0, nj;
+    bool stays; /* its arrays of L get another pin each, which tra_super_release_row takes away */
+} tra_super_at;
+
+/* Makes the results of a super-block and queues its units, which emit them. Waits where the engine does (engine.h). */
+TRA_MUSTUSE tra_status tra_super_run(tra_joinagg *st, const tra_super_at *at, tra_err *e);
+void tra_super_release_row(tra_joinagg *st, bool leaves); /* leaves: they will not be wanted again soon */
+/* Emits the identity of agg as the result `ordinal`. TRA_RESOURCE without memory for it. */
+TRA_MUSTUSE tra_status tra_super_identity(tra_joinagg *st, int64_t ordinal, tra_err *e);
+
+#endif
