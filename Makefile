@@ -7,8 +7,8 @@ PREFIX ?= /usr/local
 # Where Debian's serial HDF5 looks for filter plugins by default.
 HDF5_PLUGIN_DIR ?= /usr/lib/$(shell $(CC) -print-multiarch)/hdf5/serial/plugins
 
-# Variants: WERROR=1 warnings are errors; SAN=1 with sanitizers, SAN=thread with that of data races; FUZZ=1 for libFuzzer
-# (with CC=clang).
+# Variants: WERROR=1 warnings are errors; SAN=1 with sanitizers, SAN=thread with that of data races; FUZZ=1 for
+# libFuzzer (with CC=clang).
 comma    := ,
 SAN_1      := -fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 SAN_thread := -fsanitize=thread
@@ -45,8 +45,8 @@ say = $(if $(V),,@echo '  $(1)')
 SUBMAKE   = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # These compile nothing themselves, but call make again when the packages are there.
-OUTER := help deps require check check-long check-property check-asan check-tsan check-valgrind check-cluster check-faults \
-         fuzz demo bench uninstall clean format
+OUTER := help deps require check check-long check-property check-asan check-tsan check-valgrind check-cluster \
+         check-faults fuzz demo bench uninstall clean format
 .PHONY: $(OUTER) all tests fuzz-now install
 .DELETE_ON_ERROR:
 .SECONDARY:

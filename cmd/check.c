@@ -25,7 +25,8 @@ static void recut_text(const tra_einsum *s, tra_str *out) {
         bool fits = tra_mul(tra_catalog_floats(c), (int64_t)tra_dtype_size(r->node->type.dtype), &bytes);
         tra_str_printf(out, "  reads %s in blocks %s, not %s: %s\n", r->node->name,
                        block.n ? tra_shape_text(&block, gets) : "scalar",
-                       c->grid ? tra_shape_text(&c->bound, has) : "with holes", fits ? tra_human(bytes, human) : "huge");
+                       c->grid ? tra_shape_text(&c->bound, has) : "with holes",
+                       fits ? tra_human(bytes, human) : "huge");
     }
 }
 
@@ -109,7 +110,8 @@ const tra_cmd tra_cmd_check = {
     .about =
         "Reads a program (- is standard input) and prints a line for each relation it names: key arity and frontier, "
         "element type and extents of the largest array, the tensor that the relation stands for (or tuple layout), "
-        "tuples, size, and whether keys below the frontier are missing (holes) or not (continuous). No data is read, only the headers of input files. Whatever is wrong is reported on standard "
+        "tuples, size, and whether keys below the frontier are missing (holes) or not (continuous). No data is read, "
+        "only the headers of input files. Whatever is wrong is reported on standard "
         "error with its place: all independent errors at once. Status 2 when the program is wrong, 3 when an "
         "input cannot be read.",
     .minargs = 1,

@@ -164,7 +164,8 @@ static void check_locks(report *r) {
                 "files in %s cannot be locked: %s", i ? dirs[i] : "the current directory", why);
         return;
     }
-    finding(r, "locks", FINE, NULL, "files in the current directory and in %s can be locked", tra_scratch_dir(opt.scratch));
+    finding(r, "locks", FINE, NULL, "files in the current directory and in %s can be locked",
+            tra_scratch_dir(opt.scratch));
 }
 
 /* ---- libraries ------------------------------------------------------------------------------------------------ */
@@ -294,10 +295,10 @@ const tra_cmd tra_cmd_doctor = {
         "HDF5 programs, the BLAS kernel, the rates of the cost model. Run it where and as the job will run: in the "
         "batch "
         "script, under mpirun. A line for each finding, with what to change; the status is 1 when something will fail.",
-    .opts =
-        (const tra_opt[]){{0, "scratch", TRA_OPT_STR, &opt.scratch, "DIR",
-                           "the scratch directory to look at (default: TMPDIR, or /var/tmp)", NULL, "TRA_SCRATCH", NULL},
-                          {.name = NULL}},
+    .opts = (const tra_opt[]){{0, "scratch", TRA_OPT_STR, &opt.scratch, "DIR",
+                               "the scratch directory to look at (default: TMPDIR, or /var/tmp)", NULL, "TRA_SCRATCH",
+                               NULL},
+                              {.name = NULL}},
     .maxargs = 0,
     .needs = TRA_NEED_MPI | TRA_NEED_BLAS | TRA_NEED_HDF5 | TRA_TAKES_JSON,
     .run = run,

@@ -17,9 +17,11 @@ static tra_status find_measured(tra_job *job, const tra_profile_of *of, const tr
         job->plan = job->plans.v[i];
         return TRA_OK;
     }
-    return tra_fail(e, TRA_INPUT,
-                    "%s was measured of a plan that is none of these: has the program changed, or is an option other than "
-                    "in that run?", analyze);
+    return tra_fail(
+        e, TRA_INPUT,
+        "%s was measured of a plan that is none of these: has the program changed, or is an option other than "
+        "in that run?",
+        analyze);
 }
 
 /* What the command line leaves open is as in the run that was measured; the optimizer only if that run is analyzed. */

@@ -87,8 +87,9 @@ static int children_of(pid_t pid, bool *had) {
     return n;
 }
 
-/* Waits for mpirun, SIGCHLD being blocked. A request to stop that came before it or its ranks could hear it is repeated.
- * Open MPI's mpirun may wait for itself for ever when ranks are killed as it ends: *stuck when it was not waited for. */
+/* Waits for mpirun, SIGCHLD being blocked. A request to stop that came before it or its ranks could hear it is
+ * repeated. Open MPI's mpirun may wait for itself for ever when ranks are killed as it ends: *stuck when it was not
+ * waited for. */
 static int wait_for(pid_t pid, const sigset_t *chld, bool *stuck) {
     enum { PATIENCE = 25 }; /* fifths of a second */
     int status, alone = 0;
@@ -170,7 +171,8 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
     for (int i = 0; i < N; i++) sigaction(signals[i], &old[i], NULL);
     *exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     bool asked = *exit_status == 128 + SIGUSR1 || *exit_status == 128 + SIGTERM; /* a rank, before it could hear it */
-    if (asked || (signalled && (*exit_status == 1 || *exit_status > 128))) /* the ranks were killed before they could say so */
+    bool killed = signalled && (*exit_status == 1 || *exit_status > 128); /* ranks, before they could say so */
+    if (asked || killed)
         return tra_fail(e, TRA_STOPPED, "stopped by a signal; --resume goes on from what was saved");
     if (stuck)
         return tra_fail(e, TRA_LOST, "mpirun did not end with its ranks; if an output is missing, --resume goes on");

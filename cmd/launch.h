@@ -17,8 +17,8 @@ TRA_MUSTUSE tra_status tra_launch(int n, const char *input, size_t input_len, in
 /* When the command was started (tra_now): this process (main calls this first), or that which launched it on this
  * machine. */
 double tra_process_begin(void);
-/* Of a rank that `tra run --sites` launched on this host: counts as asked to stop once that has ended. A rank that was still
- * starting when its launcher was killed would else begin work that nobody waits for. */
+/* Of a rank that `tra run --sites` launched on this host: counts as asked to stop once that has ended. A rank that was
+ * still starting when its launcher was killed would else begin work that nobody waits for. */
 void tra_end_with_launcher(void);
 
 #endif

@@ -65,8 +65,8 @@ bool tra_machine_parse(const char *json, tra_machine *m) {
     NUMBERS(X)
 #undef X
     if (!rate(json, "network_unhidden_share", &m->unhidden)) m->unhidden = -1;
-    return m->unhidden <= 1 && m->ranks > 0 && m->threads > 0 && m->disk_read > 0 && m->disk_write > 0 && m->memory > 0 &&
-           m->flops_f64 > 0 && m->flops_f32 > 0;
+    return m->unhidden <= 1 && m->ranks > 0 && m->threads > 0 && m->disk_read > 0 && m->disk_write > 0 &&
+           m->memory > 0 && m->flops_f64 > 0 && m->flops_f32 > 0;
 }
 
 char *tra_machine_file(void) {

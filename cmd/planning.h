@@ -20,7 +20,7 @@ extern tra_planning tra_planning_opts;
     {0, "memory", TRA_OPT_SIZE, &tra_planning_opts.memory, "SIZE",                                                     \
      "memory ceiling of each site (default: a share of what this machine has)", NULL, "TRA_MEMORY",                    \
      &tra_planning_opts.memory_given},                                                                                 \
-    {0, "cost", TRA_OPT_ENUM, &tra_planning_opts.cost, NULL, "what a figure means: seconds, or floats by a paper",          \
+    {0, "cost", TRA_OPT_ENUM, &tra_planning_opts.cost, NULL, "what a figure means: seconds, or floats by a paper", \
      "time|tra|eindecomp", NULL, &tra_planning_opts.cost_given},                                                       \
     {0, "optimizer", TRA_OPT_ENUM, &tra_planning_opts.optimizer, NULL, "how a plan is found",                          \
      "search|eindecomp|eindecomp-any|sqrt|data", NULL, &tra_planning_opts.optimizer_given},                            \
@@ -36,9 +36,9 @@ extern tra_planning tra_planning_opts;
 /* clang-format on */
 
 /* The request of the options, with defaults filled in. here: how many of the sites are processes of this machine and
- * share its memory and cores (0: all); cores: those that they may use together (0: those of this process). A caller that
- * knows the number of sites otherwise (mpirun) sets tra_planning_opts.sites before, leaving sites_given as it is to have
- * it checked against a plan file's. */
+ * share its memory and cores (0: all); cores: those that they may use together (0: those of this process). A caller
+ * that knows the number of sites otherwise (mpirun) sets tra_planning_opts.sites before, leaving sites_given as it is
+ * to have it checked against a plan file's. */
 TRA_MUSTUSE tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e);
 
 #endif

@@ -36,7 +36,8 @@ tra_journal_request tra_resume_request(const tra_job *job, const char *dir, bool
     for (int i = 0; i < tra_common_opts.define.n; i++) tra_str_printf(&about, "-D %s\n", tra_common_opts.define.v[i]);
     made = about.n;
     /* the bits follow from these too, or the bytes of what is saved do */
-    tra_str_printf(&about, "tra %s\nBLAS kernel %s\n--codec %s", TRA_VERSION, openblas_get_corename(), codec.zstd ? "zstd" : "none");
+    tra_str_printf(&about, "tra %s\nBLAS kernel %s\n--codec %s", TRA_VERSION, openblas_get_corename(),
+                   codec.zstd ? "zstd" : "none");
     if (codec.zstd) tra_str_printf(&about, ":%d", codec.level);
     tra_str_add(&about, "\n");
     uint64_t seed = XXH64(about.s + made, about.n - made, 0);

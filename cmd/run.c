@@ -34,15 +34,17 @@ static const tra_opt options[] = {
     TRA_PLANNING_ROWS,
     TRA_PLANNING_ROW_PLAN,
     {0, "scratch", TRA_OPT_STR, &opt.scratch, "DIR",
-     "where blocks go that do not fit, and what --resume needs (default: TMPDIR, or /var/tmp)", NULL, "TRA_SCRATCH", NULL},
+     "where blocks go that do not fit, and what --resume needs (default: TMPDIR, or /var/tmp)", NULL, "TRA_SCRATCH",
+     NULL},
     {0, "resume", TRA_OPT_FLAG, &opt.resume, NULL,
      "go on from what an earlier run of the same program saved, if it ended before it was done", NULL, NULL, NULL},
-    {0, "scratch-limit", TRA_OPT_SIZE, &opt.scratch_limit, "SIZE", "refuse to begin when a site may need more scratch; of what --resume could use, save no more", NULL,
-     NULL, NULL},
+    {0, "scratch-limit", TRA_OPT_SIZE, &opt.scratch_limit, "SIZE",
+     "refuse to begin when a site may need more scratch; of what --resume could use, save no more", NULL, NULL, NULL},
     {0, "transport", TRA_OPT_ENUM, &opt.transport, NULL,
-     "how sites exchange blocks: messages (default), or files in the scratch directory, which all must share", "mpi|files",
-     NULL, NULL},
-    {0, "codec", TRA_OPT_STR, &opt.codec, "CODEC", "of the outputs: none (default), zstd, zstd:LEVEL", NULL, NULL, NULL},
+     "how sites exchange blocks: messages (default), or files in the scratch directory, which all must share",
+     "mpi|files", NULL, NULL},
+    {0, "codec", TRA_OPT_STR, &opt.codec, "CODEC", "of the outputs: none (default), zstd, zstd:LEVEL", NULL, NULL,
+     NULL},
     {0, "no-history", TRA_OPT_FLAG, &opt.no_history, NULL, "leave the command out of the outputs", NULL, NULL, NULL},
     {'n', "dry-run", TRA_OPT_FLAG, &opt.dry, NULL, "show the plan and what it needs, and do nothing", NULL, NULL, NULL},
     {0, "engine", TRA_OPT_ENUM, &opt.engine, NULL,
@@ -54,7 +56,7 @@ static const tra_opt options[] = {
     {0},
 };
 
-/* ---- before the start --------------------------------------------------------------------------------------------- */
+/* ---- before the start -------------------------------------------------------------------------------------------- */
 
 /* The text of the program, read by rank 0 for all. *text from malloc. */
 static tra_status read_program(const tra_comm *comm, const char *path, char **text, size_t *n, tra_err *e) {
@@ -99,7 +101,8 @@ static void common_request(const tra_comm *comm, tra_request *r) {
     for (int i = 0; i < N; i++) *rates[i] = (double)v[i + 2];
 }
 
-/* How much work may be lost before results that no output takes are saved: for those who pay for scratch by the byte. */
+/* How much work may be lost before results that no output takes are saved: for those who pay for scratch by the
+ * byte. */
 static double keep_seconds(void) {
     const char *s = getenv("TRA_KEEP_SECONDS");
     double v;
@@ -120,12 +123,14 @@ static tra_status check_scratch(const tra_plan *p, int here, tra_err *e) {
         return tra_fail(e, TRA_RESOURCE, "a site may need %s of scratch, over --scratch-limit %s; %s needs less",
                         tra_human(need, want), tra_human(opt.scratch_limit, have),
                         p->compress ? "--codec none" : p->scratch ? "a higher --memory" : "--transport mpi");
-    if (statvfs(tra_scratch_dir(opt.scratch), &fs) != 0) return tra_fail_errno(e, TRA_RESOURCE, "scratch directory %s", tra_scratch_dir(opt.scratch));
+    if (statvfs(tra_scratch_dir(opt.scratch), &fs) != 0)
+        return tra_fail_errno(e, TRA_RESOURCE, "scratch directory %s", tra_scratch_dir(opt.scratch));
     int64_t room = (int64_t)(fs.f_bavail * fs.f_frsize);
     if (need * here > room)
-        return tra_fail(e, TRA_RESOURCE, "the sites of this machine may need %s of scratch, but %s has %s left; choose another "
-                        "with --scratch, or raise --memory", tra_human(need * here, want), tra_scratch_dir(opt.scratch),
-                        tra_human(room, have));
+        return tra_fail(e, TRA_RESOURCE,
+                        "the sites of this machine may need %s of scratch, but %s has %s left; choose another "
+                        "with --scratch, or raise --memory",
+                        tra_human(need * here, want), tra_scratch_dir(opt.scratch), tra_human(room, have));
     return TRA_OK;
 }
 
@@ -136,8 +141,8 @@ static tra_status check_runnable(const tra_job *job, tra_err *e) {
     for (int i = 0; i < job->plan->nops; i++) {
         const tra_op *op = &job->plan->ops[i];
         if (op->op == TRA_PLAN_INPUT && !op->path)
-            return tra_fail(e, TRA_INPUT, "input %s is only declared: give it a file with -D %s=FILE%s", op->name, op->name,
-                            job->compiled ? " when the plan is compiled" : "");
+            return tra_fail(e, TRA_INPUT, "input %s is only declared: give it a file with -D %s=FILE%s", op->name,
+                            op->name, job->compiled ? " when the plan is compiled" : "");
     }
     return TRA_OK;
 }
@@ -151,15 +156,17 @@ static void announce(const tra_job *job) {
     }
     tra_info(0, "%d site%s of %d thread%s, plan %d (%s): up to %s of memory each (ceiling %s), %s of scratch",
              job->options.sites, job->options.sites == 1 ? "" : "s", job->options.threads,
-             job->options.threads == 1 ? "" : "s", job->plan->rank, *job->plan->strategy ? job->plan->strategy : "no joins",
-             tra_human(job->plan->cost.peak_memory, memory), tra_human(job->options.memory, ceiling),
+             job->options.threads == 1 ? "" : "s", job->plan->rank,
+             *job->plan->strategy ? job->plan->strategy : "no joins", tra_human(job->plan->cost.peak_memory, memory),
+             tra_human(job->options.memory, ceiling),
              scratch_of(job->plan) ? tra_human(scratch_of(job->plan), scratch) : "none");
     if (job->plan->kept > 0) /* only of runs that take longer than keep_seconds */
-        tra_info(1, "up to %s more of scratch for what --resume would go on from%s", tra_human(job->plan->kept, scratch),
+        tra_info(1, "up to %s more of scratch for what --resume would go on from%s",
+                 tra_human(job->plan->kept, scratch),
                  opt.scratch_limit > 0 ? ", as far as --scratch-limit leaves it" : "");
     if (job->options.reproducible)
-        tra_info(0, "reproducible sums: a cost of %.3g, %.3g without", tra_cost_scalar(&job->plan->cost, job->options.cost),
-                 job->free_cost);
+        tra_info(0, "reproducible sums: a cost of %.3g, %.3g without",
+                 tra_cost_scalar(&job->plan->cost, job->options.cost), job->free_cost);
     char advice[256];
     if (job->plan->cost.flops > BLAS_MATTERS && tra_blas_advice(advice, sizeof advice)) tra_warn("%s", advice);
     tra_info(1, "BLAS kernel %s; about %.3g s predicted", tra_blas_kernel(), job->plan->cost.seconds);
@@ -215,7 +222,8 @@ static tra_status write_profile(const tra_job *job, const tra_profile *m, FILE *
     tra_status s = TRA_OK;
     tra_explain_profile(job, m, &text);
     errno = 0;
-    if (fputs(tra_str_get(&text), f) < 0 || fflush(f) != 0) s = tra_fail_errno(e, TRA_RESOURCE, "--profile %s", opt.profile);
+    if (fputs(tra_str_get(&text), f) < 0 || fflush(f) != 0)
+        s = tra_fail_errno(e, TRA_RESOURCE, "--profile %s", opt.profile);
     tra_str_free(&text);
     return s;
 }
@@ -290,7 +298,8 @@ static tra_status run_rank(const tra_comm *comm, const char *path, tra_err *e) {
     size_t n;
     int here = tra_comm_here(comm), level = tra_log_level;
     if (tra_planning_opts.sites_given && tra_planning_opts.sites != comm->size)
-        return tra_fail(e, TRA_USAGE, "--sites %" PRId64 " under an mpirun of %d ranks: every rank is a site; leave --sites out",
+        return tra_fail(e, TRA_USAGE,
+                        "--sites %" PRId64 " under an mpirun of %d ranks: every rank is a site; leave --sites out",
                         tra_planning_opts.sites, comm->size);
     tra_planning_opts.sites = comm->size;
     TRA_TRY(tra_comm_agree(comm, request(here, tra_comm_cores(comm), &r, &codec, e), e));
@@ -301,8 +310,9 @@ static tra_status run_rank(const tra_comm *comm, const char *path, tra_err *e) {
     tra_log_level = level;
     free(text);
     if (s == TRA_OK && job.options.sites != comm->size)
-        s = tra_fail(e, TRA_USAGE, "the plan %s is for %d site%s, but mpirun started %d ranks: start as many, or compile it again", path,
-                     job.options.sites, job.options.sites == 1 ? "" : "s", comm->size);
+        s = tra_fail(e, TRA_USAGE,
+                     "the plan %s is for %d site%s, but mpirun started %d ranks: start as many, or compile it again",
+                     path, job.options.sites, job.options.sites == 1 ? "" : "s", comm->size);
     if (s == TRA_OK) s = check_runnable(&job, e);
     if (s == TRA_OK) s = check_scratch(job.plan, here, e);
     s = tra_comm_agree(comm, s, e);
@@ -375,7 +385,8 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_exit_now = exit_all;
     tra_log_mute = comm.rank != 0;
     tra_status s = run_rank(&comm, argv[0], e);
-    /* Rank 0 says it, and before any rank may end: mpirun kills those that are left when the first ends with a status. */
+    /* Rank 0 says it, and before any rank may end: mpirun kills those that are left when the first ends with a
+     * status. */
     if (s != TRA_OK && comm.rank == 0) tra_say_error(e);
     *e->msg = 0;
     tra_comm_finish();
@@ -388,12 +399,13 @@ const tra_cmd tra_cmd_run = {
     .brief = "carry out a program or a compiled plan",
     .usage = "[options] PROGRAM|PLAN",
     .about =
-        "Plans the program (- is standard input), or takes a plan that `tra compile` made, and computes its outputs. Memory "
-        "stays under --memory per site, whatever the size of the data; what does not fit is read again or spilled to the "
-        "scratch directory. A run that cannot fit is refused before anything is read, with the least ceiling that would do. "
-        "Outputs appear when they are complete; a run that fails leaves earlier files as they were.\n\n"
-        "--sites N starts N ranks on this machine. On a cluster start the ranks yourself: `mpirun -n N tra run PROGRAM`; "
-        "every rank is then a site, and all need to see the same files.",
+        "Plans the program (- is standard input), or takes a plan that `tra compile` made, and computes its outputs. "
+        "Memory stays under --memory per site, whatever the size of the data; what does not fit is read again or "
+        "spilled to the scratch directory. A run that cannot fit is refused before anything is read, with the least "
+        "ceiling that would do. Outputs appear when they are complete; a run that fails leaves earlier files as they "
+        "were.\n\n"
+        "--sites N starts N ranks on this machine. On a cluster start the ranks yourself: `mpirun -n N tra run "
+        "PROGRAM`; every rank is then a site, and all need to see the same files.",
     .opts = options,
     .minargs = 1,
     .maxargs = 1,

@@ -11,13 +11,14 @@ typedef struct tra_crew tra_crew;
 typedef tra_status tra_work_fn(void *ctx, int worker, int64_t item, tra_err *e);
 
 tra_crew *tra_crew_new(int workers);
-/* Begins pieces from <= i < to of work; they are taken in ascending order. The work before must have been waited for. */
+/* Begins pieces from <= i < to of work; they are taken in ascending order. The work before must have been waited
+ * for. */
 void tra_crew_begin(tra_crew *c, tra_work_fn *fn, void *ctx, int64_t from, int64_t to);
 /* Waits for the work begun last. After a failure pieces not yet taken are left out; of the failures that have a cause,
  * that of the lowest piece is handed on. */
 TRA_MUSTUSE tra_status tra_crew_wait(tra_crew *c, tra_err *e);
-/* From a piece: waits until all pieces before it have called tra_crew_passed; false after a failure elsewhere: the piece
- * then ends with TRA_INTERNAL and no cause. */
+/* From a piece: waits until all pieces before it have called tra_crew_passed; false after a failure elsewhere: the
+ * piece then ends with TRA_INTERNAL and no cause. */
 bool tra_crew_turn(tra_crew *c, int64_t item);
 void tra_crew_passed(tra_crew *c);
 void tra_crew_free(tra_crew *c); /* NULL allowed; waits */
@@ -30,8 +31,9 @@ void tra_wait_briefly(pthread_cond_t *cond, pthread_mutex_t *lock);
 
 void tra_wait_for(pthread_cond_t *cond, pthread_mutex_t *lock, long ns); /* the same, for so long (under a second) */
 
+/* Workers at most; memory of each: stack, malloc's arena, zstd's context for decoding. */
+enum { TRA_MAXWORKERS = 64, TRA_WORKER_BYTES = 256 << 10 };
 /* Cores that this process may use, or TRA_THREADS; at most TRA_MAXWORKERS. */
-enum { TRA_MAXWORKERS = 64, TRA_WORKER_BYTES = 256 << 10 }; /* of memory: stack, malloc's arena, zstd's context for decoding */
 int tra_cores(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* aligned.c - scalar expressions over elements that labels align, reduced over the labels that the result lacks, strip by
- * strip: what EinSum statements are lowered to where they are no contraction. Reductions are in f64. */
+/* aligned.c - scalar expressions over elements that labels align, reduced over the labels that the result lacks, strip
+ * by strip: what EinSum statements are lowered to where they are no contraction. Reductions are in f64. */
 #include "kernel_int.h"
 
 #include <assert.h>

@@ -4,8 +4,8 @@
  * walks the diagonal; an accumulator larger than the result just has larger strides). By where they occur labels are
  *     M: A and C    N: B and C    K: summed    batch: A, B and C
  * and one loop of each of M, N, K (after joining those that step as one) goes to BLAS, transposes folded into its
- * flags; the others are loops around it. An operand or a result that BLAS cannot address is packed tile by tile. Where no
- * two dimensions are left for BLAS the sums are plain vector loops in f64.
+ * flags; the others are loops around it. An operand or a result that BLAS cannot address is packed tile by tile. Where
+ * no two dimensions are left for BLAS the sums are plain vector loops in f64.
  *
  * Work is cut in tiles of the output by its extents alone, and each tile is a fixed sequence of one-thread BLAS calls
  * in ascending order of the summed labels: who computes a tile does not show in its bits. */
@@ -27,8 +27,8 @@ enum {
 
 /* ---- BLAS --------------------------------------------------------------------------------------------------- */
 
-/* Each call on the thread that makes it: the threads are the workers. The library's own, which it starts before main and
- * which turn round in wait for work for some 25 ms, are sent home where it lets them be. */
+/* Each call on the thread that makes it: the threads are the workers. The library's own, which it starts before main
+ * and which turn round in wait for work for some 25 ms, are sent home where it lets them be. */
 extern int blas_thread_shutdown_(void) __attribute__((weak));
 static __attribute__((constructor)) void one_thread(void) {
     openblas_set_num_threads(1);

@@ -198,7 +198,8 @@ void tra_kernel_join(const tra_kernel *k, const tra_array *a, const tra_array *b
 
 int tra_kernel_tiles(const tra_kernel *join, const tra_dims *acc) { return tra_contract_tiles(join, acc); }
 
-void tra_kernel_fma(const tra_kernel *join, const tra_array *a, const tra_array *b, tra_array *acc, int tile, bool first) {
+void tra_kernel_fma(const tra_kernel *join, const tra_array *a, const tra_array *b, tra_array *acc, int tile,
+                    bool first) {
     assert(join->props & TRA_P_CONTRACTION);
     tra_contract(join, a, b, acc, !first, tile);
 }

@@ -1,8 +1,8 @@
 /* kernel.h - what can be done to arrays: the kernel table, scalar expressions, Einstein strings.
  *
  * A kernel is an immutable value in an arena, built by the compiler from names, strings and lambdas, and run by the
- * executor on arrays. The table (table.c) says of every named kernel what it is as an Einstein or scalar expression, its
- * algebraic properties, and which fast routine overrides the reference one; the rewrite rules read the properties
+ * executor on arrays. The table (table.c) says of every named kernel what it is as an Einstein or scalar expression,
+ * its algebraic properties, and which fast routine overrides the reference one; the rewrite rules read the properties
  * and test no kernel by name.
  */
 #ifndef TRA_KERNEL_H
@@ -95,10 +95,10 @@ TRA_MUSTUSE tra_status tra_kernel_named(tra_arena *a, const char *name, tra_kern
 /* "ij,kj->ik": product and sum; one letter a label, one or two operands. Labels on the left must stand on the right;
  * a label twice in one operand takes the diagonal. */
 TRA_MUSTUSE tra_status tra_kernel_einsum(tra_arena *a, const char *text, const tra_kernel **out, tra_err *e);
-/* The general form, which EinSum statements are lowered to and no program names: `labels` ("ij,j->i") aligns the elements
- * of one or two operands; expr combines them (argument o: operand o); fold (ADD, MUL, MAX, MIN) reduces over the labels
- * that the result lacks. Nothing between is stored. With the product and ADD, or of one operand alone and ADD, it is the
- * Einstein string itself. names as below. */
+/* The general form, which EinSum statements are lowered to and no program names: `labels` ("ij,j->i") aligns the
+ * elements of one or two operands; expr combines them (argument o: operand o); fold (ADD, MUL, MAX, MIN) reduces over
+ * the labels that the result lacks. Nothing between is stored. With the product and ADD, or of one operand alone and
+ * ADD, it is the Einstein string itself. names as below. */
 TRA_MUSTUSE tra_status tra_kernel_aligned(tra_arena *a, const char *labels, const tra_scalar *expr, tra_scalar_op fold,
                                           const char *const *names, const tra_kernel **out, tra_err *e);
 /* A scalar function of one argument (map) or two (join, broadcast as matvec). names are kept for printing. */
@@ -110,8 +110,8 @@ void tra_kernel_print(const tra_kernel *k, tra_str *out); /* as the language wri
 unsigned tra_kernel_uses(const tra_kernel *k);            /* TRA_USE_ bits; of an Einstein string by its operands */
 /* TRA_P_ bits. Of a composed aggregation: it commutes and associates as its first kernel does. */
 unsigned tra_kernel_props(const tra_kernel *k);
-/* K(sum of x) = sum of K(x), in each operand of a join; false when that is not proven, or agg is composed. Where padding
- * leaves cells that no array covers the caller must know that K keeps the identity (TRA_P_ZERO for sums). */
+/* K(sum of x) = sum of K(x), in each operand of a join; false when that is not proven, or agg is composed. Where
+ * padding leaves cells that no array covers the caller must know that K keeps the identity (TRA_P_ZERO for sums). */
 bool tra_kernel_distributes(const tra_kernel *join_or_map, const tra_kernel *agg);
 /* Is map(an array of agg's identity) such an array? What padding leaves uncovered has the identity. */
 bool tra_kernel_keeps_identity(const tra_kernel *map, const tra_kernel *agg);
@@ -119,8 +119,8 @@ bool tra_kernel_keeps_identity(const tra_kernel *map, const tra_kernel *agg);
 bool tra_kernel_enters(const tra_kernel *map, const tra_kernel *join);
 /* f . g = g . f for two maps; false when that is not proven. */
 bool tra_kernel_commutes(const tra_kernel *f, const tra_kernel *g);
-/* A map that permutes the dimensions of arrays of that rank and does nothing else: dimension d of the result is dimension
- * from[d] of the operand. */
+/* A map that permutes the dimensions of arrays of that rank and does nothing else: dimension d of the result is
+ * dimension from[d] of the operand. */
 bool tra_kernel_permutes(const tra_kernel *map, int rank, int *from);
 
 /* A product of the elements of two operands that labels align, summed over the labels that the result lacks. */
@@ -140,8 +140,8 @@ const char *tra_kernel_nearest(const char *name, tra_kernel_use use); /* nearest
 const tra_kernel *tra_kernel_first(const tra_kernel *k);
 const tra_kernel *tra_kernel_rest(const tra_kernel *k);
 /* What a kernel that is no composition was built from, for readers with definitions of their own (the reference
- * evaluator): exactly one of name (a row of the table), einsum and scalar is not NULL, but einsum and scalar in a general
- * aligned one. Lives as long as the kernel. */
+ * evaluator): exactly one of name (a row of the table), einsum and scalar is not NULL, but einsum and scalar in a
+ * general aligned one. Lives as long as the kernel. */
 typedef struct tra_kernel_desc {
     const char *name;
     double arg; /* scale(c): c */
@@ -187,16 +187,18 @@ double tra_kernel_flops(const tra_kernel *k, tra_kernel_use use, const tra_dims 
  * zero adds nothing). Possible when tra_kernel_fuses(k, agg) says so: a contraction under a plain sum, dtype
  * the same. first: acc holds nothing yet, and becomes k(a, b) padded with zeros. The work is cut in tiles of acc by the
  * extents of acc alone (never those of a, b or of the result, which may differ from call to call: tile t is the same
- * region of acc in every call); distinct tiles may run at once on distinct threads, and the bits do not depend on that. */
+ * region of acc in every call); distinct tiles may run at once on distinct threads, and the bits do not depend on
+ * that. */
 bool tra_kernel_fuses(const tra_kernel *join, const tra_kernel *agg);
 int tra_kernel_tiles(const tra_kernel *join, const tra_dims *acc);
-void tra_kernel_fma(const tra_kernel *join, const tra_array *a, const tra_array *b, tra_array *acc, int tile, bool first);
+void tra_kernel_fma(const tra_kernel *join, const tra_array *a, const tra_array *b, tra_array *acc, int tile,
+                    bool first);
 /* The tile of acc becomes zero, or with other (of acc's type and extents) the sum of both. */
 void tra_kernel_tile_zero(const tra_kernel *join, tra_array *acc, int tile);
 void tra_kernel_tile_add(const tra_kernel *join, tra_array *acc, const tra_array *other, int tile);
 
-/* An aggregation: a state (an array: of what type and extents, these two tell), init to the identity, then fold arrays of
- * the group in ascending order of key, or merge states that were folded apart, then finish into the result, the
+/* An aggregation: a state (an array: of what type and extents, these two tell), init to the identity, then fold arrays
+ * of the group in ascending order of key, or merge states that were folded apart, then finish into the result, the
  * composed map included. Sums of f32 have an f64 state. An array smaller than the group's extents counts as padded
  * with the identity; minindex and maxindex of nothing are {infinity or -infinity, -1}, as rowmin and rowmax of rows of
  * extent 0 are infinite. at: what index kernels need to know (NULL: the array is the tensor), else NULL. */
@@ -213,22 +215,23 @@ void tra_agg_merge(const tra_kernel *agg, tra_array *state, const tra_array *oth
 void tra_agg_finish(const tra_kernel *agg, const tra_array *state, tra_array *out, void *scratch);
 
 /* Copies the box of extents `ext` that begins at `from` in src to `to` in dst (any rank >= 0, same dtype). */
-void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, const tra_dims *from, const tra_dims *ext);
+void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, const tra_dims *from,
+                    const tra_dims *ext);
 
 /* ---- BLAS --------------------------------------------------------------------------------------------------- */
 
 const char *tra_blas_kernel(void); /* the kernel that BLAS uses: Haswell, SkylakeX, ... */
 /* Could this processor do better? Then says so in buf (a sentence without its end), with what to do about it. */
 bool tra_blas_advice(char *buf, size_t n);
-/* OpenBLAS takes its least kernel on processors that are newer than it, several times slower than what they could run. It
- * chooses before main, by OPENBLAS_CORETYPE; where the user has not set that and the kernel does not fit the processor,
- * this starts the program again with the one that does. Before there are threads, locks or MPI. */
+/* OpenBLAS takes its least kernel on processors that are newer than it, several times slower than what they could run.
+ * It chooses before main, by OPENBLAS_CORETYPE; where the user has not set that and the kernel does not fit the
+ * processor, this starts the program again with the one that does. Before there are threads, locks or MPI. */
 void tra_blas_fit(char **argv);
 
 /* ---- giving up ---------------------------------------------------------------------------------------------- */
 
-/* While set, what may take long returns early, and what it was to compute is not: a stage has failed or is to stop, and drops
- * the results of what is under way. */
+/* While set, what may take long returns early, and what it was to compute is not: a stage has failed or is to stop, and
+ * drops the results of what is under way. */
 extern atomic_bool tra_cancel;
 static inline bool tra_cancelled(void) { return atomic_load_explicit(&tra_cancel, memory_order_relaxed); }
 

@@ -127,7 +127,8 @@ void tra_fill(const tra_array *a, double v);
  * be a's memory when types and extents agree. */
 void tra_code_run(const tra_code *code, const tra_array *a, const tra_array *b, const tra_array *out);
 
-/* Runs code on n <= TRA_STRIP elements of type t: argument i is in[i], the result goes to d. regs: code->nregs strips. */
+/* Runs code on n <= TRA_STRIP elements of type t: argument i is in[i], the result goes to d. regs: code->nregs
+ * strips. */
 void tra_code_strip(const tra_code *code, double (*regs)[TRA_STRIP], const void *const *in, tra_dtype t, int64_t n,
                     void *d);
 /* ALIGNED; b NULL: one operand. */

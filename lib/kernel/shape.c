@@ -119,7 +119,8 @@ static tra_status shape_stretch(const tra_kernel *k, const tra_dims *a, const tr
 static tra_status shape2_step(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_dims *bound_a,
                               const tra_dims *bound_b, tra_dims *out, tra_dimsrc *src, tra_err *e) {
     if (!(k->uses & TRA_USE_JOIN)) return not_for(k, "join: it takes one array", e);
-    if (k->cls == TRA_K_EINSUM || k->cls == TRA_K_ALIGNED) return shape_einsum(k, (const tra_dims *const[]){a, b}, out, src, e);
+    if (k->cls == TRA_K_EINSUM || k->cls == TRA_K_ALIGNED)
+        return shape_einsum(k, (const tra_dims *const[]){a, b}, out, src, e);
     if (k->cls == TRA_K_SCALAR && k->stretch) return shape_stretch(k, a, b, bound_a, bound_b, out, src, e);
     tra_dims r = *a;
     if (k->cls == TRA_K_OUTER) {

@@ -169,8 +169,8 @@ static void broadcast(const tra_array *a, const tra_dims *out, tra_nest *nest) {
     }
 }
 
-/* The n elements from position pos of the result on, as type t: in place, or in buf. nest is coalesced; it is empty for a
- * single element. */
+/* The n elements from position pos of the result on, as type t: in place, or in buf. nest is coalesced; it is empty for
+ * a single element. */
 static const void *operand_load(const tra_array *a, const tra_nest *nest, int64_t pos, int64_t n, tra_dtype t,
                                 void *buf) {
     if (nest->n == 0) return tra_load(a->data, a->dtype, 0, 0, n, t, buf);

@@ -19,8 +19,8 @@
 enum { LANES = 16 };
 typedef unsigned char lanes __attribute__((vector_size(16)));
 
-/* Interleaves the bytes of the two halves of v, so many times. Each time moves the first bit of a byte's place to the end.
- * A place is a plane and an element of LANES before unshuffling, an element and a byte of it after. */
+/* Interleaves the bytes of the two halves of v, so many times. Each time moves the first bit of a byte's place to the
+ * end. A place is a plane and an element of LANES before unshuffling, an element and a byte of it after. */
 static inline __attribute__((always_inline)) void interleave(lanes *v, int size, int times) {
     lanes w[8];
     for (; times > 0; times--) {
@@ -124,8 +124,8 @@ static size_t squeezed(ZSTD_CCtx *c, const void *src, size_t n, int level, void 
     return ZSTD_isError(len) ? SIZE_MAX : len;
 }
 
-/* A frame of the planes of a shuffled chunk in blocks that search nothing: entropy-coded, or as they are where that saves
- * less than a quarter. No block is of two planes, nor needs one before it. SIZE_MAX: not in cap bytes. */
+/* A frame of the planes of a shuffled chunk in blocks that search nothing: entropy-coded, or as they are where that
+ * saves less than a quarter. No block is of two planes, nor needs one before it. SIZE_MAX: not in cap bytes. */
 static size_t coded(ZSTD_CCtx *c, const char *planes, size_t n, size_t size, char *out, size_t cap) {
     enum { HEAD = 9, RAW = 0 };
     const uint32_t magic = ZSTD_MAGICNUMBER, total = (uint32_t)n;
@@ -174,8 +174,8 @@ static way choose(ZSTD_CCtx *c, const char *src, size_t n, size_t size, int leve
     return shuffled <= bare ? SHUFFLED : BARE;
 }
 
-tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void *tmp, const void **out, tra_encoded *enc,
-                            tra_err *e) {
+tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void *tmp, const void **out,
+                            tra_encoded *enc, tra_err *e) {
     ZSTD_CCtx *c = cctx();
     if (!c) return tra_fail(e, TRA_RESOURCE, "out of memory for a zstd context");
     size_t cap = n - n / 32; /* less is not worth the time of decoding */

@@ -22,14 +22,14 @@ typedef struct tra_pipeline {
 TRA_MUSTUSE tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void *tmp, const void **out,
                                         tra_encoded *enc, tra_err *e);
 
-/* The zstd part of the reverse: len stored bytes to the n bytes of a chunk in dst. Returns NULL or the reason why the bytes
- * are damaged. They may be the last of a buffer of tra_inflate_room bytes that begins at dst. */
+/* The zstd part of the reverse: len stored bytes to the n bytes of a chunk in dst. Returns NULL or the reason why the
+ * bytes are damaged. They may be the last of a buffer of tra_inflate_room bytes that begins at dst. */
 const char *tra_chunk_inflate(const void *src, size_t len, void *dst, size_t n);
 size_t tra_inflate_room(size_t n);
 /* HDF5's shuffle: byte b of element i of n goes to dst[b * n + i]. src and dst must not overlap. */
 void tra_chunk_shuffle(void *dst, const void *src, size_t n, size_t size);
-/* The other part: HDF5's shuffle undone, of a run of count elements that stand at byte from of each of the planes of n bytes
- * in src. src and dst must not overlap. */
+/* The other part: HDF5's shuffle undone, of a run of count elements that stand at byte from of each of the planes of n
+ * bytes in src. src and dst must not overlap. */
 void tra_chunk_unshuffle(void *dst, const void *src, size_t from, size_t count, size_t n, size_t size);
 
 uint64_t tra_chunk_sum(const void *p, size_t n); /* XXH64; never 0, which means "none" in tables (0 becomes 1) */

@@ -178,11 +178,12 @@ static herr_t touch(hid_t root, const char *name, const H5O_info_t *info, void *
     return H5Dclose(dset);
 }
 
-/* H5Ocopy crashes where it cannot read a dataset. So all but the data is read before, and stays in HDF5's cache; data that
- * cannot be read is zeros to it, and the driver tells. */
+/* H5Ocopy crashes where it cannot read a dataset. So all but the data is read before, and stays in HDF5's cache; data
+ * that cannot be read is zeros to it, and the driver tells. */
 static bool copy_object(keep *k, hid_t from, const char *name, const char *path) {
     tra_vfd *old = k->old;
-    if (H5Ovisit_by_name2(from, name, H5_INDEX_NAME, H5_ITER_NATIVE, touch, NULL, H5O_INFO_BASIC, H5P_DEFAULT) < 0 || old->err)
+    if (H5Ovisit_by_name2(from, name, H5_INDEX_NAME, H5_ITER_NATIVE, touch, NULL, H5O_INFO_BASIC, H5P_DEFAULT) < 0 ||
+        old->err)
         return false;
     old->blind = true;
     bool ok = H5Ocopy(from, name, k->to, path, H5P_DEFAULT, H5P_DEFAULT) >= 0 && !old->err;
@@ -211,7 +212,8 @@ static herr_t copy_link(hid_t from, const char *name, const H5L_info_t *info, vo
     else
         ok = copy_soft_or_external(k, from, name, info, path);
     if (!ok) {
-        tra_h5_fail(k->e, TRA_INPUT, k->old->err ? k->old : k->w->vfd, "cannot copy %s, which %s holds already", path, k->w->path);
+        tra_h5_fail(k->e, TRA_INPUT, k->old->err ? k->old : k->w->vfd, "cannot copy %s, which %s holds already", path,
+                    k->w->path);
         return -1;
     }
     return 0;

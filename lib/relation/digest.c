@@ -45,7 +45,8 @@ static inline uint64_t mix(uint64_t x) {
     d->lo += lo;                                                                                                       \
     d->hi += hi;
 
-/* No branches, so that the compiler makes vectors of it. Signed: comparisons of the absolute bits are then one instruction everywhere. */
+/* No branches, so that the compiler makes vectors of it. Signed: comparisons of the absolute bits are then one
+ * instruction everywhere. */
 VECTORS static void row64(tra_digest *d, const int64_t *v, size_t n, uint64_t index){
     ROW(int64_t, 0x7fffffffffffffffLL, 0x7ff0000000000000LL, 0x7ff8000000000000LL)}
 

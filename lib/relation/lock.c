@@ -37,7 +37,8 @@ static char *lock_name(const char *path) {
 }
 
 /* The second in which a process began: start in ticks since boot plus the time of boot, so that it still tells two
- * processes of one pid apart after a reboot. -1 if there is no such process, 0 if it has ended and nobody has asked how. */
+ * processes of one pid apart after a reboot. -1 if there is no such process, 0 if it has ended and nobody has asked
+ * how. */
 static long long started(long pid) {
     char name[64], *text, *p;
     size_t n;
@@ -47,7 +48,8 @@ static long long started(long pid) {
     snprintf(name, sizeof name, "/proc/%ld/stat", pid);
     if (tra_slurp(name, 1 << 16, &text, &n, &e) != TRA_OK) return -1;
     if ((p = strrchr(text, ')'))) /* the name in parentheses may hold anything; field 22 is the 20th after it */
-        sscanf(p + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lld", &state, &ticks);
+        sscanf(p + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lld", &state,
+               &ticks);
     free(text);
     if (state == 'Z' || state == 'X') return 0;
     if (tra_slurp("/proc/stat", 1 << 24, &text, &n, &e) != TRA_OK) return -1;

@@ -143,7 +143,8 @@ static bool ragged(const tra_rel *r) {
     return false;
 }
 
-/* The chunk, before it is unshuffled or cut; of what is compressed the stored bytes stand at the end of it and become it. */
+/* The chunk, before it is unshuffled or cut; of what is compressed the stored bytes stand at the end of it and become
+ * it. */
 size_t tra_rel_scratch(const tra_rel *r) {
     if (r->how != TRA_BY_CHUNK) return 0;
     if (filtered(r)) return tra_inflate_room(chunk_bytes(r));
@@ -157,8 +158,8 @@ static tra_status damaged(const tra_rel *r, int64_t ordinal, const char *why, tr
     return tra_fail(e, TRA_INPUT, "chunk %s of %s:%s is damaged: %s", tra_key_text(&key, buf), r->path, r->name, why);
 }
 
-/* The pages of a chunk, past the page cache. Returns the bytes read: fewer where the system refuses, or the file ends; the
- * other way will tell why. */
+/* The pages of a chunk, past the page cache. Returns the bytes read: fewer where the system refuses, or the file ends;
+ * the other way will tell why. */
 static size_t fetch_direct(const tra_rel *r, const tra_chunkref *c, char *to) {
     size_t done = 0, n = c->len / TRA_PAGE * TRA_PAGE;
     while (done < n) {
@@ -180,7 +181,8 @@ static tra_status fetch(const tra_rel *r, int64_t ordinal, void *to, bool direct
     for (size_t at = 0; at < c->len; at += PIECE) { /* summed while it is in the cache */
         size_t n = c->len - at < PIECE ? c->len - at : PIECE;
         size_t here = at >= have ? 0 : have - at < n ? have - at : n;
-        if (tra_pread(r->vfd->fd, (char *)to + at + here, n - here, c->addr + (int64_t)(at + here), r->path, &cause) != TRA_OK)
+        if (tra_pread(r->vfd->fd, (char *)to + at + here, n - here, c->addr + (int64_t)(at + here), r->path, &cause) !=
+            TRA_OK)
             return damaged(r, ordinal, cause.msg, e);
         if (check) XXH64_update(&sum, (char *)to + at, n);
     }
@@ -212,8 +214,8 @@ static void unshuffle(const tra_dims *ext, size_t size, char *to, const char *fr
     } while (tra_next(&rows, &at));
 }
 
-static tra_status read_chunk(const tra_rel *r, int64_t ordinal, const tra_dims *ext, void *buf, char *scratch, bool direct,
-                             tra_err *e) {
+static tra_status read_chunk(const tra_rel *r, int64_t ordinal, const tra_dims *ext, void *buf, char *scratch,
+                             bool direct, tra_err *e) {
     const tra_chunkref *c = &r->chunks[ordinal];
     size_t n = chunk_bytes(r);
     tra_dims chunk = {.n = ext->n};

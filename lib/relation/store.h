@@ -92,9 +92,9 @@ size_t tra_rel_scratch(const tra_rel *r);
  * Errors: TRA_INPUT naming file, dataset, key ("chunk <1,2> of a.h5:data is damaged"). */
 TRA_MUSTUSE tra_status tra_rel_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e);
 
-/* Can the array be read past the page cache? Of a relation that has been read from before, when its chunk is stored as it
- * is, large, and in whole pages: then read_direct, into a buffer aligned to 4096, costs the processor next to nothing,
- * and the time of the disk also where the page cache has the chunk. */
+/* Can the array be read past the page cache? Of a relation that has been read from before, when its chunk is stored as
+ * it is, large, and in whole pages: then read_direct, into a buffer aligned to 4096, costs the processor next to
+ * nothing, and the time of the disk also where the page cache has the chunk. */
 bool tra_rel_direct(const tra_rel *r, int64_t ordinal);
 TRA_MUSTUSE tra_status tra_rel_read_direct(tra_rel *r, int64_t ordinal, void *buf, tra_err *e);
 
@@ -122,8 +122,8 @@ TRA_MUSTUSE tra_status tra_writer_create(const char *spec, const tra_type *type,
                                          tra_writer **out, tra_err *e);
 size_t tra_writer_scratch(const tra_writer *w); /* bytes that one concurrent put needs */
 /* Codec none: spreads an array (clipped, row-major, contiguous), which has the room of a chunk, over it and records the
- * checksum. store writes the chunk to its place, past the page cache where address and memory are aligned to 4096 and the
- * chunk is large. Thread-safe. */
+ * checksum. store writes the chunk to its place, past the page cache where address and memory are aligned to 4096 and
+ * the chunk is large. Thread-safe. */
 void tra_writer_pad(tra_writer *w, int64_t ordinal, void *data);
 TRA_MUSTUSE tra_status tra_writer_store(tra_writer *w, int64_t ordinal, const void *chunk, tra_err *e);
 /* Both at once, of data that stay as they are. */
@@ -131,8 +131,8 @@ TRA_MUSTUSE tra_status tra_writer_put(tra_writer *w, int64_t ordinal, const void
 
 /* Codec zstd: encode (thread-safe) then append (one at a time, in an order that does not depend on timing: the order
  * of appends decides the bytes of the file). put does both when the writer is owned by one process; its callers
- * keep the order. encode takes an array that has the room of a chunk (tra_store_chunk_bytes), which is lost, and as much
- * scratch; the encoded chunk, `len` bytes at *out, is in one of these. */
+ * keep the order. encode takes an array that has the room of a chunk (tra_store_chunk_bytes), which is lost, and as
+ * much scratch; the encoded chunk, `len` bytes at *out, is in one of these. */
 typedef struct tra_encoded {
     int64_t len;
     uint32_t mask; /* HDF5 filter mask: bits of filters that were skipped */

@@ -31,8 +31,8 @@ typedef struct tra_vfd {
     bool lost;    /* a write has failed: the others are dropped, and closing fails */
 } tra_vfd;
 
-/* While set, a file that is opened to be overwritten keeps its contents and looks empty to the library: what was written
- * at addresses that the library will give out again is still there. Under the store's lock. */
+/* While set, a file that is opened to be overwritten keeps its contents and looks empty to the library: what was
+ * written at addresses that the library will give out again is still there. Under the store's lock. */
 extern bool tra_vfd_keep;
 
 extern int tra_vfd_last; /* descriptor of the file that was read last; -1 */

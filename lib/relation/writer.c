@@ -51,7 +51,8 @@ static bool orphan(const char *rest, const char *reused) {
     char *end;
     size_t n = strlen(rest);
     if (n < 5 || strcmp(rest + n - 4, ".tmp") != 0) return false;
-    if (*rest == 'r') return !reused || strncmp(rest, reused, strlen(reused)) != 0; /* of a run that could be gone on with */
+    if (*rest == 'r')
+        return !reused || strncmp(rest, reused, strlen(reused)) != 0; /* of a run that could be gone on with */
     long pid = strtol(rest, &end, 10);
     return pid > 0 && (strcmp(end, ".tmp") == 0 || *end == '-') && tra_process_gone(pid);
 }
@@ -262,7 +263,8 @@ static bool clipped(const tra_writer *w, int64_t ordinal, tra_dims *ext, tra_dim
     return !tra_dims_eq(ext, chunk);
 }
 
-/* Spreads the rows of an array over its chunk, from the last to the first: none goes over one that is yet to be moved. */
+/* Spreads the rows of an array over its chunk, from the last to the first: none goes over one that is yet to be
+ * moved. */
 static void pad(const tra_writer *w, int64_t ordinal, char *data) {
     tra_dims ext, chunk;
     if (!clipped(w, ordinal, &ext, &chunk)) return;

@@ -13,8 +13,8 @@ bool tra_boxes_fit(const tra_placement *p, const tra_catalog *c) {
     return boxes <= TRA_MAXBOXES;
 }
 
-/* Adds what box has in common with the positions lo <= t < hi, row-major over the dimensions of the axis from i on; a value
- * beyond the box of the axis counts as its last. */
+/* Adds what box has in common with the positions lo <= t < hi, row-major over the dimensions of the axis from i on; a
+ * value beyond the box of the axis counts as its last. */
 static void cut(const tra_axis *x, int i, int64_t lo, int64_t hi, const tra_catalog *c, tra_box box, tra_boxes *out) {
     int64_t below = 1;
     if (lo >= hi) return;

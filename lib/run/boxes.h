@@ -1,5 +1,5 @@
-/* boxes.h - what sites hold, in closed form: where tuples form a grid, what a site has is a few boxes of keys. Private to
- * lib/run. */
+/* boxes.h - what sites hold, in closed form: where tuples form a grid, what a site has is a few boxes of keys. Private
+ * to lib/run. */
 #ifndef TRA_BOXES_H
 #define TRA_BOXES_H
 
@@ -20,7 +20,7 @@ bool tra_boxes_fit(const tra_placement *p, const tra_catalog *c);
 /* Those of a site; of summands too, copies too. */
 void tra_boxes_of(const tra_placement *p, const tra_catalog *c, int site, tra_boxes *out);
 int64_t tra_boxes_tuples(const tra_catalog *c, const tra_boxes *b);
-int64_t tra_boxes_floats(const tra_catalog *c, const tra_boxes *b);                        /* elements of their arrays */
+int64_t tra_boxes_floats(const tra_catalog *c, const tra_boxes *b);                     /* elements of their arrays */
 int64_t tra_boxes_common(const tra_catalog *c, const tra_boxes *a, const tra_boxes *b); /* of those in both */
 
 #endif

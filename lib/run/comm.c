@@ -119,7 +119,8 @@ static int add_name(struct dl_phdr_info *x, size_t size, void *names) {
     return 0;
 }
 
-/* Open MPI unloads its modules while a thread of its own may still be in one of them: they stay until the process ends. */
+/* Open MPI unloads its modules while a thread of its own may still be in one of them: they stay until the process
+ * ends. */
 static void keep_modules(void) {
     tra_str names = {0};
     dl_iterate_phdr(add_name, &names);

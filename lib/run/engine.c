@@ -9,13 +9,13 @@
 #include <string.h>
 
 enum { BEHIND = 2, WAITING = 4 }; /* threads of what waits: a disk wants more than one request at a time; calls */
-/* Units queued before the maker waits, and bytes of their inputs when there are enough units for the workers: more would
- * have no use, and cost pages of memory that are new instead of some that were used before. */
+/* Units queued before the maker waits, and bytes of their inputs when there are enough units for the workers: more
+ * would have no use, and cost pages of memory that are new instead of some that were used before. */
 enum { LOOKAHEAD = 64, LOOKAHEAD_BYTES = 16 << 20 };
 
 /* Reading past the page cache leaves the processor to the tasks, but waits for the disk also where the page cache would
- * have had the block. So it is done ahead, while all workers compute, and each time that one had to wait for it, twice as
- * many blocks as the last time are left to the workers, who read by the page cache. */
+ * have had the block. So it is done ahead, while all workers compute, and each time that one had to wait for it, twice
+ * as many blocks as the last time are left to the workers, who read by the page cache. */
 enum { MOST_LEFT = 256 };
 
 typedef struct behind { /* a call to be made behind */
@@ -42,7 +42,8 @@ struct tra_engine {
     behind *first, *newest;
     int computing;          /* workers, */
     int64_t loads;          /* and inputs that wait to be read, past the page cache if need be */
-    int reading, leave, left; /* threads behind that do; blocks that are left to the workers at a time, and yet to be left */
+    int reading, leave,
+        left; /* threads behind that do; blocks that are left to the workers at a time, and yet to be left */
     bool late;              /* a worker waits for one of them */
     bool stop;
     atomic_bool failed; /* the pool asks without the lock */
@@ -105,7 +106,9 @@ static bool go_on_beside(tra_engine *g) {
 /* Waits for cond under the lock, perhaps in vain; for a quarter of a second at most when there is somebody to tick, and
  * shortly when something goes on beside. */
 static void wait_for(tra_engine *g, pthread_cond_t *cond) {
-    enum { SHORT = 1000000 }; /* of 125 MB a second this is what a socket holds; each look costs some calls of the system */
+    enum {
+        SHORT = 1000000
+    }; /* of 125 MB a second this is what a socket holds; each look costs some calls of the system */
     if (g->beside) {
         if (go_on_beside(g)) return;
         tra_wait_for(cond, &g->lock, SHORT);
@@ -202,7 +205,8 @@ static void dequeue(tra_engine *g, tra_unit *u) {
     while (*at != u) last = *at, at = &(*at)->next;
     *at = u->next;
     g->ahead -= u->bytes;
-    for (int i = 0; i < u->ninputs; i++) g->loads -= u->inputs[i].direct && !u->inputs[i].started; /* of one that is dropped */
+    for (int i = 0; i < u->ninputs; i++)
+        g->loads -= u->inputs[i].direct && !u->inputs[i].started; /* of one that is dropped */
     if (g->tail == u) g->tail = last;
     if (g->last == u) g->last = NULL;
     for (tra_unit *v = u->next; v; v = v->next) {
@@ -210,8 +214,8 @@ static void dequeue(tra_engine *g, tra_unit *u) {
     }
 }
 
-/* The first input of a unit that can be prepared, or -1: what another unit reads, or comes from elsewhere, is waited for. Under
- * the lock. */
+/* The first input of a unit that can be prepared, or -1: what another unit reads, or comes from elsewhere, is waited
+ * for. Under the lock. */
 static int find_prep(tra_unit *u) {
     if (u->preps_started == u->ninputs) return -1;
     while (u->inputs[u->all_started].started) u->all_started++;
@@ -312,7 +316,7 @@ static bool busy(void *ctx) {
     return (atomic_load(&g->inflight) > 0 && !g->failed) || atomic_load(&g->calls) > 0;
 }
 
-/* ---- calls behind ------------------------------------------------------------------------------------------------- */
+/* ---- calls behind ------------------------------------------------------------------------------------------------ */
 
 static void call(tra_engine *g, behind *b) {
     tra_err e = {0};
@@ -515,7 +519,8 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
 
 tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
     pthread_mutex_lock(&g->lock);
-    while (g->head || atomic_load(&g->inflight) > 0 || atomic_load(&g->calls) > 0) { /* a unit has ended when what it held is given back */
+    while (g->head || atomic_load(&g->inflight) > 0 ||
+           atomic_load(&g->calls) > 0) { /* a unit has ended when what it held is given back */
         if (g->failed) { /* drop what has nothing running */
             tra_unit *u = g->head;
             while (u && (u->preps_started != u->preps_done || u->tasks_started != u->tasks_done)) u = u->next;
@@ -557,7 +562,8 @@ tra_status tra_engine_fetch(tra_engine *g, tra_input *in, size_t scratch, size_t
     in->block = in->derived = NULL;
     tra_status s = pin_input(g, in, e);
     if (s == TRA_OK && in->load && io > 0) s = tra_block_new(g->pool, (int64_t)io, &room, e);
-    if (s == TRA_OK && in->load) s = tra_block_load(g->pool, in->block, room ? room->ptr : NULL, e), tra_engine_brought(g);
+    if (s == TRA_OK && in->load)
+        s = tra_block_load(g->pool, in->block, room ? room->ptr : NULL, e), tra_engine_brought(g);
     if (s == TRA_OK && !in->load) s = wait_for_load(g, in, e);
     tra_block_free(g->pool, room);
     room = NULL;

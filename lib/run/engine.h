@@ -2,8 +2,8 @@
  *
  * A unit has inputs (tuples of parts) and tasks. The thread that runs the plan makes units in order, pins their inputs
  * and queues them; workers load what is not in memory, compute derived inputs, then run the tasks. Units that are
- * chained run task t after task t of the unit before, so that what tasks add to the same output comes in order; all else
- * runs as it comes. Nothing about timing, threads or memory reaches the results.
+ * chained run task t after task t of the unit before, so that what tasks add to the same output comes in order; all
+ * else runs as it comes. Nothing about timing, threads or memory reaches the results.
  */
 #ifndef TRA_ENGINE_H
 #define TRA_ENGINE_H
@@ -59,11 +59,12 @@ int tra_engine_threads(const tra_engine *g);
  * nothing. A status that is not TRA_OK is the failure of the stage: no more tasks are begun. */
 typedef tra_status tra_engine_tick_fn(void *ctx, tra_err *e);
 void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx);
-TRA_MUSTUSE tra_status tra_engine_tick(tra_engine *g, tra_err *e); /* calls it: for a stage that waits for something else */
+TRA_MUSTUSE tra_status tra_engine_tick(tra_engine *g,
+                                       tra_err *e); /* calls it: for a stage that waits for something else */
 
-/* Something that goes on beside the stages, on the thread that runs the plan while it waits for the workers: called again
- * at once while *any says that something happened, else soon. What it brings (tra_block_arrived) workers wait for. A
- * status that is not TRA_OK is the failure of the stage, and it is not called any more. NULL: nothing. */
+/* Something that goes on beside the stages, on the thread that runs the plan while it waits for the workers: called
+ * again at once while *any says that something happened, else soon. What it brings (tra_block_arrived) workers wait
+ * for. A status that is not TRA_OK is the failure of the stage, and it is not called any more. NULL: nothing. */
 typedef tra_status tra_engine_beside_fn(void *ctx, bool *any, tra_err *e);
 void tra_engine_set_beside(tra_engine *g, tra_engine_beside_fn *fn, void *ctx);
 void tra_engine_brought(tra_engine *g); /* blocks have arrived */
@@ -78,14 +79,15 @@ TRA_MUSTUSE tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e)
  * that it can let go of what ctx holds. When too many wait it is run at once. By any thread. */
 typedef tra_status tra_behind_fn(void *ctx, tra_err *e);
 void tra_engine_behind(tra_engine *g, tra_behind_fn *fn, void *ctx);
-/* Waits until all units, and what was put behind, are done. On failure of any, the first error; units not started are dropped. */
+/* Waits until all units, and what was put behind, are done. On failure of any, the first error; units not started are
+ * dropped. */
 TRA_MUSTUSE tra_status tra_engine_drain(tra_engine *g, tra_err *e);
 /* Reads one tuple on the calling thread: pins it (give back with tra_engine_release). For stages that compute little.
  * scratch, io: bytes that this takes for the moment, as a worker would. */
 TRA_MUSTUSE tra_status tra_engine_fetch(tra_engine *g, tra_input *in, size_t scratch, size_t io, tra_err *e);
 void tra_engine_release(tra_engine *g, tra_input *in);
-/* What was computed on the way, of an input that is ready: its block, pinned, for the caller; what it was computed from is
- * let go. NULL: the array is that of a stored block, which others may read. */
+/* What was computed on the way, of an input that is ready: its block, pinned, for the caller; what it was computed from
+ * is let go. NULL: the array is that of a stored block, which others may read. */
 tra_block *tra_engine_take(tra_engine *g, tra_input *in);
 
 #endif

@@ -159,7 +159,8 @@ static tra_status pack(tra_exchange *x, const tra_transfer *t, const tra_array *
     return TRA_OK;
 }
 
-/* Bytes of the blocks that are held while a transfer is on its way: a piece, or the array and what it is computed from. */
+/* Bytes of the blocks that are held while a transfer is on its way: a piece, or the array and what it is computed
+ * from. */
 static int64_t held_by(const tra_exchange *x, const tra_transfer *t) {
     int64_t i = x->pieces ? -1 : tra_part_find(x->in, t->in, x->in->summand ? t->summand : 0), at, via_at;
     int64_t n = tra_block_footprint(tra_exchange_bytes(x, t));
@@ -169,7 +170,8 @@ static int64_t held_by(const tra_exchange *x, const tra_transfer *t) {
     return via ? n + tra_block_footprint(tra_part_bytes(stored, at)) : n;
 }
 
-/* Is there room to read a tuple? Else what is on its way will make some: what comes from others does not wait for us. */
+/* Is there room to read a tuple? Else what is on its way will make some: what comes from others does not wait for
+ * us. */
 static bool can_fetch(const tra_exchange *x) {
     int64_t held = x->transport->held(x);
     return held == 0 || held + x->need.fetch <= x->budget;
@@ -284,7 +286,8 @@ static void run_lists(tra_exchange *x) {
     begin_lists(x);
     while (under_way(x)) {
         bool any = go_on(x);
-        if (!any && x->pieces && x->next_local < x->local.n && x->status == TRA_OK && can_fetch(x)) { /* while the wire is busy */
+        if (!any && x->pieces && x->next_local < x->local.n && x->status == TRA_OK &&
+            can_fetch(x)) { /* while the wire is busy */
             next_local(x);
             any = true;
         }
@@ -299,7 +302,8 @@ static void run_lists(tra_exchange *x) {
 
 static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *in, tra_part *out, tra_err *e) {
     const tra_part *parts[1] = {in};
-    *x = (tra_exchange){.site = site, .op = op, .in = in, .out = out, .e = e, .budget = tra_pool_stat(site->pool).budget};
+    *x = (tra_exchange){
+        .site = site, .op = op, .in = in, .out = out, .e = e, .budget = tra_pool_stat(site->pool).budget};
     x->sent = &site->sent;
     x->arrived = &site->received;
     x->need = tra_exchange_memory(site->plan, op);
@@ -373,12 +377,15 @@ static int by_turn(const void *a, const void *b) {
     return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
 }
 
-/* The tuples by the value of what the join that reads them, if it is one, joins on; where only this side moves, row by row of
- * its own (tra_loop_of). All ranks find the same order. */
+/* The tuples by the value of what the join that reads them, if it is one, joins on; where only this side moves, row by
+ * row of its own (tra_loop_of). All ranks find the same order. */
 static int64_t *order_for(const tra_plan *p, const tra_op *op) {
     const tra_catalog *c = op->type.cat;
     const tra_op *to = &p->ops[tra_op_beside(p, op->id)];
-    const tra_dims *joined = !to->join ? NULL : to->in[0] == op->id ? &to->joinl : to->in[1] == op->id ? &to->joinr : NULL;
+    const tra_dims *joined = !to->join             ? NULL
+                             : to->in[0] == op->id ? &to->joinl
+                             : to->in[1] == op->id ? &to->joinr
+                                                   : NULL;
     if (!joined) return NULL;
     bool rows = tra_op_moves(p, to, 0) != tra_op_moves(p, to, 1);
     turn *v = tra_malloc((size_t)(c->n + 1) * sizeof *v);
@@ -400,14 +407,17 @@ static int64_t *order_for(const tra_plan *p, const tra_op *op) {
     return order;
 }
 
-tra_exchange *tra_exchange_begin(tra_site *site, const tra_placement *from, const tra_op *op, tra_part *in, tra_part *out) {
+tra_exchange *tra_exchange_begin(tra_site *site, const tra_placement *from, const tra_op *op, tra_part *in,
+                                 tra_part *out) {
     tra_exchange *x = tra_calloc(1, sizeof *x);
     int64_t *order = order_for(site->plan, op);
     begin(x, site, op, in, out, NULL);
     x->e = &x->own;
     x->beside = true;
-    /* what comes together is done together, and the join could begin with the first: few at once, but enough for the wire */
-    int64_t largest = tra_block_footprint(tra_catalog_maxfloats(op->type.cat) * (int64_t)tra_dtype_size(op->type.dtype));
+    /* what comes together is done together, and the join could begin with the first: few at once, but enough for the
+     * wire */
+    int64_t largest =
+        tra_block_footprint(tra_catalog_maxfloats(op->type.cat) * (int64_t)tra_dtype_size(op->type.dtype));
     x->window_in = tra_min64(x->window, tra_max64(BESIDE_BYTES, 2 * largest));
     x->sent = &x->moved.sent;
     x->arrived = &x->moved.received;
@@ -504,7 +514,8 @@ tra_status tra_stage_repart(tra_site *site, const tra_op *from, const tra_op *op
     for (int64_t t = 0; t < c->n;) {
         clear(&x);
         all.n = 0;
-        for (int64_t end = tra_repart_batch(op, t, limit, work, load); t < end; t++) list_pieces(from, op, t, &all, work);
+        for (int64_t end = tra_repart_batch(op, t, limit, work, load); t < end; t++)
+            list_pieces(from, op, t, &all, work);
         qsort(all.v, (size_t)all.n, sizeof *all.v, by_input);
         for (int64_t i = 0; i < all.n; i++) list_transfer(&x, all.v[i]);
         tra_info(3, "  batch of %" PRId64 " pieces, results until tuple %" PRId64 " of %" PRId64, all.n, t, c->n);

@@ -70,8 +70,8 @@ typedef struct tra_transport {
     /* Goes on with what is on its way; false: nothing happened. */
     bool (*progress)(tra_exchange *x);
     bool (*busy)(tra_exchange *x); /* is anything on its way? */
-    /* A rank of which the next transfer has begun to come, or -1. What a rank that failed refused is counted as received,
-     * and x->status set. */
+    /* A rank of which the next transfer has begun to come, or -1. What a rank that failed refused is counted as
+     * received, and x->status set. */
     int (*next)(tra_exchange *x);
     /* Its bytes, which go to b: at once or later tra_exchange_arrived is called. Or nowhere, when b is NULL. */
     void (*take)(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes);
@@ -82,7 +82,8 @@ extern const tra_transport tra_transport_messages, tra_transport_files;
 void tra_exchange_fail(tra_exchange *x, tra_status s); /* x->status becomes s, unless it says something already */
 void tra_source_release(tra_exchange *x, tra_source *s);
 bool tra_exchange_receive(tra_exchange *x); /* takes one transfer, if one has come */
-void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b, tra_status s); /* takes the block over */
+void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b,
+                          tra_status s); /* takes the block over */
 int64_t tra_exchange_bytes(const tra_exchange *x, const tra_transfer *t);
 
 #endif

@@ -171,7 +171,8 @@ static int direct_output(const exec *x, int i) {
 static tra_part *new_part(exec *x, int i) {
     const tra_op *op = &x->plan->ops[i];
     int me = x->site.comm.rank, summands = 1;
-    if (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST) summands = tra_place_summands(&x->plan->ops[op->in[0]].place);
+    if (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST)
+        summands = tra_place_summands(&x->plan->ops[op->in[0]].place);
     tra_part *p = tra_part_empty(&op->type, &op->place, me, summands);
     if (!op->partial) return p;
     p->summand = tra_calloc((size_t)p->n, sizeof *p->summand);
@@ -201,8 +202,8 @@ static tra_status list_needed(exec *x, tra_err *e) {
             int64_t all = op->type.cat->n, reused = tra_outfile_reused(x->files[i]);
             x->needed[i] = reused < all || all == 0;
             if (reused > 0)
-                tra_info(0, "going on from %s: %" PRId64 " of %" PRId64 " blocks of %s are there", tra_journal_path(x->journal),
-                         reused, all, op->name ? op->name : op->path);
+                tra_info(0, "going on from %s: %" PRId64 " of %" PRId64 " blocks of %s are there",
+                         tra_journal_path(x->journal), reused, all, op->name ? op->name : op->path);
         } else if (x->needed[i]) {
             TRA_TRY(take_over(x, i, e));
         }
@@ -244,7 +245,8 @@ static const char *title(const tra_op *op, char buf[96]) {
 static void tell_begin(const tra_op *op) {
     char name[96], net[32], read[32];
     tra_info(2, "%s begins: %s to move, %s to read, %.3g flops, about %.3g s", title(op, name),
-             tra_human(op->cost.network_bytes, net), tra_human(op->cost.disk_read, read), op->cost.flops, op->cost.seconds);
+             tra_human(op->cost.network_bytes, net), tra_human(op->cost.disk_read, read), op->cost.flops,
+             op->cost.seconds);
 }
 
 static void tell_end(const tra_op *op, const tra_op_report *r, int64_t past_cache) {

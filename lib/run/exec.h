@@ -36,8 +36,8 @@ typedef struct tra_report {
 
 /* Runs the plan on the ranks of comm, one site each (comm->size must be plan->sites). Collective: every rank calls it
  * with the same plan and returns the same status. All outputs appear when all is done, or none.
- * With a journal what is finished is saved as it is finished; after a failure the message says when there is something to
- * go on from. TRA_STOPPED soon after tra_stop_asked. */
+ * With a journal what is finished is saved as it is finished; after a failure the message says when there is something
+ * to go on from. TRA_STOPPED soon after tra_stop_asked. */
 TRA_MUSTUSE tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_options *o,
                                 tra_report *report, tra_err *e);
 

@@ -35,8 +35,8 @@ static int64_t longest_row(const tra_side *s, int64_t from, int64_t to, int64_t 
     return most;
 }
 
-/* The operator whose blocks reading operator i's result reads: views, exchanges and what is computed on the way may share
- * them. *many: several of its results come from one block. */
+/* The operator whose blocks reading operator i's result reads: views, exchanges and what is computed on the way may
+ * share them. *many: several of its results come from one block. */
 static int holder(const tra_plan *p, int i, bool *many) {
     for (;; i = p->ops[i].in[0]) {
         const tra_op *op = &p->ops[i];
@@ -76,8 +76,8 @@ static tra_status run_span(tra_joinagg *st, const tra_span *b, int64_t budget, t
     int64_t ni = tra_side_ranks(l, b->l0, b->l1), nj = r->part ? tra_side_ranks(r, b->r0, b->r1) : 1;
     tra_block_loop loop = tra_loop_of(st->site->plan, st->op, ni, nj, longest_row(l, b->l0, b->l1, ni),
                                       tra_engine_threads(st->site->engine), budget);
-    tra_info(2, "  %" PRId64 " x %" PRId64 " results in super-blocks of %" PRId64 " x %" PRId64 "%s", ni, nj, loop.ci, loop.cj,
-             loop.stays ? ", of each row of which the left operand stays" : "");
+    tra_info(2, "  %" PRId64 " x %" PRId64 " results in super-blocks of %" PRId64 " x %" PRId64 "%s", ni, nj, loop.ci,
+             loop.cj, loop.stays ? ", of each row of which the left operand stays" : "");
     const tra_entry **li = first_of_rank(l, b->l0, b->l1, ni);
     const tra_entry **rj = r->part ? first_of_rank(r, b->r0, b->r1, nj) : NULL;
     /* What is read again, but later than memory lasts, need not stay; nor what is not read again. */
@@ -92,7 +92,8 @@ static tra_status run_span(tra_joinagg *st, const tra_span *b, int64_t budget, t
             bool l_again = l_later || j + loop.cj < nj, r_again = r_later || i + loop.ci < ni;
             st->l_leaves = !(l_again && fits);
             st->r_leaves = !(r_again && right_fits);
-            tra_super_at at = {b, li, rj, i, tra_min64(loop.ci, ni - i), j, tra_min64(loop.cj, nj - j), loop.stays && j == 0};
+            tra_super_at at = {
+                b, li, rj, i, tra_min64(loop.ci, ni - i), j, tra_min64(loop.cj, nj - j), loop.stays && j == 0};
             s = tra_super_run(st, &at, e);
         }
         tra_super_release_row(st, !(l_later && fits));

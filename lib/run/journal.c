@@ -121,22 +121,28 @@ static tra_status refuse(const other *o, const char *about, tra_err *e) {
     static const char again[] = "run without --resume to begin anew";
     char *now = tra_asprintf("\n%s", about);
     tra_status s = TRA_OK;
-    for (const char *line = strchr(o->text, '\n') + 1; *line && s == TRA_OK; line += strcspn(line, "\n"), line += *line != 0) {
+    for (const char *line = strchr(o->text, '\n') + 1; *line && s == TRA_OK;
+         line += strcspn(line, "\n"), line += *line != 0) {
         size_t n = strcspn(line, "\n"), kind = strcspn(line, " \n");
         if (has_line(now, line, n)) continue;
         if (kind == 5 && strncmp(line, "input", kind) == 0) {
             size_t name = kind + 1 + strcspn(line + kind + 1, " \n"), path = name + 1 + strcspn(line + name + 1, " \n");
-            s = tra_fail(e, TRA_INPUT, "--resume: input%.*s (%.*s) is not what it was when the run whose progress is in %s began; %s",
+            s = tra_fail(e, TRA_INPUT,
+                         "--resume: input%.*s (%.*s) is not what it was when the run whose progress is in %s began; %s",
                          (int)(name - kind), line + kind, (int)(path - name - 1), line + name + 1, o->dir, again);
         } else if (kind == 7 && strncmp(line, "program", kind) == 0) {
-            s = tra_fail(e, TRA_USAGE, "--resume: the program is not the one whose progress is in %s; %s", o->dir, again);
+            s = tra_fail(e, TRA_USAGE, "--resume: the program is not the one whose progress is in %s; %s", o->dir,
+                         again);
         } else {
-            s = tra_fail(e, TRA_USAGE, "--resume: the progress in %s is of a run with %.*s, which makes its results in another "
-                         "way; run with that, or without --resume to begin anew", o->dir, (int)n, line);
+            s = tra_fail(e, TRA_USAGE,
+                         "--resume: the progress in %s is of a run with %.*s, which makes its results in another "
+                         "way; run with that, or without --resume to begin anew",
+                         o->dir, (int)n, line);
         }
     }
     if (s == TRA_OK)
-        s = tra_fail(e, TRA_USAGE, "--resume: the progress in %s is of a run that makes its results in another way; %s", o->dir, again);
+        s = tra_fail(e, TRA_USAGE, "--resume: the progress in %s is of a run that makes its results in another way; %s",
+                     o->dir, again);
     free(now);
     return s;
 }
@@ -170,8 +176,9 @@ static tra_status open_entry(tra_journal *j, const tra_journal_request *r, const
     char *text = NULL;
     *kept = false;
     if (access(r->dir, W_OK | X_OK) != 0) {
-        tra_warn("the scratch directory %s cannot be written (%s): should this run end early, it cannot be gone on with",
-                 r->dir, strerror(errno));
+        tra_warn(
+            "the scratch directory %s cannot be written (%s): should this run end early, it cannot be gone on with",
+            r->dir, strerror(errno));
         return TRA_OK;
     }
     char *lock = tra_asprintf("%s/%s", r->dir, prefix);
@@ -188,7 +195,9 @@ static tra_status open_entry(tra_journal *j, const tra_journal_request *r, const
         free(text);
         if (!j->resumed) each_entry(r->dir, prefix, find_other, &o);
         if (o.dir) s = refuse(&o, r->about, e);
-        else if (!j->resumed) tra_info(0, "--resume: nothing is saved in %s of these outputs; this run starts from the beginning", r->dir);
+        else if (!j->resumed)
+            tra_info(0, "--resume: nothing is saved in %s of these outputs; this run starts from the beginning",
+                     r->dir);
         free(o.dir);
         free(o.text);
         if (s != TRA_OK) {
@@ -199,7 +208,8 @@ static tra_status open_entry(tra_journal *j, const tra_journal_request *r, const
     *kept = j->resumed;
     if (j->resumed) return TRA_OK;
     each_entry(r->dir, prefix, remove_other, NULL);
-    if (getrandom(&j->run, sizeof j->run, 0) != sizeof j->run) j->run = (uint64_t)(tra_now() * 1e9) ^ (uint64_t)getpid();
+    if (getrandom(&j->run, sizeof j->run, 0) != sizeof j->run)
+        j->run = (uint64_t)(tra_now() * 1e9) ^ (uint64_t)getpid();
     *kept = make_dir(j->dir) && write_about(j, r->about);
     if (*kept) return TRA_OK;
     tra_warn("%s cannot be made (%s): should this run end early, it cannot be gone on with", j->dir, strerror(errno));
@@ -253,7 +263,8 @@ const char *tra_journal_path(const tra_journal *j) { return j->dir; }
 
 const char *tra_journal_tag(const tra_journal *j, int op, char buf[64]) {
     if (!j) return NULL;
-    snprintf(buf, 64, "r%016" PRIx64 "-%016" PRIx64, j->run, j->values[op]); /* plans number their operators as they like */
+    snprintf(buf, 64, "r%016" PRIx64 "-%016" PRIx64, j->run,
+             j->values[op]); /* plans number their operators as they like */
     return buf;
 }
 

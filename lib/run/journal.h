@@ -1,14 +1,13 @@
 /* journal.h - what a run has finished, kept so that another run can go on from there.
  *
- * An entry is a directory of the scratch directory, `tra-OUTPUTS-VALUES`, named by digests of where the outputs go and of
- * how they come about. In it:
- *   about          one line "run ID", then what the digests were made of, a line each
+ * An entry is a directory of the scratch directory, `tra-OUTPUTS-VALUES`, named by digests of where the outputs go and
+ * of how they come about. In it: about          one line "run ID", then what the digests were made of, a line each
  *   VALUE.R.log    of each relation that is saved and each rank: a record for every array that is whole
  *   VALUE.R.dat    the arrays themselves, where they are not in an output's temporary file
  * The value of an operator is a digest of all that its result's bits follow from, and of nothing else: so a log tells
  * what it is about, whatever plan and number of ranks wrote it. Records carry a checksum of themselves and one of the
- * bytes that they point to, which are compared when a run goes on. So nothing needs to be synced while a run goes on: what
- * a process wrote outlives it, and what the machine lost is found out and done again.
+ * bytes that they point to, which are compared when a run goes on. So nothing needs to be synced while a run goes on:
+ * what a process wrote outlives it, and what the machine lost is found out and done again.
  *
  * An entry is removed when its run succeeds, and when it fails before anything was saved. The lock of an entry is
  * that of its outputs, in the scratch directory. A journal that cannot be written is given up with a warning; the run

@@ -16,7 +16,8 @@ struct tra_journal {
     uint64_t outputs;  /* digest of where they go */
     bool resumed;
     atomic_bool broken; /* could not be written: nothing is added any more */
-    tra_log *_Atomic *logs; /* of each operator, or NULL; workers open some while the maker flushes those that are open */
+    tra_log *_Atomic
+        *logs; /* of each operator, or NULL; workers open some while the maker flushes those that are open */
 };
 
 void tra_log_close(tra_log *l);

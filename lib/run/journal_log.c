@@ -12,14 +12,16 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* A record in a file, and the first 64 bytes of the file (a record whose ordinal is HEAD). Notes have the ordinal NOTE. */
+/* A record in a file, and the first 64 bytes of the file (a record whose ordinal is HEAD). Notes have the ordinal
+ * NOTE. */
 typedef struct record {
     int64_t ordinal;
     int32_t summand;
     uint32_t mask;
     int64_t at, len;
     uint64_t sum, lo, hi;
-    uint64_t check; /* XXH64 of what is before, seeded by run and value: no other log's record is taken for one of ours */
+    uint64_t
+        check; /* XXH64 of what is before, seeded by run and value: no other log's record is taken for one of ours */
 } record;
 _Static_assert(sizeof(record) == 64, "records have no padding");
 enum { HEAD = -1, NOTE = -2 };
@@ -165,8 +167,8 @@ static void read_logs(tra_log *l) {
 
 /* ---- opening -------------------------------------------------------------------------------------------------- */
 
-/* Where rank 0 was killed its lock is gone, and others of its run may still be about to end: what they write is waited for,
- * where the file system has locks. */
+/* Where rank 0 was killed its lock is gone, and others of its run may still be about to end: what they write is waited
+ * for, where the file system has locks. */
 static bool lock_own(int fd) {
     enum { PAUSE = 50 * 1000 * 1000 };
     double until = tra_now() + 15;
@@ -186,7 +188,8 @@ static bool open_own(tra_log *l, bool data) {
     bool ok = l->fd >= 0 && lock_own(l->fd) && fstat(l->fd, &st) == 0;
     record head;
     if (ok && !fresh) { /* left by another run on a machine's own scratch directory, or cut short */
-        ok = pread(l->fd, &head, sizeof head, 0) == sizeof head && head.ordinal == HEAD && head.check == check_of(l, &head);
+        ok = pread(l->fd, &head, sizeof head, 0) == sizeof head && head.ordinal == HEAD &&
+             head.check == check_of(l, &head);
         fresh = !ok;
         ok = ftruncate(l->fd, fresh ? 0 : st.st_size / (off_t)sizeof head * (off_t)sizeof head) == 0;
     }

@@ -107,7 +107,8 @@ static const char *name_of(const tra_plan *p, const tra_op *op, char buf[64]) {
     return buf;
 }
 
-tra_status tra_keep_take_over(tra_keep *k, const tra_op *op, bool as_a_whole, tra_part *part, bool *complete, tra_err *e) {
+tra_status tra_keep_take_over(tra_keep *k, const tra_op *op, bool as_a_whole, tra_part *part, bool *complete,
+                              tra_err *e) {
     char buf[64];
     int64_t v[3] = {0}; /* whole, listed, all */
     tra_status s = TRA_OK;
@@ -123,8 +124,8 @@ tra_status tra_keep_take_over(tra_keep *k, const tra_op *op, bool as_a_whole, tr
     const char *name = name_of(k->site->plan, op, buf);
     if (v[1] > v[0]) tra_warn("%" PRId64 " saved blocks of %s are damaged; they are computed again", v[1] - v[0], name);
     if (v[0] > 0 && (*complete || !as_a_whole))
-        tra_info(0, "going on from %s: %" PRId64 " of %" PRId64 " blocks of %s are there", tra_journal_path(k->journal), v[0],
-                 v[2], name);
+        tra_info(0, "going on from %s: %" PRId64 " of %" PRId64 " blocks of %s are there", tra_journal_path(k->journal),
+                 v[0], v[2], name);
     return s;
 }
 
@@ -210,8 +211,8 @@ bool tra_keep_saves(const tra_plan *p, int i) {
 }
 
 static bool passes_on(const tra_op *op) { /* blocks of its input */
-    return op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST || op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY ||
-           op->fused;
+    return op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST || op->op == TRA_PLAN_FILTER ||
+           op->op == TRA_PLAN_REKEY || op->fused;
 }
 
 /* Removes what outputs would not need, were the run to go on from what is complete, unless something that is held has

@@ -226,7 +226,8 @@ static int by_size(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-tra_status tra_measure_unhidden(const tra_comm *comm, int threads, double network, double flops, double *share, tra_err *e) {
+tra_status tra_measure_unhidden(const tra_comm *comm, int threads, double network, double flops, double *share,
+                                tra_err *e) {
     enum { TIMES = 3 }; /* of which the middle one counts */
     *share = -1;
     if (comm->size == 1) return TRA_OK;

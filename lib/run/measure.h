@@ -18,10 +18,10 @@ TRA_MUSTUSE tra_status tra_measure_disk(const tra_comm *comm, const char *dir, i
                                         double *read, tra_err *e);
 /* Operations/s of contractions on so many threads. */
 TRA_MUSTUSE tra_status tra_measure_flops(const tra_comm *comm, int threads, tra_dtype t, double *rate, tra_err *e);
-/* Share, from 0 to 1, of the time of an exchange that products beside it, which take as long, do not hide: cores that both want.
- * network, flops: what was measured of this rank. -1 when it is alone. */
-TRA_MUSTUSE tra_status tra_measure_unhidden(const tra_comm *comm, int threads, double network, double flops, double *share,
-                                            tra_err *e);
+/* Share, from 0 to 1, of the time of an exchange that products beside it, which take as long, do not hide: cores that
+ * both want. network, flops: what was measured of this rank. -1 when it is alone. */
+TRA_MUSTUSE tra_status tra_measure_unhidden(const tra_comm *comm, int threads, double network, double flops,
+                                            double *share, tra_err *e);
 /* Bytes/s of the result of an element-wise join of arrays that are not in the caches, on so many threads. */
 TRA_MUSTUSE tra_status tra_measure_memory(const tra_comm *comm, int threads, double *rate, tra_err *e);
 

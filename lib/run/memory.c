@@ -43,7 +43,8 @@ static const tra_op *stored_of(const tra_plan *p, const tra_op *op) {
     return op;
 }
 
-/* Scratch for computing one tuple of op's result on the way; that of a MAP that is not fused, too. Maps of maps are one. */
+/* Scratch for computing one tuple of op's result on the way; that of a MAP that is not fused, too. Maps of maps are
+ * one. */
 static int64_t derive_scratch(const tra_plan *p, const tra_op *op) {
     while (renames(op)) op = &p->ops[op->in[0]];
     if (op->op != TRA_PLAN_MAP) return 0;
@@ -63,8 +64,8 @@ static int64_t derive_scratch(const tra_plan *p, const tra_op *op) {
     }
 }
 
-/* Memory that reading one tuple of op's result takes: its array, and when it is computed on the way, what it is computed
- * from. */
+/* Memory that reading one tuple of op's result takes: its array, and when it is computed on the way, what it is
+ * computed from. */
 static int64_t read_bytes(const tra_plan *p, const tra_op *op) {
     int64_t n = type_bytes(&op->type);
     while (renames(op)) op = &p->ops[op->in[0]];
@@ -86,8 +87,8 @@ tra_tree tra_op_tree(const tra_plan *p, const tra_op *op) {
     return tra_tree_of(op->join, l->type.cat, r ? r->type.cat : NULL, &op->joinl, &op->joinr, &op->group);
 }
 
-/* What a join makes of the largest arrays of its inputs: its extents, and scratch of the kernel. Where the bounds do not fit
- * together no array is larger than a result. */
+/* What a join makes of the largest arrays of its inputs: its extents, and scratch of the kernel. Where the bounds do
+ * not fit together no array is larger than a result. */
 static void join_term(const tra_op *op, const tra_op *l, const tra_op *r, tra_dims *ext, int64_t *scratch) {
     const tra_dims *a = &l->type.cat->bound, *b = &r->type.cat->bound;
     tra_dtype t = tra_dtype_join(l->type.dtype, r->type.dtype);
@@ -149,16 +150,19 @@ static void try_loop(const need *n, int64_t ni, int64_t nj, int64_t nk, int64_t 
     int64_t columns = tra_ceil_div(nj, cj), rows = tra_ceil_div(ni, ci);
     cj = tra_ceil_div(nj, columns); /* even super-blocks */
     double a = (double)n->a, b = (double)n->b, supers = (double)rows * (double)columns;
-    double cost = (double)ni * (double)nk * a * (stays ? 1.0 : (double)columns) + (double)nj * (double)nk * b * (double)rows;
+    double cost =
+        (double)ni * (double)nk * a * (stays ? 1.0 : (double)columns) + (double)nj * (double)nk * b * (double)rows;
     cost += NEW * ((double)(room - left) + (double)(sets * ci * cj) * (double)n->c + (double)(depth * cj) * b);
     if (depth == 1) cost += supers * (double)nk * (a + b) / 2; /* each step waits for the one before */
-    if (sets == 1) cost += supers * (a + b + 2 * (double)n->c); /* each super-block waits until the one before is written */
+    if (sets == 1)
+        cost += supers * (a + b + 2 * (double)n->c); /* each super-block waits until the one before is written */
     if (best->cost < 0 || cost < best->cost) *best = (choice){{ci, cj, stays}, cost};
 }
 
-/* A stage that would take a minute at the pace of a slow core finishes its outputs in eight groups at least, though more would
- * fit: what a run has finished when it is killed need not be done again, and two are under way. */
-static tra_block_loop in_groups(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int threads, tra_block_loop l) {
+/* A stage that would take a minute at the pace of a slow core finishes its outputs in eight groups at least, though
+ * more would fit: what a run has finished when it is killed need not be done again, and two are under way. */
+static tra_block_loop in_groups(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int threads,
+                                tra_block_loop l) {
     double pace = tra_op_accumulates(p, op) ? 10e9 : 0.25e9;
     if (op->cost.flops_max < 60 * pace * threads) return l;
     while (8.0 * (double)l.ci * (double)l.cj > (double)ni * (double)nj && (l.ci > 1 || l.cj > 1)) {
@@ -189,8 +193,8 @@ tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int6
         if (ci * n.a > room) break;
     }
     best.loop.ci = tra_ceil_div(ni, tra_ceil_div(tra_max64(1, ni), best.loop.ci));
-    /* Everything has room where something comes while the join runs. What comes row by row is computed with when it is there;
-     * where both sides come, step by step. */
+    /* Everything has room where something comes while the join runs. What comes row by row is computed with when it is
+     * there; where both sides come, step by step. */
     bool l = tra_op_moves(p, op, 0), r = tra_op_moves(p, op, 1);
     if (l && (!r || nk == 1)) best.loop.ci = 1;
     if (r && (!l || nk == 1)) best.loop.cj = 1;
@@ -230,8 +234,9 @@ static void free_edges(edges *e) {
     free(e->concatenated);
 }
 
-/* A MAP or TILE is computed by its consumer when it has but one. One such operator between a consumer and what is stored,
- * or maps alone, which are composed. CONCAT holds a whole group at once: of tiles not with the arrays they are cut from. */
+/* A MAP or TILE is computed by its consumer when it has but one. One such operator between a consumer and what is
+ * stored, or maps alone, which are composed. CONCAT holds a whole group at once: of tiles not with the arrays they are
+ * cut from. */
 static void choose_fused(tra_plan *p, const edges *e) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
@@ -269,8 +274,8 @@ static void find_files(const tra_plan *p, edges *e) {
     }
 }
 
-/* Distinct values, on one of the sites, of those key dimensions of an input that are grouped and not joined (own), or that
- * are not grouped: the sites have about equal shares along the axes that cut them. */
+/* Distinct values, on one of the sites, of those key dimensions of an input that are grouped and not joined (own), or
+ * that are not grouped: the sites have about equal shares along the axes that cut them. */
 static int64_t values_of(const tra_plan *p, const tra_op *op, int side, bool own) {
     const tra_op *in = &p->ops[op->in[side]];
     const tra_dims *joined = side == 0 ? &op->joinl : &op->joinr;
@@ -357,7 +362,8 @@ static void predict_reads(tra_plan *p, const edges *e, int threads, int64_t budg
             while (src->op == TRA_PLAN_TILE) src = &p->ops[src->in[0]]; /* each array is read once for its tiles */
             tra_place_floats(&src->place, src->type.cat, floats, tuples);
             for (int s = 0; s < p->sites; s++) n += tuples[s];
-            n = budget && op->op == TRA_PLAN_REPART ? tra_repart_reads(p, op, budget) : n * passes(p, op, side, threads, budget);
+            n = budget && op->op == TRA_PLAN_REPART ? tra_repart_reads(p, op, budget)
+                                                    : n * passes(p, op, side, threads, budget);
             int64_t bytes = n * tra_store_chunk_bytes(&p->ops[f].type);
             int at = budget ? i : reader[i];
             p->ops[p->ops[at].beside ? tra_op_beside(p, at) : at].cost.disk_read += bytes;
@@ -370,18 +376,21 @@ static void predict_reads(tra_plan *p, const edges *e, int threads, int64_t budg
 
 tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op) {
     const tra_op *from = &p->ops[op->in[0]];
-    int64_t in = read_bytes(p, from), out = type_bytes(&op->type), fetch = in + derive_scratch(p, from) + footprint(op->io);
+    int64_t in = read_bytes(p, from), out = type_bytes(&op->type),
+            fetch = in + derive_scratch(p, from) + footprint(op->io);
     if (op->op != TRA_PLAN_REPART) /* held while it is sent; another comes */
         return (tra_exchange_need){.least = tra_max64(fetch, in + out), .fetch = fetch, .transient = fetch};
     int64_t piece = p->sites > 1 ? tra_min64(type_bytes(&from->type), out) : 0;
     fetch = tra_max64(fetch, in + tra_max64(piece, out));
     /* one is sent and another comes, for a block that has begun */
-    return (tra_exchange_need){.least = tra_max64(fetch, 2 * piece + out), .fetch = fetch, .transient = tra_max64(fetch, out)};
+    return (tra_exchange_need){
+        .least = tra_max64(fetch, 2 * piece + out), .fetch = fetch, .transient = tra_max64(fetch, out)};
 }
 
 int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     const tra_op *from = op->in[0] >= 0 ? &p->ops[op->in[0]] : NULL;
-    int64_t out = result_bytes(op), in = from ? read_bytes(p, from) : 0, fixed = threads * footprint(op->io), n = in + out;
+    int64_t out = result_bytes(op), in = from ? read_bytes(p, from) : 0, fixed = threads * footprint(op->io),
+            n = in + out;
     switch (op->op) {
     case TRA_PLAN_JOIN:
     case TRA_PLAN_AGG:
@@ -392,7 +401,9 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
         break;
     }
     case TRA_PLAN_MAP:
-    case TRA_PLAN_TILE: n = type_bytes(&stored_of(p, from)->type) + out + fixed + threads * derive_scratch(p, op); break;
+    case TRA_PLAN_TILE:
+        n = type_bytes(&stored_of(p, from)->type) + out + fixed + threads * derive_scratch(p, op);
+        break;
     case TRA_PLAN_CONCAT: /* a whole group and its result */
         n = out + from->type.cat->frontier.v[op->keydim] * in + fixed + threads * derive_scratch(p, from);
         break;
@@ -414,17 +425,20 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
  * bytes that a site makes in all. */
 static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t here, int threads) {
     enum { UNITS = 64, AHEAD = 16 << 20, BEHIND = 8 }; /* as engine.c queues them, and writes behind */
-    bool copies = op->op == TRA_PLAN_MAP || op->op == TRA_PLAN_TILE || op->op == TRA_PLAN_CONCAT || op->op == TRA_PLAN_OUTPUT;
+    bool copies =
+        op->op == TRA_PLAN_MAP || op->op == TRA_PLAN_TILE || op->op == TRA_PLAN_CONCAT || op->op == TRA_PLAN_OUTPUT;
     if (!copies) return held ? 0 : here;
     int64_t in = tra_max64(1, read_bytes(p, &p->ops[op->in[0]])), out = type_bytes(&op->type);
     int64_t units = tra_min64(UNITS, AHEAD / in + threads + 1) + BEHIND;
     return tra_min64(2 * here, units * 2 * out); /* computed, then copied */
 }
 
-/* Exchanges of whole tuples after which nothing but the next join or aggregation wants them, and others like it first. */
+/* Exchanges of whole tuples after which nothing but the next join or aggregation wants them, and others like it
+ * first. */
 static bool can_run_beside(const tra_plan *p, int i) {
     const tra_op *op = &p->ops[i];
-    if ((op->op != TRA_PLAN_SHUF && op->op != TRA_PLAN_BCAST) || tra_place_is_partial(&p->ops[op->in[0]].place)) return false;
+    if ((op->op != TRA_PLAN_SHUF && op->op != TRA_PLAN_BCAST) || tra_place_is_partial(&p->ops[op->in[0]].place))
+        return false;
     for (int j = i + 1; j < p->nops; j++) {
         const tra_op *next = &p->ops[j];
         if (next->op == TRA_PLAN_INPUT || (is_view(next) && next->op != TRA_PLAN_OUTPUT)) continue;
@@ -437,8 +451,8 @@ static bool can_run_beside(const tra_plan *p, int i) {
     return false;
 }
 
-/* Where everything has room, exchanges run beside. held: bytes of each result. Returns what they take besides, what they
- * read being held for longer. */
+/* Where everything has room, exchanges run beside. held: bytes of each result. Returns what they take besides, what
+ * they read being held for longer. */
 static int64_t choose_beside(tra_plan *p, int threads, const int64_t *held, int64_t wish) {
     int64_t need = 0;
     for (int i = 0; i < p->nops; i++) {

@@ -13,10 +13,10 @@ int64_t tra_memory_base(const tra_plan *p, int threads);
 enum { TRA_LEAST_BUDGET = 1 << 16 }; /* bytes for blocks, however small these are */
 
 /* The block loop of a join and its aggregation on one site: ci x cj output arrays are held while the inputs stream
- * past. ni, nj: output rows and columns, distinct values of the grouped keys that only L, only R has (nj = 1 without R);
- * nk: arrays of L in one row. budget: bytes for blocks. Chosen so that L, read ceil(nj/cj) times, or once where what a
- * row of super-blocks reads of it stays in memory, and R, read ceil(ni/ci) times, cost the fewest bytes, with something
- * for the waiting where there is no room to read ahead; the least loop (1 x 1) if even that does not fit. */
+ * past. ni, nj: output rows and columns, distinct values of the grouped keys that only L, only R has (nj = 1 without
+ * R); nk: arrays of L in one row. budget: bytes for blocks. Chosen so that L, read ceil(nj/cj) times, or once where
+ * what a row of super-blocks reads of it stays in memory, and R, read ceil(ni/ci) times, cost the fewest bytes, with
+ * something for the waiting where there is no room to read ahead; the least loop (1 x 1) if even that does not fit. */
 typedef struct tra_block_loop {
     int64_t ci, cj;
     bool stays; /* L, for a row of super-blocks */
@@ -30,17 +30,17 @@ tra_tree tra_op_tree(const tra_plan *p, const tra_op *op);
 /* Bytes for blocks without which the operator cannot run, besides the base. */
 int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads);
 
-/* Of an exchange: bytes without which it cannot run; that one tuple, or piece of one, takes while it is read, cut and put in
- * place here; and the most that is held for a moment besides what is on its way. */
+/* Of an exchange: bytes without which it cannot run; that one tuple, or piece of one, takes while it is read, cut and
+ * put in place here; and the most that is held for a moment besides what is on its way. */
 typedef struct tra_exchange_need {
     int64_t least, fetch, transient;
 } tra_exchange_need;
 tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op);
 
-/* Fills, for a plan with placements: what is fused (nothing when the ceiling is too low), read and written how, and for each
- * operator cost.disk_read, cost.disk_write,
- * cost.peak_memory (least budget plus base for that operator), and the plan's cost.peak_memory: what it will use under
- * p->memory (0: as much as it likes). Returns the least ceiling that would do. */
+/* Fills, for a plan with placements: what is fused (nothing when the ceiling is too low), read and written how, and for
+ * each operator cost.disk_read, cost.disk_write, cost.peak_memory (least budget plus base for that operator), and the
+ * plan's cost.peak_memory: what it will use under p->memory (0: as much as it likes). Returns the least ceiling that
+ * would do. */
 int64_t tra_plan_memory(tra_plan *p, int threads);
 
 /* Bytes of scratch that a site may need for the largest exchange, when it goes by files. */

@@ -32,7 +32,8 @@ struct tra_outfile {
     int nlanes;
     lane *lanes; /* of the workers */
     /* zstd: addresses follow from the lengths of all chunks in key order, so that the file does not depend on timing.
-     * Until they are known encoded chunks wait: in the journal's data files (by rank), or in a nameless scratch file. */
+     * Until they are known encoded chunks wait: in the journal's data files (by rank), or in a nameless scratch
+     * file. */
     int spool;
     pthread_mutex_t lock;
     int64_t spooled;
@@ -87,7 +88,8 @@ static bool is_in_place(const tra_outfile *o, const char *spec) {
     struct stat st;
     tra_arena *a = tra_arena_new();
     tra_relspec(a, spec, &path, &name);
-    bool same = tra_log_noted(o->log, id) && stat(path, &st) == 0 && (int64_t)st.st_dev == id[0] && (int64_t)st.st_ino == id[1];
+    bool same =
+        tra_log_noted(o->log, id) && stat(path, &st) == 0 && (int64_t)st.st_dev == id[0] && (int64_t)st.st_ino == id[1];
     uint8_t *seen = tra_calloc((size_t)o->type->cat->n, 1);
     tra_digest d = {0};
     for (int64_t i = n; same && i-- > 0;) {
@@ -165,7 +167,8 @@ static tra_status take_over(tra_outfile *o, tra_engine *engine, tra_err *e) {
     tra_status end = tra_engine_drain(engine, e);
     damaged -= o->reused;
     if (damaged > 0)
-        tra_warn("%" PRId64 " of the saved blocks of this output are damaged or gone; they are computed again", damaged);
+        tra_warn("%" PRId64 " of the saved blocks of this output are damaged or gone; they are computed again",
+                 damaged);
     free(last);
     return s == TRA_OK ? end : s;
 }
@@ -212,8 +215,8 @@ static tra_status share_file(tra_outfile *o, tra_err *e) {
     return s;
 }
 
-tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_write_options *wo,
-                            const char *scratch, tra_journal *journal, tra_engine *engine, tra_outfile **out, tra_err *e) {
+tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_write_options *wo, const char *scratch,
+                            tra_journal *journal, tra_engine *engine, tra_outfile **out, tra_err *e) {
     tra_outfile *o = tra_calloc(1, sizeof *o);
     tra_status s = TRA_OK;
     tra_write_options w = *wo;

@@ -6,17 +6,18 @@
 #include "engine.h"
 #include "journal.h"
 
-/* Several ranks write one relation. Rank 0 makes the file and allocates; all put arrays at their places; finish does what
- * can fail for want of disk or be stopped, commit makes the file appear. open, finish and commit are collective and agree on
- * the status. Of several sites with a copy of an array the first
- * writes it. With a journal, arrays are recorded as they are written, and those that an earlier run wrote are taken over
- * when their checksums say that they are whole. */
+/* Several ranks write one relation. Rank 0 makes the file and allocates; all put arrays at their places; finish does
+ * what can fail for want of disk or be stopped, commit makes the file appear. open, finish and commit are collective
+ * and agree on the status. Of several sites with a copy of an array the first writes it. With a journal, arrays are
+ * recorded as they are written, and those that an earlier run wrote are taken over when their checksums say that they
+ * are whole. */
 typedef struct tra_outfile tra_outfile;
 
-/* op: the OUTPUT, whose placement says who writes what. journal may be NULL; scratch: for encoded chunks that wait, then. */
+/* op: the OUTPUT, whose placement says who writes what. journal may be NULL; scratch: for encoded chunks that wait,
+ * then. */
 TRA_MUSTUSE tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_write_options *o,
-                                        const char *scratch, tra_journal *journal, tra_engine *engine, tra_outfile **out,
-                                        tra_err *e);
+                                        const char *scratch, tra_journal *journal, tra_engine *engine,
+                                        tra_outfile **out, tra_err *e);
 /* Of how many arrays, on all ranks, an earlier run's were taken over. */
 int64_t tra_outfile_reused(const tra_outfile *o);
 /* s: this rank's status so far. */
@@ -42,7 +43,8 @@ bool tra_sink_has(const tra_sink *s, int64_t ordinal);
 int64_t tra_sink_bytes(const tra_sink *s, int64_t bytes);
 /* Bytes for writing that a worker needs (tra_worker.io). */
 size_t tra_sink_io(const tra_sink *s);
-/* Takes over the pinned block that holds the array of the tuple. w: the worker; NULL allowed where the sink is a part. */
+/* Takes over the pinned block that holds the array of the tuple. w: the worker; NULL allowed where the sink is a
+ * part. */
 TRA_MUSTUSE tra_status tra_sink_emit(tra_sink *s, tra_worker *w, int64_t ordinal, int summand, tra_block *block,
                                      tra_err *e);
 

@@ -87,7 +87,8 @@ static void list_side(tra_pairs *x, tra_side *s) {
         int64_t contr = sum[TRA_PAIR_KL] + sum[TRA_PAIR_KR]; /* a side has but one of the two, and of I and J */
         if (s->part->summand) contr = contr * summands + s->part->summand[t];
         if (fits)
-            s->v[s->n++] = (tra_entry){sum[TRA_PAIR_B], sum[TRA_PAIR_K], contr, sum[TRA_PAIR_I] + sum[TRA_PAIR_J], t, 0, leaf};
+            s->v[s->n++] =
+                (tra_entry){sum[TRA_PAIR_B], sum[TRA_PAIR_K], contr, sum[TRA_PAIR_I] + sum[TRA_PAIR_J], t, 0, leaf};
     }
     qsort(s->v, (size_t)s->n, sizeof *s->v, compare);
     tra_entry **p = tra_calloc((size_t)s->n, sizeof(tra_entry *));

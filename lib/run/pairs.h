@@ -2,8 +2,8 @@
  *
  * Every key dimension of the join (those of L, then those of R that are not joined) is a label. By who has it and
  * whether it is grouped, a label is of class B (both, grouped), K (both, aggregated), I or KL (L alone), J or KR (R
- * alone). For each value of B the output is a rectangle I x J, and in ascending (K, KL, KR) a column of L and a row of R
- * meet. Without R there are I and KL alone. Private to lib/run.
+ * alone). For each value of B the output is a rectangle I x J, and in ascending (K, KL, KR) a column of L and a row of
+ * R meet. Without R there are I and KL alone. Private to lib/run.
  */
 #ifndef TRA_PAIRS_H
 #define TRA_PAIRS_H
@@ -44,8 +44,8 @@ typedef struct tra_pairs {
     tra_tree tree; /* leaves 1: terms are added as they come */
 } tra_pairs;
 
-/* Lists and sorts the tuples of JOIN, JOINAGG, AGG or MERGE; r is NULL for the last two. reproducible: the sums are those of
- * a tree (tree.h), whose label then comes first among those of its class. */
+/* Lists and sorts the tuples of JOIN, JOINAGG, AGG or MERGE; r is NULL for the last two. reproducible: the sums are
+ * those of a tree (tree.h), whose label then comes first among those of its class. */
 void tra_pairs_list(tra_pairs *x, const tra_op *op, tra_part *l, tra_part *r, bool reproducible);
 void tra_pairs_free(tra_pairs *x);
 int64_t tra_pairs_count(const tra_pairs *x); /* pairs, or without R tuples */

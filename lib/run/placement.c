@@ -228,8 +228,8 @@ void tra_cells_end(tra_cells *x) {
     for (int d = 0; d < TRA_MAXDIM; d++) free(x->start[d]);
 }
 
-/* Where sites have boxes of keys: a site receives the summands of what it is to have but those it has; and, if one site has
- * each summand of a tuple, it sends what it has to all that are to have it but itself. */
+/* Where sites have boxes of keys: a site receives the summands of what it is to have but those it has; and, if one site
+ * has each summand of a tuple, it sends what it has to all that are to have it but itself. */
 static int64_t moved_at(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int site, int64_t *out) {
     tra_boxes a, b;
     tra_boxes_of(p, c, site, &a);

@@ -81,8 +81,8 @@ void tra_cells_end(tra_cells *x);
 /* Elements that cross between sites; *max_in (may be NULL): the most that one site receives, *max_out sends. */
 int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t *max_in,
                                int64_t *max_out);
-/* About as many, and about the most that one site sends or receives, from a look at some sites or some tuples where there
- * are many; 0 exactly when nothing moves. */
+/* About as many, and about the most that one site sends or receives, from a look at some sites or some tuples where
+ * there are many; 0 exactly when nothing moves. */
 int64_t tra_place_moved_about(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t *most);
 /* Elements and tuples that each site holds under p: arrays of p->sites. */
 void tra_place_floats(const tra_placement *p, const tra_catalog *c, int64_t *floats, int64_t *tuples);

@@ -1,8 +1,8 @@
 /* pool.c - the block pool: a region of memory, a list of what may be evicted, a spill file.
  *
- * The budget is of what is used, and of what is resident: memory that was given back stays resident for the next to take, as
- * far as there is room. Blocks come from the region, or, where that is in pieces, are mapped apart from it; when both together
- * come to more than the budget, free pages of the region go back to the system.
+ * The budget is of what is used, and of what is resident: memory that was given back stays resident for the next to
+ * take, as far as there is room. Blocks come from the region, or, where that is in pieces, are mapped apart from it;
+ * when both together come to more than the budget, free pages of the region go back to the system.
  */
 #include "pool.h"
 
@@ -166,9 +166,11 @@ static int64_t page_of(const tra_pool *p) { return p->large_pages ? LARGE_PAGE :
 static bool make_region(tra_pool *p) {
     p->region_bytes = p->stats.budget / PAGE * PAGE;
     p->mapped_bytes = p->region_bytes + page_of(p);
-    p->mapped = mmap(NULL, (size_t)p->mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    p->mapped =
+        mmap(NULL, (size_t)p->mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p->mapped == MAP_FAILED) return false;
-    p->region = (char *)(((uintptr_t)p->mapped + (uintptr_t)page_of(p) - 1) / (uintptr_t)page_of(p) * (uintptr_t)page_of(p));
+    p->region =
+        (char *)(((uintptr_t)p->mapped + (uintptr_t)page_of(p) - 1) / (uintptr_t)page_of(p) * (uintptr_t)page_of(p));
     p->touched = tra_calloc((size_t)(p->mapped_bytes / PAGE), sizeof *p->touched);
     if (p->large_pages) madvise(p->region, (size_t)p->region_bytes, MADV_HUGEPAGE);
     space_give(&p->mem, 0, p->region_bytes);
@@ -200,8 +202,8 @@ static void release_free(tra_pool *p) {
 
 static bool too_much(const tra_pool *p) { return p->resident + p->apart > p->stats.budget; }
 
-/* What is given out is within the budget; what was given back need not be. Large pages are given up when parts of them have
- * to go. */
+/* What is given out is within the budget; what was given back need not be. Large pages are given up when parts of them
+ * have to go. */
 static void keep_resident_in_budget(tra_pool *p) {
     if (too_much(p)) release_free(p);
     if (too_much(p) && p->large_pages) {
@@ -331,10 +333,11 @@ static tra_status find_memory(tra_pool *p, tra_block *b, tra_err *e) {
         } else {
             char want[32], budget[32];
             if (p->stats.used + tra_max64(PAGE, tra_block_footprint(b->bytes)) <= p->stats.budget)
-                return tra_fail(e, TRA_RESOURCE,
-                                "the system gives no memory for blocks, though the ceiling leaves %s; a limit on address "
-                                "space (ulimit -v) may be in the way: lower --memory",
-                                tra_human(p->stats.budget - p->stats.used, budget));
+                return tra_fail(
+                    e, TRA_RESOURCE,
+                    "the system gives no memory for blocks, though the ceiling leaves %s; a limit on address "
+                    "space (ulimit -v) may be in the way: lower --memory",
+                    tra_human(p->stats.budget - p->stats.used, budget));
             return tra_fail(e, TRA_RESOURCE, "out of block memory: %s wanted, %s in use of %s; raise --memory",
                             tra_human(b->bytes, want), tra_human(p->stats.used, (char[32]){0}),
                             tra_human(p->stats.budget, budget));
@@ -347,7 +350,8 @@ static tra_status find_memory(tra_pool *p, tra_block *b, tra_err *e) {
 
 tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e) {
     tra_block *b = tra_calloc(1, sizeof *b);
-    *b = (tra_block){.bytes = bytes, .state = TRA_BLOCK_HERE, .pins = 1, .refs = 1, .dirty = true, .spill = -1, .file = -1};
+    *b = (tra_block){
+        .bytes = bytes, .state = TRA_BLOCK_HERE, .pins = 1, .refs = 1, .dirty = true, .spill = -1, .file = -1};
     pthread_mutex_lock(&p->lock);
     tra_status s = find_memory(p, b, e);
     pthread_mutex_unlock(&p->lock);
@@ -394,8 +398,10 @@ tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e) {
 static tra_status read_back(tra_pool *p, tra_block *b, tra_err *e) {
     TRA_TRY(tra_pread(b->file >= 0 ? b->file : p->fd, b->ptr, (size_t)b->bytes, b->spill, "the scratch file", e));
     if (XXH64(b->ptr, (size_t)b->bytes, 0) == b->sum) return TRA_OK;
-    return tra_fail(e, TRA_RESOURCE, "the scratch file in %s is damaged: the %" PRId64 " bytes at %" PRId64 " are not those that "
-                    "were written; use another --scratch", p->scratch, b->bytes, b->spill);
+    return tra_fail(e, TRA_RESOURCE,
+                    "the scratch file in %s is damaged: the %" PRId64 " bytes at %" PRId64 " are not those that "
+                    "were written; use another --scratch",
+                    p->scratch, b->bytes, b->spill);
 }
 
 static tra_status loaded(tra_pool *p, tra_block *b, tra_status s) {

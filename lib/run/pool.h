@@ -44,8 +44,8 @@ typedef struct tra_pool_stats {
 
 /* scratch: directory for the spill file, made when first needed. */
 tra_pool *tra_pool_new(int64_t budget, const char *scratch);
-/* Before the first block: in large pages, of which direct writes are half as fast again; but where a virtual machine has
- * given them back to its host they take long to be got. */
+/* Before the first block: in large pages, of which direct writes are half as fast again; but where a virtual machine
+ * has given them back to its host they take long to be got. */
 void tra_pool_large_pages(tra_pool *p);
 void tra_pool_free(tra_pool *p); /* all blocks must be freed */
 tra_pool_stats tra_pool_stat(tra_pool *p);
@@ -59,7 +59,8 @@ int64_t tra_block_footprint(int64_t bytes); /* that a block of so many bytes tak
 
 /* A block with contents yet to be written: pinned, HERE, dirty. */
 TRA_MUSTUSE tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e);
-/* A block whose contents somebody will bring: pinned, LOADING, until it has arrived (or with the last pin is given up). */
+/* A block whose contents somebody will bring: pinned, LOADING, until it has arrived (or with the last pin is given
+ * up). */
 TRA_MUSTUSE tra_status tra_block_expect(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e);
 void tra_block_arrived(tra_pool *p, tra_block *b); /* gives that pin back */
 /* A block that stands for a tuple of an input: AWAY. */

@@ -1,5 +1,5 @@
-/* repart.h - a repartition: which blocks of its input meet which of its result, and in which batches it is made. Shared by
- * the planner and the executor, so that what was predicted is what happens. Private to lib/run. */
+/* repart.h - a repartition: which blocks of its input meet which of its result, and in which batches it is made. Shared
+ * by the planner and the executor, so that what was predicted is what happens. Private to lib/run. */
 #ifndef TRA_REPART_H
 #define TRA_REPART_H
 
@@ -8,16 +8,16 @@
 /* Pieces that are listed, at most: boxes where blocks of the input and of the result overlap. */
 int64_t tra_repart_pieces(const tra_plan *p, const tra_op *op);
 
-/* The keys of the blocks of `in` that overlap tuple `out` of the result: from lo, box of them in each dimension; false: none,
- * since it is empty. */
+/* The keys of the blocks of `in` that overlap tuple `out` of the result: from lo, box of them in each dimension; false:
+ * none, since it is empty. */
 bool tra_repart_box(const tra_type *in, const tra_type *to, int64_t out, tra_dims *lo, tra_dims *box);
 
-/* The batch that begins with tuple t of the result: as many tuples as every site can hold in `limit` bytes, so that each block
- * of the input is read once for them; its end. work, load: room for a number of each site. */
+/* The batch that begins with tuple t of the result: as many tuples as every site can hold in `limit` bytes, so that
+ * each block of the input is read once for them; its end. work, load: room for a number of each site. */
 int64_t tra_repart_batch(const tra_op *op, int64_t t, int64_t limit, int *work, int64_t *load);
 
-/* Tuples of the input that all batches read, at most, when nothing stays in memory from one to the next. budget: bytes for
- * blocks of the site that has the fewest. */
+/* Tuples of the input that all batches read, at most, when nothing stays in memory from one to the next. budget: bytes
+ * for blocks of the site that has the fewest. */
 int64_t tra_repart_reads(const tra_plan *p, const tra_op *op, int64_t budget);
 
 /* The bytes that the results of a batch may take. */

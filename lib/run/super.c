@@ -31,8 +31,8 @@ typedef struct step {
     bool last;
     int64_t nl;
     int64_t *rank; /* of each input's own value within the super-block, ascending on each side */
-    int top, closed; /* of a tree: the last of a cell's sums before, of which so many are first added to the one below */
     int sum;         /* which the terms go to; without a tree all go to sum 0, the state */
+    int top, closed; /* of a tree: the last of a cell's sums before; so many are first added to the one below */
 } step;
 
 static tra_status term_shape(const tra_joinagg *st, int64_t l, int64_t r, tra_dims *out, tra_err *e) {
@@ -96,8 +96,8 @@ static void slice(tra_array *a, int tile, int tiles) {
 }
 
 /* Adds a term to one of the cell's sums. first: nothing was added to the tile before. */
-static tra_status add_term(tra_joinagg *st, tra_array *sum, const tra_input *l, const tra_input *r, int tile, bool first,
-                           tra_worker *w, tra_err *e) {
+static tra_status add_term(tra_joinagg *st, tra_array *sum, const tra_input *l, const tra_input *r, int tile,
+                           bool first, tra_worker *w, tra_err *e) {
     char *scratch = w->scratch;
     if (st->fused) {
         if (first && st->p.tree.leaves > 1) { /* every sum of a tree begins with zero: -0 is nowhere a sum */
@@ -220,7 +220,8 @@ static tra_status run_empty(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 /* ---- super-blocks ------------------------------------------------------------------------------------------- */
 
 /* Largest extents of the terms of one cell: the state's, where a composed map hides them from the result's type. */
-static tra_status state_shape(const tra_joinagg *st, const tra_span *b, int64_t i, int64_t j, tra_dims *out, tra_err *e) {
+static tra_status state_shape(const tra_joinagg *st, const tra_span *b, int64_t i, int64_t j, tra_dims *out,
+                              tra_err *e) {
     tra_walk w = tra_walk_begin(&st->p, b);
     tra_dims group = {.n = -1};
     while (tra_walk_next(&w)) {

@@ -42,7 +42,8 @@ static const char *subject(const table *t, const tra_shown_plan *s, const tra_op
     return tra_arena_printf(t->a, "(%s)", s->ops[o->id].label);
 }
 
-/* How the join's inputs are placed, and what is brought there; several exchanges of one relation are counted together. */
+/* How the join's inputs are placed, and what is brought there; several exchanges of one relation are counted
+ * together. */
 static void add_plan(table *t, int column) {
     const tra_shown_plan *s = t->plan[column];
     const tra_plan *p = s->plan;
@@ -65,7 +66,8 @@ static void add_plan(table *t, int column) {
         if (o->op != TRA_PLAN_SHUF && o->op != TRA_PLAN_BCAST && o->op != TRA_PLAN_REPART) continue;
         const char *name = subject(t, s, o);
         const char **c = cell_of(t, tra_arena_printf(t->a, "%s %s", summands ? "summands of" : "move", name), column);
-        const char *how = tra_arena_printf(t->a, "%s %s", tra_plan_op_text(o->op), tra_human(o->cost.network_bytes, text));
+        const char *how =
+            tra_arena_printf(t->a, "%s %s", tra_plan_op_text(o->op), tra_human(o->cost.network_bytes, text));
         if (c) *c = *c ? tra_arena_printf(t->a, "%s, %s", *c, how) : how;
     }
 }
@@ -191,7 +193,8 @@ void tra_explain_alternatives(const tra_job *job, int k, tra_str *out) {
         tra_str_printf(out, " %9s", tra_human(p->cost.disk_read + p->cost.disk_write, buf));
         tra_str_printf(out, " %8s", tra_text_number(p->cost.flops, buf, sizeof buf));
         tra_str_printf(out, " %9s  ", tra_human(p->cost.peak_memory, buf));
-        tra_text_cell(out, *s->note ? s->note : "the choice", (int)tra_max64(10, TRA_TEXT_WIDTH - 5 - wide - 42 - figure));
+        tra_text_cell(out, *s->note ? s->note : "the choice",
+                      (int)tra_max64(10, TRA_TEXT_WIDTH - 5 - wide - 42 - figure));
         tra_text_end_line(out);
     }
     tra_arena_free(a);

@@ -21,7 +21,8 @@ static const char *relation_of(const tra_plan *p, const tra_op *o) {
 }
 
 static tra_shown_op show_op(const tra_plan *p, const tra_op *o, tra_arena *a) {
-    tra_shown_op s = {.op = o, .relation = relation_of(p, o), .floats = tra_catalog_floats(o->type.cat), .statement = -1};
+    tra_shown_op s = {
+        .op = o, .relation = relation_of(p, o), .floats = tra_catalog_floats(o->type.cat), .statement = -1};
     tra_str label = {0};
     char place[256];
     tra_op_print(o, &label);

@@ -1,5 +1,5 @@
-/* explain.h - plans for people and for programs: one walk describes a plan, text, JSON and dot render the description.
- */
+/* explain.h - plans for people and for programs: one walk describes a plan, text, JSON and dot render the
+ * description. */
 #ifndef TRA_EXPLAIN_H
 #define TRA_EXPLAIN_H
 
@@ -61,8 +61,8 @@ const tra_labelling *tra_explain_labelling(const tra_job *job, const tra_plan *p
 /* The tree alone, as in plan files. */
 void tra_explain_tree(const tra_job *job, const tra_plan *p, tra_str *out);
 
-/* A file that tra_explain_profile made: what was measured, and of what plan. TRA_INPUT when it is something else. Free the
- * profile with tra_profile_free. */
+/* A file that tra_explain_profile made: what was measured, and of what plan. TRA_INPUT when it is something else. Free
+ * the profile with tra_profile_free. */
 typedef struct tra_profile_of {
     int sites, threads;
     int64_t memory;

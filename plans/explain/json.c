@@ -65,7 +65,8 @@ static void run(tra_json *j, const tra_profile *m) {
 /* ---- the plan ----------------------------------------------------------------------------------------------- */
 
 /* m: what was measured of the plan, or NULL; l: its labelling, or NULL. */
-static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, const tra_labelling *l, const tra_profile *m) {
+static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, const tra_labelling *l,
+                     const tra_profile *m) {
     const tra_op *o = s->op;
     const tra_catalog *c = o->type.cat;
     int64_t in[2];

@@ -194,7 +194,8 @@ static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
 static void price(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
     if (!job->options.reproducible) return;
     tra_str_add(out, "reproducible sums: ");
-    if (job->free_cost > 0) tra_str_printf(out, "%.3g times the cost of the best plan without\n", s->cost / job->free_cost);
+    if (job->free_cost > 0)
+        tra_str_printf(out, "%.3g times the cost of the best plan without\n", s->cost / job->free_cost);
     else tra_str_add(out, s->cost > 0 ? "the best plan without costs nothing\n" : "no cost, as without\n");
 }
 

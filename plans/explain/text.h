@@ -36,8 +36,8 @@ void tra_text_catalog(const tra_graph *g, tra_str *out);
 /* The operators of a plan with what was measured of them. */
 void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *out);
 
-/* statements.c: of plans that follow a labelling the statements with their vectors and costs, the same as JSON (the keys of a
- * statement; all of them), and as a graph; and the program under each optimizer, side by side. */
+/* statements.c: of plans that follow a labelling the statements with their vectors and costs, the same as JSON (the
+ * keys of a statement; all of them), and as a graph; and the program under each optimizer, side by side. */
 void tra_text_statements(const tra_job *job, const tra_plan *p, tra_str *out);
 void tra_json_vertex(tra_json *j, const tra_eingraph *g, const tra_labelling *l, int v);
 void tra_json_statements(tra_json *j, const tra_labellings *all, const tra_labelling *l);

@@ -47,8 +47,8 @@ typedef struct tra_ways {
 enum { TRA_MAXWAYS = 512 };
 void tra_join_ways(const tra_labels *x, const tra_catalog *l, const tra_catalog *r, int sites, tra_ways *out);
 tra_way tra_join_alone(const tra_labels *x, int sites); /* all on the first site */
-/* The way that takes one input as it is placed (which: 0 for L, 1 for R), if that has no copies: adds it. The other one is
- * copied along axes that partition by labels of several classes. */
+/* The way that takes one input as it is placed (which: 0 for L, 1 for R), if that has no copies: adds it. The other one
+ * is copied along axes that partition by labels of several classes. */
 void tra_join_way_from(const tra_labels *x, const tra_placement *p, int which, tra_ways *out);
 
 /* The placement of the join's output, and of its pairs, for inputs that are placed so that they meet. */
@@ -97,8 +97,8 @@ void tra_plan_print(const tra_plan *p, tra_str *out);
 /* XXH64 of that text: identifies a plan. */
 uint64_t tra_plan_digest(const tra_plan *p);
 /* Of each operator a digest of everything that the bits of its result follow from: what it and those before it do, the
- * inputs' identities (by operator), the path of an output, the seed; and where summands are made, their placement. Other
- * placements and exchanges change nothing. values: p->nops of them. */
+ * inputs' identities (by operator), the path of an output, the seed; and where summands are made, their placement.
+ * Other placements and exchanges change nothing. values: p->nops of them. */
 void tra_plan_values(const tra_plan *p, uint64_t seed, const char *const *identities, uint64_t *values);
 /* What the operator does, without its inputs: `join [1] = [0] matmul, agg [0,2] matadd`. */
 void tra_op_print(const tra_op *o, tra_str *out);

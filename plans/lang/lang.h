@@ -80,8 +80,8 @@ typedef enum tra_stmt_kind {
     TRA_STMT_OUTPUT
 } tra_stmt_kind;
 
-/* A statement that did not parse is there too, as far as its name is known, so that later uses of the name need no error
- * of their own: broken is set, and nothing but kind, span, name and name_span counts. */
+/* A statement that did not parse is there too, as far as its name is known, so that later uses of the name need no
+ * error of their own: broken is set, and nothing but kind, span, name and name_span counts. */
 typedef struct tra_stmt {
     tra_stmt_kind kind;
     tra_span span;
@@ -107,8 +107,8 @@ typedef struct tra_ast_program {
 } tra_ast_program;
 
 /* Parses what it can; every syntax error is a diagnostic, after which parsing goes on at the next statement. Also
- * refused here: reserved words as statements, a second definition of a name (with both places), nesting deeper than 200,
- * text that is not UTF-8. */
+ * refused here: reserved words as statements, a second definition of a name (with both places), nesting deeper than
+ * 200, text that is not UTF-8. */
 void tra_parse(const tra_source *src, tra_arena *a, tra_diags *d, tra_ast_program *out);
 
 #endif

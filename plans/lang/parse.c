@@ -232,7 +232,8 @@ static tra_ast *parse_primary(parser *p) {
     case TRA_T_STRING: x = parse_string(p); break;
     case '(':
     case '[': x = parse_bracket(p); break;
-    default: unexpected(p, p->tok->kind == '*' && p->tok[-1].kind == '*' ? "a power is written x^2" : NULL, "an expression");
+    default:
+        unexpected(p, p->tok->kind == '*' && p->tok[-1].kind == '*' ? "a power is written x^2" : NULL, "an expression");
     }
     if (x && p->tok->kind == TRA_T_ARROW) {
         if (x->kind != TRA_AST_NAME && x->kind != TRA_AST_TUPLE) {
@@ -424,8 +425,8 @@ static bool parse_output(parser *p, tra_stmt *s) {
     return parse_path(p, &s->path, &s->path_span);
 }
 
-/* What to write where an operand follows an expression, or NULL: a product was meant, or an aggregation that is not known or
- * misplaced. */
+/* What to write where an operand follows an expression, or NULL: a product was meant, or an aggregation that is not
+ * known or misplaced. */
 static const char *after_expression(parser *p, const tra_stmt *s) {
     if (p->tok->kind != TRA_T_NAME && p->tok->kind != TRA_T_NUMBER) return NULL;
     p->tok--;
@@ -433,7 +434,8 @@ static const char *after_expression(parser *p, const tra_stmt *s) {
     p->tok++;
     if (s->kind == TRA_STMT_EINSUM && word) return "an aggregation stands once, directly after '='";
     if (s->kind == TRA_STMT_EINSUM && first && name && !s->agg) return "aggregations are sum, max, min and prod";
-    if (word) return tra_arena_printf(p->arena, "the labels of the result stand on the left: %s[i,j] = sum ...", s->name);
+    if (word)
+        return tra_arena_printf(p->arena, "the labels of the result stand on the left: %s[i,j] = sum ...", s->name);
     return "write * between factors, and each statement on a line of its own";
 }
 

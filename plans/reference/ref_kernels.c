@@ -206,8 +206,8 @@ static tra_status einstein_origin(const char *text, int operands, const int *ran
     return TRA_OK;
 }
 
-/* One loop over every label, those of the result outermost; y is NULL for one operand. expr: of one element of each operand,
- * NULL for their product. */
+/* One loop over every label, those of the result outermost; y is NULL for one operand. expr: of one element of each
+ * operand, NULL for their product. */
 static tra_status einstein_eval(const char *text, const tra_scalar *expr, tra_scalar_op fold, tra_dtype t,
                                 const ref_array *x, const ref_array *y, tra_arena *a, ref_array *out, tra_err *e) {
     einstein s;

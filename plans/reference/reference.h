@@ -23,16 +23,16 @@ typedef struct tra_ref_rel {
     int k, r; /* key arity, rank */
     tra_dtype dtype;
     uint32_t cut[TRA_MAXDIM]; /* for each array dimension the set of key dimensions that cut it */
-    tra_dims bound;           /* the largest extents; where tuples may be missing, no less than what the operator makes of its
-                                 inputs' bounds: a tensor of which only clipped blocks are left keeps its block extents */
+    tra_dims bound; /* the largest extents; where tuples may be missing, no less than what the operator makes of its
+                       inputs' bounds: a tensor of which only clipped blocks are left keeps its block extents */
     int64_t n;
     tra_ref_tuple *v;
 } tra_ref_rel;
 
-/* Evaluates the nodes that outputs need, or all nodes; the results of EinSum statements from the statements, not from the
- * operators that these are lowered to. (*out)[id] is the result of node id, NULL where not evaluated;
- * all in the arena. Inputs are read through tra_rel_read. Errors: TRA_INPUT for inputs, TRA_PROGRAM for what the
- * definitions forbid (the type checker finds these earlier), TRA_STOPPED (a tuple or so after tra_stop_asked). */
+/* Evaluates the nodes that outputs need, or all nodes; the results of EinSum statements from the statements, not from
+ * the operators that these are lowered to. (*out)[id] is the result of node id, NULL where not evaluated; all in the
+ * arena. Inputs are read through tra_rel_read. Errors: TRA_INPUT for inputs, TRA_PROGRAM for what the definitions
+ * forbid (the type checker finds these earlier), TRA_STOPPED (a tuple or so after tra_stop_asked). */
 TRA_MUSTUSE tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const tra_ref_rel ***out,
                                          tra_err *e);
 

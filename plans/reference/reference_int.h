@@ -29,8 +29,8 @@ TRA_MUSTUSE tra_status ref_in_blocks(const ref_array *whole, const tra_dims *blo
 TRA_MUSTUSE tra_status ref_einsum(const tra_einsum *s, const tra_ref_rel *const *v, tra_arena *a, tra_ref_rel *out,
                                   tra_err *e);
 
-/* Kernels on arrays. bound_a, bound_b: bounds of the relations that the operands come from, which say what may stretch.
- */
+/* Kernels on arrays. bound_a, bound_b: bounds of the relations that the operands come from, which say what may
+ * stretch. */
 TRA_MUSTUSE tra_status ref_join_origin(const tra_kernel *k, const tra_dims *bound_a, const tra_dims *bound_b,
                                        ref_origin *out, tra_err *e);
 TRA_MUSTUSE tra_status ref_join_pair(const tra_kernel *k, tra_dtype t, const tra_dims *bound_a, const tra_dims *bound_b,
@@ -45,7 +45,8 @@ TRA_MUSTUSE tra_status ref_agg_group(const tra_kernel *k, tra_dtype t, int64_t n
                                      tra_err *e);
 bool ref_is_index(const tra_kernel *k); /* an aggregation by minindex or maxindex: its result is f64 */
 
-/* Scalar expressions, and the operators that reduce (ADD, MUL, MAX, MIN): their value where there is nothing, and of two. */
+/* Scalar expressions, and the operators that reduce (ADD, MUL, MAX, MIN): their value where there is nothing, and of
+ * two. */
 double ref_scalar(const tra_scalar *s, tra_dtype t, const double *args);
 double ref_fold_identity(tra_scalar_op fold);
 double ref_fold(tra_scalar_op fold, double a, double b);

@@ -232,8 +232,8 @@ static bool connected(const product *p, uint32_t set) {
 
 static tra_node *any_of(const tra_memo *m, int group) { return &m->v[m->group[tra_memo_find(m, group)].expr[0]]->node; }
 
-/* Does the aggregation pad arrays by more than its group does? Then one of two orders multiplies what is padded (0 times
- * infinity is not 0) and the other does not. */
+/* Does the aggregation pad arrays by more than its group does? Then one of two orders multiplies what is padded (0
+ * times infinity is not 0) and the other does not. */
 static bool pads(const tra_node *in, const tra_dims *group) {
     const tra_catalog *c = in->type.cat;
     for (int a = 0; a < c->bound.n && c->grid; a++) {

@@ -176,7 +176,8 @@ static void merge(tra_memo *m, int a, int b) {
 
 static int keep(tra_memo *m, const tra_node *typed, const char *text, const int in[2], int group) {
     tra_expr *x = tra_new(m->arena, tra_expr);
-    *x = (tra_expr){.node = *typed, .text = text, .in = {in[0], in[1]}, .from = -1, .below = {-1, -1}, .made = {-1, -1}};
+    *x =
+        (tra_expr){.node = *typed, .text = text, .in = {in[0], in[1]}, .from = -1, .below = {-1, -1}, .made = {-1, -1}};
     x->node.id = m->n;
     x->group = group < 0 ? new_group(m) : tra_memo_find(m, group);
     append(m, &m->group[x->group], m->n);
@@ -369,7 +370,8 @@ int *tra_memo_order(const tra_memo *m, int *n, bool **skip) {
     size_t groups = (size_t)m->ngroups;
     int *h = heights(m), *work = tra_calloc(5 * groups + 1, sizeof *work);
     frame *f = tra_calloc(groups + 1, sizeof *f);
-    tarjan t = {.m = m, .index = work, .low = work + groups, .component = work + 2 * groups, .stack = work + 3 * groups};
+    tarjan t = {
+        .m = m, .index = work, .low = work + groups, .component = work + 2 * groups, .stack = work + 3 * groups};
     int *at = work + 4 * groups; /* position in the order */
     t.order = tra_news(m->arena, int, m->ngroups);
     *skip = tra_news(m->arena, bool, m->n);

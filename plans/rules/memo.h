@@ -1,8 +1,8 @@
 /* memo.h - a memo of equivalent expressions: the e-graph that the rules fill and the search extracts from.
  *
- * An expression is one operator whose inputs are groups; a group is a set of expressions that have the same type and compute
- * the same set of (key, array) pairs. Expressions are hash-consed: one operator with the same arguments over the same
- * groups is one expression (congruence), and when two groups turn out to hold one expression they are merged.
+ * An expression is one operator whose inputs are groups; a group is a set of expressions that have the same type and
+ * compute the same set of (key, array) pairs. Expressions are hash-consed: one operator with the same arguments over
+ * the same groups is one expression (congruence), and when two groups turn out to hold one expression they are merged.
  * Exchanges are no expressions: they are what the search puts between placements.
  */
 #ifndef TRA_MEMO_H
@@ -11,8 +11,8 @@
 #include "../tra/tra.h"
 
 typedef struct tra_expr {
-    tra_node node; /* first: a node of the memo is its expression. The operator, typed. id: the expression's number. in[i]:
-                      a node of the input group that stands for it (same type), not more than that. name: as the
+    tra_node node; /* first: a node of the memo is its expression. The operator, typed. id: the expression's number.
+                      in[i]: a node of the input group that stands for it (same type), not more than that. name: as the
                       program called it, or its group when the rule made it; may be NULL */
     int group;     /* number; tra_memo_find makes it canonical */
     int in[2];     /* input groups, -1; canonical after tra_memo_rebuild */
@@ -60,15 +60,15 @@ static inline tra_expr *tra_memo_expr(const tra_node *n) { return (tra_expr *)n;
 /* Adds an expression: `proto` has op, arguments, name and in[] (each a node of some expression of this memo). Types it.
  * group: the group it is claimed to belong to, or -1 for that of an equal one, else a new one. Returns its number (an
  * equal one's if there is), or -1 when it does not type, or not as its group does (*why, may be NULL, gets the reason),
- * or when the memo is full (then `bounded` is set). A new one is last (number m->n - 1), its rule NULL and its numbers of
- * other expressions -1. May merge groups; tra_memo_rebuild restores congruence. */
+ * or when the memo is full (then `bounded` is set). A new one is last (number m->n - 1), its rule NULL and its numbers
+ * of other expressions -1. May merge groups; tra_memo_rebuild restores congruence. */
 int tra_memo_add(tra_memo *m, const tra_node *proto, int group, const char **why);
-/* Restores congruence after merges: expressions that have become equal merge their groups, and only the first of them stays
- * in its group's list. */
+/* Restores congruence after merges: expressions that have become equal merge their groups, and only the first of them
+ * stays in its group's list. */
 void tra_memo_rebuild(tra_memo *m);
-/* After a rebuild: the canonical groups that the outputs need, each after the groups of its expressions' inputs; *n of them.
- * Expressions that would close a cycle (a group computed from itself) are left out: skip[expr] is set; each group keeps
- * one at least. Deterministic. Both from the memo's arena. */
+/* After a rebuild: the canonical groups that the outputs need, each after the groups of its expressions' inputs; *n of
+ * them. Expressions that would close a cycle (a group computed from itself) are left out: skip[expr] is set; each group
+ * keeps one at least. Deterministic. Both from the memo's arena. */
 int *tra_memo_order(const tra_memo *m, int *n, bool **skip);
 
 /* Do relations of these types have the same keys, extents, bounds, cuts and elements? */

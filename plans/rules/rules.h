@@ -61,7 +61,8 @@ typedef struct tra_refusals {
 } tra_refusals;
 
 /* Adds to the memo what the rules make of it, until nothing new comes or it is full (m->bounded). Deterministic.
- * only: that rule alone (NULL: all). refusals: NULL to have none. Relations of many listed tuples are left as they are. */
+ * only: that rule alone (NULL: all). refusals: NULL to have none. Relations of many listed tuples are left as they
+ * are. */
 void tra_rules_apply(tra_memo *m, const tra_rule *only, tra_refusals *refusals);
 
 #endif

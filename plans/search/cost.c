@@ -160,15 +160,16 @@ tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_catal
 
 /* ---- time --------------------------------------------------------------------------------------------------- */
 
-/* Of what overlaps with something slower this part still shows: the first load, the last store, cores that are shared.
- */
+/* Of what overlaps with something slower this part still shows: the first load, the last store, cores that are
+ * shared. */
 static const double UNHIDDEN = 0.1;
 
 static double overlapped(double a, double b, double unhidden) { return a > b ? a + unhidden * b : b + unhidden * a; }
 
 /* Conservative figures of one site with one thread, for a machine that was not calibrated: AVX2 at about 3.5 GHz
  * reaches 60 Gflop/s in f64 contractions on blocks of 512 or more, 10 GbE or shared memory at least 1.2 GB/s, a
- * solid-state disk 1.5 GB/s buffered and durable, cold reads 2 GB/s; nothing of an exchange is hidden by work beside it. */
+ * solid-state disk 1.5 GB/s buffered and durable, cold reads 2 GB/s; nothing of an exchange is hidden by work beside
+ * it. */
 tra_rates tra_rates_builtin(void) {
     return (tra_rates){.network = 1.2e9,
                        .disk_read = 2.0e9,
@@ -190,8 +191,8 @@ double tra_map_passes(const tra_catalog *in, const tra_catalog *out) {
     return 2 * tra_catalog_floats(out) < tra_catalog_floats(in) ? 1.0 / 3 : 1;
 }
 
-/* Of the sums of a tree but one, which sums on one site alone would not need: read, and added to another that is read and
- * written. */
+/* Of the sums of a tree but one, which sums on one site alone would not need: read, and added to another that is read
+ * and written. */
 static double tree_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
     enum { PASSES = 3 };
     tra_tree t = tra_op_tree(p, op);
@@ -199,8 +200,8 @@ static double tree_seconds(const tra_plan *p, const tra_op *op, const tra_rates 
     return PASSES * (double)(tra_max64(1, tra_min64(t.leaves, t.n)) - 1) * bytes / p->sites / rates->memory;
 }
 
-/* The operator while which each runs: itself, or the reader of what is computed on the way, or what makes the results that an
- * output writes. */
+/* The operator while which each runs: itself, or the reader of what is computed on the way, or what makes the results
+ * that an output writes. */
 static int *runs_in(const tra_plan *p) {
     int *at = tra_malloc(((size_t)p->nops + 1) * sizeof *at);
     for (int i = 0; i < p->nops; i++) {
@@ -226,15 +227,17 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         double *s = spent[at[i]], work = o->cost.flops_max;
         if (o->op == TRA_PLAN_MAP) work *= tra_map_passes(p->ops[o->in[0]].type.cat, o->type.cat);
         s[NETWORK] += o->cost.seconds; /* so far: those of the network alone */
-        s[DISK] += ((double)o->cost.disk_read / rates->disk_read + (double)o->cost.disk_write / rates->disk_write) / p->sites;
+        s[DISK] +=
+            ((double)o->cost.disk_read / rates->disk_read + (double)o->cost.disk_write / rates->disk_write) / p->sites;
         s[WORK] += tra_work_seconds(o->join, o->type.dtype, work, rates) + tree_seconds(p, o, rates);
     }
     free(at);
-    /* an exchange reads and sends at once, and ends before what comes next begins, or goes on beside it: then its time, which is
-     * its own, is also in that */
+    /* an exchange reads and sends at once, and ends before what comes next begins, or goes on beside it: then its time,
+     * which is its own, is also in that */
     for (int i = 0; i < p->nops; i++) {
         for (int k = 0; k < PARTS && p->ops[i].beside; k++) spent[tra_op_beside(p, i)][k] += spent[i][k];
-        p->ops[i].cost.seconds = overlapped(overlapped(spent[i][WORK], spent[i][DISK], UNHIDDEN), spent[i][NETWORK], rates->unhidden);
+        p->ops[i].cost.seconds =
+            overlapped(overlapped(spent[i][WORK], spent[i][DISK], UNHIDDEN), spent[i][NETWORK], rates->unhidden);
         if (!p->ops[i].beside) p->cost.seconds += p->ops[i].cost.seconds;
     }
     free(spent);

@@ -34,8 +34,8 @@ tra_work tra_work_each(const tra_kernel *k, tra_kernel_use use, const tra_catalo
 tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_catalog *l, const tra_catalog *r,
                        const tra_catalog *out, const tra_placement *place);
 
-/* Of the bytes that rates.memory counts, two read and one written for each operation: the share that a map passes. One that
- * reads its operand and writes little, a third. */
+/* Of the bytes that rates.memory counts, two read and one written for each operation: the share that a map passes. One
+ * that reads its operand and writes little, a third. */
 double tra_map_passes(const tra_catalog *in, const tra_catalog *out);
 
 /* Seconds of so many operations on the busiest site: contractions at the rate of BLAS, the rest by memory bandwidth.

@@ -34,8 +34,8 @@ typedef struct tra_made_by {
     char join[32], own[32];
 } tra_made_by;
 tra_made_by tra_choice_rules(const tra_memo *m, const tra_choice *c, const tra_placement *const made[2]);
-/* Why R2-4, R2-5 or R2-6 forbid a choice: its join where the inputs are, its aggregation where the tuples are. NULL: they do
- * not. why: room for 256 bytes. The search makes only what they allow; this is to check that. */
+/* Why R2-4, R2-5 or R2-6 forbid a choice: its join where the inputs are, its aggregation where the tuples are. NULL:
+ * they do not. why: room for 256 bytes. The search makes only what they allow; this is to check that. */
 const char *tra_choice_refused(const tra_memo *m, const tra_choice *c, char *why);
 /* The rules that lead from the program's expression of a group to this one; appended to `out`, each once. */
 void tra_expr_rules(const tra_memo *m, int expr, tra_str *out);

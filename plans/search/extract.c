@@ -1,9 +1,9 @@
 /* extract.c - dynamic programming over (group, placement): the cheapest sets of slots for each placement of each group.
  *
- * Groups are taken inputs first. An entry of a group is a set of slots that make it, with all that this needs; two inputs
- * are combined by the union of their sets, so that what both need is there once, and costs once. Two entries whose
- * slots are the same wherever others may use them too are interchangeable, and the cheaper one stays: the groups that
- * others may use are those which the group does not dominate. With few of these the search is exact. Otherwise the
+ * Groups are taken inputs first. An entry of a group is a set of slots that make it, with all that this needs; two
+ * inputs are combined by the union of their sets, so that what both need is there once, and costs once. Two entries
+ * whose slots are the same wherever others may use them too are interchangeable, and the cheaper one stays: the groups
+ * that others may use are those which the group does not dominate. With few of these the search is exact. Otherwise the
  * entries kept of a group, and of each of its placements, are as many as the budget says, which depends on the sizes
  * of the program alone: so the same plans come out each time.
  */
@@ -95,7 +95,8 @@ static int *chain(const chains *c, uint64_t key) {
     }
 }
 
-/* Would x, its relation brought to where y has it, cost no more than y? Both are of one group and serve others alike. */
+/* Would x, its relation brought to where y has it, cost no more than y? Both are of one group and serve others
+ * alike. */
 static bool replaces(search *s, const candidate *x, const candidate *y) {
     if (x->place == y->place) return true;
     if (y->place == ANY) return false;
@@ -118,8 +119,8 @@ static bool is_replaced(search *s, const chains *c, const candidate *v, int i, u
     return false;
 }
 
-/* Down to `most`: half of them of the first tier, of each placement in turn the cheapest, then the next; then the cheapest of
- * each strategy; then more of the first tier, and of the second. */
+/* Down to `most`: half of them of the first tier, of each placement in turn the cheapest, then the next; then the
+ * cheapest of each strategy; then more of the first tier, and of the second. */
 static void cut_down(search *s, candidates *x, int most) {
     chains c = new_chains(x->n);
     int kept = 0;
@@ -147,8 +148,8 @@ static void cut_down(search *s, candidates *x, int most) {
     qsort_r(x->v, (size_t)n, sizeof *x->v, by_score, s);
 }
 
-/* Sorts, cheapest first, and keeps at most `most`. First tier: of those that serve others alike, the ones that no cheaper one
- * replaces. Second tier: the same among those of one strategy. */
+/* Sorts, cheapest first, and keeps at most `most`. First tier: of those that serve others alike, the ones that no
+ * cheaper one replaces. Second tier: the same among those of one strategy. */
 static void choose(search *s, candidates *x, int most) {
     chains c = new_chains(x->n), other = new_chains(x->n);
     int *rank = tra_calloc(2 * (size_t)s->nplaces + 4, sizeof *rank), n = 0;
@@ -309,7 +310,8 @@ static candidates combine(search *s, const cell *l, const cell *r, int nroots, c
     score t;
     for (int i = 0; i < l->n; i++) {
         for (int j = 0; j < r->n; j++) {
-            if (unite(s, &l->v[i], &r->v[j], open, scratch, &t)) add_candidate(&c, (candidate){.s = t, .slot = i, .making = j});
+            if (unite(s, &l->v[i], &r->v[j], open, scratch, &t))
+                add_candidate(&c, (candidate){.s = t, .slot = i, .making = j});
         }
     }
     bool agree = c.n > 0;

@@ -23,7 +23,8 @@ typedef struct finish {
     tra_plan *plan;
     int n, cap;
     part *v;
-    int **at;   /* operator that has the group's relation as it is made [0], and as want i [i + 1]; -1; NULL: not needed */
+    int *
+        *at; /* operator that has the group's relation as it is made [0], and as want i [i + 1]; -1; NULL: not needed */
     int *order; /* groups, as they are made */
     int norder;
 } finish;
@@ -229,7 +230,8 @@ static int bring(finish *f, int g, int place) {
     if (f->at[g][i + 1] >= 0) return f->at[g][i + 1];
     int from = x->from[i] < 0 ? f->at[g][0] : bring(f, g, x->want[x->from[i]]);
     tra_plan_op op = tra_place_is_all(&f->s->place[place]) ? TRA_PLAN_BCAST : TRA_PLAN_SHUF;
-    return f->at[g][i + 1] = push(f, (part){.op = op, .group = g, .node = node_of(f, g), .in = {from, -1}, .place = place});
+    return f->at[g][i + 1] =
+               push(f, (part){.op = op, .group = g, .node = node_of(f, g), .in = {from, -1}, .place = place});
 }
 
 static tra_plan_op op_of(const family *f) {
@@ -284,7 +286,8 @@ static void emit(finish *f, int g) {
     }
     f->at[g][0] = push(f, p);
     for (int i = 0; i < s->m->g->noutputs; i++) { /* from where there are fewest copies */
-        if (is_output(s, g, i)) push(f, (part){.op = TRA_PLAN_OUTPUT, .group = g, .node = n, .in = {f->at[g][0], -1}, .place = p.place});
+        if (is_output(s, g, i))
+            push(f, (part){.op = TRA_PLAN_OUTPUT, .group = g, .node = n, .in = {f->at[g][0], -1}, .place = p.place});
     }
 }
 

@@ -146,7 +146,8 @@ static void add_once(numbers *x, int v) {
     add_number(x, v);
 }
 
-/* Where group h may be taken: where it is made; an input, unless `made`, where it may be of itself; what consumers want. */
+/* Where group h may be taken: where it is made; an input, unless `made`, where it may be of itself; what consumers
+ * want. */
 typedef enum taken { MADE, SETTLED, MOVED } taken;
 static numbers takes(const search *s, int h, taken how) {
     const group *x = &s->group[h];
@@ -158,7 +159,8 @@ static numbers takes(const search *s, int h, taken how) {
         if (p != ANY) add_once(&v, p);
     }
     for (int i = 0; i < x->want.n; i++) {
-        if (how == MOVED || (how == SETTLED && any && tra_place_copies(&s->place[x->want.v[i]]) == 1)) add_once(&v, x->want.v[i]);
+        if (how == MOVED || (how == SETTLED && any && tra_place_copies(&s->place[x->want.v[i]]) == 1))
+            add_once(&v, x->want.v[i]);
     }
     return v;
 }
@@ -199,14 +201,15 @@ static int make_agg(search *s, int g, const family *f, int l, int r) {
     numbers to = targets(s, g, f, p);
     for (int i = 0; i < to.n; i++) made += make_one(s, g, f, l, r, to.v[i]) >= 0;
     free(to.v);
-    if (f->join && s->group[s->at[f->x->in[0]]].absorbed && !s->o->reproducible) made += make_stored(s, g, f, l, r) >= 0;
+    if (f->join && s->group[s->at[f->x->in[0]]].absorbed && !s->o->reproducible)
+        made += make_stored(s, g, f, l, r) >= 0;
     return made;
 }
 
 /* ---- operators -------------------------------------------------------------------------------------------------- */
 
-/* Every site doing all of the work saves no work, but an exchange of a small result, or of none where the inputs are made
- * everywhere. Other ways are always worthwhile. */
+/* Every site doing all of the work saves no work, but an exchange of a small result, or of none where the inputs are
+ * made everywhere. Other ways are always worthwhile. */
 static bool everywhere_worthwhile(const search *s, const family *f) {
     const tra_node *j = &f->join->node;
     if (s->o->sites == 1 || j->type.cat->n < s->o->sites) return true;
@@ -279,8 +282,8 @@ static int within_others(search *s, const tra_node *n) {
     return place_intern(s, &p);
 }
 
-/* Inputs are taken where they are made, since the result can be exchanged as well; unless that is larger, or others need
- * the input elsewhere too. */
+/* Inputs are taken where they are made, since the result can be exchanged as well; unless that is larger, or others
+ * need the input elsewhere too. */
 static void make_maps(search *s, int g, const family *f) {
     const group *in = &s->group[f->in[0]];
     bool grows = tra_catalog_floats(f->x->node.type.cat) > tra_catalog_floats(in->node->type.cat);
@@ -378,6 +381,7 @@ int make_direct(search *s, int g, const family *f, const int made[2]) {
     case TRA_OP_TILE: break;
     }
     x = make_one(s, g, f, l, -1, -1);
-    for (int i = 0; x < 0 && i < s->group[f->in[0]].want.n; i++) x = make_one(s, g, f, s->group[f->in[0]].want.v[i], -1, -1);
+    for (int i = 0; x < 0 && i < s->group[f->in[0]].want.n; i++)
+        x = make_one(s, g, f, s->group[f->in[0]].want.v[i], -1, -1);
     return x;
 }

@@ -1,5 +1,5 @@
-/* optimize.c - plans by each optimizer: the search, or labellings of EinDecomp whose placements the search completes.
- */
+/* optimize.c - plans by each optimizer: the search, or labellings of EinDecomp whose placements the search
+ * completes. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +105,8 @@ static tra_status by_labels(const tra_graph *g, const tra_plan_options *o, tra_a
         if (one != TRA_OK && s == TRA_OK) s = one;
         if (one != TRA_OK) continue;
         while (same < n && tra_plan_digest(c.v[same].plan) != tra_plan_digest(c.v[i].plan)) same++;
-        if (same < n && c.v[i].l->cost >= c.v[same].l->cost) continue; /* of labellings that make one plan the cheapest */
+        if (same < n && c.v[i].l->cost >= c.v[same].l->cost)
+            continue; /* of labellings that make one plan the cheapest */
         c.v[same] = c.v[i];
         c.v[same].plan->rank = same;
         n += same == n;

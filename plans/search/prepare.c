@@ -1,5 +1,5 @@
-/* prepare.c - what the search knows before it starts: the groups in order, the operators that make them, who uses them, and
- * which placements consumers of a relation could want. */
+/* prepare.c - what the search knows before it starts: the groups in order, the operators that make them, who uses them,
+ * and which placements consumers of a relation could want. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -400,7 +400,8 @@ static void absorb(search *s) {
             if (s->group[g].f[i].x->node.op != TRA_OP_JOIN) by[g] = -2;
         }
     }
-    for (int i = 0; i < s->m->g->noutputs; i++) by[s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group]] = -2;
+    for (int i = 0; i < s->m->g->noutputs; i++)
+        by[s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group]] = -2;
     for (int g = 0; g < s->ngroups; g++) {
         for (int i = 0; i < s->group[g].nfamilies; i++) {
             const family *f = &s->group[g].f[i];
@@ -444,14 +445,16 @@ static tra_status check_sizes(const search *s, tra_err *e) {
         if (x >= 0 && s->at[s->m->v[x]->group] >= 0)
             all &= can[s->at[s->m->v[x]->group]] || s->m->g->v[i]->op == TRA_OP_JOIN;
     }
-    for (int i = 0; i < s->m->g->noutputs; i++) all &= can[s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group]];
+    for (int i = 0; i < s->m->g->noutputs; i++)
+        all &= can[s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group]];
     tra_status st = TRA_OK;
     for (int i = 0; i < s->m->g->n && !all && st == TRA_OK; i++) {
         const tra_node *n = s->m->g->v[i];
         int x = s->m->of_node[i];
         if (x < 0 || s->at[s->m->v[x]->group] < 0 || countable(s, &n->type)) continue;
-        st = tra_fail(e, TRA_PROGRAM, "%s%s is too large to plan: on %d sites it may take more than 2^61 bytes",
-                      n->name ? "relation " : "the result of ", n->name ? n->name : tra_opcode_text(n->op), s->o->sites);
+        st =
+            tra_fail(e, TRA_PROGRAM, "%s%s is too large to plan: on %d sites it may take more than 2^61 bytes",
+                     n->name ? "relation " : "the result of ", n->name ? n->name : tra_opcode_text(n->op), s->o->sites);
     }
     free(can);
     return st;

@@ -1,5 +1,5 @@
-/* search.c - from the memo of a program to plans: the cheapest of each strategy, and the direct translation, ranked by exact
- * costs.
+/* search.c - from the memo of a program to plans: the cheapest of each strategy, and the direct translation, ranked by
+ * exact costs.
  */
 #include <assert.h>
 #include <math.h>
@@ -12,7 +12,8 @@
 
 enum { VISITS = 20000000, VISITS_PER_GROUP = 200000, PLANNED = 20000 };
 
-/* How much is tried: as many entries as make no more than so many visits of slots, by the sizes of the program alone. */
+/* How much is tried: as many entries as make no more than so many visits of slots, by the sizes of the program
+ * alone. */
 static budget budget_of(const search *s) {
     static const int cells[] = {320, 200, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2};
     double most = VISITS + VISITS_PER_GROUP * s->ngroups;
@@ -88,8 +89,8 @@ static bool fits(const tra_plan *p) { return p->memory == 0 || p->least_memory <
 /* Does it have joins that the program does not have? */
 static bool is_rewritten(const tra_plan *p) { return strchr(p->strategy, '*') != NULL; }
 
-/* Those that fit, or all if none does, and of one strategy the cheapest; with other joins than the program's only what costs
- * less than the cheapest with these. Ranked. */
+/* Those that fit, or all if none does, and of one strategy the cheapest; with other joins than the program's only what
+ * costs less than the cheapest with these. Ranked. */
 static void rank(tra_arena *a, tra_cost_model model, int n, ranked *v, tra_plans *out) {
     bool any = false;
     int m = 0;

@@ -15,8 +15,8 @@
 typedef enum tra_cost_model { TRA_COST_TIME, TRA_COST_TRA, TRA_COST_EINDECOMP } tra_cost_model;
 const char *tra_cost_model_text(tra_cost_model m);
 bool tra_cost_model_parse(const char *s, tra_cost_model *m);
-/* How plans are found: by the search of placements; or by cutting the labels of EinSum statements as EinDecomp does, each count
- * of parts a power of two, or any divisor; or by its simple rules. */
+/* How plans are found: by the search of placements; or by cutting the labels of EinSum statements as EinDecomp does,
+ * each count of parts a power of two, or any divisor; or by its simple rules. */
 typedef enum tra_optimizer {
     TRA_OPT_SEARCH,
     TRA_OPT_EINDECOMP,
@@ -37,13 +37,14 @@ typedef struct tra_rates {
 } tra_rates;
 tra_rates tra_rates_builtin(void);
 
-/* What another optimizer has decided of a program: by id of the graph's nodes. Nothing is rewritten then, and the search
- * finds the cheapest of what is left open: exchanges, and the placements of nodes of which nothing is said. Of equal
- * nodes (the same operator over the same inputs), which are computed once, the first that says something counts. */
+/* What another optimizer has decided of a program: by id of the graph's nodes. Nothing is rewritten then, and the
+ * search finds the cheapest of what is left open: exchanges, and the placements of nodes of which nothing is said. Of
+ * equal nodes (the same operator over the same inputs), which are computed once, the first that says something
+ * counts. */
 typedef struct tra_fixed {
     const tra_way **way;         /* JOIN: where its inputs are taken (the placements l and r); NULL: any way */
-    const tra_placement **place; /* where the node's result is made, an aggregation's after its last phase; NULL: anywhere.
-                                    Without effect where no way to run the operator makes it there */
+    const tra_placement **place; /* where the node's result is made, an aggregation's after its last phase; NULL:
+                                    anywhere. Without effect where no way to run the operator makes it there */
 } tra_fixed;
 
 typedef struct tra_plan_options {
@@ -53,7 +54,8 @@ typedef struct tra_plan_options {
     tra_optimizer optimizer;
     int threads; /* workers per site */
     int compress;   /* zstd level of the outputs, 0: none */
-    bool reproducible; /* plans whose results' bits do not depend on the number of sites (lib/run/tree.h); not rewritten */
+    bool reproducible; /* plans whose results' bits do not depend on the number of sites (lib/run/tree.h); not
+                        * rewritten */
     bool over;   /* when no plan fits the memory: all of them instead of an error (explain) */
     tra_rates rates;
     const tra_fixed *fixed; /* NULL: nothing is */
@@ -75,9 +77,9 @@ typedef struct tra_choices {
 } tra_choices;
 
 /* All alternatives: the cheapest plan of each strategy, cheapest first (ties: fewer flops, then disk bytes, then peak
- * memory, then the plan's text). v[0] is the choice, never worse than the direct translation. Plans over the ceiling are
- * not candidates; when none is left the error (TRA_RESOURCE) says the least ceiling that would do. Deterministic. The
- * plans live in the arena. At most TRA_MAXPLANS. Their memory is 0 if they do not fit (option `over`). */
+ * memory, then the plan's text). v[0] is the choice, never worse than the direct translation. Plans over the ceiling
+ * are not candidates; when none is left the error (TRA_RESOURCE) says the least ceiling that would do. Deterministic.
+ * The plans live in the arena. At most TRA_MAXPLANS. Their memory is 0 if they do not fit (option `over`). */
 enum { TRA_MAXPLANS = 200, TRA_MAXSITES = 1024 };
 typedef struct tra_labellings {
     const tra_eingraph *graph;
@@ -98,16 +100,17 @@ TRA_MUSTUSE tra_status tra_search(const tra_graph *g, const tra_plan_options *o,
                                   tra_err *e);
 
 /* The plan of n choices (at most one for each group); a group without one gets the direct translation (algebra of the
- * paper, section 4.2: join of the broadcast left input with the right one where it is, aggregation of the input shuffled
- * by the group's keys) of expr[group], or of its first expression where that is -1 or expr NULL. All choices of a plan
- * that tra_search found give that plan. TRA_PROGRAM when it has an operator that cannot run: a result that is too large
- * to be stored. */
+ * paper, section 4.2: join of the broadcast left input with the right one where it is, aggregation of the input
+ * shuffled by the group's keys) of expr[group], or of its first expression where that is -1 or expr NULL. All choices
+ * of a plan that tra_search found give that plan. TRA_PROGRAM when it has an operator that cannot run: a result that is
+ * too large to be stored. */
 TRA_MUSTUSE tra_status tra_plan_of(const tra_memo *m, const tra_plan_options *o, int n, const tra_choice *v,
                                    const int *expr, tra_arena *a, tra_plan **out, tra_err *e);
 
-/* Plans by the optimizer of the options: tra_search, or the labellings of EinDecomp (that of the paper, and what is better by
- * its costs), each completed by the search and ranked by the cost model. Where that is `eindecomp`, the costs are those of the
- * model (of searched plans tra_ein_plan_cost), and what it knows nothing of, the exchanges, is chosen by time. */
+/* Plans by the optimizer of the options: tra_search, or the labellings of EinDecomp (that of the paper, and what is
+ * better by its costs), each completed by the search and ranked by the cost model. Where that is `eindecomp`, the costs
+ * are those of the model (of searched plans tra_ein_plan_cost), and what it knows nothing of, the exchanges, is chosen
+ * by time. */
 TRA_MUSTUSE tra_status tra_optimize(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out,
                                     tra_err *e);
 

@@ -1,9 +1,9 @@
 /* search_int.h - the inside of the search, shared by its files.
  *
  * A group of the memo is made by one `making`: an operator, where its inputs are taken, and where the result is. What
- * consumers want elsewhere is brought there by exchanges. So a plan is a `slot` for each group that it computes: a making
- * and the placements demanded of it; its cost is the sum over slots. Groups, here, are numbered by their position in
- * tra_memo_order, inputs first.
+ * consumers want elsewhere is brought there by exchanges. So a plan is a `slot` for each group that it computes: a
+ * making and the placements demanded of it; its cost is the sum over slots. Groups, here, are numbered by their
+ * position in tra_memo_order, inputs first.
  */
 #ifndef TRA_SEARCH_INT_H
 #define TRA_SEARCH_INT_H
@@ -40,7 +40,8 @@ typedef struct making {
     int id, group;
     int hides;         /* the making that says so of the join's group, -1 */
     int in[2];         /* places where inputs are taken, -1 */
-    int between, out;  /* places: of summands, or of the join's result stored and moved before it is aggregated, -1; ANY */
+    int between,
+        out; /* places: of summands, or of the join's result stored and moved before it is aggregated, -1; ANY */
     spent cost;
     int64_t memory;
     bool hidden;       /* no operator: says of a join's group that m->f makes it as a part of its own operator */
@@ -183,7 +184,8 @@ bool countable(const search *s, const tra_type *t);
 
 /* The ways to make group g from what its inputs' groups can be made as; numbers in s->group[g].makings. */
 void make_all(search *s, int g);
-/* A making of one family from inputs at l and r, -1 when it cannot run so. to: place of the result if there are summands. */
+/* A making of one family from inputs at l and r, -1 when it cannot run so. to: place of the result if there are
+ * summands. */
 int make_one(search *s, int g, const family *f, int l, int r, int to);
 /* The same of an aggregation with its join, whose result is stored, and moved to where groups are whole. */
 int make_stored(search *s, int g, const family *f, int l, int r);
@@ -202,8 +204,8 @@ int slot_union(search *s, int a, int b);         /* the demands of both; -1 when
 entry *extract(search *s, int *n);
 /* The set in which each group that is needed is made by making[group]. */
 entry assemble(search *s, const int *making);
-/* The direct translation as makings: of expr[canonical group], -1 or NULL: the first. False when it cannot run. making[g]
- * that is not -1 stays. */
+/* The direct translation as makings: of expr[canonical group], -1 or NULL: the first. False when it cannot run.
+ * making[g] that is not -1 stays. */
 bool direct(search *s, const int *expr, int *making);
 
 /* ---- finish.c --------------------------------------------------------------------------------------------------- */

@@ -28,8 +28,8 @@ typedef struct tra_build {
     const char *first_unreadable;
 } tra_build;
 
-/* Everything below that can fail returns false or NULL after a diagnostic, or silently where the cause has one already.
- */
+/* Everything below that can fail returns false or NULL after a diagnostic, or silently where the cause has one
+ * already. */
 
 tra_symbol *tra_build_param(tra_build *b, const tra_ast *x);
 tra_symbol *tra_build_relation_symbol(tra_build *b, const char *name, tra_span span);
@@ -49,8 +49,8 @@ bool tra_build_number(tra_build *b, const tra_ast *x, double *out);
 /* A lambda over keys of the given arity: new key components, or a predicate. */
 const tra_keyfn *tra_build_keyfn(tra_build *b, const tra_ast *x, int arity, bool predicate);
 const tra_kernel *tra_build_kernel(tra_build *b, const tra_ast *x, tra_kernel_use use);
-/* The right side of an EinSum statement: numbers, params, functions, and references X[i,j], which `ref` turns into numbers
- * of arguments (-1 after a diagnostic). */
+/* The right side of an EinSum statement: numbers, params, functions, and references X[i,j], which `ref` turns into
+ * numbers of arguments (-1 after a diagnostic). */
 typedef int tra_build_ref(void *ctx, const tra_ast *x);
 const tra_scalar *tra_build_indexed(tra_build *b, const tra_ast *x, tra_build_ref *ref, void *ctx);
 

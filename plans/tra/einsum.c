@@ -19,7 +19,8 @@ static bool can_stay(const tra_einsum_ref *r) {
 static bool conflict(const tra_einsum_ref *x, const tra_einsum_ref *y) {
     for (int d = 0; d < x->n; d++)
         for (int j = 0; j < y->n; j++)
-            if (x->label[d] == y->label[j] && x->node->type.cat->bound.v[d] != y->node->type.cat->bound.v[j]) return true;
+            if (x->label[d] == y->label[j] && x->node->type.cat->bound.v[d] != y->node->type.cat->bound.v[j])
+                return true;
     return false;
 }
 
@@ -58,8 +59,8 @@ static void choose_staying(staying *w, int i, double bytes, double left) {
 
 enum { CHOICES = 20000 };
 
-/* The blocks for which the fewest bytes of references have to be cut anew: the largest set that agrees stays as it is. A label
- * that none of these has is cut as the largest of the others has it. */
+/* The blocks for which the fewest bytes of references have to be cut anew: the largest set that agrees stays as it is.
+ * A label that none of these has is cut as the largest of the others has it. */
 static void choose_blocks(tra_build *b, tra_einsum *s) {
     staying w = {.s = s, .most = -1, .nodes = CHOICES};
     double all = 0, size[TRA_MAXLABELS];
@@ -97,7 +98,8 @@ static double diagonal_blocks(const tra_einsum *s, const tra_einsum_ref *r, int 
         if (seen >> l & 1) continue;
         seen |= (uint64_t)1 << l;
         n *= (double)tra_ceil_div(s->extent[l], s->block[l]);
-        if (*most < 0 || tra_ceil_div(s->extent[l], s->block[l]) > tra_ceil_div(s->extent[*most], s->block[*most])) *most = l;
+        if (*most < 0 || tra_ceil_div(s->extent[l], s->block[l]) > tra_ceil_div(s->extent[*most], s->block[*most]))
+            *most = l;
     }
     return n;
 }
@@ -152,7 +154,8 @@ static bool take_diagonal(tra_lowering *w, const tra_einsum_ref *r, tra_operand 
     *to = 0;
     const tra_kernel *diagonal;
     if (tra_kernel_einsum(a, text, &diagonal, NULL) != TRA_OK) return false;
-    x->node = tra_lower_labels(w, tra_lower_node(w, TRA_OP_FILTER, &(tra_node){.in = {x->node}, .keyfn = on}), r->label);
+    x->node =
+        tra_lower_labels(w, tra_lower_node(w, TRA_OP_FILTER, &(tra_node){.in = {x->node}, .keyfn = on}), r->label);
     if (x->node) x->node = tra_lower_node(w, TRA_OP_REKEY, &(tra_node){.in = {x->node}, .keyfn = key});
     if (tra_lower_labels(w, x->node, x->label))
         x->node = tra_lower_node(w, TRA_OP_TRANSFORM, &(tra_node){.in = {x->node}, .kernel = diagonal});
@@ -176,8 +179,8 @@ static bool add_operand(tra_lowering *w, const tra_einsum *s, tra_einsum_ref *r)
     return true;
 }
 
-/* Is the result a relation that there is already? A node that was made to help with another statement is none, if it comes
- * after all that this one reads. */
+/* Is the result a relation that there is already? A node that was made to help with another statement is none, if it
+ * comes after all that this one reads. */
 static bool is_known(const tra_graph *g, const tra_einsum *s, int before) {
     if (s->node->id >= before) return false;
     for (int i = 0; i < s->nrefs; i++)
@@ -187,7 +190,8 @@ static bool is_known(const tra_graph *g, const tra_einsum *s, int before) {
     return s->node->name != NULL;
 }
 
-/* Nodes for a statement of which all but node and block is filled; it is kept in the graph unless its result is known. */
+/* Nodes for a statement of which all but node and block is filled; it is kept in the graph unless its result is
+ * known. */
 static tra_node *build(tra_build *b, tra_span span, tra_einsum *s) {
     tra_graph *g = b->g;
     int before = g->n;
@@ -276,7 +280,8 @@ static int read_ref(void *ctx, const tra_ast *x) {
     if (!ok) return -1;
     r->ok = true;
     for (int i = 0; i < s->nrefs; i++)
-        if (s->ref[i].node == n && memcmp(s->ref[i].label, ref.label, (size_t)ref.n * sizeof ref.label[0]) == 0) return i;
+        if (s->ref[i].node == n && memcmp(s->ref[i].label, ref.label, (size_t)ref.n * sizeof ref.label[0]) == 0)
+            return i;
     if (s->nrefs == r->cap) {
         r->cap = r->cap ? 2 * r->cap : 4;
         tra_einsum_ref *v = tra_news(b->arena, tra_einsum_ref, r->cap);
@@ -440,8 +445,8 @@ static tra_node *with_last(tra_build *b, const tra_node *x, const tra_node *less
     return build(b, span, s);
 }
 
-/* M[i] = max X[i,j]; E[i,j] = exp(X[i,j] - M[i]); S[i] = sum E[i,j]; E[i,j] / S[i]. Where the rows are whole in each array that
- * is a kernel. */
+/* M[i] = max X[i,j]; E[i,j] = exp(X[i,j] - M[i]); S[i] = sum E[i,j]; E[i,j] / S[i]. Where the rows are whole in each
+ * array that is a kernel. */
 tra_node *tra_build_softmax(tra_build *b, tra_node *x, tra_span span) {
     if (!check_macro(b, x, "softmax", span)) return NULL;
     const tra_catalog *c = x->type.cat;

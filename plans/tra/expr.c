@@ -221,7 +221,8 @@ static const tra_scalar *scalar_name(tra_build *b, const tra_ast *x, const arg_s
     }
     if (sc->ref && !((tra_symbol *)b->symbols.value[at])->param) {
         tra_diag_error(b->d, x->span,
-                       tra_arena_printf(b->arena, "write %s[i,j], with a label for each dimension; %s[] when it has none",
+                       tra_arena_printf(b->arena,
+                                        "write %s[i,j], with a label for each dimension; %s[] when it has none",
                                         x->text, x->text),
                        "the relation '%s' has no labels here", x->text);
         return NULL;

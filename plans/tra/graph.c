@@ -354,7 +354,8 @@ static void warn_unused(tra_build *b) {
     }
 }
 
-/* Values of -D go to their symbols. Where the program did not parse, names that it lacks may be in what was not read. */
+/* Values of -D go to their symbols. Where the program did not parse, names that it lacks may be in what was not
+ * read. */
 static tra_status take_defines(tra_build *b, int n, const tra_define *v, tra_err *e) {
     for (int i = 0; i < n; i++) {
         int at = tra_names_find(&b->symbols, v[i].name);

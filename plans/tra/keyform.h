@@ -1,4 +1,5 @@
-/* keyform.h - what can be said of a function of keys over a whole grid, without looking at its keys. Private to plans/tra.
+/* keyform.h - what can be said of a function of keys over a whole grid, without looking at its keys. Private to
+ * plans/tra.
  */
 #ifndef TRA_KEYFORM_H
 #define TRA_KEYFORM_H
@@ -11,8 +12,8 @@ typedef struct tra_range {
     bool may_fail;
 } tra_range;
 
-/* By interval arithmetic: values and failures that x has on the keys from *lo to *hi are in the result, which may say more
- * than there is; on a single key it is exact. */
+/* By interval arithmetic: values and failures that x has on the keys from *lo to *hi are in the result, which may say
+ * more than there is; on a single key it is exact. */
 tra_range tra_keyexpr_range(const tra_keyexpr *x, const tra_dims *lo, const tra_dims *hi);
 
 /* c0 + sum of c[d] times component d. */
@@ -29,11 +30,11 @@ typedef struct tra_oneone {
     tra_dims most;   /* YES: no component exceeds these */
 } tra_oneone;
 
-/* Components are taken apart into linear functions of key components, quotients and remainders; a difference of two keys
- * with one image is then a short vector of a lattice, which is found or shown not to exist. Key dimensions that no new
- * component reads together are decided apart, and those that stay open by their keys one by one, where that is at most `walk`
- * keys. Takes milliseconds for grids of any size. TRA_PROGRAM naming the key: the function fails there. No dimension of
- * frontier is 0. */
+/* Components are taken apart into linear functions of key components, quotients and remainders; a difference of two
+ * keys with one image is then a short vector of a lattice, which is found or shown not to exist. Key dimensions that no
+ * new component reads together are decided apart, and those that stay open by their keys one by one, where that is at
+ * most `walk` keys. Takes milliseconds for grids of any size. TRA_PROGRAM naming the key: the function fails there. No
+ * dimension of frontier is 0. */
 TRA_MUSTUSE tra_status tra_keyfn_oneone(const tra_keyfn *f, const tra_dims *frontier, int64_t walk, tra_oneone *out,
                                         tra_err *e);
 

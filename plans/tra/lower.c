@@ -211,8 +211,8 @@ static const char *fold_name(tra_scalar_op fold) {
     return fold == TRA_S_ADD ? "matadd" : fold == TRA_S_MUL ? "elemmul" : fold == TRA_S_MAX ? "elemmax" : "elemmin";
 }
 
-/* From arrays whose dimensions are those of out, at keys of the labels `key`: aggregates over the keys that out lacks, or
- * brings the keys into the order of out; times scale. */
+/* From arrays whose dimensions are those of out, at keys of the labels `key`: aggregates over the keys that out lacks,
+ * or brings the keys into the order of out; times scale. */
 static tra_node *arrange(tra_lowering *w, tra_node *x, const labels *key, tra_scalar_op fold, double scale,
                          const labels *out) {
     if (!x) return NULL;
@@ -283,7 +283,8 @@ static const char *pair_name(const tra_scalar *e, bool shorter) {
                  {TRA_S_MUL, "elemmul", "matvecmul"}, {TRA_S_DIV, "elemdiv", "matvecdiv"},
                  {TRA_S_MAX, "elemmax", NULL},        {TRA_S_MIN, "elemmin", NULL}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (pairs[i].op == e->op && is_arg(e->a, 0) && is_arg(e->b, 1)) return shorter ? pairs[i].stretched : pairs[i].name;
+        if (pairs[i].op == e->op && is_arg(e->a, 0) && is_arg(e->b, 1))
+            return shorter ? pairs[i].stretched : pairs[i].name;
     return NULL;
 }
 
@@ -310,7 +311,8 @@ static const tra_kernel *pair_kernel(tra_lowering *w, const tra_scalar *e, const
     if (matrices && fold == TRA_S_ADD && known && e->op == TRA_S_MUL && out->v[0] == x->label[0] &&
         out->v[1] == y->label[1] && x->label[0] != y->label[1])
         return named(w, "matmul", TRA_USE_JOIN, 0, 0);
-    if (tra_kernel_aligned(w->b->arena, einstein(w, 2, v, out, text), e, fold, names, &k, &err) != TRA_OK) fail(w, &err);
+    if (tra_kernel_aligned(w->b->arena, einstein(w, 2, v, out, text), e, fold, names, &k, &err) != TRA_OK)
+        fail(w, &err);
     return k;
 }
 
@@ -472,7 +474,8 @@ static tra_node *contract(tra_lowering *w, const parts *f, double scale, const l
     }
 }
 
-/* Puts each divisor that not all of the result can be divided by under a factor that has its labels; leaves the others. */
+/* Puts each divisor that not all of the result can be divided by under a factor that has its labels; leaves the
+ * others. */
 static void place_divisors(tra_lowering *w, uint64_t want, parts *f, parts *below) {
     int left = 0;
     for (int i = 0; i < below->n; i++) {

@@ -4,8 +4,8 @@
 
 #include "build.h"
 
-/* A tensor in blocks: a grid whose dimension d, cut by key d, is label[d]. Labels are distinct; operands that share one have
- * the same blocks along it. */
+/* A tensor in blocks: a grid whose dimension d, cut by key d, is label[d]. Labels are distinct; operands that share one
+ * have the same blocks along it. */
 typedef struct tra_operand {
     tra_node *node;
     int n, label[TRA_MAXDIM];
@@ -27,14 +27,14 @@ tra_node *tra_lower_node(tra_lowering *w, tra_opcode op, const tra_node *fields)
 tra_node *tra_lower_labels(tra_lowering *w, tra_node *n, const int *label);
 int tra_lower_operand(tra_lowering *w, const tra_operand *x); /* adds one; its number */
 
-/* Nodes for expr (ARG i: operand i; no other leaves than numbers, at least one ARG), reduced by fold over the labels that are
- * not among the n of out, which are in the order of the result's dimensions. NULL after a diagnostic. May be the node
- * of an operand itself.
+/* Nodes for expr (ARG i: operand i; no other leaves than numbers, at least one ARG), reduced by fold over the labels
+ * that are not among the n of out, which are in the order of the result's dimensions. NULL after a diagnostic. May be
+ * the node of an operand itself.
  *
  * A sum of products becomes contractions of two operands each (order.h), with numbers in one factor of the last; a
  * sum of terms that no operand's labels cover becomes the sums of its terms; every other expression is joins of two
- * operands, left to right, each one element-wise pass, the last one with the reduction inside. Arrays are reduced before
- * they are aggregated over keys, so that no clipped array is padded. */
+ * operands, left to right, each one element-wise pass, the last one with the reduction inside. Arrays are reduced
+ * before they are aggregated over keys, so that no clipped array is padded. */
 tra_node *tra_lower(tra_lowering *w, const tra_scalar *expr, tra_scalar_op fold, int n, const int *out);
 
 #endif

@@ -1,10 +1,10 @@
 /* oneone.c - is a function of keys one to one on a grid?
  *
- * The difference z of two keys with one image solves linear equations in bounded integers: a linear component changes by 0;
- * where a component reads L / c or L % c there are a quotient and a remainder with L = c*quotient + remainder, whose
- * differences are bounded too. What is not linear becomes an integer of which only the range is known. If the
- * bounds alone, or the lattice of solutions, leave no z but 0 for the key, the function is one to one. Otherwise a short z
- * names two keys, which are looked at to be sure. */
+ * The difference z of two keys with one image solves linear equations in bounded integers: a linear component changes
+ * by 0; where a component reads L / c or L % c there are a quotient and a remainder with L = c*quotient + remainder,
+ * whose differences are bounded too. What is not linear becomes an integer of which only the range is known. If the
+ * bounds alone, or the lattice of solutions, leave no z but 0 for the key, the function is one to one. Otherwise a
+ * short z names two keys, which are looked at to be sure. */
 #include "keyform.h"
 
 #include "../../lib/base/base.h"
@@ -234,7 +234,8 @@ typedef struct lattice {
     int at[COLS]; /* which of the equations' */
     int64_t v[COLS][COLS];
     double scale[COLS]; /* of each integer: one over its bound */
-    long double star[COLS][COLS], mu[COLS][COLS], norm[COLS]; /* the vectors' parts that are orthogonal to those before */
+    /* the vectors' parts that are orthogonal to those before */
+    long double star[COLS][COLS], mu[COLS][COLS], norm[COLS];
 } lattice;
 
 /* to += times * from; false when numbers leave 62 bits. */
@@ -254,8 +255,8 @@ static void swap_vectors(int64_t (*m)[COLS], int a, int b) {
     memcpy(m[b], t, sizeof t);
 }
 
-/* A basis of the integer solutions: unit vectors are combined until each row of the equations has one vector left that it does
- * not vanish on, which goes. False on overflow. */
+/* A basis of the integer solutions: unit vectors are combined until each row of the equations has one vector left that
+ * it does not vanish on, which goes. False on overflow. */
 static bool solve(const equations *s, lattice *k) {
     int64_t(*unit)[COLS] = tra_calloc(COLS, sizeof *unit), (*value)[COLS] = tra_calloc(COLS, sizeof *value);
     int n = 0, from = 0;
@@ -318,7 +319,8 @@ static void orthogonalise(lattice *k) {
 
 enum { STEPS = 1000 };
 
-/* Lenstra, Lenstra and Lovasz: vectors become short and nearly orthogonal, as seen with each integer in units of its bound. */
+/* Lenstra, Lenstra and Lovasz: vectors become short and nearly orthogonal, as seen with each integer in units of its
+ * bound. */
 static bool reduce(lattice *k) {
     int a = 1;
     orthogonalise(k);
@@ -409,8 +411,8 @@ static bool try_vector(hunt *h) {
 
 enum { NODES = 20000 };
 
-/* Fincke and Pohst: all combinations of the vectors below a whose length leaves them within the bounds, given that those
- * of the later ones have coefficients x and take `used` of it. */
+/* Fincke and Pohst: all combinations of the vectors below a whose length leaves them within the bounds, given that
+ * those of the later ones have coefficients x and take `used` of it. */
 static bool enumerate(hunt *h, int a, int64_t *x, long double used) {
     const lattice *k = h->k;
     long double most = k->dim * 1.0001L + 1e-6L, centre = 0;
@@ -511,7 +513,8 @@ static tra_status walk_box(const tra_keyfn *f, const tra_dims *count, int64_t *c
 }
 
 /* Of a few keys of the box: its corners and what is next to the first. An error or a collision is one of the whole. */
-static tra_status walk_sample(const tra_keyfn *f, const tra_dims *frontier, uint32_t dims, tra_oneone *out, tra_err *e) {
+static tra_status walk_sample(const tra_keyfn *f, const tra_dims *frontier, uint32_t dims, tra_oneone *out,
+                              tra_err *e) {
     int64_t values[TRA_MAXDIM][4], *v[TRA_MAXDIM];
     tra_dims count = {.n = frontier->n};
     int each = __builtin_popcount(dims) <= 6 ? 4 : 2;

@@ -9,9 +9,10 @@ typedef struct tra_merge {
     int a, b;
 } tra_merge;
 
-/* Labels (bits of a set, extent[l] each) of n >= 1 factors; `out`: those of the result. A label is summed as soon as neither
- * the result nor another factor has it. n - 1 steps go to v. Least multiplications and additions, then least elements of
- * intermediate results: the best of all orders up to TRA_ORDER_EXACT factors, the cheapest pair first beyond. Returns the operations. */
+/* Labels (bits of a set, extent[l] each) of n >= 1 factors; `out`: those of the result. A label is summed as soon as
+ * neither the result nor another factor has it. n - 1 steps go to v. Least multiplications and additions, then least
+ * elements of intermediate results: the best of all orders up to TRA_ORDER_EXACT factors, the cheapest pair first
+ * beyond. Returns the operations. */
 enum { TRA_ORDER_EXACT = 12 };
 double tra_order(int n, const uint64_t *labels, uint64_t out, const int64_t *extent, tra_merge *v);
 

@@ -1,6 +1,7 @@
 /* tra.h - the tensor relational algebra: a typed graph of operators over relations that have no place yet.
  *
- * Source: Tensor Relational Algebra, section 3 (operators); types as in man tra-lang.5 (which key cuts which dimension).
+ * Source: Tensor Relational Algebra, section 3 (operators); types as in man tra-lang.5 (which key cuts which
+ * dimension).
  */
 #ifndef TRA_TRA_H
 #define TRA_TRA_H
@@ -67,8 +68,8 @@ typedef struct tra_named {
     const tra_node *node;
 } tra_named;
 
-/* An EinSum statement, as it was written: the nodes up to `node` compute what it says, and whoever has a definition of his
- * own (the reference evaluator) needs none of them. Labels are numbers below nlabels. */
+/* An EinSum statement, as it was written: the nodes up to `node` compute what it says, and whoever has a definition of
+ * his own (the reference evaluator) needs none of them. Labels are numbers below nlabels. */
 enum { TRA_MAXLABELS = 64 };
 typedef struct tra_einsum_ref {
     const tra_node *node; /* a tensor in blocks */
@@ -105,11 +106,11 @@ typedef struct tra_define {
     const char *name, *value;
 } tra_define;
 
-/* Parses and types a program. `dir` is what its relative paths are relative to ("" or ".": the working directory). Every
- * diagnostic goes to d; the graph is usable only when d->errors is 0. Inputs with files are opened; one that cannot be is a
- * diagnostic too, and when there are no others the status is TRA_INPUT and e names file and place of the first. Unknown -D
- * names are TRA_USAGE. Returns TRA_PROGRAM when there are other diagnostics of class error; *out is then to be closed all
- * the same (it is NULL only on TRA_USAGE). */
+/* Parses and types a program. `dir` is what its relative paths are relative to ("" or ".": the working directory).
+ * Every diagnostic goes to d; the graph is usable only when d->errors is 0. Inputs with files are opened; one that
+ * cannot be is a diagnostic too, and when there are no others the status is TRA_INPUT and e names file and place of the
+ * first. Unknown -D names are TRA_USAGE. Returns TRA_PROGRAM when there are other diagnostics of class error; *out is
+ * then to be closed all the same (it is NULL only on TRA_USAGE). */
 TRA_MUSTUSE tra_status tra_graph_build(const tra_source *src, const char *dir, int ndefines, const tra_define *defines,
                                        tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e);
 void tra_graph_close(tra_graph *g); /* closes the inputs; the arena is the caller's; NULL allowed */

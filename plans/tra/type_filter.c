@@ -1,6 +1,6 @@
-/* type_filter.c - which keys a filter leaves. A list is walked. A grid is cut in boxes for which the predicate holds, or does
- * not, as a whole; so the work is in proportion to the border between the keys that stay and those that go, not to the
- * grid.
+/* type_filter.c - which keys a filter leaves. A list is walked. A grid is cut in boxes for which the predicate holds,
+ * or does not, as a whole; so the work is in proportion to the border between the keys that stay and those that go, not
+ * to the grid.
  *
  * The predicate is a disjunction of conjunctions. In each of these, comparisons of linear functions narrow the box, and
  * remainders thin it out to every m-th key, as far as what stands before them cannot fail. */
@@ -149,7 +149,8 @@ static bool narrow(const tra_keylinear *f, int sign, box *b) {
         least += part[d];
     }
     for (int d = 0; d < b->count.n; d++) {
-        __int128 c = (__int128)sign * f->c[d] * b->step.v[d], room = -(least - part[d]) - (__int128)sign * f->c[d] * b->first.v[d];
+        __int128 c = (__int128)sign * f->c[d] * b->step.v[d],
+                 room = -(least - part[d]) - (__int128)sign * f->c[d] * b->first.v[d];
         if (c == 0) {
             if (room >= 0) continue;
             b->count.v[d] = 0; /* nothing fits */
@@ -398,7 +399,8 @@ static tra_status cut(search *s, box b, tra_err *e) {
     bool open = false;
     int widest = -1;
     int64_t keys = 1;
-    /* where keys are listed the boxes are in proportion to them; where they are too many only a grid will do, which has few */
+    /* where keys are listed the boxes are in proportion to them; where they are too many only a grid will do, which has
+     * few */
     if (++s->nodes > MAX_BOXES + (s->list ? 8 * s->total : 0) && s->c->n > TRA_MAX_LIST)
         return tra_fail(e, TRA_PROGRAM,
                         "the keys that this filter leaves were not found after cutting the %" PRId64 " keys in %" PRId64

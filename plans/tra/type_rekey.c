@@ -1,4 +1,5 @@
-/* type_rekey.c - types of rekeys: grids of any size in closed form, what does not become a grid by walking its tuples. */
+/* type_rekey.c - types of rekeys: grids of any size in closed form, what does not become a grid by walking its
+ * tuples. */
 #include "keyform.h"
 #include "type.h"
 
@@ -10,8 +11,8 @@ tra_status tra_collision(const tra_node *n, const tra_dims *x, const tra_dims *y
                     tra_key_text(x, a), tra_key_text(y, b), tra_key_text(&to, c));
 }
 
-/* The new component that reads key dimension d alone, has as many values, and is the last where d is: arrays that are clipped
- * at the end of d are clipped at its end. -1: none. */
+/* The new component that reads key dimension d alone, has as many values, and is the last where d is: arrays that are
+ * clipped at the end of d are clipped at its end. -1: none. */
 static int follows(const tra_node *n, int d, const tra_dims *frontier) {
     const tra_catalog *c = n->in[0]->type.cat;
     tra_dims key = {.n = c->frontier.n};
@@ -43,7 +44,8 @@ static tra_status grid(const tra_node *n, const tra_oneone *o, bool *fits, tra_c
     return *fits ? tra_catalog_grid(&frontier, &c->bound, by, c->last, out, e) : TRA_OK;
 }
 
-/* The kept key dimension that clips another array dimension in the way that d clips a: of a diagonal one of the two goes. -1: none. */
+/* The kept key dimension that clips another array dimension in the way that d clips a: of a diagonal one of the two
+ * goes. -1: none. */
 static int twin(const tra_catalog *c, uint32_t kept, int d, int a) {
     for (int i = 0; i < c->bound.n; i++) {
         int by = c->by[i];
@@ -54,7 +56,8 @@ static int twin(const tra_catalog *c, uint32_t kept, int d, int a) {
     return -1;
 }
 
-/* The same of a relation without tuples, where components only change places or go: the extents of its tensor stay known. */
+/* The same of a relation without tuples, where components only change places or go: the extents of its tensor stay
+ * known. */
 static tra_status empty_grid(const tra_node *n, bool *fits, tra_catalog *out, tra_err *e) {
     const tra_catalog *c = n->in[0]->type.cat;
     tra_dims frontier = {.n = n->keyfn->n};
@@ -91,11 +94,13 @@ static tra_status closed_form(const tra_node *n, bool *fits, tra_catalog *out, t
     if (*fits || !huge) return TRA_OK;
     if (o.verdict == TRA_ONEONE_YES)
         return tra_fail(e, TRA_PROGRAM,
-                        "the new keys differ, but are no grid, and %" PRId64 " of them are more than the %d that can be "
+                        "the new keys differ, but are no grid, and %" PRId64
+                        " of them are more than the %d that can be "
                         "listed; use larger blocks, or new keys without gaps",
                         c->n, TRA_MAX_LIST);
     return tra_fail(e, TRA_PROGRAM,
-                    "whether the new keys differ cannot be decided without looking at all %" PRId64 " keys, more than %d; "
+                    "whether the new keys differ cannot be decided without looking at all %" PRId64
+                    " keys, more than %d; "
                     "components that are sums of multiples of key components, and quotients and remainders of these by "
                     "numbers, are decided without that",
                     c->n, TRA_MAX_LIST);

@@ -1,8 +1,8 @@
 #!/bin/bash
 # tra run from cron, for at most so long at a time: 0 22 * * * cron.sh DIRECTORY PROGRAM HOURS [OPTION...]
 #
-# Every night goes on from where the last one stopped (--resume), until the outputs are there; then it writes DIRECTORY/done
-# and does nothing any more. One at a time: who comes while another is at it leaves at once.
+# Every night goes on from where the last one stopped (--resume), until the outputs are there; then it writes
+# DIRECTORY/done and does nothing any more. One at a time: who comes while another is at it leaves at once.
 set -u
 dir=${1:?usage: cron.sh DIRECTORY PROGRAM HOURS [OPTION...]} program=${2:?} hours=${3:?}
 shift 3

@@ -1,9 +1,9 @@
 #!/bin/bash
 # tra run under Slurm, which may end and begin it again as often as it likes: sbatch slurm.sh PROGRAM [OPTION...]
 #
-# USR1 comes two minutes before the time limit: tra saves its progress and ends with 75, the job puts itself back into the
-# queue, and --resume goes on from there. So it does after the loss of a node (--requeue). The scratch directory must be one
-# that all nodes see and that outlives the job.
+# USR1 comes two minutes before the time limit: tra saves its progress and ends with 75, the job puts itself back into
+# the queue, and --resume goes on from there. So it does after the loss of a node (--requeue). The scratch directory
+# must be one that all nodes see and that outlives the job.
 #SBATCH --job-name=tra
 #SBATCH --nodes=1
 #SBATCH --ntasks-per-node=2

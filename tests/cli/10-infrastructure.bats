@@ -46,6 +46,13 @@ commands() { "$TRA" help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep . || echo non
     done
 }
 
+@test "no line of a source or of the pages for readers has more than 120 columns" {
+    cd "$ROOT"
+    long=$(find cmd formats lib plans tests \( -name '*.[ch]' \) -exec awk 'length > 120 {print FILENAME ":" FNR}' {} + &&
+        awk 'length > 120 {print FILENAME ":" FNR}' Makefile README.md ARCHITECTURE.md)
+    [ -z "$long" ] || { echo "$long"; return 1; }
+}
+
 @test "every command refuses an unknown option with status 2" {
     for c in $(commands); do
         status 2 tra "$c" --no-such-option-at-all

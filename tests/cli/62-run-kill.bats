@@ -1,8 +1,9 @@
-# tra run whose processes are killed or asked to stop: one status, one message, nobody left, the earlier output intact, and
-# --resume goes on from what was done.
+# tra run whose processes are killed or asked to stop: one status, one message, nobody left, the earlier output intact,
+# and --resume goes on from what was done.
 load helper
 
-# Starts a run of some seconds, waits until it has made its temporary file, and sends signal $2 to $1: tra, mpirun or a rank.
+# Starts a run of some seconds, waits until it has made its temporary file, and sends signal $2 to $1: tra, mpirun or a
+# rank.
 # shellcheck disable=SC2034
 kill_run() {
     local run target i

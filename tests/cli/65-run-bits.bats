@@ -1,4 +1,5 @@
-# The same bits: without more of one plan by any transport, ceiling and threads; with --reproducible on any number of ranks, too.
+# The same bits: without more of one plan by any transport, ceiling and threads; with --reproducible on any number of
+# ranks, too.
 load helper
 
 # Sums over one key, over several, products, a mean, in both types, and EinSum; extents that no number of ranks divides.

@@ -46,8 +46,8 @@ status() {
     fi
 }
 
-# long_program [SHAPE BLOCK]: long.tra, which takes seconds on two ranks whatever the machine, and its input; its output is
-# c.h5.
+# long_program [SHAPE BLOCK]: long.tra, which takes seconds on two ranks whatever the machine, and its input; its output
+# is c.h5.
 long_program() {
     "$TRA" gen -q --shape "${1:-4000x4000}" --block "${2:-250x250}" --dist normal --seed 9 -o long.h5
     printf '%s\n' 'input A from "long.h5"' 'C = agg(join(A, A, [], [], (x, y) -> tanh(x * y)), [0,1], matadd)' \

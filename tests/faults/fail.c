@@ -4,9 +4,10 @@
  *   TRA_FAIL_RANK  the MPI rank that fails (default: whoever has none, or rank 0)
  *   TRA_FAIL_LOG   a file to which every process appends "KIND CALLS" at its end, to know how far n goes
  *
- * Only calls that tra itself makes count (by the address that they return to): what a library does when its own calls fail
- * is its own affair. A failed allocation is one of malloc, calloc, realloc or aligned_alloc; reads are pread and read,
- * writes pwrite and write to files of its own; sends and receives are the non-blocking and blocking calls of the exchange.
+ * Only calls that tra itself makes count (by the address that they return to): what a library does when its own calls
+ * fail is its own affair. A failed allocation is one of malloc, calloc, realloc or aligned_alloc; reads are pread and
+ * read, writes pwrite and write to files of its own; sends and receives are the non-blocking and blocking calls of the
+ * exchange.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -76,7 +77,8 @@ static int fails(int what, void *from) {
 #define REAL(name) static __typeof__(&name) real; if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
 #define FROM __builtin_return_address(0)
 
-/* The allocator of a program with AddressSanitizer, if it is one (then this library comes before it), or the C library's. */
+/* The allocator of a program with AddressSanitizer, if it is one (then this library comes before it), or the C
+ * library's. */
 #define BY(name) (__interceptor_##name ? __interceptor_##name : __libc_##name)
 extern __typeof__(malloc) __interceptor_malloc __attribute__((weak)), __libc_malloc;
 extern __typeof__(calloc) __interceptor_calloc __attribute__((weak)), __libc_calloc;

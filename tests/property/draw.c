@@ -489,7 +489,8 @@ int draw(gen *g, relation *r) {
     if (einsum && !macro && !draw_einsum(g, r)) return -1;
     if (!einsum && rng_chance(&g->g, 60) && draw_sum(g, r)) return 2;
     const relation *last = &g->v[g->n - 1];
-    bool filtered = !einsum && last->fn && !strcmp(last->fn, "filter"), edges = filtered && strstr(last->tail, ") != (");
+    bool filtered = !einsum && last->fn && !strcmp(last->fn, "filter"),
+         edges = filtered && strstr(last->tail, ") != (");
     if (edges && rng_chance(&g->g, 70)) {
         draw_whole(g, r);
         return 2;

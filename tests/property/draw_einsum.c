@@ -56,7 +56,9 @@ static bool draw_ref(gen *g, statement *s) {
 /* ---- expressions -------------------------------------------------------------------------------------------- */
 
 static void factor(gen *g, const statement *s, int i, tra_str *text, tra_str *json) {
-    const char *f = !rng_chance(&g->g, 25) ? NULL : g->integers ? PICK(g, "abs", "relu") : PICK(g, "tanh", "abs", "sigmoid");
+    const char *f = !rng_chance(&g->g, 25) ? NULL
+                    : g->integers          ? PICK(g, "abs", "relu")
+                                           : PICK(g, "tanh", "abs", "sigmoid");
     tra_str_printf(text, f ? "%s(%s)" : "%.0s%s", f ? f : "", s->text[i]);
     tra_str_printf(json, f ? "[\"%s\",[\"x\",%d]]" : "%.0s[\"x\",%d]", f ? f : "", i);
 }
@@ -128,7 +130,8 @@ bool draw_einsum(gen *g, relation *r) {
     else if (how < 80)
         combination(g, &s, &e, &je);
     else /* parenthesised: a max or min of two at its head would be the word */
-        tra_str_add(&e, "("), random_scalar(&g->g, g->a, s.nrefs, s.text, 3, g->integers, &e, &je), tra_str_add(&e, ")");
+        tra_str_add(&e, "("), random_scalar(&g->g, g->a, s.nrefs, s.text, 3, g->integers, &e, &je),
+            tra_str_add(&e, ")");
     for (int i = 0; i < s.nrefs; i++) {
         char arg[24];
         snprintf(arg, sizeof arg, "[\"x\",%d]", i);

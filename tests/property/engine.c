@@ -197,7 +197,8 @@ static void check_conditions(bench *b, const tra_plans *plans) {
 
 static const char *const codecs[] = {"none", "none", "zstd:1"};
 
-/* A digest of the bits of all outputs; which of two NaN an operation passes on, plans that turn it round do not agree on. */
+/* A digest of the bits of all outputs; which of two NaN an operation passes on, plans that turn it round do not agree
+ * on. */
 static uint64_t bits_of(const bench *b, tra_ref_rel *const *out) {
     uint64_t h = 14695981039346656037u;
     for (int k = 0; k < b->g->noutputs; k++)

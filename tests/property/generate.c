@@ -262,7 +262,8 @@ static void judge_operators(gen *g) {
         tra_str_printf(g->judge, "%s{\"name\":\"%s\",\"op\":\"%s\",\"in\":[", first ? "" : ",\n", r->name, r->fn);
         for (int p = 0; p < operands(r); p++)
             tra_str_printf(g->judge, "%s\"%s\"", p ? "," : "", g->v[operand(r, p)].name);
-        tra_str_printf(g->judge, "]%s,\"bound\":", r->json); /* the blocks of a statement are for the compiler to choose */
+        tra_str_printf(g->judge,
+                       "]%s,\"bound\":", r->json); /* the blocks of a statement are for the compiler to choose */
         append_list(g->judge, r->type->cat->bound.n, r->type->cat->bound.v);
         tra_str_add(g->judge, "}");
         first = false;

@@ -36,8 +36,9 @@ static void done(built *b) {
     tra_arena_free(b->a);
 }
 
-static const char declared[] = "input A : f64 [10, 9] by [4, 3]; input B : f64 [9, 6] by [3, 2]; input S : f64 [5, 5] by "
-                               "[2, 2]; input v : f64 [9] by [3]; input O : f64 [10, 0]; param p = 0.5\n";
+static const char declared[] =
+    "input A : f64 [10, 9] by [4, 3]; input B : f64 [9, 6] by [3, 2]; input S : f64 [5, 5] by "
+    "[2, 2]; input v : f64 [9] by [3]; input O : f64 [10, 0]; param p = 0.5\n";
 
 /* The first line of each diagnostic, without "p.tra:". */
 static void check_errors(int line, const char *text, const char *want) {
@@ -71,10 +72,11 @@ TEST(what_is_refused) {
            "2:16: error: label 'i' has the extent 9 here, but 10 before\n2:14: note: bound here\n");
     ERRORS("C[i] = sum A[i,j] * v[i]",
            "2:23: error: label 'i' has the extent 9 here, but 10 before\n2:14: note: bound here\n");
-    ERRORS("C[i] = sum A[i] + v[a,b] + W[i] + p[i]",
-           "2:12: error: 1 label for 'A', a tensor of 2 dimensions\n2:19: error: 2 labels for 'v', a tensor of 1 "
-           "dimension\n2:28: error: there is no relation 'W'\n2:35: error: 'p' is a param; a relation is expected here\n"
-           "1:153: note: defined here\n");
+    ERRORS(
+        "C[i] = sum A[i] + v[a,b] + W[i] + p[i]",
+        "2:12: error: 1 label for 'A', a tensor of 2 dimensions\n2:19: error: 2 labels for 'v', a tensor of 1 "
+        "dimension\n2:28: error: there is no relation 'W'\n2:35: error: 'p' is a param; a relation is expected here\n"
+        "1:153: note: defined here\n");
     ERRORS("C[i,j] = A[i,j] + v", "2:19: error: the relation 'v' has no labels here\n");
     ERRORS("C[i,j] = A[i,j] + q + A[i,j]", "2:19: error: there is no param 'q'\n");
     ERRORS("C[j] = v[j] + sum(v[j]) + max(v[j])",
@@ -85,10 +87,11 @@ TEST(what_is_refused) {
            "4:8: error: this has no place here; a number or a scalar expression is expected\n"
            "5:8: error: there is no scalar function 'cos'\n");
     ERRORS("C[] = 3 * p", "2:7: error: an EinSum statement needs a reference such as X[i,j]\n");
-    ERRORS("T = tile(A, 0, 2)\nC[i,j] = T[i,j]\nU = join(v, v, [], [], elemmul)\nD[a] = U[a]",
-           "3:10: error: EinSum needs tensors in blocks; of 'T' a dimension is cut by more than one key\n"
-           "5:8: error: EinSum needs tensors in blocks; of 'U' its key arity differs from its rank, so some key cuts no "
-           "dimension or some dimension is not cut\n");
+    ERRORS(
+        "T = tile(A, 0, 2)\nC[i,j] = T[i,j]\nU = join(v, v, [], [], elemmul)\nD[a] = U[a]",
+        "3:10: error: EinSum needs tensors in blocks; of 'T' a dimension is cut by more than one key\n"
+        "5:8: error: EinSum needs tensors in blocks; of 'U' its key arity differs from its rank, so some key cuts no "
+        "dimension or some dimension is not cut\n");
     ERRORS("C[i] = sum O[i,j]\nD[i,j] = O[i,j] + 1", "2:16: error: label 'j' is aggregated, but has the extent 0\n");
     ERRORS("C[a,b,c,d,e,f,g,h] = S[a,b]*S[c,d]*S[e,f]*S[g,h]\nD[a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,q] = S[a,b]",
            "3:33: error: a result of 16 dimensions: with a key for each at most 15\n");
@@ -107,7 +110,8 @@ static void check_lowered(int line, const char *text, const char *want) {
         tra_node_print(b.g->v[i], &got);
         tra_str_add(&got, "\n");
     }
-    if (strcmp(tra_str_get(&got), want) != 0) check_report("line %d: lowered to\n%snot\n%s", line, tra_str_get(&got), want);
+    if (strcmp(tra_str_get(&got), want) != 0)
+        check_report("line %d: lowered to\n%snot\n%s", line, tra_str_get(&got), want);
     tra_str_free(&got);
     done(&b);
     free(all);
@@ -150,7 +154,8 @@ TEST(what_statements_become) {
             "join(A, B, [1], [0], matmul)\nagg(#5, [0,2], matadd)\ntransform(B, \"jk->k\")\nagg(#7, [1], matadd)\n"
             "C = join(#6, #8, [1], [0], (x, y) -> x + y - 9)\n");
     /* diagonals, other blocks, holes, rank 0 */
-    LOWERED("C[i] = S[i,i]", "filter(S, (k0, k1) -> k0 == k1)\nrekey(#5, (k0, k1) -> (k0))\nC = transform(#6, \"aa->a\")\n");
+    LOWERED("C[i] = S[i,i]",
+            "filter(S, (k0, k1) -> k0 == k1)\nrekey(#5, (k0, k1) -> (k0))\nC = transform(#6, \"aa->a\")\n");
     LOWERED("input W : f64 [9] by [4]\nC[i,j] = A[i,j] + W[j]",
             "W = input W : f64 [9] by [4]\nreblock(W, [3])\nC = join(A, #6, [1], [0], matvecadd)\n");
     LOWERED("H = filter(A, (i,j) -> i != 1)\nC[i,j] = H[i,j] + 1",
@@ -274,7 +279,8 @@ TEST(order_of_contraction) {
 
 /* What a program can be made of takes time in proportion. */
 TEST(long_expressions) {
-    static const char *const forms[] = {"S[i,j]*", "S[%c,%c]*", "v[%c]+", "max(S[i,j],", "S[i,j]/v[k]-"}; /* of letters */
+    static const char *const forms[] = {"S[i,j]*", "S[%c,%c]*", "v[%c]+", "max(S[i,j],",
+                                        "S[i,j]/v[k]-"}; /* of letters */
     double t = check_seconds();
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
         tra_str text = {0};
@@ -449,7 +455,8 @@ TEST(contractions_of_many_factors_give_what_the_definition_gives) {
         tra_str_printf(&text, "\nR%d[] = sum B[%c,a]", n, 'a' + n - 1);
         for (int i = 0; i < n - 1; i++) tra_str_printf(&text, " * A[%c,%c]", 'a' + i, 'a' + i + 1);
         tra_str_printf(&text, "\nS%d[x] = sum v[x]", n);
-        for (int i = 0; i < n - 1; i++) tra_str_printf(&text, " * %c[%c,%c]", i % 2 ? 'A' : 'B', i % 3 ? 'x' : 'y', 'a' + i);
+        for (int i = 0; i < n - 1; i++)
+            tra_str_printf(&text, " * %c[%c,%c]", i % 2 ? 'A' : 'B', i % 3 ? 'x' : 'y', 'a' + i);
         tra_str_add(&text, "\n");
     }
     double t = check_seconds();
@@ -464,5 +471,6 @@ TEST(macros_and_holes_give_what_the_definition_gives) {
                   "H = filter(A, (i,j) -> i + j != 2)\nF[i,j] = H[i,j] - 1\nG[i,k] = sum H[i,j] * A[k,j]\n"
                   "I[j] = min H[i,j]\n");
     check_program("input O : f64 [3, 0] by [2, 1]\ninput A : f64 [3, 4] by [2, 3]\nB[i,j] = O[i,j] + 1\n"
-                  "N = filter(A, (i,j) -> 0)\nM = softmax(N)\nC[j,i] = exp(O[i,j])\nD[j,k] = sum O[i,j] * A[i,k]\nE = softmax(O)\nF = transpose(O)\n");
+                  "N = filter(A, (i,j) -> 0)\nM = softmax(N)\nC[j,i] = exp(O[i,j])\nD[j,k] = sum O[i,j] * A[i,k]\nE = "
+                  "softmax(O)\nF = transpose(O)\n");
 }

@@ -1,5 +1,6 @@
-/* The search against exhaustive search: random small programs whose operators share inputs and results, every placement of
- * every operator, the cheapest exchanges. Costs come from cost.h, ways to place joins from ia.h; the rest is apart. */
+/* The search against exhaustive search: random small programs whose operators share inputs and results, every placement
+ * of every operator, the cheapest exchanges. Costs come from cost.h, ways to place joins from ia.h; the rest is
+ * apart. */
 #include "../../plans/search/cost.h"
 #include "../../plans/search/search.h"
 #include "../../plans/tra/load.h"
@@ -65,16 +66,18 @@ static double floats(const tra_node *n, const tra_placement *from, const tra_pla
     return tra_traffic_exchange(from, to, n->type.cat).floats;
 }
 
-/* Least floats that bring the relation, which is at the first of `at`, to the wants that are not done, in any order, from
- * anywhere. */
-static double serve_from(const tra_node *n, tra_placement *at, int nat, const tra_placement *want, int nwants, uint32_t done) {
+/* Least floats that bring the relation, which is at the first of `at`, to the wants that are not done, in any order,
+ * from anywhere. */
+static double serve_from(const tra_node *n, tra_placement *at, int nat, const tra_placement *want, int nwants,
+                         uint32_t done) {
     double best = INFINITY;
     bool all = true;
     for (int i = 0; i < nwants; i++) {
         if (done >> i & 1) continue;
         all = false;
         double least = INFINITY;
-        for (int j = 0; j < nat; j++) least = fmin(least, tra_place_eq(&at[j], &want[i]) ? 0 : floats(n, &at[j], &want[i]));
+        for (int j = 0; j < nat; j++)
+            least = fmin(least, tra_place_eq(&at[j], &want[i]) ? 0 : floats(n, &at[j], &want[i]));
         at[nat] = want[i];
         best = fmin(best, least + serve_from(n, at, nat + 1, want, nwants, done | 1u << i));
     }
@@ -216,8 +219,8 @@ static int draw(int n) {
 
 enum { EXTENTS = 3, BLOCKS = 8 };
 
-/* Matrices over three kinds of dimensions, all cut in as many blocks but of different sizes; so that any placement of one
- * dimension keeps all sites busy. */
+/* Matrices over three kinds of dimensions, all cut in as many blocks but of different sizes; so that any placement of
+ * one dimension keeps all sites busy. */
 typedef struct matrices {
     int n;
     int row[16], column[16];
@@ -296,8 +299,8 @@ static void check_program(const char *text, int sites) {
     double got = plans.v[0]->cost.network_floats, rewritten = free_plans.v[0]->cost.network_floats;
     double least = least_floats(program.graph, sites, INFINITY);
     if (got != least || rewritten > least || (direct && direct->cost.network_floats < got))
-        check_report("%d sites: %g floats (%g with rules, %g as translated), not %g:\n%s# chosen: %s", sites, got, rewritten,
-                     direct ? direct->cost.network_floats : -1.0, least, text, plans.v[0]->strategy);
+        check_report("%d sites: %g floats (%g with rules, %g as translated), not %g:\n%s# chosen: %s", sites, got,
+                     rewritten, direct ? direct->cost.network_floats : -1.0, least, text, plans.v[0]->strategy);
     tra_program_free(&program);
 }
 

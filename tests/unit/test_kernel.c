@@ -326,7 +326,8 @@ TEST(results_that_blas_cannot_address) { /* two sums in an accumulator that is l
         tra_array a = uniform(t, DIMS(140, 270, 2), -1, 1), b = uniform(t, DIMS(270, 130, 2), -1, 1);
         tra_array once = join(k, &a, &b), acc = filled(t, DIMS(150, 131, 3), 7);
         for (int add = 0; add < 2; add++)
-            for (int tile = 0; tile < tra_kernel_tiles(k, &acc.ext); tile++) tra_kernel_fma(k, &a, &b, &acc, tile, !add);
+            for (int tile = 0; tile < tra_kernel_tiles(k, &acc.ext); tile++)
+                tra_kernel_fma(k, &a, &b, &acc, tile, !add);
         double most = 0;
         for (int64_t i = 0; i < 150; i++)
             for (int64_t j = 0; j < 131; j++)

@@ -1,5 +1,5 @@
-/* Closed forms of key functions against looking at every key: ranges, one to one or not, the grids that rekeys become and
- * those that filters leave. On random functions over small grids, and some over huge ones. */
+/* Closed forms of key functions against looking at every key: ranges, one to one or not, the grids that rekeys become
+ * and those that filters leave. On random functions over small grids, and some over huge ones. */
 #include "check.h"
 
 #include "../../plans/tra/keyform.h"
@@ -184,7 +184,8 @@ static void many(kind k, int rounds, int64_t walk, int counts[4]) {
         compare(a, &f, &frontier, walk, counts);
         tra_arena_free(a);
     }
-    if (getenv("SHOW")) printf("# not %d, one to one %d, fail %d, open %d\n", counts[0], counts[1], counts[2], counts[3]);
+    if (getenv("SHOW"))
+        printf("# not %d, one to one %d, fail %d, open %d\n", counts[0], counts[1], counts[2], counts[3]);
 }
 
 TEST(linear_functions_are_all_decided) {
@@ -278,8 +279,8 @@ static tra_keyexpr *random_predicate(tra_arena *a, int arity, int depth) {
     switch (below(4)) {
     case 0: return random_component(a, arity, ANYTHING, 2);
     case 1:
-        return node(a, below(2) ? TRA_KEY_EQ : TRA_KEY_NE, node(a, TRA_KEY_MOD, random_sum(a, arity), number(a, below(6))),
-                    number(a, below(4)));
+        return node(a, below(2) ? TRA_KEY_EQ : TRA_KEY_NE,
+                    node(a, TRA_KEY_MOD, random_sum(a, arity), number(a, below(6))), number(a, below(4)));
     default:
         return node(a, (tra_keyop)(TRA_KEY_LT + below(6)), random_sum(a, arity),
                     below(2) ? random_sum(a, arity) : number(a, below(6)));
@@ -321,8 +322,8 @@ TEST(filters_leave_what_walking_leaves) {
         tra_status s = tra_type_filter(a, &t.n, &t.closed, &e), want = walk_filter(a, &t, &f, &t.listed, &other);
         bool same = s == want && (s != TRA_OK || same_catalog(&t.closed, &t.listed));
         if (!same)
-            check_report("%s: %s, %d keys, by walking %s, %d keys", text_of(a, &f, &t.cat.frontier), e.msg, (int)t.closed.n,
-                         other.msg, (int)t.listed.n);
+            check_report("%s: %s, %d keys, by walking %s, %d keys", text_of(a, &f, &t.cat.frontier), e.msg,
+                         (int)t.closed.n, other.msg, (int)t.listed.n);
         if (s != TRA_OK) fail++;
         else *(t.closed.n == 0 ? &empty : t.closed.grid ? &grids : &lists) += 1;
         tra_arena_free(a);
@@ -356,7 +357,8 @@ static void check_huge(int line, const char *operator, const char *want) {
         if (from) tra_str_addn(&got, from, strcspn(from, "\n"));
         tra_str_free(&all);
     }
-    if (!strstr(tra_str_get(&got), want)) check_report("line %d: %s: %s, not %s", line, operator, tra_str_get(&got), want);
+    if (!strstr(tra_str_get(&got), want))
+        check_report("line %d: %s: %s, not %s", line, operator, tra_str_get(&got), want);
     if (t > 20) check_report("line %d: %s took %.1f s", line, operator, t);
     if (g) tra_graph_close(g);
     tra_str_free(&got);
@@ -391,19 +393,24 @@ TEST(rekeys_of_huge_grids) {
 }
 
 TEST(filters_of_huge_grids) {
-    HUGE_GRID("filter(A, (i,j) -> i == j)", "keys 2 <1048576,1048576>, f64 2 x 2, tensor 2097151 x 2097152, 1048576 tuples");
+    HUGE_GRID("filter(A, (i,j) -> i == j)",
+              "keys 2 <1048576,1048576>, f64 2 x 2, tensor 2097151 x 2097152, 1048576 tuples");
     HUGE_GRID("filter(A, (i,j) -> i < 5 || i >= 5)", "tensor 2097151 x 2097152, 1099511627776 tuples");
-    HUGE_GRID("filter(A, (i,j) -> i < 50000 && j <= 70000)", "<50000,70001>, f64 2 x 2, tensor 100000 x 140002, 3500050000");
-    HUGE_GRID("filter(A, (i,j) -> i == 5 && j < 7)", "keys 2 <6,7>, f64 2 x 2, tensor 12 x 14, 7 tuples, 224 B, 35 holes");
+    HUGE_GRID("filter(A, (i,j) -> i < 50000 && j <= 70000)",
+              "<50000,70001>, f64 2 x 2, tensor 100000 x 140002, 3500050000");
+    HUGE_GRID("filter(A, (i,j) -> i == 5 && j < 7)",
+              "keys 2 <6,7>, f64 2 x 2, tensor 12 x 14, 7 tuples, 224 B, 35 holes");
     HUGE_GRID("filter(A, (i,j) -> 2*i == 3*j && i % 1000 == 7)", ", 349 tuples");
     HUGE_GRID("filter(A, (i,j) -> i > j + 1048570)", "<1048576,5>, f64 2 x 2, tensor 2097151 x 10, 15 tuples");
     HUGE_GRID("filter(A, (i,j) -> i*1000 == j)", ", 1049 tuples");
     HUGE_GRID("filter(A, (i,j) -> (i == 3 || j == 4) && i < 9)", ", 1048584 tuples");
     HUGE_GRID("filter(H, i -> i % 1000000007 == 5)", ", 1100 tuples");
     HUGE_GRID("filter(H, i -> i % 3 == 5)", " 0 tuples");
-    HUGE_GRID("filter(H, i -> i % 3 == 0 || i % 5 == 0)", "more than 16777216 keys, too many to list, and no grid (<1> is mis");
+    HUGE_GRID("filter(H, i -> i % 3 == 0 || i % 5 == 0)",
+              "more than 16777216 keys, too many to list, and no grid (<1> is mis");
     HUGE_GRID("filter(A, (i,j) -> i < j)", "more than 16777216 keys, too many to list, and no grid (<0,0> is missing)");
-    HUGE_GRID("filter(A, (i,j) -> i >= 50000)", "more than 16777216 keys, too many to list, and no grid (<0,0> is missing)");
+    HUGE_GRID("filter(A, (i,j) -> i >= 50000)",
+              "more than 16777216 keys, too many to list, and no grid (<0,0> is missing)");
     HUGE_GRID("filter(H, i -> i / 1000000 != 5)", "and no grid (<5000000> is missing)");
     HUGE_GRID("filter(A, (i,j) -> 10 / (i - 7) > 2)", "division by zero at key <7,0>");
     HUGE_GRID("filter(H, i -> i*i % 1000003 == 5)", "were not found after cutting the 1099511627776 keys");

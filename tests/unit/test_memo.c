@@ -39,14 +39,15 @@ static tra_node over(const made *x, const char *name, const tra_node *l, const t
 }
 
 TEST(equal_expressions_are_one) {
-    made x = make("input A : f64 [8,8] by [2,2]\ninput B : f64 [8,8] by [2,2]\n"
-                  "C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)\n"
-                  "D = agg(join(A, B, [1], [0], matmul), [0,2], matadd)\n"
-                  "E = agg(join(A, B, [1], [1], matmul), [0,2], matadd)\nF = filter(C, (i,j) -> i < 2)\n"
-                  "G = filter(D, (a,b) -> a < 2)\nH = filter(D, (a,b) -> b < 2)\nI = transform(H, x -> x + 1)\n"
-                  "J = transform(H, y -> y + 1)\nK = transform(H, y -> y + 1.0000000000000002)\nU = transform(A, exp)\n"
-                  "L = rekey(A, (i,j) -> (j,i))\nM = rekey(B, (i,j) -> (j,i))\n"
-                  "output C\noutput D\noutput E\noutput F\noutput G\noutput I\noutput J\noutput K\noutput L\noutput M\n");
+    made x =
+        make("input A : f64 [8,8] by [2,2]\ninput B : f64 [8,8] by [2,2]\n"
+             "C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)\n"
+             "D = agg(join(A, B, [1], [0], matmul), [0,2], matadd)\n"
+             "E = agg(join(A, B, [1], [1], matmul), [0,2], matadd)\nF = filter(C, (i,j) -> i < 2)\n"
+             "G = filter(D, (a,b) -> a < 2)\nH = filter(D, (a,b) -> b < 2)\nI = transform(H, x -> x + 1)\n"
+             "J = transform(H, y -> y + 1)\nK = transform(H, y -> y + 1.0000000000000002)\nU = transform(A, exp)\n"
+             "L = rekey(A, (i,j) -> (j,i))\nM = rekey(B, (i,j) -> (j,i))\n"
+             "output C\noutput D\noutput E\noutput F\noutput G\noutput I\noutput J\noutput K\noutput L\noutput M\n");
     CHECK_INT(group_of(&x, "C"), group_of(&x, "D"));
     CHECK(group_of(&x, "C") != group_of(&x, "E"));
     CHECK_INT(group_of(&x, "F"), group_of(&x, "G"));

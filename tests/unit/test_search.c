@@ -339,14 +339,16 @@ TEST(plans_over_the_ceiling_are_dropped) {
     free(text);
 }
 
-/* Products whose summands are too large to be moved under the ceiling, although they cost least: so many of them that the
- * cheapest combinations all move some. */
+/* Products whose summands are too large to be moved under the ceiling, although they cost least: so many of them that
+ * the cheapest combinations all move some. */
 TEST(a_costlier_plan_that_fits_is_found) {
     tra_str text = {0};
     enum { N = 6 };
     for (int i = 0; i < N; i++)
-        tra_str_printf(&text, "input A%d : f64 [8000,1000000] by [4000,200]\ninput B%d : f64 [1000000,8000] by [200,4000]\n"
-                              "C%d = agg(join(A%d, B%d, [1], [0], matmul), [0,2], matadd)\noutput C%d\n", i, i, i, i, i, i);
+        tra_str_printf(&text,
+                       "input A%d : f64 [8000,1000000] by [4000,200]\ninput B%d : f64 [1000000,8000] by [200,4000]\n"
+                       "C%d = agg(join(A%d, B%d, [1], [0], matmul), [0,2], matadd)\noutput C%d\n",
+                       i, i, i, i, i, i);
     tra_plan_options o = options(4, TRA_COST_TRA);
     planned p = plan_with(text.s, o);
     CHECK_STR(p.plans.v[0]->strategy, "cmm cmm cmm cmm cmm cmm");

@@ -66,8 +66,8 @@ static int coordinate(const tra_placement *p, int site, int a) {
     return site % p->axis[a].sites;
 }
 
-/* The sites where a placement has block t, as bits: axis by axis, the sites of the axes so far times those of the next.
- */
+/* The sites where a placement has block t, as bits: axis by axis, the sites of the axes so far times those of the
+ * next. */
 static uint64_t sites_of(const tra_placement *p, const held *h, int64_t t) {
     int64_t key[3];
     uint64_t sites = 1; /* of a grid without axes, its one site */
@@ -237,8 +237,8 @@ static tra_placement declared(const char *at, const held *h, int s) {
     return p;
 }
 
-/* An input is where it was declared. If nowhere, each block is on one site: any partitioning is free, copies are not.
- */
+/* An input is where it was declared. If nowhere, each block is on one site: any partitioning is free, copies are
+ * not. */
 static held *read_input(const tra_op *o, const product *m, const variant *u) {
     bool left = strcmp(o->name, "A") == 0;
     const char *at = u->at[left ? 0 : 1];
@@ -363,7 +363,8 @@ static void check_declared_choice(const tra_plans *plans, const product *m, cons
         floats += *u->at[1] ? to_grid(&b, u->at[1], g, 1, s) : g[0] > 1 ? m->k * m->j * g[0] : 0;
         best = tra_min64(best, floats);
     }
-    for (int side = 0; side < 2; side++) { /* or one input as it is, though both its keys partition it, the other copied */
+    /* or one input as it is, though both its keys partition it, the other copied */
+    for (int side = 0; side < 2; side++) {
         const char *other = u->at[1 - side];
         if (!strchr(u->at[side], ',')) continue;
         int64_t floats = strcmp(other, "all") == 0 ? 0 : s * (side ? m->i * m->k : m->k * m->j);
@@ -531,7 +532,8 @@ TEST(products_of_placed_inputs_and_holes_move_what_was_predicted) {
     for (size_t x = 0; x < sizeof v / sizeof *v; x++) {
         for (int s = 2; s <= MAXSITES; s += all_day() ? 1 : 5) {
             for (int c = 0; c < 2 * PLACES * PLACES; c++)
-                check_variant(&v[x], s, &(variant){false, {at[c % PLACES], at[c / PLACES % PLACES]}, c >= PLACES * PLACES});
+                check_variant(&v[x], s,
+                              &(variant){false, {at[c % PLACES], at[c / PLACES % PLACES]}, c >= PLACES * PLACES});
         }
     }
 }

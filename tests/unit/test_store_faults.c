@@ -527,7 +527,8 @@ TEST(store_locks) {
     CHECK_INT(leftovers(), 2);
     siginfo_t ended;
     CHECK(write(go[1], &c, 1) == 1);
-    CHECK(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) == 0); /* nobody has asked how it ended: that is dead enough */
+    /* nobody has asked how it ended: that is dead enough */
+    CHECK(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) == 0);
     CHECK_OK(write_all(path, &t, "none", &e), e); /* taken over, and the debris removed */
     CHECK_INT(leftovers(), 0);
     CHECK_INT(child_status(pid), 1);

@@ -278,10 +278,11 @@ TEST(errors) {
            "2:11: error: there is no param 'y'\n"
            "4:24: error: z is 0.25, but a key expression needs "
            "integers\n");
-    ERRORS("C = softmax(A, 1)\nD = transpose(tile(A, 0, 2))\nE = softmax(agg(A, [], matadd))",
-           "2:5: error: softmax has 1 argument, not 2\n3:5: error: transpose needs a tensor in blocks; of this relation a "
-           "dimension is cut by more than one key\n4:5: error: softmax needs a tensor in blocks; of this relation its "
-           "key arity differs from its rank, so some key cuts no dimension or some dimension is not cut\n");
+    ERRORS(
+        "C = softmax(A, 1)\nD = transpose(tile(A, 0, 2))\nE = softmax(agg(A, [], matadd))",
+        "2:5: error: softmax has 1 argument, not 2\n3:5: error: transpose needs a tensor in blocks; of this relation a "
+        "dimension is cut by more than one key\n4:5: error: softmax needs a tensor in blocks; of this relation its "
+        "key arity differs from its rank, so some key cuts no dimension or some dimension is not cut\n");
     ERRORS("C = A + B\nD = A[i]", "2:5: error: a relation is expected here\n3:5: error: a relation is expected here\n");
     ERRORS("output C\noutput p\noutput A to \"x.h5\"\noutput B to \"./x.h5:data\"\noutput B to \"x.h5:b\"",
            "2:8: error: there is no relation 'C'\n3:8: error: 'p' is a param; a relation is expected here\n"

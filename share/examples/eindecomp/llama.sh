@@ -1,7 +1,7 @@
 #!/bin/sh
 # Writes the prefill of a model like LLaMA-7B as a program: llama.sh [LAYERS] > llama.tra
-# Sizes are params: -D b=8 (sequences), s (positions), a (features), h (heads), d (features of a head), f (features of the
-# inner layer), v (words), and blocks: t of features and of heads, u of positions.
+# Sizes are params: -D b=8 (sequences), s (positions), a (features), h (heads), d (features of a head), f (features of
+# the inner layer), v (words), and blocks: t of features and of heads, u of positions.
 set -eu
 layers=${1:-32}
 cat <<'END'

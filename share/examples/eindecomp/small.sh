@@ -1,6 +1,6 @@
 #!/bin/sh
-# The programs of this folder at small sizes: makes their inputs, runs each under every optimizer, compares the results, and
-# prints what was predicted and measured.
+# The programs of this folder at small sizes: makes their inputs, runs each under every optimizer, compares the results,
+# and prints what was predicted and measured.
 # usage: small.sh [FOLDER FOR THE RESULTS]; the variable SITES (4) says on how many sites, ONLY names one program
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -8,8 +8,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 SITES=${SITES:-4}
 "$here/llama.sh" 1 >llama.tra
 
-# inputs PROGRAM PARAM=VALUE ...: makes every input that the program declares, and leaves in $define the options that bind
-# inputs and params.
+# inputs PROGRAM PARAM=VALUE ...: makes every input that the program declares, and leaves in $define the options that
+# bind inputs and params.
 inputs() {
     program=$1
     shift
