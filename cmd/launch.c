@@ -106,6 +106,68 @@ static int wait_for(pid_t pid, const sigset_t *chld, bool *stuck) {
     return status;
 }
 
+/* The command line of mpirun for n ranks of this program. From malloc; the texts are the caller's. */
+static const char **mpirun_arguments(const char *self, const char *count, int argc, char **argv) {
+    /* -q: no banners, tra's own message is enough. Binding would put each rank on one core whatever --threads says. */
+    const char *fixed[] = {"mpirun", "-q", "--bind-to", "none", "--oversubscribe", "-n", count};
+    size_t nfixed = sizeof fixed / sizeof *fixed, at = 0;
+    const char **args = tra_calloc(nfixed + (size_t)argc + 3, sizeof *args);
+    for (size_t i = 0; i < nfixed; i++) args[at++] = fixed[i];
+    if (geteuid() == 0) args[at++] = "--allow-run-as-root";
+    args[at++] = self;
+    for (int i = 1; i < argc; i++) args[at++] = argv[i];
+    return args;
+}
+
+/* In the child: does not return. */
+static void become_mpirun(const char **args, int in, pid_t parent, const sigset_t *mask) {
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* who kills this program wants the ranks to end too */
+    if (getppid() != parent) _exit(127);
+    setpgid(0, 0); /* ^C is for this program, which hands it on */
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGUSR1, SIG_IGN); /* until mpirun listens */
+    char us[400], host[256] = "";
+    if (gethostname(host, sizeof host) != 0) *host = '\0';
+    snprintf(us, sizeof us, "%.6f %ld %s", tra_process_begin(), (long)parent, host);
+    setenv("TRA_LAUNCHED", us, 1);
+    if (isatty(STDERR_FILENO)) setenv("TRA_TERMINAL", "1", 1); /* the ranks have a pipe to mpirun */
+    dup2(in, STDIN_FILENO);
+    execvp("mpirun", (char *const *)args);
+    _exit(127);
+}
+
+/* Hands signals on to mpirun until it has ended. Returns its status as a shell tells it. */
+static int pass_signals(pid_t pid, const sigset_t *chld, const sigset_t *before, bool *stuck) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+    enum { N = sizeof signals / sizeof *signals };
+    struct sigaction pass = {.sa_handler = pass_on}, old[N];
+    child = pid;
+    for (int i = 0; i < N; i++) { /* what was ignored stays ignored, as nohup wants it */
+        sigaction(signals[i], NULL, &old[i]);
+        if (old[i].sa_handler != SIG_IGN || signals[i] != SIGHUP) sigaction(signals[i], &pass, NULL);
+    }
+    int status = wait_for(pid, chld, stuck);
+    child = 0;
+    sigprocmask(SIG_SETMASK, before, NULL);
+    for (int i = 0; i < N; i++) sigaction(signals[i], &old[i], NULL);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static tra_status judge(int status, bool stuck, tra_err *e) {
+    bool asked = status == 128 + SIGUSR1 || status == 128 + SIGTERM; /* a rank, before it could hear it */
+    bool killed = signalled && (status == 1 || status > 128);        /* ranks, before they could say so */
+    if (asked || killed) return tra_fail(e, TRA_STOPPED, "stopped by a signal; --resume goes on from what was saved");
+    if (stuck)
+        return tra_fail(e, TRA_LOST, "mpirun did not end with its ranks; if an output is missing, --resume goes on");
+    if (status == 127) return tra_fail(e, TRA_INTERNAL, "mpirun cannot be started; install openmpi-bin");
+    if (status == 1 || status > 128) /* no rank ends with 1: mpirun's own status */
+        return tra_fail(e, TRA_LOST, "a rank was lost (mpirun says %d); no output was made", status);
+    return TRA_OK;
+}
+
 tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_status, tra_err *e) {
     char self[4096], count[16];
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -119,65 +181,24 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
         return tra_fail(e, TRA_INTERNAL, "cannot read this program's own command line");
     }
     snprintf(count, sizeof count, "%d", n);
-    /* -q: no banners, tra's own message is enough. Binding would put each rank on one core whatever --threads says. */
-    const char *fixed[] = {"mpirun", "-q", "--bind-to", "none", "--oversubscribe", "-n", count};
-    size_t nfixed = sizeof fixed / sizeof *fixed;
-    const char **args = tra_calloc(nfixed + (size_t)argc + 4, sizeof *args);
-    size_t at = 0;
-    for (size_t i = 0; i < nfixed; i++) args[at++] = fixed[i];
-    if (geteuid() == 0) args[at++] = "--allow-run-as-root";
-    args[at++] = self;
-    for (int i = 1; i < argc; i++) args[at++] = argv[i];
+    const char **args = mpirun_arguments(self, count, argc, argv);
     fflush(NULL);
     sigset_t chld, before;
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
     sigprocmask(SIG_BLOCK, &chld, &before);
     pid_t parent = getpid(), pid = fork();
-    if (pid == 0) {
-        sigprocmask(SIG_SETMASK, &before, NULL);
-        prctl(PR_SET_PDEATHSIG, SIGTERM); /* who kills this program wants the ranks to end too */
-        if (getppid() != parent) _exit(127);
-        setpgid(0, 0); /* ^C is for this program, which hands it on */
-        signal(SIGINT, SIG_DFL);
-        signal(SIGTERM, SIG_DFL);
-        signal(SIGPIPE, SIG_DFL);
-        signal(SIGUSR1, SIG_IGN); /* until mpirun listens */
-        char us[400], host[256] = "";
-        if (gethostname(host, sizeof host) != 0) *host = '\0';
-        snprintf(us, sizeof us, "%.6f %ld %s", tra_process_begin(), (long)parent, host);
-        setenv("TRA_LAUNCHED", us, 1);
-        if (isatty(STDERR_FILENO)) setenv("TRA_TERMINAL", "1", 1); /* the ranks have a pipe to mpirun */
-        dup2(in, STDIN_FILENO);
-        execvp("mpirun", (char *const *)args);
-        _exit(127);
-    }
+    if (pid == 0) become_mpirun(args, in, parent, &before);
+    int failed = errno;
     free(args);
     free(argv);
     close(in);
-    if (pid < 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot start mpirun");
-    child = pid;
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
-    enum { N = sizeof signals / sizeof *signals };
-    struct sigaction pass = {.sa_handler = pass_on}, old[N];
-    for (int i = 0; i < N; i++) { /* what was ignored stays ignored, as nohup wants it */
-        sigaction(signals[i], NULL, &old[i]);
-        if (old[i].sa_handler != SIG_IGN || signals[i] != SIGHUP) sigaction(signals[i], &pass, NULL);
+    if (pid < 0) {
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        errno = failed;
+        return tra_fail_errno(e, TRA_RESOURCE, "cannot start mpirun");
     }
     bool stuck;
-    int status = wait_for(pid, &chld, &stuck);
-    child = 0;
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    for (int i = 0; i < N; i++) sigaction(signals[i], &old[i], NULL);
-    *exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    bool asked = *exit_status == 128 + SIGUSR1 || *exit_status == 128 + SIGTERM; /* a rank, before it could hear it */
-    bool killed = signalled && (*exit_status == 1 || *exit_status > 128); /* ranks, before they could say so */
-    if (asked || killed)
-        return tra_fail(e, TRA_STOPPED, "stopped by a signal; --resume goes on from what was saved");
-    if (stuck)
-        return tra_fail(e, TRA_LOST, "mpirun did not end with its ranks; if an output is missing, --resume goes on");
-    if (*exit_status == 127) return tra_fail(e, TRA_INTERNAL, "mpirun cannot be started; install openmpi-bin");
-    if (*exit_status == 1 || *exit_status > 128) /* no rank ends with 1: mpirun's own status */
-        return tra_fail(e, TRA_LOST, "a rank was lost (mpirun says %d); no output was made", *exit_status);
-    return TRA_OK;
+    *exit_status = pass_signals(pid, &chld, &before, &stuck);
+    return judge(*exit_status, stuck, e);
 }
