@@ -14,8 +14,8 @@ tra_planning tra_planning_opts = {.sites = 1};
 
 static tra_status range(const char *name, int64_t v, int64_t min, int64_t max, tra_err *e) {
     if (v >= min && v <= max) return TRA_OK;
-    if (max == INT64_MAX) return tra_fail(e, TRA_USAGE, "--%s %" PRId64 ": at least %" PRId64, name, v, min);
-    return tra_fail(e, TRA_USAGE, "--%s %" PRId64 ": from %" PRId64 " to %" PRId64, name, v, min, max);
+    if (max == INT64_MAX) return tra_fail(e, TRA_USAGE, "%s %" PRId64 ": at least %" PRId64, name, v, min);
+    return tra_fail(e, TRA_USAGE, "%s %" PRId64 ": from %" PRId64 " to %" PRId64, name, v, min, max);
 }
 
 /* The rates of a site with so many threads, of `here` on this machine. */
@@ -40,10 +40,11 @@ static tra_rates rates_of(int here, int threads) {
 
 tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e) {
     const tra_planning *p = &tra_planning_opts;
-    TRA_TRY(range("sites", p->sites, 1, TRA_MAXSITES, e));
-    if (p->memory_given) TRA_TRY(range("memory", p->memory, 1, INT64_MAX, e));
-    if (p->plan_given) TRA_TRY(range("plan", p->plan, 1, INT64_MAX, e));
-    if (p->threads_given || p->threads) TRA_TRY(range("threads", p->threads, 1, TRA_MAXWORKERS, e));
+    TRA_TRY(range("--sites", p->sites, 1, TRA_MAXSITES, e));
+    if (p->memory_given) TRA_TRY(range("--memory", p->memory, 1, INT64_MAX, e));
+    if (p->plan_given) TRA_TRY(range("--plan", p->plan, 1, INT64_MAX, e));
+    if (p->threads_given || p->threads)
+        TRA_TRY(range(p->threads_given ? "--threads" : "TRA_THREADS", p->threads, 1, TRA_MAXWORKERS, e));
     if (here <= 0) here = (int)p->sites;
     int threads = p->threads ? (int)p->threads : (int)tra_max64(1, (cores ? cores : tra_cores()) / here);
     *r = (tra_request){

@@ -126,18 +126,15 @@ static tra_status check_scratch(const tra_plan *p, int here, tra_err *e) {
     if (statvfs(tra_scratch_dir(opt.scratch), &fs) != 0)
         return tra_fail_errno(e, TRA_RESOURCE, "scratch directory %s", tra_scratch_dir(opt.scratch));
     int64_t room = (int64_t)(fs.f_bavail * fs.f_frsize);
-    if (need * here > room)
+    if (need > room / here)
         return tra_fail(e, TRA_RESOURCE,
-                        "the sites of this machine may need %s of scratch, but %s has %s left; choose another "
-                        "with --scratch, or raise --memory",
-                        tra_human(need * here, want), tra_scratch_dir(opt.scratch), tra_human(room, have));
+                        "the sites of this machine (%d) may each need %s of scratch, but %s has %s left; choose "
+                        "another with --scratch, or raise --memory",
+                        here, tra_human(need, want), tra_scratch_dir(opt.scratch), tra_human(room, have));
     return TRA_OK;
 }
 
 static tra_status check_runnable(const tra_job *job, tra_err *e) {
-    if (!job->program.graph->noutputs)
-        return tra_fail(e, TRA_USAGE, "%s has no output: there is nothing to run (add a line such as `output C`)",
-                        job->program.src.name);
     for (int i = 0; i < job->plan->nops; i++) {
         const tra_op *op = &job->plan->ops[i];
         if (op->op == TRA_PLAN_INPUT && !op->path)

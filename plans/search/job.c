@@ -48,7 +48,8 @@ static tra_status plan_all(tra_job *job, tra_err *e) {
 static tra_status plan_program(const tra_request *r, tra_job *job, tra_err *e) {
     job->options = r->options;
     if (job->program.graph->noutputs == 0)
-        return tra_fail(e, TRA_PROGRAM, "%s has no output statement, so there is nothing to do", job->program.src.name);
+        return tra_fail(e, TRA_PROGRAM,
+                        "the program has no output, so there is nothing to do (add a line such as `output C`)");
     if (!r->memory_given && only_declared(job->program.graph)) job->options.memory = 0;
     TRA_TRY(plan_all(job, e));
     return choose(job, r->plan, e);

@@ -324,6 +324,11 @@ END
 @test "numbers out of range are refused" {
     matmul 400 400 400 >p.tra
     status 2 tra explain --sites 0 p.tra
+    status 2 tra explain --plan 0 p.tra
+    is "tra: --plan 0: at least 1" echo "$output"
+    echo 'input A : f64 [9, 9] by [3, 3]' >none.tra
+    status 2 tra run none.tra
+    has "add a line such as \`output C\`"
     status 2 tra explain --sites 5000 p.tra
     status 2 tra explain
     status 2 tra explain --threads 0 p.tra
