@@ -52,7 +52,7 @@ static bool rate(const char *json, const char *name, double *v) {
     return value(json, name, text, sizeof text) && tra_parse_num(text, v) && *v >= 0;
 }
 
-bool tra_machine_parse(const char *json, tra_machine *m) {
+static bool parse(const char *json, tra_machine *m) {
     int64_t version;
     *m = (tra_machine){.ranks = 0};
     if (!whole(json, "tra_machine", &version) || version != 1 || !value(json, "host", m->host, sizeof m->host) ||
@@ -83,7 +83,7 @@ static int load(const char *path, tra_machine *m) {
     if (!f) return 0;
     fclose(f);
     if (tra_slurp(path, 1 << 16, &text, &n, NULL) != TRA_OK) return -1;
-    bool ok = tra_machine_parse(text, m);
+    bool ok = parse(text, m);
     free(text);
     return ok ? 1 : -1;
 }

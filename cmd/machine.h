@@ -20,7 +20,6 @@ char *tra_machine_file(void);
 /* What was measured: of that file, else of /etc/tra/machine.json. *path (from malloc) tells of which; false: there is
  * none, or (with a warning) it is not what calibrate writes. */
 bool tra_machine_load(tra_machine *m, char **path);
-bool tra_machine_parse(const char *json, tra_machine *m);
 void tra_machine_json(const tra_machine *m, tra_str *out);
 
 #endif

@@ -354,7 +354,8 @@ static int64_t peak_memory(void) {
     return kib * 1024;
 }
 
-tra_status tra_site_check(tra_site *site, tra_err *e) {
+/* TRA_STOPPED when the run is to stop, TRA_LOST when another rank has failed. */
+static tra_status check_site(tra_site *site, tra_err *e) {
     if (site->stops) TRA_TRY(tra_stop_check(e));
     return tra_comm_rung(&site->comm) ? tra_fail(e, TRA_LOST, "another rank has failed") : TRA_OK;
 }
@@ -363,7 +364,7 @@ static tra_status tick(void *ctx, tra_err *e) {
     exec *x = ctx;
     if (x->progress.form != TRA_PROGRESS_NONE) tra_progress_show(&x->progress, atomic_load(&x->site.done), x->site.all);
     tra_journal_flush(x->journal);
-    return tra_site_check(&x->site, e);
+    return check_site(&x->site, e);
 }
 
 /* On failure the other ranks, which may still compute, hear of it. */
@@ -371,7 +372,7 @@ static tra_status run_needed(exec *x, int i, tra_err *e) {
     tra_plan_op op = x->plan->ops[i].op;
     /* an exchange is begun by all ranks or none: it finds out by itself */
     bool together = op == TRA_PLAN_SHUF || op == TRA_PLAN_BCAST || op == TRA_PLAN_REPART;
-    tra_status s = together ? TRA_OK : tra_site_check(&x->site, e);
+    tra_status s = together ? TRA_OK : check_site(&x->site, e);
     if (s == TRA_OK) s = run_op(x, i, e);
     tra_journal_flush(x->journal);
     if (s != TRA_OK) tra_comm_ring(&x->site.comm);

@@ -23,8 +23,6 @@ typedef struct tra_site {
     int64_t all;       /* of so many */
     bool stops; /* when it is asked to (tra_stop_asked) */
 } tra_site;
-/* TRA_STOPPED when the run is to stop, TRA_LOST when another rank has failed. On the thread that runs the plan. */
-TRA_MUSTUSE tra_status tra_site_check(tra_site *site, tra_err *e);
 
 /* JOIN, AGG, JOINAGG, MERGE: l and r (NULL for AGG and MERGE) are the local parts. Every result that this site holds
  * under op->place is emitted once. */

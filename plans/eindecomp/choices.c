@@ -142,7 +142,8 @@ double tra_ein_edge_cost(const tra_eingraph *g, int **d, int v, int ref) {
     return tra_ein_repart_cost(&g->rel[r->rel], from, to);
 }
 
-tra_labelling *labelled(const tra_eingraph *g, const char *how, int **d, int p, tra_arena *a) {
+/* The labelling of vectors (an array of each vertex's), with its costs. */
+static tra_labelling *labelled(const tra_eingraph *g, const char *how, int **d, int p, tra_arena *a) {
     tra_labelling *l = tra_new(a, tra_labelling);
     *l = (tra_labelling){.how = how, .d = d, .p = p};
     for (int v = 0; v < g->nvertices; v++) {

@@ -42,9 +42,6 @@ int needs_width(const tra_eingraph *g, int v, const producer *from);
 /* What it costs to bring the producer's result from a partition (a number of its outs) to such a row. */
 double bring(const tra_eingraph *g, const choices *c, int v, const producer *from, int out, const int *row);
 
-/* The labelling of vectors (an array of each vertex's), with its costs. */
-tra_labelling *labelled(const tra_eingraph *g, const char *how, int **d, int p, tra_arena *a);
-
 /* Of vectors of c, by number. */
 tra_labelling *chosen_labelling(const tra_eingraph *g, const char *how, const choices *c, const int *chosen, int p,
                                 bool any, tra_arena *a);

@@ -27,7 +27,8 @@ void tra_join_places(const tra_node *n, int *place) {
     }
 }
 
-void tra_group_places(const tra_node *n, int *place) {
+/* Place of each key dimension in the group key, or -1. */
+static void group_places(const tra_node *n, int *place) {
     for (int d = 0; d < n->in[0]->type.cat->frontier.n; d++) {
         place[d] = -1;
         for (int i = 0; i < n->group.n; i++)
@@ -215,7 +216,7 @@ static tra_status unary_catalog(tra_arena *a, const tra_node *n, tra_catalog *ou
     tra_dims frontier = c->frontier;
     for (int d = 0; d < frontier.n; d++) u.place[d] = d;
     if (agg) {
-        tra_group_places(n, u.place);
+        group_places(n, u.place);
         frontier.n = n->group.n;
         for (int i = 0; i < frontier.n; i++) frontier.v[i] = c->frontier.v[n->group.v[i]];
     }
@@ -320,7 +321,7 @@ static tra_status agg_cuts(tra_node *n, const tra_sample *sample, tra_err *e) {
     int place[TRA_MAXDIM];
     tra_dims ext;
     tra_dimsrc src;
-    tra_group_places(n, place);
+    group_places(n, place);
     TRA_TRY(tra_kernel_shape_agg(first, &sample->l, &ext, &src, e));
     for (int a = 0; a < ext.n; a++) n->type.cut[a] = src.from[a] < 0 ? 0 : renumber(x->cut[(int)src.from[a]], place);
     return map_cuts(tra_kernel_rest(n->kernel), &ext, n->type.cut, &n->type.cat->frontier, e);

@@ -33,8 +33,6 @@ TRA_MUSTUSE tra_status tra_type_filter(tra_arena *a, const tra_node *n, tra_cata
 void tra_largest(const tra_catalog *c, tra_dims *ext);
 /* Place in the result's key of each key dimension of R: the joined ones stand where L has them. */
 void tra_join_places(const tra_node *n, int *place);
-/* Place of each key dimension in the group key, or -1. */
-void tra_group_places(const tra_node *n, int *place);
 TRA_MUSTUSE tra_status tra_too_many(const tra_node *n, tra_err *e);
 /* The result of an operator without tuples: a list of none. */
 void tra_empty(int k, const tra_dims *bound, tra_catalog *out);
