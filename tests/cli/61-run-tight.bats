@@ -219,3 +219,14 @@ print(p["disk_read_bytes"], p["measured"]["disk_read_bytes"])'; }
     status 0 tra run -q p.tra
     status 0 tra diff rows.h5 columns.h5
 }
+
+@test "each file that is open has its share of the ceiling" {
+    tra gen -q --shape 5 -o a.h5
+    for i in $(seq 24); do printf 'R%s = transform(A, x -> x + %s)\noutput R%s\n' $i $i $i; done >outputs
+    { echo 'input A from "a.h5"'; cat outputs; } >p.tra
+    for n in 1 2; do
+        tight p.tra $n --profile prof.json
+        py 'import json; p = json.load(open("prof.json"))["plans"][0]
+for s in p["measured"]["sites"]: assert s["peak_memory_bytes"] <= p["least_memory_bytes"], (s, p["least_memory_bytes"])'
+    done
+}
