@@ -451,22 +451,33 @@ static tra_status find_tuples(tra_rel *r, const tra_catalog *grid, tra_err *e) {
 
 /* ---- putting it together ---------------------------------------------------------------------------------------- */
 
-/* Tables are believed only as long as the dataset has the form they were made for. */
-static void find_tables(tra_rel *r) {
+static tra_status unlike(const tra_rel *r, tra_err *e) {
+    return BAD(r, e, "%s", "its attributes, type or extents are not those that it was written with: it is damaged");
+}
+
+/* Tables are believed only as long as the dataset has the form they were made for; then they tell whether attributes are
+ * gone, or were changed. */
+static tra_status find_tables(tra_rel *r, tra_err *e) {
     const char *path = tra_table_path(r->arena, r->name, NULL);
-    if (!tra_h5_exists(r->file, path)) { /* what was sealed had checksums, unless it was exported with other filters */
-        if (r->how != TRA_BY_CHUNK || H5Aexists(r->dset, "tra_seal") <= 0) return;
-        tra_warn("%s:%s has lost its tables (%s): what is read of it is not checked", r->path, r->name, path);
-        return;
+    int64_t header[TRA_HEADER];
+    bool whole = true, sealed = H5Aexists(r->dset, "tra_seal") > 0;
+    if (tra_h5_exists(r->file, path)) {
+        hid_t group = H5Gopen2(r->file, path, H5P_DEFAULT);
+        const char *then = group >= 0 ? tra_h5_get_text(group, "tra_pipeline", r->arena) : NULL;
+        r->tables = then && strcmp(then, tra_h5_pipeline(r->dset, r->arena)) == 0;
+        r->checksums = r->tables && r->how == TRA_BY_CHUNK && H5Lexists(group, "xxh64", H5P_DEFAULT) > 0;
+        whole = !r->tables || tra_h5_sealed(group, header, tra_h5_header(r->dset, header));
+        if (group >= 0) H5Gclose(group);
+        if (!r->tables) {
+            tra_warn("%s:%s was rewritten by another program (other chunks or filters): its checksums are ignored",
+                     r->path, r->name);
+            return TRA_OK;
+        }
     }
-    hid_t group = H5Gopen2(r->file, path, H5P_DEFAULT);
-    const char *then = group >= 0 ? tra_h5_get_text(group, "tra_pipeline", r->arena) : NULL;
-    r->tables = then && strcmp(then, tra_h5_pipeline(r->dset, r->arena)) == 0;
-    r->checksums = r->tables && r->how == TRA_BY_CHUNK && H5Lexists(group, "xxh64", H5P_DEFAULT) > 0;
-    if (group >= 0) H5Gclose(group);
-    if (!r->tables)
-        tra_warn("%s:%s was rewritten by another program (other chunks or filters): its checksums are ignored", r->path,
-                 r->name);
+    if (!whole) return unlike(r, e);
+    if (sealed && r->how == TRA_BY_CHUNK && !r->checksums) /* what is exported with other filters never had them */
+        tra_warn("%s:%s has lost its checksums (%s/xxh64): what is read of it is not checked", r->path, r->name, path);
+    return TRA_OK;
 }
 
 static tra_status read_attributes(tra_rel *r, const header *h, bool *tuple, int *rank, tra_err *e) {
@@ -480,8 +491,7 @@ static tra_status read_attributes(tra_rel *r, const header *h, bool *tuple, int 
     *tuple = layout && strcmp(layout, "tuple") == 0;
     if (layout && !*tuple && strcmp(layout, "tensor") != 0)
         return BAD(r, e, "its layout is \"%.60s\", which this tra does not know", layout);
-    if (!tra_h5_sealed(r->dset, header, tra_h5_header(r->dset, header)))
-        return BAD(r, e, "%s", "its attributes, type or extents are not those that it was written with: it is damaged");
+    if (!tra_h5_sealed(r->dset, header, tra_h5_header(r->dset, header))) return unlike(r, e);
     if (tra_h5_get_ints(r->dset, "tra_rank", &v, 1) != 1 || v < 0 || v > h->shape.n)
         return BAD(r, e, "its attribute tra_rank is missing or does not fit a dataset of %d dimensions", h->shape.n);
     *rank = (int)v;
@@ -522,7 +532,7 @@ static tra_status open_relation(tra_rel *r, const tra_dims *block, tra_err *e) {
         TRA_TRY(tuple ? tuple_layout(r, &h, rank, &grid, e) : tensor_layout(r, &h, rank, &grid, e));
         r->cat = grid; /* for the geometry, by which the search for holes finds chunks */
         TRA_TRY(geometry(r, &h, tuple, e));
-        find_tables(r);
+        TRA_TRY(find_tables(r, e));
         TRA_TRY(find_tuples(r, &grid, e));
     } else {
         TRA_TRY(foreign(r, &h, block, e));

@@ -18,9 +18,9 @@
  *                   the table below
  *     tra_seal      tells damage of element type, shape and the attributes above
  *     tra_digest, tra_history
- *   .tra/NAME/      tables, each with a tra_seal of its elements; the attribute tra_pipeline tells of which dataset
- *                   (element order and size, chunk, filters): when another program has rewritten it, they are
- *                   ignored with a warning
+ *   .tra/NAME/      tables, each with a tra_seal of its elements, and the dataset's tra_seal once more; the attribute
+ *                   tra_pipeline tells of which dataset (element order and size, chunk, filters): when another program
+ *                   has rewritten it, they are ignored with a warning
  *     xxh64         uint64 over the grid of chunks: XXH64 of each chunk as stored, 1 standing for 0; 0 where
  *                   there is none. When more than 7 of 8 would be holes: [n], in key order
  *     keys          [n], when there are holes: row-major positions of the existing keys within the frontier

@@ -165,7 +165,7 @@ static void set_int(const char *path, const char *attr, int n, const int64_t *v,
     hid_t f = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), d = H5Dopen2(f, "data", H5P_DEFAULT);
     hid_t s = H5Screate_simple(1, (hsize_t[]){(hsize_t)n}, NULL);
     if (H5Aexists(d, attr) > 0) H5Adelete(d, attr);
-    if (H5Aexists(d, "tra_seal") > 0 && unseal) H5Adelete(d, "tra_seal");
+    if (unseal) H5Adelete(d, "tra_seal");
     hid_t at = H5Acreate2(d, attr, H5T_STD_I64LE, s, H5P_DEFAULT, H5P_DEFAULT);
     CHECK(n == 0 || H5Awrite(at, H5T_NATIVE_INT64, v) >= 0);
     H5Aclose(at);
@@ -246,6 +246,9 @@ TEST(store_damaged_description) {
     tra_type t = blocked(a, "20x20", "20x8", TRA_F64);
     CHECK_OK(write_all(path, &t, "none", &e), e);
     set_int(path, "tra_keys", 2, (int64_t[]){1, 0}, false);
+    CHECK_FAILS(tra_rel_open(path, NULL, &r, &e), TRA_INPUT, e, "described.h5:data: its attributes, type or ");
+    e = (tra_err){0};
+    set_int(path, "tra_keys", 2, (int64_t[]){1, 0}, true); /* the seal is lost too: the tables have it */
     CHECK_FAILS(tra_rel_open(path, NULL, &r, &e), TRA_INPUT, e, "described.h5:data: its attributes, type or ");
     e = (tra_err){0};
 
