@@ -235,6 +235,7 @@ int tra_h5_header(hid_t dset, int64_t v[TRA_HEADER]) {
     for (int i = 0; i < ndims; i++) v[n++] = (int64_t)dims[i];
     for (size_t i = 0; i < sizeof attrs / sizeof *attrs; i++) {
         int64_t count = v[n] = tra_h5_get_ints(dset, attrs[i], v + n + 1, 3 * TRA_MAXDIM);
+        if (count < 0 && tra_h5_get_text(dset, attrs[i], a)) v[n] = -2;
         n += 1 + (int)tra_max64(0, count);
     }
     H5Sclose(space);

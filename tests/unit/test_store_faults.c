@@ -262,6 +262,18 @@ TEST(store_damaged_description) {
     tra_type list = {.dtype = TRA_F64, .cat = c};
     unlink(path);
     CHECK_OK(write_all(path, &list, "none", &e), e);
+    tra_h5_enter();
+    hid_t f = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), d = H5Dopen2(f, "data", H5P_DEFAULT);
+    CHECK(H5Arename(d, "tra_extents", "tra_fxtents") >= 0); /* the text is gone */
+    H5Dclose(d), H5Fclose(f);
+    tra_h5_leave();
+    CHECK_FAILS(tra_rel_open(path, NULL, &r, &e), TRA_INPUT, e, "described.h5:data: its attributes, type or ");
+    e = (tra_err){0};
+    tra_h5_enter();
+    f = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), d = H5Dopen2(f, "data", H5P_DEFAULT);
+    CHECK(H5Arename(d, "tra_fxtents", "tra_extents") >= 0);
+    H5Dclose(d), H5Fclose(f);
+    tra_h5_leave();
     set_element(path, ".tra/data/keys", 1, 3); /* the chunks themselves still tell */
     CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
     CHECK(same_catalog(tra_rel_type(r)->cat, c));
