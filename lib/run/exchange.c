@@ -67,10 +67,17 @@ static tra_array array_of(const tra_exchange *x, bool out, int64_t ordinal, void
     return a;
 }
 
-/* Reads the tuple of a transfer. */
+/* Is no piece of the tuple yet to be cut? Both lists go by the tuple. */
+static bool cut_up(const tra_exchange *x, const tra_transfer *t) {
+    return (x->next_out == x->outgoing.n || x->outgoing.v[x->next_out].in > t->in) &&
+           (x->next_local == x->local.n || x->local.v[x->next_local].in > t->in);
+}
+
+/* Reads the tuple of a transfer, which is off its list. */
 static tra_status fetch(tra_exchange *x, const tra_transfer *t, tra_input *in) {
     *in = (tra_input){.part = x->in, .i = tra_part_find(x->in, t->in, x->in->summand ? t->summand : 0)};
     if (in->i < 0) return tra_fail(x->e, TRA_INTERNAL, "a tuple to send is not on this site");
+    in->leaves = x->once && cut_up(x, t);
     return tra_engine_fetch(x->site->engine, in, x->scratch, x->io, x->e);
 }
 
@@ -514,8 +521,9 @@ tra_status tra_stage_repart(tra_site *site, const tra_op *from, const tra_op *op
     for (int64_t t = 0; t < c->n;) {
         clear(&x);
         all.n = 0;
-        for (int64_t end = tra_repart_batch(op, t, limit, work, load); t < end; t++)
-            list_pieces(from, op, t, &all, work);
+        int64_t end = tra_repart_batch(op, t, limit, work, load);
+        x.once = t == 0 && end == c->n && tra_reads_alone(site->plan, op, 0);
+        for (; t < end; t++) list_pieces(from, op, t, &all, work);
         qsort(all.v, (size_t)all.n, sizeof *all.v, by_input);
         for (int64_t i = 0; i < all.n; i++) list_transfer(&x, all.v[i]);
         tra_info(3, "  batch of %" PRId64 " pieces, results until tuple %" PRId64 " of %" PRId64, all.n, t, c->n);

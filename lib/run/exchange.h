@@ -40,7 +40,8 @@ struct tra_exchange {
     double begun;
     tra_moved moved;
     tra_err own;
-    bool pieces;                              /* REPART: transfers are boxes where blocks overlap */
+    bool pieces;                              /* REPART: transfers are boxes where blocks overlap, */
+    bool once;                                /* in one batch, and nothing else wants what they are cut from */
     tra_transfers outgoing, *incoming, local; /* incoming: by source */
     int64_t *next_in;
     int64_t next_local, next_out, received, expected;

@@ -228,7 +228,7 @@ static tra_status emitting(exec *x, int i, tra_part *l, tra_part *r, tra_err *e)
     if (op->op == TRA_PLAN_CONCAT) return tra_stage_concat(&x->site, op, l, &sink, e);
     if (op->op == TRA_PLAN_MAP || op->op == TRA_PLAN_TILE) {
         tra_part *p = lazy(x, op, l);
-        tra_status s = tra_stage_copy(&x->site, p, &sink, e);
+        tra_status s = tra_stage_copy(&x->site, op, p, &sink, e);
         tra_part_drop(p, x->site.pool);
         return s;
     }
@@ -330,7 +330,7 @@ static tra_status run_op(exec *x, int i, tra_err *e) {
     case TRA_PLAN_OUTPUT:
         if (!l) return TRA_OK; /* written as it was computed */
         tra_sink sink = {.file = x->files[i], .pool = x->site.pool, .engine = x->site.engine};
-        return tra_stage_copy(&x->site, l, &sink, e);
+        return tra_stage_copy(&x->site, op, l, &sink, e);
     case TRA_PLAN_COUNT: break;
     }
     return tra_fail(e, TRA_INTERNAL, "operator %d is unknown", (int)op->op);

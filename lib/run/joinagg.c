@@ -35,33 +35,6 @@ static int64_t longest_row(const tra_side *s, int64_t from, int64_t to, int64_t 
     return most;
 }
 
-/* The operator whose blocks reading operator i's result reads: views, exchanges and what is computed on the way may
- * share them. *many: several of its results come from one block. */
-static int holder(const tra_plan *p, int i, bool *many) {
-    for (;; i = p->ops[i].in[0]) {
-        const tra_op *op = &p->ops[i];
-        bool view = op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY || op->fused;
-        *many |= op->op == TRA_PLAN_TILE && op->fused;
-        if (!view && op->op != TRA_PLAN_SHUF && op->op != TRA_PLAN_BCAST) return i;
-    }
-}
-
-/* Does anything but this input of this operator, now or later, read the same blocks? */
-static bool used_besides(const tra_joinagg *st, int side) {
-    const tra_plan *p = st->site->plan;
-    int me = (int)(st->op - p->ops);
-    bool many = false, other = false;
-    int mine = holder(p, st->op->in[side], &many);
-    for (int j = 0; j < p->nops; j++) {
-        if (j < me && !p->ops[j].beside) continue; /* it has ended */
-        for (int k = 0; k < 2; k++) {
-            if (p->ops[j].in[k] < 0 || (j == me && k == side)) continue;
-            if (holder(p, p->ops[j].in[k], &other) == mine) return true;
-        }
-    }
-    return many;
-}
-
 /* Do several steps of one k differ on this side, so that those of the other side come again? */
 static bool repeats(const tra_side *s, int64_t from, int64_t to) {
     for (int64_t i = from + 1; i < to; i++) {
@@ -85,8 +58,8 @@ static tra_status run_span(tra_joinagg *st, const tra_span *b, int64_t budget, t
     int64_t right = r->part ? bytes_of(r, b->r0, b->r1) : 0, left = bytes_of(l, b->l0, b->l1);
     int64_t other = 2 * loop.ci * loop.cj * result + (loop.stays ? tra_ceil_div(left * loop.ci, tra_max64(1, ni)) : 0);
     bool right_fits = right + other <= budget, fits = right + left + other <= budget;
-    bool l_later = used_besides(st, 0) || repeats(r, b->r0, b->r1);
-    bool r_later = r->part && (used_besides(st, 1) || repeats(l, b->l0, b->l1));
+    bool l_later = !tra_reads_alone(st->site->plan, st->op, 0) || repeats(r, b->r0, b->r1);
+    bool r_later = r->part && (!tra_reads_alone(st->site->plan, st->op, 1) || repeats(l, b->l0, b->l1));
     for (int64_t i = 0; i < ni && s == TRA_OK; i += loop.ci) {
         for (int64_t j = 0; j < nj && s == TRA_OK; j += loop.cj) {
             bool l_again = l_later || j + loop.cj < nj, r_again = r_later || i + loop.ci < ni;

@@ -45,6 +45,9 @@ static const tra_op *stored_of(const tra_plan *p, const tra_op *op) {
     return op;
 }
 
+/* Footprint of what is stored of one array that reading op's result reads. */
+static int64_t stored_bytes(const tra_plan *p, const tra_op *op) { return type_bytes(&stored_of(p, op)->type); }
+
 /* Scratch for computing one tuple of op's result on the way; that of a MAP that is not fused, too. Maps of maps are
  * one. */
 static int64_t derive_scratch(const tra_plan *p, const tra_op *op) {
@@ -71,7 +74,7 @@ static int64_t derive_scratch(const tra_plan *p, const tra_op *op) {
 static int64_t read_bytes(const tra_plan *p, const tra_op *op) {
     int64_t n = type_bytes(&op->type);
     while (renames(op)) op = &p->ops[op->in[0]];
-    return op->fused ? n + type_bytes(&stored_of(p, op)->type) : n;
+    return op->fused ? n + stored_bytes(p, op) : n;
 }
 
 typedef struct need {
@@ -203,6 +206,32 @@ tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int6
     return in_groups(p, op, ni, nj, threads, best.loop);
 }
 
+/* ---- who reads what ------------------------------------------------------------------------------------------- */
+
+/* The operator whose blocks reading operator i's result reads: views, exchanges and what is computed on the way may
+ * share them. *many: several of its results come from one block. */
+static int holder(const tra_plan *p, int i, bool *many) {
+    for (;; i = p->ops[i].in[0]) {
+        const tra_op *op = &p->ops[i];
+        *many |= op->op == TRA_PLAN_TILE && op->fused;
+        if (!renames(op) && !op->fused && op->op != TRA_PLAN_SHUF && op->op != TRA_PLAN_BCAST) return i;
+    }
+}
+
+bool tra_reads_alone(const tra_plan *p, const tra_op *op, int side) {
+    int me = (int)(op - p->ops);
+    bool many = op->op == TRA_PLAN_TILE, other = false;
+    int mine = holder(p, op->in[side], &many);
+    for (int j = 0; j < p->nops && !many; j++) {
+        if (j < me && !p->ops[j].beside) continue;
+        for (int k = 0; k < 2; k++) {
+            if (p->ops[j].in[k] < 0 || (j == me && k == side)) continue;
+            if (holder(p, p->ops[j].in[k], &other) == mine) return false;
+        }
+    }
+    return !many;
+}
+
 /* ---- the plan as a whole ---------------------------------------------------------------------------------------- */
 
 /* What follows from the edges of the plan, by operator. */
@@ -276,9 +305,12 @@ static void find_files(const tra_plan *p, edges *e) {
     }
 }
 
-/* Distinct values, on one of the sites, of those key dimensions of an input that are grouped and not joined (own), or
- * that are not grouped: the sites have about equal shares along the axes that cut them. */
-static int64_t values_of(const tra_plan *p, const tra_op *op, int side, bool own) {
+/* Key dimensions of an input of a join: grouped and not joined; not grouped; neither joined nor grouped. */
+typedef enum role { OWN, SUMMED, LONE } role;
+
+/* Distinct values, on one of the sites, of those key dimensions of an input: the sites have about equal shares along
+ * the axes that cut them. */
+static int64_t values_of(const tra_plan *p, const tra_op *op, int side, role role) {
     const tra_op *in = &p->ops[op->in[side]];
     const tra_dims *joined = side == 0 ? &op->joinl : &op->joinr;
     int kl = p->ops[op->in[0]].type.cat->frontier.n;
@@ -289,7 +321,7 @@ static int64_t values_of(const tra_plan *p, const tra_op *op, int side, bool own
         int label = side == 0 ? d : kl + others;
         others += !is_joined;
         for (int i = 0; op->agg && i < op->group.n; i++) grouped |= op->group.v[i] == label;
-        if (own ? is_joined || !grouped : grouped) continue;
+        if (grouped != (role == OWN) || (role != SUMMED && is_joined)) continue;
         int64_t values = in->type.cat->frontier.v[d];
         for (int a = 0; a < in->place.naxes; a++) {
             const tra_axis *x = &in->place.axis[a];
@@ -300,13 +332,18 @@ static int64_t values_of(const tra_plan *p, const tra_op *op, int side, bool own
     return n;
 }
 
+/* The block loop of a site with an even share. */
+static tra_block_loop loop_of(const tra_plan *p, const tra_op *op, int threads, int64_t budget) {
+    int64_t rows = values_of(p, op, 0, OWN), columns = op->in[1] >= 0 ? values_of(p, op, 1, OWN) : 1;
+    return tra_loop_of(p, op, rows, columns, values_of(p, op, 0, SUMMED), threads, budget);
+}
+
 /* How often a stage reads the part of one site of its left or right input. */
 static int64_t passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget) {
     if (op->in[1] < 0 || budget <= 0) return 1;
-    int64_t rows = values_of(p, op, 0, true), columns = values_of(p, op, 1, true);
-    tra_block_loop loop = tra_loop_of(p, op, rows, columns, values_of(p, op, 0, false), threads, budget);
-    if (side == 0) return loop.stays ? 1 : tra_ceil_div(columns, loop.cj);
-    return tra_ceil_div(rows, loop.ci);
+    tra_block_loop loop = loop_of(p, op, threads, budget);
+    if (side == 0) return loop.stays ? 1 : tra_ceil_div(values_of(p, op, 1, OWN), loop.cj);
+    return tra_ceil_div(values_of(p, op, 0, OWN), loop.ci);
 }
 
 /* Results that go to their file as they are computed, and are never held. */
@@ -403,9 +440,7 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
         break;
     }
     case TRA_PLAN_MAP:
-    case TRA_PLAN_TILE:
-        n = type_bytes(&stored_of(p, from)->type) + out + fixed + threads * derive_scratch(p, op);
-        break;
+    case TRA_PLAN_TILE: n = stored_bytes(p, from) + out + fixed + threads * derive_scratch(p, op); break;
     case TRA_PLAN_CONCAT: /* a whole group and its result */
         n = out + from->type.cat->frontier.v[op->keydim] * in + fixed + threads * derive_scratch(p, from);
         break;
@@ -413,7 +448,7 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     case TRA_PLAN_SHUF:
     case TRA_PLAN_BCAST: n = tra_exchange_memory(p, op).least; break;
     case TRA_PLAN_OUTPUT: /* what is computed on the way is written from where it is */
-        n = from->direct ? 0 : type_bytes(&stored_of(p, from)->type) + out + fixed + threads * derive_scratch(p, from);
+        n = from->direct ? 0 : stored_bytes(p, from) + out + fixed + threads * derive_scratch(p, from);
         break;
     case TRA_PLAN_INPUT:
     case TRA_PLAN_FILTER:
@@ -423,16 +458,74 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     return n + TRA_LEAST_BUDGET;
 }
 
-/* Bytes of results that may be under way at once besides what a stage cannot do without, where there is room: of `here`
- * bytes that a site makes in all. */
-static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t here, int threads) {
-    enum { UNITS = 64, AHEAD = 16 << 20, BEHIND = 8 }; /* as engine.c queues them, and writes behind */
-    bool copies =
-        op->op == TRA_PLAN_MAP || op->op == TRA_PLAN_TILE || op->op == TRA_PLAN_CONCAT || op->op == TRA_PLAN_OUTPUT;
-    if (!copies) return held ? 0 : here;
-    int64_t in = tra_max64(1, read_bytes(p, &p->ops[op->in[0]])), out = type_bytes(&op->type);
-    int64_t units = tra_min64(UNITS, AHEAD / in + threads + 1) + BEHIND;
-    return tra_min64(2 * here, units * 2 * out); /* computed, then copied */
+/* Units that the maker queues before it waits, of so many bytes of stored inputs, with those that have just ended
+ * (engine.c). */
+static int64_t queued(int64_t bytes, int threads) {
+    enum { UNITS = 64, AHEAD = 16 << 20 };
+    return tra_min64(UNITS, AHEAD / tra_max64(1, bytes) + 2 * threads + 1);
+}
+
+/* Units of a join's or aggregation's loop that are queued at once. */
+static int64_t steps_queued(const tra_plan *p, const tra_op *op, tra_block_loop l, int threads) {
+    int64_t right = op->in[1] >= 0 ? l.cj * stored_bytes(p, &p->ops[op->in[1]]) : 0;
+    return queued(l.ci * stored_bytes(p, &p->ops[op->in[0]]) + right, threads);
+}
+
+/* The most tuples of op's result on a site. */
+static int64_t most_tuples(const tra_plan *p, const tra_op *op) {
+    int64_t *floats = tra_malloc(2 * (size_t)p->sites * sizeof *floats), most = 0;
+    tra_place_floats(&op->place, op->type.cat, floats, floats + p->sites);
+    for (int s = 0; s < p->sites; s++) most = tra_max64(most, floats[p->sites + s]);
+    free(floats);
+    return most;
+}
+
+/* Bytes of results, and of what is computed on the way, that may be under way at once besides what a stage cannot do
+ * without, where there is room: of `here` bytes of results that a site makes in all. */
+static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t here, int threads, int64_t budget) {
+    enum { BEHIND = 8 }; /* are written behind */
+    tra_plan_op is = op->op;
+    if (is == TRA_PLAN_MAP || is == TRA_PLAN_TILE || is == TRA_PLAN_CONCAT || is == TRA_PLAN_OUTPUT) {
+        int64_t out = type_bytes(&op->type), units = queued(stored_bytes(p, &p->ops[op->in[0]]), threads);
+        return tra_min64(2 * here, (units + BEHIND) * 2 * out); /* computed, then copied */
+    }
+    bool loops = is == TRA_PLAN_JOIN || is == TRA_PLAN_AGG || is == TRA_PLAN_JOINAGG || is == TRA_PLAN_MERGE;
+    if (!loops) return held ? 0 : here;
+    tra_block_loop l = loop_of(p, op, threads, budget);
+    int64_t steps = steps_queued(p, op, l, threads), n = 0;
+    for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
+        const tra_op *in = &p->ops[op->in[side]];
+        int64_t each = read_bytes(p, in) - stored_bytes(p, in);
+        if (each > 0) n += each * tra_min64(steps * (side == 0 ? l.ci : l.cj), most_tuples(p, in));
+    }
+    if (held || !op->type.cat->grid) return n + (held ? 0 : here);
+    int64_t super = tra_min64(here, l.ci * l.cj * join_need(p, op, threads).c); /* all that have a step in the queue */
+    return n + tra_min64(here, (steps + BEHIND) * super);
+}
+
+/* Of `here` bytes of a file that a site reads, those that are held at once: what one stage alone reads, and once,
+ * leaves when the stage has done with it. */
+static int64_t held_of_input(const tra_plan *p, int i, int64_t here, int threads, int64_t budget) {
+    int readers = 0, at = i, side = 0;
+    bool many = false;
+    for (int j = i + 1; j < p->nops; j++) {
+        for (int k = 0; k < 2 && p->ops[j].in[k] >= 0 && !renames(&p->ops[j]) && !p->ops[j].fused; k++) {
+            if (holder(p, p->ops[j].in[k], &many) == i) readers++, at = j, side = k;
+        }
+    }
+    const tra_op *op = &p->ops[at];
+    if (readers != 1 || !p->ops[i].type.cat->grid || !tra_reads_alone(p, op, side)) return here;
+    int64_t unit = stored_bytes(p, &p->ops[op->in[side]]), units = queued(unit, threads);
+    if (op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_AGG || op->op == TRA_PLAN_JOINAGG) {
+        if (passes(p, op, side, threads, budget) > 1) return here;
+        if (op->in[1] >= 0 && values_of(p, op, !side, LONE) > 1) return here; /* it meets several of these in turn */
+        tra_block_loop loop = loop_of(p, op, threads, budget);
+        unit *= side == 0 ? loop.ci : loop.cj;
+        units = steps_queued(p, op, loop, threads);
+    } else if (op->op != TRA_PLAN_MAP && op->op != TRA_PLAN_OUTPUT && !(op->op == TRA_PLAN_REPART && p->sites == 1)) {
+        return here;
+    }
+    return tra_min64(here, units * unit);
 }
 
 /* Exchanges of whole tuples after which nothing but the next join or aggregation wants them, and others like it
@@ -473,8 +566,10 @@ static int64_t predict(tra_plan *p, int threads) {
     int64_t base = tra_memory_base(p, threads), least = base + TRA_LEAST_BUDGET, wish = least;
     int64_t budget = p->memory > 0 ? p->memory - base : INT64_MAX / 4;
     int64_t *floats = tra_calloc((size_t)p->sites * 2, sizeof *floats), *tuples = floats + p->sites;
-    int64_t *held = tra_calloc((size_t)p->nops + 1, sizeof *held); /* bytes of each stored result on the fullest site */
+    int64_t *held = tra_calloc(2 * (size_t)p->nops + 1, sizeof *held); /* bytes of each stored result on the fullest */
+    int64_t *at_once = held + p->nops;                                 /* site, and of them at once */
     int64_t all = 0, spill = 0;                                   /* of what lives while an operator runs; not inputs */
+    int64_t lean = least, stays = 0; /* less than wish, and all, by what is read alone and leaves */
     int64_t spool = 0; /* encoded chunks of outputs wait in scratch, none longer than the chunk */
     edges e = find_edges(p);
     choose_fused(p, &e);
@@ -498,7 +593,9 @@ static int64_t predict(tra_plan *p, int threads) {
             held[i] = here;
         else if (stage && op->op != TRA_PLAN_OUTPUT && !streams_out(p, &e, i))
             held[i] = here;
+        at_once[i] = op->op == TRA_PLAN_INPUT ? held_of_input(p, i, here, threads, budget) : held[i];
         all += held[i];
+        stays += at_once[i];
         if (op->op != TRA_PLAN_INPUT) spill += held[i];
         if (stage) {
             int64_t mine = tra_op_memory(p, op, threads);
@@ -508,7 +605,9 @@ static int64_t predict(tra_plan *p, int threads) {
             if (op->op == TRA_PLAN_OUTPUT && p->compress) spool += most * tra_store_chunk_bytes(&op->type);
             op->cost.peak_memory = base + mine;
             least = tra_max64(least, base + mine);
-            wish = tra_max64(wish, base + mine + all + under_way(p, op, held[i] > 0, here, threads));
+            int64_t more = base + mine + under_way(p, op, held[i] > 0, here, threads, budget);
+            wish = tra_max64(wish, more + all);
+            lean = tra_max64(lean, more + stays);
             op->spill = tra_max64(0, tra_min64(spill, spill + mine - budget));
             p->scratch = tra_max64(p->scratch, op->spill);
             p->kept = tra_max64(p->kept, spill);
@@ -518,12 +617,15 @@ static int64_t predict(tra_plan *p, int threads) {
         for (int k = 0; k < 3; k++) {
             if (done[k] < 0 || e.last[done[k]] > i) continue;
             all -= held[done[k]];
+            stays -= at_once[done[k]];
             if (p->ops[done[k]].op != TRA_PLAN_INPUT) spill -= held[done[k]];
         }
     }
     p->scratch += spool;
-    wish += choose_beside(p, threads, held, wish);
+    int64_t beside = choose_beside(p, threads, held, wish);
+    wish += beside;
     predict_reads(p, &e, threads, p->memory > 0 && wish > p->memory ? budget : 0);
+    if (beside == 0) wish = lean;
     p->cost.peak_memory = p->memory > 0 ? tra_min64(tra_max64(least, wish), tra_max64(p->memory, least)) : wish;
     free_edges(&e);
     free(floats);

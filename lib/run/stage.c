@@ -96,7 +96,8 @@ static tra_status run_copy(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     return emit(x, w, e);
 }
 
-tra_status tra_stage_copy(tra_site *site, tra_part *in, tra_sink *sink, tra_err *e) {
+tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_sink *sink, tra_err *e) {
+    bool alone = tra_reads_alone(site->plan, op, 0);
     TRA_TRY(begin(site, in, sink, e));
     tra_status s = TRA_OK;
     site->all = in->n;
@@ -106,7 +107,7 @@ tra_status tra_stage_copy(tra_site *site, tra_part *in, tra_sink *sink, tra_err 
         int64_t at, via_at;
         tra_part_resolve(in, i, &stored, &at, &via, &via_at);
         tra_unit *u = tra_unit_new(1, 1);
-        u->inputs[0] = (tra_input){.part = in, .i = i, .room = tra_sink_bytes(sink, 0)};
+        u->inputs[0] = (tra_input){.part = in, .i = i, .room = tra_sink_bytes(sink, 0), .leaves = alone};
         s = submit(site, sink, NULL, via ? NULL : in->type, in->ordinal[i], u, run_copy, e);
     }
     return tra_stage_end(site, s, e);
@@ -131,6 +132,7 @@ static tra_status run_concat(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 
 tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_sink *sink, tra_err *e) {
     const tra_catalog *ic = in->type->cat, *oc = op->type.cat;
+    bool alone = tra_reads_alone(site->plan, op, 0);
     TRA_TRY(begin(site, in, sink, e));
     tra_status s = TRA_OK;
     for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
@@ -151,7 +153,8 @@ tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_
         tra_unit *u = tra_unit_new(n, 1);
         for (int j = 0; j < n; j++) {
             key.v[op->keydim] = j;
-            u->inputs[j] = (tra_input){.part = in, .i = tra_part_find(in, tra_catalog_find(ic, &key), 0)};
+            int64_t t = tra_part_find(in, tra_catalog_find(ic, &key), 0);
+            u->inputs[j] = (tra_input){.part = in, .i = t, .leaves = alone};
         }
         s = submit(site, sink, op, &op->type, result, u, run_concat, e);
     }

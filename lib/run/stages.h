@@ -28,9 +28,10 @@ typedef struct tra_site {
  * under op->place is emitted once. */
 TRA_MUSTUSE tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_part *r, tra_sink *sink,
                                          tra_err *e);
-/* MAP, TILE, CONCAT made into stored tuples or a file, and any part written to a file: local, one result at a time. */
+/* MAP, TILE, CONCAT made into stored tuples or a file, and any part written to a file: local, one result at a time. in:
+ * what is copied, the result itself where it is computed on the way. */
 TRA_MUSTUSE tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_sink *sink, tra_err *e);
-TRA_MUSTUSE tra_status tra_stage_copy(tra_site *site, tra_part *in, tra_sink *sink, tra_err *e);
+TRA_MUSTUSE tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_sink *sink, tra_err *e);
 /* SHUF and BCAST: in is placed as from (of the op before), the result as op->place; a partial relation becomes a bag of
  * its summands. REPART: pieces of the blocks of in become blocks of the result. Collective. */
 TRA_MUSTUSE tra_status tra_stage_exchange(tra_site *site, const tra_placement *from, const tra_op *op, tra_part *in,

@@ -160,6 +160,28 @@ for s in p["measured"]["sites"]:
     done
 }
 
+@test "what is read once does not stay, though there is room, and that is predicted" {
+    tra gen -q --shape 4000x4000 --block 250x250 --dist normal -o a.h5 # 122 MiB
+    tra gen -q --shape 4000x4000 --block 250x250 --dist normal --seed 2 -o b.h5
+    while IFS=: read -r most program; do
+        printf 'input A from "a.h5"\ninput B from "b.h5"\nC = %s\noutput C to "c.h5"\n' "$program" >p.tra
+        for n in 1 2; do
+            holds 1073741824 p.tra --sites $n --threads 1
+            predicted=$(py 'print(json.load(open("m.json"))["plans"][0]["peak_memory_bytes"] >> 20)')
+            echo "# $program on $n sites: $predicted MiB"
+            [ "$predicted" -le "$most" ]
+        done
+    done <<'END'
+110:transform(A, neg)
+110:join(A, B, [0,1], [0,1], matadd)
+110:agg(A, [0], matadd)
+110:agg(join(A, B, [0,1], [0,1], matmul), [], matadd)
+END
+    printf 'input A from "a.h5"\nC = reblock(A, [500, 100])\noutput C to "c.h5"\n' >p.tra
+    holds 1073741824 p.tra --threads 1
+    [ "$(py 'print(json.load(open("m.json"))["plans"][0]["peak_memory_bytes"] >> 20)')" -le 190 ]
+}
+
 @test "blocks are read ahead past the page cache while the workers compute" {
     dd if=/dev/zero of=probe bs=4096 count=1 2>/dev/null
     dd if=probe of=/dev/null iflag=direct bs=4096 2>/dev/null || skip "this file system has no direct reads"
