@@ -24,7 +24,8 @@ typedef struct block {
 
 struct tra_arena {
     block *top;
-    size_t grow; /* size of the next ordinary block */
+    size_t grow;  /* size of the next ordinary block */
+    size_t bytes; /* of all blocks */
 };
 
 tra_arena *tra_arena_new(void) {
@@ -50,6 +51,7 @@ void *tra_arena_alloc(tra_arena *a, size_t n) {
         size_t cap = n > a->grow ? n : a->grow;
         b = tra_calloc(1, sizeof(block) + cap);
         b->cap = cap;
+        a->bytes += sizeof(block) + cap;
         /* A large allocation gets its own block and stays behind the one that still has room. */
         if (a->top && cap == n && n > a->grow / 4) {
             b->next = a->top->next;
@@ -64,6 +66,8 @@ void *tra_arena_alloc(tra_arena *a, size_t n) {
     b->used += n;
     return p;
 }
+
+size_t tra_arena_bytes(const tra_arena *a) { return a->bytes; }
 
 void *tra_arena_array(tra_arena *a, size_t n, size_t size) {
     size_t bytes;

@@ -21,7 +21,8 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
         if (op->op == TRA_PLAN_OUTPUT) chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
     }
     int64_t codec = p->compress && chunk > 0 ? threads * tra_codec_context(p->compress, chunk) : 0;
-    return (mib << 20) + (tra_max64(0, files - 2) * 640 << 10) + 130 * tra_min64(tuples, INT64_MAX / 260) + codec;
+    return (mib << 20) + (tra_max64(0, files - 2) * 640 << 10) + 130 * tra_min64(tuples, INT64_MAX / 260) + codec +
+           p->planning;
 }
 
 static int64_t footprint(int64_t bytes) { return bytes > 0 ? tra_block_footprint(bytes) : 0; }

@@ -93,6 +93,7 @@ typedef struct tra_plan {
     int64_t scratch;      /* bytes that a site may spill under the ceiling, or keep of compressed outputs: a bound */
     int64_t kept;         /* the most that results which are no outputs take when they are saved for another run */
     int64_t least_memory; /* least ceiling that would do */
+    int64_t planning;     /* bytes that finding it took besides what a small program takes, and takes still */
     const char *strategy;
     int rank;       /* 1 = chosen first */
     int nops;

@@ -156,6 +156,16 @@ static tra_status find_plans(search *s, bool with_direct, int *n, ranked **v, tr
     return TRA_OK;
 }
 
+/* What finding them took counts in what the plans take, as far as it is more than a small program takes. */
+static void count_planning(const search *s, int n, const ranked *v) {
+    enum { SMALL = 2 << 20 };
+    int64_t bytes = (int64_t)(tra_arena_bytes(s->a) + tra_arena_bytes(s->work)) - SMALL;
+    for (int i = 0; i < n && bytes > 0; i++) {
+        v[i].p->planning = bytes;
+        v[i].p->least_memory = tra_plan_memory(v[i].p, s->o->threads);
+    }
+}
+
 tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out, tra_err *e) {
     assert(o->cost != TRA_COST_EINDECOMP);
     tra_memo *m = tra_memo_new(g, a);
@@ -173,6 +183,7 @@ tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *
         s.room = o->memory > 0 ? o->memory - base : INT64_MAX;
         st = find_plans(&s, pass == 0 && free_choice, &n, &v, e);
         out->bounded |= s.bounded;
+        if (st == TRA_OK) count_planning(&s, n, v);
         search_end(&s);
         for (int i = 0; i < n; i++) {
             base = tra_max64(base, tra_memory_base(v[i].p, o->threads));

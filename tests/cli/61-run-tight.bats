@@ -252,3 +252,16 @@ print(p["disk_read_bytes"], p["measured"]["disk_read_bytes"])'; }
 for s in p["measured"]["sites"]: assert s["peak_memory_bytes"] <= p["least_memory_bytes"], (s, p["least_memory_bytes"])'
     done
 }
+
+@test "what planning a long program on several sites takes counts in the least ceiling, which holds" {
+    tra gen -q --shape 5 -o a.h5
+    { # 15 joins, with hundreds of plans
+        printf 'input A%d from "a.h5"\n' {0..15}
+        echo 'R0 = A0'
+        for i in {1..15}; do echo "R$i = join(R$((i - 1)), A$i, [0], [0], matadd)"; done
+        echo 'output R15 to "r.h5"'
+    } | sed '/^R0 =/d; s/R0,/A0,/' >p.tra
+    status 4 tra run -q p.tra --sites 2 --threads 1 --memory 1M
+    least=$(grep -o -- '--memory [0-9]*' <<<"$output" | cut -d' ' -f2)
+    holds "$least" p.tra --sites 2 --threads 1
+}
