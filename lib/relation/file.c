@@ -455,8 +455,8 @@ static tra_status unlike(const tra_rel *r, tra_err *e) {
     return BAD(r, e, "%s", "its attributes, type or extents are not those that it was written with: it is damaged");
 }
 
-/* Tables are believed only as long as the dataset has the form they were made for; then they tell whether attributes are
- * gone, or were changed. */
+/* Tables are believed only as long as the dataset has the form they were made for; then they tell whether attributes
+ * are gone, or were changed. */
 static tra_status find_tables(tra_rel *r, tra_err *e) {
     const char *path = tra_table_path(r->arena, r->name, NULL);
     int64_t header[TRA_HEADER];
