@@ -95,7 +95,7 @@ assert moved > 0'
     umount small
     mount -t tmpfs -o size=64k tmpfs small
     status 4 tra run p.tra --sites 2 --transport files --scratch small
-    has "may need"
+    has "may each need"
     has "small has"
 }
 
