@@ -9,9 +9,6 @@
 #include <string.h>
 
 enum { BEHIND = 2, WAITING = 4 }; /* threads of what waits: a disk wants more than one request at a time; calls */
-/* Units queued before the maker waits, and bytes of their inputs when there are enough units for the workers: more
- * would have no use, and cost pages of memory that are new instead of some that were used before. */
-enum { LOOKAHEAD = 64, LOOKAHEAD_BYTES = 16 << 20 };
 
 /* Reading past the page cache leaves the processor to the tasks, but waits for the disk also where the page cache would
  * have had the block. So it is done ahead, while all workers compute, and each time that one had to wait for it, twice
@@ -477,8 +474,8 @@ tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e
 tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     tra_status s = TRA_OK;
     pthread_mutex_lock(&g->lock);
-    while ((atomic_load(&g->inflight) >= LOOKAHEAD ||
-            (g->ahead > LOOKAHEAD_BYTES && atomic_load(&g->inflight) >= g->threads)) &&
+    while ((atomic_load(&g->inflight) >= TRA_LOOKAHEAD ||
+            (g->ahead > TRA_LOOKAHEAD_BYTES && atomic_load(&g->inflight) >= g->threads)) &&
            !g->failed)
         wait_for(g, &g->ended);
     if (g->failed) s = tra_fail(e, g->err.status, "%s", g->err.msg);

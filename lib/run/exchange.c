@@ -293,8 +293,8 @@ static void run_lists(tra_exchange *x) {
     begin_lists(x);
     while (under_way(x)) {
         bool any = go_on(x);
-        if (!any && x->pieces && x->next_local < x->local.n && x->status == TRA_OK &&
-            can_fetch(x)) { /* while the wire is busy */
+        bool local = x->pieces && x->next_local < x->local.n && x->status == TRA_OK;
+        if (!any && local && can_fetch(x)) { /* while the wire is busy */
             next_local(x);
             any = true;
         }
@@ -522,7 +522,7 @@ tra_status tra_stage_repart(tra_site *site, const tra_op *from, const tra_op *op
         clear(&x);
         all.n = 0;
         int64_t end = tra_repart_batch(op, t, limit, work, load);
-        x.once = t == 0 && end == c->n && tra_reads_alone(site->plan, op, 0);
+        x.once = t == 0 && end == c->n && tra_op_reads_alone(site->plan, op, 0);
         for (; t < end; t++) list_pieces(from, op, t, &all, work);
         qsort(all.v, (size_t)all.n, sizeof *all.v, by_input);
         for (int64_t i = 0; i < all.n; i++) list_transfer(&x, all.v[i]);

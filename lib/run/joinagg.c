@@ -58,8 +58,8 @@ static tra_status run_span(tra_joinagg *st, const tra_span *b, int64_t budget, t
     int64_t right = r->part ? bytes_of(r, b->r0, b->r1) : 0, left = bytes_of(l, b->l0, b->l1);
     int64_t other = 2 * loop.ci * loop.cj * result + (loop.stays ? tra_ceil_div(left * loop.ci, tra_max64(1, ni)) : 0);
     bool right_fits = right + other <= budget, fits = right + left + other <= budget;
-    bool l_later = !tra_reads_alone(st->site->plan, st->op, 0) || repeats(r, b->r0, b->r1);
-    bool r_later = r->part && (!tra_reads_alone(st->site->plan, st->op, 1) || repeats(l, b->l0, b->l1));
+    bool l_later = !tra_op_reads_alone(st->site->plan, st->op, 0) || repeats(r, b->r0, b->r1);
+    bool r_later = r->part && (!tra_op_reads_alone(st->site->plan, st->op, 1) || repeats(l, b->l0, b->l1));
     for (int64_t i = 0; i < ni && s == TRA_OK; i += loop.ci) {
         for (int64_t j = 0; j < nj && s == TRA_OK; j += loop.cj) {
             bool l_again = l_later || j + loop.cj < nj, r_again = r_later || i + loop.ci < ni;

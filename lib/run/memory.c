@@ -1,6 +1,7 @@
 /* memory.c - block loops and what a plan needs of memory and disk. */
 #include "memory.h"
 
+#include "engine.h"
 #include "pool.h"
 #include "repart.h"
 #include "tree.h"
@@ -205,32 +206,6 @@ tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int6
     if (l && (!r || nk == 1)) best.loop.ci = 1;
     if (r && (!l || nk == 1)) best.loop.cj = 1;
     return in_groups(p, op, ni, nj, threads, best.loop);
-}
-
-/* ---- who reads what ------------------------------------------------------------------------------------------- */
-
-/* The operator whose blocks reading operator i's result reads: views, exchanges and what is computed on the way may
- * share them. *many: several of its results come from one block. */
-static int holder(const tra_plan *p, int i, bool *many) {
-    for (;; i = p->ops[i].in[0]) {
-        const tra_op *op = &p->ops[i];
-        *many |= op->op == TRA_PLAN_TILE && op->fused;
-        if (!renames(op) && !op->fused && op->op != TRA_PLAN_SHUF && op->op != TRA_PLAN_BCAST) return i;
-    }
-}
-
-bool tra_reads_alone(const tra_plan *p, const tra_op *op, int side) {
-    int me = (int)(op - p->ops);
-    bool many = op->op == TRA_PLAN_TILE, other = false;
-    int mine = holder(p, op->in[side], &many);
-    for (int j = 0; j < p->nops && !many; j++) {
-        if (j < me && !p->ops[j].beside) continue;
-        for (int k = 0; k < 2; k++) {
-            if (p->ops[j].in[k] < 0 || (j == me && k == side)) continue;
-            if (holder(p, p->ops[j].in[k], &other) == mine) return false;
-        }
-    }
-    return !many;
 }
 
 /* ---- the plan as a whole ---------------------------------------------------------------------------------------- */
@@ -459,11 +434,9 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     return n + TRA_LEAST_BUDGET;
 }
 
-/* Units that the maker queues before it waits, of so many bytes of stored inputs, with those that have just ended
- * (engine.c). */
+/* Units that the maker queues before it waits, of so many bytes of stored inputs, with those that have just ended. */
 static int64_t queued(int64_t bytes, int threads) {
-    enum { UNITS = 64, AHEAD = 16 << 20 };
-    return tra_min64(UNITS, AHEAD / tra_max64(1, bytes) + 2 * threads + 1);
+    return tra_min64(TRA_LOOKAHEAD, TRA_LOOKAHEAD_BYTES / tra_max64(1, bytes) + 2 * threads + 1);
 }
 
 /* Units of a join's or aggregation's loop that are queued at once. */
@@ -511,11 +484,11 @@ static int64_t held_of_input(const tra_plan *p, int i, int64_t here, int threads
     bool many = false;
     for (int j = i + 1; j < p->nops; j++) {
         for (int k = 0; k < 2 && p->ops[j].in[k] >= 0 && !renames(&p->ops[j]) && !p->ops[j].fused; k++) {
-            if (holder(p, p->ops[j].in[k], &many) == i) readers++, at = j, side = k;
+            if (tra_op_holder(p, p->ops[j].in[k], &many) == i) readers++, at = j, side = k;
         }
     }
     const tra_op *op = &p->ops[at];
-    if (readers != 1 || !p->ops[i].type.cat->grid || !tra_reads_alone(p, op, side)) return here;
+    if (readers != 1 || !p->ops[i].type.cat->grid || !tra_op_reads_alone(p, op, side)) return here;
     int64_t unit = stored_bytes(p, &p->ops[op->in[side]]), units = queued(unit, threads);
     if (op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_AGG || op->op == TRA_PLAN_JOINAGG) {
         if (passes(p, op, side, threads, budget) > 1) return here;

@@ -27,10 +27,6 @@ tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int6
 /* By which the operator of a reproducible plan adds; one leaf of one value where there is none. */
 tra_tree tra_op_tree(const tra_plan *p, const tra_op *op);
 
-/* Whether the operator reads the blocks of its input `side` alone, each for one tuple: nothing else wants them then,
- * nor later. What comes before it in the plan has ended by then, but for exchanges that run beside. */
-bool tra_reads_alone(const tra_plan *p, const tra_op *op, int side);
-
 /* Bytes for blocks without which the operator cannot run, besides the base. */
 int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads);
 

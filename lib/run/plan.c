@@ -59,6 +59,29 @@ bool tra_op_moves(const tra_plan *p, const tra_op *op, int side) {
     return op->join && op->in[side] >= 0 && p->ops[op->in[side]].beside;
 }
 
+int tra_op_holder(const tra_plan *p, int i, bool *many) {
+    for (;; i = p->ops[i].in[0]) {
+        const tra_op *op = &p->ops[i];
+        bool view = op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY || op->fused;
+        *many |= op->op == TRA_PLAN_TILE && op->fused;
+        if (!view && op->op != TRA_PLAN_SHUF && op->op != TRA_PLAN_BCAST) return i;
+    }
+}
+
+bool tra_op_reads_alone(const tra_plan *p, const tra_op *op, int side) {
+    int me = (int)(op - p->ops);
+    bool many = op->op == TRA_PLAN_TILE, other = false;
+    int mine = tra_op_holder(p, op->in[side], &many);
+    for (int j = 0; j < p->nops && !many; j++) {
+        if (j < me && !p->ops[j].beside) continue;
+        for (int k = 0; k < 2; k++) {
+            if (p->ops[j].in[k] < 0 || (j == me && k == side)) continue;
+            if (tra_op_holder(p, p->ops[j].in[k], &other) == mine) return false;
+        }
+    }
+    return !many;
+}
+
 bool tra_plan_valid(const tra_plan *p, const char **why) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];

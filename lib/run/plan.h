@@ -113,6 +113,13 @@ int tra_op_beside(const tra_plan *p, int i);
 /* Does input 0 or 1 of a join come from other sites beside it? */
 bool tra_op_moves(const tra_plan *p, const tra_op *op, int side);
 
+/* The operator whose blocks reading operator i's result reads: what is read, fused or exchanged may share them. *many
+ * becomes true where several of its results come from one block. */
+int tra_op_holder(const tra_plan *p, int i, bool *many);
+/* Whether the operator reads the blocks of its input `side` alone, each for one tuple: nothing else wants them then,
+ * nor later. What comes before it in the plan has ended by then, but for exchanges that run beside. */
+bool tra_op_reads_alone(const tra_plan *p, const tra_op *op, int side);
+
 /* Validity: inputs precede, arities match, catalogs present, placements of join inputs agree, no map or join over
  * partial relations. *why gets the reason. Run at the borders in debug builds. */
 bool tra_plan_valid(const tra_plan *p, const char **why);

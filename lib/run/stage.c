@@ -97,7 +97,7 @@ static tra_status run_copy(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 }
 
 tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_sink *sink, tra_err *e) {
-    bool alone = tra_reads_alone(site->plan, op, 0);
+    bool alone = tra_op_reads_alone(site->plan, op, 0);
     TRA_TRY(begin(site, in, sink, e));
     tra_status s = TRA_OK;
     site->all = in->n;
@@ -132,7 +132,7 @@ static tra_status run_concat(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 
 tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_sink *sink, tra_err *e) {
     const tra_catalog *ic = in->type->cat, *oc = op->type.cat;
-    bool alone = tra_reads_alone(site->plan, op, 0);
+    bool alone = tra_op_reads_alone(site->plan, op, 0);
     TRA_TRY(begin(site, in, sink, e));
     tra_status s = TRA_OK;
     for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
