@@ -38,7 +38,7 @@ static void processor(char *buf, size_t n) {
 
 /* Of each machine the sum over its ranks, of the machines the least: what a plan waits for. */
 static void combine(const tra_comm *comm, tra_machine *m) {
-    double *rates[] = {&m->network, &m->disk_read, &m->disk_write, &m->memory, &m->flops_f64, &m->flops_f32};
+    double *rates[] = {&m->network, &m->disk_read, &m->disk_write, &m->memory, &m->touch, &m->flops_f64, &m->flops_f32};
     enum { N = sizeof rates / sizeof *rates };
     int64_t v[N + 1];
     tra_comm node = tra_comm_node(comm);
@@ -79,6 +79,7 @@ static tra_status measure(const tra_comm *comm, tra_machine *m, tra_err *e) {
     TRA_TRY(tra_measure_unhidden(comm, threads, m->network, m->flops_f64, &m->unhidden, e));
     tra_info(1, "memory");
     TRA_TRY(tra_measure_memory(comm, threads, &m->memory, e));
+    TRA_TRY(tra_measure_touch(comm, threads, &m->touch, e));
     combine(comm, m);
     return TRA_OK;
 }
@@ -100,9 +101,10 @@ static tra_status show(const tra_machine *m, const char *path, tra_err *e) {
         else
             tra_str_add(&out, "network     not measured: that takes several ranks (mpirun)\n");
         tra_str_printf(&out,
-                       "disk read   %8.3g GB/s\ndisk write  %8.3g GB/s, durable\nmemory      %8.3g GB/s of results\n"
-                       "f64         %8.3g Gflop/s\nf32         %8.3g Gflop/s\n",
-                       m->disk_read * 1e-9, m->disk_write * 1e-9, m->memory * 1e-9, m->flops_f64 * 1e-9,
+                       "disk read   %8.3g GB/s\ndisk write  %8.3g GB/s, durable\nmemory      %8.3g GB/s of results\n",
+                       m->disk_read * 1e-9, m->disk_write * 1e-9, m->memory * 1e-9);
+        if (m->touch > 0) tra_str_printf(&out, "new memory  %8.3g GB/s\n", m->touch * 1e-9);
+        tra_str_printf(&out, "f64         %8.3g Gflop/s\nf32         %8.3g Gflop/s\n", m->flops_f64 * 1e-9,
                        m->flops_f32 * 1e-9);
     }
     tra_status s = tra_print(tra_str_get(&out), e);

@@ -26,6 +26,7 @@ void tra_machine_json(const tra_machine *m, tra_str *out) {
 #define X(member, name) tra_json_num(&j, name, m->member);
     NUMBERS(X)
 #undef X
+    if (m->touch > 0) tra_json_num(&j, "first_touch_bytes_per_second", m->touch);
     if (m->unhidden >= 0) tra_json_num(&j, "network_unhidden_share", m->unhidden);
     tra_json_end(&j, '}');
     tra_str_addn(out, tra_str_get(&j.out), j.out.n);
@@ -64,6 +65,7 @@ static bool parse(const char *json, tra_machine *m) {
     if (!rate(json, name, &m->member)) return false;
     NUMBERS(X)
 #undef X
+    if (!rate(json, "first_touch_bytes_per_second", &m->touch)) m->touch = 0; /* of an earlier version */
     if (!rate(json, "network_unhidden_share", &m->unhidden)) m->unhidden = -1;
     return m->unhidden <= 1 && m->ranks > 0 && m->threads > 0 && m->disk_read > 0 && m->disk_write > 0 &&
            m->memory > 0 && m->flops_f64 > 0 && m->flops_f32 > 0;

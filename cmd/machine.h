@@ -12,6 +12,7 @@ typedef struct tra_machine {
     double network;                       /* bytes/s; 0: not measured */
     double disk_read, disk_write, memory; /* bytes/s */
     double flops_f64, flops_f32;
+    double touch;    /* bytes/s of memory that is touched for the first time; 0: not measured */
     double unhidden; /* share of an exchange that computing beside it does not hide; < 0: not measured */
 } tra_machine;
 

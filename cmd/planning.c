@@ -35,6 +35,7 @@ static tra_rates rates_of(int here, int threads) {
                        .flops_f64 = m.flops_f64 * part,
                        .flops_f32 = m.flops_f32 * part,
                        .memory = m.memory * most,
+                       .touch = m.touch * most,
                        .unhidden = m.unhidden >= 0 ? m.unhidden : r.unhidden};
 }
 

@@ -88,7 +88,7 @@ static tra_status request(int here, int cores, tra_request *r, tra_codec *codec,
 /* All ranks must plan alike: with the least of what their machines offer. */
 static void common_request(const tra_comm *comm, tra_request *r) {
     tra_rates *x = &r->options.rates;
-    double *rates[] = {&x->network, &x->disk_read, &x->disk_write, &x->flops_f64, &x->flops_f32, &x->memory};
+    double *rates[] = {&x->network, &x->disk_read, &x->disk_write, &x->flops_f64, &x->flops_f32, &x->memory, &x->touch};
     enum { N = sizeof rates / sizeof *rates };
     int64_t v[N + 2] = {r->options.memory, r->options.threads};
     for (int i = 0; i < N; i++) v[i + 2] = (int64_t)*rates[i];

@@ -213,6 +213,31 @@ tra_status tra_measure_memory(const tra_comm *comm, int threads, double *rate, t
     return TRA_OK;
 }
 
+/* One worker's memory, again and again new. */
+static tra_status touch(void *ctx, int worker, int64_t item, tra_err *e) {
+    const work *w = ctx;
+    (void)worker;
+    for (; tra_now() < w->until; w->done[item]++) {
+        char *p = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (p == MAP_FAILED) return tra_fail_errno(e, TRA_RESOURCE, "memory to measure with");
+        for (int64_t at = 0; at < ROOM; at += PAGE) ((volatile char *)p)[at] = 1;
+        munmap(p, ROOM);
+    }
+    return TRA_OK;
+}
+
+tra_status tra_measure_touch(const tra_comm *comm, int threads, double *rate, tra_err *e) {
+    work w = {.done = tra_calloc((size_t)threads, sizeof *w.done)};
+    tra_comm_barrier(comm);
+    double from = tra_now(), sum = 0;
+    w.until = from + LONG / 2;
+    tra_status s = tra_crew_run(threads, 0, threads, touch, &w, e);
+    for (int i = 0; i < threads; i++) sum += (double)w.done[i];
+    *rate = sum * ROOM / (tra_now() - from);
+    free(w.done);
+    return tra_comm_agree(comm, s, e);
+}
+
 /* One tile of a product. */
 static tra_status one_tile(void *ctx, int worker, int64_t item, tra_err *e) {
     work *w = ctx;

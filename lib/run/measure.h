@@ -22,6 +22,8 @@ TRA_MUSTUSE tra_status tra_measure_flops(const tra_comm *comm, int threads, tra_
  * both want. network, flops: what was measured of this rank. -1 when it is alone. */
 TRA_MUSTUSE tra_status tra_measure_unhidden(const tra_comm *comm, int threads, double network, double flops,
                                             double *share, tra_err *e);
+/* Bytes/s of memory that is touched for the first time, by so many threads. */
+TRA_MUSTUSE tra_status tra_measure_touch(const tra_comm *comm, int threads, double *rate, tra_err *e);
 /* Bytes/s of the result of an element-wise join of arrays that are not in the caches, on so many threads. */
 TRA_MUSTUSE tra_status tra_measure_memory(const tra_comm *comm, int threads, double *rate, tra_err *e);
 

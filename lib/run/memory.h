@@ -38,7 +38,7 @@ typedef struct tra_exchange_need {
 tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op);
 
 /* Fills, for a plan with placements: what is fused (nothing when the ceiling is too low), read and written how, and for
- * each operator cost.disk_read, cost.disk_write, cost.peak_memory (least budget plus base for that operator), and the
+ * each operator fresh, cost.disk_read, cost.disk_write, cost.peak_memory (least budget plus base for that operator), and the
  * plan's cost.peak_memory: what it will use under p->memory (0: as much as it likes). Returns the least ceiling that
  * would do. */
 int64_t tra_plan_memory(tra_plan *p, int threads);

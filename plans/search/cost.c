@@ -230,6 +230,7 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         s[DISK] +=
             ((double)o->cost.disk_read / rates->disk_read + (double)o->cost.disk_write / rates->disk_write) / p->sites;
         s[WORK] += tra_work_seconds(o->join, o->type.dtype, work, rates) + tree_seconds(p, o, rates);
+        if (rates->touch > 0) s[WORK] += (double)o->fresh / rates->touch;
     }
     free(at);
     /* an exchange reads and sends at once, and ends before what comes next begins, or goes on beside it: then its time,

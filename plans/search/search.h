@@ -33,6 +33,7 @@ typedef struct tra_rates {
     double disk_read, disk_write; /* bytes/s */
     double flops_f64, flops_f32;  /* operations/s of contractions, per site with its threads */
     double memory;                /* bytes/s of element-wise passes */
+    double touch;                 /* bytes/s of memory that is touched for the first time; 0: does not count */
     double unhidden;              /* share of the time of an exchange that work beside it does not hide */
 } tra_rates;
 tra_rates tra_rates_builtin(void);

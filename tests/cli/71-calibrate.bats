@@ -6,13 +6,13 @@ setup() {
     export XDG_CONFIG_HOME=$PWD/config
 }
 
-# rates NETWORK READ WRITE MEMORY F64 F32 THREADS: a file of rates.
+# rates NETWORK READ WRITE MEMORY F64 F32 THREADS [TOUCH]: a file of rates.
 rates() {
     mkdir -p config/tra
     printf '{"tra_machine": 1, "host": "h", "cpu": "c", "blas_kernel": "k", "when": "w", "ranks": 1, "threads": %s,
 "network_bytes_per_second": %s, "disk_read_bytes_per_second": %s, "disk_write_bytes_per_second": %s,
-"memory_bytes_per_second": %s, "flops_f64_per_second": %s, "flops_f32_per_second": %s}\n' \
-        "$7" "$1" "$2" "$3" "$4" "$5" "$6" >config/tra/machine.json
+"memory_bytes_per_second": %s, "flops_f64_per_second": %s, "flops_f32_per_second": %s%s}\n' \
+        "$7" "$1" "$2" "$3" "$4" "$5" "$6" "${8:+, \"first_touch_bytes_per_second\": $8}" >config/tra/machine.json
 }
 
 seconds() { "$TRA" explain p.tra --format json "$@" | "$PYTHON" -c 'import json, sys
@@ -85,8 +85,21 @@ assert d["flops_f32_per_second"] > d["flops_f64_per_second"]' "$output"
     status 0 tra compile -q p.tra -o p.plan
     rates 1e15 1e15 1e8 1e15 1e20 1e20 2
     close "$(seconds)" 5.12
+    mv p.tra q.tra
     mv p.plan p.tra
     close "$(seconds)" 0.512
+    # memory that is used for the first time
+    mv q.tra p.tra
+    rates 1e15 1e15 1e15 1e15 1e20 1e20 2 1e9
+    new() { # GB/S OPTION...: of each site
+        "$TRA" explain p.tra --format json "${@:2}" >p.json
+        py 'p = json.load(open("p.json"))["plans"][0]; new = p["peak_memory_bytes"] - p["base_memory_bytes"]
+assert .5 < p["seconds"] * float(sys.argv[1]) * 1e9 / new < 1.01, p["seconds"]' "$1"
+    }
+    new 1 --threads 2
+    new 1 --threads 2 --memory 200M
+    new .5 --threads 1
+    new .5 --sites 2
 }
 
 @test "the choice follows the rates" {

@@ -1,0 +1,250 @@
+/* needs.c - what operators need of memory, and the block loops that follow from it. */
+#include "needs.h"
+
+#include "pool.h"
+#include "repart.h"
+
+int64_t tra_memory_base(const tra_plan *p, int threads) {
+    /* Measured: 17 MiB resident with tiny blocks and two files, 32 with MPI; HDF5's cache of each other file, 600 KiB;
+     * packing buffers of products, 3 to 4.5 MiB a worker; 130 bytes a tuple of an operator, and as much in HDF5's index
+     * of a file. */
+    int64_t mib = (p->sites > 1 ? 33 : 18) + 5 * threads, tuples = 0, chunk = 0, files = 0;
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *op = &p->ops[i];
+        bool file = op->op == TRA_PLAN_INPUT || op->op == TRA_PLAN_OUTPUT;
+        files += file;
+        tuples += op->type.cat->n * (file ? 2 : 1);
+        if (op->op == TRA_PLAN_REPART) tuples += tra_repart_pieces(p, op);
+        if (op->op == TRA_PLAN_OUTPUT) chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
+    }
+    int64_t codec = p->compress && chunk > 0 ? threads * tra_codec_context(p->compress, chunk) : 0;
+    return (mib << 20) + (tra_max64(0, files - 2) * 640 << 10) + 130 * tra_min64(tuples, INT64_MAX / 260) + codec +
+           p->planning;
+}
+
+static int64_t footprint(int64_t bytes) { return bytes > 0 ? tra_block_footprint(bytes) : 0; }
+
+int64_t tra_type_room(const tra_type *t) {
+    return tra_block_footprint(tra_catalog_maxfloats(t->cat) * (int64_t)tra_dtype_size(t->dtype));
+}
+
+/* Of a result of op: what goes to a file takes a chunk. */
+static int64_t result_bytes(const tra_op *op) {
+    int64_t n = tra_type_room(&op->type);
+    return op->direct ? tra_max64(n, tra_block_footprint(tra_store_chunk_bytes(&op->type))) : n;
+}
+
+/* The operator whose stored results reading op's result reads. */
+static const tra_op *stored_of(const tra_plan *p, const tra_op *op) {
+    while (tra_op_renames(op) || op->fused) op = &p->ops[op->in[0]];
+    return op;
+}
+
+int64_t tra_op_stored_room(const tra_plan *p, const tra_op *op) { return tra_type_room(&stored_of(p, op)->type); }
+
+/* Scratch for computing one tuple of op's result on the way; that of a MAP that is not fused, too. Maps of maps are
+ * one. */
+static int64_t derive_scratch(const tra_plan *p, const tra_op *op) {
+    while (tra_op_renames(op)) op = &p->ops[op->in[0]];
+    if (op->op != TRA_PLAN_MAP) return 0;
+    const tra_kernel *k = op->map;
+    tra_arena *a = NULL;
+    for (;;) {
+        const tra_op *below = &p->ops[op->in[0]];
+        while (tra_op_renames(below)) below = &p->ops[below->in[0]];
+        if (below->op != TRA_PLAN_MAP || !below->fused) {
+            int64_t n = (int64_t)tra_kernel_scratch(k, TRA_USE_MAP, below->type.dtype, &below->type.cat->bound, NULL);
+            tra_arena_free(a);
+            return footprint(n);
+        }
+        if (!a) a = tra_arena_new();
+        k = tra_kernel_then(a, below->map, k);
+        op = below;
+    }
+}
+
+int64_t tra_op_read_room(const tra_plan *p, const tra_op *op) {
+    int64_t n = tra_type_room(&op->type);
+    while (tra_op_renames(op)) op = &p->ops[op->in[0]];
+    return op->fused ? n + tra_op_stored_room(p, op) : n;
+}
+
+typedef struct need {
+    int64_t a, b, c; /* one array of L, of R, one output (state and result) */
+    int64_t fixed;   /* workers' temporaries */
+} need;
+
+tra_tree tra_op_tree(const tra_plan *p, const tra_op *op) {
+    if (!p->reproducible || !op->agg) return (tra_tree){-1, 1, 1};
+    const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
+    if (op->op == TRA_PLAN_MERGE) {
+        int summands = tra_place_summands(&p->ops[l->in[0]].place);
+        return (tra_tree){-1, summands, summands};
+    }
+    return tra_tree_of(op->join, l->type.cat, r ? r->type.cat : NULL, &op->joinl, &op->joinr, &op->group);
+}
+
+/* What a join makes of the largest arrays of its inputs: its extents, and scratch of the kernel. Where the bounds do
+ * not fit together no array is larger than a result. */
+static void join_term(const tra_op *op, const tra_op *l, const tra_op *r, tra_dims *ext, int64_t *scratch) {
+    const tra_dims *a = &l->type.cat->bound, *b = &r->type.cat->bound;
+    tra_dtype t = tra_dtype_join(l->type.dtype, r->type.dtype);
+    tra_err none = {0};
+    int64_t n;
+    *scratch = 0;
+    if (tra_kernel_shape2(op->join, a, b, a, b, ext, NULL, &none) == TRA_OK && tra_dims_product(ext, &n)) {
+        *scratch = (int64_t)tra_kernel_scratch(op->join, TRA_USE_JOIN, t, a, b);
+        return;
+    }
+    *ext = op->type.cat->bound;
+    if (tra_kernel_rest(op->join)) *scratch = 2 * tra_type_room(&op->type);
+}
+
+static need join_need(const tra_plan *p, const tra_op *op, int threads) {
+    const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
+    need n = {.a = tra_op_read_room(p, l), .b = r ? tra_op_read_room(p, r) : 0, .c = result_bytes(op)};
+    bool fused = tra_op_accumulates(p, op);
+    tra_dtype in = r ? tra_dtype_join(l->type.dtype, r->type.dtype) : l->type.dtype;
+    tra_dims ext = l->type.cat->bound; /* of the terms */
+    int64_t kernel = 0, term = 0, finish = 0, floats;
+    if (r) join_term(op, l, r, &ext, &kernel);
+    if (!tra_dims_product(&ext, &floats)) floats = tra_catalog_maxfloats(op->type.cat);
+    if (r && op->agg && !fused) term = (floats * (int64_t)tra_dtype_size(in) + 63) / 64 * 64;
+    if (op->agg) {
+        tra_dtype dtype = fused || op->partial ? op->type.dtype : tra_agg_state_dtype(op->agg, in);
+        int64_t state = tra_block_footprint(tra_catalog_maxfloats(op->type.cat) * (int64_t)tra_dtype_size(dtype));
+        if (!op->partial && tra_kernel_rest(op->agg)) { /* of other extents than the result */
+            tra_dims group = ext;
+            tra_agg_state_ext(op->agg, &group, &ext);
+            if (!tra_dims_product(&ext, &floats)) floats = 0;
+            state = tra_block_footprint(floats * 8);
+            n.c += state;
+            finish = (int64_t)tra_kernel_scratch(op->agg, TRA_USE_AGG, dtype, &ext, NULL);
+        } else {
+            n.c = tra_max64(n.c, state);
+        }
+        n.c += (tra_tree_depth(tra_op_tree(p, op).leaves) - 1) * state;
+    }
+    int64_t derive = tra_max64(derive_scratch(p, l), r ? derive_scratch(p, r) : 0);
+    n.fixed = threads * (tra_max64(footprint(tra_max64(term + kernel, finish)), derive) + footprint(op->io));
+    return n;
+}
+
+int64_t tra_op_output_room(const tra_plan *p, const tra_op *op, int threads) { return join_need(p, op, threads).c; }
+
+/* ---- block loops -------------------------------------------------------------------------------------------- */
+
+enum { NEW = 2 }; /* a page of memory costs as much as so many copied ones when it is first touched */
+
+/* A loop that fits, and what it costs in bytes. */
+typedef struct choice {
+    tra_block_loop loop;
+    double cost; /* < 0: none yet */
+} choice;
+
+/* Tries ci rows, with room for `depth` steps of input and `sets` of output at once. */
+static void try_loop(const need *n, int64_t ni, int64_t nj, int64_t nk, int64_t ci, bool stays, int depth, int sets,
+                     int64_t room, choice *best) {
+    int64_t left = room - ci * n->a * (stays ? tra_max64(nk, depth) : depth), each = sets * ci * n->c + depth * n->b;
+    int64_t cj = each > 0 ? tra_min64(nj, left / each) : nj;
+    if (left < 0 || cj < 1) return;
+    int64_t columns = tra_ceil_div(nj, cj), rows = tra_ceil_div(ni, ci);
+    cj = tra_ceil_div(nj, columns); /* even super-blocks */
+    double a = (double)n->a, b = (double)n->b, supers = (double)rows * (double)columns;
+    double cost =
+        (double)ni * (double)nk * a * (stays ? 1.0 : (double)columns) + (double)nj * (double)nk * b * (double)rows;
+    cost += NEW * ((double)(room - left) + (double)(sets * ci * cj) * (double)n->c + (double)(depth * cj) * b);
+    if (depth == 1) cost += supers * (double)nk * (a + b) / 2; /* each step waits for the one before */
+    if (sets == 1)
+        cost += supers * (a + b + 2 * (double)n->c); /* each super-block waits until the one before is written */
+    if (best->cost < 0 || cost < best->cost) *best = (choice){{ci, cj, stays}, cost};
+}
+
+/* A stage that would take a minute at the pace of a slow core finishes its outputs in eight groups at least, though
+ * more would fit: what a run has finished when it is killed need not be done again, and two are under way. */
+static tra_block_loop in_groups(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int threads,
+                                tra_block_loop l) {
+    double pace = tra_op_accumulates(p, op) ? 10e9 : 0.25e9;
+    if (op->cost.flops_max < 60 * pace * threads) return l;
+    while (8.0 * (double)l.ci * (double)l.cj > (double)ni * (double)nj && (l.ci > 1 || l.cj > 1)) {
+        if (l.ci >= l.cj) l.ci = tra_ceil_div(l.ci, 2);
+        else l.cj = tra_ceil_div(l.cj, 2);
+    }
+    return l;
+}
+
+tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int64_t nk, int threads,
+                           int64_t budget) {
+    need n = join_need(p, op, threads);
+    int64_t room = budget - n.fixed;
+    if (op->in[1] < 0) { /* nothing is read twice, whatever the loop: an output for each worker */
+        int64_t each = 2 * n.a + n.c, most = tra_min64(ni, threads);
+        int64_t ci = each > 0 ? tra_max64(1, tra_min64(most, room / each)) : most;
+        tra_block_loop l = {tra_ceil_div(ni, tra_ceil_div(tra_max64(1, ni), tra_max64(1, ci))), 1, false};
+        return in_groups(p, op, ni, nj, threads, l);
+    }
+    choice best = {{1, 1, false}, -1};
+    for (int64_t ci = 1; ci <= ni; ci += tra_ceil_div(ci, 64)) { /* of very many rows not every number */
+        for (int stays = 0; stays < 2; stays++) {
+            for (int depth = 1; depth <= 2; depth++) {
+                try_loop(&n, ni, nj, nk, ci, stays, depth, 1, room, &best);
+                try_loop(&n, ni, nj, nk, ci, stays, depth, 2, room, &best);
+            }
+        }
+        if (ci * n.a > room) break;
+    }
+    best.loop.ci = tra_ceil_div(ni, tra_ceil_div(tra_max64(1, ni), best.loop.ci));
+    /* Everything has room where something comes while the join runs. What comes row by row is computed with when it is
+     * there; where both sides come, step by step. */
+    bool l = tra_op_moves(p, op, 0), r = tra_op_moves(p, op, 1);
+    if (l && (!r || nk == 1)) best.loop.ci = 1;
+    if (r && (!l || nk == 1)) best.loop.cj = 1;
+    return in_groups(p, op, ni, nj, threads, best.loop);
+}
+
+/* ---- operators ---------------------------------------------------------------------------------------------- */
+
+tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op) {
+    const tra_op *from = &p->ops[op->in[0]];
+    int64_t in = tra_op_read_room(p, from), out = tra_type_room(&op->type),
+            fetch = in + derive_scratch(p, from) + footprint(op->io);
+    if (op->op != TRA_PLAN_REPART) /* held while it is sent; another comes */
+        return (tra_exchange_need){.least = tra_max64(fetch, in + out), .fetch = fetch, .transient = fetch};
+    int64_t piece = p->sites > 1 ? tra_min64(tra_type_room(&from->type), out) : 0;
+    fetch = tra_max64(fetch, in + tra_max64(piece, out));
+    /* one is sent and another comes, for a block that has begun */
+    return (tra_exchange_need){
+        .least = tra_max64(fetch, 2 * piece + out), .fetch = fetch, .transient = tra_max64(fetch, out)};
+}
+
+int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
+    const tra_op *from = op->in[0] >= 0 ? &p->ops[op->in[0]] : NULL;
+    int64_t out = result_bytes(op), in = from ? tra_op_read_room(p, from) : 0, fixed = threads * footprint(op->io),
+            n = in + out;
+    switch (op->op) {
+    case TRA_PLAN_JOIN:
+    case TRA_PLAN_AGG:
+    case TRA_PLAN_JOINAGG:
+    case TRA_PLAN_MERGE: {
+        need x = join_need(p, op, threads);
+        n = x.a + x.b + x.c + x.fixed;
+        break;
+    }
+    case TRA_PLAN_MAP:
+    case TRA_PLAN_TILE: n = tra_op_stored_room(p, from) + out + fixed + threads * derive_scratch(p, op); break;
+    case TRA_PLAN_CONCAT: /* a whole group and its result */
+        n = out + from->type.cat->frontier.v[op->keydim] * in + fixed + threads * derive_scratch(p, from);
+        break;
+    case TRA_PLAN_REPART:
+    case TRA_PLAN_SHUF:
+    case TRA_PLAN_BCAST: n = tra_exchange_memory(p, op).least; break;
+    case TRA_PLAN_OUTPUT: /* what is computed on the way is written from where it is */
+        n = from->direct ? 0 : tra_op_stored_room(p, from) + out + fixed + threads * derive_scratch(p, from);
+        break;
+    case TRA_PLAN_INPUT:
+    case TRA_PLAN_FILTER:
+    case TRA_PLAN_REKEY:
+    case TRA_PLAN_COUNT: break;
+    }
+    return n + TRA_LEAST_BUDGET;
+}
