@@ -4,6 +4,7 @@
 
 #include "../lib/kernel/kernel.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,14 @@ static void catch_signals(void) {
     }
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen by tra_print, after which files are cleaned up */
     signal(SIGXFSZ, SIG_IGN); /* a limit of file size is an error of the write, as a full disk is */
+}
+
+/* A file that is opened while standard error is closed would get its number, and the messages. What is put in the
+ * place of a closed stream can be neither read nor written, so that a result that cannot be printed is still missed. */
+static void fill_closed_streams(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
+    }
 }
 
 /* This process's rank as its launcher tells, before MPI is begun; 0 without one. */
@@ -150,6 +159,7 @@ static tra_status dispatch(int argc, char **argv, tra_err *e) {
 
 int main(int argc, char **argv) {
     tra_process_begin();
+    fill_closed_streams();
     tra_oom_handler(out_of_memory);
     catch_signals();
     tra_log_mute = launched_rank() != 0;

@@ -148,6 +148,16 @@ static const tra_opt *find_brief(const tra_cmd *cmd, char c) {
     return NULL;
 }
 
+/* Options given that have a variable, which they beat. */
+static const tra_opt *given[8];
+static int ngiven;
+
+static bool is_given(const tra_opt *o) {
+    int i = 0;
+    while (i < ngiven && given[i] != o) i++;
+    return i < ngiven;
+}
+
 /* Sets o from the text attached to it (NULL: none), else from the next argument. */
 static tra_status take(const tra_opt *o, const char *what, const char *attached, int argc, char **argv, int *i,
                        tra_err *e) {
@@ -161,6 +171,7 @@ static tra_status take(const tra_opt *o, const char *what, const char *attached,
     }
     TRA_TRY(set(o, what, v ? v : "", e));
     if (o->given) *o->given = true;
+    if (o->env && !is_given(o)) given[ngiven++] = o;
     return TRA_OK;
 }
 
@@ -185,10 +196,6 @@ static tra_status parse_brief(const tra_cmd *cmd, int argc, char **argv, int *i,
 }
 
 tra_status tra_options_parse(const tra_cmd *cmd, int argc, char **argv, int *nargs, tra_err *e) {
-    for (const tra_opt *o = cmd->opts; o && o->name; o++) {
-        const char *v = o->env ? getenv(o->env) : NULL;
-        if (v && *v) TRA_TRY(set(o, o->env, v, e));
-    }
     int n = 0;
     bool ended = false;
     for (int i = 0; i < argc && !tra_common_opts.help; i++) {
@@ -204,6 +211,10 @@ tra_status tra_options_parse(const tra_cmd *cmd, int argc, char **argv, int *nar
     }
     *nargs = n;
     if (tra_common_opts.help) return TRA_OK;
+    for (const tra_opt *o = cmd->opts; o && o->name; o++) {
+        const char *v = o->env && !is_given(o) ? getenv(o->env) : NULL;
+        if (v && *v) TRA_TRY(set(o, o->env, v, e));
+    }
     if (n < cmd->minargs) return tra_fail(e, TRA_USAGE, "usage: tra %s %s", cmd->name, cmd->usage);
     if (cmd->maxargs >= 0 && n > cmd->maxargs) {
         return tra_fail(e, TRA_USAGE, "'%s' is one argument too many; usage: tra %s %s", argv[cmd->maxargs], cmd->name,

@@ -53,7 +53,8 @@ tra_status tra_fail_at(const char *file, int line, tra_err *e, tra_status s, con
 tra_status tra_fail_errno_at(const char *file, int line, tra_err *e, tra_status s, const char *fmt, ...) {
     assert(s != TRA_OK);
     int err = errno;
-    if (err == ENOSPC || err == EDQUOT || err == EFBIG || err == ENOMEM) s = TRA_RESOURCE;
+    static const int scarce[] = {ENOSPC, EDQUOT, EFBIG, ENOMEM, EMFILE, ENFILE};
+    for (size_t i = 0; i < sizeof scarce / sizeof *scarce; i++) s = err == scarce[i] ? TRA_RESOURCE : s;
     if (!e) return s;
     if (e->status == TRA_OK) {
         char text[256];

@@ -465,11 +465,12 @@ static tra_status close_file(tra_writer *w, tra_err *e) {
 static tra_status finish(tra_writer *w, const char *digest, tra_err *e) {
     tra_h5_enter();
     int fd = fcntl(w->fd, F_DUPFD_CLOEXEC, 0); /* the driver closes its own */
-    tra_status s = tra_writer_finish(w, digest, e);
+    tra_status s = fd < 0 ? tra_fail_errno(e, TRA_RESOURCE, "cannot write %s to disk", w->temp) : TRA_OK;
+    if (s == TRA_OK) s = tra_writer_finish(w, digest, e);
     if (s == TRA_OK) s = close_file(w, e);
     tra_h5_leave();
     if (s == TRA_OK && fsync(fd) != 0) s = tra_fail_errno(e, TRA_RESOURCE, "cannot write %s to disk", w->temp);
-    close(fd);
+    if (fd >= 0) close(fd);
     return s;
 }
 

@@ -114,6 +114,44 @@ commands() { "$TRA" help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep . || echo non
     status 4 bash -c '"$TRA" version --format json >/dev/full'
 }
 
+@test "an option beats its variable, whatever that says, and so does --help" {
+    tra gen -q --shape 4x4 -o a.h5
+    TRA_MEMORY=much status 2 tra digest a.h5
+    has "TRA_MEMORY: 'much' is not a size"
+    TRA_MEMORY=much status 0 tra digest a.h5 --memory 64M
+    TRA_MEMORY=much status 0 tra digest --help
+}
+
+@test "messages to a stream that is closed go into no file" {
+    tra gen -q --shape 400x400 --block 100x100 -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'B = transform(A, exp)' 'output B to "b.h5"' >p.tra
+    status 0 bash -c '"$TRA" run -vvvv p.tra --profile m.json <&- >&- 2>&-'
+    py 'assert json.load(open("m.json"))["run"]["seconds"] > 0'
+    status 0 tra verify b.h5
+    status 4 bash -c '"$TRA" version >&-'
+    has "cannot write standard output: Bad file descriptor"
+    rm b.h5
+    status 0 bash -c '"$TRA" run --sites 2 p.tra <&- >&- 2>&-'
+    status 0 tra verify b.h5
+}
+
+@test "too few descriptors are a lack of resources, status 4" {
+    tra gen -q --shape 40x40 --block 10x10 -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'B = transform(A, exp)' 'output B to "b.h5"' >p.tra
+    local n lacked=0
+    for n in $(seq 6 16); do
+        run bash -c 'for i in 3 4 5 6 7 8 9; do eval "exec $i>&-"; done; ulimit -n '"$n"'; "$TRA" run p.tra'
+        lacks "Bad file descriptor"
+        if ((status == 4)); then
+            has "Too many open files"
+            lacked=1
+        else
+            ((status == 0))
+        fi
+    done
+    ((lacked))
+}
+
 @test "a closed pipe is quiet" {
     run bash -c '"$TRA" version 2>err | true; echo "${PIPESTATUS[0]}"; cat err'
     [[ $output == 0 || $output == 141 ]]
