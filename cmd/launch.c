@@ -88,10 +88,10 @@ static int children_of(pid_t pid, bool *had) {
 }
 
 /* Waits for mpirun, SIGCHLD being blocked. A request to stop that came before it or its ranks could hear it is
- * repeated. Open MPI's mpirun may wait for itself for ever when ranks are killed as it ends: *stuck when it was not
- * waited for. */
+ * repeated. Open MPI's mpirun may wait for itself for ever when ranks are killed as it ends, or when it could not start
+ * them: *stuck when it was not waited for. */
 static int wait_for(pid_t pid, const sigset_t *chld, bool *stuck) {
-    enum { PATIENCE = 25 }; /* fifths of a second */
+    enum { PATIENCE = 25, TO_START = 300 }; /* fifths of a second */
     int status, alone = 0;
     bool had = false;
     *stuck = false;
@@ -99,7 +99,7 @@ static int wait_for(pid_t pid, const sigset_t *chld, bool *stuck) {
         if (sigtimedwait(chld, NULL, &(struct timespec){.tv_nsec = 200000000}) >= 0) continue;
         if (signalled) kill(pid, SIGUSR1);
         alone = children_of(pid, &had) ? 0 : alone + 1;
-        if (!had || alone < PATIENCE) continue;
+        if (alone < (had || signalled ? PATIENCE : TO_START)) continue;
         *stuck = true;
         kill(pid, SIGKILL);
     }
@@ -161,7 +161,9 @@ static tra_status judge(int status, bool stuck, tra_err *e) {
     bool killed = signalled && (status == 1 || status > 128);        /* ranks, before they could say so */
     if (asked || killed) return tra_fail(e, TRA_STOPPED, "stopped by a signal; --resume goes on from what was saved");
     if (stuck)
-        return tra_fail(e, TRA_LOST, "mpirun did not end with its ranks; if an output is missing, --resume goes on");
+        return tra_fail(e, TRA_LOST,
+                        "mpirun did not start its ranks, or did not end with them; if an output is missing, --resume "
+                        "goes on");
     if (status == 127) return tra_fail(e, TRA_INTERNAL, "mpirun cannot be started; install openmpi-bin");
     if (status == 1 || status > 128) /* no rank ends with 1: mpirun's own status */
         return tra_fail(e, TRA_LOST, "a rank was lost (mpirun says %d); no output was made", status);

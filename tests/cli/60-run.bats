@@ -378,3 +378,14 @@ assert (s == want.sum(1)).all(), (s, want)'
     grep -q 'mca_pml_ob1' ld.log
     if grep 'mca_pml_ob1.*destroying link map' ld.log; then false; fi
 }
+
+@test "an mpirun that does not start ranks is ended when the run is stopped" {
+    mkdir bin
+    printf '%s\n' '#!/bin/sh' 'exec sleep 60' >bin/mpirun
+    chmod +x bin/mpirun
+    tra gen -q --shape 4x4 -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'B = transform(A, exp)' 'output B to "b.h5"' >p.tra
+    local begin=$SECONDS
+    PATH=$PWD/bin:$PATH status 75 timeout --preserve-status 1 "$TRA" run --sites 2 p.tra
+    ((SECONDS - begin < 30))
+}
