@@ -41,6 +41,9 @@ tra_journal_request tra_resume_request(const tra_job *job, const char *dir, bool
     if (codec.zstd) tra_str_printf(&about, ":%d", codec.level);
     tra_str_add(&about, "\n");
     uint64_t seed = XXH64(about.s + made, about.n - made, 0);
+    /* for a message alone: what most likely makes the values others comes first */
+    tra_str_printf(&about, "%s--reproducible\n--optimizer %s\n--cost %s\n", p->reproducible ? "" : "no ",
+                   tra_optimizer_text(job->options.optimizer), tra_cost_model_text(job->options.cost));
     tra_str_printf(&about, "--sites %d\n--plan %d\n--memory %" PRId64 "\n", p->sites, p->rank, p->memory);
     tra_plan_values(p, seed, identity, values);
     const char *text = tra_arena_strndup(a, about.s, about.n);

@@ -171,14 +171,22 @@ static tra_status take_lock(const char *path, bool resume, tra_err *e) {
     }
 }
 
+static void tell_nothing(const char *dir) {
+    tra_info(0, "--resume: nothing is saved in %s of these outputs; this run starts from the beginning", dir);
+}
+
 /* Rank 0: finds the entry, or makes an empty one. *kept: there is a journal. */
 static tra_status open_entry(tra_journal *j, const tra_journal_request *r, const char *prefix, bool *kept, tra_err *e) {
     char *text = NULL;
     *kept = false;
-    if (access(r->dir, W_OK | X_OK) != 0) {
+    char *inside = tra_asprintf("%s/.", r->dir); /* which a file has not */
+    int denied = access(inside, W_OK | X_OK) == 0 ? 0 : errno;
+    free(inside);
+    if (denied) {
         tra_warn(
             "the scratch directory %s cannot be written (%s): should this run end early, it cannot be gone on with",
-            r->dir, strerror(errno));
+            r->dir, strerror(denied));
+        if (r->resume) tell_nothing(r->dir);
         return TRA_OK;
     }
     char *lock = tra_asprintf("%s/%s", r->dir, prefix);
@@ -195,9 +203,7 @@ static tra_status open_entry(tra_journal *j, const tra_journal_request *r, const
         free(text);
         if (!j->resumed) each_entry(r->dir, prefix, find_other, &o);
         if (o.dir) s = refuse(&o, r->about, e);
-        else if (!j->resumed)
-            tra_info(0, "--resume: nothing is saved in %s of these outputs; this run starts from the beginning",
-                     r->dir);
+        else if (!j->resumed) tell_nothing(r->dir);
         free(o.dir);
         free(o.text);
         if (s != TRA_OK) {
@@ -260,6 +266,15 @@ tra_status tra_journal_open(const tra_journal_request *r, const tra_plan *plan, 
 bool tra_journal_resumed(const tra_journal *j) { return j && j->resumed; }
 bool tra_journal_broken(const tra_journal *j) { return j && j->broken; }
 const char *tra_journal_path(const tra_journal *j) { return j->dir; }
+
+void tra_journal_tell(tra_journal *j, int64_t there, int64_t all, const char *name) {
+    j->told = true;
+    tra_info(0, "going on from %s: %" PRId64 " of %" PRId64 " blocks of %s are there", j->dir, there, all, name);
+}
+
+void tra_journal_tell_if_nothing(tra_journal *j) {
+    if (tra_journal_resumed(j) && !j->told) tell_nothing(j->dir);
+}
 
 const char *tra_journal_tag(const tra_journal *j, int op, char buf[64]) {
     if (!j) return NULL;

@@ -14,7 +14,7 @@ struct tra_journal {
     char *dir, *lock;  /* of the entry; the path that is locked (rank 0, else NULL) */
     uint64_t run;      /* names the first of the runs that go on from one another */
     uint64_t outputs;  /* digest of where they go */
-    bool resumed;
+    bool resumed, told; /* on what the run goes on */
     atomic_bool broken; /* could not be written: nothing is added any more */
     tra_log *_Atomic
         *logs; /* of each operator, or NULL; workers open some while the maker flushes those that are open */

@@ -124,8 +124,7 @@ tra_status tra_keep_take_over(tra_keep *k, const tra_op *op, bool as_a_whole, tr
     const char *name = name_of(k->site->plan, op, buf);
     if (v[1] > v[0]) tra_warn("%" PRId64 " saved blocks of %s are damaged; they are computed again", v[1] - v[0], name);
     if (v[0] > 0 && (*complete || !as_a_whole))
-        tra_info(0, "going on from %s: %" PRId64 " of %" PRId64 " blocks of %s are there", tra_journal_path(k->journal),
-                 v[0], v[2], name);
+        tra_journal_tell(k->journal, v[0], v[2], name);
     return s;
 }
 
