@@ -54,7 +54,8 @@ typedef struct tra_err {
  * e may be NULL (the message is dropped). */
 #define tra_fail(e, s, ...) tra_fail_at(__FILE__, __LINE__, e, s, __VA_ARGS__)
 tra_status tra_fail_at(const char *file, int line, tra_err *e, tra_status s, const char *fmt, ...) TRA_PRINTF(5, 6);
-/* As tra_fail, with ": strerror(errno)" appended; ENOSPC, EDQUOT, EFBIG and ENOMEM become TRA_RESOURCE. */
+/* As tra_fail, with ": strerror(errno)" appended; ENOSPC, EDQUOT, EFBIG, ENOMEM, EMFILE and
+ * ENFILE become TRA_RESOURCE. */
 #define tra_fail_errno(e, s, ...) tra_fail_errno_at(__FILE__, __LINE__, e, s, __VA_ARGS__)
 tra_status tra_fail_errno_at(const char *file, int line, tra_err *e, tra_status s, const char *fmt, ...)
     TRA_PRINTF(5, 6);
@@ -145,6 +146,8 @@ bool tra_parse_size(const char *s, int64_t *bytes);
 /* Whole decimal integer or number; false on junk. */
 bool tra_parse_int(const char *s, int64_t *v);
 bool tra_parse_num(const char *s, double *v);
+/* As short as reads back to the same number, whole ones without an exponent, into buf (at least 32 bytes), returned. */
+char *tra_exactly(double v, char *buf);
 /* 1536 -> "1.5 KiB", into buf (at least 32 bytes), returned. */
 char *tra_human(int64_t bytes, char *buf);
 
@@ -161,6 +164,9 @@ double tra_now(void); /* monotonic seconds */
 /* pread/pwrite until done; a short read is TRA_INPUT ("ends at byte ..."). name is for the message. */
 TRA_MUSTUSE tra_status tra_pread(int fd, void *buf, size_t n, int64_t off, const char *name, tra_err *e);
 TRA_MUSTUSE tra_status tra_pwrite(int fd, const void *buf, size_t n, int64_t off, const char *name, tra_err *e);
+/* The path with its folder's own name, from the root and without links; as given where there is no such folder. From
+ * malloc. */
+char *tra_in_real_folder(const char *path);
 /* Reads a whole file ("-": standard input) of at most max bytes; *text is NUL-terminated, from malloc. */
 TRA_MUSTUSE tra_status tra_slurp(const char *path, size_t max, char **text, size_t *n, tra_err *e);
 

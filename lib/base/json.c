@@ -87,7 +87,8 @@ void tra_json_int(tra_json *j, const char *key, int64_t v) {
 void tra_json_num(tra_json *j, const char *key, double v) {
     lead(j, key);
     if (isfinite(v)) {
-        tra_str_printf(&j->out, "%.17g", v);
+        char text[32];
+        tra_str_add(&j->out, tra_exactly(v, text));
     } else {
         tra_str_add(&j->out, "null");
     }

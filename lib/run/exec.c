@@ -201,9 +201,7 @@ static tra_status list_needed(exec *x, tra_err *e) {
         if (op->op == TRA_PLAN_OUTPUT) {
             int64_t all = op->type.cat->n, reused = tra_outfile_reused(x->files[i]);
             x->needed[i] = reused < all || all == 0;
-            if (reused > 0)
-                tra_info(0, "going on from %s: %" PRId64 " of %" PRId64 " blocks of %s are there",
-                         tra_journal_path(x->journal), reused, all, op->name ? op->name : op->path);
+            if (reused > 0) tra_journal_tell(x->journal, reused, all, op->name ? op->name : op->path);
         } else if (x->needed[i]) {
             TRA_TRY(take_over(x, i, e));
         }
@@ -211,6 +209,7 @@ static tra_status list_needed(exec *x, tra_err *e) {
             if (op->in[j] >= 0) x->needed[op->in[j]] = true;
         }
     }
+    tra_journal_tell_if_nothing(x->journal);
     return TRA_OK;
 }
 
@@ -342,8 +341,8 @@ static void release(exec *x, int i) {
     x->parts[i] = NULL;
 }
 
-/* The most that the process has held so far. */
-static int64_t peak_memory(void) {
+/* The most that the process has held so far. The kernel adds it up roughly, so that it may seem to fall. */
+static int64_t see_peak(tra_report *r) {
     int64_t kib = 0;
     char line[256];
     FILE *f = fopen("/proc/self/status", "r");
@@ -351,7 +350,8 @@ static int64_t peak_memory(void) {
         if (strncmp(line, "VmHWM:", 6) == 0) kib = strtoll(line + 6, NULL, 10);
     }
     if (f) fclose(f);
-    return kib * 1024;
+    r->total.peak_memory = tra_max64(r->total.peak_memory, kib * 1024);
+    return r->total.peak_memory;
 }
 
 /* TRA_STOPPED when the run is to stop, TRA_LOST when another rank has failed. */
@@ -381,12 +381,13 @@ static tra_status run_needed(exec *x, int i, tra_err *e) {
 }
 
 static tra_status run_ops(exec *x, tra_err *e) {
+    bool reads_on = false;
     for (int i = 0; i < x->plan->nops; i++) {
         const tra_op *op = &x->plan->ops[i];
         tra_op_report *rep = &x->report->ops[i];
         tra_pool_stats before = tra_pool_stat(x->site.pool);
         int64_t sent = x->site.sent, received = x->site.received;
-        if (x->nbeside == 0) x->read_before = before.read;
+        if (!reads_on) x->read_before = before.read;
         double t0 = tra_now();
         x->site.all = 0;
         atomic_store(&x->site.done, 0);
@@ -401,13 +402,14 @@ static tra_status run_ops(exec *x, tra_err *e) {
         x->complete[i] |= op->op == TRA_PLAN_OUTPUT;
         if (s == TRA_OK && x->nbeside == 0) tra_keep_stage_end(x->keep, i, x->parts, x->complete);
         tra_pool_stats after = tra_pool_stat(x->site.pool);
+        reads_on = op->beside || (reads_on && tra_op_is_read(op)); /* what it reads counts as its join's */
         *rep = (tra_op_report){.seconds = tra_now() - t0,
                                .sent = x->site.sent - sent,
                                .received = x->site.received - received,
-                               .disk_read = x->nbeside > 0 ? 0 : after.read - x->read_before,
+                               .disk_read = reads_on ? 0 : after.read - x->read_before,
                                .spilled = after.spilled - before.spilled,
                                .unspilled = after.unspilled - before.unspilled,
-                               .peak_memory = peak_memory()};
+                               .peak_memory = see_peak(x->report)};
         if (s != TRA_OK) return s;
         if (!runs_beside(x, op)) tell_end(op, rep, after.past_cache - before.past_cache);
     }
@@ -509,7 +511,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
         t->spilled += r->spilled;
         t->unspilled += r->unspilled;
     }
-    t->peak_memory = peak_memory();
+    see_peak(report);
     t->seconds = tra_now() - t0;
     return s;
 }

@@ -232,7 +232,7 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t
         n += each * tra_min64(steps * (side == 0 ? l.ci : l.cj), most);
     }
     if (held || !op->type.cat->grid) return n + (held ? 0 : here);
-    int64_t super = tra_min64(here, l.ci * l.cj * tra_op_output_room(p, op, threads)); /* all that have a step in the queue */
+    int64_t super = tra_min64(here, l.ci * l.cj * tra_op_output_room(p, op, threads)); /* all with a step in the queue */
     return n + tra_min64(here, (steps + BEHIND) * super);
 }
 
@@ -324,7 +324,8 @@ static int64_t predict(tra_plan *p, int threads) {
     int64_t budget = p->memory > 0 ? p->memory - base : INT64_MAX / 4;
     int64_t spool = 0; /* encoded chunks of outputs wait in scratch, none longer than the chunk */
     living *held = tra_calloc(2 * (size_t)p->nops + 1, sizeof *held); /* of each operator */
-    living *wish = held + p->nops, now = {0}, peak = {.all = least, .lean = least};
+    living *wish = held + p->nops, now = {0};
+    int64_t peak = least;
     edges e = find_edges(p);
     choose_fused(p, &e);
     find_files(p, &e);
@@ -336,7 +337,7 @@ static int64_t predict(tra_plan *p, int threads) {
         int64_t tuples, here = result_here(p, op, &tuples);
         bool stage = op->op != TRA_PLAN_INPUT && (!is_view(op) || op->op == TRA_PLAN_OUTPUT);
         op->cost.disk_read = op->cost.disk_write = op->spill = 0;
-        op->cost.peak_memory = base;
+        op->least_memory = base;
         if (op->op == TRA_PLAN_INPUT)
             held[i] = (living){here, held_of_input(p, i, here, threads, budget), 0};
         else if (stage && op->op != TRA_PLAN_OUTPUT && !streams_out(p, &e, i))
@@ -344,12 +345,11 @@ static int64_t predict(tra_plan *p, int threads) {
         living_add(&now, &held[i], 1);
         if (stage) {
             int64_t mine = tra_op_memory(p, op, threads);
-            op->cost.peak_memory = base + mine;
+            op->least_memory = base + mine;
             least = tra_max64(least, base + mine);
             int64_t most = base + mine + under_way(p, op, held[i].all > 0, here, threads, budget);
             wish[i] = (living){most + now.all, most + now.lean, 0};
-            peak.all = tra_max64(peak.all, wish[i].all);
-            peak.lean = tra_max64(peak.lean, wish[i].lean);
+            peak = tra_max64(peak, wish[i].all);
             op->spill = tra_max64(0, tra_min64(now.made, now.made + mine - budget));
             p->scratch = tra_max64(p->scratch, op->spill);
             p->kept = tra_max64(p->kept, now.made);
@@ -364,10 +364,15 @@ static int64_t predict(tra_plan *p, int threads) {
             if (done[k] >= 0 && e.last[done[k]] <= i) living_add(&now, &held[done[k]], -1);
     }
     p->scratch += spool;
-    int64_t beside = choose_beside(p, threads, held, peak.all);
-    predict_reads(p, &e, threads, p->memory > 0 && peak.all + beside > p->memory ? budget : 0);
-    int64_t in_use = beside > 0 ? peak.all + beside : peak.lean;
-    p->cost.peak_memory = p->memory > 0 ? tra_min64(tra_max64(least, in_use), tra_max64(p->memory, least)) : in_use;
+    int64_t beside = choose_beside(p, threads, held, peak);
+    p->rereads = p->memory > 0 && peak + beside > p->memory;
+    predict_reads(p, &e, threads, p->rereads ? budget : 0);
+    int64_t in_use = base + TRA_LEAST_BUDGET + beside, most = p->memory > 0 ? tra_max64(p->memory, least) : INT64_MAX;
+    for (int i = 0; i < p->nops; i++) {
+        in_use = tra_max64(in_use, beside > 0 ? wish[i].all + beside : wish[i].lean);
+        p->ops[i].cost.peak_memory = tra_min64(in_use, most);
+    }
+    p->cost.peak_memory = tra_min64(in_use, most);
     count_fresh(p, wish, beside == 0, base);
     free_edges(&e);
     free(held);

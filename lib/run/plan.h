@@ -48,7 +48,7 @@ typedef struct tra_cost {
     int64_t disk_read, disk_write; /* whole uncompressed chunks */
     double flops;
     double flops_max; /* of the busiest site */
-    int64_t peak_memory; /* per site, the largest */
+    int64_t peak_memory; /* per site, the largest; of an operator: the most that a site has held until its end */
     double seconds;
 } tra_cost;
 
@@ -72,6 +72,7 @@ typedef struct tra_op {
     int64_t size;          /* TILE */
     const char *path;      /* INPUT, OUTPUT: file[:name] */
     int64_t scratch;       /* INPUT: bytes that a worker needs to read a chunk (tra_rel_scratch) */
+    int64_t least_memory;  /* of a site, without which it cannot run (memory.h) */
     int64_t spill;         /* bytes that a site may have in scratch meanwhile, of results that do not fit: a bound */
     int64_t fresh;         /* bytes of memory that a site touches for the first time meanwhile */
     int64_t io;            /* bytes that a worker of the stage needs to read and write chunks (memory.h) */
@@ -94,6 +95,7 @@ typedef struct tra_plan {
     int64_t scratch;      /* bytes that a site may spill under the ceiling, or keep of compressed outputs: a bound */
     int64_t kept;         /* the most that results which are no outputs take when they are saved for another run */
     int64_t least_memory; /* least ceiling that would do */
+    bool rereads; /* blocks that did not stay are read again: cost.disk_read is a bound, some may still be there */
     int64_t planning;     /* bytes that finding it took besides what a small program takes, and takes still */
     const char *strategy;
     int rank;       /* 1 = chosen first */

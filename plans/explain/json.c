@@ -95,6 +95,7 @@ static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, con
     tra_json_int(j, "disk_write_bytes", o->cost.disk_write);
     tra_json_num(j, "flops", o->cost.flops);
     tra_json_int(j, "peak_memory_bytes", o->cost.peak_memory);
+    tra_json_int(j, "least_memory_bytes", o->least_memory);
     tra_json_int(j, "scratch_bytes", o->spill);
     tra_json_num(j, "seconds", o->cost.seconds);
     words(j, "rules", o->rules);
@@ -126,7 +127,7 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
     tra_json_int(j, "resume_scratch_bytes", p->kept);
     tra_json_num(j, "seconds", p->cost.seconds);
     tra_json_bool(j, "fits", s->fits);
-    tra_json_bool(j, "exact", true);
+    tra_json_bool(j, "exact", !p->rereads);
     tra_json_str(j, "note", s->note);
     words(j, "rules", p->rules);
     if (m) measured(j, m, m->nops);

@@ -180,9 +180,9 @@ static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
         tra_text_cell(out, p->strategy, WIDTH - 9);
         tra_text_end_line(out);
     }
-    tra_str_printf(out, "network %s floats, %s; disk %s read, %s written\n",
+    tra_str_printf(out, "network %s floats, %s; disk %s%s read, %s written\n",
                    tra_text_number(p->cost.network_floats, a, sizeof a), tra_human(p->cost.network_bytes, b),
-                   tra_human(p->cost.disk_read, c), tra_human(p->cost.disk_write, d));
+                   p->rereads ? "up to " : "", tra_human(p->cost.disk_read, c), tra_human(p->cost.disk_write, d));
     tra_str_printf(out, "%s flops, peak memory %s (%s without blocks) of a site, %s, ",
                    tra_text_number(p->cost.flops, a, sizeof a), tra_human(p->cost.peak_memory, b),
                    tra_human(tra_memory_base(p, o->threads), c), tra_text_seconds(p->cost.seconds, d, sizeof d));
@@ -301,9 +301,10 @@ void tra_explain_cost(const tra_job *job, tra_str *out) {
     for (int i = 0; i < job->plans.n; i++) {
         const tra_plan *p = job->plans.v[i];
         const tra_cost *c = &p->cost;
-        tra_str_printf(out, "%d\t%s\t%.17g\t%.17g\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%.17g\t%" PRId64 "\t%.6g\n",
-                       p->rank, tra_text_strategy(p), tra_cost_scalar(c, job->options.cost),
-                       c->network_floats, c->network_bytes, c->disk_read, c->disk_write, c->flops, c->peak_memory,
-                       c->seconds);
+        char cost[32], floats[32], flops[32], seconds[32];
+        tra_str_printf(out, "%d\t%s\t%s\t%s\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\t%" PRId64 "\t%s\n", p->rank,
+                       tra_text_strategy(p), tra_exactly(tra_cost_scalar(c, job->options.cost), cost),
+                       tra_exactly(c->network_floats, floats), c->network_bytes, c->disk_read, c->disk_write,
+                       tra_exactly(c->flops, flops), c->peak_memory, tra_exactly(c->seconds, seconds));
     }
 }

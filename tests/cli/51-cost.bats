@@ -43,3 +43,10 @@ END
     status 3 tra cost missing.tra
     status 2 tra cost
 }
+
+@test "a cost in seconds is those seconds" {
+    tra gen -q --shape 70x50 --block 10x10 -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'C = agg(join(A, A, [1], [1], "ij,kj->ik"), [0,2], matadd)' 'output C' >s.tra
+    status 0 tra cost s.tra --sites 3
+    awk -F'\t' 'NR > 1 && ($3 != $10) { exit 1 }' <<<"$output"
+}

@@ -248,3 +248,24 @@ EOF2
     status 4 tra run p.tra --threads 1 --memory 30M --scratch-limit 300K
     has "over --scratch-limit"
 }
+
+@test "an entry of which nothing is left: from the beginning, and it says so" {
+    product
+    # shellcheck disable=SC2086
+    cut_short KILL 3 p.tra $small
+    rm -f .c.h5.tra-r*.tmp
+    # shellcheck disable=SC2086
+    status 0 tra run p.tra $small --resume
+    has "--resume: nothing is saved in $TRA_SCRATCH"
+    status 0 tra run p.tra --resume --scratch "$PWD/nowhere"
+    has "--resume: nothing is saved in $PWD/nowhere"
+}
+
+@test "refused: what sums are made of, by the option that says it" {
+    product
+    # shellcheck disable=SC2086
+    cut_short KILL 3 p.tra $small
+    # shellcheck disable=SC2086
+    status 2 tra run p.tra --resume --reproducible $small
+    has "of a run with no --reproducible, which makes"
+}

@@ -148,3 +148,41 @@ assert m["spilled_bytes"] > 0 and m["unspilled_bytes"] > 0, m' "$output"
         lacks $'\e[K'
     done
 }
+
+@test "--profile: memory of each operator is within what was predicted for it, and that of the last is the plan's" {
+    tra gen -q --shape 2000x1500 --block 250x250 --dist normal --seed 1 -o a.h5
+    tra gen -q --shape 1500x2000 --block 250x250 --dist normal --seed 2 -o b.h5
+    cat >q.tra <<'END'
+input A from "a.h5"
+input B from "b.h5"
+C[i,j] = sum A[i,k] * B[k,j]
+S = softmax(C)
+R = reblock(A, [70, 1500])
+M = agg(A, [], minindex)
+output S to "s.h5"
+output R to "r.h5"
+output M to "m.h5"
+END
+    local args
+    for args in "--sites 1 --memory 80M" "--sites 1" "--sites 2 --memory 90M" "--sites 2 --transport files"; do
+        # shellcheck disable=SC2086
+        status 0 tra run -q q.tra --threads 1 $args --profile m.json
+        py '(p,) = json.load(open("m.json"))["plans"]
+last = [0, 0]
+for o in p["operators"] + [p]:
+    now = [o["peak_memory_bytes"], o["measured"]["peak_memory_bytes"]]
+    assert now[1] <= now[0] or "SAN" in __import__("os").environ, (o["id"], now)
+    assert now[0] >= last[0] and now[1] >= last[1], (o, last)
+    assert o is p or o["least_memory_bytes"] <= p["least_memory_bytes"]
+    assert o["measured"]["disk_read_bytes"] == o["disk_read_bytes"] or not p["exact"], o
+    assert o["measured"]["disk_read_bytes"] <= o["disk_read_bytes"], o
+    last = now
+assert p["operators"][-1]["peak_memory_bytes"] == p["peak_memory_bytes"]
+assert max(o["least_memory_bytes"] for o in p["operators"]) == p["least_memory_bytes"]
+assert p["exact"] == (p["measured"]["disk_read_bytes"] == p["disk_read_bytes"])'
+    done
+    status 0 tra explain q.tra --memory 80M --threads 1
+    has "; disk up to "
+    status 0 tra explain q.tra --memory 1G --threads 1
+    lacks "up to"
+}

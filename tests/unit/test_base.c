@@ -124,7 +124,7 @@ TEST(json_writes) {
     tra_json_end(&j, ']');
     tra_json_end(&j, '}');
     CHECK_STR(j.out.s, "{\"name\": \"a\\\"b\\\\c\\n\\u0001\\u007f\xc3\xa4\\ufffd\", \"none\": null, "
-                       "\"big\": -9223372036854775808, \"x\": 0.10000000000000001, \"nan\": null, \"yes\": true, "
+                       "\"big\": -9223372036854775808, \"x\": 0.1, \"nan\": null, \"yes\": true, "
                        "\"dims\": [1, 2, 3], \"empty\": [], \"list\": [{}, 4]}");
     CHECK_INT(j.depth, 0);
     tra_json_free(&j);
