@@ -66,6 +66,15 @@ static tra_status slurp_fd(int fd, const char *name, size_t max, char **text, si
     return TRA_OK;
 }
 
+char *tra_in_real_folder(const char *path) {
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    char *dir = slash ? tra_asprintf("%.*s/", (int)(slash - path), path) : tra_strdup("."), *real = realpath(dir, NULL);
+    char *out = real ? tra_asprintf("%s/%s", strcmp(real, "/") == 0 ? "" : real, base) : tra_strdup(path);
+    free(dir);
+    free(real);
+    return out;
+}
+
 tra_status tra_slurp(const char *path, size_t max, char **text, size_t *n, tra_err *e) {
     if (strcmp(path, "-") == 0) return slurp_fd(STDIN_FILENO, "standard input", max, text, n, e);
     int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -27,12 +27,10 @@ typedef struct owner {
 
 /* However the directory is spelled, one file has one lock. */
 static char *lock_name(const char *path) {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    char *dir = !slash ? tra_strdup(".") : tra_asprintf("%.*s", slash == path ? 1 : (int)(slash - path), path);
-    char *real = realpath(dir, NULL);
-    char *name = tra_asprintf("%s/.%s.tra-lock", real ? real : dir, base);
+    char *real = tra_in_real_folder(path);
+    const char *slash = strrchr(real, '/'), *base = slash ? slash + 1 : real;
+    char *name = tra_asprintf("%.*s.%s.tra-lock", (int)(base - real), real, base);
     free(real);
-    free(dir);
     return name;
 }
 

@@ -3,6 +3,7 @@
 
 #include "../../lib/run/placement.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A path of the program, which is relative to the program's folder. */
@@ -115,11 +116,15 @@ tra_node *tra_build_input(tra_build *b, const tra_stmt *st, const tra_symbol *s)
 
 /* ---- outputs ------------------------------------------------------------------------------------------------ */
 
-/* The path without "./" and doubled slashes, so that two spellings of one file compare equal, and ":name". */
+/* The file itself, so that two names of one compare equal, and ":name"; where its folder is not there, the path without
+ * "./" and doubled slashes. */
 static const char *canonical(tra_build *b, const char *spec) {
     const char *path, *name;
     tra_relspec(b->arena, spec, &path, &name);
-    char *out = tra_arena_printf(b->arena, "%s:%s", path, name ? name : "data"), *to = out;
+    char *real = realpath(path, NULL);
+    if (!real) real = tra_in_real_folder(path);
+    char *out = tra_arena_printf(b->arena, "%s:%s", real, name ? name : "data"), *to = out;
+    free(real);
     for (const char *from = out; *from;) {
         bool begins = to == out || to[-1] == '/';
         if (begins && from[0] == '.' && from[1] == '/')
