@@ -232,7 +232,7 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t
         n += each * tra_min64(steps * (side == 0 ? l.ci : l.cj), most);
     }
     if (held || !op->type.cat->grid) return n + (held ? 0 : here);
-    int64_t super = tra_min64(here, l.ci * l.cj * tra_op_output_room(p, op, threads)); /* all with a step in the queue */
+    int64_t super = tra_min64(here, l.ci * l.cj * tra_op_output_room(p, op, threads)); /* all with a step queued */
     return n + tra_min64(here, (steps + BEHIND) * super);
 }
 
