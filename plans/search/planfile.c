@@ -123,7 +123,8 @@ static bool get_rates(const char *value, tra_rates *rates) {
         value[end])
         return false;
     return rates->network > 0 && rates->disk_read > 0 && rates->disk_write > 0 && rates->flops_f64 > 0 &&
-           rates->flops_f32 > 0 && rates->memory > 0 && rates->touch >= 0 && rates->unhidden >= 0 && rates->unhidden <= 1;
+           rates->flops_f32 > 0 && rates->memory > 0 && rates->touch >= 0 && rates->unhidden >= 0 &&
+           rates->unhidden <= 1;
 }
 
 /* Room for one more in an array of the arena. */
