@@ -178,10 +178,14 @@ static tra_block_loop in_groups(const tra_plan *p, const tra_op *op, int64_t ni,
     return l;
 }
 
+enum { SMALL_BLOCK = 4096 }; /* smaller ones share pages */
+
 tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int64_t nk, int threads,
                            int64_t budget) {
     need n = join_need(p, op, threads);
-    int64_t room = budget - n.fixed;
+    int64_t room = budget - n.fixed, least = tra_min64(n.a, n.c);
+    /* What is left of a page that small blocks share is of no use to those of another size. */
+    if ((op->in[1] < 0 ? least : tra_min64(least, n.b)) < SMALL_BLOCK) room -= TRA_LEAST_BUDGET;
     if (op->in[1] < 0) { /* nothing is read twice, whatever the loop: an output for each worker */
         int64_t each = 2 * n.a + n.c, most = tra_min64(ni, threads);
         int64_t ci = each > 0 ? tra_max64(1, tra_min64(most, room / each)) : most;

@@ -306,3 +306,14 @@ EOF2
         holds "$bytes" p.tra --sites $n --threads 1 "${define[@]}"
     done
 }
+
+@test "small blocks of several sizes, under ceilings that leave little for them" {
+    tra gen -q --shape 640x64 --block 10x10 -o x.h5
+    tra gen -q --shape 64x64 --block 10x10 -o w.h5
+    printf '%s\n' 'input X from "x.h5"' 'input W from "w.h5"' 'Z = agg(join(X, W, [1], [0], matmul), [0,2], matadd)' \
+        'output Z to "z.h5"' >p.tra
+    bytes=$(least p.tra)
+    for more in 0 8192 16384 24576 40000; do
+        holds $((bytes + more)) p.tra --threads 1
+    done
+}
