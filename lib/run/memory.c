@@ -308,17 +308,6 @@ static int64_t choose_beside(tra_plan *p, int threads, const living *held, int64
     return 0;
 }
 
-/* What each operator touches for the first time: by how much it raises what was in use at once, `high` before the
- * first. wish: what is in use while it runs. */
-static void count_fresh(tra_plan *p, const living *wish, bool lean, int64_t high) {
-    for (int i = 0; i < p->nops; i++) {
-        int64_t use = lean ? wish[i].lean : wish[i].all;
-        if (p->memory > 0) use = tra_min64(use, p->memory);
-        p->ops[i].fresh = tra_max64(0, use - high);
-        high = tra_max64(high, use);
-    }
-}
-
 static int64_t predict(tra_plan *p, int threads) {
     int64_t base = tra_memory_base(p, threads), least = base + TRA_LEAST_BUDGET;
     int64_t budget = p->memory > 0 ? p->memory - base : INT64_MAX / 4;
@@ -373,7 +362,6 @@ static int64_t predict(tra_plan *p, int threads) {
         p->ops[i].cost.peak_memory = tra_min64(in_use, most);
     }
     p->cost.peak_memory = tra_min64(in_use, most);
-    count_fresh(p, wish, beside == 0, base);
     free_edges(&e);
     free(held);
     return least;

@@ -40,9 +40,9 @@ typedef struct tra_exchange_need {
 tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op);
 
 /* Fills, for a plan with placements: what is fused (nothing when the ceiling is too low), read and written how, and for
- * each operator fresh, cost.disk_read, cost.disk_write, least_memory (base and least budget for it) and
- * cost.peak_memory; the plan's is that of the last: what it will use under p->memory (0: as much as it likes). Returns
- * the least ceiling that would do. */
+ * each operator cost.disk_read, cost.disk_write, least_memory (base and least budget for it) and cost.peak_memory; the
+ * plan's is that of the last: what it will use under p->memory (0: as much as it likes). Returns the least ceiling that
+ * would do. */
 int64_t tra_plan_memory(tra_plan *p, int threads);
 
 /* Bytes of scratch that a site may need for the largest exchange, when it goes by files. */

@@ -74,7 +74,6 @@ typedef struct tra_op {
     int64_t scratch;       /* INPUT: bytes that a worker needs to read a chunk (tra_rel_scratch) */
     int64_t least_memory;  /* of a site, without which it cannot run (memory.h) */
     int64_t spill;         /* bytes that a site may have in scratch meanwhile, of results that do not fit: a bound */
-    int64_t fresh;         /* bytes of memory that a site touches for the first time meanwhile */
     int64_t io;            /* bytes that a worker of the stage needs to read and write chunks (memory.h) */
     bool beside;           /* SHUF, BCAST: tuples come while the join that reads them computes (memory.h) */
     bool direct;           /* its results go to a file as they come (memory.h) */

@@ -230,7 +230,9 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         s[DISK] +=
             ((double)o->cost.disk_read / rates->disk_read + (double)o->cost.disk_write / rates->disk_write) / p->sites;
         s[WORK] += tra_work_seconds(o->join, o->type.dtype, work, rates) + tree_seconds(p, o, rates);
-        if (rates->touch > 0) s[WORK] += (double)o->fresh / rates->touch;
+        /* memory is touched for the first time when more is held than ever before */
+        if (rates->touch > 0 && i > 0)
+            s[WORK] += (double)(o->cost.peak_memory - p->ops[i - 1].cost.peak_memory) / rates->touch;
     }
     free(at);
     /* an exchange reads and sends at once, and ends before what comes next begins, or goes on beside it: then its time,
