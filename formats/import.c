@@ -182,43 +182,61 @@ static tra_status check(const import *m, int64_t need, tra_err *e) {
 
 static int64_t aligned(int64_t bytes) { return (bytes + 64) / 64 * 64; }
 
+/* Bytes of the least panel and one worker. */
+typedef struct needs {
+    int64_t least, one; /* elements and bytes of a panel */
+    int64_t chunk, block, room, context; /* of a worker, of which the first two are parts of its room */
+    int64_t held, box; /* of the source */
+    bool lend; /* the worker's room to the reader: they take turns */
+} needs;
+
+static needs needs_of(const import *m) {
+    const tra_source *s = m->source;
+    int64_t floats = tra_catalog_maxfloats(&m->cat), size = (int64_t)tra_dtype_size(s->dtype), grain, all;
+    needs n = {.least = floats, .chunk = tra_store_chunk_bytes(&m->type), .box = (int64_t)s->box_scratch};
+    n.block = s->dtype != m->dtype ? aligned(floats * size) : 0;
+    n.room = n.block + aligned(n.chunk) * (m->job->codec.zstd ? 2 : 1);
+    n.context = m->job->codec.zstd ? tra_codec_context(m->job->codec.level, n.chunk) : 0;
+    n.held = tra_store_index_bytes(&m->cat) + (int64_t)s->held;
+    /* A panel holds a block, and of a source in chunks as much as one of these, which it would read very often else. */
+    if (s->access == TRA_ACCESS_BOX && tra_dims_product(&s->grain, &grain) && tra_dims_product(&s->shape, &all))
+        n.least = tra_max64(n.least, tra_min64(grain, all));
+    n.one = s->access == TRA_ACCESS_ENTRIES ? tra_entries_need(s, &m->cat) : n.least * size;
+    n.lend = m->memory < n.held + n.box + n.room + n.context + n.one;
+    if (n.lend) {
+        n.room = tra_max64(n.room, n.box);
+        n.box = 0;
+    }
+    return n;
+}
+
+static tra_status check_needs(const import *m, const needs *n, tra_err *e) {
+    return check(m, n->held + n->box + n->room + n->context + n->one, e);
+}
+
 static tra_status lay_out(import *m, tra_err *e) {
     enum { GOOD_PANEL = 32 << 20 }; /* larger panels only make the first wait longer */
     tra_source *s = m->source;
-    int64_t floats = tra_catalog_maxfloats(&m->cat), size = (int64_t)tra_dtype_size(s->dtype), n;
-    int64_t chunk = tra_store_chunk_bytes(&m->type), block = s->dtype != m->dtype ? aligned(floats * size) : 0;
-    int64_t room = block + aligned(chunk) * (m->job->codec.zstd ? 2 : 1), box = (int64_t)s->box_scratch;
-    int64_t context = m->job->codec.zstd ? tra_codec_context(m->job->codec.level, chunk) : 0;
-    int64_t held = tra_store_index_bytes(&m->cat) + (int64_t)s->held;
-    bool entries = s->access == TRA_ACCESS_ENTRIES;
-    /* A panel holds a block, and of a source in chunks as much as one of these, which it would read very often else. */
-    int64_t least = floats, all;
-    if (s->access == TRA_ACCESS_BOX && tra_dims_product(&s->grain, &n) && tra_dims_product(&s->shape, &all))
-        least = tra_max64(least, tra_min64(n, all));
-    int64_t one = entries ? tra_entries_need(s, &m->cat) : least * size;
-    bool lend = m->memory < held + box + room + context + one; /* the worker's room to the reader: they take turns */
-    if (lend) {
-        room = tra_max64(room, box);
-        box = 0;
-    }
-    int64_t each = room + context;
-    TRA_TRY(check(m, held + box + each + one, e));
-    m->memory -= held + box;
+    needs need = needs_of(m);
+    int64_t size = (int64_t)tra_dtype_size(s->dtype), each = need.room + need.context, one = need.one, n;
+    bool entries = s->access == TRA_ACCESS_ENTRIES, lend = need.lend;
+    TRA_TRY(check_needs(m, &need, e));
+    m->memory -= need.held + need.box;
     m->nworkers = entries || lend ? 1 : tra_cores();
     while (m->nworkers > 1 && m->memory < m->nworkers * (each + TRA_WORKER_BYTES) + 2 * one) m->nworkers--;
     m->npanels = lend || m->memory < each + 2 * one ? 1 : 2;
     m->memory -= m->nworkers * each;
     int64_t most = m->memory / m->npanels / size;
-    choose_group(m, tra_max64(least, tra_min64(most, GOOD_PANEL / size)));
+    choose_group(m, tra_max64(need.least, tra_min64(most, GOOD_PANEL / size)));
     if (!panels_run_on(m)) choose_group(m, most);
     tra_dims_product(&m->group, &n);
     m->workers = tra_news(m->arena, import_worker, m->nworkers);
     for (int i = 0; i < m->nworkers; i++) {
         import_worker *w = &m->workers[i];
-        w->room = tra_malloc((size_t)room + 1);
-        w->block = block ? w->room : NULL;
-        w->chunk = w->room + block;
-        w->tmp = w->chunk + aligned(chunk);
+        w->room = tra_malloc((size_t)need.room + 1);
+        w->block = need.block ? w->room : NULL;
+        w->chunk = w->room + need.block;
+        w->tmp = w->chunk + aligned(need.chunk);
     }
     s->box_room = lend ? m->workers[0].room : (m->box_room = tra_malloc(s->box_scratch + 1));
     if (entries) return TRA_OK;
@@ -287,8 +305,40 @@ static tra_status run_panels(import *m, tra_err *e) {
 
 /* ---- streams that must be kept ---------------------------------------------------------------------------------- */
 
+/* The blocks of the tensor. */
+static tra_status cut(import *m, const tra_dims *shape, tra_err *e) {
+    if (m->job->block) {
+        m->block = *m->job->block;
+        TRA_TRY(tra_block_fit(shape, &m->block, e));
+    } else
+        tra_block_choose(shape, &m->block);
+    m->dtype = m->job->source.has_dtype ? m->job->source.dtype : m->source->dtype;
+    TRA_TRY(tra_catalog_blocks(shape, &m->block, &m->cat, e));
+    m->type = (tra_type){.dtype = m->dtype, .cat = &m->cat};
+    for (int d = 0; d < m->block.n; d++) m->type.cut[d] = 1u << d;
+    return TRA_OK;
+}
+
+/* Of a table whose rows are not counted yet: refuses when the blocks that were asked for are too large already with
+ * those that have come, since more rows need no less, and says what does for whole blocks. Blocks that are chosen
+ * become known with the last row. */
+static tra_status check_rows(import *m, tra_err *e) {
+    tra_dims shape = m->source->shape;
+    int64_t row = (int64_t)tra_dtype_size(m->source->dtype);
+    for (int d = 1; d < shape.n; d++) row *= tra_max64(1, shape.v[d]);
+    shape.v[0] = tra_ceil_div(m->spilled, row);
+    TRA_TRY(cut(m, &shape, e));
+    needs n = needs_of(m);
+    if (check_needs(m, &n, NULL) == TRA_OK) return TRA_OK;
+    shape.v[0] = tra_max64(shape.v[0], m->job->block->v[0]);
+    TRA_TRY(cut(m, &shape, e));
+    n = needs_of(m);
+    return check_needs(m, &n, e);
+}
+
 static tra_status spool(import *m, tra_err *e) {
     tra_source *s = m->source;
+    bool uncounted = s->shape.n > 0 && s->shape.v[0] < 0, given = m->job->block && m->job->block->n == s->shape.n;
     int64_t size = (int64_t)tra_dtype_size(s->dtype), cap = tra_max64(1024, tra_min64(1 << 20, m->memory / 16) / size),
             got;
     TRA_TRY(tra_scratch_open(m->job->to, &m->spool, &m->where, e));
@@ -299,6 +349,7 @@ static tra_status spool(import *m, tra_err *e) {
         if (status == TRA_OK && got > 0)
             status = tra_pwrite(m->spool, buf, (size_t)(got * size), m->spilled, m->where, e);
         m->spilled += got * size;
+        if (status == TRA_OK && uncounted && given && got > 0) status = check_rows(m, e);
     } while (status == TRA_OK && got > 0);
     free(buf);
     return status;
@@ -327,16 +378,8 @@ static tra_status run(import *m, tra_err *e) {
     const tra_import_job *job = m->job;
     TRA_TRY(refuse_itself(m, e));
     if (s->access == TRA_ACCESS_STREAM && s->shape.n > 0 && s->shape.v[0] < 0) TRA_TRY(spool(m, e));
-    if (job->block) {
-        m->block = *job->block;
-        TRA_TRY(tra_block_fit(&s->shape, &m->block, e));
-    } else
-        tra_block_choose(&s->shape, &m->block);
+    TRA_TRY(cut(m, &s->shape, e));
     m->storage = s->fortran ? tra_reversed(&s->shape) : s->shape;
-    TRA_TRY(tra_catalog_blocks(&s->shape, &m->block, &m->cat, e));
-    m->dtype = job->source.has_dtype ? job->source.dtype : s->dtype;
-    m->type = (tra_type){.dtype = m->dtype, .cat = &m->cat};
-    for (int d = 0; d < m->block.n; d++) m->type.cut[d] = 1u << d;
     TRA_TRY(lay_out(m, e));
     TRA_TRY(tra_writer_create(job->to, &m->type, &(tra_write_options){.codec = job->codec, .history = job->history},
                               &m->writer, e));

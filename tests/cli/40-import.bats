@@ -305,3 +305,10 @@ with h5py.File("src.h5", "w") as f:
     bounded $((8 << 20)) import z.h5 --block 100x300 --codec zstd -o x.h5
     is "$(tra digest a.h5 | cut -c1-32)" eval "tra digest x.h5 | cut -c1-32"
 }
+
+@test "blocks too large for the memory are refused before all rows of a table have come" {
+    yes 1,2,3 2>/dev/null | { head -n 8000000 2>/dev/null && touch all || true; } |
+        status 4 tra import - --from csv --block 10000000x3 --memory 64M -o x.h5
+    [ ! -e all ]
+    seq 30000 | sed 's/$/,2,3/' | status 0 tra import - --from csv --block 10000000x3 --memory 64M -o x.h5 # fewer do
+}
