@@ -1,20 +1,25 @@
 # tra run --resume: what is taken over, when it is refused, what damage does.
 load helper
 
-# product [SHAPE]: p.tra, a product of 400 output blocks that takes a second or more; its output is c.h5.
+# p.tra, a product of 400 output blocks of 80 kB; its output is c.h5.
 product() {
-    "$TRA" gen -q --shape "${1:-4000x4000}" --block 200x200 --dist normal --seed 1 -o a.h5
-    printf 'input A from "a.h5"\nC = agg(join(A, A, [1], [0], matmul), [0,2], matadd)\noutput C to "c.h5"\n' >p.tra
+    "$TRA" gen -q --shape 2000x400 --block 100x100 --dist normal --seed 1 -o a.h5
+    printf 'input A from "a.h5"\nC = agg(join(A, A, [1], [1], "ik,jk->ij"), [0,2], matadd)\noutput C to "c.h5"\n' >p.tra
 }
 
 # Bytes of all logs in the scratch directory: 64 for each block that is recorded, and as many for each log.
 recorded() { cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c; }
 
+# slowly OPTION...: a run, in $run, to which each block that it writes takes some time.
+slowly() {
+    slow "${TRA_SLOW_MS:-10}" "$TRA" run -q "$@" 2>log &
+    run=$!
+}
+
 # cut_short SIGNAL BLOCKS OPTION...: a run that gets the signal when so many blocks are recorded.
 cut_short() {
     local run i
-    "$TRA" run -q "${@:3}" 2>log &
-    run=$!
+    slowly "${@:3}"
     for i in $(seq 2000); do
         [ "$(recorded)" -ge $((64 * ($2 + 3))) ] && break
         kill -0 $run 2>/dev/null || break
@@ -27,11 +32,11 @@ cut_short() {
 # reused: how many blocks of C the run said it found.
 reused() { sed -n 's/.* \([0-9]*\) of [0-9]* blocks of C are there/\1/p' <<<"$output"; }
 
-small="--threads 1 --memory 40M" # a group is a few blocks
+small="--threads 1 --memory 28M" # a group is a few blocks
 
 # p.tra, whose output is made of results that no output takes.
 products() {
-    product
+    "$TRA" gen -q --shape 1400x1400 --block 70x70 --dist normal --seed 1 -o a.h5
     cat >p.tra <<'EOF2'
 input A from "a.h5"
 T = agg(join(A, A, [1], [0], matmul), [0,2], matadd)
@@ -42,16 +47,16 @@ EOF2
 }
 
 @test "a killed run is gone on with, on as many sites or others, and says how much of it is there" {
-    product 5600x5600 # ranks whose launcher is killed go on for some tenths of a second
+    product
     tra run -q p.tra
     want=$(tra digest c.h5)
     for sites in '1 1' '1 3' '2 1'; do
         read -r before after <<<"$sites"
         rm -f c.h5
         # shellcheck disable=SC2086
-        cut_short KILL 10 p.tra --sites "$before" --threads 1 --memory 60M
+        cut_short KILL 10 p.tra --sites "$before" --threads 1 --memory 42M
         [ ! -e c.h5 ]
-        status 0 tra run p.tra --resume --sites "$after" --threads 1 --memory 60M
+        status 0 tra run p.tra --resume --sites "$after" --threads 1 --memory 42M
         [ "$(reused)" -ge 10 ] || { echo "$output"; false; }
         is "$want" tra digest c.h5
         [ -z "$(ls -A | grep tmp)" ]
@@ -81,7 +86,7 @@ EOF2
 }
 
 @test "refused: another number of sites, where sums are divided among them" {
-    "$TRA" gen -q --shape 1600x12800 --block 100x100 --dist normal -o a.h5
+    "$TRA" gen -q --shape 400x1600 --block 50x50 --dist normal -o a.h5
     printf '%s\n' 'input A from "a.h5"' 'C = agg(join(A, A, [1], [1], (x, y) -> tanh(tanh(x * y))), [0,2], matadd)' \
         'output C to "c.h5"' >p.tra
     local k
@@ -113,7 +118,7 @@ EOF2
         none) file=$(echo .c.h5.tra-r*.tmp) ;;
         zstd) file=$(echo "$TRA_SCRATCH"/tra-*/*.dat) ;;
         esac
-        py 'f = open(sys.argv[1], "r+b"); f.seek(800000); f.write(b"damage")' "$file"
+        py 'f = open(sys.argv[1], "r+b"); f.seek(100000); f.write(b"damage")' "$file"
         # shellcheck disable=SC2086
         status 0 tra run p.tra $small --codec $codec --resume
         has "warning: 1 of the saved blocks of this output are damaged or gone"
@@ -123,8 +128,7 @@ EOF2
 
 # begin_and_hold OPTION...: a run, in $run, that is held when ten blocks are recorded.
 begin_and_hold() {
-    "$TRA" run -q p.tra "$@" 2>log &
-    run=$!
+    TRA_SLOW_MS=3 slowly p.tra "$@"
     while [ "$(recorded)" -lt $((64 * 13)) ]; do
         kill -0 $run || return
         sleep 0.01
@@ -151,13 +155,13 @@ begin_and_hold() {
 
 @test "who goes on waits for ranks of the run before that still write, though rank 0 is gone" {
     command -v flock >/dev/null || skip "flock (util-linux) is not there"
-    product 2800x2800
+    product
     # shellcheck disable=SC2086
     cut_short KILL 10 p.tra $small --codec zstd
     flock "$TRA_SCRATCH"/tra-*/*.log sleep 600 &
     local holder=$!
     # shellcheck disable=SC2086
-    status 124 timeout 8 "$TRA" run -q p.tra $small --codec zstd --resume
+    status 124 timeout 3 "$TRA" run -q p.tra $small --codec zstd --resume
     pkill -P $holder
     # shellcheck disable=SC2086
     status 0 tra run p.tra $small --codec zstd --resume
@@ -168,11 +172,11 @@ begin_and_hold() {
     products
     export TRA_KEEP_SECONDS=0.01
     for sites in 1 2; do
-        status 0 tra run -q p.tra --sites $sites --threads 1 --memory 64M # plans multiply in other orders
+        status 0 tra run -q p.tra --sites $sites --threads 1 --memory 42M # plans multiply in other orders
         want=$(tra digest c.h5)
         rm -f c.h5
-        cut_short KILL 430 p.tra --sites $sites --threads 1 --memory 64M
-        status 0 tra run p.tra --sites $sites --threads 1 --memory 64M --resume
+        TRA_SLOW_MS=2 cut_short KILL 430 p.tra --sites $sites --threads 1 --memory 42M
+        status 0 tra run p.tra --sites $sites --threads 1 --memory 42M --resume
         grep -q "of [48]00 blocks of T are there" <<<"$output"
         is "$want" tra digest c.h5
         [ -z "$(ls -A "$TRA_SCRATCH" | grep tra-)" ]
@@ -193,10 +197,10 @@ EOF2
     want=$(tra digest c.h5:b c.h5:c)
     rm c.h5
     # shellcheck disable=SC2086
-    cut_short KILL 410 p.tra $small
+    cut_short KILL 90 p.tra $small
     # shellcheck disable=SC2086
     status 0 tra run p.tra $small --resume
-    has "400 of 400 blocks of B are there"
+    has "80 of 80 blocks of B are there"
     is "$want" tra digest c.h5:b c.h5:c
     [ -z "$(ls -A | grep tmp)" ]
 }
@@ -205,8 +209,7 @@ EOF2
     product
     sed 's/c.h5/d.h5/' p.tra >q.tra
     # shellcheck disable=SC2086
-    "$TRA" run -q p.tra $small &
-    run=$!
+    TRA_SLOW_MS=3 slowly p.tra $small
     while [ "$(recorded)" -lt 640 ]; do sleep 0.01; done
     kill -STOP $run
     # shellcheck disable=SC2086
@@ -228,7 +231,8 @@ EOF2
 
 @test "a long stage ends blocks as it goes, though all of it would fit" {
     [ -n "${TRA_TEST_LONG-}" ] || skip "a long test"
-    product 7600x7600
+    "$TRA" gen -q --shape 7600x7600 --block 200x200 --dist normal --seed 1 -o a.h5
+    printf 'input A from "a.h5"\nC = agg(join(A, A, [1], [0], matmul), [0,2], matadd)\noutput C to "c.h5"\n' >p.tra
     local begun=$SECONDS first
     cut_short KILL 1 p.tra --threads 1 --memory 4G
     first=$((SECONDS - begun)) begun=$SECONDS
@@ -240,7 +244,7 @@ EOF2
 @test "of results that no output takes no more is saved than --scratch-limit leaves" {
     products
     export TRA_KEEP_SECONDS=0.01
-    cut_short KILL 8 p.tra --threads 1 --memory 1G --scratch-limit 300K # blocks of 80 kB
+    cut_short KILL 8 p.tra --threads 1 --memory 1G --scratch-limit 300K # blocks of 39 kB
     kept=$(find "$TRA_SCRATCH"/tra-* -type f ! -name '*.log' -printf '%s\n' | awk '{ n += $1 } END { print n }')
     [ "$kept" -gt 0 ]
     [ "$kept" -le $((300 << 10)) ]

@@ -3,13 +3,19 @@ load helper
 
 setup_file() { PATH=$(dirname "${TRA:-$BATS_TEST_DIRNAME/../../build/tra}"):$PATH; }
 
-@test "cron: every night goes on, the last one says that all is done, then nothing happens any more" {
-    long_program 2500x2500 125x125
-    tra run -q long.tra --sites 2 --threads 1 --memory 56M
+# job.tra, which makes c.h5: for some seconds when each of its 200 blocks takes 100 ms to write.
+job() {
+    tra gen -q --shape 2000x1000 --block 100x100 --dist normal -o a.h5
+    printf 'input A from "a.h5"\nC = transform(A, exp)\noutput C to "c.h5"\n' >job.tra
+    tra run -q job.tra
     want=$(tra digest c.h5)
     rm c.h5
+}
+
+@test "cron: every night goes on, the last one says that all is done, then nothing happens any more" {
+    job
     for night in $(seq 30); do # of two seconds and more
-        status 0 "$ROOT/share/batch/cron.sh" . long.tra "$(printf 0.%04d $((5 + night)))" --sites 2 --threads 1 --memory 56M
+        status 0 slow 100 "$ROOT/share/batch/cron.sh" . job.tra "$(printf 0.%04d $((5 + night)))" --sites 2 --threads 1
         [ -e "done" ] && break
         [ ! -e c.h5 ]
         grep -q 'tra: stopped' tra.log
@@ -18,7 +24,7 @@ setup_file() { PATH=$(dirname "${TRA:-$BATS_TEST_DIRNAME/../../build/tra}"):$PAT
     [ "$night" -gt 1 ]
     is "$want" tra digest c.h5
     rm c.h5
-    status 0 "$ROOT/share/batch/cron.sh" . long.tra 1
+    status 0 "$ROOT/share/batch/cron.sh" . job.tra 1
     [ ! -e c.h5 ]
     rm "done"
     printf 'output X\n' >wrong.tra
@@ -26,17 +32,14 @@ setup_file() { PATH=$(dirname "${TRA:-$BATS_TEST_DIRNAME/../../build/tra}"):$PAT
 }
 
 @test "Slurm: asked to stop it puts itself back into the queue, and goes on when it begins again" {
-    long_program 2500x2500 125x125
-    tra run -q long.tra --sites 2 --threads 1 --memory 56M
-    want=$(tra digest c.h5)
-    rm c.h5
+    job
     mkdir bin
     printf '#!/bin/sh\necho "$@" >>%s/queue\n' "$PWD" >bin/scontrol
     chmod +x bin/scontrol
     export PATH=$PWD/bin:$PATH SLURM_JOB_ID=17 SLURM_NTASKS=2
     for round in $(seq 30); do
         rm -f queue
-        bash "$ROOT/share/batch/slurm.sh" long.tra --threads 1 --memory 56M >log 2>&1 &
+        slow 100 bash "$ROOT/share/batch/slurm.sh" job.tra --threads 1 >log 2>&1 &
         run=$!
         sleep $((1 + round))
         kill -USR1 $run || true

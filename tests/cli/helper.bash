@@ -16,11 +16,14 @@ export XDG_CONFIG_HOME=${BATS_RUN_TMPDIR:-/tmp}/config
 # The filter of this build, for h5py and h5dump.
 export HDF5_PLUGIN_PATH=$BUILD
 
-# A python with numpy, h5py and scipy.
-for PYTHON in python3 /usr/bin/python3; do
-    if "$PYTHON" -c 'import importlib.util as u, sys
+# A python with numpy, h5py and scipy: looked for once, not in each test.
+if [ -z "${PYTHON-}" ]; then
+    for PYTHON in python3 /usr/bin/python3; do
+        if "$PYTHON" -c 'import importlib.util as u, sys
 sys.exit(not all(u.find_spec(m) for m in ("numpy", "h5py", "scipy")))' 2>/dev/null; then break; fi
-done
+    done
+    export PYTHON
+fi
 
 # What a test leaves in the scratch directory is its own.
 setup() {
@@ -46,12 +49,20 @@ status() {
     fi
 }
 
+# slow MS COMMAND...: a command, to be begun with &, to which each block that it writes takes so many milliseconds.
+slow() {
+    local lib=$BATS_FILE_TMPDIR/slow.so
+    [ -e "$lib" ] || cc -D_GNU_SOURCE -shared -fPIC -o "$lib" "$ROOT/tests/cli/slow.c"
+    # the library comes before the sanitizer's
+    TRA_SLOW_MS=$1 LD_PRELOAD=$lib ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0 exec "${@:2}"
+}
+
 # long_program [SHAPE BLOCK]: long.tra, which takes seconds on two ranks whatever the machine, and its input; its output
 # is c.h5.
 long_program() {
-    "$TRA" gen -q --shape "${1:-4000x4000}" --block "${2:-250x250}" --dist normal --seed 9 -o long.h5
-    printf '%s\n' 'input A from "long.h5"' 'C = agg(join(A, A, [], [], (x, y) -> tanh(x * y)), [0,1], matadd)' \
-        'output C to "c.h5"' >long.tra
+    "$TRA" gen -q --shape "${1:-1000x1000}" --block "${2:-50x50}" --dist normal --seed 9 -o long.h5
+    printf '%s\n' 'input A from "long.h5"' \
+        'C = agg(join(A, A, [], [], (x, y) -> tanh(tanh(tanh(tanh(tanh(x * y)))))), [0,1], matadd)' 'output C to "c.h5"' >long.tra
 }
 
 # running PROGRAM: the processes here that run it.
@@ -95,18 +106,19 @@ sys.exit(status > 1 or status < 0)' "$@"
 }
 
 # bounded BLOCK COMMAND...: tra refuses to run the command with 1K and says the least ceiling, which is at most 64 MB
-# and three blocks of so many bytes; it stays below it, and below a higher one, with one thread and with two.
+# and three blocks of so many bytes; it stays below it with one thread and with two, and below a higher one with two.
 bounded() {
-    local least m n got
+    local least how m n got
     status 4 tra "${@:2}" --memory 1K
     least=$(grep -o '(--memory [0-9]*' <<<"$output" | grep -o '[0-9]*$')
     ((least <= 64000000 + 3 * $1)) || { echo "the least ceiling of $* is $least"; return 1; }
     status 4 tra "${@:2}" --memory $((least - 1))
-    for n in 1 2; do for m in "$least" $((least + $1 * 5 / 2)); do
+    for how in "1 $least" "2 $least" "2 $((least + $1 * 5 / 2))"; do
+        read -r n m <<<"$how"
         got=$(TRA_THREADS=$n peak "$TRA" "${@:2}" --memory "$m") || { echo "$*: fails with --memory $m"; return 1; }
         ((got <= m)) || [ -n "${SAN:-}" ] || { # sanitizers take memory of their own
             echo "$*: $got bytes with $n threads and --memory $m"
             return 1
         }
-    done; done
+    done
 }
