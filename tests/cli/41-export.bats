@@ -168,7 +168,9 @@ with h5py.File("x.h5", "w") as f: f.create_dataset("m", data=a.astype(">i4"), ch
     for codec in none zstd; do
         tra gen -q --shape 1500x1100 --block 1024x1024 --dist normal --codec $codec -o a.h5
         # of text, which takes longest, each kind from one codec
-        for f in npy raw h5 $([ $codec = none ] && echo mtx || echo csv); do bounded $((8 << 20)) export a.h5 -o x.$f; done
+        for f in npy raw h5 $([ $codec = none ] && echo mtx || echo csv); do
+            bounded $((8 << 20)) export a.h5 -o x.$f
+        done
         [ $codec = none ] || bounded $((8 << 20)) export a.h5 --coordinate -o x.mtx
         bounded $((8 << 20)) export a.h5 --gzip=1 -o x.h5
     done

@@ -62,10 +62,11 @@ input B from "b.h5"
 C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)
 output C to "c.h5"
 EOF
-    for n in 1 2 3 5; do
+    for n in 1 2 5; do
         status 0 tra run -q mm.tra --sites $n
-        py 'c = h5py.File("c.h5")["data"][:]; assert (c == np.load("a.npy") @ np.load("b.npy")).all()'
+        mv c.h5 $n.h5
     done
+    py 'for n in "125": assert (h5py.File(n + ".h5")["data"][:] == np.load("a.npy") @ np.load("b.npy")).all(), n'
 }
 
 @test "the result's digest is the same on any number of ranks where sums are exact" {
@@ -107,18 +108,18 @@ EOF
 }
 
 @test "a ceiling far under the data holds, with the same bits" {
-    matmul 2300 2100 1900 256x256 256x256
+    matmul 1500 1400 1300 256x256 256x256 # 46 MiB
     status 0 tra run -q mm.tra --threads 2
     product_is_right
     is "$(tra digest c.h5)" tra digest c.h5
     before=$(tra digest c.h5)
-    status 0 tra run mm.tra --threads 2 --memory 72M
+    status 0 tra run mm.tra --threads 2 --memory 40M
     [ "$(tra digest c.h5)" = "$before" ]
     [ -z "${SAN:-}" ] || return 0 # sanitizers take memory of their own
     # what the process says of its own resident set
     py 'm = [l for l in sys.argv[1].splitlines() if "of memory at most" in l][0]
 v, unit = m.split(" sent, ")[1].split()[:2]
-assert float(v) * {"MiB": 1, "GiB": 1024}[unit] <= 72, m' "$output"
+assert float(v) * {"MiB": 1, "GiB": 1024}[unit] <= 40, m' "$output"
 }
 
 @test "spilling: more is held between operators than fits" {

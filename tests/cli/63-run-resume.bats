@@ -158,7 +158,7 @@ begin_and_hold() {
     product
     # shellcheck disable=SC2086
     cut_short KILL 10 p.tra $small --codec zstd
-    flock "$TRA_SCRATCH"/tra-*/*.log sleep 600 &
+    flock "$TRA_SCRATCH"/tra-*/*.log sleep 60 3>&- &
     local holder=$!
     # shellcheck disable=SC2086
     status 124 timeout 3 "$TRA" run -q p.tra $small --codec zstd --resume
@@ -188,7 +188,7 @@ begin_and_hold() {
     cat >p.tra <<'EOF2'
 input A from "a.h5"
 B = transform(A, neg)
-C = agg(join(A, A, [1], [0], matmul), [0,2], matadd)
+C = agg(join(A, A, [1], [1], "ik,jk->ij"), [0,2], matadd)
 output B to "c.h5:b"
 output C to "c.h5:c"
 EOF2

@@ -62,7 +62,8 @@ slow() {
 long_program() {
     "$TRA" gen -q --shape "${1:-1000x1000}" --block "${2:-50x50}" --dist normal --seed 9 -o long.h5
     printf '%s\n' 'input A from "long.h5"' \
-        'C = agg(join(A, A, [], [], (x, y) -> tanh(tanh(tanh(tanh(tanh(x * y)))))), [0,1], matadd)' 'output C to "c.h5"' >long.tra
+        'C = agg(join(A, A, [], [], (x, y) -> tanh(tanh(tanh(tanh(tanh(x * y)))))), [0,1], matadd)' \
+        'output C to "c.h5"' >long.tra
 }
 
 # running PROGRAM: the processes here that run it.

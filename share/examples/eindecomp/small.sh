@@ -8,6 +8,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 SITES=${SITES:-4}
 "$here/llama.sh" 1 >llama.tra
 
+# wanted PROGRAM: is it among those to run?
+wanted() { [ -z "${ONLY-}" ] || [ "$ONLY" = "$1" ]; }
+
 # inputs PROGRAM PARAM=VALUE ...: makes every input that the program declares, and leaves in $define the options that
 # bind inputs and params.
 inputs() {
@@ -33,7 +36,6 @@ numbers() {
 
 # compare PROGRAM OUTPUT ...
 compare() {
-    [ -z "${ONLY-}" ] || [ "$ONLY" = "$1" ] || return 0
     program=$1
     shift
     profiles=
@@ -52,9 +54,9 @@ compare() {
         sed -n '/^Statements/,$p'
 }
 
-inputs chain-square s=240 t=8 && compare chain-square Z
-inputs chain-skewed s=240 t=8 && compare chain-skewed Z
-inputs attention s=48 a=32 h=4 d=8 t=4 && compare attention Y
-inputs classifier n=32 f=120 h=24 l=20 t=4 && compare classifier V1 V2
-inputs llama b=2 s=16 a=32 h=4 d=8 f=24 v=40 t=4 u=2 && compare llama L
+wanted chain-square && inputs chain-square s=240 t=8 && compare chain-square Z
+wanted chain-skewed && inputs chain-skewed s=240 t=8 && compare chain-skewed Z
+wanted attention && inputs attention s=48 a=32 h=4 d=8 t=4 && compare attention Y
+wanted classifier && inputs classifier n=32 f=120 h=24 l=20 t=4 && compare classifier V1 V2
+wanted llama && inputs llama b=2 s=16 a=32 h=4 d=8 f=24 v=40 t=4 u=2 && compare llama L
 echo "The results are in $work."
