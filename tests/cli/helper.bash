@@ -57,10 +57,10 @@ slow() {
     TRA_SLOW_MS=$1 LD_PRELOAD=$lib ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0 exec "${@:2}"
 }
 
-# long_program [SHAPE BLOCK]: long.tra, which takes seconds on two ranks whatever the machine, and its input; its output
-# is c.h5.
+# long_program [SHAPE BLOCK]: long.tra, which takes a quarter of a minute on two ranks whatever the machine, and its
+# input; its output is c.h5.
 long_program() {
-    "$TRA" gen -q --shape "${1:-1000x1000}" --block "${2:-50x50}" --dist normal --seed 9 -o long.h5
+    "$TRA" gen -q --shape "${1:-2000x2000}" --block "${2:-100x100}" --dist normal --seed 9 -o long.h5
     printf '%s\n' 'input A from "long.h5"' \
         'C = agg(join(A, A, [], [], (x, y) -> tanh(tanh(tanh(tanh(tanh(x * y)))))), [0,1], matadd)' \
         'output C to "c.h5"' >long.tra
