@@ -13,7 +13,7 @@ kill_run() {
         sleep 0.1
     done
     before=$(tra digest c.h5)
-    "$TRA" run long.tra --sites 2 --threads 1 2>log &
+    env --default-signal=HUP "$TRA" run long.tra --sites 2 --threads 1 2>log & # under nohup it would not hear that
     run=$!
     for i in $(seq 1000); do # before that mpirun does not listen, and on a busy machine it takes long
         compgen -G '.c.h5.tra-*.tmp' >/dev/null && break
