@@ -22,11 +22,12 @@ typedef struct launcher {
     double began;
     long pid;
     char host[256];
+    int over; /* descriptor of a file without a name, for the ranks' status */
 } launcher;
 
 static bool launched_by(launcher *l) {
     const char *text = getenv("TRA_LAUNCHED");
-    return text && sscanf(text, "%lf %ld %255s", &l->began, &l->pid, l->host) == 3;
+    return text && sscanf(text, "%lf %ld %255s %d", &l->began, &l->pid, l->host, &l->over) == 4;
 }
 
 double tra_process_begin(void) {
@@ -36,10 +37,30 @@ double tra_process_begin(void) {
     return launched_by(&l) && l.began > 0 && l.began < began ? l.began : began;
 }
 
+static bool launched_here(launcher *l) {
+    char host[sizeof l->host];
+    return launched_by(l) && gethostname(host, sizeof host) == 0 && strcmp(host, l->host) == 0;
+}
+
 void tra_end_with_launcher(void) {
     launcher l;
-    char host[sizeof l.host];
-    if (launched_by(&l) && gethostname(host, sizeof host) == 0 && strcmp(host, l.host) == 0) tra_stop_without(l.pid);
+    if (launched_here(&l)) tra_stop_without(l.pid);
+}
+
+/* The name of the file for the status: who finds another has found another process of that number. */
+static char *over_name(long pid, double began) { return tra_asprintf("tra-over-%ld-%.6f", pid, began); }
+
+void tra_ranks_over(tra_status s) {
+    launcher l;
+    char path[64], found[128] = "";
+    if (!launched_here(&l)) return;
+    char *name = over_name(l.pid, l.began);
+    snprintf(path, sizeof path, "/proc/%ld/fd/%d", l.pid, l.over);
+    int code = tra_status_exit(s), fd = -1;
+    if (readlink(path, found, sizeof found - 1) > 0 && strstr(found, name)) fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd >= 0 && write(fd, &code, sizeof code) == sizeof code) tra_info(4, "told the launcher that the ranks are done");
+    if (fd >= 0) close(fd);
+    free(name);
 }
 
 char **tra_own_arguments(int *argc) {
@@ -120,7 +141,7 @@ static const char **mpirun_arguments(const char *self, const char *count, int ar
 }
 
 /* In the child: does not return. */
-static void become_mpirun(const char **args, int in, pid_t parent, const sigset_t *mask) {
+static void become_mpirun(const char **args, int in, int over, pid_t parent, const sigset_t *mask) {
     sigprocmask(SIG_SETMASK, mask, NULL);
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* who kills this program wants the ranks to end too */
     if (getppid() != parent) _exit(127);
@@ -131,7 +152,7 @@ static void become_mpirun(const char **args, int in, pid_t parent, const sigset_
     signal(SIGUSR1, SIG_IGN); /* until mpirun listens */
     char us[400], host[256] = "";
     if (gethostname(host, sizeof host) != 0) *host = '\0';
-    snprintf(us, sizeof us, "%.6f %ld %s", tra_process_begin(), (long)parent, host);
+    snprintf(us, sizeof us, "%.6f %ld %s %d", tra_process_begin(), (long)parent, host, over);
     setenv("TRA_LAUNCHED", us, 1);
     if (isatty(STDERR_FILENO)) setenv("TRA_TERMINAL", "1", 1); /* the ranks have a pipe to mpirun */
     dup2(in, STDIN_FILENO);
@@ -156,16 +177,19 @@ static int pass_signals(pid_t pid, const sigset_t *chld, const sigset_t *before,
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* mpirun's own status, of a crash or of its own: no rank ends with it. */
+static bool own_failure(int status) { return status == 1 || status > 128; }
+
 static tra_status judge(int status, bool stuck, tra_err *e) {
     bool asked = status == 128 + SIGUSR1 || status == 128 + SIGTERM; /* a rank, before it could hear it */
-    bool killed = signalled && (status == 1 || status > 128);        /* ranks, before they could say so */
+    bool killed = signalled && own_failure(status);                  /* ranks, before they could say so */
     if (asked || killed) return tra_fail(e, TRA_STOPPED, "stopped by a signal; --resume goes on from what was saved");
     if (stuck)
         return tra_fail(e, TRA_LOST,
                         "mpirun did not start its ranks, or did not end with them; if an output is missing, --resume "
                         "goes on");
     if (status == 127) return tra_fail(e, TRA_INTERNAL, "mpirun cannot be started; install openmpi-bin");
-    if (status == 1 || status > 128) /* no rank ends with 1: mpirun's own status */
+    if (own_failure(status))
         return tra_fail(e, TRA_LOST, "a rank was lost (mpirun says %d); no output was made", status);
     return TRA_OK;
 }
@@ -189,8 +213,11 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
     sigprocmask(SIG_BLOCK, &chld, &before);
+    char *name = over_name((long)getpid(), tra_process_begin());
+    int over = memfd_create(name, MFD_CLOEXEC), code; /* -1: they cannot tell, and need not */
+    free(name);
     pid_t parent = getpid(), pid = fork();
-    if (pid == 0) become_mpirun(args, in, parent, &before);
+    if (pid == 0) become_mpirun(args, in, over, parent, &before);
     int failed = errno;
     free(args);
     free(argv);
@@ -202,5 +229,9 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
     }
     bool stuck;
     *exit_status = pass_signals(pid, &chld, &before, &stuck);
-    return judge(*exit_status, stuck, e);
+    bool told = over >= 0 && pread(over, &code, sizeof code, 0) == sizeof code;
+    if (over >= 0) close(over);
+    if (!told || !(stuck || own_failure(*exit_status))) return judge(*exit_status, stuck, e);
+    *exit_status = code;
+    return TRA_OK;
 }

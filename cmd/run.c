@@ -387,6 +387,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
      * status. */
     if (s != TRA_OK && comm.rank == 0) tra_say_error(e);
     *e->msg = 0;
+    if (comm.rank == 0) tra_ranks_over(s);
     tra_comm_finish();
     return s;
 }

@@ -1,13 +1,13 @@
 /* fail.c - a library to preload: fails the n-th call of one kind in the process that it is asked to.
  *
- *   TRA_FAIL       kind:n; kind is one of malloc, read, write, fsync, rename, send, recv
+ *   TRA_FAIL       kind:n; kind is one of malloc, read, write, fsync, rename, send, recv, finalize
  *   TRA_FAIL_RANK  the MPI rank that fails (default: whoever has none, or rank 0)
  *   TRA_FAIL_LOG   a file to which every process appends "KIND CALLS" at its end, to know how far n goes
  *
  * Only calls that tra itself makes count (by the address that they return to): what a library does when its own calls
  * fail is its own affair. A failed allocation is one of malloc, calloc, realloc or aligned_alloc; reads are pread and
  * read, writes pwrite and write to files of its own; sends and receives are the non-blocking and blocking calls of the
- * exchange.
+ * exchange. Of finalize the process dies.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,8 +23,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MALLOC, READ, WRITE, FSYNC, RENAME, SEND, RECV, KINDS };
-static const char *const names[KINDS] = {"malloc", "read", "write", "fsync", "rename", "send", "recv"};
+enum { MALLOC, READ, WRITE, FSYNC, RENAME, SEND, RECV, FINALIZE, KINDS };
+static const char *const names[KINDS] = {"malloc", "read", "write", "fsync", "rename", "send", "recv", "finalize"};
 static atomic_long calls[KINDS];
 static int kind = -1;
 static long at;
@@ -131,4 +131,8 @@ int MPI_Irecv(void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI
 }
 int MPI_Recv(void *b, int n, MPI_Datatype t, int from, int tag, MPI_Comm c, MPI_Status *s) {
     return fails(RECV, FROM) ? broken(c) : PMPI_Recv(b, n, t, from, tag, c, s);
+}
+int MPI_Finalize(void) {
+    if (fails(FINALIZE, FROM)) abort();
+    return PMPI_Finalize();
 }
