@@ -80,7 +80,6 @@ static tra_status request(int here, int cores, tra_request *r, tra_codec *codec,
     if (!tra_codec_parse(opt.codec, codec))
         return tra_fail(e, TRA_USAGE, "--codec %s: none, zstd or zstd:LEVEL", opt.codec);
     r->options.compress = codec->zstd ? codec->level : 0;
-    if (opt.dry) r->options.first = 0; /* JSON has the alternatives */
     if (opt.profile && opt.engine == ENGINE_REFERENCE)
         return tra_fail(e, TRA_USAGE, "--profile measures plans: --engine reference has none");
     return TRA_OK;
