@@ -115,6 +115,12 @@ static void run_plan(bench *b, const char *by, const tra_plan *p, int64_t memory
         failed(b, how, why);
         return;
     }
+    int64_t digest = (int64_t)(tra_plan_digest(p) >> 2), same[2] = {digest, -digest};
+    tra_comm_max(b->c, same, 2);
+    if (same[0] != -same[1]) { /* they would wait for one another for ever */
+        if (b->c->rank == 0) failed(b, how, "the ranks have different plans");
+        return;
+    }
     tra_exec_options o = {.memory = memory, .threads = threads, .scratch = b->out, .transport = transport};
     tra_report r = {0};
     if (!tra_codec_parse(codec, &o.codec)) return;
