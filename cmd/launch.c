@@ -58,7 +58,7 @@ void tra_ranks_over(tra_status s) {
     snprintf(path, sizeof path, "/proc/%ld/fd/%d", l.pid, l.over);
     int code = tra_status_exit(s), fd = -1;
     if (readlink(path, found, sizeof found - 1) > 0 && strstr(found, name)) fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd >= 0 && write(fd, &code, sizeof code) == sizeof code) tra_info(4, "told the launcher that the ranks are done");
+    if (fd >= 0 && write(fd, &code, sizeof code) == sizeof code) tra_info(4, "the launcher knows the status");
     if (fd >= 0) close(fd);
     free(name);
 }

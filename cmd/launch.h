@@ -21,8 +21,8 @@ double tra_process_begin(void);
  * still starting when its launcher was killed would else begin work that nobody waits for. */
 void tra_end_with_launcher(void);
 
-/* Of rank 0 of those: all ranks have agreed on the status of their work, of which nothing is left to do. What becomes of
- * them, or of mpirun, while MPI ends does not matter to the launcher then. (Open MPI's issue 10117: about one in a
+/* Of rank 0 of those: all ranks have agreed on the status of their work, of which nothing is left to do. What becomes
+ * of them, or of mpirun, while MPI ends does not matter to the launcher then. (Open MPI's issue 10117: about one in a
  * thousand MPI_Finalize crashes.) */
 void tra_ranks_over(tra_status s);
 
