@@ -171,7 +171,9 @@ static tra_status take(const tra_opt *o, const char *what, const char *attached,
     }
     TRA_TRY(set(o, what, v ? v : "", e));
     if (o->given) *o->given = true;
-    if (o->env && !is_given(o)) given[ngiven++] = o;
+    if (!o->env || is_given(o)) return TRA_OK;
+    assert(ngiven < (int)(sizeof given / sizeof *given));
+    given[ngiven++] = o;
     return TRA_OK;
 }
 

@@ -1,4 +1,6 @@
 /* memory.c - what a plan as a whole does with memory and disk. */
+#include "memory.h"
+
 #include "engine.h"
 #include "needs.h"
 #include "repart.h"
@@ -52,7 +54,7 @@ static void choose_fused(tra_plan *p, const edges *e) {
 }
 
 static bool is_view(const tra_op *op) {
-    return op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY || op->op == TRA_PLAN_OUTPUT || op->fused;
+    return tra_op_renames(op) || op->op == TRA_PLAN_OUTPUT || op->fused;
 }
 
 /* What a view shows is held until the last has looked at it. */

@@ -1,19 +1,50 @@
-/* needs.h - private to memory.c: rooms, in bytes of blocks with all that a block takes (tra_block_footprint). */
+/* needs.h - what operators need of memory, and the block loops that follow from it. Shared by the planner and the
+ * executor, so that what was predicted is what happens. */
 #ifndef TRA_NEEDS_H
 #define TRA_NEEDS_H
 
-#include "memory.h"
+#include "plan.h"
+#include "tree.h"
 
-static inline bool tra_op_renames(const tra_op *op) { return op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY; }
+/* What a site's process holds besides blocks: code, libraries, MPI, stacks and BLAS workspace of the workers, and for
+ * every tuple its place, its key's bookkeeping and its entry in HDF5's index. */
+int64_t tra_memory_base(const tra_plan *p, int threads);
 
-/* Of the largest array. */
+enum { TRA_LEAST_BUDGET = 1 << 16 }; /* bytes for blocks, however small these are */
+
+/* The block loop of a join and its aggregation on one site: ci x cj output arrays are held while the inputs stream
+ * past. ni, nj: output rows and columns, distinct values of the grouped keys that only L, only R has (nj = 1 without
+ * R); nk: arrays of L in one row. budget: bytes for blocks. Chosen so that L, read ceil(nj/cj) times, or once where
+ * what a row of super-blocks reads of it stays in memory, and R, read ceil(ni/ci) times, cost the fewest bytes, with
+ * something for the waiting where there is no room to read ahead; the least loop (1 x 1) if even that does not fit. */
+typedef struct tra_block_loop {
+    int64_t ci, cj;
+    bool stays; /* L, for a row of super-blocks */
+} tra_block_loop;
+tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int64_t nk, int threads,
+                           int64_t budget);
+
+/* By which the operator of a reproducible plan adds; one leaf of one value where there is none. */
+tra_tree tra_op_tree(const tra_plan *p, const tra_op *op);
+
+/* Bytes for blocks without which the operator cannot run, besides the base. */
+int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads);
+
+/* Of an exchange: bytes without which it cannot run; that one tuple, or piece of one, takes while it is read, cut and
+ * put in place here; and the most that is held for a moment besides what is on its way. */
+typedef struct tra_exchange_need {
+    int64_t least, fetch, transient;
+} tra_exchange_need;
+tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op);
+
+/* Rooms, in bytes with all that a block takes (tra_block_footprint): of the largest array; */
 int64_t tra_type_room(const tra_type *t);
-/* Of what is stored of one array that reading op's result reads. */
+/* of what is stored of one array that reading op's result reads; */
 int64_t tra_op_stored_room(const tra_plan *p, const tra_op *op);
-/* That reading one tuple of op's result takes: of its array, and when it is computed on the way, of what it is computed
- * from. */
+/* that reading one tuple of op's result takes: of its array, and when it is computed on the way, of what it is computed
+ * from; */
 int64_t tra_op_read_room(const tra_plan *p, const tra_op *op);
-/* Of one output of a join or aggregation: its state, and its result where the state does not become it. */
+/* of one output of a join or aggregation: its state, and its result where the state does not become it. */
 int64_t tra_op_output_room(const tra_plan *p, const tra_op *op, int threads);
 
 #endif

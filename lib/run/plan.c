@@ -46,8 +46,10 @@ static bool joinable(const tra_op *l, const tra_op *r, const tra_op *op, const c
     return true;
 }
 
+bool tra_op_renames(const tra_op *op) { return op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY; }
+
 bool tra_op_is_read(const tra_op *op) {
-    return op->op == TRA_PLAN_INPUT || op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY || op->fused;
+    return op->op == TRA_PLAN_INPUT || tra_op_renames(op) || op->fused;
 }
 
 int tra_op_beside(const tra_plan *p, int i) {
@@ -62,7 +64,7 @@ bool tra_op_moves(const tra_plan *p, const tra_op *op, int side) {
 int tra_op_holder(const tra_plan *p, int i, bool *many) {
     for (;; i = p->ops[i].in[0]) {
         const tra_op *op = &p->ops[i];
-        bool view = op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY || op->fused;
+        bool view = tra_op_renames(op) || op->fused;
         *many |= op->op == TRA_PLAN_TILE && op->fused;
         if (!view && op->op != TRA_PLAN_SHUF && op->op != TRA_PLAN_BCAST) return i;
     }

@@ -107,6 +107,8 @@ typedef struct tra_plan {
 /* Is the join one kernel with its aggregation, which adds to the state and needs no array for the join's result? */
 bool tra_op_accumulates(const tra_plan *p, const tra_op *op);
 
+/* FILTER, REKEY: shows the arrays of its input under other keys, or fewer of them. */
+bool tra_op_renames(const tra_op *op);
 /* Is it no stage of its own, but read, renamed or computed while its result is read? */
 bool tra_op_is_read(const tra_op *op);
 

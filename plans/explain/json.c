@@ -2,6 +2,7 @@
 #include <limits.h>
 
 #include "../../lib/run/memory.h"
+#include "../../lib/run/needs.h"
 #include "../ia/ia.h"
 #include "text.h"
 

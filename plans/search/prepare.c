@@ -5,7 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "../../lib/run/memory.h"
+#include "../../lib/run/needs.h"
 #include "search_int.h"
 
 void add_number(numbers *x, int v) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../lib/run/memory.h"
+#include "../../lib/run/needs.h"
 #include "../rules/rules.h"
 #include "search_int.h"
 

@@ -1,12 +1,17 @@
 # tra run under the least ceiling that it accepts, where blocks are large enough for the ceiling to count.
 load helper
 
+# least PROGRAM OPTION...: the least ceiling that is accepted, in bytes, as the refusal of a lower one says.
+least() {
+    status 4 tra run -q "$@" --memory 1M >&2 || return
+    grep -o -- '--memory [0-9]*' <<<"$output" | head -1 | cut -d' ' -f2
+}
+
 # tight PROGRAM SITES [OPTION...]: runs with the least ceiling that is accepted.
 tight() {
-    local least
-    status 4 tra run "$1" --sites "$2" --threads 1 --memory 1M "${@:3}"
-    least=$(grep -o -- '--memory [0-9]*' <<<"$output" | head -1 | cut -d' ' -f2)
-    status 0 tra run -q "$1" --sites "$2" --threads 1 --memory "$least" "${@:3}"
+    local bytes
+    bytes=$(least "$1" --sites "$2" --threads 1 "${@:3}")
+    status 0 tra run -q "$1" --sites "$2" --threads 1 --memory "$bytes" "${@:3}"
 }
 
 @test "a repartition in several batches: ranks that are ahead do not confuse those behind" {
@@ -201,7 +206,7 @@ END
 
 @test "the least ceiling is 64 MB and three blocks for each worker, and holds: any operator, ranks, transport, compression" {
     [ -z "${SAN:-}" ] || skip "sanitizers take memory of their own"
-    local h='input A from "a.h5"' r='input A from "r.h5"' i=0 way least
+    local h='input A from "a.h5"' r='input A from "r.h5"' i=0 way bytes
     local ways=("2 --threads 1" "1 --threads 1" "2 --threads 1" "2 --threads 1 --transport files")
     for codec in none zstd; do # blocks of 8 MB; 2400 columns and rows
         tra gen -q --shape 2400x2400 --block 1000x1000 --codec $codec --dist normal -o a.h5
@@ -213,12 +218,11 @@ END
             # each program: on two ranks by messages, and of the other codec one of the other ways
             for way in "${ways[i++ % 4]}" "4 --threads 2"; do
                 [[ $way != 4* || $p == "$r;C = reblock(A"* ]] || continue
-                status 4 tra run p.tra --sites $way --codec $codec --memory 1M
-                least=$(grep -o -- '--memory [0-9]*' <<<"$output" | head -1 | cut -d' ' -f2)
-                echo "$p, $way, $codec: $least"
+                bytes=$(least p.tra --sites $way --codec $codec)
+                echo "$p, $way, $codec: $bytes"
                 [[ $way == *"--threads 2" ]] && n=2 || n=1
-                [ "$least" -le $((64000000 + 3 * 8000000 * n)) ]
-                holds "$least" p.tra --sites $way --codec $codec
+                ((bytes <= 64000000 + 3 * 8000000 * n))
+                holds "$bytes" p.tra --sites $way --codec $codec
             done
         done
         i=$((i + 1))
@@ -265,9 +269,7 @@ for s in p["measured"]["sites"]: assert s["peak_memory_bytes"] <= p["least_memor
         for i in {1..15}; do echo "R$i = join(R$((i - 1)), A$i, [0], [0], matadd)"; done
         echo 'output R15 to "r.h5"'
     } | sed '/^R0 =/d; s/R0,/A0,/' >p.tra
-    status 4 tra run -q p.tra --sites 2 --threads 1 --memory 1M
-    least=$(grep -o -- '--memory [0-9]*' <<<"$output" | cut -d' ' -f2)
-    holds "$least" p.tra --sites 2 --threads 1
+    holds "$(least p.tra --sites 2 --threads 1)" p.tra --sites 2 --threads 1
 }
 
 @test "small blocks of several sizes, under ceilings that leave little for them" {
@@ -275,7 +277,7 @@ for s in p["measured"]["sites"]: assert s["peak_memory_bytes"] <= p["least_memor
     tra gen -q --shape 64x64 --block 10x10 -o w.h5
     printf '%s\n' 'input X from "x.h5"' 'input W from "w.h5"' 'Z = agg(join(X, W, [1], [0], matmul), [0,2], matadd)' \
         'output Z to "z.h5"' >p.tra
-    bytes=$(least p.tra)
+    bytes=$(least p.tra --threads 1)
     for more in 0 8192 16384 24576 40000; do
         holds $((bytes + more)) p.tra --threads 1
     done

@@ -115,9 +115,10 @@ static void run_plan(bench *b, const char *by, const tra_plan *p, int64_t memory
         failed(b, how, why);
         return;
     }
-    int64_t digest = (int64_t)(tra_plan_digest(p) >> 2), same[2] = {digest, -digest};
-    tra_comm_max(b->c, same, 2);
-    if (same[0] != -same[1]) { /* they would wait for one another for ever */
+    int64_t least = (int64_t)tra_plan_digest(p), most = least;
+    tra_comm_min(b->c, &least, 1);
+    tra_comm_max(b->c, &most, 1);
+    if (least != most) { /* they would wait for one another for ever */
         if (b->c->rank == 0) failed(b, how, "the ranks have different plans");
         return;
     }

@@ -1,7 +1,7 @@
 /* Placements, the block pool, block loops. */
 #include "check.h"
 
-#include "../../lib/run/memory.h"
+#include "../../lib/run/needs.h"
 #include "../../lib/run/placement.h"
 #include "../../lib/run/pool.h"
 
