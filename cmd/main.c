@@ -157,6 +157,8 @@ static tra_status dispatch(int argc, char **argv, tra_err *e) {
     return cmd->run(nargs, argv + 2, e);
 }
 
+enum { ANOTHER_SAYS_IT = 5 }; /* seconds */
+
 int main(int argc, char **argv) {
     tra_process_begin();
     fill_closed_streams();
@@ -165,6 +167,7 @@ int main(int argc, char **argv) {
     tra_log_mute = launched_rank() != 0;
     tra_err e = {0};
     tra_status s = dispatch(argc, argv, &e);
-    if (s == TRA_USAGE && tra_log_mute) e.msg[0] = 0; /* rank 0 says it */
+    /* Rank 0 has found it too and says it; and mpirun would end it before it does, if this rank went first. */
+    if (s == TRA_USAGE && tra_log_mute && *e.msg) sleep(ANOTHER_SAYS_IT);
     return finish(s, &e);
 }
