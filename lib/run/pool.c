@@ -502,8 +502,7 @@ void tra_block_share(tra_pool *p, tra_block *b) {
 void tra_block_free(tra_pool *p, tra_block *b) {
     if (!b) return;
     pthread_mutex_lock(&p->lock);
-    if (--b->refs > 0) {
-        assert(b->pins == 0);
+    if (--b->refs > 0) { /* pins are of the others */
         pthread_mutex_unlock(&p->lock);
         return;
     }

@@ -87,7 +87,8 @@ void tra_block_leave(tra_pool *p, tra_block *b);
 void tra_block_shrink(tra_pool *p, tra_block *b, int64_t bytes);
 /* Another part holds the block too: its contents must not change any more. */
 void tra_block_share(tra_pool *p, tra_block *b);
-/* Lets go of a block (NULL allowed), unpinned or pinned once by the caller; the last holder's call frees it. */
+/* Lets go of a block (NULL allowed); the last holder's call frees it, which may be pinned once by the caller. While
+ * others hold it they may have it pinned: an exchange that ends lets go of what another still sends. */
 void tra_block_free(tra_pool *p, tra_block *b);
 
 #endif

@@ -214,6 +214,20 @@ TEST(pool_in_pieces_stays_in_its_budget) {
     tra_pool_free(p);
 }
 
+TEST(pool_one_holder_lets_go_while_another_has_it_pinned) {
+    tra_pool *p = tra_pool_new(1 << 20, "/tmp");
+    tra_block *b = NULL;
+    tra_err e = {0};
+    CHECK_INT(tra_block_new(p, 1000, &b, &e), TRA_OK);
+    tra_block_share(p, b);
+    tra_block_free(p, b);
+    CHECK_INT(b->pins, 1);
+    tra_block_unpin(p, b);
+    tra_block_free(p, b);
+    CHECK_INT(tra_pool_stat(p).used, 0);
+    tra_pool_free(p);
+}
+
 TEST(pool_refuses_when_all_is_pinned) {
     tra_pool *p = tra_pool_new(1 << 20, "/tmp");
     tra_block *a = NULL, *b = NULL;
