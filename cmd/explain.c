@@ -44,6 +44,7 @@ static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_err *
     if (as && !tra_planning_opts.sites_given) tra_planning_opts.sites = as->sites;
     TRA_TRY(tra_planning_request(0, 0, &r, e));
     r.options.over = true;
+    if (alternatives || analyze || tra_common_opts.format == TRA_FORMAT_JSON) r.options.first = 0; /* all */
     if (as) as_measured(as, &r);
     TRA_TRY(tra_job_load(path, &r, job, e));
     tra_status s = analyze ? find_measured(job, &of, m, e) : TRA_OK;

@@ -55,6 +55,7 @@ tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e)
                     .optimizer = (tra_optimizer)p->optimizer,
                     .threads = threads,
                     .reproducible = p->reproducible,
+                    .first = 1,
                     .rates = rates_of(here, threads)},
         .sites_given = p->sites_given,
         .memory_given = p->memory > 0,

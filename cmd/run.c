@@ -80,6 +80,7 @@ static tra_status request(int here, int cores, tra_request *r, tra_codec *codec,
     if (!tra_codec_parse(opt.codec, codec))
         return tra_fail(e, TRA_USAGE, "--codec %s: none, zstd or zstd:LEVEL", opt.codec);
     r->options.compress = codec->zstd ? codec->level : 0;
+    if (opt.dry) r->options.first = 0; /* JSON has the alternatives */
     if (opt.profile && opt.engine == ENGINE_REFERENCE)
         return tra_fail(e, TRA_USAGE, "--profile measures plans: --engine reference has none");
     return TRA_OK;
@@ -286,6 +287,16 @@ static tra_status dry_run(const tra_job *job, tra_err *e) {
     return s;
 }
 
+/* Ranks that have other plans would wait for one another for ever. */
+static tra_status agree_on_plan(const tra_job *job, const tra_comm *comm, tra_err *e) {
+    int64_t least = job->plan ? (int64_t)tra_plan_digest(job->plan) : 0, most = least;
+    tra_comm_min(comm, &least, 1);
+    tra_comm_max(comm, &most, 1);
+    if (least == most) return TRA_OK;
+    return tra_fail(e, TRA_INPUT,
+                    "the ranks do not have the same plan: do all nodes see the same input files, and the same tra?");
+}
+
 /* Under mpirun: every rank is a site. */
 static tra_status run_rank(const tra_comm *comm, const char *path, tra_err *e) {
     tra_request r;
@@ -313,6 +324,7 @@ static tra_status run_rank(const tra_comm *comm, const char *path, tra_err *e) {
     if (s == TRA_OK) s = check_runnable(&job, e);
     if (s == TRA_OK) s = check_scratch(job.plan, here, e);
     s = tra_comm_agree(comm, s, e);
+    if (s == TRA_OK) s = agree_on_plan(&job, comm, e);
     if (s == TRA_OK && opt.dry) {
         if (comm->rank == 0) s = dry_run(&job, e);
     } else if (s == TRA_OK) {

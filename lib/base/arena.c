@@ -1,6 +1,9 @@
 /* arena.c - allocations that die together: a list of blocks, the newest of which is cut from the front. */
 #include "base.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +71,12 @@ void *tra_arena_alloc(tra_arena *a, size_t n) {
 }
 
 size_t tra_arena_bytes(const tra_arena *a) { return a->bytes; }
+
+void tra_give_back(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
 
 void *tra_arena_array(tra_arena *a, size_t n, size_t size) {
     size_t bytes;

@@ -90,6 +90,8 @@ void *tra_arena_array(tra_arena *a, size_t n, size_t size); /* the same, n * siz
 char *tra_arena_strndup(tra_arena *a, const char *s, size_t n);
 char *tra_arena_printf(tra_arena *a, const char *fmt, ...) TRA_PRINTF(2, 3);
 size_t tra_arena_bytes(const tra_arena *a);               /* that it has taken of the system */
+/* Gives back to the system what was freed: it stays resident otherwise. */
+void tra_give_back(void);
 #define tra_new(arena, type) ((type *)tra_arena_alloc(arena, sizeof(type)))
 #define tra_news(arena, type, n) ((type *)tra_arena_array(arena, (size_t)(n), sizeof(type)))
 

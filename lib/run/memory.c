@@ -380,7 +380,9 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
         p->slim = slim < roomy && p->memory > 0 && p->memory < roomy;
         if (!p->slim) predict(p, threads);
     }
-    return tra_min64(slim, roomy);
+    int64_t planning = tra_memory_start(p) + p->planning;
+    p->cost.peak_memory = tra_max64(p->cost.peak_memory, planning);
+    return tra_max64(planning, tra_min64(slim, roomy));
 }
 
 int64_t tra_exchange_scratch(const tra_plan *p) {

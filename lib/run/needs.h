@@ -9,6 +9,8 @@
 /* What a site's process holds besides blocks: code, libraries, MPI, stacks and BLAS workspace of the workers, and for
  * every tuple its place, its key's bookkeeping and its entry in HDF5's index. */
 int64_t tra_memory_base(const tra_plan *p, int threads);
+/* What a process has before it plans: no workers yet. */
+int64_t tra_memory_start(const tra_plan *p);
 
 enum { TRA_LEAST_BUDGET = 1 << 16 }; /* bytes for blocks, however small these are */
 

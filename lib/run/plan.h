@@ -95,7 +95,8 @@ typedef struct tra_plan {
     int64_t kept;         /* the most that results which are no outputs take when they are saved for another run */
     int64_t least_memory; /* least ceiling that would do */
     bool rereads; /* blocks that did not stay are read again: cost.disk_read is a bound, some may still be there */
-    int64_t planning;     /* bytes that finding it took besides what a small program takes, and takes still */
+    int64_t program;      /* bytes of the program and of this, besides what a small program takes */
+    int64_t planning;     /* bytes that finding it took at once, with the program; given back */
     const char *strategy;
     int rank;       /* 1 = chosen first */
     int nops;

@@ -185,13 +185,13 @@ enum { OPTIMIZERS = TRA_OPT_DATA + 1 };
 static void plan_all(const tra_job *job, int n, const tra_measurement *m, tra_arena *a, shown *v) {
     for (int i = 0; i < OPTIMIZERS; i++) {
         tra_plan_options o = job->options;
-        tra_plans plans = job->plans;
+        tra_plans plans;
         tra_err e = {0};
-        bool planned = job->options.over && i == (int)job->options.optimizer;
         o.optimizer = (tra_optimizer)i;
         o.over = true;
+        o.first = 1;
         v[i] = (shown){.name = tra_optimizer_text(o.optimizer), .how = "placements"};
-        if (!planned && tra_optimize(job->program.graph, &o, a, &plans, &e) != TRA_OK) {
+        if (tra_optimize(job->program.graph, &o, a, &plans, &e) != TRA_OK) {
             v[i].failed = tra_arena_printf(a, "%s", e.msg);
             continue;
         }

@@ -152,7 +152,7 @@ static void cut_down(search *s, candidates *x, int most) {
  * cheaper one replaces. Second tier: the same among those of one strategy. */
 static void choose(search *s, candidates *x, int most) {
     chains c = new_chains(x->n), other = new_chains(x->n);
-    int *rank = tra_calloc(2 * (size_t)s->nplaces + 4, sizeof *rank), n = 0;
+    int *rank = tra_calloc(2 * (size_t)s->places.n + 4, sizeof *rank), n = 0, m = x->n;
     qsort_r(x->v, (size_t)x->n, sizeof *x->v, by_score, s);
     for (int i = 0; i < x->n; i++) x->v[i].tier = 2;
     for (int i = 0; i < x->n; i++) {
@@ -170,6 +170,10 @@ static void choose(search *s, candidates *x, int most) {
         x->v[n++] = *y;
     }
     x->n = n;
+    /* sorted by pointers */
+    enum { CHAIN = sizeof *c.key + sizeof *c.last, EACH = 2 * sizeof *c.prev + 2 * sizeof(void *) };
+    int64_t mine = x->cap * (int64_t)sizeof(candidate) + m * EACH + 2 * ((int64_t)c.mask + 1) * CHAIN;
+    s->most = tra_max64(s->most, search_bytes(s) + s->pending + mine);
     free_chains(&c);
     free_chains(&other);
     free(rank);
@@ -375,7 +379,7 @@ static void keep_entries(search *s, int g, const candidates *c) {
 
 static void extract_group(search *s, int g, uint64_t *open) {
     group *x = &s->group[g];
-    tra_arena *scratch = tra_arena_new();
+    tra_arena *scratch = s->scratch = tra_arena_new();
     candidates all = {0}, c = {0};
     const making *last = NULL;
     x->room = tra_arena_new();
@@ -387,6 +391,7 @@ static void extract_group(search *s, int g, uint64_t *open) {
                      last->in[0] == m->in[0] && last->in[1] == m->in[1];
         if (!again) {
             free(c.v);
+            s->pending = all.cap * (int64_t)sizeof(candidate);
             c = inputs_of(s, m, open, scratch);
             last = m;
         }
@@ -401,11 +406,15 @@ static void extract_group(search *s, int g, uint64_t *open) {
             add_candidate(&all, k);
         }
     }
+    s->pending = 0;
     choose(s, &all, s->b.entries);
     keep_entries(s, g, &all);
     free(c.v);
     free(all.v);
     tra_arena_free(scratch);
+    s->scratch = NULL;
+    free(x->makings.v);
+    x->makings = (numbers){0};
 }
 
 static void forget_group(group *x) {
@@ -414,6 +423,37 @@ static void forget_group(group *x) {
     x->entries = NULL;
     x->cells = NULL;
     x->nentries = x->ncells = x->capcells = 0;
+}
+
+static void mark(int n, const entry *v, int *to) {
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < v[i].n; j++) to[v[i].slot[j]] = 1;
+    }
+}
+
+static void renumber(int n, const entry *v, int *to) {
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < v[i].n; j++) v[i].slot[j] = to[v[i].slot[j]];
+    }
+}
+
+/* All sets of slots: of the groups, and n more. None shares its numbers with another. */
+static void each_entry(const search *s, int n, const entry *v, void (*visit)(int n, const entry *v, int *to), int *to) {
+    for (int g = 0; g < s->ngroups; g++) {
+        const group *x = &s->group[g];
+        visit(x->nentries, x->entries, to);
+        for (int i = 0; i < x->ncells; i++) visit(x->cells[i].n, x->cells[i].v, to);
+    }
+    visit(n, v, to);
+}
+
+/* Forgets the slots that are in no set. Most were made only to compare. */
+static void sweep(search *s, int n, const entry *v) {
+    int *to = tra_calloc((size_t)s->nslots + 1, sizeof *to);
+    each_entry(s, n, v, mark, to);
+    slots_sweep(s, to);
+    each_entry(s, n, v, renumber, to);
+    free(to);
 }
 
 /* ---- outputs ---------------------------------------------------------------------------------------------------- */
@@ -472,8 +512,10 @@ static entry *combine_outputs(search *s, uint64_t *open, int *n) {
 }
 
 entry *extract(search *s, int *n) {
+    enum { FEW = 4096 };
     uint64_t *open = tra_calloc((size_t)s->ngroups + 1, sizeof *open);
     numbers *done = tra_calloc((size_t)s->ngroups + 1, sizeof *done); /* groups by their last use */
+    s->sweepslots = FEW;
     for (int g = 0; g < s->ngroups; g++) {
         if (s->group[g].last_use >= 0) add_number(&done[s->group[g].last_use], g);
     }
@@ -481,8 +523,18 @@ entry *extract(search *s, int *n) {
         if (s->group[g].last_use < 0) continue;
         extract_group(s, g, open);
         for (int i = 0; i < done[g].n; i++) forget_group(&s->group[done[g].v[i]]);
+        if (s->nslots < s->sweepslots) continue;
+        sweep(s, 0, NULL);
+        s->sweepslots = FEW + 2 * s->nslots;
     }
     entry *v = combine_outputs(s, open, n);
+    for (int i = 0; i < *n; i++) {
+        int *own = tra_news(s->work, int, v[i].n);
+        v[i].slot = memcpy(own, v[i].slot, (size_t)v[i].n * sizeof *own);
+    }
+    for (int g = 0; g < s->ngroups; g++) forget_group(&s->group[g]);
+    sweep(s, *n, v);
+    memo_forget(s);
     for (int g = 0; g <= s->ngroups; g++) free(done[g].v);
     free(done);
     free(open);

@@ -20,6 +20,7 @@ typedef struct part {
 typedef struct finish {
     search *s;
     const entry *x;
+    tra_arena *work; /* dies with this */
     tra_plan *plan;
     int n, cap;
     part *v;
@@ -43,7 +44,7 @@ static int own_place(finish *f, int g) {
     numbers c = {0};
     if (x->own >= 0) return x->want[x->own];
     for (int d = 0; x->n > 0 && d < n->type.cat->frontier.n; d++) { /* dealt out over where the first copies are */
-        tra_placement p = s->place[x->want[0]];
+        tra_placement p = s->places.v[x->want[0]];
         bool cut = false; /* by d already: a second axis would follow the first */
         for (int i = 0; i < p.naxes; i++) {
             for (int j = 0; j < p.axis[i].n; j++) cut |= p.axis[i].dim[j] == d;
@@ -61,9 +62,9 @@ static int own_place(finish *f, int g) {
     for (int i = 0; i < want->n; i++) add_number(&c, want->v[i]);
     for (int j = 0; j < c.n; j++) {
         int64_t moved = 0;
-        if (tra_place_copies(&s->place[c.v[j]]) > 1) continue;
+        if (tra_place_copies(&s->places.v[c.v[j]]) > 1) continue;
         for (int i = 0; i < x->n; i++) {
-            if (x->from[i] < 0) moved += move_traffic(s, n, false, c.v[j], x->want[i]).moved;
+            if (slot_from(x)[i] < 0) moved += move_traffic(s, n, false, c.v[j], x->want[i]).moved;
         }
         if (best < 0 || moved < least) best = c.v[j], least = moved;
     }
@@ -87,13 +88,13 @@ static void set_work(tra_op *o, tra_work w) {
 static void set_join(finish *f, tra_op *o, const making *m) {
     search *s = f->s;
     const tra_node *join = &m->f->join->node;
-    const tra_placement *l = &s->place[m->in[0]], *r = &s->place[m->in[1]];
+    const tra_placement *l = &s->places.v[m->in[0]], *r = &s->places.v[m->in[1]];
     char name[48];
     o->join = join->kernel;
     o->joinl = join->joinl;
     o->joinr = join->joinr;
-    o->strategy = tra_arena_printf(
-        s->a, "%s", tra_join_strategy(s->labels[join->id], l, r, m->f->later, name, sizeof name));
+    tra_join_strategy(s->labels[join->id], l, r, m->f->later, name, sizeof name);
+    o->strategy = tra_arena_printf(f->plan->arena, "%s", name);
     tra_placement pairs = tra_join_place(s->labels[join->id], l, r);
     set_work(o, step_work(s, TRA_PLAN_JOIN, join, place_intern(s, &pairs)));
 }
@@ -104,7 +105,7 @@ static void add_op(finish *f, int id) {
     const making *m = slot_at(f, x->group)->m;
     const tra_node *n = x->node;
     tra_op *o = &f->plan->ops[id];
-    *o = (tra_op){.id = id, .op = x->op, .in = {x->in[0], x->in[1]}, .type = n->type, .place = s->place[x->place]};
+    *o = (tra_op){.id = id, .op = x->op, .in = {x->in[0], x->in[1]}, .type = n->type, .place = s->places.v[x->place]};
     int p = x->in[0] >= 0 ? f->v[x->in[0]].place : -1;
     if (x->partial)
         o->type = m->f->summand;
@@ -139,7 +140,7 @@ static void add_op(finish *f, int id) {
         break;
     case TRA_PLAN_MERGE: {
         tra_work w = step_work(s, TRA_PLAN_MERGE, n, x->place);
-        double c = tra_place_summands(&s->place[m->between]);
+        double c = tra_place_summands(&s->places.v[m->between]);
         o->agg = n->kernel;
         for (int d = 0; d < n->type.cat->frontier.n; d++) o->group.v[o->group.n++] = d;
         set_work(o, (tra_work){c * w.total, c * w.busiest});
@@ -228,8 +229,8 @@ static int bring(finish *f, int g, int place) {
     while (i < x->n && x->want[i] != place) i++;
     assert(i < x->n);
     if (f->at[g][i + 1] >= 0) return f->at[g][i + 1];
-    int from = x->from[i] < 0 ? f->at[g][0] : bring(f, g, x->want[x->from[i]]);
-    tra_plan_op op = tra_place_is_all(&f->s->place[place]) ? TRA_PLAN_BCAST : TRA_PLAN_SHUF;
+    int from = slot_from(x)[i] < 0 ? f->at[g][0] : bring(f, g, x->want[slot_from(x)[i]]);
+    tra_plan_op op = tra_place_is_all(&f->s->places.v[place]) ? TRA_PLAN_BCAST : TRA_PLAN_SHUF;
     return f->at[g][i + 1] =
                push(f, (part){.op = op, .group = g, .node = node_of(f, g), .in = {from, -1}, .place = place});
 }
@@ -264,22 +265,22 @@ static void emit(finish *f, int g) {
         if (!f->at[m->f->in[i]]) emit(f, m->f->in[i]);
     }
     for (int i = 0; i < 2 && m->f->in[i] >= 0; i++) p.in[i] = bring(f, m->f->in[i], m->in[i]);
-    f->at[g] = tra_news(s->work, int, x->n + 1);
+    f->at[g] = tra_news(f->work, int, x->n + 1);
     for (int i = 0; i <= x->n; i++) f->at[g][i] = -1;
     f->order[f->norder++] = g;
     if (p.place == ANY) p.place = own_place(f, g);
-    if (m->between >= 0 && tra_place_is_partial(&s->place[m->between])) {
+    if (m->between >= 0 && tra_place_is_partial(&s->places.v[m->between])) {
         p.place = m->between, p.partial = true;
         int local = push(f, p);
         p = (part){.op = TRA_PLAN_SHUF, .group = g, .node = n, .in = {local, -1}, .place = m->out, .partial = true};
         p = (part){.op = TRA_PLAN_MERGE, .group = g, .node = n, .in = {push(f, p), -1}, .place = m->out};
     } else if (m->between >= 0) {
         const tra_node *j = &m->f->join->node;
-        tra_placement pairs = tra_join_place(s->labels[j->id], &s->place[m->in[0]], &s->place[m->in[1]]);
+        tra_placement pairs = tra_join_place(s->labels[j->id], &s->places.v[m->in[0]], &s->places.v[m->in[1]]);
         p.op = TRA_PLAN_JOIN, p.node = j, p.place = place_intern(s, &pairs);
         int from = push(f, p);
         if (p.place != m->between) {
-            tra_plan_op op = tra_place_is_all(&s->place[m->between]) ? TRA_PLAN_BCAST : TRA_PLAN_SHUF;
+            tra_plan_op op = tra_place_is_all(&s->places.v[m->between]) ? TRA_PLAN_BCAST : TRA_PLAN_SHUF;
             from = push(f, (part){.op = op, .group = g, .node = j, .in = {from, -1}, .place = m->between});
         }
         p = (part){.op = TRA_PLAN_AGG, .group = g, .node = n, .in = {from, -1}, .place = m->out};
@@ -293,15 +294,15 @@ static void emit(finish *f, int g) {
 
 static tra_choices choices_of(const finish *f) {
     search *s = f->s;
-    tra_choice *v = tra_news(s->a, tra_choice, f->norder);
+    tra_choice *v = tra_news(f->plan->arena, tra_choice, f->norder);
     for (int i = 0; i < f->norder; i++) {
         const making *m = slot_at(f, f->order[i])->m;
         v[i] = (tra_choice){.expr = m->f->x->node.id,
                             .op = f->at[f->order[i]][0],
                             .join = m->f->join && m->f->join != m->f->x ? m->f->join->node.id : -1};
-        for (int j = 0; j < 2 && m->in[j] >= 0; j++) v[i].in[j] = s->place[m->in[j]];
-        if (m->between >= 0) v[i].between = s->place[m->between];
-        if (m->out >= 0) v[i].out = s->place[m->out];
+        for (int j = 0; j < 2 && m->in[j] >= 0; j++) v[i].in[j] = s->places.v[m->in[j]];
+        if (m->between >= 0) v[i].between = s->places.v[m->between];
+        if (m->out >= 0) v[i].out = s->places.v[m->out];
     }
     return (tra_choices){f->norder, v};
 }
@@ -315,14 +316,15 @@ static void set_rules(finish *f, const tra_choices *c) {
         tra_str rules = {0};
         for (int j = 0; j < 2 && x->in[j] >= 0; j++) {
             int out = slot_at(f, x->in[j])->m->out;
-            if (out >= 0) made[j] = &s->place[out];
+            if (out >= 0) made[j] = &s->places.v[out];
         }
         if (c->v[i].join >= 0) tra_expr_rules(s->m, c->v[i].join, &rules);
         tra_expr_rules(s->m, c->v[i].expr, &rules);
         tra_made_by by = tra_choice_rules(s->m, &c->v[i], made);
         if (*by.join) tra_str_printf(&rules, "%s%s", rules.n ? " " : "", by.join);
         if (*by.own) tra_str_printf(&rules, "%s%s", rules.n ? " " : "", by.own);
-        if (rules.n) f->plan->ops[f->at[f->order[i]][0]].rules = tra_arena_strndup(s->a, tra_str_get(&rules), rules.n);
+        tra_op *o = &f->plan->ops[f->at[f->order[i]][0]];
+        if (rules.n) o->rules = tra_arena_strndup(f->plan->arena, tra_str_get(&rules), rules.n);
         tra_str_free(&rules);
     }
 }
@@ -336,9 +338,9 @@ static int by_canonical(const void *a, const void *b, void *of) {
 /* All groups' operators, in the order of the program where there is a choice. */
 static void emit_all(finish *f) {
     search *s = f->s;
-    int n = 0, *v = tra_news(s->work, int, s->ngroups);
-    f->at = tra_news(s->work, int *, s->ngroups);
-    f->order = tra_news(s->work, int, s->ngroups);
+    int n = 0, *v = tra_news(f->work, int, s->ngroups);
+    f->at = tra_news(f->work, int *, s->ngroups);
+    f->order = tra_news(f->work, int, s->ngroups);
     for (int g = 0; g < s->ngroups; g++) {
         if (f->x->slot[g] && !slot_at(f, g)->m->hidden) v[n++] = g;
     }
@@ -348,18 +350,18 @@ static void emit_all(finish *f) {
     }
 }
 
-tra_plan *finish_plan(search *s, const entry *x, tra_choices *choices) {
-    finish f = {.s = s, .x = x, .plan = tra_new(s->a, tra_plan)};
-    emit_all(&f);
+tra_plan *finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *choices) {
+    finish f = {.s = s, .x = x, .work = tra_arena_new(), .plan = tra_new(a, tra_plan)};
     tra_plan *p = f.plan;
-    *p = (tra_plan){.arena = s->a,
+    *p = (tra_plan){.arena = a,
                     .sites = s->o->sites,
                     .memory = s->o->memory,
                     .compress = s->o->compress,
-                    .reproducible = s->o->reproducible,
-                    .nops = f.n};
-    p->ops = tra_news(s->a, tra_op, f.n);
-    int *written = tra_news(s->work, int, s->ngroups); /* outputs of each group so far */
+                    .reproducible = s->o->reproducible};
+    emit_all(&f);
+    p->nops = f.n;
+    p->ops = tra_news(a, tra_op, f.n);
+    int *written = tra_news(f.work, int, s->ngroups); /* outputs of each group so far */
     for (int i = 0; i < f.n; i++) {
         int g = f.v[i].group;
         add_op(&f, i);
@@ -374,6 +376,8 @@ tra_plan *finish_plan(search *s, const entry *x, tra_choices *choices) {
     tra_choices made = choices_of(&f);
     set_rules(&f, &made);
     p->strategy = strategies(&f);
+    p->program = tra_max64(0, s->program + p->nops * (int64_t)(sizeof(tra_op) + sizeof(tra_choice)) - SMALL_PROGRAM);
+    p->planning = s->planning;
     p->least_memory = tra_plan_memory(p, s->o->threads);
     int64_t peak = p->cost.peak_memory;
     p->cost = (tra_cost){0};
@@ -382,5 +386,6 @@ tra_plan *finish_plan(search *s, const entry *x, tra_choices *choices) {
     tra_plan_seconds(p, &s->o->rates);
     if (choices) *choices = made;
     free(f.v);
+    tra_arena_free(f.work);
     return p;
 }

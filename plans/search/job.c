@@ -37,16 +37,22 @@ static tra_status plan_all(tra_job *job, tra_err *e) {
         tra_plans plans;
         o.reproducible = false;
         o.over = true; /* what does not fit is the other search's to say */
+        o.first = 1;
+        o.also = 0;
         tra_status s = tra_optimize(job->program.graph, &o, a, &plans, e);
         if (s == TRA_OK) job->free_cost = tra_cost_scalar(&plans.v[0]->cost, o.cost);
+        if (s == TRA_OK) job->options.planned = plans.planned;
         tra_arena_free(a);
         if (s != TRA_OK) return s;
     }
-    return tra_optimize(job->program.graph, &job->options, job->program.arena, &job->plans, e);
+    tra_status s = tra_optimize(job->program.graph, &job->options, job->program.arena, &job->plans, e);
+    tra_give_back();
+    return s;
 }
 
 static tra_status plan_program(const tra_request *r, tra_job *job, tra_err *e) {
     job->options = r->options;
+    job->options.also = (int)tra_min64(r->plan, INT32_MAX);
     if (job->program.graph->noutputs == 0)
         return tra_fail(e, TRA_PROGRAM,
                         "the program has no output, so there is nothing to do (add a line such as `output C`)");
@@ -91,6 +97,8 @@ static tra_status plan_again(const char *path, const tra_planfile *f, const tra_
     job->options = f->options;
     job->options.over = r->options.over;
     job->options.compress = r->options.compress;
+    job->options.first = r->options.first;
+    job->options.also = f->rank;
     TRA_TRY(plan_all(job, e));
     if (f->rank > job->plans.n || tra_plan_digest(job->plans.v[f->rank - 1]) != f->digest)
         return tra_fail(e, TRA_INPUT,

@@ -27,7 +27,7 @@ static int add_making(search *s, int g, const making *m) {
         s->capmakings = s->capmakings ? 2 * s->capmakings : 256;
         s->making = tra_realloc(s->making, (size_t)s->capmakings, sizeof *s->making);
     }
-    making *x = tra_new(s->work, making);
+    making *x = tra_new(s->kept, making);
     *x = *m;
     x->id = s->nmakings;
     x->hides = -1;
@@ -52,7 +52,7 @@ static void complete(search *s, making *m, int q) {
     const tra_node *n = &m->f->x->node;
     add_traffic(s, &m->cost, move_traffic(s, n, true, m->between, q), m->f->summand.dtype);
     tra_work w = step_work(s, TRA_PLAN_MERGE, n, q);
-    double c = tra_place_summands(&s->place[m->between]);
+    double c = tra_place_summands(&s->places.v[m->between]);
     add_work(s, &m->cost, (tra_work){c * w.total, c * w.busiest}, NULL, n->type.dtype);
     m->out = q;
     m->memory = m->f->memory[1];
@@ -72,7 +72,7 @@ static int place_of_input(search *s, const tra_node *n) {
 
 static void join_at(search *s, making *m) {
     const tra_node *j = &m->f->join->node;
-    const tra_placement *l = &s->place[m->in[0]], *r = &s->place[m->in[1]];
+    const tra_placement *l = &s->places.v[m->in[0]], *r = &s->places.v[m->in[1]];
     char name[48];
     tra_join_strategy(s->labels[j->id], l, r, m->f->later, name, sizeof name);
     /* what rules made is there to be cheaper, not for the list of strategies */
@@ -88,7 +88,7 @@ static bool reproducible(search *s, const family *f, int l, int r) {
     if (!s->o->reproducible) return true;
     const tra_catalog *lc = (j ? j : n)->in[0]->type.cat, *rc = j ? j->in[1]->type.cat : NULL;
     tra_tree t = tra_tree_of(j, lc, rc, j ? &j->joinl : NULL, j ? &j->joinr : NULL, &n->group);
-    tra_placement pairs = j ? tra_join_place(s->labels[j->id], &s->place[l], &s->place[r]) : s->place[l];
+    tra_placement pairs = j ? tra_join_place(s->labels[j->id], &s->places.v[l], &s->places.v[r]) : s->places.v[l];
     return tra_tree_fits(&t, &pairs, &n->group);
 }
 
@@ -116,7 +116,7 @@ int make_one(search *s, int g, const family *f, int l, int r, int to) {
         add_work(s, &m.cost, w, NULL, n->type.dtype);
     }
     if (m.out < 0) return -1;
-    if (tra_place_is_partial(&s->place[m.out])) {
+    if (tra_place_is_partial(&s->places.v[m.out])) {
         if (n->op != TRA_OP_AGG || to < 0 || !reproducible(s, f, l, r)) return -1;
         m.between = m.out;
         complete(s, &m, to);
@@ -159,7 +159,7 @@ static numbers takes(const search *s, int h, taken how) {
         if (p != ANY) add_once(&v, p);
     }
     for (int i = 0; i < x->want.n; i++) {
-        if (how == MOVED || (how == SETTLED && any && tra_place_copies(&s->place[x->want.v[i]]) == 1))
+        if (how == MOVED || (how == SETTLED && any && tra_place_copies(&s->places.v[x->want.v[i]]) == 1))
             add_once(&v, x->want.v[i]);
     }
     return v;
@@ -170,7 +170,7 @@ static numbers targets(search *s, int g, const family *f, int p) {
     const tra_catalog *c = f->x->node.type.cat;
     const numbers *w = &s->group[g].want;
     numbers to = {0};
-    tra_placement from = s->place[p], q;
+    tra_placement from = s->places.v[p], q;
     if (s->fixed_place && s->fixed_place[g]) {
         add_number(&to, place_intern(s, s->fixed_place[g]));
         return to;
@@ -178,7 +178,7 @@ static numbers targets(search *s, int g, const family *f, int p) {
     if (tra_place_reduced(&from, &q) && tra_place_offered(&q, c) && tra_place_copies(&q) == 1)
         add_number(&to, place_intern(s, &q));
     for (int i = 0; i < w->n && to.n < s->b.targets; i++) {
-        if (tra_place_copies(&s->place[w->v[i]]) == 1) add_once(&to, w->v[i]);
+        if (tra_place_copies(&s->places.v[w->v[i]]) == 1) add_once(&to, w->v[i]);
     }
     return to;
 }
@@ -187,11 +187,11 @@ static numbers targets(search *s, int g, const family *f, int p) {
 static int summands_of(search *s, const family *f, int l, int r) {
     int p = l;
     if (f->join) {
-        tra_placement pairs = tra_join_place(s->labels[f->join->node.id], &s->place[l], &s->place[r]);
+        tra_placement pairs = tra_join_place(s->labels[f->join->node.id], &s->places.v[l], &s->places.v[r]);
         p = place_intern(s, &pairs);
     }
     p = map_place(s, &f->x->node, p);
-    return p >= 0 && tra_place_is_partial(&s->place[p]) ? p : -1;
+    return p >= 0 && tra_place_is_partial(&s->places.v[p]) ? p : -1;
 }
 
 /* An aggregation of inputs at these places, at once or in two phases. Returns the number of ways. */
@@ -217,7 +217,7 @@ static bool everywhere_worthwhile(const search *s, const family *f) {
     for (int side = 0; side < 2; side++) {
         numbers v = takes(s, f->in[side], MADE);
         bool all = false;
-        for (int i = 0; i < v.n; i++) all |= tra_place_is_all(&s->place[v.v[i]]);
+        for (int i = 0; i < v.n; i++) all |= tra_place_is_all(&s->places.v[v.v[i]]);
         free(v.v);
         if (!all) return false;
     }
@@ -226,18 +226,18 @@ static bool everywhere_worthwhile(const search *s, const family *f) {
 
 static void make_joins(search *s, int g, const family *f) {
     const tra_node *j = &f->join->node;
-    const tra_ways *base = &s->ways[j->id];
-    tra_ways ways = {0}, fixed = {.n = 1};
-    if (s->fixed_way && s->fixed_way[j->id]) {
-        fixed.v = (tra_way *)s->fixed_way[j->id];
-        base = &fixed;
+    const tra_way *fixed = s->fixed_way ? s->fixed_way[j->id] : NULL;
+    const tra_placement *p = s->wayplaces.v;
+    tra_ways ways = {.n = fixed ? 1 : s->ways[j->id].n};
+    ways.cap = ways.n;
+    ways.v = tra_malloc((size_t)ways.n * sizeof *ways.v);
+    for (int i = 0; i < ways.n; i++) {
+        const int *way = s->ways[j->id].v[i];
+        ways.v[i] = fixed ? *fixed : (tra_way){p[way[0]], p[way[1]], p[way[2]]};
     }
-    ways.n = ways.cap = base->n;
-    ways.v = tra_malloc((size_t)base->n * sizeof *ways.v);
-    memcpy(ways.v, base->v, (size_t)base->n * sizeof *ways.v);
-    for (int side = 0; side < 2 && base == &s->ways[j->id]; side++) { /* and those that take an input as it is */
+    for (int side = 0; side < 2 && !fixed; side++) { /* and those that take an input as it is */
         numbers v = takes(s, f->in[side], MADE);
-        for (int i = 0; i < v.n; i++) tra_join_way_from(s->labels[j->id], &s->place[v.v[i]], side, &ways);
+        for (int i = 0; i < v.n; i++) tra_join_way_from(s->labels[j->id], &s->places.v[v.v[i]], side, &ways);
         free(v.v);
     }
     int ran = 0;
@@ -261,7 +261,8 @@ static void make_aggs(search *s, int g, const family *f) {
     for (int i = 0; i < want->n; i++) { /* exchanged first */
         bool there = false;
         for (int j = 0; j < made.n; j++) there |= made.v[j] == want->v[i];
-        if (!there && tra_place_copies(&s->place[want->v[i]]) == 1) ran += make_one(s, g, f, want->v[i], -1, -1) >= 0;
+        if (!there && tra_place_copies(&s->places.v[want->v[i]]) == 1)
+            ran += make_one(s, g, f, want->v[i], -1, -1) >= 0;
     }
     free(made.v);
     for (int i = 0; i < want->n && ran == 0; i++) ran += make_agg(s, g, f, want->v[i], -1);
@@ -303,7 +304,7 @@ static void make_reparts(search *s, int g, const family *f) {
     const numbers *w = &s->group[g].want;
     for (int i = 0; i < v.n; i++) {
         for (int j = 0; j < w->n; j++) {
-            if (tra_place_copies(&s->place[w->v[j]]) == 1) make_one(s, g, f, v.v[i], -1, w->v[j]);
+            if (tra_place_copies(&s->places.v[w->v[j]]) == 1) make_one(s, g, f, v.v[i], -1, w->v[j]);
         }
     }
     free(v.v);
@@ -366,7 +367,7 @@ int make_direct(search *s, int g, const family *f, const int made[2]) {
     case TRA_OP_INPUT: return make_one(s, g, f, -1, -1, -1);
     case TRA_OP_JOIN:
         r = settled(s, f->in[1], made[1]);
-        if (s->place[r].owner || (tra_place_copies(&s->place[r]) > 1 && !tra_place_is_all(&s->place[r])))
+        if (s->places.v[r].owner || (tra_place_copies(&s->places.v[r]) > 1 && !tra_place_is_all(&s->places.v[r])))
             r = s->group[f->in[1]].want.v[0];
         l = place_intern(s, &all);
         return j == n ? make_one(s, g, f, l, r, -1) : make_stored(s, g, f, l, r);

@@ -24,7 +24,6 @@ typedef struct candidate {
     const tra_labelling *l;
     tra_plan *plan;
     tra_choices choices;
-    const tra_memo *memo;
 } candidate;
 
 typedef struct candidates {
@@ -75,20 +74,21 @@ static int compare(const void *x, const void *y, void *model) {
     return a->plan->rank - b->plan->rank;
 }
 
-static tra_status complete(const tra_graph *g, const tra_plan_options *o, tra_arena *a, candidate *c,
+static tra_status complete(const tra_graph *g, tra_memo *memo, const tra_plan_options *o, tra_arena *a, candidate *c,
                            const tra_eingraph *ein, tra_err *e) {
     tra_plan_options p = *o;
     tra_ein_places at;
     tra_plans plans;
     tra_ein_place(ein, g, c->l, o->sites, a, &at);
-    tra_fixed fixed = {.way = at.way, .place = at.place};
+    tra_fixed fixed = {.memo = memo, .way = at.way, .place = at.place};
     p.fixed = &fixed;
+    p.first = 1;
+    p.also = 0;
     if (p.cost == TRA_COST_EINDECOMP) p.cost = TRA_COST_TIME;
     TRA_TRY(tra_search(g, &p, a, &plans, e));
     c->plan = plans.v[0];
     c->plan->cost.eindecomp = c->l->cost;
     c->choices = plans.choices[0];
-    c->memo = plans.memo;
     return TRA_OK;
 }
 
@@ -96,11 +96,12 @@ static tra_status by_labels(const tra_graph *g, const tra_plan_options *o, tra_a
     candidates c = {.l.graph = tra_eingraph_build(g, a)};
     tra_cost_model model = o->cost;
     tra_status s = TRA_OK;
+    tra_memo *memo = tra_memo_new(g, a);
     int n = 0;
     label(o, a, &c);
     for (int i = 0; i < c.n; i++) {
         tra_err other = {0}; /* one that does not fit is no candidate */
-        tra_status one = complete(g, o, a, &c.v[i], c.l.graph, n || s != TRA_OK ? &other : e);
+        tra_status one = complete(g, memo, o, a, &c.v[i], c.l.graph, n || s != TRA_OK ? &other : e);
         int same = 0;
         if (one != TRA_OK && s == TRA_OK) s = one;
         if (one != TRA_OK) continue;
@@ -115,7 +116,7 @@ static tra_status by_labels(const tra_graph *g, const tra_plan_options *o, tra_a
     if (e) *e = (tra_err){0};
     qsort_r(c.v, (size_t)n, sizeof c.v[0], compare, &model);
     tra_choices *choices = tra_news(a, tra_choices, n);
-    *out = (tra_plans){.n = n, .v = tra_news(a, tra_plan *, n), .memo = c.v[0].memo, .choices = choices};
+    *out = (tra_plans){.n = n, .v = tra_news(a, tra_plan *, n), .memo = memo, .choices = choices};
     c.l.of = tra_news(a, const tra_labelling *, n);
     for (int i = 0; i < n; i++) {
         out->v[i] = c.v[i].plan;
@@ -141,7 +142,7 @@ tra_status tra_optimize(const tra_graph *g, const tra_plan_options *o, tra_arena
     *out = (tra_plans){0};
     if (o->optimizer != TRA_OPT_SEARCH) return by_labels(g, o, a, out, e);
     tra_plan_options p = *o;
-    if (p.cost == TRA_COST_EINDECOMP) p.cost = TRA_COST_TIME;
+    if (p.cost == TRA_COST_EINDECOMP) p.cost = TRA_COST_TIME, p.first = 0; /* all are compared */
     TRA_TRY(tra_search(g, &p, a, out, e));
     if (o->cost != TRA_COST_EINDECOMP) return TRA_OK;
     candidate *v = tra_malloc((size_t)out->n * sizeof *v);

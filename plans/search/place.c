@@ -32,56 +32,86 @@ static void normalise(const tra_placement *p, tra_placement *q) {
     if (!p->owner && tra_place_copies(q) == p->sites) *q = tra_place_all(p->sites);
 }
 
-static void place_rehash(search *s, int size) {
-    free(s->placetable);
-    s->nplacetable = size;
-    s->placetable = tra_malloc((size_t)size * sizeof *s->placetable);
-    for (int i = 0; i < size; i++) s->placetable[i] = -1;
-    for (int i = 0; i < s->nplaces; i++) {
-        uint64_t at = place_hash(&s->place[i]);
-        while (s->placetable[at & (uint64_t)(size - 1)] >= 0) at++;
-        s->placetable[at & (uint64_t)(size - 1)] = i;
+static void rehash(places *t) {
+    free(t->table);
+    t->ntable = t->ntable ? 2 * t->ntable : 256;
+    t->table = tra_malloc((size_t)t->ntable * sizeof *t->table);
+    for (int i = 0; i < t->ntable; i++) t->table[i] = -1;
+    for (int i = 0; i < t->n; i++) {
+        uint64_t at = place_hash(&t->v[i]);
+        while (t->table[at & (uint64_t)(t->ntable - 1)] >= 0) at++;
+        t->table[at & (uint64_t)(t->ntable - 1)] = i;
     }
+}
+
+int places_add(places *t, const tra_placement *p) {
+    if (2 * (t->n + 1) > t->ntable) rehash(t);
+    uint64_t mask = (uint64_t)t->ntable - 1, at = place_hash(p);
+    for (;; at++) {
+        int i = t->table[at & mask];
+        if (i < 0) break;
+        if (tra_place_eq(&t->v[i], p)) return i;
+    }
+    if (t->n == t->cap) {
+        t->cap = t->cap ? 2 * t->cap : 64;
+        t->v = tra_realloc(t->v, (size_t)t->cap, sizeof *t->v);
+    }
+    t->v[t->n] = *p;
+    return t->table[at & mask] = t->n++;
 }
 
 int place_intern(search *s, const tra_placement *p) {
     tra_placement q;
     normalise(p, &q);
-    if (2 * (s->nplaces + 1) > s->nplacetable) place_rehash(s, s->nplacetable ? 2 * s->nplacetable : 256);
-    uint64_t mask = (uint64_t)s->nplacetable - 1, at = place_hash(&q);
-    for (;; at++) {
-        int i = s->placetable[at & mask];
-        if (i < 0) break;
-        if (tra_place_eq(&s->place[i], &q)) return i;
-    }
-    if (s->nplaces == s->capplaces) {
-        s->capplaces = s->capplaces ? 2 * s->capplaces : 64;
-        s->place = tra_realloc(s->place, (size_t)s->capplaces, sizeof *s->place);
-    }
-    s->place[s->nplaces] = q;
-    return s->placetable[at & mask] = s->nplaces++;
+    return places_add(&s->places, &q);
 }
 
 enum { MEMO_MOVE, MEMO_MOVE_PARTIAL, MEMO_EXACT, MEMO_EXACT_PARTIAL, MEMO_REPART, MEMO_WORK, MEMO_MAP, MEMO_MERGE };
+
+static bool is_map(const memo_entry *m) { return m->key >> 60 == MEMO_MAP + 1; }
+
+/* Another table. If `forget`, only with the places of results: what is placed tuple by tuple would be another place if
+ * it were made again. */
+static void copy_memo(search *s, int64_t cap, bool forget) {
+    memo_entry *old = s->memo;
+    int64_t n = s->capmemo;
+    s->memo = tra_calloc((size_t)cap, sizeof *s->memo);
+    s->capmemo = cap;
+    s->nmemo = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!old[i].key || (forget && !is_map(&old[i]))) continue;
+        uint64_t at = XXH64(&old[i].key, sizeof old[i].key, 0);
+        while (s->memo[at & (uint64_t)(s->capmemo - 1)].key) at++;
+        s->memo[at & (uint64_t)(s->capmemo - 1)] = old[i];
+        s->nmemo++;
+    }
+    free(old);
+}
+
+static int64_t count_maps(const search *s) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < s->capmemo; i++) n += is_map(&s->memo[i]);
+    return n;
+}
+
+static void make_room(search *s) {
+    enum { LEAST = 1 << 10, LARGE = 1 << 16 };
+    bool forget = s->capmemo >= LARGE && 4 * count_maps(s) < s->capmemo;
+    copy_memo(s, forget ? s->capmemo : tra_max64(LEAST, 2 * s->capmemo), forget);
+}
+
+void memo_forget(search *s) {
+    int64_t cap = s->capmemo, maps = count_maps(s);
+    while (cap > 4 * (maps + 1)) cap /= 2;
+    copy_memo(s, cap, true);
+}
 
 /* The entry of what is asked of an expression and all alike, new (with *fresh) or found. Valid until the next call. */
 static memo_entry *memo_find(search *s, int kind, const tra_node *n, int p, int q, bool *fresh) {
     int node = s->alike[n->id];
     assert(node < 1 << 20 && p < 1 << 20 && q < 1 << 20);
     uint64_t key = (uint64_t)(kind + 1) << 60 | (uint64_t)node << 40 | (uint64_t)p << 20 | (uint64_t)q;
-    if (2 * (s->nmemo + 1) > s->capmemo) {
-        memo_entry *old = s->memo;
-        int64_t n = s->capmemo;
-        s->capmemo = n ? 2 * n : 1024;
-        s->memo = tra_calloc((size_t)s->capmemo, sizeof *s->memo);
-        for (int64_t i = 0; i < n; i++) {
-            if (!old[i].key) continue;
-            uint64_t at = XXH64(&old[i].key, sizeof old[i].key, 0);
-            while (s->memo[at & (uint64_t)(s->capmemo - 1)].key) at++;
-            s->memo[at & (uint64_t)(s->capmemo - 1)] = old[i];
-        }
-        free(old);
-    }
+    if (2 * (s->nmemo + 1) > s->capmemo) make_room(s);
     uint64_t at = XXH64(&key, sizeof key, 0);
     for (;; at++) {
         memo_entry *m = &s->memo[at & (uint64_t)(s->capmemo - 1)];
@@ -100,7 +130,7 @@ tra_traffic move_traffic(search *s, const tra_node *n, bool partial, int from, i
     bool fresh;
     memo_entry *m = memo_find(s, partial ? MEMO_MOVE_PARTIAL : MEMO_MOVE, n, from, to, &fresh);
     const tra_catalog *c = partial ? s->summands[n->id].cat : n->type.cat;
-    if (fresh) m->traffic = tra_traffic_estimate(&s->place[from], &s->place[to], c);
+    if (fresh) m->traffic = tra_traffic_estimate(&s->places.v[from], &s->places.v[to], c);
     return m->traffic;
 }
 
@@ -108,14 +138,14 @@ tra_traffic exact_traffic(search *s, const tra_node *n, bool partial, int from, 
     bool fresh;
     memo_entry *m = memo_find(s, partial ? MEMO_EXACT_PARTIAL : MEMO_EXACT, n, from, to, &fresh);
     const tra_catalog *c = partial ? s->summands[n->id].cat : n->type.cat;
-    if (fresh) m->traffic = tra_traffic_exchange(&s->place[from], &s->place[to], c);
+    if (fresh) m->traffic = tra_traffic_exchange(&s->places.v[from], &s->places.v[to], c);
     return m->traffic;
 }
 
 tra_traffic repart_traffic(search *s, const tra_node *n, int from, int to) {
     bool fresh;
     memo_entry *m = memo_find(s, MEMO_REPART, n, from, to, &fresh);
-    if (fresh) m->traffic = tra_traffic_repart(&s->place[from], &n->in[0]->type, &s->place[to], &n->type);
+    if (fresh) m->traffic = tra_traffic_repart(&s->places.v[from], &n->in[0]->type, &s->places.v[to], &n->type);
     return m->traffic;
 }
 
@@ -128,11 +158,11 @@ tra_work step_work(search *s, tra_plan_op op, const tra_node *n, int p) {
     case TRA_PLAN_JOIN:
     case TRA_PLAN_JOINAGG:
         w = tra_work_join(n->kernel, s->labels[n->id], n->in[0]->type.cat, n->in[1]->type.cat, n->type.cat,
-                          &s->place[p]);
+                          &s->places.v[p]);
         break;
-    case TRA_PLAN_AGG: w = tra_work_each(n->kernel, TRA_USE_AGG, n->in[0]->type.cat, &s->place[p]); break;
-    case TRA_PLAN_MAP: w = tra_work_each(n->kernel, TRA_USE_MAP, n->in[0]->type.cat, &s->place[p]); break;
-    case TRA_PLAN_MERGE: w = tra_work_each(n->kernel, TRA_USE_AGG, s->summands[n->id].cat, &s->place[p]); break;
+    case TRA_PLAN_AGG: w = tra_work_each(n->kernel, TRA_USE_AGG, n->in[0]->type.cat, &s->places.v[p]); break;
+    case TRA_PLAN_MAP: w = tra_work_each(n->kernel, TRA_USE_MAP, n->in[0]->type.cat, &s->places.v[p]); break;
+    case TRA_PLAN_MERGE: w = tra_work_each(n->kernel, TRA_USE_AGG, s->summands[n->id].cat, &s->places.v[p]); break;
     case TRA_PLAN_INPUT:
     case TRA_PLAN_FILTER:
     case TRA_PLAN_REKEY:
@@ -151,7 +181,7 @@ int map_place(search *s, const tra_node *n, int p) {
     bool fresh;
     memo_entry *m = memo_find(s, MEMO_MAP, n, p, 0, &fresh);
     if (!fresh) return m->place;
-    tra_placement from = s->place[p], to;
+    tra_placement from = s->places.v[p], to;
     const tra_catalog *in = n->in[0]->type.cat, *out = n->type.cat;
     bool ok = false;
     switch (n->op) {

@@ -264,7 +264,7 @@ static void want(search *s, int g, const tra_placement *p) {
 /* What consumers of g want of it, wanted of the input: output key dimension i is dimension dim[i] of the input. */
 static void want_back(search *s, int g, int in, const int *dim) {
     for (int i = 0; i < s->group[g].want.n; i++) {
-        tra_placement q = s->place[s->group[g].want.v[i]], p;
+        tra_placement q = s->places.v[s->group[g].want.v[i]], p;
         if (tra_place_back(&q, s->group[g].node->type.cat->frontier.n, dim, &p)) want(s, in, &p);
     }
 }
@@ -275,9 +275,9 @@ static void want_inputs(search *s, int g, const family *f) {
     tra_dims others = {0};
     tra_placement p;
     if (f->join) {
-        for (int i = 0; i < s->ways[f->join->node.id].n; i++) {
-            want(s, f->in[0], &s->ways[f->join->node.id].v[i].l);
-            want(s, f->in[1], &s->ways[f->join->node.id].v[i].r);
+        const ways *w = &s->ways[f->join->node.id];
+        for (int i = 0; i < w->n; i++) {
+            for (int side = 0; side < 2; side++) want(s, f->in[side], &s->wayplaces.v[w->v[i][side]]);
         }
         return;
     }
@@ -314,7 +314,7 @@ static void want_inputs(search *s, int g, const family *f) {
 /* Is a placement without copies among them? */
 static bool wants_one_copy(const search *s, const numbers *want) {
     for (int i = 0; i < want->n; i++)
-        if (tra_place_copies(&s->place[want->v[i]]) == 1) return true;
+        if (tra_place_copies(&s->places.v[want->v[i]]) == 1) return true;
     return false;
 }
 
@@ -363,6 +363,15 @@ static void find_alike(search *s) {
 
 /* ---- all -------------------------------------------------------------------------------------------------------- */
 
+static void keep_ways(search *s, const tra_ways *all, ways *w) {
+    *w = (ways){.n = all->n, .v = tra_arena_array(s->work, (size_t)all->n, sizeof *w->v)};
+    for (int i = 0; i < all->n; i++) {
+        const tra_way *x = &all->v[i];
+        const tra_placement *p[3] = {&x->l, &x->r, &x->out};
+        for (int j = 0; j < 3; j++) w->v[i][j] = places_add(&s->wayplaces, p[j]);
+    }
+}
+
 static void find_ways(search *s, int g) {
     for (int i = 0; i < s->group[g].nfamilies; i++) {
         family *f = &s->group[g].f[i];
@@ -373,7 +382,10 @@ static void find_ways(search *s, int g) {
         const tra_catalog *l = n->in[0]->type.cat, *r = n->in[1]->type.cat;
         s->labels[n->id] = tra_new(s->work, tra_labels);
         tra_join_labels(l, r, &n->joinl, &n->joinr, s->labels[n->id]);
-        tra_join_ways(s->labels[n->id], l, r, s->o->sites, &s->ways[n->id]);
+        tra_ways all = {0};
+        tra_join_ways(s->labels[n->id], l, r, s->o->sites, &all);
+        keep_ways(s, &all, &s->ways[n->id]);
+        free(all.v);
     }
 }
 
@@ -466,7 +478,7 @@ tra_status prepare(search *s, tra_err *e) {
     s->group = tra_news(s->work, group, s->ngroups + 1);
     s->at = tra_news(s->work, int, s->m->ngroups);
     s->labels = tra_news(s->work, tra_labels *, s->m->n);
-    s->ways = tra_news(s->work, tra_ways, s->m->n);
+    s->ways = tra_news(s->work, ways, s->m->n);
     s->summands = tra_news(s->work, tra_type, s->m->n);
     for (int g = 0; g < s->m->ngroups; g++) s->at[g] = -1;
     for (int g = 0; g < s->ngroups; g++) s->at[order[g]] = g, s->group[g].canonical = order[g];
@@ -483,7 +495,6 @@ tra_status prepare(search *s, tra_err *e) {
 }
 
 void unprepare(search *s) {
-    for (int i = 0; s->ways && i < s->m->n; i++) free(s->ways[i].v);
     for (int g = 0; g < s->ngroups && s->group; g++) {
         free(s->group[g].want.v);
         free(s->group[g].makings.v);

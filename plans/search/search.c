@@ -39,96 +39,156 @@ static budget budget_of(const search *s) {
                     .plans = (int)tra_max64(4, tra_min64(256, PLANNED / tra_max64(1, s->ngroups)))};
 }
 
-typedef struct ranked {
-    tra_plan *p;
-    tra_choices c;
-    const char **text; /* of the plan, once it was asked for */
-} ranked;
+/* ---- plans that were found -------------------------------------------------------------------------------------- */
 
-static const char *text_of(const ranked *x, tra_arena *a) {
-    tra_str s = {0};
+/* One of a search: its figures, and of what it can be made. Plans are large, and most of them never needed: so they are
+ * made to be judged, one at a time, and again when they are wanted. */
+typedef struct found {
+    search *s;
+    entry x;
+    tra_cost cost;
+    int64_t least, base, start; /* of its memory: the least ceiling, without blocks, and before it is planned */
+    const char *strategy;
+    const char **text; /* of the plan, once it was asked for */
+} found;
+
+enum { PASSES = 3 };
+typedef struct finding {
+    search pass[PASSES];
+    int npasses;
+    int n, cap;
+    found *v;
+    tra_arena *texts;
+    int64_t most; /* bytes that were needed at once */
+} finding;
+
+/* What planning takes of memory, with the program. */
+static int64_t planning(const finding *f, const tra_plan_options *o) {
+    return tra_max64(o->planned, f->most + f->pass[f->npasses - 1].program);
+}
+
+static int64_t least_of(const finding *f, const tra_plan_options *o, int i) {
+    return tra_max64(f->v[i].least, f->v[i].start + planning(f, o));
+}
+
+/* Bytes that the passes so far hold. */
+static int64_t held(const finding *f) {
+    int64_t n = (int64_t)tra_arena_bytes(f->texts);
+    for (int i = 0; i < f->npasses; i++) n += search_bytes(&f->pass[i]);
+    return n;
+}
+
+static void add_found(finding *f, search *s, const entry *x) {
+    tra_arena *a = tra_arena_new();
+    const tra_plan *p = finish_plan(s, x, a, NULL);
+    if (f->n == f->cap) {
+        f->cap = f->cap ? 2 * f->cap : 64;
+        f->v = tra_realloc(f->v, (size_t)f->cap, sizeof *f->v);
+    }
+    f->v[f->n++] = (found){.s = s,
+                           .x = *x,
+                           .cost = p->cost,
+                           .least = p->least_memory,
+                           .base = tra_memory_base(p, s->o->threads),
+                           .start = tra_memory_start(p),
+                           .strategy = tra_arena_printf(f->texts, "%s", p->strategy)};
+    f->most = tra_max64(f->most, held(f) + (int64_t)tra_arena_bytes(a));
+    tra_arena_free(a);
+}
+
+static const char *text_of(const found *x, tra_arena *texts) {
     if (*x->text) return *x->text;
-    tra_plan_print(x->p, &s);
-    *x->text = tra_arena_strndup(a, tra_str_get(&s), s.n);
+    tra_arena *a = tra_arena_new();
+    tra_str s = {0};
+    tra_plan_print(finish_plan(x->s, &x->x, a, NULL), &s);
+    *x->text = tra_arena_strndup(texts, tra_str_get(&s), s.n);
     tra_str_free(&s);
+    tra_arena_free(a);
     return *x->text;
 }
 
 typedef struct ranking {
     tra_cost_model model;
-    tra_arena *a;
+    tra_arena *texts;
 } ranking;
 
-static int compare_ranked(const void *a, const void *b, void *of) {
+static int compare_found(const void *a, const void *b, void *of) {
     const ranking *r = of;
-    const tra_cost *x = &((const ranked *)a)->p->cost, *y = &((const ranked *)b)->p->cost;
+    const tra_cost *x = &((const found *)a)->cost, *y = &((const found *)b)->cost;
     double cx = tra_cost_scalar(x, r->model), cy = tra_cost_scalar(y, r->model);
     int64_t dx = x->disk_read + x->disk_write, dy = y->disk_read + y->disk_write;
     if (cx != cy) return cx < cy ? -1 : 1;
     if (x->flops != y->flops) return x->flops < y->flops ? -1 : 1;
     if (dx != dy) return dx < dy ? -1 : 1;
     if (x->peak_memory != y->peak_memory) return x->peak_memory < y->peak_memory ? -1 : 1;
-    return strcmp(text_of(a, r->a), text_of(b, r->a));
+    return strcmp(text_of(a, r->texts), text_of(b, r->texts));
 }
-
-/* The direct translation is always a candidate, but for reproducible sums, since it stores what joins give before it is
- * added; false when it cannot run. */
-static bool add_direct(search *s, tra_plan **p, tra_choices *c) {
-    int *making = tra_malloc(((size_t)s->ngroups + 1) * sizeof *making);
-    for (int g = 0; g < s->ngroups; g++) making[g] = -1;
-    bool ok = direct(s, NULL, making);
-    if (ok) {
-        entry x = assemble(s, making);
-        *p = finish_plan(s, &x, c);
-    }
-    free(making);
-    return ok;
-}
-
-static bool fits(const tra_plan *p) { return p->memory == 0 || p->least_memory <= p->memory; }
 
 /* Does it have joins that the program does not have? */
-static bool is_rewritten(const tra_plan *p) { return strchr(p->strategy, '*') != NULL; }
+static bool is_rewritten(const found *x) { return strchr(x->strategy, '*') != NULL; }
 
-/* Those that fit, or all if none does, and of one strategy the cheapest; with other joins than the program's only what
- * costs less than the cheapest with these. Ranked. */
-static void rank(tra_arena *a, tra_cost_model model, int n, ranked *v, tra_plans *out) {
+/* Those that fit, or all if none does (false), and of one strategy the cheapest; with other joins than the program's
+ * only what costs less than the cheapest with these. Ranked. */
+static bool rank(finding *f, const tra_plan_options *o) {
     bool any = false;
-    int m = 0;
-    for (int i = 0; i < n; i++) any |= fits(v[i].p);
-    for (int i = 0; i < n; i++) {
-        if (any && !fits(v[i].p)) continue;
-        if (!any) v[i].p->memory = 0;
-        v[m++] = v[i];
+    int m = 0, n = 0;
+    for (int i = 0; i < f->n; i++) any |= o->memory == 0 || least_of(f, o, i) <= o->memory;
+    for (int i = 0; i < f->n; i++) {
+        if (!any || o->memory == 0 || least_of(f, o, i) <= o->memory) f->v[m++] = f->v[i];
     }
-    const char **text = tra_news(a, const char *, m);
-    for (int i = 0; i < m; i++) v[i].text = &text[i];
-    qsort_r(v, (size_t)m, sizeof *v, compare_ranked, &(ranking){model, a});
+    const char **text = tra_calloc((size_t)m + 1, sizeof *text);
+    for (int i = 0; i < m; i++) f->v[i].text = &text[i];
+    qsort_r(f->v, (size_t)m, sizeof *f->v, compare_found, &(ranking){o->cost, f->texts});
     double as_written = INFINITY;
     for (int i = m - 1; i >= 0; i--) {
-        if (!is_rewritten(v[i].p)) as_written = tra_cost_scalar(&v[i].p->cost, model);
+        if (!is_rewritten(&f->v[i])) as_written = tra_cost_scalar(&f->v[i].cost, o->cost);
     }
-    tra_plan **p = tra_news(a, tra_plan *, m);
-    tra_choices *c = tra_news(a, tra_choices, m);
-    out->n = 0;
-    for (int i = 0; i < m && out->n < TRA_MAXPLANS; i++) {
-        bool seen = is_rewritten(v[i].p) && !(tra_cost_scalar(&v[i].p->cost, model) < as_written);
-        for (int j = 0; j < out->n; j++) seen |= strcmp(p[j]->strategy, v[i].p->strategy) == 0;
-        if (seen) continue;
-        p[out->n] = v[i].p;
-        c[out->n] = v[i].c;
-        p[out->n]->rank = out->n + 1;
-        out->n++;
+    for (int i = 0; i < m && n < TRA_MAXPLANS; i++) {
+        bool seen = is_rewritten(&f->v[i]) && !(tra_cost_scalar(&f->v[i].cost, o->cost) < as_written);
+        for (int j = 0; j < n; j++) seen |= strcmp(f->v[j].strategy, f->v[i].strategy) == 0;
+        if (!seen) f->v[n++] = f->v[i];
     }
-    out->v = p;
-    out->choices = c;
+    free(text);
+    f->n = n;
+    f->most = tra_max64(f->most, held(f));
+    return any;
 }
+
+/* The plans that the options want. */
+static void make_plans(finding *f, const tra_plan_options *o, bool fit, tra_arena *a, tra_plans *out) {
+    tra_choices *choices = tra_news(a, tra_choices, f->n);
+    out->n = f->n;
+    out->v = tra_news(a, tra_plan *, f->n);
+    out->choices = choices;
+    out->planned = planning(f, o);
+    for (int i = 0; i < f->npasses; i++) f->pass[i].planning = out->planned;
+    for (int i = 0; i < f->n; i++) {
+        if (o->first > 0 && i >= o->first && i + 1 != o->also) continue;
+        out->v[i] = finish_plan(f->v[i].s, &f->v[i].x, a, &choices[i]);
+        out->v[i]->rank = i + 1;
+        if (!fit) out->v[i]->memory = 0;
+    }
+}
+
+/* ---- the search ------------------------------------------------------------------------------------------------- */
 
 static tra_status search_begin(search *s, tra_err *e) {
     s->work = tra_arena_new();
+    s->kept = tra_arena_new();
     TRA_TRY(prepare(s, e));
     s->b = budget_of(s);
     return TRA_OK;
+}
+
+int64_t search_bytes(const search *s) {
+    const tra_arena *arenas[] = {s->work, s->kept, s->scratch};
+    size_t n = 0;
+    for (int i = 0; i < 3; i++) n += arenas[i] ? tra_arena_bytes(arenas[i]) : 0;
+    for (int g = 0; g < s->ngroups; g++) n += s->group[g].room ? tra_arena_bytes(s->group[g].room) : 0;
+    n += (size_t)s->capslots * (sizeof *s->slot + sizeof *s->slotscore + 2 * sizeof *s->slottable);
+    n += (size_t)s->capmakings * sizeof *s->making + (size_t)s->capmemo * sizeof *s->memo;
+    n += (size_t)(s->places.cap + s->wayplaces.cap) * sizeof *s->places.v;
+    return (int64_t)n;
 }
 
 static void search_end(search *s) {
@@ -138,69 +198,84 @@ static void search_end(search *s) {
     free(s->slotscore);
     free(s->slottable);
     free(s->memo);
-    free(s->place);
-    free(s->placetable);
+    free(s->places.v);
+    free(s->places.table);
+    free(s->wayplaces.v);
+    free(s->wayplaces.table);
     tra_arena_free(s->work);
+    tra_arena_free(s->kept);
+}
+
+/* The direct translation is always a candidate, but for reproducible sums, since it stores what joins give before it is
+ * added; unless it cannot run. */
+static void add_direct(finding *f, search *s) {
+    int *making = tra_malloc(((size_t)s->ngroups + 1) * sizeof *making);
+    for (int g = 0; g < s->ngroups; g++) making[g] = -1;
+    if (direct(s, NULL, making)) {
+        entry x = assemble(s, making);
+        add_found(f, s, &x);
+    }
+    free(making);
 }
 
 /* Adds the plans that one search finds. */
-static tra_status find_plans(search *s, bool with_direct, int *n, ranked **v, tra_err *e) {
-    int found = 0;
+static tra_status find_plans(finding *f, search *s, bool with_direct, tra_err *e) {
+    int n = 0;
+    f->npasses++;
     TRA_TRY(search_begin(s, e));
-    entry *x = extract(s, &found);
-    ranked *all = tra_news(s->a, ranked, *n + found + 1);
-    if (*n) memcpy(all, *v, (size_t)*n * sizeof *all);
-    for (int i = 0; i < found; i++) all[*n + i].p = finish_plan(s, &x[i], &all[*n + i].c);
-    *n += found;
-    if (with_direct && add_direct(s, &all[*n].p, &all[*n].c)) ++*n;
-    *v = all;
+    s->program = (int64_t)tra_arena_bytes(s->a);
+    entry *x = extract(s, &n);
+    f->most = tra_max64(f->most, held(f) + s->most - search_bytes(s));
+    for (int i = 0; i < n; i++) add_found(f, s, &x[i]);
+    if (with_direct) add_direct(f, s);
     return TRA_OK;
 }
 
-/* What finding them took counts in what the plans take, as far as it is more than a small program takes. */
-static void count_planning(const search *s, int n, const ranked *v) {
-    enum { SMALL = 2 << 20 };
-    int64_t bytes = (int64_t)(tra_arena_bytes(s->a) + tra_arena_bytes(s->work)) - SMALL;
-    for (int i = 0; i < n && bytes > 0; i++) {
-        v[i].p->planning = bytes;
-        v[i].p->least_memory = tra_plan_memory(v[i].p, s->o->threads);
-    }
+/* The least ceiling that would do, by what plans take when they run. */
+static int64_t least_to_run(const finding *f) {
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < f->n; i++) least = tra_min64(least, f->v[i].least);
+    return least;
 }
 
-tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out, tra_err *e) {
-    assert(o->cost != TRA_COST_EINDECOMP);
-    tra_memo *m = tra_memo_new(g, a);
-    bool free_choice = !o->fixed && !o->reproducible; /* what rules make of a sum may have other bits */
-    if (free_choice) tra_rules_apply(m, NULL, NULL);
+static tra_status find_all(finding *f, const tra_plan_options *o, tra_memo *m, tra_arena *a, tra_plans *out,
+                           tra_err *e) {
     const tra_plan none = {.sites = o->sites, .compress = o->compress};
-    int64_t least = INT64_MAX, base = tra_memory_base(&none, o->threads);
-    tra_status st = TRA_OK;
-    ranked *v = NULL;
-    int n = 0;
-    *out = (tra_plans){.memo = m, .bounded = m->bounded};
+    int64_t base = tra_memory_base(&none, o->threads), least = INT64_MAX;
+    bool free_choice = !o->fixed && !o->reproducible; /* what rules make of a sum may have other bits */
     /* When nothing fits: without what the bookkeeping of the plans found takes, then the least memory first. */
-    for (int pass = 0; pass < 3 && st == TRA_OK && (pass == 0 || (o->memory > 0 && least > o->memory)); pass++) {
-        search s = {.m = m, .o = o, .a = a, .by_memory = pass == 2};
-        s.room = o->memory > 0 ? o->memory - base : INT64_MAX;
-        st = find_plans(&s, pass == 0 && free_choice, &n, &v, e);
-        out->bounded |= s.bounded;
-        if (st == TRA_OK) count_planning(&s, n, v);
-        search_end(&s);
-        for (int i = 0; i < n; i++) {
-            base = tra_max64(base, tra_memory_base(v[i].p, o->threads));
-            least = tra_min64(least, v[i].p->least_memory);
-        }
+    for (int i = 0; i < PASSES && (i == 0 || (o->memory > 0 && least_to_run(f) > o->memory)); i++) {
+        search *s = &f->pass[i];
+        *s = (search){.m = m, .o = o, .a = a, .by_memory = i == 2};
+        s->room = o->memory > 0 ? o->memory - base : INT64_MAX;
+        TRA_TRY(find_plans(f, s, i == 0 && free_choice, e));
+        out->bounded |= s->bounded;
+        for (int j = 0; j < f->n; j++) base = tra_max64(base, f->v[j].base);
     }
-    TRA_TRY(st);
-    if (o->memory > 0 && least > o->memory && !o->over) {
+    for (int i = 0; i < f->n; i++) least = tra_min64(least, least_of(f, o, i));
+    bool fit = rank(f, o);
+    if (!fit && !o->over) {
         char have[32], want[32];
         return tra_fail(e, TRA_RESOURCE,
                         "no plan fits in a memory ceiling of %s per site; the least that would do is %s "
                         "(--memory %" PRId64 ")",
                         tra_human(o->memory, have), tra_human(least, want), least);
     }
-    rank(a, o->cost, n, v, out);
+    make_plans(f, o, fit, a, out);
     return TRA_OK;
+}
+
+tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out, tra_err *e) {
+    assert(o->cost != TRA_COST_EINDECOMP);
+    tra_memo *m = o->fixed && o->fixed->memo ? o->fixed->memo : tra_memo_new(g, a);
+    if (!o->fixed && !o->reproducible) tra_rules_apply(m, NULL, NULL);
+    *out = (tra_plans){.memo = m, .bounded = m->bounded};
+    finding f = {.texts = tra_arena_new()};
+    tra_status st = find_all(&f, o, m, a, out, e);
+    for (int i = 0; i < f.npasses; i++) search_end(&f.pass[i]);
+    tra_arena_free(f.texts);
+    free(f.v);
+    return st;
 }
 
 /* ---- plans of choices ------------------------------------------------------------------------------------------- */
@@ -238,7 +313,7 @@ tra_status tra_plan_of(const tra_memo *m, const tra_plan_options *o, int n, cons
         }
         if (direct(&s, expr, making)) {
             entry x = assemble(&s, making);
-            *out = finish_plan(&s, &x, NULL);
+            *out = finish_plan(&s, &x, s.a, NULL);
         } else {
             st = tra_fail(e, TRA_PROGRAM, "the direct translation stores a result that is too large");
         }

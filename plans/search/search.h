@@ -44,6 +44,7 @@ tra_rates tra_rates_builtin(void);
  * counts. */
 typedef struct tra_fixed {
     const tra_way **way;         /* JOIN: where its inputs are taken (the placements l and r); NULL: any way */
+    tra_memo *memo;              /* of the graph, for several searches; NULL: a search makes its own */
     const tra_placement **place; /* where the node's result is made, an aggregation's after its last phase; NULL:
                                     anywhere. Without effect where no way to run the operator makes it there */
 } tra_fixed;
@@ -58,6 +59,8 @@ typedef struct tra_plan_options {
     bool reproducible; /* plans whose results' bits do not depend on the number of sites (lib/run/tree.h); not
                         * rewritten */
     bool over;   /* when no plan fits the memory: all of them instead of an error (explain) */
+    int first, also; /* only so many of the plans are made, the first; and one more, by its rank. first 0: all */
+    int64_t planned; /* bytes that another search before this took at once, and gave back */
     tra_rates rates;
     const tra_fixed *fixed; /* NULL: nothing is */
 } tra_plan_options;
@@ -80,7 +83,9 @@ typedef struct tra_choices {
 /* All alternatives: the cheapest plan of each strategy, cheapest first (ties: fewer flops, then disk bytes, then peak
  * memory, then the plan's text). v[0] is the choice, never worse than the direct translation. Plans over the ceiling
  * are not candidates; when none is left the error (TRA_RESOURCE) says the least ceiling that would do. Deterministic.
- * The plans live in the arena. At most TRA_MAXPLANS. Their memory is 0 if they do not fit (option `over`). */
+ * The plans live in the arena, and what it holds already counts as the program in what they take of memory: ranks that
+ * are to find the same plans begin with the same in it. At most TRA_MAXPLANS. Their memory is 0 if they do not fit (option `over`). Plans are
+ * large: those that the options do not want made are counted and ranked, but NULL. */
 enum { TRA_MAXPLANS = 200, TRA_MAXSITES = 1024 };
 typedef struct tra_labellings {
     const tra_eingraph *graph;
@@ -93,7 +98,8 @@ typedef struct tra_plans {
     tra_plan **v;
     bool bounded;               /* the search left out combinations that might be cheaper, to end in time */
     const tra_memo *memo;       /* of the program and what the rules made of it */
-    const tra_choices *choices; /* of each plan */
+    const tra_choices *choices; /* of each plan that is made */
+    int64_t planned;            /* bytes that the search took at once, as in the options */
     const tra_labellings *labellings; /* what the plans follow; NULL: they were searched */
 } tra_plans;
 /* o->cost is time or tra. */

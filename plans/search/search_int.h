@@ -25,6 +25,19 @@ typedef struct numbers {
 } numbers;
 void add_number(numbers *x, int v);
 
+/* Placements by number. */
+typedef struct places {
+    int n, cap;
+    tra_placement *v;
+    int *table, ntable; /* numbers by hash, -1 */
+} places;
+
+/* The ways to place a join: of each the places of its inputs and of its result. */
+typedef struct ways {
+    int n;
+    int (*v)[3];
+} ways;
+
 /* An operator for a group: one of its expressions, an aggregation alone or together with a join of its input. */
 typedef struct family {
     const tra_expr *x;
@@ -51,17 +64,15 @@ typedef struct making {
 /* A making with the placements that consumers demand of the result, each brought by an exchange from another one. */
 typedef struct slot {
     const making *m; /* NULL: the empty slot, number 0 */
-    int n;
-    const int *want; /* places, ascending; not m->out. The last may be there only for others: then `extra` */
-    const int *from; /* index of where each comes from, -1: from m->out */
-    bool extra;
+    const int *want; /* n places, ascending; not m->out. The last may be there only for others: then `extra` */
     int own; /* ANY: index of the want that the input is placed as of itself, -1: none */
-    int64_t memory;
-    uint64_t hash;
-    spent cost;
+    int16_t n;
+    bool extra;
 } slot;
+/* Index of where each want comes from, -1: from m->out. */
+static inline const int *slot_from(const slot *x) { return x->want + x->n; }
 
-/* What a choice costs, and what makes it the same as another for whoever uses it. */
+/* What a choice costs, and what makes it the same as another for whoever uses it: of a slot alone its hash. */
 typedef struct score {
     double scalar, flops, bytes;
     int64_t memory;
@@ -72,7 +83,7 @@ typedef struct score {
 /* A set of slots, by group: everything that makes a group's relation at a place. */
 typedef struct entry {
     int n; /* slots: of the groups up to its own */
-    const int *slot;
+    int *slot;
     score s;
 } entry;
 
@@ -106,9 +117,11 @@ typedef struct group {
 
 typedef struct memo_entry {
     uint64_t key;
-    tra_traffic traffic;
-    tra_work work;
-    int place;
+    union {
+        tra_traffic traffic;
+        tra_work work;
+        int place;
+    };
 } memo_entry;
 
 typedef struct budget {
@@ -118,20 +131,18 @@ typedef struct budget {
 typedef struct search {
     const tra_memo *m;
     const tra_plan_options *o;
-    tra_arena *a;    /* results */
+    tra_arena *a;    /* what results refer to */
     tra_arena *work; /* dies with the search */
+    tra_arena *kept; /* makings and wants of slots: as long as these are kept */
 
-    /* placements, interned */
-    int nplaces, capplaces;
-    tra_placement *place;
-    int nplacetable;
-    int *placetable;
+    places places; /* interned */
 
     int ngroups;
     group *group;
     int *at; /* position of each canonical group, -1 */
     tra_labels **labels; /* by expression: of joins */
-    tra_ways *ways;
+    ways *ways; /* by expression: of joins; numbers of wayplaces */
+    places wayplaces;
     const tra_way **fixed_way; /* by expression */
     const tra_placement **fixed_place; /* by group */
     tra_type *summands; /* by expression: any family's, for their catalogs */
@@ -141,22 +152,34 @@ typedef struct search {
     int64_t nmemo, capmemo;
 
     int nmakings, capmakings;
-    making **making;
-    int nslots, capslots;
+    making **making; /* NULL: no slot has it any more */
+    int nslots, capslots, sweepslots; /* when there are so many, those that no entry has are forgotten */
     slot *slot;
     score *slotscore; /* of each slot alone; memory and strategy too */
     int *slottable, nslottable;
 
     budget b;
+    tra_arena *scratch; /* of the group that is being extracted; NULL */
+    int64_t pending;  /* bytes of its candidates so far */
+    int64_t program;  /* bytes of the program, its types and the memo */
+    int64_t most;     /* bytes that extracting took at once */
+    int64_t planning; /* bytes that finding all plans took, once they are found; 0 */
+
     int64_t room;   /* bytes of blocks under the ceiling; INT64_MAX */
     bool by_memory; /* least memory counts first */
     bool bounded;
 } search;
 
+/* Bytes that it holds now. */
+int64_t search_bytes(const search *s);
+enum { SMALL_PROGRAM = 2 << 20 }; /* what program and plan take of any process, which its base counts */
+
 /* ---- place.c ---------------------------------------------------------------------------------------------------- */
 
 /* Interns a placement: axes of one site and dimensions of one value are left out. */
 int place_intern(search *s, const tra_placement *p);
+/* The same as it is, in any table. */
+int places_add(places *t, const tra_placement *p);
 /* Traffic of an exchange: exact floats, the rest about so; exact. */
 tra_traffic move_traffic(search *s, const tra_node *n, bool partial, int from, int to);
 tra_traffic exact_traffic(search *s, const tra_node *n, bool partial, int from, int to);
@@ -166,6 +189,8 @@ tra_traffic repart_traffic(search *s, const tra_node *n, int from, int to);
 tra_work step_work(search *s, tra_plan_op op, const tra_node *n, int p);
 /* Placement of a unary operator's result, or -1 when it cannot run on an input placed as p. */
 int map_place(search *s, const tra_node *n, int p);
+/* Forgets what these found, but for the places. */
+void memo_forget(search *s);
 void add_traffic(const search *s, spent *c, tra_traffic t, tra_dtype dtype);
 void add_work(const search *s, spent *c, tra_work w, const tra_kernel *k, tra_dtype dtype);
 static inline double spent_scalar(const search *s, const spent *c) {
@@ -197,10 +222,13 @@ int make_direct(search *s, int g, const family *f, const int made[2]);
 int slot_of(search *s, int making);
 int slot_demand(search *s, int slot, int place); /* with one more demand; the same when it is there */
 int slot_union(search *s, int a, int b);         /* the demands of both; -1 when the makings differ */
+/* Forgets slots of which to[] is 0, and makings that no other slot has. to[] becomes the new numbers. */
+void slots_sweep(search *s, int *to);
 
 /* ---- extract.c -------------------------------------------------------------------------------------------------- */
 
-/* The cheapest sets of slots for all outputs, of different strategies; *n of them. */
+/* The cheapest sets of slots for all outputs, of different strategies; *n of them. Everything that they do not need of
+ * groups and slots is forgotten. */
 entry *extract(search *s, int *n);
 /* The set in which each group that is needed is made by making[group]. */
 entry assemble(search *s, const int *making);
@@ -210,7 +238,7 @@ bool direct(search *s, const int *expr, int *making);
 
 /* ---- finish.c --------------------------------------------------------------------------------------------------- */
 
-/* The plan of a set of slots, with exact costs, and how it makes each group; in the arena s->a. */
-tra_plan *finish_plan(search *s, const entry *x, tra_choices *choices);
+/* The plan of a set of slots, with exact costs, and how it makes each group; in the arena. */
+tra_plan *finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *choices);
 
 #endif

@@ -13,7 +13,7 @@ static spent exchange(search *s, const making *m, int from, int to) {
     const tra_node *n = &m->f->x->node;
     spent c = {0};
     if (from == ANY) {
-        double f = (double)tra_catalog_floats(n->type.cat), k = tra_place_copies(&s->place[to]);
+        double f = (double)tra_catalog_floats(n->type.cat), k = tra_place_copies(&s->places.v[to]);
         tra_traffic t = {k * f, (int64_t)(f * (k - 1)), (int64_t)(f * (k - 1) / s->o->sites)};
         add_traffic(s, &c, t, n->type.dtype);
     } else {
@@ -34,18 +34,18 @@ static void add_spent(spent *a, const spent *b) {
     a->bytes += b->bytes;
 }
 
-/* Serves the wants, those of most copies first, each from what is there and costs least. from and own as in slot. */
+/* Serves the wants, those of most copies first, each from what is there and costs least. from and own as of a slot. */
 static spent serve(search *s, const making *m, int n, const int *want, int *from, int *own) {
     int order[n + 1], start = m->out;
     spent sum = {0};
     for (int i = 0; i < n; i++) {
-        int c = tra_place_copies(&s->place[want[i]]), j = i;
-        for (; j > 0 && tra_place_copies(&s->place[want[order[j - 1]]]) < c; j--) order[j] = order[j - 1];
+        int c = tra_place_copies(&s->places.v[want[i]]), j = i;
+        for (; j > 0 && tra_place_copies(&s->places.v[want[order[j - 1]]]) < c; j--) order[j] = order[j - 1];
         order[j] = i;
     }
     *own = -1;
     for (int i = 0; i < n && start == ANY && *own < 0; i++) {
-        if (tra_place_copies(&s->place[want[i]]) == 1) *own = i;
+        if (tra_place_copies(&s->places.v[want[i]]) == 1) *own = i;
     }
     for (int k = 0; k < n; k++) {
         int i = order[k];
@@ -64,29 +64,46 @@ static spent serve(search *s, const making *m, int n, const int *want, int *from
 
 /* ---- slots ------------------------------------------------------------------------------------------------------ */
 
-static void grow(search *s) {
-    if (s->nslots < s->capslots) return;
-    if (s->nslots == 0) s->nslots = 1; /* the empty one */
-    s->capslots = s->capslots ? 2 * s->capslots : 1024;
-    s->slot = tra_realloc(s->slot, (size_t)s->capslots, sizeof *s->slot);
-    s->slotscore = tra_realloc(s->slotscore, (size_t)s->capslots, sizeof *s->slotscore);
-    s->nslottable = 2 * s->capslots;
+enum { LEAST = 1024 };
+
+/* Room for so many, a power of two. */
+static void resize(search *s, int cap) {
+    s->capslots = cap;
+    s->slot = tra_realloc(s->slot, (size_t)cap, sizeof *s->slot);
+    s->slotscore = tra_realloc(s->slotscore, (size_t)cap, sizeof *s->slotscore);
+    s->nslottable = 2 * cap;
     s->slottable = tra_realloc(s->slottable, (size_t)s->nslottable, sizeof *s->slottable);
-    s->slot[0] = (slot){.m = NULL};
-    s->slotscore[0] = (score){.scalar = 0};
     memset(s->slottable, 0, (size_t)s->nslottable * sizeof *s->slottable);
     for (int i = 1; i < s->nslots; i++) {
-        uint64_t at = s->slot[i].hash;
+        uint64_t at = s->slotscore[i].open;
         while (s->slottable[at & (uint64_t)(s->nslottable - 1)]) at++;
         s->slottable[at & (uint64_t)(s->nslottable - 1)] = i;
     }
 }
 
-static void settle(search *s, slot *x, int n, const int *want) {
-    int *v = tra_news(s->work, int, n + 1), *from = tra_news(s->work, int, n + 1);
+static void grow(search *s) {
+    if (s->nslots < s->capslots) return;
+    resize(s, s->capslots ? 2 * s->capslots : LEAST);
+    if (s->nslots > 0) return;
+    s->slot[0] = (slot){.m = NULL}; /* the empty one */
+    s->slotscore[0] = (score){.scalar = 0};
+    s->nslots = 1;
+}
+
+/* Wants and where they come from, in one. */
+static void set_wants(search *s, slot *x, int n, const int *want, const int *from) {
+    int *v = n ? tra_news(s->kept, int, 2 * n) : NULL;
+    assert(n <= INT16_MAX);
+    x->n = (int16_t)n;
+    x->want = v;
+    if (n) memcpy(v, want, (size_t)n * sizeof *v), memcpy(v + n, from, (size_t)n * sizeof *v);
+}
+
+/* Serves what is wanted. *t becomes what the slot costs alone. */
+static void settle(search *s, slot *x, int n, const int *want, score *t) {
+    int v[n + 1], from[n + 1], m = n;
     if (n) memcpy(v, want, (size_t)n * sizeof *v);
-    x->n = n;
-    spent sum = serve(s, x->m, n, v, from, &x->own);
+    spent sum = serve(s, x->m, n, v, from, &x->own), cost = x->m->cost;
     if (n > 2) { /* perhaps once to all sites, and everything from there */
         tra_placement all = tra_place_all(s->o->sites);
         int other[n + 1], own;
@@ -95,17 +112,18 @@ static void settle(search *s, slot *x, int n, const int *want) {
         if (less(s, &c, &sum)) {
             sum = c;
             x->extra = true;
-            x->n = n + 1;
+            m = n + 1;
             x->own = own;
-            memcpy(from, other, (size_t)(n + 1) * sizeof *from);
+            memcpy(from, other, (size_t)m * sizeof *from);
         }
     }
-    x->want = v;
-    x->from = from;
-    x->cost = x->m->cost;
-    add_spent(&x->cost, &sum);
-    x->memory = x->m->memory;
-    if (n > (x->own >= 0)) x->memory = tra_max64(x->memory, s->group[x->m->group].move_memory);
+    set_wants(s, x, m, v, from);
+    add_spent(&cost, &sum);
+    t->scalar = spent_scalar(s, &cost);
+    t->flops = cost.flops;
+    t->bytes = cost.bytes;
+    t->memory = x->m->memory;
+    if (n > (x->own >= 0)) t->memory = tra_max64(t->memory, s->group[x->m->group].move_memory);
 }
 
 /* The slot of a making with these wants. */
@@ -117,20 +135,16 @@ static int find(search *s, const making *m, int n, const int *want) {
         int *i = &s->slottable[at & (uint64_t)(s->nslottable - 1)];
         if (*i) {
             const slot *x = &s->slot[*i];
-            if (x->hash == h && x->m == m && x->n - x->extra == n &&
+            if (s->slotscore[*i].open == h && x->m == m && x->n - x->extra == n &&
                 (n == 0 || memcmp(x->want, want, (size_t)n * sizeof *want) == 0))
                 return *i;
             continue;
         }
-        slot x = {.m = m, .hash = h};
-        settle(s, &x, n, want);
+        slot x = {.m = m};
+        score t = {.open = h, .strategy = m->strategy};
+        settle(s, &x, n, want, &t);
         s->slot[s->nslots] = x;
-        s->slotscore[s->nslots] = (score){.scalar = spent_scalar(s, &x.cost),
-                                          .flops = x.cost.flops,
-                                          .bytes = x.cost.bytes,
-                                          .memory = x.memory,
-                                          .open = h,
-                                          .strategy = m->strategy};
+        s->slotscore[s->nslots] = t;
         return *i = s->nslots++;
     }
 }
@@ -151,7 +165,37 @@ int slot_demand(search *s, int i, int place) {
 
 int slot_union(search *s, int a, int b) {
     if (s->slot[a].m != s->slot[b].m) return -1;
-    const int *want = s->slot[b].want; /* from the arena: stays where it is */
+    const int *want = s->slot[b].want; /* in an arena: stays where it is */
     for (int i = 0, n = s->slot[b].n - s->slot[b].extra; i < n; i++) a = slot_demand(s, a, want[i]);
     return a;
+}
+
+void slots_sweep(search *s, int *to) {
+    int cap = s->capslots;
+    tra_arena *old = s->kept;
+    making **moved = tra_calloc((size_t)s->nmakings + 1, sizeof *moved);
+    int n = 1;
+    s->kept = tra_arena_new();
+    for (int i = 1; i < s->nslots; i++) {
+        if (!to[i]) continue;
+        slot x = s->slot[i];
+        making **m = &moved[x.m->id];
+        if (!*m) {
+            *m = tra_new(s->kept, making);
+            **m = *x.m;
+        }
+        x.m = *m;
+        set_wants(s, &x, x.n, x.want, slot_from(&x));
+        s->slot[n] = x;
+        s->slotscore[n] = s->slotscore[i];
+        to[i] = n++;
+    }
+    to[0] = 0;
+    s->nslots = n;
+    while (cap > LEAST && cap > 4 * n) cap /= 2;
+    resize(s, cap);
+    free(s->making);
+    s->making = moved;
+    s->capmakings = s->nmakings;
+    tra_arena_free(old);
 }

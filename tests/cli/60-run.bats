@@ -90,6 +90,17 @@ EOF
     [ "$(grep -c 'leave --sites out' <<<"$output")" -eq 1 ]
 }
 
+@test "ranks that see other inputs are told, and do not wait for one another" {
+    mkdir here there
+    (cd here && matmul 40 40 40 20x20 20x20)
+    (cd there && matmul 40 40 40 10x10 10x10)
+    run timeout 60 mpirun -q --bind-to none -n 1 -wdir "$PWD/here" "$TRA" run mm.tra : \
+        -n 1 -wdir "$PWD/there" "$TRA" run mm.tra
+    ((status == 3))
+    [ "$(grep -c 'the ranks do not have the same plan' <<<"$output")" -eq 1 ]
+    [ ! -e here/c.h5 ] && [ ! -e there/c.h5 ]
+}
+
 @test "a program from standard input, also on several ranks" {
     matmul 50 60 40 20x20 20x20
     "$TRA" run -q - <mm.tra

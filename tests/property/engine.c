@@ -17,7 +17,8 @@
 typedef struct bench {
     const char *dir, *out; /* the program's folder; where its outputs go */
     const tra_comm *c;
-    tra_arena *a;
+    tra_arena *a;    /* the same on all ranks: what it holds counts in plans */
+    tra_arena *here; /* what a rank has for itself */
     tra_graph *g;
     expected want; /* rank 0 */
     rng r;         /* in step on all ranks */
@@ -72,8 +73,8 @@ static tra_status compare_outputs(bench *b, tra_ref_rel **before, tra_err *e) {
     for (int k = 0; k < b->g->noutputs; k++) {
         const tra_output *o = &b->g->outputs[k];
         const tra_ref_rel *want = b->want.v[o->node->id];
-        tra_ref_rel *got = tra_new(b->a, tra_ref_rel);
-        TRA_TRY(read_back(o->path, &o->node->type, b->a, got, e));
+        tra_ref_rel *got = tra_new(b->here, tra_ref_rel);
+        TRA_TRY(read_back(o->path, &o->node->type, b->here, got, e));
         TRA_TRY(compare(o->name, got, want, b->want.tol[o->node->id], e));
         if (before[k]) TRA_TRY(same_bits(o->name, got, before[k], e));
         before[k] = got;
@@ -300,12 +301,14 @@ static tra_status place_outputs(bench *b, tra_err *e) {
 }
 
 void check_engine(const char *dir, uint64_t seed, int64_t index, bool all, const tra_comm *c, tally *t) {
-    bench b = {.dir = dir, .all = all, .c = c, .a = tra_arena_new(), .seed = seed, .index = index, .t = t};
+    bench b = {.dir = dir, .all = all, .c = c, .seed = seed, .index = index, .t = t};
     tra_err e = {0};
+    b.a = tra_arena_new();
+    b.here = tra_arena_new();
     b.r = rng_seed(seed ^ 0x5eed, (uint64_t)(index * 8 + c->size));
     tra_status s = load(dir, b.a, &b.g, &e);
     if (s == TRA_OK) s = place_outputs(&b, &e);
-    if (s == TRA_OK && c->rank == 0) s = expect(b.g, seed + (uint64_t)index, b.a, &b.want, &e);
+    if (s == TRA_OK && c->rank == 0) s = expect(b.g, seed + (uint64_t)index, b.here, &b.want, &e);
     s = tra_comm_agree(c, s, &e);
     if (c->rank == 0) t->programs++;
     if (s == TRA_OK)
@@ -314,4 +317,5 @@ void check_engine(const char *dir, uint64_t seed, int64_t index, bool all, const
         failed(&b, "loading", e.msg);
     if (b.g) tra_graph_close(b.g);
     tra_arena_free(b.a);
+    tra_arena_free(b.here);
 }
