@@ -38,26 +38,17 @@ static void processor(char *buf, size_t n) {
 
 /* Of each machine the sum over its ranks, of the machines the least: what a plan waits for. */
 static void combine(const tra_comm *comm, tra_machine *m) {
-    double *rates[] = {&m->network, &m->disk_read, &m->disk_write, &m->memory, &m->touch, &m->flops_f64, &m->flops_f32};
-    enum { N = sizeof rates / sizeof *rates };
-    int64_t v[N + 1];
     tra_comm node = tra_comm_node(comm);
-    for (int i = 0; i < N; i++) v[i] = (int64_t)*rates[i];
-    v[N] = m->threads;
-    tra_comm_sum(&node, v, N + 1);
-    tra_comm_min(comm, v, N + 1);
-    for (int i = 0; i < N; i++) *rates[i] = (double)v[i];
-    m->threads = v[N];
+    tra_rates_sum(&node, &m->rates);
+    tra_comm_sum(&node, &m->threads, 1);
+    tra_rates_least(comm, &m->rates);
+    tra_comm_min(comm, &m->threads, 1);
     m->ranks = comm->size;
-    if (m->unhidden >= 0) {
-        int64_t most = (int64_t)(m->unhidden * 1e6);
-        tra_comm_max(comm, &most, 1);
-        m->unhidden = (double)most * 1e-6;
-    }
     tra_comm_free(&node);
 }
 
 static tra_status measure(const tra_comm *comm, tra_machine *m, tra_err *e) {
+    tra_rates *r = &m->rates;
     int here = tra_comm_here(comm), threads = (int)opt.threads;
     time_t now = time(NULL);
     struct tm tm;
@@ -70,21 +61,22 @@ static tra_status measure(const tra_comm *comm, tra_machine *m, tra_err *e) {
     tra_info(1, "%d rank%s, %d on this machine, %d thread%s each", comm->size, comm->size == 1 ? "" : "s", here,
              threads, threads == 1 ? "" : "s");
     tra_info(1, "network");
-    TRA_TRY(tra_measure_network(comm, &m->network, e));
+    TRA_TRY(tra_measure_network(comm, &r->network, e));
     tra_info(1, "disk at %s", opt.directory);
-    TRA_TRY(tra_measure_disk(comm, opt.directory, FILE_BYTES / here, &m->disk_write, &m->disk_read, e));
+    TRA_TRY(tra_measure_disk(comm, opt.directory, FILE_BYTES / here, &r->disk_write, &r->disk_read, e));
     tra_info(1, "products");
-    TRA_TRY(tra_measure_flops(comm, threads, TRA_F64, &m->flops_f64, e));
-    TRA_TRY(tra_measure_flops(comm, threads, TRA_F32, &m->flops_f32, e));
-    TRA_TRY(tra_measure_unhidden(comm, threads, m->network, m->flops_f64, &m->unhidden, e));
+    TRA_TRY(tra_measure_flops(comm, threads, TRA_F64, &r->flops_f64, e));
+    TRA_TRY(tra_measure_flops(comm, threads, TRA_F32, &r->flops_f32, e));
+    TRA_TRY(tra_measure_unhidden(comm, threads, r->network, r->flops_f64, &r->unhidden, e));
     tra_info(1, "memory");
-    TRA_TRY(tra_measure_memory(comm, threads, &m->memory, e));
-    TRA_TRY(tra_measure_touch(comm, threads, &m->touch, e));
+    TRA_TRY(tra_measure_memory(comm, threads, &r->memory, e));
+    TRA_TRY(tra_measure_touch(comm, threads, &r->touch, e));
     combine(comm, m);
     return TRA_OK;
 }
 
 static tra_status show(const tra_machine *m, const char *path, tra_err *e) {
+    const tra_rates *r = &m->rates;
     tra_str out = {0};
     if (tra_common_opts.format == TRA_FORMAT_JSON) {
         tra_machine_json(m, &out);
@@ -95,17 +87,17 @@ static tra_status show(const tra_machine *m, const char *path, tra_err *e) {
                        m->threads == 1 ? "" : "s");
         if (path) tra_str_printf(&out, " (%s)", path);
         tra_str_add(&out, "\n");
-        if (m->network > 0)
-            tra_str_printf(&out, "network     %8.3g GB/s in and out, %.0f %% hidden by products\n", m->network * 1e-9,
-                           100 * (1 - m->unhidden));
+        if (r->network > 0)
+            tra_str_printf(&out, "network     %8.3g GB/s in and out, %.0f %% hidden by products\n", r->network * 1e-9,
+                           100 * (1 - r->unhidden));
         else
             tra_str_add(&out, "network     not measured: that takes several ranks (mpirun)\n");
         tra_str_printf(&out,
                        "disk read   %8.3g GB/s\ndisk write  %8.3g GB/s, durable\nmemory      %8.3g GB/s of results\n",
-                       m->disk_read * 1e-9, m->disk_write * 1e-9, m->memory * 1e-9);
-        if (m->touch > 0) tra_str_printf(&out, "new memory  %8.3g GB/s\n", m->touch * 1e-9);
-        tra_str_printf(&out, "f64         %8.3g Gflop/s\nf32         %8.3g Gflop/s\n", m->flops_f64 * 1e-9,
-                       m->flops_f32 * 1e-9);
+                       r->disk_read * 1e-9, r->disk_write * 1e-9, r->memory * 1e-9);
+        if (r->touch > 0) tra_str_printf(&out, "new memory  %8.3g GB/s\n", r->touch * 1e-9);
+        tra_str_printf(&out, "f64         %8.3g Gflop/s\nf32         %8.3g Gflop/s\n", r->flops_f64 * 1e-9,
+                       r->flops_f32 * 1e-9);
     }
     tra_status s = tra_print(tra_str_get(&out), e);
     tra_str_free(&out);

@@ -4,14 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Its numbers: member, name in the file. */
-#define NUMBERS(X)                                                                                                     \
-    X(network, "network_bytes_per_second")                                                                             \
-    X(disk_read, "disk_read_bytes_per_second")                                                                         \
-    X(disk_write, "disk_write_bytes_per_second")                                                                       \
-    X(memory, "memory_bytes_per_second")                                                                               \
-    X(flops_f64, "flops_f64_per_second")                                                                               \
-    X(flops_f32, "flops_f32_per_second")
+static void reduce(const tra_comm *c, tra_rates *r, void (*by)(const tra_comm *, int64_t *, int64_t)) {
+#define X(member, name) (int64_t)r->member,
+    int64_t v[] = {TRA_RATES(X)}, i = 0;
+#undef X
+    by(c, v, sizeof v / sizeof *v);
+#define X(member, name) r->member = (double)v[i++];
+    TRA_RATES(X)
+#undef X
+}
+
+void tra_rates_sum(const tra_comm *node, tra_rates *r) { reduce(node, r, tra_comm_sum); }
+
+void tra_rates_least(const tra_comm *comm, tra_rates *r) {
+    enum { MILLION = 1000000 };
+    int64_t unhidden = (int64_t)(r->unhidden * MILLION);
+    reduce(comm, r, tra_comm_min);
+    tra_comm_max(comm, &unhidden, 1);
+    r->unhidden = (double)unhidden / MILLION;
+}
 
 void tra_machine_json(const tra_machine *m, tra_str *out) {
     tra_json j = {0};
@@ -23,11 +34,10 @@ void tra_machine_json(const tra_machine *m, tra_str *out) {
     tra_json_str(&j, "when", m->when);
     tra_json_int(&j, "ranks", m->ranks);
     tra_json_int(&j, "threads", m->threads);
-#define X(member, name) tra_json_num(&j, name, m->member);
-    NUMBERS(X)
+#define X(member, name) tra_json_num(&j, name, m->rates.member);
+    TRA_RATES(X)
 #undef X
-    if (m->touch > 0) tra_json_num(&j, "first_touch_bytes_per_second", m->touch);
-    if (m->unhidden >= 0) tra_json_num(&j, "network_unhidden_share", m->unhidden);
+    if (m->rates.unhidden >= 0) tra_json_num(&j, "network_unhidden_share", m->rates.unhidden);
     tra_json_end(&j, '}');
     tra_str_addn(out, tra_str_get(&j.out), j.out.n);
     tra_str_add(out, "\n");
@@ -48,9 +58,11 @@ static bool whole(const char *json, const char *name, int64_t *v) {
     return value(json, name, text, sizeof text) && tra_parse_int(text, v);
 }
 
-static bool rate(const char *json, const char *name, double *v) {
+/* otherwise: when it is not there, as in files of earlier versions. */
+static double rate(const char *json, const char *name, double otherwise) {
     char text[64];
-    return value(json, name, text, sizeof text) && tra_parse_num(text, v) && *v >= 0;
+    double v;
+    return value(json, name, text, sizeof text) && tra_parse_num(text, &v) && v >= 0 ? v : otherwise;
 }
 
 static bool parse(const char *json, tra_machine *m) {
@@ -61,14 +73,11 @@ static bool parse(const char *json, tra_machine *m) {
         !value(json, "when", m->when, sizeof m->when) || !whole(json, "ranks", &m->ranks) ||
         !whole(json, "threads", &m->threads))
         return false;
-#define X(member, name)                                                                                                \
-    if (!rate(json, name, &m->member)) return false;
-    NUMBERS(X)
+#define X(member, name) m->rates.member = rate(json, name, 0);
+    TRA_RATES(X)
 #undef X
-    if (!rate(json, "first_touch_bytes_per_second", &m->touch)) m->touch = 0; /* of an earlier version */
-    if (!rate(json, "network_unhidden_share", &m->unhidden)) m->unhidden = -1;
-    return m->unhidden <= 1 && m->ranks > 0 && m->threads > 0 && m->disk_read > 0 && m->disk_write > 0 &&
-           m->memory > 0 && m->flops_f64 > 0 && m->flops_f32 > 0;
+    m->rates.unhidden = rate(json, "network_unhidden_share", -1);
+    return m->rates.unhidden <= 1 && m->ranks > 0 && m->threads > 0 && tra_rates_known(&m->rates);
 }
 
 char *tra_machine_file(void) {

@@ -2,19 +2,21 @@
 #ifndef TRA_MACHINE_H
 #define TRA_MACHINE_H
 
-#include "../lib/base/base.h"
+#include "../lib/run/comm.h"
+#include "../plans/search/search.h"
 
 /* The rates of one machine, which the ranks that it runs share. */
 typedef struct tra_machine {
     char host[64], cpu[128], kernel[32]; /* measured on; the BLAS kernel */
     char when[32];
-    int64_t ranks, threads;               /* of all machines; of this machine, all ranks together */
-    double network;                       /* bytes/s; 0: not measured */
-    double disk_read, disk_write, memory; /* bytes/s */
-    double flops_f64, flops_f32;
-    double touch;    /* bytes/s of memory that is touched for the first time; 0: not measured */
-    double unhidden; /* share of an exchange that computing beside it does not hide; < 0: not measured */
+    int64_t ranks, threads; /* of all machines; of this machine, all ranks together */
+    tra_rates rates;        /* of this machine; network, touch 0, unhidden < 0: not measured */
 } tra_machine;
+
+/* The sum over the ranks of one machine. */
+void tra_rates_sum(const tra_comm *node, tra_rates *r);
+/* What all ranks reach: a plan waits for the slowest. */
+void tra_rates_least(const tra_comm *comm, tra_rates *r);
 
 /* The file that calibrate writes: in XDG_CONFIG_HOME or ~/.config. From malloc; NULL without a home. */
 char *tra_machine_file(void);

@@ -29,14 +29,14 @@ static tra_rates rates_of(int here, int threads) {
     tra_info(1, "rates of %s", path);
     free(path);
     double part = (double)threads / (double)m.threads, most = part < 1 ? part : 1;
-    return (tra_rates){.network = m.network > 0 ? m.network / here : r.network,
-                       .disk_read = m.disk_read / here,
-                       .disk_write = m.disk_write / here,
-                       .flops_f64 = m.flops_f64 * part,
-                       .flops_f32 = m.flops_f32 * part,
-                       .memory = m.memory * most,
-                       .touch = m.touch * most,
-                       .unhidden = m.unhidden >= 0 ? m.unhidden : r.unhidden};
+    return (tra_rates){.network = m.rates.network > 0 ? m.rates.network / here : r.network,
+                       .disk_read = m.rates.disk_read / here,
+                       .disk_write = m.rates.disk_write / here,
+                       .flops_f64 = m.rates.flops_f64 * part,
+                       .flops_f32 = m.rates.flops_f32 * part,
+                       .memory = m.rates.memory * most,
+                       .touch = m.rates.touch * most,
+                       .unhidden = m.rates.unhidden >= 0 ? m.rates.unhidden : r.unhidden};
 }
 
 tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e) {

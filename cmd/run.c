@@ -2,6 +2,7 @@
 #include "cmd.h"
 #include "common.h"
 #include "launch.h"
+#include "machine.h"
 #include "planning.h"
 #include "resume.h"
 
@@ -88,18 +89,11 @@ static tra_status request(int here, int cores, tra_request *r, tra_codec *codec,
 
 /* All ranks must plan alike: with the least of what their machines offer. */
 static void common_request(const tra_comm *comm, tra_request *r) {
-    tra_rates *x = &r->options.rates;
-    double *rates[] = {&x->network, &x->disk_read, &x->disk_write, &x->flops_f64, &x->flops_f32, &x->memory, &x->touch};
-    enum { N = sizeof rates / sizeof *rates };
-    int64_t v[N + 2] = {r->options.memory, r->options.threads};
-    for (int i = 0; i < N; i++) v[i + 2] = (int64_t)*rates[i];
-    int64_t unhidden = (int64_t)(x->unhidden * 1e6);
-    tra_comm_min(comm, v, N + 2);
-    tra_comm_max(comm, &unhidden, 1);
-    x->unhidden = (double)unhidden * 1e-6;
+    int64_t v[] = {r->options.memory, r->options.threads};
+    tra_comm_min(comm, v, 2);
     r->options.memory = v[0];
     r->options.threads = (int)v[1];
-    for (int i = 0; i < N; i++) *rates[i] = (double)v[i + 2];
+    tra_rates_least(comm, &r->options.rates);
 }
 
 /* How much work may be lost before results that no output takes are saved: for those who pay for scratch by the

@@ -180,6 +180,10 @@ tra_rates tra_rates_builtin(void) {
                        .unhidden = 1};
 }
 
+bool tra_rates_known(const tra_rates *r) {
+    return r->disk_read > 0 && r->disk_write > 0 && r->flops_f64 > 0 && r->flops_f32 > 0 && r->memory > 0;
+}
+
 double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const tra_rates *rates) {
     size_t size = tra_dtype_size(t);
     if (k && (tra_kernel_props(k) & TRA_P_CONTRACTION))

@@ -2,6 +2,7 @@
 #include "planfile.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,9 +56,11 @@ void tra_planfile_print(const char *path, const tra_job *job, const tra_request 
     tra_str_printf(out, "sites %d\nmemory %" PRId64 "\ncost %s\noptimizer %s\nthreads %d\n", o->sites, o->memory,
                    tra_cost_model_text(o->cost), tra_optimizer_text(o->optimizer), o->threads);
     if (o->reproducible) tra_str_add(out, "reproducible 1\n");
-    tra_str_printf(out, "rates %.17g %.17g %.17g %.17g %.17g %.17g %.17g %.17g\n", o->rates.network, o->rates.disk_read,
-                   o->rates.disk_write, o->rates.flops_f64, o->rates.flops_f32, o->rates.memory,
-                   o->rates.touch, o->rates.unhidden);
+    tra_str_add(out, "rates");
+#define X(member, name) tra_str_printf(out, " %.17g", o->rates.member);
+    TRA_RATES(X)
+#undef X
+    tra_str_printf(out, " %.17g\n", o->rates.unhidden);
     tra_str_printf(out, "rank %d\ndigest %016" PRIx64 "\n", job->plan->rank, tra_plan_digest(job->plan));
     put_text(out, "strategy", job->plan->strategy, strlen(job->plan->strategy));
     for (int i = 0; i < r->ndefines; i++) {
@@ -116,15 +119,22 @@ static bool get_hex(const char *value, uint64_t *v) {
     return *end == 0;
 }
 
+/* The next of several numbers. */
+static bool get_rate(const char **at, double *v) {
+    char *end;
+    *v = strtod(*at, &end);
+    bool ok = end > *at && isfinite(*v) && *v >= 0;
+    *at = end;
+    return ok;
+}
+
 static bool get_rates(const char *value, tra_rates *rates) {
-    int end = 0;
-    if (sscanf(value, "%lf %lf %lf %lf %lf %lf %lf %lf%n", &rates->network, &rates->disk_read, &rates->disk_write,
-               &rates->flops_f64, &rates->flops_f32, &rates->memory, &rates->touch, &rates->unhidden, &end) != 8 ||
-        value[end])
-        return false;
-    return rates->network > 0 && rates->disk_read > 0 && rates->disk_write > 0 && rates->flops_f64 > 0 &&
-           rates->flops_f32 > 0 && rates->memory > 0 && rates->touch >= 0 && rates->unhidden >= 0 &&
-           rates->unhidden <= 1;
+#define X(member, name)                                                                                                \
+    if (!get_rate(&value, &rates->member)) return false;
+    TRA_RATES(X)
+#undef X
+    return get_rate(&value, &rates->unhidden) && !*value && rates->unhidden <= 1 && tra_rates_known(rates) &&
+           rates->network > 0;
 }
 
 /* Room for one more in an array of the arena. */

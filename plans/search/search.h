@@ -27,16 +27,25 @@ typedef enum tra_optimizer {
 const char *tra_optimizer_text(tra_optimizer x);
 bool tra_optimizer_parse(const char *s, tra_optimizer *x);
 
-/* Rates of the machine, for the model `time`. All per site; the built-in ones are those of a site with one thread. */
+/* Rates for the model `time`, of a site with its threads: member, name in JSON. */
+#define TRA_RATES(X)                                                                                                   \
+    X(network, "network_bytes_per_second")         /* in or out of a site */                                           \
+    X(disk_read, "disk_read_bytes_per_second")                                                                         \
+    X(disk_write, "disk_write_bytes_per_second")                                                                       \
+    X(flops_f64, "flops_f64_per_second")           /* of contractions */                                               \
+    X(flops_f32, "flops_f32_per_second")                                                                               \
+    X(memory, "memory_bytes_per_second")           /* of element-wise passes */                                        \
+    X(touch, "first_touch_bytes_per_second")       /* of memory that is touched for the first time; 0: does not count */
 typedef struct tra_rates {
-    double network;               /* bytes/s in or out of a site */
-    double disk_read, disk_write; /* bytes/s */
-    double flops_f64, flops_f32;  /* operations/s of contractions, per site with its threads */
-    double memory;                /* bytes/s of element-wise passes */
-    double touch;                 /* bytes/s of memory that is touched for the first time; 0: does not count */
-    double unhidden;              /* share of the time of an exchange that work beside it does not hide */
+#define X(member, name) double member;
+    TRA_RATES(X)
+#undef X
+    double unhidden; /* share of the time of an exchange that work beside it does not hide */
 } tra_rates;
+/* Of a site with one thread. */
 tra_rates tra_rates_builtin(void);
+/* Are those there that every machine has: all but network and touch? */
+bool tra_rates_known(const tra_rates *r);
 
 /* What another optimizer has decided of a program: by id of the graph's nodes. Nothing is rewritten then, and the
  * search finds the cheapest of what is left open: exchanges, and the placements of nodes of which nothing is said. Of
@@ -84,8 +93,8 @@ typedef struct tra_choices {
  * memory, then the plan's text). v[0] is the choice, never worse than the direct translation. Plans over the ceiling
  * are not candidates; when none is left the error (TRA_RESOURCE) says the least ceiling that would do. Deterministic.
  * The plans live in the arena, and what it holds already counts as the program in what they take of memory: ranks that
- * are to find the same plans begin with the same in it. At most TRA_MAXPLANS. Their memory is 0 if they do not fit (option `over`). Plans are
- * large: those that the options do not want made are counted and ranked, but NULL. */
+ * are to find the same plans begin with the same in it. At most TRA_MAXPLANS. Their memory is 0 if they do not fit
+ * (option `over`). Plans are large: those that the options do not want made are counted and ranked, but NULL. */
 enum { TRA_MAXPLANS = 200, TRA_MAXSITES = 1024 };
 typedef struct tra_labellings {
     const tra_eingraph *graph;
