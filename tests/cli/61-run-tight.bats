@@ -208,6 +208,7 @@ END
     [ -z "${SAN:-}" ] || skip "sanitizers take memory of their own"
     local h='input A from "a.h5"' r='input A from "r.h5"' i=0 way bytes
     local ways=("2 --threads 1" "1 --threads 1" "2 --threads 1" "2 --threads 1 --transport files")
+    local all=("${ways[@]:1}") chosen
     for codec in none zstd; do # blocks of 8 MB; 2400 columns and rows
         tra gen -q --shape 2400x2400 --block 1000x1000 --codec $codec --dist normal -o a.h5
         tra gen -q --shape 2400x2400 --block 400x2400 --codec $codec --dist normal -o r.h5
@@ -216,7 +217,9 @@ END
             "$h;C[i,l] = sum A[i,j] * A[j,k] * A[k,l]" "$r;C = reblock(transform(A, exp), [2400, 400])"; do
             tr ';' '\n' <<<"$p;output C to \"c.h5\"" >p.tra
             # each program: on two ranks by messages, and of the other codec one of the other ways
-            for way in "${ways[i++ % 4]}" "4 --threads 2"; do
+            chosen=("${ways[i++ % 4]}")
+            [ -z "${TRA_TEST_LONG:-}" ] || chosen=("${all[@]}")
+            for way in "${chosen[@]}" "4 --threads 2"; do
                 [[ $way != 4* || $p == "$r;C = reblock(A"* ]] || continue
                 bytes=$(least p.tra --sites $way --codec $codec)
                 echo "$p, $way, $codec: $bytes"

@@ -114,8 +114,10 @@ resume_until_done() {
         [ -z "$(ls -A | grep tmp)" ]
         rm log.*
     done <<'END'
+KILL --sites 1 --memory 30M
 TERM --sites 1 --memory 30M --codec zstd
 KILL --sites 2 --memory 56M
+TERM --sites 2 --memory 56M --codec zstd
 TERM --sites 3 --memory 56M
 KILL --sites 3 --memory 56M --codec zstd
 END

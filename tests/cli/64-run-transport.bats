@@ -22,10 +22,10 @@ END
     mkdir -p scratch
 }
 
-@test "files and messages: the same digests and the same counts, on 2, 3 and 5 ranks, by every plan of 2 and of 3" {
+@test "files and messages: the same digests and the same counts, on 2, 3 and 5 ranks, by every plan" {
     program
     for n in 2 3 5; do
-        plans=$([ $n = 5 ] && echo 1 || "$TRA" cost p.tra --sites $n | tail -n +2 | wc -l)
+        plans=$("$TRA" cost p.tra --sites $n | tail -n +2 | wc -l)
         for k in $(seq "$plans"); do
             status 0 tra run -q p.tra --sites $n --plan "$k" --profile mpi.json
             tra digest c.h5 d.h5 s.h5 >mpi
@@ -85,7 +85,7 @@ assert moved > 0'
     mkdir small
     # room for the directory and its lock, but for no file more
     mount -t tmpfs -o size=100m,nr_inodes=3 tmpfs small 2>/dev/null || skip "needs the right to mount"
-    for n in 2 3; do
+    for n in 2 3 5; do
         status 4 tra run p.tra --sites $n --transport files --scratch small
         [ "$(grep -c 'No space left' <<<"$output")" -eq 1 ]
         [ -z "$(ls -A small)" ]
