@@ -143,12 +143,12 @@ static bool ragged(const tra_rel *r) {
     return false;
 }
 
-/* The chunk, before it is unshuffled or cut; of what is compressed the stored bytes stand at the end of it and become
- * it. */
+/* Of what is compressed the chunk, before it is unshuffled or cut: the stored bytes stand at the end of it and become
+ * it. Of others pieces of a chunk that is larger than its array. */
 size_t tra_rel_scratch(const tra_rel *r) {
     if (r->how != TRA_BY_CHUNK) return 0;
     if (filtered(r)) return tra_inflate_room(chunk_bytes(r));
-    return ragged(r) ? align64(chunk_bytes(r)) : 0;
+    return !ragged(r) ? 0 : chunk_bytes(r) < PIECE ? align64(chunk_bytes(r)) : PIECE;
 }
 
 static tra_status damaged(const tra_rel *r, int64_t ordinal, const char *why, tra_err *e) {
@@ -171,7 +171,43 @@ static size_t fetch_direct(const tra_rel *r, const tra_chunkref *c, char *to) {
     return done;
 }
 
-static tra_status fetch(const tra_rel *r, int64_t ordinal, void *to, bool direct, tra_err *e) {
+/* An array that is smaller than its chunk, as runs of each: an array's is the beginning of a chunk's. */
+typedef struct clip {
+    tra_dims rows, of; /* of the array, of the chunk; the last is innermost */
+    size_t run, of_run;
+    char *to; /* the array */
+} clip;
+
+static clip clip_of(const tra_dims *ext, const tra_dims *chunk, size_t size, void *to) {
+    clip c = {.rows = *ext, .of = *chunk, .run = size, .of_run = size, .to = to};
+    while (c.rows.n > 0) { /* trailing dimensions that are whole are one run */
+        c.run *= (size_t)ext->v[--c.rows.n];
+        c.of_run *= (size_t)chunk->v[c.rows.n];
+        if (c.run != c.of_run) break;
+    }
+    c.of.n = c.rows.n;
+    return c;
+}
+
+/* Takes what is the array's of n bytes of the chunk, from byte `at` of it on. */
+static void take(const clip *c, size_t at, const char *from, size_t n) {
+    for (size_t row = at / c->of_run; row * c->of_run < at + n; row++) {
+        size_t left = row, to = 0, step = 1, begin = row * c->of_run;
+        bool in = true;
+        for (int d = c->of.n - 1; d >= 0; d--) {
+            size_t i = left % (size_t)c->of.v[d];
+            left /= (size_t)c->of.v[d];
+            in = in && i < (size_t)c->rows.v[d];
+            to += i * step;
+            step *= (size_t)c->rows.v[d];
+        }
+        size_t lo = at > begin ? at : begin, hi = at + n < begin + c->run ? at + n : begin + c->run;
+        if (in && lo < hi) memcpy(c->to + to * c->run + (lo - begin), from + (lo - at), hi - lo);
+    }
+}
+
+/* The stored bytes of a chunk, or piece by piece in `to` what an array has of them. */
+static tra_status fetch(const tra_rel *r, int64_t ordinal, char *to, const clip *clip, bool direct, tra_err *e) {
     const tra_chunkref *c = &r->chunks[ordinal];
     size_t have = direct ? fetch_direct(r, c, to) : 0;
     tra_err cause = {0};
@@ -181,10 +217,11 @@ static tra_status fetch(const tra_rel *r, int64_t ordinal, void *to, bool direct
     for (size_t at = 0; at < c->len; at += PIECE) { /* summed while it is in the cache */
         size_t n = c->len - at < PIECE ? c->len - at : PIECE;
         size_t here = at >= have ? 0 : have - at < n ? have - at : n;
-        if (tra_pread(r->vfd->fd, (char *)to + at + here, n - here, c->addr + (int64_t)(at + here), r->path, &cause) !=
-            TRA_OK)
+        char *piece = clip ? to : to + at;
+        if (tra_pread(r->vfd->fd, piece + here, n - here, c->addr + (int64_t)(at + here), r->path, &cause) != TRA_OK)
             return damaged(r, ordinal, cause.msg, e);
-        if (check) XXH64_update(&sum, (char *)to + at, n);
+        if (check) XXH64_update(&sum, piece, n);
+        if (clip) take(clip, at, piece, n);
     }
     if (!check) return TRA_OK;
     if (tra_chunk_sum_end(XXH64_digest(&sum)) != r->sums[ordinal])
@@ -197,21 +234,16 @@ static void fill_array(const tra_rel *r, int64_t n, void *buf) {
     for (int64_t i = 0; i < n; i++) memcpy((char *)buf + (size_t)i * r->size, r->fill, r->size);
 }
 
-/* The box of an array out of its shuffled chunk, a row at a time where they are clipped. */
-static void unshuffle(const tra_dims *ext, size_t size, char *to, const char *from, const tra_dims *chunk, size_t n) {
-    tra_dims rows = *ext, at = {.n = 0};
-    size_t row = 1;
-    while (rows.n > 0) { /* trailing dimensions that are whole are one run */
-        row *= (size_t)ext->v[--rows.n];
-        if (ext->v[rows.n] != chunk->v[rows.n]) break;
-    }
-    at.n = rows.n;
+/* The array out of its shuffled chunk of n bytes. */
+static void unshuffle(const clip *c, const char *from, size_t n, size_t size) {
+    tra_dims at = {.n = c->rows.n};
+    char *to = c->to;
     do {
-        int64_t run = 0;
-        for (int d = 0; d < ext->n; d++) run = run * chunk->v[d] + (d < at.n ? at.v[d] : 0);
-        tra_chunk_unshuffle(to, from, (size_t)run, row, n / size, size);
-        to += row * size;
-    } while (tra_next(&rows, &at));
+        size_t row = 0;
+        for (int d = 0; d < at.n; d++) row = row * (size_t)c->of.v[d] + (size_t)at.v[d];
+        tra_chunk_unshuffle(to, from, row * c->of_run / size, c->run / size, n / size, size);
+        to += c->run;
+    } while (tra_next(&c->rows, &at));
 }
 
 static tra_status read_chunk(const tra_rel *r, int64_t ordinal, const tra_dims *ext, void *buf, char *scratch,
@@ -223,19 +255,21 @@ static tra_status read_chunk(const tra_rel *r, int64_t ordinal, const tra_dims *
     bool whole = tra_dims_eq(ext, &chunk);
     bool zstd = r->pipeline.zstd >= 0 && !(c->mask >> r->pipeline.zstd & 1);
     bool shuffled = r->pipeline.shuffle >= 0 && !(c->mask >> r->pipeline.shuffle & 1);
-    void *plain = whole && !shuffled ? buf : scratch; /* the chunk without zstd */
+    char *plain = whole && !shuffled ? buf : scratch; /* the chunk without zstd */
+    clip cut = clip_of(ext, &chunk, r->size, buf);
+    if (!zstd && c->len != n) return damaged(r, ordinal, "its stored length is not that of a chunk", e);
+    if (!zstd && !shuffled) return fetch(r, ordinal, plain, whole ? NULL : &cut, direct && whole, e);
     if (!zstd) {
-        if (c->len != n) return damaged(r, ordinal, "its stored length is not that of a chunk", e);
-        TRA_TRY(fetch(r, ordinal, plain, direct && plain == buf, e));
+        TRA_TRY(fetch(r, ordinal, plain, NULL, false, e));
     } else {
         if (c->len > tra_inflate_room(n)) return damaged(r, ordinal, "it is longer than any chunk can be", e);
         char *stored = scratch + (tra_inflate_room(n) - c->len);
-        TRA_TRY(fetch(r, ordinal, stored, false, e));
+        TRA_TRY(fetch(r, ordinal, stored, NULL, false, e));
         const char *why = tra_chunk_inflate(stored, c->len, plain, n);
         if (why) return damaged(r, ordinal, why, e);
     }
-    if (shuffled) unshuffle(ext, r->size, buf, scratch, &chunk, n);
-    else if (!whole) tra_box_copy(ext, r->size, buf, ext, scratch, &chunk);
+    if (shuffled) unshuffle(&cut, scratch, n, r->size);
+    else if (!whole) take(&cut, 0, scratch, n);
     return TRA_OK;
 }
 

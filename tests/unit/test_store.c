@@ -62,6 +62,8 @@ TEST(store_blocked_round_trips) {
                                            {"1x1x1", "1x1x1"},
                                            {"5x0x4", "1x1x3"},
                                            {"211x13", "500x500"},
+                                           {"130x97x30", "100x64x20"}, /* read in pieces that end within rows */
+                                           {"3x120000", "2x70000"},
                                            {"", ""}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         EACH_CODEC(c) {
