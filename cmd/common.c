@@ -39,7 +39,7 @@ static tra_status scan_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
 
 tra_status tra_scan(tra_rel *rel, int64_t memory, tra_scan_fn *fn, void *ctx, tra_err *e) {
     const tra_type *t = tra_rel_type(rel);
-    size_t bytes = (size_t)tra_catalog_maxfloats(t->cat) * tra_dtype_size(t->dtype), scratch = tra_rel_scratch(rel);
+    size_t bytes = tra_rel_room(rel), scratch = tra_rel_scratch(rel);
     int n = 0;
     TRA_TRY(tra_workers(memory, tra_store_index_bytes(t->cat), (int64_t)(bytes + scratch), t->cat->n, &n, e));
     scan s = {.rel = rel, .fn = fn, .ctx = ctx};

@@ -255,8 +255,7 @@ static tra_status compare_tuples(tra_rel *a, tra_rel *b, comparison *c, tra_err 
     }
     if (c->shapes_differ) return TRA_OK;
 
-    size_t na = (size_t)tra_catalog_maxfloats(ca) * tra_dtype_size(ta->dtype);
-    size_t nb = (size_t)tra_catalog_maxfloats(cb) * tra_dtype_size(tb->dtype);
+    size_t na = tra_rel_room(a), nb = tra_rel_room(b);
     size_t scratch = tra_rel_scratch(a) > tra_rel_scratch(b) ? tra_rel_scratch(a) : tra_rel_scratch(b);
     TRA_TRY(tra_buffer_check(memory, index_bytes(a, b) + (int64_t)(na + nb + scratch), e));
     void *abuf = malloc(na + 1), *bbuf = malloc(nb + 1), *tmp = aligned_alloc(64, (scratch + 64) & ~(size_t)63);

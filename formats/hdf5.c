@@ -201,8 +201,7 @@ static tra_status rewrite_plain(tra_rel *rel, const char *to, int64_t *bytes, tr
     const tra_relinfo *info = tra_rel_info(rel);
     tra_writer *w;
     TRA_TRY(tra_writer_create(to, t, &(tra_write_options){.history = info->history}, &w, e));
-    size_t bytes1 = (size_t)tra_catalog_maxfloats(t->cat) * tra_dtype_size(t->dtype);
-    char *array = tra_malloc(bytes1 + 1), *in = tra_malloc(tra_rel_scratch(rel) + 1),
+    char *array = tra_malloc(tra_rel_room(rel) + 1), *in = tra_malloc(tra_rel_scratch(rel) + 1),
          *out = tra_malloc(tra_writer_scratch(w) + 1);
     tra_status s = TRA_OK;
     for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
@@ -222,7 +221,7 @@ static tra_status rewrite(tra_rel *rel, const char *to, const tra_sink_options *
                           tra_err *e) {
     if (strcmp(to, "-") == 0) return tra_fail(e, TRA_USAGE, "an HDF5 file cannot be written to a stream: use -o FILE");
     const tra_catalog *cat = tra_rel_type(rel)->cat;
-    int64_t array = tra_catalog_maxfloats(cat) * (int64_t)tra_dtype_size(tra_rel_type(rel)->dtype);
+    int64_t array = (int64_t)tra_rel_room(rel);
     int64_t chunk = tra_store_chunk_bytes(tra_rel_type(rel)), scratch = (int64_t)tra_rel_scratch(rel);
     /* the library holds a chunk, and what a filter makes of it; or a chunk that is padded */
     int64_t more = o->gzip ? tra_max64(scratch, 2 * chunk + chunk / 64) : scratch + chunk;

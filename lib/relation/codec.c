@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-#define ZSTD_STATIC_LINKING_ONLY /* for what contexts take, and how far decoding in place may go */
+#define ZSTD_STATIC_LINKING_ONLY /* for what contexts take, and stable buffers */
 #include <zstd.h>
 
 /* ---- shuffle ------------------------------------------------------------------------------------------------ */
@@ -45,11 +45,10 @@ static inline __attribute__((always_inline)) size_t shuffle_lanes(char *dst, con
     return i;
 }
 
-static inline __attribute__((always_inline)) size_t unshuffle_lanes(char *dst, const char *src, size_t count, size_t n,
-                                                                    int size) {
+static inline __attribute__((always_inline)) size_t unshuffle_lanes(char *dst, const char *src, size_t n, int size) {
     lanes v[8];
     size_t i = 0, bytes = (size_t)size;
-    for (; i + LANES <= count; i += LANES) {
+    for (; i + LANES <= n; i += LANES) {
         for (size_t b = 0; b < bytes; b++) memcpy(&v[b], src + b * n + i, LANES);
         interleave(v, size, size == 8 ? 3 : 2);
         for (size_t b = 0; b < bytes; b++) memcpy(dst + i * bytes + b * LANES, &v[b], LANES);
@@ -65,12 +64,60 @@ UNROLLED void tra_chunk_shuffle(void *dst, const void *src, size_t n, size_t siz
         for (size_t b = 0; b < size; b++) d[b * n + i] = s[i * size + b];
 }
 
-UNROLLED void tra_chunk_unshuffle(void *dst, const void *src, size_t from, size_t count, size_t n, size_t size) {
-    char *d = dst;
-    const char *s = (const char *)src + from;
-    size_t i = size == 8 ? unshuffle_lanes(d, s, count, n, 8) : size == 4 ? unshuffle_lanes(d, s, count, n, 4) : 0;
-    for (; i < count; i++)
-        for (size_t b = 0; b < size; b++) d[i * size + b] = s[b * n + i];
+UNROLLED static void unshuffle_apart(char *dst, const char *src, size_t n, size_t size) {
+    size_t i = size == 8 ? unshuffle_lanes(dst, src, n, 8) : size == 4 ? unshuffle_lanes(dst, src, n, 4) : 0;
+    for (; i < n; i++)
+        for (size_t b = 0; b < size; b++) dst[i * size + b] = src[b * n + i];
+}
+
+/* Unshuffling in place goes by groups of elements, each of which fits the cache: the planes are runs of the groups'
+ * bytes, which change places first, so that a group's are together. */
+enum { GROUP = 64 << 10 };
+
+/* Elements of a group: a divisor of their number, so that nothing has to move up, if there is one that is not small. */
+static size_t group_of(size_t n, size_t size) {
+    size_t most = GROUP / size;
+    if (n <= most) return n;
+    for (size_t m = most; m > most / 8; m--)
+        if (n % m == 0) return m;
+    return most;
+}
+
+size_t tra_unshuffle_room(size_t n, size_t size) {
+    size_t group = group_of(n, size);
+    return group == n ? n * size : 2 * GROUP + n / group * size / 8 + 1;
+}
+
+/* Runs of `run` bytes, run i of plane b of m, become run b of group i. moved: a bit for each, zero. */
+static void gather_groups(char *v, size_t m, size_t planes, size_t run, char *aside, unsigned char *moved) {
+    for (size_t first = 0; first < m * planes; first++) {
+        size_t hole = first, from;
+        if (moved[first / 8] >> first % 8 & 1) continue;
+        memcpy(aside, v + first * run, run);
+        for (;; hole = from) { /* round the cycle of the permutation */
+            moved[hole / 8] |= (unsigned char)(1 << hole % 8);
+            from = hole % planes * m + hole / planes;
+            if (from == first) break;
+            memcpy(v + hole * run, v + from * run, run);
+        }
+        memcpy(v + hole * run, aside, run);
+    }
+}
+
+void tra_chunk_unshuffle(void *chunk, size_t n, size_t size, void *scratch) {
+    char *v = chunk, *aside = scratch, *tails = aside + GROUP;
+    if (size <= 1 || n == 0) return;
+    size_t run = group_of(n, size), m = n / run, tail = n % run, group = run * size;
+    for (size_t b = 0; tail > 0 && b < size; b++) {
+        memcpy(tails + b * tail, v + b * n + m * run, tail);
+        memmove(v + b * m * run, v + b * n, m * run);
+    }
+    if (m > 1) gather_groups(v, m, size, run, aside, memset(tails + GROUP, 0, m * size / 8 + 1));
+    for (size_t i = 0; i < m; i++) {
+        memcpy(aside, v + i * group, group);
+        unshuffle_apart(v + i * group, aside, run, size);
+    }
+    unshuffle_apart(v + m * group, tails, tail, size);
 }
 
 /* ---- zstd contexts: one of each per thread, since creating one costs more than a small chunk --------------------- */
@@ -101,7 +148,10 @@ static ZSTD_CCtx *cctx(void) {
 static ZSTD_DCtx *dctx(void) {
     pthread_once(&once, make_keys);
     ZSTD_DCtx *d = pthread_getspecific(dctx_key);
-    if (!d) pthread_setspecific(dctx_key, d = ZSTD_createDCtx());
+    if (!d && (d = ZSTD_createDCtx())) {
+        ZSTD_DCtx_setParameter(d, ZSTD_d_stableOutBuffer, 1); /* no copy of what is decoded */
+        pthread_setspecific(dctx_key, d);
+    }
     return d;
 }
 
@@ -116,7 +166,6 @@ uint64_t tra_chunk_sum(const void *p, size_t n) {
 /* ---- chunks ------------------------------------------------------------------------------------------------- */
 
 enum { BLOCK = 128 << 10, MARK = 3 }; /* RFC 8878: bytes of a block at most, and of what stands before it */
-enum { PLANES = 8 };                  /* of a chunk at most */
 enum { SAMPLE = 64 << 10, PIECES = 8 }; /* whether shuffle pays is judged by PIECES pieces of SAMPLE bytes in all */
 
 static size_t squeezed(ZSTD_CCtx *c, const void *src, size_t n, int level, void *out, size_t cap) {
@@ -186,7 +235,7 @@ tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void 
         tra_chunk_shuffle(tmp, chunk, n / size, size);
         len = how == CODED ? coded(c, tmp, n, size, chunk, cap) : squeezed(c, tmp, n, level, chunk, cap);
         if (bare < len) how = BARE;
-        if (how == BARE || len == SIZE_MAX) tra_chunk_unshuffle(chunk, tmp, 0, n / size, n / size, size);
+        if (how == BARE || len == SIZE_MAX) unshuffle_apart(chunk, tmp, n / size, size);
     }
     if (how == BARE) len = squeezed(c, chunk, n, level, tmp, cap);
     bool raw = len == SIZE_MAX;
@@ -196,31 +245,28 @@ tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void 
     return TRA_OK;
 }
 
-size_t tra_inflate_room(size_t n) {
-    size_t block = n < BLOCK ? n + 1 : BLOCK, bound = ZSTD_compressBound(n);
-    size_t margin = ZSTD_DECOMPRESSION_MARGIN(n, block) + PLANES * MARK; /* each plane may end in a block of its own */
-    return n + margin > bound ? n + margin : bound;
-}
-
-/* The frame where it does not stand in the way of what it becomes; NULL: out of memory. *copy: from malloc, or NULL. */
-static const void *apart(const char *src, size_t len, const char *dst, size_t n, void **copy) {
-    *copy = NULL;
-    if (src < dst || src >= dst + tra_inflate_room(n)) return src;
-    size_t margin = ZSTD_decompressionMargin(src, len); /* large where others wrote frames in small blocks */
-    if (ZSTD_isError(margin) || dst + n + margin <= src + len) return src;
-    *copy = malloc(len);
-    return *copy ? memcpy(*copy, src, len) : NULL;
-}
-
-const char *tra_chunk_inflate(const void *src, size_t len, void *dst, size_t n) {
-    void *copy;
-    const void *from = apart(src, len, dst, n, &copy);
+void tra_inflate_begin(tra_inflate *x, void *dst, size_t n) {
     ZSTD_DCtx *d = dctx();
-    size_t got = d && from ? ZSTD_decompressDCtx(d, dst, n, from, len) : 0;
-    free(copy);
-    if (!d || !from) return "out of memory for zstd";
-    if (ZSTD_isError(got)) return ZSTD_getErrorName(got);
-    return got == n ? NULL : "it decodes to fewer bytes than a chunk has";
+    *x = (tra_inflate){.dst = dst, .n = n, .open = true, .why = d ? NULL : "out of memory for zstd"};
+    if (d) ZSTD_DCtx_reset(d, ZSTD_reset_session_only);
+}
+
+void tra_inflate_more(tra_inflate *x, const void *src, size_t len) {
+    ZSTD_inBuffer in = {src, len, 0};
+    ZSTD_outBuffer out = {x->dst, x->n, x->done};
+    while (!x->why && in.pos < in.size) {
+        size_t from = in.pos, to = out.pos, got = ZSTD_decompressStream(dctx(), &out, &in);
+        x->open = got != 0;
+        if (ZSTD_isError(got)) x->why = ZSTD_getErrorName(got);
+        else if (in.pos == from && out.pos == to) x->why = "it does not end where a chunk does";
+    }
+    x->done = out.pos;
+}
+
+const char *tra_inflate_end(tra_inflate *x) {
+    if (x->why) return x->why;
+    if (x->open) return "its end is missing";
+    return x->done == x->n ? NULL : "it decodes to fewer bytes than a chunk has";
 }
 
 bool tra_codec_parse(const char *s, tra_codec *c) {

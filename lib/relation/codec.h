@@ -22,15 +22,22 @@ typedef struct tra_pipeline {
 TRA_MUSTUSE tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void *tmp, const void **out,
                                         tra_encoded *enc, tra_err *e);
 
-/* The zstd part of the reverse: len stored bytes to the n bytes of a chunk in dst. Returns NULL or the reason why the
- * bytes are damaged. They may be the last of a buffer of tra_inflate_room bytes that begins at dst. */
-const char *tra_chunk_inflate(const void *src, size_t len, void *dst, size_t n);
-size_t tra_inflate_room(size_t n);
+/* The zstd part of the reverse: the stored bytes, as they come, to the n bytes of a chunk in dst. By one thread from
+ * begin to end, of one chunk at a time. The end returns NULL, or the reason why the bytes are damaged. */
+typedef struct tra_inflate {
+    void *dst;
+    size_t n, done;
+    bool open; /* a frame is not at its end */
+    const char *why;
+} tra_inflate;
+void tra_inflate_begin(tra_inflate *x, void *dst, size_t n);
+void tra_inflate_more(tra_inflate *x, const void *src, size_t len);
+const char *tra_inflate_end(tra_inflate *x);
 /* HDF5's shuffle: byte b of element i of n goes to dst[b * n + i]. src and dst must not overlap. */
 void tra_chunk_shuffle(void *dst, const void *src, size_t n, size_t size);
-/* The other part: HDF5's shuffle undone, of a run of count elements that stand at byte from of each of the planes of n
- * bytes in src. src and dst must not overlap. */
-void tra_chunk_unshuffle(void *dst, const void *src, size_t from, size_t count, size_t n, size_t size);
+/* The other part: HDF5's shuffle of n elements undone, in place. scratch: tra_unshuffle_room bytes. */
+void tra_chunk_unshuffle(void *chunk, size_t n, size_t size, void *scratch);
+size_t tra_unshuffle_room(size_t n, size_t size);
 
 uint64_t tra_chunk_sum(const void *p, size_t n); /* XXH64; never 0, which means "none" in tables (0 becomes 1) */
 static inline uint64_t tra_chunk_sum_end(uint64_t xxh64) { return xxh64 ? xxh64 : 1; } /* the same of a sum at hand */

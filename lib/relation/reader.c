@@ -128,9 +128,9 @@ const char *tra_rel_identity(const tra_rel *rel, tra_arena *a) {
                             (unsigned long long)st.st_ino, sum);
 }
 
-enum { PIECE = 512 << 10 }; /* bytes read at a time */
-
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
+
+enum { PIECE = 512 << 10 }; /* bytes that are read at a time */
 
 static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
 
@@ -143,12 +143,20 @@ static bool ragged(const tra_rel *r) {
     return false;
 }
 
-/* Of what is compressed the chunk, before it is unshuffled or cut: the stored bytes stand at the end of it and become
- * it. Of others pieces of a chunk that is larger than its array. */
+size_t tra_rel_unpacks(const tra_rel *r) { return r->how == TRA_BY_CHUNK && filtered(r) ? chunk_bytes(r) : 0; }
+
+size_t tra_rel_room(const tra_rel *r) {
+    size_t array = (size_t)tra_catalog_maxfloats(&r->cat) * r->size, chunk = tra_rel_unpacks(r);
+    return array > chunk ? array : chunk;
+}
+
+/* What does not stay where it is read comes in pieces of so many bytes. */
+static size_t piece_of(const tra_rel *r) { return chunk_bytes(r) < PIECE ? align64(chunk_bytes(r)) : PIECE; }
+
 size_t tra_rel_scratch(const tra_rel *r) {
-    if (r->how != TRA_BY_CHUNK) return 0;
-    if (filtered(r)) return tra_inflate_room(chunk_bytes(r));
-    return !ragged(r) ? 0 : chunk_bytes(r) < PIECE ? align64(chunk_bytes(r)) : PIECE;
+    if (r->how != TRA_BY_CHUNK || (!filtered(r) && !ragged(r))) return 0;
+    size_t unshuffle = filtered(r) ? tra_unshuffle_room((size_t)r->geom.floats, r->size) : 0;
+    return align64(unshuffle > piece_of(r) ? unshuffle : piece_of(r));
 }
 
 static tra_status damaged(const tra_rel *r, int64_t ordinal, const char *why, tra_err *e) {
@@ -189,7 +197,7 @@ static clip clip_of(const tra_dims *ext, const tra_dims *chunk, size_t size, voi
     return c;
 }
 
-/* Takes what is the array's of n bytes of the chunk, from byte `at` of it on. */
+/* Takes what is the array's of n bytes of the chunk, from byte `at` of it on. In place from the first byte on. */
 static void take(const clip *c, size_t at, const char *from, size_t n) {
     for (size_t row = at / c->of_run; row * c->of_run < at + n; row++) {
         size_t left = row, to = 0, step = 1, begin = row * c->of_run;
@@ -202,26 +210,28 @@ static void take(const clip *c, size_t at, const char *from, size_t n) {
             step *= (size_t)c->rows.v[d];
         }
         size_t lo = at > begin ? at : begin, hi = at + n < begin + c->run ? at + n : begin + c->run;
-        if (in && lo < hi) memcpy(c->to + to * c->run + (lo - begin), from + (lo - at), hi - lo);
+        if (in && lo < hi) memmove(c->to + to * c->run + (lo - begin), from + (lo - at), hi - lo);
     }
 }
 
-/* The stored bytes of a chunk, or piece by piece in `to` what an array has of them. */
-static tra_status fetch(const tra_rel *r, int64_t ordinal, char *to, const clip *clip, bool direct, tra_err *e) {
+/* The stored bytes of a chunk; or piece by piece, each in `to`, what an array has of them, or what they decode to. */
+static tra_status fetch(const tra_rel *r, int64_t ordinal, char *to, const clip *clip, tra_inflate *z, bool direct,
+                        tra_err *e) {
     const tra_chunkref *c = &r->chunks[ordinal];
     size_t have = direct ? fetch_direct(r, c, to) : 0;
     tra_err cause = {0};
     bool check = r->sums && r->sums[ordinal] && !atomic_load_explicit(&r->checked[ordinal], memory_order_relaxed);
     XXH64_state_t sum;
     XXH64_reset(&sum, 0);
-    for (size_t at = 0; at < c->len; at += PIECE) { /* summed while it is in the cache */
-        size_t n = c->len - at < PIECE ? c->len - at : PIECE;
+    for (size_t at = 0, piece = piece_of(r); at < c->len; at += piece) { /* summed while it is in the cache */
+        size_t n = c->len - at < piece ? c->len - at : piece;
         size_t here = at >= have ? 0 : have - at < n ? have - at : n;
-        char *piece = clip ? to : to + at;
-        if (tra_pread(r->vfd->fd, piece + here, n - here, c->addr + (int64_t)(at + here), r->path, &cause) != TRA_OK)
+        char *part = clip || z ? to : to + at;
+        if (tra_pread(r->vfd->fd, part + here, n - here, c->addr + (int64_t)(at + here), r->path, &cause) != TRA_OK)
             return damaged(r, ordinal, cause.msg, e);
-        if (check) XXH64_update(&sum, piece, n);
-        if (clip) take(clip, at, piece, n);
+        if (check) XXH64_update(&sum, part, n);
+        if (clip) take(clip, at, part, n);
+        if (z) tra_inflate_more(z, part, n);
     }
     if (!check) return TRA_OK;
     if (tra_chunk_sum_end(XXH64_digest(&sum)) != r->sums[ordinal])
@@ -234,18 +244,6 @@ static void fill_array(const tra_rel *r, int64_t n, void *buf) {
     for (int64_t i = 0; i < n; i++) memcpy((char *)buf + (size_t)i * r->size, r->fill, r->size);
 }
 
-/* The array out of its shuffled chunk of n bytes. */
-static void unshuffle(const clip *c, const char *from, size_t n, size_t size) {
-    tra_dims at = {.n = c->rows.n};
-    char *to = c->to;
-    do {
-        size_t row = 0;
-        for (int d = 0; d < at.n; d++) row = row * (size_t)c->of.v[d] + (size_t)at.v[d];
-        tra_chunk_unshuffle(to, from, row * c->of_run / size, c->run / size, n / size, size);
-        to += c->run;
-    } while (tra_next(&c->rows, &at));
-}
-
 static tra_status read_chunk(const tra_rel *r, int64_t ordinal, const tra_dims *ext, void *buf, char *scratch,
                              bool direct, tra_err *e) {
     const tra_chunkref *c = &r->chunks[ordinal];
@@ -255,21 +253,21 @@ static tra_status read_chunk(const tra_rel *r, int64_t ordinal, const tra_dims *
     bool whole = tra_dims_eq(ext, &chunk);
     bool zstd = r->pipeline.zstd >= 0 && !(c->mask >> r->pipeline.zstd & 1);
     bool shuffled = r->pipeline.shuffle >= 0 && !(c->mask >> r->pipeline.shuffle & 1);
-    char *plain = whole && !shuffled ? buf : scratch; /* the chunk without zstd */
     clip cut = clip_of(ext, &chunk, r->size, buf);
     if (!zstd && c->len != n) return damaged(r, ordinal, "its stored length is not that of a chunk", e);
-    if (!zstd && !shuffled) return fetch(r, ordinal, plain, whole ? NULL : &cut, direct && whole, e);
-    if (!zstd) {
-        TRA_TRY(fetch(r, ordinal, plain, NULL, false, e));
-    } else {
-        if (c->len > tra_inflate_room(n)) return damaged(r, ordinal, "it is longer than any chunk can be", e);
-        char *stored = scratch + (tra_inflate_room(n) - c->len);
-        TRA_TRY(fetch(r, ordinal, stored, NULL, false, e));
-        const char *why = tra_chunk_inflate(stored, c->len, plain, n);
+    if (!zstd && !shuffled)
+        return whole ? fetch(r, ordinal, buf, NULL, NULL, direct, e) : fetch(r, ordinal, scratch, &cut, NULL, false, e);
+    if (zstd) {
+        tra_inflate z;
+        tra_inflate_begin(&z, buf, n);
+        TRA_TRY(fetch(r, ordinal, scratch, NULL, &z, false, e));
+        const char *why = tra_inflate_end(&z);
         if (why) return damaged(r, ordinal, why, e);
+    } else {
+        TRA_TRY(fetch(r, ordinal, buf, NULL, NULL, false, e));
     }
-    if (shuffled) unshuffle(&cut, scratch, n, r->size);
-    else if (!whole) take(&cut, 0, scratch, n);
+    if (shuffled) tra_chunk_unshuffle(buf, n / r->size, r->size, scratch);
+    if (!whole) take(&cut, 0, buf, n);
     return TRA_OK;
 }
 

@@ -87,6 +87,10 @@ const char *tra_rel_identity(const tra_rel *r, tra_arena *a);
 
 /* Bytes of scratch that one concurrent tra_rel_read needs (0: none). */
 size_t tra_rel_scratch(const tra_rel *r);
+/* Bytes that the buffer of tra_rel_read must have at least: a chunk's where this is unpacked (decoded, unshuffled, cut)
+ * in the buffer; 0 elsewhere. And those that do for any tuple. */
+size_t tra_rel_unpacks(const tra_rel *r);
+size_t tra_rel_room(const tra_rel *r);
 /* Reads the array of a tuple, clipped, row-major, contiguous, in the relation's dtype, into buf (floats1 * size bytes).
  * Verifies the checksum, when there is one, at the first read of a tuple. Thread-safe with a scratch of one's own.
  * Errors: TRA_INPUT naming file, dataset, key ("chunk <1,2> of a.h5:data is damaged"). */

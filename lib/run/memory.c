@@ -202,10 +202,11 @@ static int64_t result_here(const tra_plan *p, const tra_op *op, int64_t *most) {
     int64_t *floats = tra_malloc(2 * (size_t)p->sites * sizeof *floats), *tuples = floats + p->sites, here = 0;
     int64_t size = (int64_t)tra_dtype_size(op->type.dtype);
     int64_t more = tra_type_room(&op->type) - tra_catalog_maxfloats(op->type.cat) * size; /* that a block takes */
+    int64_t unpacks = op->fused ? 0 : tra_op_unpacks(p, op); /* of all at once, perhaps */
     tra_place_floats(&op->place, op->type.cat, floats, tuples);
     *most = 0;
     for (int s = 0; s < p->sites; s++) {
-        here = tra_max64(here, floats[s] * size + tuples[s] * more);
+        here = tra_max64(here, tra_max64(floats[s] * size + tuples[s] * more, tuples[s] * unpacks));
         *most = tra_max64(*most, tuples[s]);
     }
     free(floats);

@@ -45,7 +45,17 @@ static const tra_op *stored_of(const tra_plan *p, const tra_op *op) {
     return op;
 }
 
-int64_t tra_op_stored_room(const tra_plan *p, const tra_op *op) { return tra_type_room(&stored_of(p, op)->type); }
+int64_t tra_op_unpacks(const tra_plan *p, const tra_op *op) {
+    while (op->op != TRA_PLAN_INPUT) {
+        if (!tra_op_renames(op) && !op->fused && op->op != TRA_PLAN_SHUF && op->op != TRA_PLAN_BCAST) return 0;
+        op = &p->ops[op->in[0]];
+    }
+    return footprint(op->unpacks);
+}
+
+int64_t tra_op_stored_room(const tra_plan *p, const tra_op *op) {
+    return tra_max64(tra_type_room(&stored_of(p, op)->type), tra_op_unpacks(p, op));
+}
 
 /* Scratch for computing one tuple of op's result on the way; that of a MAP that is not fused, too. Maps of maps are
  * one. */
@@ -71,7 +81,7 @@ static int64_t derive_scratch(const tra_plan *p, const tra_op *op) {
 int64_t tra_op_read_room(const tra_plan *p, const tra_op *op) {
     int64_t n = tra_type_room(&op->type);
     while (tra_op_renames(op)) op = &p->ops[op->in[0]];
-    return op->fused ? n + tra_op_stored_room(p, op) : n;
+    return op->fused ? n + tra_op_stored_room(p, op) : tra_max64(n, tra_op_unpacks(p, op));
 }
 
 typedef struct need {

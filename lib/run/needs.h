@@ -41,6 +41,8 @@ tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op);
 
 /* Rooms, in bytes with all that a block takes (tra_block_footprint): of the largest array; */
 int64_t tra_type_room(const tra_type *t);
+/* of a chunk that is unpacked where the array will be that reading op's result reads, 0: none is; */
+int64_t tra_op_unpacks(const tra_plan *p, const tra_op *op);
 /* of what is stored of one array that reading op's result reads; */
 int64_t tra_op_stored_room(const tra_plan *p, const tra_op *op);
 /* that reading one tuple of op's result takes: of its array, and when it is computed on the way, of what it is computed

@@ -71,7 +71,8 @@ typedef struct tra_op {
     int keydim;            /* CONCAT: key dimension */
     int64_t size;          /* TILE */
     const char *path;      /* INPUT, OUTPUT: file[:name] */
-    int64_t scratch;       /* INPUT: bytes that a worker needs to read a chunk (tra_rel_scratch) */
+    int64_t scratch;       /* INPUT: bytes that a worker needs to read a chunk (tra_rel_scratch), */
+    int64_t unpacks;       /* and that the array's block has meanwhile (tra_rel_unpacks) */
     int64_t least_memory;  /* of a site, without which it cannot run (memory.h) */
     int64_t spill;         /* bytes that a site may have in scratch meanwhile, of results that do not fit: a bound */
     int64_t io;            /* bytes that a worker of the stage needs to read and write chunks (memory.h) */

@@ -281,16 +281,27 @@ static void give_slot(tra_pool *p, void *ptr) {
     give_pages(p, s, PAGE, false);
 }
 
-static bool take_memory(tra_pool *p, tra_block *b) {
-    if (b->bytes <= SMALL) b->ptr = take_slot(p, lines_of(b->bytes));
-    else b->ptr = take_pages(p, tra_block_footprint(b->bytes), &b->mapped);
+static bool take_memory(tra_pool *p, tra_block *b, int64_t bytes) {
+    if (bytes <= SMALL) b->ptr = take_slot(p, lines_of(bytes));
+    else b->ptr = take_pages(p, tra_block_footprint(bytes), &b->mapped);
+    b->held = bytes;
     return b->ptr != NULL;
 }
 
 static void give_memory(tra_pool *p, tra_block *b) {
-    if (b->ptr && b->bytes <= SMALL) give_slot(p, b->ptr);
-    else if (b->ptr) give_pages(p, b->ptr, tra_block_footprint(b->bytes), b->mapped);
+    if (b->ptr && b->held <= SMALL) give_slot(p, b->ptr);
+    else if (b->ptr) give_pages(p, b->ptr, tra_block_footprint(b->held), b->mapped);
     b->ptr = NULL;
+}
+
+/* Gives back the pages beyond so many bytes. */
+static void trim(tra_pool *p, tra_block *b, int64_t bytes) {
+    int64_t left = tra_max64(bytes, SMALL + 1), keep = tra_block_footprint(left);
+    int64_t more = tra_block_footprint(b->held) - keep;
+    if (more <= 0) return;
+    give_pages(p, (char *)b->ptr + keep, more, b->mapped);
+    b->held = left;
+    pthread_cond_broadcast(&p->freed);
 }
 
 static tra_status open_spill(tra_pool *p, tra_err *e) {
@@ -322,9 +333,9 @@ static tra_status evict(tra_pool *p, tra_block *b, tra_err *e) {
     return TRA_OK;
 }
 
-/* Memory for b, from what is free, what can be evicted, or what others give back. */
-static tra_status find_memory(tra_pool *p, tra_block *b, tra_err *e) {
-    while (!take_memory(p, b)) {
+/* So many bytes for b, from what is free, what can be evicted, or what others give back. */
+static tra_status find_memory(tra_pool *p, tra_block *b, int64_t bytes, tra_err *e) {
+    while (!take_memory(p, b, bytes)) {
         tra_block *old = p->oldest.newer;
         if (old != &p->oldest) {
             TRA_TRY(evict(p, old, e));
@@ -332,14 +343,14 @@ static tra_status find_memory(tra_pool *p, tra_block *b, tra_err *e) {
             tra_wait_briefly(&p->freed, &p->lock); /* busy looks whether the run is to stop */
         } else {
             char want[32], budget[32];
-            if (p->stats.used + tra_max64(PAGE, tra_block_footprint(b->bytes)) <= p->stats.budget)
+            if (p->stats.used + tra_max64(PAGE, tra_block_footprint(bytes)) <= p->stats.budget)
                 return tra_fail(
                     e, TRA_RESOURCE,
                     "the system gives no memory for blocks, though the ceiling leaves %s; a limit on address "
                     "space (ulimit -v) may be in the way: lower --memory",
                     tra_human(p->stats.budget - p->stats.used, budget));
             return tra_fail(e, TRA_RESOURCE, "out of block memory: %s wanted, %s in use of %s; raise --memory",
-                            tra_human(b->bytes, want), tra_human(p->stats.used, (char[32]){0}),
+                            tra_human(bytes, want), tra_human(p->stats.used, (char[32]){0}),
                             tra_human(p->stats.budget, budget));
         }
     }
@@ -353,7 +364,7 @@ tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e
     *b = (tra_block){
         .bytes = bytes, .state = TRA_BLOCK_HERE, .pins = 1, .refs = 1, .dirty = true, .spill = -1, .file = -1};
     pthread_mutex_lock(&p->lock);
-    tra_status s = find_memory(p, b, e);
+    tra_status s = find_memory(p, b, bytes, e);
     pthread_mutex_unlock(&p->lock);
     if (s != TRA_OK) free(b);
     else *out = b;
@@ -384,7 +395,8 @@ tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e) {
     pthread_mutex_lock(&p->lock);
     unlink_block(b);
     if (b->state == TRA_BLOCK_AWAY) {
-        s = find_memory(p, b, e);
+        bool unpacks = b->rel && b->spill < 0;
+        s = find_memory(p, b, unpacks ? tra_max64(b->bytes, (int64_t)tra_rel_unpacks(b->rel)) : b->bytes, e);
         if (s == TRA_OK) {
             b->state = TRA_BLOCK_LOADING;
             *load = true;
@@ -408,6 +420,7 @@ static tra_status loaded(tra_pool *p, tra_block *b, tra_status s) {
     pthread_mutex_lock(&p->lock);
     if (s == TRA_OK) {
         b->state = TRA_BLOCK_HERE;
+        trim(p, b, b->bytes);
         if (b->spill >= 0) p->stats.unspilled += b->bytes;
         else p->stats.read += b->chunk_bytes;
     }
@@ -460,14 +473,10 @@ void tra_block_touch(tra_pool *p, tra_block *b) {
 }
 
 void tra_block_shrink(tra_pool *p, tra_block *b, int64_t bytes) {
-    int64_t keep = tra_max64(PAGE, tra_ceil_div(bytes, PAGE) * PAGE), more = tra_block_footprint(b->bytes) - keep;
     pthread_mutex_lock(&p->lock);
     assert(b->state == TRA_BLOCK_HERE && b->spill < 0 && bytes <= b->bytes);
-    if (bytes > SMALL && more > 0) { /* one that would be small stays as large as it is */
-        give_pages(p, (char *)b->ptr + keep, more, b->mapped);
-        b->bytes = bytes;
-        pthread_cond_broadcast(&p->freed);
-    }
+    trim(p, b, bytes);
+    b->bytes = bytes;
     pthread_mutex_unlock(&p->lock);
 }
 

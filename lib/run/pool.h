@@ -26,6 +26,7 @@ typedef struct tra_block {
     int refs;         /* parts that hold it */
     bool dirty;       /* the only copy of its contents is in memory */
     bool mapped;      /* apart from the region, which was too fragmented */
+    int64_t held;     /* bytes of memory that it has, or had last: more than its own while it is loaded, perhaps */
     int64_t spill;    /* where in the scratch file, -1: nowhere */
     int file;         /* -1: the pool's scratch file is meant; else one that others keep open */
     uint64_t sum;     /* XXH64 of what is there */
@@ -69,8 +70,8 @@ tra_block *tra_block_of_file(tra_rel *rel, int64_t ordinal, int64_t bytes, int64
 tra_block *tra_block_of_saved(int fd, int64_t at, int64_t bytes, uint64_t sum);
 /* The contents of the block have been written there too: when it leaves memory it need not be spilled. */
 void tra_block_saved(tra_pool *p, tra_block *b, int fd, int64_t at, uint64_t sum);
-/* Pins; gives it memory when it has none. *load is set when the caller must have tra_block_load called (once): the
- * block is then LOADING. */
+/* Pins; gives it memory when it has none, that of a chunk until it is loaded if it is unpacked there. *load is set when
+ * the caller must have tra_block_load called (once): the block is then LOADING. */
 TRA_MUSTUSE tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e);
 /* Reads the contents, which makes the block HERE; scratch is tra_rel_scratch bytes of the thread's own. On failure the
  * block stays LOADING until its last pin is given back. */

@@ -152,8 +152,8 @@ static tra_dims tensor_offset(const tensor *t, const tra_dims *key) {
 static tra_status do_input(const tra_node *n, tra_arena *a, tra_ref_rel *out, tra_err *e) {
     if (!n->rel) return tra_fail(e, TRA_INPUT, "input %s is only declared: there is no data to compute with", n->name);
     const tra_type *t = tra_rel_type(n->rel);
-    size_t size = tra_dtype_size(t->dtype), need = tra_rel_scratch(n->rel);
-    void *scratch = NULL, *buf = tra_malloc((size_t)tra_catalog_maxfloats(t->cat) * size + 1);
+    size_t need = tra_rel_scratch(n->rel);
+    void *scratch = NULL, *buf = tra_malloc(tra_rel_room(n->rel) + 1);
     if (need) scratch = aligned_alloc(4096, (need + 4095) / 4096 * 4096);
     *out = (tra_ref_rel){.k = t->cat->frontier.n, .r = t->cat->bound.n, .dtype = t->dtype};
     memcpy(out->cut, t->cut, sizeof out->cut);

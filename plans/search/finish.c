@@ -116,6 +116,7 @@ static void add_op(finish *f, int id) {
     case TRA_PLAN_INPUT:
         o->path = n->path;
         o->scratch = n->rel ? (int64_t)tra_rel_scratch(n->rel) : 0;
+        o->unpacks = n->rel ? (int64_t)tra_rel_unpacks(n->rel) : 0;
         break;
     case TRA_PLAN_OUTPUT: break; /* by the caller */
     case TRA_PLAN_FILTER:

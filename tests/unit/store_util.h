@@ -121,7 +121,7 @@ static bool same_catalog(const tra_catalog *a, const tra_catalog *b) {
 
 static tra_status read_all(tra_rel *r, tra_err *e) {
     const tra_type *t = tra_rel_type(r);
-    void *buf = room(t), *scratch = malloc(tra_rel_scratch(r) + 1);
+    void *buf = malloc(tra_rel_room(r) + 64), *scratch = malloc(tra_rel_scratch(r) + 1);
     tra_status s = TRA_OK;
     for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
         s = tra_rel_read(r, i, buf, scratch, e);

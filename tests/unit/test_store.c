@@ -13,7 +13,7 @@ static char *digest_of(const char *spec) {
     tra_digest d = {0}, part;
     CHECK_OK(tra_rel_open(spec, NULL, &r, &e), e);
     const tra_type *t = tra_rel_type(r);
-    void *buf = room(t), *scratch = malloc(tra_rel_scratch(r) + 1);
+    void *buf = malloc(tra_rel_room(r) + 64), *scratch = malloc(tra_rel_scratch(r) + 1);
     for (int64_t i = t->cat->n - 1; i >= 0; i--) { /* backwards: the order must not matter */
         CHECK_OK(tra_rel_read(r, i, buf, scratch, &e), e);
         part = (tra_digest){0};

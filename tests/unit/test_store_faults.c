@@ -346,7 +346,7 @@ typedef struct job {
 static void *read_in_thread(void *p) {
     job *j = p;
     const tra_type *t = tra_rel_type(j->r);
-    void *buf = room(t), *scratch = malloc(tra_rel_scratch(j->r) + 1);
+    void *buf = malloc(tra_rel_room(j->r) + 64), *scratch = malloc(tra_rel_scratch(j->r) + 1);
     tra_err e = {0};
     j->ok = true;
     for (int64_t k = 0; k < 2 * t->cat->n; k++) {
