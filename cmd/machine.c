@@ -76,8 +76,10 @@ static bool parse(const char *json, tra_machine *m) {
 #define X(member, name) m->rates.member = rate(json, name, 0);
     TRA_RATES(X)
 #undef X
+    m->rates.network = rate(json, "network_bytes_per_second", -1); /* 0: not measured */
     m->rates.unhidden = rate(json, "network_unhidden_share", -1);
-    return m->rates.unhidden <= 1 && m->ranks > 0 && m->threads > 0 && tra_rates_known(&m->rates);
+    return m->rates.network >= 0 && m->rates.unhidden <= 1 && m->ranks > 0 && m->threads > 0 &&
+           tra_rates_known(&m->rates);
 }
 
 char *tra_machine_file(void) {

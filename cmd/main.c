@@ -157,6 +157,13 @@ static tra_status dispatch(int argc, char **argv, tra_err *e) {
     return cmd->run(nargs, argv + 2, e);
 }
 
+/* Does every rank carry the command out? */
+static bool takes_part(int argc, char **argv) {
+    const tra_cmd *cmd;
+    tra_err e;
+    return argc > 1 && tra_cmd_find(argv[1], &cmd, &e) == TRA_OK && (cmd->needs & TRA_NEED_MPI);
+}
+
 enum { ANOTHER_SAYS_IT = 5 }; /* seconds */
 
 int main(int argc, char **argv) {
@@ -167,7 +174,11 @@ int main(int argc, char **argv) {
     tra_log_mute = launched_rank() != 0;
     tra_err e = {0};
     tra_status s = dispatch(argc, argv, &e);
-    /* Rank 0 has found it too and says it; and mpirun would end it before it does, if this rank went first. */
-    if (s == TRA_USAGE && tra_log_mute && *e.msg) sleep(ANOTHER_SAYS_IT);
+    /* Rank 0 has found it too and says it, but for what this rank alone was given; and mpirun would end it before it
+     * does, if this rank went first. */
+    if (s == TRA_USAGE && tra_log_mute && *e.msg) {
+        sleep(ANOTHER_SAYS_IT);
+        if (!takes_part(argc, argv)) e.msg[0] = 0;
+    }
     return finish(s, &e);
 }

@@ -35,7 +35,7 @@ static tra_shown_op show_op(const tra_plan *p, const tra_op *o, tra_arena *a) {
 static void find_statements(const tra_job *job, const tra_plan *p, tra_shown_op *ops, tra_arena *a) {
     const tra_graph *t = job->program.graph;
     const tra_plans *plans = &job->plans;
-    if (!plans->labellings) return;
+    if (!plans->labellings || p->rank < 1) return; /* a step of a derivation is none of them */
     const tra_eingraph *g = plans->labellings->graph;
     int *of = tra_news(a, int, plans->memo->ngroups); /* of each group: its statement, from 1 */
     for (int i = t->n - 1; i >= 0; i--) {

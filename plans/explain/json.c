@@ -100,7 +100,7 @@ static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, con
     tra_json_int(j, "scratch_bytes", o->spill);
     tra_json_num(j, "seconds", o->cost.seconds);
     words(j, "rules", o->rules);
-    if (s->statement >= 0) tra_json_vertex(j, job->plans.labellings->graph, l, s->statement);
+    if (l && s->statement >= 0) tra_json_vertex(j, job->plans.labellings->graph, l, s->statement);
     if (m) measured(j, m, o->id);
     tra_json_end(j, '}');
 }

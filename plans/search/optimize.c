@@ -92,6 +92,18 @@ static tra_status complete(const tra_graph *g, tra_memo *memo, const tra_plan_op
     return TRA_OK;
 }
 
+/* Brings to the front those that fit, and returns their number; as in a search all are shown where none does. */
+static int those_that_fit(const tra_plan_options *o, int n, candidate *v) {
+    int fit = 0;
+    for (int i = 0; i < n; i++) {
+        candidate x = v[i];
+        if (o->memory > 0 && x.plan->least_memory > o->memory) continue;
+        v[i] = v[fit];
+        v[fit++] = x;
+    }
+    return fit > 0 ? fit : n;
+}
+
 static tra_status by_labels(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out, tra_err *e) {
     candidates c = {.l.graph = tra_eingraph_build(g, a)};
     tra_cost_model model = o->cost;
@@ -113,6 +125,7 @@ static tra_status by_labels(const tra_graph *g, const tra_plan_options *o, tra_a
         n += same == n;
     }
     if (n == 0) return s;
+    n = those_that_fit(o, n, c.v);
     if (e) *e = (tra_err){0};
     qsort_r(c.v, (size_t)n, sizeof c.v[0], compare, &model);
     tra_choices *choices = tra_news(a, tra_choices, n);

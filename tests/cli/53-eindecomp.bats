@@ -92,6 +92,27 @@ END
 }
 
 # Costs of every statement from vectors and extents, by the formulas of the paper, and their sums.
+@test "derivations of plans that follow labellings" {
+    for o in eindecomp sqrt data; do
+        status 0 tra explain --sites 2 --optimizer $o --rules "$EXAMPLES/chain-skewed.tra"
+        status 0 tra explain --sites 2 --optimizer $o --rules --format json "$EXAMPLES/chain-skewed.tra"
+    done
+}
+
+@test "a labelling that does not fit is not shown where another does, as run decides" {
+    {
+        printf 'input A%d : f64 [4000, 4000] by [1000, 1000]\n' {0..3}
+        printf '%s\n' 'B = agg(join(A0, A1, [1], [0], matmul), [0,2], matadd)' \
+            'C = agg(join(B, A2, [1], [0], matmul), [0,2], matadd)' \
+            'D = agg(join(C, A3, [1], [0], matmul), [0,2], matadd)' 'output D'
+    } >p.tra
+    for m in 1K 100M 150M 250M 1G; do
+        status 0 tra explain p.tra --sites 4 --optimizer eindecomp --memory $m
+        if [[ $output == *"DOES NOT FIT"* ]]; then status 4 tra compile p.tra --sites 4 --optimizer eindecomp --memory $m -o q
+        else status 0 tra compile p.tra --sites 4 --optimizer eindecomp --memory $m -o q; fi
+    done
+}
+
 @test "JSON has vectors and costs that follow from them" {
     for f in attention classifier chain-square; do
         for by in eindecomp eindecomp-any sqrt data; do

@@ -60,9 +60,12 @@ assert d["flops_f32_per_second"] > d["flops_f64_per_second"]' "$output"
         status 0 tra explain p.tra
         has "machine.json is not what tra calibrate writes"
     done
-    rates 1 1 1 0 1 1 1 # a rate of nothing
-    status 0 tra explain p.tra
-    has "machine.json is not what tra calibrate writes"
+    for r in '1 1 1 0 1 1 1' '-1 1 1 1 1 1 1' '"fast" 1 1 1 1 1 1'; do # a rate of nothing, and what is none
+        # shellcheck disable=SC2086
+        rates $r
+        status 0 tra explain p.tra
+        has "machine.json is not what tra calibrate writes"
+    done
 }
 
 @test "predicted seconds follow the rates, by sites and threads" {
