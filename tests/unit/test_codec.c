@@ -51,9 +51,10 @@ TEST(shuffle_and_back) {
 /* Groups of elements that change places: as many as fit, and some that are left. */
 TEST(large_chunks_are_unshuffled_in_place) {
     static const size_t sizes[] = {2, 3, 4, 8, 16}, counts[] = {1 << 17, 250000, 99991, 100003, 65537, 8193};
-    unsigned char *plain = malloc(16 << 17);
+    enum { ROOM = 16 * 250000 };
+    unsigned char *plain = malloc(ROOM);
     uint64_t x = 88172645463325252u;
-    for (size_t i = 0; i < 16 << 17; i++) plain[i] = (unsigned char)next_random(&x);
+    for (size_t i = 0; i < ROOM; i++) plain[i] = (unsigned char)next_random(&x);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) CHECK(unshuffles(plain, counts[i], sizes[s]));
     free(plain);
