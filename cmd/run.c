@@ -283,10 +283,7 @@ static tra_status dry_run(const tra_job *job, tra_err *e) {
 
 /* Ranks that have other plans would wait for one another for ever. */
 static tra_status agree_on_plan(const tra_job *job, const tra_comm *comm, tra_err *e) {
-    int64_t least = job->plan ? (int64_t)tra_plan_digest(job->plan) : 0, most = least;
-    tra_comm_min(comm, &least, 1);
-    tra_comm_max(comm, &most, 1);
-    if (least == most) return TRA_OK;
+    if (tra_comm_same(comm, job->plan ? tra_plan_digest(job->plan) : 0)) return TRA_OK;
     return tra_fail(e, TRA_INPUT,
                     "the ranks do not have the same plan: do all nodes see the same input files, and the same tra?");
 }

@@ -176,6 +176,13 @@ void tra_comm_sum(const tra_comm *c, int64_t *v, int64_t n) { reduce(c, v, n, MP
 void tra_comm_max(const tra_comm *c, int64_t *v, int64_t n) { reduce(c, v, n, MPI_MAX); }
 void tra_comm_min(const tra_comm *c, int64_t *v, int64_t n) { reduce(c, v, n, MPI_MIN); }
 
+bool tra_comm_same(const tra_comm *c, uint64_t v) {
+    int64_t least = (int64_t)v, most = least;
+    tra_comm_min(c, &least, 1);
+    tra_comm_max(c, &most, 1);
+    return least == most;
+}
+
 void tra_comm_gather(const tra_comm *c, const int64_t *mine, int64_t *all, int64_t n) {
     if (c->mpi == MPI_COMM_NULL) {
         memcpy(all, mine, (size_t)n * sizeof *all);

@@ -39,6 +39,7 @@ void tra_comm_bcast(const tra_comm *c, void *buf, int64_t n);  /* from rank 0 */
 void tra_comm_sum(const tra_comm *c, int64_t *v, int64_t n);   /* to all, wrapping */
 void tra_comm_max(const tra_comm *c, int64_t *v, int64_t n);
 void tra_comm_min(const tra_comm *c, int64_t *v, int64_t n);
+bool tra_comm_same(const tra_comm *c, uint64_t v); /* have all ranks this one? On all ranks */
 /* all: size * n, on every rank */
 void tra_comm_gather(const tra_comm *c, const int64_t *mine, int64_t *all, int64_t n);
 void tra_comm_barrier(const tra_comm *c);

@@ -116,10 +116,7 @@ static void run_plan(bench *b, const char *by, const tra_plan *p, int64_t memory
         failed(b, how, why);
         return;
     }
-    int64_t least = (int64_t)tra_plan_digest(p), most = least;
-    tra_comm_min(b->c, &least, 1);
-    tra_comm_max(b->c, &most, 1);
-    if (least != most) { /* they would wait for one another for ever */
+    if (!tra_comm_same(b->c, tra_plan_digest(p))) { /* they would wait for one another for ever */
         if (b->c->rank == 0) failed(b, how, "the ranks have different plans");
         return;
     }
