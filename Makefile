@@ -221,7 +221,7 @@ uninstall:
 
 ## clean: removes everything that was built
 clean:
-	rm -rf $(B) build-asan build-fuzz
+	rm -rf $(B) build-asan build-tsan build-fuzz
 
 ## format: rewrites the sources by .clang-format
 format:

@@ -126,13 +126,12 @@ typedef struct making {
     tra_crew *crew;
     tra_codec codec;
     tra_digest part[TRA_MAXWORKERS];
-    void *data[TRA_MAXWORKERS], *scratch[TRA_MAXWORKERS]; /* room for a chunk each */
+    void *data[TRA_MAXWORKERS], *encoded[TRA_MAXWORKERS]; /* room for a chunk each, this with scratch behind it */
 } making;
 
 static tra_status make_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
     making *m = ctx;
-    void *data = m->data[worker];
-    const void *out;
+    char *data = m->data[worker], *encoded = m->encoded[worker];
     tra_encoded enc;
     int64_t addr;
     fill(m->type, m->shape, ordinal, data);
@@ -141,20 +140,21 @@ static tra_status make_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
         tra_writer_pad(m->writer, ordinal, data);
         return tra_writer_store(m->writer, ordinal, data, e);
     }
-    TRA_TRY(tra_writer_encode(m->writer, ordinal, data, m->scratch[worker], &out, &enc, e));
+    char *scratch = encoded + tra_store_chunk_bytes(m->type);
+    TRA_TRY(tra_writer_encode(m->writer, ordinal, data, scratch, tra_encoded_keep, encoded, &enc, e));
     if (!tra_crew_turn(m->crew, ordinal)) return TRA_INTERNAL; /* another's failure is the cause */
     TRA_TRY(tra_writer_allocate(m->writer, ordinal, &enc, &addr, e)); /* in order: it decides the bytes of the file */
     tra_crew_passed(m->crew);
-    return tra_writer_write_at(m->writer, addr, out, enc.len, e);
+    return tra_writer_write_at(m->writer, addr, encoded, enc.len, e);
 }
 
 static tra_status make_all(making *m, int workers, tra_err *e) {
-    int64_t bytes = tra_store_chunk_bytes(m->type), scratch = m->codec.zstd ? bytes : 0;
+    int64_t bytes = tra_store_chunk_bytes(m->type), room = m->codec.zstd ? bytes + tra_codec_scratch(m->type) : 0;
     tra_status s = TRA_OK;
     for (int i = 0; i < workers && s == TRA_OK; i++) {
         m->data[i] = aligned_alloc(4096, (size_t)(bytes + 4096) & ~(size_t)4095); /* as direct writes want it */
-        m->scratch[i] = aligned_alloc(64, (size_t)(scratch + 64) & ~(size_t)63);
-        if (!m->data[i] || !m->scratch[i]) s = tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
+        m->encoded[i] = aligned_alloc(64, (size_t)(room + 64) & ~(size_t)63);
+        if (!m->data[i] || !m->encoded[i]) s = tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
     }
     if (s == TRA_OK) {
         m->crew = tra_crew_new(workers);
@@ -164,7 +164,7 @@ static tra_status make_all(making *m, int workers, tra_err *e) {
     }
     for (int i = 0; i < workers; i++) {
         free(m->data[i]);
-        free(m->scratch[i]);
+        free(m->encoded[i]);
     }
     return s;
 }
@@ -174,7 +174,7 @@ static tra_status make(const tra_dims *shape, const tra_type *type, const char *
     making m = {.type = type, .shape = shape, .codec = codec};
     tra_write_options o = {.codec = codec, .history = history};
     int64_t chunk = tra_store_chunk_bytes(type), each = chunk;
-    if (codec.zstd) each += chunk + tra_codec_context(codec.level, chunk);
+    if (codec.zstd) each += chunk + tra_codec_scratch(type) + tra_codec_context(codec.level, chunk);
     int n = 0;
     TRA_TRY(tra_workers(memory, tra_store_index_bytes(type->cat), each, type->cat->n, &n, e));
     TRA_TRY(tra_writer_create(output, type, &o, &m.writer, e));

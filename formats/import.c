@@ -26,7 +26,8 @@ typedef struct panel {
 typedef struct import_worker {
     char *room;           /* what follows is in it */
     char *block;          /* the source's type; where the relation's is another */
-    char *chunk, *tmp;    /* the relation's type, padded; to compress */
+    char *chunk;          /* of the relation's type, padded */
+    char *encoded, *tmp;  /* compressed; scratch */
     tra_digest digest;
     int64_t nan, inf;
     tra_losses loss;
@@ -89,13 +90,12 @@ static tra_status store(import *m, import_worker *w, int64_t ordinal, const char
     }
     tra_encoded enc;
     int64_t addr;
-    const void *encoded;
     if (data != w->chunk) memcpy(w->chunk, data, (size_t)n * tra_dtype_size(m->dtype));
-    TRA_TRY(tra_writer_encode(m->writer, ordinal, w->chunk, w->tmp, &encoded, &enc, e));
+    TRA_TRY(tra_writer_encode(m->writer, ordinal, w->chunk, w->tmp, tra_encoded_keep, w->encoded, &enc, e));
     if (item >= 0 && !tra_crew_turn(m->crew, item)) return TRA_INTERNAL; /* another's failure is the cause */
     TRA_TRY(tra_writer_allocate(m->writer, ordinal, &enc, &addr, e));
     if (item >= 0) tra_crew_passed(m->crew);
-    return tra_writer_write_at(m->writer, addr, encoded, enc.len, e);
+    return tra_writer_write_at(m->writer, addr, w->encoded, enc.len, e);
 }
 
 /* Cuts one block out of the present panel. */
@@ -195,7 +195,8 @@ static needs needs_of(const import *m) {
     int64_t floats = tra_catalog_maxfloats(&m->cat), size = (int64_t)tra_dtype_size(s->dtype), grain, all;
     needs n = {.least = floats, .chunk = tra_store_chunk_bytes(&m->type), .box = (int64_t)s->box_scratch};
     n.block = s->dtype != m->dtype ? aligned(floats * size) : 0;
-    n.room = n.block + aligned(n.chunk) * (m->job->codec.zstd ? 2 : 1);
+    n.room = n.block + aligned(n.chunk);
+    if (m->job->codec.zstd) n.room += aligned(n.chunk) + tra_codec_scratch(&m->type);
     n.context = m->job->codec.zstd ? tra_codec_context(m->job->codec.level, n.chunk) : 0;
     n.held = tra_store_index_bytes(&m->cat) + (int64_t)s->held;
     /* A panel holds a block, and of a source in chunks as much as one of these, which it would read very often else. */
@@ -236,7 +237,8 @@ static tra_status lay_out(import *m, tra_err *e) {
         w->room = tra_malloc((size_t)need.room + 1);
         w->block = need.block ? w->room : NULL;
         w->chunk = w->room + need.block;
-        w->tmp = w->chunk + aligned(need.chunk);
+        w->encoded = w->chunk + aligned(need.chunk);
+        w->tmp = w->encoded + aligned(need.chunk);
     }
     s->box_room = lend ? m->workers[0].room : (m->box_room = tra_malloc(s->box_scratch + 1));
     if (entries) return TRA_OK;

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#define XXH_STATIC_LINKING_ONLY /* for a state on the stack */
 #include <xxhash.h>
 #define ZSTD_STATIC_LINKING_ONLY /* for what contexts take, and stable buffers */
 #include <zstd.h>
@@ -56,12 +57,10 @@ static inline __attribute__((always_inline)) size_t unshuffle_lanes(char *dst, c
     return i;
 }
 
-UNROLLED void tra_chunk_shuffle(void *dst, const void *src, size_t n, size_t size) {
-    char *d = dst;
-    const char *s = src;
-    size_t i = size == 8 ? shuffle_lanes(d, s, n, 8) : size == 4 ? shuffle_lanes(d, s, n, 4) : 0;
+UNROLLED static void shuffle_apart(char *dst, const char *src, size_t n, size_t size) {
+    size_t i = size == 8 ? shuffle_lanes(dst, src, n, 8) : size == 4 ? shuffle_lanes(dst, src, n, 4) : 0;
     for (; i < n; i++)
-        for (size_t b = 0; b < size; b++) d[b * n + i] = s[i * size + b];
+        for (size_t b = 0; b < size; b++) dst[b * n + i] = src[i * size + b];
 }
 
 UNROLLED static void unshuffle_apart(char *dst, const char *src, size_t n, size_t size) {
@@ -70,8 +69,8 @@ UNROLLED static void unshuffle_apart(char *dst, const char *src, size_t n, size_
         for (size_t b = 0; b < size; b++) dst[i * size + b] = src[b * n + i];
 }
 
-/* Unshuffling in place goes by groups of elements, each of which fits the cache: the planes are runs of the groups'
- * bytes, which change places first, so that a group's are together. */
+/* In place both go by groups of elements, each of which fits the cache: the planes are runs of the groups' bytes, which
+ * change places so that a group's are together, or a plane's. */
 enum { GROUP = 64 << 10 };
 
 /* Elements of a group: a divisor of their number, so that nothing has to move up, if there is one that is not small. */
@@ -83,20 +82,21 @@ static size_t group_of(size_t n, size_t size) {
     return most;
 }
 
-size_t tra_unshuffle_room(size_t n, size_t size) {
+size_t tra_shuffle_room(size_t n, size_t size) {
     size_t group = group_of(n, size);
     return group == n ? n * size : 2 * GROUP + n / group * size / 8 + 1;
 }
 
-/* Runs of `run` bytes, run i of plane b of m, become run b of group i. moved: a bit for each, zero. */
-static void gather_groups(char *v, size_t m, size_t planes, size_t run, char *aside, unsigned char *moved) {
-    for (size_t first = 0; first < m * planes; first++) {
+/* A table of runs of `run` bytes is transposed: that of `rows` rows and `cols` columns was of cols rows. moved: a bit
+ * for each run, zero. */
+static void transpose_runs(char *v, size_t rows, size_t cols, size_t run, char *aside, unsigned char *moved) {
+    for (size_t first = 0; first < rows * cols; first++) {
         size_t hole = first, from;
         if (moved[first / 8] >> first % 8 & 1) continue;
         memcpy(aside, v + first * run, run);
         for (;; hole = from) { /* round the cycle of the permutation */
             moved[hole / 8] |= (unsigned char)(1 << hole % 8);
-            from = hole % planes * m + hole / planes;
+            from = hole % cols * rows + hole / cols;
             if (from == first) break;
             memcpy(v + hole * run, v + from * run, run);
         }
@@ -112,13 +112,32 @@ void tra_chunk_unshuffle(void *chunk, size_t n, size_t size, void *scratch) {
         memcpy(tails + b * tail, v + b * n + m * run, tail);
         memmove(v + b * m * run, v + b * n, m * run);
     }
-    if (m > 1) gather_groups(v, m, size, run, aside, memset(tails + GROUP, 0, m * size / 8 + 1));
+    if (m > 1) transpose_runs(v, m, size, run, aside, memset(tails + GROUP, 0, m * size / 8 + 1));
     for (size_t i = 0; i < m; i++) {
         memcpy(aside, v + i * group, group);
         unshuffle_apart(v + i * group, aside, run, size);
     }
     unshuffle_apart(v + m * group, tails, tail, size);
 }
+
+void tra_chunk_shuffle(void *chunk, size_t n, size_t size, void *scratch) {
+    char *v = chunk, *aside = scratch, *tails = aside + GROUP;
+    if (size <= 1 || n == 0) return;
+    size_t run = group_of(n, size), m = n / run, tail = n % run, group = run * size;
+    for (size_t i = 0; i < m; i++) {
+        memcpy(aside, v + i * group, group);
+        shuffle_apart(v + i * group, aside, run, size);
+    }
+    if (tail > 0) shuffle_apart(tails, v + m * group, tail, size);
+    if (m > 1) transpose_runs(v, size, m, run, aside, memset(tails + GROUP, 0, m * size / 8 + 1));
+    for (size_t b = size; tail > 0 && b-- > 0;) {
+        memmove(v + b * n, v + b * m * run, m * run);
+        memcpy(v + b * n + m * run, tails + b * tail, tail);
+    }
+}
+
+enum { BLOCK = 128 << 10, MARK = 3 }; /* RFC 8878: bytes of a block at most, and of what stands before it */
+enum { PIECE = BLOCK + BLOCK / 128 }; /* of a frame: at least a block, however little it shrinks, and its marks */
 
 /* ---- zstd contexts: one of each per thread, since creating one costs more than a small chunk --------------------- */
 
@@ -135,11 +154,9 @@ static void make_keys(void) {
 static ZSTD_CCtx *cctx(void) {
     pthread_once(&once, make_keys);
     ZSTD_CCtx *c = pthread_getspecific(cctx_key);
-    if (!c && (c = ZSTD_createCCtx())) { /* parameters: of coded(); the rest are given with each call */
-        ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, 1);
+    if (!c && (c = ZSTD_createCCtx())) {
         ZSTD_CCtx_setParameter(c, ZSTD_c_blockDelimiters, ZSTD_sf_explicitBlockDelimiters);
-        ZSTD_CCtx_setParameter(c, ZSTD_c_stableInBuffer, 1); /* no copies of either */
-        ZSTD_CCtx_setParameter(c, ZSTD_c_stableOutBuffer, 1);
+        ZSTD_CCtx_setParameter(c, ZSTD_c_stableInBuffer, 1); /* no copy of it */
         pthread_setspecific(cctx_key, c);
     }
     return c;
@@ -156,7 +173,8 @@ static ZSTD_DCtx *dctx(void) {
 }
 
 int64_t tra_codec_context(int level, int64_t chunk_bytes) {
-    return (int64_t)ZSTD_estimateCCtxSize_usingCParams(ZSTD_getCParams(level, (unsigned long long)chunk_bytes, 0));
+    size_t bytes = ZSTD_estimateCCtxSize_usingCParams(ZSTD_getCParams(level, (unsigned long long)chunk_bytes, 0));
+    return (int64_t)(bytes + PIECE); /* of a stream, whose input stays where it is */
 }
 
 uint64_t tra_chunk_sum(const void *p, size_t n) {
@@ -165,83 +183,128 @@ uint64_t tra_chunk_sum(const void *p, size_t n) {
 
 /* ---- chunks ------------------------------------------------------------------------------------------------- */
 
-enum { BLOCK = 128 << 10, MARK = 3 }; /* RFC 8878: bytes of a block at most, and of what stands before it */
-enum { SAMPLE = 64 << 10, PIECES = 8 }; /* whether shuffle pays is judged by PIECES pieces of SAMPLE bytes in all */
+/* Where the pieces of an encoded chunk go, as long as they are no more than cap bytes in all: more does not pay. */
+typedef struct outlet {
+    tra_encoded_fn *put;
+    void *ctx;
+    int64_t len, cap;
+    XXH64_state_t sum;
+    tra_status status;
+    tra_err *e;
+} outlet;
 
-static size_t squeezed(ZSTD_CCtx *c, const void *src, size_t n, int level, void *out, size_t cap) {
-    size_t len = ZSTD_compressCCtx(c, out, cap, src, n, level);
-    return ZSTD_isError(len) ? SIZE_MAX : len;
+static bool let_out(outlet *o, const void *bytes, size_t n) {
+    if (o->len + (int64_t)n > o->cap) return false;
+    XXH64_update(&o->sum, bytes, n);
+    o->status = o->put(o->ctx, o->len, bytes, (int64_t)n, o->e);
+    o->len += (int64_t)n;
+    return o->status == TRA_OK;
 }
 
 /* A frame of the planes of a shuffled chunk in blocks that search nothing: entropy-coded, or as they are where that
- * saves less than a quarter. No block is of two planes, nor needs one before it. SIZE_MAX: not in cap bytes. */
-static size_t coded(ZSTD_CCtx *c, const char *planes, size_t n, size_t size, char *out, size_t cap) {
-    enum { HEAD = 9, RAW = 0 };
+ * saves less than a quarter. No block is of two planes, nor needs one before it. */
+static bool coded(ZSTD_CCtx *c, const char *planes, size_t n, size_t size, char *piece, outlet *o) {
+    enum { RAW = 0 };
     const uint32_t magic = ZSTD_MAGICNUMBER, total = (uint32_t)n;
     const char whole = (char)0xa0; /* a single segment, its size in 4 bytes */
-    if (cap < HEAD) return SIZE_MAX;
-    memcpy(out, &magic, 4);
-    memcpy(out + 4, &whole, 1);
-    memcpy(out + 5, &total, 4);
-    size_t len = HEAD;
+    char head[9];
+    memcpy(head, &magic, 4);
+    memcpy(head + 4, &whole, 1);
+    memcpy(head + 5, &total, 4);
+    if (!let_out(o, head, sizeof head)) return false;
+    ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, 1);
     for (size_t at = 0, m; at < n; at += m) {
         size_t left = n / size - at % (n / size);
         m = left < BLOCK ? left : BLOCK;
         ZSTD_Sequence all = {.litLength = (unsigned)m};
-        size_t got = ZSTD_compressSequences(c, out + len, cap - len, &all, 1, planes + at, m);
-        if (ZSTD_isError(got)) return SIZE_MAX;
-        size_t head = ZSTD_frameHeaderSize(out + len, got), last = at + m == n;
-        uint32_t mark = (uint32_t)(m << 3 | RAW << 1 | last);
-        got -= head;
-        if (got > m - m / 4) {
-            if (MARK + m > cap - len) return SIZE_MAX;
-            memcpy(out + len + MARK, planes + at, got = m);
-            got += MARK;
-        } else {
-            memmove(out + len, out + len + head, got);
-            mark = (uint32_t)((got - MARK) << 3 | 2 << 1 | last);
+        size_t len = ZSTD_compressSequences(c, piece, PIECE, &all, 1, planes + at, m);
+        if (ZSTD_isError(len)) return false;
+        size_t skip = ZSTD_frameHeaderSize(piece, len), last = at + m == n;
+        char *block = piece + skip; /* the frame's only one */
+        uint32_t mark = (uint32_t)((len - skip - MARK) << 3 | 2 << 1 | last);
+        len -= skip;
+        if (len > m - m / 4) {
+            mark = (uint32_t)(m << 3 | RAW << 1 | last);
+            memcpy(block + MARK, planes + at, m);
+            len = MARK + m;
         }
-        memcpy(out + len, &mark, MARK);
-        len += got;
+        memcpy(block, &mark, MARK);
+        if (!let_out(o, block, len)) return false;
     }
-    return len;
+    return true;
+}
+
+/* A frame as libzstd makes it. */
+static bool searched(ZSTD_CCtx *c, const void *src, size_t n, int level, char *piece, outlet *o) {
+    ZSTD_inBuffer in = {src, n, 0};
+    ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, level);
+    for (size_t left = 1; left > 0;) {
+        ZSTD_outBuffer out = {piece, PIECE, 0};
+        left = ZSTD_compressStream2(c, &out, &in, ZSTD_e_end);
+        if (ZSTD_isError(left) || !let_out(o, piece, out.pos)) return false;
+    }
+    return true;
 }
 
 typedef enum way { BARE, SHUFFLED, CODED } way;
+enum { SAMPLE = 64 << 10, SAMPLES = 8 }; /* the way is judged by SAMPLES pieces of SAMPLE bytes in all */
 
-/* Which way the chunk is to go, judged by a sample of it. tmp holds at least 2 * SAMPLE bytes. CODED is decoded more
+static tra_status forget(void *ctx, int64_t at, const void *bytes, int64_t len, tra_err *e) {
+    (void)ctx, (void)at, (void)bytes, (void)len, (void)e;
+    return TRA_OK;
+}
+
+/* Bytes of n that go this way; very many where libzstd has no memory. */
+static int64_t length(ZSTD_CCtx *c, way how, const char *src, size_t n, size_t size, int level, char *piece) {
+    outlet o = {.put = forget, .cap = 2 * (int64_t)n + PIECE};
+    XXH64_reset(&o.sum, 0);
+    bool fits = how == CODED ? coded(c, src, n, size, piece, &o) : searched(c, src, n, level, piece, &o);
+    ZSTD_CCtx_reset(c, ZSTD_reset_session_only);
+    return fits ? o.len : INT64_MAX / 2;
+}
+
+/* Which way the chunk is to go, judged by a sample of it, or by all of it when that is no more. CODED is decoded more
  * than twice as fast as SHUFFLED, which is worth some bytes at the level that asks for speed. */
-static way choose(ZSTD_CCtx *c, const char *src, size_t n, size_t size, int level, char *tmp) {
-    char out[2 * SAMPLE];
-    size_t piece = SAMPLE / PIECES, step = (n - piece) / (PIECES - 1) / size * size;
-    for (size_t i = 0; i < PIECES; i++) memcpy(tmp + i * piece, src + i * step, piece);
-    size_t bare = squeezed(c, tmp, SAMPLE, level, out, sizeof out);
-    tra_chunk_shuffle(tmp + SAMPLE, tmp, SAMPLE / size, size);
-    size_t shuffled = squeezed(c, tmp + SAMPLE, SAMPLE, level, out, sizeof out);
-    size_t best = bare < shuffled ? bare : shuffled;
-    if (level == 1 && coded(c, tmp + SAMPLE, SAMPLE, size, out, sizeof out) <= best + best / 32) return CODED;
+static way choose(ZSTD_CCtx *c, const char *src, size_t n, size_t size, int level, char *piece) {
+    char plain[SAMPLE], mixed[SAMPLE];
+    size_t all = n <= SAMPLE ? n : SAMPLE, runs = n <= SAMPLE ? 1 : SAMPLES, run = all / runs;
+    size_t step = (n - run) / (SAMPLES - 1) / size * size;
+    for (size_t i = 0; i < runs; i++) memcpy(plain + i * run, src + i * step, run);
+    shuffle_apart(mixed, plain, all / size, size);
+    int64_t bare = length(c, BARE, plain, all, size, level, piece);
+    int64_t shuffled = length(c, SHUFFLED, mixed, all, size, level, piece), best = tra_min64(bare, shuffled);
+    if (level == 1 && n >= BLOCK && length(c, CODED, mixed, all, size, level, piece) <= best + best / 32) return CODED;
     return shuffled <= bare ? SHUFFLED : BARE;
 }
 
-tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void *tmp, const void **out,
-                            tra_encoded *enc, tra_err *e) {
+size_t tra_encode_room(size_t n, size_t size) { return tra_shuffle_room(n / size, size) + PIECE; }
+
+tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void *scratch, tra_encoded_fn *put,
+                            void *ctx, tra_encoded *enc, tra_err *e) {
+    char *piece = scratch, *room = piece + PIECE;
     ZSTD_CCtx *c = cctx();
     if (!c) return tra_fail(e, TRA_RESOURCE, "out of memory for a zstd context");
-    size_t cap = n - n / 32; /* less is not worth the time of decoding */
-    bool large = n >= 2 * SAMPLE; /* of small ones both are tried */
-    way how = large ? choose(c, chunk, n, size, level, tmp) : SHUFFLED;
-    size_t bare = large ? SIZE_MAX : squeezed(c, chunk, n, level, tmp, cap), len = SIZE_MAX;
-    if (how != BARE) {
-        tra_chunk_shuffle(tmp, chunk, n / size, size);
-        len = how == CODED ? coded(c, tmp, n, size, chunk, cap) : squeezed(c, tmp, n, level, chunk, cap);
-        if (bare < len) how = BARE;
-        if (how == BARE || len == SIZE_MAX) unshuffle_apart(chunk, tmp, n / size, size);
+    outlet o = {.put = put, .ctx = ctx, .e = e, .cap = (int64_t)(n - n / 32)}; /* more is not worth decoding */
+    way how = choose(c, chunk, n, size, level, piece);
+    if (how != BARE) tra_chunk_shuffle(chunk, n / size, size, room);
+    XXH64_reset(&o.sum, 0);
+    bool shrinks = how == CODED ? coded(c, chunk, n, size, piece, &o) : searched(c, chunk, n, level, piece, &o);
+    ZSTD_CCtx_reset(c, ZSTD_reset_session_only);
+    if (!shrinks && o.status == TRA_OK) {
+        if (how != BARE) tra_chunk_unshuffle(chunk, n / size, size, room);
+        o.len = 0;
+        o.cap = (int64_t)n;
+        XXH64_reset(&o.sum, 0);
+        let_out(&o, chunk, n);
     }
-    if (how == BARE) len = squeezed(c, chunk, n, level, tmp, cap);
-    bool raw = len == SIZE_MAX;
-    *out = how == BARE && !raw ? tmp : chunk;
-    *enc = (tra_encoded){.len = (int64_t)(raw ? n : len), .mask = raw ? 3 : how == BARE ? 1 : 0};
-    enc->sum = tra_chunk_sum(*out, (size_t)enc->len);
+    *enc = (tra_encoded){.len = o.len, .mask = !shrinks ? 3 : how == BARE ? 1 : 0};
+    enc->sum = tra_chunk_sum_end(XXH64_digest(&o.sum));
+    return o.status;
+}
+
+tra_status tra_encoded_keep(void *ctx, int64_t at, const void *bytes, int64_t len, tra_err *e) {
+    (void)e;
+    memcpy((char *)ctx + at, bytes, (size_t)len);
     return TRA_OK;
 }
 

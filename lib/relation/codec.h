@@ -17,10 +17,12 @@ typedef struct tra_pipeline {
 } tra_pipeline;
 #define TRA_PIPELINE_NONE ((tra_pipeline){-1, -1})
 
-/* Encodes the n bytes of a chunk of elements of the given size for our pipeline; tmp: n bytes of scratch. Takes no more
- * memory: *out, of enc->len bytes, is in chunk or in tmp, and chunk is lost. Sets len, mask and sum. */
-TRA_MUSTUSE tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void *tmp, const void **out,
-                                        tra_encoded *enc, tra_err *e);
+/* Encodes the n bytes of a chunk of elements of the given size for our pipeline: put gets it piece by piece, in order,
+ * and from 0 anew when it turns out not to shrink. scratch: tra_encode_room bytes. chunk is lost. Sets len, mask and
+ * sum. Errors: put's; TRA_RESOURCE. */
+TRA_MUSTUSE tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void *scratch,
+                                        tra_encoded_fn *put, void *ctx, tra_encoded *enc, tra_err *e);
+size_t tra_encode_room(size_t n, size_t size);
 
 /* The zstd part of the reverse: the stored bytes, as they come, to the n bytes of a chunk in dst. By one thread from
  * begin to end, of one chunk at a time. The end returns NULL, or the reason why the bytes are damaged. */
@@ -33,11 +35,11 @@ typedef struct tra_inflate {
 void tra_inflate_begin(tra_inflate *x, void *dst, size_t n);
 void tra_inflate_more(tra_inflate *x, const void *src, size_t len);
 const char *tra_inflate_end(tra_inflate *x);
-/* HDF5's shuffle: byte b of element i of n goes to dst[b * n + i]. src and dst must not overlap. */
-void tra_chunk_shuffle(void *dst, const void *src, size_t n, size_t size);
-/* The other part: HDF5's shuffle of n elements undone, in place. scratch: tra_unshuffle_room bytes. */
+/* HDF5's shuffle of n elements, where they are: byte b of element i goes to b * n + i; and undone, the other part of
+ * the reverse. scratch: tra_shuffle_room bytes. */
+void tra_chunk_shuffle(void *chunk, size_t n, size_t size, void *scratch);
 void tra_chunk_unshuffle(void *chunk, size_t n, size_t size, void *scratch);
-size_t tra_unshuffle_room(size_t n, size_t size);
+size_t tra_shuffle_room(size_t n, size_t size);
 
 uint64_t tra_chunk_sum(const void *p, size_t n); /* XXH64; never 0, which means "none" in tables (0 becomes 1) */
 static inline uint64_t tra_chunk_sum_end(uint64_t xxh64) { return xxh64 ? xxh64 : 1; } /* the same of a sum at hand */

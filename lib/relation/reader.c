@@ -155,7 +155,7 @@ static size_t piece_of(const tra_rel *r) { return chunk_bytes(r) < PIECE ? align
 
 size_t tra_rel_scratch(const tra_rel *r) {
     if (r->how != TRA_BY_CHUNK || (!filtered(r) && !ragged(r))) return 0;
-    size_t unshuffle = filtered(r) ? tra_unshuffle_room((size_t)r->geom.floats, r->size) : 0;
+    size_t unshuffle = filtered(r) ? tra_shuffle_room((size_t)r->geom.floats, r->size) : 0;
     return align64(unshuffle > piece_of(r) ? unshuffle : piece_of(r));
 }
 

@@ -45,8 +45,9 @@ typedef struct tra_codec {
     int level; /* 1..19, default 1 */
 } tra_codec;
 bool tra_codec_parse(const char *s, tra_codec *c); /* "none", "zstd", "zstd:3" */
-/* Bytes that compressing chunks of so many takes of each thread besides what tra_writer_encode is given. */
+/* Bytes that compressing chunks of so many takes of each thread: in libzstd; and as scratch of tra_writer_encode. */
 int64_t tra_codec_context(int level, int64_t chunk_bytes);
+int64_t tra_codec_scratch(const tra_type *t);
 
 /* ---- reading ------------------------------------------------------------------------------------------------ */
 
@@ -135,15 +136,18 @@ TRA_MUSTUSE tra_status tra_writer_put(tra_writer *w, int64_t ordinal, const void
 
 /* Codec zstd: encode (thread-safe) then append (one at a time, in an order that does not depend on timing: the order
  * of appends decides the bytes of the file). put does both when the writer is owned by one process; its callers
- * keep the order. encode takes an array that has the room of a chunk (tra_store_chunk_bytes), which is lost, and as
- * much scratch; the encoded chunk, `len` bytes at *out, is in one of these. */
+ * keep the order. encode takes an array that has the room of a chunk (tra_store_chunk_bytes), which is lost; put gets
+ * the len bytes at `at` of what is encoded, in order, and from 0 anew when the chunk turns out not to shrink, never
+ * beyond the room of a chunk. scratch: tra_codec_scratch. */
 typedef struct tra_encoded {
     int64_t len;
     uint32_t mask; /* HDF5 filter mask: bits of filters that were skipped */
     uint64_t sum;  /* XXH64 of the stored bytes */
 } tra_encoded;
+typedef tra_status tra_encoded_fn(void *ctx, int64_t at, const void *bytes, int64_t len, tra_err *e);
+tra_encoded_fn tra_encoded_keep; /* in ctx, which has the room of a chunk */
 TRA_MUSTUSE tra_status tra_writer_encode(const tra_writer *w, int64_t ordinal, void *data, void *scratch,
-                                         const void **out, tra_encoded *enc, tra_err *e);
+                                         tra_encoded_fn *put, void *ctx, tra_encoded *enc, tra_err *e);
 /* Allocates and indexes the chunk, without writing its bytes: *addr is where pwrite on tra_writer_path puts them. */
 TRA_MUSTUSE tra_status tra_writer_allocate(tra_writer *w, int64_t ordinal, const tra_encoded *enc, int64_t *addr,
                                            tra_err *e);

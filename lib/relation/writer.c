@@ -253,7 +253,7 @@ static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
 
 size_t tra_writer_scratch(const tra_writer *w) {
     size_t n = align64((size_t)w->chunk_bytes);
-    return w->codec.zstd ? 2 * n : n;
+    return w->codec.zstd ? 2 * n + tra_encode_room((size_t)w->chunk_bytes, w->size) : n;
 }
 
 static bool clipped(const tra_writer *w, int64_t ordinal, tra_dims *ext, tra_dims *chunk) {
@@ -288,10 +288,14 @@ static void pad(const tra_writer *w, int64_t ordinal, char *data) {
     if (end > 0) memset(data, 0, (size_t)end);
 }
 
-tra_status tra_writer_encode(const tra_writer *w, int64_t ordinal, void *data, void *scratch, const void **out,
-                             tra_encoded *enc, tra_err *e) {
+int64_t tra_codec_scratch(const tra_type *t) {
+    return (int64_t)tra_encode_room((size_t)tra_store_chunk_bytes(t), tra_dtype_size(t->dtype));
+}
+
+tra_status tra_writer_encode(const tra_writer *w, int64_t ordinal, void *data, void *scratch, tra_encoded_fn *put,
+                             void *ctx, tra_encoded *enc, tra_err *e) {
     pad(w, ordinal, data);
-    return tra_chunk_encode(data, (size_t)w->chunk_bytes, w->size, w->codec.level, scratch, out, enc, e);
+    return tra_chunk_encode(data, (size_t)w->chunk_bytes, w->size, w->codec.level, scratch, put, ctx, enc, e);
 }
 
 tra_status tra_writer_allocate(tra_writer *w, int64_t ordinal, const tra_encoded *enc, int64_t *addr, tra_err *e) {
@@ -315,11 +319,11 @@ tra_status tra_writer_put(tra_writer *w, int64_t ordinal, const void *data, void
     if (w->codec.zstd) {
         tra_encoded enc;
         int64_t addr;
-        const void *out;
+        char *encoded = (char *)scratch + align64(n), *rest = encoded + align64(n);
         memcpy(scratch, data, array_bytes(w, ordinal));
-        TRA_TRY(tra_writer_encode(w, ordinal, scratch, (char *)scratch + align64(n), &out, &enc, e));
+        TRA_TRY(tra_writer_encode(w, ordinal, scratch, rest, tra_encoded_keep, encoded, &enc, e));
         TRA_TRY(tra_writer_allocate(w, ordinal, &enc, &addr, e));
-        return tra_writer_write_at(w, addr, out, enc.len, e);
+        return tra_writer_write_at(w, addr, encoded, enc.len, e);
     }
     tra_dims ext, chunk;
     if (clipped(w, ordinal, &ext, &chunk)) {

@@ -137,7 +137,7 @@ static void find_io(tra_plan *p, const edges *e) {
             int f = e->file[op->in[side]];
             if (f >= 0) op->io = tra_max64(op->io, p->ops[f].scratch);
         }
-        if (op->direct && p->compress) op->io = tra_max64(op->io, tra_store_chunk_bytes(&op->type));
+        if (op->direct && p->compress) op->io = tra_max64(op->io, tra_codec_scratch(&op->type));
         if (output && p->ops[op->in[0]].direct) op->io = 0;
     }
 }

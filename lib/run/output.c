@@ -277,14 +277,26 @@ static tra_status store(tra_outfile *o, tra_saved *rec, const void *chunk, tra_e
     return TRA_OK;
 }
 
-static tra_status spool(tra_outfile *o, tra_saved *rec, const void *bytes, tra_err *e) {
-    const tra_encoded *enc = &o->enc[rec->ordinal];
-    rec->at = o->spool_at[rec->ordinal] = reserve(o, enc->len);
-    rec->len = enc->len;
-    rec->mask = enc->mask;
-    rec->sum = enc->sum;
-    o->spool_file[rec->ordinal] = o->comm.rank;
-    TRA_TRY(tra_pwrite(spool_fd(o, o->comm.rank), bytes, (size_t)enc->len, rec->at, "the scratch file", e));
+/* Pieces of a chunk that is encoded, to where it waits. */
+typedef struct spooling {
+    int fd;
+    int64_t at;
+} spooling;
+
+static tra_status spool_piece(void *ctx, int64_t at, const void *bytes, int64_t len, tra_err *e) {
+    const spooling *x = ctx;
+    return tra_pwrite(x->fd, bytes, (size_t)len, x->at + at, "the scratch file", e);
+}
+
+static tra_status spool(tra_outfile *o, tra_worker *w, tra_saved *rec, void *data, tra_err *e) {
+    int64_t t = rec->ordinal;
+    spooling x = {spool_fd(o, o->comm.rank), reserve(o, o->chunk_bytes)}; /* what it does not fill is a hole */
+    TRA_TRY(tra_writer_encode(o->w, t, data, w->io, spool_piece, &x, &o->enc[t], e));
+    o->spool_file[t] = o->comm.rank;
+    rec->at = o->spool_at[t] = x.at;
+    rec->len = o->enc[t].len;
+    rec->mask = o->enc[t].mask;
+    rec->sum = o->enc[t].sum;
     tra_log_add(o->log, rec);
     return TRA_OK;
 }
@@ -321,9 +333,7 @@ static tra_status put(const tra_sink *sink, tra_worker *w, int64_t ordinal, tra_
         tra_engine_behind(sink->engine, write_behind, x);
         return TRA_OK;
     }
-    const void *encoded;
-    tra_status s = tra_writer_encode(o->w, ordinal, block->ptr, w->io, &encoded, &o->enc[ordinal], e);
-    if (s == TRA_OK) s = spool(o, &rec, encoded, e);
+    tra_status s = spool(o, w, &rec, block->ptr, e);
     tra_block_free(sink->pool, block);
     return s;
 }
@@ -426,7 +436,9 @@ int64_t tra_sink_bytes(const tra_sink *s, int64_t bytes) {
     return s->file ? tra_max64(bytes, s->file->chunk_bytes) : bytes;
 }
 
-size_t tra_sink_io(const tra_sink *s) { return s->file && s->file->zstd ? (size_t)s->file->chunk_bytes : 0; }
+size_t tra_sink_io(const tra_sink *s) {
+    return s->file && s->file->zstd ? (size_t)tra_codec_scratch(s->file->type) : 0;
+}
 
 tra_status tra_sink_emit(tra_sink *s, tra_worker *w, int64_t ordinal, int summand, tra_block *block, tra_err *e) {
     if (tra_cancelled()) { /* it may be unfinished */

@@ -104,14 +104,22 @@ static tra_status compare_counts(const tra_plan *p, const tra_profile *m, tra_er
     return TRA_OK;
 }
 
-static void run_plan(bench *b, const char *by, const tra_plan *p, int64_t memory, int threads, const char *codec,
+/* With much memory or the least; level: of zstd, 0: none. */
+static void run_plan(bench *b, const char *by, const tra_plan *plan, bool least, int threads, int level,
                      tra_ref_rel **before) {
     tra_err e = {0};
     const char *why = NULL;
     char how[256], human[32];
     tra_transport_kind transport = rng_chance(&b->r, 30) ? TRA_TRANSPORT_FILES : TRA_TRANSPORT_MPI;
-    snprintf(how, sizeof how, "%s plan %d (%s), %s, %d threads, transport %s, codec %s", by, p->rank, p->strategy,
-             tra_human(memory, human), threads, transport == TRA_TRANSPORT_FILES ? "files" : "mpi", codec);
+    tra_plan own = *plan, *p = &own;
+    p->ops = memcpy(tra_news(b->a, tra_op, p->nops), p->ops, (size_t)p->nops * sizeof *p->ops);
+    p->compress = level;
+    p->memory = 0;
+    p->least_memory = tra_plan_memory(p, threads);
+    if (least) p->memory = p->least_memory, tra_plan_memory(p, threads);
+    int64_t memory = least ? p->least_memory : (int64_t)1 << 30;
+    snprintf(how, sizeof how, "%s plan %d (%s), %s, %d threads, transport %s, zstd %d", by, p->rank, p->strategy,
+             tra_human(memory, human), threads, transport == TRA_TRANSPORT_FILES ? "files" : "mpi", level);
     if (!tra_plan_valid(p, &why)) {
         failed(b, how, why);
         return;
@@ -122,7 +130,7 @@ static void run_plan(bench *b, const char *by, const tra_plan *p, int64_t memory
     }
     tra_exec_options o = {.memory = memory, .threads = threads, .scratch = b->out, .transport = transport};
     tra_report r = {0};
-    if (!tra_codec_parse(codec, &o.codec)) return;
+    o.codec = (tra_codec){.zstd = level > 0, .level = level};
     tra_status s = tra_exec(p, b->c, &o, &r, &e);
     tra_profile m;
     tra_profile_gather(b->c, &r, p->nops, &m);
@@ -137,8 +145,8 @@ static void run_plan(bench *b, const char *by, const tra_plan *p, int64_t memory
     tra_comm_barrier(b->c);
 }
 
-/* A plan that follows a labelling, with much memory. */
-static void run_labelled(bench *b, tra_plan_options o, int64_t memory) {
+/* A plan that follows a labelling. */
+static void run_labelled(bench *b, tra_plan_options o) {
     static const tra_cost_model models[] = {TRA_COST_TIME, TRA_COST_TRA, TRA_COST_EINDECOMP};
     tra_plans plans;
     tra_err e = {0};
@@ -149,7 +157,7 @@ static void run_labelled(bench *b, tra_plan_options o, int64_t memory) {
         failed(b, by, e.msg);
         return;
     }
-    run_plan(b, by, plans.v[rng_below(&b->r, plans.n)], memory, o.threads, "none",
+    run_plan(b, by, plans.v[rng_below(&b->r, plans.n)], false, o.threads, 0,
              tra_news(b->a, tra_ref_rel *, b->g->noutputs));
 }
 
@@ -187,7 +195,7 @@ static void check_derivation(bench *b, const tra_plans *plans, int k, const tra_
     if (k == 0 && tra_cost_scalar(&d.v[0].plan->cost, o->cost) < tra_cost_scalar(&p->cost, o->cost))
         failed(b, "search", "the direct translation costs less");
     tra_ref_rel **before = tra_news(b->a, tra_ref_rel *, b->g->noutputs);
-    run_plan(b, "derivation", d.v[rng_below(&b->r, d.n)].plan, (int64_t)1 << 30, o->threads, "none", before);
+    run_plan(b, "derivation", d.v[rng_below(&b->r, d.n)].plan, false, o->threads, 0, before);
 }
 
 /* The conditions of the rules allow what the search has chosen. */
@@ -200,7 +208,7 @@ static void check_conditions(bench *b, const tra_plans *plans) {
         }
 }
 
-static const char *const codecs[] = {"none", "none", "zstd:1"};
+static int some_level(bench *b) { return rng_chance(&b->r, 33); }
 
 /* A digest of the bits of all outputs; which of two NaN an operation passes on, plans that turn it round do not agree
  * on. */
@@ -242,9 +250,7 @@ static void run_reproducible(bench *b, tra_plan_options o) {
     check_conditions(b, &plans);
     tra_ref_rel **before = tra_news(b->a, tra_ref_rel *, b->g->noutputs);
     tra_plan *p = plans.v[rng_below(&b->r, plans.n)];
-    bool least = rng_chance(&b->r, 50);
-    if (least) p->memory = p->least_memory, tra_plan_memory(p, o.threads);
-    run_plan(b, "reproducible", p, least ? p->least_memory : (int64_t)1 << 30, o.threads, "none", before);
+    run_plan(b, "reproducible", p, rng_chance(&b->r, 50), o.threads, 0, before);
     if (b->c->rank == 0 && (b->g->noutputs == 0 || before[0])) compare_sites(b, before);
 }
 
@@ -262,28 +268,22 @@ static void run_program(bench *b) {
     check_conditions(b, &plans);
     /* The chosen plan with much memory and with the least, and another plan with either. */
     tra_ref_rel **before = tra_news(b->a, tra_ref_rel *, b->g->noutputs);
-    int64_t much = (int64_t)1 << 30;
-    run_plan(b, "search", plans.v[0], much, o.threads, codecs[rng_below(&b->r, 3)], before);
+    run_plan(b, "search", plans.v[0], false, o.threads, some_level(b), before);
     check_derivation(b, &plans, rng_chance(&b->r, 50) ? 0 : (int)rng_below(&b->r, plans.n), &o);
     for (int i = 0; i < 2; i++) {
         int k = i == 0 ? 0 : (int)rng_below(&b->r, plans.n);
         bool least = i == 0 || rng_chance(&b->r, 50);
-        tra_plan *p = plans.v[k];
         if (k != 0)
             memset(before, 0, (size_t)b->g->noutputs * sizeof *before);
         else if (i == 1)
             continue;
-        if (least) {
-            p->memory = p->least_memory;
-            tra_plan_memory(p, o.threads);
-        }
-        run_plan(b, "search", p, least ? p->least_memory : much, o.threads, codecs[rng_below(&b->r, 3)], before);
+        run_plan(b, "search", plans.v[k], least, o.threads, some_level(b), before);
     }
     for (int k = 1; k < plans.n && b->all; k++) {
         memset(before, 0, (size_t)b->g->noutputs * sizeof *before);
-        run_plan(b, "search", plans.v[k], much, o.threads, "none", before);
+        run_plan(b, "search", plans.v[k], false, o.threads, 0, before);
     }
-    run_labelled(b, o, much);
+    run_labelled(b, o);
     run_reproducible(b, o);
 }
 

@@ -9,17 +9,22 @@ static uint64_t next_random(uint64_t *x) {
 
 /* ---- shuffle ------------------------------------------------------------------------------------------------ */
 
-/* Does the reverse give back n elements, in place, and touch nothing beyond them and its scratch? */
-static bool unshuffles(const unsigned char *plain, size_t n, size_t size) {
-    size_t room = tra_unshuffle_room(n, size);
-    unsigned char *v = malloc(n * size + 2), *scratch = malloc(room + 1);
-    memset(v, 0xee, n * size + 2);
+/* Are n elements shuffled in place, off bytes into a block, as HDF5 says, and given back by the reverse, and is nothing
+ * beyond them and the scratch touched? */
+static bool shuffles(const unsigned char *plain, size_t n, size_t size, size_t off) {
+    size_t room = tra_shuffle_room(n, size), end = off + n * size;
+    unsigned char *block = malloc(end + 1), *scratch = malloc(room + 1), *v = block + off;
+    bool right = true;
+    memset(block, 0xee, end + 1);
+    memcpy(v, plain, n * size);
     scratch[room] = 0xee;
-    tra_chunk_shuffle(v + 1, plain, n, size);
-    tra_chunk_unshuffle(v + 1, n, size, scratch);
-    bool right = memcmp(v + 1, plain, n * size) == 0 && v[0] == 0xee && v[n * size + 1] == 0xee;
-    right = right && scratch[room] == 0xee;
-    free(v);
+    tra_chunk_shuffle(v, n, size, scratch);
+    for (size_t i = 0; i < n; i++)
+        for (size_t b = 0; b < size; b++) right = right && v[b * n + i] == plain[i * size + b];
+    tra_chunk_unshuffle(v, n, size, scratch);
+    right = right && memcmp(v, plain, n * size) == 0 && block[end] == 0xee && scratch[room] == 0xee;
+    for (size_t i = 0; i < off; i++) right = right && block[i] == 0xee;
+    free(block);
     free(scratch);
     return right;
 }
@@ -28,35 +33,22 @@ static bool unshuffles(const unsigned char *plain, size_t n, size_t size) {
 TEST(shuffle_and_back) {
     static const size_t sizes[] = {1, 2, 3, 4, 8, 16};
     enum { MOST = 70, ROOM = 16 * MOST + 32 };
-    unsigned char plain[ROOM], shuffled[ROOM];
+    unsigned char plain[ROOM];
     uint64_t x = 88172645463325252u;
     for (size_t i = 0; i < ROOM; i++) plain[i] = (unsigned char)next_random(&x);
-    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        size_t size = sizes[s];
-        for (size_t n = 0; n <= MOST; n++) {
-            size_t off = (n + s) % 9;
-            bool right = true;
-            memset(shuffled, 0xee, sizeof shuffled);
-            tra_chunk_shuffle(shuffled + off, plain + 9 - off, n, size);
-            for (size_t i = 0; i < n * size; i++)
-                right = right && shuffled[off + i % size * n + i / size] == plain[9 - off + i];
-            for (size_t i = 0; i < off; i++) right = right && shuffled[i] == 0xee;
-            right = right && shuffled[off + n * size] == 0xee;
-            CHECK(right);
-            CHECK(unshuffles(plain + 9 - off, n, size));
-        }
-    }
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t n = 0; n <= MOST; n++) CHECK(shuffles(plain + 9 - (n + s) % 9, n, sizes[s], (n + s) % 9));
 }
 
 /* Groups of elements that change places: as many as fit, and some that are left. */
-TEST(large_chunks_are_unshuffled_in_place) {
+TEST(large_chunks_are_shuffled_in_place) {
     static const size_t sizes[] = {2, 3, 4, 8, 16}, counts[] = {1 << 17, 250000, 99991, 100003, 65537, 8193};
     enum { ROOM = 16 * 250000 };
     unsigned char *plain = malloc(ROOM);
     uint64_t x = 88172645463325252u;
     for (size_t i = 0; i < ROOM; i++) plain[i] = (unsigned char)next_random(&x);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) CHECK(unshuffles(plain, counts[i], sizes[s]));
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) CHECK(shuffles(plain, counts[i], sizes[s], 1));
     free(plain);
 }
 
@@ -77,14 +69,35 @@ static bool walk(const unsigned char *p, size_t len, int *as_they_are, int *code
     return true;
 }
 
+/* Pieces come in order, or all at once from the start, and are never more than a chunk. */
+typedef struct kept {
+    char *to;
+    size_t n, done;
+    int begun;
+} kept;
+
+static tra_status keep(void *ctx, int64_t at, const void *bytes, int64_t len, tra_err *e) {
+    kept *k = ctx;
+    k->begun += at == 0;
+    if (at == 0) k->done = 0;
+    CHECK((size_t)at == k->done && k->done + (size_t)len <= k->n);
+    k->done += (size_t)len;
+    return tra_encoded_keep(k->to, at, bytes, len, e);
+}
+
 static const char *encode(const void *chunk, size_t n, size_t size, int level, tra_encoded *enc, void *back) {
-    char *copy = malloc(n), *tmp = malloc(n), *room = malloc(tra_unshuffle_room(n / size, size));
+    size_t need = tra_encode_room(n, size);
+    unsigned char *copy = malloc(n), *tmp = malloc(need + 1), *room = malloc(tra_shuffle_room(n / size, size));
     static char stored[8 << 20];
-    const void *out;
+    kept k = {stored, n, 0, 0};
     tra_err e = {0};
     memcpy(copy, chunk, n);
-    CHECK_OK(tra_chunk_encode(copy, n, size, level, tmp, &out, enc, &e), e);
-    memcpy(stored, out, (size_t)enc->len);
+    tmp[need] = 0xee;
+    CHECK_OK(tra_chunk_encode(copy, n, size, level, tmp, keep, &k, enc, &e), e);
+    CHECK(tmp[need] == 0xee);
+    CHECK_INT(k.done, enc->len);
+    CHECK(k.begun == 1 || (k.begun == 2 && enc->mask == 3));
+    CHECK(enc->sum == tra_chunk_sum(stored, k.done));
     if (enc->mask < 3) { /* as a reader does: piece by piece, in place */
         enum { PIECE = 70001 };
         tra_inflate x;
@@ -141,4 +154,24 @@ TEST(smooth_numbers_are_searched) {
     CHECK(memcmp(back, v, sizeof v) == 0);
     CHECK_INT(enc.mask, 0);
     CHECK(enc.len < (int64_t)sizeof v / 20);
+}
+
+/* What shrinks where it is looked at, and nowhere else, is begun, given up and stored as it is. */
+TEST(what_does_not_shrink_after_all) {
+    enum { N = 1 << 21, RUN = 8192 };
+    unsigned char *v = malloc(N), *back = malloc(N);
+    uint64_t x = 88172645463325252u;
+    tra_encoded enc;
+    for (size_t i = 0; i < N; i++) v[i] = (unsigned char)next_random(&x);
+    for (size_t i = 0; i < 8; i++) memset(v + i * ((N - RUN) / 7 / 8 * 8), 0, RUN);
+    for (int level = 1; level <= 7; level += 3) {
+        for (size_t size = 4; size <= 8; size += 4) {
+            const char *stored = encode(v, N, size, level, &enc, back);
+            CHECK_INT(enc.mask, 3);
+            CHECK_INT(enc.len, N);
+            CHECK(memcmp(stored, v, N) == 0);
+        }
+    }
+    free(v);
+    free(back);
 }

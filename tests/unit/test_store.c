@@ -377,14 +377,13 @@ TEST(codec_agrees_with_hdf5) {
         unlink(path);
         CHECK_OK(tra_writer_create(path, &t, &o, &w, &e), e);
         size_t max = (size_t)tra_store_chunk_bytes(&t);
-        char *scratch = malloc(max), *chunk = malloc(max);
-        const void *out;
+        char *scratch = malloc((size_t)tra_codec_scratch(&t)), *chunk = malloc(max), *out = malloc(max);
         for (int64_t i = 0; i < 4; i++) {
             tra_encoded enc;
             int64_t addr;
             const void *data = dt == TRA_F64 ? (void *)(v + i * N) : (void *)(f + i * N);
             memcpy(chunk, data, max);
-            CHECK_OK(tra_writer_encode(w, i, chunk, scratch, &out, &enc, &e), e);
+            CHECK_OK(tra_writer_encode(w, i, chunk, scratch, tra_encoded_keep, out, &enc, &e), e);
             CHECK(enc.len > 0 && (size_t)enc.len <= max);
             masks[i] = enc.mask;
             CHECK_OK(tra_writer_allocate(w, i, &enc, &addr, &e), e);

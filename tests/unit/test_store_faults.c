@@ -36,10 +36,13 @@ TEST(store_damaged_chunk_is_named) {
         CHECK(tra_codec_parse(codecs[c], &o.codec));
         make_array(&t, 6, buf);
         CHECK_OK(tra_writer_create(at("other.h5"), &t, &o, &w, &e), e);
-        char *scratch = malloc((size_t)tra_store_chunk_bytes(&t));
-        const void *stored = buf;
-        if (o.codec.zstd) CHECK_OK(tra_writer_encode(w, 6, buf, scratch, &stored, &enc, &e), e);
-        else enc.len = sizeof buf;
+        char *scratch = malloc((size_t)tra_codec_scratch(&t)), coded[sizeof buf], *stored = (char *)buf;
+        if (o.codec.zstd) {
+            stored = coded;
+            CHECK_OK(tra_writer_encode(w, 6, buf, scratch, tra_encoded_keep, coded, &enc, &e), e);
+        } else {
+            enc.len = sizeof buf;
+        }
         tra_writer_abort(w);
         size_t n;
         char *s = slurp(path, &n);
@@ -126,9 +129,8 @@ TEST(store_garbled_chunks_without_checksums) {
     int64_t addr;
     for (int i = 0; i < 64; i++) v[i] = i;
     CHECK_OK(tra_writer_create(path, &t, &o, &w, &e), e);
-    char *scratch = malloc((size_t)tra_store_chunk_bytes(&t));
-    const void *out;
-    CHECK_OK(tra_writer_encode(w, 0, v, scratch, &out, &enc, &e), e);
+    char *scratch = malloc((size_t)tra_codec_scratch(&t)), out[sizeof v];
+    CHECK_OK(tra_writer_encode(w, 0, v, scratch, tra_encoded_keep, out, &enc, &e), e);
     CHECK_OK(tra_writer_allocate(w, 0, &enc, &addr, &e), e);
     CHECK_OK(tra_writer_write_at(w, addr, out, enc.len, &e), e);
     CHECK_OK(tra_writer_commit(w, NULL, &e), e);
