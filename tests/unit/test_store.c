@@ -411,7 +411,7 @@ TEST(codec_agrees_with_hdf5) {
             CHECK(memcmp(back, dt == TRA_F64 ? (char *)(v + i * N) : (char *)(f + i * N), n) == 0);
         }
         tra_rel_close(r);
-        free(rs), free(scratch), free(chunk), free(v), free(f), free(back);
+        free(rs), free(scratch), free(chunk), free(out), free(v), free(f), free(back);
     }
     tra_arena_free(a);
 }
