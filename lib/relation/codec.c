@@ -137,7 +137,10 @@ void tra_chunk_shuffle(void *chunk, size_t n, size_t size, void *scratch) {
 }
 
 enum { BLOCK = 128 << 10, MARK = 3 }; /* RFC 8878: bytes of a block at most, and of what stands before it */
-enum { PIECE = BLOCK + BLOCK / 128 }; /* of a frame: at least a block, however little it shrinks, and its marks */
+
+static size_t block_of(size_t n) { return n < BLOCK ? n : BLOCK; }
+/* A piece of a frame of so many bytes: a block of it, however little that shrinks, and its marks. */
+static size_t piece_of(size_t n) { return ZSTD_compressBound(block_of(n)) + 64; }
 
 /* ---- zstd contexts: one of each per thread, since creating one costs more than a small chunk --------------------- */
 
@@ -173,8 +176,9 @@ static ZSTD_DCtx *dctx(void) {
 }
 
 int64_t tra_codec_context(int level, int64_t chunk_bytes) {
-    size_t bytes = ZSTD_estimateCCtxSize_usingCParams(ZSTD_getCParams(level, (unsigned long long)chunk_bytes, 0));
-    return (int64_t)(bytes + PIECE); /* of a stream, whose input stays where it is */
+    ZSTD_compressionParameters p = ZSTD_getCParams(level, (unsigned long long)chunk_bytes, 0);
+    size_t out = piece_of((size_t)1 << p.windowLog); /* of a stream, whose input stays where it is */
+    return (int64_t)(ZSTD_estimateCCtxSize_usingCParams(p) + out);
 }
 
 uint64_t tra_chunk_sum(const void *p, size_t n) {
@@ -183,8 +187,11 @@ uint64_t tra_chunk_sum(const void *p, size_t n) {
 
 /* ---- chunks ------------------------------------------------------------------------------------------------- */
 
-/* Where the pieces of an encoded chunk go, as long as they are no more than cap bytes in all: more does not pay. */
+/* Where the pieces of an encoded chunk, made in `piece`, go as long as they are no more than cap bytes in all: more
+ * does not pay. */
 typedef struct outlet {
+    char *piece;
+    size_t room;
     tra_encoded_fn *put;
     void *ctx;
     int64_t len, cap;
@@ -203,7 +210,7 @@ static bool let_out(outlet *o, const void *bytes, size_t n) {
 
 /* A frame of the planes of a shuffled chunk in blocks that search nothing: entropy-coded, or as they are where that
  * saves less than a quarter. No block is of two planes, nor needs one before it. */
-static bool coded(ZSTD_CCtx *c, const char *planes, size_t n, size_t size, char *piece, outlet *o) {
+static bool coded(ZSTD_CCtx *c, const char *planes, size_t n, size_t size, outlet *o) {
     enum { RAW = 0 };
     const uint32_t magic = ZSTD_MAGICNUMBER, total = (uint32_t)n;
     const char whole = (char)0xa0; /* a single segment, its size in 4 bytes */
@@ -217,10 +224,10 @@ static bool coded(ZSTD_CCtx *c, const char *planes, size_t n, size_t size, char 
         size_t left = n / size - at % (n / size);
         m = left < BLOCK ? left : BLOCK;
         ZSTD_Sequence all = {.litLength = (unsigned)m};
-        size_t len = ZSTD_compressSequences(c, piece, PIECE, &all, 1, planes + at, m);
+        size_t len = ZSTD_compressSequences(c, o->piece, o->room, &all, 1, planes + at, m);
         if (ZSTD_isError(len)) return false;
-        size_t skip = ZSTD_frameHeaderSize(piece, len), last = at + m == n;
-        char *block = piece + skip; /* the frame's only one */
+        size_t skip = ZSTD_frameHeaderSize(o->piece, len), last = at + m == n;
+        char *block = o->piece + skip; /* the frame's only one */
         uint32_t mark = (uint32_t)((len - skip - MARK) << 3 | 2 << 1 | last);
         len -= skip;
         if (len > m - m / 4) {
@@ -235,13 +242,13 @@ static bool coded(ZSTD_CCtx *c, const char *planes, size_t n, size_t size, char 
 }
 
 /* A frame as libzstd makes it. */
-static bool searched(ZSTD_CCtx *c, const void *src, size_t n, int level, char *piece, outlet *o) {
+static bool searched(ZSTD_CCtx *c, const void *src, size_t n, int level, outlet *o) {
     ZSTD_inBuffer in = {src, n, 0};
     ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, level);
     for (size_t left = 1; left > 0;) {
-        ZSTD_outBuffer out = {piece, PIECE, 0};
+        ZSTD_outBuffer out = {o->piece, o->room, 0};
         left = ZSTD_compressStream2(c, &out, &in, ZSTD_e_end);
-        if (ZSTD_isError(left) || !let_out(o, piece, out.pos)) return false;
+        if (ZSTD_isError(left) || !let_out(o, o->piece, out.pos)) return false;
     }
     return true;
 }
@@ -256,9 +263,9 @@ static tra_status forget(void *ctx, int64_t at, const void *bytes, int64_t len, 
 
 /* Bytes of n that go this way; very many where libzstd has no memory. */
 static int64_t length(ZSTD_CCtx *c, way how, const char *src, size_t n, size_t size, int level, char *piece) {
-    outlet o = {.put = forget, .cap = 2 * (int64_t)n + PIECE};
+    outlet o = {.piece = piece, .room = piece_of(n), .put = forget, .cap = INT64_MAX};
     XXH64_reset(&o.sum, 0);
-    bool fits = how == CODED ? coded(c, src, n, size, piece, &o) : searched(c, src, n, level, piece, &o);
+    bool fits = how == CODED ? coded(c, src, n, size, &o) : searched(c, src, n, level, &o);
     ZSTD_CCtx_reset(c, ZSTD_reset_session_only);
     return fits ? o.len : INT64_MAX / 2;
 }
@@ -277,21 +284,24 @@ static way choose(ZSTD_CCtx *c, const char *src, size_t n, size_t size, int leve
     return shuffled <= bare ? SHUFFLED : BARE;
 }
 
-size_t tra_encode_room(size_t n, size_t size) { return tra_shuffle_room(n / size, size) + PIECE; }
+size_t tra_encode_room(size_t n, size_t size) { /* first for the shuffle, then for pieces */
+    size_t shuffle = tra_shuffle_room(n / size, size), piece = piece_of(n);
+    return shuffle > piece ? shuffle : piece;
+}
 
 tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void *scratch, tra_encoded_fn *put,
                             void *ctx, tra_encoded *enc, tra_err *e) {
-    char *piece = scratch, *room = piece + PIECE;
     ZSTD_CCtx *c = cctx();
     if (!c) return tra_fail(e, TRA_RESOURCE, "out of memory for a zstd context");
-    outlet o = {.put = put, .ctx = ctx, .e = e, .cap = (int64_t)(n - n / 32)}; /* more is not worth decoding */
-    way how = choose(c, chunk, n, size, level, piece);
-    if (how != BARE) tra_chunk_shuffle(chunk, n / size, size, room);
+    outlet o = {.piece = scratch, .room = piece_of(n), .put = put, .ctx = ctx, .e = e};
+    o.cap = (int64_t)(n - n / 32); /* more is not worth the time of decoding */
+    way how = choose(c, chunk, n, size, level, scratch);
+    if (how != BARE) tra_chunk_shuffle(chunk, n / size, size, scratch);
     XXH64_reset(&o.sum, 0);
-    bool shrinks = how == CODED ? coded(c, chunk, n, size, piece, &o) : searched(c, chunk, n, level, piece, &o);
+    bool shrinks = how == CODED ? coded(c, chunk, n, size, &o) : searched(c, chunk, n, level, &o);
     ZSTD_CCtx_reset(c, ZSTD_reset_session_only);
     if (!shrinks && o.status == TRA_OK) {
-        if (how != BARE) tra_chunk_unshuffle(chunk, n / size, size, room);
+        if (how != BARE) tra_chunk_unshuffle(chunk, n / size, size, scratch);
         o.len = 0;
         o.cap = (int64_t)n;
         XXH64_reset(&o.sum, 0);
