@@ -109,23 +109,28 @@ static int64_t scratch_of(const tra_plan *p) {
     return p->scratch + (opt.transport == TRA_TRANSPORT_FILES ? tra_exchange_scratch(p) : 0);
 }
 
-static tra_status check_scratch(const tra_plan *p, int here, tra_err *e) {
+static tra_status check_scratch(const tra_job *job, tra_codec codec, int here, tra_err *e) {
     char want[32], have[32];
     struct statvfs fs;
+    const tra_plan *p = job->plan;
+    const char *dir = tra_scratch_dir(opt.scratch);
     int64_t need = scratch_of(p);
     if (need == 0) return TRA_OK;
     if (opt.scratch_limit > 0 && need > opt.scratch_limit)
         return tra_fail(e, TRA_RESOURCE, "a site may need %s of scratch, over --scratch-limit %s; %s needs less",
                         tra_human(need, want), tra_human(opt.scratch_limit, have),
                         p->compress ? "--codec none" : p->scratch ? "a higher --memory" : "--transport mpi");
-    if (statvfs(tra_scratch_dir(opt.scratch), &fs) != 0)
-        return tra_fail_errno(e, TRA_RESOURCE, "scratch directory %s", tra_scratch_dir(opt.scratch));
+    if (statvfs(dir, &fs) != 0) return tra_fail_errno(e, TRA_RESOURCE, "scratch directory %s", dir);
     int64_t room = (int64_t)(fs.f_bavail * fs.f_frsize);
+    if (need > room / here) {
+        tra_journal_request saved = tra_resume_request(job, dir, opt.resume, codec);
+        room += tra_journal_holds(&saved, p);
+    }
     if (need > room / here)
         return tra_fail(e, TRA_RESOURCE,
                         "the sites of this machine (%d) may each need %s of scratch, but %s has %s left; choose "
                         "another with --scratch, or raise --memory",
-                        here, tra_human(need, want), tra_scratch_dir(opt.scratch), tra_human(room, have));
+                        here, tra_human(need, want), dir, tra_human(room, have));
     return TRA_OK;
 }
 
@@ -313,7 +318,7 @@ static tra_status run_rank(const tra_comm *comm, const char *path, tra_err *e) {
                      "the plan %s is for %d site%s, but mpirun started %d ranks: start as many, or compile it again",
                      path, job.options.sites, job.options.sites == 1 ? "" : "s", comm->size);
     if (s == TRA_OK) s = check_runnable(&job, e);
-    if (s == TRA_OK) s = check_scratch(job.plan, here, e);
+    if (s == TRA_OK) s = check_scratch(&job, codec, here, e);
     s = tra_comm_agree(comm, s, e);
     if (s == TRA_OK) s = agree_on_plan(&job, comm, e);
     if (s == TRA_OK && opt.dry) {
@@ -351,7 +356,7 @@ static tra_status run_alone(const char *path, tra_err *e) {
     if (s == TRA_OK && opt.dry) {
         s = dry_run(&job, e);
     } else if (s == TRA_OK) {
-        s = check_scratch(job.plan, job.options.sites, e);
+        s = check_scratch(&job, codec, job.options.sites, e);
         bool alone = job.options.sites == 1 || opt.engine == ENGINE_REFERENCE;
         if (s == TRA_OK && alone) {
             announce(&job);

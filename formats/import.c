@@ -237,6 +237,7 @@ static tra_status lay_out(import *m, tra_err *e) {
         w->room = tra_malloc((size_t)need.room + 1);
         w->block = need.block ? w->room : NULL;
         w->chunk = w->room + need.block;
+        if (!m->job->codec.zstd) continue;
         w->encoded = w->chunk + aligned(need.chunk);
         w->tmp = w->encoded + aligned(need.chunk);
     }

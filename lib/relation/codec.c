@@ -105,9 +105,10 @@ static void transpose_runs(char *v, size_t rows, size_t cols, size_t run, char *
 }
 
 void tra_chunk_unshuffle(void *chunk, size_t n, size_t size, void *scratch) {
-    char *v = chunk, *aside = scratch, *tails = aside + GROUP;
+    char *v = chunk, *aside = scratch;
     if (size <= 1 || n == 0) return;
     size_t run = group_of(n, size), m = n / run, tail = n % run, group = run * size;
+    char *tails = aside + (run < n ? GROUP : 0);
     for (size_t b = 0; tail > 0 && b < size; b++) {
         memcpy(tails + b * tail, v + b * n + m * run, tail);
         memmove(v + b * m * run, v + b * n, m * run);
@@ -121,9 +122,10 @@ void tra_chunk_unshuffle(void *chunk, size_t n, size_t size, void *scratch) {
 }
 
 void tra_chunk_shuffle(void *chunk, size_t n, size_t size, void *scratch) {
-    char *v = chunk, *aside = scratch, *tails = aside + GROUP;
+    char *v = chunk, *aside = scratch;
     if (size <= 1 || n == 0) return;
     size_t run = group_of(n, size), m = n / run, tail = n % run, group = run * size;
+    char *tails = aside + (run < n ? GROUP : 0);
     for (size_t i = 0; i < m; i++) {
         memcpy(aside, v + i * group, group);
         shuffle_apart(v + i * group, aside, run, size);
@@ -170,6 +172,7 @@ static ZSTD_DCtx *dctx(void) {
     ZSTD_DCtx *d = pthread_getspecific(dctx_key);
     if (!d && (d = ZSTD_createDCtx())) {
         ZSTD_DCtx_setParameter(d, ZSTD_d_stableOutBuffer, 1); /* no copy of what is decoded */
+        ZSTD_DCtx_setParameter(d, ZSTD_d_windowLogMax, ZSTD_WINDOWLOG_MAX); /* nor memory for a window */
         pthread_setspecific(dctx_key, d);
     }
     return d;
@@ -208,24 +211,30 @@ static bool let_out(outlet *o, const void *bytes, size_t n) {
     return o->status == TRA_OK;
 }
 
+static bool went(outlet *o, size_t code) {
+    if (!ZSTD_isError(code)) return true;
+    o->status = tra_fail(o->e, TRA_RESOURCE, "a block cannot be compressed: %s", ZSTD_getErrorName(code));
+    return false;
+}
+
 /* A frame of the planes of a shuffled chunk in blocks that search nothing: entropy-coded, or as they are where that
  * saves less than a quarter. No block is of two planes, nor needs one before it. */
 static bool coded(ZSTD_CCtx *c, const char *planes, size_t n, size_t size, outlet *o) {
     enum { RAW = 0 };
     const uint32_t magic = ZSTD_MAGICNUMBER, total = (uint32_t)n;
-    const char whole = (char)0xa0; /* a single segment, its size in 4 bytes */
-    char head[9];
+    const char has[] = {(char)0x80, 7 << 3}; /* its size in 4 bytes; a window of BLOCK */
+    char head[10];
     memcpy(head, &magic, 4);
-    memcpy(head + 4, &whole, 1);
-    memcpy(head + 5, &total, 4);
-    if (!let_out(o, head, sizeof head)) return false;
+    memcpy(head + 4, has, 2);
+    memcpy(head + 6, &total, 4);
     ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, 1);
+    if (!let_out(o, head, sizeof head)) return false;
     for (size_t at = 0, m; at < n; at += m) {
         size_t left = n / size - at % (n / size);
         m = left < BLOCK ? left : BLOCK;
         ZSTD_Sequence all = {.litLength = (unsigned)m};
         size_t len = ZSTD_compressSequences(c, o->piece, o->room, &all, 1, planes + at, m);
-        if (ZSTD_isError(len)) return false;
+        if (!went(o, len)) return false;
         size_t skip = ZSTD_frameHeaderSize(o->piece, len), last = at + m == n;
         char *block = o->piece + skip; /* the frame's only one */
         uint32_t mark = (uint32_t)((len - skip - MARK) << 3 | 2 << 1 | last);
@@ -248,7 +257,7 @@ static bool searched(ZSTD_CCtx *c, const void *src, size_t n, int level, outlet 
     for (size_t left = 1; left > 0;) {
         ZSTD_outBuffer out = {o->piece, o->room, 0};
         left = ZSTD_compressStream2(c, &out, &in, ZSTD_e_end);
-        if (ZSTD_isError(left) || !let_out(o, o->piece, out.pos)) return false;
+        if (!went(o, left) || !let_out(o, o->piece, out.pos)) return false;
     }
     return true;
 }
@@ -261,27 +270,34 @@ static tra_status forget(void *ctx, int64_t at, const void *bytes, int64_t len, 
     return TRA_OK;
 }
 
-/* Bytes of n that go this way; very many where libzstd has no memory. */
-static int64_t length(ZSTD_CCtx *c, way how, const char *src, size_t n, size_t size, int level, char *piece) {
-    outlet o = {.piece = piece, .room = piece_of(n), .put = forget, .cap = INT64_MAX};
+/* Of n bytes that go this way: *len. */
+static tra_status try(ZSTD_CCtx *c, way how, const char *src, size_t n, size_t size, int level, char *piece,
+                      int64_t *len, tra_err *e) {
+    outlet o = {.piece = piece, .room = piece_of(n), .put = forget, .cap = INT64_MAX, .e = e};
     XXH64_reset(&o.sum, 0);
-    bool fits = how == CODED ? coded(c, src, n, size, &o) : searched(c, src, n, level, &o);
+    (void)(how == CODED ? coded(c, src, n, size, &o) : searched(c, src, n, level, &o));
     ZSTD_CCtx_reset(c, ZSTD_reset_session_only);
-    return fits ? o.len : INT64_MAX / 2;
+    *len = o.len;
+    return o.status;
 }
 
-/* Which way the chunk is to go, judged by a sample of it, or by all of it when that is no more. CODED is decoded more
- * than twice as fast as SHUFFLED, which is worth some bytes at the level that asks for speed. */
-static way choose(ZSTD_CCtx *c, const char *src, size_t n, size_t size, int level, char *piece) {
+/* Which way the chunk is to go, judged by a sample of it, or by all of it when that is no more: if it goes SHUFFLED
+ * then, its frame of *len bytes is in piece. CODED is decoded more than twice as fast as SHUFFLED, which is worth some
+ * bytes at the level that asks for speed. */
+static tra_status choose(ZSTD_CCtx *c, const char *src, size_t n, size_t size, int level, char *piece, way *how,
+                         int64_t *len, tra_err *e) {
     char plain[SAMPLE], mixed[SAMPLE];
     size_t all = n <= SAMPLE ? n : SAMPLE, runs = n <= SAMPLE ? 1 : SAMPLES, run = all / runs;
     size_t step = (n - run) / (SAMPLES - 1) / size * size;
+    int64_t bare, quick = INT64_MAX;
     for (size_t i = 0; i < runs; i++) memcpy(plain + i * run, src + i * step, run);
     shuffle_apart(mixed, plain, all / size, size);
-    int64_t bare = length(c, BARE, plain, all, size, level, piece);
-    int64_t shuffled = length(c, SHUFFLED, mixed, all, size, level, piece), best = tra_min64(bare, shuffled);
-    if (level == 1 && n >= BLOCK && length(c, CODED, mixed, all, size, level, piece) <= best + best / 32) return CODED;
-    return shuffled <= bare ? SHUFFLED : BARE;
+    TRA_TRY(try(c, BARE, plain, all, size, level, piece, &bare, e));
+    if (level == 1 && n >= BLOCK) TRA_TRY(try(c, CODED, mixed, all, size, level, piece, &quick, e));
+    TRA_TRY(try(c, SHUFFLED, mixed, all, size, level, piece, len, e));
+    int64_t best = tra_min64(bare, *len);
+    *how = quick <= best + best / 32 ? CODED : *len <= bare ? SHUFFLED : BARE;
+    return TRA_OK;
 }
 
 size_t tra_encode_room(size_t n, size_t size) { /* first for the shuffle, then for pieces */
@@ -292,16 +308,21 @@ size_t tra_encode_room(size_t n, size_t size) { /* first for the shuffle, then f
 tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void *scratch, tra_encoded_fn *put,
                             void *ctx, tra_encoded *enc, tra_err *e) {
     ZSTD_CCtx *c = cctx();
+    int64_t tried;
+    way how;
     if (!c) return tra_fail(e, TRA_RESOURCE, "out of memory for a zstd context");
+    TRA_TRY(choose(c, chunk, n, size, level, scratch, &how, &tried, e));
     outlet o = {.piece = scratch, .room = piece_of(n), .put = put, .ctx = ctx, .e = e};
     o.cap = (int64_t)(n - n / 32); /* more is not worth the time of decoding */
-    way how = choose(c, chunk, n, size, level, scratch);
-    if (how != BARE) tra_chunk_shuffle(chunk, n / size, size, scratch);
     XXH64_reset(&o.sum, 0);
-    bool shrinks = how == CODED ? coded(c, chunk, n, size, &o) : searched(c, chunk, n, level, &o);
+    bool made = how == SHUFFLED && n <= SAMPLE, moved = how != BARE && !made;
+    if (moved) tra_chunk_shuffle(chunk, n / size, size, scratch);
+    bool shrinks = made           ? let_out(&o, scratch, (size_t)tried)
+                   : how == CODED ? coded(c, chunk, n, size, &o)
+                                  : searched(c, chunk, n, level, &o);
     ZSTD_CCtx_reset(c, ZSTD_reset_session_only);
     if (!shrinks && o.status == TRA_OK) {
-        if (how != BARE) tra_chunk_unshuffle(chunk, n / size, size, scratch);
+        if (moved) tra_chunk_unshuffle(chunk, n / size, size, scratch);
         o.len = 0;
         o.cap = (int64_t)n;
         XXH64_reset(&o.sum, 0);

@@ -147,6 +147,46 @@ static tra_status refuse(const other *o, const char *about, tra_err *e) {
     return s;
 }
 
+/* ---- space ---------------------------------------------------------------------------------------------------- */
+
+typedef struct holding {
+    const tra_journal_request *r;
+    const tra_plan *plan;
+    int64_t bytes;
+} holding;
+
+/* Does the file hold arrays of an output? Others are saved besides what a plan may need. */
+static bool is_of_output(const holding *h, const char *name) {
+    uint64_t value;
+    int rank, end = 0;
+    if (sscanf(name, "%16" SCNx64 ".%d.dat%n", &value, &rank, &end) != 2 || end == 0) return false;
+    for (int i = 0; i < h->plan->nops; i++)
+        if (h->plan->ops[i].op == TRA_PLAN_OUTPUT && h->r->values[i] == value) return true;
+    return false;
+}
+
+static void add_held(const char *dir, void *ctx) {
+    holding *h = ctx;
+    DIR *d = opendir(dir);
+    struct stat st;
+    for (struct dirent *f; d && (f = readdir(d));) {
+        if (h->r->resume && !is_of_output(h, f->d_name)) continue;
+        if (fstatat(dirfd(d), f->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode)) continue;
+        h->bytes += (int64_t)st.st_blocks * 512;
+    }
+    if (d) closedir(d);
+}
+
+int64_t tra_journal_holds(const tra_journal_request *r, const tra_plan *plan) {
+    holding h = {.r = r, .plan = plan};
+    uint64_t outputs, all;
+    char prefix[40];
+    digests(plan, r->values, &outputs, &all);
+    snprintf(prefix, sizeof prefix, "tra-%016" PRIx64, outputs);
+    each_entry(r->dir, prefix, add_held, &h);
+    return h.bytes;
+}
+
 /* ---- opening -------------------------------------------------------------------------------------------------- */
 
 /* The entry's directory, made if need be and nobody else's. */

@@ -34,6 +34,9 @@ typedef struct tra_journal_request {
  * is writing these outputs. */
 TRA_MUSTUSE tra_status tra_journal_open(const tra_journal_request *r, const tra_plan *plan, const tra_comm *comm,
                                         tra_journal **out, tra_err *e);
+/* Bytes on disk of what is saved already and a run of this request does not need anew: what it goes on from of its
+ * outputs, or all that it removes when it begins anew. */
+int64_t tra_journal_holds(const tra_journal_request *r, const tra_plan *plan);
 bool tra_journal_resumed(const tra_journal *j); /* goes on from an earlier run's entry */
 const char *tra_journal_tag(const tra_journal *j, int op, char buf[64]); /* for the temporary file of an output */
 const char *tra_journal_path(const tra_journal *j);

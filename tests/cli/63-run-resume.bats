@@ -1,6 +1,10 @@
 # tra run --resume: what is taken over, when it is refused, what damage does.
 load helper
 
+teardown() {
+    if mountpoint -q "$BATS_TEST_TMPDIR/small"; then umount "$BATS_TEST_TMPDIR/small"; fi
+}
+
 # p.tra, a product of 400 output blocks of 80 kB; its output is c.h5.
 product() {
     "$TRA" gen -q --shape 2000x400 --block 100x100 --dist normal --seed 1 -o a.h5
@@ -61,6 +65,26 @@ EOF2
         is "$want" tra digest c.h5
         [ -z "$(ls -A | grep tmp)" ]
         [ -z "$(ls -A "$TRA_SCRATCH" | grep tra-)" ]
+    done
+}
+
+@test "what is saved of a compressed output counts as room in the scratch directory, which it takes" {
+    product
+    mkdir small
+    mount -t tmpfs -o size=36m tmpfs small 2>/dev/null || skip "needs the right to mount"
+    export TRA_SCRATCH=$PWD/small
+    status 0 tra run -q p.tra --no-history # 32 MB when none is compressed
+    want=$(tra digest c.h5)
+    for again in --resume ''; do
+        cut_short KILL 120 p.tra --threads 1 --codec zstd
+        head -c 24M /dev/zero >small/filler
+        status 4 tra run p.tra --threads 1 --codec zstd $again
+        has "of scratch, but"
+        rm small/filler
+        status 0 tra run p.tra --threads 1 --codec zstd $again
+        [ -z "$again" ] || [ "$(reused)" -ge 120 ]
+        is "$want" tra digest c.h5
+        [ -z "$(ls -A small)" ]
     done
 }
 

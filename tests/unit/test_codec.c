@@ -54,10 +54,10 @@ TEST(large_chunks_are_shuffled_in_place) {
 
 /* ---- chunks ------------------------------------------------------------------------------------------------- */
 
-/* Blocks of a frame whose header takes 9 bytes: as they are, and coded without sequences; false: one is neither. */
+/* Blocks of a frame whose header takes 10 bytes: as they are, and coded without sequences; false: one is neither. */
 static bool walk(const unsigned char *p, size_t len, int *as_they_are, int *coded) {
     *as_they_are = *coded = 0;
-    for (size_t at = 9; at < len;) {
+    for (size_t at = 10; at < len;) {
         uint32_t mark = p[at] | (uint32_t)p[at + 1] << 8 | (uint32_t)p[at + 2] << 16;
         size_t n = mark >> 3;
         at += 3 + n;
@@ -173,5 +173,26 @@ TEST(what_does_not_shrink_after_all) {
         }
     }
     free(v);
+    free(back);
+}
+
+/* A frame of no window but itself, however large: of blocks of zeros. */
+TEST(a_frame_may_be_a_single_segment) {
+    enum { N = 129 << 20, BLOCK = 128 << 10 };
+    static const unsigned char head[] = {0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, N >> 16 & 255, N >> 24};
+    static unsigned char frame[sizeof head + N / BLOCK * 4];
+    char *back = calloc(N, 1);
+    size_t n = sizeof head;
+    memcpy(frame, head, n);
+    for (int i = 1; i <= N / BLOCK; i++) {
+        uint32_t mark = (uint32_t)BLOCK << 3 | 1 << 1 | (i == N / BLOCK);
+        memcpy(frame + n, &mark, 3);
+        n += 4;
+    }
+    tra_inflate x;
+    tra_inflate_begin(&x, back, N);
+    tra_inflate_more(&x, frame, n);
+    const char *why = tra_inflate_end(&x);
+    if (why) check_report("%s", why);
     free(back);
 }
