@@ -44,10 +44,10 @@ tra_status tra_output_open(const char *path, bool binary, size_t cap, tra_output
         out->fd = STDOUT_FILENO;
         out->name = "standard output";
     } else {
-        /* A link is followed, so that what it points to is replaced and not the link. */
-        out->target = realpath(path, NULL);
-        if (!out->target) out->target = tra_strdup(path);
-        if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        bool there = stat(path, &st) == 0;
+        if (!there && errno != ENOENT) return tra_fail_errno(e, TRA_INPUT, "%s: cannot write", path);
+        out->target = tra_behind_links(path); /* is replaced, and not the link */
+        if (there && !S_ISREG(st.st_mode)) {
             free(out->target);
             out->target = NULL;
             if (S_ISDIR(st.st_mode)) return tra_fail(e, TRA_INPUT, "%s: is a directory", path);

@@ -169,6 +169,8 @@ TRA_MUSTUSE tra_status tra_pwrite(int fd, const void *buf, size_t n, int64_t off
 /* The path with its folder's own name, from the root and without links; as given where there is no such folder. From
  * malloc. */
 char *tra_in_real_folder(const char *path);
+/* The file that symbolic links lead to, which need not exist; the path itself when it is none. From malloc. */
+char *tra_behind_links(const char *path);
 /* Reads a whole file ("-": standard input) of at most max bytes; *text is NUL-terminated, from malloc. */
 TRA_MUSTUSE tra_status tra_slurp(const char *path, size_t max, char **text, size_t *n, tra_err *e);
 

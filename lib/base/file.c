@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -73,6 +74,21 @@ char *tra_in_real_folder(const char *path) {
     free(dir);
     free(real);
     return out;
+}
+
+char *tra_behind_links(const char *path) {
+    enum { MOST = 40 }; /* as Linux has it; who opens a circle is told */
+    char *at = tra_strdup(path), to[PATH_MAX];
+    for (int i = 0; i < MOST; i++) {
+        ssize_t n = readlink(at, to, sizeof to - 1);
+        if (n < 0) break;
+        to[n] = 0;
+        const char *slash = to[0] == '/' ? NULL : strrchr(at, '/'); /* a link is relative to its folder */
+        char *next = slash ? tra_asprintf("%.*s%s", (int)(slash - at + 1), at, to) : tra_strdup(to);
+        free(at);
+        at = next;
+    }
+    return at;
 }
 
 tra_status tra_slurp(const char *path, size_t max, char **text, size_t *n, tra_err *e) {

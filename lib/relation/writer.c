@@ -26,15 +26,12 @@ static bool good_name(const char *name) {
 /* The file itself behind any symbolic links. */
 static tra_status real_target(tra_arena *a, const char **path, tra_err *e) {
     struct stat st;
-    if (stat(*path, &st) != 0) {
-        if (errno == ENOENT) return TRA_OK;
-        return tra_fail_errno(e, TRA_INPUT, "cannot write %s", *path);
-    }
-    if (!S_ISREG(st.st_mode))
+    bool there = stat(*path, &st) == 0;
+    if (!there && errno != ENOENT) return tra_fail_errno(e, TRA_INPUT, "cannot write %s", *path);
+    if (there && !S_ISREG(st.st_mode))
         return tra_fail(e, TRA_INPUT, "cannot write a relation to %s: it is not a regular file", *path);
-    if (lstat(*path, &st) != 0 || !S_ISLNK(st.st_mode)) return TRA_OK;
-    char *real = realpath(*path, NULL);
-    if (real) *path = tra_arena_strndup(a, real, strlen(real));
+    char *real = tra_behind_links(*path);
+    *path = tra_arena_strndup(a, real, strlen(real));
     free(real);
     return TRA_OK;
 }

@@ -121,9 +121,9 @@ tra_node *tra_build_input(tra_build *b, const tra_stmt *st, const tra_symbol *s)
 static const char *canonical(tra_build *b, const char *spec) {
     const char *path, *name;
     tra_relspec(b->arena, spec, &path, &name);
-    char *real = realpath(path, NULL);
-    if (!real) real = tra_in_real_folder(path);
+    char *file = tra_behind_links(path), *real = tra_in_real_folder(file);
     char *out = tra_arena_printf(b->arena, "%s:%s", real, name ? name : "data"), *to = out;
+    free(file);
     free(real);
     for (const char *from = out; *from;) {
         bool begins = to == out || to[-1] == '/';

@@ -144,3 +144,22 @@ for x in u, n:  # neighbours along both dimensions are unrelated
     done
     bounded $((32 << 20)) gen -q --shape 4100x2048 --block 4096x2048 --dtype f32 --dist zero --codec zstd -o a.h5
 }
+
+@test "what a symbolic link leads to is written, there or not; a circle of links is nothing to write to" {
+    mkdir far d
+    ln -s ../far/x.h5 d/x.h5
+    ln -s d/x.h5 y.h5
+    ln -s far/x.npy x.npy
+    ln -s loop loop
+    for shape in 5 6; do
+        status 0 tra gen -q -s $shape -o y.h5
+        status 0 tra export -q y.h5 -o x.npy
+        [ -f far/x.h5 ] && [ -L d/x.h5 ] && [ -L y.h5 ] && [ -f far/x.npy ] && [ -L x.npy ]
+        status 0 tra info far/x.h5
+        has "tensor      f64 $shape"
+        [ "$(ls -A far)" = $'x.h5\nx.npy' ]
+    done
+    status 3 tra gen -q -s 5 -o loop
+    status 3 tra export -q y.h5 --to npy -o loop
+    [ -L loop ]
+}
