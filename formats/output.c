@@ -40,6 +40,7 @@ static tra_status sync_dir_of(const char *path, tra_err *e) {
 tra_status tra_output_open(const char *path, bool binary, size_t cap, tra_output *out, tra_err *e) {
     *out = (tra_output){.fd = -1, .name = path, .cap = cap};
     struct stat st;
+    if (!*path) return tra_fail(e, TRA_INPUT, "an output has to have a name, or - for the standard output");
     if (strcmp(path, "-") == 0) {
         out->fd = STDOUT_FILENO;
         out->name = "standard output";
@@ -56,6 +57,7 @@ tra_status tra_output_open(const char *path, bool binary, size_t cap, tra_output
             out->temp = tra_temp_beside(out->target);
             tra_cleanup_add(out->temp);
             out->fd = open(out->temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+            if (out->fd >= 0 && there) fchmod(out->fd, st.st_mode & 07777); /* as what it replaces */
         }
         if (out->fd < 0) {
             tra_status s = tra_fail_errno(e, TRA_INPUT, "%s: cannot write", path);
@@ -147,6 +149,7 @@ tra_status tra_output_adopt(const char *temp, const char *path, int64_t *bytes, 
     struct stat st;
     int fd = open(temp, O_RDONLY | O_CLOEXEC);
     tra_status s = TRA_OK;
+    if (fd >= 0 && stat(path, &st) == 0) fchmod(fd, st.st_mode & 07777); /* as what it replaces */
     if (fd < 0 || fstat(fd, &st) != 0 || fsync(fd) != 0)
         s = tra_fail_errno(e, TRA_INPUT, "%s: cannot sync", path);
     else

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PIECE = 1 << 30 }; /* one call transfers at most 2 GiB */
@@ -78,7 +79,12 @@ char *tra_in_real_folder(const char *path) {
 
 char *tra_behind_links(const char *path) {
     enum { MOST = 40 }; /* as Linux has it; who opens a circle is told */
-    char *at = tra_strdup(path), to[PATH_MAX];
+    struct stat st;
+    if (lstat(path, &st) != 0 || !S_ISLNK(st.st_mode)) return tra_strdup(path);
+    char *at = realpath(path, NULL), to[PATH_MAX];
+    if (at) return at;
+    at = tra_strdup(path);
+    if (stat(path, &st) == 0) return at; /* of /proc: what it says is no name */
     for (int i = 0; i < MOST; i++) {
         ssize_t n = readlink(at, to, sizeof to - 1);
         if (n < 0) break;

@@ -16,7 +16,7 @@ void tra_relspec(tra_arena *a, const char *spec, const char **path, const char *
     struct stat st;
     *path = tra_arena_strndup(a, spec, strlen(spec));
     *name = NULL;
-    if (!colon || colon == spec || !colon[1] || stat(spec, &st) == 0) return;
+    if (!colon || colon == spec || !colon[1] || lstat(spec, &st) == 0) return;
     const char *before = tra_arena_strndup(a, spec, (size_t)(colon - spec));
     if (stat(before, &st) == 0 && S_ISDIR(st.st_mode)) return;
     *path = before;

@@ -105,6 +105,10 @@ TRA_MUSTUSE tra_status tra_rel_read_direct(tra_rel *r, int64_t ordinal, void *bu
 
 /* ---- writing ------------------------------------------------------------------------------------------------ */
 
+/* *path becomes the file that a relation written there replaces, behind any symbolic links: from the arena. TRA_INPUT:
+ * what is there is no file. */
+TRA_MUSTUSE tra_status tra_store_target(tra_arena *a, const char **path, tra_err *e);
+
 typedef struct tra_writer tra_writer;
 typedef struct tra_write_options {
     tra_codec codec;

@@ -23,9 +23,9 @@ static bool good_name(const char *name) {
     }
 }
 
-/* The file itself behind any symbolic links. */
-static tra_status real_target(tra_arena *a, const char **path, tra_err *e) {
+tra_status tra_store_target(tra_arena *a, const char **path, tra_err *e) {
     struct stat st;
+    if (!**path) return tra_fail(e, TRA_INPUT, "a relation cannot be written to a file without a name");
     bool there = stat(*path, &st) == 0;
     if (!there && errno != ENOENT) return tra_fail_errno(e, TRA_INPUT, "cannot write %s", *path);
     if (there && !S_ISREG(st.st_mode))
@@ -222,7 +222,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
     w->history = o->history ? tra_arena_strndup(w->arena, o->history, strlen(o->history)) : NULL;
     tra_status s = TRA_OK;
     if (!good_name(w->name)) s = tra_fail(e, TRA_INPUT, "\"%s\" cannot name a relation (in %s)", w->name, spec);
-    if (s == TRA_OK) s = real_target(w->arena, &path, e);
+    if (s == TRA_OK) s = tra_store_target(w->arena, &path, e);
     if (s == TRA_OK) s = tra_lock_take(path, &first, e);
     if (s != TRA_OK) {
         writer_free(w);

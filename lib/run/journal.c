@@ -47,9 +47,17 @@ static void digests(const tra_plan *p, const uint64_t *values, uint64_t *outputs
 
 /* ---- removing ------------------------------------------------------------------------------------------------- */
 
+/* NULL where it is none: what only leads to a directory is nobody's entry. */
+static DIR *open_dir(const char *entry) {
+    int fd = open(entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    if (fd >= 0 && !d) close(fd);
+    return d;
+}
+
 /* An entry holds plain files alone. Other ranks may be at it too. */
 static void remove_entry(const char *dir) {
-    DIR *d = opendir(dir);
+    DIR *d = open_dir(dir);
     for (struct dirent *f; d && (f = readdir(d));) {
         if (strcmp(f->d_name, ".") != 0 && strcmp(f->d_name, "..") != 0) unlinkat(dirfd(d), f->d_name, 0);
     }
@@ -167,7 +175,7 @@ static bool is_of_output(const holding *h, const char *name) {
 
 static void add_held(const char *dir, void *ctx) {
     holding *h = ctx;
-    DIR *d = opendir(dir);
+    DIR *d = open_dir(dir);
     struct stat st;
     for (struct dirent *f; d && (f = readdir(d));) {
         if (h->r->resume && !is_of_output(h, f->d_name)) continue;

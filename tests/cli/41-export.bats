@@ -178,3 +178,39 @@ with h5py.File("x.h5", "w") as f: f.create_dataset("m", data=a.astype(">i4"), ch
     bounded $((32 << 20)) export large.h5 --gzip=1 -o x.h5
     bounded $((32 << 20)) export large.h5 -o x.raw
 }
+
+@test "with gzip as without: links are followed, what is no file is left alone, rights and other relations are kept" {
+    tra gen -q --shape 40x30 --block 8x8 -o a.h5
+    ln -s t.h5 l.h5
+    status 0 tra export -q a.h5 --gzip -o l.h5
+    [ -L l.h5 ] && [ -f t.h5 ]
+    chmod 600 t.h5
+    for to in l.h5 t.h5; do
+        status 0 tra export -q a.h5 --gzip -o $to
+        is 600 stat -c %a t.h5
+    done
+    status 0 tra diff a.h5 l.h5
+    mkfifo pipe
+    status 3 tra export -q a.h5 --to h5 --gzip -o pipe
+    [ -p pipe ]
+    tra gen -q --shape 9 -o two.h5:x
+    status 3 tra export -q a.h5 --gzip -o two.h5:n
+    has "name another"
+    status 0 tra info two.h5:x
+    status 0 tra export -q a.h5 --gzip -o new.h5:n
+    status 0 tra diff a.h5 new.h5:n
+    status 3 tra export -q a.h5 --to h5 --gzip -o ''
+    status 3 tra export -q a.h5 --to npy -o ''
+    status 3 tra gen -q --shape 9 -o ''
+    [ -z "$(ls -A | grep -e tmp -e lock)" ]
+}
+
+@test "a file that is replaced by an export keeps its rights" {
+    tra gen -q --shape 4 -o a.h5
+    for f in m.csv m.npy m.raw m.mtx; do
+        touch $f
+        chmod 600 $f
+        status 0 tra export -q a.h5 -o $f
+        is 600 stat -c %a $f
+    done
+}
