@@ -162,31 +162,18 @@ static tra_status copy_tables(const rewriting *w, const char *name, tra_arena *a
     return ok ? TRA_OK : h5_fail(e, w->to, "copy the tables of the relation");
 }
 
-/* gzip goes through the library, whose filter it is. */
-static tra_status rewrite_gzip(tra_rel *rel, const char *to, int gzip, int64_t *bytes, tra_err *e) {
+/* gzip goes through the library, whose filter it is. path: the file that is replaced, under its lock. */
+static tra_status rewrite_gzip_to(const char *path, const char *name, tra_rel *rel, const char *to, int gzip,
+                                  tra_arena *arena, int64_t *bytes, tra_err *e) {
     const tra_type *t = tra_rel_type(rel);
     rewriting w = {.rel = rel, .to = to, .from = -1, .source = -1, .file = -1, .dset = -1};
     TRA_TRY(tra_geom_of(t, &w.geom, e));
-    tra_arena *arena = tra_arena_new();
-    const char *path, *name;
-    bool first;
-    tra_relspec(arena, to, &path, &name);
-    tra_status s = tra_store_target(arena, &path, e);
-    if (s == TRA_OK) s = tra_lock_take(path, &first, e);
-    if (s != TRA_OK) {
-        tra_arena_free(arena);
-        return s;
-    }
-    s = name && access(path, F_OK) == 0 ? tra_fail(e, TRA_INPUT, "%s is there, and --gzip writes a file of its own: "
-                                                   "name another, or the file alone to replace it", path)
-                                        : TRA_OK;
     mallopt(M_MMAP_THRESHOLD, 128 << 10); /* as it is, for good: what filters free goes back to the system */
     char *temp = tra_temp_beside(path);
     tra_cleanup_add(temp);
     w.array = tra_malloc((size_t)tra_catalog_maxfloats(t->cat) * tra_dtype_size(t->dtype) + 1);
-    if (!name) name = "data";
     tra_h5_enter();
-    if (s == TRA_OK) s = create(&w, temp, name, gzip, e);
+    tra_status s = create(&w, temp, name, gzip, e);
     if (s == TRA_OK) s = copy_tables(&w, name, arena, e);
     if (s == TRA_OK) s = copy_arrays(&w, e);
     if (w.source >= 0) H5Dclose(w.source);
@@ -200,9 +187,27 @@ static tra_status rewrite_gzip(tra_rel *rel, const char *to, int gzip, int64_t *
     else
         unlink(temp);
     tra_cleanup_drop(temp);
-    tra_lock_drop(path);
     free(w.array);
     free(temp);
+    return s;
+}
+
+static tra_status rewrite_gzip(tra_rel *rel, const char *to, int gzip, int64_t *bytes, tra_err *e) {
+    tra_arena *arena = tra_arena_new();
+    const char *path, *name;
+    bool first;
+    tra_relspec(arena, to, &path, &name);
+    tra_status s = tra_store_target(arena, &path, e);
+    if (s == TRA_OK) s = tra_lock_take(path, &first, e);
+    if (s == TRA_OK) {
+        if (name && access(path, F_OK) == 0) {
+            s = tra_fail(e, TRA_INPUT, "%s is there, and --gzip writes a file of its own: name another, or the file "
+                         "alone to replace it", path);
+        } else {
+            s = rewrite_gzip_to(path, name ? name : "data", rel, to, gzip, arena, bytes, e);
+        }
+        tra_lock_drop(path);
+    }
     tra_arena_free(arena);
     return s;
 }
