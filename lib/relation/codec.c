@@ -342,7 +342,7 @@ tra_status tra_encoded_keep(void *ctx, int64_t at, const void *bytes, int64_t le
 
 void tra_inflate_begin(tra_inflate *x, void *dst, size_t n) {
     ZSTD_DCtx *d = dctx();
-    *x = (tra_inflate){.dst = dst, .n = n, .open = true, .want = !d, .why = d ? NULL : "out of memory for zstd"};
+    *x = (tra_inflate){.dst = dst, .n = n, .open = true, .starved = !d, .why = d ? NULL : "out of memory for zstd"};
     if (d) ZSTD_DCtx_reset(d, ZSTD_reset_session_only);
 }
 
@@ -352,7 +352,7 @@ void tra_inflate_more(tra_inflate *x, const void *src, size_t len) {
     while (!x->why && in.pos < in.size) {
         size_t from = in.pos, to = out.pos, got = ZSTD_decompressStream(dctx(), &out, &in);
         x->open = got != 0;
-        x->want = ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation;
+        x->starved = ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation;
         if (ZSTD_isError(got)) x->why = ZSTD_getErrorName(got);
         else if (in.pos == from && out.pos == to) x->why = "it does not end where a chunk does";
     }

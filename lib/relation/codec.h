@@ -25,13 +25,13 @@ TRA_MUSTUSE tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int 
 size_t tra_encode_room(size_t n, size_t size);
 
 /* The zstd part of the reverse: the stored bytes, as they come, to the n bytes of a chunk in dst. By one thread from
- * begin to end, of one chunk at a time. The end returns NULL, or the reason why the bytes are damaged, or when that is
- * set cannot be decoded for want of memory. */
+ * begin to end, of one chunk at a time. The end returns NULL, or why the bytes are damaged; or, where `starved` is set,
+ * why they could not be decoded. */
 typedef struct tra_inflate {
     void *dst;
     size_t n, done;
     bool open; /* a frame is not at its end */
-    bool want; /* of memory */
+    bool starved; /* of memory */
     const char *why;
 } tra_inflate;
 void tra_inflate_begin(tra_inflate *x, void *dst, size_t n);

@@ -262,7 +262,7 @@ static tra_status read_chunk(const tra_rel *r, int64_t ordinal, const tra_dims *
         tra_inflate_begin(&z, buf, n);
         TRA_TRY(fetch(r, ordinal, scratch, NULL, &z, false, e));
         const char *why = tra_inflate_end(&z);
-        if (z.want) return tra_fail(e, TRA_RESOURCE, "%s:%s: %s", r->path, r->name, why);
+        if (z.starved) return tra_fail(e, TRA_RESOURCE, "%s:%s: %s", r->path, r->name, why);
         if (why) return damaged(r, ordinal, why, e);
     } else {
         TRA_TRY(fetch(r, ordinal, buf, NULL, NULL, false, e));
