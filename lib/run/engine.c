@@ -49,6 +49,7 @@ struct tra_engine {
     void *tick_ctx;
     tra_engine_beside_fn *beside;
     void *beside_ctx;
+    bool wanted; /* the maker waits for what it brings */
     double ticked; /* when */
 };
 
@@ -59,16 +60,6 @@ void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx) {
     g->tick_ctx = ctx;
 }
 
-void tra_engine_set_beside(tra_engine *g, tra_engine_beside_fn *fn, void *ctx) {
-    g->beside = fn;
-    g->beside_ctx = ctx;
-}
-
-void tra_engine_brought(tra_engine *g) {
-    pthread_mutex_lock(&g->lock);
-    pthread_cond_broadcast(&g->work);
-    pthread_mutex_unlock(&g->lock);
-}
 
 /* Under the lock. */
 static void set_failed(tra_engine *g, bool failed) {
@@ -87,17 +78,40 @@ tra_status tra_engine_tick(tra_engine *g, tra_err *e) {
     return g->tick ? g->tick(g->tick_ctx, e) : TRA_OK;
 }
 
+/* Under the lock. */
+static void tick_if_due(tra_engine *g) {
+    tra_err e = {0};
+    double now = tra_now();
+    if (!g->tick || now < g->ticked + 0.2) return;
+    g->ticked = now;
+    if (tra_engine_tick(g, &e) != TRA_OK) fail(g, &e);
+}
+
 /* Goes on with what is beside, under the lock; true: something happened, or it failed. */
 static bool go_on_beside(tra_engine *g) {
     tra_err e = {0};
     bool any = false;
     pthread_mutex_unlock(&g->lock);
-    tra_status s = g->beside(g->beside_ctx, &any, &e);
+    tra_status s = g->beside(g->beside_ctx, g->wanted, &any, &e);
     pthread_mutex_lock(&g->lock);
     if (s == TRA_OK) return any;
-    g->beside = NULL;
+    tra_engine_set_beside(g, NULL, NULL);
     fail(g, &e);
     return true;
+}
+
+static bool meanwhile(void *ctx) { /* the pool waits */
+    tra_engine *g = ctx;
+    pthread_mutex_lock(&g->lock);
+    bool any = go_on_beside(g);
+    pthread_mutex_unlock(&g->lock);
+    return any;
+}
+
+void tra_engine_set_beside(tra_engine *g, tra_engine_beside_fn *fn, void *ctx) {
+    g->beside = fn;
+    g->beside_ctx = ctx;
+    tra_pool_set_meanwhile(g->pool, fn ? meanwhile : NULL, g);
 }
 
 /* Waits for cond under the lock, perhaps in vain; for a quarter of a second at most when there is somebody to tick, and
@@ -107,18 +121,13 @@ static void wait_for(tra_engine *g, pthread_cond_t *cond) {
         SHORT = 1000000
     }; /* of 125 MB a second this is what a socket holds; each look costs some calls of the system */
     if (g->beside) {
-        if (go_on_beside(g)) return;
-        tra_wait_for(cond, &g->lock, SHORT);
-        if (!g->tick || tra_now() < g->ticked + 0.25) return;
-        g->ticked = tra_now();
+        if (!go_on_beside(g)) tra_wait_for(cond, &g->lock, SHORT);
     } else if (!g->tick) {
         pthread_cond_wait(cond, &g->lock);
-        return;
     } else {
         tra_wait_briefly(cond, &g->lock);
     }
-    tra_err e = {0};
-    if (tra_engine_tick(g, &e) != TRA_OK) fail(g, &e);
+    tick_if_due(g);
 }
 
 tra_unit *tra_unit_new(int ninputs, int ntasks) {
@@ -131,8 +140,7 @@ tra_unit *tra_unit_new(int ninputs, int ntasks) {
 }
 
 static void let_go(tra_engine *g, tra_input *in) {
-    if (in->block && in->leaves) tra_block_leave(g->pool, in->block);
-    else if (in->block) tra_block_unpin(g->pool, in->block);
+    if (in->block) tra_block_leave(g->pool, in->block, in->leaves, in->last);
     in->block = NULL;
 }
 
@@ -184,11 +192,17 @@ static void derive(tra_input *in, void *scratch) {
     tra_part_derive(in->via, in->via_at, &base, &in->array, scratch);
 }
 
+static void loaded(tra_engine *g) { /* another unit may wait for it */
+    pthread_mutex_lock(&g->lock);
+    pthread_cond_broadcast(&g->work);
+    pthread_mutex_unlock(&g->lock);
+}
+
 /* Loads and derives one input. */
 static tra_status prepare(tra_engine *g, tra_input *in, tra_worker *w, tra_err *e) {
     if (in->load) {
         tra_status s = tra_block_load(g->pool, in->block, w->io, e);
-        tra_engine_brought(g);
+        loaded(g);
         if (s != TRA_OK) return s;
     }
     if (in->via) derive(in, w->scratch);
@@ -302,15 +316,16 @@ static void *work(void *arg) {
     return NULL;
 }
 
+bool tra_engine_busy(tra_engine *g) {
+    return (atomic_load(&g->inflight) > 0 && !g->failed) || atomic_load(&g->calls) > 0;
+}
+
 static bool busy(void *ctx) {
     tra_engine *g = ctx;
-    tra_err e = {0};
-    if (tra_engine_tick(g, &e) != TRA_OK) {
-        pthread_mutex_lock(&g->lock); /* under the pool's, for which nobody waits who holds ours */
-        fail(g, &e);
-        pthread_mutex_unlock(&g->lock);
-    }
-    return (atomic_load(&g->inflight) > 0 && !g->failed) || atomic_load(&g->calls) > 0;
+    pthread_mutex_lock(&g->lock); /* under the pool's, for which nobody waits who holds ours */
+    tick_if_due(g);
+    pthread_mutex_unlock(&g->lock);
+    return tra_engine_busy(g);
 }
 
 /* ---- calls behind ------------------------------------------------------------------------------------------------ */
@@ -471,15 +486,41 @@ tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e
 
 /* ---- the maker's side --------------------------------------------------------------------------------------- */
 
-tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
+/* Has it come? On the maker's thread, as what comes from elsewhere. */
+static bool is_there(const tra_input *in) {
+    tra_part *stored, *via;
+    int64_t at, via_at;
+    tra_part_resolve(in->part, in->i, &stored, &at, &via, &via_at);
+    return stored->block[at] != NULL;
+}
+
+tra_status tra_engine_await(tra_engine *g, const tra_unit *u, tra_err *e) {
     tra_status s = TRA_OK;
+    pthread_mutex_lock(&g->lock);
+    for (int i = 0; i < u->ninputs && !g->failed && s == TRA_OK;) {
+        if (is_there(&u->inputs[i])) {
+            i++;
+        } else if (g->beside) {
+            g->wanted = true;
+            wait_for(g, &g->ended);
+            g->wanted = false;
+        } else {
+            s = tra_fail(e, TRA_INTERNAL, "an array is wanted that nothing will bring");
+        }
+    }
+    if (g->failed) s = tra_fail(e, g->err.status, "%s", g->err.msg);
+    pthread_mutex_unlock(&g->lock);
+    return s;
+}
+
+tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     pthread_mutex_lock(&g->lock);
     while ((atomic_load(&g->inflight) >= TRA_LOOKAHEAD ||
             (g->ahead > TRA_LOOKAHEAD_BYTES && atomic_load(&g->inflight) >= g->threads)) &&
            !g->failed)
         wait_for(g, &g->ended);
-    if (g->failed) s = tra_fail(e, g->err.status, "%s", g->err.msg);
     pthread_mutex_unlock(&g->lock);
+    tra_status s = tra_engine_await(g, u, e);
     int pinned = 0;
     for (; s == TRA_OK && pinned < u->ninputs; pinned++) s = pin_input(g, &u->inputs[pinned], e);
     for (int i = 0; s != TRA_OK && i < pinned; i++) {
@@ -560,7 +601,7 @@ tra_status tra_engine_fetch(tra_engine *g, tra_input *in, size_t scratch, size_t
     tra_status s = pin_input(g, in, e);
     if (s == TRA_OK && in->load && io > 0) s = tra_block_new(g->pool, (int64_t)io, &room, e);
     if (s == TRA_OK && in->load)
-        s = tra_block_load(g->pool, in->block, room ? room->ptr : NULL, e), tra_engine_brought(g);
+        s = tra_block_load(g->pool, in->block, room ? room->ptr : NULL, e), loaded(g);
     if (s == TRA_OK && !in->load) s = wait_for_load(g, in, e);
     tra_block_free(g->pool, room);
     room = NULL;

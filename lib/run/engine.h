@@ -28,7 +28,8 @@ typedef struct tra_worker {
 typedef struct tra_input {
     tra_part *part; /* tuple i of part */
     int64_t i;
-    bool leaves;     /* it will not be wanted again soon */
+    bool leaves;     /* it will not be wanted again soon, */
+    bool last;       /* nor ever */
     int64_t room;    /* bytes that what is computed on the way takes at least */
     bool stays;      /* its stored block is pinned once more, for the maker to give back */
     tra_array array; /* ready when tasks run */
@@ -66,18 +67,22 @@ void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx);
 TRA_MUSTUSE tra_status tra_engine_tick(tra_engine *g,
                                        tra_err *e); /* calls it: for a stage that waits for something else */
 
-/* Something that goes on beside the stages, on the thread that runs the plan while it waits for the workers: called
- * again at once while *any says that something happened, else soon. What it brings (tra_block_arrived) workers wait
- * for. A status that is not TRA_OK is the failure of the stage, and it is not called any more. NULL: nothing. */
-typedef tra_status tra_engine_beside_fn(void *ctx, bool *any, tra_err *e);
+/* Something that goes on beside the stages, on the thread that runs the plan while it waits for the workers or for
+ * memory: called again at once while *any says that something happened, else soon. It may bring what parts lack;
+ * wanted: the next unit waits for it. A status that is not TRA_OK is the failure of the stage, and it is not called any
+ * more. NULL: nothing. */
+typedef tra_status tra_engine_beside_fn(void *ctx, bool wanted, bool *any, tra_err *e);
 void tra_engine_set_beside(tra_engine *g, tra_engine_beside_fn *fn, void *ctx);
-void tra_engine_brought(tra_engine *g); /* blocks have arrived */
+bool tra_engine_busy(tra_engine *g); /* is there something in flight whose end will give memory back? */
 
 /* Begins a stage: every worker gets so many bytes of the pool, until the next stage begins or the queue is drained. */
 TRA_MUSTUSE tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e);
 tra_unit *tra_unit_new(int ninputs, int ntasks);
 void tra_unit_drop(tra_engine *g, tra_unit *u); /* one that was not submitted */
-/* Pins the inputs and queues the unit; takes it over, also on failure. May wait for memory. */
+/* Waits until parts have the inputs of a unit that is not submitted yet. */
+TRA_MUSTUSE tra_status tra_engine_await(tra_engine *g, const tra_unit *u, tra_err *e);
+/* Waits for the inputs, pins them and queues the unit; takes it over, also on failure. May wait for memory. So what is
+ * queued can run, and its end does not depend on what comes from elsewhere. */
 TRA_MUSTUSE tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e);
 /* Runs fn(ctx) on a thread beside the workers, for what waits more than it computes; it is run also after a failure, so
  * that it can let go of what ctx holds. When too many wait it is run at once. By any thread. */

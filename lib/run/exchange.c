@@ -5,6 +5,7 @@
  * and takes and drops what is sent to it; all ranks reach the end of the exchange and agree on the error there.
  */
 #include "exchange.h"
+#include "memory.h"
 #include "repart.h"
 
 #include <assert.h>
@@ -67,17 +68,58 @@ static tra_array array_of(const tra_exchange *x, bool out, int64_t ordinal, void
     return a;
 }
 
-/* Is no piece of the tuple yet to be cut? Both lists go by the tuple. */
+static bool is_next(const tra_transfers *l, int64_t next, const tra_transfer *t) {
+    return next < l->n && l->v[next].turn <= t->turn;
+}
+
+/* Is nothing of the tuple of a transfer, which is off its list, to be sent or kept any more? */
 static bool cut_up(const tra_exchange *x, const tra_transfer *t) {
-    return (x->next_out == x->outgoing.n || x->outgoing.v[x->next_out].in > t->in) &&
-           (x->next_local == x->local.n || x->local.v[x->next_local].in > t->in);
+    return !is_next(&x->outgoing, x->next_out, t) && !is_next(&x->local, x->next_local, t);
+}
+
+static int64_t find_sent(const tra_exchange *x, const tra_transfer *t) {
+    return tra_part_find(x->in, t->in, x->in->summand ? t->summand : 0);
+}
+
+/* Where the block is that a transfer is of, and (or NULL) what computes it on the way. */
+static tra_block **stored_of(const tra_exchange *x, const tra_transfer *t, tra_part **via) {
+    tra_part *stored;
+    int64_t at, via_at;
+    tra_part_resolve(x->in, find_sent(x, t), &stored, &at, via, &via_at);
+    return &stored->block[at];
+}
+
+/* Can the tuple be read at once? The stage beside may be about to make it, or to read it: with inputs of a unit that
+ * waits for memory, and for us, before it can be queued. */
+static bool is_ready(const tra_exchange *x, const tra_transfer *t) {
+    tra_part *via;
+    if (!x->beside || x->status != TRA_OK || find_sent(x, t) < 0) return true; /* or will not be sent */
+    tra_block *b = __atomic_load_n(stored_of(x, t, &via), __ATOMIC_ACQUIRE);
+    return b && b->state != TRA_BLOCK_LOADING;
+}
+
+/* A tuple that goes to several sites is read once: it is held until the last of these has it, besides by those that are
+ * under way. t: has been read. */
+static tra_status hold(tra_exchange *x, const tra_transfer *t) {
+    tra_part *via;
+    bool load, more = is_next(&x->outgoing, x->next_out, t);
+    if (more && !x->pinned) {
+        tra_block *b = *stored_of(x, t, &via);
+        TRA_TRY(tra_block_pin(x->site->pool, b, &load, x->e));
+        x->pinned = b;
+    } else if (!more && x->pinned) {
+        tra_block_unpin(x->site->pool, x->pinned);
+        x->pinned = NULL;
+    }
+    return TRA_OK;
 }
 
 /* Reads the tuple of a transfer, which is off its list. */
 static tra_status fetch(tra_exchange *x, const tra_transfer *t, tra_input *in) {
-    *in = (tra_input){.part = x->in, .i = tra_part_find(x->in, t->in, x->in->summand ? t->summand : 0)};
+    *in = (tra_input){.part = x->in, .i = find_sent(x, t)};
     if (in->i < 0) return tra_fail(x->e, TRA_INTERNAL, "a tuple to send is not on this site");
     in->leaves = x->once && cut_up(x, t);
+    in->last = x->last && cut_up(x, t);
     return tra_engine_fetch(x->site->engine, in, x->scratch, x->io, x->e);
 }
 
@@ -111,7 +153,6 @@ static tra_status place_piece(tra_exchange *x, const tra_transfer *t, const tra_
 
 static tra_status place_whole(tra_exchange *x, const tra_transfer *t, tra_block *b) {
     int64_t slot = tra_part_find(x->out, t->out, t->summand);
-    if (slot >= 0 && x->out->block[slot] == b) return TRA_OK; /* it was expected */
     if (slot < 0 || x->out->block[slot]) {
         tra_block_free(x->site->pool, b);
         return tra_fail(x->e, TRA_INTERNAL, "a tuple arrives that is not expected on this site");
@@ -122,12 +163,10 @@ static tra_status place_whole(tra_exchange *x, const tra_transfer *t, tra_block 
 
 /* A tuple that stays: both parts hold its block, unless it is computed on the way. */
 static tra_status keep(tra_exchange *x, const tra_transfer *t) {
-    tra_part *stored, *via;
+    tra_part *via;
     tra_pool *pool = x->site->pool;
-    int64_t at, via_at, i = tra_part_find(x->in, t->in, x->in->summand ? t->summand : 0);
-    if (i < 0) return tra_fail(x->e, TRA_INTERNAL, "a tuple to keep is not on this site");
-    tra_part_resolve(x->in, i, &stored, &at, &via, &via_at);
-    tra_block *b = stored->block[at];
+    if (find_sent(x, t) < 0) return tra_fail(x->e, TRA_INTERNAL, "a tuple to keep is not on this site");
+    tra_block *b = *stored_of(x, t, &via);
     if (!via) {
         tra_block_share(pool, b);
         return place_whole(x, t, b);
@@ -147,11 +186,15 @@ static tra_status local_piece(tra_exchange *x, const tra_transfer *t) {
     return s;
 }
 
+static void count_done(tra_exchange *x) { /* of the stage, if it is one */
+    if (!x->beside) atomic_fetch_add(&x->site->done, 1);
+}
+
 /* Deals with the next tuple, or piece of one, that stays here. */
 static void next_local(tra_exchange *x) {
     const tra_transfer *t = &x->local.v[x->next_local++];
     tra_exchange_fail(x, x->pieces ? local_piece(x, t) : keep(x, t));
-    atomic_fetch_add(&x->site->done, 1);
+    count_done(x);
 }
 
 /* ---- the lists -------------------------------------------------------------------------------------------------- */
@@ -169,12 +212,18 @@ static tra_status pack(tra_exchange *x, const tra_transfer *t, const tra_array *
 /* Bytes of the blocks that are held while a transfer is on its way: a piece, or the array and what it is computed
  * from. */
 static int64_t held_by(const tra_exchange *x, const tra_transfer *t) {
-    int64_t i = x->pieces ? -1 : tra_part_find(x->in, t->in, x->in->summand ? t->summand : 0), at, via_at;
+    int64_t i = x->pieces ? -1 : find_sent(x, t), at, via_at;
     int64_t n = tra_block_footprint(tra_exchange_bytes(x, t));
     tra_part *stored, *via;
     if (i < 0) return n;
     tra_part_resolve(x->in, i, &stored, &at, &via, &via_at);
     return via ? n + tra_block_footprint(tra_part_bytes(stored, at)) : n;
+}
+
+/* Beside other stages: may so many bytes be taken now? Whatever is in flight there gives its memory back. clean: only
+ * what nothing has to be spilled for. */
+static bool has_room(const tra_exchange *x, int64_t bytes, bool clean) {
+    return !x->beside || tra_pool_has_room(x->site->pool, bytes, clean) || !tra_engine_busy(x->site->engine);
 }
 
 /* Is there room to read a tuple? Else what is on its way will make some: what comes from others does not wait for
@@ -194,10 +243,9 @@ void tra_source_release(tra_exchange *x, tra_source *s) {
 static tra_status gather(tra_exchange *x, const tra_transfer *t, tra_source *s) {
     TRA_TRY(fetch(x, t, &s->input));
     s->data = s->input.array.data;
-    if (!x->pieces) return TRA_OK;
-    tra_status st = pack(x, t, &s->input.array, s->bytes, &s->packed);
-    tra_engine_release(x->site->engine, &s->input);
-    if (st == TRA_OK) s->data = s->packed->ptr;
+    tra_status st = x->pieces ? pack(x, t, &s->input.array, s->bytes, &s->packed) : hold(x, t);
+    if (x->pieces || st != TRA_OK) tra_engine_release(x->site->engine, &s->input);
+    if (s->packed) s->data = s->packed->ptr;
     return st;
 }
 
@@ -207,10 +255,11 @@ static bool start_send(tra_exchange *x) {
     const tra_transfer *t = &x->outgoing.v[x->next_out];
     tra_source s = {.bytes = tra_exchange_bytes(x, t), .held = held_by(x, t)};
     if (!x->transport->room(x, s.held) || !can_fetch(x)) return false;
-    while (x->pieces && x->status == TRA_OK && x->next_local < x->local.n && x->local.v[x->next_local].in <= t->in)
-        next_local(x); /* both lists go by the input: a tuple is read once for both */
+    if (!is_ready(x, t) || !has_room(x, x->need.fetch, false)) return false;
+    while (x->status == TRA_OK && is_next(&x->local, x->next_local, t) && is_ready(x, &x->local.v[x->next_local]))
+        next_local(x); /* a tuple is read once for both lists */
     x->next_out++;
-    atomic_fetch_add(&x->site->done, 1);
+    count_done(x);
     if (x->status == TRA_OK) tra_exchange_fail(x, gather(x, t, &s));
     if (x->status != TRA_OK) {
         x->transport->refuse(x, t);
@@ -226,8 +275,7 @@ static bool start_send(tra_exchange *x) {
 /* What has come for a tuple of the result, or a piece of one. */
 static tra_status place(tra_exchange *x, const tra_transfer *t, tra_block *b) {
     if (!x->pieces) {
-        (x->beside ? tra_block_arrived : tra_block_unpin)(x->site->pool, b);
-        if (x->beside) tra_engine_brought(x->site->engine);
+        tra_block_unpin(x->site->pool, b);
         return place_whole(x, t, b);
     }
     tra_dims from, to, ext, zero;
@@ -246,7 +294,7 @@ void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b, 
     tra_info(4, "    %" PRId64 " bytes of tuple %" PRId64 " received from site %d", bytes, t->in, t->from);
     tra_exchange_fail(x, s);
     if (x->status == TRA_OK) tra_exchange_fail(x, place(x, t, b));
-    else if (!x->beside) tra_block_free(x->site->pool, b); /* else the part has it */
+    else tra_block_free(x->site->pool, b);
 }
 
 bool tra_exchange_receive(tra_exchange *x) {
@@ -256,8 +304,7 @@ bool tra_exchange_receive(tra_exchange *x) {
     const tra_transfer *t = &x->incoming[src].v[x->next_in[src]++];
     int64_t bytes = tra_exchange_bytes(x, t);
     tra_block *b = NULL;
-    if (x->status == TRA_OK && x->beside) b = x->out->block[tra_part_find(x->out, t->out, t->summand)];
-    else if (x->status == TRA_OK) tra_exchange_fail(x, tra_block_new(x->site->pool, bytes, &b, x->e));
+    if (x->status == TRA_OK) tra_exchange_fail(x, tra_block_new(x->site->pool, bytes, &b, x->e));
     x->transport->take(x, t, b, bytes);
     return true;
 }
@@ -272,15 +319,22 @@ static void begin_lists(tra_exchange *x) {
     if (x->transport->lists) x->transport->lists(x);
 }
 
+static bool has_local(const tra_exchange *x) { return x->status == TRA_OK && x->next_local < x->local.n; }
+
 static bool under_way(tra_exchange *x) {
-    return x->next_out < x->outgoing.n || x->transport->busy(x) || x->received < x->expected;
+    return x->next_out < x->outgoing.n || x->transport->busy(x) || x->received < x->expected || has_local(x);
 }
 
-/* false: nothing happened. */
-static bool go_on(tra_exchange *x) {
+/* false: nothing happened. wanted: what comes, though something be spilled for it. */
+static bool go_on(tra_exchange *x, bool wanted) {
     bool any = x->transport->progress(x);
-    any |= tra_exchange_receive(x);
-    return start_send(x) || any;
+    if (x->status != TRA_OK || has_room(x, x->most, !wanted)) any |= tra_exchange_receive(x);
+    any |= start_send(x);
+    if (any || !has_local(x) || !can_fetch(x) || !is_ready(x, &x->local.v[x->next_local]) ||
+        !has_room(x, x->need.fetch, !wanted))
+        return any;
+    next_local(x); /* while the wire is busy */
+    return true;
 }
 
 static void wait_a_little(int idle) {
@@ -292,17 +346,10 @@ static void run_lists(tra_exchange *x) {
     int idle = 0;
     begin_lists(x);
     while (under_way(x)) {
-        bool any = go_on(x);
-        bool local = x->pieces && x->next_local < x->local.n && x->status == TRA_OK;
-        if (!any && local && can_fetch(x)) { /* while the wire is busy */
-            next_local(x);
-            any = true;
-        }
+        idle = go_on(x, true) ? 0 : idle + 1;
         if (x->status == TRA_OK) tra_exchange_fail(x, tra_engine_tick(x->site->engine, x->e));
-        idle = any ? 0 : idle + 1;
         wait_a_little(idle);
     }
-    while (x->next_local < x->local.n && x->status == TRA_OK) next_local(x);
 }
 
 /* ---- the stages ------------------------------------------------------------------------------------------------- */
@@ -310,12 +357,14 @@ static void run_lists(tra_exchange *x) {
 static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *in, tra_part *out, tra_err *e) {
     const tra_part *parts[1] = {in};
     *x = (tra_exchange){
-        .site = site, .op = op, .in = in, .out = out, .e = e, .budget = tra_pool_stat(site->pool).budget};
+        .site = site, .op = op, .in = in, .out = out, .e = e, .budget = tra_pool_stat(site->pool).budget - op->aside};
     x->sent = &site->sent;
     x->arrived = &site->received;
     x->need = tra_exchange_memory(site->plan, op);
-    x->window = tra_min64(x->budget / 4, tra_max64(0, x->budget - x->need.transient) / 2);
-    x->window_in = x->window;
+    x->window = op->begins < op->ends ? op->window
+                                      : tra_min64(x->budget / 4, tra_max64(0, x->budget - x->need.transient) / 2);
+    x->most = tra_max64(tra_op_read_room(site->plan, &site->plan->ops[op->in[0]]), tra_type_room(&op->type));
+    x->last = tra_op_reads_last(site->plan, op, 0);
     x->scratch = tra_stage_scratch(parts, 1);
     x->io = tra_stage_io(parts, 1);
     x->transport = site->transport;
@@ -330,6 +379,7 @@ static void clear(tra_exchange *x) {
 }
 
 static tra_status end(tra_exchange *x) {
+    if (x->pinned) tra_block_unpin(x->site->pool, x->pinned);
     x->transport->end(x);
     for (int p = 0; p < x->site->comm.size; p++) free(x->incoming[p].v);
     free(x->incoming);
@@ -355,7 +405,7 @@ static void list_moves(tra_exchange *x, const tra_placement *from, const int64_t
     for (int64_t i = 0; i < op->type.cat->n; i++) {
         int64_t t = order ? order[i] : i;
         int n = tra_place_moves(from, &op->place, op->type.cat, t, v);
-        for (int j = 0; j < n; j++) list_transfer(x, (tra_transfer){t, t, v[j].summand, v[j].from, v[j].to});
+        for (int j = 0; j < n; j++) list_transfer(x, (tra_transfer){i, t, t, v[j].summand, v[j].from, v[j].to});
     }
     free(v);
 }
@@ -371,42 +421,43 @@ tra_status tra_stage_exchange(tra_site *site, const tra_placement *from, const t
 
 /* ---- beside other stages ---------------------------------------------------------------------------------------- */
 
-enum { BESIDE_BYTES = 8 << 20 };
-
-typedef struct turn { /* of a tuple: when the join that follows wants it */
-    int64_t row, k, ordinal;
+typedef struct turn { /* of a tuple: when the stage that reads it wants it */
+    int64_t span, row, k, own, ordinal;
 } turn;
 
 static int by_turn(const void *a, const void *b) {
     const turn *x = a, *y = b;
+    if (x->span != y->span) return x->span < y->span ? -1 : 1;
     if (x->row != y->row) return x->row < y->row ? -1 : 1;
     if (x->k != y->k) return x->k < y->k ? -1 : 1;
+    if (x->own != y->own) return x->own < y->own ? -1 : 1;
     return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
 }
 
-/* The tuples by the value of what the join that reads them, if it is one, joins on; where only this side moves, row by
- * row of its own (tra_loop_of). All ranks find the same order. */
-static int64_t *order_for(const tra_plan *p, const tra_op *op) {
+/* The tuples in the order in which the join or aggregation that reads them does: by super-blocks and steps (super.h).
+ * NULL: in that of keys. All ranks find the same order; where their loops differ, that of the least. */
+static int64_t *order_for(const tra_site *site, const tra_op *op, int64_t budget) {
+    const tra_plan *p = site->plan;
     const tra_catalog *c = op->type.cat;
-    const tra_op *to = &p->ops[tra_op_beside(p, op->id)];
-    const tra_dims *joined = !to->join             ? NULL
-                             : to->in[0] == op->id ? &to->joinl
-                             : to->in[1] == op->id ? &to->joinr
-                                                   : NULL;
-    if (!joined) return NULL;
-    bool rows = tra_op_moves(p, to, 0) != tra_op_moves(p, to, 1);
+    const tra_op *to = &p->ops[op->ends];
+    if (!tra_op_flows(op) || (!to->join && !to->agg) || (to->in[0] != op->id && to->in[1] != op->id)) return NULL;
+    int side = to->in[0] == op->id ? 0 : 1;
+    tra_block_loop loop = tra_op_loop(p, to, tra_engine_threads(site->engine), budget);
+    int64_t together = side == 0 ? loop.ci : loop.cj;
+    tra_comm_min(&site->comm, &together, 1);
     turn *v = tra_malloc((size_t)(c->n + 1) * sizeof *v);
     int64_t *order = tra_malloc((size_t)(c->n + 1) * sizeof *order);
     for (int64_t t = 0; t < c->n; t++) {
         tra_dims key;
         tra_catalog_key(c, t, &key);
-        v[t] = (turn){0, 0, t};
-        for (int i = 0; i < joined->n; i++) v[t].k = v[t].k * c->frontier.v[joined->v[i]] + key.v[joined->v[i]];
-        for (int d = 0; d < key.n && rows; d++) {
-            bool own = true;
-            for (int i = 0; i < joined->n; i++) own = own && joined->v[i] != d;
-            if (own) v[t].row = v[t].row * c->frontier.v[d] + key.v[d];
+        v[t] = (turn){.ordinal = t};
+        for (int d = 0; d < key.n; d++) {
+            bool joined, grouped;
+            tra_op_label(p, to, side, d, &joined, &grouped);
+            int64_t *at = !grouped ? &v[t].k : joined ? &v[t].span : &v[t].own;
+            *at = *at * c->frontier.v[d] + key.v[d];
         }
+        v[t].row = v[t].own / together;
     }
     qsort(v, (size_t)c->n, sizeof *v, by_turn);
     for (int64_t t = 0; t < c->n; t++) order[t] = v[t].ordinal;
@@ -414,38 +465,39 @@ static int64_t *order_for(const tra_plan *p, const tra_op *op) {
     return order;
 }
 
+/* What stays and is there is there at once: it may be a file's, and the stage that reads it asks what reading takes. */
+static void keep_first(tra_exchange *x) {
+    tra_part *via;
+    int64_t left = 0;
+    for (int64_t i = 0; i < x->local.n; i++) {
+        const tra_transfer t = x->local.v[i];
+        bool there = is_ready(x, &t) && stored_of(x, &t, &via) && !via;
+        if (there && x->status == TRA_OK) tra_exchange_fail(x, keep(x, &t));
+        else x->local.v[left++] = t;
+    }
+    x->local.n = left;
+}
+
 tra_exchange *tra_exchange_begin(tra_site *site, const tra_placement *from, const tra_op *op, tra_part *in,
                                  tra_part *out) {
     tra_exchange *x = tra_calloc(1, sizeof *x);
-    int64_t *order = order_for(site->plan, op);
     begin(x, site, op, in, out, NULL);
+    int64_t *order = order_for(site, op, x->budget);
     x->e = &x->own;
     x->beside = true;
-    /* what comes together is done together, and the join could begin with the first: few at once, but enough for the
-     * wire */
-    int64_t largest =
-        tra_block_footprint(tra_catalog_maxfloats(op->type.cat) * (int64_t)tra_dtype_size(op->type.dtype));
-    x->window_in = tra_min64(x->window, tra_max64(BESIDE_BYTES, 2 * largest));
     x->sent = &x->moved.sent;
     x->arrived = &x->moved.received;
     x->begun = tra_now();
     tra_part_keep(in);
     list_moves(x, from, order);
     free(order);
-    for (int64_t i = 0; i < x->local.n && x->status == TRA_OK; i++) tra_exchange_fail(x, keep(x, &x->local.v[i]));
-    for (int p = 0; p < site->comm.size; p++) {
-        for (int64_t i = 0; i < x->incoming[p].n && x->status == TRA_OK; i++) {
-            const tra_transfer *t = &x->incoming[p].v[i];
-            int64_t slot = tra_part_find(out, t->out, t->summand);
-            tra_exchange_fail(x, tra_block_expect(site->pool, tra_exchange_bytes(x, t), &out->block[slot], x->e));
-        }
-    }
+    keep_first(x);
     begin_lists(x);
     return x;
 }
 
-tra_status tra_exchange_go_on(tra_exchange *x, bool *any, bool *done, tra_err *e) {
-    if (under_way(x)) *any |= go_on(x);
+tra_status tra_exchange_go_on(tra_exchange *x, bool wanted, bool *any, bool *done, tra_err *e) {
+    if (under_way(x)) *any |= go_on(x, wanted);
     if (under_way(x)) *done = false;
     else if (x->moved.seconds == 0) x->moved.seconds = tra_now() - x->begun;
     return x->status == TRA_OK ? TRA_OK : tra_fail(e, x->status, "%s", x->own.msg);
@@ -455,16 +507,9 @@ tra_status tra_exchange_end(tra_exchange *x, tra_status s, tra_moved *moved, tra
     tra_exchange_fail(x, s); /* has its message already */
     bool ours = s == TRA_OK;
     for (int idle = 0; under_way(x);) {
-        idle = go_on(x) ? 0 : idle + 1;
+        idle = go_on(x, true) ? 0 : idle + 1;
         if (x->status == TRA_OK) tra_exchange_fail(x, tra_engine_tick(x->site->engine, x->e));
         wait_a_little(idle);
-    }
-    for (int p = 0; p < x->site->comm.size; p++) { /* what did not come is not waited for any more */
-        for (int64_t i = 0; i < x->incoming[p].n; i++) {
-            const tra_transfer *t = &x->incoming[p].v[i];
-            tra_block *b = x->out->block[tra_part_find(x->out, t->out, t->summand)];
-            if (b && b->state == TRA_BLOCK_LOADING && b->pins > 0) tra_block_unpin(x->site->pool, b);
-        }
     }
     if (x->moved.seconds == 0) x->moved.seconds = tra_now() - x->begun;
     *moved = x->moved;
@@ -491,7 +536,7 @@ static void list_pieces(const tra_op *from, const tra_op *op, int64_t out, tra_t
         if (t < 0) continue; /* a hole */
         int n = tra_place_holders(&from->place, ti->cat, t, &k, holder);
         for (int j = 0; j < nto; j++) {
-            tra_transfer tr = {t, out, 0, holder[to[j] % n], to[j]};
+            tra_transfer tr = {t, t, out, 0, holder[to[j] % n], to[j]};
             for (int i = 0; i < n; i++) {
                 if (holder[i] == to[j]) tr.from = to[j];
             }

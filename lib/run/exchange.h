@@ -12,6 +12,7 @@
 enum { TRA_MAXSENDS = 64 }; /* messages on their way from one rank */
 
 typedef struct tra_transfer {
+    int64_t turn;    /* of its tuple of the input: lists go by it */
     int64_t in, out; /* ordinals */
     int32_t summand;
     int32_t from, to;
@@ -35,7 +36,9 @@ struct tra_exchange {
     tra_site *site;
     const tra_op *op;
     tra_part *in, *out;
-    bool beside;             /* goes on beside other stages: what is to come has its blocks from the beginning */
+    bool beside;             /* goes on beside other stages */
+    bool last;               /* nothing else reads what is sent */
+    tra_block *pinned;       /* what the tuple that is being sent is stored in, while it goes to several sites */
     int64_t *sent, *arrived; /* bytes are counted here */
     double begun;
     tra_moved moved;
@@ -47,8 +50,9 @@ struct tra_exchange {
     int64_t next_local, next_out, received, expected;
     tra_status status;
     tra_err *e;
-    int64_t window, window_in; /* bytes that may be on their way from here, and to here; one transfer may be more */
+    int64_t window; /* bytes that may be on their way from here, and as many to here; one transfer may be more */
     int64_t budget; /* of the pool */
+    int64_t most;   /* bytes of the largest transfer */
     tra_exchange_need need;
     size_t scratch, io; /* for reading */
     const struct tra_transport *transport;

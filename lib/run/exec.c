@@ -27,7 +27,7 @@ typedef struct exec {
     tra_keep *keep;
     tra_exchange **beside; /* exchanges that go on beside the stages, */
     int *beside_op;        /* of these operators */
-    int nbeside;
+    int nbeside, at;       /* at: the operator that runs */
     int64_t read_before;   /* by the pool, when the first of them began */
 } exec;
 
@@ -261,37 +261,68 @@ static void tell_end(const tra_op *op, const tra_op_report *r, int64_t past_cach
 
 /* ---- exchanges beside the stages ------------------------------------------------------------------------------- */
 
-static tra_status go_on_beside(void *ctx, bool *any, tra_err *e) {
+static tra_status go_on_beside(void *ctx, bool wanted, bool *any, tra_err *e) {
     exec *x = ctx;
     bool done = true;
-    for (int i = 0; i < x->nbeside; i++) TRA_TRY(tra_exchange_go_on(x->beside[i], any, &done, e));
+    for (int i = 0; i < x->nbeside; i++) { /* before the stage that reads them, tuples are not waited for, but due */
+        bool due = wanted || x->at < x->beside_op[i];
+        TRA_TRY(tra_exchange_go_on(x->beside[i], due, any, &done, e));
+    }
     if (done) tra_engine_set_beside(x->site.engine, NULL, NULL);
     return TRA_OK;
 }
 
-static bool runs_beside(const exec *x, const tra_op *op) {
-    return op->beside && x->site.comm.size > 1 && x->site.transport == &tra_transport_messages;
+static bool is_beside(const exec *x, int i) {
+    for (int k = 0; k < x->nbeside; k++) {
+        if (x->beside_op[k] == i) return true;
+    }
+    return false;
 }
 
-/* Operators that an exchange may go on beside and after. */
-static bool lets_pass(const exec *x, const tra_op *op) {
-    return tra_op_is_read(op) || runs_beside(x, op);
+static void begin_beside(exec *x, int i) {
+    const tra_op *op = &x->plan->ops[i];
+    x->parts[i] = new_part(x, i);
+    x->beside_op[x->nbeside] = i;
+    x->beside[x->nbeside++] =
+        tra_exchange_begin(&x->site, &x->plan->ops[op->in[0]].place, op, x->parts[op->in[0]], x->parts[i]);
+    tra_engine_set_beside(x->site.engine, go_on_beside, x);
+    char name[96], window[32];
+    tra_info(2, "  %s goes on beside the stages from #%d to #%d, %s on the way at once", title(op, name), op->begins,
+             op->ends, tra_human(op->window, window));
 }
 
-/* All of them, after a stage that ended with s. */
-static tra_status end_beside(exec *x, tra_status s, tra_err *e) {
+/* Those that send the results of operator i while it makes them. */
+static void begin_sending(exec *x, int i) {
+    for (int k = i + 1; k < x->plan->nops; k++) {
+        if (x->plan->ops[k].begins != i || !x->needed[k] || x->complete[k]) continue;
+        if (!x->parts[i]) x->parts[i] = new_part(x, i);
+        begin_beside(x, k);
+    }
+}
+
+/* Ends those that end with this operator, or all (< 0), after a stage that ended with s. */
+static tra_status end_beside(exec *x, int with, tra_status s, tra_err *e) {
+    int left = 0;
+    if (x->nbeside == 0) return s;
     tra_engine_set_beside(x->site.engine, NULL, NULL);
-    for (int i = 0; i < x->nbeside; i++) {
-        tra_op_report *rep = &x->report->ops[x->beside_op[i]];
+    for (int k = 0; k < x->nbeside; k++) {
+        int i = x->beside_op[k];
+        tra_op_report *rep = &x->report->ops[i];
         tra_moved m;
-        tra_status end = tra_exchange_end(x->beside[i], s, &m, e);
+        if (with >= 0 && x->plan->ops[i].ends != with) {
+            x->beside_op[left] = i;
+            x->beside[left++] = x->beside[k];
+            continue;
+        }
+        tra_status end = tra_exchange_end(x->beside[k], s, &m, e);
         rep->seconds = m.seconds;
         rep->sent = m.sent;
         rep->received = m.received;
         if (s == TRA_OK) s = end;
-        if (s == TRA_OK) tell_end(&x->plan->ops[x->beside_op[i]], rep, 0);
+        if (s == TRA_OK) tell_end(&x->plan->ops[i], rep, 0);
     }
-    x->nbeside = 0;
+    x->nbeside = left;
+    if (left > 0) tra_engine_set_beside(x->site.engine, go_on_beside, x);
     return s;
 }
 
@@ -315,13 +346,11 @@ static tra_status run_op(exec *x, int i, tra_err *e) {
     case TRA_PLAN_CONCAT: return emitting(x, i, l, r, e);
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF:
-        x->parts[i] = new_part(x, i);
-        if (runs_beside(x, op)) {
-            x->beside_op[x->nbeside] = i;
-            x->beside[x->nbeside++] = tra_exchange_begin(&x->site, &from->place, op, l, x->parts[i]);
-            tra_engine_set_beside(x->site.engine, go_on_beside, x);
+        if (op->begins < op->ends) {
+            if (!is_beside(x, i)) begin_beside(x, i);
             return TRA_OK;
         }
+        x->parts[i] = new_part(x, i);
         return tra_stage_exchange(&x->site, &from->place, op, l, x->parts[i], e);
     case TRA_PLAN_REPART:
         x->parts[i] = new_part(x, i);
@@ -369,14 +398,14 @@ static tra_status tick(void *ctx, tra_err *e) {
 
 /* On failure the other ranks, which may still compute, hear of it. */
 static tra_status run_needed(exec *x, int i, tra_err *e) {
-    tra_plan_op op = x->plan->ops[i].op;
     /* an exchange is begun by all ranks or none: it finds out by itself */
-    bool together = op == TRA_PLAN_SHUF || op == TRA_PLAN_BCAST || op == TRA_PLAN_REPART;
+    bool together = tra_op_exchanges(&x->plan->ops[i]);
+    begin_sending(x, i);
     tra_status s = together ? TRA_OK : check_site(&x->site, e);
     if (s == TRA_OK) s = run_op(x, i, e);
     tra_journal_flush(x->journal);
     if (s != TRA_OK) tra_comm_ring(&x->site.comm);
-    if (!lets_pass(x, &x->plan->ops[i])) s = end_beside(x, s, e);
+    s = end_beside(x, i, s, e);
     return tra_comm_agree(&x->site.comm, s, e);
 }
 
@@ -389,29 +418,31 @@ static tra_status run_ops(exec *x, tra_err *e) {
         int64_t sent = x->site.sent, received = x->site.received;
         if (!reads_on) x->read_before = before.read;
         double t0 = tra_now();
+        x->at = i;
         x->site.all = 0;
         atomic_store(&x->site.done, 0);
         tra_progress_op(&x->progress, i);
         tell_begin(op);
         bool runs = x->needed[i] && !x->complete[i];
         tra_status s = runs ? run_needed(x, i, e) : TRA_OK;
-        if (!runs && x->nbeside > 0 && !lets_pass(x, op)) s = tra_comm_agree(&x->site.comm, end_beside(x, s, e), e);
-        if (s != TRA_OK) s = end_beside(x, s, e); /* what goes on beside an operator that failed everywhere */
+        if (!runs && x->nbeside > 0) s = tra_comm_agree(&x->site.comm, end_beside(x, i, s, e), e);
+        if (s != TRA_OK) s = end_beside(x, -1, s, e); /* what goes on beside an operator that failed everywhere */
         release(x, op->in[0]);
         release(x, op->in[1]);
         x->complete[i] |= op->op == TRA_PLAN_OUTPUT;
         if (s == TRA_OK && x->nbeside == 0) tra_keep_stage_end(x->keep, i, x->parts, x->complete);
         tra_pool_stats after = tra_pool_stat(x->site.pool);
-        reads_on = op->beside || (reads_on && tra_op_is_read(op)); /* what it reads counts as its join's */
-        *rep = (tra_op_report){.seconds = tra_now() - t0,
-                               .sent = x->site.sent - sent,
-                               .received = x->site.received - received,
+        reads_on = tra_op_flows(op) || (reads_on && tra_op_is_read(op)); /* what it reads counts as its join's */
+        bool stage = op->begins == op->ends; /* else they are told when it ends */
+        *rep = (tra_op_report){.seconds = stage ? tra_now() - t0 : rep->seconds,
+                               .sent = stage ? x->site.sent - sent : rep->sent,
+                               .received = stage ? x->site.received - received : rep->received,
                                .disk_read = reads_on ? 0 : after.read - x->read_before,
                                .spilled = after.spilled - before.spilled,
                                .unspilled = after.unspilled - before.unspilled,
                                .peak_memory = see_peak(x->report)};
         if (s != TRA_OK) return s;
-        if (!runs_beside(x, op)) tell_end(op, rep, after.past_cache - before.past_cache);
+        if (stage) tell_end(op, rep, after.past_cache - before.past_cache);
     }
     return TRA_OK;
 }

@@ -18,7 +18,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TAG_SEGMENT = 3, SEGMENT = 1 << 26 /* bytes of arrays from which on a segment is handed over */ };
+enum { SEGMENT = 1 << 26 /* bytes of arrays from which on a segment is handed over */ };
+
+/* Several exchanges may be under way. */
+static int tag_of(const tra_exchange *x) { return 16 + x->op->id; }
 
 typedef struct notice { /* what a message says */
     int64_t number;     /* of the segment; -1: its sender has failed, no more will come */
@@ -176,7 +179,7 @@ static int64_t held(const tra_exchange *x) {
 static void notify(tra_exchange *x, int to, notice n) {
     files *f = x->state;
     f->v[f->n] = n;
-    MPI_Isend(&f->v[f->n], (int)sizeof n, MPI_BYTE, to, TAG_SEGMENT, x->site->comm.mpi, &f->req[f->n]);
+    MPI_Isend(&f->v[f->n], (int)sizeof n, MPI_BYTE, to, tag_of(x), x->site->comm.mpi, &f->req[f->n]);
     f->n++;
 }
 
@@ -237,9 +240,9 @@ static int next(tra_exchange *x) {
         if (x->next_in[src] == x->incoming[src].n) continue;
         f->turn = src; /* a segment is read to its end */
         if (f->peer[src].in_in > 0) return src;
-        MPI_Iprobe(src, TAG_SEGMENT, x->site->comm.mpi, &found, MPI_STATUS_IGNORE);
+        MPI_Iprobe(src, tag_of(x), x->site->comm.mpi, &found, MPI_STATUS_IGNORE);
         if (!found) continue;
-        MPI_Recv(&n, (int)sizeof n, MPI_BYTE, src, TAG_SEGMENT, x->site->comm.mpi, MPI_STATUS_IGNORE);
+        MPI_Recv(&n, (int)sizeof n, MPI_BYTE, src, tag_of(x), x->site->comm.mpi, MPI_STATUS_IGNORE);
         if (n.number >= 0) {
             open_segment(x, src, &n);
             return src;

@@ -60,16 +60,20 @@ static tra_status run_span(tra_joinagg *st, const tra_span *b, int64_t budget, t
     bool right_fits = right + other <= budget, fits = right + left + other <= budget;
     bool l_later = !tra_op_reads_alone(st->site->plan, st->op, 0) || repeats(r, b->r0, b->r1);
     bool r_later = r->part && (!tra_op_reads_alone(st->site->plan, st->op, 1) || repeats(l, b->l0, b->l1));
+    bool l_last = tra_op_reads_last(st->site->plan, st->op, 0) && !repeats(r, b->r0, b->r1);
+    bool r_last = r->part && tra_op_reads_last(st->site->plan, st->op, 1) && !repeats(l, b->l0, b->l1);
     for (int64_t i = 0; i < ni && s == TRA_OK; i += loop.ci) {
         for (int64_t j = 0; j < nj && s == TRA_OK; j += loop.cj) {
             bool l_again = l_later || j + loop.cj < nj, r_again = r_later || i + loop.ci < ni;
             st->l_leaves = !(l_again && fits);
             st->r_leaves = !(r_again && right_fits);
+            st->l_last = l_last && j + loop.cj >= nj;
+            st->r_last = r_last && i + loop.ci >= ni;
             tra_super_at at = {
                 b, li, rj, i, tra_min64(loop.ci, ni - i), j, tra_min64(loop.cj, nj - j), loop.stays && j == 0};
             s = tra_super_run(st, &at, e);
         }
-        tra_super_release_row(st, !(l_later && fits));
+        tra_super_release_row(st, !(l_later && fits), l_last);
     }
     free(li);
     free(rj);
@@ -178,7 +182,7 @@ static tra_status set_up(tra_joinagg *st, tra_err *e) {
 
 tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_part *r, tra_sink *sink, tra_err *e) {
     tra_joinagg st = {.site = site, .op = op, .sink = sink, .join = op->join, .agg = op->agg};
-    int64_t budget = tra_pool_stat(site->pool).budget;
+    int64_t budget = tra_pool_stat(site->pool).budget - op->aside;
     tra_pairs_list(&st.p, op, l, r, site->plan->reproducible);
     st.fused = tra_op_accumulates(site->plan, op);
     site->all = tra_pairs_count(&st.p);

@@ -1,6 +1,7 @@
 /* memory.c - what a plan as a whole does with memory and disk. */
 #include "memory.h"
 
+#include "beside.h"
 #include "engine.h"
 #include "needs.h"
 #include "repart.h"
@@ -85,16 +86,11 @@ typedef enum role { OWN, SUMMED, LONE } role;
  * the axes that cut them. */
 static int64_t values_of(const tra_plan *p, const tra_op *op, int side, role role) {
     const tra_op *in = &p->ops[op->in[side]];
-    const tra_dims *joined = side == 0 ? &op->joinl : &op->joinr;
-    int kl = p->ops[op->in[0]].type.cat->frontier.n;
     int64_t n = 1;
-    for (int d = 0, others = 0; d < in->type.cat->frontier.n; d++) {
-        bool is_joined = false, grouped = !op->agg;
-        for (int i = 0; i < joined->n; i++) is_joined |= joined->v[i] == d;
-        int label = side == 0 ? d : kl + others;
-        others += !is_joined;
-        for (int i = 0; op->agg && i < op->group.n; i++) grouped |= op->group.v[i] == label;
-        if (grouped != (role == OWN) || (role != SUMMED && is_joined)) continue;
+    for (int d = 0; d < in->type.cat->frontier.n; d++) {
+        bool joined, grouped;
+        tra_op_label(p, op, side, d, &joined, &grouped);
+        if (grouped != (role == OWN) || (role != SUMMED && joined)) continue;
         int64_t values = in->type.cat->frontier.v[d];
         for (int a = 0; a < in->place.naxes; a++) {
             const tra_axis *x = &in->place.axis[a];
@@ -105,16 +101,14 @@ static int64_t values_of(const tra_plan *p, const tra_op *op, int side, role rol
     return n;
 }
 
-/* The block loop of a site with an even share. */
-static tra_block_loop loop_of(const tra_plan *p, const tra_op *op, int threads, int64_t budget) {
+tra_block_loop tra_op_loop(const tra_plan *p, const tra_op *op, int threads, int64_t budget) {
     int64_t rows = values_of(p, op, 0, OWN), columns = op->in[1] >= 0 ? values_of(p, op, 1, OWN) : 1;
-    return tra_loop_of(p, op, rows, columns, values_of(p, op, 0, SUMMED), threads, budget);
+    return tra_loop_of(p, op, rows, columns, values_of(p, op, 0, SUMMED), threads, budget - op->aside);
 }
 
-/* How often a stage reads the part of one site of its left or right input. */
-static int64_t passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget) {
+int64_t tra_op_passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget) {
     if (op->in[1] < 0 || budget <= 0) return 1;
-    tra_block_loop loop = loop_of(p, op, threads, budget);
+    tra_block_loop loop = tra_op_loop(p, op, threads, budget);
     if (side == 0) return loop.stays ? 1 : tra_ceil_div(values_of(p, op, 1, OWN), loop.cj);
     return tra_ceil_div(values_of(p, op, 0, OWN), loop.ci);
 }
@@ -175,10 +169,10 @@ static void predict_reads(tra_plan *p, const edges *e, int threads, int64_t budg
             tra_place_floats(&src->place, src->type.cat, floats, tuples);
             for (int s = 0; s < p->sites; s++) n += tuples[s];
             n = budget && op->op == TRA_PLAN_REPART ? tra_repart_reads(p, op, budget)
-                                                    : n * passes(p, op, side, threads, budget);
+                                                    : n * tra_op_passes(p, op, side, threads, budget);
             int64_t bytes = n * tra_store_chunk_bytes(&p->ops[f].type);
             int at = budget ? i : reader[i];
-            p->ops[p->ops[at].beside ? tra_op_beside(p, at) : at].cost.disk_read += bytes;
+            p->ops[p->ops[at].ends].cost.disk_read += bytes;
             p->cost.disk_read += bytes;
         }
     }
@@ -226,7 +220,7 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t
     }
     bool loops = is == TRA_PLAN_JOIN || is == TRA_PLAN_AGG || is == TRA_PLAN_JOINAGG || is == TRA_PLAN_MERGE;
     if (!loops) return held ? 0 : here;
-    tra_block_loop l = loop_of(p, op, threads, budget);
+    tra_block_loop l = tra_op_loop(p, op, threads, budget);
     int64_t steps = steps_queued(p, op, l, threads), n = 0;
     for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
         const tra_op *in = &p->ops[op->in[side]];
@@ -253,33 +247,15 @@ static int64_t held_of_input(const tra_plan *p, int i, int64_t here, int threads
     if (readers != 1 || !p->ops[i].type.cat->grid || !tra_op_reads_alone(p, op, side)) return here;
     int64_t unit = tra_op_stored_room(p, &p->ops[op->in[side]]), units = queued(unit, threads);
     if (op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_AGG || op->op == TRA_PLAN_JOINAGG) {
-        if (passes(p, op, side, threads, budget) > 1) return here;
+        if (tra_op_passes(p, op, side, threads, budget) > 1) return here;
         if (op->in[1] >= 0 && values_of(p, op, !side, LONE) > 1) return here; /* it meets several of these in turn */
-        tra_block_loop loop = loop_of(p, op, threads, budget);
+        tra_block_loop loop = tra_op_loop(p, op, threads, budget);
         unit *= side == 0 ? loop.ci : loop.cj;
         units = steps_queued(p, op, loop, threads);
     } else if (op->op != TRA_PLAN_MAP && op->op != TRA_PLAN_OUTPUT && !(op->op == TRA_PLAN_REPART && p->sites == 1)) {
         return here;
     }
     return tra_min64(here, units * unit);
-}
-
-/* Exchanges of whole tuples after which nothing but the next join or aggregation wants them, and others like it
- * first. */
-static bool can_run_beside(const tra_plan *p, int i) {
-    const tra_op *op = &p->ops[i];
-    if ((op->op != TRA_PLAN_SHUF && op->op != TRA_PLAN_BCAST) || tra_place_is_partial(&p->ops[op->in[0]].place))
-        return false;
-    for (int j = i + 1; j < p->nops; j++) {
-        const tra_op *next = &p->ops[j];
-        if (next->op == TRA_PLAN_INPUT || (is_view(next) && next->op != TRA_PLAN_OUTPUT)) continue;
-        if (next->op != TRA_PLAN_SHUF && next->op != TRA_PLAN_BCAST)
-            return next->op == TRA_PLAN_JOIN || next->op == TRA_PLAN_AGG || next->op == TRA_PLAN_JOINAGG;
-        int from = next->in[0]; /* it must not wait for tuples of ours */
-        while (from > i && p->ops[from].in[0] >= 0 && is_view(&p->ops[from])) from = p->ops[from].in[0];
-        if (from == i || !can_run_beside(p, j)) return false;
-    }
-    return false;
 }
 
 /* Bytes of results that live while an operator runs, on the fullest site. */
@@ -295,20 +271,42 @@ static void living_add(living *to, const living *x, int64_t times) {
     to->made += times * x->made;
 }
 
-/* Where everything has room, exchanges run beside. wish: bytes that the plan takes otherwise. Returns what they take
- * besides, what they read being held for longer. */
-static int64_t choose_beside(tra_plan *p, int threads, const living *held, int64_t wish) {
-    int64_t need = 0;
-    for (int i = 0; i < p->nops; i++) {
-        p->ops[i].beside = can_run_beside(p, i);
-        if (!p->ops[i].beside) continue;
-        int from = p->ops[i].in[0];
-        while (is_view(&p->ops[from])) from = p->ops[from].in[0];
-        need += tra_op_memory(p, &p->ops[i], threads) + held[from].all;
+/* Which exchanges go on beside stages, all where everything has room. wish: bytes that the plan takes otherwise.
+ * Returns what they take besides. */
+static int64_t choose_beside(tra_plan *p, int threads, const living *held, int64_t wish, int64_t budget) {
+    int64_t *bytes = tra_calloc((size_t)p->nops + 1, sizeof *bytes);
+    for (int i = 0; i < p->nops; i++) bytes[i] = held[i].all;
+    int64_t need = tra_beside_all(p, bytes);
+    p->rereads = p->memory > 0 && wish + need > p->memory;
+    if (p->rereads) need = tra_beside_some(p, bytes, threads, budget);
+    free(bytes);
+    return need;
+}
+
+/* Adds to what lives while each operator runs (made: results alone) what exchanges beside it send and bring. Blocks
+ * that one sends do not leave when the stage has read them. */
+static void live_beside(const tra_plan *p, const living *held, living *wish) {
+    for (int j = 0; j < p->nops; j++) {
+        const tra_op *x = &p->ops[j];
+        int from = x->in[0];
+        while (from >= 0 && is_view(&p->ops[from])) from = p->ops[from].in[0];
+        for (int i = x->begins; i < j; i++) living_add(&wish[i], &held[j], 1);
+        for (int i = j + 1; i <= x->ends; i++) {
+            living_add(&wish[i], &held[from], 1);
+            wish[i].lean = wish[i].all;
+        }
     }
-    if (p->memory == 0 || wish + need <= p->memory) return need;
-    for (int i = 0; i < p->nops; i++) p->ops[i].beside = false;
-    return 0;
+    for (int i = 0; i < p->nops; i++) wish[i].all += p->ops[i].aside, wish[i].lean += p->ops[i].aside;
+}
+
+static void predict_spills(tra_plan *p, const living *wish, int threads, int64_t budget) {
+    for (int i = 0; i < p->nops; i++) {
+        tra_op *op = &p->ops[i];
+        if (tra_op_is_read(op)) continue;
+        int64_t more = tra_op_memory(p, op, threads) + op->aside - budget;
+        op->spill = tra_max64(0, tra_min64(wish[i].made, wish[i].made + more));
+        p->scratch = tra_max64(p->scratch, op->spill);
+    }
 }
 
 static int64_t predict(tra_plan *p, int threads) {
@@ -324,6 +322,8 @@ static int64_t predict(tra_plan *p, int threads) {
     views_hold(p, &e);
     find_io(p, &e);
     p->cost.disk_read = p->cost.disk_write = p->scratch = p->kept = 0;
+    p->rereads = false;
+    tra_beside_none(p);
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         int64_t tuples, here = result_here(p, op, &tuples);
@@ -340,10 +340,8 @@ static int64_t predict(tra_plan *p, int threads) {
             op->least_memory = base + mine;
             least = tra_max64(least, base + mine);
             int64_t most = base + mine + under_way(p, op, held[i].all > 0, here, threads, budget);
-            wish[i] = (living){most + now.all, most + now.lean, 0};
+            wish[i] = (living){most + now.all, most + now.lean, now.made};
             peak = tra_max64(peak, wish[i].all);
-            op->spill = tra_max64(0, tra_min64(now.made, now.made + mine - budget));
-            p->scratch = tra_max64(p->scratch, op->spill);
             p->kept = tra_max64(p->kept, now.made);
         }
         if (op->op == TRA_PLAN_OUTPUT) {
@@ -355,13 +353,15 @@ static int64_t predict(tra_plan *p, int threads) {
         for (int k = 0; k < 3; k++)
             if (done[k] >= 0 && e.last[done[k]] <= i) living_add(&now, &held[done[k]], -1);
     }
+    int64_t beside = choose_beside(p, threads, held, peak, budget);
+    live_beside(p, held, wish);
+    predict_spills(p, wish, threads, budget);
     p->scratch += spool;
-    int64_t beside = choose_beside(p, threads, held, peak);
     p->rereads = p->memory > 0 && peak + beside > p->memory;
     predict_reads(p, &e, threads, p->rereads ? budget : 0);
-    int64_t in_use = base + TRA_LEAST_BUDGET + beside, most = p->memory > 0 ? tra_max64(p->memory, least) : INT64_MAX;
+    int64_t in_use = base + TRA_LEAST_BUDGET, most = p->memory > 0 ? tra_max64(p->memory, least) : INT64_MAX;
     for (int i = 0; i < p->nops; i++) {
-        in_use = tra_max64(in_use, beside > 0 ? wish[i].all + beside : wish[i].lean);
+        in_use = tra_max64(in_use, wish[i].lean);
         p->ops[i].cost.peak_memory = tra_min64(in_use, most);
     }
     p->cost.peak_memory = tra_min64(in_use, most);

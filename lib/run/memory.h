@@ -3,13 +3,19 @@
 #ifndef TRA_MEMORY_H
 #define TRA_MEMORY_H
 
-#include "plan.h"
+#include "needs.h"
 
 /* Fills, for a plan with placements: what is fused (nothing when the ceiling is too low), read and written how, and for
  * each operator cost.disk_read, cost.disk_write, least_memory (base and least budget for it) and cost.peak_memory; the
  * plan's is that of the last: what it will use under p->memory (0: as much as it likes). Returns the least ceiling that
  * would do. */
 int64_t tra_plan_memory(tra_plan *p, int threads);
+
+/* The block loop (needs.h) of a join or aggregation on a site with an even share. budget: of all blocks. */
+tra_block_loop tra_op_loop(const tra_plan *p, const tra_op *op, int threads, int64_t budget);
+
+/* How often it reads the part of one site of its left or right input. */
+int64_t tra_op_passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget);
 
 /* Bytes of scratch that a site may need for the largest exchange, when it goes by files. */
 int64_t tra_exchange_scratch(const tra_plan *p);

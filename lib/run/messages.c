@@ -130,7 +130,7 @@ static void refuse(tra_exchange *x, const tra_transfer *t) {
 static bool room_in(const tra_exchange *x, int src) {
     const messages *m = x->state;
     int64_t bytes = tra_block_footprint(tra_exchange_bytes(x, &x->incoming[src].v[x->next_in[src]]));
-    return m->nin == 0 || (m->nin < TRA_MAXSENDS && m->in_bytes + bytes <= x->window_in);
+    return m->nin == 0 || (m->nin < TRA_MAXSENDS && m->in_bytes + bytes <= x->window);
 }
 
 /* Matches a message of the present lists. Who has sent all of his may have gone on to the next lists: what he sends for

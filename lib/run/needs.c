@@ -213,15 +213,21 @@ tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int6
         if (ci * n.a > room) break;
     }
     best.loop.ci = tra_ceil_div(ni, tra_ceil_div(tra_max64(1, ni), best.loop.ci));
-    /* Everything has room where something comes while the join runs. What comes row by row is computed with when it is
-     * there; where both sides come, step by step. */
-    bool l = tra_op_moves(p, op, 0), r = tra_op_moves(p, op, 1);
-    if (l && (!r || nk == 1)) best.loop.ci = 1;
-    if (r && (!l || nk == 1)) best.loop.cj = 1;
+    /* Where everything has room: what comes row by row is computed with when it is there; where both sides come, step
+     * by step; and what goes is made row by row. */
+    bool l = tra_op_moves(p, op, 0), r = tra_op_moves(p, op, 1), feeds = tra_op_feeds(p, op) && !l && !r;
+    if (!p->rereads && ((l && (!r || nk == 1)) || (feeds && ni > 1))) best.loop.ci = 1;
+    if (!p->rereads && ((r && (!l || nk == 1)) || (feeds && ni == 1))) best.loop.cj = 1;
     return in_groups(p, op, ni, nj, threads, best.loop);
 }
 
 /* ---- operators ---------------------------------------------------------------------------------------------- */
+
+int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, bool small) {
+    enum { WINDOW = 8 << 20 }; /* enough for the wire; what comes together is done together, so no more */
+    int64_t one = tra_max64(tra_op_read_room(p, &p->ops[op->in[0]]), tra_type_room(&op->type));
+    return small ? one : tra_max64(one, tra_min64(op->cost.network_bytes, tra_max64(WINDOW, 2 * one)));
+}
 
 tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op) {
     const tra_op *from = &p->ops[op->in[0]];

@@ -39,6 +39,10 @@ typedef struct tra_exchange_need {
 } tra_exchange_need;
 tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op);
 
+/* Bytes that may be on their way from a site, and as many to it, of an exchange that goes on beside other stages: at
+ * least one transfer, if it is to be small. */
+int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, bool small);
+
 /* Rooms, in bytes with all that a block takes (tra_block_footprint): of the largest array; */
 int64_t tra_type_room(const tra_type *t);
 /* of a chunk that is unpacked where the array will be that reading op's result reads, 0: none is; */

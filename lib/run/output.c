@@ -451,7 +451,7 @@ tra_status tra_sink_emit(tra_sink *s, tra_worker *w, int64_t ordinal, int summan
             tra_block_free(s->pool, block);
             return tra_fail(e, TRA_INTERNAL, "a result that the plan does not expect on this site");
         }
-        s->part->block[i] = block;
+        __atomic_store_n(&s->part->block[i], block, __ATOMIC_RELEASE); /* an exchange may wait for it */
         tra_keep_result(s->keep, s->op, s->part, i);
         tra_block_unpin(s->pool, block);
         return TRA_OK;

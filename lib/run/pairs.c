@@ -5,15 +5,6 @@
 
 /* ---- labels and local tuples ------------------------------------------------------------------------------------ */
 
-static int label_of_r(const tra_op *op, int kl, int d) {
-    int before = 0;
-    for (int i = 0; i < op->joinr.n; i++) {
-        if (op->joinr.v[i] == d) return (int)op->joinl.v[i];
-        before += op->joinr.v[i] < d;
-    }
-    return kl + d - before;
-}
-
 static int arity(const tra_side *s) { return s->part ? s->part->type->cat->frontier.n : 0; }
 
 /* Label values of a tuple of one side, where it has them. */
@@ -21,7 +12,7 @@ static void label_values(const tra_pairs *x, const tra_side *s, int64_t tuple, i
     tra_dims key;
     tra_catalog_key(s->part->type->cat, s->part->ordinal[tuple], &key);
     for (int d = 0; d < key.n; d++) {
-        int label = s == &x->l ? d : label_of_r(x->op, arity(&x->l), d);
+        int label = s == &x->l ? d : tra_op_right_label(x->op, arity(&x->l), d);
         value[label] = key.v[d];
         if (has) has[label] = true;
     }
@@ -37,7 +28,7 @@ static void classify(tra_pairs *x) {
         x->radix[d] = x->l.part->type->cat->frontier.v[d];
     }
     for (int d = 0; d < kr; d++) {
-        int label = label_of_r(op, kl, d);
+        int label = tra_op_right_label(op, kl, d);
         int64_t f = x->r.part->type->cat->frontier.v[d];
         x->radix[label] = in_l[label] ? tra_min64(x->radix[label], f) : f; /* joined keys: the lesser frontier counts */
         in_r[label] = true;

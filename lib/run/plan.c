@@ -52,22 +52,67 @@ bool tra_op_is_read(const tra_op *op) {
     return op->op == TRA_PLAN_INPUT || tra_op_renames(op) || op->fused;
 }
 
-int tra_op_beside(const tra_plan *p, int i) {
-    while (p->ops[i].op != TRA_PLAN_JOIN && p->ops[i].op != TRA_PLAN_AGG && p->ops[i].op != TRA_PLAN_JOINAGG) i++;
+bool tra_op_exchanges(const tra_op *op) {
+    return op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST || op->op == TRA_PLAN_REPART;
+}
+
+bool tra_op_flows(const tra_op *op) { return op->ends > op->id; }
+
+bool tra_op_moves(const tra_plan *p, const tra_op *op, int side) {
+    return op->join && op->in[side] >= 0 && tra_op_flows(&p->ops[op->in[side]]);
+}
+
+bool tra_op_feeds(const tra_plan *p, const tra_op *op) {
+    for (int i = op->id + 1; i < p->nops; i++) {
+        const tra_op *next = &p->ops[i];
+        if (next->begins == op->id) return true;
+        if (!tra_op_is_read(next) && !tra_op_exchanges(next)) break;
+    }
+    return false;
+}
+
+int tra_op_right_label(const tra_op *op, int kl, int d) {
+    int before = 0;
+    for (int i = 0; i < op->joinr.n; i++) {
+        if (op->joinr.v[i] == d) return (int)op->joinl.v[i];
+        before += op->joinr.v[i] < d;
+    }
+    return kl + d - before;
+}
+
+void tra_op_label(const tra_plan *p, const tra_op *op, int side, int d, bool *joined, bool *grouped) {
+    const tra_dims *v = side == 0 ? &op->joinl : &op->joinr;
+    int label = side == 0 ? d : tra_op_right_label(op, p->ops[op->in[0]].type.cat->frontier.n, d);
+    *joined = false;
+    *grouped = !op->agg;
+    for (int i = 0; i < v->n; i++) *joined |= v->v[i] == d;
+    for (int i = 0; op->agg && i < op->group.n; i++) *grouped |= op->group.v[i] == label;
+}
+
+/* The operator of which i's result is a view, or is computed on the way. */
+static int viewed(const tra_plan *p, int i, bool *many) {
+    for (; tra_op_renames(&p->ops[i]) || p->ops[i].fused; i = p->ops[i].in[0])
+        *many |= p->ops[i].op == TRA_PLAN_TILE;
     return i;
 }
 
-bool tra_op_moves(const tra_plan *p, const tra_op *op, int side) {
-    return op->join && op->in[side] >= 0 && p->ops[op->in[side]].beside;
+int tra_op_holder(const tra_plan *p, int i, bool *many) {
+    for (;;) {
+        i = viewed(p, i, many);
+        if (p->ops[i].op != TRA_PLAN_SHUF && p->ops[i].op != TRA_PLAN_BCAST) return i;
+        i = p->ops[i].in[0];
+    }
 }
 
-int tra_op_holder(const tra_plan *p, int i, bool *many) {
-    for (;; i = p->ops[i].in[0]) {
-        const tra_op *op = &p->ops[i];
-        bool view = tra_op_renames(op) || op->fused;
-        *many |= op->op == TRA_PLAN_TILE && op->fused;
-        if (!view && op->op != TRA_PLAN_SHUF && op->op != TRA_PLAN_BCAST) return i;
+bool tra_op_reads_last(const tra_plan *p, const tra_op *op, int side) {
+    bool many = op->op == TRA_PLAN_TILE;
+    int mine = viewed(p, op->in[side], &many), readers = 0;
+    for (int j = mine + 1; j < p->nops && !many; j++) {
+        const tra_op *reader = &p->ops[j];
+        bool reads = !tra_op_renames(reader) && !reader->fused;
+        for (int k = 0; reads && k < 2 && reader->in[k] >= 0; k++) readers += viewed(p, reader->in[k], &many) == mine;
     }
+    return readers == 1 && !many;
 }
 
 bool tra_op_reads_alone(const tra_plan *p, const tra_op *op, int side) {
@@ -75,7 +120,7 @@ bool tra_op_reads_alone(const tra_plan *p, const tra_op *op, int side) {
     bool many = op->op == TRA_PLAN_TILE, other = false;
     int mine = tra_op_holder(p, op->in[side], &many);
     for (int j = 0; j < p->nops && !many; j++) {
-        if (j < me && !p->ops[j].beside) continue;
+        if (j < me && !tra_op_flows(&p->ops[j])) continue;
         for (int k = 0; k < 2; k++) {
             if (p->ops[j].in[k] < 0 || (j == me && k == side)) continue;
             if (tra_op_holder(p, p->ops[j].in[k], &other) == mine) return false;

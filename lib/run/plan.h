@@ -76,7 +76,10 @@ typedef struct tra_op {
     int64_t least_memory;  /* of a site, without which it cannot run (memory.h) */
     int64_t spill;         /* bytes that a site may have in scratch meanwhile, of results that do not fit: a bound */
     int64_t io;            /* bytes that a worker of the stage needs to read and write chunks (memory.h) */
-    bool beside;           /* SHUF, BCAST: tuples come while the join that reads them computes (memory.h) */
+    int begins, ends;      /* of an exchange: the operators with which it begins and ends. Itself; or that which makes
+                              what is sent, and that which reads what comes, beside which it then goes on (beside.h) */
+    int64_t window;        /* then: bytes that may be on their way from a site, and to it */
+    int64_t aside;         /* of a stage: bytes for blocks that exchanges beside it take */
     bool direct;           /* its results go to a file as they come (memory.h) */
 
     const char *strategy; /* JOIN, JOINAGG: the name of how its inputs are placed, for explain */
@@ -114,10 +117,19 @@ bool tra_op_renames(const tra_op *op);
 /* Is it no stage of its own, but read, renamed or computed while its result is read? */
 bool tra_op_is_read(const tra_op *op);
 
-/* The join or aggregation that exchange i, which is `beside`, goes on beside. What is read for either counts as its. */
-int tra_op_beside(const tra_plan *p, int i);
+bool tra_op_exchanges(const tra_op *op); /* SHUF, BCAST, REPART */
+/* Does the exchange go on beside the stage that reads what comes? What is read for either counts as that one's. */
+bool tra_op_flows(const tra_op *op);
 /* Does input 0 or 1 of a join come from other sites beside it? */
 bool tra_op_moves(const tra_plan *p, const tra_op *op, int side);
+/* Does an exchange send its results while it makes them? */
+bool tra_op_feeds(const tra_plan *p, const tra_op *op);
+
+/* The label of key dimension d of a join's right input, where the left one's key has kl (pairs.h). */
+int tra_op_right_label(const tra_op *op, int kl, int d);
+/* Is key dimension d of input `side` of a join or aggregation joined, and is it grouped by? Without an aggregation all
+ * are. */
+void tra_op_label(const tra_plan *p, const tra_op *op, int side, int d, bool *joined, bool *grouped);
 
 /* The operator whose blocks reading operator i's result reads: what is read, fused or exchanged may share them. *many
  * becomes true where several of its results come from one block. */
@@ -125,6 +137,9 @@ int tra_op_holder(const tra_plan *p, int i, bool *many);
 /* Whether the operator reads the blocks of its input `side` alone, each for one tuple: nothing else wants them then,
  * nor later. What comes before it in the plan has ended by then, but for exchanges that run beside. */
 bool tra_op_reads_alone(const tra_plan *p, const tra_op *op, int side);
+/* Whether nothing reads the result that the operator reads but it, once for each tuple: blocks that are that result's
+ * alone are of no use then. */
+bool tra_op_reads_last(const tra_plan *p, const tra_op *op, int side);
 
 /* Validity: inputs precede, arities match, catalogs present, placements of join inputs agree, no map or join over
  * partial relations. *why gets the reason. Run at the borders in debug builds. */

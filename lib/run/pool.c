@@ -48,8 +48,11 @@ struct tra_pool {
     int64_t apart;    /* of blocks that are mapped apart from the region */
     slab *slabs[SLOTS + 1]; /* that have free slots, by their lines */
     tra_block oldest; /* sentinel: oldest.newer is the first to go */
+    int64_t idle, idle_clean; /* bytes of what may be evicted, and of what need not be spilled then */
     tra_pool_busy_fn *busy;
-    void *busy_ctx;
+    tra_pool_meanwhile_fn *meanwhile;
+    void *busy_ctx, *meanwhile_ctx;
+    bool going_on; /* with what is to be done while it waits, which may have to wait itself */
     char *scratch;
     int fd; /* spill file, -1 until needed */
     tra_pool_stats stats;
@@ -145,6 +148,19 @@ void tra_pool_set_busy(tra_pool *p, tra_pool_busy_fn *fn, void *ctx) {
     p->busy_ctx = ctx;
 }
 
+void tra_pool_set_meanwhile(tra_pool *p, tra_pool_meanwhile_fn *fn, void *ctx) {
+    p->meanwhile = fn;
+    p->meanwhile_ctx = ctx;
+}
+
+bool tra_pool_has_room(tra_pool *p, int64_t bytes, bool clean) {
+    pthread_mutex_lock(&p->lock);
+    int64_t used = p->stats.used - (clean ? p->idle_clean : p->idle);
+    bool room = used + tra_max64(PAGE, tra_block_footprint(bytes)) <= p->stats.budget;
+    pthread_mutex_unlock(&p->lock);
+    return room;
+}
+
 void tra_pool_wake(tra_pool *p) {
     pthread_mutex_lock(&p->lock);
     pthread_cond_broadcast(&p->freed);
@@ -153,11 +169,29 @@ void tra_pool_wake(tra_pool *p) {
 
 /* ---- memory, under the lock ----------------------------------------------------------------------------------- */
 
-static void unlink_block(tra_block *b) {
+static bool can_be_read(const tra_block *b) { return b->spill >= 0 || !b->dirty; } /* again */
+
+/* Counts a block that may be evicted, or no longer. */
+static void count_idle(tra_pool *p, const tra_block *b, int sign) {
+    int64_t n = sign * tra_block_footprint(b->held);
+    p->idle += n;
+    if (can_be_read(b)) p->idle_clean += n;
+}
+
+static void link_block(tra_pool *p, tra_block *b) { /* as the newest */
+    b->newer = &p->oldest;
+    b->older = p->oldest.older;
+    p->oldest.older->newer = b;
+    p->oldest.older = b;
+    count_idle(p, b, 1);
+}
+
+static void unlink_block(tra_pool *p, tra_block *b) {
     if (!b->newer) return;
     b->newer->older = b->older;
     b->older->newer = b->newer;
     b->newer = b->older = NULL;
+    count_idle(p, b, -1);
 }
 
 static int64_t page_of(const tra_pool *p) { return p->large_pages ? LARGE_PAGE : PAGE; }
@@ -312,25 +346,47 @@ static tra_status open_spill(tra_pool *p, tra_err *e) {
                           p->scratch);
 }
 
-static tra_status evict(tra_pool *p, tra_block *b, tra_err *e) {
-    if (b->dirty && b->spill < 0) {
-        int64_t n = tra_block_footprint(b->bytes);
-        TRA_TRY(open_spill(p, e));
-        int64_t at = space_take(&p->file, n);
-        if (at < 0) at = p->file.end, p->file.end += n;
-        tra_status s = tra_pwrite(p->fd, b->ptr, (size_t)b->bytes, at, "the scratch file", e);
-        if (s != TRA_OK) {
-            space_give(&p->file, at, n);
-            return s;
-        }
-        b->spill = at;
-        b->sum = XXH64(b->ptr, (size_t)b->bytes, 0);
-        p->stats.spilled += b->bytes;
+static tra_status spill(tra_pool *p, tra_block *b, tra_err *e) {
+    int64_t n = tra_block_footprint(b->bytes);
+    TRA_TRY(open_spill(p, e));
+    int64_t at = space_take(&p->file, n);
+    if (at < 0) at = p->file.end, p->file.end += n;
+    tra_status s = tra_pwrite(p->fd, b->ptr, (size_t)b->bytes, at, "the scratch file", e);
+    if (s != TRA_OK) {
+        space_give(&p->file, at, n);
+        return s;
     }
-    unlink_block(b);
+    b->spill = at;
+    b->sum = XXH64(b->ptr, (size_t)b->bytes, 0);
+    p->stats.spilled += b->bytes;
+    return TRA_OK;
+}
+
+static tra_status evict(tra_pool *p, tra_block *b, tra_err *e) {
+    unlink_block(p, b);
+    tra_status s = can_be_read(b) ? TRA_OK : spill(p, b, e);
+    if (s != TRA_OK) {
+        link_block(p, b);
+        return s;
+    }
     give_memory(p, b);
     b->state = TRA_BLOCK_AWAY;
     return TRA_OK;
+}
+
+/* Waits until others have given memory back, perhaps in vain. */
+static void wait_for_memory(tra_pool *p) {
+    enum { SHORT = 1000000 };
+    if (!p->meanwhile || p->going_on) {
+        tra_wait_briefly(&p->freed, &p->lock);
+        return;
+    }
+    p->going_on = true;
+    pthread_mutex_unlock(&p->lock);
+    bool any = p->meanwhile(p->meanwhile_ctx);
+    pthread_mutex_lock(&p->lock);
+    p->going_on = false;
+    if (!any) tra_wait_for(&p->freed, &p->lock, SHORT); /* what was given back since has been missed */
 }
 
 /* So many bytes for b, from what is free, what can be evicted, or what others give back. */
@@ -340,7 +396,7 @@ static tra_status find_memory(tra_pool *p, tra_block *b, int64_t bytes, tra_err 
         if (old != &p->oldest) {
             TRA_TRY(evict(p, old, e));
         } else if (p->busy && p->busy(p->busy_ctx)) {
-            tra_wait_briefly(&p->freed, &p->lock); /* busy looks whether the run is to stop */
+            wait_for_memory(p); /* busy looks whether the run is to stop */
         } else {
             char want[32], budget[32];
             if (p->stats.used + tra_max64(PAGE, tra_block_footprint(bytes)) <= p->stats.budget)
@@ -371,17 +427,6 @@ tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e
     return s;
 }
 
-tra_status tra_block_expect(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e) {
-    TRA_TRY(tra_block_new(p, bytes, out, e));
-    (*out)->state = TRA_BLOCK_LOADING;
-    return TRA_OK;
-}
-
-void tra_block_arrived(tra_pool *p, tra_block *b) {
-    b->state = TRA_BLOCK_HERE;
-    tra_block_unpin(p, b);
-}
-
 tra_block *tra_block_of_file(tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes) {
     tra_block *b = tra_calloc(1, sizeof *b);
     *b = (tra_block){
@@ -393,7 +438,7 @@ tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e) {
     tra_status s = TRA_OK;
     *load = false;
     pthread_mutex_lock(&p->lock);
-    unlink_block(b);
+    unlink_block(p, b);
     if (b->state == TRA_BLOCK_AWAY) {
         bool unpacks = b->rel && b->spill < 0;
         s = find_memory(p, b, unpacks ? tra_max64(b->bytes, (int64_t)tra_rel_unpacks(b->rel)) : b->bytes, e);
@@ -429,7 +474,9 @@ static tra_status loaded(tra_pool *p, tra_block *b, tra_status s) {
 }
 
 tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e) {
-    tra_status s = b->spill >= 0 ? read_back(p, b, e) : tra_rel_read(b->rel, b->ordinal, b->ptr, scratch, e);
+    tra_status s = b->spill >= 0 ? read_back(p, b, e)
+                   : b->rel      ? tra_rel_read(b->rel, b->ordinal, b->ptr, scratch, e)
+                                 : tra_fail(e, TRA_INTERNAL, "an array is wanted that was to be read no more");
     return loaded(p, b, s);
 }
 
@@ -480,16 +527,13 @@ void tra_block_shrink(tra_pool *p, tra_block *b, int64_t bytes) {
     pthread_mutex_unlock(&p->lock);
 }
 
-static void unpin(tra_pool *p, tra_block *b, bool leaves) {
+void tra_block_leave(tra_pool *p, tra_block *b, bool leaves, bool last) {
     pthread_mutex_lock(&p->lock);
     assert(b->pins > 0);
     if (--b->pins == 0) {
-        bool again = b->spill >= 0 || !b->dirty; /* can be read */
-        if (b->state == TRA_BLOCK_HERE && !(leaves && again)) { /* the newest */
-            b->newer = &p->oldest;
-            b->older = p->oldest.older;
-            p->oldest.older->newer = b;
-            p->oldest.older = b;
+        bool goes = (leaves && can_be_read(b)) || (last && b->refs == 1);
+        if (b->state == TRA_BLOCK_HERE && !goes) {
+            link_block(p, b);
         } else { /* also when the load failed */
             give_memory(p, b);
             b->state = TRA_BLOCK_AWAY;
@@ -499,8 +543,7 @@ static void unpin(tra_pool *p, tra_block *b, bool leaves) {
     pthread_mutex_unlock(&p->lock);
 }
 
-void tra_block_unpin(tra_pool *p, tra_block *b) { unpin(p, b, false); }
-void tra_block_leave(tra_pool *p, tra_block *b) { unpin(p, b, true); }
+void tra_block_unpin(tra_pool *p, tra_block *b) { tra_block_leave(p, b, false, false); }
 
 void tra_block_share(tra_pool *p, tra_block *b) {
     pthread_mutex_lock(&p->lock);
@@ -516,7 +559,7 @@ void tra_block_free(tra_pool *p, tra_block *b) {
         return;
     }
     assert(b->pins <= 1);
-    unlink_block(b);
+    unlink_block(p, b);
     give_memory(p, b);
     forget_spill(p, b);
     pthread_cond_broadcast(&p->freed);

@@ -54,16 +54,18 @@ tra_pool_stats tra_pool_stat(tra_pool *p);
 /* Is there something in flight whose end will give memory back? Asked before waiting. */
 typedef bool tra_pool_busy_fn(void *ctx);
 void tra_pool_set_busy(tra_pool *p, tra_pool_busy_fn *fn, void *ctx);
+/* What the thread that allocates does while it waits, again and again; true: something has changed. It may allocate.
+ * NULL: nothing. */
+typedef bool tra_pool_meanwhile_fn(void *ctx);
+void tra_pool_set_meanwhile(tra_pool *p, tra_pool_meanwhile_fn *fn, void *ctx);
+/* Could a block of so many bytes be had at once? clean: and nothing need be spilled for it. */
+bool tra_pool_has_room(tra_pool *p, int64_t bytes, bool clean);
 void tra_pool_wake(tra_pool *p); /* something in flight ended or failed */
 
 int64_t tra_block_footprint(int64_t bytes); /* that a block of so many bytes takes of the budget */
 
 /* A block with contents yet to be written: pinned, HERE, dirty. */
 TRA_MUSTUSE tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e);
-/* A block whose contents somebody will bring: pinned, LOADING, until it has arrived (or with the last pin is given
- * up). */
-TRA_MUSTUSE tra_status tra_block_expect(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e);
-void tra_block_arrived(tra_pool *p, tra_block *b); /* gives that pin back */
 /* A block that stands for a tuple of an input: AWAY. */
 tra_block *tra_block_of_file(tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes);
 /* A block whose contents are bytes of an open file, which must outlive it: AWAY. */
@@ -82,8 +84,9 @@ TRA_MUSTUSE tra_status tra_block_load_direct(tra_pool *p, tra_block *b, tra_err 
 /* The pinned block's contents were changed: a spilled copy is stale. */
 void tra_block_touch(tra_pool *p, tra_block *b);
 void tra_block_unpin(tra_pool *p, tra_block *b);
-/* The same, of a block that will not be wanted soon: what can be read again leaves memory with the last pin. */
-void tra_block_leave(tra_pool *p, tra_block *b);
+/* The same. leaves: it will not be wanted soon; what can be read again leaves memory with the last pin. last: nor ever
+ * by this part; unless another holds it too its contents go with the last pin, and are not spilled. */
+void tra_block_leave(tra_pool *p, tra_block *b, bool leaves, bool last);
 /* The pinned block's contents are so many of its bytes; the others are given back. */
 void tra_block_shrink(tra_pool *p, tra_block *b, int64_t bytes);
 /* Another part holds the block too: its contents must not change any more. */

@@ -97,7 +97,7 @@ static tra_status run_copy(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 }
 
 tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_sink *sink, tra_err *e) {
-    bool alone = tra_op_reads_alone(site->plan, op, 0);
+    bool alone = tra_op_reads_alone(site->plan, op, 0), last = tra_op_reads_last(site->plan, op, 0);
     TRA_TRY(begin(site, in, sink, e));
     tra_status s = TRA_OK;
     site->all = in->n;
@@ -107,7 +107,8 @@ tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_si
         int64_t at, via_at;
         tra_part_resolve(in, i, &stored, &at, &via, &via_at);
         tra_unit *u = tra_unit_new(1, 1);
-        u->inputs[0] = (tra_input){.part = in, .i = i, .room = tra_sink_bytes(sink, 0), .leaves = alone};
+        u->inputs[0] = (tra_input){
+            .part = in, .i = i, .room = tra_sink_bytes(sink, 0), .leaves = alone, .last = last};
         s = submit(site, sink, NULL, via ? NULL : in->type, in->ordinal[i], u, run_copy, e);
     }
     return tra_stage_end(site, s, e);
@@ -132,7 +133,7 @@ static tra_status run_concat(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 
 tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_sink *sink, tra_err *e) {
     const tra_catalog *ic = in->type->cat, *oc = op->type.cat;
-    bool alone = tra_op_reads_alone(site->plan, op, 0);
+    bool alone = tra_op_reads_alone(site->plan, op, 0), last = tra_op_reads_last(site->plan, op, 0);
     TRA_TRY(begin(site, in, sink, e));
     tra_status s = TRA_OK;
     for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
@@ -154,7 +155,7 @@ tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_
         for (int j = 0; j < n; j++) {
             key.v[op->keydim] = j;
             int64_t t = tra_part_find(in, tra_catalog_find(ic, &key), 0);
-            u->inputs[j] = (tra_input){.part = in, .i = t, .leaves = alone};
+            u->inputs[j] = (tra_input){.part = in, .i = t, .leaves = alone, .last = last};
         }
         s = submit(site, sink, op, &op->type, result, u, run_concat, e);
     }

@@ -298,13 +298,15 @@ static tra_unit *new_step(tra_joinagg *st, super *s, const tra_walk *w, int64_t 
     for (int64_t i = w->l0; i < w->l1; i++) {
         int64_t rank = st->p.l.v[i].rank - i0;
         if (rank < 0 || rank >= s->ni) continue;
-        u->inputs[n] = (tra_input){.part = st->p.l.part, .i = st->p.l.v[i].tuple, .leaves = st->l_leaves};
+        u->inputs[n] = (tra_input){
+            .part = st->p.l.part, .i = st->p.l.v[i].tuple, .leaves = st->l_leaves, .last = st->l_last};
         x->rank[n++] = rank;
     }
     for (int64_t i = w->r0; i < w->r1; i++) {
         int64_t rank = st->p.r.v[i].rank - j0;
         if (rank < 0 || rank >= s->nj) continue;
-        u->inputs[n] = (tra_input){.part = st->p.r.part, .i = st->p.r.v[i].tuple, .leaves = st->r_leaves};
+        u->inputs[n] = (tra_input){
+            .part = st->p.r.part, .i = st->p.r.v[i].tuple, .leaves = st->r_leaves, .last = st->r_last};
         x->rank[n++] = rank;
     }
     u->run = run_task;
@@ -316,6 +318,11 @@ static tra_unit *new_step(tra_joinagg *st, super *s, const tra_walk *w, int64_t 
 /* Queues a step; with `stays` its arrays of L get another pin each. */
 static tra_status queue(tra_joinagg *st, tra_unit *u, bool stays, tra_err *e) {
     int64_t n = stays ? ((const step *)u->ctx)->nl : 0, from = st->nrow;
+    tra_status s = tra_engine_await(st->site->engine, u, e);
+    if (s != TRA_OK) {
+        tra_unit_drop(st->site->engine, u);
+        return s;
+    }
     for (int64_t i = 0; i < n; i++) { /* before the unit may end */
         tra_part *stored, *via;
         int64_t at, via_at;
@@ -325,13 +332,13 @@ static tra_status queue(tra_joinagg *st, tra_unit *u, bool stays, tra_err *e) {
         st->row[st->nrow++] = stored->block[at];
         u->inputs[i].stays = true;
     }
-    tra_status s = tra_engine_submit(st->site->engine, u, e);
+    s = tra_engine_submit(st->site->engine, u, e);
     if (s != TRA_OK) st->nrow = from;
     return s;
 }
 
-void tra_super_release_row(tra_joinagg *st, bool leaves) {
-    while (st->nrow > 0) (leaves ? tra_block_leave : tra_block_unpin)(st->site->pool, st->row[--st->nrow]);
+void tra_super_release_row(tra_joinagg *st, bool leaves, bool last) {
+    while (st->nrow > 0) tra_block_leave(st->site->pool, st->row[--st->nrow], leaves, last);
 }
 
 /* *any: some result is to be computed. Of a failure super_drop frees what is there. */

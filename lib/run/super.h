@@ -25,7 +25,8 @@ typedef struct tra_joinagg {
     bool composed;           /* a map after agg: states have extents of their own */
     int tiles;               /* of one state, 0: as many as the fused kernel says */
     size_t kernel_at;        /* in a worker's scratch: below the join's result, from here the kernels' scratch */
-    bool l_leaves, r_leaves; /* what the super-block under way reads will not be wanted again soon */
+    bool l_leaves, r_leaves; /* what the super-block under way reads will not be wanted again soon, */
+    bool l_last, r_last;     /* nor ever */
     tra_block **row;         /* blocks of L that stay, pinned, for a row of super-blocks; from malloc */
     int64_t nrow, row_cap;
 } tra_joinagg;
@@ -40,7 +41,8 @@ typedef struct tra_super_at {
 
 /* Makes the results of a super-block and queues its units, which emit them. Waits where the engine does (engine.h). */
 TRA_MUSTUSE tra_status tra_super_run(tra_joinagg *st, const tra_super_at *at, tra_err *e);
-void tra_super_release_row(tra_joinagg *st, bool leaves); /* leaves: they will not be wanted again soon */
+/* leaves: they will not be wanted again soon; last: nor ever. */
+void tra_super_release_row(tra_joinagg *st, bool leaves, bool last);
 /* Emits the identity of agg as the result `ordinal`. TRA_RESOURCE without memory for it. */
 TRA_MUSTUSE tra_status tra_super_identity(tra_joinagg *st, int64_t ordinal, tra_err *e);
 

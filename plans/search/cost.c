@@ -242,10 +242,13 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
     /* an exchange reads and sends at once, and ends before what comes next begins, or goes on beside it: then its time,
      * which is its own, is also in that */
     for (int i = 0; i < p->nops; i++) {
-        for (int k = 0; k < PARTS && p->ops[i].beside; k++) spent[tra_op_beside(p, i)][k] += spent[i][k];
+        int other = tra_op_flows(&p->ops[i]) ? p->ops[i].ends : p->ops[i].begins;
+        for (int k = 0; k < PARTS && other != i; k++) spent[other][k] += spent[i][k];
+    }
+    for (int i = 0; i < p->nops; i++) {
         p->ops[i].cost.seconds =
             overlapped(overlapped(spent[i][WORK], spent[i][DISK], UNHIDDEN), spent[i][NETWORK], rates->unhidden);
-        if (!p->ops[i].beside) p->cost.seconds += p->ops[i].cost.seconds;
+        if (p->ops[i].begins == p->ops[i].ends) p->cost.seconds += p->ops[i].cost.seconds;
     }
     free(spent);
 }

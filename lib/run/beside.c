@@ -1,0 +1,133 @@
+/* beside.c - which exchanges go on beside the stages. */
+#include "beside.h"
+
+#include "memory.h"
+
+void tra_beside_none(tra_plan *p) {
+    for (int i = 0; i < p->nops; i++) {
+        tra_op *op = &p->ops[i];
+        op->begins = op->ends = i;
+        op->window = op->aside = 0;
+    }
+}
+
+static bool moves_tuples(const tra_op *op) { return op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST; }
+
+/* Does an exchange between i and stage `to` send what i brings? It would wait for it. */
+static bool sent_on(const tra_plan *p, int i, int to) {
+    for (int j = i + 1; j < to; j++) {
+        int from = p->ops[j].in[0];
+        while (from > i && tra_op_is_read(&p->ops[from]) && p->ops[from].in[0] >= 0) from = p->ops[from].in[0];
+        if (tra_op_exchanges(&p->ops[j]) && from == i) return true;
+    }
+    return false;
+}
+
+/* The stage beside which exchange i may end: the next, if all before it are exchanges like this. */
+static int may_end(const tra_plan *p, int i) {
+    int to = i + 1;
+    while (to < p->nops && (tra_op_is_read(&p->ops[to]) || moves_tuples(&p->ops[to]))) to++;
+    bool stage = to < p->nops && !tra_op_exchanges(&p->ops[to]);
+    return stage && !sent_on(p, i, to) ? to : i;
+}
+
+/* The stage with which it may begin: the one before, if that makes what it sends and keeps it. */
+static int may_begin(const tra_plan *p, int i) {
+    int from = i - 1;
+    while (from >= 0 && (tra_op_is_read(&p->ops[from]) || moves_tuples(&p->ops[from]))) from--;
+    bool made = from >= 0 && from == p->ops[i].in[0] && !tra_op_exchanges(&p->ops[from]) && !p->ops[from].direct;
+    return made ? from : i;
+}
+
+/* Of an exchange beside stages: what is on its way, either way, and one tuple that is read. */
+static int64_t room(const tra_plan *p, const tra_op *op) {
+    return op->begins < op->ends ? 2 * op->window + tra_exchange_memory(p, op).fetch : 0;
+}
+
+static void leave_aside(tra_plan *p, int i, int sign) {
+    const tra_op *op = &p->ops[i];
+    int64_t n = sign * room(p, op);
+    for (int j = op->begins; j <= op->ends; j++) p->ops[j].aside += j != i ? n : 0;
+}
+
+static void put_beside(tra_plan *p, int i, int begins, int ends, bool small) {
+    tra_op *op = &p->ops[i];
+    leave_aside(p, i, -1);
+    op->begins = begins;
+    op->ends = ends;
+    op->window = begins < ends ? tra_exchange_window(p, op, small) : 0;
+    leave_aside(p, i, 1);
+}
+
+/* What is held for longer than without, and what is on its way. */
+static int64_t takes(const tra_plan *p, const int64_t *held) {
+    int64_t n = 0;
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *op = &p->ops[i];
+        int from = op->in[0];
+        if (op->begins == op->ends) continue;
+        while (tra_op_is_read(&p->ops[from]) && p->ops[from].in[0] >= 0) from = p->ops[from].in[0];
+        n += room(p, op);
+        if (op->ends > i) n += held[from];
+        if (op->begins < i) n += held[i];
+    }
+    return n;
+}
+
+int64_t tra_beside_all(tra_plan *p, const int64_t *held) {
+    for (int i = 0; i < p->nops; i++) {
+        if (moves_tuples(&p->ops[i])) put_beside(p, i, may_begin(p, i), may_end(p, i), false);
+    }
+    return takes(p, held);
+}
+
+/* Bytes that a site reads of the inputs of a stage. */
+static double reads(const tra_plan *p, const tra_op *op, int threads, int64_t budget) {
+    double n = 0;
+    for (int side = 0; side < 2 && op->join && op->in[side] >= 0; side++) {
+        const tra_op *in = &p->ops[op->in[side]];
+        double bytes = (double)tra_catalog_floats(in->type.cat) * (double)tra_dtype_size(in->type.dtype);
+        n += (double)tra_op_passes(p, op, side, threads, budget) * bytes * tra_place_copies(&in->place) / p->sites;
+    }
+    return n;
+}
+
+/* Is what the stages from..to leave aside theirs to give, and not dearer than `hidden` bytes that go over the wire
+ * meanwhile? */
+static bool worth_it(tra_plan *p, int from, int to, double hidden, int threads, int64_t budget) {
+    double more = 0;
+    for (int i = from; i <= to; i++) {
+        tra_op *op = &p->ops[i];
+        if (tra_op_is_read(op) || op->begins < op->ends) continue;
+        if (tra_op_memory(p, op, threads) + op->aside > budget) return false;
+        int64_t aside = op->aside;
+        more += reads(p, op, threads, budget);
+        op->aside = 0;
+        more -= reads(p, op, threads, budget);
+        op->aside = aside;
+    }
+    return more <= hidden;
+}
+
+/* Puts an exchange beside the stages, with a window that is small if need be, unless it is not worth it. */
+static void try_beside(tra_plan *p, int i, int begins, int ends, int threads, int64_t budget) {
+    const tra_op before = p->ops[i];
+    double hidden = (double)before.cost.network_bytes / p->sites;
+    if (begins == before.begins && ends == before.ends) return;
+    for (int small = 0; small < 2; small++) {
+        put_beside(p, i, begins, ends, small);
+        if (worth_it(p, begins, ends, hidden, threads, budget)) return;
+    }
+    put_beside(p, i, before.begins, before.ends, before.window == tra_exchange_window(p, &before, true));
+}
+
+int64_t tra_beside_some(tra_plan *p, const int64_t *held, int threads, int64_t budget) {
+    tra_beside_none(p);
+    for (int i = 0; i < p->nops; i++) {
+        if (moves_tuples(&p->ops[i])) try_beside(p, i, i, may_end(p, i), threads, budget);
+    }
+    for (int i = 0; i < p->nops; i++) {
+        if (moves_tuples(&p->ops[i])) try_beside(p, i, may_begin(p, i), p->ops[i].ends, threads, budget);
+    }
+    return takes(p, held);
+}
