@@ -11,14 +11,11 @@ void tra_beside_none(tra_plan *p) {
     }
 }
 
-static bool moves_tuples(const tra_op *op) { return op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST; }
-
 /* Does an exchange between i and stage `to` send what i brings? It would wait for it. */
 static bool sent_on(const tra_plan *p, int i, int to) {
+    bool many = false;
     for (int j = i + 1; j < to; j++) {
-        int from = p->ops[j].in[0];
-        while (from > i && tra_op_is_read(&p->ops[from]) && p->ops[from].in[0] >= 0) from = p->ops[from].in[0];
-        if (tra_op_exchanges(&p->ops[j]) && from == i) return true;
+        if (tra_op_exchanges(&p->ops[j]) && tra_op_viewed(p, p->ops[j].in[0], &many) == i) return true;
     }
     return false;
 }
@@ -26,22 +23,21 @@ static bool sent_on(const tra_plan *p, int i, int to) {
 /* The stage beside which exchange i may end: the next, if all before it are exchanges like this. */
 static int may_end(const tra_plan *p, int i) {
     int to = i + 1;
-    while (to < p->nops && (tra_op_is_read(&p->ops[to]) || moves_tuples(&p->ops[to]))) to++;
-    bool stage = to < p->nops && !tra_op_exchanges(&p->ops[to]);
-    return stage && !sent_on(p, i, to) ? to : i;
+    while (to < p->nops && (tra_op_is_read(&p->ops[to]) || tra_op_exchanges(&p->ops[to]))) to++;
+    return to < p->nops && !sent_on(p, i, to) ? to : i;
 }
 
 /* The stage with which it may begin: the one before, if that makes what it sends and keeps it. */
 static int may_begin(const tra_plan *p, int i) {
     int from = i - 1;
-    while (from >= 0 && (tra_op_is_read(&p->ops[from]) || moves_tuples(&p->ops[from]))) from--;
-    bool made = from >= 0 && from == p->ops[i].in[0] && !tra_op_exchanges(&p->ops[from]) && !p->ops[from].direct;
-    return made ? from : i;
+    while (from >= 0 && (tra_op_is_read(&p->ops[from]) || tra_op_exchanges(&p->ops[from]))) from--;
+    return from >= 0 && from == p->ops[i].in[0] && !p->ops[from].direct ? from : i;
 }
 
-/* Of an exchange beside stages: what is on its way, either way, and one tuple that is read. */
+/* Of an exchange beside stages: what is on its way, either way, one tuple that is read and two that are held. */
 static int64_t room(const tra_plan *p, const tra_op *op) {
-    return op->begins < op->ends ? 2 * op->window + tra_exchange_memory(p, op).fetch : 0;
+    if (op->begins == op->ends) return 0;
+    return 2 * op->window + tra_exchange_memory(p, op).fetch + 2 * tra_op_read_room(p, &p->ops[op->in[0]]);
 }
 
 static void leave_aside(tra_plan *p, int i, int sign) {
@@ -62,21 +58,20 @@ static void put_beside(tra_plan *p, int i, int begins, int ends, bool small) {
 /* What is held for longer than without, and what is on its way. */
 static int64_t takes(const tra_plan *p, const int64_t *held) {
     int64_t n = 0;
+    bool many = false;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
-        int from = op->in[0];
         if (op->begins == op->ends) continue;
-        while (tra_op_is_read(&p->ops[from]) && p->ops[from].in[0] >= 0) from = p->ops[from].in[0];
         n += room(p, op);
-        if (op->ends > i) n += held[from];
+        if (op->ends > i) n += held[tra_op_viewed(p, op->in[0], &many)];
         if (op->begins < i) n += held[i];
     }
     return n;
 }
 
 int64_t tra_beside_all(tra_plan *p, const int64_t *held) {
-    for (int i = 0; i < p->nops; i++) {
-        if (moves_tuples(&p->ops[i])) put_beside(p, i, may_begin(p, i), may_end(p, i), false);
+    for (int i = 0; i < p->nops; i++) { /* what moves nothing takes more memory beside a stage, and saves none */
+        if (tra_op_exchanges(&p->ops[i]) && p->sites > 1) put_beside(p, i, may_begin(p, i), may_end(p, i), false);
     }
     return takes(p, held);
 }
@@ -124,10 +119,10 @@ static void try_beside(tra_plan *p, int i, int begins, int ends, int threads, in
 int64_t tra_beside_some(tra_plan *p, const int64_t *held, int threads, int64_t budget) {
     tra_beside_none(p);
     for (int i = 0; i < p->nops; i++) {
-        if (moves_tuples(&p->ops[i])) try_beside(p, i, i, may_end(p, i), threads, budget);
+        if (tra_op_exchanges(&p->ops[i])) try_beside(p, i, i, may_end(p, i), threads, budget);
     }
     for (int i = 0; i < p->nops; i++) {
-        if (moves_tuples(&p->ops[i])) try_beside(p, i, may_begin(p, i), p->ops[i].ends, threads, budget);
+        if (tra_op_exchanges(&p->ops[i])) try_beside(p, i, may_begin(p, i), p->ops[i].ends, threads, budget);
     }
     return takes(p, held);
 }

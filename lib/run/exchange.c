@@ -14,14 +14,6 @@
 #include <string.h>
 #include <time.h>
 
-static void list_add(tra_transfers *l, tra_transfer t) {
-    if (l->n == l->cap) {
-        l->cap = l->cap ? 2 * l->cap : 256;
-        l->v = tra_realloc(l->v, (size_t)l->cap, sizeof *l->v);
-    }
-    l->v[l->n++] = t;
-}
-
 /* ---- geometry ------------------------------------------------------------------------------------------------- */
 
 /* Where the blocks of a piece overlap: the origin in each and the extents. */
@@ -68,13 +60,19 @@ static tra_array array_of(const tra_exchange *x, bool out, int64_t ordinal, void
     return a;
 }
 
+/* Is the next transfer of the list of the same tuple? */
 static bool is_next(const tra_transfers *l, int64_t next, const tra_transfer *t) {
+    return next < l->n && l->v[next].turn == t->turn;
+}
+
+/* Is the next one of that tuple or of one before? */
+static bool is_due(const tra_transfers *l, int64_t next, const tra_transfer *t) {
     return next < l->n && l->v[next].turn <= t->turn;
 }
 
 /* Is nothing of the tuple of a transfer, which is off its list, to be sent or kept any more? */
 static bool cut_up(const tra_exchange *x, const tra_transfer *t) {
-    return !is_next(&x->outgoing, x->next_out, t) && !is_next(&x->local, x->next_local, t);
+    return !is_due(&x->outgoing, x->next_out, t) && !is_due(&x->local, x->next_local, t);
 }
 
 static int64_t find_sent(const tra_exchange *x, const tra_transfer *t) {
@@ -98,19 +96,22 @@ static bool is_ready(const tra_exchange *x, const tra_transfer *t) {
     return b && b->state != TRA_BLOCK_LOADING;
 }
 
-/* A tuple that goes to several sites is read once: it is held until the last of these has it, besides by those that are
- * under way. t: has been read. */
-static tra_status hold(tra_exchange *x, const tra_transfer *t) {
+/* Beside a stage that may take the memory meanwhile a tuple of several transfers is read once: it is held until the last
+ * of them. t: of the list, has been read. */
+static tra_status hold(tra_exchange *x, int list, const tra_transfer *t) {
     tra_part *via;
-    bool load, more = is_next(&x->outgoing, x->next_out, t);
-    if (more && !x->pinned) {
-        tra_block *b = *stored_of(x, t, &via);
-        TRA_TRY(tra_block_pin(x->site->pool, b, &load, x->e));
-        x->pinned = b;
-    } else if (!more && x->pinned) {
-        tra_block_unpin(x->site->pool, x->pinned);
-        x->pinned = NULL;
+    bool load, more = is_next(&x->outgoing, x->next_out, t) || is_next(&x->local, x->next_local, t);
+    if (!x->beside) return TRA_OK;
+    for (int i = 0; i < 2; i++) {
+        if (!x->held[i].block || (x->held[i].turn == t->turn ? more : i != list)) continue;
+        tra_block_unpin(x->site->pool, x->held[i].block);
+        x->held[i].block = NULL;
     }
+    if (!more || x->held[list].block) return TRA_OK;
+    tra_block *b = *stored_of(x, t, &via);
+    TRA_TRY(tra_block_pin(x->site->pool, b, &load, x->e));
+    x->held[list].block = b;
+    x->held[list].turn = t->turn;
     return TRA_OK;
 }
 
@@ -124,30 +125,38 @@ static tra_status fetch(tra_exchange *x, const tra_transfer *t, tra_input *in) {
 }
 
 /* The block of a result that receives pieces: made (zero, since holes read as zeros) by the first. */
-static tra_status result_block(tra_exchange *x, int64_t ordinal, tra_block **b) {
-    int64_t slot = tra_part_find(x->out, ordinal, 0);
-    if (slot < 0) return tra_fail(x->e, TRA_INTERNAL, "a piece arrives for a tuple that is not on this site");
-    if (x->out->block[slot]) {
-        bool load;
-        *b = x->out->block[slot];
-        TRA_TRY(tra_block_pin(x->site->pool, *b, &load, x->e));
-        return load ? tra_block_load(x->site->pool, *b, NULL, x->e) : TRA_OK;
+static tra_status result_block(tra_exchange *x, int64_t slot, tra_block **b) {
+    bool load;
+    if (!x->batch.making[slot]) {
+        TRA_TRY(tra_block_new(x->site->pool, tra_part_bytes(x->out, slot), b, x->e));
+        memset((*b)->ptr, 0, (size_t)(*b)->bytes);
+        x->batch.making[slot] = *b;
+        return TRA_OK;
     }
-    TRA_TRY(tra_block_new(x->site->pool, tra_part_bytes(x->out, slot), b, x->e));
-    memset((*b)->ptr, 0, (size_t)(*b)->bytes);
-    x->out->block[slot] = *b;
-    return TRA_OK;
+    *b = x->batch.making[slot];
+    TRA_TRY(tra_block_pin(x->site->pool, *b, &load, x->e));
+    return load ? tra_block_load(x->site->pool, *b, NULL, x->e) : TRA_OK;
+}
+
+/* The result has all its pieces. */
+static void complete(tra_exchange *x, int64_t slot) {
+    x->out->block[slot] = x->batch.making[slot];
+    x->batch.making[slot] = NULL;
 }
 
 static tra_status place_piece(tra_exchange *x, const tra_transfer *t, const tra_array *src, const tra_dims *from) {
     tra_dims f, to, ext;
     tra_block *b;
+    int64_t slot = tra_part_find(x->out, t->out, 0);
+    if (slot < 0 || x->batch.lacking[slot] == 0)
+        return tra_fail(x->e, TRA_INTERNAL, "a piece arrives that is not expected on this site");
     overlap(x, t, &f, &to, &ext);
-    TRA_TRY(result_block(x, t->out, &b));
+    TRA_TRY(result_block(x, slot, &b));
     tra_array dst = array_of(x, true, t->out, b->ptr);
     tra_array_copy(&dst, &to, src, from ? from : &f, &ext);
     tra_block_touch(x->site->pool, b);
     tra_block_unpin(x->site->pool, b);
+    if (--x->batch.lacking[slot] == 0) complete(x, slot);
     return TRA_OK;
 }
 
@@ -173,15 +182,18 @@ static tra_status keep(tra_exchange *x, const tra_transfer *t) {
     }
     tra_input in;
     TRA_TRY(fetch(x, t, &in));
+    tra_status s = hold(x, 1, t);
     b = tra_engine_take(x->site->engine, &in);
     tra_block_unpin(pool, b);
-    return place_whole(x, t, b);
+    tra_status placed = place_whole(x, t, b);
+    return s == TRA_OK ? placed : s;
 }
 
 static tra_status local_piece(tra_exchange *x, const tra_transfer *t) {
     tra_input in;
     TRA_TRY(fetch(x, t, &in));
-    tra_status s = place_piece(x, t, &in.array, NULL);
+    tra_status s = hold(x, 1, t);
+    if (s == TRA_OK) s = place_piece(x, t, &in.array, NULL);
     tra_engine_release(x->site->engine, &in);
     return s;
 }
@@ -197,7 +209,7 @@ static void next_local(tra_exchange *x) {
     count_done(x);
 }
 
-/* ---- the lists -------------------------------------------------------------------------------------------------- */
+/* ---- going on --------------------------------------------------------------------------------------------------- */
 
 static tra_status pack(tra_exchange *x, const tra_transfer *t, const tra_array *src, int64_t bytes, tra_block **out) {
     tra_dims from, to, ext, zero;
@@ -243,7 +255,8 @@ void tra_source_release(tra_exchange *x, tra_source *s) {
 static tra_status gather(tra_exchange *x, const tra_transfer *t, tra_source *s) {
     TRA_TRY(fetch(x, t, &s->input));
     s->data = s->input.array.data;
-    tra_status st = x->pieces ? pack(x, t, &s->input.array, s->bytes, &s->packed) : hold(x, t);
+    tra_status st = hold(x, 0, t);
+    if (st == TRA_OK && x->pieces) st = pack(x, t, &s->input.array, s->bytes, &s->packed);
     if (x->pieces || st != TRA_OK) tra_engine_release(x->site->engine, &s->input);
     if (s->packed) s->data = s->packed->ptr;
     return st;
@@ -256,7 +269,7 @@ static bool start_send(tra_exchange *x) {
     tra_source s = {.bytes = tra_exchange_bytes(x, t), .held = held_by(x, t)};
     if (!x->transport->room(x, s.held) || !can_fetch(x)) return false;
     if (!is_ready(x, t) || !has_room(x, x->need.fetch, false)) return false;
-    while (x->status == TRA_OK && is_next(&x->local, x->next_local, t) && is_ready(x, &x->local.v[x->next_local]))
+    while (x->status == TRA_OK && is_due(&x->local, x->next_local, t) && is_ready(x, &x->local.v[x->next_local]))
         next_local(x); /* a tuple is read once for both lists */
     x->next_out++;
     count_done(x);
@@ -319,18 +332,51 @@ static void begin_lists(tra_exchange *x) {
     if (x->transport->lists) x->transport->lists(x);
 }
 
+/* The pieces of the next batch. Results that have none have nothing but holes. */
+static void begin_batch(tra_exchange *x) {
+    int64_t t = x->batch.next, slot;
+    tra_list_batch(x);
+    begin_lists(x);
+    for (; t < x->batch.next && x->status == TRA_OK; t++) {
+        tra_block *b;
+        if ((slot = tra_part_find(x->out, t, 0)) < 0 || x->batch.lacking[slot] > 0) continue;
+        tra_exchange_fail(x, result_block(x, slot, &b));
+        if (x->status != TRA_OK) break;
+        tra_block_unpin(x->site->pool, b);
+        complete(x, slot);
+    }
+}
+
+/* Does the next tuple, or piece of one, that stays wait for others of its tuple to be sent, so that it is read once? */
+static bool waits_its_turn(const tra_exchange *x) {
+    const tra_transfer *t = &x->local.v[x->next_local];
+    int64_t lo = x->next_out, hi = x->outgoing.n;
+    if (lo == hi || x->outgoing.v[lo].turn >= t->turn) return false;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (x->outgoing.v[mid].turn < t->turn) lo = mid + 1;
+        else hi = mid;
+    }
+    return is_next(&x->outgoing, lo, t);
+}
+
 static bool has_local(const tra_exchange *x) { return x->status == TRA_OK && x->next_local < x->local.n; }
 
-static bool under_way(tra_exchange *x) {
+static bool lists_under_way(tra_exchange *x) {
     return x->next_out < x->outgoing.n || x->transport->busy(x) || x->received < x->expected || has_local(x);
+}
+
+static bool under_way(tra_exchange *x) {
+    return lists_under_way(x) || (x->pieces && x->batch.next < x->op->type.cat->n);
 }
 
 /* false: nothing happened. wanted: what comes, though something be spilled for it. */
 static bool go_on(tra_exchange *x, bool wanted) {
+    if (!lists_under_way(x) && x->pieces && x->batch.next < x->op->type.cat->n) begin_batch(x);
     bool any = x->transport->progress(x);
     if (x->status != TRA_OK || has_room(x, x->most, !wanted)) any |= tra_exchange_receive(x);
     any |= start_send(x);
-    if (any || !has_local(x) || !can_fetch(x) || !is_ready(x, &x->local.v[x->next_local]) ||
+    if (any || !has_local(x) || waits_its_turn(x) || !can_fetch(x) || !is_ready(x, &x->local.v[x->next_local]) ||
         !has_room(x, x->need.fetch, !wanted))
         return any;
     next_local(x); /* while the wire is busy */
@@ -342,127 +388,67 @@ static void wait_a_little(int idle) {
     else if (idle) sched_yield();
 }
 
-static void run_lists(tra_exchange *x) {
-    int idle = 0;
-    begin_lists(x);
-    while (under_way(x)) {
+static void run_to_end(tra_exchange *x) {
+    for (int idle = 0; under_way(x);) {
         idle = go_on(x, true) ? 0 : idle + 1;
         if (x->status == TRA_OK) tra_exchange_fail(x, tra_engine_tick(x->site->engine, x->e));
         wait_a_little(idle);
     }
 }
 
-/* ---- the stages ------------------------------------------------------------------------------------------------- */
+/* ---- from beginning to end -------------------------------------------------------------------------------------- */
 
 static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *in, tra_part *out, tra_err *e) {
     const tra_part *parts[1] = {in};
-    *x = (tra_exchange){
-        .site = site, .op = op, .in = in, .out = out, .e = e, .budget = tra_pool_stat(site->pool).budget - op->aside};
-    x->sent = &site->sent;
-    x->arrived = &site->received;
+    bool beside = op->begins < op->ends;
+    *x = (tra_exchange){.site = site, .op = op, .in = in, .out = out, .beside = beside, .e = e};
+    x->pieces = op->op == TRA_PLAN_REPART;
+    x->budget = tra_pool_stat(site->pool).budget - op->aside;
+    x->sent = beside ? &x->moved.sent : &site->sent;
+    x->arrived = beside ? &x->moved.received : &site->received;
     x->need = tra_exchange_memory(site->plan, op);
-    x->window = op->begins < op->ends ? op->window
-                                      : tra_min64(x->budget / 4, tra_max64(0, x->budget - x->need.transient) / 2);
-    x->most = tra_max64(tra_op_read_room(site->plan, &site->plan->ops[op->in[0]]), tra_type_room(&op->type));
-    x->last = tra_op_reads_last(site->plan, op, 0);
+    x->window = beside ? op->window : tra_min64(x->budget / 4, tra_max64(0, x->budget - x->need.transient) / 2);
+    x->most = x->pieces ? x->need.fetch : tra_type_room(&op->type);
+    x->last = !x->pieces && tra_op_reads_last(site->plan, op, 0);
     x->scratch = tra_stage_scratch(parts, 1);
     x->io = tra_stage_io(parts, 1);
     x->transport = site->transport;
     x->transport->begin(x);
     x->incoming = tra_calloc((size_t)site->comm.size, sizeof *x->incoming);
     x->next_in = tra_calloc((size_t)site->comm.size, sizeof *x->next_in);
-}
-
-static void clear(tra_exchange *x) {
-    x->outgoing.n = x->local.n = 0;
-    for (int p = 0; p < x->site->comm.size; p++) x->incoming[p].n = 0;
+    if (x->pieces) {
+        x->batch.making = tra_calloc((size_t)out->n + 1, sizeof *x->batch.making);
+        x->batch.lacking = tra_calloc((size_t)out->n + 1, sizeof *x->batch.lacking);
+        x->batch.limit = tra_repart_limit(site->plan, op, tra_pool_stat(site->pool).budget);
+        tra_comm_min(&site->comm, &x->batch.limit, 1); /* every rank must cut the same batches */
+    } else {
+        tra_list_tuples(x);
+    }
 }
 
 static tra_status end(tra_exchange *x) {
-    if (x->pinned) tra_block_unpin(x->site->pool, x->pinned);
+    tra_pool *pool = x->site->pool;
+    for (int i = 0; i < 2; i++) {
+        if (x->held[i].block) tra_block_unpin(pool, x->held[i].block);
+    }
+    for (int64_t i = 0; x->pieces && i < x->out->n; i++) tra_block_free(pool, x->batch.making[i]); /* after a failure */
     x->transport->end(x);
     for (int p = 0; p < x->site->comm.size; p++) free(x->incoming[p].v);
     free(x->incoming);
     free(x->next_in);
     free(x->outgoing.v);
     free(x->local.v);
+    free(x->batch.making);
+    free(x->batch.lacking);
     return x->status;
 }
 
-static void list_transfer(tra_exchange *x, tra_transfer t) {
-    int me = x->site->comm.rank;
-    if (t.from == me && t.to == me)
-        list_add(&x->local, t);
-    else if (t.from == me)
-        list_add(&x->outgoing, t);
-    else if (t.to == me)
-        list_add(&x->incoming[t.from], t);
-}
-
-static void list_moves(tra_exchange *x, const tra_placement *from, const int64_t *order) {
-    const tra_op *op = x->op;
-    tra_move *v = tra_malloc((size_t)from->sites * (size_t)op->place.sites * sizeof *v);
-    for (int64_t i = 0; i < op->type.cat->n; i++) {
-        int64_t t = order ? order[i] : i;
-        int n = tra_place_moves(from, &op->place, op->type.cat, t, v);
-        for (int j = 0; j < n; j++) list_transfer(x, (tra_transfer){i, t, t, v[j].summand, v[j].from, v[j].to});
-    }
-    free(v);
-}
-
-tra_status tra_stage_exchange(tra_site *site, const tra_placement *from, const tra_op *op, tra_part *in, tra_part *out,
-                              tra_err *e) {
+tra_status tra_stage_exchange(tra_site *site, const tra_op *op, tra_part *in, tra_part *out, tra_err *e) {
     tra_exchange x;
     begin(&x, site, op, in, out, e);
-    list_moves(&x, from, NULL);
-    run_lists(&x);
+    begin_lists(&x);
+    run_to_end(&x);
     return end(&x);
-}
-
-/* ---- beside other stages ---------------------------------------------------------------------------------------- */
-
-typedef struct turn { /* of a tuple: when the stage that reads it wants it */
-    int64_t span, row, k, own, ordinal;
-} turn;
-
-static int by_turn(const void *a, const void *b) {
-    const turn *x = a, *y = b;
-    if (x->span != y->span) return x->span < y->span ? -1 : 1;
-    if (x->row != y->row) return x->row < y->row ? -1 : 1;
-    if (x->k != y->k) return x->k < y->k ? -1 : 1;
-    if (x->own != y->own) return x->own < y->own ? -1 : 1;
-    return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
-}
-
-/* The tuples in the order in which the join or aggregation that reads them does: by super-blocks and steps (super.h).
- * NULL: in that of keys. All ranks find the same order; where their loops differ, that of the least. */
-static int64_t *order_for(const tra_site *site, const tra_op *op, int64_t budget) {
-    const tra_plan *p = site->plan;
-    const tra_catalog *c = op->type.cat;
-    const tra_op *to = &p->ops[op->ends];
-    if (!tra_op_flows(op) || (!to->join && !to->agg) || (to->in[0] != op->id && to->in[1] != op->id)) return NULL;
-    int side = to->in[0] == op->id ? 0 : 1;
-    tra_block_loop loop = tra_op_loop(p, to, tra_engine_threads(site->engine), budget);
-    int64_t together = side == 0 ? loop.ci : loop.cj;
-    tra_comm_min(&site->comm, &together, 1);
-    turn *v = tra_malloc((size_t)(c->n + 1) * sizeof *v);
-    int64_t *order = tra_malloc((size_t)(c->n + 1) * sizeof *order);
-    for (int64_t t = 0; t < c->n; t++) {
-        tra_dims key;
-        tra_catalog_key(c, t, &key);
-        v[t] = (turn){.ordinal = t};
-        for (int d = 0; d < key.n; d++) {
-            bool joined, grouped;
-            tra_op_label(p, to, side, d, &joined, &grouped);
-            int64_t *at = !grouped ? &v[t].k : joined ? &v[t].span : &v[t].own;
-            *at = *at * c->frontier.v[d] + key.v[d];
-        }
-        v[t].row = v[t].own / together;
-    }
-    qsort(v, (size_t)c->n, sizeof *v, by_turn);
-    for (int64_t t = 0; t < c->n; t++) order[t] = v[t].ordinal;
-    free(v);
-    return order;
 }
 
 /* What stays and is there is there at once: it may be a file's, and the stage that reads it asks what reading takes. */
@@ -478,20 +464,13 @@ static void keep_first(tra_exchange *x) {
     x->local.n = left;
 }
 
-tra_exchange *tra_exchange_begin(tra_site *site, const tra_placement *from, const tra_op *op, tra_part *in,
-                                 tra_part *out) {
+tra_exchange *tra_exchange_begin(tra_site *site, const tra_op *op, tra_part *in, tra_part *out) {
     tra_exchange *x = tra_calloc(1, sizeof *x);
     begin(x, site, op, in, out, NULL);
-    int64_t *order = order_for(site, op, x->budget);
     x->e = &x->own;
-    x->beside = true;
-    x->sent = &x->moved.sent;
-    x->arrived = &x->moved.received;
     x->begun = tra_now();
     tra_part_keep(in);
-    list_moves(x, from, order);
-    free(order);
-    keep_first(x);
+    if (!x->pieces) keep_first(x);
     begin_lists(x);
     return x;
 }
@@ -506,11 +485,7 @@ tra_status tra_exchange_go_on(tra_exchange *x, bool wanted, bool *any, bool *don
 tra_status tra_exchange_end(tra_exchange *x, tra_status s, tra_moved *moved, tra_err *e) {
     tra_exchange_fail(x, s); /* has its message already */
     bool ours = s == TRA_OK;
-    for (int idle = 0; under_way(x);) {
-        idle = go_on(x, true) ? 0 : idle + 1;
-        if (x->status == TRA_OK) tra_exchange_fail(x, tra_engine_tick(x->site->engine, x->e));
-        wait_a_little(idle);
-    }
+    run_to_end(x);
     if (x->moved.seconds == 0) x->moved.seconds = tra_now() - x->begun;
     *moved = x->moved;
     if (ours && x->status != TRA_OK) *e = x->own, e->status = x->status;
@@ -518,70 +493,4 @@ tra_status tra_exchange_end(tra_exchange *x, tra_status s, tra_moved *moved, tra
     tra_part_drop(x->in, x->site->pool);
     free(x);
     return s;
-}
-
-/* The transfers into one tuple of the result. */
-static void list_pieces(const tra_op *from, const tra_op *op, int64_t out, tra_transfers *all, int *work) {
-    const tra_type *ti = &from->type;
-    tra_dims key, lo, box, at;
-    if (!tra_repart_box(ti, &op->type, out, &lo, &box)) return;
-    tra_catalog_key(op->type.cat, out, &key);
-    int *to = work, *holder = work + op->place.sites;
-    int nto = tra_place_holders(&op->place, op->type.cat, out, &key, to);
-    at = (tra_dims){.n = box.n};
-    do {
-        tra_dims k = {.n = box.n};
-        for (int d = 0; d < box.n; d++) k.v[d] = lo.v[d] + at.v[d];
-        int64_t t = tra_catalog_find(ti->cat, &k);
-        if (t < 0) continue; /* a hole */
-        int n = tra_place_holders(&from->place, ti->cat, t, &k, holder);
-        for (int j = 0; j < nto; j++) {
-            tra_transfer tr = {t, t, out, 0, holder[to[j] % n], to[j]};
-            for (int i = 0; i < n; i++) {
-                if (holder[i] == to[j]) tr.from = to[j];
-            }
-            list_add(all, tr);
-        }
-    } while (tra_next(&box, &at));
-}
-
-static int by_input(const void *a, const void *b) {
-    const tra_transfer *x = a, *y = b;
-    if (x->in != y->in) return x->in < y->in ? -1 : 1;
-    if (x->out != y->out) return x->out < y->out ? -1 : 1;
-    return x->to - y->to;
-}
-
-tra_status tra_stage_repart(tra_site *site, const tra_op *from, const tra_op *op, tra_part *in, tra_part *out,
-                            tra_err *e) {
-    tra_exchange x;
-    const tra_catalog *c = op->type.cat;
-    int64_t limit = tra_repart_limit(tra_pool_stat(site->pool).budget);
-    int64_t *load = tra_malloc((size_t)op->place.sites * sizeof *load);
-    int *work = tra_malloc((size_t)(op->place.sites + from->place.sites) * sizeof *work);
-    tra_transfers all = {0};
-    begin(&x, site, op, in, out, e);
-    x.pieces = true;
-    tra_comm_min(&site->comm, &limit, 1); /* every rank must cut the same batches */
-    for (int64_t t = 0; t < c->n;) {
-        clear(&x);
-        all.n = 0;
-        int64_t end = tra_repart_batch(op, t, limit, work, load);
-        x.once = t == 0 && end == c->n && tra_op_reads_alone(site->plan, op, 0);
-        for (; t < end; t++) list_pieces(from, op, t, &all, work);
-        qsort(all.v, (size_t)all.n, sizeof *all.v, by_input);
-        for (int64_t i = 0; i < all.n; i++) list_transfer(&x, all.v[i]);
-        tra_info(3, "  batch of %" PRId64 " pieces, results until tuple %" PRId64 " of %" PRId64, all.n, t, c->n);
-        run_lists(&x);
-    }
-    for (int64_t i = 0; i < out->n && x.status == TRA_OK; i++) { /* nothing but holes in it */
-        tra_block *b;
-        if (out->block[i]) continue;
-        tra_exchange_fail(&x, result_block(&x, out->ordinal[i], &b));
-        if (x.status == TRA_OK) tra_block_unpin(site->pool, b);
-    }
-    free(all.v);
-    free(work);
-    free(load);
-    return end(&x);
 }

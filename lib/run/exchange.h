@@ -23,6 +23,14 @@ typedef struct tra_transfers {
     tra_transfer *v;
 } tra_transfers;
 
+/* The batches that a repartition is made in (repart.h). */
+typedef struct tra_batches {
+    int64_t next;       /* the first tuple of the next batch */
+    int64_t limit;      /* bytes of each */
+    tra_block **making; /* results that lack pieces, by their slots, */
+    int64_t *lacking;   /* and how many they lack */
+} tra_batches;
+
 /* Where the bytes of a transfer are while they are sent. */
 typedef struct tra_source {
     const char *data;
@@ -38,13 +46,17 @@ struct tra_exchange {
     tra_part *in, *out;
     bool beside;             /* goes on beside other stages */
     bool last;               /* nothing else reads what is sent */
-    tra_block *pinned;       /* what the tuple that is being sent is stored in, while it goes to several sites */
+    struct {
+        tra_block *block; /* what a tuple is stored in that is read for several transfers */
+        int64_t turn;
+    } held[2]; /* of each list: outgoing, local */
     int64_t *sent, *arrived; /* bytes are counted here */
     double begun;
     tra_moved moved;
     tra_err own;
     bool pieces;                              /* REPART: transfers are boxes where blocks overlap, */
-    bool once;                                /* in one batch, and nothing else wants what they are cut from */
+    tra_batches batch;                        /* in batches; */
+    bool once;                                /* there is one, and nothing else wants what they are cut from */
     tra_transfers outgoing, *incoming, local; /* incoming: by source */
     int64_t *next_in;
     int64_t next_local, next_out, received, expected;
@@ -90,5 +102,10 @@ bool tra_exchange_receive(tra_exchange *x); /* takes one transfer, if one has co
 void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b,
                           tra_status s); /* takes the block over */
 int64_t tra_exchange_bytes(const tra_exchange *x, const tra_transfer *t);
+
+/* The lists (transfers.c), the same on all ranks: of tuples, where the stage that reads them goes on beside in the order
+ * in which it does (collective); or of the pieces of the next batch, for whose results batch.lacking is counted. */
+void tra_list_tuples(tra_exchange *x);
+void tra_list_batch(tra_exchange *x);
 
 #endif

@@ -284,7 +284,7 @@ static void begin_beside(exec *x, int i) {
     x->parts[i] = new_part(x, i);
     x->beside_op[x->nbeside] = i;
     x->beside[x->nbeside++] =
-        tra_exchange_begin(&x->site, &x->plan->ops[op->in[0]].place, op, x->parts[op->in[0]], x->parts[i]);
+        tra_exchange_begin(&x->site, op, x->parts[op->in[0]], x->parts[i]);
     tra_engine_set_beside(x->site.engine, go_on_beside, x);
     char name[96], window[32];
     tra_info(2, "  %s goes on beside the stages from #%d to #%d, %s on the way at once", title(op, name), op->begins,
@@ -329,7 +329,6 @@ static tra_status end_beside(exec *x, int with, tra_status s, tra_err *e) {
 static tra_status run_op(exec *x, int i, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
     tra_part *l = op->in[0] >= 0 ? x->parts[op->in[0]] : NULL, *r = op->in[1] >= 0 ? x->parts[op->in[1]] : NULL;
-    const tra_op *from = op->in[0] >= 0 ? &x->plan->ops[op->in[0]] : NULL;
     switch (op->op) {
     case TRA_PLAN_INPUT: x->parts[i] = input_part(x, i); return TRA_OK;
     case TRA_PLAN_FILTER:
@@ -346,15 +345,13 @@ static tra_status run_op(exec *x, int i, tra_err *e) {
     case TRA_PLAN_CONCAT: return emitting(x, i, l, r, e);
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF:
+    case TRA_PLAN_REPART:
         if (op->begins < op->ends) {
             if (!is_beside(x, i)) begin_beside(x, i);
             return TRA_OK;
         }
         x->parts[i] = new_part(x, i);
-        return tra_stage_exchange(&x->site, &from->place, op, l, x->parts[i], e);
-    case TRA_PLAN_REPART:
-        x->parts[i] = new_part(x, i);
-        return tra_stage_repart(&x->site, from, op, l, x->parts[i], e);
+        return tra_stage_exchange(&x->site, op, l, x->parts[i], e);
     case TRA_PLAN_OUTPUT:
         if (!l) return TRA_OK; /* written as it was computed */
         tra_sink sink = {.file = x->files[i], .pool = x->site.pool, .engine = x->site.engine};

@@ -89,8 +89,7 @@ void tra_op_label(const tra_plan *p, const tra_op *op, int side, int d, bool *jo
     for (int i = 0; op->agg && i < op->group.n; i++) *grouped |= op->group.v[i] == label;
 }
 
-/* The operator of which i's result is a view, or is computed on the way. */
-static int viewed(const tra_plan *p, int i, bool *many) {
+int tra_op_viewed(const tra_plan *p, int i, bool *many) {
     for (; tra_op_renames(&p->ops[i]) || p->ops[i].fused; i = p->ops[i].in[0])
         *many |= p->ops[i].op == TRA_PLAN_TILE;
     return i;
@@ -98,7 +97,7 @@ static int viewed(const tra_plan *p, int i, bool *many) {
 
 int tra_op_holder(const tra_plan *p, int i, bool *many) {
     for (;;) {
-        i = viewed(p, i, many);
+        i = tra_op_viewed(p, i, many);
         if (p->ops[i].op != TRA_PLAN_SHUF && p->ops[i].op != TRA_PLAN_BCAST) return i;
         i = p->ops[i].in[0];
     }
@@ -106,11 +105,11 @@ int tra_op_holder(const tra_plan *p, int i, bool *many) {
 
 bool tra_op_reads_last(const tra_plan *p, const tra_op *op, int side) {
     bool many = op->op == TRA_PLAN_TILE;
-    int mine = viewed(p, op->in[side], &many), readers = 0;
+    int mine = tra_op_viewed(p, op->in[side], &many), readers = 0;
     for (int j = mine + 1; j < p->nops && !many; j++) {
         const tra_op *reader = &p->ops[j];
         bool reads = !tra_op_renames(reader) && !reader->fused;
-        for (int k = 0; reads && k < 2 && reader->in[k] >= 0; k++) readers += viewed(p, reader->in[k], &many) == mine;
+        for (int k = 0; reads && k < 2 && reader->in[k] >= 0; k++) readers += tra_op_viewed(p, reader->in[k], &many) == mine;
     }
     return readers == 1 && !many;
 }

@@ -131,6 +131,9 @@ int tra_op_right_label(const tra_op *op, int kl, int d);
  * are. */
 void tra_op_label(const tra_plan *p, const tra_op *op, int side, int d, bool *joined, bool *grouped);
 
+/* The operator of which i's result is a view, or is computed on the way; *many becomes true where several of its tuples
+ * are of one. */
+int tra_op_viewed(const tra_plan *p, int i, bool *many);
 /* The operator whose blocks reading operator i's result reads: what is read, fused or exchanged may share them. *many
  * becomes true where several of its results come from one block. */
 int tra_op_holder(const tra_plan *p, int i, bool *many);

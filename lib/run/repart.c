@@ -45,6 +45,13 @@ int64_t tra_repart_batch(const tra_op *op, int64_t t, int64_t limit, int *work, 
     return t;
 }
 
+int64_t tra_repart_limit(const tra_plan *p, const tra_op *op, int64_t budget) {
+    enum { BATCHES = 8 };
+    int64_t bytes = tra_catalog_floats(op->type.cat) * (int64_t)tra_dtype_size(op->type.dtype);
+    if (p->rereads || !tra_op_flows(op)) return budget / 2;
+    return tra_min64(budget / 2, bytes / p->sites * tra_place_copies(&op->place) / BATCHES);
+}
+
 /* Marks the tuples that a batch reads for one tuple of the result; how many of them were not marked yet. */
 static int64_t mark(const tra_type *in, const tra_op *op, int64_t out, int64_t batch, int64_t *marked) {
     tra_dims lo, box, at, key;
@@ -69,8 +76,9 @@ int64_t tra_repart_reads(const tra_plan *p, const tra_op *op, int64_t budget) {
     int64_t *marked = tra_calloc(listed ? (size_t)tuples + 1 : 1, sizeof *marked);
     int64_t *load = tra_malloc((size_t)op->place.sites * sizeof *load);
     int *work = tra_malloc((size_t)op->place.sites * sizeof *work);
+    int64_t limit = tra_repart_limit(p, op, budget);
     for (int64_t t = 0, end; t < op->type.cat->n; t = end) {
-        end = tra_repart_batch(op, t, tra_repart_limit(budget), work, load);
+        end = tra_repart_batch(op, t, limit, work, load);
         batches++;
         for (int64_t out = t; listed && out < end; out++) n += mark(&from->type, op, out, batches, marked);
     }

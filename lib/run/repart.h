@@ -20,7 +20,8 @@ int64_t tra_repart_batch(const tra_op *op, int64_t t, int64_t limit, int *work, 
  * for blocks of the site that has the fewest. */
 int64_t tra_repart_reads(const tra_plan *p, const tra_op *op, int64_t budget);
 
-/* The bytes that the results of a batch may take. */
-static inline int64_t tra_repart_limit(int64_t budget) { return budget / 2; }
+/* The bytes that the results of a batch may take on a site. Where everything stays in memory and the stage that reads
+ * them goes on beside there are several batches, so that it need not wait for the last piece. */
+int64_t tra_repart_limit(const tra_plan *p, const tra_op *op, int64_t budget);
 
 #endif

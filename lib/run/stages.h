@@ -32,12 +32,9 @@ TRA_MUSTUSE tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_p
  * what is copied, the result itself where it is computed on the way. */
 TRA_MUSTUSE tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_sink *sink, tra_err *e);
 TRA_MUSTUSE tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_sink *sink, tra_err *e);
-/* SHUF and BCAST: in is placed as from (of the op before), the result as op->place; a partial relation becomes a bag of
- * its summands. REPART: pieces of the blocks of in become blocks of the result. Collective. */
-TRA_MUSTUSE tra_status tra_stage_exchange(tra_site *site, const tra_placement *from, const tra_op *op, tra_part *in,
-                                          tra_part *out, tra_err *e);
-TRA_MUSTUSE tra_status tra_stage_repart(tra_site *site, const tra_op *from, const tra_op *op, tra_part *in,
-                                        tra_part *out, tra_err *e);
+/* SHUF and BCAST: in is placed as the operator before, the result as op->place; a partial relation becomes a bag of its
+ * summands. REPART: pieces of the blocks of in become blocks of the result. Collective. */
+TRA_MUSTUSE tra_status tra_stage_exchange(tra_site *site, const tra_op *op, tra_part *in, tra_part *out, tra_err *e);
 
 /* The same as tra_stage_exchange in three parts, so that other stages run between them: one that makes in, whose slots
  * are filled as it does, one that reads out, whose slots are filled as tuples come. begin is collective and does not
@@ -49,8 +46,7 @@ typedef struct tra_moved {
     int64_t sent, received; /* bytes */
     double seconds;         /* until the last */
 } tra_moved;
-tra_exchange *tra_exchange_begin(tra_site *site, const tra_placement *from, const tra_op *op, tra_part *in,
-                                 tra_part *out);
+tra_exchange *tra_exchange_begin(tra_site *site, const tra_op *op, tra_part *in, tra_part *out);
 TRA_MUSTUSE tra_status tra_exchange_go_on(tra_exchange *x, bool wanted, bool *any, bool *done, tra_err *e);
 TRA_MUSTUSE tra_status tra_exchange_end(tra_exchange *x, tra_status s, tra_moved *moved, tra_err *e);
 
