@@ -46,12 +46,12 @@ static void leave_aside(tra_plan *p, int i, int sign) {
     for (int j = op->begins; j <= op->ends; j++) p->ops[j].aside += j != i ? n : 0;
 }
 
-static void put_beside(tra_plan *p, int i, int begins, int ends, bool small) {
+static void put_beside(tra_plan *p, int i, int begins, int ends, int64_t window) {
     tra_op *op = &p->ops[i];
     leave_aside(p, i, -1);
     op->begins = begins;
     op->ends = ends;
-    op->window = begins < ends ? tra_exchange_window(p, op, small) : 0;
+    op->window = window;
     leave_aside(p, i, 1);
 }
 
@@ -71,7 +71,9 @@ static int64_t takes(const tra_plan *p, const int64_t *held) {
 
 int64_t tra_beside_all(tra_plan *p, const int64_t *held) {
     for (int i = 0; i < p->nops; i++) { /* what moves nothing takes more memory beside a stage, and saves none */
-        if (tra_op_exchanges(&p->ops[i]) && p->sites > 1) put_beside(p, i, may_begin(p, i), may_end(p, i), false);
+        const tra_op *op = &p->ops[i];
+        if (!tra_op_exchanges(op) || p->sites == 1) continue;
+        put_beside(p, i, may_begin(p, i), may_end(p, i), tra_exchange_window(p, op, INT64_MAX));
     }
     return takes(p, held);
 }
@@ -104,16 +106,18 @@ static bool worth_it(tra_plan *p, int from, int to, double hidden, int threads, 
     return more <= hidden;
 }
 
+enum { MANY = 64 };
+
 /* Puts an exchange beside the stages, with a window that is small if need be, unless it is not worth it. */
 static void try_beside(tra_plan *p, int i, int begins, int ends, int threads, int64_t budget) {
     const tra_op before = p->ops[i];
     double hidden = (double)before.cost.network_bytes / p->sites;
     if (begins == before.begins && ends == before.ends) return;
-    for (int small = 0; small < 2; small++) {
-        put_beside(p, i, begins, ends, small);
+    for (int64_t transfers = MANY; transfers > 0; transfers /= 2) {
+        put_beside(p, i, begins, ends, tra_exchange_window(p, &before, transfers));
         if (worth_it(p, begins, ends, hidden, threads, budget)) return;
     }
-    put_beside(p, i, before.begins, before.ends, before.window == tra_exchange_window(p, &before, true));
+    put_beside(p, i, before.begins, before.ends, before.window);
 }
 
 int64_t tra_beside_some(tra_plan *p, const int64_t *held, int threads, int64_t budget) {

@@ -223,10 +223,11 @@ tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int6
 
 /* ---- operators ---------------------------------------------------------------------------------------------- */
 
-int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, bool small) {
+int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, int64_t transfers) {
     enum { WINDOW = 8 << 20 }; /* enough for the wire; what comes together is done together, so no more */
     int64_t one = tra_max64(tra_op_read_room(p, &p->ops[op->in[0]]), tra_type_room(&op->type));
-    return small ? one : tra_max64(one, tra_min64(op->cost.network_bytes, tra_max64(WINDOW, 2 * one)));
+    int64_t most = tra_min64(op->cost.network_bytes, tra_max64(WINDOW, 2 * one));
+    return tra_max64(one, most / one < transfers ? most : transfers * one);
 }
 
 tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op) {

@@ -39,9 +39,9 @@ typedef struct tra_exchange_need {
 } tra_exchange_need;
 tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op);
 
-/* Bytes that may be on their way from a site, and as many to it, of an exchange that goes on beside other stages: at
- * least one transfer, if it is to be small. */
-int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, bool small);
+/* Bytes that may be on their way from a site, and as many to it, of an exchange that goes on beside other stages: no
+ * more than so many of the largest transfers. */
+int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, int64_t transfers);
 
 /* Rooms, in bytes with all that a block takes (tra_block_footprint): of the largest array; */
 int64_t tra_type_room(const tra_type *t);

@@ -441,11 +441,10 @@ tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e) {
     unlink_block(p, b);
     if (b->state == TRA_BLOCK_AWAY) {
         bool unpacks = b->rel && b->spill < 0;
+        b->state = TRA_BLOCK_LOADING; /* what goes on while we wait must leave it to us */
         s = find_memory(p, b, unpacks ? tra_max64(b->bytes, (int64_t)tra_rel_unpacks(b->rel)) : b->bytes, e);
-        if (s == TRA_OK) {
-            b->state = TRA_BLOCK_LOADING;
-            *load = true;
-        }
+        if (s == TRA_OK) *load = true;
+        else b->state = TRA_BLOCK_AWAY;
     }
     if (s == TRA_OK) b->pins++;
     pthread_mutex_unlock(&p->lock);

@@ -137,3 +137,75 @@ END
     has "all sites share"
     [ -z "$(ls -A scratch)" ]
 }
+
+# Runs plan `strategy` of p.tra with these options, telling the story; what was measured must be what was predicted.
+story() {
+    local strategy=$1 n
+    shift
+    for n in 1 2 3; do
+        "$TRA" run -vvvv p.tra --plan "$n" --profile m.json "$@" 2>story
+        [ "$(py 'print(json.load(open("m.json"))["plans"][0]["strategy"])')" != "$strategy" ] || break
+    done
+    py 'm = json.load(open("m.json"))["plans"][0]
+assert m["strategy"] == sys.argv[1]
+assert m["measured"]["peak_memory_bytes"] <= m["peak_memory_bytes"], m
+assert m["measured"]["disk_read_bytes"] <= m["disk_read_bytes"], m
+assert m["measured"]["received_bytes"] == m["network_bytes"], m' "$strategy"
+}
+
+# Of a story: tuples are sent or received between the super-blocks of a stage.
+passes_beside() {
+    local n
+    n=$(awk -v stage="$1 begins" '
+        /^tra: #/ { on = index($0, stage); blocks = 0 }
+        on && /super-block at/ { blocks++ }
+        on && blocks && /bytes of tuple/ { n++ }
+        END { print n + 0 }' story)
+    echo "# $n tuples beside $1"
+    [ "$n" -gt 0 ]
+}
+
+@test "exchanges go on beside the stages, under a ceiling too, by messages and by files" {
+    tra gen -q --shape 2000x2000 --block 250x250 --dist normal -o a.h5 # 30 MiB
+    tra gen -q --shape 2000x2000 --block 250x250 --dist normal --seed 2 -o b.h5
+    mkdir scratch
+    printf '%s\n' 'input A from "a.h5"' 'input B from "b.h5"' 'C[i,k] = sum A[i,j] * B[j,k]' \
+        'output C to "c.h5"' >p.tra
+    status 0 tra run -q p.tra --threads 1
+    tra digest c.h5 >one
+    for m in 58 1000; do
+        for t in mpi files; do
+            rm c.h5
+            story bmm-left --sites 2 --threads 1 --memory ${m}M --transport $t --scratch scratch
+            tra digest c.h5 | cmp - one
+            passes_beside "join-agg C"
+        done
+    done
+}
+
+@test "partial sums are sent while others are made" {
+    tra gen -q --shape 2000x2000 --block 250x250 --dist normal -o a.h5
+    tra gen -q --shape 2000x2000 --block 250x250 --dist normal --seed 2 -o b.h5
+    printf '%s\n' 'input A from "a.h5"' 'input B from "b.h5"' 'C[i,k] = sum A[i,j] * B[j,k]' \
+        'output C to "c.h5"' >p.tra
+    for m in 62 1000; do
+        story cmm --sites 2 --threads 1 --memory ${m}M
+        passes_beside "join-agg"
+    done
+}
+
+@test "a repartition is written while it goes on, so that most of it is not spilled" {
+    tra gen -q --shape 4000x2000 --block 125x2000 --dist normal -o a.h5 # 61 MiB
+    printf '%s\n' 'input A from "a.h5"' 'B = reblock(A, [4000, 125])' 'output B to "b.h5"' >p.tra
+    tra run -q p.tra --threads 1
+    tra digest b.h5 >one
+    for n in 1 2; do
+        for m in 76 1000; do
+            story "" --sites $n --threads 1 --memory ${m}M
+            tra digest b.h5 | cmp - one
+            [ "$n-$m" = 1-1000 ] || grep -q 'repart B goes on beside' story
+            py 'm = json.load(open("m.json"))["plans"][0]
+assert m["measured"]["spilled_bytes"] <= 32e6, m # half of it at most'
+        done
+    done
+}
