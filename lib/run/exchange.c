@@ -96,8 +96,8 @@ static bool is_ready(const tra_exchange *x, const tra_transfer *t) {
     return b && b->state != TRA_BLOCK_LOADING;
 }
 
-/* Beside a stage that may take the memory meanwhile a tuple of several transfers is read once: it is held until the last
- * of them. t: of the list, has been read. */
+/* Beside a stage that may take the memory meanwhile a tuple of several transfers is read once: it is held until the
+ * last of them. t: of the list, has been read. */
 static tra_status hold(tra_exchange *x, int list, const tra_transfer *t) {
     tra_part *via;
     bool load, more = is_next(&x->outgoing, x->next_out, t) || is_next(&x->local, x->next_local, t);

@@ -103,8 +103,9 @@ void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b,
                           tra_status s); /* takes the block over */
 int64_t tra_exchange_bytes(const tra_exchange *x, const tra_transfer *t);
 
-/* The lists (transfers.c), the same on all ranks: of tuples, where the stage that reads them goes on beside in the order
- * in which it does (collective); or of the pieces of the next batch, for whose results batch.lacking is counted. */
+/* The lists (transfers.c), the same on all ranks: of tuples, where the stage that reads them goes on beside in the
+ * order in which it does (collective); or of the pieces of the next batch, for whose results batch.lacking is
+ * counted. */
 void tra_list_tuples(tra_exchange *x);
 void tra_list_batch(tra_exchange *x);
 

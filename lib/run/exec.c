@@ -427,7 +427,7 @@ static tra_status run_ops(exec *x, tra_err *e) {
         release(x, op->in[0]);
         release(x, op->in[1]);
         x->complete[i] |= op->op == TRA_PLAN_OUTPUT;
-        if (s == TRA_OK && x->nbeside == 0) tra_keep_stage_end(x->keep, i, x->parts, x->complete);
+        if (s == TRA_OK) tra_keep_stage_end(x->keep, i, x->parts, x->complete);
         tra_pool_stats after = tra_pool_stat(x->site.pool);
         reads_on = tra_op_flows(op) || (reads_on && tra_op_is_read(op)); /* what it reads counts as its join's */
         bool stage = op->begins == op->ends; /* else they are told when it ends */

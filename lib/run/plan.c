@@ -109,7 +109,8 @@ bool tra_op_reads_last(const tra_plan *p, const tra_op *op, int side) {
     for (int j = mine + 1; j < p->nops && !many; j++) {
         const tra_op *reader = &p->ops[j];
         bool reads = !tra_op_renames(reader) && !reader->fused;
-        for (int k = 0; reads && k < 2 && reader->in[k] >= 0; k++) readers += tra_op_viewed(p, reader->in[k], &many) == mine;
+        for (int k = 0; reads && k < 2 && reader->in[k] >= 0; k++)
+            readers += tra_op_viewed(p, reader->in[k], &many) == mine;
     }
     return readers == 1 && !many;
 }
