@@ -155,10 +155,11 @@ check-asan: deps
 	@SAN=1 ASAN_OPTIONS=abort_on_error=0:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
 	    LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 bash tests/run build-asan
 
-## check-tsan: random programs on one site under ThreadSanitizer (ranks would add the threads of MPI)
+## check-tsan: random programs under ThreadSanitizer, on one site and on three ranks
 check-tsan: deps
 	@$(SUBMAKE) B=build-tsan SAN=thread WERROR=1 tests
-	@SAN=thread TSAN_OPTIONS=exitcode=66 TRA_PROPERTY_RANKS=1 BUILD=build-tsan tests/property/run
+	@for n in 1 3; do SAN=thread TSAN_OPTIONS=exitcode=66:ignore_noninstrumented_modules=1 TRA_PROPERTY_RANKS=$$n \
+	    BUILD=build-tsan tests/property/run || exit 1; done
 
 ## check-valgrind: the unit tests under valgrind
 check-valgrind: deps
