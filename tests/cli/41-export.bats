@@ -214,3 +214,14 @@ with h5py.File("x.h5", "w") as f: f.create_dataset("m", data=a.astype(">i4"), ch
         is 600 stat -c %a $f
     done
 }
+
+@test "links of /proc lead to what is open, whose name is none: a pipe is written, what was removed is told" {
+    tra gen -q --shape 5 -o a.h5
+    tra export -q a.h5 -o a.csv
+    tra export -q a.h5 --to csv -o /dev/stdout | cmp - a.csv
+    exec 9>gone.csv
+    rm gone.csv
+    status 3 tra export -q a.h5 --to csv -o /proc/self/fd/9
+    exec 9>&-
+    is $'a.csv\na.h5' ls -A
+}
