@@ -90,6 +90,10 @@ static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, con
     tra_json_int(j, "floats", s->floats);
     tra_json_bool(j, "fused", o->fused);
     tra_json_bool(j, "partial", o->partial);
+    if (tra_op_exchanges(o)) {
+        tra_json_int(j, "begins", o->begins);
+        tra_json_int(j, "ends", o->ends);
+    }
     tra_json_num(j, "network_floats", o->cost.network_floats);
     tra_json_int(j, "network_bytes", o->cost.network_bytes);
     tra_json_int(j, "disk_read_bytes", o->cost.disk_read);

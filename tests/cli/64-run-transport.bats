@@ -191,6 +191,9 @@ passes_beside() {
     for m in 62 1000; do
         story cmm --sites 2 --threads 1 --memory ${m}M
         passes_beside "join-agg"
+        py 'o = json.load(open("m.json"))["plans"][0]["operators"]
+x = [i for i, p in enumerate(o) if p["op"] == "shuf"]
+assert len(x) == 1 and o[x[0]]["begins"] < x[0] < o[x[0]]["ends"], o'
     done
 }
 
