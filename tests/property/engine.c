@@ -104,8 +104,10 @@ static tra_status compare_counts(const tra_plan *p, const tra_profile *m, tra_er
     return TRA_OK;
 }
 
-/* With much memory or the least; level: of zstd, 0: none. */
-static void run_plan(bench *b, const char *by, const tra_plan *plan, bool least, int threads, int level,
+typedef enum ceiling { MUCH, LEAST, BETWEEN } ceiling;
+
+/* level: of zstd, 0: none. */
+static void run_plan(bench *b, const char *by, const tra_plan *plan, ceiling most, int threads, int level,
                      tra_ref_rel **before) {
     tra_err e = {0};
     const char *why = NULL;
@@ -116,8 +118,9 @@ static void run_plan(bench *b, const char *by, const tra_plan *plan, bool least,
     p->compress = level;
     p->memory = 0;
     p->least_memory = tra_plan_memory(p, threads);
-    if (least) p->memory = p->least_memory, tra_plan_memory(p, threads);
-    int64_t memory = least ? p->least_memory : (int64_t)1 << 30;
+    int64_t memory = most == MUCH ? (int64_t)1 << 30 : p->least_memory;
+    if (most == BETWEEN) memory += rng_below(&b->r, tra_max64(0, p->cost.peak_memory - memory) + 1);
+    if (most != MUCH) p->memory = memory, tra_plan_memory(p, threads);
     snprintf(how, sizeof how, "%s plan %d (%s), %s, %d threads, transport %s, zstd %d", by, p->rank, p->strategy,
              tra_human(memory, human), threads, transport == TRA_TRANSPORT_FILES ? "files" : "mpi", level);
     if (!tra_plan_valid(p, &why)) {
@@ -157,7 +160,7 @@ static void run_labelled(bench *b, tra_plan_options o) {
         failed(b, by, e.msg);
         return;
     }
-    run_plan(b, by, plans.v[rng_below(&b->r, plans.n)], false, o.threads, 0,
+    run_plan(b, by, plans.v[rng_below(&b->r, plans.n)], MUCH, o.threads, 0,
              tra_news(b->a, tra_ref_rel *, b->g->noutputs));
 }
 
@@ -195,7 +198,7 @@ static void check_derivation(bench *b, const tra_plans *plans, int k, const tra_
     if (k == 0 && tra_cost_scalar(&d.v[0].plan->cost, o->cost) < tra_cost_scalar(&p->cost, o->cost))
         failed(b, "search", "the direct translation costs less");
     tra_ref_rel **before = tra_news(b->a, tra_ref_rel *, b->g->noutputs);
-    run_plan(b, "derivation", d.v[rng_below(&b->r, d.n)].plan, false, o->threads, 0, before);
+    run_plan(b, "derivation", d.v[rng_below(&b->r, d.n)].plan, MUCH, o->threads, 0, before);
 }
 
 /* The conditions of the rules allow what the search has chosen. */
@@ -238,7 +241,7 @@ static void compare_sites(bench *b, tra_ref_rel *const *out) {
     free(path);
 }
 
-/* Plans of reproducible sums, with much memory and with the least: the same bits, whatever the number of ranks. */
+/* Plans of reproducible sums, with much memory or little: the same bits, whatever the number of ranks. */
 static void run_reproducible(bench *b, tra_plan_options o) {
     tra_plans plans;
     tra_err e = {0};
@@ -250,7 +253,7 @@ static void run_reproducible(bench *b, tra_plan_options o) {
     check_conditions(b, &plans);
     tra_ref_rel **before = tra_news(b->a, tra_ref_rel *, b->g->noutputs);
     tra_plan *p = plans.v[rng_below(&b->r, plans.n)];
-    run_plan(b, "reproducible", p, rng_chance(&b->r, 50), o.threads, 0, before);
+    run_plan(b, "reproducible", p, (ceiling)rng_below(&b->r, 3), o.threads, 0, before);
     if (b->c->rank == 0 && (b->g->noutputs == 0 || before[0])) compare_sites(b, before);
 }
 
@@ -266,22 +269,20 @@ static void run_program(bench *b) {
         return;
     }
     check_conditions(b, &plans);
-    /* The chosen plan with much memory and with the least, and another plan with either. */
+    /* The chosen plan with much memory, with the least and with some; another plan with any of these. */
     tra_ref_rel **before = tra_news(b->a, tra_ref_rel *, b->g->noutputs);
-    run_plan(b, "search", plans.v[0], false, o.threads, some_level(b), before);
+    run_plan(b, "search", plans.v[0], MUCH, o.threads, some_level(b), before);
     check_derivation(b, &plans, rng_chance(&b->r, 50) ? 0 : (int)rng_below(&b->r, plans.n), &o);
-    for (int i = 0; i < 2; i++) {
-        int k = i == 0 ? 0 : (int)rng_below(&b->r, plans.n);
-        bool least = i == 0 || rng_chance(&b->r, 50);
-        if (k != 0)
-            memset(before, 0, (size_t)b->g->noutputs * sizeof *before);
-        else if (i == 1)
-            continue;
-        run_plan(b, "search", plans.v[k], least, o.threads, some_level(b), before);
+    run_plan(b, "search", plans.v[0], LEAST, o.threads, some_level(b), before);
+    run_plan(b, "search", plans.v[0], BETWEEN, o.threads, some_level(b), before);
+    int other = (int)rng_below(&b->r, plans.n);
+    if (other != 0) {
+        memset(before, 0, (size_t)b->g->noutputs * sizeof *before);
+        run_plan(b, "search", plans.v[other], (ceiling)rng_below(&b->r, 3), o.threads, some_level(b), before);
     }
     for (int k = 1; k < plans.n && b->all; k++) {
         memset(before, 0, (size_t)b->g->noutputs * sizeof *before);
-        run_plan(b, "search", plans.v[k], false, o.threads, 0, before);
+        run_plan(b, "search", plans.v[k], MUCH, o.threads, 0, before);
     }
     run_labelled(b, o);
     run_reproducible(b, o);

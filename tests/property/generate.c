@@ -283,7 +283,7 @@ static void note_kernels(counts *c, const relation *r) {
 }
 
 static tra_status make(gen *g, tra_err *e) {
-    static const int64_t extents[] = {2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13};
+    static const int64_t extents[] = {2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13}, large[] = {37, 48, 50, 61};
     int inputs = (int)rng_range(&g->g, 1, 3), wanted = (int)rng_range(&g->g, 1, 8);
     int types = (int)rng_below(&g->g, 10); /* 0..5 all f64, 6..7 all f32, 8..9 mixed */
     g->integers = rng_chance(&g->g, 60);
@@ -292,9 +292,11 @@ static tra_status make(gen *g, tra_err *e) {
     g->params = rng_chance(&g->g, 25);
     g->eta = g->integers ? (double)rng_range(&g->g, -2, 3) : (double)rng_range(&g->g, -9, 9) / 4;
     g->most = rng_below(&g->g, 3);
+    bool more = rng_chance(&g->g, 6); /* than the least budget for blocks */
     for (int d = 0; d < 4; d++) {
-        g->extent[d] = rng_chance(&g->g, 2) ? 0 : rng_chance(&g->g, 8) ? 1 : extents[rng_below(&g->g, 11)];
-        g->block[d] = rng_range(&g->g, 1, 5);
+        int64_t extent = more ? large[rng_below(&g->g, 4)] : extents[rng_below(&g->g, 11)];
+        g->extent[d] = rng_chance(&g->g, 2) ? 0 : rng_chance(&g->g, 8) ? 1 : extent;
+        g->block[d] = more ? rng_range(&g->g, 9, 16) : rng_range(&g->g, 1, 5);
     }
     for (int i = 0; i < inputs; i++)
         TRA_TRY(make_input(g, i, types < 6 || (types > 7 && rng_chance(&g->g, 50)) ? TRA_F64 : TRA_F32, e));
