@@ -97,11 +97,12 @@ static tra_status make_input(gen *g, int i, tra_dtype dtype, tra_err *e) {
     for (int d = 0; d < shape.n; d++) {
         int64_t k = rng_below(&g->g, 4);
         shape.v[d] = rng_chance(&g->g, 8) ? 1 : g->extent[k];
+        if (shape.n == 3) shape.v[d] = tra_min64(shape.v[d], 32);
         block.v[d] = rng_chance(&g->g, 85) ? g->block[k] : rng_range(&g->g, 1, 6);
         block.v[d] = tra_max64(1, tra_min64(block.v[d], shape.v[d]));
     }
-    for (int d = 0; d < shape.n; d++) /* of three dimensions, not too many tuples */
-        if (shape.n == 3) block.v[d] = tra_max64(block.v[d], tra_ceil_div(shape.v[d], 5));
+    for (int d = 0; d < shape.n; d++) /* not too many tuples */
+        if (shape.n == 3 || g->large) block.v[d] = tra_max64(block.v[d], tra_ceil_div(shape.v[d], 5));
     tra_type t = {.dtype = dtype};
     TRA_TRY(input_type(g, &shape, &block, rng_chance(&g->g, 12) ? 30 : 0, &t, e));
     snprintf(r->name, sizeof r->name, "%c", 'A' + i);
@@ -235,7 +236,7 @@ static tra_status retype(gen *g, tra_err *e) {
     for (int i = 0; i < graph->n && s == TRA_OK; i++) { /* also what an EinSum statement makes on its way */
         const tra_catalog *c = graph->v[i]->type.cat;
         bool named = graph->v[i]->name;
-        if (c->n > MAXTUPLES || tra_catalog_floats(c) > MAXFLOATS) s = tra_fail(e, TRA_PROGRAM, "too large");
+        if (c->n > MAXTUPLES || tra_catalog_floats(c) > (g->large ? MANYFLOATS : MAXFLOATS)) s = tra_fail(e, TRA_PROGRAM, "too large");
         if (c->frontier.n + c->bound.n > (named ? 7 : 9)) s = tra_fail(e, TRA_PROGRAM, "too many dimensions");
     }
     if (s != TRA_OK) {
@@ -292,11 +293,11 @@ static tra_status make(gen *g, tra_err *e) {
     g->params = rng_chance(&g->g, 25);
     g->eta = g->integers ? (double)rng_range(&g->g, -2, 3) : (double)rng_range(&g->g, -9, 9) / 4;
     g->most = rng_below(&g->g, 3);
-    bool more = rng_chance(&g->g, 6); /* than the least budget for blocks */
+    g->large = rng_chance(&g->g, 8);
     for (int d = 0; d < 4; d++) {
-        int64_t extent = more ? large[rng_below(&g->g, 4)] : extents[rng_below(&g->g, 11)];
+        int64_t extent = g->large ? large[rng_below(&g->g, 4)] : extents[rng_below(&g->g, 11)];
         g->extent[d] = rng_chance(&g->g, 2) ? 0 : rng_chance(&g->g, 8) ? 1 : extent;
-        g->block[d] = more ? rng_range(&g->g, 9, 16) : rng_range(&g->g, 1, 5);
+        g->block[d] = g->large ? rng_range(&g->g, 9, 16) : rng_range(&g->g, 1, 5);
     }
     for (int i = 0; i < inputs; i++)
         TRA_TRY(make_input(g, i, types < 6 || (types > 7 && rng_chance(&g->g, 50)) ? TRA_F64 : TRA_F32, e));

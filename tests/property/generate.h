@@ -4,7 +4,7 @@
 
 #include "property.h"
 
-enum { MAXREL = 24, MAXREFS = 5, MAXTUPLES = 250, MAXFLOATS = 6000 };
+enum { MAXREL = 24, MAXREFS = 5, MAXTUPLES = 250, MAXFLOATS = 6000, MANYFLOATS = 40000 };
 
 /* A relation of the program: an input (fn NULL) or an operator on earlier ones. */
 typedef struct relation {
@@ -25,6 +25,7 @@ typedef struct gen {
     tra_arena *a;
     const char *dir;
     bool integers, special, einsum; /* einsum: most statements are such */
+    bool large; /* its relations take more than the least budget for blocks */
     tra_graph *graph; /* of what there is so far */
     int n;
     relation v[MAXREL];
