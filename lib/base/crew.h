@@ -30,6 +30,9 @@ TRA_MUSTUSE tra_status tra_crew_run(int workers, int64_t from, int64_t to, tra_w
 void tra_wait_briefly(pthread_cond_t *cond, pthread_mutex_t *lock);
 
 void tra_wait_for(pthread_cond_t *cond, pthread_mutex_t *lock, long ns); /* the same, for so long (under a second) */
+/* Nanoseconds for who has something else to look at meanwhile: of 125 MB a second this is what a socket holds; each
+ * look costs some calls of the system. */
+enum { TRA_SHORTLY = 1000000 };
 
 /* Workers at most; memory of each: stack, malloc's arena, zstd's context for decoding. */
 enum { TRA_MAXWORKERS = 64, TRA_WORKER_BYTES = 256 << 10 };

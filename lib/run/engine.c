@@ -49,7 +49,8 @@ struct tra_engine {
     void *tick_ctx;
     tra_engine_beside_fn *beside;
     void *beside_ctx;
-    bool wanted; /* the maker waits for what it brings */
+    bool wanted;   /* the maker waits for what it brings */
+    bool going_on; /* the maker is in it: what it waits for there, memory, workers alone give back */
     double ticked; /* when */
 };
 
@@ -59,7 +60,6 @@ void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx) {
     g->tick = fn;
     g->tick_ctx = ctx;
 }
-
 
 /* Under the lock. */
 static void set_failed(tra_engine *g, bool failed) {
@@ -91,9 +91,12 @@ static void tick_if_due(tra_engine *g) {
 static bool go_on_beside(tra_engine *g) {
     tra_err e = {0};
     bool any = false;
+    if (g->going_on) return false;
+    g->going_on = true;
     pthread_mutex_unlock(&g->lock);
     tra_status s = g->beside(g->beside_ctx, g->wanted, &any, &e);
     pthread_mutex_lock(&g->lock);
+    g->going_on = false;
     if (s == TRA_OK) return any;
     tra_engine_set_beside(g, NULL, NULL);
     fail(g, &e);
@@ -117,11 +120,8 @@ void tra_engine_set_beside(tra_engine *g, tra_engine_beside_fn *fn, void *ctx) {
 /* Waits for cond under the lock, perhaps in vain; for a quarter of a second at most when there is somebody to tick, and
  * shortly when something goes on beside. */
 static void wait_for(tra_engine *g, pthread_cond_t *cond) {
-    enum {
-        SHORT = 1000000
-    }; /* of 125 MB a second this is what a socket holds; each look costs some calls of the system */
     if (g->beside) {
-        if (!go_on_beside(g)) tra_wait_for(cond, &g->lock, SHORT);
+        if (!go_on_beside(g)) tra_wait_for(cond, &g->lock, TRA_SHORTLY);
     } else if (!g->tick) {
         pthread_cond_wait(cond, &g->lock);
     } else {
@@ -225,8 +225,7 @@ static void dequeue(tra_engine *g, tra_unit *u) {
     }
 }
 
-/* The first input of a unit that can be prepared, or -1: what another unit reads, or comes from elsewhere, is waited
- * for. Under the lock. */
+/* The first input of a unit that can be prepared, or -1: what another unit reads is waited for. Under the lock. */
 static int find_prep(tra_unit *u) {
     if (u->preps_started == u->ninputs) return -1;
     while (u->inputs[u->all_started].started) u->all_started++;

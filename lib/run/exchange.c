@@ -1,8 +1,10 @@
 /* exchange.c - moving tuples, or pieces of them, between sites.
  *
- * A rank keeps a bounded number of bytes in sending and takes whatever arrives from anybody, spilling when memory is
- * short; so no cycle of ranks can wait for one another. A rank that fails goes on with refusals in place of its data,
- * and takes and drops what is sent to it; all ranks reach the end of the exchange and agree on the error there.
+ * A rank keeps a bounded number of bytes in sending and takes what arrives from anybody, spilling when memory is short;
+ * so no cycle of ranks can wait for one another. Beside a stage it takes nothing while the workers have all the memory,
+ * which they give back whatever comes, and nothing for which something must be spilled unless the stage waits for what
+ * comes. A rank that fails goes on with refusals in place of its data, and takes and drops what is sent to it; all
+ * ranks reach the end of the exchange and agree on the error there.
  */
 #include "exchange.h"
 #include "memory.h"
@@ -370,8 +372,7 @@ static bool under_way(tra_exchange *x) {
     return lists_under_way(x) || (x->pieces && x->batch.next < x->op->type.cat->n);
 }
 
-/* false: nothing happened. wanted: what comes, though something be spilled for it. */
-static bool go_on(tra_exchange *x, bool wanted) {
+static bool step(tra_exchange *x, bool wanted) {
     if (!lists_under_way(x) && x->pieces && x->batch.next < x->op->type.cat->n) begin_batch(x);
     bool any = x->transport->progress(x);
     if (x->status != TRA_OK || has_room(x, x->most, !wanted)) any |= tra_exchange_receive(x);
@@ -381,6 +382,15 @@ static bool go_on(tra_exchange *x, bool wanted) {
         return any;
     next_local(x); /* while the wire is busy */
     return true;
+}
+
+/* false: nothing happened. wanted: what comes, though something be spilled for it. */
+static bool go_on(tra_exchange *x, bool wanted) {
+    assert(!x->going_on);
+    x->going_on = true;
+    bool any = step(x, wanted);
+    x->going_on = false;
+    return any;
 }
 
 static void wait_a_little(int idle) {

@@ -63,8 +63,9 @@ struct tra_exchange {
     tra_status status;
     tra_err *e;
     int64_t window; /* bytes that may be on their way from here, and as many to here; one transfer may be more */
-    int64_t budget; /* of the pool */
-    int64_t most;   /* bytes of the largest transfer */
+    int64_t budget; /* of the pool, without what the stage leaves aside for others */
+    int64_t most;   /* bytes that taking a transfer may need at once */
+    bool going_on;  /* it waits for memory, perhaps, and is not gone on with from there */
     tra_exchange_need need;
     size_t scratch, io; /* for reading */
     const struct tra_transport *transport;

@@ -79,7 +79,8 @@ typedef struct tra_op {
     int begins, ends;      /* of an exchange: the operators with which it begins and ends. Itself; or that which makes
                               what is sent, and that which reads what comes, beside which it then goes on (beside.h) */
     int64_t window;        /* then: bytes that may be on their way from a site, and to it */
-    int64_t aside;         /* of a stage: bytes for blocks that exchanges beside it take */
+    int64_t aside;         /* of a stage: bytes that its block loop leaves to exchanges beside it. Nothing keeps what is
+                              queued for it from taking these too, for as long as that runs */
     bool direct;           /* its results go to a file as they come (memory.h) */
 
     const char *strategy; /* JOIN, JOINAGG: the name of how its inputs are placed, for explain */

@@ -52,7 +52,6 @@ struct tra_pool {
     tra_pool_busy_fn *busy;
     tra_pool_meanwhile_fn *meanwhile;
     void *busy_ctx, *meanwhile_ctx;
-    bool going_on; /* with what is to be done while it waits, which may have to wait itself */
     char *scratch;
     int fd; /* spill file, -1 until needed */
     tra_pool_stats stats;
@@ -376,17 +375,14 @@ static tra_status evict(tra_pool *p, tra_block *b, tra_err *e) {
 
 /* Waits until others have given memory back, perhaps in vain. */
 static void wait_for_memory(tra_pool *p) {
-    enum { SHORT = 1000000 };
-    if (!p->meanwhile || p->going_on) {
+    if (!p->meanwhile) {
         tra_wait_briefly(&p->freed, &p->lock);
         return;
     }
-    p->going_on = true;
     pthread_mutex_unlock(&p->lock);
     bool any = p->meanwhile(p->meanwhile_ctx);
     pthread_mutex_lock(&p->lock);
-    p->going_on = false;
-    if (!any) tra_wait_for(&p->freed, &p->lock, SHORT); /* what was given back since has been missed */
+    if (!any) tra_wait_for(&p->freed, &p->lock, TRA_SHORTLY); /* what was given back since has been missed */
 }
 
 /* So many bytes for b, from what is free, what can be evicted, or what others give back. */

@@ -54,8 +54,8 @@ tra_pool_stats tra_pool_stat(tra_pool *p);
 /* Is there something in flight whose end will give memory back? Asked before waiting. */
 typedef bool tra_pool_busy_fn(void *ctx);
 void tra_pool_set_busy(tra_pool *p, tra_pool_busy_fn *fn, void *ctx);
-/* What the thread that allocates does while it waits, again and again; true: something has changed. It may allocate.
- * NULL: nothing. */
+/* What the thread that allocates does while it waits, again and again; true: something has changed. It may allocate,
+ * and so be called from within itself. NULL: nothing. */
 typedef bool tra_pool_meanwhile_fn(void *ctx);
 void tra_pool_set_meanwhile(tra_pool *p, tra_pool_meanwhile_fn *fn, void *ctx);
 /* Could a block of so many bytes be had at once? clean: and nothing need be spilled for it. */

@@ -315,6 +315,7 @@ static tra_unit *new_step(tra_joinagg *st, super *s, const tra_walk *w, int64_t 
     atomic_fetch_add(&s->refs, 1);
     return u;
 }
+
 /* Queues a step; with `stays` its arrays of L get another pin each. */
 static tra_status queue(tra_joinagg *st, tra_unit *u, bool stays, tra_err *e) {
     int64_t n = stays ? ((const step *)u->ctx)->nl : 0, from = st->nrow;

@@ -1,6 +1,7 @@
-/* Placements, the block pool, block loops. */
+/* Placements, the block pool, block loops, what goes on beside stages. */
 #include "check.h"
 
+#include "../../lib/run/engine.h"
 #include "../../lib/run/needs.h"
 #include "../../lib/run/placement.h"
 #include "../../lib/run/pool.h"
@@ -287,6 +288,102 @@ TEST(pool_serves_mixed_sizes_in_its_budget) {
     CHECK(tra_pool_stat(p).peak <= 4 << 20);
     for (int i = 0; i < 64; i++) tra_block_free(p, b[i]);
     tra_pool_free(p);
+}
+
+TEST(what_nobody_reads_again_is_not_spilled) {
+    tra_pool *p = tra_pool_new(1 << 20, "/tmp");
+    tra_block *b[3];
+    tra_err e = {0};
+    bool load;
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(tra_block_new(p, 300000, &b[i], &e), TRA_OK);
+        *(int *)b[i]->ptr = i;
+    }
+    tra_block_share(p, b[1]);
+    CHECK(!tra_pool_has_room(p, 300000, false));
+    for (int i = 0; i < 3; i++) tra_block_leave(p, b[i], true, i < 2); /* b[0] for ever, but another has b[1] */
+    CHECK(tra_pool_has_room(p, 300000, true));
+    CHECK(tra_pool_has_room(p, 900000, false) && !tra_pool_has_room(p, 900000, true));
+    CHECK_INT(tra_block_pin(p, b[0], &load, &e), TRA_OK);
+    CHECK(load);
+    CHECK_FAILS(tra_block_load(p, b[0], NULL, &e), TRA_INTERNAL, e, "read no more");
+    tra_block_unpin(p, b[0]);
+    for (int i = 1; i < 3; i++) {
+        CHECK_INT(tra_block_pin(p, b[i], &load, &e), TRA_OK);
+        CHECK(!load && *(int *)b[i]->ptr == i);
+        tra_block_unpin(p, b[i]);
+    }
+    CHECK_INT(tra_pool_stat(p).spilled, 0);
+    tra_block_free(p, b[1]);
+    for (int i = 0; i < 3; i++) tra_block_free(p, b[i]);
+    tra_pool_free(p);
+}
+
+/* ---- beside the stages ------------------------------------------------------------------------------------------ */
+
+typedef struct beside {
+    tra_pool *pool;
+    tra_block *all; /* all the memory, which a unit gives back */
+    tra_block *back; /* read back by the maker, which waits for memory for it */
+    int calls, depth, deepest;
+    tra_block_state seen; /* of `back` */
+} beside;
+
+static tra_status hold_a_while(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    beside *x = u->ctx;
+    (void)task, (void)w, (void)e;
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    tra_block_free(x->pool, x->all);
+    return TRA_OK;
+}
+
+/* Takes more than there is, so that it waits itself. */
+static tra_status take(void *ctx, bool wanted, bool *any, tra_err *e) {
+    beside *x = ctx;
+    tra_block *b;
+    (void)wanted;
+    if (x->calls++ == 0 && x->back) x->seen = x->back->state;
+    x->depth++;
+    x->deepest = x->depth > x->deepest ? x->depth : x->deepest;
+    TRA_TRY(tra_block_new(x->pool, 600000, &b, e));
+    tra_block_free(x->pool, b);
+    x->depth--;
+    *any = false;
+    return TRA_OK;
+}
+
+static void begin_holding(tra_engine *g, beside *x, tra_err *e) {
+    CHECK_INT(tra_engine_stage(g, 0, 0, e), TRA_OK);
+    CHECK_INT(tra_block_new(x->pool, 900000, &x->all, e), TRA_OK);
+    tra_unit *u = tra_unit_new(0, 1);
+    u->run = hold_a_while;
+    u->ctx = x;
+    CHECK_INT(tra_engine_submit(g, u, e), TRA_OK);
+}
+
+TEST(what_goes_on_beside_is_not_gone_on_with_from_itself) {
+    beside x = {.pool = tra_pool_new(1 << 20, "/tmp")};
+    tra_err e = {0};
+    bool load;
+    tra_engine *g = tra_engine_new(x.pool, 1, &e);
+    tra_engine_set_beside(g, take, &x);
+    begin_holding(g, &x, &e); /* it is called from the engine, and from the pool */
+    CHECK_INT(tra_engine_drain(g, &e), TRA_OK);
+    CHECK_INT(x.deepest, 1);
+    /* what the maker waits for memory for is not for what goes on meanwhile */
+    CHECK_INT(tra_block_new(x.pool, 600000, &x.back, &e), TRA_OK);
+    tra_block_unpin(x.pool, x.back);
+    begin_holding(g, &x, &e); /* drives it out */
+    x.calls = 0;
+    CHECK_INT(tra_block_pin(x.pool, x.back, &load, &e), TRA_OK);
+    CHECK(load && x.calls > 0);
+    CHECK_INT(x.seen, TRA_BLOCK_LOADING);
+    CHECK_INT(tra_block_load(x.pool, x.back, NULL, &e), TRA_OK);
+    tra_block_free(x.pool, x.back);
+    tra_engine_set_beside(g, NULL, NULL);
+    CHECK_INT(tra_engine_drain(g, &e), TRA_OK);
+    tra_engine_free(g);
+    tra_pool_free(x.pool);
 }
 
 /* ---- loops ------------------------------------------------------------------------------------------------------ */
