@@ -236,7 +236,8 @@ static tra_status retype(gen *g, tra_err *e) {
     for (int i = 0; i < graph->n && s == TRA_OK; i++) { /* also what an EinSum statement makes on its way */
         const tra_catalog *c = graph->v[i]->type.cat;
         bool named = graph->v[i]->name;
-        if (c->n > MAXTUPLES || tra_catalog_floats(c) > (g->large ? MANYFLOATS : MAXFLOATS)) s = tra_fail(e, TRA_PROGRAM, "too large");
+        int64_t most = g->large ? MANYFLOATS : MAXFLOATS;
+        if (c->n > MAXTUPLES || tra_catalog_floats(c) > most) s = tra_fail(e, TRA_PROGRAM, "too large");
         if (c->frontier.n + c->bound.n > (named ? 7 : 9)) s = tra_fail(e, TRA_PROGRAM, "too many dimensions");
     }
     if (s != TRA_OK) {
