@@ -179,8 +179,18 @@ static ZSTD_DCtx *dctx(void) {
     return d;
 }
 
+/* How chunks are searched: in tables no larger than those of level 9, since those of level 19 would take as much memory
+ * as three large chunks, and find little more. */
+static ZSTD_compressionParameters search_in(int level, size_t n) {
+    enum { HASH = 21, CHAIN = 20 };
+    ZSTD_compressionParameters p = ZSTD_getCParams(level, n, 0);
+    p.hashLog = p.hashLog < HASH ? p.hashLog : HASH;
+    p.chainLog = p.chainLog < CHAIN ? p.chainLog : CHAIN;
+    return p;
+}
+
 int64_t tra_codec_context(int level, int64_t chunk_bytes) {
-    ZSTD_compressionParameters p = ZSTD_getCParams(level, (unsigned long long)chunk_bytes, 0);
+    ZSTD_compressionParameters p = search_in(level, (size_t)chunk_bytes);
     size_t out = piece_of((size_t)1 << p.windowLog); /* of a stream, whose input stays where it is */
     return (int64_t)(ZSTD_estimateCCtxSize_usingCParams(p) + out);
 }
@@ -229,6 +239,8 @@ static bool coded(ZSTD_CCtx *c, const char *planes, size_t n, size_t size, outle
     memcpy(head + 4, has, 2);
     memcpy(head + 6, &total, 4);
     ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, 1);
+    ZSTD_CCtx_setParameter(c, ZSTD_c_hashLog, 0); /* as the level has it */
+    ZSTD_CCtx_setParameter(c, ZSTD_c_chainLog, 0);
     if (!let_out(o, head, sizeof head)) return false;
     for (size_t at = 0, m; at < n; at += m) {
         size_t left = n / size - at % (n / size);
@@ -254,7 +266,10 @@ static bool coded(ZSTD_CCtx *c, const char *planes, size_t n, size_t size, outle
 /* A frame as libzstd makes it. */
 static bool searched(ZSTD_CCtx *c, const void *src, size_t n, int level, outlet *o) {
     ZSTD_inBuffer in = {src, n, 0};
+    ZSTD_compressionParameters p = search_in(level, n);
     ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, level);
+    ZSTD_CCtx_setParameter(c, ZSTD_c_hashLog, (int)p.hashLog);
+    ZSTD_CCtx_setParameter(c, ZSTD_c_chainLog, (int)p.chainLog);
     for (size_t left = 1; left > 0;) {
         ZSTD_outBuffer out = {o->piece, o->room, 0};
         left = ZSTD_compressStream2(c, &out, &in, ZSTD_e_end);

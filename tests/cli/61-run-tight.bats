@@ -230,6 +230,14 @@ END
         done
         i=$((i + 1))
     done
+    tra gen -q --shape 4000x2000 --block 2000x2000 --codec zstd --dist range -o a.h5 # blocks of 32 MB
+    printf '%s\n' "$h" 'C = join(transform(A, exp), transform(A, neg), [0,1], [0,1], matadd)' 'output C to "c.h5"' >p.tra
+    for level in 11 19; do # whose tables would be of 26 and of 85 MB
+        bytes=$(least p.tra --sites 2 --threads 1 --codec zstd:$level)
+        echo "zstd:$level: $bytes"
+        ((bytes <= 64000000 + 3 * 32000000))
+        holds "$bytes" p.tra --sites 2 --threads 1 --codec zstd:$level
+    done
 }
 
 @test "with large blocks too: three for each worker, whatever is compressed" {
