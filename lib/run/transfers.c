@@ -131,7 +131,7 @@ void tra_list_batch(tra_exchange *x) {
     x->outgoing.n = x->local.n = 0;
     for (int p = 0; p < x->site->comm.size; p++) x->incoming[p].n = 0;
     for (; t < end; t++) list_pieces(from, op, t, &all, work);
-    qsort(all.v, (size_t)all.n, sizeof *all.v, by_input);
+    if (all.n > 0) qsort(all.v, (size_t)all.n, sizeof *all.v, by_input);
     for (int64_t i = 0; i < all.n; i++) list_transfer(x, all.v[i]);
     tra_info(3, "  batch of %" PRId64 " pieces, results until tuple %" PRId64 " of %" PRId64, all.n, end, c->n);
     free(all.v);
