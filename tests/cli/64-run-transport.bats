@@ -146,11 +146,12 @@ story() {
         "$TRA" run -vvvv p.tra --plan "$n" --profile m.json "$@" 2>story
         [ "$(py 'print(json.load(open("m.json"))["plans"][0]["strategy"])')" != "$strategy" ] || break
     done
+    # sanitizers take memory of their own
     py 'm = json.load(open("m.json"))["plans"][0]
 assert m["strategy"] == sys.argv[1]
-assert m["measured"]["peak_memory_bytes"] <= m["peak_memory_bytes"], m
-assert m["measured"]["disk_read_bytes"] <= m["disk_read_bytes"], m
-assert m["measured"]["received_bytes"] == m["network_bytes"], m' "$strategy"
+for k in "peak_memory_bytes", "disk_read_bytes":
+    assert m["measured"][k] <= m[k] or k[0] == "p" and sys.argv[2], (k, m["measured"][k], m[k])
+assert m["measured"]["received_bytes"] == m["network_bytes"]' "$strategy" "${SAN:-}"
 }
 
 # Of a story: tuples are sent or received between the super-blocks of a stage.
@@ -208,7 +209,7 @@ assert len(x) == 1 and o[x[0]]["begins"] < x[0] < o[x[0]]["ends"], o'
             tra digest b.h5 | cmp - one
             [ "$n-$m" = 1-1000 ] || grep -q 'repart B goes on beside' story
             py 'm = json.load(open("m.json"))["plans"][0]
-assert m["measured"]["spilled_bytes"] <= 32e6, m # half of it at most'
+assert m["measured"]["spilled_bytes"] <= 32e6 # half of it at most'
         done
     done
 }
