@@ -117,6 +117,7 @@ static void append_names(tra_str *text, tra_str *json, int n, const int64_t *lab
 }
 
 bool draw_einsum(gen *g, relation *r) {
+    if (g->large) return false; /* the reference goes through all values of all labels */
     statement s = {0};
     tra_str text = {0}, json = {0}, e = {0}, je = {0};
     static const int refs[] = {1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 4, 5};
