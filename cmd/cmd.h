@@ -12,14 +12,14 @@
 #include "../lib/base/base.h"
 
 typedef enum tra_opt_kind {
-    TRA_OPT_FLAG,  /* bool */
-    TRA_OPT_COUNT, /* int, counts -v -v */
-    TRA_OPT_STR,   /* const char * */
-    TRA_OPT_INT,   /* int64_t */
-    TRA_OPT_NUM,   /* double */
-    TRA_OPT_SIZE,  /* int64_t bytes: 64M, 1.5G */
-    TRA_OPT_ENUM,  /* int: index into `choices`, "a|b|c" */
-    TRA_OPT_LIST,  /* tra_strlist: may be repeated */
+    TRA_OPT_FLAG,   /* bool */
+    TRA_OPT_COUNT,  /* int, counts -v -v */
+    TRA_OPT_STR,    /* const char * */
+    TRA_OPT_INT,    /* int64_t */
+    TRA_OPT_NUM,    /* double */
+    TRA_OPT_SIZE,   /* int64_t bytes: 64M, 1.5G */
+    TRA_OPT_ENUM,   /* int: index into `choices`, "a|b|c" */
+    TRA_OPT_LIST,   /* tra_strlist: may be repeated */
     TRA_OPT_OPTSTR, /* const char *: --name or --name=VALUE; "" when given bare */
 } tra_opt_kind;
 
@@ -29,22 +29,22 @@ typedef struct tra_strlist {
 } tra_strlist;
 
 typedef struct tra_opt {
-    char brief;         /* 'o' for -o, or 0 */
-    const char *name;   /* "output" for --output */
+    char brief;       /* 'o' for -o, or 0 */
+    const char *name; /* "output" for --output */
     tra_opt_kind kind;
-    void *value;        /* where it goes */
-    const char *arg;    /* "FILE" in help */
+    void *value;     /* where it goes */
+    const char *arg; /* "FILE" in help */
     const char *help;
     const char *choices; /* ENUM */
-    const char *env;    /* variable that gives a default, or NULL; the option beats it */
-    bool *given;        /* set when the option was there, or NULL */
-} tra_opt;              /* a table ends with a row whose name is NULL */
+    const char *env;     /* variable that gives a default, or NULL; the option beats it */
+    bool *given;         /* set when the option was there, or NULL */
+} tra_opt;               /* a table ends with a row whose name is NULL */
 
 typedef enum tra_need {
-    TRA_NEED_MPI = 1,   /* takes part in mpirun -n N; others run on rank 0 alone under mpirun */
+    TRA_NEED_MPI = 1, /* takes part in mpirun -n N; others run on rank 0 alone under mpirun */
     TRA_NEED_HDF5 = 2,
-    TRA_TAKES_JSON = 4,   /* --format text|json; without it --format is refused */
-    TRA_TAKES_DOT = 8,    /* and dot */
+    TRA_TAKES_JSON = 4,    /* --format text|json; without it --format is refused */
+    TRA_TAKES_DOT = 8,     /* and dot */
     TRA_TAKES_DEFINE = 16, /* -D NAME=VALUE */
     TRA_NEED_BLAS = 32,    /* computes, or tells by what: with the kernel that fits the processor */
 } tra_need;
@@ -54,12 +54,12 @@ typedef struct tra_cmd {
     const char *usage;                /* "[options] PROGRAM" */
     const char *about;                /* a paragraph or more for --help */
     const tra_opt *opts;
-    int minargs, maxargs;             /* -1: any number */
+    int minargs, maxargs; /* -1: any number */
     unsigned needs;
     tra_status (*run)(int argc, char **argv, tra_err *e); /* arguments after the options */
 } tra_cmd;
 
-extern const tra_cmd *const tra_cmds[]; /* ends with NULL */
+extern const tra_cmd *const tra_cmds[];                                                 /* ends with NULL */
 TRA_MUSTUSE tra_status tra_cmd_find(const char *name, const tra_cmd **cmd, tra_err *e); /* with the nearest spelling */
 
 /* Parses argv by the tables (GNU style: options anywhere, --name=value, --name value, -xVALUE, -x VALUE, grouped short
@@ -75,8 +75,8 @@ typedef struct tra_common {
     bool help;
     bool quiet;
     int verbose;
-    int format; /* TRA_FORMAT_* */
-    int color;  /* auto, always, never */
+    int format;         /* TRA_FORMAT_* */
+    int color;          /* auto, always, never */
     tra_strlist define; /* -D */
 } tra_common;
 extern tra_common tra_common_opts;

@@ -142,7 +142,7 @@ static tra_status make_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
     }
     char *scratch = encoded + tra_store_chunk_bytes(m->type);
     TRA_TRY(tra_writer_encode(m->writer, ordinal, data, scratch, tra_encoded_keep, encoded, &enc, e));
-    if (!tra_crew_turn(m->crew, ordinal)) return TRA_INTERNAL; /* another's failure is the cause */
+    if (!tra_crew_turn(m->crew, ordinal)) return TRA_INTERNAL;        /* another's failure is the cause */
     TRA_TRY(tra_writer_allocate(m->writer, ordinal, &enc, &addr, e)); /* in order: it decides the bytes of the file */
     tra_crew_passed(m->crew);
     return tra_writer_write_at(m->writer, addr, encoded, enc.len, e);
@@ -245,8 +245,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     TRA_TRY(status);
     tra_info(0, "%s: %s %s in blocks of %s%s, %" PRId64 " block%s, %s", output, dtype_text,
              shape.n ? tra_shape_text(&shape, s) : "scalar", shape.n ? tra_shape_text(&block, b) : "one",
-             block_text ? "" : " (chosen)", cat.n, cat.n == 1 ? "" : "s",
-             tra_human(stored, size));
+             block_text ? "" : " (chosen)", cat.n, cat.n == 1 ? "" : "s", tra_human(stored, size));
     return TRA_OK;
 }
 

@@ -45,7 +45,7 @@ static tra_status gather(void *ctx, int worker, int64_t ordinal, const void *dat
     double min = INFINITY, max = -INFINITY;
     long double sum = 0;
     switch (g->type->dtype) {
-#define X(name, text, ctype)                                                                                           \
+#define X(name, text, ctype, ...)                                                                                      \
     case TRA_##name: GATHER(ctype); break;
         TRA_DTYPES(X)
 #undef X
@@ -104,8 +104,10 @@ static void text_of(tra_rel *rel, const char *spec, const stats *s, tra_str *out
     tra_str_printf(out, "  checksums   %s\n", i->checksums ? "yes" : "none");
     if (i->digest) tra_str_printf(out, "  digest      %s\n", i->digest);
     if (i->history) tra_str_printf(out, "  history     %s\n", i->history);
-    if (i->foreign) tra_str_add(out, "  written by another program\n");
-    else tra_str_printf(out, "  readable by %s\n", readers(i));
+    if (i->foreign)
+        tra_str_add(out, "  written by another program\n");
+    else
+        tra_str_printf(out, "  readable by %s\n", readers(i));
     if (s) {
         double mean = s->numbers ? (double)(s->sum / s->numbers) : NAN;
         tra_str_printf(out, "  values      min %.10g, max %.10g, mean %.10g, %" PRId64 " NaN\n", s->min, s->max, mean,

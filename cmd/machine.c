@@ -5,7 +5,7 @@
 #include <string.h>
 
 static void reduce(const tra_comm *c, tra_rates *r, void (*by)(const tra_comm *, int64_t *, int64_t)) {
-#define X(member, name) (int64_t)r->member,
+#define X(member, name) (int64_t) r->member,
     int64_t v[] = {TRA_RATES(X)}, i = 0;
 #undef X
     by(c, v, sizeof v / sizeof *v);

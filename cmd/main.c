@@ -37,7 +37,7 @@ const tra_cmd *const tra_cmds[] = {
 #define X(name) &tra_cmd_##name,
     COMMANDS(X)
 #undef X
-    NULL,
+        NULL,
 };
 
 void (*tra_exit_now)(int status) = _exit;

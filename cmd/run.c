@@ -119,7 +119,9 @@ static tra_status check_scratch(const tra_job *job, tra_codec codec, int here, t
     if (opt.scratch_limit > 0 && need > opt.scratch_limit)
         return tra_fail(e, TRA_RESOURCE, "a site may need %s of scratch, over --scratch-limit %s; %s needs less",
                         tra_human(need, want), tra_human(opt.scratch_limit, have),
-                        p->compress ? "--codec none" : p->scratch ? "a higher --memory" : "--transport mpi");
+                        p->compress  ? "--codec none"
+                        : p->scratch ? "a higher --memory"
+                                     : "--transport mpi");
     if (statvfs(dir, &fs) != 0) return tra_fail_errno(e, TRA_RESOURCE, "scratch directory %s", dir);
     int64_t room = (int64_t)(fs.f_bavail * fs.f_frsize);
     if (need > room / here) {
@@ -268,9 +270,8 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec co
     o.keep_seconds = keep_seconds();
     if (opt.scratch_limit > 0) o.keep_limit = tra_max64(1, opt.scratch_limit - (job->plan ? scratch_of(job->plan) : 0));
     tra_status s = opt.engine == ENGINE_TRA ? run_plan(job, comm, &o, e)
-                   : comm->rank == 0
-                       ? with_reference(job, &(tra_write_options){.codec = o.codec, .history = text}, e)
-                       : TRA_OK; /* one process, as it says */
+                   : comm->rank == 0 ? with_reference(job, &(tra_write_options){.codec = o.codec, .history = text}, e)
+                                     : TRA_OK; /* one process, as it says */
     if (opt.engine == ENGINE_REFERENCE) s = tra_comm_agree(comm, s, e);
     free(text);
     return s;
@@ -279,8 +280,10 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec co
 static tra_status dry_run(const tra_job *job, tra_err *e) {
     tra_str out = {0};
     tra_explain_options o = {0};
-    if (tra_common_opts.format == TRA_FORMAT_JSON) tra_explain_json(job, &o, &out);
-    else tra_explain_text(job, &o, &out);
+    if (tra_common_opts.format == TRA_FORMAT_JSON)
+        tra_explain_json(job, &o, &out);
+    else
+        tra_explain_text(job, &o, &out);
     tra_status s = tra_print(tra_str_get(&out), e);
     tra_str_free(&out);
     return s;

@@ -85,9 +85,8 @@ static tra_status verify(const char *spec, tra_json *out, bool *damaged, tra_err
     tra_rel *rel = NULL;
     TRA_TRY(tra_rel_open(spec, NULL, &rel, e));
     const tra_relinfo *info = tra_rel_info(rel);
-    verifying v = {.type = tra_rel_type(rel),
-                   .digester = tra_digester_new(tra_rel_type(rel)),
-                   .lock = PTHREAD_MUTEX_INITIALIZER};
+    verifying v = {
+        .type = tra_rel_type(rel), .digester = tra_digester_new(tra_rel_type(rel)), .lock = PTHREAD_MUTEX_INITIALIZER};
     tra_status s = tra_scan(rel, memory, check, &v, e);
     tra_digester_free(v.digester);
     if (s == TRA_OK) {

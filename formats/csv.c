@@ -50,10 +50,10 @@ static tra_status unclosed(const tra_source *s, const csv *c, tra_err *e) {
 
 /* The next cell, without blanks around it. Its text is valid until the next call. */
 static tra_status next_cell(tra_source *s, csv *c, cell *out, tra_err *e) {
-    tra_input *in = &s->in;
+    tra_stream *in = &s->in;
     size_t have;
     if (c->newline) c->line++, c->newline = false;
-    TRA_TRY(tra_input_need(in, LONGEST_CELL + 2, &have, e));
+    TRA_TRY(tra_stream_need(in, LONGEST_CELL + 2, &have, e));
     const char *p = (const char *)in->buf + in->pos, *begin = p, *end = p + have;
     while (p < end && is_blank(c, *p)) p++;
     *out = (cell){.s = p};
@@ -122,7 +122,7 @@ static tra_status at_end(tra_source *s, csv *c, bool *yes, tra_err *e) {
     int64_t blank = 0;
     for (;;) {
         size_t have, i = 0;
-        TRA_TRY(tra_input_need(&s->in, LONGEST_CELL, &have, e));
+        TRA_TRY(tra_stream_need(&s->in, LONGEST_CELL, &have, e));
         const char *p = (const char *)s->in.buf + s->in.pos;
         while (i < have && is_blank(c, p[i])) i++;
         *yes = i == have && have < LONGEST_CELL;
@@ -148,7 +148,7 @@ static tra_status at_end(tra_source *s, csv *c, bool *yes, tra_err *e) {
 static tra_status find_delimiter(tra_source *s, csv *c, tra_err *e) {
     size_t have, n = strlen(s->spec), count[256] = {0};
     if ((c->delimiter = s->o.delimiter)) return TRA_OK;
-    TRA_TRY(tra_input_need(&s->in, 8192, &have, e));
+    TRA_TRY(tra_stream_need(&s->in, 8192, &have, e));
     bool quote = false;
     for (size_t i = 0; i < have && (quote || s->in.buf[s->in.pos + i] != '\n'); i++) {
         unsigned char x = s->in.buf[s->in.pos + i];
@@ -171,13 +171,13 @@ static tra_status find_delimiter(tra_source *s, csv *c, tra_err *e) {
 /* Lines that begin with # before the first row (numpy.savetxt writes its header so), and a byte order mark. */
 static tra_status skip_comments(tra_source *s, csv *c, tra_err *e) {
     size_t have, n;
-    TRA_TRY(tra_input_need(&s->in, 3, &have, e));
+    TRA_TRY(tra_stream_need(&s->in, 3, &have, e));
     if (have >= 3 && memcmp(s->in.buf + s->in.pos, "\xef\xbb\xbf", 3) == 0) s->in.pos += 3;
     for (;;) {
         const char *line;
-        TRA_TRY(tra_input_need(&s->in, 1, &have, e));
+        TRA_TRY(tra_stream_need(&s->in, 1, &have, e));
         if (have == 0 || s->in.buf[s->in.pos] != '#') return TRA_OK;
-        TRA_TRY(tra_input_line(&s->in, c->line, &line, &n, e));
+        TRA_TRY(tra_stream_line(&s->in, c->line, &line, &n, e));
         c->line++;
         s->header_lines++;
     }
@@ -231,11 +231,11 @@ static tra_status first_row(tra_source *s, csv *c, tra_err *e) {
 
 /* Counts the lines from here to the last one that is not blank, and comes back. */
 static tra_status count_rows(tra_source *s, csv *c, tra_err *e) {
-    int64_t back = tra_input_told(&s->in), lines = 0, last = 0;
+    int64_t back = tra_stream_told(&s->in), lines = 0, last = 0;
     bool fresh = true; /* at the beginning of a line, apart from blanks */
     for (;;) {
         size_t have;
-        TRA_TRY(tra_input_need(&s->in, 1, &have, e));
+        TRA_TRY(tra_stream_need(&s->in, 1, &have, e));
         if (have == 0) break;
         const char *p = (const char *)s->in.buf + s->in.pos, *end = p + have;
         while (p < end) {
@@ -253,7 +253,7 @@ static tra_status count_rows(tra_source *s, csv *c, tra_err *e) {
         s->in.pos = s->in.len;
     }
     c->expected = last + (c->first != NULL);
-    tra_input_seek(&s->in, back);
+    tra_stream_seek(&s->in, back);
     return TRA_OK;
 }
 
@@ -366,7 +366,7 @@ static tra_status prepare(tra_sink *k, const char *to, tra_err *e) {
 static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
     int64_t *col = k->state, cols = k->shape.n == 2 ? k->shape.v[1] : 1; /* a vector is a column */
     for (int64_t i = 0; i < n; i++) {
-        TRA_TRY(tra_output_room(&k->out, TRA_NUMTEXT + 1, e));
+        TRA_TRY(tra_newfile_room(&k->out, TRA_NUMTEXT + 1, e));
         char *p = k->out.buf + k->out.len;
         size_t len = k->dtype == TRA_F64 ? tra_print_f64(p, ((const double *)data)[i])
                                          : tra_print_f32(p, ((const float *)data)[i]);

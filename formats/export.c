@@ -91,13 +91,13 @@ static tra_status write_tensor(const tra_export_job *job, tra_rel *rel, tra_expo
     r->shape = v.shape;
     tra_status s = k.format->prepare ? k.format->prepare(&k, job->to, e) : TRA_OK;
     size_t cap = (size_t)tra_max64(4096, tra_min64(256 << 10, tra_buffer_bytes(job->memory) / 16));
-    if (s == TRA_OK) s = tra_output_open(job->to, k.format->binary, cap, &k.out, e);
+    if (s == TRA_OK) s = tra_newfile_open(job->to, k.format->binary, cap, &k.out, e);
     if (s == TRA_OK) {
         s = write_all(&k, &v, job->memory, e);
         if (s == TRA_OK)
-            s = tra_output_commit(&k.out, e);
+            s = tra_newfile_commit(&k.out, e);
         else
-            tra_output_abort(&k.out);
+            tra_newfile_abort(&k.out);
         r->bytes = k.out.bytes;
         r->closed = k.out.closed;
     }

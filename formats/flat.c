@@ -58,32 +58,32 @@ tra_status tra_flat_box(tra_flat *f, int fd, int64_t base, const char *name, con
     return TRA_OK;
 }
 
-tra_status tra_flat_next(tra_flat *f, tra_input *in, tra_dtype t, void *buf, int64_t want, int64_t *got,
+tra_status tra_flat_next(tra_flat *f, tra_stream *in, tra_dtype t, void *buf, int64_t want, int64_t *got,
                          tra_losses *loss, tra_err *e) {
     int64_t size = (int64_t)tra_elem_size(f->elem), tsize = (int64_t)tra_dtype_size(t);
     *got = want = tra_min64(want, f->left);
     f->left -= want;
     char *to = buf;
     if (size == tsize) {
-        TRA_TRY(tra_input_take(in, to, (size_t)(want * size), e));
+        TRA_TRY(tra_stream_take(in, to, (size_t)(want * size), e));
         tra_elem_convert(f->elem, f->swap, to, t, to, want, loss);
         want = 0;
     }
     for (int64_t step = (int64_t)f->cap / size; want > 0; want -= step, to += step * tsize) {
         if (step > want) step = want;
-        TRA_TRY(tra_input_take(in, f->staging, (size_t)(step * size), e));
+        TRA_TRY(tra_stream_take(in, f->staging, (size_t)(step * size), e));
         tra_elem_convert(f->elem, f->swap, f->staging, t, to, step, loss);
     }
     if (*got == 0) {
         size_t more;
-        TRA_TRY(tra_input_need(in, 1, &more, e));
+        TRA_TRY(tra_stream_need(in, 1, &more, e));
         if (more > 0)
             return tra_fail(e, TRA_INPUT, "%s: goes on after the last element, at byte %" PRId64, in->name,
-                            tra_input_told(in));
+                            tra_stream_told(in));
     }
     return TRA_OK;
 }
 
 tra_status tra_flat_put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
-    return tra_output_write(&k->out, data, (size_t)n * tra_dtype_size(k->dtype), e);
+    return tra_newfile_write(&k->out, data, (size_t)n * tra_dtype_size(k->dtype), e);
 }

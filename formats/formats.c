@@ -49,15 +49,15 @@ static tra_status find_and_open(tra_source *s, tra_err *e) {
     if (!s->format && strcmp(s->spec, "-") != 0) s->format = tra_format_by_suffix(path);
     if (!s->format || !s->format->opens_itself) {
         size_t have, cap = (size_t)tra_max64(16 << 10, tra_min64(1 << 20, s->o.memory / 16));
-        TRA_TRY(tra_input_open(s->format ? s->spec : path, cap, &s->in, e));
+        TRA_TRY(tra_stream_open(s->format ? s->spec : path, cap, &s->in, e));
         if (!s->format) {
-            TRA_TRY(tra_input_need(&s->in, 512, &have, e));
+            TRA_TRY(tra_stream_need(&s->in, 512, &have, e));
             if (have == 0) return tra_fail(e, TRA_INPUT, "%s: is empty", s->in.name);
             s->format = tra_format_sniff(s->in.buf + s->in.pos, have);
             if (!s->format)
                 return tra_fail(e, TRA_INPUT, "%s: neither its name nor its content tells a format; say --from %s",
                                 s->spec, tra_format_choices());
-            if (s->format->opens_itself) tra_input_close(&s->in);
+            if (s->format->opens_itself) tra_stream_close(&s->in);
         }
     }
     TRA_TRY(s->format->open(s, e));
@@ -89,6 +89,6 @@ tra_status tra_source_open(const char *spec, const tra_format *from, const tra_s
 void tra_source_close(tra_source *s) {
     if (!s) return;
     if (s->format && s->format->close && s->state) s->format->close(s);
-    tra_input_close(&s->in);
+    tra_stream_close(&s->in);
     tra_arena_free(s->arena);
 }

@@ -41,7 +41,7 @@ typedef struct tra_source {
     const tra_format *format;
     const char *spec; /* as given, for messages */
     tra_source_options o;
-    tra_input in; /* not for formats that open the file themselves */
+    tra_stream in; /* not for formats that open the file themselves */
     tra_arena *arena;
     void *state; /* the reader's, from the arena */
     /* The reader's open sets these. */
@@ -79,7 +79,7 @@ typedef struct tra_sink_options {
 typedef struct tra_sink {
     const tra_format *format;
     tra_sink_options o;
-    tra_output out;
+    tra_newfile out;
     tra_dims shape;
     tra_dtype dtype;
     tra_arena *arena;

@@ -183,7 +183,7 @@ static tra_status rewrite_gzip_to(const char *path, const char *name, tra_rel *r
     if (w.file >= 0 && H5Fclose(w.file) < 0 && s == TRA_OK) s = h5_fail(e, to, "write");
     tra_h5_leave();
     if (s == TRA_OK)
-        s = tra_output_adopt(temp, path, bytes, e);
+        s = tra_newfile_adopt(temp, path, bytes, e);
     else
         unlink(temp);
     tra_cleanup_drop(temp);
@@ -201,8 +201,10 @@ static tra_status rewrite_gzip(tra_rel *rel, const char *to, int gzip, int64_t *
     if (s == TRA_OK) s = tra_lock_take(path, &first, e);
     if (s == TRA_OK) {
         if (name && access(path, F_OK) == 0) {
-            s = tra_fail(e, TRA_INPUT, "%s is there, and --gzip writes a file of its own: name another, or the file "
-                         "alone to replace it", path);
+            s = tra_fail(e, TRA_INPUT,
+                         "%s is there, and --gzip writes a file of its own: name another, or the file "
+                         "alone to replace it",
+                         path);
         } else {
             s = rewrite_gzip_to(path, name ? name : "data", rel, to, gzip, arena, bytes, e);
         }

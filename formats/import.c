@@ -24,10 +24,10 @@ typedef struct panel {
 } panel;
 
 typedef struct import_worker {
-    char *room;           /* what follows is in it */
-    char *block;          /* the source's type; where the relation's is another */
-    char *chunk;          /* of the relation's type, padded */
-    char *encoded, *tmp;  /* compressed; scratch */
+    char *room;          /* what follows is in it */
+    char *block;         /* the source's type; where the relation's is another */
+    char *chunk;         /* of the relation's type, padded */
+    char *encoded, *tmp; /* compressed; scratch */
     tra_digest digest;
     int64_t nan, inf;
     tra_losses loss;
@@ -184,10 +184,10 @@ static int64_t aligned(int64_t bytes) { return (bytes + 64) / 64 * 64; }
 
 /* Bytes of the least panel and one worker. */
 typedef struct needs {
-    int64_t least, one; /* elements and bytes of a panel */
+    int64_t least, one;                  /* elements and bytes of a panel */
     int64_t chunk, block, room, context; /* of a worker, of which the first two are parts of its room */
-    int64_t held, box; /* of the source */
-    bool lend; /* the worker's room to the reader: they take turns */
+    int64_t held, box;                   /* of the source */
+    bool lend;                           /* the worker's room to the reader: they take turns */
 } needs;
 
 static needs needs_of(const import *m) {
@@ -410,7 +410,7 @@ static void fill_receipt(const import *m, tra_import_receipt *r) {
                               .spilled = m->spilled};
     snprintf(r->source_type, sizeof r->source_type, "%s", s->type_text ? s->type_text : "");
     r->elements = tra_catalog_floats(&m->cat);
-    r->bytes_in = s->in.fd < 0 ? 0 : s->in.seekable ? s->in.size : tra_input_told(&s->in);
+    r->bytes_in = s->in.fd < 0 ? 0 : s->in.seekable ? s->in.size : tra_stream_told(&s->in);
     for (int i = 0; i < m->nworkers; i++) {
         r->nan += m->workers[i].nan;
         r->inf += m->workers[i].inf;

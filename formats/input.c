@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-tra_status tra_input_open(const char *path, size_t cap, tra_input *in, tra_err *e) {
+tra_status tra_stream_open(const char *path, size_t cap, tra_stream *in, tra_err *e) {
     assert(cap >= 8192);
-    *in = (tra_input){.fd = -1, .name = path};
+    *in = (tra_stream){.fd = -1, .name = path};
     if (strcmp(path, "-") == 0) {
         in->fd = STDIN_FILENO;
         in->name = "standard input";
@@ -27,7 +27,7 @@ tra_status tra_input_open(const char *path, size_t cap, tra_input *in, tra_err *
     else if (S_ISDIR(st.st_mode))
         s = tra_fail(e, TRA_INPUT, "%s: is a directory", in->name);
     if (s != TRA_OK) {
-        tra_input_close(in);
+        tra_stream_close(in);
         return s;
     }
     if (S_ISREG(st.st_mode)) {
@@ -43,14 +43,14 @@ tra_status tra_input_open(const char *path, size_t cap, tra_input *in, tra_err *
     return TRA_OK;
 }
 
-void tra_input_close(tra_input *in) {
+void tra_stream_close(tra_stream *in) {
     if (in->owned && in->fd >= 0) close(in->fd);
     free(in->buf);
-    *in = (tra_input){.fd = -1};
+    *in = (tra_stream){.fd = -1};
 }
 
 /* Up to n bytes at most once around; 0 at the end. */
-static tra_status read_some(tra_input *in, void *to, size_t n, size_t *got, tra_err *e) {
+static tra_status read_some(tra_stream *in, void *to, size_t n, size_t *got, tra_err *e) {
     ssize_t r;
     do r = in->seekable ? pread(in->fd, to, n, in->base + in->offset + (int64_t)in->len) : read(in->fd, to, n);
     while (r < 0 && errno == EINTR);
@@ -60,7 +60,7 @@ static tra_status read_some(tra_input *in, void *to, size_t n, size_t *got, tra_
     return TRA_OK;
 }
 
-tra_status tra_input_need(tra_input *in, size_t want, size_t *have, tra_err *e) {
+tra_status tra_stream_need(tra_stream *in, size_t want, size_t *have, tra_err *e) {
     assert(want <= in->cap);
     if (in->len - in->pos < want && !in->eof) {
         memmove(in->buf, in->buf + in->pos, in->len - in->pos);
@@ -77,7 +77,7 @@ tra_status tra_input_need(tra_input *in, size_t want, size_t *have, tra_err *e) 
     return TRA_OK;
 }
 
-tra_status tra_input_take(tra_input *in, void *to, size_t n, tra_err *e) {
+tra_status tra_stream_take(tra_stream *in, void *to, size_t n, tra_err *e) {
     char *p = to;
     while (n > 0) {
         size_t have = in->len - in->pos;
@@ -87,26 +87,26 @@ tra_status tra_input_take(tra_input *in, void *to, size_t n, tra_err *e) {
             TRA_TRY(read_some(in, p, n, &have, e));
             in->offset += (int64_t)have;
         } else {
-            TRA_TRY(tra_input_need(in, 1, &have, e));
+            TRA_TRY(tra_stream_need(in, 1, &have, e));
             if (have > n) have = n;
             memcpy(p, in->buf + in->pos, have);
             in->pos += have;
         }
         if (have == 0)
             return tra_fail(e, TRA_INPUT, "%s: ends at byte %" PRId64 ", %zu bytes too early", in->name,
-                            tra_input_told(in), n);
+                            tra_stream_told(in), n);
         p += have;
         n -= have;
     }
     return TRA_OK;
 }
 
-tra_status tra_input_line(tra_input *in, int64_t number, const char **line, size_t *n, tra_err *e) {
+tra_status tra_stream_line(tra_stream *in, int64_t number, const char **line, size_t *n, tra_err *e) {
     enum { LONGEST = 4096 };
     size_t have = in->len - in->pos;
     const char *p = (const char *)in->buf + in->pos, *end = have ? memchr(p, '\n', have) : NULL;
     if (!end) {
-        TRA_TRY(tra_input_need(in, LONGEST + 2, &have, e));
+        TRA_TRY(tra_stream_need(in, LONGEST + 2, &have, e));
         p = (const char *)in->buf + in->pos;
         end = have ? memchr(p, '\n', have) : NULL;
     }
@@ -119,7 +119,7 @@ tra_status tra_input_line(tra_input *in, int64_t number, const char **line, size
     return TRA_OK;
 }
 
-void tra_input_seek(tra_input *in, int64_t to) {
+void tra_stream_seek(tra_stream *in, int64_t to) {
     assert(in->seekable);
     if (to >= in->offset && to <= in->offset + (int64_t)in->len) {
         in->pos = (size_t)(to - in->offset);

@@ -9,7 +9,7 @@
 
 /* A file or stream that is read forward through a buffer. Between calls buf[pos..len) is what has been read and not
  * taken. */
-typedef struct tra_input {
+typedef struct tra_stream {
     int fd; /* -1: none */
     bool owned;
     bool seekable;      /* a regular file: tra_pread on fd works too */
@@ -20,26 +20,26 @@ typedef struct tra_input {
     size_t pos, len, cap;
     bool eof;
     int64_t offset; /* bytes from base to buf[0] */
-} tra_input;
+} tra_stream;
 
 /* "-" is standard input. cap: bytes of buffer, at least 8192. */
-TRA_MUSTUSE tra_status tra_input_open(const char *path, size_t cap, tra_input *in, tra_err *e);
-void tra_input_close(tra_input *in);
+TRA_MUSTUSE tra_status tra_stream_open(const char *path, size_t cap, tra_stream *in, tra_err *e);
+void tra_stream_close(tra_stream *in);
 /* Makes at least want (<= cap) bytes available unless the stream ends before; says how many are. */
-TRA_MUSTUSE tra_status tra_input_need(tra_input *in, size_t want, size_t *have, tra_err *e);
+TRA_MUSTUSE tra_status tra_stream_need(tra_stream *in, size_t want, size_t *have, tra_err *e);
 /* Takes exactly n bytes. TRA_INPUT when the stream ends before. */
-TRA_MUSTUSE tra_status tra_input_take(tra_input *in, void *to, size_t n, tra_err *e);
+TRA_MUSTUSE tra_status tra_stream_take(tra_stream *in, void *to, size_t n, tra_err *e);
 /* One line without its end (LF or CRLF), valid until the next call; *line is NULL at the end of the stream. TRA_INPUT
  * naming `number`, the line's, when it is longer than 4096 bytes. */
-TRA_MUSTUSE tra_status tra_input_line(tra_input *in, int64_t number, const char **line, size_t *n, tra_err *e);
-/* Goes to a place, as tra_input_told said it. Seekable inputs only. */
-void tra_input_seek(tra_input *in, int64_t to);
-static inline int64_t tra_input_told(const tra_input *in) { return in->offset + (int64_t)in->pos; }
+TRA_MUSTUSE tra_status tra_stream_line(tra_stream *in, int64_t number, const char **line, size_t *n, tra_err *e);
+/* Goes to a place, as tra_stream_told said it. Seekable inputs only. */
+void tra_stream_seek(tra_stream *in, int64_t to);
+static inline int64_t tra_stream_told(const tra_stream *in) { return in->offset + (int64_t)in->pos; }
 
 /* ---- output -------------------------------------------------------------------------------------------------- */
 
 /* A file that appears when it is complete, or a stream ("-", a device, a pipe) that is written to directly. */
-typedef struct tra_output {
+typedef struct tra_newfile {
     int fd;
     const char *name;
     char *temp, *target; /* NULL: a stream */
@@ -47,21 +47,21 @@ typedef struct tra_output {
     size_t len, cap;
     int64_t bytes;
     bool closed; /* the reader of the pipe has gone */
-} tra_output;
+} tra_newfile;
 
 /* binary: refused on a terminal (TRA_USAGE). cap: bytes of buffer, at least 4096. */
-TRA_MUSTUSE tra_status tra_output_open(const char *path, bool binary, size_t cap, tra_output *out, tra_err *e);
-TRA_MUSTUSE tra_status tra_output_write(tra_output *out, const void *p, size_t n, tra_err *e);
+TRA_MUSTUSE tra_status tra_newfile_open(const char *path, bool binary, size_t cap, tra_newfile *out, tra_err *e);
+TRA_MUSTUSE tra_status tra_newfile_write(tra_newfile *out, const void *p, size_t n, tra_err *e);
 /* Room for n (<= 4096) bytes at out->buf + out->len, for those who format in place. */
-TRA_MUSTUSE tra_status tra_output_room(tra_output *out, size_t n, tra_err *e);
+TRA_MUSTUSE tra_status tra_newfile_room(tra_newfile *out, size_t n, tra_err *e);
 /* Writes what is left, syncs, renames. Frees also on failure. */
-TRA_MUSTUSE tra_status tra_output_commit(tra_output *out, tra_err *e);
-void tra_output_abort(tra_output *out);
+TRA_MUSTUSE tra_status tra_newfile_commit(tra_newfile *out, tra_err *e);
+void tra_newfile_abort(tra_newfile *out);
 
 /* ".NAME.tra-PID.tmp" beside path, from malloc. */
 char *tra_temp_beside(const char *path);
 /* Syncs the finished file temp and renames it to path; *bytes is its size. Removes temp on failure. */
-TRA_MUSTUSE tra_status tra_output_adopt(const char *temp, const char *path, int64_t *bytes, tra_err *e);
+TRA_MUSTUSE tra_status tra_newfile_adopt(const char *temp, const char *path, int64_t *bytes, tra_err *e);
 
 /* ---- numbers as text ----------------------------------------------------------------------------------------- */
 
@@ -128,7 +128,7 @@ typedef struct tra_flat {
 void tra_flat_init(tra_flat *f, tra_arena *a, int64_t memory);
 TRA_MUSTUSE tra_status tra_flat_box(tra_flat *f, int fd, int64_t base, const char *name, const tra_dims *start,
                                     const tra_dims *count, tra_dtype t, void *buf, tra_losses *loss, tra_err *e);
-TRA_MUSTUSE tra_status tra_flat_next(tra_flat *f, tra_input *in, tra_dtype t, void *buf, int64_t want, int64_t *got,
+TRA_MUSTUSE tra_status tra_flat_next(tra_flat *f, tra_stream *in, tra_dtype t, void *buf, int64_t want, int64_t *got,
                                      tra_losses *loss, tra_err *e);
 
 /* ---- boxes --------------------------------------------------------------------------------------------------- */
@@ -144,7 +144,7 @@ void tra_copy_strided(size_t size, const tra_dims *ext, void *dst, const int64_t
 typedef struct tra_view {
     tra_rel *rel;
     tra_dims shape, chunk;
-    int key[TRA_MAXDIM];   /* the key dimension that counts chunks along it, or -1 */
+    int key[TRA_MAXDIM];               /* the key dimension that counts chunks along it, or -1 */
     size_t array_bytes, scratch_bytes; /* what reading takes: the array of one chunk, and to decode it */
     void *array, *scratch;
     void *own[2]; /* of these two, those from malloc */

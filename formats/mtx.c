@@ -47,7 +47,7 @@ static tra_status next_words(tra_source *s, mtx *m, bool comments, const char **
     for (;;) {
         const char *line;
         size_t size;
-        TRA_TRY(tra_input_line(&s->in, m->line + 1, &line, &size, e));
+        TRA_TRY(tra_stream_line(&s->in, m->line + 1, &line, &size, e));
         *n = 0;
         if (!line) return TRA_OK;
         m->line++;
@@ -290,7 +290,7 @@ static tra_status begin(tra_sink *k, tra_err *e) {
                            w->rows, w->cols, w->nonzero)
                 : snprintf(head, sizeof head, "%%%%MatrixMarket matrix array real general\n%" PRId64 " %" PRId64 "\n",
                            w->rows, w->cols);
-    return tra_output_write(&k->out, head, (size_t)n, e);
+    return tra_newfile_write(&k->out, head, (size_t)n, e);
 }
 
 static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
@@ -305,7 +305,7 @@ static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
             w->nonzero++;
             continue;
         }
-        TRA_TRY(tra_output_room(&k->out, TRA_NUMTEXT + 48, e));
+        TRA_TRY(tra_newfile_room(&k->out, TRA_NUMTEXT + 48, e));
         char *p = k->out.buf + k->out.len, *q = p;
         if (k->o.coordinate) q += sprintf(q, "%" PRId64 " %" PRId64 " ", row, col);
         q += f64 ? tra_print_f64(q, v) : tra_print_f32(q, (float)v);

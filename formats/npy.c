@@ -131,19 +131,19 @@ static tra_status parse_descr(const char *spec, const char *descr, tra_elem *ele
 static tra_status open_npy(tra_source *s, tra_err *e) {
     unsigned char pre[12];
     size_t have;
-    TRA_TRY(tra_input_need(&s->in, sizeof pre, &have, e));
+    TRA_TRY(tra_stream_need(&s->in, sizeof pre, &have, e));
     if (have < 10 || !sniff(s->in.buf + s->in.pos, have))
         return tra_fail(e, TRA_INPUT, "%s: is not an npy file", s->spec);
-    TRA_TRY(tra_input_take(&s->in, pre, 8, e));
+    TRA_TRY(tra_stream_take(&s->in, pre, 8, e));
     if (pre[6] < 1 || pre[6] > 3)
         return tra_fail(e, TRA_INPUT, "%s: npy version %d.%d is not known", s->spec, pre[6], pre[7]);
     size_t width = pre[6] == 1 ? 2 : 4, len = 0;
-    TRA_TRY(tra_input_take(&s->in, pre, width, e));
+    TRA_TRY(tra_stream_take(&s->in, pre, width, e));
     for (size_t i = width; i-- > 0;) len = len << 8 | pre[i];
     if (len > LONGEST_HEADER)
         return tra_fail(e, TRA_INPUT, "%s: is damaged: its header claims %zu bytes", s->spec, len);
     char *text = tra_arena_alloc(s->arena, len + 1);
-    TRA_TRY(tra_input_take(&s->in, text, len, e));
+    TRA_TRY(tra_stream_take(&s->in, text, len, e));
     header h = {.p = text};
     if (!parse_header(&h)) return tra_fail(e, TRA_INPUT, "%s: is damaged: its header cannot be read", s->spec);
 
@@ -152,7 +152,7 @@ static tra_status open_npy(tra_source *s, tra_err *e) {
     s->shape = h.shape;
     s->fortran = h.fortran && h.shape.n > 1;
     f->dims = s->fortran ? tra_reversed(&h.shape) : h.shape;
-    f->offset = tra_input_told(&s->in);
+    f->offset = tra_stream_told(&s->in);
     int64_t n, bytes, end;
     char shape[TRA_DIMTEXT];
     if (!tra_dims_product(&h.shape, &n) || !tra_mul(n, (int64_t)tra_elem_size(f->elem), &bytes) ||
@@ -204,8 +204,8 @@ static tra_status begin(tra_sink *k, tra_err *e) {
     pre[6] = 1;
     pre[8] = (unsigned char)(h.n & 255);
     pre[9] = (unsigned char)(h.n >> 8);
-    tra_status s = tra_output_write(&k->out, pre, sizeof pre, e);
-    if (s == TRA_OK) s = tra_output_write(&k->out, h.s, h.n, e);
+    tra_status s = tra_newfile_write(&k->out, pre, sizeof pre, e);
+    if (s == TRA_OK) s = tra_newfile_write(&k->out, h.s, h.n, e);
     tra_str_free(&h);
     return s;
 }

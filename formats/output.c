@@ -37,8 +37,8 @@ static tra_status sync_dir_of(const char *path, tra_err *e) {
     return s;
 }
 
-tra_status tra_output_open(const char *path, bool binary, size_t cap, tra_output *out, tra_err *e) {
-    *out = (tra_output){.fd = -1, .name = path, .cap = cap};
+tra_status tra_newfile_open(const char *path, bool binary, size_t cap, tra_newfile *out, tra_err *e) {
+    *out = (tra_newfile){.fd = -1, .name = path, .cap = cap};
     struct stat st;
     if (!*path) return tra_fail(e, TRA_INPUT, "an output has to have a name, or - for the standard output");
     if (strcmp(path, "-") == 0) {
@@ -61,22 +61,21 @@ tra_status tra_output_open(const char *path, bool binary, size_t cap, tra_output
         }
         if (out->fd < 0) {
             tra_status s = tra_fail_errno(e, TRA_INPUT, "%s: cannot write", path);
-            tra_output_abort(out);
+            tra_newfile_abort(out);
             return s;
         }
     }
     if (binary && isatty(out->fd)) {
-        tra_status s = tra_fail(e, TRA_USAGE,
-                                "%s is a terminal, and this format is binary: use -o FILE, a pipe, or --to csv",
-                                out->name);
-        tra_output_abort(out);
+        tra_status s = tra_fail(
+            e, TRA_USAGE, "%s is a terminal, and this format is binary: use -o FILE, a pipe, or --to csv", out->name);
+        tra_newfile_abort(out);
         return s;
     }
     out->buf = tra_malloc(out->cap);
     return TRA_OK;
 }
 
-static tra_status write_all(tra_output *out, const char *p, size_t n, tra_err *e) {
+static tra_status write_all(tra_newfile *out, const char *p, size_t n, tra_err *e) {
     while (n > 0) {
         ssize_t w = write(out->fd, p, n);
         if (w < 0 && errno == EINTR) continue;
@@ -90,17 +89,17 @@ static tra_status write_all(tra_output *out, const char *p, size_t n, tra_err *e
     return TRA_OK;
 }
 
-static tra_status flush(tra_output *out, tra_err *e) {
+static tra_status flush(tra_newfile *out, tra_err *e) {
     size_t n = out->len;
     out->len = 0;
     return write_all(out, out->buf, n, e);
 }
 
-tra_status tra_output_room(tra_output *out, size_t n, tra_err *e) {
+tra_status tra_newfile_room(tra_newfile *out, size_t n, tra_err *e) {
     return out->cap - out->len >= n ? TRA_OK : flush(out, e);
 }
 
-tra_status tra_output_write(tra_output *out, const void *p, size_t n, tra_err *e) {
+tra_status tra_newfile_write(tra_newfile *out, const void *p, size_t n, tra_err *e) {
     out->bytes += (int64_t)n;
     if (n >= out->cap) {
         TRA_TRY(flush(out, e));
@@ -112,7 +111,7 @@ tra_status tra_output_write(tra_output *out, const void *p, size_t n, tra_err *e
     return TRA_OK;
 }
 
-tra_status tra_output_commit(tra_output *out, tra_err *e) {
+tra_status tra_newfile_commit(tra_newfile *out, tra_err *e) {
     tra_status s = flush(out, e);
     if (s == TRA_OK && out->target) {
         if (fsync(out->fd) != 0) s = tra_fail_errno(e, TRA_INPUT, "%s: cannot sync", out->name);
@@ -128,11 +127,11 @@ tra_status tra_output_commit(tra_output *out, tra_err *e) {
             s = sync_dir_of(out->target, e);
         }
     }
-    tra_output_abort(out);
+    tra_newfile_abort(out);
     return s;
 }
 
-void tra_output_abort(tra_output *out) {
+void tra_newfile_abort(tra_newfile *out) {
     if (out->fd >= 0 && out->fd != STDOUT_FILENO) close(out->fd);
     if (out->temp) {
         unlink(out->temp);
@@ -142,10 +141,10 @@ void tra_output_abort(tra_output *out) {
     free(out->target);
     free(out->buf);
     int64_t bytes = out->bytes;
-    *out = (tra_output){.fd = -1, .bytes = bytes, .closed = out->closed};
+    *out = (tra_newfile){.fd = -1, .bytes = bytes, .closed = out->closed};
 }
 
-tra_status tra_output_adopt(const char *temp, const char *path, int64_t *bytes, tra_err *e) {
+tra_status tra_newfile_adopt(const char *temp, const char *path, int64_t *bytes, tra_err *e) {
     struct stat st;
     int fd = open(temp, O_RDONLY | O_CLOEXEC);
     tra_status s = TRA_OK;

@@ -35,8 +35,8 @@ typedef enum tra_status {
 #undef X
 } tra_status;
 
-int tra_status_exit(tra_status s);          /* exit status of the process for s */
-tra_status tra_status_of_exit(int code);    /* the first status with that exit status; TRA_INTERNAL when none has it */
+int tra_status_exit(tra_status s);       /* exit status of the process for s */
+tra_status tra_status_of_exit(int code); /* the first status with that exit status; TRA_INTERNAL when none has it */
 const char *tra_status_text(tra_status s);
 
 /* The first cause of a failure. The caller owns it, zero-initialised; later failures do not overwrite it. */
@@ -47,7 +47,7 @@ typedef struct tra_err {
     int line;
 } tra_err;
 
-#define TRA_MUSTUSE __attribute__((warn_unused_result))
+#define TRA_MUSTUSE      __attribute__((warn_unused_result))
 #define TRA_PRINTF(a, b) __attribute__((format(printf, a, b)))
 
 /* Records status s and a message in e unless e already holds a cause; returns the status that e holds.
@@ -84,15 +84,15 @@ char *tra_asprintf(const char *fmt, ...) TRA_PRINTF(1, 2);
 /* An arena: allocations that die together. Not thread-safe. */
 typedef struct tra_arena tra_arena;
 tra_arena *tra_arena_new(void);
-void tra_arena_free(tra_arena *a);                       /* NULL is allowed */
-void *tra_arena_alloc(tra_arena *a, size_t n);           /* zeroed, aligned to 16, never NULL; n = 0 is allowed */
+void tra_arena_free(tra_arena *a);                          /* NULL is allowed */
+void *tra_arena_alloc(tra_arena *a, size_t n);              /* zeroed, aligned to 16, never NULL; n = 0 is allowed */
 void *tra_arena_array(tra_arena *a, size_t n, size_t size); /* the same, n * size checked */
 char *tra_arena_strndup(tra_arena *a, const char *s, size_t n);
 char *tra_arena_printf(tra_arena *a, const char *fmt, ...) TRA_PRINTF(2, 3);
-size_t tra_arena_bytes(const tra_arena *a);               /* that it has taken of the system */
+size_t tra_arena_bytes(const tra_arena *a); /* that it has taken of the system */
 /* Gives back to the system what was freed: it stays resident otherwise. */
 void tra_give_back(void);
-#define tra_new(arena, type) ((type *)tra_arena_alloc(arena, sizeof(type)))
+#define tra_new(arena, type)     ((type *)tra_arena_alloc(arena, sizeof(type)))
 #define tra_news(arena, type, n) ((type *)tra_arena_array(arena, (size_t)(n), sizeof(type)))
 
 /* ---- text --------------------------------------------------------------------------------------------------- */

@@ -52,21 +52,21 @@ typedef enum tra_scalar_op {
 #define X(name, arity, text, def) TRA_S_##name,
     TRA_SCALARS(X)
 #undef X
-    TRA_S_COUNT
+        TRA_S_COUNT
 } tra_scalar_op;
 
 typedef struct tra_scalar tra_scalar;
 struct tra_scalar {
     tra_scalar_op op;
-    double value;          /* CONST */
-    int arg;               /* ARG: index of the argument */
+    double value; /* CONST */
+    int arg;      /* ARG: index of the argument */
     const tra_scalar *a, *b;
 };
 int tra_scalar_arity(tra_scalar_op op);
 const char *tra_scalar_text(tra_scalar_op op);
 /* The function of that name with so many arguments (exp, log, max, ...); -1 if none. */
 int tra_scalar_find(const char *name, int arity);
-double tra_scalar_eval(const tra_scalar *s, const double *args); /* one element: the definition */
+double tra_scalar_eval(const tra_scalar *s, const double *args);                   /* one element: the definition */
 void tra_scalar_print(const tra_scalar *s, const char *const *args, tra_str *out); /* args: names of the arguments */
 
 /* ---- kernels ------------------------------------------------------------------------------------------------ */
@@ -77,12 +77,12 @@ typedef enum tra_kernel_use { TRA_USE_JOIN = 1, TRA_USE_AGG = 2, TRA_USE_MAP = 4
 typedef enum tra_property {
     TRA_P_COMMUTATIVE = 1,
     TRA_P_ASSOCIATIVE = 2,
-    TRA_P_ELEMENTWISE = 4,     /* each output element depends on the input elements at its own place alone */
-    TRA_P_LINEAR = 8,          /* map: distributes over matadd; join: in each operand (bilinear) */
-    TRA_P_ZERO = 16,           /* map: f(0) = 0 */
-    TRA_P_MONOTONE = 32,       /* map: distributes over elemmax and elemmin */
-    TRA_P_CONTRACTION = 64,    /* join: a sum of products that BLAS can take */
-    TRA_P_MOVES = 128,         /* map: each element of the result is one of the operand's, chosen by its place alone */
+    TRA_P_ELEMENTWISE = 4,  /* each output element depends on the input elements at its own place alone */
+    TRA_P_LINEAR = 8,       /* map: distributes over matadd; join: in each operand (bilinear) */
+    TRA_P_ZERO = 16,        /* map: f(0) = 0 */
+    TRA_P_MONOTONE = 32,    /* map: distributes over elemmax and elemmin */
+    TRA_P_CONTRACTION = 64, /* join: a sum of products that BLAS can take */
+    TRA_P_MOVES = 128,      /* map: each element of the result is one of the operand's, chosen by its place alone */
 } tra_property;
 
 typedef struct tra_kernel tra_kernel;
@@ -130,7 +130,7 @@ typedef struct tra_product {
 } tra_product;
 /* Is the kernel one, for operands of these bounds? */
 bool tra_kernel_is_product(const tra_kernel *join, const tra_dims *a, const tra_dims *b, tra_product *out);
-bool tra_kernel_is_sum(const tra_kernel *agg); /* matadd, not composed */
+bool tra_kernel_is_sum(const tra_kernel *agg);  /* matadd, not composed */
 const tra_kernel *tra_kernel_sum(tra_arena *a); /* that aggregation */
 /* The kernel of a product, a row of the table where there is one for it; NULL when it has more labels than letters. */
 const tra_kernel *tra_kernel_product(tra_arena *a, const tra_product *p);

@@ -99,7 +99,7 @@ int64_t tra_elements(const tra_dims *d);
 /* ---- execution ---------------------------------------------------------------------------------------------- */
 
 enum { TRA_MAXREGS = 40 }; /* of a program; more would take 2^38 operators */
-enum { TRA_STRIP = 512 }; /* elements that one instruction handles at a time: 4 KiB of f64 stay in the first cache */
+enum { TRA_STRIP = 512 };  /* elements that one instruction handles at a time: 4 KiB of f64 stay in the first cache */
 
 /* Vector loops for one element type, chosen for this CPU. d may equal a or b. a and b as the operator wants;
  * with arity 1 b is ignored. */

@@ -51,8 +51,10 @@ int64_t tra_catalog_find(const tra_catalog *c, const tra_dims *key) {
     int64_t lo = 0, hi = c->n;
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2;
-        if (c->pos[mid] < pos) lo = mid + 1;
-        else hi = mid;
+        if (c->pos[mid] < pos)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     return lo < c->n && c->pos[lo] == pos ? lo : -1;
 }
@@ -148,7 +150,7 @@ struct tra_catbuilder {
     uint32_t *cls;    /* n */
     int64_t *payload; /* n */
     int64_t nclasses, capclasses;
-    int64_t *ext;     /* nclasses * r */
+    int64_t *ext; /* nclasses * r */
 };
 
 tra_catbuilder *tra_catbuilder_new(int k, int r) {
@@ -184,8 +186,10 @@ tra_status tra_catbuilder_add(tra_catbuilder *b, const tra_dims *key, const tra_
                               tra_err *e) {
     assert(key->n == b->k && ext->n == b->r);
     if (b->n == TRA_MAX_LIST)
-        return tra_fail(e, TRA_PROGRAM, "the relation is not a grid and has more than %d tuples, too many to list; "
-                                        "use larger blocks", TRA_MAX_LIST);
+        return tra_fail(e, TRA_PROGRAM,
+                        "the relation is not a grid and has more than %d tuples, too many to list; "
+                        "use larger blocks",
+                        TRA_MAX_LIST);
     if (b->n == b->cap) {
         b->cap = b->cap ? 2 * b->cap : 64;
         b->key = tra_realloc(b->key, (size_t)b->cap, (size_t)(b->k ? b->k : 1) * sizeof *b->key);

@@ -172,7 +172,7 @@ static ZSTD_DCtx *dctx(void) {
     pthread_once(&once, make_keys);
     ZSTD_DCtx *d = pthread_getspecific(dctx_key);
     if (!d && (d = ZSTD_createDCtx())) {
-        ZSTD_DCtx_setParameter(d, ZSTD_d_stableOutBuffer, 1); /* no copy of what is decoded */
+        ZSTD_DCtx_setParameter(d, ZSTD_d_stableOutBuffer, 1);               /* no copy of what is decoded */
         ZSTD_DCtx_setParameter(d, ZSTD_d_windowLogMax, ZSTD_WINDOWLOG_MAX); /* nor memory for a window */
         pthread_setspecific(dctx_key, d);
     }
@@ -195,9 +195,7 @@ int64_t tra_codec_context(int level, int64_t chunk_bytes) {
     return (int64_t)(ZSTD_estimateCCtxSize_usingCParams(p) + out);
 }
 
-uint64_t tra_chunk_sum(const void *p, size_t n) {
-    return tra_chunk_sum_end(XXH64(p, n, 0));
-}
+uint64_t tra_chunk_sum(const void *p, size_t n) { return tra_chunk_sum_end(XXH64(p, n, 0)); }
 
 /* ---- chunks ------------------------------------------------------------------------------------------------- */
 
@@ -368,8 +366,10 @@ void tra_inflate_more(tra_inflate *x, const void *src, size_t len) {
         size_t from = in.pos, to = out.pos, got = ZSTD_decompressStream(dctx(), &out, &in);
         x->open = got != 0;
         x->starved = ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation;
-        if (ZSTD_isError(got)) x->why = ZSTD_getErrorName(got);
-        else if (in.pos == from && out.pos == to) x->why = "it does not end where a chunk does";
+        if (ZSTD_isError(got))
+            x->why = ZSTD_getErrorName(got);
+        else if (in.pos == from && out.pos == to)
+            x->why = "it does not end where a chunk does";
     }
     x->done = out.pos;
 }

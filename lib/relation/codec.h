@@ -30,7 +30,7 @@ size_t tra_encode_room(size_t n, size_t size);
 typedef struct tra_inflate {
     void *dst;
     size_t n, done;
-    bool open; /* a frame is not at its end */
+    bool open;    /* a frame is not at its end */
     bool starved; /* of memory */
     const char *why;
 } tra_inflate;

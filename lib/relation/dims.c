@@ -77,21 +77,22 @@ char *tra_dims_text(const tra_dims *d, const char *open, const char *sep, const 
     return buf;
 }
 
-static const struct {
-    const char *name;
-    size_t size;
-} dtypes[] = {
-#define X(id, text, ctype) [TRA_##id] = {text, sizeof(ctype)},
+const tra_dtype_row tra_dtype_rows[] = {
+#define X(id, text, ctype, class, sum, blas, numpy)                                                                    \
+    [TRA_##id] = {text, sizeof(ctype), TRA_CLASS_##class, TRA_##sum, blas, numpy},
     TRA_DTYPES(X)
 #undef X
 };
 
-size_t tra_dtype_size(tra_dtype t) { return dtypes[t].size; }
-const char *tra_dtype_name(tra_dtype t) { return dtypes[t].name; }
-
 bool tra_dtype_parse(const char *s, tra_dtype *t) {
-    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
-        if (strcmp(s, dtypes[i].name) == 0) return *t = (tra_dtype)i, true;
+    for (size_t i = 0; i < sizeof tra_dtype_rows / sizeof tra_dtype_rows[0]; i++) {
+        if (strcmp(s, tra_dtype_rows[i].name) == 0) return *t = (tra_dtype)i, true;
     }
     return false;
+}
+
+tra_dtype tra_dtype_join(tra_dtype a, tra_dtype b) {
+    if (a == b || b == TRA_BOOL) return a;
+    if (a == TRA_BOOL) return b;
+    return tra_dtype_is_float(a) || tra_dtype_is_float(b) ? TRA_F64 : TRA_I64;
 }

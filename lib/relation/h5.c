@@ -88,8 +88,8 @@ hid_t tra_h5_fapl(bool align) {
     if (p < 0) return -1;
     if (H5Pset_driver(p, driver, NULL) < 0 || H5Pset_fclose_degree(p, H5F_CLOSE_STRONG) < 0 ||
         H5Pset_libver_bounds(p, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) < 0 ||
-        (align && H5Pset_alignment(p, 4096, 4096) < 0) ||
-        !small_index_cache(p) || H5Pset_cache(p, 0, 1, 0, 0) < 0) { /* whole chunks only: caching them serves nobody */
+        (align && H5Pset_alignment(p, 4096, 4096) < 0) || !small_index_cache(p) ||
+        H5Pset_cache(p, 0, 1, 0, 0) < 0) { /* whole chunks only: caching them serves nobody */
         H5Pclose(p);
         return -1;
     }
@@ -116,10 +116,25 @@ tra_status tra_h5_fail_at(const char *file, int line, tra_err *e, tra_status s, 
     return tra_fail_at(file, line, e, s, why[0] ? "%s: HDF5 says: %s" : "%s%s", what, why);
 }
 
+/* As h5py writes it: an enumeration of one byte. Made once, and never closed. */
+static hid_t bool_type(void) {
+    static hid_t type = -1;
+    if (type < 0) {
+        int8_t no = 0, yes = 1;
+        type = H5Tenum_create(H5T_NATIVE_INT8);
+        H5Tenum_insert(type, "FALSE", &no);
+        H5Tenum_insert(type, "TRUE", &yes);
+    }
+    return type;
+}
+
 hid_t tra_h5_type(tra_dtype t) {
     switch (t) {
     case TRA_F64: return H5T_NATIVE_DOUBLE;
     case TRA_F32: return H5T_NATIVE_FLOAT;
+    case TRA_I64: return H5T_NATIVE_INT64;
+    case TRA_I32: return H5T_NATIVE_INT32;
+    case TRA_BOOL: return bool_type();
     }
     return -1;
 }

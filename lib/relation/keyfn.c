@@ -60,8 +60,8 @@ tra_status tra_keyfn_eval(const tra_keyfn *f, const tra_dims *key, tra_dims *out
         TRA_TRY(tra_keyexpr_eval(f->expr[i], key, &out->v[i], e));
         if (out->v[i] < 0)
             return tra_fail(e, TRA_PROGRAM,
-                            "component %d of the new key is %" PRId64 " at key %s; keys are not negative", i,
-                            out->v[i], tra_key_text(key, buf));
+                            "component %d of the new key is %" PRId64 " at key %s; keys are not negative", i, out->v[i],
+                            tra_key_text(key, buf));
         if (out->v[i] == INT64_MAX) /* its frontier, one more, must be a number */
             return tra_fail(e, TRA_PROGRAM, "integer overflow in the new key at key %s", tra_key_text(key, buf));
     }

@@ -25,27 +25,47 @@ bool tra_dims_product(const tra_dims *d, int64_t *out); /* 1 for n = 0; false on
 int64_t tra_linear(const tra_dims *box, const tra_dims *key);
 void tra_unlinear(const tra_dims *box, int64_t pos, tra_dims *key);
 void tra_strides(const tra_dims *ext, int64_t *stride); /* of a row-major array, in elements: ext->n numbers */
-bool tra_next(const tra_dims *box, tra_dims *key); /* row-major successor; false after the last (key is zeroed) */
+bool tra_next(const tra_dims *box, tra_dims *key);      /* row-major successor; false after the last (key is zeroed) */
 /* "1000x1000" (also "1000,1000"; "" is rank 0); each >= min. False if malformed. */
 bool tra_parse_dims(const char *s, int64_t min, tra_dims *d);
 char *tra_dims_text(const tra_dims *d, const char *open, const char *sep, const char *close, char *buf, size_t n);
-#define tra_key_text(d, buf) tra_dims_text(d, "<", ",", ">", buf, sizeof(buf))
+#define tra_key_text(d, buf)   tra_dims_text(d, "<", ",", ">", buf, sizeof(buf))
 #define tra_shape_text(d, buf) tra_dims_text(d, "", " x ", "", buf, sizeof(buf))
 enum { TRA_DIMTEXT = 512 }; /* large enough for any of these texts that a message wants */
 
-/* Element types. Columns: name in C, name in text, C type. HDF5 and MPI types are looked up by their owners. */
+/* ---- element types ------------------------------------------------------------------------------------------- */
+
+/* A row for each element type. Columns: name in C, name in text, C type, class, type of the state of a sum (which is
+ * also the type of sums over labels of integers), letter of its BLAS routines (0: none), type string of numpy without
+ * the byte order. HDF5's types are looked up in the store. A bool is one byte, 0 or 1. */
 #define TRA_DTYPES(X)                                                                                                  \
-    X(F64, "f64", double)                                                                                              \
-    X(F32, "f32", float)
+    X(F64, "f64", double, FLOAT, F64, 'd', "f8")                                                                       \
+    X(F32, "f32", float, FLOAT, F64, 's', "f4")                                                                        \
+    X(I64, "i64", int64_t, INT, I64, 0, "i8")                                                                          \
+    X(I32, "i32", int32_t, INT, I64, 0, "i4")                                                                          \
+    X(BOOL, "bool", uint8_t, BOOL, I64, 0, "b1")
 typedef enum tra_dtype {
-#define X(name, text, ctype) TRA_##name,
+#define X(name, ...) TRA_##name,
     TRA_DTYPES(X)
 #undef X
 } tra_dtype;
-size_t tra_dtype_size(tra_dtype t);
-const char *tra_dtype_name(tra_dtype t);
+typedef enum tra_class_of_dtype { TRA_CLASS_FLOAT, TRA_CLASS_INT, TRA_CLASS_BOOL } tra_class_of_dtype;
+typedef struct tra_dtype_row {
+    const char *name;
+    size_t size; /* of an element, bytes */
+    tra_class_of_dtype class;
+    tra_dtype sum;
+    char blas;
+    const char *numpy;
+} tra_dtype_row;
+extern const tra_dtype_row tra_dtype_rows[];
+
+static inline size_t tra_dtype_size(tra_dtype t) { return tra_dtype_rows[t].size; }
+static inline const char *tra_dtype_name(tra_dtype t) { return tra_dtype_rows[t].name; }
+static inline bool tra_dtype_is_float(tra_dtype t) { return tra_dtype_rows[t].class == TRA_CLASS_FLOAT; }
 bool tra_dtype_parse(const char *s, tra_dtype *t);
-static inline tra_dtype tra_dtype_join(tra_dtype a, tra_dtype b) { return a == b ? a : TRA_F64; }
+/* The type that holds the values of both: a bool fits every type, integers beside floats give f64. */
+tra_dtype tra_dtype_join(tra_dtype a, tra_dtype b);
 
 /* ---- catalogs ----------------------------------------------------------------------------------------------- */
 

@@ -164,10 +164,10 @@ TRA_MUSTUSE tra_status tra_writer_attach(const void *blob, size_t n, const tra_t
                                          tra_err *e);
 TRA_MUSTUSE tra_status tra_writer_write_at(tra_writer *w, int64_t addr, const void *bytes, int64_t len, tra_err *e);
 uint64_t *tra_writer_sums(tra_writer *w);
-int64_t tra_writer_address(const tra_writer *w, int64_t ordinal); /* codec none: where the chunk is */
-int tra_writer_fd(const tra_writer *w);                           /* open for reading and writing */
-bool tra_writer_reused(const tra_writer *w);                      /* creator: the temporary file was there */
-void tra_writer_temp_id(const tra_writer *w, int64_t id[2]);      /* device and inode of the temporary file */
+int64_t tra_writer_address(const tra_writer *w, int64_t ordinal);  /* codec none: where the chunk is */
+int tra_writer_fd(const tra_writer *w);                            /* open for reading and writing */
+bool tra_writer_reused(const tra_writer *w);                       /* creator: the temporary file was there */
+void tra_writer_temp_id(const tra_writer *w, int64_t id[2]);       /* device and inode of the temporary file */
 int64_t tra_writer_stored(const tra_writer *w);                    /* bytes of all chunks allocated so far (creator) */
 TRA_MUSTUSE tra_status tra_writer_sync(tra_writer *w, tra_err *e); /* attached processes: fsync what they wrote */
 

@@ -93,11 +93,11 @@ struct tra_rel {
     tra_relinfo info;
     /* loaded at the first read, under the HDF5 lock; `loaded` is set last */
     _Atomic bool loaded;
-    tra_chunkref *chunks; /* BY_CHUNK: of each tuple */
-    uint64_t *sums;       /* of each tuple, or NULL */
+    tra_chunkref *chunks;  /* BY_CHUNK: of each tuple */
+    uint64_t *sums;        /* of each tuple, or NULL */
     _Atomic bool *checked; /* with sums: the chunk had its checksum when it was read */
-    int direct;           /* the file without the page cache, where chunks can be read so; -1: they cannot */
-    char fill[8];         /* BY_CHUNK, foreign: value of chunks that are not there */
+    int direct;            /* the file without the page cache, where chunks can be read so; -1: they cannot */
+    char fill[8];          /* BY_CHUNK, foreign: value of chunks that are not there */
     bool stored_known;
 };
 

@@ -89,9 +89,12 @@ void tra_type_shape(const tra_type *t, tra_dims *shape) {
     shape->n = c->bound.n;
     for (int d = 0; d < shape->n; d++) {
         int key = single_bit(t->cut[d]);
-        if (key < 0) shape->v[d] = c->bound.v[d];
-        else if (c->frontier.v[key] == 0) shape->v[d] = 0;
-        else shape->v[d] = (c->frontier.v[key] - 1) * c->bound.v[d] + last_extent(t, d, key);
+        if (key < 0)
+            shape->v[d] = c->bound.v[d];
+        else if (c->frontier.v[key] == 0)
+            shape->v[d] = 0;
+        else
+            shape->v[d] = (c->frontier.v[key] - 1) * c->bound.v[d] + last_extent(t, d, key);
     }
 }
 

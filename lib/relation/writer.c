@@ -238,9 +238,12 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
         s = create(w, e);
         tra_h5_leave();
     }
-    if (s == TRA_OK) *out = w;
-    else if (w->reused) tra_writer_leave(w);
-    else tra_writer_abort(w);
+    if (s == TRA_OK)
+        *out = w;
+    else if (w->reused)
+        tra_writer_leave(w);
+    else
+        tra_writer_abort(w);
     return s;
 }
 
@@ -268,8 +271,10 @@ static void pad(const tra_writer *w, int64_t ordinal, char *data) {
     int64_t rows = 1, end = w->chunk_bytes;
     size_t row = w->size;
     for (int d = 0; d < ext.n; d++) {
-        if (d + 1 < ext.n) rows *= ext.v[d];
-        else row *= (size_t)ext.v[d];
+        if (d + 1 < ext.n)
+            rows *= ext.v[d];
+        else
+            row *= (size_t)ext.v[d];
     }
     tra_dims outer = ext, at;
     outer.n = ext.n - 1;

@@ -73,8 +73,10 @@ tra_status tra_comm_init(tra_comm *c, tra_err *e) {
     MPI_Errhandler_free(&ours);
     MPI_Comm_dup(c->mpi, &c->alarms);
     if (want > 1 && c->size == 1)
-        return tra_fail(e, TRA_INTERNAL, "the launcher says %d ranks, MPI sees 1: the ranks did not join; "
-                                         "use the mpirun of the MPI library that tra was built with", want);
+        return tra_fail(e, TRA_INTERNAL,
+                        "the launcher says %d ranks, MPI sees 1: the ranks did not join; "
+                        "use the mpirun of the MPI library that tra was built with",
+                        want);
     return TRA_OK;
 }
 

@@ -11,23 +11,23 @@
 
 typedef struct tra_comm {
     int rank, size;
-    MPI_Comm mpi; /* MPI_COMM_NULL: alone */
+    MPI_Comm mpi;    /* MPI_COMM_NULL: alone */
     MPI_Comm alarms; /* of messages that a rank has failed */
 } tra_comm;
 
-bool tra_comm_launched(int *size);        /* did mpirun (or srun) start this process? *size: how many it says, or 0 */
+bool tra_comm_launched(int *size); /* did mpirun (or srun) start this process? *size: how many it says, or 0 */
 /* Joins the ranks: MPI_Init_thread when launched. TRA_INTERNAL when the launcher says more ranks than MPI sees (N
  * singletons that would overwrite each other's output). */
 TRA_MUSTUSE tra_status tra_comm_init(tra_comm *c, tra_err *e);
-void tra_comm_finish(void);               /* MPI_Finalize if initialised */
+void tra_comm_finish(void); /* MPI_Finalize if initialised */
 /* Ends all ranks at once with this exit status; for what cannot wait for the others. Does not return under MPI. */
 void tra_comm_abort(int status);
 tra_comm tra_comm_self(void);
 /* The ranks of c on this machine, this one included; alone without MPI. End with tra_comm_free. Collective. */
 tra_comm tra_comm_node(const tra_comm *c);
 void tra_comm_free(tra_comm *node);
-int tra_comm_here(const tra_comm *c);     /* how many these are */
-int tra_comm_cores(const tra_comm *c);    /* cores that these may use together, at least 1 */
+int tra_comm_here(const tra_comm *c);  /* how many these are */
+int tra_comm_cores(const tra_comm *c); /* cores that these may use together, at least 1 */
 
 /* Every rank calls it with its own status; all return the status, and get the message, of the lowest rank that
  * failed (of one that says TRA_LOST, a peer failed, only when no rank says more). */
@@ -35,8 +35,8 @@ TRA_MUSTUSE tra_status tra_comm_agree(const tra_comm *c, tra_status s, tra_err *
 /* A rank that fails while the others compute rings them, so that they come to agree soon; they look now and then. */
 void tra_comm_ring(const tra_comm *c);
 bool tra_comm_rung(const tra_comm *c);
-void tra_comm_bcast(const tra_comm *c, void *buf, int64_t n);  /* from rank 0 */
-void tra_comm_sum(const tra_comm *c, int64_t *v, int64_t n);   /* to all, wrapping */
+void tra_comm_bcast(const tra_comm *c, void *buf, int64_t n); /* from rank 0 */
+void tra_comm_sum(const tra_comm *c, int64_t *v, int64_t n);  /* to all, wrapping */
 void tra_comm_max(const tra_comm *c, int64_t *v, int64_t n);
 void tra_comm_min(const tra_comm *c, int64_t *v, int64_t n);
 bool tra_comm_same(const tra_comm *c, uint64_t v); /* have all ranks this one? On all ranks */

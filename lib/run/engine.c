@@ -28,20 +28,20 @@ struct tra_engine {
     int threads;
     pthread_t *tid;
     tra_worker *workers;
-    tra_unit *head, *tail; /* queued units in order */
-    tra_unit *last;        /* queued last, NULL once it has ended */
-    int64_t ahead;         /* bytes of the inputs of queued units */
-    atomic_int inflight;   /* units, */
-    atomic_int calls;      /* and calls behind */
+    tra_unit *head, *tail;  /* queued units in order */
+    tra_unit *last;         /* queued last, NULL once it has ended */
+    int64_t ahead;          /* bytes of the inputs of queued units */
+    atomic_int inflight;    /* units, */
+    atomic_int calls;       /* and calls behind */
     pthread_t btid[BEHIND]; /* started when first needed */
     int bthreads;
-    pthread_cond_t more;    /* a call behind */
+    pthread_cond_t more; /* a call behind */
     behind *first, *newest;
-    int computing;          /* workers, */
-    int64_t loads;          /* and inputs that wait to be read, past the page cache if need be */
+    int computing; /* workers, */
+    int64_t loads; /* and inputs that wait to be read, past the page cache if need be */
     int reading, leave,
-        left; /* threads behind that do; blocks that are left to the workers at a time, and yet to be left */
-    bool late;              /* a worker waits for one of them */
+        left;  /* threads behind that do; blocks that are left to the workers at a time, and yet to be left */
+    bool late; /* a worker waits for one of them */
     bool stop;
     atomic_bool failed; /* the pool asks without the lock */
     tra_err err;
@@ -74,9 +74,7 @@ static void fail(tra_engine *g, tra_err *e) { /* under the lock */
     pthread_cond_broadcast(&g->ended);
 }
 
-tra_status tra_engine_tick(tra_engine *g, tra_err *e) {
-    return g->tick ? g->tick(g->tick_ctx, e) : TRA_OK;
-}
+tra_status tra_engine_tick(tra_engine *g, tra_err *e) { return g->tick ? g->tick(g->tick_ctx, e) : TRA_OK; }
 
 /* Under the lock. */
 static void tick_if_due(tra_engine *g) {
@@ -139,12 +137,12 @@ tra_unit *tra_unit_new(int ninputs, int ntasks) {
     return u;
 }
 
-static void let_go(tra_engine *g, tra_input *in) {
+static void let_go(tra_engine *g, tra_unit_input *in) {
     if (in->block) tra_block_leave(g->pool, in->block, in->leaves, in->last);
     in->block = NULL;
 }
 
-static void drop_inputs(tra_engine *g, tra_input *in, int n) {
+static void drop_inputs(tra_engine *g, tra_unit_input *in, int n) {
     for (int i = 0; i < n; i++) {
         tra_block_free(g->pool, in[i].derived);
         in[i].derived = NULL;
@@ -164,7 +162,7 @@ void tra_unit_drop(tra_engine *g, tra_unit *u) { free_unit(g, u); }
 
 /* ---- inputs ------------------------------------------------------------------------------------------------- */
 
-static tra_status pin_input(tra_engine *g, tra_input *in, tra_err *e) {
+static tra_status pin_input(tra_engine *g, tra_unit_input *in, tra_err *e) {
     tra_part *stored;
     int64_t at;
     tra_part_resolve(in->part, in->i, &stored, &at, &in->via, &in->via_at);
@@ -185,7 +183,7 @@ static tra_status pin_input(tra_engine *g, tra_input *in, tra_err *e) {
     return TRA_OK;
 }
 
-static void derive(tra_input *in, void *scratch) {
+static void derive(tra_unit_input *in, void *scratch) {
     const tra_part *below = in->via->base; /* views between it and the block keep the array */
     tra_array base = {.dtype = below->type->dtype, .data = in->block->ptr};
     tra_catalog_ext(below->type->cat, below->ordinal[in->via->src[in->via_at]], &base.ext);
@@ -199,7 +197,7 @@ static void loaded(tra_engine *g) { /* another unit may wait for it */
 }
 
 /* Loads and derives one input. */
-static tra_status prepare(tra_engine *g, tra_input *in, tra_worker *w, tra_err *e) {
+static tra_status prepare(tra_engine *g, tra_unit_input *in, tra_worker *w, tra_err *e) {
     if (in->load) {
         tra_status s = tra_block_load(g->pool, in->block, w->io, e);
         loaded(g);
@@ -230,13 +228,13 @@ static int find_prep(tra_unit *u) {
     if (u->preps_started == u->ninputs) return -1;
     while (u->inputs[u->all_started].started) u->all_started++;
     for (int i = u->all_started; i < u->ninputs; i++) {
-        const tra_input *in = &u->inputs[i];
+        const tra_unit_input *in = &u->inputs[i];
         if (!in->started && (in->load || in->block->state == TRA_BLOCK_HERE)) return i;
     }
     return -1;
 }
 
-static tra_input *start_prep(tra_engine *g, tra_unit *u, int i) {
+static tra_unit_input *start_prep(tra_engine *g, tra_unit *u, int i) {
     g->loads -= u->inputs[i].direct;
     u->inputs[i].started = true;
     u->preps_started++;
@@ -342,7 +340,7 @@ static void call(tra_engine *g, behind *b) {
 }
 
 /* The earliest input to be read past the page cache, with its unit, or NULL. Under the lock. */
-static tra_input *find_load(tra_engine *g, tra_unit **of) {
+static tra_unit_input *find_load(tra_engine *g, tra_unit **of) {
     if (!can_read(g)) return NULL;
     for (tra_unit *u = g->head; u; u = u->next) {
         for (int i = u->all_started; i < u->ninputs; i++) {
@@ -354,7 +352,8 @@ static tra_input *find_load(tra_engine *g, tra_unit **of) {
     return NULL;
 }
 
-static void read_ahead(tra_engine *g, tra_unit *u, tra_input *in) { /* under the lock, which it lets go meanwhile */
+static void read_ahead(tra_engine *g, tra_unit *u,
+                       tra_unit_input *in) { /* under the lock, which it lets go meanwhile */
     tra_err e = {0};
     if (g->reading++ == 0) g->late = false;
     pthread_mutex_unlock(&g->lock);
@@ -374,7 +373,7 @@ static void *work_behind(void *arg) {
     pthread_mutex_lock(&g->lock);
     for (;;) {
         tra_unit *u;
-        tra_input *in = NULL;
+        tra_unit_input *in = NULL;
         while (!g->first && !(in = find_load(g, &u)) && !g->stop) pthread_cond_wait(&g->more, &g->lock);
         behind *b = g->first;
         if (in) {
@@ -409,8 +408,10 @@ void tra_engine_behind(tra_engine *g, tra_behind_fn *fn, void *ctx) {
         call(g, b);
         return;
     }
-    if (g->first) g->newest->next = b;
-    else g->first = b;
+    if (g->first)
+        g->newest->next = b;
+    else
+        g->first = b;
     g->newest = b;
     pthread_cond_signal(&g->more);
     pthread_mutex_unlock(&g->lock);
@@ -486,7 +487,7 @@ tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e
 /* ---- the maker's side --------------------------------------------------------------------------------------- */
 
 /* Has it come? On the maker's thread, as what comes from elsewhere. */
-static bool is_there(const tra_input *in) {
+static bool is_there(const tra_unit_input *in) {
     tra_part *stored, *via;
     int64_t at, via_at;
     tra_part_resolve(in->part, in->i, &stored, &at, &via, &via_at);
@@ -538,14 +539,16 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     u->before = u->chained ? g->last : NULL;
     assert(!u->before || u->before->ntasks == u->ntasks);
     for (int i = 0; i < u->ninputs; i++) {
-        tra_input *in = &u->inputs[i];
+        tra_unit_input *in = &u->inputs[i];
         u->bytes += in->block->bytes;
         in->direct = in->load && !in->via && tra_block_direct(in->block);
         g->loads += in->direct;
     }
     g->ahead += u->bytes;
-    if (g->tail) g->tail->next = u;
-    else g->head = u;
+    if (g->tail)
+        g->tail->next = u;
+    else
+        g->head = u;
     g->tail = g->last = u;
     atomic_fetch_add(&g->inflight, 1);
     pthread_cond_broadcast(&g->work);
@@ -558,7 +561,7 @@ tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
     pthread_mutex_lock(&g->lock);
     while (g->head || atomic_load(&g->inflight) > 0 ||
            atomic_load(&g->calls) > 0) { /* a unit has ended when what it held is given back */
-        if (g->failed) { /* drop what has nothing running */
+        if (g->failed) {                 /* drop what has nothing running */
             tra_unit *u = g->head;
             while (u && (u->preps_started != u->preps_done || u->tasks_started != u->tasks_done)) u = u->next;
             if (u) {
@@ -586,7 +589,7 @@ tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
 }
 
 /* A worker may be reading it. */
-static tra_status wait_for_load(tra_engine *g, tra_input *in, tra_err *e) {
+static tra_status wait_for_load(tra_engine *g, tra_unit_input *in, tra_err *e) {
     pthread_mutex_lock(&g->lock);
     while (in->block->state != TRA_BLOCK_HERE && !g->failed) pthread_cond_wait(&g->work, &g->lock);
     bool here = in->block->state == TRA_BLOCK_HERE;
@@ -594,13 +597,12 @@ static tra_status wait_for_load(tra_engine *g, tra_input *in, tra_err *e) {
     return here ? TRA_OK : tra_fail(e, TRA_LOST, "a worker failed"); /* which has the cause */
 }
 
-tra_status tra_engine_fetch(tra_engine *g, tra_input *in, size_t scratch, size_t io, tra_err *e) {
+tra_status tra_engine_fetch(tra_engine *g, tra_unit_input *in, size_t scratch, size_t io, tra_err *e) {
     tra_block *room = NULL;
     in->block = in->derived = NULL;
     tra_status s = pin_input(g, in, e);
     if (s == TRA_OK && in->load && io > 0) s = tra_block_new(g->pool, (int64_t)io, &room, e);
-    if (s == TRA_OK && in->load)
-        s = tra_block_load(g->pool, in->block, room ? room->ptr : NULL, e), loaded(g);
+    if (s == TRA_OK && in->load) s = tra_block_load(g->pool, in->block, room ? room->ptr : NULL, e), loaded(g);
     if (s == TRA_OK && !in->load) s = wait_for_load(g, in, e);
     tra_block_free(g->pool, room);
     room = NULL;
@@ -611,9 +613,9 @@ tra_status tra_engine_fetch(tra_engine *g, tra_input *in, size_t scratch, size_t
     return s;
 }
 
-void tra_engine_release(tra_engine *g, tra_input *in) { drop_inputs(g, in, 1); }
+void tra_engine_release(tra_engine *g, tra_unit_input *in) { drop_inputs(g, in, 1); }
 
-tra_block *tra_engine_take(tra_engine *g, tra_input *in) {
+tra_block *tra_engine_take(tra_engine *g, tra_unit_input *in) {
     tra_block *b = in->derived;
     if (!b) return NULL;
     in->derived = NULL;

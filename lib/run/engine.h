@@ -25,7 +25,7 @@ typedef struct tra_worker {
     tra_block *room[2]; /* private: scratch and io */
 } tra_worker;
 
-typedef struct tra_input {
+typedef struct tra_unit_input {
     tra_part *part; /* tuple i of part */
     int64_t i;
     bool leaves;     /* it will not be wanted again soon, */
@@ -38,16 +38,16 @@ typedef struct tra_input {
     tra_part *via;
     int64_t via_at;
     bool load, direct, started;
-} tra_input;
+} tra_unit_input;
 
 struct tra_unit {
     int ninputs;
-    tra_input *inputs;   /* from malloc; freed with the unit */
+    tra_unit_input *inputs; /* from malloc; freed with the unit */
     int ntasks;
     tra_status (*run)(tra_unit *u, int task, tra_worker *w, tra_err *e);
     void (*end)(tra_unit *u); /* after the last task (or never started, on failure): frees ctx; may be NULL */
     void *ctx;
-    bool chained;        /* to the unit queued before this one, which has as many tasks */
+    bool chained; /* to the unit queued before this one, which has as many tasks */
     /* private to the engine */
     tra_unit *next, *before;
     int64_t bytes;
@@ -93,10 +93,10 @@ void tra_engine_behind(tra_engine *g, tra_behind_fn *fn, void *ctx);
 TRA_MUSTUSE tra_status tra_engine_drain(tra_engine *g, tra_err *e);
 /* Reads one tuple on the calling thread: pins it (give back with tra_engine_release). For stages that compute little.
  * scratch, io: bytes that this takes for the moment, as a worker would. */
-TRA_MUSTUSE tra_status tra_engine_fetch(tra_engine *g, tra_input *in, size_t scratch, size_t io, tra_err *e);
-void tra_engine_release(tra_engine *g, tra_input *in);
+TRA_MUSTUSE tra_status tra_engine_fetch(tra_engine *g, tra_unit_input *in, size_t scratch, size_t io, tra_err *e);
+void tra_engine_release(tra_engine *g, tra_unit_input *in);
 /* What was computed on the way, of an input that is ready: its block, pinned, for the caller; what it was computed from
  * is let go. NULL: the array is that of a stored block, which others may read. */
-tra_block *tra_engine_take(tra_engine *g, tra_input *in);
+tra_block *tra_engine_take(tra_engine *g, tra_unit_input *in);
 
 #endif

@@ -118,8 +118,8 @@ static tra_status hold(tra_exchange *x, int list, const tra_transfer *t) {
 }
 
 /* Reads the tuple of a transfer, which is off its list. */
-static tra_status fetch(tra_exchange *x, const tra_transfer *t, tra_input *in) {
-    *in = (tra_input){.part = x->in, .i = find_sent(x, t)};
+static tra_status fetch(tra_exchange *x, const tra_transfer *t, tra_unit_input *in) {
+    *in = (tra_unit_input){.part = x->in, .i = find_sent(x, t)};
     if (in->i < 0) return tra_fail(x->e, TRA_INTERNAL, "a tuple to send is not on this site");
     in->leaves = x->once && cut_up(x, t);
     in->last = x->last && cut_up(x, t);
@@ -182,7 +182,7 @@ static tra_status keep(tra_exchange *x, const tra_transfer *t) {
         tra_block_share(pool, b);
         return place_whole(x, t, b);
     }
-    tra_input in;
+    tra_unit_input in;
     TRA_TRY(fetch(x, t, &in));
     tra_status s = hold(x, 1, t);
     b = tra_engine_take(x->site->engine, &in);
@@ -192,7 +192,7 @@ static tra_status keep(tra_exchange *x, const tra_transfer *t) {
 }
 
 static tra_status local_piece(tra_exchange *x, const tra_transfer *t) {
-    tra_input in;
+    tra_unit_input in;
     TRA_TRY(fetch(x, t, &in));
     tra_status s = hold(x, 1, t);
     if (s == TRA_OK) s = place_piece(x, t, &in.array, NULL);
@@ -247,14 +247,14 @@ static bool can_fetch(const tra_exchange *x) {
     return held == 0 || held + x->need.fetch <= x->budget;
 }
 
-void tra_source_release(tra_exchange *x, tra_source *s) {
+void tra_payload_release(tra_exchange *x, tra_payload *s) {
     if (s->packed)
         tra_block_free(x->site->pool, s->packed);
     else
         tra_engine_release(x->site->engine, &s->input);
 }
 
-static tra_status gather(tra_exchange *x, const tra_transfer *t, tra_source *s) {
+static tra_status gather(tra_exchange *x, const tra_transfer *t, tra_payload *s) {
     TRA_TRY(fetch(x, t, &s->input));
     s->data = s->input.array.data;
     tra_status st = hold(x, 0, t);
@@ -268,7 +268,7 @@ static tra_status gather(tra_exchange *x, const tra_transfer *t, tra_source *s) 
 static bool start_send(tra_exchange *x) {
     if (x->next_out == x->outgoing.n) return false;
     const tra_transfer *t = &x->outgoing.v[x->next_out];
-    tra_source s = {.bytes = tra_exchange_bytes(x, t), .held = held_by(x, t)};
+    tra_payload s = {.bytes = tra_exchange_bytes(x, t), .held = held_by(x, t)};
     if (!x->transport->room(x, s.held) || !can_fetch(x)) return false;
     if (!is_ready(x, t) || !has_room(x, x->need.fetch, false)) return false;
     while (x->status == TRA_OK && is_due(&x->local, x->next_local, t) && is_ready(x, &x->local.v[x->next_local]))
@@ -308,8 +308,10 @@ void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b, 
     *x->arrived += bytes;
     tra_info(4, "    %" PRId64 " bytes of tuple %" PRId64 " received from site %d", bytes, t->in, t->from);
     tra_exchange_fail(x, s);
-    if (x->status == TRA_OK) tra_exchange_fail(x, place(x, t, b));
-    else tra_block_free(x->site->pool, b);
+    if (x->status == TRA_OK)
+        tra_exchange_fail(x, place(x, t, b));
+    else
+        tra_block_free(x->site->pool, b);
 }
 
 bool tra_exchange_receive(tra_exchange *x) {
@@ -356,8 +358,10 @@ static bool waits_its_turn(const tra_exchange *x) {
     if (lo == hi || x->outgoing.v[lo].turn >= t->turn) return false;
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2;
-        if (x->outgoing.v[mid].turn < t->turn) lo = mid + 1;
-        else hi = mid;
+        if (x->outgoing.v[mid].turn < t->turn)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     return is_next(&x->outgoing, lo, t);
 }
@@ -394,8 +398,10 @@ static bool go_on(tra_exchange *x, bool wanted) {
 }
 
 static void wait_a_little(int idle) {
-    if (idle > 64) nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
-    else if (idle) sched_yield();
+    if (idle > 64)
+        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+    else if (idle)
+        sched_yield();
 }
 
 static void run_to_end(tra_exchange *x) {
@@ -468,8 +474,10 @@ static void keep_first(tra_exchange *x) {
     for (int64_t i = 0; i < x->local.n; i++) {
         const tra_transfer t = x->local.v[i];
         bool there = is_ready(x, &t) && stored_of(x, &t, &via) && !via;
-        if (there && x->status == TRA_OK) tra_exchange_fail(x, keep(x, &t));
-        else x->local.v[left++] = t;
+        if (there && x->status == TRA_OK)
+            tra_exchange_fail(x, keep(x, &t));
+        else
+            x->local.v[left++] = t;
     }
     x->local.n = left;
 }
@@ -487,8 +495,10 @@ tra_exchange *tra_exchange_begin(tra_site *site, const tra_op *op, tra_part *in,
 
 tra_status tra_exchange_go_on(tra_exchange *x, bool wanted, bool *any, bool *done, tra_err *e) {
     if (under_way(x)) *any |= go_on(x, wanted);
-    if (under_way(x)) *done = false;
-    else if (x->moved.seconds == 0) x->moved.seconds = tra_now() - x->begun;
+    if (under_way(x))
+        *done = false;
+    else if (x->moved.seconds == 0)
+        x->moved.seconds = tra_now() - x->begun;
     return x->status == TRA_OK ? TRA_OK : tra_fail(e, x->status, "%s", x->own.msg);
 }
 

@@ -32,24 +32,24 @@ typedef struct tra_batches {
 } tra_batches;
 
 /* Where the bytes of a transfer are while they are sent. */
-typedef struct tra_source {
+typedef struct tra_payload {
     const char *data;
     int64_t bytes;
-    int64_t held;      /* bytes of the blocks that are held meanwhile */
-    tra_block *packed; /* a piece; NULL: the whole array is sent from where it is */
-    tra_input input;   /* held unless packed */
-} tra_source;
+    int64_t held;         /* bytes of the blocks that are held meanwhile */
+    tra_block *packed;    /* a piece; NULL: the whole array is sent from where it is */
+    tra_unit_input input; /* held unless packed */
+} tra_payload;
 
 struct tra_exchange {
     tra_site *site;
     const tra_op *op;
     tra_part *in, *out;
-    bool beside;             /* goes on beside other stages */
-    bool last;               /* nothing else reads what is sent */
+    bool beside; /* goes on beside other stages */
+    bool last;   /* nothing else reads what is sent */
     struct {
         tra_block *block; /* what a tuple is stored in that is read for several transfers */
         int64_t turn;
-    } held[2]; /* of each list: outgoing, local */
+    } held[2];               /* of each list: outgoing, local */
     int64_t *sent, *arrived; /* bytes are counted here */
     double begun;
     tra_moved moved;
@@ -81,8 +81,8 @@ typedef struct tra_transport {
     /* Is there room to send so much now? When nothing is on its way there always is. */
     bool (*room)(tra_exchange *x, int64_t bytes);
     int64_t (*held)(const tra_exchange *x); /* bytes of blocks that are on their way, either way */
-    /* Takes the source over and gives it back with tra_source_release. */
-    void (*send)(tra_exchange *x, const tra_transfer *t, tra_source *s);
+    /* Takes the source over and gives it back with tra_payload_release. */
+    void (*send)(tra_exchange *x, const tra_transfer *t, tra_payload *s);
     /* In place of send, when this rank has failed. */
     void (*refuse)(tra_exchange *x, const tra_transfer *t);
     /* Goes on with what is on its way; false: nothing happened. */
@@ -98,7 +98,7 @@ typedef struct tra_transport {
 extern const tra_transport tra_transport_messages, tra_transport_files;
 
 void tra_exchange_fail(tra_exchange *x, tra_status s); /* x->status becomes s, unless it says something already */
-void tra_source_release(tra_exchange *x, tra_source *s);
+void tra_payload_release(tra_exchange *x, tra_payload *s);
 bool tra_exchange_receive(tra_exchange *x); /* takes one transfer, if one has come */
 void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b,
                           tra_status s); /* takes the block over */

@@ -15,15 +15,15 @@ typedef struct exec {
     const tra_exec_options *o;
     tra_site site;
     tra_arena *arena;
-    tra_part **parts;     /* result of each operator on this site; NULL: none, or written straight to a file */
-    int *uses;            /* consumers yet to come */
-    tra_rel **rels;       /* of INPUTs */
-    tra_outfile **files;  /* of OUTPUTs */
+    tra_part **parts;    /* result of each operator on this site; NULL: none, or written straight to a file */
+    int *uses;           /* consumers yet to come */
+    tra_rel **rels;      /* of INPUTs */
+    tra_outfile **files; /* of OUTPUTs */
     tra_report *report;
     tra_progress progress;
     tra_journal *journal;
-    bool *needed;         /* of each operator: its result is, on some site */
-    bool *complete;       /* it is saved on all sites */
+    bool *needed;   /* of each operator: its result is, on some site */
+    bool *complete; /* it is saved on all sites */
     tra_keep *keep;
     tra_exchange **beside; /* exchanges that go on beside the stages, */
     int *beside_op;        /* of these operators */
@@ -65,7 +65,8 @@ static tra_status view(const tra_op *op, tra_part *in, tra_part **out, tra_err *
         to = key;
         if (op->op == TRA_PLAN_REKEY) s = tra_keyfn_eval(op->keyfn, &key, &to, e);
         int64_t t = s == TRA_OK ? tra_catalog_find(op->type.cat, &to) : -1;
-        if (t >= 0) v[n++] = (renamed){t, i};
+        if (t >= 0)
+            v[n++] = (renamed){t, i};
         else if (op->op == TRA_PLAN_REKEY && s == TRA_OK)
             s = tra_fail(e, TRA_INTERNAL, "a key that the plan does not expect");
     }
@@ -219,11 +220,13 @@ static tra_status list_needed(exec *x, tra_err *e) {
 static tra_status emitting(exec *x, int i, tra_part *l, tra_part *r, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
     int to = direct_output(x, i);
-    tra_sink sink = {.pool = x->site.pool, .engine = x->site.engine, .keep = x->keep, .op = op};
+    tra_outlet sink = {.pool = x->site.pool, .engine = x->site.engine, .keep = x->keep, .op = op};
     if (op->partial) sink.summand = tra_place_summand(&op->place, x->site.comm.rank);
     if (to < 0 && !x->parts[i]) x->parts[i] = new_part(x, i);
-    if (to >= 0) sink.file = x->files[to];
-    else sink.part = x->parts[i];
+    if (to >= 0)
+        sink.file = x->files[to];
+    else
+        sink.part = x->parts[i];
     if (op->op == TRA_PLAN_CONCAT) return tra_stage_concat(&x->site, op, l, &sink, e);
     if (op->op == TRA_PLAN_MAP || op->op == TRA_PLAN_TILE) {
         tra_part *p = lazy(x, op, l);
@@ -283,8 +286,7 @@ static void begin_beside(exec *x, int i) {
     const tra_op *op = &x->plan->ops[i];
     x->parts[i] = new_part(x, i);
     x->beside_op[x->nbeside] = i;
-    x->beside[x->nbeside++] =
-        tra_exchange_begin(&x->site, op, x->parts[op->in[0]], x->parts[i]);
+    x->beside[x->nbeside++] = tra_exchange_begin(&x->site, op, x->parts[op->in[0]], x->parts[i]);
     tra_engine_set_beside(x->site.engine, go_on_beside, x);
     char name[96], window[32];
     tra_info(2, "  %s goes on beside the stages from #%d to #%d, %s on the way at once", title(op, name), op->begins,
@@ -354,7 +356,7 @@ static tra_status run_op(exec *x, int i, tra_err *e) {
         return tra_stage_exchange(&x->site, op, l, x->parts[i], e);
     case TRA_PLAN_OUTPUT:
         if (!l) return TRA_OK; /* written as it was computed */
-        tra_sink sink = {.file = x->files[i], .pool = x->site.pool, .engine = x->site.engine};
+        tra_outlet sink = {.file = x->files[i], .pool = x->site.pool, .engine = x->site.engine};
         return tra_stage_copy(&x->site, op, l, &sink, e);
     case TRA_PLAN_COUNT: break;
     }
@@ -430,7 +432,7 @@ static tra_status run_ops(exec *x, tra_err *e) {
         if (s == TRA_OK) tra_keep_stage_end(x->keep, i, x->parts, x->complete);
         tra_pool_stats after = tra_pool_stat(x->site.pool);
         reads_on = tra_op_flows(op) || (reads_on && tra_op_is_read(op)); /* what it reads counts as its join's */
-        bool stage = op->begins == op->ends; /* else they are told when it ends */
+        bool stage = op->begins == op->ends;                             /* else they are told when it ends */
         *rep = (tra_op_report){.seconds = stage ? tra_now() - t0 : rep->seconds,
                                .sent = stage ? x->site.sent - sent : rep->sent,
                                .received = stage ? x->site.received - received : rep->received,
@@ -500,8 +502,9 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     x.site.plan = plan;
     int64_t budget = o->memory - tra_memory_base(plan, o->threads);
     tra_status s = TRA_OK;
-    if (budget < TRA_LEAST_BUDGET) s = tra_fail(e, TRA_RESOURCE, "a memory ceiling of %s leaves nothing for blocks",
-                                    tra_human(o->memory, (char[32]){0}));
+    if (budget < TRA_LEAST_BUDGET)
+        s = tra_fail(e, TRA_RESOURCE, "a memory ceiling of %s leaves nothing for blocks",
+                     tra_human(o->memory, (char[32]){0}));
     x.site.pool = tra_pool_new(tra_max64(budget, TRA_LEAST_BUDGET), o->scratch);
     if (s == TRA_OK && !(x.site.engine = tra_engine_new(x.site.pool, o->threads, e))) s = TRA_RESOURCE;
     if (plan->cost.flops < STREAM * (double)plan->cost.disk_write) tra_pool_large_pages(x.site.pool);

@@ -9,25 +9,25 @@
 typedef enum tra_transport_kind { TRA_TRANSPORT_MPI, TRA_TRANSPORT_FILES } tra_transport_kind;
 
 typedef struct tra_exec_options {
-    int64_t memory;        /* ceiling of this process, bytes; > 0 */
-    int threads;           /* workers */
-    const char *scratch;   /* directory for spilling; with TRA_TRANSPORT_FILES one that all ranks share */
-    tra_transport_kind transport; /* how ranks exchange blocks */
-    tra_codec codec;       /* of the outputs */
-    const char *history;   /* of the outputs, or NULL */
-    tra_progress_form progress; /* on rank 0 */
+    int64_t memory;                     /* ceiling of this process, bytes; > 0 */
+    int threads;                        /* workers */
+    const char *scratch;                /* directory for spilling; with TRA_TRANSPORT_FILES one that all ranks share */
+    tra_transport_kind transport;       /* how ranks exchange blocks */
+    tra_codec codec;                    /* of the outputs */
+    const char *history;                /* of the outputs, or NULL */
+    tra_progress_form progress;         /* on rank 0 */
     const tra_journal_request *journal; /* NULL: nothing is saved, and signals do not stop the run */
-    double keep_seconds;   /* of work that may be lost (keep.h); 0: the default */
-    int64_t keep_limit;    /* bytes that results which are saved for that may take in scratch; 0: no limit */
+    double keep_seconds;                /* of work that may be lost (keep.h); 0: the default */
+    int64_t keep_limit; /* bytes that results which are saved for that may take in scratch; 0: no limit */
 } tra_exec_options;
 
 /* What was measured, of this site. */
 typedef struct tra_op_report {
-    double seconds;               /* of outputs also those of putting them in place */
-    int64_t sent, received;       /* array bytes */
+    double seconds;                /* of outputs also those of putting them in place */
+    int64_t sent, received;        /* array bytes */
     int64_t disk_read, disk_write; /* whole uncompressed chunks of relations */
-    int64_t spilled, unspilled;   /* to and from scratch */
-    int64_t peak_memory;          /* the most that the process has held until the end of it (VmHWM) */
+    int64_t spilled, unspilled;    /* to and from scratch */
+    int64_t peak_memory;           /* the most that the process has held until the end of it (VmHWM) */
 } tra_op_report;
 typedef struct tra_report {
     tra_op_report *ops;  /* plan->nops, from malloc, the caller frees */

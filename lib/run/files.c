@@ -191,7 +191,7 @@ static void refuse(tra_exchange *x, const tra_transfer *t) {
     p->refused = true;
 }
 
-static tra_status add(tra_exchange *x, const tra_transfer *t, peer *p, const tra_source *s) {
+static tra_status add(tra_exchange *x, const tra_transfer *t, peer *p, const tra_payload *s) {
     tra_files *dir = &x->site->files;
     if (!p->out.path) {
         char *name = segment_name(x, t->from, t->to, dir->made++);
@@ -209,10 +209,10 @@ static tra_status add(tra_exchange *x, const tra_transfer *t, peer *p, const tra
     return TRA_OK;
 }
 
-static void send(tra_exchange *x, const tra_transfer *t, tra_source *s) {
+static void send(tra_exchange *x, const tra_transfer *t, tra_payload *s) {
     peer *p = &((files *)x->state)->peer[t->to];
     tra_status st = add(x, t, p, s);
-    tra_source_release(x, s);
+    tra_payload_release(x, s);
     if (st != TRA_OK) {
         tra_exchange_fail(x, st);
         refuse(x, t);

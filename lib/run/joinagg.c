@@ -6,8 +6,8 @@
 /* ---- spans -------------------------------------------------------------------------------------------------- */
 
 /* Representative entries: first of each rank. */
-static const tra_entry **first_of_rank(const tra_side *s, int64_t from, int64_t to, int64_t n) {
-    const tra_entry **v = tra_calloc((size_t)n, sizeof(tra_entry *));
+static const tra_meeting **first_of_rank(const tra_side *s, int64_t from, int64_t to, int64_t n) {
+    const tra_meeting **v = tra_calloc((size_t)n, sizeof(tra_meeting *));
     for (int64_t i = from; i < to; i++) {
         if (!v[s->v[i].rank]) v[s->v[i].rank] = &s->v[i];
     }
@@ -43,7 +43,7 @@ static bool repeats(const tra_side *s, int64_t from, int64_t to) {
     return false;
 }
 
-static tra_status run_span(tra_joinagg *st, const tra_span *b, int64_t budget, tra_err *e) {
+static tra_status run_span(tra_joinagg *st, const tra_rect *b, int64_t budget, tra_err *e) {
     tra_status s = TRA_OK;
     const tra_side *l = &st->p.l, *r = &st->p.r;
     int64_t ni = tra_side_ranks(l, b->l0, b->l1), nj = r->part ? tra_side_ranks(r, b->r0, b->r1) : 1;
@@ -51,8 +51,8 @@ static tra_status run_span(tra_joinagg *st, const tra_span *b, int64_t budget, t
                                       tra_engine_threads(st->site->engine), budget);
     tra_info(2, "  %" PRId64 " x %" PRId64 " results in super-blocks of %" PRId64 " x %" PRId64 "%s", ni, nj, loop.ci,
              loop.cj, loop.stays ? ", of each row of which the left operand stays" : "");
-    const tra_entry **li = first_of_rank(l, b->l0, b->l1, ni);
-    const tra_entry **rj = r->part ? first_of_rank(r, b->r0, b->r1, nj) : NULL;
+    const tra_meeting **li = first_of_rank(l, b->l0, b->l1, ni);
+    const tra_meeting **rj = r->part ? first_of_rank(r, b->r0, b->r1, nj) : NULL;
     /* What is read again, but later than memory lasts, need not stay; nor what is not read again. */
     int64_t result = tra_block_footprint(tra_catalog_maxfloats(st->op->type.cat) * 8);
     int64_t right = r->part ? bytes_of(r, b->r0, b->r1) : 0, left = bytes_of(l, b->l0, b->l1);
@@ -170,7 +170,7 @@ static tra_status set_up(tra_joinagg *st, tra_err *e) {
     }
     st->kernel_at = ((size_t)tmp + 63) / 64 * 64;
     size_t scratch = st->kernel_at + kernel, derive = tra_stage_scratch(parts, 2);
-    size_t read = tra_stage_io(parts, 2), write = tra_sink_io(st->sink);
+    size_t read = tra_stage_io(parts, 2), write = tra_outlet_io(st->sink);
     if (st->composed) {
         tra_dims state;
         tra_agg_state_ext(st->agg, &most.ext, &state);
@@ -180,14 +180,14 @@ static tra_status set_up(tra_joinagg *st, tra_err *e) {
     return tra_engine_stage(st->site->engine, scratch > derive ? scratch : derive, read > write ? read : write, e);
 }
 
-tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_part *r, tra_sink *sink, tra_err *e) {
+tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_part *r, tra_outlet *sink, tra_err *e) {
     tra_joinagg st = {.site = site, .op = op, .sink = sink, .join = op->join, .agg = op->agg};
     int64_t budget = tra_pool_stat(site->pool).budget - op->aside;
     tra_pairs_list(&st.p, op, l, r, site->plan->reproducible);
     st.fused = tra_op_accumulates(site->plan, op);
     site->all = tra_pairs_count(&st.p);
     tra_status s = set_up(&st, e);
-    for (tra_span b = {0}; s == TRA_OK && tra_span_next(&st.p, &b);) s = run_span(&st, &b, budget, e);
+    for (tra_rect b = {0}; s == TRA_OK && tra_rect_next(&st.p, &b);) s = run_span(&st, &b, budget, e);
     s = tra_stage_end(site, s, e);
     if (s == TRA_OK && op->partial) s = emit_identities(&st, e);
     tra_pairs_free(&st.p);

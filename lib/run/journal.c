@@ -250,8 +250,10 @@ static tra_status open_entry(tra_journal *j, const tra_journal_request *r, const
         j->resumed = make_dir(j->dir) && read_about(j->dir, &text, &j->run);
         free(text);
         if (!j->resumed) each_entry(r->dir, prefix, find_other, &o);
-        if (o.dir) s = refuse(&o, r->about, e);
-        else if (!j->resumed) tell_nothing(r->dir);
+        if (o.dir)
+            s = refuse(&o, r->about, e);
+        else if (!j->resumed)
+            tell_nothing(r->dir);
         free(o.dir);
         free(o.text);
         if (s != TRA_OK) {
@@ -306,8 +308,10 @@ tra_status tra_journal_open(const tra_journal_request *r, const tra_plan *plan, 
         j->broken = !make_dir(j->dir);
         if (j->broken) tra_warn("rank %d cannot make %s: what it finishes is not saved", comm->rank, j->dir);
     }
-    if (kept) *out = j;
-    else journal_free(j);
+    if (kept)
+        *out = j;
+    else
+        journal_free(j);
     return s;
 }
 

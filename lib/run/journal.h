@@ -37,14 +37,14 @@ TRA_MUSTUSE tra_status tra_journal_open(const tra_journal_request *r, const tra_
 /* Bytes on disk of what is saved already and a run of this request does not need anew: what it goes on from of its
  * outputs, or all that it removes when it begins anew. */
 int64_t tra_journal_holds(const tra_journal_request *r, const tra_plan *plan);
-bool tra_journal_resumed(const tra_journal *j); /* goes on from an earlier run's entry */
+bool tra_journal_resumed(const tra_journal *j);                          /* goes on from an earlier run's entry */
 const char *tra_journal_tag(const tra_journal *j, int op, char buf[64]); /* for the temporary file of an output */
 const char *tra_journal_path(const tra_journal *j);
 /* Says on how much the run goes on: `there` of `all` blocks of `name`; or, when that was never said of an entry that it
  * was to go on from, that it begins anew. */
 void tra_journal_tell(tra_journal *j, int64_t there, int64_t all, const char *name);
 void tra_journal_tell_if_nothing(tra_journal *j);
-void tra_journal_flush(tra_journal *j); /* writes records that wait; any thread */
+void tra_journal_flush(tra_journal *j);         /* writes records that wait; any thread */
 bool tra_journal_has_any(const tra_journal *j); /* this rank knows of at least one record */
 bool tra_journal_broken(const tra_journal *j);  /* could not be written; nothing is added any more */
 void tra_journal_give_up(tra_journal *j, const char *why);
@@ -66,8 +66,8 @@ typedef struct tra_saved {
  * have one log. data: there are data files, too. NULL when it cannot be had. Owned by the journal. */
 tra_log *tra_log_open(tra_journal *j, int op, bool data);
 const tra_saved *tra_log_saved(const tra_log *l, int64_t *n); /* in no order; later ones of one array count */
-tra_log *tra_log_opened(const tra_journal *j, int op); /* NULL: not yet */
-bool tra_log_exists(const tra_journal *j, int op);      /* has any rank saved something of op's relation? */
+tra_log *tra_log_opened(const tra_journal *j, int op);        /* NULL: not yet */
+bool tra_log_exists(const tra_journal *j, int op);            /* has any rank saved something of op's relation? */
 /* Removes it: what it holds is not needed any more, nor are its files open. */
 void tra_log_discard(tra_log *l);
 /* Adds an array whose bytes have been written. Thread-safe. */

@@ -11,9 +11,9 @@ struct tra_journal {
     tra_comm comm;
     const tra_plan *plan;
     const uint64_t *values;
-    char *dir, *lock;  /* of the entry; the path that is locked (rank 0, else NULL) */
-    uint64_t run;      /* names the first of the runs that go on from one another */
-    uint64_t outputs;  /* digest of where they go */
+    char *dir, *lock;   /* of the entry; the path that is locked (rank 0, else NULL) */
+    uint64_t run;       /* names the first of the runs that go on from one another */
+    uint64_t outputs;   /* digest of where they go */
     bool resumed, told; /* on what the run goes on */
     atomic_bool broken; /* could not be written: nothing is added any more */
     tra_log *_Atomic

@@ -11,9 +11,9 @@ struct tra_keep {
     tra_site *site;
     tra_journal *journal;
     double seconds;
-    double due; /* from then on results are saved */
+    double due;            /* from then on results are saved */
     int64_t limit, *bytes; /* saved by this site: at most, and of each operator */
-    pthread_mutex_t lock; /* of opening logs, and of bytes */
+    pthread_mutex_t lock;  /* of opening logs, and of bytes */
 };
 
 tra_keep *tra_keep_new(tra_site *site, tra_journal *journal, double seconds, int64_t limit) {
@@ -123,8 +123,7 @@ tra_status tra_keep_take_over(tra_keep *k, const tra_op *op, bool as_a_whole, tr
     *complete = v[0] == v[2];
     const char *name = name_of(k->site->plan, op, buf);
     if (v[1] > v[0]) tra_warn("%" PRId64 " saved blocks of %s are damaged; they are computed again", v[1] - v[0], name);
-    if (v[0] > 0 && (*complete || !as_a_whole))
-        tra_journal_tell(k->journal, v[0], v[2], name);
+    if (v[0] > 0 && (*complete || !as_a_whole)) tra_journal_tell(k->journal, v[0], v[2], name);
     return s;
 }
 

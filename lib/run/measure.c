@@ -258,7 +258,8 @@ tra_status tra_measure_unhidden(const tra_comm *comm, int threads, double networ
     if (comm->size == 1) return TRA_OK;
     tra_arena *arena = tra_arena_new();
     traffic t;
-    work w = {.a = tra_news(arena, tra_array, threads), .b = tra_news(arena, tra_array, threads),
+    work w = {.a = tra_news(arena, tra_array, threads),
+              .b = tra_news(arena, tra_array, threads),
               .c = tra_news(arena, tra_array, threads)};
     tra_status s = make_traffic(comm, &t, e);
     t.fresh = true;

@@ -54,9 +54,7 @@ static void choose_fused(tra_plan *p, const edges *e) {
     }
 }
 
-static bool is_view(const tra_op *op) {
-    return tra_op_renames(op) || op->op == TRA_PLAN_OUTPUT || op->fused;
-}
+static bool is_view(const tra_op *op) { return tra_op_renames(op) || op->op == TRA_PLAN_OUTPUT || op->fused; }
 
 /* What a view shows is held until the last has looked at it. */
 static void views_hold(const tra_plan *p, edges *e) {
@@ -70,8 +68,8 @@ static void views_hold(const tra_plan *p, edges *e) {
 static void find_files(const tra_plan *p, edges *e) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
-        bool exchange = (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST) &&
-                        !tra_place_is_partial(&p->ops[op->in[0]].place);
+        bool exchange =
+            (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST) && !tra_place_is_partial(&p->ops[op->in[0]].place);
         if (op->op == TRA_PLAN_INPUT)
             e->file[i] = i;
         else if (op->in[0] >= 0 && (is_view(op) || exchange))
@@ -196,7 +194,7 @@ static int64_t result_here(const tra_plan *p, const tra_op *op, int64_t *most) {
     int64_t *floats = tra_malloc(2 * (size_t)p->sites * sizeof *floats), *tuples = floats + p->sites, here = 0;
     int64_t size = (int64_t)tra_dtype_size(op->type.dtype);
     int64_t more = tra_type_room(&op->type) - tra_catalog_maxfloats(op->type.cat) * size; /* that a block takes */
-    int64_t unpacks = op->fused ? 0 : tra_op_unpacks(p, op); /* of all at once, perhaps */
+    int64_t unpacks = op->fused ? 0 : tra_op_unpacks(p, op);                              /* of all at once, perhaps */
     tra_place_floats(&op->place, op->type.cat, floats, tuples);
     *most = 0;
     for (int s = 0; s < p->sites; s++) {

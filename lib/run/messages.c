@@ -19,7 +19,7 @@ typedef struct receiving {
 /* A message on its way, out or in. */
 typedef struct message {
     receiving *in; /* NULL: out, and then */
-    tra_source source;
+    tra_payload source;
     bool last; /* of its transfer: gives the source back */
     int64_t bytes;
 } message;
@@ -29,11 +29,11 @@ typedef struct messages {
     MPI_Request *req; /* side by side, so that one call looks at all: each look goes through the sockets */
     message *v;
     int *done;
-    int nout, nin; /* messages, transfers */
+    int nout, nin;           /* messages, transfers */
     int64_t bytes, in_bytes; /* on their way from us, to us */
-    int turn;         /* the source that is asked first */
-    MPI_Message msg;  /* the one that next found */
-    char *sink;       /* for what arrives after a failure */
+    int turn;                /* the source that is asked first */
+    MPI_Message msg;         /* the one that next found */
+    char *sink;              /* for what arrives after a failure */
 } messages;
 
 static void begin(tra_exchange *x) { x->state = tra_calloc(1, sizeof(messages)); }
@@ -67,7 +67,7 @@ static void ended(tra_exchange *x, message *msg) {
     if (!r) {
         m->nout--;
         m->bytes -= msg->bytes;
-        if (msg->last) tra_source_release(x, &msg->source);
+        if (msg->last) tra_payload_release(x, &msg->source);
     } else if (--r->left == 0) {
         m->nin--;
         m->in_bytes -= r->bytes;
@@ -101,7 +101,7 @@ static int64_t held(const tra_exchange *x) {
     return m->bytes + m->in_bytes;
 }
 
-static void send(tra_exchange *x, const tra_transfer *t, tra_source *s) {
+static void send(tra_exchange *x, const tra_transfer *t, tra_payload *s) {
     messages *m = x->state;
     for (int64_t at = 0; at < s->bytes || at == 0; at += PIECE) {
         int64_t n = tra_min64(PIECE, s->bytes - at);

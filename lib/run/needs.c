@@ -182,8 +182,10 @@ static tra_block_loop in_groups(const tra_plan *p, const tra_op *op, int64_t ni,
     double pace = tra_op_accumulates(p, op) ? 10e9 : 0.25e9;
     if (op->cost.flops_max < 60 * pace * threads) return l;
     while (8.0 * (double)l.ci * (double)l.cj > (double)ni * (double)nj && (l.ci > 1 || l.cj > 1)) {
-        if (l.ci >= l.cj) l.ci = tra_ceil_div(l.ci, 2);
-        else l.cj = tra_ceil_div(l.cj, 2);
+        if (l.ci >= l.cj)
+            l.ci = tra_ceil_div(l.ci, 2);
+        else
+            l.cj = tra_ceil_div(l.cj, 2);
     }
     return l;
 }

@@ -318,7 +318,7 @@ static tra_status write_behind(void *ctx, tra_err *e) {
 }
 
 /* Writes the array of a tuple, and takes over its block. */
-static tra_status put(const tra_sink *sink, tra_worker *w, int64_t ordinal, tra_block *block, tra_err *e) {
+static tra_status put(const tra_outlet *sink, tra_worker *w, int64_t ordinal, tra_block *block, tra_err *e) {
     tra_outfile *o = sink->file;
     lane *l = &o->lanes[w->id];
     tra_saved rec = {.ordinal = ordinal};
@@ -351,8 +351,10 @@ static tra_status move(tra_outfile *o, int64_t t, int64_t to, tra_err *e) {
         TRA_TRY(tra_writer_write_at(o->w, to + at, buf, n, e));
     }
     if (tra_chunk_sum_end(XXH64_digest(&sum)) == enc->sum) return TRA_OK;
-    return tra_fail(e, TRA_RESOURCE, "the scratch file of the output is damaged: the %" PRId64 " bytes at %" PRId64
-                    " are not those that were written there; check the disk", enc->len, o->spool_at[t]);
+    return tra_fail(e, TRA_RESOURCE,
+                    "the scratch file of the output is damaged: the %" PRId64 " bytes at %" PRId64
+                    " are not those that were written there; check the disk",
+                    enc->len, o->spool_at[t]);
 }
 
 /* Lengths to rank 0, addresses from it, then every rank moves its encoded chunks to their places. */
@@ -426,21 +428,21 @@ tra_status tra_outfile_commit(tra_outfile *o, tra_status s, bool keep, int64_t *
     return s;
 }
 
-bool tra_sink_has(const tra_sink *s, int64_t ordinal) {
+bool tra_outlet_has(const tra_outlet *s, int64_t ordinal) {
     if (s->file) return s->file->tuple[ordinal] != MINE;
     int64_t i = tra_part_find(s->part, ordinal, s->summand);
     return i >= 0 && s->part->block[i];
 }
 
-int64_t tra_sink_bytes(const tra_sink *s, int64_t bytes) {
+int64_t tra_outlet_bytes(const tra_outlet *s, int64_t bytes) {
     return s->file ? tra_max64(bytes, s->file->chunk_bytes) : bytes;
 }
 
-size_t tra_sink_io(const tra_sink *s) {
+size_t tra_outlet_io(const tra_outlet *s) {
     return s->file && s->file->zstd ? (size_t)tra_codec_scratch(s->file->type) : 0;
 }
 
-tra_status tra_sink_emit(tra_sink *s, tra_worker *w, int64_t ordinal, int summand, tra_block *block, tra_err *e) {
+tra_status tra_outlet_emit(tra_outlet *s, tra_worker *w, int64_t ordinal, int summand, tra_block *block, tra_err *e) {
     if (tra_cancelled()) { /* it may be unfinished */
         tra_block_free(s->pool, block);
         return tra_fail(e, TRA_STOPPED, "the stage has failed");
@@ -456,7 +458,7 @@ tra_status tra_sink_emit(tra_sink *s, tra_worker *w, int64_t ordinal, int summan
         tra_block_unpin(s->pool, block);
         return TRA_OK;
     }
-    if (!tra_sink_has(s, ordinal)) return put(s, w, ordinal, block, e);
+    if (!tra_outlet_has(s, ordinal)) return put(s, w, ordinal, block, e);
     tra_block_free(s->pool, block);
     return TRA_OK;
 }

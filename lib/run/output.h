@@ -28,24 +28,24 @@ TRA_MUSTUSE tra_status tra_outfile_commit(tra_outfile *o, tra_status s, bool kee
 
 /* Where the results of a stage go: a stored part, or a file. */
 typedef struct tra_keep tra_keep;
-typedef struct tra_sink {
+typedef struct tra_outlet {
     tra_part *part;
     tra_outfile *file;
     tra_pool *pool;
     tra_engine *engine; /* file: what is written is written behind */
-    tra_keep *keep; /* part: may save results (keep.h) of op; summand: that this site computes */
+    tra_keep *keep;     /* part: may save results (keep.h) of op; summand: that this site computes */
     const tra_op *op;
     int summand;
-} tra_sink;
+} tra_outlet;
 /* Need the array of the tuple not be computed, since it is there already or another site writes it? */
-bool tra_sink_has(const tra_sink *s, int64_t ordinal);
+bool tra_outlet_has(const tra_outlet *s, int64_t ordinal);
 /* Bytes that the block of an array of so many must have: a file takes whole chunks. */
-int64_t tra_sink_bytes(const tra_sink *s, int64_t bytes);
+int64_t tra_outlet_bytes(const tra_outlet *s, int64_t bytes);
 /* Bytes for writing that a worker needs (tra_worker.io). */
-size_t tra_sink_io(const tra_sink *s);
+size_t tra_outlet_io(const tra_outlet *s);
 /* Takes over the pinned block that holds the array of the tuple. w: the worker; NULL allowed where the sink is a
  * part. */
-TRA_MUSTUSE tra_status tra_sink_emit(tra_sink *s, tra_worker *w, int64_t ordinal, int summand, tra_block *block,
-                                     tra_err *e);
+TRA_MUSTUSE tra_status tra_outlet_emit(tra_outlet *s, tra_worker *w, int64_t ordinal, int summand, tra_block *block,
+                                       tra_err *e);
 
 #endif

@@ -36,14 +36,17 @@ static void classify(tra_pairs *x) {
     for (int i = 0; i < x->nlabels; i++) grouped[i] = !op->agg;
     for (int i = 0; op->agg && i < op->group.n; i++) grouped[op->group.v[i]] = true;
     for (int i = 0; i < x->nlabels; i++) {
-        if (in_l[i] && in_r[i]) x->class[i] = grouped[i] ? TRA_PAIR_B : TRA_PAIR_K;
-        else if (in_l[i]) x->class[i] = grouped[i] ? TRA_PAIR_I : TRA_PAIR_KL;
-        else x->class[i] = grouped[i] ? TRA_PAIR_J : TRA_PAIR_KR;
+        if (in_l[i] && in_r[i])
+            x->class[i] = grouped[i] ? TRA_PAIR_B : TRA_PAIR_K;
+        else if (in_l[i])
+            x->class[i] = grouped[i] ? TRA_PAIR_I : TRA_PAIR_KL;
+        else
+            x->class[i] = grouped[i] ? TRA_PAIR_J : TRA_PAIR_KR;
     }
 }
 
 static int compare(const void *x, const void *y) {
-    const tra_entry *a = x, *b = y;
+    const tra_meeting *a = x, *b = y;
     if (a->b != b->b) return a->b < b->b ? -1 : 1;
     if (a->k != b->k) return a->k < b->k ? -1 : 1;
     if (a->contr != b->contr) return a->contr < b->contr ? -1 : 1;
@@ -51,7 +54,7 @@ static int compare(const void *x, const void *y) {
 }
 
 static int compare_own(const void *x, const void *y) {
-    const tra_entry *a = *(tra_entry *const *)x, *b = *(tra_entry *const *)y;
+    const tra_meeting *a = *(tra_meeting *const *)x, *b = *(tra_meeting *const *)y;
     if (a->b != b->b) return a->b < b->b ? -1 : 1;
     return a->own < b->own ? -1 : a->own > b->own;
 }
@@ -79,10 +82,10 @@ static void list_side(tra_pairs *x, tra_side *s) {
         if (s->part->summand) contr = contr * summands + s->part->summand[t];
         if (fits)
             s->v[s->n++] =
-                (tra_entry){sum[TRA_PAIR_B], sum[TRA_PAIR_K], contr, sum[TRA_PAIR_I] + sum[TRA_PAIR_J], t, 0, leaf};
+                (tra_meeting){sum[TRA_PAIR_B], sum[TRA_PAIR_K], contr, sum[TRA_PAIR_I] + sum[TRA_PAIR_J], t, 0, leaf};
     }
     qsort(s->v, (size_t)s->n, sizeof *s->v, compare);
-    tra_entry **p = tra_calloc((size_t)s->n, sizeof(tra_entry *));
+    tra_meeting **p = tra_calloc((size_t)s->n, sizeof(tra_meeting *));
     for (int64_t i = 0; i < s->n; i++) p[i] = &s->v[i];
     qsort(p, (size_t)s->n, sizeof *p, compare_own);
     for (int64_t i = 1; i < s->n; i++) {
@@ -115,7 +118,7 @@ void tra_pairs_free(tra_pairs *x) {
     free(x->r.v);
 }
 
-void tra_pairs_key(const tra_pairs *x, const tra_entry *l, const tra_entry *r, tra_dims *key) {
+void tra_pairs_key(const tra_pairs *x, const tra_meeting *l, const tra_meeting *r, tra_dims *key) {
     int64_t value[2 * TRA_MAXDIM] = {0};
     label_values(x, &x->l, l->tuple, value, NULL);
     if (r) label_values(x, &x->r, r->tuple, value, NULL);
@@ -127,11 +130,13 @@ int64_t tra_pairs_count(const tra_pairs *x) {
     int64_t n = 0;
     if (!x->r.part) return x->l.n;
     for (int64_t i = 0, j = 0; i < x->l.n && j < x->r.n;) {
-        const tra_entry *l = &x->l.v[i], *r = &x->r.v[j];
+        const tra_meeting *l = &x->l.v[i], *r = &x->r.v[j];
         int64_t nl = 0, nr = 0;
         if (l->b != r->b || l->k != r->k) {
-            if (l->b < r->b || (l->b == r->b && l->k < r->k)) i++;
-            else j++;
+            if (l->b < r->b || (l->b == r->b && l->k < r->k))
+                i++;
+            else
+                j++;
             continue;
         }
         while (i + nl < x->l.n && l[nl].b == l->b && l[nl].k == l->k) nl++;
@@ -145,7 +150,7 @@ int64_t tra_pairs_count(const tra_pairs *x) {
 
 /* ---- spans and steps -------------------------------------------------------------------------------------------- */
 
-bool tra_span_next(const tra_pairs *x, tra_span *b) {
+bool tra_rect_next(const tra_pairs *x, tra_rect *b) {
     const tra_side *l = &x->l, *r = &x->r;
     while (b->l1 < l->n) {
         int64_t at = l->v[b->l1].b;
@@ -171,7 +176,7 @@ static int64_t run_end(const tra_side *s, int64_t at, int64_t end) { /* of the e
     return i;
 }
 
-tra_walk tra_walk_begin(const tra_pairs *x, const tra_span *b) {
+tra_walk tra_walk_begin(const tra_pairs *x, const tra_rect *b) {
     return (tra_walk){.x = x, .s = *b, .l0 = b->l0, .l1 = b->l0, .rk = b->r0};
 }
 

@@ -12,17 +12,17 @@
 #include "tree.h"
 
 /* One local tuple: its label values linearised by class. own is I or J; contr is KL (and the summand) or KR. */
-typedef struct tra_entry {
+typedef struct tra_meeting {
     int64_t b, k, contr, own;
     int64_t tuple; /* index in the part */
     int64_t rank;  /* of own among the distinct ones of the same b */
     int leaf;      /* of the tree of a reproducible sum; 0 where this side does not tell */
-} tra_entry;
+} tra_meeting;
 
 typedef struct tra_side {
     tra_part *part; /* NULL: there is no R */
     int64_t n;
-    tra_entry *v; /* ascending in (b, k, contr, own) */
+    tra_meeting *v; /* ascending in (b, k, contr, own) */
 } tra_side;
 
 typedef enum tra_pair_class {
@@ -41,7 +41,7 @@ typedef struct tra_pairs {
     int nlabels;
     tra_pair_class class[2 * TRA_MAXDIM]; /* of each label */
     int64_t radix[2 * TRA_MAXDIM];        /* more than any value of it */
-    tra_tree tree; /* leaves 1: terms are added as they come */
+    tra_tree tree;                        /* leaves 1: terms are added as they come */
 } tra_pairs;
 
 /* Lists and sorts the tuples of JOIN, JOINAGG, AGG or MERGE; r is NULL for the last two. reproducible: the sums are
@@ -50,13 +50,13 @@ void tra_pairs_list(tra_pairs *x, const tra_op *op, tra_part *l, tra_part *r, bo
 void tra_pairs_free(tra_pairs *x);
 int64_t tra_pairs_count(const tra_pairs *x); /* pairs, or without R tuples */
 /* The key of the result to which the pair of l and r (NULL without R) contributes. */
-void tra_pairs_key(const tra_pairs *x, const tra_entry *l, const tra_entry *r, tra_dims *key);
+void tra_pairs_key(const tra_pairs *x, const tra_meeting *l, const tra_meeting *r, tra_dims *key);
 
 /* The entries of one value of B on each side. */
-typedef struct tra_span {
+typedef struct tra_rect {
     int64_t l0, l1, r0, r1;
-} tra_span;
-bool tra_span_next(const tra_pairs *x, tra_span *b); /* from {0} on; spans in which nothing meets are left out */
+} tra_rect;
+bool tra_rect_next(const tra_pairs *x, tra_rect *b); /* from {0} on; spans in which nothing meets are left out */
 /* Distinct own values among the entries of one span: 1 + the greatest rank. */
 int64_t tra_side_ranks(const tra_side *s, int64_t from, int64_t to);
 
@@ -64,11 +64,11 @@ int64_t tra_side_ranks(const tra_side *s, int64_t from, int64_t to);
  * R's with the same k. */
 typedef struct tra_walk {
     const tra_pairs *x;
-    tra_span s;
+    tra_rect s;
     int64_t l0, l1, r0, r1; /* the current step */
     int64_t rk;             /* where R's entries of the current k begin */
 } tra_walk;
-tra_walk tra_walk_begin(const tra_pairs *x, const tra_span *b);
+tra_walk tra_walk_begin(const tra_pairs *x, const tra_rect *b);
 bool tra_walk_next(tra_walk *w);
 
 #endif

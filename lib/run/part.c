@@ -9,8 +9,10 @@ tra_part *tra_part_new(tra_part_kind kind, const tra_type *type, int64_t n) {
     tra_part *p = tra_calloc(1, sizeof *p);
     *p = (tra_part){.kind = kind, .type = type, .n = n, .refs = 1};
     p->ordinal = tra_calloc((size_t)n, sizeof *p->ordinal);
-    if (kind == TRA_PART_STORED) p->block = tra_calloc((size_t)n, sizeof *p->block);
-    else p->src = tra_calloc((size_t)n, sizeof *p->src);
+    if (kind == TRA_PART_STORED)
+        p->block = tra_calloc((size_t)n, sizeof *p->block);
+    else
+        p->src = tra_calloc((size_t)n, sizeof *p->src);
     return p;
 }
 
@@ -53,10 +55,12 @@ int64_t tra_part_find(const tra_part *p, int64_t ordinal, int summand) {
     int64_t lo = 0, hi = p->n;
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2;
-        bool before = p->ordinal[mid] < ordinal ||
-                      (p->ordinal[mid] == ordinal && p->summand && p->summand[mid] < summand);
-        if (before) lo = mid + 1;
-        else hi = mid;
+        bool before =
+            p->ordinal[mid] < ordinal || (p->ordinal[mid] == ordinal && p->summand && p->summand[mid] < summand);
+        if (before)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     bool found = lo < p->n && p->ordinal[lo] == ordinal && (!p->summand || p->summand[lo] == summand);
     return found ? lo : -1;

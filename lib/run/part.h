@@ -15,13 +15,13 @@ typedef struct tra_part {
     tra_part_kind kind;
     const tra_type *type;
     int64_t n;
-    int64_t *ordinal;   /* ascending; equal ones (summands) ascending in summand */
-    int32_t *summand;   /* NULL: none */
-    tra_block **block;  /* STORED: may be NULL where nothing arrived yet */
+    int64_t *ordinal;      /* ascending; equal ones (summands) ascending in summand */
+    int32_t *summand;      /* NULL: none */
+    tra_block **block;     /* STORED: may be NULL where nothing arrived yet */
     struct tra_part *base; /* others: tuple i comes from tuple src[i] of base (TILE: its tile number is in the key) */
     int64_t *src;
     const tra_kernel *map;
-    int dim;            /* TILE: array dimension and size */
+    int dim; /* TILE: array dimension and size */
     int64_t size;
     int refs;
 } tra_part;

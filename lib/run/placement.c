@@ -131,11 +131,8 @@ static int moves_of(const tra_placement *p, const tra_placement *q, const tra_ca
         for (int i = 0, j = 0; j < nto; j++) { /* both ascend */
             while (i < held && mine[i] < to[j]) i++;
             bool keep = i < held && mine[i] == to[j];
-            moves[n++] = (tra_move){.ordinal = ordinal,
-                                    .summand = m,
-                                    .from = keep ? to[j] : mine[to[j] % held],
-                                    .to = to[j],
-                                    .keep = keep};
+            moves[n++] = (tra_move){
+                .ordinal = ordinal, .summand = m, .from = keep ? to[j] : mine[to[j] % held], .to = to[j], .keep = keep};
         }
     }
     return n;

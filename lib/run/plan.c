@@ -48,9 +48,7 @@ static bool joinable(const tra_op *l, const tra_op *r, const tra_op *op, const c
 
 bool tra_op_renames(const tra_op *op) { return op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY; }
 
-bool tra_op_is_read(const tra_op *op) {
-    return op->op == TRA_PLAN_INPUT || tra_op_renames(op) || op->fused;
-}
+bool tra_op_is_read(const tra_op *op) { return op->op == TRA_PLAN_INPUT || tra_op_renames(op) || op->fused; }
 
 bool tra_op_exchanges(const tra_op *op) {
     return op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST || op->op == TRA_PLAN_REPART;
@@ -90,8 +88,7 @@ void tra_op_label(const tra_plan *p, const tra_op *op, int side, int d, bool *jo
 }
 
 int tra_op_viewed(const tra_plan *p, int i, bool *many) {
-    for (; tra_op_renames(&p->ops[i]) || p->ops[i].fused; i = p->ops[i].in[0])
-        *many |= p->ops[i].op == TRA_PLAN_TILE;
+    for (; tra_op_renames(&p->ops[i]) || p->ops[i].fused; i = p->ops[i].in[0]) *many |= p->ops[i].op == TRA_PLAN_TILE;
     return i;
 }
 
@@ -144,8 +141,8 @@ bool tra_plan_valid(const tra_plan *p, const char **why) {
             bool bag = tra_place_is_partial(&in->place);
             bool exchange = op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST;
             if (bag && !exchange) return *why = "only an exchange may take a partial relation", false;
-            bool of_bag = (in->op == TRA_PLAN_SHUF || in->op == TRA_PLAN_BCAST) &&
-                          tra_place_is_partial(&p->ops[in->in[0]].place);
+            bool of_bag =
+                (in->op == TRA_PLAN_SHUF || in->op == TRA_PLAN_BCAST) && tra_place_is_partial(&p->ops[in->in[0]].place);
             if (of_bag != (op->op == TRA_PLAN_MERGE))
                 return *why = "merge and exchanged summands belong together", false;
         }

@@ -17,37 +17,37 @@
 
 /* Operators: name in C, inputs, label in explain and JSON, what it does. */
 #define TRA_PLAN_OPS(X)                                                                                                \
-    X(INPUT, 0, "input")     /* chunks of a file; its placement says which site reads which */                         \
-    X(FILTER, 1, "filter")   /* keeps the tuples whose key is in the result's catalog */                               \
-    X(REKEY, 1, "rekey")     /* new keys, same arrays */                                                               \
-    X(MAP, 1, "transform")   /* kernel `map` on each array */                                                          \
-    X(TILE, 1, "tile")       /* one tuple becomes several */                                                           \
-    X(JOIN, 2, "join")       /* local join of co-located inputs: kernel `join` */                                      \
-    X(AGG, 1, "agg")         /* local aggregation, complete or leaving summands; kernel `agg` */                       \
+    X(INPUT, 0, "input")      /* chunks of a file; its placement says which site reads which */                        \
+    X(FILTER, 1, "filter")    /* keeps the tuples whose key is in the result's catalog */                              \
+    X(REKEY, 1, "rekey")      /* new keys, same arrays */                                                              \
+    X(MAP, 1, "transform")    /* kernel `map` on each array */                                                         \
+    X(TILE, 1, "tile")        /* one tuple becomes several */                                                          \
+    X(JOIN, 2, "join")        /* local join of co-located inputs: kernel `join` */                                     \
+    X(AGG, 1, "agg")          /* local aggregation, complete or leaving summands; kernel `agg` */                      \
     X(JOINAGG, 2, "join-agg") /* both in one: the join's result is never stored */                                     \
-    X(MERGE, 1, "merge")     /* completes an aggregation: merges the summands of a partial relation, in their order */ \
-    X(CONCAT, 1, "concat")   /* local concatenation */                                                                 \
-    X(REPART, 1, "repart")   /* the same tensor in other blocks; moves the pieces itself */                            \
-    X(BCAST, 1, "bcast")     /* exchange to `all` */                                                                   \
-    X(SHUF, 1, "shuf")       /* exchange to any other placement */                                                     \
-    X(OUTPUT, 1, "output")   /* written to a file */
+    X(MERGE, 1, "merge")   /* completes an aggregation: merges the summands of a partial relation, in their order */   \
+    X(CONCAT, 1, "concat") /* local concatenation */                                                                   \
+    X(REPART, 1, "repart") /* the same tensor in other blocks; moves the pieces itself */                              \
+    X(BCAST, 1, "bcast")   /* exchange to `all` */                                                                     \
+    X(SHUF, 1, "shuf")     /* exchange to any other placement */                                                       \
+    X(OUTPUT, 1, "output") /* written to a file */
 
 typedef enum tra_plan_op {
 #define X(name, arity, text) TRA_PLAN_##name,
     TRA_PLAN_OPS(X)
 #undef X
-    TRA_PLAN_COUNT
+        TRA_PLAN_COUNT
 } tra_plan_op;
 const char *tra_plan_op_text(tra_plan_op op);
 
 /* Costs have units; a scalar is made only to compare (plans/search/cost.h). All sums over sites unless said. */
 typedef struct tra_cost {
-    double network_floats;  /* the count of the TRA paper */
-    double eindecomp;       /* floats by the model of the EinDecomp paper; of plans that are compared by it, else 0 */
-    int64_t network_bytes;  /* exact: array bytes that change site */
+    double network_floats; /* the count of the TRA paper */
+    double eindecomp;      /* floats by the model of the EinDecomp paper; of plans that are compared by it, else 0 */
+    int64_t network_bytes; /* exact: array bytes that change site */
     int64_t disk_read, disk_write; /* whole uncompressed chunks */
     double flops;
-    double flops_max; /* of the busiest site */
+    double flops_max;    /* of the busiest site */
     int64_t peak_memory; /* per site, the largest; of an operator: the most that a site has held until its end */
     double seconds;
 } tra_cost;
@@ -55,33 +55,33 @@ typedef struct tra_cost {
 typedef struct tra_op {
     int id;
     tra_plan_op op;
-    int in[2];         /* ids of the inputs, smaller than id; -1 */
-    const char *name;  /* of the relation in the program; NULL for intermediate ones */
-    tra_type type;     /* of the result */
+    int in[2];        /* ids of the inputs, smaller than id; -1 */
+    const char *name; /* of the relation in the program; NULL for intermediate ones */
+    tra_type type;    /* of the result */
     tra_placement place;
-    bool fused;        /* computed by its only consumer */
+    bool fused; /* computed by its only consumer */
 
     const tra_kernel *join, *agg, *map;
-    bool partial;          /* AGG, JOINAGG: leaves summands (state dtype; no finish) */
-    tra_dims joinl, joinr; /* JOIN, JOINAGG: key dimensions of the inputs */
-    tra_dims group;        /* AGG, JOINAGG, MERGE: key dimensions grouped by, in output order (JOINAGG: of the join's
-                              output key; MERGE: all) */
+    bool partial;           /* AGG, JOINAGG: leaves summands (state dtype; no finish) */
+    tra_dims joinl, joinr;  /* JOIN, JOINAGG: key dimensions of the inputs */
+    tra_dims group;         /* AGG, JOINAGG, MERGE: key dimensions grouped by, in output order (JOINAGG: of the join's
+                               output key; MERGE: all) */
     const tra_keyfn *keyfn; /* REKEY, FILTER */
-    int dim;               /* TILE, CONCAT: array dimension */
-    int keydim;            /* CONCAT: key dimension */
-    int64_t size;          /* TILE */
-    const char *path;      /* INPUT, OUTPUT: file[:name] */
-    int64_t scratch;       /* INPUT: bytes that a worker needs to read a chunk (tra_rel_scratch), */
-    int64_t unpacks;       /* and that the array's block has meanwhile (tra_rel_unpacks) */
-    int64_t least_memory;  /* of a site, without which it cannot run (memory.h) */
-    int64_t spill;         /* bytes that a site may have in scratch meanwhile, of results that do not fit: a bound */
-    int64_t io;            /* bytes that a worker of the stage needs to read and write chunks (memory.h) */
-    int begins, ends;      /* of an exchange: the operators with which it begins and ends. Itself; or that which makes
-                              what is sent, and that which reads what comes, beside which it then goes on (beside.h) */
-    int64_t window;        /* then: bytes that may be on their way from a site, and to it */
-    int64_t aside;         /* of a stage: bytes that its block loop leaves to exchanges beside it. Nothing keeps what is
-                              queued for it from taking these too, for as long as that runs */
-    bool direct;           /* its results go to a file as they come (memory.h) */
+    int dim;                /* TILE, CONCAT: array dimension */
+    int keydim;             /* CONCAT: key dimension */
+    int64_t size;           /* TILE */
+    const char *path;       /* INPUT, OUTPUT: file[:name] */
+    int64_t scratch;        /* INPUT: bytes that a worker needs to read a chunk (tra_rel_scratch), */
+    int64_t unpacks;        /* and that the array's block has meanwhile (tra_rel_unpacks) */
+    int64_t least_memory;   /* of a site, without which it cannot run (memory.h) */
+    int64_t spill;          /* bytes that a site may have in scratch meanwhile, of results that do not fit: a bound */
+    int64_t io;             /* bytes that a worker of the stage needs to read and write chunks (memory.h) */
+    int begins, ends;       /* of an exchange: the operators with which it begins and ends. Itself; or that which makes
+                               what is sent, and that which reads what comes, beside which it then goes on (beside.h) */
+    int64_t window;         /* then: bytes that may be on their way from a site, and to it */
+    int64_t aside; /* of a stage: bytes that its block loop leaves to exchanges beside it. Nothing keeps what is
+                      queued for it from taking these too, for as long as that runs */
+    bool direct;   /* its results go to a file as they come (memory.h) */
 
     const char *strategy; /* JOIN, JOINAGG: the name of how its inputs are placed, for explain */
     const char *rules;    /* rules that shaped it, separated by spaces, or NULL */
@@ -92,21 +92,21 @@ typedef struct tra_op {
 typedef struct tra_plan {
     tra_arena *arena; /* owns everything here */
     int sites;
-    int64_t memory; /* ceiling per site; 0: none */
-    int compress;   /* zstd level of the outputs, for which workers need room; 0: they are not compressed */
-    bool slim;      /* nothing is fused, since the ceiling is too low for it */
-    bool reproducible; /* sums are those of a tree (tree.h): their bits do not depend on the number of sites */
+    int64_t memory;       /* ceiling per site; 0: none */
+    int compress;         /* zstd level of the outputs, for which workers need room; 0: they are not compressed */
+    bool slim;            /* nothing is fused, since the ceiling is too low for it */
+    bool reproducible;    /* sums are those of a tree (tree.h): their bits do not depend on the number of sites */
     int64_t scratch;      /* bytes that a site may spill under the ceiling, or keep of compressed outputs: a bound */
     int64_t kept;         /* the most that results which are no outputs take when they are saved for another run */
     int64_t least_memory; /* least ceiling that would do */
-    bool rereads; /* blocks that did not stay are read again: cost.disk_read is a bound, some may still be there */
-    int64_t program;      /* bytes of the program and of this, besides what a small program takes */
-    int64_t planning;     /* bytes that finding it took at once, with the program; given back */
+    bool rereads;     /* blocks that did not stay are read again: cost.disk_read is a bound, some may still be there */
+    int64_t program;  /* bytes of the program and of this, besides what a small program takes */
+    int64_t planning; /* bytes that finding it took at once, with the program; given back */
     const char *strategy;
-    int rank;       /* 1 = chosen first */
+    int rank; /* 1 = chosen first */
     int nops;
     tra_op *ops;
-    tra_cost cost; /* total */
+    tra_cost cost;     /* total */
     const char *rules; /* rules that shaped it, separated by spaces, or "" */
 } tra_plan;
 

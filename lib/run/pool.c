@@ -43,11 +43,11 @@ struct tra_pool {
     int64_t mapped_bytes, region_bytes;
     bool large_pages;
     space mem, file;
-    bool *touched;    /* of each page of the region: it may be resident */
-    int64_t resident; /* bytes of these */
-    int64_t apart;    /* of blocks that are mapped apart from the region */
-    slab *slabs[SLOTS + 1]; /* that have free slots, by their lines */
-    tra_block oldest; /* sentinel: oldest.newer is the first to go */
+    bool *touched;            /* of each page of the region: it may be resident */
+    int64_t resident;         /* bytes of these */
+    int64_t apart;            /* of blocks that are mapped apart from the region */
+    slab *slabs[SLOTS + 1];   /* that have free slots, by their lines */
+    tra_block oldest;         /* sentinel: oldest.newer is the first to go */
     int64_t idle, idle_clean; /* bytes of what may be evicted, and of what need not be spilled then */
     tra_pool_busy_fn *busy;
     tra_pool_meanwhile_fn *meanwhile;
@@ -61,8 +61,10 @@ static int space_find(const space *s, int64_t at) { /* first extent at or after 
     int lo = 0, hi = s->n;
     while (lo < hi) {
         int mid = (lo + hi) / 2;
-        if (s->v[mid].at < at) lo = mid + 1;
-        else hi = mid;
+        if (s->v[mid].at < at)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     return lo;
 }
@@ -266,8 +268,10 @@ static void *take_pages(tra_pool *p, int64_t n, bool *mapped) {
 }
 
 static void give_pages(tra_pool *p, void *ptr, int64_t n, bool mapped) {
-    if (mapped) munmap(ptr, (size_t)n), p->apart -= n;
-    else space_give(&p->mem, (char *)ptr - p->region, n);
+    if (mapped)
+        munmap(ptr, (size_t)n), p->apart -= n;
+    else
+        space_give(&p->mem, (char *)ptr - p->region, n);
     p->stats.used -= n;
 }
 
@@ -284,8 +288,10 @@ static void link_slab(tra_pool *p, slab *s) {
 }
 
 static void unlink_slab(tra_pool *p, slab *s) {
-    if (s->prev) s->prev->next = s->next;
-    else p->slabs[s->lines] = s->next;
+    if (s->prev)
+        s->prev->next = s->next;
+    else
+        p->slabs[s->lines] = s->next;
     if (s->next) s->next->prev = s->prev;
 }
 
@@ -315,15 +321,19 @@ static void give_slot(tra_pool *p, void *ptr) {
 }
 
 static bool take_memory(tra_pool *p, tra_block *b, int64_t bytes) {
-    if (bytes <= SMALL) b->ptr = take_slot(p, lines_of(bytes));
-    else b->ptr = take_pages(p, tra_block_footprint(bytes), &b->mapped);
+    if (bytes <= SMALL)
+        b->ptr = take_slot(p, lines_of(bytes));
+    else
+        b->ptr = take_pages(p, tra_block_footprint(bytes), &b->mapped);
     b->held = bytes;
     return b->ptr != NULL;
 }
 
 static void give_memory(tra_pool *p, tra_block *b) {
-    if (b->ptr && b->held <= SMALL) give_slot(p, b->ptr);
-    else if (b->ptr) give_pages(p, b->ptr, tra_block_footprint(b->held), b->mapped);
+    if (b->ptr && b->held <= SMALL)
+        give_slot(p, b->ptr);
+    else if (b->ptr)
+        give_pages(p, b->ptr, tra_block_footprint(b->held), b->mapped);
     b->ptr = NULL;
 }
 
@@ -418,8 +428,10 @@ tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e
     pthread_mutex_lock(&p->lock);
     tra_status s = find_memory(p, b, bytes, e);
     pthread_mutex_unlock(&p->lock);
-    if (s != TRA_OK) free(b);
-    else *out = b;
+    if (s != TRA_OK)
+        free(b);
+    else
+        *out = b;
     return s;
 }
 
@@ -439,8 +451,10 @@ tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e) {
         bool unpacks = b->rel && b->spill < 0;
         b->state = TRA_BLOCK_LOADING; /* what goes on while we wait must leave it to us */
         s = find_memory(p, b, unpacks ? tra_max64(b->bytes, (int64_t)tra_rel_unpacks(b->rel)) : b->bytes, e);
-        if (s == TRA_OK) *load = true;
-        else b->state = TRA_BLOCK_AWAY;
+        if (s == TRA_OK)
+            *load = true;
+        else
+            b->state = TRA_BLOCK_AWAY;
     }
     if (s == TRA_OK) b->pins++;
     pthread_mutex_unlock(&p->lock);
@@ -461,8 +475,10 @@ static tra_status loaded(tra_pool *p, tra_block *b, tra_status s) {
     if (s == TRA_OK) {
         b->state = TRA_BLOCK_HERE;
         trim(p, b, b->bytes);
-        if (b->spill >= 0) p->stats.unspilled += b->bytes;
-        else p->stats.read += b->chunk_bytes;
+        if (b->spill >= 0)
+            p->stats.unspilled += b->bytes;
+        else
+            p->stats.read += b->chunk_bytes;
     }
     pthread_mutex_unlock(&p->lock);
     return s;

@@ -19,27 +19,27 @@
 typedef enum tra_block_state { TRA_BLOCK_AWAY, TRA_BLOCK_LOADING, TRA_BLOCK_HERE } tra_block_state;
 
 typedef struct tra_block {
-    void *ptr;        /* aligned to 64; valid while pinned */
+    void *ptr; /* aligned to 64; valid while pinned */
     int64_t bytes;
     _Atomic tra_block_state state;
     int pins;
-    int refs;         /* parts that hold it */
-    bool dirty;       /* the only copy of its contents is in memory */
-    bool mapped;      /* apart from the region, which was too fragmented */
-    int64_t held;     /* bytes of memory that it has, or had last: more than its own while it is loaded, perhaps */
-    int64_t spill;    /* where in the scratch file, -1: nowhere */
-    int file;         /* -1: the pool's scratch file is meant; else one that others keep open */
-    uint64_t sum;     /* XXH64 of what is there */
-    tra_rel *rel;     /* the file it comes from, or NULL */
+    int refs;      /* parts that hold it */
+    bool dirty;    /* the only copy of its contents is in memory */
+    bool mapped;   /* apart from the region, which was too fragmented */
+    int64_t held;  /* bytes of memory that it has, or had last: more than its own while it is loaded, perhaps */
+    int64_t spill; /* where in the scratch file, -1: nowhere */
+    int file;      /* -1: the pool's scratch file is meant; else one that others keep open */
+    uint64_t sum;  /* XXH64 of what is there */
+    tra_rel *rel;  /* the file it comes from, or NULL */
     int64_t ordinal;
-    int64_t chunk_bytes; /* that reading it costs on disk */
+    int64_t chunk_bytes;             /* that reading it costs on disk */
     struct tra_block *older, *newer; /* list of what may be evicted */
 } tra_block;
 
 typedef struct tra_pool tra_pool;
 typedef struct tra_pool_stats {
     int64_t budget, used, peak;
-    int64_t read, past_cache; /* bytes of whole chunks read from inputs, and of these past the page cache */
+    int64_t read, past_cache;   /* bytes of whole chunks read from inputs, and of these past the page cache */
     int64_t spilled, unspilled; /* bytes written to and read from scratch */
 } tra_pool_stats;
 

@@ -39,7 +39,7 @@ tra_status tra_stage_end(tra_site *site, tra_status s, tra_err *e) {
 }
 
 typedef struct result { /* of one unit */
-    tra_sink *sink;
+    tra_outlet *sink;
     const tra_op *op;
     tra_site *site;
     int64_t ordinal;
@@ -56,18 +56,18 @@ static tra_status emit(result *x, tra_worker *w, tra_err *e) {
     tra_block *b = x->block;
     atomic_fetch_add(&x->site->done, 1);
     x->block = NULL;
-    return tra_sink_emit(x->sink, w, x->ordinal, 0, b, e);
+    return tra_outlet_emit(x->sink, w, x->ordinal, 0, b, e);
 }
 
 /* Workers get what they need to read a part and to write into the sink. */
-static tra_status begin(tra_site *site, tra_part *in, const tra_sink *sink, tra_err *e) {
+static tra_status begin(tra_site *site, tra_part *in, const tra_outlet *sink, tra_err *e) {
     const tra_part *parts[1] = {in};
-    size_t read = tra_stage_io(parts, 1), write = tra_sink_io(sink);
+    size_t read = tra_stage_io(parts, 1), write = tra_outlet_io(sink);
     return tra_engine_stage(site->engine, tra_stage_scratch(parts, 1), read > write ? read : write, e);
 }
 
 /* type: of the block that the unit writes, or NULL when it will have one. */
-static tra_status submit(tra_site *site, tra_sink *sink, const tra_op *op, const tra_type *type, int64_t ordinal,
+static tra_status submit(tra_site *site, tra_outlet *sink, const tra_op *op, const tra_type *type, int64_t ordinal,
                          tra_unit *u, tra_status (*run)(tra_unit *, int, tra_worker *, tra_err *), tra_err *e) {
     result *x = tra_calloc(1, sizeof *x);
     *x = (result){.sink = sink, .op = op, .site = site, .ordinal = ordinal};
@@ -77,7 +77,7 @@ static tra_status submit(tra_site *site, tra_sink *sink, const tra_op *op, const
     tra_status s = TRA_OK;
     if (type) {
         int64_t bytes = tra_catalog_floats1(type->cat, ordinal) * (int64_t)tra_dtype_size(type->dtype);
-        s = tra_block_new(site->pool, tra_sink_bytes(sink, bytes), &x->block, e);
+        s = tra_block_new(site->pool, tra_outlet_bytes(sink, bytes), &x->block, e);
     }
     if (s != TRA_OK) {
         tra_unit_drop(site->engine, u);
@@ -91,24 +91,26 @@ static tra_status submit(tra_site *site, tra_sink *sink, const tra_op *op, const
 static tra_status run_copy(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     result *x = u->ctx;
     (void)task;
-    if (x->block) memcpy(x->block->ptr, u->inputs[0].array.data, tra_array_bytes(&u->inputs[0].array));
-    else x->block = tra_engine_take(w->engine, &u->inputs[0]);
+    if (x->block)
+        memcpy(x->block->ptr, u->inputs[0].array.data, tra_array_bytes(&u->inputs[0].array));
+    else
+        x->block = tra_engine_take(w->engine, &u->inputs[0]);
     return emit(x, w, e);
 }
 
-tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_sink *sink, tra_err *e) {
+tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *sink, tra_err *e) {
     bool alone = tra_op_reads_alone(site->plan, op, 0), last = tra_op_reads_last(site->plan, op, 0);
     TRA_TRY(begin(site, in, sink, e));
     tra_status s = TRA_OK;
     site->all = in->n;
     for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
-        if (tra_sink_has(sink, in->ordinal[i])) continue;
+        if (tra_outlet_has(sink, in->ordinal[i])) continue;
         tra_part *stored, *via;
         int64_t at, via_at;
         tra_part_resolve(in, i, &stored, &at, &via, &via_at);
         tra_unit *u = tra_unit_new(1, 1);
-        u->inputs[0] = (tra_input){
-            .part = in, .i = i, .room = tra_sink_bytes(sink, 0), .leaves = alone, .last = last};
+        u->inputs[0] =
+            (tra_unit_input){.part = in, .i = i, .room = tra_outlet_bytes(sink, 0), .leaves = alone, .last = last};
         s = submit(site, sink, NULL, via ? NULL : in->type, in->ordinal[i], u, run_copy, e);
     }
     return tra_stage_end(site, s, e);
@@ -131,7 +133,7 @@ static tra_status run_concat(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     return emit(x, w, e);
 }
 
-tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_sink *sink, tra_err *e) {
+tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *sink, tra_err *e) {
     const tra_catalog *ic = in->type->cat, *oc = op->type.cat;
     bool alone = tra_op_reads_alone(site->plan, op, 0), last = tra_op_reads_last(site->plan, op, 0);
     TRA_TRY(begin(site, in, sink, e));
@@ -146,7 +148,7 @@ tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_
         }
         int64_t result = tra_catalog_find(oc, &k);
         int n = 0;
-        if (tra_sink_has(sink, result)) continue;
+        if (tra_outlet_has(sink, result)) continue;
         for (;; n++, key.v[op->keydim]++) {
             int64_t t = tra_catalog_find(ic, &key);
             if (t < 0 || tra_part_find(in, t, 0) < 0) break;
@@ -155,7 +157,7 @@ tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_
         for (int j = 0; j < n; j++) {
             key.v[op->keydim] = j;
             int64_t t = tra_part_find(in, tra_catalog_find(ic, &key), 0);
-            u->inputs[j] = (tra_input){.part = in, .i = t, .leaves = alone, .last = last};
+            u->inputs[j] = (tra_unit_input){.part = in, .i = t, .leaves = alone, .last = last};
         }
         s = submit(site, sink, op, &op->type, result, u, run_concat, e);
     }

@@ -17,21 +17,21 @@ typedef struct tra_site {
     tra_engine *engine;
     tra_pool *pool;
     const struct tra_transport *transport; /* of exchanges */
-    tra_files files;        /* of transport files */
-    int64_t sent, received; /* array bytes */
-    atomic_llong done; /* array pairs, or arrays, that the stage has dealt with, */
-    int64_t all;       /* of so many */
-    bool stops; /* when it is asked to (tra_stop_asked) */
+    tra_files files;                       /* of transport files */
+    int64_t sent, received;                /* array bytes */
+    atomic_llong done;                     /* array pairs, or arrays, that the stage has dealt with, */
+    int64_t all;                           /* of so many */
+    bool stops;                            /* when it is asked to (tra_stop_asked) */
 } tra_site;
 
 /* JOIN, AGG, JOINAGG, MERGE: l and r (NULL for AGG and MERGE) are the local parts. Every result that this site holds
  * under op->place is emitted once. */
-TRA_MUSTUSE tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_part *r, tra_sink *sink,
+TRA_MUSTUSE tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_part *r, tra_outlet *sink,
                                          tra_err *e);
 /* MAP, TILE, CONCAT made into stored tuples or a file, and any part written to a file: local, one result at a time. in:
  * what is copied, the result itself where it is computed on the way. */
-TRA_MUSTUSE tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_sink *sink, tra_err *e);
-TRA_MUSTUSE tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_sink *sink, tra_err *e);
+TRA_MUSTUSE tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *sink, tra_err *e);
+TRA_MUSTUSE tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *sink, tra_err *e);
 /* SHUF and BCAST: in is placed as the operator before, the result as op->place; a partial relation becomes a bag of its
  * summands. REPART: pieces of the blocks of in become blocks of the result. Collective. */
 TRA_MUSTUSE tra_status tra_stage_exchange(tra_site *site, const tra_op *op, tra_part *in, tra_part *out, tra_err *e);

@@ -7,10 +7,10 @@
 
 /* One output array of a super-block. */
 typedef struct cell {
-    int64_t ordinal; /* -1: there is no such tuple */
+    int64_t ordinal;           /* -1: there is no such tuple */
     tra_block *block, *result; /* result: where the state cannot become it in place, since a map changes its extents */
     tra_array state;
-    tra_array *branch;   /* of a tree: sums beside the state, and their blocks */
+    tra_array *branch; /* of a tree: sums beside the state, and their blocks */
     tra_block **branches;
     int tiles;       /* that it is computed in */
     atomic_int left; /* tiles of the last step yet to end */
@@ -20,9 +20,9 @@ typedef struct super {
     tra_joinagg *st;
     atomic_int refs; /* units, and the maker */
     int64_t ni, nj;
-    int tiles; /* of the cell that has the most */
-    cell *cells;  /* ni * nj */
-    bool *begun;  /* each tile of each cell, for each of its sums: it has been touched */
+    int tiles;   /* of the cell that has the most */
+    cell *cells; /* ni * nj */
+    bool *begun; /* each tile of each cell, for each of its sums: it has been touched */
 } super;
 
 /* One step of a super-block: the context of a unit. Inputs [0, nl) are L's, the others R's. */
@@ -30,7 +30,7 @@ typedef struct step {
     super *s;
     bool last;
     int64_t nl;
-    int64_t *rank; /* of each input's own value within the super-block, ascending on each side */
+    int64_t *rank;   /* of each input's own value within the super-block, ascending on each side */
     int sum;         /* which the terms go to; without a tree all go to sum 0, the state */
     int top, closed; /* of a tree: the last of a cell's sums before; so many are first added to the one below */
 } step;
@@ -79,12 +79,12 @@ static tra_status emit_cell(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e)
             b = c->result;
             c->result = NULL;
         } else {
-            tra_block_shrink(st->site->pool, b, tra_sink_bytes(st->sink, (int64_t)tra_array_bytes(&out)));
+            tra_block_shrink(st->site->pool, b, tra_outlet_bytes(st->sink, (int64_t)tra_array_bytes(&out)));
         }
     }
     c->block = NULL;
     free_branches(st, c);
-    return tra_sink_emit(st->sink, w, c->ordinal, st->summand, b, e);
+    return tra_outlet_emit(st->sink, w, c->ordinal, st->summand, b, e);
 }
 
 /* One piece of equal arrays, for aggregations that go element by element. */
@@ -96,7 +96,7 @@ static void slice(tra_array *a, int tile, int tiles) {
 }
 
 /* Adds a term to one of the cell's sums. first: nothing was added to the tile before. */
-static tra_status add_term(tra_joinagg *st, tra_array *sum, const tra_input *l, const tra_input *r, int tile,
+static tra_status add_term(tra_joinagg *st, tra_array *sum, const tra_unit_input *l, const tra_unit_input *r, int tile,
                            bool first, tra_worker *w, tra_err *e) {
     char *scratch = w->scratch;
     if (st->fused) {
@@ -162,12 +162,14 @@ static void close_branch(super *s, cell *c, int64_t task, int i) {
     *from = false;
 }
 
-static const tra_input *input_of_rank(const tra_unit *u, const step *x, int64_t from, int64_t to, int64_t rank) {
+static const tra_unit_input *input_of_rank(const tra_unit *u, const step *x, int64_t from, int64_t to, int64_t rank) {
     int64_t end = to;
     while (from < to) {
         int64_t mid = from + (to - from) / 2;
-        if (x->rank[mid] < rank) from = mid + 1;
-        else to = mid;
+        if (x->rank[mid] < rank)
+            from = mid + 1;
+        else
+            to = mid;
     }
     return from < end && x->rank[from] == rank ? &u->inputs[from] : NULL;
 }
@@ -178,7 +180,7 @@ static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     int64_t at = task / s->tiles;
     cell *c = &s->cells[at];
     if (c->ordinal < 0) return TRA_OK;
-    const tra_input *l = input_of_rank(u, x, 0, x->nl, at / s->nj), *r = NULL;
+    const tra_unit_input *l = input_of_rank(u, x, 0, x->nl, at / s->nj), *r = NULL;
     if (s->st->p.r.part) r = input_of_rank(u, x, x->nl, u->ninputs, at % s->nj);
     if (task % s->tiles < c->tiles) {
         bool *begun = &s->begun[(int64_t)x->sum * s->ni * s->nj * s->tiles + task];
@@ -220,7 +222,7 @@ static tra_status run_empty(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 /* ---- super-blocks ------------------------------------------------------------------------------------------- */
 
 /* Largest extents of the terms of one cell: the state's, where a composed map hides them from the result's type. */
-static tra_status state_shape(const tra_joinagg *st, const tra_span *b, int64_t i, int64_t j, tra_dims *out,
+static tra_status state_shape(const tra_joinagg *st, const tra_rect *b, int64_t i, int64_t j, tra_dims *out,
                               tra_err *e) {
     tra_walk w = tra_walk_begin(&st->p, b);
     tra_dims group = {.n = -1};
@@ -240,19 +242,21 @@ static tra_status state_shape(const tra_joinagg *st, const tra_span *b, int64_t 
     return TRA_OK;
 }
 
-static tra_status new_cell(tra_joinagg *st, cell *c, const tra_span *b, int64_t i, int64_t j, const tra_entry *l,
-                           const tra_entry *r, tra_err *e) {
+static tra_status new_cell(tra_joinagg *st, cell *c, const tra_rect *b, int64_t i, int64_t j, const tra_meeting *l,
+                           const tra_meeting *r, tra_err *e) {
     const tra_op *op = st->op;
     tra_dims key;
     tra_pairs_key(&st->p, l, r, &key);
     c->ordinal = tra_catalog_find(op->type.cat, &key);
-    if (c->ordinal >= 0 && tra_sink_has(st->sink, c->ordinal)) c->ordinal = -1; /* need not be computed */
+    if (c->ordinal >= 0 && tra_outlet_has(st->sink, c->ordinal)) c->ordinal = -1; /* need not be computed */
     if (c->ordinal < 0) return TRA_OK;
     c->state.dtype = st->state_dtype;
-    if (st->composed) TRA_TRY(state_shape(st, b, i, j, &c->state.ext, e));
-    else tra_catalog_ext(op->type.cat, c->ordinal, &c->state.ext);
+    if (st->composed)
+        TRA_TRY(state_shape(st, b, i, j, &c->state.ext, e));
+    else
+        tra_catalog_ext(op->type.cat, c->ordinal, &c->state.ext);
     int64_t state = (int64_t)tra_array_bytes(&c->state);
-    TRA_TRY(tra_block_new(st->site->pool, st->composed ? state : tra_sink_bytes(st->sink, state), &c->block, e));
+    TRA_TRY(tra_block_new(st->site->pool, st->composed ? state : tra_outlet_bytes(st->sink, state), &c->block, e));
     c->state.data = c->block->ptr;
     int branches = tra_tree_depth(st->p.tree.leaves) - 1;
     if (branches > 0) {
@@ -266,7 +270,7 @@ static tra_status new_cell(tra_joinagg *st, cell *c, const tra_span *b, int64_t 
     }
     if (!st->composed) return TRA_OK;
     int64_t bytes = tra_catalog_floats1(op->type.cat, c->ordinal) * (int64_t)tra_dtype_size(op->type.dtype);
-    return tra_block_new(st->site->pool, tra_sink_bytes(st->sink, bytes), &c->result, e);
+    return tra_block_new(st->site->pool, tra_outlet_bytes(st->sink, bytes), &c->result, e);
 }
 
 /* The sums of a tree that are open in a super-block, as steps come. */
@@ -298,15 +302,15 @@ static tra_unit *new_step(tra_joinagg *st, super *s, const tra_walk *w, int64_t 
     for (int64_t i = w->l0; i < w->l1; i++) {
         int64_t rank = st->p.l.v[i].rank - i0;
         if (rank < 0 || rank >= s->ni) continue;
-        u->inputs[n] = (tra_input){
-            .part = st->p.l.part, .i = st->p.l.v[i].tuple, .leaves = st->l_leaves, .last = st->l_last};
+        u->inputs[n] =
+            (tra_unit_input){.part = st->p.l.part, .i = st->p.l.v[i].tuple, .leaves = st->l_leaves, .last = st->l_last};
         x->rank[n++] = rank;
     }
     for (int64_t i = w->r0; i < w->r1; i++) {
         int64_t rank = st->p.r.v[i].rank - j0;
         if (rank < 0 || rank >= s->nj) continue;
-        u->inputs[n] = (tra_input){
-            .part = st->p.r.part, .i = st->p.r.v[i].tuple, .leaves = st->r_leaves, .last = st->r_last};
+        u->inputs[n] =
+            (tra_unit_input){.part = st->p.r.part, .i = st->p.r.v[i].tuple, .leaves = st->r_leaves, .last = st->r_last};
         x->rank[n++] = rank;
     }
     u->run = run_task;

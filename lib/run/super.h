@@ -15,7 +15,7 @@
 typedef struct tra_joinagg {
     tra_site *site;
     const tra_op *op;
-    tra_sink *sink;
+    tra_outlet *sink;
     const tra_kernel *join, *agg; /* NULL: none */
     bool fused;                   /* join and agg in one call */
     tra_pairs p;
@@ -33,8 +33,8 @@ typedef struct tra_joinagg {
 
 /* Where a super-block lies in the rectangle of its span: results [i0, i0 + ni) x [j0, j0 + nj). */
 typedef struct tra_super_at {
-    const tra_span *span;
-    const tra_entry **li, **rj; /* an entry of each rank of I and of J; rj NULL without R */
+    const tra_rect *span;
+    const tra_meeting **li, **rj; /* an entry of each rank of I and of J; rj NULL without R */
     int64_t i0, ni, j0, nj;
     bool stays; /* its arrays of L get another pin each, which tra_super_release_row takes away */
 } tra_super_at;

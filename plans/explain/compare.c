@@ -100,7 +100,8 @@ static void print_wrapped(const table *t, const char *name, const char *const *t
         for (int i = 0; i < t->columns; i++) {
             int n = (int)strlen(rest[i]);
             if (n > CELL) {
-                for (n = CELL; n > 0 && rest[i][n] != ' '; n--) {}
+                for (n = CELL; n > 0 && rest[i][n] != ' '; n--) {
+                }
                 if (n == 0) n = CELL;
             }
             r.cell[i] = tra_arena_strndup(t->a, rest[i], (size_t)n);

@@ -12,7 +12,7 @@ typedef struct tra_explain_options {
     bool optimizers; /* the program under each optimizer, side by side */
     int nmeasurements;
     const struct tra_measurement *measurements; /* to stand in that comparison */
-    const tra_profile *measured; /* of the chosen plan, to stand beside what was predicted; or NULL */
+    const tra_profile *measured;                /* of the chosen plan, to stand beside what was predicted; or NULL */
 } tra_explain_options;
 
 /* An operator as it is shown. */

@@ -186,8 +186,10 @@ static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
     tra_str_printf(out, "%s flops, peak memory %s (%s without blocks) of a site, %s, ",
                    tra_text_number(p->cost.flops, a, sizeof a), tra_human(p->cost.peak_memory, b),
                    tra_human(tra_memory_base(p, o->threads), c), tra_text_seconds(p->cost.seconds, d, sizeof d));
-    if (p->scratch > 0) tra_str_printf(out, "%s of scratch\n", tra_human(p->scratch, a));
-    else tra_str_add(out, "no scratch\n");
+    if (p->scratch > 0)
+        tra_str_printf(out, "%s of scratch\n", tra_human(p->scratch, a));
+    else
+        tra_str_add(out, "no scratch\n");
 }
 
 /* What reproducible sums cost. */
@@ -196,7 +198,8 @@ static void price(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
     tra_str_add(out, "reproducible sums: ");
     if (job->free_cost > 0)
         tra_str_printf(out, "%.3g times the cost of the best plan without\n", s->cost / job->free_cost);
-    else tra_str_add(out, s->cost > 0 ? "the best plan without costs nothing\n" : "no cost, as without\n");
+    else
+        tra_str_add(out, s->cost > 0 ? "the best plan without costs nothing\n" : "no cost, as without\n");
 }
 
 /* ---- levels below ------------------------------------------------------------------------------------------- */

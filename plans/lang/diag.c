@@ -51,7 +51,7 @@ void tra_diag_also(tra_diags *d, tra_span at, const char *note) {
 
 static bool starts_char(char c) { return ((unsigned char)c & 0xC0) != 0x80; }
 
-void tra_source_place(const tra_source *s, int at, int *line, int *column) {
+void tra_script_place(const tra_script *s, int at, int *line, int *column) {
     *line = *column = 1;
     if (at > s->n) at = s->n;
     for (int i = 0; i < at; i++) {
@@ -65,7 +65,7 @@ void tra_source_place(const tra_source *s, int at, int *line, int *column) {
 }
 
 /* The line of the span and a caret line under it. */
-static void show(const tra_source *s, tra_span span, bool colour, tra_str *out) {
+static void show(const tra_script *s, tra_span span, bool colour, tra_str *out) {
     int at = span.at > s->n ? s->n : span.at;
     int from = at, to = at;
     while (from > 0 && s->text[from - 1] != '\n') from--;
@@ -97,10 +97,10 @@ static void show(const tra_source *s, tra_span span, bool colour, tra_str *out) 
     tra_str_add(out, colour ? "\033[0m\n" : "\n");
 }
 
-static void show_one(const tra_source *s, const char *name, tra_span span, const char *kind, const char *paint,
+static void show_one(const tra_script *s, const char *name, tra_span span, const char *kind, const char *paint,
                      const char *msg, bool colour, tra_str *out) {
     int line, column;
-    tra_source_place(s, span.at, &line, &column);
+    tra_script_place(s, span.at, &line, &column);
     tra_str_printf(out, "%s:%d:%d: %s%s:%s %s\n", name, line, column, colour ? paint : "", kind,
                    colour ? "\033[0m" : "", msg);
     show(s, span, colour, out);

@@ -12,11 +12,11 @@ typedef struct tra_span {
     int at, len; /* bytes in the source */
 } tra_span;
 
-typedef struct tra_source {
+typedef struct tra_script {
     const char *name; /* as the user gave it, "-" prints as <stdin> */
     const char *text; /* NUL-terminated, UTF-8 */
     int n;
-} tra_source;
+} tra_script;
 
 /* ---- diagnostics -------------------------------------------------------------------------------------------- */
 
@@ -31,7 +31,7 @@ typedef struct tra_diag {
 /* All independent diagnostics of a program, in an arena. */
 typedef struct tra_diags {
     tra_arena *arena;
-    const tra_source *src;
+    const tra_script *src;
     int n, errors;
     tra_diag *v;
 } tra_diags;
@@ -41,7 +41,7 @@ void tra_diag_warn(tra_diags *d, tra_span at, const char *advice, const char *fm
 void tra_diag_also(tra_diags *d, tra_span at, const char *note);
 /* FILE:LINE:COLUMN: error: text, the line, a caret under the span, advice. Sorted by place. colour: ANSI. */
 void tra_diags_print(const tra_diags *d, bool colour, tra_str *out);
-void tra_source_place(const tra_source *s, int at, int *line, int *column); /* from 1; columns count code points */
+void tra_script_place(const tra_script *s, int at, int *line, int *column); /* from 1; columns count code points */
 
 /* ---- syntax tree -------------------------------------------------------------------------------------------- */
 
@@ -87,16 +87,16 @@ typedef struct tra_stmt {
     tra_span span;
     const char *name; /* what is defined or written */
     tra_span name_span;
-    const char *path;   /* INPUT from, OUTPUT to: string; NULL if absent */
+    const char *path; /* INPUT from, OUTPUT to: string; NULL if absent */
     tra_span path_span;
-    const char *dtype;  /* INPUT declared: "f64"; NULL otherwise */
+    const char *dtype; /* INPUT declared: "f64"; NULL otherwise */
     tra_span dtype_span;
     tra_ast *shape, *block; /* INPUT declared: LISTs of expressions (numbers, integer params) */
-    tra_ast *at;        /* INPUT: NAME all|any or CALL part(...); NULL */
-    tra_ast *value;     /* PARAM, ASSIGN, EINSUM: right side */
-    int nlabels;        /* EINSUM: labels of the left side */
+    tra_ast *at;            /* INPUT: NAME all|any or CALL part(...); NULL */
+    tra_ast *value;         /* PARAM, ASSIGN, EINSUM: right side */
+    int nlabels;            /* EINSUM: labels of the left side */
     tra_ast **labels;
-    const char *agg;    /* EINSUM: "sum" "max" "min" "prod" or NULL */
+    const char *agg; /* EINSUM: "sum" "max" "min" "prod" or NULL */
     tra_span agg_span;
     bool broken;
 } tra_stmt;
@@ -109,6 +109,6 @@ typedef struct tra_ast_program {
 /* Parses what it can; every syntax error is a diagnostic, after which parsing goes on at the next statement. Also
  * refused here: reserved words as statements, a second definition of a name (with both places), nesting deeper than
  * 200, text that is not UTF-8. */
-void tra_parse(const tra_source *src, tra_arena *a, tra_diags *d, tra_ast_program *out);
+void tra_parse(const tra_script *src, tra_arena *a, tra_diags *d, tra_ast_program *out);
 
 #endif

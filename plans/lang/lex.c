@@ -4,7 +4,7 @@
 #include <string.h>
 
 typedef struct lexer {
-    const tra_source *src;
+    const tra_script *src;
     const char *s;
     int n, at;
     tra_arena *arena;
@@ -241,7 +241,7 @@ static bool check_utf8(lexer *x) {
     return true;
 }
 
-tra_token *tra_lex(const tra_source *src, tra_arena *a, tra_diags *d, int *n) {
+tra_token *tra_lex(const tra_script *src, tra_arena *a, tra_diags *d, int *n) {
     lexer x = {.src = src, .s = src->text, .n = src->n, .arena = a, .d = d};
     if (!check_utf8(&x)) x.n = 0; /* nothing that follows would mean much */
     if (x.n >= 3 && memcmp(x.s, "\xEF\xBB\xBF", 3) == 0) x.at = 3;

@@ -29,7 +29,7 @@ typedef struct tra_token {
 /* All tokens, the last one EOF. Statements are told apart here: a line end counts unless a bracket is open or the line
  * ends with a binary operator or a comma; a line that can only begin a statement ends the one before in any case, so
  * that a bracket that was left open spoils one statement and not the rest of the program. */
-tra_token *tra_lex(const tra_source *src, tra_arena *a, tra_diags *d, int *n);
+tra_token *tra_lex(const tra_script *src, tra_arena *a, tra_diags *d, int *n);
 
 /* input, param, output and those kept for later. */
 bool tra_is_keyword(const char *s, int n, bool *later);

@@ -9,7 +9,7 @@
 enum { MAX_NEST = 200, MAX_HEIGHT = 1000 };
 
 typedef struct parser {
-    const tra_source *src;
+    const tra_script *src;
     tra_arena *arena;
     tra_diags *d;
     const tra_token *tok; /* the next token */
@@ -507,7 +507,7 @@ static bool define(parser *p, const tra_stmt *s) {
     return true;
 }
 
-void tra_parse(const tra_source *src, tra_arena *a, tra_diags *d, tra_ast_program *out) {
+void tra_parse(const tra_script *src, tra_arena *a, tra_diags *d, tra_ast_program *out) {
     int ntokens, cap = 0;
     parser p = {.src = src, .arena = a, .d = d, .defined = {.arena = a}};
     p.tok = tra_lex(src, a, d, &ntokens);

@@ -11,11 +11,11 @@
 #include "../tra/tra.h"
 
 typedef struct tra_expr {
-    tra_node node; /* first: a node of the memo is its expression. The operator, typed. id: the expression's number.
-                      in[i]: a node of the input group that stands for it (same type), not more than that. name: as the
-                      program called it, or its group when the rule made it; may be NULL */
-    int group;     /* number; tra_memo_find makes it canonical */
-    int in[2];     /* input groups, -1; canonical after tra_memo_rebuild */
+    tra_node node;    /* first: a node of the memo is its expression. The operator, typed. id: the expression's number.
+                         in[i]: a node of the input group that stands for it (same type), not more than that. name: as the
+                         program called it, or its group when the rule made it; may be NULL */
+    int group;        /* number; tra_memo_find makes it canonical */
+    int in[2];        /* input groups, -1; canonical after tra_memo_rebuild */
     const char *text; /* operator and arguments, the same for equal ones */
     /* Where it comes from, for derivations: the rule that made it fills this in. */
     const struct tra_rule *rule; /* NULL: of the program itself */
@@ -48,14 +48,14 @@ typedef struct tra_memo {
     int *of_node; /* expression of each needed node of g, -1: not needed */
     int nequal, capequal;
     tra_equality *equal; /* every application of a rule */
-    bool bounded; /* the limit ended the rewriting before it was complete */
-    int *table, ntable; /* private: expressions by their hash, -1 */
+    bool bounded;        /* the limit ended the rewriting before it was complete */
+    int *table, ntable;  /* private: expressions by their hash, -1 */
 } tra_memo;
 
 /* The needed nodes of a program (those that outputs reach), one expression each; equal ones are one. Room for rules to
  * add several times as many. Lives in the arena, no longer than the graph. */
 tra_memo *tra_memo_new(const tra_graph *g, tra_arena *a);
-int tra_memo_find(const tra_memo *m, int group); /* the canonical group */
+int tra_memo_find(const tra_memo *m, int group);                                   /* the canonical group */
 static inline tra_expr *tra_memo_expr(const tra_node *n) { return (tra_expr *)n; } /* n: a node of a memo */
 /* Adds an expression: `proto` has op, arguments, name and in[] (each a node of some expression of this memo). Types it.
  * group: the group it is claimed to belong to, or -1 for that of an equal one, else a new one. Returns its number (an

@@ -314,8 +314,7 @@ static void describe(deriving *w, const tra_choice *c) {
                        : i            ? "the right input"
                                       : "its input",
                        tra_place_text(&c->in[i], place, sizeof place));
-    if (leaves_summands(c))
-        tra_str_printf(&text, ", summands at %s", tra_place_text(&c->between, place, sizeof place));
+    if (leaves_summands(c)) tra_str_printf(&text, ", summands at %s", tra_place_text(&c->between, place, sizeof place));
     if (c->out.sites > 0 && !stored)
         tra_str_printf(&text, ", result at %s", tra_place_text(&c->out, place, sizeof place));
     add_what(w, tra_str_get(&text));

@@ -19,7 +19,7 @@
 typedef struct candidate {
     score s;
     int place;
-    int making, slot;  /* of the group itself, added to `base` */
+    int making, slot; /* of the group itself, added to `base` */
     const entry *base;
     int seq, tier, rank;
     bool first, kept; /* the cheapest of its strategy; chosen */

@@ -12,9 +12,9 @@ typedef struct part {
     tra_plan_op op;
     int group;
     const tra_node *node; /* what it computes or moves; JOINAGG: the aggregation */
-    int in[2];      /* operators */
+    int in[2];            /* operators */
     int place;
-    bool partial;   /* AGG, JOINAGG: leaves summands; SHUF: moves them */
+    bool partial; /* AGG, JOINAGG: leaves summands; SHUF: moves them */
 } part;
 
 typedef struct finish {

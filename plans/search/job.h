@@ -19,8 +19,8 @@ typedef struct tra_job {
     tra_program program;
     tra_plan_options options; /* as planned; a plan file brings its own */
     tra_plans plans;
-    tra_plan *plan; /* the one to run */
-    bool compiled;  /* path was a plan file */
+    tra_plan *plan;   /* the one to run */
+    bool compiled;    /* path was a plan file */
     double free_cost; /* options.reproducible: of the best plan without it, by the cost model */
 } tra_job;
 

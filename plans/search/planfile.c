@@ -148,8 +148,9 @@ static bool get_rates(const char *value, tra_rates *rates) {
 /* Keys that stand once; all are required. */
 #define KEYS(X)                                                                                                        \
     X(version)                                                                                                         \
-    X(sites) X(memory) X(cost) X(optimizer) X(threads) X(rates) X(rank) X(digest) X(strategy) X(directory) X(source)   \
-        X(program) X(tree)
+    X(sites)                                                                                                           \
+    X(memory)                                                                                                          \
+    X(cost) X(optimizer) X(threads) X(rates) X(rank) X(digest) X(strategy) X(directory) X(source) X(program) X(tree)
 enum {
 #define X(name) KEY_##name,
     KEYS(X)

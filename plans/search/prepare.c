@@ -95,8 +95,8 @@ static void set_memory(const search *s, family *f) {
     f->memory[1] = tra_max64(bytes_of(s, local, l, r),
                              tra_max64(move_bytes(s, &f->summand), bytes_of(s, merge, &f->summand, NULL)));
     if (j)
-        f->memory[2] = tra_max64(bytes_of(s, join, l, r),
-                                 tra_max64(move_bytes(s, &j->type), bytes_of(s, alone, &j->type, NULL)));
+        f->memory[2] =
+            tra_max64(bytes_of(s, join, l, r), tra_max64(move_bytes(s, &j->type), bytes_of(s, alone, &j->type, NULL)));
 }
 
 static tra_status add_family(search *s, group *g, const tra_expr *x, const tra_expr *join, tra_err *e) {

@@ -29,13 +29,13 @@ bool tra_optimizer_parse(const char *s, tra_optimizer *x);
 
 /* Rates for the model `time`, of a site with its threads: member, name in JSON. */
 #define TRA_RATES(X)                                                                                                   \
-    X(network, "network_bytes_per_second")         /* in or out of a site */                                           \
+    X(network, "network_bytes_per_second") /* in or out of a site */                                                   \
     X(disk_read, "disk_read_bytes_per_second")                                                                         \
     X(disk_write, "disk_write_bytes_per_second")                                                                       \
-    X(flops_f64, "flops_f64_per_second")           /* of contractions */                                               \
+    X(flops_f64, "flops_f64_per_second") /* of contractions */                                                         \
     X(flops_f32, "flops_f32_per_second")                                                                               \
-    X(memory, "memory_bytes_per_second")           /* of element-wise passes */                                        \
-    X(touch, "first_touch_bytes_per_second")       /* of memory that is touched for the first time; 0: does not count */
+    X(memory, "memory_bytes_per_second")     /* of element-wise passes */                                              \
+    X(touch, "first_touch_bytes_per_second") /* of memory that is touched for the first time; 0: does not count */
 typedef struct tra_rates {
 #define X(member, name) double member;
     TRA_RATES(X)
@@ -63,26 +63,26 @@ typedef struct tra_plan_options {
     int64_t memory; /* per site; 0: no ceiling */
     tra_cost_model cost;
     tra_optimizer optimizer;
-    int threads; /* workers per site */
-    int compress;   /* zstd level of the outputs, 0: none */
+    int threads;       /* workers per site */
+    int compress;      /* zstd level of the outputs, 0: none */
     bool reproducible; /* plans whose results' bits do not depend on the number of sites (lib/run/tree.h); not
                         * rewritten */
-    bool over;   /* when no plan fits the memory: all of them instead of an error (explain) */
-    int first, also; /* only so many of the plans are made, the first; and one more, by its rank. first 0: all */
-    int64_t planned; /* bytes that another search before this took at once, and gave back */
+    bool over;         /* when no plan fits the memory: all of them instead of an error (explain) */
+    int first, also;   /* only so many of the plans are made, the first; and one more, by its rank. first 0: all */
+    int64_t planned;   /* bytes that another search before this took at once, and gave back */
     tra_rates rates;
     const tra_fixed *fixed; /* NULL: nothing is */
 } tra_plan_options;
 
 /* How a plan makes the relation of a group of the memo. */
 typedef struct tra_choice {
-    int expr;               /* of that group */
-    int op;                 /* of the plan: it has the relation as it is made */
-    int join;               /* the join that the aggregation `expr` is one operator with; -1: none */
-    tra_placement in[2];    /* where the inputs are taken, of the join if there is one; sites 0: there is none */
-    tra_placement between;  /* partial: of summands, between two phases. Else of the join's result, which is stored and
-                               brought there to be aggregated. sites 0: neither */
-    tra_placement out;      /* of the result; sites 0: an input that is where it suits the plan */
+    int expr;              /* of that group */
+    int op;                /* of the plan: it has the relation as it is made */
+    int join;              /* the join that the aggregation `expr` is one operator with; -1: none */
+    tra_placement in[2];   /* where the inputs are taken, of the join if there is one; sites 0: there is none */
+    tra_placement between; /* partial: of summands, between two phases. Else of the join's result, which is stored and
+                              brought there to be aggregated. sites 0: neither */
+    tra_placement out;     /* of the result; sites 0: an input that is where it suits the plan */
 } tra_choice;
 typedef struct tra_choices {
     int n;
@@ -105,10 +105,10 @@ typedef struct tra_labellings {
 typedef struct tra_plans {
     int n;
     tra_plan **v;
-    bool bounded;               /* the search left out combinations that might be cheaper, to end in time */
-    const tra_memo *memo;       /* of the program and what the rules made of it */
-    const tra_choices *choices; /* of each plan that is made */
-    int64_t planned;            /* bytes that the search took at once, as in the options */
+    bool bounded;                     /* the search left out combinations that might be cheaper, to end in time */
+    const tra_memo *memo;             /* of the program and what the rules made of it */
+    const tra_choices *choices;       /* of each plan that is made */
+    int64_t planned;                  /* bytes that the search took at once, as in the options */
     const tra_labellings *labellings; /* what the plans follow; NULL: they were searched */
 } tra_plans;
 /* o->cost is time or tra. */

@@ -51,8 +51,8 @@ typedef struct family {
 typedef struct making {
     const family *f;
     int id, group;
-    int hides;         /* the making that says so of the join's group, -1 */
-    int in[2];         /* places where inputs are taken, -1 */
+    int hides; /* the making that says so of the join's group, -1 */
+    int in[2]; /* places where inputs are taken, -1 */
     int between,
         out; /* places: of summands, or of the join's result stored and moved before it is aggregated, -1; ANY */
     spent cost;
@@ -65,7 +65,7 @@ typedef struct making {
 typedef struct slot {
     const making *m; /* NULL: the empty slot, number 0 */
     const int *want; /* n places, ascending; not m->out. The last may be there only for others: then `extra` */
-    int own; /* ANY: index of the want that the input is placed as of itself, -1: none */
+    int own;         /* ANY: index of the want that the input is placed as of itself, -1: none */
     int16_t n;
     bool extra;
 } slot;
@@ -97,16 +97,16 @@ typedef struct group {
     int canonical; /* in the memo */
     int nfamilies;
     family *f;
-    numbers want;   /* placements that consumers could use, and those that the relation has of itself */
+    numbers want;    /* placements that consumers could use, and those that the relation has of itself */
     numbers makings; /* by number */
-    bool absorbed;  /* only the joins of one aggregation's families: no group of its own */
-    bool shared;    /* more than one consumer, or one that takes it twice */
-    int nconsumers; /* in the program itself */
+    bool absorbed;   /* only the joins of one aggregation's families: no group of its own */
+    bool shared;     /* more than one consumer, or one that takes it twice */
+    int nconsumers;  /* in the program itself */
     const tra_expr *consumer;
-    int last_use;   /* position of the last consumer; ngroups: an output */
-    int idom, pre, post; /* in the tree of dominators: all uses pass through idom */
+    int last_use;         /* position of the last consumer; ngroups: an output */
+    int idom, pre, post;  /* in the tree of dominators: all uses pass through idom */
     const tra_node *node; /* stands for its relation */
-    int64_t move_memory; /* bytes of blocks that an exchange needs */
+    int64_t move_memory;  /* bytes of blocks that an exchange needs */
 
     tra_arena *room; /* of what follows; NULL: not there */
     int nentries;
@@ -139,20 +139,20 @@ typedef struct search {
 
     int ngroups;
     group *group;
-    int *at; /* position of each canonical group, -1 */
+    int *at;             /* position of each canonical group, -1 */
     tra_labels **labels; /* by expression: of joins */
-    ways *ways; /* by expression: of joins; numbers of wayplaces */
+    ways *ways;          /* by expression: of joins; numbers of wayplaces */
     places wayplaces;
-    const tra_way **fixed_way; /* by expression */
+    const tra_way **fixed_way;         /* by expression */
     const tra_placement **fixed_place; /* by group */
-    tra_type *summands; /* by expression: any family's, for their catalogs */
+    tra_type *summands;                /* by expression: any family's, for their catalogs */
     int *alike; /* by expression: the first of the same operator over inputs of the same types, which costs the same */
 
     memo_entry *memo;
     int64_t nmemo, capmemo;
 
     int nmakings, capmakings;
-    making **making; /* NULL: no slot has it any more */
+    making **making;                  /* NULL: no slot has it any more */
     int nslots, capslots, sweepslots; /* when there are so many, those that no entry has are forgotten */
     slot *slot;
     score *slotscore; /* of each slot alone; memory and strategy too */
@@ -160,10 +160,10 @@ typedef struct search {
 
     budget b;
     tra_arena *scratch; /* of the group that is being extracted; NULL */
-    int64_t pending;  /* bytes of its candidates so far */
-    int64_t program;  /* bytes of the program, its types and the memo */
-    int64_t most;     /* bytes that extracting took at once */
-    int64_t planning; /* bytes that finding all plans took, once they are found; 0 */
+    int64_t pending;    /* bytes of its candidates so far */
+    int64_t program;    /* bytes of the program, its types and the memo */
+    int64_t most;       /* bytes that extracting took at once */
+    int64_t planning;   /* bytes that finding all plans took, once they are found; 0 */
 
     int64_t room;   /* bytes of blocks under the ceiling; INT64_MAX */
     bool by_memory; /* least memory counts first */

@@ -341,10 +341,10 @@ static bool check_aggregation(reading *r, const tra_stmt *st) {
         if (on_left(s, l)) continue;
         aggregated++;
         if (!st->agg) {
-            tra_diag_error(r->b->d, r->first[l],
-                           tra_arena_printf(r->b->arena, "write sum, max, min or prod after '=': %s[...] = sum ...",
-                                            st->name),
-                           "label '%s' is not on the left, and nothing says how it is aggregated", s->name[l]);
+            tra_diag_error(
+                r->b->d, r->first[l],
+                tra_arena_printf(r->b->arena, "write sum, max, min or prod after '=': %s[...] = sum ...", st->name),
+                "label '%s' is not on the left, and nothing says how it is aggregated", s->name[l]);
             return false;
         }
         if (s->extent[l] == 0) {

@@ -262,8 +262,7 @@ static const tra_scalar *scalar_call(tra_build *b, const tra_ast *x, const arg_s
     }
     int op2 = tra_scalar_find(x->text, 2), op1 = tra_scalar_find(x->text, 1), op = op2 >= 0 ? op2 : op1;
     if (op2 >= 0 ? x->nkids < 2 : x->nkids != 1) {
-        tra_diag_error(b->d, x->span,
-                       sc->ref && op2 >= 0 ? "as an aggregation it stands directly after '='" : NULL,
+        tra_diag_error(b->d, x->span, sc->ref && op2 >= 0 ? "as an aggregation it stands directly after '='" : NULL,
                        "%s takes %s, not %d", x->text, op2 >= 0 ? "two or more arguments" : "one argument", x->nkids);
         return NULL;
     }

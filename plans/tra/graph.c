@@ -385,7 +385,7 @@ static tra_status take_defines(tra_build *b, int n, const tra_define *v, tra_err
     return TRA_OK;
 }
 
-tra_status tra_graph_build(const tra_source *src, const char *dir, int ndefines, const tra_define *defines,
+tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines, const tra_define *defines,
                            tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e) {
     tra_ast_program ast;
     tra_build b = {

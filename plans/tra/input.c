@@ -21,7 +21,7 @@ static bool open_input(tra_build *b, tra_span span, tra_node *n, bool defined) {
     tra_diag_error(b->d, span, defined ? "the file is that of -D" : NULL, "%s", e.msg);
     if (b->unreadable++ == 0) {
         int line, column;
-        tra_source_place(b->g->src, span.at, &line, &column);
+        tra_script_place(b->g->src, span.at, &line, &column);
         b->first_unreadable = tra_arena_printf(b->arena, "%s:%d:%d: %s", b->g->src->name, line, column, e.msg);
     }
     return false;

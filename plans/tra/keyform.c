@@ -59,14 +59,14 @@ static bool is_zero(tra_range a) { return a.lo == 0 && a.hi == 0; }
 
 static tra_range logic(const tra_keyexpr *x, tra_range a, const tra_dims *lo, const tra_dims *hi) {
     bool and = x->op == TRA_KEY_AND;
-    if (and ? is_zero(a) : never_zero(a)) return truth(!and, and, a.may_fail);
+    if (and? is_zero(a) : never_zero(a)) return truth(!and, and, a.may_fail);
     tra_range b = tra_keyexpr_range(x->b, lo, hi);
-    bool open = !(and ? never_zero(a) : is_zero(a)); /* the left may decide */
+    bool open = !(and? never_zero(a) : is_zero(a)); /* the left may decide */
     bool fails = a.may_fail || b.may_fail;
     if (b.lo > b.hi && !open) return nothing;
     bool b_true = b.lo <= b.hi && never_zero(b), b_false = b.lo <= b.hi && is_zero(b);
     if (b.lo > b.hi) return truth(!and, and, true);
-    return and ? truth(!open && b_true, b_false, fails) : truth(b_true, !open && b_false, fails);
+    return and? truth(!open && b_true, b_false, fails) : truth(b_true, !open && b_false, fails);
 }
 
 /* Of a - b where that is known better than from a and b by themselves. */
@@ -104,8 +104,7 @@ tra_range tra_keyexpr_range(const tra_keyexpr *x, const tra_dims *lo, const tra_
     case TRA_KEY_OR: break;
     case TRA_KEY_ADD: return between((wide)a.lo + b.lo, (wide)a.hi + b.hi, fails);
     case TRA_KEY_SUB: return between((wide)a.lo - b.hi, (wide)a.hi - b.lo, fails);
-    case TRA_KEY_MUL:
-        return corners((wide)a.lo * b.lo, (wide)a.lo * b.hi, (wide)a.hi * b.lo, (wide)a.hi * b.hi, fails);
+    case TRA_KEY_MUL: return corners((wide)a.lo * b.lo, (wide)a.lo * b.hi, (wide)a.hi * b.lo, (wide)a.hi * b.hi, fails);
     case TRA_KEY_DIV: return divide(a, b, fails);
     case TRA_KEY_MOD: return modulo(a, b, fails);
     case TRA_KEY_LT: return truth(d.hi < 0, d.lo >= 0, fails);

@@ -6,7 +6,7 @@
 
 typedef struct tra_program {
     tra_arena *arena; /* owns all below, and what later stages put into it */
-    tra_source src;
+    tra_script src;
     tra_graph *graph;
 } tra_program;
 

@@ -264,8 +264,7 @@ static tra_node *apply1(tra_lowering *w, const tra_scalar *expr, int x, tra_scal
     const tra_kernel *map = a->n == out->n ? map_kernel(w, e, names) : NULL, *k = map;
     if (a->n > out->n || !same_list(a->n, a->label, out->n, out->v)) {
         const tra_scalar *inside = a->n > out->n ? e : argument(w, 0); /* what moves is computed after it moved */
-        tra_status s =
-            tra_kernel_aligned(w->b->arena, einstein(w, 1, &x, out, text), inside, fold, names, &k, &err);
+        tra_status s = tra_kernel_aligned(w->b->arena, einstein(w, 1, &x, out, text), inside, fold, names, &k, &err);
         if (s != TRA_OK) return fail(w, &err);
         if (map) k = tra_kernel_then(w->b->arena, k, map);
     }

@@ -34,7 +34,7 @@ typedef struct equations {
         int64_t by;
         int quotient, remainder;
     } q[COLS / 2];
-    bool full; /* more than fits: undecided */
+    bool full;           /* more than fits: undecided */
     int64_t bound[COLS]; /* of the differences' magnitudes */
 } equations;
 
@@ -230,7 +230,7 @@ static void narrow_all(equations *s) {
 /* ---- the lattice of solutions ------------------------------------------------------------------------------- */
 
 typedef struct lattice {
-    int n, dim; /* vectors, of so many integers */
+    int n, dim;   /* vectors, of so many integers */
     int at[COLS]; /* which of the equations' */
     int64_t v[COLS][COLS];
     double scale[COLS]; /* of each integer: one over its bound */

@@ -39,7 +39,7 @@ struct tra_node {
     const char *name; /* given by the program, or NULL inside an expression */
     tra_span span;
     tra_type type;
-    int uses;         /* consumers, outputs included */
+    int uses; /* consumers, outputs included */
 
     const tra_kernel *kernel; /* JOIN, AGG, TRANSFORM */
     tra_dims joinl, joinr;    /* JOIN: key dimensions */
@@ -72,7 +72,7 @@ typedef struct tra_named {
  * his own (the reference evaluator) needs none of them. Labels are numbers below nlabels. */
 enum { TRA_MAXLABELS = 64 };
 typedef struct tra_einsum_ref {
-    const tra_node *node; /* a tensor in blocks */
+    const tra_node *node;     /* a tensor in blocks */
     int n, label[TRA_MAXDIM]; /* of each dimension; one that stands twice takes the diagonal */
     bool moved; /* it has other blocks than its labels, or holes: it is cut anew, in blocks of its labels */
 } tra_einsum_ref;
@@ -82,7 +82,7 @@ typedef struct tra_einsum {
     const char *name[TRA_MAXLABELS];
     int64_t extent[TRA_MAXLABELS], block[TRA_MAXLABELS];
     int nout, out[TRA_MAXDIM];
-    tra_scalar_op fold; /* ADD, MUL, MAX, MIN: over the labels that are not in out, for the whole expression */
+    tra_scalar_op fold;     /* ADD, MUL, MAX, MIN: over the labels that are not in out, for the whole expression */
     const tra_scalar *expr; /* ARG i: the element of ref[i] */
     int nrefs;
     tra_einsum_ref *ref;
@@ -90,7 +90,7 @@ typedef struct tra_einsum {
 
 typedef struct tra_graph {
     tra_arena *arena; /* owns everything */
-    const tra_source *src;
+    const tra_script *src;
     int n;
     tra_node **v; /* in program order; unused ones stay (they are typed and warned of) */
     int nnames;
@@ -111,7 +111,7 @@ typedef struct tra_define {
  * cannot be is a diagnostic too, and when there are no others the status is TRA_INPUT and e names file and place of the
  * first. Unknown -D names are TRA_USAGE. Returns TRA_PROGRAM when there are other diagnostics of class error; *out is
  * then to be closed all the same (it is NULL only on TRA_USAGE). */
-TRA_MUSTUSE tra_status tra_graph_build(const tra_source *src, const char *dir, int ndefines, const tra_define *defines,
+TRA_MUSTUSE tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines, const tra_define *defines,
                                        tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e);
 void tra_graph_close(tra_graph *g); /* closes the inputs; the arena is the caller's; NULL allowed */
 

@@ -284,14 +284,14 @@ typedef struct search {
     const tra_catalog *c;
     const tra_keyexpr *x;
     uint32_t vars; /* that it reads */
-    int ncases; /* the last is at work: keys in its region that are in none before */
+    int ncases;    /* the last is at work: keys in its region that are in none before */
     region cases[MAX_CASES];
     int64_t nodes;
     __int128 total; /* keys that stay */
     tra_dims frontier;
     int npending;
     box pending[PENDING]; /* not yet listed: with few boxes there may be no need */
-    tra_catbuilder *list;  /* NULL when there are too many */
+    tra_catbuilder *list; /* NULL when there are too many */
     int nfalse;
     tra_dims gone[FALSE_KEYS]; /* some keys that go */
 } search;

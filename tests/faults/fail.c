@@ -74,7 +74,9 @@ static int fails(int what, void *from) {
     return what == kind && n == at;
 }
 
-#define REAL(name) static __typeof__(&name) real; if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
+#define REAL(name)                                                                                                     \
+    static __typeof__(&name) real;                                                                                     \
+    if (!real) real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
 #define FROM __builtin_return_address(0)
 
 /* The allocator of a program with AddressSanitizer, if it is one (then this library comes before it), or the C

@@ -8,7 +8,7 @@ enum { LABELS = 6 };
 /* A statement while it is drawn. */
 typedef struct statement {
     int nrefs, from[MAXREFS];
-    tra_dims label[MAXREFS]; /* of each dimension */
+    tra_dims label[MAXREFS];   /* of each dimension */
     const char *text[MAXREFS]; /* X[i,j] */
     int nlabels;
     int64_t extent[LABELS];
@@ -83,7 +83,7 @@ static void product(gen *g, const statement *s, tra_str *text, tra_str *json) {
 static void combination(gen *g, const statement *s, tra_str *text, tra_str *json) {
     static const struct {
         const char *form, *name;
-    } two[] = {{"(%s + %s)", "+"},      {"(%s - %s)", "-"},      {"(%s * %s)", "*"},
+    } two[] = {{"(%s + %s)", "+"},     {"(%s - %s)", "-"},     {"(%s * %s)", "*"},
                {"max(%s, %s)", "max"}, {"min(%s, %s)", "min"}, {"(%s >= %s)", ">="}};
     tra_str t = {0}, j = {0};
     factor(g, s, 0, &t, &j);
@@ -148,8 +148,9 @@ bool draw_einsum(gen *g, relation *r) {
     }
     unsigned kept = 0;
     for (int d = 0; d < n; d++) kept |= 1u << left[d];
-    const char *word = kept == s.used ? "" : contraction ? PICK(g, "sum ", "sum ", "sum ", "max ") :
-                                             PICK(g, "sum ", "max ", "min ", "prod ", "sum ");
+    const char *word = kept == s.used ? ""
+                       : contraction  ? PICK(g, "sum ", "sum ", "sum ", "max ")
+                                      : PICK(g, "sum ", "max ", "min ", "prod ", "sum ");
     tra_str_add(&text, "[");
     tra_str_add(&json, ",\"left\":[");
     append_names(&text, &json, (int)n, left);

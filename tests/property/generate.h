@@ -9,15 +9,15 @@ enum { MAXREL = 24, MAXREFS = 5, MAXTUPLES = 250, MAXFLOATS = 6000, MANYFLOATS =
 /* A relation of the program: an input (fn NULL) or an operator on earlier ones. */
 typedef struct relation {
     char name[16];
-    const char *fn;   /* "join" */
-    int in[2];        /* indices; -1 */
+    const char *fn;           /* "join" */
+    int in[2];                /* indices; -1 */
     int nrefs, refs[MAXREFS]; /* of an EinSum statement, which has no in */
-    const char *tail; /* what follows the operands: ", [1], [0], matmul" */
-    const char *json; /* fields of the operator, for the judge */
+    const char *tail;         /* what follows the operands: ", [1], [0], matmul" */
+    const char *json;         /* fields of the operator, for the judge */
     const tra_type *type;
     int uses;
     bool output, inlined, labelled; /* labelled: an EinSum statement refers to it */
-    const char *input; /* the input statement */
+    const char *input;              /* the input statement */
 } relation;
 
 typedef struct gen {
@@ -25,8 +25,8 @@ typedef struct gen {
     tra_arena *a;
     const char *dir;
     bool integers, special, einsum; /* einsum: most statements are such */
-    bool large; /* its relations take more than the least budget for blocks */
-    tra_graph *graph; /* of what there is so far */
+    bool large;                     /* its relations take more than the least budget for blocks */
+    tra_graph *graph;               /* of what there is so far */
     int n;
     relation v[MAXREL];
     int64_t extent[4], block[4]; /* a few dimensions that the inputs share, so that they fit each other */

@@ -39,7 +39,7 @@ enum { DRAWN = 13 };
 extern const char *const drawn_names[DRAWN];
 typedef struct counts {
     int64_t drawn[DRAWN], kept[DRAWN]; /* by operator: as in drawn_names */
-    char kernels[4096];          /* names of the kernels in programs that were kept, each with spaces around */
+    char kernels[4096];                /* names of the kernels in programs that were kept, each with spaces around */
 } counts;
 TRA_MUSTUSE tra_status generate(uint64_t seed, uint64_t index, const char *dir, tra_str *judge, counts *c, tra_err *e);
 

@@ -40,8 +40,10 @@ static tra_array array(tra_dtype t, tra_dims ext, bool fill) {
     tra_array a = {t, ext, aligned_alloc(64, ((size_t)n * 8 / 64 + 1) * 64)};
     for (int64_t i = 0; i < n; i++) {
         double v = fill ? (double)(1 + below(4)) / 2 : NAN;
-        if (t == TRA_F64) ((double *)a.data)[i] = v;
-        else ((float *)a.data)[i] = (float)v;
+        if (t == TRA_F64)
+            ((double *)a.data)[i] = v;
+        else
+            ((float *)a.data)[i] = (float)v;
     }
     return a;
 }
@@ -82,8 +84,10 @@ static void try(const char *text, const tra_scalar *expr, tra_scalar_op op, cons
     CHECK_OK(st, e);
     CHECK_INT(ext.n, strlen(out));
     tra_array got = array(t, ext, false);
-    if (two) tra_kernel_join(k, &a[0], &a[1], &got, NULL);
-    else tra_kernel_map(k, &a[0], &got, NULL);
+    if (two)
+        tra_kernel_join(k, &a[0], &a[1], &got, NULL);
+    else
+        tra_kernel_map(k, &a[0], &got, NULL);
 
     int64_t n = 1, total = 1, size = 1;
     double identity = op == TRA_S_ADD ? 0 : op == TRA_S_MUL ? 1 : op == TRA_S_MAX ? -INFINITY : INFINITY;
@@ -112,11 +116,11 @@ static void try(const char *text, const tra_scalar *expr, tra_scalar_op op, cons
     for (int o = 0; o <= two; o++) free(a[o].data);
 }
 
-static const char *const one[] = {"ij->ij", "ij->ji", "ij->i", "ij->j", "ij->", "ijk->ik", "ijk->ki",
+static const char *const one[] = {"ij->ij", "ij->ji", "ij->i", "ij->j",  "ij->",  "ijk->ik", "ijk->ki",
                                   "ijk->j", "->",     "i->",   "iij->j", "ii->i", "ijk->k"};
-static const char *const two[] = {"ij,ij->ij", "ij,j->ij", "ij,i->ij",   "i,j->ij",    "i,j->ji",   "ij,->ij",
-                                  "id,jd->ij", "di,dj->ij", "ij,jk->ik", "ij,jk->",    "ij,j->i",   "ij,i->j",
-                                  "ijk,kj->i", "bij,bjk->bik", "ii,ij->j", "ij,ji->ji", ",->",      "i,i->"};
+static const char *const two[] = {"ij,ij->ij", "ij,j->ij",     "ij,i->ij",  "i,j->ij",   "i,j->ji", "ij,->ij",
+                                  "id,jd->ij", "di,dj->ij",    "ij,jk->ik", "ij,jk->",   "ij,j->i", "ij,i->j",
+                                  "ijk,kj->i", "bij,bjk->bik", "ii,ij->j",  "ij,ji->ji", ",->",     "i,i->"};
 
 TEST(aligned_kernels_agree_with_the_definition) {
     static const tra_scalar_op folds[] = {TRA_S_ADD, TRA_S_MAX, TRA_S_MIN, TRA_S_MUL};

@@ -62,9 +62,12 @@ static bool walk(const unsigned char *p, size_t len, int *as_they_are, int *code
         size_t n = mark >> 3;
         at += 3 + n;
         if ((mark & 1) != (at == len)) return false;
-        if ((mark >> 1 & 3) == 0) ++*as_they_are;
-        else if ((mark >> 1 & 3) == 2 && p[at - 1] == 0) ++*coded; /* the number of sequences is the last byte then */
-        else return false;
+        if ((mark >> 1 & 3) == 0)
+            ++*as_they_are;
+        else if ((mark >> 1 & 3) == 2 && p[at - 1] == 0)
+            ++*coded; /* the number of sequences is the last byte then */
+        else
+            return false;
     }
     return true;
 }

@@ -11,7 +11,7 @@
 typedef struct built {
     tra_arena *a;
     tra_graph *g;
-    tra_source src;
+    tra_script src;
     tra_diags d;
     tra_err e;
     tra_status status;
@@ -19,7 +19,7 @@ typedef struct built {
 
 static built build(const char *text) {
     built b = {.a = tra_arena_new()};
-    b.src = (tra_source){"p.tra", tra_arena_strndup(b.a, text, strlen(text)), (int)strlen(text)};
+    b.src = (tra_script){"p.tra", tra_arena_strndup(b.a, text, strlen(text)), (int)strlen(text)};
     b.d = (tra_diags){.arena = b.a};
     return b;
 }
@@ -123,15 +123,13 @@ TEST(what_statements_become) {
     LOWERED("C[k,i] = sum -p * A[i,j] * B[j,k] / 2",
             "join(B, A, [0], [1], \"jk,ij->ki\")\nC = agg(#5, [1,2], scale(-0.25) . matadd)\n");
     LOWERED("C[a,b] = A[a,b]\nD = agg(C, [], matadd)", "D = agg(A, [], matadd)\n");
-    LOWERED("C[b,a] = A[a,b] + 1",
-            "transform(A, (A -> A + 1) . \"ab->ba\")\nC = rekey(#5, (a, b) -> (b, a))\n");
+    LOWERED("C[b,a] = A[a,b] + 1", "transform(A, (A -> A + 1) . \"ab->ba\")\nC = rekey(#5, (a, b) -> (b, a))\n");
     /* element-wise kernels by their names, functions of two, labels that do not end alike */
     LOWERED("C[i,j] = A[i,j] * A[i,j]", "C = transform(A, A -> A * A)\n");
     LOWERED("C[i,j] = v[j] * A[i,j]", "C = join(A, v, [1], [0], matvecmul)\n");
     LOWERED("C[i,j] = 2*A[i,j] - v[j]", "C = join(A, v, [1], [0], (A, v) -> 2 * A - v)\n");
     LOWERED("C[j,k] = B[j,k] / v[j]", "C = join(B, v, [0], [0], \"jk,j->jk\" (B, v) -> B / v)\n");
-    LOWERED("C[i,j] = exp(v[i]) * v[j]",
-            "C = join(v, v, [], [], \"i,j->ij\" (x, y) -> exp(x) * y)\n");
+    LOWERED("C[i,j] = exp(v[i]) * v[j]", "C = join(v, v, [], [], \"i,j->ij\" (x, y) -> exp(x) * y)\n");
     LOWERED("C[j,i] = v[i] - v[j]", "C = join(v, v, [], [], \"j,i->ji\" (x, y) -> y - x)\n");
     /* one pass with its reduction; labels reduced within arrays before keys */
     LOWERED("C[] = sum A[i,j]^2", "transform(A, \"ij->\" sum A -> A^2)\nC = agg(#5, [], matadd)\n");
@@ -331,15 +329,17 @@ static void random_expr(int depth, int nsources, const source *src, unsigned *us
         tra_str_add(out, "]");
         return;
     }
-    static const char *const forms[] = {"(@ + @)",       "@ * @",        "@ * @",          "@ * @ * @",    "(@ - @)",
-                                        "@ / (1 + abs(@))", "max(@, @)", "min(@, @)",      "(@ < @)",      "-@",
-                                        "tanh(@)",       "relu(@)",      "exp(-abs(@))",   "sqrt(abs(@))", "(@)^2",
-                                        "sigmoid(@)",    "2 * @",        "@ / 4"};
+    static const char *const forms[] = {"(@ + @)",          "@ * @",     "@ * @",        "@ * @ * @",    "(@ - @)",
+                                        "@ / (1 + abs(@))", "max(@, @)", "min(@, @)",    "(@ < @)",      "-@",
+                                        "tanh(@)",          "relu(@)",   "exp(-abs(@))", "sqrt(abs(@))", "(@)^2",
+                                        "sigmoid(@)",       "2 * @",     "@ / 4"};
     const char *form = forms[below(sizeof forms / sizeof *forms)];
     tra_str_add(out, "("); /* -x^2 is not (-x)^2 */
     for (; *form; form++) {
-        if (*form == '@') random_expr(depth - 1, nsources, src, used, out);
-        else tra_str_addn(out, form, 1);
+        if (*form == '@')
+            random_expr(depth - 1, nsources, src, used, out);
+        else
+            tra_str_addn(out, form, 1);
     }
     tra_str_add(out, ")");
 }

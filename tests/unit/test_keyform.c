@@ -51,9 +51,9 @@ static tra_keyexpr *random_sum(tra_arena *a, int arity) {
 }
 
 static tra_keyexpr *random_component(tra_arena *a, int arity, kind k, int depth) {
-    static const tra_keyop two[] = {TRA_KEY_ADD, TRA_KEY_SUB, TRA_KEY_MUL, TRA_KEY_MIN, TRA_KEY_MAX, TRA_KEY_LT,
-                                    TRA_KEY_LE,  TRA_KEY_GT,  TRA_KEY_GE,  TRA_KEY_EQ,  TRA_KEY_NE,  TRA_KEY_AND,
-                                    TRA_KEY_OR,  TRA_KEY_DIV, TRA_KEY_MOD};
+    static const tra_keyop two[] = {TRA_KEY_ADD, TRA_KEY_SUB, TRA_KEY_MUL, TRA_KEY_MIN, TRA_KEY_MAX,
+                                    TRA_KEY_LT,  TRA_KEY_LE,  TRA_KEY_GT,  TRA_KEY_GE,  TRA_KEY_EQ,
+                                    TRA_KEY_NE,  TRA_KEY_AND, TRA_KEY_OR,  TRA_KEY_DIV, TRA_KEY_MOD};
     static const tra_keyop one[] = {TRA_KEY_NEG, TRA_KEY_NOT, TRA_KEY_ABS};
     if (k == LINEAR || depth == 0) return random_sum(a, arity);
     if (k == QUOTIENTS || below(2)) {
@@ -324,8 +324,10 @@ TEST(filters_leave_what_walking_leaves) {
         if (!same)
             check_report("%s: %s, %d keys, by walking %s, %d keys", text_of(a, &f, &t.cat.frontier), e.msg,
                          (int)t.closed.n, other.msg, (int)t.listed.n);
-        if (s != TRA_OK) fail++;
-        else *(t.closed.n == 0 ? &empty : t.closed.grid ? &grids : &lists) += 1;
+        if (s != TRA_OK)
+            fail++;
+        else
+            *(t.closed.n == 0 ? &empty : t.closed.grid ? &grids : &lists) += 1;
         tra_arena_free(a);
     }
     if (getenv("SHOW")) printf("# empty %d grids %d lists %d fail %d\n", (int)empty, (int)grids, (int)lists, (int)fail);
@@ -335,13 +337,14 @@ TEST(filters_leave_what_walking_leaves) {
 /* ---- huge grids --------------------------------------------------------------------------------------------- */
 
 /* What becomes of A of 2^20 x 2^20 blocks, or H of 2^40, and V of 2^40 and a part: the type, or the error. */
-static void check_huge(int line, const char *operator, const char *want) {
+static void check_huge(int line, const char *operator, const char * want) {
     tra_str text = {0}, got = {0};
     tra_arena *a = tra_arena_new();
     tra_str_printf(&text,
                    "input A : f64 [2097151, 2097152] by [2, 2]; input H : f64 [1099511627776] by [1]; input V : f64 "
-                   "[1099511627777] by [2]\nC = %s\n", operator);
-    tra_source src = {"p", tra_str_get(&text), (int)text.n};
+                   "[1099511627777] by [2]\nC = %s\n",
+                   operator);
+    tra_script src = {"p", tra_str_get(&text), (int)text.n};
     tra_diags d = {.arena = a, .src = &src};
     tra_graph *g = NULL;
     tra_err e = {0};

@@ -6,7 +6,7 @@
 
 typedef struct parsed {
     tra_arena *arena;
-    tra_source src;
+    tra_script src;
     tra_diags d;
     tra_ast_program ast;
     tra_str text;

@@ -196,4 +196,3 @@ TEST(new_keys_are_not_negative) {
     CHECK_STR(tra_str_get(&s), "(i, j) -> (i - j)");
     tra_str_free(&s);
 }
-

@@ -13,7 +13,7 @@ static const char inputs[] =
 
 typedef struct made {
     tra_arena *a;
-    tra_source src;
+    tra_script src;
     tra_diags d;
     tra_graph *g;
     tra_memo *m;
@@ -25,7 +25,7 @@ static bool make(made *x, const char *body, const char *out, const tra_rule *onl
     tra_err e = {0};
     *x = (made){.a = tra_arena_new()};
     const char *text = tra_arena_printf(x->a, "%s%soutput %s\n", inputs, body, out);
-    x->src = (tra_source){"case", text, (int)strlen(text)};
+    x->src = (tra_script){"case", text, (int)strlen(text)};
     x->d = (tra_diags){.arena = x->a, .src = &x->src};
     if (tra_graph_build(&x->src, ".", 0, NULL, x->a, &x->d, &x->g, &e) != TRA_OK) {
         tra_str s = {0};

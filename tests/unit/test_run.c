@@ -149,9 +149,11 @@ TEST(placements_have_names) {
     CHECK_STR(tra_place_text(&p, buf, sizeof buf), "partial");
     p = tra_place_part(3, &c, 2, (int8_t[]){1, 0});
     CHECK_STR(tra_place_text(&p, buf, sizeof buf), "part(1,0)");
-    p = (tra_placement){.sites = 12, .naxes = 3, .axis = {{.kind = TRA_AXIS_PART, .sites = 2, .n = 1, .ext = {10}},
-                                                          {.kind = TRA_AXIS_COPY, .sites = 3},
-                                                          {.kind = TRA_AXIS_PARTIAL, .sites = 2}}};
+    p = (tra_placement){.sites = 12,
+                        .naxes = 3,
+                        .axis = {{.kind = TRA_AXIS_PART, .sites = 2, .n = 1, .ext = {10}},
+                                 {.kind = TRA_AXIS_COPY, .sites = 3},
+                                 {.kind = TRA_AXIS_PARTIAL, .sites = 2}}};
     CHECK_STR(tra_place_text(&p, buf, sizeof buf), "grid(0:2,*:3,+:2)");
 }
 
@@ -323,7 +325,7 @@ TEST(what_nobody_reads_again_is_not_spilled) {
 
 typedef struct beside {
     tra_pool *pool;
-    tra_block *all; /* all the memory, which a unit gives back */
+    tra_block *all;  /* all the memory, which a unit gives back */
     tra_block *back; /* read back by the maker, which waits for memory for it */
     int calls, depth, deepest;
     tra_block_state seen; /* of `back` */
@@ -400,8 +402,15 @@ TEST(block_loops_fit_their_budget) {
     tra_type t = {.dtype = TRA_F64, .cat = &c, .cut = {1, 2}};
     tra_op ops[3] = {{.id = 0, .op = TRA_PLAN_INPUT, .in = {-1, -1}, .type = t, .place = tra_place_all(1)},
                      {.id = 1, .op = TRA_PLAN_INPUT, .in = {-1, -1}, .type = t, .place = tra_place_all(1)},
-                     {.id = 2, .op = TRA_PLAN_JOINAGG, .in = {0, 1}, .type = t, .place = tra_place_all(1), .join = mm,
-                      .agg = add, .joinl = {.n = 1, .v = {1}}, .joinr = {.n = 1, .v = {0}},
+                     {.id = 2,
+                      .op = TRA_PLAN_JOINAGG,
+                      .in = {0, 1},
+                      .type = t,
+                      .place = tra_place_all(1),
+                      .join = mm,
+                      .agg = add,
+                      .joinl = {.n = 1, .v = {1}},
+                      .joinr = {.n = 1, .v = {0}},
                       .group = {.n = 2, .v = {0, 2}}}};
     tra_plan p = {.sites = 1, .nops = 3, .ops = ops};
     int64_t before = -1;
@@ -414,7 +423,7 @@ TEST(block_loops_fit_their_budget) {
         if (before >= 0) CHECK(reads <= before + before / 3); /* more memory costs little more, for less waiting */
         before = reads;
     }
-    CHECK_INT(before, 16); /* all fits: everything is read once */
+    CHECK_INT(before, 16);                 /* all fits: everything is read once */
     ops[2].cost.flops_max = 10e9 * 2 * 55; /* of two slow workers: less than a minute */
     tra_block_loop l = tra_loop_of(&p, &ops[2], 8, 8, 8, 2, 1200000000);
     CHECK(l.ci * l.cj > 8);

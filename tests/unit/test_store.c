@@ -422,7 +422,7 @@ TEST(large_chunks_can_be_read_past_the_page_cache) {
     tra_arena *a = tra_arena_new();
     const struct {
         const char *shape, *block, *codec;
-        bool whole; /* <0,0> can be read so */
+        bool whole;                                    /* <0,0> can be read so */
     } cases[] = {{"600x500", "300x250", "none", true}, /* 600000 bytes: 146 pages and a part of one */
                  {"1024x512", "512x256", "none", true},
                  {"512x128", "256x64", "none", false}, /* small */

@@ -580,7 +580,8 @@ static int open_files(void) {
 }
 
 /* A file size limit stands for the full disk, met at every stage of the writing; the file that was there survives. */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* which need more addresses than can be limited */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* which need more addresses than can be limited   \
+                                                                     */
 /* Reads a chunk without memory: a thread's first wants a context of zstd. NULL: that is told. */
 static void *read_starving(void *r) {
     static char buf[16 * 16 * 8], scratch[1 << 20];

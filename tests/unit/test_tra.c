@@ -5,7 +5,7 @@
 
 typedef struct built {
     tra_arena *arena;
-    tra_source src;
+    tra_script src;
     tra_diags d;
     tra_graph *g;
     tra_status status;
