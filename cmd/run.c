@@ -139,9 +139,9 @@ static tra_status check_scratch(const tra_job *job, tra_codec codec, int here, t
 static tra_status check_runnable(const tra_job *job, tra_err *e) {
     for (int i = 0; i < job->plan->nops; i++) {
         const tra_op *op = &job->plan->ops[i];
-        if (op->op == TRA_PLAN_INPUT && !op->path)
-            return tra_fail(e, TRA_INPUT, "input %s is only declared: give it a file with -D %s=FILE%s", op->name,
-                            op->name, job->compiled ? " when the plan is compiled" : "");
+        if (op->op == TRA_PLAN_INPUT && !op->what.path)
+            return tra_fail(e, TRA_INPUT, "input %s is only declared: give it a file with -D %s=FILE%s", op->what.name,
+                            op->what.name, job->compiled ? " when the plan is compiled" : "");
     }
     return TRA_OK;
 }

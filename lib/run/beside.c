@@ -6,8 +6,8 @@
 void tra_beside_none(tra_plan *p) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
-        op->begins = op->ends = i;
-        op->window = op->aside = 0;
+        op->orders.begins = op->orders.ends = i;
+        op->orders.window = op->orders.aside = 0;
     }
 }
 
@@ -31,27 +31,27 @@ static int may_end(const tra_plan *p, int i) {
 static int may_begin(const tra_plan *p, int i) {
     int from = i - 1;
     while (from >= 0 && (tra_op_is_read(&p->ops[from]) || tra_op_exchanges(&p->ops[from]))) from--;
-    return from >= 0 && from == p->ops[i].in[0] && !p->ops[from].direct ? from : i;
+    return from >= 0 && from == p->ops[i].in[0] && !p->ops[from].orders.direct ? from : i;
 }
 
 /* Of an exchange beside stages: what is on its way, either way, one tuple that is read and two that are held. */
 static int64_t room(const tra_plan *p, const tra_op *op) {
-    if (op->begins == op->ends) return 0;
-    return 2 * op->window + tra_exchange_memory(p, op).fetch + 2 * tra_op_read_room(p, &p->ops[op->in[0]]);
+    if (op->orders.begins == op->orders.ends) return 0;
+    return 2 * op->orders.window + tra_exchange_memory(p, op).fetch + 2 * tra_op_read_room(p, &p->ops[op->in[0]]);
 }
 
 static void leave_aside(tra_plan *p, int i, int sign) {
     const tra_op *op = &p->ops[i];
     int64_t n = sign * room(p, op);
-    for (int j = op->begins; j <= op->ends; j++) p->ops[j].aside += j != i ? n : 0;
+    for (int j = op->orders.begins; j <= op->orders.ends; j++) p->ops[j].orders.aside += j != i ? n : 0;
 }
 
 static void put_beside(tra_plan *p, int i, int begins, int ends, int64_t window) {
     tra_op *op = &p->ops[i];
     leave_aside(p, i, -1);
-    op->begins = begins;
-    op->ends = ends;
-    op->window = window;
+    op->orders.begins = begins;
+    op->orders.ends = ends;
+    op->orders.window = window;
     leave_aside(p, i, 1);
 }
 
@@ -61,10 +61,10 @@ static int64_t takes(const tra_plan *p, const int64_t *held) {
     bool many = false;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
-        if (op->begins == op->ends) continue;
+        if (op->orders.begins == op->orders.ends) continue;
         n += room(p, op);
-        if (op->ends > i) n += held[tra_op_viewed(p, op->in[0], &many)];
-        if (op->begins < i) n += held[i];
+        if (op->orders.ends > i) n += held[tra_op_viewed(p, op->in[0], &many)];
+        if (op->orders.begins < i) n += held[i];
     }
     return n;
 }
@@ -81,7 +81,7 @@ int64_t tra_beside_all(tra_plan *p, const int64_t *held) {
 /* Bytes that a site reads of the inputs of a stage. */
 static double reads(const tra_plan *p, const tra_op *op, int threads, int64_t budget) {
     double n = 0;
-    for (int side = 0; side < 2 && op->join && op->in[side] >= 0; side++) {
+    for (int side = 0; side < 2 && op->what.join && op->in[side] >= 0; side++) {
         const tra_op *in = &p->ops[op->in[side]];
         double bytes = (double)tra_catalog_floats(in->type.cat) * (double)tra_dtype_size(in->type.dtype);
         n += (double)tra_op_passes(p, op, side, threads, budget) * bytes * tra_place_copies(&in->place) / p->sites;
@@ -95,13 +95,13 @@ static bool worth_it(tra_plan *p, int from, int to, double hidden, int threads, 
     double more = 0;
     for (int i = from; i <= to; i++) {
         tra_op *op = &p->ops[i];
-        if (tra_op_is_read(op) || op->begins < op->ends) continue;
-        if (tra_op_memory(p, op, threads) + op->aside > budget) return false;
-        int64_t aside = op->aside;
+        if (tra_op_is_read(op) || op->orders.begins < op->orders.ends) continue;
+        if (tra_op_memory(p, op, threads) + op->orders.aside > budget) return false;
+        int64_t aside = op->orders.aside;
         more += reads(p, op, threads, budget);
-        op->aside = 0;
+        op->orders.aside = 0;
         more -= reads(p, op, threads, budget);
-        op->aside = aside;
+        op->orders.aside = aside;
     }
     return more <= hidden;
 }
@@ -111,13 +111,13 @@ enum { MANY = 64 };
 /* Puts an exchange beside the stages, with a window that is small if need be, unless it is not worth it. */
 static void try_beside(tra_plan *p, int i, int begins, int ends, int threads, int64_t budget) {
     const tra_op before = p->ops[i];
-    double hidden = (double)before.cost.network_bytes / p->sites;
-    if (begins == before.begins && ends == before.ends) return;
+    double hidden = (double)before.predicted.cost.network_bytes / p->sites;
+    if (begins == before.orders.begins && ends == before.orders.ends) return;
     for (int64_t transfers = MANY; transfers > 0; transfers /= 2) {
         put_beside(p, i, begins, ends, tra_exchange_window(p, &before, transfers));
         if (worth_it(p, begins, ends, hidden, threads, budget)) return;
     }
-    put_beside(p, i, before.begins, before.ends, before.window);
+    put_beside(p, i, before.orders.begins, before.orders.ends, before.orders.window);
 }
 
 int64_t tra_beside_some(tra_plan *p, const int64_t *held, int threads, int64_t budget) {
@@ -126,7 +126,7 @@ int64_t tra_beside_some(tra_plan *p, const int64_t *held, int threads, int64_t b
         if (tra_op_exchanges(&p->ops[i])) try_beside(p, i, i, may_end(p, i), threads, budget);
     }
     for (int i = 0; i < p->nops; i++) {
-        if (tra_op_exchanges(&p->ops[i])) try_beside(p, i, may_begin(p, i), p->ops[i].ends, threads, budget);
+        if (tra_op_exchanges(&p->ops[i])) try_beside(p, i, may_begin(p, i), p->ops[i].orders.ends, threads, budget);
     }
     return takes(p, held);
 }

@@ -416,14 +416,14 @@ static void run_to_end(tra_exchange *x) {
 
 static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *in, tra_part *out, tra_err *e) {
     const tra_part *parts[1] = {in};
-    bool beside = op->begins < op->ends;
+    bool beside = op->orders.begins < op->orders.ends;
     *x = (tra_exchange){.site = site, .op = op, .in = in, .out = out, .beside = beside, .e = e};
     x->pieces = op->op == TRA_PLAN_REPART;
-    x->budget = tra_pool_stat(site->pool).budget - op->aside;
+    x->budget = tra_pool_stat(site->pool).budget - op->orders.aside;
     x->sent = beside ? &x->moved.sent : &site->sent;
     x->arrived = beside ? &x->moved.received : &site->received;
     x->need = tra_exchange_memory(site->plan, op);
-    x->window = beside ? op->window : tra_min64(x->budget / 4, tra_max64(0, x->budget - x->need.transient) / 2);
+    x->window = beside ? op->orders.window : tra_min64(x->budget / 4, tra_max64(0, x->budget - x->need.transient) / 2);
     x->most = x->pieces ? x->need.fetch : tra_type_room(&op->type);
     x->last = !x->pieces && tra_op_reads_last(site->plan, op, 0);
     x->scratch = tra_stage_scratch(parts, 1);

@@ -63,7 +63,7 @@ static tra_status view(const tra_op *op, tra_part *in, tra_part **out, tra_err *
         tra_dims key, to;
         tra_catalog_key(in->type->cat, in->ordinal[i], &key);
         to = key;
-        if (op->op == TRA_PLAN_REKEY) s = tra_keyfn_eval(op->keyfn, &key, &to, e);
+        if (op->op == TRA_PLAN_REKEY) s = tra_keyfn_eval(op->what.keyfn, &key, &to, e);
         int64_t t = s == TRA_OK ? tra_catalog_find(op->type.cat, &to) : -1;
         if (t >= 0)
             v[n++] = (renamed){t, i};
@@ -95,9 +95,9 @@ static tra_part *lazy(exec *x, const tra_op *op, tra_part *in) {
     }
     tra_part *p = derived_part(op->op == TRA_PLAN_MAP ? TRA_PART_MAP : TRA_PART_TILE, op, in, v, n);
     free(v);
-    p->map = op->map;
-    p->dim = op->dim;
-    p->size = op->size;
+    p->map = op->what.map;
+    p->dim = op->what.dim;
+    p->size = op->what.size;
     /* a map of a map is one map (R1-2) */
     while (below->kind == TRA_PART_VIEW) below = below->base;
     if (below->kind != TRA_PART_MAP) return p;
@@ -107,7 +107,7 @@ static tra_part *lazy(exec *x, const tra_op *op, tra_part *in) {
         for (tra_part *q = in; q != below; q = q->base) at = q->src[at];
         p->src[i] = below->src[at];
     }
-    p->map = tra_kernel_then(x->arena, below->map, op->map);
+    p->map = tra_kernel_then(x->arena, below->map, op->what.map);
     p->base = below->base;
     tra_part_keep(p->base);
     tra_part_drop(in, x->site.pool);
@@ -121,17 +121,18 @@ static tra_status open_inputs(exec *x, tra_err *e) {
     for (int i = 0; i < x->plan->nops && s == TRA_OK; i++) {
         const tra_op *op = &x->plan->ops[i];
         if (op->op != TRA_PLAN_INPUT) continue;
-        if (!op->path) {
-            s = tra_fail(e, TRA_INPUT, "input %s is only declared; give it a file with -D %s=FILE", op->name, op->name);
+        if (!op->what.path) {
+            s = tra_fail(e, TRA_INPUT, "input %s is only declared; give it a file with -D %s=FILE", op->what.name,
+                         op->what.name);
             break;
         }
-        s = tra_rel_open(op->path, &op->type.cat->bound, &x->rels[i], e);
+        s = tra_rel_open(op->what.path, &op->type.cat->bound, &x->rels[i], e);
         if (s != TRA_OK) break;
         const tra_type *t = tra_rel_type(x->rels[i]);
         if (t->dtype != op->type.dtype || t->cat->n != op->type.cat->n ||
             !tra_dims_eq(&t->cat->frontier, &op->type.cat->frontier) ||
             !tra_dims_eq(&t->cat->bound, &op->type.cat->bound))
-            s = tra_fail(e, TRA_INPUT, "%s is not what the plan was made for; compile it again", op->path);
+            s = tra_fail(e, TRA_INPUT, "%s is not what the plan was made for; compile it again", op->what.path);
     }
     return tra_comm_agree(&x->site.comm, s, e);
 }
@@ -175,7 +176,7 @@ static tra_part *new_part(exec *x, int i) {
     if (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST)
         summands = tra_place_summands(&x->plan->ops[op->in[0]].place);
     tra_part *p = tra_part_empty(&op->type, &op->place, me, summands);
-    if (!op->partial) return p;
+    if (!op->what.partial) return p;
     p->summand = tra_calloc((size_t)p->n, sizeof *p->summand);
     for (int64_t t = 0; t < p->n; t++) p->summand[t] = tra_place_summand(&op->place, me);
     return p;
@@ -202,7 +203,7 @@ static tra_status list_needed(exec *x, tra_err *e) {
         if (op->op == TRA_PLAN_OUTPUT) {
             int64_t all = op->type.cat->n, reused = tra_outfile_reused(x->files[i]);
             x->needed[i] = reused < all || all == 0;
-            if (reused > 0) tra_journal_tell(x->journal, reused, all, op->name ? op->name : op->path);
+            if (reused > 0) tra_journal_tell(x->journal, reused, all, op->what.name ? op->what.name : op->what.path);
         } else if (x->needed[i]) {
             TRA_TRY(take_over(x, i, e));
         }
@@ -221,7 +222,7 @@ static tra_status emitting(exec *x, int i, tra_part *l, tra_part *r, tra_err *e)
     const tra_op *op = &x->plan->ops[i];
     int to = direct_output(x, i);
     tra_outlet sink = {.pool = x->site.pool, .engine = x->site.engine, .keep = x->keep, .op = op};
-    if (op->partial) sink.summand = tra_place_summand(&op->place, x->site.comm.rank);
+    if (op->what.partial) sink.summand = tra_place_summand(&op->place, x->site.comm.rank);
     if (to < 0 && !x->parts[i]) x->parts[i] = new_part(x, i);
     if (to >= 0)
         sink.file = x->files[to];
@@ -240,15 +241,16 @@ static tra_status emitting(exec *x, int i, tra_part *l, tra_part *r, tra_err *e)
 /* ---- the story ------------------------------------------------------------------------------------------------- */
 
 static const char *title(const tra_op *op, char buf[96]) {
-    snprintf(buf, 96, "#%d %s%s%.48s", op->id, tra_plan_op_text(op->op), op->name ? " " : "", op->name ? op->name : "");
+    snprintf(buf, 96, "#%d %s%s%.48s", op->id, tra_plan_op_text(op->op), op->what.name ? " " : "",
+             op->what.name ? op->what.name : "");
     return buf;
 }
 
 static void tell_begin(const tra_op *op) {
     char name[96], net[32], read[32];
     tra_info(2, "%s begins: %s to move, %s to read, %.3g flops, about %.3g s", title(op, name),
-             tra_human(op->cost.network_bytes, net), tra_human(op->cost.disk_read, read), op->cost.flops,
-             op->cost.seconds);
+             tra_human(op->predicted.cost.network_bytes, net), tra_human(op->predicted.cost.disk_read, read),
+             op->predicted.cost.flops, op->predicted.cost.seconds);
 }
 
 static void tell_end(const tra_op *op, const tra_op_report *r, int64_t past_cache) {
@@ -289,14 +291,14 @@ static void begin_beside(exec *x, int i) {
     x->beside[x->nbeside++] = tra_exchange_begin(&x->site, op, x->parts[op->in[0]], x->parts[i]);
     tra_engine_set_beside(x->site.engine, go_on_beside, x);
     char name[96], window[32];
-    tra_info(2, "  %s goes on beside the stages from #%d to #%d, %s on the way at once", title(op, name), op->begins,
-             op->ends, tra_human(op->window, window));
+    tra_info(2, "  %s goes on beside the stages from #%d to #%d, %s on the way at once", title(op, name),
+             op->orders.begins, op->orders.ends, tra_human(op->orders.window, window));
 }
 
 /* Those that send the results of operator i while it makes them. */
 static void begin_sending(exec *x, int i) {
     for (int k = i + 1; k < x->plan->nops; k++) {
-        if (x->plan->ops[k].begins != i || !x->needed[k] || x->complete[k]) continue;
+        if (x->plan->ops[k].orders.begins != i || !x->needed[k] || x->complete[k]) continue;
         if (!x->parts[i]) x->parts[i] = new_part(x, i);
         begin_beside(x, k);
     }
@@ -311,7 +313,7 @@ static tra_status end_beside(exec *x, int with, tra_status s, tra_err *e) {
         int i = x->beside_op[k];
         tra_op_report *rep = &x->report->ops[i];
         tra_moved m;
-        if (with >= 0 && x->plan->ops[i].ends != with) {
+        if (with >= 0 && x->plan->ops[i].orders.ends != with) {
             x->beside_op[left] = i;
             x->beside[left++] = x->beside[k];
             continue;
@@ -337,7 +339,7 @@ static tra_status run_op(exec *x, int i, tra_err *e) {
     case TRA_PLAN_REKEY: return view(op, l, &x->parts[i], e);
     case TRA_PLAN_MAP:
     case TRA_PLAN_TILE:
-        if (!op->fused) return emitting(x, i, l, r, e);
+        if (!op->orders.fused) return emitting(x, i, l, r, e);
         x->parts[i] = lazy(x, op, l);
         return TRA_OK;
     case TRA_PLAN_JOIN:
@@ -348,7 +350,7 @@ static tra_status run_op(exec *x, int i, tra_err *e) {
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF:
     case TRA_PLAN_REPART:
-        if (op->begins < op->ends) {
+        if (op->orders.begins < op->orders.ends) {
             if (!is_beside(x, i)) begin_beside(x, i);
             return TRA_OK;
         }
@@ -432,7 +434,7 @@ static tra_status run_ops(exec *x, tra_err *e) {
         if (s == TRA_OK) tra_keep_stage_end(x->keep, i, x->parts, x->complete);
         tra_pool_stats after = tra_pool_stat(x->site.pool);
         reads_on = tra_op_flows(op) || (reads_on && tra_op_is_read(op)); /* what it reads counts as its join's */
-        bool stage = op->begins == op->ends;                             /* else they are told when it ends */
+        bool stage = op->orders.begins == op->orders.ends;               /* else they are told when it ends */
         *rep = (tra_op_report){.seconds = stage ? tra_now() - t0 : rep->seconds,
                                .sent = stage ? x->site.sent - sent : rep->sent,
                                .received = stage ? x->site.received - received : rep->received,

@@ -147,7 +147,7 @@ static tra_status set_up(tra_joinagg *st, tra_err *e) {
     int64_t tmp = 0;
     size_t kernel = 0;
     const tra_part *parts[2] = {st->p.l.part, st->p.r.part};
-    st->summand = op->partial ? tra_place_summand(&op->place, st->site->comm.rank) : 0;
+    st->summand = op->what.partial ? tra_place_summand(&op->place, st->site->comm.rank) : 0;
     st->state_dtype = op->type.dtype;
     pair_need most = {.ext = lt->cat->bound};
     if (st->join) {
@@ -160,10 +160,11 @@ static tra_status set_up(tra_joinagg *st, tra_err *e) {
         if (op->op == TRA_PLAN_MERGE) in = op->type.dtype;
         /* of a tree all sums are of one type, that of the summands */
         bool as_summand = op->op == TRA_PLAN_MERGE && st->p.tree.leaves > 1;
-        if (!st->fused && !op->partial) st->state_dtype = as_summand ? lt->dtype : tra_agg_state_dtype(st->agg, in);
+        if (!st->fused && !op->what.partial)
+            st->state_dtype = as_summand ? lt->dtype : tra_agg_state_dtype(st->agg, in);
         /* the summands of a fused kernel are f32 where the state of their sum is f64: these are terms, not states */
         st->merges = op->op == TRA_PLAN_MERGE && lt->dtype == st->state_dtype;
-        st->composed = !op->partial && tra_kernel_rest(st->agg) != NULL;
+        st->composed = !op->what.partial && tra_kernel_rest(st->agg) != NULL;
         st->tiles = st->fused ? 0 : fold_tiles(st);
     } else {
         st->tiles = 1;
@@ -181,15 +182,15 @@ static tra_status set_up(tra_joinagg *st, tra_err *e) {
 }
 
 tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_part *r, tra_outlet *sink, tra_err *e) {
-    tra_joinagg st = {.site = site, .op = op, .sink = sink, .join = op->join, .agg = op->agg};
-    int64_t budget = tra_pool_stat(site->pool).budget - op->aside;
+    tra_joinagg st = {.site = site, .op = op, .sink = sink, .join = op->what.join, .agg = op->what.agg};
+    int64_t budget = tra_pool_stat(site->pool).budget - op->orders.aside;
     tra_pairs_list(&st.p, op, l, r, site->plan->reproducible);
     st.fused = tra_op_accumulates(site->plan, op);
     site->all = tra_pairs_count(&st.p);
     tra_status s = set_up(&st, e);
     for (tra_rect b = {0}; s == TRA_OK && tra_rect_next(&st.p, &b);) s = run_span(&st, &b, budget, e);
     s = tra_stage_end(site, s, e);
-    if (s == TRA_OK && op->partial) s = emit_identities(&st, e);
+    if (s == TRA_OK && op->what.partial) s = emit_identities(&st, e);
     tra_pairs_free(&st.p);
     free(st.row);
     return s;

@@ -36,7 +36,7 @@ static void digests(const tra_plan *p, const uint64_t *values, uint64_t *outputs
     tra_str places = {0}, v = {0};
     for (int i = 0; i < p->nops; i++) {
         if (p->ops[i].op != TRA_PLAN_OUTPUT) continue;
-        put_place(p->ops[i].path, &places);
+        put_place(p->ops[i].what.path, &places);
         tra_str_addn(&v, (const char *)&values[i], sizeof values[i]);
     }
     *outputs = XXH64(tra_str_get(&places), places.n, 0);

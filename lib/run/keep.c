@@ -101,8 +101,8 @@ static tra_status check_all(tra_keep *k, const tra_op *op, tra_log *log, tra_par
 }
 
 static const char *name_of(const tra_plan *p, const tra_op *op, char buf[64]) {
-    while (!op->name && (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST)) op = &p->ops[op->in[0]];
-    if (op->name) return op->name;
+    while (!op->what.name && (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST)) op = &p->ops[op->in[0]];
+    if (op->what.name) return op->what.name;
     snprintf(buf, 64, "#%d (%s)", op->id, tra_plan_op_text(op->op));
     return buf;
 }
@@ -187,12 +187,12 @@ bool tra_keep_saves(const tra_plan *p, int i) {
     case TRA_PLAN_BCAST: {
         const tra_op *from = &p->ops[op->in[0]];
         while (from->op == TRA_PLAN_FILTER || from->op == TRA_PLAN_REKEY || from->op == TRA_PLAN_SHUF ||
-               from->op == TRA_PLAN_BCAST || from->fused)
+               from->op == TRA_PLAN_BCAST || from->orders.fused)
             from = &p->ops[from->in[0]];
         return from->op != TRA_PLAN_INPUT;
     }
     case TRA_PLAN_MAP:
-    case TRA_PLAN_TILE: return !op->fused;
+    case TRA_PLAN_TILE: return !op->orders.fused;
     case TRA_PLAN_JOIN:
     case TRA_PLAN_AGG:
     case TRA_PLAN_JOINAGG:
@@ -210,7 +210,7 @@ bool tra_keep_saves(const tra_plan *p, int i) {
 
 static bool passes_on(const tra_op *op) { /* blocks of its input */
     return op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST || op->op == TRA_PLAN_FILTER ||
-           op->op == TRA_PLAN_REKEY || op->fused;
+           op->op == TRA_PLAN_REKEY || op->orders.fused;
 }
 
 /* Removes what outputs would not need, were the run to go on from what is complete, unless something that is held has

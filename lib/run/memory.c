@@ -45,16 +45,16 @@ static void free_edges(edges *e) {
 static void choose_fused(tra_plan *p, const edges *e) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
-        op->fused = false;
+        op->orders.fused = false;
         if (op->op != TRA_PLAN_MAP && op->op != TRA_PLAN_TILE) continue;
-        op->fused = !p->slim && e->uses[i] == 1 && !e->concatenated[i];
+        op->orders.fused = !p->slim && e->uses[i] == 1 && !e->concatenated[i];
         int j = op->in[0];
         while (p->ops[j].op == TRA_PLAN_FILTER || p->ops[j].op == TRA_PLAN_REKEY) j = p->ops[j].in[0];
-        if (op->op != TRA_PLAN_MAP || p->ops[j].op != TRA_PLAN_MAP) p->ops[j].fused = false;
+        if (op->op != TRA_PLAN_MAP || p->ops[j].op != TRA_PLAN_MAP) p->ops[j].orders.fused = false;
     }
 }
 
-static bool is_view(const tra_op *op) { return tra_op_renames(op) || op->op == TRA_PLAN_OUTPUT || op->fused; }
+static bool is_view(const tra_op *op) { return tra_op_renames(op) || op->op == TRA_PLAN_OUTPUT || op->orders.fused; }
 
 /* What a view shows is held until the last has looked at it. */
 static void views_hold(const tra_plan *p, edges *e) {
@@ -101,7 +101,7 @@ static int64_t values_of(const tra_plan *p, const tra_op *op, int side, role rol
 
 tra_block_loop tra_op_loop(const tra_plan *p, const tra_op *op, int threads, int64_t budget) {
     int64_t rows = values_of(p, op, 0, OWN), columns = op->in[1] >= 0 ? values_of(p, op, 1, OWN) : 1;
-    return tra_loop_of(p, op, rows, columns, values_of(p, op, 0, SUMMED), threads, budget - op->aside);
+    return tra_loop_of(p, op, rows, columns, values_of(p, op, 0, SUMMED), threads, budget - op->orders.aside);
 }
 
 int64_t tra_op_passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget) {
@@ -123,14 +123,14 @@ static void find_io(tra_plan *p, const edges *e) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         bool output = op->op == TRA_PLAN_OUTPUT, stage = op->op != TRA_PLAN_INPUT && (output || !is_view(op));
-        op->io = 0;
-        op->direct = output || (stage && streams_out(p, e, i));
+        op->orders.io = 0;
+        op->orders.direct = output || (stage && streams_out(p, e, i));
         for (int side = 0; stage && side < 2 && op->in[side] >= 0; side++) {
             int f = e->file[op->in[side]];
-            if (f >= 0) op->io = tra_max64(op->io, p->ops[f].scratch);
+            if (f >= 0) op->orders.io = tra_max64(op->orders.io, p->ops[f].what.scratch);
         }
-        if (op->direct && p->compress) op->io = tra_max64(op->io, tra_codec_scratch(&op->type));
-        if (output && p->ops[op->in[0]].direct) op->io = 0;
+        if (op->orders.direct && p->compress) op->orders.io = tra_max64(op->orders.io, tra_codec_scratch(&op->type));
+        if (output && p->ops[op->in[0]].orders.direct) op->orders.io = 0;
     }
 }
 
@@ -170,7 +170,7 @@ static void predict_reads(tra_plan *p, const edges *e, int threads, int64_t budg
                                                     : n * tra_op_passes(p, op, side, threads, budget);
             int64_t bytes = n * tra_store_chunk_bytes(&p->ops[f].type);
             int at = budget ? i : reader[i];
-            p->ops[p->ops[at].ends].cost.disk_read += bytes;
+            p->ops[p->ops[at].orders.ends].predicted.cost.disk_read += bytes;
             p->cost.disk_read += bytes;
         }
     }
@@ -194,7 +194,7 @@ static int64_t result_here(const tra_plan *p, const tra_op *op, int64_t *most) {
     int64_t *floats = tra_malloc(2 * (size_t)p->sites * sizeof *floats), *tuples = floats + p->sites, here = 0;
     int64_t size = (int64_t)tra_dtype_size(op->type.dtype);
     int64_t more = tra_type_room(&op->type) - tra_catalog_maxfloats(op->type.cat) * size; /* that a block takes */
-    int64_t unpacks = op->fused ? 0 : tra_op_unpacks(p, op);                              /* of all at once, perhaps */
+    int64_t unpacks = op->orders.fused ? 0 : tra_op_unpacks(p, op);                       /* of all at once, perhaps */
     tra_place_floats(&op->place, op->type.cat, floats, tuples);
     *most = 0;
     for (int s = 0; s < p->sites; s++) {
@@ -237,7 +237,7 @@ static int64_t held_of_input(const tra_plan *p, int i, int64_t here, int threads
     int readers = 0, at = i, side = 0;
     bool many = false;
     for (int j = i + 1; j < p->nops; j++) {
-        for (int k = 0; k < 2 && p->ops[j].in[k] >= 0 && !tra_op_renames(&p->ops[j]) && !p->ops[j].fused; k++) {
+        for (int k = 0; k < 2 && p->ops[j].in[k] >= 0 && !tra_op_renames(&p->ops[j]) && !p->ops[j].orders.fused; k++) {
             if (tra_op_holder(p, p->ops[j].in[k], &many) == i) readers++, at = j, side = k;
         }
     }
@@ -288,22 +288,22 @@ static void live_beside(const tra_plan *p, const living *held, living *wish) {
         const tra_op *x = &p->ops[j];
         int from = x->in[0];
         while (from >= 0 && is_view(&p->ops[from])) from = p->ops[from].in[0];
-        for (int i = x->begins; i < j; i++) living_add(&wish[i], &held[j], 1);
-        for (int i = j + 1; i <= x->ends; i++) {
+        for (int i = x->orders.begins; i < j; i++) living_add(&wish[i], &held[j], 1);
+        for (int i = j + 1; i <= x->orders.ends; i++) {
             living_add(&wish[i], &held[from], 1);
             wish[i].lean = wish[i].all;
         }
     }
-    for (int i = 0; i < p->nops; i++) wish[i].all += p->ops[i].aside, wish[i].lean += p->ops[i].aside;
+    for (int i = 0; i < p->nops; i++) wish[i].all += p->ops[i].orders.aside, wish[i].lean += p->ops[i].orders.aside;
 }
 
 static void predict_spills(tra_plan *p, const living *wish, int threads, int64_t budget) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         if (tra_op_is_read(op)) continue;
-        int64_t more = tra_op_memory(p, op, threads) + op->aside - budget;
-        op->spill = tra_max64(0, tra_min64(wish[i].made, wish[i].made + more));
-        p->scratch = tra_max64(p->scratch, op->spill);
+        int64_t more = tra_op_memory(p, op, threads) + op->orders.aside - budget;
+        op->predicted.spill = tra_max64(0, tra_min64(wish[i].made, wish[i].made + more));
+        p->scratch = tra_max64(p->scratch, op->predicted.spill);
     }
 }
 
@@ -326,8 +326,8 @@ static int64_t predict(tra_plan *p, int threads) {
         tra_op *op = &p->ops[i];
         int64_t tuples, here = result_here(p, op, &tuples);
         bool stage = op->op != TRA_PLAN_INPUT && (!is_view(op) || op->op == TRA_PLAN_OUTPUT);
-        op->cost.disk_read = op->cost.disk_write = op->spill = 0;
-        op->least_memory = base;
+        op->predicted.cost.disk_read = op->predicted.cost.disk_write = op->predicted.spill = 0;
+        op->predicted.least_memory = base;
         if (op->op == TRA_PLAN_INPUT)
             held[i] = (living){here, held_of_input(p, i, here, threads, budget), 0};
         else if (stage && op->op != TRA_PLAN_OUTPUT && !streams_out(p, &e, i))
@@ -335,7 +335,7 @@ static int64_t predict(tra_plan *p, int threads) {
         living_add(&now, &held[i], 1);
         if (stage) {
             int64_t mine = tra_op_memory(p, op, threads);
-            op->least_memory = base + mine;
+            op->predicted.least_memory = base + mine;
             least = tra_max64(least, base + mine);
             int64_t most = base + mine + under_way(p, op, held[i].all > 0, here, threads, budget);
             wish[i] = (living){most + now.all, most + now.lean, now.made};
@@ -344,7 +344,7 @@ static int64_t predict(tra_plan *p, int threads) {
         }
         if (op->op == TRA_PLAN_OUTPUT) {
             int64_t chunk = tra_store_chunk_bytes(&op->type);
-            p->cost.disk_write += op->cost.disk_write = op->type.cat->n * chunk;
+            p->cost.disk_write += op->predicted.cost.disk_write = op->type.cat->n * chunk;
             if (p->compress) spool += tuples * chunk;
         }
         int done[3] = {i, op->in[0], op->in[1] == op->in[0] ? -1 : op->in[1]}; /* what nobody uses after this */
@@ -360,7 +360,7 @@ static int64_t predict(tra_plan *p, int threads) {
     int64_t in_use = base + TRA_LEAST_BUDGET, most = p->memory > 0 ? tra_max64(p->memory, least) : INT64_MAX;
     for (int i = 0; i < p->nops; i++) {
         in_use = tra_max64(in_use, wish[i].lean);
-        p->ops[i].cost.peak_memory = tra_min64(in_use, most);
+        p->ops[i].predicted.cost.peak_memory = tra_min64(in_use, most);
     }
     p->cost.peak_memory = tra_min64(in_use, most);
     free_edges(&e);
@@ -372,7 +372,7 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
     p->slim = false;
     int64_t roomy = predict(p, threads), slim = roomy;
     bool fused = false;
-    for (int i = 0; i < p->nops; i++) fused |= p->ops[i].fused;
+    for (int i = 0; i < p->nops; i++) fused |= p->ops[i].orders.fused;
     if (fused) {
         p->slim = true;
         slim = predict(p, threads);
@@ -386,6 +386,6 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
 
 int64_t tra_exchange_scratch(const tra_plan *p) {
     int64_t most = 0;
-    for (int i = 0; i < p->nops; i++) most = tra_max64(most, p->ops[i].cost.network_bytes);
+    for (int i = 0; i < p->nops; i++) most = tra_max64(most, p->ops[i].predicted.cost.network_bytes);
     return tra_ceil_div(most, p->sites);
 }

@@ -36,21 +36,21 @@ int64_t tra_type_room(const tra_type *t) {
 /* Of a result of op: what goes to a file takes a chunk. */
 static int64_t result_bytes(const tra_op *op) {
     int64_t n = tra_type_room(&op->type);
-    return op->direct ? tra_max64(n, tra_block_footprint(tra_store_chunk_bytes(&op->type))) : n;
+    return op->orders.direct ? tra_max64(n, tra_block_footprint(tra_store_chunk_bytes(&op->type))) : n;
 }
 
 /* The operator whose stored results reading op's result reads. */
 static const tra_op *stored_of(const tra_plan *p, const tra_op *op) {
-    while (tra_op_renames(op) || op->fused) op = &p->ops[op->in[0]];
+    while (tra_op_renames(op) || op->orders.fused) op = &p->ops[op->in[0]];
     return op;
 }
 
 int64_t tra_op_unpacks(const tra_plan *p, const tra_op *op) {
     while (op->op != TRA_PLAN_INPUT) {
-        if (!tra_op_renames(op) && !op->fused && op->op != TRA_PLAN_SHUF && op->op != TRA_PLAN_BCAST) return 0;
+        if (!tra_op_renames(op) && !op->orders.fused && op->op != TRA_PLAN_SHUF && op->op != TRA_PLAN_BCAST) return 0;
         op = &p->ops[op->in[0]];
     }
-    return footprint(op->unpacks);
+    return footprint(op->what.unpacks);
 }
 
 int64_t tra_op_stored_room(const tra_plan *p, const tra_op *op) {
@@ -62,18 +62,18 @@ int64_t tra_op_stored_room(const tra_plan *p, const tra_op *op) {
 static int64_t derive_scratch(const tra_plan *p, const tra_op *op) {
     while (tra_op_renames(op)) op = &p->ops[op->in[0]];
     if (op->op != TRA_PLAN_MAP) return 0;
-    const tra_kernel *k = op->map;
+    const tra_kernel *k = op->what.map;
     tra_arena *a = NULL;
     for (;;) {
         const tra_op *below = &p->ops[op->in[0]];
         while (tra_op_renames(below)) below = &p->ops[below->in[0]];
-        if (below->op != TRA_PLAN_MAP || !below->fused) {
+        if (below->op != TRA_PLAN_MAP || !below->orders.fused) {
             int64_t n = (int64_t)tra_kernel_scratch(k, TRA_USE_MAP, below->type.dtype, &below->type.cat->bound, NULL);
             tra_arena_free(a);
             return footprint(n);
         }
         if (!a) a = tra_arena_new();
-        k = tra_kernel_then(a, below->map, k);
+        k = tra_kernel_then(a, below->what.map, k);
         op = below;
     }
 }
@@ -81,7 +81,7 @@ static int64_t derive_scratch(const tra_plan *p, const tra_op *op) {
 int64_t tra_op_read_room(const tra_plan *p, const tra_op *op) {
     int64_t n = tra_type_room(&op->type);
     while (tra_op_renames(op)) op = &p->ops[op->in[0]];
-    return op->fused ? n + tra_op_stored_room(p, op) : tra_max64(n, tra_op_unpacks(p, op));
+    return op->orders.fused ? n + tra_op_stored_room(p, op) : tra_max64(n, tra_op_unpacks(p, op));
 }
 
 typedef struct need {
@@ -90,13 +90,14 @@ typedef struct need {
 } need;
 
 tra_tree tra_op_tree(const tra_plan *p, const tra_op *op) {
-    if (!p->reproducible || !op->agg) return (tra_tree){-1, 1, 1};
+    if (!p->reproducible || !op->what.agg) return (tra_tree){-1, 1, 1};
     const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
     if (op->op == TRA_PLAN_MERGE) {
         int summands = tra_place_summands(&p->ops[l->in[0]].place);
         return (tra_tree){-1, summands, summands};
     }
-    return tra_tree_of(op->join, l->type.cat, r ? r->type.cat : NULL, &op->joinl, &op->joinr, &op->group);
+    return tra_tree_of(op->what.join, l->type.cat, r ? r->type.cat : NULL, &op->what.joinl, &op->what.joinr,
+                       &op->what.group);
 }
 
 /* What a join makes of the largest arrays of its inputs: its extents, and scratch of the kernel. Where the bounds do
@@ -107,12 +108,12 @@ static void join_term(const tra_op *op, const tra_op *l, const tra_op *r, tra_di
     tra_err none = {0};
     int64_t n;
     *scratch = 0;
-    if (tra_kernel_shape2(op->join, a, b, a, b, ext, NULL, &none) == TRA_OK && tra_dims_product(ext, &n)) {
-        *scratch = (int64_t)tra_kernel_scratch(op->join, TRA_USE_JOIN, t, a, b);
+    if (tra_kernel_shape2(op->what.join, a, b, a, b, ext, NULL, &none) == TRA_OK && tra_dims_product(ext, &n)) {
+        *scratch = (int64_t)tra_kernel_scratch(op->what.join, TRA_USE_JOIN, t, a, b);
         return;
     }
     *ext = op->type.cat->bound;
-    if (tra_kernel_rest(op->join)) *scratch = 2 * tra_type_room(&op->type);
+    if (tra_kernel_rest(op->what.join)) *scratch = 2 * tra_type_room(&op->type);
 }
 
 static need join_need(const tra_plan *p, const tra_op *op, int threads) {
@@ -124,24 +125,24 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     int64_t kernel = 0, term = 0, finish = 0, floats;
     if (r) join_term(op, l, r, &ext, &kernel);
     if (!tra_dims_product(&ext, &floats)) floats = tra_catalog_maxfloats(op->type.cat);
-    if (r && op->agg && !fused) term = (floats * (int64_t)tra_dtype_size(in) + 63) / 64 * 64;
-    if (op->agg) {
-        tra_dtype dtype = fused || op->partial ? op->type.dtype : tra_agg_state_dtype(op->agg, in);
+    if (r && op->what.agg && !fused) term = (floats * (int64_t)tra_dtype_size(in) + 63) / 64 * 64;
+    if (op->what.agg) {
+        tra_dtype dtype = fused || op->what.partial ? op->type.dtype : tra_agg_state_dtype(op->what.agg, in);
         int64_t state = tra_block_footprint(tra_catalog_maxfloats(op->type.cat) * (int64_t)tra_dtype_size(dtype));
-        if (!op->partial && tra_kernel_rest(op->agg)) { /* of other extents than the result */
+        if (!op->what.partial && tra_kernel_rest(op->what.agg)) { /* of other extents than the result */
             tra_dims group = ext;
-            tra_agg_state_ext(op->agg, &group, &ext);
+            tra_agg_state_ext(op->what.agg, &group, &ext);
             if (!tra_dims_product(&ext, &floats)) floats = 0;
             state = tra_block_footprint(floats * 8);
             n.c += state;
-            finish = (int64_t)tra_kernel_scratch(op->agg, TRA_USE_AGG, dtype, &ext, NULL);
+            finish = (int64_t)tra_kernel_scratch(op->what.agg, TRA_USE_AGG, dtype, &ext, NULL);
         } else {
             n.c = tra_max64(n.c, state);
         }
         n.c += (tra_tree_depth(tra_op_tree(p, op).leaves) - 1) * state;
     }
     int64_t derive = tra_max64(derive_scratch(p, l), r ? derive_scratch(p, r) : 0);
-    n.fixed = threads * (tra_max64(footprint(tra_max64(term + kernel, finish)), derive) + footprint(op->io));
+    n.fixed = threads * (tra_max64(footprint(tra_max64(term + kernel, finish)), derive) + footprint(op->orders.io));
     return n;
 }
 
@@ -180,7 +181,7 @@ static void try_loop(const need *n, int64_t ni, int64_t nj, int64_t nk, int64_t 
 static tra_block_loop in_groups(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int threads,
                                 tra_block_loop l) {
     double pace = tra_op_accumulates(p, op) ? 10e9 : 0.25e9;
-    if (op->cost.flops_max < 60 * pace * threads) return l;
+    if (op->predicted.cost.flops_max < 60 * pace * threads) return l;
     while (8.0 * (double)l.ci * (double)l.cj > (double)ni * (double)nj && (l.ci > 1 || l.cj > 1)) {
         if (l.ci >= l.cj)
             l.ci = tra_ceil_div(l.ci, 2);
@@ -228,14 +229,14 @@ tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int6
 int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, int64_t transfers) {
     enum { WINDOW = 8 << 20 }; /* enough for the wire; what comes together is done together, so no more */
     int64_t one = tra_max64(tra_op_read_room(p, &p->ops[op->in[0]]), tra_type_room(&op->type));
-    int64_t most = tra_min64(op->cost.network_bytes, tra_max64(WINDOW, 2 * one));
+    int64_t most = tra_min64(op->predicted.cost.network_bytes, tra_max64(WINDOW, 2 * one));
     return tra_max64(one, most / one < transfers ? most : transfers * one);
 }
 
 tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op) {
     const tra_op *from = &p->ops[op->in[0]];
     int64_t in = tra_op_read_room(p, from), out = tra_type_room(&op->type),
-            fetch = in + derive_scratch(p, from) + footprint(op->io);
+            fetch = in + derive_scratch(p, from) + footprint(op->orders.io);
     if (op->op != TRA_PLAN_REPART) /* held while it is sent; another comes */
         return (tra_exchange_need){.least = tra_max64(fetch, in + out), .fetch = fetch, .transient = fetch};
     int64_t piece = p->sites > 1 ? tra_min64(tra_type_room(&from->type), out) : 0;
@@ -247,8 +248,8 @@ tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op) {
 
 int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     const tra_op *from = op->in[0] >= 0 ? &p->ops[op->in[0]] : NULL;
-    int64_t out = result_bytes(op), in = from ? tra_op_read_room(p, from) : 0, fixed = threads * footprint(op->io),
-            n = in + out;
+    int64_t out = result_bytes(op), in = from ? tra_op_read_room(p, from) : 0,
+            fixed = threads * footprint(op->orders.io), n = in + out;
     switch (op->op) {
     case TRA_PLAN_JOIN:
     case TRA_PLAN_AGG:
@@ -261,13 +262,13 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     case TRA_PLAN_MAP:
     case TRA_PLAN_TILE: n = tra_op_stored_room(p, from) + out + fixed + threads * derive_scratch(p, op); break;
     case TRA_PLAN_CONCAT: /* a whole group and its result */
-        n = out + from->type.cat->frontier.v[op->keydim] * in + fixed + threads * derive_scratch(p, from);
+        n = out + from->type.cat->frontier.v[op->what.keydim] * in + fixed + threads * derive_scratch(p, from);
         break;
     case TRA_PLAN_REPART:
     case TRA_PLAN_SHUF:
     case TRA_PLAN_BCAST: n = tra_exchange_memory(p, op).least; break;
     case TRA_PLAN_OUTPUT: /* what is computed on the way is written from where it is */
-        n = from->direct ? 0 : tra_op_stored_room(p, from) + out + fixed + threads * derive_scratch(p, from);
+        n = from->orders.direct ? 0 : tra_op_stored_room(p, from) + out + fixed + threads * derive_scratch(p, from);
         break;
     case TRA_PLAN_INPUT:
     case TRA_PLAN_FILTER:

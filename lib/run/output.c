@@ -232,7 +232,7 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_wr
     list_tuples(o, &op->place);
     w.tag = tra_journal_tag(journal, op->id, tag);
     w.reuse = tra_journal_resumed(journal);
-    if (comm->rank == 0) s = make_file(o, op->path, &w, &in_place, e);
+    if (comm->rank == 0) s = make_file(o, op->what.path, &w, &in_place, e);
     s = tra_comm_agree(comm, s, e);
     tra_comm_bcast(comm, &in_place, sizeof in_place);
     if (s == TRA_OK && in_place) {

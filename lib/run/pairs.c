@@ -22,7 +22,7 @@ static void classify(tra_pairs *x) {
     const tra_op *op = x->op;
     int kl = arity(&x->l), kr = arity(&x->r);
     bool in_l[2 * TRA_MAXDIM] = {0}, in_r[2 * TRA_MAXDIM] = {0}, grouped[2 * TRA_MAXDIM] = {0};
-    x->nlabels = kl + kr - (x->r.part ? op->joinr.n : 0);
+    x->nlabels = kl + kr - (x->r.part ? op->what.joinr.n : 0);
     for (int d = 0; d < kl; d++) {
         in_l[d] = true;
         x->radix[d] = x->l.part->type->cat->frontier.v[d];
@@ -33,8 +33,8 @@ static void classify(tra_pairs *x) {
         x->radix[label] = in_l[label] ? tra_min64(x->radix[label], f) : f; /* joined keys: the lesser frontier counts */
         in_r[label] = true;
     }
-    for (int i = 0; i < x->nlabels; i++) grouped[i] = !op->agg;
-    for (int i = 0; op->agg && i < op->group.n; i++) grouped[op->group.v[i]] = true;
+    for (int i = 0; i < x->nlabels; i++) grouped[i] = !op->what.agg;
+    for (int i = 0; op->what.agg && i < op->what.group.n; i++) grouped[op->what.group.v[i]] = true;
     for (int i = 0; i < x->nlabels; i++) {
         if (in_l[i] && in_r[i])
             x->class[i] = grouped[i] ? TRA_PAIR_B : TRA_PAIR_K;
@@ -97,9 +97,10 @@ static void list_side(tra_pairs *x, tra_side *s) {
 /* Summands are the leaves of the tree that completes them. */
 static tra_tree tree_of(const tra_op *op, const tra_part *l, const tra_part *r, bool reproducible) {
     tra_tree t = {.label = -1, .n = 1, .leaves = 1};
-    if (!reproducible || !op->agg) return t;
+    if (!reproducible || !op->what.agg) return t;
     if (op->op != TRA_PLAN_MERGE)
-        return tra_tree_of(op->join, l->type->cat, r ? r->type->cat : NULL, &op->joinl, &op->joinr, &op->group);
+        return tra_tree_of(op->what.join, l->type->cat, r ? r->type->cat : NULL, &op->what.joinl, &op->what.joinr,
+                           &op->what.group);
     for (int64_t i = 0; l->summand && i < l->n; i++) {
         while (t.leaves <= l->summand[i]) t.leaves *= 2;
     }
@@ -122,8 +123,8 @@ void tra_pairs_key(const tra_pairs *x, const tra_meeting *l, const tra_meeting *
     int64_t value[2 * TRA_MAXDIM] = {0};
     label_values(x, &x->l, l->tuple, value, NULL);
     if (r) label_values(x, &x->r, r->tuple, value, NULL);
-    key->n = x->op->agg ? x->op->group.n : x->nlabels;
-    for (int d = 0; d < key->n; d++) key->v[d] = value[x->op->agg ? x->op->group.v[d] : d];
+    key->n = x->op->what.agg ? x->op->what.group.n : x->nlabels;
+    for (int d = 0; d < key->n; d++) key->v[d] = value[x->op->what.agg ? x->op->what.group.v[d] : d];
 }
 
 int64_t tra_pairs_count(const tra_pairs *x) {

@@ -15,11 +15,11 @@ static const struct {
 const char *tra_plan_op_text(tra_plan_op op) { return ops[op].text; }
 
 bool tra_op_accumulates(const tra_plan *p, const tra_op *op) {
-    if (!op->join || !op->agg) return false;
+    if (!op->what.join || !op->what.agg) return false;
     assert(op->in[1] >= 0);
     tra_dtype l = p->ops[op->in[0]].type.dtype, r = p->ops[op->in[1]].type.dtype;
-    if (l != r || (op->partial && op->type.dtype != l)) return false; /* its sums are of its operands' type */
-    return tra_kernel_fuses(op->join, tra_kernel_first(op->agg));
+    if (l != r || (op->what.partial && op->type.dtype != l)) return false; /* its sums are of its operands' type */
+    return tra_kernel_fuses(op->what.join, tra_kernel_first(op->what.agg));
 }
 
 static bool joinable(const tra_op *l, const tra_op *r, const tra_op *op, const char **why) {
@@ -37,8 +37,8 @@ static bool joinable(const tra_op *l, const tra_op *r, const tra_op *op, const c
         bool same = a->n == b->n;
         for (int m = 0; same && m < a->n; m++) {
             bool partners = false;
-            for (int j = 0; j < op->joinl.n; j++)
-                partners |= op->joinl.v[j] == a->dim[m] && op->joinr.v[j] == b->dim[m];
+            for (int j = 0; j < op->what.joinl.n; j++)
+                partners |= op->what.joinl.v[j] == a->dim[m] && op->what.joinr.v[j] == b->dim[m];
             same = partners && a->ext[m] == b->ext[m];
         }
         if (!same) return *why = "the inputs of a join are partitioned by keys that do not meet", false;
@@ -48,22 +48,22 @@ static bool joinable(const tra_op *l, const tra_op *r, const tra_op *op, const c
 
 bool tra_op_renames(const tra_op *op) { return op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY; }
 
-bool tra_op_is_read(const tra_op *op) { return op->op == TRA_PLAN_INPUT || tra_op_renames(op) || op->fused; }
+bool tra_op_is_read(const tra_op *op) { return op->op == TRA_PLAN_INPUT || tra_op_renames(op) || op->orders.fused; }
 
 bool tra_op_exchanges(const tra_op *op) {
     return op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST || op->op == TRA_PLAN_REPART;
 }
 
-bool tra_op_flows(const tra_op *op) { return op->ends > op->id; }
+bool tra_op_flows(const tra_op *op) { return op->orders.ends > op->id; }
 
 bool tra_op_moves(const tra_plan *p, const tra_op *op, int side) {
-    return op->join && op->in[side] >= 0 && tra_op_flows(&p->ops[op->in[side]]);
+    return op->what.join && op->in[side] >= 0 && tra_op_flows(&p->ops[op->in[side]]);
 }
 
 bool tra_op_feeds(const tra_plan *p, const tra_op *op) {
     for (int i = op->id + 1; i < p->nops; i++) {
         const tra_op *next = &p->ops[i];
-        if (next->begins == op->id) return true;
+        if (next->orders.begins == op->id) return true;
         if (!tra_op_is_read(next) && !tra_op_exchanges(next)) break;
     }
     return false;
@@ -71,24 +71,25 @@ bool tra_op_feeds(const tra_plan *p, const tra_op *op) {
 
 int tra_op_right_label(const tra_op *op, int kl, int d) {
     int before = 0;
-    for (int i = 0; i < op->joinr.n; i++) {
-        if (op->joinr.v[i] == d) return (int)op->joinl.v[i];
-        before += op->joinr.v[i] < d;
+    for (int i = 0; i < op->what.joinr.n; i++) {
+        if (op->what.joinr.v[i] == d) return (int)op->what.joinl.v[i];
+        before += op->what.joinr.v[i] < d;
     }
     return kl + d - before;
 }
 
 void tra_op_label(const tra_plan *p, const tra_op *op, int side, int d, bool *joined, bool *grouped) {
-    const tra_dims *v = side == 0 ? &op->joinl : &op->joinr;
+    const tra_dims *v = side == 0 ? &op->what.joinl : &op->what.joinr;
     int label = side == 0 ? d : tra_op_right_label(op, p->ops[op->in[0]].type.cat->frontier.n, d);
     *joined = false;
-    *grouped = !op->agg;
+    *grouped = !op->what.agg;
     for (int i = 0; i < v->n; i++) *joined |= v->v[i] == d;
-    for (int i = 0; op->agg && i < op->group.n; i++) *grouped |= op->group.v[i] == label;
+    for (int i = 0; op->what.agg && i < op->what.group.n; i++) *grouped |= op->what.group.v[i] == label;
 }
 
 int tra_op_viewed(const tra_plan *p, int i, bool *many) {
-    for (; tra_op_renames(&p->ops[i]) || p->ops[i].fused; i = p->ops[i].in[0]) *many |= p->ops[i].op == TRA_PLAN_TILE;
+    for (; tra_op_renames(&p->ops[i]) || p->ops[i].orders.fused; i = p->ops[i].in[0])
+        *many |= p->ops[i].op == TRA_PLAN_TILE;
     return i;
 }
 
@@ -105,7 +106,7 @@ bool tra_op_reads_last(const tra_plan *p, const tra_op *op, int side) {
     int mine = tra_op_viewed(p, op->in[side], &many), readers = 0;
     for (int j = mine + 1; j < p->nops && !many; j++) {
         const tra_op *reader = &p->ops[j];
-        bool reads = !tra_op_renames(reader) && !reader->fused;
+        bool reads = !tra_op_renames(reader) && !reader->orders.fused;
         for (int k = 0; reads && k < 2 && reader->in[k] >= 0; k++)
             readers += tra_op_viewed(p, reader->in[k], &many) == mine;
     }
@@ -147,7 +148,8 @@ bool tra_plan_valid(const tra_plan *p, const char **why) {
                 return *why = "merge and exchanged summands belong together", false;
         }
         if (ops[op->op].arity == 2 && !joinable(&p->ops[op->in[0]], &p->ops[op->in[1]], op, why)) return false;
-        if ((op->op == TRA_PLAN_AGG || op->op == TRA_PLAN_JOINAGG) && op->partial != tra_place_is_partial(&op->place))
+        if ((op->op == TRA_PLAN_AGG || op->op == TRA_PLAN_JOINAGG) &&
+            op->what.partial != tra_place_is_partial(&op->place))
             return *why = "a partial aggregation and its placement disagree", false;
     }
     return true;

@@ -52,15 +52,9 @@ typedef struct tra_cost {
     double seconds;
 } tra_cost;
 
-typedef struct tra_op {
-    int id;
-    tra_plan_op op;
-    int in[2];        /* ids of the inputs, smaller than id; -1 */
+/* What the program asks of an operator, and the file that an input reads or an output writes. */
+typedef struct tra_op_what {
     const char *name; /* of the relation in the program; NULL for intermediate ones */
-    tra_type type;    /* of the result */
-    tra_placement place;
-    bool fused; /* computed by its only consumer */
-
     const tra_kernel *join, *agg, *map;
     bool partial;           /* AGG, JOINAGG: leaves summands (state dtype; no finish) */
     tra_dims joinl, joinr;  /* JOIN, JOINAGG: key dimensions of the inputs */
@@ -73,20 +67,39 @@ typedef struct tra_op {
     const char *path;       /* INPUT, OUTPUT: file[:name] */
     int64_t scratch;        /* INPUT: bytes that a worker needs to read a chunk (tra_rel_scratch), */
     int64_t unpacks;        /* and that the array's block has meanwhile (tra_rel_unpacks) */
-    int64_t least_memory;   /* of a site, without which it cannot run (memory.h) */
-    int64_t spill;          /* bytes that a site may have in scratch meanwhile, of results that do not fit: a bound */
-    int64_t io;             /* bytes that a worker of the stage needs to read and write chunks (memory.h) */
-    int begins, ends;       /* of an exchange: the operators with which it begins and ends. Itself; or that which makes
-                               what is sent, and that which reads what comes, beside which it then goes on (beside.h) */
-    int64_t window;         /* then: bytes that may be on their way from a site, and to it */
-    int64_t aside; /* of a stage: bytes that its block loop leaves to exchanges beside it. Nothing keeps what is
-                      queued for it from taking these too, for as long as that runs */
-    bool direct;   /* its results go to a file as they come (memory.h) */
+} tra_op_what;
 
+/* What the planner expects of it, per site. */
+typedef struct tra_op_predicted {
+    tra_cost cost;        /* of this operator alone */
+    int64_t least_memory; /* ceiling of a site below which it cannot run (memory.h) */
+    int64_t spill;        /* bytes that a site may have in scratch meanwhile, of results that do not fit: a bound */
+} tra_op_predicted;
+
+/* How the executor is to run it. */
+typedef struct tra_op_orders {
+    bool fused;       /* never stored: its only consumer computes it while it reads */
+    bool direct;      /* its results go to a file as they come (memory.h) */
+    int64_t io;       /* bytes that a worker of the stage needs to read and write chunks (memory.h) */
+    int begins, ends; /* of an exchange: the first and the last stage during which it runs. Both are the exchange
+                         itself, unless it overlaps with the stage that makes what it sends, or with the one that reads
+                         what it brings (beside.h) */
+    int64_t window;   /* of one that overlaps: bytes that may be on their way from a site, and to it */
+    int64_t aside; /* of a stage: bytes that its block loop leaves to the exchanges that overlap with it. Units that are
+                      already queued may use them all the same */
+} tra_op_orders;
+
+typedef struct tra_op {
+    int id;
+    tra_plan_op op;
+    int in[2];     /* ids of the inputs, smaller than id; -1 */
+    tra_type type; /* of the result */
+    tra_op_what what;
+    tra_placement place;  /* where the result is */
     const char *strategy; /* JOIN, JOINAGG: the name of how its inputs are placed, for explain */
     const char *rules;    /* rules that shaped it, separated by spaces, or NULL */
-
-    tra_cost cost; /* of this operator alone */
+    tra_op_predicted predicted;
+    tra_op_orders orders;
 } tra_op;
 
 typedef struct tra_plan {

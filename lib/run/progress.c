@@ -6,7 +6,7 @@
 
 enum { BAR = 24 };
 
-static double weight(const tra_plan *plan, int op) { return plan->ops[op].cost.seconds + 1e-9; }
+static double weight(const tra_plan *plan, int op) { return plan->ops[op].predicted.cost.seconds + 1e-9; }
 
 void tra_progress_begin(tra_progress *p, const tra_plan *plan, tra_progress_form form) {
     *p = (tra_progress){.form = form, .plan = plan, .begun = tra_now()};
@@ -46,10 +46,10 @@ void tra_progress_show(tra_progress *p, int64_t done, int64_t all) {
     duration(spent, took, sizeof took);
     if (p->form == TRA_PROGRESS_BAR)
         fprintf(stderr, "\r\033[K[%s] %3.0f %%  #%d %s%s%.20s, %s%s", bar, 100 * share, op->id,
-                tra_plan_op_text(op->op), op->name ? " " : "", op->name ? op->name : "", took, left);
+                tra_plan_op_text(op->op), op->what.name ? " " : "", op->what.name ? op->what.name : "", took, left);
     else
         fprintf(stderr, "tra: %.0f %%, operator %d of %d (%s%s%s), %s%s\n", 100 * share, op->id + 1, p->plan->nops,
-                tra_plan_op_text(op->op), op->name ? " " : "", op->name ? op->name : "", took, left);
+                tra_plan_op_text(op->op), op->what.name ? " " : "", op->what.name ? op->what.name : "", took, left);
     fflush(stderr);
 }
 

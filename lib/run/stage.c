@@ -128,7 +128,7 @@ static tra_status run_concat(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     to = from;
     for (int i = 0; i < u->ninputs; i++) { /* in ascending order of keydim */
         tra_array_copy(&out, &to, &u->inputs[i].array, &from, &u->inputs[i].array.ext);
-        to.v[x->op->dim] += u->inputs[i].array.ext.v[x->op->dim];
+        to.v[x->op->what.dim] += u->inputs[i].array.ext.v[x->op->what.dim];
     }
     return emit(x, w, e);
 }
@@ -141,21 +141,21 @@ tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_
     for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
         tra_dims key, k;
         tra_catalog_key(ic, in->ordinal[i], &key);
-        if (key.v[op->keydim] != 0) continue; /* a group begins at 0, has no gap, and is on one site */
+        if (key.v[op->what.keydim] != 0) continue; /* a group begins at 0, has no gap, and is on one site */
         k.n = 0;
         for (int d = 0; d < key.n; d++) {
-            if (d != op->keydim) k.v[k.n++] = key.v[d];
+            if (d != op->what.keydim) k.v[k.n++] = key.v[d];
         }
         int64_t result = tra_catalog_find(oc, &k);
         int n = 0;
         if (tra_outlet_has(sink, result)) continue;
-        for (;; n++, key.v[op->keydim]++) {
+        for (;; n++, key.v[op->what.keydim]++) {
             int64_t t = tra_catalog_find(ic, &key);
             if (t < 0 || tra_part_find(in, t, 0) < 0) break;
         }
         tra_unit *u = tra_unit_new(n, 1);
         for (int j = 0; j < n; j++) {
-            key.v[op->keydim] = j;
+            key.v[op->what.keydim] = j;
             int64_t t = tra_part_find(in, tra_catalog_find(ic, &key), 0);
             u->inputs[j] = (tra_unit_input){.part = in, .i = t, .leaves = alone, .last = last};
         }

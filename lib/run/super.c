@@ -70,7 +70,7 @@ static void super_drop(super *s) {
 /* Finishes a state and hands the result on. w NULL: of a part, on the thread that runs the plan. */
 static tra_status emit_cell(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e) {
     tra_block *b = c->block;
-    if (st->agg && !st->op->partial) {
+    if (st->agg && !st->op->what.partial) {
         tra_array out = {.dtype = st->op->type.dtype, .data = c->result ? c->result->ptr : b->ptr};
         tra_catalog_ext(st->op->type.cat, c->ordinal, &out.ext);
         tra_agg_finish(st->agg, &c->state, &out, w->scratch); /* of which only a composed map needs any */

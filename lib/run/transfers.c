@@ -44,8 +44,9 @@ static int by_turn(const void *a, const void *b) {
 static int64_t *order_for(const tra_site *site, const tra_op *op, int64_t budget) {
     const tra_plan *p = site->plan;
     const tra_catalog *c = op->type.cat;
-    const tra_op *to = &p->ops[op->ends];
-    if (!tra_op_flows(op) || (!to->join && !to->agg) || (to->in[0] != op->id && to->in[1] != op->id)) return NULL;
+    const tra_op *to = &p->ops[op->orders.ends];
+    if (!tra_op_flows(op) || (!to->what.join && !to->what.agg) || (to->in[0] != op->id && to->in[1] != op->id))
+        return NULL;
     int side = to->in[0] == op->id ? 0 : 1;
     tra_block_loop loop = tra_op_loop(p, to, tra_engine_threads(site->engine), budget);
     int64_t together = side == 0 ? loop.ci : loop.cj;

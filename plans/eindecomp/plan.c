@@ -46,13 +46,13 @@ static double op_cost(const tra_plan *p, const tra_op *o) {
         parts_of(&from->place, r.n, made);
         cost += tra_ein_repart_cost(&r, made, parts);
     }
-    if (o->op == TRA_PLAN_AGG) summed = summed_parts(&p->ops[o->in[0]].place, &o->group);
+    if (o->op == TRA_PLAN_AGG) summed = summed_parts(&p->ops[o->in[0]].place, &o->what.group);
     if (o->op == TRA_PLAN_JOINAGG) {
         tra_labels x;
         const tra_op *l = &p->ops[o->in[0]], *r = &p->ops[o->in[1]];
-        tra_join_labels(l->type.cat, r->type.cat, &o->joinl, &o->joinr, &x);
+        tra_join_labels(l->type.cat, r->type.cat, &o->what.joinl, &o->what.joinr, &x);
         tra_placement pairs = tra_join_place(&x, &l->place, &r->place);
-        summed = summed_parts(&pairs, &o->group);
+        summed = summed_parts(&pairs, &o->what.group);
     }
     if (summed > 1) {
         tra_ein_rel r = tra_ein_rel_of(&o->type);

@@ -57,7 +57,7 @@ void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *o
         tra_str what = {0};
         tra_str_printf(&what, "#%d %s%s%s", i, tra_plan_op_text(p->ops[i].op), s->ops[i].relation ? " " : "",
                        s->ops[i].relation ? s->ops[i].relation : "");
-        measured_row(tra_str_get(&what), &p->ops[i].cost, m, i, out);
+        measured_row(tra_str_get(&what), &p->ops[i].predicted.cost, m, i, out);
         tra_str_free(&what);
     }
     measured_row("all", &p->cost, m, m->nops, out);

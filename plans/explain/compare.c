@@ -35,7 +35,7 @@ static const char *subject(const table *t, const tra_shown_plan *s, const tra_op
     for (int i = o->id + 1, at = o->id; i < p->nops; i++) {
         if (p->ops[i].in[0] != at) continue;
         if (p->ops[i].op != TRA_PLAN_SHUF && p->ops[i].op != TRA_PLAN_MERGE) break;
-        if (p->ops[i].name) return p->ops[i].name;
+        if (p->ops[i].what.name) return p->ops[i].what.name;
         at = i;
     }
     while (o->op == TRA_PLAN_SHUF || o->op == TRA_PLAN_BCAST) o = &p->ops[o->in[0]];
@@ -67,7 +67,7 @@ static void add_plan(table *t, int column) {
         const char *name = subject(t, s, o);
         const char **c = cell_of(t, tra_arena_printf(t->a, "%s %s", summands ? "summands of" : "move", name), column);
         const char *how =
-            tra_arena_printf(t->a, "%s %s", tra_plan_op_text(o->op), tra_human(o->cost.network_bytes, text));
+            tra_arena_printf(t->a, "%s %s", tra_plan_op_text(o->op), tra_human(o->predicted.cost.network_bytes, text));
         if (c) *c = *c ? tra_arena_printf(t->a, "%s, %s", *c, how) : how;
     }
 }

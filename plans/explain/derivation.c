@@ -39,7 +39,9 @@ static char **lines_of(const tra_shown_plan *s, tra_arena *a) {
         if (!s->lines[i].again) {
             tra_text_cell(&line, o->place, PLACE);
             tra_str_add(&line, "  ");
-            tra_text_cell(&line, o->op->cost.network_bytes ? tra_human(o->op->cost.network_bytes, buf) : "", -MOVED);
+            tra_text_cell(
+                &line, o->op->predicted.cost.network_bytes ? tra_human(o->op->predicted.cost.network_bytes, buf) : "",
+                -MOVED);
         }
         v[i] = tra_arena_strndup(a, tra_str_get(&line), line.n);
         tra_str_free(&what);

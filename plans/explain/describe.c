@@ -16,8 +16,8 @@ static const char *take(tra_arena *a, tra_str *s) {
 
 /* The relation that an exchange moves is the one below it. */
 static const char *relation_of(const tra_plan *p, const tra_op *o) {
-    while (!o->name && o->in[0] >= 0 && (o->op == TRA_PLAN_SHUF || o->op == TRA_PLAN_BCAST)) o = &p->ops[o->in[0]];
-    return o->name;
+    while (!o->what.name && o->in[0] >= 0 && (o->op == TRA_PLAN_SHUF || o->op == TRA_PLAN_BCAST)) o = &p->ops[o->in[0]];
+    return o->what.name;
 }
 
 static tra_shown_op show_op(const tra_plan *p, const tra_op *o, tra_arena *a) {
@@ -69,7 +69,7 @@ static int64_t moved_alike(const tra_plan *plan, const tra_plan *p, const tra_op
         if (x->op != TRA_PLAN_SHUF && x->op != TRA_PLAN_BCAST) continue;
         const char *other = relation_of(plan, x);
         bool same = name && other ? strcmp(name, other) == 0 : name == other;
-        if (same && of_summands(plan, x) == of_summands(p, o)) moved += x->cost.network_bytes;
+        if (same && of_summands(plan, x) == of_summands(p, o)) moved += x->predicted.cost.network_bytes;
     }
     return moved;
 }
@@ -80,8 +80,8 @@ static const tra_op *dearest(const tra_plan *p, const tra_plan *than) {
     int64_t excess = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
-        if (o->cost.network_bytes <= excess || o->in[0] < 0) continue;
-        int64_t more = o->cost.network_bytes - moved_alike(than, p, o);
+        if (o->predicted.cost.network_bytes <= excess || o->in[0] < 0) continue;
+        int64_t more = o->predicted.cost.network_bytes - moved_alike(than, p, o);
         if (more > excess) most = o, excess = more;
     }
     return most;

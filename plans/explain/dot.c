@@ -18,7 +18,7 @@ static const char *attributes(const tra_op *o) {
     case TRA_PLAN_OUTPUT: return ", shape=cylinder";
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF: return ", style=\"rounded,filled\", fillcolor=\"#ffe9b3\"";
-    default: return o->fused ? ", style=dashed" : "";
+    default: return o->orders.fused ? ", style=dashed" : "";
     }
 }
 
@@ -35,7 +35,8 @@ static void node(const tra_shown_op *s, tra_str *out) {
     }
     tra_str_printf(out, "\\n%s\\n%" PRId64 " x (%s) %s", s->place, o->type.cat->n,
                    tra_dims_text(&o->type.cat->bound, "", "x", "", shape, sizeof shape), tra_dtype_name(o->type.dtype));
-    if (o->cost.flops > 0) tra_str_printf(out, "\\n%s flops", tra_text_number(o->cost.flops, number, sizeof number));
+    if (o->predicted.cost.flops > 0)
+        tra_str_printf(out, "\\n%s flops", tra_text_number(o->predicted.cost.flops, number, sizeof number));
     tra_str_printf(out, "\"%s];\n", attributes(o));
 }
 
@@ -60,8 +61,8 @@ void tra_explain_dot(const tra_job *job, tra_str *out) {
         node(&s->ops[i], out);
         for (int j = 0; j < 2 && o->in[j] >= 0; j++) {
             tra_str_printf(out, "    n%d -> n%d", o->in[j], i);
-            if (o->cost.network_bytes > 0)
-                tra_str_printf(out, " [label=\"%s\"]", tra_human(o->cost.network_bytes, human));
+            if (o->predicted.cost.network_bytes > 0)
+                tra_str_printf(out, " [label=\"%s\"]", tra_human(o->predicted.cost.network_bytes, human));
             tra_str_add(out, ";\n");
         }
     }

@@ -77,9 +77,9 @@ static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, con
     tra_json_int(j, "id", o->id);
     tra_json_str(j, "op", tra_plan_op_text(o->op));
     tra_json_ints(j, "inputs", n, in);
-    tra_json_str(j, "name", o->name);
+    tra_json_str(j, "name", o->what.name);
     tra_json_str(j, "label", s->label);
-    if (o->path) tra_json_str(j, "path", o->path);
+    if (o->what.path) tra_json_str(j, "path", o->what.path);
     if (o->strategy) tra_json_str(j, "strategy", o->strategy);
     tra_json_str(j, "placement", s->place);
     tra_json_int(j, "keys", c->frontier.n);
@@ -88,21 +88,21 @@ static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, con
     tra_json_str(j, "dtype", tra_dtype_name(o->type.dtype));
     tra_json_int(j, "tuples", c->n);
     tra_json_int(j, "floats", s->floats);
-    tra_json_bool(j, "fused", o->fused);
-    tra_json_bool(j, "partial", o->partial);
+    tra_json_bool(j, "fused", o->orders.fused);
+    tra_json_bool(j, "partial", o->what.partial);
     if (tra_op_exchanges(o)) {
-        tra_json_int(j, "begins", o->begins);
-        tra_json_int(j, "ends", o->ends);
+        tra_json_int(j, "begins", o->orders.begins);
+        tra_json_int(j, "ends", o->orders.ends);
     }
-    tra_json_num(j, "network_floats", o->cost.network_floats);
-    tra_json_int(j, "network_bytes", o->cost.network_bytes);
-    tra_json_int(j, "disk_read_bytes", o->cost.disk_read);
-    tra_json_int(j, "disk_write_bytes", o->cost.disk_write);
-    tra_json_num(j, "flops", o->cost.flops);
-    tra_json_int(j, "peak_memory_bytes", o->cost.peak_memory);
-    tra_json_int(j, "least_memory_bytes", o->least_memory);
-    tra_json_int(j, "scratch_bytes", o->spill);
-    tra_json_num(j, "seconds", o->cost.seconds);
+    tra_json_num(j, "network_floats", o->predicted.cost.network_floats);
+    tra_json_int(j, "network_bytes", o->predicted.cost.network_bytes);
+    tra_json_int(j, "disk_read_bytes", o->predicted.cost.disk_read);
+    tra_json_int(j, "disk_write_bytes", o->predicted.cost.disk_write);
+    tra_json_num(j, "flops", o->predicted.cost.flops);
+    tra_json_int(j, "peak_memory_bytes", o->predicted.cost.peak_memory);
+    tra_json_int(j, "least_memory_bytes", o->predicted.least_memory);
+    tra_json_int(j, "scratch_bytes", o->predicted.spill);
+    tra_json_num(j, "seconds", o->predicted.cost.seconds);
     words(j, "rules", o->rules);
     if (l && s->statement >= 0) tra_json_vertex(j, job->plans.labellings->graph, l, s->statement);
     if (m) measured(j, m, o->id);

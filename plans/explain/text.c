@@ -63,13 +63,13 @@ static char *size_text(const tra_op *o, char *buf, size_t n) {
 }
 
 static char *moved_text(const tra_op *o, char *buf) {
-    if (o->cost.network_bytes == 0) return strcpy(buf, "");
-    return tra_human(o->cost.network_bytes, buf);
+    if (o->predicted.cost.network_bytes == 0) return strcpy(buf, "");
+    return tra_human(o->predicted.cost.network_bytes, buf);
 }
 
 static char *flops_text(const tra_op *o, char *buf, size_t n) {
-    if (o->cost.flops == 0) return strcpy(buf, "");
-    return tra_text_number(o->cost.flops, buf, n);
+    if (o->predicted.cost.flops == 0) return strcpy(buf, "");
+    return tra_text_number(o->predicted.cost.flops, buf, n);
 }
 
 static void widen(int *w, const char *text) { *w = (int)tra_max64(*w, (int64_t)strlen(text)); }
@@ -105,7 +105,7 @@ void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, int wid
         tra_str_add(out, "-> ");
     tra_str_printf(out, "#%d %s", o->op->id, op);
     if (o->op->strategy && !l->again) tra_str_printf(&way, " %s", o->op->strategy);
-    if (o->op->fused && o->op->op != TRA_PLAN_INPUT && !l->again) tra_str_add(&way, " fused");
+    if (o->op->orders.fused && o->op->op != TRA_PLAN_INPUT && !l->again) tra_str_add(&way, " fused");
     if (o->relation) { /* cut before what follows is */
         int room = width - (int)(out->n - begin + way.n) - 1, n = (int)strlen(o->relation);
         room -= l->again ? (int)strlen(rest) : *rest ? 2 : 0; /* two dots stand for the rest */
@@ -254,7 +254,7 @@ static void level_ia(const tra_plan *p, tra_str *out) {
         if (o.op == TRA_PLAN_JOINAGG) {
             tra_labels x;
             const tra_op *l = &p->ops[o.in[0]], *r = &p->ops[o.in[1]];
-            tra_join_labels(l->type.cat, r->type.cat, &o.joinl, &o.joinr, &x);
+            tra_join_labels(l->type.cat, r->type.cat, &o.what.joinl, &o.what.joinr, &x);
             tra_placement pairs = tra_join_place(&x, &l->place, &r->place);
             o.op = TRA_PLAN_JOIN;
             tra_str_printf(&line, "#%da ", i);
@@ -273,7 +273,7 @@ static void level_ia(const tra_plan *p, tra_str *out) {
             tra_str_printf(&line, " of #%d and #%d", o.in[0], o.in[1]);
         else if (o.in[0] >= 0)
             tra_str_printf(&line, " of #%d", o.in[0]);
-        if (o.name) tra_str_printf(&line, " = %s", o.name);
+        if (o.what.name) tra_str_printf(&line, " = %s", o.what.name);
         tra_str_printf(&line, " @ %s", tra_place_text(&o.place, place, sizeof place));
         tra_text_wrapped(tra_str_get(&line), 0, 6, out);
         tra_str_free(&line);

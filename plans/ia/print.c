@@ -23,11 +23,11 @@ void tra_op_print(const tra_op *o, tra_str *out) {
     case TRA_PLAN_FILTER:
     case TRA_PLAN_REKEY:
         tra_str_add(out, " ");
-        tra_keyfn_print(o->keyfn, o->op == TRA_PLAN_FILTER, out);
+        tra_keyfn_print(o->what.keyfn, o->op == TRA_PLAN_FILTER, out);
         break;
-    case TRA_PLAN_MAP: print_kernel(" ", o->map, out); break;
-    case TRA_PLAN_TILE: tra_str_printf(out, " dimension %d by %" PRId64, o->dim, o->size); break;
-    case TRA_PLAN_CONCAT: tra_str_printf(out, " key %d along dimension %d", o->keydim, o->dim); break;
+    case TRA_PLAN_MAP: print_kernel(" ", o->what.map, out); break;
+    case TRA_PLAN_TILE: tra_str_printf(out, " dimension %d by %" PRId64, o->what.dim, o->what.size); break;
+    case TRA_PLAN_CONCAT: tra_str_printf(out, " key %d along dimension %d", o->what.keydim, o->what.dim); break;
     case TRA_PLAN_REPART:
         tra_str_add(out, " ");
         print_dims(&o->type.cat->bound, out);
@@ -35,20 +35,20 @@ void tra_op_print(const tra_op *o, tra_str *out) {
     case TRA_PLAN_JOIN:
     case TRA_PLAN_JOINAGG:
         tra_str_add(out, " ");
-        print_dims(&o->joinl, out);
+        print_dims(&o->what.joinl, out);
         tra_str_add(out, "=");
-        print_dims(&o->joinr, out);
-        print_kernel(" ", o->join, out);
+        print_dims(&o->what.joinr, out);
+        print_kernel(" ", o->what.join, out);
         if (o->op == TRA_PLAN_JOIN) break;
         tra_str_add(out, ",");
         /* fall through */
     case TRA_PLAN_AGG:
         tra_str_add(out, " group ");
-        print_dims(&o->group, out);
-        print_kernel(" ", o->agg, out);
-        if (o->partial) tra_str_add(out, ", partial");
+        print_dims(&o->what.group, out);
+        print_kernel(" ", o->what.agg, out);
+        if (o->what.partial) tra_str_add(out, ", partial");
         break;
-    case TRA_PLAN_MERGE: print_kernel(" ", o->agg, out); break;
+    case TRA_PLAN_MERGE: print_kernel(" ", o->what.agg, out); break;
     case TRA_PLAN_COUNT: break;
     }
 }
@@ -69,7 +69,7 @@ void tra_plan_print(const tra_plan *p, tra_str *out) {
         tra_str_printf(out, "%d: ", o->id);
         tra_op_print(o, out);
         for (int j = 0; j < 2 && o->in[j] >= 0; j++) tra_str_printf(out, "%s%d", j ? "," : " of ", o->in[j]);
-        if (o->name) tra_str_printf(out, " = %s", o->name);
+        if (o->what.name) tra_str_printf(out, " = %s", o->what.name);
         tra_str_printf(out, " @ %s ext", tra_place_text(&o->place, place, sizeof place));
         put_extents(&o->place, out);
         tra_str_printf(out, ": %s %s", tra_dtype_name(o->type.dtype), tra_key_text(&o->type.cat->frontier, buf));
@@ -99,14 +99,14 @@ void tra_plan_values(const tra_plan *p, uint64_t seed, const char *const *identi
         tra_str_printf(&text, " of %s", tra_shape_text(&o->type.cat->bound, buf));
         for (int j = 0; j < 2 && o->in[j] >= 0; j++) {
             tra_str_printf(&text, " %016" PRIx64, values[o->in[j]]);
-            if (!o->partial) continue;
+            if (!o->what.partial) continue;
             const tra_placement *in = &p->ops[o->in[j]].place;
             tra_str_printf(&text, " on %d sites @ %s ext", p->sites, tra_place_text(in, place, sizeof place));
             put_extents(in, &text);
         }
-        if (p->reproducible && o->agg) tra_str_add(&text, " by a tree");
+        if (p->reproducible && o->what.agg) tra_str_add(&text, " by a tree");
         if (o->op == TRA_PLAN_INPUT) tra_str_printf(&text, " %s", identities[i]);
-        if (o->op == TRA_PLAN_OUTPUT) tra_str_printf(&text, " to %s", o->path);
+        if (o->op == TRA_PLAN_OUTPUT) tra_str_printf(&text, " to %s", o->what.path);
         values[i] = XXH64(tra_str_get(&text), text.n, seed);
         tra_str_free(&text);
     }

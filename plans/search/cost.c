@@ -215,7 +215,7 @@ static int *runs_in(const tra_plan *p) {
     for (int j = p->nops - 1; j >= 0; j--) {
         for (int k = 0; k < 2; k++) {
             int i = p->ops[j].in[k];
-            if (i >= 0 && p->ops[i].fused) at[i] = at[j];
+            if (i >= 0 && p->ops[i].orders.fused) at[i] = at[j];
         }
     }
     return at;
@@ -228,27 +228,27 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
     p->cost.seconds = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
-        double *s = spent[at[i]], work = o->cost.flops_max;
+        const tra_cost *c = &o->predicted.cost;
+        double *s = spent[at[i]], work = c->flops_max;
         if (o->op == TRA_PLAN_MAP) work *= tra_map_passes(p->ops[o->in[0]].type.cat, o->type.cat);
-        s[NETWORK] += o->cost.seconds; /* so far: those of the network alone */
-        s[DISK] +=
-            ((double)o->cost.disk_read / rates->disk_read + (double)o->cost.disk_write / rates->disk_write) / p->sites;
-        s[WORK] += tra_work_seconds(o->join, o->type.dtype, work, rates) + tree_seconds(p, o, rates);
+        s[NETWORK] += c->seconds; /* so far: those of the network alone */
+        s[DISK] += ((double)c->disk_read / rates->disk_read + (double)c->disk_write / rates->disk_write) / p->sites;
+        s[WORK] += tra_work_seconds(o->what.join, o->type.dtype, work, rates) + tree_seconds(p, o, rates);
         /* memory is touched for the first time when more is held than ever before */
         if (rates->touch > 0 && i > 0)
-            s[WORK] += (double)(o->cost.peak_memory - p->ops[i - 1].cost.peak_memory) / rates->touch;
+            s[WORK] += (double)(c->peak_memory - p->ops[i - 1].predicted.cost.peak_memory) / rates->touch;
     }
     free(at);
     /* an exchange reads and sends at once, and ends before what comes next begins, or goes on beside it: then its time,
      * which is its own, is also in that */
     for (int i = 0; i < p->nops; i++) {
-        int other = tra_op_flows(&p->ops[i]) ? p->ops[i].ends : p->ops[i].begins;
+        int other = tra_op_flows(&p->ops[i]) ? p->ops[i].orders.ends : p->ops[i].orders.begins;
         for (int k = 0; k < PARTS && other != i; k++) spent[other][k] += spent[i][k];
     }
     for (int i = 0; i < p->nops; i++) {
-        p->ops[i].cost.seconds =
+        p->ops[i].predicted.cost.seconds =
             overlapped(overlapped(spent[i][WORK], spent[i][DISK], UNHIDDEN), spent[i][NETWORK], rates->unhidden);
-        if (p->ops[i].begins == p->ops[i].ends) p->cost.seconds += p->ops[i].cost.seconds;
+        if (p->ops[i].orders.begins == p->ops[i].orders.ends) p->cost.seconds += p->ops[i].predicted.cost.seconds;
     }
     free(spent);
 }

@@ -75,14 +75,15 @@ static int own_place(finish *f, int g) {
 
 static void set_traffic(tra_op *o, tra_traffic t, const tra_rates *rates) {
     int64_t size = (int64_t)tra_dtype_size(o->type.dtype);
-    o->cost.network_floats = t.floats;
-    o->cost.network_bytes = t.moved * size;
-    o->cost.seconds = (double)(t.most * size) / rates->network; /* of the network; tra_plan_seconds adds the rest */
+    tra_cost *cost = &o->predicted.cost;
+    cost->network_floats = t.floats;
+    cost->network_bytes = t.moved * size;
+    cost->seconds = (double)(t.most * size) / rates->network; /* of the network; tra_plan_seconds adds the rest */
 }
 
 static void set_work(tra_op *o, tra_work w) {
-    o->cost.flops = w.total;
-    o->cost.flops_max = w.busiest;
+    o->predicted.cost.flops = w.total;
+    o->predicted.cost.flops_max = w.busiest;
 }
 
 static void set_join(finish *f, tra_op *o, const making *m) {
@@ -90,9 +91,9 @@ static void set_join(finish *f, tra_op *o, const making *m) {
     const tra_node *join = &m->f->join->node;
     const tra_placement *l = &s->places.v[m->in[0]], *r = &s->places.v[m->in[1]];
     char name[48];
-    o->join = join->kernel;
-    o->joinl = join->joinl;
-    o->joinr = join->joinr;
+    o->what.join = join->kernel;
+    o->what.joinl = join->joinl;
+    o->what.joinr = join->joinr;
     tra_join_strategy(s->labels[join->id], l, r, m->f->later, name, sizeof name);
     o->strategy = tra_arena_printf(f->plan->arena, "%s", name);
     tra_placement pairs = tra_join_place(s->labels[join->id], l, r);
@@ -110,40 +111,40 @@ static void add_op(finish *f, int id) {
     if (x->partial)
         o->type = m->f->summand;
     else if (x->op != TRA_PLAN_SHUF && x->op != TRA_PLAN_BCAST)
-        o->name = n->name;
-    o->partial = x->partial && x->op != TRA_PLAN_SHUF;
+        o->what.name = n->name;
+    o->what.partial = x->partial && x->op != TRA_PLAN_SHUF;
     switch (x->op) {
     case TRA_PLAN_INPUT:
-        o->path = n->path;
-        o->scratch = n->rel ? (int64_t)tra_rel_scratch(n->rel) : 0;
-        o->unpacks = n->rel ? (int64_t)tra_rel_unpacks(n->rel) : 0;
+        o->what.path = n->path;
+        o->what.scratch = n->rel ? (int64_t)tra_rel_scratch(n->rel) : 0;
+        o->what.unpacks = n->rel ? (int64_t)tra_rel_unpacks(n->rel) : 0;
         break;
     case TRA_PLAN_OUTPUT: break; /* by the caller */
     case TRA_PLAN_FILTER:
-    case TRA_PLAN_REKEY: o->keyfn = n->keyfn; break;
+    case TRA_PLAN_REKEY: o->what.keyfn = n->keyfn; break;
     case TRA_PLAN_MAP:
-        o->map = n->kernel;
+        o->what.map = n->kernel;
         set_work(o, step_work(s, TRA_PLAN_MAP, n, p));
         break;
-    case TRA_PLAN_TILE: o->dim = n->dim, o->size = n->size; break;
-    case TRA_PLAN_CONCAT: o->dim = n->dim, o->keydim = n->keydim; break;
+    case TRA_PLAN_TILE: o->what.dim = n->dim, o->what.size = n->size; break;
+    case TRA_PLAN_CONCAT: o->what.dim = n->dim, o->what.keydim = n->keydim; break;
     case TRA_PLAN_REPART: set_traffic(o, repart_traffic(s, n, p, x->place), &s->o->rates); break;
     case TRA_PLAN_JOIN: set_join(f, o, m); break;
     case TRA_PLAN_JOINAGG:
         set_join(f, o, m);
-        o->agg = n->kernel;
-        o->group = n->group;
+        o->what.agg = n->kernel;
+        o->what.group = n->group;
         break;
     case TRA_PLAN_AGG:
-        o->agg = n->kernel;
-        o->group = n->group;
+        o->what.agg = n->kernel;
+        o->what.group = n->group;
         set_work(o, step_work(s, TRA_PLAN_AGG, n, p));
         break;
     case TRA_PLAN_MERGE: {
         tra_work w = step_work(s, TRA_PLAN_MERGE, n, x->place);
         double c = tra_place_summands(&s->places.v[m->between]);
-        o->agg = n->kernel;
-        for (int d = 0; d < n->type.cat->frontier.n; d++) o->group.v[o->group.n++] = d;
+        o->what.agg = n->kernel;
+        for (int d = 0; d < n->type.cat->frontier.n; d++) o->what.group.v[o->what.group.n++] = d;
         set_work(o, (tra_work){c * w.total, c * w.busiest});
         break;
     }
@@ -198,7 +199,7 @@ static const char *strategies(const finish *f) {
 static void sum_up(tra_plan *p) {
     tra_str rules = {0};
     for (int i = 0; i < p->nops; i++) {
-        const tra_cost *c = &p->ops[i].cost;
+        const tra_cost *c = &p->ops[i].predicted.cost;
         p->cost.network_floats += c->network_floats;
         p->cost.network_bytes += c->network_bytes;
         p->cost.disk_read += c->disk_read;
@@ -369,8 +370,8 @@ tra_plan *finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *choi
         if (f.v[i].op != TRA_PLAN_OUTPUT) continue;
         for (int j = 0, seen = 0; j < s->m->g->noutputs; j++) {
             if (!is_output(s, g, j) || seen++ != written[g]) continue;
-            p->ops[i].name = s->m->g->outputs[j].name;
-            p->ops[i].path = s->m->g->outputs[j].path;
+            p->ops[i].what.name = s->m->g->outputs[j].name;
+            p->ops[i].what.path = s->m->g->outputs[j].path;
         }
         written[g]++;
     }

@@ -57,12 +57,12 @@ static int64_t move_bytes(const search *s, const tra_type *t) {
 
 static void set_memory(const search *s, family *f) {
     const tra_node *n = &f->x->node, *j = f->join ? &f->join->node : NULL;
-    tra_op op = {.type = n->type, .keydim = n->keydim}, join = {.op = TRA_PLAN_JOIN};
+    tra_op op = {.type = n->type, .what.keydim = n->keydim}, join = {.op = TRA_PLAN_JOIN};
     if (j) {
         join.type = j->type;
-        op.join = join.join = j->kernel;
-        op.joinl = join.joinl = j->joinl;
-        op.joinr = join.joinr = j->joinr;
+        op.what.join = join.what.join = j->kernel;
+        op.what.joinl = join.what.joinl = j->joinl;
+        op.what.joinr = join.what.joinr = j->joinr;
     }
     switch (n->op) {
     case TRA_OP_INPUT: return;
@@ -72,7 +72,7 @@ static void set_memory(const search *s, family *f) {
     case TRA_OP_FILTER: return; /* computed by whoever reads */
     case TRA_OP_TRANSFORM:
         op.op = TRA_PLAN_MAP;
-        op.map = n->kernel;
+        op.what.map = n->kernel;
         break;
     case TRA_OP_TILE: op.op = TRA_PLAN_TILE; break;
     case TRA_OP_CONCAT: op.op = TRA_PLAN_CONCAT; break;
@@ -83,14 +83,14 @@ static void set_memory(const search *s, family *f) {
         return;
     }
     op.op = j ? TRA_PLAN_JOINAGG : TRA_PLAN_AGG;
-    op.agg = n->kernel;
-    op.group = n->group;
+    op.what.agg = n->kernel;
+    op.what.group = n->group;
     const tra_type *l = j ? &j->in[0]->type : &n->in[0]->type, *r = j ? &j->in[1]->type : NULL;
-    tra_op local = op, merge = {.op = TRA_PLAN_MERGE, .type = n->type, .agg = n->kernel}, alone = op;
+    tra_op local = op, merge = {.op = TRA_PLAN_MERGE, .type = n->type, .what.agg = n->kernel}, alone = op;
     local.type = f->summand;
-    local.partial = true;
+    local.what.partial = true;
     alone.op = TRA_PLAN_AGG; /* of what the join made */
-    alone.join = NULL;
+    alone.what.join = NULL;
     f->memory[0] = bytes_of(s, op, l, r);
     f->memory[1] = tra_max64(bytes_of(s, local, l, r),
                              tra_max64(move_bytes(s, &f->summand), bytes_of(s, merge, &f->summand, NULL)));

@@ -89,7 +89,7 @@ static tra_status compare_outputs(bench *b, tra_ref_rel **before, tra_err *e) {
  * evicted is in the plan's figures as a bound, spilling is not. */
 static tra_status compare_counts(const tra_plan *p, const tra_profile *m, tra_err *e) {
     for (int i = 0; i <= p->nops; i++) {
-        const tra_cost *c = i < p->nops ? &p->ops[i].cost : &p->cost;
+        const tra_cost *c = i < p->nops ? &p->ops[i].predicted.cost : &p->cost;
         const char *what = i < p->nops ? tra_plan_op_text(p->ops[i].op) : "all";
         tra_op_report r = tra_profile_sum(m, i);
         if (r.sent != c->network_bytes || r.received != r.sent)

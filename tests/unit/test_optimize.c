@@ -61,7 +61,7 @@ TEST(plans_follow_their_vectors) {
             const tra_plan *q = p.plans.v[i];
             for (int c = 0; c < p.plans.choices[i].n; c++) {
                 const tra_op *op = join_of(q, p.plans.choices[i].v[c].op);
-                const char *name = q->ops[p.plans.choices[i].v[c].op].name;
+                const char *name = q->ops[p.plans.choices[i].v[c].op].what.name;
                 for (int v = 0; op && v < l->graph->nvertices; v++) {
                     const tra_vertex *x = &l->graph->v[v];
                     if (strcmp(x->node->name, name) != 0) continue;

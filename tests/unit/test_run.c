@@ -407,11 +407,11 @@ TEST(block_loops_fit_their_budget) {
                       .in = {0, 1},
                       .type = t,
                       .place = tra_place_all(1),
-                      .join = mm,
-                      .agg = add,
-                      .joinl = {.n = 1, .v = {1}},
-                      .joinr = {.n = 1, .v = {0}},
-                      .group = {.n = 2, .v = {0, 2}}}};
+                      .what.join = mm,
+                      .what.agg = add,
+                      .what.joinl = {.n = 1, .v = {1}},
+                      .what.joinr = {.n = 1, .v = {0}},
+                      .what.group = {.n = 2, .v = {0, 2}}}};
     tra_plan p = {.sites = 1, .nops = 3, .ops = ops};
     int64_t before = -1;
     for (int64_t mb = 24; mb < 1200; mb += 8) {
@@ -423,11 +423,11 @@ TEST(block_loops_fit_their_budget) {
         if (before >= 0) CHECK(reads <= before + before / 3); /* more memory costs little more, for less waiting */
         before = reads;
     }
-    CHECK_INT(before, 16);                 /* all fits: everything is read once */
-    ops[2].cost.flops_max = 10e9 * 2 * 55; /* of two slow workers: less than a minute */
+    CHECK_INT(before, 16);                           /* all fits: everything is read once */
+    ops[2].predicted.cost.flops_max = 10e9 * 2 * 55; /* of two slow workers: less than a minute */
     tra_block_loop l = tra_loop_of(&p, &ops[2], 8, 8, 8, 2, 1200000000);
     CHECK(l.ci * l.cj > 8);
-    ops[2].cost.flops_max *= 2; /* so long that it is finished in groups */
+    ops[2].predicted.cost.flops_max *= 2; /* so long that it is finished in groups */
     l = tra_loop_of(&p, &ops[2], 8, 8, 8, 2, 1200000000);
     CHECK_INT(l.ci * l.cj, 8);
     l = tra_loop_of(&p, &ops[2], 1, 3, 8, 2, 1200000000);

@@ -288,7 +288,7 @@ TEST(exchanges_are_shared) {
 TEST(two_phases_or_one) {
     planned p = plan("input A : f64 [64,64] by [4,4] at part(1)\nr = agg(A, [0], matadd)\noutput r\n", 4);
     const tra_op *agg = find_op(p.plans.v[0], TRA_PLAN_AGG), *merge = find_op(p.plans.v[0], TRA_PLAN_MERGE);
-    CHECK(agg && agg->partial && merge);
+    CHECK(agg && agg->what.partial && merge);
     CHECK_STR(p.plans.v[0]->rules, "R2-5");
     done(&p);
     p = plan("input A : f64 [64,8] by [4,4]\nB = transform(A, exp)\nC = agg(B, [1], matadd)\nr = agg(B, [0], matadd)\n"
@@ -305,7 +305,7 @@ TEST(two_phases_or_one) {
     p = plan("input A : f32 [64,64] by [4,4] at part(1)\nr = agg(A, [0], rowmax . matadd)\noutput r\n", 4);
     agg = find_op(p.plans.v[0], TRA_PLAN_AGG);
     merge = find_op(p.plans.v[0], TRA_PLAN_MERGE);
-    CHECK(agg && agg->partial && agg->type.dtype == TRA_F64 && agg->type.cat->bound.n == 2);
+    CHECK(agg && agg->what.partial && agg->type.dtype == TRA_F64 && agg->type.cat->bound.n == 2);
     CHECK(merge && merge->type.dtype == TRA_F32 && merge->type.cat->bound.n == 1);
     done(&p);
 }
