@@ -23,19 +23,4 @@ typedef struct tra_keylinear {
 /* False when x is not built of + - and * by numbers, or when coefficients overflow. Holds where x does not fail. */
 bool tra_keyexpr_linear(const tra_keyexpr *x, tra_keylinear *out);
 
-/* Is a function one to one on all keys of a grid? */
-typedef struct tra_oneone {
-    enum { TRA_ONEONE_YES, TRA_ONEONE_NO, TRA_ONEONE_OPEN } verdict;
-    tra_dims key[2]; /* NO: two keys that become one */
-    tra_dims most;   /* YES: no component exceeds these */
-} tra_oneone;
-
-/* Components are taken apart into linear functions of key components, quotients and remainders; a difference of two
- * keys with one image is then a short vector of a lattice, which is found or shown not to exist. Key dimensions that no
- * new component reads together are decided apart, and those that stay open by their keys one by one, where that is at
- * most `walk` keys. Takes milliseconds for grids of any size. TRA_PROGRAM naming the key: the function fails there. No
- * dimension of frontier is 0. */
-TRA_MUSTUSE tra_status tra_keyfn_oneone(const tra_keyfn *f, const tra_dims *frontier, int64_t walk, tra_oneone *out,
-                                        tra_err *e);
-
 #endif

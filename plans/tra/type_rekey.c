@@ -1,5 +1,6 @@
-/* type_rekey.c - types of rekeys: grids of any size in closed form, what does not become a grid by walking its
- * tuples. */
+/* type_rekey.c - types of rekeys. Of a grid, key dimensions that no new component reads together are decided apart: by
+ * the forms that have a proof without looking at keys, or by looking at those keys. What does not become a grid is
+ * walked tuple by tuple, so it has at most TRA_MAX_LIST of them. */
 #include "keyform.h"
 #include "type.h"
 
@@ -10,6 +11,183 @@ tra_status tra_collision(const tra_node *n, const tra_dims *x, const tra_dims *y
     return tra_fail(e, TRA_PROGRAM, "rekey maps the keys %s and %s both to %s; the new keys must differ",
                     tra_key_text(x, a), tra_key_text(y, b), tra_key_text(&to, c));
 }
+
+/* ---- do the new keys of a grid differ? ---------------------------------------------------------------------- */
+
+/* What is known of a function over all keys of a grid. */
+typedef struct verdict {
+    enum { DIFFER, COLLIDE, OPEN } is;
+    tra_dims key[2]; /* COLLIDE: two keys that become one */
+    tra_dims most;   /* DIFFER: the greatest value of each new component */
+} verdict;
+
+/* Key dimensions of more than one value, and all the new components that read any of them. */
+typedef struct part {
+    uint32_t dims;
+    int n, component[TRA_MAXDIM];
+} part;
+
+static int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
+
+static int64_t gcd(int64_t a, int64_t b) {
+    while (b) {
+        int64_t t = a % b;
+        a = b;
+        b = t;
+    }
+    return magnitude(a);
+}
+
+/* Is every coefficient larger than what those below it reach together? Then the sum is a number in a mixed radix, and
+ * differs from key to key. */
+static bool is_radix(const tra_keylinear *f, uint32_t dims, const tra_dims *frontier) {
+    __int128 reach = 0;
+    while (dims) {
+        int least = __builtin_ctz(dims);
+        for (int d = least; d < frontier->n; d++)
+            if ((dims >> d & 1) && magnitude(f->c[d]) < magnitude(f->c[least])) least = d;
+        if (magnitude(f->c[least]) <= reach) return false;
+        reach += (__int128)magnitude(f->c[least]) * (frontier->v[least] - 1);
+        dims &= ~(1u << least);
+    }
+    return true;
+}
+
+/* Two keys with the same sum that differ in two components at most. */
+static bool same_sum(const tra_keylinear *f, uint32_t dims, const tra_dims *frontier, tra_dims *key) {
+    for (uint32_t left = dims; left; left &= left - 1)
+        for (uint32_t rest = left & (left - 1); rest; rest &= rest - 1) {
+            int a = __builtin_ctz(left), b = __builtin_ctz(rest);
+            int64_t g = gcd(f->c[a], f->c[b]), x = g ? f->c[b] / g : 1, y = g ? -(f->c[a] / g) : 0;
+            if (magnitude(x) >= frontier->v[a] || magnitude(y) >= frontier->v[b]) continue;
+            if (x < 0) x = -x, y = -y;
+            key[0] = key[1] = (tra_dims){.n = frontier->n};
+            key[1].v[a] = x;
+            key[y > 0].v[b] = magnitude(y);
+            return true;
+        }
+    return false;
+}
+
+/* Components that are sums of multiples: where one is negative or fails at its ends; and whether a single one tells. */
+static tra_status decide_sums(const tra_keyfn *f, const part *p, const tra_dims *frontier, verdict *out, tra_err *e) {
+    tra_dims zero = {.n = frontier->n}, end = *frontier;
+    for (int d = 0; d < end.n; d++) end.v[d]--;
+    for (int i = 0; i < p->n; i++) {
+        const tra_keyexpr *x = f->expr[p->component[i]];
+        tra_dims least = zero, most = zero, to;
+        tra_keylinear sum;
+        if (!tra_keyexpr_linear(x, &sum)) continue;
+        for (int d = 0; d < end.n; d++) *(sum.c[d] < 0 ? &least.v[d] : &most.v[d]) = end.v[d];
+        TRA_TRY(tra_keyfn_eval(f, &least, &to, e));
+        TRA_TRY(tra_keyfn_eval(f, &most, &to, e));
+        if (p->n > 1 || tra_keyexpr_range(x, &zero, &end).may_fail) continue;
+        out->most.v[p->component[i]] = to.v[p->component[i]];
+        if (is_radix(&sum, p->dims, frontier))
+            out->is = DIFFER;
+        else if (same_sum(&sum, p->dims, frontier, out->key))
+            out->is = COLLIDE;
+    }
+    return TRA_OK;
+}
+
+/* Quotient and remainder of one component by one number. */
+static void decide_quotient(const tra_keyfn *f, const part *p, const tra_dims *frontier, verdict *out) {
+    if (p->n != 2) return;
+    bool first = f->expr[p->component[0]]->op == TRA_KEY_DIV;
+    int quotient = p->component[!first], remainder = p->component[first], d = 0, other = 0;
+    const tra_keyexpr *q = f->expr[quotient], *r = f->expr[remainder];
+    if (q->op != TRA_KEY_DIV || r->op != TRA_KEY_MOD || !tra_keyexpr_is_var(q->a, &d) ||
+        !tra_keyexpr_is_var(r->a, &other) || d != other)
+        return;
+    if (q->b->op != TRA_KEY_INT || r->b->op != TRA_KEY_INT || q->b->value != r->b->value || q->b->value < 1) return;
+    out->is = DIFFER;
+    out->most.v[quotient] = (frontier->v[d] - 1) / q->b->value;
+    out->most.v[remainder] = tra_min64(frontier->v[d], q->b->value) - 1;
+}
+
+/* All keys of the part, the other components being 0. */
+static tra_status look(const tra_keyfn *f, const part *p, const tra_dims *box, verdict *out, tra_err *e) {
+    tra_catbuilder *b = tra_catbuilder_new(p->n, 0);
+    tra_arena *a = tra_arena_new();
+    tra_dims key = {.n = box->n}, to, image = {.n = p->n}, none = {.n = 0};
+    tra_catalog c;
+    tra_status s = TRA_OK;
+    int64_t n = 0, dup[2] = {-1, -1};
+    tra_err err = {0};
+    do {
+        s = tra_keyfn_eval(f, &key, &to, e);
+        for (int i = 0; i < p->n; i++) image.v[i] = to.v[p->component[i]];
+        if (s == TRA_OK) s = tra_catbuilder_add(b, &image, &none, n++, e);
+    } while (s == TRA_OK && tra_next(box, &key));
+    if (s != TRA_OK) {
+        tra_catbuilder_free(b);
+    } else if (tra_catbuilder_finish(b, a, &c, NULL, dup, &err) == TRA_OK) {
+        out->is = DIFFER;
+        for (int i = 0; i < p->n; i++) out->most.v[p->component[i]] = c.frontier.v[i] - 1;
+    } else if (dup[0] >= 0) {
+        out->is = COLLIDE;
+        for (int i = 0; i < 2; i++) tra_unlinear(box, dup[i], &out->key[i]);
+    }
+    tra_arena_free(a);
+    return s;
+}
+
+static tra_status decide_part(const tra_keyfn *f, const part *p, const tra_dims *frontier, bool may_look, verdict *out,
+                              tra_err *e) {
+    tra_dims box = *frontier;
+    int64_t n;
+    for (int d = 0; d < box.n; d++)
+        if (!(p->dims >> d & 1)) box.v[d] = 1;
+    out->is = OPEN;
+    if (p->n == 0) { /* nobody reads it */
+        out->is = COLLIDE;
+        out->key[0] = out->key[1] = (tra_dims){.n = box.n};
+        out->key[1].v[__builtin_ctz(p->dims)] = 1;
+        return TRA_OK;
+    }
+    TRA_TRY(decide_sums(f, p, &box, out, e));
+    decide_quotient(f, p, &box, out);
+    if (out->is != OPEN || !may_look || !tra_dims_product(&box, &n) || n > TRA_MAX_LIST) return TRA_OK;
+    return look(f, p, &box, out, e);
+}
+
+/* The part that has the lowest of `todo`. */
+static void find_part(const tra_keyfn *f, uint32_t wide, uint32_t todo, part *p) {
+    uint32_t before;
+    *p = (part){.dims = todo & -todo};
+    do {
+        before = p->dims;
+        for (int i = 0; i < f->n; i++) {
+            uint32_t vars = tra_keyexpr_vars(f->expr[i]) & wide;
+            if (vars & p->dims) p->dims |= vars;
+        }
+    } while (p->dims != before);
+    for (int i = 0; i < f->n; i++)
+        if (tra_keyexpr_vars(f->expr[i]) & p->dims) p->component[p->n++] = i;
+}
+
+/* Of the whole grid, none of whose dimensions is 0. TRA_PROGRAM naming the key: the function fails there. */
+static tra_status decide(const tra_keyfn *f, const tra_dims *frontier, bool may_look, verdict *out, tra_err *e) {
+    uint32_t wide = 0;
+    tra_dims zero = {.n = frontier->n};
+    part p;
+    for (int d = 0; d < frontier->n; d++)
+        if (frontier->v[d] > 1) wide |= 1u << d;
+    *out = (verdict){.is = DIFFER};
+    TRA_TRY(tra_keyfn_eval(f, &zero, &out->most, e)); /* what reads nothing has this value everywhere */
+    for (uint32_t todo = wide; todo; todo &= ~p.dims) {
+        verdict v = {.most = out->most};
+        find_part(f, wide, todo, &p);
+        TRA_TRY(decide_part(f, &p, frontier, may_look, &v, e));
+        if (v.is == COLLIDE || out->is == DIFFER) *out = v;
+        if (out->is == COLLIDE) return TRA_OK;
+        out->most = v.most;
+    }
+    return TRA_OK;
+}
+
+/* ---- catalogs ----------------------------------------------------------------------------------------------- */
 
 /* The new component that reads key dimension d alone, has as many values, and is the last where d is: arrays that are
  * clipped at the end of d are clipped at its end. -1: none. */
@@ -30,7 +208,7 @@ static int follows(const tra_node *n, int d, const tra_dims *frontier) {
 }
 
 /* Different keys, as many as the box that holds them has: they are the box. */
-static tra_status grid(const tra_node *n, const tra_oneone *o, bool *fits, tra_catalog *out, tra_err *e) {
+static tra_status grid(const tra_node *n, const verdict *o, bool *fits, tra_catalog *out, tra_err *e) {
     const tra_catalog *c = n->in[0]->type.cat;
     tra_dims frontier = {.n = n->keyfn->n};
     int8_t by[TRA_MAXDIM];
@@ -83,16 +261,16 @@ static tra_status empty_grid(const tra_node *n, bool *fits, tra_catalog *out, tr
 
 static tra_status closed_form(const tra_node *n, bool *fits, tra_catalog *out, tra_err *e) {
     const tra_catalog *c = n->in[0]->type.cat;
-    tra_oneone o;
+    verdict o;
     *fits = false;
     if (!c->grid) return TRA_OK;
     if (c->n == 0) return empty_grid(n, fits, out, e);
     bool huge = c->n > TRA_MAX_LIST; /* else what stays open is decided by the list */
-    TRA_TRY(tra_keyfn_oneone(n->keyfn, &c->frontier, huge ? TRA_MAX_LIST : 0, &o, e));
-    if (o.verdict == TRA_ONEONE_NO) return tra_collision(n, &o.key[0], &o.key[1], e);
-    if (o.verdict == TRA_ONEONE_YES) TRA_TRY(grid(n, &o, fits, out, e));
+    TRA_TRY(decide(n->keyfn, &c->frontier, huge, &o, e));
+    if (o.is == COLLIDE) return tra_collision(n, &o.key[0], &o.key[1], e);
+    if (o.is == DIFFER) TRA_TRY(grid(n, &o, fits, out, e));
     if (*fits || !huge) return TRA_OK;
-    if (o.verdict == TRA_ONEONE_YES)
+    if (o.is == DIFFER)
         return tra_fail(e, TRA_PROGRAM,
                         "the new keys differ, but are no grid, and %" PRId64
                         " of them are more than the %d that can be "
@@ -100,9 +278,8 @@ static tra_status closed_form(const tra_node *n, bool *fits, tra_catalog *out, t
                         c->n, TRA_MAX_LIST);
     return tra_fail(e, TRA_PROGRAM,
                     "whether the new keys differ cannot be decided without looking at all %" PRId64
-                    " keys, more than %d; "
-                    "components that are sums of multiples of key components, and quotients and remainders of these by "
-                    "numbers, are decided without that",
+                    " keys, more than %d; use larger blocks, or new components that each read key components of their "
+                    "own, as a sum of multiples (i*100 + j) or as quotient and remainder (i/100, i%%100)",
                     c->n, TRA_MAX_LIST);
 }
 
