@@ -59,7 +59,7 @@ static void *work(void *arg) {
 tra_crew *tra_crew_new(int workers) {
     tra_crew *c = tra_calloc(1, sizeof *c + (size_t)workers * sizeof c->thread[0]);
     pthread_mutex_init(&c->lock, NULL);
-    pthread_cond_init(&c->change, NULL);
+    tra_cond_init(&c->change);
     for (int i = 0; i < workers; i++) {
         worker *w = tra_malloc(sizeof *w);
         *w = (worker){c, i};
@@ -145,9 +145,17 @@ int tra_cores(void) {
 
 void tra_wait_briefly(pthread_cond_t *cond, pthread_mutex_t *lock) { tra_wait_for(cond, lock, 250000000); }
 
+void tra_cond_init(pthread_cond_t *cond) {
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
 void tra_wait_for(pthread_cond_t *cond, pthread_mutex_t *lock, long ns) {
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += ns;
     if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
     pthread_cond_timedwait(cond, lock, &until);

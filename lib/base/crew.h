@@ -26,6 +26,8 @@ void tra_crew_free(tra_crew *c); /* NULL allowed; waits */
 /* All of the above for one stretch of work. */
 TRA_MUSTUSE tra_status tra_crew_run(int workers, int64_t from, int64_t to, tra_work_fn *fn, void *ctx, tra_err *e);
 
+/* A condition whose timed waits go by a clock that nobody sets: the two waits below want one. */
+void tra_cond_init(pthread_cond_t *cond);
 /* Waits for cond, for a quarter of a second at most: who waits for long looks now and then whether he still should. */
 void tra_wait_briefly(pthread_cond_t *cond, pthread_mutex_t *lock);
 

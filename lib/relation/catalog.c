@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 /* ---- grids -------------------------------------------------------------------------------------------------- */
 
@@ -150,7 +151,9 @@ struct tra_catbuilder {
     uint32_t *cls;    /* n */
     int64_t *payload; /* n */
     int64_t nclasses, capclasses;
-    int64_t *ext; /* nclasses * r */
+    int64_t *ext;    /* nclasses * r */
+    uint32_t *slots; /* open addressing, by the hash of the extents: a class plus 1, or 0 */
+    uint64_t nslots; /* a power of two, more than twice the classes */
 };
 
 tra_catbuilder *tra_catbuilder_new(int k, int r) {
@@ -166,20 +169,39 @@ void tra_catbuilder_free(tra_catbuilder *b) {
     free(b->cls);
     free(b->payload);
     free(b->ext);
+    free(b->slots);
     free(b);
 }
 
-/* The class of the extents: there are few, and the one asked for is nearly always among the latest. */
+/* Where the class of these extents is in the table, or would be. */
+static uint32_t *slot_of(const tra_catbuilder *b, const int64_t *ext) {
+    size_t bytes = (size_t)b->r * sizeof *ext;
+    uint64_t at = XXH64(ext, bytes, 0);
+    for (;; at++) {
+        uint32_t *slot = &b->slots[at & (b->nslots - 1)];
+        if (*slot == 0 || memcmp(b->ext + (*slot - 1) * (size_t)b->r, ext, bytes) == 0) return slot;
+    }
+}
+
+/* Room for one more class. */
+static void grow_classes(tra_catbuilder *b) {
+    b->capclasses = b->capclasses ? 2 * b->capclasses : 8;
+    b->ext = tra_realloc(b->ext, (size_t)b->capclasses, (size_t)(b->r ? b->r : 1) * sizeof *b->ext);
+    b->nslots = 4 * (uint64_t)b->capclasses;
+    free(b->slots);
+    b->slots = tra_calloc(b->nslots, sizeof *b->slots);
+    for (int64_t i = 0; i < b->nclasses; i++) *slot_of(b, b->ext + i * b->r) = (uint32_t)i + 1;
+}
+
+/* The class of the extents: mostly there are few, but a list may have one for each tuple. */
 static uint32_t class_of(tra_catbuilder *b, const tra_dims *ext) {
-    for (int64_t i = b->nclasses - 1; i >= 0; i--) {
-        if (memcmp(b->ext + i * b->r, ext->v, (size_t)b->r * sizeof ext->v[0]) == 0) return (uint32_t)i;
+    if (b->nclasses == b->capclasses) grow_classes(b);
+    uint32_t *slot = slot_of(b, ext->v);
+    if (*slot == 0) {
+        memcpy(b->ext + b->nclasses * b->r, ext->v, (size_t)b->r * sizeof ext->v[0]);
+        *slot = (uint32_t)++b->nclasses;
     }
-    if (b->nclasses == b->capclasses) {
-        b->capclasses = b->capclasses ? 2 * b->capclasses : 8;
-        b->ext = tra_realloc(b->ext, (size_t)b->capclasses, (size_t)(b->r ? b->r : 1) * sizeof *b->ext);
-    }
-    memcpy(b->ext + b->nclasses * b->r, ext->v, (size_t)b->r * sizeof ext->v[0]);
-    return (uint32_t)b->nclasses++;
+    return *slot - 1;
 }
 
 tra_status tra_catbuilder_add(tra_catbuilder *b, const tra_dims *key, const tra_dims *ext, int64_t payload,

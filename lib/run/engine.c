@@ -421,9 +421,9 @@ tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
     tra_engine *g = tra_calloc(1, sizeof *g);
     g->pool = pool;
     pthread_mutex_init(&g->lock, NULL);
-    pthread_cond_init(&g->work, NULL);
-    pthread_cond_init(&g->ended, NULL);
-    pthread_cond_init(&g->more, NULL);
+    tra_cond_init(&g->work);
+    tra_cond_init(&g->ended);
+    tra_cond_init(&g->more);
     g->tid = tra_calloc((size_t)threads, sizeof *g->tid);
     g->workers = tra_calloc((size_t)threads, sizeof *g->workers);
     tra_pool_set_busy(pool, busy, g);

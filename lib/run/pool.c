@@ -113,7 +113,7 @@ int64_t tra_block_footprint(int64_t bytes) {
 tra_pool *tra_pool_new(int64_t budget, const char *scratch) {
     tra_pool *p = tra_calloc(1, sizeof *p);
     pthread_mutex_init(&p->lock, NULL);
-    pthread_cond_init(&p->freed, NULL);
+    tra_cond_init(&p->freed);
     p->stats.budget = budget;
     p->oldest.older = p->oldest.newer = &p->oldest;
     p->fd = -1;

@@ -114,6 +114,31 @@ TEST(grid_and_list_agree) {
     tra_arena_free(a);
 }
 
+/* A list may have as many extents as tuples. */
+TEST(lists_of_many_extents) {
+    enum { N = 1000000 };
+    tra_arena *a = tra_arena_new();
+    tra_err e = {0};
+    tra_catalog c;
+    double begin = check_seconds();
+    tra_catbuilder *b = tra_catbuilder_new(1, 2);
+    for (int64_t i = 0; i < N; i++) { /* those of the first half come a second time */
+        int64_t x = i % (N / 2);
+        tra_dims key = dims(1, 2 * i, 0, 0), ext = dims(2, x % 1000 + 1, x / 1000 + 1, 0);
+        CHECK_OK(tra_catbuilder_add(b, &key, &ext, i, &e), e);
+    }
+    CHECK_OK(tra_catbuilder_finish(b, a, &c, NULL, NULL, &e), e);
+    CHECK(check_seconds() - begin < 3); /* about 0.2; a look at all extents for each tuple takes minutes */
+    CHECK_INT(c.nclasses, N / 2);
+    for (int64_t i = 0; i < N; i += 999) {
+        tra_dims ext;
+        int64_t x = i % (N / 2);
+        tra_catalog_ext(&c, i, &ext);
+        CHECK(ext.v[0] == x % 1000 + 1 && ext.v[1] == x / 1000 + 1);
+    }
+    tra_arena_free(a);
+}
+
 TEST(lists_have_holes_and_refuse_duplicates) {
     tra_arena *a = tra_arena_new();
     tra_err e = {0};
