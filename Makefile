@@ -46,7 +46,7 @@ SUBMAKE   = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$
 
 # These compile nothing themselves, but call make again when the packages are there.
 OUTER := help deps require check check-long check-property check-asan check-tsan check-valgrind check-cluster \
-         check-faults fuzz demo bench uninstall clean format
+         check-faults check-mutants fuzz demo bench uninstall clean format
 .PHONY: $(OUTER) all tests fuzz-now install
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -171,6 +171,11 @@ check-valgrind: deps
 check-faults: deps
 	@$(SUBMAKE) WERROR=1 all
 	@tests/faults/run $(B)
+
+## check-mutants: puts known mistakes in, one at a time (MUTANTS=, default all), and says how many the tests notice
+check-mutants: deps
+	@$(SUBMAKE) WERROR=1 tests
+	@tests/mutants/run $(B) $(MUTANTS)
 
 ## check-cluster: predicted against measured on four hosts (network namespaces; needs root and a quiet machine)
 check-cluster: deps

@@ -12,8 +12,8 @@
 
 typedef struct tra_expr {
     tra_node node;    /* first: a node of the memo is its expression. The operator, typed. id: the expression's number.
-                         in[i]: a node of the input group that stands for it (same type), not more than that. name: as the
-                         program called it, or its group when the rule made it; may be NULL */
+                         in[i]: a node of the input group that stands for it (same type), not more than that. name: as
+                         the program called it, or its group when the rule made it; may be NULL */
     int group;        /* number; tra_memo_find makes it canonical */
     int in[2];        /* input groups, -1; canonical after tra_memo_rebuild */
     const char *text; /* operator and arguments, the same for equal ones */

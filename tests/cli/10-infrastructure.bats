@@ -53,6 +53,39 @@ commands() { "$TRA" help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep . || echo non
     [ -z "$long" ] || { echo "$long"; return 1; }
 }
 
+# vacuous FILE...: lines that look like a check and fail no test: bash goes on when in `a && b` not the last command
+# fails, and after `! a`. What is done where something holds (break, an assignment) is no check.
+vacuous() {
+    "$PYTHON" - "$@" <<'END'
+import re, sys
+check = r"(\[ |T\b|! |test |grep |cmp |diff |has |lacks |is |status |json )"
+done = r"(break|continue|return|exec|echo|[a-zA-Z_]+(\[\w+\])?\+?=)"
+for file in sys.argv[1:]:
+    for at, line in enumerate(open(file), 1):
+        text = re.sub(r"\\.|'[^']*'", "", line.strip())
+        while text != (text := re.sub(r"\$\([^()]*\)|\"[^\"]*\"", "", text)): pass
+        text = re.sub(r"\[\[ .*? \]\]|\(\(.*?\)\)", "T", text)
+        last = text.split(" || ")[0].split(" && ")[-1].strip()
+        chained = re.match(check, text) and (" && " in text or text.endswith("&&")) and not re.match(done, last)
+        if chained or text.startswith("! "): print(f"{file}:{at}: {line.strip()}")
+END
+}
+
+@test "no test has a check that does not count" {
+    printf '%s\n' '[ -e a ] && [ -e b ]' '    [[ $x == "a && b" ]] && ((y)) ' '! grep -q x y' 'has "x" &&' \
+        '[ "$(wc -l <a)" = 1 ] && cmp a b || return 1' >bad
+    is 5 grep -c . <(vacuous bad)
+    printf '%s\n' '[[ -e a && -e b ]]' '((x && y))' '[ -e a ] && break' '[ -e a ] || [ -e b ]' '((x)) && y=1 || y=2' \
+        'cd a && make' "has ' && '" '[ "$(cd a && ls)" = b ]' >good
+    [ -z "$(vacuous good)" ]
+    bad=$(vacuous "$ROOT"/tests/cli/*.bats)
+    [ -z "$bad" ] || { echo "$bad"; return 1; }
+}
+
+@test "the mistakes that make check-mutants puts in still apply to the sources" {
+    status 0 "$ROOT/tests/mutants/run" --apply "$BUILD"
+}
+
 @test "every command refuses an unknown option with status 2" {
     for c in $(commands); do
         status 2 tra "$c" --no-such-option-at-all
@@ -179,7 +212,7 @@ commands() { "$TRA" help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep . || echo non
 
 @test "make help lists the targets" {
     run make -C "$ROOT" --no-print-directory help
-    for t in all check check-long check-property check-asan check-valgrind fuzz demo bench install uninstall deps clean; do
+    for t in all check check-long check-property check-asan check-valgrind check-mutants fuzz demo bench install uninstall deps clean; do
         has "make $t "
     done
 }

@@ -154,7 +154,11 @@ for x in u, n:  # neighbours along both dimensions are unrelated
     for shape in 5 6; do
         status 0 tra gen -q -s $shape -o y.h5
         status 0 tra export -q y.h5 -o x.npy
-        [ -f far/x.h5 ] && [ -L d/x.h5 ] && [ -L y.h5 ] && [ -f far/x.npy ] && [ -L x.npy ]
+        [ -f far/x.h5 ]
+        [ -L d/x.h5 ]
+        [ -L y.h5 ]
+        [ -f far/x.npy ]
+        [ -L x.npy ]
         status 0 tra info far/x.h5
         has "tensor      f64 $shape"
         [ "$(ls -A far)" = $'x.h5\nx.npy' ]

@@ -183,7 +183,8 @@ with h5py.File("x.h5", "w") as f: f.create_dataset("m", data=a.astype(">i4"), ch
     tra gen -q --shape 40x30 --block 8x8 -o a.h5
     ln -s t.h5 l.h5
     status 0 tra export -q a.h5 --gzip -o l.h5
-    [ -L l.h5 ] && [ -f t.h5 ]
+    [ -L l.h5 ]
+    [ -f t.h5 ]
     chmod 600 t.h5
     for to in l.h5 t.h5; do
         status 0 tra export -q a.h5 --gzip -o $to

@@ -91,7 +91,8 @@ END
     for t in 1 8 64; do
         status 0 tra explain -q --sites 5 --cost tra --threads $t --format json net.tra
         local plan=$(json plans.0.digest)
-        [ -n "$plan" ] && [ "${first:=$plan}" = "$plan" ]
+        [ -n "$plan" ]
+        [ "${first:=$plan}" = "$plan" ]
     done
 }
 

@@ -98,7 +98,8 @@ EOF
         -n 1 -wdir "$PWD/there" "$TRA" run mm.tra
     ((status == 3))
     [ "$(grep -c 'the ranks do not have the same plan' <<<"$output")" -eq 1 ]
-    [ ! -e here/c.h5 ] && [ ! -e there/c.h5 ]
+    [ ! -e here/c.h5 ]
+    [ ! -e there/c.h5 ]
 }
 
 @test "a program from standard input, also on several ranks" {

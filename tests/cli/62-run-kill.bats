@@ -95,7 +95,8 @@ resume_until_done() {
         esac || { echo "status $got in round $round"; cat log.$round; return 1; }
         pause=$((pause * 2))
     done
-    [ $got -eq 0 ] && [ $round -gt 1 ]
+    [ $got -eq 0 ]
+    [ $round -gt 1 ]
 }
 
 @test "killed again and again, --resume gets through with the same digest and leaves nothing behind" {

@@ -73,8 +73,9 @@ is_left_to_other() {
     local text other
     text=$(awk '/^\.SH /{ inside = $2 == "OPTIONS" } inside' "$1" | sed 's/\\-/-/g')
     other=$(tr '\n' ' ' <<<"$text" | sed -n 's/.*are those of \.BR tra-\([a-z]*\) (1).*/\1/p')
-    [ -n "$other" ] && grep -q -e "^\.BR* ${2%% *}\( ,\)*$" <<<"$text" &&
-        of_page "$ROOT/man/tra-$other.1" OPTIONS | grep -q -x -e "$2"
+    [ -n "$other" ] || return 1
+    grep -q -e "^\.BR* ${2%% *}\( ,\)*$" <<<"$text" || return 1
+    of_page "$ROOT/man/tra-$other.1" OPTIONS | grep -q -x -e "$2"
 }
 
 @test "tra help and the manual page of each command agree in their options" {
