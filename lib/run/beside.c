@@ -1,7 +1,7 @@
 /* beside.c - which exchanges go on beside the stages. */
 #include "beside.h"
 
-#include "memory.h"
+#include "needs.h"
 
 void tra_beside_none(tra_plan *p) {
     for (int i = 0; i < p->nops; i++) {
@@ -15,7 +15,7 @@ void tra_beside_none(tra_plan *p) {
 static bool sent_on(const tra_plan *p, int i, int to) {
     bool many = false;
     for (int j = i + 1; j < to; j++) {
-        if (tra_op_exchanges(&p->ops[j]) && tra_op_viewed(p, p->ops[j].in[0], &many) == i) return true;
+        if (tra_op_is(p->ops[j].op, TRA_EXCHANGES) && tra_op_viewed(p, p->ops[j].in[0], &many) == i) return true;
     }
     return false;
 }
@@ -23,14 +23,14 @@ static bool sent_on(const tra_plan *p, int i, int to) {
 /* The stage beside which exchange i may end: the next, if all before it are exchanges like this. */
 static int may_end(const tra_plan *p, int i) {
     int to = i + 1;
-    while (to < p->nops && (tra_op_is_read(&p->ops[to]) || tra_op_exchanges(&p->ops[to]))) to++;
+    while (to < p->nops && (tra_op_is_read(&p->ops[to]) || tra_op_is(p->ops[to].op, TRA_EXCHANGES))) to++;
     return to < p->nops && !sent_on(p, i, to) ? to : i;
 }
 
 /* The stage with which it may begin: the one before, if that makes what it sends and keeps it. */
 static int may_begin(const tra_plan *p, int i) {
     int from = i - 1;
-    while (from >= 0 && (tra_op_is_read(&p->ops[from]) || tra_op_exchanges(&p->ops[from]))) from--;
+    while (from >= 0 && (tra_op_is_read(&p->ops[from]) || tra_op_is(p->ops[from].op, TRA_EXCHANGES))) from--;
     return from >= 0 && from == p->ops[i].in[0] && !p->ops[from].orders.direct ? from : i;
 }
 
@@ -72,7 +72,7 @@ static int64_t takes(const tra_plan *p, const int64_t *held) {
 int64_t tra_beside_all(tra_plan *p, const int64_t *held) {
     for (int i = 0; i < p->nops; i++) { /* what moves nothing takes more memory beside a stage, and saves none */
         const tra_op *op = &p->ops[i];
-        if (!tra_op_exchanges(op) || p->sites == 1) continue;
+        if (!tra_op_is(op->op, TRA_EXCHANGES) || p->sites == 1) continue;
         put_beside(p, i, may_begin(p, i), may_end(p, i), tra_exchange_window(p, op, INT64_MAX));
     }
     return takes(p, held);
@@ -123,10 +123,11 @@ static void try_beside(tra_plan *p, int i, int begins, int ends, int threads, in
 int64_t tra_beside_some(tra_plan *p, const int64_t *held, int threads, int64_t budget) {
     tra_beside_none(p);
     for (int i = 0; i < p->nops; i++) {
-        if (tra_op_exchanges(&p->ops[i])) try_beside(p, i, i, may_end(p, i), threads, budget);
+        if (tra_op_is(p->ops[i].op, TRA_EXCHANGES)) try_beside(p, i, i, may_end(p, i), threads, budget);
     }
     for (int i = 0; i < p->nops; i++) {
-        if (tra_op_exchanges(&p->ops[i])) try_beside(p, i, may_begin(p, i), p->ops[i].orders.ends, threads, budget);
+        if (tra_op_is(p->ops[i].op, TRA_EXCHANGES))
+            try_beside(p, i, may_begin(p, i), p->ops[i].orders.ends, threads, budget);
     }
     return takes(p, held);
 }

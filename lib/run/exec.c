@@ -173,8 +173,7 @@ static int direct_output(const exec *x, int i) {
 static tra_part *new_part(exec *x, int i) {
     const tra_op *op = &x->plan->ops[i];
     int me = x->site.comm.rank, summands = 1;
-    if (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST)
-        summands = tra_place_summands(&x->plan->ops[op->in[0]].place);
+    if (tra_op_is(op->op, TRA_FORWARDS)) summands = tra_place_summands(&x->plan->ops[op->in[0]].place);
     tra_part *p = tra_part_empty(&op->type, &op->place, me, summands);
     if (!op->what.partial) return p;
     p->summand = tra_calloc((size_t)p->n, sizeof *p->summand);
@@ -185,7 +184,7 @@ static tra_part *new_part(exec *x, int i) {
 /* Takes over what was saved of an operator's result. */
 static tra_status take_over(exec *x, int i, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
-    bool exchange = op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST || op->op == TRA_PLAN_REPART;
+    bool exchange = tra_op_is(op->op, TRA_EXCHANGES);
     if (!tra_journal_resumed(x->journal) || !tra_keep_saves(x->plan, i)) return TRA_OK;
     if (!exchange && direct_output(x, i) >= 0) return TRA_OK;
     x->parts[i] = new_part(x, i);
@@ -400,7 +399,7 @@ static tra_status tick(void *ctx, tra_err *e) {
 /* On failure the other ranks, which may still compute, hear of it. */
 static tra_status run_needed(exec *x, int i, tra_err *e) {
     /* an exchange is begun by all ranks or none: it finds out by itself */
-    bool together = tra_op_exchanges(&x->plan->ops[i]);
+    bool together = tra_op_is(x->plan->ops[i].op, TRA_EXCHANGES);
     begin_sending(x, i);
     tra_status s = together ? TRA_OK : check_site(&x->site, e);
     if (s == TRA_OK) s = run_op(x, i, e);

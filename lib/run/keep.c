@@ -101,7 +101,7 @@ static tra_status check_all(tra_keep *k, const tra_op *op, tra_log *log, tra_par
 }
 
 static const char *name_of(const tra_plan *p, const tra_op *op, char buf[64]) {
-    while (!op->what.name && (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST)) op = &p->ops[op->in[0]];
+    while (!op->what.name && tra_op_is(op->op, TRA_FORWARDS)) op = &p->ops[op->in[0]];
     if (op->what.name) return op->what.name;
     snprintf(buf, 64, "#%d (%s)", op->id, tra_plan_op_text(op->op));
     return buf;
@@ -181,36 +181,9 @@ static bool save_part(tra_keep *k, const tra_op *op, tra_part *part) {
 }
 
 bool tra_keep_saves(const tra_plan *p, int i) {
-    const tra_op *op = &p->ops[i];
-    switch (op->op) {
-    case TRA_PLAN_SHUF:
-    case TRA_PLAN_BCAST: {
-        const tra_op *from = &p->ops[op->in[0]];
-        while (from->op == TRA_PLAN_FILTER || from->op == TRA_PLAN_REKEY || from->op == TRA_PLAN_SHUF ||
-               from->op == TRA_PLAN_BCAST || from->orders.fused)
-            from = &p->ops[from->in[0]];
-        return from->op != TRA_PLAN_INPUT;
-    }
-    case TRA_PLAN_MAP:
-    case TRA_PLAN_TILE: return !op->orders.fused;
-    case TRA_PLAN_JOIN:
-    case TRA_PLAN_AGG:
-    case TRA_PLAN_JOINAGG:
-    case TRA_PLAN_MERGE:
-    case TRA_PLAN_CONCAT:
-    case TRA_PLAN_REPART: return true;
-    case TRA_PLAN_INPUT:
-    case TRA_PLAN_FILTER:
-    case TRA_PLAN_REKEY:
-    case TRA_PLAN_OUTPUT:
-    case TRA_PLAN_COUNT: break;
-    }
-    return false;
-}
-
-static bool passes_on(const tra_op *op) { /* blocks of its input */
-    return op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST || op->op == TRA_PLAN_FILTER ||
-           op->op == TRA_PLAN_REKEY || op->orders.fused;
+    bool many = false;
+    if (!tra_op_is(p->ops[i].op, TRA_FORWARDS)) return tra_op_is(p->ops[i].op, TRA_MAKES) && !p->ops[i].orders.fused;
+    return p->ops[tra_op_holder(p, i, &many)].op != TRA_PLAN_INPUT; /* which can be read again */
 }
 
 /* Removes what outputs would not need, were the run to go on from what is complete, unless something that is held has
@@ -223,7 +196,7 @@ static void discard(tra_keep *k, tra_part *const *parts, const bool *complete) {
         bool needed = op->op == TRA_PLAN_OUTPUT || used[i];
         used[i] = needed || parts[i];
         for (int j = 0; j < 2; j++) {
-            if (op->in[j] >= 0 && ((needed && !complete[i]) || (used[i] && passes_on(op)))) used[op->in[j]] = true;
+            if (op->in[j] >= 0 && ((needed && !complete[i]) || (used[i] && tra_op_shares(op)))) used[op->in[j]] = true;
         }
     }
     for (int i = 0; i < p->nops; i++) {

@@ -3,7 +3,6 @@
 
 #include "beside.h"
 #include "engine.h"
-#include "needs.h"
 #include "repart.h"
 
 #include <stdlib.h>
@@ -12,12 +11,12 @@
 typedef struct edges {
     int *uses, *first, *last; /* consumers: how many edges, the first and the last operator; 0, -1, -1 */
     int *file;                /* the input file that reading the result reads, or -1 */
-    bool *concatenated;       /* is it, or a view of it, what a CONCAT reads? */
+    bool *gathered;           /* is it, or a view of it, read a whole group at once? */
 } edges;
 
 static edges find_edges(const tra_plan *p) {
     size_t n = (size_t)p->nops + 1;
-    edges e = {.uses = tra_calloc(4 * n, sizeof *e.uses), .concatenated = tra_calloc(n, sizeof *e.concatenated)};
+    edges e = {.uses = tra_calloc(4 * n, sizeof *e.uses), .gathered = tra_calloc(n, sizeof *e.gathered)};
     e.first = e.uses + n, e.last = e.first + n, e.file = e.last + n;
     for (int i = 0; i < p->nops; i++) e.first[i] = e.last[i] = e.file[i] = -1;
     for (int i = p->nops - 1; i >= 0; i--) {
@@ -27,8 +26,7 @@ static edges find_edges(const tra_plan *p) {
             e.uses[in]++;
             e.first[in] = i;
             e.last[in] = e.last[in] < 0 ? i : e.last[in];
-            e.concatenated[in] |= op->op == TRA_PLAN_CONCAT;
-            e.concatenated[in] |= (op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY) && e.concatenated[i];
+            e.gathered[in] |= tra_op_is(op->op, TRA_GATHERS) || (tra_op_is(op->op, TRA_RENAMES) && e.gathered[i]);
         }
     }
     return e;
@@ -36,7 +34,7 @@ static edges find_edges(const tra_plan *p) {
 
 static void free_edges(edges *e) {
     free(e->uses);
-    free(e->concatenated);
+    free(e->gathered);
 }
 
 /* A MAP or TILE is computed by its consumer when it has but one. One such operator between a consumer and what is
@@ -46,21 +44,19 @@ static void choose_fused(tra_plan *p, const edges *e) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         op->orders.fused = false;
-        if (op->op != TRA_PLAN_MAP && op->op != TRA_PLAN_TILE) continue;
-        op->orders.fused = !p->slim && e->uses[i] == 1 && !e->concatenated[i];
+        if (!tra_op_is(op->op, TRA_FUSES)) continue;
+        op->orders.fused = !p->slim && e->uses[i] == 1 && !e->gathered[i];
         int j = op->in[0];
-        while (p->ops[j].op == TRA_PLAN_FILTER || p->ops[j].op == TRA_PLAN_REKEY) j = p->ops[j].in[0];
+        while (tra_op_is(p->ops[j].op, TRA_RENAMES)) j = p->ops[j].in[0];
         if (op->op != TRA_PLAN_MAP || p->ops[j].op != TRA_PLAN_MAP) p->ops[j].orders.fused = false;
     }
 }
-
-static bool is_view(const tra_op *op) { return tra_op_renames(op) || op->op == TRA_PLAN_OUTPUT || op->orders.fused; }
 
 /* What a view shows is held until the last has looked at it. */
 static void views_hold(const tra_plan *p, edges *e) {
     for (int i = p->nops - 1; i >= 0; i--) {
         int in = p->ops[i].in[0];
-        if (in >= 0 && is_view(&p->ops[i]) && e->last[i] > e->last[in]) e->last[in] = e->last[i];
+        if (in >= 0 && tra_op_is_view(&p->ops[i]) && e->last[i] > e->last[in]) e->last[in] = e->last[i];
     }
 }
 
@@ -68,61 +64,24 @@ static void views_hold(const tra_plan *p, edges *e) {
 static void find_files(const tra_plan *p, edges *e) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
-        bool exchange =
-            (op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST) && !tra_place_is_partial(&p->ops[op->in[0]].place);
         if (op->op == TRA_PLAN_INPUT)
             e->file[i] = i;
-        else if (op->in[0] >= 0 && (is_view(op) || exchange))
+        else if (tra_op_shares(op) && !tra_place_is_partial(&p->ops[op->in[0]].place))
             e->file[i] = e->file[op->in[0]];
     }
-}
-
-/* Key dimensions of an input of a join: grouped and not joined; not grouped; neither joined nor grouped. */
-typedef enum role { OWN, SUMMED, LONE } role;
-
-/* Distinct values, on one of the sites, of those key dimensions of an input: the sites have about equal shares along
- * the axes that cut them. */
-static int64_t values_of(const tra_plan *p, const tra_op *op, int side, role role) {
-    const tra_op *in = &p->ops[op->in[side]];
-    int64_t n = 1;
-    for (int d = 0; d < in->type.cat->frontier.n; d++) {
-        bool joined, grouped;
-        tra_op_label(p, op, side, d, &joined, &grouped);
-        if (grouped != (role == OWN) || (role != SUMMED && joined)) continue;
-        int64_t values = in->type.cat->frontier.v[d];
-        for (int a = 0; a < in->place.naxes; a++) {
-            const tra_axis *x = &in->place.axis[a];
-            if (x->kind == TRA_AXIS_PART && x->n == 1 && x->dim[0] == d) values = tra_ceil_div(values, x->sites);
-        }
-        n *= tra_max64(1, values);
-    }
-    return n;
-}
-
-tra_block_loop tra_op_loop(const tra_plan *p, const tra_op *op, int threads, int64_t budget) {
-    int64_t rows = values_of(p, op, 0, OWN), columns = op->in[1] >= 0 ? values_of(p, op, 1, OWN) : 1;
-    return tra_loop_of(p, op, rows, columns, values_of(p, op, 0, SUMMED), threads, budget - op->orders.aside);
-}
-
-int64_t tra_op_passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget) {
-    if (op->in[1] < 0 || budget <= 0) return 1;
-    tra_block_loop loop = tra_op_loop(p, op, threads, budget);
-    if (side == 0) return loop.stays ? 1 : tra_ceil_div(values_of(p, op, 1, OWN), loop.cj);
-    return tra_ceil_div(values_of(p, op, 0, OWN), loop.ci);
 }
 
 /* Results that go to their file as they are computed, and are never held. */
 static bool streams_out(const tra_plan *p, const edges *e, int i) {
     const tra_op *op = &p->ops[i];
-    bool moved = op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST || op->op == TRA_PLAN_REPART;
-    return !moved && e->uses[i] == 1 && p->ops[e->first[i]].op == TRA_PLAN_OUTPUT;
+    return !tra_op_is(op->op, TRA_EXCHANGES) && e->uses[i] == 1 && p->ops[e->first[i]].op == TRA_PLAN_OUTPUT;
 }
 
 /* What workers need to read chunks of inputs and write those of outputs, and whose results go straight to a file. */
 static void find_io(tra_plan *p, const edges *e) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
-        bool output = op->op == TRA_PLAN_OUTPUT, stage = op->op != TRA_PLAN_INPUT && (output || !is_view(op));
+        bool output = op->op == TRA_PLAN_OUTPUT, stage = !tra_op_is_read(op);
         op->orders.io = 0;
         op->orders.direct = output || (stage && streams_out(p, e, i));
         for (int side = 0; stage && side < 2 && op->in[side] >= 0; side++) {
@@ -140,8 +99,7 @@ static int *first_readers(const tra_plan *p, const edges *e) {
     for (int i = 0; i < p->nops; i++) v[i] = i;
     for (int j = p->nops - 1; j >= 0; j--) {
         const tra_op *op = &p->ops[j];
-        bool reads = !is_view(op) || op->op == TRA_PLAN_OUTPUT;
-        for (int side = 0; reads && side < 2 && op->in[side] >= 0; side++) {
+        for (int side = 0; !tra_op_is_view(op) && side < 2 && op->in[side] >= 0; side++) {
             if (e->file[op->in[side]] >= 0) v[e->file[op->in[side]]] = j;
         }
     }
@@ -156,14 +114,15 @@ static void predict_reads(tra_plan *p, const edges *e, int threads, int64_t budg
     int64_t *floats = tra_calloc((size_t)p->sites * 2, sizeof *floats), *tuples = floats + p->sites;
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
-        bool reads = budget ? op->in[0] >= 0 && (!is_view(op) || op->op == TRA_PLAN_OUTPUT) : op->op == TRA_PLAN_INPUT;
+        bool reads = budget ? !tra_op_is_read(op) : op->op == TRA_PLAN_INPUT;
         int sides = !reads ? 0 : budget && op->in[1] >= 0 && op->in[1] != op->in[0] ? 2 : 1;
         for (int side = 0; side < sides; side++) {
             int f = budget ? e->file[op->in[side]] : i;
             if (f < 0) continue;
             const tra_op *src = budget ? &p->ops[op->in[side]] : op;
             int64_t n = 0;
-            while (src->op == TRA_PLAN_TILE) src = &p->ops[src->in[0]]; /* each array is read once for its tiles */
+            while (tra_op_is(src->op, TRA_SPLITS))
+                src = &p->ops[src->in[0]]; /* each array is read once for its tiles */
             tra_place_floats(&src->place, src->type.cat, floats, tuples);
             for (int s = 0; s < p->sites; s++) n += tuples[s];
             n = budget && op->op == TRA_PLAN_REPART ? tra_repart_reads(p, op, budget)
@@ -202,7 +161,7 @@ static int64_t result_here(const tra_plan *p, const tra_op *op, int64_t *most) {
         *most = tra_max64(*most, tuples[s]);
     }
     free(floats);
-    if ((op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST) && tra_place_is_partial(&p->ops[op->in[0]].place))
+    if (tra_op_is(op->op, TRA_FORWARDS) && tra_place_is_partial(&p->ops[op->in[0]].place))
         here *= tra_place_summands(&p->ops[op->in[0]].place);
     return here;
 }
@@ -211,13 +170,11 @@ static int64_t result_here(const tra_plan *p, const tra_op *op, int64_t *most) {
  * without, where there is room: of `here` bytes of results that a site makes in all. */
 static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t here, int threads, int64_t budget) {
     enum { BEHIND = 8 }; /* are written behind */
-    tra_plan_op is = op->op;
-    if (is == TRA_PLAN_MAP || is == TRA_PLAN_TILE || is == TRA_PLAN_CONCAT || is == TRA_PLAN_OUTPUT) {
+    if (tra_op_is(op->op, TRA_STREAMS)) {
         int64_t out = tra_type_room(&op->type), units = queued(tra_op_stored_room(p, &p->ops[op->in[0]]), threads);
         return tra_min64(2 * here, (units + BEHIND) * 2 * out); /* computed, then copied */
     }
-    bool loops = is == TRA_PLAN_JOIN || is == TRA_PLAN_AGG || is == TRA_PLAN_JOINAGG || is == TRA_PLAN_MERGE;
-    if (!loops) return held ? 0 : here;
+    if (!tra_op_is(op->op, TRA_LOOPS)) return held ? 0 : here;
     tra_block_loop l = tra_op_loop(p, op, threads, budget);
     int64_t steps = steps_queued(p, op, l, threads), n = 0;
     for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
@@ -237,20 +194,20 @@ static int64_t held_of_input(const tra_plan *p, int i, int64_t here, int threads
     int readers = 0, at = i, side = 0;
     bool many = false;
     for (int j = i + 1; j < p->nops; j++) {
-        for (int k = 0; k < 2 && p->ops[j].in[k] >= 0 && !tra_op_renames(&p->ops[j]) && !p->ops[j].orders.fused; k++) {
+        for (int k = 0; k < 2 && p->ops[j].in[k] >= 0 && !tra_op_is_view(&p->ops[j]); k++) {
             if (tra_op_holder(p, p->ops[j].in[k], &many) == i) readers++, at = j, side = k;
         }
     }
     const tra_op *op = &p->ops[at];
     if (readers != 1 || !p->ops[i].type.cat->grid || !tra_op_reads_alone(p, op, side)) return here;
     int64_t unit = tra_op_stored_room(p, &p->ops[op->in[side]]), units = queued(unit, threads);
-    if (op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_AGG || op->op == TRA_PLAN_JOINAGG) {
+    if (tra_op_is(op->op, TRA_LOOPS)) {
         if (tra_op_passes(p, op, side, threads, budget) > 1) return here;
-        if (op->in[1] >= 0 && values_of(p, op, !side, LONE) > 1) return here; /* it meets several of these in turn */
+        if (tra_op_meets(p, op, side) > 1) return here;
         tra_block_loop loop = tra_op_loop(p, op, threads, budget);
         unit *= side == 0 ? loop.ci : loop.cj;
         units = steps_queued(p, op, loop, threads);
-    } else if (op->op != TRA_PLAN_MAP && op->op != TRA_PLAN_OUTPUT && !(op->op == TRA_PLAN_REPART && p->sites == 1)) {
+    } else if (tra_op_is(op->op, TRA_GATHERS) || (tra_op_is(op->op, TRA_EXCHANGES) && p->sites > 1)) {
         return here;
     }
     return tra_min64(here, units * unit);
@@ -287,7 +244,7 @@ static void live_beside(const tra_plan *p, const living *held, living *wish) {
     for (int j = 0; j < p->nops; j++) {
         const tra_op *x = &p->ops[j];
         int from = x->in[0];
-        while (from >= 0 && is_view(&p->ops[from])) from = p->ops[from].in[0];
+        while (from >= 0 && tra_op_is_view(&p->ops[from])) from = p->ops[from].in[0];
         for (int i = x->orders.begins; i < j; i++) living_add(&wish[i], &held[j], 1);
         for (int i = j + 1; i <= x->orders.ends; i++) {
             living_add(&wish[i], &held[from], 1);
@@ -325,7 +282,7 @@ static int64_t predict(tra_plan *p, int threads) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         int64_t tuples, here = result_here(p, op, &tuples);
-        bool stage = op->op != TRA_PLAN_INPUT && (!is_view(op) || op->op == TRA_PLAN_OUTPUT);
+        bool stage = !tra_op_is_read(op);
         op->predicted.cost.disk_read = op->predicted.cost.disk_write = op->predicted.spill = 0;
         op->predicted.least_memory = base;
         if (op->op == TRA_PLAN_INPUT)

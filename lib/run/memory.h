@@ -11,12 +11,6 @@
  * would do. */
 int64_t tra_plan_memory(tra_plan *p, int threads);
 
-/* The block loop (needs.h) of a join or aggregation on a site with an even share. budget: of all blocks. */
-tra_block_loop tra_op_loop(const tra_plan *p, const tra_op *op, int threads, int64_t budget);
-
-/* How often it reads the part of one site of its left or right input. */
-int64_t tra_op_passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget);
-
 /* Bytes of scratch that a site may need for the largest exchange, when it goes by files. */
 int64_t tra_exchange_scratch(const tra_plan *p);
 

@@ -8,7 +8,7 @@
  * 600 KiB. */
 int64_t tra_memory_start(const tra_plan *p) {
     int64_t mib = p->sites > 1 ? 28 : 16, files = 0;
-    for (int i = 0; i < p->nops; i++) files += p->ops[i].op == TRA_PLAN_INPUT || p->ops[i].op == TRA_PLAN_OUTPUT;
+    for (int i = 0; i < p->nops; i++) files += tra_op_is(p->ops[i].op, TRA_FILE);
     return (mib << 20) + (tra_max64(0, files - 2) * 640 << 10);
 }
 
@@ -18,8 +18,7 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
     int64_t mib = (p->sites > 1 ? 5 : 2) + 5 * threads, tuples = 0, chunk = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
-        bool file = op->op == TRA_PLAN_INPUT || op->op == TRA_PLAN_OUTPUT;
-        tuples += op->type.cat->n * (file ? 2 : 1);
+        tuples += op->type.cat->n * (tra_op_is(op->op, TRA_FILE) ? 2 : 1);
         if (op->op == TRA_PLAN_REPART) tuples += tra_repart_pieces(p, op);
         if (op->op == TRA_PLAN_OUTPUT) chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
     }
@@ -41,16 +40,13 @@ static int64_t result_bytes(const tra_op *op) {
 
 /* The operator whose stored results reading op's result reads. */
 static const tra_op *stored_of(const tra_plan *p, const tra_op *op) {
-    while (tra_op_renames(op) || op->orders.fused) op = &p->ops[op->in[0]];
+    while (tra_op_is_view(op)) op = &p->ops[op->in[0]];
     return op;
 }
 
 int64_t tra_op_unpacks(const tra_plan *p, const tra_op *op) {
-    while (op->op != TRA_PLAN_INPUT) {
-        if (!tra_op_renames(op) && !op->orders.fused && op->op != TRA_PLAN_SHUF && op->op != TRA_PLAN_BCAST) return 0;
-        op = &p->ops[op->in[0]];
-    }
-    return footprint(op->what.unpacks);
+    while (tra_op_shares(op)) op = &p->ops[op->in[0]];
+    return footprint(op->what.unpacks); /* which none but an input has */
 }
 
 int64_t tra_op_stored_room(const tra_plan *p, const tra_op *op) {
@@ -60,13 +56,13 @@ int64_t tra_op_stored_room(const tra_plan *p, const tra_op *op) {
 /* Scratch for computing one tuple of op's result on the way; that of a MAP that is not fused, too. Maps of maps are
  * one. */
 static int64_t derive_scratch(const tra_plan *p, const tra_op *op) {
-    while (tra_op_renames(op)) op = &p->ops[op->in[0]];
+    while (tra_op_is(op->op, TRA_RENAMES)) op = &p->ops[op->in[0]];
     if (op->op != TRA_PLAN_MAP) return 0;
     const tra_kernel *k = op->what.map;
     tra_arena *a = NULL;
     for (;;) {
         const tra_op *below = &p->ops[op->in[0]];
-        while (tra_op_renames(below)) below = &p->ops[below->in[0]];
+        while (tra_op_is(below->op, TRA_RENAMES)) below = &p->ops[below->in[0]];
         if (below->op != TRA_PLAN_MAP || !below->orders.fused) {
             int64_t n = (int64_t)tra_kernel_scratch(k, TRA_USE_MAP, below->type.dtype, &below->type.cat->bound, NULL);
             tra_arena_free(a);
@@ -80,7 +76,7 @@ static int64_t derive_scratch(const tra_plan *p, const tra_op *op) {
 
 int64_t tra_op_read_room(const tra_plan *p, const tra_op *op) {
     int64_t n = tra_type_room(&op->type);
-    while (tra_op_renames(op)) op = &p->ops[op->in[0]];
+    while (tra_op_is(op->op, TRA_RENAMES)) op = &p->ops[op->in[0]];
     return op->orders.fused ? n + tra_op_stored_room(p, op) : tra_max64(n, tra_op_unpacks(p, op));
 }
 
@@ -222,6 +218,44 @@ tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int6
     if (!p->rereads && ((l && (!r || nk == 1)) || (feeds && ni > 1))) best.loop.ci = 1;
     if (!p->rereads && ((r && (!l || nk == 1)) || (feeds && ni == 1))) best.loop.cj = 1;
     return in_groups(p, op, ni, nj, threads, best.loop);
+}
+
+/* Key dimensions of an input of a join: grouped and not joined; not grouped; neither joined nor grouped. */
+typedef enum role { OWN, SUMMED, LONE } role;
+
+/* Distinct values, on one of the sites, of those key dimensions of an input: the sites have about equal shares along
+ * the axes that cut them. */
+static int64_t values_of(const tra_plan *p, const tra_op *op, int side, role role) {
+    const tra_op *in = &p->ops[op->in[side]];
+    int64_t n = 1;
+    for (int d = 0; d < in->type.cat->frontier.n; d++) {
+        bool joined, grouped;
+        tra_op_label(p, op, side, d, &joined, &grouped);
+        if (grouped != (role == OWN) || (role != SUMMED && joined)) continue;
+        int64_t values = in->type.cat->frontier.v[d];
+        for (int a = 0; a < in->place.naxes; a++) {
+            const tra_axis *x = &in->place.axis[a];
+            if (x->kind == TRA_AXIS_PART && x->n == 1 && x->dim[0] == d) values = tra_ceil_div(values, x->sites);
+        }
+        n *= tra_max64(1, values);
+    }
+    return n;
+}
+
+tra_block_loop tra_op_loop(const tra_plan *p, const tra_op *op, int threads, int64_t budget) {
+    int64_t rows = values_of(p, op, 0, OWN), columns = op->in[1] >= 0 ? values_of(p, op, 1, OWN) : 1;
+    return tra_loop_of(p, op, rows, columns, values_of(p, op, 0, SUMMED), threads, budget - op->orders.aside);
+}
+
+int64_t tra_op_passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget) {
+    if (op->in[1] < 0 || budget <= 0) return 1;
+    tra_block_loop loop = tra_op_loop(p, op, threads, budget);
+    if (side == 0) return loop.stays ? 1 : tra_ceil_div(values_of(p, op, 1, OWN), loop.cj);
+    return tra_ceil_div(values_of(p, op, 0, OWN), loop.ci);
+}
+
+int64_t tra_op_meets(const tra_plan *p, const tra_op *op, int side) {
+    return op->in[1] >= 0 ? values_of(p, op, !side, LONE) : 1;
 }
 
 /* ---- operators ---------------------------------------------------------------------------------------------- */

@@ -26,6 +26,14 @@ typedef struct tra_block_loop {
 tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int64_t nk, int threads,
                            int64_t budget);
 
+/* The same on a site with an even share. budget: of all blocks. */
+tra_block_loop tra_op_loop(const tra_plan *p, const tra_op *op, int threads, int64_t budget);
+/* How often that loop reads the part of one site of its left or right input. */
+int64_t tra_op_passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget);
+/* How many arrays of the other input of a join each array of this side meets in turn for the same output and the same
+ * joined key; 1 for an aggregation. */
+int64_t tra_op_meets(const tra_plan *p, const tra_op *op, int side);
+
 /* By which the operator of a reproducible plan adds; one leaf of one value where there is none. */
 tra_tree tra_op_tree(const tra_plan *p, const tra_op *op);
 

@@ -6,13 +6,16 @@
 static const struct {
     const char *text;
     int arity;
+    unsigned like;
 } ops[] = {
-#define X(name, arity, text) [TRA_PLAN_##name] = {text, arity},
+#define X(name, arity, text, like) [TRA_PLAN_##name] = {text, arity, like},
     TRA_PLAN_OPS(X)
 #undef X
 };
 
 const char *tra_plan_op_text(tra_plan_op op) { return ops[op].text; }
+
+bool tra_op_is(tra_plan_op op, unsigned like) { return ops[op].like & like; }
 
 bool tra_op_accumulates(const tra_plan *p, const tra_op *op) {
     if (!op->what.join || !op->what.agg) return false;
@@ -46,13 +49,11 @@ static bool joinable(const tra_op *l, const tra_op *r, const tra_op *op, const c
     return true;
 }
 
-bool tra_op_renames(const tra_op *op) { return op->op == TRA_PLAN_FILTER || op->op == TRA_PLAN_REKEY; }
+bool tra_op_is_view(const tra_op *op) { return tra_op_is(op->op, TRA_RENAMES) || op->orders.fused; }
 
-bool tra_op_is_read(const tra_op *op) { return op->op == TRA_PLAN_INPUT || tra_op_renames(op) || op->orders.fused; }
+bool tra_op_is_read(const tra_op *op) { return op->op == TRA_PLAN_INPUT || tra_op_is_view(op); }
 
-bool tra_op_exchanges(const tra_op *op) {
-    return op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST || op->op == TRA_PLAN_REPART;
-}
+bool tra_op_shares(const tra_op *op) { return tra_op_is_view(op) || tra_op_is(op->op, TRA_FORWARDS); }
 
 bool tra_op_flows(const tra_op *op) { return op->orders.ends > op->id; }
 
@@ -64,7 +65,7 @@ bool tra_op_feeds(const tra_plan *p, const tra_op *op) {
     for (int i = op->id + 1; i < p->nops; i++) {
         const tra_op *next = &p->ops[i];
         if (next->orders.begins == op->id) return true;
-        if (!tra_op_is_read(next) && !tra_op_exchanges(next)) break;
+        if (!tra_op_is_read(next) && !tra_op_is(next->op, TRA_EXCHANGES)) break;
     }
     return false;
 }
@@ -88,25 +89,21 @@ void tra_op_label(const tra_plan *p, const tra_op *op, int side, int d, bool *jo
 }
 
 int tra_op_viewed(const tra_plan *p, int i, bool *many) {
-    for (; tra_op_renames(&p->ops[i]) || p->ops[i].orders.fused; i = p->ops[i].in[0])
-        *many |= p->ops[i].op == TRA_PLAN_TILE;
+    for (; tra_op_is_view(&p->ops[i]); i = p->ops[i].in[0]) *many |= tra_op_is(p->ops[i].op, TRA_SPLITS);
     return i;
 }
 
 int tra_op_holder(const tra_plan *p, int i, bool *many) {
-    for (;;) {
-        i = tra_op_viewed(p, i, many);
-        if (p->ops[i].op != TRA_PLAN_SHUF && p->ops[i].op != TRA_PLAN_BCAST) return i;
-        i = p->ops[i].in[0];
-    }
+    for (; tra_op_shares(&p->ops[i]); i = p->ops[i].in[0]) *many |= tra_op_is(p->ops[i].op, TRA_SPLITS);
+    return i;
 }
 
 bool tra_op_reads_last(const tra_plan *p, const tra_op *op, int side) {
-    bool many = op->op == TRA_PLAN_TILE;
+    bool many = tra_op_is(op->op, TRA_SPLITS);
     int mine = tra_op_viewed(p, op->in[side], &many), readers = 0;
     for (int j = mine + 1; j < p->nops && !many; j++) {
         const tra_op *reader = &p->ops[j];
-        bool reads = !tra_op_renames(reader) && !reader->orders.fused;
+        bool reads = !tra_op_is_view(reader);
         for (int k = 0; reads && k < 2 && reader->in[k] >= 0; k++)
             readers += tra_op_viewed(p, reader->in[k], &many) == mine;
     }
@@ -115,7 +112,7 @@ bool tra_op_reads_last(const tra_plan *p, const tra_op *op, int side) {
 
 bool tra_op_reads_alone(const tra_plan *p, const tra_op *op, int side) {
     int me = (int)(op - p->ops);
-    bool many = op->op == TRA_PLAN_TILE, other = false;
+    bool many = tra_op_is(op->op, TRA_SPLITS), other = false;
     int mine = tra_op_holder(p, op->in[side], &many);
     for (int j = 0; j < p->nops && !many; j++) {
         if (j < me && !tra_op_flows(&p->ops[j])) continue;
@@ -139,11 +136,9 @@ bool tra_plan_valid(const tra_plan *p, const char **why) {
             if (op->in[j] >= i) return *why = "an input does not come before its operator", false;
             if (op->in[j] < 0) continue;
             const tra_op *in = &p->ops[op->in[j]];
-            bool bag = tra_place_is_partial(&in->place);
-            bool exchange = op->op == TRA_PLAN_SHUF || op->op == TRA_PLAN_BCAST;
-            if (bag && !exchange) return *why = "only an exchange may take a partial relation", false;
-            bool of_bag =
-                (in->op == TRA_PLAN_SHUF || in->op == TRA_PLAN_BCAST) && tra_place_is_partial(&p->ops[in->in[0]].place);
+            bool bag = tra_place_is_partial(&in->place), forwards = tra_op_is(op->op, TRA_FORWARDS);
+            if (bag && !forwards) return *why = "only an exchange may take a partial relation", false;
+            bool of_bag = tra_op_is(in->op, TRA_FORWARDS) && tra_place_is_partial(&p->ops[in->in[0]].place);
             if (of_bag != (op->op == TRA_PLAN_MERGE))
                 return *why = "merge and exchanged summands belong together", false;
         }

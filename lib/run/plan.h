@@ -15,30 +15,60 @@
 #include "../relation/store.h"
 #include "placement.h"
 
-/* Operators: name in C, inputs, label in explain and JSON, what it does. */
+/* What is the same for all operators of a kind. */
+enum {
+    TRA_FILE = 1 << 0,      /* reads or writes a file */
+    TRA_RENAMES = 1 << 1,   /* shows the arrays of its input under other keys, or fewer of them */
+    TRA_FUSES = 1 << 2,     /* its consumer may compute it while it reads */
+    TRA_SPLITS = 1 << 3,    /* several of its arrays come from one */
+    TRA_GATHERS = 1 << 4,   /* holds a whole group of its input at once */
+    TRA_STREAMS = 1 << 5,   /* makes each result in a unit of its own */
+    TRA_LOOPS = 1 << 6,     /* runs in super-blocks, by a block loop (needs.h) */
+    TRA_EXCHANGES = 1 << 7, /* brings data to other sites */
+    TRA_FORWARDS = 1 << 8,  /* and that as whole tuples: what stays shares the blocks of its input */
+    TRA_MAKES = 1 << 9      /* its arrays are new, so that saving them saves work when the run is resumed */
+};
+
+/* Operators: name in C, inputs, label in explain and JSON, what it is like; what it does. */
 #define TRA_PLAN_OPS(X)                                                                                                \
-    X(INPUT, 0, "input")      /* chunks of a file; its placement says which site reads which */                        \
-    X(FILTER, 1, "filter")    /* keeps the tuples whose key is in the result's catalog */                              \
-    X(REKEY, 1, "rekey")      /* new keys, same arrays */                                                              \
-    X(MAP, 1, "transform")    /* kernel `map` on each array */                                                         \
-    X(TILE, 1, "tile")        /* one tuple becomes several */                                                          \
-    X(JOIN, 2, "join")        /* local join of co-located inputs: kernel `join` */                                     \
-    X(AGG, 1, "agg")          /* local aggregation, complete or leaving summands; kernel `agg` */                      \
-    X(JOINAGG, 2, "join-agg") /* both in one: the join's result is never stored */                                     \
-    X(MERGE, 1, "merge")   /* completes an aggregation: merges the summands of a partial relation, in their order */   \
-    X(CONCAT, 1, "concat") /* local concatenation */                                                                   \
-    X(REPART, 1, "repart") /* the same tensor in other blocks; moves the pieces itself */                              \
-    X(BCAST, 1, "bcast")   /* exchange to `all` */                                                                     \
-    X(SHUF, 1, "shuf")     /* exchange to any other placement */                                                       \
-    X(OUTPUT, 1, "output") /* written to a file */
+    /* chunks of a file; its placement says which site reads which */                                                  \
+    X(INPUT, 0, "input", TRA_FILE)                                                                                     \
+    /* keeps the tuples whose key is in the result's catalog */                                                        \
+    X(FILTER, 1, "filter", TRA_RENAMES)                                                                                \
+    /* new keys, same arrays */                                                                                        \
+    X(REKEY, 1, "rekey", TRA_RENAMES)                                                                                  \
+    /* kernel `map` on each array */                                                                                   \
+    X(MAP, 1, "transform", TRA_FUSES | TRA_STREAMS | TRA_MAKES)                                                        \
+    /* one tuple becomes several */                                                                                    \
+    X(TILE, 1, "tile", TRA_FUSES | TRA_STREAMS | TRA_SPLITS | TRA_MAKES)                                               \
+    /* local join of co-located inputs: kernel `join` */                                                               \
+    X(JOIN, 2, "join", TRA_LOOPS | TRA_MAKES)                                                                          \
+    /* local aggregation, complete or leaving summands; kernel `agg` */                                                \
+    X(AGG, 1, "agg", TRA_LOOPS | TRA_MAKES)                                                                            \
+    /* both in one: the join's result is never stored */                                                               \
+    X(JOINAGG, 2, "join-agg", TRA_LOOPS | TRA_MAKES)                                                                   \
+    /* completes an aggregation: merges the summands of a partial relation, in their order */                          \
+    X(MERGE, 1, "merge", TRA_LOOPS | TRA_MAKES)                                                                        \
+    /* local concatenation */                                                                                          \
+    X(CONCAT, 1, "concat", TRA_GATHERS | TRA_STREAMS | TRA_MAKES)                                                      \
+    /* the same tensor in other blocks; moves the pieces itself */                                                     \
+    X(REPART, 1, "repart", TRA_EXCHANGES | TRA_MAKES)                                                                  \
+    /* exchange to `all` */                                                                                            \
+    X(BCAST, 1, "bcast", TRA_EXCHANGES | TRA_FORWARDS)                                                                 \
+    /* exchange to any other placement */                                                                              \
+    X(SHUF, 1, "shuf", TRA_EXCHANGES | TRA_FORWARDS)                                                                   \
+    /* written to a file */                                                                                            \
+    X(OUTPUT, 1, "output", TRA_FILE | TRA_STREAMS)
 
 typedef enum tra_plan_op {
-#define X(name, arity, text) TRA_PLAN_##name,
+#define X(name, arity, text, like) TRA_PLAN_##name,
     TRA_PLAN_OPS(X)
 #undef X
         TRA_PLAN_COUNT
 } tra_plan_op;
 const char *tra_plan_op_text(tra_plan_op op);
+/* Is the operator like any of these (TRA_FILE | ...)? */
+bool tra_op_is(tra_plan_op op, unsigned like);
 
 /* Costs have units; a scalar is made only to compare (plans/search/cost.h). All sums over sites unless said. */
 typedef struct tra_cost {
@@ -126,12 +156,13 @@ typedef struct tra_plan {
 /* Is the join one kernel with its aggregation, which adds to the state and needs no array for the join's result? */
 bool tra_op_accumulates(const tra_plan *p, const tra_op *op);
 
-/* FILTER, REKEY: shows the arrays of its input under other keys, or fewer of them. */
-bool tra_op_renames(const tra_op *op);
-/* Is it no stage of its own, but read, renamed or computed while its result is read? */
+/* Is its result read through another operator's: renamed, or computed on the way? */
+bool tra_op_is_view(const tra_op *op);
+/* Is it no stage of its own: a view, or read from its file while its result is read? */
 bool tra_op_is_read(const tra_op *op);
+/* Does reading its result read the blocks of its input: is it a view, or an exchange of whole tuples? */
+bool tra_op_shares(const tra_op *op);
 
-bool tra_op_exchanges(const tra_op *op); /* SHUF, BCAST, REPART */
 /* Does the exchange go on beside the stage that reads what comes? What is read for either counts as that one's. */
 bool tra_op_flows(const tra_op *op);
 /* Does input 0 or 1 of a join come from other sites beside it? */

@@ -20,8 +20,7 @@ static void parts_of(const tra_placement *p, int n, int *parts) {
 static const tra_op *maker(const tra_plan *p, const tra_op *o, int i) {
     for (o = &p->ops[o->in[i]];; o = &p->ops[o->in[0]]) {
         if (o->op == TRA_PLAN_INPUT) return NULL;
-        if (o->op != TRA_PLAN_SHUF && o->op != TRA_PLAN_BCAST && o->op != TRA_PLAN_MERGE && o->op != TRA_PLAN_REPART)
-            return o;
+        if (!tra_op_is(o->op, TRA_EXCHANGES) && o->op != TRA_PLAN_MERGE) return o;
     }
 }
 

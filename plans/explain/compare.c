@@ -38,7 +38,7 @@ static const char *subject(const table *t, const tra_shown_plan *s, const tra_op
         if (p->ops[i].what.name) return p->ops[i].what.name;
         at = i;
     }
-    while (o->op == TRA_PLAN_SHUF || o->op == TRA_PLAN_BCAST) o = &p->ops[o->in[0]];
+    while (tra_op_is(o->op, TRA_FORWARDS)) o = &p->ops[o->in[0]];
     return tra_arena_printf(t->a, "(%s)", s->ops[o->id].label);
 }
 
@@ -63,7 +63,7 @@ static void add_plan(table *t, int column) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
         bool summands = o->in[0] >= 0 && tra_place_is_partial(&p->ops[o->in[0]].place);
-        if (o->op != TRA_PLAN_SHUF && o->op != TRA_PLAN_BCAST && o->op != TRA_PLAN_REPART) continue;
+        if (!tra_op_is(o->op, TRA_EXCHANGES)) continue;
         const char *name = subject(t, s, o);
         const char **c = cell_of(t, tra_arena_printf(t->a, "%s %s", summands ? "summands of" : "move", name), column);
         const char *how =

@@ -16,7 +16,7 @@ static const char *take(tra_arena *a, tra_str *s) {
 
 /* The relation that an exchange moves is the one below it. */
 static const char *relation_of(const tra_plan *p, const tra_op *o) {
-    while (!o->what.name && o->in[0] >= 0 && (o->op == TRA_PLAN_SHUF || o->op == TRA_PLAN_BCAST)) o = &p->ops[o->in[0]];
+    while (!o->what.name && tra_op_is(o->op, TRA_FORWARDS)) o = &p->ops[o->in[0]];
     return o->what.name;
 }
 
@@ -66,7 +66,7 @@ static int64_t moved_alike(const tra_plan *plan, const tra_plan *p, const tra_op
     int64_t moved = 0;
     for (int i = 0; i < plan->nops; i++) {
         const tra_op *x = &plan->ops[i];
-        if (x->op != TRA_PLAN_SHUF && x->op != TRA_PLAN_BCAST) continue;
+        if (!tra_op_is(x->op, TRA_FORWARDS)) continue;
         const char *other = relation_of(plan, x);
         bool same = name && other ? strcmp(name, other) == 0 : name == other;
         if (same && of_summands(plan, x) == of_summands(p, o)) moved += x->predicted.cost.network_bytes;

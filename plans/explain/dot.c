@@ -13,13 +13,9 @@ static void quoted(const char *text, tra_str *out) {
 }
 
 static const char *attributes(const tra_op *o) {
-    switch (o->op) {
-    case TRA_PLAN_INPUT:
-    case TRA_PLAN_OUTPUT: return ", shape=cylinder";
-    case TRA_PLAN_BCAST:
-    case TRA_PLAN_SHUF: return ", style=\"rounded,filled\", fillcolor=\"#ffe9b3\"";
-    default: return o->orders.fused ? ", style=dashed" : "";
-    }
+    if (tra_op_is(o->op, TRA_FILE)) return ", shape=cylinder";
+    if (tra_op_is(o->op, TRA_FORWARDS)) return ", style=\"rounded,filled\", fillcolor=\"#ffe9b3\"";
+    return o->orders.fused ? ", style=dashed" : "";
 }
 
 static void node(const tra_shown_op *s, tra_str *out) {

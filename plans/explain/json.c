@@ -90,7 +90,7 @@ static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, con
     tra_json_int(j, "floats", s->floats);
     tra_json_bool(j, "fused", o->orders.fused);
     tra_json_bool(j, "partial", o->what.partial);
-    if (tra_op_exchanges(o)) {
+    if (tra_op_is(o->op, TRA_EXCHANGES)) {
         tra_json_int(j, "begins", o->orders.begins);
         tra_json_int(j, "ends", o->orders.ends);
     }

@@ -89,7 +89,7 @@ void tra_plan_values(const tra_plan *p, uint64_t seed, const char *const *identi
     char buf[TRA_DIMTEXT], place[256];
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
-        if (o->op == TRA_PLAN_SHUF || o->op == TRA_PLAN_BCAST) {
+        if (tra_op_is(o->op, TRA_FORWARDS)) {
             values[i] = values[o->in[0]];
             continue;
         }

@@ -110,7 +110,7 @@ static void add_op(finish *f, int id) {
     int p = x->in[0] >= 0 ? f->v[x->in[0]].place : -1;
     if (x->partial)
         o->type = m->f->summand;
-    else if (x->op != TRA_PLAN_SHUF && x->op != TRA_PLAN_BCAST)
+    else if (!tra_op_is(x->op, TRA_FORWARDS))
         o->what.name = n->name;
     o->what.partial = x->partial && x->op != TRA_PLAN_SHUF;
     switch (x->op) {
