@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <xxhash.h>
 
 enum { LONGEST_CELL = 4096, BLANKS = ' ' };
 
@@ -41,7 +43,16 @@ static bool sniff(const unsigned char *head, size_t n) {
 
 /* ---- cells --------------------------------------------------------------------------------------------------- */
 
-static bool is_blank(const csv *c, char x) { return x == ' ' || x == '\r' || (x == '\t' && c->delimiter != '\t'); }
+static bool is_blank(const csv *c, char x) { return x == ' ' || (x == '\t' && c->delimiter != '\t'); }
+
+/* Past blanks, and past carriage returns that end a line. Others are text: of a file whose lines they end alone, all
+ * rows would be one. */
+static const char *past_blanks(const csv *c, const char *p, const char *end) {
+    while (p < end && is_blank(c, *p)) p++;
+    const char *q = p;
+    while (q < end && *q == '\r') q++;
+    return q > p && (q == end || *q == '\n') ? q : p;
+}
 
 static tra_status unclosed(const tra_source *s, const csv *c, tra_err *e) {
     return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", column %" PRId64 ": the quote is not closed", s->spec, c->line,
@@ -55,7 +66,7 @@ static tra_status next_cell(tra_source *s, csv *c, cell *out, tra_err *e) {
     if (c->newline) c->line++, c->newline = false;
     TRA_TRY(tra_stream_need(in, LONGEST_CELL + 2, &have, e));
     const char *p = (const char *)in->buf + in->pos, *begin = p, *end = p + have;
-    while (p < end && is_blank(c, *p)) p++;
+    p = past_blanks(c, p, end);
     *out = (cell){.s = p};
     if (p < end && *p == '"') {
         out->quoted = true;
@@ -74,7 +85,7 @@ static tra_status next_cell(tra_source *s, csv *c, cell *out, tra_err *e) {
         out->n = (size_t)(p++ - out->s);
         if (lines > 0 && c->rows + c->cols > 0) return unclosed(s, c, e); /* no number has a line's end in it */
         c->line += lines;
-        while (p < end && is_blank(c, *p)) p++;
+        p = past_blanks(c, p, end);
         if (p < end && *p != '\n' && *p != c->delimiter && c->delimiter != BLANKS)
             return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", column %" PRId64 ": text after the closing quote",
                             s->spec, c->line, c->col + 1);
@@ -84,10 +95,10 @@ static tra_status next_cell(tra_source *s, csv *c, cell *out, tra_err *e) {
         else
             while (p < end && *p != '\n' && *p != c->delimiter) p++;
         const char *q = p;
-        while (q > out->s && is_blank(c, q[-1])) q--;
+        bool last = p == end || *p == '\n';
+        while (q > out->s && (is_blank(c, q[-1]) || (last && q[-1] == '\r'))) q--;
         out->n = (size_t)(q - out->s);
-        if (c->delimiter == BLANKS)
-            while (p < end && is_blank(c, *p)) p++;
+        if (c->delimiter == BLANKS) p = past_blanks(c, p, end);
     }
     if (p - begin > LONGEST_CELL)
         return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", column %" PRId64 ": a cell of more than %d bytes", s->spec,
@@ -98,24 +109,72 @@ static tra_status next_cell(tra_source *s, csv *c, cell *out, tra_err *e) {
     return TRA_OK;
 }
 
+static bool is_one_of(const char *words, const char *s, size_t n) {
+    for (const char *w = words; *w;) {
+        size_t len = strcspn(w, " ");
+        if (len == n && strncasecmp(w, s, n) == 0) return true;
+        w += len + (w[len] == ' ');
+    }
+    return false;
+}
+
+/* What programs write where there is no number. */
+static bool is_missing(const char *s, size_t n) {
+    return is_one_of(
+        "na n/a n.a. <na> null none nil missing - -- --- ? . * #n/a #div/0! #value! #ref! #num! #name? #null!", s, n);
+}
+
+/* Is what is no number rather a slip in one, or a mark for one that is missing, than a name? */
+static bool is_like_data(const char *s, size_t n) {
+    if (is_missing(s, n) || is_one_of("true false", s, n)) return true;
+    size_t i = 0, letters = 0;
+    for (size_t k = 0; k < n; k++)
+        letters += isalpha((unsigned char)s[k]) || (unsigned char)s[k] >= 0x80 || s[k] == '_';
+    if (letters == 0) return true; /* 1,234.5 and 10% and 2020-01-31 */
+    while (i < n) {                /* 1.5D+03, (5), and those with a sign of money or a minus that is not ASCII's */
+        unsigned char x = (unsigned char)s[i];
+        if (!strchr("+-.,($'= ", x) && x != 0xe2 && x != 0xc2) break;
+        i += x == 0xe2 ? 3 : x == 0xc2 ? 2 : 1;
+    }
+    if (i < n && isdigit((unsigned char)s[i])) return true;
+    return i + 2 < n && strchr("OoIl", s[i]) && s[i + 1] == '.' && isdigit((unsigned char)s[i + 2]);
+}
+
+/* How a cell can be read that is no number; "" when nothing is known. */
+static const char *advice_of(const char *s, size_t n) {
+    if (memchr(s, '\r', n))
+        return " (lines end in a carriage return alone: tr '\\r' '\\n' <FILE turns them into lines)";
+    if (memchr(s, 0, n)) return " (it has zero bytes: iconv -f UTF-16 -t UTF-8 makes text of UTF-16)";
+    if (is_missing(s, n)) return " (missing numbers are nan, or nothing with --empty-nan)";
+    if (memchr(s, ',', n)) return " (numbers have a decimal point, and no comma)";
+    if (!isdigit((unsigned char)*s) && !strchr("+-.", *s)) return "";
+    if (memchr(s, '%', n)) return " (numbers have no percent sign)";
+    if (memchr(s, 'd', n) || memchr(s, 'D', n)) return " (exponents are written with e, not d)";
+    return "";
+}
+
 static tra_status bad_cell(const tra_source *s, const csv *c, const cell *x, tra_err *e) {
     char shown[TRA_SHOWN];
-    const char *advice = memchr(x->s, ',', x->n) ? " (numbers have a decimal point, not a comma)" : "";
     if (x->n == 0)
         return tra_fail(e, TRA_INPUT,
                         "%s: line %" PRId64 ", column %" PRId64 " is empty (--empty-nan reads such cells as NaN)",
                         s->spec, c->line, c->col + 1);
     return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", column %" PRId64 ": \"%s\" is not a number%s", s->spec,
-                    c->line, c->col + 1, tra_shown(x->s, x->n, shown), advice);
+                    c->line, c->col + 1, tra_shown(x->s, x->n, shown), advice_of(x->s, x->n));
 }
 
-static bool cell_value(const tra_source *s, const cell *x, double *v) {
+static bool cell_value(tra_source *s, const cell *x, double *v) {
     if (x->n == 0 && s->o.empty_nan) {
         *v = NAN;
         return true;
     }
-    return tra_scan_num(x->s, x->n, v);
+    if (!tra_scan_num(x->s, x->n, v)) return false;
+    if (isinf(*v)) s->overflow += !memchr(x->s, 'n', x->n) && !memchr(x->s, 'N', x->n); /* but for inf as such */
+    return true;
 }
+
+/* A single column of which empty cells are numbers has a row in each line, blank ones too. */
+static bool blank_is_row(const tra_source *s, const csv *c) { return c->cols == 1 && s->o.empty_nan; }
 
 /* At the beginning of a line: true when only blank lines are left, which are then taken. */
 static tra_status at_end(tra_source *s, csv *c, bool *yes, tra_err *e) {
@@ -124,7 +183,9 @@ static tra_status at_end(tra_source *s, csv *c, bool *yes, tra_err *e) {
         size_t have, i = 0;
         TRA_TRY(tra_stream_need(&s->in, LONGEST_CELL, &have, e));
         const char *p = (const char *)s->in.buf + s->in.pos;
-        while (i < have && is_blank(c, p[i])) i++;
+        *yes = have == 0;
+        if (blank_is_row(s, c)) return TRA_OK;
+        while (i < have && (is_blank(c, p[i]) || p[i] == '\r')) i++;
         *yes = i == have && have < LONGEST_CELL;
         if (*yes) return TRA_OK;
         if (i == have) { /* blanks without end */
@@ -168,6 +229,15 @@ static tra_status find_delimiter(tra_source *s, csv *c, tra_err *e) {
     return TRA_OK;
 }
 
+/* Is it a line to skip? #N/A,1 is a row: what a spreadsheet writes for a cell without a number. */
+static bool is_comment(const tra_stream *in, size_t have) {
+    const char *p = (const char *)in->buf + in->pos;
+    size_t n = 0;
+    if (have == 0 || *p != '#') return false;
+    while (n < have && !strchr(",;\t \r\n\"", p[n])) n++;
+    return !is_missing(p, n);
+}
+
 /* Lines that begin with # before the first row (numpy.savetxt writes its header so), and a byte order mark. */
 static tra_status skip_comments(tra_source *s, csv *c, tra_err *e) {
     size_t have, n;
@@ -175,53 +245,110 @@ static tra_status skip_comments(tra_source *s, csv *c, tra_err *e) {
     if (have >= 3 && memcmp(s->in.buf + s->in.pos, "\xef\xbb\xbf", 3) == 0) s->in.pos += 3;
     for (;;) {
         const char *line;
-        TRA_TRY(tra_stream_need(&s->in, 1, &have, e));
-        if (have == 0 || s->in.buf[s->in.pos] != '#') return TRA_OK;
+        TRA_TRY(tra_stream_need(&s->in, 16, &have, e));
+        if (!is_comment(&s->in, have)) return TRA_OK;
         TRA_TRY(tra_stream_line(&s->in, c->line, &line, &n, e));
         c->line++;
         s->header_lines++;
     }
 }
 
-static tra_status first_row(tra_source *s, csv *c, tra_err *e) {
-    int64_t cap = 0, numbers = 0, cells = 0;
-    bool header = s->o.header == 1;
-    cell x, bad = {0};
-    char *bad_text = NULL;
-    tra_status status = TRA_OK;
-    int64_t begin = c->line;
-    csv bad_at = *c;
+typedef struct cell_seen {
+    int64_t col; /* from 1; 0: none was seen */
+    char text[TRA_SHOWN];
+} cell_seen;
+
+static void note(cell_seen *seen, const csv *c, const cell *x) {
+    if (seen->col) return;
+    seen->col = c->col + 1;
+    tra_shown(x->s, x->n, seen->text);
+}
+
+/* What the cells of the first row are: of each kind the first, and how many. */
+typedef struct first_cells {
+    cell_seen number, like_data, empty;
+    int64_t names, cap;
+    tra_status as_data; /* what reading it as data fails with, and its message */
+    tra_err why;
+} first_cells;
+
+static tra_status read_first_row(tra_source *s, csv *c, first_cells *f, tra_err *e) {
+    cell x;
     do {
-        status = next_cell(s, c, &x, e);
-        if (status != TRA_OK) break;
+        TRA_TRY(next_cell(s, c, &x, e));
+        if (!x.quoted && (memchr(x.s, '\r', x.n) || memchr(x.s, 0, x.n))) return bad_cell(s, c, &x, e);
         double v = 0;
-        if (cell_value(s, &x, &v))
-            numbers++;
-        else if (!bad_text) {
-            bad_text = memcpy(tra_arena_alloc(s->arena, x.n), x.s, x.n);
-            bad = x;
-            bad_at = *c;
+        bool value = cell_value(s, &x, &v);
+        if (!value && f->as_data == TRA_OK) f->as_data = bad_cell(s, c, &x, &f->why);
+        if (x.n == 0)
+            note(&f->empty, c, &x);
+        else if (value)
+            note(&f->number, c, &x);
+        else if (is_like_data(x.s, x.n))
+            note(&f->like_data, c, &x);
+        else
+            f->names++;
+        if (c->col == f->cap) c->first = tra_realloc(c->first, (size_t)(f->cap = f->cap ? 2 * f->cap : 64), sizeof v);
+        if (!value) { /* to find names that are there twice */
+            uint64_t h = XXH3_64bits(x.s, x.n) >> 12;
+            v = (double)h;
         }
-        if (c->col == cap) c->first = tra_realloc(c->first, (size_t)(cap = cap ? 2 * cap : 64), sizeof *c->first);
         c->first[c->col++] = v;
     } while (x.end == CELL_DELIMITER);
-    s->held = (size_t)cap * sizeof *c->first;
-    TRA_TRY(status);
-    cells = c->col;
-    if (bad_text && !header) {
-        bad.s = bad_text;
-        if (s->o.header == 0) return bad_cell(s, &bad_at, &bad, e);
-        header = true;
-        if (numbers > 0)
-            tra_warn("%s: line %" PRId64 " is taken as a header, though %" PRId64 " of its %" PRId64
-                     " cells are numbers (--no-header reads it as data)",
-                     s->spec, begin, numbers, cells);
+    return TRA_OK;
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bool has_twice(double *v, int64_t n) {
+    qsort(v, (size_t)n, sizeof *v, by_value);
+    for (int64_t i = 1; i < n; i++)
+        if (v[i] == v[i - 1]) return true;
+    return false;
+}
+
+/* Whether the first row is a header, where the user does not say so: when all of its cells are names. One that may be
+ * data with a mistake in it is refused, since nobody would see that it is missing. */
+static tra_status judge_header(tra_source *s, csv *c, first_cells *f, int64_t line, bool *header, tra_err *e) {
+    const cell_seen *odd = f->like_data.col ? &f->like_data : &f->number;
+    *header = f->as_data != TRA_OK;
+    if (!*header) return TRA_OK;
+    if (f->names == 0 && !odd->col) return tra_fail(e, f->as_data, "%s", f->why.msg); /* only empty cells */
+    if (odd->col) {
+        char why[TRA_SHOWN + 64] = "";
+        if (odd == &f->number)
+            snprintf(why, sizeof why, ", while column %" PRId64 ", \"%s\", is one", odd->col, odd->text);
+        return tra_fail(e, TRA_INPUT, "%s%s: correct it, or say --header if the line is a header", f->why.msg, why);
     }
-    c->cols = cells;
+    if (f->empty.col)
+        tra_warn_always("%s: line %" PRId64 " is taken as a header, though column %" PRId64
+                        " is empty (--header says that it is one)",
+                        s->spec, line, f->empty.col);
+    else if (has_twice(c->first, c->col))
+        tra_warn_always("%s: line %" PRId64
+                        " is taken as a header, though a name is there twice (--header says that it is one)",
+                        s->spec, line);
+    return TRA_OK;
+}
+
+static tra_status first_row(tra_source *s, csv *c, tra_err *e) {
+    first_cells f = {0};
+    int64_t begin = c->line;
+    bool header = s->o.header == 1;
+    tra_status status = read_first_row(s, c, &f, e);
+    s->held = (size_t)f.cap * sizeof *c->first;
+    TRA_TRY(status);
+    if (s->o.header < 0) TRA_TRY(judge_header(s, c, &f, begin, &header, e));
+    if (!header && f.as_data != TRA_OK) return tra_fail(e, f.as_data, "%s", f.why.msg);
+    c->cols = c->col;
     c->first_line = begin;
     c->col = 0;
     if (header) {
         s->header_lines += (int)(c->line - begin + 1);
+        s->overflow = 0;
         free(c->first);
         c->first = NULL;
         s->held = 0;
@@ -229,9 +356,17 @@ static tra_status first_row(tra_source *s, csv *c, tra_err *e) {
     return TRA_OK;
 }
 
+static tra_status no_rows(const tra_source *s, tra_err *e) {
+    return tra_fail(e, TRA_INPUT, "%s: has no rows%s", s->spec,
+                    s->header_lines == 0 ? ""
+                    : s->o.header == 1   ? " below the header that --header says there is"
+                                         : " below its header (--no-header reads that as data)");
+}
+
 /* Counts the lines from here to the last one that is not blank, and comes back. */
 static tra_status count_rows(tra_source *s, csv *c, tra_err *e) {
     int64_t back = tra_stream_told(&s->in), lines = 0, last = 0;
+    bool all = blank_is_row(s, c);
     bool fresh = true; /* at the beginning of a line, apart from blanks */
     for (;;) {
         size_t have;
@@ -240,9 +375,9 @@ static tra_status count_rows(tra_source *s, csv *c, tra_err *e) {
         const char *p = (const char *)s->in.buf + s->in.pos, *end = p + have;
         while (p < end) {
             if (fresh) {
-                while (p < end && is_blank(c, *p)) p++;
+                while (p < end && !all && (is_blank(c, *p) || *p == '\r')) p++;
                 if (p == end) break;
-                if (*p != '\n') last = lines + 1, fresh = false;
+                if (all || *p != '\n') last = lines + 1, fresh = false;
             }
             const char *q = memchr(p, '\n', (size_t)(end - p));
             if (!q) break;
@@ -254,7 +389,7 @@ static tra_status count_rows(tra_source *s, csv *c, tra_err *e) {
     }
     c->expected = last + (c->first != NULL);
     tra_stream_seek(&s->in, back);
-    return TRA_OK;
+    return c->expected ? TRA_OK : no_rows(s, e);
 }
 
 static tra_status open_csv(tra_source *s, tra_err *e) {
@@ -266,7 +401,7 @@ static tra_status open_csv(tra_source *s, tra_err *e) {
     TRA_TRY(skip_comments(s, c, e));
     TRA_TRY(find_delimiter(s, c, e));
     TRA_TRY(at_end(s, c, &empty, e));
-    if (empty) return tra_fail(e, TRA_INPUT, "%s: has no rows", s->spec);
+    if (empty) return no_rows(s, e);
     TRA_TRY(first_row(s, c, e));
     if (s->in.seekable) TRA_TRY(count_rows(s, c, e));
     s->shape = (tra_dims){.n = 2, .v = {c->expected, c->cols}};
@@ -325,6 +460,7 @@ static tra_status next(tra_source *s, void *buf, int64_t want, int64_t *got, tra
         if (end) {
             if (c->expected >= 0 && c->rows != c->expected)
                 return tra_fail(e, TRA_INPUT, "%s: changed while it was read", s->spec);
+            if (c->rows == 0) return no_rows(s, e);
             s->shape.v[0] = c->rows;
             break;
         }

@@ -43,15 +43,63 @@ const char *tra_format_choices(void) {
     return text;
 }
 
+/* Files that have to be unpacked or written anew first. */
+static const struct packed {
+    const char *magic;  /* that they begin with */
+    const char *suffix; /* "": any */
+    const char *what, *advice;
+} packed[] = {
+    {"\x1f\x8b", "", "compressed by gzip", "gunzip -c FILE | tra import - imports what is in it"},
+    {"\x28\xb5\x2f\xfd", "", "compressed by zstd", "zstd -dc FILE | tra import - imports what is in it"},
+    {"\xfd"
+     "7zXZ",
+     "", "compressed by xz", "xz -dc FILE | tra import - imports what is in it"},
+    {"BZh", "", "compressed by bzip2", "bzip2 -dc FILE | tra import - imports what is in it"},
+    {"PK\3\4", ".npz", "an archive of numpy arrays",
+     "unzip -l FILE lists them, and unzip -p FILE NAME.npy | tra import - imports one"},
+    {"PK\3\4", ".xlsx", "a workbook", "save the sheet as CSV and import that"},
+    {"PK\3\4", "", "a zip archive",
+     "unzip -l FILE lists what is in it, and unzip -p FILE NAME | tra import - imports that"},
+    {"MATLAB 5.0 MAT-file", "", "a MAT-file of versions 5 to 7, which is not HDF5",
+     "write it again by save('FILE', 'NAME', '-v7.3') in MATLAB or save -hdf5 FILE NAME in Octave, or turn it into npy "
+     "by scipy.io.loadmat and numpy.save"},
+    {"PAR1", "", "a Parquet file", "write its columns as CSV or npy with the program that made it"},
+};
+
+static tra_status refuse_packed(const char *spec, const unsigned char *head, size_t n, tra_err *e) {
+    size_t len = strlen(spec);
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
+        const struct packed *k = &packed[i];
+        size_t m = strlen(k->magic), suffix = strlen(k->suffix);
+        if (n < m || memcmp(head, k->magic, m) != 0) continue;
+        if (suffix && (len < suffix || strcasecmp(spec + len - suffix, k->suffix) != 0)) continue;
+        return tra_fail(e, TRA_INPUT, "%s is %s: %s", strcmp(spec, "-") == 0 ? "standard input" : spec, k->what,
+                        k->advice);
+    }
+    return TRA_OK;
+}
+
+/* Of a file that its format's library opens, as far as it can be read. */
+static tra_status refuse_packed_file(const char *path, tra_err *e) {
+    unsigned char head[64];
+    FILE *f = fopen(path, "rb");
+    size_t n = f ? fread(head, 1, sizeof head, f) : 0;
+    if (f) fclose(f);
+    return refuse_packed(path, head, n, e);
+}
+
 static tra_status find_and_open(tra_source *s, tra_err *e) {
     const char *path, *name;
     tra_relspec(s->arena, s->spec, &path, &name);
     if (!s->format && strcmp(s->spec, "-") != 0) s->format = tra_format_by_suffix(path);
-    if (!s->format || !s->format->opens_itself) {
+    if (s->format && s->format->opens_itself)
+        TRA_TRY(refuse_packed_file(path, e));
+    else {
         size_t have, cap = (size_t)tra_max64(16 << 10, tra_min64(1 << 20, s->o.memory / 16));
         TRA_TRY(tra_stream_open(s->format ? s->spec : path, cap, &s->in, e));
+        TRA_TRY(tra_stream_need(&s->in, 512, &have, e));
+        if (!s->format || s->format->sniff) TRA_TRY(refuse_packed(s->spec, s->in.buf + s->in.pos, have, e));
         if (!s->format) {
-            TRA_TRY(tra_stream_need(&s->in, 512, &have, e));
             if (have == 0) return tra_fail(e, TRA_INPUT, "%s: is empty", s->in.name);
             s->format = tra_format_sniff(s->in.buf + s->in.pos, have);
             if (!s->format)

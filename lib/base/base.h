@@ -200,6 +200,7 @@ tra_status tra_stop_check(tra_err *e); /* TRA_STOPPED once asked */
 extern int tra_log_level;
 extern bool tra_log_mute; /* set on ranks other than 0 */
 void tra_warn(const char *fmt, ...) TRA_PRINTF(1, 2);
+void tra_warn_always(const char *fmt, ...) TRA_PRINTF(1, 2); /* also under -q: what may be a mistake in a result */
 void tra_info(int level, const char *fmt, ...) TRA_PRINTF(2, 3);
 
 #endif

@@ -23,6 +23,14 @@ void tra_warn(const char *fmt, ...) {
     va_end(ap);
 }
 
+void tra_warn_always(const char *fmt, ...) {
+    if (tra_log_mute) return;
+    va_list ap;
+    va_start(ap, fmt);
+    say("warning: ", fmt, ap);
+    va_end(ap);
+}
+
 void tra_info(int level, const char *fmt, ...) {
     if (tra_log_level < level || tra_log_mute) return;
     va_list ap;

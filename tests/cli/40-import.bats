@@ -135,8 +135,43 @@ a = np.arange(6 * 20000.).reshape(6, 20000) / 7; np.save("a.npy", a); np.savetxt
     status 0 tra import --empty-nan a.csv -o x.h5; has "nan      1"
     printf '1,2\n\n3,4\n' > a.csv; status 3 tra import a.csv -o x.h5; has "line 2 is blank"
     printf '1,b\n3,4\n' > a.csv; status 3 tra import --no-header a.csv -o x.h5; has "line 1, column 2"
-    status 0 tra import a.csv -o x.h5; has "line 1 is taken as a header, though 1 of its 2 cells are numbers"
     : > a.csv; status 3 tra import a.csv -o x.h5; has "no rows"
+}
+
+@test "no row of a table is lost: what may be data is a header only when the user says so" {
+    table() { printf "$1" > a.csv; rm -f x.h5; } # TEXT, and after it WANT OPTIONS...: of the file, and through a pipe
+    both() {
+        status "$1" tra import a.csv -o x.h5 "${@:2}"
+        status "$1" tra import - --from csv -o y.h5 "${@:2}" < <(cat a.csv)
+    }
+    for t in 'NA,1,2\n3,4,5\n' '1O,2\n3,4\n' '"1,234.5"\n1\n' '1.5D+03\n1\n' '10%%\n1\n' 'a,2\n3,4\n'; do
+        table "$t"; both 3; has "say --header if the line is a header"
+        both 3 --no-header; has "line 1, column"; lacks "--header"
+        both 0 --header; has "1 header line"
+    done
+    table 'a,b\n1,2\n'; is "" eval "tra import -q a.csv -o x.h5 2>&1"
+    table ',b\n1,2\n'; both 0 -q --empty-nan; has "line 1 is taken as a header, though column 1 is empty"
+    both 0 -q --header; is "" echo "$output"
+    table 'b,b\n1,2\n'; both 0 -q; has "a name is there twice"
+    table 'a,b\n'; both 3; has "no rows below its header"
+    table '1,2\n'; both 3 --header; has "no rows below"
+    table '1,2\r3,4\r5,6\r'; both 3; has "carriage return"
+    table '1,2\r3,4\r5,6\r'; both 3 --header; has "carriage return"
+    table '1e400,1\n-inf,2\n'; both 0; has "1 finite values are too large for f64"
+}
+
+@test "files that must be unpacked or written anew: what to do" {
+    printf '1,2\n3,4\n' > a.csv
+    gzip -c a.csv > a.csv.gz
+    py 'np.savez("a.npz", x=np.ones((2, 2))); import scipy.io; scipy.io.savemat("a.mat", {"x": np.ones((2, 2))})'
+    cp a.csv.gz b.csv
+    for f in a.csv.gz b.csv; do status 3 tra import $f -o x.h5; has "gunzip -c FILE | tra import -"; done
+    status 3 tra import - -o x.h5 < a.csv.gz; has "gunzip"
+    status 3 tra import a.npz -o x.h5; has "unzip -p FILE NAME.npy | tra import -"
+    status 3 tra import a.mat -o x.h5; has "-v7.3"
+    status 0 tra import - -o x.h5 < <(gunzip -c a.csv.gz)
+    truncate -s 64 b.csv
+    status 0 tra import b.csv --from raw --dtype f32 --shape 16 -o x.h5 # raw elements may be anything
 }
 
 @test "MatrixMarket by scipy: dense, coordinate, symmetric, skew, pattern" {

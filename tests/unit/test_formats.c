@@ -335,7 +335,6 @@ TEST(csv_dialects) {
            2, 2, want);
     expect("\"two\nlines\",b\n1,2.5\n-3,4e2\n", 2, 2, want);
     expect("1\n2.5\n-3\n4e2\n", 4, 1, want);
-    expect("a,b\n", 0, 2, want);
     tra_source_options o = defaults;
     o.header = 1;
     CHECK_OK(read_all(file_of(".csv", "1,2\n3,4\n", 8), &o, 3, got, 256, &count, &shape, &err), err);
@@ -362,6 +361,68 @@ TEST(csv_names_line_and_column) {
     o.header = 0;
     CHECK_FAILS(read_all(file_of(".csv", "1,b\n3,4\n", 8), &o, 3, got, 256, &count, &shape, &err), TRA_INPUT, err,
                 "line 1, column 2");
+}
+
+TEST(csv_takes_no_row_of_data_for_a_header) {
+    static const char *const unclear[] = {
+        "NA,1,2\n3,4,5\n",
+        "1O,2\n3,4\n",
+        "\"1,234.5\"\n1\n",
+        "1.5D+03\n1\n",
+        "10%\n1\n",
+        "a,2\n3,4\n",
+        "NA\n1\n",
+        "-\n1\n",
+        "$5,$6\n1,2\n",
+        "O.5\n1\n",
+        "\xe2\x88\x92"
+        "5\n1\n",
+        "#N/A,b\n1,2\n",
+        "2020-01-31,a\n1,2\n",
+    };
+    tra_source_options given = defaults;
+    for (size_t i = 0; i < sizeof unclear / sizeof *unclear; i++) {
+        CHECK_FAILS(text(".csv", unclear[i]), TRA_INPUT, err, "say --header if the line is a header");
+        given.header = 0;
+        CHECK_FAILS(
+            read_all(file_of(".csv", unclear[i], strlen(unclear[i])), &given, 3, got, 256, &count, &shape, &err),
+            TRA_INPUT, err, "line 1, column 1");
+        given.header = 1;
+        CHECK_OK(read_all(file_of(".csv", unclear[i], strlen(unclear[i])), &given, 3, got, 256, &count, &shape, &err),
+                 err);
+        CHECK_INT(shape.v[0], 1);
+    }
+    CHECK_FAILS(text(".csv", ",\n1,2\n"), TRA_INPUT, err, "line 1, column 1 is empty");
+    CHECK_FAILS(text(".csv", "a,b\n"), TRA_INPUT, err, "no rows below its header");
+    given.header = 1;
+    CHECK_FAILS(read_all(file_of(".csv", "1,2\n", 4), &given, 3, got, 256, &count, &shape, &err), TRA_INPUT, err,
+                "no rows below the header");
+    double want[] = {1, 2};
+    expect("x1,_2\n1,2\n", 1, 2, want); /* names, also with digits in them */
+    expect("I,O\n1,2\n", 1, 2, want);
+    given = defaults;
+    given.empty_nan = true; /* an empty name is no number, an empty cell among numbers is */
+    CHECK_OK(read_all(file_of(".csv", ",b\n1,2\n", 7), &given, 3, got, 256, &count, &shape, &err), err);
+    CHECK_INT(shape.v[0], 1);
+    CHECK_OK(read_all(file_of(".csv", "1\n\n2\n\n", 6), &given, 3, got, 256, &count, &shape, &err), err);
+    CHECK(shape.v[0] == 4 && isnan(got[1]) && got[2] == 2 && isnan(got[3])); /* of one column each line is a row */
+}
+
+TEST(csv_lines_that_a_carriage_return_ends_alone) {
+    static const char *const texts[] = {"1,2\r3,4\r", "1\r2\r",     "1 2\r3 4\r",
+                                        "a,b\r1,2\r", "a b\r1 2\r", "\"a\"\r\"b\"\r"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int header = -1; header < 2; header++) {
+            tra_source_options o = defaults;
+            o.header = header;
+            CHECK(read_all(file_of(".csv", texts[i], strlen(texts[i])), &o, 3, got, 256, &count, &shape, &err) ==
+                  TRA_INPUT);
+        }
+    CHECK_FAILS(text(".csv", "1,2\r3,4\r"), TRA_INPUT, err, "tr '\\r' '\\n'");
+    double want[] = {1, 2, 3, 4};
+    expect("1 2 \r\n3 4\r\r\n", 2, 2, want);
+    expect("\"1\" \"2\"\r\n\"3\" \"4\"\r\n", 2, 2, want);
+    expect("1,2\r\n3,4\r", 2, 2, want);
 }
 
 TEST(csv_rows_longer_than_the_buffer) {
