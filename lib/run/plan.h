@@ -127,7 +127,6 @@ typedef struct tra_op {
     tra_op_what what;
     tra_placement place;  /* where the result is */
     const char *strategy; /* JOIN, JOINAGG: the name of how its inputs are placed, for explain */
-    const char *rules;    /* rules that shaped it, separated by spaces, or NULL */
     tra_op_predicted predicted;
     tra_op_orders orders;
 } tra_op;
@@ -149,8 +148,7 @@ typedef struct tra_plan {
     int rank; /* 1 = chosen first */
     int nops;
     tra_op *ops;
-    tra_cost cost;     /* total */
-    const char *rules; /* rules that shaped it, separated by spaces, or "" */
+    tra_cost cost; /* total */
 } tra_plan;
 
 /* Is the join one kernel with its aggregation, which adds to the state and needs no array for the join's result? */

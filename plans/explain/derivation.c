@@ -139,7 +139,8 @@ void tra_json_derivation(const tra_job *job, tra_json *j) {
     tra_json_begin(j, "derivation", '[');
     for (int i = 0; i < d.n; i++) {
         const tra_step *x = &d.v[i];
-        const tra_shown_plan *s = tra_explain_plan(job, x->plan, a);
+        tra_shown_plan *s = tra_explain_plan(job, x->plan, a);
+        tra_explain_rules(job, s, &x->choices, a);
         tra_json_begin(j, NULL, '{');
         tra_json_begin(j, "rules", '[');
         for (const char *names = x->rules; rule_of(names, &used); names += used)

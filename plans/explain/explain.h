@@ -21,8 +21,9 @@ typedef struct tra_shown_op {
     const char *label;    /* what it does: join-agg [1]=[0] matmul, group [0,2] matadd */
     const char *relation; /* its relation's name in the program, of exchanges the name of what they move; or NULL */
     const char *place;
-    int64_t floats; /* elements of the result, one copy */
-    int statement;  /* of EinDecomp, whose result it has; -1 */
+    int64_t floats;    /* elements of the result, one copy */
+    int statement;     /* of EinDecomp, whose result it has; -1 */
+    const char *rules; /* that shaped it, once tra_explain_rules was asked; else NULL */
 } tra_shown_op;
 
 /* A line of the operator tree: outputs are roots, inputs hang below. */
@@ -40,10 +41,14 @@ typedef struct tra_shown_plan {
     double cost;      /* by the cost model */
     bool fits;        /* in the memory ceiling of the job */
     const char *note; /* why it is not the first choice; "" for that */
+    const char *rules;
 } tra_shown_plan;
 
 /* Describes a plan of the job, in the arena. */
 tra_shown_plan *tra_explain_plan(const tra_job *job, const tra_plan *p, tra_arena *a);
+
+/* Names the rules that shaped the plan, which the choices give. Takes a search over the memo for each operator. */
+void tra_explain_rules(const tra_job *job, tra_shown_plan *s, const tra_choices *c, tra_arena *a);
 
 /* Each appends to out. Text has lines of at most 100 columns. */
 void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str *out);

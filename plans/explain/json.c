@@ -103,7 +103,7 @@ static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, con
     tra_json_int(j, "least_memory_bytes", o->predicted.least_memory);
     tra_json_int(j, "scratch_bytes", o->predicted.spill);
     tra_json_num(j, "seconds", o->predicted.cost.seconds);
-    words(j, "rules", o->rules);
+    words(j, "rules", s->rules);
     if (l && s->statement >= 0) tra_json_vertex(j, job->plans.labellings->graph, l, s->statement);
     if (m) measured(j, m, o->id);
     tra_json_end(j, '}');
@@ -134,7 +134,7 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
     tra_json_bool(j, "fits", s->fits);
     tra_json_bool(j, "exact", !p->rereads);
     tra_json_str(j, "note", s->note);
-    words(j, "rules", p->rules);
+    words(j, "rules", s->rules);
     if (m) measured(j, m, m->nops);
     if (operators) {
         tra_json_begin(j, "operators", '[');
@@ -183,7 +183,9 @@ static void render(const tra_job *job, int k, bool operators, const tra_profile 
     for (int i = 0; i < job->plans.n; i++) {
         if (i >= k && job->plans.v[i] != job->plan) continue;
         tra_arena *a = tra_arena_new();
-        plan(&j, job, tra_explain_plan(job, job->plans.v[i], a), operators, job->plans.v[i] == job->plan ? m : NULL);
+        tra_shown_plan *s = tra_explain_plan(job, job->plans.v[i], a);
+        tra_explain_rules(job, s, &job->plans.choices[i], a);
+        plan(&j, job, s, operators, job->plans.v[i] == job->plan ? m : NULL);
         tra_arena_free(a);
     }
     tra_json_end(&j, ']');

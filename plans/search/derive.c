@@ -112,18 +112,24 @@ static void own_rules(const tra_node *n, const tra_choice *c, bool moved, tra_st
     }
 }
 
-tra_made_by tra_choice_rules(const tra_memo *m, const tra_choice *c, const tra_placement *const made[2]) {
+/* Where the relation of a group is made; NULL: that is open. */
+static const tra_placement *made_at(const tra_memo *m, const tra_choices *c, int group) {
+    for (int i = 0; i < c->n; i++)
+        if (tra_memo_find(m, m->v[c->v[i].expr]->group) == group && c->v[i].out.sites > 0) return &c->v[i].out;
+    return NULL;
+}
+
+/* The rules by which choice i makes its group so and not as in the direct translation: names of R2-* and D-1; of the
+ * join and of what aggregates it, or of the operator alone. */
+static void choice_rules(const tra_memo *m, const tra_choices *all, int i, tra_str *join, tra_str *own) {
+    const tra_choice *c = &all->v[i];
+    const tra_expr *x = m->v[c->join >= 0 ? c->join : c->expr];
     const tra_node *n = &m->v[c->expr]->node, *j = join_of(m, c);
-    tra_made_by by = {"", ""};
-    tra_str join = {0}, own = {0};
-    if (c->in[0].sites <= 1) return by;
-    if (j) join_rules(j, c, made, &join);
-    own_rules(n, c, is_moved(&c->in[0], made[0]), &own);
-    snprintf(by.join, sizeof by.join, "%s", tra_str_get(&join));
-    snprintf(by.own, sizeof by.own, "%s", tra_str_get(&own));
-    tra_str_free(&join);
-    tra_str_free(&own);
-    return by;
+    const tra_placement *made[2] = {NULL, NULL};
+    if (c->in[0].sites <= 1) return;
+    for (int k = 0; k < 2 && x->in[k] >= 0; k++) made[k] = made_at(m, all, tra_memo_find(m, x->in[k]));
+    if (j) join_rules(j, c, made, join);
+    own_rules(n, c, is_moved(&c->in[0], made[0]), own);
 }
 
 /* ---- from one expression of a group to another ---------------------------------------------------------------- */
@@ -194,7 +200,37 @@ static void expr_rules(const tra_memo *m, int expr, int depth, tra_str *out) {
     free(v);
 }
 
-void tra_expr_rules(const tra_memo *m, int expr, tra_str *out) { expr_rules(m, expr, 0, out); }
+static void add_names(const tra_str *names, tra_str *out) {
+    for (const char *at = tra_str_get(names); *at;) {
+        char name[16];
+        size_t n = strcspn(at, " ");
+        snprintf(name, sizeof name, "%.*s", (int)n, at);
+        add_name(out, name);
+        at += n + strspn(at + n, " ");
+    }
+}
+
+tra_plan_rules tra_rules_of(const tra_memo *m, const tra_plan *p, const tra_choices *c, tra_arena *a) {
+    tra_plan_rules r = {.op = tra_news(a, const char *, p->nops)};
+    tra_str all = {0};
+    for (int i = 0; i < p->nops; i++) r.op[i] = "";
+    for (int i = 0; i < c->n; i++) {
+        tra_str rules = {0}, join = {0}, own = {0};
+        if (c->v[i].join >= 0) expr_rules(m, c->v[i].join, 0, &rules);
+        expr_rules(m, c->v[i].expr, 0, &rules);
+        choice_rules(m, c, i, &join, &own);
+        add_names(&join, &rules);
+        add_names(&own, &rules);
+        r.op[c->v[i].op] = tra_arena_strndup(a, tra_str_get(&rules), rules.n);
+        add_names(&rules, &all);
+        tra_str_free(&rules);
+        tra_str_free(&join);
+        tra_str_free(&own);
+    }
+    r.all = tra_arena_strndup(a, tra_str_get(&all), all.n);
+    tra_str_free(&all);
+    return r;
+}
 
 /* ---- expressions as text -------------------------------------------------------------------------------------- */
 
@@ -234,7 +270,7 @@ typedef struct deriving {
     tra_str rules, what; /* of changes that no plan has shown yet */
 } deriving;
 
-static void add_step(deriving *w, const tra_plan *p) {
+static void add_step(deriving *w, const tra_plan *p, const tra_choices *c) {
     tra_derivation *d = w->d;
     if (d->n == w->cap) {
         w->cap = w->cap ? 2 * w->cap : 16;
@@ -243,22 +279,23 @@ static void add_step(deriving *w, const tra_plan *p) {
         d->v = v;
     }
     d->v[d->n++] = (tra_step){tra_arena_strndup(w->a, tra_str_get(&w->rules), w->rules.n),
-                              tra_arena_strndup(w->a, tra_str_get(&w->what), w->what.n), p};
+                              tra_arena_strndup(w->a, tra_str_get(&w->what), w->what.n), p, *c};
     w->digest = tra_plan_digest(p);
     tra_str_free(&w->rules);
     tra_str_free(&w->what);
 }
 
 /* The plan as it is now. False when it cannot run: a step that cannot be shown. */
-static bool plan_now(deriving *w, int choices, tra_plan **p) {
+static bool plan_now(deriving *w, int choices, tra_plan **p, tra_choices *made) {
     tra_err none = {0};
-    return tra_plan_of(w->m, w->o, choices, w->choice, w->expr, w->a, p, &none) == TRA_OK;
+    return tra_plan_of(w->m, w->o, choices, w->choice, w->expr, w->a, p, made, &none) == TRA_OK;
 }
 
 /* Changes become a step when the plan shows them; else the next step has them. */
 static void show(deriving *w, int choices) {
     tra_plan *p;
-    if (plan_now(w, choices, &p) && tra_plan_digest(p) != w->digest) add_step(w, p);
+    tra_choices made;
+    if (plan_now(w, choices, &p, &made) && tra_plan_digest(p) != w->digest) add_step(w, p, &made);
 }
 
 static void add_what(deriving *w, const char *text) { tra_str_printf(&w->what, "%s%s", w->what.n ? "; " : "", text); }
@@ -293,13 +330,6 @@ static void rewrite(deriving *w, int to, int depth) {
     free(v);
 }
 
-static const tra_placement *made_at(const deriving *w, int group) {
-    for (int i = 0; i < w->nchoices; i++)
-        if (tra_memo_find(w->m, w->m->v[w->choice[i].expr]->group) == group && w->choice[i].out.sites > 0)
-            return &w->choice[i].out;
-    return NULL;
-}
-
 /* "C: join(A, B, ..) of A at part(1) and B at part(0), result at part(0,1)" */
 static void describe(deriving *w, const tra_choice *c) {
     const tra_node *n = &w->m->v[c->expr]->node, *j = c->join >= 0 ? &w->m->v[c->join]->node : n;
@@ -321,10 +351,6 @@ static void describe(deriving *w, const tra_choice *c) {
     tra_str_free(&text);
 }
 
-static void add_names(deriving *w, char *names) {
-    for (char *save, *r = strtok_r(names, " ", &save); r; r = strtok_r(NULL, " ", &save)) add_name(&w->rules, r);
-}
-
 /* One operator after the other gets its place, a join before what aggregates it: its result is stored as long. */
 static void place_all(deriving *w) {
     const tra_memo *m = w->m;
@@ -333,43 +359,41 @@ static void place_all(deriving *w) {
     w->choice = v;
     for (int i = 0; i < w->nchoices; i++) {
         const tra_choice c = v[i];
-        const tra_expr *x = m->v[c.join >= 0 ? c.join : c.expr];
-        const tra_placement *made[2] = {NULL, NULL};
-        for (int j = 0; j < 2 && x->in[j] >= 0; j++) made[j] = made_at(w, tra_memo_find(m, x->in[j]));
-        tra_made_by by = tra_choice_rules(m, &c, made);
-        if (*by.join) {
-            add_names(w, by.join);
+        tra_str join = {0}, own = {0};
+        choice_rules(m, &(tra_choices){w->nchoices, v}, i, &join, &own);
+        if (join.n) {
+            add_names(&join, &w->rules);
             if (c.join >= 0) v[i].between = tra_place_all(c.in[0].sites);
             describe(w, &v[i]);
             show(w, i + 1);
             v[i] = c;
         }
-        if (!*by.own) continue;
-        add_names(w, by.own);
-        describe(w, &c);
-        show(w, i + 1);
+        if (own.n) {
+            add_names(&own, &w->rules);
+            describe(w, &c);
+            show(w, i + 1);
+        }
+        tra_str_free(&join);
+        tra_str_free(&own);
     }
 }
 
 /* What has not shown belongs to the last step, and so does where inputs are of themselves. */
-static void finish(deriving *w, const tra_plan *p) {
+static void finish(deriving *w, const tra_plan *p, const tra_choices *c) {
     if (w->d->n <= 1 && w->digest != tra_plan_digest(p)) {
         if (!w->what.n)
             add_what(w, "what no rule is needed for: joins are one operator with their aggregations, inputs are where "
                         "it suits the plan");
-        add_step(w, p);
+        add_step(w, p, c);
     }
     tra_step *last = &w->d->v[w->d->n - 1];
     tra_str rules = {0};
     tra_str_add(&rules, last->rules);
-    for (const char *r = tra_str_get(&w->rules); *r; r += strcspn(r, " "), r += *r == ' ') {
-        char name[16];
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(r, " "), r);
-        add_name(&rules, name);
-    }
+    add_names(&w->rules, &rules);
     if (w->what.n) last->what = tra_arena_printf(w->a, "%s; %s", last->what, tra_str_get(&w->what));
     last->rules = tra_arena_strndup(w->a, tra_str_get(&rules), rules.n);
     last->plan = p;
+    last->choices = *c;
     tra_str_free(&rules);
 }
 
@@ -377,6 +401,7 @@ tra_status tra_derive(const tra_plans *plans, int which, const tra_plan_options 
                       tra_err *e) {
     const tra_memo *m = plans->memo;
     tra_plan *direct;
+    tra_choices made;
     deriving w = {
         .m = m, .o = o, .a = a, .d = out, .nchoices = plans->choices[which].n, .choice = plans->choices[which].v};
     (void)e;
@@ -384,7 +409,7 @@ tra_status tra_derive(const tra_plans *plans, int which, const tra_plan_options 
     w.expr = tra_malloc(((size_t)m->ngroups + 1) * sizeof *w.expr);
     for (int g = 0; g < m->ngroups; g++) w.expr[g] = -1;
     add_what(&w, "the direct translation");
-    if (plan_now(&w, 0, &direct)) add_step(&w, direct);
+    if (plan_now(&w, 0, &direct, &made)) add_step(&w, direct, &made);
     tra_str_free(&w.what);
     for (int i = 0; i < w.nchoices; i++) {
         const tra_choice *c = &w.choice[i];
@@ -392,7 +417,7 @@ tra_status tra_derive(const tra_plans *plans, int which, const tra_plan_options 
         rewrite(&w, c->expr, 0);
     }
     place_all(&w);
-    finish(&w, plans->v[which]);
+    finish(&w, plans->v[which], &plans->choices[which]);
     tra_str_free(&w.rules);
     tra_str_free(&w.what);
     free(w.expr);

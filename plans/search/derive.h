@@ -14,6 +14,7 @@ typedef struct tra_step {
     const char *rules;    /* names, separated by blanks; of the first step "" */
     const char *what;     /* what they did, and where */
     const tra_plan *plan; /* after it */
+    tra_choices choices;  /* that give the plan */
 } tra_step;
 
 typedef struct tra_derivation {
@@ -27,18 +28,15 @@ typedef struct tra_derivation {
 TRA_MUSTUSE tra_status tra_derive(const tra_plans *plans, int which, const tra_plan_options *o, tra_arena *a,
                                   tra_derivation *out, tra_err *e);
 
-/* The rules by which a group is made so and not as in the direct translation: names of R2-* and D-1, separated by
- * blanks; of the join and of what aggregates it, or of the operator alone. made[i]: where input i is made, NULL where
- * that is open. */
-typedef struct tra_made_by {
-    char join[32], own[32];
-} tra_made_by;
-tra_made_by tra_choice_rules(const tra_memo *m, const tra_choice *c, const tra_placement *const made[2]);
+/* The rules that shaped a plan: by operator and all together; names separated by blanks, "": none. The plan is one that
+ * the choices give; in the arena. */
+typedef struct tra_plan_rules {
+    const char **op, *all;
+} tra_plan_rules;
+tra_plan_rules tra_rules_of(const tra_memo *m, const tra_plan *p, const tra_choices *c, tra_arena *a);
 /* Why R2-4, R2-5 or R2-6 forbid a choice: its join where the inputs are, its aggregation where the tuples are. NULL:
  * they do not. why: room for 256 bytes. The search makes only what they allow; this is to check that. */
 const char *tra_choice_refused(const tra_memo *m, const tra_choice *c, char *why);
-/* The rules that lead from the program's expression of a group to this one; appended to `out`, each once. */
-void tra_expr_rules(const tra_memo *m, int expr, tra_str *out);
 /* An expression with its inputs written out a few levels deep, as the language would. expr: which one of each group;
  * NULL: the first. */
 void tra_expr_print(const tra_memo *m, int x, const int *expr, int depth, tra_str *out);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "../../lib/run/memory.h"
-#include "derive.h"
 #include "search_int.h"
 
 /* What an operator of the plan in the making is. */
@@ -154,16 +153,6 @@ static void add_op(finish *f, int id) {
     }
 }
 
-static void add_rule(tra_str *rules, const char *text) {
-    while (text && *text) {
-        size_t n = strcspn(text, " ");
-        char one[32];
-        snprintf(one, sizeof one, "%.*s", (int)n, text);
-        if (!strstr(tra_str_get(rules), one)) tra_str_printf(rules, "%s%s", rules->n ? " " : "", one);
-        text += n + strspn(text + n, " ");
-    }
-}
-
 /* The join of the program that rules made this join from; itself if that does not show. */
 static const tra_expr *origin(const tra_memo *m, const tra_expr *x) {
     for (bool found = true; x->rule && found;) {
@@ -197,7 +186,6 @@ static const char *strategies(const finish *f) {
 }
 
 static void sum_up(tra_plan *p) {
-    tra_str rules = {0};
     for (int i = 0; i < p->nops; i++) {
         const tra_cost *c = &p->ops[i].predicted.cost;
         p->cost.network_floats += c->network_floats;
@@ -206,10 +194,7 @@ static void sum_up(tra_plan *p) {
         p->cost.disk_write += c->disk_write;
         p->cost.flops += c->flops;
         p->cost.flops_max += c->flops_max; /* a bound: not always the same site */
-        add_rule(&rules, p->ops[i].rules);
     }
-    p->rules = tra_arena_strndup(p->arena, tra_str_get(&rules), rules.n);
-    tra_str_free(&rules);
 }
 
 /* ---- the order of operators ------------------------------------------------------------------------------------- */
@@ -309,28 +294,6 @@ static tra_choices choices_of(const finish *f) {
     return (tra_choices){f->norder, v};
 }
 
-/* Names the rules by which each group is made as it is. */
-static void set_rules(finish *f, const tra_choices *c) {
-    search *s = f->s;
-    for (int i = 0; i < c->n; i++) {
-        const family *x = slot_at(f, f->order[i])->m->f;
-        const tra_placement *made[2] = {NULL, NULL};
-        tra_str rules = {0};
-        for (int j = 0; j < 2 && x->in[j] >= 0; j++) {
-            int out = slot_at(f, x->in[j])->m->out;
-            if (out >= 0) made[j] = &s->places.v[out];
-        }
-        if (c->v[i].join >= 0) tra_expr_rules(s->m, c->v[i].join, &rules);
-        tra_expr_rules(s->m, c->v[i].expr, &rules);
-        tra_made_by by = tra_choice_rules(s->m, &c->v[i], made);
-        if (*by.join) tra_str_printf(&rules, "%s%s", rules.n ? " " : "", by.join);
-        if (*by.own) tra_str_printf(&rules, "%s%s", rules.n ? " " : "", by.own);
-        tra_op *o = &f->plan->ops[f->at[f->order[i]][0]];
-        if (rules.n) o->rules = tra_arena_strndup(f->plan->arena, tra_str_get(&rules), rules.n);
-        tra_str_free(&rules);
-    }
-}
-
 static int by_canonical(const void *a, const void *b, void *of) {
     const search *s = of;
     int x = s->group[*(const int *)a].canonical, y = s->group[*(const int *)b].canonical;
@@ -376,7 +339,6 @@ tra_plan *finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *choi
         written[g]++;
     }
     tra_choices made = choices_of(&f);
-    set_rules(&f, &made);
     p->strategy = strategies(&f);
     p->program = tra_max64(0, s->program + p->nops * (int64_t)(sizeof(tra_op) + sizeof(tra_choice)) - SMALL_PROGRAM);
     p->planning = s->planning;

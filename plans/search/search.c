@@ -301,7 +301,7 @@ static int make_choice(search *s, int g, const tra_choice *c, const int *making)
 }
 
 tra_status tra_plan_of(const tra_memo *m, const tra_plan_options *o, int n, const tra_choice *v, const int *expr,
-                       tra_arena *a, tra_plan **out, tra_err *e) {
+                       tra_arena *a, tra_plan **out, tra_choices *made, tra_err *e) {
     search s = {.m = m, .o = o, .a = a, .room = INT64_MAX};
     tra_status st = search_begin(&s, e);
     if (st == TRA_OK) {
@@ -313,7 +313,7 @@ tra_status tra_plan_of(const tra_memo *m, const tra_plan_options *o, int n, cons
         }
         if (direct(&s, expr, making)) {
             entry x = assemble(&s, making);
-            *out = finish_plan(&s, &x, s.a, NULL);
+            *out = finish_plan(&s, &x, s.a, made);
         } else {
             st = tra_fail(e, TRA_PROGRAM, "the direct translation stores a result that is too large");
         }

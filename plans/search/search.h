@@ -119,9 +119,9 @@ TRA_MUSTUSE tra_status tra_search(const tra_graph *g, const tra_plan_options *o,
  * paper, section 4.2: join of the broadcast left input with the right one where it is, aggregation of the input
  * shuffled by the group's keys) of expr[group], or of its first expression where that is -1 or expr NULL. All choices
  * of a plan that tra_search found give that plan. TRA_PROGRAM when it has an operator that cannot run: a result that is
- * too large to be stored. */
+ * too large to be stored. *made: how it makes each group; NULL: not asked. */
 TRA_MUSTUSE tra_status tra_plan_of(const tra_memo *m, const tra_plan_options *o, int n, const tra_choice *v,
-                                   const int *expr, tra_arena *a, tra_plan **out, tra_err *e);
+                                   const int *expr, tra_arena *a, tra_plan **out, tra_choices *made, tra_err *e);
 
 /* Plans by the optimizer of the options: tra_search, or the labellings of EinDecomp (that of the paper, and what is
  * better by its costs), each completed by the search and ranked by the cost model. Where that is `eindecomp`, the costs

@@ -181,15 +181,16 @@ static void check_derivation(bench *b, const tra_plans *plans, int k, const tra_
         failed(b, "derivation", e.msg);
         return;
     }
+    const char *rules = tra_rules_of(plans->memo, p, &plans->choices[k], b->a).all;
     for (int i = 0; i < d.n; i++) {
         const tra_plan *q = d.v[i].plan;
         if (!tra_plan_valid(q, &why)) failed(b, "a step of the derivation", why);
         if (!isfinite(q->cost.seconds) || q->least_memory <= 0 || q->nops == 0)
             failed(b, "a step of the derivation", "no costs");
         for (const char *s = d.v[i].rules; *s; s += strcspn(s, " "), s += *s == ' ')
-            if (!has_name(p->rules, s, strcspn(s, " "))) failed(b, "a rule of the derivation is not the plan's", s);
+            if (!has_name(rules, s, strcspn(s, " "))) failed(b, "a rule of the derivation is not the plan's", s);
     }
-    for (const char *s = p->rules; *s; s += strcspn(s, " "), s += *s == ' ') {
+    for (const char *s = rules; *s; s += strcspn(s, " "), s += *s == ' ') {
         bool found = false;
         for (int i = 0; i < d.n; i++) found = found || has_name(d.v[i].rules, s, strcspn(s, " "));
         if (!found) failed(b, "a rule of the plan is not in its derivation", s);

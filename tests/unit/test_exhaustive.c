@@ -293,7 +293,7 @@ static void check_program(const char *text, int sites) {
         return;
     }
     CHECK_OK(tra_search(program.graph, &o, program.arena, &free_plans, &e), e);
-    CHECK_OK(tra_plan_of(free_plans.memo, &o, 0, NULL, NULL, program.arena, &direct, &e), e);
+    CHECK_OK(tra_plan_of(free_plans.memo, &o, 0, NULL, NULL, program.arena, &direct, NULL, &e), e);
     o.fixed = &as_written;
     CHECK_OK(tra_search(program.graph, &o, program.arena, &plans, &e), e);
     double got = plans.v[0]->cost.network_floats, rewritten = free_plans.v[0]->cost.network_floats;

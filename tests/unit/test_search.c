@@ -4,6 +4,7 @@
 
 #include "../../plans/ia/ia.h"
 #include "../../plans/search/cost.h"
+#include "../../plans/search/derive.h"
 #include "check.h"
 
 #include <unistd.h>
@@ -224,7 +225,7 @@ TEST(choices_make_their_plan) {
                 for (int k = i ? c->n : 0; k <= c->n; k++) {
                     tra_plan *q = NULL;
                     const char *why = "";
-                    CHECK_OK(tra_plan_of(p.plans.memo, &o, k, c->v, NULL, p.program.arena, &q, &p.e), p.e);
+                    CHECK_OK(tra_plan_of(p.plans.memo, &o, k, c->v, NULL, p.program.arena, &q, NULL, &p.e), p.e);
                     if (!q) continue;
                     if (!tra_plan_valid(q, &why)) check_report("program %zu, %d choices: %s", x, k, why);
                     if (k == c->n && tra_plan_digest(q) != tra_plan_digest(p.plans.v[i]))
@@ -289,7 +290,7 @@ TEST(two_phases_or_one) {
     planned p = plan("input A : f64 [64,64] by [4,4] at part(1)\nr = agg(A, [0], matadd)\noutput r\n", 4);
     const tra_op *agg = find_op(p.plans.v[0], TRA_PLAN_AGG), *merge = find_op(p.plans.v[0], TRA_PLAN_MERGE);
     CHECK(agg && agg->what.partial && merge);
-    CHECK_STR(p.plans.v[0]->rules, "R2-5");
+    CHECK_STR(tra_rules_of(p.plans.memo, p.plans.v[0], &p.plans.choices[0], p.program.arena).all, "R2-5");
     done(&p);
     p = plan("input A : f64 [64,8] by [4,4]\nB = transform(A, exp)\nC = agg(B, [1], matadd)\nr = agg(B, [0], matadd)\n"
              "output r\noutput C\n",
