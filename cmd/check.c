@@ -18,15 +18,13 @@ static void recut_text(const tra_einsum *s, tra_str *out) {
         const tra_einsum_ref *r = &s->ref[i];
         const tra_catalog *c = r->node->type.cat;
         tra_dims block = {.n = r->n};
-        char has[TRA_DIMTEXT], gets[TRA_DIMTEXT], human[32];
-        int64_t bytes;
+        char has[TRA_DIMTEXT], gets[TRA_DIMTEXT], size[TRA_SIZETEXT];
         if (!r->moved || !r->node->name || !c->n) continue;
         for (int d = 0; d < r->n; d++) block.v[d] = s->block[r->label[d]];
-        bool fits = tra_mul(tra_catalog_floats(c), (int64_t)tra_dtype_size(r->node->type.dtype), &bytes);
         tra_str_printf(out, "  reads %s in blocks %s, not %s: %s\n", r->node->name,
                        block.n ? tra_shape_text(&block, gets) : "scalar",
                        c->grid ? tra_shape_text(&c->bound, has) : "with holes",
-                       fits ? tra_human(bytes, human) : "huge");
+                       tra_size_text(tra_type_bytes_all(&r->node->type), size));
     }
 }
 

@@ -151,10 +151,8 @@ static tra_dims boxes_of(const tra_dims *shape, const tra_dims *grid) {
 }
 
 static tra_status compare_copies(tra_view *a, tra_view *b, const tra_dims *box, comparison *c, tra_err *e) {
-    int64_t floats = 0;
-    tra_dims_product(box, &floats);
-    void *abuf = tra_malloc((size_t)floats * tra_dtype_size(tra_rel_type(a->rel)->dtype));
-    void *bbuf = tra_malloc((size_t)floats * tra_dtype_size(tra_rel_type(b->rel)->dtype));
+    void *abuf = tra_malloc((size_t)tra_dense_bytes(tra_rel_type(a->rel)->dtype, box));
+    void *bbuf = tra_malloc((size_t)tra_dense_bytes(tra_rel_type(b->rel)->dtype, box));
     tra_dims boxes = boxes_of(&a->shape, box), i = {.n = box->n};
     tra_status s = TRA_OK;
     do {

@@ -211,7 +211,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_dims shape, block;
     tra_dtype dtype;
     tra_codec codec;
-    int64_t floats, bytes, stored = 0;
+    int64_t stored = 0;
     if (!output) return tra_fail(e, TRA_USAGE, "gen needs --output FILE.h5[:NAME]");
     if (!shape_given) return tra_fail(e, TRA_USAGE, "gen needs --shape, such as 1000x1000");
     if (!tra_parse_dims(shape_text, 0, &shape)) {
@@ -222,8 +222,8 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     if (!tra_codec_parse(codec_text, &codec)) {
         return tra_fail(e, TRA_USAGE, "--codec: '%s' is none of none, zstd, zstd:LEVEL (1 to 19)", codec_text);
     }
-    if (!tra_dims_product(&shape, &floats) || !tra_mul(floats, (int64_t)tra_dtype_size(dtype), &bytes)) {
-        return tra_fail(e, TRA_USAGE, "--shape: %s is more than 2^63 bytes", shape_text);
+    if (tra_dense_bytes(dtype, &shape) >= TRA_SIZE_MOST) {
+        return tra_fail(e, TRA_USAGE, "--shape: %s is more than 2^61 bytes", shape_text);
     }
     if (dist == IDENTITY && shape.n < 2) return tra_fail(e, TRA_USAGE, "--dist identity needs two dimensions or more");
     TRA_TRY(blocks_of(&shape, &block, e));

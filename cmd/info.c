@@ -76,7 +76,7 @@ static void text_of(tra_rel *rel, const char *spec, const stats *s, tra_str *out
     const tra_catalog *c = t->cat;
     const tra_relinfo *i = tra_rel_info(rel);
     char a[TRA_DIMTEXT], b[TRA_DIMTEXT];
-    int64_t holes = tra_catalog_holes(c), bytes = tra_catalog_floats(c) * (int64_t)tra_dtype_size(t->dtype);
+    int64_t holes = tra_catalog_holes(c), bytes = tra_type_bytes_all(t).expected;
 
     tra_str_printf(out, "%s\n", spec);
     tra_dims shape;

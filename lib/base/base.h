@@ -138,6 +138,9 @@ const char *tra_json_find(const char *s, const char *path, size_t *len);
 /* a*b and a+b for sizes; false on overflow of int64_t. */
 bool tra_mul(int64_t a, int64_t b, int64_t *out);
 bool tra_add(int64_t a, int64_t b, int64_t *out);
+/* The same of sizes that are not negative: INT64_MAX where that is exceeded. */
+int64_t tra_mul_most(int64_t a, int64_t b);
+int64_t tra_add_most(int64_t a, int64_t b);
 static inline int64_t tra_ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); } /* a >= 0, b > 0 */
 static inline int64_t tra_min64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t tra_max64(int64_t a, int64_t b) { return a > b ? a : b; }

@@ -11,6 +11,9 @@
 bool tra_mul(int64_t a, int64_t b, int64_t *out) { return !__builtin_mul_overflow(a, b, out); }
 bool tra_add(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
 
+int64_t tra_mul_most(int64_t a, int64_t b) { return tra_mul(a, b, &a) ? a : INT64_MAX; }
+int64_t tra_add_most(int64_t a, int64_t b) { return tra_add(a, b, &a) ? a : INT64_MAX; }
+
 bool tra_parse_int(const char *s, int64_t *v) {
     const char *digits = *s == '-' || *s == '+' ? s + 1 : s;
     if (!isdigit((unsigned char)*digits)) return false;

@@ -80,45 +80,52 @@ void tra_catalog_ext(const tra_catalog *c, int64_t ordinal, tra_dims *ext) {
     }
 }
 
+/* Elements of an array of r extents; INT64_MAX where there are more. A zero anywhere makes it 0, whatever overflows
+ * before it. */
+static int64_t elements_of(const int64_t *ext, int r) {
+    int64_t n = 1;
+    for (int a = 0; a < r; a++) {
+        if (ext[a] == 0) return 0;
+    }
+    for (int a = 0; a < r; a++) n = tra_mul_most(n, ext[a]);
+    return n;
+}
+
 int64_t tra_catalog_floats1(const tra_catalog *c, int64_t ordinal) {
     tra_dims ext;
-    int64_t n = 1;
     tra_catalog_ext(c, ordinal, &ext);
-    for (int a = 0; a < ext.n; a++) n *= ext.v[a];
-    return n;
+    return elements_of(ext.v, ext.n);
 }
 
 /* Of a grid, the product of the extents that hang on key dimension d (-1: on none), before its last value and there. */
 static void hanging_on(const tra_catalog *c, int d, int64_t *inner, int64_t *last) {
-    *inner = *last = 1;
+    int64_t before[TRA_MAXDIM], there[TRA_MAXDIM];
+    int n = 0;
     for (int a = 0; a < c->bound.n; a++) {
-        if (c->by[a] != d) continue;
-        *inner *= c->bound.v[a];
-        *last *= c->last[a];
+        if (c->by[a] == d) before[n] = c->bound.v[a], there[n++] = c->last[a];
     }
+    *inner = elements_of(before, n);
+    *last = elements_of(there, n);
 }
 
 int64_t tra_catalog_floats(const tra_catalog *c) {
     if (c->n == 0) return 0;
     if (!c->grid) {
         int64_t sum = 0, *size = tra_calloc((size_t)c->nclasses, sizeof *size);
-        for (int64_t i = 0; i < c->nclasses; i++) {
-            size[i] = 1;
-            for (int a = 0; a < c->bound.n; a++) size[i] *= c->ext[i * c->bound.n + a];
-        }
-        for (int64_t t = 0; t < c->n; t++) sum += size[c->cls ? c->cls[t] : 0];
+        for (int64_t i = 0; i < c->nclasses; i++) size[i] = elements_of(c->ext + i * c->bound.n, c->bound.n);
+        for (int64_t t = 0; t < c->n; t++) sum = tra_add_most(sum, size[c->cls ? c->cls[t] : 0]);
         free(size);
         return sum;
     }
     /* The sum over keys of a product over array dimensions factors by key dimension: each contributes the sum, over
      * its values, of the product of the extents that depend on it. */
-    int64_t total, inner, last;
-    hanging_on(c, -1, &total, &last);
+    int64_t factor[TRA_MAXDIM + 1], inner, last;
+    hanging_on(c, -1, &factor[c->frontier.n], &last);
     for (int d = 0; d < c->frontier.n; d++) {
         hanging_on(c, d, &inner, &last);
-        total *= (c->frontier.v[d] - 1) * inner + last;
+        factor[d] = tra_add_most(tra_mul_most(c->frontier.v[d] - 1, inner), last);
     }
-    return total;
+    return elements_of(factor, c->frontier.n + 1);
 }
 
 int64_t tra_catalog_maxfloats(const tra_catalog *c) {
@@ -126,19 +133,15 @@ int64_t tra_catalog_maxfloats(const tra_catalog *c) {
     if (c->n == 0) return 0;
     if (c->grid) {
         /* the last value of a key dimension may both grow and shrink the array when two dimensions hang on it */
-        int64_t p, inner, last;
-        hanging_on(c, -1, &p, &last);
+        int64_t factor[TRA_MAXDIM + 1], inner, last;
+        hanging_on(c, -1, &factor[c->frontier.n], &last);
         for (int d = 0; d < c->frontier.n; d++) {
             hanging_on(c, d, &inner, &last);
-            p *= c->frontier.v[d] > 1 ? tra_max64(inner, last) : last;
+            factor[d] = c->frontier.v[d] > 1 ? tra_max64(inner, last) : last;
         }
-        return p;
+        return elements_of(factor, c->frontier.n + 1);
     }
-    for (int64_t i = 0; i < c->nclasses; i++) {
-        int64_t p = 1;
-        for (int a = 0; a < c->bound.n; a++) p *= c->ext[i * c->bound.n + a];
-        max = tra_max64(max, p);
-    }
+    for (int64_t i = 0; i < c->nclasses; i++) max = tra_max64(max, elements_of(c->ext + i * c->bound.n, c->bound.n));
     return max;
 }
 

@@ -40,9 +40,9 @@ void tra_store_layout(const tra_type *t, tra_dims *dims, tra_dims *chunk, bool *
 }
 
 int64_t tra_store_chunk_bytes(const tra_type *t) {
-    int64_t n = (int64_t)tra_dtype_size(t->dtype);
-    for (int a = 0; a < t->cat->bound.n; a++) n *= tra_max64(1, largest(t->cat, a));
-    return n;
+    tra_dims chunk = {.n = t->cat->bound.n};
+    for (int a = 0; a < chunk.n; a++) chunk.v[a] = tra_max64(1, largest(t->cat, a));
+    return tra_dense_bytes(t->dtype, &chunk);
 }
 
 tra_status tra_geom_of(const tra_type *t, tra_geom *g, tra_err *e) {
@@ -51,7 +51,6 @@ tra_status tra_geom_of(const tra_type *t, tra_geom *g, tra_err *e) {
 
 tra_status tra_geom_in(const tra_type *t, bool tuple, tra_geom *g, tra_err *e) {
     const tra_catalog *c = t->cat;
-    int64_t bytes;
     char buf[TRA_DIMTEXT];
     g->tuple = tuple;
     lay_out(t, tuple, &g->dims, &g->chunk);
@@ -69,8 +68,7 @@ tra_status tra_geom_in(const tra_type *t, bool tuple, tra_geom *g, tra_err *e) {
     }
     g->grid.n = n;
     for (int i = 0; i < n; i++) g->grid.v[i] = tra_ceil_div(g->dims.v[i], g->chunk.v[i]);
-    if (!tra_dims_product(&g->chunk, &g->floats) || !tra_mul(g->floats, (int64_t)tra_dtype_size(t->dtype), &bytes) ||
-        bytes >= (int64_t)1 << 32)
+    if (!tra_dims_product(&g->chunk, &g->floats) || tra_dense_bytes(t->dtype, &g->chunk) >= (int64_t)1 << 32)
         return tra_fail(e, TRA_INPUT, "arrays of %s elements are too large for one chunk (4 GiB); use smaller blocks",
                         tra_shape_text(&g->chunk, buf));
     if (!tra_dims_product(&g->grid, &g->cells))

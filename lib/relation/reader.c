@@ -146,7 +146,7 @@ static bool ragged(const tra_rel *r) {
 size_t tra_rel_unpacks(const tra_rel *r) { return r->how == TRA_BY_CHUNK && filtered(r) ? chunk_bytes(r) : 0; }
 
 size_t tra_rel_room(const tra_rel *r) {
-    size_t array = (size_t)tra_catalog_maxfloats(&r->cat) * r->size, chunk = tra_rel_unpacks(r);
+    size_t array = (size_t)tra_type_bytes_largest(&r->type).bound, chunk = tra_rel_unpacks(r);
     return array > chunk ? array : chunk;
 }
 

@@ -114,9 +114,10 @@ void tra_catbuilder_free(tra_catbuilder *b);
 int64_t tra_catalog_find(const tra_catalog *c, const tra_dims *key); /* ordinal, or -1 */
 void tra_catalog_key(const tra_catalog *c, int64_t ordinal, tra_dims *key);
 void tra_catalog_ext(const tra_catalog *c, int64_t ordinal, tra_dims *ext);
-int64_t tra_catalog_floats1(const tra_catalog *c, int64_t ordinal); /* elements of one array */
-int64_t tra_catalog_floats(const tra_catalog *c);                   /* elements of all arrays; closed form for grids */
-int64_t tra_catalog_maxfloats(const tra_catalog *c);                /* elements of the largest array */
+/* Elements, INT64_MAX where there are more; what they take of memory and files is tra_type_bytes's to say. */
+int64_t tra_catalog_floats1(const tra_catalog *c, int64_t ordinal); /* of one array */
+int64_t tra_catalog_floats(const tra_catalog *c);                   /* of all arrays; closed form for grids */
+int64_t tra_catalog_maxfloats(const tra_catalog *c);                /* of the largest array */
 static inline int64_t tra_catalog_holes(const tra_catalog *c) {
     int64_t all = 0;
     return tra_dims_product(&c->frontier, &all) ? all - c->n : 0;
@@ -129,6 +130,26 @@ typedef struct tra_type {
     const tra_catalog *cat;
     uint32_t cut[TRA_MAXDIM]; /* for each array dimension the set of key dimensions (bits) that cut it */
 } tra_type;
+
+/* What something takes, in bytes: never more than bound. exact: just that; else expected is an estimate. Nothing is
+ * known of what takes TRA_SIZE_MOST or more, but that: sums of a few such sizes still fit an int64_t. */
+typedef struct tra_size {
+    int64_t expected, bound;
+    bool exact;
+} tra_size;
+#define TRA_SIZE_MOST (INT64_MAX / 4)
+
+/* The one place that knows what tuples take, stored, held or sent: one tuple; all; the largest; and any that have so
+ * many elements together. */
+tra_size tra_type_bytes(const tra_type *t, int64_t ordinal);
+tra_size tra_type_bytes_all(const tra_type *t);
+tra_size tra_type_bytes_largest(const tra_type *t);
+tra_size tra_type_bytes_of(const tra_type *t, int64_t elements);
+/* Of a dense array that is no tuple: a term, a state, scratch. */
+int64_t tra_dense_bytes(tra_dtype t, const tra_dims *ext);
+enum { TRA_SIZETEXT = 80 };
+/* "16 MiB", "about 3 MiB (at most 16 MiB)", or that it is too much to count. Returns buf. */
+char *tra_size_text(tra_size s, char buf[TRA_SIZETEXT]);
 
 /* Tensor layout (man tra-lang.5): every dimension cut by at most one key, no key cutting two dimensions, equal extents
  * along uncut dimensions, clipped only at the last value of the cutting key. *why (if not NULL) gets the reason when

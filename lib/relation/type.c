@@ -94,7 +94,7 @@ void tra_type_shape(const tra_type *t, tra_dims *shape) {
         else if (c->frontier.v[key] == 0)
             shape->v[d] = 0;
         else
-            shape->v[d] = (c->frontier.v[key] - 1) * c->bound.v[d] + last_extent(t, d, key);
+            shape->v[d] = tra_add_most(tra_mul_most(c->frontier.v[key] - 1, c->bound.v[d]), last_extent(t, d, key));
     }
 }
 

@@ -313,7 +313,7 @@ tra_status tra_writer_write_at(tra_writer *w, int64_t addr, const void *bytes, i
 }
 
 static size_t array_bytes(const tra_writer *w, int64_t ordinal) {
-    return (size_t)tra_catalog_floats1(w->type.cat, ordinal) * w->size;
+    return (size_t)tra_type_bytes(&w->type, ordinal).bound;
 }
 
 tra_status tra_writer_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {

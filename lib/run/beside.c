@@ -83,7 +83,7 @@ static double reads(const tra_plan *p, const tra_op *op, int threads, int64_t bu
     double n = 0;
     for (int side = 0; side < 2 && op->what.join && op->in[side] >= 0; side++) {
         const tra_op *in = &p->ops[op->in[side]];
-        double bytes = (double)tra_catalog_floats(in->type.cat) * (double)tra_dtype_size(in->type.dtype);
+        double bytes = (double)tra_type_bytes_all(&in->type).expected;
         n += (double)tra_op_passes(p, op, side, threads, budget) * bytes * tra_place_copies(&in->place) / p->sites;
     }
     return n;

@@ -38,15 +38,10 @@ static void overlap(const tra_exchange *x, const tra_transfer *t, tra_dims *from
 }
 
 int64_t tra_exchange_bytes(const tra_exchange *x, const tra_transfer *t) {
-    int64_t n = 1;
-    if (x->pieces) {
-        tra_dims from, to, ext;
-        overlap(x, t, &from, &to, &ext);
-        for (int d = 0; d < ext.n; d++) n *= ext.v[d];
-    } else {
-        n = tra_catalog_floats1(x->in->type->cat, t->in);
-    }
-    return n * (int64_t)tra_dtype_size(x->in->type->dtype);
+    tra_dims from, to, ext;
+    if (!x->pieces) return tra_type_bytes(x->in->type, t->in).bound;
+    overlap(x, t, &from, &to, &ext);
+    return tra_dense_bytes(x->in->type->dtype, &ext);
 }
 
 /* ---- giving and taking ------------------------------------------------------------------------------------------ */

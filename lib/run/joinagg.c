@@ -54,7 +54,10 @@ static tra_status run_span(tra_joinagg *st, const tra_rect *b, int64_t budget, t
     const tra_meeting **li = first_of_rank(l, b->l0, b->l1, ni);
     const tra_meeting **rj = r->part ? first_of_rank(r, b->r0, b->r1, nj) : NULL;
     /* What is read again, but later than memory lasts, need not stay; nor what is not read again. */
-    int64_t result = tra_block_footprint(tra_catalog_maxfloats(st->op->type.cat) * 8);
+    tra_type state = st->op->type;
+    state.dtype = st->state_dtype;
+    int64_t result = tra_block_footprint(
+        tra_max64(tra_type_bytes_largest(&state).bound, tra_type_bytes_largest(&st->op->type).bound));
     int64_t right = r->part ? bytes_of(r, b->r0, b->r1) : 0, left = bytes_of(l, b->l0, b->l1);
     int64_t other = 2 * loop.ci * loop.cj * result + (loop.stays ? tra_ceil_div(left * loop.ci, tra_max64(1, ni)) : 0);
     bool right_fits = right + other <= budget, fits = right + left + other <= budget;
@@ -102,10 +105,10 @@ static tra_status need_of(const tra_joinagg *st, const tra_dims *a, const tra_di
     const tra_type *lt = st->p.l.part->type, *rt = st->p.r.part->type;
     tra_dtype t = tra_dtype_join(lt->dtype, rt->dtype);
     tra_dims out;
-    int64_t n;
     TRA_TRY(tra_kernel_shape2(st->join, a, b, &lt->cat->bound, &rt->cat->bound, &out, NULL, e));
-    if (!tra_dims_product(&out, &n)) return tra_fail(e, TRA_RESOURCE, "an array of the join is too large");
-    most->term = tra_max64(most->term, n * (int64_t)tra_dtype_size(t));
+    int64_t bytes = tra_dense_bytes(t, &out);
+    if (bytes >= TRA_SIZE_MOST) return tra_fail(e, TRA_RESOURCE, "an array of the join is too large");
+    most->term = tra_max64(most->term, bytes);
     for (int d = 0; d < out.n; d++) most->ext.v[d] = tra_max64(d < most->ext.n ? most->ext.v[d] : 0, out.v[d]);
     most->ext.n = out.n;
     size_t scratch = tra_kernel_scratch(st->join, TRA_USE_JOIN, t, a, b);

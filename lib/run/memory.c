@@ -124,13 +124,13 @@ static void predict_reads(tra_plan *p, const edges *e, int threads, int64_t budg
             while (tra_op_is(src->op, TRA_SPLITS))
                 src = &p->ops[src->in[0]]; /* each array is read once for its tiles */
             tra_place_floats(&src->place, src->type.cat, floats, tuples);
-            for (int s = 0; s < p->sites; s++) n += tuples[s];
+            for (int s = 0; s < p->sites; s++) n = tra_add_most(n, tuples[s]);
             n = budget && op->op == TRA_PLAN_REPART ? tra_repart_reads(p, op, budget)
-                                                    : n * tra_op_passes(p, op, side, threads, budget);
-            int64_t bytes = n * tra_store_chunk_bytes(&p->ops[f].type);
-            int at = budget ? i : reader[i];
-            p->ops[p->ops[at].orders.ends].predicted.cost.disk_read += bytes;
-            p->cost.disk_read += bytes;
+                                                    : tra_mul_most(n, tra_op_passes(p, op, side, threads, budget));
+            int64_t bytes = tra_mul_most(n, tra_store_chunk_bytes(&p->ops[f].type));
+            tra_op *at = &p->ops[p->ops[budget ? i : reader[i]].orders.ends];
+            at->predicted.cost.disk_read = tra_add_most(at->predicted.cost.disk_read, bytes);
+            p->cost.disk_read = tra_add_most(p->cost.disk_read, bytes);
         }
     }
     free(reader);
@@ -151,18 +151,18 @@ static int64_t steps_queued(const tra_plan *p, const tra_op *op, tra_block_loop 
 /* Bytes of op's result on the fullest site, and *most, the most tuples on one. */
 static int64_t result_here(const tra_plan *p, const tra_op *op, int64_t *most) {
     int64_t *floats = tra_malloc(2 * (size_t)p->sites * sizeof *floats), *tuples = floats + p->sites, here = 0;
-    int64_t size = (int64_t)tra_dtype_size(op->type.dtype);
-    int64_t more = tra_type_room(&op->type) - tra_catalog_maxfloats(op->type.cat) * size; /* that a block takes */
-    int64_t unpacks = op->orders.fused ? 0 : tra_op_unpacks(p, op);                       /* of all at once, perhaps */
+    int64_t more = tra_type_room(&op->type) - tra_type_bytes_largest(&op->type).bound; /* that a block takes */
+    int64_t unpacks = op->orders.fused ? 0 : tra_op_unpacks(p, op);                    /* of all at once, perhaps */
     tra_place_floats(&op->place, op->type.cat, floats, tuples);
     *most = 0;
     for (int s = 0; s < p->sites; s++) {
-        here = tra_max64(here, tra_max64(floats[s] * size + tuples[s] * more, tuples[s] * unpacks));
+        here = tra_max64(here, tra_max64(tra_type_bytes_of(&op->type, floats[s]).bound + tra_mul_most(tuples[s], more),
+                                         tra_mul_most(tuples[s], unpacks)));
         *most = tra_max64(*most, tuples[s]);
     }
     free(floats);
     if (tra_op_is(op->op, TRA_FORWARDS) && tra_place_is_partial(&p->ops[op->in[0]].place))
-        here *= tra_place_summands(&p->ops[op->in[0]].place);
+        here = tra_mul_most(here, tra_place_summands(&p->ops[op->in[0]].place));
     return here;
 }
 
@@ -221,9 +221,9 @@ typedef struct living {
 } living;
 
 static void living_add(living *to, const living *x, int64_t times) {
-    to->all += times * x->all;
-    to->lean += times * x->lean;
-    to->made += times * x->made;
+    to->all = tra_add_most(to->all, times * x->all);
+    to->lean = tra_add_most(to->lean, times * x->lean);
+    to->made = tra_add_most(to->made, times * x->made);
 }
 
 /* Which exchanges go on beside stages, all where everything has room. wish: bytes that the plan takes otherwise.
@@ -301,8 +301,9 @@ static int64_t predict(tra_plan *p, int threads) {
         }
         if (op->op == TRA_PLAN_OUTPUT) {
             int64_t chunk = tra_store_chunk_bytes(&op->type);
-            p->cost.disk_write += op->predicted.cost.disk_write = op->type.cat->n * chunk;
-            if (p->compress) spool += tuples * chunk;
+            op->predicted.cost.disk_write = tra_mul_most(op->type.cat->n, chunk);
+            p->cost.disk_write = tra_add_most(p->cost.disk_write, op->predicted.cost.disk_write);
+            if (p->compress) spool = tra_add_most(spool, tra_mul_most(tuples, chunk));
         }
         int done[3] = {i, op->in[0], op->in[1] == op->in[0] ? -1 : op->in[1]}; /* what nobody uses after this */
         for (int k = 0; k < 3; k++)

@@ -28,9 +28,7 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
 
 static int64_t footprint(int64_t bytes) { return bytes > 0 ? tra_block_footprint(bytes) : 0; }
 
-int64_t tra_type_room(const tra_type *t) {
-    return tra_block_footprint(tra_catalog_maxfloats(t->cat) * (int64_t)tra_dtype_size(t->dtype));
-}
+int64_t tra_type_room(const tra_type *t) { return tra_block_footprint(tra_type_bytes_largest(t).bound); }
 
 /* Of a result of op: what goes to a file takes a chunk. */
 static int64_t result_bytes(const tra_op *op) {
@@ -118,18 +116,18 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     bool fused = tra_op_accumulates(p, op);
     tra_dtype in = r ? tra_dtype_join(l->type.dtype, r->type.dtype) : l->type.dtype;
     tra_dims ext = l->type.cat->bound; /* of the terms */
-    int64_t kernel = 0, term = 0, finish = 0, floats;
+    int64_t kernel = 0, term = 0, finish = 0;
     if (r) join_term(op, l, r, &ext, &kernel);
-    if (!tra_dims_product(&ext, &floats)) floats = tra_catalog_maxfloats(op->type.cat);
-    if (r && op->what.agg && !fused) term = (floats * (int64_t)tra_dtype_size(in) + 63) / 64 * 64;
+    if (r && op->what.agg && !fused) term = (tra_dense_bytes(in, &ext) + 63) / 64 * 64;
     if (op->what.agg) {
         tra_dtype dtype = fused || op->what.partial ? op->type.dtype : tra_agg_state_dtype(op->what.agg, in);
-        int64_t state = tra_block_footprint(tra_catalog_maxfloats(op->type.cat) * (int64_t)tra_dtype_size(dtype));
+        tra_type sum = op->type;
+        sum.dtype = dtype;
+        int64_t state = tra_type_room(&sum);
         if (!op->what.partial && tra_kernel_rest(op->what.agg)) { /* of other extents than the result */
             tra_dims group = ext;
             tra_agg_state_ext(op->what.agg, &group, &ext);
-            if (!tra_dims_product(&ext, &floats)) floats = 0;
-            state = tra_block_footprint(floats * 8);
+            state = tra_block_footprint(tra_dense_bytes(dtype, &ext));
             n.c += state;
             finish = (int64_t)tra_kernel_scratch(op->what.agg, TRA_USE_AGG, dtype, &ext, NULL);
         } else {

@@ -82,9 +82,7 @@ void tra_part_resolve(tra_part *p, int64_t i, tra_part **stored, int64_t *at, tr
     *at = i;
 }
 
-int64_t tra_part_bytes(const tra_part *p, int64_t i) {
-    return tra_catalog_floats1(p->type->cat, p->ordinal[i]) * (int64_t)tra_dtype_size(p->type->dtype);
-}
+int64_t tra_part_bytes(const tra_part *p, int64_t i) { return tra_type_bytes(p->type, p->ordinal[i]).bound; }
 
 size_t tra_part_scratch(const tra_part *via) {
     const tra_type *in = via->base ? via->base->type : NULL;

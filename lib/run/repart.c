@@ -32,12 +32,11 @@ bool tra_repart_box(const tra_type *in, const tra_type *to, int64_t out, tra_dim
 
 int64_t tra_repart_batch(const tra_op *op, int64_t t, int64_t limit, int *work, int64_t *load) {
     const tra_catalog *c = op->type.cat;
-    int64_t size = (int64_t)tra_dtype_size(op->type.dtype);
     bool full = false;
     memset(load, 0, (size_t)op->place.sites * sizeof *load);
     for (; t < c->n && !full; t++) {
         tra_dims key;
-        int64_t bytes = tra_catalog_floats1(c, t) * size;
+        int64_t bytes = tra_type_bytes(&op->type, t).bound;
         tra_catalog_key(c, t, &key);
         int n = tra_place_holders(&op->place, c, t, &key, work);
         for (int i = 0; i < n; i++) full |= (load[work[i]] += bytes) + bytes > limit;
@@ -47,7 +46,7 @@ int64_t tra_repart_batch(const tra_op *op, int64_t t, int64_t limit, int *work, 
 
 int64_t tra_repart_limit(const tra_plan *p, const tra_op *op, int64_t budget) {
     enum { BATCHES = 8 };
-    int64_t bytes = tra_catalog_floats(op->type.cat) * (int64_t)tra_dtype_size(op->type.dtype);
+    int64_t bytes = tra_type_bytes_all(&op->type).bound;
     if (p->rereads || !tra_op_flows(op)) return budget / 2;
     return tra_min64(budget / 2, bytes / p->sites * tra_place_copies(&op->place) / BATCHES);
 }

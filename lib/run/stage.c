@@ -76,7 +76,7 @@ static tra_status submit(tra_site *site, tra_outlet *sink, const tra_op *op, con
     u->run = run;
     tra_status s = TRA_OK;
     if (type) {
-        int64_t bytes = tra_catalog_floats1(type->cat, ordinal) * (int64_t)tra_dtype_size(type->dtype);
+        int64_t bytes = tra_type_bytes(type, ordinal).bound;
         s = tra_block_new(site->pool, tra_outlet_bytes(sink, bytes), &x->block, e);
     }
     if (s != TRA_OK) {

@@ -269,7 +269,7 @@ static tra_status new_cell(tra_joinagg *st, cell *c, const tra_rect *b, int64_t 
         c->branch[k].data = c->branches[k]->ptr;
     }
     if (!st->composed) return TRA_OK;
-    int64_t bytes = tra_catalog_floats1(op->type.cat, c->ordinal) * (int64_t)tra_dtype_size(op->type.dtype);
+    int64_t bytes = tra_type_bytes(&op->type, c->ordinal).bound;
     return tra_block_new(st->site->pool, tra_outlet_bytes(st->sink, bytes), &c->result, e);
 }
 

@@ -540,8 +540,8 @@ tra_status tra_reference_write(const tra_ref_rel *r, const tra_type *type, const
     tra_writer *w;
     TRA_TRY(tra_reference_matches(r, type, e));
     TRA_TRY(tra_writer_create(spec, type, o, &w, e));
-    size_t size = tra_dtype_size(type->dtype), need = tra_writer_scratch(w);
-    char *buf = tra_malloc((size_t)tra_catalog_maxfloats(type->cat) * size + 1);
+    size_t need = tra_writer_scratch(w);
+    char *buf = tra_malloc((size_t)tra_type_bytes_largest(type).bound + 1);
     void *scratch = need ? aligned_alloc(4096, (need + 4095) / 4096 * 4096) : NULL;
     tra_status s = need && !scratch ? tra_fail(e, TRA_RESOURCE, "no memory to write %s", spec) : TRA_OK;
     tra_digest digest = {0};

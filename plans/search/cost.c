@@ -192,7 +192,7 @@ double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const 
 }
 
 double tra_map_passes(const tra_catalog *in, const tra_catalog *out) {
-    return 2 * tra_catalog_floats(out) < tra_catalog_floats(in) ? 1.0 / 3 : 1;
+    return tra_catalog_floats(out) < tra_catalog_floats(in) / 2 ? 1.0 / 3 : 1;
 }
 
 /* Of the sums of a tree but one, which sums on one site alone would not need: read, and added to another that is read
@@ -200,7 +200,7 @@ double tra_map_passes(const tra_catalog *in, const tra_catalog *out) {
 static double tree_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
     enum { PASSES = 3 };
     tra_tree t = tra_op_tree(p, op);
-    double bytes = (double)tra_catalog_floats(op->type.cat) * (double)tra_dtype_size(op->type.dtype);
+    double bytes = (double)tra_type_bytes_all(&op->type).expected;
     return PASSES * (double)(tra_max64(1, tra_min64(t.leaves, t.n)) - 1) * bytes / p->sites / rates->memory;
 }
 

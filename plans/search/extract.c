@@ -153,7 +153,7 @@ static void cut_down(search *s, candidates *x, int most) {
 static void choose(search *s, candidates *x, int most) {
     chains c = new_chains(x->n), other = new_chains(x->n);
     int *rank = tra_calloc(2 * (size_t)s->places.n + 4, sizeof *rank), n = 0, m = x->n;
-    qsort_r(x->v, (size_t)x->n, sizeof *x->v, by_score, s);
+    if (x->n > 0) qsort_r(x->v, (size_t)x->n, sizeof *x->v, by_score, s);
     for (int i = 0; i < x->n; i++) x->v[i].tier = 2;
     for (int i = 0; i < x->n; i++) {
         candidate *y = &x->v[i];

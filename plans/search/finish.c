@@ -73,11 +73,11 @@ static int own_place(finish *f, int g) {
 }
 
 static void set_traffic(tra_op *o, tra_traffic t, const tra_rates *rates) {
-    int64_t size = (int64_t)tra_dtype_size(o->type.dtype);
     tra_cost *cost = &o->predicted.cost;
     cost->network_floats = t.floats;
-    cost->network_bytes = t.moved * size;
-    cost->seconds = (double)(t.most * size) / rates->network; /* of the network; tra_plan_seconds adds the rest */
+    cost->network_bytes = tra_type_bytes_of(&o->type, t.moved).expected;
+    /* of the network; tra_plan_seconds adds the rest */
+    cost->seconds = (double)tra_type_bytes_of(&o->type, t.most).expected / rates->network;
 }
 
 static void set_work(tra_op *o, tra_work w) {
@@ -189,9 +189,9 @@ static void sum_up(tra_plan *p) {
     for (int i = 0; i < p->nops; i++) {
         const tra_cost *c = &p->ops[i].predicted.cost;
         p->cost.network_floats += c->network_floats;
-        p->cost.network_bytes += c->network_bytes;
-        p->cost.disk_read += c->disk_read;
-        p->cost.disk_write += c->disk_write;
+        p->cost.network_bytes = tra_add_most(p->cost.network_bytes, c->network_bytes);
+        p->cost.disk_read = tra_add_most(p->cost.disk_read, c->disk_read);
+        p->cost.disk_write = tra_add_most(p->cost.disk_write, c->disk_write);
         p->cost.flops += c->flops;
         p->cost.flops_max += c->flops_max; /* a bound: not always the same site */
     }

@@ -50,7 +50,7 @@ static int hide_join(search *s, int g, const family *f) {
 /* From a local aggregation that leaves summands to q, and completed there. */
 static void complete(search *s, making *m, int q) {
     const tra_node *n = &m->f->x->node;
-    add_traffic(s, &m->cost, move_traffic(s, n, true, m->between, q), m->f->summand.dtype);
+    add_traffic(s, &m->cost, move_traffic(s, n, true, m->between, q), &m->f->summand);
     tra_work w = step_work(s, TRA_PLAN_MERGE, n, q);
     double c = tra_place_summands(&s->places.v[m->between]);
     add_work(s, &m->cost, (tra_work){c * w.total, c * w.busiest}, NULL, n->type.dtype);
@@ -100,7 +100,7 @@ int make_one(search *s, int g, const family *f, int l, int r, int to) {
         return add_making(s, g, &m);
     }
     if (n->op == TRA_OP_REPART) {
-        add_traffic(s, &m.cost, repart_traffic(s, n, l, to), n->type.dtype);
+        add_traffic(s, &m.cost, repart_traffic(s, n, l, to), &n->type);
         m.out = to;
         return add_making(s, g, &m);
     }
@@ -131,7 +131,7 @@ int make_stored(search *s, int g, const family *f, int l, int r) {
     tra_placement p = tra_place_within(j->type.cat, s->o->sites, &n->group);
     join_at(s, &m);
     m.between = place_intern(s, &p);
-    add_traffic(s, &m.cost, move_traffic(s, j, false, m.out, m.between), j->type.dtype);
+    add_traffic(s, &m.cost, move_traffic(s, j, false, m.out, m.between), &j->type);
     add_work(s, &m.cost, step_work(s, TRA_PLAN_AGG, n, m.between), NULL, n->type.dtype);
     m.out = map_place(s, n, m.between);
     return add_making(s, g, &m);

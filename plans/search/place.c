@@ -198,11 +198,10 @@ int map_place(search *s, const tra_node *n, int p) {
     return m->place = ok ? place_intern(s, &to) : -1;
 }
 
-void add_traffic(const search *s, spent *c, tra_traffic t, tra_dtype dtype) {
-    double size = (double)tra_dtype_size(dtype);
+void add_traffic(const search *s, spent *c, tra_traffic t, const tra_type *type) {
     c->floats += t.floats;
-    c->bytes += (double)t.moved * size;
-    c->seconds += (double)t.most * size / s->o->rates.network;
+    c->bytes += (double)tra_type_bytes_of(type, t.moved).expected;
+    c->seconds += (double)tra_type_bytes_of(type, t.most).expected / s->o->rates.network;
 }
 
 void add_work(const search *s, spent *c, tra_work w, const tra_kernel *k, tra_dtype dtype) {

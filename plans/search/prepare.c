@@ -18,10 +18,16 @@ void add_number(numbers *x, int v) {
 
 /* ---- families --------------------------------------------------------------------------------------------------- */
 
+/* What is planned takes less on all sites: then no sum of some of it, with what every tuple takes besides, exceeds an
+ * int64_t. */
+#define COUNTABLE ((int64_t)1 << 57)
+
 bool countable(const search *s, const tra_type *t) {
-    double bytes = (double)t->cat->n * (double)tra_dtype_size(t->dtype) * s->o->sites;
-    for (int d = 0; d < t->cat->bound.n; d++) bytes *= (double)t->cat->bound.v[d];
-    return bytes < 0x1p61;
+    enum { TUPLE = 256 }; /* bytes that a tuple takes besides */
+    int64_t array, all;
+    if (!tra_dims_product(&t->cat->bound, &array)) return false;
+    all = tra_add_most(tra_type_bytes_of(t, tra_mul_most(array, t->cat->n)).bound, tra_mul_most(t->cat->n, TUPLE));
+    return tra_mul_most(all, s->o->sites) < COUNTABLE;
 }
 
 static tra_status summand_type(search *s, family *f, tra_err *e) {
@@ -464,9 +470,13 @@ static tra_status check_sizes(const search *s, tra_err *e) {
         const tra_node *n = s->m->g->v[i];
         int x = s->m->of_node[i];
         if (x < 0 || s->at[s->m->v[x]->group] < 0 || countable(s, &n->type)) continue;
-        st =
-            tra_fail(e, TRA_PROGRAM, "%s%s is too large to plan: on %d sites it may take more than 2^61 bytes",
-                     n->name ? "relation " : "the result of ", n->name ? n->name : tra_opcode_text(n->op), s->o->sites);
+        char human[32];
+        int line, column;
+        tra_script_place(s->m->g->src, n->span.at, &line, &column);
+        st = tra_fail(e, TRA_PROGRAM, "%s:%d:%d: %s%s is too large to plan: on %d site%s it may take more than %s",
+                      s->m->g->src->name, line, column, n->name ? "relation " : "the result of ",
+                      n->name ? n->name : tra_opcode_text(n->op), s->o->sites, s->o->sites == 1 ? "" : "s",
+                      tra_human(COUNTABLE, human));
     }
     free(can);
     return st;

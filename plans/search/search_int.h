@@ -191,7 +191,7 @@ tra_work step_work(search *s, tra_plan_op op, const tra_node *n, int p);
 int map_place(search *s, const tra_node *n, int p);
 /* Forgets what these found, but for the places. */
 void memo_forget(search *s);
-void add_traffic(const search *s, spent *c, tra_traffic t, tra_dtype dtype);
+void add_traffic(const search *s, spent *c, tra_traffic t, const tra_type *type);
 void add_work(const search *s, spent *c, tra_work w, const tra_kernel *k, tra_dtype dtype);
 static inline double spent_scalar(const search *s, const spent *c) {
     return s->o->cost == TRA_COST_TRA ? c->floats : c->seconds;

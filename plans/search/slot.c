@@ -15,9 +15,9 @@ static spent exchange(search *s, const making *m, int from, int to) {
     if (from == ANY) {
         double f = (double)tra_catalog_floats(n->type.cat), k = tra_place_copies(&s->places.v[to]);
         tra_traffic t = {k * f, (int64_t)(f * (k - 1)), (int64_t)(f * (k - 1) / s->o->sites)};
-        add_traffic(s, &c, t, n->type.dtype);
+        add_traffic(s, &c, t, &n->type);
     } else {
-        add_traffic(s, &c, move_traffic(s, n, false, from, to), n->type.dtype);
+        add_traffic(s, &c, move_traffic(s, n, false, from, to), &n->type);
     }
     return c;
 }

@@ -24,9 +24,7 @@ static bool conflict(const tra_einsum_ref *x, const tra_einsum_ref *y) {
     return false;
 }
 
-static double bytes_of(const tra_einsum_ref *r) {
-    return (double)tra_catalog_floats(r->node->type.cat) * (double)tra_dtype_size(r->node->type.dtype);
-}
+static double bytes_of(const tra_einsum_ref *r) { return (double)tra_type_bytes_all(&r->node->type).expected; }
 
 /* The choice of references that stay. */
 typedef struct staying {

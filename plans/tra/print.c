@@ -18,7 +18,7 @@ const char *tra_opcode_text(tra_opcode op) { return texts[op]; }
 
 void tra_node_describe(const tra_node *n, tra_str *out) {
     const tra_catalog *c = n->type.cat;
-    char buf[TRA_DIMTEXT], human[32];
+    char buf[TRA_DIMTEXT], size[TRA_SIZETEXT];
     if (n->name) tra_str_printf(out, "%s: ", n->name);
     tra_str_printf(out, "keys %d %s, %s ", c->frontier.n, tra_key_text(&c->frontier, buf),
                    tra_dtype_name(n->type.dtype));
@@ -30,9 +30,8 @@ void tra_node_describe(const tra_node *n, tra_str *out) {
     } else {
         tra_str_add(out, "tuple layout, ");
     }
-    int64_t bytes = 0;
-    bool fits = tra_mul(tra_catalog_floats(c), (int64_t)tra_dtype_size(n->type.dtype), &bytes);
-    tra_str_printf(out, "%" PRId64 " tuple%s, %s", c->n, c->n == 1 ? "" : "s", fits ? tra_human(bytes, human) : "huge");
+    tra_str_printf(out, "%" PRId64 " tuple%s, %s", c->n, c->n == 1 ? "" : "s",
+                   tra_size_text(tra_type_bytes_all(&n->type), size));
     int64_t holes = tra_catalog_holes(c);
     if (holes > 0) tra_str_printf(out, ", %" PRId64 " hole%s", holes, holes == 1 ? "" : "s");
 }

@@ -86,6 +86,13 @@ END
     status 0 "$ROOT/tests/mutants/run" --apply "$BUILD"
 }
 
+# What a tuple takes is asked of tra_type_bytes: these alone go element by element, or count work by their size.
+@test "nobody in lib/run, plans and cmd multiplies by the size of an element, but those who stream elements" {
+    cd "$ROOT"
+    found=$(grep -lr 'tra_dtype_size' lib/run plans cmd | sort | tr '\n' ' ')
+    is "cmd/diff.c cmd/gen.c cmd/import.c lib/run/super.c plans/search/cost.c " echo "$found"
+}
+
 @test "every command refuses an unknown option with status 2" {
     for c in $(commands); do
         status 2 tra "$c" --no-such-option-at-all

@@ -175,3 +175,42 @@ END
         rm -f real/o.h5
     done
 }
+
+@test "relations of more than 2^63 elements or bytes are sized as that, and refused with their place where they are planned" {
+    program <<'END'
+input A : f64 [3100000000,3100000000]
+output A
+END
+    status 0 tra check p.tra
+    has "1 tuple, more than 2 EiB, continuous"
+    status 0 tra check --format json p.tra
+    is 9223372036854775807 json relations.0.floats
+    for c in explain cost run; do
+        status 2 tra "$c" p.tra
+        has "p.tra:1:1: relation A is too large to plan: on 1 site it may take more than 128 PiB"
+    done
+    status 2 tra explain --sites 3 --memory 1G --format json p.tra
+    has "on 3 sites"
+    for block in "" " by [1000]"; do
+        program <<END
+input x : f64 [3100000000]$block
+input y : f64 [3100000000]$block
+Z[i,j] = x[i] * y[j]
+output Z
+END
+        status 0 tra check p.tra
+        [[ "${lines[2]}" == "Z: "*" more than 2 EiB, continuous" ]]
+        for c in explain cost run; do
+            status 2 tra "$c" p.tra
+            has "p.tra:3:"
+            has "relation Z is too large to plan"
+        done
+    done
+    program <<'END'
+input A : f64 [1000000,1000000] by [1000,1000]
+B = rekey(A, (i,j) -> (i*9000000000000, j))
+output B
+END
+    status 0 tra check p.tra
+    lacks "tensor -"
+}
