@@ -114,7 +114,7 @@ tra_status tra_newfile_write(tra_newfile *out, const void *p, size_t n, tra_err 
 tra_status tra_newfile_commit(tra_newfile *out, tra_err *e) {
     tra_status s = flush(out, e);
     if (s == TRA_OK && out->target) {
-        if (fsync(out->fd) != 0) s = tra_fail_errno(e, TRA_INPUT, "%s: cannot sync", out->name);
+        if (fsync(out->fd) != 0) s = tra_fail_errno(e, TRA_RESOURCE, "%s: cannot sync", out->name);
         int fd = out->fd;
         out->fd = -1;
         if (close(fd) != 0 && s == TRA_OK) s = tra_fail_errno(e, TRA_INPUT, "%s: cannot write", out->name);
@@ -150,7 +150,7 @@ tra_status tra_newfile_adopt(const char *temp, const char *path, int64_t *bytes,
     tra_status s = TRA_OK;
     if (fd >= 0 && stat(path, &st) == 0) fchmod(fd, st.st_mode & 07777); /* as what it replaces */
     if (fd < 0 || fstat(fd, &st) != 0 || fsync(fd) != 0)
-        s = tra_fail_errno(e, TRA_INPUT, "%s: cannot sync", path);
+        s = tra_fail_errno(e, TRA_RESOURCE, "%s: cannot sync", path);
     else
         *bytes = st.st_size;
     if (fd >= 0) close(fd);

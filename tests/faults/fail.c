@@ -3,6 +3,8 @@
  *   TRA_FAIL       kind:n; kind is one of malloc, read, write, fsync, rename, send, recv, finalize
  *   TRA_FAIL_RANK  the MPI rank that fails (default: whoever has none, or rank 0)
  *   TRA_FAIL_LOG   a file to which every process appends "KIND CALLS" at its end, to know how far n goes
+ *   TRA_FAIL_ORDER a file to which all ranks append, in the order in which it happened, "RANK write PATH",
+ *                  "RANK fsync PATH" and "RANK rename FROM TO", whoever called; what failed is left out
  *
  * Only calls that tra itself makes count (by the address that they return to): what a library does when its own calls
  * fail is its own affair. A failed allocation is one of malloc, calloc, realloc or aligned_alloc; reads are pread and
@@ -12,6 +14,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <malloc.h>
 #include <mpi.h>
@@ -21,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { MALLOC, READ, WRITE, FSYNC, RENAME, SEND, RECV, FINALIZE, KINDS };
@@ -29,6 +33,7 @@ static atomic_long calls[KINDS];
 static int kind = -1;
 static long at;
 static uintptr_t begin, end; /* of the program's own code */
+static int order_fd = -1;
 
 static int own_code(struct dl_phdr_info *info, size_t size, void *ctx) {
     (void)size, (void)ctx;
@@ -47,6 +52,8 @@ __attribute__((constructor)) static void set_up(void) {
     const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *want = getenv("TRA_FAIL_RANK");
     const char *self = program_invocation_short_name;
     if (strcmp(self, "tra") != 0) return;
+    if (getenv("TRA_FAIL_ORDER"))
+        order_fd = open(getenv("TRA_FAIL_ORDER"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (want && (!rank || strcmp(rank, want) != 0)) return;
     dl_iterate_phdr(own_code, NULL);
     for (int i = 0; colon && i < KINDS; i++) {
@@ -63,7 +70,7 @@ __attribute__((destructor)) static void tell(void) {
     for (int i = 0; i < KINDS; i++) n += snprintf(text + n, sizeof text - (size_t)n, "%s %ld\n", names[i], calls[i]);
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0644);
     if (fd < 0) return;
-    ssize_t put = syscall(1, fd, text, (size_t)n); /* write, not ours */
+    ssize_t put = syscall(SYS_write, fd, text, (size_t)n); /* write, not ours */
     (void)put;
     close(fd);
 }
@@ -100,21 +107,59 @@ ssize_t pread(int fd, void *buf, size_t n, off_t off) {
     REAL(pread);
     return fails(READ, FROM) ? (errno = EIO, -1) : real(fd, buf, n, off);
 }
+
+/* One line to TRA_FAIL_ORDER; errno stays. */
+static void tell_order(const char *call, const char *path, const char *to) {
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    char text[2 * PATH_MAX + 64];
+    int err = errno, n = snprintf(text, sizeof text, "%s %s %s %s\n", rank ? rank : "0", call, path, to);
+    ssize_t put = syscall(SYS_write, order_fd, text, (size_t)n);
+    (void)put;
+    errno = err;
+}
+static void tell_order_of(const char *call, int fd) {
+    char link[64], path[PATH_MAX] = "";
+    if (order_fd < 0) return;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (readlink(link, path, sizeof path - 1) > 0) tell_order(call, path, "");
+}
+
 ssize_t write(int fd, const void *buf, size_t n) {
     REAL(write);
-    return fd > 2 && fails(WRITE, FROM) ? (errno = ENOSPC, -1) : real(fd, buf, n);
+    if (fd > 2 && fails(WRITE, FROM)) return (errno = ENOSPC, -1);
+    ssize_t put = real(fd, buf, n);
+    if (put > 0) tell_order_of("write", fd);
+    return put;
 }
 ssize_t pwrite(int fd, const void *buf, size_t n, off_t off) {
     REAL(pwrite);
-    return fails(WRITE, FROM) ? (errno = ENOSPC, -1) : real(fd, buf, n, off);
+    if (fails(WRITE, FROM)) return (errno = ENOSPC, -1);
+    ssize_t put = real(fd, buf, n, off);
+    if (put > 0) tell_order_of("write", fd);
+    return put;
 }
 int fsync(int fd) {
     REAL(fsync);
-    return fails(FSYNC, FROM) ? (errno = EIO, -1) : real(fd);
+    if (fails(FSYNC, FROM)) return (errno = EIO, -1);
+    int status = real(fd);
+    if (status == 0) tell_order_of("fsync", fd);
+    return status;
+}
+int fdatasync(int fd) {
+    REAL(fdatasync);
+    if (fails(FSYNC, FROM)) return (errno = EIO, -1);
+    int status = real(fd);
+    if (status == 0) tell_order_of("fsync", fd);
+    return status;
 }
 int rename(const char *a, const char *b) {
     REAL(rename);
-    return fails(RENAME, FROM) ? (errno = EIO, -1) : real(a, b);
+    char from[PATH_MAX], to[PATH_MAX];
+    if (fails(RENAME, FROM)) return (errno = EIO, -1);
+    if (!realpath(a, from)) *from = 0;
+    int status = real(a, b);
+    if (status == 0 && order_fd >= 0 && realpath(b, to)) tell_order("rename", from, to);
+    return status;
 }
 
 /* As MPI does: whoever has to do with errors of the communicator is called. */
