@@ -3,9 +3,9 @@
 #include "machine.h"
 
 #include "../lib/base/crew.h"
+#include "../lib/base/newfile.h"
 #include "../lib/run/measure.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -117,20 +117,11 @@ static tra_status store(const tra_machine *m, tra_err *e) {
     char *path = opt.output ? tra_strdup(opt.output) : tra_machine_file();
     if (!path) return tra_fail(e, TRA_USAGE, "there is no home directory to keep the rates in: use --output FILE");
     if (!opt.output) make_folders(path);
-    char *temp = tra_asprintf("%s.%d.tmp", path, (int)getpid());
     tra_str text = {0};
     tra_machine_json(m, &text);
-    errno = 0;
-    FILE *f = fopen(temp, "w");
-    bool ok = f && fputs(tra_str_get(&text), f) >= 0;
-    if (f) ok = fclose(f) == 0 && ok && rename(temp, path) == 0;
-    tra_status s = ok ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "cannot write %s", path);
-    if (!ok)
-        unlink(temp);
-    else
-        tra_info(0, "written to %s", path);
+    tra_status s = tra_replace_file(path, tra_str_get(&text), text.n, true, e);
+    if (s == TRA_OK) tra_info(0, "written to %s", path);
     tra_str_free(&text);
-    free(temp);
     free(path);
     return s;
 }

@@ -1,44 +1,19 @@
 /* compile.c - a program to a plan file. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "../lib/base/newfile.h"
 #include "../plans/explain/explain.h"
 #include "../plans/search/planfile.h"
 #include "planning.h"
 
 static const char *output;
 
-/* Beside the target, synced, then renamed: a plan is there whole or not at all. */
-static tra_status write_file(const char *path, const char *text, size_t n, tra_err *e) {
-    char *temp = tra_asprintf("%s.%ld.tmp", path, (long)getpid());
-    tra_status s = TRA_OK;
-    int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        s = tra_fail_errno(e, TRA_USAGE, "cannot write %s", path);
-        free(temp);
-        return s;
-    }
-    tra_cleanup_add(temp);
-    s = tra_pwrite(fd, text, n, 0, path, e);
-    if (s == TRA_OK && fsync(fd) != 0) s = tra_fail_errno(e, TRA_RESOURCE, "cannot write %s", path);
-    if (close(fd) != 0 && s == TRA_OK) s = tra_fail_errno(e, TRA_RESOURCE, "cannot write %s", path);
-    if (s == TRA_OK && rename(temp, path) != 0) s = tra_fail_errno(e, TRA_USAGE, "cannot write %s", path);
-    if (s != TRA_OK) unlink(temp);
-    tra_cleanup_drop(temp);
-    free(temp);
-    return s;
-}
-
 static tra_status write_plan(const char *program, const tra_job *job, const tra_request *r, tra_err *e) {
     tra_str tree = {0}, out = {0};
     tra_explain_tree(job, job->plan, &tree);
     tra_planfile_print(program, job, r, tra_str_get(&tree), &out);
-    tra_status s =
-        strcmp(output, "-") == 0 ? tra_print(tra_str_get(&out), e) : write_file(output, tra_str_get(&out), out.n, e);
+    tra_status s = strcmp(output, "-") == 0 ? tra_print(tra_str_get(&out), e)
+                                            : tra_replace_file(output, tra_str_get(&out), out.n, true, e);
     tra_str_free(&tree);
     tra_str_free(&out);
     return s;

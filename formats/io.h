@@ -2,6 +2,7 @@
 #ifndef TRA_IO_H
 #define TRA_IO_H
 
+#include "../lib/base/newfile.h"
 #include "../lib/relation/relation.h"
 #include "../lib/relation/store.h"
 
@@ -42,7 +43,7 @@ static inline int64_t tra_stream_told(const tra_stream *in) { return in->offset 
 typedef struct tra_newfile {
     int fd;
     const char *name;
-    char *temp, *target; /* NULL: a stream */
+    tra_temp made; /* path NULL: a stream */
     char *buf;
     size_t len, cap;
     int64_t bytes;
@@ -57,11 +58,6 @@ TRA_MUSTUSE tra_status tra_newfile_room(tra_newfile *out, size_t n, tra_err *e);
 /* Writes what is left, syncs, renames. Frees also on failure. */
 TRA_MUSTUSE tra_status tra_newfile_commit(tra_newfile *out, tra_err *e);
 void tra_newfile_abort(tra_newfile *out);
-
-/* ".NAME.tra-PID.tmp" beside path, from malloc. */
-char *tra_temp_beside(const char *path);
-/* Syncs the finished file temp and renames it to path; *bytes is its size. Removes temp on failure. */
-TRA_MUSTUSE tra_status tra_newfile_adopt(const char *temp, const char *path, int64_t *bytes, tra_err *e);
 
 /* ---- numbers as text ----------------------------------------------------------------------------------------- */
 

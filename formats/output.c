@@ -8,37 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The directory of path, from malloc, and where the name begins. */
-static char *dir_of(const char *path, const char **name) {
-    const char *slash = strrchr(path, '/');
-    *name = slash ? slash + 1 : path;
-    if (!slash) return tra_strdup(".");
-    if (slash == path) return tra_strdup("/");
-    return tra_asprintf("%.*s", (int)(slash - path), path);
-}
-
-char *tra_temp_beside(const char *path) {
-    const char *name;
-    char *dir = dir_of(path, &name);
-    char *temp = tra_asprintf("%s/.%s.tra-%ld.tmp", dir, name, (long)getpid());
-    free(dir);
-    return temp;
-}
-
-static tra_status sync_dir_of(const char *path, tra_err *e) {
-    const char *name;
-    char *dir = dir_of(path, &name);
-    tra_status s = TRA_OK;
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Some file systems refuse fsync of a directory (EINVAL); then there is nothing better to do. */
-    if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL)) s = tra_fail_errno(e, TRA_RESOURCE, "%s: cannot sync", dir);
-    if (fd >= 0) close(fd);
-    free(dir);
-    return s;
-}
-
 tra_status tra_newfile_open(const char *path, bool binary, size_t cap, tra_newfile *out, tra_err *e) {
-    *out = (tra_newfile){.fd = -1, .name = path, .cap = cap};
+    *out = (tra_newfile){.fd = -1, .made = {.fd = -1}, .name = path, .cap = cap};
     struct stat st;
     if (!*path) return tra_fail(e, TRA_INPUT, "an output has to have a name, or - for the standard output");
     if (strcmp(path, "-") == 0) {
@@ -47,22 +18,16 @@ tra_status tra_newfile_open(const char *path, bool binary, size_t cap, tra_newfi
     } else {
         bool there = stat(path, &st) == 0;
         if (!there && errno != ENOENT) return tra_fail_errno(e, TRA_INPUT, "%s: cannot write", path);
-        out->target = tra_behind_links(path); /* is replaced, and not the link */
+        if (there && S_ISDIR(st.st_mode)) return tra_fail(e, TRA_INPUT, "%s: is a directory", path);
         if (there && !S_ISREG(st.st_mode)) {
-            free(out->target);
-            out->target = NULL;
-            if (S_ISDIR(st.st_mode)) return tra_fail(e, TRA_INPUT, "%s: is a directory", path);
-            out->fd = open(path, O_WRONLY | O_CLOEXEC);
+            if ((out->fd = open(path, O_WRONLY | O_CLOEXEC)) < 0)
+                return tra_fail_errno(e, TRA_INPUT, "%s: cannot write", path);
         } else {
-            out->temp = tra_temp_beside(out->target);
-            tra_cleanup_add(out->temp);
-            out->fd = open(out->temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-            if (out->fd >= 0 && there) fchmod(out->fd, st.st_mode & 07777); /* as what it replaces */
-        }
-        if (out->fd < 0) {
-            tra_status s = tra_fail_errno(e, TRA_INPUT, "%s: cannot write", path);
-            tra_newfile_abort(out);
-            return s;
+            char *target = tra_behind_links(path); /* is replaced, and not the link */
+            tra_status s = tra_temp_create(target, NULL, false, &out->made, e);
+            free(target);
+            if (s != TRA_OK) return s;
+            out->fd = out->made.fd;
         }
     }
     if (binary && isatty(out->fd)) {
@@ -113,58 +78,25 @@ tra_status tra_newfile_write(tra_newfile *out, const void *p, size_t n, tra_err 
 
 tra_status tra_newfile_commit(tra_newfile *out, tra_err *e) {
     tra_status s = flush(out, e);
-    if (s == TRA_OK && out->target) {
-        if (fsync(out->fd) != 0) s = tra_fail_errno(e, TRA_RESOURCE, "%s: cannot sync", out->name);
-        int fd = out->fd;
+    if (s == TRA_OK && out->made.path) {
         out->fd = -1;
-        if (close(fd) != 0 && s == TRA_OK) s = tra_fail_errno(e, TRA_INPUT, "%s: cannot write", out->name);
-        if (s == TRA_OK && rename(out->temp, out->target) != 0)
-            s = tra_fail_errno(e, TRA_INPUT, "%s: cannot rename %s to it", out->name, out->temp);
-        if (s == TRA_OK) {
-            tra_cleanup_drop(out->temp);
-            free(out->temp);
-            out->temp = NULL;
-            s = sync_dir_of(out->target, e);
-        }
+        s = tra_temp_commit(&out->made, true, e);
     }
     tra_newfile_abort(out);
     return s;
 }
 
 void tra_newfile_abort(tra_newfile *out) {
-    if (out->fd >= 0 && out->fd != STDOUT_FILENO) close(out->fd);
-    if (out->temp) {
-        unlink(out->temp);
-        tra_cleanup_drop(out->temp);
-    }
-    free(out->temp);
-    free(out->target);
+    if (!out->made.path && out->fd >= 0 && out->fd != STDOUT_FILENO) close(out->fd);
+    tra_temp_abort(&out->made);
     free(out->buf);
-    int64_t bytes = out->bytes;
-    *out = (tra_newfile){.fd = -1, .bytes = bytes, .closed = out->closed};
-}
-
-tra_status tra_newfile_adopt(const char *temp, const char *path, int64_t *bytes, tra_err *e) {
-    struct stat st;
-    int fd = open(temp, O_RDONLY | O_CLOEXEC);
-    tra_status s = TRA_OK;
-    if (fd >= 0 && stat(path, &st) == 0) fchmod(fd, st.st_mode & 07777); /* as what it replaces */
-    if (fd < 0 || fstat(fd, &st) != 0 || fsync(fd) != 0)
-        s = tra_fail_errno(e, TRA_RESOURCE, "%s: cannot sync", path);
-    else
-        *bytes = st.st_size;
-    if (fd >= 0) close(fd);
-    if (s == TRA_OK && rename(temp, path) != 0)
-        s = tra_fail_errno(e, TRA_INPUT, "%s: cannot rename %s to it", path, temp);
-    if (s == TRA_OK) return sync_dir_of(path, e);
-    unlink(temp);
-    return s;
+    *out = (tra_newfile){.fd = -1, .made = {.fd = -1}, .bytes = out->bytes, .closed = out->closed};
 }
 
 tra_status tra_scratch_open(const char *output, int *fd, char **where, tra_err *e) {
     const char *dir = getenv("TRA_SCRATCH"), *name;
     if (!dir || !*dir) dir = getenv("TMPDIR");
-    *where = dir && *dir ? tra_strdup(dir) : dir_of(output, &name);
+    *where = dir && *dir ? tra_strdup(dir) : tra_folder_of(output, &name);
     *fd = tra_unnamed_file(*where);
     if (*fd >= 0) return TRA_OK;
     tra_status s = tra_fail_errno(e, TRA_RESOURCE,

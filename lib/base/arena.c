@@ -78,6 +78,12 @@ void tra_give_back(void) {
 #endif
 }
 
+void tra_return_large(void) {
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 128 << 10); /* what it is at first, but for good */
+#endif
+}
+
 void *tra_arena_array(tra_arena *a, size_t n, size_t size) {
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes)) bytes = SIZE_MAX;

@@ -92,6 +92,8 @@ char *tra_arena_printf(tra_arena *a, const char *fmt, ...) TRA_PRINTF(2, 3);
 size_t tra_arena_bytes(const tra_arena *a); /* that it has taken of the system */
 /* Gives back to the system what was freed: it stays resident otherwise. */
 void tra_give_back(void);
+/* From now on what is large is given back when it is freed: for libraries that take and free large buffers. */
+void tra_return_large(void);
 #define tra_new(arena, type)     ((type *)tra_arena_alloc(arena, sizeof(type)))
 #define tra_news(arena, type, n) ((type *)tra_arena_array(arena, (size_t)(n), sizeof(type)))
 
@@ -186,6 +188,15 @@ int tra_unnamed_file(const char *dir);
 void tra_cleanup_add(const char *path);
 void tra_cleanup_drop(const char *path); /* the file was renamed or removed */
 void tra_cleanup_all(void);
+
+/* ---- processes ---------------------------------------------------------------------------------------------- */
+
+/* Has a process of this host ended? Also one that nobody has waited for. */
+bool tra_process_gone(long pid);
+/* The second in which a process of this host began: start in ticks since boot plus the time of boot, so that it still
+ * tells two processes of one pid apart after a reboot. -1 if there is no such process, 0 if it has ended and nobody has
+ * waited for it. */
+long long tra_process_started(long pid);
 
 /* ---- stopping ----------------------------------------------------------------------------------------------- */
 

@@ -133,7 +133,7 @@ static bool put_tables(tra_writer *w) {
     if (H5Pset_create_intermediate_group(lcpl, 1) >= 0)
         group = H5Gcreate2(w->file, tra_table_path(w->arena, w->name, NULL), lcpl, H5P_DEFAULT, H5P_DEFAULT);
     bool ok = group >= 0 && tra_h5_put_text(group, "tra_pipeline", tra_h5_pipeline(w->dset, w->arena)) &&
-              tra_h5_put_seal(group, header, tra_h5_header(w->dset, header)) && put_sums(w, group) &&
+              tra_h5_put_seal(group, header, tra_h5_header(w->dset, header)) && (w->gzip || put_sums(w, group)) &&
               (c->grid || put_table(group, "keys", H5T_STD_I64LE, H5T_NATIVE_INT64, 1, &n, c->pos)) &&
               put_list_extents(w, group);
     if (group >= 0 && H5Gclose(group) < 0) ok = false;

@@ -1,8 +1,6 @@
 /* layout.c - how a relation lies in its dataset. */
 #include "store_int.h"
 
-#include <string.h>
-
 /* The largest extent of the arrays: in a grid that is no tensor the last one may exceed the bound. */
 static int64_t largest(const tra_catalog *c, int a) {
     return c->grid && c->by[a] >= 0 ? tra_max64(c->bound.v[a], c->last[a]) : c->bound.v[a];
@@ -84,33 +82,6 @@ int64_t tra_geom_cell(const tra_geom *g, const tra_dims *key) {
     int64_t cell = 0;
     for (int i = 0; i < g->dims.n; i++) cell = cell * g->grid.v[i] + (g->key[i] >= 0 ? key->v[(int)g->key[i]] : 0);
     return cell;
-}
-
-void tra_box_copy(const tra_dims *box, size_t size, void *dst, const tra_dims *dst_ext, const void *src,
-                  const tra_dims *src_ext) {
-    int n = box->n;
-    size_t row = size;
-    for (int d = 0; d < n; d++) {
-        if (box->v[d] == 0) return;
-    }
-    /* trailing dimensions that are whole in both are one contiguous piece */
-    while (n > 0) {
-        n--;
-        row *= (size_t)box->v[n];
-        if (box->v[n] != dst_ext->v[n] || box->v[n] != src_ext->v[n]) break;
-    }
-    tra_dims at = {.n = n}, outer = *box;
-    outer.n = n;
-    size_t dst_unit = size, src_unit = size; /* strides of dimension n - 1, from those behind it */
-    for (int d = n; d < box->n; d++) dst_unit *= (size_t)dst_ext->v[d], src_unit *= (size_t)src_ext->v[d];
-    do {
-        size_t to = 0, from = 0;
-        for (int d = 0; d < n; d++) {
-            to = to * (size_t)dst_ext->v[d] + (size_t)at.v[d];
-            from = from * (size_t)src_ext->v[d] + (size_t)at.v[d];
-        }
-        memcpy((char *)dst + to * dst_unit, (const char *)src + from * src_unit, row);
-    } while (tra_next(&outer, &at));
 }
 
 int64_t tra_store_index_bytes(const tra_catalog *c) {

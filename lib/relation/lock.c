@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,10 +18,13 @@ typedef struct held {
 static held *all;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
+/* A process, and where its number is one: on a kernel that was booted once, in a namespace of it. */
 typedef struct owner {
     char host[256];
     long pid;
     long long start;
+    char boot[40];            /* "-": not known, as in locks of earlier versions */
+    unsigned long long space; /* inode of the namespace; 0: not known */
 } owner;
 
 /* However the directory is spelled, one file has one lock. */
@@ -34,72 +36,58 @@ static char *lock_name(const char *path) {
     return name;
 }
 
-/* The second in which a process began: start in ticks since boot plus the time of boot, so that it still tells two
- * processes of one pid apart after a reboot. -1 if there is no such process, 0 if it has ended and nobody has asked
- * how. */
-static long long started(long pid) {
-    char name[64], *text, *p;
-    size_t n;
-    tra_err e = {0};
-    long long ticks = -1, boot = -1;
-    char state = 0;
-    snprintf(name, sizeof name, "/proc/%ld/stat", pid);
-    if (tra_slurp(name, 1 << 16, &text, &n, &e) != TRA_OK) return -1;
-    if ((p = strrchr(text, ')'))) /* the name in parentheses may hold anything; field 22 is the 20th after it */
-        sscanf(p + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lld", &state,
-               &ticks);
-    free(text);
-    if (state == 'Z' || state == 'X') return 0;
-    if (tra_slurp("/proc/stat", 1 << 24, &text, &n, &e) != TRA_OK) return -1;
-    if ((p = strstr(text, "\nbtime "))) sscanf(p, " btime %lld", &boot);
-    free(text);
-    return ticks < 0 || boot < 0 ? -1 : boot + ticks / sysconf(_SC_CLK_TCK);
-}
-
 static void this_process(owner *o) {
-    memset(o, 0, sizeof *o);
+    struct stat space;
+    char *boot;
+    size_t n;
+    *o = (owner){.pid = getpid(), .boot = "-"};
     if (gethostname(o->host, sizeof o->host - 1) != 0 || !o->host[0]) snprintf(o->host, sizeof o->host, "localhost");
-    o->pid = getpid();
-    o->start = started(o->pid);
+    o->start = tra_process_started(o->pid);
+    if (stat("/proc/self/ns/pid", &space) == 0) o->space = space.st_ino;
+    if (tra_slurp("/proc/sys/kernel/random/boot_id", 4096, &boot, &n, NULL) == TRA_OK) {
+        (void)sscanf(boot, "%39s", o->boot);
+        free(boot);
+    }
 }
 
 static bool parse(const char *text, owner *o) {
-    memset(o, 0, sizeof *o);
-    return sscanf(text, "%255s %ld %lld", o->host, &o->pid, &o->start) == 3;
+    *o = (owner){.boot = "-"};
+    return sscanf(text, "%255s %ld %lld %39s %llu", o->host, &o->pid, &o->start, o->boot, &o->space) >= 3;
 }
 
-bool tra_process_gone(long pid) { return (kill((pid_t)pid, 0) != 0 && errno == ESRCH) || started(pid) == 0; }
-
+/* Only of processes whose numbers mean the same here: a container may have the host name of another, or of one of
+ * another host. Outside of containers the name is that of a machine, whose earlier boots are over. */
 static bool provably_dead(const owner *o) {
+    enum { INITIAL = 0xEFFFFFFC }; /* the namespace that is no container's: PROC_PID_INIT_INO of the kernel */
     owner me;
     this_process(&me);
-    if (strcmp(o->host, me.host) != 0) return false;
+    if (o->space == 0 || strcmp(o->boot, "-") == 0 || strcmp(o->host, me.host) != 0 || o->space != me.space)
+        return false;
+    if (strcmp(o->boot, me.boot) != 0) return o->space == (unsigned)INITIAL;
     if (tra_process_gone(o->pid)) return true;
-    long long start = started(o->pid);
+    long long start = tra_process_started(o->pid);
     return start > 0 && o->start >= 0 && llabs(start - o->start) > 2; /* the pid was given to another; 2: rounding */
 }
 
 /* Puts a whole lock file in place, or fails with EEXIST: link is atomic on NFS too. */
 static tra_status place(const char *file, const owner *me, bool *placed, tra_err *e) {
-    tra_status s = TRA_OK;
-    char text[400], *temp = tra_asprintf("%s.%ld", file, me->pid);
-    int n = snprintf(text, sizeof text, "%s %ld %lld\n", me->host, me->pid, me->start);
-    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    char text[400];
+    size_t n =
+        (size_t)snprintf(text, sizeof text, "%s %ld %lld %s %llu\n", me->host, me->pid, me->start, me->boot, me->space);
+    tra_temp temp;
     *placed = false;
-    if (fd < 0 || write(fd, text, (size_t)n) != n) {
-        s = tra_fail_errno(e, TRA_INPUT, "cannot create %s", temp);
-    } else if (link(temp, file) == 0) {
+    TRA_TRY(tra_temp_create(file, NULL, false, &temp, e));
+    tra_status s = tra_pwrite(temp.fd, text, n, 0, temp.path, e);
+    if (s == TRA_OK && link(temp.path, file) == 0) {
         *placed = true;
-    } else if (errno != EEXIST) { /* a file system without hard links */
+    } else if (s == TRA_OK && errno != EEXIST) { /* a file system without hard links */
         int direct = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-        *placed = direct >= 0 && write(direct, text, (size_t)n) == n;
+        *placed = direct >= 0 && write(direct, text, n) == (ssize_t)n;
         if (!*placed && errno != EEXIST) s = tra_fail_errno(e, TRA_INPUT, "cannot create %s", file);
         if (direct >= 0) close(direct);
         if (direct >= 0 && !*placed) unlink(file); /* half a lock would be in everybody's way */
     }
-    if (fd >= 0) close(fd);
-    unlink(temp);
-    free(temp);
+    tra_temp_abort(&temp);
     return s;
 }
 
@@ -112,7 +100,9 @@ static void remove_stale(const char *file, const owner *dead) {
     tra_cleanup_add(aside);
     if (rename(file, aside) == 0) {
         if (tra_slurp(aside, 4096, &text, &n, &e) == TRA_OK && parse(text, &o) &&
-            (o.pid != dead->pid || o.start != dead->start || strcmp(o.host, dead->host) != 0) && link(aside, file) != 0)
+            (o.pid != dead->pid || o.start != dead->start || o.space != dead->space ||
+             strcmp(o.host, dead->host) != 0) &&
+            link(aside, file) != 0)
             tra_warn("the lock %s of process %ld on %s was disturbed", file, o.pid, o.host);
         unlink(aside);
         free(text);

@@ -117,6 +117,9 @@ typedef struct tra_write_options {
      * process that ends early, so that another one may go on with it: reuse. */
     const char *tag;
     bool reuse;
+    /* Not 0: instead of the codec, shuffle and deflate of this level (1 to 9), for programs without zstd. HDF5 filters
+     * then, so put alone writes chunks, by one process; they have no checksums. */
+    int gzip;
 } tra_write_options;
 
 /* Begins the relation `spec` of the given type in a temporary file beside its target, under an advisory lock with
@@ -179,13 +182,12 @@ void tra_writer_leave(tra_writer *w); /* the same, but a temporary file with a t
 
 /* ---- lock --------------------------------------------------------------------------------------------------- */
 
-/* Advisory lock on writing path: the file .NAME.tra-lock beside it holds
- * "host pid start", start being the second in which the process began. A lock whose owner is provably dead is taken
- * over. Counts: several holders of one process share it. Errors: TRA_RESOURCE naming the owner. */
+/* Advisory lock on writing path: the file .NAME.tra-lock beside it holds "host pid start boot space": the second in
+ * which the process began, and the kernel's boot id and inode of the pid namespace in which its number is one. A lock
+ * whose owner is provably dead is taken over: of this host and namespace, and gone. Counts: several holders of one
+ * process share it. Errors: TRA_RESOURCE naming the owner. */
 TRA_MUSTUSE tra_status tra_lock_take(const char *path, bool *first, tra_err *e);
 void tra_lock_drop(const char *path);
-/* Has a process of this host ended? Also one that nobody has waited for. */
-bool tra_process_gone(long pid);
 
 /* ---- digest ------------------------------------------------------------------------------------------------- */
 

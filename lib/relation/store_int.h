@@ -2,6 +2,7 @@
 #ifndef TRA_STORE_INT_H
 #define TRA_STORE_INT_H
 
+#include "../base/newfile.h"
 #include "codec.h"
 #include "store.h"
 #include "vfd.h"
@@ -24,11 +25,6 @@ TRA_MUSTUSE tra_status tra_geom_of(const tra_type *t, tra_geom *g, tra_err *e); 
 TRA_MUSTUSE tra_status tra_geom_in(const tra_type *t, bool tuple, tra_geom *g, tra_err *e); /* in the layout told */
 void tra_geom_offset(const tra_geom *g, const tra_dims *key, int64_t off[TRA_MAXDIM]); /* of the chunk, in elements */
 int64_t tra_geom_cell(const tra_geom *g, const tra_dims *key); /* row-major position of the chunk in grid */
-
-/* Copies a box of the given extents between two row-major arrays that begin at dst and src; their extents (same number
- * of dimensions) give the strides. size: bytes of an element. */
-void tra_box_copy(const tra_dims *box, size_t size, void *dst, const tra_dims *dst_ext, const void *src,
-                  const tra_dims *src_ext);
 
 /* ---- HDF5 (h5.c) -------------------------------------------------------------------------------------------- */
 
@@ -115,8 +111,10 @@ struct tra_writer {
     bool creator;
     bool whole;       /* the target is named as a file: it replaces all that was in it */
     const char *tag;  /* in the name of a temporary file that outlives the process; NULL: it does not */
-    bool reused;      /* the temporary file is one that an earlier process left */
-    int fd;           /* creator: the driver's */
+    bool reuse;       /* the one that an earlier process left is wanted */
+    tra_temp made;    /* creator: the temporary file */
+    int gzip;         /* level of deflate, by HDF5; 0: not */
+    int fd;           /* of the temporary file; creator: that of `made` */
     int direct;       /* the same file without the page cache; -1: not there */
     hid_t file, dset; /* creator; -1 when closed */
     tra_vfd *vfd;

@@ -10,7 +10,7 @@
 
 #define MAXADDR ((haddr_t)INT64_MAX)
 
-bool tra_vfd_keep;
+struct tra_vfd_new tra_vfd_new = {.fd = -1};
 int tra_vfd_last = -1;
 
 static tra_vfd *vfd(H5FD_t *f) { return (tra_vfd *)f; }
@@ -23,16 +23,14 @@ static herr_t io_error(tra_vfd *f, int err) {
 
 static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t maxaddr) {
     (void)fapl, (void)maxaddr;
-    int how = O_CLOEXEC | (flags & H5F_ACC_RDWR ? O_RDWR : O_RDONLY);
-    if (flags & H5F_ACC_CREAT) how |= O_CREAT;
-    if (flags & H5F_ACC_EXCL) how |= O_EXCL;
-    bool kept = tra_vfd_keep && flags & H5F_ACC_TRUNC;
-    if (flags & H5F_ACC_TRUNC && !kept) how |= O_TRUNC;
-    int fd = open(name, how, 0666);
+    bool made = tra_vfd_new.fd >= 0, kept = tra_vfd_new.keep && flags & H5F_ACC_TRUNC;
+    int fd = made ? fcntl(tra_vfd_new.fd, F_DUPFD_CLOEXEC, 0)
+                  : open(name, O_CLOEXEC | (flags & H5F_ACC_RDWR ? O_RDWR : O_RDONLY));
     if (fd < 0) return NULL;
     struct stat st;
     tra_vfd *f = calloc(1, sizeof *f);
-    if (!f || fstat(fd, &st) != 0) {
+    bool emptied = !(flags & H5F_ACC_TRUNC) || kept || ftruncate(fd, 0) == 0;
+    if (!f || !emptied || fstat(fd, &st) != 0) {
         free(f);
         close(fd);
         return NULL;

@@ -25,15 +25,19 @@ typedef struct tra_vfd {
     haddr_t addr; /* of the last one, in the file */
     size_t len;
     bool discard; /* the file will be removed, or left as it is: writes are dropped, so that closing cannot fail */
-    bool kept;    /* opened with tra_vfd_keep: it may be longer than what is written to it */
+    bool kept;    /* made with tra_vfd_new.keep: it may be longer than what is written to it */
     bool blind;   /* data that cannot be read reads as zeros, besides setting err */
     int err;      /* errno of the first failed operation, 0 */
     bool lost;    /* a write has failed: the others are dropped, and closing fails */
 } tra_vfd;
 
-/* While set, a file that is opened to be overwritten keeps its contents and looks empty to the library: what was
- * written at addresses that the library will give out again is still there. Under the store's lock. */
-extern bool tra_vfd_keep;
+/* The driver makes no files: what the library is to create is this open file (fd, -1 when there is none), whatever name
+ * the library calls it. With keep its contents stay while it looks empty to the library: what was written at addresses
+ * that the library will give out again is still there. Under the store's lock. */
+extern struct tra_vfd_new {
+    int fd;
+    bool keep;
+} tra_vfd_new;
 
 extern int tra_vfd_last; /* descriptor of the file that was read last; -1 */
 

@@ -2,7 +2,6 @@
 #include "store_int.h"
 #include "zfilter.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -36,39 +35,10 @@ tra_status tra_store_target(tra_arena *a, const char **path, tra_err *e) {
     return TRA_OK;
 }
 
-static const char *directory(tra_arena *a, const char *path, const char **base) {
-    const char *slash = strrchr(path, '/');
-    *base = slash ? slash + 1 : path;
-    if (!slash) return ".";
-    return tra_arena_strndup(a, path, slash == path ? 1 : (size_t)(slash - path));
-}
-
-/* Is it what stands between ".NAME.tra-" and the end in the name of a temporary file that nobody needs? */
-static bool orphan(const char *rest, const char *reused) {
-    char *end;
-    size_t n = strlen(rest);
-    if (n < 5 || strcmp(rest + n - 4, ".tmp") != 0) return false;
-    if (*rest == 'r')
-        return !reused || strncmp(rest, reused, strlen(reused)) != 0; /* of a run that could be gone on with */
-    long pid = strtol(rest, &end, 10);
-    return pid > 0 && (strcmp(end, ".tmp") == 0 || *end == '-') && tra_process_gone(pid);
-}
-
-/* Temporary files of this target whose process is gone. The lock is held, so they are nobody's. reused: all tags that
- * begin so are spared. */
-static void reclaim(tra_arena *a, const char *path, const char *reused) {
-    const char *base, *dir = directory(a, path, &base);
-    const char *prefix = tra_arena_printf(a, ".%s.tra-", base);
-    DIR *d = opendir(dir);
-    for (struct dirent *f; d && (f = readdir(d));) {
-        if (strncmp(f->d_name, prefix, strlen(prefix)) != 0 || !orphan(f->d_name + strlen(prefix), reused)) continue;
-        if (unlinkat(dirfd(d), f->d_name, 0) == 0)
-            tra_info(1, "removed %s/%s, left by a process that is gone", dir, f->d_name);
-    }
-    if (d) closedir(d);
-}
-
 /* ---- making ---------------------------------------------------------------------------------------------------- */
+
+/* Are chunks stored as they are? Then all of them have their places before anything is written. */
+static bool plain(const tra_writer *w) { return !w->codec.zstd && !w->gzip; }
 
 static tra_writer *writer_new(const tra_type *type) {
     tra_arena *a = tra_arena_new();
@@ -76,8 +46,7 @@ static tra_writer *writer_new(const tra_type *type) {
     w->arena = a;
     w->type = *type;
     w->size = tra_dtype_size(type->dtype);
-    w->fd = -1;
-    w->direct = -1;
+    w->fd = w->made.fd = w->direct = -1;
     w->file = w->dset = -1;
     return w;
 }
@@ -101,45 +70,24 @@ static tra_status prepare(tra_writer *w, tra_err *e) {
     TRA_TRY(tra_geom_of(&w->type, &w->geom, e));
     w->chunk_bytes = w->geom.floats * (int64_t)w->size;
     w->sums = calloc((size_t)tra_max64(1, c->n), sizeof *w->sums);
-    w->addr = w->codec.zstd ? NULL : calloc((size_t)tra_max64(1, c->n), sizeof *w->addr);
-    if (!w->sums || (!w->codec.zstd && !w->addr))
+    w->addr = plain(w) ? calloc((size_t)tra_max64(1, c->n), sizeof *w->addr) : NULL;
+    if (!w->sums || (plain(w) && !w->addr))
         return tra_fail(e, TRA_RESOURCE, "out of memory for the chunk tables of %s", w->path);
     return TRA_OK;
 }
 
 static tra_status open_temp(tra_writer *w, tra_err *e) {
-    const char *base, *dir = directory(w->arena, w->path, &base);
-    hid_t fapl = tra_h5_fapl(!w->codec.zstd), fcpl = H5Pcreate(H5P_FILE_CREATE);
-    if (w->tag) {
-        w->temp = tra_arena_printf(w->arena, "%s/.%s.tra-%s.tmp", dir, base, w->tag);
-        w->reused = w->reused && access(w->temp, F_OK) == 0;
-        errno = 0;
-        tra_vfd_keep = w->reused && !w->codec.zstd; /* encoded chunks are kept elsewhere until all are known */
-        w->file = H5Fcreate(w->temp, H5F_ACC_TRUNC, fcpl, fapl);
-        tra_vfd_keep = false;
-    }
-    for (int i = 1; w->file < 0 && !w->tag; i++) {
-        char again[24] = "";
-        if (i > 1) snprintf(again, sizeof again, "-%d", i);
-        w->temp = tra_arena_printf(w->arena, "%s/.%s.tra-%ld%s.tmp", dir, base, (long)getpid(), again);
-        errno = 0;
-        if (access(w->temp, F_OK) == 0 && i < 1000) continue; /* another relation for the same file, or its debris */
-        w->file = H5Fcreate(w->temp, H5F_ACC_EXCL, fcpl, fapl);
-        if (w->file < 0) break;
-    }
-    int err = errno;
+    TRA_TRY(tra_temp_create(w->path, w->tag, w->reuse, &w->made, e));
+    w->temp = tra_arena_strndup(w->arena, w->made.path, strlen(w->made.path));
+    w->fd = w->made.fd;
+    hid_t fapl = tra_h5_fapl(plain(w));
+    /* encoded chunks are kept elsewhere until all are known */
+    tra_vfd_new = (struct tra_vfd_new){.fd = w->fd, .keep = w->made.reused && plain(w)};
+    w->file = H5Fcreate(w->temp, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    tra_vfd_new = (struct tra_vfd_new){.fd = -1};
     H5Pclose(fapl);
-    H5Pclose(fcpl);
-    if (w->file < 0) {
-        errno = err;
-        return err ? tra_fail_errno(e, TRA_INPUT, "cannot create %s", w->temp)
-                   : tra_h5_fail(e, TRA_RESOURCE, NULL, "cannot create %s", w->temp);
-    }
-    if (!w->tag) tra_cleanup_add(w->temp);
+    if (w->file < 0) return tra_h5_fail(e, TRA_RESOURCE, NULL, "cannot create %s", w->temp);
     w->vfd = tra_vfd_of(w->file);
-    w->fd = w->vfd->fd;
-    struct stat st;
-    if (stat(w->path, &st) == 0) fchmod(w->fd, st.st_mode & 07777); /* as the file that it will replace */
     return TRA_OK;
 }
 
@@ -155,6 +103,7 @@ static tra_status create_dataset(tra_writer *w, tra_err *e) {
     unsigned level = (unsigned)w->codec.level;
     bool ok = H5Pset_chunk(dcpl, n, chunk) >= 0 && H5Pset_obj_track_times(dcpl, false) >= 0 &&
               H5Pset_create_intermediate_group(lcpl, 1) >= 0;
+    if (ok && w->gzip) ok = H5Pset_shuffle(dcpl) >= 0 && H5Pset_deflate(dcpl, (unsigned)w->gzip) >= 0;
     if (ok && w->codec.zstd)
         ok = H5Pset_shuffle(dcpl) >= 0 && H5Pset_filter(dcpl, TRA_ZSTD_FILTER, H5Z_FLAG_MANDATORY, 1, &level) >= 0;
     if (ok) w->dset = H5Dcreate2(w->file, w->name, tra_h5_type(w->type.dtype), space, lcpl, dcpl, H5P_DEFAULT);
@@ -202,8 +151,8 @@ static tra_status create(tra_writer *w, tra_err *e) {
     if (!w->whole) TRA_TRY(tra_writer_check_target(w, e));
     TRA_TRY(open_temp(w, e));
     TRA_TRY(create_dataset(w, e));
-    if (w->codec.zstd) return TRA_OK;
-    w->direct = open(w->temp, O_WRONLY | O_DIRECT | O_CLOEXEC);
+    if (!plain(w)) return TRA_OK;
+    w->direct = open(w->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
     return allocate_all(w, e);
 }
 
@@ -216,9 +165,11 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
     tra_relspec(w->arena, spec, &path, &w->name);
     w->whole = !w->name;
     if (!w->name) w->name = "data";
-    w->codec = o->codec;
+    w->codec = o->gzip ? (tra_codec){.zstd = false} : o->codec;
+    w->gzip = o->gzip;
+    if (w->gzip) tra_return_large();
     w->tag = o->tag ? tra_arena_strndup(w->arena, o->tag, strlen(o->tag)) : NULL;
-    w->reused = o->tag && o->reuse;
+    w->reuse = o->tag && o->reuse;
     w->history = o->history ? tra_arena_strndup(w->arena, o->history, strlen(o->history)) : NULL;
     tra_status s = TRA_OK;
     if (!good_name(w->name)) s = tra_fail(e, TRA_INPUT, "\"%s\" cannot name a relation (in %s)", w->name, spec);
@@ -231,7 +182,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
     w->path = path;
     w->creator = true;
     /* tags are an entry and a number: those of this entry are spared */
-    if (first) reclaim(w->arena, path, w->reused ? tra_arena_strndup(w->arena, w->tag, strcspn(w->tag, "-")) : NULL);
+    if (first) tra_temp_reclaim(path, w->reuse ? tra_arena_strndup(w->arena, w->tag, strcspn(w->tag, "-")) : NULL);
     s = prepare(w, e);
     if (s == TRA_OK) {
         tra_h5_enter();
@@ -240,7 +191,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
     }
     if (s == TRA_OK)
         *out = w;
-    else if (w->reused)
+    else if (w->reuse)
         tra_writer_leave(w);
     else
         tra_writer_abort(w);
@@ -253,6 +204,7 @@ static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
 
 size_t tra_writer_scratch(const tra_writer *w) {
     size_t n = align64((size_t)w->chunk_bytes);
+    if (w->gzip) return 0;
     return w->codec.zstd ? 2 * n + tra_encode_room((size_t)w->chunk_bytes, w->size) : n;
 }
 
@@ -316,8 +268,36 @@ static size_t array_bytes(const tra_writer *w, int64_t ordinal) {
     return (size_t)tra_type_bytes(&w->type, ordinal).bound;
 }
 
+/* Of an array as it is, by HDF5 and its filters. */
+static tra_status put_by_library(tra_writer *w, int64_t ordinal, const void *data, tra_err *e) {
+    tra_dims key, ext;
+    int64_t at[TRA_MAXDIM];
+    hsize_t start[TRA_MAXDIM], count[TRA_MAXDIM];
+    int n = w->geom.dims.n;
+    tra_catalog_key(w->type.cat, ordinal, &key);
+    tra_catalog_ext(w->type.cat, ordinal, &ext);
+    tra_geom_offset(&w->geom, &key, at);
+    for (int d = 0; d < n; d++) {
+        int a = d - w->geom.lead;
+        start[d] = (hsize_t)at[d];
+        count[d] = a < 0 || a >= ext.n ? 1 : (hsize_t)ext.v[a];
+    }
+    tra_h5_enter();
+    hid_t file = H5Dget_space(w->dset), memory = H5Screate_simple(n, count, NULL);
+    bool ok = H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
+              H5Dwrite(w->dset, tra_h5_type(w->type.dtype), memory, file, H5P_DEFAULT, data) >= 0 && !w->vfd->lost;
+    tra_status s = ok ? TRA_OK : tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write %s", w->temp);
+    if (ok) w->stored = (int64_t)H5Dget_storage_size(w->dset);
+    H5Sclose(memory);
+    H5Sclose(file);
+    tra_h5_leave();
+    w->sums[ordinal] = 1; /* written, and without a checksum */
+    return s;
+}
+
 tra_status tra_writer_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {
     size_t n = (size_t)w->chunk_bytes;
+    if (w->gzip) return put_by_library(w, ordinal, data, e);
     if (w->codec.zstd) {
         tra_encoded enc;
         int64_t addr;
@@ -370,7 +350,7 @@ uint64_t *tra_writer_sums(tra_writer *w) { return w->sums; }
 int64_t tra_writer_stored(const tra_writer *w) { return w->stored; }
 int64_t tra_writer_address(const tra_writer *w, int64_t ordinal) { return w->addr[ordinal]; }
 int tra_writer_fd(const tra_writer *w) { return w->fd; }
-bool tra_writer_reused(const tra_writer *w) { return w->reused; }
+bool tra_writer_reused(const tra_writer *w) { return w->made.reused; }
 
 void tra_writer_temp_id(const tra_writer *w, int64_t id[2]) {
     id[0] = (int64_t)w->vfd->dev;
@@ -417,10 +397,10 @@ tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, t
     w->codec = (tra_codec){.zstd = h.zstd, .level = (int)h.level};
     tra_status s = prepare(w, e);
     if (s == TRA_OK && w->addr) memcpy(w->addr, p + texts, table);
-    if (s == TRA_OK && (w->fd = open(w->temp, O_RDWR | O_CLOEXEC)) < 0)
+    if (s == TRA_OK && (w->fd = open(w->temp, O_RDWR | O_NOFOLLOW | O_CLOEXEC)) < 0)
         s = tra_fail_errno(e, TRA_RESOURCE, "cannot open %s, which rank 0 made; do all ranks see this directory?",
                            w->temp);
-    if (s == TRA_OK && !w->codec.zstd) w->direct = open(w->temp, O_WRONLY | O_DIRECT | O_CLOEXEC);
+    if (s == TRA_OK && plain(w)) w->direct = open(w->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
     if (s != TRA_OK)
         writer_free(w);
     else
@@ -434,16 +414,6 @@ tra_status tra_writer_sync(tra_writer *w, tra_err *e) {
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------------------- */
-
-static tra_status sync_directory(tra_writer *w, tra_err *e) {
-    const char *base, *dir = directory(w->arena, w->path, &base);
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool ok = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL); /* some file systems cannot and need not */
-    int err = errno;
-    if (fd >= 0) close(fd);
-    errno = err;
-    return ok ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "cannot write the directory of %s to disk", w->path);
-}
 
 static tra_status missing_tuple(tra_writer *w, tra_err *e) {
     for (int64_t i = 0; i < w->type.cat->n; i++) {
@@ -464,45 +434,17 @@ static tra_status close_file(tra_writer *w, tra_err *e) {
         return tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write %s", w->temp);
     w->file = -1;
     w->vfd = NULL;
-    w->fd = -1;
     return H5Fclose(file) < 0 ? tra_h5_fail(e, TRA_RESOURCE, NULL, "cannot close %s", w->temp) : TRA_OK;
-}
-
-static tra_status finish(tra_writer *w, const char *digest, tra_err *e) {
-    tra_h5_enter();
-    int fd = fcntl(w->fd, F_DUPFD_CLOEXEC, 0); /* the driver closes its own */
-    tra_status s = fd < 0 ? tra_fail_errno(e, TRA_RESOURCE, "cannot write %s to disk", w->temp) : TRA_OK;
-    if (s == TRA_OK) s = tra_writer_finish(w, digest, e);
-    if (s == TRA_OK) s = close_file(w, e);
-    tra_h5_leave();
-    if (s == TRA_OK && fsync(fd) != 0) s = tra_fail_errno(e, TRA_RESOURCE, "cannot write %s to disk", w->temp);
-    if (fd >= 0) close(fd);
-    return s;
-}
-
-/* Renames over the target. What was there is let go when the next one is, or the process ends: freeing a large file
- * takes a tenth of the time that writing it took, for which no result has to wait. */
-static int replace(const char *temp, const char *path) {
-    static atomic_int last = -1;
-    int old = open(path, O_PATH | O_CLOEXEC), status = rename(temp, path), err = errno;
-    old = atomic_exchange(&last, old);
-    if (old >= 0) close(old);
-    errno = err;
-    return status;
 }
 
 tra_status tra_writer_commit(tra_writer *w, const char *digest, tra_err *e) {
     tra_status s = missing_tuple(w, e);
-    if (s == TRA_OK) s = finish(w, digest, e);
-    if (s == TRA_OK && replace(w->temp, w->path) != 0)
-        s = tra_fail_errno(e, TRA_RESOURCE, "cannot rename %s to %s", w->temp, w->path);
-    if (s != TRA_OK) {
-        tra_writer_leave(w);
-        return s;
-    }
-    tra_cleanup_drop(w->temp);
-    s = sync_directory(w, e);
-    writer_free(w);
+    tra_h5_enter();
+    if (s == TRA_OK) s = tra_writer_finish(w, digest, e);
+    if (s == TRA_OK) s = close_file(w, e);
+    tra_h5_leave();
+    if (s == TRA_OK) s = tra_temp_commit(&w->made, true, e);
+    tra_writer_leave(w);
     return s;
 }
 
@@ -514,13 +456,13 @@ static void give_up(tra_writer *w, bool keep) {
         if (w->dset >= 0) H5Dclose(w->dset);
         if (w->file >= 0) H5Fclose(w->file);
         tra_h5_leave();
-        if (w->temp && !keep) {
-            unlink(w->temp);
-            tra_cleanup_drop(w->temp);
-        }
+        if (keep)
+            tra_temp_leave(&w->made);
+        else
+            tra_temp_abort(&w->made);
     }
     writer_free(w);
 }
 
 void tra_writer_abort(tra_writer *w) { give_up(w, false); }
-void tra_writer_leave(tra_writer *w) { give_up(w, w && w->tag); }
+void tra_writer_leave(tra_writer *w) { give_up(w, true); }

@@ -1,6 +1,8 @@
 /* journal.c - entries of the scratch directory: making, finding, refusing and removing them. */
 #include "journal_int.h"
 
+#include "../base/newfile.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -96,12 +98,9 @@ static bool read_about(const char *dir, char **text, uint64_t *run) {
 }
 
 static bool write_about(const tra_journal *j, const char *about) {
-    char *path = tra_asprintf("%s/about", j->dir), *temp = tra_asprintf("%s/about.new", j->dir);
-    FILE *f = fopen(temp, "w");
-    bool ok = f && fprintf(f, "run %016" PRIx64 "\n%s", j->run, about) > 0;
-    if (f && fclose(f) != 0) ok = false;
-    ok = ok && rename(temp, path) == 0;
-    free(temp);
+    char *path = tra_asprintf("%s/about", j->dir), *text = tra_asprintf("run %016" PRIx64 "\n%s", j->run, about);
+    bool ok = tra_replace_file(path, text, strlen(text), false, NULL) == TRA_OK;
+    free(text);
     free(path);
     return ok;
 }

@@ -195,9 +195,9 @@ with h5py.File("x.h5", "w") as f: f.create_dataset("m", data=a.astype(">i4"), ch
     status 3 tra export -q a.h5 --to h5 --gzip -o pipe
     [ -p pipe ]
     tra gen -q --shape 9 -o two.h5:x
-    status 3 tra export -q a.h5 --gzip -o two.h5:n
-    has "name another"
+    status 0 tra export -q a.h5 --gzip -o two.h5:n
     status 0 tra info two.h5:x
+    status 0 tra diff a.h5 two.h5:n
     status 0 tra export -q a.h5 --gzip -o new.h5:n
     status 0 tra diff a.h5 new.h5:n
     status 3 tra export -q a.h5 --to h5 --gzip -o ''

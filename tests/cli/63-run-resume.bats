@@ -105,6 +105,7 @@ EOF2
     # shellcheck disable=SC2086
     status 0 tra run p.tra $small
     lacks "are there"
+    has ".tmp, which an unfinished run had written of c.h5"
     [ -z "$(ls -A "$TRA_SCRATCH" | grep tra-)" ]
     [ -z "$(ls -A | grep tmp)" ]
 }

@@ -1,10 +1,13 @@
 /* test_base.c - statuses, arenas, strings, JSON, numbers, files. */
 #include "../../lib/base/crew.h"
+#include "../../lib/base/newfile.h"
 #include "check.h"
 
 #include <errno.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 TEST(first_cause_is_kept) {
@@ -310,6 +313,143 @@ TEST(cleanup_removes_what_was_not_dropped) {
     free(a);
     free(b);
     free(c);
+}
+
+/* ---- files that appear when they are complete ------------------------------------------------------------------- */
+
+static void write_text(const char *path, const char *text) {
+    FILE *f = fopen(path, "w");
+    CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0);
+}
+
+/* A folder, and in it a victim to which a link at the given name leads. */
+static char *plant(const char *name) {
+    static char folder[64];
+    snprintf(folder, sizeof folder, "/tmp/tra-base-XXXXXX");
+    CHECK(mkdtemp(folder) != NULL);
+    char *victim = tra_asprintf("%s/victim", folder), *link = tra_asprintf("%s/%s", folder, name);
+    tra_err e = {0};
+    CHECK_OK(tra_replace_file(victim, "mine", 4, true, &e), e);
+    CHECK(symlink(victim, link) == 0);
+    free(victim);
+    free(link);
+    return folder;
+}
+
+/* The file of a folder has this text. */
+static bool reads(const char *folder, const char *name, const char *want) {
+    char *path = tra_asprintf("%s/%s", folder, name), *text = NULL;
+    size_t n;
+    bool ok = tra_slurp(path, 4096, &text, &n, NULL) == TRA_OK && strcmp(text, want) == 0;
+    free(text);
+    free(path);
+    return ok;
+}
+
+static void remove_folder(const char *folder) {
+    char *command = tra_asprintf("rm -r %s", folder);
+    CHECK(system(command) == 0);
+    free(command);
+}
+
+TEST(temporary_files_follow_no_planted_links) {
+    char name[64];
+    tra_err e = {0};
+    snprintf(name, sizeof name, ".out.tra-%ld.tmp", (long)getpid());
+    const char *folder = plant(name);
+    char *out = tra_asprintf("%s/out", folder);
+    tra_temp t;
+    CHECK_OK(tra_replace_file(out, "new", 3, true, &e), e);
+    CHECK(reads(folder, "out", "new") && reads(folder, "victim", "mine"));
+    remove_folder(folder);
+    free(out);
+    for (int reuse = 0; reuse < 2; reuse++) { /* of the same tag as a planted link */
+        folder = plant(".out.tra-r1.tmp");
+        out = tra_asprintf("%s/out", folder);
+        CHECK_OK(tra_temp_create(out, "r1", reuse, &t, &e), e);
+        CHECK(!t.reused && write(t.fd, "new", 3) == 3);
+        CHECK_OK(tra_temp_commit(&t, true, &e), e);
+        CHECK(reads(folder, "out", "new") && reads(folder, "victim", "mine"));
+        remove_folder(folder);
+        free(out);
+    }
+}
+
+TEST(temporary_files_of_a_tag_are_gone_on_with) {
+    const char *folder = plant("link");
+    char *out = tra_asprintf("%s/out", folder), *temp = tra_asprintf("%s/.out.tra-r1.tmp", folder);
+    char *other = tra_asprintf("%s/victim", folder);
+    tra_err e = {0};
+    tra_temp t;
+    CHECK_OK(tra_temp_create(out, "r1", true, &t, &e), e);
+    CHECK(!t.reused && write(t.fd, "some", 4) == 4);
+    tra_temp_leave(&t);
+    CHECK(reads(folder, ".out.tra-r1.tmp", "some"));
+    CHECK_OK(tra_temp_create(out, "r1", true, &t, &e), e);
+    CHECK(t.reused && pwrite(t.fd, "re", 2, 4) == 2);
+    tra_temp_leave(&t);
+    CHECK(reads(folder, ".out.tra-r1.tmp", "somere"));
+    CHECK_OK(tra_temp_create(out, "r1", false, &t, &e), e); /* but not where that is not asked for */
+    CHECK(!t.reused && reads(folder, ".out.tra-r1.tmp", ""));
+    tra_temp_abort(&t);
+    CHECK(access(temp, F_OK) != 0);
+    CHECK(link(other, temp) == 0); /* another name of somebody's file */
+    CHECK_OK(tra_temp_create(out, "r1", true, &t, &e), e);
+    CHECK(!t.reused && write(t.fd, "x", 1) == 1);
+    CHECK(reads(folder, "victim", "mine"));
+    tra_temp_abort(&t);
+    if (geteuid() == 0) { /* somebody else's file */
+        write_text(temp, "theirs");
+        CHECK(chown(temp, 12345, 12345) == 0);
+        CHECK_OK(tra_temp_create(out, "r1", true, &t, &e), e);
+        CHECK(!t.reused);
+        tra_temp_abort(&t);
+    }
+    tra_temp_abort(&t); /* once more: nothing */
+    remove_folder(folder);
+    free(out), free(temp), free(other);
+}
+
+TEST(replaced_files_keep_their_rights_and_links) {
+    const char *folder = plant("link");
+    char *through = tra_asprintf("%s/link", folder), *victim = tra_asprintf("%s/victim", folder);
+    char *nowhere = tra_asprintf("%s/no/file", folder);
+    tra_err e = {0};
+    struct stat st;
+    CHECK(chmod(victim, 0640) == 0);
+    CHECK_OK(tra_replace_file(through, "new", 3, false, &e), e);
+    CHECK(lstat(through, &st) == 0 && S_ISLNK(st.st_mode));
+    CHECK(stat(victim, &st) == 0 && (st.st_mode & 07777) == 0640);
+    CHECK(reads(folder, "victim", "new"));
+    CHECK_FAILS(tra_replace_file(nowhere, "new", 3, true, &e), TRA_INPUT, e, "/no/file (by way of ");
+    remove_folder(folder);
+    free(through), free(victim), free(nowhere);
+}
+
+TEST(temporary_files_that_nobody_needs_are_removed) {
+    const char *folder = plant("link");
+    long gone = fork();
+    if (gone == 0) _exit(0);
+    CHECK(waitpid((pid_t)gone, NULL, 0) == gone);
+    char name[3][64], *out = tra_asprintf("%s/out", folder);
+    snprintf(name[0], 64, ".out.tra-%ld.tmp", gone);
+    snprintf(name[1], 64, ".out.tra-%ld-2.tmp", gone);
+    snprintf(name[2], 64, ".out.tra-%ld.tmp", (long)getpid());
+    const char *const names[] = {
+        name[0], name[1], "/.out.tra-r1-2.tmp", name[2], "/.out.tra-r9-1.tmp", "/.out2.tra-r1-2.tmp", "/.out.tra-lock"};
+    enum { NAMES = 7, FIRST = 3 }; /* needed: from here on */
+    for (int i = 0; i < NAMES; i++) {
+        char *path = tra_asprintf("%s/%s", folder, names[i]);
+        write_text(path, "x");
+        free(path);
+    }
+    int level = tra_log_level;
+    tra_log_level = -1;
+    tra_temp_reclaim(out, "r9");
+    tra_log_level = level;
+    for (int i = 0; i < NAMES; i++) CHECK(reads(folder, names[i], "x") == (i >= FIRST));
+    remove_folder(folder);
+    free(out);
 }
 
 /* ---- threads --------------------------------------------------------------------------------------------------- */

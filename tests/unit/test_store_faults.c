@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* ---- damage
@@ -523,6 +524,40 @@ TEST(store_abort_keeps_the_old_file) {
     tra_arena_free(a);
 }
 
+/* At the name of a temporary file that could be gone on with stands a link to a file of somebody else. */
+TEST(store_follows_no_planted_link) {
+    tra_arena *a = tra_arena_new();
+    tra_type t = blocked(a, "30x30", "8x8", TRA_F64);
+    char temp[300];
+    const char *victim = at("victim"), *path = at("target.h5");
+    snprintf(temp, sizeof temp, "%s/.target.h5.tra-r1-1.tmp", dir);
+    for (int i = 0; i < 4; i++) {
+        tra_err e = {0};
+        tra_write_options o = {.tag = "r1-1", .reuse = i % 2, .codec = {.zstd = i / 2, .level = 1}};
+        tra_writer *w;
+        size_t n;
+        write_bytes(victim, "mine", 4);
+        CHECK(symlink(victim, temp) == 0);
+        CHECK_OK(tra_writer_create(path, &t, &o, &w, &e), e);
+        CHECK(!tra_writer_reused(w));
+        void *buf = room(&t), *scratch = malloc(tra_writer_scratch(w));
+        for (int64_t k = 0; k < t.cat->n; k++) {
+            make_array(&t, k, buf);
+            CHECK_OK(tra_writer_put(w, k, buf, scratch, &e), e);
+        }
+        CHECK_OK(tra_writer_commit(w, NULL, &e), e);
+        char *s = slurp(victim, &n);
+        CHECK(n == 4 && memcmp(s, "mine", 4) == 0);
+        tra_rel *r;
+        CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
+        CHECK_OK(read_all(r, &e), e);
+        tra_rel_close(r);
+        CHECK_INT(leftovers(), 0);
+        free(s), free(buf), free(scratch);
+    }
+    tra_arena_free(a);
+}
+
 TEST(store_locks) {
     tra_arena *a = tra_arena_new();
     tra_err e = {0};
@@ -551,24 +586,37 @@ TEST(store_locks) {
     CHECK_OK(write_all(path, &t, "none", &e), e); /* taken over, and the debris removed */
     CHECK_INT(leftovers(), 0);
     CHECK_INT(child_status(pid), 1);
-    /* a lock of another host, of a process that lives, of one whose pid was given to another, and an unreadable one */
+    /* locks of others: of another host, container or boot, of an earlier version; of a process that lives, of one whose
+     * pid was given to another; and an unreadable one */
     CHECK(gethostname(host, sizeof host) == 0);
     snprintf(name, sizeof name, "%s/.locked.h5.tra-lock", dir);
-    for (int i = 0; i < 4; i++) {
-        char text[400];
-        if (i == 0) snprintf(text, sizeof text, "elsewhere %ld 5\n", (long)pid);
-        if (i == 1) snprintf(text, sizeof text, "%s %ld -1\n", host, (long)getppid());
-        if (i == 2) snprintf(text, sizeof text, "%s %ld 1000\n", host, (long)getppid());
-        if (i == 3) snprintf(text, sizeof text, "?\n");
+    struct stat space;
+    CHECK(stat("/proc/self/ns/pid", &space) == 0);
+    size_t length;
+    char *boot = slurp("/proc/sys/kernel/random/boot_id", &length), text[500];
+    boot[strcspn(boot, "\n")] = 0;
+    unsigned long long ns = space.st_ino;
+    for (int i = 0; i < 7; i++) {
+        long gone = (long)pid, lives = (long)getppid();
+        if (i == 0) snprintf(text, sizeof text, "elsewhere %ld 5 %s %llu\n", gone, boot, ns);
+        if (i == 1) snprintf(text, sizeof text, "%s %ld 5 %s %llu\n", host, gone, boot, ns - 1);
+        if (i == 2) snprintf(text, sizeof text, "%s %ld 5\n", host, gone);
+        if (i == 3) snprintf(text, sizeof text, "%s %ld 5 another-boot %llu\n", host, gone, ns - 1);
+        if (i == 4) snprintf(text, sizeof text, "%s %ld -1 %s %llu\n", host, lives, boot, ns);
+        if (i == 5) snprintf(text, sizeof text, "%s %ld 1000 %s %llu\n", host, lives, boot, ns);
+        if (i == 6) snprintf(text, sizeof text, "?\n");
         write_bytes(name, text, strlen(text));
-        if (i == 0)
-            CHECK_FAILS(write_all(path, &t, "none", &e), TRA_RESOURCE, e, "on elsewhere; if that process is gone");
-        if (i == 1) CHECK_FAILS(write_all(path, &t, "none", &e), TRA_RESOURCE, e, host);
-        if (i == 2) CHECK_OK(write_all(path, &t, "none", &e), e);
-        if (i == 3) CHECK_FAILS(write_all(path, &t, "none", &e), TRA_RESOURCE, e, "does not say by whom");
-        CHECK_INT(leftovers(), i == 2 ? 0 : 1);
+        if (i == 5)
+            CHECK_OK(write_all(path, &t, "none", &e), e);
+        else
+            CHECK_FAILS(write_all(path, &t, "none", &e), TRA_RESOURCE, e,
+                        i == 0   ? "on elsewhere; if that process is gone"
+                        : i == 6 ? "does not say by whom"
+                                 : host);
+        CHECK_INT(leftovers(), i == 5 ? 0 : 1);
         unlink(name);
     }
+    free(boot);
     close(link[0]), close(link[1]), close(go[0]), close(go[1]);
     tra_arena_free(a);
 }

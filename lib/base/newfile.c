@@ -1,0 +1,180 @@
+/* newfile.c - temporary files beside their target. */
+#include "newfile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *tra_folder_of(const char *path, const char **name) {
+    const char *slash = strrchr(path, '/');
+    *name = slash ? slash + 1 : path;
+    if (!slash) return tra_strdup(".");
+    return tra_asprintf("%.*s", slash == path ? 1 : (int)(slash - path), path);
+}
+
+/* ---- creating --------------------------------------------------------------------------------------------------- */
+
+enum { MOST_NAMES = 1000, MODE = O_RDWR | O_NOFOLLOW | O_CLOEXEC };
+
+/* The file of an earlier process, or -1: it is not there, or not what that process can have left. */
+static int open_reused(const char *path) {
+    struct stat st;
+    int fd = open(path, MODE);
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1) return fd;
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+static int open_tagged(tra_temp *t, const char *folder, const char *name, bool reuse) {
+    t->path = tra_asprintf("%s/.%s.tra-%s.tmp", folder, name, t->tag);
+    if (reuse && (t->fd = open_reused(t->path)) >= 0) {
+        t->reused = true;
+        return t->fd;
+    }
+    (void)unlink(t->path);
+    return open(t->path, MODE | O_CREAT | O_EXCL, 0666);
+}
+
+static int open_numbered(tra_temp *t, const char *folder, const char *name) {
+    int fd = -1;
+    for (int i = 1; fd < 0 && i <= MOST_NAMES; i++) {
+        char again[24] = "";
+        if (i > 1) snprintf(again, sizeof again, "-%d", i);
+        free(t->path);
+        t->path = tra_asprintf("%s/.%s.tra-%ld%s.tmp", folder, name, (long)getpid(), again);
+        fd = open(t->path, MODE | O_CREAT | O_EXCL, 0666);
+        if (fd < 0 && errno != EEXIST) break;
+    }
+    if (fd >= 0) tra_cleanup_add(t->path);
+    return fd;
+}
+
+static void temp_free(tra_temp *t) {
+    if (t->path && t->fd >= 0) close(t->fd);
+    free(t->path);
+    free(t->target);
+    *t = (tra_temp){.fd = -1};
+}
+
+tra_status tra_temp_create(const char *target, const char *tag, bool reuse, tra_temp *t, tra_err *e) {
+    const char *name;
+    char *folder = tra_folder_of(target, &name);
+    struct stat st;
+    *t = (tra_temp){.fd = -1, .tag = tag, .target = tra_strdup(target)};
+    t->fd = tag ? open_tagged(t, folder, name, reuse) : open_numbered(t, folder, name);
+    free(folder);
+    if (t->fd < 0) {
+        tra_status s = tra_fail_errno(e, TRA_INPUT, "cannot write %s (by way of %s)", target, t->path);
+        temp_free(t);
+        return s;
+    }
+    if (stat(target, &st) == 0) (void)fchmod(t->fd, st.st_mode & 07777);
+    return TRA_OK;
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------------------- */
+
+static tra_status sync_folder(const char *path, tra_err *e) {
+    const char *name;
+    char *folder = tra_folder_of(path, &name);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool ok = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL); /* some file systems cannot and need not */
+    tra_status s = ok ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "cannot write the folder of %s to disk", path);
+    if (fd >= 0) close(fd);
+    free(folder);
+    return s;
+}
+
+/* Renames over the target. What was there is let go when the next one is, or the process ends: freeing a large file
+ * takes a tenth of the time that writing it took, for which no result has to wait. */
+static int replace(const char *temp, const char *target) {
+    static atomic_int last = -1;
+    int old = open(target, O_PATH | O_CLOEXEC), status = rename(temp, target), err = errno;
+    old = atomic_exchange(&last, old);
+    if (old >= 0) close(old);
+    errno = err;
+    return status;
+}
+
+tra_status tra_temp_commit(tra_temp *t, bool durable, tra_err *e) {
+    tra_status s = TRA_OK;
+    int fd = t->fd;
+    if (durable && fsync(fd) != 0) s = tra_fail_errno(e, TRA_RESOURCE, "cannot write %s to disk", t->path);
+    t->fd = -1;
+    if (close(fd) != 0 && s == TRA_OK) s = tra_fail_errno(e, TRA_RESOURCE, "cannot write %s", t->path);
+    if (s == TRA_OK && replace(t->path, t->target) != 0)
+        s = tra_fail_errno(e, TRA_RESOURCE, "cannot rename %s to %s", t->path, t->target);
+    if (s != TRA_OK) {
+        tra_temp_leave(t);
+        return s;
+    }
+    tra_cleanup_drop(t->path);
+    if (durable) s = sync_folder(t->target, e);
+    temp_free(t);
+    return s;
+}
+
+void tra_temp_abort(tra_temp *t) {
+    if (t->path) {
+        (void)unlink(t->path);
+        tra_cleanup_drop(t->path);
+    }
+    temp_free(t);
+}
+
+void tra_temp_leave(tra_temp *t) {
+    if (t->tag)
+        temp_free(t);
+    else
+        tra_temp_abort(t);
+}
+
+tra_status tra_replace_file(const char *path, const void *bytes, size_t n, bool durable, tra_err *e) {
+    tra_temp t;
+    char *target = tra_behind_links(path);
+    tra_status s = tra_temp_create(target, NULL, false, &t, e);
+    free(target);
+    if (s != TRA_OK) return s;
+    s = tra_pwrite(t.fd, bytes, n, 0, path, e);
+    if (s == TRA_OK) return tra_temp_commit(&t, durable, e);
+    tra_temp_abort(&t);
+    return s;
+}
+
+/* ---- what others left ------------------------------------------------------------------------------------------- */
+
+/* Is it what stands between ".NAME.tra-" and the end in the name of a temporary file that nobody needs? *tagged: of one
+ * that could have been gone on with. */
+static bool orphan(const char *rest, const char *spared, bool *tagged) {
+    char *end;
+    size_t n = strlen(rest);
+    if (n < 5 || strcmp(rest + n - 4, ".tmp") != 0) return false;
+    long pid = strtol(rest, &end, 10);
+    *tagged = end == rest;
+    if (*tagged) return !spared || strncmp(rest, spared, strlen(spared)) != 0;
+    return pid > 0 && (strcmp(end, ".tmp") == 0 || *end == '-') && tra_process_gone(pid);
+}
+
+void tra_temp_reclaim(const char *target, const char *spared) {
+    const char *name;
+    char *folder = tra_folder_of(target, &name), *prefix = tra_asprintf(".%s.tra-", name);
+    DIR *d = opendir(folder);
+    bool tagged;
+    for (struct dirent *f; d && (f = readdir(d));) {
+        if (strncmp(f->d_name, prefix, strlen(prefix)) != 0) continue;
+        if (!orphan(f->d_name + strlen(prefix), spared, &tagged) || unlinkat(dirfd(d), f->d_name, 0) != 0) continue;
+        if (tagged)
+            tra_info(0, "removed %s/%s, which an unfinished run had written of %s and could have gone on with", folder,
+                     f->d_name, name);
+        else
+            tra_info(1, "removed %s/%s, left by a process that is gone", folder, f->d_name);
+    }
+    if (d) closedir(d);
+    free(prefix);
+    free(folder);
+}
