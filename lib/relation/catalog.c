@@ -91,6 +91,18 @@ static int64_t elements_of(const int64_t *ext, int r) {
     return n;
 }
 
+int64_t tra_catalog_class(const tra_catalog *c, int64_t ordinal) {
+    if (!c->grid) return c->cls ? c->cls[ordinal] : 0;
+    tra_dims key;
+    int64_t class = 0; /* a bit for each array dimension that is cut short here */
+    tra_catalog_key(c, ordinal, &key);
+    for (int a = 0; a < c->bound.n; a++) {
+        int d = c->by[a];
+        class |= (int64_t)(d >= 0 && key.v[d] == c->frontier.v[d] - 1) << a;
+    }
+    return class;
+}
+
 int64_t tra_catalog_floats1(const tra_catalog *c, int64_t ordinal) {
     tra_dims ext;
     tra_catalog_ext(c, ordinal, &ext);

@@ -114,6 +114,8 @@ void tra_catbuilder_free(tra_catbuilder *b);
 int64_t tra_catalog_find(const tra_catalog *c, const tra_dims *key); /* ordinal, or -1 */
 void tra_catalog_key(const tra_catalog *c, int64_t ordinal, tra_dims *key);
 void tra_catalog_ext(const tra_catalog *c, int64_t ordinal, tra_dims *ext);
+/* A number >= 0: arrays of the same number have the same extents. */
+int64_t tra_catalog_class(const tra_catalog *c, int64_t ordinal);
 /* Elements, INT64_MAX where there are more; what they take of memory and files is tra_type_bytes's to say. */
 int64_t tra_catalog_floats1(const tra_catalog *c, int64_t ordinal); /* of one array */
 int64_t tra_catalog_floats(const tra_catalog *c);                   /* of all arrays; closed form for grids */

@@ -116,22 +116,46 @@ static tra_status need_of(const tra_joinagg *st, const tra_dims *a, const tra_di
     return TRA_OK;
 }
 
+/* The different shapes among some entries of a side. last: of each shape, the round in which it was seen last. */
+static int shapes_among(const tra_side *s, int64_t from, int64_t to, int64_t *last, int64_t round, int *out) {
+    int n = 0;
+    for (int64_t i = from; i < to; i++) {
+        int shape = s->v[i].shape;
+        if (last[shape] != round) out[n++] = shape;
+        last[shape] = round;
+    }
+    return n;
+}
+
+/* The most that any pair needs of those that meet: each pair of shapes is asked about once for a value of B and K. */
+static tra_status needs_of_meeting(tra_joinagg *st, pair_need *most, tra_err *e) {
+    const tra_side *l = &st->p.l, *r = &st->p.r;
+    tra_status s = TRA_OK;
+    tra_pairs_shapes(&st->p);
+    int64_t n = (int64_t)l->nshapes + r->nshapes, *last = tra_calloc((size_t)n + 1, sizeof *last), round = 0;
+    int *ls = tra_calloc((size_t)n + 1, sizeof *ls), *rs = ls + l->nshapes;
+    for (tra_rect m = {0}; s == TRA_OK && tra_rect_next_meeting(&st->p, &m);) {
+        int64_t nl = shapes_among(l, m.l0, m.l1, last, ++round, ls);
+        int64_t nr = shapes_among(r, m.r0, m.r1, last + l->nshapes, round, rs);
+        for (int64_t i = 0; i < nl * nr && s == TRA_OK; i++) {
+            tra_dims a, b;
+            tra_catalog_ext(l->part->type->cat, l->part->ordinal[l->shape[ls[i / nr]]], &a);
+            tra_catalog_ext(r->part->type->cat, r->part->ordinal[r->shape[rs[i % nr]]], &b);
+            s = need_of(st, &a, &b, most, e);
+        }
+    }
+    free(last);
+    free(ls);
+    return s;
+}
+
 /* The most that any pair needs: by the bounds, or where these do not fit together, of the pairs themselves. */
-static tra_status pair_needs(const tra_joinagg *st, pair_need *most, tra_err *e) {
+static tra_status pair_needs(tra_joinagg *st, pair_need *most, tra_err *e) {
     const tra_catalog *lc = st->p.l.part->type->cat, *rc = st->p.r.part->type->cat;
     tra_err none = {0};
     *most = (pair_need){0};
     if (need_of(st, &lc->bound, &rc->bound, most, &none) == TRA_OK) return TRA_OK;
-    for (int64_t i = 0; i < st->p.l.n; i++) {
-        for (int64_t j = 0; j < st->p.r.n; j++) {
-            tra_dims a, b;
-            if (st->p.l.v[i].b != st->p.r.v[j].b || st->p.l.v[i].k != st->p.r.v[j].k) continue;
-            tra_catalog_ext(lc, st->p.l.part->ordinal[st->p.l.v[i].tuple], &a);
-            tra_catalog_ext(rc, st->p.r.part->ordinal[st->p.r.v[j].tuple], &b);
-            TRA_TRY(need_of(st, &a, &b, most, e));
-        }
-    }
-    return TRA_OK;
+    return needs_of_meeting(st, most, e);
 }
 
 /* In how many pieces an aggregation of whole arrays is folded, so that workers share it: where all are alike. */
@@ -168,6 +192,7 @@ static tra_status set_up(tra_joinagg *st, tra_err *e) {
         /* the summands of a fused kernel are f32 where the state of their sum is f64: these are terms, not states */
         st->merges = op->op == TRA_PLAN_MERGE && lt->dtype == st->state_dtype;
         st->composed = !op->what.partial && tra_kernel_rest(st->agg) != NULL;
+        if (st->composed && !st->p.l.shape) tra_pairs_shapes(&st->p);
         st->tiles = st->fused ? 0 : fold_tiles(st);
     } else {
         st->tiles = 1;

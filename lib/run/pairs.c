@@ -45,10 +45,16 @@ static void classify(tra_pairs *x) {
     }
 }
 
+/* By B and K: entries of equal ones meet. */
+static int compare_meeting(const tra_meeting *a, const tra_meeting *b) {
+    if (a->b != b->b) return a->b < b->b ? -1 : 1;
+    return a->k < b->k ? -1 : a->k > b->k;
+}
+
 static int compare(const void *x, const void *y) {
     const tra_meeting *a = x, *b = y;
-    if (a->b != b->b) return a->b < b->b ? -1 : 1;
-    if (a->k != b->k) return a->k < b->k ? -1 : 1;
+    int order = compare_meeting(a, b);
+    if (order != 0) return order;
     if (a->contr != b->contr) return a->contr < b->contr ? -1 : 1;
     return a->own < b->own ? -1 : a->own > b->own;
 }
@@ -81,8 +87,8 @@ static void list_side(tra_pairs *x, tra_side *s) {
         int64_t contr = sum[TRA_PAIR_KL] + sum[TRA_PAIR_KR]; /* a side has but one of the two, and of I and J */
         if (s->part->summand) contr = contr * summands + s->part->summand[t];
         if (fits)
-            s->v[s->n++] =
-                (tra_meeting){sum[TRA_PAIR_B], sum[TRA_PAIR_K], contr, sum[TRA_PAIR_I] + sum[TRA_PAIR_J], t, 0, leaf};
+            s->v[s->n++] = (tra_meeting){
+                sum[TRA_PAIR_B], sum[TRA_PAIR_K], contr, sum[TRA_PAIR_I] + sum[TRA_PAIR_J], t, 0, leaf, 0};
     }
     qsort(s->v, (size_t)s->n, sizeof *s->v, compare);
     tra_meeting **p = tra_calloc((size_t)s->n, sizeof(tra_meeting *));
@@ -117,6 +123,8 @@ void tra_pairs_list(tra_pairs *x, const tra_op *op, tra_part *l, tra_part *r, bo
 void tra_pairs_free(tra_pairs *x) {
     free(x->l.v);
     free(x->r.v);
+    free(x->l.shape);
+    free(x->r.shape);
 }
 
 void tra_pairs_key(const tra_pairs *x, const tra_meeting *l, const tra_meeting *r, tra_dims *key) {
@@ -130,23 +138,37 @@ void tra_pairs_key(const tra_pairs *x, const tra_meeting *l, const tra_meeting *
 int64_t tra_pairs_count(const tra_pairs *x) {
     int64_t n = 0;
     if (!x->r.part) return x->l.n;
-    for (int64_t i = 0, j = 0; i < x->l.n && j < x->r.n;) {
-        const tra_meeting *l = &x->l.v[i], *r = &x->r.v[j];
-        int64_t nl = 0, nr = 0;
-        if (l->b != r->b || l->k != r->k) {
-            if (l->b < r->b || (l->b == r->b && l->k < r->k))
-                i++;
-            else
-                j++;
-            continue;
-        }
-        while (i + nl < x->l.n && l[nl].b == l->b && l[nl].k == l->k) nl++;
-        while (j + nr < x->r.n && r[nr].b == r->b && r[nr].k == r->k) nr++;
-        n += nl * nr;
-        i += nl;
-        j += nr;
-    }
+    for (tra_rect m = {0}; tra_rect_next_meeting(x, &m);) n += (m.l1 - m.l0) * (m.r1 - m.r0);
     return n;
+}
+
+static int compare_class(const void *a, const void *b) {
+    const int64_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+static void number_shapes(tra_side *s) {
+    int64_t *class = tra_calloc((size_t)s->n + 1, sizeof *class), n = 0;
+    const tra_catalog *c = s->part ? s->part->type->cat : NULL;
+    for (int64_t i = 0; i < s->n; i++) class[i] = tra_catalog_class(c, s->part->ordinal[s->v[i].tuple]);
+    qsort(class, (size_t)s->n, sizeof *class, compare_class);
+    for (int64_t i = 0; i < s->n; i++) {
+        if (n == 0 || class[i] != class[n - 1]) class[n++] = class[i];
+    }
+    s->nshapes = (int)n;
+    s->shape = tra_calloc((size_t)n + 1, sizeof *s->shape);
+    for (int64_t i = 0; i < s->n; i++) {
+        int64_t mine = tra_catalog_class(c, s->part->ordinal[s->v[i].tuple]);
+        const int64_t *at = bsearch(&mine, class, (size_t)n, sizeof *class, compare_class);
+        s->v[i].shape = (int)(at - class);
+        s->shape[s->v[i].shape] = s->v[i].tuple;
+    }
+    free(class);
+}
+
+void tra_pairs_shapes(tra_pairs *x) {
+    number_shapes(&x->l);
+    number_shapes(&x->r);
 }
 
 /* ---- spans and steps -------------------------------------------------------------------------------------------- */
@@ -161,6 +183,21 @@ bool tra_rect_next(const tra_pairs *x, tra_rect *b) {
         b->r0 = b->r1;
         while (b->r1 < r->n && r->v[b->r1].b == at) b->r1++;
         if (!r->part || b->r0 < b->r1) return true;
+    }
+    return false;
+}
+
+bool tra_rect_next_meeting(const tra_pairs *x, tra_rect *m) {
+    const tra_side *l = &x->l, *r = &x->r;
+    for (m->l0 = m->l1, m->r0 = m->r1; m->l0 < l->n && m->r0 < r->n;) {
+        const tra_meeting *a = &l->v[m->l0], *b = &r->v[m->r0];
+        int order = compare_meeting(a, b);
+        m->l0 += order < 0;
+        m->r0 += order > 0;
+        if (order != 0) continue;
+        for (m->l1 = m->l0; m->l1 < l->n && compare_meeting(&l->v[m->l1], a) == 0;) m->l1++;
+        for (m->r1 = m->r0; m->r1 < r->n && compare_meeting(&r->v[m->r1], b) == 0;) m->r1++;
+        return true;
     }
     return false;
 }

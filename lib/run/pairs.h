@@ -17,12 +17,15 @@ typedef struct tra_meeting {
     int64_t tuple; /* index in the part */
     int64_t rank;  /* of own among the distinct ones of the same b */
     int leaf;      /* of the tree of a reproducible sum; 0 where this side does not tell */
+    int shape;     /* tra_pairs_shapes */
 } tra_meeting;
 
 typedef struct tra_side {
     tra_part *part; /* NULL: there is no R */
     int64_t n;
     tra_meeting *v; /* ascending in (b, k, contr, own) */
+    int nshapes;    /* tra_pairs_shapes */
+    int64_t *shape; /* a tuple of each */
 } tra_side;
 
 typedef enum tra_pair_class {
@@ -49,6 +52,8 @@ typedef struct tra_pairs {
 void tra_pairs_list(tra_pairs *x, const tra_op *op, tra_part *l, tra_part *r, bool reproducible);
 void tra_pairs_free(tra_pairs *x);
 int64_t tra_pairs_count(const tra_pairs *x); /* pairs, or without R tuples */
+/* Numbers the different extents of each side's arrays from 0, for those who ask about shapes rather than tuples. */
+void tra_pairs_shapes(tra_pairs *x);
 /* The key of the result to which the pair of l and r (NULL without R) contributes. */
 void tra_pairs_key(const tra_pairs *x, const tra_meeting *l, const tra_meeting *r, tra_dims *key);
 
@@ -57,6 +62,8 @@ typedef struct tra_rect {
     int64_t l0, l1, r0, r1;
 } tra_rect;
 bool tra_rect_next(const tra_pairs *x, tra_rect *b); /* from {0} on; spans in which nothing meets are left out */
+/* The next entries that meet, all of one value of B and K; from {0} on. For joins. */
+bool tra_rect_next_meeting(const tra_pairs *x, tra_rect *m);
 /* Distinct own values among the entries of one span: 1 + the greatest rank. */
 int64_t tra_side_ranks(const tra_side *s, int64_t from, int64_t to);
 

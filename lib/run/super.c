@@ -30,9 +30,8 @@ typedef struct step {
     super *s;
     bool last;
     int64_t nl;
-    int64_t *rank;   /* of each input's own value within the super-block, ascending on each side */
-    int sum;         /* which the terms go to; without a tree all go to sum 0, the state */
-    int top, closed; /* of a tree: the last of a cell's sums before; so many are first added to the one below */
+    int64_t *rank;     /* of each input's own value within the super-block, ascending on each side */
+    tra_tree_step sum; /* which the terms go to; without a tree all go to sum 0, the state */
 } step;
 
 static tra_status term_shape(const tra_joinagg *st, int64_t l, int64_t r, tra_dims *out, tra_err *e) {
@@ -183,14 +182,14 @@ static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     const tra_unit_input *l = input_of_rank(u, x, 0, x->nl, at / s->nj), *r = NULL;
     if (s->st->p.r.part) r = input_of_rank(u, x, x->nl, u->ninputs, at % s->nj);
     if (task % s->tiles < c->tiles) {
-        bool *begun = &s->begun[(int64_t)x->sum * s->ni * s->nj * s->tiles + task];
-        for (int i = x->top; i > x->top - x->closed; i--) close_branch(s, c, task, i);
+        bool *begun = &s->begun[(int64_t)x->sum.sum * s->ni * s->nj * s->tiles + task];
+        for (int i = x->sum.top; i > x->sum.top - x->sum.closed; i--) close_branch(s, c, task, i);
         if (l && (r || !s->st->p.r.part)) {
             bool first = !*begun;
             *begun = true; /* a unit that is chained to this one looks after it */
-            TRA_TRY(add_term(s->st, sum_of(c, x->sum), l, r, task % s->tiles, first, w, e));
+            TRA_TRY(add_term(s->st, sum_of(c, x->sum.sum), l, r, task % s->tiles, first, w, e));
         }
-        for (int i = x->last ? x->sum : 0; i > 0; i--) close_branch(s, c, task, i);
+        for (int i = x->last ? x->sum.sum : 0; i > 0; i--) close_branch(s, c, task, i);
     }
     if (l && task % s->tiles == 0) atomic_fetch_add(&s->st->site->done, 1);
     if (x->last && atomic_fetch_sub(&c->left, 1) == 1) {
@@ -221,29 +220,54 @@ static tra_status run_empty(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 
 /* ---- super-blocks ------------------------------------------------------------------------------------------- */
 
-/* Largest extents of the terms of one cell: the state's, where a composed map hides them from the result's type. */
-static tra_status state_shape(const tra_joinagg *st, const tra_rect *b, int64_t i, int64_t j, tra_dims *out,
-                              tra_err *e) {
-    tra_walk w = tra_walk_begin(&st->p, b);
-    tra_dims group = {.n = -1};
-    while (tra_walk_next(&w)) {
-        for (int64_t x = w.l0; x < w.l1; x++) {
-            for (int64_t y = w.r0; y < (st->p.r.part ? w.r1 : w.r0 + 1); y++) {
-                tra_dims term;
-                if (st->p.l.v[x].rank != i || (st->p.r.part && st->p.r.v[y].rank != j)) continue;
-                TRA_TRY(term_shape(st, st->p.l.v[x].tuple, st->p.r.part ? st->p.r.v[y].tuple : 0, &term, e));
-                if (group.n < 0) group = term;
-                for (int a = 0; a < term.n; a++) group.v[a] = tra_max64(group.v[a], term.v[a]);
-            }
-        }
+/* The first entry of a step whose rank is not below this one. */
+static int64_t at_rank(const tra_side *s, int64_t from, int64_t to, int64_t rank) {
+    while (from < to) {
+        int64_t mid = from + (to - from) / 2;
+        if (s->v[mid].rank < rank)
+            from = mid + 1;
+        else
+            to = mid;
     }
-    assert(group.n >= 0);
-    tra_agg_state_ext(st->agg, &group, out);
-    return TRA_OK;
+    return from;
 }
 
-static tra_status new_cell(tra_joinagg *st, cell *c, const tra_rect *b, int64_t i, int64_t j, const tra_meeting *l,
-                           const tra_meeting *r, tra_err *e) {
+/* The entries of a step that fall into the super-block. */
+static tra_rect within(const tra_joinagg *st, const tra_walk *w, const tra_super_at *at) {
+    return (tra_rect){at_rank(&st->p.l, w->l0, w->l1, at->i0), at_rank(&st->p.l, w->l0, w->l1, at->i0 + at->ni),
+                      at_rank(&st->p.r, w->r0, w->r1, at->j0), at_rank(&st->p.r, w->r0, w->r1, at->j0 + at->nj)};
+}
+
+/* The states of a composed aggregation are as large as their largest terms, which the result's type does not tell. */
+static tra_status find_states(super *s, const tra_super_at *at, tra_err *e) {
+    tra_joinagg *st = s->st;
+    tra_status status = TRA_OK;
+    tra_walk w = tra_walk_begin(&st->p, at->span);
+    int64_t *seen = tra_calloc((size_t)(s->ni * s->nj), sizeof *seen); /* shapes of each cell's term before, from 1 */
+    while (status == TRA_OK && tra_walk_next(&w)) {
+        tra_rect x = within(st, &w, at);
+        int64_t nr = st->p.r.part ? x.r1 - x.r0 : 1;
+        for (int64_t i = 0; i < (x.l1 - x.l0) * nr && status == TRA_OK; i++) {
+            const tra_meeting *l = &st->p.l.v[x.l0 + i / nr], *r = st->p.r.part ? &st->p.r.v[x.r0 + i % nr] : NULL;
+            int64_t c = (l->rank - at->i0) * s->nj + (r ? r->rank - at->j0 : 0);
+            int64_t shapes = 1 + l->shape + (r ? (int64_t)r->shape * st->p.l.nshapes : 0);
+            tra_dims *most = &s->cells[c].state.ext, term;
+            if (seen[c] == shapes) continue;
+            status = term_shape(st, l->tuple, r ? r->tuple : 0, &term, e);
+            if (status == TRA_OK && seen[c] == 0) *most = term;
+            for (int a = 0; status == TRA_OK && a < term.n; a++) most->v[a] = tra_max64(most->v[a], term.v[a]);
+            seen[c] = shapes;
+        }
+    }
+    for (int64_t c = 0; c < s->ni * s->nj && status == TRA_OK; c++) {
+        tra_dims group = s->cells[c].state.ext;
+        if (seen[c]) tra_agg_state_ext(st->agg, &group, &s->cells[c].state.ext);
+    }
+    free(seen);
+    return status;
+}
+
+static tra_status new_cell(tra_joinagg *st, cell *c, const tra_meeting *l, const tra_meeting *r, tra_err *e) {
     const tra_op *op = st->op;
     tra_dims key;
     tra_pairs_key(&st->p, l, r, &key);
@@ -251,10 +275,7 @@ static tra_status new_cell(tra_joinagg *st, cell *c, const tra_rect *b, int64_t 
     if (c->ordinal >= 0 && tra_outlet_has(st->sink, c->ordinal)) c->ordinal = -1; /* need not be computed */
     if (c->ordinal < 0) return TRA_OK;
     c->state.dtype = st->state_dtype;
-    if (st->composed)
-        TRA_TRY(state_shape(st, b, i, j, &c->state.ext, e));
-    else
-        tra_catalog_ext(op->type.cat, c->ordinal, &c->state.ext);
+    if (!st->composed) tra_catalog_ext(op->type.cat, c->ordinal, &c->state.ext);
     int64_t state = (int64_t)tra_array_bytes(&c->state);
     TRA_TRY(tra_block_new(st->site->pool, st->composed ? state : tra_outlet_bytes(st->sink, state), &c->block, e));
     c->state.data = c->block->ptr;
@@ -273,45 +294,25 @@ static tra_status new_cell(tra_joinagg *st, cell *c, const tra_rect *b, int64_t 
     return tra_block_new(st->site->pool, tra_outlet_bytes(st->sink, bytes), &c->result, e);
 }
 
-/* The sums of a tree that are open in a super-block, as steps come. */
-typedef struct open_sums {
-    int top; /* -1: none */
-    int leaf[TRA_TREE_LEAVES + 1];
-} open_sums;
-
-static void place_in_tree(const tra_joinagg *st, open_sums *o, step *x, int leaf) {
-    if (st->p.tree.leaves == 1) return;
-    x->top = o->top;
-    if (o->top < 0 || o->leaf[o->top] != leaf) {
-        while (o->top > 0 && tra_tree_closed(o->leaf[o->top - 1], o->leaf[o->top], leaf)) o->top--, x->closed++;
-        o->leaf[++o->top] = leaf;
-    }
-    x->sum = o->top;
-}
-
 /* The unit of one step, with the inputs that fall into the super-block; NULL when nothing meets. */
-static tra_unit *new_step(tra_joinagg *st, super *s, const tra_walk *w, int64_t i0, int64_t j0) {
-    int64_t nl = 0, nr = 0;
-    for (int64_t x = w->l0; x < w->l1; x++) nl += st->p.l.v[x].rank >= i0 && st->p.l.v[x].rank < i0 + s->ni;
-    for (int64_t y = w->r0; y < w->r1; y++) nr += st->p.r.v[y].rank >= j0 && st->p.r.v[y].rank < j0 + s->nj;
+static tra_unit *new_step(tra_joinagg *st, super *s, const tra_walk *w, const tra_super_at *at) {
+    tra_rect in = within(st, w, at);
+    int64_t nl = in.l1 - in.l0, nr = in.r1 - in.r0;
     if (nl == 0 || (nr == 0 && st->p.r.part)) return NULL;
     tra_unit *u = tra_unit_new((int)(nl + nr), (int)(s->ni * s->nj * s->tiles));
     step *x = tra_calloc(1, sizeof *x);
     *x = (step){.s = s, .nl = nl, .rank = tra_calloc((size_t)(nl + nr), sizeof *x->rank)};
-    int64_t n = 0;
-    for (int64_t i = w->l0; i < w->l1; i++) {
-        int64_t rank = st->p.l.v[i].rank - i0;
-        if (rank < 0 || rank >= s->ni) continue;
-        u->inputs[n] =
-            (tra_unit_input){.part = st->p.l.part, .i = st->p.l.v[i].tuple, .leaves = st->l_leaves, .last = st->l_last};
-        x->rank[n++] = rank;
+    for (int64_t i = 0; i < nl; i++) {
+        const tra_meeting *m = &st->p.l.v[in.l0 + i];
+        u->inputs[i] =
+            (tra_unit_input){.part = st->p.l.part, .i = m->tuple, .leaves = st->l_leaves, .last = st->l_last};
+        x->rank[i] = m->rank - at->i0;
     }
-    for (int64_t i = w->r0; i < w->r1; i++) {
-        int64_t rank = st->p.r.v[i].rank - j0;
-        if (rank < 0 || rank >= s->nj) continue;
-        u->inputs[n] =
-            (tra_unit_input){.part = st->p.r.part, .i = st->p.r.v[i].tuple, .leaves = st->r_leaves, .last = st->r_last};
-        x->rank[n++] = rank;
+    for (int64_t i = 0; i < nr; i++) {
+        const tra_meeting *m = &st->p.r.v[in.r0 + i];
+        u->inputs[nl + i] =
+            (tra_unit_input){.part = st->p.r.part, .i = m->tuple, .leaves = st->r_leaves, .last = st->r_last};
+        x->rank[nl + i] = m->rank - at->j0;
     }
     u->run = run_task;
     u->end = end_step;
@@ -353,10 +354,11 @@ static tra_status make_cells(super *s, const tra_super_at *at, bool *any, tra_er
     s->cells = tra_calloc((size_t)n, sizeof *s->cells);
     s->tiles = st->tiles ? st->tiles : 1;
     int most = s->tiles;
+    if (st->composed) TRA_TRY(find_states(s, at, e));
     for (int64_t c = 0; c < n; c++) {
         cell *x = &s->cells[c];
         int64_t i = at->i0 + c / s->nj, j = at->j0 + c % s->nj;
-        TRA_TRY(new_cell(st, x, at->span, i, j, at->li[i], at->rj ? at->rj[j] : NULL, e));
+        TRA_TRY(new_cell(st, x, at->li[i], at->rj ? at->rj[j] : NULL, e));
         x->tiles = s->tiles;
         *any |= x->block != NULL;
         if (!st->fused || !x->block) continue;
@@ -384,17 +386,17 @@ static tra_status queue_empty(super *s, tra_err *e) {
 static tra_status queue_steps(super *s, const tra_super_at *at, tra_err *e) {
     tra_joinagg *st = s->st;
     tra_status status = TRA_OK;
-    open_sums open = {.top = -1};
+    tra_tree_sums open = {.top = -1};
     tra_walk w = tra_walk_begin(&st->p, at->span);
     tra_unit *held = NULL; /* the step before is queued when the next is known, so that the last knows that it is */
     bool chained = false;
     while (status == TRA_OK && tra_walk_next(&w)) {
-        tra_unit *u = new_step(st, s, &w, at->i0, at->j0);
+        tra_unit *u = new_step(st, s, &w, at);
         if (!u) continue;
         if (held) status = queue(st, held, at->stays, e);
         held = u;
         int left = st->p.l.v[w.l0].leaf, right = st->p.r.part ? st->p.r.v[w.r0].leaf : 0;
-        place_in_tree(st, &open, u->ctx, left > right ? left : right);
+        if (st->p.tree.leaves > 1) ((step *)u->ctx)->sum = tra_tree_add(&open, left > right ? left : right);
         u->chained = chained;
         chained = true;
     }

@@ -60,8 +60,20 @@ int tra_tree_depth(int leaves) {
     return depth;
 }
 
-bool tra_tree_closed(int a, int b, int next) {
+/* Before a term of leaf `next` is added, may the sums at leaves a < b become one? When no term of their common branch
+ * is yet to come. */
+static bool is_closed(int a, int b, int next) {
     int level = 0;
     while (a >> level != b >> level) level++;
     return a >> level != next >> level;
+}
+
+tra_tree_step tra_tree_add(tra_tree_sums *s, int leaf) {
+    tra_tree_step x = {.top = s->top};
+    if (s->top < 0 || s->leaf[s->top] != leaf) {
+        while (s->top > 0 && is_closed(s->leaf[s->top - 1], s->leaf[s->top], leaf)) s->top--, x.closed++;
+        s->leaf[++s->top] = leaf;
+    }
+    x.sum = s->top;
+    return x;
 }

@@ -31,8 +31,18 @@ static inline int tra_tree_leaf(const tra_tree *t, int64_t value) {
     return t->n > 0 ? (int)((__int128)value * t->leaves / t->n) : 0;
 }
 int tra_tree_depth(int leaves); /* sums that are held at once: 1 + log2 of the leaves */
-/* Before a term of leaf `next` is added, may the sums at leaves a < b become one? When no term of their common branch
- * is yet to come. */
-bool tra_tree_closed(int a, int b, int next);
+
+/* The sums that are open while terms come in the order of their leaves, of which each will be added to the one below
+ * it. */
+typedef struct tra_tree_sums {
+    int top; /* number of the last sum; -1: there is none yet */
+    int leaf[TRA_TREE_LEAVES + 1];
+} tra_tree_sums;
+/* What a term does to them: from the sum `top` down, `closed` sums are each added to the one below, as no term of their
+ * branch is yet to come; then the term is added to `sum`, which is new where it is above the others. */
+typedef struct tra_tree_step {
+    int top, closed, sum;
+} tra_tree_step;
+tra_tree_step tra_tree_add(tra_tree_sums *s, int leaf);
 
 #endif

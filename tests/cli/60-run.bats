@@ -51,6 +51,28 @@ for name in sys.argv[1:] or ["c.h5"]:
     product_is_right
 }
 
+@test "shapes are worked out by their kinds, not for each pair of arrays" {
+    # 160 x 160 results of 160 terms whose states a map hides; minutes when each result looks at all terms
+    tra gen -q --shape 160x160 --block 1x1 --seed 1 -o a.h5
+    printf 'input A from "a.h5"\nC = transform(agg(join(A, A, [1], [0], matmul), [0,2], matadd), exp)\n' >p.tra
+    echo 'output C to "c.h5"' >>p.tra
+    (ulimit -t 30; status 0 tra run -q p.tra)
+    py 'a = h5py.File("a.h5")["data"][:]; assert np.allclose(h5py.File("c.h5")["data"][:], np.exp(a @ a), rtol=1e-12)'
+    # of the left arrays those with a partner fit it, the largest does not; minutes when all pairs are visited
+    tra gen -q --shape 300000x7 --block 1x4 --seed 1 -o l.h5
+    tra gen -q --shape 300000x3 --block 1x3 --seed 2 -o r.h5
+    cat >q.tra <<'EOF'
+input A from "l.h5"
+input B from "r.h5"
+L = rekey(A, (i, k) -> (i, 1 - k))
+C = agg(join(L, B, [0,1], [0,1], (x, y) -> x * y), [1], matadd)
+output C to "d.h5"
+EOF
+    (ulimit -t 30; status 0 tra run -q q.tra)
+    py 'l, r = (h5py.File(x)["data"][:] for x in ("l.h5", "r.h5"))
+assert np.allclose(h5py.File("d.h5")["data"][:], (l[:, 4:] * r).sum(0), rtol=1e-9)'
+}
+
 @test "small integers are multiplied exactly" {
     py 'r = np.random.default_rng(1)
 np.save("a.npy", r.integers(-9, 10, (61, 47))); np.save("b.npy", r.integers(-9, 10, (47, 31)))'

@@ -9,7 +9,7 @@ static uint64_t add(uint64_t a, uint64_t b) { return (a ^ b << 7) * 0x9e3779b97f
 static uint64_t term(int64_t i) { return (uint64_t)(i + 1) * 0xd1342543de82ef95u; }
 
 static bool by_halves(const tra_tree *t, int from, int to, uint64_t holes, uint64_t *sum) { /* of leaves from .. to-1 */
-    uint64_t a, b;
+    uint64_t a = 0, b = 0;
     bool any = false;
     if (to - from == 1) {
         for (int64_t i = 0; i < t->n; i++) {
@@ -24,25 +24,21 @@ static bool by_halves(const tra_tree *t, int from, int to, uint64_t holes, uint6
     return l || r;
 }
 
-/* As the executor does it: a stack, from the terms in order. depth gets the most that it held. */
+/* By the stack of the executor, from the terms in order. depth gets the most that it held. */
 static uint64_t by_stack(const tra_tree *t, uint64_t holes, int *depth) {
-    uint64_t sum[64] = {0};
-    int leaf[64], top = -1;
+    uint64_t sum[TRA_TREE_LEAVES + 1] = {0};
+    tra_tree_sums open = {.top = -1};
     for (int64_t i = 0; i < t->n; i++) {
         int at = tra_tree_leaf(t, i);
         if (holes >> (i % 64) & 1) continue;
-        if (top >= 0 && leaf[top] == at) {
-            sum[top] = add(sum[top], term(i));
-            continue;
-        }
-        while (top > 0 && tra_tree_closed(leaf[top - 1], leaf[top], at))
-            sum[top - 1] = add(sum[top - 1], sum[top]), top--;
-        leaf[++top] = at;
-        sum[top] = term(i);
-        *depth = top + 1 > *depth ? top + 1 : *depth;
+        tra_tree_step x = tra_tree_add(&open, at);
+        for (int k = x.top; k > x.top - x.closed; k--) sum[k - 1] = add(sum[k - 1], sum[k]);
+        bool fresh = x.sum > x.top - x.closed;
+        sum[x.sum] = fresh ? term(i) : add(sum[x.sum], term(i));
+        *depth = x.sum + 1 > *depth ? x.sum + 1 : *depth;
     }
-    for (; top > 0; top--) sum[top - 1] = add(sum[top - 1], sum[top]);
-    return top < 0 ? 0 : sum[0];
+    for (int k = open.top; k > 0; k--) sum[k - 1] = add(sum[k - 1], sum[k]);
+    return open.top < 0 ? 0 : sum[0];
 }
 
 TEST(a_stack_adds_as_the_definition_does) {
