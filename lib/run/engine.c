@@ -613,6 +613,11 @@ tra_status tra_engine_fetch(tra_engine *g, tra_unit_input *in, size_t scratch, s
     return s;
 }
 
+int64_t tra_engine_bytes(const tra_unit_input *in) {
+    tra_size s = tra_type_bytes(in->part->type, in->part->ordinal[in->i]);
+    return s.exact ? s.bound : in->derived ? in->derived->bytes : in->block->bytes;
+}
+
 void tra_engine_release(tra_engine *g, tra_unit_input *in) { drop_inputs(g, in, 1); }
 
 tra_block *tra_engine_take(tra_engine *g, tra_unit_input *in) {

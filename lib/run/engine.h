@@ -94,6 +94,8 @@ TRA_MUSTUSE tra_status tra_engine_drain(tra_engine *g, tra_err *e);
 /* Reads one tuple on the calling thread: pins it (give back with tra_engine_release). For stages that compute little.
  * scratch, io: bytes that this takes for the moment, as a worker would. */
 TRA_MUSTUSE tra_status tra_engine_fetch(tra_engine *g, tra_unit_input *in, size_t scratch, size_t io, tra_err *e);
+/* Bytes of the tuple's contents, once it is ready. */
+int64_t tra_engine_bytes(const tra_unit_input *in);
 void tra_engine_release(tra_engine *g, tra_unit_input *in);
 /* What was computed on the way, of an input that is ready: its block, pinned, for the caller; what it was computed from
  * is let go. NULL: the array is that of a stored block, which others may read. */

@@ -37,11 +37,12 @@ static void overlap(const tra_exchange *x, const tra_transfer *t, tra_dims *from
     }
 }
 
-int64_t tra_exchange_bytes(const tra_exchange *x, const tra_transfer *t) {
+tra_size tra_exchange_size(const tra_exchange *x, const tra_transfer *t) {
     tra_dims from, to, ext;
-    if (!x->pieces) return tra_type_bytes(x->in->type, t->in).bound;
+    if (!x->pieces) return tra_type_bytes(x->in->type, t->in);
     overlap(x, t, &from, &to, &ext);
-    return tra_dense_bytes(x->in->type->dtype, &ext);
+    int64_t bytes = tra_dense_bytes(x->in->type->dtype, &ext);
+    return (tra_size){bytes, bytes, true};
 }
 
 /* ---- giving and taking ------------------------------------------------------------------------------------------ */
@@ -208,21 +209,24 @@ static void next_local(tra_exchange *x) {
 
 /* ---- going on --------------------------------------------------------------------------------------------------- */
 
-static tra_status pack(tra_exchange *x, const tra_transfer *t, const tra_array *src, int64_t bytes, tra_block **out) {
+/* A piece of an array, by itself. */
+static tra_status pack(tra_exchange *x, const tra_transfer *t, const tra_array *src, tra_payload *s) {
     tra_dims from, to, ext, zero;
     overlap(x, t, &from, &to, &ext);
-    TRA_TRY(tra_block_new(x->site->pool, bytes, out, x->e));
-    tra_array dst = {.dtype = src->dtype, .ext = ext, .data = (*out)->ptr};
+    s->bytes = tra_dense_bytes(src->dtype, &ext);
+    TRA_TRY(tra_block_new(x->site->pool, s->bytes, &s->packed, x->e));
+    tra_array dst = {.dtype = src->dtype, .ext = ext, .data = s->packed->ptr};
     zero = (tra_dims){.n = ext.n};
     tra_array_copy(&dst, &zero, src, &from, &ext);
+    s->data = s->packed->ptr;
     return TRA_OK;
 }
 
-/* Bytes of the blocks that are held while a transfer is on its way: a piece, or the array and what it is computed
- * from. */
+/* The most bytes that the blocks have which are held while a transfer is on its way: a piece, or the array and what it
+ * is computed from. */
 static int64_t held_by(const tra_exchange *x, const tra_transfer *t) {
     int64_t i = x->pieces ? -1 : find_sent(x, t), at, via_at;
-    int64_t n = tra_block_footprint(tra_exchange_bytes(x, t));
+    int64_t n = tra_block_footprint(tra_exchange_size(x, t).bound);
     tra_part *stored, *via;
     if (i < 0) return n;
     tra_part_resolve(x->in, i, &stored, &at, &via, &via_at);
@@ -252,10 +256,10 @@ void tra_payload_release(tra_exchange *x, tra_payload *s) {
 static tra_status gather(tra_exchange *x, const tra_transfer *t, tra_payload *s) {
     TRA_TRY(fetch(x, t, &s->input));
     s->data = s->input.array.data;
+    s->bytes = tra_engine_bytes(&s->input);
     tra_status st = hold(x, 0, t);
-    if (st == TRA_OK && x->pieces) st = pack(x, t, &s->input.array, s->bytes, &s->packed);
+    if (st == TRA_OK && x->pieces) st = pack(x, t, &s->input.array, s);
     if (x->pieces || st != TRA_OK) tra_engine_release(x->site->engine, &s->input);
-    if (s->packed) s->data = s->packed->ptr;
     return st;
 }
 
@@ -263,7 +267,7 @@ static tra_status gather(tra_exchange *x, const tra_transfer *t, tra_payload *s)
 static bool start_send(tra_exchange *x) {
     if (x->next_out == x->outgoing.n) return false;
     const tra_transfer *t = &x->outgoing.v[x->next_out];
-    tra_payload s = {.bytes = tra_exchange_bytes(x, t), .held = held_by(x, t)};
+    tra_payload s = {.held = held_by(x, t)};
     if (!x->transport->room(x, s.held) || !can_fetch(x)) return false;
     if (!is_ready(x, t) || !has_room(x, x->need.fetch, false)) return false;
     while (x->status == TRA_OK && is_due(&x->local, x->next_local, t) && is_ready(x, &x->local.v[x->next_local]))
@@ -297,8 +301,7 @@ static tra_status place(tra_exchange *x, const tra_transfer *t, tra_block *b) {
     return s;
 }
 
-void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b, tra_status s) {
-    int64_t bytes = tra_exchange_bytes(x, t);
+void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes, tra_status s) {
     x->received++;
     *x->arrived += bytes;
     tra_info(4, "    %" PRId64 " bytes of tuple %" PRId64 " received from site %d", bytes, t->in, t->from);
@@ -310,12 +313,16 @@ void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b, 
 }
 
 bool tra_exchange_receive(tra_exchange *x) {
-    int64_t before = x->received;
-    int src = x->transport->next(x);
+    int64_t before = x->received, bytes = 0;
+    int src = x->transport->next(x, &bytes);
     if (src < 0) return x->received > before;
     const tra_transfer *t = &x->incoming[src].v[x->next_in[src]++];
-    int64_t bytes = tra_exchange_bytes(x, t);
+    tra_size size = tra_exchange_size(x, t);
     tra_block *b = NULL;
+    if (x->status == TRA_OK && (bytes > size.bound || (size.exact && bytes != size.bound)))
+        tra_exchange_fail(x,
+                          tra_fail(x->e, TRA_INTERNAL, "site %d sends %" PRId64 " bytes of a tuple that has %s%" PRId64,
+                                   src, bytes, size.exact ? "" : "at most ", size.bound));
     if (x->status == TRA_OK) tra_exchange_fail(x, tra_block_new(x->site->pool, bytes, &b, x->e));
     x->transport->take(x, t, b, bytes);
     return true;

@@ -1,15 +1,15 @@
 /* exchange.h - what the exchange of blocks and its transports share; private to lib/run.
  *
- * Every rank computes the same list of transfers from the catalogs and placements, so nothing is announced: what a rank
- * receives from another comes in the order of the list. A transport brings the bytes of a transfer from one rank to
- * another; which bytes, where they come from and where they go is the exchange's.
+ * Every rank computes the same list of transfers from the catalogs and placements, so which tuple comes next is not
+ * announced: what a rank receives from another comes in the order of the list. How many bytes a tuple has goes with
+ * it. A transport brings the bytes of a transfer from one rank to another; which bytes, where they come from and where
+ * they go is the exchange's.
  */
 #ifndef TRA_EXCHANGE_H
 #define TRA_EXCHANGE_H
 
 #include "stages.h"
-
-enum { TRA_MAXSENDS = 64 }; /* messages on their way from one rank */
+#include "tuning.h"
 
 typedef struct tra_transfer {
     int64_t turn;    /* of its tuple of the input: lists go by it */
@@ -88,10 +88,11 @@ typedef struct tra_transport {
     /* Goes on with what is on its way; false: nothing happened. */
     bool (*progress)(tra_exchange *x);
     bool (*busy)(tra_exchange *x); /* is anything on its way? */
-    /* A rank of which the next transfer has begun to come, or -1. What a rank that failed refused is counted as
-     * received, and x->status set. */
-    int (*next)(tra_exchange *x);
-    /* Its bytes, which go to b: at once or later tra_exchange_arrived is called. Or nowhere, when b is NULL. */
+    /* A rank of which the next transfer has begun to come, and how many bytes it has; or -1. What a rank that failed
+     * refused is counted as received, and x->status set. */
+    int (*next)(tra_exchange *x, int64_t *bytes);
+    /* Its bytes, so many, which go to b: at once or later tra_exchange_arrived is called. Or nowhere, when b is
+     * NULL. */
     void (*take)(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes);
 } tra_transport;
 
@@ -100,9 +101,9 @@ extern const tra_transport tra_transport_messages, tra_transport_files;
 void tra_exchange_fail(tra_exchange *x, tra_status s); /* x->status becomes s, unless it says something already */
 void tra_payload_release(tra_exchange *x, tra_payload *s);
 bool tra_exchange_receive(tra_exchange *x); /* takes one transfer, if one has come */
-void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b,
-                          tra_status s); /* takes the block over */
-int64_t tra_exchange_bytes(const tra_exchange *x, const tra_transfer *t);
+/* A transfer of so many bytes has come; takes the block over. */
+void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes, tra_status s);
+tra_size tra_exchange_size(const tra_exchange *x, const tra_transfer *t); /* what a transfer takes */
 
 /* The lists (transfers.c), the same on all ranks: of tuples, where the stage that reads them goes on beside in the
  * order in which it does (collective); or of the pieces of the next batch, for whose results batch.lacking is

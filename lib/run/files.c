@@ -18,8 +18,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SEGMENT = 1 << 26 /* bytes of arrays from which on a segment is handed over */ };
-
 /* Several exchanges may be under way. */
 static int tag_of(const tra_exchange *x) { return 16 + x->op->id; }
 
@@ -36,9 +34,9 @@ typedef struct peer {
 
 typedef struct files {
     peer *peer;
-    int n; /* notices on their way */
-    notice v[TRA_MAXSENDS];
-    MPI_Request req[TRA_MAXSENDS];
+    int n;     /* notices on their way */
+    notice *v; /* tra_tune.sends */
+    MPI_Request *req;
     int turn;
     char *buf; /* of all segments */
 } files;
@@ -134,6 +132,8 @@ static char *segment_name(const tra_exchange *x, int from, int to, int64_t numbe
 static void begin(tra_exchange *x) {
     files *f = x->state = tra_calloc(1, sizeof *f);
     f->buf = tra_malloc(tra_segment_room());
+    f->v = tra_calloc((size_t)tra_tune.sends, sizeof *f->v);
+    f->req = tra_calloc((size_t)tra_tune.sends, sizeof *f->req);
     f->peer = tra_calloc((size_t)x->site->comm.size, sizeof *f->peer);
     for (int p = 0; p < x->site->comm.size; p++) f->peer[p].in.fd = f->peer[p].out.fd = -1;
 }
@@ -146,6 +146,8 @@ static void end(tra_exchange *x) {
     }
     free(f->peer);
     free(f->buf);
+    free(f->v);
+    free(f->req);
     free(f);
 }
 
@@ -168,7 +170,7 @@ static bool progress(tra_exchange *x) {
 
 static bool room(tra_exchange *x, int64_t bytes) {
     (void)bytes;
-    return ((files *)x->state)->n < TRA_MAXSENDS;
+    return ((files *)x->state)->n < tra_tune.sends;
 }
 
 static int64_t held(const tra_exchange *x) {
@@ -202,7 +204,7 @@ static tra_status add(tra_exchange *x, const tra_transfer *t, peer *p, const tra
     }
     TRA_TRY(tra_segment_add(&p->out, s->data, s->bytes, x->e));
     p->in_out++;
-    if (p->to_send > 1 && p->out.raw < SEGMENT) return TRA_OK;
+    if (p->to_send > 1 && p->out.raw < tra_tune.segment) return TRA_OK;
     int64_t number = strtoll(strrchr(p->out.path, '-') + 1, NULL, 10);
     TRA_TRY(tra_segment_finish(&p->out, x->e));
     notify(x, t->to, (notice){.number = number, .transfers = p->in_out});
@@ -231,7 +233,8 @@ static void open_segment(tra_exchange *x, int src, const notice *n) {
     free(name);
 }
 
-static int next(tra_exchange *x) {
+/* A rank of which a segment is there, or -1. */
+static int next_segment(tra_exchange *x) {
     files *f = x->state;
     int size = x->site->comm.size;
     for (int i = 0, found; x->received < x->expected && i < size; i++) {
@@ -254,6 +257,14 @@ static int next(tra_exchange *x) {
     return -1;
 }
 
+static int next(tra_exchange *x, int64_t *bytes) {
+    int src = next_segment(x);
+    /* after a failure nothing is read any more */
+    if (src >= 0 && x->status == TRA_OK)
+        tra_exchange_fail(x, tra_segment_length(&((files *)x->state)->peer[src].in, bytes, x->e));
+    return src;
+}
+
 static void take(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes) {
     peer *p = &((files *)x->state)->peer[t->from];
     tra_status s = b ? tra_segment_next(&p->in, b->ptr, bytes, x->e) : TRA_OK;
@@ -261,7 +272,7 @@ static void take(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t b
         tra_segment_drop(&p->in);
         ((files *)x->state)->turn = (t->from + 1) % x->site->comm.size;
     }
-    tra_exchange_arrived(x, t, b, s);
+    tra_exchange_arrived(x, t, b, bytes, s);
 }
 
 const tra_transport tra_transport_files = {

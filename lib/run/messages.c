@@ -1,27 +1,41 @@
-/* messages.c - exchange by MPI messages: nonblocking, bounded, in pieces so that no count comes near 2^31. */
+/* messages.c - exchange by MPI messages: nonblocking, bounded, in pieces so that no count comes near 2^31.
+ *
+ * Before the pieces of a transfer goes a header that says how many bytes they have together, or that there are none
+ * since the sender has failed. Messages of one pair of ranks stay in order, so the pieces are what comes next.
+ */
 #include "exchange.h"
 
+#include <assert.h>
 #include <stdlib.h>
-
-enum { PIECE = 1 << 26 };
 
 /* Several exchanges may be under way. */
 static int tag_of(const tra_exchange *x) { return 16 + x->op->id; }
 
-/* A transfer that is coming. */
+typedef struct header {
+    int64_t tuple; /* its ordinal: the ranks agree on what comes next */
+    int64_t bytes; /* REFUSED: the sender has failed */
+} header;
+enum { REFUSED = -1 };
+
+/* A transfer that goes: its header must stay where it is until it has been sent, as what it sends. */
+typedef struct sending {
+    header head;
+    bool refusal; /* then nothing is sent but the header */
+    tra_payload source;
+    int left; /* messages that have not gone */
+} sending;
+
+/* A transfer that comes. */
 typedef struct receiving {
     const tra_transfer *t;
-    tra_block *b;
-    int64_t bytes;
+    tra_block *b; /* NULL: after a failure; its pieces are received one by one where nobody looks */
+    int64_t bytes, begun, held;
     int left; /* messages that have not come */
 } receiving;
 
-/* A message on its way, out or in. */
-typedef struct message {
-    receiving *in; /* NULL: out, and then */
-    tra_payload source;
-    bool last; /* of its transfer: gives the source back */
-    int64_t bytes;
+typedef struct message { /* on its way: one of these is NULL */
+    sending *out;
+    receiving *in;
 } message;
 
 typedef struct messages {
@@ -32,17 +46,26 @@ typedef struct messages {
     int nout, nin;           /* messages, transfers */
     int64_t bytes, in_bytes; /* on their way from us, to us */
     int turn;                /* the source that is asked first */
-    MPI_Message msg;         /* the one that next found */
-    char *sink;              /* for what arrives after a failure */
+    header *next;            /* of each source: the header of the next transfer, if it has come, */
+    bool *has;               /* which this tells */
+    int nhas;
+    char *sink; /* for what arrives after a failure, */
+    bool sinks; /* one transfer at a time */
 } messages;
 
-static void begin(tra_exchange *x) { x->state = tra_calloc(1, sizeof(messages)); }
+static void begin(tra_exchange *x) {
+    messages *m = x->state = tra_calloc(1, sizeof(messages));
+    m->next = tra_calloc((size_t)x->site->comm.size, sizeof *m->next);
+    m->has = tra_calloc((size_t)x->site->comm.size, sizeof *m->has);
+}
 
 static void end(tra_exchange *x) {
     messages *m = x->state;
     free(m->req);
     free(m->v);
     free(m->done);
+    free(m->next);
+    free(m->has);
     free(m->sink);
     free(m);
 }
@@ -52,7 +75,7 @@ static bool busy(tra_exchange *x) { return ((messages *)x->state)->nout > 0; }
 /* Notes one more message; its request is to be made there. */
 static MPI_Request *add(messages *m, message msg) {
     if (m->n == m->cap) {
-        m->cap = m->cap ? 2 * m->cap : TRA_MAXSENDS;
+        m->cap = m->cap ? 2 * m->cap : 64;
         m->req = tra_realloc(m->req, (size_t)m->cap, sizeof *m->req);
         m->v = tra_realloc(m->v, (size_t)m->cap, sizeof *m->v);
         m->done = tra_realloc(m->done, (size_t)m->cap, sizeof *m->done);
@@ -61,39 +84,65 @@ static MPI_Request *add(messages *m, message msg) {
     return &m->req[m->n++];
 }
 
-static void ended(tra_exchange *x, message *msg) {
+static int pieces_of(int64_t bytes) { return (int)tra_ceil_div(bytes, tra_tune.message); }
+
+static void sent(tra_exchange *x, sending *s) {
     messages *m = x->state;
-    receiving *r = msg->in;
-    if (!r) {
-        m->nout--;
-        m->bytes -= msg->bytes;
-        if (msg->last) tra_payload_release(x, &msg->source);
-    } else if (--r->left == 0) {
-        m->nin--;
-        m->in_bytes -= r->bytes;
-        tra_exchange_arrived(x, r->t, r->b, TRA_OK);
-        free(r);
+    m->nout--;
+    if (--s->left > 0) return;
+    m->bytes -= s->source.held;
+    if (!s->refusal) tra_payload_release(x, &s->source);
+    free(s);
+}
+
+/* Makes ready for the next piece. */
+static void receive_piece(tra_exchange *x, receiving *r) {
+    messages *m = x->state;
+    int64_t n = tra_min64(tra_tune.message, r->bytes - r->begun);
+    void *to = r->b ? (char *)r->b->ptr + r->begun : m->sink;
+    r->begun += n;
+    MPI_Irecv(to, (int)n, MPI_BYTE, r->t->from, tag_of(x), x->site->comm.mpi, add(m, (message){.in = r}));
+}
+
+static void received(tra_exchange *x, receiving *r) {
+    messages *m = x->state;
+    if (--r->left > 0) {
+        if (!r->b) receive_piece(x, r);
+        return;
     }
+    m->nin--;
+    m->in_bytes -= r->held;
+    if (!r->b) m->sinks = false;
+    tra_exchange_arrived(x, r->t, r->b, r->bytes, TRA_OK);
+    free(r);
 }
 
 static bool progress(tra_exchange *x) {
     messages *m = x->state;
-    int n = 0, left = 0;
+    int n = 0, left = 0, before = m->n;
     if (m->n > 0) MPI_Testsome(m->n, m->req, &n, m->done, MPI_STATUSES_IGNORE);
-    for (int i = 0; i < n; i++) ended(x, &m->v[m->done[i]]);
-    for (int i = 0; i < m->n && n > 0; i++) {
+    if (n <= 0) return false;
+    message *ended = tra_malloc((size_t)n * sizeof *ended);
+    for (int i = 0; i < n; i++) ended[i] = m->v[m->done[i]];
+    for (int i = 0; i < before; i++) {
         if (m->req[i] == MPI_REQUEST_NULL) continue;
         m->req[left] = m->req[i];
         m->v[left++] = m->v[i];
     }
-    if (n > 0) m->n = left;
-    return n > 0;
+    m->n = left;
+    for (int i = 0; i < n; i++) { /* which may add others */
+        if (ended[i].out)
+            sent(x, ended[i].out);
+        else
+            received(x, ended[i].in);
+    }
+    free(ended);
+    return true;
 }
 
 static bool room(tra_exchange *x, int64_t bytes) {
     messages *m = x->state;
-    int64_t pieces = tra_max64(1, tra_ceil_div(bytes, PIECE));
-    return m->nout == 0 || (m->nout + pieces <= TRA_MAXSENDS && m->bytes + bytes <= x->window);
+    return m->nout == 0 || (m->nout + 1 + pieces_of(bytes) <= tra_tune.sends && m->bytes + bytes <= x->window);
 }
 
 static int64_t held(const tra_exchange *x) {
@@ -101,85 +150,98 @@ static int64_t held(const tra_exchange *x) {
     return m->bytes + m->in_bytes;
 }
 
-static void send(tra_exchange *x, const tra_transfer *t, tra_payload *s) {
+static void send_part(tra_exchange *x, sending *s, int to, const void *data, int64_t n) {
     messages *m = x->state;
-    for (int64_t at = 0; at < s->bytes || at == 0; at += PIECE) {
-        int64_t n = tra_min64(PIECE, s->bytes - at);
-        while (m->nout == TRA_MAXSENDS) { /* one transfer of more than 4 GiB; others may wait for us meanwhile */
+    MPI_Isend(data, (int)n, MPI_BYTE, to, tag_of(x), x->site->comm.mpi, add(m, (message){.out = s}));
+    m->nout++;
+}
+
+static void send(tra_exchange *x, const tra_transfer *t, tra_payload *p) {
+    messages *m = x->state;
+    sending *s = tra_malloc(sizeof *s);
+    *s = (sending){.head = {t->in, p->bytes}, .source = *p, .left = 1 + pieces_of(p->bytes)};
+    m->bytes += p->held;
+    send_part(x, s, t->to, &s->head, sizeof s->head);
+    for (int64_t at = 0; at < p->bytes; at += tra_tune.message) {
+        while (m->nout >= tra_tune.sends) { /* one transfer of more pieces; others may wait for us meanwhile */
             progress(x);
             tra_exchange_receive(x);
         }
-        message p = {.bytes = n, .last = at + n >= s->bytes};
-        if (p.last) {
-            p.source = *s;
-            p.bytes += s->held - s->bytes;
-        }
-        MPI_Isend(s->data + at, (int)n, MPI_BYTE, t->to, tag_of(x), x->site->comm.mpi, add(m, p));
-        m->nout++;
-        m->bytes += p.bytes;
+        send_part(x, s, t->to, p->data + at, tra_min64(tra_tune.message, p->bytes - at));
     }
 }
 
 static void refuse(tra_exchange *x, const tra_transfer *t) {
-    messages *m = x->state;
-    m->nout++; /* nothing, where something is due */
-    MPI_Isend(NULL, 0, MPI_BYTE, t->to, tag_of(x), x->site->comm.mpi, add(m, (message){.bytes = 0}));
+    sending *s = tra_malloc(sizeof *s);
+    *s = (sending){.head = {t->in, REFUSED}, .refusal = true, .left = 1};
+    send_part(x, s, t->to, &s->head, sizeof s->head);
 }
 
-/* May the next transfer of src begin to come? What is on its way is held. */
+/* Takes the header of the next transfer of a source, if it has come. Who has sent all of his may have gone on to the
+ * next lists: what he sends for those stays where it is until we are there. */
+static void look_for_header(tra_exchange *x, int src) {
+    messages *m = x->state;
+    MPI_Message msg;
+    int found;
+    if (m->has[src] || x->next_in[src] == x->incoming[src].n) return;
+    MPI_Improbe(src, tag_of(x), x->site->comm.mpi, &found, &msg, MPI_STATUS_IGNORE);
+    if (!found) return;
+    const tra_transfer *t = &x->incoming[src].v[x->next_in[src]];
+    header *h = &m->next[src];
+    MPI_Mrecv(h, (int)sizeof *h, MPI_BYTE, &msg, MPI_STATUS_IGNORE);
+    assert(h->tuple == t->in);
+    if (h->bytes != REFUSED) {
+        m->has[src] = true;
+        m->nhas++;
+        return;
+    }
+    x->next_in[src]++;
+    x->received++;
+    tra_exchange_fail(x, TRA_LOST); /* the sender has the cause; agreement finds it */
+}
+
+/* May the next transfer of src, of which the header has come, begin to come? What is on its way is held. */
 static bool room_in(const tra_exchange *x, int src) {
     const messages *m = x->state;
-    int64_t bytes = tra_block_footprint(tra_exchange_bytes(x, &x->incoming[src].v[x->next_in[src]]));
-    return m->nin == 0 || (m->nin < TRA_MAXSENDS && m->in_bytes + bytes <= x->window);
+    int64_t bytes = tra_block_footprint(m->next[src].bytes);
+    return m->nin == 0 || (!m->sinks && m->nin < tra_tune.sends && m->in_bytes + bytes <= x->window);
 }
 
-/* Matches a message of the present lists. Who has sent all of his may have gone on to the next lists: what he sends for
- * those stays where it is until we are there. */
-static int next(tra_exchange *x) {
+static int next(tra_exchange *x, int64_t *bytes) {
     messages *m = x->state;
-    int size = x->site->comm.size, any = 0, found;
-    MPI_Status st;
-    if (x->received < x->expected) MPI_Iprobe(MPI_ANY_SOURCE, tag_of(x), x->site->comm.mpi, &any, &st);
-    for (int i = 0; any && x->received < x->expected && i < size; i++) {
+    int size = x->site->comm.size, any = 0;
+    if (x->received < x->expected) MPI_Iprobe(MPI_ANY_SOURCE, tag_of(x), x->site->comm.mpi, &any, MPI_STATUS_IGNORE);
+    for (int i = 0; (any || m->nhas > 0) && i < size; i++) {
         int src = (m->turn + i) % size;
-        if (x->next_in[src] == x->incoming[src].n || !room_in(x, src)) continue;
-        MPI_Improbe(src, tag_of(x), x->site->comm.mpi, &found, &m->msg, &st);
-        if (!found) continue;
+        if (any) look_for_header(x, src);
+        if (!m->has[src] || !room_in(x, src)) continue;
         m->turn = (src + 1) % size;
-        int bytes;
-        MPI_Get_count(&st, MPI_BYTE, &bytes);
-        if (bytes > 0 || tra_exchange_bytes(x, &x->incoming[src].v[x->next_in[src]]) == 0) return src;
-        MPI_Mrecv(NULL, 0, MPI_BYTE, &m->msg, MPI_STATUS_IGNORE);
-        x->next_in[src]++;
-        x->received++;
-        tra_exchange_fail(x, TRA_LOST); /* the sender has the cause; agreement finds it */
+        *bytes = m->next[src].bytes;
+        return src;
     }
     return -1;
 }
 
-/* The first message has been matched; the others, which come after it, are the next from there. */
+/* The header has been taken: the pieces are what comes next from there. */
 static void take(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes) {
     messages *m = x->state;
+    m->has[t->from] = false;
+    m->nhas--;
+    if (bytes == 0) {
+        tra_exchange_arrived(x, t, b, 0, TRA_OK);
+        return;
+    }
     receiving *r = tra_malloc(sizeof *r);
-    *r = (receiving){t, b, tra_block_footprint(bytes), (int)tra_max64(1, tra_ceil_div(bytes, PIECE))};
-    if (!b && !m->sink) m->sink = tra_malloc(PIECE);
-    for (int64_t at = 0; at < bytes || at == 0; at += PIECE) {
-        int len = (int)tra_min64(PIECE, bytes - at);
-        void *to = b ? (char *)b->ptr + at : m->sink;
-        MPI_Request nowhere, *req = b ? add(m, (message){.in = r}) : &nowhere;
-        if (at == 0)
-            MPI_Imrecv(to, len, MPI_BYTE, &m->msg, req);
-        else
-            MPI_Irecv(to, len, MPI_BYTE, t->from, tag_of(x), x->site->comm.mpi, req);
-        if (!b) MPI_Wait(req, MPI_STATUS_IGNORE);
+    *r = (receiving){.t = t, .b = b, .bytes = bytes, .held = tra_block_footprint(bytes), .left = pieces_of(bytes)};
+    m->nin++;
+    m->in_bytes += r->held;
+    if (!b) {
+        m->sinks = true;
+        if (!m->sink) m->sink = tra_malloc((size_t)tra_tune.message);
+        receive_piece(x, r);
+        return;
     }
-    if (b) {
-        m->nin++;
-        m->in_bytes += r->bytes;
-    } else {
-        free(r);
-        tra_exchange_arrived(x, t, NULL, TRA_OK);
-    }
+    while (r->begun < bytes) receive_piece(x, r);
 }
 
 const tra_transport tra_transport_messages = {

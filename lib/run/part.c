@@ -82,7 +82,11 @@ void tra_part_resolve(tra_part *p, int64_t i, tra_part **stored, int64_t *at, tr
     *at = i;
 }
 
-int64_t tra_part_bytes(const tra_part *p, int64_t i) { return tra_type_bytes(p->type, p->ordinal[i]).bound; }
+int64_t tra_part_bytes(const tra_part *p, int64_t i) {
+    tra_size s = tra_type_bytes(p->type, p->ordinal[i]);
+    while (!s.exact && p->kind == TRA_PART_VIEW) i = p->src[i], p = p->base;
+    return !s.exact && p->kind == TRA_PART_STORED && p->block[i] ? p->block[i]->bytes : s.bound;
+}
 
 size_t tra_part_scratch(const tra_part *via) {
     const tra_type *in = via->base ? via->base->type : NULL;

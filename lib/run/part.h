@@ -38,7 +38,7 @@ int64_t tra_part_find(const tra_part *p, int64_t ordinal, int summand); /* -1 */
  * between (else *via NULL) with its index. There is but one: a MAP of a MAP is built as the MAP of their composition,
  * and of a TILE and another MAP or TILE one is stored (the planner's fused flags, memory.h). */
 void tra_part_resolve(tra_part *p, int64_t i, tra_part **stored, int64_t *at, tra_part **via, int64_t *via_at);
-/* Bytes of the array of tuple i of p. */
+/* Bytes of tuple i of p; where its type does not tell and it has no block yet, the most that it may have. */
 int64_t tra_part_bytes(const tra_part *p, int64_t i);
 /* Computes tuple i of a MAP or TILE from the array of its base. scratch: tra_part_scratch bytes. */
 void tra_part_derive(const tra_part *via, int64_t i, const tra_array *base, tra_array *out, void *scratch);

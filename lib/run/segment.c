@@ -1,8 +1,11 @@
 /* segment.c - files between sites. */
 #include "segment.h"
 
+#include "tuning.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,9 +13,12 @@
 #include <zstd.h>
 
 typedef struct head {
+    int64_t record;       /* bytes of the record from here on */
     uint32_t raw, stored; /* alike: not compressed */
     uint64_t sum;
 } head;
+
+tra_tuning tra_tune = {.message = 1 << 26, .sends = 128, .segment = 1 << 26, .segment_piece = 1 << 20};
 
 enum {
     SMALL = 4096, /* pieces under this are stored as they are */
@@ -20,10 +26,10 @@ enum {
 };
 
 static uint64_t sum_of(const head *h, const void *stored) {
-    return XXH64(stored, h->stored, (uint64_t)h->raw << 32 | h->stored);
+    return XXH64(stored, h->stored, XXH64(h, offsetof(head, sum), 0));
 }
 
-size_t tra_segment_room(void) { return sizeof(head) + ZSTD_compressBound(TRA_SEGMENT_PIECE); }
+size_t tra_segment_room(void) { return sizeof(head) + ZSTD_compressBound((size_t)tra_tune.segment_piece); }
 
 static tra_status open_file(tra_segment *s, const char *path, int flags, char *buf, tra_err *e) {
     *s = (tra_segment){.fd = open(path, flags | O_CLOEXEC, 0600), .buf = buf};
@@ -40,17 +46,18 @@ tra_status tra_segment_open(tra_segment *s, const char *path, char *buf, tra_err
     return open_file(s, path, O_RDONLY, buf, e);
 }
 
-static tra_status add_piece(tra_segment *s, const char *data, uint32_t n, tra_err *e) {
+/* The next n of the last `record` bytes of a record. */
+static tra_status add_piece(tra_segment *s, const char *data, int64_t record, uint32_t n, tra_err *e) {
     head *h = (head *)s->buf;
     char *stored = s->buf + sizeof *h;
     size_t len = n;
     if (n >= SMALL && s->untried > 0) {
         s->untried--;
     } else if (n >= SMALL) {
-        len = ZSTD_compress(stored, ZSTD_compressBound(TRA_SEGMENT_PIECE), data, n, 1);
+        len = ZSTD_compress(stored, ZSTD_compressBound((size_t)tra_tune.segment_piece), data, n, 1);
         if (ZSTD_isError(len) || len > n / 4 * 3) len = n, s->untried = UNTRIED;
     }
-    *h = (head){.raw = n, .stored = (uint32_t)len};
+    *h = (head){.record = record, .raw = n, .stored = (uint32_t)len};
     if (len == n) memcpy(stored, data, n);
     h->sum = sum_of(h, stored);
     TRA_TRY(tra_pwrite(s->fd, s->buf, sizeof *h + len, s->at, s->path, e));
@@ -59,9 +66,11 @@ static tra_status add_piece(tra_segment *s, const char *data, uint32_t n, tra_er
     return TRA_OK;
 }
 
+static uint32_t piece_of(int64_t record) { return (uint32_t)tra_min64(tra_tune.segment_piece, record); }
+
 tra_status tra_segment_add(tra_segment *s, const void *data, int64_t bytes, tra_err *e) {
-    for (int64_t at = 0; at < bytes; at += TRA_SEGMENT_PIECE)
-        TRA_TRY(add_piece(s, (const char *)data + at, (uint32_t)tra_min64(TRA_SEGMENT_PIECE, bytes - at), e));
+    for (int64_t at = 0; at < bytes || at == 0; at += tra_tune.segment_piece)
+        TRA_TRY(add_piece(s, (const char *)data + at, bytes - at, piece_of(bytes - at), e));
     return TRA_OK;
 }
 
@@ -82,11 +91,11 @@ static tra_status damaged(const tra_segment *s, tra_err *e) {
     return tra_fail(e, TRA_INPUT, "%s, by which sites exchange blocks, is damaged at byte %" PRId64, s->path, s->at);
 }
 
-static tra_status next_piece(tra_segment *s, char *data, uint32_t n, tra_err *e) {
+static tra_status next_piece(tra_segment *s, char *data, int64_t record, uint32_t n, tra_err *e) {
     head *h = (head *)s->buf;
     char *stored = s->buf + sizeof *h;
     TRA_TRY(tra_pread(s->fd, h, sizeof *h, s->at, s->path, e));
-    if (h->raw != n || h->stored > n) return damaged(s, e);
+    if (h->record != record || h->raw != n || h->stored > n) return damaged(s, e);
     TRA_TRY(tra_pread(s->fd, stored, h->stored, s->at + (int64_t)sizeof *h, s->path, e));
     if (h->sum != sum_of(h, stored)) return damaged(s, e);
     if (h->stored == n)
@@ -98,9 +107,16 @@ static tra_status next_piece(tra_segment *s, char *data, uint32_t n, tra_err *e)
     return TRA_OK;
 }
 
+tra_status tra_segment_length(tra_segment *s, int64_t *bytes, tra_err *e) {
+    head h;
+    TRA_TRY(tra_pread(s->fd, &h, sizeof h, s->at, s->path, e));
+    *bytes = h.record;
+    return h.record >= 0 && h.raw == piece_of(h.record) ? TRA_OK : damaged(s, e);
+}
+
 tra_status tra_segment_next(tra_segment *s, void *data, int64_t bytes, tra_err *e) {
-    for (int64_t at = 0; at < bytes; at += TRA_SEGMENT_PIECE)
-        TRA_TRY(next_piece(s, (char *)data + at, (uint32_t)tra_min64(TRA_SEGMENT_PIECE, bytes - at), e));
+    for (int64_t at = 0; at < bytes || at == 0; at += tra_tune.segment_piece)
+        TRA_TRY(next_piece(s, (char *)data + at, bytes - at, piece_of(bytes - at), e));
     return TRA_OK;
 }
 

@@ -1,16 +1,14 @@
 /* segment.h - a file by which one site hands arrays to another: records of bytes, checksummed, compressed where that
  * pays.
  *
- * A record is cut in pieces of at most TRA_SEGMENT_PIECE bytes; before each stands a head with its length, its length
- * as stored and the XXH64 of these and of the stored bytes. Made by one site, then read once by another that knows the
- * lengths.
+ * A record is cut in pieces of at most tra_tune.segment_piece bytes; before each stands a head with the bytes of the
+ * record from there on, its length, its length as stored and the XXH64 of these and of the stored bytes. A record of no
+ * bytes has a head too. Made by one site, then read once by another.
  */
 #ifndef TRA_SEGMENT_H
 #define TRA_SEGMENT_H
 
 #include "../base/base.h"
-
-enum { TRA_SEGMENT_PIECE = 1 << 20 };
 
 typedef struct tra_segment {
     int fd; /* -1: none */
@@ -30,6 +28,8 @@ TRA_MUSTUSE tra_status tra_segment_add(tra_segment *s, const void *data, int64_t
 TRA_MUSTUSE tra_status tra_segment_finish(tra_segment *s, tra_err *e);
 
 TRA_MUSTUSE tra_status tra_segment_open(tra_segment *s, const char *path, char *buf, tra_err *e);
+/* Bytes of the next record, as its head says: whoever reads it knows whether that may be. */
+TRA_MUSTUSE tra_status tra_segment_length(tra_segment *s, int64_t *bytes, tra_err *e);
 /* The next record, of so many bytes. Another length, a wrong checksum or an early end is TRA_INPUT naming the file. */
 TRA_MUSTUSE tra_status tra_segment_next(tra_segment *s, void *data, int64_t bytes, tra_err *e);
 /* Closes and removes the file, whether it was written or read. Does nothing when there is none. */

@@ -3,6 +3,7 @@
 
 #include "../../lib/run/memory.h"
 #include "../../lib/run/profile.h"
+#include "../../lib/run/tuning.h"
 #include "../../plans/search/cost.h"
 #include "../../plans/search/derive.h"
 
@@ -106,6 +107,18 @@ static tra_status compare_counts(const tra_plan *p, const tra_profile *m, tra_er
 
 typedef enum ceiling { MUCH, LEAST, BETWEEN } ceiling;
 
+/* Now and then what moves goes in pieces of a few bytes, of which few are on their way: no count depends on that. */
+static void tune(bench *b) {
+    static tra_tuning usual;
+    if (usual.message == 0) usual = tra_tune;
+    tra_tune = usual;
+    if (!rng_chance(&b->r, 50)) return;
+    tra_tune = (tra_tuning){.message = rng_range(&b->r, 1, 100),
+                            .sends = (int)rng_range(&b->r, 1, 8),
+                            .segment = rng_range(&b->r, 1, 1000),
+                            .segment_piece = rng_range(&b->r, 1, 100)};
+}
+
 /* level: of zstd, 0: none. */
 static void run_plan(bench *b, const char *by, const tra_plan *plan, ceiling most, int threads, int level,
                      tra_ref_rel **before) {
@@ -121,8 +134,10 @@ static void run_plan(bench *b, const char *by, const tra_plan *plan, ceiling mos
     int64_t memory = most == MUCH ? (int64_t)1 << 30 : p->least_memory;
     if (most == BETWEEN) memory += rng_below(&b->r, tra_max64(0, p->cost.peak_memory - memory) + 1);
     if (most != MUCH) p->memory = memory, tra_plan_memory(p, threads);
-    snprintf(how, sizeof how, "%s plan %d (%s), %s, %d threads, transport %s, zstd %d", by, p->rank, p->strategy,
-             tra_human(memory, human), threads, transport == TRA_TRANSPORT_FILES ? "files" : "mpi", level);
+    tune(b);
+    snprintf(how, sizeof how, "%s plan %d (%s), %s, %d threads, transport %s in pieces of %" PRId64 ", zstd %d", by,
+             p->rank, p->strategy, tra_human(memory, human), threads,
+             transport == TRA_TRANSPORT_FILES ? "files" : "mpi", tra_tune.message, level);
     if (!tra_plan_valid(p, &why)) {
         failed(b, how, why);
         return;

@@ -1,5 +1,6 @@
 /* test_segment.c - files between sites: what is written is read, what is damaged is named. */
 #include "../../lib/run/segment.h"
+#include "../../lib/run/tuning.h"
 #include "check.h"
 
 #include <fcntl.h>
@@ -20,9 +21,10 @@ static void temporary(const char *name) {
     unlink(path);
 }
 
+enum { PIECE = 1 << 20 }; /* tra_tune.segment_piece */
+
 /* Lengths around the border of a piece, and nothing. */
-static const int64_t lengths[] = {
-    0, 1, 8, TRA_SEGMENT_PIECE - 1, TRA_SEGMENT_PIECE, 0, TRA_SEGMENT_PIECE + 1, 3 * (int64_t)TRA_SEGMENT_PIECE + 17};
+static const int64_t lengths[] = {0, 1, 8, PIECE - 1, PIECE, 0, PIECE + 1, 3 * (int64_t)PIECE + 17};
 enum { RECORDS = sizeof lengths / sizeof *lengths };
 
 static char *record(int i, bool random) {
