@@ -180,17 +180,6 @@ static tra_status search_begin(search *s, tra_err *e) {
     return TRA_OK;
 }
 
-int64_t search_bytes(const search *s) {
-    const tra_arena *arenas[] = {s->work, s->kept, s->scratch};
-    size_t n = 0;
-    for (int i = 0; i < 3; i++) n += arenas[i] ? tra_arena_bytes(arenas[i]) : 0;
-    for (int g = 0; g < s->ngroups; g++) n += s->group[g].room ? tra_arena_bytes(s->group[g].room) : 0;
-    n += (size_t)s->capslots * (sizeof *s->slot + sizeof *s->slotscore + 2 * sizeof *s->slottable);
-    n += (size_t)s->capmakings * sizeof *s->making + (size_t)s->capmemo * sizeof *s->memo;
-    n += (size_t)(s->places.cap + s->wayplaces.cap) * sizeof *s->places.v;
-    return (int64_t)n;
-}
-
 static void search_end(search *s) {
     unprepare(s);
     free(s->making);

@@ -170,8 +170,6 @@ typedef struct search {
     bool bounded;
 } search;
 
-/* Bytes that it holds now. */
-int64_t search_bytes(const search *s);
 enum { SMALL_PROGRAM = 2 << 20 }; /* what program and plan take of any process, which its base counts */
 
 /* ---- place.c ---------------------------------------------------------------------------------------------------- */
@@ -226,6 +224,9 @@ int slot_union(search *s, int a, int b);         /* the demands of both; -1 when
 void slots_sweep(search *s, int *to);
 
 /* ---- extract.c -------------------------------------------------------------------------------------------------- */
+
+/* Bytes that the search holds now. */
+int64_t search_bytes(const search *s);
 
 /* The cheapest sets of slots for all outputs, of different strategies; *n of them. Everything that they do not need of
  * groups and slots is forgotten. */
