@@ -44,6 +44,15 @@ void tra_strides(const tra_dims *ext, int64_t *stride) {
     }
 }
 
+int tra_join_key(const tra_dims *joinl, const tra_dims *joinr, int kl, int d) {
+    int before = 0;
+    for (int i = 0; i < joinr->n; i++) {
+        if (joinr->v[i] == d) return (int)joinl->v[i];
+        before += joinr->v[i] < d;
+    }
+    return kl + d - before;
+}
+
 bool tra_next(const tra_dims *box, tra_dims *key) {
     for (int i = box->n - 1; i >= 0; i--) {
         if (++key->v[i] < box->v[i]) return true;

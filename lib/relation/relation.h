@@ -11,7 +11,8 @@
 
 #include "../base/base.h"
 
-enum { TRA_MAXDIM = 31 }; /* key arity + rank; HDF5 1.10 allows 32 dimensions */
+enum { TRA_MAXDIM = 31 };     /* key arity + rank; HDF5 1.10 allows 32 dimensions */
+enum { TRA_MAXAXISDIMS = 6 }; /* key dimensions by which a relation is partitioned together */
 
 /* A key or a shape: n numbers. Passed by pointer, copied by assignment. */
 typedef struct tra_dims {
@@ -25,7 +26,10 @@ bool tra_dims_product(const tra_dims *d, int64_t *out); /* 1 for n = 0; false on
 int64_t tra_linear(const tra_dims *box, const tra_dims *key);
 void tra_unlinear(const tra_dims *box, int64_t pos, tra_dims *key);
 void tra_strides(const tra_dims *ext, int64_t *stride); /* of a row-major array, in elements: ext->n numbers */
-bool tra_next(const tra_dims *box, tra_dims *key);      /* row-major successor; false after the last (key is zeroed) */
+/* Where the key of a join has dimension d of the right key: joinl[i] if it is joined as joinr[i], else after the kl
+ * dimensions of the left key, in order. */
+int tra_join_key(const tra_dims *joinl, const tra_dims *joinr, int kl, int d);
+bool tra_next(const tra_dims *box, tra_dims *key); /* row-major successor; false after the last (key is zeroed) */
 /* "1000x1000" (also "1000,1000"; "" is rank 0); each >= min. False if malformed. */
 bool tra_parse_dims(const char *s, int64_t min, tra_dims *d);
 char *tra_dims_text(const tra_dims *d, const char *open, const char *sep, const char *close, char *buf, size_t n);

@@ -12,7 +12,7 @@ static void label_values(const tra_pairs *x, const tra_side *s, int64_t tuple, i
     tra_dims key;
     tra_catalog_key(s->part->type->cat, s->part->ordinal[tuple], &key);
     for (int d = 0; d < key.n; d++) {
-        int label = s == &x->l ? d : tra_op_right_label(x->op, arity(&x->l), d);
+        int label = s == &x->l ? d : tra_join_key(&x->op->what.joinl, &x->op->what.joinr, arity(&x->l), d);
         value[label] = key.v[d];
         if (has) has[label] = true;
     }
@@ -28,7 +28,7 @@ static void classify(tra_pairs *x) {
         x->radix[d] = x->l.part->type->cat->frontier.v[d];
     }
     for (int d = 0; d < kr; d++) {
-        int label = tra_op_right_label(op, kl, d);
+        int label = tra_join_key(&op->what.joinl, &op->what.joinr, kl, d);
         int64_t f = x->r.part->type->cat->frontier.v[d];
         x->radix[label] = in_l[label] ? tra_min64(x->radix[label], f) : f; /* joined keys: the lesser frontier counts */
         in_r[label] = true;

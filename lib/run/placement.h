@@ -16,7 +16,7 @@
 
 #include "../relation/relation.h"
 
-enum { TRA_MAXAXES = 6, TRA_MAXAXISDIMS = 6 };
+enum { TRA_MAXAXES = 6 };
 typedef enum tra_axis_kind { TRA_AXIS_PART, TRA_AXIS_COPY, TRA_AXIS_PARTIAL } tra_axis_kind;
 
 typedef struct tra_axis {

@@ -70,18 +70,9 @@ bool tra_op_feeds(const tra_plan *p, const tra_op *op) {
     return false;
 }
 
-int tra_op_right_label(const tra_op *op, int kl, int d) {
-    int before = 0;
-    for (int i = 0; i < op->what.joinr.n; i++) {
-        if (op->what.joinr.v[i] == d) return (int)op->what.joinl.v[i];
-        before += op->what.joinr.v[i] < d;
-    }
-    return kl + d - before;
-}
-
 void tra_op_label(const tra_plan *p, const tra_op *op, int side, int d, bool *joined, bool *grouped) {
     const tra_dims *v = side == 0 ? &op->what.joinl : &op->what.joinr;
-    int label = side == 0 ? d : tra_op_right_label(op, p->ops[op->in[0]].type.cat->frontier.n, d);
+    int label = side == 0 ? d : tra_join_key(&op->what.joinl, v, p->ops[op->in[0]].type.cat->frontier.n, d);
     *joined = false;
     *grouped = !op->what.agg;
     for (int i = 0; i < v->n; i++) *joined |= v->v[i] == d;

@@ -168,8 +168,6 @@ bool tra_op_moves(const tra_plan *p, const tra_op *op, int side);
 /* Does an exchange send its results while it makes them? */
 bool tra_op_feeds(const tra_plan *p, const tra_op *op);
 
-/* The label of key dimension d of a join's right input, where the left one's key has kl (pairs.h). */
-int tra_op_right_label(const tra_op *op, int kl, int d);
 /* Is key dimension d of input `side` of a join or aggregation joined, and is it grouped by? Without an aggregation all
  * are. */
 void tra_op_label(const tra_plan *p, const tra_op *op, int side, int d, bool *joined, bool *grouped);

@@ -16,7 +16,7 @@ static int *slot(const rows *r, const int *row) {
     return &r->table[at];
 }
 
-int rows_add(rows *r, const int *row) {
+int tra_rows_add(rows *r, const int *row) {
     if (2 * r->n >= r->ntable) {
         r->ntable = r->ntable ? 2 * r->ntable : 16;
         free(r->table);
@@ -33,7 +33,7 @@ int rows_add(rows *r, const int *row) {
     return (*at = ++r->n) - 1;
 }
 
-void rows_free(rows *r) {
+void tra_rows_free(rows *r) {
     free(r->v);
     free(r->table);
     *r = (rows){0};
@@ -71,7 +71,7 @@ static double own_moved(const tra_eingraph *g, const tra_vertex *x, const int *d
     return cost;
 }
 
-choices *choices_new(const tra_eingraph *g, tra_ein_costs costs, int p, bool any, tra_arena *a) {
+choices *tra_ein_choices_new(const tra_eingraph *g, tra_ein_costs costs, int p, bool any, tra_arena *a) {
     choices *all = tra_news(a, choices, g->nvertices);
     int parts[TRA_MAXDIM];
     for (int v = 0; v < g->nvertices; v++) {
@@ -88,22 +88,22 @@ choices *choices_new(const tra_eingraph *g, tra_ein_costs costs, int p, bool any
             c->own[i] =
                 costs == TRA_EIN_MOVED ? own_moved(g, x, d) : tra_ein_join_cost(g, x, d) + tra_ein_agg_cost(g, x, d);
             tra_ein_parts(g, &x->out, d, parts);
-            c->out_of[i] = rows_add(&c->outs, parts);
+            c->out_of[i] = tra_rows_add(&c->outs, parts);
         }
         find_producers(g, v, c, a);
     }
     return all;
 }
 
-void choices_free(const tra_eingraph *g, choices *c) {
-    for (int v = 0; v < g->nvertices; v++) rows_free(&c[v].outs);
+void tra_ein_choices_free(const tra_eingraph *g, choices *c) {
+    for (int v = 0; v < g->nvertices; v++) tra_rows_free(&c[v].outs);
 }
 
-int needs_width(const tra_eingraph *g, int v, const producer *from) {
+int tra_ein_needs_width(const tra_eingraph *g, int v, const producer *from) {
     return from->nrefs * g->rel[g->v[v].ref[from->ref[0]].rel].n;
 }
 
-void needs(const tra_eingraph *g, int v, const producer *from, const int *d, int *row) {
+void tra_ein_needs(const tra_eingraph *g, int v, const producer *from, const int *d, int *row) {
     for (int i = 0; i < from->nrefs; i++) {
         const tra_ein_ref *r = &g->v[v].ref[from->ref[i]];
         tra_ein_parts(g, r, d, row);
@@ -111,7 +111,7 @@ void needs(const tra_eingraph *g, int v, const producer *from, const int *d, int
     }
 }
 
-double bring(const tra_eingraph *g, const choices *c, int v, const producer *from, int out, const int *row) {
+double tra_ein_bring(const tra_eingraph *g, const choices *c, int v, const producer *from, int out, const int *row) {
     const choices *pc = &c[from->v];
     const int *made = pc->outs.v + (size_t)out * (size_t)pc->outs.width;
     double cost = 0;
@@ -157,8 +157,8 @@ static tra_labelling *labelled(const tra_eingraph *g, const char *how, int **d, 
     return l;
 }
 
-tra_labelling *chosen_labelling(const tra_eingraph *g, const char *how, const choices *c, const int *chosen, int p,
-                                bool any, tra_arena *a) {
+tra_labelling *tra_ein_chosen_labelling(const tra_eingraph *g, const char *how, const choices *c, const int *chosen,
+                                        int p, bool any, tra_arena *a) {
     int **d = tra_news(a, int *, g->nvertices);
     for (int v = 0; v < g->nvertices; v++) {
         d[v] = tra_news(a, int, g->v[v].nlabels);

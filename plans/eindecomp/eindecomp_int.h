@@ -10,8 +10,8 @@ typedef struct rows {
     int *v;
     int ntable, *table; /* open addressing: number of the row, from 1 */
 } rows;
-int rows_add(rows *r, const int *row); /* its number */
-void rows_free(rows *r);
+int tra_rows_add(rows *r, const int *row); /* its number */
+void tra_rows_free(rows *r);
 
 /* A vertex that makes what another reads. */
 typedef struct producer {
@@ -33,22 +33,22 @@ typedef struct choices {
  * at most. */
 double tra_ein_part_floats(const tra_ein_rel *r, const int *parts, const int *other);
 /* What can be chosen for each vertex; in the arena but for the rows. */
-choices *choices_new(const tra_eingraph *g, tra_ein_costs costs, int p, bool any, tra_arena *a);
-void choices_free(const tra_eingraph *g, choices *c);
+choices *tra_ein_choices_new(const tra_eingraph *g, tra_ein_costs costs, int p, bool any, tra_arena *a);
+void tra_ein_choices_free(const tra_eingraph *g, choices *c);
 static inline const int *vector(const choices *c, int i) { return c->vec.v + (size_t)i * (size_t)c->vec.nlabels; }
 /* Partitions of the producer's result that a vector needs, one reference after the other, into row. */
-void needs(const tra_eingraph *g, int v, const producer *from, const int *d, int *row);
-int needs_width(const tra_eingraph *g, int v, const producer *from);
+void tra_ein_needs(const tra_eingraph *g, int v, const producer *from, const int *d, int *row);
+int tra_ein_needs_width(const tra_eingraph *g, int v, const producer *from);
 /* What it costs to bring the producer's result from a partition (a number of its outs) to such a row. */
-double bring(const tra_eingraph *g, const choices *c, int v, const producer *from, int out, const int *row);
+double tra_ein_bring(const tra_eingraph *g, const choices *c, int v, const producer *from, int out, const int *row);
 
 /* Of vectors of c, by number. */
-tra_labelling *chosen_labelling(const tra_eingraph *g, const char *how, const choices *c, const int *chosen, int p,
-                                bool any, tra_arena *a);
+tra_labelling *tra_ein_chosen_labelling(const tra_eingraph *g, const char *how, const choices *c, const int *chosen,
+                                        int p, bool any, tra_arena *a);
 
 /* The best with vectors among vec[v][0..nvec[v]) of each vertex, by number, to chosen; false if that takes too long. */
-bool best_among(const tra_eingraph *g, const choices *c, int *const *vec, const int *nvec, int *chosen);
+bool tra_ein_best_among(const tra_eingraph *g, const choices *c, int *const *vec, const int *nvec, int *chosen);
 /* Makes a labelling better: false if it could not. */
-bool refine(const tra_eingraph *g, const choices *c, int *chosen);
+bool tra_ein_refine(const tra_eingraph *g, const choices *c, int *chosen);
 
 #endif

@@ -81,15 +81,15 @@ static void add_costs(elimination *w, int v) {
     for (int k = 0; k < c->nproducers; k++) {
         const producer *from = &c->from[k];
         const choices *pc = &w->c[from->v];
-        int m = w->nvec[from->v], *row = tra_news(w->a, int, needs_width(w->g, v, from));
+        int m = w->nvec[from->v], *row = tra_news(w->a, int, tra_ein_needs_width(w->g, v, from));
         f = &w->factor[w->nfactors++];
         *f = (factor){.n = 2, .v = tra_news(w->a, int, 2), .cost = tra_malloc((size_t)n * (size_t)m * sizeof(double))};
         f->v[0] = v, f->v[1] = from->v;
         for (int i = 0; i < n; i++) {
-            needs(w->g, v, from, vector(c, w->vec[v][i]), row);
+            tra_ein_needs(w->g, v, from, vector(c, w->vec[v][i]), row);
             for (int j = 0; j < m; j++) {
                 int out = pc->out_of[w->vec[from->v][j]];
-                f->cost[(size_t)i * (size_t)m + (size_t)j] = bring(w->g, w->c, v, from, out, row);
+                f->cost[(size_t)i * (size_t)m + (size_t)j] = tra_ein_bring(w->g, w->c, v, from, out, row);
             }
         }
     }
@@ -163,7 +163,7 @@ static void choose_all(const elimination *w, int *chosen) {
     }
 }
 
-bool best_among(const tra_eingraph *g, const choices *c, int *const *vec, const int *nvec, int *chosen) {
+bool tra_ein_best_among(const tra_eingraph *g, const choices *c, int *const *vec, const int *nvec, int *chosen) {
     elimination w = {.g = g, .c = c, .vec = vec, .nvec = nvec, .a = tra_arena_new()};
     int n = g->nvertices, nedges = 0;
     w.near = tra_news(w.a, bool *, n);
@@ -192,27 +192,27 @@ bool best_among(const tra_eingraph *g, const choices *c, int *const *vec, const 
 static int reduce_choices(const tra_eingraph *g, const choices *c, int v, int *vec, tra_arena *a) {
     rows kinds = {.width = 1};
     c += v;
-    for (int i = 0; i < c->nproducers; i++) kinds.width += needs_width(g, v, &c->from[i]);
+    for (int i = 0; i < c->nproducers; i++) kinds.width += tra_ein_needs_width(g, v, &c->from[i]);
     int *row = tra_news(a, int, kinds.width);
     for (int i = 0; i < c->vec.n; i++) {
         int *to = row;
         *to++ = c->out_of[i];
         for (int f = 0; f < c->nproducers; f++) {
-            needs(g, v, &c->from[f], vector(c, i), to);
-            to += needs_width(g, v, &c->from[f]);
+            tra_ein_needs(g, v, &c->from[f], vector(c, i), to);
+            to += tra_ein_needs_width(g, v, &c->from[f]);
         }
-        int n = kinds.n, k = rows_add(&kinds, row);
+        int n = kinds.n, k = tra_rows_add(&kinds, row);
         if (k == n || c->own[i] < c->own[vec[k]]) vec[k] = i;
     }
     int n = kinds.n;
-    rows_free(&kinds);
+    tra_rows_free(&kinds);
     return n;
 }
 
 tra_labelling *tra_ein_exact(const tra_eingraph *g, tra_ein_costs costs, int p, bool any, tra_arena *a) {
     if (g->nvertices > TRA_EIN_EXACT) return NULL;
     tra_arena *work = tra_arena_new();
-    choices *c = choices_new(g, costs, p, any, work);
+    choices *c = tra_ein_choices_new(g, costs, p, any, work);
     int n = g->nvertices, **vec = tra_news(work, int *, n), *nvec = tra_news(work, int, n),
         *chosen = tra_news(work, int, n);
     for (int v = 0; v < n; v++) {
@@ -220,8 +220,8 @@ tra_labelling *tra_ein_exact(const tra_eingraph *g, tra_ein_costs costs, int p, 
         nvec[v] = reduce_choices(g, c, v, vec[v], work);
     }
     tra_labelling *out = NULL;
-    if (best_among(g, c, vec, nvec, chosen)) out = chosen_labelling(g, "exact", c, chosen, p, any, a);
-    choices_free(g, c);
+    if (tra_ein_best_among(g, c, vec, nvec, chosen)) out = tra_ein_chosen_labelling(g, "exact", c, chosen, p, any, a);
+    tra_ein_choices_free(g, c);
     tra_arena_free(work);
     return out;
 }

@@ -35,13 +35,13 @@ static void add_link(labeller *w, int v, const producer *from, double *total) {
     const table *pt = &w->t[from->v];
     table *t = &w->t[v];
     link *k = &t->link[t->nlinks++];
-    rows keys = {.width = needs_width(w->g, v, from)};
+    rows keys = {.width = tra_ein_needs_width(w->g, v, from)};
     int *row = tra_news(w->a, int, keys.width);
     k->v = from->v;
     k->key_of = tra_news(w->a, int, c->vec.n);
     for (int i = 0; i < c->vec.n; i++) {
-        needs(w->g, v, from, vector(c, i), row);
-        k->key_of[i] = rows_add(&keys, row);
+        tra_ein_needs(w->g, v, from, vector(c, i), row);
+        k->key_of[i] = tra_rows_add(&keys, row);
     }
     k->out = tra_news(w->a, int, keys.n);
     double *cost = tra_malloc((size_t)keys.n * sizeof *cost);
@@ -49,13 +49,13 @@ static void add_link(labeller *w, int v, const producer *from, double *total) {
         cost[i] = INFINITY;
         for (int o = 0; o < pc->outs.n; o++) {
             if (pt->best[o] >= cost[i]) continue;
-            double x = pt->best[o] + bring(w->g, w->c, v, from, o, keys.v + (size_t)i * (size_t)keys.width);
+            double x = pt->best[o] + tra_ein_bring(w->g, w->c, v, from, o, keys.v + (size_t)i * (size_t)keys.width);
             if (x < cost[i]) cost[i] = x, k->out[i] = o;
         }
     }
     for (int i = 0; i < c->vec.n; i++) total[i] += cost[k->key_of[i]];
     free(cost);
-    rows_free(&keys);
+    tra_rows_free(&keys);
 }
 
 /* The table of v, with the costs of producer `only` alone (-1: of all; NOTHING: of none). */
@@ -134,7 +134,7 @@ tra_labelling *tra_ein_label(const tra_eingraph *g, tra_ein_costs costs, int p, 
                              tra_labelling **refined) {
     labeller w = {.g = g, .a = tra_arena_new()};
     bool tree = is_tree(g);
-    w.c = choices_new(g, costs, p, any, w.a);
+    w.c = tra_ein_choices_new(g, costs, p, any, w.a);
     w.t = tra_news(w.a, table, g->nvertices);
     w.chosen = tra_news(w.a, int, g->nvertices);
     for (int v = 0; v < g->nvertices; v++) w.chosen[v] = -1;
@@ -142,12 +142,13 @@ tra_labelling *tra_ein_label(const tra_eingraph *g, tra_ein_costs costs, int p, 
         label_tree(&w);
     else
         linearise(&w);
-    tra_labelling *out = chosen_labelling(g, tree ? "tree" : "linearised", w.c, w.chosen, p, any, a);
+    tra_labelling *out = tra_ein_chosen_labelling(g, tree ? "tree" : "linearised", w.c, w.chosen, p, any, a);
     if (refined) {
         *refined = NULL;
-        if (!tree && refine(g, w.c, w.chosen)) *refined = chosen_labelling(g, "refined", w.c, w.chosen, p, any, a);
+        if (!tree && tra_ein_refine(g, w.c, w.chosen))
+            *refined = tra_ein_chosen_labelling(g, "refined", w.c, w.chosen, p, any, a);
     }
-    choices_free(g, w.c);
+    tra_ein_choices_free(g, w.c);
     tra_arena_free(w.a);
     return out;
 }

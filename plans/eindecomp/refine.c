@@ -11,9 +11,9 @@ enum { ROUNDS = 8, MOST = 16 };
 /* What a vector of v pays for its i-th producer with a vector of that. */
 static double pays(const tra_eingraph *g, const choices *c, int v, int vec, int i, int from_vec) {
     const producer *from = &c[v].from[i];
-    int row[needs_width(g, v, from) + 1];
-    needs(g, v, from, vector(&c[v], vec), row);
-    return bring(g, c, v, from, c[from->v].out_of[from_vec], row);
+    int row[tra_ein_needs_width(g, v, from) + 1];
+    tra_ein_needs(g, v, from, vector(&c[v], vec), row);
+    return tra_ein_bring(g, c, v, from, c[from->v].out_of[from_vec], row);
 }
 
 static double total(const tra_eingraph *g, const choices *c, const int *chosen) {
@@ -52,7 +52,7 @@ static int cheapest(const double *cost, int n, int chosen, int most, int *vec) {
     return m;
 }
 
-bool refine(const tra_eingraph *g, const choices *c, int *chosen) {
+bool tra_ein_refine(const tra_eingraph *g, const choices *c, int *chosen) {
     tra_arena *a = tra_arena_new();
     int n = g->nvertices, **vec = tra_news(a, int *, n), *nvec = tra_news(a, int, n), *next = tra_news(a, int, n);
     double **cost = tra_news(a, double *, n), before = total(g, c, chosen);
@@ -63,7 +63,7 @@ bool refine(const tra_eingraph *g, const choices *c, int *chosen) {
         more = false;
         for (int most = MOST; most > 1 && !more; most /= 2) {
             for (int v = 0; v < n; v++) nvec[v] = cheapest(cost[v], c[v].vec.n, chosen[v], most, vec[v]);
-            more = best_among(g, c, vec, nvec, next);
+            more = tra_ein_best_among(g, c, vec, nvec, next);
         }
         double after = more ? total(g, c, next) : before;
         more = after < before * (1 - 1e-12);

@@ -287,25 +287,25 @@ static void write_split(product *p, const part *l, const part *r, part *out, boo
     bool plain = key.n == out->key.n && memcmp(key.v, out->key.v, (size_t)key.n * sizeof *key.v) == 0;
     tra_expr *left = tra_memo_expr(any_of(m, l->group)), *right = tra_memo_expr(any_of(m, r->group)), *z = NULL;
     if (!plain) {
-        z = make_below(w, p->root, &join);
+        z = tra_make_below(w, p->root, &join);
         if (!z) return;
         tra_dims group = {.n = out->key.n};
         for (int i = 0; i < group.n; i++) group.v[i] = place_of(&key, out->key.v[i]);
         if (pads(&z->node, &group)) {
-            refuse(w, p->root, "the arrays of a group differ in extents, and what pads them would be multiplied");
+            tra_refuse(w, p->root, "the arrays of a group differ in extents, and what pads them would be multiplied");
             return;
         }
-        join = proto_agg(tra_kernel_sum(m->arena), &group, &z->node);
+        join = tra_proto_agg(tra_kernel_sum(m->arena), &group, &z->node);
         left = z;
         right = NULL;
     }
     if (out->group < 0) {
-        tra_expr *made = make_below(w, p->root, &join);
+        tra_expr *made = tra_make_below(w, p->root, &join);
         if (made) out->group = tra_memo_find(m, made->group);
     } else if (root) {
-        claim(w, p->root, NULL, 0, &join, left, right);
+        tra_claim(w, p->root, NULL, 0, &join, left, right);
     } else {
-        claim(w, tra_memo_expr(any_of(m, out->group)), NULL, 0, &join, left, right);
+        tra_claim(w, tra_memo_expr(any_of(m, out->group)), NULL, 0, &join, left, right);
     }
 }
 
@@ -329,7 +329,7 @@ static void all_orders(product *p, const part *root) {
     part *of = tra_calloc((size_t)all + 1, sizeof *of);
     for (uint32_t s = 1; s <= all; s++) use[s] = connected(p, s);
     if (!use[all]) {
-        refuse(p->w, p->root, "operands of the product share no label with the others");
+        tra_refuse(p->w, p->root, "operands of the product share no label with the others");
         free(of);
         return;
     }
@@ -397,8 +397,8 @@ static void reorder_product(tra_rewriting *w, tra_expr *x, tra_expr *y, int side
         for (int i = 0; i < 2; i++) {
             const tra_expr *z = aggregated(m, join->in[i]);
             if (z && (!is_sum(x) || !is_sum(z)))
-                refuse(w, x, "the products are aggregated by %s, not by a plain sum",
-                       kernel_text(w, is_sum(x) ? z->node.kernel : x->node.kernel));
+                tra_refuse(w, x, "the products are aggregated by %s, not by a plain sum",
+                           tra_kernel_name(w, is_sum(x) ? z->node.kernel : x->node.kernel));
         }
         if (!is_sum(x)) return;
     } else if (!is_product(x, &k) || is_summed(m, x)) {
@@ -417,7 +417,7 @@ static void reorder_product(tra_rewriting *w, tra_expr *x, tra_expr *y, int side
         for (int d = 0; d < l->key.n; d++) seen = (seen ^ (uint64_t)l->key.v[d]) * 1099511628211u;
         for (int d = 0; d < l->dim.n; d++) seen = (seen ^ (uint64_t)(64 + l->dim.v[d])) * 1099511628211u;
     }
-    if (tried(w, (seen ^ (uint64_t)x->node.id) * 1099511628211u)) return;
+    if (tra_tried(w, (seen ^ (uint64_t)x->node.id) * 1099511628211u)) return;
     all_orders(p, &root);
 }
 

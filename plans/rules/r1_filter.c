@@ -18,25 +18,25 @@ static bool may_fail(const tra_keyexpr *x) {
 static void claim_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, conjuncts *c, const tra_node *in) {
     bool guarded = false;
     for (int i = 0; i < c->n; i++) guarded = guarded || may_fail(c->v[i]);
-    if (!guarded) sort_conjuncts(c);
-    tra_node n = proto_filter(w, c, x->node.keyfn->names, in);
-    claim(w, x, y, 0, &n, NULL, NULL);
+    if (!guarded) tra_sort_conjuncts(c);
+    tra_node n = tra_proto_filter(w, c, x->node.keyfn->names, in);
+    tra_claim(w, x, y, 0, &n, NULL, NULL);
 }
 
 static void merge_filters(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     conjuncts c, outer;
     (void)side;
     if (!is(x, TRA_OP_FILTER)) return;
-    split_predicate(x->node.keyfn, &outer);
+    tra_split_predicate(x->node.keyfn, &outer);
     if (!y) {
-        if (tra_type_eq(&x->node.type, &x->node.in[0]->type, NULL)) claim_same(w, x, x->node.in[0]);
+        if (tra_type_eq(&x->node.type, &x->node.in[0]->type, NULL)) tra_claim_same(w, x, x->node.in[0]);
         if (outer.n > 1) claim_filter(w, x, NULL, &outer, x->node.in[0]);
         return;
     }
     if (!is(y, TRA_OP_FILTER)) return;
-    split_predicate(y->node.keyfn, &c);
+    tra_split_predicate(y->node.keyfn, &c);
     for (int i = 0; i < outer.n; i++)
-        if (!add_conjunct(&c, outer.v[i])) return;
+        if (!tra_add_conjunct(&c, outer.v[i])) return;
     claim_filter(w, x, y, &c, y->node.in[0]);
 }
 
@@ -46,16 +46,16 @@ static void split_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     conjuncts c;
     (void)side;
     if (!is(x, TRA_OP_FILTER) || y) return;
-    split_predicate(x->node.keyfn, &c);
+    tra_split_predicate(x->node.keyfn, &c);
     for (int i = c.n <= FEW ? 0 : c.n - 1; i < c.n && c.n > 1; i++) {
         conjuncts one = {1, {c.v[i]}}, rest = {0};
         for (int j = 0; j < c.n; j++)
             if (j != i) rest.v[rest.n++] = c.v[j];
-        tra_node n = proto_filter(w, &rest, x->node.keyfn->names, x->node.in[0]);
-        tra_expr *inner = make_below(w, x, &n);
+        tra_node n = tra_proto_filter(w, &rest, x->node.keyfn->names, x->node.in[0]);
+        tra_expr *inner = tra_make_below(w, x, &n);
         if (!inner) continue;
-        n = proto_filter(w, &one, x->node.keyfn->names, &inner->node);
-        claim(w, x, NULL, 0, &n, inner, NULL);
+        n = tra_proto_filter(w, &one, x->node.keyfn->names, &inner->node);
+        tra_claim(w, x, NULL, 0, &n, inner, NULL);
     }
 }
 
@@ -82,26 +82,17 @@ static void filter_below_map(tra_rewriting *w, tra_expr *x, tra_expr *y, int sid
     (void)side;
     if (!is(x, TRA_OP_FILTER)) return;
     if (is(y, TRA_OP_REKEY) || is(y, TRA_OP_TILE)) {
-        refuse(w, x, "the key function of the map is not the identity: %s makes other keys",
-               tra_opcode_text(y->node.op));
+        tra_refuse(w, x, "the key function of the map is not the identity: %s makes other keys",
+                   tra_opcode_text(y->node.op));
         return;
     }
     if (!is(y, TRA_OP_TRANSFORM)) return;
-    tra_node n = over(x, y->node.in[0]);
-    tra_expr *filter = make_below(w, x, &n);
-    if (!filter) return;
-    n = over(y, &filter->node);
-    claim(w, x, y, 0, &n, filter, NULL);
+    tra_swap(w, x, y);
 }
 
 static void map_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     (void)side;
-    if (!is(x, TRA_OP_TRANSFORM) || !is(y, TRA_OP_FILTER)) return;
-    tra_node n = over(x, y->node.in[0]);
-    tra_expr *map = make_below(w, x, &n);
-    if (!map) return;
-    n = over(y, &map->node);
-    claim(w, x, y, 0, &n, map, NULL);
+    if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_FILTER)) tra_swap(w, x, y);
 }
 
 const tra_rule tra_rule_r1_3 = {
@@ -125,8 +116,8 @@ const tra_rule tra_rule_r1_3 = {
 /* minindex and its kin count places in the whole tensor, holes included. */
 static bool counts_places(tra_rewriting *w, const tra_expr *x, const tra_expr *agg) {
     if (!is(agg, TRA_OP_AGG) || !tra_kernel_needs_tensor(agg->node.kernel)) return false;
-    refuse(w, x, "%s counts places in the whole tensor, which the filter would change",
-           kernel_text(w, agg->node.kernel));
+    tra_refuse(w, x, "%s counts places in the whole tensor, which the filter would change",
+               tra_kernel_name(w, agg->node.kernel));
     return true;
 }
 
@@ -149,14 +140,14 @@ static void filter_below_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int sid
     if (!is(x, TRA_OP_FILTER) || !group_dims(y, dim) || counts_places(w, x, y)) return;
     const char *names[TRA_MAXDIM] = {NULL};
     const tra_keyfn *f = x->node.keyfn;
-    split_predicate(f, &c);
+    tra_split_predicate(f, &c);
     for (int i = 0; i < f->arity; i++) names[dim[i]] = f->names[i];
-    for (int i = 0; i < c.n; i++) c.v[i] = rename_vars(w, c.v[i], dim);
-    tra_node n = proto_filter(w, &c, names, y->node.in[0]);
-    tra_expr *filter = make_below(w, x, &n);
+    for (int i = 0; i < c.n; i++) c.v[i] = tra_rename_vars(w, c.v[i], dim);
+    tra_node n = tra_proto_filter(w, &c, names, y->node.in[0]);
+    tra_expr *filter = tra_make_below(w, x, &n);
     if (!filter) return;
-    n = over(y, &filter->node);
-    claim(w, x, y, 0, &n, filter, NULL);
+    n = tra_over(y, &filter->node);
+    tra_claim(w, x, y, 0, &n, filter, NULL);
 }
 
 static void agg_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
@@ -173,30 +164,30 @@ static void agg_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int sid
         place[dim[i]] = i;
         names[i] = f->names[dim[i]];
     }
-    split_predicate(f, &c);
+    tra_split_predicate(f, &c);
     for (int i = 0; i < c.n; i++) {
         if (tra_keyexpr_vars(c.v[i]) & ~grouped)
             stay.v[stay.n++] = c.v[i];
         else
-            up.v[up.n++] = rename_vars(w, c.v[i], place);
+            up.v[up.n++] = tra_rename_vars(w, c.v[i], place);
     }
     if (up.n == 0) {
-        refuse(w, x, "the predicate reads keys that are not grouped, so the filter stays below");
+        tra_refuse(w, x, "the predicate reads keys that are not grouped, so the filter stays below");
         return;
     }
     tra_node n;
     const tra_node *in = y->node.in[0];
     if (stay.n) {
-        n = proto_filter(w, &stay, f->names, in);
-        tra_expr *rest = make_below(w, x, &n);
+        n = tra_proto_filter(w, &stay, f->names, in);
+        tra_expr *rest = tra_make_below(w, x, &n);
         if (!rest) return;
         in = &rest->node;
     }
-    n = over(x, in);
-    tra_expr *agg = make_below(w, x, &n);
+    n = tra_over(x, in);
+    tra_expr *agg = tra_make_below(w, x, &n);
     if (!agg) return;
-    n = proto_filter(w, &up, names, &agg->node);
-    claim(w, x, y, 0, &n, agg, NULL);
+    n = tra_proto_filter(w, &up, names, &agg->node);
+    tra_claim(w, x, y, 0, &n, agg, NULL);
 }
 
 const tra_rule tra_rule_r1_5 = {
@@ -226,22 +217,17 @@ const tra_rule tra_rule_r1_5 = {
 
 /* The key dimension of the join's result that each one of the input is. */
 static void places(const tra_expr *join, int side, int place[TRA_MAXDIM]) {
-    int kl = join->node.in[0]->type.cat->frontier.n, kr = join->node.in[1]->type.cat->frontier.n, next = kl;
+    const tra_node *n = &join->node;
     for (int d = 0; d < TRA_MAXDIM; d++) place[d] = d;
-    if (side == 0) return;
-    for (int d = 0; d < kr; d++) {
-        place[d] = -1;
-        for (int i = 0; i < join->node.joinr.n; i++)
-            if (join->node.joinr.v[i] == d) place[d] = (int)join->node.joinl.v[i];
-        if (place[d] < 0) place[d] = next++;
-    }
+    for (int d = 0; side == 1 && d < n->in[1]->type.cat->frontier.n; d++)
+        place[d] = tra_join_key(&n->joinl, &n->joinr, n->in[0]->type.cat->frontier.n, d);
 }
 
 static void filter_below_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     conjuncts c, stay = {0}, to[2] = {{0}, {0}};
     const char *names[2][TRA_MAXDIM] = {{NULL}, {NULL}};
     if (!is(x, TRA_OP_FILTER) || !is(y, TRA_OP_JOIN)) return;
-    split_predicate(x->node.keyfn, &c);
+    tra_split_predicate(x->node.keyfn, &c);
     for (int i = 0; i < c.n; i++) {
         bool pushed = false;
         for (int s = 0; s < 2; s++) {
@@ -254,33 +240,33 @@ static void filter_below_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int si
                 names[s][d] = x->node.keyfn->names[place[d]];
             }
             if (tra_keyexpr_vars(c.v[i]) & ~has) continue;
-            to[s].v[to[s].n++] = rename_vars(w, c.v[i], back);
+            to[s].v[to[s].n++] = tra_rename_vars(w, c.v[i], back);
             pushed = true;
         }
         if (!pushed) stay.v[stay.n++] = c.v[i];
     }
     if (stay.n == c.n) {
-        refuse(w, x, "no input of the join has all the keys that the predicate reads");
+        tra_refuse(w, x, "no input of the join has all the keys that the predicate reads");
         return;
     }
     tra_expr *in[2] = {NULL, NULL};
     tra_node n = y->node;
     for (int s = 0; s < 2; s++) {
         if (to[s].n == 0) continue;
-        tra_node f = proto_filter(w, &to[s], names[s], y->node.in[s]);
-        in[s] = make_below(w, x, &f);
+        tra_node f = tra_proto_filter(w, &to[s], names[s], y->node.in[s]);
+        in[s] = tra_make_below(w, x, &f);
         if (!in[s]) return;
         n.in[s] = &in[s]->node;
     }
     if (stay.n == 0) {
-        claim(w, x, y, side, &n, in[0], in[1]);
+        tra_claim(w, x, y, side, &n, in[0], in[1]);
         return;
     }
     n.name = NULL;
-    tra_expr *join = make_below(w, x, &n);
+    tra_expr *join = tra_make_below(w, x, &n);
     if (!join) return;
-    n = proto_filter(w, &stay, x->node.keyfn->names, &join->node);
-    claim(w, x, y, side, &n, join, NULL);
+    n = tra_proto_filter(w, &stay, x->node.keyfn->names, &join->node);
+    tra_claim(w, x, y, side, &n, join, NULL);
 }
 
 static void join_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
@@ -289,16 +275,16 @@ static void join_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int si
     conjuncts c;
     const char *names[TRA_MAXDIM] = {NULL};
     places(x, side, place);
-    split_predicate(y->node.keyfn, &c);
-    for (int i = 0; i < c.n; i++) c.v[i] = rename_vars(w, c.v[i], place);
+    tra_split_predicate(y->node.keyfn, &c);
+    for (int i = 0; i < c.n; i++) c.v[i] = tra_rename_vars(w, c.v[i], place);
     for (int d = 0; d < y->node.keyfn->arity; d++) names[place[d]] = y->node.keyfn->names[d];
     tra_node n = x->node;
     n.in[side] = y->node.in[0];
     n.name = NULL;
-    tra_expr *join = make_below(w, x, &n);
+    tra_expr *join = tra_make_below(w, x, &n);
     if (!join) return;
-    n = proto_filter(w, &c, names, &join->node);
-    claim(w, x, y, side, &n, join, NULL);
+    n = tra_proto_filter(w, &c, names, &join->node);
+    tra_claim(w, x, y, side, &n, join, NULL);
 }
 
 const tra_rule tra_rule_r1_6 = {

@@ -23,15 +23,6 @@ static const tra_kernel *then(tra_rewriting *w, const tra_kernel *first, const t
     return tra_kernel_then(w->m->arena, first, next);
 }
 
-/* x over y becomes y over x: the operators stay what they are. */
-static void swap(tra_rewriting *w, tra_expr *x, tra_expr *y) {
-    tra_node n = over(x, y->node.in[0]);
-    tra_expr *inner = make_below(w, x, &n);
-    if (!inner) return;
-    n = over(y, &inner->node);
-    claim(w, x, y, 0, &n, inner, NULL);
-}
-
 static bool elementwise(const tra_expr *x) { return tra_kernel_props(x->node.kernel) & TRA_P_ELEMENTWISE; }
 
 /* ---- R1-2 --------------------------------------------------------------------------------------------------- */
@@ -48,19 +39,19 @@ static void compose_keys(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     f->n = x->node.keyfn->n;
     for (int i = 0; i < f->n; i++)
         f->expr[i] = tra_keyexpr_replace(w->m->arena, x->node.keyfn->expr[i], y->node.keyfn->expr);
-    tra_node n = over(x, y->node.in[0]);
+    tra_node n = tra_over(x, y->node.in[0]);
     n.keyfn = f;
     if (key_ops(f) > MAXKEYOPS) return;
-    claim(w, x, y, 0, &n, NULL, NULL);
+    tra_claim(w, x, y, 0, &n, NULL, NULL);
 }
 
 /* A map and a tile, one over the other. */
 static void past_tile(tra_rewriting *w, tra_expr *x, tra_expr *y, const tra_expr *map) {
     if (elementwise(map))
-        swap(w, x, y);
+        tra_swap(w, x, y);
     else
-        refuse(w, x, "arity: tile makes several tuples of one, and %s does not work element by element",
-               kernel_text(w, map->node.kernel));
+        tra_refuse(w, x, "arity: tile makes several tuples of one, and %s does not work element by element",
+                   tra_kernel_name(w, map->node.kernel));
 }
 
 static void compose_maps(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
@@ -68,16 +59,16 @@ static void compose_maps(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     if (is(x, TRA_OP_REKEY) && is(y, TRA_OP_REKEY)) {
         compose_keys(w, x, y);
     } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_REKEY)) { /* one map, its parts in the other order */
-        swap(w, x, y);
+        tra_swap(w, x, y);
     } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_TILE)) {
         past_tile(w, x, y, x);
     } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_TRANSFORM)) {
-        tra_node n = proto_transform(then(w, y->node.kernel, x->node.kernel), y->node.in[0]);
+        tra_node n = tra_proto_transform(then(w, y->node.kernel, x->node.kernel), y->node.in[0]);
         if (!n.kernel) return;
-        claim(w, x, y, 0, &n, NULL, NULL);
+        tra_claim(w, x, y, 0, &n, NULL, NULL);
         if (!tra_kernel_commutes(x->node.kernel, y->node.kernel)) return;
         n.kernel = then(w, x->node.kernel, y->node.kernel);
-        claim(w, x, y, 0, &n, NULL, NULL);
+        tra_claim(w, x, y, 0, &n, NULL, NULL);
     }
 }
 
@@ -86,13 +77,13 @@ static void split_map(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     if (is(x, TRA_OP_TRANSFORM) && !y) {
         const tra_kernel *rest = tra_kernel_rest(x->node.kernel);
         if (!rest) return;
-        tra_node n = proto_transform(tra_kernel_first(x->node.kernel), x->node.in[0]);
-        tra_expr *inner = make_below(w, x, &n);
+        tra_node n = tra_proto_transform(tra_kernel_first(x->node.kernel), x->node.in[0]);
+        tra_expr *inner = tra_make_below(w, x, &n);
         if (!inner) return;
-        n = proto_transform(rest, &inner->node);
-        claim(w, x, NULL, 0, &n, inner, NULL);
+        n = tra_proto_transform(rest, &inner->node);
+        tra_claim(w, x, NULL, 0, &n, inner, NULL);
     } else if (is(x, TRA_OP_REKEY) && is(y, TRA_OP_TRANSFORM)) {
-        swap(w, x, y);
+        tra_swap(w, x, y);
     } else if (is(x, TRA_OP_TILE) && is(y, TRA_OP_TRANSFORM)) {
         past_tile(w, x, y, y);
     }
@@ -146,12 +137,12 @@ static bool uncovered(const tra_node *agg) {
 /* agg(g, map(f, R)) for map(f, agg(g, R)): may f go below? */
 static bool may_descend(tra_rewriting *w, const tra_expr *x, const tra_kernel *f, const tra_node *agg) {
     if (!tra_kernel_distributes(f, agg->kernel)) {
-        refuse(w, x, "%s does not distribute over %s", kernel_text(w, f), kernel_text(w, agg->kernel));
+        tra_refuse(w, x, "%s does not distribute over %s", tra_kernel_name(w, f), tra_kernel_name(w, agg->kernel));
         return false;
     }
     if (uncovered(agg) && !tra_kernel_keeps_identity(f, agg->kernel)) {
-        refuse(w, x, "the arrays of a group differ in extents, and %s does not keep the identity of %s",
-               kernel_text(w, f), kernel_text(w, agg->kernel));
+        tra_refuse(w, x, "the arrays of a group differ in extents, and %s does not keep the identity of %s",
+                   tra_kernel_name(w, f), tra_kernel_name(w, agg->kernel));
         return false;
     }
     return true;
@@ -160,17 +151,17 @@ static bool may_descend(tra_rewriting *w, const tra_expr *x, const tra_kernel *f
 /* A map and a concatenation, one over the other. */
 static void past_concat(tra_rewriting *w, tra_expr *x, tra_expr *y, const tra_expr *map) {
     if (elementwise(map))
-        swap(w, x, y);
+        tra_swap(w, x, y);
     else
-        refuse(w, x, "%s does not distribute over concat: it does not work element by element",
-               kernel_text(w, map->node.kernel));
+        tra_refuse(w, x, "%s does not distribute over concat: it does not work element by element",
+                   tra_kernel_name(w, map->node.kernel));
 }
 
 static void map_into_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     (void)side;
     if ((is(x, TRA_OP_REKEY) || is(x, TRA_OP_TILE)) && is(y, TRA_OP_AGG)) {
-        refuse(w, x, "the key function of the map is not the identity: %s makes other keys",
-               tra_opcode_text(x->node.op));
+        tra_refuse(w, x, "the key function of the map is not the identity: %s makes other keys",
+                   tra_opcode_text(x->node.op));
         return;
     }
     if (!is(x, TRA_OP_TRANSFORM)) return;
@@ -179,14 +170,14 @@ static void map_into_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
         return;
     }
     if (!is(y, TRA_OP_AGG)) return;
-    tra_node n = proto_agg(then(w, y->node.kernel, x->node.kernel), &y->node.group, y->node.in[0]);
-    if (n.kernel) claim(w, x, y, 0, &n, NULL, NULL);
+    tra_node n = tra_proto_agg(then(w, y->node.kernel, x->node.kernel), &y->node.group, y->node.in[0]);
+    if (n.kernel) tra_claim(w, x, y, 0, &n, NULL, NULL);
     if (tra_kernel_rest(y->node.kernel) || !may_descend(w, x, x->node.kernel, &y->node)) return;
-    n = proto_transform(x->node.kernel, y->node.in[0]);
-    tra_expr *map = make_below(w, x, &n);
+    n = tra_proto_transform(x->node.kernel, y->node.in[0]);
+    tra_expr *map = tra_make_below(w, x, &n);
     if (!map) return;
-    n = over(y, &map->node);
-    claim(w, x, y, 0, &n, map, NULL);
+    n = tra_over(y, &map->node);
+    tra_claim(w, x, y, 0, &n, map, NULL);
 }
 
 static void map_out_of_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
@@ -194,7 +185,7 @@ static void map_out_of_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side)
     if (is(x, TRA_OP_CONCAT) && is(y, TRA_OP_TRANSFORM)) past_concat(w, x, y, y);
     if (!is(x, TRA_OP_AGG)) return;
     const tra_kernel *rest = tra_kernel_rest(x->node.kernel), *f = rest;
-    tra_node agg = over(x, x->node.in[0]);
+    tra_node agg = tra_over(x, x->node.in[0]);
     if (!y && rest) {
         agg.kernel = tra_kernel_first(x->node.kernel);
     } else if (is(y, TRA_OP_TRANSFORM) && !rest) {
@@ -204,10 +195,10 @@ static void map_out_of_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side)
     } else {
         return;
     }
-    tra_expr *inner = make_below(w, x, &agg);
+    tra_expr *inner = tra_make_below(w, x, &agg);
     if (!inner) return;
-    tra_node n = proto_transform(f, &inner->node);
-    claim(w, x, y, 0, &n, inner, NULL);
+    tra_node n = tra_proto_transform(f, &inner->node);
+    tra_claim(w, x, y, 0, &n, inner, NULL);
 }
 
 const tra_rule tra_rule_r1_4 = {
@@ -249,8 +240,8 @@ const tra_rule tra_rule_r1_4 = {
 
 static bool may_enter(tra_rewriting *w, const tra_expr *x, const tra_kernel *map, const tra_kernel *join) {
     if (tra_kernel_enters(map, join)) return true;
-    refuse(w, x, "f(K(a, b)) = K(f(a), f(b)) is not known of f = %s and K = %s", kernel_text(w, map),
-           kernel_text(w, join));
+    tra_refuse(w, x, "f(K(a, b)) = K(f(a), f(b)) is not known of f = %s and K = %s", tra_kernel_name(w, map),
+               tra_kernel_name(w, join));
     return false;
 }
 
@@ -258,29 +249,29 @@ static void map_into_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) 
     (void)side;
     if (!is(y, TRA_OP_JOIN)) return;
     if (is(x, TRA_OP_REKEY) || is(x, TRA_OP_TILE)) {
-        refuse(w, x,
-               x->node.op == TRA_OP_REKEY ? "the key function is not the identity: the rekey stays above the join"
-                                          : "arity: tile makes several tuples of one");
+        tra_refuse(w, x,
+                   x->node.op == TRA_OP_REKEY ? "the key function is not the identity: the rekey stays above the join"
+                                              : "arity: tile makes several tuples of one");
         return;
     }
     if (!is(x, TRA_OP_TRANSFORM)) return;
     tra_node n = y->node;
     n.kernel = then(w, y->node.kernel, x->node.kernel);
-    if (n.kernel) claim(w, x, y, 0, &n, NULL, NULL);
+    if (n.kernel) tra_claim(w, x, y, 0, &n, NULL, NULL);
     if (!may_enter(w, x, x->node.kernel, y->node.kernel)) return;
     tra_expr *in[2];
     n = y->node;
     for (int s = 0; s < 2; s++) {
-        tra_node map = proto_transform(x->node.kernel, y->node.in[s]);
-        in[s] = make_below(w, x, &map);
+        tra_node map = tra_proto_transform(x->node.kernel, y->node.in[s]);
+        in[s] = tra_make_below(w, x, &map);
         if (!in[s]) return;
         n.in[s] = &in[s]->node;
     }
-    claim(w, x, y, 0, &n, in[0], in[1]);
+    tra_claim(w, x, y, 0, &n, in[0], in[1]);
 }
 
 static bool same_kernel(tra_rewriting *w, const tra_kernel *f, const tra_kernel *g) {
-    return f == g || strcmp(kernel_text(w, f), kernel_text(w, g)) == 0;
+    return f == g || strcmp(tra_kernel_name(w, f), tra_kernel_name(w, g)) == 0;
 }
 
 static void map_out_of_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
@@ -291,10 +282,10 @@ static void map_out_of_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side
     const tra_kernel *rest = tra_kernel_rest(x->node.kernel);
     if (!y && rest) {
         n.kernel = tra_kernel_first(x->node.kernel);
-        tra_expr *join = make_below(w, x, &n);
+        tra_expr *join = tra_make_below(w, x, &n);
         if (!join) return;
-        n = proto_transform(rest, &join->node);
-        claim(w, x, NULL, 0, &n, join, NULL);
+        n = tra_proto_transform(rest, &join->node);
+        tra_claim(w, x, NULL, 0, &n, join, NULL);
     }
     const tra_group *right = side == 0 && is(y, TRA_OP_TRANSFORM) ? &m->group[tra_memo_find(m, x->in[1])] : NULL;
     for (int i = 0; right && i < right->n; i++) {
@@ -303,10 +294,10 @@ static void map_out_of_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side
         if (!may_enter(w, x, y->node.kernel, x->node.kernel)) return;
         n.in[0] = y->node.in[0];
         n.in[1] = z->node.in[0];
-        tra_expr *join = make_below(w, x, &n);
+        tra_expr *join = tra_make_below(w, x, &n);
         if (!join) continue;
-        tra_node map = proto_transform(y->node.kernel, &join->node);
-        claim(w, x, y, 0, &map, join, NULL);
+        tra_node map = tra_proto_transform(y->node.kernel, &join->node);
+        tra_claim(w, x, y, 0, &map, join, NULL);
         right = &m->group[tra_memo_find(m, x->in[1])]; /* it may have become part of another */
     }
 }

@@ -116,7 +116,7 @@ static int cut_group(const tra_placement *p, const tra_dims *group) {
     for (int i = 0; i < p->naxes; i++) {
         const tra_axis *a = &p->axis[i];
         for (int j = 0; a->kind == TRA_AXIS_PART && a->sites > 1 && j < a->n; j++) {
-            bool grouped = a->ext[j] < 2;
+            bool grouped = false;
             for (int g = 0; g < group->n; g++) grouped = grouped || group->v[g] == a->dim[j];
             if (!grouped) return a->dim[j];
         }

@@ -39,7 +39,7 @@ static void note(tra_rewriting *w, int expr, const char *reason) {
     r->v[r->n++] = (tra_refusal){w->rule, expr, tra_arena_strndup(w->m->arena, reason, strlen(reason))};
 }
 
-void refuse(tra_rewriting *w, const tra_expr *x, const char *fmt, ...) {
+void tra_refuse(tra_rewriting *w, const tra_expr *x, const char *fmt, ...) {
     char text[512];
     va_list ap;
     if (!w->refusals) return;
@@ -77,7 +77,7 @@ static int add(tra_rewriting *w, const tra_expr *x, const tra_node *proto, int g
     int i = tra_memo_add(m, proto, group, &why);
     bool full = i < 0 && m->n >= m->limit;
     m->limit = limit;
-    if (i < 0 && !full) refuse(w, x, group < 0 ? "%s" : "the result would differ: %s", why);
+    if (i < 0 && !full) tra_refuse(w, x, group < 0 ? "%s" : "the result would differ: %s", why);
     if (m->n > before) {
         m->v[i]->rule = w->rule;
         w->changed = true;
@@ -92,7 +92,7 @@ static bool removes_nothing(tra_rewriting *w, const tra_node *proto) {
            tra_type_eq(&n.type, &n.in[0]->type, NULL);
 }
 
-void claim_same(tra_rewriting *w, const tra_expr *x, const tra_node *in) {
+void tra_claim_same(tra_rewriting *w, const tra_expr *x, const tra_node *in) {
     int group = tra_memo_find(w->m, tra_memo_expr(in)->group);
     if (tra_memo_find(w->m, x->group) == group) return;
     equal(w, x->node.id, in->id, NULL, NULL, NULL);
@@ -100,14 +100,14 @@ void claim_same(tra_rewriting *w, const tra_expr *x, const tra_node *in) {
     w->changed = true;
 }
 
-tra_expr *make_below(tra_rewriting *w, const tra_expr *x, const tra_node *proto) {
+tra_expr *tra_make_below(tra_rewriting *w, const tra_expr *x, const tra_node *proto) {
     if (removes_nothing(w, proto)) return tra_memo_expr(proto->in[0]);
     int i = add(w, x, proto, -1);
     return i < 0 ? NULL : w->m->v[i];
 }
 
-void claim(tra_rewriting *w, const tra_expr *x, const tra_expr *y, int side, const tra_node *proto, const tra_expr *l,
-           const tra_expr *r) {
+void tra_claim(tra_rewriting *w, const tra_expr *x, const tra_expr *y, int side, const tra_node *proto,
+               const tra_expr *l, const tra_expr *r) {
     tra_memo *m = w->m;
     tra_node p = *proto;
     int before = m->n, group = tra_memo_find(m, x->group);
@@ -126,7 +126,7 @@ void claim(tra_rewriting *w, const tra_expr *x, const tra_expr *y, int side, con
 
 /* ---- fixpoint ----------------------------------------------------------------------------------------------- */
 
-bool tried(tra_rewriting *w, uint64_t what) {
+bool tra_tried(tra_rewriting *w, uint64_t what) {
     what |= what == 0;
     if (2 * (w->ntried + 1) > w->captried) {
         int64_t n = w->captried;
@@ -135,7 +135,7 @@ bool tried(tra_rewriting *w, uint64_t what) {
         w->tried = tra_calloc((size_t)w->captried, sizeof *w->tried);
         w->ntried = 0;
         for (int64_t i = 0; i < n; i++)
-            if (old[i]) (void)tried(w, old[i]);
+            if (old[i]) (void)tra_tried(w, old[i]);
         free(old);
     }
     for (uint64_t at = what;; at++) {
@@ -150,7 +150,7 @@ bool tried(tra_rewriting *w, uint64_t what) {
 
 static bool new_match(tra_rewriting *w, int rule, bool back, const tra_expr *x, const tra_expr *y, int side) {
     int v[5] = {rule, back, x->node.id, y ? y->node.id : -1, side};
-    return !tried(w, XXH64(v, sizeof v, 0));
+    return !tra_tried(w, XXH64(v, sizeof v, 0));
 }
 
 /* Types of lists are made by walking their tuples: an expression over long ones is left alone. */
@@ -238,22 +238,30 @@ void tra_rules_apply(tra_memo *m, const tra_rule *only, tra_refusals *refusals) 
 
 /* ---- protos ------------------------------------------------------------------------------------------------- */
 
-tra_node over(const tra_expr *x, const tra_node *in) {
+tra_node tra_over(const tra_expr *x, const tra_node *in) {
     tra_node n = x->node;
     n.in[0] = (tra_node *)in;
     n.name = NULL;
     return n;
 }
 
-tra_node proto_transform(const tra_kernel *k, const tra_node *in) {
+void tra_swap(tra_rewriting *w, tra_expr *x, tra_expr *y) {
+    tra_node n = tra_over(x, y->node.in[0]);
+    tra_expr *inner = tra_make_below(w, x, &n);
+    if (!inner) return;
+    n = tra_over(y, &inner->node);
+    tra_claim(w, x, y, 0, &n, inner, NULL);
+}
+
+tra_node tra_proto_transform(const tra_kernel *k, const tra_node *in) {
     return (tra_node){.op = TRA_OP_TRANSFORM, .in = {(tra_node *)in}, .kernel = k, .span = in->span};
 }
 
-tra_node proto_agg(const tra_kernel *k, const tra_dims *group, const tra_node *in) {
+tra_node tra_proto_agg(const tra_kernel *k, const tra_dims *group, const tra_node *in) {
     return (tra_node){.op = TRA_OP_AGG, .in = {(tra_node *)in}, .kernel = k, .group = *group, .span = in->span};
 }
 
-const char *kernel_text(tra_rewriting *w, const tra_kernel *k) {
+const char *tra_kernel_name(tra_rewriting *w, const tra_kernel *k) {
     tra_str s = {0};
     tra_kernel_print(k, &s);
     const char *text = tra_arena_strndup(w->m->arena, tra_str_get(&s), s.n);
@@ -263,7 +271,7 @@ const char *kernel_text(tra_rewriting *w, const tra_kernel *k) {
 
 /* ---- predicates --------------------------------------------------------------------------------------------- */
 
-bool add_conjunct(conjuncts *c, const tra_keyexpr *x) {
+bool tra_add_conjunct(conjuncts *c, const tra_keyexpr *x) {
     for (int i = 0; i < c->n; i++)
         if (tra_keyexpr_compare(c->v[i], x) == 0) return true;
     if (c->n == MAX_CONJUNCTS) return false;
@@ -277,16 +285,16 @@ static void split_conjuncts(const tra_keyexpr *x, conjuncts *out) {
         split_conjuncts(x->a, out);
         split_conjuncts(x->b, out);
     } else {
-        add_conjunct(out, x);
+        tra_add_conjunct(out, x);
     }
 }
 
-void split_predicate(const tra_keyfn *f, conjuncts *out) {
+void tra_split_predicate(const tra_keyfn *f, conjuncts *out) {
     out->n = 0;
     split_conjuncts(f->expr[0], out);
 }
 
-void sort_conjuncts(conjuncts *c) {
+void tra_sort_conjuncts(conjuncts *c) {
     for (int i = 1; i < c->n; i++)
         for (int j = i; j > 0 && tra_keyexpr_compare(c->v[j - 1], c->v[j]) > 0; j--) {
             const tra_keyexpr *t = c->v[j];
@@ -295,7 +303,7 @@ void sort_conjuncts(conjuncts *c) {
         }
 }
 
-tra_node proto_filter(tra_rewriting *w, const conjuncts *c, const char *const *names, const tra_node *in) {
+tra_node tra_proto_filter(tra_rewriting *w, const conjuncts *c, const char *const *names, const tra_node *in) {
     tra_arena *a = w->m->arena;
     tra_keyfn *f = tra_new(a, tra_keyfn);
     bool twice = false;
@@ -314,7 +322,7 @@ tra_node proto_filter(tra_rewriting *w, const conjuncts *c, const char *const *n
     return (tra_node){.op = TRA_OP_FILTER, .in = {(tra_node *)in}, .keyfn = f, .span = in->span};
 }
 
-const tra_keyexpr *rename_vars(tra_rewriting *w, const tra_keyexpr *x, const int *to) {
+const tra_keyexpr *tra_rename_vars(tra_rewriting *w, const tra_keyexpr *x, const int *to) {
     const tra_keyexpr *by[TRA_MAXDIM];
     for (int i = 0; i < TRA_MAXDIM; i++) {
         tra_keyexpr *v = tra_new(w->m->arena, tra_keyexpr);

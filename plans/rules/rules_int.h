@@ -19,27 +19,29 @@ struct tra_rewriting {
 };
 
 /* Notes that the rule's condition does not hold for x. */
-void refuse(tra_rewriting *w, const tra_expr *x, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void tra_refuse(tra_rewriting *w, const tra_expr *x, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* An expression in a group of its own, or an equal one (of a filter that removes nothing: its input); NULL when it
  * cannot be, which is noted as a refusal at x. */
-tra_expr *make_below(tra_rewriting *w, const tra_expr *x, const tra_node *proto);
+tra_expr *tra_make_below(tra_rewriting *w, const tra_expr *x, const tra_node *proto);
 /* proto computes what x does. y: what was matched below x, in input `side`; l, r: what was made for proto's inputs.
  * Each may be NULL. When proto does not type, or not as x does, that is noted. */
-void claim(tra_rewriting *w, const tra_expr *x, const tra_expr *y, int side, const tra_node *proto, const tra_expr *l,
-           const tra_expr *r);
+void tra_claim(tra_rewriting *w, const tra_expr *x, const tra_expr *y, int side, const tra_node *proto,
+               const tra_expr *l, const tra_expr *r);
 /* x removes nothing from its input: they are one relation. */
-void claim_same(tra_rewriting *w, const tra_expr *x, const tra_node *in);
+void tra_claim_same(tra_rewriting *w, const tra_expr *x, const tra_node *in);
+/* x over y becomes y over x: the operators stay what they are. */
+void tra_swap(tra_rewriting *w, tra_expr *x, tra_expr *y);
 /* Has this been asked before? */
-bool tried(tra_rewriting *w, uint64_t what);
+bool tra_tried(tra_rewriting *w, uint64_t what);
 
 /* ---- protos ------------------------------------------------------------------------------------------------- */
 
 static inline tra_node *node_of(const tra_expr *x) { return (tra_node *)&x->node; }
 /* x's operator over another input. */
-tra_node over(const tra_expr *x, const tra_node *in);
-tra_node proto_transform(const tra_kernel *k, const tra_node *in);
-tra_node proto_agg(const tra_kernel *k, const tra_dims *group, const tra_node *in);
-const char *kernel_text(tra_rewriting *w, const tra_kernel *k);
+tra_node tra_over(const tra_expr *x, const tra_node *in);
+tra_node tra_proto_transform(const tra_kernel *k, const tra_node *in);
+tra_node tra_proto_agg(const tra_kernel *k, const tra_dims *group, const tra_node *in);
+const char *tra_kernel_name(tra_rewriting *w, const tra_kernel *k);
 
 /* ---- predicates --------------------------------------------------------------------------------------------- */
 
@@ -49,13 +51,13 @@ typedef struct conjuncts {
     int n;
     const tra_keyexpr *v[MAX_CONJUNCTS];
 } conjuncts;
-void split_predicate(const tra_keyfn *f, conjuncts *out);
+void tra_split_predicate(const tra_keyfn *f, conjuncts *out);
 /* Appends; false when there is no room. One that is there already is not repeated. */
-bool add_conjunct(conjuncts *c, const tra_keyexpr *x);
-void sort_conjuncts(conjuncts *c);
+bool tra_add_conjunct(conjuncts *c, const tra_keyexpr *x);
+void tra_sort_conjuncts(conjuncts *c);
 /* filter(in, conjunction); names: of the key components, NULL where there is none. */
-tra_node proto_filter(tra_rewriting *w, const conjuncts *c, const char *const *names, const tra_node *in);
+tra_node tra_proto_filter(tra_rewriting *w, const conjuncts *c, const char *const *names, const tra_node *in);
 /* Variable i of x becomes variable to[i], which must be >= 0 for those that x reads. */
-const tra_keyexpr *rename_vars(tra_rewriting *w, const tra_keyexpr *x, const int *to);
+const tra_keyexpr *tra_rename_vars(tra_rewriting *w, const tra_keyexpr *x, const int *to);
 
 #endif

@@ -13,12 +13,12 @@
  * everywhere to the one holder that completes it. one: the placement with one holder. Needs no look at each pair of
  * sites. */
 static tra_traffic all_and_one(const tra_placement *one, const tra_catalog *c) {
-    int64_t all = tra_catalog_floats(c), least = all, most = 0;
+    int64_t all = tra_catalog_floats(c), most = 0;
     int64_t *held = tra_calloc(2 * (size_t)one->sites, sizeof *held);
     tra_place_floats(one, c, held, held + one->sites);
-    for (int s = 0; s < one->sites; s++) least = tra_min64(least, held[s]), most = tra_max64(most, held[s]);
+    for (int s = 0; s < one->sites; s++) most = tra_max64(most, held[s]);
     free(held);
-    return (tra_traffic){.moved = all * (one->sites - 1), .most = tra_max64(most * (one->sites - 1), all - least)};
+    return (tra_traffic){.moved = all * (one->sites - 1), .most = most * (one->sites - 1)};
 }
 
 static bool has_one_holder(const tra_placement *p) { return tra_place_copies(p) == 1 && !tra_place_is_partial(p); }

@@ -16,7 +16,7 @@
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-int64_t search_bytes(const search *s) {
+int64_t tra_search_bytes(const search *s) {
     const tra_arena *arenas[] = {s->work, s->kept, s->scratch};
     size_t n = 0;
     for (int i = 0; i < 3; i++) n += arenas[i] ? tra_arena_bytes(arenas[i]) : 0;
@@ -113,7 +113,7 @@ static int *chain(const chains *c, uint64_t key) {
 static bool replaces(search *s, const candidate *x, const candidate *y) {
     if (x->place == y->place) return true;
     if (y->place == ANY) return false;
-    int slot = slot_demand(s, x->slot, y->place);
+    int slot = tra_slot_demand(s, x->slot, y->place);
     const score *a = &s->slotscore[x->slot], *b = &s->slotscore[slot];
     score t = x->s;
     t.scalar += b->scalar - a->scalar;
@@ -186,7 +186,7 @@ static void choose(search *s, candidates *x, int most) {
     /* sorted by pointers */
     enum { CHAIN = sizeof *c.key + sizeof *c.last, EACH = 2 * sizeof *c.prev + 2 * sizeof(void *) };
     int64_t mine = x->cap * (int64_t)sizeof(candidate) + m * EACH + 2 * ((int64_t)c.mask + 1) * CHAIN;
-    s->most = tra_max64(s->most, search_bytes(s) + s->pending + mine);
+    s->most = tra_max64(s->most, tra_search_bytes(s) + s->pending + mine);
     free_chains(&c);
     free_chains(&other);
     free(rank);
@@ -230,7 +230,7 @@ static bool unite(search *s, const entry *a, const entry *b, const uint64_t *ope
         if (x == 0) {
             x = y;
         } else if (y != 0 && x != y) {
-            x = slot_union(s, x, y);
+            x = tra_slot_union(s, x, y);
             if (x < 0) return false;
         }
         out[i] = x;
@@ -249,16 +249,16 @@ static void collect(search *s, const int *making, int nroots, const root *roots,
     memset(out, 0, (size_t)n * sizeof *out);
     for (int i = 0; i < nroots; i++) {
         int *x = &out[roots[i].group];
-        if (!*x) *x = slot_of(s, making[roots[i].group]);
-        if (roots[i].place >= 0) *x = slot_demand(s, *x, roots[i].place);
+        if (!*x) *x = tra_slot_of(s, making[roots[i].group]);
+        if (roots[i].place >= 0) *x = tra_slot_demand(s, *x, roots[i].place);
     }
     for (int g = n - 1; g >= 0; g--) {
         if (!out[g]) continue;
         const struct making *m = s->slot[out[g]].m;
         for (int i = 0; i < 2 && m->f->in[i] >= 0; i++) {
             int *x = &out[m->f->in[i]];
-            if (!*x) *x = slot_of(s, making[m->f->in[i]]);
-            *x = slot_demand(s, *x, m->in[i]);
+            if (!*x) *x = tra_slot_of(s, making[m->f->in[i]]);
+            *x = tra_slot_demand(s, *x, m->in[i]);
         }
     }
 }
@@ -288,7 +288,7 @@ static const cell *cell_at(search *s, int g, int place) {
     candidates c = {0};
     for (int i = 0; i < x->nentries; i++) {
         const entry *e = &x->entries[i];
-        int old = e->slot[g], slot = place < 0 ? old : slot_demand(s, old, place);
+        int old = e->slot[g], slot = place < 0 ? old : tra_slot_demand(s, old, place);
         const score *a = &s->slotscore[old], *b = &s->slotscore[slot];
         score t = e->s;
         t.scalar += b->scalar - a->scalar;
@@ -385,7 +385,7 @@ static void keep_entries(search *s, int g, const candidates *c) {
         if (k->base->n) memcpy(v, k->base->slot, (size_t)k->base->n * sizeof *v);
         v[g] = k->slot;
         int hides = s->slot[k->slot].m->hides;
-        if (hides >= 0) v[s->making[hides]->group] = slot_of(s, hides);
+        if (hides >= 0) v[s->making[hides]->group] = tra_slot_of(s, hides);
         x->entries[i] = (entry){.n = g + 1, .slot = v, .s = k->s};
     }
 }
@@ -396,7 +396,7 @@ static void extract_group(search *s, int g, uint64_t *open) {
     candidates all = {0}, c = {0};
     const making *last = NULL;
     x->room = tra_arena_new();
-    make_all(s, g);
+    tra_make_all(s, g);
     mark_open(s, g, open);
     for (int i = 0; i < x->makings.n; i++) {
         const making *m = s->making[x->makings.v[i]];
@@ -408,7 +408,7 @@ static void extract_group(search *s, int g, uint64_t *open) {
             c = inputs_of(s, m, open, scratch);
             last = m;
         }
-        int slot = slot_of(s, m->id), hidden = m->hides < 0 ? 0 : slot_of(s, m->hides);
+        int slot = tra_slot_of(s, m->id), hidden = m->hides < 0 ? 0 : tra_slot_of(s, m->hides);
         for (int j = 0; j < c.n; j++) {
             const entry *b = c.v[j].base;
             int h = hidden ? s->slot[hidden].m->group : 0;
@@ -464,7 +464,7 @@ static void each_entry(const search *s, int n, const entry *v, void (*visit)(int
 static void sweep(search *s, int n, const entry *v) {
     int *to = tra_calloc((size_t)s->nslots + 1, sizeof *to);
     each_entry(s, n, v, mark, to);
-    slots_sweep(s, to);
+    tra_slots_sweep(s, to);
     each_entry(s, n, v, renumber, to);
     free(to);
 }
@@ -524,13 +524,13 @@ static entry *combine_outputs(search *s, uint64_t *open, int *n) {
     return have.v;
 }
 
-entry *extract(search *s, int *n) {
+entry *tra_extract(search *s, int *n) {
     enum { FEW = 4096 };
     uint64_t *open = tra_calloc((size_t)s->ngroups + 1, sizeof *open);
     numbers *done = tra_calloc((size_t)s->ngroups + 1, sizeof *done); /* groups by their last use */
     s->sweepslots = FEW;
     for (int g = 0; g < s->ngroups; g++) {
-        if (s->group[g].last_use >= 0) add_number(&done[s->group[g].last_use], g);
+        if (s->group[g].last_use >= 0) tra_add_number(&done[s->group[g].last_use], g);
     }
     for (int g = 0; g < s->ngroups; g++) {
         if (s->group[g].last_use < 0) continue;
@@ -547,7 +547,7 @@ entry *extract(search *s, int *n) {
     }
     for (int g = 0; g < s->ngroups; g++) forget_group(&s->group[g]);
     sweep(s, *n, v);
-    memo_forget(s);
+    tra_costs_forget(s);
     for (int g = 0; g <= s->ngroups; g++) free(done[g].v);
     free(done);
     free(open);
@@ -556,7 +556,7 @@ entry *extract(search *s, int *n) {
 
 /* ---- plans from makings ----------------------------------------------------------------------------------------- */
 
-entry assemble(search *s, const int *making) {
+entry tra_assemble(search *s, const int *making) {
     int *out = tra_calloc((size_t)s->ngroups + 1, sizeof *out), n = output_groups(s, out);
     root *roots = tra_calloc((size_t)n + 1, sizeof *roots);
     for (int i = 0; i < n; i++) roots[i] = (root){out[i], -1};
@@ -568,7 +568,7 @@ entry assemble(search *s, const int *making) {
     return e;
 }
 
-bool direct(search *s, const int *expr, int *making) {
+bool tra_direct(search *s, const int *expr, int *making) {
     for (int g = 0; g < s->ngroups; g++) {
         const group *x = &s->group[g];
         const family *f = NULL;
@@ -584,7 +584,7 @@ bool direct(search *s, const int *expr, int *making) {
             if (!f) break;
             made[i] = s->making[making[f->in[i]]]->out;
         }
-        if (f) making[g] = make_direct(s, g, f, made);
+        if (f) making[g] = tra_make_direct(s, g, f, made);
     }
     for (int i = 0; i < s->m->g->noutputs; i++) {
         if (making[s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group]] < 0) return false;

@@ -56,14 +56,14 @@ static int own_place(finish *f, int g) {
                                    .dim = {(int8_t)d},
                                    .ext = {n->type.cat->frontier.v[d]}};
         }
-        if (tra_place_offered(&p, n->type.cat)) add_number(&c, place_intern(s, &p));
+        if (tra_place_offered(&p, n->type.cat)) tra_add_number(&c, tra_place_intern(s, &p));
     }
-    for (int i = 0; i < want->n; i++) add_number(&c, want->v[i]);
+    for (int i = 0; i < want->n; i++) tra_add_number(&c, want->v[i]);
     for (int j = 0; j < c.n; j++) {
         int64_t moved = 0;
         if (tra_place_copies(&s->places.v[c.v[j]]) > 1) continue;
         for (int i = 0; i < x->n; i++) {
-            if (slot_from(x)[i] < 0) moved += move_traffic(s, n, false, c.v[j], x->want[i]).moved;
+            if (slot_from(x)[i] < 0) moved += tra_move_traffic(s, n, false, c.v[j], x->want[i]).moved;
         }
         if (best < 0 || moved < least) best = c.v[j], least = moved;
     }
@@ -96,7 +96,7 @@ static void set_join(finish *f, tra_op *o, const making *m) {
     tra_join_strategy(s->labels[join->id], l, r, m->f->later, name, sizeof name);
     o->strategy = tra_arena_printf(f->plan->arena, "%s", name);
     tra_placement pairs = tra_join_place(s->labels[join->id], l, r);
-    set_work(o, step_work(s, TRA_PLAN_JOIN, join, place_intern(s, &pairs)));
+    set_work(o, tra_step_work(s, TRA_PLAN_JOIN, join, tra_place_intern(s, &pairs)));
 }
 
 static void add_op(finish *f, int id) {
@@ -123,11 +123,11 @@ static void add_op(finish *f, int id) {
     case TRA_PLAN_REKEY: o->what.keyfn = n->keyfn; break;
     case TRA_PLAN_MAP:
         o->what.map = n->kernel;
-        set_work(o, step_work(s, TRA_PLAN_MAP, n, p));
+        set_work(o, tra_step_work(s, TRA_PLAN_MAP, n, p));
         break;
     case TRA_PLAN_TILE: o->what.dim = n->dim, o->what.size = n->size; break;
     case TRA_PLAN_CONCAT: o->what.dim = n->dim, o->what.keydim = n->keydim; break;
-    case TRA_PLAN_REPART: set_traffic(o, repart_traffic(s, n, p, x->place), &s->o->rates); break;
+    case TRA_PLAN_REPART: set_traffic(o, tra_repart_traffic(s, n, p, x->place), &s->o->rates); break;
     case TRA_PLAN_JOIN: set_join(f, o, m); break;
     case TRA_PLAN_JOINAGG:
         set_join(f, o, m);
@@ -137,10 +137,10 @@ static void add_op(finish *f, int id) {
     case TRA_PLAN_AGG:
         o->what.agg = n->kernel;
         o->what.group = n->group;
-        set_work(o, step_work(s, TRA_PLAN_AGG, n, p));
+        set_work(o, tra_step_work(s, TRA_PLAN_AGG, n, p));
         break;
     case TRA_PLAN_MERGE: {
-        tra_work w = step_work(s, TRA_PLAN_MERGE, n, x->place);
+        tra_work w = tra_step_work(s, TRA_PLAN_MERGE, n, x->place);
         double c = tra_place_summands(&s->places.v[m->between]);
         o->what.agg = n->kernel;
         for (int d = 0; d < n->type.cat->frontier.n; d++) o->what.group.v[o->what.group.n++] = d;
@@ -148,7 +148,7 @@ static void add_op(finish *f, int id) {
         break;
     }
     case TRA_PLAN_BCAST:
-    case TRA_PLAN_SHUF: set_traffic(o, exact_traffic(s, n, x->partial, p, x->place), &s->o->rates); break;
+    case TRA_PLAN_SHUF: set_traffic(o, tra_exact_traffic(s, n, x->partial, p, x->place), &s->o->rates); break;
     case TRA_PLAN_COUNT: break;
     }
 }
@@ -222,21 +222,6 @@ static int bring(finish *f, int g, int place) {
                push(f, (part){.op = op, .group = g, .node = node_of(f, g), .in = {from, -1}, .place = place});
 }
 
-static tra_plan_op op_of(const family *f) {
-    switch (f->x->node.op) {
-    case TRA_OP_INPUT: return TRA_PLAN_INPUT;
-    case TRA_OP_JOIN: return TRA_PLAN_JOIN;
-    case TRA_OP_AGG: return f->join ? TRA_PLAN_JOINAGG : TRA_PLAN_AGG;
-    case TRA_OP_REKEY: return TRA_PLAN_REKEY;
-    case TRA_OP_FILTER: return TRA_PLAN_FILTER;
-    case TRA_OP_TRANSFORM: return TRA_PLAN_MAP;
-    case TRA_OP_TILE: return TRA_PLAN_TILE;
-    case TRA_OP_CONCAT: return TRA_PLAN_CONCAT;
-    case TRA_OP_REPART: return TRA_PLAN_REPART;
-    }
-    return TRA_PLAN_COUNT;
-}
-
 static bool is_output(const search *s, int g, int i) {
     return s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group] == g;
 }
@@ -247,7 +232,8 @@ static void emit(finish *f, int g) {
     const slot *x = slot_at(f, g);
     const making *m = x->m;
     const tra_node *n = &m->f->x->node;
-    part p = {.op = op_of(m->f), .group = g, .node = n, .in = {-1, -1}, .place = m->out};
+    part p = {.op = tra_operator_of(n->op), .group = g, .node = n, .in = {-1, -1}, .place = m->out};
+    if (p.op == TRA_PLAN_AGG && m->f->join) p.op = TRA_PLAN_JOINAGG;
     for (int i = 0; i < 2 && m->f->in[i] >= 0; i++) {
         if (!f->at[m->f->in[i]]) emit(f, m->f->in[i]);
     }
@@ -264,7 +250,7 @@ static void emit(finish *f, int g) {
     } else if (m->between >= 0) {
         const tra_node *j = &m->f->join->node;
         tra_placement pairs = tra_join_place(s->labels[j->id], &s->places.v[m->in[0]], &s->places.v[m->in[1]]);
-        p.op = TRA_PLAN_JOIN, p.node = j, p.place = place_intern(s, &pairs);
+        p.op = TRA_PLAN_JOIN, p.node = j, p.place = tra_place_intern(s, &pairs);
         int from = push(f, p);
         if (p.place != m->between) {
             tra_plan_op op = tra_place_is_all(&s->places.v[m->between]) ? TRA_PLAN_BCAST : TRA_PLAN_SHUF;
@@ -315,7 +301,7 @@ static void emit_all(finish *f) {
     }
 }
 
-tra_plan *finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *choices) {
+tra_plan *tra_finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *choices) {
     finish f = {.s = s, .x = x, .work = tra_arena_new(), .plan = tra_new(a, tra_plan)};
     tra_plan *p = f.plan;
     *p = (tra_plan){.arena = a,

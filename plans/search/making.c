@@ -7,7 +7,7 @@
 #include "../../lib/run/tree.h"
 #include "search_int.h"
 
-static tra_plan_op plan_op(tra_opcode op) {
+tra_plan_op tra_operator_of(tra_opcode op) {
     switch (op) {
     case TRA_OP_INPUT: return TRA_PLAN_INPUT;
     case TRA_OP_JOIN: return TRA_PLAN_JOIN;
@@ -32,7 +32,7 @@ static int add_making(search *s, int g, const making *m) {
     x->id = s->nmakings;
     x->hides = -1;
     s->making[s->nmakings] = x;
-    if (!x->hidden) add_number(&s->group[g].makings, s->nmakings);
+    if (!x->hidden) tra_add_number(&s->group[g].makings, s->nmakings);
     return s->nmakings++;
 }
 
@@ -50,10 +50,10 @@ static int hide_join(search *s, int g, const family *f) {
 /* From a local aggregation that leaves summands to q, and completed there. */
 static void complete(search *s, making *m, int q) {
     const tra_node *n = &m->f->x->node;
-    add_traffic(s, &m->cost, move_traffic(s, n, true, m->between, q), &m->f->summand);
-    tra_work w = step_work(s, TRA_PLAN_MERGE, n, q);
+    tra_add_traffic(s, &m->cost, tra_move_traffic(s, n, true, m->between, q), &m->f->summand);
+    tra_work w = tra_step_work(s, TRA_PLAN_MERGE, n, q);
     double c = tra_place_summands(&s->places.v[m->between]);
-    add_work(s, &m->cost, (tra_work){c * w.total, c * w.busiest}, NULL, n->type.dtype);
+    tra_add_work(s, &m->cost, (tra_work){c * w.total, c * w.busiest}, NULL, n->type.dtype);
     m->out = q;
     m->memory = m->f->memory[1];
 }
@@ -67,7 +67,7 @@ static int place_of_input(search *s, const tra_node *n) {
         for (int i = 0; i < m; i++) dims[i] = (int8_t)n->at_dims.v[i];
         p = tra_place_part(s->o->sites, n->type.cat, m, dims);
     }
-    return place_intern(s, &p);
+    return tra_place_intern(s, &p);
 }
 
 static void join_at(search *s, making *m) {
@@ -78,8 +78,8 @@ static void join_at(search *s, making *m) {
     /* what rules made is there to be cheaper, not for the list of strategies */
     m->strategy = m->f->x->rule ? 0 : XXH64(name, strlen(name), (uint64_t)m->f->join->node.id);
     tra_placement pairs = tra_join_place(s->labels[j->id], l, r);
-    m->out = place_intern(s, &pairs);
-    add_work(s, &m->cost, step_work(s, TRA_PLAN_JOIN, j, m->out), j->kernel, j->type.dtype);
+    m->out = tra_place_intern(s, &pairs);
+    tra_add_work(s, &m->cost, tra_step_work(s, TRA_PLAN_JOIN, j, m->out), j->kernel, j->type.dtype);
 }
 
 /* May this aggregation leave summands on the sites? Of a reproducible plan only such as the tree of its sums has. */
@@ -92,7 +92,7 @@ static bool reproducible(search *s, const family *f, int l, int r) {
     return tra_tree_fits(&t, &pairs, &n->group);
 }
 
-int make_one(search *s, int g, const family *f, int l, int r, int to) {
+int tra_make_one(search *s, int g, const family *f, int l, int r, int to) {
     const tra_node *n = &f->x->node;
     making m = {.f = f, .group = g, .in = {l, r}, .between = -1, .out = -1, .memory = f->memory[0]};
     if (n->op == TRA_OP_INPUT) {
@@ -100,20 +100,20 @@ int make_one(search *s, int g, const family *f, int l, int r, int to) {
         return add_making(s, g, &m);
     }
     if (n->op == TRA_OP_REPART) {
-        add_traffic(s, &m.cost, repart_traffic(s, n, l, to), &n->type);
+        tra_add_traffic(s, &m.cost, tra_repart_traffic(s, n, l, to), &n->type);
         m.out = to;
         return add_making(s, g, &m);
     }
     if (f->join) {
         join_at(s, &m);
         if (f->join == f->x) return add_making(s, g, &m);
-        m.out = map_place(s, n, m.out);
+        m.out = tra_map_place(s, n, m.out);
     } else {
-        m.out = map_place(s, n, l);
+        m.out = tra_map_place(s, n, l);
         if (m.out < 0) return -1;
-        tra_work w = step_work(s, plan_op(n->op), n, l);
+        tra_work w = tra_step_work(s, tra_operator_of(n->op), n, l);
         if (n->op == TRA_OP_TRANSFORM) w.busiest *= tra_map_passes(n->in[0]->type.cat, n->type.cat);
-        add_work(s, &m.cost, w, NULL, n->type.dtype);
+        tra_add_work(s, &m.cost, w, NULL, n->type.dtype);
     }
     if (m.out < 0) return -1;
     if (tra_place_is_partial(&s->places.v[m.out])) {
@@ -124,16 +124,16 @@ int make_one(search *s, int g, const family *f, int l, int r, int to) {
     return add_making(s, g, &m);
 }
 
-int make_stored(search *s, int g, const family *f, int l, int r) {
+int tra_make_stored(search *s, int g, const family *f, int l, int r) {
     const tra_node *n = &f->x->node, *j = &f->join->node;
     making m = {.f = f, .group = g, .in = {l, r}, .memory = f->memory[2]};
-    if (!countable(s, &j->type)) return -1;
+    if (!tra_countable(s, &j->type)) return -1;
     tra_placement p = tra_place_within(j->type.cat, s->o->sites, &n->group);
     join_at(s, &m);
-    m.between = place_intern(s, &p);
-    add_traffic(s, &m.cost, move_traffic(s, j, false, m.out, m.between), &j->type);
-    add_work(s, &m.cost, step_work(s, TRA_PLAN_AGG, n, m.between), NULL, n->type.dtype);
-    m.out = map_place(s, n, m.between);
+    m.between = tra_place_intern(s, &p);
+    tra_add_traffic(s, &m.cost, tra_move_traffic(s, j, false, m.out, m.between), &j->type);
+    tra_add_work(s, &m.cost, tra_step_work(s, TRA_PLAN_AGG, n, m.between), NULL, n->type.dtype);
+    m.out = tra_map_place(s, n, m.between);
     return add_making(s, g, &m);
 }
 
@@ -143,7 +143,7 @@ static void add_once(numbers *x, int v) {
     for (int i = 0; i < x->n; i++) {
         if (x->v[i] == v) return;
     }
-    add_number(x, v);
+    tra_add_number(x, v);
 }
 
 /* Where group h may be taken: where it is made; an input, unless `made`, where it may be of itself; what consumers
@@ -172,11 +172,11 @@ static numbers targets(search *s, int g, const family *f, int p) {
     numbers to = {0};
     tra_placement from = s->places.v[p], q;
     if (s->fixed_place && s->fixed_place[g]) {
-        add_number(&to, place_intern(s, s->fixed_place[g]));
+        tra_add_number(&to, tra_place_intern(s, s->fixed_place[g]));
         return to;
     }
     if (tra_place_reduced(&from, &q) && tra_place_offered(&q, c) && tra_place_copies(&q) == 1)
-        add_number(&to, place_intern(s, &q));
+        tra_add_number(&to, tra_place_intern(s, &q));
     for (int i = 0; i < w->n && to.n < s->b.targets; i++) {
         if (tra_place_copies(&s->places.v[w->v[i]]) == 1) add_once(&to, w->v[i]);
     }
@@ -188,21 +188,21 @@ static int summands_of(search *s, const family *f, int l, int r) {
     int p = l;
     if (f->join) {
         tra_placement pairs = tra_join_place(s->labels[f->join->node.id], &s->places.v[l], &s->places.v[r]);
-        p = place_intern(s, &pairs);
+        p = tra_place_intern(s, &pairs);
     }
-    p = map_place(s, &f->x->node, p);
+    p = tra_map_place(s, &f->x->node, p);
     return p >= 0 && tra_place_is_partial(&s->places.v[p]) ? p : -1;
 }
 
 /* An aggregation of inputs at these places, at once or in two phases. Returns the number of ways. */
 static int make_agg(search *s, int g, const family *f, int l, int r) {
     int p = summands_of(s, f, l, r), made = 0;
-    if (p < 0) return make_one(s, g, f, l, r, -1) >= 0;
+    if (p < 0) return tra_make_one(s, g, f, l, r, -1) >= 0;
     numbers to = targets(s, g, f, p);
-    for (int i = 0; i < to.n; i++) made += make_one(s, g, f, l, r, to.v[i]) >= 0;
+    for (int i = 0; i < to.n; i++) made += tra_make_one(s, g, f, l, r, to.v[i]) >= 0;
     free(to.v);
     if (f->join && s->group[s->at[f->x->in[0]]].absorbed && !s->o->reproducible)
-        made += make_stored(s, g, f, l, r) >= 0;
+        made += tra_make_stored(s, g, f, l, r) >= 0;
     return made;
 }
 
@@ -244,13 +244,13 @@ static void make_joins(search *s, int g, const family *f) {
     for (int i = 0; i < ways.n; i++) {
         const tra_way *w = &ways.v[i];
         if (ways.n > 1 && tra_place_is_all(&w->out) && !everywhere_worthwhile(s, f)) continue;
-        int l = place_intern(s, &w->l), r = place_intern(s, &w->r);
-        ran += f->join == f->x ? make_one(s, g, f, l, r, -1) >= 0 : make_agg(s, g, f, l, r);
+        int l = tra_place_intern(s, &w->l), r = tra_place_intern(s, &w->r);
+        ran += f->join == f->x ? tra_make_one(s, g, f, l, r, -1) >= 0 : make_agg(s, g, f, l, r);
     }
     free(ways.v);
     if (ran > 0) return;
     tra_way alone = tra_join_alone(s->labels[j->id], s->o->sites); /* no way is reproducible */
-    make_agg(s, g, f, place_intern(s, &alone.l), place_intern(s, &alone.r));
+    make_agg(s, g, f, tra_place_intern(s, &alone.l), tra_place_intern(s, &alone.r));
 }
 
 static void make_aggs(search *s, int g, const family *f) {
@@ -262,14 +262,14 @@ static void make_aggs(search *s, int g, const family *f) {
         bool there = false;
         for (int j = 0; j < made.n; j++) there |= made.v[j] == want->v[i];
         if (!there && tra_place_copies(&s->places.v[want->v[i]]) == 1)
-            ran += make_one(s, g, f, want->v[i], -1, -1) >= 0;
+            ran += tra_make_one(s, g, f, want->v[i], -1, -1) >= 0;
     }
     free(made.v);
     for (int i = 0; i < want->n && ran == 0; i++) ran += make_agg(s, g, f, want->v[i], -1);
     if (ran > 0) return;
     /* fewer groups than sites: some stay idle */
     tra_placement p = tra_place_within(f->x->node.in[0]->type.cat, s->o->sites, &f->x->node.group);
-    make_one(s, g, f, place_intern(s, &p), -1, -1);
+    tra_make_one(s, g, f, tra_place_intern(s, &p), -1, -1);
 }
 
 /* Groups of a concatenation, whole, on few sites. */
@@ -280,7 +280,7 @@ static int within_others(search *s, const tra_node *n) {
         if (d != n->keydim) others.v[others.n++] = d;
     }
     tra_placement p = tra_place_within(in, s->o->sites, &others);
-    return place_intern(s, &p);
+    return tra_place_intern(s, &p);
 }
 
 /* Inputs are taken where they are made, since the result can be exchanged as well; unless that is larger, or others
@@ -290,13 +290,13 @@ static void make_maps(search *s, int g, const family *f) {
     bool grows = tra_catalog_floats(f->x->node.type.cat) > tra_catalog_floats(in->node->type.cat);
     numbers v = takes(s, f->in[0], grows || in->shared || f->x->node.op == TRA_OP_CONCAT ? MOVED : SETTLED);
     int ran = 0;
-    for (int i = 0; i < v.n; i++) ran += make_one(s, g, f, v.v[i], -1, -1) >= 0;
+    for (int i = 0; i < v.n; i++) ran += tra_make_one(s, g, f, v.v[i], -1, -1) >= 0;
     free(v.v);
     if (ran > 0) return;
     v = takes(s, f->in[0], MOVED);
-    for (int i = 0; i < v.n; i++) ran += make_one(s, g, f, v.v[i], -1, -1) >= 0;
+    for (int i = 0; i < v.n; i++) ran += tra_make_one(s, g, f, v.v[i], -1, -1) >= 0;
     free(v.v);
-    if (ran == 0 && f->x->node.op == TRA_OP_CONCAT) make_one(s, g, f, within_others(s, &f->x->node), -1, -1);
+    if (ran == 0 && f->x->node.op == TRA_OP_CONCAT) tra_make_one(s, g, f, within_others(s, &f->x->node), -1, -1);
 }
 
 static void make_reparts(search *s, int g, const family *f) {
@@ -304,7 +304,7 @@ static void make_reparts(search *s, int g, const family *f) {
     const numbers *w = &s->group[g].want;
     for (int i = 0; i < v.n; i++) {
         for (int j = 0; j < w->n; j++) {
-            if (tra_place_copies(&s->places.v[w->v[j]]) == 1) make_one(s, g, f, v.v[i], -1, w->v[j]);
+            if (tra_place_copies(&s->places.v[w->v[j]]) == 1) tra_make_one(s, g, f, v.v[i], -1, w->v[j]);
         }
     }
     free(v.v);
@@ -313,7 +313,7 @@ static void make_reparts(search *s, int g, const family *f) {
 /* Of what is demanded of the result from outside, only what makes it there stays; all if nothing does. */
 static void keep_fixed(search *s, int g) {
     numbers *v = &s->group[g].makings;
-    int p = place_intern(s, s->fixed_place[g]), n = 0;
+    int p = tra_place_intern(s, s->fixed_place[g]), n = 0;
     for (int i = 0; i < v->n; i++) {
         if (s->making[v->v[i]]->out == p) v->v[n++] = v->v[i];
     }
@@ -330,7 +330,7 @@ static void make_families(search *s, int g) {
             continue;
         }
         switch (f->x->node.op) {
-        case TRA_OP_INPUT: make_one(s, g, f, -1, -1, -1); break;
+        case TRA_OP_INPUT: tra_make_one(s, g, f, -1, -1, -1); break;
         case TRA_OP_JOIN: break;
         case TRA_OP_AGG: make_aggs(s, g, f); break;
         case TRA_OP_REPART: make_reparts(s, g, f); break;
@@ -343,7 +343,7 @@ static void make_families(search *s, int g) {
     }
 }
 
-void make_all(search *s, int g) {
+void tra_make_all(search *s, int g) {
     numbers *v = &s->group[g].makings;
     make_families(s, g);
     if (s->fixed_place && s->fixed_place[g]) keep_fixed(s, g);
@@ -358,31 +358,31 @@ void make_all(search *s, int g) {
 /* Where a relation is that was made at p: an input has the first of its choices. */
 static int settled(const search *s, int g, int p) { return p == ANY ? s->group[g].want.v[0] : p; }
 
-int make_direct(search *s, int g, const family *f, const int made[2]) {
+int tra_make_direct(search *s, int g, const family *f, const int made[2]) {
     const tra_node *n = &f->x->node;
     tra_placement all = tra_place_all(s->o->sites), p;
     const tra_node *j = f->join ? &f->join->node : NULL;
     int l = made[0] < 0 && f->in[0] < 0 ? -1 : settled(s, f->in[0], made[0]), r, x;
     switch (j ? TRA_OP_JOIN : n->op) {
-    case TRA_OP_INPUT: return make_one(s, g, f, -1, -1, -1);
+    case TRA_OP_INPUT: return tra_make_one(s, g, f, -1, -1, -1);
     case TRA_OP_JOIN:
         r = settled(s, f->in[1], made[1]);
         if (s->places.v[r].owner || (tra_place_copies(&s->places.v[r]) > 1 && !tra_place_is_all(&s->places.v[r])))
             r = s->group[f->in[1]].want.v[0];
-        l = place_intern(s, &all);
-        return j == n ? make_one(s, g, f, l, r, -1) : make_stored(s, g, f, l, r);
+        l = tra_place_intern(s, &all);
+        return j == n ? tra_make_one(s, g, f, l, r, -1) : tra_make_stored(s, g, f, l, r);
     case TRA_OP_AGG:
         p = tra_place_within(n->in[0]->type.cat, s->o->sites, &n->group);
-        return make_one(s, g, f, place_intern(s, &p), -1, -1);
-    case TRA_OP_CONCAT: return make_one(s, g, f, within_others(s, n), -1, -1);
-    case TRA_OP_REPART: return make_one(s, g, f, l, -1, s->group[g].want.v[0]);
+        return tra_make_one(s, g, f, tra_place_intern(s, &p), -1, -1);
+    case TRA_OP_CONCAT: return tra_make_one(s, g, f, within_others(s, n), -1, -1);
+    case TRA_OP_REPART: return tra_make_one(s, g, f, l, -1, s->group[g].want.v[0]);
     case TRA_OP_REKEY:
     case TRA_OP_FILTER:
     case TRA_OP_TRANSFORM:
     case TRA_OP_TILE: break;
     }
-    x = make_one(s, g, f, l, -1, -1);
+    x = tra_make_one(s, g, f, l, -1, -1);
     for (int i = 0; x < 0 && i < s->group[f->in[0]].want.n; i++)
-        x = make_one(s, g, f, s->group[f->in[0]].want.v[i], -1, -1);
+        x = tra_make_one(s, g, f, s->group[f->in[0]].want.v[i], -1, -1);
     return x;
 }

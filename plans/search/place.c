@@ -44,7 +44,7 @@ static void rehash(places *t) {
     }
 }
 
-int places_add(places *t, const tra_placement *p) {
+int tra_places_add(places *t, const tra_placement *p) {
     if (2 * (t->n + 1) > t->ntable) rehash(t);
     uint64_t mask = (uint64_t)t->ntable - 1, at = place_hash(p);
     for (;; at++) {
@@ -60,10 +60,10 @@ int places_add(places *t, const tra_placement *p) {
     return t->table[at & mask] = t->n++;
 }
 
-int place_intern(search *s, const tra_placement *p) {
+int tra_place_intern(search *s, const tra_placement *p) {
     tra_placement q;
     normalise(p, &q);
-    return places_add(&s->places, &q);
+    return tra_places_add(&s->places, &q);
 }
 
 enum { MEMO_MOVE, MEMO_MOVE_PARTIAL, MEMO_EXACT, MEMO_EXACT_PARTIAL, MEMO_REPART, MEMO_WORK, MEMO_MAP, MEMO_MERGE };
@@ -100,7 +100,7 @@ static void make_room(search *s) {
     copy_memo(s, forget ? s->capmemo : tra_max64(LEAST, 2 * s->capmemo), forget);
 }
 
-void memo_forget(search *s) {
+void tra_costs_forget(search *s) {
     int64_t cap = s->capmemo, maps = count_maps(s);
     while (cap > 4 * (maps + 1)) cap /= 2;
     copy_memo(s, cap, true);
@@ -109,7 +109,7 @@ void memo_forget(search *s) {
 /* The entry of what is asked of an expression and all alike, new (with *fresh) or found. Valid until the next call. */
 static memo_entry *memo_find(search *s, int kind, const tra_node *n, int p, int q, bool *fresh) {
     int node = s->alike[n->id];
-    assert(node < 1 << 20 && p < 1 << 20 && q < 1 << 20);
+    assert(node < 1 << 20 && p >= 0 && p < 1 << 20 && q >= 0 && q < 1 << 20);
     uint64_t key = (uint64_t)(kind + 1) << 60 | (uint64_t)node << 40 | (uint64_t)p << 20 | (uint64_t)q;
     if (2 * (s->nmemo + 1) > s->capmemo) make_room(s);
     uint64_t at = XXH64(&key, sizeof key, 0);
@@ -126,7 +126,7 @@ static memo_entry *memo_find(search *s, int kind, const tra_node *n, int p, int 
 
 /* ---- steps ------------------------------------------------------------------------------------------------------ */
 
-tra_traffic move_traffic(search *s, const tra_node *n, bool partial, int from, int to) {
+tra_traffic tra_move_traffic(search *s, const tra_node *n, bool partial, int from, int to) {
     bool fresh;
     memo_entry *m = memo_find(s, partial ? MEMO_MOVE_PARTIAL : MEMO_MOVE, n, from, to, &fresh);
     const tra_catalog *c = partial ? s->summands[n->id].cat : n->type.cat;
@@ -134,7 +134,7 @@ tra_traffic move_traffic(search *s, const tra_node *n, bool partial, int from, i
     return m->traffic;
 }
 
-tra_traffic exact_traffic(search *s, const tra_node *n, bool partial, int from, int to) {
+tra_traffic tra_exact_traffic(search *s, const tra_node *n, bool partial, int from, int to) {
     bool fresh;
     memo_entry *m = memo_find(s, partial ? MEMO_EXACT_PARTIAL : MEMO_EXACT, n, from, to, &fresh);
     const tra_catalog *c = partial ? s->summands[n->id].cat : n->type.cat;
@@ -142,14 +142,14 @@ tra_traffic exact_traffic(search *s, const tra_node *n, bool partial, int from, 
     return m->traffic;
 }
 
-tra_traffic repart_traffic(search *s, const tra_node *n, int from, int to) {
+tra_traffic tra_repart_traffic(search *s, const tra_node *n, int from, int to) {
     bool fresh;
     memo_entry *m = memo_find(s, MEMO_REPART, n, from, to, &fresh);
     if (fresh) m->traffic = tra_traffic_repart(&s->places.v[from], &n->in[0]->type, &s->places.v[to], &n->type);
     return m->traffic;
 }
 
-tra_work step_work(search *s, tra_plan_op op, const tra_node *n, int p) {
+tra_work tra_step_work(search *s, tra_plan_op op, const tra_node *n, int p) {
     bool fresh;
     memo_entry *m = memo_find(s, op == TRA_PLAN_MERGE ? MEMO_MERGE : MEMO_WORK, n, p, 0, &fresh);
     if (!fresh) return m->work;
@@ -177,7 +177,7 @@ tra_work step_work(search *s, tra_plan_op op, const tra_node *n, int p) {
     return m->work = w;
 }
 
-int map_place(search *s, const tra_node *n, int p) {
+int tra_map_place(search *s, const tra_node *n, int p) {
     bool fresh;
     memo_entry *m = memo_find(s, MEMO_MAP, n, p, 0, &fresh);
     if (!fresh) return m->place;
@@ -195,16 +195,16 @@ int map_place(search *s, const tra_node *n, int p) {
     case TRA_OP_JOIN:
     case TRA_OP_REPART: break;
     }
-    return m->place = ok ? place_intern(s, &to) : -1;
+    return m->place = ok ? tra_place_intern(s, &to) : -1;
 }
 
-void add_traffic(const search *s, spent *c, tra_traffic t, const tra_type *type) {
+void tra_add_traffic(const search *s, spent *c, tra_traffic t, const tra_type *type) {
     c->floats += t.floats;
     c->bytes += (double)tra_type_bytes_of(type, t.moved).expected;
     c->seconds += (double)tra_type_bytes_of(type, t.most).expected / s->o->rates.network;
 }
 
-void add_work(const search *s, spent *c, tra_work w, const tra_kernel *k, tra_dtype dtype) {
+void tra_add_work(const search *s, spent *c, tra_work w, const tra_kernel *k, tra_dtype dtype) {
     c->flops += w.total;
     c->seconds += tra_work_seconds(k, dtype, w.busiest, &s->o->rates);
 }

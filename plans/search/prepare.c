@@ -8,7 +8,7 @@
 #include "../../lib/run/needs.h"
 #include "search_int.h"
 
-void add_number(numbers *x, int v) {
+void tra_add_number(numbers *x, int v) {
     if (x->n == x->cap) {
         x->cap = x->cap ? 2 * x->cap : 8;
         x->v = tra_realloc(x->v, (size_t)x->cap, sizeof *x->v);
@@ -22,7 +22,7 @@ void add_number(numbers *x, int v) {
  * int64_t. */
 #define COUNTABLE ((int64_t)1 << 57)
 
-bool countable(const search *s, const tra_type *t) {
+bool tra_countable(const search *s, const tra_type *t) {
     enum { TUPLE = 256 }; /* bytes that a tuple takes besides */
     int64_t array, all;
     if (!tra_dims_product(&t->cat->bound, &array)) return false;
@@ -110,7 +110,7 @@ static tra_status add_family(search *s, group *g, const tra_expr *x, const tra_e
     family *f = &g->f[g->nfamilies];
     *f = (family){.x = x, .join = join, .in = {-1, -1}};
     for (int i = 0; i < 2 && source->in[i] >= 0; i++) f->in[i] = s->at[source->in[i]];
-    if (!countable(s, &x->node.type)) return TRA_OK;
+    if (!tra_countable(s, &x->node.type)) return TRA_OK;
     if (x->node.op == TRA_OP_AGG) TRA_TRY(summand_type(s, f, e));
     if (join && join != x) {
         for (int d = 0; d < join->node.type.cat->frontier.n; d++) f->later |= 1u << d;
@@ -131,7 +131,7 @@ static tra_status add_families(search *s, int at, const bool *skip, tra_err *e) 
     }
     g->f = tra_news(s->work, family, most);
     g->node = &s->m->v[of->expr[0]]->node;
-    if (s->o->memory > 0 && countable(s, &g->node->type)) g->move_memory = move_bytes(s, &g->node->type);
+    if (s->o->memory > 0 && tra_countable(s, &g->node->type)) g->move_memory = move_bytes(s, &g->node->type);
     for (int i = 0; i < of->n; i++) {
         const tra_expr *x = s->m->v[of->expr[i]];
         if (skip[of->expr[i]]) continue;
@@ -260,11 +260,11 @@ static void want(search *s, int g, const tra_placement *p) {
     numbers *w = &s->group[g].want;
     if (p->owner || tra_place_is_partial(p) || w->n == MAXWANT || !tra_place_offered(p, s->group[g].node->type.cat))
         return;
-    int id = place_intern(s, p);
+    int id = tra_place_intern(s, p);
     for (int i = 0; i < w->n; i++) {
         if (w->v[i] == id) return;
     }
-    add_number(w, id);
+    tra_add_number(w, id);
 }
 
 /* What consumers of g want of it, wanted of the input: output key dimension i is dimension dim[i] of the input. */
@@ -332,7 +332,8 @@ static void find_wants(search *s) {
         if (s->fixed_place && s->fixed_place[g]) want(s, g, s->fixed_place[g]);
         int m = tra_place_choices(x->node->type.cat, s->o->sites, own);
         for (int j = 0; j < m; j++) want(s, g, &own[j]);
-        if (!wants_one_copy(s, &x->want)) add_number(&x->want, place_intern(s, &own[0])); /* though sites stay idle */
+        if (!wants_one_copy(s, &x->want))
+            tra_add_number(&x->want, tra_place_intern(s, &own[0])); /* though sites stay idle */
         for (int i = 0; i < x->nfamilies; i++) want_inputs(s, g, &x->f[i]);
     }
 }
@@ -374,7 +375,7 @@ static void keep_ways(search *s, const tra_ways *all, ways *w) {
     for (int i = 0; i < all->n; i++) {
         const tra_way *x = &all->v[i];
         const tra_placement *p[3] = {&x->l, &x->r, &x->out};
-        for (int j = 0; j < 3; j++) w->v[i][j] = places_add(&s->wayplaces, p[j]);
+        for (int j = 0; j < 3; j++) w->v[i][j] = tra_places_add(&s->wayplaces, p[j]);
     }
 }
 
@@ -469,7 +470,7 @@ static tra_status check_sizes(const search *s, tra_err *e) {
     for (int i = 0; i < s->m->g->n && !all && st == TRA_OK; i++) {
         const tra_node *n = s->m->g->v[i];
         int x = s->m->of_node[i];
-        if (x < 0 || s->at[s->m->v[x]->group] < 0 || countable(s, &n->type)) continue;
+        if (x < 0 || s->at[s->m->v[x]->group] < 0 || tra_countable(s, &n->type)) continue;
         char human[32];
         int line, column;
         tra_script_place(s->m->g->src, n->span.at, &line, &column);
@@ -482,7 +483,7 @@ static tra_status check_sizes(const search *s, tra_err *e) {
     return st;
 }
 
-tra_status prepare(search *s, tra_err *e) {
+tra_status tra_prepare(search *s, tra_err *e) {
     bool *skip;
     int *order = tra_memo_order(s->m, &s->ngroups, &skip);
     s->group = tra_news(s->work, group, s->ngroups + 1);
@@ -504,7 +505,7 @@ tra_status prepare(search *s, tra_err *e) {
     return TRA_OK;
 }
 
-void unprepare(search *s) {
+void tra_unprepare(search *s) {
     for (int g = 0; g < s->ngroups && s->group; g++) {
         free(s->group[g].want.v);
         free(s->group[g].makings.v);

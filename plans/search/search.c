@@ -74,13 +74,13 @@ static int64_t least_of(const finding *f, const tra_plan_options *o, int i) {
 /* Bytes that the passes so far hold. */
 static int64_t held(const finding *f) {
     int64_t n = (int64_t)tra_arena_bytes(f->texts);
-    for (int i = 0; i < f->npasses; i++) n += search_bytes(&f->pass[i]);
+    for (int i = 0; i < f->npasses; i++) n += tra_search_bytes(&f->pass[i]);
     return n;
 }
 
 static void add_found(finding *f, search *s, const entry *x) {
     tra_arena *a = tra_arena_new();
-    const tra_plan *p = finish_plan(s, x, a, NULL);
+    const tra_plan *p = tra_finish_plan(s, x, a, NULL);
     if (f->n == f->cap) {
         f->cap = f->cap ? 2 * f->cap : 64;
         f->v = tra_realloc(f->v, (size_t)f->cap, sizeof *f->v);
@@ -100,7 +100,7 @@ static const char *text_of(const found *x, tra_arena *texts) {
     if (*x->text) return *x->text;
     tra_arena *a = tra_arena_new();
     tra_str s = {0};
-    tra_plan_print(finish_plan(x->s, &x->x, a, NULL), &s);
+    tra_plan_print(tra_finish_plan(x->s, &x->x, a, NULL), &s);
     *x->text = tra_arena_strndup(texts, tra_str_get(&s), s.n);
     tra_str_free(&s);
     tra_arena_free(a);
@@ -164,7 +164,7 @@ static void make_plans(finding *f, const tra_plan_options *o, bool fit, tra_aren
     for (int i = 0; i < f->npasses; i++) f->pass[i].planning = out->planned;
     for (int i = 0; i < f->n; i++) {
         if (o->first > 0 && i >= o->first && i + 1 != o->also) continue;
-        out->v[i] = finish_plan(f->v[i].s, &f->v[i].x, a, &choices[i]);
+        out->v[i] = tra_finish_plan(f->v[i].s, &f->v[i].x, a, &choices[i]);
         out->v[i]->rank = i + 1;
         if (!fit) out->v[i]->memory = 0;
     }
@@ -175,13 +175,13 @@ static void make_plans(finding *f, const tra_plan_options *o, bool fit, tra_aren
 static tra_status search_begin(search *s, tra_err *e) {
     s->work = tra_arena_new();
     s->kept = tra_arena_new();
-    TRA_TRY(prepare(s, e));
+    TRA_TRY(tra_prepare(s, e));
     s->b = budget_of(s);
     return TRA_OK;
 }
 
 static void search_end(search *s) {
-    unprepare(s);
+    tra_unprepare(s);
     free(s->making);
     free(s->slot);
     free(s->slotscore);
@@ -200,8 +200,8 @@ static void search_end(search *s) {
 static void add_direct(finding *f, search *s) {
     int *making = tra_malloc(((size_t)s->ngroups + 1) * sizeof *making);
     for (int g = 0; g < s->ngroups; g++) making[g] = -1;
-    if (direct(s, NULL, making)) {
-        entry x = assemble(s, making);
+    if (tra_direct(s, NULL, making)) {
+        entry x = tra_assemble(s, making);
         add_found(f, s, &x);
     }
     free(making);
@@ -213,8 +213,8 @@ static tra_status find_plans(finding *f, search *s, bool with_direct, tra_err *e
     f->npasses++;
     TRA_TRY(search_begin(s, e));
     s->program = (int64_t)tra_arena_bytes(s->a);
-    entry *x = extract(s, &n);
-    f->most = tra_max64(f->most, held(f) + s->most - search_bytes(s));
+    entry *x = tra_extract(s, &n);
+    f->most = tra_max64(f->most, held(f) + s->most - tra_search_bytes(s));
     for (int i = 0; i < n; i++) add_found(f, s, &x[i]);
     if (with_direct) add_direct(f, s);
     return TRA_OK;
@@ -279,12 +279,12 @@ static int make_choice(search *s, int g, const tra_choice *c, const int *making)
         for (int j = 0; j < 2 && f->in[j] >= 0; j++) {
             /* what is placed tuple by tuple is taken where it is: nothing is brought to such a placement */
             int made = making[f->in[j]] < 0 ? -1 : s->making[making[f->in[j]]]->out;
-            in[j] = c->in[j].owner && made >= 0 ? made : place_intern(s, &c->in[j]);
+            in[j] = c->in[j].owner && made >= 0 ? made : tra_place_intern(s, &c->in[j]);
         }
         bool summands = c->between.sites > 0 && tra_place_is_partial(&c->between);
-        if (c->between.sites > 0 && !summands) return make_stored(s, g, f, in[0], in[1]);
+        if (c->between.sites > 0 && !summands) return tra_make_stored(s, g, f, in[0], in[1]);
         bool targeted = summands || f->x->node.op == TRA_OP_REPART;
-        return make_one(s, g, f, in[0], in[1], targeted ? place_intern(s, &c->out) : -1);
+        return tra_make_one(s, g, f, in[0], in[1], targeted ? tra_place_intern(s, &c->out) : -1);
     }
     return -1;
 }
@@ -300,9 +300,9 @@ tra_status tra_plan_of(const tra_memo *m, const tra_plan_options *o, int n, cons
             int g = s.at[tra_memo_find(m, m->v[v[i].expr]->group)];
             making[g] = make_choice(&s, g, &v[i], making);
         }
-        if (direct(&s, expr, making)) {
-            entry x = assemble(&s, making);
-            *out = finish_plan(&s, &x, s.a, made);
+        if (tra_direct(&s, expr, making)) {
+            entry x = tra_assemble(&s, making);
+            *out = tra_finish_plan(&s, &x, s.a, made);
         } else {
             st = tra_fail(e, TRA_PROGRAM, "the direct translation stores a result that is too large");
         }

@@ -23,7 +23,7 @@ typedef struct numbers {
     int n, cap;
     int *v;
 } numbers;
-void add_number(numbers *x, int v);
+void tra_add_number(numbers *x, int v);
 
 /* Placements by number. */
 typedef struct places {
@@ -175,22 +175,22 @@ enum { SMALL_PROGRAM = 2 << 20 }; /* what program and plan take of any process, 
 /* ---- place.c ---------------------------------------------------------------------------------------------------- */
 
 /* Interns a placement: axes of one site and dimensions of one value are left out. */
-int place_intern(search *s, const tra_placement *p);
+int tra_place_intern(search *s, const tra_placement *p);
 /* The same as it is, in any table. */
-int places_add(places *t, const tra_placement *p);
+int tra_places_add(places *t, const tra_placement *p);
 /* Traffic of an exchange: exact floats, the rest about so; exact. */
-tra_traffic move_traffic(search *s, const tra_node *n, bool partial, int from, int to);
-tra_traffic exact_traffic(search *s, const tra_node *n, bool partial, int from, int to);
-tra_traffic repart_traffic(search *s, const tra_node *n, int from, int to);
+tra_traffic tra_move_traffic(search *s, const tra_node *n, bool partial, int from, int to);
+tra_traffic tra_exact_traffic(search *s, const tra_node *n, bool partial, int from, int to);
+tra_traffic tra_repart_traffic(search *s, const tra_node *n, int from, int to);
 /* Work of a step whose tuples (of a join: pairs) are placed as p: the input of maps and aggregations, the output of
  * joins, the summands of merges. */
-tra_work step_work(search *s, tra_plan_op op, const tra_node *n, int p);
+tra_work tra_step_work(search *s, tra_plan_op op, const tra_node *n, int p);
 /* Placement of a unary operator's result, or -1 when it cannot run on an input placed as p. */
-int map_place(search *s, const tra_node *n, int p);
+int tra_map_place(search *s, const tra_node *n, int p);
 /* Forgets what these found, but for the places. */
-void memo_forget(search *s);
-void add_traffic(const search *s, spent *c, tra_traffic t, const tra_type *type);
-void add_work(const search *s, spent *c, tra_work w, const tra_kernel *k, tra_dtype dtype);
+void tra_costs_forget(search *s);
+void tra_add_traffic(const search *s, spent *c, tra_traffic t, const tra_type *type);
+void tra_add_work(const search *s, spent *c, tra_work w, const tra_kernel *k, tra_dtype dtype);
 static inline double spent_scalar(const search *s, const spent *c) {
     return s->o->cost == TRA_COST_TRA ? c->floats : c->seconds;
 }
@@ -198,48 +198,50 @@ static inline double spent_scalar(const search *s, const spent *c) {
 /* ---- prepare.c -------------------------------------------------------------------------------------------------- */
 
 /* Groups, families, wants, dominators. TRA_PROGRAM when something is too large to plan. */
-TRA_MUSTUSE tra_status prepare(search *s, tra_err *e);
-void unprepare(search *s);
+TRA_MUSTUSE tra_status tra_prepare(search *s, tra_err *e);
+void tra_unprepare(search *s);
 /* Are its bytes, in copies on all sites, few enough to be counted? */
-bool countable(const search *s, const tra_type *t);
+bool tra_countable(const search *s, const tra_type *t);
 
 /* ---- making.c --------------------------------------------------------------------------------------------------- */
 
+/* The operator of plans that does an operator of the language; of an aggregation the one without its join. */
+tra_plan_op tra_operator_of(tra_opcode op);
 /* The ways to make group g from what its inputs' groups can be made as; numbers in s->group[g].makings. */
-void make_all(search *s, int g);
+void tra_make_all(search *s, int g);
 /* A making of one family from inputs at l and r, -1 when it cannot run so. to: place of the result if there are
  * summands. */
-int make_one(search *s, int g, const family *f, int l, int r, int to);
+int tra_make_one(search *s, int g, const family *f, int l, int r, int to);
 /* The same of an aggregation with its join, whose result is stored, and moved to where groups are whole. */
-int make_stored(search *s, int g, const family *f, int l, int r);
+int tra_make_stored(search *s, int g, const family *f, int l, int r);
 /* The direct translation: inputs[i] is where input i is made. -1 when it cannot run. */
-int make_direct(search *s, int g, const family *f, const int made[2]);
+int tra_make_direct(search *s, int g, const family *f, const int made[2]);
 
 /* ---- slot.c ----------------------------------------------------------------------------------------------------- */
 
-int slot_of(search *s, int making);
-int slot_demand(search *s, int slot, int place); /* with one more demand; the same when it is there */
-int slot_union(search *s, int a, int b);         /* the demands of both; -1 when the makings differ */
+int tra_slot_of(search *s, int making);
+int tra_slot_demand(search *s, int slot, int place); /* with one more demand; the same when it is there */
+int tra_slot_union(search *s, int a, int b);         /* the demands of both; -1 when the makings differ */
 /* Forgets slots of which to[] is 0, and makings that no other slot has. to[] becomes the new numbers. */
-void slots_sweep(search *s, int *to);
+void tra_slots_sweep(search *s, int *to);
 
 /* ---- extract.c -------------------------------------------------------------------------------------------------- */
 
 /* Bytes that the search holds now. */
-int64_t search_bytes(const search *s);
+int64_t tra_search_bytes(const search *s);
 
 /* The cheapest sets of slots for all outputs, of different strategies; *n of them. Everything that they do not need of
  * groups and slots is forgotten. */
-entry *extract(search *s, int *n);
+entry *tra_extract(search *s, int *n);
 /* The set in which each group that is needed is made by making[group]. */
-entry assemble(search *s, const int *making);
+entry tra_assemble(search *s, const int *making);
 /* The direct translation as makings: of expr[canonical group], -1 or NULL: the first. False when it cannot run.
  * making[g] that is not -1 stays. */
-bool direct(search *s, const int *expr, int *making);
+bool tra_direct(search *s, const int *expr, int *making);
 
 /* ---- finish.c --------------------------------------------------------------------------------------------------- */
 
 /* The plan of a set of slots, with exact costs, and how it makes each group; in the arena. */
-tra_plan *finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *choices);
+tra_plan *tra_finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *choices);
 
 #endif

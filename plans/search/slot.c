@@ -15,9 +15,9 @@ static spent exchange(search *s, const making *m, int from, int to) {
     if (from == ANY) {
         double f = (double)tra_catalog_floats(n->type.cat), k = tra_place_copies(&s->places.v[to]);
         tra_traffic t = {k * f, (int64_t)(f * (k - 1)), (int64_t)(f * (k - 1) / s->o->sites)};
-        add_traffic(s, &c, t, &n->type);
+        tra_add_traffic(s, &c, t, &n->type);
     } else {
-        add_traffic(s, &c, move_traffic(s, n, false, from, to), &n->type);
+        tra_add_traffic(s, &c, tra_move_traffic(s, n, false, from, to), &n->type);
     }
     return c;
 }
@@ -107,7 +107,7 @@ static void settle(search *s, slot *x, int n, const int *want, score *t) {
     if (n > 2) { /* perhaps once to all sites, and everything from there */
         tra_placement all = tra_place_all(s->o->sites);
         int other[n + 1], own;
-        v[n] = place_intern(s, &all);
+        v[n] = tra_place_intern(s, &all);
         spent c = serve(s, x->m, n + 1, v, other, &own);
         if (less(s, &c, &sum)) {
             sum = c;
@@ -149,9 +149,9 @@ static int find(search *s, const making *m, int n, const int *want) {
     }
 }
 
-int slot_of(search *s, int making) { return find(s, s->making[making], 0, NULL); }
+int tra_slot_of(search *s, int making) { return find(s, s->making[making], 0, NULL); }
 
-int slot_demand(search *s, int i, int place) {
+int tra_slot_demand(search *s, int i, int place) {
     const slot *x = &s->slot[i];
     int n = x->n - x->extra, want[n + 1], at = 0;
     if (place == x->m->out) return i;
@@ -163,14 +163,14 @@ int slot_demand(search *s, int i, int place) {
     return find(s, x->m, n + 1, want);
 }
 
-int slot_union(search *s, int a, int b) {
+int tra_slot_union(search *s, int a, int b) {
     if (s->slot[a].m != s->slot[b].m) return -1;
     const int *want = s->slot[b].want; /* in an arena: stays where it is */
-    for (int i = 0, n = s->slot[b].n - s->slot[b].extra; i < n; i++) a = slot_demand(s, a, want[i]);
+    for (int i = 0, n = s->slot[b].n - s->slot[b].extra; i < n; i++) a = tra_slot_demand(s, a, want[i]);
     return a;
 }
 
-void slots_sweep(search *s, int *to) {
+void tra_slots_sweep(search *s, int *to) {
     int cap = s->capslots;
     tra_arena *old = s->kept;
     making **moved = tra_calloc((size_t)s->nmakings + 1, sizeof *moved);

@@ -1,8 +1,6 @@
 /* Inputs and outputs: files, declared types, placements. */
 #include "build.h"
 
-#include "../../lib/run/placement.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -18,13 +18,8 @@ void tra_largest(const tra_catalog *c, tra_dims *ext) {
 }
 
 void tra_join_places(const tra_node *n, int *place) {
-    int k = n->in[1]->type.cat->frontier.n, next = n->in[0]->type.cat->frontier.n;
-    for (int d = 0; d < k; d++) {
-        place[d] = -1;
-        for (int i = 0; i < n->joinr.n; i++)
-            if (n->joinr.v[i] == d) place[d] = (int)n->joinl.v[i];
-        if (place[d] < 0) place[d] = next++;
-    }
+    int kl = n->in[0]->type.cat->frontier.n, kr = n->in[1]->type.cat->frontier.n;
+    for (int d = 0; d < kr; d++) place[d] = tra_join_key(&n->joinl, &n->joinr, kl, d);
 }
 
 /* Place of each key dimension in the group key, or -1. */
