@@ -24,6 +24,7 @@ typedef struct tra_build {
     const char *dir;
     tra_names symbols; /* all of the program; value: tra_symbol */
     tra_names written; /* files of outputs; value: tra_stmt */
+    tra_names made;    /* what each typed node computes (tra_build_key); value: the latest such node */
     int unreadable;    /* diagnostics that are inputs which cannot be opened */
     const char *first_unreadable;
 } tra_build;
@@ -37,6 +38,8 @@ tra_symbol *tra_build_relation_symbol(tra_build *b, const char *name, tra_span s
  * near. extra: n more names that would do. */
 const char *tra_build_near(tra_build *b, const char *name, bool params, int n, const char *const *extra);
 tra_node *tra_build_node(tra_build *b, tra_opcode op, tra_span span); /* a new node at the end of the graph */
+/* What a node computes, as text: equal for the same operator, arguments and input nodes. */
+const char *tra_build_key(tra_build *b, const tra_node *n);
 /* Types a node whose fields are set and counts its inputs' uses; NULL after a diagnostic. */
 tra_node *tra_build_finish(tra_build *b, tra_node *n);
 

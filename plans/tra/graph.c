@@ -221,6 +221,19 @@ static bool take_args(tra_build *b, const struct form *f, const args *a, tra_spa
     return true;
 }
 
+const char *tra_build_key(tra_build *b, const tra_node *n) {
+    tra_node numbered = *n, in[2]; /* inputs without their names, which come later */
+    tra_str text = {0};
+    for (int i = 0; i < 2 && n->in[i]; i++) {
+        in[i] = (tra_node){.id = n->in[i]->id};
+        numbered.in[i] = &in[i];
+    }
+    tra_node_print(&numbered, &text);
+    const char *key = tra_arena_strndup(b->arena, tra_str_get(&text), text.n);
+    tra_str_free(&text);
+    return key;
+}
+
 tra_node *tra_build_finish(tra_build *b, tra_node *n) {
     const char *warn = NULL;
     tra_err e = {0};
@@ -233,6 +246,12 @@ tra_node *tra_build_finish(tra_build *b, tra_node *n) {
     }
     for (int i = 0; i < 2; i++)
         if (n->in[i]) n->in[i]->uses++;
+    const char *key = tra_build_key(b, n);
+    int same = tra_names_find(&b->made, key);
+    if (same >= 0)
+        b->made.value[same] = n;
+    else
+        tra_names_add(&b->made, key, n);
     return n;
 }
 
@@ -388,8 +407,13 @@ static tra_status take_defines(tra_build *b, int n, const tra_define *v, tra_err
 tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines, const tra_define *defines,
                            tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e) {
     tra_ast_program ast;
-    tra_build b = {
-        .arena = a, .d = d, .dir = dir, .symbols = {.arena = a}, .written = {.arena = a}, .g = tra_new(a, tra_graph)};
+    tra_build b = {.arena = a,
+                   .d = d,
+                   .dir = dir,
+                   .symbols = {.arena = a},
+                   .written = {.arena = a},
+                   .made = {.arena = a},
+                   .g = tra_new(a, tra_graph)};
     *out = NULL;
     b.g->arena = a;
     b.g->src = src;

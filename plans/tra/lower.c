@@ -111,29 +111,11 @@ static const tra_scalar *renumber(tra_lowering *w, const tra_scalar *e, int n, c
 
 /* ---- nodes -------------------------------------------------------------------------------------------------- */
 
-static bool same_text(const tra_node *x, const tra_node *y) {
-    tra_str a = {0}, b = {0};
-    tra_node_print(x, &a);
-    tra_node_print(y, &b);
-    bool same = strcmp(tra_str_get(&a), tra_str_get(&b)) == 0;
-    tra_str_free(&a);
-    tra_str_free(&b);
-    return same;
-}
-
-/* A node that is computed already, or NULL. */
-static tra_node *find_same(const tra_graph *g, const tra_node *n) {
-    for (int i = g->n - 1; i >= 0; i--) {
-        tra_node *o = g->v[i];
-        if (o->op == n->op && o->in[0] == n->in[0] && o->in[1] == n->in[1] && o->type.cat && same_text(o, n)) return o;
-    }
-    return NULL;
-}
-
 tra_node *tra_lower_node(tra_lowering *w, tra_opcode op, const tra_node *fields) {
-    tra_node probe = *fields, *same;
+    tra_node probe = *fields;
     probe.op = op;
-    if ((same = find_same(w->b->g, &probe))) return same;
+    int made = tra_names_find(&w->b->made, tra_build_key(w->b, &probe));
+    if (made >= 0) return w->b->made.value[made];
     tra_node *n = tra_build_node(w->b, op, w->span);
     int id = n->id;
     *n = *fields;

@@ -304,6 +304,24 @@ TEST(long_expressions) {
     CHECK(check_seconds() - t < 5);
 }
 
+/* What is computed already is found without a look at every node: here each operator is one of 5000 over the same
+ * inputs, or is there already. */
+TEST(long_programs) {
+    enum { N = 5000 };
+    tra_str text = {0};
+    tra_str_add(&text, "input S : f64 [3,3] by [2,2]\ninput T : f64 [3,3] by [2,2]\n");
+    for (int i = 0; i < N; i++) tra_str_printf(&text, "X%d[i,j] = S[i,j] + %d * T[i,j]\n", i, i + 2);
+    for (int i = 0; i < N; i++) tra_str_printf(&text, "Y%d[i,j] = S[i,j] + %d * T[i,j]\n", i, i + 2);
+    built b = build(tra_str_get(&text));
+    double t = check_seconds();
+    compile(&b);
+    CHECK(check_seconds() - t < (getenv("SAN") ? 10 : 1)); /* 0.1 s; the rest is for busy machines */
+    CHECK_OK(b.status, b.e);
+    CHECK_INT(b.g->n, 2 + N);
+    done(&b);
+    tra_str_free(&text);
+}
+
 /* ---- random statements: the operators against the definition -------------------------------------------------- */
 
 static const char *const label_names[] = {"i", "j", "k", "long", "m"};
