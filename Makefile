@@ -4,8 +4,9 @@ B      ?= build
 CC     := gcc
 CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
-# Where Debian's serial HDF5 looks for filter plugins by default.
-HDF5_PLUGIN_DIR ?= /usr/lib/$(shell $(CC) -print-multiarch)/hdf5/serial/plugins
+# Where Debian's serial HDF5 looks for filter plugins by default; who installs elsewhere may not be allowed to write there.
+SYSTEM_PLUGINS  := /usr/lib/$(shell $(CC) -print-multiarch)/hdf5/serial/plugins
+HDF5_PLUGIN_DIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),$(SYSTEM_PLUGINS),$(PREFIX)/lib/hdf5/plugins)
 
 # Variants: WERROR=1 warnings are errors; SAN=1 with sanitizers, SAN=thread with that of data races; FUZZ=1 for
 # libFuzzer (with CC=clang).
@@ -216,6 +217,8 @@ install: all
 	install -D -m 644 share/completion/tra.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tra
 	$(if $(DATA),cp -R $(DATA) $(DESTDIR)$(PREFIX)/share/tra/)
 	install -D -m 755 $(B)/libh5zzstd.so $(DESTDIR)$(HDF5_PLUGIN_DIR)/libh5zzstd.so
+	$(if $(filter $(SYSTEM_PLUGINS),$(HDF5_PLUGIN_DIR)),,@echo 'Other HDF5 programs read zstd relations after: \
+	    export HDF5_PLUGIN_PATH=$(HDF5_PLUGIN_DIR)')
 
 ## uninstall: removes what install put there
 uninstall:

@@ -237,6 +237,24 @@ END
     [ -z "$(find "$BATS_TEST_TMPDIR/root" -type f)" ]
 }
 
+@test "install under a prefix of one's own writes nothing elsewhere, and says what else to set" {
+    root=$BATS_TEST_TMPDIR/root
+    mkdir "$root"
+    cd "$ROOT" || return
+    status 0 make --no-print-directory -n B="${BUILD#"$ROOT"/}" install PREFIX="$root"
+    lacks /usr/lib
+    status 0 make --no-print-directory B="${BUILD#"$ROOT"/}" install PREFIX="$root"
+    has "export HDF5_PLUGIN_PATH=$root/lib/hdf5/plugins"
+    [ -e "$root/lib/hdf5/plugins/libh5zzstd.so" ]
+    cd "$root" || return
+    bin/tra gen -q --shape 9x9 --codec zstd -o z.h5
+    HDF5_PLUGIN_PATH=$root/lib/hdf5/plugins py 'assert h5py.File("z.h5")["data"][0, 0] is not None'
+    rm z.h5
+    cd "$ROOT" || return
+    status 0 make --no-print-directory uninstall PREFIX="$root"
+    [ -z "$(find "$root" -type f)" ]
+}
+
 @test "the filter plugin depends on no HDF5 library" {
     status 0 ldd "$BUILD/libh5zzstd.so"
     lacks hdf5

@@ -31,6 +31,27 @@ job() {
     status 2 "$ROOT/share/batch/cron.sh" . wrong.tra 1
 }
 
+@test "cron: the program is found without a PATH: of an installation, a checkout, or what TRA says" {
+    mkdir -p pre/bin pre/share/tra co/build co/share other
+    printf '#!/bin/sh\necho "$0" >>%s/used\n' "$PWD" >pre/bin/tra
+    chmod +x pre/bin/tra
+    cp pre/bin/tra co/build/tra
+    cp pre/bin/tra other/tra
+    cp -R "$ROOT/share/batch" pre/share/tra/batch
+    cp -R "$ROOT/share/batch" co/share/batch
+    cp -R "$ROOT/share/batch" alone
+    cron() { rm -f "done" used; status "$1" env -u TRA "PATH=/usr/bin:/bin" "${@:2}" . p.tra 1; }
+    cron 0 pre/share/tra/batch/cron.sh
+    is "$PWD/pre/bin/tra" cat used
+    cron 0 co/share/batch/cron.sh
+    is "$PWD/co/build/tra" cat used
+    cron 0 TRA=other/tra co/share/batch/cron.sh
+    is "$PWD/other/tra" cat used
+    ! command -v /usr/bin/tra /bin/tra >/dev/null || return 0
+    cron 2 alone/cron.sh
+    has "set TRA to the program"
+}
+
 @test "Slurm: asked to stop it puts itself back into the queue, and goes on when it begins again" {
     job
     mkdir bin
