@@ -155,9 +155,9 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_comm comm;
     (void)argc;
     (void)argv;
-    if ((opt.threads_given || opt.threads) && (opt.threads < 1 || opt.threads > TRA_MAXWORKERS))
-        return tra_fail(e, TRA_USAGE, "%s %" PRId64 ": from 1 to %d", opt.threads_given ? "--threads" : "TRA_THREADS",
-                        opt.threads, TRA_MAXWORKERS);
+    if (!opt.threads_given) TRA_TRY(tra_threads_check(e));
+    if (opt.threads_given && (opt.threads < 1 || opt.threads > TRA_MAXWORKERS))
+        return tra_fail(e, TRA_USAGE, "--threads %" PRId64 ": from 1 to %d", opt.threads, TRA_MAXWORKERS);
     if (opt.show) return tra_log_mute ? TRA_OK : show_stored(e);
     TRA_TRY(tra_comm_init(&comm, e));
     tra_log_mute = comm.rank != 0;

@@ -95,6 +95,11 @@ static void check_cores(report *r, int here, int cores) {
     const char *set = getenv("TRA_THREADS");
     int64_t threads = tra_max64(1, cores / here), v;
     cpu_set_t mask;
+    tra_err e = {0};
+    if (tra_threads_check(&e) != TRA_OK) {
+        finding(r, "cores", FAIL, "unset TRA_THREADS", "%s", e.msg);
+        return;
+    }
     bool bound = sched_getaffinity(0, sizeof mask, &mask) == 0 && CPU_COUNT(&mask) == 1;
     if (set && tra_parse_int(set, &v) && v > 0) threads = v;
     if (threads * here > cores)

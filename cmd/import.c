@@ -165,6 +165,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_dims blocks;
     tra_str text = {0};
     TRA_TRY(read_options(source, &job, &blocks, e));
+    TRA_TRY(tra_threads_check(e));
     history(source, &text);
     if (!no_history) job.history = tra_str_get(&text);
     tra_status s = tra_import(&job, &r, e);

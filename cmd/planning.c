@@ -44,8 +44,10 @@ tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e)
     TRA_TRY(range("--sites", p->sites, 1, TRA_MAXSITES, e));
     if (p->memory_given) TRA_TRY(range("--memory", p->memory, 1, INT64_MAX, e));
     if (p->plan_given) TRA_TRY(range("--plan", p->plan, 1, INT64_MAX, e));
-    if (p->threads_given || p->threads)
-        TRA_TRY(range(p->threads_given ? "--threads" : "TRA_THREADS", p->threads, 1, TRA_MAXWORKERS, e));
+    if (p->threads_given)
+        TRA_TRY(range("--threads", p->threads, 1, TRA_MAXWORKERS, e));
+    else
+        TRA_TRY(tra_threads_check(e));
     if (here <= 0) here = (int)p->sites;
     int threads = p->threads ? (int)p->threads : (int)tra_max64(1, (cores ? cores : tra_cores()) / here);
     *r = (tra_request){

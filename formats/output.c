@@ -97,6 +97,7 @@ tra_status tra_scratch_open(const char *output, int *fd, char **where, tra_err *
     const char *dir = getenv("TRA_SCRATCH"), *name;
     if (!dir || !*dir) dir = getenv("TMPDIR");
     *where = dir && *dir ? tra_strdup(dir) : tra_folder_of(output, &name);
+    if (dir && *dir) tra_make_missing(dir);
     *fd = tra_unnamed_file(*where);
     if (*fd >= 0) return TRA_OK;
     tra_status s = tra_fail_errno(e, TRA_RESOURCE,

@@ -182,6 +182,8 @@ TRA_MUSTUSE tra_status tra_slurp(const char *path, size_t max, char **text, size
 /* Opens a file without a name in the directory, for scratch: nothing is left of it however the process ends. The
  * descriptor, or -1 and errno. */
 int tra_unnamed_file(const char *dir);
+/* Makes the directory if only it is missing; what else is wrong shows when it is used. */
+void tra_make_missing(const char *dir);
 
 /* Names of temporary files to unlink if the process ends early (error exit, out of memory, signal). Thread-safe.
  * tra_cleanup_all is async-signal-safe in that it only calls unlink. */

@@ -136,6 +136,13 @@ tra_status tra_crew_run(int workers, int64_t from, int64_t to, tra_work_fn *fn, 
     return s;
 }
 
+tra_status tra_threads_check(tra_err *e) {
+    const char *s = getenv("TRA_THREADS");
+    int64_t n;
+    if (!s || !*s || (tra_parse_int(s, &n) && n >= 1 && n <= TRA_MAXWORKERS)) return TRA_OK;
+    return tra_fail(e, TRA_USAGE, "TRA_THREADS: '%s' is not a number of threads, from 1 to %d", s, TRA_MAXWORKERS);
+}
+
 int tra_cores(void) {
     const char *s = getenv("TRA_THREADS");
     int64_t n;

@@ -37,7 +37,9 @@ void tra_wait_for(pthread_cond_t *cond, pthread_mutex_t *lock, long ns); /* the 
 enum { TRA_SHORTLY = 1000000 };
 
 /* Workers at most; memory of each: stack, malloc's arena, zstd's context for decoding. */
-enum { TRA_MAXWORKERS = 64, TRA_WORKER_BYTES = 256 << 10 };
+enum { TRA_MAXWORKERS = 512, TRA_WORKER_BYTES = 256 << 10 };
+/* TRA_USAGE when TRA_THREADS is set to what is no number of workers: commands that take it from tra_cores check it. */
+TRA_MUSTUSE tra_status tra_threads_check(tra_err *e);
 /* Cores that this process may use, or TRA_THREADS; at most TRA_MAXWORKERS. */
 int tra_cores(void);
 

@@ -116,6 +116,10 @@ int tra_unnamed_file(const char *dir) {
     return fd;
 }
 
+void tra_make_missing(const char *dir) {
+    if (access(dir, F_OK) != 0 && errno == ENOENT && mkdir(dir, 0777) == 0) tra_info(1, "made %s", dir);
+}
+
 /* ---- temporary files to remove ------------------------------------------------------------------------------ */
 
 /* A list that only grows, so that a signal handler may walk it at any moment; a name that comes again takes its old

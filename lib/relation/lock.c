@@ -25,6 +25,7 @@ typedef struct owner {
     long long start;
     char boot[40];            /* "-": not known, as in locks of earlier versions */
     unsigned long long space; /* inode of the namespace; 0: not known */
+    char command[128];        /* "": not known */
 } owner;
 
 /* However the directory is spelled, one file has one lock. */
@@ -34,6 +35,19 @@ static char *lock_name(const char *path) {
     char *name = tra_asprintf("%.*s.%s.tra-lock", (int)(base - real), real, base);
     free(real);
     return name;
+}
+
+/* The command line of this process: its program without the folder, and arguments with blanks between them. */
+static void own_command(char *to, size_t n) {
+    char *text;
+    size_t len;
+    if (tra_slurp("/proc/self/cmdline", 1 << 24, &text, &len, NULL) != TRA_OK) return;
+    for (size_t i = 0; i + 1 < len; i++)
+        if ((unsigned char)text[i] < ' ') text[i] = ' ';
+    const char *program = text + strcspn(text, " ");
+    while (program > text && program[-1] != '/') program--;
+    snprintf(to, n, "%s", program);
+    free(text);
 }
 
 static void this_process(owner *o) {
@@ -48,11 +62,13 @@ static void this_process(owner *o) {
         (void)sscanf(boot, "%39s", o->boot);
         free(boot);
     }
+    own_command(o->command, sizeof o->command);
 }
 
 static bool parse(const char *text, owner *o) {
     *o = (owner){.boot = "-"};
-    return sscanf(text, "%255s %ld %lld %39s %llu", o->host, &o->pid, &o->start, o->boot, &o->space) >= 3;
+    return sscanf(text, "%255s %ld %lld %39s %llu %127[^\n]", o->host, &o->pid, &o->start, o->boot, &o->space,
+                  o->command) >= 3;
 }
 
 /* Only of processes whose numbers mean the same here: a container may have the host name of another, or of one of
@@ -71,9 +87,9 @@ static bool provably_dead(const owner *o) {
 
 /* Puts a whole lock file in place, or fails with EEXIST: link is atomic on NFS too. */
 static tra_status place(const char *file, const owner *me, bool *placed, tra_err *e) {
-    char text[400];
-    size_t n =
-        (size_t)snprintf(text, sizeof text, "%s %ld %lld %s %llu\n", me->host, me->pid, me->start, me->boot, me->space);
+    char text[600];
+    size_t n = (size_t)snprintf(text, sizeof text, "%s %ld %lld %s %llu %s\n", me->host, me->pid, me->start, me->boot,
+                                me->space, me->command);
     tra_temp temp;
     *placed = false;
     TRA_TRY(tra_temp_create(file, NULL, false, &temp, e));
@@ -111,7 +127,7 @@ static void remove_stale(const char *file, const owner *dead) {
     free(aside);
 }
 
-static tra_status take(const char *path, const char *file, tra_err *e) {
+static tra_status take(const char *what, const char *file, tra_err *e) {
     owner me, o;
     bool placed;
     this_process(&me);
@@ -128,19 +144,31 @@ static tra_status take(const char *path, const char *file, tra_err *e) {
             return tra_fail(e, TRA_RESOURCE,
                             "%s is being written, but its lock %s does not say by whom; if no process "
                             "is writing it, remove the lock",
-                            path, file);
+                            what, file);
         if (!provably_dead(&o))
             return tra_fail(e, TRA_RESOURCE,
-                            "%s is being written by process %ld on %s; if that process is gone, remove "
+                            "%s is being written by process %ld on %s%s%s%s; if that process is gone, remove "
                             "the lock %s",
-                            path, o.pid, o.host, file);
-        tra_info(1, "taking over the lock of process %ld on %s, which is gone: %s", o.pid, o.host, path);
+                            what, o.pid, o.host, *o.command ? " (" : "", o.command, *o.command ? ")" : "", file);
+        tra_info(1, "taking over the lock of process %ld on %s, which is gone: %s", o.pid, o.host, what);
         remove_stale(file, &o);
     }
     return tra_fail(e, TRA_RESOURCE, "cannot get the lock %s: other processes keep taking it", file);
 }
 
-tra_status tra_lock_take(const char *path, bool *first, tra_err *e) {
+bool tra_lock_held(const char *path) {
+    char *file = lock_name(path), *text;
+    size_t n;
+    owner o;
+    bool is_there = tra_slurp(file, 4096, &text, &n, NULL) == TRA_OK, known = is_there && parse(text, &o);
+    if (is_there) free(text);
+    free(file);
+    return is_there && !(known && provably_dead(&o));
+}
+
+tra_status tra_lock_take(const char *path, bool *first, tra_err *e) { return tra_lock_take_for(path, path, first, e); }
+
+tra_status tra_lock_take_for(const char *what, const char *path, bool *first, tra_err *e) {
     tra_status s = TRA_OK;
     char *file = lock_name(path);
     pthread_mutex_lock(&mutex);
@@ -149,7 +177,7 @@ tra_status tra_lock_take(const char *path, bool *first, tra_err *e) {
     *first = !h;
     if (h) {
         h->count++;
-    } else if ((s = take(path, file, e)) == TRA_OK) {
+    } else if ((s = take(what, file, e)) == TRA_OK) {
         h = tra_calloc(1, sizeof *h);
         *h = (held){.next = all, .file = tra_strdup(file), .count = 1};
         all = h;

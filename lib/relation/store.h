@@ -182,12 +182,16 @@ void tra_writer_leave(tra_writer *w); /* the same, but a temporary file with a t
 
 /* ---- lock --------------------------------------------------------------------------------------------------- */
 
-/* Advisory lock on writing path: the file .NAME.tra-lock beside it holds "host pid start boot space": the second in
- * which the process began, and the kernel's boot id and inode of the pid namespace in which its number is one. A lock
- * whose owner is provably dead is taken over: of this host and namespace, and gone. Counts: several holders of one
- * process share it. Errors: TRA_RESOURCE naming the owner. */
+/* Advisory lock on writing path: the file .NAME.tra-lock beside it holds "host pid start boot space command": the
+ * second in which the process began, and the kernel's boot id and inode of the pid namespace in which its number is
+ * one. A lock whose owner is provably dead is taken over: of this host and namespace, and gone. Counts: several holders
+ * of one process share it. Errors: TRA_RESOURCE naming the owner. */
 TRA_MUSTUSE tra_status tra_lock_take(const char *path, bool *first, tra_err *e);
+/* The same, of what messages call `what`. */
+TRA_MUSTUSE tra_status tra_lock_take_for(const char *what, const char *path, bool *first, tra_err *e);
 void tra_lock_drop(const char *path);
+/* Does another process hold it that is not known to be dead? Changes nothing. */
+bool tra_lock_held(const char *path);
 
 /* ---- digest ------------------------------------------------------------------------------------------------- */
 

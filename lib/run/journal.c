@@ -203,13 +203,21 @@ static bool make_dir(const char *dir) {
     return lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
+/* The outputs, for messages. From malloc. */
+static char *outputs_text(const tra_plan *p) {
+    tra_str s = {0};
+    for (int i = 0; i < p->nops; i++)
+        if (p->ops[i].op == TRA_PLAN_OUTPUT) tra_str_printf(&s, "%s%s", s.n ? ", " : "", p->ops[i].what.path);
+    return s.s ? s.s : tra_strdup("");
+}
+
 /* A run that was just killed may still be about to end; who goes on from it waits longer. */
-static tra_status take_lock(const char *path, bool resume, tra_err *e) {
+static tra_status take_lock(const char *what, const char *path, bool resume, tra_err *e) {
     double until = tra_now() + (resume ? 15 : 3);
     for (;;) {
         bool first;
         tra_err why = {0};
-        tra_status s = tra_lock_take(path, &first, &why);
+        tra_status s = tra_lock_take_for(what, path, &first, &why);
         if (s != TRA_RESOURCE || tra_now() >= until || tra_stop_asked()) {
             *e = s == TRA_OK ? *e : why;
             return s;
@@ -237,7 +245,9 @@ static tra_status open_entry(tra_journal *j, const tra_journal_request *r, const
         return TRA_OK;
     }
     char *lock = tra_asprintf("%s/%s", r->dir, prefix);
-    tra_status s = take_lock(lock, r->resume, e);
+    char *what = outputs_text(j->plan);
+    tra_status s = take_lock(what, lock, r->resume, e);
+    free(what);
     if (s != TRA_OK) {
         free(lock);
         return s;

@@ -210,7 +210,7 @@ with open("a.mtx", "w") as f:
     py 'assert json.loads(sys.argv[1])["spilled_bytes"] == 20000 * 32' "$output"
     echo "7 7 1" >> a.mtx
     status 3 tra import a.mtx -o x.h5; has "line 20003 goes on after the last of 20000 entries"
-    TRA_SCRATCH=/nowhere status 4 tra import a.mtx --block 32x32 --memory "$(room 200K)" -o y.h5; has "/nowhere"
+    TRA_SCRATCH=/nowhere/at/all status 4 tra import a.mtx --block 32x32 --memory "$(room 200K)" -o y.h5; has "/nowhere/at"
     [ ! -e y.h5 ]
 }
 

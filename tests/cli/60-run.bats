@@ -1,6 +1,30 @@
 # tra run: results on 1 to 5 ranks against numpy, ceilings, refusals, and each exit status by a fault that users meet.
 load helper
 
+@test "TRA_THREADS that is no number of threads is refused by all that take it; an option beats it" {
+    tra gen -q --shape 9x9 -o a.h5
+    printf 'input A from "a.h5"\nB = transform(A, neg)\noutput B\n' >p.tra
+    for v in 0 -1 x 100000; do
+        export TRA_THREADS=$v
+        for c in "run p.tra" "cost p.tra" "verify a.h5" "gen --shape 3 -o b.h5" "import p.tra -o b.h5" calibrate; do
+            # shellcheck disable=SC2086
+            status 2 tra $c
+            has "TRA_THREADS: '$v' is not a "
+        done
+        status 0 tra run -q p.tra --threads 1
+        status 1 tra doctor --scratch .
+        has "TRA_THREADS: '$v'"
+        status 0 tra help
+    done
+    unset TRA_THREADS
+    for n in 65 200; do # as on machines with so many processors
+        status 0 tra run p.tra --threads $n
+        has "1 site of $n threads"
+    done
+    status 2 tra run p.tra --threads 0
+    has "--threads 0: from 1 to"
+}
+
 teardown() {
     if mountpoint -q "$BATS_TEST_TMPDIR/small"; then umount "$BATS_TEST_TMPDIR/small"; fi
 }

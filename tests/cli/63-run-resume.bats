@@ -240,7 +240,8 @@ EOF2
     # shellcheck disable=SC2086
     status 0 tra run -q q.tra $small
     status 4 tra run -q p.tra
-    has "is being written by process $run"
+    has "c.h5 is being written by process $run on $(hostname) (tra run"
+    has " p.tra"
     kill -CONT $run
     wait $run
     status 0 tra diff c.h5 d.h5
@@ -249,9 +250,25 @@ EOF2
 
 @test "a scratch directory that cannot be written is no reason not to run" {
     product
-    status 0 tra run p.tra --scratch /nowhere
-    has "warning: the scratch directory /nowhere cannot be written"
-    status 0 tra run p.tra --scratch /nowhere --resume
+    status 0 tra run p.tra --scratch /nowhere/at/all
+    has "warning: the scratch directory /nowhere/at/all cannot be written"
+    status 0 tra run p.tra --scratch /nowhere/at/all --resume
+}
+
+@test "a scratch directory that is missing is made, but not those above it, nor by a dry run" {
+    product
+    tra run -q -n p.tra --scratch new >/dev/null
+    [ ! -e new ]
+    for n in 1 2; do
+        status 0 tra run p.tra --threads 1 --memory 40M --scratch new$n --sites $n
+        lacks warning
+        [ -d new$n ]
+    done
+    TRA_SCRATCH=$PWD/imports status 0 tra import - --from csv -o i.h5 < <(echo 1,2)
+    [ -d imports ]
+    [ ! -e no ]
+    status 0 tra run p.tra --scratch no/such
+    has "no/such cannot be written"
 }
 
 @test "a long stage ends blocks as it goes, though all of it would fit" {
@@ -286,8 +303,8 @@ EOF2
     # shellcheck disable=SC2086
     status 0 tra run p.tra $small --resume
     has "--resume: nothing is saved in $TRA_SCRATCH"
-    status 0 tra run p.tra --resume --scratch "$PWD/nowhere"
-    has "--resume: nothing is saved in $PWD/nowhere"
+    status 0 tra run p.tra --resume --scratch "$PWD/nowhere/yet"
+    has "--resume: nothing is saved in $PWD/nowhere/yet"
 }
 
 @test "refused: what sums are made of, by the option that says it" {
