@@ -12,33 +12,76 @@ static int64_t memory = TRA_SCAN_MEMORY;
 
 /* ---- comparing ---------------------------------------------------------------------------------------------- */
 
+/* Elements are compared as they are: whole numbers as i64, floats as f64, and where one is whole and the other is not,
+ * both as long doubles, of which each holds either. */
+typedef struct number {
+    bool whole;
+    int64_t i;
+    double f;
+} number;
+
 typedef struct comparison {
     bool shapes_differ;
     int64_t elements, different;
     double max_abs, max_rel; /* infinite where only one is NaN */
     int64_t index;           /* of max_abs, the first in the order of the elements */
     tra_dims at;             /* the same as coordinates */
-    double a, b;             /* the values there */
+    number a, b;             /* the values there */
 } comparison;
 
-static double value(tra_dtype t, const void *data, int64_t i) {
-    return t == TRA_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
+enum { STRIP = 512 }; /* elements that are widened at a time */
+
+typedef struct strip {
+    bool whole;
+    union {
+        int64_t i[STRIP];
+        double f[STRIP];
+    };
+} strip;
+
+/* n elements from the i-th of data on. */
+static void widen(strip *s, tra_dtype t, const void *data, int64_t i, int64_t n) {
+    tra_losses none = {0};
+    s->whole = !tra_dtype_is_float(t);
+    const char *from = (const char *)data + (size_t)i * tra_dtype_size(t);
+    (void)!tra_elem_convert(tra_elem_of(t), false, (void *)(uintptr_t)from, s->whole ? TRA_I64 : TRA_F64, s->i, n,
+                            &none);
 }
 
-static double difference(double a, double b) {
-    if (a == b || (a != a && b != b)) return 0;
-    double d = fabs(a - b);
-    return d == d ? d : INFINITY; /* one of them is NaN */
+static number number_of(const strip *s, int64_t i) {
+    return s->whole ? (number){.whole = true, .i = s->i[i]} : (number){.f = s->f[i]};
+}
+
+static double float_of(const number *x) { return x->whole ? (double)x->i : x->f; }
+
+/* 0 only where they are equal; infinite where one of them is NaN. */
+static double difference(const strip *a, const strip *b, int64_t i) {
+    number x = number_of(a, i), y = number_of(b, i);
+    if (x.whole && y.whole)
+        return x.i < y.i ? (double)((uint64_t)y.i - (uint64_t)x.i) : (double)((uint64_t)x.i - (uint64_t)y.i);
+    if (!x.whole && !y.whole) {
+        if (x.f == y.f || (x.f != x.f && y.f != y.f)) return 0;
+        double d = fabs(x.f - y.f);
+        return d == d ? d : INFINITY;
+    }
+    long double d = fabsl((x.whole ? (long double)x.i : x.f) - (y.whole ? (long double)y.i : y.f));
+    return d == d ? (double)d : INFINITY;
 }
 
 /* Compares n elements that follow each other from `index` on; whether one of them is now the largest difference. */
 static bool compare_run(comparison *c, int64_t index, tra_dtype ta, const void *a, tra_dtype tb, const void *b,
                         int64_t n) {
     bool found = false;
+    strip sa, sb;
     for (int64_t i = 0; i < n; i++) {
-        double x = value(ta, a, i), y = value(tb, b, i), d = difference(x, y);
+        if (i % STRIP == 0) {
+            widen(&sa, ta, a, i, tra_min64(STRIP, n - i));
+            widen(&sb, tb, b, i, tra_min64(STRIP, n - i));
+        }
+        double d = difference(&sa, &sb, i % STRIP);
         if (d == 0) continue;
-        double size = fabs(y), allowed = tol_rel > 0 ? tol_abs + tol_rel * size : tol_abs;
+        number x = number_of(&sa, i % STRIP), y = number_of(&sb, i % STRIP);
+        double size = fabs(float_of(&y)), allowed = tol_rel > 0 ? tol_abs + tol_rel * size : tol_abs;
         /* An infinity is within a tolerance of nothing but itself. */
         c->different += d == INFINITY || !(d <= allowed);
         double rel = size > 0 && size < INFINITY ? d / size : INFINITY;
@@ -289,8 +332,23 @@ static const char *extents(tra_rel *r, char *buf, size_t n) {
     return tra_dims_text(&dims, "", " x ", "", buf, n);
 }
 
+static void json_number(tra_json *out, const char *name, const number *x) {
+    if (x->whole)
+        tra_json_int(out, name, x->i);
+    else
+        tra_json_num(out, name, x->f);
+}
+
+static const char *number_text(const number *x, char text[TRA_NUMTEXT]) {
+    if (x->whole)
+        snprintf(text, TRA_NUMTEXT, "%" PRId64, x->i);
+    else
+        snprintf(text, TRA_NUMTEXT, "%.17g", x->f);
+    return text;
+}
+
 static void report(const comparison *c, tra_rel *a, tra_rel *b, char **spec, tra_json *out) {
-    char ta[TRA_DIMTEXT], tb[TRA_DIMTEXT];
+    char ta[TRA_DIMTEXT], tb[TRA_DIMTEXT], x[TRA_NUMTEXT], y[TRA_NUMTEXT];
     bool equal = !c->shapes_differ && c->different == 0;
     if (tra_common_opts.format == TRA_FORMAT_JSON) {
         tra_json_begin(out, NULL, '{');
@@ -302,8 +360,8 @@ static void report(const comparison *c, tra_rel *a, tra_rel *b, char **spec, tra
         tra_json_num(out, "max_rel", c->max_rel);
         if (c->max_abs > 0) {
             tra_json_ints(out, "at", c->at.n, c->at.v);
-            tra_json_num(out, "a", c->a);
-            tra_json_num(out, "b", c->b);
+            json_number(out, "a", &c->a);
+            json_number(out, "b", &c->b);
         }
         tra_json_end(out, '}');
         tra_str_add(&out->out, "\n");
@@ -321,8 +379,9 @@ static void report(const comparison *c, tra_rel *a, tra_rel *b, char **spec, tra
         tra_str_printf(&out->out, "different: %" PRId64 " of %" PRId64 " elements", c->different, c->elements);
     }
     if (c->max_abs > 0) {
-        tra_str_printf(&out->out, "; largest difference %.6g at %s: %.17g and %.17g", c->max_abs,
-                       tra_dims_text(&c->at, "[", ",", "]", ta, sizeof ta), c->a, c->b);
+        tra_str_printf(&out->out, "; largest difference %.6g at %s: %s and %s", c->max_abs,
+                       tra_dims_text(&c->at, "[", ",", "]", ta, sizeof ta), number_text(&c->a, x),
+                       number_text(&c->b, y));
     }
     tra_str_add(&out->out, "\n");
 }
@@ -363,8 +422,9 @@ const tra_cmd tra_cmd_diff = {
     .usage = "[options] A B",
     .about =
         "Compares two relations element by element, whatever their blocks, codecs and element types. Elements a and b "
-        "are equal when |a - b| <= atol + rtol |b|, or when both are NaN; an infinity equals only itself. Holes "
-        "are zeros. Prints how many elements differ, the largest absolute difference and where it is.\n\n"
+        "are equal when |a - b| <= atol + rtol |b|, or when both are NaN; an infinity equals only itself. Integers are "
+        "compared exactly, also with floats. Holes are zeros. Prints how many elements differ, the largest absolute "
+        "difference and where it is.\n\n"
         "Relations that are not one tensor are compared key by key and must have the same keys.\n\n"
         "Exit status 0: equal. 1: different. 3: a relation is missing or damaged.",
     .opts =

@@ -36,6 +36,8 @@ static double uniform(int64_t index, uint64_t stream) {
     return (double)(bits((uint64_t)index, stream) >> 11) * 0x1p-53;
 }
 
+static double uniform_f64(int64_t index) { return uniform(index, 1); }
+
 /* Box and Muller, one value from two uniform ones; 1 - u keeps the logarithm finite. */
 static double normal(int64_t index) {
     return sqrt(-2 * log(1 - uniform(index, 1))) * cos(2 * M_PI * uniform(index, 2));
@@ -44,38 +46,43 @@ static double normal(int64_t index) {
 /* f32 values in [0, 1) have 24 bits, so that none is rounded up to 1. */
 static float uniform_f32(int64_t index) { return (float)(bits((uint64_t)index, 1) >> 40) * 0x1p-24f; }
 
-/* A run of n elements from row-major index `at`; `diagonal` is the index in the run that identity sets, or -1. */
-static void fill_f64(double *out, int64_t at, int64_t n, int64_t diagonal) {
-    switch (dist) {
-    case UNIFORM:
-        for (int64_t i = 0; i < n; i++) out[i] = uniform(at + i, 1);
-        break;
-    case NORMAL:
-        for (int64_t i = 0; i < n; i++) out[i] = normal(at + i);
-        break;
-    case RANGE:
-        for (int64_t i = 0; i < n; i++) out[i] = (double)(at + i);
-        break;
-    default:
-        memset(out, 0, (size_t)n * sizeof *out);
-        if (diagonal >= 0) out[diagonal] = 1;
-    }
-}
+enum { INTEGERS = 100 }; /* uniform integers are less */
 
-static void fill_f32(float *out, int64_t at, int64_t n, int64_t diagonal) {
-    switch (dist) {
-    case UNIFORM:
-        for (int64_t i = 0; i < n; i++) out[i] = uniform_f32(at + i);
-        break;
-    case NORMAL:
-        for (int64_t i = 0; i < n; i++) out[i] = (float)normal(at + i);
-        break;
-    case RANGE:
-        for (int64_t i = 0; i < n; i++) out[i] = (float)(at + i);
-        break;
-    default:
-        memset(out, 0, (size_t)n * sizeof *out);
-        if (diagonal >= 0) out[diagonal] = 1;
+static int uniform_int(int64_t index) { return (int)((bits((uint64_t)index, 1) >> 32) * INTEGERS >> 32); }
+
+static uint8_t uniform_bool(int64_t index) { return (uint8_t)(bits((uint64_t)index, 1) >> 63); }
+
+/* A run of n elements of a type from row-major index `at`; `diagonal` is the index in the run that identity sets, or
+ * -1. */
+#define FILL(name, ctype, uniform_value)                                                                               \
+    static void fill_##name(ctype *out, int64_t at, int64_t n, int64_t diagonal) {                                     \
+        switch (dist) {                                                                                                \
+        case UNIFORM:                                                                                                  \
+            for (int64_t i = 0; i < n; i++) out[i] = uniform_value(at + i);                                            \
+            break;                                                                                                     \
+        case NORMAL:                                                                                                   \
+            for (int64_t i = 0; i < n; i++) out[i] = (ctype)normal(at + i);                                            \
+            break;                                                                                                     \
+        case RANGE:                                                                                                    \
+            for (int64_t i = 0; i < n; i++) out[i] = (ctype)(at + i);                                                  \
+            break;                                                                                                     \
+        default:                                                                                                       \
+            memset(out, 0, (size_t)n * sizeof *out);                                                                   \
+            if (diagonal >= 0) out[diagonal] = 1;                                                                      \
+        }                                                                                                              \
+    }
+FILL(F64, double, uniform_f64)
+FILL(F32, float, uniform_f32)
+FILL(I64, int64_t, uniform_int)
+FILL(I32, int32_t, uniform_int)
+FILL(BOOL, uint8_t, uniform_bool)
+
+static void fill_run(tra_dtype t, void *out, int64_t at, int64_t n, int64_t diagonal) {
+    switch (t) {
+#define X(name, ...)                                                                                                   \
+    case TRA_##name: fill_##name(out, at, n, diagonal); return;
+        TRA_DTYPES(X)
+#undef X
     }
 }
 
@@ -107,11 +114,7 @@ static void fill(const tra_type *type, const tra_dims *shape, int64_t ordinal, v
         tra_dims at = offset;
         for (int d = 0; d < rows.n; d++) at.v[d] += row.v[d];
         int64_t index = tra_linear(shape, &at), diagonal = diagonal_of(&at, run);
-        if (type->dtype == TRA_F64) {
-            fill_f64((double *)to, index, run, diagonal);
-        } else {
-            fill_f32((float *)to, index, run, diagonal);
-        }
+        fill_run(type->dtype, to, index, run, diagonal);
         to += (size_t)run * tra_dtype_size(type->dtype);
     } while (tra_next(&rows, &row));
 }
@@ -211,20 +214,28 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_dims shape, block;
     tra_dtype dtype;
     tra_codec codec;
-    int64_t stored = 0;
+    int64_t stored = 0, last; /* this: of the values of range */
     if (!output) return tra_fail(e, TRA_USAGE, "gen needs --output FILE.h5[:NAME]");
     if (!shape_given) return tra_fail(e, TRA_USAGE, "gen needs --shape, such as 1000x1000");
     if (!tra_parse_dims(shape_text, 0, &shape)) {
         return tra_fail(e, TRA_USAGE, "--shape: '%s' is not a shape such as 1000x1000", shape_text);
     }
     if (!tra_dtype_parse(dtype_text, &dtype))
-        return tra_fail(e, TRA_USAGE, "--dtype: '%s' is none of f64, f32", dtype_text);
+        return tra_fail(e, TRA_USAGE, "--dtype: '%s' is none of %s", dtype_text, tra_dtype_choices());
     if (!tra_codec_parse(codec_text, &codec)) {
         return tra_fail(e, TRA_USAGE, "--codec: '%s' is none of none, zstd, zstd:LEVEL (1 to 19)", codec_text);
     }
     if (tra_dense_bytes(dtype, &shape) >= TRA_SIZE_MOST) {
         return tra_fail(e, TRA_USAGE, "--shape: %s is more than 2^61 bytes", shape_text);
     }
+    if (dist == NORMAL && !tra_dtype_is_float(dtype))
+        return tra_fail(e, TRA_USAGE,
+                        "--dist normal makes no whole numbers: %s needs another one, or --dtype f64 or f32",
+                        dtype_text);
+    last = tra_max64(0, tra_dense_bytes(dtype, &shape) / (int64_t)tra_dtype_size(dtype) - 1);
+    if (dist == RANGE && !tra_dtype_holds(dtype, last))
+        return tra_fail(e, TRA_USAGE, "--dist range goes to %" PRId64 " here, which %s does not hold: --dtype i64 does",
+                        last, dtype_text);
     if (dist == IDENTITY && shape.n < 2) return tra_fail(e, TRA_USAGE, "--dist identity needs two dimensions or more");
     TRA_TRY(blocks_of(&shape, &block, e));
 
@@ -257,7 +268,8 @@ const tra_cmd tra_cmd_gen = {
     .about =
         "Makes a relation. Every element depends on the seed and its place in the tensor alone, so that the same seed "
         "gives the same values whatever the block, the memory or the number of threads.\n\n"
-        "uniform: in [0, 1). normal: mean 0, variance 1. identity: 1 where all coordinates are equal, else 0. range: "
+        "uniform: in [0, 1), of integers whole numbers from 0 to 99, of bool 0 or 1. normal: mean 0, variance 1. "
+        "identity: 1 where all coordinates are equal, else 0. range: "
         "0, 1, 2, ... in row-major order. zero: zeros, stored.",
     .opts =
         (const tra_opt[]){
@@ -266,7 +278,8 @@ const tra_cmd tra_cmd_gen = {
              &shape_given},
             {'b', "block", TRA_OPT_STR, &block_text, "SHAPE", "extents of a block (default: chosen from the shape)",
              NULL, NULL, NULL},
-            {0, "dtype", TRA_OPT_STR, &dtype_text, "f64|f32", "element type (default: f64)", NULL, NULL, NULL},
+            {0, "dtype", TRA_OPT_STR, &dtype_text, "f64|f32|i64|i32|bool", "element type (default: f64)", NULL, NULL,
+             NULL},
             {0, "dist", TRA_OPT_ENUM, &dist, NULL, "the values (default: uniform)", dists, NULL, NULL},
             {0, "seed", TRA_OPT_INT, &seed, NULL, "of the random values (default: 0)", NULL, NULL, NULL},
             {0, "codec", TRA_OPT_STR, &codec_text, "none|zstd[:LEVEL]", "compression (default: none)", NULL, NULL,

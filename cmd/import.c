@@ -18,8 +18,8 @@ static const tra_opt opts[] = {
      NULL, NULL, NULL},
     {0, "from", TRA_OPT_STR, &from, "FORMAT", "npy, csv, mtx, raw or h5 (default: by suffix, else by content)", NULL,
      NULL, NULL},
-    {0, "dtype", TRA_OPT_STR, &dtype, "TYPE",
-     "f64 or f32 (default: f32 for floats of at most 32 bits, else f64; raw: required)", NULL, NULL, NULL},
+    {0, "dtype", TRA_OPT_STR, &dtype, "f64|f32|i64|i32|bool",
+     "element type (default: the narrowest that holds the file's; csv and mtx: f64; raw: required)", NULL, NULL, NULL},
     {0, "codec", TRA_OPT_STR, &codec, "CODEC", "none or zstd[:LEVEL] (default: none)", NULL, NULL, NULL},
     {0, "memory", TRA_OPT_SIZE, &memory, "SIZE", "memory ceiling (default: 256M)", NULL, "TRA_MEMORY", NULL},
     {0, "shape", TRA_OPT_STR, &shape, "EXTENTS", "raw: shape of the tensor, as in 1000x2000", NULL, NULL, NULL},
@@ -42,8 +42,9 @@ static tra_status read_options(const char *source, tra_import_job *job, tra_dims
     if (strcmp(output, "-") == 0) return tra_fail(e, TRA_USAGE, "-o -: a relation cannot be written to a stream");
     if (from && !(job->format = tra_format_find(from)))
         return tra_fail(e, TRA_USAGE, "--from %s: no such format; it is one of %s", from, tra_format_choices());
-    if (dtype && !(job->source.has_dtype = tra_dtype_parse(dtype, &job->source.dtype)))
-        return tra_fail(e, TRA_USAGE, "--dtype %s: it is f64 or f32", dtype);
+    if (dtype && !(job->source.has_elem = tra_elem_parse(dtype, &job->source.elem)))
+        return tra_fail(e, TRA_USAGE, "--dtype %s: it is one of %s", dtype, tra_dtype_choices());
+    job->source.has_dtype = dtype && tra_dtype_parse(dtype, &job->source.dtype);
     if (shape && !(job->source.has_shape = tra_parse_dims(shape, 0, &job->source.shape)))
         return tra_fail(e, TRA_USAGE, "--shape %s: extents as in 1000x2000 are expected", shape);
     if (block) {

@@ -10,10 +10,12 @@ static int64_t memory = TRA_SCAN_MEMORY;
 /* ---- statistics --------------------------------------------------------------------------------------------- */
 
 typedef struct stats {
-    double min, max; /* of what is not NaN; NaN when there is nothing */
+    double min, max; /* floats: of what is not NaN; NaN when there is nothing */
+    int64_t least, most;
     long double sum; /* wide, so that the order in which workers add hardly shows */
     int64_t numbers, nans;
 } stats;
+static const stats nothing = {.min = NAN, .max = NAN, .least = INT64_MAX, .most = INT64_MIN};
 
 typedef struct gathering {
     const tra_type *type;
@@ -23,12 +25,14 @@ typedef struct gathering {
 static void merge(stats *s, const stats *p) {
     s->min = fmin(s->min, p->min);
     s->max = fmax(s->max, p->max);
+    s->least = tra_min64(s->least, p->least);
+    s->most = tra_max64(s->most, p->most);
     s->sum += p->sum;
     s->numbers += p->numbers;
     s->nans += p->nans;
 }
 
-#define GATHER(ctype)                                                                                                  \
+#define GATHER_FLOAT(ctype)                                                                                            \
     for (int64_t i = 0; i < n; i++) {                                                                                  \
         double x = (double)((const ctype *)data)[i];                                                                   \
         bool number = x == x;                                                                                          \
@@ -37,6 +41,15 @@ static void merge(stats *s, const stats *p) {
         min = x < min ? x : min;                                                                                       \
         max = x > max ? x : max;                                                                                       \
     }
+#define GATHER_INT(ctype)                                                                                              \
+    for (int64_t i = 0; i < n; i++) {                                                                                  \
+        int64_t x = ((const ctype *)data)[i];                                                                          \
+        sum += x;                                                                                                      \
+        p.least = x < p.least ? x : p.least;                                                                           \
+        p.most = x > p.most ? x : p.most;                                                                              \
+    }                                                                                                                  \
+    count = n;
+#define GATHER_BOOL GATHER_INT
 
 static tra_status gather(void *ctx, int worker, int64_t ordinal, const void *data, tra_err *e) {
     gathering *g = ctx;
@@ -44,20 +57,24 @@ static tra_status gather(void *ctx, int worker, int64_t ordinal, const void *dat
     int64_t n = tra_catalog_floats1(g->type->cat, ordinal), count = 0;
     double min = INFINITY, max = -INFINITY;
     long double sum = 0;
+    stats p = nothing;
     switch (g->type->dtype) {
-#define X(name, text, ctype, ...)                                                                                      \
-    case TRA_##name: GATHER(ctype); break;
+#define X(name, text, ctype, class, ...)                                                                               \
+    case TRA_##name: GATHER_##class(ctype); break;
         TRA_DTYPES(X)
 #undef X
     }
-    stats p = {count ? min : NAN, count ? max : NAN, sum, count, n - count};
+    if (count && tra_dtype_is_float(g->type->dtype)) p.min = min, p.max = max;
+    p.sum = sum;
+    p.numbers = count;
+    p.nans = n - count;
     merge(&g->part[worker], &p);
     return TRA_OK;
 }
 
 static tra_status statistics(tra_rel *rel, stats *s, tra_err *e) {
     gathering g = {.type = tra_rel_type(rel)};
-    for (int i = 0; i < TRA_MAXWORKERS; i++) g.part[i].min = g.part[i].max = NAN;
+    for (int i = 0; i < TRA_MAXWORKERS; i++) g.part[i] = nothing;
     TRA_TRY(tra_scan(rel, memory, gather, &g, e));
     *s = g.part[0];
     for (int i = 1; i < TRA_MAXWORKERS; i++) merge(s, &g.part[i]);
@@ -110,8 +127,12 @@ static void text_of(tra_rel *rel, const char *spec, const stats *s, tra_str *out
         tra_str_printf(out, "  readable by %s\n", readers(i));
     if (s) {
         double mean = s->numbers ? (double)(s->sum / s->numbers) : NAN;
-        tra_str_printf(out, "  values      min %.10g, max %.10g, mean %.10g, %" PRId64 " NaN\n", s->min, s->max, mean,
-                       s->nans);
+        if (!tra_dtype_is_float(t->dtype) && s->numbers)
+            tra_str_printf(out, "  values      min %" PRId64 ", max %" PRId64 ", mean %.10g\n", s->least, s->most,
+                           mean);
+        else
+            tra_str_printf(out, "  values      min %.10g, max %.10g, mean %.10g, %" PRId64 " NaN\n", s->min, s->max,
+                           mean, s->nans);
     }
 }
 
@@ -152,8 +173,13 @@ static void json_of(tra_rel *rel, const char *spec, const stats *s, tra_json *j)
     tra_json_str(j, "history", i->history);
     if (s) {
         tra_json_begin(j, "stats", '{');
-        tra_json_num(j, "min", s->min);
-        tra_json_num(j, "max", s->max);
+        if (!tra_dtype_is_float(t->dtype) && s->numbers) {
+            tra_json_int(j, "min", s->least);
+            tra_json_int(j, "max", s->most);
+        } else {
+            tra_json_num(j, "min", s->min);
+            tra_json_num(j, "max", s->max);
+        }
         tra_json_num(j, "mean", s->numbers ? (double)(s->sum / s->numbers) : NAN);
         tra_json_int(j, "nan", s->nans);
         tra_json_end(j, '}');

@@ -26,15 +26,17 @@ static void copy_plane(size_t size, int64_t rows, int64_t cols, void *dst, int64
         for (int64_t i = 0; i < rows; i++)
             memcpy((char *)dst + (size_t)(i * di) * size, (const char *)src + (size_t)(i * si) * size,
                    (size_t)cols * size);
-    } else if (size == 8)
+    } else if (size == sizeof(uint64_t))
         TILED(uint64_t);
-    else
+    else if (size == sizeof(uint32_t))
         TILED(uint32_t);
+    else
+        TILED(uint8_t);
 }
 
 void tra_copy_strided(size_t size, const tra_dims *ext, void *dst, const int64_t *dstride, const void *src,
                       const int64_t *sstride) {
-    assert(size == 4 || size == 8);
+    assert(size == sizeof(uint64_t) || size == sizeof(uint32_t) || size == sizeof(uint8_t));
     int64_t total;
     if (!tra_dims_product(ext, &total) || total == 0) return;
     /* Drop extents of one and merge dimensions that run on in both. */

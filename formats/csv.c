@@ -18,11 +18,11 @@ typedef struct csv {
     int64_t line;   /* of the cell read last, from 1 */
     int64_t col;    /* cells of the present row that were read */
     int64_t cols;
-    int64_t rows;     /* completed */
-    int64_t expected; /* rows of the file, or -1 */
-    double *first;    /* the first row, when it is data: from malloc */
-    int64_t taken;    /* of it */
-    bool newline;     /* the last cell ended its line */
+    int64_t rows;      /* completed */
+    int64_t expected;  /* rows of the file, or -1 */
+    tra_number *first; /* the first row, when it is data: from malloc */
+    int64_t taken;     /* of it */
+    bool newline;      /* the last cell ended its line */
     int64_t first_line;
 } csv;
 
@@ -155,21 +155,28 @@ static const char *advice_of(const char *s, size_t n) {
 
 static tra_status bad_cell(const tra_source *s, const csv *c, const cell *x, tra_err *e) {
     char shown[TRA_SHOWN];
+    double any;
     if (x->n == 0)
+        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", column %" PRId64 " is empty%s", s->spec, c->line,
+                        c->col + 1, tra_dtype_is_float(s->dtype) ? " (--empty-nan reads such cells as NaN)" : "");
+    if (tra_scan_num(x->s, x->n, &any))
         return tra_fail(e, TRA_INPUT,
-                        "%s: line %" PRId64 ", column %" PRId64 " is empty (--empty-nan reads such cells as NaN)",
-                        s->spec, c->line, c->col + 1);
+                        "%s: line %" PRId64 ", column %" PRId64
+                        ": %s does not hold \"%s\" (--dtype f64 takes any number)",
+                        s->spec, c->line, c->col + 1, tra_dtype_name(s->dtype), tra_shown(x->s, x->n, shown));
     return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", column %" PRId64 ": \"%s\" is not a number%s", s->spec,
                     c->line, c->col + 1, tra_shown(x->s, x->n, shown), advice_of(x->s, x->n));
 }
 
-static bool cell_value(tra_source *s, const cell *x, double *v) {
-    if (x->n == 0 && s->o.empty_nan) {
-        *v = NAN;
+static bool cell_value(tra_source *s, const cell *x, tra_number *v) {
+    bool real = tra_dtype_is_float(s->dtype);
+    if (x->n == 0 && s->o.empty_nan && real) {
+        v->real = NAN;
         return true;
     }
-    if (!tra_scan_num(x->s, x->n, v)) return false;
-    if (isinf(*v)) s->overflow += !memchr(x->s, 'n', x->n) && !memchr(x->s, 'N', x->n); /* but for inf as such */
+    if (!tra_scan_value(s->dtype, x->s, x->n, v)) return false;
+    if (real && isinf(v->real)) /* but for inf as such */
+        s->overflow += !memchr(x->s, 'n', x->n) && !memchr(x->s, 'N', x->n);
     return true;
 }
 
@@ -277,7 +284,7 @@ static tra_status read_first_row(tra_source *s, csv *c, first_cells *f, tra_err 
     do {
         TRA_TRY(next_cell(s, c, &x, e));
         if (!x.quoted && (memchr(x.s, '\r', x.n) || memchr(x.s, 0, x.n))) return bad_cell(s, c, &x, e);
-        double v = 0;
+        tra_number v = {0};
         bool value = cell_value(s, &x, &v);
         if (!value && f->as_data == TRA_OK) f->as_data = bad_cell(s, c, &x, &f->why);
         if (x.n == 0)
@@ -289,24 +296,21 @@ static tra_status read_first_row(tra_source *s, csv *c, first_cells *f, tra_err 
         else
             f->names++;
         if (c->col == f->cap) c->first = tra_realloc(c->first, (size_t)(f->cap = f->cap ? 2 * f->cap : 64), sizeof v);
-        if (!value) { /* to find names that are there twice */
-            uint64_t h = XXH3_64bits(x.s, x.n) >> 12;
-            v = (double)h;
-        }
+        if (!value) v.whole = (int64_t)(XXH3_64bits(x.s, x.n) >> 1); /* to find names that are there twice */
         c->first[c->col++] = v;
     } while (x.end == CELL_DELIMITER);
     return TRA_OK;
 }
 
 static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
+    int64_t x = ((const tra_number *)a)->whole, y = ((const tra_number *)b)->whole;
     return (x > y) - (x < y);
 }
 
-static bool has_twice(double *v, int64_t n) {
+static bool has_twice(tra_number *v, int64_t n) {
     qsort(v, (size_t)n, sizeof *v, by_value);
     for (int64_t i = 1; i < n; i++)
-        if (v[i] == v[i - 1]) return true;
+        if (v[i].whole == v[i - 1].whole) return true;
     return false;
 }
 
@@ -397,6 +401,7 @@ static tra_status open_csv(tra_source *s, tra_err *e) {
     s->state = c;
     *c = (csv){.line = 1, .expected = -1};
     s->header_lines = 0;
+    s->dtype = s->o.has_dtype ? s->o.dtype : TRA_F64;
     bool empty;
     TRA_TRY(skip_comments(s, c, e));
     TRA_TRY(find_delimiter(s, c, e));
@@ -405,7 +410,6 @@ static tra_status open_csv(tra_source *s, tra_err *e) {
     TRA_TRY(first_row(s, c, e));
     if (s->in.seekable) TRA_TRY(count_rows(s, c, e));
     s->shape = (tra_dims){.n = 2, .v = {c->expected, c->cols}};
-    s->dtype = s->o.has_dtype ? s->o.dtype : TRA_F64;
     s->access = TRA_ACCESS_STREAM;
     return TRA_OK;
 }
@@ -417,7 +421,7 @@ static void close_csv(tra_source *s) {
 
 /* ---- reading ------------------------------------------------------------------------------------------------- */
 
-static tra_status next_value(tra_source *s, csv *c, bool *end, double *v, tra_err *e) {
+static tra_status next_value(tra_source *s, csv *c, bool *end, tra_number *v, tra_err *e) {
     *end = false;
     if (c->first) {
         *v = c->first[c->taken++];
@@ -455,7 +459,7 @@ static tra_status next(tra_source *s, void *buf, int64_t want, int64_t *got, tra
     csv *c = s->state;
     for (*got = 0; *got < want; ++*got) {
         bool end;
-        double v = 0;
+        tra_number v = {0};
         TRA_TRY(next_value(s, c, &end, &v, e));
         if (end) {
             if (c->expected >= 0 && c->rows != c->expected)
@@ -464,13 +468,7 @@ static tra_status next(tra_source *s, void *buf, int64_t want, int64_t *got, tra
             s->shape.v[0] = c->rows;
             break;
         }
-        if (s->dtype == TRA_F64)
-            ((double *)buf)[*got] = v;
-        else {
-            float y = (float)v;
-            ((float *)buf)[*got] = y;
-            s->overflow += isfinite(v) && !isfinite(y);
-        }
+        s->overflow += tra_put_value(s->dtype, buf, *got, v);
     }
     return TRA_OK;
 }
@@ -504,8 +502,7 @@ static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
     for (int64_t i = 0; i < n; i++) {
         TRA_TRY(tra_newfile_room(&k->out, TRA_NUMTEXT + 1, e));
         char *p = k->out.buf + k->out.len;
-        size_t len = k->dtype == TRA_F64 ? tra_print_f64(p, ((const double *)data)[i])
-                                         : tra_print_f32(p, ((const float *)data)[i]);
+        size_t len = tra_print_value(k->dtype, data, i, p);
         if (++*col == cols) *col = 0;
         p[len++] = *col ? k->o.delimiter : '\n';
         k->out.len += len;

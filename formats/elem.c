@@ -1,13 +1,14 @@
-/* elem.c - element types of other programs' files, and their conversion to f64 and f32. */
+/* elem.c - element types of other programs' files, and their conversion to those of relations. */
 #include "io.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 size_t tra_elem_size(tra_elem k) {
     static const size_t size[] = {
-#define X(name, text, ctype) [TRA_ELEM_##name] = sizeof(ctype),
+#define X(name, text, ctype, kind) [TRA_ELEM_##name] = sizeof(ctype),
         TRA_ELEMS(X)
 #undef X
     };
@@ -16,14 +17,48 @@ size_t tra_elem_size(tra_elem k) {
 
 const char *tra_elem_name(tra_elem k) {
     static const char *const name[] = {
-#define X(name, text, ctype) [TRA_ELEM_##name] = text,
+#define X(name, text, ...) [TRA_ELEM_##name] = text,
         TRA_ELEMS(X)
 #undef X
     };
     return name[k];
 }
 
-tra_dtype tra_elem_dtype(tra_elem k) { return k == TRA_ELEM_F32 || k == TRA_ELEM_F16 ? TRA_F32 : TRA_F64; }
+bool tra_elem_parse(const char *s, tra_elem *k) {
+#define X(name, text, ...)                                                                                             \
+    if (strcmp(s, text) == 0) return *k = TRA_ELEM_##name, true;
+    TRA_ELEMS(X)
+#undef X
+    return false;
+}
+
+tra_dtype tra_elem_dtype(tra_elem k) {
+    switch (k) {
+    case TRA_ELEM_F64:
+    case TRA_ELEM_F80: return TRA_F64;
+    case TRA_ELEM_F32:
+    case TRA_ELEM_F16: return TRA_F32;
+    case TRA_ELEM_U32:
+    case TRA_ELEM_I64:
+    case TRA_ELEM_U64: return TRA_I64;
+    case TRA_ELEM_I8:
+    case TRA_ELEM_I16:
+    case TRA_ELEM_I32:
+    case TRA_ELEM_U8:
+    case TRA_ELEM_U16: return TRA_I32;
+    case TRA_ELEM_BOOL: return TRA_BOOL;
+    }
+    return TRA_F64;
+}
+
+tra_elem tra_elem_of(tra_dtype t) {
+    static const tra_elem elem[] = {
+#define X(name, ...) [TRA_##name] = TRA_ELEM_##name,
+        TRA_DTYPES(X)
+#undef X
+    };
+    return elem[t];
+}
 
 /* Turns the bytes of n elements. */
 static void turn(void *p, size_t size, int64_t n) {
@@ -65,70 +100,133 @@ static float half(uint16_t h) {
     return h & 0x8000 ? -x : x;
 }
 
-/* One row for each source type: how a value becomes a number, and what may be lost on the way to a narrower type. A
- * long double holds every 64-bit integer and every double, so equality there is equality. */
-#define VALUE(x)       (x)
-#define NONZERO(x)     ((x) != 0)
-#define NEVER(x, y)    0
-#define ROUNDED(x, y)  ((long double)(y) != (long double)(x))
-#define GONE_INF(x, y) (isfinite(x) && !isfinite(y))
+/* ---- conversion ---------------------------------------------------------------------------------------------- */
 
-#define CONVERT(ctype, to_ctype, get, inexact_, overflow_)                                                             \
-    for (int64_t i = 0; i < n; i++) {                                                                                  \
-        ctype x;                                                                                                       \
-        memcpy(&x, in + i * (int64_t)sizeof x, sizeof x);                                                              \
-        to_ctype y = (to_ctype)get(x);                                                                                 \
-        memcpy(out + i * (int64_t)sizeof y, &y, sizeof y);                                                             \
-        loss->inexact += inexact_(x, y);                                                                               \
-        loss->overflow += overflow_(x, y);                                                                             \
-    }                                                                                                                  \
-    break
+/* The number that is stored as x, by the kind of its type; and as a whole one to *v: false where it is none, or none of
+ * i64. Where a double is whole and of that range, casting there and back leaves it. */
+static inline bool whole(double x, int64_t *v) {
+    if (!(x >= -0x1p63 && x < 0x1p63)) return false;
+    *v = (int64_t)x;
+    return (double)*v == x;
+}
+static inline bool whole_long(long double x, int64_t *v) {
+    if (!(x >= -0x1p63L && x < 0x1p63L)) return false;
+    *v = (int64_t)x;
+    return (long double)*v == x;
+}
+#define NUMBER_FLOAT(x)   (x)
+#define NUMBER_HALF(x)    half(x)
+#define NUMBER_INT(x)     (x)
+#define NUMBER_BOOL(x)    ((x) != 0)
+#define WHOLE_FLOAT(x, v) (sizeof(x) > sizeof(double) ? whole_long(x, v) : whole((double)(x), v))
+#define WHOLE_HALF(x, v)  whole((double)half(x), v)
+#define WHOLE_INT(x, v)   (!__builtin_add_overflow(x, 0, v))
+#define WHOLE_BOOL(x, v)  (*(v) = (x) != 0, true)
 
-/* Signed conversions are not exact where the source has more digits than the target's mantissa. */
-static void to_f64(tra_elem k, const char *in, char *out, int64_t n, tra_losses *loss) {
-    switch (k) {
-    case TRA_ELEM_F64:
-        if (in != out) memcpy(out, in, (size_t)n * 8);
+/* What a float of `digits` bits loses of a number. A long double holds every 64-bit integer, so equality there is
+ * equality. Types that are narrow enough are not looked at. */
+#define INEXACT_FLOAT(x, y)  0
+#define INEXACT_HALF(x, y)   0
+#define INEXACT_INT(x, y)    (8 * sizeof(x) > (size_t)digits && (long double)(y) != (long double)(x))
+#define INEXACT_BOOL(x, y)   0
+#define OVERFLOW_FLOAT(x, y) (sizeof(x) > sizeof(y) && isfinite(x) && !isfinite(y))
+#define OVERFLOW_HALF(x, y)  0
+#define OVERFLOW_INT(x, y)   0
+#define OVERFLOW_BOOL(x, y)  0
+
+/* For each type that is read a loop, into elements of type `target`. */
+#define TO_FLOAT(name, text, ctype, kind)                                                                              \
+    case TRA_ELEM_##name:                                                                                              \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            ctype x;                                                                                                   \
+            memcpy(&x, in + i * (int64_t)sizeof x, sizeof x);                                                          \
+            target y = (target)NUMBER_##kind(x);                                                                       \
+            memcpy(out + i * (int64_t)sizeof y, &y, sizeof y);                                                         \
+            loss->inexact += INEXACT_##kind(x, y);                                                                     \
+            loss->overflow += OVERFLOW_##kind(x, y);                                                                   \
+        }                                                                                                              \
         break;
-    case TRA_ELEM_F32: CONVERT(float, double, VALUE, NEVER, NEVER);
-    case TRA_ELEM_F16: CONVERT(uint16_t, double, half, NEVER, NEVER);
-    case TRA_ELEM_F80: CONVERT(long double, double, VALUE, NEVER, GONE_INF);
-    case TRA_ELEM_I8: CONVERT(int8_t, double, VALUE, NEVER, NEVER);
-    case TRA_ELEM_I16: CONVERT(int16_t, double, VALUE, NEVER, NEVER);
-    case TRA_ELEM_I32: CONVERT(int32_t, double, VALUE, NEVER, NEVER);
-    case TRA_ELEM_I64: CONVERT(int64_t, double, VALUE, ROUNDED, NEVER);
-    case TRA_ELEM_U8: CONVERT(uint8_t, double, VALUE, NEVER, NEVER);
-    case TRA_ELEM_U16: CONVERT(uint16_t, double, VALUE, NEVER, NEVER);
-    case TRA_ELEM_U32: CONVERT(uint32_t, double, VALUE, NEVER, NEVER);
-    case TRA_ELEM_U64: CONVERT(uint64_t, double, VALUE, ROUNDED, NEVER);
-    case TRA_ELEM_BOOL: CONVERT(uint8_t, double, NONZERO, NEVER, NEVER);
-    }
+#define TO_WHOLE(name, text, ctype, kind)                                                                              \
+    case TRA_ELEM_##name:                                                                                              \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            ctype x;                                                                                                   \
+            int64_t v;                                                                                                 \
+            memcpy(&x, in + i * (int64_t)sizeof x, sizeof x);                                                          \
+            if (!WHOLE_##kind(x, &v) || v < least || v > most) return i;                                               \
+            target y = (target)v;                                                                                      \
+            memcpy(out + i * (int64_t)sizeof y, &y, sizeof y);                                                         \
+        }                                                                                                              \
+        break;
+
+static void to_f64(tra_elem k, const char *in, char *out, int64_t n, tra_losses *loss) {
+    typedef double target;
+    enum { digits = DBL_MANT_DIG };
+    switch (k) { TRA_ELEMS(TO_FLOAT) }
 }
 
 static void to_f32(tra_elem k, const char *in, char *out, int64_t n, tra_losses *loss) {
-    switch (k) {
-    case TRA_ELEM_F64: CONVERT(double, float, VALUE, NEVER, GONE_INF);
-    case TRA_ELEM_F32:
-        if (in != out) memcpy(out, in, (size_t)n * 4);
-        break;
-    case TRA_ELEM_F16: CONVERT(uint16_t, float, half, NEVER, NEVER);
-    case TRA_ELEM_F80: CONVERT(long double, float, VALUE, NEVER, GONE_INF);
-    case TRA_ELEM_I8: CONVERT(int8_t, float, VALUE, NEVER, NEVER);
-    case TRA_ELEM_I16: CONVERT(int16_t, float, VALUE, NEVER, NEVER);
-    case TRA_ELEM_I32: CONVERT(int32_t, float, VALUE, ROUNDED, NEVER);
-    case TRA_ELEM_I64: CONVERT(int64_t, float, VALUE, ROUNDED, NEVER);
-    case TRA_ELEM_U8: CONVERT(uint8_t, float, VALUE, NEVER, NEVER);
-    case TRA_ELEM_U16: CONVERT(uint16_t, float, VALUE, NEVER, NEVER);
-    case TRA_ELEM_U32: CONVERT(uint32_t, float, VALUE, ROUNDED, NEVER);
-    case TRA_ELEM_U64: CONVERT(uint64_t, float, VALUE, ROUNDED, NEVER);
-    case TRA_ELEM_BOOL: CONVERT(uint8_t, float, NONZERO, NEVER, NEVER);
+    typedef float target;
+    enum { digits = FLT_MANT_DIG };
+    switch (k) { TRA_ELEMS(TO_FLOAT) }
+}
+
+static int64_t to_i64(tra_elem k, const char *in, char *out, int64_t n) {
+    typedef int64_t target;
+    const int64_t least = INT64_MIN, most = INT64_MAX;
+    switch (k) { TRA_ELEMS(TO_WHOLE) }
+    return -1;
+}
+
+static int64_t to_i32(tra_elem k, const char *in, char *out, int64_t n) {
+    typedef int32_t target;
+    const int64_t least = INT32_MIN, most = INT32_MAX;
+    switch (k) { TRA_ELEMS(TO_WHOLE) }
+    return -1;
+}
+
+static int64_t to_bool(tra_elem k, const char *in, char *out, int64_t n) {
+    typedef uint8_t target;
+    const int64_t least = 0, most = 1;
+    switch (k) { TRA_ELEMS(TO_WHOLE) }
+    return -1;
+}
+
+int64_t tra_elem_convert(tra_elem k, bool swap, void *from, tra_dtype t, void *to, int64_t n, tra_losses *loss) {
+    if (swap) turn(from, tra_elem_size(k), n);
+    if (k == tra_elem_of(t) && k != TRA_ELEM_BOOL) { /* of which other programs may write any byte that is not 0 */
+        if (from != to) memcpy(to, from, (size_t)n * tra_elem_size(k));
+        return -1;
+    }
+    switch (t) {
+    case TRA_F64: return to_f64(k, from, to, n, loss), -1;
+    case TRA_F32: return to_f32(k, from, to, n, loss), -1;
+    case TRA_I64: return to_i64(k, from, to, n);
+    case TRA_I32: return to_i32(k, from, to, n);
+    case TRA_BOOL: return to_bool(k, from, to, n);
+    }
+    return -1;
+}
+
+/* The number at p as text. */
+static void number_text(tra_elem k, const void *p, char text[TRA_NUMTEXT + 1]) {
+    tra_losses loss = {0};
+    double x;
+    uint64_t u;
+    int64_t i;
+    if (k == TRA_ELEM_U64) {
+        memcpy(&u, p, sizeof u);
+        snprintf(text, TRA_NUMTEXT, "%" PRIu64, u);
+    } else if (to_i64(k, p, (char *)&i, 1) < 0) {
+        snprintf(text, TRA_NUMTEXT, "%" PRId64, i);
+    } else {
+        to_f64(k, p, (char *)&x, 1, &loss);
+        text[tra_print_f64(text, x)] = '\0';
     }
 }
 
-void tra_elem_convert(tra_elem k, bool swap, void *from, tra_dtype t, void *to, int64_t n, tra_losses *loss) {
-    if (swap) turn(from, tra_elem_size(k), n);
-    if (t == TRA_F64)
-        to_f64(k, from, to, n, loss);
-    else
-        to_f32(k, from, to, n, loss);
+tra_status tra_elem_unfit(const char *spec, const tra_dims *place, tra_elem k, const void *p, tra_dtype t, tra_err *e) {
+    char text[TRA_NUMTEXT + 1], where[TRA_DIMTEXT];
+    number_text(k, p, text);
+    return tra_fail(e, TRA_INPUT, "%s: element %s is %s, which %s does not hold (--dtype f64 takes any number)", spec,
+                    tra_dims_text(place, "[", ",", "]", where, sizeof where), text, tra_dtype_name(t));
 }

@@ -11,7 +11,7 @@
 
 typedef struct item {
     int64_t block, pos; /* ordinal; element within the block */
-    double value;
+    tra_number value;
     int64_t line;
 } item;
 
@@ -140,10 +140,7 @@ static tra_status deliver(assembly *a, int64_t cap, tra_block_fn *fn, void *ctx,
                 uint64_t bit = (uint64_t)1 << (x->pos & 63);
                 if (a->given[x->pos >> 6] & bit) return duplicate(a, x, e);
                 a->given[x->pos >> 6] |= bit;
-                if (size == sizeof(double))
-                    ((double *)a->block)[x->pos] = x->value;
-                else
-                    ((float *)a->block)[x->pos] = (float)x->value;
+                a->source->overflow += tra_put_value(a->source->dtype, a->block, x->pos, x->value);
                 dirty = true;
                 if (++r->at == r->n) TRA_TRY(refill(a, r, cap, e));
             }

@@ -4,7 +4,7 @@
 
 #include "formats.h"
 
-/* Takes one block: f64 or f32 by the source's dtype, in the order of ordinals. */
+/* Takes one block, of the source's dtype, in the order of ordinals. */
 typedef tra_status tra_block_fn(void *ctx, int64_t ordinal, const void *data, tra_err *e);
 
 /* The least memory that does for the blocks of the catalog. */

@@ -14,19 +14,29 @@ void tra_flat_init(tra_flat *f, tra_arena *a, int64_t memory) {
     f->left = n;
 }
 
-/* n elements at `at` bytes from the beginning of the array. */
-static tra_status run(tra_flat *f, int fd, int64_t offset, const char *name, tra_dtype t, char *to, int64_t n,
+/* Converts n elements, of which the first is number `at` of the array. */
+static tra_status convert(const tra_flat *f, const char *name, int64_t at, void *from, tra_dtype t, void *to, int64_t n,
+                          tra_losses *loss, tra_err *e) {
+    int64_t bad = tra_elem_convert(f->elem, f->swap, from, t, to, n, loss);
+    if (bad < 0) return TRA_OK;
+    tra_dims place;
+    tra_unlinear(&f->dims, at + bad, &place);
+    if (f->fortran) place = tra_reversed(&place);
+    return tra_elem_unfit(name, &place, f->elem, (char *)from + (size_t)bad * tra_elem_size(f->elem), t, e);
+}
+
+/* n elements, of which the first is number `at` of the array; base: of this, in the file. */
+static tra_status run(tra_flat *f, int fd, int64_t base, const char *name, int64_t at, tra_dtype t, char *to, int64_t n,
                       tra_losses *loss, tra_err *e) {
     int64_t size = (int64_t)tra_elem_size(f->elem), tsize = (int64_t)tra_dtype_size(t);
     if (size == tsize) { /* straight to its place, converted there */
-        TRA_TRY(tra_pread(fd, to, (size_t)(n * size), offset, name, e));
-        tra_elem_convert(f->elem, f->swap, to, t, to, n, loss);
-        return TRA_OK;
+        TRA_TRY(tra_pread(fd, to, (size_t)(n * size), base + at * size, name, e));
+        return convert(f, name, at, to, t, to, n, loss, e);
     }
-    for (int64_t step = (int64_t)f->cap / size; n > 0; n -= step, offset += step * size, to += step * tsize) {
+    for (int64_t step = (int64_t)f->cap / size; n > 0; n -= step, at += step, to += step * tsize) {
         if (step > n) step = n;
-        TRA_TRY(tra_pread(fd, f->staging, (size_t)(step * size), offset, name, e));
-        tra_elem_convert(f->elem, f->swap, f->staging, t, to, step, loss);
+        TRA_TRY(tra_pread(fd, f->staging, (size_t)(step * size), base + at * size, name, e));
+        TRA_TRY(convert(f, name, at, f->staging, t, to, step, loss, e));
     }
     return TRA_OK;
 }
@@ -52,7 +62,7 @@ tra_status tra_flat_box(tra_flat *f, int fd, int64_t base, const char *name, con
     do {
         int64_t at = first;
         for (int k = 0; k < d; k++) at += i.v[k] * stride[k];
-        TRA_TRY(run(f, fd, base + f->offset + at * (int64_t)tra_elem_size(f->elem), name, t, to, len, loss, e));
+        TRA_TRY(run(f, fd, base + f->offset, name, at, t, to, len, loss, e));
         to += len * (int64_t)tra_dtype_size(t);
     } while (tra_next(&outer, &i));
     return TRA_OK;
@@ -62,17 +72,20 @@ tra_status tra_flat_next(tra_flat *f, tra_stream *in, tra_dtype t, void *buf, in
                          tra_losses *loss, tra_err *e) {
     int64_t size = (int64_t)tra_elem_size(f->elem), tsize = (int64_t)tra_dtype_size(t);
     *got = want = tra_min64(want, f->left);
+    int64_t at = 0;
+    tra_dims_product(&f->dims, &at);
+    at -= f->left;
     f->left -= want;
     char *to = buf;
     if (size == tsize) {
         TRA_TRY(tra_stream_take(in, to, (size_t)(want * size), e));
-        tra_elem_convert(f->elem, f->swap, to, t, to, want, loss);
+        TRA_TRY(convert(f, in->name, at, to, t, to, want, loss, e));
         want = 0;
     }
-    for (int64_t step = (int64_t)f->cap / size; want > 0; want -= step, to += step * tsize) {
+    for (int64_t step = (int64_t)f->cap / size; want > 0; want -= step, at += step, to += step * tsize) {
         if (step > want) step = want;
         TRA_TRY(tra_stream_take(in, f->staging, (size_t)(step * size), e));
-        tra_elem_convert(f->elem, f->swap, f->staging, t, to, step, loss);
+        TRA_TRY(convert(f, in->name, at, f->staging, t, to, step, loss, e));
     }
     if (*got == 0) {
         size_t more;
@@ -81,6 +94,22 @@ tra_status tra_flat_next(tra_flat *f, tra_stream *in, tra_dtype t, void *buf, in
             return tra_fail(e, TRA_INPUT, "%s: goes on after the last element, at byte %" PRId64, in->name,
                             tra_stream_told(in));
     }
+    return TRA_OK;
+}
+
+tra_status tra_flat_source_box(tra_source *s, const tra_dims *start, const tra_dims *count, void *buf, tra_err *e) {
+    tra_losses loss = {0};
+    TRA_TRY(tra_flat_box(s->state, s->in.fd, s->in.base, s->in.name, start, count, s->dtype, buf, &loss, e));
+    s->inexact += loss.inexact;
+    s->overflow += loss.overflow;
+    return TRA_OK;
+}
+
+tra_status tra_flat_source_next(tra_source *s, void *buf, int64_t want, int64_t *got, tra_err *e) {
+    tra_losses loss = {0};
+    TRA_TRY(tra_flat_next(s->state, &s->in, s->dtype, buf, want, got, &loss, e));
+    s->inexact += loss.inexact;
+    s->overflow += loss.overflow;
     return TRA_OK;
 }
 

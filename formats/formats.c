@@ -108,6 +108,9 @@ static tra_status find_and_open(tra_source *s, tra_err *e) {
             if (s->format->opens_itself) tra_stream_close(&s->in);
         }
     }
+    if (s->o.has_elem && !s->o.has_dtype && !s->format->typeless)
+        return tra_fail(e, TRA_USAGE, "--dtype %s: relations hold %s; only a raw file can hold this",
+                        tra_elem_name(s->o.elem), tra_dtype_choices());
     TRA_TRY(s->format->open(s, e));
     int64_t n;
     if ((s->shape.n == 0 || s->shape.v[0] >= 0) && (!tra_dims_product(&s->shape, &n) || n > INT64_MAX / 16)) {

@@ -26,8 +26,9 @@ typedef enum tra_access {
 } tra_access;
 
 typedef struct tra_source_options {
-    bool has_dtype, has_shape;
-    tra_dtype dtype; /* what to store; raw: also what the file holds */
+    bool has_dtype, has_elem, has_shape;
+    tra_dtype dtype; /* what to store */
+    tra_elem elem;   /* raw: what the file holds */
     tra_dims shape;  /* raw */
     bool big_endian; /* raw */
     bool fortran;    /* raw: first dimension fastest */
@@ -55,7 +56,7 @@ typedef struct tra_source {
     size_t held;           /* bytes that it keeps, however little memory there is */
     const char *type_text; /* the file's element type, for the receipt; NULL: none of its own */
     /* The reader counts. */
-    int64_t inexact;           /* integers that dtype cannot hold exactly */
+    int64_t inexact;           /* integers that were rounded to a float */
     int64_t overflow;          /* finite values that became infinite in f32 */
     int64_t entries, mirrored; /* coordinate files: those read, those added by symmetry; -1: not of this kind */
     int header_lines;          /* csv: lines before the data; -1: not of this kind */
@@ -64,7 +65,7 @@ typedef struct tra_source {
 /* One entry of a coordinate file, from 0. */
 typedef struct tra_entry {
     int64_t row, col;
-    double value;
+    tra_number value;
     int64_t line; /* in the file, for messages */
 } tra_entry;
 
@@ -96,6 +97,7 @@ struct tra_format {
     const char *suffixes; /* ".csv .tsv" */
     bool binary;          /* not for a terminal */
     bool opens_itself;    /* open() is given no input */
+    bool typeless;        /* files do not tell their element type: the option elem does */
     /* Do these first bytes of a file look like it? NULL: it cannot be told. */
     bool (*sniff)(const unsigned char *head, size_t n);
     /* Reads what stands before the data. */
@@ -134,7 +136,9 @@ void tra_source_close(tra_source *s); /* NULL allowed */
  * else. */
 TRA_MUSTUSE tra_status tra_csv_delimiter(const char *text, char *to, tra_err *e);
 
-/* put of formats whose elements stand as they are in memory. */
+/* box and next of formats whose state is a tra_flat, and put of those whose elements stand as they are in memory. */
+tra_status tra_flat_source_box(tra_source *s, const tra_dims *start, const tra_dims *count, void *buf, tra_err *e);
+tra_status tra_flat_source_next(tra_source *s, void *buf, int64_t want, int64_t *got, tra_err *e);
 tra_status tra_flat_put(tra_sink *k, const void *data, int64_t n, tra_err *e);
 
 /* ---- whole jobs ---------------------------------------------------------------------------------------------- */

@@ -8,20 +8,27 @@ static bool sniff(const unsigned char *head, size_t n) { return n >= 8 && memcmp
 
 /* ---- reading ------------------------------------------------------------------------------------------------- */
 
+typedef struct h5_source {
+    tra_view view;
+    bool u64; /* which are delivered as f64 */
+} h5_source;
+
 static tra_status open_h5(tra_source *s, tra_err *e) {
     if (strcmp(s->spec, "-") == 0)
         return tra_fail(e, TRA_INPUT, "an HDF5 file cannot be read from a stream: give its name");
     tra_rel *rel;
     TRA_TRY(tra_rel_open(s->spec, NULL, &rel, e));
-    tra_view *v = tra_new(s->arena, tra_view);
+    h5_source *h = tra_new(s->arena, h5_source);
+    tra_view *v = &h->view;
     tra_status status = tra_view_open(v, rel, s->spec, e);
     if (status != TRA_OK) {
         tra_rel_close(rel);
         return status;
     }
-    s->state = v;
+    s->state = h;
     s->shape = v->shape;
-    s->dtype = tra_rel_type(rel)->dtype;
+    h->u64 = s->o.has_dtype && tra_dtype_is_float(s->o.dtype) && tra_rel_keep_u64(rel);
+    s->dtype = h->u64 ? TRA_F64 : tra_rel_type(rel)->dtype;
     s->access = TRA_ACCESS_BOX;
     s->grain = v->chunk;
     s->box_scratch = (v->array_bytes + 64) / 64 * 64 + v->scratch_bytes + 1;
@@ -30,18 +37,24 @@ static tra_status open_h5(tra_source *s, tra_err *e) {
 }
 
 static void close_h5(tra_source *s) {
-    tra_view *v = s->state;
-    tra_view_close(v);
-    tra_rel_close(v->rel);
+    h5_source *h = s->state;
+    tra_view_close(&h->view);
+    tra_rel_close(h->view.rel);
 }
 
 static tra_status box(tra_source *s, const tra_dims *start, const tra_dims *count, void *buf, tra_err *e) {
-    int64_t stride[TRA_MAXDIM];
-    tra_view *v = s->state;
+    int64_t stride[TRA_MAXDIM], n = 0;
+    h5_source *h = s->state;
+    tra_view *v = &h->view;
     tra_strides(count, stride);
     tra_view_room(v, s->box_room, (char *)s->box_room + (v->array_bytes + 64) / 64 * 64);
     v->held = -1; /* others may have used the room since */
-    return tra_view_box(v, start, count, buf, stride, e);
+    TRA_TRY(tra_view_box(v, start, count, buf, stride, e));
+    tra_losses loss = {0};
+    if (h->u64 && tra_dims_product(count, &n))
+        (void)!tra_elem_convert(TRA_ELEM_U64, false, buf, TRA_F64, buf, n, &loss);
+    s->inexact += loss.inexact;
+    return TRA_OK;
 }
 
 /* ---- rewriting ----------------------------------------------------------------------------------------------- */

@@ -60,17 +60,37 @@ typedef struct import {
 
 /* ---- what happens to a block ---------------------------------------------------------------------------------- */
 
+/* Without branches, so that the compiler can use vectors. */
+#define COUNT_SPECIAL(ctype)                                                                                           \
+    do {                                                                                                               \
+        const ctype *x = data;                                                                                         \
+        for (int64_t i = 0; i < n; i++) nan += x[i] != x[i], finite += x[i] - x[i] == 0;                               \
+    } while (0)
+
 static void count_special(import_worker *w, tra_dtype t, const void *data, int64_t n) {
-    int64_t nan = 0, finite = 0; /* without branches, so that the compiler can use vectors */
-    if (t == TRA_F64) {
-        const double *x = data;
-        for (int64_t i = 0; i < n; i++) nan += x[i] != x[i], finite += x[i] - x[i] == 0;
-    } else {
-        const float *x = data;
-        for (int64_t i = 0; i < n; i++) nan += x[i] != x[i], finite += x[i] - x[i] == 0;
+    int64_t nan = 0, finite = 0;
+    switch (t) {
+    case TRA_F64: COUNT_SPECIAL(double); break;
+    case TRA_F32: COUNT_SPECIAL(float); break;
+    case TRA_I64:
+    case TRA_I32:
+    case TRA_BOOL: return;
     }
     w->nan += nan;
     w->inf += n - nan - finite;
+}
+
+/* The element i of a block, in the source's type at data, is none of the relation's type. */
+static tra_status unfit(const import *m, int64_t ordinal, const char *data, int64_t i, tra_err *e) {
+    tra_dims key, ext, at, place;
+    tra_catalog_key(&m->cat, ordinal, &key);
+    tra_catalog_ext(&m->cat, ordinal, &ext);
+    tra_type_offset(&m->type, &key, &place);
+    tra_unlinear(&ext, i, &at);
+    for (int d = 0; d < at.n; d++) place.v[d] += at.v[d];
+    tra_dtype from = m->source->dtype;
+    return tra_elem_unfit(m->source->spec, &place, tra_elem_of(from), data + (size_t)i * tra_dtype_size(from), m->dtype,
+                          e);
 }
 
 /* data: in a panel, or in w->chunk. item: the piece of work that must be stored in turn, or -1 where only one thread
@@ -78,7 +98,9 @@ static void count_special(import_worker *w, tra_dtype t, const void *data, int64
 static tra_status store(import *m, import_worker *w, int64_t ordinal, const char *data, int64_t item, tra_err *e) {
     int64_t n = tra_catalog_floats1(&m->cat, ordinal);
     if (m->source->dtype != m->dtype) {
-        tra_elem_convert(tra_elem_of(m->source->dtype), false, (void *)data, m->dtype, w->chunk, n, &w->loss);
+        int64_t bad =
+            tra_elem_convert(tra_elem_of(m->source->dtype), false, (void *)data, m->dtype, w->chunk, n, &w->loss);
+        if (bad >= 0) return unfit(m, ordinal, data, bad, e);
         data = w->chunk;
     }
     count_special(w, m->dtype, data, n);
@@ -414,6 +436,7 @@ static void fill_receipt(const import *m, tra_import_receipt *r) {
     for (int i = 0; i < m->nworkers; i++) {
         r->nan += m->workers[i].nan;
         r->inf += m->workers[i].inf;
+        r->inexact += m->workers[i].loss.inexact;
         r->overflow += m->workers[i].loss.overflow;
     }
 }

@@ -67,6 +67,20 @@ enum { TRA_NUMTEXT = 32 }; /* bytes that any number takes */
  * readable. False on junk, hexadecimal included. */
 bool tra_scan_num(const char *s, size_t n, double *v);
 bool tra_scan_int(const char *s, size_t n, int64_t *v);
+/* The whole of s[0..n) as a whole number, exactly; it may have a point and an exponent, as in "3.0" and "1e3". */
+bool tra_scan_whole(const char *s, size_t n, int64_t *v);
+/* A number that was read as text: whole where the relation's type is no float. */
+typedef union tra_number {
+    double real;
+    int64_t whole;
+} tra_number;
+/* False: it is no number, or none that t holds. A number that is too large for f32 is infinite in it. */
+bool tra_scan_value(tra_dtype t, const char *s, size_t n, tra_number *v);
+/* It as the element i; whether that made a finite number infinite. */
+bool tra_put_value(tra_dtype t, void *data, int64_t i, tra_number v);
+bool tra_value_is_zero(tra_dtype t, const void *data, int64_t i);
+/* Writes the element i so that it reads back as the same; the length. */
+size_t tra_print_value(tra_dtype t, const void *data, int64_t i, char *to);
 /* Writes the value with as few digits (15 to 17; f32: 6 to 9) as read back to the same value; the length. */
 size_t tra_print_f64(char *to, double v);
 size_t tra_print_f32(char *to, float v);
@@ -77,38 +91,44 @@ const char *tra_shown(const char *s, size_t n, char buf[TRA_SHOWN]);
 
 /* ---- elements ------------------------------------------------------------------------------------------------ */
 
-/* Element types that flat files hold: name, C type. */
+/* Element types that flat files hold: name, C type, kind of number. They have those of relations by the same names. */
 #define TRA_ELEMS(X)                                                                                                   \
-    X(F64, "f64", double)                                                                                              \
-    X(F32, "f32", float)                                                                                               \
-    X(F16, "f16", uint16_t)                                                                                            \
-    X(F80, "f80", long double)                                                                                         \
-    X(I8, "i8", int8_t)                                                                                                \
-    X(I16, "i16", int16_t)                                                                                             \
-    X(I32, "i32", int32_t)                                                                                             \
-    X(I64, "i64", int64_t)                                                                                             \
-    X(U8, "u8", uint8_t)                                                                                               \
-    X(U16, "u16", uint16_t)                                                                                            \
-    X(U32, "u32", uint32_t)                                                                                            \
-    X(U64, "u64", uint64_t)                                                                                            \
-    X(BOOL, "bool", uint8_t)
+    X(F64, "f64", double, FLOAT)                                                                                       \
+    X(F32, "f32", float, FLOAT)                                                                                        \
+    X(F16, "f16", uint16_t, HALF)                                                                                      \
+    X(F80, "f80", long double, FLOAT)                                                                                  \
+    X(I8, "i8", int8_t, INT)                                                                                           \
+    X(I16, "i16", int16_t, INT)                                                                                        \
+    X(I32, "i32", int32_t, INT)                                                                                        \
+    X(I64, "i64", int64_t, INT)                                                                                        \
+    X(U8, "u8", uint8_t, INT)                                                                                          \
+    X(U16, "u16", uint16_t, INT)                                                                                       \
+    X(U32, "u32", uint32_t, INT)                                                                                       \
+    X(U64, "u64", uint64_t, INT)                                                                                       \
+    X(BOOL, "bool", uint8_t, BOOL)
 typedef enum tra_elem {
-#define X(name, text, ctype) TRA_ELEM_##name,
+#define X(name, ...) TRA_ELEM_##name,
     TRA_ELEMS(X)
 #undef X
 } tra_elem;
 size_t tra_elem_size(tra_elem k);
 const char *tra_elem_name(tra_elem k);
-/* The type that holds its values without loss: f32 for f32 and f16, else f64. */
+bool tra_elem_parse(const char *s, tra_elem *k);
+/* The narrowest type of relations that holds its values: f80 is rounded, and of u64 those above i64 do not fit. */
 tra_dtype tra_elem_dtype(tra_elem k);
-static inline tra_elem tra_elem_of(tra_dtype t) { return t == TRA_F64 ? TRA_ELEM_F64 : TRA_ELEM_F32; }
+tra_elem tra_elem_of(tra_dtype t);
 
 typedef struct tra_losses {
     int64_t inexact, overflow; /* as in tra_source */
 } tra_losses;
 /* Converts n elements. swap: the source is of the other byte order (its bytes are turned in place). from and to may not
- * overlap, except that both may be the same place when the types have one size. */
-void tra_elem_convert(tra_elem k, bool swap, void *from, tra_dtype t, void *to, int64_t n, tra_losses *loss);
+ * overlap, except that both may be the same place when the types have one size. To a float integers are rounded and
+ * counted; to an integer type or bool values go as they are or not at all: returns the index of the first that t does
+ * not hold (it and what follows are left), or -1. */
+TRA_MUSTUSE int64_t tra_elem_convert(tra_elem k, bool swap, void *from, tra_dtype t, void *to, int64_t n,
+                                     tra_losses *loss);
+/* That failure: names the element, at this place of the tensor, and its value, at p in the order of this machine. */
+tra_status tra_elem_unfit(const char *spec, const tra_dims *place, tra_elem k, const void *p, tra_dtype t, tra_err *e);
 
 /* A flat array of elements: what follows a header in npy, all of raw, the scratch file of a spill. */
 typedef struct tra_flat {
@@ -116,6 +136,7 @@ typedef struct tra_flat {
     bool swap;
     int64_t offset; /* of the first element, from the input's base */
     tra_dims dims;  /* storage coordinates */
+    bool fortran;   /* which are the tensor's reversed */
     int64_t left;   /* streams: elements not yet delivered */
     size_t cap;
     unsigned char *staging; /* for conversion: cap bytes, from the arena */
@@ -130,8 +151,8 @@ TRA_MUSTUSE tra_status tra_flat_next(tra_flat *f, tra_stream *in, tra_dtype t, v
 /* ---- boxes --------------------------------------------------------------------------------------------------- */
 
 tra_dims tra_reversed(const tra_dims *d);
-/* dst[i . dstride] = src[i . sstride] for all i in ext; strides in elements, of size 4 or 8. In tiles where the two do
- * not run along the same dimension. */
+/* dst[i . dstride] = src[i . sstride] for all i in ext; strides in elements, of size 1, 4 or 8. In tiles where the two
+ * do not run along the same dimension. */
 void tra_copy_strided(size_t size, const tra_dims *ext, void *dst, const int64_t *dstride, const void *src,
                       const int64_t *sstride);
 

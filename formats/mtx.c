@@ -140,18 +140,20 @@ static tra_status open_mtx(tra_source *s, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status value(tra_source *s, const mtx *m, const char *word, size_t len, double *v, tra_err *e) {
+static tra_status value(tra_source *s, const mtx *m, const char *word, size_t len, tra_number *v, tra_err *e) {
+    char shown[TRA_SHOWN];
+    double any;
     int64_t whole;
-    if (m->integer && tra_scan_int(word, len, &whole)) {
-        *v = (double)whole;
-        s->inexact += (long double)*v != (long double)whole;
-    } else if (!tra_scan_num(word, len, v)) {
-        char shown[TRA_SHOWN];
-        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": \"%s\" is not a number", s->spec, m->line,
-                        tra_shown(word, len, shown));
+    if (tra_scan_value(s->dtype, word, len, v)) {
+        if (m->integer && tra_dtype_is_float(s->dtype) && tra_scan_int(word, len, &whole))
+            s->inexact += (long double)v->real != (long double)whole;
+        return TRA_OK;
     }
-    s->overflow += s->dtype == TRA_F32 && isfinite(*v) && !isfinite((float)*v);
-    return TRA_OK;
+    if (tra_scan_num(word, len, &any))
+        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": %s does not hold \"%s\" (--dtype f64 takes any number)",
+                        s->spec, m->line, tra_dtype_name(s->dtype), tra_shown(word, len, shown));
+    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": \"%s\" is not a number", s->spec, m->line,
+                    tra_shown(word, len, shown));
 }
 
 static tra_status too_few(const tra_source *s, const mtx *m, tra_err *e) {
@@ -170,7 +172,7 @@ static tra_status expect_end(tra_source *s, mtx *m, tra_err *e) {
 }
 
 /* One value of an array file. */
-static tra_status array_value(tra_source *s, mtx *m, double *v, tra_err *e) {
+static tra_status array_value(tra_source *s, mtx *m, tra_number *v, tra_err *e) {
     const char *w[5];
     size_t len[5];
     int n;
@@ -187,14 +189,15 @@ static tra_status next(tra_source *s, void *buf, int64_t want, int64_t *got, tra
     *got = tra_min64(want, m->count - m->taken);
     if (*got == 0) return expect_end(s, m, e);
     for (int64_t i = 0; i < *got; i++) {
-        double v;
+        tra_number v;
         TRA_TRY(array_value(s, m, &v, e));
-        if (s->dtype == TRA_F64)
-            ((double *)buf)[i] = v;
-        else
-            ((float *)buf)[i] = (float)v;
+        s->overflow += tra_put_value(s->dtype, buf, i, v);
     }
     return TRA_OK;
+}
+
+static bool is_zero(const tra_source *s, tra_number v) {
+    return tra_dtype_is_float(s->dtype) ? v.real == 0 : v.whole == 0;
 }
 
 static tra_status coordinate_entry(tra_source *s, mtx *m, tra_entry *x, tra_err *e) {
@@ -214,9 +217,8 @@ static tra_status coordinate_entry(tra_source *s, mtx *m, tra_entry *x, tra_err 
                         s->spec, m->line, x->row, x->col, m->rows, m->cols);
     x->row--;
     x->col--;
-    x->value = 1;
-    if (!m->pattern) TRA_TRY(value(s, m, w[2], len[2], &x->value, e));
-    if (m->symmetry == SKEW && x->row == x->col && x->value != 0)
+    TRA_TRY(value(s, m, m->pattern ? "1" : w[2], m->pattern ? 1 : len[2], &x->value, e));
+    if (m->symmetry == SKEW && x->row == x->col && !is_zero(s, x->value))
         return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": the diagonal of a skew-symmetric matrix is zero", s->spec,
                         m->line);
     return TRA_OK;
@@ -229,6 +231,24 @@ static tra_status array_entry(tra_source *s, mtx *m, tra_entry *x, tra_err *e) {
     if (++m->row == m->rows) {
         m->col++;
         m->row = m->col + (m->symmetry == SKEW);
+    }
+    return TRA_OK;
+}
+
+/* What stands across the diagonal. */
+static tra_status mirror(const tra_source *s, mtx *m, const tra_entry *x, tra_err *e) {
+    m->mirror = (tra_entry){x->col, x->row, x->value, x->line};
+    m->pending = true;
+    if (m->symmetry == SYMMETRIC) return TRA_OK;
+    if (tra_dtype_is_float(s->dtype)) {
+        m->mirror.value.real = -x->value.real;
+    } else if (x->value.whole == INT64_MIN || !tra_dtype_holds(s->dtype, -x->value.whole)) {
+        return tra_fail(e, TRA_INPUT,
+                        "%s: line %" PRId64 ": %s does not hold the negative of %" PRId64
+                        ", which the skew-symmetric matrix has across the diagonal",
+                        s->spec, x->line, tra_dtype_name(s->dtype), x->value.whole);
+    } else {
+        m->mirror.value.whole = -x->value.whole;
     }
     return TRA_OK;
 }
@@ -250,10 +270,7 @@ static tra_status entries(tra_source *s, tra_entry *buf, int64_t want, int64_t *
         TRA_TRY((m->coordinate ? coordinate_entry : array_entry)(s, m, x, e));
         x->line = m->line;
         s->entries++;
-        if (m->symmetry != GENERAL && x->row != x->col) {
-            m->mirror = (tra_entry){x->col, x->row, m->symmetry == SKEW ? -x->value : x->value, x->line};
-            m->pending = true;
-        }
+        if (m->symmetry != GENERAL && x->row != x->col) TRA_TRY(mirror(s, m, x, e));
     }
     return TRA_OK;
 }
@@ -283,24 +300,22 @@ static tra_status begin(tra_sink *k, tra_err *e) {
     writer *w = k->state;
     w->row = w->col = 0;
     if (k->pass + 1 < k->passes) return TRA_OK;
-    char head[160];
-    int n = k->o.coordinate
-                ? snprintf(head, sizeof head,
-                           "%%%%MatrixMarket matrix coordinate real general\n%" PRId64 " %" PRId64 " %" PRId64 "\n",
-                           w->rows, w->cols, w->nonzero)
-                : snprintf(head, sizeof head, "%%%%MatrixMarket matrix array real general\n%" PRId64 " %" PRId64 "\n",
-                           w->rows, w->cols);
-    return tra_newfile_write(&k->out, head, (size_t)n, e);
+    char head[160], *p = head;
+    p += sprintf(p, "%%%%MatrixMarket matrix %s %s general\n%" PRId64 " %" PRId64,
+                 k->o.coordinate ? "coordinate" : "array", tra_dtype_is_float(k->dtype) ? "real" : "integer", w->rows,
+                 w->cols);
+    if (k->o.coordinate) p += sprintf(p, " %" PRId64, w->nonzero);
+    *p++ = '\n';
+    return tra_newfile_write(&k->out, head, (size_t)(p - head), e);
 }
 
 static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
     writer *w = k->state;
-    bool f64 = k->dtype == TRA_F64, count = k->pass + 1 < k->passes;
+    bool count = k->pass + 1 < k->passes;
     for (int64_t i = 0; i < n; i++) {
-        double v = f64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
         int64_t row = ++w->row, col = w->col + 1; /* from 1 */
         if (w->row == w->rows) w->row = 0, w->col++;
-        if (k->o.coordinate && v == 0) continue;
+        if (k->o.coordinate && tra_value_is_zero(k->dtype, data, i)) continue;
         if (count) {
             w->nonzero++;
             continue;
@@ -308,7 +323,7 @@ static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
         TRA_TRY(tra_newfile_room(&k->out, TRA_NUMTEXT + 48, e));
         char *p = k->out.buf + k->out.len, *q = p;
         if (k->o.coordinate) q += sprintf(q, "%" PRId64 " %" PRId64 " ", row, col);
-        q += f64 ? tra_print_f64(q, v) : tra_print_f32(q, (float)v);
+        q += tra_print_value(k->dtype, data, i, q);
         *q++ = '\n';
         k->out.len += (size_t)(q - p);
         k->out.bytes += q - p;

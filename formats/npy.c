@@ -151,6 +151,7 @@ static tra_status open_npy(tra_source *s, tra_err *e) {
     TRA_TRY(parse_descr(s->spec, h.descr, &f->elem, &f->swap, e));
     s->shape = h.shape;
     s->fortran = h.fortran && h.shape.n > 1;
+    f->fortran = s->fortran;
     f->dims = s->fortran ? tra_reversed(&h.shape) : h.shape;
     f->offset = tra_stream_told(&s->in);
     int64_t n, bytes, end;
@@ -171,28 +172,12 @@ static tra_status open_npy(tra_source *s, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status box(tra_source *s, const tra_dims *start, const tra_dims *count, void *buf, tra_err *e) {
-    tra_losses loss = {0};
-    TRA_TRY(tra_flat_box(s->state, s->in.fd, s->in.base, s->in.name, start, count, s->dtype, buf, &loss, e));
-    s->inexact += loss.inexact;
-    s->overflow += loss.overflow;
-    return TRA_OK;
-}
-
-static tra_status next(tra_source *s, void *buf, int64_t want, int64_t *got, tra_err *e) {
-    tra_losses loss = {0};
-    TRA_TRY(tra_flat_next(s->state, &s->in, s->dtype, buf, want, got, &loss, e));
-    s->inexact += loss.inexact;
-    s->overflow += loss.overflow;
-    return TRA_OK;
-}
-
 /* ---- writing ------------------------------------------------------------------------------------------------- */
 
 static tra_status begin(tra_sink *k, tra_err *e) {
     tra_str h = {0};
-    tra_str_printf(&h, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
-                   __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>', k->dtype == TRA_F64 ? "f8" : "f4");
+    char order = tra_dtype_size(k->dtype) == 1 ? '|' : __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>';
+    tra_str_printf(&h, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order, tra_dtype_rows[k->dtype].numpy);
     for (int d = 0; d < k->shape.n; d++)
         tra_str_printf(&h, "%s%" PRId64 "%s", d ? " " : "", k->shape.v[d],
                        d + 1 < k->shape.n || k->shape.n == 1 ? "," : "");
@@ -216,8 +201,8 @@ const tra_format tra_format_npy = {
     .binary = true,
     .sniff = sniff,
     .open = open_npy,
-    .box = box,
-    .next = next,
+    .box = tra_flat_source_box,
+    .next = tra_flat_source_next,
     .begin = begin,
     .put = tra_flat_put,
 };

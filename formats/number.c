@@ -88,6 +88,51 @@ bool tra_scan_int(const char *s, size_t n, int64_t *v) {
     return true;
 }
 
+bool tra_scan_whole(const char *s, size_t n, int64_t *v) {
+    const char *p = s, *end = s + n;
+    bool negative = false, any = false, point = false;
+    int64_t x = 0, zeros = 0, behind = 0, exponent = 0; /* x, then so many zeros, of all digits `behind` the point */
+    if (p < end && (*p == '-' || *p == '+')) negative = *p++ == '-';
+    for (; p < end && (is_digit(*p) || (*p == '.' && !point)); p++) {
+        if (*p == '.') {
+            point = true;
+            continue;
+        }
+        any = true;
+        behind += point;
+        zeros++;
+        for (; *p != '0' && zeros > 0; zeros--) {
+            if (!tra_mul(x, 10, &x)) return false;
+        }
+        if (*p != '0' && !tra_add(x, negative ? '0' - *p : *p - '0', &x)) return false;
+    }
+    if (any && p < end && (*p == 'e' || *p == 'E') && !tra_scan_int(p + 1, (size_t)(end - p) - 1, &exponent))
+        return false;
+    if (!any || (p < end && *p != 'e' && *p != 'E')) return false;
+    if (x != 0 && (exponent < behind - zeros || exponent > behind - zeros + 18)) return false;
+    for (int64_t i = x != 0 ? exponent + zeros - behind : 0; i > 0; i--) {
+        if (!tra_mul(x, 10, &x)) return false;
+    }
+    *v = x;
+    return true;
+}
+
+bool tra_scan_value(tra_dtype t, const char *s, size_t n, tra_number *v) {
+    if (tra_dtype_is_float(t)) return tra_scan_num(s, n, &v->real);
+    return tra_scan_whole(s, n, &v->whole) && tra_dtype_holds(t, v->whole);
+}
+
+bool tra_put_value(tra_dtype t, void *data, int64_t i, tra_number v) {
+    switch (t) {
+    case TRA_F64: ((double *)data)[i] = v.real; return false;
+    case TRA_F32: ((float *)data)[i] = (float)v.real; return isfinite(v.real) && !isfinite((float)v.real);
+    case TRA_I64: ((int64_t *)data)[i] = v.whole; return false;
+    case TRA_I32: ((int32_t *)data)[i] = (int32_t)v.whole; return false;
+    case TRA_BOOL: ((uint8_t *)data)[i] = (uint8_t)v.whole; return false;
+    }
+    return false;
+}
+
 const char *tra_shown(const char *s, size_t n, char buf[TRA_SHOWN]) {
     size_t len = n < 40 ? n : 40;
     for (size_t i = 0; i < len; i++) buf[i] = (unsigned char)s[i] < ' ' || s[i] == 127 ? '?' : s[i];
@@ -198,4 +243,36 @@ size_t tra_print_f32(char *to, float v) {
         if (digits == 9 || strtof(to, NULL) == v) return n;
     }
     return 0; /* not reached */
+}
+
+bool tra_value_is_zero(tra_dtype t, const void *data, int64_t i) {
+    switch (t) {
+#define X(id, text, ctype, ...)                                                                                        \
+    case TRA_##id: return ((const ctype *)data)[i] == 0;
+        TRA_DTYPES(X)
+#undef X
+    }
+    return false;
+}
+
+static size_t print_int(char *to, int64_t v) {
+    char digits[20], *p = digits + sizeof digits;
+    uint64_t m = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    do *--p = (char)('0' + m % 10);
+    while ((m /= 10) > 0);
+    size_t n = (size_t)(digits + sizeof digits - p);
+    if (v < 0) *to++ = '-';
+    memcpy(to, p, n);
+    return n + (v < 0);
+}
+
+size_t tra_print_value(tra_dtype t, const void *data, int64_t i, char *to) {
+    switch (t) {
+    case TRA_F64: return tra_print_f64(to, ((const double *)data)[i]);
+    case TRA_F32: return tra_print_f32(to, ((const float *)data)[i]);
+    case TRA_I64: return print_int(to, ((const int64_t *)data)[i]);
+    case TRA_I32: return print_int(to, ((const int32_t *)data)[i]);
+    case TRA_BOOL: return print_int(to, ((const uint8_t *)data)[i]);
+    }
+    return 0;
 }

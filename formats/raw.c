@@ -2,18 +2,21 @@
 #include "formats.h"
 
 static tra_status open_raw(tra_source *s, tra_err *e) {
-    if (!s->o.has_shape || !s->o.has_dtype)
-        return tra_fail(
-            e, TRA_USAGE,
-            "%s: a raw file does not say what it holds: give --shape, as in 1000x2000, and --dtype f64 or f32",
-            s->spec);
+    if (!s->o.has_shape || !s->o.has_elem)
+        return tra_fail(e, TRA_USAGE,
+                        "%s: a raw file does not say what it holds: give --shape, as in 1000x2000, and --dtype, as in "
+                        "f64",
+                        s->spec);
     tra_flat *f = tra_new(s->arena, tra_flat);
     s->shape = s->o.shape;
     s->fortran = s->o.fortran && s->shape.n > 1;
-    s->dtype = s->o.dtype;
-    f->elem = tra_elem_of(s->dtype);
-    f->swap = s->o.big_endian == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+    f->elem = s->o.elem;
+    s->dtype = tra_elem_dtype(f->elem);
+    f->swap = tra_elem_size(f->elem) > 1 && s->o.big_endian == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+    f->fortran = s->fortran;
     f->dims = s->fortran ? tra_reversed(&s->shape) : s->shape;
+    if (f->swap && tra_elem_size(f->elem) > sizeof(double))
+        return tra_fail(e, TRA_USAGE, "%s: %s of another byte order cannot be read", s->spec, tra_elem_name(f->elem));
     int64_t n, bytes;
     char shape[TRA_DIMTEXT];
     if (!tra_dims_product(&s->shape, &n) || !tra_mul(n, (int64_t)tra_elem_size(f->elem), &bytes))
@@ -29,23 +32,13 @@ static tra_status open_raw(tra_source *s, tra_err *e) {
     return TRA_OK;
 }
 
-/* Nothing can be lost: the type stored is the file's. */
-static tra_status box(tra_source *s, const tra_dims *start, const tra_dims *count, void *buf, tra_err *e) {
-    tra_losses none = {0};
-    return tra_flat_box(s->state, s->in.fd, s->in.base, s->in.name, start, count, s->dtype, buf, &none, e);
-}
-
-static tra_status next(tra_source *s, void *buf, int64_t want, int64_t *got, tra_err *e) {
-    tra_losses none = {0};
-    return tra_flat_next(s->state, &s->in, s->dtype, buf, want, got, &none, e);
-}
-
 const tra_format tra_format_raw = {
     .name = "raw",
     .suffixes = ".raw .bin",
     .binary = true,
+    .typeless = true,
     .open = open_raw,
-    .box = box,
-    .next = next,
+    .box = tra_flat_source_box,
+    .next = tra_flat_source_next,
     .put = tra_flat_put,
 };

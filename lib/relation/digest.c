@@ -54,11 +54,14 @@ VECTORS static void row32(tra_digest *d, const int32_t *v, size_t n,
                           uint64_t index){ROW(int32_t, 0x7fffffff, 0x7f800000, 0x7fc00000)}
 
 /* Whole numbers: all bits count, and the narrower types are widened with their sign. */
-#define ROW_WHOLE(type, name)                                                                                          \
-    VECTORS static void name(tra_digest *d, const type *v, size_t n, uint64_t index) { ROW(int64_t, -1, INT64_MAX, 0) }
-ROW_WHOLE(int64_t, row_i64) ROW_WHOLE(int32_t, row_i32) ROW_WHOLE(uint8_t, row_bool)
+#define ROW_WHOLE ROW(int64_t, -1, INT64_MAX, 0)
+VECTORS static void row_i64(tra_digest *d, const int64_t *v, size_t n, uint64_t index){ROW_WHOLE} VECTORS
+    static void row_i32(tra_digest *d, const int32_t *v, size_t n, uint64_t index){ROW_WHOLE} VECTORS
+    static void row_bool(tra_digest *d, const uint8_t *v, size_t n, uint64_t index) {
+    ROW_WHOLE
+}
 
-    static void row(tra_digest *d, tra_dtype type, const char *v, size_t n, uint64_t index) {
+static void row(tra_digest *d, tra_dtype type, const char *v, size_t n, uint64_t index) {
     switch (type) {
     case TRA_F64: row64(d, (const void *)v, n, index); return;
     case TRA_F32: row32(d, (const void *)v, n, index); return;

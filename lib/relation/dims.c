@@ -100,6 +100,21 @@ bool tra_dtype_parse(const char *s, tra_dtype *t) {
     return false;
 }
 
+const char *tra_dtype_choices(void) {
+#define X(id, text, ...) ", " text
+    return &TRA_DTYPES(X)[2];
+#undef X
+}
+
+bool tra_dtype_holds(tra_dtype t, int64_t v) {
+    switch (tra_dtype_rows[t].class) {
+    case TRA_CLASS_FLOAT: return true;
+    case TRA_CLASS_INT: return v >> (8 * tra_dtype_size(t) - 1) == 0 || v >> (8 * tra_dtype_size(t) - 1) == -1;
+    case TRA_CLASS_BOOL: return v == 0 || v == 1;
+    }
+    return false;
+}
+
 tra_dtype tra_dtype_join(tra_dtype a, tra_dtype b) {
     if (a == b || b == TRA_BOOL) return a;
     if (a == TRA_BOOL) return b;

@@ -42,9 +42,10 @@ static tra_status open_file(tra_rel *r, tra_err *e) {
 
 static bool is_numeric(hid_t dset) {
     hid_t type = H5Dget_type(dset);
-    H5T_class_t c = H5Tget_class(type);
+    tra_dtype t;
+    bool u64, numeric = tra_h5_dtype(type, &t, &u64);
     H5Tclose(type);
-    return c == H5T_FLOAT || c == H5T_INTEGER;
+    return numeric;
 }
 
 enum { MAX_NAMES = 12 };
@@ -84,7 +85,7 @@ static tra_status open_dataset(tra_rel *r, tra_err *e) {
     if (!r->name) {
         find_relations(r, &list);
         if (list.n == 0)
-            return tra_fail(e, TRA_INPUT, "%s holds no relation: no dataset of float or integer type", r->path);
+            return tra_fail(e, TRA_INPUT, "%s holds no relation: no dataset of floats, integers or booleans", r->path);
         if (list.n > 1)
             return tra_fail(e, TRA_INPUT, "%s holds several relations: %s; name one as in %s:%s", r->path,
                             enumerate(r, &list), r->path, list.name[0]);
@@ -116,19 +117,19 @@ typedef struct header {
 
 static tra_status read_type(tra_rel *r, header *h, tra_err *e) {
     static const char *const class_name[] = {
-        [H5T_TIME] = "time",        [H5T_STRING] = "string",        [H5T_BITFIELD] = "bitfield",
-        [H5T_OPAQUE] = "opaque",    [H5T_COMPOUND] = "compound",    [H5T_REFERENCE] = "reference",
-        [H5T_ENUM] = "enumeration", [H5T_VLEN] = "variable length", [H5T_ARRAY] = "array"};
+        [H5T_INTEGER] = "wide integer", [H5T_TIME] = "time",        [H5T_STRING] = "string",
+        [H5T_BITFIELD] = "bitfield",    [H5T_OPAQUE] = "opaque",    [H5T_COMPOUND] = "compound",
+        [H5T_REFERENCE] = "reference",  [H5T_ENUM] = "enumeration", [H5T_VLEN] = "variable length",
+        [H5T_ARRAY] = "array"};
     hid_t type = H5Dget_type(r->dset);
     H5T_class_t c = H5Tget_class(type);
-    size_t size = H5Tget_size(type);
-    r->type.dtype = c == H5T_FLOAT && size <= 4 ? TRA_F32 : TRA_F64;
+    bool readable = tra_h5_dtype(type, &r->type.dtype, &r->u64);
     r->size = tra_dtype_size(r->type.dtype);
-    h->native = H5Tequal(type, tra_h5_type(r->type.dtype)) > 0;
+    h->native = H5Tequal(type, tra_rel_memory_type(r)) > 0;
     H5Tclose(type);
-    if (c == H5T_FLOAT || c == H5T_INTEGER) return TRA_OK;
-    bool known = c > H5T_FLOAT && c < H5T_NCLASSES && class_name[c];
-    return BAD(r, e, "its elements are of %s type; only float and integer types can be read",
+    if (readable) return TRA_OK;
+    bool known = c >= 0 && c < H5T_NCLASSES && class_name[c];
+    return BAD(r, e, "its elements are of %s type; only floats, integers of at most 64 bits and booleans can be read",
                known ? class_name[c] : "no");
 }
 
@@ -209,7 +210,7 @@ static tra_status read_layout(tra_rel *r, header *h, tra_err *e) {
         for (int i = 0; i < h->shape.n; i++) h->chunk.v[i] = (int64_t)chunk[i];
         s = read_filters(r, dcpl, h, e);
         if (h->native && h->reachable) r->how = TRA_BY_CHUNK;
-        H5Pget_fill_value(dcpl, tra_h5_type(r->type.dtype), r->fill);
+        H5Pget_fill_value(dcpl, tra_rel_memory_type(r), r->fill);
     } else if (h->layout == H5D_CONTIGUOUS && h->native && H5Pget_external_count(dcpl) == 0) {
         /* before the first write there is no address, but behind a user block the library adds it to "undefined" */
         haddr_t at = H5Dget_storage_size(r->dset) > 0 ? H5Dget_offset(r->dset) : HADDR_UNDEF;

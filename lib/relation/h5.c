@@ -139,6 +139,28 @@ hid_t tra_h5_type(tra_dtype t) {
     return -1;
 }
 
+/* An enumeration of one byte with FALSE = 0 and TRUE = 1, whatever the order in which these were put in. */
+static bool is_bool(hid_t type) {
+    static const char *const names[] = {"FALSE", "TRUE"};
+    bool ok = H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2;
+    for (unsigned i = 0; ok && i < 2; i++) {
+        unsigned char v = 2;
+        char *name = H5Tget_member_name(type, i);
+        ok = name && H5Tget_member_value(type, i, &v) >= 0 && v < 2 && strcmp(name, names[v]) == 0;
+        H5free_memory(name);
+    }
+    return ok;
+}
+
+bool tra_h5_dtype(hid_t type, tra_dtype *t, bool *u64) {
+    H5T_class_t class = H5Tget_class(type);
+    size_t digits = class == H5T_INTEGER ? H5Tget_precision(type) - (H5Tget_sign(type) == H5T_SGN_2) : 0;
+    *u64 = digits == 64;
+    if (class == H5T_ENUM) return *t = TRA_BOOL, is_bool(type);
+    if (class == H5T_FLOAT) return *t = H5Tget_size(type) <= sizeof(float) ? TRA_F32 : TRA_F64, true;
+    return *t = digits <= 31 ? TRA_I32 : TRA_I64, class == H5T_INTEGER && digits <= 64;
+}
+
 bool tra_h5_exists(hid_t loc, const char *path) {
     char part[4096];
     size_t n = strlen(path);
@@ -236,7 +258,8 @@ bool tra_h5_sealed(hid_t obj, const int64_t *v, int64_t n) {
 
 int tra_h5_header(hid_t dset, int64_t v[TRA_HEADER]) {
     static const char *const attrs[] = {"tra_format", "tra_rank", "tra_keys", "tra_cuts", "tra_extents"};
-    const hid_t types[] = {H5T_IEEE_F64LE, H5T_IEEE_F32LE, H5T_IEEE_F64BE, H5T_IEEE_F32BE};
+    const hid_t types[] = {H5T_IEEE_F64LE, H5T_IEEE_F32LE, H5T_IEEE_F64BE, H5T_IEEE_F32BE, H5T_STD_I64LE,
+                           H5T_STD_I32LE,  H5T_STD_I64BE,  H5T_STD_I32BE,  bool_type()};
     tra_arena *a = tra_arena_new();
     const char *layout = tra_h5_get_text(dset, "tra_layout", a);
     hid_t type = H5Dget_type(dset), space = H5Dget_space(dset);
@@ -244,7 +267,7 @@ int tra_h5_header(hid_t dset, int64_t v[TRA_HEADER]) {
     int n = 0, ndims = H5Sget_simple_extent_dims(space, dims, NULL);
     v[n++] = layout ? layout[0] : 0;
     v[n] = 0;
-    for (int i = 0; i < 4; i++) v[n] += (H5Tequal(type, types[i]) > 0) << i;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) v[n] += (H5Tequal(type, types[i]) > 0) << i;
     v[++n] = ndims;
     n++;
     for (int i = 0; i < ndims; i++) v[n++] = (int64_t)dims[i];

@@ -315,7 +315,7 @@ static tra_status read_library(const tra_rel *r, int64_t ordinal, const tra_dims
         H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
         mem = H5Screate_simple(r->geom.dims.n, count, NULL);
     }
-    herr_t got = H5Dread(r->dset, tra_h5_type(r->type.dtype), mem, space, H5P_DEFAULT, buf);
+    herr_t got = H5Dread(r->dset, tra_rel_memory_type(r), mem, space, H5P_DEFAULT, buf);
     tra_status s = TRA_OK;
     if (got < 0)
         s = tra_h5_fail(e, TRA_INPUT, r->vfd, "chunk %s of %s:%s cannot be read", tra_key_text(&key, text), r->path,
@@ -326,6 +326,40 @@ static tra_status read_library(const tra_rel *r, int64_t ordinal, const tra_dims
     return s;
 }
 
+/* The element i of a tuple's array, which has no value of the relation's type. */
+static tra_status no_value(const tra_rel *r, int64_t ordinal, const tra_dims *ext, int64_t i, uint64_t v, tra_err *e) {
+    char buf[TRA_DIMTEXT];
+    tra_dims key, in, at = {.n = r->geom.dims.n};
+    tra_catalog_key(&r->cat, ordinal, &key);
+    tra_geom_offset(&r->geom, &key, at.v);
+    tra_unlinear(ext, i, &in);
+    for (int a = 0; a < in.n; a++) at.v[r->geom.lead + a] += in.v[a];
+    tra_dims_text(&at, "[", ",", "]", buf, sizeof buf);
+    if (r->u64)
+        return tra_fail(e, TRA_INPUT,
+                        "%s:%s: element %s is %" PRIu64 ", more than i64 holds (tra import --dtype f64 rounds it)",
+                        r->path, r->name, buf, v);
+    return tra_fail(e, TRA_INPUT, "%s:%s: element %s of booleans is neither 0 nor 1 but %" PRIu64, r->path, r->name,
+                    buf, v);
+}
+
+/* HDF5 holds more values than the types that these are read as: u64 beyond i64, and any byte as a bool. */
+static tra_status check_values(const tra_rel *r, int64_t ordinal, const tra_dims *ext, int64_t n, const void *buf,
+                               tra_err *e) {
+    const uint64_t *words = buf;
+    const unsigned char *bytes = buf;
+    bool one_byte = tra_dtype_rows[r->type.dtype].class == TRA_CLASS_BOOL;
+    uint64_t all = 0; /* the bits that any element has */
+    if (r->u64 && !r->keep_u64)
+        for (int64_t i = 0; i < n; i++) all |= words[i] >> 63;
+    if (one_byte)
+        for (int64_t i = 0; i < n; i++) all |= bytes[i] >> 1;
+    if (all == 0) return TRA_OK;
+    int64_t i = 0;
+    while ((one_byte ? bytes[i] >> 1 : words[i] >> 63) == 0) i++;
+    return no_value(r, ordinal, ext, i, one_byte ? bytes[i] : words[i], e);
+}
+
 static tra_status read_array(tra_rel *r, int64_t ordinal, void *buf, void *scratch, bool direct, tra_err *e) {
     tra_dims ext;
     int64_t n;
@@ -333,15 +367,20 @@ static tra_status read_array(tra_rel *r, int64_t ordinal, void *buf, void *scrat
     tra_catalog_ext(&r->cat, ordinal, &ext);
     if (!tra_dims_product(&ext, &n) || n == 0) return TRA_OK;
     switch (r->how) {
-    case TRA_BY_ROW: return read_rows(r, ordinal, &ext, buf, e);
-    case TRA_BY_LIBRARY: return read_library(r, ordinal, &ext, buf, e);
-    case TRA_BY_CHUNK: break;
+    case TRA_BY_ROW: TRA_TRY(read_rows(r, ordinal, &ext, buf, e)); break;
+    case TRA_BY_LIBRARY: TRA_TRY(read_library(r, ordinal, &ext, buf, e)); break;
+    case TRA_BY_CHUNK:
+        if (r->chunks[ordinal].addr >= 0)
+            TRA_TRY(read_chunk(r, ordinal, &ext, buf, scratch, direct, e));
+        else if (r->ours)
+            return damaged(r, ordinal, "it is not in the file's index", e);
+        else
+            fill_array(r, n, buf);
     }
-    if (r->chunks[ordinal].addr >= 0) return read_chunk(r, ordinal, &ext, buf, scratch, direct, e);
-    if (r->ours) return damaged(r, ordinal, "it is not in the file's index", e);
-    fill_array(r, n, buf);
-    return TRA_OK;
+    return check_values(r, ordinal, &ext, n, buf, e);
 }
+
+bool tra_rel_keep_u64(tra_rel *r) { return r->keep_u64 = r->u64; }
 
 tra_status tra_rel_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e) {
     return read_array(r, ordinal, buf, scratch, false, e);

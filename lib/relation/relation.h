@@ -68,6 +68,8 @@ static inline size_t tra_dtype_size(tra_dtype t) { return tra_dtype_rows[t].size
 static inline const char *tra_dtype_name(tra_dtype t) { return tra_dtype_rows[t].name; }
 static inline bool tra_dtype_is_float(tra_dtype t) { return tra_dtype_rows[t].class == TRA_CLASS_FLOAT; }
 bool tra_dtype_parse(const char *s, tra_dtype *t);
+const char *tra_dtype_choices(void);          /* "f64, f32, ..." for messages */
+bool tra_dtype_holds(tra_dtype t, int64_t v); /* of an integer type or bool; a float takes any, rounded */
 /* The type that holds the values of both: a bool fits every type, integers beside floats give f64. */
 tra_dtype tra_dtype_join(tra_dtype a, tra_dtype b);
 

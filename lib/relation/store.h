@@ -58,13 +58,16 @@ typedef struct tra_rel tra_rel;
 void tra_relspec(tra_arena *a, const char *spec, const char **path, const char **name);
 
 /* Opens spec ("file.h5" or "file.h5:name"; without a name its only relation, or "data"). The type and catalog live
- * in rel. Foreign datasets (h5py, MATLAB, Octave: any float or integer type, chunked or contiguous, any filter that
- * the HDF5 library knows) are relations with k = r; for contiguous ones `block` (may be NULL: chosen) gives the blocks.
+ * in rel. Foreign datasets (h5py, MATLAB, Octave: floats, integers and h5py's booleans, chunked or contiguous, any
+ * filter that the HDF5 library knows) are relations with k = r, of the narrowest element type that holds the file's
+ * (u64: i64, and reading a larger element fails); for contiguous ones `block` (may be NULL: chosen) gives the blocks.
  * Unallocated chunks are holes only in files that tra wrote, else they hold the fill value.
  * Errors: TRA_INPUT naming file and dataset. */
 TRA_MUSTUSE tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, tra_err *e);
 void tra_rel_close(tra_rel *r); /* NULL allowed */
 const tra_type *tra_rel_type(const tra_rel *r);
+/* Does the file hold u64? Then elements are read from now on as they are, u64 in the place of i64. */
+bool tra_rel_keep_u64(tra_rel *r);
 
 /* Bytes that an open relation, or one that is written, holds for its keys, their chunks and HDF5's index of them. */
 int64_t tra_store_index_bytes(const tra_catalog *c);

@@ -37,6 +37,9 @@ hid_t tra_h5_fapl(bool align);
 tra_status tra_h5_fail_at(const char *file, int line, tra_err *e, tra_status s, const tra_vfd *f, const char *fmt, ...)
     TRA_PRINTF(6, 7);
 hid_t tra_h5_type(tra_dtype t); /* the library's own id, not to be closed */
+/* The narrowest element type that holds the values of an HDF5 type, long doubles rounded; false: none does. *u64: what
+ * it holds goes to 2^64-1, and so beyond the i64 that it is read as. */
+bool tra_h5_dtype(hid_t type, tra_dtype *t, bool *u64);
 
 bool tra_h5_exists(hid_t loc, const char *path); /* every link of the path, and an object behind the last */
 /* Attributes. get_ints: number read (at most max), or -1 when absent or not integers; get_text from arena or NULL. */
@@ -79,6 +82,8 @@ struct tra_rel {
     tra_type type;
     tra_geom geom; /* with dims, chunk and grid as they are in the file (contiguous: as the blocks are) */
     size_t size;   /* of an element in memory */
+    bool u64;      /* the file holds u64: type says i64, and elements of 2^63 and more are refused */
+    bool keep_u64; /* they are not: the caller takes u64 */
     bool ours;     /* has the attributes of a relation */
     bool scalar;   /* a dataset without dimensions */
     enum { TRA_BY_CHUNK, TRA_BY_ROW, TRA_BY_LIBRARY } how; /* pread of chunks, of contiguous rows, or H5Dread */
@@ -96,6 +101,11 @@ struct tra_rel {
     char fill[8];          /* BY_CHUNK, foreign: value of chunks that are not there */
     bool stored_known;
 };
+
+/* HDF5's type of the elements that are read. */
+static inline hid_t tra_rel_memory_type(const tra_rel *r) {
+    return r->u64 ? H5T_NATIVE_UINT64 : tra_h5_type(r->type.dtype);
+}
 
 /* ---- writer (writer.c, commit.c) ------------------------------------------------------------------------------ */
 

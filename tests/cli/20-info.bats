@@ -65,7 +65,7 @@ with h5py.File("a.h5", "w") as f:
     f.create_dataset("gz", data=np.arange(24, dtype="i4").reshape(2, 3, 4), chunks=(1, 3, 2), compression="gzip", shuffle=True)
     f["plain"] = np.arange(10.0)'
     status 0 tra info --format json a.h5:gz
-    is f64 json relations.0.dtype
+    is i32 json relations.0.dtype
     is "[2, 3, 4]" json relations.0.shape
     is "[2, 1, 2]" json relations.0.frontier
     is true json relations.0.foreign
@@ -74,6 +74,31 @@ with h5py.File("a.h5", "w") as f:
     is "[10]" json relations.0.shape
     status 3 tra info a.h5
     has "a.h5"
+}
+
+@test "integers and booleans have their type, and statistics to the last digit" {
+    py '
+with h5py.File("a.h5", "w") as f:
+    f["i64"] = np.array([[2**53 + 1, -2**63], [2**63 - 1, 5]]); f["i32"] = np.array([-7, 3], "i2")
+    f["bool"] = np.array([True, False, True, True]); f["none"] = np.zeros((0, 3), int)
+    f["u64"] = np.array([7, 2**63 - 1], "u8"); f["large"] = np.array([[7], [2**63]], "u8")'
+    status 0 tra info --stats --format json a.h5:i64 a.h5:i32 a.h5:bool a.h5:none a.h5:u64
+    py '
+r = {x["dataset"]: (x["dtype"], x["stats"]) for x in json.loads(sys.argv[1])["relations"]}
+assert r["i64"] == ("i64", dict(min=-2**63, max=2**63 - 1, mean=(2**53 + 5) / 4, nan=0)), r
+assert r["i32"] == ("i32", dict(min=-7, max=3, mean=-2, nan=0)), r
+assert r["bool"] == ("bool", dict(min=0, max=1, mean=0.75, nan=0)), r
+assert r["none"] == ("i64", dict(min=None, max=None, mean=None, nan=0)), r
+assert r["u64"] == ("i64", dict(min=7, max=2**63 - 1, mean=2.0**62, nan=0)), r' "$output"
+    status 0 tra info --stats a.h5:i64
+    has "i64 2 x 2"
+    has "min -9223372036854775808, max 9223372036854775807, mean"
+    status 0 tra info a.h5:large
+    has "i64 2 x 1"
+    for command in "info -s" digest "diff a.h5:large"; do
+        status 3 tra $command a.h5:large
+        has "a.h5:large: element [1,0] is 9223372036854775808, more than i64 holds"
+    done
 }
 
 @test "info of a scalar and of an empty tensor" {

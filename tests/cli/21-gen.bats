@@ -42,6 +42,25 @@ for x in u, n:  # neighbours along both dimensions are unrelated
     for a, b in (x[:, 1:], x[:, :-1]), (x[1:], x[:-1]): assert abs(np.corrcoef(a.ravel(), b.ravel())[0, 1]) < 0.01'
 }
 
+@test "integers and booleans: every distribution, any block and codec" {
+    for dtype in i64 i32 bool; do
+        [ $dtype = bool ] || tra gen -q --shape 11x7 --block 4x3 --dist range --dtype $dtype -o $dtype.h5:range
+        tra gen -q --shape 9x12 --block 4x5 --dist identity --dtype $dtype -o $dtype.h5:identity
+        tra gen -q --shape 50x60 --block 7x60 --dist zero --dtype $dtype --codec zstd -o $dtype.h5:zero
+        tra gen -q --shape 500x600 --seed 7 --dtype $dtype -o $dtype.h5:a
+        TRA_THREADS=1 tra gen -q --shape 500x600 --block 333x64 --seed 7 --dtype $dtype --codec zstd -o $dtype.h5:b
+        [ "$(tra digest $dtype.h5:a | cut -c1-32)" = "$(tra digest $dtype.h5:b | cut -c1-32)" ]
+        py '
+f, t = h5py.File(sys.argv[1] + ".h5"), dict(i64="<i8", i32="<i4", bool="|b1")[sys.argv[1]]
+assert all(d.dtype.str == t for k, d in f.items() if k != ".tra"), list(f)
+if t != "|b1": assert (f["range"][:] == np.arange(77).reshape(11, 7)).all()
+assert (f["identity"][:] == np.eye(9, 12)).all() and (f["zero"][:] == 0).all()
+a, b = f["a"][:], f["b"][:]; n = 2 if t == "|b1" else 100
+assert (a == b).all() and a.min() == 0 and a.max() == n - 1
+counts = np.bincount(a.ravel().astype(int)); assert len(counts) == n and abs(counts - a.size / n).max() < 6 * (a.size / n) ** 0.5' $dtype
+    done
+}
+
 @test "the same seed gives the same values whatever the block, codec, threads and memory" {
     for dist in uniform normal; do
         tra gen -q --shape 130x171 --block 130x171 --dist $dist --seed 3 -o a.h5
@@ -88,7 +107,13 @@ for x in u, n:  # neighbours along both dimensions are unrelated
     done
     status 2 tra gen --shape 3 --block 0 -o a.h5
     status 2 tra gen --shape 3 --dtype f16 -o a.h5
-    has "none of f64, f32"
+    has "none of f64, f32, i64, i32, bool"
+    status 2 tra gen --shape 3 --dist normal --dtype i64 -o a.h5
+    has "--dist normal makes no whole numbers"
+    status 2 tra gen --shape 3 --dist range --dtype bool -o a.h5
+    has "goes to 2 here, which bool does not hold"
+    status 2 tra gen --shape 2147483649 --dist range --dtype i32 -o a.h5
+    has "goes to 2147483648 here, which i32 does not hold"
     status 2 tra gen --shape 3 --codec lz4 -o a.h5
     status 2 tra gen --shape 3 --dist poisson -o a.h5
     has "none of uniform|normal|identity|range|zero"

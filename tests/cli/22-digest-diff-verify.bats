@@ -31,15 +31,20 @@ with h5py.File("a.h5", "w") as f:
     [ "$(cut -c1-32 <<<"$output" | sort -u | wc -l)" = 9 ]
 }
 
-@test "one NaN, one zero; integers digest as the f64 they become" {
+@test "one NaN, one zero; integers digest by their type" {
     py '
 x = np.array([np.nan, 0.0, 3.0]); y = np.array([0x7ff8000000000123, 1 << 63, 0x4008 << 48], dtype="u8").view("f8")
-with h5py.File("a.h5", "w") as f: f["x"] = x; f["y"] = y; f["i"] = np.arange(5); f["d"] = np.arange(5.0)'
-    for pair in "x y" "i d"; do
+i = np.arange(-2, 3)
+with h5py.File("a.h5", "w") as f:
+    f["x"] = x; f["y"] = y; f["i"] = i; f["be"] = i.astype(">i8"); f["b"] = i > 0
+    f["s"] = i.astype("i1"); f["t"] = i.astype(">i4"); f["d"] = i.astype("f8")'
+    for pair in "x y" "i be" "s t"; do
         read -r one other <<<"$pair"
         status 0 tra digest a.h5:"$one" a.h5:"$other"
         [ "${lines[0]%% *}" = "${lines[1]%% *}" ]
     done
+    status 0 tra digest a.h5:{i,s,b,d}
+    [ "$(cut -c1-32 <<<"$output" | sort -u | wc -l)" = 4 ]
 }
 
 @test "digest does not trust the attribute" {
@@ -50,6 +55,32 @@ with h5py.File("a.h5", "w") as f: f["x"] = x; f["y"] = y; f["i"] = np.arange(5);
 }
 
 # ---- diff ----
+
+@test "diff of integers is exact, also beside floats" {
+    py '
+with h5py.File("a.h5", "w") as f:
+    a = np.array([[1, 2**53], [-2**63, 2**63 - 1]]); b = a.copy(); b[0, 1] += 1
+    f["a"] = a; f["b"] = b; f["c"] = a.astype("f8"); f["d"] = np.array([[1.0, 2**53], [-2**63, 0]])
+    f["e"] = -a[:, ::-1]; f["t"] = np.array([True, False]); f["u"] = np.array([1, 0], "i1"); f["n"] = np.array([1, np.nan])'
+    status 0 tra diff a.h5:a a.h5:a
+    has "equal: 4 elements"
+    status 1 tra diff a.h5:a a.h5:b
+    has "different: 1 of 4 elements; largest difference 1 at [0,1]: 9007199254740992 and 9007199254740993"
+    status 1 tra diff --format json a.h5:b a.h5:a
+    is 9007199254740993 json a
+    is 9007199254740992 json b
+    is 1 json max_abs
+    status 0 tra diff --atol 1 a.h5:a a.h5:b
+    status 1 tra diff a.h5:a a.h5:c # 2^63 - 1 is none of f64
+    has "different: 1 of 4 elements; largest difference 1 at [1,1]: 9223372036854775807 and 9.2233720368547758e+18"
+    status 1 tra diff a.h5:c a.h5:b
+    has "different: 2 of 4 elements; largest difference 1 at [0,1]: 9007199254740992 and 9007199254740993"
+    status 1 tra diff a.h5:a a.h5:e # the largest difference that there is
+    has "largest difference 1.84467e+19 at [1,1]: 9223372036854775807 and -9223372036854775808"
+    status 0 tra diff a.h5:t a.h5:u
+    status 1 tra diff a.h5:t a.h5:n
+    has "largest difference inf at [1]: 0 and nan"
+}
 
 @test "diff: equal whatever blocks, codec and type" {
     tra gen -q --shape 50x60 --block 16x16 --dist range -o a.h5

@@ -64,13 +64,134 @@ np.save("r31.npy", r.normal(size=(1,) * 29 + (2, 3)))'
     same x.h5 r4.npy
 }
 
-@test "integers that f64 cannot hold and values that f32 cannot are counted" {
+@test "integers that a float cannot hold and values that f32 cannot are counted" {
     py 'np.save("i.npy", np.array([2**53 + 1, 3, 2**63 - 1])); np.save("d.npy", np.array([1e300, np.inf, 1]))'
-    status 0 tra import --format json i.npy -o x.h5
+    status 0 tra import --format json --dtype f64 i.npy -o x.h5
     has "i.npy: 2 integers cannot be held exactly in f64"
+    tra import -q i.npy -o i.h5
+    status 0 tra import --dtype f64 i.h5 -o x.h5
+    has "i.h5: 2 integers cannot be held exactly in f64"
+    status 0 tra import --dtype f32 i.h5 -o x.h5
+    has "i.h5: 2 integers cannot be held exactly in f32"
     run bash -c '"$TRA" import --format json d.npy --dtype f32 -o x.h5 2>/dev/null'
     is 1 json overflow
     is 2 json inf
+}
+
+# kept SOURCE WANT OPTION...: what is imported has the type WANT, and the values of want.npy.
+kept() {
+    rm -f kept.h5
+    tra import -q "$1" -o kept.h5 --block 3x2 "${@:3}"
+    py 'd, want = h5py.File("kept.h5")["data"], np.load("want.npy")
+assert d.dtype == np.dtype(sys.argv[2]) and (d[...] == want).all(), (sys.argv, d.dtype, d[...])' "$1" "$2"
+}
+
+@test "integers and booleans keep their type: npy, raw, HDF5, in every byte order, by file and by stream" {
+    while read -r want types; do
+        for type in $types; do
+            py 't = np.dtype(sys.argv[1])
+a = np.arange(35).reshape(5, 7) * 3 % 8 if t != bool else np.arange(35).reshape(5, 7) % 3 > 0
+if t != bool: a = a.astype("u8" if t.kind == "u" else "i8"); a[4, 6] = min(np.iinfo(t).max, 2**63 - 1); a[0, 1] = np.iinfo(t).min
+np.save("want.npy", a); a = a.astype(t); np.save("c.npy", a); np.save("f.npy", np.asfortranarray(a))
+a.tofile("x.raw"); np.asfortranarray(a).T.tofile("f.raw")
+with h5py.File("x.h5", "w") as f:
+    f["plain"] = a; f.create_dataset("chunks", data=a, chunks=(4, 3)); f.create_dataset("gz", data=a, chunks=(2, 7), compression="gzip")' $type
+            raw="--shape 5x7 --endian $(case $type in ">"*) echo big ;; *) echo little ;; esac) --dtype"
+            raw="$raw $(py 't = np.dtype(sys.argv[1]); print("bool" if t == bool else t.kind + str(8 * t.itemsize))' $type)"
+            kept c.npy $want
+            kept f.npy $want
+            kept - $want --from npy --memory "$(room 40K)" < <(cat f.npy)
+            kept x.raw $want $raw
+            kept f.raw $want $raw --order F
+            kept - $want --from raw $raw < <(cat x.raw)
+            for n in plain chunks gz; do kept x.h5:$n $want --codec zstd; done
+        done
+    done <<<'i4 i1 u1 <i2 >i2 <u2 >u2 <i4 >i4
+i8 <u4 >u4 <i8 >i8 <u8 >u8
+? ?'
+}
+
+@test "--dtype converts what fits, and names the first element that does not" {
+    py '
+a = np.zeros((5, 7)); a[3, 4] = 2.5; np.save("half.npy", a); a[3, 4] = 3e9; np.save("large.npy", a); a[3, 4] = np.nan; np.save("nan.npy", a)
+a[3, 4] = -7; np.save("good.npy", a); np.save("want.npy", a.astype(int))
+b = np.zeros((5, 7), "u8"); b[3, 4] = 2**63; np.save("u.npy", b); np.save("uf.npy", np.asfortranarray(b)); b.tofile("u.raw")
+for n in "half", "large", "nan", "good":
+    with h5py.File(n + ".h5", "w") as f: f.create_dataset("data", data=np.load(n + ".npy"), chunks=(2, 3))
+with h5py.File("u.h5", "w") as f: f.create_dataset("data", data=b, chunks=(2, 3))'
+    for type in i64 i32; do for suffix in npy h5; do kept good.$suffix ${type/[0-9]*/}$((${type:1} / 8)) --dtype $type; done; done
+    for suffix in npy h5; do
+        status 3 tra import half.$suffix --dtype i64 -o x.h5; has "half.$suffix: element [3,4] is 2.5, which i64 does not hold"
+        status 3 tra import large.$suffix --dtype i32 -o x.h5; has "element [3,4] is 3000000000, which i32 does not hold"
+        status 3 tra import nan.$suffix --dtype i32 -o x.h5; has "element [3,4] is nan, which i32 does not hold"
+        status 3 tra import good.$suffix --dtype bool -o x.h5; has "element [3,4] is -7, which bool does not hold"
+        status 3 tra import u.$suffix -o x.h5; has "u.$suffix"; has "element [3,4] is 9223372036854775808"
+        status 0 tra import -q u.$suffix --dtype f64 -o x.h5
+        py 'assert h5py.File("x.h5")["data"][3, 4] == 2.0**63'
+        status 0 tra import -q u.$suffix --dtype f32 -o x.h5
+        py 'assert h5py.File("x.h5")["data"][3, 4] == 2.0**63'
+    done
+    status 3 tra import uf.npy -o y.h5; has "uf.npy: element [3,4] is 9223372036854775808, which i64 does not hold"
+    status 3 tra import - --from npy -o y.h5 < <(cat uf.npy); has "element [3,4] is 9223372036854775808"
+    status 3 tra import u.raw --shape 5x7 --dtype u64 -o y.h5; has "u.raw: element [3,4] is 9223372036854775808"
+    [ ! -e y.h5 ]
+}
+
+@test "text of whole numbers is f64, and exact integers where --dtype asks" {
+    printf '9007199254740993,-9223372036854775808
+9223372036854775807,1e3
+' >a.csv
+    printf '%%%%MatrixMarket matrix coordinate integer skew-symmetric
+2 2 1
+2 1 9007199254740993
+' >a.mtx
+    printf '%%%%MatrixMarket matrix array real general
+2 2
+9007199254740993
+9223372036854775807
+-9223372036854775808
+1000.00
+' >b.mtx
+    py 'np.save("want.npy", np.array([[2**53 + 1, -2**63], [2**63 - 1, 1000]]))'
+    for from in a.csv b.mtx; do kept $from i8 --dtype i64; done
+    kept - i8 --from csv --dtype i64 < <(cat a.csv)
+    py 'np.save("want.npy", np.array([[0, -2**53 - 1], [2**53 + 1, 0]]))'
+    kept a.mtx i8 --dtype i64
+    for from in a.csv a.mtx; do
+        status 0 tra import $from -o x.h5; has "type     f64"
+    done
+    printf '1,0
+0,1
+' >a.csv
+    py 'np.save("want.npy", np.eye(2))'
+    kept a.csv ? --dtype bool
+    printf '1,2
+3,4.5
+' >a.csv
+    status 3 tra import a.csv --dtype i32 -o y.h5; has 'a.csv: line 2, column 2: i32 does not hold "4.5"'
+    printf '1.5,2
+3,4
+' >a.csv # a row of numbers is no header
+    status 3 tra import a.csv --dtype i32 -o y.h5; has 'a.csv: line 1, column 1: i32 does not hold "1.5"'
+    printf 'a,b
+3,9223372036854775808
+' >a.csv
+    status 3 tra import a.csv --dtype i64 -o y.h5; has 'line 2, column 2: i64 does not hold "9223372036854775808"'
+    printf '1,
+3,4
+' >a.csv
+    status 3 tra import a.csv --dtype i64 --empty-nan --no-header -o y.h5; has "line 1, column 2 is empty"
+    printf '%%%%MatrixMarket matrix coordinate integer skew-symmetric
+2 2 1
+2 1 -2147483648
+' >a.mtx
+    status 3 tra import a.mtx --dtype i32 -o y.h5; has "line 3: i32 does not hold the negative of -2147483648"
+    printf '%%%%MatrixMarket matrix array integer general
+1 1
+2
+' >a.mtx
+    status 3 tra import a.mtx --dtype bool -o y.h5; has 'line 3: bool does not hold "2"'
+    [ ! -e y.h5 ]
 }
 
 @test "npy files that hold no numbers, or not what they say" {
@@ -291,7 +412,8 @@ with h5py.File("src.h5", "w") as f:
     status 2 tra import a.npy; has "-o"
     status 2 tra import -o x.h5
     status 2 tra import a.npy -o x.h5 --from xls; has "npy|csv|mtx|raw|h5"
-    status 2 tra import a.npy -o x.h5 --dtype i32
+    status 2 tra import a.npy -o x.h5 --dtype i33; has "one of f64, f32, i64, i32, bool"
+    status 2 tra import a.npy -o x.h5 --dtype u16; has "only a raw file can hold this"
     status 2 tra import a.npy -o x.h5 --codec lzma
     status 2 tra import a.npy -o x.h5 --header --no-header
     status 2 tra import a.npy -o x.h5 --delimiter 5

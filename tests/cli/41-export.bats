@@ -58,6 +58,37 @@ c = io.mmread("c.mtx"); assert c.nnz == a.size - 1 and np.array_equal(c.toarray(
     done
 }
 
+@test "integers to the last digit, booleans as such, in every format and under every budget" {
+    py '
+r = np.random.default_rng(5); i = r.integers(-2**63, 2**63 - 1, (57, 31)); i[0, :3] = 0, -2**63, 2**63 - 1
+np.save("i64.npy", i); np.save("i32.npy", (i >> 32).astype("i4")); np.save("bool.npy", i > 0)
+np.save("t.npy", r.integers(-2**63, 2**63 - 1, (5, 6, 7)))'
+    for type in i64 i32 bool; do for m in 256M "$(room 12K)"; do
+        tra import -q $type.npy --block 10x8 -o a.h5
+        for to in npy raw csv mtx h5; do tra export -q a.h5 --memory $m -o x.$to; done
+        tra export -q a.h5 --memory $m --coordinate -o c.mtx
+        tra export -q a.h5 --gzip -o g.h5
+        py '
+import scipy.io as io
+a = np.load(sys.argv[1] + ".npy"); b = np.load("x.npy"); assert b.dtype == a.dtype and (a == b).all() and open("x.npy", "rb").read(200) == open(sys.argv[1] + ".npy", "rb").read(200)
+assert a.tobytes() == open("x.raw", "rb").read()
+assert (np.loadtxt("x.csv", delimiter=",", dtype="i8") == a).all()
+m = io.mmread("x.mtx"); assert m.dtype.kind == "i" and (m == a).all()
+c = io.mmread("c.mtx"); assert c.dtype.kind == "i" and (c.toarray() == a).all() and c.nnz == (a != 0).sum()
+for f in "x.h5", "g.h5":
+    d = h5py.File(f)["data"]; assert d.dtype == a.dtype and (d[...] == a).all(), f' $type
+        for from in x.npy x.csv x.mtx c.mtx x.h5 g.h5 "x.raw --shape 57x31"; do
+            tra import -q $from --dtype $type --block 9x9 -o y.h5
+            status 0 tra diff a.h5 y.h5
+            is "$(tra digest a.h5 | cut -c1-32)" eval "tra digest y.h5 | cut -c1-32"
+        done
+        status 0 tra verify a.h5 g.h5 x.h5
+    done; done
+    tra import -q t.npy --block 2x4x3 -o t.h5
+    tra export -q t.h5 -o u.npy
+    cmp t.npy u.npy
+}
+
 @test "h5: without filters or with gzip, readable without a plugin" {
     make
     tra import -q a.npy --block 10x8 --codec zstd -o z.h5

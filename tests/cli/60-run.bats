@@ -100,8 +100,8 @@ assert np.allclose(h5py.File("d.h5")["data"][:], (l[:, 4:] * r).sum(0), rtol=1e-
 @test "small integers are multiplied exactly" {
     py 'r = np.random.default_rng(1)
 np.save("a.npy", r.integers(-9, 10, (61, 47))); np.save("b.npy", r.integers(-9, 10, (47, 31)))'
-    tra import -q a.npy -o a.h5 --block 13x11
-    tra import -q b.npy -o b.h5 --block 11x7
+    tra import -q a.npy -o a.h5 --block 13x11 --dtype f64
+    tra import -q b.npy -o b.h5 --block 11x7 --dtype f64
     cat >mm.tra <<'EOF'
 input A from "a.h5"
 input B from "b.h5"

@@ -60,23 +60,32 @@ static double value(int64_t ordinal, int64_t i) {
     return (double)(x % 4099) / 8 - 100;
 }
 
+/* The same of integers: all bits, and zeros among them. */
+static int64_t whole_value(int64_t ordinal, int64_t i) {
+    uint64_t x = (uint64_t)(ordinal * 1000003 + i);
+    return x % 7 == 0 ? 0 : (int64_t)(x * 0x9e3779b97f4a7c15u);
+}
+
 static void make_array(const tra_type *t, int64_t ordinal, void *buf) {
     int64_t n = tra_catalog_floats1(t->cat, ordinal);
     for (int64_t i = 0; i < n; i++) {
-        if (t->dtype == TRA_F64)
-            ((double *)buf)[i] = value(ordinal, i);
-        else
-            ((float *)buf)[i] = (float)value(ordinal, i);
+        switch (t->dtype) {
+        case TRA_F64: ((double *)buf)[i] = value(ordinal, i); break;
+        case TRA_F32: ((float *)buf)[i] = (float)value(ordinal, i); break;
+        case TRA_I64: ((int64_t *)buf)[i] = whole_value(ordinal, i); break;
+        case TRA_I32: ((int32_t *)buf)[i] = (int32_t)whole_value(ordinal, i); break;
+        case TRA_BOOL: ((uint8_t *)buf)[i] = whole_value(ordinal, i) < 0; break;
+        }
     }
 }
 
 static bool same_array(const tra_type *t, int64_t ordinal, const void *buf) {
-    int64_t n = tra_catalog_floats1(t->cat, ordinal);
-    for (int64_t i = 0; i < n; i++) {
-        double v = t->dtype == TRA_F64 ? ((const double *)buf)[i] : ((const float *)buf)[i];
-        if (v != value(ordinal, i)) return false;
-    }
-    return true;
+    size_t n = (size_t)tra_catalog_floats1(t->cat, ordinal) * tra_dtype_size(t->dtype);
+    void *want = malloc(n + 1);
+    make_array(t, ordinal, want);
+    bool same = memcmp(want, buf, n) == 0;
+    free(want);
+    return same;
 }
 
 static void *room(const tra_type *t) { return malloc((size_t)tra_catalog_maxfloats(t->cat) * 8 + 64); }

@@ -20,6 +20,16 @@ static const char *file_of(const char *suffix, const void *bytes, size_t n) {
 
 static const tra_source_options defaults = {.header = -1, .memory = 1 << 20};
 
+static double element(tra_dtype t, const void *data, int64_t i) {
+    switch (t) {
+#define X(id, text, ctype, ...)                                                                                        \
+    case TRA_##id: return (double)((const ctype *)data)[i];
+        TRA_DTYPES(X)
+#undef X
+    }
+    return 0;
+}
+
 /* Opens, reads everything in storage order, at most `step` elements at a time. */
 static tra_status read_all(const char *file, const tra_source_options *o, int64_t step, double *out, int64_t max,
                            int64_t *n, tra_dims *shape, tra_err *e) {
@@ -32,15 +42,14 @@ static tra_status read_all(const char *file, const tra_source_options *o, int64_
         while (status == TRA_OK && got > 0 && *n + step <= max) {
             double buf[64];
             status = s->format->next(s, buf, step, &got, e);
-            for (int64_t i = 0; status == TRA_OK && i < got; i++)
-                out[(*n)++] = s->dtype == TRA_F64 ? buf[i] : (double)((float *)buf)[i];
+            for (int64_t i = 0; status == TRA_OK && i < got; i++) out[(*n)++] = element(s->dtype, buf, i);
         }
     } else if (s->access == TRA_ACCESS_BOX) {
         tra_dims zero = {.n = s->shape.n}, all = s->fortran ? tra_reversed(&s->shape) : s->shape;
         tra_dims_product(&all, n);
         char buf[1024];
         status = s->format->box(s, &zero, &all, buf, e);
-        for (int64_t i = 0; i < *n; i++) out[i] = s->dtype == TRA_F64 ? ((double *)buf)[i] : (double)((float *)buf)[i];
+        for (int64_t i = 0; status == TRA_OK && i < *n; i++) out[i] = element(s->dtype, buf, i);
     } else {
         tra_entry x[64];
         int64_t got = 1;
@@ -48,7 +57,8 @@ static tra_status read_all(const char *file, const tra_source_options *o, int64_
         while (status == TRA_OK && got > 0) {
             status = s->format->entries(s, x, step, &got, e);
             for (int64_t i = 0; status == TRA_OK && i < got; i++, ++*n)
-                out[x[i].row * s->shape.v[1] + x[i].col] = x[i].value;
+                out[x[i].row * s->shape.v[1] + x[i].col] =
+                    tra_dtype_is_float(s->dtype) ? x[i].value.real : (double)x[i].value.whole;
         }
     }
     *shape = s->shape;
@@ -197,46 +207,152 @@ TEST(elements_convert) {
     double d[4];
     float f[4];
     int64_t big[4] = {(INT64_C(1) << 53) + 1, -3, INT64_MAX, 7};
-    tra_elem_convert(TRA_ELEM_I64, false, big, TRA_F64, d, 4, &loss);
+    CHECK_INT(tra_elem_convert(TRA_ELEM_I64, false, big, TRA_F64, d, 4, &loss), -1);
     CHECK_INT(loss.inexact, 2);
     CHECK(d[1] == -3 && d[3] == 7);
     uint16_t half[4] = {0x3c00, 0xc500, 0x7c00, 0x0001};
-    tra_elem_convert(TRA_ELEM_F16, false, half, TRA_F32, f, 4, &loss);
+    CHECK_INT(tra_elem_convert(TRA_ELEM_F16, false, half, TRA_F32, f, 4, &loss), -1);
     CHECK(f[0] == 1 && f[1] == -5 && isinf(f[2]) && f[3] == ldexpf(1, -24));
     uint16_t turned[2] = {0x0100, 0xfeff};
-    tra_elem_convert(TRA_ELEM_I16, true, turned, TRA_F64, d, 2, &loss);
+    CHECK_INT(tra_elem_convert(TRA_ELEM_I16, true, turned, TRA_F64, d, 2, &loss), -1);
     CHECK(d[0] == 1 && d[1] == -2);
     double wide[2] = {1e300, INFINITY};
-    tra_elem_convert(TRA_ELEM_F64, false, wide, TRA_F32, f, 2, &loss);
+    CHECK_INT(tra_elem_convert(TRA_ELEM_F64, false, wide, TRA_F32, f, 2, &loss), -1);
     CHECK_INT(loss.overflow, 1);
     uint8_t yes[2] = {0, 255};
-    tra_elem_convert(TRA_ELEM_BOOL, false, yes, TRA_F64, d, 2, &loss);
+    CHECK_INT(tra_elem_convert(TRA_ELEM_BOOL, false, yes, TRA_F64, d, 2, &loss), -1);
     CHECK(d[0] == 0 && d[1] == 1);
     CHECK_INT(loss.inexact, 2);
+    int32_t small[2] = {(1 << 24) + 1, 1 << 24};
+    CHECK_INT(tra_elem_convert(TRA_ELEM_I32, false, small, TRA_F32, f, 2, &loss), -1);
+    CHECK_INT(loss.inexact, 3);
+}
+
+/* Every type that holds whole numbers, to every type, over what any of them ends at: a value arrives, or it is the
+ * first that does not fit, where a long double tells. */
+TEST(whole_numbers_are_converted_or_named) {
+    static const long double values[] = {
+        0,           1,           2,           -1,           127,          128,
+        -128,        -129,        255,         256,          32767,        32768,
+        65535,       65536,       0x7fffffffL, 0x80000000L,  -0x80000000L, -0x80000001L,
+        0xffffffffL, 0x1p53L - 1, 0x1p53L + 1, -0x1p53L - 1, 0x1p62L,      0x1p63L - 1,
+        0x1p63L,     -0x1p63L,    0x1p64L - 1};
+    int compared = 0;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        for (tra_elem k = TRA_ELEM_F64; k <= TRA_ELEM_BOOL; k++) {
+            long double v = values[i], max[] = {[TRA_F64] = 0x1p64L, 0x1p64L, INT64_MAX, INT32_MAX, 1};
+            long double min[] = {[TRA_F64] = -0x1p64L, -0x1p64L, INT64_MIN, INT32_MIN, 0};
+            _Alignas(16) char from[16];
+            if (k == TRA_ELEM_F16) continue;
+            switch (k) { /* what k does not hold is left out */
+#define X(name, text, ctype, kind)                                                                                     \
+    case TRA_ELEM_##name: {                                                                                            \
+        bool in = k <= TRA_ELEM_F80 ||                                                                                 \
+                  (k == TRA_ELEM_BOOL ? v == 0 || v == 1                                                               \
+                                      : v >= ((ctype)-1 < (ctype)1 ? -ldexpl(1, 8 * sizeof(ctype) - 1) : 0) &&         \
+                                            v < ldexpl(1, 8 * sizeof(ctype) - ((ctype)-1 < (ctype)1)));                \
+        ctype x = in ? (ctype)v : 0;                                                                                   \
+        if (!in || (long double)x != v) continue;                                                                      \
+        memcpy(from, &x, sizeof x);                                                                                    \
+    } break;
+                TRA_ELEMS(X)
+#undef X
+            }
+            for (tra_dtype t = TRA_I64; t <= TRA_BOOL; t++) {
+                int64_t to = -1;
+                tra_losses loss = {0};
+                int64_t bad = tra_elem_convert(k, false, from, t, &to, 1, &loss);
+                CHECK_INT(bad, v >= min[t] && v <= max[t] ? -1 : 0);
+                if (bad < 0) CHECK((long double)element(t, &to, 0) == (long double)(double)v);
+                if (bad < 0 && t == TRA_I64) CHECK((long double)to == v);
+                compared++;
+            }
+        }
+    }
+    CHECK(compared > 300);
+    static const double no[] = {0.5, -0.5, NAN, INFINITY, -INFINITY, 1e300, -0x1p63 * 1.001};
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
+        double x[3] = {1, no[i], 0.25};
+        int64_t to[3] = {7, 7, 7};
+        tra_losses loss = {0};
+        CHECK_INT(tra_elem_convert(TRA_ELEM_F64, false, x, TRA_I64, to, 3, &loss), 1);
+        CHECK(to[0] == 1 && to[1] == 7 && to[2] == 7);
+    }
+}
+
+TEST(whole_numbers_as_text) {
+    static const struct {
+        const char *text;
+        bool good;
+        int64_t value;
+    } cases[] = {{"0", true, 0},
+                 {"-0", true, 0},
+                 {"+7", true, 7},
+                 {"9223372036854775807", true, INT64_MAX},
+                 {"-9223372036854775808", true, INT64_MIN},
+                 {"9223372036854775808", false, 0},
+                 {"-9223372036854775809", false, 0},
+                 {"9007199254740993.000", true, INT64_C(9007199254740993)},
+                 {"1e3", true, 1000},
+                 {"1.5e1", true, 15},
+                 {"1.5e0", false, 0},
+                 {"1500e-2", true, 15},
+                 {"1500e-3", false, 0},
+                 {"0.99999999999999999999", false, 0},
+                 {"1.00000000000000000001", false, 0},
+                 {"1000000000000000000000e-3", true, INT64_C(1000000000000000000)},
+                 {"1e18", true, INT64_C(1000000000000000000)},
+                 {"1e19", false, 0},
+                 {"0e999999", true, 0},
+                 {"1e999999", false, 0},
+                 {"00000000000000000000000000012", true, 12},
+                 {"nan", false, 0},
+                 {"", false, 0},
+                 {"-", false, 0},
+                 {".", false, 0},
+                 {"1e", false, 0},
+                 {"1.2.3", false, 0},
+                 {"12x", false, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t v = 0;
+        bool good = tra_scan_whole(cases[i].text, strlen(cases[i].text), &v);
+        if (good != cases[i].good || v != cases[i].value) check_report("%s is %d, %" PRId64, cases[i].text, good, v);
+    }
+    static const int64_t values[] = {0, -1, INT64_MAX, INT64_MIN, 1234567890123456789, -10};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        char t[TRA_NUMTEXT], want[TRA_NUMTEXT];
+        t[tra_print_value(TRA_I64, values, (int64_t)i, t)] = '\0';
+        snprintf(want, sizeof want, "%" PRId64, values[i]);
+        CHECK_STR(t, want);
+    }
 }
 
 TEST(strided_copies_permute) {
     /* Every order of the dimensions of src, over extents with ones and tiles that do not fit. */
     tra_dims ext = {.n = 4, .v = {3, 70, 1, 41}};
     int order[4];
-    static float src[3 * 70 * 41], dst[3 * 70 * 41];
-    int64_t ds[4], ss[4], n = 3 * 70 * 41;
+    enum { N = 3 * 70 * 41 };
+    static unsigned char src[N * 8], dst[N * 8];
+    int64_t ds[4], ss[4];
     tra_strides(&ext, ds);
-    for (int p = 0; p < 256; p++) {
+    for (size_t i = 0; i < sizeof src; i++) src[i] = (unsigned char)(i * 131 >> 3);
+    for (int p = 0; p < 3 * 256; p++) {
+        size_t size = (const size_t[]){1, 4, 8}[p / 256];
         int seen = 0;
         for (int d = 0; d < 4; d++) seen |= 1 << (order[d] = p >> 2 * d & 3);
         if (seen != 15) continue;
         int64_t s = 1;
         for (int d = 3; d >= 0; s *= ext.v[order[d]], d--) ss[order[d]] = s;
-        for (int64_t i = 0; i < n; i++) src[i] = (float)i, dst[i] = -1;
-        tra_copy_strided(4, &ext, dst, ds, src, ss);
+        memset(dst, 0, sizeof dst);
+        tra_copy_strided(size, &ext, dst, ds, src, ss);
         tra_dims at = {.n = 4};
-        int64_t i = 0, bad = 0;
+        size_t i = 0, bad = 0;
         do {
             int64_t from = 0;
             for (int d = 0; d < 4; d++) from += at.v[d] * ss[d];
-            bad += dst[i++] != (float)from;
+            bad += memcmp(dst + i++ * size, src + (size_t)from * size, size) != 0;
         } while (tra_next(&ext, &at));
+        for (i *= size; i < sizeof dst; i++) bad += dst[i] != 0;
         CHECK_INT(bad, 0);
     }
 }
@@ -271,6 +387,13 @@ TEST(npy_versions_orders_types) {
     CHECK(shape.v[0] == 2 && got[1] == 2);
     CHECK_OK(npy_case(3, "{\"descr\": \">i2\", \"fortran_order\": False, \"shape\": (2,)}", big, 4), err);
     CHECK(shape.n == 1 && got[0] == 1 && got[1] == 2);
+    uint64_t u[6] = {1, 2, 3, 4, INT64_MAX, (uint64_t)INT64_MAX + 1};
+    CHECK_OK(npy_case(1, "{'descr': '<u8', 'fortran_order': False, 'shape': (5,)}", u, 40), err);
+    CHECK_FAILS(npy_case(1, "{'descr': '<u8', 'fortran_order': False, 'shape': (2, 3)}", u, 48), TRA_INPUT, err,
+                "element [1,2] is 9223372036854775808, which i64 does not hold");
+    u[1] = (uint64_t)INT64_MAX + 1; /* the second in the file is the first of the second row */
+    CHECK_FAILS(npy_case(1, "{'descr': '<u8', 'fortran_order': True, 'shape': (2, 3)}", u, 48), TRA_INPUT, err,
+                "element [1,0] is 9223372036854775808");
     CHECK_OK(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': ()}", d, 8), err);
     CHECK(shape.n == 0 && got[0] == 1 && count == 1);
     CHECK_OK(npy_case(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 9)}", d, 0), err);
@@ -574,7 +697,7 @@ TEST(formats_are_found) {
     CHECK_FAILS(text(".xyz", "\1\2\3"), TRA_INPUT, err, "say --from npy|csv|mtx|raw|h5");
     CHECK_FAILS(text(".raw", "12345678"), TRA_USAGE, err, "--shape");
     tra_source_options o = defaults;
-    o.has_shape = o.has_dtype = true;
+    o.has_shape = o.has_elem = true;
     o.shape = (tra_dims){.n = 1, .v = {1}};
     CHECK_FAILS(read_all(file_of(".raw", "123456789", 9), &o, 3, got, 256, &count, &shape, &err), TRA_INPUT, err,
                 "has 9 bytes");

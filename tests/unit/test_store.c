@@ -67,10 +67,12 @@ TEST(store_blocked_round_trips) {
                                            {"", ""}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         EACH_CODEC(c) {
-            tra_arena *a = tra_arena_new();
-            tra_type t = blocked(a, cases[i][0], cases[i][1], c == 1 ? TRA_F32 : TRA_F64);
-            round_trip(cases[i][0], &t, codecs[c], "tensor");
-            tra_arena_free(a);
+            for (tra_dtype dtype = TRA_F64; dtype <= TRA_BOOL; dtype++) {
+                tra_arena *a = tra_arena_new();
+                tra_type t = blocked(a, cases[i][0], cases[i][1], dtype);
+                round_trip(cases[i][0], &t, codecs[c], "tensor");
+                tra_arena_free(a);
+            }
         }
     }
     CHECK_INT(leftovers(), 0);
@@ -514,22 +516,32 @@ static void foreign_file(const char *path, hid_t type, int chunk, bool gzip, con
 
 TEST(store_foreign_datasets) {
     const char *path = at("foreign.h5");
-    double v[90], buf[90], scratch[512];
+    double v[90], scratch[512];
+    char buf[90 * sizeof(double)];
     tra_err e = {0};
     tra_dims block = {.n = 2, .v = {4, 3}};
     for (int i = 0; i < 90; i++) v[i] = i;
     tra_h5_enter();
-    const hid_t types[] = {H5T_IEEE_F64LE, H5T_IEEE_F64BE, H5T_IEEE_F32LE, H5T_IEEE_F32BE, H5T_STD_I8LE, H5T_STD_U32BE};
+    const struct {
+        hid_t type;
+        tra_dtype dtype;
+    } cases[] = {
+        {H5T_IEEE_F64LE, TRA_F64},     {H5T_IEEE_F64BE, TRA_F64}, {H5T_IEEE_F32LE, TRA_F32}, {H5T_IEEE_F32BE, TRA_F32},
+        {H5T_NATIVE_LDOUBLE, TRA_F64}, {H5T_STD_I8LE, TRA_I32},   {H5T_STD_U8LE, TRA_I32},   {H5T_STD_I16BE, TRA_I32},
+        {H5T_STD_U16LE, TRA_I32},      {H5T_STD_I32LE, TRA_I32},  {H5T_STD_I32BE, TRA_I32},  {H5T_STD_U32LE, TRA_I64},
+        {H5T_STD_U32BE, TRA_I64},      {H5T_STD_I64LE, TRA_I64},  {H5T_STD_I64BE, TRA_I64},  {H5T_STD_U64LE, TRA_I64},
+        {H5T_STD_U64BE, TRA_I64},
+    };
     tra_h5_leave();
-    for (int i = 0; i < 6; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (int how = 0; how < 4; how++) { /* contiguous, with blocks; chunked; chunk larger than the dataset; gzip */
             tra_rel *r;
             tra_h5_enter();
-            foreign_file(path, types[i], how == 0 ? 0 : how == 2 ? 9 : 4, how == 3, v);
+            foreign_file(path, cases[i].type, how == 0 ? 0 : how == 2 ? 9 : 4, how == 3, v);
             tra_h5_leave();
             CHECK_OK(tra_rel_open(path, how == 0 ? &block : NULL, &r, &e), e);
             const tra_type *t = tra_rel_type(r);
-            CHECK_INT(t->dtype, i == 2 || i == 3 ? TRA_F32 : TRA_F64);
+            CHECK_INT(t->dtype, cases[i].dtype);
             CHECK(tra_type_is_blocked(t, NULL));
             CHECK(tra_rel_info(r)->foreign && !tra_rel_info(r)->checksums);
             CHECK(tra_rel_scratch(r) <= sizeof scratch);
@@ -542,7 +554,13 @@ TEST(store_foreign_datasets) {
                 tra_type_offset(t, &key, &off);
                 CHECK_OK(tra_rel_read(r, o, buf, scratch, &e), e);
                 do {
-                    double got = t->dtype == TRA_F64 ? buf[j] : ((float *)buf)[j];
+                    double got = 0;
+                    switch (t->dtype) {
+#define X(id, text, ctype, ...)                                                                                        \
+    case TRA_##id: got = (double)((ctype *)(void *)buf)[j]; break;
+                        TRA_DTYPES(X)
+#undef X
+                    }
                     CHECK_NEAR(got, v[(off.v[0] + x.v[0]) * 10 + off.v[1] + x.v[1]], 0);
                     j++;
                 } while (tra_next(&ext, &x));
@@ -559,8 +577,8 @@ TEST(store_foreign_datasets) {
         CHECK_OK(tra_rel_open(path, &(tra_dims){.n = 2, .v = {4, 4}}, &r, &e), e);
         CHECK_INT(tra_rel_type(r)->cat->n, 9);
         CHECK_OK(tra_rel_read(r, 8, buf, scratch, &e), e);
-        CHECK_NEAR(buf[0], 3.5, 0);
-        CHECK_NEAR(buf[1], 3.5, 0);
+        CHECK_NEAR(((double *)(void *)buf)[0], 3.5, 0);
+        CHECK_NEAR(((double *)(void *)buf)[1], 3.5, 0);
         tra_rel_close(r);
     }
     tra_rel *r;
@@ -586,6 +604,106 @@ TEST(store_foreign_datasets) {
     CHECK_FAILS(tra_rel_open(spec, NULL, &r, &e), TRA_INPUT, e, "no elements");
     snprintf(spec, sizeof spec, "%s:nix", path);
     CHECK_FAILS(tra_rel_open(spec, NULL, &r, &e), TRA_INPUT, e, "has no dataset nix; it holds null, x");
+}
+
+/* 3 x 4 elements of a type, of which memory holds mem; contiguous or in chunks. */
+static void small_file(const char *path, hid_t type, hid_t mem, bool chunked, const void *v) {
+    hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), p = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t space = H5Screate_simple(2, (hsize_t[]){3, 4}, NULL);
+    if (chunked) H5Pset_chunk(p, 2, (hsize_t[]){2, 3});
+    hid_t d = H5Dcreate2(f, "x", type, space, H5P_DEFAULT, p, H5P_DEFAULT);
+    CHECK(H5Dwrite(d, mem, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0);
+    H5Dclose(d);
+    H5Sclose(space);
+    H5Pclose(p);
+    H5Fclose(f);
+}
+
+/* All elements of its tuples, from path; the first failure ends it. */
+static tra_status read_small(const char *path, bool keep_u64, uint64_t *sum, tra_err *e) {
+    tra_rel *r;
+    uint64_t buf[12];
+    char scratch[512];
+    *sum = 0;
+    TRA_TRY(tra_rel_open(path, NULL, &r, e));
+    if (keep_u64) CHECK(tra_rel_keep_u64(r));
+    const tra_type *t = tra_rel_type(r);
+    tra_status s = TRA_OK;
+    for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
+        s = tra_rel_read(r, i, buf, scratch, e);
+        int64_t n = tra_catalog_floats1(t->cat, i);
+        for (int64_t j = 0; j < n; j++) *sum += t->dtype == TRA_BOOL ? ((unsigned char *)buf)[j] : buf[j];
+    }
+    tra_rel_close(r);
+    return s;
+}
+
+/* Where i64 ends: in the file's own bytes, turned ones, and those the library reads; the element is named. */
+TEST(store_unsigned_beyond_i64) {
+    const char *path = at("u64.h5");
+    tra_err e = {0};
+    for (int big = 0; big < 2; big++) {
+        for (int chunked = 0; chunked < 2; chunked++) {
+            uint64_t v[12] = {[11] = INT64_MAX}, sum;
+            for (int over = 0; over < 2; over++) {
+                if (over) v[7] = (uint64_t)1 << 63 | 5;
+                tra_h5_enter();
+                small_file(path, big ? H5T_STD_U64BE : H5T_STD_U64LE, H5T_NATIVE_UINT64, chunked, v);
+                tra_h5_leave();
+                if (!over) CHECK_OK(read_small(path, false, &sum, &e), e);
+                if (over)
+                    CHECK_FAILS(read_small(path, false, &sum, &e), TRA_INPUT, e,
+                                ":x: element [1,3] is 9223372036854775813");
+                if (!over) CHECK(sum == INT64_MAX);
+                CHECK_OK(read_small(path, true, &sum, &e), e);
+                CHECK(sum == v[11] + v[7]);
+            }
+        }
+    }
+}
+
+/* h5py's, with members in any order; other enumerations are none, and neither is a byte that is no member. */
+TEST(store_booleans_of_others) {
+    const char *path = at("bool.h5");
+    static const struct {
+        const char *name[3];
+        int8_t value[3];
+        int members;
+        bool good;
+    } cases[] = {{{"FALSE", "TRUE"}, {0, 1}, 2, true},
+                 {{"TRUE", "FALSE"}, {1, 0}, 2, true},
+                 {{"FALSE", "TRUE"}, {1, 0}, 2, false},
+                 {{"NO", "YES"}, {0, 1}, 2, false},
+                 {{"FALSE", "TRUE", "MAYBE"}, {0, 1, 2}, 3, false},
+                 {{"FALSE"}, {0}, 1, false}};
+    int8_t v[12] = {1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1};
+    uint64_t sum;
+    tra_err e = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tra_h5_enter();
+        hid_t type = H5Tenum_create(i == 1 ? H5T_STD_U8BE : H5T_NATIVE_INT8);
+        for (int m = 0; m < cases[i].members; m++) H5Tenum_insert(type, cases[i].name[m], &cases[i].value[m]);
+        small_file(path, type, type, i % 2, v);
+        H5Tclose(type);
+        tra_h5_leave();
+        if (cases[i].good) {
+            CHECK_OK(read_small(path, false, &sum, &e), e);
+            CHECK_INT(sum, 3);
+        } else {
+            CHECK_FAILS(read_small(path, false, &sum, &e), TRA_INPUT, e, "no relation");
+        }
+    }
+    v[6] = 2;
+    for (int chunked = 0; chunked < 2; chunked++) {
+        tra_h5_enter();
+        hid_t type = H5Tenum_create(H5T_NATIVE_INT8);
+        for (int m = 0; m < 2; m++) H5Tenum_insert(type, cases[0].name[m], &cases[0].value[m]);
+        small_file(path, type, type, chunked, v);
+        H5Tclose(type);
+        tra_h5_leave();
+        CHECK_FAILS(read_small(path, false, &sum, &e), TRA_INPUT, e,
+                    "element [1,2] of booleans is neither 0 nor 1 but 2");
+    }
 }
 
 TEST(store_layout_of_an_extent_of_0) {
