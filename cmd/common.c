@@ -3,10 +3,19 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const char *tra_scratch_dir(const char *given) {
     const char *dir = getenv("TMPDIR");
     return given ? given : dir && *dir ? dir : "/var/tmp";
+}
+
+int tra_work_dirs(const char *scratch, const char *dirs[2]) {
+    struct stat a, b;
+    dirs[0] = ".";
+    dirs[1] = tra_scratch_dir(scratch);
+    bool same = stat(dirs[0], &a) == 0 && stat(dirs[1], &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    return same ? 1 : 2;
 }
 
 void tra_warn_unused(const tra_format_option *options, const char *format, const char *file) {

@@ -15,6 +15,10 @@ enum { TRA_SCAN_MEMORY = 256 << 20 }; /* --memory of commands that only stream, 
 /* The scratch directory: what --scratch or TRA_SCRATCH gave (NULL: nothing), else TMPDIR, else /var/tmp. */
 const char *tra_scratch_dir(const char *given);
 
+/* The directories in which a run leaves something when it is killed: the current one, and the scratch directory where
+ * that is another. Their number, 1 or 2. */
+int tra_work_dirs(const char *scratch, const char *dirs[2]);
+
 /* Warns of options that were given though they do nothing for the format of this file. The table ends with a row whose
  * option is NULL. */
 typedef struct tra_format_option {

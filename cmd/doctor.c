@@ -5,7 +5,9 @@
 
 #include "../lib/base/crew.h"
 #include "../lib/base/limits.h"
+#include "../lib/base/newfile.h"
 #include "../lib/relation/store.h"
+#include "../lib/run/leftover.h"
 #include "../lib/run/measure.h"
 
 #include <dirent.h>
@@ -118,7 +120,14 @@ static void check_cores(report *r, int here, int cores) {
 
 static void check_scratch(report *r, const tra_comm *comm, int here) {
     enum { BYTES = 64 << 20, TMPFS = 0x01021994, NFS = 0x6969 };
-    const char *dir = tra_scratch_dir(opt.scratch);
+    const char *dir = tra_scratch_dir(opt.scratch), *above;
+    char *folder = tra_folder_of(dir, &above);
+    if (access(dir, F_OK) != 0 && errno == ENOENT && access(folder, W_OK) == 0) {
+        finding(r, "scratch", FINE, NULL, "%s is not there yet; a run makes it", dir);
+        free(folder);
+        return;
+    }
+    free(folder);
     struct statvfs v;
     struct statfs fs;
     double write = 0, read = 0;
@@ -145,10 +154,11 @@ static void check_scratch(report *r, const tra_comm *comm, int here) {
                 tra_human(free_bytes, room), write * 1e-9, read * 1e-9);
 }
 
-/* Do two descriptors of one file exclude each other? */
-static bool locks_work(const char *dir, char *why, size_t n) {
+/* Do two descriptors of one file exclude each other? *made: a file could be made at all. */
+static bool locks_work(const char *dir, bool *made, char *why, size_t n) {
     char *path = tra_asprintf("%s/.tra-doctor-%d-XXXXXX", dir, (int)getpid());
     int a = mkstemp(path), b = a < 0 ? -1 : open(path, O_RDWR | O_CLOEXEC);
+    *made = a >= 0;
     bool ok = a >= 0 && b >= 0 && flock(a, LOCK_EX | LOCK_NB) == 0;
     if (!ok)
         snprintf(why, n, "%s", strerror(errno));
@@ -161,16 +171,55 @@ static bool locks_work(const char *dir, char *why, size_t n) {
 }
 
 static void check_locks(report *r) {
-    const char *dirs[] = {".", tra_scratch_dir(opt.scratch)};
-    for (int i = 0; i < 2; i++) {
+    const char *dirs[2];
+    for (int i = 0, n = tra_work_dirs(opt.scratch, dirs); i < n; i++) {
         char why[256];
-        if (locks_work(dirs[i], why, sizeof why)) continue;
+        bool made;
+        if (i > 0 && access(dirs[i], F_OK) != 0) continue; /* told already */
+        if (locks_work(dirs[i], &made, why, sizeof why)) continue;
+        if (!made) {
+            finding(
+                r, "locks", WARN,
+                i ? "choose another by --scratch or TRA_SCRATCH" : "name outputs in a directory that can be written",
+                "%s cannot be written, so nothing can be locked there: %s", i ? dirs[i] : "the current directory", why);
+            return;
+        }
         finding(r, "locks", WARN, "see that only one run at a time writes there, or mount it with locks",
                 "files in %s cannot be locked: %s", i ? dirs[i] : "the current directory", why);
         return;
     }
     finding(r, "locks", FINE, NULL, "files in the current directory and in %s can be locked",
             tra_scratch_dir(opt.scratch));
+}
+
+typedef struct left {
+    tra_str names;
+    int64_t n, bytes;
+} left;
+
+static void count_left(const tra_leftover *l, void *ctx) {
+    enum { NAMED = 3 };
+    left *k = ctx;
+    if (k->n < NAMED) tra_str_printf(&k->names, "%s%s", k->n ? ", " : "", l->path);
+    if (k->n == NAMED) tra_str_add(&k->names, ", ...");
+    k->n++;
+    k->bytes += l->bytes;
+}
+
+static void check_left(report *r) {
+    const char *dirs[2];
+    char size[32];
+    left k = {0};
+    for (int i = 0, n = tra_work_dirs(opt.scratch, dirs); i < n; i++)
+        (void)tra_leftovers(dirs[i], false, count_left, &k);
+    if (k.n == 0)
+        finding(r, "left", FINE, NULL, "nothing by processes that are gone");
+    else
+        finding(r, "left", WARN,
+                "tra clean removes it; tra clean -n lists what it is, and what --resume could go on from",
+                "%s of processes that are gone, %s: %s", k.n == 1 ? "a file" : "files", tra_human(k.bytes, size),
+                tra_str_get(&k.names));
+    tra_str_free(&k.names);
 }
 
 /* ---- libraries ------------------------------------------------------------------------------------------------ */
@@ -273,6 +322,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     check_cores(&r, here, cores);
     check_scratch(&r, &comm, here);
     check_locks(&r);
+    check_left(&r);
     check_filter(&r);
     check_blas(&r);
     check_rates(&r);
@@ -296,7 +346,9 @@ const tra_cmd tra_cmd_doctor = {
     .usage = "[options]",
     .about =
         "Checks what runs fail by, or are slow by: whether the ranks have joined, the memory that the cgroup or the "
-        "scheduler allows, threads and cores, scratch space and its speed, locks on files, the zstd filter for other "
+        "scheduler allows, threads and cores, scratch space and its speed, locks on files, what killed runs have left, "
+        "the zstd "
+        "filter for other "
         "HDF5 programs, the BLAS kernel, the rates of the cost model. Run it where and as the job will run: in the "
         "batch "
         "script, under mpirun. A line for each finding, with what to change; the status is 1 when something will fail.",

@@ -26,6 +26,7 @@
     X(run)                                                                                                             \
     X(calibrate)                                                                                                       \
     X(doctor)                                                                                                          \
+    X(clean)                                                                                                           \
     X(help)                                                                                                            \
     X(version)
 

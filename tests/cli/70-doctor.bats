@@ -15,12 +15,12 @@ doctor() { "$TRA" doctor --scratch . --format json "$@"; }
 
 @test "a line for each check, in text and in JSON, and status 0" {
     status 0 tra doctor --scratch .
-    for check in ranks memory cores scratch locks filter blas rates; do
+    for check in ranks memory cores scratch locks left filter blas rates; do
         [ "$(grep -c "^[a-z]* *$check " <<<"$output")" -eq 1 ]
     done
     status 0 doctor
     py 'd = json.loads(sys.argv[1])
-assert [c["check"] for c in d["checks"]] == "ranks memory cores scratch locks filter blas rates".split()
+assert [c["check"] for c in d["checks"]] == "ranks memory cores scratch locks left filter blas rates".split()
 assert d["state"] in ("ok", "warning")
 for c in d["checks"]: assert (c["advice"] is None) == (c["state"] == "ok"), c' "$output"
     [[ $(found scratch) == *" . has"*"writes"* ]]
@@ -132,8 +132,11 @@ for c in d["checks"]: assert (c["advice"] is None) == (c["state"] == "ok"), c' "
 }
 
 @test "scratch: missing, full, in memory" {
-    status 1 tra doctor --scratch nowhere --format json
-    [[ $(found scratch) == "problem nowhere: No such file"* ]]
+    status 1 tra doctor --scratch no/where --format json
+    [[ $(found scratch) == "problem no/where: No such file"* ]]
+    status 0 tra doctor --scratch new --format json
+    [[ $(found scratch) == "ok new is not there yet; a run makes it" ]]
+    [ ! -e new ]
     mkdir small
     mount -t tmpfs -o size=1m tmpfs small 2>/dev/null || skip "needs the right to mount"
     status 1 tra doctor --scratch small --format json
@@ -142,6 +145,55 @@ for c in d["checks"]: assert (c["advice"] is None) == (c["state"] == "ok"), c' "
     mount -t tmpfs -o size=100m tmpfs small
     status 0 tra doctor --scratch small --format json
     [[ $(found scratch) == "warning small is in memory"* ]]
+}
+
+@test "locks: a directory that cannot be written is no problem of locks" {
+    mkdir ro
+    unshare -m true 2>/dev/null || skip "no right to make a mount namespace"
+    status 0 unshare -m bash -c 'mount -t tmpfs -o ro tmpfs ro && cd ro && exec "$@"' - "$TRA" doctor --scratch .. --format json
+    [[ $(found locks) == "warning the current directory cannot be written, so nothing can be locked there: Read-only"* ]]
+    has "name outputs in a directory that can be written"
+}
+
+@test "clean: what killed processes have left is listed by doctor and removed, what is in use is not" {
+    export TRA_SCRATCH=$PWD/scratch
+    mkdir scratch
+    long_program
+    "$TRA" run -q long.tra --threads 1 &
+    run=$!
+    until ls .c.h5.tra-r*.tmp scratch/tra-*/*.log 2>/dev/null | grep -q log; do sleep 0.02; done
+    status 0 tra clean # it is in use
+    has "nothing is left"
+    kill -9 $run
+    wait $run || true
+    : >.x.h5.tra-999999999.tmp
+    : >mine.tmp
+    mkdir scratch/tra-exchange-0123456789abcdef
+    : >scratch/tra-exchange-0123456789abcdef/lock
+    : >scratch/tra-exchange-0123456789abcdef/0-1-0
+    status 0 tra doctor --format json
+    [[ $(found left) == "warning files of processes that are gone"* ]]
+    status 0 tra clean -n
+    has ".x.h5.tra-999999999.tmp (unfinished file, 0 B)"
+    has ".c.h5.tra-lock (lock"
+    has "from which --resume can go on"
+    has "exchange-0123456789abcdef (blocks of an exchange"
+    [ -e .x.h5.tra-999999999.tmp ]
+    status 0 tra clean --format json
+    is removed json done
+    is "c.tra long.h5 long.tra mine.tmp scratch" eval "touch c.tra; ls -A | tr '
+' ' ' | sed 's/ \$//'"
+    is "" ls -A scratch
+    status 0 tra clean
+    has "nothing is left"
+    status 0 tra doctor --format json
+    [[ $(found left) == "ok nothing by processes that are gone" ]]
+    mkdir other
+    : >other/.y.tra-999999999.tmp
+    status 0 tra clean other
+    has "removed other/.y.tra-999999999.tmp"
+    status 3 tra clean none
+    has none
 }
 
 @test "filter: where the plugin is and where it is not" {

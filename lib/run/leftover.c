@@ -1,0 +1,189 @@
+/* leftover.c - finds and removes what processes that were killed have left, by the names of such files. */
+#include "leftover.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../relation/store.h"
+
+typedef enum kind {
+    NOTHING,
+    UNFINISHED, /* a temporary file, by the number of its process */
+    TAGGED,     /* one that --resume could go on from; that of a process that holds the target's lock */
+    LOCK,
+    PROGRESS, /* directory; its lock is beside it */
+    EXCHANGE, /* directory; its lock is in it */
+} kind;
+static const char *const texts[] = {
+    [NOTHING] = "",
+    [UNFINISHED] = "unfinished file",
+    [TAGGED] = "unfinished output, from which --resume can go on",
+    [LOCK] = "lock",
+    [PROGRESS] = "progress of a run, from which --resume can go on",
+    [EXCHANGE] = "blocks of an exchange",
+};
+
+typedef struct find {
+    kind kind;
+    char *path;   /* from malloc, as the next */
+    char *target; /* what the lock is on */
+} find;
+
+static bool is_hex(const char *s, size_t n) { return strspn(s, "0123456789abcdef") >= n; }
+
+/* Is the number of the process, after which `rest` goes on, that of one that is gone? */
+static bool gone(const char *number) {
+    char *end;
+    long pid = strtol(number, &end, 10);
+    return end > number && pid > 0 && (*end == '.' || *end == '-') && tra_process_gone(pid);
+}
+
+/* On a file system of several machines the process may be another's: what was written to lately is not judged. */
+static bool may_be_others(const char *dir, const char *path) {
+    enum { NFS = 0x6969, SMB = 0x517B, P9 = 0x01021997, CEPH = 0x00c36400, FUSE = 0x65735546, LUSTRE = 0x0BD00BD0 };
+    enum { GPFS = 0x47504653, BEEGFS = 0x19830326, HOUR = 3600 };
+    static const uint32_t shared[] = {NFS, SMB, P9, CEPH, FUSE, LUSTRE, GPFS, BEEGFS, 0xFF534D42u, 0xFE534D42u};
+    struct statfs fs;
+    struct stat st;
+    bool among = false;
+    if (statfs(dir, &fs) != 0) return true;
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) among |= (uint32_t)fs.f_type == shared[i];
+    return among && (stat(path, &st) != 0 || time(NULL) - st.st_mtime < HOUR);
+}
+
+/* ".TARGET.tra-REST", where TARGET may itself be such a name. */
+static kind beside_target(const char *dir, const char *name, find *f) {
+    const char *mark = NULL, *rest;
+    for (const char *p = name; (p = strstr(p, ".tra-")); p++) mark = p;
+    if (*name != '.' || !mark || mark == name) return NOTHING;
+    rest = mark + 5;
+    size_t n = strlen(rest);
+    f->target = tra_asprintf("%s/%.*s", dir, (int)(mark - name - 1), name + 1);
+    if (strcmp(rest, "lock") == 0) return LOCK;
+    if (strncmp(rest, "lock.", 5) == 0) return gone(rest + 5) ? UNFINISHED : NOTHING;
+    if (n < 5 || strcmp(rest + n - 4, ".tmp") != 0) return NOTHING;
+    if (strchr("123456789", *rest)) return gone(rest) ? UNFINISHED : NOTHING;
+    char *record = tra_asprintf("%s/%.*s.tra-commit", dir, (int)(mark - name), name);
+    bool needed = access(record, F_OK) == 0;
+    free(record);
+    return needed ? NOTHING : TAGGED;
+}
+
+static kind kind_of(const char *dir, const char *name, find *f) {
+    static const char exchange[] = "tra-exchange-", doctor[] = ".tra-doctor-";
+    if (strncmp(name, exchange, sizeof exchange - 1) == 0) return EXCHANGE;
+    if (strncmp(name, ".tra-", 5) == 0 && strlen(name) == 21 && is_hex(name + 5, 16)) return EXCHANGE; /* begun */
+    if (strncmp(name, doctor, sizeof doctor - 1) == 0) return gone(name + sizeof doctor - 1) ? UNFINISHED : NOTHING;
+    if (strncmp(name, "tra-", 4) == 0 && strlen(name) == 37 && is_hex(name + 4, 16) && name[20] == '-' &&
+        is_hex(name + 21, 16)) {
+        f->target = tra_asprintf("%s/%.20s", dir, name);
+        return PROGRESS;
+    }
+    return beside_target(dir, name, f);
+}
+
+/* Of one's own alone: in a directory that all may write to, anybody can put such a name. */
+static bool is_ours(const find *f, bool *is_dir) {
+    struct stat st;
+    if (lstat(f->path, &st) != 0 || st.st_uid != geteuid()) return false;
+    *is_dir = S_ISDIR(st.st_mode);
+    return *is_dir == (f->kind == PROGRESS || f->kind == EXCHANGE) && (*is_dir || S_ISREG(st.st_mode));
+}
+
+/* Bytes of the directory's files, which are removed if wanted; both at one directory level. */
+static int64_t walk(const char *path, bool remove) {
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    int64_t bytes = 0;
+    struct stat st;
+    for (struct dirent *f; d && (f = readdir(d));) {
+        if (strcmp(f->d_name, ".") == 0 || strcmp(f->d_name, "..") == 0) continue;
+        if (fstatat(fd, f->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0) bytes += (int64_t)st.st_blocks * 512;
+        if (remove) unlinkat(fd, f->d_name, 0);
+    }
+    if (d)
+        closedir(d);
+    else if (fd >= 0)
+        close(fd);
+    return bytes;
+}
+
+static int64_t bytes_of(const char *path, bool is_dir) {
+    struct stat st;
+    if (is_dir) return walk(path, false);
+    return lstat(path, &st) == 0 ? (int64_t)st.st_blocks * 512 : 0;
+}
+
+/* The lock of an exchange, held; -1 when a run holds it. A directory without one is not yet, or no longer, used. */
+static int take_exchange(const char *path, bool *free_) {
+    char *lock = tra_asprintf("%s/lock", path);
+    int fd = open(lock, O_RDWR | O_CLOEXEC);
+    *free_ = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    free(lock);
+    return fd;
+}
+
+static int remove_path(const char *path, bool is_dir) {
+    if (is_dir) walk(path, true);
+    return (is_dir ? rmdir(path) : unlink(path)) == 0 ? 0 : errno;
+}
+
+/* Under the lock of the target, where there is one: *error is 0 or errno. False when it is in use. */
+static bool take_and_remove(const find *f, bool is_dir, int *error) {
+    bool first;
+    tra_err busy = {0};
+    if (f->kind == UNFINISHED || f->kind == EXCHANGE) {
+        *error = remove_path(f->path, is_dir);
+        return true;
+    }
+    errno = 0;
+    if (tra_lock_take(f->target, &first, &busy) != TRA_OK) { /* which takes over that of a dead process */
+        *error = errno ? errno : EBUSY;
+        return !tra_lock_held(f->target);
+    }
+    *error = f->kind == LOCK ? 0 : remove_path(f->path, is_dir);
+    tra_lock_drop(f->target);
+    return true;
+}
+
+static void look_at(const char *dir, find *f, bool remove, void (*fn)(const tra_leftover *l, void *ctx), void *ctx) {
+    bool is_dir, is_free = true;
+    int error = 0, held = -1;
+    if (!is_ours(f, &is_dir)) return;
+    if (f->kind == EXCHANGE)
+        held = take_exchange(f->path, &is_free);
+    else if (f->kind == UNFINISHED)
+        is_free = !may_be_others(dir, f->path);
+    else
+        is_free = !tra_lock_held(f->target);
+    int64_t bytes = bytes_of(f->path, is_dir);
+    if (is_free && (!remove || take_and_remove(f, is_dir, &error)))
+        fn(&(tra_leftover){.path = f->path, .what = texts[f->kind], .bytes = bytes, .error = error}, ctx);
+    if (held >= 0) close(held);
+}
+
+bool tra_leftovers(const char *dir, bool remove, void (*fn)(const tra_leftover *l, void *ctx), void *ctx) {
+    DIR *d = opendir(dir);
+    tra_str names = {0}; /* first all names: removing changes the directory */
+    if (!d) return false;
+    for (struct dirent *e; (e = readdir(d));)
+        if (strstr(e->d_name, "tra-")) tra_str_addn(&names, e->d_name, strlen(e->d_name) + 1);
+    closedir(d);
+    for (size_t at = 0; at < names.n; at += strlen(names.s + at) + 1) {
+        find f = {.path = tra_asprintf("%s/%s", dir, names.s + at)};
+        f.kind = kind_of(dir, names.s + at, &f);
+        if (f.kind != NOTHING) look_at(dir, &f, remove, fn, ctx);
+        free(f.path);
+        free(f.target);
+    }
+    tra_str_free(&names);
+    return true;
+}
