@@ -146,6 +146,11 @@ typedef struct tra_size {
     bool exact;
 } tra_size;
 #define TRA_SIZE_MOST (INT64_MAX / 4)
+static inline bool tra_size_known(tra_size s) { return s.exact || s.bound == 0; }
+tra_size tra_size_exactly(int64_t bytes);
+tra_size tra_size_upto(int64_t bytes); /* a bound for want of an estimate */
+tra_size tra_size_add(tra_size a, tra_size b);
+tra_size tra_size_times(tra_size s, int64_t n);
 
 /* The one place that knows what tuples take, stored, held or sent: one tuple; all; the largest; and any that have so
  * many elements together. */
@@ -156,8 +161,10 @@ tra_size tra_type_bytes_of(const tra_type *t, int64_t elements);
 /* Of a dense array that is no tuple: a term, a state, scratch. */
 int64_t tra_dense_bytes(tra_dtype t, const tra_dims *ext);
 enum { TRA_SIZETEXT = 80 };
-/* "16 MiB", "about 3 MiB (at most 16 MiB)", or that it is too much to count. Returns buf. */
+/* "16 MiB", "about 3 MiB (at most 16 MiB)", "up to 16 MiB", or that it is too much to count; in a column "16 MiB" or
+ * "~3 MiB". Return buf. */
 char *tra_size_text(tra_size s, char buf[TRA_SIZETEXT]);
+char *tra_size_cell(tra_size s, char buf[TRA_SIZETEXT]);
 
 /* Tensor layout (man tra-lang.5): every dimension cut by at most one key, no key cutting two dimensions, equal extents
  * along uncut dimensions, clipped only at the last value of the cutting key. *why (if not NULL) gets the reason when

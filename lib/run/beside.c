@@ -111,7 +111,7 @@ enum { MANY = 64 };
 /* Puts an exchange beside the stages, with a window that is small if need be, unless it is not worth it. */
 static void try_beside(tra_plan *p, int i, int begins, int ends, int threads, int64_t budget) {
     const tra_op before = p->ops[i];
-    double hidden = (double)before.predicted.cost.network_bytes / p->sites;
+    double hidden = (double)before.predicted.cost.network_bytes.expected / p->sites;
     if (begins == before.orders.begins && ends == before.orders.ends) return;
     for (int64_t transfers = MANY; transfers > 0; transfers /= 2) {
         put_beside(p, i, begins, ends, tra_exchange_window(p, &before, transfers));

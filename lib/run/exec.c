@@ -246,9 +246,9 @@ static const char *title(const tra_op *op, char buf[96]) {
 }
 
 static void tell_begin(const tra_op *op) {
-    char name[96], net[32], read[32];
+    char name[96], net[TRA_SIZETEXT], read[TRA_SIZETEXT];
     tra_info(2, "%s begins: %s to move, %s to read, %.3g flops, about %.3g s", title(op, name),
-             tra_human(op->predicted.cost.network_bytes, net), tra_human(op->predicted.cost.disk_read, read),
+             tra_size_text(op->predicted.cost.network_bytes, net), tra_size_text(op->predicted.cost.disk_read, read),
              op->predicted.cost.flops, op->predicted.cost.seconds);
 }
 
@@ -508,7 +508,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
                      tra_human(o->memory, (char[32]){0}));
     x.site.pool = tra_pool_new(tra_max64(budget, TRA_LEAST_BUDGET), o->scratch);
     if (s == TRA_OK && !(x.site.engine = tra_engine_new(x.site.pool, o->threads, e))) s = TRA_RESOURCE;
-    if (plan->cost.flops < STREAM * (double)plan->cost.disk_write) tra_pool_large_pages(x.site.pool);
+    if (plan->cost.flops < STREAM * (double)plan->cost.disk_write.expected) tra_pool_large_pages(x.site.pool);
     s = tra_comm_agree(comm, s, e);
     x.site.stops = o->journal != NULL;
     tra_progress_begin(&x.progress, plan, comm->rank == 0 ? o->progress : TRA_PROGRESS_NONE);

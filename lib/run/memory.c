@@ -93,48 +93,101 @@ static void find_io(tra_plan *p, const edges *e) {
     }
 }
 
-/* The first operator that reads what each input has in its file, or the input when none does. */
-static int *first_readers(const tra_plan *p, const edges *e) {
-    int *v = tra_malloc(((size_t)p->nops + 1) * sizeof *v);
-    for (int i = 0; i < p->nops; i++) v[i] = i;
-    for (int j = p->nops - 1; j >= 0; j--) {
-        const tra_op *op = &p->ops[j];
-        for (int side = 0; !tra_op_is_view(op) && side < 2 && op->in[side] >= 0; side++) {
-            if (e->file[op->in[side]] >= 0) v[e->file[op->in[side]]] = j;
+/* Does every tuple of one input of a join meet one of the other, wherever the first is? So it is where both are grids
+ * and what is joined with a dimension reaches as far. */
+static bool all_meet(const tra_plan *p, const tra_op *op, int side) {
+    const tra_catalog *mine = p->ops[op->in[side]].type.cat, *other = p->ops[op->in[!side]].type.cat;
+    const tra_dims *a = side == 0 ? &op->what.joinl : &op->what.joinr;
+    const tra_dims *b = side == 0 ? &op->what.joinr : &op->what.joinl;
+    if (!other->grid || other->n == 0) return false;
+    for (int i = 0; i < a->n; i++) {
+        if (mine->frontier.v[a->v[i]] > other->frontier.v[b->v[i]]) return false;
+        for (int j = 0; j < i; j++) { /* one dimension of the other with two of these: their diagonal */
+            if (b->v[i] == b->v[j] && a->v[i] != a->v[j]) return false;
         }
     }
-    return v;
+    return true;
 }
 
-/* Bytes of inputs that are read. budget 0: everything stays in memory, so that each site reads its tuples of an input
- * once, for the first operator that wants them. Else every operator reads its inputs anew, as often as its block loop
- * says: a bound, since some may still be there. */
-static void predict_reads(tra_plan *p, const edges *e, int threads, int64_t budget) {
-    int *reader = first_readers(p, e);
-    int64_t *floats = tra_calloc((size_t)p->sites * 2, sizeof *floats), *tuples = floats + p->sites;
-    for (int i = 0; i < p->nops; i++) {
-        tra_op *op = &p->ops[i];
-        bool reads = budget ? !tra_op_is_read(op) : op->op == TRA_PLAN_INPUT;
-        int sides = !reads ? 0 : budget && op->in[1] >= 0 && op->in[1] != op->in[0] ? 2 : 1;
-        for (int side = 0; side < sides; side++) {
-            int f = budget ? e->file[op->in[side]] : i;
-            if (f < 0) continue;
-            const tra_op *src = budget ? &p->ops[op->in[side]] : op;
-            int64_t n = 0;
-            while (tra_op_is(src->op, TRA_SPLITS))
-                src = &p->ops[src->in[0]]; /* each array is read once for its tiles */
-            tra_place_floats(&src->place, src->type.cat, floats, tuples);
-            for (int s = 0; s < p->sites; s++) n = tra_add_most(n, tuples[s]);
-            n = budget && op->op == TRA_PLAN_REPART ? tra_repart_reads(p, op, budget)
-                                                    : tra_mul_most(n, tra_op_passes(p, op, side, threads, budget));
-            int64_t bytes = tra_mul_most(n, tra_store_chunk_bytes(&p->ops[f].type));
-            tra_op *at = &p->ops[p->ops[budget ? i : reader[i]].orders.ends];
-            at->predicted.cost.disk_read = tra_add_most(at->predicted.cost.disk_read, bytes);
-            p->cost.disk_read = tra_add_most(p->cost.disk_read, bytes);
+/* Is all that the sites have of operator i's result read, of what is in a file? Where several sites have a tuple, one
+ * may do without; but what goes to several is read to be sent. */
+static bool all_read(const tra_plan *p, int i) {
+    if (tra_place_copies(&p->ops[i].place) > 1) return false;
+    for (int j = i + 1; j < p->nops; j++) {
+        const tra_op *op = &p->ops[j];
+        bool sent = tra_op_is(op->op, TRA_FORWARDS) && tra_place_copies(&op->place) > 1;
+        bool whole = !tra_op_is(op->op, TRA_RENAMES) || op->type.cat->n == p->ops[i].type.cat->n;
+        for (int side = 0; side < 2; side++) {
+            if (op->in[side] != i) continue;
+            if (op->what.join ? all_meet(p, op, side) : sent || (whole && (!tra_op_shares(op) || all_read(p, j))))
+                return true;
         }
     }
-    free(reader);
+    return false;
+}
+
+/* Tuples of op's result on all sites. */
+static int64_t tuples_of(const tra_plan *p, const tra_op *op) {
+    int64_t *floats = tra_calloc((size_t)p->sites * 2, sizeof *floats), *tuples = floats + p->sites, n = 0;
+    tra_place_floats(&op->place, op->type.cat, floats, tuples);
+    for (int s = 0; s < p->sites; s++) n = tra_add_most(n, tuples[s]);
     free(floats);
+    return n;
+}
+
+/* An operator reads so much; what is read for an exchange that overlaps counts as the stage's that it ends with. */
+static void add_read(tra_plan *p, int op, tra_size bytes) {
+    tra_size *read = &p->ops[p->ops[op].orders.ends].predicted.cost.disk_read;
+    *read = tra_size_add(*read, bytes);
+}
+
+static bool reads_file(const edges *e, const tra_op *op, int side, int file) {
+    return !tra_op_is_read(op) && op->in[side] >= 0 && e->file[op->in[side]] == file;
+}
+
+/* Where everything stays in memory each site reads its tuples of an input once, for the first operator that wants them.
+ * Which that is of several is a guess. */
+static void predict_input(tra_plan *p, const edges *e, int i) {
+    tra_size bytes = tra_size_times(tra_size_exactly(tra_store_chunk_bytes(&p->ops[i].type)), tuples_of(p, &p->ops[i]));
+    int readers = 0;
+    if (!all_read(p, i)) bytes.exact = false;
+    p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
+    for (int j = i + 1; j < p->nops; j++) readers += reads_file(e, &p->ops[j], 0, i) || reads_file(e, &p->ops[j], 1, i);
+    if (readers == 0) add_read(p, i, bytes);
+    if (readers > 1) bytes.exact = false;
+    for (int j = i + 1; j < p->nops; j++) {
+        if (!reads_file(e, &p->ops[j], 0, i) && !reads_file(e, &p->ops[j], 1, i)) continue;
+        add_read(p, j, bytes);
+        bytes.expected = 0; /* of those that come after */
+    }
+}
+
+/* Where blocks leave memory every operator reads its inputs anew, as often as its block loop says: a bound, since some
+ * may still be there. */
+static void predict_rereads(tra_plan *p, const edges *e, int i, int threads, int64_t budget) {
+    const tra_op *op = &p->ops[i];
+    for (int side = 0; side < (op->in[1] != op->in[0] ? 2 : 1); side++) {
+        int f = op->in[side] >= 0 ? e->file[op->in[side]] : -1;
+        if (f < 0 || !reads_file(e, op, side, f)) continue;
+        const tra_op *src = &p->ops[op->in[side]];
+        while (tra_op_is(src->op, TRA_SPLITS)) src = &p->ops[src->in[0]]; /* each array is read once for its tiles */
+        int64_t n = op->op == TRA_PLAN_REPART
+                        ? tra_repart_reads(p, op, budget)
+                        : tra_mul_most(tuples_of(p, src), tra_op_passes(p, op, side, threads, budget));
+        tra_size bytes = tra_size_upto(tra_mul_most(n, tra_store_chunk_bytes(&p->ops[f].type)));
+        add_read(p, i, bytes);
+        p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
+    }
+}
+
+/* Bytes of inputs that are read. budget 0: everything stays in memory. */
+static void predict_reads(tra_plan *p, const edges *e, int threads, int64_t budget) {
+    for (int i = 0; i < p->nops; i++) {
+        if (budget)
+            predict_rereads(p, e, i, threads, budget);
+        else if (p->ops[i].op == TRA_PLAN_INPUT)
+            predict_input(p, e, i);
+    }
 }
 
 /* Units that the maker queues before it waits, of so many bytes of stored inputs, with those that have just ended. */
@@ -276,14 +329,16 @@ static int64_t predict(tra_plan *p, int threads) {
     find_files(p, &e);
     views_hold(p, &e);
     find_io(p, &e);
-    p->cost.disk_read = p->cost.disk_write = p->scratch = p->kept = 0;
+    p->cost.disk_read = p->cost.disk_write = tra_size_exactly(0);
+    p->scratch = p->kept = 0;
     p->rereads = false;
     tra_beside_none(p);
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         int64_t tuples, here = result_here(p, op, &tuples);
         bool stage = !tra_op_is_read(op);
-        op->predicted.cost.disk_read = op->predicted.cost.disk_write = op->predicted.spill = 0;
+        op->predicted.cost.disk_read = op->predicted.cost.disk_write = tra_size_exactly(0);
+        op->predicted.spill = 0;
         op->predicted.least_memory = base;
         if (op->op == TRA_PLAN_INPUT)
             held[i] = (living){here, held_of_input(p, i, here, threads, budget), 0};
@@ -301,8 +356,8 @@ static int64_t predict(tra_plan *p, int threads) {
         }
         if (op->op == TRA_PLAN_OUTPUT) {
             int64_t chunk = tra_store_chunk_bytes(&op->type);
-            op->predicted.cost.disk_write = tra_mul_most(op->type.cat->n, chunk);
-            p->cost.disk_write = tra_add_most(p->cost.disk_write, op->predicted.cost.disk_write);
+            op->predicted.cost.disk_write = tra_size_times(tra_size_exactly(chunk), op->type.cat->n);
+            p->cost.disk_write = tra_size_add(p->cost.disk_write, op->predicted.cost.disk_write);
             if (p->compress) spool = tra_add_most(spool, tra_mul_most(tuples, chunk));
         }
         int done[3] = {i, op->in[0], op->in[1] == op->in[0] ? -1 : op->in[1]}; /* what nobody uses after this */
@@ -344,6 +399,6 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
 
 int64_t tra_exchange_scratch(const tra_plan *p) {
     int64_t most = 0;
-    for (int i = 0; i < p->nops; i++) most = tra_max64(most, p->ops[i].predicted.cost.network_bytes);
+    for (int i = 0; i < p->nops; i++) most = tra_max64(most, p->ops[i].predicted.cost.network_bytes.bound);
     return tra_ceil_div(most, p->sites);
 }

@@ -261,7 +261,7 @@ int64_t tra_op_meets(const tra_plan *p, const tra_op *op, int side) {
 int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, int64_t transfers) {
     enum { WINDOW = 8 << 20 }; /* enough for the wire; what comes together is done together, so no more */
     int64_t one = tra_max64(tra_op_read_room(p, &p->ops[op->in[0]]), tra_type_room(&op->type));
-    int64_t most = tra_min64(op->predicted.cost.network_bytes, tra_max64(WINDOW, 2 * one));
+    int64_t most = tra_min64(op->predicted.cost.network_bytes.bound, tra_max64(WINDOW, 2 * one));
     return tra_max64(one, most / one < transfers ? most : transfers * one);
 }
 

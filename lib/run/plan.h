@@ -72,10 +72,12 @@ bool tra_op_is(tra_plan_op op, unsigned like);
 
 /* Costs have units; a scalar is made only to compare (plans/search/cost.h). All sums over sites unless said. */
 typedef struct tra_cost {
-    double network_floats; /* the count of the TRA paper */
-    double eindecomp;      /* floats by the model of the EinDecomp paper; of plans that are compared by it, else 0 */
-    int64_t network_bytes; /* exact: array bytes that change site */
-    int64_t disk_read, disk_write; /* whole uncompressed chunks */
+    double network_floats;  /* the count of the TRA paper */
+    double eindecomp;       /* floats by the model of the EinDecomp paper; of plans that are compared by it, else 0 */
+    tra_size network_bytes; /* of tuples, and pieces of them, that change site */
+    tra_size disk_read;     /* whole uncompressed chunks. What a site does not use of what it has need not be read; and
+                               blocks that did not stay are read again, unless some are still there: estimates */
+    tra_size disk_write;    /* the same */
     double flops;
     double flops_max;    /* of the busiest site */
     int64_t peak_memory; /* per site, the largest; of an operator: the most that a site has held until its end */
@@ -141,9 +143,9 @@ typedef struct tra_plan {
     int64_t scratch;      /* bytes that a site may spill under the ceiling, or keep of compressed outputs: a bound */
     int64_t kept;         /* the most that results which are no outputs take when they are saved for another run */
     int64_t least_memory; /* least ceiling that would do */
-    bool rereads;     /* blocks that did not stay are read again: cost.disk_read is a bound, some may still be there */
-    int64_t program;  /* bytes of the program and of this, besides what a small program takes */
-    int64_t planning; /* bytes that finding it took at once, with the program; given back */
+    bool rereads;         /* blocks that did not stay are read again */
+    int64_t program;      /* bytes of the program and of this, besides what a small program takes */
+    int64_t planning;     /* bytes that finding it took at once, with the program; given back */
     const char *strategy;
     int rank; /* 1 = chosen first */
     int nops;

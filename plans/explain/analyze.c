@@ -23,12 +23,13 @@ static void measured_row(const char *what, const tra_cost *c, const tra_profile 
     const char *cells[7];
     tra_op_report r = tra_profile_sum(m, op);
     double least = r.seconds;
-    int64_t predicted = c->disk_read + c->disk_write, disk = r.disk_read + r.disk_write;
+    int64_t predicted = c->disk_read.expected + c->disk_write.expected, disk = r.disk_read + r.disk_write;
+    int64_t network = c->network_bytes.expected;
     for (int s = 0; s < m->sites; s++)
         least = tra_profile_site(m, op, s)->seconds < least ? tra_profile_site(m, op, s)->seconds : least;
     for (int i = 0; i < 7; i++) cells[i] = text[i];
-    size_or_not(c->network_bytes, r.sent, text[0]);
-    size_or_not(r.sent, c->network_bytes, text[1]);
+    size_or_not(network, r.sent, text[0]);
+    size_or_not(r.sent, network, text[1]);
     size_or_not(predicted, disk, text[2]);
     size_or_not(disk, predicted, text[3]);
     tra_text_seconds(c->seconds, text[4], sizeof text[4]);

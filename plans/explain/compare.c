@@ -47,7 +47,7 @@ static const char *subject(const table *t, const tra_shown_plan *s, const tra_op
 static void add_plan(table *t, int column) {
     const tra_shown_plan *s = t->plan[column];
     const tra_plan *p = s->plan;
-    char text[40];
+    char text[TRA_SIZETEXT];
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
         const char **c = NULL;
@@ -66,8 +66,8 @@ static void add_plan(table *t, int column) {
         if (!tra_op_is(o->op, TRA_EXCHANGES)) continue;
         const char *name = subject(t, s, o);
         const char **c = cell_of(t, tra_arena_printf(t->a, "%s %s", summands ? "summands of" : "move", name), column);
-        const char *how =
-            tra_arena_printf(t->a, "%s %s", tra_plan_op_text(o->op), tra_human(o->predicted.cost.network_bytes, text));
+        const char *how = tra_arena_printf(t->a, "%s %s", tra_plan_op_text(o->op),
+                                           tra_size_cell(o->predicted.cost.network_bytes, text));
         if (c) *c = *c ? tra_arena_printf(t->a, "%s, %s", *c, how) : how;
     }
 }
@@ -117,14 +117,14 @@ static void totals(const tra_job *job, table *t, tra_str *out) {
     row model = {"floats, eindecomp", {0}};
     row memory = {"peak memory of a site", {0}}, seconds = {"seconds", {0}};
     const char *why[COLUMNS];
-    char b[64];
+    char b[TRA_SIZETEXT];
     for (int i = 0; i < t->columns; i++) {
         const tra_cost *c = &t->plan[i]->plan->cost;
         bool fits = t->plan[i]->fits;
         floats.cell[i] = tra_arena_printf(t->a, "%s", tra_text_number(c->network_floats, b, sizeof b));
         model.cell[i] = tra_arena_printf(t->a, "%s", tra_text_number(c->eindecomp, b, sizeof b));
-        network.cell[i] = tra_arena_printf(t->a, "%s", tra_human(c->network_bytes, b));
-        disk.cell[i] = tra_arena_printf(t->a, "%s", tra_human(c->disk_read + c->disk_write, b));
+        network.cell[i] = tra_arena_printf(t->a, "%s", tra_size_cell(c->network_bytes, b));
+        disk.cell[i] = tra_arena_printf(t->a, "%s", tra_size_cell(tra_size_add(c->disk_read, c->disk_write), b));
         flops.cell[i] = tra_arena_printf(t->a, "%s", tra_text_number(c->flops, b, sizeof b));
         memory.cell[i] = tra_arena_printf(t->a, "%s", tra_human(c->peak_memory, b));
         seconds.cell[i] = tra_arena_printf(t->a, "%s", tra_text_seconds(c->seconds, b, sizeof b));
@@ -177,7 +177,7 @@ void tra_explain_alternatives(const tra_job *job, int k, tra_str *out) {
     tra_arena *a = tra_arena_new();
     bool seconds = job->options.cost == TRA_COST_TIME;
     int wide = 8, figure = seconds ? 9 : 8, n = (int)tra_min64(k, job->plans.n);
-    char buf[64];
+    char buf[TRA_SIZETEXT];
     const char *kind = job->plans.labellings ? "labelling" : "strategy";
     for (int i = 0; i < n; i++) wide = (int)tra_max64(wide, (int64_t)strlen(kind_of(job, job->plans.v[i])));
     wide = (int)tra_min64(wide, 32);
@@ -190,8 +190,8 @@ void tra_explain_alternatives(const tra_job *job, int k, tra_str *out) {
         tra_str_printf(out, "%s%2d  ", p == job->plan ? "*" : " ", p->rank);
         tra_text_cell(out, kind_of(job, p), wide);
         tra_str_printf(out, " %*s", figure, cost_text(job, s->cost, buf, sizeof buf));
-        tra_str_printf(out, " %9s", tra_human(p->cost.network_bytes, buf));
-        tra_str_printf(out, " %9s", tra_human(p->cost.disk_read + p->cost.disk_write, buf));
+        tra_str_printf(out, " %9s", tra_size_cell(p->cost.network_bytes, buf));
+        tra_str_printf(out, " %9s", tra_size_cell(tra_size_add(p->cost.disk_read, p->cost.disk_write), buf));
         tra_str_printf(out, " %8s", tra_text_number(p->cost.flops, buf, sizeof buf));
         tra_str_printf(out, " %9s  ", tra_human(p->cost.peak_memory, buf));
         tra_text_cell(out, *s->note ? s->note : "the choice",

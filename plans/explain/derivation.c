@@ -29,7 +29,7 @@ static const tra_rule *rule_of(const char *names, int *used) {
 
 /* The operators as lines: what, where, what moves. */
 static char **lines_of(const tra_shown_plan *s, tra_arena *a) {
-    char **v = tra_news(a, char *, s->nlines), buf[64];
+    char **v = tra_news(a, char *, s->nlines), buf[TRA_SIZETEXT];
     for (int i = 0; i < s->nlines; i++) {
         const tra_shown_op *o = &s->ops[s->lines[i].op];
         tra_str what = {0}, line = {0};
@@ -39,9 +39,11 @@ static char **lines_of(const tra_shown_plan *s, tra_arena *a) {
         if (!s->lines[i].again) {
             tra_text_cell(&line, o->place, PLACE);
             tra_str_add(&line, "  ");
-            tra_text_cell(
-                &line, o->op->predicted.cost.network_bytes ? tra_human(o->op->predicted.cost.network_bytes, buf) : "",
-                -MOVED);
+            tra_text_cell(&line,
+                          o->op->predicted.cost.network_bytes.bound
+                              ? tra_size_cell(o->op->predicted.cost.network_bytes, buf)
+                              : "",
+                          -MOVED);
         }
         v[i] = tra_arena_strndup(a, tra_str_get(&line), line.n);
         tra_str_free(&what);
@@ -74,7 +76,7 @@ static void tree(const tra_shown_plan *s, char *const *now, int nbefore, char *c
 }
 
 static void step(const tra_job *job, int i, const tra_step *x, tra_str *out) {
-    char cost[32], bytes[32], flops[32];
+    char cost[32], bytes[TRA_SIZETEXT], flops[32];
     double c = tra_cost_scalar(&x->plan->cost, job->options.cost);
     tra_str head = {0};
     tra_str_printf(&head, "%d  ", i);
@@ -95,7 +97,7 @@ static void step(const tra_job *job, int i, const tra_step *x, tra_str *out) {
         tra_str_printf(out, "   cost %s floats", tra_text_number(c, cost, sizeof cost));
     else
         tra_str_printf(out, "   cost %s", tra_text_seconds(c, cost, sizeof cost));
-    tra_str_printf(out, "; %s moved, %s flops\n", tra_human(x->plan->cost.network_bytes, bytes),
+    tra_str_printf(out, "; %s moved, %s flops\n", tra_size_text(x->plan->cost.network_bytes, bytes),
                    tra_text_number(x->plan->cost.flops, flops, sizeof flops));
 }
 
@@ -149,7 +151,7 @@ void tra_json_derivation(const tra_job *job, tra_json *j) {
         tra_json_str(j, "what", x->what);
         tra_json_num(j, "cost", s->cost);
         tra_json_num(j, "network_floats", x->plan->cost.network_floats);
-        tra_json_int(j, "network_bytes", x->plan->cost.network_bytes);
+        tra_json_size(j, "network_bytes", x->plan->cost.network_bytes);
         tra_json_num(j, "flops", x->plan->cost.flops);
         char digest[17];
         snprintf(digest, sizeof digest, "%016" PRIx64, tra_plan_digest(x->plan));

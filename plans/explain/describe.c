@@ -70,7 +70,7 @@ static int64_t moved_alike(const tra_plan *plan, const tra_plan *p, const tra_op
         if (!tra_op_is(x->op, TRA_FORWARDS)) continue;
         const char *other = relation_of(plan, x);
         bool same = name && other ? strcmp(name, other) == 0 : name == other;
-        if (same && of_summands(plan, x) == of_summands(p, o)) moved += x->predicted.cost.network_bytes;
+        if (same && of_summands(plan, x) == of_summands(p, o)) moved += x->predicted.cost.network_bytes.expected;
     }
     return moved;
 }
@@ -81,8 +81,8 @@ static const tra_op *dearest(const tra_plan *p, const tra_plan *than) {
     int64_t excess = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
-        if (o->predicted.cost.network_bytes <= excess || o->in[0] < 0) continue;
-        int64_t more = o->predicted.cost.network_bytes - moved_alike(than, p, o);
+        if (o->predicted.cost.network_bytes.expected <= excess || o->in[0] < 0) continue;
+        int64_t more = o->predicted.cost.network_bytes.expected - moved_alike(than, p, o);
         if (more > excess) most = o, excess = more;
     }
     return most;
@@ -91,7 +91,8 @@ static const tra_op *dearest(const tra_plan *p, const tra_plan *than) {
 static const char *why_not(const tra_job *job, const tra_plan *p, tra_arena *a) {
     const tra_plan *best = job->plans.v[0];
     double c = tra_cost_scalar(&p->cost, job->options.cost), b = tra_cost_scalar(&best->cost, job->options.cost);
-    int64_t dp = p->cost.disk_read + p->cost.disk_write, db = best->cost.disk_read + best->cost.disk_write;
+    int64_t dp = p->cost.disk_read.expected + p->cost.disk_write.expected;
+    int64_t db = best->cost.disk_read.expected + best->cost.disk_write.expected;
     if (p == best) return "";
     if (c == b) {
         if (p->cost.flops > best->cost.flops) return "as cheap, more flops";

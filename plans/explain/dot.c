@@ -43,7 +43,7 @@ void tra_explain_dot(const tra_job *job, tra_str *out) {
     }
     tra_arena *a = tra_arena_new();
     const tra_shown_plan *s = tra_explain_plan(job, job->plan, a);
-    char human[32];
+    char human[TRA_SIZETEXT];
     tra_str_add(out, "digraph plan {\n    rankdir=BT;\n    node [shape=box, fontname=\"Helvetica\"];\n"
                      "    edge [fontname=\"Helvetica\"];\n    fontname=\"Helvetica\";\n    label=\"");
     if (*s->plan->strategy) {
@@ -51,14 +51,14 @@ void tra_explain_dot(const tra_job *job, tra_str *out) {
         tra_str_add(out, ", ");
     }
     tra_str_printf(out, "%d site%s, %s over the network\";\n", s->plan->sites, s->plan->sites == 1 ? "" : "s",
-                   tra_human(s->plan->cost.network_bytes, human));
+                   tra_size_text(s->plan->cost.network_bytes, human));
     for (int i = 0; i < s->plan->nops; i++) {
         const tra_op *o = s->ops[i].op;
         node(&s->ops[i], out);
         for (int j = 0; j < 2 && o->in[j] >= 0; j++) {
             tra_str_printf(out, "    n%d -> n%d", o->in[j], i);
-            if (o->predicted.cost.network_bytes > 0)
-                tra_str_printf(out, " [label=\"%s\"]", tra_human(o->predicted.cost.network_bytes, human));
+            if (o->predicted.cost.network_bytes.bound > 0)
+                tra_str_printf(out, " [label=\"%s\"]", tra_size_text(o->predicted.cost.network_bytes, human));
             tra_str_add(out, ";\n");
         }
     }

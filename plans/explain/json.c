@@ -23,6 +23,24 @@ static void words(tra_json *j, const char *key, const char *text) {
     tra_json_end(j, ']');
 }
 
+/* A predicted figure: exact, or an estimate beside which its bound stands. */
+void tra_json_size(tra_json *j, const char *key, tra_size s) {
+    char name[64];
+    tra_json_int(j, key, s.expected);
+    snprintf(name, sizeof name, "%s_kind", key);
+    tra_json_str(j, name, tra_size_known(s) ? "exact" : "estimate");
+    snprintf(name, sizeof name, "%s_bound", key);
+    if (!tra_size_known(s)) tra_json_int(j, name, s.bound);
+}
+
+/* A figure that is counted, not estimated. */
+static void counted(tra_json *j, const char *key, double v) {
+    char name[64];
+    tra_json_num(j, key, v);
+    snprintf(name, sizeof name, "%s_kind", key);
+    tra_json_str(j, name, "exact");
+}
+
 /* ---- measured ----------------------------------------------------------------------------------------------- */
 
 static void figures(tra_json *j, const tra_op_report *r) {
@@ -94,14 +112,14 @@ static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, con
         tra_json_int(j, "begins", o->orders.begins);
         tra_json_int(j, "ends", o->orders.ends);
     }
-    tra_json_num(j, "network_floats", o->predicted.cost.network_floats);
-    tra_json_int(j, "network_bytes", o->predicted.cost.network_bytes);
-    tra_json_int(j, "disk_read_bytes", o->predicted.cost.disk_read);
-    tra_json_int(j, "disk_write_bytes", o->predicted.cost.disk_write);
-    tra_json_num(j, "flops", o->predicted.cost.flops);
-    tra_json_int(j, "peak_memory_bytes", o->predicted.cost.peak_memory);
+    counted(j, "network_floats", o->predicted.cost.network_floats);
+    tra_json_size(j, "network_bytes", o->predicted.cost.network_bytes);
+    tra_json_size(j, "disk_read_bytes", o->predicted.cost.disk_read);
+    tra_json_size(j, "disk_write_bytes", o->predicted.cost.disk_write);
+    counted(j, "flops", o->predicted.cost.flops);
+    tra_json_size(j, "peak_memory_bytes", tra_size_upto(o->predicted.cost.peak_memory));
     tra_json_int(j, "least_memory_bytes", o->predicted.least_memory);
-    tra_json_int(j, "scratch_bytes", o->predicted.spill);
+    tra_json_size(j, "scratch_bytes", tra_size_upto(o->predicted.spill));
     tra_json_num(j, "seconds", o->predicted.cost.seconds);
     words(j, "rules", s->rules);
     if (l && s->statement >= 0) tra_json_vertex(j, job->plans.labellings->graph, l, s->statement);
@@ -119,20 +137,19 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
     snprintf(digest, sizeof digest, "%016" PRIx64, tra_plan_digest(p));
     tra_json_str(j, "digest", digest);
     tra_json_num(j, "cost", s->cost);
-    tra_json_num(j, "network_floats", p->cost.network_floats);
-    tra_json_int(j, "network_bytes", p->cost.network_bytes);
-    tra_json_int(j, "disk_read_bytes", p->cost.disk_read);
-    tra_json_int(j, "disk_write_bytes", p->cost.disk_write);
-    tra_json_num(j, "flops", p->cost.flops);
-    tra_json_int(j, "peak_memory_bytes", p->cost.peak_memory);
+    counted(j, "network_floats", p->cost.network_floats);
+    tra_json_size(j, "network_bytes", p->cost.network_bytes);
+    tra_json_size(j, "disk_read_bytes", p->cost.disk_read);
+    tra_json_size(j, "disk_write_bytes", p->cost.disk_write);
+    counted(j, "flops", p->cost.flops);
+    tra_json_size(j, "peak_memory_bytes", tra_size_upto(p->cost.peak_memory));
     tra_json_int(j, "least_memory_bytes", p->least_memory);
     tra_json_int(j, "base_memory_bytes", tra_memory_base(p, job->options.threads));
-    tra_json_int(j, "scratch_bytes", p->scratch);
-    tra_json_int(j, "exchange_scratch_bytes", tra_exchange_scratch(p));
-    tra_json_int(j, "resume_scratch_bytes", p->kept);
+    tra_json_size(j, "scratch_bytes", tra_size_upto(p->scratch));
+    tra_json_size(j, "exchange_scratch_bytes", tra_size_upto(tra_exchange_scratch(p)));
+    tra_json_size(j, "resume_scratch_bytes", tra_size_upto(p->kept));
     tra_json_num(j, "seconds", p->cost.seconds);
     tra_json_bool(j, "fits", s->fits);
-    tra_json_bool(j, "exact", !p->rereads);
     tra_json_str(j, "note", s->note);
     words(j, "rules", s->rules);
     if (m) measured(j, m, m->nops);

@@ -213,7 +213,7 @@ static bool is_shown(const tra_measurement *m, const shown *v) {
 void tra_text_optimizers(const tra_job *job, int n, const tra_measurement *m, tra_str *out) {
     tra_arena *a = tra_arena_new();
     shown v[OPTIMIZERS];
-    char b[64];
+    char b[TRA_SIZETEXT];
     plan_all(job, n, m, a, v);
     if (n) tra_str_printf(out, "\n%-35s  %-30s  %s", "", "predicted", "measured");
     tra_str_printf(out, "\n%-13s %-10s %9s  %10s %9s %9s", "optimizer", "labelling", "floats", "network", "seconds",
@@ -229,7 +229,7 @@ void tra_text_optimizers(const tra_job *job, int n, const tra_measurement *m, tr
             continue;
         }
         tra_str_printf(out, "%-10s %9s", v[i].how, tra_text_number(v[i].floats, b, sizeof b));
-        tra_str_printf(out, "  %10s", tra_human(p->cost.network_bytes, b));
+        tra_str_printf(out, "  %10s", tra_size_cell(p->cost.network_bytes, b));
         tra_str_printf(out, " %9s", tra_text_seconds(p->cost.seconds, b, sizeof b));
         tra_str_printf(out, " %9s", tra_human(p->cost.peak_memory, b));
         if (v[i].measured) {
@@ -260,7 +260,7 @@ void tra_json_optimizers(tra_json *j, const tra_job *job, int n, const tra_measu
             tra_json_str(j, "labelling", v[i].how);
             tra_json_str(j, "strategy", v[i].plan->strategy);
             tra_json_num(j, "eindecomp_floats", v[i].floats);
-            tra_json_int(j, "network_bytes", v[i].plan->cost.network_bytes);
+            tra_json_size(j, "network_bytes", v[i].plan->cost.network_bytes);
             tra_json_int(j, "peak_memory_bytes", v[i].plan->cost.peak_memory);
             tra_json_num(j, "seconds", v[i].plan->cost.seconds);
         } else {

@@ -63,8 +63,8 @@ static char *size_text(const tra_op *o, char *buf, size_t n) {
 }
 
 static char *moved_text(const tra_op *o, char *buf) {
-    if (o->predicted.cost.network_bytes == 0) return strcpy(buf, "");
-    return tra_human(o->predicted.cost.network_bytes, buf);
+    if (o->predicted.cost.network_bytes.bound == 0) return strcpy(buf, "");
+    return tra_size_cell(o->predicted.cost.network_bytes, buf);
 }
 
 static char *flops_text(const tra_op *o, char *buf, size_t n) {
@@ -162,7 +162,7 @@ const char *tra_text_strategy(const tra_plan *p) { return *p->strategy ? p->stra
 static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
     const tra_plan *p = s->plan;
     const tra_plan_options *o = &job->options;
-    char a[40], b[40], c[40], d[40];
+    char a[TRA_SIZETEXT], b[TRA_SIZETEXT], c[TRA_SIZETEXT], d[TRA_SIZETEXT];
     tra_str_printf(out, "Plan %d of %d for %d site%s of %d thread%s, ", p->rank, job->plans.n, o->sites,
                    o->sites == 1 ? "" : "s", o->threads, o->threads == 1 ? "" : "s");
     if (o->memory > 0)
@@ -180,9 +180,9 @@ static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
         tra_text_cell(out, p->strategy, WIDTH - 9);
         tra_text_end_line(out);
     }
-    tra_str_printf(out, "network %s floats, %s; disk %s%s read, %s written\n",
-                   tra_text_number(p->cost.network_floats, a, sizeof a), tra_human(p->cost.network_bytes, b),
-                   p->rereads ? "up to " : "", tra_human(p->cost.disk_read, c), tra_human(p->cost.disk_write, d));
+    tra_str_printf(out, "network %s floats, %s; disk %s read, %s written\n",
+                   tra_text_number(p->cost.network_floats, a, sizeof a), tra_size_text(p->cost.network_bytes, b),
+                   tra_size_text(p->cost.disk_read, c), tra_size_text(p->cost.disk_write, d));
     tra_str_printf(out, "%s flops, peak memory %s (%s without blocks) of a site, %s, ",
                    tra_text_number(p->cost.flops, a, sizeof a), tra_human(p->cost.peak_memory, b),
                    tra_human(tra_memory_base(p, o->threads), c), tra_text_seconds(p->cost.seconds, d, sizeof d));
@@ -307,7 +307,8 @@ void tra_explain_cost(const tra_job *job, tra_str *out) {
         char cost[32], floats[32], flops[32], seconds[32];
         tra_str_printf(out, "%d\t%s\t%s\t%s\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\t%" PRId64 "\t%s\n", p->rank,
                        tra_text_strategy(p), tra_exactly(tra_cost_scalar(c, job->options.cost), cost),
-                       tra_exactly(c->network_floats, floats), c->network_bytes, c->disk_read, c->disk_write,
-                       tra_exactly(c->flops, flops), c->peak_memory, tra_exactly(c->seconds, seconds));
+                       tra_exactly(c->network_floats, floats), c->network_bytes.expected, c->disk_read.expected,
+                       c->disk_write.expected, tra_exactly(c->flops, flops), c->peak_memory,
+                       tra_exactly(c->seconds, seconds));
     }
 }

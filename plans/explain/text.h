@@ -24,6 +24,8 @@ void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, int wid
  * object. */
 void tra_text_derivation(const tra_job *job, tra_str *out);
 void tra_json_derivation(const tra_job *job, tra_json *j);
+/* A predicted figure under `key`, with its kind, and its bound unless it is exact. */
+void tra_json_size(tra_json *j, const char *key, tra_size s);
 void tra_json_operator(tra_json *j, const tra_job *job, const tra_shown_op *s); /* an object */
 /* The strategies of a plan's joins, or - when it has none. */
 const char *tra_text_strategy(const tra_plan *p);

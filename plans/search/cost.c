@@ -232,7 +232,9 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         double *s = spent[at[i]], work = c->flops_max;
         if (o->op == TRA_PLAN_MAP) work *= tra_map_passes(p->ops[o->in[0]].type.cat, o->type.cat);
         s[NETWORK] += c->seconds; /* so far: those of the network alone */
-        s[DISK] += ((double)c->disk_read / rates->disk_read + (double)c->disk_write / rates->disk_write) / p->sites;
+        s[DISK] +=
+            ((double)c->disk_read.expected / rates->disk_read + (double)c->disk_write.expected / rates->disk_write) /
+            p->sites;
         s[WORK] += tra_work_seconds(o->what.join, o->type.dtype, work, rates) + tree_seconds(p, o, rates);
         /* memory is touched for the first time when more is held than ever before */
         if (rates->touch > 0 && i > 0)

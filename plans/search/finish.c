@@ -75,7 +75,7 @@ static int own_place(finish *f, int g) {
 static void set_traffic(tra_op *o, tra_traffic t, const tra_rates *rates) {
     tra_cost *cost = &o->predicted.cost;
     cost->network_floats = t.floats;
-    cost->network_bytes = tra_type_bytes_of(&o->type, t.moved).expected;
+    cost->network_bytes = tra_type_bytes_of(&o->type, t.moved);
     /* of the network; tra_plan_seconds adds the rest */
     cost->seconds = (double)tra_type_bytes_of(&o->type, t.most).expected / rates->network;
 }
@@ -189,9 +189,7 @@ static void sum_up(tra_plan *p) {
     for (int i = 0; i < p->nops; i++) {
         const tra_cost *c = &p->ops[i].predicted.cost;
         p->cost.network_floats += c->network_floats;
-        p->cost.network_bytes = tra_add_most(p->cost.network_bytes, c->network_bytes);
-        p->cost.disk_read = tra_add_most(p->cost.disk_read, c->disk_read);
-        p->cost.disk_write = tra_add_most(p->cost.disk_write, c->disk_write);
+        p->cost.network_bytes = tra_size_add(p->cost.network_bytes, c->network_bytes);
         p->cost.flops += c->flops;
         p->cost.flops_max += c->flops_max; /* a bound: not always the same site */
     }
@@ -329,10 +327,7 @@ tra_plan *tra_finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *
     p->program = tra_max64(0, s->program + p->nops * (int64_t)(sizeof(tra_op) + sizeof(tra_choice)) - SMALL_PROGRAM);
     p->planning = s->planning;
     p->least_memory = tra_plan_memory(p, s->o->threads);
-    int64_t peak = p->cost.peak_memory;
-    p->cost = (tra_cost){0};
     sum_up(p);
-    p->cost.peak_memory = peak;
     tra_plan_seconds(p, &s->o->rates);
     if (choices) *choices = made;
     free(f.v);

@@ -116,7 +116,7 @@ static int compare_found(const void *a, const void *b, void *of) {
     const ranking *r = of;
     const tra_cost *x = &((const found *)a)->cost, *y = &((const found *)b)->cost;
     double cx = tra_cost_scalar(x, r->model), cy = tra_cost_scalar(y, r->model);
-    int64_t dx = x->disk_read + x->disk_write, dy = y->disk_read + y->disk_write;
+    int64_t dx = x->disk_read.expected + x->disk_write.expected, dy = y->disk_read.expected + y->disk_write.expected;
     if (cx != cy) return cx < cy ? -1 : 1;
     if (x->flops != y->flops) return x->flops < y->flops ? -1 : 1;
     if (dx != dy) return dx < dy ? -1 : 1;

@@ -389,3 +389,31 @@ assert 0 < p["base_memory_bytes"] < p["least_memory_bytes"] and 1200 * 1200 * 8 
         lacks "rowsum . matadd"
     done
 }
+
+@test "JSON: a figure is exact, or an estimate beside which a bound stands that no run exceeds" {
+    tra gen -q --shape 80x60 --block 10x10 -o a.h5
+    cat >q.tra <<'END'
+input A from "a.h5"
+F = filter(A, (i,j) -> i == j)
+S = agg(F, [], matadd)
+T = transform(A, x -> x + 1)
+output S
+END
+    status 0 tra run -q q.tra --threads 1 --profile m.json
+    py '(p,) = json.load(open("m.json"))["plans"]
+assert p["disk_read_bytes_kind"] == "estimate" and p["network_bytes_kind"] == p["flops_kind"] == "exact"
+assert p["measured"]["disk_read_bytes"] == 4800 < p["disk_read_bytes_bound"] == 8 * 4800
+for o in p["operators"] + [p]:
+    for k in [k[:-5] for k in o if k.endswith("_kind")]:
+        assert o[k + "_kind"] == "estimate" or k + "_bound" not in o, k
+        assert o[k + "_kind"] == "exact" or o[k] <= o[k + "_bound"], k
+        assert o["measured"].get(k, 0) <= o.get(k + "_bound", o[k]), k
+        assert o["measured"].get(k, o[k]) == o[k] or o[k + "_kind"] == "estimate", k'
+    status 0 tra explain q.tra
+    has "disk up to 37.5 KiB read"
+    sed -i 's/agg(F/agg(A/' q.tra
+    status 0 tra run -q q.tra --threads 1 --profile m.json
+    py '(p,) = json.load(open("m.json"))["plans"]
+assert p["disk_read_bytes_kind"] == "exact" and p["measured"]["disk_read_bytes"] == p["disk_read_bytes"] == 8 * 4800
+assert "disk_read_bytes_bound" not in p'
+}

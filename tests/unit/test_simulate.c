@@ -446,9 +446,9 @@ static uint64_t check_variant(const product *m, int s, const variant *u) {
         traffic x = {0};
         uint64_t busy = simulate(p, m, u, &x);
         if (i == 0) first = busy;
-        if (p->cost.network_floats != (double)x.floats || p->cost.network_bytes != x.bytes)
+        if (p->cost.network_floats != (double)x.floats || p->cost.network_bytes.bound != x.bytes)
             check_report("%d sites, %s: %.0f floats and %" PRId64 " bytes predicted, %" PRId64 " and %" PRId64 " moved",
-                         s, p->strategy, p->cost.network_floats, p->cost.network_bytes, x.floats, x.bytes);
+                         s, p->strategy, p->cost.network_floats, p->cost.network_bytes.bound, x.floats, x.bytes);
     }
     if (plans.n > 0 && !u->square && !u->holes) {
         if (*u->at[0] || *u->at[1])
