@@ -287,6 +287,27 @@ TEST(store_damaged_description) {
     tra_arena_free(a);
 }
 
+/* A bit of the dataset's type: integers without a sign, or of the other byte order, would be other numbers. */
+TEST(store_damaged_type) {
+    const char *path = at("typed.h5"), message[] = {0x10, 0x08, 0, 0, 4, 0, 0, 0, 0, 0, 32, 0};
+    tra_arena *a = tra_arena_new();
+    tra_type t = blocked(a, "20x20", "8x8", TRA_I32);
+    for (int bit = 1; bit <= 8; bit *= 8) { /* order, sign */
+        tra_err e = {0};
+        tra_rel *r;
+        size_t n;
+        CHECK_OK(write_all(path, &t, "none", &e), e);
+        char *s = slurp(path, &n);
+        int64_t where = find_bytes(s, n, message, sizeof message);
+        CHECK(where > 0);
+        s[where + 1] ^= (char)bit;
+        write_bytes(path, s, n);
+        CHECK_FAILS(tra_rel_open(path, NULL, &r, &e), TRA_INPUT, e, "typed.h5:data: its attributes, type or ");
+        free(s);
+    }
+    tra_arena_free(a);
+}
+
 /* After another program rewrote the dataset the checksums are of other bytes: ignored, not reported as damage. */
 static void rewrite_data(const char *path, bool gzip) {
     static const char *const attrs[] = {"tra_format", "tra_rank"};
