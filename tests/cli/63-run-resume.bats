@@ -125,6 +125,21 @@ EOF2
     has "blocks of #1 (join-agg) are there"
 }
 
+@test "refused: another level of the codec, another kernel of BLAS" {
+    product
+    local other=Haswell
+    tra version | grep -q 'kernel Haswell$' && other=Sandybridge
+    # shellcheck disable=SC2086
+    cut_short TERM 10 p.tra $small --codec zstd:1
+    status 2 tra run -q p.tra --resume --codec zstd:9
+    has "of a run with --codec zstd:1"
+    OPENBLAS_CORETYPE=$other status 2 tra run -q p.tra --resume --codec zstd:1
+    has "of a run with BLAS kernel $(tra version | sed -n 's/^OpenBLAS.* kernel //p')"
+    # shellcheck disable=SC2086
+    status 0 tra run p.tra $small --resume --codec zstd:1
+    [ "$(reused)" -ge 10 ]
+}
+
 @test "nothing saved: from the beginning, and it says so" {
     product
     status 0 tra run p.tra --resume
@@ -293,6 +308,20 @@ EOF2
     status 0 tra run p.tra --threads 1 --memory 1G --scratch-limit 300K --resume
     status 4 tra run p.tra --threads 1 --memory 30M --scratch-limit 300K
     has "over --scratch-limit"
+}
+
+@test "what is spilled takes of --scratch-limit too: no more is saved than it leaves" {
+    products
+    export TRA_KEEP_SECONDS=0.01 TRA_SLOW_MS=3
+    output=$(tra explain p.tra --threads 1 --memory 30M --format json)
+    local spilled left=$((200 << 10)) kept
+    spilled=$(json plans.0.scratch_bytes)
+    [ "$spilled" -gt $((1 << 20)) ]
+    cut_short KILL 30 p.tra --threads 1 --memory 30M --scratch-limit $((spilled + left)) # blocks of 39 kB
+    kept=$(find "$TRA_SCRATCH"/tra-* -type f ! -name '*.log' -printf '%s\n' | awk '{ n += $1 } END { print n }')
+    [ "$kept" -gt 0 ]
+    [ "$kept" -le "$left" ]
+    status 0 tra run p.tra --threads 1 --memory 30M --scratch-limit $((spilled + left)) --resume
 }
 
 @test "an entry of which nothing is left: from the beginning, and it says so" {
