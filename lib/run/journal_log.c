@@ -140,8 +140,10 @@ static bool read_log(tra_log *l, int rank) {
         memcpy(&r, text + at, sizeof r);
         if (r.check != check_of(l, &r)) continue;
         if (r.ordinal >= 0) {
+            int64_t end;
+            if (r.at < 0 || r.len < 0 || !tra_add(r.at, r.len, &end) || end > INT64_MAX / 2) continue; /* of no file */
             keep(l, &r, rank);
-            if (rank == l->j->comm.rank) l->end = tra_max64(l->end, r.at + r.len);
+            if (rank == l->j->comm.rank) l->end = tra_max64(l->end, end);
         } else if (rank == 0 && r.ordinal == NOTE) {
             l->note[0] = r.at;
             l->note[1] = r.len;
@@ -240,7 +242,8 @@ tra_log *tra_log_open(tra_journal *j, int op, bool data) {
         return NULL;
     }
     if (j->resumed) read_logs(l);
-    return j->logs[op] = l;
+    j->logs[op] = l;
+    return l;
 }
 
 void tra_log_discard(tra_log *l) {

@@ -2,6 +2,7 @@
 #include "../search/cost.h"
 #include "explain.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,9 +86,10 @@ static bool parse(const char *json, tra_profile_of *of, tra_profile *p) {
     char text[64], *end;
     int64_t sites, threads;
     if (!whole(json, "sites", &sites) || sites < 1 || sites > TRA_MAXSITES || !whole(json, "threads", &threads) ||
-        !whole(json, "memory_bytes", &of->memory) || !string(json, "cost_model", text, sizeof text) ||
-        !tra_cost_model_parse(text, &of->cost) || !string(json, "optimizer", text, sizeof text) ||
-        !tra_optimizer_parse(text, &of->optimizer) || !string(json, "plans.0.digest", text, sizeof text))
+        threads < 1 || threads > INT_MAX || !whole(json, "memory_bytes", &of->memory) || of->memory < 1 ||
+        !string(json, "cost_model", text, sizeof text) || !tra_cost_model_parse(text, &of->cost) ||
+        !string(json, "optimizer", text, sizeof text) || !tra_optimizer_parse(text, &of->optimizer) ||
+        !string(json, "plans.0.digest", text, sizeof text))
         return false;
     char *reproducible = value(json, "reproducible");
     of->reproducible = reproducible && strcmp(reproducible, "true") == 0;

@@ -272,7 +272,7 @@ static const char *const einsums[] = {
     "ij,ij->ij",   "ij,ji->ij",   "bij,bjk->bik", "bij,bkj->bik",    "ijb,jkb->ikb", "aij,bjk->abik", "ijk,kjl->il",
     "ijk,jl->ikl", "ijk,lj->kil", "ii,ij->j",     "ij,k->ik",        "ij,kl->",      "ij,->ij",       ",->",
     ",i->i",       "iij,jk->ik",  "ijij,j->i",    "bi,bi->b",        "ib,ib->b",     "ijkl,klm->ijm", "ijkl,jlm->ikm",
-    "abc,cda->bd", "ij,jk->",     "ijk,ikj->ij",  "abij,jkab->kiab", "ij,jj->i"};
+    "abc,cda->bd", "ij,jk->",     "ijk,ikj->ij",  "abij,jkab->kiab", "ij,jj->i",     "ij,k->i",       "k,ij->i"};
 static const char *const einsums1[] = {"ij->ji",  "ii->i",      "ij->",     "ij->i",   "ij->j", "ijk->kij",
                                        "ijk->ki", "ijk->j",     "iij->j",   "iji->ij", "iii->", "i->i",
                                        "->",      "ijkl->lkji", "ijkl->il", "ijk->ik"};
