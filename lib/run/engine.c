@@ -74,22 +74,27 @@ static void fail(tra_engine *g, tra_err *e) { /* under the lock */
     pthread_cond_broadcast(&g->ended);
 }
 
-tra_status tra_engine_tick(tra_engine *g, tra_err *e) { return g->tick ? g->tick(g->tick_ctx, e) : TRA_OK; }
-
-/* Under the lock. */
-static void tick_if_due(tra_engine *g) {
-    tra_err e = {0};
+tra_status tra_engine_tick(tra_engine *g, tra_err *e) {
     double now = tra_now();
-    if (!g->tick || now < g->ticked + 0.2) return;
+    if (!g->tick || now < g->ticked + 0.25) return TRA_OK;
     g->ticked = now;
-    if (tra_engine_tick(g, &e) != TRA_OK) fail(g, &e);
+    return g->tick(g->tick_ctx, e);
+}
+
+/* Under the lock, which it lets go meanwhile: a terminal may be blocked, a disk slow. */
+static void tick(tra_engine *g) {
+    tra_err e = {0};
+    pthread_mutex_unlock(&g->lock);
+    tra_status s = tra_engine_tick(g, &e);
+    pthread_mutex_lock(&g->lock);
+    if (s != TRA_OK) fail(g, &e);
 }
 
 /* Goes on with what is beside, under the lock; true: something happened, or it failed. */
 static bool go_on_beside(tra_engine *g) {
     tra_err e = {0};
     bool any = false;
-    if (g->going_on) return false;
+    if (g->going_on || !g->beside) return false;
     g->going_on = true;
     pthread_mutex_unlock(&g->lock);
     tra_status s = g->beside(g->beside_ctx, g->wanted, &any, &e);
@@ -101,10 +106,12 @@ static bool go_on_beside(tra_engine *g) {
     return true;
 }
 
-static bool meanwhile(void *ctx) { /* the pool waits */
+static bool meanwhile(void *ctx, bool *soon) { /* the pool waits */
     tra_engine *g = ctx;
     pthread_mutex_lock(&g->lock);
+    if (g->tick) tick(g);
     bool any = go_on_beside(g);
+    *soon = g->beside;
     pthread_mutex_unlock(&g->lock);
     return any;
 }
@@ -112,11 +119,10 @@ static bool meanwhile(void *ctx) { /* the pool waits */
 void tra_engine_set_beside(tra_engine *g, tra_engine_beside_fn *fn, void *ctx) {
     g->beside = fn;
     g->beside_ctx = ctx;
-    tra_pool_set_meanwhile(g->pool, fn ? meanwhile : NULL, g);
 }
 
 /* Waits for cond under the lock, perhaps in vain; for a quarter of a second at most when there is somebody to tick, and
- * shortly when something goes on beside. */
+ * shortly when something goes on beside. What the caller waits for may come while the lock is let go, at the end. */
 static void wait_for(tra_engine *g, pthread_cond_t *cond) {
     if (g->beside) {
         if (!go_on_beside(g)) tra_wait_for(cond, &g->lock, TRA_SHORTLY);
@@ -125,7 +131,7 @@ static void wait_for(tra_engine *g, pthread_cond_t *cond) {
     } else {
         tra_wait_briefly(cond, &g->lock);
     }
-    tick_if_due(g);
+    if (g->tick) tick(g);
 }
 
 tra_unit *tra_unit_new(int ninputs, int ntasks) {
@@ -223,15 +229,16 @@ static void dequeue(tra_engine *g, tra_unit *u) {
     }
 }
 
-/* The first input of a unit that can be prepared, or -1: what another unit reads is waited for. Under the lock. */
+/* An input of a unit that can be prepared, or -1. What others read is looked at again when the unit's own have begun,
+ * in the order of inputs, which is about that in which it comes. Under the lock. */
 static int find_prep(tra_unit *u) {
-    if (u->preps_started == u->ninputs) return -1;
-    while (u->inputs[u->all_started].started) u->all_started++;
-    for (int i = u->all_started; i < u->ninputs; i++) {
-        const tra_unit_input *in = &u->inputs[i];
-        if (!in->started && (in->load || in->block->state == TRA_BLOCK_HERE)) return i;
+    for (; u->looked_at < u->ninputs; u->looked_at++) {
+        const tra_unit_input *in = &u->inputs[u->looked_at];
+        if (!in->started && (in->load || in->block->state == TRA_BLOCK_HERE)) return u->looked_at;
     }
-    return -1;
+    while (u->all_started < u->ninputs && u->inputs[u->all_started].started) u->all_started++;
+    bool any = u->all_started < u->ninputs && u->inputs[u->all_started].block->state == TRA_BLOCK_HERE;
+    return any ? u->all_started : -1;
 }
 
 static tra_unit_input *start_prep(tra_engine *g, tra_unit *u, int i) {
@@ -317,13 +324,7 @@ bool tra_engine_busy(tra_engine *g) {
     return (atomic_load(&g->inflight) > 0 && !g->failed) || atomic_load(&g->calls) > 0;
 }
 
-static bool busy(void *ctx) {
-    tra_engine *g = ctx;
-    pthread_mutex_lock(&g->lock); /* under the pool's, for which nobody waits who holds ours */
-    tick_if_due(g);
-    pthread_mutex_unlock(&g->lock);
-    return tra_engine_busy(g);
-}
+static bool busy(void *ctx) { return tra_engine_busy(ctx); }
 
 /* ---- calls behind ------------------------------------------------------------------------------------------------ */
 
@@ -343,10 +344,10 @@ static void call(tra_engine *g, behind *b) {
 static tra_unit_input *find_load(tra_engine *g, tra_unit **of) {
     if (!can_read(g)) return NULL;
     for (tra_unit *u = g->head; u; u = u->next) {
-        for (int i = u->all_started; i < u->ninputs; i++) {
-            if (u->inputs[i].started || !u->inputs[i].direct) continue;
+        for (; u->read_ahead < u->ninputs; u->read_ahead++) {
+            if (u->inputs[u->read_ahead].started || !u->inputs[u->read_ahead].direct) continue;
             *of = u;
-            return start_prep(g, u, i);
+            return start_prep(g, u, u->read_ahead);
         }
     }
     return NULL;
@@ -426,7 +427,7 @@ tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
     tra_cond_init(&g->more);
     g->tid = tra_calloc((size_t)threads, sizeof *g->tid);
     g->workers = tra_calloc((size_t)threads, sizeof *g->workers);
-    tra_pool_set_busy(pool, busy, g);
+    tra_pool_set_busy(pool, busy, meanwhile, g);
     for (int i = 0; i < threads; i++) {
         g->workers[i] = (tra_worker){.id = i, .engine = g};
         if (pthread_create(&g->tid[i], NULL, work, &g->workers[i]) != 0) {

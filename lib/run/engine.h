@@ -51,7 +51,7 @@ struct tra_unit {
     /* private to the engine */
     tra_unit *next, *before;
     int64_t bytes;
-    int all_started; /* inputs before this have been */
+    int all_started, looked_at, read_ahead; /* inputs before these have been; the last is of those that are direct */
     int preps_started, preps_done, tasks_started, tasks_done;
     uint8_t *done;
 };
@@ -60,12 +60,13 @@ tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e); /* NULL whe
 void tra_engine_free(tra_engine *g);
 int tra_engine_threads(const tra_engine *g);
 
-/* Called now and then (four times a second) by the thread that runs the plan while it waits for the workers; NULL:
- * nothing. A status that is not TRA_OK is the failure of the stage: no more tasks are begun. */
+/* Called about four times a second by the thread that runs the plan while it waits for the workers or for memory;
+ * NULL: nothing. It may take its time: the workers go on. A status that is not TRA_OK is the failure of the stage: no
+ * more tasks are begun. */
 typedef tra_status tra_engine_tick_fn(void *ctx, tra_err *e);
 void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx);
-TRA_MUSTUSE tra_status tra_engine_tick(tra_engine *g,
-                                       tra_err *e); /* calls it: for a stage that waits for something else */
+/* Calls it when it is due: for a stage that waits for something else. */
+TRA_MUSTUSE tra_status tra_engine_tick(tra_engine *g, tra_err *e);
 
 /* Something that goes on beside the stages, on the thread that runs the plan while it waits for the workers or for
  * memory: called again at once while *any says that something happened, else soon. It may bring what parts lack;

@@ -51,7 +51,8 @@ struct tra_pool {
     int64_t idle, idle_clean; /* bytes of what may be evicted, and of what need not be spilled then */
     tra_pool_busy_fn *busy;
     tra_pool_meanwhile_fn *meanwhile;
-    void *busy_ctx, *meanwhile_ctx;
+    void *busy_ctx;
+    int64_t times_freed;
     char *scratch;
     int fd; /* spill file, -1 until needed */
     tra_pool_stats stats;
@@ -144,14 +145,16 @@ tra_pool_stats tra_pool_stat(tra_pool *p) {
     return s;
 }
 
-void tra_pool_set_busy(tra_pool *p, tra_pool_busy_fn *fn, void *ctx) {
-    p->busy = fn;
+void tra_pool_set_busy(tra_pool *p, tra_pool_busy_fn *busy, tra_pool_meanwhile_fn *meanwhile, void *ctx) {
+    p->busy = busy;
+    p->meanwhile = meanwhile;
     p->busy_ctx = ctx;
 }
 
-void tra_pool_set_meanwhile(tra_pool *p, tra_pool_meanwhile_fn *fn, void *ctx) {
-    p->meanwhile = fn;
-    p->meanwhile_ctx = ctx;
+/* Memory was given back, or what would have given some has ended. Under the lock. */
+static void tell_freed(tra_pool *p) {
+    p->times_freed++;
+    pthread_cond_broadcast(&p->freed);
 }
 
 bool tra_pool_has_room(tra_pool *p, int64_t bytes, bool clean) {
@@ -164,7 +167,7 @@ bool tra_pool_has_room(tra_pool *p, int64_t bytes, bool clean) {
 
 void tra_pool_wake(tra_pool *p) {
     pthread_mutex_lock(&p->lock);
-    pthread_cond_broadcast(&p->freed);
+    tell_freed(p);
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -344,7 +347,7 @@ static void trim(tra_pool *p, tra_block *b, int64_t bytes) {
     if (more <= 0) return;
     give_pages(p, (char *)b->ptr + keep, more, b->mapped);
     b->held = left;
-    pthread_cond_broadcast(&p->freed);
+    tell_freed(p);
 }
 
 static tra_status open_spill(tra_pool *p, tra_err *e) {
@@ -355,18 +358,21 @@ static tra_status open_spill(tra_pool *p, tra_err *e) {
                           p->scratch);
 }
 
+/* Lets the lock go while it writes: others give memory back and read meanwhile. The block is nobody's: only this thread
+ * pins, and it is on no list. */
 static tra_status spill(tra_pool *p, tra_block *b, tra_err *e) {
-    int64_t n = tra_block_footprint(b->bytes);
-    TRA_TRY(open_spill(p, e));
-    int64_t at = space_take(&p->file, n);
+    int64_t n = tra_block_footprint(b->bytes), at = space_take(&p->file, n);
     if (at < 0) at = p->file.end, p->file.end += n;
-    tra_status s = tra_pwrite(p->fd, b->ptr, (size_t)b->bytes, at, "the scratch file", e);
+    pthread_mutex_unlock(&p->lock);
+    tra_status s = open_spill(p, e);
+    if (s == TRA_OK) s = tra_pwrite(p->fd, b->ptr, (size_t)b->bytes, at, "the scratch file", e);
+    if (s == TRA_OK) b->sum = XXH64(b->ptr, (size_t)b->bytes, 0);
+    pthread_mutex_lock(&p->lock);
     if (s != TRA_OK) {
         space_give(&p->file, at, n);
         return s;
     }
     b->spill = at;
-    b->sum = XXH64(b->ptr, (size_t)b->bytes, 0);
     p->stats.spilled += b->bytes;
     return TRA_OK;
 }
@@ -385,14 +391,16 @@ static tra_status evict(tra_pool *p, tra_block *b, tra_err *e) {
 
 /* Waits until others have given memory back, perhaps in vain. */
 static void wait_for_memory(tra_pool *p) {
-    if (!p->meanwhile) {
-        tra_wait_briefly(&p->freed, &p->lock);
-        return;
-    }
+    int64_t before = p->times_freed;
+    bool soon = false;
     pthread_mutex_unlock(&p->lock);
-    bool any = p->meanwhile(p->meanwhile_ctx);
+    bool any = p->meanwhile && p->meanwhile(p->busy_ctx, &soon);
     pthread_mutex_lock(&p->lock);
-    if (!any) tra_wait_for(&p->freed, &p->lock, TRA_SHORTLY); /* what was given back since has been missed */
+    if (any || p->times_freed > before) return;
+    if (soon)
+        tra_wait_for(&p->freed, &p->lock, TRA_SHORTLY);
+    else
+        tra_wait_briefly(&p->freed, &p->lock);
 }
 
 /* So many bytes for b, from what is free, what can be evicted, or what others give back. */
@@ -402,7 +410,7 @@ static tra_status find_memory(tra_pool *p, tra_block *b, int64_t bytes, tra_err 
         if (old != &p->oldest) {
             TRA_TRY(evict(p, old, e));
         } else if (p->busy && p->busy(p->busy_ctx)) {
-            wait_for_memory(p); /* busy looks whether the run is to stop */
+            wait_for_memory(p);
         } else {
             char want[32], budget[32];
             if (p->stats.used + tra_max64(PAGE, tra_block_footprint(bytes)) <= p->stats.budget)
@@ -549,7 +557,7 @@ void tra_block_leave(tra_pool *p, tra_block *b, bool leaves, bool last) {
             give_memory(p, b);
             b->state = TRA_BLOCK_AWAY;
         }
-        pthread_cond_broadcast(&p->freed);
+        tell_freed(p);
     }
     pthread_mutex_unlock(&p->lock);
 }
@@ -573,7 +581,7 @@ void tra_block_free(tra_pool *p, tra_block *b) {
     unlink_block(p, b);
     give_memory(p, b);
     forget_spill(p, b);
-    pthread_cond_broadcast(&p->freed);
+    tell_freed(p);
     pthread_mutex_unlock(&p->lock);
     free(b);
 }

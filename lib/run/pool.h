@@ -51,13 +51,14 @@ void tra_pool_large_pages(tra_pool *p);
 void tra_pool_free(tra_pool *p); /* all blocks must be freed */
 tra_pool_stats tra_pool_stat(tra_pool *p);
 
-/* Is there something in flight whose end will give memory back? Asked before waiting. */
+/* Is there something in flight whose end will give memory back? Asked before waiting, under the pool's lock. */
 typedef bool tra_pool_busy_fn(void *ctx);
-void tra_pool_set_busy(tra_pool *p, tra_pool_busy_fn *fn, void *ctx);
-/* What the thread that allocates does while it waits, again and again; true: something has changed. It may allocate,
- * and so be called from within itself. NULL: nothing. */
-typedef bool tra_pool_meanwhile_fn(void *ctx);
-void tra_pool_set_meanwhile(tra_pool *p, tra_pool_meanwhile_fn *fn, void *ctx);
+/* What the thread that allocates does while it waits, a few times a second, without a lock; true: something has
+ * changed. *soon becomes true where it is to be called again at once. It may allocate, and so be called from within
+ * itself. */
+typedef bool tra_pool_meanwhile_fn(void *ctx, bool *soon);
+/* Both NULL until they are set. */
+void tra_pool_set_busy(tra_pool *p, tra_pool_busy_fn *busy, tra_pool_meanwhile_fn *meanwhile, void *ctx);
 /* Could a block of so many bytes be had at once? clean: and nothing need be spilled for it. */
 bool tra_pool_has_room(tra_pool *p, int64_t bytes, bool clean);
 void tra_pool_wake(tra_pool *p); /* something in flight ended or failed */

@@ -1,8 +1,10 @@
 /* progress.c - a bar that is drawn over itself, or plain lines now and then. */
 #include "progress.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { BAR = 24 };
 
@@ -16,6 +18,12 @@ void tra_progress_begin(tra_progress *p, const tra_plan *plan, tra_progress_form
 void tra_progress_op(tra_progress *p, int op) {
     while (p->current < op) p->before += weight(p->plan, p->current++);
     tra_progress_show(p, 0, 0);
+}
+
+/* Is nobody reading what was written before? Then the run does not wait for them. */
+static bool is_blocked(void) {
+    struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
+    return poll(&fd, 1, 0) == 0;
 }
 
 static const char *duration(double s, char *buf, size_t n) {
@@ -32,6 +40,7 @@ void tra_progress_show(tra_progress *p, int64_t done, int64_t all) {
     double now = tra_now();
     if (p->form == TRA_PROGRESS_NONE || now < p->due) return;
     p->due = now + (p->form == TRA_PROGRESS_BAR ? 0.25 : 10);
+    if (is_blocked()) return;
     const tra_op *op = &p->plan->ops[p->current];
     double here = all > 0 ? (double)done / (double)all : 0, spent = now - p->begun;
     double share = (p->before + weight(p->plan, p->current) * (here < 1 ? here : 1)) / p->total;
@@ -54,5 +63,5 @@ void tra_progress_show(tra_progress *p, int64_t done, int64_t all) {
 }
 
 void tra_progress_end(tra_progress *p) {
-    if (p->form == TRA_PROGRESS_BAR) fprintf(stderr, "\r\033[K");
+    if (p->form == TRA_PROGRESS_BAR && !is_blocked()) fprintf(stderr, "\r\033[K");
 }

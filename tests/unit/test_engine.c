@@ -1,0 +1,314 @@
+/* test_engine.c - the engine and the pool while disks are slow or fail: what waits for them, and who hears of it. */
+#include "../../lib/run/engine.h"
+#include "../../lib/run/progress.h"
+#pragma GCC diagnostic ignored "-Wunused-function" /* of store_util.h it wants a few */
+#include "store_util.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <xxhash.h>
+
+/* ---- reads and writes of this process ---------------------------------------------------------------------------- */
+
+typedef enum trouble { NONE, FAILS, DAMAGED, WAITS } trouble;
+static _Atomic trouble reading, writing;
+static atomic_int reads, writes; /* that had trouble */
+static atomic_bool go_on;        /* ends the waiting */
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* For a few seconds at most, so that a test that fails ends. */
+static bool wait_until(atomic_bool *what) {
+    for (double end = now() + 5; !*what && now() < end;) nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    return *what;
+}
+
+ssize_t pread(int fd, void *buf, size_t n, off_t at) {
+    trouble t = reading;
+    if (t != NONE) reads++;
+    if (t == FAILS) return errno = EIO, -1;
+    if (t == WAITS) wait_until(&go_on);
+    ssize_t got = syscall(SYS_pread64, fd, buf, n, at);
+    if (t == DAMAGED && got > 0) ((char *)buf)[got / 2] ^= 1;
+    return got;
+}
+
+ssize_t pwrite(int fd, const void *buf, size_t n, off_t at) {
+    trouble t = writing;
+    if (t != NONE) writes++;
+    if (t == FAILS) return errno = ENOSPC, -1;
+    if (t == WAITS) wait_until(&go_on);
+    return syscall(SYS_pwrite64, fd, buf, n, at);
+}
+
+static void set_up(void) {
+    reading = writing = NONE;
+    reads = writes = 0;
+    go_on = false;
+}
+
+/* ---- who waits for what ------------------------------------------------------------------------------------------ */
+
+typedef struct giver {
+    tra_pool *pool;
+    tra_block *block;
+} giver;
+
+/* Gives its block back while another is being written to scratch. */
+static tra_status give_back(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    giver *x = u->ctx;
+    (void)task, (void)w, (void)e;
+    while (writes == 0) nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    tra_block_free(x->pool, x->block);
+    go_on = true;
+    return TRA_OK;
+}
+
+static tra_unit *unit_of(tra_status (*run)(tra_unit *u, int task, tra_worker *w, tra_err *e), void *ctx) {
+    tra_unit *u = tra_unit_new(0, 1);
+    u->run = run;
+    u->ctx = ctx;
+    return u;
+}
+
+TEST(workers_give_memory_back_while_a_block_is_spilled) {
+    set_up();
+    tra_pool *p = tra_pool_new(1 << 20, "/tmp");
+    tra_err e = {0};
+    tra_engine *g = tra_engine_new(p, 1, &e);
+    tra_block *cold, *hot;
+    giver x = {.pool = p};
+    CHECK_OK(tra_block_new(p, 600000, &cold, &e), e);
+    memset(cold->ptr, 7, 600000);
+    tra_block_unpin(p, cold);
+    CHECK_OK(tra_block_new(p, 200000, &x.block, &e), e);
+    CHECK_OK(tra_engine_stage(g, 0, 0, &e), e);
+    writing = WAITS;
+    CHECK_OK(tra_engine_submit(g, unit_of(give_back, &x), &e), e);
+    double begun = now();
+    CHECK_OK(tra_block_new(p, 700000, &hot, &e), e); /* drives the cold one out, which takes until go_on */
+    CHECK(go_on && now() - begun < 4);
+    writing = NONE;
+    CHECK_OK(tra_engine_drain(g, &e), e);
+    tra_block_free(p, hot);
+    bool load;
+    CHECK_OK(tra_block_pin(p, cold, &load, &e), e);
+    CHECK(load);
+    CHECK_OK(tra_block_load(p, cold, NULL, &e), e);
+    CHECK_INT(((char *)cold->ptr)[599999], 7);
+    tra_block_free(p, cold);
+    tra_engine_free(g);
+    tra_pool_free(p);
+}
+
+enum { UNITS = 10 };
+static atomic_bool ticking, all_done;
+static atomic_int done;
+
+static tra_status count(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    giver *x = u->ctx;
+    (void)task, (void)w, (void)e;
+    wait_until(&ticking);
+    if (x) tra_block_free(x->pool, x->block);
+    if (++done == UNITS) all_done = true;
+    return TRA_OK;
+}
+
+static tra_status slow_tick(void *ctx, tra_err *e) {
+    bool *seen = ctx;
+    (void)e;
+    ticking = true;
+    *seen |= wait_until(&all_done);
+    return TRA_OK;
+}
+
+/* Before, a terminal that nobody read, or a slow disk under the journal, stopped every worker. */
+TEST(workers_go_on_while_the_tick_takes_its_time) {
+    tra_pool *p = tra_pool_new(1 << 20, "/tmp");
+    tra_err e = {0};
+    tra_engine *g = tra_engine_new(p, 2, &e);
+    for (int memory = 0; memory < 2; memory++) { /* it comes while the thread waits for the workers, or for memory */
+        bool seen = false;
+        giver x = {.pool = p};
+        ticking = all_done = false;
+        done = 0;
+        tra_engine_set_tick(g, slow_tick, &seen);
+        CHECK_OK(tra_engine_stage(g, 0, 0, &e), e);
+        if (memory) CHECK_OK(tra_block_new(p, 900000, &x.block, &e), e);
+        for (int i = 0; i < UNITS; i++) CHECK_OK(tra_engine_submit(g, unit_of(count, i || !memory ? NULL : &x), &e), e);
+        if (memory) {
+            tra_block *b;
+            CHECK_OK(tra_block_new(p, 900000, &b, &e), e);
+            tra_block_free(p, b);
+        }
+        CHECK_OK(tra_engine_drain(g, &e), e);
+        CHECK(seen);
+        nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL); /* the next is due */
+    }
+    tra_engine_set_tick(g, NULL, NULL);
+    tra_engine_free(g);
+    tra_pool_free(p);
+}
+
+static tra_status nothing(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    (void)u, (void)task, (void)w, (void)e;
+    return TRA_OK;
+}
+
+/* A unit of very many inputs, of which the first is read for another unit and comes late. */
+TEST(inputs_that_wait_are_not_looked_for_again_and_again) {
+    enum { N = 50000 };
+    set_up();
+    tra_arena *a = tra_arena_new();
+    tra_pool *p = tra_pool_new(64 << 20, "/tmp");
+    tra_err e = {0};
+    tra_engine *g = tra_engine_new(p, 2, &e);
+    tra_type t = blocked(a, "50000", "1", TRA_F64);
+    tra_part *part = tra_part_new(TRA_PART_STORED, &t, N);
+    for (int64_t i = 0; i < N; i++) {
+        part->ordinal[i] = i;
+        CHECK_OK(tra_block_new(p, 8, &part->block[i], &e), e);
+        tra_block_unpin(p, part->block[i]);
+    }
+    int fd = tra_unnamed_file("/tmp");
+    double zero = 0;
+    CHECK_INT(pwrite(fd, &zero, sizeof zero, 0), sizeof zero);
+    tra_block_free(p, part->block[0]);
+    part->block[0] = tra_block_of_saved(fd, 0, sizeof zero, XXH64(&zero, sizeof zero, 0));
+    reading = WAITS;
+    tra_unit *one = tra_unit_new(1, 1), *many = tra_unit_new(N, 1);
+    one->inputs[0] = (tra_unit_input){.part = part, .i = 0};
+    for (int i = 0; i < N; i++) many->inputs[i] = (tra_unit_input){.part = part, .i = i};
+    one->run = many->run = nothing;
+    CHECK_OK(tra_engine_stage(g, 0, 0, &e), e);
+    double before = check_seconds();
+    CHECK_OK(tra_engine_submit(g, one, &e), e);
+    CHECK_OK(tra_engine_submit(g, many, &e), e);
+    nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
+    CHECK(check_seconds() - before < 0.3); /* else all of the time */
+    go_on = true;
+    CHECK_OK(tra_engine_drain(g, &e), e);
+    tra_part_drop(part, p);
+    tra_engine_free(g);
+    tra_pool_free(p);
+    close(fd);
+    tra_arena_free(a);
+}
+
+/* ---- failures ---------------------------------------------------------------------------------------------------- */
+
+TEST(what_comes_back_damaged_from_scratch_is_refused) {
+    set_up();
+    tra_pool *p = tra_pool_new(1 << 20, "/tmp");
+    tra_err e = {0};
+    tra_block *a, *b;
+    bool load;
+    CHECK_OK(tra_block_new(p, 600000, &a, &e), e);
+    memset(a->ptr, 7, 600000);
+    tra_block_unpin(p, a);
+    CHECK_OK(tra_block_new(p, 600000, &b, &e), e); /* drives a out */
+    tra_block_free(p, b);
+    CHECK_OK(tra_block_pin(p, a, &load, &e), e);
+    reading = DAMAGED;
+    CHECK_FAILS(tra_block_load(p, a, NULL, &e), TRA_RESOURCE, e, "is damaged");
+    reading = NONE;
+    CHECK_INT(reads, 1);
+    tra_block_free(p, a);
+    tra_pool_free(p);
+}
+
+static tra_status fail_behind(void *ctx, tra_err *e) {
+    (void)ctx;
+    return tra_fail(e, TRA_RESOURCE, "no room for what is written behind");
+}
+
+TEST(a_failure_behind_is_the_failure_of_the_stage) {
+    tra_pool *p = tra_pool_new(1 << 20, "/tmp");
+    tra_err e = {0};
+    tra_engine *g = tra_engine_new(p, 1, &e);
+    CHECK_OK(tra_engine_stage(g, 0, 0, &e), e);
+    tra_engine_behind(g, fail_behind, NULL);
+    CHECK_FAILS(tra_engine_drain(g, &e), TRA_RESOURCE, e, "written behind");
+    tra_engine_free(g);
+    tra_pool_free(p);
+}
+
+/* Keeps the only worker busy until something has been read, which is ahead. */
+static tra_status wait_for_read(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    (void)u, (void)task, (void)w, (void)e;
+    for (double end = now() + 5; reads == 0 && now() < end;) nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    return TRA_OK;
+}
+
+TEST(a_block_that_cannot_be_read_ahead_is_the_failure_of_the_stage) {
+    enum { SIDE = 256, BYTES = SIDE * SIDE * 8 };
+    set_up();
+    tra_arena *a = tra_arena_new();
+    tra_type t = blocked(a, "512x256", "256x256", TRA_F64);
+    tra_rel *r;
+    tra_err e = {0};
+    CHECK_OK(write_all(at("ahead.h5"), &t, "none", &e), e);
+    CHECK_OK(tra_rel_open(at("ahead.h5"), NULL, &r, &e), e);
+    tra_pool *p = tra_pool_new(8 << 20, "/tmp");
+    tra_engine *g = tra_engine_new(p, 1, &e);
+    tra_part *part = tra_part_new(TRA_PART_STORED, &t, 2);
+    for (int64_t i = 0; i < 2; i++) {
+        part->ordinal[i] = i;
+        part->block[i] = tra_block_of_file(r, i, BYTES, BYTES);
+    }
+    CHECK_OK(tra_engine_stage(g, 0, 0, &e), e);
+    CHECK_OK(read_all(r, &e), e); /* its chunks are looked up now */
+    if (tra_rel_direct(r, 1)) {   /* else the file system has no direct reads, and nothing is read ahead */
+        reading = FAILS;
+        CHECK_OK(tra_engine_submit(g, unit_of(wait_for_read, NULL), &e), e);
+        tra_unit *u = tra_unit_new(1, 1);
+        u->inputs[0] = (tra_unit_input){.part = part, .i = 1};
+        u->run = nothing;
+        CHECK_OK(tra_engine_submit(g, u, &e), e);
+        CHECK_FAILS(tra_engine_drain(g, &e), TRA_INPUT, e, "ahead.h5");
+        reading = NONE;
+    }
+    tra_part_drop(part, p);
+    tra_engine_free(g);
+    tra_pool_free(p);
+    tra_rel_close(r);
+    tra_arena_free(a);
+}
+
+/* ---- progress ---------------------------------------------------------------------------------------------------- */
+
+TEST(progress_does_not_wait_for_who_does_not_read_it) {
+    int ends[2], kept = dup(STDERR_FILENO);
+    char page[4096] = {0};
+    tra_op op = {.op = TRA_PLAN_INPUT};
+    tra_plan plan = {.nops = 1, .ops = &op};
+    tra_progress p;
+    CHECK_INT(pipe(ends), 0);
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    while (write(ends[1], page, sizeof page) > 0) continue;
+    fcntl(ends[1], F_SETFL, 0);
+    dup2(ends[1], STDERR_FILENO);
+    alarm(10); /* ends the process where a write waits */
+    tra_progress_begin(&p, &plan, TRA_PROGRESS_BAR);
+    tra_progress_op(&p, 0);
+    tra_progress_end(&p);
+    CHECK_INT(read(ends[0], page, sizeof page), sizeof page); /* there is room now */
+    tra_progress_begin(&p, &plan, TRA_PROGRESS_LINES);
+    tra_progress_op(&p, 0);
+    alarm(0);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    close(ends[1]);
+    int64_t n = 0, all = 0;
+    while ((n = read(ends[0], page, sizeof page)) > 0) all += n;
+    CHECK(all % 4096 > 10); /* the line and no bar */
+    close(ends[0]);
+}
