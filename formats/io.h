@@ -151,10 +151,6 @@ TRA_MUSTUSE tra_status tra_flat_next(tra_flat *f, tra_stream *in, tra_dtype t, v
 /* ---- boxes --------------------------------------------------------------------------------------------------- */
 
 tra_dims tra_reversed(const tra_dims *d);
-/* dst[i . dstride] = src[i . sstride] for all i in ext; strides in elements, of size 1, 4 or 8. In tiles where the two
- * do not run along the same dimension. */
-void tra_copy_strided(size_t size, const tra_dims *ext, void *dst, const int64_t *dstride, const void *src,
-                      const int64_t *sstride);
 
 /* A relation in tensor layout seen as the one tensor it is stored as: key dimensions that cut nothing first, then the
  * array dimensions. */

@@ -108,17 +108,14 @@ void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, co
     int64_t sd[TRA_MAXDIM], ss[TRA_MAXDIM], d0 = 0, s0 = 0;
     tra_strides(&dst->ext, sd);
     tra_strides(&src->ext, ss);
-    tra_nest nest;
-    nest.n = 0;
     for (int d = 0; d < ext->n; d++) {
+        if (ext->v[d] == 0) return; /* also where d0 or s0 lie outside */
         d0 += to->v[d] * sd[d];
         s0 += from->v[d] * ss[d];
-        tra_nest_add(&nest, ext->v[d], ss[d], sd[d], 0);
     }
-    if (empty(&nest)) return; /* also where d0 or s0 lie outside */
     size_t size = tra_dtype_size(dst->dtype);
-    tra_strided_copy((char *)dst->data + (size_t)d0 * size, dst->dtype, (const char *)src->data + (size_t)s0 * size,
-                     src->dtype, &nest);
+    tra_copy_strided(size, ext, (char *)dst->data + (size_t)d0 * size, sd, (const char *)src->data + (size_t)s0 * size,
+                     ss);
 }
 
 void tra_fill(const tra_array *a, double v) {

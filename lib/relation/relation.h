@@ -30,6 +30,10 @@ void tra_strides(const tra_dims *ext, int64_t *stride); /* of a row-major array,
  * dimensions of the left key, in order. */
 int tra_join_key(const tra_dims *joinl, const tra_dims *joinr, int kl, int d);
 bool tra_next(const tra_dims *box, tra_dims *key); /* row-major successor; false after the last (key is zeroed) */
+/* dst[i . dstride] = src[i . sstride] for all i in ext; strides in elements, of 1, 2, 4 or 8 bytes. In tiles where the
+ * two do not run along the same dimension. */
+void tra_copy_strided(size_t size, const tra_dims *ext, void *dst, const int64_t *dstride, const void *src,
+                      const int64_t *sstride);
 /* "1000x1000" (also "1000,1000"; "" is rank 0); each >= min. False if malformed. */
 bool tra_parse_dims(const char *s, int64_t min, tra_dims *d);
 char *tra_dims_text(const tra_dims *d, const char *open, const char *sep, const char *close, char *buf, size_t n);

@@ -327,36 +327,6 @@ TEST(whole_numbers_as_text) {
     }
 }
 
-TEST(strided_copies_permute) {
-    /* Every order of the dimensions of src, over extents with ones and tiles that do not fit. */
-    tra_dims ext = {.n = 4, .v = {3, 70, 1, 41}};
-    int order[4];
-    enum { N = 3 * 70 * 41 };
-    static unsigned char src[N * 8], dst[N * 8];
-    int64_t ds[4], ss[4];
-    tra_strides(&ext, ds);
-    for (size_t i = 0; i < sizeof src; i++) src[i] = (unsigned char)(i * 131 >> 3);
-    for (int p = 0; p < 3 * 256; p++) {
-        size_t size = (const size_t[]){1, 4, 8}[p / 256];
-        int seen = 0;
-        for (int d = 0; d < 4; d++) seen |= 1 << (order[d] = p >> 2 * d & 3);
-        if (seen != 15) continue;
-        int64_t s = 1;
-        for (int d = 3; d >= 0; s *= ext.v[order[d]], d--) ss[order[d]] = s;
-        memset(dst, 0, sizeof dst);
-        tra_copy_strided(size, &ext, dst, ds, src, ss);
-        tra_dims at = {.n = 4};
-        size_t i = 0, bad = 0;
-        do {
-            int64_t from = 0;
-            for (int d = 0; d < 4; d++) from += at.v[d] * ss[d];
-            bad += memcmp(dst + i++ * size, src + (size_t)from * size, size) != 0;
-        } while (tra_next(&ext, &at));
-        for (i *= size; i < sizeof dst; i++) bad += dst[i] != 0;
-        CHECK_INT(bad, 0);
-    }
-}
-
 /* ---- npy ------------------------------------------------------------------------------------------------------ */
 
 static size_t npy(unsigned char *to, int version, const char *header, const void *data, size_t n) {

@@ -21,6 +21,43 @@ TEST(keys_go_round) {
     CHECK(!tra_next(&box, &key)); /* the one key of arity 0 */
 }
 
+/* The i-th of elements of so many bytes: another one for the next, unless they are too small to tell. */
+static uint64_t element(int64_t i, size_t size) { return (uint64_t)i * 2654435761u % (UINT64_C(1) << (4 * size)) + 7; }
+
+TEST(strided_copies_permute) {
+    /* Every order of the dimensions of src, over extents with ones and tiles that do not fit. */
+    enum { N = 3 * 70 * 41 };
+    tra_dims ext = {.n = 4, .v = {3, 70, 1, 41}};
+    int order[4];
+    static uint64_t from[N], to[N];
+    unsigned char *src = (unsigned char *)from, *dst = (unsigned char *)to;
+    int64_t ds[4], ss[4];
+    tra_strides(&ext, ds);
+    for (int p = 0; p < 256; p++) {
+        int seen = 0;
+        for (int d = 0; d < 4; d++) seen |= 1 << (order[d] = p >> 2 * d & 3);
+        if (seen != 15) continue;
+        int64_t s = 1;
+        for (int d = 3; d >= 0; s *= ext.v[order[d]], d--) ss[order[d]] = s;
+        for (size_t size = 1; size <= 8; size *= 2) {
+            memset(dst, 0, sizeof to);
+            for (int64_t i = 0; i < N; i++) memcpy(src + (size_t)i * size, &(uint64_t){element(i, size)}, size);
+            tra_copy_strided(size, &ext, dst, ds, src, ss);
+            tra_dims at = {.n = 4};
+            int64_t i = 0, bad = 0;
+            do {
+                int64_t k = 0;
+                for (int d = 0; d < 4; d++) k += at.v[d] * ss[d];
+                bad += memcmp(dst + (size_t)i++ * size, &(uint64_t){element(k, size)}, size) != 0;
+            } while (tra_next(&ext, &at));
+            CHECK_INT(bad, 0);
+            CHECK(size == 8 || dst[N * size] == 0); /* nothing behind it */
+        }
+    }
+    ext.v[0] = 0;
+    tra_copy_strided(8, &ext, NULL, ds, NULL, ss); /* no element: nothing is looked at */
+}
+
 TEST(products_do_not_overflow) {
     int64_t p;
     tra_dims d = dims(3, INT64_C(1) << 40, INT64_C(1) << 40, 0);
