@@ -226,10 +226,20 @@ static bool went(outlet *o, size_t code) {
     return false;
 }
 
+enum { RAW, RUN, CODED_BLOCK }; /* RFC 8878: types of blocks */
+
+/* Are the len bytes, of which these are the mark, one block of m bytes, coded or of the same byte? */
+static bool whole_block(uint32_t mark, size_t len, size_t m) {
+    switch (mark >> 1 & 3) {
+    case CODED_BLOCK: return len == MARK + (mark >> 3);
+    case RUN: return len == MARK + 1 && mark >> 3 == m;
+    }
+    return false;
+}
+
 /* A frame of the planes of a shuffled chunk in blocks that search nothing: entropy-coded, or as they are where that
  * saves less than a quarter. No block is of two planes, nor needs one before it. */
 static bool coded(ZSTD_CCtx *c, const char *planes, size_t n, size_t size, outlet *o) {
-    enum { RAW = 0 };
     const uint32_t magic = ZSTD_MAGICNUMBER, total = (uint32_t)n;
     const char has[] = {(char)0x80, 7 << 3}; /* its size in 4 bytes; a window of BLOCK */
     char head[10];
@@ -247,10 +257,12 @@ static bool coded(ZSTD_CCtx *c, const char *planes, size_t n, size_t size, outle
         size_t len = ZSTD_compressSequences(c, o->piece, o->room, &all, 1, planes + at, m);
         if (!went(o, len)) return false;
         size_t skip = ZSTD_frameHeaderSize(o->piece, len), last = at + m == n;
-        char *block = o->piece + skip; /* the frame's only one */
-        uint32_t mark = (uint32_t)((len - skip - MARK) << 3 | 2 << 1 | last);
+        char *block = o->piece + skip;
+        uint32_t mark = 0;
         len -= skip;
-        if (len > m - m / 4) {
+        memcpy(&mark, block, MARK);
+        mark = (mark & ~1u) | (uint32_t)last;
+        if (!whole_block(mark, len, m) || len > m - m / 4) {
             mark = (uint32_t)(m << 3 | RAW << 1 | last);
             memcpy(block + MARK, planes + at, m);
             len = MARK + m;

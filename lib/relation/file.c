@@ -441,6 +441,8 @@ static tra_status find_tuples(tra_rel *r, const tra_catalog *grid, tra_err *e) {
         r->cat = *grid;
         return TRA_OK;
     }
+    if (r->tables && !table && !tra_h5_exists(r->file, tra_table_path(r->arena, r->name, "keys")))
+        return BAD(r, e, "its chunk index is damaged: %" PRId64 " chunks of %" PRId64, (int64_t)n, grid->n);
     if (!(pos = read_table(r, "keys", (int64_t)n, 0))) s = scan_keys(r, grid, (int64_t)n, &pos, e);
     if (s == TRA_OK && table && !(ext = read_table(r, "extents", (int64_t)n, grid->bound.n)))
         s = BAD(r, e, "the extents of its arrays are missing or damaged (.tra/%s/extents)", r->name);

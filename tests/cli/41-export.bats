@@ -21,7 +21,8 @@ np.save("s.npy", np.array(2.5)); np.save("e.npy", np.zeros((0, 4)))'
         py 'for f in "aftvse":
     a, b = np.load(f"{f}.npy"), np.load(f"x-{f}.npy")
     assert a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes(), f
-    assert a.tobytes() == open(f"x-{f}.raw", "rb").read(), f'
+    assert a.tobytes() == open(f"x-{f}.raw", "rb").read(), f
+    assert (10 + int.from_bytes(open(f"x-{f}.npy", "rb").read(10)[8:], "little")) % 64 == 0, f  # as the format asks'
     done
 }
 

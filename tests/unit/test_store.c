@@ -197,6 +197,44 @@ TEST(store_holes_without_tables) {
     tra_arena_free(a);
 }
 
+/* Drops the last of the `blocks` chunks of 4 doubles from the index of a dataset. */
+static void drop_last(hid_t dset, hsize_t blocks) {
+    CHECK(H5Dset_extent(dset, (hsize_t[]){4 * (blocks - 1)}) >= 0);
+    CHECK(H5Dset_extent(dset, (hsize_t[]){4 * blocks}) >= 0);
+}
+
+/* Chunks of which the tables tell, and the index does not: neither holes nor zeros. */
+TEST(store_chunks_that_are_gone) {
+    tra_arena *a = tra_arena_new();
+    tra_err e = {0};
+    tra_rel *r;
+    const char *path = at("gone.h5");
+    double v[4] = {0};
+    tra_type all = blocked(a, "12", "4", TRA_F64), holes = listed(a, 1, 1, 2, (int64_t[]){0, 2}, (int64_t[]){4, 4});
+    holes.cut[0] = 1;
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(write_all(path, i == 0 ? &all : &holes, "none", &e), e);
+        tra_h5_enter();
+        hid_t f = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), d = H5Dopen2(f, "data", H5P_DEFAULT);
+        drop_last(d, 3);
+        if (i == 1) /* as many as before: another one in the hole */
+            CHECK(H5Dwrite_chunk(d, H5P_DEFAULT, 0, (hsize_t[]){4}, sizeof v, v) >= 0);
+        H5Dclose(d), H5Fclose(f);
+        tra_h5_leave();
+        if (i == 0) {
+            CHECK_FAILS(tra_rel_open(path, NULL, &r, &e), TRA_INPUT, e, "its chunk index is damaged: 2 chunks of 3");
+            continue;
+        }
+        CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
+        CHECK_INT(tra_rel_type(r)->cat->n, 2);
+        CHECK_OK(tra_rel_read(r, 0, v, NULL, &e), e);
+        CHECK_FAILS(tra_rel_read(r, 1, v, NULL, &e), TRA_INPUT, e, "chunk <2> of ");
+        CHECK(tra_rel_read(r, 1, v, NULL, &e) == TRA_INPUT && strstr(e.msg, "it is not in the file's index"));
+        tra_rel_close(r);
+    }
+    tra_arena_free(a);
+}
+
 TEST(store_several_relations_in_a_file) {
     tra_arena *a = tra_arena_new();
     tra_err e = {0};
@@ -502,7 +540,8 @@ static void foreign_file(const char *path, hid_t type, int chunk, bool gzip, con
     H5Pset_userblock(fcpl, 512); /* as MATLAB does */
     hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, fcpl, H5P_DEFAULT);
     H5Pclose(fcpl);
-    hid_t space = H5Screate_simple(2, (hsize_t[]){9, 10}, NULL), p = H5Pcreate(H5P_DATASET_CREATE);
+    hsize_t any[] = {H5S_UNLIMITED, H5S_UNLIMITED}; /* so that chunks may be larger */
+    hid_t space = H5Screate_simple(2, (hsize_t[]){9, 10}, chunk ? any : NULL), p = H5Pcreate(H5P_DATASET_CREATE);
     if (chunk) H5Pset_chunk(p, 2, (hsize_t[]){(hsize_t)chunk, (hsize_t)chunk});
     if (gzip) H5Pset_deflate(p, 1);
     H5Pset_fill_value(p, H5T_NATIVE_DOUBLE, &(double){3.5});
@@ -516,7 +555,8 @@ static void foreign_file(const char *path, hid_t type, int chunk, bool gzip, con
 
 TEST(store_foreign_datasets) {
     const char *path = at("foreign.h5");
-    double v[90], scratch[512];
+    double v[90], scratch[1024];
+    const unsigned char *used = (const unsigned char *)scratch;
     char buf[90 * sizeof(double)];
     tra_err e = {0};
     tra_dims block = {.n = 2, .v = {4, 3}};
@@ -534,10 +574,11 @@ TEST(store_foreign_datasets) {
     };
     tra_h5_leave();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        for (int how = 0; how < 4; how++) { /* contiguous, with blocks; chunked; chunk larger than the dataset; gzip */
+        /* contiguous, with blocks; chunked; chunk as large as the dataset in one dimension; gzip; larger in both */
+        for (int how = 0; how < 5; how++) {
             tra_rel *r;
             tra_h5_enter();
-            foreign_file(path, cases[i].type, how == 0 ? 0 : how == 2 ? 9 : 4, how == 3, v);
+            foreign_file(path, cases[i].type, how == 0 ? 0 : how == 2 ? 9 : how == 4 ? 12 : 4, how == 3, v);
             tra_h5_leave();
             CHECK_OK(tra_rel_open(path, how == 0 ? &block : NULL, &r, &e), e);
             const tra_type *t = tra_rel_type(r);
@@ -545,7 +586,9 @@ TEST(store_foreign_datasets) {
             CHECK(tra_type_is_blocked(t, NULL));
             CHECK(tra_rel_info(r)->foreign && !tra_rel_info(r)->checksums);
             CHECK(tra_rel_scratch(r) <= sizeof scratch);
-            CHECK_INT(t->cat->n, how == 0 ? 12 : how == 2 ? 2 : 9);
+            size_t need = tra_rel_scratch(r);
+            memset(scratch, 0xee, sizeof scratch);
+            CHECK_INT(t->cat->n, how == 0 ? 12 : how == 2 ? 2 : how == 4 ? 1 : 9);
             for (int64_t o = 0; o < t->cat->n; o++) {
                 tra_dims key, ext, off, x = {.n = 2};
                 int64_t j = 0;
@@ -565,6 +608,8 @@ TEST(store_foreign_datasets) {
                     j++;
                 } while (tra_next(&ext, &x));
             }
+            while (need < sizeof scratch && used[need] == 0xee) need++; /* nothing beyond what was asked for */
+            CHECK_INT(need, sizeof scratch);
             tra_rel_close(r);
         }
     }
