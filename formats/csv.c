@@ -1,7 +1,8 @@
 /* csv.c - tables of numbers as text: comma, tab, semicolon or blanks between cells, with or without a header.
  *
- * Cells are taken one by one from the input's buffer, so that a row may be longer than any memory. A file is passed
- * over twice: once to count its lines (fast), so that the relation can be laid out, once to read the numbers. */
+ * Cells are taken one by one from the input's buffer; of all rows the first alone is kept, until it is known whether it
+ * is a header. A file is passed over twice: once to count its lines (fast), so that the relation can be laid out, once
+ * to read the numbers. */
 #include "formats.h"
 
 #include <ctype.h>
@@ -280,6 +281,7 @@ typedef struct first_cells {
 } first_cells;
 
 static tra_status read_first_row(tra_source *s, csv *c, first_cells *f, tra_err *e) {
+    int64_t most = tra_max64(64, s->o.memory / (int64_t)sizeof *c->first);
     cell x;
     do {
         TRA_TRY(next_cell(s, c, &x, e));
@@ -295,7 +297,15 @@ static tra_status read_first_row(tra_source *s, csv *c, first_cells *f, tra_err 
             note(&f->like_data, c, &x);
         else
             f->names++;
-        if (c->col == f->cap) c->first = tra_realloc(c->first, (size_t)(f->cap = f->cap ? 2 * f->cap : 64), sizeof v);
+        if (c->col == most)
+            return tra_fail(e, TRA_RESOURCE,
+                            "%s: line %" PRId64 " has more than %" PRId64
+                            " cells, more than the ceiling leaves room for: allow more memory with --memory",
+                            s->spec, c->line, most);
+        if (c->col == f->cap) {
+            f->cap = tra_min64(tra_max64(64, 2 * f->cap), most);
+            c->first = tra_realloc(c->first, (size_t)f->cap, sizeof v);
+        }
         if (!value) v.whole = (int64_t)(XXH3_64bits(x.s, x.n) >> 1); /* to find names that are there twice */
         c->first[c->col++] = v;
     } while (x.end == CELL_DELIMITER);

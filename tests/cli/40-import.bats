@@ -477,6 +477,20 @@ with h5py.File("src.h5", "w") as f:
     is "$want" eval "tra digest x.h5 | cut -c1-32"
 }
 
+@test "a first row that is longer than memory is refused before it takes more than there is" {
+    py 'open("wide.csv", "w").write("1," * 6000000 + "1\n")'
+    for how in wide.csv '--from csv -'; do
+        # shellcheck disable=SC2086
+        "$PYTHON" -c 'import resource, subprocess, sys
+r = subprocess.run(sys.argv[2:], stdin=open("wide.csv"), capture_output=True, text=True)
+assert r.returncode == 4 and "line 1 has more than" in r.stderr, r
+most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10
+assert sys.argv[1] or most < 32 << 20, most' "${SAN-}" "$TRA" import $how --memory 32M -o x.h5
+        [ ! -e x.h5 ]
+    done
+    status 0 tra import wide.csv -q --memory 512M --block 1x1000000 -o x.h5
+}
+
 @test "blocks too large for the memory are refused before all rows of a table have come" {
     yes 1,2,3 2>/dev/null | { head -n 8000000 2>/dev/null && touch all || true; } |
         status 4 tra import - --from csv --block 10000000x3 --memory 64M -o x.h5
