@@ -51,7 +51,7 @@ tra_status tra_scan(tra_rel *rel, int64_t memory, tra_scan_fn *fn, void *ctx, tr
     const tra_type *t = tra_rel_type(rel);
     size_t bytes = tra_rel_room(rel), scratch = tra_rel_scratch(rel);
     int n = 0;
-    TRA_TRY(tra_workers(memory, tra_store_index_bytes(t->cat), (int64_t)(bytes + scratch), t->cat->n, &n, e));
+    TRA_TRY(tra_workers(memory, tra_rel_held(rel), (int64_t)(bytes + scratch), t->cat->n, &n, e));
     scan s = {.rel = rel, .fn = fn, .ctx = ctx};
     tra_status status = TRA_OK;
     for (int i = 0; i < n && status == TRA_OK; i++) {

@@ -107,10 +107,6 @@ static bool compare_run(comparison *c, int64_t index, tra_dtype ta, const void *
     return found;
 }
 
-static int64_t index_bytes(tra_rel *a, tra_rel *b) {
-    return tra_store_index_bytes(tra_rel_type(a)->cat) + tra_store_index_bytes(tra_rel_type(b)->cat);
-}
-
 /* ---- tensors ------------------------------------------------------------------------------------------------ */
 
 /* Part of a tensor in memory: the array of a chunk, or a box. */
@@ -258,7 +254,8 @@ static tra_status compare_views(tra_view *a, tra_view *b, comparison *c, tra_err
     }
     size_t sa = tra_dtype_size(tra_rel_type(a->rel)->dtype), sb = tra_dtype_size(tra_rel_type(b->rel)->dtype);
     size_t scratch = a->scratch_bytes > b->scratch_bytes ? a->scratch_bytes : b->scratch_bytes;
-    int64_t fixed = index_bytes(a->rel, b->rel) + (int64_t)(a->array_bytes + b->array_bytes + scratch), elements;
+    int64_t fixed = tra_rel_held(a->rel) + tra_rel_held(b->rel) + (int64_t)(a->array_bytes + b->array_bytes + scratch),
+            elements;
     TRA_TRY(tra_buffer_check(memory, fixed, e));
     if (!tra_dims_product(&a->shape, &elements) || elements == 0) return TRA_OK;
     tra_dims box = box_for(a, b, (tra_buffer_bytes(memory) - fixed) / (int64_t)(sa + sb));
@@ -307,7 +304,7 @@ static tra_status compare_tuples(tra_rel *a, tra_rel *b, comparison *c, tra_err 
 
     size_t na = tra_rel_room(a), nb = tra_rel_room(b);
     size_t scratch = tra_rel_scratch(a) > tra_rel_scratch(b) ? tra_rel_scratch(a) : tra_rel_scratch(b);
-    TRA_TRY(tra_buffer_check(memory, index_bytes(a, b) + (int64_t)(na + nb + scratch), e));
+    TRA_TRY(tra_buffer_check(memory, tra_rel_held(a) + tra_rel_held(b) + (int64_t)(na + nb + scratch), e));
     void *abuf = malloc(na + 1), *bbuf = malloc(nb + 1), *tmp = aligned_alloc(64, (scratch + 64) & ~(size_t)63);
     tra_status s = abuf && bbuf && tmp ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
     for (int64_t i = 0; i < ca->n && s == TRA_OK; i++) {

@@ -56,7 +56,7 @@ static tra_status pass(tra_sink *k, tra_view *v, const tra_dims *piece, void *bu
 static tra_status write_all(tra_sink *k, tra_view *v, int64_t memory, tra_err *e) {
     enum { GOOD_PIECE = 64 << 20 };
     int64_t size = (int64_t)tra_dtype_size(k->dtype), n = 1, all, most;
-    int64_t fixed = tra_store_index_bytes(tra_rel_type(v->rel)->cat) + (int64_t)(v->array_bytes + v->scratch_bytes);
+    int64_t fixed = tra_rel_held(v->rel) + (int64_t)(v->array_bytes + v->scratch_bytes);
     /* Pieces of a block at least: with smaller ones blocks would be read again and again. */
     tra_dims_product(&v->chunk, &n);
     tra_dims_product(&v->shape, &all);

@@ -32,7 +32,7 @@ static tra_status open_h5(tra_source *s, tra_err *e) {
     s->access = TRA_ACCESS_BOX;
     s->grain = v->chunk;
     s->box_scratch = (v->array_bytes + 64) / 64 * 64 + v->scratch_bytes + 1;
-    s->held = (size_t)tra_store_index_bytes(tra_rel_type(rel)->cat);
+    s->held = (size_t)tra_rel_held(rel);
     return TRA_OK;
 }
 
@@ -81,6 +81,7 @@ static tra_status rewrite(tra_rel *rel, const char *to, const tra_sink_options *
     int64_t chunk = tra_store_chunk_bytes(tra_rel_type(rel)), scratch = (int64_t)tra_rel_scratch(rel);
     /* the library holds a chunk, and what a filter makes of it; or a chunk that is padded */
     int64_t more = o->gzip ? tra_max64(scratch, 2 * chunk + chunk / 64) : scratch + chunk;
+    more = tra_max64(more, tra_rel_library(rel)); /* which does not write meanwhile */
     TRA_TRY(tra_buffer_check(memory, 2 * tra_store_index_bytes(cat) + array + more, e));
     const tra_relinfo *info = tra_rel_info(rel);
     tra_writer *w;

@@ -111,6 +111,7 @@ static tra_status open_dataset(tra_rel *r, tra_err *e) {
 typedef struct header {
     tra_dims shape, chunk; /* chunk: of the file, when chunked */
     bool native;           /* elements are stored as they are in memory */
+    size_t size;           /* of an element in the file */
     H5D_layout_t layout;
     bool reachable; /* chunks can be decoded here */
 } header;
@@ -125,6 +126,7 @@ static tra_status read_type(tra_rel *r, header *h, tra_err *e) {
     H5T_class_t c = H5Tget_class(type);
     bool readable = tra_h5_dtype(type, &r->type.dtype, &r->u64);
     r->size = tra_dtype_size(r->type.dtype);
+    h->size = H5Tget_size(type);
     h->native = H5Tequal(type, tra_rel_memory_type(r)) > 0;
     H5Tclose(type);
     if (readable) return TRA_OK;
@@ -197,10 +199,19 @@ static tra_status read_filters(tra_rel *r, hid_t dcpl, header *h, tra_err *e) {
     return TRA_OK;
 }
 
+/* HDF5 decodes a chunk from one buffer to another, and converts elements in a third. */
+static int64_t library_bytes(const header *h, bool filters) {
+    enum { CONVERTED = 1 << 20 };
+    int64_t n = 0;
+    if (filters && (!tra_dims_product(&h->chunk, &n) || !tra_mul(n, 2 * (int64_t)h->size, &n))) n = INT64_MAX / 4;
+    return n + n / 128 + CONVERTED;
+}
+
 static tra_status read_layout(tra_rel *r, header *h, tra_err *e) {
     hid_t dcpl = H5Dget_create_plist(r->dset);
     hsize_t chunk[H5S_MAX_RANK];
     tra_status s = TRA_OK;
+    bool filters = H5Pget_nfilters(dcpl) > 0;
     h->layout = H5Pget_layout(dcpl);
     r->how = TRA_BY_LIBRARY;
     r->info.codec = "none";
@@ -220,6 +231,9 @@ static tra_status read_layout(tra_rel *r, header *h, tra_err *e) {
         }
     }
     H5Pclose(dcpl);
+    if (r->how != TRA_BY_LIBRARY) return s;
+    tra_return_large();
+    r->library = library_bytes(h, filters);
     return s;
 }
 

@@ -143,6 +143,10 @@ static bool ragged(const tra_rel *r) {
     return false;
 }
 
+int64_t tra_rel_library(const tra_rel *r) { return r->library; }
+
+int64_t tra_rel_held(const tra_rel *r) { return tra_store_index_bytes(&r->cat) + r->library; }
+
 size_t tra_rel_unpacks(const tra_rel *r) { return r->how == TRA_BY_CHUNK && filtered(r) ? chunk_bytes(r) : 0; }
 
 size_t tra_rel_room(const tra_rel *r) {

@@ -89,6 +89,12 @@ const tra_relinfo *tra_rel_info(const tra_rel *r);
  * data. From the arena. */
 const char *tra_rel_identity(const tra_rel *r, tra_arena *a);
 
+/* Bytes that HDF5 takes where it reads an array itself (what it has to convert, filters other than ours): of all such
+ * reads of a process, one at a time. 0 where chunks are read here. */
+int64_t tra_rel_library(const tra_rel *r);
+/* Bytes that an open relation holds besides the buffers of its reader: tra_store_index_bytes and tra_rel_library. */
+int64_t tra_rel_held(const tra_rel *r);
+
 /* Bytes of scratch that one concurrent tra_rel_read needs (0: none). */
 size_t tra_rel_scratch(const tra_rel *r);
 /* Bytes that the buffer of tra_rel_read must have at least: a chunk's where this is unpacked (decoded, unshuffled, cut)

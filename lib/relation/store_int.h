@@ -87,6 +87,7 @@ struct tra_rel {
     bool ours;     /* has the attributes of a relation */
     bool scalar;   /* a dataset without dimensions */
     enum { TRA_BY_CHUNK, TRA_BY_ROW, TRA_BY_LIBRARY } how; /* pread of chunks, of contiguous rows, or H5Dread */
+    int64_t library;                                       /* BY_LIBRARY: bytes that this takes */
     tra_pipeline pipeline;                                 /* BY_CHUNK */
     int64_t base;                                          /* BY_ROW: address of the first element */
     bool tables;                                           /* .tra/NAME belongs to the dataset as it is */

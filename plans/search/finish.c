@@ -117,6 +117,7 @@ static void add_op(finish *f, int id) {
         o->what.path = n->path;
         o->what.scratch = n->rel ? (int64_t)tra_rel_scratch(n->rel) : 0;
         o->what.unpacks = n->rel ? (int64_t)tra_rel_unpacks(n->rel) : 0;
+        o->what.library = n->rel ? tra_rel_library(n->rel) : 0;
         break;
     case TRA_PLAN_OUTPUT: break; /* by the caller */
     case TRA_PLAN_FILTER:

@@ -166,6 +166,23 @@ for s in p["measured"]["sites"]:
     done
 }
 
+@test "what HDF5 takes to read chunks itself is predicted, and a ceiling without room for it is refused" {
+    py 'r = np.random.default_rng(1)
+with h5py.File("a.h5", "w") as f:
+    d = f.create_dataset("A", (5792, 2896), "f8", chunks=(2896, 2896), compression="gzip", compression_opts=1, shuffle=True)
+    d[:2896] = r.integers(0, 1 << 20, (2896, 2896))'
+    printf 'input A from "a.h5"\nB = transform(A, neg)\noutput B to "b.h5"\n' >p.tra
+    m=$(least p.tra --threads 1)
+    ((m > 3 * 67108864)) # the block, and a chunk twice
+    holds "$m" p.tra --threads 1
+    holds $((m + 67108864)) p.tra --threads 2
+    status 4 tra run p.tra --threads 1 --memory $((m - 1))
+    bounded 67108864 digest a.h5
+    bounded $((67108864 * 4 / 3)) export a.h5 -o a.npy # and a piece of what is written: four
+    tra run -q p.tra
+    bounded $((67108864 * 5 / 3)) diff a.h5 b.h5 # and blocks of the other relation
+}
+
 @test "what is read once does not stay, though there is room, and that is predicted" {
     tra gen -q --shape 2800x2800 --block 175x175 --dist normal -o a.h5 # 60 MiB
     tra gen -q --shape 2800x2800 --block 175x175 --dist normal --seed 2 -o b.h5
