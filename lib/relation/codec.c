@@ -392,6 +392,17 @@ const char *tra_inflate_end(tra_inflate *x) {
     return x->done == x->n ? NULL : "it decodes to fewer bytes than a chunk has";
 }
 
+size_t tra_frame_bound(size_t n) { return ZSTD_compressBound(n); }
+
+size_t tra_frame_encode(void *to, size_t room, const void *bytes, size_t n) {
+    size_t len = ZSTD_compress(to, room, bytes, n, 1);
+    return ZSTD_isError(len) ? 0 : len;
+}
+
+bool tra_frame_decode(void *to, size_t n, const void *frame, size_t len) {
+    return ZSTD_decompress(to, n, frame, len) == n;
+}
+
 bool tra_codec_parse(const char *s, tra_codec *c) {
     int64_t level = 1;
     if (strcmp(s, "none") == 0) {

@@ -43,6 +43,12 @@ void tra_chunk_shuffle(void *chunk, size_t n, size_t size, void *scratch);
 void tra_chunk_unshuffle(void *chunk, size_t n, size_t size, void *scratch);
 size_t tra_shuffle_room(size_t n, size_t size);
 
+/* Bytes that are no chunk, as one frame of zstd, fast: at most tra_frame_bound bytes, whose number is returned; 0 when
+ * there is no memory for it. And back: false unless it is a frame of n bytes. */
+size_t tra_frame_bound(size_t n);
+size_t tra_frame_encode(void *to, size_t room, const void *bytes, size_t n);
+bool tra_frame_decode(void *to, size_t n, const void *frame, size_t len);
+
 uint64_t tra_chunk_sum(const void *p, size_t n); /* XXH64; never 0, which means "none" in tables (0 becomes 1) */
 static inline uint64_t tra_chunk_sum_end(uint64_t xxh64) { return xxh64 ? xxh64 : 1; } /* the same of a sum at hand */
 

@@ -1,6 +1,7 @@
 /* segment.c - files between sites. */
 #include "segment.h"
 
+#include "../relation/codec.h"
 #include "tuning.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <xxhash.h>
-#include <zstd.h>
 
 typedef struct head {
     int64_t record;       /* bytes of the record from here on */
@@ -29,7 +29,7 @@ static uint64_t sum_of(const head *h, const void *stored) {
     return XXH64(stored, h->stored, XXH64(h, offsetof(head, sum), 0));
 }
 
-size_t tra_segment_room(void) { return sizeof(head) + ZSTD_compressBound((size_t)tra_tune.segment_piece); }
+size_t tra_segment_room(void) { return sizeof(head) + tra_frame_bound((size_t)tra_tune.segment_piece); }
 
 static tra_status open_file(tra_segment *s, const char *path, int flags, char *buf, tra_err *e) {
     *s = (tra_segment){.fd = open(path, flags | O_CLOEXEC, 0600), .buf = buf};
@@ -54,8 +54,8 @@ static tra_status add_piece(tra_segment *s, const char *data, int64_t record, ui
     if (n >= SMALL && s->untried > 0) {
         s->untried--;
     } else if (n >= SMALL) {
-        len = ZSTD_compress(stored, ZSTD_compressBound((size_t)tra_tune.segment_piece), data, n, 1);
-        if (ZSTD_isError(len) || len > n / 4 * 3) len = n, s->untried = UNTRIED;
+        len = tra_frame_encode(stored, tra_frame_bound((size_t)tra_tune.segment_piece), data, n);
+        if (len == 0 || len > n / 4 * 3) len = n, s->untried = UNTRIED;
     }
     *h = (head){.record = record, .raw = n, .stored = (uint32_t)len};
     if (len == n) memcpy(stored, data, n);
@@ -100,7 +100,7 @@ static tra_status next_piece(tra_segment *s, char *data, int64_t record, uint32_
     if (h->sum != sum_of(h, stored)) return damaged(s, e);
     if (h->stored == n)
         memcpy(data, stored, n);
-    else if (ZSTD_decompress(data, n, stored, h->stored) != n)
+    else if (!tra_frame_decode(data, n, stored, h->stored))
         return damaged(s, e);
     s->at += (int64_t)sizeof *h + h->stored;
     s->raw += n;
