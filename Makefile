@@ -4,7 +4,8 @@ B      ?= build
 CC     := gcc
 CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
-# Where Debian's serial HDF5 looks for filter plugins by default; who installs elsewhere may not be allowed to write there.
+# Where Debian's serial HDF5 looks for filter plugins by default; who installs elsewhere may not be allowed to write
+# there.
 SYSTEM_PLUGINS  := /usr/lib/$(shell $(CC) -print-multiarch)/hdf5/serial/plugins
 HDF5_PLUGIN_DIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),$(SYSTEM_PLUGINS),$(PREFIX)/lib/hdf5/plugins)
 

@@ -26,6 +26,7 @@ static H5FD_t *vfd_open(const char *name, unsigned flags, hid_t fapl, haddr_t ma
     bool made = tra_vfd_new.fd >= 0, kept = tra_vfd_new.keep && flags & H5F_ACC_TRUNC;
     int fd = made ? fcntl(tra_vfd_new.fd, F_DUPFD_CLOEXEC, 0)
                   : open(name, O_CLOEXEC | (flags & H5F_ACC_RDWR ? O_RDWR : O_RDONLY));
+    if (made) tra_vfd_new.err = fd < 0 ? errno : 0;
     if (fd < 0) return NULL;
     struct stat st;
     tra_vfd *f = calloc(1, sizeof *f);

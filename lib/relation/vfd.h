@@ -37,6 +37,7 @@ typedef struct tra_vfd {
 extern struct tra_vfd_new {
     int fd;
     bool keep;
+    int err; /* errno, when the driver could not take it */
 } tra_vfd_new;
 
 extern int tra_vfd_last; /* descriptor of the file that was read last; -1 */

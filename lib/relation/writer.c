@@ -84,8 +84,13 @@ static tra_status open_temp(tra_writer *w, tra_err *e) {
     /* encoded chunks are kept elsewhere until all are known */
     tra_vfd_new = (struct tra_vfd_new){.fd = w->fd, .keep = w->made.reused && plain(w)};
     w->file = H5Fcreate(w->temp, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    int err = tra_vfd_new.err;
     tra_vfd_new = (struct tra_vfd_new){.fd = -1};
     H5Pclose(fapl);
+    if (w->file < 0 && err) {
+        errno = err;
+        return tra_fail_errno(e, TRA_RESOURCE, "cannot create %s", w->temp);
+    }
     if (w->file < 0) return tra_h5_fail(e, TRA_RESOURCE, NULL, "cannot create %s", w->temp);
     w->vfd = tra_vfd_of(w->file);
     return TRA_OK;

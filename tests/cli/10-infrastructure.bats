@@ -67,7 +67,7 @@ for file in sys.argv[1:]:
         text = re.sub(r"\[\[ .*? \]\]|\(\(.*?\)\)", "T", text)
         last = text.split(" || ")[0].split(" && ")[-1].strip()
         chained = re.match(check, text) and (" && " in text or text.endswith("&&")) and not re.match(done, last)
-        if chained or text.startswith("! "): print(f"{file}:{at}: {line.strip()}")
+        if chained or text.startswith("! ") and " || " not in text: print(f"{file}:{at}: {line.strip()}")
 END
 }
 

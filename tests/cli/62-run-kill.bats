@@ -157,8 +157,7 @@ END
 
 @test "an mpirun that does not end with its ranks is ended" {
     mkdir fake
-    cat >fake/mpirun <<'EOF2'
-#!/usr/bin/python3
+    { echo "#!$(command -v "$PYTHON")"; cat <<'EOF2'; } >fake/mpirun
 import os, time
 if os.fork() == 0: time.sleep(0.5); os._exit(0)
 time.sleep(1000)

@@ -92,10 +92,13 @@ is() {
     [[ $got == "$want" ]] || { echo "$* gives '$got', not '$want'"; return 1; }
 }
 
-# room SIZE: a ceiling that leaves a command that streams so many bytes (or 20K, 1M) for buffers; the rest is PROCESS of
-# lib/base/num.c.
+# room SIZE: a ceiling that leaves a command that streams so many bytes (or 20K, 1M) for buffers, beside what the
+# process takes.
 room() {
-    echo $(((24 << 20) + $(numfmt --from=iec "$1")))
+    local process
+    process=$(sed -n 's/^enum { PROCESS = \(.*\) };.*/\1/p' "$ROOT/lib/base/num.c")
+    [ -n "$process" ] || { echo "no PROCESS in num.c" >&2; return 1; }
+    echo $(((process) + $(numfmt --from=iec "$1")))
 }
 
 # peak COMMAND...: runs it; the most memory that it held, in bytes. Fails unless it exits with 0 or 1.

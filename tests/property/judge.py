@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """The outside judge of the property tests: every operator once more, with numpy, on dicts of {key: array}.
 
 Reads programs as the driver describes them (one JSON object a file: inputs with their values, operators with their

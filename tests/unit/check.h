@@ -31,6 +31,12 @@ static const char *check_skipped; /* reason */
 /* Seconds of processor time, which a busy machine does not stretch. */
 static inline double check_seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
+/* Where temporary files go. */
+static inline const char *check_folder(void) {
+    const char *dir = getenv("TMPDIR");
+    return dir && *dir ? dir : "/tmp";
+}
+
 #define TEST(id)                                                                                                       \
     static void test_##id(void);                                                                                       \
     __attribute__((constructor)) static void register_##id(void) {                                                     \

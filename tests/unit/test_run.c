@@ -161,7 +161,7 @@ TEST(placements_have_names) {
 
 TEST(pool_spills_and_brings_back) {
     enum { N = 40, BYTES = 1 << 16 };
-    tra_pool *p = tra_pool_new(8 * BYTES, "/tmp");
+    tra_pool *p = tra_pool_new(8 * BYTES, check_folder());
     tra_block *b[N];
     tra_err e = {0};
     for (int i = 0; i < N; i++) {
@@ -198,7 +198,7 @@ static int64_t resident(void) {
 TEST(pool_in_pieces_stays_in_its_budget) {
     enum { M = 1 << 20 };
     tra_err e = {0};
-    tra_pool *p = tra_pool_new(100 * M, "/tmp");
+    tra_pool *p = tra_pool_new(100 * M, check_folder());
     tra_block *b[10], *big[2];
     int64_t before = resident();
     for (int i = 0; i < 10; i++) {
@@ -218,7 +218,7 @@ TEST(pool_in_pieces_stays_in_its_budget) {
 }
 
 TEST(pool_one_holder_lets_go_while_another_has_it_pinned) {
-    tra_pool *p = tra_pool_new(1 << 20, "/tmp");
+    tra_pool *p = tra_pool_new(1 << 20, check_folder());
     tra_block *b = NULL;
     tra_err e = {0};
     CHECK_INT(tra_block_new(p, 1000, &b, &e), TRA_OK);
@@ -232,7 +232,7 @@ TEST(pool_one_holder_lets_go_while_another_has_it_pinned) {
 }
 
 TEST(pool_refuses_when_all_is_pinned) {
-    tra_pool *p = tra_pool_new(1 << 20, "/tmp");
+    tra_pool *p = tra_pool_new(1 << 20, check_folder());
     tra_block *a = NULL, *b = NULL;
     tra_err e = {0};
     CHECK_INT(tra_block_new(p, 600 << 10, &a, &e), TRA_OK);
@@ -247,7 +247,7 @@ TEST(pool_refuses_when_all_is_pinned) {
 }
 
 TEST(a_changed_block_is_spilled_again) {
-    tra_pool *p = tra_pool_new(1 << 20, "/tmp");
+    tra_pool *p = tra_pool_new(1 << 20, check_folder());
     tra_block *a = NULL, *b = NULL;
     tra_err e = {0};
     bool load;
@@ -270,7 +270,7 @@ TEST(a_changed_block_is_spilled_again) {
 }
 
 TEST(pool_serves_mixed_sizes_in_its_budget) {
-    tra_pool *p = tra_pool_new(4 << 20, "/tmp");
+    tra_pool *p = tra_pool_new(4 << 20, check_folder());
     tra_block *b[64] = {0};
     tra_err e = {0};
     for (int round = 0; round < 5000; round++) {
@@ -293,7 +293,7 @@ TEST(pool_serves_mixed_sizes_in_its_budget) {
 }
 
 TEST(what_nobody_reads_again_is_not_spilled) {
-    tra_pool *p = tra_pool_new(1 << 20, "/tmp");
+    tra_pool *p = tra_pool_new(1 << 20, check_folder());
     tra_block *b[3];
     tra_err e = {0};
     bool load;
@@ -364,7 +364,7 @@ static void begin_holding(tra_engine *g, beside *x, tra_err *e) {
 }
 
 TEST(what_goes_on_beside_is_not_gone_on_with_from_itself) {
-    beside x = {.pool = tra_pool_new(1 << 20, "/tmp")};
+    beside x = {.pool = tra_pool_new(1 << 20, check_folder())};
     tra_err e = {0};
     bool load;
     tra_engine *g = tra_engine_new(x.pool, 1, &e);

@@ -16,8 +16,7 @@ static char *room(void) {
 }
 
 static void temporary(const char *name) {
-    const char *dir = getenv("TMPDIR");
-    snprintf(path, sizeof path, "%s/tra-%d-%s", dir ? dir : "/tmp", (int)getpid(), name);
+    snprintf(path, sizeof path, "%s/tra-%d-%s", check_folder(), (int)getpid(), name);
     unlink(path);
 }
 
