@@ -12,7 +12,7 @@ static tra_status open_raw(tra_source *s, tra_err *e) {
     s->fortran = s->o.fortran && s->shape.n > 1;
     f->elem = s->o.elem;
     s->dtype = tra_elem_dtype(f->elem);
-    f->swap = tra_elem_size(f->elem) > 1 && s->o.big_endian == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+    f->swap = s->o.big_endian == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
     f->fortran = s->fortran;
     f->dims = s->fortran ? tra_reversed(&s->shape) : s->shape;
     if (f->swap && tra_elem_size(f->elem) > sizeof(double))

@@ -99,6 +99,7 @@ assert r["u64"] == ("i64", dict(min=7, max=2**63 - 1, mean=2.0**62, nan=0)), r' 
         status 3 tra $command a.h5:large
         has "a.h5:large: element [1,0] is 9223372036854775808, more than i64 holds"
     done
+    status 0 tra verify a.h5:large # it is not damaged
 }
 
 @test "info of a scalar and of an empty tensor" {

@@ -61,7 +61,8 @@ with h5py.File("a.h5", "w") as f:
 with h5py.File("a.h5", "w") as f:
     a = np.array([[1, 2**53], [-2**63, 2**63 - 1]]); b = a.copy(); b[0, 1] += 1
     f["a"] = a; f["b"] = b; f["c"] = a.astype("f8"); f["d"] = np.array([[1.0, 2**53], [-2**63, 0]])
-    f["e"] = -a[:, ::-1]; f["t"] = np.array([True, False]); f["u"] = np.array([1, 0], "i1"); f["n"] = np.array([1, np.nan])'
+    f["e"] = -a[:, ::-1]; f["t"] = np.array([True, False]); f["u"] = np.array([1, 0], "i1"); f["n"] = np.array([1, np.nan])
+    one = np.array([[1.0, 0], [0, 0]]); f["one"] = one; f["bits"] = one.view("i8")'
     status 0 tra diff a.h5:a a.h5:a
     has "equal: 4 elements"
     status 1 tra diff a.h5:a a.h5:b
@@ -77,6 +78,8 @@ with h5py.File("a.h5", "w") as f:
     has "different: 2 of 4 elements; largest difference 1 at [0,1]: 9007199254740992 and 9007199254740993"
     status 1 tra diff a.h5:a a.h5:e # the largest difference that there is
     has "largest difference 1.84467e+19 at [1,1]: 9223372036854775807 and -9223372036854775808"
+    status 1 tra diff a.h5:bits a.h5:one # the same bytes
+    has "different: 1 of 4 elements; largest difference 4.60718e+18 at [0,0]: 4607182418800017408 and 1"
     status 0 tra diff a.h5:t a.h5:u
     status 1 tra diff a.h5:t a.h5:n
     has "largest difference inf at [1]: 0 and nan"

@@ -87,53 +87,64 @@ assert d.dtype == np.dtype(sys.argv[2]) and (d[...] == want).all(), (sys.argv, d
 }
 
 @test "integers and booleans keep their type: npy, raw, HDF5, in every byte order, by file and by stream" {
-    while read -r want types; do
-        for type in $types; do
-            py 't = np.dtype(sys.argv[1])
-a = np.arange(35).reshape(5, 7) * 3 % 8 if t != bool else np.arange(35).reshape(5, 7) % 3 > 0
-if t != bool: a = a.astype("u8" if t.kind == "u" else "i8"); a[4, 6] = min(np.iinfo(t).max, 2**63 - 1); a[0, 1] = np.iinfo(t).min
-np.save("want.npy", a); a = a.astype(t); np.save("c.npy", a); np.save("f.npy", np.asfortranarray(a))
-a.tofile("x.raw"); np.asfortranarray(a).T.tofile("f.raw")
-with h5py.File("x.h5", "w") as f:
-    f["plain"] = a; f.create_dataset("chunks", data=a, chunks=(4, 3)); f.create_dataset("gz", data=a, chunks=(2, 7), compression="gzip")' $type
-            raw="--shape 5x7 --endian $(case $type in ">"*) echo big ;; *) echo little ;; esac) --dtype"
-            raw="$raw $(py 't = np.dtype(sys.argv[1]); print("bool" if t == bool else t.kind + str(8 * t.itemsize))' $type)"
-            kept c.npy $want
-            kept f.npy $want
-            kept - $want --from npy --memory "$(room 40K)" < <(cat f.npy)
-            kept x.raw $want $raw
-            kept f.raw $want $raw --order F
-            kept - $want --from raw $raw < <(cat x.raw)
-            for n in plain chunks gz; do kept x.h5:$n $want --codec zstd; done
-        done
-    done <<<'i4 i1 u1 <i2 >i2 <u2 >u2 <i4 >i4
-i8 <u4 >u4 <i8 >i8 <u8 >u8
-? ?'
+    py '
+types = "bool i1 u1 <i2 >i2 <u2 >u2 <i4 >i4 <u4 >u4 <i8 >i8 <u8 >u8".split()
+for n, t in enumerate(map(np.dtype, types)):
+    if t == bool: a = np.arange(35).reshape(5, 7) % 3 > 0; name = "bool"
+    else:
+        a = np.arange(35, dtype="i8").reshape(5, 7) * 3 % 8; name = t.kind + str(8 * t.itemsize)
+        a[4, 6] = min(np.iinfo(t).max, 2**63 - 1); a[0, 1] = np.iinfo(t).min
+    a = a.astype(t); f = np.asfortranarray(a); np.save(f"{n}.npy", a); np.save(f"{n}f.npy", f); a.tofile(f"{n}.raw"); f.T.tofile(f"{n}f.raw")
+    with h5py.File(f"{n}.h5", "w") as h:
+        h["plain"] = a; h.create_dataset("chunks", data=a, chunks=(4, 3)); h.create_dataset("gz", data=a, chunks=(2, 7), compression="gzip")
+    print(n, name, "big" if ">" in types[n] else "little")' >types
+    while read -r n type endian; do
+        import() { tra import -q "$1" -o "out-$n-$((++m)).h5" --block 3x2 "${@:2}"; }
+        local m=0 raw="--shape 5x7 --dtype $type --endian $endian"
+        import $n.npy
+        import ${n}f.npy
+        import - --from npy --memory "$(room 40K)" < <(cat ${n}f.npy)
+        import $n.raw $raw
+        import ${n}f.raw $raw --order F
+        import - --from raw $raw < <(cat $n.raw)
+        for name in plain chunks gz; do import $n.h5:$name --codec zstd; done
+        [ $type != u64 ] || import $n.h5:gz --dtype i64
+    done <types
+    py '
+import glob
+files = sorted(glob.glob("out-*.h5")); assert len(files) == 15 * 9 + 2
+for f in files:
+    a, d = np.load(f.split("-")[1] + ".npy"), h5py.File(f)["data"]
+    want = bool if a.dtype == bool else "i4" if np.can_cast(a.dtype, "i4") else "i8"
+    assert d.dtype == want and (d[...] == a.astype(want)).all(), (f, a.dtype, d.dtype, d[...])'
 }
 
 @test "--dtype converts what fits, and names the first element that does not" {
     py '
 a = np.zeros((5, 7)); a[3, 4] = 2.5; np.save("half.npy", a); a[3, 4] = 3e9; np.save("large.npy", a); a[3, 4] = np.nan; np.save("nan.npy", a)
 a[3, 4] = -7; np.save("good.npy", a); np.save("want.npy", a.astype(int))
-b = np.zeros((5, 7), "u8"); b[3, 4] = 2**63; np.save("u.npy", b); np.save("uf.npy", np.asfortranarray(b)); b.tofile("u.raw")
+b = np.zeros((5, 7), "u8"); b[3, 4] = 2**63 + 1; np.save("u.npy", b); np.save("uf.npy", np.asfortranarray(b)); b.tofile("u.raw")
 for n in "half", "large", "nan", "good":
     with h5py.File(n + ".h5", "w") as f: f.create_dataset("data", data=np.load(n + ".npy"), chunks=(2, 3))
 with h5py.File("u.h5", "w") as f: f.create_dataset("data", data=b, chunks=(2, 3))'
     for type in i64 i32; do for suffix in npy h5; do kept good.$suffix ${type/[0-9]*/}$((${type:1} / 8)) --dtype $type; done; done
     for suffix in npy h5; do
-        status 3 tra import half.$suffix --dtype i64 -o x.h5; has "half.$suffix: element [3,4] is 2.5, which i64 does not hold"
+        status 3 tra import half.$suffix --dtype i64 --block 2x2 -o x.h5; has "half.$suffix: element [3,4] is 2.5, which i64 does not hold"
         status 3 tra import large.$suffix --dtype i32 -o x.h5; has "element [3,4] is 3000000000, which i32 does not hold"
         status 3 tra import nan.$suffix --dtype i32 -o x.h5; has "element [3,4] is nan, which i32 does not hold"
         status 3 tra import good.$suffix --dtype bool -o x.h5; has "element [3,4] is -7, which bool does not hold"
-        status 3 tra import u.$suffix -o x.h5; has "u.$suffix"; has "element [3,4] is 9223372036854775808"
-        status 0 tra import -q u.$suffix --dtype f64 -o x.h5
+        status 3 tra import u.$suffix -o x.h5; has "u.$suffix"; has "element [3,4] is 9223372036854775809"
+        status 0 tra import u.$suffix --dtype f64 -o x.h5; has "1 integers cannot be held exactly in f64"
         py 'assert h5py.File("x.h5")["data"][3, 4] == 2.0**63'
         status 0 tra import -q u.$suffix --dtype f32 -o x.h5
         py 'assert h5py.File("x.h5")["data"][3, 4] == 2.0**63'
     done
-    status 3 tra import uf.npy -o y.h5; has "uf.npy: element [3,4] is 9223372036854775808, which i64 does not hold"
-    status 3 tra import - --from npy -o y.h5 < <(cat uf.npy); has "element [3,4] is 9223372036854775808"
-    status 3 tra import u.raw --shape 5x7 --dtype u64 -o y.h5; has "u.raw: element [3,4] is 9223372036854775808"
+    status 3 tra import uf.npy -o y.h5; has "uf.npy: element [3,4] is 9223372036854775809, which i64 does not hold"
+    status 3 tra import - --from npy -o y.h5 < <(cat uf.npy); has "element [3,4] is 9223372036854775809"
+    py 'b = np.zeros((5000, 3), "u8"); b[4321, 1] = 2**63; np.save("long.npy", b)'
+    status 3 tra import - --from npy --block 100x3 --memory "$(room 40K)" -o y.h5 < <(cat long.npy)
+    has "element [4321,1] is 9223372036854775808"
+    status 3 tra import u.raw --shape 5x7 --dtype u64 -o y.h5; has "u.raw: element [3,4] is 9223372036854775809"
     [ ! -e y.h5 ]
 }
 
@@ -154,6 +165,8 @@ with h5py.File("u.h5", "w") as f: f.create_dataset("data", data=b, chunks=(2, 3)
 ' >b.mtx
     py 'np.save("want.npy", np.array([[2**53 + 1, -2**63], [2**63 - 1, 1000]]))'
     for from in a.csv b.mtx; do kept $from i8 --dtype i64; done
+    status 0 tra import --format json --dtype i64 a.mtx -o x.h5
+    is 0 json inexact
     kept - i8 --from csv --dtype i64 < <(cat a.csv)
     py 'np.save("want.npy", np.array([[0, -2**53 - 1], [2**53 + 1, 0]]))'
     kept a.mtx i8 --dtype i64

@@ -223,6 +223,8 @@ TEST(elements_convert) {
     CHECK_INT(tra_elem_convert(TRA_ELEM_BOOL, false, yes, TRA_F64, d, 2, &loss), -1);
     CHECK(d[0] == 0 && d[1] == 1);
     CHECK_INT(loss.inexact, 2);
+    CHECK_INT(tra_elem_convert(TRA_ELEM_BOOL, false, yes, TRA_BOOL, yes, 2, &loss), -1);
+    CHECK(yes[0] == 0 && yes[1] == 1);
     int32_t small[2] = {(1 << 24) + 1, 1 << 24};
     CHECK_INT(tra_elem_convert(TRA_ELEM_I32, false, small, TRA_F32, f, 2, &loss), -1);
     CHECK_INT(loss.inexact, 3);

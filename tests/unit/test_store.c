@@ -626,6 +626,19 @@ TEST(store_foreign_datasets) {
         CHECK_NEAR(((double *)(void *)buf)[1], 3.5, 0);
         tra_rel_close(r);
     }
+    /* the same of integers: 3.5 is 3 in them, whatever their width in the file */
+    const hid_t whole[] = {H5T_STD_I32LE, H5T_STD_U8LE, H5T_STD_U64LE, H5T_STD_I64BE};
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        tra_rel *r;
+        tra_h5_enter();
+        foreign_file(path, whole[i], 4, false, NULL);
+        tra_h5_leave();
+        CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
+        CHECK_OK(tra_rel_read(r, 8, buf, scratch, &e), e);
+        bool small = tra_dtype_size(tra_rel_type(r)->dtype) == sizeof(int32_t);
+        CHECK_INT(small ? ((int32_t *)(void *)buf)[1] : ((int64_t *)(void *)buf)[1], 3);
+        tra_rel_close(r);
+    }
     tra_rel *r;
     block.n = 1;
     tra_h5_enter();
