@@ -385,7 +385,7 @@ with h5py.File("src.h5", "w") as f:
     f["be"] = a.astype(">f8"); f.create_dataset("cols", data=a, chunks=(123, 1)); f.create_dataset("i", data=i, chunks=(7, 30, 3))
     f.create_dataset("p", shape=p.shape, chunks=(15, 15), fillvalue=2.5, dtype="f8")[:10, :10] = 1; f["text"] = "x"'
     local pairs=()
-    for n in cont deep/er gz be cols; do for m in 256M "$(room 400K)"; do
+    for n in cont deep/er gz be cols; do for m in 256M "$(room 1500K)"; do # HDF5 takes 1 MiB
         status 0 tra import src.h5:$n --block 31x17 --memory $m -o ${n%/*}-$m.h5:out
         pairs+=(${n%/*}-$m.h5:out a.npy)
     done; done
