@@ -1,7 +1,7 @@
 /* compile.c - a program to a plan file. */
 #include <string.h>
 
-#include "../lib/base/newfile.h"
+#include "../formats/io.h"
 #include "../plans/explain/explain.h"
 #include "../plans/search/planfile.h"
 #include "planning.h"
@@ -9,11 +9,16 @@
 static const char *output;
 
 static tra_status write_plan(const char *program, const tra_job *job, const tra_request *r, tra_err *e) {
+    enum { BUFFER = 16 << 10 };
     tra_str tree = {0}, out = {0};
+    tra_newfile file;
     tra_explain_tree(job, job->plan, &tree);
     tra_planfile_print(program, job, r, tra_str_get(&tree), &out);
-    tra_status s = strcmp(output, "-") == 0 ? tra_print(tra_str_get(&out), e)
-                                            : tra_replace_file(output, tra_str_get(&out), out.n, true, e);
+    tra_status s = tra_newfile_open(output, false, BUFFER, &file, e); /* a device or a pipe is written to */
+    if (s == TRA_OK && (s = tra_newfile_write(&file, tra_str_get(&out), out.n, e)) == TRA_OK)
+        s = tra_newfile_commit(&file, e);
+    else if (s != TRA_OK)
+        tra_newfile_abort(&file);
     tra_str_free(&tree);
     tra_str_free(&out);
     return s;

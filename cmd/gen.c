@@ -216,6 +216,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_codec codec;
     int64_t stored = 0, last; /* this: of the values of range */
     if (!output) return tra_fail(e, TRA_USAGE, "gen needs --output FILE.h5[:NAME]");
+    if (strcmp(output, "-") == 0) return tra_fail(e, TRA_USAGE, "-o -: a relation cannot be written to a stream");
     if (!shape_given) return tra_fail(e, TRA_USAGE, "gen needs --shape, such as 1000x1000");
     if (!tra_parse_dims(shape_text, 0, &shape)) {
         return tra_fail(e, TRA_USAGE, "--shape: '%s' is not a shape such as 1000x1000", shape_text);

@@ -82,8 +82,9 @@ static tra_status request(int here, int cores, tra_request *r, tra_codec *codec,
         return tra_fail(e, TRA_USAGE, "--codec %s: none, zstd or zstd:LEVEL", opt.codec);
     r->options.compress = codec->zstd ? codec->level : 0;
     if (opt.dry) r->options.first = 0; /* JSON has the alternatives */
+    if (!opt.dry && tra_common_opts.format == TRA_FORMAT_JSON && !opt.profile) opt.profile = "-";
     if (opt.profile && opt.engine == ENGINE_REFERENCE)
-        return tra_fail(e, TRA_USAGE, "--profile measures plans: --engine reference has none");
+        return tra_fail(e, TRA_USAGE, "--profile and --format json tell of plans: --engine reference has none");
     return TRA_OK;
 }
 
@@ -147,17 +148,40 @@ static tra_status check_runnable(const tra_job *job, tra_err *e) {
     return TRA_OK;
 }
 
+enum { STRATEGY_TEXT = 80 };
+/* How the joins are placed, for a line of text: of many joins the first. On one site there is nothing to place. */
+static const char *strategy_text(const char *strategy, int sites, char to[STRATEGY_TEXT]) {
+    enum { ROOM = STRATEGY_TEXT - 20 };
+    int joins = *strategy != 0;
+    for (const char *p = strategy; *p; p++) joins += *p == ' ';
+    if (joins == 0) return "no joins";
+    size_t n = strlen(strategy);
+    if (sites == 1)
+        snprintf(to, STRATEGY_TEXT, "%d join%s", joins, joins == 1 ? "" : "s");
+    else if (n < ROOM)
+        return strategy;
+    else {
+        for (n = ROOM; n > 0 && strategy[n] != ' ';) n--;
+        snprintf(to, STRATEGY_TEXT, "%.*s ... of %d joins", (int)n, strategy, joins);
+    }
+    return to;
+}
+
 static void announce(const tra_job *job) {
+    char strategy[STRATEGY_TEXT];
     char memory[32], ceiling[32], scratch[32];
     if (tra_common_opts.quiet) return;
     if (opt.engine == ENGINE_REFERENCE) {
         tra_info(0, "the reference evaluator: one process, all of it in memory, no plan");
         return;
     }
-    tra_info(0, "%d site%s of %d thread%s, plan %d (%s): up to %s of memory each (ceiling %s), %s of scratch",
-             job->options.sites, job->options.sites == 1 ? "" : "s", job->options.threads,
-             job->options.threads == 1 ? "" : "s", job->plan->rank,
-             *job->plan->strategy ? job->plan->strategy : "no joins", tra_human(job->plan->cost.peak_memory, memory),
+    char sites[64] = "";
+    bool one = job->options.sites == 1;
+    if (!one) snprintf(sites, sizeof sites, "%d sites of ", job->options.sites);
+    tra_info(0, "%s%d thread%s, plan %d (%s): up to %s of memory%s (ceiling %s), %s of scratch", sites,
+             job->options.threads, job->options.threads == 1 ? "" : "s", job->plan->rank,
+             strategy_text(job->plan->strategy, job->options.sites, strategy),
+             tra_human(job->plan->cost.peak_memory, memory), one ? "" : " each",
              tra_human(job->options.memory, ceiling),
              scratch_of(job->plan) ? tra_human(scratch_of(job->plan), scratch) : "none");
     if (job->plan->kept > 0) /* only of runs that take longer than keep_seconds */
@@ -205,9 +229,11 @@ static void report(const tra_job *job, const tra_profile *m) {
     if (tra_common_opts.quiet) return;
     for (int i = 0; i < job->program.graph->noutputs; i++)
         tra_info(0, "%s written to %s", job->program.graph->outputs[i].name, job->program.graph->outputs[i].path);
-    tra_info(0, "%.3f s; of the first site: %s read, %s written, %s sent, %s of memory at most; %.3f s with start-up",
-             m->seconds, tra_human(r->disk_read, read), tra_human(r->disk_write, written), tra_human(r->sent, sent),
-             tra_human(r->peak_memory, memory), m->process_seconds);
+    tra_info(0, "%.3f s;%s %s read, %s written%s%s, %s of memory at most; %.3f s with start-up", m->seconds,
+             m->sites > 1 ? " of the first site:" : "", tra_human(r->disk_read, read),
+             tra_human(r->disk_write, written), m->sites > 1 ? ", " : "",
+             m->sites > 1 ? strcat(tra_human(r->sent, sent), " sent") : "", tra_human(r->peak_memory, memory),
+             m->process_seconds);
 }
 
 /* The file is opened before anything is computed: a run is not lost to a wrong name. */

@@ -31,6 +31,9 @@ tra_status tra_catalog_blocks(const tra_dims *shape, const tra_dims *block, tra_
     tra_dims frontier = {.n = shape->n}, bound = {.n = shape->n};
     int8_t by[TRA_MAXDIM];
     int64_t last[TRA_MAXDIM];
+    if (2 * shape->n > TRA_MAXDIM)
+        return tra_fail(e, TRA_INPUT, "a tensor of %d dimensions cannot be kept in blocks: at most %d", shape->n,
+                        TRA_MAXDIM / 2);
     for (int d = 0; d < shape->n; d++) {
         int64_t n = shape->v[d], b = tra_max64(1, tra_min64(block->v[d], n));
         frontier.v[d] = tra_ceil_div(n, b);

@@ -50,12 +50,19 @@ static tra_status plan_all(tra_job *job, tra_err *e) {
     return s;
 }
 
+static tra_status no_output(const tra_program *p, tra_err *e) {
+    int line, column;
+    tra_script_place(&p->src, p->src.n > 0 ? p->src.n - 1 : 0, &line, &column);
+    return tra_fail(e, TRA_PROGRAM,
+                    "%s:%d: the program ends without an output, so there is nothing to do (add a line such as `output "
+                    "C`)",
+                    strcmp(p->src.name, "-") == 0 ? "<stdin>" : p->src.name, line);
+}
+
 static tra_status plan_program(const tra_request *r, tra_job *job, tra_err *e) {
     job->options = r->options;
     job->options.also = (int)tra_min64(r->plan, INT32_MAX);
-    if (job->program.graph->noutputs == 0)
-        return tra_fail(e, TRA_PROGRAM,
-                        "the program has no output, so there is nothing to do (add a line such as `output C`)");
+    if (job->program.graph->noutputs == 0) return no_output(&job->program, e);
     if (!r->memory_given && only_declared(job->program.graph)) job->options.memory = 0;
     TRA_TRY(plan_all(job, e));
     return choose(job, r->plan, e);

@@ -43,7 +43,13 @@ static const tra_keyexpr *key_name(tra_build *b, const tra_ast *x, const key_sco
     }
     tra_symbol *s = tra_build_param(b, x);
     if (!s) return NULL;
-    if (s->value != floor(s->value) || fabs(s->value) > 0x1p53) {
+    if (s->exact) return key_int(b, s->whole);
+    if (s->value == floor(s->value) && fabs(s->value) >= 0x1p53) {
+        tra_diag_error(b->d, x->span, "write it as a whole number, without a point or e",
+                       "%s is %.17g, which may have been rounded, but %s needs integers", x->text, s->value, sc->what);
+        return NULL;
+    }
+    if (s->value != floor(s->value)) {
         tra_diag_error(b->d, x->span, NULL, "%s is %g, but %s needs integers", x->text, s->value, sc->what);
         return NULL;
     }

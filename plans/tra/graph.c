@@ -346,9 +346,34 @@ static void add_name(tra_build *b, const char *name, const tra_node *node) {
     g->names[g->nnames++] = (tra_named){name, node};
 }
 
+/* The value of whole numbers, params of these, and their sums, differences and products, where it has 64 bits: others
+ * are numbers with a point, whose whole values are exact below 2^53 only. */
+static bool exact_value(tra_build *b, const tra_ast *x, int64_t *v) {
+    int64_t l, r;
+    int at;
+    switch ((int)x->kind) {
+    case TRA_AST_NUMBER: return x->integer && tra_parse_int(x->text, v);
+    case TRA_AST_NAME: {
+        const tra_symbol *s = (at = tra_names_find(&b->symbols, x->text)) >= 0 ? b->symbols.value[at] : NULL;
+        if (s) *v = s->whole;
+        return s && s->exact;
+    }
+    case TRA_AST_UNARY: return *x->text == '-' && exact_value(b, x->kids[0], &r) && tra_mul(r, -1, v);
+    case TRA_AST_BINARY:
+        if (x->text[1] || !exact_value(b, x->kids[0], &l) || !exact_value(b, x->kids[1], &r)) return false;
+        return *x->text == '+'   ? tra_add(l, r, v)
+               : *x->text == '-' ? tra_mul(r, -1, &r) && tra_add(l, r, v)
+                                 : *x->text == '*' && tra_mul(l, r, v);
+    }
+    return false;
+}
+
 static void build_param(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     s->ok = tra_build_number(b, st->value, &s->value);
-    if (s->define && tra_parse_num(s->define, &s->value)) s->ok = true;
+    s->exact = s->ok && exact_value(b, st->value, &s->whole);
+    if (!s->define || !tra_parse_num(s->define, &s->value)) return;
+    s->ok = true;
+    s->exact = tra_parse_int(s->define, &s->whole);
 }
 
 static void build_statement(tra_build *b, const tra_stmt *st, tra_symbol *s) {

@@ -136,10 +136,27 @@ static const char *canonical(tra_build *b, const char *spec) {
     return out;
 }
 
+/* Is the relation in a group that has the name of the other? */
+static bool lies_in(const char *key, const char *other) {
+    size_t n = strlen(other);
+    return strncmp(key, other, n) == 0 && key[n] == '/';
+}
+
 void tra_build_output(tra_build *b, tra_stmt *st) {
     tra_graph *g = b->g;
     tra_symbol *s = tra_build_relation_symbol(b, st->name, st->name_span);
     if (!s) return;
+    const tra_span span = st->path ? st->path_span : st->name_span;
+    if (st->path && strcmp(st->path, "-") == 0) {
+        tra_diag_error(b->d, span, "name a file, and write that by: tra export FILE -o -",
+                       "a relation cannot be written to a stream");
+        return;
+    }
+    if (s->node && s->node->type.cat && s->node->type.cat->frontier.n + s->node->type.cat->bound.n > TRA_MAXDIM) {
+        tra_diag_error(b->d, span, NULL, "%s has %d key and %d array dimensions; a file has at most %d together",
+                       st->name, s->node->type.cat->frontier.n, s->node->type.cat->bound.n, TRA_MAXDIM);
+        return;
+    }
     const char *path = resolve(b, st->path ? st->path : tra_arena_printf(b->arena, "%s.h5", st->name));
     const char *key = canonical(b, path), *file, *name;
     tra_relspec(b->arena, path, &file, &name);
@@ -152,10 +169,18 @@ void tra_build_output(tra_build *b, tra_stmt *st) {
         tra_relspec(b->arena, st2->path ? st2->path : st2->name, &file2, &name2);
         if ((!name || !name2) && strncmp(key, key2, n + 1) == 0 && !strchr(key2 + n + 1, ':')) at = i;
     }
+    for (int i = 0; i < b->written.n && at < 0; i++) {
+        const tra_stmt *before = b->written.value[i];
+        if (!lies_in(key, b->written.name[i]) && !lies_in(b->written.name[i], key)) continue;
+        tra_diag_error(b->d, span, "give both names of their own", "%s cannot be a relation and hold another one",
+                       path);
+        tra_diag_also(b->d, before->span, "this one");
+        return;
+    }
     if (at >= 0) {
         const tra_stmt *before = b->written.value[at];
-        tra_diag_error(b->d, st->path ? st->path_span : st->name_span, "write output C to \"file.h5:name\"",
-                       "%s is the file of another output already", path);
+        tra_diag_error(b->d, span, "write output C to \"file.h5:name\"", "%s is the file of another output already",
+                       path);
         tra_diag_also(b->d, before->span, "this one");
         return;
     }

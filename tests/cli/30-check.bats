@@ -1,6 +1,40 @@
 # tra check: types of programs, diagnostics, rebinding.
 load helper
 
+@test "whole params are exact in key expressions, or refused" {
+    tra gen -q --shape 20x20 --block 7x7 -o w.h5
+    printf '%s\n' 'param n = 9007199254740993' 'param m = n - 1 + 1' 'input A from "w.h5"' \
+        'B = filter(A, (i,j) -> m % 2 == 1 && n % 2 == 1)' 'output B' >p.tra
+    status 0 tra check p.tra
+    has "B: keys 2 <3,3>"
+    status 0 tra check p.tra -D n=9007199254740992
+    has "B: keys 2 <0,0>"
+    status 0 tra check p.tra -D n=3 -D m=9223372036854775807
+    has "B: keys 2 <3,3>"
+    for v in 9007199254740993.0 9.1e15 9223372036854775809; do
+        status 2 tra check p.tra -D m=$v
+        has "which may have been rounded"
+    done
+}
+
+@test "outputs: no stream, none inside another, no more dimensions than a file can have; the end of a program without" {
+    tra gen -q --shape 4x4 -o w.h5
+    outputs() { printf '%s\n' 'input A from "w.h5"' "${@:2}" >p.tra; status "$1" tra check p.tra; }
+    outputs 2 'output A to "-"'
+    has "p.tra:2:13: error: a relation cannot be written to a stream"
+    outputs 2 'output A to "f.h5:x"' 'B = transform(A, neg)' 'output B to "f.h5:x/z"'
+    has "p.tra:4:13: error: f.h5:x/z cannot be a relation and hold another one"
+    outputs 2 'output A to "f.h5:x/y/z"' 'B = transform(A, neg)' 'output B to "f.h5:x"'
+    has "cannot be a relation and hold another one"
+    outputs 0 'output A to "f.h5:x"' 'B = transform(A, neg)' 'output B to "f.h5:xz"'
+    outputs 0
+    status 2 tra run p.tra
+    has "p.tra:1: the program ends without an output"
+    status 2 tra gen --shape 3 -o -
+    has "cannot be written to a stream"
+    [ ! -e ./- ]
+}
+
 program() { cat >p.tra; }
 
 @test "check prints a line for each relation, text and JSON" {

@@ -45,13 +45,16 @@ for t in "<f8 >f8 <f4 >f4 <f2 >f2 g i1 <i2 >i2 <i4 >i4 <i8 >i8 u1 <u2 >u2 <u4 >u
     np.save(f"t{n}.npy", a); n += 1
 np.save("r0.npy", np.array(2.5)); np.save("r1.npy", np.arange(11)); np.save("e.npy", np.zeros((0, 3)))
 np.save("r4.npy", np.asfortranarray(r.normal(size=(3, 1, 7, 5))))
-np.save("r31.npy", r.normal(size=(1,) * 29 + (2, 3)))'
+np.save("r15.npy", r.normal(size=(1,) * 13 + (2, 3))); np.save("x16.npy", r.normal(size=(1,) * 14 + (2, 3)))'
     local pairs=()
     for f in t*.npy r*.npy e.npy; do
         status 0 tra import $f -o ${f%npy}h5
         pairs+=(${f%npy}h5 $f)
     done
     same "${pairs[@]}"
+    status 0 tra info r15.h5
+    status 3 tra import x16.npy -o x.h5
+    has "a tensor of 16 dimensions cannot be kept in blocks: at most 15"
     status 0 tra import --format json t0.npy -o x.h5
     is f64 json dtype
     for f in t2 t3 t4 t5; do

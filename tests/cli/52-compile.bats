@@ -1,6 +1,25 @@
 # tra compile: plan files, and when they are refused.
 load helper
 
+@test "a plan goes into a device or a pipe, and behind a link, and takes nothing's place" {
+    tra gen -q --shape 9x9 -o a.h5
+    printf 'input A from "a.h5"\nB = transform(A, neg)\noutput B\n' >p.tra
+    mkfifo pipe
+    timeout 10 cat pipe >got &
+    status 0 timeout 10 "$TRA" compile -q p.tra -o pipe
+    wait $!
+    [ -p pipe ]
+    is "tra plan 1" head -n 1 got
+    echo x >target
+    ln -s target link
+    status 0 tra compile -q p.tra -o link
+    [ -L link ]
+    is "tra plan 1" head -n 1 target
+    status 4 tra compile -q p.tra -o /dev/full
+    [ -c /dev/full ]
+    has "No space left"
+}
+
 program() {
     tra gen -q --shape 60x40 --block 10x10 -o a.h5
     tra gen -q --shape 40x50 --block 10x10 --seed 1 -o b.h5

@@ -1,6 +1,17 @@
 # What a run shows of itself: --profile, explain --analyze, --progress, -v.
 load helper
 
+@test "--format json: what --profile writes, on standard output and nothing else there" {
+    tra gen -q --shape 40x40 --block 10x10 -o a.h5
+    printf 'input A from "a.h5"\nC = agg(join(A, A, [1], [0], matmul), [0,2], matadd)\noutput C\n' >p.tra
+    for n in 1 2; do
+        tra run --format json --sites $n --threads 1 p.tra >out.json
+        py 'p = json.load(open("out.json"))["plans"][0]; assert p["measured"]["seconds"] > 0'
+    done
+    status 2 tra run --format json --engine reference p.tra
+    has "--engine reference has none"
+}
+
 # Products whose plans are all kinds of joins, exchanges and repartitions.
 program() {
     tra gen -q --shape 130x110 --block 30x20 --dist normal --seed 1 -o a.h5
@@ -110,7 +121,7 @@ assert m["spilled_bytes"] > 0 and m["unspilled_bytes"] > 0, m' "$output"
 @test "-v tells the operators, -vv their beginning and loops, -vvv blocks, -vvvv messages" {
     program
     status 0 tra run p.tra --sites 2
-    lacks "of the first site: 0 B read"
+    lacks " 0 B read"
     status 0 tra run p.tra --sites 2 -v
     has "BLAS kernel"
     has "join-agg C: 0."
