@@ -127,7 +127,7 @@ END
     status 2 tra explain not.plan
     : >empty.plan
     status 2 tra explain empty.plan
-    has "no output"
+    has "without an output"
 }
 
 @test "a plan that would come out differently is refused" {
