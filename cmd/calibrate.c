@@ -1,5 +1,6 @@
 /* calibrate.c - measures what the cost model `time` needs to know of this machine. */
 #include "cmd.h"
+#include "launch.h"
 #include "machine.h"
 
 #include "../lib/base/crew.h"
@@ -17,7 +18,9 @@ static struct {
     const char *output, *directory;
     int64_t threads;
     bool threads_given;
-} opt = {.directory = "."};
+    int64_t sites;
+    bool sites_given;
+} opt = {.directory = ".", .sites = 1};
 
 enum { FILE_BYTES = 256 << 20 };
 
@@ -158,12 +161,23 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     if (!opt.threads_given) TRA_TRY(tra_threads_check(e));
     if (opt.threads_given && (opt.threads < 1 || opt.threads > TRA_MAXWORKERS))
         return tra_fail(e, TRA_USAGE, "--threads %" PRId64 ": from 1 to %d", opt.threads, TRA_MAXWORKERS);
+    if (opt.sites < 1 || opt.sites > TRA_MAXSITES)
+        return tra_fail(e, TRA_USAGE, "--sites %" PRId64 ": from 1 to %d", opt.sites, TRA_MAXSITES);
     if (opt.show) return tra_log_mute ? TRA_OK : show_stored(e);
+    int size, status = 0;
+    if (opt.sites > 1 && !tra_comm_launched(&size) && size <= 1) {
+        TRA_TRY(tra_launch((int)opt.sites, NULL, 0, &status, e));
+        return status ? tra_status_of_exit(status) : TRA_OK; /* the ranks have said why */
+    }
     TRA_TRY(tra_comm_init(&comm, e));
     tra_log_mute = comm.rank != 0;
-    tra_status s = run_ranks(&comm, e);
+    tra_status s = opt.sites_given && opt.sites != comm.size
+                       ? tra_fail(e, TRA_USAGE, "--sites %" PRId64 " under an mpirun of %d ranks: leave --sites out",
+                                  opt.sites, comm.size)
+                       : run_ranks(&comm, e);
     if (s != TRA_OK && comm.rank == 0) tra_say_error(e);
     if (s != TRA_OK) *e->msg = 0;
+    if (comm.rank == 0) tra_ranks_over(s);
     tra_comm_finish();
     return s;
 }
@@ -179,15 +193,17 @@ const tra_cmd tra_cmd_calibrate = {
              "~/.config/tra/machine.json, where `explain`, `cost`, `compile` and `run` look for them, and after it in "
              "/etc/tra/machine.json; without either built-in rates serve. It takes some seconds and a quiet machine.",
     .opts =
-        (const tra_opt[]){{'o', "output", TRA_OPT_STR, &opt.output, "FILE", "write the rates there", NULL, NULL, NULL},
-                          {0, "show", TRA_OPT_FLAG, &opt.show, NULL, "print the rates that are in use, measure nothing",
-                           NULL, NULL, NULL},
-                          {0, "directory", TRA_OPT_STR, &opt.directory, "DIR",
-                           "the disk to measure (default: that of the current directory)", NULL, NULL, NULL},
-                          {0, "threads", TRA_OPT_INT, &opt.threads, "N",
-                           "threads of each rank (default: its share of the cores)", NULL, "TRA_THREADS",
-                           &opt.threads_given},
-                          {.name = NULL}},
+        (const tra_opt[]){
+            {'o', "output", TRA_OPT_STR, &opt.output, "FILE", "write the rates there", NULL, NULL, NULL},
+            {0, "show", TRA_OPT_FLAG, &opt.show, NULL, "print the rates that are in use, measure nothing", NULL, NULL,
+             NULL},
+            {0, "directory", TRA_OPT_STR, &opt.directory, "DIR",
+             "the disk to measure (default: that of the current directory)", NULL, NULL, NULL},
+            {0, "sites", TRA_OPT_INT, &opt.sites, "N",
+             "measure N ranks on this machine at once, which it starts (default: 1)", NULL, NULL, &opt.sites_given},
+            {0, "threads", TRA_OPT_INT, &opt.threads, "N", "threads of each rank (default: its share of the cores)",
+             NULL, "TRA_THREADS", &opt.threads_given},
+            {.name = NULL}},
     .maxargs = 0,
     .needs = TRA_NEED_MPI | TRA_NEED_BLAS | TRA_TAKES_JSON,
     .run = run,

@@ -32,6 +32,12 @@ static void merge(stats *s, const stats *p) {
     s->nans += p->nans;
 }
 
+/* Of +inf and -inf there is none: one NaN, whatever its sign. */
+static double mean_of(const stats *s) {
+    double mean = s->numbers ? (double)(s->sum / s->numbers) : NAN;
+    return isnan(mean) ? NAN : mean;
+}
+
 #define GATHER_FLOAT(ctype)                                                                                            \
     for (int64_t i = 0; i < n; i++) {                                                                                  \
         double x = (double)((const ctype *)data)[i];                                                                   \
@@ -126,7 +132,7 @@ static void text_of(tra_rel *rel, const char *spec, const stats *s, tra_str *out
     else
         tra_str_printf(out, "  readable by %s\n", readers(i));
     if (s) {
-        double mean = s->numbers ? (double)(s->sum / s->numbers) : NAN;
+        double mean = mean_of(s);
         if (!tra_dtype_is_float(t->dtype) && s->numbers)
             tra_str_printf(out, "  values      min %" PRId64 ", max %" PRId64 ", mean %.10g\n", s->least, s->most,
                            mean);
@@ -180,7 +186,7 @@ static void json_of(tra_rel *rel, const char *spec, const stats *s, tra_json *j)
             tra_json_num(j, "min", s->min);
             tra_json_num(j, "max", s->max);
         }
-        tra_json_num(j, "mean", s->numbers ? (double)(s->sum / s->numbers) : NAN);
+        tra_json_num(j, "mean", mean_of(s));
         tra_json_int(j, "nan", s->nans);
         tra_json_end(j, '}');
     }

@@ -14,7 +14,7 @@ static bool sniff(const unsigned char *head, size_t n) {
 /* ---- reading ------------------------------------------------------------------------------------------------- */
 
 typedef struct header {
-    const char *p; /* what is left of the text */
+    const char *p, *end; /* what is left of the text */
     char descr[32];
     bool has_descr, has_order, has_shape, fortran;
     tra_dims shape;
@@ -53,7 +53,8 @@ static bool shape_tuple(header *h) {
         h->shape.n++;
         h->p += n;
         accept(h, "L"); /* Python 2 */
-        if (!accept(h, ",") && (blanks(h), *h->p != ')')) return false;
+        bool more = accept(h, ",");
+        if (!more && (h->shape.n == 1 || (blanks(h), *h->p != ')'))) return false; /* (3) is no tuple */
     }
     return true;
 }
@@ -64,6 +65,7 @@ static bool parse_header(header *h) {
     while (!accept(h, "}")) {
         if (!quoted(h, key, sizeof key) || !accept(h, ":")) return false;
         if (strcmp(key, "descr") == 0) {
+            if (h->has_descr) return false;
             h->has_descr = true;
             blanks(h);
             if (*h->p == '[') { /* a list of fields; nothing after it matters */
@@ -72,18 +74,20 @@ static bool parse_header(header *h) {
             }
             if (!quoted(h, h->descr, sizeof h->descr)) return false;
         } else if (strcmp(key, "fortran_order") == 0) {
+            if (h->has_order) return false;
             h->has_order = true;
             if (accept(h, "True"))
                 h->fortran = true;
             else if (!accept(h, "False"))
                 return false;
         } else if (strcmp(key, "shape") == 0) {
-            if (!shape_tuple(h)) return false;
+            if (h->has_shape || !shape_tuple(h)) return false;
         } else
             return false;
         if (!accept(h, ",") && (blanks(h), *h->p != '}')) return false;
     }
-    return h->has_descr && h->has_order && h->has_shape;
+    blanks(h);
+    return h->has_descr && h->has_order && h->has_shape && h->p == h->end;
 }
 
 /* "<f8" to an element type and its byte order. */
@@ -144,7 +148,8 @@ static tra_status open_npy(tra_source *s, tra_err *e) {
         return tra_fail(e, TRA_INPUT, "%s: is damaged: its header claims %zu bytes", s->spec, len);
     char *text = tra_arena_alloc(s->arena, len + 1);
     TRA_TRY(tra_stream_take(&s->in, text, len, e));
-    header h = {.p = text};
+    text[len] = '\0';
+    header h = {.p = text, .end = text + len};
     if (!parse_header(&h)) return tra_fail(e, TRA_INPUT, "%s: is damaged: its header cannot be read", s->spec);
 
     tra_flat *f = tra_new(s->arena, tra_flat);

@@ -215,6 +215,16 @@ END
     COMP_WORDS=("$TRA" version --fo) COMP_CWORD=2
     _tra
     [ "${COMPREPLY[*]}" = --format ]
+    COMP_WORDS=("$TRA" version --format "") COMP_CWORD=3
+    _tra
+    [ "${COMPREPLY[*]}" = "text json" ]
+    COMP_WORDS=("$TRA" run --cost = t) COMP_CWORD=4
+    _tra
+    [ "${COMPREPLY[*]}" = "time tra" ]
+    printf 'param eta = 1\ninput A from "a.h5"\nB = transform(A, neg)\n' >p.tra
+    COMP_WORDS=("$TRA" run p.tra -D "") COMP_CWORD=4
+    _tra
+    [ "${COMPREPLY[*]}" = "eta= A=" ]
 }
 
 @test "make help lists the targets" {

@@ -1,6 +1,15 @@
 # tra info.
 load helper
 
+@test "statistics of infinities of both signs" {
+    py 'np.save("i.npy", np.array([1, np.inf, -np.inf, 2]))'
+    tra import -q i.npy -o i.h5
+    status 0 tra info --stats i.h5
+    has "min -inf, max inf, mean nan, 0 NaN"
+    status 0 tra info --stats --format json i.h5
+    lacks "-nan"
+}
+
 @test "info of a tensor, text and JSON" {
     tra gen -q --shape 10x7 --block 4x3 -o a.h5
     status 0 tra info a.h5

@@ -1,6 +1,15 @@
 # tra calibrate: what it measures, where it keeps it, and that predictions follow it.
 load helper
 
+@test "--sites starts the ranks" {
+    output=$("$TRA" calibrate --sites 2 --threads 1 --output m.json --format json 2>/dev/null)
+    is 2 json ranks
+    status 2 mpirun -q -n 3 "$TRA" calibrate --sites 2 --output m.json
+    has "under an mpirun of 3 ranks"
+    status 2 tra calibrate --sites 0
+    has "--sites 0: from 1 to"
+}
+
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
     export XDG_CONFIG_HOME=$PWD/config

@@ -403,6 +403,16 @@ TEST(npy_refusals) {
     memcpy(b, "\x93NUMPY\x01\x00\xff\xff{", 11);
     CHECK_FAILS(read_all(file_of(".npy", b, 11), &defaults, 3, got, 256, &count, &shape, &err), TRA_INPUT, err,
                 "ends at byte");
+    static const char *const malformed[] = {
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), 'shape': (1,)}",
+        "{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'fortran_order': True, 'shape': (2,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (1 2)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2,)} (1,)",
+    };
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++)
+        CHECK_FAILS(npy_case(1, malformed[i], d, 16), TRA_INPUT, err, "header cannot be read");
     CHECK_FAILS(text(".npy", "1,2\n"), TRA_INPUT, err, "not an npy file");
 }
 
