@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -194,8 +195,24 @@ static tra_status judge(int status, bool stuck, tra_err *e) {
     return TRA_OK;
 }
 
+/* mpirun has pipes and sockets for each rank, and waits for ever when it gets none. */
+static tra_status check_files(int n, tra_err *e) {
+    enum { OWN = 32, EACH = 8 };
+    struct rlimit limit;
+    rlim_t need = OWN + EACH * (rlim_t)n;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= need) return TRA_OK;
+    limit.rlim_cur = need < limit.rlim_max ? need : limit.rlim_max;
+    if (limit.rlim_cur == need && setrlimit(RLIMIT_NOFILE, &limit) == 0) return TRA_OK;
+    return tra_fail(
+        e, TRA_RESOURCE,
+        "a process may have %llu files open at once, and mpirun needs %llu for %d sites: raise the limit (ulimit "
+        "-n)",
+        (unsigned long long)limit.rlim_max, (unsigned long long)need, n);
+}
+
 tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_status, tra_err *e) {
     char self[4096], count[16];
+    TRA_TRY(check_files(n, e));
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
     if (len < 0) return tra_fail_errno(e, TRA_INTERNAL, "cannot find this program's own file");
     self[len] = '\0';

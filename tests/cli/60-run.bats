@@ -1,6 +1,18 @@
 # tra run: results on 1 to 5 ranks against numpy, ceilings, refusals, and each exit status by a fault that users meet.
 load helper
 
+@test "limits of the address space and of open files: runs, or says what is wrong" {
+    tra gen -q --shape 9x9 -o a.h5
+    printf 'input A from "a.h5"\nB = transform(A, neg)\noutput B\n' >p.tra
+    if [ -z "${SAN:-}" ]; then
+        for kib in 130000 160000 200000; do
+            (ulimit -v $kib; status 0 timeout 20 "$TRA" info a.h5)
+        done
+    fi
+    (ulimit -n 30; status 4 timeout 20 "$TRA" run --sites 2 --threads 1 p.tra; has "raise the limit (ulimit -n)")
+    (ulimit -S -n 30; status 0 timeout 60 "$TRA" run --sites 2 --threads 1 p.tra) # which may be raised
+}
+
 @test "TRA_THREADS that is no number of threads is refused by all that take it; an option beats it" {
     tra gen -q --shape 9x9 -o a.h5
     printf 'input A from "a.h5"\nB = transform(A, neg)\noutput B\n' >p.tra
