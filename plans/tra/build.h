@@ -13,8 +13,8 @@ typedef struct tra_symbol {
     bool seen; /* its statement was reached */
     bool used;
     tra_node *node;
-    double value;       /* params */
-    bool exact;         /* params: whole, and computed from whole numbers alone: then it is `whole` */
+    double value; /* params */
+    bool exact;   /* params: whole, and computed from whole numbers alone: then it is `whole` */
     int64_t whole;
     const char *define; /* from the command line, or NULL */
 } tra_symbol;
