@@ -1,5 +1,6 @@
-/* agg.c - aggregations: state, fold, merge. The state of sums and products is in f64, of maxima and minima in the type
- * of the relation; minindex and maxindex keep {value, index}, with index -1 while they have seen nothing. */
+/* agg.c - aggregations: state, fold, merge. The state of sums and products is in f64, of integers in i64, of maxima and
+ * minima in the type of the relation; minindex and maxindex keep {value, index}, with index -1 while they have seen
+ * nothing. */
 #include "kernel_int.h"
 
 #include <assert.h>
@@ -7,8 +8,8 @@
 
 tra_dtype tra_agg_state_dtype(const tra_kernel *agg, tra_dtype in) {
     const tra_kernel *k = tra_kernel_first(agg);
-    bool exact = k->cls == TRA_K_FOLD && (k->fold == TRA_S_MAX || k->fold == TRA_S_MIN);
-    return exact ? in : TRA_F64;
+    if (k->cls == TRA_K_INDEX) return TRA_F64;
+    return k->fold == TRA_S_MAX || k->fold == TRA_S_MIN ? in : tra_dtype_rows[in].sum;
 }
 
 void tra_agg_init(const tra_kernel *agg, tra_array *state) {
@@ -35,15 +36,18 @@ static void fold_box(tra_scalar_op fold, tra_array *state, const tra_array *in) 
     tra_nest_coalesce(&nest);
     tra_loop row = {1, {1, 1, 0}, 0};
     if (nest.n && nest.v[nest.n - 1].s[0] == 1 && nest.v[nest.n - 1].s[1] == 1) row = nest.v[--nest.n];
-    tra_dtype t = state->dtype;
+    tra_dtype t = tra_strip_type(state->dtype);
     tra_strip_fn *strip = tra_strip(t);
-    double buf[TRA_STRIP];
+    double buf[TRA_STRIP], own[TRA_STRIP];
     int64_t off[3] = {0};
     do {
         for (int64_t i = 0; i < row.n; i += TRA_STRIP) {
             int64_t n = tra_min64(TRA_STRIP, row.n - i);
-            char *s = (char *)state->data + (size_t)(off[1] + i) * tra_dtype_size(t);
-            strip(fold, s, s, tra_load(in->data, in->dtype, off[0] + i, 1, n, t, buf), 0, n);
+            const void *x = tra_load(in->data, in->dtype, off[0] + i, 1, n, t, buf);
+            const void *s = tra_load(state->data, state->dtype, off[1] + i, 1, n, t, own);
+            void *to = t == state->dtype ? (char *)state->data + (size_t)(off[1] + i) * tra_dtype_size(t) : (void *)own;
+            strip(fold, to, s, x, 0, n);
+            if (to == own) tra_store(state->data, state->dtype, off[1] + i, 1, own, t, n);
         }
     } while (tra_nest_next(&nest, off));
 }

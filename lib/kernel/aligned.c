@@ -1,5 +1,6 @@
 /* aligned.c - scalar expressions over elements that labels align, reduced over the labels that the result lacks, strip
- * by strip: what EinSum statements are lowered to where they are no contraction. Reductions are in f64. */
+ * by strip: what EinSum statements are lowered to where they are no contraction. Reductions are in f64, of integers in
+ * i64. */
 #include "kernel_int.h"
 
 #include <assert.h>
@@ -48,38 +49,36 @@ static tra_loop take(tra_nest *nest) {
 typedef struct runner {
     const tra_kernel *k;
     const tra_array *arg[2];
-    tra_dtype t;
+    tra_typed code;
+    tra_dtype t; /* in which it is reduced; its elements take 8 bytes */
+    tra_strip_fn *strip;
+    double identity;
     double (*regs)[TRA_STRIP]; /* the program's, then two strips of operands, then one of results */
 } runner;
 
 /* acc[i] = fold(acc[i], value at step i of l) for n <= TRA_STRIP steps from offsets off on. */
 static void fold_strip(const runner *r, double *acc, const int64_t *off, const tra_loop *l, int64_t from, int64_t n) {
     const tra_code *code = r->k->code;
-    double *value = r->regs[code->nregs + 2], wide[TRA_STRIP];
+    double *value = r->regs[code->nregs + 2];
     const void *in[2] = {NULL, NULL};
     for (int o = 0; o < r->k->nin; o++)
-        in[o] = tra_load(r->arg[o]->data, r->arg[o]->dtype, off[o] + from * l->s[o], l->s[o], n, r->t,
+        in[o] = tra_load(r->arg[o]->data, r->arg[o]->dtype, off[o] + from * l->s[o], l->s[o], n, r->code.load[o],
                          r->regs[code->nregs + o]);
-    tra_code_strip(code, r->regs, in, r->t, n, value);
-    if (r->t != TRA_F64) {
-        tra_convert(wide, TRA_F64, value, r->t, n);
-        value = wide;
-    }
-    tra_strip(TRA_F64)(r->k->fold, acc, acc, value, 0, n);
+    tra_typed_strip(&r->code, r->regs, in, n, value, r->t);
+    r->strip(r->k->fold, acc, acc, value, 0, n);
 }
 
 /* One element: along `run`, for all steps of `others`; partial results side by side, then pairwise. */
-static double reduce_along(const runner *r, const int64_t *off, const tra_loop *run, tra_nest *others) {
+static void reduce_along(const runner *r, double *to, const int64_t *off, const tra_loop *run, tra_nest *others) {
     double acc[TRA_STRIP];
-    tra_strip_fn *strip = tra_strip(TRA_F64);
     int64_t at[3] = {off[A], off[B], 0}, width = tra_min64(run->n, TRA_STRIP);
-    strip(TRA_S_CONST, acc, NULL, NULL, r->k->identity, width);
+    r->strip(TRA_S_CONST, acc, NULL, NULL, r->identity, width);
     do {
         for (int64_t i = 0; i < run->n; i += TRA_STRIP)
             fold_strip(r, acc, at, run, i, tra_min64(TRA_STRIP, run->n - i));
     } while (!tra_cancelled() && tra_nest_next(others, at));
-    for (; width > 1; width -= width / 2) strip(r->k->fold, acc, acc, acc + width - width / 2, 0, width / 2);
-    return acc[0];
+    for (; width > 1; width -= width / 2) r->strip(r->k->fold, acc, acc, acc + width - width / 2, 0, width / 2);
+    memcpy(to, acc, sizeof *to);
 }
 
 static void reduce(const runner *r, tra_nest *kept, tra_nest *reduced, const tra_array *out) {
@@ -96,15 +95,15 @@ static void reduce(const runner *r, tra_nest *kept, tra_nest *reduced, const tra
             if (along) {
                 for (int64_t j = 0; j < n && !tra_cancelled(); j++) {
                     int64_t from[3] = {off[A] + (i + j) * row.s[A], off[B] + (i + j) * row.s[B], 0};
-                    acc[j] = reduce_along(r, from, &run, reduced);
+                    reduce_along(r, &acc[j], from, &run, reduced);
                 }
             } else {
-                tra_strip(TRA_F64)(TRA_S_CONST, acc, NULL, NULL, r->k->identity, n);
+                r->strip(TRA_S_CONST, acc, NULL, NULL, r->identity, n);
                 do {
                     fold_strip(r, acc, at, &row, i, n);
                 } while (!tra_cancelled() && tra_nest_next(reduced, at));
             }
-            for (int64_t j = 0; j < n; j++) tra_put(out->data, out->dtype, off[C] + (i + j) * row.s[C], acc[j]);
+            tra_store(out->data, out->dtype, off[C] + i * row.s[C], row.s[C], acc, r->t, n);
         }
     } while (!tra_cancelled() && tra_nest_next(kept, off));
 }
@@ -130,6 +129,11 @@ void tra_aligned_run(const tra_kernel *k, const tra_array *a, const tra_array *b
         }
     assert(k->code->nregs <= TRA_MAXREGS);
     double regs[k->code->nregs + 3][TRA_STRIP] __attribute__((aligned(64)));
-    runner r = {.k = k, .arg = {a, b}, .t = out->dtype, .regs = regs};
+    tra_typed_insn v[k->code->n + 1];
+    tra_dtype types[2] = {a->dtype, arg[k->nin - 1]->dtype};
+    runner r = {.k = k, .arg = {a, b}, .identity = tra_identity(k->identity, out->dtype), .regs = regs};
+    tra_code_type(k->code, k->nin, types, tra_aligned_sums(k), v, &r.code);
+    r.t = tra_dtype_rows[r.code.type].sum;
+    r.strip = tra_strip(r.t);
     reduce(&r, &kept, &reduced, out);
 }

@@ -230,6 +230,17 @@ static const tra_kernel *fuse(tra_arena *a, const tra_kernel *first, const tra_k
     return k;
 }
 
+/* Not what gives the same number everywhere, which would take the type beside it, nor what computes integers otherwise
+ * than the other does. */
+static bool may_fuse(const tra_code *first, const tra_code *next) {
+    bool reads = false;
+    for (int i = 0; i < first->n; i++) {
+        const tra_insn *c = &first->v[i];
+        reads = reads || (c->op != TRA_S_CONST && (c->a < 0 || (tra_scalar_arity(c->op) == 2 && c->b < 0)));
+    }
+    return reads && !tra_code_is_wide(first) && !tra_code_is_wide(next);
+}
+
 const tra_kernel *tra_kernel_then(tra_arena *a, const tra_kernel *first, const tra_kernel *next) {
     assert(next->uses & TRA_USE_MAP);
     if (first->cls == TRA_K_THEN) return tra_kernel_then(a, first->first, tra_kernel_then(a, first->rest, next));
@@ -250,7 +261,7 @@ const tra_kernel *tra_kernel_then(tra_arena *a, const tra_kernel *first, const t
     k->steps[k->nsteps++] = first;
     for (int i = 0; i < n; i++) {
         const tra_kernel **last = &k->steps[k->nsteps - 1];
-        if ((*last)->cls == TRA_K_SCALAR && more[i]->cls == TRA_K_SCALAR)
+        if ((*last)->cls == TRA_K_SCALAR && more[i]->cls == TRA_K_SCALAR && may_fuse((*last)->code, more[i]->code))
             *last = fuse(a, *last, more[i]);
         else
             k->steps[k->nsteps++] = more[i];

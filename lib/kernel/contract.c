@@ -7,6 +7,10 @@
  * flags; the others are loops around it. An operand or a result that BLAS cannot address is packed tile by tile. Where
  * no two dimensions are left for BLAS the sums are plain vector loops in f64.
  *
+ * Products of integers are i64. They go to BLAS as f64, packed, where extents and extremes prove that no sum of
+ * magnitudes reaches 2^53, so that every step is exact; else the loops are those of integers, which test for what does
+ * not fit i64 unless extents and extremes prove that all does.
+ *
  * Work is cut in tiles of the output by its extents alone, and each tile is a fixed sequence of one-thread BLAS calls
  * in ascending order of the summed labels: who computes a tile does not show in its bits. */
 #include "kernel_int.h"
@@ -160,20 +164,34 @@ typedef struct problem {
     void *out;
     int64_t at[3]; /* element where the tile begins */
     bool add;      /* to what out holds */
+    bool ints;     /* out is i64, */
+    bool wide;     /* and its elements may not fit */
+    tra_dtype t;   /* in which tiles are multiplied: out's, or of integers what is exact */
 } problem;
 
 static char *element(const void *data, tra_dtype t, int64_t i) {
     return (char *)(uintptr_t)data + i * (int64_t)tra_dtype_size(t);
 }
 
-static void gemm(tra_dtype t, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
+static void gemm(const problem *p, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
                  const void *b, int64_t ldb, double beta, void *c, int64_t ldc) {
     CBLAS_TRANSPOSE fa = ta ? CblasTrans : CblasNoTrans, fb = tb ? CblasTrans : CblasNoTrans;
-    if (t == TRA_F64)
+    switch (p->t) {
+    case TRA_F64:
         cblas_dgemm(CblasRowMajor, fa, fb, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
-    else
+        return;
+    case TRA_F32:
         cblas_sgemm(CblasRowMajor, fa, fb, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, (float)beta, c,
                     (int)ldc);
+        return;
+    case TRA_I64: /* packed */
+        if (beta == 0) memset(c, 0, (size_t)(m * n) * sizeof(int64_t));
+        tra_gemm_int(m, n, k, a, b, c, p->wide);
+        return;
+    case TRA_I32:
+    case TRA_BOOL: break;
+    }
+    assert(!"the type of a product");
 }
 
 /* A matrix of operand o: rows x cols with the strides of two loops. */
@@ -191,7 +209,7 @@ static matrix address(const problem *p, int o, tra_loop row, tra_loop col) {
     bool plain = sc == 1 && sr >= col.n, turned = sr == 1 && sc >= row.n;
     x.trans = !plain && turned;
     x.ld = plain ? sr : sc;
-    x.pack = (!plain && !turned) || x.ld > MOST || p->dtype[o] != p->dtype[C];
+    x.pack = (!plain && !turned) || x.ld > MOST || p->ints || p->dtype[o] != p->dtype[C];
     return x;
 }
 
@@ -206,7 +224,7 @@ static const void *tile_of(const problem *p, const matrix *x, int64_t at, int64_
     nest.n = 0;
     tra_nest_add(&nest, nr, x->row.s[x->o], nc, 0);
     tra_nest_add(&nest, nc, x->col.s[x->o], 1, 0);
-    tra_strided_copy(buf, p->dtype[C], from, p->dtype[x->o], &nest);
+    tra_strided_copy(buf, p->t, from, p->dtype[x->o], &nest);
     *trans = false;
     *ld = nc;
     return buf;
@@ -226,17 +244,31 @@ static void gemm_tile(const problem *p, const matrix *a, const matrix *b, const 
                 int64_t nj = tra_min64(step, n.n - j);
                 const void *pb = tile_of(p, b, at[b->o], l, nl, j, nj, bbuf, &tb, &ldb);
                 void *pc = element(p->out, p->dtype[C], at[C] + i * m.s[C] + j);
-                gemm(p->dtype[C], ta, tb, ni, nj, nl, pa, lda, pb, ldb, l ? 1 : beta, pc, m.s[C]);
+                gemm(p, ta, tb, ni, nj, nl, pa, lda, pb, ldb, l ? 1 : beta, pc, m.s[C]);
             }
         }
     }
+}
+
+/* n <= PACK elements of the result, at stride s from `at` on, become row, or with add have row added. */
+static void put_row(const problem *p, int64_t at, int64_t s, const void *row, int64_t n, bool add) {
+    double own[PACK], sum[PACK];
+    tra_dtype t = p->dtype[C];
+    if (p->t != t) {
+        tra_convert(own, t, row, p->t, n);
+        row = own;
+    }
+    if (add) {
+        tra_strip(t)(TRA_S_ADD, sum, tra_load(p->out, t, at, s, n, t, sum), row, 0, n);
+        row = sum;
+    }
+    tra_store(p->out, t, at, s, row, t, n);
 }
 
 /* C (m x n, any strides) = A B + beta C, beta 0 or 1. */
 static void gemm_apart(const problem *p, const matrix *a, const matrix *b, const int64_t *at, tra_loop m, tra_loop n,
                        int64_t k, double beta) {
     double abuf[PACK * PACK], bbuf[PACK * PACK], cbuf[PACK * PACK];
-    tra_dtype t = p->dtype[C];
     for (int64_t i = 0; i < m.n; i += PACK)
         for (int64_t j = 0; j < n.n; j += PACK) {
             int64_t ni = tra_min64(PACK, m.n - i), nj = tra_min64(PACK, n.n - j);
@@ -245,14 +277,10 @@ static void gemm_apart(const problem *p, const matrix *a, const matrix *b, const
                 bool ta, tb;
                 const void *pa = tile_of(p, a, at[a->o], i, ni, l, nl, abuf, &ta, &lda);
                 const void *pb = tile_of(p, b, at[b->o], l, nl, j, nj, bbuf, &tb, &ldb);
-                gemm(t, ta, tb, ni, nj, nl, pa, lda, pb, ldb, l ? 1 : 0, cbuf, nj);
+                gemm(p, ta, tb, ni, nj, nl, pa, lda, pb, ldb, l ? 1 : 0, cbuf, nj);
             }
             for (int64_t r = 0; r < ni; r++)
-                for (int64_t c = 0; c < nj; c++) {
-                    int64_t to = at[C] + (i + r) * m.s[C] + (j + c) * n.s[C];
-                    double v = tra_get(cbuf, t, r * nj + c);
-                    tra_put(p->out, t, to, beta != 0 ? tra_get(p->out, t, to) + v : v);
-                }
+                put_row(p, at[C] + (i + r) * m.s[C] + j * n.s[C], n.s[C], element(cbuf, p->t, r * nj), nj, beta != 0);
         }
 }
 
@@ -263,7 +291,7 @@ static void gemv(const problem *p, const matrix *a, int x, const int64_t *at, tr
     void *pc = element(p->out, t, at[C]);
     CBLAS_TRANSPOSE trans = a->trans ? CblasTrans : CblasNoTrans;
     int rows = (int)(a->trans ? k.n : m.n), cols = (int)(a->trans ? m.n : k.n);
-    if (t == TRA_F64)
+    if (tra_dtype_rows[t].blas == 'd')
         cblas_dgemv(CblasRowMajor, trans, rows, cols, 1, pa, (int)a->ld, px, (int)k.s[x], 1, pc, (int)m.s[C]);
     else
         cblas_sgemv(CblasRowMajor, trans, rows, cols, 1, pa, (int)a->ld, px, (int)k.s[x], 1, pc, (int)m.s[C]);
@@ -290,7 +318,7 @@ static void weigh(const problem *p, int im, int in, int ik, choice *best) {
     if (k.n == 1 || (m.n == 1 && n.n == 1)) return;
     if (m.n > 1 && n.n > 1) {
         c.swap = n.s[C] != 1 && m.s[C] == 1;
-        c.apart = n.s[C] != 1 && m.s[C] != 1;
+        c.apart = p->ints || (n.s[C] != 1 && m.s[C] != 1);
         int64_t ldc = c.swap ? n.s[C] : m.s[C];
         if (!c.apart && (ldc < (c.swap ? m.n : n.n) || ldc > MOST)) return;
         if (c.apart && (m.n < MANY || n.n < MANY || k.n < MANY)) return;
@@ -298,6 +326,8 @@ static void weigh(const problem *p, int im, int in, int ik, choice *best) {
         c.a = c.swap ? address(p, B, n, k) : address(p, A, m, k);
         c.b = c.swap ? address(p, A, k, m) : address(p, B, k, n);
         c.score = clip(m.n) * clip(n.n) * clip(k.n) / (c.a.pack || c.b.pack ? 2 : 1) / (c.apart ? 2 : 1);
+    } else if (p->ints) {
+        return;
     } else {
         c.vector = true;
         c.swap = m.n == 1;
@@ -365,7 +395,28 @@ static void run_blas(problem *p, const choice *c) {
 
 static int64_t pace(const tra_loop *l) { return tra_max64(l->s[A], l->s[B]); }
 
-/* Sums in f64: along a summed label that both operands have dense, else a strip of results at a time. */
+/* acc[i] += x[i] * y[i] */
+static void add_products(const problem *p, double *acc, const void *x, const void *y, int64_t n) {
+    if (p->ints)
+        tra_muladd_int((int64_t *)(void *)acc, x, y, n, p->wide);
+    else
+        tra_muladd(acc, x, y, n);
+}
+
+/* *acc += x . y */
+static void add_dot(const problem *p, double *acc, const void *x, const void *y, int64_t n) {
+    if (!p->ints) {
+        *acc += tra_dot(x, y, n);
+        return;
+    }
+    int64_t sum;
+    memcpy(&sum, acc, sizeof sum);
+    tra_overflow |= __builtin_add_overflow(sum, tra_dot_int(x, y, n, p->wide), &sum);
+    memcpy(acc, &sum, sizeof sum);
+}
+
+/* Sums in f64, or i64 of integers: along a summed label that both operands have dense, else a strip of results at a
+ * time. */
 static void run_plain(problem *p) {
     tra_nest outer, *sum = &p->loops[K];
     output_loops(p, &outer);
@@ -380,6 +431,7 @@ static void run_plain(problem *p) {
     tra_loop run = along ? take(sum, dense) : (tra_loop){.n = 1};
 
     double acc[TRA_STRIP], abuf[TRA_STRIP], bbuf[TRA_STRIP];
+    tra_dtype t = tra_dtype_rows[p->dtype[C]].sum;
     int64_t off[3], in[3] = {0};
     memcpy(off, p->at, sizeof(off));
     do {
@@ -389,26 +441,24 @@ static void run_plain(problem *p) {
             do {
                 int64_t a = off[A] + in[A] + i * row.s[A], b = off[B] + in[B] + i * row.s[B];
                 if (!along) {
-                    const double *x = tra_load(p->data[A], p->dtype[A], a, row.s[A], n, TRA_F64, abuf);
-                    const double *y = tra_load(p->data[B], p->dtype[B], b, row.s[B], n, TRA_F64, bbuf);
-                    tra_muladd(acc, x, y, n);
+                    const void *x = tra_load(p->data[A], p->dtype[A], a, row.s[A], n, t, abuf);
+                    const void *y = tra_load(p->data[B], p->dtype[B], b, row.s[B], n, t, bbuf);
+                    add_products(p, acc, x, y, n);
                     continue;
                 }
                 for (int64_t j = 0; j < n; j++, a += row.s[A], b += row.s[B]) {
                     for (int64_t l = 0; l < run.n; l += TRA_STRIP) {
                         int64_t len = tra_min64(TRA_STRIP, run.n - l);
-                        const double *x =
-                            tra_load(p->data[A], p->dtype[A], a + l * run.s[A], run.s[A], len, TRA_F64, abuf);
-                        const double *y =
-                            tra_load(p->data[B], p->dtype[B], b + l * run.s[B], run.s[B], len, TRA_F64, bbuf);
-                        acc[j] += tra_dot(x, y, len);
+                        const void *x = tra_load(p->data[A], p->dtype[A], a + l * run.s[A], run.s[A], len, t, abuf);
+                        const void *y = tra_load(p->data[B], p->dtype[B], b + l * run.s[B], run.s[B], len, t, bbuf);
+                        add_dot(p, &acc[j], x, y, len);
                     }
                 }
             } while (!tra_cancelled() && tra_nest_next(sum, in));
-            for (int64_t j = 0; j < n; j++) {
-                int64_t at = off[C] + (i + j) * row.s[C];
-                tra_put(p->out, p->dtype[C], at, p->add ? tra_get(p->out, p->dtype[C], at) + acc[j] : acc[j]);
-            }
+            int64_t at = off[C] + i * row.s[C];
+            if (p->add)
+                tra_strip(t)(TRA_S_ADD, acc, tra_load(p->out, p->dtype[C], at, row.s[C], n, t, abuf), acc, 0, n);
+            tra_store(p->out, p->dtype[C], at, row.s[C], acc, t, n);
         }
     } while (!tra_cancelled() && tra_nest_next(&outer, off));
 }
@@ -436,6 +486,33 @@ static void run_tile(problem *p) {
         run_plain(p);
 }
 
+/* The largest magnitude of an element. */
+static double extreme(const tra_array *x) {
+    int64_t n = tra_elements(&x->ext), low = 0, high = 0;
+    for (int64_t i = 0; i < n; i += TRA_STRIP) {
+        int64_t buf[TRA_STRIP], len = tra_min64(TRA_STRIP, n - i);
+        const int64_t *v = tra_load(x->data, x->dtype, i, 1, len, TRA_I64, buf);
+        for (int64_t j = 0; j < len; j++) {
+            low = v[j] < low ? v[j] : low;
+            high = v[j] > high ? v[j] : high;
+        }
+    }
+    return fmax(-(double)low, (double)high);
+}
+
+/* How integers are multiplied: exactly, and with tests where these are needed. */
+static void choose_type(problem *p, const labels *ls, const tra_array *a, const tra_array *b) {
+    p->ints = !tra_dtype_is_float(p->dtype[C]);
+    p->wide = false;
+    p->t = p->dtype[C];
+    if (!p->ints) return;
+    double most = extreme(a) * extreme(b);
+    for (int i = 0; i < ls->n; i++)
+        if (class_of(&ls->v[i]) == K) most *= (double)ls->v[i].loop.n;
+    p->wide = most >= 0x1p62;
+    if (most < 0x1p53) p->t = TRA_F64;
+}
+
 void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out, bool add,
                   int tile) {
     labels ls;
@@ -445,10 +522,11 @@ void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b
     int64_t pm = cut.pieces[M], pn = cut.pieces[N], first = tile < 0 ? 0 : tile;
     int64_t last = tile < 0 ? pm * pn * cut.pieces[BATCH] : tile + 1;
     assert(last <= pm * pn * cut.pieces[BATCH]);
+    problem p; /* not initialised as a whole: it is large */
+    p.dtype[A] = a->dtype, p.dtype[B] = b->dtype, p.dtype[C] = out->dtype;
+    choose_type(&p, &ls, a, b);
     for (int64_t t = first; t < last && !tra_cancelled(); t++) {
-        problem p; /* not initialised as a whole: it is large */
         p.data[A] = a->data, p.data[B] = b->data, p.out = out->data;
-        p.dtype[A] = a->dtype, p.dtype[B] = b->dtype, p.dtype[C] = out->dtype;
         p.add = add;
         tra_nest room; /* the tile, of which the result may fill a part */
         room.n = 0;

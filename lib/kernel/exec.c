@@ -51,6 +51,10 @@ static void run_strided(const tra_kernel *k, const tra_array *in, const tra_arra
 /* Each row: less its maximum, so that exp cannot overflow; exp; over the sum. out may be in. */
 static void run_softmax(const tra_array *in, const tra_array *out) {
     tra_dtype t = out->dtype;
+    if (in->dtype != t) {
+        tra_convert(out->data, t, in->data, in->dtype, tra_elements(&in->ext));
+        in = out;
+    }
     size_t size = tra_dtype_size(t);
     int64_t row = in->ext.v[in->ext.n - 1], total = tra_elements(&in->ext);
     tra_strip_fn *strip = tra_strip(t);
@@ -78,8 +82,6 @@ static void run_softmax(const tra_array *in, const tra_array *out) {
         }
     }
 }
-
-static bool in_place(const tra_kernel *step) { return step->cls == TRA_K_SCALAR || step->cls == TRA_K_SOFTMAX; }
 
 static void run_map(const tra_kernel *step, const tra_array *in, const tra_array *out) {
     switch (step->cls) {
@@ -114,86 +116,109 @@ static void first_shape(const tra_kernel *k, const tra_kernel *step, tra_kernel_
         tra_step_shape1(step, a, out);
 }
 
-/* The place of step i's result among n: the result of the last moving step and all that follow in place is out. */
-static bool goes_to_out(const tra_kernel *const *steps, int n, int i) {
-    for (int j = i + 1; j < n; j++)
-        if (!in_place(steps[j])) return false;
+/* The steps of a kernel, with the type of each one's result. */
+typedef struct chain {
+    int n;
+    const tra_kernel *const *step;
+    tra_dtype *type;
+} chain;
+
+static void set_types(chain *c, tra_kernel_use use, tra_dtype a, tra_dtype b) {
+    c->type[0] = tra_step_dtype(c->step[0], use, a, b);
+    for (int i = 1; i < c->n; i++) c->type[i] = tra_step_dtype(c->step[i], TRA_USE_MAP, c->type[i - 1], c->type[i - 1]);
+}
+
+/* Can step i > 0 write where it reads? */
+static bool in_place(const chain *c, int i) {
+    bool stays = c->step[i]->cls == TRA_K_SCALAR || c->step[i]->cls == TRA_K_SOFTMAX;
+    return stays && tra_dtype_size(c->type[i]) == tra_dtype_size(c->type[i - 1]);
+}
+
+/* The place of step i's result: the result of the last moving step and all that follow in place is out. */
+static bool goes_to_out(const chain *c, int i) {
+    for (int j = i + 1; j < c->n; j++)
+        if (!in_place(c, j)) return false;
     return true;
 }
 
 /* Bytes of the largest result that is stored between steps: two such buffers take turns. */
-static size_t between(const tra_kernel *k, tra_kernel_use use, tra_dtype t, const tra_dims *a, const tra_dims *b) {
-    const tra_kernel *const *steps;
-    const tra_kernel *self = k;
-    int n = tra_steps(k, &steps, &self);
+static size_t between(const tra_kernel *k, const chain *c, tra_kernel_use use, const tra_dims *a, const tra_dims *b) {
     tra_dims at, next;
-    first_shape(k, steps[0], use, a, b, &at);
-    size_t most = 0, size = tra_dtype_size(tra_kernel_dtype(k, use, t));
-    for (int i = 0; i < n && !goes_to_out(steps, n, i); i++) {
-        size_t bytes = (size_t)tra_elements(&at) * size;
+    first_shape(k, c->step[0], use, a, b, &at);
+    size_t most = 0;
+    for (int i = 0; i < c->n && !goes_to_out(c, i); i++) {
+        size_t bytes = (size_t)tra_elements(&at) * tra_dtype_size(c->type[i]);
         if (bytes > most) most = bytes;
-        tra_step_shape1(steps[i + 1], &at, &next);
+        tra_step_shape1(c->step[i + 1], &at, &next);
         at = next;
     }
     return round64(most);
 }
 
-size_t tra_kernel_scratch(const tra_kernel *k, tra_kernel_use use, tra_dtype t, const tra_dims *a, const tra_dims *b) {
-    const tra_kernel *const *steps;
+size_t tra_kernel_scratch(const tra_kernel *k, tra_kernel_use use, tra_dtype ta, tra_dtype tb, const tra_dims *a,
+                          const tra_dims *b) {
     const tra_kernel *self = k;
-    int n = tra_steps(k, &steps, &self);
+    chain c;
+    c.n = tra_steps(k, &c.step, &self);
+    tra_dtype types[c.n];
+    c.type = types;
+    set_types(&c, use, ta, tb);
     bool turns = false; /* is a result stored that is made of a stored one? */
-    for (int i = 1; i < n && !goes_to_out(steps, n, i); i++) turns |= !in_place(steps[i]);
-    return (turns ? 2 : 1) * between(k, use, t, a, b);
+    for (int i = 1; i < c.n && !goes_to_out(&c, i); i++) turns |= !in_place(&c, i);
+    return (turns ? 2 : 1) * between(k, &c, use, a, b);
 }
 
 /* Where step 0 writes: out itself, or the first buffer. */
-static tra_array first_place(const tra_kernel *const *steps, int n, const tra_dims *ext, const tra_array *out,
-                             void *scratch) {
-    return (tra_array){out->dtype, *ext, goes_to_out(steps, n, 0) ? out->data : scratch};
+static tra_array first_place(const chain *c, const tra_dims *ext, const tra_array *out, void *scratch) {
+    return (tra_array){c->type[0], *ext, goes_to_out(c, 0) ? out->data : scratch};
 }
 
 /* Steps 1, 2, ... on cur, the result of step 0. */
-static void run_rest(const tra_kernel *const *steps, int n, tra_array cur, const tra_array *out, char *scratch,
-                     size_t bytes) {
-    for (int i = 1; i < n; i++) {
-        tra_array next = {out->dtype, {0}, cur.data};
-        tra_step_shape1(steps[i], &cur.ext, &next.ext);
-        if (goes_to_out(steps, n, i))
+static void run_rest(const chain *c, tra_array cur, const tra_array *out, char *scratch, size_t bytes) {
+    for (int i = 1; i < c->n; i++) {
+        tra_array next = {c->type[i], {0}, cur.data};
+        tra_step_shape1(c->step[i], &cur.ext, &next.ext);
+        if (goes_to_out(c, i))
             next.data = out->data;
-        else if (!in_place(steps[i]))
+        else if (!in_place(c, i))
             next.data = cur.data == scratch ? scratch + bytes : scratch;
-        run_map(steps[i], &cur, &next);
+        run_map(c->step[i], &cur, &next);
         cur = next;
     }
-    assert(cur.data == out->data || tra_elements(&out->ext) == 0);
+    assert(cur.dtype == out->dtype && (cur.data == out->data || tra_elements(&out->ext) == 0));
 }
 
 void tra_kernel_map(const tra_kernel *k, const tra_array *in, tra_array *out, void *scratch) {
-    const tra_kernel *const *steps;
     const tra_kernel *self = k;
-    int n = tra_steps(k, &steps, &self);
+    chain c;
     tra_dims ext;
-    tra_step_shape1(steps[0], &in->ext, &ext);
-    tra_array first = first_place(steps, n, &ext, out, scratch);
-    run_map(steps[0], in, &first);
-    if (n > 1) run_rest(steps, n, first, out, scratch, between(k, TRA_USE_MAP, out->dtype, &in->ext, NULL));
+    c.n = tra_steps(k, &c.step, &self);
+    tra_dtype types[c.n];
+    c.type = types;
+    set_types(&c, TRA_USE_MAP, in->dtype, in->dtype);
+    tra_step_shape1(c.step[0], &in->ext, &ext);
+    tra_array first = first_place(&c, &ext, out, scratch);
+    run_map(c.step[0], in, &first);
+    if (c.n > 1) run_rest(&c, first, out, scratch, between(k, &c, TRA_USE_MAP, &in->ext, NULL));
 }
 
 void tra_kernel_join(const tra_kernel *k, const tra_array *a, const tra_array *b, tra_array *out, void *scratch) {
-    const tra_kernel *const *steps;
     const tra_kernel *self = k;
-    int n = tra_steps(k, &steps, &self);
+    chain c;
     tra_dims ext;
-    tra_step_shape2(steps[0], &a->ext, &b->ext, &ext);
-    tra_array first = first_place(steps, n, &ext, out, scratch);
-    if (steps[0]->cls == TRA_K_SCALAR)
-        tra_code_run(steps[0]->code, a, b, &first);
-    else if (steps[0]->cls == TRA_K_ALIGNED)
-        tra_aligned_run(steps[0], a, b, &first);
+    c.n = tra_steps(k, &c.step, &self);
+    tra_dtype types[c.n];
+    c.type = types;
+    set_types(&c, TRA_USE_JOIN, a->dtype, b->dtype);
+    tra_step_shape2(c.step[0], &a->ext, &b->ext, &ext);
+    tra_array first = first_place(&c, &ext, out, scratch);
+    if (c.step[0]->cls == TRA_K_SCALAR)
+        tra_code_run(c.step[0]->code, a, b, &first);
+    else if (c.step[0]->cls == TRA_K_ALIGNED)
+        tra_aligned_run(c.step[0], a, b, &first);
     else
-        tra_contract(steps[0], a, b, &first, false, -1);
-    if (n > 1) run_rest(steps, n, first, out, scratch, between(k, TRA_USE_JOIN, out->dtype, &a->ext, &b->ext));
+        tra_contract(c.step[0], a, b, &first, false, -1);
+    if (c.n > 1) run_rest(&c, first, out, scratch, between(k, &c, TRA_USE_JOIN, &a->ext, &b->ext));
 }
 
 int tra_kernel_tiles(const tra_kernel *join, const tra_dims *acc) { return tra_contract_tiles(join, acc); }
@@ -224,29 +249,44 @@ void tra_kernel_tile_add(const tra_kernel *join, tra_array *acc, const tra_array
     if (nest.n && nest.v[nest.n - 1].s[1] == 1) row = nest.v[--nest.n];
     do {
         int64_t from = at + off[1];
-        if (acc->dtype == TRA_F64) {
+        switch (acc->dtype) {
+        case TRA_F64: {
             double *x = (double *)acc->data + from;
             const double *y = (const double *)other->data + from;
             for (int64_t i = 0; i < row.n; i++) x[i] += y[i];
-        } else {
+            break;
+        }
+        case TRA_F32: {
             float *x = (float *)acc->data + from;
             const float *y = (const float *)other->data + from;
             for (int64_t i = 0; i < row.n; i++) x[i] += y[i];
+            break;
+        }
+        case TRA_I64: {
+            int64_t *x = (int64_t *)acc->data + from;
+            tra_strip(TRA_I64)(TRA_S_ADD, x, x, (const int64_t *)other->data + from, 0, row.n);
+            break;
+        }
+        case TRA_I32:
+        case TRA_BOOL: assert(!"the type of a product");
         }
     } while (tra_nest_next(&nest, off));
 }
 
-void tra_agg_finish(const tra_kernel *agg, const tra_array *state, tra_array *out, void *scratch) {
-    const tra_kernel *const *steps;
+void tra_agg_finish(const tra_kernel *agg, tra_dtype in, const tra_array *state, tra_array *out, void *scratch) {
     const tra_kernel *self = agg;
-    int n = tra_steps(agg, &steps, &self);
-    tra_array first = first_place(steps, n, &state->ext, out, scratch);
-    int64_t elements = tra_elements(&state->ext), size = (int64_t)tra_dtype_size(out->dtype);
+    chain c;
+    c.n = tra_steps(agg, &c.step, &self);
+    tra_dtype types[c.n];
+    c.type = types;
+    set_types(&c, TRA_USE_AGG, in, in);
+    tra_array first = first_place(&c, &state->ext, out, scratch);
+    int64_t elements = tra_elements(&state->ext), size = (int64_t)tra_dtype_size(first.dtype);
     if (first.data != state->data) {
-        tra_convert(first.data, out->dtype, state->data, state->dtype, elements);
-    } else if (out->dtype != state->dtype) { /* each strip goes where those before it have been */
+        tra_convert(first.data, first.dtype, state->data, state->dtype, elements);
+    } else if (first.dtype != state->dtype) { /* each strip goes where those before it have been */
         float buf[TRA_STRIP];
-        assert(out->dtype == TRA_F32);
+        assert(first.dtype == TRA_F32 && state->dtype == TRA_F64);
         for (int64_t i = 0; i < elements; i += TRA_STRIP) {
             int64_t n = tra_min64(TRA_STRIP, elements - i);
             tra_convert(buf, TRA_F32, (double *)state->data + i, TRA_F64, n);
@@ -254,7 +294,7 @@ void tra_agg_finish(const tra_kernel *agg, const tra_array *state, tra_array *ou
         }
     }
     /* between() is told the state's extents: those of the group, but for the index kernels */
-    if (n > 1) run_rest(steps, n, first, out, scratch, between(agg, TRA_USE_AGG, out->dtype, &state->ext, NULL));
+    if (c.n > 1) run_rest(&c, first, out, scratch, between(agg, &c, TRA_USE_AGG, &state->ext, NULL));
 }
 
 /* ---- counting ----------------------------------------------------------------------------------------------- */

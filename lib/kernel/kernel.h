@@ -23,7 +23,9 @@ size_t tra_array_bytes(const tra_array *a);
 /* ---- scalar expressions ------------------------------------------------------------------------------------- */
 
 /* Operators of scalar expressions: name in C, arity, text, element-wise definition on doubles (a, b). max and min give
- * NaN if an operand is NaN; comparisons give 1 or 0 (0 with NaN, != gives 1). */
+ * NaN if an operand is NaN; comparisons give 1 or 0 (0 with NaN, != gives 1). STEP is 1 where positive, else 0, in the
+ * type of its operand. WIDE changes nothing but that the arithmetic of the whole expression makes i64 of integers, as
+ * in what a sum adds up. */
 #define TRA_SCALARS(X)                                                                                                 \
     X(CONST, 0, "const", 0)                                                                                            \
     X(ARG, 0, "arg", 0)                                                                                                \
@@ -47,7 +49,9 @@ size_t tra_array_bytes(const tra_array *a);
     X(SQRT, 1, "sqrt", sqrt(a))                                                                                        \
     X(TANH, 1, "tanh", tanh(a))                                                                                        \
     X(SIGMOID, 1, "sigmoid", 1 / (1 + exp(-a)))                                                                        \
-    X(RELU, 1, "relu", a != a ? a : a > 0 ? a : 0.0)
+    X(RELU, 1, "relu", a != a ? a : a > 0 ? a : 0.0)                                                                   \
+    X(STEP, 1, "relu_grad", a > 0)                                                                                     \
+    X(WIDE, 1, "wide", a)
 typedef enum tra_scalar_op {
 #define X(name, arity, text, def) TRA_S_##name,
     TRA_SCALARS(X)
@@ -169,26 +173,32 @@ TRA_MUSTUSE tra_status tra_kernel_shape1(const tra_kernel *k, const tra_dims *in
 /* Result of an aggregation whose largest extents in the group are `in`; also the type of its result. */
 TRA_MUSTUSE tra_status tra_kernel_shape_agg(const tra_kernel *k, const tra_dims *in, tra_dims *out, tra_dimsrc *src,
                                             tra_err *e);
-tra_dtype tra_kernel_dtype(const tra_kernel *k, tra_kernel_use use, tra_dtype in); /* minindex gives f64 */
+/* The element type of the result for operands of these types (b: of a join's right one), as tra-lang(5) has it. */
+tra_dtype tra_kernel_dtype(const tra_kernel *k, tra_kernel_use use, tra_dtype a, tra_dtype b);
 /* softmax is legal only where the last array dimension is whole in each array; the type checker asks this. */
 bool tra_kernel_needs_whole_last(const tra_kernel *k);
 bool tra_kernel_needs_tensor(const tra_kernel *k); /* minindex, maxindex */
 
 /* ---- execution ---------------------------------------------------------------------------------------------- */
 
-/* All run on one thread, on arrays whose shapes were checked above, write every element of out, and need no scratch
- * beyond `scratch` (tra_kernel_scratch bytes, aligned to 64). NaN and infinity propagate as IEEE says. */
+/* All run on one thread, on arrays whose shapes were checked above and whose types are those of tra_kernel_dtype, write
+ * every element of out, and need no scratch beyond `scratch` (tra_kernel_scratch bytes, aligned to 64). NaN and
+ * infinity propagate as IEEE says. Integers that do not fit their type are noted for the thread, as the processor notes
+ * exceptions of floating-point numbers, and what was computed is of no use then. */
 void tra_kernel_map(const tra_kernel *k, const tra_array *in, tra_array *out, void *scratch);
 void tra_kernel_join(const tra_kernel *k, const tra_array *a, const tra_array *b, tra_array *out, void *scratch);
-size_t tra_kernel_scratch(const tra_kernel *k, tra_kernel_use use, tra_dtype t, const tra_dims *a, const tra_dims *b);
+bool tra_kernel_overflowed(void); /* has an integer not fitted since the last call on this thread? */
+/* ta, tb: element types of the operands whose extents are a and b. */
+size_t tra_kernel_scratch(const tra_kernel *k, tra_kernel_use use, tra_dtype ta, tra_dtype tb, const tra_dims *a,
+                          const tra_dims *b);
 double tra_kernel_flops(const tra_kernel *k, tra_kernel_use use, const tra_dims *a, const tra_dims *b);
 
 /* A join kernel fused with the aggregation matadd: acc += k(a, b), where k(a, b) may be smaller than acc (padding with
- * zero adds nothing). Possible when tra_kernel_fuses(k, agg) says so: a contraction under a plain sum, dtype
- * the same. first: acc holds nothing yet, and becomes k(a, b) padded with zeros. The work is cut in tiles of acc by the
- * extents of acc alone (never those of a, b or of the result, which may differ from call to call: tile t is the same
- * region of acc in every call); distinct tiles may run at once on distinct threads, and the bits do not depend on
- * that. */
+ * zero adds nothing). Possible when tra_kernel_fuses(k, agg) says so: a contraction under a plain sum; acc is of
+ * the type of k(a, b). first: acc holds nothing yet, and becomes k(a, b) padded with zeros. The work is cut in tiles of
+ * acc by the extents of acc alone (never those of a, b or of the result, which may differ from call to call: tile t is
+ * the same region of acc in every call); distinct tiles may run at once on distinct threads, and the bits do not depend
+ * on that. */
 bool tra_kernel_fuses(const tra_kernel *join, const tra_kernel *agg);
 int tra_kernel_tiles(const tra_kernel *join, const tra_dims *acc);
 void tra_kernel_fma(const tra_kernel *join, const tra_array *a, const tra_array *b, tra_array *acc, int tile,
@@ -199,9 +209,10 @@ void tra_kernel_tile_add(const tra_kernel *join, tra_array *acc, const tra_array
 
 /* An aggregation: a state (an array: of what type and extents, these two tell), init to the identity, then fold arrays
  * of the group in ascending order of key, or merge states that were folded apart, then finish into the result, the
- * composed map included. Sums of f32 have an f64 state. An array smaller than the group's extents counts as padded
- * with the identity; minindex and maxindex of nothing are {infinity or -infinity, -1}, as rowmin and rowmax of rows of
- * extent 0 are infinite. at: what index kernels need to know (NULL: the array is the tensor), else NULL. */
+ * composed map included. Sums of f32 have an f64 state, those of integers and bools an i64 one. An array smaller than
+ * the group's extents counts as padded with the identity; minindex and maxindex of nothing are {infinity or -infinity,
+ * -1}, as rowmin and rowmax of rows of extent 0 are infinite. at: what index kernels need to know (NULL: the array is
+ * the tensor), else NULL. */
 typedef struct tra_agg_at {
     tra_dims offset; /* of the array in the tensor */
     tra_dims shape;  /* of the tensor */
@@ -211,8 +222,9 @@ void tra_agg_state_ext(const tra_kernel *agg, const tra_dims *group, tra_dims *s
 void tra_agg_init(const tra_kernel *agg, tra_array *state);
 void tra_agg_fold(const tra_kernel *agg, tra_array *state, const tra_array *in, const tra_agg_at *at);
 void tra_agg_merge(const tra_kernel *agg, tra_array *state, const tra_array *other);
-/* state may be the memory of out when extents agree, and out is f32 if the types do not. */
-void tra_agg_finish(const tra_kernel *agg, const tra_array *state, tra_array *out, void *scratch);
+/* in: the type of what was folded. state may be the memory of out when extents agree, and out is f32 if the types do
+ * not. */
+void tra_agg_finish(const tra_kernel *agg, tra_dtype in, const tra_array *state, tra_array *out, void *scratch);
 
 /* Copies the box of extents `ext` that begins at `from` in src to `to` in dst (any rank >= 0, same dtype). */
 void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, const tra_dims *from,

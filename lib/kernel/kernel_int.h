@@ -94,6 +94,8 @@ static inline int tra_steps(const tra_kernel *k, const tra_kernel *const **steps
 /* Shapes of one step, for arguments that are known to fit (extent 1 stretches). */
 void tra_step_shape1(const tra_kernel *step, const tra_dims *in, tra_dims *out);
 void tra_step_shape2(const tra_kernel *step, const tra_dims *a, const tra_dims *b, tra_dims *out);
+/* The type of one step's result; b: of a join's second operand. */
+tra_dtype tra_step_dtype(const tra_kernel *step, tra_kernel_use use, tra_dtype a, tra_dtype b);
 int64_t tra_elements(const tra_dims *d);
 
 /* ---- execution ---------------------------------------------------------------------------------------------- */
@@ -101,36 +103,87 @@ int64_t tra_elements(const tra_dims *d);
 enum { TRA_MAXREGS = 40 }; /* of a program; more would take 2^38 operators */
 enum { TRA_STRIP = 512 };  /* elements that one instruction handles at a time: 4 KiB of f64 stay in the first cache */
 
-/* Vector loops for one element type, chosen for this CPU. d may equal a or b. a and b as the operator wants;
- * with arity 1 b is ignored. */
+/* The type in which elements of type t are computed: all integers and bools in i64. */
+static inline tra_dtype tra_strip_type(tra_dtype t) { return tra_dtype_is_float(t) ? t : TRA_I64; }
+/* The type of a sum or product over labels of elements of type t. */
+static inline tra_dtype tra_sum_type(tra_dtype t) { return tra_dtype_is_float(t) ? t : tra_dtype_rows[t].sum; }
+
+/* Vector loops for the type in which t is computed, chosen for this CPU. d may equal a or b. a and b as the operator
+ * wants; with arity 1 b is ignored. Of i64: what does not fit is noted (tra_overflow), the operators are those that
+ * give integers (ARG to RELU but DIV), and POW wants exponents that are not negative. CONST takes infinities for the
+ * largest and the smallest integer. */
 typedef void tra_strip_fn(tra_scalar_op op, void *d, const void *a, const void *b, double value, int64_t n);
 tra_strip_fn *tra_strip(tra_dtype t);
 void tra_muladd(double *acc, const double *x, const double *y, int64_t n); /* acc[i] += x[i] * y[i] */
 double tra_dot(const double *x, const double *y, int64_t n);
+/* The same of integers. wide: what does not fit is noted; else the caller knows that all fits. */
+void tra_muladd_int(int64_t *acc, const int64_t *x, const int64_t *y, int64_t n, bool wide);
+int64_t tra_dot_int(const int64_t *x, const int64_t *y, int64_t n, bool wide);
+/* c (m x n) += a (m x k) b (k x n), all dense and row-major. */
+void tra_gemm_int(int64_t m, int64_t n, int64_t k, const int64_t *a, const int64_t *b, int64_t *c, bool wide);
+
+extern _Thread_local bool tra_overflow; /* an integer did not fit since somebody asked (tra_kernel_overflowed) */
+static inline int64_t tra_int_of(double v) { return v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : (int64_t)v; }
+/* The identity of a maximum or minimum as a number of type t, which may have no infinities. */
+double tra_identity(double identity, tra_dtype t);
 
 /* n elements at stride s from element `at` of data, as elements of type `to`: data itself where nothing need be done,
  * else copied to buf (room for n). */
 const void *tra_load(const void *data, tra_dtype t, int64_t at, int64_t s, int64_t n, tra_dtype to, void *buf);
+/* To a narrower integer type: what does not fit is noted. */
 void tra_convert(void *dst, tra_dtype to, const void *src, tra_dtype from, int64_t n);
+/* n elements of src to elements at, at + s, ... of dst. */
+void tra_store(void *dst, tra_dtype to, int64_t at, int64_t s, const void *src, tra_dtype from, int64_t n);
+/* A large integer is rounded. */
 static inline double tra_get(const void *data, tra_dtype t, int64_t i) {
-    return t == TRA_F64 ? ((const double *)data)[i] : ((const float *)data)[i];
-}
-static inline void tra_put(void *data, tra_dtype t, int64_t i, double v) {
-    if (t == TRA_F64)
-        ((double *)data)[i] = v;
-    else
-        ((float *)data)[i] = (float)v;
+    switch (t) {
+#define X(name, text, type, ...)                                                                                       \
+    case TRA_##name: return (double)((const type *)data)[i];
+        TRA_DTYPES(X)
+#undef X
+    }
+    return 0;
 }
 void tra_fill(const tra_array *a, double v);
 
 /* Applies code to each element of out; a and b (or NULL) broadcast to out's extents, missing dimensions first. out may
- * be a's memory when types and extents agree. */
+ * be a's memory when sizes of elements and extents agree. */
 void tra_code_run(const tra_code *code, const tra_array *a, const tra_array *b, const tra_array *out);
 
-/* Runs code on n <= TRA_STRIP elements of type t: argument i is in[i], the result goes to d. regs: code->nregs
- * strips. */
-void tra_code_strip(const tra_code *code, double (*regs)[TRA_STRIP], const void *const *in, tra_dtype t, int64_t n,
-                    void *d);
+/* What an instruction reads: a register or an argument as in tra_insn, which has elements of type `from`; or a number.
+ */
+typedef struct tra_source {
+    int at;
+    bool is_number;
+    double number;
+    tra_dtype from;
+} tra_source;
+/* An instruction for arguments of certain types: computed in type `in`; `type` is that of its result by the rules of
+ * the language (tra-lang(5), Types), of which `in` has all values. */
+typedef struct tra_typed_insn {
+    tra_scalar_op op;
+    int d;
+    tra_dtype in, type;
+    tra_source a, b;
+} tra_typed_insn;
+typedef struct tra_typed {
+    const tra_code *code;
+    tra_dtype load[2]; /* the type that each argument is to have */
+    tra_dtype type;    /* of the result */
+    bool alike;        /* all is of one floating type: the instructions of code, in that */
+    int n;
+    tra_typed_insn *v;
+} tra_typed;
+/* arg: types of nargs arguments. wide: integers are computed as i64, as they also are by a program that says so. v:
+ * room for code->n + 1 instructions, NULL where only the type is wanted. */
+void tra_code_type(const tra_code *code, int nargs, const tra_dtype *arg, bool wide, tra_typed_insn *v, tra_typed *out);
+bool tra_code_is_wide(const tra_code *code);
+/* Runs it on n <= TRA_STRIP elements: argument i is in[i], of type load[i]; the result goes to d, as elements of type
+ * to. regs: code->nregs strips. */
+void tra_typed_strip(const tra_typed *code, double (*regs)[TRA_STRIP], const void *const *in, int64_t n, void *d,
+                     tra_dtype to);
+/* Does an aligned kernel sum or multiply over labels, and so compute integers as i64? */
+bool tra_aligned_sums(const tra_kernel *step);
 /* ALIGNED; b NULL: one operand. */
 void tra_aligned_run(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out);
 
@@ -153,7 +206,8 @@ bool tra_nest_next(tra_nest *nest, int64_t *off);
 
 /* dst[.s[1]] = src[.s[0]] over the nest; element types may differ. */
 void tra_strided_copy(void *dst, tra_dtype dt, const void *src, tra_dtype st, const tra_nest *nest);
-/* dst[.s[1]] = fold of src[.s[0]] over `reduced`, for each step of `kept`. Sums and products in f64. */
+/* dst[.s[1]] = fold of src[.s[0]] over `reduced`, for each step of `kept`. Folded in the type of sums of src's
+ * elements. */
 void tra_strided_reduce(tra_scalar_op fold, double identity, void *dst, tra_dtype dt, const void *src, tra_dtype st,
                         const tra_nest *kept, const tra_nest *reduced);
 /* Shorter runs than this are reduced side by side, not each by itself. */

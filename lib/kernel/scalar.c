@@ -21,7 +21,7 @@ int tra_scalar_arity(tra_scalar_op op) { return ops[op].arity; }
 const char *tra_scalar_text(tra_scalar_op op) { return ops[op].text; }
 
 int tra_scalar_find(const char *name, int arity) {
-    for (int i = TRA_S_ARG + 1; i < TRA_S_COUNT; i++) /* neg is written as a sign */
+    for (int i = TRA_S_ARG + 1; i < TRA_S_STEP; i++) /* neg is written as a sign */
         if (i != TRA_S_NEG && ops[i].arity == arity && isalpha((unsigned char)ops[i].text[0]) &&
             strcmp(ops[i].text, name) == 0)
             return i;
@@ -75,6 +75,8 @@ static int level(const tra_scalar *s) {
     case TRA_S_TANH:
     case TRA_S_SIGMOID:
     case TRA_S_RELU:
+    case TRA_S_STEP:
+    case TRA_S_WIDE:
     case TRA_S_COUNT: break;
     }
     return 6;

@@ -230,7 +230,3 @@ void tra_agg_state_ext(const tra_kernel *agg, const tra_dims *group, tra_dims *s
     *state = *group;
     if (tra_kernel_first(agg)->cls == TRA_K_INDEX) *state = (tra_dims){.n = 1, .v = {2}};
 }
-
-tra_dtype tra_kernel_dtype(const tra_kernel *k, tra_kernel_use use, tra_dtype in) {
-    return use == TRA_USE_AGG && tra_kernel_first(k)->cls == TRA_K_INDEX ? TRA_F64 : in;
-}

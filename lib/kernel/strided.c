@@ -71,16 +71,26 @@ static void copy_plane(void *dst, tra_dtype dt, int64_t d0, const void *src, tra
                 for (int64_t j = j0, j1 = tra_min64(j0 + TILE, y.n); j < j1; j++)                                      \
                     d[j * y.s[1]] = (dtype)s[j * y.s[0]];                                                              \
             }
-    if (dt == TRA_F64 && st == TRA_F64) {
-        PLANE(double, double)
-    } else if (dt == TRA_F64) {
-        PLANE(double, float)
-    } else if (st == TRA_F64) {
-        PLANE(float, double)
-    } else {
-        PLANE(float, float)
+#define PAIR(to, from) ((to)*16 + (from))
+    switch (PAIR(dt, st)) { /* the others are of integers, and rare */
+    case PAIR(TRA_F64, TRA_F64): PLANE(double, double) return;
+    case PAIR(TRA_F64, TRA_F32): PLANE(double, float) return;
+    case PAIR(TRA_F32, TRA_F64): PLANE(float, double) return;
+    case PAIR(TRA_F32, TRA_F32): PLANE(float, float) return;
+    case PAIR(TRA_I64, TRA_I64): PLANE(int64_t, int64_t) return;
+    case PAIR(TRA_I32, TRA_I32): PLANE(int32_t, int32_t) return;
+    case PAIR(TRA_BOOL, TRA_BOOL): PLANE(uint8_t, uint8_t) return;
+    default: break;
     }
 #undef PLANE
+#undef PAIR
+    char buf[TRA_STRIP * 8];
+    for (int64_t i = 0; i < x.n; i++)
+        for (int64_t j = 0; j < y.n; j += TRA_STRIP) {
+            int64_t n = tra_min64(TRA_STRIP, y.n - j);
+            const void *from = tra_load(src, st, s0 + i * x.s[0] + j * y.s[0], y.s[0], n, dt, buf);
+            tra_store(dst, dt, d0 + i * x.s[1] + j * y.s[1], y.s[1], from, dt, n);
+        }
 }
 
 void tra_strided_copy(void *dst, tra_dtype dt, const void *src, tra_dtype st, const tra_nest *loops) {
@@ -120,38 +130,53 @@ void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, co
 
 void tra_fill(const tra_array *a, double v) {
     int64_t n = tra_elements(&a->ext);
-    if (n) tra_strip(a->dtype)(TRA_S_CONST, a->data, NULL, NULL, v, n);
+    if (n == 0) return;
+    if (tra_strip_type(a->dtype) == a->dtype) {
+        tra_strip(a->dtype)(TRA_S_CONST, a->data, NULL, NULL, v, n);
+        return;
+    }
+    int64_t number = tra_int_of(tra_identity(v, a->dtype));
+    tra_store(a->data, a->dtype, 0, 1, &number, TRA_I64, 1);
+    for (int64_t done = 1; done < n; done *= 2) /* each time as much again */
+        tra_store(a->data, a->dtype, done, 1, a->data, a->dtype, tra_min64(done, n - done));
 }
 
 /* ---- reductions --------------------------------------------------------------------------------------------- */
 
+/* A reduction: folded in type t, whose elements take 8 bytes. */
+typedef struct reduction {
+    tra_scalar_op fold;
+    double identity;
+    tra_dtype t;
+    tra_strip_fn *strip;
+    const void *src;
+    tra_dtype st;
+} reduction;
+
 /* acc[i] = fold of all steps of `reduced`, for n <= TRA_STRIP elements of src from `at` on at stride s: strip by strip.
  */
-static void reduce_across(tra_scalar_op fold, double *acc, const void *src, tra_dtype st, int64_t at, int64_t s,
-                          int64_t n, tra_nest *reduced) {
+static void reduce_across(const reduction *r, double *acc, int64_t at, int64_t s, int64_t n, tra_nest *reduced) {
     double buf[TRA_STRIP];
-    tra_strip_fn *strip = tra_strip(TRA_F64);
     int64_t off[3] = {0};
     do {
-        strip(fold, acc, acc, tra_load(src, st, at + off[0], s, n, TRA_F64, buf), 0, n);
+        r->strip(r->fold, acc, acc, tra_load(r->src, r->st, at + off[0], s, n, r->t, buf), 0, n);
     } while (tra_nest_next(reduced, off));
 }
 
 /* The fold of one element's steps, along `run` first: a strip of partial results, then those pairwise. */
-static double reduce_along(tra_scalar_op fold, double identity, const void *src, tra_dtype st, int64_t at, tra_loop run,
-                           tra_nest *others) {
+static void reduce_along(const reduction *r, double *to, int64_t at, tra_loop run, tra_nest *others) {
     double acc[TRA_STRIP], buf[TRA_STRIP];
-    tra_strip_fn *strip = tra_strip(TRA_F64);
     int64_t off[3] = {0}, width = tra_min64(run.n, TRA_STRIP);
-    strip(TRA_S_CONST, acc, NULL, NULL, identity, width);
+    r->strip(TRA_S_CONST, acc, NULL, NULL, r->identity, width);
     do {
         for (int64_t i = 0; i < run.n; i += TRA_STRIP) {
             int64_t n = tra_min64(TRA_STRIP, run.n - i);
-            strip(fold, acc, acc, tra_load(src, st, at + off[0] + i * run.s[0], run.s[0], n, TRA_F64, buf), 0, n);
+            const void *x = tra_load(r->src, r->st, at + off[0] + i * run.s[0], run.s[0], n, r->t, buf);
+            r->strip(r->fold, acc, acc, x, 0, n);
         }
     } while (tra_nest_next(others, off));
-    for (; width > 1; width -= width / 2) strip(fold, acc, acc, acc + width - width / 2, 0, width / 2);
-    return acc[0];
+    for (; width > 1; width -= width / 2) r->strip(r->fold, acc, acc, acc + width - width / 2, 0, width / 2);
+    memcpy(to, acc, sizeof *to);
 }
 
 void tra_strided_reduce(tra_scalar_op fold, double identity, void *dst, tra_dtype dt, const void *src, tra_dtype st,
@@ -169,19 +194,20 @@ void tra_strided_reduce(tra_scalar_op fold, double identity, void *dst, tra_dtyp
     tra_loop row = take(&outer, 0), run = take(&inner, 0);
     bool along = !none && (row.n == 1 || (run.s[0] < row.s[0] && run.n >= TRA_SHORT));
     if (!along) inner.v[inner.n++] = run;
+    reduction r = {fold, tra_identity(identity, dt), tra_dtype_rows[st].sum, NULL, src, st};
+    r.strip = tra_strip(r.t);
     double acc[TRA_STRIP];
     int64_t off[3] = {0};
     do {
         for (int64_t i = 0; i < row.n; i += TRA_STRIP) {
             int64_t n = tra_min64(TRA_STRIP, row.n - i), at = off[0] + i * row.s[0];
             if (along) {
-                for (int64_t j = 0; j < n; j++)
-                    acc[j] = reduce_along(fold, identity, src, st, at + j * row.s[0], run, &inner);
+                for (int64_t j = 0; j < n; j++) reduce_along(&r, &acc[j], at + j * row.s[0], run, &inner);
             } else {
-                tra_strip(TRA_F64)(TRA_S_CONST, acc, NULL, NULL, identity, n);
-                if (!none) reduce_across(fold, acc, src, st, at, row.s[0], n, &inner);
+                r.strip(TRA_S_CONST, acc, NULL, NULL, r.identity, n);
+                if (!none) reduce_across(&r, acc, at, row.s[0], n, &inner);
             }
-            for (int64_t j = 0; j < n; j++) tra_put(dst, dt, off[1] + (i + j) * row.s[1], acc[j]);
+            tra_store(dst, dt, off[1] + i * row.s[1], row.s[1], acc, r.t, n);
         }
     } while (tra_nest_next(&outer, off));
 }

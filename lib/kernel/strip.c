@@ -19,6 +19,26 @@
 #define GLUE_(a, b) a##b
 #define GLUE(a, b)  GLUE_(a, b)
 
+_Thread_local bool tra_overflow;
+
+bool tra_kernel_overflowed(void) {
+    bool over = tra_overflow;
+    tra_overflow = false;
+    return over;
+}
+
+/* a to the power of n, which is not negative. */
+static int64_t power(int64_t a, int64_t n) {
+    int64_t r = 1;
+    bool over = false;
+    for (; n > 0; n >>= 1) {
+        if (n & 1) over |= __builtin_mul_overflow(r, a, &r);
+        if (n > 1) over |= __builtin_mul_overflow(a, a, &a);
+    }
+    tra_overflow |= over;
+    return r;
+}
+
 #ifdef __x86_64__
 #include <immintrin.h>
 
@@ -51,6 +71,8 @@ SLEEF(__m128, f4_u10sse2, )
 #define ROOT          _mm512_sqrt_ps
 #define ELEMENTARY(f) Sleef_##f##f16_u10avx512f
 #include "strip_body.h"
+#define NAME(f) f##_int_avx512
+#include "strip_int.h"
 #undef ISA
 
 #define ISA           AVX2
@@ -66,6 +88,8 @@ SLEEF(__m128, f4_u10sse2, )
 #define ROOT          _mm256_sqrt_ps
 #define ELEMENTARY(f) Sleef_##f##f8_u10avx2
 #include "strip_body.h"
+#define NAME(f) f##_int_avx2
+#include "strip_int.h"
 #undef ISA
 
 #define ISA
@@ -81,6 +105,8 @@ SLEEF(__m128, f4_u10sse2, )
 #define ROOT          _mm_sqrt_ps
 #define ELEMENTARY(f) Sleef_##f##f4_u10sse2
 #include "strip_body.h"
+#define NAME(f) f##_int_base
+#include "strip_int.h"
 #undef ISA
 
 #define PICK(f) (has_avx512() ? f##_avx512 : has_avx2() ? f##_avx2 : f##_base)
@@ -105,53 +131,118 @@ static bool has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_
 #define ROOT          sqrtf
 #define ELEMENTARY(f) Sleef_##f##f_u10
 #include "strip_body.h"
+#define NAME(f) f##_int_base
+#include "strip_int.h"
 #undef ISA
 #define PICK(f) f##_base
 #endif
 
-tra_strip_fn *tra_strip(tra_dtype t) { return t == TRA_F64 ? PICK(strip_f64) : PICK(strip_f32); }
+tra_strip_fn *tra_strip(tra_dtype t) {
+    switch (t) {
+    case TRA_F64: return PICK(strip_f64);
+    case TRA_F32: return PICK(strip_f32);
+    case TRA_I64:
+    case TRA_I32:
+    case TRA_BOOL: return PICK(strip_int);
+    }
+    assert(!"an element type");
+    return NULL;
+}
+
 void tra_muladd(double *acc, const double *x, const double *y, int64_t n) { PICK(muladd_f64)(acc, x, y, n); }
 double tra_dot(const double *x, const double *y, int64_t n) { return PICK(dot_f64)(x, y, n); }
+void tra_muladd_int(int64_t *acc, const int64_t *x, const int64_t *y, int64_t n, bool wide) {
+    PICK(muladd_int)(acc, x, y, n, wide);
+}
+int64_t tra_dot_int(const int64_t *x, const int64_t *y, int64_t n, bool wide) { return PICK(dot_int)(x, y, n, wide); }
+
+void tra_gemm_int(int64_t m, int64_t n, int64_t k, const int64_t *a, const int64_t *b, int64_t *c, bool wide) {
+    if (!wide) {
+        PICK(gemm_int)(m, n, k, a, b, c);
+        return;
+    }
+    bool over = false;
+    for (int64_t i = 0; i < m; i++, a += k, c += n)
+        for (int64_t l = 0; l < k; l++)
+            for (int64_t j = 0; j < n; j++) {
+                int64_t product;
+                over |= __builtin_mul_overflow(a[l], b[l * n + j], &product);
+                over |= __builtin_add_overflow(c[j], product, &c[j]);
+            }
+    tra_overflow |= over;
+}
+
+double tra_identity(double identity, tra_dtype t) {
+    switch (t) {
+    case TRA_F64:
+    case TRA_F32:
+    case TRA_I64: return identity;
+    case TRA_I32: return fmin(fmax(identity, INT32_MIN), INT32_MAX);
+    case TRA_BOOL: return fmin(fmax(identity, 0), 1);
+    }
+    assert(!"an element type");
+    return identity;
+}
 
 /* ---- loading ------------------------------------------------------------------------------------------------ */
 
-VECTORISED void tra_convert(void *dst, tra_dtype to, const void *src, tra_dtype from, int64_t n) {
-    if (to == from) {
-        if (n) memcpy(dst, src, (size_t)n * tra_dtype_size(to));
-    } else if (to == TRA_F64) {
-        double *d = dst;
-        const float *s = src;
-        for (int64_t i = 0; i < n; i++) d[i] = s[i];
-    } else {
-        float *d = dst;
-        const double *s = src;
-        for (int64_t i = 0; i < n; i++) d[i] = (float)s[i];
+/* Elements of one type to any other, at strides: a function for each type of src. What is no number of a narrower type
+ * of integers is noted. */
+#define FITS(dtype, v) (sizeof(dtype) != 4 || (double)(dtype)0.5 != 0 || (int64_t)(v) == (int32_t)(int64_t)(v))
+#define MOVE(dtype)                                                                                                    \
+    {                                                                                                                  \
+        dtype *d = dst;                                                                                                \
+        bool fits = true;                                                                                              \
+        if (sd == 1 && ss == 1)                                                                                        \
+            for (int64_t i = 0; i < n; i++) d[i] = (dtype)s[i], fits &= FITS(dtype, s[i]);                             \
+        else                                                                                                           \
+            for (int64_t i = 0; i < n; i++) d[i * sd] = (dtype)s[i * ss], fits &= FITS(dtype, s[i * ss]);              \
+        tra_overflow |= !fits;                                                                                         \
+        return;                                                                                                        \
+    }
+#define X(name, text, stype, ...)                                                                                      \
+    VECTORISED static void from_##name(void *dst, tra_dtype to, int64_t sd, const stype *s, int64_t ss, int64_t n) {   \
+        switch (to) {                                                                                                  \
+        case TRA_F64: MOVE(double)                                                                                     \
+        case TRA_F32: MOVE(float)                                                                                      \
+        case TRA_I64: MOVE(int64_t)                                                                                    \
+        case TRA_I32: MOVE(int32_t)                                                                                    \
+        case TRA_BOOL: MOVE(uint8_t)                                                                                   \
+        }                                                                                                              \
+    }
+TRA_DTYPES(X)
+#undef X
+
+static void move(void *dst, tra_dtype to, int64_t sd, const void *src, tra_dtype from, int64_t ss, int64_t n) {
+    switch (from) {
+#define X(name, ...)                                                                                                   \
+    case TRA_##name: from_##name(dst, to, sd, src, ss, n); return;
+        TRA_DTYPES(X)
+#undef X
     }
 }
 
-static void gather(void *dst, tra_dtype to, const void *src, tra_dtype from, int64_t at, int64_t s, int64_t n) {
-#define GATHER(dtype, stype)                                                                                           \
-    for (int64_t i = 0; i < n; i++) ((dtype *)dst)[i] = (dtype)((const stype *)src)[at + i * s];
-    if (to == TRA_F64 && from == TRA_F64) {
-        GATHER(double, double)
-    } else if (to == TRA_F64) {
-        GATHER(double, float)
-    } else if (from == TRA_F64) {
-        GATHER(float, double)
-    } else {
-        GATHER(float, float)
-    }
-#undef GATHER
+static const void *element(const void *data, tra_dtype t, int64_t at) {
+    return (const char *)data + at * (int64_t)tra_dtype_size(t);
+}
+
+void tra_convert(void *dst, tra_dtype to, const void *src, tra_dtype from, int64_t n) {
+    if (to != from)
+        move(dst, to, 1, src, from, 1, n);
+    else if (n)
+        memcpy(dst, src, (size_t)n * tra_dtype_size(to));
+}
+
+void tra_store(void *dst, tra_dtype to, int64_t at, int64_t s, const void *src, tra_dtype from, int64_t n) {
+    move((char *)dst + at * (int64_t)tra_dtype_size(to), to, s, src, from, 1, n);
 }
 
 const void *tra_load(const void *data, tra_dtype t, int64_t at, int64_t s, int64_t n, tra_dtype to, void *buf) {
-    if (s == 1 && t == to) return (const char *)data + (size_t)at * tra_dtype_size(t);
-    if (s == 1)
-        tra_convert(buf, to, (const char *)data + (size_t)at * tra_dtype_size(t), t, n);
-    else if (s == 0 && n > 0)
+    if (s == 1 && t == to) return element(data, t, at);
+    if (s == 0 && n > 0 && tra_dtype_is_float(to))
         tra_strip(to)(TRA_S_CONST, buf, NULL, NULL, tra_get(data, t, at), n);
     else
-        gather(buf, to, data, t, at, s, n);
+        move(buf, to, 1, element(data, t, at), t, s, n);
     return buf;
 }
 
@@ -196,29 +287,73 @@ static const void *operand_load(const tra_array *a, const tra_nest *nest, int64_
     return buf;
 }
 
-void tra_code_strip(const tra_code *code, double (*regs)[TRA_STRIP], const void *const *in, tra_dtype t, int64_t n,
-                    void *d) {
-    tra_strip_fn *strip = tra_strip(t);
+/* The operand of an instruction as elements of type `in`: where it is, or in buf. */
+static const void *source(const tra_source *x, tra_dtype in, double (*regs)[TRA_STRIP], const void *const *arg,
+                          int64_t n, void *buf) {
+    if (x->is_number) {
+        tra_strip(in)(TRA_S_CONST, buf, NULL, NULL, x->number, n);
+        return buf;
+    }
+    const void *at = x->at < 0 ? arg[~x->at] : regs[x->at];
+    if (x->from == in) return at;
+    tra_convert(buf, in, at, x->from, n);
+    return buf;
+}
+
+static void run_typed(const tra_typed *code, double (*regs)[TRA_STRIP], const void *const *in, int64_t n, void *d,
+                      tra_dtype to) {
+    double abuf[TRA_STRIP], bbuf[TRA_STRIP];
+    for (int i = 0; i < code->n; i++) {
+        const tra_typed_insn *c = &code->v[i];
+        bool last = i == code->n - 1, binary = tra_scalar_arity(c->op) == 2;
+        void *to_reg = last && to == c->in ? d : regs[c->d];
+        const void *a = c->op == TRA_S_CONST ? NULL : source(&c->a, c->in, regs, in, n, abuf);
+        const void *b = binary ? source(&c->b, c->in, regs, in, n, bbuf) : NULL;
+        tra_strip(c->in)(c->op, to_reg, a, b, c->a.number, n);
+        if (last && to_reg != d) tra_convert(d, to, to_reg, c->in, n);
+        if (c->type == TRA_I32) { /* computed as i64, in which nothing of this overflows */
+            int32_t narrow[TRA_STRIP];
+            if (!last || to != TRA_I32) tra_convert(narrow, TRA_I32, to_reg, c->in, n);
+        }
+    }
+}
+
+void tra_typed_strip(const tra_typed *p, double (*regs)[TRA_STRIP], const void *const *in, int64_t n, void *d,
+                     tra_dtype to) {
+    if (!p->alike) {
+        run_typed(p, regs, in, n, d, to);
+        return;
+    }
+    const tra_code *code = p->code;
+    tra_strip_fn *strip = tra_strip(p->type);
+    double own[TRA_STRIP];
     for (int i = 0; i < code->n; i++) {
         const tra_insn *c = &code->v[i];
-        strip(c->op, i == code->n - 1 ? d : regs[c->d], c->a < 0 ? in[~c->a] : regs[c->a],
+        void *last = p->type == to ? d : own;
+        strip(c->op, i == code->n - 1 ? last : regs[c->d], c->a < 0 ? in[~c->a] : regs[c->a],
               c->b < 0 ? in[~c->b] : regs[c->b], c->value, n);
     }
+    if (p->type != to) tra_convert(d, to, own, p->type, n);
 }
 
 void tra_code_nests(const tra_code *code, int nargs, const tra_array *const *arg, tra_nest *nest,
                     const tra_array *out) {
     assert(code->nregs <= TRA_MAXREGS && nargs <= 2);
     double regs[code->nregs + 2][TRA_STRIP] __attribute__((aligned(64)));
-    tra_dtype t = out->dtype;
+    tra_typed_insn v[code->n + 1];
+    tra_typed typed;
+    tra_dtype types[2] = {arg[0]->dtype, arg[nargs - 1]->dtype};
     int64_t n = tra_elements(&out->ext);
     if (n == 0) return;
+    tra_code_type(code, nargs, types, false, v, &typed);
     for (int i = 0; i < nargs; i++) tra_nest_coalesce(&nest[i]);
     for (int64_t pos = 0; pos < n; pos += TRA_STRIP) {
         int64_t len = tra_min64(TRA_STRIP, n - pos);
         const void *in[2] = {NULL, NULL};
-        for (int i = 0; i < nargs; i++) in[i] = operand_load(arg[i], &nest[i], pos, len, t, regs[code->nregs + i]);
-        tra_code_strip(code, regs, in, t, len, (char *)out->data + (size_t)pos * tra_dtype_size(t));
+        for (int i = 0; i < nargs; i++)
+            in[i] = operand_load(arg[i], &nest[i], pos, len, typed.load[i], regs[code->nregs + i]);
+        tra_typed_strip(&typed, regs, in, len, (char *)out->data + (size_t)pos * tra_dtype_size(out->dtype),
+                        out->dtype);
     }
 }
 

@@ -36,6 +36,7 @@ VECTORISED ISA static void NAME(strip)(tra_scalar_op op, void *dv, const void *a
     const T *a = av, *b = tra_scalar_arity(op) == 2 ? bv : av;
     switch (op) {
     case TRA_S_CONST: LOOP(value);
+    case TRA_S_WIDE: /* of integers alone */
     case TRA_S_ARG: LOOP(a[i]);
     case TRA_S_ADD: LOOP(a[i] + b[i]);
     case TRA_S_SUB: LOOP(a[i] - b[i]);
@@ -52,6 +53,7 @@ VECTORISED ISA static void NAME(strip)(tra_scalar_op op, void *dv, const void *a
     case TRA_S_NEG: LOOP(-a[i]);
     case TRA_S_ABS: LOOP(sizeof(T) == sizeof(float) ? fabsf((float)a[i]) : fabs(a[i]));
     case TRA_S_RELU: LOOP(a[i] != a[i] ? a[i] : a[i] > 0 ? a[i] : (T)0);
+    case TRA_S_STEP: LOOP(a[i] > 0 ? (T)1 : (T)0);
     case TRA_S_SQRT: VECTORS(((void)y, ROOT(x)));
     case TRA_S_POW: VECTORS(ELEMENTARY(pow)(x, y));
     case TRA_S_EXP: VECTORS(((void)y, ELEMENTARY(exp)(x)));

@@ -9,7 +9,6 @@
 
 #define ARG0           (&(const tra_scalar){.op = TRA_S_ARG, .arg = 0})
 #define ARG1           (&(const tra_scalar){.op = TRA_S_ARG, .arg = 1})
-#define ZERO           (&(const tra_scalar){.op = TRA_S_CONST, .value = 0})
 #define F1(name)       (&(const tra_scalar){.op = TRA_S_##name, .a = ARG0})
 #define F2(name, x, y) (&(const tra_scalar){.op = TRA_S_##name, .a = x, .b = y})
 
@@ -62,7 +61,7 @@ static const tra_row rows[] = {
     {.name = "sqrt", .uses = MAP, .expr = F1(SQRT)},
     {.name = "square", .uses = MAP, .expr = F2(MUL, ARG0, ARG0)},
     {.name = "relu", .uses = MAP, .expr = F1(RELU)},
-    {.name = "relu_grad", .uses = MAP, .expr = F2(GT, ARG0, ZERO)},
+    {.name = "relu_grad", .uses = MAP, .expr = F1(STEP)},
     {.name = "sigmoid", .uses = MAP, .expr = F1(SIGMOID)},
     {.name = "tanh", .uses = MAP, .expr = F1(TANH)},
     {.name = "scale", .uses = MAP, .expr = F2(MUL, ARG0, ARG1), .nargs = 1},

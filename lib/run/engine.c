@@ -189,11 +189,11 @@ static tra_status pin_input(tra_engine *g, tra_unit_input *in, tra_err *e) {
     return TRA_OK;
 }
 
-static void derive(tra_unit_input *in, void *scratch) {
+static tra_status derive(tra_unit_input *in, void *scratch, tra_err *e) {
     const tra_part *below = in->via->base; /* views between it and the block keep the array */
     tra_array base = {.dtype = below->type->dtype, .data = in->block->ptr};
     tra_catalog_ext(below->type->cat, below->ordinal[in->via->src[in->via_at]], &base.ext);
-    tra_part_derive(in->via, in->via_at, &base, &in->array, scratch);
+    return tra_part_derive(in->via, in->via_at, &base, &in->array, scratch, e);
 }
 
 static void loaded(tra_engine *g) { /* another unit may wait for it */
@@ -209,8 +209,7 @@ static tra_status prepare(tra_engine *g, tra_unit_input *in, tra_worker *w, tra_
         loaded(g);
         if (s != TRA_OK) return s;
     }
-    if (in->via) derive(in, w->scratch);
-    return TRA_OK;
+    return in->via ? derive(in, w->scratch, e) : TRA_OK;
 }
 
 /* ---- workers ------------------------------------------------------------------------------------------------ */
@@ -608,7 +607,7 @@ tra_status tra_engine_fetch(tra_engine *g, tra_unit_input *in, size_t scratch, s
     tra_block_free(g->pool, room);
     room = NULL;
     if (s == TRA_OK && in->via && scratch > 0) s = tra_block_new(g->pool, (int64_t)scratch, &room, e);
-    if (s == TRA_OK && in->via) derive(in, room ? room->ptr : NULL);
+    if (s == TRA_OK && in->via) s = derive(in, room ? room->ptr : NULL, e);
     tra_block_free(g->pool, room);
     if (s != TRA_OK) drop_inputs(g, in, 1);
     return s;

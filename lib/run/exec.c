@@ -49,6 +49,7 @@ static tra_part *derived_part(tra_part_kind kind, const tra_op *op, tra_part *ba
         p->ordinal[i] = v[i].ordinal;
         p->src[i] = v[i].src;
     }
+    p->op = op;
     p->base = base;
     tra_part_keep(base);
     return p;

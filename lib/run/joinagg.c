@@ -103,7 +103,7 @@ typedef struct pair_need {
 
 static tra_status need_of(const tra_joinagg *st, const tra_dims *a, const tra_dims *b, pair_need *most, tra_err *e) {
     const tra_type *lt = st->p.l.part->type, *rt = st->p.r.part->type;
-    tra_dtype t = tra_dtype_join(lt->dtype, rt->dtype);
+    tra_dtype t = tra_kernel_dtype(st->join, TRA_USE_JOIN, lt->dtype, rt->dtype);
     tra_dims out;
     TRA_TRY(tra_kernel_shape2(st->join, a, b, &lt->cat->bound, &rt->cat->bound, &out, NULL, e));
     int64_t bytes = tra_dense_bytes(t, &out);
@@ -111,7 +111,7 @@ static tra_status need_of(const tra_joinagg *st, const tra_dims *a, const tra_di
     most->term = tra_max64(most->term, bytes);
     for (int d = 0; d < out.n; d++) most->ext.v[d] = tra_max64(d < most->ext.n ? most->ext.v[d] : 0, out.v[d]);
     most->ext.n = out.n;
-    size_t scratch = tra_kernel_scratch(st->join, TRA_USE_JOIN, t, a, b);
+    size_t scratch = tra_kernel_scratch(st->join, TRA_USE_JOIN, lt->dtype, rt->dtype, a, b);
     if (scratch > most->scratch) most->scratch = scratch;
     return TRA_OK;
 }
@@ -183,12 +183,12 @@ static tra_status set_up(tra_joinagg *st, tra_err *e) {
         if (st->agg && !st->fused) tmp = most.term;
     }
     if (st->agg) {
-        tra_dtype in = st->join ? tra_dtype_join(lt->dtype, st->p.r.part->type->dtype) : lt->dtype;
-        if (op->op == TRA_PLAN_MERGE) in = op->type.dtype;
         /* of a tree all sums are of one type, that of the summands */
         bool as_summand = op->op == TRA_PLAN_MERGE && st->p.tree.leaves > 1;
-        if (!st->fused && !op->what.partial)
-            st->state_dtype = as_summand ? lt->dtype : tra_agg_state_dtype(st->agg, in);
+        if (as_summand)
+            st->state_dtype = lt->dtype;
+        else if (!op->what.partial)
+            st->state_dtype = st->fused ? op->what.term : tra_agg_state_dtype(st->agg, op->what.term);
         /* the summands of a fused kernel are f32 where the state of their sum is f64: these are terms, not states */
         st->merges = op->op == TRA_PLAN_MERGE && lt->dtype == st->state_dtype;
         st->composed = !op->what.partial && tra_kernel_rest(st->agg) != NULL;
@@ -203,7 +203,7 @@ static tra_status set_up(tra_joinagg *st, tra_err *e) {
     if (st->composed) {
         tra_dims state;
         tra_agg_state_ext(st->agg, &most.ext, &state);
-        size_t finish = tra_kernel_scratch(st->agg, TRA_USE_AGG, st->state_dtype, &state, NULL);
+        size_t finish = tra_kernel_scratch(st->agg, TRA_USE_AGG, op->what.term, op->what.term, &state, NULL);
         if (finish > scratch) scratch = finish;
     }
     return tra_engine_stage(st->site->engine, scratch > derive ? scratch : derive, read > write ? read : write, e);

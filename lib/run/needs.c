@@ -63,7 +63,8 @@ static int64_t derive_scratch(const tra_plan *p, const tra_op *op) {
         const tra_op *below = &p->ops[op->in[0]];
         while (tra_op_is(below->op, TRA_RENAMES)) below = &p->ops[below->in[0]];
         if (below->op != TRA_PLAN_MAP || !below->orders.fused) {
-            int64_t n = (int64_t)tra_kernel_scratch(k, TRA_USE_MAP, below->type.dtype, &below->type.cat->bound, NULL);
+            int64_t n = (int64_t)tra_kernel_scratch(k, TRA_USE_MAP, below->type.dtype, below->type.dtype,
+                                                    &below->type.cat->bound, NULL);
             tra_arena_free(a);
             return footprint(n);
         }
@@ -99,12 +100,11 @@ tra_tree tra_op_tree(const tra_plan *p, const tra_op *op) {
  * not fit together no array is larger than a result. */
 static void join_term(const tra_op *op, const tra_op *l, const tra_op *r, tra_dims *ext, int64_t *scratch) {
     const tra_dims *a = &l->type.cat->bound, *b = &r->type.cat->bound;
-    tra_dtype t = tra_dtype_join(l->type.dtype, r->type.dtype);
     tra_err none = {0};
     int64_t n;
     *scratch = 0;
     if (tra_kernel_shape2(op->what.join, a, b, a, b, ext, NULL, &none) == TRA_OK && tra_dims_product(ext, &n)) {
-        *scratch = (int64_t)tra_kernel_scratch(op->what.join, TRA_USE_JOIN, t, a, b);
+        *scratch = (int64_t)tra_kernel_scratch(op->what.join, TRA_USE_JOIN, l->type.dtype, r->type.dtype, a, b);
         return;
     }
     *ext = op->type.cat->bound;
@@ -115,13 +115,14 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
     need n = {.a = tra_op_read_room(p, l), .b = r ? tra_op_read_room(p, r) : 0, .c = result_bytes(op)};
     bool fused = tra_op_accumulates(p, op);
-    tra_dtype in = r ? tra_dtype_join(l->type.dtype, r->type.dtype) : l->type.dtype;
+    tra_dtype in = l->type.dtype; /* of the terms; of MERGE, of the states */
+    if (r) in = tra_kernel_dtype(op->what.join, TRA_USE_JOIN, l->type.dtype, r->type.dtype);
     tra_dims ext = l->type.cat->bound; /* of the terms */
     int64_t kernel = 0, term = 0, finish = 0;
     if (r) join_term(op, l, r, &ext, &kernel);
     if (r && op->what.agg && !fused) term = (tra_dense_bytes(in, &ext) + 63) / 64 * 64;
     if (op->what.agg) {
-        tra_dtype dtype = fused || op->what.partial ? op->type.dtype : tra_agg_state_dtype(op->what.agg, in);
+        tra_dtype dtype = op->what.partial ? op->type.dtype : fused ? in : tra_agg_state_dtype(op->what.agg, in);
         tra_type sum = op->type;
         sum.dtype = dtype;
         int64_t state = tra_type_room(&sum);
@@ -130,7 +131,7 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
             tra_agg_state_ext(op->what.agg, &group, &ext);
             state = tra_block_footprint(tra_dense_bytes(dtype, &ext));
             n.c += state;
-            finish = (int64_t)tra_kernel_scratch(op->what.agg, TRA_USE_AGG, dtype, &ext, NULL);
+            finish = (int64_t)tra_kernel_scratch(op->what.agg, TRA_USE_AGG, in, in, &ext, NULL);
         } else {
             n.c = tra_max64(n.c, state);
         }

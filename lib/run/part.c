@@ -96,19 +96,21 @@ size_t tra_part_scratch(const tra_part *via) {
         tra_catalog_ext(in->cat, via->base->ordinal[via->src[i]], &ext);
         if (tra_dims_eq(&ext, &last)) continue;
         last = ext;
-        size_t n = tra_kernel_scratch(via->map, TRA_USE_MAP, in->dtype, &ext, NULL);
+        size_t n = tra_kernel_scratch(via->map, TRA_USE_MAP, in->dtype, in->dtype, &ext, NULL);
         if (n > most) most = n;
     }
     return most;
 }
 
-void tra_part_derive(const tra_part *via, int64_t i, const tra_array *base, tra_array *out, void *scratch) {
+tra_status tra_part_derive(const tra_part *via, int64_t i, const tra_array *base, tra_array *out, void *scratch,
+                           tra_err *e) {
     if (via->kind == TRA_PART_MAP) {
         tra_kernel_map(via->map, base, out, scratch);
-        return;
+        return tra_op_fits(via->op, via->type, via->ordinal[i], e);
     }
     tra_dims key, from = {.n = base->ext.n}, to = {.n = base->ext.n};
     tra_catalog_key(via->type->cat, via->ordinal[i], &key);
     from.v[via->dim] = key.v[key.n - 1] * via->size;
     tra_array_copy(out, &to, base, &from, &out->ext);
+    return TRA_OK;
 }

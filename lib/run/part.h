@@ -20,6 +20,7 @@ typedef struct tra_part {
     tra_block **block;     /* STORED: may be NULL where nothing arrived yet */
     struct tra_part *base; /* others: tuple i comes from tuple src[i] of base (TILE: its tile number is in the key) */
     int64_t *src;
+    const tra_op *op; /* others: whose result it is */
     const tra_kernel *map;
     int dim; /* TILE: array dimension and size */
     int64_t size;
@@ -40,8 +41,10 @@ int64_t tra_part_find(const tra_part *p, int64_t ordinal, int summand); /* -1 */
 void tra_part_resolve(tra_part *p, int64_t i, tra_part **stored, int64_t *at, tra_part **via, int64_t *via_at);
 /* Bytes of tuple i of p; where its type does not tell and it has no block yet, the most that it may have. */
 int64_t tra_part_bytes(const tra_part *p, int64_t i);
-/* Computes tuple i of a MAP or TILE from the array of its base. scratch: tra_part_scratch bytes. */
-void tra_part_derive(const tra_part *via, int64_t i, const tra_array *base, tra_array *out, void *scratch);
+/* Computes tuple i of a MAP or TILE from the array of its base. scratch: tra_part_scratch bytes. TRA_INPUT when an
+ * integer does not fit. */
+TRA_MUSTUSE tra_status tra_part_derive(const tra_part *via, int64_t i, const tra_array *base, tra_array *out,
+                                       void *scratch, tra_err *e);
 size_t tra_part_scratch(const tra_part *via);
 
 #endif

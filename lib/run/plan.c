@@ -17,11 +17,27 @@ const char *tra_plan_op_text(tra_plan_op op) { return ops[op].text; }
 
 bool tra_op_is(tra_plan_op op, unsigned like) { return ops[op].like & like; }
 
+tra_status tra_op_fits(const tra_op *op, const tra_type *type, int64_t ordinal, tra_err *e) {
+    if (!tra_kernel_overflowed()) return TRA_OK;
+    const tra_program_text *p = op->what.program;
+    char key[TRA_DIMTEXT], place[512] = "";
+    tra_dims k;
+    int line = 1;
+    tra_catalog_key(type->cat, ordinal, &k);
+    for (int i = 0; p && i < op->what.at; i++) line += p->text[i] == '\n';
+    if (p) snprintf(place, sizeof place, "%s:%d: ", p->file, line);
+    return tra_fail(e, TRA_INPUT, "%s%s%san integer does not fit %s in the tuple %s", place,
+                    op->what.name ? op->what.name : "", op->what.name ? ": " : "",
+                    type->dtype == TRA_I32 ? "i32" : "i64", tra_key_text(&k, key));
+}
+
 bool tra_op_accumulates(const tra_plan *p, const tra_op *op) {
     if (!op->what.join || !op->what.agg) return false;
     assert(op->in[1] >= 0);
     tra_dtype l = p->ops[op->in[0]].type.dtype, r = p->ops[op->in[1]].type.dtype;
-    if (l != r || (op->what.partial && op->type.dtype != l)) return false; /* its sums are of its operands' type */
+    if (l != r && (tra_dtype_is_float(l) || tra_dtype_is_float(r))) return false;
+    /* its sums are of the products' type */
+    if (op->what.partial && op->type.dtype != tra_kernel_dtype(op->what.join, TRA_USE_JOIN, l, r)) return false;
     return tra_kernel_fuses(op->what.join, tra_kernel_first(op->what.agg));
 }
 

@@ -84,10 +84,18 @@ typedef struct tra_cost {
     double seconds;
 } tra_cost;
 
+/* The program, for messages of a run. */
+typedef struct tra_program_text {
+    const char *file, *text;
+} tra_program_text;
+
 /* What the program asks of an operator, and the file that an input reads or an output writes. */
 typedef struct tra_op_what {
-    const char *name; /* of the relation in the program; NULL for intermediate ones */
+    const char *name;                /* of the relation in the program; NULL for intermediate ones */
+    const tra_program_text *program; /* NULL: not known */
+    int at;                          /* place in its text */
     const tra_kernel *join, *agg, *map;
+    tra_dtype term;         /* AGG, JOINAGG, MERGE: element type of what is aggregated (of the join's result) */
     bool partial;           /* AGG, JOINAGG: leaves summands (state dtype; no finish) */
     tra_dims joinl, joinr;  /* JOIN, JOINAGG: key dimensions of the inputs */
     tra_dims group;         /* AGG, JOINAGG, MERGE: key dimensions grouped by, in output order (JOINAGG: of the join's
@@ -153,6 +161,10 @@ typedef struct tra_plan {
     tra_op *ops;
     tra_cost cost; /* total */
 } tra_plan;
+
+/* Whether all integers of tuple `ordinal` fitted: TRA_INPUT, with the statement and the key, if some that this thread
+ * computed did not (tra_kernel_overflowed). op: the operator that computes relations of this type. */
+TRA_MUSTUSE tra_status tra_op_fits(const tra_op *op, const tra_type *type, int64_t ordinal, tra_err *e);
 
 /* Is the join one kernel with its aggregation, which adds to the state and needs no array for the join's result? */
 bool tra_op_accumulates(const tra_plan *p, const tra_op *op);

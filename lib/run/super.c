@@ -72,7 +72,9 @@ static tra_status emit_cell(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e)
     if (st->agg && !st->op->what.partial) {
         tra_array out = {.dtype = st->op->type.dtype, .data = c->result ? c->result->ptr : b->ptr};
         tra_catalog_ext(st->op->type.cat, c->ordinal, &out.ext);
-        tra_agg_finish(st->agg, &c->state, &out, w->scratch); /* of which only a composed map needs any */
+        /* of the scratch only a composed map needs any */
+        tra_agg_finish(st->agg, st->op->what.term, &c->state, &out, w->scratch);
+        TRA_TRY(tra_op_fits(st->op, &st->op->type, c->ordinal, e));
         if (c->result) {
             tra_block_free(st->site->pool, b);
             b = c->result;
@@ -113,7 +115,7 @@ static tra_status add_term(tra_joinagg *st, tra_array *sum, const tra_unit_input
     tra_array term = l->array;
     if (st->join) {
         TRA_TRY(term_shape(st, l->i, r->i, &term.ext, e));
-        term.dtype = tra_dtype_join(l->array.dtype, r->array.dtype);
+        term.dtype = tra_kernel_dtype(st->join, TRA_USE_JOIN, l->array.dtype, r->array.dtype);
         term.data = scratch;
         tra_kernel_join(st->join, &l->array, &r->array, &term, scratch + st->kernel_at);
     }
@@ -190,6 +192,7 @@ static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
             TRA_TRY(add_term(s->st, sum_of(c, x->sum.sum), l, r, task % s->tiles, first, w, e));
         }
         for (int i = x->last ? x->sum.sum : 0; i > 0; i--) close_branch(s, c, task, i);
+        TRA_TRY(tra_op_fits(s->st->op, &s->st->op->type, c->ordinal, e));
     }
     if (l && task % s->tiles == 0) atomic_fetch_add(&s->st->site->done, 1);
     if (x->last && atomic_fetch_sub(&c->left, 1) == 1) {

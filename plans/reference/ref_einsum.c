@@ -1,9 +1,12 @@
 /* ref_einsum.c - EinSum statements by their definition: a loop over every combination of the labels. */
 #include "reference_int.h"
 
-/* The tensors that the statement refers to; its element type. */
+#include <math.h>
+
+/* The tensors that the statement refers to, and their element types. */
 static tra_status read_refs(const tra_einsum *s, const tra_ref_rel *const *v, tra_arena *a, ref_array *whole,
-                            tra_dtype *t, tra_err *e) {
+                            ref_value *args, tra_err *e) {
+
     for (int i = 0; i < s->nrefs; i++) {
         const tra_ref_rel *x = v[s->ref[i].node->id];
         tra_dims ext = {.n = s->ref[i].n};
@@ -15,23 +18,30 @@ static tra_status read_refs(const tra_einsum *s, const tra_ref_rel *const *v, tr
             return tra_fail(e, TRA_INTERNAL, "a reference is a tensor of %s, its labels say %s",
                             tra_shape_text(&whole[i].ext, has), tra_shape_text(&ext, want));
         }
-        *t = i == 0 || x->dtype == *t ? x->dtype : TRA_F64;
+        args[i] = (ref_value){.t = x->dtype};
     }
     return TRA_OK;
 }
 
 tra_status ref_einsum(const tra_einsum *s, const tra_ref_rel *const *v, tra_arena *a, tra_ref_rel *out, tra_err *e) {
     ref_array *whole = tra_news(a, ref_array, s->nrefs);
-    double *args = tra_news(a, double, s->nrefs);
-    tra_dtype t = TRA_F64;
-    TRA_TRY(read_refs(s, v, a, whole, &t, e));
+    ref_value *args = tra_news(a, ref_value, s->nrefs);
+    bool sums = s->nlabels > s->nout && (s->fold == TRA_S_ADD || s->fold == TRA_S_MUL);
+    ref_fit fit = {.wide = sums}, none = fit;
+    TRA_TRY(read_refs(s, v, a, whole, args, e));
+    tra_dtype one = ref_scalar(s->expr, s->nrefs, args, &none).t;
+    bool reduces = s->nlabels > s->nout, whole_numbers = false;
+    for (int i = 0; i < s->nrefs; i++) whole_numbers = whole_numbers || !ref_is_float(args[i].t);
     tra_dims ext = {.n = s->nout}, block = {.n = s->nout};
     for (int d = 0; d < s->nout; d++) {
         ext.v[d] = s->extent[s->out[d]];
         block.v[d] = s->block[s->out[d]];
     }
     ref_array result = ref_array_new(a, &ext);
-    for (int64_t i = 0, n = ref_count(&ext); i < n; i++) result.data[i] = ref_fold_identity(s->fold);
+    int64_t n = ref_count(&ext);
+    ref_sum *sum = tra_news(a, ref_sum, n);
+    ref_num *size = tra_news(a, ref_num, n); /* of what any order of products and sums may make */
+    for (int64_t i = 0; i < n; i++) sum[i] = ref_sum_begin(s->fold, one);
     int64_t at[TRA_MAXLABELS] = {0}, total = 1;
     for (int l = 0; l < s->nlabels; l++) total *= s->extent[l];
     for (int64_t i = 0; i < total; i++) {
@@ -39,13 +49,25 @@ tra_status ref_einsum(const tra_einsum *s, const tra_ref_rel *const *v, tra_aren
         for (int r = 0; r < s->nrefs; r++) {
             int64_t place = 0;
             for (int d = 0; d < s->ref[r].n; d++) place = place * whole[r].ext.v[d] + at[s->ref[r].label[d]];
-            args[r] = whole[r].data[place];
+            args[r].v = whole[r].data[place];
         }
         int64_t place = 0;
         for (int d = 0; d < s->nout; d++) place = place * ext.v[d] + at[s->out[d]];
-        double value = ref_scalar(s->expr, t, args);
-        result.data[place] = s->nlabels > s->nout ? ref_fold(s->fold, result.data[place], value) : value;
+        ref_num value = ref_scalar(s->expr, s->nrefs, args, &fit).v;
+        size[place] = s->fold == TRA_S_MUL ? fmaxl(1, size[place]) * ref_magnitude(s->expr, args)
+                                           : size[place] + ref_magnitude(s->expr, args);
+        if (reduces)
+            ref_sum_add(&sum[place], value);
+        else
+            result.data[place] = value;
         for (int l = s->nlabels - 1; l >= 0 && ++at[l] == s->extent[l]; l--) at[l] = 0;
     }
-    return ref_in_blocks(&result, &block, t, a, out, e);
+    for (int64_t i = 0; i < n; i++) {
+        if (reduces) result.data[i] = ref_sum_end(&sum[i], &fit);
+        fit.loose = fit.loose || (whole_numbers && size[i] > INT64_MAX);
+    }
+    TRA_TRY(ref_fits(&fit, e));
+    TRA_TRY(ref_in_blocks(&result, &block, reduces ? ref_sum_begin(s->fold, one).t : one, a, out, e));
+    out->loose = fit.loose;
+    return TRA_OK;
 }

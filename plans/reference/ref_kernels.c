@@ -1,4 +1,4 @@
-/* ref_kernels.c - the reference evaluator's definition of every kernel, on arrays of doubles. */
+/* ref_kernels.c - the reference evaluator's definition of every kernel. */
 #include "reference_int.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@ int64_t ref_count(const tra_dims *ext) {
 }
 
 ref_array ref_array_new(tra_arena *a, const tra_dims *ext) {
-    return (ref_array){*ext, tra_news(a, double, ref_count(ext))};
+    return (ref_array){*ext, tra_news(a, ref_num, ref_count(ext))};
 }
 
 bool ref_step(const tra_dims *ext, tra_dims *at) {
@@ -33,99 +33,41 @@ int64_t ref_place(const tra_dims *ext, const tra_dims *at) {
 
 /* ---- elements ----------------------------------------------------------------------------------------------- */
 
-static double greater(double a, double b) { return isnan(a) ? a : isnan(b) ? b : a > b ? a : b; }
-static double lesser(double a, double b) { return isnan(a) ? a : isnan(b) ? b : a < b ? a : b; }
-static double relu(double a) { return isnan(a) ? a : a > 0 ? a : 0; }
-static double relu_grad(double a) { return a > 0 ? 1 : 0; }
-static double sigmoid(double a) { return 1 / (1 + exp(-a)); }
-static double negate(double a) { return -a; }
-static double square(double a) { return a * a; }
-static double plus(double a, double b) { return a + b; }
-static double minus(double a, double b) { return a - b; }
-static double times(double a, double b) { return a * b; }
-static double over(double a, double b) { return a / b; }
-
-/* Numbers that a program writes take the relation's type. */
-static double literal(double c, tra_dtype t) { return t == TRA_F32 ? (double)(float)c : c; }
-
-static double scalar(const tra_scalar *s, tra_dtype t, const double *args) {
-    double a = s->a ? scalar(s->a, t, args) : 0, b = s->b ? scalar(s->b, t, args) : 0;
-    switch (s->op) {
-    case TRA_S_CONST: return literal(s->value, t);
-    case TRA_S_ARG: return args[s->arg];
-    case TRA_S_ADD: return a + b;
-    case TRA_S_SUB: return a - b;
-    case TRA_S_MUL: return a * b;
-    case TRA_S_DIV: return a / b;
-    case TRA_S_POW: return pow(a, b);
-    case TRA_S_LT: return a < b;
-    case TRA_S_LE: return a <= b;
-    case TRA_S_GT: return a > b;
-    case TRA_S_GE: return a >= b;
-    case TRA_S_EQ: return a == b;
-    case TRA_S_NE: return a != b;
-    case TRA_S_MAX: return greater(a, b);
-    case TRA_S_MIN: return lesser(a, b);
-    case TRA_S_NEG: return -a;
-    case TRA_S_ABS: return fabs(a);
-    case TRA_S_EXP: return exp(a);
-    case TRA_S_LOG: return log(a);
-    case TRA_S_SQRT: return sqrt(a);
-    case TRA_S_TANH: return tanh(a);
-    case TRA_S_SIGMOID: return sigmoid(a);
-    case TRA_S_RELU: return relu(a);
-    case TRA_S_COUNT: break;
-    }
-    assert(!"a scalar operator");
-    return 0;
-}
-
-typedef double fn1(double);
-typedef double fn2(double, double);
-
 static const struct {
     const char *name;
-    fn1 *f;
+    tra_scalar_op op;
 } elementwise[] = {
-    {"neg", negate},      {"abs", fabs},      {"exp", exp},   {"log", log},
-    {"sqrt", sqrt},       {"square", square}, {"relu", relu}, {"relu_grad", relu_grad},
-    {"sigmoid", sigmoid}, {"tanh", tanh},
+    {"neg", TRA_S_NEG},         {"abs", TRA_S_ABS},    {"exp", TRA_S_EXP},   {"log", TRA_S_LOG},
+    {"sqrt", TRA_S_SQRT},       {"square", TRA_S_MUL}, {"relu", TRA_S_RELU}, {"relu_grad", TRA_S_STEP},
+    {"sigmoid", TRA_S_SIGMOID}, {"tanh", TRA_S_TANH},
 };
 
 /* The join kernels that pair elements: of equal extents, or stretched. */
 static const struct {
     const char *name;
     bool stretch;
-    fn2 *f;
+    tra_scalar_op op;
 } pairwise[] = {
-    {"matadd", false, plus},     {"matsub", false, minus},   {"elemmul", false, times}, {"elemdiv", false, over},
-    {"elemmax", false, greater}, {"elemmin", false, lesser}, {"matvecadd", true, plus}, {"matvecsub", true, minus},
-    {"matvecmul", true, times},  {"matvecdiv", true, over},
+    {"matadd", false, TRA_S_ADD},   {"matsub", false, TRA_S_SUB},   {"elemmul", false, TRA_S_MUL},
+    {"elemdiv", false, TRA_S_DIV},  {"elemmax", false, TRA_S_MAX},  {"elemmin", false, TRA_S_MIN},
+    {"matvecadd", true, TRA_S_ADD}, {"matvecsub", true, TRA_S_SUB}, {"matvecmul", true, TRA_S_MUL},
+    {"matvecdiv", true, TRA_S_DIV},
 };
 
-static fn1 *find1(const char *name) {
+static bool find1(const char *name, tra_scalar_op *op) {
     for (size_t i = 0; i < sizeof elementwise / sizeof *elementwise; i++)
-        if (!strcmp(elementwise[i].name, name)) return elementwise[i].f;
-    return NULL;
+        if (!strcmp(elementwise[i].name, name)) return *op = elementwise[i].op, true;
+    return false;
 }
 
-static fn2 *find2(const char *name, bool *stretch) {
+static bool find2(const char *name, bool *stretch, tra_scalar_op *op) {
     for (size_t i = 0; i < sizeof pairwise / sizeof *pairwise; i++)
         if (!strcmp(pairwise[i].name, name)) {
             *stretch = pairwise[i].stretch;
-            return pairwise[i].f;
+            *op = pairwise[i].op;
+            return true;
         }
-    return NULL;
-}
-
-double ref_fold_identity(tra_scalar_op fold) {
-    return fold == TRA_S_ADD ? 0 : fold == TRA_S_MUL ? 1 : fold == TRA_S_MAX ? -INFINITY : INFINITY;
-}
-
-double ref_scalar(const tra_scalar *s, tra_dtype t, const double *args) { return scalar(s, t, args); }
-
-double ref_fold(tra_scalar_op fold, double a, double b) {
-    return fold == TRA_S_ADD ? a + b : fold == TRA_S_MUL ? a * b : fold == TRA_S_MAX ? greater(a, b) : lesser(a, b);
+    return false;
 }
 
 static bool is(const tra_kernel_desc *d, const char *name) { return d->name && !strcmp(d->name, name); }
@@ -206,10 +148,11 @@ static tra_status einstein_origin(const char *text, int operands, const int *ran
     return TRA_OK;
 }
 
-/* One loop over every label, those of the result outermost; y is NULL for one operand. expr: of one element of each
- * operand, NULL for their product. */
-static tra_status einstein_eval(const char *text, const tra_scalar *expr, tra_scalar_op fold, tra_dtype t,
-                                const ref_array *x, const ref_array *y, tra_arena *a, ref_array *out, tra_err *e) {
+/* One loop over every label, those of the result outermost; y is NULL for one operand, of types tx and ty. expr: of one
+ * element of each operand, NULL for their product. *t: the type of the result. */
+static tra_status einstein_eval(const char *text, const tra_scalar *expr, tra_scalar_op fold, tra_dtype tx,
+                                tra_dtype ty, const ref_array *x, const ref_array *y, tra_arena *a, ref_array *out,
+                                tra_dtype *t, ref_fit *fit, tra_err *e) {
     einstein s;
     read_einstein(text, &s);
     const ref_array *operand[2] = {x, y};
@@ -234,25 +177,41 @@ static tra_status einstein_eval(const char *text, const tra_scalar *expr, tra_sc
     tra_dims oext = {.n = (int)strlen(s.out)};
     for (int d = 0; d < oext.n; d++) oext.v[d] = ext[d];
     *out = ref_array_new(a, &oext);
-    for (int64_t i = 0, m = ref_count(&oext); i < m; i++) out->data[i] = ref_fold_identity(fold);
-    for (int l = 0; l < n; l++)
-        if (ext[l] == 0) return TRA_OK;
-    for (;;) {
-        double v = 1, value[2] = {0};
+    bool reduces = n > oext.n;
+    fit->wide = reduces && (fold == TRA_S_ADD || fold == TRA_S_MUL);
+    ref_fit none = {.wide = fit->wide};
+    ref_value value[2] = {{.t = tx}, {.t = ty}};
+    tra_dtype one = expr ? ref_scalar(expr, s.operands, value, &none).t : tx;
+    if (!expr && y) one = ref_apply(TRA_S_MUL, value[0], value[1], &none).t;
+    *t = reduces ? ref_sum_begin(fold, one).t : one;
+    int64_t m = ref_count(&oext);
+    ref_sum *sum = tra_news(a, ref_sum, m);
+    for (int64_t i = 0; i < m; i++) sum[i] = ref_sum_begin(fold, one);
+    bool empty = false;
+    for (int l = 0; l < n; l++) empty = empty || ext[l] == 0;
+    for (int l = 0; !empty && l >= 0;) {
         for (int p = 0; p < s.operands; p++) {
             int64_t pos = 0;
             for (int d = 0; s.in[p][d]; d++) pos = pos * operand[p]->ext.v[d] + at[strchr(labels, s.in[p][d]) - labels];
-            value[p] = operand[p]->data[pos];
-            v = p ? v * value[p] : value[p];
+            value[p].v = operand[p]->data[pos];
         }
-        if (expr) v = scalar(expr, t, value);
+        ref_value v = value[0];
+        if (expr)
+            v = ref_scalar(expr, s.operands, value, fit);
+        else if (y)
+            v = ref_apply(TRA_S_MUL, value[0], value[1], fit);
         int64_t pos = 0;
         for (int d = 0; d < oext.n; d++) pos = pos * ext[d] + at[d];
-        out->data[pos] = n > oext.n ? ref_fold(fold, out->data[pos], v) : v; /* 0 + -0 is not -0 */
-        int l = n - 1;
+        if (reduces)
+            ref_sum_add(&sum[pos], v.v); /* 0 + -0 is not -0 */
+        else
+            out->data[pos] = v.v;
+        l = n - 1;
         while (l >= 0 && ++at[l] == ext[l]) at[l--] = 0;
-        if (l < 0) return TRA_OK;
     }
+    for (int64_t i = 0; i < m && reduces; i++) out->data[i] = ref_sum_end(&sum[i], fit);
+    fit->wide = false;
+    return TRA_OK;
 }
 
 /* ---- maps --------------------------------------------------------------------------------------------------- */
@@ -287,29 +246,61 @@ static tra_status map_origin(const tra_kernel_desc *k, int rank, ref_origin *o, 
 }
 
 /* The last dimension as rows of m elements. */
-static void softmax_row(const double *x, double *y, int64_t m) {
-    double top = -INFINITY, sum = 0;
-    for (int64_t j = 0; j < m; j++) top = greater(top, x[j]);
-    for (int64_t j = 0; j < m; j++) sum += y[j] = exp(x[j] - top);
-    for (int64_t j = 0; j < m; j++) y[j] /= sum;
+static void softmax_row(const ref_num *x, ref_num *y, int64_t m) {
+    ref_sum top = ref_sum_begin(TRA_S_MAX, TRA_F64);
+    double sum = 0;
+    for (int64_t j = 0; j < m; j++) ref_sum_add(&top, x[j]);
+    for (int64_t j = 0; j < m; j++) {
+        double v = exp((double)x[j] - top.real);
+        y[j] = v;
+        sum += v;
+    }
+    for (int64_t j = 0; j < m; j++) y[j] = (double)y[j] / sum;
 }
 
-static double fold_row(const tra_kernel_desc *k, const double *x, int64_t m) {
-    double v = is(k, "rowsum") ? 0 : is(k, "rowmax") ? -INFINITY : INFINITY;
-    for (int64_t j = 0; j < m; j++)
-        v = is(k, "rowsum") ? v + x[j] : is(k, "rowmax") ? greater(v, x[j]) : lesser(v, x[j]);
-    return v;
+/* n folds of m elements, of which the first ones of fold i are `step` apart from those of fold i + 1 and its own `by`
+ * from each other. */
+static void fold_lines(const tra_kernel_desc *k, tra_dtype tx, const ref_num *x, int64_t n, int64_t step, int64_t m,
+                       int64_t by, ref_num *out, tra_dtype *t, ref_fit *fit) {
+    tra_scalar_op fold = is(k, "rowmax") ? TRA_S_MAX : is(k, "rowmin") ? TRA_S_MIN : TRA_S_ADD;
+    *t = ref_sum_begin(fold, tx).t;
+    for (int64_t i = 0; i < n; i++) {
+        ref_sum s = ref_sum_begin(fold, tx);
+        for (int64_t j = 0; j < m; j++) ref_sum_add(&s, x[i * step + j * by]);
+        out[i] = ref_sum_end(&s, fit);
+    }
 }
 
-static tra_status map_eval(const tra_kernel_desc *k, tra_dtype t, const ref_array *x, tra_arena *a, ref_array *out,
-                           tra_err *e) {
+/* A function of each element. */
+static tra_status each_element(const tra_kernel_desc *k, tra_dtype tx, const ref_array *x, ref_array *out, tra_dtype *t,
+                               ref_fit *fit, tra_err *e) {
+    tra_scalar_op op = TRA_S_ARG;
+    bool known = k->name && find1(k->name, &op), scale = is(k, "scale");
+    if (!known && !k->scalar && !scale) return tra_fail(e, TRA_PROGRAM, "%s is no kernel for transform", k->name);
+    for (int64_t i = -1, n = ref_count(&x->ext); i < n; i++) { /* first for the type */
+        ref_value v = {.v = i < 0 ? 0 : x->data[i], .t = tx}, c = {.v = k->arg, .number = true};
+        ref_fit none = {0}, *f = i < 0 ? &none : fit;
+        ref_value r = known       ? ref_apply(op, v, v, f)
+                      : k->scalar ? ref_scalar(k->scalar, 1, &v, f)
+                                  : ref_apply(TRA_S_MUL, v, c, f);
+        if (i < 0)
+            *t = r.t;
+        else
+            out->data[i] = r.v;
+    }
+    return TRA_OK;
+}
+
+static tra_status map_eval(const tra_kernel_desc *k, tra_dtype tx, const ref_array *x, tra_arena *a, ref_array *out,
+                           tra_dtype *t, ref_fit *fit, tra_err *e) {
     ref_origin o;
     TRA_TRY(map_origin(k, x->ext.n, &o, e));
-    if (k->einsum) return einstein_eval(k->einsum, k->scalar, k->fold, t, x, NULL, a, out, e);
+    if (k->einsum) return einstein_eval(k->einsum, k->scalar, k->fold, tx, tx, x, NULL, a, out, t, fit, e);
     tra_dims ext = {.n = o.n};
     for (int d = 0; d < o.n; d++) ext.v[d] = x->ext.v[o.from[d]];
     if (is(k, "diag")) ext.v[0] = tra_min64(x->ext.v[0], x->ext.v[1]);
     *out = ref_array_new(a, &ext);
+    *t = tx;
     int64_t n = ref_count(&ext), m = x->ext.n ? x->ext.v[x->ext.n - 1] : 1;
     if (is(k, "diag")) {
         for (int64_t i = 0; i < n; i++) out->data[i] = x->data[i * x->ext.v[1] + i];
@@ -320,27 +311,24 @@ static tra_status map_eval(const tra_kernel_desc *k, tra_dtype t, const ref_arra
             out->data[i] = x->data[ref_place(&x->ext, &from)];
         }
     } else if (folds_rows(k)) {
-        for (int64_t i = 0; i < n; i++) out->data[i] = fold_row(k, x->data + i * m, m);
+        fold_lines(k, tx, x->data, n, m, m, 1, out->data, t, fit);
     } else if (is(k, "colsum")) {
-        for (int64_t i = 0; i < ref_count(&x->ext); i++) out->data[i % n] += x->data[i];
+        fold_lines(k, tx, x->data, n, 1, x->ext.v[0], n, out->data, t, fit);
     } else if (is(k, "softmax")) {
+        *t = ref_real(tx);
         for (int64_t i = 0; i < n; i += m) softmax_row(x->data + i, out->data + i, m);
     } else {
-        fn1 *f = k->name ? find1(k->name) : NULL;
-        double c = literal(k->arg, t);
-        if (!f && !k->scalar && !is(k, "scale"))
-            return tra_fail(e, TRA_PROGRAM, "%s is no kernel for transform", k->name);
-        for (int64_t i = 0; i < n; i++)
-            out->data[i] = f ? f(x->data[i]) : k->scalar ? scalar(k->scalar, t, &x->data[i]) : c * x->data[i];
+        return each_element(k, tx, x, out, t, fit, e);
     }
     return TRA_OK;
 }
 
-static tra_status map_rest(const tra_kernel_desc *ks, int from, int to, tra_dtype t, ref_array x, tra_arena *a,
-                           ref_array *out, tra_err *e) {
+/* *t: the type of x, then that of the result. */
+static tra_status map_rest(const tra_kernel_desc *ks, int from, int to, ref_array x, tra_arena *a, ref_array *out,
+                           tra_dtype *t, ref_fit *fit, tra_err *e) {
     *out = x;
     for (int i = from; i < to; i++) {
-        TRA_TRY(map_eval(&ks[i], t, &x, a, out, e));
+        TRA_TRY(map_eval(&ks[i], *t, &x, a, out, t, fit, e));
         x = *out;
     }
     return TRA_OK;
@@ -362,10 +350,12 @@ tra_status ref_map_origin(const tra_kernel *k, int rank, ref_origin *out, tra_er
     return rest_origin(ks, 0, n, out, e);
 }
 
-tra_status ref_map_one(const tra_kernel *k, tra_dtype t, const ref_array *x, tra_arena *a, ref_array *out, tra_err *e) {
+tra_status ref_map_one(const tra_kernel *k, tra_dtype tx, const ref_array *x, tra_arena *a, ref_array *out,
+                       tra_dtype *t, ref_fit *fit, tra_err *e) {
     tra_kernel_desc ks[CHAIN];
     int n = chain(k, ks, 0);
-    return map_rest(ks, 0, n, t, *x, a, out, e);
+    *t = tx;
+    return map_rest(ks, 0, n, *x, a, out, t, fit, e);
 }
 
 /* ---- joins -------------------------------------------------------------------------------------------------- */
@@ -400,9 +390,10 @@ static void pair_origin(bool stretch, const tra_dims *ba, const tra_dims *bb, re
     }
 }
 
-static tra_status pair_eval(const char *name, fn2 *f, const tra_scalar *s, tra_dtype t, bool stretch,
+/* Pairs of elements, of types value[0].t and value[1].t, under op, or s. */
+static tra_status pair_eval(const char *name, tra_scalar_op op, const tra_scalar *s, bool stretch, ref_value *value,
                             const tra_dims *ba, const tra_dims *bb, const ref_array *x, const ref_array *y,
-                            tra_arena *a, ref_array *out, tra_err *e) {
+                            tra_arena *a, ref_array *out, tra_dtype *t, ref_fit *fit, tra_err *e) {
     ref_origin o;
     pair_origin(stretch, ba, bb, &o);
     if (!stretch) TRA_TRY(x->ext.n == y->ext.n ? TRA_OK : need_rank(name, y->ext.n, x->ext.n, x->ext.n, e));
@@ -416,19 +407,23 @@ static tra_status pair_eval(const char *name, fn2 *f, const tra_scalar *s, tra_d
                             x->ext.v[da], y->ext.v[db]);
     }
     *out = ref_array_new(a, &ext);
+    ref_fit none = {0}; /* first for the type */
+    *t = s ? ref_scalar(s, 2, value, &none).t : ref_apply(op, value[0], value[1], &none).t;
     tra_dims at = {.n = ext.n}, ax = {.n = x->ext.n}, ay = {.n = y->ext.n};
     for (int64_t i = 0, n = ref_count(&ext); i < n; i++, ref_step(&ext, &at)) {
         for (int d = 0; d < ax.n; d++) ax.v[d] = x->ext.v[d] == 1 ? 0 : at.v[d + ext.n - ax.n];
         for (int d = 0; d < ay.n; d++) ay.v[d] = y->ext.v[d] == 1 ? 0 : at.v[d + ext.n - ay.n];
-        double arg[2] = {x->data[ref_place(&x->ext, &ax)], y->data[ref_place(&y->ext, &ay)]};
-        out->data[i] = f ? f(arg[0], arg[1]) : scalar(s, t, arg);
+        value[0].v = x->data[ref_place(&x->ext, &ax)];
+        value[1].v = y->data[ref_place(&y->ext, &ay)];
+        out->data[i] = (s ? ref_scalar(s, 2, value, fit) : ref_apply(op, value[0], value[1], fit)).v;
     }
     return TRA_OK;
 }
 
 static bool stretches(const tra_kernel_desc *k) {
     bool stretch = true;
-    if (k->name) find2(k->name, &stretch);
+    tra_scalar_op op;
+    if (k->name) find2(k->name, &stretch, &op);
     return stretch;
 }
 
@@ -444,8 +439,9 @@ tra_status ref_join_origin(const tra_kernel *k, const tra_dims *ba, const tra_di
     return rest_origin(ks, 1, n, out, e);
 }
 
-tra_status ref_join_pair(const tra_kernel *k, tra_dtype t, const tra_dims *ba, const tra_dims *bb, const ref_array *x,
-                         const ref_array *y, tra_arena *a, ref_array *out, tra_err *e) {
+tra_status ref_join_pair(const tra_kernel *k, tra_dtype tx, tra_dtype ty, const tra_dims *ba, const tra_dims *bb,
+                         const ref_array *x, const ref_array *y, tra_arena *a, ref_array *out, tra_dtype *t,
+                         ref_fit *fit, tra_err *e) {
     tra_kernel_desc ks[CHAIN];
     int n = chain(k, ks, 0);
     char text[3 * TRA_MAXDIM + 8];
@@ -453,14 +449,17 @@ tra_status ref_join_pair(const tra_kernel *k, tra_dtype t, const tra_dims *ba, c
     TRA_TRY(join_einstein(&ks[0], ba->n, bb->n, text, e));
     if (text[0]) {
         tra_scalar_op fold = ks[0].einsum ? ks[0].fold : TRA_S_ADD;
-        TRA_TRY(einstein_eval(text, ks[0].scalar, fold, t, x, y, a, &first, e));
+        TRA_TRY(einstein_eval(text, ks[0].scalar, fold, tx, ty, x, y, a, &first, t, fit, e));
     } else {
         bool stretch = true;
-        fn2 *f = ks[0].name ? find2(ks[0].name, &stretch) : NULL;
-        if (!f && !ks[0].scalar) return tra_fail(e, TRA_PROGRAM, "%s is no kernel for join", ks[0].name);
-        TRA_TRY(pair_eval(f ? ks[0].name : "the function", f, ks[0].scalar, t, stretch, ba, bb, x, y, a, &first, e));
+        tra_scalar_op op = TRA_S_ARG;
+        bool known = ks[0].name && find2(ks[0].name, &stretch, &op);
+        ref_value value[2] = {{.t = tx}, {.t = ty}};
+        if (!known && !ks[0].scalar) return tra_fail(e, TRA_PROGRAM, "%s is no kernel for join", ks[0].name);
+        TRA_TRY(pair_eval(known ? ks[0].name : "the function", op, ks[0].scalar, stretch, value, ba, bb, x, y, a,
+                          &first, t, fit, e));
     }
-    return map_rest(ks, 1, n, t, first, a, out, e);
+    return map_rest(ks, 1, n, first, a, out, t, fit, e);
 }
 
 /* ---- aggregations ------------------------------------------------------------------------------------------- */
@@ -485,7 +484,7 @@ tra_status ref_agg_origin(const tra_kernel *k, int rank, ref_origin *out, tra_er
 /* The extreme element and its row-major index in the whole tensor: the smallest index wins a tie, the first NaN wins
  * over all. */
 static void agg_index(bool least, int64_t n, const ref_array *x, const tra_dims *offset, const tra_dims *shape,
-                      double *out) {
+                      ref_num *out) {
     int64_t best = -1;
     double value = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -493,7 +492,7 @@ static void agg_index(bool least, int64_t n, const ref_array *x, const tra_dims 
         for (int64_t j = 0, m = ref_count(&x[i].ext); j < m; j++, ref_step(&x[i].ext, &at)) {
             for (int d = 0; d < at.n; d++) whole.v[d] = at.v[d] + offset[i].v[d];
             int64_t index = ref_place(shape, &whole);
-            double v = x[i].data[j];
+            double v = (double)x[i].data[j];
             bool better = isnan(v) ? !isnan(value) : least ? v < value : v > value;
             bool same = isnan(v) ? isnan(value) : v == value;
             if (best < 0 || better || (same && index < best)) {
@@ -506,32 +505,31 @@ static void agg_index(bool least, int64_t n, const ref_array *x, const tra_dims 
     out[1] = (double)best;
 }
 
-static tra_status agg_fold(const tra_kernel_desc *k, int64_t n, const ref_array *x, tra_arena *a, ref_array *out,
-                           tra_err *e) {
-    fn2 *f = is(k, "matadd")    ? plus
-             : is(k, "elemmul") ? times
-             : is(k, "elemmax") ? greater
-             : is(k, "elemmin") ? lesser
-                                : NULL;
-    if (!f) return tra_fail(e, TRA_PROGRAM, "%s is no kernel for agg", k->name);
-    double identity = f == plus ? 0 : f == times ? 1 : f == greater ? -INFINITY : INFINITY;
+static tra_status agg_fold(const tra_kernel_desc *k, tra_dtype tx, int64_t n, const ref_array *x, tra_arena *a,
+                           ref_array *out, tra_dtype *t, ref_fit *fit, tra_err *e) {
+    bool stretch;
+    tra_scalar_op op = TRA_S_ARG;
+    if (!k->name || !find2(k->name, &stretch, &op) || stretch)
+        return tra_fail(e, TRA_PROGRAM, "%s is no kernel for agg", k->name);
     tra_dims ext = x[0].ext;
     for (int64_t i = 1; i < n; i++)
         for (int d = 0; d < ext.n; d++) ext.v[d] = tra_max64(ext.v[d], x[i].ext.v[d]);
     *out = ref_array_new(a, &ext);
-    for (int64_t j = 0, m = ref_count(&ext); j < m; j++) out->data[j] = identity;
+    *t = ref_sum_begin(op, tx).t;
+    int64_t m = ref_count(&ext);
+    ref_sum *sum = tra_news(a, ref_sum, m);
+    for (int64_t j = 0; j < m; j++) sum[j] = ref_sum_begin(op, tx);
     for (int64_t i = 0; i < n; i++) { /* what an array does not cover counts as the identity */
         tra_dims at = {.n = ext.n};
-        for (int64_t j = 0, m = ref_count(&x[i].ext); j < m; j++, ref_step(&x[i].ext, &at)) {
-            double *to = &out->data[ref_place(&ext, &at)];
-            *to = f(*to, x[i].data[j]);
-        }
+        for (int64_t j = 0, own = ref_count(&x[i].ext); j < own; j++, ref_step(&x[i].ext, &at))
+            ref_sum_add(&sum[ref_place(&ext, &at)], x[i].data[j]);
     }
+    for (int64_t j = 0; j < m; j++) out->data[j] = ref_sum_end(&sum[j], fit);
     return TRA_OK;
 }
 
-tra_status ref_agg_group(const tra_kernel *k, tra_dtype t, int64_t n, const ref_array *x, const tra_dims *offset,
-                         const tra_dims *shape, tra_arena *a, ref_array *out, tra_err *e) {
+tra_status ref_agg_group(const tra_kernel *k, tra_dtype tx, int64_t n, const ref_array *x, const tra_dims *offset,
+                         const tra_dims *shape, tra_arena *a, ref_array *out, tra_dtype *t, ref_fit *fit, tra_err *e) {
     tra_kernel_desc ks[CHAIN];
     int m = chain(k, ks, 0);
     ref_array first;
@@ -539,9 +537,9 @@ tra_status ref_agg_group(const tra_kernel *k, tra_dtype t, int64_t n, const ref_
     if (indexing(&ks[0])) {
         first = ref_array_new(a, &(tra_dims){.n = 1, .v = {2}});
         agg_index(is(&ks[0], "minindex"), n, x, offset, shape, first.data);
-        t = TRA_F64;
+        *t = TRA_F64;
     } else {
-        TRA_TRY(agg_fold(&ks[0], n, x, a, &first, e));
+        TRA_TRY(agg_fold(&ks[0], tx, n, x, a, &first, t, fit, e));
     }
-    return map_rest(ks, 1, m, t, first, a, out, e);
+    return map_rest(ks, 1, m, first, a, out, t, fit, e);
 }

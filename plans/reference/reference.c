@@ -82,8 +82,18 @@ static tra_status finish(gather *g, const tra_dims *bound, tra_ref_rel *out, tra
         assert(t->key.n == out->k && t->ext.n == out->r);
         if (i > 0 && !compare_tuples(t - 1, t))
             return tra_fail(e, TRA_PROGRAM, "two tuples have the key %s", tra_key_text(&t->key, buf));
-        if (out->dtype == TRA_F32)
-            for (int64_t j = 0, m = ref_count(&t->ext); j < m; j++) t->data[j] = (float)t->data[j];
+        int64_t m = ref_count(&t->ext);
+        switch (out->dtype) {
+        case TRA_F64:
+            for (int64_t j = 0; j < m; j++) t->data[j] = (double)t->data[j];
+            break;
+        case TRA_F32:
+            for (int64_t j = 0; j < m; j++) t->data[j] = (float)(double)t->data[j];
+            break;
+        case TRA_I64:
+        case TRA_I32:
+        case TRA_BOOL: break;
+        }
     }
     out->bound = largest(out);
     if (out->n == 0 || (bound && bound->n == out->r && !complete(out)))
@@ -149,6 +159,25 @@ static tra_dims tensor_offset(const tensor *t, const tra_dims *key) {
 
 /* ---- operators ---------------------------------------------------------------------------------------------- */
 
+static ref_num element_of(tra_dtype t, const void *data, int64_t i) {
+    switch (t) {
+#define X(name, text, type, ...)                                                                                       \
+    case TRA_##name: return ((const type *)data)[i];
+        TRA_DTYPES(X)
+#undef X
+    }
+    return 0;
+}
+
+static void set_element(tra_dtype t, void *data, int64_t i, ref_num v) {
+    switch (t) {
+#define X(name, text, type, ...)                                                                                       \
+    case TRA_##name: ((type *)data)[i] = (type)v; return;
+        TRA_DTYPES(X)
+#undef X
+    }
+}
+
 static tra_status do_input(const tra_node *n, tra_arena *a, tra_ref_rel *out, tra_err *e) {
     if (!n->rel) return tra_fail(e, TRA_INPUT, "input %s is only declared: there is no data to compute with", n->name);
     const tra_type *t = tra_rel_type(n->rel);
@@ -166,14 +195,20 @@ static tra_status do_input(const tra_node *n, tra_arena *a, tra_ref_rel *out, tr
         s = tra_rel_read(n->rel, i, buf, scratch, e);
         if (s != TRA_OK) break;
         ref_array x = ref_array_new(a, &ext);
-        for (int64_t j = 0, m = ref_count(&ext); j < m; j++)
-            x.data[j] = t->dtype == TRA_F32 ? (double)((float *)buf)[j] : ((double *)buf)[j];
+        for (int64_t j = 0, m = ref_count(&ext); j < m; j++) x.data[j] = element_of(t->dtype, buf, j);
         add(&g, &key, x);
     }
     free(buf);
     free(scratch);
     if (s != TRA_OK) return s;
     return finish(&g, &t->cat->bound, out, e);
+}
+
+/* Extents that fit all others: what a kernel makes of such arrays has the type of its results. */
+static tra_dims ones(int rank) {
+    tra_dims d = {.n = rank};
+    for (int i = 0; i < rank; i++) d.v[i] = 1;
+    return d;
 }
 
 static bool joined(const tra_dims *list, int key) {
@@ -202,9 +237,13 @@ static tra_status do_join(const tra_node *n, const tra_ref_rel *x, const tra_ref
     }
     ref_origin o;
     TRA_TRY(ref_join_origin(n->kernel, &bx, &by, &o, e));
-    *out = (tra_ref_rel){.k = k, .r = o.n, .dtype = x->dtype == y->dtype ? x->dtype : TRA_F64};
+    *out = (tra_ref_rel){.k = k, .r = o.n};
     cut_by_origin(&o, cut, out);
 
+    ref_fit fit = {0}, none = {0};
+    tra_dims ox = ones(x->r), oy = ones(y->r);
+    ref_array p = ref_array_new(a, &ox), q = ref_array_new(a, &oy), z;
+    TRA_TRY(ref_join_pair(n->kernel, x->dtype, y->dtype, &ox, &oy, &p, &q, a, &z, &out->dtype, &none, e));
     gather g = {.a = a};
     for (int64_t i = 0; i < x->n; i++)
         for (int64_t j = 0; j < y->n; j++) {
@@ -215,14 +254,19 @@ static tra_status do_join(const tra_node *n, const tra_ref_rel *x, const tra_ref
             tra_dims key = s->key;
             for (int d = 0; d < y->k; d++)
                 if (!joined(r, d)) key.v[key.n++] = t->key.v[d];
-            ref_array p = array_of(s), q = array_of(t), z;
+            p = array_of(s);
+            q = array_of(t);
             TRA_TRY(tra_stop_check(e));
-            TRA_TRY(ref_join_pair(n->kernel, out->dtype, &bx, &by, &p, &q, a, &z, e));
+            TRA_TRY(ref_join_pair(n->kernel, x->dtype, y->dtype, &bx, &by, &p, &q, a, &z, &out->dtype, &fit, e));
             add(&g, &key, z);
         }
-    ref_array p = ref_array_new(a, &bx), q = ref_array_new(a, &by), z;
-    tra_err none = {0}; /* bounds that do not fit each other: no pair of arrays has both */
-    bool fits = ref_join_pair(n->kernel, out->dtype, &bx, &by, &p, &q, a, &z, &none) == TRA_OK;
+    TRA_TRY(ref_fits(&fit, e));
+    out->loose = fit.loose;
+    p = ref_array_new(a, &bx);
+    q = ref_array_new(a, &by);
+    tra_err misfit = {0}; /* bounds that do not fit each other: no pair of arrays has both */
+    bool fits =
+        ref_join_pair(n->kernel, x->dtype, y->dtype, &bx, &by, &p, &q, a, &z, &out->dtype, &none, &misfit) == TRA_OK;
     return finish(&g, fits ? &z.ext : NULL, out, e);
 }
 
@@ -241,11 +285,15 @@ static tra_status do_agg(const tra_node *n, const tra_ref_rel *x, tra_arena *a, 
     }
     ref_origin o;
     TRA_TRY(ref_agg_origin(n->kernel, x->r, &o, e));
-    *out = (tra_ref_rel){.k = group->n, .r = o.n, .dtype = index ? TRA_F64 : x->dtype};
+    *out = (tra_ref_rel){.k = group->n, .r = o.n};
     cut_by_origin(&o, cut, out);
 
     tensor whole = {.shape = {.n = x->r}};
     if (index) TRA_TRY(as_tensor(x, &whole, e));
+    ref_fit fit = {0}, none = {0};
+    tra_dims one = ones(x->r);
+    ref_array p = ref_array_new(a, &one), z;
+    TRA_TRY(ref_agg_group(n->kernel, x->dtype, 1, &p, &(tra_dims){.n = x->r}, &one, a, &z, &out->dtype, &none, e));
     gather g = {.a = a};
     bool *done = tra_news(a, bool, x->n);
     ref_array *member = tra_news(a, ref_array, x->n);
@@ -263,14 +311,16 @@ static tra_status do_agg(const tra_node *n, const tra_ref_rel *x, tra_arena *a, 
             if (index) offset[m] = tensor_offset(&whole, &x->v[j].key);
             member[m++] = array_of(&x->v[j]);
         }
-        ref_array z;
         TRA_TRY(tra_stop_check(e));
-        TRA_TRY(ref_agg_group(n->kernel, x->dtype, m, member, offset, &whole.shape, a, &z, e));
+        TRA_TRY(ref_agg_group(n->kernel, x->dtype, m, member, offset, &whole.shape, a, &z, &out->dtype, &fit, e));
         add(&g, &key, z);
     }
-    ref_array p = ref_array_new(a, &x->bound), z;
-    tra_err none = {0};
-    bool fits = ref_agg_group(n->kernel, x->dtype, 1, &p, &(tra_dims){.n = x->r}, &x->bound, a, &z, &none) == TRA_OK;
+    TRA_TRY(ref_fits(&fit, e));
+    out->loose = fit.loose;
+    p = ref_array_new(a, &x->bound);
+    tra_err misfit = {0};
+    bool fits = ref_agg_group(n->kernel, x->dtype, 1, &p, &(tra_dims){.n = x->r}, &x->bound, a, &z, &out->dtype, &none,
+                              &misfit) == TRA_OK;
     return finish(&g, fits ? &z.ext : NULL, out, e);
 }
 
@@ -311,21 +361,27 @@ static tra_status do_transform(const tra_node *n, const tra_ref_rel *x, tra_aren
     memcpy(cut[0], x->cut, sizeof cut[0]);
     ref_origin o;
     TRA_TRY(ref_map_origin(n->kernel, x->r, &o, e));
-    *out = (tra_ref_rel){.k = x->k, .r = o.n, .dtype = x->dtype};
+    *out = (tra_ref_rel){.k = x->k, .r = o.n};
     cut_by_origin(&o, cut, out);
+    ref_fit fit = {0}, none = {0};
+    tra_dims one = ones(x->r);
+    ref_array p = ref_array_new(a, &one), z;
+    TRA_TRY(ref_map_one(n->kernel, x->dtype, &p, a, &z, &out->dtype, &none, e));
     gather g = {.a = a};
     for (int64_t i = 0; i < x->n; i++) {
-        ref_array p = array_of(&x->v[i]), z;
-        TRA_TRY(ref_map_one(n->kernel, x->dtype, &p, a, &z, e));
+        p = array_of(&x->v[i]);
+        TRA_TRY(ref_map_one(n->kernel, x->dtype, &p, a, &z, &out->dtype, &fit, e));
         if (z.data == p.data) { /* a relation's arrays are its own, since f32 is rounded in place */
             z = ref_array_new(a, &p.ext);
             memcpy(z.data, p.data, (size_t)ref_count(&p.ext) * sizeof *z.data);
         }
         add(&g, &x->v[i].key, z);
     }
-    ref_array p = ref_array_new(a, &x->bound), z;
-    tra_err none = {0};
-    bool fits = ref_map_one(n->kernel, x->dtype, &p, a, &z, &none) == TRA_OK;
+    TRA_TRY(ref_fits(&fit, e));
+    out->loose = fit.loose;
+    p = ref_array_new(a, &x->bound);
+    tra_err misfit = {0};
+    bool fits = ref_map_one(n->kernel, x->dtype, &p, a, &z, &out->dtype, &none, &misfit) == TRA_OK;
     return finish(&g, fits ? &z.ext : NULL, out, e);
 }
 
@@ -547,10 +603,7 @@ tra_status tra_reference_write(const tra_ref_rel *r, const tra_type *type, const
     tra_digest digest = {0};
     for (int64_t i = 0; i < r->n && s == TRA_OK; i++) {
         for (int64_t j = 0, m = ref_count(&r->v[i].ext); j < m; j++) {
-            if (type->dtype == TRA_F32)
-                ((float *)(void *)buf)[j] = (float)r->v[i].data[j];
-            else
-                ((double *)(void *)buf)[j] = r->v[i].data[j];
+            set_element(type->dtype, buf, j, r->v[i].data[j]);
         }
         tra_digest_array(&digest, type, i, buf);
         s = tra_writer_put(w, i, buf, scratch, e);

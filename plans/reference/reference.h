@@ -1,10 +1,11 @@
 /* reference.h - the reference evaluator: what a program means, slow and obvious.
  *
  * Evaluates the graph in memory, tuple at a time, straight from the definitions of man tra-lang.5. It shares no code
- * with the kernels' execution, the catalogs, the rewrite rules or the executor: it has its own arrays (all of doubles),
+ * with the kernels' execution, the catalogs, the rewrite rules or the executor: it has its own numbers and arrays,
  * its own definition of every kernel, its own key expressions, and finds out for itself which keys exist and which key
  * cuts which dimension. Every plan must give what it gives. The results of f32 relations are rounded to float after
- * each operator; sums accumulate in double.
+ * each operator; sums accumulate in double. Sums of integers accumulate in 128 bits: what does not fit is what
+ * does not fit as a whole.
  *
  * Source: Tensor Relational Algebra, section 3 (operators).
  */
@@ -13,9 +14,11 @@
 
 #include "../tra/tra.h"
 
+typedef long double ref_num; /* has all values of every element type */
+
 typedef struct tra_ref_tuple {
     tra_dims key, ext;
-    double *data; /* row-major; f32 values are floats widened */
+    ref_num *data; /* row-major */
 } tra_ref_tuple;
 
 /* A relation: its tuples in ascending order of key (the last component fastest). */
@@ -27,12 +30,14 @@ typedef struct tra_ref_rel {
                        inputs' bounds: a tensor of which only clipped blocks are left keeps its block extents */
     int64_t n;
     tra_ref_tuple *v;
+    bool loose; /* sums or products of integers fit, but parts of them might not, in another order */
 } tra_ref_rel;
 
 /* Evaluates the nodes that outputs need, or all nodes; the results of EinSum statements from the statements, not from
  * the operators that these are lowered to. (*out)[id] is the result of node id, NULL where not evaluated; all in the
- * arena. Inputs are read through tra_rel_read. Errors: TRA_INPUT for inputs, TRA_PROGRAM for what the definitions
- * forbid (the type checker finds these earlier), TRA_STOPPED (a tuple or so after tra_stop_asked). */
+ * arena. Inputs are read through tra_rel_read. Errors: TRA_INPUT for inputs and for integers that do not fit,
+ * TRA_PROGRAM for what the definitions forbid (the type checker finds these earlier), TRA_STOPPED (a tuple or so after
+ * tra_stop_asked). */
 TRA_MUSTUSE tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const tra_ref_rel ***out,
                                          tra_err *e);
 

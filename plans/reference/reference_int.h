@@ -6,13 +6,52 @@
 
 typedef struct ref_array {
     tra_dims ext;
-    double *data;
+    ref_num *data;
 } ref_array;
 ref_array ref_array_new(tra_arena *a, const tra_dims *ext); /* zeroed */
 int64_t ref_count(const tra_dims *ext);                     /* elements; 1 for rank 0 */
 /* Row-major successor of the index `at` within ext; false after the last (at is zeroed again). */
 bool ref_step(const tra_dims *ext, tra_dims *at);
 int64_t ref_place(const tra_dims *ext, const tra_dims *at); /* row-major position */
+
+/* ---- numbers and types (ref_scalar.c) ------------------------------------------------------------------------ */
+
+/* Did all integers fit? loose: might parts of sums and products not, in another order? wide: arithmetic of integers is
+ * i64, as below a sum or product over labels. */
+typedef struct ref_fit {
+    bool over, loose, wide;
+} ref_fit;
+TRA_MUSTUSE tra_status ref_fits(const ref_fit *fit, tra_err *e); /* TRA_INPUT when something did not */
+
+/* An element of type t, or a number that the program writes. */
+typedef struct ref_value {
+    ref_num v;
+    tra_dtype t;
+    bool number;
+} ref_value;
+bool ref_is_float(tra_dtype t);
+tra_dtype ref_both(tra_dtype a, tra_dtype b);                                  /* the type that holds both */
+tra_dtype ref_summed(tra_dtype t);                                             /* of a sum or product over labels */
+tra_dtype ref_real(tra_dtype t);                                               /* of exp, / and their kin */
+ref_value ref_apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit); /* y is x for one operand */
+ref_value ref_scalar(const tra_scalar *s, int n, const ref_value *args, ref_fit *fit);
+/* A bound on every sum and product in s, with every number at least 1. */
+ref_num ref_magnitude(const tra_scalar *s, const ref_value *args);
+
+/* Folds (ADD, MUL, MAX, MIN) of elements of type t; the result is of type .t. */
+typedef struct ref_sum {
+    tra_scalar_op fold;
+    tra_dtype t;
+    double real;
+    __int128 sum;
+    ref_num size; /* of all magnitudes */
+    bool zero, beyond;
+} ref_sum;
+ref_sum ref_sum_begin(tra_scalar_op fold, tra_dtype t);
+void ref_sum_add(ref_sum *s, ref_num v);
+ref_num ref_sum_end(const ref_sum *s, ref_fit *fit);
+
+/* ---- kernels ------------------------------------------------------------------------------------------------- */
 
 /* Where each dimension of a kernel's result comes from: operand * 32 + dimension, or -1 (a dimension of its own).
  * `also` is the dimension that stands in where `from` is uncut (diag), or -1. */
@@ -33,23 +72,19 @@ TRA_MUSTUSE tra_status ref_einsum(const tra_einsum *s, const tra_ref_rel *const 
  * stretch. */
 TRA_MUSTUSE tra_status ref_join_origin(const tra_kernel *k, const tra_dims *bound_a, const tra_dims *bound_b,
                                        ref_origin *out, tra_err *e);
-TRA_MUSTUSE tra_status ref_join_pair(const tra_kernel *k, tra_dtype t, const tra_dims *bound_a, const tra_dims *bound_b,
-                                     const ref_array *x, const ref_array *y, tra_arena *a, ref_array *out, tra_err *e);
+/* tx, ty: element types of the operands; *t gets the result's. */
+TRA_MUSTUSE tra_status ref_join_pair(const tra_kernel *k, tra_dtype tx, tra_dtype ty, const tra_dims *bound_a,
+                                     const tra_dims *bound_b, const ref_array *x, const ref_array *y, tra_arena *a,
+                                     ref_array *out, tra_dtype *t, ref_fit *fit, tra_err *e);
 TRA_MUSTUSE tra_status ref_map_origin(const tra_kernel *k, int rank, ref_origin *out, tra_err *e);
-TRA_MUSTUSE tra_status ref_map_one(const tra_kernel *k, tra_dtype t, const ref_array *x, tra_arena *a, ref_array *out,
-                                   tra_err *e);
+TRA_MUSTUSE tra_status ref_map_one(const tra_kernel *k, tra_dtype tx, const ref_array *x, tra_arena *a, ref_array *out,
+                                   tra_dtype *t, ref_fit *fit, tra_err *e);
 TRA_MUSTUSE tra_status ref_agg_origin(const tra_kernel *k, int rank, ref_origin *out, tra_err *e);
 /* A group of n >= 1 arrays; offset[i] is where array i begins in the tensor of extents `shape` (index kernels). */
-TRA_MUSTUSE tra_status ref_agg_group(const tra_kernel *k, tra_dtype t, int64_t n, const ref_array *x,
+TRA_MUSTUSE tra_status ref_agg_group(const tra_kernel *k, tra_dtype tx, int64_t n, const ref_array *x,
                                      const tra_dims *offset, const tra_dims *shape, tra_arena *a, ref_array *out,
-                                     tra_err *e);
+                                     tra_dtype *t, ref_fit *fit, tra_err *e);
 bool ref_is_index(const tra_kernel *k); /* an aggregation by minindex or maxindex: its result is f64 */
-
-/* Scalar expressions, and the operators that reduce (ADD, MUL, MAX, MIN): their value where there is nothing, and of
- * two. */
-double ref_scalar(const tra_scalar *s, tra_dtype t, const double *args);
-double ref_fold_identity(tra_scalar_op fold);
-double ref_fold(tra_scalar_op fold, double a, double b);
 
 /* Key expressions at a key. */
 TRA_MUSTUSE tra_status ref_key(const tra_keyexpr *x, const tra_dims *key, int64_t *out, tra_err *e);

@@ -410,6 +410,10 @@ static void reorder_product(tra_rewriting *w, tra_expr *x, tra_expr *y, int side
     for (; root.key.n < arity_of(&x->node); root.key.n++) root.key.v[root.key.n] = p->nkeys++;
     for (; root.dim.n < bound_of(&x->node)->n; root.dim.n++) root.dim.v[root.dim.n] = p->ndims++;
     if (!read_expr(p, x, &root.key, &root.dim, 0, &set) || (p->n < 3 && !p->moves)) return;
+    if (p->joins > 1 && !tra_dtype_is_float(x->node.type.dtype)) {
+        tra_refuse(w, x, "products of integers in another order might overflow where these do not");
+        return;
+    }
     uint64_t seen = 14695981039346656037u; /* FNV-1a over what was read */
     for (int i = 0; i < p->n; i++) {
         const part *l = &p->leaf[i];

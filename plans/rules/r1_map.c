@@ -134,8 +134,16 @@ static bool uncovered(const tra_node *agg) {
     return false;
 }
 
+/* Integers are computed where the program has it: elsewhere others might not fit their type. */
+static bool stays_exact(tra_rewriting *w, const tra_expr *x, const tra_kernel *f, tra_dtype t) {
+    if (tra_dtype_is_float(t) || (tra_kernel_props(f) & TRA_P_MOVES)) return true;
+    tra_refuse(w, x, "%s computes integers, of which others might overflow elsewhere", tra_kernel_name(w, f));
+    return false;
+}
+
 /* agg(g, map(f, R)) for map(f, agg(g, R)): may f go below? */
 static bool may_descend(tra_rewriting *w, const tra_expr *x, const tra_kernel *f, const tra_node *agg) {
+    if (!stays_exact(w, x, f, agg->in[0]->type.dtype)) return false;
     if (!tra_kernel_distributes(f, agg->kernel)) {
         tra_refuse(w, x, "%s does not distribute over %s", tra_kernel_name(w, f), tra_kernel_name(w, agg->kernel));
         return false;
@@ -238,7 +246,10 @@ const tra_rule tra_rule_r1_4 = {
 
 /* ---- R1-7 --------------------------------------------------------------------------------------------------- */
 
-static bool may_enter(tra_rewriting *w, const tra_expr *x, const tra_kernel *map, const tra_kernel *join) {
+/* l, r: relations without the map. */
+static bool may_enter(tra_rewriting *w, const tra_expr *x, const tra_kernel *map, const tra_kernel *join,
+                      const tra_node *l, const tra_node *r) {
+    if (!stays_exact(w, x, map, l->type.dtype) || !stays_exact(w, x, map, r->type.dtype)) return false;
     if (tra_kernel_enters(map, join)) return true;
     tra_refuse(w, x, "f(K(a, b)) = K(f(a), f(b)) is not known of f = %s and K = %s", tra_kernel_name(w, map),
                tra_kernel_name(w, join));
@@ -258,7 +269,7 @@ static void map_into_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) 
     tra_node n = y->node;
     n.kernel = then(w, y->node.kernel, x->node.kernel);
     if (n.kernel) tra_claim(w, x, y, 0, &n, NULL, NULL);
-    if (!may_enter(w, x, x->node.kernel, y->node.kernel)) return;
+    if (!may_enter(w, x, x->node.kernel, y->node.kernel, y->node.in[0], y->node.in[1])) return;
     tra_expr *in[2];
     n = y->node;
     for (int s = 0; s < 2; s++) {
@@ -291,7 +302,7 @@ static void map_out_of_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side
     for (int i = 0; right && i < right->n; i++) {
         tra_expr *z = m->v[right->expr[i]];
         if (!is(z, TRA_OP_TRANSFORM) || !same_kernel(w, y->node.kernel, z->node.kernel)) continue;
-        if (!may_enter(w, x, y->node.kernel, x->node.kernel)) return;
+        if (!may_enter(w, x, y->node.kernel, x->node.kernel, y->node.in[0], z->node.in[0])) return;
         n.in[0] = y->node.in[0];
         n.in[1] = z->node.in[0];
         tra_expr *join = tra_make_below(w, x, &n);

@@ -21,6 +21,7 @@ typedef struct finish {
     const entry *x;
     tra_arena *work; /* dies with this */
     tra_plan *plan;
+    tra_program_text *program;
     int n, cap;
     part *v;
     int *
@@ -107,6 +108,8 @@ static void add_op(finish *f, int id) {
     tra_op *o = &f->plan->ops[id];
     *o = (tra_op){.id = id, .op = x->op, .in = {x->in[0], x->in[1]}, .type = n->type, .place = s->places.v[x->place]};
     int p = x->in[0] >= 0 ? f->v[x->in[0]].place : -1;
+    o->what.program = f->program->text ? f->program : NULL;
+    o->what.at = n->span.at;
     if (x->partial)
         o->type = m->f->summand;
     else if (!tra_op_is(x->op, TRA_FORWARDS))
@@ -133,10 +136,12 @@ static void add_op(finish *f, int id) {
     case TRA_PLAN_JOINAGG:
         set_join(f, o, m);
         o->what.agg = n->kernel;
+        o->what.term = n->in[0]->type.dtype;
         o->what.group = n->group;
         break;
     case TRA_PLAN_AGG:
         o->what.agg = n->kernel;
+        o->what.term = n->in[0]->type.dtype;
         o->what.group = n->group;
         set_work(o, tra_step_work(s, TRA_PLAN_AGG, n, p));
         break;
@@ -144,6 +149,7 @@ static void add_op(finish *f, int id) {
         tra_work w = tra_step_work(s, TRA_PLAN_MERGE, n, x->place);
         double c = tra_place_summands(&s->places.v[m->between]);
         o->what.agg = n->kernel;
+        o->what.term = n->in[0]->type.dtype;
         for (int d = 0; d < n->type.cat->frontier.n; d++) o->what.group.v[o->what.group.n++] = d;
         set_work(o, (tra_work){c * w.total, c * w.busiest});
         break;
@@ -308,6 +314,8 @@ tra_plan *tra_finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *
                     .memory = s->o->memory,
                     .compress = s->o->compress,
                     .reproducible = s->o->reproducible};
+    f.program = tra_new(a, tra_program_text);
+    if (s->m->g->src) *f.program = (tra_program_text){s->m->g->src->name, s->m->g->src->text};
     emit_all(&f);
     p->nops = f.n;
     p->ops = tra_news(a, tra_op, f.n);

@@ -38,8 +38,8 @@ static tra_status summand_type(search *s, family *f, tra_err *e) {
     local.type.dtype = tra_agg_state_dtype(f->x->node.kernel, f->x->node.in[0]->type.dtype);
     /* a contraction that BLAS accumulates has its sums, and so its summands, in the type of its operands */
     const tra_node *j = f->join ? &f->join->node : NULL;
-    if (j && j->in[0]->type.dtype == j->in[1]->type.dtype && tra_kernel_fuses(j->kernel, local.kernel))
-        local.type.dtype = j->type.dtype;
+    bool same = j && j->in[0]->type.dtype == j->in[1]->type.dtype;
+    if (same && tra_kernel_fuses(j->kernel, local.kernel)) local.type.dtype = j->type.dtype;
     f->summand = local.type;
     s->summands[f->x->node.id] = local.type;
     return TRA_OK;

@@ -188,6 +188,11 @@ static bool is_known(const tra_graph *g, const tra_einsum *s, int before) {
     return s->node->name != NULL;
 }
 
+static bool has_comparison(const tra_scalar *e) {
+    bool compares = e->op >= TRA_S_LT && e->op <= TRA_S_NE;
+    return compares || (e->a && has_comparison(e->a)) || (e->b && has_comparison(e->b));
+}
+
 /* Nodes for a statement of which all but node and block is filled; it is kept in the graph unless its result is
  * known. */
 static tra_node *build(tra_build *b, tra_span span, tra_einsum *s) {
@@ -196,6 +201,12 @@ static tra_node *build(tra_build *b, tra_span span, tra_einsum *s) {
     choose_blocks(b, s);
     widen_diagonals(s);
     tra_lowering w = {.b = b, .span = span, .nlabels = s->nlabels, .name = s->name, .extent = s->extent};
+    w.sums = s->nlabels > s->nout && (s->fold == TRA_S_ADD || s->fold == TRA_S_MUL);
+    w.exact = has_comparison(s->expr);
+    for (int i = 0; i < s->nrefs; i++) {
+        w.exact = w.exact || !tra_dtype_is_float(s->ref[i].node->type.dtype);
+        w.mixed = w.mixed || s->ref[i].node->type.dtype != TRA_F64;
+    }
     for (int i = 0; i < s->nrefs; i++)
         if (!add_operand(&w, s, &s->ref[i])) return NULL;
     s->node = tra_lower(&w, s->expr, s->fold, s->nout, s->out);

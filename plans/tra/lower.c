@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 /* A list of labels in order. */
@@ -222,10 +223,25 @@ static tra_node *arrange(tra_lowering *w, tra_node *x, const labels *key, tra_sc
 
 static bool is_arg(const tra_scalar *e, int i) { return e && e->op == TRA_S_ARG && e->arg == i; }
 
+/* e of n operands v, of which a sum is made: computed as i64 where it is of narrower integers. */
+static const tra_scalar *widened(tra_lowering *w, const tra_scalar *e, int n, const int *v) {
+    bool reals = false, narrow = false;
+    for (int i = 0; i < n; i++) {
+        tra_dtype t = w->op[v[i]].node->type.dtype;
+        reals = reals || tra_dtype_is_float(t);
+        narrow = narrow || (!tra_dtype_is_float(t) && tra_dtype_rows[t].sum != t);
+    }
+    bool computes = e->op != TRA_S_ARG && (e->a->op != TRA_S_ARG || e->b || e->op == TRA_S_NEG || e->op == TRA_S_ABS);
+    return w->sums && narrow && computes && !(reals && n == 2 && is_arg(e->a, 0) && is_arg(e->b, 1))
+               ? make(w, TRA_S_WIDE, e, NULL)
+               : e;
+}
+
 /* The kernel of e, a function of each element alone; NULL for the identity. */
 static const tra_kernel *map_kernel(tra_lowering *w, const tra_scalar *e, const char *const *names) {
     if (e->op == TRA_S_ARG) return NULL;
-    if (!e->b && is_arg(e->a, 0)) return named(w, tra_scalar_text(e->op), TRA_USE_MAP, 0, 0);
+    if (!e->b && is_arg(e->a, 0) && tra_scalar_find(tra_scalar_text(e->op), 1) >= 0)
+        return named(w, tra_scalar_text(e->op), TRA_USE_MAP, 0, 0);
     if (e->op == TRA_S_MUL && e->a->op == TRA_S_CONST && is_arg(e->b, 0))
         return named(w, "scale", TRA_USE_MAP, 1, e->a->value);
     if (e->op == TRA_S_MUL && e->b->op == TRA_S_CONST && is_arg(e->a, 0))
@@ -243,7 +259,8 @@ static tra_node *apply1(tra_lowering *w, const tra_scalar *expr, int x, tra_scal
     labels key = {.n = a->n};
     memcpy(key.v, a->label, (size_t)a->n * sizeof key.v[0]);
     name_arguments(w, 1, &x, names);
-    const tra_kernel *map = a->n == out->n ? map_kernel(w, e, names) : NULL, *k = map;
+    const tra_scalar *each = e->op == TRA_S_ARG ? e : widened(w, e, 1, &x);
+    const tra_kernel *map = a->n == out->n ? map_kernel(w, each, names) : NULL, *k = map;
     if (a->n > out->n || !same_list(a->n, a->label, out->n, out->v)) {
         const tra_scalar *inside = a->n > out->n ? e : argument(w, 0); /* what moves is computed after it moved */
         tra_status s = tra_kernel_aligned(w->b->arena, einstein(w, 1, &x, out, text), inside, fold, names, &k, &err);
@@ -284,10 +301,13 @@ static const tra_kernel *pair_kernel(tra_lowering *w, const tra_scalar *e, const
     tra_err err = {0};
     name_arguments(w, 2, v, names);
     if (same_list(x->n, x->label, out->n, out->v) && is_suffix(x, y)) {
+        e = widened(w, e, 2, v);
         known = pair_name(e, y->n < x->n);
         return known ? named(w, known, TRA_USE_JOIN, 0, 0) : tra_kernel_lambda(w->b->arena, e, 2, names);
     }
     bool matrices = x->n == 2 && y->n == 2 && out->n == 2 && x->label[1] == y->label[0];
+    if (set_of(out->n, out->v) == (set_of(x->n, x->label) | set_of(y->n, y->label))) /* nothing is summed here */
+        e = widened(w, e, 2, v);
     known = pair_name(e, false);
     if (matrices && fold == TRA_S_ADD && known && e->op == TRA_S_MUL && out->v[0] == x->label[0] &&
         out->v[1] == y->label[1] && x->label[0] != y->label[1])
@@ -379,6 +399,23 @@ static void add_part(tra_lowering *w, parts *p, const tra_scalar *e, double time
 
 static bool is_number(const tra_scalar *e) { return e->op == TRA_S_CONST; }
 static bool by_number(const tra_scalar *e) { return e->op == TRA_S_DIV && is_number(e->b) && e->b->value != 0; }
+
+/* May the sum of e be taken apart? Where all is of floating types it may, but for roundings. Integers must come out as
+ * written, and of the type that is written: whole numbers alone go with them, and what divides stays where it is.
+ * Comparisons and functions are like operands, unless operands of other types than f64 are beside them. */
+static bool comes_apart(const tra_lowering *w, const tra_scalar *e) {
+    if (!w->exact) return true;
+    switch (e->op) {
+    case TRA_S_ARG: return true;
+    case TRA_S_CONST: return e->value == rint(e->value);
+    case TRA_S_NEG: return comes_apart(w, e->a);
+    case TRA_S_ADD:
+    case TRA_S_SUB:
+    case TRA_S_MUL: return comes_apart(w, e->a) && comes_apart(w, e->b);
+    case TRA_S_DIV: return !w->mixed && !is_number(e->b) && comes_apart(w, e->a);
+    default: return !w->mixed;
+    }
+}
 
 /* e as a sum of terms with numbers before them. */
 static void split_terms(tra_lowering *w, const tra_scalar *e, double times, parts *out) {
@@ -525,6 +562,7 @@ static tra_node *sum_terms(tra_lowering *w, const parts *terms, uint64_t all, do
 static tra_node *eval(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale, const labels *out) {
     uint64_t all = labels_of(w, e);
     if (fold != TRA_S_ADD || all == set_of(out->n, out->v)) return apply(w, e, fold, scale, out);
+    if (!comes_apart(w, e)) return apply(w, e, fold, scale, out);
     if (is_product(e) && count_arguments(e) > 1) return sum_product(w, e, scale, out);
     if (covered(w, e, all)) return apply(w, e, fold, scale, out);
     parts terms = {0};

@@ -421,7 +421,7 @@ static tra_status type_agg(tra_arena *a, tra_node *n, tra_catalog *out, tra_err 
         tra_str_free(&name);
         return s;
     }
-    n->type.dtype = tra_kernel_dtype(n->kernel, TRA_USE_AGG, x->dtype);
+    n->type.dtype = tra_kernel_dtype(n->kernel, TRA_USE_AGG, x->dtype, x->dtype);
     TRA_TRY(unary_catalog(a, n, out, &sample, e));
     return agg_cuts(n, &sample, e);
 }
@@ -429,7 +429,7 @@ static tra_status type_agg(tra_arena *a, tra_node *n, tra_catalog *out, tra_err 
 static tra_status type_transform(tra_arena *a, tra_node *n, tra_catalog *out, tra_err *e) {
     const tra_type *x = &n->in[0]->type;
     tra_sample sample;
-    n->type.dtype = tra_kernel_dtype(n->kernel, TRA_USE_MAP, x->dtype);
+    n->type.dtype = tra_kernel_dtype(n->kernel, TRA_USE_MAP, x->dtype, x->dtype);
     memcpy(n->type.cut, x->cut, sizeof x->cut);
     TRA_TRY(unary_catalog(a, n, out, &sample, e));
     return map_cuts(n->kernel, &sample.l, n->type.cut, &x->cat->frontier, e);
@@ -437,8 +437,7 @@ static tra_status type_transform(tra_arena *a, tra_node *n, tra_catalog *out, tr
 
 static tra_status type_join(tra_arena *a, tra_node *n, const char **warn, tra_catalog *out, tra_err *e) {
     tra_sample sample;
-    n->type.dtype =
-        tra_kernel_dtype(n->kernel, TRA_USE_JOIN, tra_dtype_join(n->in[0]->type.dtype, n->in[1]->type.dtype));
+    n->type.dtype = tra_kernel_dtype(n->kernel, TRA_USE_JOIN, n->in[0]->type.dtype, n->in[1]->type.dtype);
     int arity = n->in[0]->type.cat->frontier.n + n->in[1]->type.cat->frontier.n - n->joinr.n;
     if (arity > TRA_MAXDIM)
         return tra_fail(e, TRA_PROGRAM, "the result would have %d key dimensions, more than %d", arity, TRA_MAXDIM);

@@ -7,16 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void number(tra_str *s, double v) {
-    if (isnan(v))
-        tra_str_add(s, "NaN");
-    else if (isinf(v))
-        tra_str_add(s, v > 0 ? "Infinity" : "-Infinity");
-    else
-        tra_str_printf(s, v == 0 ? "%.1f" : "%.17g", v); /* -0 would lose its sign as a whole number */
-}
-
 /* ---- inputs ------------------------------------------------------------------------------------------------- */
+
+/* An integer of at most so many bits, many of fewer. */
+static int64_t integer(gen *g, int bits) {
+    int64_t v = (int64_t)(rng_next(&g->g) >> (64 - rng_range(&g->g, 1, bits)));
+    return rng_chance(&g->g, 50) ? v : -v;
+}
 
 static double value(gen *g) {
     if (g->special && rng_chance(&g->g, 6)) {
@@ -24,6 +21,17 @@ static double value(gen *g) {
         return odd[rng_below(&g->g, 4)];
     }
     return g->integers ? (double)rng_range(&g->g, -4, 4) : rng_normal(&g->g);
+}
+
+static ref_num element(gen *g, tra_dtype t, void *data, int64_t i) {
+    switch (t) {
+    case TRA_F64: return ((double *)data)[i] = value(g);
+    case TRA_F32: return ((float *)data)[i] = (float)value(g);
+    case TRA_I64: return ((int64_t *)data)[i] = g->far ? integer(g, 62) : rng_range(&g->g, -4, 4);
+    case TRA_I32: return ((int32_t *)data)[i] = (int32_t)(g->far ? integer(g, 31) : rng_range(&g->g, -4, 4));
+    case TRA_BOOL: return ((uint8_t *)data)[i] = rng_chance(&g->g, 50);
+    }
+    return 0;
 }
 
 /* The catalog of a tensor in blocks of which some may be missing. */
@@ -65,22 +73,18 @@ static tra_status write_input(gen *g, const char *spec, const tra_type *t, tra_s
         tra_dims key, ext;
         tra_catalog_key(t->cat, i, &key);
         tra_catalog_ext(t->cat, i, &ext);
-        double f64[4096];
-        float f32[4096];
+        double data[4096];
         tra_str_add(json, i ? ",\n{\"key\":" : "{\"key\":");
         append_list(json, key.n, key.v);
         tra_str_add(json, ",\"ext\":");
         append_list(json, ext.n, ext.v);
         tra_str_add(json, ",\"data\":[");
         for (int64_t j = 0, n = tra_catalog_floats1(t->cat, i); j < n; j++) {
-            double v = value(g);
-            f32[j] = (float)v;
-            f64[j] = t->dtype == TRA_F32 ? (double)f32[j] : v;
             if (j) tra_str_add(json, ",");
-            number(json, f64[j]);
+            json_number(json, t->dtype, element(g, t->dtype, data, j));
         }
         tra_str_add(json, "]}");
-        s = tra_writer_put(w, i, t->dtype == TRA_F32 ? (void *)f32 : (void *)f64, scratch, e);
+        s = tra_writer_put(w, i, data, scratch, e);
     }
     tra_str_add(json, "]");
     free(scratch);
@@ -287,7 +291,10 @@ static void note_kernels(counts *c, const relation *r) {
 static tra_status make(gen *g, tra_err *e) {
     static const int64_t extents[] = {2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13}, large[] = {37, 48, 50, 61};
     int inputs = (int)rng_range(&g->g, 1, 3), wanted = (int)rng_range(&g->g, 1, 8);
-    int types = (int)rng_below(&g->g, 10); /* 0..5 all f64, 6..7 all f32, 8..9 mixed */
+    static const char *const some[] = {"0",  "0", "0", "0", "0",  "1",  "1",     "01",
+                                       "01", "2", "2", "3", "24", "02", "01234", "01234"};
+    const char *types = some[rng_below(&g->g, 16)]; /* digits of tra_dtype */
+    g->far = rng_chance(&g->g, 15);
     g->integers = rng_chance(&g->g, 60);
     g->special = rng_chance(&g->g, 10);
     g->einsum = rng_chance(&g->g, 40);
@@ -301,7 +308,7 @@ static tra_status make(gen *g, tra_err *e) {
         g->block[d] = g->large ? rng_range(&g->g, 9, 16) : rng_range(&g->g, 1, 5);
     }
     for (int i = 0; i < inputs; i++)
-        TRA_TRY(make_input(g, i, types < 6 || (types > 7 && rng_chance(&g->g, 50)) ? TRA_F64 : TRA_F32, e));
+        TRA_TRY(make_input(g, i, (tra_dtype)(types[rng_below(&g->g, (int64_t)strlen(types))] - '0'), e));
     TRA_TRY(retype(g, e));
     for (int tries = 0; tries < 60 && g->n < inputs + wanted; tries++) {
         relation *r = &g->v[g->n];

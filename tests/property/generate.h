@@ -25,6 +25,7 @@ typedef struct gen {
     tra_arena *a;
     const char *dir;
     bool integers, special, einsum; /* einsum: most statements are such */
+    bool far;                       /* some integers are near the limits of their type */
     bool large;                     /* its relations take more than the least budget for blocks */
     tra_graph *graph;               /* of what there is so far */
     int n;

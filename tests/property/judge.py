@@ -11,14 +11,92 @@ import sys
 import numpy as np
 
 
+# ---- element types --------------------------------------------------------------------------------------------------
+# Floats are arrays of float64; integers and bools are arrays of Python's own integers, which have no limits, and are
+# compared with the limits of their type.
+
+FLOATS = {"f64": np.float64, "f32": np.float32}
+LIMITS = {"i64": (-2**63, 2**63 - 1), "i32": (-2**31, 2**31 - 1), "bool": (0, 1)}
+
+
+class Overflow(Exception):
+    pass
+
+
+def fit(t, a):
+    if t in FLOATS:
+        return np.asarray(a, np.float64).astype(FLOATS[t]).astype(np.float64)
+    a = np.asarray(a, object)
+    least, most = LIMITS[t]
+    if a.size and (a.min() < least or a.max() > most):
+        raise Overflow()
+    return a
+
+
+def join(a, b):
+    """The type that holds both."""
+    if a == b or b == "bool":
+        return a
+    if a == "bool":
+        return b
+    return "f64" if a in FLOATS or b in FLOATS else "i64"
+
+
+def summed(t):
+    return t if t in FLOATS else "i64"
+
+
+def real(t):
+    return t if t in FLOATS else "f64"
+
+
+def floats(a):
+    return np.asarray(a, np.float64)
+
+
+def zeros(t, shape):
+    return np.zeros(shape) if t in FLOATS else np.full(shape, 0, object)
+
+
+class Value:
+    """An array of elements of type t; t None: a number that the program writes."""
+
+    def __init__(self, t, a):
+        self.t, self.a = t, a
+
+
+def literal(v, t):
+    """The type that a number takes beside elements of type t."""
+    if t in FLOATS:
+        return t
+    if v != np.rint(v) or abs(v) >= 2.0**63:
+        return "f64"
+    return "i64" if t == "i64" or not -2**31 <= v < 2**31 else "i32"
+
+
+def common(x, y):
+    tx = literal(x.a, y.t) if x.t is None else x.t
+    ty = literal(y.a, x.t) if y.t is None else y.t
+    return join(tx, ty)
+
+
+def taken(x, t):
+    """The elements of x as such of type t."""
+    if t in FLOATS:
+        v = floats(x.a)
+        return v.astype(FLOATS[t]).astype(np.float64) if x.t is None else v
+    return np.array(int(x.a), object) if x.t is None else x.a
+
+
 class Relation:
     """tuples: {key: array}; cut: for each array dimension the set of key dimensions that cut it."""
 
     def __init__(self, keys, rank, dtype, tuples, cut, bound=None):
-        """bound: what the operator makes of its inputs' bounds (None: nothing). It counts where tuples may be missing."""
+        """dtype: its name. bound: what the operator makes of its inputs' bounds (None: nothing). It counts where tuples
+        may be missing."""
         self.keys, self.rank, self.dtype, self.cut = keys, rank, dtype, cut
         with np.errstate(all="ignore"):
-            self.tuples = {k: np.asarray(a, np.float64).astype(dtype).astype(np.float64) for k, a in tuples.items()}
+            self.tuples = {k: fit(dtype, a) for k, a in tuples.items()}
         shapes = [a.shape for a in self.tuples.values()]
         self.bound = tuple(max(s[d] for s in shapes) for d in range(rank)) if shapes else (0,) * rank
         if bound is not None and len(bound) == rank and not self.complete():
@@ -63,69 +141,145 @@ def key_variables(x):
     return {x[1]} if x[0] == "x" else set().union(*[key_variables(a) for a in x[1:]])
 
 
-SCALARS = {
-    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "^": np.power, "max": np.maximum, "min": np.minimum,
-    "<": lambda a, b: np.less(a, b) * 1.0, "<=": lambda a, b: np.less_equal(a, b) * 1.0,
-    ">": lambda a, b: np.greater(a, b) * 1.0, ">=": lambda a, b: np.greater_equal(a, b) * 1.0,
-    "==": lambda a, b: np.equal(a, b) * 1.0, "!=": lambda a, b: np.not_equal(a, b) * 1.0,
-    "neg": np.negative, "abs": np.abs, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "tanh": np.tanh,
-    "sigmoid": lambda a: 1 / (1 + np.exp(-a)), "relu": lambda a: np.maximum(a, 0.0), "square": lambda a: a * a,
-    "relu_grad": lambda a: (a > 0) * 1.0}
+COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal,
+           "!=": np.not_equal}
+REAL = {"/": np.divide, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "tanh": np.tanh,
+        "sigmoid": lambda a: 1 / (1 + np.exp(-a))}
+ANY = {"+": np.add, "-": np.subtract, "*": np.multiply, "max": np.maximum, "min": np.minimum, "neg": np.negative,
+       "abs": np.abs, "relu": lambda a: np.maximum(a, 0), "square": lambda a: a * a, "^": np.power,
+       "relu_grad": lambda a: np.where(a > 0, 1, 0)}
 
 
-def scalar_value(x, args):
+def apply(op, xs, wide=False):
+    """wide: the arithmetic of integers gives i64, as below a sum or a product over labels."""
+    x, y = xs[0], xs[-1]
+    if x.t is None and y.t is None:
+        f = COMPARE.get(op) or REAL.get(op) or ANY[op]
+        return Value(None, np.float64(f(*[v.a for v in xs]) * 1.0))
+    t = common(x, y)
+    if op in COMPARE:
+        return Value("bool", np.asarray(COMPARE[op](taken(x, t), taken(y, t)), object) * 1)
+    if op in REAL:
+        t = real(t)
+        return Value(t, REAL[op](*[taken(v, t) for v in xs]))
+    if op == "^":
+        whole = y.t is None and y.a >= 0 and y.a == np.rint(y.a)
+        t = x.t if whole and x.t is not None else real(t)
+    if t not in FLOATS:
+        if wide and op in ("+", "-", "*", "neg", "abs", "^", "square"):
+            t = "i64"
+        elif t == "bool" and op in ("+", "-", "neg"):
+            t = "i32"
+    z = ANY[op](*[taken(v, t) for v in xs])
+    return Value(t, floats(z) if t in FLOATS else fit(t, z))
+
+
+def evaluate(x, args, wide):
     if not isinstance(x, list):
-        return np.float64(x)
+        return Value(None, np.float64(x))
     if x[0] == "x":
         return args[x[1]]
-    return SCALARS[x[0]](*[scalar_value(a, args) for a in x[1:]])
+    return apply(x[0], [evaluate(a, args, wide) for a in x[1:]], wide)
+
+
+def scalar_value(x, args, wide=False):
+    r = evaluate(x, args, wide)
+    if r.t is not None:
+        return r
+    t = args[0].t
+    for a in args[1:]:
+        t = join(t, a.t)
+    t = literal(r.a, t)
+    return Value(t, taken(r, t))
+
+
+def folded(fold, t):
+    return t if fold in ("max", "min") else summed(t)
+
+
+def identity(fold, t):
+    if fold in ("sum", "prod"):
+        return {"sum": 0, "prod": 1}[fold]
+    if t in FLOATS:
+        return {"max": -np.inf, "min": np.inf}[fold]
+    return LIMITS[t][0 if fold == "max" else 1]
+
+
+UFUNCS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
+def reduce(fold, v, axes):
+    """Over these axes, from the last; the elements of v become those of the result's type."""
+    t = folded(fold, v.t)
+    a = v.a
+    for axis in sorted(axes, reverse=True):
+        a = UFUNCS[fold].reduce(a, axis=axis, initial=identity(fold, v.t))
+    a = np.asarray(a, object if t not in FLOATS else np.float64)
+    return Value(t, fit(t, a) if t not in FLOATS else a)
 
 
 # ---- kernels: each gives the array, and the cut sets of its dimensions ------------------------------------------------
 
 
-def map_shape(parts, z):
+def map_result(parts, v):
+    """What maps make of an array of zeros, for its extents and its type; None: no array has these extents."""
     try:
         for p in parts:
-            z, _ = apply_map(p, z, [set()] * z.ndim)
+            v, _ = apply_map(p, v, [set()] * v.a.ndim)
     except ValueError:
-        return None  # no array has these extents
-    return z.shape
+        return None
+    return v
 
 
-def einsum(text, *arrays):
+def blank(t, shape):
+    return Value(t, zeros(t, shape))
+
+
+def einsum(text, *values):
     """All products, then their sum. (np.einsum alone may sum before it multiplies, which differs for infinities.)"""
     left, out = text.split("->")
     rest = "".join(sorted(set(left) - set(out) - {","}))
-    products = np.einsum(left + "->" + out + rest, *arrays)
-    return products.sum(axis=tuple(range(len(out), len(out) + len(rest))))
+    labels, aligned, extent = out + rest, [], {}
+    for v, own in zip(values, left.split(",")):
+        if v.a.ndim != len(own) or any(extent.setdefault(c, n) != n for c, n in zip(own, v.a.shape)):
+            raise ValueError("extents")
+        once = sorted(set(own), key=labels.index)
+        at = np.ix_(*[range(extent[c]) for c in once]) if once else ()
+        a = v.a[tuple(at[once.index(c)] for c in own)] if own else v.a
+        aligned.append(Value(v.t, a.reshape([extent[c] if c in once else 1 for c in labels])))
+    v = aligned[0] if len(aligned) == 1 else apply("*", aligned, bool(rest))
+    return reduce("sum", v, range(len(out), len(labels))) if rest else v
 
 
-def apply_map(part, a, cut):
+def apply_map(part, v, cut):
+    a = v.a
     if isinstance(part, dict) and "einsum" in part:
         labels, out = part["einsum"].split("->")
-        return einsum(part["einsum"], a), [cut[labels.index(c)] for c in out]
+        return einsum(part["einsum"], v), [cut[labels.index(c)] for c in out]
     if isinstance(part, dict):
-        return np.broadcast_to(scalar_value(part["fn"], [a]), a.shape), cut
+        z = scalar_value(part["fn"], [v])
+        return Value(z.t, np.broadcast_to(z.a, a.shape)), cut
     if isinstance(part, list):
-        return a * part[1], cut
+        return apply("*", [v, Value(None, np.float64(part[1]))]), cut
     if part == "diag":
-        return np.diagonal(a), [cut[0] or cut[1]]
+        return Value(v.t, np.diagonal(a)), [cut[0] or cut[1]]
     if part == "transpose":
-        return a.transpose(), cut[::-1]
+        return Value(v.t, a.transpose()), cut[::-1]
     if part in ("rowsum", "rowmax", "rowmin"):
-        return {"rowsum": np.sum, "rowmax": np.max, "rowmin": np.min}[part](a, axis=-1), cut[:-1]
+        if not a.ndim:
+            raise ValueError("a row of a scalar")
+        return reduce(part[3:], v, [a.ndim - 1]), cut[:-1]
     if part == "colsum":
-        return a.sum(axis=0), cut[1:]
+        return reduce("sum", v, [0]), cut[1:]
     if part == "softmax":
-        y = np.exp(a - a.max(axis=-1, keepdims=True))
-        return y / y.sum(axis=-1, keepdims=True), cut
-    return SCALARS[part](a), cut
+        t, a = real(v.t), floats(a)
+        y = np.exp(a - a.max(axis=-1, keepdims=True, initial=-np.inf))
+        return Value(t, y / y.sum(axis=-1, keepdims=True)), cut
+    return apply(part, [v]), cut
 
 
-STRETCH = {"matvecadd": np.add, "matvecsub": np.subtract, "matvecmul": np.multiply, "matvecdiv": np.divide}
-EQUAL = {"matadd": np.add, "matsub": np.subtract, "elemmul": np.multiply, "elemdiv": np.divide, "elemmax": np.maximum,
-         "elemmin": np.minimum}
+STRETCH = {"matvecadd": "+", "matvecsub": "-", "matvecmul": "*", "matvecdiv": "/"}
+EQUAL = {"matadd": "+", "matsub": "-", "elemmul": "*", "elemdiv": "/", "elemmax": "max", "elemmin": "min"}
 
 
 def pair_cut(stretch, cx, cy, bx, by):
@@ -154,18 +308,18 @@ def apply_join(part, x, y, cx, cy, bx, by):
     if part == "matmul":
         return einsum("ij,jk->ik", x, y), [cx[0], cy[1]]
     if part == "outer":
-        return np.multiply.outer(x, y), cx + cy
-    may_meet(x, y, bx, by)
+        a = Value(x.t, x.a.reshape(x.a.shape + (1,) * y.a.ndim))
+        return apply("*", [a, y]), cx + cy
+    may_meet(x.a, y.a, bx, by)
     if isinstance(part, dict):
         z = scalar_value(part["fn"], [x, y])
-        return np.broadcast_to(z, np.broadcast(x, y).shape), pair_cut(True, cx, cy, bx, by)
+        return Value(z.t, np.broadcast_to(z.a, np.broadcast(x.a, y.a).shape)), pair_cut(True, cx, cy, bx, by)
     if part in EQUAL:
-        assert x.shape == y.shape, "%s of %s and %s" % (part, x.shape, y.shape)
-    return (STRETCH.get(part) or EQUAL[part])(x, y), pair_cut(part in STRETCH, cx, cy, bx, by)
+        assert x.a.shape == y.a.shape, "%s of %s and %s" % (part, x.a.shape, y.a.shape)
+    return apply(STRETCH.get(part) or EQUAL[part], [x, y]), pair_cut(part in STRETCH, cx, cy, bx, by)
 
 
-AGGREGATES = {"matadd": (np.add, 0.0), "elemmul": (np.multiply, 1.0), "elemmax": (np.maximum, -np.inf),
-              "elemmin": (np.minimum, np.inf)}
+AGGREGATES = {"matadd": "sum", "elemmul": "prod", "elemmax": "max", "elemmin": "min"}
 
 
 def extreme(which, members, rel):
@@ -174,7 +328,7 @@ def extreme(which, members, rel):
     best = None
     for key, a in members:
         for at in itertools.product(*[range(n) for n in a.shape]):
-            v = a[at]
+            v = float(a[at])
             whole = [place(key)[d] + at[d] for d in range(len(at))]
             index = 0
             for w, n in zip(whole, shape):
@@ -216,30 +370,34 @@ def do_join(op, x, y):
             k += 1
     cy = [{place[key] for key in s} for s in y.cut or []]
     bx, by = x.bound, y.bound
-    dtype = x.dtype if x.dtype == y.dtype else np.float64
-    parts = rounded(op["kernel"], dtype)
+    parts = op["kernel"]
+
+    def both(a, b):
+        z, c = apply_join(parts[0], a, b, x.cut or [set()] * x.rank, cy or [set()] * y.rank, bx, by)
+        for p in parts[1:]:
+            z, c = apply_map(p, z, c)
+        return z, c
     out, cut = {}, None
     for kx, a in x.tuples.items():
         for ky, b in y.tuples.items():
             if [kx[d] for d in l] != [ky[d] for d in r]:
                 continue
-            z, cut = apply_join(parts[0], a, b, x.cut, cy, bx, by)
-            for p in parts[1:]:
-                z, cut = apply_map(p, z, cut)
-            out[kx + tuple(ky[d] for d in range(y.keys) if d not in r)] = z
+            z, cut = both(Value(x.dtype, a), Value(y.dtype, b))
+            out[kx + tuple(ky[d] for d in range(y.keys) if d not in r)] = z.a
     try:
-        assert x.tuples and y.tuples
-        z, c = apply_join(parts[0], np.zeros(bx), np.zeros(by), x.cut or [set()] * x.rank, cy or [set()] * y.rank, bx, by)
-        for p in parts[1:]:
-            z, c = apply_map(p, z, c)
-        bound = z.shape
+        bound = both(blank(x.dtype, bx), blank(y.dtype, by))[0].a.shape if x.tuples and y.tuples else None
     except (AssertionError, ValueError):
         bound = None  # bounds that no pair of arrays has together
+    if out:
+        dtype = z.t
+    else:
+        bx, by = (1,) * x.rank, (1,) * y.rank
+        dtype = both(blank(x.dtype, bx), blank(y.dtype, by))[0].t
     return Relation(k, len(cut) if cut is not None else 0, dtype, out, cut, bound)
 
 
 def do_agg(op, x):
-    group, parts = op["group"], rounded(op["kernel"], x.dtype)
+    group, parts = op["group"], op["kernel"]
     index = parts[0] in ("minindex", "maxindex")
     groups = {}
     for key in sorted(x.tuples):
@@ -247,26 +405,30 @@ def do_agg(op, x):
     out = {}
     cut0 = [{group.index(k) for k in s} if all(k in group for k in s) else set() for s in x.cut or []]
     cut = [set()] if index else cut0
+    fold = AGGREGATES.get(parts[0])
+    first = "f64" if index else folded(fold, x.dtype)
     for key, members in groups.items():
         if index:
             z = extreme(parts[0], members, x)
         else:
-            f, identity = AGGREGATES[parts[0]]
-            z = np.full([max(a.shape[d] for _, a in members) for d in range(x.rank)], identity)
+            shape = [max(a.shape[d] for _, a in members) for d in range(x.rank)]
+            z = np.full(shape, identity(fold, x.dtype), np.float64 if first in FLOATS else object)
             for _, a in members:
                 box = tuple(slice(0, n) for n in a.shape)
-                z[box] = f(z[box], a)
+                z[box] = UFUNCS[fold](z[box], a)
+            if first not in FLOATS:
+                z = fit(first, z)
         c = cut
+        v = Value(first, z)
         for p in parts[1:]:
-            z, c = apply_map(p, z, c)
-        out[key] = z
+            v, c = apply_map(p, v, c)
+        out[key] = v.a
     if groups:
         cut = c
-    bound = None
-    if groups:
-        z = np.zeros(2 if index else x.bound)
-        bound = map_shape(parts[1:], z)
-    return Relation(len(group), len(cut), np.float64 if index else x.dtype, out, cut, bound)
+    shape = (2,) if index else x.bound
+    bound = map_result(parts[1:], blank(first, shape)) if groups else None
+    one = map_result(parts[1:], blank(first, [1] * len(shape)))
+    return Relation(len(group), len(cut), one.t if one else first, out, cut, bound.a.shape if bound else None)
 
 
 def do_rekey(op, x):
@@ -290,15 +452,14 @@ def do_filter(op, x):
 def do_transform(op, x):
     out, cut = {}, None
     for key, a in x.tuples.items():
-        z, cut = a, x.cut
-        for p in rounded(op["kernel"], x.dtype):
+        z, cut = Value(x.dtype, a), x.cut
+        for p in op["kernel"]:
             z, cut = apply_map(p, z, cut)
-        out[key] = z
-    bound = None
-    if x.tuples:
-        z = np.zeros(x.bound)
-        bound = map_shape(op["kernel"], z)
-    return Relation(x.keys, len(cut) if cut is not None else 0, x.dtype, out, cut, bound)
+        out[key] = z.a
+    bound = map_result(op["kernel"], blank(x.dtype, x.bound)) if x.tuples else None
+    one = z if out else map_result(op["kernel"], blank(x.dtype, [1] * x.rank))
+    return Relation(x.keys, len(cut) if cut is not None else 0, one.t if one else x.dtype, out, cut,
+                    bound.a.shape if bound else None)
 
 
 def do_tile(op, x):
@@ -331,7 +492,7 @@ def do_repart(op, x):
     if not x.tuples and op["bound"]:
         return Relation(x.keys, x.rank, x.dtype, {}, cut)
     place, shape = layout(x)
-    whole = np.zeros(shape)
+    whole = zeros(x.dtype, shape)
     for key, a in x.tuples.items():
         whole[tuple(slice(o, o + n) for o, n in zip(place(key), a.shape))] = a
     if "parts" in op:
@@ -346,7 +507,7 @@ def do_repart(op, x):
 
 def whole(x, shape):
     """The tensor that x stands for; holes are zeros."""
-    out = np.zeros(shape)
+    out = zeros(x.dtype, shape)
     if x.tuples:
         place, _ = layout(x)
         for key, a in x.tuples.items():
@@ -360,31 +521,27 @@ def in_blocks(z, block, dtype):
     return Relation(z.ndim, z.ndim, dtype, tuples, [{d} for d in range(z.ndim)])
 
 
-FOLDS = {"sum": np.sum, "prod": np.prod, "max": np.max, "min": np.min}
-
-
 def do_einsum(op, *xs):
     """By the definition: the expression for every combination of the labels, then the aggregation."""
     extents = op["extents"]
     labels = sorted({c for ref in op["refs"] for c in ref})
     args, used = [], set()
-    types = {xs[i].dtype for i in key_variables(op["expr"])}
-    dtype = types.pop() if len(types) == 1 else np.float64
     for x, ref in zip(xs, op["refs"]):
         a = whole(x, [extents[c] for c in ref])
         own = sorted(set(ref))
-        a = np.einsum(a, [labels.index(c) for c in ref], [labels.index(c) for c in own])
-        args.append(a.reshape([extents[c] if c in own else 1 for c in labels]))
-    expr = rounded([op["expr"]], dtype)[0]
+        at = np.ix_(*[range(extents[c]) for c in own]) if own else ()
+        a = a[tuple(at[own.index(c)] for c in ref)] if ref else a
+        args.append(Value(x.dtype, a.reshape([extents[c] if c in own else 1 for c in labels])))
     for i in key_variables(op["expr"]):
         used |= set(op["refs"][i])
-    z = np.broadcast_to(scalar_value(expr, args), [extents[c] if c in used else 1 for c in labels])
-    gone = tuple(n for n, c in enumerate(labels) if c in used and c not in op["left"])
+    gone = [n for n, c in enumerate(labels) if c in used and c not in op["left"]]
+    v = scalar_value(op["expr"], args, bool(gone) and op["fold"] in ("sum", "prod"))
+    v = Value(v.t, np.broadcast_to(v.a, [extents[c] if c in used else 1 for c in labels]))
     if gone:
-        z = FOLDS[op["fold"]](z, axis=gone, keepdims=True)
+        v = reduce(op["fold"], v, gone)
     kept = [c for c in labels if c in op["left"]]
-    z = z.reshape([extents[c] for c in kept]).transpose([kept.index(c) for c in op["left"]])
-    return in_blocks(z, op["bound"], dtype)
+    z = v.a.reshape([extents[c] for c in kept]).transpose([kept.index(c) for c in op["left"]])
+    return in_blocks(z, op["bound"], v.t)
 
 
 def tensor_shape(x):
@@ -393,30 +550,17 @@ def tensor_shape(x):
 
 def do_softmax(op, x):
     if not x.tuples:
-        return in_blocks(np.zeros([0] * len(op["bound"])), op["bound"], x.dtype)
-    z = whole(x, tensor_shape(x))
+        return in_blocks(np.zeros([0] * len(op["bound"])), op["bound"], real(x.dtype))
+    z = floats(whole(x, tensor_shape(x)))
     z = np.exp(z - z.max(axis=-1, keepdims=True))
     z = z / z.sum(axis=-1, keepdims=True)
-    return in_blocks(z, op["bound"], x.dtype)
+    return in_blocks(z, op["bound"], real(x.dtype))
 
 
 def do_transpose(op, x):
     if not x.tuples and op["bound"]:
-        return in_blocks(np.zeros([0] * len(op["bound"])), op["bound"], x.dtype)
+        return in_blocks(zeros(x.dtype, [0] * len(op["bound"])), op["bound"], x.dtype)
     return in_blocks(whole(x, tensor_shape(x)).transpose(), op["bound"], x.dtype)
-
-
-def rounded(parts, dtype):
-    """Numbers that a program writes take the relation's type."""
-    def walk(p):
-        if isinstance(p, list) and p and p[0] == "x":
-            return p
-        if isinstance(p, list):
-            return [walk(v) for v in p]
-        if isinstance(p, dict):
-            return {k: walk(v) for k, v in p.items()}
-        return float(dtype(p)) if isinstance(p, (int, float)) else p
-    return [walk(p) for p in parts]
 
 
 OPERATORS = {"join": do_join, "agg": do_agg, "rekey": do_rekey, "filter": do_filter, "transform": do_transform,
@@ -428,9 +572,8 @@ OPERATORS = {"join": do_join, "agg": do_agg, "rekey": do_rekey, "filter": do_fil
 
 
 def compare(name, mine, theirs):
-    dtype = {"f64": np.float64, "f32": np.float32}[theirs["dtype"]]
-    if mine.dtype != dtype:
-        return "%s is %s, not %s" % (name, theirs["dtype"], np.dtype(mine.dtype).name)
+    if mine.dtype != theirs["dtype"]:
+        return "%s is %s, not %s" % (name, theirs["dtype"], mine.dtype)
     got = {tuple(t["key"]): t for t in theirs["tuples"]}
     if set(got) != set(mine.tuples):
         return "%s has the keys %s, not %s" % (name, sorted(got), sorted(mine.tuples))
@@ -438,7 +581,11 @@ def compare(name, mine, theirs):
         t = got[key]
         if tuple(t["ext"]) != want.shape:
             return "%s%s is of extents %s, not %s" % (name, key, t["ext"], want.shape)
-        v, w = np.array(t["data"], np.float64), want.ravel()
+        if mine.dtype not in FLOATS and "tol" not in t:
+            if list(want.ravel()) != t["data"]:
+                return "%s%s is %s, not %s" % (name, key, t["data"], list(want.ravel()))
+            continue
+        v, w = np.array(t["data"], np.float64), floats(want.ravel())
         tol = np.array(t.get("tol", np.zeros(v.shape)), np.float64)
         with np.errstate(all="ignore"):
             good = (v == w) | (np.isnan(v) & np.isnan(w)) | (np.abs(v - w) <= tol) | np.isinf(tol)
@@ -451,12 +598,17 @@ def compare(name, mine, theirs):
 def judge(program):
     have = {}
     for x in program["inputs"]:
-        dtype = {"f64": np.float64, "f32": np.float32}[x["dtype"]]
-        tuples = {tuple(t["key"]): np.array(t["data"], np.float64).reshape(t["ext"]) for t in x["tuples"]}
-        have[x["name"]] = Relation(x["keys"], x["rank"], dtype, tuples, [{d} for d in range(x["rank"])], x["bound"])
-    for op in program["operators"]:
-        with np.errstate(all="ignore"):
-            have[op["name"]] = OPERATORS[op["op"]](op, *[have[i] for i in op["in"]])
+        kind = np.float64 if x["dtype"] in FLOATS else object
+        tuples = {tuple(t["key"]): np.array(t["data"], kind).reshape(t["ext"]) for t in x["tuples"]}
+        have[x["name"]] = Relation(x["keys"], x["rank"], x["dtype"], tuples, [{d} for d in range(x["rank"])], x["bound"])
+    try:
+        for op in program["operators"]:
+            with np.errstate(all="ignore"):
+                have[op["name"]] = OPERATORS[op["op"]](op, *[have[i] for i in op["in"]])
+    except Overflow:
+        return None if program["overflow"] else "an integer does not fit its type here"
+    if program["overflow"]:
+        return "all integers fit their types here"
     for name, theirs in program["results"].items():
         wrong = compare(name, have[name], theirs)
         if wrong:

@@ -39,6 +39,7 @@ enum { DRAWN = 13 };
 extern const char *const drawn_names[DRAWN];
 typedef struct counts {
     int64_t drawn[DRAWN], kept[DRAWN]; /* by operator: as in drawn_names */
+    int64_t overflows;                 /* programs of which an integer does not fit its type */
     char kernels[4096];                /* names of the kernels in programs that were kept, each with spaces around */
 } counts;
 TRA_MUSTUSE tra_status generate(uint64_t seed, uint64_t index, const char *dir, tra_str *judge, counts *c, tra_err *e);
@@ -52,11 +53,17 @@ typedef struct expected {
     const tra_ref_rel **v; /* by node id; every node */
     double ***tol;         /* by node id, tuple, element: how far a right answer may be; infinity: anything goes */
     bool *exact;           /* by node id: small integers through and through */
+    bool overflow;         /* an integer does not fit its type: there are no results, */
+    bool may;              /* but a plan may get by without it */
+    bool loose;            /* parts of sums or products might not fit */
 } expected;
+/* Also TRA_OK where an integer does not fit; TRA_NO: what it gives is not known. */
 TRA_MUSTUSE tra_status expect(const tra_graph *g, uint64_t seed, tra_arena *a, expected *out, tra_err *e);
 
 /* Is v within tol of the expected w (NaN only for NaN, infinities themselves)? */
-bool close_enough(double v, double w, double tol);
+bool close_enough(ref_num v, ref_num w, double tol);
+bool same_numbers(const ref_num *v, const ref_num *w, int64_t n); /* to the bit, but for which NaN */
+void json_number(tra_str *s, tra_dtype t, ref_num v);
 
 /* Reads the relation `spec` as the reference reads inputs, and compares keys, extents and element type with `type`. */
 TRA_MUSTUSE tra_status read_back(const char *spec, const tra_type *type, tra_arena *a, tra_ref_rel *out, tra_err *e);

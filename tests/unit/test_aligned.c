@@ -1,7 +1,7 @@
 /* Scalar expressions over aligned labels with reductions: against a loop over every combination of the labels. */
 #include "check.h"
 
-#include "../../lib/kernel/kernel.h"
+#include "../../lib/kernel/kernel_int.h"
 
 #include <string.h>
 
@@ -31,7 +31,7 @@ static tra_scalar *num(double v) {
 }
 
 static double value(const tra_array *a, int64_t i) {
-    return a->dtype == TRA_F64 ? ((double *)a->data)[i] : ((float *)a->data)[i];
+    return tra_get(a->data, a->dtype, i);
 }
 
 static tra_array array(tra_dtype t, tra_dims ext, bool fill) {
@@ -40,10 +40,8 @@ static tra_array array(tra_dtype t, tra_dims ext, bool fill) {
     tra_array a = {t, ext, aligned_alloc(64, ((size_t)n * 8 / 64 + 1) * 64)};
     for (int64_t i = 0; i < n; i++) {
         double v = fill ? (double)(1 + below(4)) / 2 : NAN;
-        if (t == TRA_F64)
-            ((double *)a.data)[i] = v;
-        else
-            ((float *)a.data)[i] = (float)v;
+        if (!tra_dtype_is_float(t) && isnan(v)) v = 77; /* not to be read */
+        tra_store(a.data, t, i, 1, &v, TRA_F64, 1);
     }
     return a;
 }
@@ -83,7 +81,8 @@ static void try(const char *text, const tra_scalar *expr, tra_scalar_op op, cons
                         : tra_kernel_shape1(k, &a[0].ext, &ext, NULL, &e);
     CHECK_OK(st, e);
     CHECK_INT(ext.n, strlen(out));
-    tra_array got = array(t, ext, false);
+    tra_dtype to = tra_kernel_dtype(k, two ? TRA_USE_JOIN : TRA_USE_MAP, t, t);
+    tra_array got = array(to, ext, false);
     if (two)
         tra_kernel_join(k, &a[0], &a[1], &got, NULL);
     else

@@ -84,7 +84,7 @@ static tra_ref_rel *random_input(const tra_node *n, tra_arena *a, bool special) 
         tra_catalog_key(c, t, &r->v[t].key);
         tra_catalog_ext(c, t, &r->v[t].ext);
         int64_t size = tra_catalog_floats1(c, t);
-        r->v[t].data = tra_news(a, double, size);
+        r->v[t].data = tra_news(a, ref_num, size);
         for (int64_t i = 0; i < size; i++) r->v[t].data[i] = value(special);
     }
     return r;
@@ -99,7 +99,7 @@ static const char *differ(const tra_ref_rel *x, const tra_ref_rel *y) {
         if (!tra_dims_eq(&x->v[t].ext, &y->v[t].ext)) return "extents";
         for (int d = 0; d < x->r; d++) size *= x->v[t].ext.v[d];
         for (int64_t i = 0; i < size; i++) {
-            double a = x->v[t].data[i], b = y->v[t].data[i];
+            double a = (double)x->v[t].data[i], b = (double)y->v[t].data[i];
             if (a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-9 * fmax(1, fmax(fabs(a), fabs(b)))) continue;
             return "values";
         }

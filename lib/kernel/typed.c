@@ -1,0 +1,184 @@
+/* typed.c - the element types of scalar expressions and of steps, by the rules of tra-lang(5), "Types". */
+#include "kernel_int.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* What an operand is: elements of a type, or a number that the program writes, which takes the type beside it. */
+typedef struct operand {
+    bool is_number;
+    double number;
+    tra_dtype type, in; /* in: as it is computed */
+    int at;
+} operand;
+
+/* The type that a number takes beside elements of type t. */
+static tra_dtype literal_type(double v, tra_dtype t) {
+    if (tra_dtype_is_float(t)) return t;
+    if (v != rint(v) || fabs(v) >= 0x1p63) return TRA_F64;
+    return t == TRA_I64 || v < INT32_MIN || v > INT32_MAX ? TRA_I64 : TRA_I32;
+}
+
+static tra_dtype common(const operand *x, const operand *y) {
+    if (x->is_number) return tra_dtype_join(literal_type(x->number, y->type), y->type);
+    if (y->is_number) return tra_dtype_join(literal_type(y->number, x->type), x->type);
+    return tra_dtype_join(x->type, y->type);
+}
+
+static tra_dtype float_of(tra_dtype t) { return tra_dtype_is_float(t) ? t : TRA_F64; }
+static tra_dtype int_of(tra_dtype t) { return tra_dtype_rows[t].class == TRA_CLASS_BOOL ? TRA_I32 : t; }
+
+static tra_dtype power_type(const operand *x, const operand *y) {
+    bool whole = y->is_number && y->number >= 0 && y->number == rint(y->number) && y->number < 0x1p63;
+    return whole && !x->is_number ? x->type : float_of(common(x, y));
+}
+
+/* The type of op's result, and the one in which it is computed. y is x where op has one operand. */
+static tra_dtype op_type(tra_scalar_op op, const operand *x, const operand *y, bool wide, tra_dtype *in) {
+    tra_dtype t = common(x, y), r = t;
+    switch (op) {
+    case TRA_S_CONST:
+    case TRA_S_ARG:
+    case TRA_S_MAX:
+    case TRA_S_MIN:
+    case TRA_S_RELU:
+    case TRA_S_STEP:
+    case TRA_S_WIDE: break;
+    case TRA_S_MUL:
+    case TRA_S_ABS: r = wide ? tra_sum_type(t) : t; break;
+    case TRA_S_ADD:
+    case TRA_S_SUB:
+    case TRA_S_NEG: r = wide ? tra_sum_type(t) : int_of(t); break;
+    case TRA_S_POW:
+        r = power_type(x, y);
+        if (wide) r = tra_sum_type(r);
+        break;
+    case TRA_S_LT:
+    case TRA_S_LE:
+    case TRA_S_GT:
+    case TRA_S_GE:
+    case TRA_S_EQ:
+    case TRA_S_NE: *in = tra_strip_type(t); return TRA_BOOL;
+    case TRA_S_DIV:
+    case TRA_S_EXP:
+    case TRA_S_LOG:
+    case TRA_S_SQRT:
+    case TRA_S_TANH:
+    case TRA_S_SIGMOID: r = float_of(t); break;
+    case TRA_S_COUNT: assert(!"a scalar operator");
+    }
+    *in = tra_strip_type(r);
+    return r;
+}
+
+static bool compares(tra_scalar_op op) { return op >= TRA_S_LT && op <= TRA_S_NE; }
+
+bool tra_code_is_wide(const tra_code *code) {
+    for (int i = 0; i < code->n; i++)
+        if (code->v[i].op == TRA_S_WIDE) return true;
+    return false;
+}
+
+static double number_of(tra_scalar_op op, double a, double b) {
+    const tra_scalar x = {.op = TRA_S_CONST, .value = a}, y = {.op = TRA_S_CONST, .value = b};
+    return tra_scalar_eval(&(tra_scalar){.op = op, .a = &x, .b = tra_scalar_arity(op) == 2 ? &y : NULL}, NULL);
+}
+
+static tra_source source_of(const operand *x) {
+    return (tra_source){.at = x->at, .is_number = x->is_number, .number = x->number, .from = x->in};
+}
+
+void tra_code_type(const tra_code *code, int nargs, const tra_dtype *arg, bool wide, tra_typed_insn *v,
+                   tra_typed *out) {
+    operand regs[TRA_MAXREGS], last = {.is_number = false};
+    tra_dtype all = arg[0]; /* of the arguments */
+    *out = (tra_typed){.code = code, .load = {arg[0], arg[nargs - 1]}, .alike = true, .v = v};
+    if (nargs == 2) all = tra_dtype_join(arg[0], arg[1]);
+    for (int i = 0; i < nargs; i++) {
+        out->alike = out->alike && arg[i] == all && tra_dtype_is_float(all);
+        out->load[i] = tra_strip_type(arg[i]);
+    }
+    for (int i = 0; i < code->n; i++) out->alike = out->alike && !compares(code->v[i].op);
+    out->type = all;
+    if (out->alike) return;
+    wide = wide || tra_code_is_wide(code);
+    for (int i = 0; i < code->n; i++) {
+        const tra_insn *c = &code->v[i];
+        operand x[2], r = {.at = c->d};
+        const int at[2] = {c->a, c->b};
+        for (int o = 0; o < 2 && c->op != TRA_S_CONST; o++) {
+            bool one = tra_scalar_arity(c->op) < 2;
+            if (one && o == 1)
+                x[1] = x[0];
+            else if (at[o] < 0)
+                x[o] = (operand){.type = tra_dtype_is_float(arg[~at[o]]) ? out->load[~at[o]] : arg[~at[o]],
+                                 .in = out->load[~at[o]],
+                                 .at = at[o]};
+            else
+                x[o] = regs[at[o]];
+        }
+        if (c->op == TRA_S_CONST) {
+            r.is_number = true;
+            r.number = c->value;
+        } else if (x[0].is_number && x[1].is_number) {
+            r.is_number = true;
+            r.number = c->op == TRA_S_ARG ? x[0].number : number_of(c->op, x[0].number, x[1].number);
+        } else {
+            r.type = op_type(c->op, &x[0], &x[1], wide, &r.in);
+            if (v) v[out->n] = (tra_typed_insn){c->op, c->d, r.in, r.type, source_of(&x[0]), source_of(&x[1])};
+            out->n++;
+        }
+        regs[c->d] = last = r;
+    }
+    out->type = last.type;
+    if (!last.is_number) return;
+    out->type = literal_type(last.number, all);
+    if (v) {
+        tra_source number = source_of(&last);
+        v[out->n] = (tra_typed_insn){TRA_S_CONST, last.at, tra_strip_type(out->type), out->type, number, number};
+    }
+    out->n++;
+}
+
+/* ---- steps -------------------------------------------------------------------------------------------------- */
+
+static tra_dtype folded(tra_scalar_op fold, tra_dtype t) {
+    return fold == TRA_S_MAX || fold == TRA_S_MIN ? t : tra_sum_type(t);
+}
+
+tra_dtype tra_step_dtype(const tra_kernel *k, tra_kernel_use use, tra_dtype a, tra_dtype b) {
+    tra_dtype arg[2] = {a, use == TRA_USE_JOIN ? b : a}, both = tra_dtype_join(arg[0], arg[1]);
+    tra_typed code;
+    switch (k->cls) {
+    case TRA_K_SCALAR: tra_code_type(k->code, use == TRA_USE_JOIN ? 2 : 1, arg, false, NULL, &code); return code.type;
+    case TRA_K_ALIGNED:
+        tra_code_type(k->code, k->nin, arg, tra_aligned_sums(k), NULL, &code);
+        return k->nlabels > k->nout ? folded(k->fold, code.type) : code.type;
+    case TRA_K_EINSUM:
+        if (k->nin == 1) return k->nlabels > k->nout ? folded(k->fold, a) : a;
+        return k->nlabels > k->nout ? tra_sum_type(both) : both;
+    case TRA_K_OUTER: return both;
+    case TRA_K_TRANSPOSE:
+    case TRA_K_DIAG: return a;
+    case TRA_K_ROW:
+    case TRA_K_COL:
+    case TRA_K_FOLD: return folded(k->fold, a);
+    case TRA_K_SOFTMAX: return float_of(a);
+    case TRA_K_INDEX: return TRA_F64;
+    case TRA_K_THEN: break;
+    }
+    assert(!"one step");
+    return a;
+}
+
+bool tra_aligned_sums(const tra_kernel *k) {
+    return k->nlabels > k->nout && (k->fold == TRA_S_ADD || k->fold == TRA_S_MUL);
+}
+
+tra_dtype tra_kernel_dtype(const tra_kernel *k, tra_kernel_use use, tra_dtype a, tra_dtype b) {
+    const tra_kernel *const *steps;
+    int n = tra_steps(k, &steps, &k);
+    tra_dtype t = tra_step_dtype(steps[0], use, a, b);
+    for (int i = 1; i < n; i++) t = tra_step_dtype(steps[i], TRA_USE_MAP, t, t);
+    return t;
+}

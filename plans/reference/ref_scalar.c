@@ -1,0 +1,272 @@
+/* ref_scalar.c - the reference evaluator's numbers: what types expressions have, what they are worth, and folds.
+ *
+ * Integers are computed in 128 bits and then compared with their type. */
+#include "reference_int.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+
+static_assert(LDBL_MANT_DIG >= 64, "ref_num has all integers of 64 bits");
+
+typedef __int128 huge;
+
+/* ---- types -------------------------------------------------------------------------------------------------- */
+
+bool ref_is_float(tra_dtype t) {
+    switch (t) {
+    case TRA_F64:
+    case TRA_F32: return true;
+    case TRA_I64:
+    case TRA_I32:
+    case TRA_BOOL: return false;
+    }
+    return true;
+}
+
+static huge least_of(tra_dtype t) {
+    switch (t) {
+    case TRA_I32: return INT32_MIN;
+    case TRA_BOOL: return 0;
+    case TRA_F64:
+    case TRA_F32:
+    case TRA_I64: break;
+    }
+    return INT64_MIN;
+}
+
+static huge most_of(tra_dtype t) {
+    switch (t) {
+    case TRA_I32: return INT32_MAX;
+    case TRA_BOOL: return 1;
+    case TRA_F64:
+    case TRA_F32:
+    case TRA_I64: break;
+    }
+    return INT64_MAX;
+}
+
+tra_dtype ref_both(tra_dtype a, tra_dtype b) {
+    if (a == b || b == TRA_BOOL) return a;
+    if (a == TRA_BOOL) return b;
+    return ref_is_float(a) || ref_is_float(b) ? TRA_F64 : TRA_I64;
+}
+
+tra_dtype ref_summed(tra_dtype t) { return ref_is_float(t) ? t : TRA_I64; }
+tra_dtype ref_real(tra_dtype t) { return ref_is_float(t) ? t : TRA_F64; }
+static tra_dtype counted(tra_dtype t) { return t == TRA_BOOL ? TRA_I32 : t; }
+
+/* The type of a number that stands beside type t. */
+static tra_dtype literal(ref_num v, tra_dtype t) {
+    if (ref_is_float(t)) return t;
+    if (v != rintl(v) || fabsl(v) >= 0x1p63L) return TRA_F64;
+    return t == TRA_I64 || fabsl(v) > INT32_MAX + (v < 0 ? 1.0L : 0.0L) ? TRA_I64 : TRA_I32;
+}
+
+static tra_dtype common(ref_value x, ref_value y) {
+    if (x.number) x.t = literal(x.v, y.t);
+    if (y.number) y.t = literal(y.v, x.t);
+    return ref_both(x.t, y.t);
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------- */
+
+static ref_value real(tra_dtype t, double v) { return (ref_value){.v = v, .t = t}; }
+
+static ref_value whole(tra_dtype t, huge v, ref_fit *fit) {
+    if (v < least_of(t) || v > most_of(t)) fit->over = true, v = 0;
+    return (ref_value){.v = (ref_num)(int64_t)v, .t = t};
+}
+
+/* A number becomes one of type t. */
+static ref_value as(ref_value x, tra_dtype t) {
+    if (x.number && t == TRA_F32) x.v = (float)x.v;
+    x.number = false;
+    if (ref_is_float(t)) x.v = (double)x.v;
+    x.t = t;
+    return x;
+}
+
+static double greater(double a, double b) { return isnan(a) ? a : isnan(b) ? b : a > b ? a : b; }
+static double lesser(double a, double b) { return isnan(a) ? a : isnan(b) ? b : a < b ? a : b; }
+
+static huge power(huge a, int64_t n, ref_fit *fit) {
+    huge r = 1;
+    for (int64_t i = 0; i < n && r != 0 && (a != 1); i++) {
+        if (a == -1) return n % 2 ? -1 : 1;
+        r *= a;
+        if (r < INT64_MIN || r > INT64_MAX) return fit->over = true, 0;
+    }
+    return r;
+}
+
+static bool holds(tra_scalar_op op, ref_num a, ref_num b) {
+    switch (op) {
+    case TRA_S_LT: return a < b;
+    case TRA_S_LE: return a <= b;
+    case TRA_S_GT: return a > b;
+    case TRA_S_GE: return a >= b;
+    case TRA_S_EQ: return a == b;
+    default: return a != b;
+    }
+}
+
+static ref_value of_reals(tra_scalar_op op, tra_dtype t, double a, double b) {
+    switch (op) {
+    case TRA_S_ADD: return real(t, a + b);
+    case TRA_S_SUB: return real(t, a - b);
+    case TRA_S_MUL: return real(t, a * b);
+    case TRA_S_DIV: return real(t, a / b);
+    case TRA_S_POW: return real(t, pow(a, b));
+    case TRA_S_MAX: return real(t, greater(a, b));
+    case TRA_S_MIN: return real(t, lesser(a, b));
+    case TRA_S_NEG: return real(t, -a);
+    case TRA_S_ABS: return real(t, fabs(a));
+    case TRA_S_EXP: return real(t, exp(a));
+    case TRA_S_LOG: return real(t, log(a));
+    case TRA_S_SQRT: return real(t, sqrt(a));
+    case TRA_S_TANH: return real(t, tanh(a));
+    case TRA_S_SIGMOID: return real(t, 1 / (1 + exp(-a)));
+    case TRA_S_RELU: return real(t, isnan(a) ? a : a > 0 ? a : 0);
+    case TRA_S_STEP: return real(t, a > 0);
+    default: return real(t, a);
+    }
+}
+
+static ref_value of_integers(tra_scalar_op op, tra_dtype t, huge a, huge b, ref_fit *fit) {
+    switch (op) {
+    case TRA_S_ADD: return whole(t, a + b, fit);
+    case TRA_S_SUB: return whole(t, a - b, fit);
+    case TRA_S_MUL: return whole(t, a * b, fit);
+    case TRA_S_POW: return whole(t, power(a, (int64_t)b, fit), fit);
+    case TRA_S_MAX: return whole(t, a > b ? a : b, fit);
+    case TRA_S_MIN: return whole(t, a < b ? a : b, fit);
+    case TRA_S_NEG: return whole(t, -a, fit);
+    case TRA_S_ABS: return whole(t, a < 0 ? -a : a, fit);
+    case TRA_S_RELU: return whole(t, a > 0 ? a : 0, fit);
+    case TRA_S_STEP: return whole(t, a > 0, fit);
+    default: return whole(t, a, fit);
+    }
+}
+
+ref_value ref_apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit) {
+    bool numbers = x.number && y.number;
+    tra_dtype t = numbers ? TRA_F64 : common(x, y);
+    switch (op) {
+    case TRA_S_LT:
+    case TRA_S_LE:
+    case TRA_S_GT:
+    case TRA_S_GE:
+    case TRA_S_EQ:
+    case TRA_S_NE: {
+        bool yes = holds(op, as(x, t).v, as(y, t).v);
+        return numbers ? (ref_value){.v = yes, .number = true} : (ref_value){.v = yes, .t = TRA_BOOL};
+    }
+    case TRA_S_DIV:
+    case TRA_S_EXP:
+    case TRA_S_LOG:
+    case TRA_S_SQRT:
+    case TRA_S_TANH:
+    case TRA_S_SIGMOID: t = ref_real(t); break;
+    case TRA_S_ADD:
+    case TRA_S_SUB:
+    case TRA_S_NEG: t = fit->wide ? ref_summed(t) : counted(t); break;
+    case TRA_S_MUL:
+    case TRA_S_ABS: t = fit->wide ? ref_summed(t) : t; break;
+    case TRA_S_POW: {
+        bool exact = !x.number && y.number && y.v >= 0 && y.v == rintl(y.v);
+        t = numbers ? t : exact ? x.t : ref_real(t);
+        if (exact && fit->wide) t = ref_summed(t);
+        if (exact && !ref_is_float(t)) return of_integers(op, t, (huge)x.v, (huge)fminl(y.v, 0x1p62L), fit);
+        break;
+    }
+    default: break;
+    }
+    if (!ref_is_float(t)) return of_integers(op, t, (huge)x.v, (huge)y.v, fit);
+    ref_value r = of_reals(op, t, (double)as(x, t).v, (double)as(y, t).v);
+    r.number = numbers;
+    return r;
+}
+
+static ref_value eval(const tra_scalar *s, const ref_value *args, ref_fit *fit) {
+    if (s->op == TRA_S_CONST) return (ref_value){.v = s->value, .number = true};
+    if (s->op == TRA_S_ARG) return args[s->arg];
+    ref_value a = eval(s->a, args, fit), b = s->b ? eval(s->b, args, fit) : a;
+    return ref_apply(s->op, a, b, fit);
+}
+
+ref_value ref_scalar(const tra_scalar *s, int n, const ref_value *args, ref_fit *fit) {
+    tra_dtype all = args[0].t;
+    for (int i = 1; i < n; i++) all = ref_both(all, args[i].t);
+    bool before = fit->wide;
+    fit->wide = before || s->op == TRA_S_WIDE;
+    ref_value r = eval(s, args, fit);
+    fit->wide = before;
+    return r.number ? as(r, literal(r.v, all)) : r;
+}
+
+/* ---- how large ---------------------------------------------------------------------------------------------- */
+
+static ref_num magnitude(const tra_scalar *s, const ref_value *args) {
+    ref_num a = s->a ? magnitude(s->a, args) : 0, b = s->b ? magnitude(s->b, args) : 0;
+    switch (s->op) {
+    case TRA_S_CONST: return fmaxl(1, fabsl((ref_num)s->value));
+    case TRA_S_ARG: return fmaxl(1, fabsl(args[s->arg].v));
+    case TRA_S_MUL: return a * b;
+    case TRA_S_POW: return s->b->op == TRA_S_CONST && s->b->value >= 1 ? powl(a, s->b->value) : a * b;
+    default: return a + b;
+    }
+}
+
+ref_num ref_magnitude(const tra_scalar *s, const ref_value *args) { return magnitude(s, args); }
+
+/* ---- folds -------------------------------------------------------------------------------------------------- */
+
+ref_sum ref_sum_begin(tra_scalar_op fold, tra_dtype t) {
+    ref_sum s = {.fold = fold, .t = fold == TRA_S_MAX || fold == TRA_S_MIN ? t : ref_summed(t)};
+    bool real = ref_is_float(t);
+    s.size = fold == TRA_S_MUL ? 1 : 0;
+    switch (fold) {
+    case TRA_S_MUL: s.real = 1, s.sum = 1; break;
+    case TRA_S_MAX: s.real = -INFINITY, s.sum = real ? 0 : least_of(t); break;
+    case TRA_S_MIN: s.real = INFINITY, s.sum = real ? 0 : most_of(t); break;
+    default: break;
+    }
+    return s;
+}
+
+void ref_sum_add(ref_sum *s, ref_num v) {
+    if (ref_is_float(s->t)) {
+        double a = s->real, b = (double)v;
+        s->real = s->fold == TRA_S_ADD   ? a + b
+                  : s->fold == TRA_S_MUL ? a * b
+                  : s->fold == TRA_S_MAX ? greater(a, b)
+                                         : lesser(a, b);
+        return;
+    }
+    huge a = s->sum, b = (huge)v;
+    switch (s->fold) {
+    case TRA_S_MUL: /* a zero, whenever it comes, is the product */
+        s->size *= fmaxl(1, fabsl(v));
+        s->zero = s->zero || v == 0;
+        if (!s->beyond && !s->zero) s->sum = a * b;
+        s->beyond = s->beyond || s->sum > INT64_MAX || s->sum < INT64_MIN;
+        break;
+    case TRA_S_MAX: s->sum = a > b ? a : b; break;
+    case TRA_S_MIN: s->sum = a < b ? a : b; break;
+    default: s->sum = a + b, s->size += fabsl(v);
+    }
+}
+
+ref_num ref_sum_end(const ref_sum *s, ref_fit *fit) {
+    if (ref_is_float(s->t)) return s->real;
+    fit->loose = fit->loose || s->size > INT64_MAX;
+    if (s->zero) return 0;
+    if (s->beyond) fit->over = true;
+    return whole(s->t, s->beyond ? 0 : s->sum, fit).v;
+}
+
+tra_status ref_fits(const ref_fit *fit, tra_err *e) {
+    if (!fit->over) return TRA_OK;
+    return tra_fail(e, TRA_INPUT, "an integer does not fit its type");
+}
