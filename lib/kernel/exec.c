@@ -286,7 +286,7 @@ void tra_agg_finish(const tra_kernel *agg, tra_dtype in, const tra_array *state,
         tra_convert(first.data, first.dtype, state->data, state->dtype, elements);
     } else if (first.dtype != state->dtype) { /* each strip goes where those before it have been */
         float buf[TRA_STRIP];
-        assert(first.dtype == TRA_F32 && state->dtype == TRA_F64);
+        assert(size == sizeof *buf && tra_dtype_rows[first.dtype].sum == state->dtype);
         for (int64_t i = 0; i < elements; i += TRA_STRIP) {
             int64_t n = tra_min64(TRA_STRIP, elements - i);
             tra_convert(buf, TRA_F32, (double *)state->data + i, TRA_F64, n);

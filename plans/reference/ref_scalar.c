@@ -80,7 +80,7 @@ static ref_value whole(tra_dtype t, huge v, ref_fit *fit) {
 
 /* A number becomes one of type t. */
 static ref_value as(ref_value x, tra_dtype t) {
-    if (x.number && t == TRA_F32) x.v = (float)x.v;
+    if (x.number && ref_is_float(t) && tra_dtype_size(t) == sizeof(float)) x.v = (float)x.v;
     x.number = false;
     if (ref_is_float(t)) x.v = (double)x.v;
     x.t = t;

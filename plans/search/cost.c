@@ -186,8 +186,11 @@ bool tra_rates_known(const tra_rates *r) {
 
 double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const tra_rates *rates) {
     size_t size = tra_dtype_size(t);
-    if (k && (tra_kernel_props(k) & TRA_P_CONTRACTION))
-        return busiest / (size == 4 ? rates->flops_f32 : rates->flops_f64);
+    if (k && (tra_kernel_props(k) & TRA_P_CONTRACTION)) {
+        enum { SLOWER = 4 }; /* integers, which BLAS gets converted where it gets them */
+        bool blas = tra_dtype_rows[t].blas;
+        return blas ? busiest / (size == 4 ? rates->flops_f32 : rates->flops_f64) : SLOWER * busiest / rates->flops_f64;
+    }
     return busiest * (double)size / rates->memory;
 }
 

@@ -202,10 +202,11 @@ static tra_node *build(tra_build *b, tra_span span, tra_einsum *s) {
     widen_diagonals(s);
     tra_lowering w = {.b = b, .span = span, .nlabels = s->nlabels, .name = s->name, .extent = s->extent};
     w.sums = s->nlabels > s->nout && (s->fold == TRA_S_ADD || s->fold == TRA_S_MUL);
-    w.exact = has_comparison(s->expr);
+    w.compares = has_comparison(s->expr);
     for (int i = 0; i < s->nrefs; i++) {
-        w.exact = w.exact || !tra_dtype_is_float(s->ref[i].node->type.dtype);
-        w.mixed = w.mixed || s->ref[i].node->type.dtype != TRA_F64;
+        tra_dtype t = s->ref[i].node->type.dtype;
+        w.integers = w.integers || !tra_dtype_is_float(t);
+        w.single = w.single || (tra_dtype_is_float(t) && tra_dtype_rows[t].sum != t);
     }
     for (int i = 0; i < s->nrefs; i++)
         if (!add_operand(&w, s, &s->ref[i])) return NULL;

@@ -401,10 +401,11 @@ static bool is_number(const tra_scalar *e) { return e->op == TRA_S_CONST; }
 static bool by_number(const tra_scalar *e) { return e->op == TRA_S_DIV && is_number(e->b) && e->b->value != 0; }
 
 /* May the sum of e be taken apart? Where all is of floating types it may, but for roundings. Integers must come out as
- * written, and of the type that is written: whole numbers alone go with them, and what divides stays where it is.
- * Comparisons and functions are like operands, unless operands of other types than f64 are beside them. */
+ * written, and of the type that is written: whole numbers alone go with them, and a number that divides stays where it
+ * is. Comparisons and functions are like operands; beside f32 the type of a product depends on which factors meet. */
 static bool comes_apart(const tra_lowering *w, const tra_scalar *e) {
-    if (!w->exact) return true;
+    if (!w->integers && !w->compares) return true;
+    if (w->integers && w->single) return false;
     switch (e->op) {
     case TRA_S_ARG: return true;
     case TRA_S_CONST: return e->value == rint(e->value);
@@ -412,8 +413,8 @@ static bool comes_apart(const tra_lowering *w, const tra_scalar *e) {
     case TRA_S_ADD:
     case TRA_S_SUB:
     case TRA_S_MUL: return comes_apart(w, e->a) && comes_apart(w, e->b);
-    case TRA_S_DIV: return !w->mixed && !is_number(e->b) && comes_apart(w, e->a);
-    default: return !w->mixed;
+    case TRA_S_DIV: return !w->single && !is_number(e->b) && comes_apart(w, e->a);
+    default: return !w->single;
     }
 }
 

@@ -17,9 +17,8 @@ typedef struct tra_lowering {
     int nlabels;
     const char *const *name; /* of labels */
     const int64_t *extent;
-    bool sums;  /* the statement is a sum or product over labels: integers are taken as i64 */
-    bool exact; /* there are integers in it: operands, or comparisons, */
-    bool mixed; /* and other operands than such of f64 */
+    bool sums;                       /* the statement is a sum or product over labels: integers are taken as i64 */
+    bool integers, single, compares; /* it has operands of integers or bools, of f32, and comparisons */
     int n, cap; /* arguments of expressions: what the statement refers to, then intermediate results */
     tra_operand *op;
 } tra_lowering;

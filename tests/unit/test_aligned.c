@@ -30,9 +30,7 @@ static tra_scalar *num(double v) {
     return s;
 }
 
-static double value(const tra_array *a, int64_t i) {
-    return tra_get(a->data, a->dtype, i);
-}
+static double value(const tra_array *a, int64_t i) { return tra_get(a->data, a->dtype, i); }
 
 static tra_array array(tra_dtype t, tra_dims ext, bool fill) {
     int64_t n = 1;

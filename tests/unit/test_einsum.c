@@ -441,7 +441,8 @@ static void check_program(const char *text) {
             const tra_ref_rel *x = v[n->in[0]->id], *y = n->in[1] ? v[n->in[1]->id] : NULL;
             tra_status s = tra_reference_apply(n, x, y, b.a, r, &b.e);
             if (s != TRA_OK) check_report("%s: %s", text, b.e.msg);
-            if (tra_reference_matches(r, &n->type, &b.e) != TRA_OK) check_report("%s: node %d (op %d) %s", b.src.text, i, n->op, b.e.msg);
+            if (tra_reference_matches(r, &n->type, &b.e) != TRA_OK)
+                check_report("%s: node %d (op %d) %s", b.src.text, i, n->op, b.e.msg);
         }
         v[i] = r;
     }

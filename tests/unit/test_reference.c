@@ -51,18 +51,22 @@ static void input(bench *b, const char *name, tra_dtype dtype, const char *shape
     void *scratch = aligned_alloc(4096, (tra_writer_scratch(w) + 8191) / 4096 * 4096);
     for (int64_t i = 0; i < cat.n; i++) {
         tra_dims key, ext, at = {.n = s.n}, whole = {.n = s.n};
-        double f64[64];
-        float f32[64];
+        double room[64];
         int64_t n = 0;
         tra_catalog_key(&cat, i, &key);
         tra_catalog_ext(&cat, i, &ext);
         do {
             for (int d = 0; d < s.n; d++) whole.v[d] = key.v[d] * k.v[d] + at.v[d];
-            f64[n] = v[tra_linear(&s, &whole)];
-            f32[n] = (float)f64[n];
+            double x = v[tra_linear(&s, &whole)];
+            switch (dtype) {
+#define X(name, text, type, ...)                                                                                       \
+    case TRA_##name: ((type *)(void *)room)[n] = (type)x; break;
+                TRA_DTYPES(X)
+#undef X
+            }
             n++;
         } while (tra_next(&ext, &at));
-        CHECK_OK(tra_writer_put(w, i, dtype == TRA_F32 ? (void *)f32 : (void *)f64, scratch, &b->e), b->e);
+        CHECK_OK(tra_writer_put(w, i, room, scratch, &b->e), b->e);
     }
     free(scratch);
     CHECK_OK(tra_writer_commit(w, NULL, &b->e), b->e);
@@ -254,6 +258,37 @@ TEST(tiles_of_clipped_arrays) {
     TUPLE(t, 1, "<0,1>", "1", 3);
     TUPLE(t, 2, "<1,0>", "2", 4, 5);
     TUPLE(result(&b, "C"), 1, "<1>", "2", 4, 5);
+    end(&b);
+}
+
+TEST(integers_are_exact) {
+    bench b = begin();
+    const double far[4] = {0x1p62, 0x1p62, -0x1p62, 3}, ends[4] = {INT32_MAX, 1, INT32_MIN, -1};
+    input(&b, "l", TRA_I64, "2x2", "1x1", far);
+    input(&b, "i", TRA_I32, "2x2", "1x1", ends);
+    CHECK_OK(run(&b, "input L from \"l.h5\"\ninput I from \"i.h5\"\n"
+                     "S = agg(L, [], matadd)\n" /* parts of it do not fit, the whole does */
+                     "M = join(I, I, [1], [0], matmul)\nD = join(L, I, [0,1], [0,1], (x,y) -> x - y > 0)\n"
+                     "Z[i] = sum I[i,j]\nP[] = prod I[i,j]\nH = transform(I, x -> x / 2)\n"),
+             b.e);
+    CHECK(result(&b, "S")->v[0].data[0] == 0x1p62L + 3 && result(&b, "S")->loose);
+    CHECK(result(&b, "M")->v[0].data[0] == (ref_num)INT32_MAX * INT32_MAX);
+    CHECK_INT(result(&b, "D")->dtype, TRA_BOOL);
+    TUPLE(result(&b, "Z"), 0, "<0>", "1", 0x1p31);
+    CHECK(result(&b, "P")->v[0].data[0] == (ref_num)INT32_MAX * INT32_MIN * -1);
+    TUPLE(result(&b, "H"), 0, "<0,0>", "1 x 1", INT32_MAX / 2.0);
+    static const char *const beyond[] = {
+        "Z = join(I, I, [0,1], [0,1], matadd)", "Z = transform(I, neg)",      "Z = agg(L, [0], matadd)",
+        "Z = transform(L, x -> x * 2)",         "Z[i] = sum L[i,j] * L[i,j]", "Z = transform(I, x -> x + 1 - 1)"};
+    for (size_t k = 0; k < sizeof beyond / sizeof *beyond; k++) {
+        tra_graph_close(b.g);
+        b.g = NULL;
+        b.e = (tra_err){0};
+        char text[256];
+        snprintf(text, sizeof text, "input L from \"l.h5\"\ninput I from \"i.h5\"\n%s\n", beyond[k]);
+        tra_status s = run(&b, text);
+        if (s != TRA_INPUT || !strstr(b.e.msg, "does not fit")) check_report("%s: %s", beyond[k], b.e.msg);
+    }
     end(&b);
 }
 

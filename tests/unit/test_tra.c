@@ -73,6 +73,32 @@ TEST(matmul) {
     done(&b);
 }
 
+TEST(element_types) {
+    built b;
+    build(&b, "input L : i64 [4, 4] by [2, 2]\ninput I : i32 [4, 4] by [2, 2]\ninput B : bool [4, 4] by [2, 2]\n"
+              "input F : f32 [4, 4] by [2, 2]\ninput D : f64 [4, 4] by [2, 2]\n"
+              "P = join(I, B, [1], [0], matmul)\nS = agg(P, [0,2], matadd)\n"
+              "M = agg(I, [0], elemmax)\nN = agg(B, [0], matadd)\nX = agg(L, [], maxindex)\n"
+              "T = transform(I, x -> x * 0.5)\nU = transform(I, x -> x * 2 < 9)\n"
+              "C[i,k] = sum I[i,j] * I[j,k]\nE[i,j] = I[i,j] + B[i,j]\nG[i] = sum (D[i,j] > 0)\n"
+              "H[i] = max I[i,j] * L[j,i]\nK[i] = sum I[i,j] / 2\nQ[i,j] = F[i,j] * B[i,j]\n"
+              "R[i] = sum 3 * I[i,j] + I[j,i]\nV = softmax(I)\nW = transpose(B)\n");
+    CHECK_INT(b.status, TRA_OK);
+    static const struct {
+        const char *name;
+        tra_dtype t;
+    } want[] = {{"P", TRA_I64},  {"S", TRA_I64}, {"M", TRA_I32}, {"N", TRA_I64}, {"X", TRA_F64}, {"T", TRA_F64},
+                {"U", TRA_BOOL}, {"C", TRA_I64}, {"E", TRA_I32}, {"G", TRA_I64}, {"H", TRA_I64}, {"K", TRA_F64},
+                {"Q", TRA_F32},  {"R", TRA_I64}, {"V", TRA_F64}, {"W", TRA_BOOL}};
+    for (size_t i = 0; b.status == TRA_OK && i < sizeof want / sizeof *want; i++) {
+        const tra_node *n = named(&b, want[i].name);
+        if (!n || n->type.dtype != want[i].t)
+            check_report("%s is %s, not %s", want[i].name, n ? tra_dtype_name(n->type.dtype) : "nothing",
+                         tra_dtype_name(want[i].t));
+    }
+    done(&b);
+}
+
 TEST(nearest_neighbour) {
     built b;
     build(&b, "input q : f64 [1, 60] by [1, 20]\ninput X : f64 [1000, 60] by [300, 20]\n"
