@@ -27,8 +27,8 @@ typedef struct elimination {
     int *const *vec; /* of each vertex: the vectors to choose from */
     const int *nvec;
     int nfactors;
-    factor *factor;
-    bool **near; /* neighbours while eliminating */
+    factor *factor, **found; /* and room for as many */
+    bool **near;             /* neighbours while eliminating */
     gone *order;
 } elimination;
 
@@ -113,7 +113,7 @@ static size_t stride(const elimination *w, const factor *f, int v) {
 
 static void eliminate(elimination *w, gone *x) {
     int n = 0, dim = w->nvec[x->v], *at = tra_news(w->a, int, x->n);
-    factor **f = tra_news(w->a, factor *, w->nfactors), *out = &w->factor[w->nfactors];
+    factor **f = w->found, *out = &w->factor[w->nfactors];
     size_t size = 1;
     for (int i = 0; i < w->nfactors; i++)
         if (!w->factor[i].used && has(&w->factor[i], x->v)) f[n++] = &w->factor[i];
@@ -174,6 +174,7 @@ bool tra_ein_best_among(const tra_eingraph *g, const choices *c, int *const *vec
         for (int i = 0; i < c[v].nproducers; i++) w.near[v][c[v].from[i].v] = w.near[c[v].from[i].v][v] = true;
     }
     w.factor = tra_news(w.a, factor, 2 * n + nedges);
+    w.found = tra_news(w.a, factor *, 2 * n + nedges);
     bool ok = plan_order(&w);
     if (ok) {
         for (int v = 0; v < n; v++) add_costs(&w, v);

@@ -4,8 +4,9 @@
  * there are sites, and no more of a label than it has blocks, the grid is the vector. Else it is the factorisation of
  * the number of sites nearest to it, in factors of two, of those that keep most sites busy. Which axis comes first is
  * free: the order is taken in which most of the inputs stay where they are. */
-#include <float.h>
+#include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../ia/ia.h"
@@ -13,46 +14,53 @@
 
 /* ---- the grid ----------------------------------------------------------------------------------------------- */
 
-typedef struct fitting {
-    int n;
-    const int *want;       /* parts of each label */
-    const int64_t *blocks; /* values that it takes */
-    int sites;
-    int now[TRA_MAXLABELS], best[TRA_MAXLABELS];
-    double idle, distance; /* of the best */
-} fitting;
+/* The best way to give the sites that are left to a label and those after it, with so many axes at most. */
+typedef struct fit_best {
+    int64_t busy; /* sites that have blocks; 0: there is no way */
+    double distance;
+    int sites; /* along the label */
+} fit_best;
 
-static void judge(fitting *f) {
-    double idle = 1, distance = 0;
-    int axes = 0;
-    for (int i = 0; i < f->n; i++) {
-        double off = log2(f->now[i]) - log2(f->want[i]);
-        idle *= (double)f->now[i] / (double)tra_min64(f->now[i], tra_max64(1, f->blocks[i]));
-        distance += off * off;
-        axes += f->now[i] > 1;
-    }
-    if (axes > TRA_MAXAXES || idle > f->idle || (idle == f->idle && distance >= f->distance)) return;
-    f->idle = idle;
-    f->distance = distance;
-    memcpy(f->best, f->now, sizeof f->best);
-}
+enum { MAXDIVISORS = 32 }; /* of numbers up to TRA_MAXSITES */
 
-static void factorise(fitting *f, int i, int left) {
-    if (i == f->n - 1) {
-        f->now[i] = left;
-        judge(f);
-        return;
+/* The sites that are not idle count first, then the distance to what is wanted; of equals the fewest sites along the
+ * first labels. A table over labels, divisors and axes, since grids of many labels are too many to try. */
+static void factorise(int n, const int *want, const int64_t *blocks, int sites, int *grid) {
+    int divisor[MAXDIVISORS], ndivisors = 0;
+    for (int d = 1; d <= sites; d++) {
+        if (sites % d != 0) continue;
+        assert(ndivisors < MAXDIVISORS);
+        divisor[ndivisors++] = d;
     }
-    for (int g = 1; g <= left; g++) {
-        if (left % g != 0) continue;
-        f->now[i] = g;
-        factorise(f, i + 1, left / g);
+    fit_best(*best)[MAXDIVISORS][TRA_MAXAXES + 1] = tra_calloc((size_t)n + 1, sizeof *best);
+    for (int axes = 0; axes <= TRA_MAXAXES; axes++) best[n][0][axes] = (fit_best){.busy = 1};
+    for (int i = n - 1; i >= 0; i--) {
+        for (int left = 0; left < ndivisors; left++) {
+            for (int axes = 0; axes <= TRA_MAXAXES; axes++) {
+                fit_best *b = &best[i][left][axes];
+                for (int take = 0, rest = left; take <= left; take++) {
+                    if (divisor[left] % divisor[take] != 0 || (take > 0 && axes == 0)) continue;
+                    while (divisor[rest] * divisor[take] != divisor[left]) rest--;
+                    const fit_best *after = &best[i + 1][rest][axes - (take > 0)];
+                    double off = log2(divisor[take]) - log2(want[i]), distance = after->distance + off * off;
+                    int64_t busy = after->busy * tra_min64(divisor[take], tra_max64(1, blocks[i]));
+                    if (busy > b->busy || (busy && busy == b->busy && distance < b->distance - 1e-9))
+                        *b = (fit_best){busy, distance, divisor[take]};
+                }
+            }
+        }
     }
+    for (int i = 0, left = ndivisors - 1, axes = TRA_MAXAXES, rest = sites; i < n; i++) {
+        grid[i] = best[i][left][axes].sites;
+        axes -= grid[i] > 1;
+        rest /= grid[i];
+        while (divisor[left] != rest) left--;
+    }
+    free(best);
 }
 
 /* Sites along each of n >= 1 labels; their product is that of the sites. */
 static void fit(int n, const int *want, const int64_t *blocks, int sites, int *grid) {
-    fitting f = {.n = n, .want = want, .blocks = blocks, .sites = sites, .idle = DBL_MAX, .distance = DBL_MAX};
     int64_t product = 1;
     int axes = 0;
     bool fits = true;
@@ -65,8 +73,7 @@ static void fit(int n, const int *want, const int64_t *blocks, int sites, int *g
         memcpy(grid, want, (size_t)n * sizeof *grid);
         return;
     }
-    factorise(&f, 0, sites);
-    memcpy(grid, f.best, (size_t)n * sizeof *grid);
+    factorise(n, want, blocks, sites, grid);
 }
 
 /* ---- the order of axes -------------------------------------------------------------------------------------- */

@@ -209,7 +209,7 @@ const tra_rule tra_rule_r1_5 = {
          .one_way = true},
         {.program = "Z = agg(filter(A, (i,j) -> i + j < 2), [1], matadd)\n",
          .refused = "reads keys that are not grouped"},
-        {.program = "Z = filter(agg(A, [1], minindex), j -> j != 1)\n", .refused = "counts places in the whole tensor"},
+        {.program = "Z = filter(agg(A, [1], minindex), j -> j < 1)\n", .refused = "counts places in the whole tensor"},
         {.program = "Z = agg(filter(A, (i,j) -> i < 2), [], matadd)\n", .refused = "reads keys that are not grouped"},
     }};
 

@@ -352,9 +352,9 @@ static void draw_rekey(gen *g, relation *r) {
     r->json = keep_text(g, &json);
 }
 
-static void draw_filter(gen *g, relation *r) {
+static void draw_filter(gen *g, relation *r, int from) {
     static const char *const names[] = {"i", "j", "k", "l", "m", "n", "o", "p"};
-    const relation *x = &g->v[r->in[0] = any(g)];
+    const relation *x = &g->v[r->in[0] = from];
     int k = keys(x);
     tra_str tail = {0}, json = {0};
     tra_str_add(&tail, ", (");
@@ -499,6 +499,10 @@ int draw(gen *g, relation *r) {
         draw_agg(g, r, g->n - 1);
         return 2;
     }
+    if (!einsum && last->fn && !strcmp(last->fn, "agg") && strstr(last->tail, "index") && rng_chance(&g->g, 40)) {
+        draw_filter(g, r, g->n - 1); /* which must not go below */
+        return 4;
+    }
     if (!einsum && rng_chance(&g->g, 5) && draw_edges(g, r)) return 4;
     if (einsum)
         ;
@@ -509,7 +513,7 @@ int draw(gen *g, relation *r) {
     else if (c < 60)
         draw_rekey(g, r);
     else if (c < 68)
-        draw_filter(g, r);
+        draw_filter(g, r, any(g));
     else if (c < 80)
         draw_transform(g, r);
     else if (c < 86 ? !draw_tile(g, r) : c < 93 ? !draw_concat(g, r) : !draw_repart(g, r))

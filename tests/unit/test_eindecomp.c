@@ -498,6 +498,13 @@ TEST(random_trees_and_graphs) {
     CHECK(gaps > 0); /* linearisation is not optimal, and the exact search knows */
 }
 
+TEST(of_equal_vectors_the_first_is_taken) { /* summing over j costs what summing over k does */
+    made m = make("input X : f64 [1,8,8] by [1,2,2]\nZ[i] = sum X[i,j,k]\nW[i] = exp(Z[i])\noutput W\n");
+    tra_labelling *l = tra_ein_label(m.g, TRA_EIN_PAPER, 4, false, m.a, NULL);
+    CHECK_STR(cut_text(&m, l, 0), "j4");
+    done(&m);
+}
+
 TEST(refined_labellings_lose_less) { /* on graphs too large to try all */
     int gaps = 0, better = 0, best = 0;
     for (int i = 0; i < 60; i++) {

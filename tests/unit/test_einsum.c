@@ -273,6 +273,12 @@ TEST(order_of_contraction) {
         CHECK_NEAR(got, 2.0 * 50 * 50 * (n - 1), 0);
         CHECK_NEAR(got, cost_of(n, labels, 1 | 1ull << n, extent, v), 0);
     }
+    /* of equals the first, so that a program is always lowered alike */
+    uint64_t same[30];
+    for (int i = 0; i < 30; i++) same[i] = 1;
+    tra_order(30, same, 1, extent, v);
+    CHECK_INT(v[0].a, 0);
+    CHECK_INT(v[0].b, 1);
 }
 
 /* What a program can be made of takes time in proportion. */

@@ -149,6 +149,17 @@ TEST(vectors_that_do_not_fit_become_the_nearest_grid) {
     check_place("input X : f64 [60,60] by [60,5]\ninput Y : f64 [60,60] by [5,5]", TRA_OPT_DATA, 4, "part(1)");
 }
 
+TEST(grids_of_many_labels_take_no_time) { /* 960 sites along 28 labels are 10^9 grids */
+    double t = check_seconds();
+    planned p = plan("input X : f64 [2,2,2,2,2,2,2,2,2,2,2,2,2,2] by [1,1,1,2,2,2,2,2,2,2,2,2,2,2]\n"
+                     "input Y : f64 [2,2,2,2,2,2,2,2,2,2,2,2,2,2] by [1,1,1,2,2,2,2,2,2,2,2,2,2,2]\n"
+                     "Z[a,b,p] = max X[a,b,c,d,e,f,g,h,i,j,k,l,m,n] * Y[p,q,r,s,t,u,v,w,x,y,z,A,B,C]\noutput Z\n",
+                     TRA_OPT_DATA, 960, TRA_COST_TIME, 0);
+    CHECK_INT(p.status, TRA_OK);
+    CHECK(check_seconds() - t < (getenv("SAN") ? 20 : 4)); /* 0.1 s */
+    done(&p);
+}
+
 TEST(plans_cost_what_their_vectors_do) {
     const char *text = "input X : f64 [64,64] by [8,8]\ninput Y : f64 [64,64] by [8,8]\nZ[i,k] = sum X[i,j] * Y[j,k]\n"
                        "W[i,k] = sum Z[i,j] * Y[j,k]\nV[i,j] = exp(W[i,j])\noutput V\n";

@@ -290,6 +290,8 @@ TEST(two_phases_or_one) {
     planned p = plan("input A : f64 [64,64] by [4,4] at part(1)\nr = agg(A, [0], matadd)\noutput r\n", 4);
     const tra_op *agg = find_op(p.plans.v[0], TRA_PLAN_AGG), *merge = find_op(p.plans.v[0], TRA_PLAN_MERGE);
     CHECK(agg && agg->what.partial && merge);
+    CHECK_NEAR(merge->predicted.cost.flops, 4 * 256, 0); /* four summands of 64 x 4 */
+    CHECK_NEAR(merge->predicted.cost.flops_max, 4 * 256 / 4, 0);
     CHECK_STR(tra_rules_of(p.plans.memo, p.plans.v[0], &p.plans.choices[0], p.program.arena).all, "R2-5");
     done(&p);
     p = plan("input A : f64 [64,8] by [4,4]\nB = transform(A, exp)\nC = agg(B, [1], matadd)\nr = agg(B, [0], matadd)\n"
