@@ -8,16 +8,6 @@
 
 enum { PLACE = 22, MOVED = 10, OPERATOR = TRA_TEXT_WIDTH - 3 - PLACE - MOVED - 4, ALL_SHOWN = 24 };
 
-static tra_derivation derive(const tra_job *job, tra_arena *a) {
-    tra_derivation d = {0};
-    tra_err none = {0};
-    int which = 0;
-    while (job->plans.v[which] != job->plan) which++;
-    tra_status s = tra_derive(&job->plans, which, &job->options, a, &d, &none);
-    if (s != TRA_OK) d = (tra_derivation){0};
-    return d;
-}
-
 static const tra_rule *rule_of(const char *names, int *used) {
     char name[16];
     *used = 0;
@@ -117,7 +107,7 @@ static void near_misses(const tra_derivation *d, tra_str *out) {
 
 void tra_text_derivation(const tra_job *job, tra_str *out) {
     tra_arena *a = tra_arena_new();
-    tra_derivation d = derive(job, a);
+    tra_derivation d = tra_explain_derivation(job, a);
     char **before = NULL;
     int n = 0;
     tra_str_printf(out, "\nDerivation of the plan from the direct translation, %d step%s; * marks what is new\n",
@@ -131,48 +121,5 @@ void tra_text_derivation(const tra_job *job, tra_str *out) {
         n = s->nlines;
     }
     near_misses(&d, out);
-    tra_arena_free(a);
-}
-
-void tra_json_derivation(const tra_job *job, tra_json *j) {
-    tra_arena *a = tra_arena_new();
-    tra_derivation d = derive(job, a);
-    int used;
-    tra_json_begin(j, "derivation", '[');
-    for (int i = 0; i < d.n; i++) {
-        const tra_step *x = &d.v[i];
-        tra_shown_plan *s = tra_explain_plan(job, x->plan, a);
-        tra_explain_rules(job, s, &x->choices, a);
-        tra_json_begin(j, NULL, '{');
-        tra_json_begin(j, "rules", '[');
-        for (const char *names = x->rules; rule_of(names, &used); names += used)
-            tra_json_str(j, NULL, rule_of(names, &used)->name);
-        tra_json_end(j, ']');
-        tra_json_str(j, "what", x->what);
-        tra_json_num(j, "cost", s->cost);
-        tra_json_num(j, "network_floats", x->plan->cost.network_floats);
-        tra_json_size(j, "network_bytes", x->plan->cost.network_bytes);
-        tra_json_num(j, "flops", x->plan->cost.flops);
-        char digest[17];
-        snprintf(digest, sizeof digest, "%016" PRIx64, tra_plan_digest(x->plan));
-        tra_json_str(j, "digest", digest);
-        tra_json_begin(j, "operators", '[');
-        for (int k = 0; k < x->plan->nops; k++) tra_json_operator(j, job, &s->ops[k]);
-        tra_json_end(j, ']');
-        tra_json_end(j, '}');
-    }
-    tra_json_end(j, ']');
-    tra_json_begin(j, "refused", '[');
-    for (int i = 0; i < d.refused.n; i++) {
-        tra_str text = {0};
-        tra_expr_print(d.memo, d.refused.v[i].expr, NULL, 2, &text);
-        tra_json_begin(j, NULL, '{');
-        tra_json_str(j, "rule", d.refused.v[i].rule->name);
-        tra_json_str(j, "expression", tra_str_get(&text));
-        tra_json_str(j, "reason", d.refused.v[i].reason);
-        tra_json_end(j, '}');
-        tra_str_free(&text);
-    }
-    tra_json_end(j, ']');
     tra_arena_free(a);
 }

@@ -4,7 +4,6 @@
 
 #include "../ia/ia.h"
 #include "../search/cost.h"
-#include "../search/derive.h"
 #include "explain.h"
 
 /* ---- operators ---------------------------------------------------------------------------------------------- */
@@ -129,4 +128,14 @@ void tra_explain_rules(const tra_job *job, tra_shown_plan *s, const tra_choices 
     tra_plan_rules r = tra_rules_of(job->plans.memo, s->plan, c, a);
     for (int i = 0; i < s->plan->nops; i++) s->ops[i].rules = r.op[i];
     s->rules = r.all;
+}
+
+tra_derivation tra_explain_derivation(const tra_job *job, tra_arena *a) {
+    tra_derivation d = {0};
+    tra_err none = {0};
+    int which = 0;
+    while (job->plans.v[which] != job->plan) which++;
+    tra_status s = tra_derive(&job->plans, which, &job->options, a, &d, &none);
+    if (s != TRA_OK) d = (tra_derivation){0};
+    return d;
 }

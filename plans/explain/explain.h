@@ -4,6 +4,7 @@
 #define TRA_EXPLAIN_H
 
 #include "../../lib/run/profile.h"
+#include "../search/derive.h"
 #include "../search/job.h"
 
 typedef struct tra_explain_options {
@@ -49,6 +50,8 @@ tra_shown_plan *tra_explain_plan(const tra_job *job, const tra_plan *p, tra_aren
 
 /* Names the rules that shaped the plan, which the choices give. Takes a search over the memo for each operator. */
 void tra_explain_rules(const tra_job *job, tra_shown_plan *s, const tra_choices *c, tra_arena *a);
+/* The steps from the direct translation to the job's plan, and the rules that were refused; empty if there are none. */
+tra_derivation tra_explain_derivation(const tra_job *job, tra_arena *a);
 
 /* Each appends to out. Text has lines of at most 100 columns. */
 void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str *out);

@@ -176,7 +176,44 @@ static void relation(tra_json *j, const tra_named *r) {
     tra_json_end(j, '}');
 }
 
-void tra_json_operator(tra_json *j, const tra_job *job, const tra_shown_op *s) { operator(j, job, s, NULL, NULL); }
+static void derivation(tra_json *j, const tra_job *job) {
+    tra_arena *a = tra_arena_new();
+    tra_derivation d = tra_explain_derivation(job, a);
+    tra_json_begin(j, "derivation", '[');
+    for (int i = 0; i < d.n; i++) {
+        const tra_step *x = &d.v[i];
+        tra_shown_plan *s = tra_explain_plan(job, x->plan, a);
+        tra_explain_rules(job, s, &x->choices, a);
+        tra_json_begin(j, NULL, '{');
+        words(j, "rules", x->rules);
+        tra_json_str(j, "what", x->what);
+        tra_json_num(j, "cost", s->cost);
+        tra_json_num(j, "network_floats", x->plan->cost.network_floats);
+        tra_json_size(j, "network_bytes", x->plan->cost.network_bytes);
+        tra_json_num(j, "flops", x->plan->cost.flops);
+        char digest[17];
+        snprintf(digest, sizeof digest, "%016" PRIx64, tra_plan_digest(x->plan));
+        tra_json_str(j, "digest", digest);
+        tra_json_begin(j, "operators", '[');
+        for (int k = 0; k < x->plan->nops; k++) operator(j, job, &s->ops[k], NULL, NULL);
+        tra_json_end(j, ']');
+        tra_json_end(j, '}');
+    }
+    tra_json_end(j, ']');
+    tra_json_begin(j, "refused", '[');
+    for (int i = 0; i < d.refused.n; i++) {
+        tra_str text = {0};
+        tra_expr_print(d.memo, d.refused.v[i].expr, NULL, 2, &text);
+        tra_json_begin(j, NULL, '{');
+        tra_json_str(j, "rule", d.refused.v[i].rule->name);
+        tra_json_str(j, "expression", tra_str_get(&text));
+        tra_json_str(j, "reason", d.refused.v[i].reason);
+        tra_json_end(j, '}');
+        tra_str_free(&text);
+    }
+    tra_json_end(j, ']');
+    tra_arena_free(a);
+}
 
 /* The first k plans, and the one chosen wherever it stands. */
 static void render(const tra_job *job, int k, bool operators, const tra_profile *m, const tra_explain_options *o,
@@ -206,7 +243,7 @@ static void render(const tra_job *job, int k, bool operators, const tra_profile 
         tra_arena_free(a);
     }
     tra_json_end(&j, ']');
-    if (o && o->rules) tra_json_derivation(job, &j);
+    if (o && o->rules) derivation(&j, job);
     tra_json_begin(&j, "relations", '[');
     for (int i = 0; i < g->nnames; i++) relation(&j, &g->names[i]);
     tra_json_end(&j, ']');

@@ -9,44 +9,7 @@
 #include "explain.h"
 #include "text.h"
 
-enum { WIDTH = TRA_TEXT_WIDTH, MAXDEPTH = 16, FEWPLANS = 10 };
-
-char *tra_text_number(double v, char *buf, size_t n) {
-    char text[40];
-    snprintf(text, sizeof text, v < 1e6 ? "%.6g" : "%.3g", v);
-    char *e = strchr(text, 'e');
-    if (!e) return snprintf(buf, n, "%s", text), buf;
-    *e++ = 0;
-    snprintf(buf, n, "%se%d", text, atoi(e));
-    return buf;
-}
-
-char *tra_text_seconds(double s, char *buf, size_t n) {
-    if (s > 0 && s < 1e-5)
-        snprintf(buf, n, "%.3g us", s * 1e6);
-    else if (s < 0.01)
-        snprintf(buf, n, "%.3g ms", s * 1e3);
-    else if (s < 600)
-        snprintf(buf, n, "%.3g s", s);
-    else if (s < 36000)
-        snprintf(buf, n, "%.3g min", s / 60);
-    else
-        snprintf(buf, n, "%.3g h", s / 3600);
-    return buf;
-}
-
-void tra_text_cell(tra_str *out, const char *text, int width) {
-    int w = abs(width), n = (int)strlen(text);
-    if (n > w && w > 2)
-        tra_str_printf(out, "%.*s..", w - 2, text);
-    else
-        tra_str_printf(out, "%*s", width < 0 ? w : -w, text);
-}
-
-void tra_text_end_line(tra_str *out) {
-    while (out->n && out->s[out->n - 1] == ' ') out->s[--out->n] = 0;
-    tra_str_add(out, "\n");
-}
+enum { WIDTH = TRA_TEXT_WIDTH, FEWPLANS = 10 };
 
 /* ---- the tree ----------------------------------------------------------------------------------------------- */
 
@@ -90,32 +53,6 @@ static columns measure(const tra_shown_plan *p) {
     return c;
 }
 
-enum { ARROW = 3, LEAST_TEXT = 22 }; /* of an operator's text after the arrow: number, operator, strategy */
-
-void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, int width, tra_str *out) {
-    const tra_shown_op *o = &p->ops[l->op];
-    const char *op = tra_plan_op_text(o->op->op), *rest = l->again ? " (above)" : o->label + strlen(op);
-    int deepest = (int)tra_min64(MAXDEPTH, (width - ARROW - LEAST_TEXT) / 2 + 1);
-    tra_str way = {0};
-    size_t begin = out->n;
-    for (int i = 1; i < l->depth && i < deepest; i++) tra_str_add(out, "  ");
-    if (l->depth > deepest)
-        tra_str_printf(out, "%d> ", l->depth); /* how deep it is: there is no room to show it */
-    else if (l->depth > 0)
-        tra_str_add(out, "-> ");
-    tra_str_printf(out, "#%d %s", o->op->id, op);
-    if (o->op->strategy && !l->again) tra_str_printf(&way, " %s", o->op->strategy);
-    if (o->op->orders.fused && !l->again) tra_str_add(&way, " fused");
-    if (o->relation) { /* cut before what follows is */
-        int room = width - (int)(out->n - begin + way.n) - 1, n = (int)strlen(o->relation);
-        room -= l->again ? (int)strlen(rest) : *rest ? 2 : 0; /* two dots stand for the rest */
-        tra_str_add(out, " ");
-        tra_text_cell(out, o->relation, n > room ? (int)tra_max64(room, 3) : n);
-    }
-    tra_str_printf(out, "%s%s", tra_str_get(&way), rest);
-    tra_str_free(&way);
-}
-
 static void tree(const tra_shown_plan *p, tra_str *out) {
     columns c = measure(p);
     char buf[TRA_DIMTEXT + 64];
@@ -156,8 +93,6 @@ void tra_explain_tree(const tra_job *job, const tra_plan *p, tra_str *out) {
 }
 
 /* ---- header --------------------------------------------------------------------------------------------------- */
-
-const char *tra_text_strategy(const tra_plan *p) { return *p->strategy ? p->strategy : "-"; }
 
 static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
     const tra_plan *p = s->plan;
@@ -203,28 +138,6 @@ static void price(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
 }
 
 /* ---- levels below ------------------------------------------------------------------------------------------- */
-
-void tra_text_wrapped(const char *text, int begin, int indent, tra_str *out) {
-    int column = begin;
-    bool first = true;
-    tra_str_printf(out, "%*s", begin, "");
-    while (*text) {
-        int n = (int)tra_min64((int64_t)strcspn(text, " "), WIDTH - indent); /* a longer word is cut */
-        if (!first && column + 1 + n > WIDTH) {
-            tra_str_printf(out, "\n%*s", indent, "");
-            column = indent;
-        } else if (!first) {
-            tra_str_add(out, " ");
-            column++;
-        }
-        first = false;
-        tra_str_addn(out, text, (size_t)n);
-        column += n;
-        text += n;
-        text += strspn(text, " ");
-    }
-    tra_str_add(out, "\n");
-}
 
 static void level_tra(const tra_graph *g, tra_str *out) {
     tra_str_add(out, "\nTRA: the typed graph\n");

@@ -20,13 +20,10 @@ void tra_text_wrapped(const char *text, int begin, int indent, tra_str *out);
 /* An operator as the tree has it: number, relation, what it does. Of a long relation name so much is left out that the
  * strategy has room in so many columns; the rest is for tra_text_cell to cut. */
 void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, int width, tra_str *out);
-/* The steps from the direct translation to the job's plan, and the rules that were refused: as text, and as keys of an
- * object. */
+/* The steps from the direct translation to the job's plan, and the rules that were refused. */
 void tra_text_derivation(const tra_job *job, tra_str *out);
-void tra_json_derivation(const tra_job *job, tra_json *j);
 /* A predicted figure under `key`, with its kind, and its bound unless it is exact. */
 void tra_json_size(tra_json *j, const char *key, tra_size s);
-void tra_json_operator(tra_json *j, const tra_job *job, const tra_shown_op *s); /* an object */
 /* The strategies of a plan's joins, or - when it has none. */
 const char *tra_text_strategy(const tra_plan *p);
 /* The first k plans of the job: a line each, then side by side what distinguishes them and why they lost. */
