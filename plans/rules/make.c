@@ -1,0 +1,225 @@
+/* make.c - what rules are written with: refusals, new expressions, operators over other inputs, predicates. */
+#include "rules_int.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- refusals, and what was tried
+ * ----------------------------------------------------------------------------------------------- */
+
+static void note(tra_rewriting *w, int expr, const char *reason) {
+    tra_refusals *r = w->refusals;
+    for (int i = 0; i < r->n; i++)
+        if (r->v[i].rule == w->rule && r->v[i].expr == expr && strcmp(r->v[i].reason, reason) == 0) return;
+    if (r->n == r->cap) {
+        r->cap = r->cap ? 2 * r->cap : 16;
+        tra_refusal *v = tra_news(w->m->arena, tra_refusal, r->cap);
+        if (r->n) memcpy(v, r->v, (size_t)r->n * sizeof *v);
+        r->v = v;
+    }
+    r->v[r->n++] = (tra_refusal){w->rule, expr, tra_arena_strndup(w->m->arena, reason, strlen(reason))};
+}
+
+void tra_refuse(tra_rewriting *w, const tra_expr *x, const char *fmt, ...) {
+    char text[512];
+    va_list ap;
+    if (!w->refusals) return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    note(w, x->node.id, text);
+}
+
+bool tra_tried(tra_rewriting *w, uint64_t what) {
+    what |= what == 0;
+    if (2 * (w->ntried + 1) > w->captried) {
+        int64_t n = w->captried;
+        uint64_t *old = w->tried;
+        w->captried = n ? 2 * n : 1024;
+        w->tried = tra_calloc((size_t)w->captried, sizeof *w->tried);
+        w->ntried = 0;
+        for (int64_t i = 0; i < n; i++)
+            if (old[i]) (void)tra_tried(w, old[i]);
+        free(old);
+    }
+    for (uint64_t at = what;; at++) {
+        uint64_t *slot = &w->tried[at & (uint64_t)(w->captried - 1)];
+        if (*slot == what) return true;
+        if (*slot) continue;
+        *slot = what;
+        w->ntried++;
+        return false;
+    }
+}
+
+/* ---- what rules make ---------------------------------------------------------------------------------------- */
+
+static const char *name_of(const tra_memo *m, int group) {
+    return m->v[m->group[tra_memo_find(m, group)].expr[0]]->node.name;
+}
+
+static int id_of(const tra_expr *x) { return x ? x->node.id : -1; }
+
+static void equal(tra_rewriting *w, int a, int b, const tra_expr *below, const tra_expr *l, const tra_expr *r) {
+    tra_memo *m = w->m;
+    if (m->nequal == m->capequal) {
+        m->capequal = m->capequal ? 2 * m->capequal : 64;
+        tra_equality *v = tra_news(m->arena, tra_equality, m->capequal);
+        if (m->nequal) memcpy(v, m->equal, (size_t)m->nequal * sizeof *v);
+        m->equal = v;
+    }
+    m->equal[m->nequal++] = (tra_equality){a, b, id_of(below), {id_of(l), id_of(r)}, w->rule};
+}
+
+/* The expression's number, or -1. */
+static int add(tra_rewriting *w, const tra_expr *x, const tra_node *proto, int group) {
+    tra_memo *m = w->m;
+    const char *why = NULL;
+    int before = m->n, limit = m->limit;
+    if (w->room < m->limit) m->limit = w->room;
+    int i = tra_memo_add(m, proto, group, &why);
+    bool full = i < 0 && m->n >= m->limit;
+    m->limit = limit;
+    if (i < 0 && !full) tra_refuse(w, x, group < 0 ? "%s" : "the result would differ: %s", why);
+    if (m->n > before) {
+        m->v[i]->rule = w->rule;
+        w->changed = true;
+    }
+    return i;
+}
+
+/* A filter of the keys that are there already: it needs no expression. */
+static bool removes_nothing(tra_rewriting *w, const tra_node *proto) {
+    tra_node n = *proto;
+    return n.op == TRA_OP_FILTER && tra_node_type(w->m->arena, &n, NULL, NULL) == TRA_OK &&
+           tra_type_eq(&n.type, &n.in[0]->type, NULL);
+}
+
+void tra_claim_same(tra_rewriting *w, const tra_expr *x, const tra_node *in) {
+    int group = tra_memo_find(w->m, tra_memo_expr(in)->group);
+    if (tra_memo_find(w->m, x->group) == group) return;
+    equal(w, x->node.id, in->id, NULL, NULL, NULL);
+    (void)add(w, x, &x->node, group);
+    w->changed = true;
+}
+
+tra_expr *tra_make_below(tra_rewriting *w, const tra_expr *x, const tra_node *proto) {
+    if (removes_nothing(w, proto)) return tra_memo_expr(proto->in[0]);
+    int i = add(w, x, proto, -1);
+    return i < 0 ? NULL : w->m->v[i];
+}
+
+void tra_claim(tra_rewriting *w, const tra_expr *x, const tra_expr *y, int side, const tra_node *proto,
+               const tra_expr *l, const tra_expr *r) {
+    tra_memo *m = w->m;
+    tra_node p = *proto;
+    int before = m->n, group = tra_memo_find(m, x->group);
+    p.name = name_of(m, group);
+    int i = add(w, x, &p, group);
+    if (i < 0) return;
+    if (i != x->node.id) equal(w, x->node.id, i, y, l, r);
+    w->changed = w->changed || tra_memo_find(m, group) != group;
+    if (m->n == before) return;
+    tra_expr *z = m->v[i];
+    z->from = x->node.id;
+    if (y) z->below[side] = y->node.id;
+    if (l) z->made[0] = l->node.id;
+    if (r) z->made[1] = r->node.id;
+}
+
+/* ---- protos ------------------------------------------------------------------------------------------------- */
+
+tra_node tra_over(const tra_expr *x, const tra_node *in) {
+    tra_node n = x->node;
+    n.in[0] = (tra_node *)in;
+    n.name = NULL;
+    return n;
+}
+
+void tra_swap(tra_rewriting *w, tra_expr *x, tra_expr *y) {
+    tra_node n = tra_over(x, y->node.in[0]);
+    tra_expr *inner = tra_make_below(w, x, &n);
+    if (!inner) return;
+    n = tra_over(y, &inner->node);
+    tra_claim(w, x, y, 0, &n, inner, NULL);
+}
+
+tra_node tra_proto_transform(const tra_kernel *k, const tra_node *in) {
+    return (tra_node){.op = TRA_OP_TRANSFORM, .in = {(tra_node *)in}, .kernel = k, .span = in->span};
+}
+
+tra_node tra_proto_agg(const tra_kernel *k, const tra_dims *group, const tra_node *in) {
+    return (tra_node){.op = TRA_OP_AGG, .in = {(tra_node *)in}, .kernel = k, .group = *group, .span = in->span};
+}
+
+const char *tra_kernel_name(tra_rewriting *w, const tra_kernel *k) {
+    tra_str s = {0};
+    tra_kernel_print(k, &s);
+    const char *text = tra_arena_strndup(w->m->arena, tra_str_get(&s), s.n);
+    tra_str_free(&s);
+    return text;
+}
+
+/* ---- predicates --------------------------------------------------------------------------------------------- */
+
+bool tra_add_conjunct(conjuncts *c, const tra_keyexpr *x) {
+    for (int i = 0; i < c->n; i++)
+        if (tra_keyexpr_compare(c->v[i], x) == 0) return true;
+    if (c->n == MAX_CONJUNCTS) return false;
+    c->v[c->n++] = x;
+    return true;
+}
+
+/* What no longer has room stays in one piece, the last. */
+static void split_conjuncts(const tra_keyexpr *x, conjuncts *out) {
+    if (x->op == TRA_KEY_AND && out->n < MAX_CONJUNCTS - 1) {
+        split_conjuncts(x->a, out);
+        split_conjuncts(x->b, out);
+    } else {
+        tra_add_conjunct(out, x);
+    }
+}
+
+void tra_split_predicate(const tra_keyfn *f, conjuncts *out) {
+    out->n = 0;
+    split_conjuncts(f->expr[0], out);
+}
+
+void tra_sort_conjuncts(conjuncts *c) {
+    for (int i = 1; i < c->n; i++)
+        for (int j = i; j > 0 && tra_keyexpr_compare(c->v[j - 1], c->v[j]) > 0; j--) {
+            const tra_keyexpr *t = c->v[j];
+            c->v[j] = c->v[j - 1];
+            c->v[j - 1] = t;
+        }
+}
+
+tra_node tra_proto_filter(tra_rewriting *w, const conjuncts *c, const char *const *names, const tra_node *in) {
+    tra_arena *a = w->m->arena;
+    tra_keyfn *f = tra_new(a, tra_keyfn);
+    bool twice = false;
+    f->arity = in->type.cat->frontier.n;
+    f->n = 1;
+    for (int d = 0; d < f->arity; d++) {
+        f->names[d] = names[d] ? names[d] : tra_arena_printf(a, "k%d", d);
+        for (int i = 0; i < d; i++) twice = twice || strcmp(f->names[i], f->names[d]) == 0;
+    }
+    for (int d = 0; d < f->arity && twice; d++) f->names[d] = tra_arena_printf(a, "k%d", d);
+    for (int i = 0; i < c->n; i++) {
+        tra_keyexpr *both = tra_new(a, tra_keyexpr);
+        *both = (tra_keyexpr){.op = TRA_KEY_AND, .a = f->expr[0], .b = c->v[i]};
+        f->expr[0] = i ? both : c->v[i];
+    }
+    return (tra_node){.op = TRA_OP_FILTER, .in = {(tra_node *)in}, .keyfn = f, .span = in->span};
+}
+
+const tra_keyexpr *tra_rename_vars(tra_rewriting *w, const tra_keyexpr *x, const int *to) {
+    const tra_keyexpr *by[TRA_MAXDIM];
+    for (int i = 0; i < TRA_MAXDIM; i++) {
+        tra_keyexpr *v = tra_new(w->m->arena, tra_keyexpr);
+        *v = (tra_keyexpr){.op = TRA_KEY_VAR, .var = to[i]};
+        by[i] = v;
+    }
+    return tra_keyexpr_replace(w->m->arena, x, by);
+}
