@@ -1,4 +1,4 @@
-/* cells.c - what all text of this room is made of: cells, lines, numbers, the name of an operator. */
+/* cells.c - what all text of this room is made of: cells, lines, numbers, the name of an operator; figures of JSON. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +61,16 @@ void tra_text_wrapped(const char *text, int begin, int indent, tra_str *out) {
         text += strspn(text, " ");
     }
     tra_str_add(out, "\n");
+}
+
+/* A predicted figure: exact, or an estimate beside which its bound stands. */
+void tra_json_size(tra_json *j, const char *key, tra_size s) {
+    char name[64];
+    tra_json_int(j, key, s.expected);
+    snprintf(name, sizeof name, "%s_kind", key);
+    tra_json_str(j, name, tra_size_known(s) ? "exact" : "estimate");
+    snprintf(name, sizeof name, "%s_bound", key);
+    if (!tra_size_known(s)) tra_json_int(j, name, s.bound);
 }
 
 /* ---- plans -------------------------------------------------------------------------------------------------- */

@@ -23,16 +23,6 @@ static void words(tra_json *j, const char *key, const char *text) {
     tra_json_end(j, ']');
 }
 
-/* A predicted figure: exact, or an estimate beside which its bound stands. */
-void tra_json_size(tra_json *j, const char *key, tra_size s) {
-    char name[64];
-    tra_json_int(j, key, s.expected);
-    snprintf(name, sizeof name, "%s_kind", key);
-    tra_json_str(j, name, tra_size_known(s) ? "exact" : "estimate");
-    snprintf(name, sizeof name, "%s_bound", key);
-    if (!tra_size_known(s)) tra_json_int(j, name, s.bound);
-}
-
 /* A figure that is counted, not estimated. */
 static void counted(tra_json *j, const char *key, double v) {
     char name[64];

@@ -286,6 +286,30 @@ TEST(exchanges_are_shared) {
     done(&p);
 }
 
+/* A0 goes to its copies by way of others: where it is of itself counts what begins there alone. */
+TEST(inputs_are_where_the_fewest_bytes_move) {
+    planned p = plan("input A0 : f64 [128,128] by [32,32]\ninput A1 : f64 [192,128] by [8,32]\n"
+                     "X1[i,k] = sum A1[i,j] * A0[j,k]\nX2[i,k] = sum X1[i,j] * A0[j,k]\n"
+                     "X3[i,k] = sum A0[i,j] * A0[j,k]\noutput X2\noutput X3\n",
+                     4);
+    char place[100];
+    const tra_plan *q = p.plans.v[0];
+    for (int i = 0; i < q->nops; i++)
+        if (q->ops[i].op == TRA_PLAN_INPUT && strcmp(q->ops[i].what.name, "A0") == 0)
+            CHECK_STR(tra_place_text(&q->ops[i].place, place, sizeof place), "part(0)");
+    done(&p);
+}
+
+/* Of sets that serve others alike one stays, also where they cost the same. */
+TEST(ties_make_no_more_plans) {
+    planned p = plan("input A0 : f64 [512,128] by [16,64]\ninput A1 : f64 [128,512] by [64,16]\n"
+                     "X0[i,k] = sum A1[i,j] * A0[j,k]\nX3[i,k] = sum X0[i,j] * X0[j,k]\n"
+                     "X4[i,k] = sum A0[i,j] * A1[j,k]\noutput X3\noutput X4\n",
+                     4);
+    CHECK_INT(p.plans.n, 61);
+    done(&p);
+}
+
 TEST(two_phases_or_one) {
     planned p = plan("input A : f64 [64,64] by [4,4] at part(1)\nr = agg(A, [0], matadd)\noutput r\n", 4);
     const tra_op *agg = find_op(p.plans.v[0], TRA_PLAN_AGG), *merge = find_op(p.plans.v[0], TRA_PLAN_MERGE);
