@@ -1,6 +1,8 @@
 /* help.c - tra help [COMMAND]: the list of commands, or the help of one. */
 #include "cmd.h"
 
+#include "../lib/kernel/kernel.h"
+
 #include <string.h>
 
 static tra_status list(tra_err *e) {
@@ -13,7 +15,48 @@ static tra_status list(tra_err *e) {
         group = (*c)->group;
         tra_str_printf(&s, "  %-12s%s\n", (*c)->name, (*c)->brief);
     }
-    tra_str_add(&s, "\n'tra help COMMAND' or 'man tra-COMMAND' tells more; 'man tra' is where to begin.\n");
+    tra_str_add(&s, "\n'tra help COMMAND' or 'man tra-COMMAND' tells more; 'man tra' is where to begin.\n"
+                    "'tra help lang' shows the language of programs, 'tra help kernels' its kernels.\n");
+    tra_status status = tra_print(tra_str_get(&s), e);
+    tra_str_free(&s);
+    return status;
+}
+
+/* Topics of the language; what they say in full stands in tra-lang(5). */
+static const char language[] = "A program is a text of statements, one a line; # begins a comment.\n"
+                               "'man tra-lang' has all of it, with examples.\n\n"
+                               "  input A from \"a.h5\"               a relation in a file\n"
+                               "  input A : f64 [9,9] by [3,3]       a tensor that is only declared\n"
+                               "  param eta = 0.01                   a number; -D eta=0.1 sets another\n"
+                               "  C[i,k] = sum A[i,j] * B[j,k]       EinSum: sum, max, min or prod\n"
+                               "  B = OPERATOR                       a relation, by one of\n"
+                               "    join(L, R, [l...], [r...], kernel)    agg(X, [g...], kernel)\n"
+                               "    rekey(X, (i,j) -> (j,i))              filter(X, (i,j) -> i < j)\n"
+                               "    transform(X, kernel)                  tile(X, dim, size)\n"
+                               "    concat(X, keydim, dim)                repart(X, [d...])\n"
+                               "    reblock(X, [b...])\n"
+                               "  output C to \"c.h5\"                writes the relation\n";
+
+static tra_status kernels(tra_err *e) {
+    static const struct {
+        unsigned use;
+        const char *title;
+    } uses[] = {{TRA_USE_JOIN, "Of joins"}, {TRA_USE_AGG, "Of aggregations"}, {TRA_USE_MAP, "Of transform"}};
+    tra_str s = {0};
+    for (size_t u = 0; u < sizeof uses / sizeof *uses; u++) {
+        const char *name;
+        unsigned is;
+        int at = 0;
+        tra_str_printf(&s, "%s\n", uses[u].title);
+        for (int i = 0; (name = tra_kernel_list(i, &is)); i++) {
+            if (!(is & uses[u].use)) continue;
+            tra_str_printf(&s, "%s%-12s", at == 0 ? "  " : " ", name);
+            if (++at == 6) tra_str_add(&s, "\n"), at = 0;
+        }
+        tra_str_add(&s, at ? "\n\n" : "\n");
+    }
+    tra_str_add(&s, "Others are written: \"ij,jk->ik\", (x, y) -> x * y + 1, and f . g for one after another.\n"
+                    "'man tra-lang' says what each computes.\n");
     tra_status status = tra_print(tra_str_get(&s), e);
     tra_str_free(&s);
     return status;
@@ -21,6 +64,8 @@ static tra_status list(tra_err *e) {
 
 static tra_status run(int argc, char **argv, tra_err *e) {
     if (argc == 0) return list(e);
+    if (strcmp(argv[0], "lang") == 0) return tra_print(language, e);
+    if (strcmp(argv[0], "kernels") == 0) return kernels(e);
     const tra_cmd *cmd = NULL;
     TRA_TRY(tra_cmd_find(argv[0], &cmd, e));
     tra_options_help(cmd, stdout);
@@ -31,8 +76,9 @@ const tra_cmd tra_cmd_help = {
     .name = "help",
     .group = "About tra",
     .brief = "lists the commands, or explains one",
-    .usage = "[COMMAND]",
-    .about = "Without an argument lists the commands; with one tells what that command does and its options.",
+    .usage = "[COMMAND|lang|kernels]",
+    .about = "Without an argument lists the commands; with one tells what that command does and its options. lang is a "
+             "page on the language of programs, kernels lists the kernels that have names.",
     .maxargs = 1,
     .run = run,
 };

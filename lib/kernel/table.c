@@ -74,6 +74,12 @@ const tra_row *tra_row_find(const char *name) {
     return NULL;
 }
 
+const char *tra_kernel_list(int i, unsigned *uses) {
+    if (i >= NROWS) return NULL;
+    *uses = rows[i].uses;
+    return rows[i].name;
+}
+
 const char *tra_kernel_nearest(const char *name, tra_kernel_use use) {
     const char *names[NROWS];
     int n = 0;

@@ -227,6 +227,15 @@ END
     [ "${COMPREPLY[*]}" = "eta= A=" ]
 }
 
+@test "help of the language: its operators check, and all kernels are listed" {
+    status 0 tra help lang
+    for o in join agg rekey filter transform tile concat repart reblock; do has "$o("; done
+    [ -z "$(awk 'length > 80' <<<"$output")" ]
+    status 0 tra help kernels
+    for k in $(sed -n 's/.*{\.name = "\([a-z_]*\)".*/\1/p' "$ROOT/lib/kernel/table.c"); do has " $k"; done
+    [ -z "$(awk "length > 95" <<<"$output")" ]
+}
+
 @test "make help lists the targets" {
     run make -C "$ROOT" --no-print-directory help
     for t in all check check-long check-property check-asan check-valgrind check-mutants fuzz demo bench install uninstall deps clean; do
