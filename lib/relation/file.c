@@ -199,12 +199,11 @@ static tra_status read_filters(tra_rel *r, hid_t dcpl, header *h, tra_err *e) {
     return TRA_OK;
 }
 
-/* HDF5 decodes a chunk from one buffer to another, and converts elements in a third. */
-static int64_t library_bytes(const header *h, bool filters) {
-    enum { CONVERTED = 1 << 20 };
-    int64_t n = 0;
-    if (filters && (!tra_dims_product(&h->chunk, &n) || !tra_mul(n, 2 * (int64_t)h->size, &n))) n = INT64_MAX / 4;
-    return n + n / 128 + CONVERTED;
+/* HDF5 decodes a chunk from one buffer to another. It converts elements in 1 MiB, which the process has room for. */
+static int64_t library_bytes(const header *h) {
+    int64_t n;
+    if (!tra_dims_product(&h->chunk, &n) || !tra_mul(n, 2 * (int64_t)h->size, &n)) n = INT64_MAX / 4;
+    return n + n / 128;
 }
 
 static tra_status read_layout(tra_rel *r, header *h, tra_err *e) {
@@ -233,7 +232,7 @@ static tra_status read_layout(tra_rel *r, header *h, tra_err *e) {
     H5Pclose(dcpl);
     if (r->how != TRA_BY_LIBRARY) return s;
     tra_return_large();
-    r->library = library_bytes(h, filters);
+    if (filters) r->library = library_bytes(h);
     return s;
 }
 
