@@ -221,3 +221,36 @@ END
     is 4 json relations.4.recut.0.block.1
     is H json relations.5.recut.0.name
 }
+
+@test "integers are exact to the last digit, by BLAS and by integer loops" {
+    py 'rng = np.random.default_rng(1)
+m, n = rng.integers(-1000, 1000, (60, 50)), rng.integers(-1000, 1000, (50, 40))
+np.save("m.npy", m.astype(np.int32)); np.save("n.npy", n.astype(np.int32)); np.save("k.npy", m * 2**36)
+np.save("c.npy", m @ n); np.save("d.npy", (m * 2**36) @ n)'
+    for f in m n k; do tra import -q $f.npy -o $f.h5 --block 17x13; done
+    cat >p.tra <<'END'
+input M from "m.h5"
+input N from "n.h5"
+input K from "k.h5"
+C[i,k] = sum M[i,j] * N[j,k]
+D[i,k] = sum K[i,j] * N[j,k]
+output C
+output D
+END
+    tra run -q p.tra --sites 2
+    for f in C D; do tra export -q $f.h5 -o $f.npy; done
+    py 'for a, b in ("c", "C"), ("d", "D"):
+    x, y = np.load(a + ".npy"), np.load(b + ".npy")
+    assert y.dtype == np.int64 and (x == y).all(), b'
+}
+
+@test "an integer that does not fit: status 3, the statement and the key, no output" {
+    py 'np.save("b.npy", np.array([[1, 2], [2**62, 2**62]]))'
+    tra import -q b.npy -o b.h5 --block 1x2
+    printf 'input B from "b.h5"\n# twice too large\nS = transform(B, rowsum)\noutput S\n' >q.tra
+    for sites in 1 2; do
+        status 3 tra run -q q.tra --sites $sites
+        [[ $output == *"q.tra:3: S: an integer does not fit i64 in the tuple <1,0>"* ]]
+        [ ! -e S.h5 ]
+    done
+}
