@@ -3,6 +3,7 @@
 
 #include "../base/limits.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <sched.h>
@@ -45,7 +46,7 @@ static void mpi_failed(MPI_Comm *c, int *code, ...) {
 }
 
 tra_status tra_comm_init(tra_comm *c, tra_err *e) {
-    int want, got;
+    int want, got = MPI_THREAD_FUNNELED;
     *c = tra_comm_self();
     if (!tra_comm_launched(&want)) {
         if (want > 1)
@@ -64,6 +65,9 @@ tra_status tra_comm_init(tra_comm *c, tra_err *e) {
     MPI_Initialized(&done);
     if (!done && MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &got) != MPI_SUCCESS)
         return tra_fail(e, TRA_INTERNAL, "MPI does not start");
+    if (done) MPI_Query_thread(&got);
+    if (got < MPI_THREAD_FUNNELED)
+        return tra_fail(e, TRA_RESOURCE, "this MPI library does not allow processes that have threads; use another");
     MPI_Comm_rank(MPI_COMM_WORLD, &c->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &c->size);
     c->mpi = MPI_COMM_WORLD;
@@ -190,6 +194,7 @@ void tra_comm_gather(const tra_comm *c, const int64_t *mine, int64_t *all, int64
         memcpy(all, mine, (size_t)n * sizeof *all);
         return;
     }
+    assert(n <= PIECE / 8);
     MPI_Allgather(mine, (int)n, MPI_INT64_T, all, (int)n, MPI_INT64_T, c->mpi);
 }
 

@@ -29,6 +29,7 @@ typedef struct notice { /* what a message says */
 typedef struct peer {
     tra_segment out, in;
     int64_t to_send, in_out, in_in; /* transfers of this list yet to be sent; in the open segments */
+    int64_t number;                 /* of the segment that is written */
     bool refused;                   /* of this list */
 } peer;
 
@@ -196,7 +197,8 @@ static void refuse(tra_exchange *x, const tra_transfer *t) {
 static tra_status add(tra_exchange *x, const tra_transfer *t, peer *p, const tra_payload *s) {
     tra_files *dir = &x->site->files;
     if (!p->out.path) {
-        char *name = segment_name(x, t->from, t->to, dir->made++);
+        p->number = dir->made++;
+        char *name = segment_name(x, t->from, t->to, p->number);
         tra_status st = tra_segment_create(&p->out, name, ((files *)x->state)->buf, x->e);
         free(name);
         TRA_TRY(st);
@@ -205,9 +207,8 @@ static tra_status add(tra_exchange *x, const tra_transfer *t, peer *p, const tra
     TRA_TRY(tra_segment_add(&p->out, s->data, s->bytes, x->e));
     p->in_out++;
     if (p->to_send > 1 && p->out.raw < tra_tune.segment) return TRA_OK;
-    int64_t number = strtoll(strrchr(p->out.path, '-') + 1, NULL, 10);
     TRA_TRY(tra_segment_finish(&p->out, x->e));
-    notify(x, t->to, (notice){.number = number, .transfers = p->in_out});
+    notify(x, t->to, (notice){.number = p->number, .transfers = p->in_out});
     return TRA_OK;
 }
 

@@ -20,7 +20,7 @@ void tra_part_keep(tra_part *p) { p->refs++; }
 
 void tra_part_drop(tra_part *p, tra_pool *pool) {
     if (!p || --p->refs > 0) return;
-    for (int64_t i = 0; p->block && i < p->n; i++) tra_block_free(pool, p->block[i]);
+    for (int64_t i = 0; p->block && i < p->n; i++) tra_block_drop(pool, p->block[i]);
     tra_part_drop(p->base, pool);
     free(p->ordinal);
     free(p->summand);

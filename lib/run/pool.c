@@ -455,6 +455,7 @@ tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e) {
     *load = false;
     pthread_mutex_lock(&p->lock);
     unlink_block(p, b);
+    b->unwanted = false;
     if (b->state == TRA_BLOCK_AWAY) {
         bool unpacks = b->rel && b->spill < 0;
         b->state = TRA_BLOCK_LOADING; /* what goes on while we wait must leave it to us */
@@ -549,8 +550,9 @@ void tra_block_shrink(tra_pool *p, tra_block *b, int64_t bytes) {
 void tra_block_leave(tra_pool *p, tra_block *b, bool leaves, bool last) {
     pthread_mutex_lock(&p->lock);
     assert(b->pins > 0);
+    b->unwanted |= last && b->refs == 1;
     if (--b->pins == 0) {
-        bool goes = (leaves && can_be_read(b)) || (last && b->refs == 1);
+        bool goes = (leaves && can_be_read(b)) || b->unwanted;
         if (b->state == TRA_BLOCK_HERE && !goes) {
             link_block(p, b);
         } else { /* also when the load failed */
@@ -567,17 +569,19 @@ void tra_block_unpin(tra_pool *p, tra_block *b) { tra_block_leave(p, b, false, f
 void tra_block_share(tra_pool *p, tra_block *b) {
     pthread_mutex_lock(&p->lock);
     b->refs++;
+    b->unwanted = false;
     pthread_mutex_unlock(&p->lock);
 }
 
-void tra_block_free(tra_pool *p, tra_block *b) {
+/* pins: the most that it may have. */
+static void let_go(tra_pool *p, tra_block *b, int pins) {
     if (!b) return;
     pthread_mutex_lock(&p->lock);
     if (--b->refs > 0) { /* pins are of the others */
         pthread_mutex_unlock(&p->lock);
         return;
     }
-    assert(b->pins <= 1);
+    assert(b->pins <= pins);
     unlink_block(p, b);
     give_memory(p, b);
     forget_spill(p, b);
@@ -585,3 +589,7 @@ void tra_block_free(tra_pool *p, tra_block *b) {
     pthread_mutex_unlock(&p->lock);
     free(b);
 }
+
+void tra_block_free(tra_pool *p, tra_block *b) { let_go(p, b, 1); }
+
+void tra_block_drop(tra_pool *p, tra_block *b) { let_go(p, b, 0); }

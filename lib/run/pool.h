@@ -24,6 +24,7 @@ typedef struct tra_block {
     _Atomic tra_block_state state;
     int pins;
     int refs;      /* parts that hold it */
+    bool unwanted; /* its last reader has left it, while another had it pinned */
     bool dirty;    /* the only copy of its contents is in memory */
     bool mapped;   /* apart from the region, which was too fragmented */
     int64_t held;  /* bytes of memory that it has, or had last: more than its own while it is loaded, perhaps */
@@ -95,5 +96,7 @@ void tra_block_share(tra_pool *p, tra_block *b);
 /* Lets go of a block (NULL allowed); the last holder's call frees it, which may be pinned once by the caller. While
  * others hold it they may have it pinned: an exchange that ends lets go of what another still sends. */
 void tra_block_free(tra_pool *p, tra_block *b);
+/* The same for a holder that has not pinned it: whoever else had has given it back. */
+void tra_block_drop(tra_pool *p, tra_block *b);
 
 #endif

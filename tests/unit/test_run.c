@@ -317,6 +317,14 @@ TEST(what_nobody_reads_again_is_not_spilled) {
     }
     CHECK_INT(tra_pool_stat(p).spilled, 0);
     tra_block_free(p, b[1]);
+    /* its last reader has it before who made it has let go of it: an exchange that sends what a stage makes */
+    CHECK_INT(tra_block_pin(p, b[1], &load, &e), TRA_OK);
+    CHECK_INT(tra_block_pin(p, b[1], &load, &e), TRA_OK);
+    tra_block_leave(p, b[1], false, true);
+    CHECK_INT(*(int *)b[1]->ptr, 1);
+    tra_block_unpin(p, b[1]);
+    CHECK_INT(b[1]->state, TRA_BLOCK_AWAY);
+    CHECK_INT(tra_pool_stat(p).spilled, 0);
     for (int i = 0; i < 3; i++) tra_block_free(p, b[i]);
     tra_pool_free(p);
 }
