@@ -110,6 +110,17 @@ EOF
 assert np.allclose(h5py.File("d.h5")["data"][:], (l[:, 4:] * r).sum(0), rtol=1e-9)'
 }
 
+@test "large clipped blocks that are summed without a join" {
+    tra gen -q --shape 600x1000 --block 400x400 --dist normal --seed 1 -o a.h5
+    printf 'input A from "a.h5"\nC = agg(A, [0], matadd)\noutput C to "c.h5"\n' >p.tra
+    status 0 tra run -q p.tra --threads 2
+    py 'a = h5py.File("a.h5")["data"][:]
+want = np.zeros((600, 400))
+for j in range(0, 1000, 400): want[:, :min(400, 1000 - j)] += a[:, j:j + 400]
+c = h5py.File("c.h5")["data"][:]
+assert np.allclose(c.reshape(want.shape), want, rtol=1e-13, atol=1e-13)'
+}
+
 @test "small integers are multiplied exactly" {
     py 'r = np.random.default_rng(1)
 np.save("a.npy", r.integers(-9, 10, (61, 47))); np.save("b.npy", r.integers(-9, 10, (47, 31)))'

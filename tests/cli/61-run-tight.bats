@@ -275,6 +275,28 @@ END
     holds "$(least p.tra --sites 2 --threads 1)" p.tra --sites 2 --threads 1
 }
 
+@test "a concat of large blocks holds a whole group and its result" {
+    tra gen -q --shape 2400x2400 --block 800x2400 --dist range -o a.h5
+    printf 'input A from "a.h5"\nC = concat(A, 0, 0)\noutput C to "c.h5"\n' >p.tra
+    for n in 1 2; do
+        tight p.tra $n
+        py 'a, c = (h5py.File(x)["data"][:] for x in ("a.h5", "c.h5")); assert (c.reshape(a.shape) == a).all()'
+        rm c.h5
+    done
+}
+
+@test "what small blocks take beyond their arrays is predicted" {
+    tra gen -q --shape 300x300 --block 1x1 --dist range -o a.h5
+    printf 'input A from "a.h5"\nB = transform(A, neg)\nC = transform(agg(B, [], matadd), exp)\n' >p.tra
+    printf 'D = agg(join(B, B, [0,1], [0,1], (x, y) -> x - y), [], matadd)\n' >>p.tra
+    printf 'output C to "c.h5"\noutput D to "d.h5"\n' >>p.tra
+    # 90000 blocks of B are held: 64 bytes at least of each, of which 8 are its array
+    tra explain p.tra | sed -n 's/.*peak memory \([0-9.]*\) MiB (\([0-9.]*\) MiB without blocks).*/\1 \2/p' >memory
+    read -r all without <memory
+    echo "$all MiB, $without MiB without blocks"
+    awk "BEGIN { exit !(($all - $without) * 1048576 >= 64 * 90000) }"
+}
+
 @test "what a repartition reads again, batch after batch, is predicted" {
     tra gen -q --shape 2000x2000 --block 50x2000 --dist normal -o rows.h5
     printf 'input A from "rows.h5"\nB = reblock(A, [2000,50])\noutput B to "columns.h5"\n' >p.tra

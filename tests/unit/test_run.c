@@ -396,6 +396,27 @@ TEST(what_goes_on_beside_is_not_gone_on_with_from_itself) {
     tra_pool_free(x.pool);
 }
 
+/* ---- exchanges -------------------------------------------------------------------------------------------------- */
+
+/* A block that is cut anew on another site: a piece that is sent, one that comes, and the block that it is for. */
+TEST(a_repartition_needs_two_pieces_and_a_block) {
+    tra_catalog in, out;
+    tra_err e = {0};
+    tra_dims shape = {.n = 2, .v = {800, 800}}, rows = {.n = 2, .v = {100, 800}}, small = {.n = 2, .v = {50, 800}};
+    for (int k = 0; k < 3; k++) { /* to blocks that are as large, smaller, larger */
+        const tra_dims *from = k == 2 ? &small : &rows, *to = k == 1 ? &small : &rows;
+        CHECK_OK(tra_catalog_blocks(&shape, from, &in, &e), e);
+        CHECK_OK(tra_catalog_blocks(&shape, to, &out, &e), e);
+        tra_type ti = {.dtype = TRA_F64, .cat = &in, .cut = {1, 2}},
+                 to_type = {.dtype = TRA_F64, .cat = &out, .cut = {1, 2}};
+        tra_op ops[2] = {{.op = TRA_PLAN_INPUT, .in = {-1, -1}, .type = ti},
+                         {.id = 1, .op = TRA_PLAN_REPART, .in = {0, -1}, .type = to_type}};
+        tra_plan p = {.sites = 2, .nops = 2, .ops = ops};
+        int64_t a = tra_type_room(&ti), b = tra_type_room(&to_type), piece = a < b ? a : b;
+        CHECK_INT(tra_exchange_memory(&p, &ops[1]).least, 2 * piece + b > a + b ? 2 * piece + b : a + b);
+    }
+}
+
 /* ---- loops ------------------------------------------------------------------------------------------------------ */
 
 TEST(block_loops_fit_their_budget) {
