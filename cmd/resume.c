@@ -7,7 +7,43 @@
 #include <xxhash.h>
 
 #include "../plans/ia/ia.h"
+#include "../plans/search/planfile.h"
 #include "cmd.h"
+
+/* ---- steps that are done ---------------------------------------------------------------------------------------- */
+
+uint64_t tra_resume_step(const char *text, size_t n) {
+    tra_str all = {0};
+    tra_str_addn(&all, text, n);
+    for (int i = 0; i < tra_common_opts.define.n; i++) tra_str_printf(&all, "\n-D %s", tra_common_opts.define.v[i]);
+    uint64_t step = XXH64(tra_str_get(&all), all.n, 0);
+    tra_str_free(&all);
+    return step ? step : 1;
+}
+
+static const char *const *outputs(const char *path, const char *text, size_t n, tra_arena *a) {
+    tra_planfile f;
+    tra_err none = {0};
+    if (!tra_planfile_sniff(text, n)) return tra_program_outputs(text, n, tra_program_dir(a, path), a);
+    if (tra_planfile_parse(path, text, n, a, &f, &none) != TRA_OK) return tra_news(a, const char *, 1);
+    return tra_program_outputs(f.program, f.size, f.dir, a);
+}
+
+const char *tra_resume_output(const char *path, const char *text, size_t n, tra_arena *a) {
+    return outputs(path, text, n, a)[0];
+}
+
+tra_status tra_resume_done(const char *path, const char *text, size_t n, bool *done, tra_err *e) {
+    tra_arena *a = tra_arena_new();
+    const char *const *out = outputs(path, text, n, a);
+    tra_status s = TRA_OK;
+    for (int i = 0; out[i] && s == TRA_OK; i++) s = tra_commit_settle(out[i], e);
+    *done = s == TRA_OK && out[0] && tra_commit_done(out[0], tra_resume_step(text, n));
+    tra_arena_free(a);
+    return s;
+}
+
+/* ---- what is saved ---------------------------------------------------------------------------------------------- */
 
 /* The node of an INPUT of the plan. */
 static const tra_node *input_of(const tra_graph *g, const tra_op *op) {

@@ -5,6 +5,13 @@
 #include "../lib/run/journal.h"
 #include "../plans/search/job.h"
 
+/* What a commit record says that a run of this text (of a program or plan file) put in place: not 0. */
+uint64_t tra_resume_step(const char *text, size_t n);
+/* The file of the first output of the text at path, for tra_commit_end; NULL without outputs. From the arena. */
+const char *tra_resume_output(const char *path, const char *text, size_t n, tra_arena *a);
+/* Has a run of this text that was ended put its outputs in place, or completed them? They are in place then. */
+TRA_MUSTUSE tra_status tra_resume_done(const char *path, const char *text, size_t n, bool *done, tra_err *e);
+
 /* The request for a journal in dir. Lives in the job's arena. */
 tra_journal_request tra_resume_request(const tra_job *job, const char *dir, bool resume, tra_codec codec);
 

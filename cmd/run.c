@@ -214,13 +214,24 @@ static char *history(const tra_graph *g) {
     return s.s;
 }
 
-static tra_status with_reference(const tra_job *job, const tra_write_options *w, tra_err *e) {
+static tra_status with_reference(const tra_job *job, const tra_write_options *o, uint64_t step, tra_err *e) {
     const tra_graph *g = job->program.graph;
+    tra_arena *a = job->program.arena;
     const tra_ref_rel **v;
-    TRA_TRY(tra_reference_run(g, false, job->program.arena, &v, e));
-    for (int i = 0; i < g->noutputs; i++)
-        TRA_TRY(tra_reference_write(v[g->outputs[i].node->id], &g->outputs[i].node->type, g->outputs[i].path, w, e));
-    return TRA_OK;
+    TRA_TRY(tra_reference_run(g, false, a, &v, e));
+    tra_writer **w = tra_news(a, tra_writer *, g->noutputs);
+    const char **digests = tra_news(a, const char *, g->noutputs);
+    tra_status s = TRA_OK;
+    int n = 0;
+    for (; n < g->noutputs && s == TRA_OK; n++) {
+        const tra_output *out = &g->outputs[n];
+        char *digest = tra_news(a, char, 33);
+        digests[n] = digest;
+        s = tra_reference_fill(v[out->node->id], &out->node->type, out->path, o, &w[n], digest, e);
+    }
+    if (s == TRA_OK) return tra_writers_commit(w, digests, n, &(tra_commit_note){.step = step}, e);
+    for (int i = 0; i + 1 < n; i++) tra_writer_abort(w[i]); /* the last was not made */
+    return s;
 }
 
 static void report(const tra_job *job, const tra_profile *m) {
@@ -283,8 +294,9 @@ static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_e
     return s;
 }
 
-static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec codec, tra_err *e) {
-    tra_exec_options o = {.codec = codec,
+static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec codec, uint64_t step, tra_err *e) {
+    tra_exec_options o = {.step = step,
+                          .codec = codec,
                           .memory = job->options.memory,
                           .threads = job->options.threads,
                           .scratch = tra_scratch_dir(opt.scratch),
@@ -297,8 +309,9 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec co
     o.keep_seconds = keep_seconds();
     if (opt.scratch_limit > 0) o.keep_limit = tra_max64(1, opt.scratch_limit - (job->plan ? scratch_of(job->plan) : 0));
     tra_status s = opt.engine == ENGINE_TRA ? run_plan(job, comm, &o, e)
-                   : comm->rank == 0 ? with_reference(job, &(tra_write_options){.codec = o.codec, .history = text}, e)
-                                     : TRA_OK; /* one process, as it says */
+                   : comm->rank == 0
+                       ? with_reference(job, &(tra_write_options){.codec = o.codec, .history = text}, step, e)
+                       : TRA_OK; /* one process, as it says */
     if (opt.engine == ENGINE_REFERENCE) s = tra_comm_agree(comm, s, e);
     free(text);
     return s;
@@ -323,13 +336,31 @@ static tra_status agree_on_plan(const tra_job *job, const tra_comm *comm, tra_er
                     "the ranks do not have the same plan: do all nodes see the same input files, and the same tra?");
 }
 
-/* Under mpirun: every rank is a site. */
-static tra_status run_rank(const tra_comm *comm, const char *path, tra_err *e) {
+/* The outputs are what an earlier run of this text made of it, which was ended before it could say so. */
+static tra_status is_done(const tra_comm *comm, const char *path, const char *text, size_t n, bool *done, tra_err *e) {
+    tra_status s = TRA_OK;
+    *done = false;
+    if (opt.resume && comm->rank == 0) s = tra_resume_done(path, text, n, done, e);
+    s = tra_comm_agree(comm, s, e);
+    tra_comm_bcast(comm, done, sizeof *done);
+    if (*done) tra_info(0, "--resume: the run that was ended had put all outputs in place: nothing is left to do");
+    return s;
+}
+
+/* The commit record is the last to go: until then --resume knows that the outputs are there. */
+static void forget(const char *path, const char *text, size_t n) {
+    tra_arena *a = tra_arena_new();
+    const char *output = text ? tra_resume_output(path, text, n, a) : NULL;
+    if (output) tra_commit_end(output);
+    tra_arena_free(a);
+}
+
+/* Under mpirun: every rank is a site. *program, from malloc, is the text at path. */
+static tra_status run_rank(const tra_comm *comm, const char *path, char **program, size_t *size, tra_err *e) {
     tra_request r;
     tra_codec codec;
     tra_job job = {0};
-    char *text;
-    size_t n;
+    bool done;
     int here = tra_comm_here(comm), level = tra_log_level;
     if (tra_planning_opts.sites_given && tra_planning_opts.sites != comm->size)
         return tra_fail(e, TRA_USAGE,
@@ -338,11 +369,12 @@ static tra_status run_rank(const tra_comm *comm, const char *path, tra_err *e) {
     tra_planning_opts.sites = comm->size;
     TRA_TRY(tra_comm_agree(comm, request(here, tra_comm_cores(comm), &r, &codec, e), e));
     common_request(comm, &r);
-    TRA_TRY(read_program(comm, path, &text, &n, e));
+    TRA_TRY(read_program(comm, path, program, size, e));
+    TRA_TRY(is_done(comm, path, *program, *size, &done, e));
+    if (done) return TRA_OK;
     if (getenv("TRA_LAUNCHED")) tra_log_level = -1; /* warnings were given */
-    tra_status s = tra_job_load_text(path, text, n, &r, &job, e);
+    tra_status s = tra_job_load_text(path, *program, *size, &r, &job, e);
     tra_log_level = level;
-    free(text);
     if (s == TRA_OK && job.options.sites != comm->size)
         s = tra_fail(e, TRA_USAGE,
                      "the plan %s is for %d site%s, but mpirun started %d ranks: start as many, or compile it again",
@@ -355,7 +387,7 @@ static tra_status run_rank(const tra_comm *comm, const char *path, tra_err *e) {
         if (comm->rank == 0) s = dry_run(&job, e);
     } else if (s == TRA_OK) {
         if (comm->rank == 0) announce(&job);
-        s = execute(&job, comm, codec, e);
+        s = execute(&job, comm, codec, tra_resume_step(*program, *size), e);
     }
     tra_job_free(&job);
     return s;
@@ -379,18 +411,20 @@ static tra_status run_alone(const char *path, tra_err *e) {
     char *text;
     size_t n;
     int status = 0;
+    bool done = false;
     TRA_TRY(request(0, 0, &r, &codec, e));
     TRA_TRY(tra_slurp(path, TRA_MAX_PROGRAM, &text, &n, e));
-    tra_status s = tra_job_load_text(path, text, n, &r, &job, e);
-    if (s == TRA_OK) s = check_runnable(&job, e);
-    if (s == TRA_OK && opt.dry) {
+    tra_status s = opt.dry ? TRA_OK : is_done(&self, path, text, n, &done, e);
+    if (s == TRA_OK && !done) s = tra_job_load_text(path, text, n, &r, &job, e);
+    if (s == TRA_OK && !done) s = check_runnable(&job, e);
+    if (s == TRA_OK && !done && opt.dry) {
         s = dry_run(&job, e);
-    } else if (s == TRA_OK) {
+    } else if (s == TRA_OK && !done) {
         s = check_scratch(&job, codec, job.options.sites, e);
         bool alone = job.options.sites == 1 || opt.engine == ENGINE_REFERENCE;
         if (s == TRA_OK && alone) {
             announce(&job);
-            s = execute(&job, &self, codec, e);
+            s = execute(&job, &self, codec, tra_resume_step(text, n), e);
         } else if (s == TRA_OK) {
             fix_resources(&job);
             s = tra_launch(job.options.sites, strcmp(path, "-") == 0 ? text : NULL, n, &status, e);
@@ -398,6 +432,7 @@ static tra_status run_alone(const char *path, tra_err *e) {
         }
     }
     tra_job_free(&job);
+    if (s == TRA_OK && !opt.dry) forget(path, text, n);
     free(text);
     return s;
 }
@@ -419,13 +454,18 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     begun = tra_now();
     tra_exit_now = exit_all;
     tra_log_mute = comm.rank != 0;
-    tra_status s = run_rank(&comm, argv[0], e);
+    char *text = NULL;
+    size_t n = 0;
+    tra_status s = run_rank(&comm, argv[0], &text, &n, e);
     /* Rank 0 says it, and before any rank may end: mpirun kills those that are left when the first ends with a
      * status. */
     if (s != TRA_OK && comm.rank == 0) tra_say_error(e);
     *e->msg = 0;
     if (comm.rank == 0) tra_ranks_over(s);
     tra_comm_finish();
+    if (s == TRA_OK && comm.rank == 0 && !opt.dry && !getenv("TRA_LAUNCHED"))
+        forget(argv[0], text, n); /* else the launcher */
+    free(text);
     return s;
 }
 

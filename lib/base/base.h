@@ -185,6 +185,9 @@ int tra_unnamed_file(const char *dir);
 /* Makes the directory if only it is missing; what else is wrong shows when it is used. */
 void tra_make_missing(const char *dir);
 
+/* Removes a directory that holds plain files alone, and these; not what only leads to one. True if it is gone. */
+bool tra_remove_files_of(const char *dir);
+
 /* Names of temporary files to unlink if the process ends early (error exit, out of memory, signal). Thread-safe.
  * tra_cleanup_all is async-signal-safe in that it only calls unlink. */
 void tra_cleanup_add(const char *path);

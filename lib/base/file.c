@@ -1,6 +1,7 @@
 /* file.c - reading and writing to the end, whole files, scratch, and temporary files to remove. */
 #include "base.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -118,6 +119,17 @@ int tra_unnamed_file(const char *dir) {
 
 void tra_make_missing(const char *dir) {
     if (access(dir, F_OK) != 0 && errno == ENOENT && mkdir(dir, 0777) == 0) tra_info(1, "made %s", dir);
+}
+
+bool tra_remove_files_of(const char *dir) {
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    if (fd >= 0 && !d) close(fd);
+    for (struct dirent *f; d && (f = readdir(d));) {
+        if (strcmp(f->d_name, ".") != 0 && strcmp(f->d_name, "..") != 0) unlinkat(dirfd(d), f->d_name, 0);
+    }
+    if (d) closedir(d);
+    return d && rmdir(dir) == 0;
 }
 
 /* ---- temporary files to remove ------------------------------------------------------------------------------ */

@@ -101,21 +101,33 @@ static int replace(const char *temp, const char *target) {
     return status;
 }
 
+tra_status tra_temp_sync(tra_temp *t, tra_err *e) {
+    return fsync(t->fd) == 0 ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "cannot write %s to disk", t->path);
+}
+
+tra_status tra_put_in_place(const char *temp, const char *target, bool durable, tra_err *e) {
+    if (replace(temp, target) != 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot rename %s to %s", temp, target);
+    tra_cleanup_drop(temp);
+    return durable ? sync_folder(target, e) : TRA_OK;
+}
+
+void tra_temp_forget(tra_temp *t) {
+    if (t->path) tra_cleanup_drop(t->path);
+    temp_free(t);
+}
+
 tra_status tra_temp_commit(tra_temp *t, bool durable, tra_err *e) {
-    tra_status s = TRA_OK;
+    tra_status s = durable ? tra_temp_sync(t, e) : TRA_OK;
     int fd = t->fd;
-    if (durable && fsync(fd) != 0) s = tra_fail_errno(e, TRA_RESOURCE, "cannot write %s to disk", t->path);
     t->fd = -1;
     if (close(fd) != 0 && s == TRA_OK) s = tra_fail_errno(e, TRA_RESOURCE, "cannot write %s", t->path);
-    if (s == TRA_OK && replace(t->path, t->target) != 0)
-        s = tra_fail_errno(e, TRA_RESOURCE, "cannot rename %s to %s", t->path, t->target);
-    if (s != TRA_OK) {
+    if (s == TRA_OK) s = tra_put_in_place(t->path, t->target, durable, e);
+    if (s == TRA_OK)
+        tra_temp_forget(t);
+    else if (access(t->path, F_OK) == 0)
         tra_temp_leave(t);
-        return s;
-    }
-    tra_cleanup_drop(t->path);
-    if (durable) s = sync_folder(t->target, e);
-    temp_free(t);
+    else
+        temp_free(t);
     return s;
 }
 

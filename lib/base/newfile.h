@@ -25,6 +25,12 @@ TRA_MUSTUSE tra_status tra_temp_create(const char *target, const char *tag, bool
 /* Syncs the file, renames it to the target and syncs the folder, so that it outlives a crash of the machine; unless
  * that is not `durable`. Frees t also on failure. */
 TRA_MUSTUSE tra_status tra_temp_commit(tra_temp *t, bool durable, tra_err *e);
+/* The parts of it, for those who rename several files: after tra_temp_sync the file is whole on the disk;
+ * tra_put_in_place renames it, and syncs the folder; tra_temp_forget frees t, whose file is nobody's to remove any
+ * more. */
+TRA_MUSTUSE tra_status tra_temp_sync(tra_temp *t, tra_err *e);
+TRA_MUSTUSE tra_status tra_put_in_place(const char *temp, const char *target, bool durable, tra_err *e);
+void tra_temp_forget(tra_temp *t);
 void tra_temp_abort(tra_temp *t); /* removes the file, frees; also of a t that is zero, or was committed or aborted */
 void tra_temp_leave(tra_temp *t); /* the same, but a tagged file stays */
 

@@ -145,10 +145,12 @@ static bool put_tables(tra_writer *w) {
 
 typedef struct keep {
     tra_vfd *old; /* of the file that is there */
-    tra_writer *w;
-    const char *ours[2]; /* paths that the new relation replaces */
-    const char *at;      /* path of the group being copied, with a '/' at the end unless it is the root */
-    hid_t to;            /* the new file */
+    tra_new_file *w;
+    tra_arena *arena;
+    const char **ours; /* paths that the new relations replace */
+    int nours;
+    const char *at; /* path of the group being copied, with a '/' at the end unless it is the root */
+    hid_t to;       /* the new file */
     tra_err *e;
 } keep;
 
@@ -194,17 +196,17 @@ static bool copy_object(keep *k, hid_t from, const char *name, const char *path)
 
 static herr_t copy_link(hid_t from, const char *name, const H5L_info_t *info, void *data) {
     keep *k = data;
-    const char *path = tra_arena_printf(k->w->arena, "%s%s", k->at, name);
+    const char *path = tra_arena_printf(k->arena, "%s%s", k->at, name);
     size_t n = strlen(path);
     bool ok, above = false;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < k->nours; i++) {
         if (strcmp(path, k->ours[i]) == 0) return 0;
         above = above || (strncmp(path, k->ours[i], n) == 0 && k->ours[i][n] == '/');
     }
     if (above) { /* the new file has this group already; what else it held is copied into it */
         hid_t group = H5Gopen2(from, name, H5P_DEFAULT);
         if (group < 0) return -1;
-        tra_status s = copy_group(k, group, tra_arena_printf(k->w->arena, "%s/", path));
+        tra_status s = copy_group(k, group, tra_arena_printf(k->arena, "%s/", path));
         H5Gclose(group);
         return s == TRA_OK ? 0 : -1;
     }
@@ -258,30 +260,30 @@ static tra_status copy_group(keep *k, hid_t group, const char *at) {
 }
 
 /* *old is -1 when there is nothing under the target's name, or an empty file. */
-static tra_status open_old(const tra_writer *w, hid_t *old, tra_err *e) {
+static tra_status open_old(const char *path, hid_t *old, tra_err *e) {
     struct stat st;
     *old = -1;
-    if (stat(w->path, &st) != 0 || st.st_size == 0) return TRA_OK;
-    if (H5Fis_hdf5(w->path) <= 0)
+    if (stat(path, &st) != 0 || st.st_size == 0) return TRA_OK;
+    if (H5Fis_hdf5(path) <= 0)
         return tra_fail(e, TRA_INPUT,
                         "%s exists and is no HDF5 file; it is not replaced: remove it or choose another "
                         "name",
-                        w->path);
+                        path);
     hid_t fapl = tra_h5_fapl(false);
-    *old = H5Fopen(w->path, H5F_ACC_RDONLY, fapl);
+    *old = H5Fopen(path, H5F_ACC_RDONLY, fapl);
     tra_status s = TRA_OK;
     if (*old < 0)
         s = tra_h5_fail(e, TRA_INPUT, NULL,
                         "%s is damaged, and its other relations cannot be kept; remove it to write it "
                         "anew",
-                        w->path);
+                        path);
     H5Pclose(fapl);
     return s;
 }
 
 tra_status tra_writer_check_target(tra_writer *w, tra_err *e) {
     hid_t old;
-    tra_status s = open_old(w, &old, e);
+    tra_status s = open_old(w->path, &old, e);
     for (const char *p = w->name; old >= 0 && s == TRA_OK && *p;) {
         p += strcspn(p + (*p == '/'), "/") + (*p == '/');
         const char *part = tra_arena_strndup(w->arena, w->name, (size_t)(p - w->name));
@@ -295,21 +297,27 @@ tra_status tra_writer_check_target(tra_writer *w, tra_err *e) {
     return s;
 }
 
-static tra_status copy_others(tra_writer *w, tra_err *e) {
+tra_status tra_new_file_copy_others(tra_new_file *f, tra_err *e) {
     hid_t old;
-    TRA_TRY(open_old(w, &old, e));
+    TRA_TRY(open_old(f->path, &old, e));
     if (old < 0) return TRA_OK;
-    keep k = {.w = w, .ours = {w->name, tra_table_path(w->arena, w->name, NULL)}, .at = "", .to = w->file, .e = e};
+    tra_arena *a = tra_arena_new();
+    keep k = {.w = f, .arena = a, .at = "", .to = f->file, .e = e, .nours = 2 * f->nnames};
+    k.ours = tra_news(a, const char *, k.nours);
+    for (int i = 0; i < f->nnames; i++) {
+        k.ours[2 * i] = f->names[i];
+        k.ours[2 * i + 1] = tra_table_path(a, f->names[i], NULL);
+    }
     k.old = tra_vfd_of(old);
     hid_t root = H5Gopen2(old, "/", H5P_DEFAULT);
     tra_status s = copy_group(&k, root, "");
     H5Gclose(root);
     H5Fclose(old);
+    tra_arena_free(a);
     return s;
 }
 
-tra_status tra_writer_finish(tra_writer *w, const char *digest, tra_err *e) {
-    if (!put_attributes(w, digest) || !put_tables(w))
-        return tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write the attributes of %s", w->temp);
-    return w->whole ? TRA_OK : copy_others(w, e);
+tra_status tra_writer_describe_dataset(tra_writer *w, const char *digest, tra_err *e) {
+    if (put_attributes(w, digest) && put_tables(w)) return TRA_OK;
+    return tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write the attributes of %s", w->temp);
 }

@@ -575,9 +575,12 @@ tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, 
     r->arena = a;
     r->file = r->dset = r->direct = -1;
     tra_relspec(a, spec, &r->path, &r->name);
-    tra_h5_enter();
-    tra_status s = open_relation(r, block, e);
-    tra_h5_leave();
+    tra_status s = tra_commit_settle(r->path, e);
+    if (s == TRA_OK) {
+        tra_h5_enter();
+        s = open_relation(r, block, e);
+        tra_h5_leave();
+    }
     if (s != TRA_OK)
         tra_rel_close(r);
     else

@@ -206,3 +206,11 @@ void tra_lock_drop(const char *path) {
     pthread_mutex_unlock(&mutex);
     free(file);
 }
+
+void tra_lock_clear(const char *path) {
+    char *file = lock_name(path);
+    tra_err none = {0};
+    bool first;
+    if (access(file, F_OK) == 0 && tra_lock_take(path, &first, &none) == TRA_OK) tra_lock_drop(path);
+    free(file);
+}

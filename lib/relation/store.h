@@ -179,15 +179,49 @@ uint64_t *tra_writer_sums(tra_writer *w);
 int64_t tra_writer_address(const tra_writer *w, int64_t ordinal);  /* codec none: where the chunk is */
 int tra_writer_fd(const tra_writer *w);                            /* open for reading and writing */
 bool tra_writer_reused(const tra_writer *w);                       /* creator: the temporary file was there */
-void tra_writer_temp_id(const tra_writer *w, int64_t id[2]);       /* device and inode of the temporary file */
 int64_t tra_writer_stored(const tra_writer *w);                    /* bytes of all chunks allocated so far (creator) */
 TRA_MUSTUSE tra_status tra_writer_sync(tra_writer *w, tra_err *e); /* attached processes: fsync what they wrote */
 
 /* Writes attributes and checksum table, closes, syncs, renames, syncs the directory. Creator only. digest may be NULL.
- * Frees w also on failure (after removing the temporary file, unless it has a tag). */
+ * Frees w also on failure (after removing the temporary file, unless it has a tag). Relations that one process writes
+ * to one target at the same time are in one new file, which appears with the commit of the last of them, or not at all
+ * when one is aborted. */
 TRA_MUSTUSE tra_status tra_writer_commit(tra_writer *w, const char *digest, tra_err *e);
+/* The same of n writers whose relations appear together, by a commit record (below), each file with all of its
+ * relations by one rename. note may be NULL: then one file alone has no record. */
+typedef struct tra_commit_note tra_commit_note;
+TRA_MUSTUSE tra_status tra_writers_commit(tra_writer *const *w, const char *const *digests, int n,
+                                          const tra_commit_note *note, tra_err *e);
 void tra_writer_abort(tra_writer *w); /* removes the temporary file, frees; also ends an attached writer (keeps it) */
 void tra_writer_leave(tra_writer *w); /* the same, but a temporary file with a tag stays */
+
+/* ---- outputs that appear together ------------------------------------------------------------------------------ */
+
+/* When all files of a run are complete, a commit record is written before the first rename: `.NAME.tra-commit` beside
+ * the first target lists every rename, and the same name beside each other target leads to it. From then on the outputs
+ * will appear, whoever does the renames: tra_rel_open and tra_writer_create settle what a process that is gone has
+ * left. The record stays until the run has nothing left to do (tra_commit_end), so that a run that was killed after its
+ * outputs appeared is known to be done. A record of another user is not acted on. */
+struct tra_commit_note {
+    uint64_t step; /* digest of the program and its definitions, which --resume compares */
+    /* Directory of progress that is of no use once the outputs are there, and what its lock is on; or NULL. */
+    const char *progress, *lock;
+};
+typedef struct tra_rename {
+    int64_t id[2]; /* device and inode of the temporary file */
+    const char *temp, *target;
+} tra_rename;
+/* Writes the record (unless one file alone has no note) and does the renames, which it sorts. *decided: the outputs
+ * will appear; on failure the record and the temporary files that are left must stay then, and whoever comes next tries
+ * again. */
+TRA_MUSTUSE tra_status tra_commit_renames(tra_rename *v, int n, const tra_commit_note *note, bool *decided, tra_err *e);
+/* Finishes the renames of a record beside path, if there is one; waits some seconds for a live process that is about
+ * it. TRA_RESOURCE, or TRA_INPUT when the record is damaged. Without a record one system call. */
+TRA_MUSTUSE tra_status tra_commit_settle(const char *path, tra_err *e);
+/* Does the record beside path say that the outputs of that step are in place, as they are? */
+bool tra_commit_done(const char *path, uint64_t step);
+/* Removes the record beside path, when all of it is in place, with the progress that it names. */
+void tra_commit_end(const char *path);
 
 /* ---- lock --------------------------------------------------------------------------------------------------- */
 
@@ -201,6 +235,7 @@ TRA_MUSTUSE tra_status tra_lock_take_for(const char *what, const char *path, boo
 void tra_lock_drop(const char *path);
 /* Does another process hold it that is not known to be dead? Changes nothing. */
 bool tra_lock_held(const char *path);
+void tra_lock_clear(const char *path); /* removes the lock of an owner that is provably dead, if there is one */
 
 /* ---- digest ------------------------------------------------------------------------------------------------- */
 

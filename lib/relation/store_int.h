@@ -110,8 +110,22 @@ static inline hid_t tra_rel_memory_type(const tra_rel *r) {
 
 /* ---- writer (writer.c, commit.c) ------------------------------------------------------------------------------ */
 
+/* A new file, which the writers of its relations share in the process that creates it. */
+typedef struct tra_new_file {
+    struct tra_new_file *next; /* of the process */
+    int writers;
+    bool replaces; /* a writer's target is named as a file: it replaces all that was in it */
+    char *path, *tag;
+    tra_temp made; /* the temporary file */
+    char **names;  /* of its relations */
+    int nnames;
+    hid_t file; /* -1 when closed */
+    tra_vfd *vfd;
+} tra_new_file;
+
 struct tra_writer {
     tra_arena *arena;
+    tra_new_file *shared;           /* creator */
     const char *path, *temp, *name; /* target, temporary file, dataset */
     tra_type type;
     tra_geom geom;
@@ -123,9 +137,9 @@ struct tra_writer {
     bool whole;       /* the target is named as a file: it replaces all that was in it */
     const char *tag;  /* in the name of a temporary file that outlives the process; NULL: it does not */
     bool reuse;       /* the one that an earlier process left is wanted */
-    tra_temp made;    /* creator: the temporary file */
+    bool reused;      /* and it was there */
     int gzip;         /* level of deflate, by HDF5; 0: not */
-    int fd;           /* of the temporary file; creator: that of `made` */
+    int fd;           /* of the temporary file; creator: that which is shared */
     int direct;       /* the same file without the page cache; -1: not there */
     hid_t file, dset; /* creator; -1 when closed */
     tra_vfd *vfd;
@@ -137,7 +151,10 @@ struct tra_writer {
 /* Refuses a target that could not be completed: no HDF5 file, damaged, or with something else at the place of the
  * dataset or its groups. Under the HDF5 lock. */
 TRA_MUSTUSE tra_status tra_writer_check_target(tra_writer *w, tra_err *e);
-/* Writes attributes and tables and copies what else the target holds. Under the HDF5 lock. */
-TRA_MUSTUSE tra_status tra_writer_finish(tra_writer *w, const char *digest, tra_err *e);
+/* Writes attributes and tables of a relation; copies what else the target of a new file holds. Under the HDF5 lock. */
+TRA_MUSTUSE tra_status tra_writer_describe_dataset(tra_writer *w, const char *digest, tra_err *e);
+TRA_MUSTUSE tra_status tra_new_file_copy_others(tra_new_file *f, tra_err *e);
+/* Where the commit record of a target is. */
+const char *tra_record_path(tra_arena *a, const char *path);
 
 #endif

@@ -46,7 +46,7 @@ static tra_writer *writer_new(const tra_type *type) {
     w->arena = a;
     w->type = *type;
     w->size = tra_dtype_size(type->dtype);
-    w->fd = w->made.fd = w->direct = -1;
+    w->fd = w->direct = -1;
     w->file = w->dset = -1;
     return w;
 }
@@ -76,23 +76,68 @@ static tra_status prepare(tra_writer *w, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status open_temp(tra_writer *w, tra_err *e) {
-    TRA_TRY(tra_temp_create(w->path, w->tag, w->reuse, &w->made, e));
-    w->temp = tra_arena_strndup(w->arena, w->made.path, strlen(w->made.path));
-    w->fd = w->made.fd;
+/* The new files that writers of this process share; under the HDF5 lock. */
+static tra_new_file *new_files;
+
+static void new_file_free(tra_new_file *f) {
+    tra_new_file **p = &new_files;
+    while (*p != f) p = &(*p)->next;
+    *p = f->next;
+    for (int i = 0; i < f->nnames; i++) free(f->names[i]);
+    free(f->names);
+    free(f->path);
+    free(f->tag);
+    free(f);
+}
+
+static tra_status create_file(tra_new_file *f, const tra_writer *w, tra_err *e) {
+    TRA_TRY(tra_temp_create(w->path, f->tag, w->reuse, &f->made, e));
     hid_t fapl = tra_h5_fapl(plain(w));
     /* encoded chunks are kept elsewhere until all are known */
-    tra_vfd_new = (struct tra_vfd_new){.fd = w->fd, .keep = w->made.reused && plain(w)};
-    w->file = H5Fcreate(w->temp, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    tra_vfd_new = (struct tra_vfd_new){.fd = f->made.fd, .keep = f->made.reused && plain(w)};
+    f->file = H5Fcreate(f->made.path, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
     int err = tra_vfd_new.err;
     tra_vfd_new = (struct tra_vfd_new){.fd = -1};
     H5Pclose(fapl);
-    if (w->file < 0 && err) {
+    if (f->file < 0) {
         errno = err;
-        return tra_fail_errno(e, TRA_RESOURCE, "cannot create %s", w->temp);
+        tra_status s = err ? tra_fail_errno(e, TRA_RESOURCE, "cannot create %s", f->made.path)
+                           : tra_h5_fail(e, TRA_RESOURCE, NULL, "cannot create %s", f->made.path);
+        (w->reuse ? tra_temp_leave : tra_temp_abort)(&f->made);
+        return s;
     }
-    if (w->file < 0) return tra_h5_fail(e, TRA_RESOURCE, NULL, "cannot create %s", w->temp);
-    w->vfd = tra_vfd_of(w->file);
+    f->vfd = tra_vfd_of(f->file);
+    return TRA_OK;
+}
+
+/* The new file of the writer's target: that of another writer of this process, or one that is made. */
+static tra_status open_file(tra_writer *w, tra_err *e) {
+    char *real = tra_in_real_folder(w->path);
+    tra_new_file *f = new_files;
+    tra_status s = TRA_OK;
+    while (f && strcmp(f->path, real) != 0) f = f->next;
+    if (!f) {
+        f = tra_calloc(1, sizeof *f);
+        *f = (tra_new_file){
+            .next = new_files, .path = tra_strdup(real), .tag = w->tag ? tra_strdup(w->tag) : NULL, .file = -1};
+        new_files = f;
+        s = create_file(f, w, e);
+    }
+    free(real);
+    if (s != TRA_OK) {
+        new_file_free(f);
+        return s;
+    }
+    f->writers++;
+    f->replaces |= w->whole;
+    f->names = tra_realloc(f->names, (size_t)f->nnames + 1, sizeof *f->names);
+    f->names[f->nnames++] = tra_strdup(w->name);
+    w->shared = f;
+    w->temp = tra_arena_strndup(w->arena, f->made.path, strlen(f->made.path));
+    w->fd = f->made.fd;
+    w->file = f->file;
+    w->vfd = f->vfd;
+    w->reused = f->made.reused;
     return TRA_OK;
 }
 
@@ -154,7 +199,7 @@ static tra_status allocate_all(tra_writer *w, tra_err *e) {
 
 static tra_status create(tra_writer *w, tra_err *e) {
     if (!w->whole) TRA_TRY(tra_writer_check_target(w, e));
-    TRA_TRY(open_temp(w, e));
+    TRA_TRY(open_file(w, e));
     TRA_TRY(create_dataset(w, e));
     if (!plain(w)) return TRA_OK;
     w->direct = open(w->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
@@ -186,8 +231,15 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
     }
     w->path = path;
     w->creator = true;
-    /* tags are an entry and a number: those of this entry are spared */
-    if (first) tra_temp_reclaim(path, w->reuse ? tra_arena_strndup(w->arena, w->tag, strcspn(w->tag, "-")) : NULL);
+    if (first) s = tra_commit_settle(path, e);
+    if (s != TRA_OK) {
+        writer_free(w);
+        return s;
+    }
+    if (first) {
+        tra_commit_end(path); /* what it is about will be replaced */
+        tra_temp_reclaim(path, w->reuse ? w->tag : NULL);
+    }
     s = prepare(w, e);
     if (s == TRA_OK) {
         tra_h5_enter();
@@ -355,12 +407,7 @@ uint64_t *tra_writer_sums(tra_writer *w) { return w->sums; }
 int64_t tra_writer_stored(const tra_writer *w) { return w->stored; }
 int64_t tra_writer_address(const tra_writer *w, int64_t ordinal) { return w->addr[ordinal]; }
 int tra_writer_fd(const tra_writer *w) { return w->fd; }
-bool tra_writer_reused(const tra_writer *w) { return w->made.reused; }
-
-void tra_writer_temp_id(const tra_writer *w, int64_t id[2]) {
-    id[0] = (int64_t)w->vfd->dev;
-    id[1] = (int64_t)w->vfd->ino;
-}
+bool tra_writer_reused(const tra_writer *w) { return w->reused; }
 
 /* ---- several processes ------------------------------------------------------------------------------------------ */
 
@@ -432,42 +479,101 @@ static tra_status missing_tuple(tra_writer *w, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status close_file(tra_writer *w, tra_err *e) {
-    hid_t file = w->file, dset = w->dset;
-    w->dset = -1;
-    if (H5Dclose(dset) < 0 || H5Fflush(file, H5F_SCOPE_GLOBAL) < 0 || w->vfd->lost)
-        return tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write %s", w->temp);
-    w->file = -1;
-    w->vfd = NULL;
-    return H5Fclose(file) < 0 ? tra_h5_fail(e, TRA_RESOURCE, NULL, "cannot close %s", w->temp) : TRA_OK;
-}
-
-tra_status tra_writer_commit(tra_writer *w, const char *digest, tra_err *e) {
-    tra_status s = missing_tuple(w, e);
+/* All of the relation is in the new file. */
+static tra_status finish_dataset(tra_writer *w, const char *digest, tra_err *e) {
+    TRA_TRY(missing_tuple(w, e));
     tra_h5_enter();
-    if (s == TRA_OK) s = tra_writer_finish(w, digest, e);
-    if (s == TRA_OK) s = close_file(w, e);
+    tra_status s = tra_writer_describe_dataset(w, digest, e);
+    if (s == TRA_OK) {
+        hid_t dset = w->dset;
+        w->dset = -1;
+        if (H5Dclose(dset) < 0) s = tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write %s", w->temp);
+    }
     tra_h5_leave();
-    if (s == TRA_OK) s = tra_temp_commit(&w->made, true, e);
-    tra_writer_leave(w);
     return s;
 }
 
-static void give_up(tra_writer *w, bool keep) {
-    if (!w) return;
-    if (w->creator) {
-        tra_h5_enter();
-        if (w->vfd) w->vfd->discard = true;
-        if (w->dset >= 0) H5Dclose(w->dset);
-        if (w->file >= 0) H5Fclose(w->file);
-        tra_h5_leave();
-        if (keep)
-            tra_temp_leave(&w->made);
-        else
-            tra_temp_abort(&w->made);
+/* The new file with all of its relations is whole, and on the disk. */
+static tra_status finish_file(tra_new_file *f, int64_t id[2], tra_err *e) {
+    tra_status s = TRA_OK;
+    id[0] = (int64_t)f->vfd->dev;
+    id[1] = (int64_t)f->vfd->ino;
+    tra_h5_enter();
+    if (!f->replaces) s = tra_new_file_copy_others(f, e);
+    if (s == TRA_OK && (H5Fflush(f->file, H5F_SCOPE_GLOBAL) < 0 || f->vfd->lost))
+        s = tra_h5_fail(e, TRA_RESOURCE, f->vfd, "cannot write %s", f->made.path);
+    if (s == TRA_OK) {
+        hid_t file = f->file;
+        f->file = -1;
+        f->vfd = NULL;
+        if (H5Fclose(file) < 0) s = tra_h5_fail(e, TRA_RESOURCE, NULL, "cannot close %s", f->made.path);
     }
+    tra_h5_leave();
+    return s == TRA_OK ? tra_temp_sync(&f->made, e) : s;
+}
+
+/* What the writer shared goes with the last of those that do. */
+static void let_go(tra_writer *w, void (*end)(tra_temp *)) {
+    tra_new_file *f = w->shared;
+    if (!f) return;
+    w->shared = NULL;
+    tra_h5_enter();
+    if (f->vfd) f->vfd->discard = true;
+    if (w->dset >= 0) H5Dclose(w->dset);
+    if (--f->writers == 0) {
+        if (f->file >= 0) H5Fclose(f->file);
+        end(&f->made);
+        new_file_free(f);
+    }
+    tra_h5_leave();
+}
+
+/* Those of the writers that are the last of their files bring these to their end. *n: files that are to be renamed. */
+static tra_status finish_files(tra_writer *const *w, int count, tra_rename *v, int *n, tra_err *e) {
+    for (int i = 0; i < count; i++) {
+        tra_new_file *f = w[i]->shared;
+        if (f->writers > 1) {
+            f->writers--;
+            w[i]->shared = NULL;
+            continue;
+        }
+        TRA_TRY(finish_file(f, v[*n].id, e));
+        v[*n].temp = w[i]->temp;
+        v[*n].target = w[i]->path;
+        ++*n;
+    }
+    return TRA_OK;
+}
+
+tra_status tra_writers_commit(tra_writer *const *w, const char *const *digests, int n, const tra_commit_note *note,
+                              tra_err *e) {
+    tra_rename *v = tra_calloc((size_t)n, sizeof *v);
+    bool decided = false;
+    int files = 0;
+    tra_status s = TRA_OK;
+    for (int i = 0; i < n && s == TRA_OK; i++) s = finish_dataset(w[i], digests[i], e);
+    if (s == TRA_OK) s = finish_files(w, n, v, &files, e);
+    if (s == TRA_OK) s = tra_commit_renames(v, files, note, &decided, e);
+    for (int i = 0; i < n; i++) {
+        let_go(w[i], decided ? tra_temp_forget : tra_temp_leave);
+        writer_free(w[i]);
+    }
+    free(v);
+    return s;
+}
+
+tra_status tra_writer_commit(tra_writer *w, const char *digest, tra_err *e) {
+    return tra_writers_commit(&w, &digest, 1, NULL, e);
+}
+
+void tra_writer_abort(tra_writer *w) {
+    if (!w) return;
+    let_go(w, tra_temp_abort);
     writer_free(w);
 }
 
-void tra_writer_abort(tra_writer *w) { give_up(w, false); }
-void tra_writer_leave(tra_writer *w) { give_up(w, true); }
+void tra_writer_leave(tra_writer *w) {
+    if (!w) return;
+    let_go(w, tra_temp_leave);
+    writer_free(w);
+}

@@ -448,8 +448,29 @@ static tra_status run_ops(exec *x, tra_err *e) {
     return TRA_OK;
 }
 
-/* All outputs, or none: an output whose file cannot be put in place leaves those before it there, which is why all are
- * finished before the first appears. */
+/* All outputs, together, or none. */
+static tra_status put_in_place(exec *x, tra_status s, bool keep, tra_err *e) {
+    tra_commit_note note = {
+        .step = x->o->step, .progress = tra_journal_path(x->journal), .lock = tra_journal_lock(x->journal)};
+    tra_outfile **files = tra_news(x->arena, tra_outfile *, x->plan->nops);
+    double t0 = tra_now();
+    int n = 0, first = -1;
+    for (int i = 0; i < x->plan->nops; i++) {
+        if (!x->files[i]) continue;
+        x->report->ops[i].disk_write = s == TRA_OK ? tra_outfile_written(x->files[i]) : 0;
+        if (n == 0) first = i;
+        files[n++] = x->files[i];
+        x->files[i] = NULL;
+    }
+    s = tra_outfiles_commit(files, n, s, keep, x->o->step ? &note : NULL, e);
+    if (first < 0) return s;
+    x->report->ops[first].seconds += tra_now() - t0;
+    const char *path, *name;
+    tra_relspec(x->arena, x->plan->ops[first].what.path, &path, &name);
+    if (s == TRA_OK && !x->o->step && x->site.comm.rank == 0) tra_commit_end(path);
+    return s;
+}
+
 static tra_status commit(exec *x, tra_status s, tra_err *e) {
     int64_t any = tra_journal_has_any(x->journal);
     tra_comm_max(&x->site.comm, &any, 1);
@@ -460,15 +481,7 @@ static tra_status commit(exec *x, tra_status s, tra_err *e) {
         if (x->files[i]) s = tra_outfile_finish(x->files[i], s, e);
         x->report->ops[i].seconds += tra_now() - t0;
     }
-    for (int i = 0; i < x->plan->nops; i++) {
-        if (!x->files[i]) continue;
-        int64_t written = 0;
-        double t0 = tra_now();
-        s = tra_outfile_commit(x->files[i], s, any, &written, e);
-        x->report->ops[i].disk_write = s == TRA_OK ? written : 0;
-        x->report->ops[i].seconds += tra_now() - t0;
-        x->files[i] = NULL;
-    }
+    s = put_in_place(x, s, any, e);
     if (s != TRA_OK && any) {
         size_t n = strlen(e->msg);
         snprintf(e->msg + n, sizeof e->msg - n, "; what is done is saved in %s, and --resume goes on from it",

@@ -9,13 +9,15 @@
 typedef enum tra_transport_kind { TRA_TRANSPORT_MPI, TRA_TRANSPORT_FILES } tra_transport_kind;
 
 typedef struct tra_exec_options {
-    int64_t memory;                     /* ceiling of this process, bytes; > 0 */
-    int threads;                        /* workers */
-    const char *scratch;                /* directory for spilling; with TRA_TRANSPORT_FILES one that all ranks share */
-    tra_transport_kind transport;       /* how ranks exchange blocks */
-    tra_codec codec;                    /* of the outputs */
-    const char *history;                /* of the outputs, or NULL */
-    tra_progress_form progress;         /* on rank 0 */
+    int64_t memory;               /* ceiling of this process, bytes; > 0 */
+    int threads;                  /* workers */
+    const char *scratch;          /* directory for spilling; with TRA_TRANSPORT_FILES one that all ranks share */
+    tra_transport_kind transport; /* how ranks exchange blocks */
+    tra_codec codec;              /* of the outputs */
+    const char *history;          /* of the outputs, or NULL */
+    tra_progress_form progress;   /* on rank 0 */
+    uint64_t
+        step; /* what the commit record of the outputs is about (store.h), which the caller ends; 0: it is nobody's */
     const tra_journal_request *journal; /* NULL: nothing is saved, and signals do not stop the run */
     double keep_seconds;                /* of work that may be lost (keep.h); 0: the default */
     int64_t keep_limit; /* bytes that results which are saved for that may take in scratch; 0: no limit */

@@ -57,14 +57,9 @@ static DIR *open_dir(const char *entry) {
     return d;
 }
 
-/* An entry holds plain files alone. Other ranks may be at it too. */
+/* Other ranks may be at it too. */
 static void remove_entry(const char *dir) {
-    DIR *d = open_dir(dir);
-    for (struct dirent *f; d && (f = readdir(d));) {
-        if (strcmp(f->d_name, ".") != 0 && strcmp(f->d_name, "..") != 0) unlinkat(dirfd(d), f->d_name, 0);
-    }
-    if (d) closedir(d);
-    if (d && rmdir(dir) == 0) tra_info(2, "removed %s", dir);
+    if (tra_remove_files_of(dir)) tra_info(2, "removed %s", dir);
 }
 
 /* Calls fn on the entries of the scratch directory whose names begin so. */
@@ -326,7 +321,8 @@ tra_status tra_journal_open(const tra_journal_request *r, const tra_plan *plan, 
 
 bool tra_journal_resumed(const tra_journal *j) { return j && j->resumed; }
 bool tra_journal_broken(const tra_journal *j) { return j && j->broken; }
-const char *tra_journal_path(const tra_journal *j) { return j->dir; }
+const char *tra_journal_lock(const tra_journal *j) { return j ? j->lock : NULL; }
+const char *tra_journal_path(const tra_journal *j) { return j ? j->dir : NULL; }
 
 void tra_journal_tell(tra_journal *j, int64_t there, int64_t all, const char *name) {
     j->told = true;
@@ -337,10 +333,9 @@ void tra_journal_tell_if_nothing(tra_journal *j) {
     if (tra_journal_resumed(j) && !j->told) tell_nothing(j->dir);
 }
 
-const char *tra_journal_tag(const tra_journal *j, int op, char buf[64]) {
+const char *tra_journal_tag(const tra_journal *j, char buf[64]) {
     if (!j) return NULL;
-    snprintf(buf, 64, "r%016" PRIx64 "-%016" PRIx64, j->run,
-             j->values[op]); /* plans number their operators as they like */
+    snprintf(buf, 64, "r%016" PRIx64, j->run);
     return buf;
 }
 

@@ -37,9 +37,10 @@ TRA_MUSTUSE tra_status tra_journal_open(const tra_journal_request *r, const tra_
 /* Bytes on disk of what is saved already and a run of this request does not need anew: what it goes on from of its
  * outputs, or all that it removes when it begins anew. */
 int64_t tra_journal_holds(const tra_journal_request *r, const tra_plan *plan);
-bool tra_journal_resumed(const tra_journal *j);                          /* goes on from an earlier run's entry */
-const char *tra_journal_tag(const tra_journal *j, int op, char buf[64]); /* for the temporary file of an output */
-const char *tra_journal_path(const tra_journal *j);
+bool tra_journal_resumed(const tra_journal *j);                  /* goes on from an earlier run's entry */
+const char *tra_journal_tag(const tra_journal *j, char buf[64]); /* for the temporary files of its outputs */
+const char *tra_journal_lock(const tra_journal *j);              /* what its lock is on, on rank 0 */
+const char *tra_journal_path(const tra_journal *j);              /* the entry; NULL without a journal */
 /* Says on how much the run goes on: `there` of `all` blocks of `name`; or, when that was never said of an entry that it
  * was to go on from, that it begins anew. */
 void tra_journal_tell(tra_journal *j, int64_t there, int64_t all, const char *name);
@@ -75,10 +76,6 @@ void tra_log_add(tra_log *l, const tra_saved *s);
 /* Room in this rank's data file. Thread-safe. */
 int64_t tra_log_reserve(tra_log *l, int64_t len);
 int tra_log_fd(tra_log *l, int file); /* of a rank's data file; -1 */
-/* A line of the log's own, such as which file the records are about: n numbers. On this rank's log only. */
-void tra_log_note(tra_log *l, const int64_t id[2]);
-bool tra_log_noted(const tra_log *l, int64_t id[2]); /* the last note of rank 0's log */
-
 /* Are the len bytes at `at` those of the sum? */
 bool tra_file_has(int fd, int64_t at, int64_t len, uint64_t sum);
 

@@ -12,8 +12,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* A record in a file, and the first 64 bytes of the file (a record whose ordinal is HEAD). Notes have the ordinal
- * NOTE. */
+/* A record in a file, and the first 64 bytes of the file (a record whose ordinal is HEAD). */
 typedef struct record {
     int64_t ordinal;
     int32_t summand;
@@ -24,7 +23,7 @@ typedef struct record {
         check; /* XXH64 of what is before, seeded by run and value: no other log's record is taken for one of ours */
 } record;
 _Static_assert(sizeof(record) == 64, "records have no padding");
-enum { HEAD = -1, NOTE = -2 };
+enum { HEAD = -1 };
 
 enum { WAITING = 64, SMALL = 64 << 10 }; /* records of arrays smaller than SMALL wait to be written together */
 
@@ -39,8 +38,6 @@ struct tra_log {
     tra_saved *saved;
     int64_t n, cap;
     atomic_bool added;
-    int64_t note[2];
-    bool noted;
     int waiting;
     double since; /* when the first of them came */
     record wait[WAITING];
@@ -79,26 +76,16 @@ static void write_waiting(tra_log *l) {
     }
 }
 
-static void append(tra_log *l, record *r, bool now) {
-    r->check = check_of(l, r);
-    pthread_mutex_lock(&l->lock);
-    if (l->waiting == 0) l->since = tra_now();
-    l->wait[l->waiting++] = *r;
-    if (now || l->waiting == WAITING || tra_now() > l->since + 0.05) write_waiting(l);
-    pthread_mutex_unlock(&l->lock);
-}
-
 void tra_log_add(tra_log *l, const tra_saved *s) {
     if (!l) return;
     record r = {s->ordinal, s->summand, s->mask, s->at, s->len, s->sum, s->digest.lo, s->digest.hi, 0};
-    append(l, &r, s->len >= SMALL);
+    r.check = check_of(l, &r);
+    pthread_mutex_lock(&l->lock);
+    if (l->waiting == 0) l->since = tra_now();
+    l->wait[l->waiting++] = r;
+    if (s->len >= SMALL || l->waiting == WAITING || tra_now() > l->since + 0.05) write_waiting(l);
+    pthread_mutex_unlock(&l->lock);
     atomic_store(&l->added, true);
-}
-
-void tra_log_note(tra_log *l, const int64_t id[2]) {
-    if (!l) return;
-    record r = {.ordinal = NOTE, .at = id[0], .len = id[1]};
-    append(l, &r, true);
 }
 
 void tra_log_flush(tra_log *l) {
@@ -144,10 +131,6 @@ static bool read_log(tra_log *l, int rank) {
             if (r.at < 0 || r.len < 0 || !tra_add(r.at, r.len, &end) || end > INT64_MAX / 2) continue; /* of no file */
             keep(l, &r, rank);
             if (rank == l->j->comm.rank) l->end = tra_max64(l->end, end);
-        } else if (rank == 0 && r.ordinal == NOTE) {
-            l->note[0] = r.at;
-            l->note[1] = r.len;
-            l->noted = true;
         }
     }
     free(text);
@@ -277,13 +260,6 @@ const tra_saved *tra_log_saved(const tra_log *l, int64_t *n) {
 }
 
 bool tra_log_any(const tra_log *l) { return l && (l->n > 0 || l->added); }
-
-bool tra_log_noted(const tra_log *l, int64_t id[2]) {
-    if (!l || !l->noted) return false;
-    id[0] = l->note[0];
-    id[1] = l->note[1];
-    return true;
-}
 
 int tra_log_fd(tra_log *l, int file) {
     pthread_mutex_lock(&l->lock);

@@ -22,7 +22,7 @@ enum { MINE = 1, DONE = 2 }; /* of a tuple: this rank writes it; an earlier run 
 struct tra_outfile {
     tra_comm comm;
     const tra_type *type;
-    tra_writer *w; /* NULL: an earlier run has put the output in its place */
+    tra_writer *w;
     tra_log *log;
     uint8_t *tuple;
     int64_t reused; /* on all ranks */
@@ -78,39 +78,6 @@ static void list_tuples(tra_outfile *o, const tra_placement *place) {
 }
 
 /* ---- going on ------------------------------------------------------------------------------------------------- */
-
-/* Has an earlier run put the output in its place, and was killed before it could say so? Then the temporary file has
- * become the output, and all of it is recorded. Rank 0. */
-static bool is_in_place(const tra_outfile *o, const char *spec) {
-    int64_t n, id[2], whole = 0;
-    const tra_saved *v = tra_log_saved(o->log, &n);
-    const char *path, *name;
-    struct stat st;
-    tra_arena *a = tra_arena_new();
-    tra_relspec(a, spec, &path, &name);
-    bool same =
-        tra_log_noted(o->log, id) && stat(path, &st) == 0 && (int64_t)st.st_dev == id[0] && (int64_t)st.st_ino == id[1];
-    uint8_t *seen = tra_calloc((size_t)o->type->cat->n, 1);
-    tra_digest d = {0};
-    for (int64_t i = n; same && i-- > 0;) {
-        if (v[i].ordinal >= o->type->cat->n || seen[v[i].ordinal]) continue;
-        seen[v[i].ordinal] = 1;
-        whole++;
-        tra_digest_add(&d, &v[i].digest);
-    }
-    free(seen);
-    tra_rel *r;
-    tra_err none = {0};
-    same = same && whole == o->type->cat->n && tra_rel_open(spec, &o->type->cat->bound, &r, &none) == TRA_OK;
-    if (same) {
-        char text[33];
-        tra_digest_text(&d, o->type, text);
-        same = tra_rel_info(r)->digest && strcmp(text, tra_rel_info(r)->digest) == 0;
-        tra_rel_close(r);
-    }
-    tra_arena_free(a);
-    return same;
-}
 
 typedef struct check { /* of one recorded array: context of a unit */
     tra_outfile *o;
@@ -188,16 +155,6 @@ int64_t tra_outfile_reused(const tra_outfile *o) { return o->reused; }
 
 /* ---- opening -------------------------------------------------------------------------------------------------- */
 
-static tra_status make_file(tra_outfile *o, const char *spec, const tra_write_options *wo, bool *in_place, tra_err *e) {
-    *in_place = wo->reuse && is_in_place(o, spec);
-    if (*in_place) return TRA_OK;
-    TRA_TRY(tra_writer_create(spec, o->type, wo, &o->w, e));
-    int64_t id[2];
-    tra_writer_temp_id(o->w, id);
-    tra_log_note(o->log, id);
-    return TRA_OK;
-}
-
 /* Rank 0's file for the others. */
 static tra_status share_file(tra_outfile *o, tra_err *e) {
     tra_str blob = {0};
@@ -221,7 +178,6 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_wr
     tra_status s = TRA_OK;
     tra_write_options w = *wo;
     char tag[64];
-    bool in_place = false;
     *o = (tra_outfile){.comm = *comm, .type = &op->type, .zstd = wo->codec.zstd, .spool = -1};
     pthread_mutex_init(&o->lock, NULL);
     o->nlanes = tra_engine_threads(engine);
@@ -230,17 +186,10 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_wr
     o->chunk_bytes = tra_store_chunk_bytes(o->type);
     o->log = tra_log_open(journal, op->id, o->zstd);
     list_tuples(o, &op->place);
-    w.tag = tra_journal_tag(journal, op->id, tag);
+    w.tag = tra_journal_tag(journal, tag);
     w.reuse = tra_journal_resumed(journal);
-    if (comm->rank == 0) s = make_file(o, op->what.path, &w, &in_place, e);
+    if (comm->rank == 0) s = tra_writer_create(op->what.path, o->type, &w, &o->w, e);
     s = tra_comm_agree(comm, s, e);
-    tra_comm_bcast(comm, &in_place, sizeof in_place);
-    if (s == TRA_OK && in_place) {
-        memset(o->tuple, DONE, (size_t)o->type->cat->n);
-        o->reused = o->type->cat->n;
-        *out = o;
-        return TRA_OK;
-    }
     if (s == TRA_OK && comm->size > 1) s = share_file(o, e);
     if (s == TRA_OK && o->zstd) s = open_spool(o, scratch, e);
     s = tra_comm_agree(comm, s, e);
@@ -400,7 +349,6 @@ static void gather(tra_outfile *o) {
 }
 
 tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e) {
-    if (!o->w) return s; /* in its place */
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK && o->zstd) s = place_encoded(o, e);
     if (s == TRA_OK && o->comm.rank != 0) s = tra_writer_sync(o->w, e);
@@ -409,23 +357,34 @@ tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e) {
     return s;
 }
 
-tra_status tra_outfile_commit(tra_outfile *o, tra_status s, bool keep, int64_t *written, tra_err *e) {
-    *written = 0;
-    if (!o->w) {
-        outfile_free(o);
-        return s;
+tra_status tra_outfiles_commit(tra_outfile *const *files, int n, tra_status s, bool keep, const tra_commit_note *note,
+                               tra_err *e) {
+    if (n == 0) return s;
+    tra_comm comm = files[0]->comm;
+    tra_writer **w = tra_calloc((size_t)n, sizeof *w);
+    const char **digests = tra_calloc((size_t)n, sizeof *digests);
+    char(*text)[33] = tra_calloc((size_t)n, sizeof *text);
+    for (int i = 0; i < n; i++) {
+        w[i] = files[i]->w;
+        digests[i] = text[i];
+        if (s != TRA_OK || comm.rank != 0)
+            (keep ? tra_writer_leave : tra_writer_abort)(w[i]);
+        else
+            tra_digest_text(&files[i]->lanes[0].digest, files[i]->type, text[i]);
     }
-    for (int i = 0; i < o->nlanes; i++) *written += o->lanes[i].chunks * o->chunk_bytes;
-    if (s != TRA_OK || o->comm.rank != 0) {
-        (keep ? tra_writer_leave : tra_writer_abort)(o->w);
-    } else {
-        char text[33];
-        tra_digest_text(&o->lanes[0].digest, o->type, text);
-        s = tra_writer_commit(o->w, text, e);
-    }
-    s = tra_comm_agree(&o->comm, s, e);
-    outfile_free(o);
+    if (s == TRA_OK && comm.rank == 0) s = tra_writers_commit(w, digests, n, note, e);
+    s = tra_comm_agree(&comm, s, e);
+    for (int i = 0; i < n; i++) outfile_free(files[i]);
+    free(text);
+    free(digests);
+    free(w);
     return s;
+}
+
+int64_t tra_outfile_written(const tra_outfile *o) {
+    int64_t chunks = 0;
+    for (int i = 0; i < o->nlanes; i++) chunks += o->lanes[i].chunks;
+    return chunks * o->chunk_bytes;
 }
 
 bool tra_outlet_has(const tra_outlet *s, int64_t ordinal) {

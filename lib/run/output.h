@@ -7,7 +7,7 @@
 #include "journal.h"
 
 /* Several ranks write one relation. Rank 0 makes the file and allocates; all put arrays at their places; finish does
- * what can fail for want of disk or be stopped, commit makes the file appear. open, finish and commit are collective
+ * what can fail for want of disk or be stopped, commit makes the files appear. open, finish and commit are collective
  * and agree on the status. Of several sites with a copy of an array the first writes it. With a journal, arrays are
  * recorded as they are written, and those that an earlier run wrote are taken over when their checksums say that they
  * are whole. */
@@ -22,9 +22,11 @@ TRA_MUSTUSE tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, 
 int64_t tra_outfile_reused(const tra_outfile *o);
 /* s: this rank's status so far. */
 TRA_MUSTUSE tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e);
-/* s: the ranks' status so far; unless it is TRA_OK nothing appears; keep: but what was written stays for another run.
- * Frees o. *written: bytes of whole chunks that this rank wrote. */
-TRA_MUSTUSE tra_status tra_outfile_commit(tra_outfile *o, tra_status s, bool keep, int64_t *written, tra_err *e);
+int64_t tra_outfile_written(const tra_outfile *o); /* bytes of whole chunks that this rank wrote */
+/* Makes the files appear together (tra_writers_commit). s: the ranks' status so far; unless it is TRA_OK nothing
+ * appears; keep: but what was written stays for another run. Collective; frees the files. */
+TRA_MUSTUSE tra_status tra_outfiles_commit(tra_outfile *const *files, int n, tra_status s, bool keep,
+                                           const tra_commit_note *note, tra_err *e);
 
 /* Where the results of a stage go: a stored part, or a file. */
 typedef struct tra_keep tra_keep;

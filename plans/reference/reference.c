@@ -591,8 +591,8 @@ tra_status tra_reference_matches(const tra_ref_rel *r, const tra_type *type, tra
     return TRA_OK;
 }
 
-tra_status tra_reference_write(const tra_ref_rel *r, const tra_type *type, const char *spec, const tra_write_options *o,
-                               tra_err *e) {
+tra_status tra_reference_fill(const tra_ref_rel *r, const tra_type *type, const char *spec, const tra_write_options *o,
+                              tra_writer **out, char digest_text[33], tra_err *e) {
     tra_writer *w;
     TRA_TRY(tra_reference_matches(r, type, e));
     TRA_TRY(tra_writer_create(spec, type, o, &w, e));
@@ -614,7 +614,15 @@ tra_status tra_reference_write(const tra_ref_rel *r, const tra_type *type, const
         tra_writer_abort(w);
         return s;
     }
-    char text[33];
-    tra_digest_text(&digest, type, text);
-    return tra_writer_commit(w, text, e);
+    tra_digest_text(&digest, type, digest_text);
+    *out = w;
+    return TRA_OK;
+}
+
+tra_status tra_reference_write(const tra_ref_rel *r, const tra_type *type, const char *spec, const tra_write_options *o,
+                               tra_err *e) {
+    tra_writer *w;
+    char digest[33];
+    TRA_TRY(tra_reference_fill(r, type, spec, o, &w, digest, e));
+    return tra_writer_commit(w, digest, e);
 }

@@ -66,5 +66,7 @@ tra_node *tra_build_transpose(tra_build *b, tra_node *x, tra_span span);
 
 tra_node *tra_build_input(tra_build *b, const tra_stmt *st, const tra_symbol *s);
 void tra_build_output(tra_build *b, tra_stmt *st);
+/* Where an OUTPUT statement of a program in dir writes to: from the arena, or as the statement has it. */
+const char *tra_output_path(const tra_stmt *st, const char *dir, tra_arena *a);
 
 #endif

@@ -5,9 +5,9 @@
 #include <string.h>
 
 /* A path of the program, which is relative to the program's folder. */
-static const char *resolve(tra_build *b, const char *path) {
-    bool here = !b->dir || !*b->dir || strcmp(b->dir, ".") == 0;
-    return *path == '/' || here ? path : tra_arena_printf(b->arena, "%s/%s", b->dir, path);
+static const char *resolve(const char *dir, const char *path, tra_arena *a) {
+    bool here = !dir || !*dir || strcmp(dir, ".") == 0;
+    return *path == '/' || here ? path : tra_arena_printf(a, "%s/%s", dir, path);
 }
 
 static bool open_input(tra_build *b, tra_span span, tra_node *n, bool defined) {
@@ -96,7 +96,7 @@ tra_node *tra_build_input(tra_build *b, const tra_stmt *st, const tra_symbol *s)
     if (s->define)
         n->path = s->define;
     else if (st->path)
-        n->path = resolve(b, st->path);
+        n->path = resolve(b->dir, st->path, b->arena);
     tra_type before = n->type;
     if (n->path && !open_input(b, st->path ? st->path_span : st->name_span, n, s->define)) return NULL;
     if (n->path && declared) {
@@ -142,6 +142,10 @@ static bool lies_in(const char *key, const char *other) {
     return strncmp(key, other, n) == 0 && key[n] == '/';
 }
 
+const char *tra_output_path(const tra_stmt *st, const char *dir, tra_arena *a) {
+    return resolve(dir, st->path ? st->path : tra_arena_printf(a, "%s.h5", st->name), a);
+}
+
 void tra_build_output(tra_build *b, tra_stmt *st) {
     tra_graph *g = b->g;
     tra_symbol *s = tra_build_relation_symbol(b, st->name, st->name_span);
@@ -157,7 +161,7 @@ void tra_build_output(tra_build *b, tra_stmt *st) {
                        st->name, s->node->type.cat->frontier.n, s->node->type.cat->bound.n, TRA_MAXDIM);
         return;
     }
-    const char *path = resolve(b, st->path ? st->path : tra_arena_printf(b->arena, "%s.h5", st->name));
+    const char *path = tra_output_path(st, b->dir, b->arena);
     const char *key = canonical(b, path), *file, *name;
     tra_relspec(b->arena, path, &file, &name);
     int at = tra_names_find(&b->written, key);

@@ -1,5 +1,7 @@
 #include "load.h"
 
+#include "build.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +53,22 @@ tra_status tra_program_from_text(const char *name, char *text, size_t size, cons
     tra_status s = build(p, tra_arena_strndup(p->arena, dir, strlen(dir)), n, defines, colour, e);
     if (s != TRA_OK) tra_program_free(p);
     return s;
+}
+
+const char *const *tra_program_outputs(const char *text, size_t size, const char *dir, tra_arena *a) {
+    tra_script src = {"", text, (int)size};
+    tra_diags diags = {.arena = a, .src = &src};
+    tra_ast_program ast;
+    int n = 0;
+    tra_parse(&src, a, &diags, &ast);
+    const char **v = tra_news(a, const char *, ast.n + 1);
+    for (int i = 0; i < ast.n; i++) {
+        const char *path, *name;
+        if (ast.v[i].kind != TRA_STMT_OUTPUT || ast.v[i].broken) continue;
+        tra_relspec(a, tra_output_path(&ast.v[i], dir, a), &path, &name);
+        v[n++] = path;
+    }
+    return v;
 }
 
 void tra_program_free(tra_program *p) {

@@ -1,0 +1,315 @@
+/* record.c - the commit record: how the outputs of one run appear together. */
+#include "../base/newfile.h"
+#include "store_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+/* The text of a record: a line each, texts with %XX for what would not fit a line; the last line is a checksum.
+ *   tra-commit 1
+ *   step DIGEST              of program and definitions: what --resume asks for
+ *   progress PATH LOCK       entry of the scratch directory, which is of no use once the outputs are in place
+ *   rename DEVICE INODE TEMPORARY TARGET
+ *   seal CHECKSUM
+ * Beside the other targets stands one line `see PATH` in place of all these. */
+enum { MAX_RECORD = 64 << 20 };
+
+typedef struct record {
+    tra_arena *arena;
+    const char *path; /* of the record itself */
+    uint64_t step;
+    const char *progress, *lock;
+    int n;
+    tra_rename *v;
+    bool foreign; /* written by another user */
+} record;
+
+const char *tra_record_path(tra_arena *a, const char *path) {
+    char *file = tra_behind_links(path), *real = tra_in_real_folder(file);
+    const char *slash = strrchr(real, '/'), *base = slash ? slash + 1 : real;
+    const char *out = tra_arena_printf(a, "%.*s.%s.tra-commit", (int)(base - real), real, base);
+    free(file);
+    free(real);
+    return out;
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------------ */
+
+static void put_word(tra_str *out, const char *s) {
+    for (tra_str_add(out, " "); *s; s++) {
+        if ((unsigned char)*s <= ' ' || *s == '%')
+            tra_str_printf(out, "%%%02x", (unsigned char)*s);
+        else
+            tra_str_addn(out, s, 1);
+    }
+}
+
+/* The next word of a line, or "" at its end. */
+static const char *take_word(tra_arena *a, const char **at) {
+    const char *from = *at + strspn(*at, " ");
+    size_t n = strcspn(from, " \n"), m = 0;
+    char *out = tra_arena_strndup(a, from, n);
+    for (size_t i = 0; i < n; i++) {
+        unsigned c = 0;
+        if (from[i] == '%' && i + 2 < n && sscanf(from + i + 1, "%2x", &c) == 1)
+            out[m++] = (char)c, i += 2;
+        else
+            out[m++] = from[i];
+    }
+    out[m] = 0;
+    *at = from + n;
+    return out;
+}
+
+static void put_seal(tra_str *text) {
+    tra_str_printf(text, "seal %016" PRIx64 "\n", (uint64_t)XXH64(text->s, text->n, 0));
+}
+
+static bool is_sealed(const char *text, size_t n) {
+    size_t last = n;
+    uint64_t sum;
+    while (last > 1 && text[last - 2] != '\n') last--;
+    last = last > 0 ? last - 1 : 0;
+    return sscanf(text + last, "seal %16" SCNx64, &sum) == 1 && sum == XXH64(text, last, 0);
+}
+
+/* A record's path where the text leads to another one. */
+static const char *parse(record *r, const char *text) {
+    const char *see = NULL;
+    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line != 0) {
+        const char *at = line, *kind = take_word(r->arena, &at);
+        if (strcmp(kind, "see") == 0) see = take_word(r->arena, &at);
+        if (strcmp(kind, "step") == 0) r->step = strtoull(take_word(r->arena, &at), NULL, 16);
+        if (strcmp(kind, "progress") == 0) {
+            r->progress = take_word(r->arena, &at);
+            r->lock = take_word(r->arena, &at);
+        }
+        if (strcmp(kind, "rename") != 0) continue;
+        if ((r->n & (r->n - 1)) == 0) {
+            tra_rename *v = tra_news(r->arena, tra_rename, r->n ? 2 * r->n : 1);
+            if (r->n) memcpy(v, r->v, (size_t)r->n * sizeof *v);
+            r->v = v;
+        }
+        tra_rename *x = &r->v[r->n++];
+        x->id[0] = strtoll(take_word(r->arena, &at), NULL, 10);
+        x->id[1] = strtoll(take_word(r->arena, &at), NULL, 10);
+        x->temp = take_word(r->arena, &at);
+        x->target = take_word(r->arena, &at);
+    }
+    return see;
+}
+
+/* *there: something is beside path, and r says what. A line that leads to a record that is gone is removed. */
+static tra_status load(const char *beside, record *r, bool *there, tra_err *e) {
+    const char *path = beside;
+    *there = false;
+    for (int hops = 0; path && hops < 2; hops++) {
+        struct stat st;
+        char *text;
+        size_t n;
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0 && errno == ENOENT) {
+            if (hops > 0) unlink(beside);
+            return TRA_OK;
+        }
+        if (fd >= 0) close(fd);
+        if (fd < 0 || lstat(path, &st) != 0 || !S_ISREG(st.st_mode))
+            return tra_fail_errno(e, TRA_INPUT, "cannot read the commit record %s", path);
+        TRA_TRY(tra_slurp(path, MAX_RECORD, &text, &n, e));
+        bool whole = strncmp(text, "tra-commit 1\n", 13) == 0 && is_sealed(text, n);
+        r->path = path;
+        r->foreign = st.st_uid != geteuid();
+        path = whole ? parse(r, text) : NULL;
+        free(text);
+        if (!whole)
+            return tra_fail(e, TRA_INPUT,
+                            "the commit record %s, which says which files a run was putting in place, is damaged or of "
+                            "a newer tra; remove it to go on with the files as they are",
+                            r->path);
+    }
+    *there = r->n > 0;
+    return TRA_OK;
+}
+
+/* ---- writing --------------------------------------------------------------------------------------------------- */
+
+/* The whole text under its name, or nothing. The temporary file is one of the target's, so that whoever writes that
+ * next removes what is left of it. */
+static tra_status put_file(const char *target, const char *path, tra_str *text, tra_err *e) {
+    tra_temp t;
+    put_seal(text);
+    TRA_TRY(tra_temp_create(target, NULL, false, &t, e));
+    free(t.target);
+    t.target = tra_strdup(path);
+    tra_status s = tra_pwrite(t.fd, text->s, text->n, 0, path, e);
+    if (s == TRA_OK) return tra_temp_commit(&t, true, e);
+    tra_temp_abort(&t);
+    return s;
+}
+
+/* First what leads to the record, then the record, with which all is decided. */
+static tra_status write_record(const record *r, tra_err *e) {
+    tra_status s = TRA_OK;
+    for (int i = 1; i < r->n && s == TRA_OK; i++) {
+        tra_str line = {0};
+        tra_str_add(&line, "tra-commit 1\nsee");
+        put_word(&line, r->path);
+        tra_str_add(&line, "\n");
+        s = put_file(r->v[i].target, tra_record_path(r->arena, r->v[i].target), &line, e);
+        tra_str_free(&line);
+    }
+    if (s != TRA_OK) return s;
+    tra_str text = {0};
+    tra_str_printf(&text, "tra-commit 1\nstep %016" PRIx64 "\nprogress", r->step);
+    put_word(&text, r->progress);
+    put_word(&text, r->lock);
+    for (int i = 0; i < r->n; i++) {
+        tra_str_printf(&text, "\nrename %" PRId64 " %" PRId64, r->v[i].id[0], r->v[i].id[1]);
+        put_word(&text, r->v[i].temp);
+        put_word(&text, r->v[i].target);
+    }
+    tra_str_add(&text, "\n");
+    s = put_file(r->v[0].target, r->path, &text, e);
+    tra_str_free(&text);
+    return s;
+}
+
+/* ---- renaming -------------------------------------------------------------------------------------------------- */
+
+static bool is_file(const char *path, const int64_t id[2]) {
+    struct stat st;
+    return lstat(path, &st) == 0 && (int64_t)st.st_dev == id[0] && (int64_t)st.st_ino == id[1];
+}
+
+static bool is_pending(const record *r) {
+    for (int i = 0; i < r->n; i++) {
+        if (is_file(r->v[i].temp, r->v[i].id)) return true;
+    }
+    return false;
+}
+
+static tra_status rename_all(const tra_rename *v, int n, tra_err *e) {
+    for (int i = 0; i < n; i++) { /* what is in place already is passed over */
+        if (is_file(v[i].temp, v[i].id)) TRA_TRY(tra_put_in_place(v[i].temp, v[i].target, true, e));
+    }
+    return TRA_OK;
+}
+
+static int by_target(const void *a, const void *b) {
+    return strcmp(((const tra_rename *)a)->target, ((const tra_rename *)b)->target);
+}
+
+tra_status tra_commit_renames(tra_rename *v, int n, const tra_commit_note *note, bool *decided, tra_err *e) {
+    *decided = false;
+    if (n == 0) return TRA_OK;
+    record r = {.arena = tra_arena_new(), .n = n, .v = v};
+    qsort(v, (size_t)n, sizeof *v, by_target);
+    for (int i = 0; i < n; i++) { /* whoever finishes this may be elsewhere */
+        char *temp = tra_in_real_folder(v[i].temp), *target = tra_in_real_folder(v[i].target);
+        v[i].temp = tra_arena_strndup(r.arena, temp, strlen(temp));
+        v[i].target = tra_arena_strndup(r.arena, target, strlen(target));
+        free(temp);
+        free(target);
+    }
+    r.path = tra_record_path(r.arena, v[0].target);
+    r.step = note ? note->step : 0;
+    r.progress = note && note->progress ? note->progress : "";
+    r.lock = note && note->lock ? note->lock : "";
+    bool recorded = note || n > 1;
+    tra_status s = recorded ? write_record(&r, e) : TRA_OK;
+    *decided = recorded && s == TRA_OK;
+    if (s == TRA_OK) s = rename_all(v, n, e);
+    *decided |= s == TRA_OK;
+    tra_arena_free(r.arena);
+    return s;
+}
+
+/* ---- finishing what another process began ------------------------------------------------------------------------ */
+
+/* The locks of all targets: who has them is the only one to rename. TRA_RESOURCE: a live process has one. */
+static tra_status take_locks(const record *r, int *taken, tra_err *e) {
+    bool first;
+    for (*taken = 0; *taken < r->n; ++*taken) {
+        tra_status s = tra_lock_take(r->v[*taken].target, &first, e);
+        if (s == TRA_OK) continue;
+        while (*taken > 0) tra_lock_drop(r->v[--*taken].target);
+        return s;
+    }
+    return TRA_OK;
+}
+
+static void drop_locks(const record *r, int taken) {
+    while (taken > 0) tra_lock_drop(r->v[--taken].target);
+}
+
+/* What is left of a run whose outputs are in place: locks, progress, the lines that lead to the record, the record. */
+static void remove_record(const record *r) {
+    if (r->foreign) return;
+    for (int i = 0; i < r->n; i++) tra_lock_clear(r->v[i].target);
+    if (*r->progress) tra_remove_files_of(r->progress);
+    if (*r->lock) tra_lock_clear(r->lock);
+    for (int i = 1; i < r->n; i++) unlink(tra_record_path(r->arena, r->v[i].target));
+    unlink(r->path);
+}
+
+static tra_status finish(const char *beside, const record *seen, tra_err *e) {
+    int taken;
+    bool there;
+    TRA_TRY(take_locks(seen, &taken, e));
+    record r = {.arena = seen->arena, .progress = "", .lock = ""};
+    tra_status s = load(beside, &r, &there, e); /* it may have been finished meanwhile */
+    if (s == TRA_OK && there && is_pending(&r)) {
+        s = rename_all(r.v, r.n, e);
+        if (s == TRA_OK)
+            tra_info(0, "put %d file%s in place that a run which was ended had completed, %s%s", r.n,
+                     r.n == 1 ? "" : "s", r.v[0].target, r.n == 1 ? "" : " and others");
+    }
+    drop_locks(seen, taken);
+    return s;
+}
+
+tra_status tra_commit_settle(const char *path, tra_err *e) {
+    enum { TRIES = 50 }; /* tenths of a second: a live process is done with its renames sooner */
+    record r = {.arena = tra_arena_new(), .progress = "", .lock = ""};
+    const char *beside = tra_record_path(r.arena, path);
+    bool there = false;
+    tra_status s = access(beside, F_OK) == 0 ? load(beside, &r, &there, e) : TRA_OK;
+    for (int i = 0; s == TRA_OK && there && is_pending(&r); i++) {
+        if (r.foreign)
+            s = tra_fail(e, TRA_INPUT,
+                         "a run of another user completed %s and has not put it in place; that user may run it again",
+                         path);
+        else
+            s = finish(beside, &r, e);
+        if (s != TRA_RESOURCE || i == TRIES || tra_stop_asked()) break;
+        *e = (tra_err){0};
+        s = TRA_OK;
+        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    }
+    tra_arena_free(r.arena);
+    return s;
+}
+
+bool tra_commit_done(const char *path, uint64_t step) {
+    record r = {.arena = tra_arena_new(), .progress = "", .lock = ""};
+    tra_err none = {0};
+    bool there, done = load(tra_record_path(r.arena, path), &r, &there, &none) == TRA_OK && there && r.step == step;
+    for (int i = 0; done && i < r.n; i++) done = is_file(r.v[i].target, r.v[i].id);
+    tra_arena_free(r.arena);
+    return done;
+}
+
+void tra_commit_end(const char *path) {
+    record r = {.arena = tra_arena_new(), .progress = "", .lock = ""};
+    tra_err none = {0};
+    bool there;
+    if (load(tra_record_path(r.arena, path), &r, &there, &none) == TRA_OK && there && !is_pending(&r))
+        remove_record(&r);
+    tra_arena_free(r.arena);
+}

@@ -1,0 +1,182 @@
+# The outputs of a run appear together, whatever it is killed in; --resume never does a step twice, or half.
+load helper
+
+# step.tra, whose outputs go to s.h5:w and to $1, and replace the inputs; earlier/ has what it begins with.
+make_step() {
+    mkdir -p earlier
+    case $1 in
+    one) t=s.h5:t more= ;;
+    separate) t=t.h5 more= ;;
+    both) t=t.h5:t more='u2[i] = sum w[i,j]\noutput u2 to "t.h5:u"\n' ;;
+    esac
+    tra gen -q --shape 40x30 --block 16x16 --seed 1 -o earlier/s.h5:w
+    tra gen -q --shape 40x30 --block 16x16 --seed 2 -o "earlier/$t"
+    printf 'input w from "s.h5:w"\ninput t from "%s"
+w2[i,j] = 0.5*w[i,j] + 0.25*t[i,j]
+t2[i,j] = t[i,j] - 0.5*w[i,j]
+output w2 to "s.h5:w"\noutput t2 to "%s"\n'"$more" "$t" "$t" >step.tra
+    to_earlier
+    before=$(state)
+}
+to_earlier() { rm -f ./*.h5 .*.tra-*; rm -rf "${TRA_SCRATCH:?}"/*; cp earlier/*.h5 .; }
+state() { tra digest s.h5:w "$t"; }
+
+# The shim, and a command under it: dies N COMMAND...
+dies() {
+    local lib=$BATS_FILE_TMPDIR/die.so
+    [ -e "$lib" ] || cc -std=gnu11 -D_GNU_SOURCE -shared -fPIC -o "$lib" "$ROOT/tests/faults/die.c" -ldl
+    touch calls
+    TRA_DIE=$1 TRA_DIE_LOG=$PWD/calls LD_PRELOAD=$lib ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0 "${@:2}"
+}
+
+# Kills the run before each stride-th of its calls from the first fsync on: afterwards the outputs are all old or all
+# new, and --resume brings the step to its end once. sweep STRIDE COMMAND...
+sweep() {
+    local stride=$1 n most now seen_old= seen_new=
+    shift
+    dies 0 "$@" 2>log || { cat log; return 1; }
+    after=$(state)
+    [ "$before" != "$after" ]
+    most=$(wc -l <calls)
+    cat calls
+    [ "$most" -ge 5 ]
+    for ((n = 1; n <= most; n += stride)); do
+        to_earlier
+        rm calls
+        ! dies "$n" "$@" 2>log || { echo "call $n of $most did not kill it"; return 1; }
+        now=$(state) || { echo "after call $n:"; state; return 1; }
+        if [ "$now" = "$before" ]; then seen_old=1
+        elif [ "$now" = "$after" ]; then seen_new=1
+        else echo "torn by call $n: $(tail -1 calls)"; echo "$before / $now / $after"; return 1; fi
+        status 0 "$@" --resume || { echo "after call $n of $most"; return 1; }
+        is "$after" state || { echo "not once, after call $n: $(tail -1 calls); $output"; return 1; }
+        [ -z "$(find . "$TRA_SCRATCH" -name '*tra-*' | head -3)" ] || {
+            echo "left after call $n:"; find . "$TRA_SCRATCH" -name '*tra-*'; return 1; }
+    done
+    [ "$seen_old$seen_new" = 11 ]
+}
+
+@test "killed at every call of the commit: outputs to one file" {
+    make_step one
+    sweep 1 "$TRA" run -q step.tra
+}
+
+@test "killed at every call of the commit: outputs to separate files" {
+    make_step separate
+    sweep 1 "$TRA" run -q step.tra
+}
+
+@test "killed at every call of the commit: outputs to one file and to another, compressed" {
+    make_step both
+    sweep 1 "$TRA" run -q --codec zstd step.tra
+}
+
+@test "rank 0 of 3 killed in the commit" {
+    make_step both
+    export TRA_DIE_RANK=0
+    sweep "$([ "${TRA_TEST_LONG-}" ] && echo 1 || echo 4)" "$TRA" run -q --sites 3 --threads 1 step.tra
+}
+
+@test "who launched the ranks is killed after they are done" {
+    make_step separate
+    export TRA_DIE_AFTER=all TRA_DIE_RANK=none
+    dies 0 "$TRA" run -q --sites 2 --threads 1 step.tra
+    after=$(state)
+    n=$(grep 'unlink .*tra-commit$' calls | tail -1 | cut -d' ' -f1)
+    [ "$n" ]
+    to_earlier
+    ! dies "$n" "$TRA" run -q --sites 2 --threads 1 step.tra
+    status 0 tra run --resume step.tra
+    [[ $output == *"nothing is left to do"* ]]
+    is "$after" state
+}
+
+@test "a plan file whose inputs its outputs have replaced is done, too" {
+    make_step separate
+    tra compile -q step.tra -o step.plan
+    dies 0 "$TRA" run -q step.plan
+    after=$(state)
+    for call in rename unlink; do
+        n=$(awk -v call=$call '$2 == call && / .*\.h5(.tra-lock)?$/ { last = $1 } END { print last }' calls)
+        to_earlier
+        tra compile -q step.tra -o step.plan
+        ! dies "$n" "$TRA" run -q step.plan
+        status 0 tra run --resume step.plan
+        [[ $output == *"nothing is left to do"* ]]
+        is "$after" state
+    done
+}
+
+@test "--resume of a step that is done says so; a plain run does the next step" {
+    make_step separate
+    status 0 tra run -q step.tra
+    once=$(state)
+    status 0 tra run -q step.tra
+    twice=$(state)
+    to_earlier
+    dies 0 "$TRA" run -q step.tra
+    n=$(grep 'unlink .*tra-commit' calls | tail -1 | cut -d' ' -f1)
+    to_earlier
+    ! dies "$n" "$TRA" run -q step.tra
+    is "$once" state
+    status 0 tra run --resume step.tra
+    [[ $output == *"had put all outputs in place: nothing is left to do"* ]]
+    is "$once" state
+    status 0 tra run --resume step.tra # that one is over: this is the next step
+    is "$twice" state
+    to_earlier
+    ! dies "$n" "$TRA" run -q step.tra
+    status 0 tra run -q step.tra
+    is "$twice" state
+    [ -z "$(find . -name '.*tra-*')" ]
+}
+
+@test "the outputs of a run that was killed between its renames appear for other commands" {
+    make_step separate
+    dies 0 "$TRA" run -q step.tra
+    after=$(state)
+    n=$(awk '/ rename .*\.h5$/ { last = $1 } END { print last }' calls) # the second of two renames
+    to_earlier
+    ! dies "$n" "$TRA" run -q step.tra
+    [ -e .s.h5.tra-commit ]
+    status 0 tra info t.h5
+    [[ $output == *"put 2 files in place"* ]]
+    is "$after" state
+}
+
+@test "a commit record that is damaged is refused, with what to do" {
+    make_step separate
+    dies 0 "$TRA" run -q step.tra
+    n=$(awk '/ rename .*\.h5$/ { print $1; exit }' calls)
+    to_earlier
+    ! dies "$n" "$TRA" run -q step.tra
+    sed -i 's/rename/remane/' .s.h5.tra-commit
+    for f in s.h5:w t.h5; do
+        status 3 tra info "$f"
+        [[ $output == *".s.h5.tra-commit"*"remove it"* ]]
+    done
+    rm .s.h5.tra-commit
+    is "$before" state
+}
+
+@test "fifty steps with kills end as fifty without" {
+    steps=$([ "${TRA_TEST_LONG-}" ] && echo 50 || echo 12)
+    make_step both
+    for ((i = 0; i < steps; i++)); do status 0 tra run -q step.tra; done
+    want=$(state)
+    to_earlier
+    RANDOM=7 killed=0
+    for ((i = 0; i < steps; i++)); do
+        until TRA_DIE_AFTER=$( ((RANDOM % 2)) && echo all) dies $((RANDOM % 60)) "$TRA" run -q --resume step.tra 2>log; do
+            killed=$((killed + 1))
+            [ "$killed" -lt 1000 ]
+        done
+    done
+    [ "$killed" -gt $((steps / 3)) ]
+    is "$want" state
+}
+
+@test "the reference engine's outputs appear together, too" {
+    make_step separate
+    sweep 3 "$TRA" run -q --engine reference step.tra
+}

@@ -1,0 +1,82 @@
+/* die.c - a library to preload: kills the process (SIGKILL) before its n-th call that changes a name or makes one last.
+ *
+ *   TRA_DIE        n, from 1
+ *   TRA_DIE_AFTER  count only from the first fsync of a process on (default), or "all" of its calls
+ *   TRA_DIE_RANK   who dies: an MPI rank, or "none": whoever is no rank (default: that or rank 0)
+ *   TRA_DIE_LOG    a file to which every process appends each such call, to know how far n goes
+ *
+ * Calls that count: fsync, rename, unlink, unlinkat, rmdir, link, and open of a file that is to be made.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static atomic_long calls;
+static atomic_bool counting;
+static long at;
+static bool taken_in;
+
+__attribute__((constructor)) static void set_up(void) {
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *want = getenv("TRA_DIE_RANK"), *n = getenv("TRA_DIE");
+    const char *after = getenv("TRA_DIE_AFTER");
+    bool who = !want ? !rank || strcmp(rank, "0") == 0 : strcmp(rank ? rank : "none", want) == 0;
+    taken_in = who && strcmp(program_invocation_short_name, "tra") == 0;
+    at = n ? atol(n) : 0;
+    counting = after && strcmp(after, "all") == 0;
+}
+
+static void count(const char *what, const char *path) {
+    if (!taken_in) return;
+    if (strcmp(what, "fsync") == 0) counting = true;
+    if (!counting) return;
+    long n = atomic_fetch_add(&calls, 1) + 1;
+    const char *log = getenv("TRA_DIE_LOG");
+    if (log) {
+        int fd = open64(log, O_WRONLY | O_APPEND | O_CLOEXEC);
+        if (fd >= 0) dprintf(fd, "%ld %s %s\n", n, what, path);
+        if (fd >= 0) close(fd);
+    }
+    if (n == at) kill(getpid(), SIGKILL);
+}
+
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+int fsync(int fd) {
+    count("fsync", "");
+    return REAL(fsync)(fd);
+}
+int rename(const char *from, const char *to) {
+    count("rename", to);
+    return REAL(rename)(from, to);
+}
+int unlink(const char *path) {
+    count("unlink", path);
+    return REAL(unlink)(path);
+}
+int unlinkat(int dir, const char *path, int flags) {
+    count("unlinkat", path);
+    return REAL(unlinkat)(dir, path, flags);
+}
+int rmdir(const char *path) {
+    count("rmdir", path);
+    return REAL(rmdir)(path);
+}
+int link(const char *from, const char *to) {
+    count("link", to);
+    return REAL(link)(from, to);
+}
+int open(const char *path, int flags, ...) {
+    va_list v;
+    va_start(v, flags);
+    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(v, mode_t) : 0;
+    va_end(v);
+    if (flags & O_CREAT) count("open", path);
+    return REAL(open)(path, flags, mode);
+}
