@@ -8,16 +8,10 @@
 #ifndef TRA_KERNEL_H
 #define TRA_KERNEL_H
 
-#include "../relation/relation.h"
+#include "../relation/cell.h"
 
 #include <stdatomic.h>
 
-/* A row-major contiguous array. Views own nothing. */
-typedef struct tra_array {
-    tra_dtype dtype;
-    tra_dims ext;
-    void *data;
-} tra_array;
 size_t tra_array_bytes(const tra_array *a);
 
 /* ---- scalar expressions ------------------------------------------------------------------------------------- */

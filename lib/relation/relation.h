@@ -137,9 +137,12 @@ static inline int64_t tra_catalog_holes(const tra_catalog *c) {
 
 /* ---- types -------------------------------------------------------------------------------------------------- */
 
+typedef struct tra_layout tra_layout; /* how an array lies in its block (cell.h) */
+
 typedef struct tra_type {
     tra_dtype dtype;
     const tra_catalog *cat;
+    const tra_layout *layout; /* NULL: dense */
     uint32_t cut[TRA_MAXDIM]; /* for each array dimension the set of key dimensions (bits) that cut it */
 } tra_type;
 

@@ -1,0 +1,95 @@
+/* cell.c - headers of blocks that are not dense. */
+#include "cell.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { MAGIC = 0x6c6c6563 };
+
+/* The next place where a part may begin; INT64_MAX where there is none. */
+static int64_t aligned(int64_t at) {
+    return tra_add_most(at, TRA_CELL_ALIGN - 1) == INT64_MAX
+               ? INT64_MAX
+               : (at + TRA_CELL_ALIGN - 1) / TRA_CELL_ALIGN * TRA_CELL_ALIGN;
+}
+
+static int64_t end_of(const tra_cell_part *p) { return tra_add_most(p->offset, tra_mul_most(p->count, p->each)); }
+
+/* Where the parts begin; returns where the last one ends. */
+static int64_t place(int nparts, const int64_t *count, const int64_t *each, tra_cell_part *out) {
+    int64_t at = sizeof(tra_cell_head);
+    for (int i = 0; i < nparts; i++) {
+        out[i] = (tra_cell_part){.count = count[i], .offset = aligned(at), .each = each[i]};
+        at = end_of(&out[i]);
+    }
+    return at;
+}
+
+int64_t tra_cell_room(int nparts, const int64_t *count, const int64_t *each) {
+    tra_cell_part part[TRA_MAXPARTS];
+    return tra_min64(place(nparts, count, each, part), TRA_SIZE_MOST);
+}
+
+void tra_cell_begin(const tra_type *t, const tra_dims *ext, const int64_t *count, const int64_t *each, void *block,
+                    tra_cell *out) {
+    tra_cell_head *h = block;
+    assert(t->layout && t->layout->nparts <= TRA_MAXPARTS);
+    *h = (tra_cell_head){.magic = MAGIC, .layout = t->layout->id, .nparts = t->layout->nparts};
+    place(h->nparts, count, each, h->part);
+    *out = (tra_cell){.layout = t->layout, .array = {.dtype = t->dtype, .ext = *ext}, .head = h};
+}
+
+int64_t tra_cell_trim(tra_cell *c, const int64_t *count) {
+    int64_t each[TRA_MAXPARTS];
+    tra_cell_head *h = c->head;
+    tra_cell_part to[TRA_MAXPARTS];
+    for (int i = 0; i < h->nparts; i++) {
+        assert(count[i] <= h->part[i].count);
+        each[i] = h->part[i].each;
+    }
+    int64_t end = place(h->nparts, count, each, to);
+    for (int i = 0; i < h->nparts; i++) /* none goes up, and those below it are where they belong */
+        memmove((char *)h + to[i].offset, (char *)h + h->part[i].offset, (size_t)(count[i] * each[i]));
+    memcpy(h->part, to, (size_t)h->nparts * sizeof *to);
+    return end;
+}
+
+int64_t tra_cell_bytes(const tra_cell *c) {
+    if (!c->layout) return tra_dense_bytes(c->array.dtype, &c->array.ext);
+    return c->head->nparts ? end_of(&c->head->part[c->head->nparts - 1]) : (int64_t)sizeof *c->head;
+}
+
+/* What is wrong with a header at the beginning of so many bytes; NULL: nothing. */
+static const char *wrong(const tra_layout *l, const tra_cell_head *h, int64_t bytes) {
+    int64_t at = sizeof *h;
+    if (bytes < at) return "shorter than its header";
+    if (h->magic != MAGIC || h->none != 0) return "without a header";
+    if (h->layout != l->id || h->nparts != l->nparts) return "of another layout";
+    for (int i = 0; i < h->nparts; i++) {
+        const tra_cell_part *p = &h->part[i];
+        if (p->count < 0 || p->each < 1) return "cut in parts of which one has no size";
+        if (p->offset != aligned(at)) return "cut in parts of which one is not where the one before ends";
+        at = end_of(p);
+        if (at > bytes) return "cut in parts of which one reaches beyond its end";
+    }
+    return NULL;
+}
+
+tra_status tra_cell_of(const tra_type *t, int64_t ordinal, void *block, int64_t bytes, tra_cell *out, tra_err *e) {
+    *out = (tra_cell){.layout = t->layout, .array.dtype = t->dtype};
+    tra_catalog_ext(t->cat, ordinal, &out->array.ext);
+    const char *why = NULL;
+    if (t->layout) {
+        out->head = block;
+        why = wrong(t->layout, block, bytes);
+    } else {
+        out->array.data = block;
+        if (bytes < tra_dense_bytes(t->dtype, &out->array.ext)) why = "shorter than its array";
+    }
+    if (!why) return TRA_OK;
+    char key[TRA_DIMTEXT];
+    tra_dims k;
+    tra_catalog_key(t->cat, ordinal, &k);
+    return tra_fail(e, TRA_INPUT, "the block of %s, of %" PRId64 " bytes, is damaged: it is %s", tra_key_text(&k, key),
+                    bytes, why);
+}

@@ -1,0 +1,69 @@
+/* cell.h - how the array of a tuple lies in its block: layouts, and the headers of those that are not dense.
+ *
+ * A dense block is the array, row by row, and nothing else. A block of another layout begins with a header: which
+ * layout, how many parts, and of each part how many elements of how many bytes it has and where it begins. Such blocks
+ * come from files and from other sites, so whoever looks into one decodes it first (tra_cell_of), which checks the
+ * header against the length; the executor itself sees bytes alone.
+ */
+#ifndef TRA_CELL_H
+#define TRA_CELL_H
+
+#include "relation.h"
+
+/* A row-major contiguous array. Views own nothing. */
+typedef struct tra_array {
+    tra_dtype dtype;
+    tra_dims ext;
+    void *data;
+} tra_array;
+
+enum { TRA_MAXPARTS = 6, TRA_CELL_ALIGN = 64 };
+
+typedef struct tra_cell_part {
+    int64_t count, offset; /* elements; bytes from the beginning of the block, a multiple of TRA_CELL_ALIGN */
+    int64_t each;          /* bytes of an element */
+} tra_cell_part;
+
+/* With this a block begins that is not dense; the parts follow in their order. */
+typedef struct tra_cell_head {
+    uint32_t magic, layout; /* tra_layout.id */
+    int32_t nparts, none;
+    tra_cell_part part[TRA_MAXPARTS];
+} tra_cell_head;
+
+/* A way to arrange an array. All of a relation are in one (tra_type.layout); the dense one is NULL there. */
+struct tra_layout {
+    const char *name;
+    uint32_t id;
+    int nparts;
+    /* What an array of these extents takes, its header included. */
+    tra_size (*bytes)(const tra_type *t, const tra_dims *ext);
+    const struct tra_layout_kernels *kernels; /* lib/kernel/kernel.h */
+};
+
+/* What a kernel sees of a block: views, which own nothing. */
+typedef struct tra_cell {
+    const tra_layout *layout; /* NULL: dense */
+    tra_array array;          /* type and extents; data: of a dense array, else NULL */
+    tra_cell_head *head;      /* not dense: the block */
+} tra_cell;
+
+/* Bytes of a block with so many parts of these counts and sizes of elements; TRA_SIZE_MOST where there are too many. */
+int64_t tra_cell_room(int nparts, const int64_t *count, const int64_t *each);
+/* Lays out a block of a layout that is not dense: writes the header. The parts are the caller's to fill. block has
+ * tra_cell_room bytes, aligned to 64; ext: of its array. */
+void tra_cell_begin(const tra_type *t, const tra_dims *ext, const int64_t *count, const int64_t *each, void *block,
+                    tra_cell *out);
+/* The parts have fewer elements than was laid out for: moves them together. Returns the bytes that are left. */
+int64_t tra_cell_trim(tra_cell *c, const int64_t *count);
+/* The array of a tuple in a block of so many bytes. TRA_INPUT, with what is wrong, unless it can be that: of a dense
+ * one the block is large enough, of another the header is of the layout and its parts lie in the block, one after the
+ * other. What is in the parts is for the layout's kernels to check. */
+TRA_MUSTUSE tra_status tra_cell_of(const tra_type *t, int64_t ordinal, void *block, int64_t bytes, tra_cell *out,
+                                   tra_err *e);
+/* Bytes that the cell takes of its block. */
+int64_t tra_cell_bytes(const tra_cell *c);
+static inline void *tra_cell_data(const tra_cell *c, int part) { return (char *)c->head + c->head->part[part].offset; }
+static inline int64_t tra_cell_count(const tra_cell *c, int part) { return c->head->part[part].count; }
+
+#endif
