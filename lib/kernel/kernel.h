@@ -226,6 +226,30 @@ void tra_agg_finish(const tra_kernel *agg, tra_dtype in, const tra_array *state,
 void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, const tra_dims *from,
                     const tra_dims *ext);
 
+/* ---- cells --------------------------------------------------------------------------------------------------- */
+
+/* What the executor calls: the same as above, for blocks of any layout (cell.h). Sums stay dense until they are
+ * finished. A result that is not dense has the room of its bound, or of what map_bytes said; the kernel lays it out
+ * (tra_cell_begin, tra_cell_trim), and tra_cell_bytes tells what it took. */
+typedef struct tra_layout_kernels {
+    int64_t (*map_bytes)(const tra_kernel *k, const tra_cell *in, const tra_cell *out, void *scratch);
+    void (*map)(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
+    void (*join)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
+    void (*fma)(const tra_kernel *join, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first);
+    void (*fold)(const tra_kernel *agg, tra_array *state, const tra_cell *in, const tra_agg_at *at);
+    void (*finish)(const tra_kernel *agg, tra_dtype in, const tra_array *state, tra_cell *out, void *scratch);
+    void (*copy)(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);
+} tra_layout_kernels;
+
+/* Bytes that the result will take; out: its layout and extents, without a block. Of layouts that count before. */
+int64_t tra_cell_map_bytes(const tra_kernel *k, const tra_cell *in, const tra_cell *out, void *scratch);
+void tra_cell_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
+void tra_cell_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
+void tra_cell_fma(const tra_kernel *join, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first);
+void tra_cell_fold(const tra_kernel *agg, tra_array *state, const tra_cell *in, const tra_agg_at *at);
+void tra_cell_finish(const tra_kernel *agg, tra_dtype in, const tra_array *state, tra_cell *out, void *scratch);
+void tra_cell_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);
+
 /* ---- BLAS --------------------------------------------------------------------------------------------------- */
 
 const char *tra_blas_kernel(void); /* the kernel that BLAS uses: Haswell, SkylakeX, ... */

@@ -30,13 +30,20 @@ int64_t tra_cell_room(int nparts, const int64_t *count, const int64_t *each) {
     return tra_min64(place(nparts, count, each, part), TRA_SIZE_MOST);
 }
 
-void tra_cell_begin(const tra_type *t, const tra_dims *ext, const int64_t *count, const int64_t *each, void *block,
-                    tra_cell *out) {
-    tra_cell_head *h = block;
-    assert(t->layout && t->layout->nparts <= TRA_MAXPARTS);
-    *h = (tra_cell_head){.magic = MAGIC, .layout = t->layout->id, .nparts = t->layout->nparts};
-    place(h->nparts, count, each, h->part);
-    *out = (tra_cell){.layout = t->layout, .array = {.dtype = t->dtype, .ext = *ext}, .head = h};
+tra_cell tra_cell_new(const tra_type *t, int64_t ordinal, void *block) {
+    tra_cell c = {.layout = t->layout, .array.dtype = t->dtype};
+    tra_catalog_ext(t->cat, ordinal, &c.array.ext);
+    if (t->layout)
+        c.head = block;
+    else
+        c.array.data = block;
+    return c;
+}
+
+void tra_cell_begin(tra_cell *c, const int64_t *count, const int64_t *each) {
+    assert(c->layout && c->layout->nparts <= TRA_MAXPARTS);
+    *c->head = (tra_cell_head){.magic = MAGIC, .layout = c->layout->id, .nparts = c->layout->nparts};
+    place(c->head->nparts, count, each, c->head->part);
 }
 
 int64_t tra_cell_trim(tra_cell *c, const int64_t *count) {
@@ -76,16 +83,12 @@ static const char *wrong(const tra_layout *l, const tra_cell_head *h, int64_t by
 }
 
 tra_status tra_cell_of(const tra_type *t, int64_t ordinal, void *block, int64_t bytes, tra_cell *out, tra_err *e) {
-    *out = (tra_cell){.layout = t->layout, .array.dtype = t->dtype};
-    tra_catalog_ext(t->cat, ordinal, &out->array.ext);
     const char *why = NULL;
-    if (t->layout) {
-        out->head = block;
+    *out = tra_cell_new(t, ordinal, block);
+    if (t->layout)
         why = wrong(t->layout, block, bytes);
-    } else {
-        out->array.data = block;
-        if (bytes < tra_dense_bytes(t->dtype, &out->array.ext)) why = "shorter than its array";
-    }
+    else if (bytes < tra_dense_bytes(t->dtype, &out->array.ext))
+        why = "shorter than its array";
     if (!why) return TRA_OK;
     char key[TRA_DIMTEXT];
     tra_dims k;

@@ -50,10 +50,10 @@ typedef struct tra_cell {
 
 /* Bytes of a block with so many parts of these counts and sizes of elements; TRA_SIZE_MOST where there are too many. */
 int64_t tra_cell_room(int nparts, const int64_t *count, const int64_t *each);
-/* Lays out a block of a layout that is not dense: writes the header. The parts are the caller's to fill. block has
- * tra_cell_room bytes, aligned to 64; ext: of its array. */
-void tra_cell_begin(const tra_type *t, const tra_dims *ext, const int64_t *count, const int64_t *each, void *block,
-                    tra_cell *out);
+/* The array of a tuple that is yet to be made, in a block that has room for it, aligned to 64; NULL: none yet. */
+tra_cell tra_cell_new(const tra_type *t, int64_t ordinal, void *block);
+/* Lays out its block, of a layout that is not dense: writes the header. The parts are the caller's to fill. */
+void tra_cell_begin(tra_cell *c, const int64_t *count, const int64_t *each);
 /* The parts have fewer elements than was laid out for: moves them together. Returns the bytes that are left. */
 int64_t tra_cell_trim(tra_cell *c, const int64_t *count);
 /* The array of a tuple in a block of so many bytes. TRA_INPUT, with what is wrong, unless it can be that: of a dense
@@ -63,6 +63,8 @@ TRA_MUSTUSE tra_status tra_cell_of(const tra_type *t, int64_t ordinal, void *blo
                                    tra_err *e);
 /* Bytes that the cell takes of its block. */
 int64_t tra_cell_bytes(const tra_cell *c);
+/* Where they are. */
+static inline void *tra_cell_block(const tra_cell *c) { return c->layout ? c->head : c->array.data; }
 static inline void *tra_cell_data(const tra_cell *c, int part) { return (char *)c->head + c->head->part[part].offset; }
 static inline int64_t tra_cell_count(const tra_cell *c, int part) { return c->head->part[part].count; }
 

@@ -154,6 +154,10 @@ typedef struct tra_size {
 } tra_size;
 #define TRA_SIZE_MOST (INT64_MAX / 4)
 static inline bool tra_size_known(tra_size s) { return s.exact || s.bound == 0; }
+/* May it be so many? */
+static inline bool tra_size_admits(tra_size s, int64_t bytes) {
+    return bytes >= 0 && (s.exact ? bytes == s.bound : bytes <= s.bound);
+}
 tra_size tra_size_exactly(int64_t bytes);
 tra_size tra_size_upto(int64_t bytes); /* a bound for want of an estimate */
 tra_size tra_size_add(tra_size a, tra_size b);

@@ -172,12 +172,10 @@ static tra_status pin_input(tra_engine *g, tra_unit_input *in, tra_err *e) {
     tra_part *stored;
     int64_t at;
     tra_part_resolve(in->part, in->i, &stored, &at, &in->via, &in->via_at);
-    in->array.dtype = in->part->type->dtype;
-    tra_catalog_ext(in->part->type->cat, in->part->ordinal[in->i], &in->array.ext);
     assert(stored->block[at]);
     TRA_TRY(tra_block_pin(g->pool, stored->block[at], &in->load, e));
     in->block = stored->block[at];
-    in->array.data = in->block->ptr;
+    in->cell = tra_cell_new(in->part->type, in->part->ordinal[in->i], in->block->ptr);
     if (in->stays) { /* with the first pin, before the unit can end and the block leave */
         bool load;
         TRA_TRY(tra_block_pin(g->pool, in->block, &load, e));
@@ -185,15 +183,21 @@ static tra_status pin_input(tra_engine *g, tra_unit_input *in, tra_err *e) {
     if (!in->via) return TRA_OK;
     int64_t bytes = tra_max64(in->room, tra_part_bytes(in->part, in->i));
     TRA_TRY(tra_block_new(g->pool, bytes, &in->derived, e));
-    in->array.data = in->derived->ptr;
+    in->cell = tra_cell_new(in->part->type, in->part->ordinal[in->i], in->derived->ptr);
     return TRA_OK;
 }
 
-static tra_status derive(tra_unit_input *in, void *scratch, tra_err *e) {
-    const tra_part *below = in->via->base; /* views between it and the block keep the array */
-    tra_array base = {.dtype = below->type->dtype, .data = in->block->ptr};
-    tra_catalog_ext(below->type->cat, below->ordinal[in->via->src[in->via_at]], &base.ext);
-    return tra_part_derive(in->via, in->via_at, &base, &in->array, scratch, e);
+/* What its block holds is there: looks into it, and computes from it what is computed on the way. */
+static tra_status decode(tra_engine *g, tra_unit_input *in, void *scratch, tra_err *e) {
+    if (!in->via && !in->cell.layout) return TRA_OK;
+    const tra_part *p = in->via ? in->via->base : in->part; /* views between it and the block keep the array */
+    int64_t ordinal = p->ordinal[in->via ? in->via->src[in->via_at] : in->i];
+    if (!in->via) return tra_cell_of(p->type, ordinal, in->block->ptr, in->block->bytes, &in->cell, e);
+    tra_cell base;
+    TRA_TRY(tra_cell_of(p->type, ordinal, in->block->ptr, in->block->bytes, &base, e));
+    TRA_TRY(tra_part_derive(in->via, in->via_at, &base, &in->cell, scratch, e));
+    if (in->cell.layout) tra_block_shrink(g->pool, in->derived, tra_cell_bytes(&in->cell));
+    return TRA_OK;
 }
 
 static void loaded(tra_engine *g) { /* another unit may wait for it */
@@ -209,7 +213,7 @@ static tra_status prepare(tra_engine *g, tra_unit_input *in, tra_worker *w, tra_
         loaded(g);
         if (s != TRA_OK) return s;
     }
-    return in->via ? derive(in, w->scratch, e) : TRA_OK;
+    return decode(g, in, w->scratch, e);
 }
 
 /* ---- workers ------------------------------------------------------------------------------------------------ */
@@ -541,7 +545,7 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     for (int i = 0; i < u->ninputs; i++) {
         tra_unit_input *in = &u->inputs[i];
         u->bytes += in->block->bytes;
-        in->direct = in->load && !in->via && tra_block_direct(in->block);
+        in->direct = in->load && !in->via && !in->cell.layout && tra_block_direct(in->block);
         g->loads += in->direct;
     }
     g->ahead += u->bytes;
@@ -555,6 +559,15 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     wake_readers(g);
     pthread_mutex_unlock(&g->lock);
     return TRA_OK;
+}
+
+tra_status tra_engine_until(tra_engine *g, atomic_int *left, tra_err *e) {
+    tra_status s = TRA_OK;
+    pthread_mutex_lock(&g->lock);
+    while (atomic_load(left) > 0 && !g->failed) wait_for(g, &g->ended);
+    if (g->failed) s = tra_fail(e, g->err.status, "%s", g->err.msg);
+    pthread_mutex_unlock(&g->lock);
+    return s;
 }
 
 tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
@@ -607,7 +620,7 @@ tra_status tra_engine_fetch(tra_engine *g, tra_unit_input *in, size_t scratch, s
     tra_block_free(g->pool, room);
     room = NULL;
     if (s == TRA_OK && in->via && scratch > 0) s = tra_block_new(g->pool, (int64_t)scratch, &room, e);
-    if (s == TRA_OK && in->via) s = derive(in, room ? room->ptr : NULL, e);
+    if (s == TRA_OK) s = decode(g, in, room ? room->ptr : NULL, e);
     tra_block_free(g->pool, room);
     if (s != TRA_OK) drop_inputs(g, in, 1);
     return s;

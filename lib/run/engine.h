@@ -28,11 +28,11 @@ typedef struct tra_worker {
 typedef struct tra_unit_input {
     tra_part *part; /* tuple i of part */
     int64_t i;
-    bool leaves;     /* it will not be wanted again soon, */
-    bool last;       /* nor ever */
-    int64_t room;    /* bytes that what is computed on the way takes at least */
-    bool stays;      /* its stored block is pinned once more, for the maker to give back */
-    tra_array array; /* ready when tasks run */
+    bool leaves;   /* it will not be wanted again soon, */
+    bool last;     /* nor ever */
+    int64_t room;  /* bytes that what is computed on the way takes at least */
+    bool stays;    /* its stored block is pinned once more, for the maker to give back */
+    tra_cell cell; /* ready when tasks run */
     /* private to the engine */
     tra_block *block, *derived;
     tra_part *via;
@@ -89,6 +89,9 @@ TRA_MUSTUSE tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e)
  * that it can let go of what ctx holds. When too many wait it is run at once. By any thread. */
 typedef tra_status tra_behind_fn(void *ctx, tra_err *e);
 void tra_engine_behind(tra_engine *g, tra_behind_fn *fn, void *ctx);
+/* Waits until *left is 0, which the ends of units that were submitted bring about: between a pass that finds out what
+ * results take and the one that makes them. */
+TRA_MUSTUSE tra_status tra_engine_until(tra_engine *g, atomic_int *left, tra_err *e);
 /* Waits until all units, and what was put behind, are done. On failure of any, the first error; units not started are
  * dropped. */
 TRA_MUSTUSE tra_status tra_engine_drain(tra_engine *g, tra_err *e);

@@ -191,7 +191,7 @@ static tra_status local_piece(tra_exchange *x, const tra_transfer *t) {
     tra_unit_input in;
     TRA_TRY(fetch(x, t, &in));
     tra_status s = hold(x, 1, t);
-    if (s == TRA_OK) s = place_piece(x, t, &in.array, NULL);
+    if (s == TRA_OK) s = place_piece(x, t, &in.cell.array, NULL);
     tra_engine_release(x->site->engine, &in);
     return s;
 }
@@ -255,10 +255,10 @@ void tra_payload_release(tra_exchange *x, tra_payload *s) {
 
 static tra_status gather(tra_exchange *x, const tra_transfer *t, tra_payload *s) {
     TRA_TRY(fetch(x, t, &s->input));
-    s->data = s->input.array.data;
+    s->data = tra_cell_block(&s->input.cell);
     s->bytes = tra_engine_bytes(&s->input);
     tra_status st = hold(x, 0, t);
-    if (st == TRA_OK && x->pieces) st = pack(x, t, &s->input.array, s);
+    if (st == TRA_OK && x->pieces) st = pack(x, t, &s->input.cell.array, s);
     if (x->pieces || st != TRA_OK) tra_engine_release(x->site->engine, &s->input);
     return st;
 }
@@ -319,7 +319,7 @@ bool tra_exchange_receive(tra_exchange *x) {
     const tra_transfer *t = &x->incoming[src].v[x->next_in[src]++];
     tra_size size = tra_exchange_size(x, t);
     tra_block *b = NULL;
-    if (x->status == TRA_OK && (bytes > size.bound || (size.exact && bytes != size.bound)))
+    if (x->status == TRA_OK && !tra_size_admits(size, bytes))
         tra_exchange_fail(x,
                           tra_fail(x->e, TRA_INTERNAL, "site %d sends %" PRId64 " bytes of a tuple that has %s%" PRId64,
                                    src, bytes, size.exact ? "" : "at most ", size.bound));

@@ -161,7 +161,9 @@ static tra_status pair_needs(tra_joinagg *st, pair_need *most, tra_err *e) {
 /* In how many pieces an aggregation of whole arrays is folded, so that workers share it: where all are alike. */
 static int fold_tiles(const tra_joinagg *st) {
     const tra_catalog *c = st->p.l.part->type->cat;
-    if (st->join || !st->agg || st->composed || tra_kernel_needs_tensor(st->agg) || !c->grid) return 1;
+    if (st->join || !st->agg || st->composed || st->p.l.part->type->layout || st->op->type.layout ||
+        tra_kernel_needs_tensor(st->agg) || !c->grid)
+        return 1;
     for (int a = 0; a < c->bound.n; a++) {
         if (c->by[a] >= 0) return 1;
     }

@@ -81,7 +81,7 @@ static tra_status check_all(tra_keep *k, const tra_op *op, tra_log *log, tra_par
     tra_status s = tra_engine_stage(k->site->engine, 0, 0, e);
     for (int64_t i = 0; i < n; i++) {
         int64_t at = tra_part_find(part, v[i].ordinal, v[i].summand);
-        if (at >= 0 && v[i].len == tra_part_bytes(part, at)) last[at] = i + 1;
+        if (at >= 0 && tra_size_admits(tra_type_bytes(part->type, v[i].ordinal), v[i].len)) last[at] = i + 1;
     }
     for (int64_t i = 0; i < part->n && s == TRA_OK; i++) {
         if (!last[i]) continue;

@@ -133,7 +133,7 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
             n.c += state;
             finish = (int64_t)tra_kernel_scratch(op->what.agg, TRA_USE_AGG, in, in, &ext, NULL);
         } else {
-            n.c = tra_max64(n.c, state);
+            n.c = op->type.layout ? n.c + state : tra_max64(n.c, state);
         }
         n.c += (tra_tree_depth(tra_op_tree(p, op).leaves) - 1) * state;
     }

@@ -102,15 +102,15 @@ size_t tra_part_scratch(const tra_part *via) {
     return most;
 }
 
-tra_status tra_part_derive(const tra_part *via, int64_t i, const tra_array *base, tra_array *out, void *scratch,
+tra_status tra_part_derive(const tra_part *via, int64_t i, const tra_cell *base, tra_cell *out, void *scratch,
                            tra_err *e) {
     if (via->kind == TRA_PART_MAP) {
-        tra_kernel_map(via->map, base, out, scratch);
+        tra_cell_map(via->map, base, out, scratch);
         return tra_op_fits(via->op, via->type, via->ordinal[i], e);
     }
-    tra_dims key, from = {.n = base->ext.n}, to = {.n = base->ext.n};
+    tra_dims key, from = {.n = base->array.ext.n}, to = {.n = base->array.ext.n};
     tra_catalog_key(via->type->cat, via->ordinal[i], &key);
     from.v[via->dim] = key.v[key.n - 1] * via->size;
-    tra_array_copy(out, &to, base, &from, &out->ext);
+    tra_cell_copy(out, &to, base, &from, &out->array.ext);
     return TRA_OK;
 }

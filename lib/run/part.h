@@ -43,7 +43,7 @@ void tra_part_resolve(tra_part *p, int64_t i, tra_part **stored, int64_t *at, tr
 int64_t tra_part_bytes(const tra_part *p, int64_t i);
 /* Computes tuple i of a MAP or TILE from the array of its base. scratch: tra_part_scratch bytes. TRA_INPUT when an
  * integer does not fit. */
-TRA_MUSTUSE tra_status tra_part_derive(const tra_part *via, int64_t i, const tra_array *base, tra_array *out,
+TRA_MUSTUSE tra_status tra_part_derive(const tra_part *via, int64_t i, const tra_cell *base, tra_cell *out,
                                        void *scratch, tra_err *e);
 size_t tra_part_scratch(const tra_part *via);
 

@@ -44,6 +44,7 @@ typedef struct result { /* of one unit */
     tra_site *site;
     int64_t ordinal;
     tra_block *block;
+    const tra_part *counted; /* a MAP of which the block has as many bytes as were counted */
 } result;
 
 static void end_result(tra_unit *u) {
@@ -66,19 +67,17 @@ static tra_status begin(tra_site *site, tra_part *in, const tra_outlet *sink, tr
     return tra_engine_stage(site->engine, tra_stage_scratch(parts, 1), read > write ? read : write, e);
 }
 
-/* type: of the block that the unit writes, or NULL when it will have one. */
-static tra_status submit(tra_site *site, tra_outlet *sink, const tra_op *op, const tra_type *type, int64_t ordinal,
-                         tra_unit *u, tra_status (*run)(tra_unit *, int, tra_worker *, tra_err *), tra_err *e) {
-    result *x = tra_calloc(1, sizeof *x);
-    *x = (result){.sink = sink, .op = op, .site = site, .ordinal = ordinal};
+/* bytes: of the block that the unit writes, or -1 when it will have one. */
+static tra_status submit(result x0, int64_t bytes, tra_unit *u,
+                         tra_status (*run)(tra_unit *, int, tra_worker *, tra_err *), tra_err *e) {
+    result *x = tra_malloc(sizeof *x);
+    tra_site *site = x0.site;
+    *x = x0;
     u->ctx = x;
     u->end = end_result;
     u->run = run;
     tra_status s = TRA_OK;
-    if (type) {
-        int64_t bytes = tra_type_bytes(type, ordinal).bound;
-        s = tra_block_new(site->pool, tra_outlet_bytes(sink, bytes), &x->block, e);
-    }
+    if (bytes >= 0) s = tra_block_new(site->pool, tra_outlet_bytes(x->sink, bytes), &x->block, e);
     if (s != TRA_OK) {
         tra_unit_drop(site->engine, u);
         return s;
@@ -92,10 +91,83 @@ static tra_status run_copy(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     result *x = u->ctx;
     (void)task;
     if (x->block)
-        memcpy(x->block->ptr, u->inputs[0].array.data, tra_array_bytes(&u->inputs[0].array));
+        memcpy(x->block->ptr, tra_cell_block(&u->inputs[0].cell), (size_t)tra_engine_bytes(&u->inputs[0]));
     else
         x->block = tra_engine_take(w->engine, &u->inputs[0]);
     return emit(x, w, e);
+}
+
+/* What tuple i of a part takes is found out by reading what it is computed from: the results of a batch of tuples are
+ * made when that is known of all. */
+typedef struct counting {
+    const tra_part *part;
+    int64_t i;
+    int64_t *bytes;
+    atomic_int *left;
+} counting;
+
+static tra_status run_counting(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    const counting *c = u->ctx;
+    tra_cell out = tra_cell_new(c->part->type, c->part->ordinal[c->i], NULL);
+    (void)task, (void)e;
+    *c->bytes = tra_cell_map_bytes(c->part->map, &u->inputs[0].cell, &out, w->scratch);
+    return TRA_OK;
+}
+
+static void end_counting(tra_unit *u) {
+    counting *c = u->ctx;
+    atomic_fetch_sub(c->left, 1);
+    free(c);
+}
+
+static tra_status run_map(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    result *x = u->ctx;
+    const tra_part *p = x->counted;
+    tra_cell out = tra_cell_new(p->type, x->ordinal, x->block->ptr);
+    (void)task;
+    tra_cell_map(p->map, &u->inputs[0].cell, &out, w->scratch);
+    TRA_TRY(tra_op_fits(p->op, p->type, x->ordinal, e));
+    if (tra_cell_bytes(&out) > x->block->bytes) return tra_fail(e, TRA_INTERNAL, "a result is larger than was counted");
+    tra_block_shrink(x->site->pool, x->block, tra_cell_bytes(&out));
+    return emit(x, w, e);
+}
+
+enum { COUNTED = 32 }; /* tuples of a batch */
+
+typedef struct batch { /* lives until the stage has ended: units of it may be left after a failure */
+    int64_t bytes[COUNTED];
+    atomic_int left;
+} batch;
+
+/* Of a MAP whose results take what only a look at the data tells. */
+static tra_status copy_counted(tra_site *site, tra_part *in, tra_outlet *sink, bool alone, bool last, batch *b,
+                               tra_err *e) {
+    for (int64_t i = 0, n; i < in->n; i += n) {
+        tra_status s = TRA_OK;
+        n = tra_min64(COUNTED, in->n - i);
+        for (int64_t k = 0; k < n && s == TRA_OK; k++) {
+            if (tra_outlet_has(sink, in->ordinal[i + k])) continue;
+            tra_unit *u = tra_unit_new(1, 1);
+            counting *c = u->ctx = tra_malloc(sizeof *c);
+            *c = (counting){in, i + k, &b->bytes[k], &b->left};
+            u->inputs[0] = (tra_unit_input){.part = in->base, .i = in->src[i + k]};
+            u->run = run_counting;
+            u->end = end_counting;
+            atomic_fetch_add(&b->left, 1);
+            s = tra_engine_submit(site->engine, u, e);
+        }
+        tra_status counted = tra_engine_until(site->engine, &b->left, e);
+        if (s == TRA_OK) s = counted;
+        for (int64_t k = 0; k < n && s == TRA_OK; k++) {
+            if (tra_outlet_has(sink, in->ordinal[i + k])) continue;
+            tra_unit *u = tra_unit_new(1, 1);
+            u->inputs[0] = (tra_unit_input){.part = in->base, .i = in->src[i + k], .leaves = alone, .last = last};
+            result x = {.sink = sink, .site = site, .ordinal = in->ordinal[i + k], .counted = in};
+            s = submit(x, b->bytes[k], u, run_map, e);
+        }
+        if (s != TRA_OK) return s;
+    }
+    return TRA_OK;
 }
 
 tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *sink, tra_err *e) {
@@ -103,6 +175,10 @@ tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_ou
     TRA_TRY(begin(site, in, sink, e));
     tra_status s = TRA_OK;
     site->all = in->n;
+    if (in->kind == TRA_PART_MAP && in->type->layout && in->type->layout->kernels->map_bytes) {
+        batch b = {.left = 0};
+        return tra_stage_end(site, copy_counted(site, in, sink, alone, last, &b, e), e);
+    }
     for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
         if (tra_outlet_has(sink, in->ordinal[i])) continue;
         tra_part *stored, *via;
@@ -111,7 +187,8 @@ tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_ou
         tra_unit *u = tra_unit_new(1, 1);
         u->inputs[0] =
             (tra_unit_input){.part = in, .i = i, .room = tra_outlet_bytes(sink, 0), .leaves = alone, .last = last};
-        s = submit(site, sink, NULL, via ? NULL : in->type, in->ordinal[i], u, run_copy, e);
+        result x = {.sink = sink, .site = site, .ordinal = in->ordinal[i]};
+        s = submit(x, via ? -1 : tra_part_bytes(in, i), u, run_copy, e);
     }
     return tra_stage_end(site, s, e);
 }
@@ -120,15 +197,13 @@ tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_ou
 
 static tra_status run_concat(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     result *x = u->ctx;
-    tra_array out = {.dtype = x->op->type.dtype, .data = x->block->ptr};
-    tra_dims from = {.n = 0}, to;
+    tra_cell out = tra_cell_new(&x->op->type, x->ordinal, x->block->ptr);
+    tra_dims from = {.n = out.array.ext.n}, to;
     (void)task;
-    tra_catalog_ext(x->op->type.cat, x->ordinal, &out.ext);
-    from.n = out.ext.n;
     to = from;
     for (int i = 0; i < u->ninputs; i++) { /* in ascending order of keydim */
-        tra_array_copy(&out, &to, &u->inputs[i].array, &from, &u->inputs[i].array.ext);
-        to.v[x->op->what.dim] += u->inputs[i].array.ext.v[x->op->what.dim];
+        tra_cell_copy(&out, &to, &u->inputs[i].cell, &from, &u->inputs[i].cell.array.ext);
+        to.v[x->op->what.dim] += u->inputs[i].cell.array.ext.v[x->op->what.dim];
     }
     return emit(x, w, e);
 }
@@ -159,7 +234,8 @@ tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_
             int64_t t = tra_part_find(in, tra_catalog_find(ic, &key), 0);
             u->inputs[j] = (tra_unit_input){.part = in, .i = t, .leaves = alone, .last = last};
         }
-        s = submit(site, sink, op, &op->type, result, u, run_concat, e);
+        struct result x = {.sink = sink, .op = op, .site = site, .ordinal = result};
+        s = submit(x, tra_type_bytes(&op->type, result).bound, u, run_concat, e);
     }
     return tra_stage_end(site, s, e);
 }

@@ -8,7 +8,8 @@
 /* One output array of a super-block. */
 typedef struct cell {
     int64_t ordinal;           /* -1: there is no such tuple */
-    tra_block *block, *result; /* result: where the state cannot become it in place, since a map changes its extents */
+    tra_block *block, *result; /* result: where the state cannot become it in place, since a map changes its extents, or
+                                  since it is not dense */
     tra_array state;
     tra_array *branch; /* of a tree: sums beside the state, and their blocks */
     tra_block **branches;
@@ -70,18 +71,19 @@ static void super_drop(super *s) {
 static tra_status emit_cell(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e) {
     tra_block *b = c->block;
     if (st->agg && !st->op->what.partial) {
-        tra_array out = {.dtype = st->op->type.dtype, .data = c->result ? c->result->ptr : b->ptr};
-        tra_catalog_ext(st->op->type.cat, c->ordinal, &out.ext);
+        tra_cell out = tra_cell_new(&st->op->type, c->ordinal, c->result ? c->result->ptr : b->ptr);
         /* of the scratch only a composed map needs any */
-        tra_agg_finish(st->agg, st->op->what.term, &c->state, &out, w->scratch);
+        tra_cell_finish(st->agg, st->op->what.term, &c->state, &out, w->scratch);
         TRA_TRY(tra_op_fits(st->op, &st->op->type, c->ordinal, e));
         if (c->result) {
             tra_block_free(st->site->pool, b);
             b = c->result;
             c->result = NULL;
-        } else {
-            tra_block_shrink(st->site->pool, b, tra_outlet_bytes(st->sink, (int64_t)tra_array_bytes(&out)));
         }
+        tra_block_shrink(st->site->pool, b, tra_outlet_bytes(st->sink, tra_cell_bytes(&out)));
+    } else if (!st->agg && st->op->type.layout) {
+        tra_cell out = tra_cell_new(&st->op->type, c->ordinal, b->ptr);
+        tra_block_shrink(st->site->pool, b, tra_cell_bytes(&out));
     }
     c->block = NULL;
     free_branches(st, c);
@@ -105,28 +107,29 @@ static tra_status add_term(tra_joinagg *st, tra_array *sum, const tra_unit_input
             tra_kernel_tile_zero(st->join, sum, tile);
             first = false;
         }
-        tra_kernel_fma(st->join, &l->array, &r->array, sum, tile, first);
+        tra_cell_fma(st->join, &l->cell, &r->cell, sum, tile, first);
         return TRA_OK;
     }
     if (st->join && !st->agg) {
-        tra_kernel_join(st->join, &l->array, &r->array, sum, scratch + st->kernel_at);
+        tra_cell out = {.layout = st->op->type.layout, .array = *sum, .head = sum->data};
+        tra_cell_join(st->join, &l->cell, &r->cell, &out, scratch + st->kernel_at);
         return TRA_OK;
     }
-    tra_array term = l->array;
-    if (st->join) {
-        TRA_TRY(term_shape(st, l->i, r->i, &term.ext, e));
-        term.dtype = tra_kernel_dtype(st->join, TRA_USE_JOIN, l->array.dtype, r->array.dtype);
-        term.data = scratch;
-        tra_kernel_join(st->join, &l->array, &r->array, &term, scratch + st->kernel_at);
+    tra_cell term = l->cell;
+    if (st->join) { /* a dense one, whatever it is made of */
+        term = (tra_cell){.array.data = scratch};
+        TRA_TRY(term_shape(st, l->i, r->i, &term.array.ext, e));
+        term.array.dtype = tra_kernel_dtype(st->join, TRA_USE_JOIN, l->cell.array.dtype, r->cell.array.dtype);
+        tra_cell_join(st->join, &l->cell, &r->cell, &term, scratch + st->kernel_at);
     }
     tra_array state = *sum;
     if (st->tiles > 1) {
         slice(&state, tile, st->tiles);
-        slice(&term, tile, st->tiles);
+        slice(&term.array, tile, st->tiles);
     }
     if (first) tra_agg_init(st->agg, &state);
     if (st->merges) {
-        tra_agg_merge(st->agg, &state, &term);
+        tra_agg_merge(st->agg, &state, &term.array);
     } else if (tra_kernel_needs_tensor(st->agg)) {
         const tra_type *t = l->part->type;
         tra_agg_at at;
@@ -134,9 +137,9 @@ static tra_status add_term(tra_joinagg *st, tra_array *sum, const tra_unit_input
         tra_catalog_key(t->cat, l->part->ordinal[l->i], &key);
         tra_type_offset(t, &key, &at.offset);
         tra_type_shape(t, &at.shape);
-        tra_agg_fold(st->agg, &state, &term, &at);
+        tra_cell_fold(st->agg, &state, &term, &at);
     } else {
-        tra_agg_fold(st->agg, &state, &term, NULL);
+        tra_cell_fold(st->agg, &state, &term, NULL);
     }
     return TRA_OK;
 }
@@ -279,8 +282,11 @@ static tra_status new_cell(tra_joinagg *st, cell *c, const tra_meeting *l, const
     if (c->ordinal < 0) return TRA_OK;
     c->state.dtype = st->state_dtype;
     if (!st->composed) tra_catalog_ext(op->type.cat, c->ordinal, &c->state.ext);
-    int64_t state = (int64_t)tra_array_bytes(&c->state);
-    TRA_TRY(tra_block_new(st->site->pool, st->composed ? state : tra_outlet_bytes(st->sink, state), &c->block, e));
+    /* where the state cannot become the result, that has a block of its own */
+    bool apart = st->composed || (st->agg && !op->what.partial && op->type.layout);
+    int64_t bytes = tra_type_bytes(&op->type, c->ordinal).bound; /* which is more than a layout may take in the end */
+    int64_t state = st->agg ? (int64_t)tra_array_bytes(&c->state) : bytes;
+    TRA_TRY(tra_block_new(st->site->pool, apart ? state : tra_outlet_bytes(st->sink, state), &c->block, e));
     c->state.data = c->block->ptr;
     int branches = tra_tree_depth(st->p.tree.leaves) - 1;
     if (branches > 0) {
@@ -292,8 +298,7 @@ static tra_status new_cell(tra_joinagg *st, cell *c, const tra_meeting *l, const
         c->branch[k] = c->state;
         c->branch[k].data = c->branches[k]->ptr;
     }
-    if (!st->composed) return TRA_OK;
-    int64_t bytes = tra_type_bytes(&op->type, c->ordinal).bound;
+    if (!apart) return TRA_OK;
     return tra_block_new(st->site->pool, tra_outlet_bytes(st->sink, bytes), &c->result, e);
 }
 

@@ -1,6 +1,8 @@
 /* engine.c - the executor against the reference, on one communicator. */
 #include "engine.h"
 
+#include "entries.h"
+
 #include "../../lib/run/memory.h"
 #include "../../lib/run/profile.h"
 #include "../../lib/run/tuning.h"
@@ -132,15 +134,23 @@ static void tune(bench *b) {
                             .segment_piece = rng_range(&b->r, 1, 100)};
 }
 
-/* level: of zstd, 0: none. */
-static void run_plan(bench *b, const char *by, const tra_plan *plan, ceiling most, int threads, int level,
-                     tra_ref_rel **before) {
+/* How a plan is run. layouts: some of what it makes meanwhile is in blocks whose size depends on their data. */
+typedef struct way {
+    ceiling most;
+    int threads, level; /* of zstd, 0: none */
+    bool layouts;
+} way;
+
+static void run_way(bench *b, const char *by, const tra_plan *plan, way w, tra_ref_rel **before) {
+    ceiling most = w.most;
+    int threads = w.threads, level = w.level;
     tra_err e = {0};
     const char *why = NULL;
     char how[256], human[32];
     tra_transport_kind transport = rng_chance(&b->r, 30) ? TRA_TRANSPORT_FILES : TRA_TRANSPORT_MPI;
     tra_plan own = *plan, *p = &own;
     p->ops = memcpy(tra_news(b->a, tra_op, p->nops), p->ops, (size_t)p->nops * sizeof *p->ops);
+    if (w.layouts && !entries_in(p, &b->r)) return;
     p->compress = level;
     p->memory = 0;
     p->least_memory = tra_plan_memory(p, threads);
@@ -181,6 +191,12 @@ static void run_plan(bench *b, const char *by, const tra_plan *plan, ceiling mos
     tra_profile_free(&m);
     tra_comm_barrier(b->c);
     if (agreed != TRA_OK) forget_alarms(b);
+}
+
+/* level: of zstd, 0: none. */
+static void run_plan(bench *b, const char *by, const tra_plan *plan, ceiling most, int threads, int level,
+                     tra_ref_rel **before) {
+    run_way(b, by, plan, (way){.most = most, .threads = threads, .level = level}, before);
 }
 
 /* A plan that follows a labelling. */
@@ -322,6 +338,9 @@ static void run_program(bench *b) {
         memset(before, 0, (size_t)b->g->noutputs * sizeof *before);
         run_plan(b, "search", plans.v[k], MUCH, o.threads, 0, before);
     }
+    for (ceiling c = MUCH; c <= BETWEEN; c++)
+        run_way(b, "with entries,", plans.v[rng_below(&b->r, plans.n)], (way){c, o.threads, 0, true},
+                tra_news(b->a, tra_ref_rel *, b->g->noutputs));
     run_labelled(b, o);
     run_reproducible(b, o);
 }

@@ -56,7 +56,8 @@ TEST(what_is_laid_out_is_decoded_also_after_it_was_trimmed) {
     void *block = aligned_alloc(64, 4096);
     tra_catalog_ext(&cat, 0, &ext);
     CHECK(room <= 4096);
-    tra_cell_begin(&t, &ext, most, each, block, &c);
+    c = tra_cell_new(&t, 0, block);
+    tra_cell_begin(&c, most, each);
     CHECK_INT(tra_cell_bytes(&c), room);
     for (int i = 0; i < 12; i++)
         ((int32_t *)tra_cell_data(&c, 0))[i] = i, ((double *)tra_cell_data(&c, 1))[i] = i + 0.5;
@@ -81,14 +82,13 @@ TEST(what_is_laid_out_is_decoded_also_after_it_was_trimmed) {
 /* Whatever stands in a header, what is accepted lies in the block. */
 TEST(damaged_headers_are_refused_or_harmless) {
     tra_type t = type_of(3, 4, 3, 4);
-    tra_dims ext;
     tra_cell c, got;
     const int64_t count[2] = {5, 5};
     int64_t bytes = tra_cell_room(2, count, each), refused = 0;
     char *block = aligned_alloc(64, 4096), *copy = aligned_alloc(64, 4096);
-    tra_catalog_ext(&cat, 0, &ext);
     memset(block, 0, 4096);
-    tra_cell_begin(&t, &ext, count, each, block, &c);
+    c = tra_cell_new(&t, 0, block);
+    tra_cell_begin(&c, count, each);
     for (int64_t at = 0; at < (int64_t)offsetof(tra_cell_head, part[2]); at++) {
         for (int bit = 0; bit < 8; bit++) {
             tra_err e = {0};
