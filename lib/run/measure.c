@@ -163,7 +163,7 @@ static bool make_array(tra_array *x, tra_dtype t) {
     if (!x->data) return false;
     for (int64_t i = 0; i < (int64_t)SIDE * SIDE; i++) {
         double v = 1.0 / (double)(1 + i % 1013);
-        if (tra_dtype_size(t) == sizeof v)
+        if (tra_dtype_rows[t].blas == 'd')
             ((double *)x->data)[i] = v;
         else
             ((float *)x->data)[i] = (float)v;

@@ -248,7 +248,8 @@ tra_block_loop tra_op_loop(const tra_plan *p, const tra_op *op, int threads, int
 }
 
 int64_t tra_op_passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget) {
-    if (op->in[1] < 0 || budget <= 0) return 1;
+    if (budget <= 0) return 1;
+    if (op->in[1] < 0) return tra_op_counts(op) ? 2 : 1;
     tra_block_loop loop = tra_op_loop(p, op, threads, budget);
     if (side == 0) return loop.stays ? 1 : tra_ceil_div(values_of(p, op, 1, OWN), loop.cj);
     return tra_ceil_div(values_of(p, op, 0, OWN), loop.ci);

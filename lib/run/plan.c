@@ -69,6 +69,11 @@ bool tra_op_is_view(const tra_op *op) { return tra_op_is(op->op, TRA_RENAMES) ||
 
 bool tra_op_is_read(const tra_op *op) { return op->op == TRA_PLAN_INPUT || tra_op_is_view(op); }
 
+bool tra_op_counts(const tra_op *op) {
+    const tra_layout *layout = op->type.layout;
+    return op->op == TRA_PLAN_MAP && !tra_op_is_view(op) && layout && layout->kernels->map_bytes;
+}
+
 bool tra_op_shares(const tra_op *op) { return tra_op_is_view(op) || tra_op_is(op->op, TRA_FORWARDS); }
 
 bool tra_op_flows(const tra_op *op) { return op->orders.ends > op->id; }

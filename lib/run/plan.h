@@ -173,6 +173,8 @@ bool tra_op_accumulates(const tra_plan *p, const tra_op *op);
 bool tra_op_is_view(const tra_op *op);
 /* Is it no stage of its own: a view, or read from its file while its result is read? */
 bool tra_op_is_read(const tra_op *op);
+/* Does it look at its input once to count what its results take, and once more to make them? */
+bool tra_op_counts(const tra_op *op);
 /* Does reading its result read the blocks of its input: is it a view, or an exchange of whole tuples? */
 bool tra_op_shares(const tra_op *op);
 

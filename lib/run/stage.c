@@ -175,7 +175,7 @@ tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_ou
     TRA_TRY(begin(site, in, sink, e));
     tra_status s = TRA_OK;
     site->all = in->n;
-    if (in->kind == TRA_PART_MAP && in->type->layout && in->type->layout->kernels->map_bytes) {
+    if (tra_op_counts(op)) {
         batch b = {.left = 0};
         return tra_stage_end(site, copy_counted(site, in, sink, alone, last, &b, e), e);
     }

@@ -85,7 +85,7 @@ sweep() {
     n=$(grep 'unlink .*tra-commit$' calls | tail -1 | cut -d' ' -f1)
     [ "$n" ]
     to_earlier
-    ! dies "$n" "$TRA" run -q --sites 2 --threads 1 step.tra
+    status 137 dies "$n" "$TRA" run -q --sites 2 --threads 1 step.tra
     status 0 tra run --resume step.tra
     [[ $output == *"nothing is left to do"* ]]
     is "$after" state
@@ -100,7 +100,7 @@ sweep() {
         n=$(awk -v call=$call '$2 == call && / .*\.h5(.tra-lock)?$/ { last = $1 } END { print last }' calls)
         to_earlier
         tra compile -q step.tra -o step.plan
-        ! dies "$n" "$TRA" run -q step.plan
+        status 137 dies "$n" "$TRA" run -q step.plan
         status 0 tra run --resume step.plan
         [[ $output == *"nothing is left to do"* ]]
         is "$after" state
@@ -117,7 +117,7 @@ sweep() {
     dies 0 "$TRA" run -q step.tra
     n=$(grep 'unlink .*tra-commit' calls | tail -1 | cut -d' ' -f1)
     to_earlier
-    ! dies "$n" "$TRA" run -q step.tra
+    status 137 dies "$n" "$TRA" run -q step.tra
     is "$once" state
     status 0 tra run --resume step.tra
     [[ $output == *"had put all outputs in place: nothing is left to do"* ]]
@@ -125,7 +125,7 @@ sweep() {
     status 0 tra run --resume step.tra # that one is over: this is the next step
     is "$twice" state
     to_earlier
-    ! dies "$n" "$TRA" run -q step.tra
+    status 137 dies "$n" "$TRA" run -q step.tra
     status 0 tra run -q step.tra
     is "$twice" state
     [ -z "$(find . -name '.*tra-*')" ]
@@ -137,7 +137,7 @@ sweep() {
     after=$(state)
     n=$(awk '/ rename .*\.h5$/ { last = $1 } END { print last }' calls) # the second of two renames
     to_earlier
-    ! dies "$n" "$TRA" run -q step.tra
+    status 137 dies "$n" "$TRA" run -q step.tra
     [ -e .s.h5.tra-commit ]
     status 0 tra info t.h5
     [[ $output == *"put 2 files in place"* ]]
@@ -149,7 +149,7 @@ sweep() {
     dies 0 "$TRA" run -q step.tra
     n=$(awk '/ rename .*\.h5$/ { print $1; exit }' calls)
     to_earlier
-    ! dies "$n" "$TRA" run -q step.tra
+    status 137 dies "$n" "$TRA" run -q step.tra
     sed -i 's/rename/remane/' .s.h5.tra-commit
     for f in s.h5:w t.h5; do
         status 3 tra info "$f"
