@@ -19,7 +19,11 @@ VECTORISED ISA static bool NAME(fits_32)(const int64_t *a, int64_t n) {
 VECTORISED ISA static void NAME(multiply)(int64_t *d, const int64_t *a, const int64_t *b, int64_t n) {
     if (NAME(fits_32)(a, n) && NAME(fits_32)(b, n)) LOOP(a[i] * b[i]);
     bool over = false;
-    for (int64_t i = 0; i < n; i++) over |= __builtin_mul_overflow(a[i], b[i], &d[i]);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t r; /* not d[i], which may be a[i] or b[i]: gcc reads these again after the store */
+        over |= __builtin_mul_overflow(a[i], b[i], &r);
+        d[i] = r;
+    }
     tra_overflow |= over;
 }
 

@@ -1382,6 +1382,11 @@ TEST(integers_are_exact_and_overflow_is_noted) {
             if (!cases[k].over) CHECK(int_at(&got, at) == cases[k].result);
             free(a.data), free(b.data), free(got.data);
         }
+    int64_t one = 1, wide = 3221225472; /* in place, with a factor of more than 32 bits */
+    tra_array u = ints(TRA_I64, scalar, &one), v = ints(TRA_I64, scalar, &wide);
+    tra_kernel_join(lambda2(op2(TRA_S_MUL, arg(0), arg(1))), &u, &v, &u, NULL);
+    CHECK(!tra_kernel_overflowed() && int_at(&u, 0) == wide);
+    free(u.data), free(v.data);
     int64_t least = INT64_MIN, narrow[2] = {INT32_MAX, INT32_MIN}, big = 2097151;
     tra_array a = ints(TRA_I64, scalar, &least), n = ints(TRA_I32, DIMS(2), narrow), p = ints(TRA_I64, scalar, &big);
     const char *const signs[] = {"neg", "abs"};
