@@ -113,11 +113,14 @@ static tra_status compare_counts(const tra_plan *p, const tra_profile *m, tra_er
     return TRA_OK;
 }
 
-/* A run that fails rings the other ranks, and the next one would hear it: a process has but one otherwise. */
-static void forget_alarms(bench *b) {
+/* A run that fails rings the other ranks and leaves messages on their way, which the next one would take for its own: a
+ * process has but one otherwise. */
+static void forget_messages(bench *b) {
+    MPI_Comm old[2] = {b->c->mpi, b->c->alarms};
     if (b->c->mpi == MPI_COMM_NULL) return;
-    MPI_Comm_free(&b->c->alarms);
-    MPI_Comm_dup(b->c->mpi, &b->c->alarms);
+    MPI_Comm_dup(old[0], &b->c->mpi);
+    MPI_Comm_dup(old[0], &b->c->alarms);
+    for (int i = 0; i < 2; i++) MPI_Comm_free(&old[i]);
 }
 
 typedef enum ceiling { MUCH, LEAST, BETWEEN } ceiling;
@@ -190,7 +193,7 @@ static void run_way(bench *b, const char *by, const tra_plan *plan, way w, tra_r
     }
     tra_profile_free(&m);
     tra_comm_barrier(b->c);
-    if (agreed != TRA_OK) forget_alarms(b);
+    if (agreed != TRA_OK) forget_messages(b);
 }
 
 /* level: of zstd, 0: none. */

@@ -393,7 +393,8 @@ def do_join(op, x, y):
     else:
         bx, by = (1,) * x.rank, (1,) * y.rank
         dtype = both(blank(x.dtype, bx), blank(y.dtype, by))[0].t
-    return Relation(k, len(cut) if cut is not None else 0, dtype, out, cut, bound)
+    rank = len(op["bound"])
+    return Relation(k, rank, dtype, out, cut if cut is not None else [set()] * rank, bound)
 
 
 def do_agg(op, x):
@@ -458,7 +459,8 @@ def do_transform(op, x):
         out[key] = z.a
     bound = map_result(op["kernel"], blank(x.dtype, x.bound)) if x.tuples else None
     one = z if out else map_result(op["kernel"], blank(x.dtype, [1] * x.rank))
-    return Relation(x.keys, len(cut) if cut is not None else 0, one.t if one else x.dtype, out, cut,
+    rank = len(op["bound"])
+    return Relation(x.keys, rank, one.t if one else x.dtype, out, cut if cut is not None else [set()] * rank,
                     bound.a.shape if bound else None)
 
 

@@ -1383,7 +1383,8 @@ TEST(integers_are_exact_and_overflow_is_noted) {
             free(a.data), free(b.data), free(got.data);
         }
     int64_t one = 1, wide = 3221225472; /* in place, with a factor of more than 32 bits */
-    tra_array u = ints(TRA_I64, scalar, &one), v = ints(TRA_I64, scalar, &wide);
+    tra_array u = ints(TRA_I64, DIMS(1, 3), (int64_t[]){one, one, one}),
+              v = ints(TRA_I64, DIMS(1, 3), (int64_t[]){wide, wide, wide});
     tra_kernel_join(lambda2(op2(TRA_S_MUL, arg(0), arg(1))), &u, &v, &u, NULL);
     CHECK(!tra_kernel_overflowed() && int_at(&u, 0) == wide);
     free(u.data), free(v.data);
