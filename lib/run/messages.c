@@ -213,7 +213,7 @@ static int next(tra_exchange *x, int64_t *bytes) {
     if (x->received < x->expected) MPI_Iprobe(MPI_ANY_SOURCE, tag_of(x), x->site->comm.mpi, &any, MPI_STATUS_IGNORE);
     for (int i = 0; (any || m->nhas > 0) && i < size; i++) {
         int src = (m->turn + i) % size;
-        if (any) look_for_header(x, src);
+        if (any && !m->sinks) look_for_header(x, src); /* pieces that go nowhere are taken one by one: more may come */
         if (!m->has[src] || !room_in(x, src)) continue;
         m->turn = (src + 1) % size;
         *bytes = m->next[src].bytes;

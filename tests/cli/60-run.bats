@@ -200,7 +200,7 @@ EOF
     [ -z "${SAN:-}" ] || return 0 # sanitizers take memory of their own
     # what the process says of its own resident set
     py 'm = [l for l in sys.argv[1].splitlines() if "of memory at most" in l][0]
-v, unit = m.split(" sent, ")[1].split()[:2]
+v, unit = m.split(" of memory at most")[0].split()[-2:]
 assert float(v) * {"MiB": 1, "GiB": 1024}[unit] <= 40, m' "$output"
 }
 
@@ -323,7 +323,7 @@ g = open("b.h5", "r+b"); g.seek(at + 1000); x = g.read(1); g.seek(at + 1000); g.
     tra gen -q --shape 4x4 -o a.h5
     echo 'input A from "a.h5"' >p.tra
     status 2 tra run p.tra
-    has "no output"
+    has "without an output"
     echo 'output A to "o.h5"' >>p.tra
     status 2 tra run p.tra --codec lzma
     has "lzma"
