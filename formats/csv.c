@@ -281,7 +281,7 @@ typedef struct first_cells {
 } first_cells;
 
 static tra_status read_first_row(tra_source *s, csv *c, first_cells *f, tra_err *e) {
-    int64_t most = tra_max64(1 << 16, s->o.memory / (int64_t)sizeof *c->first);
+    int64_t most = tra_max64(1 << 12, s->o.memory / (int64_t)sizeof *c->first);
     cell x;
     do {
         TRA_TRY(next_cell(s, c, &x, e));

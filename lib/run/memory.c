@@ -166,7 +166,7 @@ static void predict_input(tra_plan *p, const edges *e, int i) {
  * may still be there. */
 static void predict_rereads(tra_plan *p, const edges *e, int i, int threads, int64_t budget) {
     const tra_op *op = &p->ops[i];
-    for (int side = 0; side < (op->in[1] != op->in[0] ? 2 : 1); side++) {
+    for (int side = 0; side < 2; side++) {
         int f = op->in[side] >= 0 ? e->file[op->in[side]] : -1;
         if (f < 0 || !reads_file(e, op, side, f)) continue;
         const tra_op *src = &p->ops[op->in[side]];
@@ -175,6 +175,7 @@ static void predict_rereads(tra_plan *p, const edges *e, int i, int threads, int
                         ? tra_repart_reads(p, op, budget)
                         : tra_mul_most(tuples_of(p, src), tra_op_passes(p, op, side, threads, budget));
         tra_size bytes = tra_size_upto(tra_mul_most(n, tra_store_chunk_bytes(&p->ops[f].type)));
+        if (side == 1 && op->in[0] == op->in[1]) bytes.expected = 0; /* most of it is there from the other side */
         add_read(p, i, bytes);
         p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
     }

@@ -61,7 +61,7 @@ assert d["flops_f32_per_second"] > d["flops_f64_per_second"]' "$output"
     status 4 tra calibrate -q --directory nowhere
     status 2 tra calibrate --threads 0
     TRA_THREADS=-3 status 2 tra calibrate
-    has "TRA_THREADS -3: from 1 to 64"
+    has "TRA_THREADS: '-3' is not a number of threads"
     mkdir -p config/tra
     printf 'input A : f64 [9,9] by [3,3]\nB = transform(A, neg)\noutput B\n' >p.tra
     for text in '' '{}' '{"tra_machine": 2}' 'rates'; do

@@ -65,18 +65,16 @@ static void factor(gen *g, const statement *s, int i, tra_str *text, tra_str *js
 
 /* The product of all references. */
 static void product(gen *g, const statement *s, tra_str *text, tra_str *json) {
-    if (rng_chance(&g->g, 20)) {
-        tra_str_add(text, "-2 * ");
-        tra_str_add(json, "[\"*\",-2,");
-    }
-    bool scaled = json->n > 0;
+    bool scaled = rng_chance(&g->g, 20);
+    if (scaled) tra_str_add(text, "-2 * ");
     for (int i = 1; i < s->nrefs; i++) tra_str_add(json, "[\"*\",");
-    for (int i = 0; i < s->nrefs; i++) {
+    for (int i = 0; i < s->nrefs; i++) { /* from the left, as the language reads it: types depend on that */
         if (i) tra_str_add(text, " * "), tra_str_add(json, ",");
+        if (i == 0 && scaled) tra_str_add(json, "[\"*\",-2,");
         factor(g, s, i, text, json);
+        if (i == 0 && scaled) tra_str_add(json, "]");
         if (i) tra_str_add(json, "]");
     }
-    if (scaled) tra_str_add(json, "]");
 }
 
 /* All references, each once or more, under any operators. */
