@@ -260,30 +260,6 @@ EOF2
     [ -z "$(ls -A | grep tmp)" ]
 }
 
-@test "an output that is in its place is looked at: another may be there by now" {
-    product
-    sed -i 's/^output.*/B = transform(A, neg)\noutput B to "b.h5"\noutput C to "c.h5"/' p.tra
-    # shellcheck disable=SC2086
-    status 0 tra run -q p.tra $small
-    want=$(tra digest b.h5 c.h5)
-    tra gen -q --shape 2000x2000 --block 100x100 --dist normal --seed 7 -o other.h5
-    for there in same other; do
-        rm -r b.h5 c.h5
-        # shellcheck disable=SC2086
-        slowly p.tra $small
-        while [ "$(recorded)" -lt 640 ]; do kill -0 $run; done
-        mkdir b.h5
-        wait $run && false
-        rmdir b.h5
-        [ -e c.h5 ]
-        [ $there = same ] || cat other.h5 >c.h5
-        # shellcheck disable=SC2086
-        status 0 tra run p.tra $small --resume
-        if [ $there = same ]; then [ "$(reused)" -eq 400 ]; else [ -z "$(reused)" ]; fi
-        is "$want" tra digest b.h5 c.h5
-    done
-}
-
 @test "two runs: of the same outputs the second is refused, of others it goes on, in one scratch directory" {
     product
     sed 's/c.h5/d.h5/' p.tra >q.tra

@@ -131,6 +131,18 @@ sweep() {
     [ -z "$(find . -name '.*tra-*')" ]
 }
 
+@test "--resume of a step whose outputs were replaced since is not taken for done" {
+    make_step separate
+    dies 0 "$TRA" run -q step.tra
+    n=$(grep 'unlink .*tra-commit' calls | tail -1 | cut -d' ' -f1)
+    to_earlier
+    status 137 dies "$n" "$TRA" run -q step.tra
+    cp t.h5 other.h5
+    mv other.h5 t.h5
+    run tra run --resume step.tra
+    lacks "nothing is left to do"
+}
+
 @test "the outputs of a run that was killed between its renames appear for other commands" {
     make_step separate
     dies 0 "$TRA" run -q step.tra
