@@ -1,4 +1,5 @@
-/* record.c - the commit record: how the outputs of one run appear together. */
+/* record.c - the commit record: it makes the outputs of one run appear together, whatever the run is killed in. store.h
+ * states the contract. */
 #include "../base/newfile.h"
 #include "store_int.h"
 
@@ -11,13 +12,13 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-/* The text of a record: a line each, texts with %XX for what would not fit a line; the last line is a checksum.
+/* The text of a record has one line for each fact. In paths, blanks, control characters and % are written as %XX.
  *   tra-commit 1
  *   step DIGEST              of program and definitions: what --resume asks for
  *   progress PATH LOCK       entry of the scratch directory, which is of no use once the outputs are in place
  *   rename DEVICE INODE TEMPORARY TARGET
  *   seal CHECKSUM
- * Beside the other targets stands one line `see PATH` in place of all these. */
+ * The file beside each other target has one line `see PATH`, which leads to the record, in place of these facts. */
 enum { MAX_RECORD = 64 << 20 };
 
 typedef struct record {
@@ -267,7 +268,7 @@ static tra_status finish(const char *beside, const record *seen, tra_err *e) {
     if (s == TRA_OK && there && is_pending(&r)) {
         s = rename_all(r.v, r.n, e);
         if (s == TRA_OK)
-            tra_info(0, "put %d file%s in place that a run which was ended had completed, %s%s", r.n,
+            tra_info(0, "put %d file%s in place, which a run had completed before it was killed: %s%s", r.n,
                      r.n == 1 ? "" : "s", r.v[0].target, r.n == 1 ? "" : " and others");
     }
     drop_locks(seen, taken);
@@ -275,7 +276,7 @@ static tra_status finish(const char *beside, const record *seen, tra_err *e) {
 }
 
 tra_status tra_commit_settle(const char *path, tra_err *e) {
-    enum { TRIES = 50 }; /* tenths of a second: a live process is done with its renames sooner */
+    enum { TRIES = 50 }; /* one every tenth of a second, while a live process holds a lock and does the renames */
     record r = {.arena = tra_arena_new(), .progress = "", .lock = ""};
     const char *beside = tra_record_path(r.arena, path);
     bool there = false;
@@ -283,7 +284,9 @@ tra_status tra_commit_settle(const char *path, tra_err *e) {
     for (int i = 0; s == TRA_OK && there && is_pending(&r); i++) {
         if (r.foreign)
             s = tra_fail(e, TRA_INPUT,
-                         "a run of another user completed %s and has not put it in place; that user may run it again",
+                         "%s is to be replaced by the output of a run that another user started and that was killed: "
+                         "that user must "
+                         "run it again first",
                          path);
         else
             s = finish(beside, &r, e);

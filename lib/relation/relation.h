@@ -57,11 +57,11 @@ typedef enum tra_dtype {
     TRA_DTYPES(X)
 #undef X
 } tra_dtype;
-typedef enum tra_class_of_dtype { TRA_CLASS_FLOAT, TRA_CLASS_INT, TRA_CLASS_BOOL } tra_class_of_dtype;
+typedef enum tra_dtype_class { TRA_CLASS_FLOAT, TRA_CLASS_INT, TRA_CLASS_BOOL } tra_dtype_class;
 typedef struct tra_dtype_row {
     const char *name;
     size_t size; /* of an element, bytes */
-    tra_class_of_dtype class;
+    tra_dtype_class class;
     tra_dtype sum;
     char blas;
     const char *numpy;

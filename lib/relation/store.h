@@ -201,7 +201,8 @@ void tra_writer_leave(tra_writer *w); /* the same, but a temporary file with a t
  * the first target lists every rename, and the same name beside each other target leads to it. From then on the outputs
  * will appear, whoever does the renames: tra_rel_open and tra_writer_create settle what a process that is gone has
  * left. The record stays until the run has nothing left to do (tra_commit_end), so that a run that was killed after its
- * outputs appeared is known to be done. A record of another user is not acted on. */
+ * outputs appeared is known to be done. Renames that a
+ * run of another user has left to be done are an error: only that user can finish them. */
 struct tra_commit_note {
     uint64_t step; /* digest of the program and its definitions, which --resume compares */
     /* Directory of progress that is of no use once the outputs are there, and what its lock is on; or NULL. */
