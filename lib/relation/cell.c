@@ -31,7 +31,7 @@ int64_t tra_cell_room(int nparts, const int64_t *count, const int64_t *each) {
 }
 
 tra_cell tra_cell_new(const tra_type *t, int64_t ordinal, void *block) {
-    tra_cell c = {.layout = t->layout, .array.dtype = t->dtype};
+    tra_cell c = {.layout = t->layout, .sparse = t->sparse, .array.dtype = t->dtype};
     tra_catalog_ext(t->cat, ordinal, &c.array.ext);
     if (t->layout)
         c.head = block;

@@ -36,14 +36,16 @@ struct tra_layout {
     const char *name;
     uint32_t id;
     int nparts;
-    /* What an array of these extents takes, its header included. */
-    tra_size (*bytes)(const tra_type *t, const tra_dims *ext);
+    /* What an array of these extents takes that has so many entries, in so many rows (-1: not known), its header
+     * included. Grows with both. */
+    tra_size (*bytes)(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows);
     const struct tra_layout_kernels *kernels; /* lib/kernel/kernel.h */
 };
 
 /* What a kernel sees of a block: views, which own nothing. */
 typedef struct tra_cell {
     const tra_layout *layout; /* NULL: dense */
+    bool sparse;              /* of sparse type, however it is held: where it is 0 it annihilates */
     tra_array array;          /* type and extents; data: of a dense array, else NULL */
     tra_cell_head *head;      /* not dense: the block */
 } tra_cell;

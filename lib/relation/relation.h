@@ -137,13 +137,18 @@ static inline int64_t tra_catalog_holes(const tra_catalog *c) {
 
 /* ---- types -------------------------------------------------------------------------------------------------- */
 
-typedef struct tra_layout tra_layout; /* how an array lies in its block (cell.h) */
+typedef struct tra_layout tra_layout;   /* how an array lies in its block (cell.h) */
+typedef struct tra_entries tra_entries; /* how many of its elements are entries (below) */
 
 typedef struct tra_type {
     tra_dtype dtype;
     const tra_catalog *cat;
-    const tra_layout *layout; /* NULL: dense */
-    uint32_t cut[TRA_MAXDIM]; /* for each array dimension the set of key dimensions (bits) that cut it */
+    /* Sparse by type (man tra-storage.5): where its elements are 0 as factors or dividends they annihilate, NaN and
+     * infinity too, however its arrays are held. Follows from the program and its inputs alone. */
+    bool sparse;
+    const tra_layout *layout;   /* how its arrays are held; NULL: dense */
+    const tra_entries *entries; /* sparse: what is known of them; NULL: nothing but the extents */
+    uint32_t cut[TRA_MAXDIM];   /* for each array dimension the set of key dimensions (bits) that cut it */
 } tra_type;
 
 /* What something takes, in bytes: never more than bound. exact: just that; else expected is an estimate. Nothing is
@@ -160,8 +165,26 @@ static inline bool tra_size_admits(tra_size s, int64_t bytes) {
 }
 tra_size tra_size_exactly(int64_t bytes);
 tra_size tra_size_upto(int64_t bytes); /* a bound for want of an estimate */
+tra_size tra_size_about(double expected, int64_t bound);
 tra_size tra_size_add(tra_size a, tra_size b);
 tra_size tra_size_times(tra_size s, int64_t n);
+
+/* How many elements are entries: those that are stored, all others being 0. Counts of them are kept as sizes are: an
+ * estimate with a bound, or exact. */
+struct tra_entries {
+    tra_size all;            /* of all arrays together */
+    int64_t most;            /* of one array, at most */
+    const int64_t *of;       /* of each tuple by ordinal, exactly; NULL: not known. Then the following are known too: */
+    const int64_t *rows;     /* of each tuple: rows (all coordinates but the last) that have an entry */
+    tra_size bytes, largest; /* what all arrays take in t->layout, and what the largest does */
+};
+/* Entries of t, in the arena: exact ones, of which t has the layout that is to be accounted for (rows may be NULL); or
+ * what is estimated. */
+const tra_entries *tra_entries_exactly(tra_arena *a, const tra_type *t, const int64_t *of, const int64_t *rows);
+const tra_entries *tra_entries_about(tra_arena *a, const tra_type *t, double expected, int64_t all, int64_t most);
+/* Of all arrays; of one. Without entries: as many as there may be. */
+tra_size tra_type_entries(const tra_type *t);
+tra_size tra_type_entries1(const tra_type *t, int64_t ordinal);
 
 /* The one place that knows what tuples take, stored, held or sent: one tuple; all; the largest; and any that have so
  * many elements together. */

@@ -12,6 +12,12 @@ tra_size tra_size_exactly(int64_t bytes) {
     return s;
 }
 
+tra_size tra_size_about(double expected, int64_t bound) {
+    tra_size s = tra_size_upto(bound);
+    if (expected < (double)s.bound) s.expected = expected > 0 ? (int64_t)expected : 0;
+    return s;
+}
+
 tra_size tra_size_add(tra_size a, tra_size b) {
     return (tra_size){.expected = tra_min64(a.expected + b.expected, TRA_SIZE_MOST),
                       .bound = tra_min64(a.bound + b.bound, TRA_SIZE_MOST),
@@ -62,11 +68,34 @@ static bool next_kind(kinds *k, tra_dims *ext, int64_t *times) {
     return true;
 }
 
+/* Entries among so many elements of one array. */
+static tra_size entries_among(const tra_type *t, int64_t elements) {
+    const tra_entries *n = t->entries;
+    if (!n) return (tra_size){.bound = elements, .exact = elements == 0};
+    double all = (double)tra_catalog_floats(t->cat), share = all > 0 ? (double)elements / all : 0;
+    return tra_size_about((double)n->all.expected * share, tra_min64(n->most, elements));
+}
+
+static tra_size bytes_of_kind(const tra_type *t, const tra_dims *ext, int64_t *elements) {
+    if (!tra_dims_product(ext, elements)) *elements = INT64_MAX;
+    return t->layout->bytes(t, ext, entries_among(t, *elements), -1);
+}
+
 /* All; the largest; and, as no tuple takes more for an element than the one that takes most for each of its own, any
- * that have so many elements. */
+ * tuples that have so many elements. */
 typedef struct layout_bytes {
     tra_size all, largest, any;
 } layout_bytes;
+
+/* Those of all together have no more entries than all.bound, which may be less than what each may have. */
+static int64_t bound_of_all(const tra_type *t, tra_size each) {
+    const tra_dims *ext = &t->cat->bound;
+    int64_t n;
+    if (!t->entries || !tra_dims_product(ext, &n)) return each.bound;
+    int64_t none = t->layout->bytes(t, ext, tra_size_exactly(0), 0).bound;
+    int64_t filled = t->layout->bytes(t, ext, tra_size_exactly(tra_min64(n, t->entries->all.bound)), -1).bound;
+    return tra_min64(each.bound, tra_add_most(tra_mul_most(t->cat->n, none), filled));
+}
 
 static layout_bytes by_layout(const tra_type *t, int64_t elements) {
     layout_bytes b = {.all.exact = true};
@@ -74,17 +103,54 @@ static layout_bytes by_layout(const tra_type *t, int64_t elements) {
     tra_dims ext;
     int64_t times;
     for (kinds k = kinds_of(t->cat); next_kind(&k, &ext, &times);) {
-        tra_size s = t->layout->bytes(t, &ext);
-        int64_t n = 0;
+        int64_t n;
+        tra_size s = bytes_of_kind(t, &ext, &n);
         b.all = tra_size_add(b.all, tra_size_times(s, times));
         if (s.bound > b.largest.bound) b.largest = s;
-        if (tra_dims_product(&ext, &n) && n > 0 && (double)s.bound / (double)n > each)
-            each = (double)s.bound / (double)n;
+        if (n > 0 && (double)s.bound / (double)n > each) each = (double)s.bound / (double)n;
     }
+    if (t->entries && t->entries->of) b.all = t->entries->bytes, b.largest = t->entries->largest;
+    if (!b.all.exact) b.all = tra_size_about((double)b.all.expected, bound_of_all(t, b.all));
     double all = (double)tra_catalog_floats(t->cat), bound = each * (double)elements;
     b.any = tra_size_upto(bound < (double)TRA_SIZE_MOST ? (int64_t)bound + 1 : TRA_SIZE_MOST);
-    if (all > 0) b.any.expected = tra_min64(b.any.bound, (int64_t)((double)b.all.expected / all * (double)elements));
+    if (all > 0) b.any = tra_size_about((double)b.all.expected / all * (double)elements, b.any.bound);
     return b;
+}
+
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
+
+const tra_entries *tra_entries_exactly(tra_arena *a, const tra_type *t, const int64_t *of, const int64_t *rows) {
+    tra_entries *n = tra_new(a, tra_entries);
+    *n = (tra_entries){.all = tra_size_exactly(0), .of = of, .rows = rows, .bytes = tra_size_exactly(0)};
+    for (int64_t i = 0; i < t->cat->n; i++) {
+        tra_dims ext;
+        tra_catalog_ext(t->cat, i, &ext);
+        n->all = tra_size_add(n->all, tra_size_exactly(of[i]));
+        n->most = tra_max64(n->most, of[i]);
+        tra_size s = tra_size_exactly(tra_dense_bytes(t->dtype, &ext));
+        if (t->layout) s = t->layout->bytes(t, &ext, tra_size_exactly(of[i]), rows ? rows[i] : -1);
+        n->bytes = tra_size_add(n->bytes, s);
+        if (s.bound > n->largest.bound) n->largest = s;
+    }
+    return n;
+}
+
+const tra_entries *tra_entries_about(tra_arena *a, const tra_type *t, double expected, int64_t all, int64_t most) {
+    tra_entries *n = tra_new(a, tra_entries);
+    most = tra_min64(most, tra_catalog_maxfloats(t->cat));
+    all = tra_min64(tra_min64(all, tra_catalog_floats(t->cat)), tra_mul_most(most, t->cat->n));
+    *n = (tra_entries){.all = tra_size_about(expected, all), .most = most};
+    return n;
+}
+
+tra_size tra_type_entries(const tra_type *t) {
+    return t->entries ? t->entries->all : tra_size_upto(tra_catalog_floats(t->cat));
+}
+
+tra_size tra_type_entries1(const tra_type *t, int64_t ordinal) {
+    if (t->entries && t->entries->of) return tra_size_exactly(t->entries->of[ordinal]);
+    int64_t n = tra_catalog_floats1(t->cat, ordinal);
+    return t->entries ? entries_among(t, n) : tra_size_upto(n);
 }
 
 /* ---- of tuples --------------------------------------------------------------------------------------------------- */
@@ -101,7 +167,10 @@ tra_size tra_type_bytes(const tra_type *t, int64_t ordinal) {
     tra_dims ext;
     if (!t->layout) return dense(t, tra_catalog_floats1(t->cat, ordinal));
     tra_catalog_ext(t->cat, ordinal, &ext);
-    return t->layout->bytes(t, &ext);
+    int64_t n;
+    if (!t->entries || !t->entries->of) return bytes_of_kind(t, &ext, &n);
+    return t->layout->bytes(t, &ext, tra_size_exactly(t->entries->of[ordinal]),
+                            t->entries->rows ? t->entries->rows[ordinal] : -1);
 }
 
 tra_size tra_type_bytes_all(const tra_type *t) {

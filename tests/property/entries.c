@@ -11,8 +11,9 @@ static int64_t count_of(const tra_dims *ext) {
     return n;
 }
 
-static tra_size bytes(const tra_type *t, const tra_dims *ext) {
-    int64_t n = count_of(ext), each[2] = {4, (int64_t)tra_dtype_size(t->dtype)}, none[2] = {0, 0}, all[2] = {n, n};
+static tra_size bytes(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows) {
+    int64_t n = entries.bound, each[2] = {4, (int64_t)tra_dtype_size(t->dtype)}, none[2] = {0, 0}, all[2] = {n, n};
+    (void)ext, (void)rows;
     return (tra_size){tra_cell_room(2, none, each), tra_cell_room(2, all, each), false};
 }
 

@@ -1,15 +1,15 @@
 /* test_cell.c - blocks that are not dense: what they take, what is laid out is decoded, and what is damaged is refused.
  */
-#include "../../lib/relation/cell.h"
+#include "../../lib/relation/rows.h"
 #include "check.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Entries of an array: how many there are depends on the data. */
-static tra_size entries_bytes(const tra_type *t, const tra_dims *ext) {
-    int64_t n = 0, each[2] = {4, (int64_t)tra_dtype_size(t->dtype)};
-    (void)tra_dims_product(ext, &n);
+static tra_size entries_bytes(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows) {
+    int64_t n = entries.bound, each[2] = {4, (int64_t)tra_dtype_size(t->dtype)};
+    (void)ext, (void)rows;
     int64_t none[2] = {0, 0}, all[2] = {n, n};
     return (tra_size){tra_cell_room(2, none, each), tra_cell_room(2, all, each), false};
 }
@@ -119,4 +119,56 @@ TEST(damaged_headers_are_refused_or_harmless) {
     CHECK_INT(tra_cell_of(&t, 0, block, 95, &got, &e), TRA_INPUT);
     free(block);
     free(copy);
+}
+
+TEST(rows_are_made_trimmed_and_checked) {
+    tra_type t = type_of(4, 5, 4, 5);
+    tra_err e = {0};
+    t.layout = &tra_rows;
+    int64_t room = tra_rows_room(TRA_F64, 4, 20);
+    tra_cell c = tra_cell_new(&t, 0, aligned_alloc(64, (size_t)(room + 63) / 64 * 64));
+    tra_rows_maker m = tra_rows_make(&c, 4, 20);
+    for (int64_t r = 0; r < 4; r++) {
+        tra_rows_open(&m, r);
+        for (uint32_t k = 0; r != 2 && k <= r; k++) memcpy(tra_rows_next(&m, k), &(double){(double)(10 * r + k)}, 8);
+        tra_rows_close(&m);
+    }
+    int64_t bytes = tra_rows_made(&m);
+    CHECK_INT(bytes, tra_rows_room(TRA_F64, 3, 7));
+    CHECK_INT(bytes, tra_cell_bytes(&c));
+    CHECK_OK(tra_rows_check(&c, &e), e);
+    tra_rows_view v = tra_rows_of(&c);
+    CHECK_INT(v.nrows, 3);
+    CHECK_INT(v.row[2], 3);
+    CHECK_INT(v.begin[2], 3);
+    CHECK_INT(v.begin[3], 7);
+    CHECK(((double *)(void *)v.value)[6] == 33);
+    v.column[4] = v.column[3];
+    CHECK_INT(tra_rows_check(&c, &e), TRA_INPUT);
+    v.column[4] = 5, v.column[5] = 6, v.column[6] = 7;
+    CHECK_INT(tra_rows_check(&c, &e), TRA_INPUT);
+    v.column[4] = 1, v.column[5] = 2, v.column[6] = 3, v.row[1] = 0;
+    CHECK_INT(tra_rows_check(&c, &e), TRA_INPUT);
+    free(c.head);
+}
+
+TEST(entries_that_are_known_tell_what_tuples_take) {
+    tra_type t = type_of(7, 5, 4, 5);
+    tra_arena *a = tra_arena_new();
+    int64_t of[2] = {3, 0}, rows[2] = {2, 0};
+    t.layout = &tra_rows;
+    t.sparse = true;
+    t.entries = tra_entries_exactly(a, &t, of, rows);
+    CHECK_INT(tra_type_bytes(&t, 0).bound, tra_rows_room(TRA_F64, 2, 3));
+    CHECK_INT(tra_type_bytes(&t, 1).bound, tra_rows_room(TRA_F64, 0, 0));
+    CHECK_INT(tra_type_bytes_all(&t).bound, tra_rows_room(TRA_F64, 2, 3) + tra_rows_room(TRA_F64, 0, 0));
+    CHECK_INT(tra_type_bytes_largest(&t).bound, tra_rows_room(TRA_F64, 2, 3));
+    CHECK(tra_type_bytes_all(&t).exact);
+    CHECK_INT(tra_type_entries(&t).bound, 3);
+    t.entries = tra_entries_about(a, &t, 3.5, 6, 4);
+    CHECK(!tra_type_bytes(&t, 0).exact);
+    CHECK_INT(tra_type_bytes(&t, 0).bound, tra_rows_room(TRA_F64, 4, 4));
+    CHECK(tra_type_bytes_all(&t).bound <= tra_rows_room(TRA_F64, 6, 6) + 2 * tra_rows_room(TRA_F64, 0, 0));
+    CHECK(tra_type_bytes_all(&t).expected < tra_type_bytes_all(&t).bound);
+    tra_arena_free(a);
 }
