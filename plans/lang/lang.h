@@ -80,6 +80,16 @@ typedef enum tra_stmt_kind {
     TRA_STMT_OUTPUT
 } tra_stmt_kind;
 
+/* How a relation is stored, as "as csr" or "as bsr(8, 8)" says it: the name of a storage of the program or of the
+ * library, and its arguments, which are integers as in shapes. */
+typedef struct tra_storage_use {
+    const char *name; /* NULL: nothing is said */
+    tra_span span;    /* from the name to the closing parenthesis */
+    tra_span name_span;
+    int nargs;
+    tra_ast **args;
+} tra_storage_use;
+
 /* A statement that did not parse is there too, as far as its name is known, so that later uses of the name need no
  * error of their own: broken is set, and nothing but kind, span, name and name_span counts. */
 typedef struct tra_stmt {
@@ -92,6 +102,8 @@ typedef struct tra_stmt {
     const char *dtype; /* INPUT declared: "f64"; NULL otherwise */
     tra_span dtype_span;
     tra_ast *shape, *block; /* INPUT declared: LISTs of expressions (numbers, integer params) */
+    tra_storage_use as;     /* INPUT declared, EINSUM, OUTPUT: how it is stored */
+    tra_ast *nnz;           /* INPUT declared: how many entries it has, a number or an integer param; NULL */
     tra_ast *at;            /* INPUT: NAME all|any or CALL part(...); NULL */
     tra_ast *value;         /* PARAM, ASSIGN, EINSUM: right side */
     int nlabels;            /* EINSUM: labels of the left side */

@@ -20,9 +20,8 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 bool tra_is_keyword(const char *s, int n, bool *later) {
-    static const char *const words[] = {"input",  "param", "output", "storage", "table",
-                                        "select", "group", "grad",   "def"};
-    for (int i = 0; i < 9; i++) {
+    static const char *const words[] = {"input", "param", "output", "grad", "def"};
+    for (int i = 0; i < 5; i++) {
         if ((int)strlen(words[i]) != n || memcmp(words[i], s, (size_t)n) != 0) continue;
         *later = i >= 3;
         return true;
@@ -78,27 +77,46 @@ static bool goes_on_after(int kind) {
     }
 }
 
-/* Does the line at p begin with what can stand nowhere but at the beginning of a statement: "name =", "name[i,j] =", or
- * "input name"? */
+static int skip_blanks(const char *s, int p) {
+    while (is_blank(s[p])) p++;
+    return p;
+}
+
+static int skip_name(const char *s, int p) {
+    while (is_alpha(s[p]) || is_digit(s[p])) p++;
+    return p;
+}
+
+/* The place behind "as name" or "as name(...)" at p of one line, with the blanks after it; p where there is none. */
+static int skip_storage(const char *s, int p) {
+    if (s[p] != 'a' || s[p + 1] != 's' || !is_blank(s[p + 2])) return p;
+    int q = skip_blanks(s, p + 2);
+    if (!is_alpha(s[q])) return p;
+    q = skip_blanks(s, skip_name(s, q));
+    if (s[q] == '(') {
+        while (s[q] && s[q] != '\n' && s[q] != ')') q++;
+        if (s[q++] != ')') return p;
+    }
+    return skip_blanks(s, q);
+}
+
+/* Does the line at p begin with what can stand nowhere but at the beginning of a statement: "name =", "name[i,j] =",
+ * "name[i,j] as csr =", or "input name"? */
 static bool begins_statement(const lexer *x, int p) {
     const char *s = x->s;
-    while (is_blank(s[p])) p++;
-    int name = p;
+    int name = p = skip_blanks(s, p);
     if (!is_alpha(s[p])) return false;
-    while (is_alpha(s[p]) || is_digit(s[p])) p++;
+    p = skip_name(s, p);
     int len = p - name;
     bool blank = is_blank(s[p]), later;
-    while (is_blank(s[p])) p++;
+    p = skip_blanks(s, p);
     if (tra_is_keyword(s + name, len, &later) && !later && blank && is_alpha(s[p])) return true;
     if (s[p] == '[') {
         do {
-            p++;
-            while (is_blank(s[p])) p++;
-            while (is_alpha(s[p]) || is_digit(s[p])) p++;
-            while (is_blank(s[p])) p++;
+            p = skip_blanks(s, skip_name(s, skip_blanks(s, p + 1)));
         } while (s[p] == ',');
         if (s[p++] != ']') return false;
-        while (is_blank(s[p])) p++;
+        p = skip_storage(s, skip_blanks(s, p));
     }
     return s[p] == '=' && s[p + 1] != '=';
 }

@@ -31,7 +31,8 @@ typedef struct tra_token {
  * that a bracket that was left open spoils one statement and not the rest of the program. */
 tra_token *tra_lex(const tra_script *src, tra_arena *a, tra_diags *d, int *n);
 
-/* input, param, output and those kept for later. */
+/* The words that begin a statement before a name, and are names everywhere else: input, param, output and those kept
+ * for later. */
 bool tra_is_keyword(const char *s, int n, bool *later);
 
 #endif

@@ -347,6 +347,26 @@ static bool parse_list(parser *p, tra_ast **out, const char *wanted) {
     return *out != NULL;
 }
 
+/* "as NAME" or "as NAME(args)", where there is one. */
+static bool parse_storage_use(parser *p, tra_storage_use *use) {
+    if (!at_name(p, "as")) return true;
+    p->tok++;
+    if (p->tok->kind != TRA_T_NAME) {
+        unexpected(p, "write as csr, as band(5)", "the name of a storage");
+        return false;
+    }
+    use->name = token_text(p, p->tok);
+    use->span = use->name_span = p->tok++->span;
+    if (!accept(p, '(')) return true;
+    asts args = {0};
+    tra_span end;
+    if (!parse_items(p, parse_expr, ')', &args, &end)) return false;
+    use->span = join_spans(use->name_span, end);
+    use->nargs = args.n;
+    use->args = args.v;
+    return true;
+}
+
 static bool parse_input(parser *p, tra_stmt *s) {
     if (at_name(p, "from")) {
         p->tok++;
@@ -362,6 +382,12 @@ static bool parse_input(parser *p, tra_stmt *s) {
         if (at_name(p, "by")) {
             p->tok++;
             if (!parse_list(p, &s->block, "a block such as [100, 100]")) return false;
+        }
+        if (!parse_storage_use(p, &s->as)) return false;
+        if (at_name(p, "nnz")) {
+            p->tok++;
+            s->nnz = parse_primary(p);
+            if (!s->nnz) return false;
         }
     } else {
         unexpected(p, "write input A from \"a.h5\", or input A : f64 [1000, 1000] by [100, 100]",
@@ -398,6 +424,7 @@ static bool parse_einsum(parser *p, tra_stmt *s) {
     if (!parse_items(p, parse_label, ']', &labels, &end)) return false;
     s->nlabels = labels.n;
     s->labels = labels.v;
+    if (!parse_storage_use(p, &s->as)) return false;
     if (!expect(p, '=', "'='")) return false;
     bool extreme = at_name(p, "max") || at_name(p, "min");
     bool call = extreme && p->tok[1].kind == '(' && has_comma(p->tok + 1); /* max(a, b): the function */
@@ -420,9 +447,11 @@ static bool parse_assign(parser *p, tra_stmt *s) {
 }
 
 static bool parse_output(parser *p, tra_stmt *s) {
-    if (!at_name(p, "to")) return true;
-    p->tok++;
-    return parse_path(p, &s->path, &s->path_span);
+    if (at_name(p, "to")) {
+        p->tok++;
+        if (!parse_path(p, &s->path, &s->path_span)) return false;
+    }
+    return parse_storage_use(p, &s->as);
 }
 
 /* What to write where an operand follows an expression, or NULL: a product was meant, or an aggregation that is not
@@ -447,8 +476,8 @@ static bool parse_statement(parser *p, tra_stmt *s) {
         unexpected(p, "statements are input, param, output, and NAME = expression", "a statement");
         return false;
     }
-    bool ok;
-    if (!tra_is_keyword(p->src->text + t->span.at, t->span.len, &later)) {
+    bool ok, word = tra_is_keyword(p->src->text + t->span.at, t->span.len, &later);
+    if (!word || t[1].kind == '=' || t[1].kind == '[' || (later && t[1].kind != TRA_T_NAME)) {
         s->name = token_text(p, t);
         s->name_span = t->span;
         p->tok++;
@@ -458,11 +487,7 @@ static bool parse_statement(parser *p, tra_stmt *s) {
         tra_diag_error(p->d, t->span, "choose another name",
                        "'%s' is kept for a later version of the language and cannot begin a statement",
                        token_text(p, t));
-        if (t[1].kind == TRA_T_NAME) s->name = token_text(p, t + 1), s->name_span = t[1].span;
-        return false;
-    } else if (t[1].kind == '=' || t[1].kind == '[') {
-        tra_diag_error(p->d, t->span, "choose another name", "'%s' begins a statement and cannot be assigned to",
-                       token_text(p, t));
+        s->name = token_text(p, t + 1), s->name_span = t[1].span;
         return false;
     } else {
         p->tok++;

@@ -141,6 +141,41 @@ TEST(statements) {
     done(&p);
 }
 
+TEST(storages_of_relations) {
+    const char *text = "input B : f64 [9, n] by [3, 3] as csr nnz 2034917 at all\n"
+                       "input D : f64 [9] nnz n\n"
+                       "C[i,k] as bsr(8, 2*p) = sum A[i,j] * B[j,k]\n"
+                       "T[] as dense = sum A[i,j]\n"
+                       "D2 = store(C, band(5))\n"
+                       "output C to \"c.h5\" as coo\n"
+                       "output T as dense\n"
+                       "output D2\n";
+    parsed p = parse_n(text, (int)strlen(text));
+    run(&p);
+    CHECK_STR(tra_str_get(&p.text), "");
+    CHECK_INT(p.ast.n, 8);
+    if (p.ast.n != 8) return;
+    const tra_stmt *v = p.ast.v;
+    CHECK_STR(v[0].as.name, "csr");
+    CHECK_INT(v[0].as.nargs, 0);
+    CHECK_STR(v[0].nnz->text, "2034917");
+    CHECK_STR(v[0].at->text, "all");
+    CHECK(v[1].as.name == NULL && v[1].nnz && v[1].nnz->kind == TRA_AST_NAME);
+    CHECK_STR(v[2].as.name, "bsr");
+    CHECK_INT(v[2].as.nargs, 2);
+    CHECK_INT(v[2].as.args[1]->kind, TRA_AST_BINARY);
+    CHECK_INT(v[2].as.span.len, (int)strlen("bsr(8, 2*p)"));
+    CHECK_INT(v[2].as.name_span.len, 3);
+    CHECK_STR(v[2].agg, "sum");
+    CHECK_STR(v[3].as.name, "dense");
+    CHECK_STR(v[4].value->kids[1]->text, "band");
+    CHECK_STR(v[5].as.name, "coo");
+    CHECK_STR(v[5].path, "c.h5");
+    CHECK_STR(v[6].as.name, "dense");
+    CHECK(v[6].path == NULL && v[7].as.name == NULL);
+    done(&p);
+}
+
 static void check_errors(int line, const char *text, int n, const char *want) {
     parsed p = parse_n(text, n);
     run(&p);
@@ -170,10 +205,19 @@ TEST(errors) {
     ERRORS("C = f(a]\nD = * 2", "1:8: error: this ']' closes nothing\n1:6: note: open here\n"
                                 "2:5: error: an expression expected, not '*'\n");
     ERRORS("A = 1\nB = 2\nA = 3\n", "3:1: error: 'A' is defined twice\n1:1: note: defined here before\n");
-    ERRORS("table X = 3\nselect\n",
-           "1:1: error: 'table' is kept for a later version of the language and cannot begin a statement\n"
-           "2:1: error: 'select' is kept for a later version of the language and cannot begin a statement\n");
-    ERRORS("input = 3\n", "1:1: error: 'input' begins a statement and cannot be assigned to\n");
+    ERRORS("grad X = 3\n",
+           "1:1: error: 'grad' is kept for a later version of the language and cannot begin a statement\n");
+    ERRORS("input = 3\noutput[i] = input[i]\ngrad = 1\nparam def = 2\noutput output\n", "");
+    ERRORS(
+        "input A : f64 [4] as 3\nC[i] as = A[i]\noutput C as csr(\ninput B : f64 [4] nnz\ninput D from \"d.h5\" as x\n",
+        "1:22: error: the name of a storage expected, not '3'\n"
+        "2:9: error: the name of a storage expected, not '='\n"
+        "3:16: error: this '(' is not closed\n"
+        "4:22: error: an expression expected, but the statement ends here\n"
+        "5:21: error: the end of the statement expected, not 'as'\n");
+    ERRORS("C = f(A,\nD[i, j] as band( 5 ) = 4 +\n",
+           "1:6: error: this '(' is not closed\n"
+           "2:27: error: an expression expected, but the statement ends here\n");
     ERRORS("tra 2\nA = 1",
            "1:5: error: this program is in version 2 of the language; tra " TRA_VERSION " reads version 1\n");
     ERRORS("A = 1\ntra 1\n", "2:5: error: '=' expected, not '1'\n");
