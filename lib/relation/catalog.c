@@ -17,6 +17,7 @@ tra_status tra_catalog_grid(const tra_dims *frontier, const tra_dims *bound, con
                         tra_key_text(frontier, buf));
     for (int a = 0; a < bound->n; a++) {
         bool clips = by && by[a] >= 0 && last[a] != bound->v[a];
+        assert(!clips || last[a] < bound->v[a]); /* the bound is the largest extent */
         out->by[a] = clips ? by[a] : -1;
         out->last[a] = clips ? last[a] : bound->v[a];
         if (clips && frontier->v[(int)by[a]] == 1) { /* the last value is the only one */

@@ -11,12 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void tra_largest(const tra_catalog *c, tra_dims *ext) {
-    *ext = c->bound;
-    for (int a = 0; c->grid && a < ext->n; a++)
-        if (c->by[a] >= 0) ext->v[a] = tra_max64(c->bound.v[a], c->last[a]);
-}
-
 void tra_join_places(const tra_node *n, int *place) {
     int kl = n->in[0]->type.cat->frontier.n, kr = n->in[1]->type.cat->frontier.n;
     for (int d = 0; d < kr; d++) place[d] = tra_join_key(&n->joinl, &n->joinr, kl, d);
@@ -154,8 +148,8 @@ static tra_status join_catalog(tra_arena *a, const tra_node *n, tra_catalog *out
     const tra_catalog *l = n->in[0]->type.cat, *r = n->in[1]->type.cat;
     if (!l->grid || !r->grid) return tra_list_join(a, n, out, sample, e);
     join_ctx j = {.n = n, .sample = sample};
-    tra_largest(l, &j.bound[0]);
-    tra_largest(r, &j.bound[1]);
+    j.bound[0] = l->bound;
+    j.bound[1] = r->bound;
     j.frontier = l->frontier;
     j.frontier.n = l->frontier.n + r->frontier.n - n->joinr.n;
     tra_join_places(n, j.place[1]);
@@ -193,10 +187,7 @@ static tra_status unary_shape(void *ctx, uint32_t last, tra_dims *ext, tra_err *
     for (int a = 0; a < in.n; a++) {
         if (c->by[a] < 0) continue;
         int p = u->place[c->by[a]];
-        if (p < 0)
-            in.v[a] = tra_max64(c->bound.v[a], c->last[a]); /* padded to the largest of the group */
-        else if (last >> p & 1)
-            in.v[a] = c->last[a];
+        if (p >= 0 && last >> p & 1) in.v[a] = c->last[a]; /* else padded to the largest of the group */
     }
     if (!u->sampled) u->sample->l = in;
     u->sampled = true;
@@ -297,12 +288,10 @@ static tra_status join_cuts(tra_node *n, const tra_sample *sample, tra_err *e) {
     const tra_type *l = &n->in[0]->type, *r = &n->in[1]->type;
     const tra_kernel *first = tra_kernel_first(n->kernel);
     int place[TRA_MAXDIM];
-    tra_dims bl, br, ext;
+    tra_dims ext;
     tra_dimsrc src;
-    tra_largest(l->cat, &bl);
-    tra_largest(r->cat, &br);
     tra_join_places(n, place);
-    TRA_TRY(tra_kernel_shape2(first, &sample->l, &sample->r, &bl, &br, &ext, &src, e));
+    TRA_TRY(tra_kernel_shape2(first, &sample->l, &sample->r, &l->cat->bound, &r->cat->bound, &ext, &src, e));
     for (int a = 0; a < ext.n; a++) {
         int from = src.from[a];
         n->type.cut[a] = from < 0 ? 0 : from < 32 ? l->cut[from] : renumber(r->cut[from - 32], place);
@@ -450,14 +439,12 @@ static tra_status type_join(tra_arena *a, tra_node *n, const char **warn, tra_ca
  * extents: of a tensor of which a filter left the last, clipped row of blocks alone, the blocks above are holes of full
  * size. */
 static void widen_bound(const tra_node *n, tra_catalog *out) {
-    tra_dims l, r, bound;
+    tra_dims l = n->in[0]->type.cat->bound, r, bound = l;
     tra_err none = {0};
     tra_status s = TRA_OK;
-    tra_largest(n->in[0]->type.cat, &l);
-    bound = l;
     switch (n->op) {
     case TRA_OP_JOIN:
-        tra_largest(n->in[1]->type.cat, &r);
+        r = n->in[1]->type.cat->bound;
         s = tra_kernel_shape2(n->kernel, &l, &r, &l, &r, &bound, NULL, &none);
         break;
     case TRA_OP_AGG: s = tra_kernel_shape_agg(n->kernel, &l, &bound, NULL, &none); break;

@@ -201,6 +201,6 @@ tra_status tra_type_filter(tra_arena *a, const tra_node *n, tra_catalog *out, tr
         return st;
     }
     TRA_TRY(tra_catbuilder_finish(list, a, out, NULL, NULL, e));
-    if (out->n == 0) tra_largest(c, &out->bound);
+    if (out->n == 0) out->bound = c->bound;
     return TRA_OK;
 }

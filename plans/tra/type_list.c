@@ -150,7 +150,7 @@ tra_status tra_list_join(tra_arena *a, const tra_node *n, tra_catalog *out, tra_
     for (int d = 0; d < TRA_MAXDIM; d++) left[d] = d;
     memcpy(w.outer ? w.iplace : w.oplace, left, sizeof left);
     tra_join_places(n, w.outer ? w.oplace : w.iplace);
-    for (int side = 0; side < 2; side++) tra_largest(c[side], &w.bound[side]);
+    for (int side = 0; side < 2; side++) w.bound[side] = c[side]->bound;
     if (c[0]->n == 0 || c[1]->n == 0) return join_nothing(&w, out, sample, e);
     if (w.oc->n > TRA_MAX_LIST) return tra_too_many(n, e);
     w.box.n = w.ij->n;
@@ -178,7 +178,7 @@ tra_status tra_list_join(tra_arena *a, const tra_node *n, tra_catalog *out, tra_
 
 static tra_status unary_nothing(const tra_node *n, int k, tra_catalog *out, tra_sample *sample, tra_err *e) {
     tra_dims bound;
-    tra_largest(n->in[0]->type.cat, &sample->l);
+    sample->l = n->in[0]->type.cat->bound;
     TRA_TRY(n->op == TRA_OP_AGG ? tra_kernel_shape_agg(n->kernel, &sample->l, &bound, NULL, e)
                                 : tra_kernel_shape1(n->kernel, &sample->l, &bound, NULL, e));
     tra_empty(k, &bound, out);
@@ -282,10 +282,9 @@ tra_status tra_list_rekey(tra_arena *a, const tra_node *n, tra_catalog *out, tra
 
 tra_status tra_list_tile(tra_arena *a, const tra_node *n, tra_catalog *out, tra_err *e) {
     const tra_catalog *c = n->in[0]->type.cat;
-    tra_dims bound, key, ext;
+    tra_dims bound = c->bound, key, ext;
     int k = c->frontier.n;
     int64_t count = 0;
-    tra_largest(c, &bound);
     bound.v[n->dim] = tra_min64(bound.v[n->dim], n->size);
     if (c->n > TRA_MAX_LIST) return tra_too_many(n, e);
     if (c->n == 0) {

@@ -566,7 +566,7 @@ TEST(broadcast_matches_from_the_last_dimension) {
             if (da >= 0) ea.v[da] = who == 1 && db >= 0 ? 1 : out.v[d];
             if (db >= 0) eb.v[db] = who == 2 && da >= 0 ? 1 : out.v[d];
         }
-        tra_array a = small_integers(below(2), ea), b = small_integers(below(2), eb);
+        tra_array a = small_integers((tra_dtype)below(4), ea), b = small_integers((tra_dtype)below(4), eb);
         tra_array want = make(tra_dtype_join(a.dtype, b.dtype), out);
         tra_dims idx = {.n = r};
         for (int64_t i = 0; i < size_of(&out); i++, tra_next(&out, &idx)) {

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "../../lib/run/engine.h"
+#include "../../lib/run/exchange.h"
 #include "../../lib/run/needs.h"
 #include "../../lib/run/placement.h"
 #include "../../lib/run/pool.h"
@@ -414,6 +415,43 @@ TEST(a_repartition_needs_two_pieces_and_a_block) {
         tra_plan p = {.sites = 2, .nops = 2, .ops = ops};
         int64_t a = tra_type_room(&ti), b = tra_type_room(&to_type), piece = a < b ? a : b;
         CHECK_INT(tra_exchange_memory(&p, &ops[1]).least, 2 * piece + b > a + b ? 2 * piece + b : a + b);
+    }
+}
+
+/* Every piece of every block comes once to each site that is to have the block, from where it is if that is here. */
+TEST(a_repartition_sends_only_what_the_receiver_has_not) {
+    tra_catalog in, out;
+    tra_err e = {0};
+    for (int round = 0; round < 300; round++) {
+        int sites = 1 + (int)draw(8), kept = 0, wanted = 0;
+        tra_dims shape = {.n = 1 + (int)draw(2)}, from = shape, to = shape;
+        for (int d = 0; d < shape.n; d++) shape.v[d] = 1 + draw(17), from.v[d] = 1 + draw(5), to.v[d] = 1 + draw(5);
+        CHECK_OK(tra_catalog_blocks(&shape, &from, &in, &e), e);
+        CHECK_OK(tra_catalog_blocks(&shape, &to, &out, &e), e);
+        tra_op ops[2] = {{.op = TRA_PLAN_INPUT, .in = {-1, -1}, .type = {.cat = &in, .cut = {1, 2}}},
+                         {.id = 1, .op = TRA_PLAN_REPART, .in = {0, -1}, .type = {.cat = &out, .cut = {1, 2}}}};
+        ops[0].place = random_place(sites, &in, false);
+        ops[1].place = random_place(sites, &out, false);
+        tra_plan p = {.sites = sites, .nops = 2, .ops = ops};
+        for (int me = 0; me < sites; me++) {
+            tra_transfers incoming[8] = {{0}};
+            tra_site site = {.comm = {.rank = me, .size = sites}, .plan = &p};
+            tra_exchange x = {.site = &site, .op = &ops[1], .incoming = incoming, .batch.limit = INT64_MAX};
+            tra_list_batch(&x);
+            CHECK_INT(x.batch.next, out.n);
+            for (int s = 0; s <= sites; s++) {
+                const tra_transfers *l = s < sites ? &incoming[s] : &x.local;
+                for (int64_t i = 0; i < l->n; i++, wanted++) {
+                    tra_dims key;
+                    tra_catalog_key(&in, l->v[i].in, &key);
+                    CHECK_INT(tra_place_holds(&ops[0].place, &in, l->v[i].in, &key, me), s == sites);
+                    kept += s == sites;
+                }
+                free(l->v);
+            }
+            free(x.outgoing.v);
+        }
+        CHECK(wanted > 0 && (sites > 1 || kept == wanted));
     }
 }
 
