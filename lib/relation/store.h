@@ -129,6 +129,8 @@ typedef struct tra_write_options {
     /* Not 0: instead of the codec, shuffle and deflate of this level (1 to 9), for programs without zstd. HDF5 filters
      * then, so put alone writes chunks, by one process; they have no checksums. */
     int gzip;
+    /* NULL, or the levels by which arrays are stored (stored.h): then codec and gzip are none. */
+    const struct tra_levels *levels;
 } tra_write_options;
 
 /* Begins the relation `spec` of the given type in a temporary file beside its target, under an advisory lock with
@@ -169,13 +171,15 @@ TRA_MUSTUSE tra_status tra_writer_allocate(tra_writer *w, int64_t ordinal, const
                                            tra_err *e);
 
 /* Several processes: the creator describes itself in a blob; the others attach to it and may encode, put (codec none)
- * and write_at. Before commit the creator needs the checksums that the others recorded: sums has one entry per tuple,
- * 0 where this process wrote none, so that they can be added up. */
+ * and write_at. Before commit the creator needs the checksums that the others recorded: sums has nsums entries, one for
+ * each tuple (by levels: several, with its statistics), 0 where this process wrote none, so that they can be added
+ * up. */
 void tra_writer_describe(const tra_writer *w, tra_str *blob);
 TRA_MUSTUSE tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, tra_writer **out,
                                          tra_err *e);
 TRA_MUSTUSE tra_status tra_writer_write_at(tra_writer *w, int64_t addr, const void *bytes, int64_t len, tra_err *e);
 uint64_t *tra_writer_sums(tra_writer *w);
+int64_t tra_writer_nsums(const tra_writer *w);
 int64_t tra_writer_address(const tra_writer *w, int64_t ordinal);  /* codec none: where the chunk is */
 int tra_writer_fd(const tra_writer *w);                            /* open for reading and writing */
 bool tra_writer_reused(const tra_writer *w);                       /* creator: the temporary file was there */
