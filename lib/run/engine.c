@@ -40,8 +40,10 @@ struct tra_engine {
     int computing; /* workers, */
     int64_t loads; /* and inputs that wait to be read, past the page cache if need be */
     int reading, leave,
-        left;  /* threads behind that do; blocks that are left to the workers at a time, and yet to be left */
-    bool late; /* a worker waits for one of them */
+        left;            /* threads behind that do; blocks that are left to the workers at a time, and yet to be left */
+    bool late;           /* a worker waits for one of them */
+    int occupied, needy; /* workers that do something, and those of them that want memory which there is not, */
+    bool insisting;      /* of which one tries again */
     bool stop;
     atomic_bool failed; /* the pool asks without the lock */
     tra_err err;
@@ -293,11 +295,13 @@ static void *work(void *arg) {
             pthread_cond_wait(&g->work, &g->lock);
         }
         if (!u) break;
+        g->occupied++;
         if (task >= 0) g->computing++, wake_readers(g);
         pthread_mutex_unlock(&g->lock);
         tra_err e = {0};
         tra_status s = task < 0 ? prepare(g, &u->inputs[-1 - task], w, &e) : u->run(u, task, w, &e);
         pthread_mutex_lock(&g->lock);
+        g->occupied--;
         if (s != TRA_OK) fail(g, &e);
         if (task < 0) {
             u->preps_done++;
@@ -321,6 +325,35 @@ static void *work(void *arg) {
     }
     pthread_mutex_unlock(&g->lock);
     return NULL;
+}
+
+tra_status tra_engine_insist(tra_worker *w, tra_behind_fn *fn, void *ctx, tra_err *e) {
+    tra_engine *g = w->engine;
+    tra_err own = {0};
+    tra_status s = fn(ctx, &own);
+    pthread_mutex_lock(&g->lock);
+    if (s == TRA_RESOURCE) g->needy++;
+    bool needy = s == TRA_RESOURCE, last = false;
+    while (needy && g->insisting && !g->failed) pthread_cond_wait(&g->work, &g->lock);
+    bool mine = needy && !g->insisting;
+    if (mine) g->insisting = true;
+    while (mine && s == TRA_RESOURCE && !last && !g->failed) {
+        last = g->occupied == g->needy && atomic_load(&g->calls) == 0;
+        pthread_mutex_unlock(&g->lock);
+        own = (tra_err){0};
+        s = fn(ctx, &own);
+        pthread_mutex_lock(&g->lock);
+        if (s == TRA_RESOURCE && !last && !g->failed) tra_wait_briefly(&g->work, &g->lock);
+    }
+    if (mine) g->insisting = false;
+    if (needy) {
+        g->needy--;
+        pthread_cond_broadcast(&g->work);
+        pthread_cond_broadcast(&g->ended);
+    }
+    pthread_mutex_unlock(&g->lock);
+    if (s != TRA_OK) *e = own;
+    return s;
 }
 
 bool tra_engine_busy(tra_engine *g) {
@@ -520,7 +553,7 @@ tra_status tra_engine_await(tra_engine *g, const tra_unit *u, tra_err *e) {
 tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     pthread_mutex_lock(&g->lock);
     while ((atomic_load(&g->inflight) >= TRA_LOOKAHEAD ||
-            (g->ahead > TRA_LOOKAHEAD_BYTES && atomic_load(&g->inflight) >= g->threads)) &&
+            (g->ahead > TRA_LOOKAHEAD_BYTES && atomic_load(&g->inflight) >= g->threads) || g->needy > 0) &&
            !g->failed)
         wait_for(g, &g->ended);
     pthread_mutex_unlock(&g->lock);

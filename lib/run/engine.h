@@ -92,6 +92,10 @@ void tra_engine_behind(tra_engine *g, tra_behind_fn *fn, void *ctx);
 /* Waits until *left is 0, which the ends of units that were submitted bring about: between a pass that finds out what
  * results take and the one that makes them. */
 TRA_MUSTUSE tra_status tra_engine_until(tra_engine *g, atomic_int *left, tra_err *e);
+/* By a worker: runs fn(ctx), which takes memory (tra_block_take), and when it fails for want of it has given all back
+ * that it took. Then it is run again as others give theirs back, of one worker at a time; TRA_RESOURCE when there was
+ * none while no other computed. Meanwhile nothing more is queued. */
+TRA_MUSTUSE tra_status tra_engine_insist(tra_worker *w, tra_behind_fn *fn, void *ctx, tra_err *e);
 /* Waits until all units, and what was put behind, are done. On failure of any, the first error; units not started are
  * dropped. */
 TRA_MUSTUSE tra_status tra_engine_drain(tra_engine *g, tra_err *e);

@@ -49,6 +49,8 @@ struct tra_pool {
     slab *slabs[SLOTS + 1];   /* that have free slots, by their lines */
     tra_block oldest;         /* sentinel: oldest.newer is the first to go */
     int64_t idle, idle_clean; /* bytes of what may be evicted, and of what need not be spilled then */
+    int64_t reserved, taken;  /* bytes for what workers take, and what they have taken */
+    int going;                /* blocks that are being spilled */
     tra_pool_busy_fn *busy;
     tra_pool_meanwhile_fn *meanwhile;
     void *busy_ctx;
@@ -157,9 +159,12 @@ static void tell_freed(tra_pool *p) {
     pthread_cond_broadcast(&p->freed);
 }
 
+/* Bytes that are left alone for workers. Under the lock, as what follows. */
+static int64_t kept_aside(const tra_pool *p) { return tra_max64(0, p->reserved - p->taken); }
+
 bool tra_pool_has_room(tra_pool *p, int64_t bytes, bool clean) {
     pthread_mutex_lock(&p->lock);
-    int64_t used = p->stats.used - (clean ? p->idle_clean : p->idle);
+    int64_t used = p->stats.used + kept_aside(p) - (clean ? p->idle_clean : p->idle);
     bool room = used + tra_max64(PAGE, tra_block_footprint(bytes)) <= p->stats.budget;
     pthread_mutex_unlock(&p->lock);
     return room;
@@ -251,9 +256,11 @@ static void keep_resident_in_budget(tra_pool *p) {
     }
 }
 
-static void *take_pages(tra_pool *p, int64_t n, bool *mapped) {
+/* worker: the memory is one's that need not leave aside what is reserved. */
+static void *take_pages(tra_pool *p, int64_t n, bool worker, bool *mapped) {
     *mapped = false;
-    if (p->stats.used + n > p->stats.budget || (!p->region && !make_region(p))) return NULL;
+    if (p->stats.used + n + (worker ? 0 : kept_aside(p)) > p->stats.budget || (!p->region && !make_region(p)))
+        return NULL;
     int64_t at = space_take(&p->mem, n);
     void *ptr = p->region + at;
     if (at >= 0) {
@@ -298,11 +305,11 @@ static void unlink_slab(tra_pool *p, slab *s) {
     if (s->next) s->next->prev = s->prev;
 }
 
-static void *take_slot(tra_pool *p, int64_t lines) {
+static void *take_slot(tra_pool *p, int64_t lines, bool worker) {
     slab *s = p->slabs[lines];
     bool mapped;
     if (!s) {
-        s = take_pages(p, PAGE, &mapped);
+        s = take_pages(p, PAGE, worker, &mapped);
         if (!s) return NULL;
         assert(!mapped); /* the region has whole pages alone */
         *s = (slab){.lines = lines, .free = all_slots(lines)};
@@ -325,14 +332,16 @@ static void give_slot(tra_pool *p, void *ptr) {
 
 static bool take_memory(tra_pool *p, tra_block *b, int64_t bytes) {
     if (bytes <= SMALL)
-        b->ptr = take_slot(p, lines_of(bytes));
+        b->ptr = take_slot(p, lines_of(bytes), b->taken);
     else
-        b->ptr = take_pages(p, tra_block_footprint(bytes), &b->mapped);
+        b->ptr = take_pages(p, tra_block_footprint(bytes), b->taken, &b->mapped);
     b->held = bytes;
+    if (b->ptr && b->taken) p->taken += tra_block_footprint(bytes);
     return b->ptr != NULL;
 }
 
 static void give_memory(tra_pool *p, tra_block *b) {
+    if (b->ptr && b->taken) p->taken -= tra_block_footprint(b->held);
     if (b->ptr && b->held <= SMALL)
         give_slot(p, b->ptr);
     else if (b->ptr)
@@ -346,11 +355,12 @@ static void trim(tra_pool *p, tra_block *b, int64_t bytes) {
     int64_t more = tra_block_footprint(b->held) - keep;
     if (more <= 0) return;
     give_pages(p, (char *)b->ptr + keep, more, b->mapped);
+    if (b->taken) p->taken -= more;
     b->held = left;
     tell_freed(p);
 }
 
-static tra_status open_spill(tra_pool *p, tra_err *e) {
+static tra_status open_spill(tra_pool *p, tra_err *e) { /* under the lock: several may spill */
     if (p->fd >= 0) return TRA_OK;
     p->fd = tra_unnamed_file(p->scratch);
     if (p->fd >= 0) return TRA_OK;
@@ -358,16 +368,21 @@ static tra_status open_spill(tra_pool *p, tra_err *e) {
                           p->scratch);
 }
 
-/* Lets the lock go while it writes: others give memory back and read meanwhile. The block is nobody's: only this thread
- * pins, and it is on no list. */
+/* Lets the lock go while it writes: others give memory back and read meanwhile. The block is on no list, and who wants
+ * to pin it or let it go waits for us. */
 static tra_status spill(tra_pool *p, tra_block *b, tra_err *e) {
+    TRA_TRY(open_spill(p, e));
     int64_t n = tra_block_footprint(b->bytes), at = space_take(&p->file, n);
     if (at < 0) at = p->file.end, p->file.end += n;
+    b->going = true;
+    p->going++;
     pthread_mutex_unlock(&p->lock);
-    tra_status s = open_spill(p, e);
-    if (s == TRA_OK) s = tra_pwrite(p->fd, b->ptr, (size_t)b->bytes, at, "the scratch file", e);
+    tra_status s = tra_pwrite(p->fd, b->ptr, (size_t)b->bytes, at, "the scratch file", e);
     if (s == TRA_OK) b->sum = XXH64(b->ptr, (size_t)b->bytes, 0);
     pthread_mutex_lock(&p->lock);
+    b->going = false;
+    p->going--;
+    tell_freed(p); /* those who wait for it; they go on when we have done with it */
     if (s != TRA_OK) {
         space_give(&p->file, at, n);
         return s;
@@ -403,25 +418,48 @@ static void wait_for_memory(tra_pool *p) {
         tra_wait_briefly(&p->freed, &p->lock);
 }
 
+/* What the ceiling leaves besides what nobody can evict. */
+static int64_t could_have(const tra_pool *p, bool worker) {
+    return p->stats.budget - p->stats.used + p->idle - (worker ? 0 : kept_aside(p));
+}
+
+static tra_status no_memory(const tra_pool *p, int64_t bytes, tra_err *e) {
+    char want[32], used[32], budget[32];
+    if (p->stats.used + tra_max64(PAGE, tra_block_footprint(bytes)) <= p->stats.budget - kept_aside(p))
+        return tra_fail(e, TRA_RESOURCE,
+                        "the system gives no memory for blocks, though the ceiling leaves %s; a limit on address "
+                        "space (ulimit -v) may be in the way: lower --memory",
+                        tra_human(p->stats.budget - p->stats.used, budget));
+    return tra_fail(e, TRA_RESOURCE, "out of block memory: %s wanted, %s in use of %s; raise --memory",
+                    tra_human(bytes, want), tra_human(p->stats.used, used), tra_human(p->stats.budget, budget));
+}
+
+/* The same for a worker: what others give back is not waited for, but for what they are writing to scratch. Where it
+ * would not do, nothing is evicted. */
+static tra_status find_memory_now(tra_pool *p, tra_block *b, int64_t bytes, tra_err *e) {
+    while (!take_memory(p, b, bytes)) {
+        tra_block *old = p->oldest.newer;
+        bool would_do = could_have(p, true) >= tra_max64(PAGE, tra_block_footprint(bytes));
+        if (old != &p->oldest && would_do)
+            TRA_TRY(evict(p, old, e));
+        else if (p->going > 0)
+            pthread_cond_wait(&p->freed, &p->lock);
+        else
+            return no_memory(p, bytes, e);
+    }
+    return TRA_OK;
+}
+
 /* So many bytes for b, from what is free, what can be evicted, or what others give back. */
 static tra_status find_memory(tra_pool *p, tra_block *b, int64_t bytes, tra_err *e) {
     while (!take_memory(p, b, bytes)) {
         tra_block *old = p->oldest.newer;
         if (old != &p->oldest) {
             TRA_TRY(evict(p, old, e));
-        } else if (p->busy && p->busy(p->busy_ctx)) {
+        } else if (p->going > 0 || (p->busy && p->busy(p->busy_ctx))) {
             wait_for_memory(p);
         } else {
-            char want[32], budget[32];
-            if (p->stats.used + tra_max64(PAGE, tra_block_footprint(bytes)) <= p->stats.budget)
-                return tra_fail(
-                    e, TRA_RESOURCE,
-                    "the system gives no memory for blocks, though the ceiling leaves %s; a limit on address "
-                    "space (ulimit -v) may be in the way: lower --memory",
-                    tra_human(p->stats.budget - p->stats.used, budget));
-            return tra_fail(e, TRA_RESOURCE, "out of block memory: %s wanted, %s in use of %s; raise --memory",
-                            tra_human(bytes, want), tra_human(p->stats.used, (char[32]){0}),
-                            tra_human(p->stats.budget, budget));
+            return no_memory(p, bytes, e);
         }
     }
     return TRA_OK;
@@ -443,6 +481,62 @@ tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e
     return s;
 }
 
+static void wait_until_gone(tra_pool *p, const tra_block *b) { /* to scratch; under the lock */
+    while (b->going) pthread_cond_wait(&p->freed, &p->lock);
+}
+
+tra_status tra_pool_reserve(tra_pool *p, int64_t bytes, tra_err *e) {
+    tra_status s = TRA_OK;
+    pthread_mutex_lock(&p->lock);
+    while (s == TRA_OK && p->stats.used + kept_aside(p) + bytes > p->stats.budget) {
+        tra_block *old = p->oldest.newer;
+        if (old != &p->oldest)
+            s = evict(p, old, e);
+        else if (p->going > 0 || (p->busy && p->busy(p->busy_ctx)))
+            wait_for_memory(p);
+        else
+            s = no_memory(p, bytes, e);
+    }
+    if (s == TRA_OK) p->reserved += bytes;
+    pthread_mutex_unlock(&p->lock);
+    return s;
+}
+
+void tra_pool_release(tra_pool *p, int64_t bytes) {
+    pthread_mutex_lock(&p->lock);
+    assert(bytes <= p->reserved);
+    p->reserved -= bytes;
+    tell_freed(p);
+    pthread_mutex_unlock(&p->lock);
+}
+
+tra_status tra_block_take(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e) {
+    tra_block *b = tra_calloc(1, sizeof *b);
+    *b = (tra_block){.bytes = bytes,
+                     .state = TRA_BLOCK_HERE,
+                     .pins = 1,
+                     .refs = 1,
+                     .dirty = true,
+                     .taken = true,
+                     .spill = -1,
+                     .file = -1};
+    pthread_mutex_lock(&p->lock);
+    tra_status s = find_memory_now(p, b, bytes, e);
+    pthread_mutex_unlock(&p->lock);
+    if (s != TRA_OK)
+        free(b);
+    else
+        *out = b;
+    return s;
+}
+
+void tra_block_settle(tra_pool *p, tra_block *b) {
+    pthread_mutex_lock(&p->lock);
+    if (b->ptr && b->taken) p->taken -= tra_block_footprint(b->held);
+    b->taken = false;
+    pthread_mutex_unlock(&p->lock);
+}
+
 tra_block *tra_block_of_file(tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes) {
     tra_block *b = tra_calloc(1, sizeof *b);
     *b = (tra_block){
@@ -454,6 +548,7 @@ tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e) {
     tra_status s = TRA_OK;
     *load = false;
     pthread_mutex_lock(&p->lock);
+    wait_until_gone(p, b);
     unlink_block(p, b);
     b->unwanted = false;
     if (b->state == TRA_BLOCK_AWAY) {
@@ -509,6 +604,21 @@ tra_status tra_block_load_direct(tra_pool *p, tra_block *b, tra_err *e) {
     pthread_mutex_lock(&p->lock);
     if (s == TRA_OK) p->stats.past_cache += b->chunk_bytes;
     pthread_mutex_unlock(&p->lock);
+    return s;
+}
+
+tra_status tra_block_take_back(tra_pool *p, tra_block *b, tra_err *e) {
+    pthread_mutex_lock(&p->lock);
+    wait_until_gone(p, b);
+    unlink_block(p, b);
+    bool load = b->state == TRA_BLOCK_AWAY;
+    tra_status s = load ? find_memory_now(p, b, b->bytes, e) : TRA_OK;
+    if (s == TRA_OK) b->pins++;
+    if (s == TRA_OK && load) b->state = TRA_BLOCK_LOADING;
+    pthread_mutex_unlock(&p->lock);
+    if (s != TRA_OK || !load) return s;
+    s = tra_block_load(p, b, NULL, e);
+    if (s != TRA_OK) tra_block_unpin(p, b);
     return s;
 }
 
@@ -581,6 +691,7 @@ static void let_go(tra_pool *p, tra_block *b, int pins) {
         pthread_mutex_unlock(&p->lock);
         return;
     }
+    wait_until_gone(p, b);
     assert(b->pins <= pins);
     unlink_block(p, b);
     give_memory(p, b);

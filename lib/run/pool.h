@@ -7,7 +7,8 @@
  * TRA_RESOURCE.
  *
  * Threads: one thread (the one that runs the plan) allocates and pins; any thread loads a block that was marked for it,
- * unpins and frees.
+ * unpins and frees. What results take whose size only the data tell, the workers take themselves (tra_block_take): they
+ * evict and spill as well, but they do not wait. The thread that allocates reserves memory for that beforehand.
  */
 #ifndef TRA_POOL_H
 #define TRA_POOL_H
@@ -26,6 +27,8 @@ typedef struct tra_block {
     int refs;      /* parts that hold it */
     bool unwanted; /* its last reader has left it, while another had it pinned */
     bool dirty;    /* the only copy of its contents is in memory */
+    bool taken;    /* by a worker: its memory is of what is reserved for that */
+    bool going;    /* it is being spilled, without the lock; who wants it waits */
     bool mapped;   /* apart from the region, which was too fragmented */
     int64_t held;  /* bytes of memory that it has, or had last: more than its own while it is loaded, perhaps */
     int64_t spill; /* where in the scratch file, -1: nowhere */
@@ -68,6 +71,18 @@ int64_t tra_block_footprint(int64_t bytes); /* that a block of so many bytes tak
 
 /* A block with contents yet to be written: pinned, HERE, dirty. */
 TRA_MUSTUSE tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e);
+/* Reserves so many bytes for what workers take: the thread that allocates waits for them as for a block, and leaves
+ * them alone until they are released, whoever has how many of them meanwhile. */
+TRA_MUSTUSE tra_status tra_pool_reserve(tra_pool *p, int64_t bytes, tra_err *e);
+void tra_pool_release(tra_pool *p, int64_t bytes); /* by any thread */
+/* For workers: as tra_block_new, but at once. Evicts, and spills, what is not pinned; TRA_RESOURCE when that does not
+ * do. */
+TRA_MUSTUSE tra_status tra_block_take(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e);
+/* For workers, and a block that nobody else pins: pins it, and reads it back if it was spilled; at once, too. */
+TRA_MUSTUSE tra_status tra_block_take_back(tra_pool *p, tra_block *b, tra_err *e);
+/* A block that a worker took is no more of what is reserved: a result that stays. */
+void tra_block_settle(tra_pool *p, tra_block *b);
+
 /* A block that stands for a tuple of an input: AWAY. */
 tra_block *tra_block_of_file(tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes);
 /* A block whose contents are bytes of an open file, which must outlive it: AWAY. */
