@@ -44,7 +44,7 @@ static int by_ordinal(const void *a, const void *b) {
 static void report(const verifying *v, const tra_relinfo *info, const char *wrong_digest, const char *spec,
                    tra_json *out) {
     const tra_catalog *c = v->type->cat;
-    bool ok = v->n == 0 && !wrong_digest;
+    bool ok = v->n == 0 && !wrong_digest && !info->lost;
     if (tra_common_opts.format == TRA_FORMAT_JSON) {
         tra_json_begin(out, NULL, '{');
         tra_json_str(out, "name", spec);
@@ -52,6 +52,7 @@ static void report(const verifying *v, const tra_relinfo *info, const char *wron
         tra_json_int(out, "chunks", c->n);
         tra_json_int(out, "holes", tra_catalog_holes(c));
         tra_json_bool(out, "checksums", info->checksums);
+        tra_json_bool(out, "checksums_lost", info->lost);
         tra_json_bool(out, "digest_matches", !wrong_digest);
         tra_json_begin(out, "damaged", '[');
         for (int64_t i = 0; i < v->n; i++) {
@@ -71,6 +72,9 @@ static void report(const verifying *v, const tra_relinfo *info, const char *wron
         tra_str_printf(&out->out, "%s: the values have digest %s, but the file says %s\n", spec, wrong_digest,
                        info->digest);
     }
+    if (info->lost)
+        tra_str_printf(&out->out, "%s: its checksums are gone, with which tra wrote it: its chunks cannot be judged\n",
+                       spec);
     if (v->n) {
         tra_str_printf(&out->out, "%s: %" PRId64 " of %" PRId64 " chunks damaged\n", spec, v->n, c->n);
     } else if (ok && !tra_common_opts.quiet) {
@@ -98,7 +102,7 @@ static tra_status verify(const char *spec, tra_json *out, bool *damaged, tra_err
         /* The digest of what can be read says nothing when something cannot. */
         bool wrong = v.n == 0 && info->digest && strcmp(info->digest, text) != 0;
         report(&v, info, wrong ? text : NULL, spec, out);
-        *damaged |= v.n > 0 || wrong;
+        *damaged |= v.n > 0 || wrong || info->lost;
     }
     for (int64_t i = 0; i < v.n; i++) free(v.found[i].why);
     free(v.found);
@@ -137,8 +141,9 @@ const tra_cmd tra_cmd_verify = {
     .usage = "[options] REL...",
     .about =
         "Reads every chunk of each relation, compares it with its checksum, and the values with the digest that the "
-        "file carries. Each damaged chunk is named by its key. A relation whose file has no checksums (one that "
-        "another program wrote) is only read.\n\n"
+        "file carries. Each damaged chunk is named by its key. A relation of tra whose checksums are gone is damaged; "
+        "one "
+        "that another program wrote has none, and is only read.\n\n"
         "Exit status 0: all sound. 1: something is damaged. 3: a file cannot be opened as a relation.",
     .opts = (const tra_opt[]){TRA_OPT_MEMORY(memory), {.name = NULL}},
     .minargs = 1,

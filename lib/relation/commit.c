@@ -92,11 +92,19 @@ static bool put_table(hid_t group, const char *name, hid_t filetype, hid_t memty
     return ok;
 }
 
+static bool put_mask_sum(const tra_writer *w, hid_t group) {
+    if (!w->codec.zstd) return true;
+    int64_t sum = (int64_t)w->masks;
+    hid_t dset = H5Dopen2(group, "xxh64", H5P_DEFAULT);
+    bool ok = dset >= 0 && tra_h5_put_ints(dset, "tra_masks", 0, NULL, &sum);
+    return H5Dclose(dset) >= 0 && ok;
+}
+
 static bool put_sums(tra_writer *w, hid_t group) {
     const tra_catalog *c = w->type.cat;
     hsize_t dims[TRA_MAXDIM], n = (hsize_t)c->n;
     if (!tra_table_dense(w->geom.cells, c->n))
-        return put_table(group, "xxh64", H5T_STD_U64LE, H5T_NATIVE_UINT64, 1, &n, w->sums);
+        return put_table(group, "xxh64", H5T_STD_U64LE, H5T_NATIVE_UINT64, 1, &n, w->sums) && put_mask_sum(w, group);
     uint64_t *grid = tra_calloc((size_t)tra_max64(1, w->geom.cells), sizeof *grid);
     for (int64_t i = 0; i < c->n; i++) {
         tra_dims key;
@@ -106,7 +114,7 @@ static bool put_sums(tra_writer *w, hid_t group) {
     for (int i = 0; i < w->geom.grid.n; i++) dims[i] = (hsize_t)w->geom.grid.v[i];
     bool ok = put_table(group, "xxh64", H5T_STD_U64LE, H5T_NATIVE_UINT64, w->geom.grid.n, dims, grid);
     free(grid);
-    return ok;
+    return ok && put_mask_sum(w, group);
 }
 
 static bool put_list_extents(tra_writer *w, hid_t group) {

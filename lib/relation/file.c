@@ -48,7 +48,7 @@ static bool is_numeric(hid_t dset) {
     return numeric;
 }
 
-enum { MAX_NAMES = 12 };
+enum { MAX_NAMES = 12, MAX_FILES = 16 /* that links lead through */ };
 typedef struct names {
     tra_arena *arena;
     int n;
@@ -79,8 +79,10 @@ static const char *enumerate(tra_rel *r, const names *list) {
     return text;
 }
 
-static tra_status open_dataset(tra_rel *r, tra_err *e) {
+/* *elsewhere: the file in which the dataset is, when a link leads to another one, where it is r->name. */
+static tra_status open_dataset(tra_rel *r, const char **elsewhere, tra_err *e) {
     names list;
+    *elsewhere = NULL;
     if (!r->name && tra_h5_exists(r->file, "data")) r->name = "data";
     if (!r->name) {
         find_relations(r, &list);
@@ -91,6 +93,9 @@ static tra_status open_dataset(tra_rel *r, tra_err *e) {
                             enumerate(r, &list), r->path, list.name[0]);
         r->name = list.name[0];
     }
+    if (!tra_h5_follow(r->file, r->path, &r->name, elsewhere, r->arena))
+        return BAD(r, e, "%s", "its links go round in a circle");
+    if (*elsewhere) return TRA_OK;
     if (!tra_h5_exists(r->file, r->name)) {
         find_relations(r, &list);
         return tra_fail(e, TRA_INPUT, "%s has no dataset %s%s%s", r->path, r->name, list.n ? "; it holds " : "",
@@ -103,7 +108,10 @@ static tra_status open_dataset(tra_rel *r, tra_err *e) {
         return BAD(r, e, "%s", "it is not a dataset");
     }
     r->dset = obj;
-    return TRA_OK;
+    hid_t file = H5Iget_file_id(obj);
+    bool here = tra_vfd_of(file) == r->vfd;
+    H5Fclose(file);
+    return here ? TRA_OK : BAD(r, e, "%s", "it is a link to another file; name the relation there");
 }
 
 /* ---- the dataset as it is --------------------------------------------------------------------------------------- */
@@ -228,6 +236,8 @@ static tra_status read_layout(tra_rel *r, header *h, tra_err *e) {
             r->how = TRA_BY_ROW;
             r->base = (int64_t)at;
         }
+    } else if (h->layout == H5D_VIRTUAL) {
+        s = tra_h5_parts(dcpl, r->path, r->name, &r->parts, e);
     }
     H5Pclose(dcpl);
     if (r->how != TRA_BY_LIBRARY) return s;
@@ -387,6 +397,18 @@ static int64_t *read_table(tra_rel *r, const char *table, int64_t n, int w) {
     return v;
 }
 
+/* Rows of a table that is there, or -1. */
+static int64_t rows_of(tra_rel *r, const char *table) {
+    const char *path = tra_table_path(r->arena, r->name, table);
+    if (!r->tables || !tra_h5_exists(r->file, path)) return -1;
+    hid_t dset = H5Dopen2(r->file, path, H5P_DEFAULT), space = H5Dget_space(dset);
+    hsize_t dims[H5S_MAX_RANK];
+    bool ok = dset >= 0 && H5Sget_simple_extent_ndims(space) == 1 && H5Sget_simple_extent_dims(space, dims, NULL) >= 0;
+    H5Sclose(space);
+    H5Dclose(dset);
+    return ok ? (int64_t)dims[0] : -1;
+}
+
 /* Without a table of keys: asks the index for each cell of the grid. */
 static tra_status scan_keys(tra_rel *r, const tra_catalog *grid, int64_t n, int64_t **out, tra_err *e) {
     if (grid->n > TRA_MAX_LIST || n > grid->n)
@@ -450,12 +472,17 @@ static tra_status find_tuples(tra_rel *r, const tra_catalog *grid, tra_err *e) {
         s = tra_h5_fail(e, TRA_INPUT, r->vfd, "%s:%s: its chunk index is damaged", r->path, r->name);
     H5Sclose(space);
     if (s != TRA_OK) return s;
-    if ((int64_t)n == grid->n && !table) {
+    int64_t keys = rows_of(r, "keys");
+    if ((int64_t)n == grid->n && !table && keys < 0) {
         r->cat = *grid;
         return TRA_OK;
     }
-    if (r->tables && !table && !tra_h5_exists(r->file, tra_table_path(r->arena, r->name, "keys")))
+    if (r->tables && keys < 0 && !table)
         return BAD(r, e, "its chunk index is damaged: %" PRId64 " chunks of %" PRId64, (int64_t)n, grid->n);
+    if (keys >= 0 && keys != (int64_t)n)
+        return BAD(r, e,
+                   "its chunk index is damaged: %" PRId64 " chunks, but its table of keys (.tra/%s/keys) has %" PRId64,
+                   (int64_t)n, r->name, keys);
     if (!(pos = read_table(r, "keys", (int64_t)n, 0))) s = scan_keys(r, grid, (int64_t)n, &pos, e);
     if (s == TRA_OK && table && !(ext = read_table(r, "extents", (int64_t)n, grid->bound.n)))
         s = BAD(r, e, "the extents of its arrays are missing or damaged (.tra/%s/extents)", r->name);
@@ -491,16 +518,37 @@ static tra_status find_tables(tra_rel *r, tra_err *e) {
         }
     }
     if (!whole) return unlike(r, e);
-    if (sealed && r->how == TRA_BY_CHUNK && !r->checksums) /* what is exported with other filters never had them */
+    r->info.lost = sealed && r->how == TRA_BY_CHUNK && !r->checksums;
+    if (r->info.lost) /* what is exported with other filters never had them */
         tra_warn("%s:%s has lost its checksums (%s/xxh64): what is read of it is not checked", r->path, r->name, path);
     return TRA_OK;
 }
 
+/* Is the dataset a relation of tra? Without tra_format and tra_seal it is another program's, unless something else of
+ * tra is there: what lost these two is damaged, and its holes and keys must not be read as if it were not. */
+static tra_status find_owner(tra_rel *r, tra_err *e) {
+    static const char *const others[] = {"tra_rank", "tra_layout", "tra_keys", "tra_cuts", "tra_extents"};
+    htri_t format = H5Aexists(r->dset, "tra_format"), seal = H5Aexists(r->dset, "tra_seal");
+    if (format < 0 || seal < 0)
+        return tra_h5_fail(e, TRA_INPUT, r->vfd, "%s:%s: its attributes are damaged", r->path, r->name);
+    r->ours = format > 0 || seal > 0;
+    const char *left = NULL, *tables = tra_table_path(r->arena, r->name, NULL);
+    for (size_t i = 0; i < sizeof others / sizeof *others && !left; i++) {
+        if (H5Aexists(r->dset, others[i]) > 0) left = others[i];
+    }
+    if (r->ours || (!left && !tra_h5_exists(r->file, tables))) return TRA_OK;
+    if (left) return BAD(r, e, "it has lost its attribute tra_format but not %s: it is damaged", left);
+    return BAD(r, e,
+               "there are tables of tra about it (%s), but it has none of the attributes of a relation: it is damaged, "
+               "or was replaced by another program, which should remove the tables too",
+               tables);
+}
+
 static tra_status read_attributes(tra_rel *r, const header *h, bool *tuple, int *rank, tra_err *e) {
     int64_t v = 1, header[TRA_HEADER];
-    const char *layout = tra_h5_get_text(r->dset, "tra_layout", r->arena);
-    r->ours = H5Aexists(r->dset, "tra_format") > 0 || H5Aexists(r->dset, "tra_seal") > 0;
+    TRA_TRY(find_owner(r, e));
     if (!r->ours) return TRA_OK;
+    const char *layout = tra_h5_get_text(r->dset, "tra_layout", r->arena);
     if (tra_h5_get_ints(r->dset, "tra_format", &v, 1) != 1 || v < 1)
         return BAD(r, e, "%s", "its attribute tra_format is malformed");
     if (v > 1) return BAD(r, e, "its format is %" PRId64 "; this tra reads format 1", v);
@@ -533,13 +581,14 @@ static tra_status geometry(tra_rel *r, const header *h, bool tuple, tra_err *e) 
     return TRA_OK;
 }
 
-static tra_status open_relation(tra_rel *r, const tra_dims *block, tra_err *e) {
+static tra_status open_relation(tra_rel *r, const tra_dims *block, const char **elsewhere, tra_err *e) {
     header h = {0};
     bool tuple = false;
     int rank = 0;
     tra_catalog grid;
     TRA_TRY(open_file(r, e));
-    TRA_TRY(open_dataset(r, e));
+    TRA_TRY(open_dataset(r, elsewhere, e));
+    if (*elsewhere) return TRA_OK;
     TRA_TRY(read_type(r, &h, e));
     TRA_TRY(read_space(r, &h, e));
     TRA_TRY(read_layout(r, &h, e));
@@ -575,12 +624,24 @@ tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, 
     r->arena = a;
     r->file = r->dset = r->direct = -1;
     tra_relspec(a, spec, &r->path, &r->name);
-    tra_status s = tra_commit_settle(r->path, e);
-    if (s == TRA_OK) {
+    tra_status s;
+    const char *elsewhere;
+    int files = 0;
+    do {
+        elsewhere = NULL;
+        s = tra_commit_settle(r->path, e);
+        if (s != TRA_OK) break;
         tra_h5_enter();
-        s = open_relation(r, block, e);
+        s = open_relation(r, block, &elsewhere, e);
+        if (elsewhere) { /* the links of that file are looked at as of any */
+            H5Fclose(r->file);
+            r->file = -1;
+            r->vfd = NULL;
+            r->path = elsewhere;
+            if (++files > MAX_FILES) s = BAD(r, e, "%s", "its links go round in a circle of files");
+        }
         tra_h5_leave();
-    }
+    } while (s == TRA_OK && elsewhere);
     if (s != TRA_OK)
         tra_rel_close(r);
     else

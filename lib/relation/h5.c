@@ -282,6 +282,11 @@ int tra_h5_header(hid_t dset, int64_t v[TRA_HEADER]) {
     return n;
 }
 
+uint64_t tra_mask_sum(int64_t ordinal, uint32_t mask) {
+    int64_t v[] = {ordinal, mask};
+    return mask == 0 ? 0 : (uint64_t)seal_of(v, 2);
+}
+
 /* ---- tables --------------------------------------------------------------------------------------------------- */
 
 char *tra_table_path(tra_arena *a, const char *name, const char *table) {

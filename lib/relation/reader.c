@@ -69,6 +69,10 @@ static tra_status load_sums(tra_rel *r, tra_err *e) {
     } else {
         free(table);
     }
+    int64_t masks;
+    r->masked = ok && H5Aexists(dset, "tra_masks") > 0;
+    if (r->masked) ok = tra_h5_get_ints(dset, "tra_masks", &masks, 1) == 1;
+    if (r->masked && ok) r->masks = (uint64_t)masks;
     H5Sclose(space);
     H5Dclose(dset);
     return ok ? TRA_OK : tra_h5_fail(e, TRA_INPUT, r->vfd, "%s: the table of checksums %s is damaged", r->path, path);
@@ -79,9 +83,19 @@ static tra_status load_all(tra_rel *r, tra_err *e) {
     if (r->how != TRA_BY_CHUNK) return TRA_OK;
     if (r->sums && !r->checked && !(r->checked = calloc((size_t)r->cat.n + 1, sizeof *r->checked)))
         return tra_fail(e, TRA_RESOURCE, "out of memory for the chunks of %s:%s", r->path, r->name);
-    if (!(r->chunks = calloc((size_t)r->cat.n + 1, sizeof *r->chunks)))
+    if (!r->chunks && !(r->chunks = calloc((size_t)r->cat.n + 1, sizeof *r->chunks)))
         return tra_fail(e, TRA_RESOURCE, "out of memory for the chunk addresses of %s:%s", r->path, r->name);
-    for (int64_t i = 0; i < r->cat.n; i++) find_chunk(r, i);
+    uint64_t masks = 0;
+    bool all = true;
+    for (int64_t i = 0; i < r->cat.n; i++) {
+        find_chunk(r, i);
+        all = all && r->chunks[i].addr >= 0;
+        masks += tra_mask_sum(i, r->chunks[i].mask);
+    }
+    if (r->masked && all && masks != r->masks) /* where a chunk is gone, its reader says so */
+        return tra_fail(e, TRA_INPUT,
+                        "%s:%s: its chunk index is damaged: chunks went through other filters than it says", r->path,
+                        r->name);
     if (filtered(r) || chunk_bytes(r) < TRA_DIRECT) return TRA_OK;
     char path[32]; /* the file that is open, whatever has its name by now */
     snprintf(path, sizeof path, "/proc/self/fd/%d", r->vfd->fd);
@@ -116,7 +130,7 @@ const char *tra_rel_identity(const tra_rel *rel, tra_arena *a) {
     tra_rel *r = (tra_rel *)rel;
     struct stat st;
     tra_err e = {0};
-    uint64_t sum = 0;
+    uint64_t sum = r->parts;
     tra_h5_enter();
     if (r->checksums && (r->sums || load_sums(r, &e) == TRA_OK))
         sum = XXH64(r->sums, (size_t)r->cat.n * sizeof *r->sums, 0);

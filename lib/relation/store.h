@@ -22,7 +22,8 @@
  *                   tra_pipeline tells of which dataset (element order and size, chunk, filters): when another program
  *                   has rewritten it, they are ignored with a warning
  *     xxh64         uint64 over the grid of chunks: XXH64 of each chunk as stored, 1 standing for 0; 0 where
- *                   there is none. When more than 7 of 8 would be holes: [n], in key order
+ *                   there is none. When more than 7 of 8 would be holes: [n], in key order. Codec zstd: with the
+ *                   attribute tra_masks, a sum over the chunks' filter masks
  *     keys          [n], when there are holes: row-major positions of the existing keys within the frontier
  *     extents       [n][r], tuple layout of a list with clipped arrays: extents of each array
  */
@@ -80,7 +81,7 @@ typedef struct tra_relinfo {
     const char *codec;    /* "none", "zstd", or the names of foreign filters */
     int64_t stored_bytes; /* of the chunks, on disk */
     int64_t file_bytes;
-    bool checksums;
+    bool checksums, lost;         /* lost: tra wrote it with checksums, which are gone */
     const char *digest, *history; /* NULL when absent */
 } tra_relinfo;
 const tra_relinfo *tra_rel_info(const tra_rel *r);

@@ -42,6 +42,14 @@ hid_t tra_h5_type(tra_dtype t); /* the library's own id, not to be closed */
 bool tra_h5_dtype(hid_t type, tra_dtype *t, bool *u64);
 
 bool tra_h5_exists(hid_t loc, const char *path); /* every link of the path, and an object behind the last */
+
+/* Links (links.c) of a file, which is at that path. *name becomes the path of the object itself, behind soft links.
+ * *path: the file in which it is, where a link leads to another one, else NULL; *name may then lead on there. False:
+ * links go round in a circle. */
+bool tra_h5_follow(hid_t file, const char *at, const char **name, const char **path, tra_arena *a);
+/* A part of a virtual dataset that is not there is an error: the library would read the fill value. *identity tells
+ * whether the files of the parts are those of another time. */
+TRA_MUSTUSE tra_status tra_h5_parts(hid_t dcpl, const char *path, const char *name, uint64_t *identity, tra_err *e);
 /* Attributes. get_ints: number read (at most max), or -1 when absent or not integers; get_text from arena or NULL. */
 int64_t tra_h5_get_ints(hid_t obj, const char *name, int64_t *v, int64_t max);
 const char *tra_h5_get_text(hid_t obj, const char *name, tra_arena *a);
@@ -62,6 +70,10 @@ bool tra_h5_sealed(hid_t obj, const int64_t *v, int64_t n);
  * over the grid of chunks. */
 char *tra_table_path(tra_arena *a, const char *name, const char *table); /* table may be NULL: the group */
 static inline bool tra_table_dense(int64_t cells, int64_t n) { return cells / 8 <= n + 512; }
+
+/* A chunk's checksum does not tell its filter mask, which HDF5's index has: these terms are added up over all chunks,
+ * in any order, and the sum is an attribute of the table of checksums. */
+uint64_t tra_mask_sum(int64_t ordinal, uint32_t mask);
 
 /* Chunks in whole pages can go past the page cache; smaller ones do not: a request has its price. */
 enum { TRA_PAGE = 4096, TRA_DIRECT = 256 << 10 };
@@ -90,13 +102,16 @@ struct tra_rel {
     int64_t library;                                       /* BY_LIBRARY: bytes that this takes */
     tra_pipeline pipeline;                                 /* BY_CHUNK */
     int64_t base;                                          /* BY_ROW: address of the first element */
+    uint64_t parts;                                        /* of a virtual dataset: identity of its files */
     bool tables;                                           /* .tra/NAME belongs to the dataset as it is */
     bool checksums;
     tra_relinfo info;
     /* loaded at the first read, under the HDF5 lock; `loaded` is set last */
     _Atomic bool loaded;
-    tra_chunkref *chunks;  /* BY_CHUNK: of each tuple */
-    uint64_t *sums;        /* of each tuple, or NULL */
+    tra_chunkref *chunks; /* BY_CHUNK: of each tuple */
+    uint64_t *sums;       /* of each tuple, or NULL */
+    bool masked;          /* the file tells the sum of masks */
+    uint64_t masks;
     _Atomic bool *checked; /* with sums: the chunk had its checksum when it was read */
     int direct;            /* the file without the page cache, where chunks can be read so; -1: they cannot */
     char fill[8];          /* BY_CHUNK, foreign: value of chunks that are not there */
@@ -145,6 +160,7 @@ struct tra_writer {
     tra_vfd *vfd;
     int64_t *addr; /* codec none: of each tuple */
     uint64_t *sums;
+    uint64_t masks; /* codec zstd: sum of tra_mask_sum */
     int64_t stored;
 };
 

@@ -313,7 +313,9 @@ tra_status tra_writer_allocate(tra_writer *w, int64_t ordinal, const tra_encoded
     tra_h5_enter();
     tra_status s = allocate(w, ordinal, enc->len, enc->mask, addr, e);
     tra_h5_leave();
-    if (s == TRA_OK) w->sums[ordinal] = enc->sum;
+    if (s != TRA_OK) return s;
+    w->sums[ordinal] = enc->sum;
+    w->masks += tra_mask_sum(ordinal, enc->mask);
     return s;
 }
 

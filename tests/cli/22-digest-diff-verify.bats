@@ -241,6 +241,26 @@ with open(sys.argv[1], "r+b") as b:
     is false json relations.0.digest_matches
 }
 
+@test "verify: a relation of tra that has lost its checksums is not sound" {
+    tra gen -q --shape 8x8 --block 4x4 -o a.h5
+    tra export -q a.h5 --to h5 --gzip -o z.h5
+    py 'f = h5py.File("a.h5", "a"); del f[".tra"]; del f["data"].attrs["tra_digest"]'
+    status 1 tra verify a.h5
+    has "a.h5: its checksums are gone, with which tra wrote it"
+    lacks ok
+    status 1 tra verify --format json a.h5 2>/dev/null
+    output=$(tail -n 1 <<<"$output")
+    is true json relations.0.checksums_lost
+    is false json relations.0.ok
+    status 0 tra verify z.h5 # written by HDF5, never had any
+    has "readable; the file has no checksums"
+    py '
+with h5py.File("h.h5", "w") as f:
+    d = f.create_dataset("data", data=np.ones((4, 4)), chunks=(2, 2)); d.attrs["tra_format"] = 1; d.attrs["tra_rank"] = 2'
+    status 0 tra verify h.h5
+    has "readable; the file has no checksums"
+}
+
 @test "verify: a file cut short, and one that is no relation" {
     tra gen -q --shape 200x200 --block 50x50 -o a.h5
     truncate -s -5000 a.h5

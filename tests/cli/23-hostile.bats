@@ -72,3 +72,58 @@ EOF2
         'output B to "b.h5"' 'output C to "c.h5"' >p.tra
     hostile 1 60
 }
+
+@test "a dataset in another file is read there; a virtual dataset when all of its parts are there" {
+    py '
+with h5py.File("other.h5", "w") as f: f["g/y"] = np.arange(4.)
+with h5py.File("in.h5", "w") as f:
+    f["filler"] = np.full(2000, -99.); f["data"] = h5py.ExternalLink("other.h5", "/g/y")
+    for name, parts in dict(whole=["other.h5", "other.h5"], part=["other.h5", "missing.h5"], gone=["other.h5", "in.h5"]).items():
+        v = h5py.VirtualLayout(shape=(8,), dtype="f8")
+        for i, p in enumerate(parts): v[4 * i:4 * i + 4] = h5py.VirtualSource(p, "g/y", shape=(4,))
+        f.create_virtual_dataset(name, v)'
+    is "0 1 2 3" echo $(tra export -q in.h5:data --to csv -o -)
+    is "0 1 2 3 0 1 2 3" echo $(tra export -q in.h5:whole --to csv -o -)
+    mkdir there
+    mv in.h5 other.h5 there # the parts are looked for beside the file
+    is "0 1 2 3" echo $(tra export -q there/in.h5:data --to csv -o -)
+    is "0 1 2 3 0 1 2 3" echo $(tra export -q there/in.h5:whole --to csv -o -)
+    status 3 tra digest there/in.h5:part
+    has "missing.h5:g/y is not there"
+    status 3 tra digest there/in.h5:gone
+    has "in.h5:g/y is not there"
+    printf '%s\n' 'input A from "there/in.h5:whole"' 'B = transform(A, neg)' 'output B to "b.h5"' >p.tra
+    tra compile -q p.tra -o p.plan
+    py 'f = h5py.File("there/other.h5", "a"); f["g/y"][0] = 7; f["more"] = np.arange(9)'
+    status 3 tra run -q p.plan
+    has "changed since the plan was made"
+}
+
+@test "one flipped bit in the description of a relation with holes, and what is left of one" {
+    tra gen -q --shape 23x17 --block 7x6 --dist range -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'G = filter(A, (i, j) -> (i + j) % 2 == 0)' 'output G to "h.h5"' \
+        'T = tile(A, 0, 3)' 'output T to "t.h5"' >f.tra
+    tra run -q f.tra
+    for case in h:tra_format:-6:4 h:tra_format:16:64 t:tra_format:10:8 t:tra_format:23:4 h:TREE:6:4; do
+        py '
+f, what, at, bit = sys.argv[1].split(":"); b = bytearray(open(f + ".h5", "rb").read())
+i = b.index(what.encode()) if what != "TREE" else b.index(b"TREE\x01\x00\x06\x00")
+b[i + int(at)] ^= int(bit); open("in.h5", "wb").write(b)' $case
+        status 3 tra verify in.h5
+        has "in.h5:data: its "
+        has "damaged"
+    done
+    for attribute in tra_format tra_seal tra_format,tra_seal tra_format,tra_seal,tra_rank,tra_layout,tra_keys; do
+        cp h.h5 in.h5
+        py 'd = h5py.File("in.h5", "a")["data"]
+for a in sys.argv[1].split(","): del d.attrs[a]' $attribute
+        [ $attribute != tra_seal ] || { status 0 tra verify in.h5 && has "6 holes, checksums match" && continue; }
+        status 3 tra verify in.h5
+        has "in.h5:data: "
+    done
+    has "there are tables of tra about it (.tra/data)"
+    has "damaged, or was replaced by another program"
+    py 'f = h5py.File("in.h5", "a"); del f[".tra/data"]'
+    status 0 tra verify in.h5
+    has "12 chunks, readable; the file has no checksums" # another program's by now
+}
