@@ -366,7 +366,7 @@ static tra_status tuple_layout(tra_rel *r, const header *h, int rank, tra_catalo
             return BAD(r, e, "%s", "its attribute tra_cuts is malformed");
         r->type.cut[a] = ncuts >= 0 ? (uint32_t)cuts[a] : 0;
         if (n < 0) continue;
-        if (x[0] < -1 || x[0] >= k || x[1] < 0 || x[1] > max || x[2] < 0 || x[2] > max)
+        if (x[0] < -1 || x[0] >= k || x[1] < 0 || x[1] > max || x[2] < 0 || x[2] > x[1])
             return BAD(r, e, "%s", "its attribute tra_extents is malformed");
         by[a] = (int8_t)x[0];
         bound.v[a] = x[1];

@@ -214,18 +214,18 @@ TEST(store_absurd_attributes) {
     tra_type u = grid(a, "3x2", "4x5", (int8_t[]){0, -1}, (int64_t[]){2, 5});
     u.cut[0] = 3;
     static const int64_t bad_ext[][6] = {
-        {0, 4, -2, -1, 5, 5}, {0, 40, 2, -1, 5, 5}, {2, 4, 2, -1, 5, 5}, {-9, 4, 2, 0, 5, 5}};
-    for (int i = 0; i < 6; i++) {
+        {0, 4, -2, -1, 5, 5}, {0, 40, 2, -1, 5, 5}, {2, 4, 2, -1, 5, 5}, {-9, 4, 2, 0, 5, 5}, {0, 3, 4, -1, 5, 5}};
+    for (int i = 0; i < 7; i++) {
         tra_err e = {0};
         tra_rel *r;
         const char *path = at("absurd.h5");
         unlink(path);
         CHECK_OK(write_all(path, &u, "none", &e), e);
-        if (i < 4)
+        if (i < 5)
             set_int(path, "tra_extents", 6, bad_ext[i], true);
         else
-            set_int(path, "tra_cuts", 2, i == 4 ? (int64_t[]){4, 0} : (int64_t[]){-1, 0}, true);
-        CHECK_FAILS(tra_rel_open(path, NULL, &r, &e), TRA_INPUT, e, i < 4 ? "tra_extents" : "tra_cuts");
+            set_int(path, "tra_cuts", 2, i == 5 ? (int64_t[]){4, 0} : (int64_t[]){-1, 0}, true);
+        CHECK_FAILS(tra_rel_open(path, NULL, &r, &e), TRA_INPUT, e, i < 5 ? "tra_extents" : "tra_cuts");
     }
     tra_arena_free(a);
 }
