@@ -56,6 +56,7 @@ tra_status tra_comm_init(tra_comm *c, tra_err *e) {
                             want);
         return TRA_OK;
     }
+    if (want == 1) return TRA_OK; /* there is nobody to talk to, and MPI alone takes 12 MiB */
     /* Defaults that the user's own settings beat: fast start, and copy-in/copy-out, which is faster than CMA here. */
     setenv("OMPI_MCA_pml", "ob1", 0);
     setenv("OMPI_MCA_btl", "self,vader,tcp", 0);

@@ -16,8 +16,8 @@ typedef struct tra_comm {
 } tra_comm;
 
 bool tra_comm_launched(int *size); /* did mpirun (or srun) start this process? *size: how many it says, or 0 */
-/* Joins the ranks: MPI_Init_thread when launched. TRA_INTERNAL when the launcher says more ranks than MPI sees (N
- * singletons that would overwrite each other's output). */
+/* Joins the ranks: MPI_Init_thread when several were launched. TRA_INTERNAL when the launcher says more ranks than MPI
+ * sees (N singletons that would overwrite each other's output). */
 TRA_MUSTUSE tra_status tra_comm_init(tra_comm *c, tra_err *e);
 void tra_comm_finish(void); /* MPI_Finalize if initialised */
 /* Ends all ranks at once with this exit status; for what cannot wait for the others. Does not return under MPI. */

@@ -1,6 +1,5 @@
 /* optimize.c - plans by each optimizer: the search, or labellings of EinDecomp whose placements the search
  * completes. */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,32 +144,11 @@ static tra_status by_labels(const tra_graph *g, const tra_plan_options *o, tra_a
 
 /* ---- all ---------------------------------------------------------------------------------------------------- */
 
-static int compare_eindecomp(const void *x, const void *y) {
-    const candidate *a = x, *b = y;
-    double ca = a->plan->cost.eindecomp, cb = b->plan->cost.eindecomp;
-    return ca < cb ? -1 : ca > cb ? 1 : a->plan->rank - b->plan->rank;
-}
-
 tra_status tra_optimize(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out, tra_err *e) {
     *out = (tra_plans){0};
     if (o->optimizer != TRA_OPT_SEARCH) return by_labels(g, o, a, out, e);
     tra_plan_options p = *o;
-    if (p.cost == TRA_COST_EINDECOMP) p.cost = TRA_COST_TIME, p.first = 0; /* all are compared */
-    TRA_TRY(tra_search(g, &p, a, out, e));
-    if (o->cost != TRA_COST_EINDECOMP) return TRA_OK;
-    candidate *v = tra_malloc((size_t)out->n * sizeof *v);
-    tra_choices *choices = tra_news(a, tra_choices, out->n);
-    for (int i = 0; i < out->n; i++) {
-        out->v[i]->cost.eindecomp = tra_ein_plan_cost(out->v[i]);
-        v[i] = (candidate){.plan = out->v[i], .choices = out->choices[i]};
-    }
-    qsort(v, (size_t)out->n, sizeof *v, compare_eindecomp);
-    for (int i = 0; i < out->n; i++) {
-        out->v[i] = v[i].plan;
-        out->v[i]->rank = i + 1;
-        choices[i] = v[i].choices;
-    }
-    out->choices = choices;
-    free(v);
-    return TRA_OK;
+    p.by_eindecomp = o->cost == TRA_COST_EINDECOMP;
+    if (p.by_eindecomp) p.cost = TRA_COST_TIME;
+    return tra_search(g, &p, a, out, e);
 }

@@ -50,6 +50,7 @@ typedef struct found {
     int64_t least, base, start; /* of its memory: the least ceiling, without blocks, and before it is planned */
     const char *strategy;
     const char **text; /* of the plan, once it was asked for */
+    int rank;          /* by the cost of the search */
 } found;
 
 enum { PASSES = 3 };
@@ -92,6 +93,7 @@ static void add_found(finding *f, search *s, const entry *x) {
                            .base = tra_memory_base(p, s->o->threads),
                            .start = tra_memory_start(p),
                            .strategy = tra_arena_printf(f->texts, "%s", p->strategy)};
+    if (s->o->by_eindecomp) f->v[f->n - 1].cost.eindecomp = tra_ein_plan_cost(p);
     f->most = tra_max64(f->most, held(f) + (int64_t)tra_arena_bytes(a));
     tra_arena_free(a);
 }
@@ -124,6 +126,13 @@ static int compare_found(const void *a, const void *b, void *of) {
     return strcmp(text_of(a, r->texts), text_of(b, r->texts));
 }
 
+/* Of plans that cost the same by that model, those that were ranked first stay first. */
+static int compare_eindecomp(const void *a, const void *b) {
+    const found *x = a, *y = b;
+    if (x->cost.eindecomp != y->cost.eindecomp) return x->cost.eindecomp < y->cost.eindecomp ? -1 : 1;
+    return x->rank - y->rank;
+}
+
 /* Does it have joins that the program does not have? */
 static bool is_rewritten(const found *x) { return strchr(x->strategy, '*') != NULL; }
 
@@ -150,6 +159,8 @@ static bool rank(finding *f, const tra_plan_options *o) {
     }
     free(text);
     f->n = n;
+    for (int i = 0; i < n; i++) f->v[i].rank = i;
+    if (o->by_eindecomp) qsort(f->v, (size_t)n, sizeof *f->v, compare_eindecomp);
     f->most = tra_max64(f->most, held(f));
     return any;
 }
@@ -166,6 +177,7 @@ static void make_plans(finding *f, const tra_plan_options *o, bool fit, tra_aren
         if (o->first > 0 && i >= o->first && i + 1 != o->also) continue;
         out->v[i] = tra_finish_plan(f->v[i].s, &f->v[i].x, a, &choices[i]);
         out->v[i]->rank = i + 1;
+        if (o->by_eindecomp) out->v[i]->cost.eindecomp = f->v[i].cost.eindecomp;
         if (!fit) out->v[i]->memory = 0;
     }
 }

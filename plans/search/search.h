@@ -62,6 +62,8 @@ typedef struct tra_plan_options {
     int sites;
     int64_t memory; /* per site; 0: no ceiling */
     tra_cost_model cost;
+    bool by_eindecomp; /* of tra_search: `cost` says which plan of a strategy is kept, the eindecomp model in which
+                        * order they come */
     tra_optimizer optimizer;
     int threads;       /* workers per site */
     int compress;      /* zstd level of the outputs, 0: none */

@@ -387,3 +387,34 @@ EOF2
         holds $((bytes + more)) p.tra --threads 1
     done
 }
+
+# within PROFILE CEILING: no site held more at once than the ceiling.
+within() {
+    [ -n "${SAN:-}" ] || py 'p = json.load(open(sys.argv[1]))["plans"][0]["measured"]["sites"]
+most = max(s["peak_memory_bytes"] for s in p); assert most <= int(sys.argv[2]), (most, sys.argv[2])' "$@"
+}
+
+@test "what finding a plan takes by the costs of EinDecomp is below the ceiling" {
+    tra gen -q --shape 1x4 --block 1x2 --dist range -o a.h5
+    cat >m.tra <<'EOF2'
+input A from "a.h5"
+B = reblock(A, [5, 5])
+S[j,k,i,l] = -(A[i,j] + A[i,k] - A[i,l] - A[i,j])
+R[k,m,j,l,i] = -(2 * (A[i,j] + A[i,j] - B[k,j] + B[l,m]))
+T[m,i,j,k,l] = max(relu(R[i,j,j,i,i]) - S[j,j,k,l], A[m,j])
+output T
+EOF2
+    for how in "--cost time" "--cost eindecomp" "--optimizer eindecomp"; do
+        # shellcheck disable=SC2086
+        tight m.tra 6 $how --profile x.json
+        within x.json "$(least m.tra --sites 6 --threads 1 $how)"
+    done
+}
+
+@test "one rank that mpirun has started takes no more than one that nobody has" {
+    tra gen -q --shape 4x4 --block 2x2 -o a.h5
+    printf 'input A from "a.h5"\nB = transform(A, neg)\noutput B\n' >p.tra
+    bytes=$(least p.tra --threads 1)
+    status 0 mpirun -q -n 1 "$TRA" run -q --memory "$bytes" --threads 1 --profile x.json p.tra
+    within x.json "$bytes"
+}
