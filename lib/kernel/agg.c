@@ -21,7 +21,7 @@ void tra_agg_init(const tra_kernel *agg, tra_array *state) {
 /* ---- element by element ------------------------------------------------------------------------------------- */
 
 /* state's corner of in's extents = fold of itself and in. */
-static void fold_box(tra_scalar_op fold, tra_array *state, const tra_array *in) {
+static void fold_box(tra_scalar_op fold, tra_array *state, const tra_array *in, bool sparse) {
     int64_t ss[TRA_MAXDIM], si[TRA_MAXDIM];
     assert(state->ext.n == in->ext.n);
     if (tra_elements(&in->ext) == 0) return;
@@ -37,7 +37,7 @@ static void fold_box(tra_scalar_op fold, tra_array *state, const tra_array *in) 
     tra_loop row = {1, {1, 1, 0}, 0};
     if (nest.n && nest.v[nest.n - 1].s[0] == 1 && nest.v[nest.n - 1].s[1] == 1) row = nest.v[--nest.n];
     tra_dtype t = tra_strip_type(state->dtype);
-    tra_strip_fn *strip = tra_strip(t);
+    tra_strip_fn *strip = tra_strip_fold(t, fold, sparse);
     double buf[TRA_STRIP], own[TRA_STRIP];
     int64_t off[3] = {0};
     do {
@@ -55,7 +55,7 @@ static void fold_box(tra_scalar_op fold, tra_array *state, const tra_array *in) 
 /* ---- index of the extreme ----------------------------------------------------------------------------------- */
 
 /* Whether v at index i comes before the state: NaN before numbers, then the more extreme, then the smaller index. */
-static bool before(const tra_kernel *k, double v, double i, const double *state) {
+bool tra_index_before(const tra_kernel *k, double v, double i, const double *state) {
     if (state[1] < 0) return true;
     bool nan_v = isnan(v), nan_s = isnan(state[0]);
     if (nan_v != nan_s) return nan_v;
@@ -81,7 +81,7 @@ static void fold_index(const tra_kernel *k, double *state, const tra_array *in, 
             /* most elements lose by value alone */
             if (k->fold == TRA_S_MIN ? v > state[0] : v < state[0]) continue;
             double i = (double)(first + off[0] + j);
-            if (before(k, v, i, state)) state[0] = v, state[1] = i;
+            if (tra_index_before(k, v, i, state)) state[0] = v, state[1] = i;
         }
     } while (tra_nest_next(&nest, off));
 }
@@ -89,20 +89,24 @@ static void fold_index(const tra_kernel *k, double *state, const tra_array *in, 
 /* ---- the interface ------------------------------------------------------------------------------------------ */
 
 void tra_agg_fold(const tra_kernel *agg, tra_array *state, const tra_array *in, const tra_agg_at *at) {
+    tra_fold_sparse(agg, state, in, false, at);
+}
+
+void tra_fold_sparse(const tra_kernel *agg, tra_array *state, const tra_array *in, bool sparse, const tra_agg_at *at) {
     const tra_kernel *k = tra_kernel_first(agg);
     if (k->cls == TRA_K_INDEX)
         fold_index(k, state->data, in, at);
     else
-        fold_box(k->fold, state, in);
+        fold_box(k->fold, state, in, sparse);
 }
 
 void tra_agg_merge(const tra_kernel *agg, tra_array *state, const tra_array *other) {
     const tra_kernel *k = tra_kernel_first(agg);
     if (k->cls != TRA_K_INDEX) {
-        fold_box(k->fold, state, other);
+        fold_box(k->fold, state, other, false);
         return;
     }
     double *s = state->data;
     const double *o = other->data;
-    if (o[1] >= 0 && before(k, o[0], o[1], s)) s[0] = o[0], s[1] = o[1];
+    if (o[1] >= 0 && tra_index_before(k, o[0], o[1], s)) s[0] = o[0], s[1] = o[1];
 }

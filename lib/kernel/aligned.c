@@ -108,7 +108,8 @@ static void reduce(const runner *r, tra_nest *kept, tra_nest *reduced, const tra
     } while (!tra_cancelled() && tra_nest_next(kept, off));
 }
 
-void tra_aligned_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out) {
+void tra_aligned_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out,
+                     const bool *sparse) {
     const tra_array *arg[2] = {a, b};
     tra_nest kept, reduced;
     if (tra_elements(&out->ext) == 0) return;
@@ -119,7 +120,7 @@ void tra_aligned_run(const tra_kernel *k, const tra_array *a, const tra_array *b
             nest[o].n = 0;
             for (int i = 0; i < kept.n; i++) tra_nest_add(&nest[o], kept.v[i].n, kept.v[i].s[o], 0, 0);
         }
-        tra_code_nests(k->code, k->nin, arg, nest, out);
+        tra_code_nests(k->code, k->nin, arg, nest, out, sparse);
         return;
     }
     for (int i = 0; i < reduced.n; i++)
@@ -134,6 +135,9 @@ void tra_aligned_run(const tra_kernel *k, const tra_array *a, const tra_array *b
     runner r = {.k = k, .arg = {a, b}, .identity = tra_identity(k->identity, out->dtype), .regs = regs};
     tra_code_type(k->code, k->nin, types, tra_aligned_sums(k), v, &r.code);
     r.t = tra_dtype_rows[r.code.type].sum;
-    r.strip = tra_strip(r.t);
+    uint8_t kill[k->code->n];
+    bool kills = false, folds = tra_code_sparse(k->code, sparse, kill, &kills);
+    if (kills) r.code.kill = kill;
+    r.strip = tra_strip_fold(r.t, k->fold, folds);
     reduce(&r, &kept, &reduced, out);
 }

@@ -486,6 +486,14 @@ static void run_tile(problem *p) {
         run_plain(p);
 }
 
+/* Operands of sparse type, beside NaN or infinity. */
+static void run_careful(const problem *p, const tra_array *a, const tra_array *b, const tra_array *out,
+                        const bool *sparse) {
+    tra_nest kept;
+    output_loops(p, &kept);
+    tra_product_slow(&kept, &p->loops[K], a, b, sparse, out, p->at, p->add);
+}
+
 /* The largest magnitude of an element. */
 static double extreme(const tra_array *x) {
     int64_t n = tra_elements(&x->ext), low = 0, high = 0;
@@ -514,7 +522,7 @@ static void choose_type(problem *p, const labels *ls, const tra_array *a, const 
 }
 
 void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out, bool add,
-                  int tile) {
+                  int tile, const bool *sparse) {
     labels ls;
     cuts cut;
     make_labels(step, &a->ext, &b->ext, &out->ext, &ls);
@@ -525,6 +533,7 @@ void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b
     problem p; /* not initialised as a whole: it is large */
     p.dtype[A] = a->dtype, p.dtype[B] = b->dtype, p.dtype[C] = out->dtype;
     choose_type(&p, &ls, a, b);
+    bool careful = tra_product_careful(a, b, sparse);
     for (int64_t t = first; t < last && !tra_cancelled(); t++) {
         p.data[A] = a->data, p.data[B] = b->data, p.out = out->data;
         p.add = add;
@@ -552,6 +561,9 @@ void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b
             fill_zero(&p, &room);
             p.add = true;
         }
-        run_tile(&p);
+        if (careful)
+            run_careful(&p, a, b, out, sparse);
+        else
+            run_tile(&p);
     }
 }

@@ -10,7 +10,7 @@ atomic_bool tra_cancel;
 /* ---- maps of one step --------------------------------------------------------------------------------------- */
 
 /* Moves and reductions of one array, as loops over it (s[0]) and the result (s[1]). */
-static void run_strided(const tra_kernel *k, const tra_array *in, const tra_array *out) {
+static void run_strided(const tra_kernel *k, const tra_array *in, const tra_array *out, bool sparse) {
     tra_nest kept, reduced;
     kept.n = reduced.n = 0;
     int64_t si[TRA_MAXDIM], so[TRA_MAXDIM];
@@ -45,7 +45,7 @@ static void run_strided(const tra_kernel *k, const tra_array *in, const tra_arra
     if (reduced.n == 0)
         tra_strided_copy(out->data, out->dtype, in->data, in->dtype, &kept);
     else
-        tra_strided_reduce(k->fold, k->identity, out->data, out->dtype, in->data, in->dtype, &kept, &reduced);
+        tra_strided_reduce(k->fold, k->identity, out->data, out->dtype, in->data, in->dtype, &kept, &reduced, sparse);
 }
 
 /* Each row: less its maximum, so that exp cannot overflow; exp; over the sum. out may be in. */
@@ -66,7 +66,7 @@ static void run_softmax(const tra_array *in, const tra_array *out) {
         const char *x = (const char *)in->data + (size_t)at * size;
         char *y = (char *)out->data + (size_t)at * size;
         double max, sum;
-        tra_strided_reduce(TRA_S_MAX, -INFINITY, &max, TRA_F64, x, t, &kept, &along);
+        tra_strided_reduce(TRA_S_MAX, -INFINITY, &max, TRA_F64, x, t, &kept, &along, false);
         strip(TRA_S_CONST, number, NULL, NULL, max, tra_min64(row, TRA_STRIP));
         for (int64_t i = 0; i < row; i += TRA_STRIP) {
             int64_t n = tra_min64(TRA_STRIP, row - i);
@@ -74,7 +74,7 @@ static void run_softmax(const tra_array *in, const tra_array *out) {
             strip(TRA_S_SUB, to, x + (size_t)i * size, number, 0, n);
             strip(TRA_S_EXP, to, to, NULL, 0, n);
         }
-        tra_strided_reduce(TRA_S_ADD, 0, &sum, TRA_F64, y, t, &kept, &along);
+        tra_strided_reduce(TRA_S_ADD, 0, &sum, TRA_F64, y, t, &kept, &along, false);
         strip(TRA_S_CONST, number, NULL, NULL, sum, tra_min64(row, TRA_STRIP));
         for (int64_t i = 0; i < row; i += TRA_STRIP) {
             char *to = y + (size_t)i * size;
@@ -83,16 +83,16 @@ static void run_softmax(const tra_array *in, const tra_array *out) {
     }
 }
 
-static void run_map(const tra_kernel *step, const tra_array *in, const tra_array *out) {
+static void run_map(const tra_kernel *step, const tra_array *in, const tra_array *out, bool sparse) {
     switch (step->cls) {
-    case TRA_K_SCALAR: tra_code_run(step->code, in, NULL, out); return;
-    case TRA_K_ALIGNED: tra_aligned_run(step, in, NULL, out); return;
+    case TRA_K_SCALAR: tra_code_run(step->code, in, NULL, out, &sparse); return;
+    case TRA_K_ALIGNED: tra_aligned_run(step, in, NULL, out, &sparse); return;
     case TRA_K_SOFTMAX: run_softmax(in, out); return;
     case TRA_K_EINSUM:
     case TRA_K_TRANSPOSE:
     case TRA_K_DIAG:
     case TRA_K_ROW:
-    case TRA_K_COL: run_strided(step, in, out); return;
+    case TRA_K_COL: run_strided(step, in, out, sparse); return;
     case TRA_K_OUTER:
     case TRA_K_FOLD:
     case TRA_K_INDEX:
@@ -173,8 +173,8 @@ static tra_array first_place(const chain *c, const tra_dims *ext, const tra_arra
     return (tra_array){c->type[0], *ext, goes_to_out(c, 0) ? out->data : scratch};
 }
 
-/* Steps 1, 2, ... on cur, the result of step 0. */
-static void run_rest(const chain *c, tra_array cur, const tra_array *out, char *scratch, size_t bytes) {
+/* Steps 1, 2, ... on cur, the result of step 0, of sparse type or not. */
+static void run_rest(const chain *c, tra_array cur, bool sparse, const tra_array *out, char *scratch, size_t bytes) {
     for (int i = 1; i < c->n; i++) {
         tra_array next = {c->type[i], {0}, cur.data};
         tra_step_shape1(c->step[i], &cur.ext, &next.ext);
@@ -182,13 +182,18 @@ static void run_rest(const chain *c, tra_array cur, const tra_array *out, char *
             next.data = out->data;
         else if (!in_place(c, i))
             next.data = cur.data == scratch ? scratch + bytes : scratch;
-        run_map(c->step[i], &cur, &next);
+        run_map(c->step[i], &cur, &next, sparse);
+        sparse = tra_step_sparse(c->step[i], TRA_USE_MAP, sparse, false);
         cur = next;
     }
     assert(cur.dtype == out->dtype && (cur.data == out->data || tra_elements(&out->ext) == 0));
 }
 
 void tra_kernel_map(const tra_kernel *k, const tra_array *in, tra_array *out, void *scratch) {
+    tra_map_sparse(k, in, false, out, scratch);
+}
+
+void tra_map_sparse(const tra_kernel *k, const tra_array *in, bool sparse, tra_array *out, void *scratch) {
     const tra_kernel *self = k;
     chain c;
     tra_dims ext;
@@ -198,11 +203,17 @@ void tra_kernel_map(const tra_kernel *k, const tra_array *in, tra_array *out, vo
     set_types(&c, TRA_USE_MAP, in->dtype, in->dtype);
     tra_step_shape1(c.step[0], &in->ext, &ext);
     tra_array first = first_place(&c, &ext, out, scratch);
-    run_map(c.step[0], in, &first);
-    if (c.n > 1) run_rest(&c, first, out, scratch, between(k, &c, TRA_USE_MAP, &in->ext, NULL));
+    run_map(c.step[0], in, &first, sparse);
+    sparse = tra_step_sparse(c.step[0], TRA_USE_MAP, sparse, false);
+    if (c.n > 1) run_rest(&c, first, sparse, out, scratch, between(k, &c, TRA_USE_MAP, &in->ext, NULL));
 }
 
 void tra_kernel_join(const tra_kernel *k, const tra_array *a, const tra_array *b, tra_array *out, void *scratch) {
+    tra_join_sparse(k, a, b, (const bool[2]){false, false}, out, scratch);
+}
+
+void tra_join_sparse(const tra_kernel *k, const tra_array *a, const tra_array *b, const bool *sparse, tra_array *out,
+                     void *scratch) {
     const tra_kernel *self = k;
     chain c;
     tra_dims ext;
@@ -213,20 +224,26 @@ void tra_kernel_join(const tra_kernel *k, const tra_array *a, const tra_array *b
     tra_step_shape2(c.step[0], &a->ext, &b->ext, &ext);
     tra_array first = first_place(&c, &ext, out, scratch);
     if (c.step[0]->cls == TRA_K_SCALAR)
-        tra_code_run(c.step[0]->code, a, b, &first);
+        tra_code_run(c.step[0]->code, a, b, &first, sparse);
     else if (c.step[0]->cls == TRA_K_ALIGNED)
-        tra_aligned_run(c.step[0], a, b, &first);
+        tra_aligned_run(c.step[0], a, b, &first, sparse);
     else
-        tra_contract(c.step[0], a, b, &first, false, -1);
-    if (c.n > 1) run_rest(&c, first, out, scratch, between(k, &c, TRA_USE_JOIN, &a->ext, &b->ext));
+        tra_contract(c.step[0], a, b, &first, false, -1, sparse);
+    bool next = tra_step_sparse(c.step[0], TRA_USE_JOIN, sparse[0], sparse[1]);
+    if (c.n > 1) run_rest(&c, first, next, out, scratch, between(k, &c, TRA_USE_JOIN, &a->ext, &b->ext));
 }
 
 int tra_kernel_tiles(const tra_kernel *join, const tra_dims *acc) { return tra_contract_tiles(join, acc); }
 
 void tra_kernel_fma(const tra_kernel *join, const tra_array *a, const tra_array *b, tra_array *acc, int tile,
                     bool first) {
+    tra_fma_sparse(join, a, b, (const bool[2]){false, false}, acc, tile, first);
+}
+
+void tra_fma_sparse(const tra_kernel *join, const tra_array *a, const tra_array *b, const bool *sparse, tra_array *acc,
+                    int tile, bool first) {
     assert(join->props & TRA_P_CONTRACTION);
-    tra_contract(join, a, b, acc, !first, tile);
+    tra_contract(join, a, b, acc, !first, tile, sparse);
 }
 
 void tra_kernel_tile_zero(const tra_kernel *join, tra_array *acc, int tile) {
@@ -274,6 +291,11 @@ void tra_kernel_tile_add(const tra_kernel *join, tra_array *acc, const tra_array
 }
 
 void tra_agg_finish(const tra_kernel *agg, tra_dtype in, const tra_array *state, tra_array *out, void *scratch) {
+    tra_finish_sparse(agg, in, false, state, out, scratch);
+}
+
+void tra_finish_sparse(const tra_kernel *agg, tra_dtype in, bool sparse, const tra_array *state, tra_array *out,
+                       void *scratch) {
     const tra_kernel *self = agg;
     chain c;
     c.n = tra_steps(agg, &c.step, &self);
@@ -294,7 +316,8 @@ void tra_agg_finish(const tra_kernel *agg, tra_dtype in, const tra_array *state,
         }
     }
     /* between() is told the state's extents: those of the group, but for the index kernels */
-    if (c.n > 1) run_rest(&c, first, out, scratch, between(agg, &c, TRA_USE_AGG, &state->ext, NULL));
+    sparse = tra_step_sparse(c.step[0], TRA_USE_AGG, sparse, false);
+    if (c.n > 1) run_rest(&c, first, sparse, out, scratch, between(agg, &c, TRA_USE_AGG, &state->ext, NULL));
 }
 
 /* ---- counting ----------------------------------------------------------------------------------------------- */

@@ -174,6 +174,10 @@ tra_dtype tra_kernel_dtype(const tra_kernel *k, tra_kernel_use use, tra_dtype a,
 /* softmax is legal only where the last array dimension is whole in each array; the type checker asks this. */
 bool tra_kernel_needs_whole_last(const tra_kernel *k);
 bool tra_kernel_needs_tensor(const tra_kernel *k); /* minindex, maxindex */
+/* Is the result of sparse type (man tra-storage.5) for operands of which a (and b, of a join) are? Products with a
+ * factor of sparse type and quotients with such a dividend are; so is any other function of nothing but operands of
+ * sparse type that is 0 where all of them are, by parts; moves and folds of them are, minindex and maxindex are not. */
+bool tra_kernel_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b);
 
 /* ---- execution ---------------------------------------------------------------------------------------------- */
 
@@ -228,27 +232,76 @@ void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, co
 
 /* ---- cells --------------------------------------------------------------------------------------------------- */
 
-/* What the executor calls: the same as above, for blocks of any layout (cell.h). Sums stay dense until they are
- * finished. A result that is not dense has the room of its bound, or of what map_bytes said; the kernel lays it out
- * (tra_cell_begin, tra_cell_trim), and tra_cell_bytes tells what it took. */
+/* What the executor calls: the same as above, for blocks of any layout (cell.h), which may differ between operands and
+ * result, by the one rule of values (man tra-storage.5): tra_cell.sparse of the operands says which annihilate. A
+ * result that is not dense has room for what the `bytes` function beside it says (or for more: its bound); the kernel
+ * lays it out (tra_cell_begin, tra_cell_trim), and tra_cell_bytes tells what it took. No entry of it is 0.
+ *
+ * scratch: what tra_cell_scratch says, aligned to 64. A `bytes` function and the one that computes need it each. */
+
+/* A box of a cell, which becomes a part of another. */
+typedef struct tra_cell_piece {
+    const tra_cell *src;
+    tra_dims from, to, ext; /* where it begins in src, where in the result, and its extents */
+    int64_t at[4];          /* the kernel's own */
+} tra_cell_piece;
+
 typedef struct tra_layout_kernels {
+    int64_t (*scratch)(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
+                       const tra_type *b, const tra_dims *ext_b, const tra_layout *out);
     int64_t (*map_bytes)(const tra_kernel *k, const tra_cell *in, const tra_cell *out, void *scratch);
     void (*map)(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
+    int64_t (*join_bytes)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out,
+                          void *scratch);
     void (*join)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
-    void (*fma)(const tra_kernel *join, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first);
+    void (*fma)(const tra_kernel *join, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first,
+                void *scratch);
     void (*fold)(const tra_kernel *agg, tra_array *state, const tra_cell *in, const tra_agg_at *at);
-    void (*finish)(const tra_kernel *agg, tra_dtype in, const tra_array *state, tra_cell *out, void *scratch);
+    int64_t (*merge_bytes)(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, const tra_cell *out);
+    void (*merge)(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
+    int64_t (*finish_bytes)(const tra_kernel *agg, tra_dtype in, const tra_cell *state, const tra_cell *out,
+                            void *scratch);
+    void (*finish)(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch);
+    int64_t (*gather_bytes)(tra_cell_piece *p, int64_t n, const tra_cell *out);
+    void (*gather)(tra_cell_piece *p, int64_t n, tra_cell *out);
     void (*copy)(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);
 } tra_layout_kernels;
 
-/* Bytes that the result will take; out: its layout and extents, without a block. Of layouts that count before. */
+/* Bytes of scratch for operands of these types and of extents that are at most these (b, ext_b: NULL but for a join),
+ * and a result in the layout `out` (NULL: dense); of an aggregation for its finish, ext_a being those of the state. No
+ * less than tra_kernel_scratch. TRA_SIZE_MOST where it is too much to count. */
+int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
+                         const tra_type *b, const tra_dims *ext_b, const tra_layout *out);
+
+/* Bytes that the result will take, or a bound that is near; out: its layout, type and extents, without a block. Of
+ * results that are not dense, here and below. */
 int64_t tra_cell_map_bytes(const tra_kernel *k, const tra_cell *in, const tra_cell *out, void *scratch);
 void tra_cell_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
+int64_t tra_cell_join_bytes(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out,
+                            void *scratch);
 void tra_cell_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
-void tra_cell_fma(const tra_kernel *join, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first);
+void tra_cell_fma(const tra_kernel *join, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first,
+                  void *scratch);
+
+/* Aggregations. A state is dense: then it is initialised, folded into and merged as above. Or it grows: then it is a
+ * cell of the type tra_agg_state_dtype and of a layout that is not dense, whose elements that are no entries are 0, and
+ * what adds a term, or another state, makes a new one of it. */
 void tra_cell_fold(const tra_kernel *agg, tra_array *state, const tra_cell *in, const tra_agg_at *at);
-void tra_cell_finish(const tra_kernel *agg, tra_dtype in, const tra_array *state, tra_cell *out, void *scratch);
+/* out: state and term together, of the extents of the largest in the group; term is a term of the group or a state of
+ * some of its terms, and counts as padded with the identity where it is smaller. state NULL: there is none yet. Not of
+ * minindex and maxindex. */
+int64_t tra_cell_merge_bytes(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, const tra_cell *out);
+void tra_cell_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
+/* in: the type of what was folded. Of dense states and results they may share their memory as in tra_agg_finish. */
+int64_t tra_cell_finish_bytes(const tra_kernel *agg, tra_dtype in, const tra_cell *state, const tra_cell *out,
+                              void *scratch);
+void tra_cell_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch);
+
+/* Copies a box, as tra_array_copy does. A destination that is not dense becomes that box and is 0 elsewhere. */
 void tra_cell_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);
+/* The cell of these n pieces, in any order, of which no two overlap, and 0 elsewhere. Needs no scratch. */
+int64_t tra_cell_gather_bytes(tra_cell_piece *p, int64_t n, const tra_cell *out);
+void tra_cell_gather(tra_cell_piece *p, int64_t n, tra_cell *out);
 
 /* ---- BLAS --------------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* kernel_int.h - the inside of a kernel, shared by the files of this folder. */
+/* kernel_int.h - the inside of a kernel, shared by the files of this folder and of lib/sparse. */
 #ifndef TRA_KERNEL_INT_H
 #define TRA_KERNEL_INT_H
 
@@ -147,8 +147,10 @@ static inline double tra_get(const void *data, tra_dtype t, int64_t i) {
 void tra_fill(const tra_array *a, double v);
 
 /* Applies code to each element of out; a and b (or NULL) broadcast to out's extents, missing dimensions first. out may
- * be a's memory when sizes of elements and extents agree. */
-void tra_code_run(const tra_code *code, const tra_array *a, const tra_array *b, const tra_array *out);
+ * be a's memory when sizes of elements and extents agree. sparse: which arguments are of sparse type, here and below.
+ */
+void tra_code_run(const tra_code *code, const tra_array *a, const tra_array *b, const tra_array *out,
+                  const bool *sparse);
 
 /* What an instruction reads: a register or an argument as in tra_insn, which has elements of type `from`; or a number.
  */
@@ -165,6 +167,7 @@ typedef struct tra_typed_insn {
     int d;
     tra_dtype in, type;
     tra_source a, b;
+    int from; /* the instruction of the code */
 } tra_typed_insn;
 typedef struct tra_typed {
     const tra_code *code;
@@ -173,6 +176,7 @@ typedef struct tra_typed {
     bool alike;        /* all is of one floating type: the instructions of code, in that */
     int n;
     tra_typed_insn *v;
+    const uint8_t *kill; /* of tra_code_sparse; NULL: nothing annihilates */
 } tra_typed;
 /* arg: types of nargs arguments. wide: integers are computed as i64, as they also are by a program that says so. v:
  * room for code->n + 1 instructions, NULL where only the type is wanted. */
@@ -185,7 +189,8 @@ void tra_typed_strip(const tra_typed *code, double (*regs)[TRA_STRIP], const voi
 /* Does an aligned kernel sum or multiply over labels, and so compute integers as i64? */
 bool tra_aligned_sums(const tra_kernel *step);
 /* ALIGNED; b NULL: one operand. */
-void tra_aligned_run(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out);
+void tra_aligned_run(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out,
+                     const bool *sparse);
 
 /* A loop over one index of up to three arrays: n steps, with the strides in elements. */
 typedef struct tra_loop {
@@ -196,7 +201,8 @@ typedef struct tra_nest {
     tra_loop v[2 * TRA_MAXDIM + 1];
 } tra_nest;
 /* A kernel's program over the elements of out, row-major: argument i of n walks nest[i] (s[0]; coalesced here). */
-void tra_code_nests(const tra_code *code, int n, const tra_array *const *arg, tra_nest *nest, const tra_array *out);
+void tra_code_nests(const tra_code *code, int n, const tra_array *const *arg, tra_nest *nest, const tra_array *out,
+                    const bool *sparse);
 void tra_nest_append(tra_nest *to, const tra_nest *from);
 void tra_nest_add(tra_nest *nest, int64_t n, int64_t s0, int64_t s1, int64_t s2);
 /* Joins loops that step as one, drops those of one step. */
@@ -207,17 +213,50 @@ bool tra_nest_next(tra_nest *nest, int64_t *off);
 /* dst[.s[1]] = src[.s[0]] over the nest; element types may differ. */
 void tra_strided_copy(void *dst, tra_dtype dt, const void *src, tra_dtype st, const tra_nest *nest);
 /* dst[.s[1]] = fold of src[.s[0]] over `reduced`, for each step of `kept`. Folded in the type of sums of src's
- * elements. */
+ * elements. sparse: a 0 of src annihilates in a product. */
 void tra_strided_reduce(tra_scalar_op fold, double identity, void *dst, tra_dtype dt, const void *src, tra_dtype st,
-                        const tra_nest *kept, const tra_nest *reduced);
+                        const tra_nest *kept, const tra_nest *reduced, bool sparse);
 /* Shorter runs than this are reduced side by side, not each by itself. */
 enum { TRA_SHORT = 32 };
 
 /* EINSUM (two operands) and OUTER: out = a.b, or acc += a.b on one tile (-1: all tiles). */
 void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out, bool add,
-                  int tile);
+                  int tile, const bool *sparse);
 int tra_contract_tiles(const tra_kernel *step, const tra_dims *acc);
 /* The elements of a tile: loops with their strides in s[1], and the first in *at. */
 void tra_contract_tile(const tra_kernel *step, const tra_dims *acc, int tile, tra_nest *nest, int64_t *at);
+
+/* Does v at index i come before {value, index} of minindex or maxindex? */
+bool tra_index_before(const tra_kernel *k, double v, double i, const double *state);
+
+/* ---- the rule of values ------------------------------------------------------------------------------------- */
+
+/* Is what the code computes of sparse type, for arguments of which these are? kill (NULL, or code->n numbers; all 0
+ * where false is stored in *any): 1 where the first operand of an instruction annihilates the result where it is 0, 2
+ * where the second one does. */
+bool tra_code_sparse(const tra_code *code, const bool *sparse, uint8_t *kill, bool *any);
+/* One instruction of a program, in type t, whose operands annihilate as kill says. */
+void tra_strip_kill(tra_dtype t, tra_scalar_op op, void *d, const void *a, const void *b, double value, int64_t n,
+                    int kill);
+/* The loops that fold elements of sparse type: of a product, each 0 annihilates. */
+tra_strip_fn *tra_strip_fold(tra_dtype t, tra_scalar_op fold, bool sparse);
+bool tra_finite(const void *v, tra_dtype t, int64_t n);
+/* May the product of these differ from that of dense type? */
+bool tra_product_careful(const tra_array *a, const tra_array *b, const bool *sparse);
+/* out, or out + what it holds, over the loops, from elements `at` on: one product at a time, in f64. */
+void tra_product_slow(const tra_nest *kept, const tra_nest *summed, const tra_array *a, const tra_array *b,
+                      const bool *sparse, const tra_array *out, const int64_t *at, bool add);
+bool tra_step_sparse(const tra_kernel *step, tra_kernel_use use, bool a, bool b);
+
+/* tra_kernel_map and tra_kernel_join for operands of which these are of sparse type; so tra_kernel_fma, tra_agg_fold
+ * and tra_agg_finish. */
+void tra_map_sparse(const tra_kernel *k, const tra_array *in, bool sparse, tra_array *out, void *scratch);
+void tra_join_sparse(const tra_kernel *k, const tra_array *a, const tra_array *b, const bool *sparse, tra_array *out,
+                     void *scratch);
+void tra_fma_sparse(const tra_kernel *k, const tra_array *a, const tra_array *b, const bool *sparse, tra_array *acc,
+                    int tile, bool first);
+void tra_fold_sparse(const tra_kernel *agg, tra_array *state, const tra_array *in, bool sparse, const tra_agg_at *at);
+void tra_finish_sparse(const tra_kernel *agg, tra_dtype in, bool sparse, const tra_array *state, tra_array *out,
+                       void *scratch);
 
 #endif

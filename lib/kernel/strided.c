@@ -180,7 +180,7 @@ static void reduce_along(const reduction *r, double *to, int64_t at, tra_loop ru
 }
 
 void tra_strided_reduce(tra_scalar_op fold, double identity, void *dst, tra_dtype dt, const void *src, tra_dtype st,
-                        const tra_nest *kept, const tra_nest *reduced) {
+                        const tra_nest *kept, const tra_nest *reduced, bool sparse) {
     if (empty(kept)) return;
     bool none = empty(reduced);
     tra_nest outer, inner;
@@ -195,7 +195,7 @@ void tra_strided_reduce(tra_scalar_op fold, double identity, void *dst, tra_dtyp
     bool along = !none && (row.n == 1 || (run.s[0] < row.s[0] && run.n >= TRA_SHORT));
     if (!along) inner.v[inner.n++] = run;
     reduction r = {fold, tra_identity(identity, dt), tra_dtype_rows[st].sum, NULL, src, st};
-    r.strip = tra_strip(r.t);
+    r.strip = tra_strip_fold(r.t, fold, sparse);
     double acc[TRA_STRIP];
     int64_t off[3] = {0};
     do {

@@ -309,7 +309,10 @@ static void run_typed(const tra_typed *code, double (*regs)[TRA_STRIP], const vo
         void *to_reg = last && to == c->in ? d : regs[c->d];
         const void *a = c->op == TRA_S_CONST ? NULL : source(&c->a, c->in, regs, in, n, abuf);
         const void *b = binary ? source(&c->b, c->in, regs, in, n, bbuf) : NULL;
-        tra_strip(c->in)(c->op, to_reg, a, b, c->a.number, n);
+        if (code->kill && code->kill[c->from])
+            tra_strip_kill(c->in, c->op, to_reg, a, b, c->a.number, n, code->kill[c->from]);
+        else
+            tra_strip(c->in)(c->op, to_reg, a, b, c->a.number, n);
         if (last && to_reg != d) tra_convert(d, to, to_reg, c->in, n);
         if (c->type == TRA_I32) { /* computed as i64, in which nothing of this overflows */
             int32_t narrow[TRA_STRIP];
@@ -329,15 +332,18 @@ void tra_typed_strip(const tra_typed *p, double (*regs)[TRA_STRIP], const void *
     double own[TRA_STRIP];
     for (int i = 0; i < code->n; i++) {
         const tra_insn *c = &code->v[i];
-        void *last = p->type == to ? d : own;
-        strip(c->op, i == code->n - 1 ? last : regs[c->d], c->a < 0 ? in[~c->a] : regs[c->a],
-              c->b < 0 ? in[~c->b] : regs[c->b], c->value, n);
+        void *last = p->type == to ? d : own, *to_reg = i == code->n - 1 ? last : regs[c->d];
+        const void *a = c->a < 0 ? in[~c->a] : regs[c->a], *b = c->b < 0 ? in[~c->b] : regs[c->b];
+        if (p->kill && p->kill[i])
+            tra_strip_kill(p->type, c->op, to_reg, a, b, c->value, n, p->kill[i]);
+        else
+            strip(c->op, to_reg, a, b, c->value, n);
     }
     if (p->type != to) tra_convert(d, to, own, p->type, n);
 }
 
-void tra_code_nests(const tra_code *code, int nargs, const tra_array *const *arg, tra_nest *nest,
-                    const tra_array *out) {
+void tra_code_nests(const tra_code *code, int nargs, const tra_array *const *arg, tra_nest *nest, const tra_array *out,
+                    const bool *sparse) {
     assert(code->nregs <= TRA_MAXREGS && nargs <= 2);
     double regs[code->nregs + 2][TRA_STRIP] __attribute__((aligned(64)));
     tra_typed_insn v[code->n + 1];
@@ -346,6 +352,10 @@ void tra_code_nests(const tra_code *code, int nargs, const tra_array *const *arg
     int64_t n = tra_elements(&out->ext);
     if (n == 0) return;
     tra_code_type(code, nargs, types, false, v, &typed);
+    uint8_t kill[code->n];
+    bool kills = false;
+    tra_code_sparse(code, sparse, kill, &kills);
+    if (kills) typed.kill = kill;
     for (int i = 0; i < nargs; i++) tra_nest_coalesce(&nest[i]);
     for (int64_t pos = 0; pos < n; pos += TRA_STRIP) {
         int64_t len = tra_min64(TRA_STRIP, n - pos);
@@ -357,9 +367,10 @@ void tra_code_nests(const tra_code *code, int nargs, const tra_array *const *arg
     }
 }
 
-void tra_code_run(const tra_code *code, const tra_array *a, const tra_array *b, const tra_array *out) {
+void tra_code_run(const tra_code *code, const tra_array *a, const tra_array *b, const tra_array *out,
+                  const bool *sparse) {
     const tra_array *arg[2] = {a, b};
     tra_nest nest[2];
     for (int i = 0; i < 2 && arg[i]; i++) broadcast(arg[i], &out->ext, &nest[i]);
-    tra_code_nests(code, b ? 2 : 1, arg, nest, out);
+    tra_code_nests(code, b ? 2 : 1, arg, nest, out, sparse);
 }

@@ -125,7 +125,7 @@ void tra_code_type(const tra_code *code, int nargs, const tra_dtype *arg, bool w
             r.number = c->op == TRA_S_ARG ? x[0].number : number_of(c->op, x[0].number, x[1].number);
         } else {
             r.type = op_type(c->op, &x[0], &x[1], wide, &r.in);
-            if (v) v[out->n] = (tra_typed_insn){c->op, c->d, r.in, r.type, source_of(&x[0]), source_of(&x[1])};
+            if (v) v[out->n] = (tra_typed_insn){c->op, c->d, r.in, r.type, source_of(&x[0]), source_of(&x[1]), i};
             out->n++;
         }
         regs[c->d] = last = r;
@@ -135,7 +135,8 @@ void tra_code_type(const tra_code *code, int nargs, const tra_dtype *arg, bool w
     out->type = literal_type(last.number, all);
     if (v) {
         tra_source number = source_of(&last);
-        v[out->n] = (tra_typed_insn){TRA_S_CONST, last.at, tra_strip_type(out->type), out->type, number, number};
+        v[out->n] =
+            (tra_typed_insn){TRA_S_CONST, last.at, tra_strip_type(out->type), out->type, number, number, code->n - 1};
     }
     out->n++;
 }

@@ -73,7 +73,8 @@ static tra_status emit_cell(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e)
     if (st->agg && !st->op->what.partial) {
         tra_cell out = tra_cell_new(&st->op->type, c->ordinal, c->result ? c->result->ptr : b->ptr);
         /* of the scratch only a composed map needs any */
-        tra_cell_finish(st->agg, st->op->what.term, &c->state, &out, w->scratch);
+        tra_cell state = {.sparse = out.sparse, .array = c->state};
+        tra_cell_finish(st->agg, st->op->what.term, &state, &out, w->scratch);
         TRA_TRY(tra_op_fits(st->op, &st->op->type, c->ordinal, e));
         if (c->result) {
             tra_block_free(st->site->pool, b);
@@ -107,7 +108,7 @@ static tra_status add_term(tra_joinagg *st, tra_array *sum, const tra_unit_input
             tra_kernel_tile_zero(st->join, sum, tile);
             first = false;
         }
-        tra_cell_fma(st->join, &l->cell, &r->cell, sum, tile, first);
+        tra_cell_fma(st->join, &l->cell, &r->cell, sum, tile, first, scratch + st->kernel_at);
         return TRA_OK;
     }
     if (st->join && !st->agg) {

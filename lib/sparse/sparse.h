@@ -10,7 +10,114 @@
 #ifndef TRA_SPARSE_H
 #define TRA_SPARSE_H
 
-#include "../kernel/kernel.h"
+#include "../kernel/kernel_int.h"
 #include "../relation/rows.h"
+
+/* ---- cells of either holding (access.c) --------------------------------------------------------------------- */
+
+static inline int64_t tra_last_extent(const tra_dims *ext) { return ext->n ? ext->v[ext->n - 1] : 1; }
+
+/* Is element i of an array of that type not 0? */
+static inline bool tra_not_zero(const void *data, tra_dtype t, int64_t i) {
+    switch (t) {
+#define X(name, text, type, ...)                                                                                       \
+    case TRA_##name: return ((const type *)data)[i] != 0;
+        TRA_DTYPES(X)
+#undef X
+    }
+    return false;
+}
+
+/* The first row that is there of those from number `row` on: its place, v->nrows if there is none. */
+int64_t tra_rows_from(const tra_rows_view *v, int64_t row);
+/* The first entry of place r whose column is not below this one. */
+int64_t tra_rows_entry(const tra_rows_view *v, int64_t r, int64_t column);
+
+/* A cell read row by row, however it is held: dense ones have all rows and columns. */
+typedef struct tra_reader {
+    const tra_cell *cell;
+    bool dense;
+    tra_rows_view v;       /* not dense */
+    int64_t columns, rows; /* of its box */
+} tra_reader;
+tra_reader tra_read_cell(const tra_cell *c);
+/* Its row `number` as entries: columns (NULL: 0, 1, 2, ...), and the place of the first value among all. Returns how
+ * many there are. */
+static inline int64_t tra_read_row(const tra_reader *r, int64_t number, const uint32_t **column, int64_t *first) {
+    if (r->dense) return *column = NULL, *first = number * r->columns, r->columns;
+    int64_t i = tra_rows_from(&r->v, number);
+    if (i == r->v.nrows || r->v.row[i] != number) return 0;
+    *column = r->v.column + r->v.begin[i];
+    *first = r->v.begin[i];
+    return r->v.begin[i + 1] - r->v.begin[i];
+}
+static inline const void *tra_read_values(const tra_reader *r) { return r->dense ? r->cell->array.data : r->v.value; }
+
+/* Where a row begins in an array of these strides, in elements. */
+static inline int64_t tra_row_offset(const tra_dims *ext, int64_t row, const int64_t *stride) {
+    int64_t at = 0;
+    if (ext->n == 2) return row * stride[0];
+    for (int d = ext->n - 2; d >= 0; d--) {
+        at += row % ext->v[d] * stride[d];
+        row /= ext->v[d];
+    }
+    return at;
+}
+
+/* The n elements from column `from` on of a row of entries (as tra_read_row gave them), as type `to` of strips; those
+ * that are no entries are 0. *at: the entry to begin with, then the one after. n <= TRA_STRIP. */
+void tra_row_strip(const uint32_t *column, int64_t count, const void *value, tra_dtype t, int64_t first, int64_t from,
+                   int64_t n, tra_dtype to, void *buf, int64_t *at);
+
+/* Element k as number i of a strip of type `to`. */
+static inline void tra_pick(void *strip, int64_t i, tra_dtype to, const void *data, tra_dtype t, int64_t k) {
+    if (to == TRA_F64)
+        ((double *)strip)[i] = t == TRA_F64 ? ((const double *)data)[k] : tra_get(data, t, k);
+    else if (to == TRA_F32)
+        ((float *)strip)[i] = t == TRA_F32 ? ((const float *)data)[k] : (float)tra_get(data, t, k);
+    else
+        ((int64_t *)strip)[i] = t == TRA_I64   ? ((const int64_t *)data)[k]
+                                : t == TRA_I32 ? ((const int32_t *)data)[k]
+                                               : ((const uint8_t *)data)[k];
+}
+
+/* Of a strip of values of the result's type that stand at these columns of a row, those that are not 0 become entries
+ * (to NULL: are counted only). Returns how many. */
+int64_t tra_rows_put_strip(tra_rows_maker *to, tra_dtype t, int64_t row, const uint32_t *column, const void *value,
+                           int64_t n);
+/* The place for the value of the next entry: as tra_rows_next, but no row is opened before it has one. */
+static inline void *tra_rows_put(tra_rows_maker *m, int64_t row, uint32_t column) {
+    if (m->v.nrows == 0 || m->v.row[m->v.nrows - 1] != row) tra_rows_open(m, row);
+    return tra_rows_next(m, column);
+}
+
+/* The array of a cell: its own, or made in room. */
+tra_array tra_dense_of(const tra_cell *c, void *room);
+/* A dense array as rows. */
+int64_t tra_rows_bytes_of(const tra_array *a);
+void tra_rows_fill(const tra_array *a, tra_cell *out);
+
+/* ---- kernels ------------------------------------------------------------------------------------------------- */
+
+/* By making arrays dense in scratch: what no other file here has a better way for. */
+int64_t tra_slow_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
+                         const tra_type *b, const tra_dims *ext_b, const tra_layout *out);
+int64_t tra_slow_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, bool count, void *scratch);
+int64_t tra_slow_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
+                      void *scratch);
+void tra_slow_fma(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first,
+                  void *scratch);
+int64_t tra_slow_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, bool count,
+                        void *scratch);
+
+/* fold.c */
+void tra_rows_fold(const tra_kernel *agg, tra_array *state, const tra_cell *in, const tra_agg_at *at);
+/* merge.c */
+int64_t tra_rows_merge_bytes(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, const tra_cell *out);
+void tra_rows_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
+/* gather.c */
+int64_t tra_rows_gather_bytes(tra_cell_piece *p, int64_t n, const tra_cell *out);
+void tra_rows_gather(tra_cell_piece *p, int64_t n, tra_cell *out);
+void tra_rows_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);
 
 #endif

@@ -90,7 +90,9 @@ static void join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_
     put(out, &z);
 }
 
-static void fma_(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first) {
+static void fma_(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first,
+                 void *scratch) {
+    (void)scratch;
     tra_array x = dense_of(a), y = dense_of(b);
     tra_kernel_fma(k, &x, &y, acc, tile, first);
     free(x.data);
@@ -103,9 +105,9 @@ static void fold(const tra_kernel *agg, tra_array *state, const tra_cell *in, co
     free(x.data);
 }
 
-static void finish(const tra_kernel *agg, tra_dtype in, const tra_array *state, tra_cell *out, void *scratch) {
+static void finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch) {
     tra_array x = empty_of(out);
-    tra_agg_finish(agg, in, state, &x, scratch);
+    tra_agg_finish(agg, in, &state->array, &x, scratch);
     put(out, &x);
 }
 

@@ -1,0 +1,189 @@
+/* annihilate.c - the one rule of values (man tra-storage.5): in a product or quotient a factor or dividend of sparse
+ * type that is 0 makes the result 0, also against NaN and infinity. And which results are of sparse type. */
+#include "kernel_int.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- types -------------------------------------------------------------------------------------------------- */
+
+/* What is known of an operand of an instruction. */
+typedef struct known {
+    bool reads;  /* an argument, */
+    bool all;    /* and none but those of sparse type */
+    bool sparse; /* is of sparse type */
+    double zero; /* `all`: its value where all arguments are 0 */
+} known;
+
+static bool annihilates(tra_scalar_op op, const known *x, const known *y) {
+    return (op == TRA_S_MUL && (x->sparse || y->sparse)) || (op == TRA_S_DIV && x->sparse);
+}
+
+static double at_zero(const tra_insn *c, const known *x, const known *y) {
+    if (c->op == TRA_S_CONST) return c->value;
+    if (c->op == TRA_S_ARG) return x->zero;
+    const tra_scalar a = {.op = TRA_S_CONST, .value = x->zero}, b = {.op = TRA_S_CONST, .value = y->zero};
+    bool two = tra_scalar_arity(c->op) == 2;
+    return annihilates(c->op, x, y) ? 0
+                                    : tra_scalar_eval(&(tra_scalar){.op = c->op, .a = &a, .b = two ? &b : NULL}, NULL);
+}
+
+/* Does it annihilate anything but what is 0 by itself? A number that is finite it does not. */
+static bool may_meet(const known *other) { return other->reads || !isfinite(other->zero); }
+
+bool tra_code_sparse(const tra_code *code, const bool *sparse, uint8_t *kill, bool *any) {
+    known regs[TRA_MAXREGS], r = {.reads = false};
+    if (any) *any = false;
+    for (int i = 0; i < code->n; i++) {
+        const tra_insn *c = &code->v[i];
+        known x[2] = {{.all = true}, {.all = true}};
+        const int at[2] = {c->a, c->b};
+        for (int o = 0; o < tra_scalar_arity(c->op) || (c->op == TRA_S_ARG && o == 0); o++)
+            x[o] = at[o] < 0 ? (known){true, sparse[~at[o]], sparse[~at[o]], 0} : regs[at[o]];
+        r = (known){.reads = x[0].reads || x[1].reads, .all = x[0].all && x[1].all};
+        r.zero = at_zero(c, &x[0], &x[1]);
+        r.sparse = annihilates(c->op, &x[0], &x[1]) || (r.reads && r.all && r.zero == 0);
+        if (kill) {
+            kill[i] = 0;
+            if ((c->op == TRA_S_MUL || c->op == TRA_S_DIV) && x[0].sparse && (c->op == TRA_S_DIV || may_meet(&x[1])))
+                kill[i] |= 1;
+            if (c->op == TRA_S_MUL && x[1].sparse && may_meet(&x[0])) kill[i] |= 2;
+            if (any) *any = *any || kill[i];
+        }
+        regs[c->d] = r;
+    }
+    return r.sparse;
+}
+
+bool tra_step_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b) {
+    const bool arg[2] = {a, use == TRA_USE_JOIN ? b : a};
+    switch (k->cls) {
+    case TRA_K_SCALAR:
+    case TRA_K_ALIGNED: return tra_code_sparse(k->code, arg, NULL, NULL);
+    case TRA_K_EINSUM: return k->nin == 2 ? a || b : a;
+    case TRA_K_OUTER: return a || b;
+    case TRA_K_TRANSPOSE:
+    case TRA_K_DIAG:
+    case TRA_K_ROW:
+    case TRA_K_COL:
+    case TRA_K_FOLD: return a;
+    case TRA_K_SOFTMAX:
+    case TRA_K_INDEX: return false;
+    case TRA_K_THEN: break;
+    }
+    assert(!"one step");
+    return false;
+}
+
+bool tra_kernel_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b) {
+    const tra_kernel *const *steps;
+    int n = tra_steps(k, &steps, &k);
+    bool sparse = tra_step_sparse(steps[0], use, a, b);
+    for (int i = 1; i < n; i++) sparse = tra_step_sparse(steps[i], TRA_USE_MAP, sparse, false);
+    return sparse;
+}
+
+/* ---- element by element ------------------------------------------------------------------------------------- */
+
+/* d[i] = 0 where x[i] is. */
+static void clear_where_zero(tra_dtype t, void *d, const void *x, int64_t n) {
+#define CLEAR(type)                                                                                                    \
+    for (int64_t i = 0; i < n; i++) ((type *)d)[i] = ((const type *)x)[i] == 0 ? (type)0 : ((type *)d)[i];
+    switch (t) {
+    case TRA_F64: CLEAR(double) return;
+    case TRA_F32: CLEAR(float) return;
+    case TRA_I64: CLEAR(int64_t) return;
+    case TRA_I32:
+    case TRA_BOOL: break;
+    }
+#undef CLEAR
+    assert(!"a type in which is computed");
+}
+
+void tra_strip_kill(tra_dtype t, tra_scalar_op op, void *d, const void *a, const void *b, double value, int64_t n,
+                    int kill) {
+    double own[2][TRA_STRIP];
+    assert(n <= TRA_STRIP);
+    size_t bytes = (size_t)n * tra_dtype_size(t);
+    if (kill & 1) memcpy(own[0], a, bytes); /* d may be where they are */
+    if (kill & 2) memcpy(own[1], b, bytes);
+    tra_strip(t)(op, d, a, b, value, n);
+    for (int o = 0; o < 2; o++)
+        if (kill & (1 << o)) clear_where_zero(t, d, own[o], n);
+}
+
+static void fold_f64(tra_scalar_op op, void *d, const void *a, const void *b, double value, int64_t n) {
+    if (op == TRA_S_MUL)
+        tra_strip_kill(TRA_F64, op, d, a, b, value, n, 3);
+    else
+        tra_strip(TRA_F64)(op, d, a, b, value, n);
+}
+
+static void fold_f32(tra_scalar_op op, void *d, const void *a, const void *b, double value, int64_t n) {
+    if (op == TRA_S_MUL)
+        tra_strip_kill(TRA_F32, op, d, a, b, value, n, 3);
+    else
+        tra_strip(TRA_F32)(op, d, a, b, value, n);
+}
+
+tra_strip_fn *tra_strip_fold(tra_dtype t, tra_scalar_op fold, bool sparse) {
+    if (!sparse || fold != TRA_S_MUL || !tra_dtype_is_float(t)) return tra_strip(t);
+    return t == TRA_F32 ? fold_f32 : fold_f64;
+}
+
+/* ---- products ----------------------------------------------------------------------------------------------- */
+
+bool tra_finite(const void *v, tra_dtype t, int64_t n) {
+    enum { PART = 4096 };
+    for (int64_t i = 0; i < n; i += PART) {
+        int64_t end = tra_min64(n, i + PART);
+        double sum = 0; /* x * 0 is 0, or NaN where x is not finite */
+        if (t == TRA_F64) {
+            const double *x = v;
+            uint64_t beyond = 0;
+            for (int64_t j = i; j < end; j++) beyond |= (uint64_t) !(fabs(x[j]) <= 0x1.fffffffffffffp1023);
+            sum = (double)beyond;
+        } else if (t == TRA_F32) {
+            const float *x = v;
+            uint32_t beyond = 0;
+            for (int64_t j = i; j < end; j++) beyond |= (uint32_t) !(fabsf(x[j]) <= 0x1.fffffep127f);
+            sum = beyond;
+        }
+        if (sum != 0) return false;
+    }
+    return true;
+}
+
+bool tra_product_careful(const tra_array *a, const tra_array *b, const bool *sparse) {
+    return (sparse[0] && !tra_finite(b->data, b->dtype, tra_elements(&b->ext))) ||
+           (sparse[1] && !tra_finite(a->data, a->dtype, tra_elements(&a->ext)));
+}
+
+static bool empty(const tra_nest *nest) {
+    for (int i = 0; i < nest->n; i++)
+        if (nest->v[i].n == 0) return true;
+    return false;
+}
+
+void tra_product_slow(const tra_nest *kept, const tra_nest *summed, const tra_array *a, const tra_array *b,
+                      const bool *sparse, const tra_array *out, const int64_t *at, bool add) {
+    tra_nest outer, inner;
+    int64_t off[3], in[3] = {0};
+    if (empty(kept)) return;
+    outer.n = inner.n = 0;
+    tra_nest_append(&outer, kept);
+    tra_nest_append(&inner, summed);
+    memcpy(off, at, sizeof off);
+    do {
+        double sum = add ? tra_get(out->data, out->dtype, off[2]) : 0;
+        bool none = empty(&inner);
+        while (!none) {
+            double x = tra_get(a->data, a->dtype, off[0] + in[0]), y = tra_get(b->data, b->dtype, off[1] + in[1]);
+            bool zero = (sparse[0] && x == 0) || (sparse[1] && y == 0);
+            if (!zero) sum += x * y;
+            none = !tra_nest_next(&inner, in);
+        }
+        tra_store(out->data, out->dtype, off[2], 1, &sum, TRA_F64, 1);
+    } while (!tra_cancelled() && tra_nest_next(&outer, off));
+}

@@ -1,0 +1,146 @@
+/* access.c - cells read and written row by row, however they are held. */
+#include "sparse.h"
+
+#include <assert.h>
+#include <string.h>
+
+int64_t tra_rows_from(const tra_rows_view *v, int64_t row) {
+    int64_t from = 0, to = v->nrows;
+    if (to > 0 && v->row[to - 1] == to - 1) return row < 0 ? 0 : tra_min64(row, to); /* all are there */
+    while (from < to) {
+        int64_t mid = from + (to - from) / 2;
+        if (v->row[mid] < row)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
+int64_t tra_rows_entry(const tra_rows_view *v, int64_t r, int64_t column) {
+    int64_t from = v->begin[r], to = v->begin[r + 1];
+    while (from < to) {
+        int64_t mid = from + (to - from) / 2;
+        if (v->column[mid] < column)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
+tra_reader tra_read_cell(const tra_cell *c) {
+    tra_reader r = {.cell = c, .dense = !c->layout, .columns = tra_last_extent(&c->array.ext)};
+    r.rows = tra_rows_box(&c->array.ext);
+    if (c->layout) r.v = tra_rows_of(c);
+    return r;
+}
+
+void tra_row_strip(const uint32_t *column, int64_t count, const void *value, tra_dtype t, int64_t first, int64_t from,
+                   int64_t n, tra_dtype to, void *buf, int64_t *at) {
+    if (!column) { /* a dense row */
+        const void *got = tra_load(value, t, first + from, 1, n, to, buf);
+        if (got != buf) memcpy(buf, got, (size_t)n * tra_dtype_size(to));
+        return;
+    }
+    double own[TRA_STRIP];
+    int64_t begin = *at, end = begin;
+    while (end < count && column[end] < from + n) end++;
+    *at = end;
+    memset(buf, 0, (size_t)n * tra_dtype_size(to));
+    const void *got = tra_load(value, t, first + begin, 1, end - begin, to, own);
+    if (tra_dtype_size(to) == 8)
+        for (int64_t i = begin; i < end; i++) ((uint64_t *)buf)[column[i] - from] = ((const uint64_t *)got)[i - begin];
+    else
+        for (int64_t i = begin; i < end; i++) ((uint32_t *)buf)[column[i] - from] = ((const uint32_t *)got)[i - begin];
+}
+
+/* ---- dense arrays and rows ---------------------------------------------------------------------------------- */
+
+tra_array tra_dense_of(const tra_cell *c, void *room) {
+    tra_array a = c->array;
+    if (!c->layout) return a;
+    a.data = room;
+    memset(room, 0, tra_array_bytes(&a));
+    tra_rows_view v = tra_rows_of(c);
+    int64_t columns = tra_last_extent(&a.ext);
+#define SCATTER(type)                                                                                                  \
+    for (int64_t r = 0; r < v.nrows; r++) {                                                                            \
+        type *to = (type *)room + v.row[r] * columns;                                                                  \
+        for (int64_t k = v.begin[r]; k < v.begin[r + 1]; k++) to[v.column[k]] = ((const type *)v.value)[k];            \
+    }
+    switch (a.dtype) {
+#define X(name, text, type, ...)                                                                                       \
+    case TRA_##name: SCATTER(type) break;
+        TRA_DTYPES(X)
+#undef X
+    }
+#undef SCATTER
+    return a;
+}
+
+/* Entries of a row of a dense array. */
+static int64_t count_row(const tra_array *a, int64_t at, int64_t n) {
+    int64_t count = 0;
+    switch (a->dtype) {
+#define X(name, text, type, ...)                                                                                       \
+    case TRA_##name:                                                                                                   \
+        for (int64_t i = 0; i < n; i++) count += ((const type *)a->data)[at + i] != 0;                                 \
+        break;
+        TRA_DTYPES(X)
+#undef X
+    }
+    return count;
+}
+
+static void count(const tra_array *a, int64_t *nrows, int64_t *n) {
+    int64_t columns = tra_last_extent(&a->ext), rows = columns ? tra_rows_box(&a->ext) : 0;
+    *nrows = *n = 0;
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t here = count_row(a, r * columns, columns);
+        *nrows += here > 0;
+        *n += here;
+    }
+}
+
+int64_t tra_rows_bytes_of(const tra_array *a) {
+    int64_t nrows, n;
+    count(a, &nrows, &n);
+    return tra_rows_room(a->dtype, nrows, n);
+}
+
+void tra_rows_fill(const tra_array *a, tra_cell *out) {
+    int64_t columns = tra_last_extent(&a->ext), rows = columns ? tra_rows_box(&a->ext) : 0, nrows, n;
+    size_t size = tra_dtype_size(a->dtype);
+    assert(a->dtype == out->array.dtype);
+    count(a, &nrows, &n);
+    tra_rows_maker m = tra_rows_make(out, nrows, n);
+    for (int64_t r = 0; r < rows; r++) {
+        if (count_row(a, r * columns, columns) == 0) continue;
+        tra_rows_open(&m, r);
+        for (int64_t c = 0; c < columns; c++)
+            if (tra_not_zero(a->data, a->dtype, r * columns + c))
+                memcpy(tra_rows_next(&m, (uint32_t)c), (const char *)a->data + (size_t)(r * columns + c) * size, size);
+        tra_rows_close(&m);
+    }
+    tra_rows_made(&m);
+}
+
+int64_t tra_rows_put_strip(tra_rows_maker *to, tra_dtype t, int64_t row, const uint32_t *column, const void *value,
+                           int64_t n) {
+    int64_t count = 0;
+#define PUT(type)                                                                                                      \
+    for (int64_t i = 0; i < n; i++) {                                                                                  \
+        if (((const type *)value)[i] == 0) continue;                                                                   \
+        count++;                                                                                                       \
+        if (to) *(type *)tra_rows_put(to, row, column[i]) = ((const type *)value)[i];                                  \
+    }
+    switch (t) {
+#define X(name, text, type, ...)                                                                                       \
+    case TRA_##name: PUT(type) break;
+        TRA_DTYPES(X)
+#undef X
+    }
+#undef PUT
+    return count;
+}
