@@ -11,9 +11,9 @@
 /* What is known of an operand of an instruction. */
 typedef struct known {
     bool reads;  /* an argument, */
-    bool all;    /* and none but those of sparse type */
+    bool all;    /* and none but those of sparse type, or what is of sparse type itself */
     bool sparse; /* is of sparse type */
-    double zero; /* `all`: its value where all arguments are 0 */
+    double zero; /* `all`: its value where all of these are 0 */
 } known;
 
 static bool annihilates(tra_scalar_op op, const known *x, const known *y) {
@@ -44,6 +44,7 @@ bool tra_code_sparse(const tra_code *code, const bool *sparse, uint8_t *kill, bo
         r = (known){.reads = x[0].reads || x[1].reads, .all = x[0].all && x[1].all};
         r.zero = at_zero(c, &x[0], &x[1]);
         r.sparse = annihilates(c->op, &x[0], &x[1]) || (r.reads && r.all && r.zero == 0);
+        if (r.sparse) r.all = true, r.zero = 0; /* an operand of sparse type as any other */
         if (kill) {
             kill[i] = 0;
             if ((c->op == TRA_S_MUL || c->op == TRA_S_DIV) && x[0].sparse && (c->op == TRA_S_DIV || may_meet(&x[1])))

@@ -179,6 +179,27 @@ bool tra_kernel_needs_tensor(const tra_kernel *k); /* minindex, maxindex */
  * sparse type that is 0 where all of them are, by parts; moves and folds of them are, minindex and maxindex are not. */
 bool tra_kernel_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b);
 
+/* ---- entries ------------------------------------------------------------------------------------------------- */
+
+/* Is an element-wise expression sparse by type (man tra-storage.5), its arguments being so as `arg` says? */
+bool tra_scalar_sparse(const tra_scalar *s, const bool *arg);
+
+/* What is known of the entries of a kernel's operand, or of its result. */
+typedef struct tra_filled {
+    bool sparse;   /* by type */
+    double share;  /* of the elements, that are entries: an estimate; 1 of what is dense */
+    int64_t bound; /* entries, at most; INT64_MAX: no more is known than the extents */
+    double work;   /* of a result: the share of a dense kernel's operations that its entries take, an estimate */
+} tra_filled;
+/* Of the results for operands of these extents, whose places are taken for independent of each other. The bound holds
+ * for one array, or pair of arrays, and for several together where those of the operands count an array once for each
+ * pair that it is in. */
+tra_filled tra_kernel_filled1(const tra_kernel *k, const tra_dims *ext, const tra_filled *in);
+tra_filled tra_kernel_filled2(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled in[2]);
+/* Of an aggregation of so many arrays of these extents a group. covered: no cell of a result is left to the padding. */
+tra_filled tra_kernel_filled_agg(const tra_kernel *k, const tra_dims *ext, double terms, bool covered,
+                                 const tra_filled *in);
+
 /* ---- execution ---------------------------------------------------------------------------------------------- */
 
 /* All run on one thread, on arrays whose shapes were checked above and whose types are those of tra_kernel_dtype, write

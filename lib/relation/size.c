@@ -87,14 +87,16 @@ typedef struct layout_bytes {
     tra_size all, largest, any;
 } layout_bytes;
 
-/* Those of all together have no more entries than all.bound, which may be less than what each may have. */
+/* Those of all together have no more entries than all.bound, which may be less than what each may have: what blocks
+ * take without entries, with what lies between their parts, and what all entries take where each is in a row of its
+ * own. */
 static int64_t bound_of_all(const tra_type *t, tra_size each) {
-    const tra_dims *ext = &t->cat->bound;
-    int64_t n;
-    if (!t->entries || !tra_dims_product(ext, &n)) return each.bound;
-    int64_t none = t->layout->bytes(t, ext, tra_size_exactly(0), 0).bound;
-    int64_t filled = t->layout->bytes(t, ext, tra_size_exactly(tra_min64(n, t->entries->all.bound)), -1).bound;
-    return tra_min64(each.bound, tra_add_most(tra_mul_most(t->cat->n, none), filled));
+    static const tra_dims any = {.n = 2, .v = {TRA_SIZE_MOST, 1}};
+    if (!t->entries) return each.bound;
+    int64_t none = t->layout->bytes(t, &t->cat->bound, tra_size_exactly(0), 0).bound;
+    int64_t between = tra_add_most(none, (int64_t)t->layout->nparts * TRA_CELL_ALIGN);
+    int64_t filled = t->layout->bytes(t, &any, tra_size_exactly(t->entries->all.bound), -1).bound;
+    return tra_min64(each.bound, tra_add_most(tra_mul_most(t->cat->n, between), filled));
 }
 
 static layout_bytes by_layout(const tra_type *t, int64_t elements) {

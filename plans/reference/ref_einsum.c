@@ -18,7 +18,7 @@ static tra_status read_refs(const tra_einsum *s, const tra_ref_rel *const *v, tr
             return tra_fail(e, TRA_INTERNAL, "a reference is a tensor of %s, its labels say %s",
                             tra_shape_text(&whole[i].ext, has), tra_shape_text(&ext, want));
         }
-        args[i] = (ref_value){.t = x->dtype};
+        args[i] = ref_element(x->dtype, x->sparse);
     }
     return TRA_OK;
 }
@@ -29,7 +29,8 @@ tra_status ref_einsum(const tra_einsum *s, const tra_ref_rel *const *v, tra_aren
     bool sums = s->nlabels > s->nout && (s->fold == TRA_S_ADD || s->fold == TRA_S_MUL);
     ref_fit fit = {.wide = sums}, none = fit;
     TRA_TRY(read_refs(s, v, a, whole, args, e));
-    tra_dtype one = ref_scalar(s->expr, s->nrefs, args, &none).t;
+    ref_value first = ref_scalar(s->expr, s->nrefs, args, &none);
+    tra_dtype one = first.t;
     bool reduces = s->nlabels > s->nout, whole_numbers = false;
     for (int i = 0; i < s->nrefs; i++) whole_numbers = whole_numbers || !ref_is_float(args[i].t);
     tra_dims ext = {.n = s->nout}, block = {.n = s->nout};
@@ -38,10 +39,11 @@ tra_status ref_einsum(const tra_einsum *s, const tra_ref_rel *const *v, tra_aren
         block.v[d] = s->block[s->out[d]];
     }
     ref_array result = ref_array_new(a, &ext);
+    result.sparse = first.sparse;
     int64_t n = ref_count(&ext);
     ref_sum *sum = tra_news(a, ref_sum, n);
     ref_num *size = tra_news(a, ref_num, n); /* of what any order of products and sums may make */
-    for (int64_t i = 0; i < n; i++) sum[i] = ref_sum_begin(s->fold, one);
+    for (int64_t i = 0; i < n; i++) sum[i] = ref_sum_begin(s->fold, one, first.sparse);
     int64_t at[TRA_MAXLABELS] = {0}, total = 1;
     for (int l = 0; l < s->nlabels; l++) total *= s->extent[l];
     for (int64_t i = 0; i < total; i++) {
@@ -67,7 +69,7 @@ tra_status ref_einsum(const tra_einsum *s, const tra_ref_rel *const *v, tra_aren
         fit.loose = fit.loose || (whole_numbers && size[i] > INT64_MAX);
     }
     TRA_TRY(ref_fits(&fit, e));
-    TRA_TRY(ref_in_blocks(&result, &block, reduces ? ref_sum_begin(s->fold, one).t : one, a, out, e));
+    TRA_TRY(ref_in_blocks(&result, &block, reduces ? ref_sum_begin(s->fold, one, false).t : one, a, out, e));
     out->loose = fit.loose;
     return TRA_OK;
 }

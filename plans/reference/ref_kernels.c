@@ -14,7 +14,7 @@ int64_t ref_count(const tra_dims *ext) {
 }
 
 ref_array ref_array_new(tra_arena *a, const tra_dims *ext) {
-    return (ref_array){*ext, tra_news(a, ref_num, ref_count(ext))};
+    return (ref_array){.ext = *ext, .data = tra_news(a, ref_num, ref_count(ext))};
 }
 
 bool ref_step(const tra_dims *ext, tra_dims *at) {
@@ -180,13 +180,17 @@ static tra_status einstein_eval(const char *text, const tra_scalar *expr, tra_sc
     bool reduces = n > oext.n;
     fit->wide = reduces && (fold == TRA_S_ADD || fold == TRA_S_MUL);
     ref_fit none = {.wide = fit->wide};
-    ref_value value[2] = {{.t = tx}, {.t = ty}};
-    tra_dtype one = expr ? ref_scalar(expr, s.operands, value, &none).t : tx;
-    if (!expr && y) one = ref_apply(TRA_S_MUL, value[0], value[1], &none).t;
-    *t = reduces ? ref_sum_begin(fold, one).t : one;
+    ref_value value[2] = {ref_element(tx, x->sparse), ref_element(ty, y && y->sparse)}, v = value[0];
+    if (expr)
+        v = ref_scalar(expr, s.operands, value, &none);
+    else if (y)
+        v = ref_apply(TRA_S_MUL, value[0], value[1], &none);
+    tra_dtype one = v.t;
+    out->sparse = v.sparse;
+    *t = reduces ? ref_sum_begin(fold, one, v.sparse).t : one;
     int64_t m = ref_count(&oext);
     ref_sum *sum = tra_news(a, ref_sum, m);
-    for (int64_t i = 0; i < m; i++) sum[i] = ref_sum_begin(fold, one);
+    for (int64_t i = 0; i < m; i++) sum[i] = ref_sum_begin(fold, one, out->sparse);
     bool empty = false;
     for (int l = 0; l < n; l++) empty = empty || ext[l] == 0;
     for (int l = 0; !empty && l >= 0;) {
@@ -195,7 +199,7 @@ static tra_status einstein_eval(const char *text, const tra_scalar *expr, tra_sc
             for (int d = 0; s.in[p][d]; d++) pos = pos * operand[p]->ext.v[d] + at[strchr(labels, s.in[p][d]) - labels];
             value[p].v = operand[p]->data[pos];
         }
-        ref_value v = value[0];
+        v = value[0];
         if (expr)
             v = ref_scalar(expr, s.operands, value, fit);
         else if (y)
@@ -247,7 +251,7 @@ static tra_status map_origin(const tra_kernel_desc *k, int rank, ref_origin *o, 
 
 /* The last dimension as rows of m elements. */
 static void softmax_row(const ref_num *x, ref_num *y, int64_t m) {
-    ref_sum top = ref_sum_begin(TRA_S_MAX, TRA_F64);
+    ref_sum top = ref_sum_begin(TRA_S_MAX, TRA_F64, false);
     double sum = 0;
     for (int64_t j = 0; j < m; j++) ref_sum_add(&top, x[j]);
     for (int64_t j = 0; j < m; j++) {
@@ -263,9 +267,9 @@ static void softmax_row(const ref_num *x, ref_num *y, int64_t m) {
 static void fold_lines(const tra_kernel_desc *k, tra_dtype tx, const ref_num *x, int64_t n, int64_t step, int64_t m,
                        int64_t by, ref_num *out, tra_dtype *t, ref_fit *fit) {
     tra_scalar_op fold = is(k, "rowmax") ? TRA_S_MAX : is(k, "rowmin") ? TRA_S_MIN : TRA_S_ADD;
-    *t = ref_sum_begin(fold, tx).t;
+    *t = ref_sum_begin(fold, tx, false).t; /* no product */
     for (int64_t i = 0; i < n; i++) {
-        ref_sum s = ref_sum_begin(fold, tx);
+        ref_sum s = ref_sum_begin(fold, tx, false);
         for (int64_t j = 0; j < m; j++) ref_sum_add(&s, x[i * step + j * by]);
         out[i] = ref_sum_end(&s, fit);
     }
@@ -278,13 +282,14 @@ static tra_status each_element(const tra_kernel_desc *k, tra_dtype tx, const ref
     bool known = k->name && find1(k->name, &op), scale = is(k, "scale");
     if (!known && !k->scalar && !scale) return tra_fail(e, TRA_PROGRAM, "%s is no kernel for transform", k->name);
     for (int64_t i = -1, n = ref_count(&x->ext); i < n; i++) { /* first for the type */
-        ref_value v = {.v = i < 0 ? 0 : x->data[i], .t = tx}, c = {.v = k->arg, .number = true};
+        ref_value v = ref_element(tx, x->sparse), c = {.v = k->arg, .number = true};
+        if (i >= 0) v.v = x->data[i];
         ref_fit none = {0}, *f = i < 0 ? &none : fit;
         ref_value r = known       ? ref_apply(op, v, v, f)
                       : k->scalar ? ref_scalar(k->scalar, 1, &v, f)
                                   : ref_apply(TRA_S_MUL, v, c, f);
         if (i < 0)
-            *t = r.t;
+            *t = r.t, out->sparse = r.sparse;
         else
             out->data[i] = r.v;
     }
@@ -300,6 +305,7 @@ static tra_status map_eval(const tra_kernel_desc *k, tra_dtype tx, const ref_arr
     for (int d = 0; d < o.n; d++) ext.v[d] = x->ext.v[o.from[d]];
     if (is(k, "diag")) ext.v[0] = tra_min64(x->ext.v[0], x->ext.v[1]);
     *out = ref_array_new(a, &ext);
+    out->sparse = x->sparse;
     *t = tx;
     int64_t n = ref_count(&ext), m = x->ext.n ? x->ext.v[x->ext.n - 1] : 1;
     if (is(k, "diag")) {
@@ -316,6 +322,7 @@ static tra_status map_eval(const tra_kernel_desc *k, tra_dtype tx, const ref_arr
         fold_lines(k, tx, x->data, n, 1, x->ext.v[0], n, out->data, t, fit);
     } else if (is(k, "softmax")) {
         *t = ref_real(tx);
+        out->sparse = false;
         for (int64_t i = 0; i < n; i += m) softmax_row(x->data + i, out->data + i, m);
     } else {
         return each_element(k, tx, x, out, t, fit, e);
@@ -408,7 +415,9 @@ static tra_status pair_eval(const char *name, tra_scalar_op op, const tra_scalar
     }
     *out = ref_array_new(a, &ext);
     ref_fit none = {0}; /* first for the type */
-    *t = s ? ref_scalar(s, 2, value, &none).t : ref_apply(op, value[0], value[1], &none).t;
+    ref_value one = s ? ref_scalar(s, 2, value, &none) : ref_apply(op, value[0], value[1], &none);
+    *t = one.t;
+    out->sparse = one.sparse;
     tra_dims at = {.n = ext.n}, ax = {.n = x->ext.n}, ay = {.n = y->ext.n};
     for (int64_t i = 0, n = ref_count(&ext); i < n; i++, ref_step(&ext, &at)) {
         for (int d = 0; d < ax.n; d++) ax.v[d] = x->ext.v[d] == 1 ? 0 : at.v[d + ext.n - ax.n];
@@ -454,7 +463,7 @@ tra_status ref_join_pair(const tra_kernel *k, tra_dtype tx, tra_dtype ty, const 
         bool stretch = true;
         tra_scalar_op op = TRA_S_ARG;
         bool known = ks[0].name && find2(ks[0].name, &stretch, &op);
-        ref_value value[2] = {{.t = tx}, {.t = ty}};
+        ref_value value[2] = {ref_element(tx, x->sparse), ref_element(ty, y->sparse)};
         if (!known && !ks[0].scalar) return tra_fail(e, TRA_PROGRAM, "%s is no kernel for join", ks[0].name);
         TRA_TRY(pair_eval(known ? ks[0].name : "the function", op, ks[0].scalar, stretch, value, ba, bb, x, y, a,
                           &first, t, fit, e));
@@ -515,10 +524,11 @@ static tra_status agg_fold(const tra_kernel_desc *k, tra_dtype tx, int64_t n, co
     for (int64_t i = 1; i < n; i++)
         for (int d = 0; d < ext.n; d++) ext.v[d] = tra_max64(ext.v[d], x[i].ext.v[d]);
     *out = ref_array_new(a, &ext);
-    *t = ref_sum_begin(op, tx).t;
+    *t = ref_sum_begin(op, tx, false).t;
+    out->sparse = x[0].sparse;
     int64_t m = ref_count(&ext);
     ref_sum *sum = tra_news(a, ref_sum, m);
-    for (int64_t j = 0; j < m; j++) sum[j] = ref_sum_begin(op, tx);
+    for (int64_t j = 0; j < m; j++) sum[j] = ref_sum_begin(op, tx, out->sparse);
     for (int64_t i = 0; i < n; i++) { /* what an array does not cover counts as the identity */
         tra_dims at = {.n = ext.n};
         for (int64_t j = 0, own = ref_count(&x[i].ext); j < own; j++, ref_step(&x[i].ext, &at))

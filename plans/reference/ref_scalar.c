@@ -149,7 +149,7 @@ static ref_value of_integers(tra_scalar_op op, tra_dtype t, huge a, huge b, ref_
     }
 }
 
-ref_value ref_apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit) {
+static ref_value apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit) {
     bool numbers = x.number && y.number;
     tra_dtype t = numbers ? TRA_F64 : common(x, y);
     switch (op) {
@@ -188,6 +188,24 @@ ref_value ref_apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit) {
     return r;
 }
 
+static bool alone(ref_value x) { return x.number || x.alone; }
+
+static ref_value at_zero(ref_value x) { return x.v = x.number ? x.v : x.zero, x; }
+
+ref_value ref_apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit) {
+    ref_value r = apply(op, x, y, fit);
+    ref_fit none = *fit;
+    bool annihilates = (op == TRA_S_MUL && (x.sparse || y.sparse)) || (op == TRA_S_DIV && x.sparse);
+    r.alone = !r.number && alone(x) && alone(y);
+    if (r.alone) r.zero = apply(op, at_zero(x), at_zero(y), &none).v;
+    r.sparse = annihilates || (r.alone && r.zero == 0);
+    if (r.sparse) r.alone = true, r.zero = 0;
+    if (annihilates && ((x.sparse && x.v == 0) || (op == TRA_S_MUL && y.sparse && y.v == 0))) r.v = 0;
+    return r;
+}
+
+ref_value ref_element(tra_dtype t, bool sparse) { return (ref_value){.t = t, .sparse = sparse, .alone = sparse}; }
+
 static ref_value eval(const tra_scalar *s, const ref_value *args, ref_fit *fit) {
     if (s->op == TRA_S_CONST) return (ref_value){.v = s->value, .number = true};
     if (s->op == TRA_S_ARG) return args[s->arg];
@@ -222,8 +240,8 @@ ref_num ref_magnitude(const tra_scalar *s, const ref_value *args) { return magni
 
 /* ---- folds -------------------------------------------------------------------------------------------------- */
 
-ref_sum ref_sum_begin(tra_scalar_op fold, tra_dtype t) {
-    ref_sum s = {.fold = fold, .t = fold == TRA_S_MAX || fold == TRA_S_MIN ? t : ref_summed(t)};
+ref_sum ref_sum_begin(tra_scalar_op fold, tra_dtype t, bool sparse) {
+    ref_sum s = {.fold = fold, .sparse = sparse, .t = fold == TRA_S_MAX || fold == TRA_S_MIN ? t : ref_summed(t)};
     bool real = ref_is_float(t);
     s.size = fold == TRA_S_MUL ? 1 : 0;
     switch (fold) {
@@ -238,6 +256,7 @@ ref_sum ref_sum_begin(tra_scalar_op fold, tra_dtype t) {
 void ref_sum_add(ref_sum *s, ref_num v) {
     if (ref_is_float(s->t)) {
         double a = s->real, b = (double)v;
+        s->zero = s->zero || (s->sparse && s->fold == TRA_S_MUL && b == 0);
         s->real = s->fold == TRA_S_ADD   ? a + b
                   : s->fold == TRA_S_MUL ? a * b
                   : s->fold == TRA_S_MAX ? greater(a, b)
@@ -259,7 +278,7 @@ void ref_sum_add(ref_sum *s, ref_num v) {
 }
 
 ref_num ref_sum_end(const ref_sum *s, ref_fit *fit) {
-    if (ref_is_float(s->t)) return s->real;
+    if (ref_is_float(s->t)) return s->zero ? 0 : s->real;
     fit->loose = fit->loose || s->size > INT64_MAX;
     if (s->zero) return 0;
     if (s->beyond) fit->over = true;

@@ -1,6 +1,8 @@
 /* reference.c - the reference evaluator's operators, and what runs them over a graph. */
 #include "reference_int.h"
 
+#include "../../lib/relation/rows.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -102,7 +104,9 @@ static tra_status finish(gather *g, const tra_dims *bound, tra_ref_rel *out, tra
     return TRA_OK;
 }
 
-static ref_array array_of(const tra_ref_tuple *t) { return (ref_array){t->ext, t->data}; }
+static ref_array array_of(const tra_ref_rel *x, const tra_ref_tuple *t) {
+    return (ref_array){t->ext, t->data, x->sparse};
+}
 
 static uint32_t bit(int key) { return 1u << key; }
 
@@ -178,13 +182,30 @@ static void set_element(tra_dtype t, void *data, int64_t i, ref_num v) {
     }
 }
 
+/* The elements of tuple i in a block as it was read: all, or the entries of an array that is 0 elsewhere. */
+static tra_status read_block(const tra_type *t, int64_t i, void *buf, ref_array *x, tra_err *e) {
+    if (!t->layout) {
+        for (int64_t j = 0, m = ref_count(&x->ext); j < m; j++) x->data[j] = element_of(t->dtype, buf, j);
+        return TRA_OK;
+    }
+    tra_cell cell;
+    TRA_TRY(tra_cell_of(t, i, buf, tra_type_bytes(t, i).bound, &cell, e));
+    TRA_TRY(tra_rows_check(&cell, e));
+    tra_rows_view v = tra_rows_of(&cell);
+    int64_t width = x->ext.n ? x->ext.v[x->ext.n - 1] : 1;
+    for (int64_t r = 0; r < v.nrows; r++)
+        for (int64_t k = v.begin[r]; k < v.begin[r + 1]; k++)
+            x->data[v.row[r] * width + v.column[k]] = element_of(t->dtype, v.value, k);
+    return TRA_OK;
+}
+
 static tra_status do_input(const tra_node *n, tra_arena *a, tra_ref_rel *out, tra_err *e) {
     if (!n->rel) return tra_fail(e, TRA_INPUT, "input %s is only declared: there is no data to compute with", n->name);
     const tra_type *t = tra_rel_type(n->rel);
     size_t need = tra_rel_scratch(n->rel);
     void *scratch = NULL, *buf = tra_malloc(tra_rel_room(n->rel) + 1);
     if (need) scratch = aligned_alloc(4096, (need + 4095) / 4096 * 4096);
-    *out = (tra_ref_rel){.k = t->cat->frontier.n, .r = t->cat->bound.n, .dtype = t->dtype};
+    *out = (tra_ref_rel){.k = t->cat->frontier.n, .r = t->cat->bound.n, .dtype = t->dtype, .sparse = t->sparse};
     memcpy(out->cut, t->cut, sizeof out->cut);
     gather g = {.a = a};
     tra_status s = need && !scratch ? tra_fail(e, TRA_RESOURCE, "no memory to read %s", n->path) : TRA_OK;
@@ -195,7 +216,7 @@ static tra_status do_input(const tra_node *n, tra_arena *a, tra_ref_rel *out, tr
         s = tra_rel_read(n->rel, i, buf, scratch, e);
         if (s != TRA_OK) break;
         ref_array x = ref_array_new(a, &ext);
-        for (int64_t j = 0, m = ref_count(&ext); j < m; j++) x.data[j] = element_of(t->dtype, buf, j);
+        s = read_block(t, i, buf, &x, e);
         add(&g, &key, x);
     }
     free(buf);
@@ -243,7 +264,9 @@ static tra_status do_join(const tra_node *n, const tra_ref_rel *x, const tra_ref
     ref_fit fit = {0}, none = {0};
     tra_dims ox = ones(x->r), oy = ones(y->r);
     ref_array p = ref_array_new(a, &ox), q = ref_array_new(a, &oy), z;
+    p.sparse = x->sparse, q.sparse = y->sparse;
     TRA_TRY(ref_join_pair(n->kernel, x->dtype, y->dtype, &ox, &oy, &p, &q, a, &z, &out->dtype, &none, e));
+    out->sparse = z.sparse;
     gather g = {.a = a};
     for (int64_t i = 0; i < x->n; i++)
         for (int64_t j = 0; j < y->n; j++) {
@@ -254,8 +277,8 @@ static tra_status do_join(const tra_node *n, const tra_ref_rel *x, const tra_ref
             tra_dims key = s->key;
             for (int d = 0; d < y->k; d++)
                 if (!joined(r, d)) key.v[key.n++] = t->key.v[d];
-            p = array_of(s);
-            q = array_of(t);
+            p = array_of(x, s);
+            q = array_of(y, t);
             TRA_TRY(tra_stop_check(e));
             TRA_TRY(ref_join_pair(n->kernel, x->dtype, y->dtype, &bx, &by, &p, &q, a, &z, &out->dtype, &fit, e));
             add(&g, &key, z);
@@ -293,7 +316,9 @@ static tra_status do_agg(const tra_node *n, const tra_ref_rel *x, tra_arena *a, 
     ref_fit fit = {0}, none = {0};
     tra_dims one = ones(x->r);
     ref_array p = ref_array_new(a, &one), z;
+    p.sparse = x->sparse;
     TRA_TRY(ref_agg_group(n->kernel, x->dtype, 1, &p, &(tra_dims){.n = x->r}, &one, a, &z, &out->dtype, &none, e));
+    out->sparse = z.sparse;
     gather g = {.a = a};
     bool *done = tra_news(a, bool, x->n);
     ref_array *member = tra_news(a, ref_array, x->n);
@@ -309,7 +334,7 @@ static tra_status do_agg(const tra_node *n, const tra_ref_rel *x, tra_arena *a, 
             if (!same) continue;
             done[j] = true;
             if (index) offset[m] = tensor_offset(&whole, &x->v[j].key);
-            member[m++] = array_of(&x->v[j]);
+            member[m++] = array_of(x, &x->v[j]);
         }
         TRA_TRY(tra_stop_check(e));
         TRA_TRY(ref_agg_group(n->kernel, x->dtype, m, member, offset, &whole.shape, a, &z, &out->dtype, &fit, e));
@@ -326,7 +351,7 @@ static tra_status do_agg(const tra_node *n, const tra_ref_rel *x, tra_arena *a, 
 
 static tra_status do_rekey(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
     const tra_keyfn *f = n->keyfn;
-    *out = (tra_ref_rel){.k = f->n, .r = x->r, .dtype = x->dtype};
+    *out = (tra_ref_rel){.k = f->n, .r = x->r, .dtype = x->dtype, .sparse = x->sparse};
     for (int d = 0; d < x->r; d++)
         for (int i = f->n - 1; i >= 0; i--)
             if (x->cut[d] && ref_key_vars(f->expr[i]) == x->cut[d]) out->cut[d] = bit(i);
@@ -339,19 +364,19 @@ static tra_status do_rekey(const tra_node *n, const tra_ref_rel *x, tra_arena *a
             if (key.v[d] < 0)
                 return tra_fail(e, TRA_PROGRAM, "a negative component for key %s", tra_key_text(&x->v[i].key, buf));
         }
-        add(&g, &key, array_of(&x->v[i]));
+        add(&g, &key, array_of(x, &x->v[i]));
     }
     return finish(&g, &x->bound, out, e);
 }
 
 static tra_status do_filter(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
-    *out = (tra_ref_rel){.k = x->k, .r = x->r, .dtype = x->dtype};
+    *out = (tra_ref_rel){.k = x->k, .r = x->r, .dtype = x->dtype, .sparse = x->sparse};
     memcpy(out->cut, x->cut, sizeof out->cut);
     gather g = {.a = a};
     for (int64_t i = 0; i < x->n; i++) {
         int64_t keep;
         TRA_TRY(ref_key(n->keyfn->expr[0], &x->v[i].key, &keep, e));
-        if (keep) add(&g, &x->v[i].key, array_of(&x->v[i]));
+        if (keep) add(&g, &x->v[i].key, array_of(x, &x->v[i]));
     }
     return finish(&g, &x->bound, out, e);
 }
@@ -366,10 +391,12 @@ static tra_status do_transform(const tra_node *n, const tra_ref_rel *x, tra_aren
     ref_fit fit = {0}, none = {0};
     tra_dims one = ones(x->r);
     ref_array p = ref_array_new(a, &one), z;
+    p.sparse = x->sparse;
     TRA_TRY(ref_map_one(n->kernel, x->dtype, &p, a, &z, &out->dtype, &none, e));
+    out->sparse = z.sparse;
     gather g = {.a = a};
     for (int64_t i = 0; i < x->n; i++) {
-        p = array_of(&x->v[i]);
+        p = array_of(x, &x->v[i]);
         TRA_TRY(ref_map_one(n->kernel, x->dtype, &p, a, &z, &out->dtype, &fit, e));
         if (z.data == p.data) { /* a relation's arrays are its own, since f32 is rounded in place */
             z = ref_array_new(a, &p.ext);
@@ -406,12 +433,12 @@ static void paste(ref_array *to, const tra_dims *at, const ref_array *x) {
 }
 
 static tra_status do_tile(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
-    *out = (tra_ref_rel){.k = x->k + 1, .r = x->r, .dtype = x->dtype};
+    *out = (tra_ref_rel){.k = x->k + 1, .r = x->r, .dtype = x->dtype, .sparse = x->sparse};
     memcpy(out->cut, x->cut, sizeof out->cut);
     out->cut[n->dim] |= bit(x->k);
     gather g = {.a = a};
     for (int64_t i = 0; i < x->n; i++) {
-        ref_array p = array_of(&x->v[i]);
+        ref_array p = array_of(x, &x->v[i]);
         for (int64_t at = 0, t = 0; at < p.ext.v[n->dim]; at += n->size, t++) {
             tra_dims key = x->v[i].key, from = {.n = x->r}, ext = p.ext;
             key.v[key.n++] = t;
@@ -456,7 +483,7 @@ static tra_status concat_group(const tra_node *n, const tra_ref_rel *x, int64_t 
     }
     ref_array z = ref_array_new(g->a, &ext);
     for (int64_t i = 0; i < m; i++) {
-        ref_array p = array_of(&x->v[member[i]]);
+        ref_array p = array_of(x, &x->v[member[i]]);
         paste(&z, &at, &p);
         at.v[n->dim] += p.ext.v[n->dim];
     }
@@ -465,7 +492,7 @@ static tra_status concat_group(const tra_node *n, const tra_ref_rel *x, int64_t 
 }
 
 static tra_status do_concat(const tra_node *n, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
-    *out = (tra_ref_rel){.k = x->k - 1, .r = x->r, .dtype = x->dtype};
+    *out = (tra_ref_rel){.k = x->k - 1, .r = x->r, .dtype = x->dtype, .sparse = x->sparse};
     for (int d = 0; d < x->r; d++) {
         uint32_t below = bit(n->keydim) - 1;
         out->cut[d] = (x->cut[d] & below) | (x->cut[d] >> 1 & ~below);
@@ -486,7 +513,7 @@ tra_status ref_assemble(const tra_ref_rel *x, tra_arena *a, ref_array *whole, tr
     *whole = ref_array_new(a, &t.shape);
     for (int64_t i = 0; i < x->n; i++) {
         tra_dims at = tensor_offset(&t, &x->v[i].key);
-        ref_array p = array_of(&x->v[i]);
+        ref_array p = array_of(x, &x->v[i]);
         paste(whole, &at, &p);
     }
     return TRA_OK;
@@ -495,7 +522,7 @@ tra_status ref_assemble(const tra_ref_rel *x, tra_arena *a, ref_array *whole, tr
 tra_status ref_in_blocks(const ref_array *whole, const tra_dims *block, tra_dtype t, tra_arena *a, tra_ref_rel *out,
                          tra_err *e) {
     int r = whole->ext.n;
-    *out = (tra_ref_rel){.k = r, .r = r, .dtype = t};
+    *out = (tra_ref_rel){.k = r, .r = r, .dtype = t, .sparse = whole->sparse};
     for (int d = 0; d < r; d++) out->cut[d] = bit(d);
     gather g = {.a = a};
     if (ref_count(&whole->ext) == 0) return finish(&g, NULL, out, e);
@@ -516,6 +543,7 @@ static tra_status do_repart(const tra_node *n, const tra_ref_rel *x, tra_arena *
     tra_dims none = {.n = x->r};
     ref_array whole = ref_array_new(a, &none); /* of rank 0 there is one element all the same */
     if (x->n) TRA_TRY(ref_assemble(x, a, &whole, e));
+    whole.sparse = x->sparse;
     return ref_in_blocks(&whole, &n->block, x->dtype, a, out, e);
 }
 
@@ -571,6 +599,9 @@ tra_status tra_reference_matches(const tra_ref_rel *r, const tra_type *type, tra
     if (r->dtype != type->dtype)
         return tra_fail(e, TRA_INTERNAL, "the result is %s, its type says %s", tra_dtype_name(r->dtype),
                         tra_dtype_name(type->dtype));
+    if (r->sparse != type->sparse)
+        return tra_fail(e, TRA_INTERNAL, "the result is %s by type, its type says otherwise",
+                        r->sparse ? "sparse" : "dense");
     if (r->n != type->cat->n)
         return tra_fail(e, TRA_INTERNAL, "the result has %" PRId64 " tuples, its type says %" PRId64, r->n,
                         type->cat->n);

@@ -25,6 +25,7 @@ typedef struct tra_ref_tuple {
 typedef struct tra_ref_rel {
     int k, r; /* key arity, rank */
     tra_dtype dtype;
+    bool sparse; /* by type: where it is 0 as a factor or dividend, so is the result, also against NaN and infinity */
     uint32_t cut[TRA_MAXDIM]; /* for each array dimension the set of key dimensions that cut it */
     tra_dims bound; /* the largest extents; where tuples may be missing, no less than what the operator makes of its
                        inputs' bounds: a tensor of which only clipped blocks are left keeps its block extents */

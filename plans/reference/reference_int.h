@@ -7,6 +7,7 @@
 typedef struct ref_array {
     tra_dims ext;
     ref_num *data;
+    bool sparse; /* of sparse type */
 } ref_array;
 ref_array ref_array_new(tra_arena *a, const tra_dims *ext); /* zeroed */
 int64_t ref_count(const tra_dims *ext);                     /* elements; 1 for rank 0 */
@@ -23,12 +24,17 @@ typedef struct ref_fit {
 } ref_fit;
 TRA_MUSTUSE tra_status ref_fits(const ref_fit *fit, tra_err *e); /* TRA_INPUT when something did not */
 
-/* An element of type t, or a number that the program writes. */
+/* An element of type t, or a number that the program writes. sparse: of sparse type, which a product with such a factor
+ * and a quotient of such a dividend are, and every other function of such values and numbers that is 0 where these are
+ * 0. `zero` is what it is there, if it is a function of such alone. */
 typedef struct ref_value {
     ref_num v;
     tra_dtype t;
-    bool number;
+    bool number, sparse;
+    bool alone;
+    ref_num zero;
 } ref_value;
+ref_value ref_element(tra_dtype t, bool sparse); /* a 0 */
 bool ref_is_float(tra_dtype t);
 tra_dtype ref_both(tra_dtype a, tra_dtype b);                                  /* the type that holds both */
 tra_dtype ref_summed(tra_dtype t);                                             /* of a sum or product over labels */
@@ -42,12 +48,13 @@ ref_num ref_magnitude(const tra_scalar *s, const ref_value *args);
 typedef struct ref_sum {
     tra_scalar_op fold;
     tra_dtype t;
+    bool sparse; /* a factor that is 0 annihilates */
     double real;
     __int128 sum;
     ref_num size; /* of all magnitudes */
     bool zero, beyond;
 } ref_sum;
-ref_sum ref_sum_begin(tra_scalar_op fold, tra_dtype t);
+ref_sum ref_sum_begin(tra_scalar_op fold, tra_dtype t, bool sparse);
 void ref_sum_add(ref_sum *s, ref_num v);
 ref_num ref_sum_end(const ref_sum *s, ref_fit *fit);
 
@@ -72,7 +79,7 @@ TRA_MUSTUSE tra_status ref_einsum(const tra_einsum *s, const tra_ref_rel *const 
  * stretch. */
 TRA_MUSTUSE tra_status ref_join_origin(const tra_kernel *k, const tra_dims *bound_a, const tra_dims *bound_b,
                                        ref_origin *out, tra_err *e);
-/* tx, ty: element types of the operands; *t gets the result's. */
+/* tx, ty: element types of the operands; *t gets the result's. out->sparse follows from the operands'. */
 TRA_MUSTUSE tra_status ref_join_pair(const tra_kernel *k, tra_dtype tx, tra_dtype ty, const tra_dims *bound_a,
                                      const tra_dims *bound_b, const ref_array *x, const ref_array *y, tra_arena *a,
                                      ref_array *out, tra_dtype *t, ref_fit *fit, tra_err *e);

@@ -33,6 +33,8 @@ bool tra_type_eq(const tra_type *a, const tra_type *b, const char **why) {
     if (!why) why = &unused;
     *why = "the element types differ";
     if (a->dtype != b->dtype) return false;
+    *why = "one is sparse by type, the other is not";
+    if (a->sparse != b->sparse) return false;
     *why = "the frontiers differ";
     if (!tra_dims_eq(&a->cat->frontier, &b->cat->frontier)) return false;
     *why = "the bounds differ";

@@ -100,6 +100,15 @@ static void set_join(finish *f, tra_op *o, const making *m) {
     set_work(o, tra_step_work(s, TRA_PLAN_JOIN, join, tra_place_intern(s, &pairs)));
 }
 
+/* How a result is held, whatever the type of its group says: what shows or moves the tuples of its input as that holds
+ * them, an output as it finds them, and sums that are yet to be completed densely. */
+static void hold(tra_plan *p, tra_op *o) {
+    if (o->what.partial || o->op == TRA_PLAN_MERGE)
+        tra_type_hold(p->arena, &o->type, NULL);
+    else if (o->op == TRA_PLAN_OUTPUT || tra_op_is(o->op, TRA_RENAMES | TRA_FORWARDS))
+        tra_type_hold(p->arena, &o->type, p->ops[o->in[0]].type.layout);
+}
+
 static void add_op(finish *f, int id) {
     search *s = f->s;
     const part *x = &f->v[id];
@@ -115,6 +124,7 @@ static void add_op(finish *f, int id) {
     else if (!tra_op_is(x->op, TRA_FORWARDS))
         o->what.name = n->name;
     o->what.partial = x->partial && x->op != TRA_PLAN_SHUF;
+    hold(f->plan, o);
     switch (x->op) {
     case TRA_PLAN_INPUT:
         o->what.path = n->path;

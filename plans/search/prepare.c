@@ -40,6 +40,7 @@ static tra_status summand_type(search *s, family *f, tra_err *e) {
     const tra_node *j = f->join ? &f->join->node : NULL;
     bool same = j && j->in[0]->type.dtype == j->in[1]->type.dtype;
     if (same && tra_kernel_fuses(j->kernel, local.kernel)) local.type.dtype = j->type.dtype;
+    local.type.layout = NULL; /* what sums are made in */
     f->summand = local.type;
     s->summands[f->x->node.id] = local.type;
     return TRA_OK;
@@ -95,6 +96,7 @@ static void set_memory(const search *s, family *f) {
     tra_op local = op, merge = {.op = TRA_PLAN_MERGE, .type = n->type, .what.agg = n->kernel}, alone = op;
     local.type = f->summand;
     local.what.partial = true;
+    merge.type.layout = NULL;
     alone.op = TRA_PLAN_AGG; /* of what the join made */
     alone.what.join = NULL;
     f->memory[0] = bytes_of(s, op, l, r);
@@ -340,11 +342,22 @@ static void find_wants(search *s) {
 
 /* ---- what costs the same ---------------------------------------------------------------------------------------- */
 
+static bool same_size(tra_size a, tra_size b) {
+    return a.expected == b.expected && a.bound == b.bound && a.exact == b.exact;
+}
+
+static bool types_alike(const tra_type *a, const tra_type *b) {
+    const tra_entries *x = a->entries, *y = b->entries;
+    if (!tra_type_eq(a, b, NULL) || a->layout != b->layout) return false;
+    if (x == y) return true;
+    return x && y && same_size(x->all, y->all) && x->most == y->most && x->of == y->of && x->rows == y->rows;
+}
+
 static bool is_alike(const tra_expr *x, const tra_expr *y) {
     if (x->node.op != y->node.op || (x->node.op != TRA_OP_INPUT && strcmp(x->text, y->text) != 0)) return false;
     for (int i = 0; i < 2 && x->node.in[i]; i++)
-        if (!tra_type_eq(&x->node.in[i]->type, &y->node.in[i]->type, NULL)) return false;
-    return tra_type_eq(&x->node.type, &y->node.type, NULL);
+        if (!types_alike(&x->node.in[i]->type, &y->node.in[i]->type)) return false;
+    return types_alike(&x->node.type, &y->node.type);
 }
 
 static uint64_t alike_hash(const tra_expr *x) {

@@ -120,6 +120,12 @@ void tra_graph_close(tra_graph *g); /* closes the inputs; the arena is the calle
  * Exposed for the rewrite rules, which type what they build. */
 TRA_MUSTUSE tra_status tra_node_type(tra_arena *a, tra_node *n, const char **warn, tra_err *e);
 
+/* The one rule of how a relation is held (tra_type.layout), by what is known of its entries: plans/tra/type_entries.c.
+ * Plans hold what only renames, filters or moves tuples as its input is held, whatever this says. */
+const tra_layout *tra_type_holding(const tra_type *t);
+/* Gives the type the layout; what its entries take is counted anew, in the arena. */
+void tra_type_hold(tra_arena *a, tra_type *t, const tra_layout *layout);
+
 /* "C: keys 2 <4,4>, f64 1000 x 1000, tensor 3500 x 3500" and the like, for check and explain --tra. */
 void tra_node_describe(const tra_node *n, tra_str *out);
 /* The operator as the language writes it: join(A, A, [1], [0], matmul). */

@@ -29,6 +29,10 @@ TRA_MUSTUSE tra_status tra_collision(const tra_node *n, const tra_dims *x, const
 /* Keys for which the predicate holds, found without walking a grid (type_filter.c). */
 TRA_MUSTUSE tra_status tra_type_filter(tra_arena *a, const tra_node *n, tra_catalog *out, tra_err *e);
 
+/* Which relations are sparse by type, what is known of their entries, how they are held (type_entries.c): fills these
+ * fields of n->type, of which all others are set. */
+void tra_type_entries_of(tra_arena *a, tra_node *n);
+
 /* Place in the result's key of each key dimension of R: the joined ones stand where L has them. */
 void tra_join_places(const tra_node *n, int *place);
 TRA_MUSTUSE tra_status tra_too_many(const tra_node *n, tra_err *e);

@@ -1,0 +1,196 @@
+/* entries.c - how many entries the results of kernels have: bounds that always hold, and estimates that take the places
+ * of entries for independent of each other. */
+#include "kernel_int.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- scalar expressions ------------------------------------------------------------------------------------------ */
+
+/* What is known of an expression by its form. */
+typedef struct known {
+    bool reads;  /* an argument, */
+    bool all;    /* and none but such of sparse type, or expressions of these */
+    bool sparse; /* is of sparse type */
+    double zero; /* `all`: its value where these are 0 */
+} known;
+
+static known known_of(const tra_scalar *s, const bool *arg) {
+    if (s->op == TRA_S_CONST) return (known){.all = true, .zero = s->value};
+    if (s->op == TRA_S_ARG) return (known){true, arg[s->arg], arg[s->arg], 0};
+    known x = known_of(s->a, arg), y = s->b ? known_of(s->b, arg) : (known){.all = true};
+    known r = {.reads = x.reads || y.reads, .all = x.all && y.all};
+    const tra_scalar a = {.op = TRA_S_CONST, .value = x.zero}, b = {.op = TRA_S_CONST, .value = y.zero};
+    const tra_scalar f = {.op = s->op, .a = &a, .b = s->b ? &b : NULL};
+    r.zero = tra_scalar_eval(&f, NULL);
+    bool annihilates = (s->op == TRA_S_MUL && (x.sparse || y.sparse)) || (s->op == TRA_S_DIV && x.sparse);
+    r.sparse = annihilates || (r.reads && r.all && r.zero == 0);
+    if (r.sparse) r.all = true, r.zero = 0; /* an operand of sparse type, as any other */
+    return r;
+}
+
+bool tra_scalar_sparse(const tra_scalar *s, const bool *arg) { return known_of(s, arg).sparse; }
+
+/* What is known of a part of an expression: of the elements that it has in the labels of the whole. */
+typedef struct filled {
+    double share;
+    int64_t bound; /* INT64_MAX: none but the extents */
+} filled;
+
+static unsigned arguments(const tra_scalar *s) {
+    if (s->op == TRA_S_ARG) return 1u << s->arg;
+    return (s->a ? arguments(s->a) : 0) | (s->b ? arguments(s->b) : 0);
+}
+
+/* Where both are entries, and where either is. What reads the same has its entries at the same places. */
+static filled both(filled a, filled b, bool apart) {
+    double share = apart ? a.share * b.share : a.share < b.share ? a.share : b.share;
+    return (filled){share, tra_min64(a.bound, b.bound)};
+}
+static filled either(filled a, filled b, bool apart) {
+    double share = apart ? 1 - (1 - a.share) * (1 - b.share) : a.share > b.share ? a.share : b.share;
+    return (filled){share, tra_add_most(a.bound, b.bound)};
+}
+
+/* arg: of the arguments, with what each of their entries meets. */
+static filled of_expr(const tra_scalar *s, const bool *sparse, const filled *arg) {
+    known k = known_of(s, sparse);
+    if (s->op == TRA_S_CONST) return (filled){0, 0};
+    if (s->op == TRA_S_ARG) return k.sparse ? arg[s->arg] : (filled){1, INT64_MAX};
+    if (!k.sparse && !k.all) return (filled){1, INT64_MAX};
+    /* where it is sparse, or reads nothing else (exp(x) in exp(x) - 1): the places at which it is not as it is at 0 */
+    filled a = of_expr(s->a, sparse, arg), b = s->b ? of_expr(s->b, sparse, arg) : (filled){0, 0};
+    bool apart = s->b && !(arguments(s->a) & arguments(s->b)), x = known_of(s->a, sparse).sparse;
+    if (s->op == TRA_S_DIV && x) return a;
+    if (s->op != TRA_S_MUL || !k.sparse) return either(a, b, apart);
+    bool y = known_of(s->b, sparse).sparse;
+    return x && y ? both(a, b, apart) : x ? a : y ? b : either(a, b, apart);
+}
+
+/* ---- steps --------------------------------------------------------------------------------------------------- */
+
+/* Of `terms` elements that are folded to one. A maximum of none is infinite, a product of none 1. */
+static void fold(tra_scalar_op op, double terms, tra_filled *x) {
+    if (!x->sparse) return;
+    if (terms < 1) {
+        x->share = op != TRA_S_ADD;
+        if (op != TRA_S_ADD) x->bound = INT64_MAX;
+        return;
+    }
+    /* log1p keeps what 1 - share would lose where few elements are entries */
+    x->share = op == TRA_S_MUL ? pow(x->share, terms) : -expm1(terms * log1p(-x->share));
+}
+
+/* The labels' extents of an Einstein string's operands. */
+static void label_extents(const tra_kernel *k, const tra_dims *const *ext, int64_t *n) {
+    for (int l = 0; l < k->nlabels; l++) n[l] = 1;
+    for (int o = 0; o < k->nin; o++)
+        for (int d = 0; d < k->rank[o] && d < ext[o]->n; d++) n[(int)k->in[o][d]] = ext[o]->v[d];
+}
+
+/* Each entry of an operand meets so many elements of the result. */
+static filled spread(const tra_filled *x, int64_t meets) { return (filled){x->share, tra_mul_most(x->bound, meets)}; }
+
+static tra_filled combined(const tra_scalar *e, const tra_filled *in, int nin, const int64_t *meets) {
+    static const tra_scalar x = {.op = TRA_S_ARG, .arg = 0}, y = {.op = TRA_S_ARG, .arg = 1};
+    static const tra_scalar product = {.op = TRA_S_MUL, .a = &x, .b = &y};
+    bool sparse[2] = {in[0].sparse, nin == 2 && in[1].sparse};
+    filled arg[2] = {spread(&in[0], meets[0]), nin == 2 ? spread(&in[1], meets[1]) : (filled){0, 0}};
+    if (!e) e = nin == 2 ? &product : &x;
+    filled f = of_expr(e, sparse, arg);
+    return (tra_filled){.sparse = tra_scalar_sparse(e, sparse), .share = f.share, .bound = f.bound, .work = f.share};
+}
+
+/* EINSUM, ALIGNED */
+static tra_filled of_labels(const tra_kernel *k, const tra_dims *const *ext, const tra_filled *in) {
+    int64_t n[2 * TRA_MAXDIM], meets[2] = {1, 1};
+    double terms = 1;
+    label_extents(k, ext, n);
+    for (int l = 0; l < k->nlabels; l++) {
+        bool kept = memchr(k->out, l, (size_t)k->nout);
+        if (!kept) terms *= (double)n[l];
+        for (int o = 0; o < k->nin && kept; o++)
+            if (!memchr(k->in[o], l, (size_t)k->rank[o])) meets[o] = tra_mul_most(meets[o], n[l]);
+    }
+    tra_filled r = combined(k->expr, in, k->nin, meets);
+    if (k->nlabels > k->nout) fold(k->fold, terms, &r);
+    return r;
+}
+
+static tra_filled of_step1(const tra_kernel *k, const tra_dims *ext, const tra_filled *in) {
+    static const int64_t once[2] = {1, 1};
+    static const tra_filled dense = {.share = 1, .bound = INT64_MAX, .work = 1};
+    tra_filled r = *in;
+    r.work = in->share;
+    switch (k->cls) {
+    case TRA_K_SCALAR: return combined(k->expr, in, 1, once);
+    case TRA_K_EINSUM:
+    case TRA_K_ALIGNED: return of_labels(k, &ext, in);
+    case TRA_K_ROW: fold(k->fold, ext->n ? (double)ext->v[ext->n - 1] : 1, &r); return r;
+    case TRA_K_COL: fold(k->fold, ext->n ? (double)ext->v[0] : 1, &r); return r;
+    case TRA_K_TRANSPOSE:
+    case TRA_K_DIAG: return r;
+    case TRA_K_SOFTMAX:
+    case TRA_K_FOLD:
+    case TRA_K_INDEX: return dense;
+    case TRA_K_OUTER: /* of two operands */
+    case TRA_K_THEN: break;
+    }
+    return dense;
+}
+
+/* Elements of the result that one of operand o of an element-wise kernel meets: where it is stretched. */
+static int64_t stretched(const tra_dims *const *ext, int o) {
+    const tra_dims *x = ext[o], *y = ext[!o];
+    int64_t n = 1;
+    for (int d = 1; d <= y->n; d++)
+        if (d > x->n || x->v[x->n - d] == 1) n = tra_mul_most(n, y->v[y->n - d]);
+    return n;
+}
+
+static tra_filled of_step2(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in) {
+    const tra_dims *ext[2] = {a, b};
+    if (k->cls == TRA_K_EINSUM || k->cls == TRA_K_ALIGNED) return of_labels(k, ext, in);
+    bool outer = k->cls == TRA_K_OUTER;
+    int64_t meets[2];
+    for (int o = 0; o < 2; o++) meets[o] = outer ? tra_elements(ext[!o]) : k->stretch ? stretched(ext, o) : 1;
+    return combined(outer ? NULL : k->expr, in, 2, meets);
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------------------- */
+
+static tra_filled then(const tra_kernel *k, tra_dims at, tra_filled r) {
+    double work = r.work;
+    for (k = tra_kernel_rest(k); k; k = tra_kernel_rest(k)) {
+        const tra_kernel *step = tra_kernel_first(k);
+        tra_dims next;
+        r = of_step1(step, &at, &r);
+        tra_step_shape1(step, &at, &next);
+        at = next;
+    }
+    r.work = work;
+    return r;
+}
+
+tra_filled tra_kernel_filled1(const tra_kernel *k, const tra_dims *ext, const tra_filled *in) {
+    tra_dims at;
+    tra_step_shape1(tra_kernel_first(k), ext, &at);
+    return then(k, at, of_step1(tra_kernel_first(k), ext, in));
+}
+
+tra_filled tra_kernel_filled2(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled in[2]) {
+    tra_dims at;
+    tra_step_shape2(tra_kernel_first(k), a, b, &at);
+    return then(k, at, of_step2(tra_kernel_first(k), a, b, in));
+}
+
+tra_filled tra_kernel_filled_agg(const tra_kernel *k, const tra_dims *ext, double terms, bool covered,
+                                 const tra_filled *in) {
+    const tra_kernel *agg = tra_kernel_first(k);
+    tra_filled r = *in;
+    r.work = in->share;
+    if (agg->cls != TRA_K_FOLD) r = (tra_filled){.share = 1, .bound = INT64_MAX, .work = in->share};
+    fold(agg->fold, terms, &r);
+    if (!covered && agg->fold != TRA_S_ADD && r.sparse) r.bound = INT64_MAX;
+    return then(k, *ext, r);
+}

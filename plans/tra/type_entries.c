@@ -1,0 +1,207 @@
+/* type_entries.c - which relations are sparse by type, what is known of their entries, and how they are held.
+ *
+ * A bound always holds: it follows from what is known of the operands' entries. The estimate takes the places of
+ * entries for independent. Where a relation shows the tuples of its input as they are, what is known of these exactly
+ * stays exact; what is computed anew has no entries of value 0, of which inputs may have some, and so is estimated.
+ */
+#include "../../lib/relation/rows.h"
+#include "type.h"
+
+/* ---- how a relation is held ---------------------------------------------------------------------------------- */
+
+/* Arrays of which most elements are zero take less as rows of entries, and kernels of rows touch less. Full ones take
+ * up to three times as much, and have no BLAS; and there are extents that rows cannot have. By the estimate: what is
+ * held decides time and space alone, and a plan's memory is counted by the bound. */
+const tra_layout *tra_type_holding(const tra_type *t) {
+    tra_type rows = *t, dense = *t;
+    if (!t->sparse || !tra_rows_can(&t->cat->bound)) return NULL;
+    rows.layout = &tra_rows;
+    dense.layout = NULL;
+    return tra_type_bytes_all(&rows).expected <= tra_type_bytes_all(&dense).expected ? &tra_rows : NULL;
+}
+
+void tra_type_hold(tra_arena *a, tra_type *t, const tra_layout *layout) {
+    if (t->layout == layout) return;
+    t->layout = layout;
+    if (t->entries && t->entries->of) t->entries = tra_entries_exactly(a, t, t->entries->of, t->entries->rows);
+}
+
+/* ---- tuples that stay as they are ------------------------------------------------------------------------------ */
+
+enum { LOOKED_UP = 1 << 18 }; /* so many tuples at most are looked up one by one, each time that a type is found */
+
+/* The ordinal in x of the tuple that is tuple t of n: of what has the key, or of what is mapped to it. */
+static bool find_tuples(const tra_node *n, const tra_catalog *x, int64_t *from) {
+    const tra_catalog *c = n->type.cat;
+    tra_dims key, to;
+    if (n->op == TRA_OP_FILTER) {
+        for (int64_t t = 0; t < c->n; t++) {
+            tra_catalog_key(c, t, &key);
+            from[t] = tra_catalog_find(x, &key);
+        }
+        return true;
+    }
+    for (int64_t t = 0; t < x->n; t++) {
+        tra_err none = {0};
+        tra_catalog_key(x, t, &key);
+        if (tra_keyfn_eval(n->keyfn, &key, &to, &none) != TRA_OK) return false;
+        int64_t at = tra_catalog_find(c, &to);
+        if (at < 0) return false;
+        from[at] = t;
+    }
+    return true;
+}
+
+static const int64_t *taken(tra_arena *a, const int64_t *v, const int64_t *from, int64_t n) {
+    if (!v) return NULL;
+    int64_t *to = tra_news(a, int64_t, n);
+    for (int64_t t = 0; t < n; t++) to[t] = v[from[t]];
+    return to;
+}
+
+/* REKEY, FILTER: exactly where the input's are known tuple by tuple, else in proportion. */
+static void shown_entries(tra_arena *a, tra_node *n) {
+    const tra_type *x = &n->in[0]->type;
+    const tra_entries *e = x->entries;
+    int64_t count = n->type.cat->n;
+    n->type.layout = x->layout;
+    if (e && e->of && x->cat->n <= LOOKED_UP && count > 0) {
+        int64_t *from = tra_news(a, int64_t, count);
+        if (find_tuples(n, x->cat, from)) {
+            n->type.entries =
+                tra_entries_exactly(a, &n->type, taken(a, e->of, from, count), taken(a, e->rows, from, count));
+            return;
+        }
+    }
+    tra_size all = tra_type_entries(x);
+    double in = (double)tra_catalog_floats(x->cat), share = in > 0 ? (double)tra_catalog_floats(n->type.cat) / in : 0;
+    int64_t most = e ? e->most : INT64_MAX;
+    n->type.entries = tra_entries_about(a, &n->type, (double)all.expected * share, all.bound, most);
+}
+
+/* ---- tuples that are computed ----------------------------------------------------------------------------------- */
+
+static int64_t most_of(const tra_type *t) { return t->entries ? t->entries->most : tra_catalog_maxfloats(t->cat); }
+
+static tra_filled known(const tra_type *t, int64_t bound) {
+    double n = (double)tra_catalog_floats(t->cat);
+    if (!t->sparse) return (tra_filled){.share = 1, .bound = bound, .work = 1};
+    double share = n > 0 ? (double)tra_type_entries(t).expected / n : 0;
+    return (tra_filled){.sparse = true, .share = share < 1 ? share : 1, .bound = bound, .work = 1};
+}
+
+/* Entries of a result of which `one` is known for each array, and `all` for all of them. */
+static void set_about(tra_arena *a, tra_node *n, tra_filled one, tra_filled all) {
+    double floats = (double)tra_catalog_floats(n->type.cat);
+    n->type.entries = tra_entries_about(a, &n->type, all.share * floats, all.bound, one.bound);
+}
+
+/* Tuples of the other side that one of operand `side` meets, at most. */
+static int64_t partners(const tra_node *n, int side) {
+    const tra_catalog *c = n->in[!side]->type.cat;
+    const tra_dims *joined = side ? &n->joinl : &n->joinr;
+    tra_dims box = c->frontier;
+    int64_t all;
+    for (int i = 0; i < joined->n; i++) box.v[joined->v[i]] = 1;
+    return tra_dims_product(&box, &all) ? tra_min64(all, c->n) : c->n;
+}
+
+static void join_entries(tra_arena *a, tra_node *n) {
+    tra_filled one[2], all[2];
+    tra_dims ext[2];
+    for (int i = 0; i < 2; i++) {
+        const tra_type *x = &n->in[i]->type;
+        ext[i] = x->cat->bound;
+        one[i] = known(x, most_of(x));
+        all[i] = known(x, tra_mul_most(tra_type_entries(x).bound, partners(n, i)));
+    }
+    set_about(a, n, tra_kernel_filled2(n->kernel, &ext[0], &ext[1], one),
+              tra_kernel_filled2(n->kernel, &ext[0], &ext[1], all));
+}
+
+/* Is an array of the catalog empty, or may one be? */
+static bool has_empty(const tra_catalog *c) {
+    int64_t n;
+    return !c->grid || !tra_dims_product(&c->bound, &n) || n == 0;
+}
+
+static void map_entries(tra_arena *a, tra_node *n) {
+    const tra_type *x = &n->in[0]->type;
+    const tra_dims *ext = &x->cat->bound;
+    tra_filled one = known(x, most_of(x)), all = known(x, tra_type_entries(x).bound);
+    one = tra_kernel_filled1(n->kernel, ext, &one), all = tra_kernel_filled1(n->kernel, ext, &all);
+    bool zero = tra_kernel_props(n->kernel) & (TRA_P_ELEMENTWISE | TRA_P_MOVES | TRA_P_ZERO);
+    if (!zero && has_empty(x->cat)) one.bound = all.bound = INT64_MAX; /* the maximum of no elements is no zero */
+    set_about(a, n, one, all);
+}
+
+/* Have all arrays of each group the same extents? Then no cell of the result is left to the padding. */
+static bool is_covered(const tra_node *n) {
+    const tra_catalog *c = n->in[0]->type.cat;
+    for (int d = 0; c->grid && d < c->bound.n; d++) {
+        bool grouped = c->by[d] < 0;
+        for (int i = 0; i < n->group.n; i++) grouped = grouped || n->group.v[i] == c->by[d];
+        if (!grouped) return false;
+    }
+    return c->grid;
+}
+
+static void agg_entries(tra_arena *a, tra_node *n) {
+    const tra_type *x = &n->in[0]->type;
+    int64_t groups = n->type.cat->n;
+    double terms = groups ? (double)x->cat->n / (double)groups : 0;
+    const tra_dims *ext = &x->cat->bound;
+    tra_dims box = x->cat->frontier;
+    int64_t largest, bound = tra_type_entries(x).bound; /* tuples of a group */
+    for (int i = 0; i < n->group.n; i++) box.v[n->group.v[i]] = 1;
+    if (!tra_dims_product(&box, &largest)) largest = INT64_MAX;
+    tra_filled one = known(x, tra_min64(bound, tra_mul_most(most_of(x), largest))), all = known(x, bound);
+    bool covered = is_covered(n);
+    set_about(a, n, tra_kernel_filled_agg(n->kernel, ext, terms, covered, &one),
+              tra_kernel_filled_agg(n->kernel, ext, terms, covered, &all));
+}
+
+/* TILE, CONCAT, REPART: all as before, each by itself no more than it has room for. `times`: arrays of the input that
+ * may be in one of the result. */
+static void moved_entries(tra_arena *a, tra_node *n, int64_t times) {
+    const tra_type *x = &n->in[0]->type;
+    tra_size all = tra_type_entries(x);
+    n->type.entries = tra_entries_about(a, &n->type, (double)all.expected, all.bound, tra_mul_most(most_of(x), times));
+}
+
+/* ---- all -------------------------------------------------------------------------------------------------------- */
+
+static bool is_sparse(const tra_node *n) {
+    bool x = n->in[0]->type.sparse, y = n->in[1] && n->in[1]->type.sparse;
+    switch (n->op) {
+    case TRA_OP_JOIN: return tra_kernel_sparse(n->kernel, TRA_USE_JOIN, x, y);
+    case TRA_OP_AGG: return tra_kernel_sparse(n->kernel, TRA_USE_AGG, x, false);
+    case TRA_OP_TRANSFORM: return tra_kernel_sparse(n->kernel, TRA_USE_MAP, x, false);
+    case TRA_OP_INPUT:
+    case TRA_OP_REKEY:
+    case TRA_OP_FILTER:
+    case TRA_OP_TILE:
+    case TRA_OP_CONCAT:
+    case TRA_OP_REPART: break;
+    }
+    return x;
+}
+
+void tra_type_entries_of(tra_arena *a, tra_node *n) {
+    n->type.sparse = is_sparse(n);
+    n->type.entries = NULL;
+    n->type.layout = NULL;
+    if (!n->type.sparse) return;
+    switch (n->op) {
+    case TRA_OP_INPUT: return;
+    case TRA_OP_REKEY:
+    case TRA_OP_FILTER: shown_entries(a, n); return;
+    case TRA_OP_JOIN: join_entries(a, n); break;
+    case TRA_OP_AGG: agg_entries(a, n); break;
+    case TRA_OP_TRANSFORM: map_entries(a, n); break;
+    case TRA_OP_TILE: moved_entries(a, n, 1); break;
+    case TRA_OP_CONCAT: moved_entries(a, n, n->in[0]->type.cat->frontier.v[n->keydim]); break;
+    case TRA_OP_REPART: moved_entries(a, n, n->in[0]->type.cat->n); break;
+    }
+    n->type.layout = tra_type_holding(&n->type);
+}
