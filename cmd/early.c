@@ -1,7 +1,12 @@
 /* early.c - what must be seen to before the libraries prepare themselves.
  *
+ * A run that is told to stop ends with a status of its own (75), also when it is told in the tenth of a second in which
+ * the libraries begin.
+ *
  * OpenBLAS makes threads and buffers for all cores while it is loaded, and tries for ever when it gets no memory for
  * them: under a limit of the address space (ulimit -v) no command would even begin. None needs these threads. */
+#include "../lib/base/base.h"
+
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +31,7 @@ static void before_libraries(int argc, char **argv, char **envp) {
     enum { MOST = 4096, EACH = 96 << 20, FIXED = 32 << 20 }; /* bytes: more than a thread takes */
     static char *with[MOST + 2];
     struct rlimit limit;
-    (void)argc;
+    if (argc > 1 && strcmp(argv[1], "run") == 0) tra_stop_catch();
     long threads = blas_threads(envp);
     if (threads < 2 || getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
     size_t bytes = (size_t)threads * EACH + FIXED;

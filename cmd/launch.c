@@ -171,6 +171,7 @@ static int pass_signals(pid_t pid, const sigset_t *chld, const sigset_t *before,
         sigaction(signals[i], NULL, &old[i]);
         if (old[i].sa_handler != SIG_IGN || signals[i] != SIGHUP) sigaction(signals[i], &pass, NULL);
     }
+    if (tra_stop_asked()) pass_on(SIGTERM); /* before these handlers were there */
     int status = wait_for(pid, chld, stuck);
     child = 0;
     sigprocmask(SIG_SETMASK, before, NULL);

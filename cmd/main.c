@@ -67,7 +67,7 @@ static void catch_signals(void) {
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction a = {.sa_handler = on_signal}, old;
         sigemptyset(&a.sa_mask);
-        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) sigaction(signals[i], &a, NULL);
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL) sigaction(signals[i], &a, NULL);
     }
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is seen by tra_print, after which files are cleaned up */
     signal(SIGXFSZ, SIG_IGN); /* a limit of file size is an error of the write, as a full disk is */

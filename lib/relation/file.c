@@ -12,15 +12,17 @@
 #define BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
 
 void tra_relspec(tra_arena *a, const char *spec, const char **path, const char **name) {
-    const char *colon = strrchr(spec, ':');
+    const char *colon = strrchr(spec, ':'), *two = strstr(spec, "::");
     struct stat st;
     *path = tra_arena_strndup(a, spec, strlen(spec));
     *name = NULL;
-    if (!colon || colon == spec || !colon[1] || lstat(spec, &st) == 0) return;
+    if (two && two > spec && two[2]) colon = two; /* all that comes after is the name */
+    const char *after = colon ? colon + (colon == two ? 2 : 1) : "";
+    if (!colon || colon == spec || !*after || lstat(spec, &st) == 0) return;
     const char *before = tra_arena_strndup(a, spec, (size_t)(colon - spec));
     if (stat(before, &st) == 0 && S_ISDIR(st.st_mode)) return;
     *path = before;
-    *name = tra_arena_strndup(a, colon + 1, strlen(colon + 1));
+    *name = tra_arena_strndup(a, after, strlen(after));
 }
 
 /* ---- which dataset -------------------------------------------------------------------------------------------- */
@@ -89,8 +91,8 @@ static tra_status open_dataset(tra_rel *r, const char **elsewhere, tra_err *e) {
         if (list.n == 0)
             return tra_fail(e, TRA_INPUT, "%s holds no relation: no dataset of floats, integers or booleans", r->path);
         if (list.n > 1)
-            return tra_fail(e, TRA_INPUT, "%s holds several relations: %s; name one as in %s:%s", r->path,
-                            enumerate(r, &list), r->path, list.name[0]);
+            return tra_fail(e, TRA_INPUT, "%s holds several relations: %s; name one as in %s%s%s", r->path,
+                            enumerate(r, &list), r->path, strchr(list.name[0], ':') ? "::" : ":", list.name[0]);
         r->name = list.name[0];
     }
     if (!tra_h5_follow(r->file, r->path, &r->name, elsewhere, r->arena))

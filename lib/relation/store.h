@@ -54,8 +54,8 @@ int64_t tra_codec_scratch(const tra_type *t);
 
 typedef struct tra_rel tra_rel;
 
-/* Splits "file.h5:name" at the last ':', unless the whole is itself an existing file. name is NULL when absent. Both
- * from the arena. */
+/* Splits "file.h5:name" at the first "::", else at the last ':', unless the whole is itself an existing file. name is
+ * NULL when absent. Both from the arena. */
 void tra_relspec(tra_arena *a, const char *spec, const char **path, const char **name);
 
 /* Opens spec ("file.h5" or "file.h5:name"; without a name its only relation, or "data"). The type and catalog live

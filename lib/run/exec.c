@@ -530,6 +530,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (s == TRA_OK && ticks) tra_engine_set_tick(x.site.engine, tick, &x);
     x.site.transport = o->transport == TRA_TRANSPORT_FILES ? &tra_transport_files : &tra_transport_messages;
     x.site.files.lock = -1;
+    if (comm->rank == 0) tra_files_reclaim(o->scratch);
     if (s == TRA_OK && o->transport == TRA_TRANSPORT_FILES && comm->size > 1)
         s = tra_files_begin(&x.site.files, comm, o->scratch, e);
     if (s == TRA_OK) s = open_inputs(&x, e);

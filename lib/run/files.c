@@ -57,8 +57,8 @@ static void remove_dir(const char *path) {
 }
 
 /* Directories that nobody holds the lock of are left from runs that were killed. */
-static void reclaim(const char *scratch) {
-    DIR *d = opendir(scratch);
+void tra_files_reclaim(const char *scratch) {
+    DIR *d = scratch ? opendir(scratch) : NULL;
     for (struct dirent *f; d && (f = readdir(d));) {
         if (strncmp(f->d_name, prefix, sizeof prefix - 1) != 0) continue;
         char *path = tra_asprintf("%s/%s", scratch, f->d_name), *lock = tra_asprintf("%s/%s", path, lock_name);
@@ -96,10 +96,7 @@ static tra_status make_dir(tra_files *f, const char *scratch, tra_err *e) {
 tra_status tra_files_begin(tra_files *f, const tra_comm *comm, const char *scratch, tra_err *e) {
     tra_status s = TRA_OK;
     *f = (tra_files){.lock = -1};
-    if (comm->rank == 0) {
-        reclaim(scratch);
-        s = make_dir(f, scratch, e);
-    }
+    if (comm->rank == 0) s = make_dir(f, scratch, e);
     s = tra_comm_agree(comm, s, e);
     if (s == TRA_OK) {
         char host[64] = "";

@@ -10,8 +10,9 @@ typedef struct tra_files {
     int64_t made; /* segments that this rank has made so far */
 } tra_files;
 
-/* Makes a directory of this run's own in the scratch directory, which all ranks must share, and removes those of runs
- * that were killed. Collective. */
+/* Removes the directories in the scratch directory of runs that were killed. For one rank, whatever the transport. */
+void tra_files_reclaim(const char *scratch);
+/* Makes a directory of this run's own in the scratch directory, which all ranks must share. Collective. */
 TRA_MUSTUSE tra_status tra_files_begin(tra_files *f, const tra_comm *comm, const char *scratch, tra_err *e);
 /* Removes the directory, with what a failure left in it. After all ranks have agreed that they are done. */
 void tra_files_end(tra_files *f, const tra_comm *comm);

@@ -247,8 +247,11 @@ static tra_label_class axis_class(const tra_labels *x, const tra_axis *l, const 
 char *tra_join_strategy(const tra_labels *x, const tra_placement *l, const tra_placement *r, uint32_t later, char *buf,
                         size_t n) {
     int g[3] = {1, 1, 1}, over = 0;
-    bool allkept = true;
-    for (int i = 0, j = 0; i < l->naxes && j < r->naxes;
+    bool allkept = true, lall = tra_place_is_all(l), rall = tra_place_is_all(r);
+    const tra_placement *other = lall ? r : l; /* what is everywhere may have one axis where the other has several */
+    for (int i = 0; (lall || rall) && i < other->naxes; i++)
+        if (other->axis[i].kind == TRA_AXIS_PART) g[lall ? TRA_LABEL_R : TRA_LABEL_L] *= other->axis[i].sites;
+    for (int i = 0, j = 0; !lall && !rall && i < l->naxes && j < r->naxes;
          i++, j++) { /* axes of one site may stand in one of them only */
         while (i < l->naxes && l->axis[i].sites == 1) i++;
         while (j < r->naxes && r->axis[j].sites == 1) j++;

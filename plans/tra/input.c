@@ -114,13 +114,14 @@ tra_node *tra_build_input(tra_build *b, const tra_stmt *st, const tra_symbol *s)
 
 /* ---- outputs ------------------------------------------------------------------------------------------------ */
 
-/* The file itself, so that two names of one compare equal, and ":name"; where its folder is not there, the path without
+/* The file itself, so that two names of one compare equal, a line end, and the name; where its folder is not there, the
+ * path without
  * "./" and doubled slashes. */
 static const char *canonical(tra_build *b, const char *spec) {
     const char *path, *name;
     tra_relspec(b->arena, spec, &path, &name);
     char *file = tra_behind_links(path), *real = tra_in_real_folder(file);
-    char *out = tra_arena_printf(b->arena, "%s:%s", real, name ? name : "data"), *to = out;
+    char *out = tra_arena_printf(b->arena, "%s\n%s", real, name ? name : "data"), *to = out;
     free(file);
     free(real);
     for (const char *from = out; *from;) {
@@ -167,11 +168,11 @@ void tra_build_output(tra_build *b, tra_stmt *st) {
     int at = tra_names_find(&b->written, key);
     /* an output without a relation's name replaces its whole file, another one's relation with it */
     for (int i = 0; i < b->written.n && at < 0; i++) {
-        size_t n = strrchr(key, ':') - key;
+        size_t n = strchr(key, '\n') - key;
         const tra_stmt *st2 = b->written.value[i];
         const char *file2, *name2, *key2 = b->written.name[i];
         tra_relspec(b->arena, st2->path ? st2->path : st2->name, &file2, &name2);
-        if ((!name || !name2) && strncmp(key, key2, n + 1) == 0 && !strchr(key2 + n + 1, ':')) at = i;
+        if ((!name || !name2) && strncmp(key, key2, n + 1) == 0) at = i;
     }
     for (int i = 0; i < b->written.n && at < 0; i++) {
         const tra_stmt *before = b->written.value[i];

@@ -127,3 +127,23 @@ for a in sys.argv[1].split(","): del d.attrs[a]' $attribute
     status 0 tra verify in.h5
     has "12 chunks, readable; the file has no checksums" # another program's by now
 }
+
+@test "a name with colons is what comes after two of them" {
+    py '
+with h5py.File("f.h5", "w") as f:
+    f["a:b"] = np.arange(4.); f["x::y:z"] = np.arange(3.); f["c"] = np.arange(2.)'
+    is "0 1 2 3" echo $(tra export -q f.h5::a:b --to csv -o -)
+    is "0 1 2" echo $(tra export -q f.h5::x::y:z --to csv -o -)
+    is "0 1" echo $(tra export -q f.h5::c --to csv -o -)
+    status 3 tra info f.h5
+    has "name one as in f.h5::a:b"
+    printf '%s\n' 'input A from "f.h5::a:b"' 'B = transform(A, neg)' 'C = transform(B, neg)' \
+        'output B to "g.h5::b:b"' 'output C to "g.h5::b:c"' >p.tra
+    tra run -q p.tra
+    py 'f = h5py.File("g.h5"); assert (f["b:b"][:] == -np.arange(4.)).all() and (f["b:c"][:] == np.arange(4.)).all()'
+    status 0 tra verify g.h5::b:b
+    has "checksums match"
+    printf '%s\n' 'input A from "f.h5::a:b"' 'output A to "g.h5::b:b"' 'B = transform(A, neg)' 'output B to "./g.h5::b:b"' >p.tra
+    status 2 tra check p.tra
+    has "is the file of another output already"
+}

@@ -168,3 +168,25 @@ EOF2
     PATH=$PWD/fake:$PATH status 5 timeout 60 "$TRA" run p.tra --sites 2
     has 'or did not end with them'
 }
+
+@test "a signal that comes while the libraries begin is heard" {
+    cat >early.c <<'EOF2'
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+__attribute__((constructor)) static void at_once(void) {
+    if (strcmp(program_invocation_short_name, "tra") == 0 && !getenv("TRA_LAUNCHED")) raise(atoi(getenv("SIGNAL")));
+}
+EOF2
+    cc -D_GNU_SOURCE -shared -fPIC -o early.so early.c
+    long_program
+    for how in "15 --sites 1" "10 --sites 1" "2 --sites 1" "15 --sites 2" "10 --sites 2"; do
+        # shellcheck disable=SC2086
+        status 75 env SIGNAL=${how%% *} LD_PRELOAD="$PWD/early.so" ASAN_OPTIONS=verify_asan_link_order=0 \
+            timeout 20 "$TRA" run -q long.tra ${how#* }
+        has "stopped by a signal"
+    done
+    status 143 env SIGNAL=15 LD_PRELOAD="$PWD/early.so" ASAN_OPTIONS=verify_asan_link_order=0 "$TRA" info long.h5
+    [ ! -e c.h5 ]
+}

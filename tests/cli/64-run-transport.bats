@@ -118,9 +118,16 @@ assert moved > 0'
     wait $pid || true
     sleep 0.3
     [ -e "$left" ]
+    cp -r "$left" again
     status 0 tra run p.tra -v --sites 2 --transport files --scratch scratch
     has "left by a run that was killed"
     [ -z "$(exchanges)" ]
+    for how in "--transport mpi --sites 2" "--sites 1"; do
+        cp -r again "$left"
+        # shellcheck disable=SC2086
+        status 0 tra run p.tra -q $how --scratch scratch
+        [ -z "$(exchanges)" ]
+    done
 }
 
 @test "files: a scratch directory that ranks do not share is refused" {

@@ -667,3 +667,16 @@ TEST(a_garbled_plan_file_is_refused) {
     }
     tra_str_free(&text);
 }
+
+/* What is everywhere is one axis, whatever axes the other input has: copies along the first say nothing of the second.
+ */
+TEST(strategies_say_all_of_two_inputs_that_are_everywhere) {
+    tra_labels none = {0};
+    char name[64];
+    tra_placement all = tra_place_all(6), part = {.sites = 6, .naxes = 2};
+    part.axis[0] = (tra_axis){.kind = all.axis[0].kind, .sites = 2};
+    part.axis[1] = (tra_axis){.kind = TRA_AXIS_PART, .sites = 3, .n = 1, .dim = {0}, .ext = {9}};
+    CHECK_STR(tra_join_strategy(&none, &all, &part, 0, name, sizeof name), "bmm-left");
+    CHECK_STR(tra_join_strategy(&none, &part, &all, 0, name, sizeof name), "bmm-right");
+    CHECK_STR(tra_join_strategy(&none, &all, &all, 0, name, sizeof name), "all");
+}
