@@ -1,5 +1,6 @@
 /* engine.c - workers and the queue of units. */
 #include "engine.h"
+#include "needs.h"
 
 #include "../base/crew.h"
 
@@ -154,6 +155,8 @@ static void drop_inputs(tra_engine *g, tra_unit_input *in, int n) {
     for (int i = 0; i < n; i++) {
         tra_block_free(g->pool, in[i].derived);
         in[i].derived = NULL;
+        if (in[i].reserved > 0) tra_pool_release(g->pool, in[i].reserved);
+        in[i].reserved = 0;
         let_go(g, &in[i]);
     }
 }
@@ -170,7 +173,8 @@ void tra_unit_drop(tra_engine *g, tra_unit *u) { free_unit(g, u); }
 
 /* ---- inputs ------------------------------------------------------------------------------------------------- */
 
-static tra_status pin_input(tra_engine *g, tra_unit_input *in, tra_err *e) {
+/* later: what is computed on the way and takes what only its data tell gets its block then. */
+static tra_status pin_input(tra_engine *g, tra_unit_input *in, bool later, tra_err *e) {
     tra_part *stored;
     int64_t at;
     tra_part_resolve(in->part, in->i, &stored, &at, &in->via, &in->via_at);
@@ -183,20 +187,48 @@ static tra_status pin_input(tra_engine *g, tra_unit_input *in, tra_err *e) {
         TRA_TRY(tra_block_pin(g->pool, in->block, &load, e));
     }
     if (!in->via) return TRA_OK;
+    if (in->part->type->layout) {
+        in->cell = tra_cell_new(in->part->type, in->part->ordinal[in->i], NULL);
+        int64_t n = tra_size_planned(tra_type_bytes(in->part->type, in->part->ordinal[in->i]));
+        if (later) TRA_TRY(tra_pool_reserve(g->pool, tra_block_footprint(n), e));
+        in->reserved = later ? tra_block_footprint(n) : 0;
+        return TRA_OK;
+    }
     int64_t bytes = tra_max64(in->room, tra_part_bytes(in->part, in->i));
     TRA_TRY(tra_block_new(g->pool, bytes, &in->derived, e));
     in->cell = tra_cell_new(in->part->type, in->part->ordinal[in->i], in->derived->ptr);
     return TRA_OK;
 }
 
+typedef struct taking { /* of a block for what is computed on the way */
+    tra_pool *pool;
+    int64_t bytes;
+    tra_block **out;
+} taking;
+
+static tra_status take(void *ctx, tra_err *e) {
+    const taking *x = ctx;
+    return tra_block_take(x->pool, x->bytes, x->out, e);
+}
+
+/* w: the worker; NULL: the thread that runs the plan, which waits for memory. */
+static tra_status find_block(tra_engine *g, tra_unit_input *in, const tra_cell *base, tra_worker *w, void *scratch,
+                             tra_err *e) {
+    taking x = {g->pool, tra_part_derive_bytes(in->via, in->via_at, base, &in->cell, scratch), &in->derived};
+    tra_status s = w ? tra_engine_insist(w, take, &x, e) : tra_block_new(g->pool, x.bytes, x.out, e);
+    if (s == TRA_OK) in->cell.head = in->derived->ptr;
+    return s;
+}
+
 /* What its block holds is there: looks into it, and computes from it what is computed on the way. */
-static tra_status decode(tra_engine *g, tra_unit_input *in, void *scratch, tra_err *e) {
+static tra_status decode(tra_engine *g, tra_unit_input *in, tra_worker *w, void *scratch, tra_err *e) {
     if (!in->via && !in->cell.layout) return TRA_OK;
     const tra_part *p = in->via ? in->via->base : in->part; /* views between it and the block keep the array */
     int64_t ordinal = p->ordinal[in->via ? in->via->src[in->via_at] : in->i];
     if (!in->via) return tra_cell_of(p->type, ordinal, in->block->ptr, in->block->bytes, &in->cell, e);
     tra_cell base;
     TRA_TRY(tra_cell_of(p->type, ordinal, in->block->ptr, in->block->bytes, &base, e));
+    if (in->cell.layout) TRA_TRY(find_block(g, in, &base, w, scratch, e));
     TRA_TRY(tra_part_derive(in->via, in->via_at, &base, &in->cell, scratch, e));
     if (in->cell.layout) tra_block_shrink(g->pool, in->derived, tra_cell_bytes(&in->cell));
     return TRA_OK;
@@ -215,7 +247,7 @@ static tra_status prepare(tra_engine *g, tra_unit_input *in, tra_worker *w, tra_
         loaded(g);
         if (s != TRA_OK) return s;
     }
-    return decode(g, in, w->scratch, e);
+    return decode(g, in, w, w->scratch, e);
 }
 
 /* ---- workers ------------------------------------------------------------------------------------------------ */
@@ -559,7 +591,7 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     pthread_mutex_unlock(&g->lock);
     tra_status s = tra_engine_await(g, u, e);
     int pinned = 0;
-    for (; s == TRA_OK && pinned < u->ninputs; pinned++) s = pin_input(g, &u->inputs[pinned], e);
+    for (; s == TRA_OK && pinned < u->ninputs; pinned++) s = pin_input(g, &u->inputs[pinned], true, e);
     for (int i = 0; s != TRA_OK && i < pinned; i++) {
         if (u->inputs[i].stays && u->inputs[i].block) tra_block_unpin(g->pool, u->inputs[i].block);
     }
@@ -646,14 +678,14 @@ static tra_status wait_for_load(tra_engine *g, tra_unit_input *in, tra_err *e) {
 tra_status tra_engine_fetch(tra_engine *g, tra_unit_input *in, size_t scratch, size_t io, tra_err *e) {
     tra_block *room = NULL;
     in->block = in->derived = NULL;
-    tra_status s = pin_input(g, in, e);
+    tra_status s = pin_input(g, in, false, e);
     if (s == TRA_OK && in->load && io > 0) s = tra_block_new(g->pool, (int64_t)io, &room, e);
     if (s == TRA_OK && in->load) s = tra_block_load(g->pool, in->block, room ? room->ptr : NULL, e), loaded(g);
     if (s == TRA_OK && !in->load) s = wait_for_load(g, in, e);
     tra_block_free(g->pool, room);
     room = NULL;
     if (s == TRA_OK && in->via && scratch > 0) s = tra_block_new(g->pool, (int64_t)scratch, &room, e);
-    if (s == TRA_OK) s = decode(g, in, room ? room->ptr : NULL, e);
+    if (s == TRA_OK) s = decode(g, in, NULL, room ? room->ptr : NULL, e);
     tra_block_free(g->pool, room);
     if (s != TRA_OK) drop_inputs(g, in, 1);
     return s;
@@ -670,6 +702,7 @@ tra_block *tra_engine_take(tra_engine *g, tra_unit_input *in) {
     tra_block *b = in->derived;
     if (!b) return NULL;
     in->derived = NULL;
-    let_go(g, in);
+    tra_block_settle(g->pool, b);
+    drop_inputs(g, in, 1);
     return b;
 }

@@ -35,6 +35,7 @@ typedef struct tra_unit_input {
     tra_cell cell; /* ready when tasks run */
     /* private to the engine */
     tra_block *block, *derived;
+    int64_t reserved; /* bytes for what is derived, which the worker takes */
     tra_part *via;
     int64_t via_at;
     bool load, direct, started;

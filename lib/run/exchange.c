@@ -41,8 +41,7 @@ tra_size tra_exchange_size(const tra_exchange *x, const tra_transfer *t) {
     tra_dims from, to, ext;
     if (!x->pieces) return tra_type_bytes(x->in->type, t->in);
     overlap(x, t, &from, &to, &ext);
-    int64_t bytes = tra_dense_bytes(x->in->type->dtype, &ext);
-    return (tra_size){bytes, bytes, true};
+    return tra_piece_bytes(x->in->type, x->out->type, &ext);
 }
 
 /* ---- giving and taking ------------------------------------------------------------------------------------------ */
@@ -51,11 +50,15 @@ void tra_exchange_fail(tra_exchange *x, tra_status s) {
     if (x->status == TRA_OK) x->status = s;
 }
 
-static tra_array array_of(const tra_exchange *x, bool out, int64_t ordinal, void *data) {
-    const tra_type *t = out ? x->out->type : x->in->type;
-    tra_array a = {.dtype = t->dtype, .data = data};
-    tra_catalog_ext(t->cat, ordinal, &a.ext);
-    return a;
+/* A piece by itself: in the layout of the result. */
+static tra_cell piece_of(const tra_exchange *x, const tra_dims *ext, void *block) {
+    const tra_type *t = x->out->type;
+    tra_cell c = {.layout = t->layout, .sparse = t->sparse, .array = {.dtype = t->dtype, .ext = *ext}};
+    if (t->layout)
+        c.head = block;
+    else
+        c.array.data = block;
+    return c;
 }
 
 /* Is the next transfer of the list of the same tuple? */
@@ -142,16 +145,74 @@ static void complete(tra_exchange *x, int64_t slot) {
     x->batch.making[slot] = NULL;
 }
 
-static tra_status place_piece(tra_exchange *x, const tra_transfer *t, const tra_array *src, const tra_dims *from) {
+/* A result that is not dense has all its pieces, or has none: makes it. */
+static tra_status join_pieces(tra_exchange *x, int64_t slot, tra_block **out) {
+    tra_pool *pool = x->site->pool;
+    tra_pieces *p = &x->batch.pieces[slot];
+    tra_cell_piece *pieces = tra_calloc((size_t)p->n + 1, sizeof *pieces);
+    tra_cell *cells = tra_calloc((size_t)p->n + 1, sizeof *cells),
+             c = tra_cell_new(x->out->type, x->out->ordinal[slot], NULL);
+    tra_status s = TRA_OK;
+    int64_t pinned = 0;
+    for (; pinned < p->n && s == TRA_OK; pinned++) {
+        const tra_waiting *w = &p->v[pinned];
+        bool load;
+        s = tra_block_pin(pool, w->block, &load, x->e);
+        if (s != TRA_OK) break;
+        if (load) s = tra_block_load(pool, w->block, NULL, x->e);
+        cells[pinned] = piece_of(x, &w->ext, w->block->ptr);
+        pieces[pinned] = (tra_cell_piece){.src = &cells[pinned], .from.n = w->ext.n, .to = w->to, .ext = w->ext};
+    }
+    if (s == TRA_OK) s = tra_block_new(pool, tra_cell_gather_bytes(pieces, p->n, &c), out, x->e);
+    if (s == TRA_OK) {
+        c.head = (*out)->ptr;
+        tra_cell_gather(pieces, p->n, &c);
+        tra_block_shrink(pool, *out, tra_cell_bytes(&c));
+    }
+    for (int64_t i = 0; i < pinned; i++) tra_block_unpin(pool, p->v[i].block);
+    free(cells);
+    free(pieces);
+    return s;
+}
+
+static void drop_pieces(tra_exchange *x, int64_t slot) {
+    tra_pieces *p = &x->batch.pieces[slot];
+    for (int64_t i = 0; i < p->n; i++) tra_block_drop(x->site->pool, p->v[i].block);
+    free(p->v);
+    *p = (tra_pieces){0};
+}
+
+/* A piece of a result that is not dense: takes over its pinned block. */
+static tra_status keep_piece(tra_exchange *x, int64_t slot, const tra_dims *to, const tra_dims *ext, tra_block *b) {
+    tra_pieces *p = &x->batch.pieces[slot];
+    if (p->n == p->cap) p->v = tra_realloc(p->v, (size_t)(p->cap = 2 * p->cap + 4), sizeof *p->v);
+    p->v[p->n++] = (tra_waiting){b, *to, *ext};
+    tra_block_unpin(x->site->pool, b);
+    if (--x->batch.lacking[slot] > 0) return TRA_OK;
+    tra_block *out;
+    TRA_TRY(join_pieces(x, slot, &out));
+    x->out->block[slot] = out;
+    drop_pieces(x, slot);
+    tra_block_unpin(x->site->pool, out);
+    return TRA_OK;
+}
+
+static tra_status slot_of(const tra_exchange *x, const tra_transfer *t, int64_t *slot) {
+    *slot = tra_part_find(x->out, t->out, 0);
+    if (*slot >= 0 && x->batch.lacking[*slot] > 0) return TRA_OK;
+    return tra_fail(x->e, TRA_INTERNAL, "a piece arrives that is not expected on this site");
+}
+
+/* Puts a box of src, which begins there, into a dense result. */
+static tra_status place_piece(tra_exchange *x, const tra_transfer *t, const tra_cell *src, const tra_dims *from) {
     tra_dims f, to, ext;
     tra_block *b;
-    int64_t slot = tra_part_find(x->out, t->out, 0);
-    if (slot < 0 || x->batch.lacking[slot] == 0)
-        return tra_fail(x->e, TRA_INTERNAL, "a piece arrives that is not expected on this site");
+    int64_t slot;
+    TRA_TRY(slot_of(x, t, &slot));
     overlap(x, t, &f, &to, &ext);
     TRA_TRY(result_block(x, slot, &b));
-    tra_array dst = array_of(x, true, t->out, b->ptr);
-    tra_array_copy(&dst, &to, src, from ? from : &f, &ext);
+    tra_cell dst = tra_cell_new(x->out->type, t->out, b->ptr);
+    tra_cell_copy(&dst, &to, src, from ? from : &f, &ext);
     tra_block_touch(x->site->pool, b);
     tra_block_unpin(x->site->pool, b);
     if (--x->batch.lacking[slot] == 0) complete(x, slot);
@@ -187,13 +248,34 @@ static tra_status keep(tra_exchange *x, const tra_transfer *t) {
     return s == TRA_OK ? placed : s;
 }
 
+/* A piece of an array, by itself, in a pinned block. */
+static tra_status cut(tra_exchange *x, const tra_transfer *t, const tra_cell *src, tra_block **out) {
+    tra_dims from, to, ext, zero;
+    overlap(x, t, &from, &to, &ext);
+    tra_cell c = piece_of(x, &ext, NULL);
+    tra_cell_piece p = {.src = src, .from = from, .to.n = ext.n, .ext = ext};
+    int64_t bytes = c.layout ? tra_cell_gather_bytes(&p, 1, &c) : tra_dense_bytes(c.array.dtype, &ext);
+    TRA_TRY(tra_block_new(x->site->pool, bytes, out, x->e));
+    c = piece_of(x, &ext, (*out)->ptr);
+    zero = (tra_dims){.n = ext.n};
+    tra_cell_copy(&c, &zero, src, &from, &ext);
+    if (c.layout) tra_block_shrink(x->site->pool, *out, tra_cell_bytes(&c));
+    return TRA_OK;
+}
+
 static tra_status local_piece(tra_exchange *x, const tra_transfer *t) {
+    bool whole = !x->out->type->layout; /* no piece by itself is made of it */
+    tra_dims from, to, ext;
     tra_unit_input in;
+    tra_block *b = NULL;
+    int64_t slot;
+    TRA_TRY(slot_of(x, t, &slot));
     TRA_TRY(fetch(x, t, &in));
     tra_status s = hold(x, 1, t);
-    if (s == TRA_OK) s = place_piece(x, t, &in.cell.array, NULL);
+    if (s == TRA_OK) s = whole ? place_piece(x, t, &in.cell, NULL) : cut(x, t, &in.cell, &b);
     tra_engine_release(x->site->engine, &in);
-    return s;
+    overlap(x, t, &from, &to, &ext);
+    return s == TRA_OK && !whole ? keep_piece(x, slot, &to, &ext, b) : s;
 }
 
 static void count_done(tra_exchange *x) { /* of the stage, if it is one */
@@ -209,26 +291,13 @@ static void next_local(tra_exchange *x) {
 
 /* ---- going on --------------------------------------------------------------------------------------------------- */
 
-/* A piece of an array, by itself. */
-static tra_status pack(tra_exchange *x, const tra_transfer *t, const tra_array *src, tra_payload *s) {
-    tra_dims from, to, ext, zero;
-    overlap(x, t, &from, &to, &ext);
-    s->bytes = tra_dense_bytes(src->dtype, &ext);
-    TRA_TRY(tra_block_new(x->site->pool, s->bytes, &s->packed, x->e));
-    tra_array dst = {.dtype = src->dtype, .ext = ext, .data = s->packed->ptr};
-    zero = (tra_dims){.n = ext.n};
-    tra_array_copy(&dst, &zero, src, &from, &ext);
-    s->data = s->packed->ptr;
-    return TRA_OK;
-}
-
 /* The most bytes that the blocks have which are held while a transfer is on its way: a piece, or the array and what it
  * is computed from. */
 static int64_t held_by(const tra_exchange *x, const tra_transfer *t) {
-    int64_t i = x->pieces ? -1 : find_sent(x, t), at, via_at;
-    int64_t n = tra_block_footprint(tra_exchange_size(x, t).bound);
+    int64_t i = x->pieces ? -1 : find_sent(x, t), at, via_at, n;
     tra_part *stored, *via;
-    if (i < 0) return n;
+    if (i < 0) return tra_block_footprint(tra_exchange_size(x, t).bound);
+    n = tra_block_footprint(tra_part_bytes(x->in, i));
     tra_part_resolve(x->in, i, &stored, &at, &via, &via_at);
     return via ? n + tra_block_footprint(tra_part_bytes(stored, at)) : n;
 }
@@ -258,7 +327,10 @@ static tra_status gather(tra_exchange *x, const tra_transfer *t, tra_payload *s)
     s->data = tra_cell_block(&s->input.cell);
     s->bytes = tra_engine_bytes(&s->input);
     tra_status st = hold(x, 0, t);
-    if (st == TRA_OK && x->pieces) st = pack(x, t, &s->input.cell.array, s);
+    if (st == TRA_OK && x->pieces) {
+        st = cut(x, t, &s->input.cell, &s->packed);
+        if (st == TRA_OK) s->data = s->packed->ptr, s->bytes = s->packed->bytes;
+    }
     if (x->pieces || st != TRA_OK) tra_engine_release(x->site->engine, &s->input);
     return st;
 }
@@ -293,10 +365,18 @@ static tra_status place(tra_exchange *x, const tra_transfer *t, tra_block *b) {
         return place_whole(x, t, b);
     }
     tra_dims from, to, ext, zero;
+    int64_t slot;
     overlap(x, t, &from, &to, &ext);
     zero = (tra_dims){.n = ext.n};
-    tra_array src = {.dtype = x->in->type->dtype, .ext = ext, .data = b->ptr};
-    tra_status s = place_piece(x, t, &src, &zero);
+    tra_cell src = piece_of(x, &ext, b->ptr);
+    tra_status s = slot_of(x, t, &slot);
+    if (s == TRA_OK && src.layout) {
+        tra_cell checked; /* which came from elsewhere */
+        s = tra_cell_of(x->out->type, t->out, b->ptr, b->bytes, &checked, x->e);
+        if (s == TRA_OK) return keep_piece(x, slot, &to, &ext, b);
+    } else if (s == TRA_OK) {
+        s = place_piece(x, t, &src, &zero);
+    }
     tra_block_free(x->site->pool, b);
     return s;
 }
@@ -346,9 +426,10 @@ static void begin_batch(tra_exchange *x) {
     for (; t < x->batch.next && x->status == TRA_OK; t++) {
         tra_block *b;
         if ((slot = tra_part_find(x->out, t, 0)) < 0 || x->batch.lacking[slot] > 0) continue;
-        tra_exchange_fail(x, result_block(x, slot, &b));
+        tra_exchange_fail(x, x->batch.pieces ? join_pieces(x, slot, &b) : result_block(x, slot, &b));
         if (x->status != TRA_OK) break;
         tra_block_unpin(x->site->pool, b);
+        x->batch.making[slot] = b;
         complete(x, slot);
     }
 }
@@ -437,6 +518,7 @@ static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *i
     if (x->pieces) {
         x->batch.making = tra_calloc((size_t)out->n + 1, sizeof *x->batch.making);
         x->batch.lacking = tra_calloc((size_t)out->n + 1, sizeof *x->batch.lacking);
+        if (out->type->layout) x->batch.pieces = tra_calloc((size_t)out->n + 1, sizeof *x->batch.pieces);
         x->batch.limit = tra_repart_limit(site->plan, op, tra_pool_stat(site->pool).budget);
         tra_comm_min(&site->comm, &x->batch.limit, 1); /* every rank must cut the same batches */
     } else {
@@ -449,7 +531,10 @@ static tra_status end(tra_exchange *x) {
     for (int i = 0; i < 2; i++) {
         if (x->held[i].block) tra_block_unpin(pool, x->held[i].block);
     }
-    for (int64_t i = 0; x->pieces && i < x->out->n; i++) tra_block_free(pool, x->batch.making[i]); /* after a failure */
+    for (int64_t i = 0; x->pieces && i < x->out->n; i++) { /* after a failure */
+        tra_block_free(pool, x->batch.making[i]);
+        if (x->batch.pieces) drop_pieces(x, i);
+    }
     x->transport->end(x);
     for (int p = 0; p < x->site->comm.size; p++) free(x->incoming[p].v);
     free(x->incoming);
@@ -458,6 +543,7 @@ static tra_status end(tra_exchange *x) {
     free(x->local.v);
     free(x->batch.making);
     free(x->batch.lacking);
+    free(x->batch.pieces);
     return x->status;
 }
 

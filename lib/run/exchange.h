@@ -23,12 +23,23 @@ typedef struct tra_transfers {
     tra_transfer *v;
 } tra_transfers;
 
+/* A piece of a result that is not dense: it waits for the others. */
+typedef struct tra_waiting {
+    tra_block *block; /* not pinned */
+    tra_dims to, ext; /* where it belongs */
+} tra_waiting;
+typedef struct tra_pieces {
+    int64_t n, cap;
+    tra_waiting *v;
+} tra_pieces;
+
 /* The batches that a repartition is made in (repart.h). */
 typedef struct tra_batches {
     int64_t next;       /* the first tuple of the next batch */
     int64_t limit;      /* bytes of each */
     tra_block **making; /* results that lack pieces, by their slots, */
-    int64_t *lacking;   /* and how many they lack */
+    int64_t *lacking;   /* and how many they lack; */
+    tra_pieces *pieces; /* those that are there, where results are not dense */
 } tra_batches;
 
 /* Where the bytes of a transfer are while they are sent. */

@@ -98,7 +98,7 @@ static tra_status emit_identities(tra_joinagg *st, tra_err *e) {
 typedef struct pair_need {
     int64_t term;
     tra_dims ext; /* of these arrays, at most */
-    size_t scratch;
+    int64_t scratch;
 } pair_need;
 
 static tra_status need_of(const tra_joinagg *st, const tra_dims *a, const tra_dims *b, pair_need *most, tra_err *e) {
@@ -111,8 +111,10 @@ static tra_status need_of(const tra_joinagg *st, const tra_dims *a, const tra_di
     most->term = tra_max64(most->term, bytes);
     for (int d = 0; d < out.n; d++) most->ext.v[d] = tra_max64(d < most->ext.n ? most->ext.v[d] : 0, out.v[d]);
     most->ext.n = out.n;
-    size_t scratch = tra_kernel_scratch(st->join, TRA_USE_JOIN, lt->dtype, rt->dtype, a, b);
-    if (scratch > most->scratch) most->scratch = scratch;
+    const tra_layout *of_term = st->agg && !st->grows ? NULL : st->op->type.layout;
+    int64_t scratch = tra_cell_scratch(st->join, TRA_USE_JOIN, lt, a, rt, b, of_term);
+    if (scratch >= TRA_SIZE_MOST) return tra_fail(e, TRA_RESOURCE, "a join needs too much scratch memory");
+    most->scratch = tra_max64(most->scratch, scratch);
     return TRA_OK;
 }
 
@@ -173,40 +175,40 @@ static int fold_tiles(const tra_joinagg *st) {
 static tra_status set_up(tra_joinagg *st, tra_err *e) {
     const tra_op *op = st->op;
     const tra_type *lt = st->p.l.part->type;
-    int64_t tmp = 0;
-    size_t kernel = 0;
+    int64_t tmp = 0, kernel = 0;
     const tra_part *parts[2] = {st->p.l.part, st->p.r.part};
     st->summand = op->what.partial ? tra_place_summand(&op->place, st->site->comm.rank) : 0;
-    st->state_dtype = op->type.dtype;
+    st->state_dtype = tra_op_state_dtype(st->site->plan, op);
     pair_need most = {.ext = lt->cat->bound};
     if (st->join) {
         TRA_TRY(pair_needs(st, &most, e));
         kernel = most.scratch;
-        if (st->agg && !st->fused) tmp = most.term;
+        if (st->agg && !st->fused && !st->grows) tmp = most.term;
     }
     if (st->agg) {
-        /* of a tree all sums are of one type, that of the summands */
-        bool as_summand = op->op == TRA_PLAN_MERGE && st->p.tree.leaves > 1;
-        if (as_summand)
-            st->state_dtype = lt->dtype;
-        else if (!op->what.partial)
-            st->state_dtype = st->fused ? op->what.term : tra_agg_state_dtype(st->agg, op->what.term);
         /* the summands of a fused kernel are f32 where the state of their sum is f64: these are terms, not states */
         st->merges = op->op == TRA_PLAN_MERGE && lt->dtype == st->state_dtype;
         st->composed = !op->what.partial && tra_kernel_rest(st->agg) != NULL;
         if (st->composed && !st->p.l.shape) tra_pairs_shapes(&st->p);
-        st->tiles = st->fused ? 0 : fold_tiles(st);
+        st->tiles = st->grows ? 1 : st->fused ? 0 : fold_tiles(st);
     } else {
         st->tiles = 1;
     }
     st->kernel_at = ((size_t)tmp + 63) / 64 * 64;
-    size_t scratch = st->kernel_at + kernel, derive = tra_stage_scratch(parts, 2);
+    size_t scratch = st->kernel_at + (size_t)kernel, derive = tra_stage_scratch(parts, 2);
     size_t read = tra_stage_io(parts, 2), write = tra_outlet_io(st->sink);
-    if (st->composed) {
-        tra_dims state;
-        tra_agg_state_ext(st->agg, &most.ext, &state);
-        size_t finish = tra_kernel_scratch(st->agg, TRA_USE_AGG, op->what.term, op->what.term, &state, NULL);
-        if (finish > scratch) scratch = finish;
+    if (st->composed || (st->agg && !op->what.partial && op->type.layout)) {
+        tra_type state = {.dtype = op->what.term, .layout = st->grows ? op->type.layout : NULL};
+        tra_dims ext;
+        tra_agg_state_ext(st->agg, &most.ext, &ext);
+        int64_t finish = tra_cell_scratch(st->agg, TRA_USE_AGG, &state, &ext, NULL, NULL, op->type.layout);
+        if (finish >= TRA_SIZE_MOST) return tra_fail(e, TRA_RESOURCE, "an aggregation needs too much scratch memory");
+        if (st->kernel_at + (size_t)finish > scratch) scratch = st->kernel_at + (size_t)finish;
+    }
+    if (st->grows || st->counted) {
+        int64_t step = tra_op_grown(st->site->plan, op).step * tra_engine_threads(st->site->engine);
+        TRA_TRY(tra_pool_reserve(st->site->pool, step, e));
+        st->reserved = step;
     }
     return tra_engine_stage(st->site->engine, scratch > derive ? scratch : derive, read > write ? read : write, e);
 }
@@ -216,11 +218,14 @@ tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_
     int64_t budget = tra_pool_stat(site->pool).budget - op->orders.aside;
     tra_pairs_list(&st.p, op, l, r, site->plan->reproducible);
     st.fused = tra_op_accumulates(site->plan, op);
+    st.grows = tra_op_grows(op);
+    st.counted = !op->what.agg && op->type.layout;
     site->all = tra_pairs_count(&st.p);
     tra_status s = set_up(&st, e);
     for (tra_rect b = {0}; s == TRA_OK && tra_rect_next(&st.p, &b);) s = run_span(&st, &b, budget, e);
     s = tra_stage_end(site, s, e);
     if (s == TRA_OK && op->what.partial) s = emit_identities(&st, e);
+    tra_pool_release(site->pool, st.reserved);
     tra_pairs_free(&st.p);
     free(st.row);
     return s;

@@ -29,7 +29,12 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
 
 static int64_t footprint(int64_t bytes) { return bytes > 0 ? tra_block_footprint(bytes) : 0; }
 
-int64_t tra_type_room(const tra_type *t) { return tra_block_footprint(tra_type_bytes_largest(t).bound); }
+int64_t tra_size_planned(tra_size s) {
+    enum { LITTLE = 1 << 20 };
+    return s.exact ? s.bound : tra_min64(s.bound, tra_max64(LITTLE, tra_mul_most(s.expected, 2)));
+}
+
+int64_t tra_type_room(const tra_type *t) { return tra_block_footprint(tra_size_planned(tra_type_bytes_largest(t))); }
 
 /* Of a result of op: what goes to a file takes a chunk. */
 static int64_t result_bytes(const tra_op *op) {
@@ -58,13 +63,13 @@ static int64_t derive_scratch(const tra_plan *p, const tra_op *op) {
     while (tra_op_is(op->op, TRA_RENAMES)) op = &p->ops[op->in[0]];
     if (op->op != TRA_PLAN_MAP) return 0;
     const tra_kernel *k = op->what.map;
+    const tra_layout *layout = op->type.layout;
     tra_arena *a = NULL;
     for (;;) {
         const tra_op *below = &p->ops[op->in[0]];
         while (tra_op_is(below->op, TRA_RENAMES)) below = &p->ops[below->in[0]];
         if (below->op != TRA_PLAN_MAP || !below->orders.fused) {
-            int64_t n = (int64_t)tra_kernel_scratch(k, TRA_USE_MAP, below->type.dtype, below->type.dtype,
-                                                    &below->type.cat->bound, NULL);
+            int64_t n = tra_cell_scratch(k, TRA_USE_MAP, &below->type, &below->type.cat->bound, NULL, NULL, layout);
             tra_arena_free(a);
             return footprint(n);
         }
@@ -104,41 +109,91 @@ static void join_term(const tra_op *op, const tra_op *l, const tra_op *r, tra_di
     int64_t n;
     *scratch = 0;
     if (tra_kernel_shape2(op->what.join, a, b, a, b, ext, NULL, &none) == TRA_OK && tra_dims_product(ext, &n)) {
-        *scratch = (int64_t)tra_kernel_scratch(op->what.join, TRA_USE_JOIN, l->type.dtype, r->type.dtype, a, b);
+        bool dense = op->what.agg && !tra_op_grows(op);
+        *scratch =
+            tra_cell_scratch(op->what.join, TRA_USE_JOIN, &l->type, a, &r->type, b, dense ? NULL : op->type.layout);
         return;
     }
     *ext = op->type.cat->bound;
     if (tra_kernel_rest(op->what.join)) *scratch = 2 * tra_type_room(&op->type);
 }
 
+tra_dtype tra_op_state_dtype(const tra_plan *p, const tra_op *op) {
+    const tra_op *l = &p->ops[op->in[0]];
+    if (!op->what.agg || op->what.partial) return op->type.dtype;
+    /* of a tree all sums are of one type, that of the summands */
+    if (op->op == TRA_PLAN_MERGE && tra_op_tree(p, op).leaves > 1) return l->type.dtype;
+    return tra_op_accumulates(p, op) ? op->what.term : tra_agg_state_dtype(op->what.agg, op->what.term);
+}
+
+/* Extents of the largest terms that are aggregated, and of states of them; scratch of the join's kernel. */
+typedef struct terms {
+    tra_dims ext, state;
+    int64_t kernel;
+} terms;
+
+static terms terms_of(const tra_plan *p, const tra_op *op) {
+    const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
+    terms t = {.ext = l->type.cat->bound};
+    if (r) join_term(op, l, r, &t.ext, &t.kernel);
+    if (op->what.agg) tra_agg_state_ext(op->what.agg, &t.ext, &t.state);
+    return t;
+}
+
+/* Is what a map makes of a state, whose extents are others than the result's? */
+static bool is_composed(const tra_op *op) { return op->what.agg && !op->what.partial && tra_kernel_rest(op->what.agg); }
+
+tra_grown tra_op_grown(const tra_plan *p, const tra_op *op) {
+    tra_grown g = {tra_type_room(&op->type), 0};
+    if (!tra_op_grows(op)) return g;
+    tra_type sum = op->type;
+    sum.dtype = tra_op_state_dtype(p, op);
+    int64_t state = tra_type_room(&sum), n;
+    if (is_composed(op)) {
+        tra_dims ext = terms_of(p, op).state;
+        if (!tra_dims_product(&ext, &n)) n = INT64_MAX;
+        state = tra_block_footprint(tra_size_planned(sum.layout->bytes(&sum, &ext, tra_size_upto(n), -1)));
+    }
+    g.step = 2 * tra_max64(state, g.result); /* a term and what becomes of the sum with it */
+    g.result = tra_tree_depth(tra_op_tree(p, op).leaves) * tra_max64(state, g.result);
+    return g;
+}
+
+/* Of one output whose state is dense: the state, with those of its tree, and its result where that is apart. */
+static int64_t dense_state(const tra_plan *p, const tra_op *op, const terms *t) {
+    tra_type sum = op->type;
+    sum.dtype = tra_op_state_dtype(p, op);
+    sum.layout = NULL;
+    bool apart = is_composed(op) || op->type.layout;
+    int64_t state = is_composed(op) ? tra_block_footprint(tra_dense_bytes(sum.dtype, &t->state)) : tra_type_room(&sum);
+    int64_t more = (tra_tree_depth(tra_op_tree(p, op).leaves) - 1) * state, result = result_bytes(op);
+    return more + (apart ? result + state : tra_max64(result, state));
+}
+
 static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
     need n = {.a = tra_op_read_room(p, l), .b = r ? tra_op_read_room(p, r) : 0, .c = result_bytes(op)};
-    bool fused = tra_op_accumulates(p, op);
-    tra_dtype in = l->type.dtype; /* of the terms; of MERGE, of the states */
-    if (r) in = tra_kernel_dtype(op->what.join, TRA_USE_JOIN, l->type.dtype, r->type.dtype);
-    tra_dims ext = l->type.cat->bound; /* of the terms */
-    int64_t kernel = 0, term = 0, finish = 0;
-    if (r) join_term(op, l, r, &ext, &kernel);
-    if (r && op->what.agg && !fused) term = (tra_dense_bytes(in, &ext) + 63) / 64 * 64;
-    if (op->what.agg) {
-        tra_dtype dtype = op->what.partial ? op->type.dtype : fused ? in : tra_agg_state_dtype(op->what.agg, in);
-        tra_type sum = op->type;
-        sum.dtype = dtype;
-        int64_t state = tra_type_room(&sum);
-        if (!op->what.partial && tra_kernel_rest(op->what.agg)) { /* of other extents than the result */
-            tra_dims group = ext;
-            tra_agg_state_ext(op->what.agg, &group, &ext);
-            state = tra_block_footprint(tra_dense_bytes(dtype, &ext));
-            n.c += state;
-            finish = (int64_t)tra_kernel_scratch(op->what.agg, TRA_USE_AGG, in, in, &ext, NULL);
-        } else {
-            n.c = op->type.layout ? n.c + state : tra_max64(n.c, state);
-        }
-        n.c += (tra_tree_depth(tra_op_tree(p, op).leaves) - 1) * state;
+    bool grows = tra_op_grows(op), counted = !op->what.agg && op->type.layout;
+    terms t = terms_of(p, op);
+    int64_t term = 0, finish = 0, step = 0;
+    if (r && op->what.agg && !grows && !tra_op_accumulates(p, op)) {
+        tra_dtype in = tra_kernel_dtype(op->what.join, TRA_USE_JOIN, l->type.dtype, r->type.dtype);
+        term = (tra_dense_bytes(in, &t.ext) + 63) / 64 * 64;
+    }
+    if (grows || counted) {
+        tra_grown g = tra_op_grown(p, op);
+        n.c = g.result;
+        step = g.step;
+    } else if (op->what.agg) {
+        n.c = dense_state(p, op, &t);
+    }
+    if (is_composed(op) || (op->what.agg && !op->what.partial && op->type.layout)) {
+        tra_type state = {.dtype = op->what.term, .layout = grows ? op->type.layout : NULL};
+        finish = tra_cell_scratch(op->what.agg, TRA_USE_AGG, &state, &t.state, NULL, NULL, op->type.layout);
     }
     int64_t derive = tra_max64(derive_scratch(p, l), r ? derive_scratch(p, r) : 0);
-    n.fixed = threads * (tra_max64(footprint(tra_max64(term + kernel, finish)), derive) + footprint(op->orders.io));
+    int64_t scratch = footprint(tra_max64(term + tra_max64(t.kernel, finish), derive));
+    n.fixed = threads * (scratch + footprint(op->orders.io) + step);
     return n;
 }
 
@@ -249,7 +304,7 @@ tra_block_loop tra_op_loop(const tra_plan *p, const tra_op *op, int threads, int
 
 int64_t tra_op_passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget) {
     if (budget <= 0) return 1;
-    if (op->in[1] < 0) return tra_op_counts(op) ? 2 : 1;
+    if (op->in[1] < 0) return 1;
     tra_block_loop loop = tra_op_loop(p, op, threads, budget);
     if (side == 0) return loop.stays ? 1 : tra_ceil_div(values_of(p, op, 1, OWN), loop.cj);
     return tra_ceil_div(values_of(p, op, 0, OWN), loop.ci);

@@ -51,6 +51,20 @@ tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op);
  * more than so many of the largest transfers. */
 int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, int64_t transfers);
 
+/* Bytes that are counted on for something of this size: all that it may take where that is little; else what is
+ * expected, and as much again for the case that it is more. The ceiling holds whatever comes: what finds no memory then
+ * fails. */
+int64_t tra_size_planned(tra_size s);
+
+/* Of a join or aggregation that grows or counts its results (grow.h): bytes that are reserved for each while it is
+ * made, with the sums of its tree, and for each worker besides. */
+typedef struct tra_grown {
+    int64_t result, step;
+} tra_grown;
+tra_grown tra_op_grown(const tra_plan *p, const tra_op *op);
+/* The element type of its states, or without an aggregation of its results. */
+tra_dtype tra_op_state_dtype(const tra_plan *p, const tra_op *op);
+
 /* Rooms, in bytes with all that a block takes (tra_block_footprint): of the largest array; */
 int64_t tra_type_room(const tra_type *t);
 /* of a chunk that is unpacked where the array will be that reading op's result reads, 0: none is; */

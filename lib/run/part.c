@@ -96,10 +96,26 @@ size_t tra_part_scratch(const tra_part *via) {
         tra_catalog_ext(in->cat, via->base->ordinal[via->src[i]], &ext);
         if (tra_dims_eq(&ext, &last)) continue;
         last = ext;
-        size_t n = tra_kernel_scratch(via->map, TRA_USE_MAP, in->dtype, in->dtype, &ext, NULL);
-        if (n > most) most = n;
+        int64_t n = tra_cell_scratch(via->map, TRA_USE_MAP, in, &ext, NULL, NULL, via->type->layout);
+        if (n > (int64_t)most) most = (size_t)n;
     }
     return most;
+}
+
+/* Of a TILE: where the array of tuple i begins in that of its base. */
+static tra_dims tile_from(const tra_part *via, int64_t i) {
+    tra_dims key, from = {.n = via->type->cat->bound.n};
+    tra_catalog_key(via->type->cat, via->ordinal[i], &key);
+    from.v[via->dim] = key.v[key.n - 1] * via->size;
+    return from;
+}
+
+int64_t tra_part_derive_bytes(const tra_part *via, int64_t i, const tra_cell *base, const tra_cell *out,
+                              void *scratch) {
+    if (via->kind == TRA_PART_MAP) return tra_cell_map_bytes(via->map, base, out, scratch);
+    tra_cell_piece p = {.src = base, .from = tile_from(via, i), .ext = out->array.ext};
+    p.to.n = p.ext.n;
+    return tra_cell_gather_bytes(&p, 1, out);
 }
 
 tra_status tra_part_derive(const tra_part *via, int64_t i, const tra_cell *base, tra_cell *out, void *scratch,
@@ -108,9 +124,7 @@ tra_status tra_part_derive(const tra_part *via, int64_t i, const tra_cell *base,
         tra_cell_map(via->map, base, out, scratch);
         return tra_op_fits(via->op, via->type, via->ordinal[i], e);
     }
-    tra_dims key, from = {.n = base->array.ext.n}, to = {.n = base->array.ext.n};
-    tra_catalog_key(via->type->cat, via->ordinal[i], &key);
-    from.v[via->dim] = key.v[key.n - 1] * via->size;
+    tra_dims from = tile_from(via, i), to = {.n = base->array.ext.n};
     tra_cell_copy(out, &to, base, &from, &out->array.ext);
     return TRA_OK;
 }

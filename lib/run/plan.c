@@ -17,17 +17,21 @@ const char *tra_plan_op_text(tra_plan_op op) { return ops[op].text; }
 
 bool tra_op_is(tra_plan_op op, unsigned like) { return ops[op].like & like; }
 
+char *tra_op_text(const tra_op *op, char *buf, size_t n) {
+    const tra_program_text *p = op->what.program;
+    int line = 1;
+    for (int i = 0; p && i < op->what.at; i++) line += p->text[i] == '\n';
+    size_t at = p ? (size_t)snprintf(buf, n, "%.200s:%d: ", p->file, line) : 0;
+    if (at < n) snprintf(buf + at, n - at, "%.200s%s", op->what.name ? op->what.name : "", op->what.name ? ": " : "");
+    return buf;
+}
+
 tra_status tra_op_fits(const tra_op *op, const tra_type *type, int64_t ordinal, tra_err *e) {
     if (!tra_kernel_overflowed()) return TRA_OK;
-    const tra_program_text *p = op->what.program;
-    char key[TRA_DIMTEXT], place[512] = "";
+    char key[TRA_DIMTEXT], place[512];
     tra_dims k;
-    int line = 1;
     tra_catalog_key(type->cat, ordinal, &k);
-    for (int i = 0; p && i < op->what.at; i++) line += p->text[i] == '\n';
-    if (p) snprintf(place, sizeof place, "%s:%d: ", p->file, line);
-    return tra_fail(e, TRA_INPUT, "%s%s%san integer does not fit %s in the tuple %s", place,
-                    op->what.name ? op->what.name : "", op->what.name ? ": " : "",
+    return tra_fail(e, TRA_INPUT, "%san integer does not fit %s in the tuple %s", tra_op_text(op, place, sizeof place),
                     type->dtype == TRA_I32 ? "i32" : "i64", tra_key_text(&k, key));
 }
 
@@ -69,9 +73,10 @@ bool tra_op_is_view(const tra_op *op) { return tra_op_is(op->op, TRA_RENAMES) ||
 
 bool tra_op_is_read(const tra_op *op) { return op->op == TRA_PLAN_INPUT || tra_op_is_view(op); }
 
-bool tra_op_counts(const tra_op *op) {
-    const tra_layout *layout = op->type.layout;
-    return op->op == TRA_PLAN_MAP && !tra_op_is_view(op) && layout && layout->kernels->map_bytes;
+bool tra_op_grows(const tra_op *op) {
+    const tra_kernel *agg = op->what.agg;
+    if (!agg || !op->type.layout || tra_kernel_needs_tensor(agg)) return false;
+    return !op->what.partial || tra_kernel_is_sum(agg);
 }
 
 bool tra_op_shares(const tra_op *op) { return tra_op_is_view(op) || tra_op_is(op->op, TRA_FORWARDS); }

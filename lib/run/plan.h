@@ -162,6 +162,9 @@ typedef struct tra_plan {
     tra_cost cost; /* total */
 } tra_plan;
 
+/* Where it stands in the program and its name, before what is said of it: "job.tra:3: C: ", or less. Returns buf. */
+char *tra_op_text(const tra_op *op, char *buf, size_t n);
+
 /* Whether all integers of tuple `ordinal` fitted: TRA_INPUT, with the statement and the key, if some that this thread
  * computed did not (tra_kernel_overflowed). op: the operator that computes relations of this type. */
 TRA_MUSTUSE tra_status tra_op_fits(const tra_op *op, const tra_type *type, int64_t ordinal, tra_err *e);
@@ -173,8 +176,8 @@ bool tra_op_accumulates(const tra_plan *p, const tra_op *op);
 bool tra_op_is_view(const tra_op *op);
 /* Is it no stage of its own: a view, or read from its file while its result is read? */
 bool tra_op_is_read(const tra_op *op);
-/* Does it look at its input once to count what its results take, and once more to make them? */
-bool tra_op_counts(const tra_op *op);
+/* Of an aggregation: are its states held in a layout that is not dense, and grow as terms come (grow.h)? */
+bool tra_op_grows(const tra_op *op);
 /* Does reading its result read the blocks of its input: is it a view, or an exchange of whole tuples? */
 bool tra_op_shares(const tra_op *op);
 

@@ -1,6 +1,9 @@
 /* repart.c - what a repartition reads and how it is cut in batches. */
 #include "repart.h"
 
+#include "../relation/cell.h"
+#include "needs.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,13 +33,21 @@ bool tra_repart_box(const tra_type *in, const tra_type *to, int64_t out, tra_dim
     return true;
 }
 
+tra_size tra_piece_bytes(const tra_type *in, const tra_type *out, const tra_dims *ext) {
+    int64_t n,
+        most = tra_min64(in->entries ? in->entries->most : INT64_MAX, out->entries ? out->entries->most : INT64_MAX);
+    if (!out->layout) return tra_size_exactly(tra_dense_bytes(out->dtype, ext));
+    if (!tra_dims_product(ext, &n)) n = INT64_MAX;
+    return out->layout->bytes(out, ext, tra_size_upto(tra_min64(n, most)), -1);
+}
+
 int64_t tra_repart_batch(const tra_op *op, int64_t t, int64_t limit, int *work, int64_t *load) {
     const tra_catalog *c = op->type.cat;
     bool full = false;
     memset(load, 0, (size_t)op->place.sites * sizeof *load);
     for (; t < c->n && !full; t++) {
         tra_dims key;
-        int64_t bytes = tra_type_bytes(&op->type, t).bound;
+        int64_t bytes = tra_size_planned(tra_type_bytes(&op->type, t));
         tra_catalog_key(c, t, &key);
         int n = tra_place_holders(&op->place, c, t, &key, work);
         for (int i = 0; i < n; i++) full |= (load[work[i]] += bytes) + bytes > limit;

@@ -16,6 +16,9 @@ bool tra_repart_box(const tra_type *in, const tra_type *to, int64_t out, tra_dim
  * each block of the input is read once for them; its end. work, load: room for a number of each site. */
 int64_t tra_repart_batch(const tra_op *op, int64_t t, int64_t limit, int *work, int64_t *load);
 
+/* What a piece of these extents takes by itself: in the layout of the result. */
+tra_size tra_piece_bytes(const tra_type *in, const tra_type *out, const tra_dims *ext);
+
 /* Tuples of the input that all batches read, at most, when nothing stays in memory from one to the next. budget: bytes
  * for blocks of the site that has the fewest. */
 int64_t tra_repart_reads(const tra_plan *p, const tra_op *op, int64_t budget);

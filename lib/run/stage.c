@@ -44,12 +44,13 @@ typedef struct result { /* of one unit */
     tra_site *site;
     int64_t ordinal;
     tra_block *block;
-    const tra_part *counted; /* a MAP of which the block has as many bytes as were counted */
+    int64_t reserved; /* bytes, for a block that the worker takes */
 } result;
 
 static void end_result(tra_unit *u) {
     result *x = u->ctx;
     tra_block_free(x->site->pool, x->block); /* only after a failure is it left */
+    if (x->reserved > 0) tra_pool_release(x->site->pool, x->reserved);
     free(x);
 }
 
@@ -67,8 +68,8 @@ static tra_status begin(tra_site *site, tra_part *in, const tra_outlet *sink, tr
     return tra_engine_stage(site->engine, tra_stage_scratch(parts, 1), read > write ? read : write, e);
 }
 
-/* bytes: of the block that the unit writes, or -1 when it will have one. */
-static tra_status submit(result x0, int64_t bytes, tra_unit *u,
+/* bytes: of the block that the unit writes, or -1 when it will have one. takes: the worker takes that itself. */
+static tra_status submit(result x0, int64_t bytes, bool takes, tra_unit *u,
                          tra_status (*run)(tra_unit *, int, tra_worker *, tra_err *), tra_err *e) {
     result *x = tra_malloc(sizeof *x);
     tra_site *site = x0.site;
@@ -77,7 +78,11 @@ static tra_status submit(result x0, int64_t bytes, tra_unit *u,
     u->end = end_result;
     u->run = run;
     tra_status s = TRA_OK;
-    if (bytes >= 0) s = tra_block_new(site->pool, tra_outlet_bytes(x->sink, bytes), &x->block, e);
+    if (takes) {
+        s = tra_pool_reserve(site->pool, tra_block_footprint(bytes), e);
+        x->reserved = s == TRA_OK ? tra_block_footprint(bytes) : 0;
+    } else if (bytes >= 0)
+        s = tra_block_new(site->pool, tra_outlet_bytes(x->sink, bytes), &x->block, e);
     if (s != TRA_OK) {
         tra_unit_drop(site->engine, u);
         return s;
@@ -97,88 +102,11 @@ static tra_status run_copy(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     return emit(x, w, e);
 }
 
-/* What tuple i of a part takes is found out by reading what it is computed from: the results of a batch of tuples are
- * made when that is known of all. */
-typedef struct counting {
-    const tra_part *part;
-    int64_t i;
-    int64_t *bytes;
-    atomic_int *left;
-} counting;
-
-static tra_status run_counting(tra_unit *u, int task, tra_worker *w, tra_err *e) {
-    const counting *c = u->ctx;
-    tra_cell out = tra_cell_new(c->part->type, c->part->ordinal[c->i], NULL);
-    (void)task, (void)e;
-    *c->bytes = tra_cell_map_bytes(c->part->map, &u->inputs[0].cell, &out, w->scratch);
-    return TRA_OK;
-}
-
-static void end_counting(tra_unit *u) {
-    counting *c = u->ctx;
-    atomic_fetch_sub(c->left, 1);
-    free(c);
-}
-
-static tra_status run_map(tra_unit *u, int task, tra_worker *w, tra_err *e) {
-    result *x = u->ctx;
-    const tra_part *p = x->counted;
-    tra_cell out = tra_cell_new(p->type, x->ordinal, x->block->ptr);
-    (void)task;
-    tra_cell_map(p->map, &u->inputs[0].cell, &out, w->scratch);
-    TRA_TRY(tra_op_fits(p->op, p->type, x->ordinal, e));
-    if (tra_cell_bytes(&out) > x->block->bytes) return tra_fail(e, TRA_INTERNAL, "a result is larger than was counted");
-    tra_block_shrink(x->site->pool, x->block, tra_cell_bytes(&out));
-    return emit(x, w, e);
-}
-
-enum { COUNTED = 32 }; /* tuples of a batch */
-
-typedef struct batch { /* lives until the stage has ended: units of it may be left after a failure */
-    int64_t bytes[COUNTED];
-    atomic_int left;
-} batch;
-
-/* Of a MAP whose results take what only a look at the data tells. */
-static tra_status copy_counted(tra_site *site, tra_part *in, tra_outlet *sink, bool alone, bool last, batch *b,
-                               tra_err *e) {
-    for (int64_t i = 0, n; i < in->n; i += n) {
-        tra_status s = TRA_OK;
-        n = tra_min64(COUNTED, in->n - i);
-        for (int64_t k = 0; k < n && s == TRA_OK; k++) {
-            if (tra_outlet_has(sink, in->ordinal[i + k])) continue;
-            tra_unit *u = tra_unit_new(1, 1);
-            counting *c = u->ctx = tra_malloc(sizeof *c);
-            *c = (counting){in, i + k, &b->bytes[k], &b->left};
-            u->inputs[0] = (tra_unit_input){.part = in->base, .i = in->src[i + k]};
-            u->run = run_counting;
-            u->end = end_counting;
-            atomic_fetch_add(&b->left, 1);
-            s = tra_engine_submit(site->engine, u, e);
-        }
-        tra_status counted = tra_engine_until(site->engine, &b->left, e);
-        if (s == TRA_OK) s = counted;
-        for (int64_t k = 0; k < n && s == TRA_OK; k++) {
-            if (tra_outlet_has(sink, in->ordinal[i + k])) continue;
-            tra_unit *u = tra_unit_new(1, 1);
-            u->inputs[0] = (tra_unit_input){.part = in->base, .i = in->src[i + k], .leaves = alone, .last = last};
-            result x = {.sink = sink, .site = site, .ordinal = in->ordinal[i + k], .counted = in};
-            s = submit(x, b->bytes[k], u, run_map, e);
-        }
-        if (s != TRA_OK) return s;
-    }
-    return TRA_OK;
-}
-
 tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *sink, tra_err *e) {
     bool alone = tra_op_reads_alone(site->plan, op, 0), last = tra_op_reads_last(site->plan, op, 0);
     TRA_TRY(begin(site, in, sink, e));
     tra_status s = TRA_OK;
     site->all = in->n;
-    if (tra_op_counts(op)) {
-        batch b = {.left = 0};
-        return tra_stage_end(site, copy_counted(site, in, sink, alone, last, &b, e), e);
-    }
     for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
         if (tra_outlet_has(sink, in->ordinal[i])) continue;
         tra_part *stored, *via;
@@ -188,15 +116,49 @@ tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_ou
         u->inputs[0] =
             (tra_unit_input){.part = in, .i = i, .room = tra_outlet_bytes(sink, 0), .leaves = alone, .last = last};
         result x = {.sink = sink, .site = site, .ordinal = in->ordinal[i]};
-        s = submit(x, via ? -1 : tra_part_bytes(in, i), u, run_copy, e);
+        s = submit(x, via ? -1 : tra_part_bytes(in, i), false, u, run_copy, e);
     }
     return tra_stage_end(site, s, e);
 }
 
 /* ---- concat ------------------------------------------------------------------------------------------------- */
 
+typedef struct gathering { /* of pieces into a block that a worker takes */
+    result *x;
+    tra_cell_piece *pieces;
+    int64_t n;
+} gathering;
+
+static tra_status gather(void *ctx, tra_err *e) {
+    const gathering *g = ctx;
+    tra_pool *pool = g->x->site->pool;
+    tra_cell out = tra_cell_new(&g->x->op->type, g->x->ordinal, NULL);
+    TRA_TRY(tra_block_take(pool, tra_cell_gather_bytes(g->pieces, g->n, &out), &g->x->block, e));
+    out.head = g->x->block->ptr;
+    tra_cell_gather(g->pieces, g->n, &out);
+    tra_block_shrink(pool, g->x->block, tra_cell_bytes(&out));
+    tra_block_settle(pool, g->x->block);
+    return TRA_OK;
+}
+
+/* Of a result that is not dense. */
+static tra_status gather_group(tra_unit *u, tra_worker *w, tra_err *e) {
+    result *x = u->ctx;
+    gathering g = {x, tra_calloc((size_t)u->ninputs, sizeof *g.pieces), u->ninputs};
+    tra_dims zero = {.n = x->op->type.cat->bound.n}, to = zero;
+    for (int i = 0; i < u->ninputs; i++) {
+        const tra_cell *c = &u->inputs[i].cell;
+        g.pieces[i] = (tra_cell_piece){.src = c, .from = zero, .to = to, .ext = c->array.ext};
+        to.v[x->op->what.dim] += c->array.ext.v[x->op->what.dim];
+    }
+    tra_status s = tra_engine_insist(w, gather, &g, e);
+    free(g.pieces);
+    return s == TRA_OK ? emit(x, w, e) : s;
+}
+
 static tra_status run_concat(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     result *x = u->ctx;
+    if (x->op->type.layout) return gather_group(u, w, e);
     tra_cell out = tra_cell_new(&x->op->type, x->ordinal, x->block->ptr);
     tra_dims from = {.n = out.array.ext.n}, to;
     (void)task;
@@ -235,7 +197,7 @@ tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_
             u->inputs[j] = (tra_unit_input){.part = in, .i = t, .leaves = alone, .last = last};
         }
         struct result x = {.sink = sink, .op = op, .site = site, .ordinal = result};
-        s = submit(x, tra_type_bytes(&op->type, result).bound, u, run_concat, e);
+        s = submit(x, tra_size_planned(tra_type_bytes(&op->type, result)), op->type.layout, u, run_concat, e);
     }
     return tra_stage_end(site, s, e);
 }

@@ -1,5 +1,5 @@
 /* super.c - super-blocks: cells of results, and the units that add terms to them step by step. */
-#include "super.h"
+#include "grow.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -9,7 +9,8 @@
 typedef struct cell {
     int64_t ordinal;           /* -1: there is no such tuple */
     tra_block *block, *result; /* result: where the state cannot become it in place, since a map changes its extents, or
-                                  since it is not dense */
+                                  since it is not dense. What grows or is counted has none until there is a term, and
+                                  is not pinned between two */
     tra_array state;
     tra_array *branch; /* of a tree: sums beside the state, and their blocks */
     tra_block **branches;
@@ -21,9 +22,10 @@ typedef struct super {
     tra_joinagg *st;
     atomic_int refs; /* units, and the maker */
     int64_t ni, nj;
-    int tiles;   /* of the cell that has the most */
-    cell *cells; /* ni * nj */
-    bool *begun; /* each tile of each cell, for each of its sums: it has been touched */
+    int tiles;        /* of the cell that has the most */
+    cell *cells;      /* ni * nj */
+    int64_t reserved; /* bytes, for those that grow or are counted */
+    bool *begun;      /* each tile of each cell, for each of its sums: it has been touched */
 } super;
 
 /* One step of a super-block: the context of a unit. Inputs [0, nl) are L's, the others R's. */
@@ -62,19 +64,34 @@ static void super_drop(super *s) {
         tra_block_free(s->st->site->pool, s->cells[i].result);
         free_branches(s->st, &s->cells[i]);
     }
+    if (s->reserved > 0) tra_pool_release(s->st->site->pool, s->reserved);
     free(s->cells);
     free(s->begun);
     free(s);
 }
 
+/* What grows: has no memory reserved for it any more. */
+static tra_status emit_grown(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e) {
+    tra_block *b = c->block;
+    if (st->grows) {
+        TRA_TRY(tra_grow_finish(&(tra_grow){st, w, c->ordinal, &c->state}, &c->block, &b, e));
+        tra_status s = tra_op_fits(st->op, &st->op->type, c->ordinal, e);
+        if (s != TRA_OK) return tra_block_free(st->site->pool, b), s;
+    }
+    c->block = NULL;
+    free_branches(st, c);
+    tra_block_settle(st->site->pool, b);
+    return tra_outlet_emit(st->sink, w, c->ordinal, st->summand, b, e);
+}
+
 /* Finishes a state and hands the result on. w NULL: of a part, on the thread that runs the plan. */
 static tra_status emit_cell(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e) {
     tra_block *b = c->block;
+    if (st->grows || st->counted) return emit_grown(st, c, w, e);
     if (st->agg && !st->op->what.partial) {
         tra_cell out = tra_cell_new(&st->op->type, c->ordinal, c->result ? c->result->ptr : b->ptr);
-        /* of the scratch only a composed map needs any */
         tra_cell state = {.sparse = out.sparse, .array = c->state};
-        tra_cell_finish(st->agg, st->op->what.term, &state, &out, w->scratch);
+        tra_cell_finish(st->agg, st->op->what.term, &state, &out, (char *)w->scratch + st->kernel_at);
         TRA_TRY(tra_op_fits(st->op, &st->op->type, c->ordinal, e));
         if (c->result) {
             tra_block_free(st->site->pool, b);
@@ -82,9 +99,6 @@ static tra_status emit_cell(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e)
             c->result = NULL;
         }
         tra_block_shrink(st->site->pool, b, tra_outlet_bytes(st->sink, tra_cell_bytes(&out)));
-    } else if (!st->agg && st->op->type.layout) {
-        tra_cell out = tra_cell_new(&st->op->type, c->ordinal, b->ptr);
-        tra_block_shrink(st->site->pool, b, tra_cell_bytes(&out));
     }
     c->block = NULL;
     free_branches(st, c);
@@ -97,6 +111,18 @@ static void slice(tra_array *a, int tile, int tiles) {
     int64_t from = n * tile / tiles, to = n * (tile + 1) / tiles;
     a->data = (char *)a->data + (size_t)from * tra_dtype_size(a->dtype);
     a->ext = (tra_dims){.n = 1, .v = {to - from}};
+}
+
+static tra_block **block_of(cell *c, int i) { return i == 0 ? &c->block : &c->branches[i - 1]; }
+
+/* The same of what grows, or is counted: one tile. */
+static tra_status grow(tra_joinagg *st, cell *c, int sum, const tra_unit_input *l, const tra_unit_input *r,
+                       tra_worker *w, tra_err *e) {
+    tra_grow g = {st, w, c->ordinal, &c->state};
+    tra_dims ext;
+    if (st->counted) return tra_grow_join(&g, &l->cell, &r->cell, &c->block, e);
+    TRA_TRY(term_shape(st, l->i, r ? r->i : 0, &ext, e));
+    return tra_grow_add(&g, &l->cell, r ? &r->cell : NULL, &ext, block_of(c, sum), e);
 }
 
 /* Adds a term to one of the cell's sums. first: nothing was added to the tile before. */
@@ -129,7 +155,7 @@ static tra_status add_term(tra_joinagg *st, tra_array *sum, const tra_unit_input
         slice(&term.array, tile, st->tiles);
     }
     if (first) tra_agg_init(st->agg, &state);
-    if (st->merges) {
+    if (st->merges && !term.layout) { /* those that are not dense are sums, and folded as any term */
         tra_agg_merge(st->agg, &state, &term.array);
     } else if (tra_kernel_needs_tensor(st->agg)) {
         const tra_type *t = l->part->type;
@@ -148,14 +174,17 @@ static tra_status add_term(tra_joinagg *st, tra_array *sum, const tra_unit_input
 static tra_array *sum_of(cell *c, int i) { return i == 0 ? &c->state : &c->branch[i - 1]; }
 
 /* Adds one sum of a cell to the one before it, on a tile. */
-static void close_branch(super *s, cell *c, int64_t task, int i) {
+static tra_status close_branch(super *s, cell *c, int64_t task, int i, tra_worker *w, tra_err *e) {
     tra_joinagg *st = s->st;
     int64_t n = s->ni * s->nj * s->tiles;
     bool *to = &s->begun[(i - 1) * n + task], *from = &s->begun[i * n + task];
     int tile = (int)(task % s->tiles);
     tra_array a = *sum_of(c, i - 1), b = *sum_of(c, i);
-    if (!*from) return;
-    if (st->fused) {
+    if (!*from) return TRA_OK;
+    if (st->grows) {
+        tra_grow g = {st, w, c->ordinal, &c->state};
+        TRA_TRY(tra_grow_merge(&g, block_of(c, i - 1), block_of(c, i), e));
+    } else if (st->fused) {
         if (!*to) tra_kernel_tile_zero(st->join, &a, tile);
         tra_kernel_tile_add(st->join, &a, &b, tile);
     } else {
@@ -165,6 +194,7 @@ static void close_branch(super *s, cell *c, int64_t task, int i) {
     }
     *to = true;
     *from = false;
+    return TRA_OK;
 }
 
 static const tra_unit_input *input_of_rank(const tra_unit *u, const step *x, int64_t from, int64_t to, int64_t rank) {
@@ -189,18 +219,22 @@ static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     if (s->st->p.r.part) r = input_of_rank(u, x, x->nl, u->ninputs, at % s->nj);
     if (task % s->tiles < c->tiles) {
         bool *begun = &s->begun[(int64_t)x->sum.sum * s->ni * s->nj * s->tiles + task];
-        for (int i = x->sum.top; i > x->sum.top - x->sum.closed; i--) close_branch(s, c, task, i);
+        for (int i = x->sum.top; i > x->sum.top - x->sum.closed; i--) TRA_TRY(close_branch(s, c, task, i, w, e));
         if (l && (r || !s->st->p.r.part)) {
             bool first = !*begun;
             *begun = true; /* a unit that is chained to this one looks after it */
-            TRA_TRY(add_term(s->st, sum_of(c, x->sum.sum), l, r, task % s->tiles, first, w, e));
+            if (s->st->grows || s->st->counted)
+                TRA_TRY(grow(s->st, c, x->sum.sum, l, r, w, e));
+            else
+                TRA_TRY(add_term(s->st, sum_of(c, x->sum.sum), l, r, task % s->tiles, first, w, e));
         }
-        for (int i = x->last ? x->sum.sum : 0; i > 0; i--) close_branch(s, c, task, i);
+        for (int i = x->last ? x->sum.sum : 0; i > 0; i--) TRA_TRY(close_branch(s, c, task, i, w, e));
         TRA_TRY(tra_op_fits(s->st->op, &s->st->op->type, c->ordinal, e));
     }
     if (l && task % s->tiles == 0) atomic_fetch_add(&s->st->site->done, 1);
     if (x->last && atomic_fetch_sub(&c->left, 1) == 1) {
-        if (s->st->agg && !s->begun[at * s->tiles]) tra_agg_init(s->st->agg, &c->state); /* nothing met here */
+        if (s->st->agg && !s->st->grows && !s->begun[at * s->tiles])
+            tra_agg_init(s->st->agg, &c->state); /* nothing met here */
         return emit_cell(s->st, c, w, e);
     }
     return TRA_OK;
@@ -218,8 +252,8 @@ static tra_status run_empty(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     super *s = ((step *)u->ctx)->s;
     (void)task;
     for (int64_t c = 0; c < s->ni * s->nj; c++) {
-        if (!s->cells[c].block) continue;
-        if (s->st->agg) tra_agg_init(s->st->agg, &s->cells[c].state);
+        if (s->cells[c].ordinal < 0) continue;
+        if (s->st->agg && !s->st->grows) tra_agg_init(s->st->agg, &s->cells[c].state);
         TRA_TRY(emit_cell(s->st, &s->cells[c], w, e));
     }
     return TRA_OK;
@@ -283,17 +317,18 @@ static tra_status new_cell(tra_joinagg *st, cell *c, const tra_meeting *l, const
     if (c->ordinal < 0) return TRA_OK;
     c->state.dtype = st->state_dtype;
     if (!st->composed) tra_catalog_ext(op->type.cat, c->ordinal, &c->state.ext);
+    int branches = tra_tree_depth(st->p.tree.leaves) - 1;
+    if (branches > 0) {
+        c->branch = tra_calloc((size_t)branches, sizeof *c->branch);
+        c->branches = tra_calloc((size_t)branches, sizeof *c->branches);
+    }
+    if (st->grows || st->counted) return TRA_OK;
     /* where the state cannot become the result, that has a block of its own */
     bool apart = st->composed || (st->agg && !op->what.partial && op->type.layout);
     int64_t bytes = tra_type_bytes(&op->type, c->ordinal).bound; /* which is more than a layout may take in the end */
     int64_t state = st->agg ? (int64_t)tra_array_bytes(&c->state) : bytes;
     TRA_TRY(tra_block_new(st->site->pool, apart ? state : tra_outlet_bytes(st->sink, state), &c->block, e));
     c->state.data = c->block->ptr;
-    int branches = tra_tree_depth(st->p.tree.leaves) - 1;
-    if (branches > 0) {
-        c->branch = tra_calloc((size_t)branches, sizeof *c->branch);
-        c->branches = tra_calloc((size_t)branches, sizeof *c->branches);
-    }
     for (int k = 0; k < branches; k++) {
         TRA_TRY(tra_block_new(st->site->pool, (int64_t)tra_array_bytes(&c->state), &c->branches[k], e));
         c->branch[k] = c->state;
@@ -363,13 +398,18 @@ static tra_status make_cells(super *s, const tra_super_at *at, bool *any, tra_er
     s->cells = tra_calloc((size_t)n, sizeof *s->cells);
     s->tiles = st->tiles ? st->tiles : 1;
     int most = s->tiles;
+    if (st->grows || st->counted) {
+        int64_t bytes = n * tra_op_grown(st->site->plan, st->op).result;
+        TRA_TRY(tra_pool_reserve(st->site->pool, bytes, e));
+        s->reserved = bytes;
+    }
     if (st->composed) TRA_TRY(find_states(s, at, e));
     for (int64_t c = 0; c < n; c++) {
         cell *x = &s->cells[c];
         int64_t i = at->i0 + c / s->nj, j = at->j0 + c % s->nj;
         TRA_TRY(new_cell(st, x, at->li[i], at->rj ? at->rj[j] : NULL, e));
         x->tiles = s->tiles;
-        *any |= x->block != NULL;
+        *any |= x->ordinal >= 0;
         if (!st->fused || !x->block) continue;
         x->tiles = tra_kernel_tiles(st->join, &x->state.ext);
         most = (int)tra_max64(most, x->tiles);
@@ -431,8 +471,20 @@ tra_status tra_super_run(tra_joinagg *st, const tra_super_at *at, tra_err *e) {
 
 /* ---- identities --------------------------------------------------------------------------------------------- */
 
+/* Of what grows: no entries. */
+static tra_status empty_sum(tra_joinagg *st, int64_t ordinal, tra_err *e) {
+    tra_cell c = tra_cell_new(&st->op->type, ordinal, NULL);
+    tra_block *b;
+    TRA_TRY(tra_block_new(st->site->pool, tra_cell_gather_bytes(NULL, 0, &c), &b, e));
+    c.head = b->ptr;
+    tra_cell_gather(NULL, 0, &c);
+    tra_block_shrink(st->site->pool, b, tra_cell_bytes(&c));
+    return tra_outlet_emit(st->sink, NULL, ordinal, st->summand, b, e);
+}
+
 tra_status tra_super_identity(tra_joinagg *st, int64_t ordinal, tra_err *e) {
     cell c = {.ordinal = ordinal, .state.dtype = st->state_dtype};
+    if (st->grows) return empty_sum(st, ordinal, e);
     tra_catalog_ext(st->op->type.cat, c.ordinal, &c.state.ext);
     TRA_TRY(tra_block_new(st->site->pool, (int64_t)tra_array_bytes(&c.state), &c.block, e));
     c.state.data = c.block->ptr;

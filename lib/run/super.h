@@ -22,7 +22,10 @@ typedef struct tra_joinagg {
     int summand;             /* that this site computes */
     tra_dtype state_dtype;   /* of what is accumulated; without agg the result's */
     bool merges;             /* the terms are states */
+    bool grows;              /* states are held in the result's layout, and grow (grow.h), */
+    bool counted;            /* or results without agg */
     bool composed;           /* a map after agg: states have extents of their own */
+    int64_t reserved;        /* for what workers take of that */
     int tiles;               /* of one state, 0: as many as the fused kernel says */
     size_t kernel_at;        /* in a worker's scratch: below the join's result, from here the kernels' scratch */
     bool l_leaves, r_leaves; /* what the super-block under way reads will not be wanted again soon, */

@@ -1,7 +1,7 @@
 /* engine.c - the executor against the reference, on one communicator. */
 #include "engine.h"
 
-#include "entries.h"
+#include "held.h"
 
 #include "../../lib/run/memory.h"
 #include "../../lib/run/profile.h"
@@ -137,7 +137,8 @@ static void tune(bench *b) {
                             .segment_piece = rng_range(&b->r, 1, 100)};
 }
 
-/* How a plan is run. layouts: some of what it makes meanwhile is in blocks whose size depends on their data. */
+/* How a plan is run. layouts: some of what it makes meanwhile is held as rows of
+ * entries. */
 typedef struct way {
     ceiling most;
     int threads, level; /* of zstd, 0: none */
@@ -153,7 +154,7 @@ static void run_way(bench *b, const char *by, const tra_plan *plan, way w, tra_r
     tra_transport_kind transport = rng_chance(&b->r, 30) ? TRA_TRANSPORT_FILES : TRA_TRANSPORT_MPI;
     tra_plan own = *plan, *p = &own;
     p->ops = memcpy(tra_news(b->a, tra_op, p->nops), p->ops, (size_t)p->nops * sizeof *p->ops);
-    if (w.layouts && !entries_in(p, &b->r)) return;
+    if (w.layouts && !hold_some(p, &b->r)) return;
     p->compress = level;
     p->memory = 0;
     p->least_memory = tra_plan_memory(p, threads);
@@ -342,7 +343,7 @@ static void run_program(bench *b) {
         run_plan(b, "search", plans.v[k], MUCH, o.threads, 0, before);
     }
     for (ceiling c = MUCH; c <= BETWEEN; c++)
-        run_way(b, "with entries,", plans.v[rng_below(&b->r, plans.n)], (way){c, o.threads, 0, true},
+        run_way(b, "with rows,", plans.v[rng_below(&b->r, plans.n)], (way){c, o.threads, 0, true},
                 tra_news(b->a, tra_ref_rel *, b->g->noutputs));
     run_labelled(b, o);
     run_reproducible(b, o);

@@ -1,0 +1,45 @@
+/* held.c - draws which results of a plan are rows of entries. */
+#include "held.h"
+
+#include "../../lib/relation/rows.h"
+#include "../../lib/run/repart.h"
+
+/* Shows or moves the arrays of its input as they are. */
+static bool passes(const tra_op *op) { return tra_op_is(op->op, TRA_RENAMES | TRA_FORWARDS); }
+
+/* Must the result of operator i be dense, or does something that shares its blocks? */
+static bool stays_dense(const tra_plan *p, int i) {
+    if (!tra_rows_can(&p->ops[i].type.cat->bound)) return true;
+    if (p->ops[i].what.partial && !tra_kernel_is_sum(p->ops[i].what.agg)) return true;
+    for (int j = i + 1; j < p->nops; j++) {
+        const tra_op *op = &p->ops[j];
+        if (op->in[0] != i && op->in[1] != i) continue;
+        if (op->op == TRA_PLAN_OUTPUT) return true;
+        if (passes(op) && stays_dense(p, j)) return true;
+    }
+    return false;
+}
+
+/* What pieces of so many elements may take: each has a header and parts of its own. */
+static tra_size bytes_of_pieces(const tra_plan *p, const tra_op *op, int64_t elements) {
+    int64_t one = tra_rows_room(op->type.dtype, 1, 1), pieces = tra_repart_pieces(p, op) * p->sites;
+    return tra_size_upto(pieces * one + elements * (one - tra_rows_room(op->type.dtype, 0, 0) + 64));
+}
+
+bool hold_some(tra_plan *p, rng *r) {
+    bool any = false;
+    for (int i = 0; i < p->nops; i++) {
+        tra_op *op = &p->ops[i];
+        if (tra_op_is(op->op, TRA_MAKES) && !stays_dense(p, i) && rng_chance(r, 70)) op->type.layout = &tra_rows;
+        if (passes(op)) op->type.layout = p->ops[op->in[0]].type.layout;
+        if (!op->type.layout) continue;
+        any = true;
+        tra_size *moved = &op->predicted.cost.network_bytes;
+        int64_t elements = moved->bound / (int64_t)tra_dtype_size(op->type.dtype);
+        *moved = op->op == TRA_PLAN_REPART ? bytes_of_pieces(p, op, elements) : tra_type_bytes_of(&op->type, elements);
+    }
+    p->cost.network_bytes = tra_size_exactly(0);
+    for (int i = 0; i < p->nops; i++)
+        p->cost.network_bytes = tra_size_add(p->cost.network_bytes, p->ops[i].predicted.cost.network_bytes);
+    return any;
+}

@@ -1,0 +1,12 @@
+/* held.h - what a plan holds as rows of entries, by drawing: whatever the planner would choose. */
+#ifndef TRA_PROPERTY_HELD_H
+#define TRA_PROPERTY_HELD_H
+
+#include "../../lib/run/plan.h"
+#include "property.h"
+
+/* Lets some relations of the plan that are neither read from files nor written be rows of entries (rows.h). False: none
+ * can. Its figures of the network are then estimates; those of memory are yet to be made (tra_plan_memory). */
+bool hold_some(tra_plan *p, rng *r);
+
+#endif
