@@ -16,7 +16,7 @@ SAN_1      := -fsanitize=address$(comma)undefined -fno-sanitize-recover=undefine
 SAN_thread := -fsanitize=thread
 VARIANT  := $(SAN_$(SAN)) \
             $(if $(FUZZ),-fsanitize=fuzzer-no-link$(comma)address$(comma)undefined -fno-sanitize-recover=undefined)
-PACKAGES := hdf5-serial ompi-c libzstd libxxhash openblas
+PACKAGES := hdf5-serial ompi-c libzstd libxxhash openblas zlib
 PLAIN     = $(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $(if $(WERROR),-Werror) -ffp-contract=off -pthread \
             $(CFLAGS) $(PKG_CFLAGS)
 COMPILE   = $(PLAIN) $(VARIANT)

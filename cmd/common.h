@@ -22,7 +22,7 @@ int tra_work_dirs(const char *scratch, const char *dirs[2]);
 /* Warns of options that were given though they do nothing for the format of this file. The table ends with a row whose
  * option is NULL. */
 typedef struct tra_format_option {
-    const char *option, *format; /* "--shape", "raw" */
+    const char *option, *format; /* "--shape", "raw, tns, edges" */
     bool given;
 } tra_format_option;
 void tra_warn_unused(const tra_format_option *options, const char *format, const char *file);

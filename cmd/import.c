@@ -6,23 +6,24 @@
 
 #include <string.h>
 
-static const char *output, *from, *dtype, *shape, *block, *codec = "none", *delimiter;
+static const char *output, *from, *dtype, *shape, *block, *codec = "none", *delimiter, *base;
 static int64_t memory;
-static int endian, order;
-static bool header, no_header, empty_nan, no_history;
+static int endian, order, duplicates;
+static bool header, no_header, empty_nan, no_history, drop_zeros;
 
 static const tra_opt opts[] = {
     {'o', "output", TRA_OPT_STR, &output, "OUT[:NAME]", "the relation to write: out.h5 or out.h5:name", NULL, NULL,
      NULL},
     {0, "block", TRA_OPT_STR, &block, "EXTENTS", "extents of a block, as in 1000x1000 (default: chosen from the shape)",
      NULL, NULL, NULL},
-    {0, "from", TRA_OPT_STR, &from, "FORMAT", "npy, csv, mtx, raw or h5 (default: by suffix, else by content)", NULL,
-     NULL, NULL},
+    {0, "from", TRA_OPT_STR, &from, "FORMAT",
+     "npy, csv, mtx, tns, edges, raw or h5 (default: by suffix, else by content)", NULL, NULL, NULL},
     {0, "dtype", TRA_OPT_STR, &dtype, "f64|f32|i64|i32|bool",
      "element type (default: the narrowest that holds the file's; csv and mtx: f64; raw: required)", NULL, NULL, NULL},
     {0, "codec", TRA_OPT_STR, &codec, "CODEC", "none or zstd[:LEVEL] (default: none)", NULL, NULL, NULL},
     {0, "memory", TRA_OPT_SIZE, &memory, "SIZE", "memory ceiling (default: 256M)", NULL, "TRA_MEMORY", NULL},
-    {0, "shape", TRA_OPT_STR, &shape, "EXTENTS", "raw: shape of the tensor, as in 1000x2000", NULL, NULL, NULL},
+    {0, "shape", TRA_OPT_STR, &shape, "EXTENTS",
+     "raw, and tns and edges without a header: shape of the tensor, as in 1000x2000", NULL, NULL, NULL},
     {0, "endian", TRA_OPT_ENUM, &endian, "ORDER", "raw: byte order, little or big (default: little)", "little|big",
      NULL, NULL},
     {0, "order", TRA_OPT_ENUM, &order, "C|F", "raw: C, last dimension fastest, or F, first fastest (default: C)", "C|F",
@@ -31,13 +32,20 @@ static const tra_opt opts[] = {
     {0, "header", TRA_OPT_FLAG, &header, NULL, "csv: the first row is a header", NULL, NULL, NULL},
     {0, "no-header", TRA_OPT_FLAG, &no_header, NULL, "csv: the first row is data", NULL, NULL, NULL},
     {0, "empty-nan", TRA_OPT_FLAG, &empty_nan, NULL, "csv: an empty cell is NaN and not an error", NULL, NULL, NULL},
+    {0, "base", TRA_OPT_STR, &base, "0|1", "mtx, tns, edges: the first index (default: 0 for edges, else 1)", NULL,
+     NULL, NULL},
+    {0, "duplicates", TRA_OPT_ENUM, &duplicates, "WHAT",
+     "mtx, tns, edges: of an element that is given more than once the sum, or an error (default: sum)", "sum|error",
+     NULL, NULL},
+    {0, "drop-zeros", TRA_OPT_FLAG, &drop_zeros, NULL, "mtx, tns, edges: leave entries of value 0 out", NULL, NULL,
+     NULL},
     {0, "no-history", TRA_OPT_FLAG, &no_history, NULL, "do not record the command in the file", NULL, NULL, NULL},
     {0},
 };
 
 static tra_status read_options(const char *source, tra_import_job *job, tra_dims *blocks, tra_err *e) {
     *job = (tra_import_job){
-        .from = source, .to = output, .source = {.header = -1, .empty_nan = empty_nan, .memory = memory}};
+        .from = source, .to = output, .source = {.header = -1, .base = -1, .empty_nan = empty_nan, .memory = memory}};
     if (!output) return tra_fail(e, TRA_USAGE, "say where the relation goes: -o out.h5 or -o out.h5:name");
     if (strcmp(output, "-") == 0) return tra_fail(e, TRA_USAGE, "-o -: a relation cannot be written to a stream");
     if (from && !(job->format = tra_format_find(from)))
@@ -57,6 +65,11 @@ static tra_status read_options(const char *source, tra_import_job *job, tra_dims
     if (header && no_header) return tra_fail(e, TRA_USAGE, "--header and --no-header exclude each other");
     if (header || no_header) job->source.header = header;
     TRA_TRY(tra_csv_delimiter(delimiter, &job->source.delimiter, e));
+    if (base && strcmp(base, "0") != 0 && strcmp(base, "1") != 0)
+        return tra_fail(e, TRA_USAGE, "--base %s: the first index is 0 or 1", base);
+    if (base) job->source.base = *base - '0';
+    job->no_duplicate = duplicates == 1;
+    job->drop_zeros = drop_zeros;
     job->source.big_endian = endian == 1;
     job->source.fortran = order == 1;
     return TRA_OK;
@@ -64,8 +77,8 @@ static tra_status read_options(const char *source, tra_import_job *job, tra_dims
 
 /* The command, as far as it decides what the relation holds. */
 static void history(const char *source, tra_str *out) {
-    const char *const texts[][2] = {
-        {"block", block}, {"from", from}, {"dtype", dtype}, {"shape", shape}, {"delimiter", delimiter}};
+    const char *const texts[][2] = {{"block", block}, {"from", from},           {"dtype", dtype},
+                                    {"shape", shape}, {"delimiter", delimiter}, {"base", base}};
     tra_str_printf(out, "tra %s: import '%s'", TRA_VERSION, source);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i][1]) tra_str_printf(out, " --%s '%s'", texts[i][0], texts[i][1]);
@@ -73,6 +86,8 @@ static void history(const char *source, tra_str *out) {
     if (order) tra_str_add(out, " --order F");
     if (header || no_header) tra_str_add(out, header ? " --header" : " --no-header");
     if (empty_nan) tra_str_add(out, " --empty-nan");
+    if (duplicates) tra_str_add(out, " --duplicates error");
+    if (drop_zeros) tra_str_add(out, " --drop-zeros");
 }
 
 static void warn_losses(const char *source, const tra_import_receipt *r) {
@@ -83,13 +98,19 @@ static void warn_losses(const char *source, const tra_import_receipt *r) {
     if (r->inexact > 0)
         tra_warn("%s: %" PRId64 " integers cannot be held exactly in %s and were rounded", source, r->inexact,
                  tra_dtype_name(r->dtype));
+    if (r->duplicates > 0)
+        tra_warn("%s: %" PRId64 " entries are of elements that were given before, and were added to these", source,
+                 r->duplicates);
     if (r->overflow > 0)
         tra_warn("%s: %" PRId64 " finite values are too large for %s and became infinite", source, r->overflow,
                  tra_dtype_name(r->dtype));
 }
 
 static void warn_unused(const char *source, const char *format) {
-    tra_warn_unused((const tra_format_option[]){{"--shape", "raw", shape},
+    tra_warn_unused((const tra_format_option[]){{"--shape", "raw, tns, edges", shape},
+                                                {"--base", "mtx, tns, edges", base},
+                                                {"--duplicates", "mtx, tns, edges", duplicates},
+                                                {"--drop-zeros", "mtx, tns, edges", drop_zeros},
                                                 {"--endian", "raw", endian},
                                                 {"--order", "raw", order},
                                                 {"--delimiter", "csv", delimiter},
@@ -120,7 +141,10 @@ static tra_status print_text(const char *source, const tra_import_receipt *r, tr
     tra_str_printf(&t, "  stored   %s", tra_human(r->bytes_stored, h));
     tra_str_printf(&t, " (%" PRId64 " bytes, ratio %.2f)\n", r->bytes_stored, ratio(r));
     if (r->entries >= 0)
-        tra_str_printf(&t, "  entries  %" PRId64 " read, %" PRId64 " mirrored\n", r->entries, r->mirrored);
+        tra_str_printf(&t,
+                       "  entries  %" PRId64 " read, %" PRId64 " mirrored, %" PRId64 " added to others, %" PRId64
+                       " zeros left out\n",
+                       r->entries, r->mirrored, r->duplicates, r->zeros);
     tra_str_printf(&t, "  nan      %" PRId64 "\n  inf      %" PRId64 "\n", r->nan, r->inf);
     tra_status s = tra_print(tra_str_get(&t), e);
     tra_str_free(&t);
@@ -149,6 +173,8 @@ static tra_status print_json(const char *source, const tra_import_receipt *r, tr
     if (r->entries >= 0) {
         tra_json_int(&j, "entries", r->entries);
         tra_json_int(&j, "mirrored", r->mirrored);
+        tra_json_int(&j, "duplicates", r->duplicates);
+        tra_json_int(&j, "zeros", r->zeros);
     }
     tra_json_int(&j, "spilled_bytes", r->spilled);
     tra_json_end(&j, '}');

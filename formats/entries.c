@@ -1,214 +1,137 @@
-/* entries.c - blocks of a matrix from its entries in any order.
- *
- * Entries are collected in memory, sorted by block when the memory is full and written to the scratch file as one run.
- * Then the blocks are made in order, each from the front of every run. */
+/* entries.c - blocks of a tensor from its entries in any order. */
 #include "entries.h"
 
+#include "../lib/relation/rows.h"
+
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-typedef struct item {
-    int64_t block, pos; /* ordinal; element within the block */
-    tra_number value;
-    int64_t line;
-} item;
+enum { GROUPS = 1 << 16, FEW_GROUPS = 64 };
 
-typedef struct cursor {   /* a run that is being read */
-    int64_t offset, left; /* of what is not yet read: byte, items */
-    item *buf;
-    int64_t at, n;
-} cursor;
+int64_t tra_entries_need(const tra_source *s, bool fine) {
+    int64_t most = s->announced >= 0 ? s->announced : s->in.seekable ? s->in.size / 2 : -1; /* 4 bytes each, mirrored */
+    return tra_sorter_need(most, s->at_once, fine ? GROUPS : FEW_GROUPS);
+}
 
-typedef struct assembly {
-    tra_source *source;
-    const tra_catalog *cat;
-    item *items, *other; /* cap each; other is for sorting */
-    int64_t n, cap;
-    int fd;
-    char *where;
-    int64_t written;
-    cursor *runs;
-    int nruns;
-    item *buffers;
-    char *block;     /* elements, of the source's dtype */
-    uint64_t *given; /* a bit for each element */
-} assembly;
-
-/* Stable sort by block, least significant digit first. */
-static void sort_by_block(assembly *a) {
-    enum { BITS = 11, DIGITS = 1 << BITS };
-    int64_t top = a->cat->n - 1;
-    for (int shift = 0; shift < 63 && top >> shift > 0; shift += BITS) {
-        int64_t count[DIGITS + 1] = {0};
-        for (int64_t i = 0; i < a->n; i++) count[(a->items[i].block >> shift & (DIGITS - 1)) + 1]++;
-        for (int d = 0; d < DIGITS; d++) count[d + 1] += count[d];
-        for (int64_t i = 0; i < a->n; i++) a->other[count[a->items[i].block >> shift & (DIGITS - 1)]++] = a->items[i];
-        item *t = a->items;
-        a->items = a->other;
-        a->other = t;
+tra_status tra_entries_sort(tra_source *s, const tra_places *p, const tra_entries_options *o, tra_sorter **out,
+                            tra_err *e) {
+    int64_t places = 0;
+    if (!tra_dims_product(&p->shape, &places)) places = INT64_MAX;
+    *out = tra_sorter_new(&(tra_sorter_options){.places = (uint64_t)places,
+                                                .memory = o->memory,
+                                                .most = s->announced,
+                                                .least = s->at_once,
+                                                .groups = o->fine ? GROUPS : FEW_GROUPS,
+                                                .output = o->output,
+                                                .workers = tra_cores(),
+                                                .real = tra_dtype_is_float(s->dtype),
+                                                .any = s->dtype == TRA_BOOL,
+                                                .drop_zeros = o->drop_zeros,
+                                                .no_duplicate = o->no_duplicate});
+    for (;;) {
+        tra_item *to;
+        int64_t room, got;
+        TRA_TRY(tra_sorter_room(*out, &to, &room, e));
+        TRA_TRY(s->format->entries(s, p, to, room, &got, e));
+        if (got == 0) return tra_sorter_sort(*out, e);
+        tra_sorter_added(*out, got);
     }
 }
 
-static tra_status spill(assembly *a, const char *output, tra_err *e) {
-    if (a->fd < 0) TRA_TRY(tra_scratch_open(output, &a->fd, &a->where, e));
-    sort_by_block(a);
-    a->runs = tra_realloc(a->runs, (size_t)a->nruns + 1, sizeof *a->runs);
-    a->runs[a->nruns++] = (cursor){.offset = a->written, .left = a->n};
-    size_t bytes = (size_t)a->n * sizeof *a->items;
-    TRA_TRY(tra_pwrite(a->fd, a->items, bytes, a->written, a->where, e));
-    a->written += (int64_t)bytes;
-    a->n = 0;
-    return TRA_OK;
+/* Blocks have as many indices of the dimension as give GOOD entries on average: enough blocks to share out, few enough
+ * that each is worth its header. No block has more than MOST, so that any fits the memory of a small machine, with all
+ * that an operator holds beside it. Blocks are long (all of the other dimensions) since products and sums over rows
+ * then meet each row once, and the entries need not be sorted again. */
+void tra_entries_block(const tra_sorter *sorted, const tra_dims *shape, tra_dims *block) {
+    enum { GOOD = 1 << 19, MOST = 1 << 22 };
+    int64_t all = tra_sorter_among(sorted, 0, UINT64_MAX);
+    *block = *shape;
+    for (int d = 0; d < shape->n; d++) block->v[d] = tra_max64(1, shape->v[d]);
+    for (int d = 0; d < shape->n; d++) {
+        int64_t each = 1, n = 1, blocks = tra_ceil_div(all, GOOD);
+        for (int k = d + 1; k < shape->n; k++) each *= shape->v[k];
+        for (int k = 0; k < d; k++) blocks = tra_ceil_div(blocks, tra_max64(1, shape->v[k]));
+        while (2 * n <= shape->v[d] / tra_max64(1, blocks)) n *= 2;
+        if (blocks <= 1) n = block->v[d];
+        while (n > 1 && each > 0 && tra_sorter_most(sorted, (uint64_t)(n * each)) > MOST) n /= 2;
+        block->v[d] = n;
+        if (n > 1 || (each > 0 && tra_sorter_most(sorted, (uint64_t)each) <= MOST && blocks <= shape->v[d])) return;
+    }
 }
 
-static tra_status collect(assembly *a, const char *output, tra_err *e) {
-    tra_entry batch[256];
-    const tra_catalog *c = a->cat;
-    int64_t got;
-    for (;;) {
-        TRA_TRY(a->source->format->entries(a->source, batch, 256, &got, e));
-        if (got == 0) return TRA_OK;
+/* What went wrong at a place. */
+static tra_status explain(const tra_source *s, const tra_sorter *sorted, const tra_places *p, tra_status status,
+                          tra_err *e) {
+    uint64_t place;
+    tra_dims at;
+    char text[TRA_DIMTEXT];
+    tra_sorter_failure failure = tra_sorter_failed(sorted, &place);
+    if (failure == TRA_SORTER_FINE) return status;
+    tra_place_at(p, place, &at);
+    for (int d = 0; d < at.n; d++) at.v[d] += s->base;
+    tra_dims_text(&at, "(", ",", ")", text, sizeof text);
+    if (failure == TRA_SORTER_TWICE)
+        return tra_fail(e, TRA_INPUT, "%s: element %s is given twice (--duplicates sum adds them up)", s->spec, text);
+    return tra_fail(e, TRA_INPUT, "%s: element %s is given more than once, and i64 does not hold the sum", s->spec,
+                    text);
+}
+
+/* The sum at a place is none of the type. */
+static tra_status check_sum(const tra_source *s, const tra_places *p, const tra_item *x, tra_err *e) {
+    tra_dims at;
+    char text[TRA_DIMTEXT];
+    if (tra_dtype_is_float(s->dtype) || tra_dtype_holds(s->dtype, x->value.whole)) return TRA_OK;
+    tra_place_at(p, x->place, &at);
+    for (int d = 0; d < at.n; d++) at.v[d] += s->base;
+    return tra_fail(e, TRA_INPUT, "%s: the sum %" PRId64 " of element %s does not fit %s", s->spec, x->value.whole,
+                    tra_dims_text(&at, "(", ",", ")", text, sizeof text), tra_dtype_name(s->dtype));
+}
+
+enum { BATCH = 512 };
+
+tra_status tra_entries_dense(tra_source *s, tra_sorter *sorted, const tra_places *p, const tra_dims *key, void *data,
+                             tra_err *e) {
+    tra_dims ext;
+    int64_t n = 0, got = BATCH;
+    uint64_t begin = tra_place_block(p, key, &ext);
+    tra_dims_product(&ext, &n);
+    memset(data, 0, (size_t)n * tra_dtype_size(s->dtype));
+    while (got == BATCH) {
+        tra_item batch[BATCH];
+        tra_status status = tra_sorter_take(sorted, begin + (uint64_t)n, batch, BATCH, &got, e);
+        if (status != TRA_OK) return explain(s, sorted, p, status, e);
         for (int64_t i = 0; i < got; i++) {
-            const tra_entry *x = &batch[i];
-            tra_dims key = {.n = 2, .v = {x->row / c->bound.v[0], x->col / c->bound.v[1]}};
-            int64_t width = key.v[1] == c->frontier.v[1] - 1 ? c->last[1] : c->bound.v[1];
-            if (a->n == a->cap) TRA_TRY(spill(a, output, e));
-            a->items[a->n++] = (item){tra_linear(&c->frontier, &key),
-                                      x->row % c->bound.v[0] * width + x->col % c->bound.v[1], x->value, x->line};
+            TRA_TRY(check_sum(s, p, &batch[i], e));
+            s->overflow += tra_put_value(s->dtype, data, (int64_t)(batch[i].place - begin), batch[i].value);
         }
     }
-}
-
-static tra_status refill(assembly *a, cursor *r, int64_t cap, tra_err *e) {
-    r->at = 0;
-    r->n = tra_min64(cap, r->left);
-    size_t bytes = (size_t)r->n * sizeof *r->buf;
-    if (r->n > 0 && a->fd >= 0) TRA_TRY(tra_pread(a->fd, r->buf, bytes, r->offset, a->where, e));
-    r->offset += (int64_t)bytes;
-    r->left -= r->n;
     return TRA_OK;
 }
 
-/* The two first lines that give the element x, among all entries. */
-static tra_status lines_of(assembly *a, const item *x, int64_t line[2], tra_err *e) {
-    enum { BATCH = 128 };
-    item batch[BATCH];
-    cursor all = {.left = a->fd < 0 ? a->n : a->written / (int64_t)sizeof *batch, .buf = a->fd < 0 ? a->items : batch};
-    line[0] = line[1] = INT64_MAX;
-    for (;;) {
-        TRA_TRY(refill(a, &all, a->fd < 0 ? a->n : BATCH, e));
-        if (all.n == 0) return TRA_OK;
-        for (const item *y = all.buf; y < all.buf + all.n; y++) {
-            if (y->block != x->block || y->pos != x->pos || y->line >= line[1]) continue;
-            line[1] = y->line < line[0] ? line[0] : y->line;
-            line[0] = tra_min64(line[0], y->line);
-        }
-    }
-}
-
-static tra_status duplicate(assembly *a, const item *x, tra_err *e) {
-    tra_dims key, ext;
-    int64_t line[2];
-    tra_catalog_key(a->cat, x->block, &key);
-    tra_catalog_ext(a->cat, x->block, &ext);
-    TRA_TRY(lines_of(a, x, line, e));
-    return tra_fail(e, TRA_INPUT,
-                    "%s: line %" PRId64 " gives element (%" PRId64 ",%" PRId64 ") again, after line %" PRId64,
-                    a->source->spec, line[1], key.v[0] * a->cat->bound.v[0] + x->pos / ext.v[1] + 1,
-                    key.v[1] * a->cat->bound.v[1] + x->pos % ext.v[1] + 1, line[0]);
-}
-
-static int64_t given_bytes(int64_t n) { return (n / 64 + 1) * 8; }
-
-static tra_status deliver(assembly *a, int64_t cap, tra_block_fn *fn, void *ctx, tra_err *e) {
-    size_t size = tra_dtype_size(a->source->dtype);
-    bool dirty = true;
-    for (int r = 0; r < a->nruns; r++) TRA_TRY(refill(a, &a->runs[r], cap, e));
-    for (int64_t b = 0; b < a->cat->n; b++) {
-        if (dirty) {
-            int64_t n = tra_catalog_maxfloats(a->cat);
-            memset(a->block, 0, (size_t)n * size);
-            memset(a->given, 0, (size_t)given_bytes(n));
-            dirty = false;
-        }
-        for (int k = 0; k < a->nruns; k++) {
-            cursor *r = &a->runs[k];
-            while (r->at < r->n && r->buf[r->at].block == b) {
-                const item *x = &r->buf[r->at];
-                uint64_t bit = (uint64_t)1 << (x->pos & 63);
-                if (a->given[x->pos >> 6] & bit) return duplicate(a, x, e);
-                a->given[x->pos >> 6] |= bit;
-                a->source->overflow += tra_put_value(a->source->dtype, a->block, x->pos, x->value);
-                dirty = true;
-                if (++r->at == r->n) TRA_TRY(refill(a, r, cap, e));
+tra_status tra_entries_rows(tra_source *s, tra_sorter *sorted, const tra_places *p, const tra_dims *key, int64_t most,
+                            tra_cell *cell, int64_t *bytes, tra_err *e) {
+    tra_dims ext;
+    int64_t n = 0, got = BATCH, row = -1;
+    uint64_t begin = tra_place_block(p, key, &ext), end_of_row = 0;
+    tra_dims_product(&ext, &n);
+    uint64_t last = ext.n ? (uint64_t)ext.v[ext.n - 1] : 1;
+    tra_rows_maker m = tra_rows_make(cell, tra_min64(most, tra_rows_box(&ext)), most);
+    while (got == BATCH) {
+        tra_item batch[BATCH];
+        tra_status status = tra_sorter_take(sorted, begin + (uint64_t)n, batch, BATCH, &got, e);
+        if (status != TRA_OK) return explain(s, sorted, p, status, e);
+        for (int64_t i = 0; i < got; i++) {
+            TRA_TRY(check_sum(s, p, &batch[i], e));
+            uint64_t place = batch[i].place - begin;
+            if (row < 0 || place >= end_of_row) {
+                row = (int64_t)(place / last);
+                end_of_row = ((uint64_t)row + 1) * last;
+                tra_rows_open(&m, row);
             }
+            void *to = tra_rows_next(&m, (uint32_t)(place - (end_of_row - last)));
+            s->overflow += tra_put_value(s->dtype, to, 0, batch[i].value);
         }
-        TRA_TRY(fn(ctx, b, a->block, e));
     }
+    *bytes = tra_rows_made(&m);
     return TRA_OK;
-}
-
-enum { PART = 16 }; /* items of a run that are in memory at least */
-
-/* For the entries: so many that what is in memory of all their runs takes no more. */
-static int64_t items_need(const tra_source *s) {
-    int64_t n = 8192, most = s->in.seekable ? s->in.size / 2 : 0; /* one takes 4 bytes of text, and may be mirrored */
-    while (n / (PART * (int64_t)sizeof(item)) * (n / 2 / (int64_t)sizeof(item)) < most) n *= 2;
-    return n;
-}
-
-static int64_t block_need(const tra_source *s, const tra_catalog *cat) {
-    int64_t n = tra_catalog_maxfloats(cat);
-    return n * (int64_t)tra_dtype_size(s->dtype) + given_bytes(n);
-}
-
-int64_t tra_entries_need(const tra_source *s, const tra_catalog *cat) { return block_need(s, cat) + items_need(s); }
-
-tra_status tra_entries_assemble(tra_source *s, const tra_catalog *cat, int64_t memory, const char *output,
-                                tra_block_fn *fn, void *ctx, int64_t *spilled, tra_err *e) {
-    assert(cat->grid && cat->frontier.n == 2);
-    int64_t floats = tra_catalog_maxfloats(cat), size = (int64_t)tra_dtype_size(s->dtype);
-    int64_t left = memory - block_need(s, cat);
-    assert(left >= items_need(s));
-    assembly a = {.source = s, .cat = cat, .fd = -1};
-    a.cap = left / 2 / (int64_t)sizeof(item);
-    if (s->in.seekable) /* an entry takes 2 bytes of text at least, and may be mirrored */
-        a.cap = tra_min64(a.cap, s->in.size + 1);
-    a.items = tra_malloc((size_t)a.cap * sizeof *a.items);
-    a.other = tra_malloc((size_t)a.cap * sizeof *a.other);
-    tra_status status = collect(&a, output, e);
-    if (status == TRA_OK && a.nruns > 0 && a.n > 0) status = spill(&a, output, e);
-    int64_t cap = 0;
-    if (status == TRA_OK && a.nruns > left / (PART * (int64_t)sizeof(item)))
-        status = tra_fail(e, TRA_RESOURCE, "--memory is too little for so many entries: double it");
-    if (status == TRA_OK && a.nruns > 0) {
-        free(a.items);
-        free(a.other);
-        a.items = a.other = NULL;
-        cap = left / a.nruns / (int64_t)sizeof(item);
-        a.buffers = tra_calloc((size_t)cap * (size_t)a.nruns, sizeof *a.buffers);
-        for (int r = 0; r < a.nruns; r++) a.runs[r].buf = a.buffers + (size_t)r * (size_t)cap;
-    } else if (status == TRA_OK) { /* everything in memory: one run that is there already */
-        sort_by_block(&a);
-        a.runs = tra_calloc(1, sizeof *a.runs);
-        a.runs[a.nruns++] = (cursor){.left = a.n, .buf = a.items};
-        cap = a.n;
-    }
-    if (status == TRA_OK) {
-        a.block = tra_malloc((size_t)(floats * size) + 1);
-        a.given = tra_malloc((size_t)given_bytes(floats));
-        status = deliver(&a, cap, fn, ctx, e);
-    }
-    *spilled = a.written;
-    if (a.fd >= 0) close(a.fd);
-    free(a.where);
-    free(a.items);
-    free(a.other);
-    free(a.buffers);
-    free(a.runs);
-    free(a.block);
-    free(a.given);
-    return status;
 }

@@ -1,19 +1,34 @@
-/* entries.h - blocks of a matrix from its entries in any order. */
+/* entries.h - blocks of a tensor from its entries in any order. */
 #ifndef TRA_ENTRIES_H
 #define TRA_ENTRIES_H
 
+#include "../lib/relation/cell.h"
 #include "formats.h"
 
-/* Takes one block, of the source's dtype, in the order of ordinals. */
-typedef tra_status tra_block_fn(void *ctx, int64_t ordinal, const void *data, tra_err *e);
+typedef struct tra_entries_options {
+    int64_t memory;     /* at least tra_entries_need */
+    const char *output; /* beside which the scratch file may be */
+    bool fine;          /* it is asked how entries are spread: tra_sorter_among, tra_entries_block */
+    bool no_duplicate;  /* an element that is given twice is an error; else they are added up */
+    bool drop_zeros;
+} tra_entries_options;
 
-/* The least memory that does for the blocks of the catalog. */
-int64_t tra_entries_need(const tra_source *s, const tra_catalog *cat);
+/* The least memory that does for reading, and for handing out. */
+int64_t tra_entries_need(const tra_source *s, bool fine);
+/* Reads all entries of s and sorts them by these places. */
+TRA_MUSTUSE tra_status tra_entries_sort(tra_source *s, const tra_places *p, const tra_entries_options *o,
+                                        tra_sorter **out, tra_err *e);
 
-/* Reads all entries of s and hands on every block of the catalog (blocks of the matrix), those without entries as
- * zeros. Entries that do not fit `memory` are sorted by block into a scratch file near output; *spilled counts its
- * bytes. memory is at least tra_entries_need. TRA_INPUT naming both lines when an element is given twice. */
-TRA_MUSTUSE tra_status tra_entries_assemble(tra_source *s, const tra_catalog *cat, int64_t memory, const char *output,
-                                            tra_block_fn *fn, void *ctx, int64_t *spilled, tra_err *e);
+/* The blocks for entries whose places are the row-major order: some indices of the first dimension that has more than
+ * one by all of the others. Which, follows from where entries are, never from the memory. */
+void tra_entries_block(const tra_sorter *sorted, const tra_dims *shape, tra_dims *block);
 
+/* After tra_sorter_merge, the blocks in the order of ordinals. The array of the next one, of the source's dtype, to
+ * data. */
+TRA_MUSTUSE tra_status tra_entries_dense(tra_source *s, tra_sorter *sorted, const tra_places *p, const tra_dims *key,
+                                         void *data, tra_err *e);
+/* The same as rows (lib/relation/rows.h): to the block of a new cell of that layout (tra_cell_new), which has room for
+ * `most` entries, no less than tra_sorter_among says of its places. *bytes of it are used. */
+TRA_MUSTUSE tra_status tra_entries_rows(tra_source *s, tra_sorter *sorted, const tra_places *p, const tra_dims *key,
+                                        int64_t most, tra_cell *cell, int64_t *bytes, tra_err *e);
 #endif

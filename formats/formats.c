@@ -1,12 +1,15 @@
 /* formats.c - the table of formats, and opening a source. */
-#include "formats.h"
+#include "lines.h"
 
 #include <string.h>
 #include <strings.h>
 
-extern const tra_format tra_format_npy, tra_format_csv, tra_format_mtx, tra_format_raw, tra_format_h5;
+extern const tra_format tra_format_npy, tra_format_mtx, tra_format_tns, tra_format_edges, tra_format_csv,
+    tra_format_raw, tra_format_h5;
+/* Any text may be csv, so that those that tell more come before it. */
 const tra_format *const tra_formats[] = {
-    &tra_format_npy, &tra_format_csv, &tra_format_mtx, &tra_format_raw, &tra_format_h5, NULL,
+    &tra_format_npy, &tra_format_mtx, &tra_format_tns, &tra_format_edges,
+    &tra_format_csv, &tra_format_raw, &tra_format_h5,  NULL,
 };
 
 const tra_format *tra_format_find(const char *name) {
@@ -17,6 +20,8 @@ const tra_format *tra_format_find(const char *name) {
 
 const tra_format *tra_format_by_suffix(const char *path) {
     size_t n = strlen(path);
+    for (const char *const *p = (const char *const[]){".gz", ".zst", NULL}; *p; p++) /* what is packed in it */
+        if (n > strlen(*p) && strcasecmp(path + n - strlen(*p), *p) == 0) n -= strlen(*p);
     for (const tra_format *const *f = tra_formats; *f; f++)
         for (const char *s = (*f)->suffixes; *s;) {
             size_t len = strcspn(s, " ");
@@ -49,8 +54,8 @@ static const struct packed {
     const char *suffix; /* "": any */
     const char *what, *advice;
 } packed[] = {
-    {"\x1f\x8b", "", "compressed by gzip", "gunzip -c FILE | tra import - imports what is in it"},
-    {"\x28\xb5\x2f\xfd", "", "compressed by zstd", "zstd -dc FILE | tra import - imports what is in it"},
+    {"\x1f\x8b", "", "compressed by gzip", "gunzip it first, since this format is not read forward"},
+    {"\x28\xb5\x2f\xfd", "", "compressed by zstd", "unzstd it first, since this format is not read forward"},
     {"\xfd"
      "7zXZ",
      "", "compressed by xz", "xz -dc FILE | tra import - imports what is in it"},
@@ -91,20 +96,34 @@ static tra_status refuse_packed_file(const char *path, tra_err *e) {
 static tra_status find_and_open(tra_source *s, tra_err *e) {
     const char *path, *name;
     tra_relspec(s->arena, s->spec, &path, &name);
-    if (!s->format && strcmp(s->spec, "-") != 0) s->format = tra_format_by_suffix(path);
+    bool by_suffix = !s->format && strcmp(s->spec, "-") != 0;
+    if (by_suffix) s->format = tra_format_by_suffix(path);
     if (s->format && s->format->opens_itself)
         TRA_TRY(refuse_packed_file(path, e));
     else {
         size_t have, cap = (size_t)tra_max64(16 << 10, tra_min64(1 << 20, s->o.memory / 16));
         TRA_TRY(tra_stream_open(s->format ? s->spec : path, cap, &s->in, e));
         TRA_TRY(tra_stream_need(&s->in, 512, &have, e));
+        if ((!s->format || s->format->sniff) && tra_packed(s->in.buf + s->in.pos, have)) {
+            int64_t held;
+            TRA_TRY(tra_stream_unpack(&s->in, &held, e));
+            s->held += (size_t)held;
+            TRA_TRY(tra_stream_need(&s->in, 512, &have, e));
+        }
+        /* Text of any kind may be called .txt: a header that tells more counts. */
+        const tra_format *found = tra_format_sniff(s->in.buf + s->in.pos, have);
+        if (by_suffix && s->format == &tra_format_csv && found && found != s->format && !found->opens_itself)
+            s->format = found;
         if (!s->format || s->format->sniff) TRA_TRY(refuse_packed(s->spec, s->in.buf + s->in.pos, have, e));
         if (!s->format) {
             if (have == 0) return tra_fail(e, TRA_INPUT, "%s: is empty", s->in.name);
-            s->format = tra_format_sniff(s->in.buf + s->in.pos, have);
+            s->format = found;
             if (!s->format)
                 return tra_fail(e, TRA_INPUT, "%s: neither its name nor its content tells a format; say --from %s",
                                 s->spec, tra_format_choices());
+            if (s->format->opens_itself && s->in.unpack)
+                return tra_fail(e, TRA_INPUT, "%s is a compressed %s file, which is not read forward: unpack it first",
+                                s->spec, s->format->name);
             if (s->format->opens_itself) tra_stream_close(&s->in);
         }
     }
@@ -127,7 +146,7 @@ tra_status tra_source_open(const char *spec, const tra_format *from, const tra_s
     tra_source *s = tra_new(arena, tra_source);
     *s = (tra_source){.format = from, .spec = spec, .o = *o, .in.fd = -1, .arena = arena};
     s->entries = s->mirrored = -1;
-    s->header_lines = -1;
+    s->header_lines = s->announced = -1;
     *out = NULL;
     tra_status status = find_and_open(s, e);
     if (status == TRA_OK)
@@ -140,6 +159,7 @@ tra_status tra_source_open(const char *spec, const tra_format *from, const tra_s
 void tra_source_close(tra_source *s) {
     if (!s) return;
     if (s->format && s->format->close && s->state) s->format->close(s);
+    tra_lines_close(s);
     tra_stream_close(&s->in);
     tra_arena_free(s->arena);
 }

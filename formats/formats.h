@@ -11,6 +11,7 @@
 #include "../lib/relation/relation.h"
 #include "../lib/relation/store.h"
 #include "io.h"
+#include "sorter.h"
 
 typedef struct tra_format tra_format;
 
@@ -22,20 +23,22 @@ typedef struct tra_format tra_format;
 typedef enum tra_access {
     TRA_ACCESS_BOX,     /* any box in any order: box() */
     TRA_ACCESS_STREAM,  /* every element once, in storage order: next() */
-    TRA_ACCESS_ENTRIES, /* matrices: (row, column, value) in any order, every other element zero: entries() */
+    TRA_ACCESS_ENTRIES, /* coordinates and values in any order, every other element zero: entries() */
 } tra_access;
 
 typedef struct tra_source_options {
     bool has_dtype, has_elem, has_shape;
-    tra_dtype dtype; /* what to store */
-    tra_elem elem;   /* raw: what the file holds */
-    tra_dims shape;  /* raw */
-    bool big_endian; /* raw */
-    bool fortran;    /* raw: first dimension fastest */
-    char delimiter;  /* csv; 0: detected */
-    int header;      /* csv: 1 the first row is one, 0 it is data, -1 detected */
-    bool empty_nan;  /* csv: an empty cell is NaN */
-    int64_t memory;  /* for the buffers of the whole import: a reader's take a small part of it */
+    tra_dtype dtype;     /* what to store */
+    tra_elem elem;       /* raw: what the file holds */
+    tra_dims shape;      /* raw; coordinate files that do not tell it */
+    int base;            /* coordinate files: the first index, -1: that of the format */
+    const char *scratch; /* beside which scratch files may be: the output */
+    bool big_endian;     /* raw */
+    bool fortran;        /* raw: first dimension fastest */
+    char delimiter;      /* csv; 0: detected */
+    int header;          /* csv: 1 the first row is one, 0 it is data, -1 detected */
+    bool empty_nan;      /* csv: an empty cell is NaN */
+    int64_t memory;      /* for the buffers of the whole import: a reader's take a small part of it */
 } tra_source_options;
 
 typedef struct tra_source {
@@ -60,14 +63,12 @@ typedef struct tra_source {
     int64_t overflow;          /* finite values that became infinite in f32 */
     int64_t entries, mirrored; /* coordinate files: those read, those added by symmetry; -1: not of this kind */
     int header_lines;          /* csv: lines before the data; -1: not of this kind */
+    /* entries: */
+    int64_t announced; /* so many come at most, mirrored ones too; -1: not known */
+    int64_t at_once;   /* room that a call of entries has to have at least */
+    int64_t base;      /* the first index, for messages */
+    void *lines;       /* of text: the reader's (lines.h) */
 } tra_source;
-
-/* One entry of a coordinate file, from 0. */
-typedef struct tra_entry {
-    int64_t row, col;
-    tra_number value;
-    int64_t line; /* in the file, for messages */
-} tra_entry;
 
 /* ---- sinks --------------------------------------------------------------------------------------------------- */
 
@@ -104,11 +105,11 @@ struct tra_format {
     tra_status (*open)(tra_source *s, tra_err *e);
     /* By access. box: the box at start of extent count (storage coordinates) to buf, its last dimension fastest. next:
      * up to want elements; *got = 0 only after the last one, when shape is known and the file is found to end properly.
-     * entries: the same of entries. */
+     * entries: entries with their places, as many as there is room for; *got = 0 after the last. */
     tra_status (*box)(tra_source *s, const tra_dims *start, const tra_dims *count, void *buf, tra_err *e);
     tra_status (*next)(tra_source *s, void *buf, int64_t want, int64_t *got, tra_err *e);
-    tra_status (*entries)(tra_source *s, tra_entry *buf, int64_t want, int64_t *got, tra_err *e);
-    void (*close)(tra_source *s); /* NULL: nothing beyond arena and input */
+    tra_status (*entries)(tra_source *s, const tra_places *p, tra_item *to, int64_t room, int64_t *got, tra_err *e);
+    void (*close)(tra_source *s); /* NULL: nothing beyond arena, input and lines */
     /* prepare, before the output is opened: refuses what the format cannot hold; begin, at the start of each pass; put,
      * n elements in the order asked for. The first two may be NULL. */
     tra_status (*prepare)(tra_sink *k, const char *to, tra_err *e);
@@ -150,6 +151,8 @@ typedef struct tra_import_job {
     const tra_format *format;  /* NULL: found out */
     tra_source_options source; /* its memory: ceiling of the process, 0 for the default */
     const tra_dims *block;     /* NULL: chosen from the shape */
+    bool no_duplicate;         /* coordinate files: an element that is given twice is an error */
+    bool drop_zeros;           /* coordinate files: entries of value 0 are left out */
     tra_codec codec;
     const char *history; /* or NULL */
 } tra_import_job;
@@ -164,6 +167,8 @@ typedef struct tra_import_receipt {
     int64_t nan, inf;
     int64_t inexact, overflow;
     int64_t entries, mirrored; /* -1: not a coordinate file */
+    int64_t duplicates;        /* entries that were added to another of the same place */
+    int64_t zeros;             /* entries of value 0 that were left out */
     int header_lines;          /* -1: not a text table */
     int64_t spilled;           /* bytes that went through the scratch file */
 } tra_import_receipt;

@@ -56,6 +56,7 @@ typedef struct import {
     char *where;
     tra_flat spooled;
     int64_t spilled;
+    tra_sorter_counts sorted;
 } import;
 
 /* ---- what happens to a block ---------------------------------------------------------------------------------- */
@@ -152,9 +153,31 @@ static tra_status cut_and_store(void *ctx, int worker, int64_t item, tra_err *e)
     return store(m, w, ordinal, data, item, e);
 }
 
-static tra_status store_in_order(void *ctx, int64_t ordinal, const void *data, tra_err *e) {
-    import *m = ctx;
-    return store(m, &m->workers[0], ordinal, data, -1, e);
+/* Dense blocks of the entries of a coordinate file. */
+static tra_status store_entries(import *m, tra_err *e) {
+    tra_source *s = m->source;
+    tra_places places;
+    tra_sorter *sorted = NULL;
+    int64_t block = tra_catalog_maxfloats(&m->cat) * (int64_t)tra_dtype_size(s->dtype);
+    tra_entries_options o = {.memory = m->memory - block,
+                             .output = m->job->to,
+                             .no_duplicate = m->job->no_duplicate,
+                             .drop_zeros = m->job->drop_zeros};
+    tra_places_of(&places, &s->shape, &m->block);
+    tra_status status = tra_entries_sort(s, &places, &o, &sorted, e);
+    if (status == TRA_OK) status = tra_sorter_merge(sorted, o.memory, e);
+    void *data = tra_malloc((size_t)block + 1);
+    for (int64_t i = 0; i < m->cat.n && status == TRA_OK; i++) {
+        tra_dims key;
+        tra_catalog_key(&m->cat, i, &key);
+        status = tra_entries_dense(s, sorted, &places, &key, data, e);
+        if (status == TRA_OK) status = store(m, &m->workers[0], i, data, -1, e);
+    }
+    free(data);
+    m->sorted = tra_sorter_counted(sorted);
+    m->spilled = m->sorted.spilled;
+    tra_sorter_free(sorted);
+    return status;
 }
 
 /* ---- panels --------------------------------------------------------------------------------------------------- */
@@ -224,7 +247,7 @@ static needs needs_of(const import *m) {
     /* A panel holds a block, and of a source in chunks as much as one of these, which it would read very often else. */
     if (s->access == TRA_ACCESS_BOX && tra_dims_product(&s->grain, &grain) && tra_dims_product(&s->shape, &all))
         n.least = tra_max64(n.least, tra_min64(grain, all));
-    n.one = s->access == TRA_ACCESS_ENTRIES ? tra_entries_need(s, &m->cat) : n.least * size;
+    n.one = s->access == TRA_ACCESS_ENTRIES ? tra_entries_need(s, false) + floats * size : n.least * size;
     n.lend = m->memory < n.held + n.box + n.room + n.context + n.one;
     if (n.lend) {
         n.room = tra_max64(n.room, n.box);
@@ -408,8 +431,7 @@ static tra_status run(import *m, tra_err *e) {
     TRA_TRY(lay_out(m, e));
     TRA_TRY(tra_writer_create(job->to, &m->type, &(tra_write_options){.codec = job->codec, .history = job->history},
                               &m->writer, e));
-    if (s->access == TRA_ACCESS_ENTRIES)
-        return tra_entries_assemble(s, &m->cat, m->memory, job->to, store_in_order, m, &m->spilled, e);
+    if (s->access == TRA_ACCESS_ENTRIES) return store_entries(m, e);
     if (s->access == TRA_ACCESS_STREAM && m->spool < 0 && m->cat.n > 0 && !panels_run_on(m)) TRA_TRY(spool(m, e));
     if (m->spool >= 0) spool_ready(m);
     m->crew = tra_crew_new(m->nworkers);
@@ -428,6 +450,8 @@ static void fill_receipt(const import *m, tra_import_receipt *r) {
                               .overflow = s->overflow,
                               .entries = s->entries,
                               .mirrored = s->mirrored,
+                              .duplicates = m->sorted.duplicates,
+                              .zeros = m->sorted.dropped,
                               .header_lines = s->header_lines,
                               .spilled = m->spilled};
     snprintf(r->source_type, sizeof r->source_type, "%s", s->type_text ? s->type_text : "");
@@ -445,6 +469,7 @@ tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err 
     tra_import_job j = *job;
     struct import m = {.job = &j, .spool = -1, .ceiling = j.source.memory ? j.source.memory : TRA_IMPORT_MEMORY};
     j.source.memory = tra_max64(0, tra_buffer_bytes(m.ceiling));
+    j.source.scratch = j.to;
     m.memory = j.source.memory - tra_min64(j.source.memory / 8, READERS);
     TRA_TRY(tra_source_open(j.from, j.format, &j.source, &m.source, e));
     m.arena = tra_arena_new();

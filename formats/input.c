@@ -1,5 +1,5 @@
 /* input.c - reading a file or a stream forward through one buffer. */
-#include "io.h"
+#include "unpack.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -45,12 +45,18 @@ tra_status tra_stream_open(const char *path, size_t cap, tra_stream *in, tra_err
 
 void tra_stream_close(tra_stream *in) {
     if (in->owned && in->fd >= 0) close(in->fd);
+    tra_unpack_free(in->unpack);
     free(in->buf);
     *in = (tra_stream){.fd = -1};
 }
 
 /* Up to n bytes at most once around; 0 at the end. */
 static tra_status read_some(tra_stream *in, void *to, size_t n, size_t *got, tra_err *e) {
+    if (in->unpack) {
+        TRA_TRY(tra_unpack_some(in->unpack, in, to, n, got, e));
+        in->eof = *got == 0;
+        return TRA_OK;
+    }
     ssize_t r;
     do r = in->seekable ? pread(in->fd, to, n, in->base + in->offset + (int64_t)in->len) : read(in->fd, to, n);
     while (r < 0 && errno == EINTR);
@@ -99,6 +105,57 @@ tra_status tra_stream_take(tra_stream *in, void *to, size_t n, tra_err *e) {
         n -= have;
     }
     return TRA_OK;
+}
+
+tra_status tra_stream_some(tra_stream *in, void *to, size_t n, size_t *got, tra_err *e) {
+    *got = in->len - in->pos;
+    if (*got == 0 && in->eof) return TRA_OK;
+    if (*got == 0) {
+        in->offset += (int64_t)in->pos;
+        in->pos = in->len = 0;
+        TRA_TRY(read_some(in, to, n, got, e));
+        in->offset += (int64_t)*got;
+        return TRA_OK;
+    }
+    if (*got > n) *got = n;
+    memcpy(to, in->buf + in->pos, *got);
+    in->pos += *got;
+    return TRA_OK;
+}
+
+bool tra_stream_returns(const tra_stream *in) { return in->unpack ? tra_unpack_again(in->unpack) : in->seekable; }
+
+tra_status tra_stream_return(tra_stream *in, int64_t to, tra_err *e) {
+    if (!in->unpack) {
+        tra_stream_seek(in, to);
+        return TRA_OK;
+    }
+    TRA_TRY(tra_unpack_begin(in->unpack, in, e));
+    in->pos = in->len = 0;
+    in->offset = 0;
+    in->eof = false;
+    while (to > 0) {
+        size_t have;
+        TRA_TRY(tra_stream_need(in, 1, &have, e));
+        if (have == 0) return tra_fail(e, TRA_INPUT, "%s: has become shorter while it was read", in->name);
+        if ((int64_t)have > to) have = (size_t)to;
+        in->pos += have;
+        to -= (int64_t)have;
+    }
+    return TRA_OK;
+}
+
+void tra_stream_instead(tra_stream *in, int fd) {
+    struct stat st;
+    if (in->owned && in->fd >= 0) close(in->fd);
+    tra_unpack_free(in->unpack);
+    in->unpack = NULL;
+    in->fd = fd;
+    in->owned = in->seekable = true;
+    in->base = in->offset = 0;
+    in->size = fstat(fd, &st) == 0 ? (int64_t)st.st_size : 0;
+    in->pos = in->len = 0;
+    in->eof = false;
 }
 
 tra_status tra_stream_line(tra_stream *in, int64_t number, const char **line, size_t *n, tra_err *e) {

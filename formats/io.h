@@ -20,7 +20,8 @@ typedef struct tra_stream {
     unsigned char *buf;
     size_t pos, len, cap;
     bool eof;
-    int64_t offset; /* bytes from base to buf[0] */
+    int64_t offset;            /* bytes from base to buf[0] */
+    struct tra_unpack *unpack; /* of a compressed file: what is read goes through it */
 } tra_stream;
 
 /* "-" is standard input. cap: bytes of buffer, at least 8192. */
@@ -33,6 +34,18 @@ TRA_MUSTUSE tra_status tra_stream_take(tra_stream *in, void *to, size_t n, tra_e
 /* One line without its end (LF or CRLF), valid until the next call; *line is NULL at the end of the stream. TRA_INPUT
  * naming `number`, the line's, when it is longer than 4096 bytes. */
 TRA_MUSTUSE tra_status tra_stream_line(tra_stream *in, int64_t number, const char **line, size_t *n, tra_err *e);
+/* What is there of up to n bytes, at least one; 0 at the end. */
+TRA_MUSTUSE tra_status tra_stream_some(tra_stream *in, void *to, size_t n, size_t *got, tra_err *e);
+/* What follows from the beginning is compressed by gzip or zstd, by its first bytes: from now on the stream is what it
+ * unpacks to. Before anything is taken. *held: bytes that it takes. */
+bool tra_packed(const unsigned char *head, size_t n);
+TRA_MUSTUSE tra_status tra_stream_unpack(tra_stream *in, int64_t *held, tra_err *e);
+/* Can it come back here later? Files can, compressed ones too. tra_stream_return goes to a place so told; unpacks anew
+ * what was before it. */
+bool tra_stream_returns(const tra_stream *in);
+TRA_MUSTUSE tra_status tra_stream_return(tra_stream *in, int64_t to, tra_err *e);
+/* From now on it reads this file, which it takes over, from its beginning. */
+void tra_stream_instead(tra_stream *in, int fd);
 /* Goes to a place, as tra_stream_told said it. Seekable inputs only. */
 void tra_stream_seek(tra_stream *in, int64_t to);
 static inline int64_t tra_stream_told(const tra_stream *in) { return in->offset + (int64_t)in->pos; }

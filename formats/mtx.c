@@ -1,20 +1,18 @@
-/* mtx.c - MatrixMarket: arrays and coordinates of reals, integers and patterns, general, symmetric and skew-symmetric.
- */
-#include "formats.h"
+/* mtx.c - MatrixMarket: arrays and coordinates of reals, integers and patterns, general, symmetric and skew-symmetric;
+ * and coordinates of tensors (.ttx). */
+#include "lines.h"
 
 #include <math.h>
 #include <string.h>
 #include <strings.h>
 
 typedef struct mtx {
-    bool coordinate, pattern, integer;
-    enum { GENERAL, SYMMETRIC, SKEW } symmetry;
+    bool coordinate, pattern, integer, tensor;
+    tra_symmetry symmetry;
     int64_t rows, cols;
-    int64_t count, taken; /* entries that the file should have, those read */
+    int64_t count, taken; /* arrays: values that the file should have, those read */
     int64_t line;         /* read last, from 1 */
     int64_t row, col;     /* symmetric arrays: of the next value */
-    bool pending;         /* the mirror of the last entry is still to be delivered */
-    tra_entry mirror;
 } mtx;
 
 static const char banner[] = "%%MatrixMarket";
@@ -25,8 +23,10 @@ static bool sniff(const unsigned char *head, size_t n) {
 
 /* ---- reading ------------------------------------------------------------------------------------------------- */
 
-/* Splits a line at blanks into at most max words; how many there are. */
-static int words(const char *p, size_t n, int max, const char **word, size_t *len) {
+enum { WORDS = TRA_MAXRANK + 1 }; /* extents and the number of entries */
+
+/* Splits a line at blanks into at most WORDS words; how many there are. */
+static int words(const char *p, size_t n, const char **word, size_t *len) {
     const char *end = p + n;
     int count = 0;
     for (;;) {
@@ -34,12 +34,51 @@ static int words(const char *p, size_t n, int max, const char **word, size_t *le
         if (p == end) return count;
         const char *begin = p;
         while (p < end && *p != ' ' && *p != '\t' && *p != '\r') p++;
-        if (count < max) {
+        if (count < WORDS) {
             word[count] = begin;
             len[count] = (size_t)(p - begin);
         }
         count++;
     }
+}
+
+static bool is(const char *word, size_t len, const char *text) {
+    return strlen(text) == len && strncasecmp(word, text, len) == 0;
+}
+
+static tra_status refuse(const tra_source *s, const mtx *m, const char *word, size_t len, const char *why, tra_err *e) {
+    char shown[TRA_SHOWN];
+    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": \"%s\" %s", s->spec, m->line, tra_shown(word, len, shown),
+                    why);
+}
+
+static const char complex_advice[] = "numbers have no place in a relation: write the real and imaginary parts apart";
+
+/* The comment "%%GraphBLAS type TYPE" of LAGraph, or "%%GraphBLAS GrB_TYPE", tells the type of the values. */
+static tra_status graphblas(tra_source *s, const mtx *m, const char *line, size_t n, tra_err *e) {
+    static const struct {
+        const char *c, *grb;
+        tra_elem elem;
+    } types[] = {
+        {"bool", "GrB_BOOL", TRA_ELEM_BOOL},      {"int8_t", "GrB_INT8", TRA_ELEM_I8},
+        {"int16_t", "GrB_INT16", TRA_ELEM_I16},   {"int32_t", "GrB_INT32", TRA_ELEM_I32},
+        {"int64_t", "GrB_INT64", TRA_ELEM_I64},   {"uint8_t", "GrB_UINT8", TRA_ELEM_U8},
+        {"uint16_t", "GrB_UINT16", TRA_ELEM_U16}, {"uint32_t", "GrB_UINT32", TRA_ELEM_U32},
+        {"uint64_t", "GrB_UINT64", TRA_ELEM_U64}, {"float", "GrB_FP32", TRA_ELEM_F32},
+        {"double", "GrB_FP64", TRA_ELEM_F64},
+    };
+    const char *w[WORDS];
+    size_t len[WORDS];
+    int count = words(line, n, w, len), at = count > 1 && is(w[1], len[1], "type") ? 2 : 1;
+    if (!is(w[0], len[0], "%%GraphBLAS") || count <= at) return TRA_OK;
+    if (count > at + 1 || strncasecmp(w[at], "GxB_FC", 6) == 0)
+        return refuse(s, m, w[at], (size_t)(line + n - w[at]), complex_advice, e);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (is(w[at], len[at], types[i].c) || is(w[at], len[at], types[i].grb)) {
+            if (!s->o.has_dtype) s->dtype = tra_elem_dtype(types[i].elem);
+            s->type_text = types[i].c;
+        }
+    return TRA_OK;
 }
 
 /* The next line that is neither blank nor, before the data, a comment. *n words, 0 at the end of the file. */
@@ -51,89 +90,109 @@ static tra_status next_words(tra_source *s, mtx *m, bool comments, const char **
         *n = 0;
         if (!line) return TRA_OK;
         m->line++;
-        if (comments && size > 0 && *line == '%') continue;
-        if ((*n = words(line, size, 5, word, len)) > 0) return TRA_OK;
+        if (comments && size > 0 && *line == '%') {
+            TRA_TRY(graphblas(s, m, line, size, e));
+            continue;
+        }
+        if ((*n = words(line, size, word, len)) > 0) return TRA_OK;
     }
 }
 
-static bool is(const char *word, size_t len, const char *text) {
-    return strlen(text) == len && strncasecmp(word, text, len) == 0;
-}
-
 static tra_status read_banner(tra_source *s, mtx *m, tra_err *e) {
-    const char *w[5];
-    size_t len[5];
+    const char *w[WORDS];
+    size_t len[WORDS];
     int n;
     TRA_TRY(next_words(s, m, false, w, len, &n, e));
     if (n != 5 || !is(w[0], len[0], banner) || m->line != 1)
         return tra_fail(e, TRA_INPUT, "%s: line 1 is not \"%%%%MatrixMarket matrix FORMAT FIELD SYMMETRY\"", s->spec);
-    char shown[TRA_SHOWN];
-#define REFUSE(i, why)                                                                                                 \
-    return tra_fail(e, TRA_INPUT, "%s: line 1: \"%s\" %s", s->spec, tra_shown(w[i], len[i], shown), why)
-    if (!is(w[1], len[1], "matrix")) REFUSE(1, "is not an object that tra reads: only \"matrix\"");
+#define REFUSE(i, why) return refuse(s, m, w[i], len[i], why, e)
+    m->tensor = is(w[1], len[1], "tensor"); /* .ttx of taco and Finch */
+    if (!m->tensor && !is(w[1], len[1], "matrix")) REFUSE(1, "is not an object that tra reads: only \"matrix\"");
     m->coordinate = is(w[2], len[2], "coordinate");
     if (!m->coordinate && !is(w[2], len[2], "array")) REFUSE(2, "is neither \"array\" nor \"coordinate\"");
     m->pattern = is(w[3], len[3], "pattern");
     m->integer = is(w[3], len[3], "integer") || is(w[3], len[3], "unsigned-integer");
-    if (is(w[3], len[3], "complex"))
-        REFUSE(3, "numbers have no place in a relation: write the real and imaginary parts apart");
+    if (is(w[3], len[3], "complex")) REFUSE(3, complex_advice);
     if (!m->pattern && !m->integer && !is(w[3], len[3], "real") && !is(w[3], len[3], "double"))
         REFUSE(3, "is none of real, integer, pattern");
     if (m->pattern && !m->coordinate) REFUSE(3, "is for coordinate files only");
     if (is(w[4], len[4], "symmetric"))
-        m->symmetry = SYMMETRIC;
+        m->symmetry = TRA_SYMMETRIC;
     else if (is(w[4], len[4], "skew-symmetric"))
-        m->symmetry = SKEW;
+        m->symmetry = TRA_SKEW;
     else if (is(w[4], len[4], "hermitian"))
         REFUSE(4, "matrices are complex: write the real and imaginary parts apart");
     else if (!is(w[4], len[4], "general"))
         REFUSE(4, "is none of general, symmetric, skew-symmetric");
-    if (m->pattern && m->symmetry == SKEW) REFUSE(4, "makes no sense for a pattern");
+    if (m->pattern && m->symmetry == TRA_SKEW) REFUSE(4, "makes no sense for a pattern");
+    if (m->tensor && (!m->coordinate || m->symmetry != TRA_GENERAL))
+        REFUSE(m->coordinate ? 4 : 2, "is for matrices only: of a tensor coordinates are read, general ones");
 #undef REFUSE
+    return TRA_OK;
+}
+
+/* The size line; *entries: what it announces of a coordinate file. */
+static tra_status read_size(tra_source *s, mtx *m, int64_t *entries, tra_err *e) {
+    const char *w[WORDS];
+    size_t len[WORDS];
+    int n;
+    TRA_TRY(next_words(s, m, true, w, len, &n, e));
+    int rank = n - m->coordinate;
+    int64_t v[WORDS] = {0}, cells;
+    bool ok = m->tensor ? rank >= 1 && n <= WORDS : rank == 2;
+    for (int i = 0; ok && i < n; i++) ok = tra_scan_int(w[i], len[i], &v[i]) && v[i] >= 0;
+    if (!ok)
+        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " does not give the size: \"%s\" is expected", s->spec,
+                        m->line,
+                        m->tensor       ? "EXTENT... ENTRIES"
+                        : m->coordinate ? "ROWS COLUMNS ENTRIES"
+                                        : "ROWS COLUMNS");
+    s->shape.n = rank;
+    memcpy(s->shape.v, v, sizeof *v * (size_t)rank);
+    *entries = v[rank];
+    if (!tra_dims_product(&s->shape, &cells)) {
+        char text[TRA_DIMTEXT];
+        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": %s elements are too many", s->spec, m->line,
+                        tra_shape_text(&s->shape, text));
+    }
+    m->rows = v[0];
+    m->cols = v[1];
+    m->count = cells;
+    if (m->symmetry != TRA_GENERAL && m->rows != m->cols)
+        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": a symmetric matrix has as many rows as columns", s->spec,
+                        m->line);
     return TRA_OK;
 }
 
 static tra_status open_mtx(tra_source *s, tra_err *e) {
     mtx *m = tra_new(s->arena, mtx);
     s->state = m;
-    TRA_TRY(read_banner(s, m, e));
-    const char *w[5];
-    size_t len[5];
-    int n, want = m->coordinate ? 3 : 2;
-    TRA_TRY(next_words(s, m, true, w, len, &n, e));
-    int64_t v[3] = {0}, cells;
-    bool ok = n == want;
-    for (int i = 0; ok && i < want; i++) ok = tra_scan_int(w[i], len[i], &v[i]) && v[i] >= 0;
-    if (!ok)
-        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " does not give the size: \"%s\" is expected", s->spec,
-                        m->line, m->coordinate ? "ROWS COLUMNS ENTRIES" : "ROWS COLUMNS");
-    m->rows = v[0];
-    m->cols = v[1];
-    if (!tra_mul(m->rows, m->cols, &cells))
-        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": %" PRId64 " x %" PRId64 " elements are too many", s->spec,
-                        m->line, m->rows, m->cols);
-    if (m->symmetry != GENERAL && m->rows != m->cols)
-        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": a symmetric matrix has as many rows as columns", s->spec,
-                        m->line);
-    s->shape = (tra_dims){.n = 2, .v = {m->rows, m->cols}};
     s->dtype = s->o.has_dtype ? s->o.dtype : TRA_F64;
+    int64_t entries = 0;
+    TRA_TRY(read_banner(s, m, e));
     s->type_text = m->pattern ? "pattern" : m->integer ? "integer" : "real";
+    TRA_TRY(read_size(s, m, &entries, e));
+    s->base = s->o.base >= 0 ? s->o.base : 1;
     if (m->coordinate) {
-        m->count = v[2];
-        if (m->count > cells)
-            return tra_fail(e, TRA_INPUT,
-                            "%s: line %" PRId64 " announces %" PRId64 " entries, the matrix has %" PRId64 " elements",
-                            s->spec, m->line, m->count, cells);
-        s->entries = s->mirrored = 0;
-        s->access = TRA_ACCESS_ENTRIES;
-    } else if (m->symmetry != GENERAL) { /* the lower triangle, column by column */
+        tra_line_form form = {.base = s->base,
+                              .value = m->pattern ? TRA_LINE_NO_VALUE : TRA_LINE_VALUE,
+                              .symmetry = m->symmetry,
+                              .integer = m->integer,
+                              .count = entries,
+                              .shown = m->tensor    ? "INDEX... VALUE"
+                                       : m->pattern ? "ROW COLUMN"
+                                                    : "ROW COLUMN VALUE"};
+        s->announced = m->symmetry == TRA_GENERAL ? entries : tra_mul_most(2, entries);
+        tra_lines_begin(s, &form, m->line);
+    } else if (m->symmetry != TRA_GENERAL) { /* the lower triangle, column by column */
         int64_t half = m->rows % 2 == 0 ? m->rows / 2 * (m->rows + 1) : (m->rows + 1) / 2 * m->rows;
-        m->count = m->symmetry == SYMMETRIC ? half : half - m->rows;
-        m->row = m->symmetry == SKEW;
+        m->count = m->symmetry == TRA_SYMMETRIC ? half : half - m->rows;
+        m->row = m->symmetry == TRA_SKEW;
+        s->announced = tra_mul_most(2, m->count);
+        s->at_once = 2;
         s->entries = s->mirrored = 0;
         s->access = TRA_ACCESS_ENTRIES;
     } else {
-        m->count = cells;
         s->fortran = true;
         s->access = TRA_ACCESS_STREAM;
     }
@@ -156,28 +215,25 @@ static tra_status value(tra_source *s, const mtx *m, const char *word, size_t le
                     tra_shown(word, len, shown));
 }
 
-static tra_status too_few(const tra_source *s, const mtx *m, tra_err *e) {
-    return tra_fail(e, TRA_INPUT, "%s: ends at line %" PRId64 " after %" PRId64 " of %" PRId64 " %s", s->spec, m->line,
-                    m->taken, m->count, m->coordinate ? "entries" : "values");
-}
-
 static tra_status expect_end(tra_source *s, mtx *m, tra_err *e) {
-    const char *w[5];
-    size_t len[5];
+    const char *w[WORDS];
+    size_t len[WORDS];
     int n;
     TRA_TRY(next_words(s, m, false, w, len, &n, e));
     if (n == 0) return TRA_OK;
-    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " goes on after the last of %" PRId64 " %s", s->spec, m->line,
-                    m->count, m->coordinate ? "entries" : "values");
+    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " goes on after the last of %" PRId64 " values", s->spec, m->line,
+                    m->count);
 }
 
 /* One value of an array file. */
 static tra_status array_value(tra_source *s, mtx *m, tra_number *v, tra_err *e) {
-    const char *w[5];
-    size_t len[5];
+    const char *w[WORDS];
+    size_t len[WORDS];
     int n;
     TRA_TRY(next_words(s, m, false, w, len, &n, e));
-    if (n == 0) return too_few(s, m, e);
+    if (n == 0)
+        return tra_fail(e, TRA_INPUT, "%s: ends at line %" PRId64 " after %" PRId64 " of %" PRId64 " values", s->spec,
+                        m->line, m->taken, m->count);
     if (n != 1)
         return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " has %d values, and one is expected", s->spec, m->line, n);
     m->taken++;
@@ -196,83 +252,29 @@ static tra_status next(tra_source *s, void *buf, int64_t want, int64_t *got, tra
     return TRA_OK;
 }
 
-static bool is_zero(const tra_source *s, tra_number v) {
-    return tra_dtype_is_float(s->dtype) ? v.real == 0 : v.whole == 0;
-}
-
-static tra_status coordinate_entry(tra_source *s, mtx *m, tra_entry *x, tra_err *e) {
-    const char *w[5];
-    size_t len[5];
-    int n, want = m->pattern ? 2 : 3;
-    TRA_TRY(next_words(s, m, false, w, len, &n, e));
-    if (n == 0) return too_few(s, m, e);
-    m->taken++;
-    if (n != want || !tra_scan_int(w[0], len[0], &x->row) || !tra_scan_int(w[1], len[1], &x->col))
-        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " is not \"%s\"", s->spec, m->line,
-                        m->pattern ? "ROW COLUMN" : "ROW COLUMN VALUE");
-    if (x->row < 1 || x->row > m->rows || x->col < 1 || x->col > m->cols)
-        return tra_fail(e, TRA_INPUT,
-                        "%s: line %" PRId64 ": entry (%" PRId64 ",%" PRId64 ") is outside the %" PRId64 " x %" PRId64
-                        " matrix (indices begin at 1)",
-                        s->spec, m->line, x->row, x->col, m->rows, m->cols);
-    x->row--;
-    x->col--;
-    TRA_TRY(value(s, m, m->pattern ? "1" : w[2], m->pattern ? 1 : len[2], &x->value, e));
-    if (m->symmetry == SKEW && x->row == x->col && !is_zero(s, x->value))
-        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": the diagonal of a skew-symmetric matrix is zero", s->spec,
-                        m->line);
-    return TRA_OK;
-}
-
-static tra_status array_entry(tra_source *s, mtx *m, tra_entry *x, tra_err *e) {
-    TRA_TRY(array_value(s, m, &x->value, e));
-    x->row = m->row;
-    x->col = m->col;
-    if (++m->row == m->rows) {
-        m->col++;
-        m->row = m->col + (m->symmetry == SKEW);
-    }
-    return TRA_OK;
-}
-
-/* What stands across the diagonal. */
-static tra_status mirror(const tra_source *s, mtx *m, const tra_entry *x, tra_err *e) {
-    m->mirror = (tra_entry){x->col, x->row, x->value, x->line};
-    m->pending = true;
-    if (m->symmetry == SYMMETRIC) return TRA_OK;
-    if (tra_dtype_is_float(s->dtype)) {
-        m->mirror.value.real = -x->value.real;
-    } else if (x->value.whole == INT64_MIN || !tra_dtype_holds(s->dtype, -x->value.whole)) {
-        return tra_fail(e, TRA_INPUT,
-                        "%s: line %" PRId64 ": %s does not hold the negative of %" PRId64
-                        ", which the skew-symmetric matrix has across the diagonal",
-                        s->spec, x->line, tra_dtype_name(s->dtype), x->value.whole);
-    } else {
-        m->mirror.value.whole = -x->value.whole;
-    }
-    return TRA_OK;
-}
-
-static tra_status entries(tra_source *s, tra_entry *buf, int64_t want, int64_t *got, tra_err *e) {
+/* The triangle of a symmetric array, with what stands across the diagonal. */
+static tra_status triangle(tra_source *s, const tra_places *p, tra_item *to, int64_t room, int64_t *got, tra_err *e) {
     mtx *m = s->state;
-    for (*got = 0; *got < want; ++*got) {
-        tra_entry *x = &buf[*got];
-        if (m->pending) {
-            *x = m->mirror;
-            m->pending = false;
-            s->mirrored++;
-            continue;
-        }
-        if (m->taken == m->count) {
-            if (*got == 0) TRA_TRY(expect_end(s, m, e));
-            return TRA_OK;
-        }
-        TRA_TRY((m->coordinate ? coordinate_entry : array_entry)(s, m, x, e));
-        x->line = m->line;
+    for (*got = 0; *got + 2 <= room && m->taken < m->count;) {
+        tra_number v;
+        TRA_TRY(array_value(s, m, &v, e));
+        to[(*got)++] = (tra_item){tra_place_of(p, (int64_t[]){m->row, m->col}), v};
         s->entries++;
-        if (m->symmetry != GENERAL && x->row != x->col) TRA_TRY(mirror(s, m, x, e));
+        if (m->row != m->col) {
+            if (m->symmetry == TRA_SKEW) TRA_TRY(tra_negative(s, m->line, v, &v, e));
+            to[(*got)++] = (tra_item){tra_place_of(p, (int64_t[]){m->col, m->row}), v};
+            s->mirrored++;
+        }
+        if (++m->row == m->rows) {
+            m->col++;
+            m->row = m->col + (m->symmetry == TRA_SKEW);
+        }
     }
-    return TRA_OK;
+    return *got == 0 ? expect_end(s, m, e) : TRA_OK;
+}
+
+static tra_status entries(tra_source *s, const tra_places *p, tra_item *to, int64_t room, int64_t *got, tra_err *e) {
+    return (s->lines ? tra_lines_entries : triangle)(s, p, to, room, got, e);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------- */
@@ -333,7 +335,7 @@ static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
 
 const tra_format tra_format_mtx = {
     .name = "mtx",
-    .suffixes = ".mtx .mm",
+    .suffixes = ".mtx .mm .ttx",
     .sniff = sniff,
     .open = open_mtx,
     .next = next,

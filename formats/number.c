@@ -9,6 +9,11 @@
 
 static const double power10[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+#if LDBL_MANT_DIG >= 64
+static const long double power10l[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
+                                       1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L,
+                                       1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
+#endif
 enum { EXACT10 = 22, EXACT10L = 27 }; /* largest exact powers of ten in double and in an 80-bit long double */
 
 static inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -21,6 +26,24 @@ static bool scan_slow(const char *s, size_t n, double *v) {
     bool ok = end == t + n;
     if (t != small) free(t);
     return ok;
+}
+
+/* m * 10^exponent by way of an 80-bit long double, of whose one rounding the double can be told, unless it falls near
+ * the middle of two doubles. False there, and where the power of ten is not exact. */
+static bool rounded_once(uint64_t m, int exponent, double *v) {
+#if LDBL_MANT_DIG == 64
+    if (exponent < -EXACT10L || exponent > EXACT10L || m == 0) return false;
+    long double x = exponent < 0 ? (long double)m / power10l[-exponent] : (long double)m * power10l[exponent];
+    uint64_t mantissa;
+    memcpy(&mantissa, &x, sizeof mantissa);
+    unsigned below = mantissa & 0x7ff; /* the bits that a double does not have */
+    if (below >= 0x3ff && below <= 0x401) return false;
+    *v = (double)x;
+    return true;
+#else
+    (void)m, (void)exponent, (void)v;
+    return false;
+#endif
 }
 
 bool tra_scan_num(const char *s, size_t n, double *v) {
@@ -69,6 +92,11 @@ bool tra_scan_num(const char *s, size_t n, double *v) {
     if (significant < 20 && m <= (UINT64_C(1) << 53) && exponent >= -EXACT10 && exponent <= EXACT10) {
         /* Both factors are exact, so one rounding gives the right result. */
         double x = exponent < 0 ? (double)m / power10[-exponent] : (double)m * power10[exponent];
+        *v = negative ? -x : x;
+        return true;
+    }
+    double x;
+    if (significant < 20 && rounded_once(m, exponent, &x)) {
         *v = negative ? -x : x;
         return true;
     }
@@ -182,17 +210,14 @@ static size_t put_special(char *to, double v) {
  * one. False outside the range where the scaling is one rounding of a 64-bit mantissa. */
 static bool first_digits(double x, int digits, uint64_t *m, int *e10) {
 #if LDBL_MANT_DIG >= 64
-    static const long double power[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
-                                        1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L,
-                                        1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
     int e2;
     frexp(x, &e2);
     int e = (int)floor((e2 - 1) * 0.30102999566398120);
-    uint64_t top = (uint64_t)power[digits];
+    uint64_t top = (uint64_t)power10l[digits];
     for (int again = 0; again < 2; again++, e++) {
         int k = digits - 1 - e;
         if (k > EXACT10L || k < -EXACT10L) return false;
-        long double y = k < 0 ? x / power[-k] : x * power[k];
+        long double y = k < 0 ? x / power10l[-k] : x * power10l[k];
         *m = (uint64_t)llrintl(y);
         *e10 = e;
         if (*m < top) return true; /* the estimate is low by one at most */

@@ -21,12 +21,12 @@ need libc6-dev test -e /usr/include/stdlib.h
 need make have make
 if have pkg-config >/dev/null; then
     pkgs=(libhdf5-dev:hdf5-serial libopenmpi-dev:ompi-c libopenblas-dev:openblas libzstd-dev:libzstd
-        libxxhash-dev:libxxhash)
+        libxxhash-dev:libxxhash zlib1g-dev:zlib)
     if ! pkg-config --exists "${pkgs[@]#*:}" 2>/dev/null; then
         for p in "${pkgs[@]}"; do need "${p%:*}" pkg-config --exists "${p#*:}"; done
     fi
 else
-    lacks+=(pkg-config libhdf5-dev libopenmpi-dev libopenblas-dev libzstd-dev libxxhash-dev)
+    lacks+=(pkg-config libhdf5-dev libopenmpi-dev libopenblas-dev libzstd-dev libxxhash-dev zlib1g-dev)
 fi
 header() { compgen -G "/usr/include/$1" || compgen -G "/usr/include/*-linux-gnu/$1" || compgen -G "/usr/local/include/$1"; }
 need libsleef-dev header sleef.h

@@ -1,6 +1,7 @@
 /* test_formats.c - numbers as text, element types, boxes, and the readers on hand-made files. */
 #include "../../formats/entries.h"
 #include "../../formats/formats.h"
+#include "../../lib/relation/rows.h"
 #include "check.h"
 
 #include <fcntl.h>
@@ -18,7 +19,7 @@ static const char *file_of(const char *suffix, const void *bytes, size_t n) {
     return path;
 }
 
-static const tra_source_options defaults = {.header = -1, .memory = 1 << 20};
+static const tra_source_options defaults = {.header = -1, .base = -1, .memory = 1 << 20, .scratch = "/tmp/x"};
 
 static double element(tra_dtype t, const void *data, int64_t i) {
     switch (t) {
@@ -51,15 +52,18 @@ static tra_status read_all(const char *file, const tra_source_options *o, int64_
         status = s->format->box(s, &zero, &all, buf, e);
         for (int64_t i = 0; status == TRA_OK && i < *n; i++) out[i] = element(s->dtype, buf, i);
     } else {
-        tra_entry x[64];
+        tra_item *x = calloc((size_t)s->at_once, sizeof *x);
+        tra_places whole;
         int64_t got = 1;
+        tra_places_of(&whole, &s->shape, &s->shape);
         for (int64_t i = 0; i < max; i++) out[i] = 0;
         while (status == TRA_OK && got > 0) {
-            status = s->format->entries(s, x, step, &got, e);
+            status = s->format->entries(s, &whole, x, s->at_once, &got, e);
             for (int64_t i = 0; status == TRA_OK && i < got; i++, ++*n)
-                out[x[i].row * s->shape.v[1] + x[i].col] =
-                    tra_dtype_is_float(s->dtype) ? x[i].value.real : (double)x[i].value.whole;
+                if (x[i].place < (uint64_t)max)
+                    out[x[i].place] = tra_dtype_is_float(s->dtype) ? x[i].value.real : (double)x[i].value.whole;
         }
+        free(x);
     }
     *shape = s->shape;
     tra_source_close(s);
@@ -575,6 +579,62 @@ TEST(mtx_kinds) {
     CHECK_OK(text(".mtx", MM "coordinate real general\n5 0 0\n"), err);
 }
 
+TEST(mtx_of_graphblas_and_taco) {
+    CHECK_OK(text(".mtx", MM "coordinate integer general\n%%GraphBLAS type uint8_t\n% c\n2 2 1\n1 2 7\n"), err);
+    CHECK(got[1] == 7);
+    CHECK_FAILS(text(".mtx", MM "coordinate real general\n%%GraphBLAS type bool\n2 2 1\n1 2 7\n"), TRA_INPUT, err,
+                "line 4: bool does not hold \"7\"");
+    CHECK_FAILS(text(".mtx", MM "coordinate real general\n%%GraphBLAS type float complex\n2 2 1\n1 2 7\n"), TRA_INPUT,
+                err, "line 2: \"float complex\" numbers have no place");
+    const char *t = "%%MatrixMarket tensor coordinate real general\n%\n2 3 4 2\n2 3 4 1.5\n1 1 2 2\n";
+    CHECK_OK(text(".ttx", t), err);
+    CHECK(shape.n == 3 && shape.v[2] == 4 && got[23] == 1.5 && got[1] == 2 && count == 2);
+}
+
+/* ---- tns and edges -------------------------------------------------------------------------------------------- */
+
+TEST(tns_headers) {
+    CHECK_OK(text(".tns", "# c\n\n1 2 2 5\n2 1 1 -1e1\n"), err); /* FROSTT */
+    CHECK(shape.n == 3 && shape.v[0] == 2 && shape.v[1] == 2 && got[3] == 5 && got[4] == -10 && count == 2);
+    CHECK_OK(text(".tns", "# extended FROSTT format\n# c\n3 1\n2 3 4\n1 1 1 8"), err);
+    CHECK(shape.n == 3 && shape.v[1] == 3 && got[0] == 8);
+    CHECK_OK(text(".xyz", "sptensor\r\n3\r\n2 3 4\r\n1\r\n2 3 4 8\r\n"), err);
+    CHECK(shape.n == 3 && shape.v[2] == 4 && got[23] == 8);
+    CHECK_FAILS(text(".tns", "1 2 3\n0 1 1\n"), TRA_INPUT, err, "line 2: index 0 is below the first one, 1 (--base 0");
+    CHECK_FAILS(text(".tns", "1 2 3\n1 1\n"), TRA_INPUT, err, "line 2 is not \"INDEX... VALUE\"");
+    CHECK_FAILS(text(".tns", "1 2 3\n1 1 1 1\n"), TRA_INPUT, err, "line 2 is not");
+    CHECK_FAILS(text(".tns", "1 2 x\n"), TRA_INPUT, err, "line 1: \"x\" is not a number");
+    CHECK_FAILS(text(".tns", "# none\n"), TRA_INPUT, err, "has no entries");
+    CHECK_FAILS(text(".tns", "7\n"), TRA_INPUT, err, "has 1 words");
+    CHECK_FAILS(text(".tns", "99999999999999999999 1 1\n"), TRA_INPUT, err, "line 1 is not");
+    CHECK_FAILS(text(".tns", "4000000000 4000000000 1\n"), TRA_INPUT, err, "more elements than any file can hold");
+    CHECK_FAILS(text(".tns", "sptensor\n40\n"), TRA_INPUT, err, "a tensor of 40 dimensions");
+    CHECK_FAILS(text(".tns", "sptensor\n3\n2 3\n"), TRA_INPUT, err, "ends in its header");
+    CHECK_FAILS(text(".tns", "# extended FROSTT format\n2 2\n2 2\n1 1 1\n"), TRA_INPUT, err, "after 1 of 2 entries");
+    CHECK_FAILS(text(".tns", "# extended FROSTT format\n2 1\n2 2\n1 3 1\n"), TRA_INPUT, err, "entry (1,3) is outside");
+    tra_source_options o = defaults;
+    const char *t = "0 0 3\n0 1 4\n";
+    o.base = 0;
+    CHECK_OK(read_all(file_of(".tns", t, strlen(t)), &o, 3, got, 256, &count, &shape, &err), err);
+    CHECK(shape.v[0] == 1 && shape.v[1] == 2 && got[0] == 3 && got[1] == 4);
+    o.has_shape = true;
+    o.shape = (tra_dims){.n = 2, .v = {3, 3}};
+    CHECK_OK(read_all(file_of(".tns", t, strlen(t)), &o, 3, got, 256, &count, &shape, &err), err);
+    CHECK(shape.v[0] == 3 && shape.v[1] == 3 && got[1] == 4);
+    o.shape = (tra_dims){.n = 2, .v = {3, 1}};
+    CHECK_FAILS(read_all(file_of(".tns", t, strlen(t)), &o, 3, got, 256, &count, &shape, &err), TRA_INPUT, err,
+                "line 2: entry (0,1) is outside the 3 x 1 matrix (indices begin at 0)");
+}
+
+TEST(edges_of_graphs) {
+    CHECK_OK(text(".edges", "# c\n% c\n0\t2\n1 0 2.5\n"), err);
+    CHECK(shape.n == 2 && shape.v[0] == 3 && shape.v[1] == 3 && got[2] == 1 && got[3] == 2.5);
+    CHECK_FAILS(text(".edges", "0 1\n2\n"), TRA_INPUT, err, "line 2 is not \"FROM TO or FROM TO WEIGHT\"");
+    CHECK_FAILS(text(".edges", "0 1 2 3\n"), TRA_INPUT, err, "line 1 is not");
+    CHECK_FAILS(text(".edges", "-1 1\n"), TRA_INPUT, err, "index -1 is below");
+    CHECK_STR(tra_format_sniff((const unsigned char *)"# FromNodeId ToNodeId\n", 22)->name, "edges");
+}
+
 TEST(mtx_refusals) {
     CHECK_FAILS(text(".mtx", MM "array complex general\n1 1\n1 0\n"), TRA_INPUT, err, "\"complex\"");
     CHECK_FAILS(text(".mtx", MM "coordinate real hermitian\n1 1 0\n"), TRA_INPUT, err, "\"hermitian\"");
@@ -583,7 +643,6 @@ TEST(mtx_refusals) {
     CHECK_FAILS(text(".mtx", "1 2 3\n"), TRA_INPUT, err, "line 1 is not");
     CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2\n"), TRA_INPUT, err, "line 2 does not give the size");
     CHECK_FAILS(text(".mtx", MM "coordinate real general\n-2 2 0\n"), TRA_INPUT, err, "line 2 does not give the size");
-    CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2 5\n"), TRA_INPUT, err, "announces 5");
     CHECK_FAILS(text(".mtx", MM "coordinate real general\n9999999999 9999999999 1\n"), TRA_INPUT, err, "too many");
     CHECK_FAILS(text(".mtx", MM "coordinate real symmetric\n2 3 0\n"), TRA_INPUT, err, "as many rows as columns");
     CHECK_FAILS(text(".mtx", MM "coordinate real general\n2 2 1\n3 1 5\n"), TRA_INPUT, err,
@@ -601,85 +660,155 @@ TEST(mtx_refusals) {
 
 /* ---- entries to blocks ----------------------------------------------------------------------------------------- */
 
-typedef struct gathered {
-    const tra_catalog *cat;
-    double m[40][30];
-    int64_t next;
-} gathered;
+static const tra_dims whole = {.n = 2, .v = {40, 30}};
 
-static tra_status gather(void *ctx, int64_t ordinal, const void *data, tra_err *e) {
-    gathered *g = ctx;
-    (void)e;
-    tra_dims key, ext;
-    CHECK_INT(ordinal, g->next++);
-    tra_catalog_key(g->cat, ordinal, &key);
-    tra_catalog_ext(g->cat, ordinal, &ext);
-    for (int64_t i = 0; i < ext.v[0]; i++)
-        for (int64_t j = 0; j < ext.v[1]; j++)
-            g->m[key.v[0] * 7 + i][key.v[1] * 4 + j] = ((const double *)data)[i * ext.v[1] + j];
-    return TRA_OK;
+/* Reads a file of the matrix `whole` by blocks of 7 x 4 to m, in little memory or in much; each block as rows too. */
+static tra_status assemble(const char *file, int64_t size, const tra_entries_options *o, double m[40][30],
+                           tra_sorter_counts *counts) {
+    tra_source *s;
+    tra_places p;
+    tra_sorter *sorted = NULL;
+    tra_dims block = {.n = 2, .v = {7, 4}}, key = {.n = 2}, ext;
+    TRA_TRY(tra_source_open(file_of(".mtx", file, (size_t)size), NULL, &defaults, &s, &err));
+    tra_places_of(&p, &whole, &block);
+    tra_entries_options with = *o;
+    with.memory += tra_entries_need(s, o->fine);
+    tra_status status = tra_entries_sort(s, &p, &with, &sorted, &err);
+    if (status == TRA_OK) status = tra_sorter_merge(sorted, with.memory, &err);
+    do {
+        double data[28];
+        if (status == TRA_OK) status = tra_entries_dense(s, sorted, &p, &key, data, &err);
+        if (status != TRA_OK) break;
+        tra_place_block(&p, &key, &ext);
+        for (int64_t i = 0; i < ext.v[0]; i++)
+            for (int64_t j = 0; j < ext.v[1]; j++) m[key.v[0] * 7 + i][key.v[1] * 4 + j] = data[i * ext.v[1] + j];
+    } while (tra_next(&p.frontier, &key));
+    *counts = tra_sorter_counted(sorted);
+    tra_sorter_free(sorted);
+    tra_source_close(s);
+    return status;
 }
 
 TEST(entries_spill_and_return) {
     tra_str t = {0};
-    double want[40][30] = {{0}};
-    int n = 0;
-    for (int i = 0; i < 1200; i++) n += i % 3 != 1;
+    static double want[40][30], m[40][30];
+    int n = 0, rounds = 100;
     tra_str_add(&t, MM "coordinate real general\n");
-    tra_str_printf(&t, "40 30 %d\n", n);
-    for (int k = 0; k < 1200; k++) { /* in an order that has nothing to do with blocks */
-        int i = k * 637 % 1200;
-        if (i % 3 == 1) continue;
-        want[i / 30][i % 30] = i + 0.5;
-        tra_str_printf(&t, "%d %d %g\n", i / 30 + 1, i % 30 + 1, i + 0.5);
-    }
-    tra_dims whole = {.n = 2, .v = {40, 30}}, block = {.n = 2, .v = {7, 4}};
-    tra_catalog cat;
-    CHECK_OK(tra_catalog_blocks(&whole, &block, &cat, &err), err);
+    for (int i = 0; i < 1200; i++) n += i % 3 != 1;
+    tra_str_printf(&t, "40 30 %d\n", n * rounds);
+    for (int round = 0; round < rounds; round++)
+        for (int k = 0; k < 1200; k++) { /* in an order that has nothing to do with blocks */
+            int i = (k + round) * 637 % 1200;
+            if (i % 3 == 1) continue;
+            want[i / 30][i % 30] += i + 0.5;
+            tra_str_printf(&t, "%d %d %g\n", i / 30 + 1, i % 30 + 1, i + 0.5);
+        }
     for (int spill = 0; spill < 2; spill++) {
-        tra_source *s;
-        int64_t spilled;
-        static gathered g;
-        memset(&g, 0, sizeof g);
-        g.cat = &cat;
-        CHECK_OK(tra_source_open(file_of(".mtx", t.s, t.n), NULL, &defaults, &s, &err), err);
-        CHECK_OK(tra_entries_assemble(s, &cat, tra_entries_need(s, &cat) + (spill ? 0 : 1 << 20), path, gather, &g,
-                                      &spilled, &err),
-                 err);
-        CHECK(spill ? spilled > 0 : spilled == 0);
-        CHECK_INT(g.next, cat.n);
-        CHECK(memcmp(g.m, want, sizeof want) == 0);
-        tra_source_close(s);
+        tra_sorter_counts c;
+        memset(m, 0, sizeof m);
+        CHECK_OK(
+            assemble(t.s, (int64_t)t.n, &(tra_entries_options){.memory = spill ? 0 : 1 << 24, .output = path}, m, &c),
+            err);
+        CHECK_INT(c.spilled, spill ? n * rounds * 16 : 0);
+        CHECK_INT(c.duplicates, n * (rounds - 1));
+        CHECK_INT(c.kept, n);
+        CHECK(memcmp(m, want, sizeof want) == 0);
     }
     tra_str_free(&t);
 }
 
-TEST(entries_twice) {
-    const char *t = MM "coordinate real general\n40 30 3\n9 8 1\n2 2 2\n9 8 1\n";
-    tra_dims whole = {.n = 2, .v = {40, 30}}, block = {.n = 2, .v = {7, 4}};
-    tra_catalog cat;
+TEST(entries_twice_and_zeros) {
+    const char *t = MM "coordinate real general\n40 30 5\n9 8 1\n2 2 2\n9 8 -1\n1 1 0\n40 30 3\n";
+    double m[40][30];
+    tra_sorter_counts c;
+    int64_t n = (int64_t)strlen(t);
+    CHECK_FAILS(assemble(t, n, &(tra_entries_options){.output = path, .no_duplicate = true}, m, &c), TRA_INPUT, err,
+                "element (9,8) is given twice");
+    CHECK_OK(assemble(t, n, &(tra_entries_options){.output = path}, m, &c), err);
+    CHECK(c.kept == 4 && c.duplicates == 1 && m[8][7] == 0 && m[39][29] == 3);
+    CHECK_OK(assemble(t, n, &(tra_entries_options){.output = path, .drop_zeros = true}, m, &c), err);
+    CHECK(c.kept == 2 && c.dropped == 2);
+}
+
+TEST(places_are_the_order_of_blocks) {
+    tra_dims shape3 = {.n = 3, .v = {5, 7, 9}}, block3 = {.n = 3, .v = {2, 3, 4}}, key = {.n = 3}, ext, at;
+    tra_places p;
+    uint64_t next = 0;
+    tra_places_of(&p, &shape3, &block3);
+    CHECK(!p.in_order);
+    do {
+        CHECK_INT((int64_t)tra_place_block(&p, &key, &ext), (int64_t)next);
+        tra_dims in = {.n = 3};
+        do {
+            int64_t v[3];
+            for (int d = 0; d < 3; d++) v[d] = key.v[d] * block3.v[d] + in.v[d];
+            CHECK_INT((int64_t)tra_place_of(&p, v), (int64_t)next);
+            tra_place_at(&p, next++, &at);
+            CHECK(memcmp(at.v, v, sizeof v) == 0);
+        } while (tra_next(&ext, &in));
+    } while (tra_next(&p.frontier, &key));
+    CHECK_INT((int64_t)next, 5 * 7 * 9);
+}
+
+TEST(items_are_sorted_by_place) {
+    enum { N = 5000 };
+    static tra_item a[N], b[N];
+    for (uint64_t places = 1; places; places = places << 9 | 77) {
+        for (int i = 0; i < N; i++) a[i] = (tra_item){random64() % places, {.whole = i}};
+        tra_item *s = tra_items_sort(a, b, N, places);
+        for (int i = 1; i < N; i++)
+            CHECK(s[i - 1].place < s[i].place ||
+                  (s[i - 1].place == s[i].place && s[i - 1].value.whole < s[i].value.whole));
+        if (places >> 54) break;
+    }
+}
+
+/* Entries become rows: only those that have any, with their columns; blocks are chosen by where the entries are. */
+TEST(entries_become_rows) {
+    const char *t = MM "coordinate integer general\n40 30 4\n9 8 1\n2 2 2\n9 3 -4\n40 30 3\n";
     tra_source *s;
-    int64_t spilled;
-    static gathered g;
-    g.cat = &cat;
-    CHECK_OK(tra_catalog_blocks(&whole, &block, &cat, &err), err);
+    tra_places p;
+    tra_sorter *sorted;
+    tra_dims block, key = {.n = 2};
     CHECK_OK(tra_source_open(file_of(".mtx", t, strlen(t)), NULL, &defaults, &s, &err), err);
-    CHECK_FAILS(tra_entries_assemble(s, &cat, 1 << 20, path, gather, &g, &spilled, &err), TRA_INPUT, err,
-                "line 5 gives element (9,8) again, after line 3");
+    tra_places_of(&p, &whole, &whole);
+    CHECK_OK(
+        tra_entries_sort(s, &p, &(tra_entries_options){.memory = 1 << 20, .output = path, .fine = true}, &sorted, &err),
+        err);
+    tra_entries_block(sorted, &whole, &block);
+    CHECK(block.v[0] == 40 && block.v[1] == 30);
+    CHECK_INT(tra_sorter_among(sorted, 0, 1200), 4);
+    CHECK_OK(tra_sorter_merge(sorted, 1 << 20, &err), err);
+    tra_catalog cat;
+    CHECK_OK(tra_catalog_blocks(&whole, &whole, &cat, &err), err);
+    tra_type type = {.dtype = TRA_F64, .cat = &cat, .sparse = true, .layout = &tra_rows};
+    int64_t room = tra_rows_room(TRA_F64, 4, 4), bytes;
+    void *data = aligned_alloc(64, (size_t)room);
+    tra_cell cell = tra_cell_new(&type, 0, data);
+    CHECK_OK(tra_entries_rows(s, sorted, &p, &key, 4, &cell, &bytes, &err), err);
+    CHECK_INT(bytes, tra_rows_room(TRA_F64, 3, 4));
+    CHECK_OK(tra_rows_check(&cell, &err), err);
+    tra_rows_view v = tra_rows_of(&cell);
+    const double *x = (const double *)v.value;
+    CHECK(v.nrows == 3 && v.n == 4 && v.row[0] == 1 && v.row[1] == 8 && v.row[2] == 39 && v.begin[1] == 1);
+    CHECK(v.column[0] == 1 && v.column[1] == 2 && v.column[2] == 7 && v.column[3] == 29);
+    CHECK(x[0] == 2 && x[1] == -4 && x[2] == 1 && x[3] == 3);
+    free(data);
+    tra_sorter_free(sorted);
     tra_source_close(s);
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 TEST(formats_are_found) {
-    CHECK_STR(tra_format_choices(), "npy|csv|mtx|raw|h5");
+    CHECK_STR(tra_format_choices(), "npy|mtx|tns|edges|csv|raw|h5");
     CHECK_STR(tra_format_by_suffix("dir.npy/x.TSV")->name, "csv");
     CHECK(tra_format_by_suffix("x.npyz") == NULL);
     CHECK_STR(tra_format_sniff((const unsigned char *)MM, strlen(MM))->name, "mtx");
     CHECK_STR(tra_format_sniff((const unsigned char *)"1 2\n", 4)->name, "csv");
     CHECK(tra_format_sniff((const unsigned char *)"\0\1\2", 3) == NULL);
     for (const tra_format *const *f = tra_formats; *f; f++) CHECK((*f)->open && ((*f)->put || (*f)->rewrite));
-    CHECK_FAILS(text(".xyz", "\1\2\3"), TRA_INPUT, err, "say --from npy|csv|mtx|raw|h5");
+    CHECK_FAILS(text(".xyz", "\1\2\3"), TRA_INPUT, err, "say --from npy|mtx|tns|edges|csv|raw|h5");
     CHECK_FAILS(text(".raw", "12345678"), TRA_USAGE, err, "--shape");
     tra_source_options o = defaults;
     o.has_shape = o.has_elem = true;
@@ -693,7 +822,7 @@ TEST(formats_are_found) {
 }
 
 __attribute__((destructor)) static void remove_files(void) {
-    static const char *const suffixes[] = {".npy", ".csv", ".mtx", ".raw", ".xyz"};
+    static const char *const suffixes[] = {".npy", ".csv", ".mtx", ".raw", ".xyz", ".tns", ".ttx", ".edges"};
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
         snprintf(path, sizeof path, "/tmp/tra-test-%ld%s", (long)getpid(), suffixes[i]);
         unlink(path);

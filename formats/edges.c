@@ -1,0 +1,79 @@
+/* edges.c - graphs as lists of edges, such as SNAP's: two vertices a line, and a weight if there is one. */
+#include "lines.h"
+
+#include <string.h>
+
+/* SNAP's files begin with comments, of which one names the columns or counts nodes and edges. */
+static bool sniff(const unsigned char *head, size_t n) {
+    static const char *const marks[] = {"FromNodeId", "Nodes:"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (n > 0 && *head == '#' && memmem(head, n, marks[i], strlen(marks[i]))) return true;
+    return false;
+}
+
+static tra_status open_edges(tra_source *s, tra_err *e) {
+    tra_line_form form = {.base = s->o.base >= 0 ? s->o.base : 0,
+                          .comment = "#%",
+                          .value = TRA_LINE_MAYBE,
+                          .count = -1,
+                          .shown = "FROM TO or FROM TO WEIGHT"};
+    tra_line_survey found;
+    s->base = form.base;
+    s->dtype = s->o.has_dtype ? s->o.dtype : TRA_F64;
+    tra_lines_begin(s, &form, 0);
+    TRA_TRY(tra_lines_survey(s, 2, &found, e));
+    s->announced = found.count;
+    if (s->o.has_shape && s->o.shape.n != 2) return tra_fail(e, TRA_USAGE, "--shape: edges are entries of a matrix");
+    if (found.count == 0 && !s->o.has_shape)
+        return tra_fail(e, TRA_INPUT,
+                        "%s: has no edges, so that nothing tells how many vertices there are: say --shape", s->spec);
+    /* From and to are vertices of one graph: the matrix is square. */
+    int64_t n = tra_max64(found.most[0], found.most[1]) - s->base + 1;
+    s->shape = s->o.has_shape ? s->o.shape : (tra_dims){.n = 2, .v = {n, n}};
+    tra_lines_shape(s);
+    return TRA_OK;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------- */
+
+typedef struct writer {
+    tra_dims at;
+} writer;
+
+static tra_status prepare(tra_sink *k, const char *to, tra_err *e) {
+    (void)to;
+    if (k->shape.n != 2)
+        return tra_fail(e, TRA_INPUT,
+                        "a list of edges is a matrix, and this tensor has %d dimensions: export it to tns", k->shape.n);
+    k->state = tra_new(k->arena, writer);
+    return TRA_OK;
+}
+
+static tra_status begin(tra_sink *k, tra_err *e) {
+    writer *w = k->state;
+    char head[160];
+    w->at = (tra_dims){.n = 2};
+    int n =
+        sprintf(head, "# %" PRId64 " x %" PRId64 "\n# FromNodeId\tToNodeId\tWeight\n", k->shape.v[0], k->shape.v[1]);
+    return tra_newfile_write(&k->out, head, (size_t)n, e);
+}
+
+static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
+    writer *w = k->state;
+    for (int64_t i = 0; i < n; i++) {
+        if (!tra_value_is_zero(k->dtype, data, i)) TRA_TRY(tra_put_line(&k->out, &w->at, 0, k->dtype, data, i, e));
+        tra_next(&k->shape, &w->at);
+    }
+    return TRA_OK;
+}
+
+const tra_format tra_format_edges = {
+    .name = "edges",
+    .suffixes = ".edges .el .wel .edgelist",
+    .sniff = sniff,
+    .open = open_edges,
+    .entries = tra_lines_entries,
+    .prepare = prepare,
+    .begin = begin,
+    .put = put,
+};

@@ -1,0 +1,540 @@
+/* lines.c - coordinate files of text, parsed by all threads. */
+#include "lines.h"
+
+#include "../lib/base/crew.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LONGEST = 4096 }; /* bytes of a line */
+enum { PIECE = 2048 };   /* bytes of a piece, which ends at the next line end: of as much there must always be room */
+enum { GROUPS = 32 };    /* a crew takes pieces of a stretch by so many groups */
+
+typedef struct piece {
+    const char *text;
+    int64_t bytes;
+    int64_t lines, first; /* lines, and the number of the first one */
+    int64_t most;         /* entries at most, mirrored ones too */
+    tra_item *to;
+    int64_t entries, mirrored, inexact; /* that were found */
+} piece;
+
+typedef struct stretch {
+    char *text; /* room for cap bytes and a line end */
+    int64_t n;
+    bool loaded;
+} stretch;
+
+typedef struct lines {
+    tra_line_form form;
+    int64_t cap;        /* bytes of a stretch */
+    stretch stretch[2]; /* the present one, and the next */
+    char *rest;         /* what was read behind the last line end */
+    int64_t nrest;
+    bool ended;
+    int64_t line;  /* lines before the present stretch; those of the header too */
+    int64_t taken; /* entries that were read, without mirrored ones */
+    piece *piece;
+    int64_t pieces, done; /* of the present stretch */
+    int64_t from, until;  /* those that the crew works on, */
+    int64_t group;        /* so many at a time */
+    tra_status (*work)(struct lines *l, piece *p, int worker, tra_err *e);
+    tra_crew *crew;
+    tra_source *source;
+    const tra_places *places;
+    int rank;
+    /* The survey. */
+    tra_line_survey *survey; /* of each worker */
+    int copy;                /* what is read goes to this scratch file too, or -1 */
+    char *where;
+    int64_t copied;
+} lines;
+
+static lines *lines_of(tra_source *s) { return s->lines; }
+
+static int64_t times(const tra_line_form *f) { return f->symmetry == TRA_GENERAL ? 1 : 2; }
+
+/* Entries that so many bytes of text have at most. */
+static int64_t most_of(const lines *l, int64_t bytes) {
+    return (bytes / (2 * (l->rank ? l->rank : 1)) + 1) * times(&l->form);
+}
+
+void tra_lines_begin(tra_source *s, const tra_line_form *form, int64_t done) {
+    lines *l = tra_new(s->arena, lines);
+    l->form = *form;
+    l->cap = tra_max64(4 * LONGEST, tra_min64(s->o.memory / 64, 1536 << 10));
+    l->line = done;
+    l->source = s;
+    l->copy = -1;
+    l->rank = s->shape.n;
+    l->rest = tra_arena_alloc(s->arena, LONGEST + 1);
+    l->piece = tra_news(s->arena, piece, l->cap / PIECE + 1);
+    for (int i = 0; i < 2; i++) l->stretch[i].text = tra_arena_alloc(s->arena, (size_t)l->cap + 1);
+    s->lines = l;
+    s->access = TRA_ACCESS_ENTRIES;
+    s->entries = s->mirrored = 0;
+    s->at_once = most_of(l, PIECE + LONGEST);
+}
+
+void tra_lines_close(tra_source *s) {
+    lines *l = lines_of(s);
+    if (!l) return;
+    tra_crew_free(l->crew);
+    if (l->copy >= 0) close(l->copy);
+    free(l->where);
+}
+
+/* ---- stretches ------------------------------------------------------------------------------------------------- */
+
+static tra_status too_long(const lines *l, int64_t line, tra_err *e) {
+    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " is too long for this format", l->source->spec, line);
+}
+
+static tra_status load(lines *l, stretch *t, tra_err *e) {
+    t->loaded = true;
+    t->n = l->nrest;
+    memcpy(t->text, l->rest, (size_t)l->nrest);
+    l->nrest = 0;
+    while (t->n < l->cap && !l->ended) {
+        size_t got;
+        TRA_TRY(tra_stream_some(&l->source->in, t->text + t->n, (size_t)(l->cap - t->n), &got, e));
+        l->ended = got == 0;
+        if (l->copy >= 0) {
+            TRA_TRY(tra_pwrite(l->copy, t->text + t->n, got, l->copied, l->where, e));
+            l->copied += (int64_t)got;
+        }
+        t->n += (int64_t)got;
+    }
+    if (l->ended) {
+        if (t->n > 0 && t->text[t->n - 1] != '\n') t->text[t->n++] = '\n'; /* there is room for it */
+        return TRA_OK;
+    }
+    const char *end = memrchr(t->text, '\n', (size_t)t->n);
+    int64_t whole = end ? end - t->text + 1 : 0, rest = t->n - whole;
+    if (rest > LONGEST) {
+        int64_t line = l->line + 1;
+        for (const char *p = t->text; p < t->text + whole; p++) line += *p == '\n';
+        for (int64_t i = 0; i < l->pieces; i++) line += l->piece[i].lines; /* of the one that is being parsed */
+        return too_long(l, line, e);
+    }
+    t->n = whole;
+    l->nrest = rest;
+    memcpy(l->rest, t->text + whole, (size_t)rest);
+    return TRA_OK;
+}
+
+/* Line ends, eight bytes at a time. */
+static int64_t count_lines(const char *p, int64_t n) {
+    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f), ends = UINT64_C(0x0a0a0a0a0a0a0a0a);
+    int64_t count = 0, i = 0;
+    for (; i + 8 <= n; i += 8) {
+        uint64_t x;
+        memcpy(&x, p + i, 8);
+        x ^= ends;
+        count += 8 - __builtin_popcountll((((x & low) + low) | x) & ~low);
+    }
+    for (; i < n; i++) count += p[i] == '\n';
+    return count;
+}
+
+static tra_status count_piece(lines *l, piece *p, int worker, tra_err *e) {
+    (void)worker;
+    (void)e;
+    p->lines = count_lines(p->text, p->bytes);
+    p->most = tra_min64(p->lines * times(&l->form), most_of(l, p->bytes));
+    return TRA_OK;
+}
+
+static tra_status work_on_group(void *ctx, int worker, int64_t item, tra_err *e) {
+    lines *l = ctx;
+    int64_t from = l->from + item * l->group, until = tra_min64(from + l->group, l->until);
+    for (int64_t i = from; i < until; i++) TRA_TRY(l->work(l, &l->piece[i], worker, e));
+    return TRA_OK;
+}
+
+/* The crew begins some pieces. */
+static void begin(lines *l, int64_t from, int64_t until,
+                  tra_status (*work)(lines *l, piece *p, int worker, tra_err *e)) {
+    l->from = from;
+    l->until = until;
+    l->work = work;
+    l->group = tra_ceil_div(until - from, GROUPS);
+    tra_crew_begin(l->crew, work_on_group, l, 0, until > from ? tra_ceil_div(until - from, l->group) : 0);
+}
+
+/* Cuts the present stretch into pieces at line ends. */
+static tra_status cut(lines *l, tra_err *e) {
+    const stretch *t = &l->stretch[0];
+    const char *from = t->text, *end = t->text + t->n;
+    for (int64_t i = 0; i < l->pieces; i++) l->line += l->piece[i].lines;
+    l->pieces = l->done = 0;
+    while (from < end) {
+        const char *to =
+            end - from <= PIECE ? end : (const char *)memchr(from + PIECE, '\n', (size_t)(end - from) - PIECE) + 1;
+        l->piece[l->pieces++] = (piece){.text = from, .bytes = to - from};
+        from = to;
+    }
+    if (!l->crew) l->crew = tra_crew_new(tra_cores());
+    begin(l, 0, l->pieces, count_piece);
+    TRA_TRY(tra_crew_wait(l->crew, e));
+    int64_t line = l->line + 1;
+    for (int64_t i = 0; i < l->pieces; i++) {
+        piece *p = &l->piece[i];
+        p->first = line;
+        line += p->lines;
+        if (p->bytes > PIECE + LONGEST) return too_long(l, line - 1, e); /* it was cut behind this one */
+    }
+    return TRA_OK;
+}
+
+/* The next stretch becomes the present one. */
+static tra_status turn(lines *l, tra_err *e) {
+    if (!l->stretch[1].loaded) TRA_TRY(load(l, &l->stretch[1], e));
+    stretch t = l->stretch[0];
+    l->stretch[0] = l->stretch[1];
+    l->stretch[1] = t;
+    l->stretch[1].loaded = false;
+    return cut(l, e);
+}
+
+/* ---- lines ----------------------------------------------------------------------------------------------------- */
+
+static inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+static inline const char *skip(const char *s) {
+    while (is_blank(*s)) s++;
+    return s;
+}
+static inline const char *word_end(const char *s) {
+    while (!is_blank(*s) && *s != '\n') s++;
+    return s;
+}
+
+/* Is the line at s, of which the blanks at its beginning are skipped, one without an entry? */
+static inline bool is_empty(const lines *l, const char *s) {
+    return *s == '\n' || (*s && (*s == l->form.comment[0] || *s == l->form.comment[1]));
+}
+
+/* Which line of the piece is at s. */
+static int64_t line_at(const piece *p, const char *s) {
+    int64_t line = p->first;
+    for (const char *q = p->text; (q = memchr(q, '\n', (size_t)(s - q))); q++) line++;
+    return line;
+}
+
+static tra_status not_the_form(const lines *l, const piece *p, const char *at, tra_err *e) {
+    int64_t line = line_at(p, at);
+    const char *begin = at, *end = memchr(at, '\n', (size_t)(p->text + p->bytes - at));
+    while (begin > p->text && begin[-1] != '\n') begin--;
+    if (end - begin > LONGEST) return too_long(l, line, e);
+    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " is not \"%s\"", l->source->spec, line, l->form.shown);
+}
+
+static tra_status outside(const lines *l, const piece *p, const char *at, const int64_t *v, tra_err *e) {
+    char text[TRA_DIMTEXT], shape[TRA_DIMTEXT];
+    tra_dims given = {.n = l->rank};
+    for (int d = 0; d < l->rank; d++) given.v[d] = v[d] + l->form.base;
+    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": entry %s is outside the %s %s (indices begin at %" PRId64 ")",
+                    l->source->spec, line_at(p, at), tra_dims_text(&given, "(", ",", ")", text, sizeof text),
+                    tra_shape_text(&l->source->shape, shape), l->rank == 2 ? "matrix" : "tensor", l->form.base);
+}
+
+static tra_status bad_value(const lines *l, const piece *p, const char *at, size_t n, tra_err *e) {
+    char shown[TRA_SHOWN];
+    double any;
+    const tra_source *s = l->source;
+    int64_t line = line_at(p, at);
+    if (tra_scan_num(at, n, &any))
+        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": %s does not hold \"%s\" (--dtype f64 takes any number)",
+                        s->spec, line, tra_dtype_name(s->dtype), tra_shown(at, n, shown));
+    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": \"%s\" is not a number", s->spec, line,
+                    tra_shown(at, n, shown));
+}
+
+tra_status tra_negative(const tra_source *s, int64_t line, tra_number v, tra_number *to, tra_err *e) {
+    if (tra_dtype_is_float(s->dtype)) {
+        to->real = -v.real;
+    } else if (v.whole == INT64_MIN || !tra_dtype_holds(s->dtype, -v.whole)) {
+        return tra_fail(e, TRA_INPUT,
+                        "%s: line %" PRId64 ": %s does not hold the negative of %" PRId64
+                        ", which the skew-symmetric matrix has across the diagonal",
+                        s->spec, line, tra_dtype_name(s->dtype), v.whole);
+    } else {
+        to->whole = -v.whole;
+    }
+    return TRA_OK;
+}
+
+/* An index at *s, from the base, to *v; *s is then behind it. False when there is none. */
+static inline bool scan_index(const char **s, int64_t base, int64_t *v) {
+    const char *p = *s;
+    uint64_t x = 0;
+    while ((unsigned char)(*p - '0') < 10) x = x * 10 + (uint64_t)(*p++ - '0');
+    if (p == *s || p - *s > 18) { /* a sign, zeros in front; or none */
+        p = word_end(*s);
+        int64_t any;
+        if (!tra_scan_int(*s, (size_t)(p - *s), &any) || !tra_add(any, -base, v)) return false;
+    } else {
+        if (!is_blank(*p) && *p != '\n') return false;
+        *v = (int64_t)x - base;
+    }
+    *s = skip(p);
+    return true;
+}
+
+/* The value at *s, which is then at the end of the line. */
+static tra_status scan_value(const lines *l, piece *p, const char **s, tra_number *v, tra_err *e) {
+    const tra_source *src = l->source;
+    bool real = tra_dtype_is_float(src->dtype), none = **s == '\n';
+    if (l->form.value == TRA_LINE_NO_VALUE ? !none : none && l->form.value == TRA_LINE_VALUE)
+        return not_the_form(l, p, *s, e);
+    if (none) {
+        if (real)
+            v->real = 1;
+        else
+            v->whole = 1;
+        return TRA_OK;
+    }
+    const char *end = word_end(*s);
+    int64_t whole;
+    if (!tra_scan_value(src->dtype, *s, (size_t)(end - *s), v)) return bad_value(l, p, *s, (size_t)(end - *s), e);
+    if (l->form.integer && real && tra_scan_int(*s, (size_t)(end - *s), &whole))
+        p->inexact += (long double)v->real != (long double)whole;
+    const char *after = skip(end);
+    if (*after != '\n') return not_the_form(l, p, *s, e);
+    *s = after;
+    return TRA_OK;
+}
+
+/* The other half of a symmetric matrix. */
+static tra_status mirror(const lines *l, piece *p, const char *at, const int64_t *v, tra_number x, tra_item **to,
+                         tra_err *e) {
+    const tra_source *s = l->source;
+    bool real = tra_dtype_is_float(s->dtype);
+    if (v[0] == v[1]) {
+        if (l->form.symmetry == TRA_SKEW && (real ? x.real != 0 : x.whole != 0))
+            return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": the diagonal of a skew-symmetric matrix is zero",
+                            s->spec, line_at(p, at));
+        return TRA_OK;
+    }
+    if (l->form.symmetry == TRA_SKEW) TRA_TRY(tra_negative(s, line_at(p, at), x, &x, e));
+    *(*to)++ = (tra_item){tra_place_of(l->places, (int64_t[]){v[1], v[0]}), x};
+    p->mirrored++;
+    return TRA_OK;
+}
+
+static tra_status parse_piece(lines *l, piece *p, int worker, tra_err *e) {
+    (void)worker;
+    const int64_t *extent = l->source->shape.v, base = l->form.base;
+    int rank = l->rank;
+    tra_item *to = p->to;
+    for (const char *s = p->text, *end = s + p->bytes; s < end; s++) {
+        const char *begin = s = skip(s);
+        if (is_empty(l, s)) {
+            s = memchr(s, '\n', (size_t)(end - s));
+            continue;
+        }
+        int64_t v[TRA_MAXRANK];
+        bool inside = true;
+        for (int d = 0; d < rank; d++) {
+            if (!scan_index(&s, base, &v[d])) return not_the_form(l, p, begin, e);
+            inside &= v[d] >= 0 && v[d] < extent[d];
+        }
+        if (!inside) return outside(l, p, begin, v, e);
+        tra_number x = {0};
+        TRA_TRY(scan_value(l, p, &s, &x, e));
+        *to++ = (tra_item){tra_place_of(l->places, v), x};
+        p->entries++;
+        if (l->form.symmetry != TRA_GENERAL) TRA_TRY(mirror(l, p, begin, v, x, &to, e));
+    }
+    return TRA_OK;
+}
+
+/* ---- entries --------------------------------------------------------------------------------------------------- */
+
+/* The pieces from the first that is left on whose entries have room, one behind the other. */
+static int64_t fitting(lines *l, tra_item *to, int64_t room) {
+    int64_t i = l->done;
+    for (; i < l->pieces && l->piece[i].most <= room; i++) {
+        l->piece[i].to = to;
+        to += l->piece[i].most;
+        room -= l->piece[i].most;
+    }
+    return i;
+}
+
+/* More entries than the file announces: which line has the first of them. */
+static tra_status too_many(const lines *l, const piece *p, int64_t left, tra_err *e) {
+    const char *s = p->text;
+    for (;; s = strchr(s, '\n') + 1) {
+        s = skip(s);
+        if (!is_empty(l, s) && left-- == 0) break;
+    }
+    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " goes on after the last of %" PRId64 " entries", l->source->spec,
+                    line_at(p, s), l->form.count);
+}
+
+/* Moves together what the pieces have; the number of items. */
+static tra_status gather(lines *l, int64_t from, int64_t to, int64_t *got, tra_err *e) {
+    tra_source *s = l->source;
+    tra_item *at = l->piece[from].to;
+    *got = 0;
+    for (int64_t i = from; i < to; i++) {
+        piece *p = &l->piece[i];
+        int64_t n = p->entries + p->mirrored;
+        if (l->form.count >= 0 && p->entries > l->form.count - l->taken)
+            return too_many(l, p, l->form.count - l->taken, e);
+        if (at != p->to) memmove(at, p->to, (size_t)n * sizeof *at);
+        at += n;
+        *got += n;
+        l->taken += p->entries;
+        s->entries += p->entries;
+        s->mirrored += p->mirrored;
+        s->inexact += p->inexact;
+    }
+    return TRA_OK;
+}
+
+tra_status tra_lines_entries(tra_source *s, const tra_places *places, tra_item *to, int64_t room, int64_t *got,
+                             tra_err *e) {
+    lines *l = lines_of(s);
+    l->places = places;
+    for (*got = 0; *got == 0;) { /* pieces of comments have none */
+        if (l->done == l->pieces) TRA_TRY(turn(l, e));
+        if (l->pieces == 0) break;
+        int64_t from = l->done, until = fitting(l, to, room);
+        assert(until > from);
+        begin(l, from, until, parse_piece);
+        tra_status read = l->stretch[1].loaded ? TRA_OK : load(l, &l->stretch[1], e);
+        tra_err parsing = {0};
+        tra_status parsed = tra_crew_wait(l->crew, &parsing);
+        if (parsed != TRA_OK) { /* it comes first in the file */
+            *e = parsing;
+            return parsed;
+        }
+        if (read != TRA_OK) return read;
+        TRA_TRY(gather(l, from, until, got, e));
+        l->done = until;
+    }
+    if (*got > 0 || l->form.count < 0 || l->taken == l->form.count) return TRA_OK;
+    return tra_fail(e, TRA_INPUT, "%s: ends at line %" PRId64 " after %" PRId64 " of %" PRId64 " entries", s->spec,
+                    l->line, l->taken, l->form.count);
+}
+
+void tra_lines_shape(tra_source *s) {
+    lines *l = lines_of(s);
+    l->rank = s->shape.n;
+    s->at_once = most_of(l, PIECE + LONGEST);
+}
+
+/* ---- the survey ------------------------------------------------------------------------------------------------ */
+
+static tra_status survey_piece(lines *l, piece *p, int worker, tra_err *e) {
+    tra_line_survey *f = &l->survey[worker];
+    for (const char *s = p->text, *end = s + p->bytes; s < end; s++) {
+        const char *begin = s = skip(s);
+        if (!is_empty(l, s)) {
+            for (int d = 0; d < l->rank; d++) {
+                int64_t v;
+                if (!scan_index(&s, 0, &v)) return not_the_form(l, p, begin, e);
+                if (v < l->form.base)
+                    return tra_fail(e, TRA_INPUT,
+                                    "%s: line %" PRId64 ": index %" PRId64 " is below the first one, %" PRId64 "%s",
+                                    l->source->spec, line_at(p, begin), v, l->form.base,
+                                    v == 0 ? " (--base 0 for files that count from 0)" : "");
+                f->least[d] = tra_min64(f->least[d], v);
+                f->most[d] = tra_max64(f->most[d], v);
+            }
+            f->count++;
+        }
+        s = memchr(s, '\n', (size_t)(end - s));
+    }
+    return TRA_OK;
+}
+
+/* Words of the first line that has an entry, 0 when the stretch has none. */
+static int first_words(const lines *l) {
+    const stretch *t = &l->stretch[0];
+    for (const char *s = t->text, *end = s + t->n; s < end; s = (const char *)memchr(s, '\n', (size_t)(end - s)) + 1) {
+        s = skip(s);
+        if (is_empty(l, s)) continue;
+        int n = 0;
+        for (; *s != '\n'; s = skip(word_end(s))) n++;
+        return n;
+    }
+    return 0;
+}
+
+static tra_status find_rank(lines *l, tra_err *e) {
+    int words = first_words(l);
+    if (words == 1 || words > TRA_MAXRANK + 1)
+        return tra_fail(e, TRA_INPUT, "%s: its first entry has %d words: 1 to %d indices and a value are expected",
+                        l->source->spec, words, TRA_MAXRANK);
+    if (words > 0) l->rank = words - 1;
+    return TRA_OK;
+}
+
+/* Goes back to where the entries begin. */
+static tra_status again(lines *l, int64_t start, int64_t line, tra_err *e) {
+    l->nrest = l->line = 0;
+    l->ended = false;
+    l->pieces = l->done = 0;
+    l->stretch[0].loaded = l->stretch[1].loaded = false;
+    l->line = line;
+    if (l->copy < 0) return tra_stream_return(&l->source->in, start, e);
+    int fd = l->copy;
+    l->copy = -1; /* is the input's now */
+    tra_stream_instead(&l->source->in, fd);
+    return TRA_OK;
+}
+
+tra_status tra_lines_survey(tra_source *s, int rank, tra_line_survey *found, tra_err *e) {
+    lines *l = lines_of(s);
+    int64_t line = l->line, start = tra_stream_told(&s->in);
+    int workers = tra_cores();
+    l->rank = rank;
+    l->survey = tra_news(s->arena, tra_line_survey, workers);
+    for (int i = 0; i < workers; i++)
+        for (int d = 0; d < TRA_MAXRANK; d++) l->survey[i].least[d] = INT64_MAX, l->survey[i].most[d] = INT64_MIN;
+    if (!tra_stream_returns(&s->in)) TRA_TRY(tra_scratch_open(s->o.scratch, &l->copy, &l->where, e));
+    for (;;) {
+        TRA_TRY(turn(l, e));
+        if (l->pieces == 0) break;
+        if (l->rank == 0) TRA_TRY(find_rank(l, e));
+        if (l->rank == 0) continue;
+        begin(l, 0, l->pieces, survey_piece);
+        tra_status read = load(l, &l->stretch[1], e);
+        TRA_TRY(tra_crew_wait(l->crew, e));
+        TRA_TRY(read);
+    }
+    *found = l->survey[0];
+    for (int i = 1; i < workers; i++) {
+        const tra_line_survey *f = &l->survey[i];
+        found->count += f->count;
+        for (int d = 0; d < l->rank; d++) {
+            found->least[d] = tra_min64(found->least[d], f->least[d]);
+            found->most[d] = tra_max64(found->most[d], f->most[d]);
+        }
+    }
+    found->rank = l->rank;
+    return again(l, start, line, e);
+}
+
+/* ---- writing --------------------------------------------------------------------------------------------------- */
+
+tra_status tra_put_line(tra_newfile *out, const tra_dims *at, int64_t base, tra_dtype t, const void *data, int64_t i,
+                        tra_err *e) {
+    TRA_TRY(tra_newfile_room(out, (size_t)at->n * 21 + TRA_NUMTEXT + 1, e));
+    char *p = out->buf + out->len, *q = p;
+    for (int d = 0; d < at->n; d++) {
+        int64_t v = at->v[d] + base;
+        q += tra_print_value(TRA_I64, &v, 0, q);
+        *q++ = ' ';
+    }
+    q += tra_print_value(t, data, i, q);
+    *q++ = '\n';
+    out->len += (size_t)(q - p);
+    out->bytes += q - p;
+    return TRA_OK;
+}

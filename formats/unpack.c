@@ -1,0 +1,153 @@
+/* unpack.c - streams that are compressed by gzip or zstd. */
+#include "unpack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+struct tra_unpack {
+    bool zstd, seekable;
+    unsigned char *buf; /* compressed bytes: pos to len are not yet taken */
+    size_t pos, len, cap;
+    int64_t offset;  /* of the file behind them, from its base */
+    bool eof, whole; /* whole: what was taken so far is complete members or frames */
+    z_stream gzip;
+    ZSTD_DCtx *dctx;
+};
+
+static const unsigned char gzip_magic[] = {0x1f, 0x8b}, zstd_magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+
+bool tra_packed(const unsigned char *head, size_t n) {
+    return (n >= sizeof gzip_magic && memcmp(head, gzip_magic, sizeof gzip_magic) == 0) ||
+           (n >= sizeof zstd_magic && memcmp(head, zstd_magic, sizeof zstd_magic) == 0);
+}
+
+void tra_unpack_free(tra_unpack *u) {
+    if (!u) return;
+    if (u->gzip.state) inflateEnd(&u->gzip);
+    ZSTD_freeDCtx(u->dctx);
+    free(u->buf);
+    free(u);
+}
+
+/* Logarithm of the window that the frame asks for (RFC 8878, 3.1.1.1); 0 where it tells none. */
+static int window_of(const unsigned char *head, size_t n) {
+    if (n < 6) return 0;
+    bool single = head[4] >> 5 & 1;
+    if (!single) return 11 + (head[5] >> 3); /* rounded up */
+    return 0;
+}
+
+tra_status tra_unpack_begin(tra_unpack *u, tra_stream *in, tra_err *e) {
+    if (u->gzip.state) inflateEnd(&u->gzip);
+    u->gzip = (z_stream){0};
+    u->whole = u->eof = false;
+    u->pos = u->len = 0;
+    u->offset = 0;
+    bool ok = u->zstd ? !ZSTD_isError(ZSTD_DCtx_reset(u->dctx, ZSTD_reset_session_only))
+                      : inflateInit2(&u->gzip, 15 + 16) == Z_OK;
+    return ok ? TRA_OK : tra_fail(e, TRA_RESOURCE, "%s: no memory to unpack it", in->name);
+}
+
+bool tra_unpack_again(const tra_unpack *u) { return u->seekable; }
+
+tra_status tra_stream_unpack(tra_stream *in, int64_t *held, tra_err *e) {
+    enum { WINDOW = 23, LEAST = 20 }; /* where the first frame does not tell: what the levels in use take at most */
+    const unsigned char *head = in->buf + in->pos;
+    size_t n = in->len - in->pos;
+    tra_unpack *u = tra_calloc(1, sizeof *u);
+    u->zstd = n >= sizeof zstd_magic && memcmp(head, zstd_magic, sizeof zstd_magic) == 0;
+    u->seekable = in->seekable;
+    u->cap = in->cap;
+    u->buf = tra_malloc(u->cap);
+    *held = (int64_t)u->cap + (64 << 10);
+    if (u->zstd) {
+        int window = window_of(head, n);
+        if (window == 0) window = WINDOW;
+        if (window < LEAST) window = LEAST;
+        u->dctx = ZSTD_createDCtx();
+        if (!u->dctx || ZSTD_isError(ZSTD_DCtx_setParameter(u->dctx, ZSTD_d_windowLogMax, window < 31 ? window : 31))) {
+            tra_unpack_free(u);
+            return tra_fail(e, TRA_RESOURCE, "%s: no memory to unpack it", in->name);
+        }
+        *held = (int64_t)u->cap + ((int64_t)1 << window) + (512 << 10);
+    }
+    tra_status s = tra_unpack_begin(u, in, e);
+    if (s != TRA_OK) {
+        tra_unpack_free(u);
+        return s;
+    }
+    memcpy(u->buf, head, n); /* what was read to look at it */
+    u->len = n;
+    u->offset = (int64_t)n;
+    in->unpack = u;
+    in->seekable = false;
+    in->pos = in->len = 0;
+    in->offset = 0;
+    in->eof = false;
+    return TRA_OK;
+}
+
+static tra_status fill(tra_unpack *u, tra_stream *in, tra_err *e) {
+    ssize_t r;
+    do r = u->seekable ? pread(in->fd, u->buf, u->cap, in->base + u->offset) : read(in->fd, u->buf, u->cap);
+    while (r < 0 && errno == EINTR);
+    if (r < 0) return tra_fail_errno(e, TRA_INPUT, "%s: cannot read", in->name);
+    u->eof = r == 0;
+    u->pos = 0;
+    u->len = (size_t)r;
+    u->offset += r;
+    return TRA_OK;
+}
+
+static tra_status damaged(const tra_unpack *u, const tra_stream *in, const char *why, tra_err *e) {
+    return tra_fail(e, TRA_INPUT, "%s: its %s data are damaged before byte %" PRId64 ": %s", in->name,
+                    u->zstd ? "zstd" : "gzip", u->offset - (int64_t)(u->len - u->pos), why);
+}
+
+static tra_status gunzip(tra_unpack *u, tra_stream *in, void *to, size_t n, size_t *got, tra_err *e) {
+    if (u->whole) { /* another member may follow, or zeros of a tape */
+        while (u->pos < u->len && u->buf[u->pos] == 0) u->pos++;
+        if (u->pos == u->len) return TRA_OK;
+        if (inflateReset(&u->gzip) != Z_OK) return damaged(u, in, "it cannot be unpacked", e);
+        u->whole = false;
+    }
+    u->gzip.next_in = u->buf + u->pos;
+    u->gzip.avail_in = (uInt)(u->len - u->pos);
+    u->gzip.next_out = to;
+    u->gzip.avail_out = (uInt)n;
+    int r = inflate(&u->gzip, Z_NO_FLUSH);
+    u->pos = u->len - u->gzip.avail_in;
+    *got = n - u->gzip.avail_out;
+    u->whole = r == Z_STREAM_END;
+    if (r == Z_MEM_ERROR) return tra_fail(e, TRA_RESOURCE, "%s: no memory to unpack it", in->name);
+    if (r != Z_OK && r != Z_STREAM_END && r != Z_BUF_ERROR)
+        return damaged(u, in, u->gzip.msg ? u->gzip.msg : "it cannot be unpacked", e);
+    return TRA_OK;
+}
+
+static tra_status unzstd(tra_unpack *u, tra_stream *in, void *to, size_t n, size_t *got, tra_err *e) {
+    ZSTD_inBuffer from = {.src = u->buf, .size = u->len, .pos = u->pos};
+    ZSTD_outBuffer out = {.dst = to, .size = n};
+    size_t r = ZSTD_decompressStream(u->dctx, &out, &from);
+    u->pos = from.pos;
+    *got = out.pos;
+    if (ZSTD_isError(r)) return damaged(u, in, ZSTD_getErrorName(r), e);
+    u->whole = r == 0;
+    return TRA_OK;
+}
+
+tra_status tra_unpack_some(tra_unpack *u, tra_stream *in, void *to, size_t n, size_t *got, tra_err *e) {
+    if (n > 1 << 30) n = 1 << 30; /* zlib counts in 32 bits */
+    for (*got = 0; *got == 0;) {
+        if (u->pos == u->len && !u->eof) TRA_TRY(fill(u, in, e));
+        bool last = u->pos == u->len; /* it may still have something to give */
+        if (last && u->whole) return TRA_OK;
+        TRA_TRY((u->zstd ? unzstd : gunzip)(u, in, to, n, got, e));
+        if (last && *got == 0 && !u->whole) return damaged(u, in, "they end too early", e);
+    }
+    return TRA_OK;
+}

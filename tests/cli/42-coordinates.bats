@@ -1,0 +1,129 @@
+#!/usr/bin/env bats
+# import of coordinates: MatrixMarket, .tns, lists of edges, compressed or not; judged by scipy.
+load helper
+
+same() { # REL NPY...
+    local i
+    for ((i = 1; i < $#; i += 2)); do
+        tra export -q "${!i}" -o got.npy
+        py 'a, b = np.load("got.npy"), np.load(sys.argv[1]); assert a.shape == b.shape and np.array_equal(a, b, equal_nan=True), (a, b)' \
+            "${@:i+1:1}"
+    done
+}
+
+@test "text of millions of bytes is read by all threads, compressed too, and through a pipe" {
+    py '
+import scipy.sparse as sp
+r = np.random.default_rng(1); n = 150000; i = r.integers(0, 300, n); j = r.integers(0, 400, n); v = r.normal(size=n)
+np.save("a.npy", sp.coo_matrix((v, (i, j)), (300, 400)).toarray())
+with open("a.mtx", "w") as f:
+    f.write(f"%%MatrixMarket matrix coordinate real general\n%c\n300 400 {n}\n")
+    f.writelines(f"{a + 1} {b + 1} {x!r}\n" for a, b, x in zip(i.tolist(), j.tolist(), v.tolist()))'
+    gzip -k a.mtx
+    "$PYTHON" -c 'import gzip; t = open("a.mtx", "rb").read(); open("b.mtx.gz", "wb").write(gzip.compress(t[:99999]) + gzip.compress(t[99999:]))'
+    command -v zstd && zstd -q a.mtx
+    for f in a.mtx a.mtx.gz b.mtx.gz $(ls a.mtx.zst 2> /dev/null); do
+        status 0 tra import $f --block 70x90 -o x.h5; has "150000 read"; has "were given before, and were added"
+        for m in 256M "$(room $([[ $f == *.zst ]] && echo 8M || echo 1M))"; do
+            tra import -q $f --block 70x90 --memory $m -o y.h5
+            tra import -q --from mtx - --block 70x90 --memory $m --no-history -o z.h5 < <(cat $f)
+            tra digest y.h5 z.h5 | cut -d' ' -f1 | uniq > digests
+            is 1 eval "wc -l < digests"
+        done
+        py 'a = np.load("a.npy"); import h5py; b = h5py.File("y.h5")["data"][...]; assert np.allclose(a, b, atol=1e-12), abs(a - b).max()'
+    done
+    head -c 500000 a.mtx.gz > cut.mtx.gz; status 3 tra import cut.mtx.gz -o x.h5; has "end too early"
+    printf 'x' | dd of=a.mtx.gz bs=1 seek=400000 conv=notrunc status=none; status 3 tra import a.mtx.gz -o x.h5; has "gzip data are damaged"
+}
+
+@test "errors name the line wherever it is, whatever the threads" {
+    for n in 1 2; do
+        { printf '%%%%MatrixMarket matrix coordinate real general\n9 9 300000\n'; yes '1 2 3.25' | head -n 299000; echo "4 5 6x"
+          yes '1 10 3' | head -n 1000; } > a.mtx
+        TRA_THREADS=$n status 3 tra import a.mtx -o x.h5; has 'line 299003: "6x" is not a number'
+        sed -i 299003d a.mtx; TRA_THREADS=$n status 3 tra import a.mtx -o x.h5; has 'line 299003: entry (1,10) is outside the 9 x 9 matrix'
+        { head -n 299002 a.mtx; yes '' | head -n 3000; yes '2 1 3' | head -n 1001; } > b.mtx
+        TRA_THREADS=$n status 3 tra import b.mtx -o x.h5; has 'line 303003 goes on after the last of 300000 entries'
+        head -n 302002 b.mtx > c.mtx; TRA_THREADS=$n status 3 tra import c.mtx -o x.h5; has 'ends at line 302002 after 299000 of 300000 entries'
+    done
+    { printf '%%%%MatrixMarket matrix coordinate real general\n9 9 1\n'; head -c 20000 /dev/zero | tr '\0' ' '; echo '1 1 1'; } > a.mtx
+    status 3 tra import a.mtx -o x.h5; has 'line 3 is too long'
+}
+
+@test "duplicates are added in the order of the file, or an error; whole numbers exactly" {
+    printf '%%%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 1e17\n2 1 3\n1 1 1\n1 1 -1e17\n' > a.mtx
+    status 0 tra import a.mtx -o x.h5; has "2 entries are of elements that were given before"; has "2 added to others"
+    is "0,0
+3,0" tra export x.h5 --to csv -o - # as 1e17 + 1 - 1e17 is
+    status 0 tra import a.mtx --format json -q -o x.h5
+    status 3 tra import a.mtx --duplicates error -o x.h5; has "element (1,1) is given twice (--duplicates sum"
+    printf '%%%%MatrixMarket matrix coordinate integer general\n1 2 4\n1 1 9007199254740993\n1 1 1\n1 2 9223372036854775807\n1 2 1\n' > b.mtx
+    status 3 tra import b.mtx --dtype i64 -o x.h5; has "element (1,2) is given more than once, and i64 does not hold the sum"
+    sed -i 's/^1 2 1$/1 2 0/' b.mtx; tra import -q b.mtx --dtype i64 -o x.h5
+    is "9007199254740994,9223372036854775807" tra export x.h5 --to csv -o -
+    printf '0 1\n0 1\n1 1\n' > a.edges
+    tra import -q a.edges --dtype i32 -o x.h5; is "0,2
+0,1" tra export x.h5 --to csv -o -
+    tra import -q a.edges --dtype bool -o x.h5; is "0,1
+0,1" tra export x.h5 --to csv -o -
+    printf '1 1 2000000000\n1 1 2000000000\n' > a.tns
+    status 3 tra import a.tns --dtype i32 -o x.h5; has "the sum 4000000000 of element (1,1) does not fit i32"
+}
+
+@test "explicit zeros are kept, or dropped" {
+    printf '%%%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 0\n2 1 3\n2 2 -0\n' > a.mtx
+    status 0 tra import a.mtx -o x.h5; has "0 zeros left out"
+    status 0 tra import a.mtx --drop-zeros -o x.h5; has "2 zeros left out"
+}
+
+@test "NaN and infinity are values; empty matrices are matrices" {
+    printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 nan\n2 1 -inf\n' > a.mtx
+    status 0 tra import a.mtx -o x.h5; has "nan      1"; has "inf      1"
+    for s in '0 0 0' '5 0 0' '0 7 0' '3 4 0'; do
+        printf '%%%%MatrixMarket matrix coordinate real general\n%s\n' "$s" > e.mtx
+        tra import -q e.mtx -o x.h5 2> /dev/null
+        read -r r c _ <<<"$s"
+        status 0 tra export x.h5 -o e.npy
+        py 'a = np.load("e.npy"); assert a.shape == (int(sys.argv[1]), int(sys.argv[2])) and not a.any(), a' "$r" "$c"
+    done
+}
+
+@test ".tns of rank 3 and 4, with and without headers" {
+    py '
+r = np.random.default_rng(2)
+for name, shape in [("a", (7, 11, 13)), ("b", (3, 4, 5, 6))]:
+    a = r.normal(size=shape) * (r.random(shape) < .2); a[tuple(-1 for _ in shape)] = 1; np.save(name + ".npy", a)
+    x = [" ".join(map(str, i + 1)) + f" {a[tuple(i)]!r}\n" for i in np.argwhere(a)]; r.shuffle(x)
+    open(name + ".tns", "w").writelines(["# c\n"] + x)
+    open(name + "x.tns", "w").writelines(["# extended FROSTT format\n", f"{len(shape)} {len(x)}\n", " ".join(map(str, shape)) + "\n"] + x)
+    open(name + "s.tns", "w").writelines(["sptensor\n", f"{len(shape)}\n", " ".join(map(str, shape)) + "\n", f"{len(x)}\n"] + x)
+    open(name + "t.ttx", "w").writelines(["%%MatrixMarket tensor coordinate real general\n%\n", " ".join(map(str, shape)), f" {len(x)}\n"] + x)'
+    for f in a b; do
+        for g in $f.tns ${f}x.tns ${f}s.tns ${f}t.ttx; do
+            tra import -q $g -o x.h5; same x.h5 $f.npy
+            tra import -q --from "$(case $g in *.ttx) echo mtx ;; *) echo tns ;; esac)" - -o x.h5 < <(cat $g); same x.h5 $f.npy
+        done
+        tra import -q $f.npy -o x.h5; tra export -q x.h5 -o y.tns; tra import -q y.tns -o y.h5; same y.h5 $f.npy
+    done
+    status 0 tra import a.tns --shape 9x11x20 -o x.h5; has "9 x 11 x 20"
+    status 3 tra import a.tns --shape 7x11x12 -o x.h5; has "is outside the 7 x 11 x 12 tensor"
+    status 2 tra import a.tns --shape 7x11 -o x.h5; has "--shape has 2 extents"
+    status 3 tra import a.tns --base 0 --shape 7x11x13 -o x.h5; has "indices begin at 0"
+}
+
+@test "lists of edges: comments, tabs, weights, vertices that are not there" {
+    printf '# Directed graph\r\n# Nodes: 4 Edges: 3\r\n# FromNodeId\tToNodeId\r\n0\t3\r\n3\t1\r\n\r\n1\t0\t2.5\r\n' > g.txt
+    for how in g.txt "--from edges -"; do
+        # shellcheck disable=SC2086
+        tra import -q $how -o x.h5 < <(cat g.txt)
+        is "0,0,0,1
+2.5,0,0,0
+0,0,0,0
+0,1,0,0" tra export x.h5 --to csv -o -
+    done
+    gzip g.txt; status 0 tra import --from edges g.txt.gz --shape 5x6 -o x.h5; has "5 x 6"
+    printf '1 2\n' > h.edges; tra import -q --base 1 h.edges -o x.h5
+    is "0,1
+0,0" tra export x.h5 --to csv -o -
+    tra export -q x.h5 -o y.edges; tra import -q y.edges --shape 2x2 -o y.h5; status 0 tra diff x.h5 y.h5
+}
