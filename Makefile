@@ -30,7 +30,7 @@ PROP_SRC := $(sort $(wildcard tests/property/*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 
 objects   = $(patsubst %.c,$(B)/%.o,$(1))
-LIB_OBJ  := $(call objects,$(LIB_SRC))
+LIB_OBJ  := $(call objects,$(LIB_SRC)) $(B)/made/storages.o
 CMD_OBJ  := $(call objects,$(CMD_SRC))
 PLUG_OBJ := $(patsubst %.c,$(B)/pic/%.o,$(PLUG_SRC))
 ALL_OBJ  := $(LIB_OBJ) $(CMD_OBJ) $(PLUG_OBJ) $(call objects,$(TEST_SRC) $(PROP_SRC) $(FUZZ_SRC) tests/fuzz/replay.c)
@@ -93,6 +93,19 @@ $(B)/pic/%.o: %.c $(B)/flags | require
 	@mkdir -p $(@D)
 	$(call say,CC    $< (-fPIC))
 	$(Q)$(PLAIN) -fPIC -MMD -MP -c $< -o $@
+
+# The storages of the library, as text in the program.
+STORAGES := $(sort $(wildcard share/storage/*.tra))
+$(B)/made/storages.c: $(STORAGES) Makefile
+	@mkdir -p $(@D)
+	$(call say,MAKE  $@)
+	$(Q){ echo '#include "lib/calculus/library.h"'; echo 'const tra_library_file tra_library_files[] = {'; \
+	    for f in $(STORAGES); do n=$${f##*/}; echo "{\"$${n%.tra}\","; \
+	        sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; done; echo '{0, 0}};'; } >$@
+
+$(B)/made/%.o: $(B)/made/%.c $(B)/flags
+	$(call say,CC    $<)
+	$(Q)$(COMPILE) -I. -c $< -o $@
 
 # Made anew each time, so that objects of removed files do not stay in it.
 $(B)/libtra.a: $(LIB_OBJ)
@@ -207,7 +220,7 @@ bench: deps
 
 MAN1 := $(wildcard man/*.1)
 MAN5 := $(wildcard man/*.5)
-DATA := $(wildcard share/examples share/profiles share/batch)
+DATA := $(wildcard share/examples share/profiles share/batch share/storage)
 
 ## install: program, manual pages, completion, examples and the HDF5 filter, under PREFIX (DESTDIR for packagers)
 install: all

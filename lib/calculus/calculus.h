@@ -1,0 +1,403 @@
+/* calculus.h - the calculus of stored tensors: expressions, their types, the interpreter that is their meaning, and the
+ * storages that are written in it.
+ *
+ * After STOREL (Schleich, Shaikhha, Suciu 2023), sections 3, 4 and 5.2: SDQLite, with the corrections of
+ * tra-storage(5). Values are scalars (64-bit integers or doubles) and nested dictionaries from integers to scalars or
+ * dictionaries, in which a key that is missing has the value 0. Knows lib/base alone: text comes as bytes, arrays as
+ * typed pointers, relations as functions. All functions are total: any text gets a tree or an error with a place, trees
+ * are at most TRA_CALC_HEIGHT high, so that recursion over them is safe, and the interpreter reads no memory but what
+ * its caller gave it and stops after the steps that its caller allows. Trees and declarations are in the caller's
+ * arena; those that were checked may be used by several threads.
+ */
+#ifndef TRA_CALCULUS_H
+#define TRA_CALCULUS_H
+
+#include "../base/base.h"
+
+enum {
+    TRA_CALC_MAXRANK = 31,  /* dimensions of a tensor, names of a pattern, sizes of a component */
+    TRA_CALC_NEST = 200,    /* brackets and bodies inside each other in a text */
+    TRA_CALC_HEIGHT = 1000, /* of a tree */
+};
+
+/* What is wrong with a text, and where. */
+typedef struct tra_calc_error {
+    int at, len; /* bytes in the text */
+    char msg[480];
+    char advice[240]; /* what to write instead; "" where there is nothing to advise */
+} tra_calc_error;
+
+/* ---- trees -------------------------------------------------------------------------------------------------- */
+
+/* Kinds of nodes: name, operator as printed or NULL. Kids stand in the order of the text. */
+#define TRA_CALC_KINDS(X)                                                                                              \
+    X(NUMBER, NULL) /* whole or real */                                                                                \
+    X(NAME, NULL)   /* a bound name (level), else one of the scope (index) */                                          \
+    X(ADD, "+")                                                                                                        \
+    X(SUB, "-")                                                                                                        \
+    X(MUL, "*")                                                                                                        \
+    X(DIV, "/")                                                                                                        \
+    X(MOD, "%")                                                                                                        \
+    X(NEG, "-")                                                                                                        \
+    X(CALL, NULL)   /* fn(kids) */                                                                                     \
+    X(EXTENT, NULL) /* extent(index, whole): the extent of a relation's dimension */                                   \
+    X(DICT, NULL)   /* {notes keys -> value}: the kids but the last are the keys, of which (a, b) has two, () none */  \
+    X(APPLY, NULL)  /* kid 0 applied to keys */                                                                        \
+    X(SLICE, NULL)  /* e(lo:hi) */                                                                                     \
+    X(RANGE, ":")                                                                                                      \
+    X(IF, NULL)    /* condition, body */                                                                               \
+    X(LET, NULL)   /* values of the binders, body */                                                                   \
+    X(SUM, NULL)   /* dictionaries of the generators, body */                                                          \
+    X(MERGE, NULL) /* two dictionaries, body; binders: both keys, the value */                                         \
+    X(LT, "<")                                                                                                         \
+    X(LE, "<=")                                                                                                        \
+    X(GT, ">")                                                                                                         \
+    X(GE, ">=")                                                                                                        \
+    X(EQ, "==")                                                                                                        \
+    X(NE, "!=")                                                                                                        \
+    X(AND, "&&")                                                                                                       \
+    X(OR, "||")                                                                                                        \
+    X(NOT, "!")
+
+typedef enum tra_calc_kind {
+#define X(name, text) TRA_CALC_##name,
+    TRA_CALC_KINDS(X)
+#undef X
+} tra_calc_kind;
+
+/* Functions of scalars: name in C, least and most arguments, name in the text. abs, min and max keep the type of their
+ * arguments (mixed ones are real; a NaN gives NaN), floor gives an integer, real, exp, log and sqrt a real; even_bits
+ * and odd_bits take the bits 0, 2, 4.. and 1, 3, 5.. of an integer that is not negative. */
+#define TRA_CALC_FUNCTIONS(X)                                                                                          \
+    X(ABS, 1, 1, "abs")                                                                                                \
+    X(MIN, 2, TRA_CALC_MAXRANK, "min")                                                                                 \
+    X(MAX, 2, TRA_CALC_MAXRANK, "max")                                                                                 \
+    X(FLOOR, 1, 1, "floor")                                                                                            \
+    X(REAL, 1, 1, "real")                                                                                              \
+    X(EXP, 1, 1, "exp")                                                                                                \
+    X(LOG, 1, 1, "log")                                                                                                \
+    X(SQRT, 1, 1, "sqrt")                                                                                              \
+    X(EVEN_BITS, 1, 1, "even_bits")                                                                                    \
+    X(ODD_BITS, 1, 1, "odd_bits")
+
+typedef enum tra_calc_fn {
+#define X(name, least, most, text) TRA_CALC_FN_##name,
+    TRA_CALC_FUNCTIONS(X)
+#undef X
+} tra_calc_fn;
+
+/* A scalar (depth 0), or dictionaries inside each other (depth of them) down to scalars. sparse: a key may be missing
+ * (a constructed dictionary, a hash map, a relation of sparse type), or the scalar came from where one may be: as a
+ * factor or dividend its 0 annihilates, also NaN and infinity. */
+typedef struct tra_calc_type {
+    bool real, sparse;
+    int depth;
+} tra_calc_type;
+
+/* Annotations of DICT, as bits. @unique says that within the sums whose body it is (through if, let and +), the key
+ * comes once; the interpreter checks that. The others are for those who plan, and mean nothing. */
+enum { TRA_CALC_UNIQUE = 1, TRA_CALC_DENSE = 2, TRA_CALC_HASH = 4 };
+
+/* A name bound by let, sum or merge. Bound names are numbered by how many are bound around them (level); a name that
+ * stands again in its own sum asks for equality with the first, and has its level. */
+typedef struct tra_calc_binder {
+    const char *name; /* NULL: _ */
+    int at;
+    int level;  /* -1 for _ */
+    bool again; /* not bound here, but compared */
+    tra_calc_type type;
+} tra_calc_binder;
+
+typedef struct tra_calc tra_calc;
+struct tra_calc {
+    tra_calc_kind kind;
+    int at, len; /* bytes in the text that it was parsed from */
+    int height;
+    int nkids;
+    tra_calc **kids;
+    const char *name;  /* NAME, CALL, EXTENT (of the relation) */
+    bool is_real;      /* NUMBER */
+    int64_t whole;     /* NUMBER; EXTENT: the dimension */
+    double real;       /* NUMBER */
+    tra_calc_fn fn;    /* CALL */
+    unsigned notes;    /* DICT */
+    const int *nnames; /* SUM: names in the pattern of each generator; each has one binder more, for the value */
+    int nbinders;
+    tra_calc_binder *binders; /* LET: one for each value; SUM, MERGE: in the order of the text */
+    /* by tra_calc_check: */
+    tra_calc_type type; /* of conditions: an integer */
+    int level;          /* NAME: of its binder, or -1 */
+    int index;          /* NAME, EXTENT: in the scope, where level is -1 */
+};
+
+/* Parses one expression that is the whole text. NULL with *err. Names are not looked up yet. */
+const tra_calc *tra_calc_parse(const char *text, int n, tra_arena *a, tra_calc_error *err);
+/* The text of a tree, which parses to the same tree: on one line, parentheses where they are needed. */
+void tra_calc_print(const tra_calc *x, tra_str *out);
+/* The same, with numbers in the place of n names that are not bound: params by their values. */
+void tra_calc_print_with(const tra_calc *x, int n, const char *const *names, const int64_t *values, tra_str *out);
+/* Do two trees say the same, but for places? */
+bool tra_calc_equal(const tra_calc *x, const tra_calc *y);
+
+/* ---- names that are not bound ------------------------------------------------------------------------------- */
+
+typedef struct tra_calc_name {
+    const char *name;
+    tra_calc_type type;
+    bool relation; /* extent(name, d) may be asked */
+} tra_calc_name;
+
+/* Looks up names, finds types and refuses what has none; fills the tree. Called once for a tree. Bound names are looked
+ * up first, then the scope, then functions. */
+bool tra_calc_check(const tra_calc *x, int n, const tra_calc_name *scope, tra_arena *a, tra_calc_error *err);
+
+/* ---- what names stand for when a tree is evaluated ------------------------------------------------------------ */
+
+typedef struct tra_calc_number {
+    bool real;
+    int64_t i; /* unless real */
+    double r;  /* if real */
+} tra_calc_number;
+static inline tra_calc_number tra_calc_int(int64_t v) { return (tra_calc_number){false, v, 0}; }
+static inline tra_calc_number tra_calc_real(double v) { return (tra_calc_number){true, 0, v}; }
+static inline double tra_calc_as_real(tra_calc_number v) { return v.real ? v.r : (double)v.i; }
+
+#define TRA_ELEMENTS(X)                                                                                                \
+    X(F64, double)                                                                                                     \
+    X(F32, float) X(I64, int64_t) X(I32, int32_t) X(BOOL, uint8_t) X(U8, uint8_t) X(U16, uint16_t) X(U32, uint32_t)
+typedef enum tra_element {
+#define X(name, type) TRA_ELEMENT_##name,
+    TRA_ELEMENTS(X)
+#undef X
+} tra_element;
+size_t tra_element_size(tra_element t);
+
+#define TRA_COMPONENTS(X) X(SCALAR, "scalar") X(ARRAY, "array") X(HASHMAP, "hashmap") X(TRIE, "trie")
+typedef enum tra_component_kind {
+#define X(name, text) TRA_COMPONENT_##name,
+    TRA_COMPONENTS(X)
+#undef X
+} tra_component_kind;
+
+/* n elements in memory, aligned to their type. data NULL: it is known only how many there are (see
+ * tra_storage_trace); whoever needs one gets an error that names the component. */
+typedef struct tra_elements {
+    tra_element type;
+    int64_t n;
+    const void *data;
+} tra_elements;
+
+/* A component: a scalar (one element), an array, or the entries of a hash map or trie, sorted by keys: key[d] has the
+ * d-th key of each entry, as many as there are values. Keys that are not sorted or stand twice make lookups miss, but
+ * nothing worse; tra_component_check tells. */
+typedef struct tra_component_data {
+    tra_elements value;
+    tra_elements key[TRA_CALC_MAXRANK]; /* HASHMAP, TRIE */
+} tra_component_data;
+
+/* A relation's array or a whole tensor, by functions that the caller has. */
+typedef struct tra_calc_operand {
+    void *ctx;
+    int rank;
+    bool real, sparse; /* as its type in the scope; loops visit all coordinates unless it is sparse */
+    int64_t extent[TRA_CALC_MAXRANK];
+    /* The element at a coordinate that is inside the extents. */
+    tra_status (*get)(void *ctx, const int64_t *at, tra_calc_number *v, tra_err *e);
+    /* sparse: the least key of dimension n that is not below *key (>= 0) under which, given the first n keys, is an
+     * element that is not 0: true and *key. Not asked of others. */
+    bool (*next)(void *ctx, int n, const int64_t *prefix, int64_t *key);
+} tra_calc_operand;
+
+/* What a name of the scope stands for: an operand, else a component, else a number. */
+typedef struct tra_calc_free {
+    const tra_calc_operand *operand;
+    const tra_component_data *component;
+    tra_component_kind kind; /* of the component */
+    tra_calc_number number;
+} tra_calc_free;
+
+/* ---- the interpreter ---------------------------------------------------------------------------------------- */
+
+/* One contribution to a dictionary: those to one key add up. */
+typedef struct tra_calc_entry {
+    const int64_t *key; /* as many as the dictionary is deep */
+    tra_calc_number value;
+    int component;   /* index in the scope of the component that the value is an element of, or -1 */
+    int64_t element; /* which */
+} tra_calc_entry;
+typedef tra_status tra_calc_sink(void *ctx, const tra_calc_entry *x, tra_err *e);
+
+/* Evaluates a tree that is checked against a scope of n names and gives its contributions one by one: the body of a sum
+ * for each pair, without building the dictionary, so that no memory is needed but for dictionaries that the expression
+ * names, and the keys of @unique. A scalar gives one entry without keys; a body that an if leaves out gives none; a
+ * contribution may be 0. Each node and each turn of a loop is a step. Errors, with the part of the expression that
+ * fails: TRA_INPUT (division by 0, overflow of integers, a key twice under @unique, a component that is not given),
+ * TRA_RESOURCE after `steps`, and those of the sink and of operands. Loops run over keys upwards, so results do not
+ * depend on how a dictionary is held. */
+TRA_MUSTUSE tra_status tra_calc_run(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps,
+                                    tra_calc_sink *sink, void *ctx, tra_err *e);
+/* The same, with contributions added up: each key once, upwards, none that is 0; a scalar once, whatever it is. */
+TRA_MUSTUSE tra_status tra_calc_run_summed(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps,
+                                           tra_calc_sink *sink, void *ctx, tra_err *e);
+/* Of a tree of depth 0. */
+TRA_MUSTUSE tra_status tra_calc_scalar(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps,
+                                       tra_calc_number *out, tra_err *e);
+
+/* ---- declarations of storages and tensors -------------------------------------------------------------------- */
+
+#define TRA_CALC_LEVELS(X) X(DENSE, "dense") X(SPARSE, "sparse") X(SINGLETON, "singleton") X(HASH, "hash")
+typedef enum tra_calc_level {
+#define X(name, text) TRA_CALC_LEVEL_##name,
+    TRA_CALC_LEVELS(X)
+#undef X
+} tra_calc_level;
+const char *tra_calc_level_text(tra_calc_level l);
+
+typedef struct tra_component {
+    const char *name;
+    int at;
+    tra_component_kind kind;
+    bool real;  /* it has the tensor's element type, floats or integers; else integers: positions, coordinates */
+    int nsizes; /* SCALAR 0, ARRAY 1, HASHMAP and TRIE: the number of keys, each below its size */
+    const tra_calc *size[TRA_CALC_MAXRANK];
+} tra_component;
+
+/* A storage statement. Its names are, in the scope of sizes and mapping: dimensions (extents of the block), params,
+ * origin (of the block in its tensor), components; in this order. */
+typedef struct tra_storage_decl {
+    const char *name;
+    int at, len; /* from the word storage to the end */
+    int name_at;
+    int ndims;
+    const char **dims; /* one that stands twice asks for equal extents */
+    bool more_dims;    /* [m, ...]: and any number more; only by levels */
+    int nparams;
+    const char **params;
+    bool more_params;       /* (p, o...): the last one takes all arguments that are left; only as an order */
+    const char **origin;    /* ndims names, or NULL: the mapping does not ask */
+    int nlevels;            /* 0: by components and mapping */
+    tra_calc_level *levels; /* the last one repeats up to the rank */
+    int norder;             /* numbers and params; 0: ascending */
+    const tra_calc **order;
+    bool reversed;           /* order reversed */
+    const char *order_param; /* order o, of (o...) */
+    int ncomponents;
+    tra_component *components;
+    const tra_calc *mapping;
+} tra_storage_decl;
+
+/* A tensor statement: tensor Z[e, ...] by [b, ...] as S(args) = value. Its trees are not checked: the scope is the
+ * program's. */
+typedef struct tra_tensor_decl {
+    const char *name;
+    int at, len, name_at;
+    int nextents; /* -1: taken from the domains of the keys */
+    const tra_calc **extents;
+    int nblock; /* -1: not said */
+    const tra_calc **block;
+    const char *storage; /* NULL: not said */
+    int storage_at;
+    int nargs;
+    const tra_calc **args;
+    const tra_calc *value;
+} tra_tensor_decl;
+
+/* The statement that begins at byte `at` of a text of n bytes, with the word storage (tensor). It ends where a line
+ * ends and it is complete, or before a ';'; *end is the first byte after it. Sizes, order and mapping are checked here
+ * too. NULL with *err; *end is then where the next statement may begin. */
+const tra_storage_decl *tra_storage_parse(const char *text, int n, int at, tra_arena *a, int *end, tra_calc_error *err);
+const tra_tensor_decl *tra_tensor_parse(const char *text, int n, int at, tra_arena *a, int *end, tra_calc_error *err);
+/* As statements, which parse to the same. */
+void tra_storage_decl_print(const tra_storage_decl *d, tra_str *out);
+void tra_tensor_decl_print(const tra_tensor_decl *d, tra_str *out);
+
+/* ---- storages ----------------------------------------------------------------------------------------------- */
+
+/* A declaration with its arguments, of one rank. What is by levels has the mapping that it stands for: components
+ * size_d (how many, of a sparse level at the root), pointers_to_d, indices_d and values as in binsparse (d: the depth
+ * of the level; a singleton has indices_d alone), and for hash levels positions_d, or values if they are the last. */
+typedef struct tra_storage {
+    const tra_storage_decl *decl;
+    int rank;
+    const int64_t *args; /* of the params */
+    int nargs;
+    bool whole; /* the tensor's elements are integers, and so are components that are declared real */
+    bool by_levels;
+    tra_calc_level level[TRA_CALC_MAXRANK]; /* by levels: of depth d, */
+    int order[TRA_CALC_MAXRANK];            /* which is this dimension */
+    const char *dim[TRA_CALC_MAXRANK];      /* names in the mapping */
+    bool at_origin;                         /* the mapping asks for the block's origin */
+    int ncomponents;
+    const tra_component *components;
+    const tra_calc *mapping;
+    int first_component; /* index in the scope of the first component; the others follow */
+    int nscope;
+    const char *text; /* a storage statement without params that means the same for this rank */
+} tra_storage;
+
+/* TRA_PROGRAM where the declaration has no such rank or params, the order is none, or (whole) the types do not fit:
+ * the message says "storage csr is of 2 dimensions, ..". Everything in the arena. */
+TRA_MUSTUSE tra_status tra_storage_make(const tra_storage_decl *d, int rank, int nargs, const int64_t *args, bool whole,
+                                        tra_arena *a, tra_storage **out, tra_err *e);
+/* The same of one of the library by its name, of which several declarations may exist for different ranks. *out is NULL
+ * with TRA_OK where the library has none of that name. */
+TRA_MUSTUSE tra_status tra_storage_find(const char *name, int rank, int nargs, const int64_t *args, bool whole,
+                                        tra_arena *a, tra_storage **out, tra_err *e);
+/* Names of the library, in the order of the alphabet; NULL ends. */
+const char *const *tra_storage_names(void);
+/* Components and mapping as a storage statement with { }, whatever it was declared by. */
+void tra_storage_print(const tra_storage *s, tra_str *out);
+/* By levels, all of them dense, in ascending order: the values are the dense array. */
+bool tra_storage_is_dense(const tra_storage *s);
+
+/* One block: extents, origin (NULL: 0), and its components: given, or (data NULL) to be found. */
+typedef struct tra_storage_block {
+    const int64_t *extent, *origin;
+    tra_component_data *component; /* s->ncomponents */
+} tra_storage_block;
+
+/* The sizes of component k (nsizes of them), from the block and those of the components above it that the declaration
+ * asks; TRA_INPUT where they are negative or it cannot tell, and where two dimensions of one name differ. */
+TRA_MUSTUSE tra_status tra_component_sizes(const tra_storage *s, const tra_storage_block *b, int k, int64_t *size,
+                                           tra_err *e);
+/* Has each component as many elements as it must have, and hash maps and tries sorted keys without duplicates below
+ * their sizes? `where` begins the message. TRA_INPUT. */
+TRA_MUSTUSE tra_status tra_component_check(const tra_storage *s, const tra_storage_block *b, const char *where,
+                                           tra_err *e);
+/* The entries of a block: tra_calc_run of the mapping, with coordinates inside the block. A coordinate outside of its
+ * extents is TRA_INPUT and named. entry->component counts the components of s from 0. steps <= 0:
+ * tra_storage_steps. */
+TRA_MUSTUSE tra_status tra_storage_run(const tra_storage *s, const tra_storage_block *b, int64_t steps,
+                                       tra_calc_sink *sink, void *ctx, tra_err *e);
+/* Steps that a mapping may take on a block: 10000, and 100 for each element of a component and for each coordinate. */
+int64_t tra_storage_steps(const tra_storage *s, const tra_storage_block *b);
+
+/* Is every coordinate of every block an entry, so that what is stored so is dense by type? True for levels that are all
+ * dense. For another mapping it is found out by running it (tra_storage_trace) on this block, where that needs no
+ * contents of components and the block has at most TRA_STORAGE_TRIED elements; a larger one is taken to be sparse.
+ * One block speaks for all unless the mapping asks for origins. */
+enum { TRA_STORAGE_TRIED = 1 << 16 };
+bool tra_storage_is_total(const tra_storage *s, const tra_storage_block *b);
+
+/* ---- backwards ---------------------------------------------------------------------------------------------- */
+
+/* For each coordinate that a block's mapping emits, the element of a component that holds it: the mapping is run once
+ * with elements of components that are not given (data NULL) standing for themselves. Takes as long as evaluating the
+ * mapping, and 24 bytes for each entry. */
+typedef struct tra_storage_place {
+    int64_t at; /* the coordinate's index in the block, row-major */
+    int component;
+    int64_t element;
+} tra_storage_place;
+typedef struct tra_storage_places {
+    int64_t n;
+    tra_storage_place *v; /* sorted by at */
+} tra_storage_places;
+/* Sizes of components that are not given are found too: n in b->component. TRA_PROGRAM where the mapping needs contents
+ * that are not given, computes values that it emits, or emits a coordinate from two elements. */
+TRA_MUSTUSE tra_status tra_storage_trace(const tra_storage *s, tra_storage_block *b, tra_storage_places *out,
+                                         tra_err *e);
+const tra_storage_place *tra_storage_place_of(const tra_storage_places *p, int64_t at); /* NULL: held by none */
+void tra_storage_places_free(tra_storage_places *p);
+
+#endif

@@ -1,0 +1,769 @@
+/* eval.c - the interpreter: the meaning of the calculus, written as it is said. */
+#include "value.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Something from malloc that dies when what evaluates it is left: a dictionary or the keys of an operand. */
+typedef struct owned {
+    calc_dict *dict;
+    int64_t *prefix;
+} owned;
+
+enum { MOST_LOOPS = 1000 }; /* inside each other: they are recursion */
+
+typedef struct interp {
+    int n, loops;
+    const tra_calc_free *scope;
+    int64_t steps;
+    int nenv;
+    calc_value *env; /* by level */
+    int nowned, cap;
+    owned *owned;
+    tra_err *e;
+} interp;
+
+/* The keys that a DICT with @unique has had within its sums. */
+typedef struct seen {
+    const tra_calc *dict;
+    struct seen *next;
+    int nkeys;
+    int64_t n, cap, nslots;
+    int64_t *key, *slot;
+} seen;
+
+/* Where contributions go: the keys around them, and what @unique has seen. */
+typedef struct chain {
+    tra_calc_sink *sink;
+    void *ctx;
+    bool real, places; /* places: elements that are not given may stand for themselves */
+    int nkeys;
+    int64_t key[TRA_CALC_MAXRANK];
+    seen *seen;
+} chain;
+
+static tra_status eval(interp *in, const tra_calc *x, calc_value *v);
+static tra_status emit(interp *in, const tra_calc *x, chain *out);
+
+static tra_status fail(interp *in, const tra_calc *x, tra_status s, const char *what) {
+    tra_str text = {0};
+    tra_calc_print(x, &text);
+    bool cut = text.n > 120;
+    tra_fail(in->e, s, "%s in %.*s%s", what, cut ? 120 : (int)text.n, tra_str_get(&text), cut ? " .." : "");
+    tra_str_free(&text);
+    return in->e ? in->e->status : s;
+}
+
+static tra_status step(interp *in, const tra_calc *x) {
+    if (in->steps-- > 0) return TRA_OK;
+    return fail(in, x, TRA_RESOURCE, "more steps than were allowed");
+}
+
+/* ---- what is owned ---------------------------------------------------------------------------------------------- */
+
+static void own(interp *in, calc_dict *dict, int64_t *prefix) {
+    if (in->nowned == in->cap) {
+        in->cap = in->cap ? 2 * in->cap : 16;
+        in->owned = tra_realloc(in->owned, (size_t)in->cap, sizeof *in->owned);
+    }
+    in->owned[in->nowned++] = (owned){dict, prefix};
+}
+
+static void release(interp *in, int mark) {
+    while (in->nowned > mark) {
+        in->nowned--;
+        calc_dict_free(in->owned[in->nowned].dict);
+        free(in->owned[in->nowned].prefix);
+    }
+}
+
+static void bind(interp *in, const tra_calc_binder *b, const calc_value *v) {
+    if (b->level < 0) return;
+    if (b->level >= in->nenv) {
+        in->nenv = 2 * b->level + 16;
+        in->env = tra_realloc(in->env, (size_t)in->nenv, sizeof *in->env);
+    }
+    in->env[b->level] = *v;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------------
+ */
+
+static bool is_zero(tra_calc_number v) { return v.real ? v.r == 0 : v.i == 0; }
+
+static tra_calc_number zero(bool real) { return real ? tra_calc_real(0) : tra_calc_int(0); }
+
+static tra_calc_number as_type(tra_calc_number v, bool real) {
+    return real && !v.real ? tra_calc_real((double)v.i) : v;
+}
+
+static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
+
+static tra_status whole_arithmetic(interp *in, const tra_calc *x, int64_t a, int64_t b, int64_t *out) {
+    bool ok = true;
+    switch ((int)x->kind) {
+    case TRA_CALC_ADD: ok = tra_add(a, b, out); break;
+    case TRA_CALC_SUB: ok = !__builtin_sub_overflow(a, b, out); break;
+    case TRA_CALC_MUL: ok = tra_mul(a, b, out); break;
+    default:
+        if (b == 0) return fail(in, x, TRA_INPUT, "division by zero");
+        if (b == -1) {
+            ok = x->kind == TRA_CALC_MOD || a != INT64_MIN;
+            *out = x->kind == TRA_CALC_MOD || !ok ? 0 : -a;
+        } else {
+            *out = x->kind == TRA_CALC_DIV ? floor_div(a, b) : a - b * floor_div(a, b);
+        }
+    }
+    return ok ? TRA_OK : fail(in, x, TRA_INPUT, "an integer is larger than 64 bits hold");
+}
+
+/* a op b, of which sl and sr came from where 0 means that nothing is there. */
+static tra_status arithmetic(interp *in, const tra_calc *x, tra_calc_number a, bool sl, tra_calc_number b, bool sr,
+                             tra_calc_number *out) {
+    bool real = x->type.real, product = x->kind == TRA_CALC_MUL;
+    *out = zero(real);
+    if (sl && is_zero(a) && (product || x->kind == TRA_CALC_DIV || x->kind == TRA_CALC_MOD)) return TRA_OK;
+    if (sr && is_zero(b) && product) return TRA_OK;
+    if (!real) return whole_arithmetic(in, x, a.i, b.i, &out->i);
+    double l = tra_calc_as_real(a), r = tra_calc_as_real(b);
+    switch ((int)x->kind) {
+    case TRA_CALC_ADD: out->r = l + r; break;
+    case TRA_CALC_SUB: out->r = l - r; break;
+    case TRA_CALC_MUL: out->r = l * r; break;
+    case TRA_CALC_DIV: out->r = l / r; break;
+    default: out->r = l - r * floor(l / r);
+    }
+    return TRA_OK;
+}
+
+static tra_status negative(interp *in, const tra_calc *x, tra_calc_number *v) {
+    if (v->real)
+        v->r = -v->r;
+    else if (v->i == INT64_MIN)
+        return fail(in, x, TRA_INPUT, "an integer is larger than 64 bits hold");
+    else
+        v->i = -v->i;
+    return TRA_OK;
+}
+
+/* The number that x is: its contents are needed, not only its place. */
+static tra_status number(interp *in, const tra_calc *x, tra_calc_number *out) {
+    calc_value v;
+    TRA_TRY(eval(in, x, &v));
+    *out = v.number;
+    return v.unknown ? fail(in, x, TRA_PROGRAM, "contents of a component that are not known are needed") : TRA_OK;
+}
+
+static tra_status whole(interp *in, const tra_calc *x, int64_t *out) {
+    tra_calc_number v;
+    TRA_TRY(number(in, x, &v));
+    *out = v.i;
+    return TRA_OK;
+}
+
+/* The bits 0, 2, 4.. of v. */
+static int64_t even_bits(int64_t v) {
+    int64_t out = 0;
+    for (int i = 0; i < 32; i++) out |= (v >> 2 * i & 1) << i;
+    return out;
+}
+
+static tra_status extreme(interp *in, const tra_calc *x, tra_calc_number *out) {
+    for (int i = 0; i < x->nkids; i++) {
+        tra_calc_number v;
+        TRA_TRY(number(in, x->kids[i], &v));
+        v = as_type(v, x->type.real);
+        bool max = x->fn == TRA_CALC_FN_MAX;
+        bool better = v.real ? isnan(v.r) || (max ? v.r > out->r : v.r < out->r) : max ? v.i > out->i : v.i < out->i;
+        if (i == 0 || (better && !(out->real && isnan(out->r)))) *out = v;
+    }
+    return TRA_OK;
+}
+
+static tra_status call(interp *in, const tra_calc *x, tra_calc_number *out) {
+    tra_calc_number v;
+    if (x->fn == TRA_CALC_FN_MIN || x->fn == TRA_CALC_FN_MAX) return extreme(in, x, out);
+    TRA_TRY(number(in, x->kids[0], &v));
+    double r = tra_calc_as_real(v);
+    switch (x->fn) {
+    case TRA_CALC_FN_MIN:
+    case TRA_CALC_FN_MAX: break;
+    case TRA_CALC_FN_ABS:
+        *out = v;
+        if (v.real)
+            out->r = fabs(v.r);
+        else if (v.i < 0)
+            return negative(in, x, out);
+        break;
+    case TRA_CALC_FN_FLOOR:
+        if (v.real && !(r >= -0x1p63 && r < 0x1p63))
+            return fail(in, x, TRA_INPUT, "a number that no integer of 64 bits holds");
+        *out = v.real ? tra_calc_int((int64_t)floor(r)) : v;
+        break;
+    case TRA_CALC_FN_REAL: *out = tra_calc_real(r); break;
+    case TRA_CALC_FN_EXP: *out = tra_calc_real(exp(r)); break;
+    case TRA_CALC_FN_LOG: *out = tra_calc_real(log(r)); break;
+    case TRA_CALC_FN_SQRT: *out = tra_calc_real(sqrt(r)); break;
+    case TRA_CALC_FN_EVEN_BITS:
+    case TRA_CALC_FN_ODD_BITS:
+        if (v.i < 0) return fail(in, x, TRA_INPUT, "a negative number has no bits to take");
+        *out = tra_calc_int(even_bits(x->fn == TRA_CALC_FN_EVEN_BITS ? v.i : v.i >> 1));
+        break;
+    }
+    return TRA_OK;
+}
+
+static bool holds(tra_calc_kind k, int order) {
+    switch ((int)k) {
+    case TRA_CALC_LT: return order < 0;
+    case TRA_CALC_LE: return order <= 0;
+    case TRA_CALC_GT: return order > 0;
+    case TRA_CALC_GE: return order >= 0;
+    case TRA_CALC_EQ: return order == 0;
+    default: return order != 0;
+    }
+}
+
+static bool same_number(tra_calc_number a, tra_calc_number b) {
+    return a.real || b.real ? tra_calc_as_real(a) == tra_calc_as_real(b) : a.i == b.i;
+}
+
+static tra_status condition(interp *in, const tra_calc *x, bool *out) {
+    TRA_TRY(step(in, x));
+    if (x->kind == TRA_CALC_NOT) {
+        TRA_TRY(condition(in, x->kids[0], out));
+        *out = !*out;
+        return TRA_OK;
+    }
+    if (x->kind == TRA_CALC_AND || x->kind == TRA_CALC_OR) {
+        TRA_TRY(condition(in, x->kids[0], out));
+        return *out == (x->kind == TRA_CALC_OR) ? TRA_OK : condition(in, x->kids[1], out);
+    }
+    tra_calc_number a, b;
+    TRA_TRY(number(in, x->kids[0], &a));
+    TRA_TRY(number(in, x->kids[1], &b));
+    double l = tra_calc_as_real(a), r = tra_calc_as_real(b);
+    if (!a.real && !b.real)
+        *out = holds(x->kind, a.i < b.i ? -1 : a.i > b.i);
+    else if (isnan(l) || isnan(r))
+        *out = x->kind == TRA_CALC_NE;
+    else
+        *out = holds(x->kind, l < r ? -1 : l > r);
+    return TRA_OK;
+}
+
+/* ---- loops --------------------------------------------------------------------------------------------------------
+ */
+
+/* A sum whose body is given to a chain, or added up where it is a number. */
+typedef struct loop {
+    const tra_calc *x;
+    chain *out;           /* or NULL */
+    tra_calc_number *sum; /* or NULL */
+} loop;
+
+static tra_status run_body(interp *in, const loop *l) {
+    const tra_calc *body = l->x->kids[l->x->nkids - 1];
+    if (l->out) return emit(in, body, l->out);
+    tra_calc_number v;
+    TRA_TRY(number(in, body, &v));
+    if (l->sum->real) {
+        l->sum->r += tra_calc_as_real(v);
+        return TRA_OK;
+    }
+    return tra_add(l->sum->i, v.i, &l->sum->i) ? TRA_OK
+                                               : fail(in, l->x, TRA_INPUT, "an integer is larger than 64 bits hold");
+}
+
+static tra_status run_generator(interp *in, const loop *l, int g, int b);
+
+/* The binder's value, or whether it equals the one that the name has already. */
+static bool bind_or_compare(interp *in, const tra_calc_binder *b, const calc_value *v) {
+    if (b->again) return same_number(in->env[b->level].number, v->number);
+    bind(in, b, v);
+    return true;
+}
+
+/* Loops over the keys of v, whose pattern has n more names from binder b on. */
+static tra_status run_keys(interp *in, const loop *l, int g, int b, int n, const calc_value *v, bool real) {
+    const tra_calc_binder *key_of = &l->x->binders[b], *value_of = &l->x->binders[b + 1];
+    int64_t prefix[TRA_CALC_MAXRANK];
+    bool only = key_of->again && !in->env[key_of->level].number.real; /* that one key can be told at once */
+    int64_t key = only ? in->env[key_of->level].number.i : INT64_MIN, first = key;
+    if (in->loops++ == MOST_LOOPS) return fail(in, l->x, TRA_RESOURCE, "too many loops inside each other");
+    while (calc_value_next(v, &key)) {
+        if (only && key != first) break;
+        int mark = in->nowned;
+        calc_value k = calc_number(tra_calc_int(key)), inner;
+        TRA_TRY(step(in, l->x));
+        if (bind_or_compare(in, key_of, &k)) {
+            TRA_TRY(calc_value_get(v, real, key, prefix, &inner, in->e));
+            if (n > 1)
+                TRA_TRY(run_keys(in, l, g, b + 1, n - 1, &inner, real));
+            else {
+                if (inner.unknown && value_of->again)
+                    return fail(in, l->x, TRA_PROGRAM, "contents of a component that are not known are needed");
+                if (bind_or_compare(in, value_of, &inner)) TRA_TRY(run_generator(in, l, g + 1, b + 2));
+            }
+        }
+        release(in, mark);
+        if (only || key++ == INT64_MAX) break;
+    }
+    in->loops--;
+    return TRA_OK;
+}
+
+static tra_status run_generator(interp *in, const loop *l, int g, int b) {
+    if (g == l->x->nkids - 1) return run_body(in, l);
+    calc_value v;
+    TRA_TRY(eval(in, l->x->kids[g], &v));
+    return run_keys(in, l, g, b, l->x->nnames[g], &v, l->x->kids[g]->type.real);
+}
+
+/* sum(<k1, v> in e1, <k2, u> in e2) if (v == u) body */
+static tra_status run_merge(interp *in, const loop *l) {
+    const tra_calc *x = l->x;
+    calc_value a, b, u, v;
+    int64_t prefix[TRA_CALC_MAXRANK];
+    TRA_TRY(eval(in, x->kids[0], &a));
+    TRA_TRY(eval(in, x->kids[1], &b));
+    for (int64_t i = INT64_MIN; calc_value_next(&a, &i); i++) {
+        TRA_TRY(calc_value_get(&a, x->kids[0]->type.real, i, prefix, &v, in->e));
+        for (int64_t j = INT64_MIN; calc_value_next(&b, &j); j++) {
+            calc_value bound[3] = {calc_number(tra_calc_int(i)), calc_number(tra_calc_int(j)), v};
+            int mark = in->nowned;
+            TRA_TRY(step(in, x));
+            TRA_TRY(calc_value_get(&b, x->kids[1]->type.real, j, prefix, &u, in->e));
+            if (u.unknown || v.unknown)
+                return fail(in, x, TRA_PROGRAM, "contents of a component that are not known are needed");
+            bool equal = same_number(u.number, v.number);
+            for (int k = 0; k < 3 && equal; k++) equal = bind_or_compare(in, &x->binders[k], &bound[k]);
+            if (equal) TRA_TRY(run_body(in, l));
+            release(in, mark);
+            if (j == INT64_MAX) break;
+        }
+        if (i == INT64_MAX) break;
+    }
+    return TRA_OK;
+}
+
+static tra_status run_loop(interp *in, const loop *l) {
+    return l->x->kind == TRA_CALC_MERGE ? run_merge(in, l) : run_generator(in, l, 0, 0);
+}
+
+/* ---- contributions ------------------------------------------------------------------------------------------------
+ */
+
+static tra_status give(interp *in, const tra_calc *x, chain *out, const calc_value *v) {
+    tra_calc_entry entry = {out->key, as_type(v->number, out->real), v->component, v->element};
+    if (v->unknown && !out->places)
+        return fail(in, x, TRA_PROGRAM, "contents of a component that are not known are needed");
+    return out->sink(out->ctx, &entry, in->e);
+}
+
+static tra_status give_number(interp *in, const tra_calc *x, chain *out, tra_calc_number n) {
+    calc_value v = calc_number(n);
+    return give(in, x, out, &v);
+}
+
+/* All numbers of a dictionary, as they are (op NULL), negated (op SUB or NEG), or combined with another operand of op:
+ * a number, or a dictionary that is walked beside it. */
+typedef struct walk {
+    const tra_calc *x;
+    bool real; /* the dictionary's numbers */
+    bool negate;
+    bool with;        /* there is an other */
+    bool other_first; /* the other is the left operand */
+    bool sparse[2];   /* left, right */
+    bool other_real;
+} walk;
+
+static tra_status walk_leaf(interp *in, const walk *w, const calc_value *v, const calc_value *other, chain *out) {
+    tra_calc_number n = v->number;
+    if (!w->negate && !w->with) return give(in, w->x, out, v);
+    if (v->unknown || (w->with && other->unknown))
+        return fail(in, w->x, TRA_PROGRAM, "contents of a component that are not known are needed");
+    if (w->negate) TRA_TRY(negative(in, w->x, &n));
+    if (w->with)
+        TRA_TRY(arithmetic(in, w->x, w->other_first ? other->number : n, w->sparse[0],
+                           w->other_first ? n : other->number, w->sparse[1], &n));
+    return give_number(in, w->x, out, n);
+}
+
+static tra_status walk_all(interp *in, const walk *w, const calc_value *v, const calc_value *other, chain *out) {
+    if (v->depth == 0) return walk_leaf(in, w, v, other, out);
+    int64_t prefix[TRA_CALC_MAXRANK], other_prefix[TRA_CALC_MAXRANK];
+    for (int64_t key = INT64_MIN; calc_value_next(v, &key); key++) {
+        calc_value inner, beside = w->with ? *other : (calc_value){0};
+        TRA_TRY(step(in, w->x));
+        TRA_TRY(calc_value_get(v, w->real, key, prefix, &inner, in->e));
+        if (w->with && other->depth) TRA_TRY(calc_value_get(other, w->other_real, key, other_prefix, &beside, in->e));
+        out->key[out->nkeys++] = key;
+        TRA_TRY(walk_all(in, w, &inner, &beside, out));
+        out->nkeys--;
+        if (key == INT64_MAX) break;
+    }
+    return TRA_OK;
+}
+
+/* Products of dictionaries, products with and quotients by a number, differences and negatives. */
+static tra_status emit_combined(interp *in, const tra_calc *x, chain *out) {
+    calc_value v, other = {0};
+    walk w = {.x = x};
+    if (x->kind == TRA_CALC_SUB || x->kind == TRA_CALC_NEG) {
+        const tra_calc *right = x->kids[x->nkids - 1];
+        if (x->kind == TRA_CALC_SUB) TRA_TRY(emit(in, x->kids[0], out));
+        TRA_TRY(eval(in, right, &v));
+        w.negate = true;
+        w.real = right->type.real;
+        return walk_all(in, &w, &v, &other, out);
+    }
+    /* a dictionary whose keys are all that count: the left one, unless it is a number; of two, a sparse one */
+    const tra_calc *l = x->kids[0], *r = x->kids[1];
+    w.with = true;
+    w.other_first = l->type.depth == 0 || (r->type.depth > 0 && r->type.sparse && !l->type.sparse);
+    w.sparse[0] = l->type.sparse;
+    w.sparse[1] = r->type.sparse;
+    const tra_calc *main = w.other_first ? r : l, *second = w.other_first ? l : r;
+    w.real = main->type.real;
+    w.other_real = second->type.real;
+    TRA_TRY(eval(in, main, &v));
+    TRA_TRY(eval(in, second, &other));
+    return walk_all(in, &w, &v, &other, out);
+}
+
+/* ---- @unique ------------------------------------------------------------------------------------------------------
+ */
+
+static void seen_free(seen *s) {
+    while (s) {
+        seen *next = s->next;
+        free(s->key);
+        free(s->slot);
+        free(s);
+        s = next;
+    }
+}
+
+static uint64_t hash_keys(const int64_t *key, int n) {
+    uint64_t h = 0;
+    for (int i = 0; i < n; i++) h = (h ^ (uint64_t)key[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 31;
+    return h;
+}
+
+static uint64_t seen_slot(const seen *s, const int64_t *key) {
+    uint64_t mask = (uint64_t)s->nslots - 1, at = hash_keys(key, s->nkeys) & mask;
+    while (s->slot[at] && memcmp(s->key + (s->slot[at] - 1) * s->nkeys, key, (size_t)s->nkeys * sizeof *key) != 0)
+        at = (at + 1) & mask;
+    return at;
+}
+
+/* Notes the key; false where it was there. */
+static bool seen_add(seen *s, const int64_t *key) {
+    if (2 * s->n >= s->nslots) {
+        free(s->slot);
+        s->nslots = s->nslots ? 2 * s->nslots : 16;
+        s->slot = tra_calloc((size_t)s->nslots, sizeof *s->slot);
+        for (int64_t i = 0; i < s->n; i++) s->slot[seen_slot(s, s->key + i * s->nkeys)] = i + 1;
+    }
+    uint64_t at = seen_slot(s, key);
+    if (s->slot[at]) return false;
+    if (s->n == s->cap) {
+        s->cap = s->cap ? 2 * s->cap : 8;
+        s->key = tra_realloc(s->key, (size_t)s->cap * (size_t)s->nkeys, sizeof *s->key);
+    }
+    memcpy(s->key + s->n * s->nkeys, key, (size_t)s->nkeys * sizeof *key);
+    s->slot[at] = ++s->n;
+    return true;
+}
+
+static tra_status check_unique(interp *in, const tra_calc *x, chain *out, const int64_t *key, int n) {
+    seen *s = out->seen;
+    while (s && s->dict != x) s = s->next;
+    if (!s) {
+        s = tra_calloc(1, sizeof *s);
+        *s = (seen){.dict = x, .next = out->seen, .nkeys = n};
+        out->seen = s;
+    }
+    if (seen_add(s, key)) return TRA_OK;
+    tra_str text = {0};
+    for (int i = 0; i < n; i++) tra_str_printf(&text, "%s%" PRId64, i ? ", " : "", key[i]);
+    char *what = tra_asprintf("key (%s) twice under @unique", tra_str_get(&text));
+    tra_status status = fail(in, x, TRA_INPUT, what);
+    free(what);
+    tra_str_free(&text);
+    return status;
+}
+
+static tra_status emit_dict(interp *in, const tra_calc *x, chain *out) {
+    int n = x->nkids - 1;
+    int64_t *key = out->key + out->nkeys;
+    int64_t found[TRA_CALC_MAXRANK];
+    for (int i = 0; i < n; i++) TRA_TRY(whole(in, x->kids[i], &found[i]));
+    if (n && x->notes & TRA_CALC_UNIQUE) TRA_TRY(check_unique(in, x, out, found, n));
+    memcpy(key, found, (size_t)n * sizeof *key);
+    seen *outer = out->seen;
+    out->nkeys += n;
+    if (n) out->seen = NULL; /* the sums around end at a key */
+    tra_status s = emit(in, x->kids[n], out);
+    if (n) {
+        seen_free(out->seen);
+        out->seen = outer;
+    }
+    out->nkeys -= n;
+    return s;
+}
+
+static tra_status bind_let(interp *in, const tra_calc *x) {
+    for (int i = 0; i < x->nbinders; i++) {
+        calc_value v;
+        TRA_TRY(eval(in, x->kids[i], &v));
+        bind(in, &x->binders[i], &v);
+    }
+    return TRA_OK;
+}
+
+/* The contributions of x, one by one. */
+static tra_status emit(interp *in, const tra_calc *x, chain *out) {
+    bool is;
+    calc_value v;
+    TRA_TRY(step(in, x));
+    if (x->kind == TRA_CALC_IF) {
+        TRA_TRY(condition(in, x->kids[0], &is));
+        return is ? emit(in, x->kids[1], out) : TRA_OK;
+    }
+    if (x->kind == TRA_CALC_LET) {
+        TRA_TRY(bind_let(in, x));
+        return emit(in, x->kids[x->nkids - 1], out);
+    }
+    if (x->kind == TRA_CALC_DICT) return emit_dict(in, x, out);
+    if (x->type.depth > 0) {
+        switch ((int)x->kind) {
+        case TRA_CALC_SUM:
+        case TRA_CALC_MERGE: return run_loop(in, &(loop){.x = x, .out = out});
+        case TRA_CALC_ADD: TRA_TRY(emit(in, x->kids[0], out)); return emit(in, x->kids[1], out);
+        case TRA_CALC_SUB:
+        case TRA_CALC_NEG:
+        case TRA_CALC_MUL:
+        case TRA_CALC_DIV: return emit_combined(in, x, out);
+        }
+    }
+    TRA_TRY(eval(in, x, &v));
+    return walk_all(in, &(walk){.x = x, .real = x->type.real}, &v, NULL, out);
+}
+
+/* ---- values -------------------------------------------------------------------------------------------------------
+ */
+
+static tra_status add_to_dict(void *ctx, const tra_calc_entry *x, tra_err *e) {
+    if (calc_dict_add(ctx, x->key, x->value)) return TRA_OK;
+    return tra_fail(e, TRA_INPUT, "an integer is larger than 64 bits hold where values of one key are added");
+}
+
+static tra_status build(interp *in, const tra_calc *x, calc_value *v) {
+    calc_dict *d = calc_dict_new(x->type.depth, x->type.real);
+    own(in, d, NULL);
+    chain out = {.sink = add_to_dict, .ctx = d, .real = x->type.real};
+    int mark = in->nowned;
+    tra_status s = emit(in, x, &out);
+    seen_free(out.seen);
+    if (s != TRA_OK) return s;
+    release(in, mark);
+    calc_dict_finish(d);
+    *v = calc_dict_value(d, x->type.depth);
+    return TRA_OK;
+}
+
+static tra_status apply(interp *in, const tra_calc *x, calc_value *v) {
+    int64_t prefix[TRA_CALC_MAXRANK], key;
+    TRA_TRY(eval(in, x->kids[0], v));
+    for (int i = 1; i < x->nkids; i++) {
+        calc_value from = *v;
+        TRA_TRY(whole(in, x->kids[i], &key));
+        TRA_TRY(calc_value_get(&from, x->type.real, key, prefix, v, in->e));
+    }
+    if (v->kind == CALC_VALUE_OPERAND && v->depth > 0) {
+        int64_t *kept = tra_malloc((size_t)v->level * sizeof *kept + 1);
+        memcpy(kept, prefix, (size_t)v->level * sizeof *kept);
+        own(in, NULL, kept);
+        v->prefix = kept;
+    }
+    return TRA_OK;
+}
+
+static tra_status name(interp *in, const tra_calc *x, calc_value *v) {
+    if (x->level >= 0) {
+        *v = in->env[x->level];
+        return TRA_OK;
+    }
+    const tra_calc_free *f = &in->scope[x->index];
+    if (f->operand) {
+        *v = (calc_value){.kind = CALC_VALUE_OPERAND,
+                          .depth = f->operand->rank,
+                          .component = -1,
+                          .hi = f->operand->rank ? f->operand->extent[0] : 0,
+                          .operand = f->operand};
+        if (v->depth) return TRA_OK;
+        *v = calc_number(zero(x->type.real));
+        return f->operand->get(f->operand->ctx, NULL, &v->number, in->e);
+    }
+    if (!f->component) {
+        *v = calc_number(as_type(f->number, x->type.real));
+        return TRA_OK;
+    }
+    bool keyed = f->kind == TRA_COMPONENT_HASHMAP || f->kind == TRA_COMPONENT_TRIE;
+    for (int d = 0; keyed && d < x->type.depth; d++)
+        if (!f->component->key[d].data && f->component->value.n > 0)
+            return fail(in, x, TRA_PROGRAM, "contents of a component that are not known are needed");
+    *v = calc_component_value(x->index, f, x->type);
+    return TRA_OK;
+}
+
+static tra_status slice(interp *in, const tra_calc *x, calc_value *v) {
+    int64_t lo, hi;
+    TRA_TRY(eval(in, x->kids[0], v));
+    TRA_TRY(whole(in, x->kids[1], &lo));
+    TRA_TRY(whole(in, x->kids[2], &hi));
+    v->lo = tra_max64(v->lo, lo);
+    v->hi = tra_min64(v->hi, hi);
+    return TRA_OK;
+}
+
+static tra_status range(interp *in, const tra_calc *x, calc_value *v) {
+    int64_t lo, hi;
+    TRA_TRY(whole(in, x->kids[0], &lo));
+    TRA_TRY(whole(in, x->kids[1], &hi));
+    *v = (calc_value){.kind = CALC_VALUE_RANGE, .depth = 1, .component = -1, .lo = lo, .hi = hi};
+    return TRA_OK;
+}
+
+static tra_status eval_number(interp *in, const tra_calc *x, tra_calc_number *out) {
+    tra_calc_number a, b;
+    switch ((int)x->kind) {
+    case TRA_CALC_NEG: TRA_TRY(number(in, x->kids[0], out)); return negative(in, x, out);
+    case TRA_CALC_CALL: return call(in, x, out);
+    case TRA_CALC_EXTENT: *out = tra_calc_int(in->scope[x->index].operand->extent[x->whole]); return TRA_OK;
+    case TRA_CALC_SUM:
+    case TRA_CALC_MERGE: {
+        int mark = in->nowned;
+        *out = zero(x->type.real);
+        TRA_TRY(run_loop(in, &(loop){.x = x, .sum = out}));
+        release(in, mark);
+        return TRA_OK;
+    }
+    default:
+        TRA_TRY(number(in, x->kids[0], &a));
+        TRA_TRY(number(in, x->kids[1], &b));
+        return arithmetic(in, x, a, x->kids[0]->type.sparse, b, x->kids[1]->type.sparse, out);
+    }
+}
+
+static tra_status eval(interp *in, const tra_calc *x, calc_value *v) {
+    bool is;
+    TRA_TRY(step(in, x));
+    switch (x->kind) {
+    case TRA_CALC_NUMBER: *v = calc_number(x->is_real ? tra_calc_real(x->real) : tra_calc_int(x->whole)); return TRA_OK;
+    case TRA_CALC_NAME: return name(in, x, v);
+    case TRA_CALC_APPLY: return apply(in, x, v);
+    case TRA_CALC_SLICE: return slice(in, x, v);
+    case TRA_CALC_RANGE: return range(in, x, v);
+    case TRA_CALC_IF:
+        TRA_TRY(condition(in, x->kids[0], &is));
+        *v = calc_zero(x->type);
+        return is ? eval(in, x->kids[1], v) : TRA_OK;
+    case TRA_CALC_LET: TRA_TRY(bind_let(in, x)); return eval(in, x->kids[x->nkids - 1], v);
+    case TRA_CALC_DICT:
+        if (x->type.depth == 0) return eval(in, x->kids[0], v);
+        return build(in, x, v);
+    case TRA_CALC_ADD:
+    case TRA_CALC_SUB:
+    case TRA_CALC_MUL:
+    case TRA_CALC_DIV:
+    case TRA_CALC_MOD:
+    case TRA_CALC_NEG:
+    case TRA_CALC_CALL:
+    case TRA_CALC_EXTENT:
+    case TRA_CALC_SUM:
+    case TRA_CALC_MERGE:
+        if (x->type.depth > 0) return build(in, x, v);
+        *v = calc_number(zero(x->type.real));
+        return eval_number(in, x, &v->number);
+    case TRA_CALC_LT:
+    case TRA_CALC_LE:
+    case TRA_CALC_GT:
+    case TRA_CALC_GE:
+    case TRA_CALC_EQ:
+    case TRA_CALC_NE:
+    case TRA_CALC_AND:
+    case TRA_CALC_OR:
+    case TRA_CALC_NOT: break; /* only in if */
+    }
+    return fail(in, x, TRA_INTERNAL, "a condition where a value is wanted");
+}
+
+/* ---- entrances ----------------------------------------------------------------------------------------------------
+ */
+
+static void finish(interp *in) {
+    release(in, 0);
+    free(in->owned);
+    free(in->env);
+}
+
+tra_status calc_run(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps, bool places,
+                    tra_calc_sink *sink, void *ctx, tra_err *e) {
+    interp in = {.n = n, .scope = scope, .steps = steps, .e = e};
+    chain out = {.sink = sink, .ctx = ctx, .real = x->type.real, .places = places};
+    tra_status s = emit(&in, x, &out);
+    seen_free(out.seen);
+    finish(&in);
+    return s;
+}
+
+tra_status tra_calc_run(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps, tra_calc_sink *sink,
+                        void *ctx, tra_err *e) {
+    return calc_run(x, n, scope, steps, false, sink, ctx, e);
+}
+
+static tra_status give_scalar(void *ctx, const tra_calc_entry *x, tra_err *e) {
+    (void)e;
+    *(tra_calc_number *)ctx = x->value;
+    return TRA_OK;
+}
+
+tra_status tra_calc_scalar(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps, tra_calc_number *out,
+                           tra_err *e) {
+    *out = zero(x->type.real);
+    return tra_calc_run(x, n, scope, steps, give_scalar, out, e);
+}
+
+/* The numbers of a finished dictionary, keys upwards. */
+static tra_status give_dict(const calc_dict *d, int64_t *key, int n, tra_calc_sink *sink, void *ctx, tra_err *e) {
+    for (int64_t i = 0; i < d->n; i++) {
+        key[n] = d->key[i];
+        if (d->depth > 1) {
+            TRA_TRY(give_dict(d->cell[i].dict, key, n + 1, sink, ctx, e));
+            continue;
+        }
+        tra_calc_number v = d->real ? tra_calc_real(d->cell[i].r) : tra_calc_int(d->cell[i].i);
+        TRA_TRY(sink(ctx, &(tra_calc_entry){key, v, -1, 0}, e));
+    }
+    return TRA_OK;
+}
+
+tra_status tra_calc_run_summed(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps, tra_calc_sink *sink,
+                               void *ctx, tra_err *e) {
+    if (x->type.depth == 0) {
+        tra_calc_entry all = {.component = -1};
+        TRA_TRY(tra_calc_scalar(x, n, scope, steps, &all.value, e));
+        return sink(ctx, &all, e);
+    }
+    calc_dict *d = calc_dict_new(x->type.depth, x->type.real);
+    tra_status s = tra_calc_run(x, n, scope, steps, add_to_dict, d, e);
+    int64_t key[TRA_CALC_MAXRANK];
+    if (s == TRA_OK) calc_dict_finish(d);
+    if (s == TRA_OK) s = give_dict(d, key, 0, sink, ctx, e);
+    calc_dict_free(d);
+    return s;
+}
