@@ -87,7 +87,8 @@ const tra_cmd tra_cmd_clean = {
     .about =
         "Looks in the directories (by default this one and the scratch directory; not in those below) for unfinished "
         "files, locks, and the progress of runs, whose process is gone, and removes them. What is in use is left "
-        "alone. A run whose progress is removed begins anew with --resume. The next run of the same outputs removes "
+        "alone. Outputs that a killed run had completed are put in place. A run whose progress is removed begins anew "
+        "with --resume. The next run of the same outputs removes "
         "what an earlier one left of these, so this is for those that are not run again.",
     .opts =
         (const tra_opt[]){{'n', "dry-run", TRA_OPT_FLAG, &opt.dry, NULL, "list, and remove nothing", NULL, NULL, NULL},

@@ -19,6 +19,7 @@ typedef enum kind {
     UNFINISHED, /* a temporary file, by the number of its process */
     TAGGED,     /* one that --resume could go on from; that of a process that holds the target's lock */
     LOCK,
+    COMMIT,   /* the record of outputs that were complete, which are put in place before it goes */
     PROGRESS, /* directory; its lock is beside it */
     EXCHANGE, /* directory; its lock is in it */
 } kind;
@@ -27,6 +28,7 @@ static const char *const texts[] = {
     [UNFINISHED] = "unfinished file",
     [TAGGED] = "unfinished output, from which --resume can go on",
     [LOCK] = "lock",
+    [COMMIT] = "record of outputs that are complete, by which --resume knows that the run is done",
     [PROGRESS] = "progress of a run, from which --resume can go on",
     [EXCHANGE] = "blocks of an exchange",
 };
@@ -68,13 +70,15 @@ static kind beside_target(const char *dir, const char *name, find *f) {
     size_t n = strlen(rest);
     f->target = tra_asprintf("%s/%.*s", dir, (int)(mark - name - 1), name + 1);
     if (strcmp(rest, "lock") == 0) return LOCK;
+    if (strcmp(rest, "commit") == 0) return COMMIT;
     if (strncmp(rest, "lock.", 5) == 0) return gone(rest + 5) ? UNFINISHED : NOTHING;
     if (n < 5 || strcmp(rest + n - 4, ".tmp") != 0) return NOTHING;
-    if (strchr("123456789", *rest)) return gone(rest) ? UNFINISHED : NOTHING;
     char *record = tra_asprintf("%s/%.*s.tra-commit", dir, (int)(mark - name), name);
     bool needed = access(record, F_OK) == 0;
     free(record);
-    return needed ? NOTHING : TAGGED;
+    if (needed) return NOTHING;
+    if (strchr("123456789", *rest)) return gone(rest) ? UNFINISHED : NOTHING;
+    return TAGGED;
 }
 
 static kind kind_of(const char *dir, const char *name, find *f) {
@@ -136,6 +140,17 @@ static int remove_path(const char *path, bool is_dir) {
     return (is_dir ? rmdir(path) : unlink(path)) == 0 ? 0 : errno;
 }
 
+/* Puts in place what the record says, whose target is locked, and removes it. *error is 0 or errno. */
+static void settle(const find *f, int *error) {
+    tra_err e = {0};
+    errno = 0;
+    tra_status s = tra_commit_settle(f->target, &e);
+    if (s == TRA_OK) tra_commit_end(f->target);
+    if (access(f->path, F_OK) != 0) return;
+    *error = s == TRA_INPUT ? EBADMSG : errno ? errno : EBUSY;
+    if (*e.msg) tra_warn("%s", e.msg);
+}
+
 /* Under the lock of the target, where there is one: *error is 0 or errno. False when it is in use. */
 static bool take_and_remove(const find *f, bool is_dir, int *error) {
     bool first;
@@ -149,7 +164,10 @@ static bool take_and_remove(const find *f, bool is_dir, int *error) {
         *error = errno ? errno : EBUSY;
         return !tra_lock_held(f->target);
     }
-    *error = f->kind == LOCK ? 0 : remove_path(f->path, is_dir);
+    if (f->kind == COMMIT)
+        settle(f, error);
+    else
+        *error = f->kind == LOCK ? 0 : remove_path(f->path, is_dir);
     tra_lock_drop(f->target);
     return true;
 }
@@ -177,12 +195,15 @@ bool tra_leftovers(const char *dir, bool remove, void (*fn)(const tra_leftover *
     for (struct dirent *e; (e = readdir(d));)
         if (strstr(e->d_name, "tra-")) tra_str_addn(&names, e->d_name, strlen(e->d_name) + 1);
     closedir(d);
-    for (size_t at = 0; at < names.n; at += strlen(names.s + at) + 1) {
-        find f = {.path = tra_asprintf("%s/%s", dir, names.s + at)};
-        f.kind = kind_of(dir, names.s + at, &f);
-        if (f.kind != NOTHING) look_at(dir, &f, remove, fn, ctx);
-        free(f.path);
-        free(f.target);
+    for (int records = 1; records >= 0;
+         records--) { /* these first: what they need is left alone while they are there */
+        for (size_t at = 0; at < names.n; at += strlen(names.s + at) + 1) {
+            find f = {.path = tra_asprintf("%s/%s", dir, names.s + at)};
+            f.kind = kind_of(dir, names.s + at, &f);
+            if (f.kind != NOTHING && (f.kind == COMMIT) == (records == 1)) look_at(dir, &f, remove, fn, ctx);
+            free(f.path);
+            free(f.target);
+        }
     }
     tra_str_free(&names);
     return true;

@@ -192,3 +192,100 @@ sweep() {
     make_step separate
     sweep 3 "$TRA" run -q --engine reference step.tra
 }
+
+@test "tra clean puts the outputs of a killed run in place, and removes its record" {
+    make_step separate
+    dies 0 "$TRA" run -q step.tra
+    after=$(state)
+    second=$(awk '/ rename .*\.h5$/ { last = $1 } END { print last }' calls)
+    done=$(grep 'unlink .*tra-commit' calls | tail -1 | cut -d' ' -f1)
+    record=$(awk '/ rename .*tra-commit$/ { last = $1 } END { print last }' calls) # the lines that lead to it are there
+    for n in $second $done $record; do
+        to_earlier
+        status 137 dies "$n" "$TRA" run -q step.tra
+        status 0 tra clean -n
+        has ".tra-commit (record of outputs that are complete"
+        status 0 tra clean
+        is "$([ "$n" = "$record" ] && echo "$before" || echo "$after")" state
+        is "" find . "$TRA_SCRATCH" -name '*tra-*'
+        status 0 tra clean
+        has "nothing is left"
+    done
+    to_earlier
+    status 137 dies "$(awk '/ rename .*\.h5$/ { print $1; exit }' calls)" "$TRA" run -q step.tra
+    sed -i 's/rename/remane/' .s.h5.tra-commit
+    status 4 tra clean
+    has ".h5.tra-commit cannot be removed: Bad message"
+    ls .s.h5.tra-r* .t.h5.tra-r* # what a record may need stays
+}
+
+# A rank that does nothing to the files of others may still end in the middle of it, with all that mpirun does then.
+@test "ranks 1 and 2 of 3 killed in the commit" {
+    make_step both
+    dies 0 "$TRA" run -q --sites 3 --threads 1 step.tra
+    after=$(state)
+    export TRA_DIE_AFTER=all
+    for rank in 1 2; do
+        export TRA_DIE_RANK=$rank
+        to_earlier
+        rm calls
+        dies 0 "$TRA" run -q --sites 3 --threads 1 step.tra
+        most=$(wc -l <calls)
+        [ "$most" -ge 2 ]
+        for ((n = most; n >= 1; n -= $([ "${TRA_TEST_LONG-}" ] && echo 1 || echo 2))); do
+            to_earlier
+            run dies "$n" "$TRA" run -q --sites 3 --threads 1 step.tra
+            now=$(state)
+            if [ "$status" = 0 ]; then # all was done, and rank 0 had told so
+                is "$after" echo "$now"
+                continue
+            fi
+            [ "$now" = "$before" ] || [ "$now" = "$after" ] || { echo "torn by call $n of rank $rank"; return 1; }
+            status 0 "$TRA" run -q --sites 3 --threads 1 --resume step.tra
+            is "$after" state
+            [ -z "$(find . "$TRA_SCRATCH" -name '*tra-*' | head -3)" ]
+        done
+    done
+}
+
+@test "--resume of a step whose output was removed makes it anew, and reads its earlier progress as a new run does" {
+    make_step separate
+    sed -i 's/output t2.*/output t2 to "other.h5"/; s/output w2.*/output w2 to "more.h5"/' step.tra
+    state() { tra digest more.h5 other.h5; }
+    dies 0 "$TRA" run -q step.tra
+    after=$(state)
+    for n in $(grep -n 'unlink\|rmdir' calls | cut -d: -f2 | cut -d' ' -f1); do
+        rm -f more.h5 other.h5
+        status 137 dies "$n" "$TRA" run -q step.tra
+        rm -f other.h5
+        status 0 tra run -q --resume step.tra
+        is "$after" state
+        [ -z "$(find . "$TRA_SCRATCH" -name '*tra-*' | head -3)" ]
+    done
+}
+
+@test "who finishes a killed commit is killed, too" {
+    make_step both
+    dies 0 "$TRA" run -q step.tra
+    after=$(state)
+    first=$(awk '/ rename .*\.h5$/ { print $1; exit }' calls)
+    last=$(awk '/ rename .*\.h5$/ { last = $1 } END { print last }' calls)
+    for n in $first $last; do
+        for how in "info t.h5:t" "clean" "gen -q --shape 3 -o t.h5:other" "run -q --resume step.tra"; do
+            for ((m = 1; m < 100; m += $([ "${TRA_TEST_LONG-}" ] && echo 1 || echo 4))); do
+                to_earlier
+                status 137 dies "$n" "$TRA" run -q step.tra
+                # shellcheck disable=SC2086
+                TRA_DIE_AFTER=all run dies "$m" "$TRA" $how
+                local it=$status
+                if [[ $how == run* ]] || [ -e .s.h5.tra-commit ]; then
+                    status 0 tra run -q --resume step.tra
+                    [[ $it != 0 ]] || break # that one had done it, and this was the next step
+                fi
+                is "$after" state || { echo "after call $m of $how"; return 1; }
+                [[ $it != 0 ]] || break
+            done
+            [ "$m" -gt 3 ]
+        done
+    done
+}
