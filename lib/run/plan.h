@@ -105,9 +105,11 @@ typedef struct tra_op_what {
     int keydim;             /* CONCAT: key dimension */
     int64_t size;           /* TILE */
     const char *path;       /* INPUT, OUTPUT: file[:name] */
-    int64_t scratch;        /* INPUT: bytes that a worker needs to read a chunk (tra_rel_scratch), */
-    int64_t unpacks;        /* that the array's block has meanwhile (tra_rel_unpacks), */
-    int64_t library;        /* and that HDF5 takes (tra_rel_library) */
+    /* OUTPUT: by which its arrays are stored (stored.h), held as they may be; NULL: each as an array. */
+    const struct tra_levels *levels;
+    int64_t scratch; /* INPUT: bytes that a worker needs to read a chunk (tra_rel_scratch), */
+    int64_t unpacks; /* that the array's block has meanwhile (tra_rel_unpacks), */
+    int64_t library; /* and that HDF5 takes (tra_rel_library) */
 } tra_op_what;
 
 /* What the planner expects of it, per site. */

@@ -23,7 +23,35 @@ static double value(gen *g) {
     return g->integers ? (double)rng_range(&g->g, -4, 4) : rng_normal(&g->g);
 }
 
-static ref_num element(gen *g, tra_dtype t, void *data, int64_t i) {
+/* How many of an input's elements are entries, all others being 0. */
+typedef struct density {
+    double all;         /* the share of them */
+    int empty;          /* per cent of the tuples, and of their rows, that have none */
+    int64_t only, seen; /* >= 0: this element alone is one; elements so far */
+    bool row;           /* the row under way has none */
+} density;
+
+static density draw_density(gen *g, int64_t elements) {
+    density d = {.all = 1, .only = -1};
+    if (rng_chance(&g->g, 60)) return d;
+    static const double share[] = {0, 0.02, 0.1, 0.3, 0.7, 1};
+    d.all = share[rng_below(&g->g, 6)];
+    d.empty = rng_chance(&g->g, 50) ? 0 : (int)rng_range(&g->g, 10, 70);
+    if (elements > 0 && rng_chance(&g->g, 15)) d.only = rng_below(&g->g, elements);
+    return d;
+}
+
+static bool is_entry(gen *g, density *d, const tra_dims *ext, int64_t i) {
+    if (i == 0 || (ext->n > 0 && i % ext->v[ext->n - 1] == 0)) d->row = rng_chance(&g->g, d->empty);
+    if (d->only >= 0) return d->seen++ == d->only;
+    return d->all == 1 ? !d->row : !d->row && (double)rng_below(&g->g, 10000) < d->all * 10000;
+}
+
+static ref_num element(gen *g, tra_dtype t, void *data, int64_t i, bool entry) {
+    if (!entry) {
+        memset((char *)data + (size_t)i * tra_dtype_size(t), 0, tra_dtype_size(t));
+        return 0;
+    }
     switch (t) {
     case TRA_F64: return ((double *)data)[i] = value(g);
     case TRA_F32: return ((float *)data)[i] = (float)value(g);
@@ -68,8 +96,10 @@ static tra_status write_input(gen *g, const char *spec, const tra_type *t, tra_s
     TRA_TRY(tra_writer_create(spec, t, &o, &w, e));
     void *scratch = aligned_alloc(4096, (tra_writer_scratch(w) + 8191) / 4096 * 4096);
     tra_status s = TRA_OK;
+    density d = draw_density(g, tra_catalog_floats(t->cat));
     tra_str_add(json, "[");
     for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
+        bool none = rng_chance(&g->g, d.empty);
         tra_dims key, ext;
         tra_catalog_key(t->cat, i, &key);
         tra_catalog_ext(t->cat, i, &ext);
@@ -81,7 +111,8 @@ static tra_status write_input(gen *g, const char *spec, const tra_type *t, tra_s
         tra_str_add(json, ",\"data\":[");
         for (int64_t j = 0, n = tra_catalog_floats1(t->cat, i); j < n; j++) {
             if (j) tra_str_add(json, ",");
-            json_number(json, t->dtype, element(g, t->dtype, data, j));
+            bool entry = is_entry(g, &d, &ext, j) && !none;
+            json_number(json, t->dtype, element(g, t->dtype, data, j, entry));
         }
         tra_str_add(json, "]}");
         s = tra_writer_put(w, i, data, scratch, e);

@@ -59,10 +59,14 @@ def zeros(t, shape):
 
 
 class Value:
-    """An array of elements of type t; t None: a number that the program writes."""
+    """An array of elements of type t; t None: a number that the program writes. sparse: of sparse type, where it is 0
+    as a factor or dividend the result is. alone: no dense element is in it; zero: then, its value where all elements
+    are 0."""
 
-    def __init__(self, t, a):
-        self.t, self.a = t, a
+    def __init__(self, t, a, sparse=False):
+        self.t, self.a, self.sparse = t, a, sparse
+        self.alone = sparse or t is None
+        self.zero = a if t is None else 0
 
 
 def literal(v, t):
@@ -91,10 +95,10 @@ def taken(x, t):
 class Relation:
     """tuples: {key: array}; cut: for each array dimension the set of key dimensions that cut it."""
 
-    def __init__(self, keys, rank, dtype, tuples, cut, bound=None):
+    def __init__(self, keys, rank, dtype, tuples, cut, bound=None, sparse=False):
         """dtype: its name. bound: what the operator makes of its inputs' bounds (None: nothing). It counts where tuples
         may be missing."""
-        self.keys, self.rank, self.dtype, self.cut = keys, rank, dtype, cut
+        self.keys, self.rank, self.dtype, self.cut, self.sparse = keys, rank, dtype, cut, sparse
         with np.errstate(all="ignore"):
             self.tuples = {k: fit(dtype, a) for k, a in tuples.items()}
         shapes = [a.shape for a in self.tuples.values()]
@@ -151,6 +155,26 @@ ANY = {"+": np.add, "-": np.subtract, "*": np.multiply, "max": np.maximum, "min"
 
 
 def apply(op, xs, wide=False):
+    """The result, and whether it is of sparse type; a factor or dividend that is, and 0, annihilates."""
+    x, y = xs[0], xs[-1]
+    z = element_wise(op, xs, wide)
+    if z.t is None:
+        return z
+    kills = [v for v in (xs if op in ("*", "square") else xs[:1] if op == "/" else []) if v.sparse]
+    for v in kills:
+        z.a = np.where(np.broadcast_to(v.a == 0, z.a.shape), 0, z.a)
+        z.a = floats(z.a) if z.t in FLOATS else np.asarray(z.a, object)
+    z.alone = all(v.alone for v in xs)
+    if z.alone and not kills:
+        f = COMPARE.get(op) or REAL.get(op) or ANY[op]
+        z.zero = float(f(*[np.float64(v.zero) for v in xs]))
+    z.sparse = bool(kills) or (z.alone and z.zero == 0)
+    if z.sparse:
+        z.alone, z.zero = True, 0
+    return z
+
+
+def element_wise(op, xs, wide):
     """wide: the arithmetic of integers gives i64, as below a sum or a product over labels."""
     x, y = xs[0], xs[-1]
     if x.t is None and y.t is None:
@@ -190,7 +214,7 @@ def scalar_value(x, args, wide=False):
     for a in args[1:]:
         t = join(t, a.t)
     t = literal(r.a, t)
-    return Value(t, taken(r, t))
+    return Value(t, taken(r, t))  # a number alone: dense
 
 
 def folded(fold, t):
@@ -212,10 +236,12 @@ def reduce(fold, v, axes):
     """Over these axes, from the last; the elements of v become those of the result's type."""
     t = folded(fold, v.t)
     a = v.a
+    gone = (a == 0).any(axis=tuple(axes)) if fold == "prod" and v.sparse else False
     for axis in sorted(axes, reverse=True):
         a = UFUNCS[fold].reduce(a, axis=axis, initial=identity(fold, v.t))
+    a = np.where(gone, 0, a)
     a = np.asarray(a, object if t not in FLOATS else np.float64)
-    return Value(t, fit(t, a) if t not in FLOATS else a)
+    return Value(t, fit(t, a) if t not in FLOATS else a, v.sparse)
 
 
 # ---- kernels: each gives the array, and the cut sets of its dimensions ------------------------------------------------
@@ -231,8 +257,8 @@ def map_result(parts, v):
     return v
 
 
-def blank(t, shape):
-    return Value(t, zeros(t, shape))
+def blank(t, shape, sparse=False):
+    return Value(t, zeros(t, shape), sparse)
 
 
 def einsum(text, *values):
@@ -246,7 +272,7 @@ def einsum(text, *values):
         once = sorted(set(own), key=labels.index)
         at = np.ix_(*[range(extent[c]) for c in once]) if once else ()
         a = v.a[tuple(at[once.index(c)] for c in own)] if own else v.a
-        aligned.append(Value(v.t, a.reshape([extent[c] if c in once else 1 for c in labels])))
+        aligned.append(Value(v.t, a.reshape([extent[c] if c in once else 1 for c in labels]), v.sparse))
     v = aligned[0] if len(aligned) == 1 else apply("*", aligned, bool(rest))
     return reduce("sum", v, range(len(out), len(labels))) if rest else v
 
@@ -258,13 +284,13 @@ def apply_map(part, v, cut):
         return einsum(part["einsum"], v), [cut[labels.index(c)] for c in out]
     if isinstance(part, dict):
         z = scalar_value(part["fn"], [v])
-        return Value(z.t, np.broadcast_to(z.a, a.shape)), cut
+        return Value(z.t, np.broadcast_to(z.a, a.shape), z.sparse), cut
     if isinstance(part, list):
         return apply("*", [v, Value(None, np.float64(part[1]))]), cut
     if part == "diag":
-        return Value(v.t, np.diagonal(a)), [cut[0] or cut[1]]
+        return Value(v.t, np.diagonal(a), v.sparse), [cut[0] or cut[1]]
     if part == "transpose":
-        return Value(v.t, a.transpose()), cut[::-1]
+        return Value(v.t, a.transpose(), v.sparse), cut[::-1]
     if part in ("rowsum", "rowmax", "rowmin"):
         if not a.ndim:
             raise ValueError("a row of a scalar")
@@ -308,12 +334,13 @@ def apply_join(part, x, y, cx, cy, bx, by):
     if part == "matmul":
         return einsum("ij,jk->ik", x, y), [cx[0], cy[1]]
     if part == "outer":
-        a = Value(x.t, x.a.reshape(x.a.shape + (1,) * y.a.ndim))
+        a = Value(x.t, x.a.reshape(x.a.shape + (1,) * y.a.ndim), x.sparse)
         return apply("*", [a, y]), cx + cy
     may_meet(x.a, y.a, bx, by)
     if isinstance(part, dict):
         z = scalar_value(part["fn"], [x, y])
-        return Value(z.t, np.broadcast_to(z.a, np.broadcast(x.a, y.a).shape)), pair_cut(True, cx, cy, bx, by)
+        z = Value(z.t, np.broadcast_to(z.a, np.broadcast(x.a, y.a).shape), z.sparse)
+        return z, pair_cut(True, cx, cy, bx, by)
     if part in EQUAL:
         assert x.a.shape == y.a.shape, "%s of %s and %s" % (part, x.a.shape, y.a.shape)
     return apply(STRETCH.get(part) or EQUAL[part], [x, y]), pair_cut(part in STRETCH, cx, cy, bx, by)
@@ -382,19 +409,19 @@ def do_join(op, x, y):
         for ky, b in y.tuples.items():
             if [kx[d] for d in l] != [ky[d] for d in r]:
                 continue
-            z, cut = both(Value(x.dtype, a), Value(y.dtype, b))
+            z, cut = both(Value(x.dtype, a, x.sparse), Value(y.dtype, b, y.sparse))
             out[kx + tuple(ky[d] for d in range(y.keys) if d not in r)] = z.a
     try:
         bound = both(blank(x.dtype, bx), blank(y.dtype, by))[0].a.shape if x.tuples and y.tuples else None
     except (AssertionError, ValueError):
         bound = None  # bounds that no pair of arrays has together
     if out:
-        dtype = z.t
+        one = z
     else:
         bx, by = (1,) * x.rank, (1,) * y.rank
-        dtype = both(blank(x.dtype, bx), blank(y.dtype, by))[0].t
+        one = both(blank(x.dtype, bx, x.sparse), blank(y.dtype, by, y.sparse))[0]
     rank = len(op["bound"])
-    return Relation(k, rank, dtype, out, cut if cut is not None else [set()] * rank, bound)
+    return Relation(k, rank, one.t, out, cut if cut is not None else [set()] * rank, bound, one.sparse)
 
 
 def do_agg(op, x):
@@ -414,13 +441,16 @@ def do_agg(op, x):
         else:
             shape = [max(a.shape[d] for _, a in members) for d in range(x.rank)]
             z = np.full(shape, identity(fold, x.dtype), np.float64 if first in FLOATS else object)
+            gone = np.zeros(shape, bool)
             for _, a in members:
                 box = tuple(slice(0, n) for n in a.shape)
                 z[box] = UFUNCS[fold](z[box], a)
+                gone[box] |= (fold == "prod" and x.sparse) & (a == 0).astype(bool)
+            z[gone] = 0
             if first not in FLOATS:
                 z = fit(first, z)
         c = cut
-        v = Value(first, z)
+        v = Value(first, z, x.sparse and not index)
         for p in parts[1:]:
             v, c = apply_map(p, v, c)
         out[key] = v.a
@@ -428,8 +458,9 @@ def do_agg(op, x):
         cut = c
     shape = (2,) if index else x.bound
     bound = map_result(parts[1:], blank(first, shape)) if groups else None
-    one = map_result(parts[1:], blank(first, [1] * len(shape)))
-    return Relation(len(group), len(cut), one.t if one else first, out, cut, bound.a.shape if bound else None)
+    one = map_result(parts[1:], blank(first, [1] * len(shape), x.sparse and not index))
+    return Relation(len(group), len(cut), one.t if one else first, out, cut, bound.a.shape if bound else None,
+                    v.sparse if groups else bool(one and one.sparse))
 
 
 def do_rekey(op, x):
@@ -443,25 +474,26 @@ def do_rekey(op, x):
     for s in x.cut or []:
         hits = [i for i, f in enumerate(fs) if s and key_variables(f) == s]
         cut.append({hits[0]} if hits else set())
-    return Relation(len(fs), x.rank, x.dtype, out, cut, x.bound)
+    return Relation(len(fs), x.rank, x.dtype, out, cut, x.bound, x.sparse)
 
 
 def do_filter(op, x):
-    return Relation(x.keys, x.rank, x.dtype, {k: a for k, a in x.tuples.items() if key_value(op["keep"], k)}, x.cut, x.bound)
+    kept = {k: a for k, a in x.tuples.items() if key_value(op["keep"], k)}
+    return Relation(x.keys, x.rank, x.dtype, kept, x.cut, x.bound, x.sparse)
 
 
 def do_transform(op, x):
     out, cut = {}, None
     for key, a in x.tuples.items():
-        z, cut = Value(x.dtype, a), x.cut
+        z, cut = Value(x.dtype, a, x.sparse), x.cut
         for p in op["kernel"]:
             z, cut = apply_map(p, z, cut)
         out[key] = z.a
     bound = map_result(op["kernel"], blank(x.dtype, x.bound)) if x.tuples else None
-    one = z if out else map_result(op["kernel"], blank(x.dtype, [1] * x.rank))
+    one = z if out else map_result(op["kernel"], blank(x.dtype, [1] * x.rank, x.sparse))
     rank = len(op["bound"])
     return Relation(x.keys, rank, one.t if one else x.dtype, out, cut if cut is not None else [set()] * rank,
-                    bound.a.shape if bound else None)
+                    bound.a.shape if bound else None, bool(one and one.sparse))
 
 
 def do_tile(op, x):
@@ -472,7 +504,7 @@ def do_tile(op, x):
             out[key + (i,)] = np.take(a, range(start, min(start + size, a.shape[dim])), axis=dim)
     cut = [s | {x.keys} if d == dim else s for d, s in enumerate(x.cut or [])]
     bound = tuple(min(n, size) if d == dim else n for d, n in enumerate(x.bound))
-    return Relation(x.keys + 1, x.rank, x.dtype, out, cut, bound)
+    return Relation(x.keys + 1, x.rank, x.dtype, out, cut, bound, x.sparse)
 
 
 def do_concat(op, x):
@@ -486,13 +518,14 @@ def do_concat(op, x):
         assert [k[kd] for k in members] == list(range(len(members))), "concat over a gap"
         out[rest] = np.concatenate([x.tuples[k] for k in members], axis=dim)
     cut = [{k - (k > kd) for k in s if k != kd} for s in x.cut or []]
-    return Relation(x.keys - 1, x.rank, x.dtype, out, cut, tuple(0 if d == dim else n for d, n in enumerate(x.bound)))
+    bound = tuple(0 if d == dim else n for d, n in enumerate(x.bound))
+    return Relation(x.keys - 1, x.rank, x.dtype, out, cut, bound, x.sparse)
 
 
 def do_repart(op, x):
     cut = [{d} for d in range(x.rank)]
     if not x.tuples and op["bound"]:
-        return Relation(x.keys, x.rank, x.dtype, {}, cut)
+        return Relation(x.keys, x.rank, x.dtype, {}, cut, None, x.sparse)
     place, shape = layout(x)
     whole = zeros(x.dtype, shape)
     for key, a in x.tuples.items():
@@ -504,7 +537,7 @@ def do_repart(op, x):
     out = {}
     for key in itertools.product(*[range(-(-n // b)) for n, b in zip(shape, block)]):
         out[key] = whole[tuple(slice(k * b, (k + 1) * b) for k, b in zip(key, block))]
-    return Relation(x.rank, x.rank, x.dtype, out, cut)
+    return Relation(x.rank, x.rank, x.dtype, out, cut, None, x.sparse)
 
 
 def whole(x, shape):
@@ -517,10 +550,10 @@ def whole(x, shape):
     return out
 
 
-def in_blocks(z, block, dtype):
+def in_blocks(z, block, dtype, sparse=False):
     keys = itertools.product(*[range(-(-n // b)) for n, b in zip(z.shape, block)])
     tuples = {key: z[tuple(slice(k * b, (k + 1) * b) for k, b in zip(key, block))] for key in keys}
-    return Relation(z.ndim, z.ndim, dtype, tuples, [{d} for d in range(z.ndim)])
+    return Relation(z.ndim, z.ndim, dtype, tuples, [{d} for d in range(z.ndim)], None, sparse)
 
 
 def do_einsum(op, *xs):
@@ -533,17 +566,17 @@ def do_einsum(op, *xs):
         own = sorted(set(ref))
         at = np.ix_(*[range(extents[c]) for c in own]) if own else ()
         a = a[tuple(at[own.index(c)] for c in ref)] if ref else a
-        args.append(Value(x.dtype, a.reshape([extents[c] if c in own else 1 for c in labels])))
+        args.append(Value(x.dtype, a.reshape([extents[c] if c in own else 1 for c in labels]), x.sparse))
     for i in key_variables(op["expr"]):
         used |= set(op["refs"][i])
     gone = [n for n, c in enumerate(labels) if c in used and c not in op["left"]]
     v = scalar_value(op["expr"], args, bool(gone) and op["fold"] in ("sum", "prod"))
-    v = Value(v.t, np.broadcast_to(v.a, [extents[c] if c in used else 1 for c in labels]))
+    v = Value(v.t, np.broadcast_to(v.a, [extents[c] if c in used else 1 for c in labels]), v.sparse)
     if gone:
         v = reduce(op["fold"], v, gone)
     kept = [c for c in labels if c in op["left"]]
     z = v.a.reshape([extents[c] for c in kept]).transpose([kept.index(c) for c in op["left"]])
-    return in_blocks(z, op["bound"], v.t)
+    return in_blocks(z, op["bound"], v.t, v.sparse)
 
 
 def tensor_shape(x):
@@ -561,8 +594,8 @@ def do_softmax(op, x):
 
 def do_transpose(op, x):
     if not x.tuples and op["bound"]:
-        return in_blocks(zeros(x.dtype, [0] * len(op["bound"])), op["bound"], x.dtype)
-    return in_blocks(whole(x, tensor_shape(x)).transpose(), op["bound"], x.dtype)
+        return in_blocks(zeros(x.dtype, [0] * len(op["bound"])), op["bound"], x.dtype, x.sparse)
+    return in_blocks(whole(x, tensor_shape(x)).transpose(), op["bound"], x.dtype, x.sparse)
 
 
 OPERATORS = {"join": do_join, "agg": do_agg, "rekey": do_rekey, "filter": do_filter, "transform": do_transform,
@@ -602,7 +635,8 @@ def judge(program):
     for x in program["inputs"]:
         kind = np.float64 if x["dtype"] in FLOATS else object
         tuples = {tuple(t["key"]): np.array(t["data"], kind).reshape(t["ext"]) for t in x["tuples"]}
-        have[x["name"]] = Relation(x["keys"], x["rank"], x["dtype"], tuples, [{d} for d in range(x["rank"])], x["bound"])
+        cut = [{d} for d in range(x["rank"])]
+        have[x["name"]] = Relation(x["keys"], x["rank"], x["dtype"], tuples, cut, x["bound"], x.get("sparse", False))
     try:
         for op in program["operators"]:
             with np.errstate(all="ignore"):
