@@ -98,7 +98,11 @@ static tra_filled combined(const tra_scalar *e, const tra_filled *in, int nin, c
     filled arg[2] = {spread(&in[0], meets[0]), nin == 2 ? spread(&in[1], meets[1]) : (filled){0, 0}};
     if (!e) e = nin == 2 ? &product : &x;
     filled f = of_expr(e, sparse, arg);
-    return (tra_filled){.sparse = tra_scalar_sparse(e, sparse), .share = f.share, .bound = f.bound, .work = f.share};
+    return (tra_filled){.sparse = tra_scalar_sparse(e, sparse),
+                        .share = f.share,
+                        .bound = f.bound,
+                        .work = f.share,
+                        .exact = !(sparse[0] && sparse[1])};
 }
 
 /* EINSUM, ALIGNED */
@@ -119,9 +123,9 @@ static tra_filled of_labels(const tra_kernel *k, const tra_dims *const *ext, con
 
 static tra_filled of_step1(const tra_kernel *k, const tra_dims *ext, const tra_filled *in) {
     static const int64_t once[2] = {1, 1};
-    static const tra_filled dense = {.share = 1, .bound = INT64_MAX, .work = 1};
+    static const tra_filled dense = {.share = 1, .bound = INT64_MAX, .work = 1, .exact = true};
     tra_filled r = *in;
-    r.work = in->share;
+    r.work = in->share, r.exact = true;
     switch (k->cls) {
     case TRA_K_SCALAR: return combined(k->expr, in, 1, once);
     case TRA_K_EINSUM:
@@ -161,6 +165,7 @@ static tra_filled of_step2(const tra_kernel *k, const tra_dims *a, const tra_dim
 
 static tra_filled then(const tra_kernel *k, tra_dims at, tra_filled r) {
     double work = r.work;
+    bool exact = r.exact && (!tra_kernel_rest(k) || work == 1);
     for (k = tra_kernel_rest(k); k; k = tra_kernel_rest(k)) {
         const tra_kernel *step = tra_kernel_first(k);
         tra_dims next;
@@ -168,7 +173,7 @@ static tra_filled then(const tra_kernel *k, tra_dims at, tra_filled r) {
         tra_step_shape1(step, &at, &next);
         at = next;
     }
-    r.work = work;
+    r.work = work, r.exact = exact;
     return r;
 }
 
@@ -188,8 +193,8 @@ tra_filled tra_kernel_filled_agg(const tra_kernel *k, const tra_dims *ext, doubl
                                  const tra_filled *in) {
     const tra_kernel *agg = tra_kernel_first(k);
     tra_filled r = *in;
-    r.work = in->share;
-    if (agg->cls != TRA_K_FOLD) r = (tra_filled){.share = 1, .bound = INT64_MAX, .work = in->share};
+    r.work = in->share, r.exact = true;
+    if (agg->cls != TRA_K_FOLD) r = (tra_filled){.share = 1, .bound = INT64_MAX, .work = in->share, .exact = true};
     fold(agg->fold, terms, &r);
     if (!covered && agg->fold != TRA_S_ADD && r.sparse) r.bound = INT64_MAX;
     return then(k, *ext, r);

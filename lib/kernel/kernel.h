@@ -189,7 +189,8 @@ typedef struct tra_filled {
     bool sparse;   /* by type */
     double share;  /* of the elements, that are entries: an estimate; 1 of what is dense */
     int64_t bound; /* entries, at most; INT64_MAX: no more is known than the extents */
-    double work;   /* of a result: the share of a dense kernel's operations that its entries take, an estimate */
+    double work;   /* of a result: the share of a dense kernel's operations that its entries take, */
+    bool exact;    /* exactly so, where the shares of the operands are exact; else an estimate */
 } tra_filled;
 /* Of the results for operands of these extents, whose places are taken for independent of each other. The bound holds
  * for one array, or pair of arrays, and for several together where those of the operands count an array once for each

@@ -186,6 +186,9 @@ const tra_entries *tra_entries_about(tra_arena *a, const tra_type *t, double exp
 tra_size tra_type_entries(const tra_type *t);
 tra_size tra_type_entries1(const tra_type *t, int64_t ordinal);
 
+/* The share of its elements that are held: the entries that are expected in a layout that is not dense, else 1. */
+double tra_type_held(const tra_type *t);
+
 /* The one place that knows what tuples take, stored, held or sent: one tuple; all; the largest; and any that have so
  * many elements together. */
 tra_size tra_type_bytes(const tra_type *t, int64_t ordinal);

@@ -155,6 +155,11 @@ tra_size tra_type_entries1(const tra_type *t, int64_t ordinal) {
     return t->entries ? entries_among(t, n) : tra_size_upto(n);
 }
 
+double tra_type_held(const tra_type *t) {
+    double all = (double)tra_catalog_floats(t->cat);
+    return t->layout && t->entries && all > 0 ? (double)t->entries->all.expected / all : 1;
+}
+
 /* ---- of tuples --------------------------------------------------------------------------------------------------- */
 
 static tra_size dense(const tra_type *t, int64_t elements) {

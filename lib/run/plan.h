@@ -72,15 +72,17 @@ bool tra_op_is(tra_plan_op op, unsigned like);
 
 /* Costs have units; a scalar is made only to compare (plans/search/cost.h). All sums over sites unless said. */
 typedef struct tra_cost {
-    double network_floats;  /* the count of the TRA paper */
+    double network_floats;       /* the count of the TRA paper; of what is held by its entries these count */
+    double network_floats_bound; /* exact where it is the same */
     double eindecomp;       /* floats by the model of the EinDecomp paper; of plans that are compared by it, else 0 */
     tra_size network_bytes; /* of tuples, and pieces of them, that change site */
     tra_size disk_read;     /* whole uncompressed chunks. What a site does not use of what it has need not be read; and
                                blocks that did not stay are read again, unless some are still there: estimates */
     tra_size disk_write;    /* the same */
-    double flops;
-    double flops_max;    /* of the busiest site */
-    int64_t peak_memory; /* per site, the largest; of an operator: the most that a site has held until its end */
+    double flops;           /* of operands that are held by their entries, what these take */
+    double flops_bound;     /* exact where it is the same */
+    double flops_max;       /* of the busiest site */
+    int64_t peak_memory;    /* per site, the largest; of an operator: the most that a site has held until its end */
     double seconds;
 } tra_cost;
 

@@ -24,7 +24,8 @@ typedef struct tra_ein_rel {
     int by; /* the vertex that makes it; -1: an input, which is free in every partitioning */
     int n;
     int64_t ext[TRA_MAXDIM];
-    double weight; /* floats of one cell of ext: 1 where the dimensions are all there is */
+    double weight; /* floats of one cell of ext: 1 where the dimensions are all there is. Of what is held by its entries
+                      these count, spread evenly, where the paper counts floats */
 } tra_ein_rel;
 
 typedef struct tra_ein_ref {

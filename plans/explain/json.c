@@ -23,12 +23,15 @@ static void words(tra_json *j, const char *key, const char *text) {
     tra_json_end(j, ']');
 }
 
-/* A figure that is counted, not estimated. */
-static void counted(tra_json *j, const char *key, double v) {
+/* A figure that is counted, or estimated with a bound. */
+static void counted(tra_json *j, const char *key, double v, double bound) {
     char name[64];
+    bool exact = v == bound;
     tra_json_num(j, key, v);
     snprintf(name, sizeof name, "%s_kind", key);
-    tra_json_str(j, name, "exact");
+    tra_json_str(j, name, exact ? "exact" : "estimate");
+    snprintf(name, sizeof name, "%s_bound", key);
+    if (!exact) tra_json_num(j, name, bound);
 }
 
 /* ---- measured ----------------------------------------------------------------------------------------------- */
@@ -102,11 +105,11 @@ static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, con
         tra_json_int(j, "begins", o->orders.begins);
         tra_json_int(j, "ends", o->orders.ends);
     }
-    counted(j, "network_floats", o->predicted.cost.network_floats);
+    counted(j, "network_floats", o->predicted.cost.network_floats, o->predicted.cost.network_floats_bound);
     tra_json_size(j, "network_bytes", o->predicted.cost.network_bytes);
     tra_json_size(j, "disk_read_bytes", o->predicted.cost.disk_read);
     tra_json_size(j, "disk_write_bytes", o->predicted.cost.disk_write);
-    counted(j, "flops", o->predicted.cost.flops);
+    counted(j, "flops", o->predicted.cost.flops, o->predicted.cost.flops_bound);
     tra_json_size(j, "peak_memory_bytes", tra_size_upto(o->predicted.cost.peak_memory));
     tra_json_int(j, "least_memory_bytes", o->predicted.least_memory);
     tra_json_size(j, "scratch_bytes", tra_size_upto(o->predicted.spill));
@@ -127,11 +130,11 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
     snprintf(digest, sizeof digest, "%016" PRIx64, tra_plan_digest(p));
     tra_json_str(j, "digest", digest);
     tra_json_num(j, "cost", s->cost);
-    counted(j, "network_floats", p->cost.network_floats);
+    counted(j, "network_floats", p->cost.network_floats, p->cost.network_floats_bound);
     tra_json_size(j, "network_bytes", p->cost.network_bytes);
     tra_json_size(j, "disk_read_bytes", p->cost.disk_read);
     tra_json_size(j, "disk_write_bytes", p->cost.disk_write);
-    counted(j, "flops", p->cost.flops);
+    counted(j, "flops", p->cost.flops, p->cost.flops_bound);
     tra_json_size(j, "peak_memory_bytes", tra_size_upto(p->cost.peak_memory));
     tra_json_int(j, "least_memory_bytes", p->least_memory);
     tra_json_int(j, "base_memory_bytes", tra_memory_base(p, job->options.threads));

@@ -50,61 +50,102 @@ tra_traffic tra_traffic_estimate(const tra_placement *p, const tra_placement *q,
     return exchange(p, q, c, false);
 }
 
+/* Lists up to LISTED are placed tuple by tuple; of each of KNOWN tuples the entries are looked at. */
+enum { LISTED = 1 << 18, KNOWN = 1 << 14 };
+
+tra_size tra_moved_bytes(const tra_placement *p, const tra_placement *q, const tra_type *t, tra_traffic about) {
+    if (about.moved == 0 || t->cat->n > KNOWN) return tra_type_bytes_of(t, about.moved);
+    tra_move *v = tra_malloc((size_t)p->sites * (size_t)q->sites * sizeof *v);
+    tra_size all = tra_size_exactly(0);
+    for (int64_t i = 0; i < t->cat->n; i++) {
+        int n = tra_place_moves(p, q, t->cat, i, v), sent = 0;
+        for (int j = 0; j < n; j++) sent += !v[j].keep;
+        all = tra_size_add(all, tra_size_times(tra_type_bytes(t, i), sent));
+    }
+    free(v);
+    return all;
+}
+
 /* ---- work --------------------------------------------------------------------------------------------------- */
 
-static tra_work share(double *sites, int n, double total) {
-    tra_work w = {.total = total};
-    for (int s = 0; s < n; s++) w.busiest = sites[s] > w.busiest ? sites[s] : w.busiest;
+/* What is known of the entries of tuple t, or of all tuples (-1). */
+static tra_filled held(const tra_type *t, int64_t ordinal) {
+    if (!t->layout) return (tra_filled){.share = 1, .bound = INT64_MAX};
+    double n = (double)(ordinal < 0 ? tra_catalog_floats(t->cat) : tra_catalog_floats1(t->cat, ordinal));
+    double has = (double)(ordinal < 0 ? tra_type_entries(t) : tra_type_entries1(t, ordinal)).expected;
+    return (tra_filled){.sparse = true, .share = n > 0 ? has / n : 0, .bound = INT64_MAX};
+}
+
+/* What a kernel does for its operands l and r (NULL: one) of these tuples: of dense ones, and the share of it that is
+ * done for what they hold. */
+typedef struct step {
+    const tra_kernel *k;
+    tra_kernel_use use;
+    const tra_type *l, *r;
+    bool known; /* tuple by tuple */
+    bool exact; /* so far */
+} step;
+
+static step step_of(const tra_kernel *k, tra_kernel_use use, const tra_type *l, const tra_type *r) {
+    bool known = (l->layout && l->entries && l->entries->of) || (r && r->layout && r->entries && r->entries->of);
+    return (step){k, use, l, r, known, true};
+}
+
+static double dense_work(const step *s, int64_t tl, int64_t tr) {
+    tra_dims a, b;
+    tra_catalog_ext(s->l->cat, tl, &a);
+    if (s->r) tra_catalog_ext(s->r->cat, tr, &b);
+    return tra_kernel_flops(s->k, s->use, &a, s->r ? &b : NULL);
+}
+
+static bool exactly_held(const tra_type *t) { return !t->layout || tra_type_entries(t).exact; }
+
+static double done_share(step *s, int64_t tl, int64_t tr) {
+    if (!s->l->layout && !(s->r && s->r->layout)) return 1;
+    tra_filled in[2] = {held(s->l, tl), s->r ? held(s->r, tr) : (tra_filled){.share = 1}}, f;
+    const tra_dims *a = &s->l->cat->bound, *b = s->r ? &s->r->cat->bound : NULL;
+    if (s->use == TRA_USE_JOIN)
+        f = tra_kernel_filled2(s->k, a, b, in);
+    else if (s->use == TRA_USE_AGG)
+        f = tra_kernel_filled_agg(s->k, a, 1, true, in);
+    else
+        f = tra_kernel_filled1(s->k, a, in);
+    s->exact = s->exact && f.exact && exactly_held(s->l) && (!s->r || exactly_held(s->r));
+    return f.work;
+}
+
+/* Ends a count in which `total` and `sites` are of what is done where steps are known tuple by tuple, else of dense
+ * operands; dense: of these in any case. */
+static tra_work share(step *s, double *sites, int n, double total, double dense) {
+    tra_work w = {.total = total, .bound = dense};
+    for (int i = 0; i < n; i++) w.busiest = sites[i] > w.busiest ? sites[i] : w.busiest;
     free(sites);
+    if (!s->known) {
+        double done = done_share(s, -1, -1);
+        s->exact = s->exact && done == 1;
+        w.total *= done, w.busiest *= done;
+    }
+    if (s->exact) w.bound = w.total;
     return w;
 }
 
-/* Adds work of the tuple (or of all tuples alike) to the sites that hold it. */
-static void add_work(const tra_placement *p, const tra_catalog *c, int64_t t, const tra_dims *key, double work,
-                     double *sites, int *holders, double *total) {
-    int n = tra_place_holders(p, c, t, key, holders);
-    for (int i = 0; i < n; i++) sites[holders[i]] += work;
-    *total += n * work;
-}
-
-enum { LISTED = 1 << 18 }; /* lists up to so long are placed tuple by tuple */
-
 /* A list too long to place for each candidate: its work spread evenly, by the mean over LISTED tuples. */
-static tra_work spread(const tra_placement *p, double total) {
-    double copies = tra_place_copies(p);
-    return (tra_work){total * copies, total * copies / p->sites};
+static tra_work spread(step *s, const tra_placement *p, double total, double dense) {
+    double copies = tra_place_copies(p), *none = tra_calloc(1, sizeof *none);
+    tra_work w = share(s, none, 0, total * copies, dense * copies);
+    w.busiest = w.total / p->sites;
+    return w;
 }
 
-tra_work tra_work_each(const tra_kernel *k, tra_kernel_use use, const tra_catalog *c, const tra_placement *p) {
-    double total = 0, *sites = tra_calloc((size_t)p->sites, sizeof *sites);
-    int *holders = tra_malloc((size_t)p->sites * sizeof *holders);
-    tra_dims ext, key;
-    tra_cells x;
-    int64_t t, alike;
-    if (!c->grid || p->owner) {
-        bool place = p->owner || c->n <= LISTED;
-        for (t = 0; t < c->n; t++) {
-            tra_catalog_ext(c, t, &ext);
-            double work = tra_kernel_flops(k, use, &ext, NULL);
-            if (place)
-                tra_catalog_key(c, t, &key), add_work(p, c, t, &key, work, sites, holders, &total);
-            else
-                total += work;
-        }
-        free(holders);
-        if (place) return share(sites, p->sites, total);
-        free(sites);
-        return spread(p, total);
-    }
-    tra_cells_begin(&x, c, p, NULL);
-    while (tra_cells_next(&x, &t, &key, &alike)) {
-        tra_catalog_ext(c, t, &ext);
-        add_work(p, c, t, &key, (double)alike * tra_kernel_flops(k, use, &ext, NULL), sites, holders, &total);
-    }
-    tra_cells_end(&x);
-    free(holders);
-    return share(sites, p->sites, total);
-}
+/* Counts over the tuples of out, each made of tuples l and r of the operands. */
+typedef struct count {
+    step s;
+    const tra_placement *p;
+    const tra_catalog *out;
+    const tra_labels *x; /* of a join, else NULL: the operand's tuples are those of out */
+    double total, dense, *sites;
+    int *holders;
+} count;
 
 /* The keys of L and R that meet at an output key. */
 static void split_key(const tra_labels *x, const tra_dims *out, tra_dims *l, tra_dims *r) {
@@ -115,47 +156,59 @@ static void split_key(const tra_labels *x, const tra_dims *out, tra_dims *l, tra
     }
 }
 
-static double pair_flops(const tra_kernel *k, const tra_catalog *l, const tra_catalog *r, const tra_dims *kl,
-                         const tra_dims *kr) {
-    tra_dims a, b;
-    int64_t tl = tra_catalog_find(l, kl), tr = tra_catalog_find(r, kr);
-    assert(tl >= 0 && tr >= 0);
-    tra_catalog_ext(l, tl, &a);
-    tra_catalog_ext(r, tr, &b);
-    return tra_kernel_flops(k, TRA_USE_JOIN, &a, &b);
+static void operands_of(const count *c, int64_t t, const tra_dims *key, int64_t *tl, int64_t *tr) {
+    *tl = t, *tr = -1;
+    if (!c->x) return;
+    const tra_catalog *l = c->s.l->cat, *r = c->s.r->cat;
+    tra_dims kl = {.n = l->frontier.n}, kr = {.n = r->frontier.n};
+    split_key(c->x, key, &kl, &kr);
+    *tl = tra_catalog_find(l, &kl), *tr = tra_catalog_find(r, &kr);
+    assert(*tl >= 0 && *tr >= 0);
 }
 
-tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_catalog *l, const tra_catalog *r,
-                       const tra_catalog *out, const tra_placement *place) {
-    double total = 0, *sites = tra_calloc((size_t)place->sites, sizeof *sites);
-    int *holders = tra_malloc((size_t)place->sites * sizeof *holders);
-    tra_dims kl = {.n = l->frontier.n}, kr = {.n = r->frontier.n}, key;
-    tra_cells cells;
+static void count_tuple(count *c, int64_t t, const tra_dims *key, double alike, bool place) {
+    int64_t tl, tr;
+    operands_of(c, t, key, &tl, &tr);
+    double dense = alike * dense_work(&c->s, tl, tr), work = c->s.known ? dense * done_share(&c->s, tl, tr) : dense;
+    int n = place ? tra_place_holders(c->p, c->out, t, key, c->holders) : 0;
+    for (int i = 0; i < n; i++) c->sites[c->holders[i]] += work;
+    c->total += (place ? n : 1) * work;
+    c->dense += (place ? n : 1) * dense;
+}
+
+static tra_work count_all(count c) {
+    tra_dims key;
     int64_t t, alike;
-    if (!l->grid || !r->grid || !out->grid || place->owner) {
-        bool each = place->owner || out->n <= LISTED;
-        for (t = 0; t < out->n; t++) {
-            tra_catalog_key(out, t, &key);
-            split_key(x, &key, &kl, &kr);
-            double work = pair_flops(k, l, r, &kl, &kr);
-            if (each)
-                add_work(place, out, t, &key, work, sites, holders, &total);
-            else
-                total += work;
+    bool grids = c.out->grid && c.s.l->cat->grid && (!c.s.r || c.s.r->cat->grid);
+    bool place = c.p->owner || c.out->n <= LISTED;
+    if (c.out->n > KNOWN) c.s.known = false;
+    c.sites = tra_calloc((size_t)c.p->sites, sizeof *c.sites);
+    c.holders = tra_malloc((size_t)c.p->sites * sizeof *c.holders);
+    if (!grids || c.p->owner || c.s.known) {
+        for (t = 0; t < c.out->n; t++) {
+            tra_catalog_key(c.out, t, &key);
+            count_tuple(&c, t, &key, 1, place);
         }
-        free(holders);
-        if (each) return share(sites, place->sites, total);
-        free(sites);
-        return spread(place, total);
+    } else { /* the last value of L or of R is the last here, or not reached */
+        tra_cells cells;
+        place = true;
+        tra_cells_begin(&cells, c.out, c.p, NULL);
+        while (tra_cells_next(&cells, &t, &key, &alike)) count_tuple(&c, t, &key, (double)alike, true);
+        tra_cells_end(&cells);
     }
-    tra_cells_begin(&cells, out, place, NULL); /* the last value of L or of R is the last here, or not reached */
-    while (tra_cells_next(&cells, &t, &key, &alike)) {
-        split_key(x, &key, &kl, &kr);
-        add_work(place, out, t, &key, (double)alike * pair_flops(k, l, r, &kl, &kr), sites, holders, &total);
-    }
-    tra_cells_end(&cells);
-    free(holders);
-    return share(sites, place->sites, total);
+    free(c.holders);
+    if (place) return share(&c.s, c.sites, c.p->sites, c.total, c.dense);
+    free(c.sites);
+    return spread(&c.s, c.p, c.total, c.dense);
+}
+
+tra_work tra_work_each(const tra_kernel *k, tra_kernel_use use, const tra_type *t, const tra_placement *p) {
+    return count_all((count){.s = step_of(k, use, t, NULL), .p = p, .out = t->cat});
+}
+
+tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_type *l, const tra_type *r,
+                       const tra_catalog *out, const tra_placement *place) {
+    return count_all((count){.s = step_of(k, TRA_USE_JOIN, l, r), .p = place, .out = out, .x = x});
 }
 
 /* ---- time --------------------------------------------------------------------------------------------------- */
@@ -224,6 +277,12 @@ static int *runs_in(const tra_plan *p) {
     return at;
 }
 
+/* The kernel of a join of dense arrays. */
+static const tra_kernel *has_blas(const tra_plan *p, const tra_op *o) {
+    bool rows = o->what.join && (p->ops[o->in[0]].type.layout || p->ops[o->in[1]].type.layout);
+    return rows ? NULL : o->what.join;
+}
+
 void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
     enum { NETWORK, DISK, WORK, PARTS };
     double(*spent)[PARTS] = tra_calloc((size_t)p->nops, sizeof *spent); /* of the stage that ends here */
@@ -238,7 +297,7 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         s[DISK] +=
             ((double)c->disk_read.expected / rates->disk_read + (double)c->disk_write.expected / rates->disk_write) /
             p->sites;
-        s[WORK] += tra_work_seconds(o->what.join, o->type.dtype, work, rates) + tree_seconds(p, o, rates);
+        s[WORK] += tra_work_seconds(has_blas(p, o), o->type.dtype, work, rates) + tree_seconds(p, o, rates);
         /* memory is touched for the first time when more is held than ever before */
         if (rates->touch > 0 && i > 0)
             s[WORK] += (double)(c->peak_memory - p->ops[i - 1].predicted.cost.peak_memory) / rates->touch;

@@ -24,14 +24,20 @@ tra_traffic tra_traffic_estimate(const tra_placement *p, const tra_placement *q,
  * own, each from the holder that tra_place_moves would choose. in must be a blocked tensor. */
 tra_traffic tra_traffic_repart(const tra_placement *p, const tra_type *in, const tra_placement *q, const tra_type *out);
 
-/* Floating-point operations, all sites together and the busiest one. Closed form for grids. */
+/* The bytes that such an exchange sends of a relation that is not dense: tuple by tuple where these are not many, else
+ * by what all of it takes. */
+tra_size tra_moved_bytes(const tra_placement *p, const tra_placement *q, const tra_type *t, tra_traffic about);
+
+/* Floating-point operations, all sites together and the busiest one. Closed form for grids. Of operands that are held
+ * by their entries those that these take: exactly (total = bound) where entries are known and those of two operands
+ * need not meet, else estimated, and never more than of dense arrays. */
 typedef struct tra_work {
-    double total, busiest;
+    double total, busiest, bound;
 } tra_work;
 /* A map or an aggregation over every tuple that each site holds under p. */
-tra_work tra_work_each(const tra_kernel *k, tra_kernel_use use, const tra_catalog *c, const tra_placement *p);
+tra_work tra_work_each(const tra_kernel *k, tra_kernel_use use, const tra_type *t, const tra_placement *p);
 /* A join: `out` is the catalog of its output, `place` its placement. */
-tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_catalog *l, const tra_catalog *r,
+tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_type *l, const tra_type *r,
                        const tra_catalog *out, const tra_placement *place);
 
 /* Of the bytes that rates.memory counts, two read and one written for each operation: the share that a map passes. One
@@ -39,7 +45,7 @@ tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_catal
 double tra_map_passes(const tra_catalog *in, const tra_catalog *out);
 
 /* Seconds of so many operations on the busiest site: contractions at the rate of BLAS, the rest by memory bandwidth.
- * k: the kernel that does the work. */
+ * k: the kernel that does the work; NULL: one that has no BLAS, as on operands that are held by their entries. */
 double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const tra_rates *rates);
 /* Seconds of a plan: its operators one after the other, as they are run; within one, network, disk and work overlap.
  * Sets cost.seconds of the operators, which hold those of the network alone before, and of the plan. */

@@ -73,16 +73,22 @@ static int own_place(finish *f, int g) {
     return best;
 }
 
-static void set_traffic(tra_op *o, tra_traffic t, const tra_rates *rates) {
+static void set_traffic(const tra_plan *p, tra_op *o, tra_traffic t, const tra_rates *rates) {
     tra_cost *cost = &o->predicted.cost;
-    cost->network_floats = t.floats;
-    cost->network_bytes = tra_type_bytes_of(&o->type, t.moved);
+    tra_size all = tra_type_entries(&o->type);
+    bool dense = !o->type.layout || t.floats == 0, whole = tra_op_is(o->op, TRA_FORWARDS);
+    cost->network_floats = t.floats * tra_type_held(&o->type);
+    cost->network_floats_bound =
+        dense ? t.floats : t.floats * (double)all.bound / (double)tra_catalog_floats(o->type.cat);
+    cost->network_bytes = dense || !whole ? tra_type_bytes_of(&o->type, t.moved)
+                                          : tra_moved_bytes(&p->ops[o->in[0]].place, &o->place, &o->type, t);
     /* of the network; tra_plan_seconds adds the rest */
     cost->seconds = (double)tra_type_bytes_of(&o->type, t.most).expected / rates->network;
 }
 
 static void set_work(tra_op *o, tra_work w) {
     o->predicted.cost.flops = w.total;
+    o->predicted.cost.flops_bound = w.bound;
     o->predicted.cost.flops_max = w.busiest;
 }
 
@@ -141,7 +147,7 @@ static void add_op(finish *f, int id) {
         break;
     case TRA_PLAN_TILE: o->what.dim = n->dim, o->what.size = n->size; break;
     case TRA_PLAN_CONCAT: o->what.dim = n->dim, o->what.keydim = n->keydim; break;
-    case TRA_PLAN_REPART: set_traffic(o, tra_repart_traffic(s, n, p, x->place), &s->o->rates); break;
+    case TRA_PLAN_REPART: set_traffic(f->plan, o, tra_repart_traffic(s, n, p, x->place), &s->o->rates); break;
     case TRA_PLAN_JOIN: set_join(f, o, m); break;
     case TRA_PLAN_JOINAGG:
         set_join(f, o, m);
@@ -161,11 +167,11 @@ static void add_op(finish *f, int id) {
         o->what.agg = n->kernel;
         o->what.term = n->in[0]->type.dtype;
         for (int d = 0; d < n->type.cat->frontier.n; d++) o->what.group.v[o->what.group.n++] = d;
-        set_work(o, (tra_work){c * w.total, c * w.busiest});
+        set_work(o, (tra_work){c * w.total, c * w.busiest, c * w.bound});
         break;
     }
     case TRA_PLAN_BCAST:
-    case TRA_PLAN_SHUF: set_traffic(o, tra_exact_traffic(s, n, x->partial, p, x->place), &s->o->rates); break;
+    case TRA_PLAN_SHUF: set_traffic(f->plan, o, tra_exact_traffic(s, n, x->partial, p, x->place), &s->o->rates); break;
     case TRA_PLAN_COUNT: break;
     }
 }
@@ -206,8 +212,10 @@ static void sum_up(tra_plan *p) {
     for (int i = 0; i < p->nops; i++) {
         const tra_cost *c = &p->ops[i].predicted.cost;
         p->cost.network_floats += c->network_floats;
+        p->cost.network_floats_bound += c->network_floats_bound;
         p->cost.network_bytes = tra_size_add(p->cost.network_bytes, c->network_bytes);
         p->cost.flops += c->flops;
+        p->cost.flops_bound += c->flops_bound;
         p->cost.flops_max += c->flops_max; /* a bound: not always the same site */
     }
 }

@@ -53,7 +53,7 @@ static void complete(search *s, making *m, int q) {
     tra_add_traffic(s, &m->cost, tra_move_traffic(s, n, true, m->between, q), &m->f->summand);
     tra_work w = tra_step_work(s, TRA_PLAN_MERGE, n, q);
     double c = tra_place_summands(&s->places.v[m->between]);
-    tra_add_work(s, &m->cost, (tra_work){c * w.total, c * w.busiest}, NULL, n->type.dtype);
+    tra_add_work(s, &m->cost, (tra_work){c * w.total, c * w.busiest, c * w.bound}, NULL, n->type.dtype);
     m->out = q;
     m->memory = m->f->memory[1];
 }
@@ -79,7 +79,8 @@ static void join_at(search *s, making *m) {
     m->strategy = m->f->x->rule ? 0 : XXH64(name, strlen(name), (uint64_t)m->f->join->node.id);
     tra_placement pairs = tra_join_place(s->labels[j->id], l, r);
     m->out = tra_place_intern(s, &pairs);
-    tra_add_work(s, &m->cost, tra_step_work(s, TRA_PLAN_JOIN, j, m->out), j->kernel, j->type.dtype);
+    const tra_kernel *blas = j->in[0]->type.layout || j->in[1]->type.layout ? NULL : j->kernel;
+    tra_add_work(s, &m->cost, tra_step_work(s, TRA_PLAN_JOIN, j, m->out), blas, j->type.dtype);
 }
 
 /* May this aggregation leave summands on the sites? Of a reproducible plan only such as the tree of its sums has. */

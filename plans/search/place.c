@@ -157,12 +157,11 @@ tra_work tra_step_work(search *s, tra_plan_op op, const tra_node *n, int p) {
     switch (op) {
     case TRA_PLAN_JOIN:
     case TRA_PLAN_JOINAGG:
-        w = tra_work_join(n->kernel, s->labels[n->id], n->in[0]->type.cat, n->in[1]->type.cat, n->type.cat,
-                          &s->places.v[p]);
+        w = tra_work_join(n->kernel, s->labels[n->id], &n->in[0]->type, &n->in[1]->type, n->type.cat, &s->places.v[p]);
         break;
-    case TRA_PLAN_AGG: w = tra_work_each(n->kernel, TRA_USE_AGG, n->in[0]->type.cat, &s->places.v[p]); break;
-    case TRA_PLAN_MAP: w = tra_work_each(n->kernel, TRA_USE_MAP, n->in[0]->type.cat, &s->places.v[p]); break;
-    case TRA_PLAN_MERGE: w = tra_work_each(n->kernel, TRA_USE_AGG, s->summands[n->id].cat, &s->places.v[p]); break;
+    case TRA_PLAN_AGG: w = tra_work_each(n->kernel, TRA_USE_AGG, &n->in[0]->type, &s->places.v[p]); break;
+    case TRA_PLAN_MAP: w = tra_work_each(n->kernel, TRA_USE_MAP, &n->in[0]->type, &s->places.v[p]); break;
+    case TRA_PLAN_MERGE: w = tra_work_each(n->kernel, TRA_USE_AGG, &s->summands[n->id], &s->places.v[p]); break;
     case TRA_PLAN_INPUT:
     case TRA_PLAN_FILTER:
     case TRA_PLAN_REKEY:
@@ -199,7 +198,7 @@ int tra_map_place(search *s, const tra_node *n, int p) {
 }
 
 void tra_add_traffic(const search *s, spent *c, tra_traffic t, const tra_type *type) {
-    c->floats += t.floats;
+    c->floats += t.floats * tra_type_held(type);
     c->bytes += (double)tra_type_bytes_of(type, t.moved).expected;
     c->seconds += (double)tra_type_bytes_of(type, t.most).expected / s->o->rates.network;
 }

@@ -471,11 +471,13 @@ static tra_node *contract(tra_lowering *w, const parts *f, double scale, const l
     int n = f->n, *arg = tra_news(w->b->arena, int, 2 * n);
     uint64_t *set = tra_news(w->b->arena, uint64_t, 2 * n), want = set_of(out->n, out->v);
     tra_merge *step = tra_news(w->b->arena, tra_merge, n);
+    double *held = tra_news(w->b->arena, double, n);
     for (int i = 0; i < n; i++) {
         arg[i] = f->v[i].e->arg;
         set[i] = labels_of(w, f->v[i].e);
+        held[i] = tra_type_held(&w->op[arg[i]].node->type);
     }
-    tra_order(n, set, want, w->extent, step);
+    tra_order(n, set, want, w->extent, held, step);
     for (int i = 0;; i++) {
         int x = step[i].a, y = step[i].b;
         const tra_scalar *e = make(w, TRA_S_MUL, argument(w, arg[x]), argument(w, arg[y]));

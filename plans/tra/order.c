@@ -1,6 +1,7 @@
 /* order.c - order of contraction: dynamic programming over sets of factors, or the cheapest pair first. */
 #include "order.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 typedef struct problem {
@@ -8,6 +9,7 @@ typedef struct problem {
     const uint64_t *labels;
     uint64_t out;
     const int64_t *extent;
+    const double *held;
 } problem;
 
 static double elements(const problem *p, uint64_t set) {
@@ -16,11 +18,27 @@ static double elements(const problem *p, uint64_t set) {
     return n;
 }
 
+static double held_of(const problem *p, int factor) { return p->held ? p->held[factor] : 1; }
+
+/* What the product of two operands takes, whose labels, and shares that are entries, are these; and the share of what
+ * is left of it when the labels that `need` lacks are summed. */
+typedef struct product {
+    double flops, held;
+} product;
+static product multiply(const problem *p, uint64_t a, uint64_t b, double held_a, double held_b, uint64_t need) {
+    double both = held_a * held_b;
+    product r = {2 * elements(p, a | b) * both, both};
+    double terms = elements(p, (a | b) & ~need);
+    if (both < 1) r.held = -expm1(terms * log1p(-both)); /* 1 - (1 - both)^terms */
+    return r;
+}
+
 /* ---- exact -------------------------------------------------------------------------------------------------- */
 
 typedef struct best {
     double flops, size;
-    int split; /* one of the two sets that are merged last */
+    double held; /* share of the elements that are entries */
+    int split;   /* one of the two sets that are merged last */
 } best;
 
 /* The labels that are left of a set of factors when they have become one. */
@@ -43,17 +61,21 @@ static double exact(const problem *p, tra_merge *v) {
     uint64_t *has = tra_calloc((size_t)all + 1, sizeof *has);
     for (int set = 1; set <= all; set++) {
         has[set] = left(p, set);
-        if ((set & (set - 1)) == 0) continue;
+        if ((set & (set - 1)) == 0) {
+            b[set].held = held_of(p, __builtin_ctz((unsigned)set));
+            continue;
+        }
         int first = set & -set; /* is always in the first part, so that each split is seen once */
         for (int part = (set - 1) & set; part; part = (part - 1) & set) {
             int rest = set ^ part;
             if (!(part & first)) continue;
-            double flops = b[part].flops + b[rest].flops + 2 * elements(p, has[part] | has[rest]);
+            product r = multiply(p, has[part], has[rest], b[part].held, b[rest].held, has[set]);
+            double flops = b[part].flops + b[rest].flops + r.flops;
             double size = b[part].size + b[rest].size;
             bool less = flops < b[set].flops || (flops == b[set].flops && size < b[set].size);
-            if (!b[set].split || less) b[set] = (best){flops, size, part};
+            if (!b[set].split || less) b[set] = (best){flops, size, r.held, part};
         }
-        b[set].size += elements(p, has[set]);
+        b[set].size += elements(p, has[set]) * b[set].held;
     }
     unfold(b, p->n, all, v, &steps);
     double flops = b[all].flops;
@@ -80,35 +102,38 @@ static void shared(int n, const uint64_t *set, uint64_t *two, uint64_t *three) {
 static double greedy(const problem *p, tra_merge *v) {
     int m = p->n, *id = tra_calloc((size_t)m, sizeof *id);
     uint64_t *has = tra_calloc((size_t)m, sizeof *has), two, three;
-    double total = 0;
+    double total = 0, *held = tra_calloc((size_t)m, sizeof *held);
     shared(m, p->labels, &two, &three);
-    for (int i = 0; i < m; i++) id[i] = i, has[i] = p->labels[i] & (p->out | two);
+    for (int i = 0; i < m; i++) id[i] = i, has[i] = p->labels[i] & (p->out | two), held[i] = held_of(p, i);
     for (int step = 0; m > 1; step++) {
         int bi = -1, bj = -1;
         uint64_t kept = 0;
-        double flops = 0, size = 0;
+        double flops = 0, size = 0, left = 1;
         shared(m, has, &two, &three);
         for (int i = 0; i < m && i < WINDOW; i++)
             for (int j = i + 1; j < m && j < WINDOW; j++) {
                 uint64_t both = has[i] | has[j], need = p->out | three | (two & ~(has[i] & has[j]));
-                double f = 2 * elements(p, both);
-                double s = elements(p, both & need) - elements(p, has[i]) - elements(p, has[j]);
-                if (bi >= 0 && (f > flops || (f == flops && s >= size))) continue;
-                bi = i, bj = j, flops = f, size = s, kept = both & need;
+                product r = multiply(p, has[i], has[j], held[i], held[j], need);
+                double s = elements(p, both & need) * r.held;
+                s -= elements(p, has[i]) * held[i] + elements(p, has[j]) * held[j];
+                if (bi >= 0 && (r.flops > flops || (r.flops == flops && s >= size))) continue;
+                bi = i, bj = j, flops = r.flops, size = s, left = r.held, kept = both & need;
             }
         v[step] = (tra_merge){id[bi], id[bj]};
         total += flops;
         has[bi] = kept;
+        held[bi] = left;
         id[bi] = p->n + step;
         m--;
-        for (int l = bj; l < m; l++) has[l] = has[l + 1], id[l] = id[l + 1];
+        for (int l = bj; l < m; l++) has[l] = has[l + 1], id[l] = id[l + 1], held[l] = held[l + 1];
     }
     free(id);
     free(has);
+    free(held);
     return total;
 }
 
-double tra_order(int n, const uint64_t *labels, uint64_t out, const int64_t *extent, tra_merge *v) {
-    problem p = {n, labels, out, extent};
+double tra_order(int n, const uint64_t *labels, uint64_t out, const int64_t *extent, const double *held, tra_merge *v) {
+    problem p = {n, labels, out, extent, held};
     return n <= TRA_ORDER_EXACT ? exact(&p, v) : greedy(&p, v);
 }

@@ -12,8 +12,9 @@ typedef struct tra_merge {
 /* Labels (bits of a set, extent[l] each) of n >= 1 factors; `out`: those of the result. A label is summed as soon as
  * neither the result nor another factor has it. n - 1 steps go to v. Least multiplications and additions, then least
  * elements of intermediate results: the best of all orders up to TRA_ORDER_EXACT factors, the cheapest pair first
- * beyond. Returns the operations. */
+ * beyond. held: the share of each factor's elements that are entries (NULL, and of dense ones: 1); only these are
+ * multiplied, and intermediate results have as many as independent places give. Returns the operations. */
 enum { TRA_ORDER_EXACT = 12 };
-double tra_order(int n, const uint64_t *labels, uint64_t out, const int64_t *extent, tra_merge *v);
+double tra_order(int n, const uint64_t *labels, uint64_t out, const int64_t *extent, const double *held, tra_merge *v);
 
 #endif

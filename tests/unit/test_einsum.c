@@ -260,7 +260,7 @@ TEST(order_of_contraction) {
                 if (j != i) need |= labels[j];
             reduced[i] = labels[i] & need;
         }
-        double got = tra_order(n, labels, out, extent, v);
+        double got = tra_order(n, labels, out, extent, NULL, v);
         CHECK_NEAR(got, all_orders(n, reduced, out, extent), 0);
         CHECK_NEAR(got, cost_of(n, labels, out, extent, v), 0);
     }
@@ -269,16 +269,41 @@ TEST(order_of_contraction) {
         uint64_t labels[64];
         for (int i = 0; i < n; i++) labels[i] = 3ull << i, extent[i] = 50;
         extent[n] = 1;
-        double got = tra_order(n, labels, 1 | 1ull << n, extent, v);
+        double got = tra_order(n, labels, 1 | 1ull << n, extent, NULL, v);
         CHECK_NEAR(got, 2.0 * 50 * 50 * (n - 1), 0);
         CHECK_NEAR(got, cost_of(n, labels, 1 | 1ull << n, extent, v), 0);
     }
     /* of equals the first, so that a program is always lowered alike */
     uint64_t same[30];
     for (int i = 0; i < 30; i++) same[i] = 1;
-    tra_order(30, same, 1, extent, v);
+    tra_order(30, same, 1, extent, NULL, v);
     CHECK_INT(v[0].a, 0);
     CHECK_INT(v[0].b, 1);
+}
+
+/* A dense matrix of 10 rows times two large ones: from the left, unless those have few entries. */
+TEST(order_goes_by_entries) {
+    const int64_t extent[4] = {10, 1000, 1000, 1000};
+    const uint64_t labels[3] = {3, 6, 12};
+    const double few[3] = {1, 1e-5, 1e-5}, many[3] = {1, 0.9, 0.9};
+    tra_merge v[2];
+    CHECK_NEAR(tra_order(3, labels, 9, extent, NULL, v), 4e7, 0);
+    CHECK(v[0].a == 0 && v[0].b == 1);
+    double flops = tra_order(3, labels, 9, extent, few, v);
+    CHECK(v[0].a + v[0].b == 3);
+    CHECK_NEAR(flops, 2e9 * 1e-10 + 2e7 * 1e-7, 1e-3);
+    tra_order(3, labels, 9, extent, many, v);
+    CHECK(v[0].a == 0 && v[0].b == 1);
+    /* beyond the exact search: a pair of few entries is multiplied first */
+    uint64_t chain[20];
+    double held[20];
+    int64_t ends[21];
+    tra_merge step[19];
+    for (int i = 0; i < 21; i++) ends[i] = 100;
+    for (int i = 0; i < 20; i++) chain[i] = 3ull << i, held[i] = i == 11 || i == 12 ? 1e-3 : 1;
+    tra_order(20, chain, 1 | 1ull << 20, ends, held, step);
+    CHECK_INT(step[0].a, 11);
+    CHECK_INT(step[0].b, 12);
 }
 
 /* What a program can be made of takes time in proportion. */

@@ -550,8 +550,9 @@ TEST(work_is_counted_in_closed_form) {
                 }
             }
             for (int s = 0; s < sites; s++) most = load[s] > most ? load[s] : most;
-            tra_work got = tra_work_join(k, &x, &l, &r, &out, &place);
+            tra_work got = tra_work_join(k, &x, &(tra_type){.cat = &l}, &(tra_type){.cat = &r}, &out, &place);
             CHECK_NEAR(got.total, total, 1e-9 * total);
+            CHECK(got.bound == got.total);
             CHECK_NEAR(got.busiest, most, 1e-9 * total);
             free(load);
         }
