@@ -1,5 +1,5 @@
 /* commit.c - what a relation's file holds besides the chunks: attributes, tables, and what was there before. */
-#include "store_int.h"
+#include "stored_int.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,19 +64,25 @@ static bool put_text(hid_t obj, const char *name, const char *text) {
     return ok;
 }
 
+bool tra_writer_put_cuts(tra_writer *w) {
+    return tra_h5_put_text(w->dset, "tra_layout", w->geom.tuple ? "tuple" : "tensor") && put_keys(w) && put_extents(w);
+}
+
+bool tra_writer_put_notes(tra_writer *w, const char *digest) {
+    return (!digest || put_text(w->dset, "tra_digest", digest)) &&
+           (!w->history || put_text(w->dset, "tra_history", w->history));
+}
+
 static bool put_attributes(tra_writer *w, const char *digest) {
     int64_t format = 1, rank = w->type.cat->bound.n, header[TRA_HEADER];
     return tra_h5_put_ints(w->dset, "tra_format", 0, NULL, &format) &&
-           tra_h5_put_ints(w->dset, "tra_rank", 0, NULL, &rank) &&
-           tra_h5_put_text(w->dset, "tra_layout", w->geom.tuple ? "tuple" : "tensor") && put_keys(w) &&
-           put_extents(w) && tra_h5_put_seal(w->dset, header, tra_h5_header(w->dset, header)) &&
-           (!digest || put_text(w->dset, "tra_digest", digest)) &&
-           (!w->history || put_text(w->dset, "tra_history", w->history));
+           tra_h5_put_ints(w->dset, "tra_rank", 0, NULL, &rank) && tra_writer_put_cuts(w) &&
+           tra_h5_put_seal(w->dset, header, tra_h5_header(w->dset, header)) && tra_writer_put_notes(w, digest);
 }
 
 /* ---- tables ----------------------------------------------------------------------------------------------------- */
 
-static bool put_table(hid_t group, const char *name, hid_t filetype, hid_t memtype, int n, const hsize_t *dims,
+bool tra_h5_put_table(hid_t group, const char *name, hid_t filetype, hid_t memtype, int n, const hsize_t *dims,
                       const void *v) {
     hid_t space = H5Screate_simple(n, dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE);
     hid_t dset = -1;
@@ -104,7 +110,8 @@ static bool put_sums(tra_writer *w, hid_t group) {
     const tra_catalog *c = w->type.cat;
     hsize_t dims[TRA_MAXDIM], n = (hsize_t)c->n;
     if (!tra_table_dense(w->geom.cells, c->n))
-        return put_table(group, "xxh64", H5T_STD_U64LE, H5T_NATIVE_UINT64, 1, &n, w->sums) && put_mask_sum(w, group);
+        return tra_h5_put_table(group, "xxh64", H5T_STD_U64LE, H5T_NATIVE_UINT64, 1, &n, w->sums) &&
+               put_mask_sum(w, group);
     uint64_t *grid = tra_calloc((size_t)tra_max64(1, w->geom.cells), sizeof *grid);
     for (int64_t i = 0; i < c->n; i++) {
         tra_dims key;
@@ -112,7 +119,7 @@ static bool put_sums(tra_writer *w, hid_t group) {
         grid[tra_geom_cell(&w->geom, &key)] = w->sums[i];
     }
     for (int i = 0; i < w->geom.grid.n; i++) dims[i] = (hsize_t)w->geom.grid.v[i];
-    bool ok = put_table(group, "xxh64", H5T_STD_U64LE, H5T_NATIVE_UINT64, w->geom.grid.n, dims, grid);
+    bool ok = tra_h5_put_table(group, "xxh64", H5T_STD_U64LE, H5T_NATIVE_UINT64, w->geom.grid.n, dims, grid);
     free(grid);
     return ok && put_mask_sum(w, group);
 }
@@ -128,22 +135,26 @@ static bool put_list_extents(tra_writer *w, hid_t group) {
         tra_catalog_ext(c, i, &ext);
         memcpy(v + i * r, ext.v, (size_t)r * sizeof *v);
     }
-    bool ok = put_table(group, "extents", H5T_STD_I64LE, H5T_NATIVE_INT64, 2, dims, v);
+    bool ok = tra_h5_put_table(group, "extents", H5T_STD_I64LE, H5T_NATIVE_INT64, 2, dims, v);
     free(v);
     return ok;
 }
 
-static bool put_tables(tra_writer *w) {
+bool tra_writer_put_lists(tra_writer *w, hid_t group) {
     const tra_catalog *c = w->type.cat;
     hsize_t n = (hsize_t)c->n;
+    return (c->grid || tra_h5_put_table(group, "keys", H5T_STD_I64LE, H5T_NATIVE_INT64, 1, &n, c->pos)) &&
+           put_list_extents(w, group);
+}
+
+static bool put_tables(tra_writer *w) {
     int64_t header[TRA_HEADER];
     hid_t lcpl = H5Pcreate(H5P_LINK_CREATE), group = -1;
     if (H5Pset_create_intermediate_group(lcpl, 1) >= 0)
         group = H5Gcreate2(w->file, tra_table_path(w->arena, w->name, NULL), lcpl, H5P_DEFAULT, H5P_DEFAULT);
     bool ok = group >= 0 && tra_h5_put_text(group, "tra_pipeline", tra_h5_pipeline(w->dset, w->arena)) &&
               tra_h5_put_seal(group, header, tra_h5_header(w->dset, header)) && (w->gzip || put_sums(w, group)) &&
-              (c->grid || put_table(group, "keys", H5T_STD_I64LE, H5T_NATIVE_INT64, 1, &n, c->pos)) &&
-              put_list_extents(w, group);
+              tra_writer_put_lists(w, group);
     if (group >= 0 && H5Gclose(group) < 0) ok = false;
     H5Pclose(lcpl);
     return ok;
@@ -289,6 +300,13 @@ static tra_status open_old(const char *path, hid_t *old, tra_err *e) {
     return s;
 }
 
+static bool holds_tensor(hid_t file, const char *path) {
+    hid_t group = H5Gopen2(file, path, H5P_DEFAULT);
+    bool is = group >= 0 && tra_stored_is(group);
+    if (group >= 0) H5Gclose(group);
+    return is;
+}
+
 tra_status tra_writer_check_target(tra_writer *w, tra_err *e) {
     hid_t old;
     tra_status s = open_old(w->path, &old, e);
@@ -297,9 +315,10 @@ tra_status tra_writer_check_target(tra_writer *w, tra_err *e) {
         const char *part = tra_arena_strndup(w->arena, w->name, (size_t)(p - w->name));
         H5O_info_t info;
         if (!tra_h5_exists(old, part) || H5Oget_info_by_name2(old, part, &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) break;
-        if (info.type != (*p ? H5O_TYPE_GROUP : H5O_TYPE_DATASET))
+        bool relation = info.type == H5O_TYPE_DATASET || holds_tensor(old, part);
+        if (relation == (*p != 0))
             s = tra_fail(e, TRA_INPUT, "cannot write %s:%s: there %s is not a %s", w->path, w->name, part,
-                         *p ? "group" : "dataset");
+                         *p ? "group" : "relation");
     }
     if (old >= 0) H5Fclose(old);
     return s;
@@ -326,6 +345,7 @@ tra_status tra_new_file_copy_others(tra_new_file *f, tra_err *e) {
 }
 
 tra_status tra_writer_describe_dataset(tra_writer *w, const char *digest, tra_err *e) {
-    if (put_attributes(w, digest) && put_tables(w)) return TRA_OK;
+    if (w->placing && tra_stored_describe(w, digest)) return TRA_OK;
+    if (!w->placing && put_attributes(w, digest) && put_tables(w)) return TRA_OK;
     return tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write the attributes of %s", w->temp);
 }

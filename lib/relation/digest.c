@@ -4,6 +4,7 @@
  * Each element gives two 64-bit numbers, finalisers of two independent mixes of index and bits, which are added
  * modulo 2^64 each. Zeros of both signs add nothing and all NaN count as one value.
  */
+#include "rows.h"
 #include "store_int.h"
 
 #include <stdlib.h>
@@ -71,6 +72,12 @@ static void row(tra_digest *d, tra_dtype type, const char *v, size_t n, uint64_t
     }
 }
 
+/* Entries of a row, at the columns of one that begins at the index. */
+static void entries(tra_digest *d, tra_dtype type, const char *v, size_t size, const uint32_t *column, int64_t n,
+                    uint64_t index) {
+    for (int64_t i = 0; i < n; i++) row(d, type, v + (size_t)i * size, 1, index + column[i]);
+}
+
 struct tra_digester {
     tra_type type;
     tra_geom g;
@@ -89,6 +96,22 @@ tra_digester *tra_digester_new(const tra_type *type) {
 
 void tra_digester_free(tra_digester *w) { free(w); }
 
+/* Of a cell of rows, of an array that begins at the index. */
+static void add_rows(const tra_digester *w, tra_digest *d, const tra_cell *cell, uint64_t index) {
+    const uint64_t *step = w->stride + w->g.lead + 1;
+    tra_rows_view v = tra_rows_of(cell);
+    tra_dims lead = cell->array.ext, at;
+    if (lead.n > 0) lead.n--;
+    for (int64_t i = 0; i < v.nrows; i++) {
+        int64_t from = v.begin[i];
+        uint64_t begin = index;
+        tra_unlinear(&lead, v.row[i], &at);
+        for (int a = 0; a < lead.n; a++) begin += (uint64_t)at.v[a] * step[a];
+        entries(d, w->type.dtype, v.value + (size_t)from * v.size, v.size, v.column + from, v.begin[i + 1] - from,
+                begin);
+    }
+}
+
 void tra_digester_add(const tra_digester *w, tra_digest *d, int64_t ordinal, const void *data) {
     const tra_geom *g = &w->g;
     tra_dims key, ext;
@@ -99,6 +122,11 @@ void tra_digester_add(const tra_digester *w, tra_digest *d, int64_t ordinal, con
     tra_geom_offset(g, &key, off);
     uint64_t index = 0;
     for (int i = 0; i < g->dims.n; i++) index += (uint64_t)off[i] * w->stride[i + 1];
+    if (w->type.layout) {
+        tra_cell cell = tra_cell_new(&w->type, ordinal, (void *)(uintptr_t)data);
+        add_rows(w, d, &cell, index);
+        return;
+    }
     for (int a = 0; a < ext.n; a++) {
         if (ext.v[a] == 0) return;
     }

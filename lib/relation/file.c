@@ -1,6 +1,6 @@
 /* file.c - opening a relation: which dataset, of what type, with which tuples, and how its bytes can be reached. */
 #include "block.h"
-#include "store_int.h"
+#include "stored_int.h"
 #include "zfilter.h"
 
 #include <errno.h>
@@ -50,20 +50,32 @@ static bool is_numeric(hid_t dset) {
     return numeric;
 }
 
+/* Objects are visited before what is in them. */
+static bool is_below(const char *path, const char *group) {
+    size_t n = strlen(group);
+    return strcmp(group, "/") == 0 || (strncmp(path, group, n) == 0 && path[n] == '/');
+}
+
 enum { MAX_NAMES = 12, MAX_FILES = 16 /* that links lead through */ };
 typedef struct names {
     tra_arena *arena;
+    const char *tensor; /* the group whose datasets are the components of a tensor */
     int n;
     const char *name[MAX_NAMES];
 } names;
 
 static herr_t collect(hid_t root, const char *name, const H5O_info_t *info, void *data) {
     names *list = data;
-    if (info->type != H5O_TYPE_DATASET || strncmp(name, ".tra/", 5) == 0) return 0;
-    hid_t dset = H5Dopen2(root, name, H5P_DEFAULT);
-    if (dset < 0) return 0;
-    if (is_numeric(dset)) list->name[list->n++] = tra_arena_strndup(list->arena, name, strlen(name));
-    H5Dclose(dset);
+    if (strncmp(name, ".tra/", 5) == 0 || (list->tensor && is_below(name, list->tensor))) return 0;
+    if (info->type != H5O_TYPE_DATASET && info->type != H5O_TYPE_GROUP) return 0;
+    hid_t obj = H5Oopen(root, name, H5P_DEFAULT);
+    if (obj < 0) return 0;
+    bool group = info->type == H5O_TYPE_GROUP, relation = group ? tra_stored_is(obj) : is_numeric(obj);
+    H5Oclose(obj);
+    if (!relation) return 0;
+    name = strcmp(name, ".") == 0 ? "/" : name;
+    const char *found = list->name[list->n++] = tra_arena_strndup(list->arena, name, strlen(name));
+    if (group) list->tensor = found;
     return list->n == MAX_NAMES;
 }
 
@@ -89,7 +101,9 @@ static tra_status open_dataset(tra_rel *r, const char **elsewhere, tra_err *e) {
     if (!r->name) {
         find_relations(r, &list);
         if (list.n == 0)
-            return tra_fail(e, TRA_INPUT, "%s holds no relation: no dataset of floats, integers or booleans", r->path);
+            return tra_fail(e, TRA_INPUT,
+                            "%s holds no relation: no dataset of floats, integers or booleans, and no sparse tensor",
+                            r->path);
         if (list.n > 1)
             return tra_fail(e, TRA_INPUT, "%s holds several relations: %s; name one as in %s%s%s", r->path,
                             enumerate(r, &list), r->path, strchr(list.name[0], ':') ? "::" : ":", list.name[0]);
@@ -98,16 +112,18 @@ static tra_status open_dataset(tra_rel *r, const char **elsewhere, tra_err *e) {
     if (!tra_h5_follow(r->file, r->path, &r->name, elsewhere, r->arena))
         return BAD(r, e, "%s", "its links go round in a circle");
     if (*elsewhere) return TRA_OK;
-    if (!tra_h5_exists(r->file, r->name)) {
+    if (strcmp(r->name, "/") != 0 && !tra_h5_exists(r->file, r->name)) {
         find_relations(r, &list);
         return tra_fail(e, TRA_INPUT, "%s has no dataset %s%s%s", r->path, r->name, list.n ? "; it holds " : "",
                         enumerate(r, &list));
     }
     hid_t obj = H5Oopen(r->file, r->name, H5P_DEFAULT);
     if (obj < 0) return tra_h5_fail(e, TRA_INPUT, NULL, "%s:%s is damaged", r->path, r->name);
-    if (H5Iget_type(obj) != H5I_DATASET) {
+    if (H5Iget_type(obj) == H5I_GROUP && tra_stored_is(obj)) {
+        r->stored = tra_new(r->arena, struct tra_stored);
+    } else if (H5Iget_type(obj) != H5I_DATASET) {
         H5Oclose(obj);
-        return BAD(r, e, "%s", "it is not a dataset");
+        return BAD(r, e, "%s", "it is neither a dataset nor a sparse tensor (binsparse, AnnData, 10x)");
     }
     r->dset = obj;
     hid_t file = H5Iget_file_id(obj);
@@ -463,35 +479,42 @@ static tra_status list_of(tra_rel *r, const tra_catalog *grid, int64_t n, const 
     return s;
 }
 
-/* From the grid of all possible keys to the catalog of those that exist. */
-static tra_status find_tuples(tra_rel *r, const tra_catalog *grid, tra_err *e) {
-    hsize_t n = 0;
+/* From the grid of all possible keys to the catalog of those n that exist. */
+static tra_status list_tuples(tra_rel *r, const tra_catalog *grid, int64_t n, tra_err *e) {
+    const char *unit = r->stored ? "block" : "chunk";
     int64_t *pos = NULL, *ext = NULL;
     bool table = H5Aexists(r->dset, "tra_extents") > 0 && tra_h5_get_text(r->dset, "tra_extents", r->arena);
+    tra_status s = TRA_OK;
+    int64_t keys = rows_of(r, "keys");
+    if (n == grid->n && !table && keys < 0) {
+        r->cat = *grid;
+        return TRA_OK;
+    }
+    if (r->tables && keys < 0 && !table)
+        return BAD(r, e, "its %s index is damaged: %" PRId64 " %ss of %" PRId64, unit, n, unit, grid->n);
+    if (keys >= 0 && keys != n)
+        return BAD(r, e, "its %s index is damaged: %" PRId64 " %ss, but its table of keys (.tra/%s/keys) has %" PRId64,
+                   unit, n, unit, r->name, keys);
+    if (!(pos = read_table(r, "keys", n, 0))) {
+        if (r->stored) return BAD(r, e, "its keys are damaged (.tra/%s/keys)", r->name);
+        s = scan_keys(r, grid, n, &pos, e);
+    }
+    if (s == TRA_OK && table && !(ext = read_table(r, "extents", n, grid->bound.n)))
+        s = BAD(r, e, "the extents of its arrays are missing or damaged (.tra/%s/extents)", r->name);
+    if (s == TRA_OK) s = list_of(r, grid, n, pos, ext, e);
+    free(pos);
+    free(ext);
+    return s;
+}
+
+static tra_status find_tuples(tra_rel *r, const tra_catalog *grid, tra_err *e) {
+    hsize_t n = 0;
     tra_status s = TRA_OK;
     hid_t space = H5Dget_space(r->dset);
     if (grid->n > 0 && H5Dget_num_chunks(r->dset, space, &n) < 0)
         s = tra_h5_fail(e, TRA_INPUT, r->vfd, "%s:%s: its chunk index is damaged", r->path, r->name);
     H5Sclose(space);
-    if (s != TRA_OK) return s;
-    int64_t keys = rows_of(r, "keys");
-    if ((int64_t)n == grid->n && !table && keys < 0) {
-        r->cat = *grid;
-        return TRA_OK;
-    }
-    if (r->tables && keys < 0 && !table)
-        return BAD(r, e, "its chunk index is damaged: %" PRId64 " chunks of %" PRId64, (int64_t)n, grid->n);
-    if (keys >= 0 && keys != (int64_t)n)
-        return BAD(r, e,
-                   "its chunk index is damaged: %" PRId64 " chunks, but its table of keys (.tra/%s/keys) has %" PRId64,
-                   (int64_t)n, r->name, keys);
-    if (!(pos = read_table(r, "keys", (int64_t)n, 0))) s = scan_keys(r, grid, (int64_t)n, &pos, e);
-    if (s == TRA_OK && table && !(ext = read_table(r, "extents", (int64_t)n, grid->bound.n)))
-        s = BAD(r, e, "the extents of its arrays are missing or damaged (.tra/%s/extents)", r->name);
-    if (s == TRA_OK) s = list_of(r, grid, (int64_t)n, pos, ext, e);
-    free(pos);
-    free(ext);
-    return s;
+    return s == TRA_OK ? list_tuples(r, grid, (int64_t)n, e) : s;
 }
 
 /* ---- putting it together ---------------------------------------------------------------------------------------- */
@@ -529,7 +552,8 @@ static tra_status find_tables(tra_rel *r, tra_err *e) {
 /* Is the dataset a relation of tra? Without tra_format and tra_seal it is another program's, unless something else of
  * tra is there: what lost these two is damaged, and its holes and keys must not be read as if it were not. */
 static tra_status find_owner(tra_rel *r, tra_err *e) {
-    static const char *const others[] = {"tra_rank", "tra_layout", "tra_keys", "tra_cuts", "tra_extents"};
+    static const char *const others[] = {"tra_rank", "tra_layout",  "tra_keys",
+                                         "tra_cuts", "tra_extents", "tra_storage"};
     htri_t format = H5Aexists(r->dset, "tra_format"), seal = H5Aexists(r->dset, "tra_seal");
     if (format < 0 || seal < 0)
         return tra_h5_fail(e, TRA_INPUT, r->vfd, "%s:%s: its attributes are damaged", r->path, r->name);
@@ -547,7 +571,7 @@ static tra_status find_owner(tra_rel *r, tra_err *e) {
 }
 
 static tra_status read_attributes(tra_rel *r, const header *h, bool *tuple, int *rank, tra_err *e) {
-    int64_t v = 1, header[TRA_HEADER];
+    int64_t v = 1, header[TRA_STORED_HEADER];
     TRA_TRY(find_owner(r, e));
     if (!r->ours) return TRA_OK;
     const char *layout = tra_h5_get_text(r->dset, "tra_layout", r->arena);
@@ -557,7 +581,8 @@ static tra_status read_attributes(tra_rel *r, const header *h, bool *tuple, int 
     *tuple = layout && strcmp(layout, "tuple") == 0;
     if (layout && !*tuple && strcmp(layout, "tensor") != 0)
         return BAD(r, e, "its layout is \"%.60s\", which this tra does not know", layout);
-    if (!tra_h5_sealed(r->dset, header, tra_h5_header(r->dset, header))) return unlike(r, e);
+    int n = r->stored ? tra_stored_header(r->dset, header) : tra_h5_header(r->dset, header);
+    if (!tra_h5_sealed(r->dset, header, n)) return unlike(r, e);
     if (tra_h5_get_ints(r->dset, "tra_rank", &v, 1) != 1 || v < 0 || v > h->shape.n)
         return BAD(r, e, "its attribute tra_rank is missing or does not fit a dataset of %d dimensions", h->shape.n);
     *rank = (int)v;
@@ -573,13 +598,86 @@ static tra_status read_attributes(tra_rel *r, const header *h, bool *tuple, int 
 static tra_status geometry(tra_rel *r, const header *h, bool tuple, tra_err *e) {
     r->type.cat = &r->cat;
     TRA_TRY(tra_geom_in(&r->type, tuple, &r->geom, e));
+    if (!r->stored) TRA_TRY(tra_geom_fits(&r->type, &r->geom, e));
     if (h->shape.n == 0) return TRA_OK;
     r->geom.dims = h->shape;
     if (h->layout == H5D_CHUNKED) r->geom.chunk = h->chunk;
     for (int i = 0; i < h->shape.n; i++)
         r->geom.grid.v[i] = tra_ceil_div(r->geom.dims.v[i], tra_max64(1, r->geom.chunk.v[i]));
-    if (!tra_dims_product(&r->geom.grid, &r->geom.cells) || !tra_dims_product(&r->geom.chunk, &r->geom.floats))
-        return BAD(r, e, "%s", "it is too large");
+    bool counted = tra_dims_product(&r->geom.chunk, &r->geom.floats) || r->stored;
+    if (!tra_dims_product(&r->geom.grid, &r->geom.cells) || !counted) return BAD(r, e, "%s", "it is too large");
+    return TRA_OK;
+}
+
+static void keep_info(tra_rel *r, const header *h, bool tuple) {
+    tra_relinfo *i = &r->info;
+    i->path = r->path;
+    i->name = r->name;
+    i->foreign = !r->ours;
+    i->layout = tuple && r->ours ? "tuple" : "tensor";
+    i->dims = h->shape;
+    i->chunk = r->geom.chunk;
+    i->file_bytes = (int64_t)r->vfd->eof;
+    i->checksums = r->checksums;
+    i->digest = tra_h5_get_text(r->dset, "tra_digest", r->arena);
+    i->history = tra_h5_get_text(r->dset, "tra_history", r->arena);
+}
+
+/* ---- a group of components -------------------------------------------------------------------------------------- */
+
+/* The tables of a group tell whether attributes are gone, or were changed. */
+static tra_status find_group_tables(tra_rel *r, tra_err *e) {
+    const char *path = tra_table_path(r->arena, r->name, NULL);
+    int64_t header[TRA_STORED_HEADER];
+    if (!tra_h5_exists(r->file, path))
+        return BAD(r, e, "its tables (%s) are missing: where its blocks begin is not known", path);
+    hid_t group = H5Gopen2(r->file, path, H5P_DEFAULT);
+    r->tables = group >= 0;
+    r->checksums = r->tables && H5Lexists(group, "xxh64", H5P_DEFAULT) > 0;
+    bool whole = r->tables && tra_h5_sealed(group, header, tra_stored_header(r->dset, header));
+    if (group >= 0) H5Gclose(group);
+    if (whole && !r->checksums)
+        tra_warn("%s:%s has lost its checksums (%s/xxh64): what is read of it is not checked", r->path, r->name, path);
+    return whole ? TRA_OK : unlike(r, e);
+}
+
+static tra_status own_shape(tra_rel *r, header *h, tra_err *e) {
+    int64_t n = tra_h5_get_ints(r->dset, "tra_shape", h->shape.v, TRA_MAXDIM);
+    if (n < 1 || n != tra_h5_get_ints(r->dset, "tra_block", h->chunk.v, TRA_MAXDIM))
+        return BAD(r, e, "%s", "its attributes tra_shape and tra_block are missing or do not fit each other");
+    h->shape.n = h->chunk.n = (int)n;
+    h->layout = H5D_CHUNKED;
+    for (int i = 0; i < (int)n; i++)
+        if (h->shape.v[i] < 0 || h->chunk.v[i] < 1) return BAD(r, e, "%s", "its extents are damaged");
+    return TRA_OK;
+}
+
+static tra_status open_stored(tra_rel *r, const tra_dims *block, tra_err *e) {
+    header h = {0};
+    bool tuple = false;
+    int rank = 0;
+    int64_t n;
+    tra_catalog grid;
+    r->size = 8;
+    r->info.codec = "none";
+    TRA_TRY(find_owner(r, e));
+    if (!r->ours) {
+        TRA_TRY(tra_stored_foreign(r, block, e));
+        TRA_TRY(geometry(r, &(header){0}, false, e));
+        tra_type_shape(&r->type, &h.shape);
+        keep_info(r, &h, false);
+        return TRA_OK;
+    }
+    TRA_TRY(own_shape(r, &h, e));
+    TRA_TRY(read_attributes(r, &h, &tuple, &rank, e));
+    TRA_TRY(tuple ? tuple_layout(r, &h, rank, &grid, e) : tensor_layout(r, &h, rank, &grid, e));
+    TRA_TRY(find_group_tables(r, e));
+    TRA_TRY(tra_stored_tuples(r, &n, e));
+    r->cat = grid;
+    TRA_TRY(geometry(r, &h, tuple, e));
+    TRA_TRY(list_tuples(r, &grid, n, e));
+    TRA_TRY(tra_stored_open(r, e));
+    keep_info(r, &h, tuple);
     return TRA_OK;
 }
 
@@ -591,6 +689,7 @@ static tra_status open_relation(tra_rel *r, const tra_dims *block, const char **
     TRA_TRY(open_file(r, e));
     TRA_TRY(open_dataset(r, elsewhere, e));
     if (*elsewhere) return TRA_OK;
+    if (r->stored) return open_stored(r, block, e);
     TRA_TRY(read_type(r, &h, e));
     TRA_TRY(read_space(r, &h, e));
     TRA_TRY(read_layout(r, &h, e));
@@ -605,17 +704,7 @@ static tra_status open_relation(tra_rel *r, const tra_dims *block, const char **
         TRA_TRY(foreign(r, &h, block, e));
         TRA_TRY(geometry(r, &h, false, e));
     }
-    tra_relinfo *i = &r->info;
-    i->path = r->path;
-    i->name = r->name;
-    i->foreign = !r->ours;
-    i->layout = tuple && r->ours ? "tuple" : "tensor";
-    i->dims = h.shape;
-    i->chunk = r->geom.chunk;
-    i->file_bytes = (int64_t)r->vfd->eof;
-    i->checksums = r->checksums;
-    i->digest = tra_h5_get_text(r->dset, "tra_digest", r->arena);
-    i->history = tra_h5_get_text(r->dset, "tra_history", r->arena);
+    keep_info(r, &h, tuple);
     return TRA_OK;
 }
 
@@ -654,7 +743,8 @@ tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, 
 void tra_rel_close(tra_rel *r) {
     if (!r) return;
     tra_h5_enter();
-    if (r->dset >= 0) H5Dclose(r->dset);
+    tra_stored_close(r);
+    if (r->dset >= 0) H5Oclose(r->dset);
     if (r->file >= 0) H5Fclose(r->file);
     tra_h5_leave();
     if (r->direct >= 0) close(r->direct);

@@ -66,12 +66,17 @@ tra_status tra_geom_in(const tra_type *t, bool tuple, tra_geom *g, tra_err *e) {
     }
     g->grid.n = n;
     for (int i = 0; i < n; i++) g->grid.v[i] = tra_ceil_div(g->dims.v[i], g->chunk.v[i]);
-    if (!tra_dims_product(&g->chunk, &g->floats) || tra_dense_bytes(t->dtype, &g->chunk) >= (int64_t)1 << 32)
-        return tra_fail(e, TRA_INPUT, "arrays of %s elements are too large for one chunk (4 GiB); use smaller blocks",
-                        tra_shape_text(&g->chunk, buf));
+    if (!tra_dims_product(&g->chunk, &g->floats)) g->floats = INT64_MAX;
     if (!tra_dims_product(&g->grid, &g->cells))
         return tra_fail(e, TRA_INPUT, "a dataset of %s chunks is too large", tra_shape_text(&g->grid, buf));
     return TRA_OK;
+}
+
+tra_status tra_geom_fits(const tra_type *t, const tra_geom *g, tra_err *e) {
+    char buf[TRA_DIMTEXT];
+    if (tra_dense_bytes(t->dtype, &g->chunk) < (int64_t)1 << 32) return TRA_OK;
+    return tra_fail(e, TRA_INPUT, "arrays of %s elements are too large for one chunk (4 GiB); use smaller blocks",
+                    tra_shape_text(&g->chunk, buf));
 }
 
 void tra_geom_offset(const tra_geom *g, const tra_dims *key, int64_t off[TRA_MAXDIM]) {

@@ -1,5 +1,5 @@
 /* reader.c - reading the arrays of an open relation, in any thread. */
-#include "store_int.h"
+#include "stored_int.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -120,7 +120,8 @@ static tra_status load(tra_rel *r, tra_err *e) {
 const tra_relinfo *tra_rel_info(const tra_rel *rel) {
     tra_rel *r = (tra_rel *)rel; /* the sum over the chunk index is made when first asked for */
     tra_h5_enter();
-    if (!r->stored_known) r->info.stored_bytes = (int64_t)H5Dget_storage_size(r->dset);
+    if (!r->stored_known)
+        r->info.stored_bytes = r->stored ? r->stored->stored_bytes : (int64_t)H5Dget_storage_size(r->dset);
     r->stored_known = true;
     tra_h5_leave();
     return &r->info;
@@ -132,7 +133,9 @@ const char *tra_rel_identity(const tra_rel *rel, tra_arena *a) {
     tra_err e = {0};
     uint64_t sum = r->parts;
     tra_h5_enter();
-    if (r->checksums && (r->sums || load_sums(r, &e) == TRA_OK))
+    if (r->stored && r->stored->sums)
+        sum = XXH64(r->stored->sums, (size_t)(r->cat.n * r->stored->form.n) * sizeof *r->stored->sums, 0);
+    else if (r->checksums && (r->sums || load_sums(r, &e) == TRA_OK))
         sum = XXH64(r->sums, (size_t)r->cat.n * sizeof *r->sums, 0);
     bool known = fstat(r->vfd->fd, &st) == 0;
     tra_h5_leave();
@@ -159,9 +162,13 @@ static bool ragged(const tra_rel *r) {
 
 int64_t tra_rel_library(const tra_rel *r) { return r->library; }
 
-int64_t tra_rel_held(const tra_rel *r) { return tra_store_index_bytes(&r->cat) + r->library; }
+int64_t tra_rel_held(const tra_rel *r) {
+    return tra_store_index_bytes(&r->cat) + r->library + (r->stored ? r->stored->held : 0);
+}
 
-size_t tra_rel_unpacks(const tra_rel *r) { return r->how == TRA_BY_CHUNK && filtered(r) ? chunk_bytes(r) : 0; }
+size_t tra_rel_unpacks(const tra_rel *r) {
+    return !r->stored && r->how == TRA_BY_CHUNK && filtered(r) ? chunk_bytes(r) : 0;
+}
 
 size_t tra_rel_room(const tra_rel *r) {
     size_t array = (size_t)tra_type_bytes_largest(&r->type).bound, chunk = tra_rel_unpacks(r);
@@ -172,6 +179,7 @@ size_t tra_rel_room(const tra_rel *r) {
 static size_t piece_of(const tra_rel *r) { return chunk_bytes(r) < PIECE ? align64(chunk_bytes(r)) : PIECE; }
 
 size_t tra_rel_scratch(const tra_rel *r) {
+    if (r->stored) return tra_stored_read_scratch(r);
     if (r->how != TRA_BY_CHUNK || (!filtered(r) && !ragged(r))) return 0;
     size_t unshuffle = filtered(r) ? tra_shuffle_room((size_t)r->geom.floats, r->size) : 0;
     return align64(unshuffle > piece_of(r) ? unshuffle : piece_of(r));
@@ -381,6 +389,7 @@ static tra_status check_values(const tra_rel *r, int64_t ordinal, const tra_dims
 static tra_status read_array(tra_rel *r, int64_t ordinal, void *buf, void *scratch, bool direct, tra_err *e) {
     tra_dims ext;
     int64_t n;
+    if (r->stored) return tra_stored_read(r, ordinal, buf, scratch, e);
     TRA_TRY(load(r, e));
     tra_catalog_ext(&r->cat, ordinal, &ext);
     if (!tra_dims_product(&ext, &n) || n == 0) return TRA_OK;

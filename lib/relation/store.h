@@ -83,6 +83,7 @@ typedef struct tra_relinfo {
     int64_t file_bytes;
     bool checksums, lost;         /* lost: tra wrote it with checksums, which are gone */
     const char *digest, *history; /* NULL when absent */
+    const char *storage;          /* by levels (stored.h), or NULL: each tuple is an array */
 } tra_relinfo;
 const tra_relinfo *tra_rel_info(const tra_rel *r);
 

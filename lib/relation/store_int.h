@@ -23,6 +23,8 @@ typedef struct tra_geom {
 
 TRA_MUSTUSE tra_status tra_geom_of(const tra_type *t, tra_geom *g, tra_err *e); /* sizes that overflow are refused */
 TRA_MUSTUSE tra_status tra_geom_in(const tra_type *t, bool tuple, tra_geom *g, tra_err *e); /* in the layout told */
+/* Is an array small enough for a chunk of HDF5? */
+TRA_MUSTUSE tra_status tra_geom_fits(const tra_type *t, const tra_geom *g, tra_err *e);
 void tra_geom_offset(const tra_geom *g, const tra_dims *key, int64_t off[TRA_MAXDIM]); /* of the chunk, in elements */
 int64_t tra_geom_cell(const tra_geom *g, const tra_dims *key); /* row-major position of the chunk in grid */
 
@@ -116,6 +118,7 @@ struct tra_rel {
     int direct;            /* the file without the page cache, where chunks can be read so; -1: they cannot */
     char fill[8];          /* BY_CHUNK, foreign: value of chunks that are not there */
     bool stored_known;
+    struct tra_stored *stored; /* a group of components (stored_int.h), which dset is then; NULL: it is a dataset */
 };
 
 /* HDF5's type of the elements that are read. */
@@ -162,6 +165,7 @@ struct tra_writer {
     uint64_t *sums;
     uint64_t masks; /* codec zstd: sum of tra_mask_sum */
     int64_t stored;
+    struct tra_placing *placing; /* arrays are stored by levels (stored_int.h): dset is a group; NULL: they are not */
 };
 
 /* Refuses a target that could not be completed: no HDF5 file, damaged, or with something else at the place of the
@@ -170,6 +174,14 @@ TRA_MUSTUSE tra_status tra_writer_check_target(tra_writer *w, tra_err *e);
 /* Writes attributes and tables of a relation; copies what else the target of a new file holds. Under the HDF5 lock. */
 TRA_MUSTUSE tra_status tra_writer_describe_dataset(tra_writer *w, const char *digest, tra_err *e);
 TRA_MUSTUSE tra_status tra_new_file_copy_others(tra_new_file *f, tra_err *e);
+/* Parts of this for a group: layout, which keys cut which dimensions, and extents; digest and history; and the tables
+ * of keys and extents. */
+bool tra_writer_put_cuts(tra_writer *w);
+bool tra_writer_put_notes(tra_writer *w, const char *digest);
+bool tra_writer_put_lists(tra_writer *w, hid_t group);
+/* A table with its seal. */
+bool tra_h5_put_table(hid_t group, const char *name, hid_t filetype, hid_t memtype, int n, const hsize_t *dims,
+                      const void *v);
 /* Where the commit record of a target is. */
 const char *tra_record_path(tra_arena *a, const char *path);
 

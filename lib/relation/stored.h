@@ -82,7 +82,7 @@ typedef struct tra_statistics {
 /* Of a stored relation that tra wrote, of one tuple; TRA_NO: the file has none. Thread-safe. */
 TRA_MUSTUSE tra_status tra_rel_statistics(tra_rel *r, int64_t ordinal, tra_statistics *out, tra_err *e);
 /* Entries at each last coordinate of the tuple's array, as many as its last extent. TRA_NO: the file does not keep
- * them, because there are fewer entries than a quarter of these, or at all. */
+ * them, because the tuple has fewer entries than that, or at all. */
 TRA_MUSTUSE tra_status tra_rel_columns(tra_rel *r, int64_t ordinal, uint32_t *out, tra_err *e);
 
 #endif

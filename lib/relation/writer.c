@@ -1,5 +1,5 @@
 /* writer.c - writing a relation: allocation by capture, bytes by pwrite, several processes. The end is in commit.c. */
-#include "store_int.h"
+#include "stored_int.h"
 #include "zfilter.h"
 
 #include <errno.h>
@@ -40,6 +40,8 @@ tra_status tra_store_target(tra_arena *a, const char **path, tra_err *e) {
 /* Are chunks stored as they are? Then all of them have their places before anything is written. */
 static bool plain(const tra_writer *w) { return !w->codec.zstd && !w->gzip; }
 
+static bool chunked(const tra_writer *w) { return !w->placing; }
+
 static tra_writer *writer_new(const tra_type *type) {
     tra_arena *a = tra_arena_new();
     tra_writer *w = tra_new(a, tra_writer);
@@ -53,6 +55,7 @@ static tra_writer *writer_new(const tra_type *type) {
 
 static void writer_free(tra_writer *w) {
     if (w->creator && w->path) tra_lock_drop(w->path);
+    tra_stored_free_placing(w);
     free(w->addr);
     free(w->sums);
     if (w->fd >= 0 && !w->creator) close(w->fd);
@@ -60,7 +63,7 @@ static void writer_free(tra_writer *w) {
     tra_arena_free(w->arena);
 }
 
-static tra_status prepare(tra_writer *w, tra_err *e) {
+static tra_status prepare(tra_writer *w, const tra_levels *levels, tra_err *e) {
     const tra_catalog *c = w->type.cat;
     for (int a = 0; a < c->bound.n && c->n > 0; a++) {
         if (c->bound.v[a] == 0)
@@ -68,6 +71,8 @@ static tra_status prepare(tra_writer *w, tra_err *e) {
                             w->name, a);
     }
     TRA_TRY(tra_geom_of(&w->type, &w->geom, e));
+    if (levels) return tra_stored_prepare(w, levels, e);
+    TRA_TRY(tra_geom_fits(&w->type, &w->geom, e));
     w->chunk_bytes = w->geom.floats * (int64_t)w->size;
     w->sums = calloc((size_t)tra_max64(1, c->n), sizeof *w->sums);
     w->addr = plain(w) ? calloc((size_t)tra_max64(1, c->n), sizeof *w->addr) : NULL;
@@ -200,6 +205,7 @@ static tra_status allocate_all(tra_writer *w, tra_err *e) {
 static tra_status create(tra_writer *w, tra_err *e) {
     if (!w->whole) TRA_TRY(tra_writer_check_target(w, e));
     TRA_TRY(open_file(w, e));
+    if (!chunked(w)) return tra_stored_create_group(w, e);
     TRA_TRY(create_dataset(w, e));
     if (!plain(w)) return TRA_OK;
     w->direct = open(w->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
@@ -223,6 +229,9 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
     w->history = o->history ? tra_arena_strndup(w->arena, o->history, strlen(o->history)) : NULL;
     tra_status s = TRA_OK;
     if (!good_name(w->name)) s = tra_fail(e, TRA_INPUT, "\"%s\" cannot name a relation (in %s)", w->name, spec);
+    if (s == TRA_OK && o->levels && !plain(w))
+        s = tra_fail(e, TRA_USAGE, "cannot compress %s: arrays that are stored by levels are written as they are",
+                     spec);
     if (s == TRA_OK) s = tra_store_target(w->arena, &path, e);
     if (s == TRA_OK) s = tra_lock_take(path, &first, e);
     if (s != TRA_OK) {
@@ -240,7 +249,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
         tra_commit_end(path); /* what it is about will be replaced */
         tra_temp_reclaim(path, w->reuse ? w->tag : NULL);
     }
-    s = prepare(w, e);
+    s = prepare(w, o->levels, e);
     if (s == TRA_OK) {
         tra_h5_enter();
         s = create(w, e);
@@ -260,6 +269,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
 static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
 
 size_t tra_writer_scratch(const tra_writer *w) {
+    if (!chunked(w)) return (size_t)tra_stored_put_scratch(w);
     size_t n = align64((size_t)w->chunk_bytes);
     if (w->gzip) return 0;
     return w->codec.zstd ? 2 * n + tra_encode_room((size_t)w->chunk_bytes, w->size) : n;
@@ -356,6 +366,7 @@ static tra_status put_by_library(tra_writer *w, int64_t ordinal, const void *dat
 
 tra_status tra_writer_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {
     size_t n = (size_t)w->chunk_bytes;
+    if (!chunked(w)) return tra_stored_put(w, ordinal, data, scratch, e);
     if (w->gzip) return put_by_library(w, ordinal, data, e);
     if (w->codec.zstd) {
         tra_encoded enc;
@@ -406,6 +417,9 @@ tra_status tra_writer_store(tra_writer *w, int64_t ordinal, const void *chunk, t
 }
 
 uint64_t *tra_writer_sums(tra_writer *w) { return w->sums; }
+int64_t tra_writer_nsums(const tra_writer *w) {
+    return w->type.cat->n * (chunked(w) ? 1 : tra_form_facts(&w->placing->form));
+}
 int64_t tra_writer_stored(const tra_writer *w) { return w->stored; }
 int64_t tra_writer_address(const tra_writer *w, int64_t ordinal) { return w->addr[ordinal]; }
 int tra_writer_fd(const tra_writer *w) { return w->fd; }
@@ -413,15 +427,16 @@ bool tra_writer_reused(const tra_writer *w) { return w->reused; }
 
 /* ---- several processes ------------------------------------------------------------------------------------------ */
 
-/* The blob: head, the three texts with their NULs, then the addresses (codec none). */
+/* The blob: head, the three texts with their NULs, then the addresses (codec none), or what is stored by levels. */
 typedef struct blob_head {
-    int64_t tuples, zstd, level, path, temp, name; /* the last three: bytes of the texts */
+    int64_t tuples, zstd, level, stored, path, temp, name; /* the last three: bytes of the texts */
 } blob_head;
 
 void tra_writer_describe(const tra_writer *w, tra_str *blob) {
     blob_head h = {w->type.cat->n,
                    w->codec.zstd,
                    w->codec.level,
+                   !chunked(w),
                    (int64_t)strlen(w->path) + 1,
                    (int64_t)strlen(w->temp) + 1,
                    (int64_t)strlen(w->name) + 1};
@@ -430,6 +445,7 @@ void tra_writer_describe(const tra_writer *w, tra_str *blob) {
     tra_str_addn(blob, w->temp, (size_t)h.temp);
     tra_str_addn(blob, w->name, (size_t)h.name);
     if (w->addr) tra_str_addn(blob, (const char *)w->addr, (size_t)h.tuples * sizeof *w->addr);
+    if (h.stored) tra_stored_blob(w, blob);
 }
 
 tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, tra_writer **out, tra_err *e) {
@@ -440,6 +456,7 @@ tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, t
     if (n >= sizeof h) memcpy(&h, p, sizeof h);
     size_t texts = n >= sizeof h ? (size_t)(h.path + h.temp + h.name) : 0;
     size_t table = n >= sizeof h && !h.zstd ? (size_t)h.tuples * sizeof *w->addr : 0;
+    if (n >= sizeof h + texts && h.stored) table = n - sizeof h - texts;
     if (n < sizeof h || h.tuples != type->cat->n || n != sizeof h + texts + table) {
         writer_free(w);
         return tra_fail(e, TRA_INTERNAL, "the description of an output does not fit its type");
@@ -449,7 +466,8 @@ tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, t
     w->temp = tra_arena_strndup(w->arena, p + h.path, (size_t)h.temp - 1);
     w->name = tra_arena_strndup(w->arena, p + h.path + h.temp, (size_t)h.name - 1);
     w->codec = (tra_codec){.zstd = h.zstd, .level = (int)h.level};
-    tra_status s = prepare(w, e);
+    tra_status s = h.stored ? tra_geom_of(type, &w->geom, e) : prepare(w, NULL, e);
+    if (s == TRA_OK && h.stored) s = tra_stored_unblob(w, p + texts, table, e);
     if (s == TRA_OK && w->addr) memcpy(w->addr, p + texts, table);
     if (s == TRA_OK && (w->fd = open(w->temp, O_RDWR | O_NOFOLLOW | O_CLOEXEC)) < 0)
         s = tra_fail_errno(e, TRA_RESOURCE, "cannot open %s, which rank 0 made; do all ranks see this directory?",
@@ -470,10 +488,11 @@ tra_status tra_writer_sync(tra_writer *w, tra_err *e) {
 /* ---- the end ---------------------------------------------------------------------------------------------------- */
 
 static tra_status missing_tuple(tra_writer *w, tra_err *e) {
+    int64_t each = chunked(w) ? 1 : tra_form_facts(&w->placing->form);
     for (int64_t i = 0; i < w->type.cat->n; i++) {
         char buf[TRA_DIMTEXT];
         tra_dims key;
-        if (w->sums[i]) continue;
+        if (w->sums[i * each]) continue;
         tra_catalog_key(w->type.cat, i, &key);
         return tra_fail(e, TRA_INTERNAL, "tuple %s of %s:%s was never written", tra_key_text(&key, buf), w->path,
                         w->name);
@@ -483,13 +502,15 @@ static tra_status missing_tuple(tra_writer *w, tra_err *e) {
 
 /* All of the relation is in the new file. */
 static tra_status finish_dataset(tra_writer *w, const char *digest, tra_err *e) {
+    if (!chunked(w) && !w->placing->counts)
+        return tra_fail(e, TRA_INTERNAL, "%s:%s was never placed", w->path, w->name);
     TRA_TRY(missing_tuple(w, e));
     tra_h5_enter();
     tra_status s = tra_writer_describe_dataset(w, digest, e);
     if (s == TRA_OK) {
         hid_t dset = w->dset;
         w->dset = -1;
-        if (H5Dclose(dset) < 0) s = tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write %s", w->temp);
+        if (H5Oclose(dset) < 0) s = tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write %s", w->temp);
     }
     tra_h5_leave();
     return s;
@@ -521,7 +542,7 @@ static void let_go(tra_writer *w, void (*end)(tra_temp *)) {
     w->shared = NULL;
     tra_h5_enter();
     if (f->vfd) f->vfd->discard = true;
-    if (w->dset >= 0) H5Dclose(w->dset);
+    if (w->dset >= 0) H5Oclose(w->dset);
     if (--f->writers == 0) {
         if (f->file >= 0) H5Fclose(f->file);
         end(&f->made);

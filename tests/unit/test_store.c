@@ -259,8 +259,8 @@ TEST(store_several_relations_in_a_file) {
         tra_rel_close(r);
     }
     CHECK_FAILS(tra_rel_open(path, NULL, &q, &e), TRA_INPUT, e, "several relations: g/three, g/two, one");
-    CHECK_FAILS(tra_rel_open(spec[3], NULL, &q, &e), TRA_INPUT, e, "not a dataset");
-    CHECK_FAILS(write_all(spec[3], &t, "none", &e), TRA_INPUT, e, "g is not a dataset");
+    CHECK_FAILS(tra_rel_open(spec[3], NULL, &q, &e), TRA_INPUT, e, "neither a dataset nor");
+    CHECK_FAILS(write_all(spec[3], &t, "none", &e), TRA_INPUT, e, "g is not a relation");
     snprintf(spec[3], 300, "%s:one/more", path);
     CHECK_FAILS(write_all(spec[3], &t, "none", &e), TRA_INPUT, e, "one is not a group");
     snprintf(spec[3], 300, "%s:.tra/x", path);

@@ -1,0 +1,376 @@
+/* stored_file.c - the group of a relation that is stored by levels: its datasets, attributes and tables. */
+#include "stored_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- making ----------------------------------------------------------------------------------------------------- */
+
+tra_status tra_stored_prepare(tra_writer *w, const tra_levels *l, tra_err *e) {
+    const tra_catalog *c = w->type.cat;
+    if (l->n != c->bound.n)
+        return tra_fail(e, TRA_INPUT, "cannot store %s:%s: its arrays are of rank %d, the storage is for rank %d",
+                        w->path, w->name, c->bound.n, l->n);
+    w->placing = tra_new(w->arena, struct tra_placing);
+    tra_form_of(l, &c->bound, c->frontier.n, tra_form_alone(c), w->size, &w->placing->form);
+    w->sums = calloc((size_t)tra_max64(1, c->n), (size_t)tra_form_facts(&w->placing->form) * sizeof *w->sums);
+    return w->sums ? TRA_OK : tra_fail(e, TRA_RESOURCE, "out of memory for the tables of %s", w->path);
+}
+
+void tra_stored_free_placing(tra_writer *w) {
+    if (!w->placing) return;
+    free(w->placing->counts);
+    free(w->placing->begin);
+}
+
+tra_status tra_stored_create_group(tra_writer *w, tra_err *e) {
+    hid_t lcpl = H5Pcreate(H5P_LINK_CREATE);
+    if (H5Pset_create_intermediate_group(lcpl, 1) >= 0)
+        w->dset = H5Gcreate2(w->file, w->name, lcpl, H5P_DEFAULT, H5P_DEFAULT);
+    H5Pclose(lcpl);
+    return w->dset >= 0 ? TRA_OK
+                        : tra_h5_fail(e, TRA_INPUT, w->vfd, "cannot create the group %s in %s", w->name, w->temp);
+}
+
+/* ---- placing ---------------------------------------------------------------------------------------------------- */
+
+/* Where slices begin, from the counts. *all: elements of each component. */
+static tra_status sum_counts(tra_writer *w, tra_err *e) {
+    struct tra_placing *p = w->placing;
+    const tra_form *f = &p->form;
+    int levels = f->levels.n;
+    p->begin = calloc((size_t)(w->type.cat->n + 1) * (size_t)f->n, sizeof *p->begin);
+    if (!p->begin) return tra_fail(e, TRA_RESOURCE, "out of memory for the tables of %s", w->path);
+    for (int64_t t = 0; t < w->type.cat->n; t++) {
+        const int64_t *counts = p->counts + t * levels;
+        tra_dims ext;
+        tra_catalog_ext(w->type.cat, t, &ext);
+        if (!tra_form_counts_fit(f, counts))
+            return tra_fail(e, TRA_INTERNAL, "the counts of tuple %" PRId64 " of %s are not those of its levels", t,
+                            w->path);
+        for (int i = 0; i < f->n; i++) {
+            int64_t n = tra_form_length(f, i, counts, ext.v[ext.n - 1]), *at = &p->begin[t * f->n + i];
+            if (!tra_add(*at, n, &at[f->n]) || at[f->n] > TRA_SIZE_MOST / 64)
+                return tra_fail(e, TRA_RESOURCE, "%s:%s is too large", w->path, w->name);
+        }
+    }
+    return TRA_OK;
+}
+
+static hid_t index_type(size_t size) {
+    return size == 1   ? H5T_NATIVE_UINT8
+           : size == 2 ? H5T_NATIVE_UINT16
+           : size == 4 ? H5T_NATIVE_UINT32
+                       : H5T_NATIVE_INT64;
+}
+
+static hid_t component_type(const tra_writer *w, const tra_component *c) {
+    switch (c->kind) {
+    case TRA_POINTERS: return H5T_NATIVE_INT64;
+    case TRA_INDICES: return index_type(c->each);
+    case TRA_VALUES: return w->type.dtype == TRA_BOOL ? H5T_NATIVE_UINT8 : tra_h5_type(w->type.dtype);
+    case TRA_COLUMNS: return H5T_NATIVE_UINT32;
+    }
+    return -1;
+}
+
+/* A contiguous dataset whose room is allocated now, and is not filled; *at is where it is, 0 when it is empty. */
+static hid_t new_dataset(tra_writer *w, hid_t group, const char *name, hid_t type, int64_t n, int64_t *at) {
+    hsize_t dims[1] = {(hsize_t)n};
+    hid_t space = H5Screate_simple(1, dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE), dset = -1;
+    if (H5Pset_obj_track_times(dcpl, false) >= 0 && H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_EARLY) >= 0 &&
+        H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER) >= 0)
+        dset = H5Dcreate2(group, name, type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    H5Pclose(dcpl);
+    H5Sclose(space);
+    if (dset < 0) return -1;
+    haddr_t where = n > 0 ? H5Dget_offset(dset) : 0;
+    if (where == HADDR_UNDEF) {
+        H5Dclose(dset);
+        return -1;
+    }
+    *at = (int64_t)where;
+    w->stored += n * (int64_t)H5Tget_size(type);
+    return dset;
+}
+
+/* The keys, as the root level of the tensor that all blocks are together. */
+static bool put_keys(tra_writer *w) {
+    const tra_catalog *c = w->type.cat;
+    bool ok = true;
+    int64_t *v = tra_malloc((size_t)(c->n + 1) * sizeof *v), at;
+    for (int d = 0; d < c->frontier.n && ok; d++) {
+        char name[24];
+        snprintf(name, sizeof name, "indices_%d", d);
+        for (int64_t t = 0; t < c->n; t++) {
+            tra_dims key;
+            tra_catalog_key(c, t, &key);
+            v[t] = key.v[d];
+        }
+        hid_t dset = new_dataset(w, w->dset, name, index_type(tra_index_size(c->frontier.v[d])), c->n, &at);
+        ok = dset >= 0 && (c->n == 0 || H5Dwrite(dset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0);
+        if (dset >= 0 && H5Dclose(dset) < 0) ok = false;
+    }
+    free(v);
+    return ok;
+}
+
+/* The group of the tables, made when it is not there. */
+static hid_t tables_group(tra_writer *w) {
+    const char *path = tra_table_path(w->arena, w->name, NULL);
+    if (tra_h5_exists(w->file, path)) return H5Gopen2(w->file, path, H5P_DEFAULT);
+    hid_t lcpl = H5Pcreate(H5P_LINK_CREATE), group = -1;
+    if (H5Pset_create_intermediate_group(lcpl, 1) >= 0)
+        group = H5Gcreate2(w->file, path, lcpl, H5P_DEFAULT, H5P_DEFAULT);
+    H5Pclose(lcpl);
+    return group;
+}
+
+/* Pointers begin with a 0 that is no tuple's. */
+static tra_status put_first_pointer(tra_writer *w, int64_t at, tra_err *e) {
+    int64_t zero = 0;
+    return tra_pwrite(w->fd, &zero, sizeof zero, at, w->temp, e);
+}
+
+static tra_status create_datasets(tra_writer *w, tra_err *e) {
+    struct tra_placing *p = w->placing;
+    const tra_form *f = &p->form;
+    const int64_t *all = p->begin + w->type.cat->n * f->n;
+    hid_t tables = tables_group(w);
+    bool ok = tables >= 0 && (f->alone || put_keys(w));
+    tra_status s = TRA_OK;
+    for (int i = 0; i < f->n && ok && s == TRA_OK; i++) {
+        const tra_component *c = &f->c[i];
+        bool first = c->kind == TRA_POINTERS;
+        hid_t dset = new_dataset(w, c->kind == TRA_COLUMNS ? tables : w->dset, c->name, component_type(w, c),
+                                 all[i] + first, &p->addr[i]);
+        ok = dset >= 0 && H5Dclose(dset) >= 0;
+        if (ok && first) {
+            s = put_first_pointer(w, p->addr[i], e);
+            p->addr[i] += (int64_t)c->each;
+        }
+    }
+    if (tables >= 0) H5Gclose(tables);
+    return ok ? s : tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot create the datasets of %s in %s", w->name, w->temp);
+}
+
+tra_status tra_writer_place(tra_writer *w, const int64_t *counts, tra_err *e) {
+    struct tra_placing *p = w->placing;
+    size_t n = (size_t)w->type.cat->n * (size_t)p->form.levels.n;
+    p->counts = malloc((n + 1) * sizeof *counts);
+    if (!p->counts) return tra_fail(e, TRA_RESOURCE, "out of memory for the tables of %s", w->path);
+    memcpy(p->counts, counts, n * sizeof *counts);
+    TRA_TRY(sum_counts(w, e));
+    tra_h5_enter();
+    tra_status s = create_datasets(w, e);
+    int64_t end = (int64_t)w->vfd->eoa;
+    tra_h5_leave();
+    if (s != TRA_OK) return s;
+    if (end > 0 && fallocate(w->fd, 0, 0, (off_t)end) != 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
+        return tra_fail_errno(e, TRA_RESOURCE, "cannot reserve %" PRId64 " bytes for %s", end, w->path);
+    return TRA_OK;
+}
+
+/* ---- several processes ------------------------------------------------------------------------------------------ */
+
+/* The levels, the addresses, then the counts. */
+void tra_stored_blob(const tra_writer *w, tra_str *blob) {
+    const struct tra_placing *p = w->placing;
+    tra_str_addn(blob, (const char *)&p->form.levels, sizeof p->form.levels);
+    tra_str_addn(blob, (const char *)p->addr, sizeof p->addr);
+    tra_str_addn(blob, (const char *)p->counts, (size_t)(w->type.cat->n * p->form.levels.n) * sizeof *p->counts);
+}
+
+tra_status tra_stored_unblob(tra_writer *w, const char *blob, size_t n, tra_err *e) {
+    tra_levels l;
+    size_t head = sizeof l + sizeof w->placing->addr, counts = 0;
+    if (n >= head) {
+        memcpy(&l, blob, sizeof l);
+        counts = (size_t)w->type.cat->n * (size_t)l.n * sizeof(int64_t);
+    }
+    if (n < head || n != head + counts)
+        return tra_fail(e, TRA_INTERNAL, "the description of an output does not fit its type");
+    TRA_TRY(tra_stored_prepare(w, &l, e));
+    struct tra_placing *p = w->placing;
+    memcpy(p->addr, blob + sizeof l, sizeof p->addr);
+    p->counts = tra_malloc(counts + 1);
+    memcpy(p->counts, blob + head, counts);
+    return sum_counts(w, e);
+}
+
+/* ---- attributes ------------------------------------------------------------------------------------------------- */
+
+static const char *type_name(const tra_writer *w, const tra_component *c) {
+    if (c->kind == TRA_VALUES) {
+        switch (w->type.dtype) {
+        case TRA_F64: return "float64";
+        case TRA_F32: return "float32";
+        case TRA_I64: return "int64";
+        case TRA_I32: return "int32";
+        case TRA_BOOL: return "bint8";
+        }
+    }
+    if (c->kind == TRA_POINTERS) return "int64";
+    return c->each == 1 ? "uint8" : c->each == 2 ? "uint16" : c->each == 4 ? "uint32" : "int64";
+}
+
+/* What binsparse calls the levels of a tensor that is one block; NULL: nothing. */
+static const char *binsparse_name(const tra_levels *l) {
+    static const struct {
+        const char *ours, *theirs;
+    } names[] = {{"csr", "CSR"}, {"csc", "CSC"}, {"dcsr", "DCSR"}, {"dcsc", "DCSC"}, {"coo", "COO"}, {"cooc", "COOC"}};
+    const char *alias = tra_levels_alias(l);
+    if (l->n == 1 && l->kind[0] == TRA_LEVEL_SPARSE) return "CVEC";
+    for (size_t i = 0; i < sizeof names / sizeof *names && l->n == 2 && alias; i++)
+        if (strcmp(alias, names[i].ours) == 0) return names[i].theirs;
+    return NULL;
+}
+
+static void begin_level(tra_json *j, const char *kind, int rank) {
+    tra_json_begin(j, "level", '{');
+    tra_json_str(j, "level_desc", kind);
+    tra_json_int(j, "rank", rank);
+}
+
+static void put_levels(tra_json *j, const tra_writer *w) {
+    const tra_form *f = &w->placing->form;
+    int depth = 0, keys = f->depth;
+    if (keys > 0) begin_level(j, "sparse", keys), depth++;
+    for (int l = 0; l < f->levels.n; l++) {
+        if (f->group[l] < 0) continue;
+        begin_level(j, f->group[l] ? "sparse" : "dense", f->group[l] ? f->group[l] : 1);
+        depth++;
+    }
+    tra_json_begin(j, "level", '{');
+    tra_json_str(j, "level_desc", "element");
+    for (; depth >= 0; depth--) tra_json_end(j, '}');
+}
+
+static void put_custom(tra_json *j, const tra_writer *w) {
+    const tra_form *f = &w->placing->form;
+    int64_t order[TRA_MAXDIM];
+    bool moved = false;
+    for (int d = 0; d < f->depth + f->levels.n; d++) {
+        order[d] = d < f->depth ? d : f->depth + f->levels.order[d - f->depth];
+        moved = moved || order[d] != d;
+    }
+    tra_json_begin(j, "custom", '{');
+    if (moved) tra_json_ints(j, "transpose", f->depth + f->levels.n, order);
+    put_levels(j, w);
+    tra_json_end(j, '}');
+}
+
+static void put_types(tra_json *j, const tra_writer *w) {
+    const tra_form *f = &w->placing->form;
+    tra_json_begin(j, "data_types", '{');
+    for (int d = 0; d < f->depth; d++) {
+        char name[24];
+        tra_component key = {.kind = TRA_INDICES, .each = tra_index_size(w->type.cat->frontier.v[d])};
+        snprintf(name, sizeof name, "indices_%d", d);
+        tra_json_str(j, name, type_name(w, &key));
+    }
+    for (int i = 0; i < f->n; i++)
+        if (f->c[i].kind != TRA_COLUMNS) tra_json_str(j, f->c[i].name, type_name(w, &f->c[i]));
+    tra_json_end(j, '}');
+}
+
+/* The attribute by which readers of binsparse know what the group is. */
+static bool put_binsparse(tra_writer *w) {
+    const tra_form *f = &w->placing->form;
+    const tra_catalog *c = w->type.cat;
+    const char *name = f->alone ? binsparse_name(&f->levels) : NULL;
+    tra_dims shape = {0};
+    tra_json j = {0};
+    for (int d = 0; d < f->depth; d++) shape.v[shape.n++] = c->frontier.v[d];
+    for (int a = 0; a < c->bound.n; a++) shape.v[shape.n++] = c->bound.v[a];
+    tra_json_begin(&j, NULL, '{');
+    tra_json_begin(&j, "binsparse", '{');
+    tra_json_str(&j, "version", "0.1.0");
+    tra_json_str(&j, "format", name ? name : "custom");
+    tra_json_ints(&j, "shape", shape.n, shape.v);
+    tra_json_int(&j, "number_of_stored_values", w->placing->begin[c->n * f->n + f->values]);
+    put_types(&j, w);
+    if (!name) put_custom(&j, w);
+    tra_json_end(&j, '}');
+    tra_json_end(&j, '}');
+    bool ok = tra_h5_put_text(w->dset, "binsparse", tra_str_get(&j.out));
+    tra_json_free(&j);
+    return ok;
+}
+
+int tra_stored_header(hid_t group, int64_t v[TRA_STORED_HEADER]) {
+    static const char *const attrs[] = {"tra_format",  "tra_rank",  "tra_keys", "tra_cuts",
+                                        "tra_extents", "tra_shape", "tra_block"};
+    static const char *const texts[] = {"tra_layout", "tra_storage", "binsparse"};
+    tra_arena *a = tra_arena_new();
+    int n = 0;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *text = tra_h5_get_text(group, texts[i], a);
+        v[n++] = text ? (int64_t)XXH64(text, strlen(text), 0) : 0;
+    }
+    for (size_t i = 0; i < sizeof attrs / sizeof *attrs; i++) {
+        int64_t most = i == 4 ? 3 * TRA_MAXDIM : TRA_MAXDIM;
+        int64_t count = v[n] = tra_h5_get_ints(group, attrs[i], v + n + 1, most);
+        if (count < 0 && tra_h5_get_text(group, attrs[i], a)) v[n] = -2;
+        n += 1 + (int)tra_max64(0, count);
+    }
+    tra_arena_free(a);
+    return n;
+}
+
+static bool put_attributes(tra_writer *w, const char *digest) {
+    int64_t header[TRA_STORED_HEADER], format = 1, rank = w->type.cat->bound.n;
+    hsize_t dims = (hsize_t)w->geom.dims.n, chunk = (hsize_t)w->geom.chunk.n;
+    char text[TRA_LEVELTEXT];
+    return put_binsparse(w) && tra_h5_put_ints(w->dset, "tra_format", 0, NULL, &format) &&
+           tra_h5_put_ints(w->dset, "tra_rank", 0, NULL, &rank) &&
+           tra_h5_put_text(w->dset, "tra_storage", tra_levels_text(&w->placing->form.levels, text)) &&
+           tra_h5_put_ints(w->dset, "tra_shape", 1, &dims, w->geom.dims.v) &&
+           tra_h5_put_ints(w->dset, "tra_block", 1, &chunk, w->geom.chunk.v) && tra_writer_put_cuts(w) &&
+           tra_h5_put_seal(w->dset, header, tra_stored_header(w->dset, header)) && tra_writer_put_notes(w, digest);
+}
+
+/* ---- tables ----------------------------------------------------------------------------------------------------- */
+
+/* Where slices begin, and how long they are. */
+static bool put_components(tra_writer *w, hid_t group) {
+    const struct tra_placing *p = w->placing;
+    int64_t n = w->type.cat->n, each = p->form.n;
+    hsize_t dims[3] = {(hsize_t)n, (hsize_t)each, 2};
+    int64_t *v = tra_malloc((size_t)(n * each * 2 + 1) * sizeof *v);
+    for (int64_t i = 0; i < n * each; i++) {
+        v[2 * i] = p->begin[i];
+        v[2 * i + 1] = p->begin[i + each] - p->begin[i];
+    }
+    bool ok = tra_h5_put_table(group, "components", H5T_STD_I64LE, H5T_NATIVE_INT64, 3, dims, v);
+    free(v);
+    return ok;
+}
+
+/* Of the facts of each tuple those from one on, as a table. */
+static bool put_facts(tra_writer *w, hid_t group, const char *name, int from, int ndims, const hsize_t *dims) {
+    int64_t n = w->type.cat->n, count = 1, all = tra_form_facts(&w->placing->form);
+    for (int i = 1; i < ndims; i++) count *= (int64_t)dims[i];
+    uint64_t *v = tra_malloc((size_t)(n * count + 1) * sizeof *v);
+    for (int64_t t = 0; t < n; t++) memcpy(v + t * count, w->sums + t * all + from, (size_t)count * sizeof *v);
+    bool ok = tra_h5_put_table(group, name, H5T_STD_U64LE, H5T_NATIVE_UINT64, ndims, dims, v);
+    free(v);
+    return ok;
+}
+
+bool tra_stored_describe(tra_writer *w, const char *digest) {
+    const tra_form *f = &w->placing->form;
+    hsize_t n = (hsize_t)w->type.cat->n, sums[2] = {n, (hsize_t)f->n};
+    hsize_t spreads[3] = {n, (hsize_t)tra_form_spreads(f), TRA_SPREAD_WORDS};
+    int64_t header[TRA_STORED_HEADER];
+    if (!put_attributes(w, digest)) return false;
+    hid_t group = tables_group(w);
+    bool ok = group >= 0 && tra_h5_put_seal(group, header, tra_stored_header(w->dset, header)) &&
+              put_components(w, group) && put_facts(w, group, "xxh64", 0, 2, sums) &&
+              put_facts(w, group, "statistics", f->n, 3, spreads) && tra_writer_put_lists(w, group);
+    if (group >= 0 && H5Gclose(group) < 0) ok = false;
+    return ok;
+}

@@ -1,0 +1,145 @@
+/* stored_int.h - what the files of stored relations share: the datasets of a storage, and the slices that tuples have
+ * of them. See stored.h for the contract. */
+#ifndef TRA_STORED_INT_H
+#define TRA_STORED_INT_H
+
+#include "rows.h"
+#include "store_int.h"
+#include "stored.h"
+#define XXH_STATIC_LINKING_ONLY /* for the size of a state */
+#include <xxhash.h>
+
+/* ---- the datasets of a storage (stored.c) ----------------------------------------------------------------------- */
+
+typedef enum tra_component_kind { TRA_POINTERS, TRA_INDICES, TRA_VALUES, TRA_COLUMNS } tra_component_kind;
+
+/* A dataset of which each tuple has a slice, those of all tuples one after the other in the order of keys. The slice of
+ * pointers are the ends of the ranges that the positions above have; the dataset begins with a 0 before all of them. */
+typedef struct tra_component {
+    char name[24];
+    tra_component_kind kind;
+    int level;   /* of the levels: the one that it is about */
+    size_t each; /* bytes of an element */
+} tra_component;
+
+enum { TRA_MAXCOMPONENTS = 2 * TRA_MAXDIM + 2 };
+
+typedef struct tra_form {
+    tra_levels levels;
+    int64_t ext[TRA_MAXDIM]; /* of each level: what a dense one has of positions for each above */
+    int group[TRA_MAXDIM]; /* of each level: 0 dense; a sparse one with the singletons after it: how many levels; those
+                            * singletons -1 */
+    int pointers[TRA_MAXDIM], indices[TRA_MAXDIM]; /* of each level: its component, or -1 */
+    int values, columns;                           /* components; columns -1: none */
+    bool alone;                                    /* one tuple: its levels are the whole tensor's */
+    int depth;                                     /* of the first level in it: 0 alone, else the arity of the keys */
+    int n;
+    tra_component c[TRA_MAXCOMPONENTS];
+} tra_form;
+
+/* Of the relations of a type, stored by such levels. ext: extents by dimension, the bound of the type's arrays. */
+void tra_form_of(const tra_levels *l, const tra_dims *ext, int depth, bool alone, size_t value, tra_form *f);
+bool tra_form_alone(const tra_catalog *c);
+size_t tra_index_size(int64_t extent); /* bytes of an unsigned index below it */
+
+/* Elements of the slice of a component that a tuple with such counts has; last: the last extent of its array. */
+int64_t tra_form_length(const tra_form *f, int component, const int64_t *counts, int64_t last);
+/* Is the count of a level, given the one above, what it must be? */
+bool tra_form_counts_fit(const tra_form *f, const int64_t *counts);
+
+/* ---- sorting entries (stored_sort.c) ---------------------------------------------------------------------------- */
+
+typedef struct tra_item {
+    uint64_t hi, lo; /* the order */
+    uint32_t i;      /* whose */
+} tra_item;
+/* Sorts by hi, then lo, what is equal stays in its order; tmp has as much room. Returns where the result is, v or
+ * tmp. */
+tra_item *tra_sort_items(tra_item *v, tra_item *tmp, int64_t n);
+
+/* ---- statistics ------------------------------------------------------------------------------------------------- */
+
+/* As 64-bit words, in this order: rows, then each sparse level; each a tra_spread and flags. */
+enum { TRA_SPREAD_WORDS = 6 + TRA_LOGS };
+enum { TRA_FLAG_SORTED = 1, TRA_FLAG_UNIQUE = 2, TRA_FLAG_FINITE = 4 };
+static inline int tra_form_spreads(const tra_form *f) {
+    int n = 1;
+    for (int l = 0; l < f->levels.n; l++) n += f->group[l] > 0;
+    return n;
+}
+/* Words of facts that a writer has of each tuple: the checksums of its slices, and its statistics. */
+static inline int tra_form_facts(const tra_form *f) { return f->n + tra_form_spreads(f) * TRA_SPREAD_WORDS; }
+
+/* ---- writing (stored_put.c, stored_file.c) ---------------------------------------------------------------------- */
+
+/* What a writer of a relation stored by levels has besides. */
+struct tra_placing {
+    tra_form form;
+    int64_t *counts;                 /* [n][levels]; NULL: not placed yet */
+    int64_t *begin;                  /* [n + 1][components]: where slices begin, in elements */
+    int64_t addr[TRA_MAXCOMPONENTS]; /* of the dataset's first slice */
+};
+
+TRA_MUSTUSE tra_status tra_stored_prepare(tra_writer *w, const tra_levels *l, tra_err *e);
+TRA_MUSTUSE tra_status tra_stored_create_group(tra_writer *w, tra_err *e); /* under the lock */
+TRA_MUSTUSE tra_status tra_stored_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e);
+int64_t tra_stored_put_scratch(const tra_writer *w);
+/* Attributes and tables; under the lock. */
+bool tra_stored_describe(tra_writer *w, const char *digest);
+void tra_stored_blob(const tra_writer *w, tra_str *blob);
+TRA_MUSTUSE tra_status tra_stored_unblob(tra_writer *w, const char *blob, size_t n, tra_err *e);
+void tra_stored_free_placing(tra_writer *w);
+/* The numbers that the group's seal is of. */
+enum { TRA_STORED_HEADER = TRA_HEADER + 2 * (1 + TRA_MAXDIM) + 4 };
+int tra_stored_header(hid_t group, int64_t v[TRA_STORED_HEADER]);
+
+/* ---- reading (stored_open.c, stored_read.c) --------------------------------------------------------------------- */
+
+/* A dataset that slices are read of. */
+typedef struct tra_vector {
+    hid_t dset, memory; /* the type as which elements are read */
+    bool own_type;      /* memory is to be closed */
+    int64_t count;      /* elements */
+    int64_t base;       /* address of the first, where the file has them as memory does; -1: by HDF5 */
+    size_t each;        /* of the memory type */
+    bool sign;
+} tra_vector;
+
+struct tra_stored {
+    tra_form form;
+    tra_vector c[TRA_MAXCOMPONENTS];
+    int64_t *begin; /* [levels][n + 1]: positions of each level before a tuple */
+    int64_t most[TRA_MAXDIM];
+    bool loose;     /* another program's: entries in any order, duplicates are added */
+    int64_t outer;  /* loose: coordinates of the outer dimension that a tuple has */
+    bool iso;       /* there is one value, of all entries */
+    uint64_t *sums; /* [n][components]; NULL: none */
+    int64_t *of, *rows;
+    int64_t stored_bytes, held;
+    char text[TRA_LEVELTEXT];
+};
+
+/* Does the group hold a tensor? */
+bool tra_stored_is(hid_t group);
+/* Of a group that tra wrote, with its tables: how many tuples it has; then, with the catalog of these, the rest. Under
+ * the lock. */
+TRA_MUSTUSE tra_status tra_stored_tuples(tra_rel *r, int64_t *n, tra_err *e);
+TRA_MUSTUSE tra_status tra_stored_open(tra_rel *r, tra_err *e);
+/* Of a group that another program wrote: its catalog and type too. block may be NULL. */
+TRA_MUSTUSE tra_status tra_stored_foreign(tra_rel *r, const tra_dims *block, tra_err *e);
+/* A component of the group, of the dataset `name` in it; TRA_INPUT unless it has one dimension. Under the lock. */
+TRA_MUSTUSE tra_status tra_vector_open(tra_rel *r, hid_t group, const char *name, hid_t memory, tra_vector *out,
+                                       tra_err *e);
+/* What the relation is, when its sources and `begin` are known: type, entries, what it holds. */
+TRA_MUSTUSE tra_status tra_stored_complete(tra_rel *r, tra_err *e);
+void tra_stored_close(tra_rel *r);
+size_t tra_stored_read_scratch(const tra_rel *r);
+TRA_MUSTUSE tra_status tra_stored_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e);
+/* Elements of a source, from one on, as they are in memory. Thread-safe. */
+TRA_MUSTUSE tra_status tra_vector_read(const tra_rel *r, const tra_vector *s, int64_t from, int64_t n, void *out,
+                                       tra_err *e);
+/* The same of whole numbers, widened. */
+TRA_MUSTUSE tra_status tra_vector_ints(const tra_rel *r, const tra_vector *s, int64_t from, int64_t n, int64_t *out,
+                                       tra_err *e);
+
+#endif

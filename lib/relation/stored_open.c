@@ -1,0 +1,282 @@
+/* stored_open.c - opening a relation that tra stored by levels: its datasets, and where the slices of tuples begin. */
+#include "stored_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
+
+bool tra_stored_is(hid_t group) {
+    static const char *const tenx[] = {"data", "indices", "indptr", "shape", "barcodes"};
+    if (H5Aexists(group, "binsparse") > 0 || H5Aexists(group, "tra_storage") > 0) return true;
+    tra_arena *a = tra_arena_new();
+    const char *encoding = tra_h5_get_text(group, "encoding-type", a);
+    bool is = encoding && (strcmp(encoding, "csr_matrix") == 0 || strcmp(encoding, "csc_matrix") == 0);
+    tra_arena_free(a);
+    for (size_t i = 0; i < 5 && !is; i++) {
+        if (!tra_h5_exists(group, tenx[i])) return false;
+    }
+    return true;
+}
+
+/* ---- sources ---------------------------------------------------------------------------------------------------- */
+
+/* Chunks that HDF5 decodes for a piece and that reach into the next one are kept until then. */
+static hid_t open_cached(hid_t group, const char *name, int64_t *held) {
+    hid_t dset = H5Dopen2(group, name, H5P_DEFAULT);
+    if (dset < 0) return dset;
+    hid_t dcpl = H5Dget_create_plist(dset), type = H5Dget_type(dset);
+    hsize_t chunk[H5S_MAX_RANK] = {0};
+    bool chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk) == 1;
+    size_t size = H5Tget_size(type);
+    H5Tclose(type);
+    H5Pclose(dcpl);
+    if (!chunked || chunk[0] > (16 << 20) / size) return dset;
+    hid_t dapl = H5Pcreate(H5P_DATASET_ACCESS);
+    if (H5Pset_chunk_cache(dapl, 7, chunk[0] * size, 0.75) >= 0) {
+        H5Dclose(dset);
+        dset = H5Dopen2(group, name, dapl);
+        *held += (int64_t)(3 * chunk[0] * size);
+    }
+    H5Pclose(dapl);
+    return dset;
+}
+
+static bool is_whole(hid_t type) { return H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) <= 8; }
+
+/* What the file has is whole numbers of this size and sign, in some order of bytes. */
+static hid_t native_whole(hid_t type) {
+    bool sign = H5Tget_sign(type) == H5T_SGN_2;
+    switch (H5Tget_size(type)) {
+    case 1: return sign ? H5T_NATIVE_INT8 : H5T_NATIVE_UINT8;
+    case 2: return sign ? H5T_NATIVE_INT16 : H5T_NATIVE_UINT16;
+    case 4: return sign ? H5T_NATIVE_INT32 : H5T_NATIVE_UINT32;
+    case 8: return sign ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64;
+    }
+    return H5T_NATIVE_INT64;
+}
+
+static void find_bytes(tra_vector *s, hid_t type) {
+    hid_t dcpl = H5Dget_create_plist(s->dset);
+    haddr_t at = HADDR_UNDEF;
+    if (H5Pget_layout(dcpl) == H5D_CONTIGUOUS && H5Pget_external_count(dcpl) == 0 && H5Tequal(type, s->memory) > 0 &&
+        H5Dget_storage_size(s->dset) > 0)
+        at = H5Dget_offset(s->dset);
+    s->base = at == HADDR_UNDEF ? -1 : (int64_t)at;
+    H5Pclose(dcpl);
+}
+
+tra_status tra_vector_open(tra_rel *r, hid_t group, const char *name, hid_t memory, tra_vector *s, tra_err *e) {
+    if (!tra_h5_exists(group, name)) return BAD(r, e, "its dataset %s is missing", name);
+    s->dset = open_cached(group, name, &r->stored->held);
+    if (s->dset < 0)
+        return tra_h5_fail(e, TRA_INPUT, r->vfd, "%s:%s: its dataset %s is damaged", r->path, r->name, name);
+    hid_t space = H5Dget_space(s->dset), type = H5Dget_type(s->dset);
+    hsize_t n = 0;
+    tra_status st = TRA_OK;
+    if (H5Sget_simple_extent_ndims(space) != 1 || H5Sget_simple_extent_dims(space, &n, NULL) < 0 || n > INT64_MAX / 64)
+        st = BAD(r, e, "its dataset %s has not one dimension", name);
+    else if (memory < 0 && !is_whole(type))
+        st = BAD(r, e, "its dataset %s is not of whole numbers", name);
+    if (st == TRA_OK) {
+        s->count = (int64_t)n;
+        s->memory = memory < 0 ? native_whole(type) : memory;
+        s->each = H5Tget_size(s->memory);
+        s->sign = H5Tget_class(s->memory) == H5T_INTEGER && H5Tget_sign(s->memory) == H5T_SGN_2;
+        find_bytes(s, type);
+        r->stored->stored_bytes += (int64_t)H5Dget_storage_size(s->dset);
+    }
+    H5Tclose(type);
+    H5Sclose(space);
+    return st;
+}
+
+void tra_stored_close(tra_rel *r) {
+    if (!r->stored) return;
+    for (int i = 0; i < TRA_MAXCOMPONENTS; i++)
+        if (r->stored->c[i].dset > 0) H5Dclose(r->stored->c[i].dset);
+    free(r->stored->begin);
+    free(r->stored->sums);
+    free(r->stored->of);
+    free(r->stored->rows);
+}
+
+/* ---- tables ----------------------------------------------------------------------------------------------------- */
+
+/* A table of 64-bit words of these extents, with its seal; NULL: it is not there, of another form, or damaged. */
+static int64_t *read_words(tra_rel *r, const char *table, int ndims, const int64_t *dims) {
+    const char *path = tra_table_path(r->arena, r->name, table);
+    hsize_t have[H5S_MAX_RANK];
+    int64_t n = 1;
+    for (int i = 0; i < ndims; i++)
+        if (!tra_mul(n, dims[i], &n)) return NULL;
+    if (!tra_h5_exists(r->file, path)) return NULL;
+    hid_t dset = H5Dopen2(r->file, path, H5P_DEFAULT);
+    if (dset < 0) return NULL;
+    hid_t space = H5Dget_space(dset), type = H5Dget_type(dset);
+    bool ok = H5Sget_simple_extent_ndims(space) == ndims && H5Sget_simple_extent_dims(space, have, NULL) >= 0 &&
+              is_whole(type) && H5Tget_size(type) == 8;
+    for (int i = 0; ok && i < ndims; i++) ok = have[i] == (hsize_t)dims[i];
+    ok = ok && n <= INT64_MAX / 16 && (n == 0 || (int64_t)H5Dget_storage_size(dset) / 8 >= n);
+    int64_t *v = ok ? malloc((size_t)n * sizeof *v + 1) : NULL;
+    ok = v && (n == 0 || H5Dread(dset, native_whole(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0) &&
+         tra_h5_sealed(dset, v, n);
+    if (!ok) free(v), v = NULL;
+    H5Tclose(type);
+    H5Sclose(space);
+    H5Dclose(dset);
+    return v;
+}
+
+tra_status tra_stored_tuples(tra_rel *r, int64_t *n, tra_err *e) {
+    const char *path = tra_table_path(r->arena, r->name, "components");
+    hsize_t dims[H5S_MAX_RANK] = {0};
+    hid_t dset = tra_h5_exists(r->file, path) ? H5Dopen2(r->file, path, H5P_DEFAULT) : -1;
+    bool ok = dset >= 0;
+    if (ok) {
+        hid_t space = H5Dget_space(dset);
+        ok = H5Sget_simple_extent_ndims(space) == 3 && H5Sget_simple_extent_dims(space, dims, NULL) >= 0;
+        H5Sclose(space);
+        H5Dclose(dset);
+    }
+    *n = (int64_t)dims[0];
+    return ok && dims[0] <= TRA_MAX_LIST * (hsize_t)64 ? TRA_OK : BAD(r, e, "its table %s is missing or damaged", path);
+}
+
+/* The positions that a tuple has at each level, from the lengths of its slices. */
+static bool counts_of(const tra_form *f, const int64_t *slices, int64_t *counts) {
+    int64_t above = 1;
+    for (int l = 0; l < f->levels.n; l++) {
+        if (f->group[l] == 0 && !tra_mul(above, f->ext[l], &counts[l])) return false;
+        if (f->group[l] != 0) counts[l] = slices[2 * f->indices[l] + 1];
+        above = counts[l];
+    }
+    return tra_form_counts_fit(f, counts);
+}
+
+/* Positions of each level before each tuple; that slices follow each other, as the table must say. */
+static bool find_begins(tra_rel *r, const int64_t *table) {
+    struct tra_stored *x = r->stored;
+    const tra_form *f = &x->form;
+    int64_t n = r->cat.n, at[TRA_MAXCOMPONENTS] = {0}, counts[TRA_MAXDIM];
+    x->begin = calloc((size_t)((n + 1) * f->levels.n), sizeof *x->begin);
+    if (!x->begin) return false;
+    for (int64_t t = 0; t < n; t++) {
+        const int64_t *slices = table + t * f->n * 2;
+        tra_dims ext;
+        tra_catalog_ext(&r->cat, t, &ext);
+        if (!counts_of(f, slices, counts)) return false;
+        for (int i = 0; i < f->n; i++) {
+            int64_t length = tra_form_length(f, i, counts, ext.v[ext.n - 1]);
+            if (slices[2 * i] != at[i] || slices[2 * i + 1] != length || !tra_add(at[i], length, &at[i])) return false;
+        }
+        for (int l = 0; l < f->levels.n; l++) {
+            int64_t *begin = x->begin + l * (n + 1) + t;
+            if (!tra_add(begin[0], counts[l], &begin[1])) return false;
+            x->most[l] = tra_max64(x->most[l], counts[l]);
+        }
+    }
+    for (int i = 0; i < f->n; i++)
+        if (at[i] + (f->c[i].kind == TRA_POINTERS) != x->c[i].count) return false;
+    return true;
+}
+
+/* Entries and rows of each tuple, from the statistics. */
+static tra_status find_entries(tra_rel *r, tra_err *e) {
+    struct tra_stored *x = r->stored;
+    int64_t n = r->cat.n, dims[3] = {n, tra_form_spreads(&x->form), TRA_SPREAD_WORDS}, each = dims[1] * dims[2];
+    int64_t *words = read_words(r, "statistics", 3, dims);
+    if (!words) return BAD(r, e, "its table of statistics (.tra/%s/statistics) is missing or damaged", r->name);
+    x->of = tra_malloc((size_t)(n + 1) * sizeof *x->of);
+    x->rows = tra_malloc((size_t)(n + 1) * sizeof *x->rows);
+    bool ok = true;
+    for (int64_t t = 0; t < n && ok; t++) {
+        int64_t rows = words[t * each], entries = words[t * each + 1];
+        const int64_t *last = x->begin + (x->form.levels.n - 1) * (n + 1) + t;
+        ok = rows >= 0 && rows <= entries && entries <= last[1] - last[0];
+        x->rows[t] = rows;
+        x->of[t] = entries;
+    }
+    free(words);
+    return ok ? TRA_OK : BAD(r, e, "its table of statistics (.tra/%s/statistics) is damaged", r->name);
+}
+
+/* ---- putting it together ---------------------------------------------------------------------------------------- */
+
+tra_status tra_stored_complete(tra_rel *r, tra_err *e) {
+    struct tra_stored *x = r->stored;
+    const tra_form *f = &x->form;
+    if (!tra_rows_can(&r->cat.bound))
+        return BAD(r, e, "%s", "its blocks are too long: along the last dimension they must be shorter than 2^32");
+    r->type.cat = &r->cat;
+    r->type.sparse = !tra_levels_dense(&f->levels);
+    r->type.layout = r->type.sparse ? &tra_rows : NULL;
+    r->size = tra_dtype_size(r->type.dtype);
+    r->info.storage = tra_levels_text(&f->levels, x->text);
+    x->held += (r->cat.n + 1) * 8 * (f->levels.n + (x->of ? 2 : 0) + (x->sums ? f->n : 0));
+    if (x->of) r->type.entries = tra_entries_exactly(r->arena, &r->type, x->of, x->rows);
+    return TRA_OK;
+}
+
+/* The element type, by the attribute of binsparse: a bool is a byte in the file. */
+static tra_status find_dtype(tra_rel *r, const char *json, tra_err *e) {
+    static const struct {
+        const char *name;
+        tra_dtype type;
+    } names[] = {{"\"float64\"", TRA_F64},
+                 {"\"float32\"", TRA_F32},
+                 {"\"int64\"", TRA_I64},
+                 {"\"int32\"", TRA_I32},
+                 {"\"bint8\"", TRA_BOOL}};
+    size_t n = 0;
+    const char *text = json ? tra_json_find(json, "binsparse.data_types.values", &n) : NULL;
+    for (size_t i = 0; text && i < sizeof names / sizeof *names; i++) {
+        if (strlen(names[i].name) != n || strncmp(text, names[i].name, n) != 0) continue;
+        r->type.dtype = names[i].type;
+        return TRA_OK;
+    }
+    return BAD(r, e, "%s", "its attribute binsparse does not tell the type of its values");
+}
+
+static tra_status open_sources(tra_rel *r, tra_err *e) {
+    struct tra_stored *x = r->stored;
+    const tra_form *f = &x->form;
+    for (int i = 0; i < f->n; i++) {
+        const tra_component *c = &f->c[i];
+        hid_t memory = c->kind != TRA_VALUES       ? -1
+                       : r->type.dtype == TRA_BOOL ? H5T_NATIVE_UINT8
+                                                   : tra_h5_type(r->type.dtype);
+        const char *path = c->kind == TRA_COLUMNS
+                               ? tra_arena_printf(r->arena, "/%s", tra_table_path(r->arena, r->name, c->name))
+                               : c->name;
+        hid_t where = c->kind == TRA_COLUMNS ? r->file : r->dset;
+        TRA_TRY(tra_vector_open(r, where, c->kind == TRA_COLUMNS ? path + 1 : path, memory, &x->c[i], e));
+        if (x->c[i].each != c->each)
+            return BAD(r, e, "its dataset %s has elements of %zu bytes, not of %zu", c->name, x->c[i].each, c->each);
+    }
+    return TRA_OK;
+}
+
+tra_status tra_stored_open(tra_rel *r, tra_err *e) {
+    struct tra_stored *x = r->stored;
+    const char *text = tra_h5_get_text(r->dset, "tra_storage", r->arena);
+    tra_levels levels;
+    tra_err why = {0};
+    if (!text) return BAD(r, e, "%s", "its attribute tra_storage is missing");
+    if (tra_levels_parse(text, r->cat.bound.n, &levels, &why) != TRA_OK)
+        return BAD(r, e, "its storage cannot be read: %s", why.msg);
+    TRA_TRY(find_dtype(r, tra_h5_get_text(r->dset, "binsparse", r->arena), e));
+    tra_form_of(&levels, &r->cat.bound, r->cat.frontier.n, tra_form_alone(&r->cat), tra_dtype_size(r->type.dtype),
+                &x->form);
+    TRA_TRY(open_sources(r, e));
+    int64_t dims[3] = {r->cat.n, x->form.n, 2};
+    int64_t *table = read_words(r, "components", 3, dims);
+    bool ok = table && find_begins(r, table);
+    free(table);
+    if (!ok) return BAD(r, e, "the table of where its blocks begin (.tra/%s/components) is damaged", r->name);
+    TRA_TRY(find_entries(r, e));
+    if (r->checksums && !(x->sums = (uint64_t *)read_words(r, "xxh64", 2, dims)))
+        return BAD(r, e, "its table of checksums (.tra/%s/xxh64) is damaged", r->name);
+    return tra_stored_complete(r, e);
+}

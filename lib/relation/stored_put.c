@@ -1,0 +1,398 @@
+/* stored_put.c - arrays to levels: counting positions, and writing slices to their places.
+ *
+ * Entries come in the order of the levels, so that each dataset's slice comes in its order too: it is written piece by
+ * piece, and a tuple needs no room but for the pieces. Where the order of the levels is not that of the dimensions the
+ * entries are sorted first.
+ */
+#include "stored_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECE = 64 << 10 }; /* bytes of a slice that are written at a time */
+
+/* A slice on its way to its place. */
+typedef struct slice {
+    tra_writer *w;
+    int64_t at; /* in the file */
+    size_t each, n;
+    char *buf; /* of PIECE bytes */
+    XXH64_state_t sum;
+} slice;
+
+typedef struct coder {
+    const tra_form *form;
+    slice *out[TRA_MAXCOMPONENTS]; /* NULL: it is only counted */
+    int64_t before[TRA_MAXDIM];    /* positions of the level in the tuples before, which pointers count too */
+    int64_t count[TRA_MAXDIM], pos[TRA_MAXDIM], last[TRA_MAXDIM], ended[TRA_MAXDIM];
+    bool any;
+    int64_t values; /* that are written */
+    tra_spread level[TRA_MAXDIM];
+    int64_t parent[TRA_MAXDIM], children[TRA_MAXDIM], first[TRA_MAXDIM];
+    tra_spread rows;
+    bool finite;
+    tra_dtype dtype;
+    size_t size;
+    tra_status status;
+    tra_err *e;
+} coder;
+
+/* ---- slices ----------------------------------------------------------------------------------------------------- */
+
+static void flush(coder *x, slice *s) {
+    if (x->status == TRA_OK && s->n > 0) x->status = tra_writer_write_at(s->w, s->at, s->buf, (int64_t)s->n, x->e);
+    XXH64_update(&s->sum, s->buf, s->n);
+    s->at += (int64_t)s->n;
+    s->n = 0;
+}
+
+static void put(coder *x, int component, const void *element) {
+    slice *s = component < 0 ? NULL : x->out[component];
+    if (!s) return;
+    memcpy(s->buf + s->n, element, s->each);
+    s->n += s->each;
+    if (s->n == PIECE) flush(x, s);
+}
+
+static void put_int(coder *x, int component, int64_t v) {
+    uint8_t v1 = (uint8_t)v;
+    uint16_t v2 = (uint16_t)v;
+    uint32_t v4 = (uint32_t)v;
+    if (component < 0 || !x->out[component]) return;
+    switch (x->out[component]->each) {
+    case 1: put(x, component, &v1); return;
+    case 2: put(x, component, &v2); return;
+    case 4: put(x, component, &v4); return;
+    default: put(x, component, &v); return;
+    }
+}
+
+/* ---- statistics ------------------------------------------------------------------------------------------------- */
+
+static void spread_add(tra_spread *s, int64_t children, int64_t first, int64_t last) {
+    int64_t square;
+    int log = 63 - __builtin_clzll((unsigned long long)children);
+    s->parents++;
+    s->entries += children;
+    square = tra_mul_most(children, children);
+    s->squares = tra_add_most(s->squares, square);
+    s->most = tra_max64(s->most, children);
+    s->span = tra_max64(s->span, last - first + 1);
+    s->logs[log < TRA_LOGS ? log : TRA_LOGS - 1]++;
+}
+
+static void close_parent(coder *x, int l) {
+    if (x->children[l] > 0) spread_add(&x->level[l], x->children[l], x->first[l], x->last[l]);
+    x->children[l] = 0;
+}
+
+static bool is_zero(tra_dtype t, const void *v) {
+    switch (t) {
+    case TRA_F64: return *(const double *)v == 0;
+    case TRA_F32: return *(const float *)v == 0;
+    case TRA_I64: return *(const int64_t *)v == 0;
+    case TRA_I32: return *(const int32_t *)v == 0;
+    case TRA_BOOL: return *(const uint8_t *)v == 0;
+    }
+    return false;
+}
+
+static bool is_finite(tra_dtype t, const void *v) {
+    switch (t) {
+    case TRA_F64: return isfinite(*(const double *)v);
+    case TRA_F32: return isfinite(*(const float *)v);
+    case TRA_I64:
+    case TRA_I32:
+    case TRA_BOOL: return true;
+    }
+    return true;
+}
+
+/* ---- levels ----------------------------------------------------------------------------------------------------- */
+
+/* The ends of what the positions above have, up to one of these. */
+static void put_ends(coder *x, int l, int64_t parent) {
+    for (; x->ended[l] < parent; x->ended[l]++) put_int(x, x->form->pointers[l], x->before[l] + x->count[l]);
+}
+
+static void open_position(coder *x, int l, int64_t parent, const int64_t *c) {
+    put_ends(x, l, parent);
+    if (x->children[l] > 0 && x->parent[l] != parent) close_parent(x, l);
+    if (x->children[l]++ == 0) x->parent[l] = parent, x->first[l] = c[l];
+    for (int i = l; i < l + x->form->group[l]; i++) {
+        x->pos[i] = x->count[i]++;
+        put_int(x, x->form->indices[i], c[i]);
+    }
+}
+
+static void put_zeros(coder *x, int64_t before) {
+    static const char zero[8];
+    for (; x->values < before; x->values++) put(x, x->form->values, zero);
+}
+
+/* An entry: its coordinates by level, which ascend from one to the next. */
+static void feed(coder *x, const int64_t *c, const void *value) {
+    const tra_form *f = x->form;
+    int64_t parent = 0;
+    bool fresh = !x->any; /* some coordinate so far is not that of the entry before */
+    for (int l = 0; l < f->levels.n; l++) {
+        if (f->group[l] == 0) {
+            x->pos[l] = parent * f->ext[l] + c[l];
+            fresh = fresh || c[l] != x->last[l];
+        } else {
+            int end = l + f->group[l];
+            for (int i = l; i < end; i++) fresh = fresh || c[i] != x->last[i];
+            if (fresh) open_position(x, l, parent, c);
+            for (; l < end; l++) x->last[l] = c[l];
+            l--;
+        }
+        x->last[l] = c[l];
+        parent = x->pos[l];
+    }
+    put_zeros(x, parent);
+    put(x, f->values, value);
+    x->values++;
+    x->finite = x->finite && is_finite(x->dtype, value);
+    x->any = true;
+}
+
+static void feed_end(coder *x) {
+    const tra_form *f = x->form;
+    int64_t parents = 1;
+    for (int l = 0; l < f->levels.n; l++) {
+        if (f->group[l] == 0) x->count[l] = parents * f->ext[l];
+        if (f->group[l] > 0) {
+            put_ends(x, l, parents);
+            close_parent(x, l);
+        }
+        parents = x->count[l];
+    }
+    put_zeros(x, parents);
+    for (int i = 0; i < f->n; i++)
+        if (x->out[i]) flush(x, x->out[i]);
+}
+
+/* ---- the entries of an array ------------------------------------------------------------------------------------ */
+
+/* Those of a row: of a dense array all its elements, of which some may be 0. */
+typedef struct row {
+    int64_t number, n;
+    const uint32_t *column; /* NULL: 0, 1, ... */
+    const char *value;
+} row;
+
+typedef struct rows {
+    const tra_cell *cell;
+    tra_rows_view v;
+    int64_t box, width, next;
+    size_t size;
+} rows;
+
+static rows rows_of(const tra_cell *c) {
+    const tra_dims *ext = &c->array.ext;
+    rows r = {.cell = c, .box = tra_rows_box(ext), .width = ext->v[ext->n - 1]};
+    r.size = tra_dtype_size(c->array.dtype);
+    if (c->layout) r.v = tra_rows_of(c);
+    return r;
+}
+
+static bool next_row(rows *r, row *out) {
+    int64_t i = r->next++;
+    if (!r->cell->layout) {
+        if (i >= r->box) return false;
+        *out = (row){.number = i, .n = r->width};
+        out->value = (const char *)r->cell->array.data + (size_t)(i * r->width) * r->size;
+        return true;
+    }
+    if (i >= r->v.nrows) return false;
+    int64_t from = r->v.begin[i];
+    *out = (row){.number = r->v.row[i], .n = r->v.begin[i + 1] - from, .column = r->v.column + from};
+    out->value = r->v.value + (size_t)from * r->size;
+    return true;
+}
+
+/* Is it stored, and in which column? Zeros of dense arrays are no entries; nor are those of rows where the last level
+ * is dense, so that they are not told from what fills it. */
+static bool entry(const coder *x, const row *r, int64_t i, uint32_t *column) {
+    *column = r->column ? r->column[i] : (uint32_t)i;
+    bool all = r->column && x->form->group[x->form->levels.n - 1] != 0;
+    return all || !is_zero(x->dtype, r->value + (size_t)i * x->size);
+}
+
+static void count_row(coder *x, const row *r, uint32_t *columns) {
+    int64_t n = 0, first = 0;
+    uint32_t last = 0, j;
+    for (int64_t i = 0; i < r->n; i++) {
+        if (!entry(x, r, i, &j)) continue;
+        if (n++ == 0) first = j;
+        last = j;
+        if (columns) columns[j]++;
+    }
+    if (n > 0) spread_add(&x->rows, n, first, last);
+}
+
+static bool in_order(const tra_levels *l) {
+    for (int i = 0; i < l->n; i++)
+        if (l->order[i] != i) return false;
+    return true;
+}
+
+static void feed_rows(coder *x, const tra_cell *cell) {
+    rows all = rows_of(cell);
+    tra_dims lead = cell->array.ext, at;
+    int r = lead.n--;
+    uint32_t j;
+    for (row one; next_row(&all, &one);) {
+        int64_t c[TRA_MAXDIM];
+        tra_unlinear(&lead, one.number, &at);
+        memcpy(c, at.v, sizeof c);
+        for (int64_t i = 0; i < one.n; i++) {
+            if (!entry(x, &one, i, &j)) continue;
+            c[r - 1] = j;
+            feed(x, c, one.value + (size_t)i * x->size);
+        }
+    }
+}
+
+/* The same where the levels are in another order than the dimensions. */
+static tra_status feed_sorted(coder *x, const tra_cell *cell, tra_item *items, int64_t room, tra_err *e) {
+    const tra_form *f = x->form;
+    rows all = rows_of(cell);
+    tra_dims lead = cell->array.ext, outer = {.n = f->levels.n - 1}, at;
+    int64_t n = 0, count = 0, box;
+    int r = lead.n--;
+    uint32_t j;
+    for (int i = 0; i < outer.n; i++) outer.v[i] = f->ext[i];
+    if (!tra_dims_product(&outer, &box) || room > UINT32_MAX)
+        return tra_fail(e, TRA_RESOURCE, "a block is too large to be stored in this order; use smaller blocks");
+    const char *values = cell->layout ? all.v.value : cell->array.data;
+    for (row one; next_row(&all, &one);) {
+        int64_t place = (one.value - values) / (int64_t)x->size;
+        tra_unlinear(&lead, one.number, &at);
+        for (int64_t i = 0; i < one.n; i++) {
+            tra_dims c = {.n = outer.n};
+            if (!entry(x, &one, i, &j)) continue;
+            at.v[r - 1] = j;
+            for (int l = 0; l < outer.n; l++) c.v[l] = at.v[f->levels.order[l]];
+            items[count++] = (tra_item){.hi = (uint64_t)tra_linear(&outer, &c),
+                                        .lo = (uint64_t)at.v[f->levels.order[outer.n]],
+                                        .i = (uint32_t)(place + i)};
+        }
+    }
+    const tra_item *v = tra_sort_items(items, items + room, count);
+    for (n = 0; n < count; n++) {
+        tra_unlinear(&outer, (int64_t)v[n].hi, &at);
+        at.v[outer.n] = (int64_t)v[n].lo;
+        feed(x, at.v, values + (size_t)v[n].i * x->size);
+    }
+    return TRA_OK;
+}
+
+static int64_t entries_room(const tra_cell *cell) {
+    int64_t n;
+    if (cell->layout) return tra_rows_of(cell).n;
+    return tra_dims_product(&cell->array.ext, &n) ? n : INT64_MAX;
+}
+
+static tra_status feed_cell(coder *x, const tra_cell *cell, void *scratch, tra_err *e) {
+    tra_status s = TRA_OK;
+    if (in_order(&x->form->levels))
+        feed_rows(x, cell);
+    else
+        s = feed_sorted(x, cell, scratch, entries_room(cell), e);
+    feed_end(x);
+    return s;
+}
+
+/* ---- what is asked for ------------------------------------------------------------------------------------------ */
+
+static int64_t sorting(const tra_levels *l, int64_t entries) {
+    return in_order(l) ? 0 : tra_mul_most(tra_max64(1, entries), 2 * (int64_t)sizeof(tra_item));
+}
+
+int64_t tra_stored_scratch(const tra_levels *l, int64_t entries) {
+    int64_t pieces = (2 * l->n + 2) * (int64_t)(PIECE + sizeof(slice));
+    return tra_add_most(tra_add_most(sorting(l, entries), pieces), tra_mul_most(entries, sizeof(uint32_t)));
+}
+
+static coder coder_of(const tra_form *f, const tra_cell *cell, tra_err *e) {
+    tra_dtype t = cell->array.dtype;
+    return (coder){.form = f, .finite = true, .dtype = t, .size = tra_dtype_size(t), .e = e};
+}
+
+tra_status tra_stored_count(const tra_levels *l, const tra_dims *bound, const tra_cell *cell, int64_t *counts,
+                            void *scratch, tra_err *e) {
+    tra_form f;
+    tra_form_of(l, bound, 1, false, tra_dtype_size(cell->array.dtype), &f);
+    coder x = coder_of(&f, cell, e);
+    TRA_TRY(feed_cell(&x, cell, scratch, e));
+    memcpy(counts, x.count, (size_t)l->n * sizeof *counts);
+    return TRA_OK;
+}
+
+int64_t tra_stored_put_scratch(const tra_writer *w) {
+    const tra_levels *l = &w->placing->form.levels;
+    int64_t most = 0;
+    for (int64_t i = 0; i < w->type.cat->n; i++)
+        most = tra_max64(most, w->placing->counts ? w->placing->counts[(i + 1) * l->n - 1]
+                                                  : tra_catalog_floats1(w->type.cat, i));
+    if (!w->type.layout) most = tra_max64(most, tra_catalog_maxfloats(w->type.cat));
+    return tra_stored_scratch(l, most);
+}
+
+static void keep_spread(uint64_t *to, const tra_spread *s, bool finite) {
+    uint64_t flags = TRA_FLAG_SORTED | TRA_FLAG_UNIQUE | (finite ? TRA_FLAG_FINITE : 0);
+    uint64_t head[6] = {(uint64_t)s->parents, (uint64_t)s->entries, (uint64_t)s->squares,
+                        (uint64_t)s->most,    (uint64_t)s->span,    flags};
+    memcpy(to, head, sizeof head);
+    for (int i = 0; i < TRA_LOGS; i++) to[6 + i] = (uint64_t)s->logs[i];
+}
+
+/* The slices and the statistics that follow from them, as facts of the tuple. */
+static void keep_facts(tra_writer *w, int64_t ordinal, const coder *x, slice *const *slices) {
+    const tra_form *f = x->form;
+    uint64_t *facts = w->sums + ordinal * tra_form_facts(f);
+    for (int i = 0; i < f->n; i++) facts[i] = tra_chunk_sum_end(XXH64_digest(&slices[i]->sum));
+    facts += f->n;
+    keep_spread(facts, &x->rows, x->finite);
+    for (int l = 0; l < f->levels.n; l++) {
+        if (f->group[l] > 0) keep_spread(facts += TRA_SPREAD_WORDS, &x->level[l], x->finite);
+    }
+}
+
+/* Statistics of the rows, and how many entries each column has. */
+static void put_rows(coder *x, const tra_cell *cell, int64_t width, uint32_t *columns) {
+    rows all = rows_of(cell);
+    if (columns) memset(columns, 0, (size_t)width * sizeof *columns);
+    for (row one; next_row(&all, &one);) count_row(x, &one, columns);
+    for (int64_t j = 0; columns && j < width; j++) put_int(x, x->form->columns, columns[j]);
+}
+
+tra_status tra_stored_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {
+    const struct tra_placing *p = w->placing;
+    const tra_form *f = &p->form;
+    const int64_t *counts = p->counts + ordinal * f->levels.n, *begin = p->begin + ordinal * f->n;
+    tra_cell cell = tra_cell_new(&w->type, ordinal, (void *)(uintptr_t)data);
+    coder x = coder_of(f, &cell, e);
+    int64_t width = cell.array.ext.v[cell.array.ext.n - 1], sort = sorting(&f->levels, entries_room(&cell));
+    slice *v = (slice *)((char *)scratch + sort);
+    char *buf = (char *)(v + f->n);
+    for (int i = 0; i < f->n; i++) {
+        const tra_component *c = &f->c[i];
+        v[i] = (slice){.w = w, .each = c->each, .buf = buf + (size_t)i * PIECE};
+        v[i].at = p->addr[i] + begin[i] * (int64_t)c->each;
+        XXH64_reset(&v[i].sum, 0);
+        x.out[i] = &v[i];
+        if (c->kind == TRA_POINTERS) x.before[c->level] = begin[f->indices[c->level]];
+    }
+    bool columns = tra_form_length(f, f->columns, counts, width) > 0;
+    put_rows(&x, &cell, width, columns ? (uint32_t *)(buf + (size_t)f->n * PIECE) : NULL);
+    TRA_TRY(feed_cell(&x, &cell, scratch, e));
+    TRA_TRY(x.status);
+    if (memcmp(x.count, counts, (size_t)f->levels.n * sizeof *counts) != 0)
+        return tra_fail(e, TRA_INTERNAL, "tuple %" PRId64 " of %s has other entries than were counted", ordinal,
+                        w->path);
+    keep_facts(w, ordinal, &x, x.out);
+    return TRA_OK;
+}

@@ -1,0 +1,404 @@
+/* stored_read.c - arrays from levels: entries in the order of the file to rows.
+ *
+ * Each dataset's slice is read in its order, piece by piece, and checked as it comes: that ranges ascend and end where
+ * the next tuple's begin, that coordinates are in the array, and ascend. Where the order of the levels is not that of
+ * the dimensions, and in files of other programs, entries are sorted before they become rows, and duplicates added.
+ */
+#include "stored_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PIECE = 8192 }; /* elements of a slice that are read at a time */
+
+/* A slice that is being read. */
+typedef struct feed {
+    const tra_vector *from;
+    int64_t at, left; /* elements that are yet to be read of the file */
+    int64_t have, used;
+    char *raw;     /* PIECE elements as they are */
+    int64_t *ints; /* and widened; values: NULL */
+    XXH64_state_t sum;
+} feed;
+
+typedef struct reading {
+    tra_rel *r;
+    const struct tra_stored *x;
+    const tra_form *form;
+    int64_t ordinal;
+    tra_dims ext;
+    feed feed[TRA_MAXCOMPONENTS];
+    int component;                             /* that is read */
+    int64_t origin;                            /* loose: the first coordinate of the outer dimension */
+    int64_t stride[TRA_MAXDIM];                /* of each level in the number of the row; 0: the column's */
+    int64_t next[TRA_MAXDIM], end[TRA_MAXDIM]; /* positions of each level */
+    int64_t limit[TRA_MAXDIM];                 /* coordinates of each level, of this array */
+    int last;                                  /* the level of the last dimension */
+    tra_rows_maker rows;                       /* in order: where entries go */
+    int64_t room_rows, room;
+    tra_item *items; /* not in order: these, and */
+    char *values;    /* their values */
+    int64_t n;
+    const char *why; /* it is damaged */
+    tra_err cause;
+} reading;
+
+/* ---- sources ---------------------------------------------------------------------------------------------------- */
+
+static tra_status read_library(const tra_rel *r, const tra_vector *s, int64_t from, int64_t n, void *out, tra_err *e) {
+    hsize_t start[1] = {(hsize_t)from}, count[1] = {(hsize_t)n};
+    tra_h5_enter();
+    hid_t space = H5Dget_space(s->dset), memory = H5Screate_simple(1, count, NULL);
+    memset(out, 0, (size_t)n * s->each); /* what was never written may stay as it is */
+    bool ok = H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
+              H5Dread(s->dset, s->memory, memory, space, H5P_DEFAULT, out) >= 0;
+    tra_status st = ok ? TRA_OK : tra_h5_fail(e, TRA_INPUT, r->vfd, "%s:%s cannot be read", r->path, r->name);
+    H5Sclose(memory);
+    H5Sclose(space);
+    tra_h5_leave();
+    return st;
+}
+
+tra_status tra_vector_read(const tra_rel *r, const tra_vector *s, int64_t from, int64_t n, void *out, tra_err *e) {
+    if (n == 0) return TRA_OK;
+    if (s->base < 0) return read_library(r, s, from, n, out, e);
+    return tra_pread(r->vfd->fd, out, (size_t)n * s->each, s->base + from * (int64_t)s->each, r->path, e);
+}
+
+static void widen(const tra_vector *s, const char *raw, int64_t n, int64_t *out) {
+#define EACH(size, signed_type, unsigned_type)                                                                         \
+    case size:                                                                                                         \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            out[i] = s->sign ? (int64_t)((const signed_type *)(const void *)raw)[i]                                    \
+                             : (int64_t)((const unsigned_type *)(const void *)raw)[i];                                 \
+        return;
+    switch (s->each) {
+        EACH(1, int8_t, uint8_t)
+        EACH(2, int16_t, uint16_t)
+        EACH(4, int32_t, uint32_t)
+    default: memcpy(out, raw, (size_t)n * sizeof *out); /* what is beyond 2^63 is negative then, and in no range */
+    }
+#undef EACH
+}
+
+tra_status tra_vector_ints(const tra_rel *r, const tra_vector *s, int64_t from, int64_t n, int64_t *out, tra_err *e) {
+    char *raw = (char *)out + (size_t)n * (sizeof *out - s->each);
+    if (s->each == sizeof *out) return tra_vector_read(r, s, from, n, out, e);
+    TRA_TRY(tra_vector_read(r, s, from, n, raw, e));
+    char piece[1024 * 4];
+    for (int64_t i = 0; i < n; i += 1024) { /* none is written over before it was read */
+        int64_t m = tra_min64(1024, n - i);
+        memcpy(piece, raw + (size_t)i * s->each, (size_t)m * s->each);
+        widen(s, piece, m, out + i);
+    }
+    return TRA_OK;
+}
+
+/* ---- slices ----------------------------------------------------------------------------------------------------- */
+
+static tra_status more(reading *x, int component) {
+    feed *f = &x->feed[component];
+    int64_t n = tra_min64(PIECE, f->left);
+    x->component = component;
+    if (n == 0) {
+        x->why = "it has fewer elements than its ranges say";
+        return TRA_INPUT;
+    }
+    if (tra_vector_read(x->r, f->from, f->at, n, f->raw, &x->cause) != TRA_OK) {
+        x->why = x->cause.msg;
+        return TRA_INPUT;
+    }
+    if (x->x->sums) XXH64_update(&f->sum, f->raw, (size_t)n * f->from->each);
+    if (f->ints) widen(f->from, f->raw, n, f->ints);
+    f->at += n;
+    f->left -= n;
+    f->have = n;
+    f->used = 0;
+    return TRA_OK;
+}
+
+static inline tra_status next_int(reading *x, int component, int64_t *v) {
+    feed *f = &x->feed[component];
+    if (f->used == f->have) TRA_TRY(more(x, component));
+    *v = f->ints[f->used++];
+    return TRA_OK;
+}
+
+static inline tra_status next_value(reading *x, const void **v) {
+    feed *f = &x->feed[x->form->values];
+    if (x->x->iso) return *v = f->raw, TRA_OK;
+    if (f->used == f->have) TRA_TRY(more(x, x->form->values));
+    *v = f->raw + (size_t)f->used++ * f->from->each;
+    return TRA_OK;
+}
+
+static tra_status damaged(reading *x, int component, const char *why) {
+    x->component = component;
+    x->why = why;
+    return TRA_INPUT;
+}
+
+/* ---- entries ---------------------------------------------------------------------------------------------------- */
+
+static bool is_zero(tra_dtype t, const void *v) {
+    static const char zero[8];
+    if (t == TRA_F64) return *(const double *)v == 0;
+    if (t == TRA_F32) return *(const float *)v == 0;
+    return memcmp(v, zero, tra_dtype_size(t)) == 0;
+}
+
+static tra_status emit(reading *x, int64_t row, int64_t column, const void *value) {
+    size_t size = x->r->size;
+    if (x->n == x->room) return damaged(x, x->form->values, "it has more entries than its tables say");
+    if (x->items) {
+        x->items[x->n] = (tra_item){.hi = (uint64_t)row, .lo = (uint64_t)column, .i = (uint32_t)x->n};
+        memcpy(x->values + (size_t)x->n++ * size, value, size);
+        return TRA_OK;
+    }
+    tra_rows_view *v = &x->rows.v;
+    if (v->nrows == 0 || v->row[v->nrows - 1] != row) {
+        if (v->nrows == x->room_rows) return damaged(x, x->form->values, "it has more rows than its tables say");
+        tra_rows_open(&x->rows, row);
+    }
+    memcpy(tra_rows_next(&x->rows, (uint32_t)column), value, size);
+    x->n++;
+    return TRA_OK;
+}
+
+/* ---- levels ----------------------------------------------------------------------------------------------------- */
+
+static tra_status visit(reading *x, int l, int64_t row, int64_t column);
+
+static tra_status visit_value(reading *x, int64_t row, int64_t column, bool inside) {
+    const void *v;
+    TRA_TRY(next_value(x, &v));
+    bool filled = x->form->group[x->form->levels.n - 1] == 0 && is_zero(x->r->type.dtype, v);
+    if (filled) return TRA_OK;
+    return inside ? emit(x, row, column, v)
+                  : damaged(x, x->form->values, "it has a value beyond the extents of its array");
+}
+
+static tra_status visit_dense(reading *x, int l, int64_t row, int64_t column) {
+    const tra_form *f = x->form;
+    int64_t n = l == 0 ? x->end[0] : f->ext[l], before = x->n;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = l == x->last ? i : column;
+        TRA_TRY(visit(x, l + 1, row + i * x->stride[l], at));
+        if (i >= x->limit[l] && x->n != before)
+            return damaged(x, f->values, "it has entries beyond the extents of its array");
+        before = x->n;
+    }
+    return TRA_OK;
+}
+
+/* How far the range of the next position above goes. */
+static tra_status range(reading *x, int l, int64_t *end) {
+    int p = x->form->pointers[l];
+    *end = x->end[l];
+    if (p < 0) return TRA_OK;
+    if (l == 0 && x->x->loose) return TRA_OK;
+    TRA_TRY(next_int(x, p, end));
+    if (*end < x->next[l]) return damaged(x, p, "its ranges do not ascend");
+    if (*end > x->end[l]) return damaged(x, p, "a range of it ends beyond what the tuple has");
+    return TRA_OK;
+}
+
+static tra_status visit_sparse(reading *x, int l, int64_t row, int64_t column) {
+    const tra_form *f = x->form;
+    int64_t end, last[TRA_MAXDIM];
+    int g = f->group[l];
+    bool leaf = l + g == f->levels.n;
+    TRA_TRY(range(x, l, &end));
+    for (bool first = true; x->next[l] < end; first = false) {
+        int64_t r = row, c = column;
+        bool ascends = first;
+        x->next[l]++;
+        for (int i = l; i < l + g; i++) {
+            int64_t at;
+            TRA_TRY(next_int(x, f->indices[i], &at));
+            if (i == 0) at -= x->origin;
+            if (at < 0 || at >= x->limit[i]) return damaged(x, f->indices[i], "it has an index out of range");
+            if (!ascends && !x->x->loose && at < last[i]) return damaged(x, f->indices[i], "its indices do not ascend");
+            ascends = ascends || at > last[i];
+            last[i] = at;
+            r += at * x->stride[i];
+            if (i == x->last) c = at;
+        }
+        if (!ascends && !x->x->loose) return damaged(x, f->indices[l + g - 1], "it has an index twice");
+        TRA_TRY(leaf ? visit_value(x, r, c, true) : visit(x, l + g, r, c));
+    }
+    return TRA_OK;
+}
+
+static tra_status visit(reading *x, int l, int64_t row, int64_t column) {
+    if (l == x->form->levels.n) return visit_value(x, row, column, column < x->limit[x->last]);
+    return x->form->group[l] == 0 ? visit_dense(x, l, row, column) : visit_sparse(x, l, row, column);
+}
+
+/* ---- entries that were not in order ------------------------------------------------------------------------------ */
+
+static bool add_value(tra_dtype t, void *to, const void *v) {
+    switch (t) {
+    case TRA_F64: *(double *)to += *(const double *)v; return true;
+    case TRA_F32: *(float *)to += *(const float *)v; return true;
+    case TRA_I64: return !__builtin_add_overflow(*(int64_t *)to, *(const int64_t *)v, (int64_t *)to);
+    case TRA_I32: return !__builtin_add_overflow(*(int32_t *)to, *(const int32_t *)v, (int32_t *)to);
+    case TRA_BOOL: *(uint8_t *)to |= *(const uint8_t *)v; return true;
+    }
+    return false;
+}
+
+/* Sorts what was gathered, and makes rows of it: the cell is laid out here, for what there is. */
+static tra_status make_rows(reading *x, tra_cell *cell) {
+    const tra_item *v = tra_sort_items(x->items, x->items + x->room, x->n);
+    size_t size = x->r->size;
+    int64_t rows = 0, entries = 0;
+    for (int64_t i = 0; i < x->n; i++) {
+        bool same_row = i > 0 && v[i].hi == v[i - 1].hi, same = same_row && v[i].lo == v[i - 1].lo;
+        rows += !same_row;
+        entries += !same;
+        if (same && !x->x->loose) return damaged(x, x->form->values, "it has an entry twice");
+    }
+    if (!x->x->loose && (entries != x->x->of[x->ordinal] || rows != x->x->rows[x->ordinal]))
+        return damaged(x, x->form->values, "it has not as many entries as its tables say");
+    x->rows = tra_rows_make(cell, rows, entries);
+    void *to = NULL;
+    for (int64_t i = 0; i < x->n; i++) {
+        const char *value = x->values + (size_t)v[i].i * size;
+        bool same_row = i > 0 && v[i].hi == v[i - 1].hi;
+        if (same_row && v[i].lo == v[i - 1].lo) {
+            if (!add_value(x->r->type.dtype, to, value))
+                return damaged(x, x->form->values, "entries of the same place add up to more than its type holds");
+            continue;
+        }
+        if (!same_row) tra_rows_open(&x->rows, (int64_t)v[i].hi);
+        memcpy(to = tra_rows_next(&x->rows, (uint32_t)v[i].lo), value, size);
+    }
+    return TRA_OK;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------------------- */
+
+static bool in_order(const tra_levels *l) {
+    for (int i = 0; i < l->n; i++)
+        if (l->order[i] != i) return false;
+    return true;
+}
+
+static bool gathers(const struct tra_stored *x) { return x->loose || !in_order(&x->form.levels); }
+
+static int64_t most_entries(const struct tra_stored *x) { return x->most[x->form.levels.n - 1]; }
+
+static size_t align16(size_t n) { return (n + 15) & ~(size_t)15; }
+
+size_t tra_stored_read_scratch(const tra_rel *r) {
+    const struct tra_stored *x = r->stored;
+    size_t pieces = align16(sizeof(reading)) + (size_t)x->form.n * PIECE * 2 * sizeof(int64_t);
+    int64_t n = gathers(x) ? tra_max64(1, most_entries(x)) : 0;
+    int64_t sort = tra_mul_most(n, 2 * (int64_t)sizeof(tra_item) + (int64_t)r->size);
+    return (size_t)tra_min64(tra_add_most((int64_t)pieces, sort), TRA_SIZE_MOST);
+}
+
+/* The slices of the tuple. */
+static void begin_feeds(reading *x, char *scratch) {
+    const tra_form *f = x->form;
+    int64_t n = x->r->cat.n, t = x->ordinal;
+    for (int l = 0; l < f->levels.n; l++) {
+        const int64_t *begin = x->x->begin + l * (n + 1) + t;
+        x->next[l] = begin[0];
+        x->end[l] = f->group[l] == 0 ? begin[1] - begin[0] : begin[1];
+    }
+    for (int i = 0; i < f->n; i++) {
+        const tra_component *c = &f->c[i];
+        feed *d = &x->feed[i];
+        if (c->kind == TRA_COLUMNS) continue;
+        int l = c->kind == TRA_POINTERS ? c->level - 1 : c->level;
+        const int64_t *begin = l < 0 ? (const int64_t[]){t, t + 1} : x->x->begin + l * (n + 1) + t;
+        *d = (feed){.from = &x->x->c[i], .at = begin[0] + (c->kind == TRA_POINTERS), .left = begin[1] - begin[0]};
+        d->raw = scratch;
+        scratch += PIECE * sizeof(int64_t);
+        d->ints = c->kind == TRA_VALUES ? NULL : (int64_t *)(void *)scratch;
+        scratch += PIECE * sizeof(int64_t);
+        XXH64_reset(&d->sum, 0);
+    }
+}
+
+static void begin_levels(reading *x) {
+    const tra_form *f = x->form;
+    tra_dims lead = x->ext;
+    int64_t stride[TRA_MAXDIM];
+    lead.n--;
+    tra_strides(&lead, stride);
+    for (int l = 0; l < f->levels.n; l++) {
+        int d = f->levels.order[l];
+        x->limit[l] = x->ext.v[d];
+        x->stride[l] = d < lead.n ? stride[d] : 0;
+        if (d == lead.n) x->last = l;
+    }
+}
+
+/* All of the slices was read, and they have their checksums. */
+static tra_status check_sums(reading *x) {
+    const tra_form *f = x->form;
+    for (int i = 0; i < f->n; i++) {
+        feed *d = &x->feed[i];
+        if (f->c[i].kind == TRA_COLUMNS || (x->x->iso && i == f->values)) continue;
+        if (d->left > 0 || d->used < d->have) return damaged(x, i, "it has more elements than the ranges above it say");
+        if (x->x->sums && tra_chunk_sum_end(XXH64_digest(&d->sum)) != x->x->sums[x->ordinal * f->n + i])
+            return damaged(x, i, "its bytes do not have the checksum that was recorded");
+    }
+    return TRA_OK;
+}
+
+static tra_status check_values(const reading *x, const tra_cell *cell, tra_err *e) {
+    tra_rows_view v = tra_rows_of(cell);
+    const uint8_t *bytes = (const uint8_t *)v.value;
+    if (x->r->type.dtype != TRA_BOOL) return TRA_OK;
+    for (int64_t i = 0; i < v.n; i++)
+        if (bytes[i] > 1)
+            return tra_fail(e, TRA_INPUT, "%s:%s: a value of booleans is neither 0 nor 1 but %d", x->r->path,
+                            x->r->name, bytes[i]);
+    return TRA_OK;
+}
+
+static tra_status read_cell(reading *x, tra_cell *cell) {
+    int64_t t = x->ordinal, rows = x->x->rows ? x->x->rows[t] : 0;
+    if (!gathers(x->x)) {
+        x->room = x->x->of[t];
+        x->room_rows = rows;
+        x->rows = tra_rows_make(cell, rows, x->room);
+    }
+    TRA_TRY(visit(x, 0, 0, 0));
+    TRA_TRY(check_sums(x));
+    if (x->items) TRA_TRY(make_rows(x, cell));
+    if (!x->x->loose && (x->rows.v.n != x->x->of[t] || x->rows.v.nrows != rows))
+        return damaged(x, x->form->values, "it has fewer entries than its tables say");
+    tra_rows_made(&x->rows);
+    return TRA_OK;
+}
+
+tra_status tra_stored_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e) {
+    const struct tra_stored *s = r->stored;
+    reading *x = scratch;
+    tra_cell cell = tra_cell_new(&r->type, ordinal, buf);
+    char *room = (char *)scratch + align16(sizeof *x);
+    *x = (reading){.r = r, .x = s, .form = &s->form, .ordinal = ordinal, .ext = cell.array.ext};
+    begin_feeds(x, room);
+    begin_levels(x);
+    room += (size_t)s->form.n * PIECE * 2 * sizeof(int64_t);
+    if (gathers(s)) {
+        const int64_t *last = s->begin + (s->form.levels.n - 1) * (r->cat.n + 1) + ordinal;
+        x->room = last[1] - last[0];
+        x->items = (tra_item *)(void *)room;
+        x->values = (char *)(x->items + 2 * tra_max64(1, x->room));
+    }
+    tra_status st = read_cell(x, &cell);
+    if (st == TRA_OK) return check_values(x, &cell, e);
+    if (!x->why) return st;
+    char key[TRA_DIMTEXT];
+    tra_dims k;
+    tra_catalog_key(&r->cat, ordinal, &k);
+    return tra_fail(e, TRA_INPUT, "block %s of %s:%s is damaged: %s: %s", tra_key_text(&k, key), r->path, r->name,
+                    s->form.c[x->component].name, x->why);
+}
