@@ -130,7 +130,7 @@ static tra_status open_inputs(exec *x, tra_err *e) {
         s = tra_rel_open(op->what.path, &op->type.cat->bound, &x->rels[i], e);
         if (s != TRA_OK) break;
         const tra_type *t = tra_rel_type(x->rels[i]);
-        if (t->dtype != op->type.dtype || t->cat->n != op->type.cat->n ||
+        if (t->dtype != op->type.dtype || t->layout != op->type.layout || t->cat->n != op->type.cat->n ||
             !tra_dims_eq(&t->cat->frontier, &op->type.cat->frontier) ||
             !tra_dims_eq(&t->cat->bound, &op->type.cat->bound))
             s = tra_fail(e, TRA_INPUT, "%s is not what the plan was made for; compile it again", op->what.path);
@@ -141,9 +141,11 @@ static tra_status open_inputs(exec *x, tra_err *e) {
 static tra_part *input_part(exec *x, int i) {
     const tra_op *op = &x->plan->ops[i];
     tra_part *p = tra_part_empty(&op->type, &op->place, x->site.comm.rank, 1);
-    int64_t chunk_bytes = tra_store_chunk_bytes(&op->type);
-    for (int64_t t = 0; t < p->n; t++)
-        p->block[t] = tra_block_of_file(x->rels[i], p->ordinal[t], tra_part_bytes(p, t), chunk_bytes);
+    int64_t chunk_bytes = op->type.layout ? 0 : tra_store_chunk_bytes(&op->type);
+    for (int64_t t = 0; t < p->n; t++) {
+        int64_t bytes = tra_part_bytes(p, t);
+        p->block[t] = tra_block_of_file(x->rels[i], p->ordinal[t], bytes, op->type.layout ? bytes : chunk_bytes);
+    }
     return p;
 }
 
@@ -153,7 +155,9 @@ static tra_status open_outputs(exec *x, tra_err *e) {
         if (op->op != TRA_PLAN_OUTPUT) continue;
         tra_write_options w = {.codec = x->o->codec, .history = x->o->history};
         assert(tra_place_eq(&op->place, &x->plan->ops[op->in[0]].place));
-        TRA_TRY(tra_outfile_open(&x->site.comm, op, &w, x->o->scratch, x->journal, x->site.engine, &x->files[i], e));
+        const tra_layout *held = x->plan->ops[op->in[0]].type.layout;
+        TRA_TRY(tra_outfile_open(&x->site.comm, op, held, &w, x->o->scratch, x->journal, x->site.engine, x->site.pool,
+                                 &x->files[i], e));
     }
     return TRA_OK;
 }

@@ -77,6 +77,13 @@ static bool streams_out(const tra_plan *p, const edges *e, int i) {
     return !tra_op_is(op->op, TRA_EXCHANGES) && e->uses[i] == 1 && p->ops[e->first[i]].op == TRA_PLAN_OUTPUT;
 }
 
+/* Bytes that a worker needs to write results that are held so to that output. */
+static int64_t io_of(const tra_plan *p, const tra_op *output, const tra_type *held) {
+    if (output->what.levels) return tra_stored_room(held, output->what.levels);
+    int64_t spread = held->layout ? tra_store_chunk_bytes(held) + 63 : 0; /* a chunk that they are spread over */
+    return spread + (p->compress ? tra_codec_scratch(held) : 0);
+}
+
 /* What workers need to read chunks of inputs and write those of outputs, and whose results go straight to a file. */
 static void find_io(tra_plan *p, const edges *e) {
     for (int i = 0; i < p->nops; i++) {
@@ -88,8 +95,10 @@ static void find_io(tra_plan *p, const edges *e) {
             int f = e->file[op->in[side]];
             if (f >= 0) op->orders.io = tra_max64(op->orders.io, p->ops[f].what.scratch);
         }
-        if (op->orders.direct && p->compress) op->orders.io = tra_max64(op->orders.io, tra_codec_scratch(&op->type));
-        if (output && p->ops[op->in[0]].orders.direct) op->orders.io = 0;
+        const tra_op *held = output ? &p->ops[op->in[0]] : op;
+        if (op->orders.direct)
+            op->orders.io = tra_max64(op->orders.io, io_of(p, output ? op : &p->ops[e->first[i]], &held->type));
+        if (output && held->orders.direct) op->orders.io = 0;
     }
 }
 
@@ -145,10 +154,21 @@ static bool reads_file(const edges *e, const tra_op *op, int side, int file) {
     return !tra_op_is_read(op) && op->in[side] >= 0 && e->file[op->in[side]] == file;
 }
 
+/* Bytes of files that reading all tuples of a relation once takes, or writing them: whole chunks, or what is held of
+ * those that are stored by levels. */
+static tra_size file_bytes(const tra_type *t, bool levels, int64_t tuples) {
+    if (!levels) return tra_size_times(tra_size_exactly(tra_store_chunk_bytes(t)), tuples);
+    int64_t n = t->cat->n;
+    if (n > 0 && tuples % n == 0) return tra_size_times(tra_type_bytes_all(t), tuples / n);
+    return tra_size_about((double)tra_type_bytes_all(t).expected / (double)tra_max64(1, n) * (double)tuples,
+                          tra_mul_most(tra_type_bytes_largest(t).bound, tuples));
+}
+
 /* Where everything stays in memory each site reads its tuples of an input once, for the first operator that wants them.
  * Which that is of several is a guess. */
 static void predict_input(tra_plan *p, const edges *e, int i) {
-    tra_size bytes = tra_size_times(tra_size_exactly(tra_store_chunk_bytes(&p->ops[i].type)), tuples_of(p, &p->ops[i]));
+    const tra_type *t = &p->ops[i].type;
+    tra_size bytes = file_bytes(t, t->layout, tuples_of(p, &p->ops[i]));
     int readers = 0;
     if (!all_read(p, i)) bytes.exact = false;
     p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
@@ -174,7 +194,9 @@ static void predict_rereads(tra_plan *p, const edges *e, int i, int threads, int
         int64_t n = op->op == TRA_PLAN_REPART
                         ? tra_repart_reads(p, op, budget)
                         : tra_mul_most(tuples_of(p, src), tra_op_passes(p, op, side, threads, budget));
-        tra_size bytes = tra_size_upto(tra_mul_most(n, tra_store_chunk_bytes(&p->ops[f].type)));
+        tra_size bytes = file_bytes(&p->ops[f].type, p->ops[f].type.layout, n);
+        bytes =
+            p->ops[f].type.layout ? tra_size_about((double)bytes.expected, bytes.bound) : tra_size_upto(bytes.bound);
         if (side == 1 && op->in[0] == op->in[1]) bytes.expected = 0; /* most of it is there from the other side */
         add_read(p, i, bytes);
         p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
@@ -321,7 +343,7 @@ static void predict_spills(tra_plan *p, const living *wish, int threads, int64_t
 static int64_t predict(tra_plan *p, int threads) {
     int64_t base = tra_memory_base(p, threads), least = base + TRA_LEAST_BUDGET;
     int64_t budget = p->memory > 0 ? p->memory - base : INT64_MAX / 4;
-    int64_t spool = 0; /* encoded chunks of outputs wait in scratch, none longer than the chunk */
+    int64_t spool = 0; /* what waits in scratch: encoded chunks, none longer than the chunk, and what goes to levels */
     living *held = tra_calloc(2 * (size_t)p->nops + 1, sizeof *held); /* of each operator */
     living *wish = held + p->nops, now = {0};
     int64_t peak = least;
@@ -356,10 +378,12 @@ static int64_t predict(tra_plan *p, int threads) {
             p->kept = tra_max64(p->kept, now.made);
         }
         if (op->op == TRA_PLAN_OUTPUT) {
-            int64_t chunk = tra_store_chunk_bytes(&op->type);
-            op->predicted.cost.disk_write = tra_size_times(tra_size_exactly(chunk), op->type.cat->n);
-            p->cost.disk_write = tra_size_add(p->cost.disk_write, op->predicted.cost.disk_write);
-            if (p->compress) spool = tra_add_most(spool, tra_mul_most(tuples, chunk));
+            const tra_type *t = &p->ops[op->in[0]].type;
+            tra_size *write = &op->predicted.cost.disk_write;
+            *write = file_bytes(t, op->what.levels, op->type.cat->n);
+            p->cost.disk_write = tra_size_add(p->cost.disk_write, *write);
+            if (p->compress || op->what.levels)
+                spool = tra_add_most(spool, file_bytes(t, op->what.levels, tuples).bound);
         }
         int done[3] = {i, op->in[0], op->in[1] == op->in[0] ? -1 : op->in[1]}; /* what nobody uses after this */
         for (int k = 0; k < 3; k++)

@@ -1,6 +1,7 @@
 /* needs.c - what operators need of memory, and the block loops that follow from it. */
 #include "needs.h"
 
+#include "../relation/stored.h"
 #include "pool.h"
 #include "repart.h"
 
@@ -21,7 +22,7 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
         library = tra_max64(library, op->what.library); /* one read at a time */
         tuples += op->type.cat->n * (tra_op_is(op->op, TRA_FILE) ? 2 : 1);
         if (op->op == TRA_PLAN_REPART) tuples += tra_repart_pieces(p, op);
-        if (op->op == TRA_PLAN_OUTPUT) chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
+        if (op->op == TRA_PLAN_OUTPUT && !op->what.levels) chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
     }
     int64_t codec = p->compress && chunk > 0 ? threads * tra_codec_context(p->compress, chunk) : 0;
     return tra_memory_start(p) + (mib << 20) + 130 * tra_min64(tuples, INT64_MAX / 260) + codec + library + p->program;
@@ -34,12 +35,21 @@ int64_t tra_size_planned(tra_size s) {
     return s.exact ? s.bound : tra_min64(s.bound, tra_max64(LITTLE, tra_mul_most(s.expected, 2)));
 }
 
+int64_t tra_stored_room(const tra_type *held, const tra_levels *l) {
+    int64_t most = tra_catalog_maxfloats(held->cat);
+    if (held->layout && held->entries) most = tra_min64(most, held->entries->most);
+    if (held->layout)
+        most = tra_min64(most, tra_size_planned(tra_type_bytes_largest(held)) / (int64_t)tra_dtype_size(held->dtype));
+    return tra_stored_scratch(l, most);
+}
+
 int64_t tra_type_room(const tra_type *t) { return tra_block_footprint(tra_size_planned(tra_type_bytes_largest(t))); }
 
 /* Of a result of op: what goes to a file takes a chunk. */
 static int64_t result_bytes(const tra_op *op) {
     int64_t n = tra_type_room(&op->type);
-    return op->orders.direct ? tra_max64(n, tra_block_footprint(tra_store_chunk_bytes(&op->type))) : n;
+    return op->orders.direct && !op->type.layout ? tra_max64(n, tra_block_footprint(tra_store_chunk_bytes(&op->type)))
+                                                 : n;
 }
 
 /* The operator whose stored results reading op's result reads. */
@@ -358,7 +368,11 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     case TRA_PLAN_SHUF:
     case TRA_PLAN_BCAST: n = tra_exchange_memory(p, op).least; break;
     case TRA_PLAN_OUTPUT: /* what is computed on the way is written from where it is */
+        out = tra_max64(tra_type_room(&from->type),
+                        from->type.layout ? 0 : tra_block_footprint(tra_store_chunk_bytes(&op->type)));
         n = from->orders.direct ? 0 : tra_op_stored_room(p, from) + out + fixed + threads * derive_scratch(p, from);
+        if (op->what.levels) /* in the end each tuple is read from where it waits */
+            n = tra_max64(n, tra_type_room(&from->type) + footprint(tra_stored_room(&from->type, op->what.levels)));
         break;
     case TRA_PLAN_INPUT:
     case TRA_PLAN_FILTER:

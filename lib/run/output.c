@@ -1,8 +1,8 @@
 /* output.c - output files of several ranks. */
-#include "output.h"
+#include "output_int.h"
 
-#include "../relation/codec.h"
 #include "keep.h"
+#include "needs.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -12,40 +12,11 @@
 #define XXH_STATIC_LINKING_ONLY /* for the size of a state */
 #include <xxhash.h>
 
-typedef struct lane { /* what one thread of a rank has written */
-    tra_digest digest;
-    int64_t chunks;
-} lane;
-
-enum { MINE = 1, DONE = 2 }; /* of a tuple: this rank writes it; an earlier run has */
-
-struct tra_outfile {
-    tra_comm comm;
-    const tra_type *type;
-    tra_writer *w;
-    tra_log *log;
-    uint8_t *tuple;
-    int64_t reused; /* on all ranks */
-    tra_digester *digester;
-    bool zstd;
-    int64_t chunk_bytes;
-    int nlanes;
-    lane *lanes; /* of the workers */
-    /* zstd: addresses follow from the lengths of all chunks in key order, so that the file does not depend on timing.
-     * Until they are known encoded chunks wait: in the journal's data files (by rank), or in a nameless scratch
-     * file. */
-    int spool;
-    pthread_mutex_t lock;
-    int64_t spooled;
-    int64_t *spool_at;
-    int *spool_file;
-    tra_encoded *enc;
-};
-
 static void outfile_free(tra_outfile *o) {
     if (o->spool >= 0) close(o->spool);
     tra_digester_free(o->digester);
     pthread_mutex_destroy(&o->lock);
+    free(o->counts);
     free(o->spool_at);
     free(o->spool_file);
     free(o->enc);
@@ -55,24 +26,25 @@ static void outfile_free(tra_outfile *o) {
 }
 
 static tra_status open_spool(tra_outfile *o, const char *scratch, tra_err *e) {
-    int64_t n = o->type->cat->n;
+    int64_t n = o->type.cat->n;
     if (!o->log && (o->spool = tra_unnamed_file(scratch)) < 0)
         return tra_fail_errno(e, TRA_RESOURCE, "cannot make a scratch file in %s", scratch);
     o->spool_at = tra_calloc((size_t)n, sizeof *o->spool_at);
     o->spool_file = tra_calloc((size_t)n, sizeof *o->spool_file);
     o->enc = tra_calloc((size_t)n, sizeof *o->enc);
+    if (o->levels) o->counts = tra_calloc((size_t)(n * o->levels->n), sizeof *o->counts);
     return TRA_OK;
 }
 
 /* Which tuples this rank writes. */
 static void list_tuples(tra_outfile *o, const tra_placement *place) {
-    const tra_catalog *c = o->type->cat;
+    const tra_catalog *c = o->type.cat;
     int *holders = tra_malloc((size_t)place->sites * sizeof *holders);
     o->tuple = tra_calloc((size_t)c->n, sizeof *o->tuple);
     for (int64_t t = 0; t < c->n; t++) {
         tra_dims key;
         tra_catalog_key(c, t, &key);
-        if (tra_place_holders(place, c, t, &key, holders) > 0 && holders[0] == o->comm.rank) o->tuple[t] = MINE;
+        if (tra_place_holders(place, c, t, &key, holders) > 0 && holders[0] == o->comm.rank) o->tuple[t] = TRA_MINE;
     }
     free(holders);
 }
@@ -90,16 +62,20 @@ static void end_check(tra_unit *u) { free(u->ctx); }
 static tra_status run_check(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     tra_outfile *o = ((check *)u->ctx)->o;
     const tra_saved *s = ((check *)u->ctx)->s;
-    (void)task, (void)w, (void)e;
-    int fd = o->zstd ? tra_log_fd(o->log, s->file) : tra_writer_fd(o->w);
-    if (!o->zstd && (s->at != tra_writer_address(o->w, s->ordinal) || s->len != o->chunk_bytes)) return TRA_OK;
-    if (s->len > o->chunk_bytes || !tra_file_has(fd, s->at, s->len, s->sum)) return TRA_OK;
+    bool waits = o->zstd || o->levels;
+    (void)task;
+    int fd = waits ? tra_log_fd(o->log, s->file) : tra_writer_fd(o->w);
+    if (!waits && (s->at != tra_writer_address(o->w, s->ordinal) || s->len != o->chunk_bytes)) return TRA_OK;
+    if ((o->levels ? !tra_size_admits(tra_type_bytes(&o->held, s->ordinal), s->len) : s->len > o->chunk_bytes) ||
+        !tra_file_has(fd, s->at, s->len, s->sum))
+        return TRA_OK;
+    if (o->levels) TRA_TRY(tra_levels_recount(o, w, s, e));
     pthread_mutex_lock(&o->lock);
-    if (!(o->tuple[s->ordinal] & DONE)) {
-        o->tuple[s->ordinal] |= DONE;
+    if (!(o->tuple[s->ordinal] & TRA_DONE)) {
+        o->tuple[s->ordinal] |= TRA_DONE;
         o->reused++;
         tra_digest_add(&o->lanes[0].digest, &s->digest);
-        if (o->zstd) {
+        if (waits) {
             o->enc[s->ordinal] = (tra_encoded){.len = s->len, .mask = s->mask, .sum = s->sum};
             o->spool_at[s->ordinal] = s->at;
             o->spool_file[s->ordinal] = s->file;
@@ -115,12 +91,12 @@ static tra_status run_check(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 static tra_status take_over(tra_outfile *o, tra_engine *engine, tra_err *e) {
     int64_t n, damaged = 0;
     const tra_saved *v = tra_log_saved(o->log, &n);
-    int64_t *last = tra_calloc((size_t)o->type->cat->n, sizeof *last); /* record of each tuple, from 1 */
-    tra_status s = tra_engine_stage(engine, 0, 0, e);
+    int64_t *last = tra_calloc((size_t)o->type.cat->n, sizeof *last); /* record of each tuple, from 1 */
+    tra_status s = tra_engine_stage(engine, 0, (size_t)o->count_room, e);
     for (int64_t i = 0; i < n; i++) {
-        if (v[i].ordinal < o->type->cat->n && o->tuple[v[i].ordinal] & MINE) last[v[i].ordinal] = i + 1;
+        if (v[i].ordinal < o->type.cat->n && o->tuple[v[i].ordinal] & TRA_MINE) last[v[i].ordinal] = i + 1;
     }
-    for (int64_t t = 0; t < o->type->cat->n && s == TRA_OK; t++) {
+    for (int64_t t = 0; t < o->type.cat->n && s == TRA_OK; t++) {
         if (!last[t]) continue;
         tra_unit *u = tra_unit_new(0, 1);
         check *c = tra_malloc(sizeof *c);
@@ -143,7 +119,7 @@ static tra_status take_over(tra_outfile *o, tra_engine *engine, tra_err *e) {
 static tra_status go_on(tra_outfile *o, tra_engine *engine, tra_err *e) {
     int64_t reused = 0;
     tra_status s = TRA_OK;
-    if (o->log && (o->zstd || o->comm.rank != 0 || tra_writer_reused(o->w))) s = take_over(o, engine, e);
+    if (o->log && (o->zstd || o->levels || o->comm.rank != 0 || tra_writer_reused(o->w))) s = take_over(o, engine, e);
     reused = o->reused;
     s = tra_comm_agree(&o->comm, s, e);
     tra_comm_sum(&o->comm, &reused, 1);
@@ -156,7 +132,7 @@ int64_t tra_outfile_reused(const tra_outfile *o) { return o->reused; }
 /* ---- opening -------------------------------------------------------------------------------------------------- */
 
 /* Rank 0's file for the others. */
-static tra_status share_file(tra_outfile *o, tra_err *e) {
+tra_status tra_outfile_share(tra_outfile *o, tra_err *e) {
     tra_str blob = {0};
     tra_status s = TRA_OK;
     if (o->comm.rank == 0) tra_writer_describe(o->w, &blob);
@@ -165,33 +141,43 @@ static tra_status share_file(tra_outfile *o, tra_err *e) {
     char *bytes = o->comm.rank == 0 ? blob.s : tra_malloc((size_t)n + 1);
     tra_comm_bcast(&o->comm, bytes, n);
     if (o->comm.rank != 0) {
-        s = tra_writer_attach(bytes, (size_t)n, o->type, &o->w, e);
+        s = tra_writer_attach(bytes, (size_t)n, &o->type, &o->w, e);
         free(bytes);
     }
     tra_str_free(&blob);
     return s;
 }
 
-tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_write_options *wo, const char *scratch,
-                            tra_journal *journal, tra_engine *engine, tra_outfile **out, tra_err *e) {
+tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_layout *held, const tra_write_options *wo,
+                            const char *scratch, tra_journal *journal, tra_engine *engine, tra_pool *pool,
+                            tra_outfile **out, tra_err *e) {
     tra_outfile *o = tra_calloc(1, sizeof *o);
     tra_status s = TRA_OK;
     tra_write_options w = *wo;
     char tag[64];
-    *o = (tra_outfile){.comm = *comm, .type = &op->type, .zstd = wo->codec.zstd, .spool = -1};
+    const tra_levels *levels = op->what.levels;
+    *o = (tra_outfile){.comm = *comm, .type = op->type, .held = op->type, .levels = levels, .spool = -1};
+    o->held.layout = held;
+    o->type.layout = levels ? held : NULL;
+    o->zstd = wo->codec.zstd && !levels;
+    o->engine = engine;
+    o->pool = pool;
+    if (levels) o->count_room = tra_stored_room(&o->held, levels);
     pthread_mutex_init(&o->lock, NULL);
     o->nlanes = tra_engine_threads(engine);
     o->lanes = tra_calloc((size_t)o->nlanes, sizeof *o->lanes);
-    o->digester = tra_digester_new(o->type);
-    o->chunk_bytes = tra_store_chunk_bytes(o->type);
-    o->log = tra_log_open(journal, op->id, o->zstd);
+    o->digester = tra_digester_new(&o->held);
+    o->chunk_bytes = tra_store_chunk_bytes(&o->type);
+    o->log = tra_log_open(journal, op->id, o->zstd || levels);
     list_tuples(o, &op->place);
     w.tag = tra_journal_tag(journal, tag);
     w.reuse = tra_journal_resumed(journal);
-    if (comm->rank == 0) s = tra_writer_create(op->what.path, o->type, &w, &o->w, e);
+    w.levels = levels;
+    if (levels) w.codec = (tra_codec){.zstd = false};
+    if (comm->rank == 0) s = tra_writer_create(op->what.path, &o->type, &w, &o->w, e);
     s = tra_comm_agree(comm, s, e);
-    if (s == TRA_OK && comm->size > 1) s = share_file(o, e);
-    if (s == TRA_OK && o->zstd) s = open_spool(o, scratch, e);
+    if (s == TRA_OK && comm->size > 1 && !levels) s = tra_outfile_share(o, e);
+    if (s == TRA_OK && (o->zstd || levels)) s = open_spool(o, scratch, e);
     s = tra_comm_agree(comm, s, e);
     if (s == TRA_OK && w.reuse) s = go_on(o, engine, e);
     if (s != TRA_OK) {
@@ -205,9 +191,9 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_wr
 
 /* ---- writing -------------------------------------------------------------------------------------------------- */
 
-static int spool_fd(const tra_outfile *o, int file) { return o->log ? tra_log_fd(o->log, file) : o->spool; }
+int tra_spool_fd(const tra_outfile *o, int file) { return o->log ? tra_log_fd(o->log, file) : o->spool; }
 
-static int64_t reserve(tra_outfile *o, int64_t len) {
+int64_t tra_spool_reserve(tra_outfile *o, int64_t len) {
     if (o->log) return tra_log_reserve(o->log, len);
     pthread_mutex_lock(&o->lock);
     int64_t at = o->spooled;
@@ -237,10 +223,11 @@ static tra_status spool_piece(void *ctx, int64_t at, const void *bytes, int64_t 
     return tra_pwrite(x->fd, bytes, (size_t)len, x->at + at, "the scratch file", e);
 }
 
-static tra_status spool(tra_outfile *o, tra_worker *w, tra_saved *rec, void *data, tra_err *e) {
+static tra_status spool(tra_outfile *o, tra_saved *rec, void *data, void *scratch, tra_err *e) {
     int64_t t = rec->ordinal;
-    spooling x = {spool_fd(o, o->comm.rank), reserve(o, o->chunk_bytes)}; /* what it does not fill is a hole */
-    TRA_TRY(tra_writer_encode(o->w, t, data, w->io, spool_piece, &x, &o->enc[t], e));
+    spooling x = {tra_spool_fd(o, o->comm.rank),
+                  tra_spool_reserve(o, o->chunk_bytes)}; /* what it does not fill is a hole */
+    TRA_TRY(tra_writer_encode(o->w, t, data, scratch, spool_piece, &x, &o->enc[t], e));
     o->spool_file[t] = o->comm.rank;
     rec->at = o->spool_at[t] = x.at;
     rec->len = o->enc[t].len;
@@ -266,15 +253,36 @@ static tra_status write_behind(void *ctx, tra_err *e) {
     return s;
 }
 
+/* Is the array of a block to be made dense, in the worker's room for that? */
+static bool spreads(const tra_outfile *o) { return o->held.layout && !o->levels; }
+
+static int64_t spread_room(const tra_outfile *o) { return spreads(o) ? (o->chunk_bytes + 63) / 64 * 64 : 0; }
+
+/* Of an array that is not held densely: its chunk. */
+static tra_status put_spread(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_block *block, tra_err *e) {
+    tra_cell from = tra_cell_new(&o->held, rec->ordinal, block->ptr), to = tra_cell_new(&o->type, rec->ordinal, w->io);
+    tra_dims zero = {.n = to.array.ext.n};
+    tra_cell_copy(&to, &zero, &from, &zero, &to.array.ext);
+    if (o->zstd) return spool(o, rec, w->io, (char *)w->io + spread_room(o), e);
+    tra_writer_pad(o->w, rec->ordinal, w->io);
+    return store(o, rec, w->io, e);
+}
+
 /* Writes the array of a tuple, and takes over its block. */
 static tra_status put(const tra_outlet *sink, tra_worker *w, int64_t ordinal, tra_block *block, tra_err *e) {
     tra_outfile *o = sink->file;
-    lane *l = &o->lanes[w->id];
+    tra_lane *l = &o->lanes[w->id];
     tra_saved rec = {.ordinal = ordinal};
-    assert(block->bytes >= o->chunk_bytes);
     tra_digester_add(o->digester, &rec.digest, ordinal, block->ptr);
-    l->chunks++;
+    l->arrays++;
+    l->bytes += block->bytes;
     tra_digest_add(&l->digest, &rec.digest);
+    if (o->levels || spreads(o)) {
+        tra_status s = o->levels ? tra_levels_put(o, w, &rec, block, e) : put_spread(o, w, &rec, block, e);
+        tra_block_free(sink->pool, block);
+        return s;
+    }
+    assert(block->bytes >= o->chunk_bytes);
     if (!o->zstd) {
         pending *x = tra_malloc(sizeof *x);
         *x = (pending){o, sink->pool, block, rec};
@@ -282,7 +290,7 @@ static tra_status put(const tra_outlet *sink, tra_worker *w, int64_t ordinal, tr
         tra_engine_behind(sink->engine, write_behind, x);
         return TRA_OK;
     }
-    tra_status s = spool(o, w, &rec, block->ptr, e);
+    tra_status s = spool(o, &rec, block->ptr, w->io, e);
     tra_block_free(sink->pool, block);
     return s;
 }
@@ -295,7 +303,8 @@ static tra_status move(tra_outfile *o, int64_t t, int64_t to, tra_err *e) {
     XXH64_reset(&sum, 0);
     for (int64_t at = 0, n; at < enc->len; at += n) {
         n = tra_min64((int64_t)sizeof buf, enc->len - at);
-        TRA_TRY(tra_pread(spool_fd(o, o->spool_file[t]), buf, (size_t)n, o->spool_at[t] + at, "the scratch file", e));
+        TRA_TRY(
+            tra_pread(tra_spool_fd(o, o->spool_file[t]), buf, (size_t)n, o->spool_at[t] + at, "the scratch file", e));
         XXH64_update(&sum, buf, (size_t)n);
         TRA_TRY(tra_writer_write_at(o->w, to + at, buf, n, e));
     }
@@ -308,7 +317,7 @@ static tra_status move(tra_outfile *o, int64_t t, int64_t to, tra_err *e) {
 
 /* Lengths to rank 0, addresses from it, then every rank moves its encoded chunks to their places. */
 static tra_status place_encoded(tra_outfile *o, tra_err *e) {
-    int64_t n = o->type->cat->n;
+    int64_t n = o->type.cat->n;
     tra_status s = TRA_OK;
     int64_t *v = tra_calloc((size_t)(4 * n), sizeof *v); /* length, mask, sum, address of each */
     for (int64_t t = 0; t < n; t++) {
@@ -338,7 +347,7 @@ static void gather(tra_outfile *o) {
     for (int i = 1; i < o->nlanes; i++) tra_digest_add(d, &o->lanes[i].digest);
     if (o->comm.size == 1) return;
     /* the checksum of a chunk stands at the rank that wrote it, zero elsewhere */
-    if (!o->zstd) tra_comm_sum(&o->comm, (int64_t *)tra_writer_sums(o->w), o->type->cat->n);
+    if (!o->zstd) tra_comm_sum(&o->comm, (int64_t *)tra_writer_sums(o->w), tra_writer_nsums(o->w));
     int64_t mine[2] = {(int64_t)d->lo, (int64_t)d->hi};
     int64_t *all = tra_calloc(2 * (size_t)o->comm.size, sizeof *all);
     tra_comm_gather(&o->comm, mine, all, 2);
@@ -351,6 +360,7 @@ static void gather(tra_outfile *o) {
 tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e) {
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK && o->zstd) s = place_encoded(o, e);
+    if (s == TRA_OK && o->levels) s = tra_levels_place(o, e);
     if (s == TRA_OK && o->comm.rank != 0) s = tra_writer_sync(o->w, e);
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK) gather(o);
@@ -367,10 +377,11 @@ tra_status tra_outfiles_commit(tra_outfile *const *files, int n, tra_status s, b
     for (int i = 0; i < n; i++) {
         w[i] = files[i]->w;
         digests[i] = text[i];
+        if (!w[i]) continue; /* of levels that were not placed, but on rank 0 */
         if (s != TRA_OK || comm.rank != 0)
             (keep ? tra_writer_leave : tra_writer_abort)(w[i]);
         else
-            tra_digest_text(&files[i]->lanes[0].digest, files[i]->type, text[i]);
+            tra_digest_text(&files[i]->lanes[0].digest, &files[i]->type, text[i]);
     }
     if (s == TRA_OK && comm.rank == 0) s = tra_writers_commit(w, digests, n, note, e);
     s = tra_comm_agree(&comm, s, e);
@@ -382,23 +393,26 @@ tra_status tra_outfiles_commit(tra_outfile *const *files, int n, tra_status s, b
 }
 
 int64_t tra_outfile_written(const tra_outfile *o) {
-    int64_t chunks = 0;
-    for (int i = 0; i < o->nlanes; i++) chunks += o->lanes[i].chunks;
-    return chunks * o->chunk_bytes;
+    int64_t arrays = 0, bytes = 0;
+    for (int i = 0; i < o->nlanes; i++) arrays += o->lanes[i].arrays, bytes += o->lanes[i].bytes;
+    return o->levels ? bytes : arrays * o->chunk_bytes;
 }
 
 bool tra_outlet_has(const tra_outlet *s, int64_t ordinal) {
-    if (s->file) return s->file->tuple[ordinal] != MINE;
+    if (s->file) return s->file->tuple[ordinal] != TRA_MINE;
     int64_t i = tra_part_find(s->part, ordinal, s->summand);
     return i >= 0 && s->part->block[i];
 }
 
 int64_t tra_outlet_bytes(const tra_outlet *s, int64_t bytes) {
-    return s->file ? tra_max64(bytes, s->file->chunk_bytes) : bytes;
+    bool chunk = s->file && !s->file->levels && !spreads(s->file);
+    return chunk ? tra_max64(bytes, s->file->chunk_bytes) : bytes;
 }
 
 size_t tra_outlet_io(const tra_outlet *s) {
-    return s->file && s->file->zstd ? (size_t)tra_codec_scratch(s->file->type) : 0;
+    const tra_outfile *o = s->file;
+    if (!o) return 0;
+    return (size_t)(o->count_room + spread_room(o) + (o->zstd ? tra_codec_scratch(&o->type) : 0));
 }
 
 tra_status tra_outlet_emit(tra_outlet *s, tra_worker *w, int64_t ordinal, int summand, tra_block *block, tra_err *e) {

@@ -13,16 +13,18 @@
  * are whole. */
 typedef struct tra_outfile tra_outfile;
 
-/* op: the OUTPUT, whose placement says who writes what. journal may be NULL; scratch: for encoded chunks that wait,
- * then. */
-TRA_MUSTUSE tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_write_options *o,
-                                        const char *scratch, tra_journal *journal, tra_engine *engine,
-                                        tra_outfile **out, tra_err *e);
+/* op: the OUTPUT, whose placement says who writes what; held: the layout in which its arrays come, whatever they are
+ * stored as. journal may be NULL; scratch: for what waits, then: encoded chunks, and arrays that are stored by levels,
+ * until all are counted. */
+TRA_MUSTUSE tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_layout *held,
+                                        const tra_write_options *o, const char *scratch, tra_journal *journal,
+                                        tra_engine *engine, tra_pool *pool, tra_outfile **out, tra_err *e);
 /* Of how many arrays, on all ranks, an earlier run's were taken over. */
 int64_t tra_outfile_reused(const tra_outfile *o);
 /* s: this rank's status so far. */
 TRA_MUSTUSE tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e);
-int64_t tra_outfile_written(const tra_outfile *o); /* bytes of whole chunks that this rank wrote */
+/* Bytes of whole chunks that this rank wrote; by levels, of the blocks in which its arrays were held. */
+int64_t tra_outfile_written(const tra_outfile *o);
 /* Makes the files appear together (tra_writers_commit). s: the ranks' status so far; unless it is TRA_OK nothing
  * appears; keep: but what was written stays for another run. Collective; frees the files. */
 TRA_MUSTUSE tra_status tra_outfiles_commit(tra_outfile *const *files, int n, tra_status s, bool keep,
@@ -41,7 +43,7 @@ typedef struct tra_outlet {
 } tra_outlet;
 /* Need the array of the tuple not be computed, since it is there already or another site writes it? */
 bool tra_outlet_has(const tra_outlet *s, int64_t ordinal);
-/* Bytes that the block of an array of so many must have: a file takes whole chunks. */
+/* Bytes that the block of an array of so many must have: a file takes whole chunks of arrays that are held densely. */
 int64_t tra_outlet_bytes(const tra_outlet *s, int64_t bytes);
 /* Bytes for writing that a worker needs (tra_worker.io). */
 size_t tra_outlet_io(const tra_outlet *s);

@@ -14,7 +14,6 @@ static bool stays_dense(const tra_plan *p, int i) {
     for (int j = i + 1; j < p->nops; j++) {
         const tra_op *op = &p->ops[j];
         if (op->in[0] != i && op->in[1] != i) continue;
-        if (op->op == TRA_PLAN_OUTPUT) return true;
         if (passes(op) && stays_dense(p, j)) return true;
     }
     return false;

@@ -1,0 +1,127 @@
+/* levels.c - outputs whose arrays are stored by levels (stored.h).
+ *
+ * Where the slices of a tuple begin in the datasets follows from the positions of all tuples before. So each array is
+ * counted when it is made, and its block waits in scratch as it is; when all are counted the datasets are allocated at
+ * once, and each rank writes the slices of its tuples.
+ */
+#include "needs.h"
+#include "output_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* Entries of the array in a cell, as many as scratch must have room for. */
+static int64_t entries_of(const tra_cell *c) {
+    int64_t n;
+    if (c->layout) return tra_cell_count(c, c->layout->nparts - 1); /* values come last */
+    return tra_dims_product(&c->array.ext, &n) ? n : INT64_MAX;
+}
+
+/* ---- with as much scratch as an array needs --------------------------------------------------------------------- */
+
+typedef struct scratch {
+    tra_pool *pool;
+    int64_t bytes;
+    tra_block *block;
+} scratch;
+
+static tra_status take(void *ctx, tra_err *e) {
+    scratch *x = ctx;
+    return tra_block_take(x->pool, x->bytes, &x->block, e);
+}
+
+/* Positions of the array, which become those of tuple t. */
+static tra_status count(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell *c, tra_err *e) {
+    scratch x = {.pool = o->pool, .bytes = tra_stored_scratch(o->levels, entries_of(c))};
+    bool has = x.bytes <= o->count_room;
+    if (!has) TRA_TRY(tra_engine_insist(w, take, &x, e));
+    tra_status s = tra_stored_count(o->levels, &o->type.cat->bound, c, o->counts + t * o->levels->n,
+                                    has ? w->io : x.block->ptr, e);
+    tra_block_free(o->pool, x.block);
+    return s;
+}
+
+/* ---- waiting ---------------------------------------------------------------------------------------------------- */
+
+tra_status tra_levels_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e) {
+    int64_t t = rec->ordinal, at;
+    tra_cell c = tra_cell_new(&o->held, t, b->ptr);
+    TRA_TRY(count(o, w, t, &c, e));
+    at = tra_spool_reserve(o, b->bytes);
+    TRA_TRY(tra_pwrite(tra_spool_fd(o, o->comm.rank), b->ptr, (size_t)b->bytes, at, "the scratch file", e));
+    rec->at = o->spool_at[t] = at;
+    rec->len = o->enc[t].len = b->bytes;
+    rec->sum = o->enc[t].sum = XXH64(b->ptr, (size_t)b->bytes, 0);
+    o->spool_file[t] = o->comm.rank;
+    o->tuple[t] |= TRA_DONE;
+    tra_log_add(o->log, rec);
+    return TRA_OK;
+}
+
+tra_status tra_levels_recount(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e) {
+    scratch x = {.pool = o->pool, .bytes = s->len};
+    tra_cell c;
+    TRA_TRY(tra_engine_insist(w, take, &x, e));
+    tra_status st = tra_pread(tra_log_fd(o->log, s->file), x.block->ptr, (size_t)s->len, s->at, "the scratch file", e);
+    if (st == TRA_OK) st = tra_cell_of(&o->held, s->ordinal, x.block->ptr, s->len, &c, e);
+    if (st == TRA_OK) st = count(o, w, s->ordinal, &c, e);
+    tra_block_free(o->pool, x.block);
+    return st;
+}
+
+/* ---- placing ---------------------------------------------------------------------------------------------------- */
+
+/* One tuple's block from where it waits to the places of its slices. */
+static tra_status run_put(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    tra_outfile *o = u->ctx;
+    const tra_unit_input *in = &u->inputs[0];
+    scratch x = {.pool = o->pool, .bytes = tra_stored_scratch(o->levels, entries_of(&in->cell))};
+    (void)task;
+    if (o->log) TRA_TRY(tra_stop_check(e)); /* what waits is saved */
+    TRA_TRY(tra_engine_insist(w, take, &x, e));
+    tra_status s = tra_writer_put(o->w, in->part->ordinal[in->i], tra_cell_block(&in->cell), x.block->ptr, e);
+    tra_block_free(o->pool, x.block);
+    return s;
+}
+
+/* The tuples of this rank, as a part whose blocks are those that wait. */
+static tra_part *waiting(const tra_outfile *o) {
+    int64_t n = 0, i = 0;
+    for (int64_t t = 0; t < o->type.cat->n; t++) n += o->enc[t].len > 0;
+    tra_part *p = tra_part_new(TRA_PART_STORED, &o->held, n);
+    for (int64_t t = 0; t < o->type.cat->n; t++) {
+        if (o->enc[t].len == 0) continue;
+        p->ordinal[i] = t;
+        p->block[i++] =
+            tra_block_of_saved(tra_spool_fd(o, o->spool_file[t]), o->spool_at[t], o->enc[t].len, o->enc[t].sum);
+    }
+    return p;
+}
+
+static tra_status put_all(tra_outfile *o, tra_err *e) {
+    tra_part *p = waiting(o);
+    tra_status s = tra_engine_stage(o->engine, 0, 0, e);
+    for (int64_t i = 0; i < p->n && s == TRA_OK; i++) {
+        tra_unit *u = tra_unit_new(1, 1);
+        u->inputs[0] = (tra_unit_input){.part = p, .i = i, .leaves = true, .last = true};
+        u->run = run_put;
+        u->ctx = o;
+        s = tra_engine_submit(o->engine, u, e);
+    }
+    tra_err drained = {0};
+    tra_status end = tra_engine_drain(o->engine, &drained);
+    if (end != TRA_OK) *e = drained, s = end;
+    tra_part_drop(p, o->pool);
+    return s;
+}
+
+tra_status tra_levels_place(tra_outfile *o, tra_err *e) {
+    tra_status s = TRA_OK;
+    tra_comm_sum(&o->comm, o->counts, o->type.cat->n * o->levels->n);
+    if (o->comm.rank == 0) s = tra_writer_place(o->w, o->counts, e);
+    s = tra_comm_agree(&o->comm, s, e);
+    if (s == TRA_OK && o->comm.size > 1) s = tra_comm_agree(&o->comm, tra_outfile_share(o, e), e);
+    if (s == TRA_OK) s = put_all(o, e);
+    return tra_comm_agree(&o->comm, s, e);
+}

@@ -1,0 +1,58 @@
+/* output_int.h - an output file of several ranks, shared by output.c and levels.c. */
+#ifndef TRA_OUTPUT_INT_H
+#define TRA_OUTPUT_INT_H
+
+#include "../relation/codec.h"
+#include "../relation/stored.h"
+#include "output.h"
+
+typedef struct tra_lane { /* what one thread of a rank has written */
+    tra_digest digest;
+    int64_t arrays, bytes; /* of levels: of blocks as they are held */
+} tra_lane;
+
+enum { TRA_MINE = 1, TRA_DONE = 2 }; /* of a tuple: this rank writes it; it, or an earlier run, has */
+
+struct tra_outfile {
+    tra_comm comm;
+    tra_type type;            /* of what is written: dense, or where levels are as the arrays are held */
+    tra_type held;            /* as the arrays come */
+    const tra_levels *levels; /* NULL: each is an array */
+    tra_writer *w;            /* with levels all ranks but the first have it when all is counted */
+    tra_engine *engine;
+    tra_pool *pool;
+    tra_log *log;
+    uint8_t *tuple;
+    int64_t reused; /* on all ranks */
+    tra_digester *digester;
+    bool zstd;
+    int64_t chunk_bytes;
+    int64_t count_room; /* levels: bytes of scratch that each worker has for counting */
+    int nlanes;
+    tra_lane *lanes; /* of the workers */
+    /* zstd, levels: where arrays are follows from the lengths, or counts, of all in key order, so that the file does
+     * not depend on timing. Until they are known arrays wait, encoded or as they are: in the journal's data files (by
+     * rank), or in a nameless scratch file. */
+    int spool;
+    pthread_mutex_t lock;
+    int64_t spooled;
+    int64_t *spool_at;
+    int *spool_file;
+    tra_encoded *enc; /* levels: lengths and checksums of blocks */
+    int64_t *counts;  /* levels: of each tuple's positions, levels->n numbers; 0 of those that others have */
+};
+
+/* What waits of a rank is in this file; room in this rank's. */
+int tra_spool_fd(const tra_outfile *o, int file);
+int64_t tra_spool_reserve(tra_outfile *o, int64_t len);
+/* Rank 0's file for the others. Collective. */
+TRA_MUSTUSE tra_status tra_outfile_share(tra_outfile *o, tra_err *e);
+
+/* levels.c: counts a tuple's positions and lets its block wait, which stays the caller's; */
+TRA_MUSTUSE tra_status tra_levels_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e);
+/* counts those of one that an earlier run left, which is whole; */
+TRA_MUSTUSE tra_status tra_levels_recount(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e);
+/* and puts all to their places, when all are counted. Collective. */
+TRA_MUSTUSE tra_status tra_levels_place(tra_outfile *o, tra_err *e);
+
+#endif
