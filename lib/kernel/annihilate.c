@@ -59,6 +59,7 @@ bool tra_code_sparse(const tra_code *code, const bool *sparse, uint8_t *kill, bo
 
 bool tra_step_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b) {
     const bool arg[2] = {a, use == TRA_USE_JOIN ? b : a};
+    if (k->row && k->row->type) return k->row->type > 0;
     switch (k->cls) {
     case TRA_K_SCALAR:
     case TRA_K_ALIGNED: return tra_code_sparse(k->code, arg, NULL, NULL);

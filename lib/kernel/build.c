@@ -34,6 +34,10 @@ static unsigned over_bit(const tra_kernel *agg) { return agg->cls == TRA_K_FOLD 
 /* Properties that follow from the definition. */
 static void derive(tra_kernel *k) {
     bool map = k->uses & TRA_USE_MAP;
+    if (k->row && k->row->type) { /* what annihilates is not the same before and after: it passes through nothing */
+        k->props |= TRA_P_ELEMENTWISE | TRA_P_ZERO;
+        return;
+    }
     if (k->cls == TRA_K_SCALAR) {
         static const double zero[1] = {0};
         k->over |= tra_scalar_over(k->expr, k->nargs);
@@ -261,7 +265,9 @@ const tra_kernel *tra_kernel_then(tra_arena *a, const tra_kernel *first, const t
     k->steps[k->nsteps++] = first;
     for (int i = 0; i < n; i++) {
         const tra_kernel **last = &k->steps[k->nsteps - 1];
-        if ((*last)->cls == TRA_K_SCALAR && more[i]->cls == TRA_K_SCALAR && may_fuse((*last)->code, more[i]->code))
+        bool types = ((*last)->row && (*last)->row->type) || (more[i]->row && more[i]->row->type);
+        if (!types && (*last)->cls == TRA_K_SCALAR && more[i]->cls == TRA_K_SCALAR &&
+            may_fuse((*last)->code, more[i]->code))
             *last = fuse(a, *last, more[i]);
         else
             k->steps[k->nsteps++] = more[i];

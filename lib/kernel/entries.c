@@ -126,6 +126,8 @@ static tra_filled of_step1(const tra_kernel *k, const tra_dims *ext, const tra_f
     static const tra_filled dense = {.share = 1, .bound = INT64_MAX, .work = 1, .exact = true};
     tra_filled r = *in;
     r.work = in->share, r.exact = true;
+    if (k->row && k->row->type < 0) return dense;
+    if (k->row && k->row->type > 0) return r.sparse = true, r;
     switch (k->cls) {
     case TRA_K_SCALAR: return combined(k->expr, in, 1, once);
     case TRA_K_EINSUM:

@@ -36,6 +36,7 @@ typedef struct tra_row {
     unsigned over;          /* TRA_OVER_: what does not follow from the definition */
     tra_scalar_op fold;     /* ROW, COL, INDEX */
     double identity;        /* of the aggregation */
+    int type;               /* of the result: sparse (1), dense (-1), or as it follows from the operands' */
 } tra_row;
 const tra_row *tra_row_find(const char *name);
 

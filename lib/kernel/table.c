@@ -64,6 +64,8 @@ static const tra_row rows[] = {
     {.name = "relu_grad", .uses = MAP, .expr = F1(STEP)},
     {.name = "sigmoid", .uses = MAP, .expr = F1(SIGMOID)},
     {.name = "tanh", .uses = MAP, .expr = F1(TANH)},
+    {.name = "densify", .uses = MAP, .expr = ARG0, .type = -1}, /* the same elements */
+    {.name = "sparsify", .uses = MAP, .expr = ARG0, .type = 1},
     {.name = "scale", .uses = MAP, .expr = F2(MUL, ARG0, ARG1), .nargs = 1},
 };
 enum { NROWS = sizeof(rows) / sizeof(*rows) };

@@ -37,9 +37,9 @@ static const struct {
     const char *name;
     tra_scalar_op op;
 } elementwise[] = {
-    {"neg", TRA_S_NEG},         {"abs", TRA_S_ABS},    {"exp", TRA_S_EXP},   {"log", TRA_S_LOG},
-    {"sqrt", TRA_S_SQRT},       {"square", TRA_S_MUL}, {"relu", TRA_S_RELU}, {"relu_grad", TRA_S_STEP},
-    {"sigmoid", TRA_S_SIGMOID}, {"tanh", TRA_S_TANH},
+    {"neg", TRA_S_NEG},         {"abs", TRA_S_ABS},    {"exp", TRA_S_EXP},     {"log", TRA_S_LOG},
+    {"sqrt", TRA_S_SQRT},       {"square", TRA_S_MUL}, {"relu", TRA_S_RELU},   {"relu_grad", TRA_S_STEP},
+    {"sigmoid", TRA_S_SIGMOID}, {"tanh", TRA_S_TANH},  {"densify", TRA_S_ARG}, {"sparsify", TRA_S_ARG},
 };
 
 /* The join kernels that pair elements: of equal extents, or stretched. */
@@ -288,6 +288,7 @@ static tra_status each_element(const tra_kernel_desc *k, tra_dtype tx, const ref
         ref_value r = known       ? ref_apply(op, v, v, f)
                       : k->scalar ? ref_scalar(k->scalar, 1, &v, f)
                                   : ref_apply(TRA_S_MUL, v, c, f);
+        if (is(k, "densify") || is(k, "sparsify")) r.sparse = is(k, "sparsify");
         if (i < 0)
             *t = r.t, out->sparse = r.sparse;
         else

@@ -56,6 +56,8 @@ static void map_part(gen *g, int rank, kern *k) {
                            : PICK(g, "transpose", "rowsum", "rowmax", "rowmin", "colsum"));
     } else if (c < 50) {
         named(k, "softmax");
+    } else if (c < 56) {
+        named(k, PICK(g, "densify", "sparsify"));
     } else if (c < 70 && !g->integers) {
         named(k, PICK(g, "exp", "log", "sqrt", "sigmoid", "tanh"));
     } else {

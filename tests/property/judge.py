@@ -287,6 +287,8 @@ def apply_map(part, v, cut):
         return Value(z.t, np.broadcast_to(z.a, a.shape), z.sparse), cut
     if isinstance(part, list):
         return apply("*", [v, Value(None, np.float64(part[1]))]), cut
+    if part in ("densify", "sparsify"):
+        return Value(v.t, a, part == "sparsify"), cut
     if part == "diag":
         return Value(v.t, np.diagonal(a), v.sparse), [cut[0] or cut[1]]
     if part == "transpose":

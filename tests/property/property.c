@@ -118,7 +118,7 @@ static tra_status prepare(const options *o, int64_t i, const char *dir, counts *
 static const char all_kernels[] = "matmul matadd matsub elemmul elemdiv elemmax elemmin matvecadd matvecsub matvecmul "
                                   "matvecdiv outer minindex maxindex diag "
                                   "transpose rowsum rowmax rowmin colsum neg abs exp log sqrt square relu relu_grad "
-                                  "sigmoid tanh softmax scale einsum fn";
+                                  "sigmoid tanh softmax scale densify sparsify einsum fn";
 
 static int64_t prepare_all(const options *o, const tra_comm *world, counts *c) {
     int64_t failed = 0;

@@ -109,6 +109,11 @@ static const struct {
     {"Z = transform(S, exp . neg)", false},
     {"Z = transform(S, neg . abs)", true},
     {"Z = transform(S, scale(2))", true},
+    {"Z = transform(S, densify)", false},
+    {"Z = transform(A, sparsify)", true},
+    {"Z = transform(A, neg . sparsify)", true},
+    {"Z = transform(S, neg . densify)", false},
+    {"Z = transform(S, exp . densify)", false},
     /* aggregations over labels, and of tuples */
     {"Z[i] = sum S[i,j]", true},
     {"Z[i] = max S[i,j]", true},
@@ -161,6 +166,7 @@ static const char *const programs[] = {
     "O = transform(U, transpose)\nN = transform(U, \"ij->\")\nM = transform(U, neg . rowmin)",
     "P = agg(U, [0], matadd)\nZ = agg(U, [0], elemmax)\nY = agg(U, [1], elemmul)\nV = agg(U, [], elemmin)\n"
     "O = agg(filter(U, (i,j) -> i + j == 2), [], elemmax)",
+    "P = transform(A, sparsify)\nZ = transform(P, neg)\nY = join(P, A, [1], [0], matmul)\nV = transform(Z, densify)",
     "P = rekey(U, (i,j) -> (j, i))\nZ = filter(U, (i,j) -> i < j)\nY = rekey(Z, (i,j) -> (i + 2 * j))\n"
     "V = tile(U, 1, 2)\nO = concat(U, 0, 0)\nN = reblock(U, [4,4])\nM = reblock(filter(U, (i,j) -> j != 1), [1,7])\n"
     "L = concat(V, 2, 1)\nK = transform(Z, neg)",
