@@ -53,6 +53,14 @@ static void combine(const tra_comm *comm, tra_machine *m) {
 static tra_status measure(const tra_comm *comm, tra_machine *m, tra_err *e) {
     tra_rates *r = &m->rates;
     int here = tra_comm_here(comm), threads = (int)opt.threads;
+    tra_comm machine = tra_comm_machine(comm);
+    if (machine.size > here)
+        tra_info(
+            0,
+            "%d ranks share the cores of this machine, though their hosts have names of their own: each is measured "
+            "with its part of them",
+            machine.size);
+    tra_comm_free(&machine);
     time_t now = time(NULL);
     struct tm tm;
     if (!threads) threads = (int)tra_max64(1, tra_comm_cores(comm) / here);

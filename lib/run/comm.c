@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 enum { PIECE = 1 << 26 }; /* largest message, bytes: counts never come near 2^31 */
 
@@ -104,19 +105,49 @@ int tra_comm_here(const tra_comm *c) {
     return node.size;
 }
 
-/* Ranks may be bound to cores of their own, or all to the same: what counts is the union. */
+/* The kernel's number of this boot tells machines apart, where containers and namespaces have names of their own. */
+static int machine_color(void) {
+    char *id = NULL;
+    size_t n = 0;
+    if (tra_slurp("/proc/sys/kernel/random/boot_id", 256, &id, &n, NULL) != TRA_OK) return MPI_UNDEFINED;
+    int color = (int)(XXH64(id, n, 0) & 0x7fffffff);
+    free(id);
+    return color;
+}
+
+tra_comm tra_comm_machine(const tra_comm *c) {
+    tra_comm machine = tra_comm_self();
+    if (c->mpi == MPI_COMM_NULL) return machine;
+    int64_t color = machine_color(), known = color == MPI_UNDEFINED ? 0 : 1;
+    tra_comm_min(c, &known, 1);
+    if (!known) return tra_comm_node(c);
+    MPI_Comm_split(c->mpi, (int)color, 0, &machine.mpi);
+    MPI_Comm_rank(machine.mpi, &machine.rank);
+    MPI_Comm_size(machine.mpi, &machine.size);
+    return machine;
+}
+
+int tra_comm_share(int n, const int64_t *here, const int64_t *all) {
+    double share = 0;
+    for (int i = 0; i < n; i++) share += here[i] > 0 ? (double)here[i] / (double)all[i] : 0;
+    return (int)tra_max64(1, (int64_t)(share + 0.5));
+}
+
+/* Ranks may be bound to cores of their own, or all to the same; a core that ranks of other hosts may use too is theirs
+ * in equal parts. */
 int tra_comm_cores(const tra_comm *c) {
-    enum { WORDS = CPU_SETSIZE / 64 };
     cpu_set_t set;
-    int64_t v[WORDS] = {0}, n = tra_machine_cores(), bound = 0;
-    if (c->mpi == MPI_COMM_NULL || sched_getaffinity(0, sizeof set, &set) != 0) return (int)n;
-    for (int i = 0; i < CPU_SETSIZE; i++) v[i / 64] |= CPU_ISSET(i, &set) ? (int64_t)((uint64_t)1 << i % 64) : 0;
-    int64_t mine = CPU_COUNT(&set);
-    tra_comm node = tra_comm_node(c);
-    MPI_Allreduce(MPI_IN_PLACE, v, WORDS, MPI_INT64_T, MPI_BOR, node.mpi);
+    int64_t v[2][CPU_SETSIZE] = {{0}}, n = tra_machine_cores();
+    if (c->mpi == MPI_COMM_NULL) return (int)n;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) CPU_ZERO(&set);
+    for (int i = 0; i < CPU_SETSIZE; i++) v[0][i] = v[1][i] = CPU_ISSET(i, &set) ? 1 : 0;
+    tra_comm node = tra_comm_node(c), machine = tra_comm_machine(c);
+    tra_comm_sum(&node, v[0], CPU_SETSIZE);
+    tra_comm_sum(&machine, v[1], CPU_SETSIZE);
+    tra_comm_free(&machine);
     tra_comm_free(&node);
-    for (int i = 0; i < WORDS; i++) bound += __builtin_popcountll((unsigned long long)v[i]);
-    return (int)(n < mine ? n : bound); /* a quota is of all ranks together */
+    int64_t mine = CPU_COUNT(&set);
+    return mine == 0 || n < mine ? (int)n : tra_comm_share(CPU_SETSIZE, v[0], v[1]); /* a quota is the host's alone */
 }
 
 /* Adds the object's name to a list of names, a line each. */

@@ -25,9 +25,14 @@ void tra_comm_abort(int status);
 tra_comm tra_comm_self(void);
 /* The ranks of c on this machine, this one included; alone without MPI. End with tra_comm_free. Collective. */
 tra_comm tra_comm_node(const tra_comm *c);
+/* Those that run under one kernel, also where they have hosts (containers, namespaces) of their own. As above. */
+tra_comm tra_comm_machine(const tra_comm *c);
 void tra_comm_free(tra_comm *node);
-int tra_comm_here(const tra_comm *c);  /* how many these are */
-int tra_comm_cores(const tra_comm *c); /* cores that these may use together, at least 1 */
+int tra_comm_here(const tra_comm *c); /* how many ranks tra_comm_node has */
+/* Cores that these may use together, at least 1: what they share with ranks of other hosts counts in part. */
+int tra_comm_cores(const tra_comm *c);
+/* The same of n cores: how many ranks here, and of all, may use each. */
+int tra_comm_share(int n, const int64_t *here, const int64_t *all);
 
 /* Every rank calls it with its own status; all return the status, and get the message, of the lowest rank that
  * failed (of one that says TRA_LOST, a peer failed, only when no rank says more). */

@@ -1,7 +1,9 @@
 /* measure.h - the rates of the place a run would be in, by the code that runs plans.
  *
- * All are collective: every rank measures at once, as it would run. What is returned is of this rank; ranks of one
- * machine share its disk, cores and memory, and get each its share of them.
+ * All are collective: every rank measures at once, as it would run; who waits for others leaves the processor to them,
+ * and of some tries that counts in which all together were fastest. What is returned is of this rank; ranks of one
+ * machine share its disk, cores and memory, and get each its share of them: equal ones of cores and memory, also where
+ * the machine looks like several hosts.
  */
 #ifndef TRA_MEASURE_H
 #define TRA_MEASURE_H

@@ -37,7 +37,7 @@ sweep() {
     dies 0 "$@" 2>log || { cat log; return 1; }
     after=$(state)
     [ "$before" != "$after" ]
-    most=$(wc -l <calls)
+    most=$(grep -vc /dev/shm calls) # that is MPI's, when all has been said
     cat calls
     [ "$most" -ge 5 ]
     for ((n = 1; n <= most; n += stride)); do

@@ -123,3 +123,22 @@ assert .5 < p["seconds"] * float(sys.argv[1]) * 1e9 / new < 1.01, p["seconds"]' 
     rates 1e15 1e15 1e15 1e15 1e3 1e3 4
     is bmm-left chosen # the work is shared most evenly
 }
+
+@test "a rank that waits for another one leaves it the processor" {
+    "$TRA" calibrate --sites 2 --threads 1 --output m.json -v >log 2>&1 &
+    until grep -q products log; do sleep 0.02; done
+    ranks=($(for p in $(pgrep -f "^$TRA calibrate --sites 2"); do
+        [[ $(tr '\0' '\n' <"/proc/$p/environ") == *OMPI_COMM_WORLD_RANK* && $(readlink "/proc/$p/cwd") == "$PWD" ]] && echo "$p"
+    done))
+    [ "${#ranks[@]}" = 2 ]
+    ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
+    kill -STOP "${ranks[1]}"
+    sleep 1 # the other one ends what it is at
+    from=$(ticks "${ranks[0]}")
+    sleep 1
+    used=$(($(ticks "${ranks[0]}") - from))
+    kill -CONT "${ranks[1]}"
+    wait $!
+    [ "$used" -lt $(($(getconf CLK_TCK) / 4)) ] || { echo "$used ticks"; return 1; }
+    is 2 "$PYTHON" -c 'import json; print(json.load(open("m.json"))["ranks"])'
+}

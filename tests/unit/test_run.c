@@ -1,4 +1,5 @@
 /* Placements, the block pool, block loops, what goes on beside stages. */
+#include "../../lib/run/comm.h"
 #include "check.h"
 
 #include "../../lib/run/engine.h"
@@ -500,4 +501,16 @@ TEST(block_loops_fit_their_budget) {
     l = tra_loop_of(&p, &ops[2], 1, 3, 8, 2, 1200000000);
     CHECK_INT(l.ci * l.cj, 1);
     tra_arena_free(arena);
+}
+
+/* Cores of a host, where containers and namespaces make several of one machine. */
+TEST(cores_are_shared_by_those_that_may_use_them) {
+    int64_t one[4] = {1, 1, 1, 1}, two[4] = {2, 2, 2, 2}, four[4] = {4, 4, 4, 4};
+    CHECK_INT(tra_comm_share(4, two, two), 4);  /* ranks of one host */
+    CHECK_INT(tra_comm_share(4, two, four), 2); /* and as many of another one */
+    CHECK_INT(tra_comm_share(4, one, four), 1); /* a host for each */
+    CHECK_INT(tra_comm_share(2, one, four), 1); /* half a core is one */
+    int64_t left[4] = {2, 2, 0, 0}, all[4] = {2, 2, 3, 3}, some[4] = {2, 4, 3, 3};
+    CHECK_INT(tra_comm_share(4, left, all), 2);  /* bound to cores of their own */
+    CHECK_INT(tra_comm_share(4, left, some), 2); /* one and a half */
 }
