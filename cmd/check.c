@@ -67,9 +67,27 @@ static void relation_json(const tra_graph *g, const tra_named *r, tra_json *j) {
     tra_json_end(j, '}');
 }
 
+static void storages_json(const tra_graph *g, tra_json *j) {
+    tra_json_begin(j, "storages", '[');
+    for (int i = 0; i < g->nstorages; i++) {
+        tra_str text = {0};
+        tra_storage_decl_print(g->storages[i], &text);
+        tra_json_begin(j, NULL, '{');
+        tra_json_str(j, "name", g->storages[i]->name);
+        tra_json_str(j, "text", tra_str_get(&text));
+        tra_json_end(j, '}');
+        tra_str_free(&text);
+    }
+    tra_json_end(j, ']');
+}
+
 static void render(const tra_program *p, tra_json *j) {
     const tra_graph *g = p->graph;
     if (tra_common_opts.format != TRA_FORMAT_JSON) {
+        for (int i = 0; i < g->nstorages; i++) {
+            tra_storage_decl_print(g->storages[i], &j->out);
+            tra_str_add(&j->out, "\n");
+        }
         for (int i = 0; i < g->nnames; i++) {
             tra_node named = *g->names[i].node;
             named.name = g->names[i].name;
@@ -84,6 +102,7 @@ static void render(const tra_program *p, tra_json *j) {
     tra_json_begin(j, "relations", '[');
     for (int i = 0; i < g->nnames; i++) relation_json(g, &g->names[i], j);
     tra_json_end(j, ']');
+    storages_json(g, j);
     tra_json_end(j, '}');
     tra_str_add(&j->out, "\n");
 }
@@ -106,7 +125,8 @@ const tra_cmd tra_cmd_check = {
     .brief = "parse and type a program; print the type of each relation",
     .usage = "[options] PROGRAM",
     .about =
-        "Reads a program (- is standard input) and prints a line for each relation it names: key arity and frontier, "
+        "Reads a program (- is standard input) and prints its storages, and a line for each relation it names: key "
+        "arity and frontier, "
         "element type and extents of the largest array, the tensor that the relation stands for (or tuple layout), "
         "tuples, size, and whether keys below the frontier are missing (holes) or not (continuous). No data is read, "
         "only the headers of input files. Whatever is wrong is reported on standard "

@@ -7,6 +7,7 @@
 #define TRA_LANG_H
 
 #include "../../lib/base/base.h"
+#include "../../lib/calculus/calculus.h"
 
 typedef struct tra_span {
     int at, len; /* bytes in the source */
@@ -77,7 +78,9 @@ typedef enum tra_stmt_kind {
     TRA_STMT_PARAM,
     TRA_STMT_ASSIGN,
     TRA_STMT_EINSUM,
-    TRA_STMT_OUTPUT
+    TRA_STMT_OUTPUT,
+    TRA_STMT_STORAGE,
+    TRA_STMT_TENSOR
 } tra_stmt_kind;
 
 /* How a relation is stored, as "as csr" or "as bsr(8, 8)" says it: the name of a storage of the program or of the
@@ -110,6 +113,8 @@ typedef struct tra_stmt {
     tra_ast **labels;
     const char *agg; /* EINSUM: "sum" "max" "min" "prod" or NULL */
     tra_span agg_span;
+    const tra_storage_decl *storage; /* STORAGE: checked; places in trees are bytes of the source */
+    const tra_tensor_decl *tensor;   /* TENSOR: parsed; its names are those of the program */
     bool broken;
 } tra_stmt;
 

@@ -1,6 +1,8 @@
 /* lex.c - from text to tokens. */
 #include "lex.h"
 
+#include "../../lib/calculus/calculus.h"
+
 #include <string.h>
 
 typedef struct lexer {
@@ -20,10 +22,10 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 bool tra_is_keyword(const char *s, int n, bool *later) {
-    static const char *const words[] = {"input", "param", "output", "grad", "def"};
-    for (int i = 0; i < 5; i++) {
+    static const char *const words[] = {"input", "param", "output", "storage", "tensor", "grad", "def"};
+    for (int i = 0; i < 7; i++) {
         if ((int)strlen(words[i]) != n || memcmp(words[i], s, (size_t)n) != 0) continue;
-        *later = i >= 3;
+        *later = i >= 5;
         return true;
     }
     return false;
@@ -259,6 +261,29 @@ static bool check_utf8(lexer *x) {
     return true;
 }
 
+/* Is the word at p, of len bytes, storage or tensor before a name, where a statement begins? */
+static bool begins_declaration(const lexer *x, int p, int len) {
+    const char *word = x->s + p;
+    bool is = len == 7 ? memcmp(word, "storage", 7) == 0 : len == 6 && memcmp(word, "tensor", 6) == 0;
+    return is && x->depth == 0 && last_kind(x) == TRA_T_END && is_blank(word[len]) &&
+           is_alpha(x->s[skip_blanks(x->s, p + len)]);
+}
+
+/* The whole statement is one token: where it ends only its own grammar knows. One that is wrong ends where the next
+ * seems to begin. */
+static void lex_declaration(lexer *x) {
+    tra_arena *a = tra_arena_new();
+    tra_calc_error err;
+    int end;
+    bool ok = x->s[x->at] == 's' ? tra_storage_parse(x->s, x->n, x->at, a, &end, &err) != NULL
+                                 : tra_tensor_parse(x->s, x->n, x->at, a, &end, &err) != NULL;
+    for (int p = x->at; !ok && p < end; p++)
+        if (x->s[p] == '\n' && !is_blank(x->s[p + 1]) && begins_statement(x, p + 1)) end = p;
+    emit(x, TRA_T_DECLARED, x->at, end - x->at);
+    x->at = end;
+    tra_arena_free(a);
+}
+
 tra_token *tra_lex(const tra_script *src, tra_arena *a, tra_diags *d, int *n) {
     lexer x = {.src = src, .s = src->text, .n = src->n, .arena = a, .d = d};
     if (!check_utf8(&x)) x.n = 0; /* nothing that follows would mean much */
@@ -277,8 +302,11 @@ tra_token *tra_lex(const tra_script *src, tra_arena *a, tra_diags *d, int *n) {
         } else if (c == '#') {
             while (x.at < x.n && x.s[x.at] != '\n') x.at++;
         } else if (is_alpha(c)) {
-            int p = x.at;
-            while (is_alpha(x.s[p]) || is_digit(x.s[p])) p++;
+            int p = skip_name(x.s, x.at);
+            if (begins_declaration(&x, x.at, p - x.at)) {
+                lex_declaration(&x);
+                continue;
+            }
             emit(&x, TRA_T_NAME, x.at, p - x.at);
             x.at = p;
         } else if (is_digit(c) || (c == '.' && is_digit(x.s[x.at + 1]))) {

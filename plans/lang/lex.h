@@ -11,7 +11,8 @@ enum {
     TRA_T_NAME = 256,
     TRA_T_NUMBER,
     TRA_T_STRING,
-    TRA_T_ARROW, /* -> */
+    TRA_T_DECLARED, /* a storage or tensor statement, from its word to its end: lib/calculus reads it */
+    TRA_T_ARROW,    /* -> */
     TRA_T_LE,
     TRA_T_GE,
     TRA_T_EQ,

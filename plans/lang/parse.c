@@ -454,6 +454,37 @@ static bool parse_output(parser *p, tra_stmt *s) {
     return parse_storage_use(p, &s->as);
 }
 
+/* A storage or tensor statement, by lib/calculus. */
+static bool parse_declared(parser *p, tra_stmt *s) {
+    tra_span span = p->tok++->span;
+    tra_calc_error err;
+    int end, name_at = 0;
+    if (p->src->text[span.at] == 's') {
+        s->kind = TRA_STMT_STORAGE;
+        s->storage = tra_storage_parse(p->src->text, p->src->n, span.at, p->arena, &end, &err);
+        if (s->storage) s->name = s->storage->name, name_at = s->storage->name_at;
+    } else {
+        s->kind = TRA_STMT_TENSOR;
+        s->tensor = tra_tensor_parse(p->src->text, p->src->n, span.at, p->arena, &end, &err);
+        if (s->tensor) s->name = s->tensor->name, name_at = s->tensor->name_at;
+    }
+    if (s->name) {
+        s->name_span = (tra_span){name_at, (int)strlen(s->name)};
+        return true;
+    }
+    const char *advice = *err.advice ? tra_arena_strndup(p->arena, err.advice, strlen(err.advice)) : NULL;
+    tra_diag_error(p->d, (tra_span){err.at, err.len > 0 ? err.len : 1}, advice, "%s", err.msg);
+    /* the name is known, so that its uses get no error of their own */
+    const char *text = p->src->text;
+    int at = span.at + (text[span.at] == 's' ? 7 : 6), n = 0;
+    at += (int)strspn(text + at, " \t\r");
+    while (text[at + n] == '_' || (text[at + n] >= '0' && text[at + n] <= '9') || (text[at + n] | 32) - 'a' + 0u < 26u)
+        n++;
+    s->name = tra_arena_strndup(p->arena, text + at, (size_t)n);
+    s->name_span = (tra_span){at, n};
+    return false;
+}
+
 /* What to write where an operand follows an expression, or NULL: a product was meant, or an aggregation that is not
  * known or misplaced. */
 static const char *after_expression(parser *p, const tra_stmt *s) {
@@ -472,6 +503,12 @@ static const char *after_expression(parser *p, const tra_stmt *s) {
 static bool parse_statement(parser *p, tra_stmt *s) {
     bool later = false;
     const tra_token *t = p->tok;
+    if (t->kind == TRA_T_DECLARED) {
+        if (!parse_declared(p, s)) return false;
+        if (accept(p, TRA_T_END)) return true;
+        unexpected(p, NULL, "the end of the statement");
+        return false;
+    }
     if (t->kind != TRA_T_NAME) {
         unexpected(p, "statements are input, param, output, and NAME = expression", "a statement");
         return false;

@@ -1,5 +1,5 @@
 /* Building the graph: names, operators and their arguments. Inputs and outputs are in input.c. */
-#include "build.h"
+#include "storage.h"
 
 #include <string.h>
 
@@ -28,6 +28,12 @@ static tra_symbol *use_symbol(tra_build *b, const char *name, tra_span span, boo
     }
     tra_symbol *s = b->symbols.value[i];
     s->used = true;
+    if (s->stmt->kind == TRA_STMT_STORAGE) {
+        tra_diag_error(b->d, span, NULL, "'%s' is a storage; a %s is expected here", name,
+                       param ? "number" : "relation");
+        tra_diag_also(b->d, s->stmt->name_span, "defined here");
+        return NULL;
+    }
     if (s->param != param) {
         tra_diag_error(b->d, span, NULL,
                        param ? "'%s' is a relation; a number is expected here"
@@ -383,9 +389,12 @@ static void build_statement(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     case TRA_STMT_ASSIGN: s->node = build_relation(b, st->value); break;
     case TRA_STMT_EINSUM: s->node = tra_build_einsum(b, st); break;
     case TRA_STMT_OUTPUT: return;
+    case TRA_STMT_STORAGE: tra_build_storage_statement(b, st); return;
+    case TRA_STMT_TENSOR: s->node = tra_build_tensor(b, st); break;
     }
     s->ok = s->node != NULL;
     if (!s->ok) return;
+    tra_build_check_storage(b, st, s->node);
     if (!s->node->name) s->node->name = st->name;
     add_name(b, st->name, s->node);
 }

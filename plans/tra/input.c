@@ -1,5 +1,5 @@
 /* Inputs and outputs: files, declared types, placements. */
-#include "build.h"
+#include "storage.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +151,7 @@ void tra_build_output(tra_build *b, tra_stmt *st) {
     tra_graph *g = b->g;
     tra_symbol *s = tra_build_relation_symbol(b, st->name, st->name_span);
     if (!s) return;
+    tra_build_check_storage(b, st, s->node);
     const tra_span span = st->path ? st->path_span : st->name_span;
     if (st->path && strcmp(st->path, "-") == 0) {
         tra_diag_error(b->d, span, "name a file, and write that by: tra export FILE -o -",

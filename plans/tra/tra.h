@@ -99,6 +99,8 @@ typedef struct tra_graph {
     tra_output *outputs;
     int neinsums;
     const tra_einsum **einsums; /* in program order; of softmax and transpose too */
+    int nstorages;
+    const tra_storage_decl **storages; /* storage statements, in program order */
 } tra_graph;
 
 /* -D NAME=VALUE of the command line. */

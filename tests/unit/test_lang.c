@@ -176,6 +176,38 @@ TEST(storages_of_relations) {
     done(&p);
 }
 
+TEST(storage_and_tensor_statements) {
+    const char *text = "storage csr2[m, n] = levels(dense, sparse) # as the library's\n"
+                       "storage low[n, n] {\n  real array v(n*(n+1)/2); int scalar q\n"
+                       "  sum(<i,_> in 0:n, <j,_> in 0:i+1) { (i,j) -> v(i*(i+1)/2 + j) };\n} ; storage = 3\n"
+                       "tensor Z[2*k, extent(A, 1)] by [4, 4] as band(5) = sum(<i,row> in A)\n"
+                       "    sum(<j,a> in row) if (a > 0)\n  { (i,j) -> a }\n"
+                       "tensor T = x +\n y\n"
+                       "tensor[i] = A[i]\n"
+                       "C = f(storage, tensor)\n";
+    parsed p = parse_n(text, (int)strlen(text));
+    run(&p);
+    CHECK_STR(tra_str_get(&p.text), "");
+    CHECK_INT(p.ast.n, 7);
+    if (p.ast.n != 7) return;
+    const tra_stmt *v = p.ast.v;
+    CHECK(v[0].kind == TRA_STMT_STORAGE && v[0].storage->nlevels == 2);
+    CHECK_STR(v[0].name, "csr2");
+    CHECK_INT(v[0].span.len, (int)strlen("storage csr2[m, n] = levels(dense, sparse)"));
+    CHECK(v[1].kind == TRA_STMT_STORAGE && v[1].storage->ncomponents == 2 && v[1].storage->mapping);
+    CHECK_INT(v[2].kind, TRA_STMT_ASSIGN);
+    CHECK_STR(v[2].name, "storage");
+    CHECK(v[3].kind == TRA_STMT_TENSOR && v[3].tensor->nextents == 2 && v[3].tensor->nblock == 2);
+    CHECK_STR(v[3].tensor->storage, "band");
+    CHECK_INT(v[3].tensor->nargs, 1);
+    CHECK_INT(v[3].tensor->value->kind, TRA_CALC_SUM);
+    CHECK(v[4].kind == TRA_STMT_TENSOR && v[4].tensor->nextents == -1);
+    CHECK_INT(v[4].tensor->value->kind, TRA_CALC_ADD);
+    CHECK_INT(v[5].kind, TRA_STMT_EINSUM);
+    CHECK_STR(v[5].name, "tensor");
+    done(&p);
+}
+
 static void check_errors(int line, const char *text, int n, const char *want) {
     parsed p = parse_n(text, n);
     run(&p);
@@ -207,6 +239,15 @@ TEST(errors) {
     ERRORS("A = 1\nB = 2\nA = 3\n", "3:1: error: 'A' is defined twice\n1:1: note: defined here before\n");
     ERRORS("grad X = 3\n",
            "1:1: error: 'grad' is kept for a later version of the language and cannot begin a statement\n");
+    ERRORS("storage a[m, n] {\n real array v(m\nB = 3 +\n",
+           "3:1: error: ',' or ')' expected, not 'B'\n"
+           "3:8: error: an expression expected, but the statement ends "
+           "here\n");
+    ERRORS("C = f(A,\nstorage a[m] = levels(dense) junk\n", "1:6: error: this '(' is not closed\n"
+                                                            "2:30: error: the end of the statement expected, not "
+                                                            "'junk'\n");
+    ERRORS("tensor A = {0 -> 1}\nstorage A[m] = levels(dense)\n",
+           "2:9: error: 'A' is defined twice\n1:8: note: defined here before\n");
     ERRORS("input = 3\noutput[i] = input[i]\ngrad = 1\nparam def = 2\noutput output\n", "");
     ERRORS(
         "input A : f64 [4] as 3\nC[i] as = A[i]\noutput C as csr(\ninput B : f64 [4] nnz\ninput D from \"d.h5\" as x\n",

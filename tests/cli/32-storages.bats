@@ -1,0 +1,120 @@
+# Storage and tensor statements: what check says of them, and that a tensor statement runs as the EinSum that it means.
+load helper
+
+program() { cat >p.tra; }
+
+@test "check lists the storages of a program, which read back to the same" {
+    program <<'END'
+storage mine[m, n](w) at [r, c] {
+    int array pos(m + 1)   # where each row begins
+    real array v(pos(m)*w); sum(<i, _> in 0:m, <j, _> in 0:n)
+        if (r + i >= c + j) { @unique (i, j) -> v(pos(i)*w + j) }
+}
+storage turned[m, n] = levels(dense, sparse) order [1, 0]; storage any[m, ...](o...) = levels(sparse) order o
+END
+    status 0 tra check p.tra
+    has "storage mine[m, n](w) at [r, c] {"
+    has "    real array v(pos(m) * w)"
+    has "storage turned[m, n] = levels(dense, sparse) order [1, 0]"
+    has "storage any[m, ...](o...) = levels(sparse) order o"
+    echo "$output" >again.tra
+    status 0 tra check again.tra
+    [ "$output" = "$(cat again.tra)" ]
+    tra check --format json p.tra >p.json
+    [ "$(py 'print([s["name"] for s in json.load(open("p.json"))["storages"]])')" = "['mine', 'turned', 'any']" ]
+}
+
+@test "what is wrong in a storage or a tensor statement is shown at its place, and the rest is read" {
+    program <<'END'
+storage a[m, n] {
+    real array v(q)
+    {(0, 0) -> v(0)}
+}
+storage b[m n] = levels(dense)
+storage c[m, n] {
+    real array v(m
+input A : f64 [6, 4] by [2, 2] as csrr
+input B : f64 [6, 4] as band(1, 2)
+storage d[m, n] = levels(dense, singleton)
+tensor Y[6] = sum(<i, row> in B, <j, b> in row) {i -> b + 1}
+tensor X[3] = sum(<i, row> in B, <j, b> in row) {i -> b}
+tensor W = sum(<i, _> in 1:6, <j, _> in 0:4) {i -> B(i, j)}
+tensor U = sum(<(i, j), b> in B) {i -> B(i, i)}
+tensor V[6] = D(
+C = transform(e, neg)
+storage e[m] = levels(sparse)
+D = store
+END
+    status 2 tra check p.tra
+    has "p.tra:2:18: error: there is no 'q' here"
+    has "p.tra:5:13: error: ',' or ']' expected, not 'n'"
+    has "p.tra:8:35: error: there is no storage 'csrr'"
+    has "did you mean csr?"
+    has "p.tra:9:25: error: storage band has 1 argument, not 2"
+    has "p.tra:10:33: error: a singleton level follows a sparse one"
+    has "p.tra:11:55: error: this is no product of elements, params and numbers"
+    has "p.tra:12:10: error: dimension 0 of X has 6 positions by its labels, not 3"
+    has "p.tra:13:26: error: this loop goes from 1 to 6, but its dimension has 6 positions"
+    has "p.tra:14:31: error: the element of each loop over a relation is a factor"
+    has "p.tra:16:15: error: 'e' is a storage; a relation is expected here"
+}
+
+# same FILE NAME...: the outputs NAME and NAME2 hold the same tensor.
+same() { for n in "$@"; do [ "$(tra digest "$n.h5" | cut -d ' ' -f 1)" = "$(tra digest "${n}2.h5" | cut -d ' ' -f 1)" ] || { echo "$n differs"; return 1; }; done; }
+
+@test "a tensor statement that is a sum of products is the EinSum statement that it means" {
+    tra gen -q --shape 6x4 --block 4x3 --seed 1 -o a.h5
+    tra gen -q --shape 4x5 --block 3x2 --seed 2 -o b.h5
+    tra gen -q --shape 4 --block 3 --seed 3 -o x.h5
+    tra gen -q --shape 6x6 --block 4x4 --seed 4 -o s.h5
+    program <<'END'
+param beta = 0.5
+param six = 6
+input A from "a.h5"
+input B from "b.h5"
+input x from "x.h5"
+input S from "s.h5"
+tensor P[six, extent(B, 1)] = sum(<i, row> in A, <j, a> in row, <k, b> in B(j)) {(i, k) -> a * b}
+P2[i,k] = sum A[i,j] * B[j,k]
+tensor Q = sum(<i, row> in A)
+    sum(<j, a> in row, <k, c> in row, <k, y> in x)
+        {j -> beta * a * c * y}
+Q2[j] = sum beta * A[i,j] * A[i,k] * x[k]
+tensor T = -sum(<(i, j), a> in A, <k, y> in x) if (j == k) a * y
+T2[] = sum -(A[i,j] * x[j])
+tensor D = sum(<(i, i), s> in S) {i -> 2.5 * s}
+D2[i] = 2.5 * S[i,i]
+tensor R[4, 6] = sum(<i, _> in 0:six, <j, _> in 0:4) {(j, i) -> A(i, j)}
+R2[j,i] = A[i,j]
+tensor N = sum(<i, row> in A) {i -> sum(<j, a> in row) a * x(j)}
+N2[i] = sum A[i,j] * x[j]
+output P
+output P2
+output Q
+output Q2
+output T
+output T2
+output D
+output D2
+output R
+output R2
+output N
+output N2
+END
+    status 0 tra run -q p.tra
+    same P Q T D R N
+    py 'a, b, p = [np.array(h5py.File(f)["data"]) for f in ("a.h5", "b.h5", "P.h5")]; assert np.allclose(p, a @ b)'
+}
+
+@test "a tensor statement is cut as by says" {
+    tra gen -q --shape 6x4 --block 4x3 -o a.h5
+    program <<'END'
+input A from "a.h5"
+tensor B[6, 4] by [5, 2] = sum(<(i, j), a> in A) {(i, j) -> a + 0.0 * 1}
+END
+    status 2 tra check p.tra
+    has "p.tra:2:61: error: this is no product"
+    sed -i 's/ + 0.0 \* 1/ * 2/' p.tra
+    status 0 tra check p.tra
+    has "B: keys 2 <2,2>, f64 5 x 2, tensor 6 x 4"
+}
