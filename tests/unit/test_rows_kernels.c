@@ -1,0 +1,317 @@
+/* test_rows_kernels.c - joins of cells of every holding: contractions, element by element, aligned, and composed with
+ * maps; against an evaluator by the rule of values. */
+#include "rows_util.h"
+
+static tra_arena *arena;
+static const char *const xy[] = {"x", "y"};
+
+static tra_scalar *node(tra_scalar_op op, const tra_scalar *a, const tra_scalar *b) {
+    tra_scalar *s = tra_new(arena, tra_scalar);
+    *s = (tra_scalar){.op = op, .a = a, .b = b};
+    return s;
+}
+static tra_scalar *arg(int i) {
+    tra_scalar *s = node(TRA_S_ARG, NULL, NULL);
+    s->arg = i;
+    return s;
+}
+static tra_scalar *num(double v) {
+    tra_scalar *s = node(TRA_S_CONST, NULL, NULL);
+    s->value = v;
+    return s;
+}
+#define X        arg(0)
+#define Y        arg(1)
+#define OP(o, a, b) node(TRA_S_##o, a, b)
+
+/* ---- kernels to test ----------------------------------------------------------------------------------------- */
+
+typedef struct subject {
+    const tra_kernel *join, *then; /* then: a map element by element, or NULL */
+    aligned labels;                /* labels NULL: element by element, broadcast */
+} subject;
+
+static const char *const strings[] = {
+    "ij,jk->ik",   "ij,kj->ik",  "ji,jk->ik",  "ij,jk->ki",   "ij,j->i",     "i,ij->j",    "i,i->",     "ij,ij->",
+    "ij,ij->ij",   "ij,ij->i",   "ij,ji->ij",  "ij,kl->ijkl", "i,j->ij",     "ijk,kl->ijl", "ijl,jl->il", "ijk,jk->i",
+    "ii,ij->ij",   "ij,jj->i",   "ij,ik->jk",  "ij,ij->ji",   "ij,k->ki",    ",ij->ij",    "ij,->ji",   "ij,k->ij",
+    "ijk,->k",     "ijk,ljm->ilkm", "i,ijk->kj", "ij,jkl->ikl", "ijk,ik->jk", "ii,ii->i",   "ij,i->ij",  "ij,jk->",
+    "i,jk->k",     "ij,j->ij",   ",->",        "ij,kl->ik",   "ijk,klij->l", "kj,ijk->ki",
+};
+enum { NSTRINGS = sizeof strings / sizeof *strings };
+
+static const tra_scalar *expression(int i) {
+    switch (i) {
+    case 0: return OP(MUL, X, Y);
+    case 1: return OP(ADD, X, Y);
+    case 2: return OP(SUB, OP(MUL, X, Y), OP(MUL, num(2), X));
+    case 3: return OP(MAX, X, Y);
+    case 4: return OP(MUL, OP(MUL, num(2), X), Y);
+    case 5: return OP(DIV, X, Y);
+    case 6: return OP(MUL, OP(GT, X, num(0)), Y);
+    case 7: return OP(MUL, X, OP(DIV, num(1), Y));
+    case 8: return OP(ABS, OP(SUB, X, Y), NULL);
+    case 9: return OP(ADD, OP(MUL, X, Y), num(1));
+    case 10: return OP(LT, X, Y);
+    case 11: return OP(MUL, Y, OP(EXP, X, NULL));
+    case 12: return OP(SUB, X, Y);
+    case 13: return OP(MUL, X, X);
+    case 14: return OP(RELU, OP(MUL, X, OP(SUB, Y, num(1))), NULL);
+    default: return OP(MIN, OP(MUL, X, Y), num(0));
+    }
+}
+enum { EXPRESSIONS = 16 };
+
+static const tra_kernel *some_map(void) {
+    const tra_kernel *k = NULL;
+    static const char *const names[] = {"relu", "square", "neg", "abs", "exp"};
+    CHECK(tra_kernel_named(arena, names[draw(5)], TRA_USE_MAP, 0, NULL, &k, NULL) == TRA_OK);
+    return k;
+}
+
+static subject some_subject(void) {
+    static const char *const names[] = {"matadd",  "elemmul",   "elemmax",   "elemmin",   "matsub",
+                                        "elemdiv", "matvecadd", "matvecsub", "matvecmul", "matvecdiv"};
+    static const tra_scalar_op folds[] = {TRA_S_ADD, TRA_S_ADD, TRA_S_MUL, TRA_S_MAX, TRA_S_MIN};
+    subject s = {.labels = {.expr = OP(MUL, X, Y), .fold = TRA_S_ADD}};
+    switch (draw(5)) {
+    case 0:
+        CHECK(tra_kernel_named(arena, names[draw(10)], TRA_USE_JOIN, 0, NULL, &s.join, NULL) == TRA_OK);
+        s.labels.expr = s.join->expr;
+        break;
+    case 1:
+        s.labels.expr = expression((int)draw(EXPRESSIONS));
+        s.join = tra_kernel_lambda(arena, s.labels.expr, 2, xy);
+        break;
+    case 2:
+        s.labels = (aligned){strings[draw(NSTRINGS)], expression((int)draw(EXPRESSIONS)), folds[draw(5)]};
+        CHECK(tra_kernel_aligned(arena, s.labels.labels, s.labels.expr, s.labels.fold, xy, &s.join, NULL) == TRA_OK);
+        break;
+    case 3:
+        s.labels.labels = "ij,kl->ijkl";
+        CHECK(tra_kernel_named(arena, "outer", TRA_USE_JOIN, 0, NULL, &s.join, NULL) == TRA_OK);
+        if (chance(20)) break;
+        s.labels.labels = "ij,jk->ik";
+        CHECK(tra_kernel_named(arena, "matmul", TRA_USE_JOIN, 0, NULL, &s.join, NULL) == TRA_OK);
+        if (chance(30)) break; /* fall through */
+    default:
+        s.labels.labels = strings[draw(NSTRINGS)];
+        CHECK(tra_kernel_einsum(arena, s.labels.labels, &s.join, NULL) == TRA_OK);
+    }
+    if (chance(20)) s.then = some_map();
+    return s;
+}
+
+/* ---- operands ------------------------------------------------------------------------------------------------ */
+
+static int64_t some_extent(int rank) {
+    static const int64_t small[] = {0, 1, 1, 2, 3, 5, 7, 13}, large[] = {101, 600, 1100};
+    return rank < 3 && chance(4) ? large[draw(3)] : small[rank > 3 ? 1 + draw(4) : draw(8)];
+}
+
+static void some_extents(const subject *s, tra_dims *a, tra_dims *b) {
+    *a = *b = (tra_dims){.n = 0};
+    if (!s->labels.labels) {
+        a->n = (int)draw(4);
+        for (int d = 0; d < a->n; d++) a->v[d] = some_extent(a->n);
+        *b = *a;
+        if (!s->join->stretch) return;
+        tra_dims *less = chance(50) ? a : b;
+        int drop = (int)draw(less->n + 1);
+        memmove(less->v, less->v + drop, (size_t)(less->n - drop) * sizeof *less->v);
+        less->n -= drop;
+        for (int d = 0; d < less->n; d++)
+            if (chance(25)) less->v[d] = 1;
+        return;
+    }
+    int64_t extent[128];
+    const char *c = s->labels.labels;
+    int most = (int)strlen(c) > 9 ? 4 : 2;
+    for (int i = 'i'; i <= 'm'; i++) extent[i] = some_extent(most);
+    for (; *c != ','; c++) a->v[a->n++] = extent[(int)*c];
+    for (c++; *c != '-'; c++) b->v[b->n++] = extent[(int)*c];
+}
+
+/* Element by element, operands counted from their last dimensions. */
+static void rule_elements(const tra_scalar *expr, const plain *a, const plain *b, plain *out) {
+    const plain *in[2] = {a, b};
+    bool flags[2] = {a->sparse, b->sparse};
+    for (int64_t i = 0; i < out->n; i++) {
+        double args[2];
+        for (int o = 0; o < 2; o++) {
+            int64_t at = 0, rest = i, times = 1;
+            for (int d = 1; d <= in[o]->ext.n; d++) {
+                int64_t n = in[o]->ext.v[in[o]->ext.n - d], c = rest % out->ext.v[out->ext.n - d];
+                at += (n == 1 ? 0 : c) * times;
+                times *= n;
+                rest /= out->ext.v[out->ext.n - d];
+            }
+            args[o] = in[o]->v[at];
+        }
+        out->v[i] = rule_value(expr, args, flags);
+    }
+}
+
+static bool rule_type(const subject *s, bool a, bool b) {
+    bool sparse = rule_sparse(s->labels.expr, (const bool[2]){a, b});
+    return s->then ? rule_sparse(s->then->expr, &sparse) : sparse;
+}
+
+static plain expected(const subject *s, const plain *a, const plain *b, const tra_dims *ext) {
+    const tra_kernel *first = s->join;
+    plain out = plain_new(tra_kernel_dtype(first, TRA_USE_JOIN, a->type, b->type), ext, false);
+    if (s->labels.labels)
+        rule_aligned(&s->labels, (const plain *const[]){a, b}, &out);
+    else
+        rule_elements(s->labels.expr, a, b, &out);
+    if (!s->then) return out;
+    bool sparse = rule_sparse(s->labels.expr, (const bool[2]){a->sparse, b->sparse});
+    out.type = tra_kernel_dtype(s->then, TRA_USE_MAP, out.type, out.type);
+    for (int64_t i = 0; i < out.n; i++) out.v[i] = rule_value(s->then->expr, &out.v[i], &sparse);
+    return out;
+}
+
+/* ---- runs ---------------------------------------------------------------------------------------------------- */
+
+static tra_type type_of(const plain *p, bool rows) {
+    return (tra_type){.dtype = p->type, .sparse = p->sparse, .layout = rows ? &tra_rows : NULL};
+}
+
+static void say(const subject *s, const plain *a, const plain *b, int how) {
+    char ta[TRA_DIMTEXT], tb[TRA_DIMTEXT];
+    tra_str text = {0};
+    tra_kernel_print(s->then ? tra_kernel_then(arena, s->join, s->then) : s->join, &text);
+    check_report("%s on %s %s%s %s and %s %s%s %s into %s", tra_str_get(&text), tra_dtype_name(a->type),
+                 a->sparse ? "sparse" : "dense", how & 1 ? " rows" : "", tra_shape_text(&a->ext, ta),
+                 tra_dtype_name(b->type), b->sparse ? "sparse" : "dense", how & 2 ? " rows" : "",
+                 tra_shape_text(&b->ext, tb), how & 4 ? "rows" : "dense");
+    tra_str_free(&text);
+}
+
+/* how: bits of what is held as rows: a, b, the result. */
+static bool join_is_right(const tra_kernel *k, const plain *a, const plain *b, const plain *want, int how) {
+    tra_cell ca = cell_of(a, how & 1, chance(30)), cb = cell_of(b, how & 2, chance(30));
+    tra_cell out = {.layout = how & 4 ? &tra_rows : NULL, .array = {want->type, want->ext, NULL}};
+    tra_type ta = type_of(a, how & 1), tb = type_of(b, how & 2);
+    int64_t n = tra_cell_scratch(k, TRA_USE_JOIN, &ta, &a->ext, &tb, &b->ext, out.layout);
+    void *scratch = guarded(n), *block;
+    int64_t bytes = out.layout ? tra_cell_join_bytes(k, &ca, &cb, &out, scratch) : (int64_t)tra_array_bytes(&out.array);
+    block = guarded(bytes);
+    if (out.layout)
+        out.head = block;
+    else
+        out.array.data = block;
+    memset(scratch, 0xA5, (size_t)n);
+    tra_cell_join(k, &ca, &cb, &out, scratch);
+    bool right = cell_is(&out, want, true) && !tra_kernel_overflowed();
+    if (out.layout) CHECK(tra_cell_bytes(&out) <= bytes);
+    guard_ends(block, bytes);
+    guard_ends(scratch, n);
+    cell_free(&ca);
+    cell_free(&cb);
+    return right;
+}
+
+static tra_dtype some_type(void) { return (tra_dtype)(chance(50) ? 0 : draw(5)); }
+
+/* Is a power or root of what the strips compute otherwise in the types at hand? Bools have values of their own. */
+static bool test_join(void) {
+    subject s = some_subject();
+    tra_dims ea, eb, ext;
+    some_extents(&s, &ea, &eb);
+    bool wild = chance(30), right = true;
+    plain a = plain_random(some_type(), &ea, chance(70), wild), b = plain_random(some_type(), &eb, chance(60), wild);
+    if (tra_kernel_shape2(s.join, &ea, &eb, &ea, &eb, &ext, NULL, NULL) == TRA_OK) {
+        const tra_kernel *k = s.then ? tra_kernel_then(arena, s.join, s.then) : s.join;
+        plain want = expected(&s, &a, &b, &ext);
+        bool sparse = tra_kernel_sparse(k, TRA_USE_JOIN, a.sparse, b.sparse);
+        if (sparse != rule_type(&s, a.sparse, b.sparse)) say(&s, &a, &b, 8), right = false;
+        for (int how = 0; how < 8 && right; how++) {
+            if (((how & 1) && !a.sparse) || ((how & 2) && !b.sparse) || ((how & 4) && !sparse && chance(80))) continue;
+            right = join_is_right(k, &a, &b, &want, how);
+            if (!right) say(&s, &a, &b, how);
+        }
+        free(want.v);
+    }
+    free(a.v);
+    free(b.v);
+    return right;
+}
+
+TEST(joins_follow_the_rule_of_values) {
+    for (int i = 0; i < 6000; i++) {
+        arena = tra_arena_new();
+        bool right = test_join();
+        tra_arena_free(arena);
+        if (!right) return;
+    }
+}
+
+/* ---- contractions that are added up --------------------------------------------------------------------------- */
+
+/* acc, of extents that are no less than the result's, becomes (first) or gets the product, tile by tile. */
+static bool fma_is_right(const tra_kernel *k, const plain *a, const plain *b, const plain *want, plain *acc,
+                         const tra_dims *room, int how, bool first) {
+    tra_cell ca = cell_of(a, how & 1, chance(30)), cb = cell_of(b, how & 2, chance(30));
+    tra_array sum = {want->type, *room, NULL};
+    tra_type ta = type_of(a, how & 1), tb = type_of(b, how & 2);
+    int64_t n = tra_cell_scratch(k, TRA_USE_JOIN, &ta, &a->ext, &tb, &b->ext, NULL), i = 0;
+    int64_t bytes = (int64_t)tra_array_bytes(&sum);
+    void *scratch = guarded(n);
+    sum.data = guarded(bytes);
+    tra_dims at = {.n = room->n};
+    plain total = plain_new(want->type, room, false);
+    for (i = 0; i < acc->n; i++) {
+        put_number(sum.data, sum.dtype, i, first ? 77 : acc->v[i]);
+        total.v[i] = first ? 0 : acc->v[i];
+    }
+    for (i = 0; i < want->n; i++) {
+        tra_unlinear(&want->ext, i, &at);
+        total.v[tra_linear(room, &at)] += want->v[i];
+    }
+    for (int t = tra_kernel_tiles(k, room); t-- > 0;) tra_cell_fma(k, &ca, &cb, &sum, t, first, scratch);
+    tra_cell out = {.array = sum};
+    bool right = cell_is(&out, &total, true) && !tra_kernel_overflowed();
+    guard_ends(sum.data, bytes);
+    guard_ends(scratch, n);
+    cell_free(&ca);
+    cell_free(&cb);
+    free(total.v);
+    return right;
+}
+
+static bool test_fma(void) {
+    subject s = {.labels = {strings[draw(NSTRINGS)], OP(MUL, X, Y), TRA_S_ADD}};
+    tra_dims ea, eb, ext;
+    CHECK(tra_kernel_einsum(arena, s.labels.labels, &s.join, NULL) == TRA_OK);
+    if (!(tra_kernel_props(s.join) & TRA_P_CONTRACTION)) return true;
+    some_extents(&s, &ea, &eb);
+    bool wild = chance(30), right = true;
+    plain a = plain_random(some_type(), &ea, chance(70), wild), b = plain_random(some_type(), &eb, chance(60), wild);
+    if (tra_kernel_shape2(s.join, &ea, &eb, &ea, &eb, &ext, NULL, NULL) == TRA_OK) {
+        tra_dims room = ext;
+        for (int d = 0; d < room.n; d++)
+            if (chance(30)) room.v[d] += chance(20) ? 700 / tra_max64(1, room.n) : draw(3);
+        plain want = expected(&s, &a, &b, &ext), acc = plain_random(want.type, &room, false, false);
+        for (int how = 0; how < 4 && right; how++) {
+            if (((how & 1) && !a.sparse) || ((how & 2) && !b.sparse)) continue;
+            right = fma_is_right(s.join, &a, &b, &want, &acc, &room, how, chance(50));
+            if (!right) say(&s, &a, &b, how + 16);
+        }
+        free(want.v);
+        free(acc.v);
+    }
+    free(a.v);
+    free(b.v);
+    return right;
+}
+
+TEST(contractions_are_added_tile_by_tile) {
+    for (int i = 0; i < 3000; i++) {
+        arena = tra_arena_new();
+        bool right = test_fma();
+        tra_arena_free(arena);
+        if (!right) return;
+    }
+}
+
