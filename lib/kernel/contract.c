@@ -136,22 +136,33 @@ int tra_contract_tiles(const tra_kernel *step, const tra_dims *acc) {
     return (int)(cut.pieces[M] * cut.pieces[N] * cut.pieces[BATCH]);
 }
 
-void tra_contract_tile(const tra_kernel *step, const tra_dims *acc, int tile, tra_nest *nest, int64_t *at) {
+void tra_contract_range(const tra_kernel *step, const tra_dims *acc, int tile, int64_t *from, int64_t *to) {
     labels ls;
     cuts cut;
     make_labels(step, NULL, NULL, acc, &ls);
     make_cuts(&ls, &cut);
     int64_t pm = cut.pieces[M], pn = cut.pieces[N];
     int64_t piece[CLASSES] = {[M] = tile / pn % pm, [N] = tile % pn, [BATCH] = tile / (pn * pm)};
+    for (int i = 0; i < ls.n; i++) {
+        int c = class_of(&ls.v[i]);
+        from[i] = 0;
+        to[i] = ls.v[i].in[C] ? ls.v[i].room : INT64_MAX;
+        if (i == cut.label[c]) piece_of(&ls.v[i], piece[c], cut.pieces[c], &from[i], &to[i]);
+    }
+}
+
+void tra_contract_tile(const tra_kernel *step, const tra_dims *acc, int tile, tra_nest *nest, int64_t *at) {
+    labels ls;
+    int64_t from[2 * TRA_MAXDIM], to[2 * TRA_MAXDIM];
+    make_labels(step, NULL, NULL, acc, &ls);
+    tra_contract_range(step, acc, tile, from, to);
     nest->n = 0;
     *at = 0;
     for (int i = 0; i < ls.n; i++) {
-        int c = class_of(&ls.v[i]);
-        int64_t stride = ls.v[i].loop.s[C], from = 0, to = ls.v[i].room;
+        int64_t stride = ls.v[i].loop.s[C];
         if (stride == 0) continue;
-        if (i == cut.label[c]) piece_of(&ls.v[i], piece[c], cut.pieces[c], &from, &to);
-        *at += from * stride;
-        tra_nest_add(nest, to - from, 0, stride, 0);
+        *at += from[i] * stride;
+        tra_nest_add(nest, to[i] - from[i], 0, stride, 0);
     }
 }
 

@@ -224,6 +224,8 @@ enum { TRA_SHORT = 32 };
 void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out, bool add,
                   int tile, const bool *sparse);
 int tra_contract_tiles(const tra_kernel *step, const tra_dims *acc);
+/* Of an Einstein string: the range of each label in a tile. */
+void tra_contract_range(const tra_kernel *step, const tra_dims *acc, int tile, int64_t *from, int64_t *to);
 /* The elements of a tile: loops with their strides in s[1], and the first in *at. */
 void tra_contract_tile(const tra_kernel *step, const tra_dims *acc, int tile, tra_nest *nest, int64_t *at);
 

@@ -29,6 +29,12 @@ int64_t tra_rows_entry(const tra_rows_view *v, int64_t r, int64_t column) {
     return from;
 }
 
+int64_t tra_most_entries(const tra_type *t, const tra_dims *ext) {
+    int64_t n = 0;
+    if (!tra_dims_product(ext, &n)) n = INT64_MAX;
+    return t->entries && t->sparse ? tra_min64(n, t->entries->most) : n;
+}
+
 tra_reader tra_read_cell(const tra_cell *c) {
     tra_reader r = {.cell = c, .dense = !c->layout, .columns = tra_last_extent(&c->array.ext)};
     r.rows = tra_rows_box(&c->array.ext);

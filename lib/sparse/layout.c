@@ -1,6 +1,18 @@
 /* layout.c - the row of the layout: which file here does what. */
 #include "sparse.h"
 
+/* Is the join a contraction into a dense array, with an operand of rows? */
+static bool contracts(const tra_kernel *k, bool rows, const tra_dims *a, const tra_dims *b, const tra_layout *out) {
+    return rows && !out && !tra_kernel_rest(k) && tra_rows_contracts(k, a, b);
+}
+
+static int64_t scratch_of(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
+                          const tra_type *b, const tra_dims *ext_b, const tra_layout *out) {
+    if (use == TRA_USE_JOIN && contracts(k, a->layout || b->layout, ext_a, ext_b, out))
+        return tra_rows_contract_scratch(k, a, ext_a, b, ext_b);
+    return tra_slow_scratch(k, use, a, ext_a, b, ext_b, out);
+}
+
 static int64_t map_bytes(const tra_kernel *k, const tra_cell *in, const tra_cell *out, void *scratch) {
     tra_cell to = *out;
     return tra_slow_map(k, in, &to, true, scratch);
@@ -17,7 +29,15 @@ static int64_t join_bytes(const tra_kernel *k, const tra_cell *a, const tra_cell
 }
 
 static void join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    tra_slow_join(k, a, b, out, false, scratch);
+    if (contracts(k, a->layout || b->layout, &a->array.ext, &b->array.ext, out->layout))
+        tra_rows_contract(k, a, b, &out->array, false, -1, scratch);
+    else
+        tra_slow_join(k, a, b, out, false, scratch);
+}
+
+static void fma_(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first,
+                 void *scratch) {
+    tra_rows_contract(k, a, b, acc, !first, tile, scratch);
 }
 
 static int64_t finish_bytes(const tra_kernel *agg, tra_dtype in, const tra_cell *state, const tra_cell *out,
@@ -31,12 +51,12 @@ static void finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, t
 }
 
 static const tra_layout_kernels kernels = {
-    .scratch = tra_slow_scratch,
+    .scratch = scratch_of,
     .map_bytes = map_bytes,
     .map = map,
     .join_bytes = join_bytes,
     .join = join,
-    .fma = tra_slow_fma,
+    .fma = fma_,
     .fold = tra_rows_fold,
     .merge_bytes = tra_rows_merge_bytes,
     .merge = tra_rows_merge,

@@ -28,6 +28,9 @@ static inline bool tra_not_zero(const void *data, tra_dtype t, int64_t i) {
     return false;
 }
 
+/* Entries of an array of that type and of at most these extents, at most. */
+int64_t tra_most_entries(const tra_type *t, const tra_dims *ext);
+
 /* The first row that is there of those from number `row` on: its place, v->nrows if there is none. */
 int64_t tra_rows_from(const tra_rows_view *v, int64_t row);
 /* The first entry of place r whose column is not below this one. */
@@ -96,6 +99,35 @@ tra_array tra_dense_of(const tra_cell *c, void *room);
 /* A dense array as rows. */
 int64_t tra_rows_bytes_of(const tra_array *a);
 void tra_rows_fill(const tra_array *a, tra_cell *out);
+
+/* ---- innermost loops (loops.c) -------------------------------------------------------------------------------- */
+
+/* Over n entries: values v at columns, of a dense operand d (or one number of it, x), added to c. All of one type: f64,
+ * f32, or i64, of which what does not fit is noted. Strides in elements. */
+typedef struct tra_row_loops {
+    /* *c += sum of v[k] d[column[k] * sd] */
+    void (*dot)(const void *v, const uint32_t *column, int64_t n, const void *d, int64_t sd, void *c);
+    /* c[column[k] * sc] += v[k] x */
+    void (*scatter)(const void *v, const uint32_t *column, int64_t n, const void *x, void *c, int64_t sc);
+    /* c[j] += sum of v[k] d[column[k] * sd + j], j < width */
+    void (*add_rows)(const void *v, const uint32_t *column, int64_t n, const void *d, int64_t sd, void *c,
+                     int64_t width);
+    /* c[column[k] * sc + j] += v[k] d[column[k] * sd + j], j < width */
+    void (*spread_rows)(const void *v, const uint32_t *column, int64_t n, const void *d, int64_t sd, void *c,
+                        int64_t sc, int64_t width);
+} tra_row_loops;
+const tra_row_loops *tra_row_loops_of(tra_dtype t);
+
+/* ---- contractions into dense arrays (contract.c) -------------------------------------------------------------- */
+
+/* Is the kernel, for operands of these extents, a product that tra_rows_contract takes? */
+bool tra_rows_contracts(const tra_kernel *step, const tra_dims *a, const tra_dims *b);
+/* Bytes of scratch. */
+int64_t tra_rows_contract_scratch(const tra_kernel *step, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
+                                  const tra_dims *ext_b);
+/* out = the product, or out += it (add), on one tile (-1: all of out). */
+void tra_rows_contract(const tra_kernel *step, const tra_cell *a, const tra_cell *b, tra_array *out, bool add, int tile,
+                       void *scratch);
 
 /* ---- kernels ------------------------------------------------------------------------------------------------- */
 

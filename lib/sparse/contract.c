@@ -1,0 +1,253 @@
+/* contract.c - products summed over labels, of rows of entries with dense arrays or other rows, into dense arrays.
+ *
+ * Labels have strides in the dense operand and in the result. With a dense operand each row of entries meets, for each
+ * step of the labels that only the dense one has, what its own labels take it to: where such a label runs on densely
+ * in both (the columns of SpMM) its steps are a vector; else a row meets a few steps at a time, so that it and the rows
+ * of the result stay in the cache. Two operands of rows: for each entry of one the rows of the other that the shared
+ * labels lead to, which is put into that order first where it is not (project.c).
+ *
+ * An entry of value 0 is as absent as what is no entry. */
+#include "contract.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- the parts of a contraction ------------------------------------------------------------------------------ */
+
+bool tra_rows_contracts(const tra_kernel *step, const tra_dims *a, const tra_dims *b) {
+    tra_product p;
+    return tra_kernel_is_product(step, a, b, &p);
+}
+
+void tra_contraction_of(tra_contraction *x, const tra_kernel *step, const tra_cell *a, const tra_cell *b,
+                        tra_array *out, int tile) {
+    const tra_cell *in[2] = {a, b};
+    int64_t stride[TRA_MAXDIM];
+    bool is_product = tra_kernel_is_product(step, &a->array.ext, &b->array.ext, &x->p);
+    assert(is_product);
+    (void)is_product;
+    x->out = out;
+    x->t = tra_strip_type(out->dtype);
+    x->loops = tra_row_loops_of(x->t);
+    for (int l = 0; l < x->p.nlabels; l++) x->extent[l] = x->sc[l] = x->from[l] = 0, x->to[l] = INT64_MAX;
+    for (int o = 0; o < 2; o++) {
+        x->in[o] = in[o];
+        for (int l = 0; l < x->p.nlabels; l++) x->s[o][l] = 0, x->has[o][l] = false;
+        tra_strides(&in[o]->array.ext, stride);
+        for (int d = 0; d < x->p.rank[o]; d++) {
+            int l = x->p.in[o][d];
+            x->extent[l] = in[o]->array.ext.v[d];
+            x->s[o][l] += stride[d];
+            x->has[o][l] = true;
+        }
+    }
+    tra_strides(&out->ext, stride);
+    for (int d = 0; d < x->p.nout; d++) x->sc[x->p.out[d]] += stride[d];
+    if (tile >= 0) tra_contract_range(step, &out->ext, tile, x->from, x->to);
+    for (int l = 0; l < x->p.nlabels; l++) x->to[l] = tra_min64(x->to[l], x->extent[l]);
+}
+
+bool tra_row_at(const tra_contraction *x, int o, int64_t number, int64_t *at) {
+    const tra_dims *ext = &x->in[o]->array.ext;
+    const int8_t *label = x->p.in[o];
+    int64_t c[TRA_MAXDIM];
+    for (int d = ext->n - 2; d >= 0; number /= ext->v[d], d--) {
+        c[d] = number % ext->v[d];
+        if (c[d] < x->from[label[d]] || c[d] >= x->to[label[d]]) return false;
+    }
+    for (int d = 0; d + 1 < ext->n; d++) at[label[d]] = c[d];
+    for (int d = 0; d + 1 < ext->n; d++) /* a label that is there twice */
+        if (at[label[d]] != c[d]) return false;
+    return true;
+}
+
+void tra_entries_at(const tra_contraction *x, int o, const tra_rows_view *v, int64_t r, const int64_t *at,
+                    int64_t *first, int64_t *end) {
+    int rank = x->p.rank[o];
+    *first = v->begin[r];
+    *end = v->begin[r + 1];
+    if (rank == 0) return;
+    int l = x->p.in[o][rank - 1];
+    int64_t from = x->from[l], to = x->to[l];
+    for (int d = 0; d + 1 < rank; d++)
+        if (x->p.in[o][d] == l) from = at[l], to = at[l] + 1;
+    if (from > 0) *first = tra_rows_entry(v, r, from);
+    if (to < x->extent[l]) *end = tra_rows_entry(v, r, to);
+}
+
+void tra_row_range(const tra_contraction *x, int o, const tra_rows_view *v, int64_t *first, int64_t *end) {
+    const tra_dims *ext = &x->in[o]->array.ext;
+    int64_t rest = 1;
+    *first = 0;
+    *end = v->nrows;
+    if (ext->n < 2) return;
+    for (int d = 1; d + 1 < ext->n; d++) rest *= ext->v[d];
+    int l = x->p.in[o][0];
+    if (x->from[l] > 0) *first = tra_rows_from(v, x->from[l] * rest);
+    if (x->to[l] < x->extent[l]) *end = tra_rows_from(v, x->to[l] * rest);
+}
+
+void tra_row_values(const void *value, tra_dtype from, const uint32_t *column, int64_t first, int64_t n, tra_dtype t,
+                    tra_row_part *part) {
+    part->value = tra_load(value, from, first, 1, n, t, part->own);
+    part->column = column + first;
+    part->n = n;
+    int64_t zeros = 0, m = 0;
+    switch (t) {
+#define X(name, text, type, ...)                                                                                       \
+    case TRA_##name:                                                                                                   \
+        for (int64_t i = 0; i < n; i++) zeros += ((const type *)part->value)[i] == 0;                                  \
+        break;
+        TRA_DTYPES(X)
+#undef X
+    }
+    if (zeros == 0) return;
+    size_t size = tra_dtype_size(t);
+    for (int64_t i = 0; i < n; i++) {
+        if (!tra_not_zero(part->value, t, i)) continue;
+        part->columns[m] = part->column[i];
+        memmove((char *)part->own + (size_t)m++ * size, (const char *)part->value + (size_t)i * size, size);
+    }
+    part->value = part->own;
+    part->column = part->columns;
+    part->n = m;
+}
+
+/* c[at] += x y, of what the loops do not take. A dense y of sparse type annihilates. */
+static void add_slowly(const tra_contraction *x, int64_t at, const void *value, int64_t i, const void *data,
+                       tra_dtype t, int64_t k, bool sparse) {
+    double got[3];
+    if (sparse && !tra_not_zero(data, t, k)) return;
+    tra_pick(got, 0, x->t, value, x->t, i);
+    tra_pick((char *)(got + 1), 0, x->t, data, t, k);
+    tra_pick(got + 2, 0, x->t, x->out->data, x->out->dtype, at);
+    tra_strip_fn *strip = tra_strip(x->t);
+    strip(TRA_S_MUL, got, got, got + 1, 0, 1);
+    strip(TRA_S_ADD, got, got + 2, got, 0, 1);
+    tra_store(x->out->data, x->out->dtype, at, 1, got, x->t, 1);
+}
+
+/* ---- rows and a dense operand -------------------------------------------------------------------------------- */
+
+enum { STEPS = 8 };
+
+/* Steps of the labels that only the dense operand has: offsets in it and in the result; and the vector. */
+typedef struct steps {
+    int s, o; /* which operand is rows, which dense */
+    int n;
+    int64_t d[STEPS], c[STEPS], width;
+    bool vector, careful; /* careful: no loop takes it */
+} steps;
+
+static const char *element(const void *data, tra_dtype t, int64_t i) {
+    return (const char *)data + i * (int64_t)tra_dtype_size(t);
+}
+
+/* Part of a row, whose labels but the last take the dense operand to d and the result to c. */
+static void meet(const tra_contraction *x, const steps *w, const tra_row_part *row, int64_t d, int64_t c, int last) {
+    const tra_array *dense = &x->in[w->o]->array;
+    int64_t sd = last < 0 ? 0 : x->s[w->o][last], sc = last < 0 ? 0 : x->sc[last];
+    bool sparse = x->in[w->o]->sparse, slow = w->careful || (sparse && !tra_finite(row->value, x->t, row->n));
+    for (int i = 0; i < w->n; i++) {
+        int64_t from = d + w->d[i], to = c + w->c[i];
+        const void *dp = element(dense->data, dense->dtype, from);
+        void *cp = (char *)(uintptr_t)element(x->out->data, x->out->dtype, to);
+        if (slow) {
+            for (int64_t k = 0; k < row->n; k++)
+                for (int64_t j = 0; j < w->width; j++)
+                    add_slowly(x, to + row->column[k] * sc + j, row->value, k, dense->data, dense->dtype,
+                               from + row->column[k] * sd + j, sparse);
+        } else if (w->vector && sc == 0) {
+            x->loops->add_rows(row->value, row->column, row->n, dp, sd, cp, w->width);
+        } else if (w->vector || (sc != 0 && sd != 0)) {
+            x->loops->spread_rows(row->value, row->column, row->n, dp, sd, cp, sc, w->width);
+        } else if (sc == 0) {
+            x->loops->dot(row->value, row->column, row->n, dp, sd, cp);
+        } else {
+            x->loops->scatter(row->value, row->column, row->n, dp, cp, sc);
+        }
+    }
+}
+
+/* All rows of the tile, for some steps. */
+static void walk_rows(const tra_contraction *x, const steps *w) {
+    const tra_cell *in = x->in[w->s];
+    tra_rows_view v = tra_rows_of(in);
+    int rank = x->p.rank[w->s], last = rank ? x->p.in[w->s][rank - 1] : -1;
+    int64_t at[2 * TRA_MAXDIM] = {0}, from, to;
+    tra_row_range(x, w->s, &v, &from, &to);
+    tra_row_part part;
+    for (int64_t r = from; r < to && !tra_cancelled(); r++) {
+        int64_t d = 0, c = 0, k, end;
+        if (!tra_row_at(x, w->s, v.row[r], at)) continue;
+        tra_entries_at(x, w->s, &v, r, at, &k, &end);
+        for (int i = 0; i + 1 < rank; i++) {
+            int l = x->p.in[w->s][i];
+            bool seen = l == last;
+            for (int j = 0; j < i; j++) seen = seen || x->p.in[w->s][j] == l;
+            if (!seen) d += at[l] * x->s[w->o][l], c += at[l] * x->sc[l];
+        }
+        for (; k < end; k += TRA_STRIP) {
+            tra_row_values(v.value, in->array.dtype, v.column, k, tra_min64(TRA_STRIP, end - k), x->t, &part);
+            meet(x, w, &part, d, c, last);
+        }
+    }
+}
+
+static void with_dense(const tra_contraction *x, int s) {
+    steps w = {.s = s, .o = 1 - s, .width = 1};
+    tra_nest rest;
+    rest.n = 0;
+    int64_t off[3] = {0};
+    for (int i = 0; i < x->p.nlabels; i++) {
+        if (x->has[s][i]) continue;
+        int64_t n = x->to[i] - x->from[i];
+        if (n <= 0) return;
+        off[0] += x->from[i] * x->s[w.o][i];
+        off[1] += x->from[i] * x->sc[i];
+        tra_nest_add(&rest, n, x->s[w.o][i], x->sc[i], 0);
+    }
+    tra_nest_coalesce(&rest);
+    for (int i = 0; i < rest.n && !w.vector; i++) {
+        if (rest.v[i].s[0] != 1 || rest.v[i].s[1] != 1) continue;
+        w.vector = true;
+        w.width = rest.v[i].n;
+        memmove(&rest.v[i], &rest.v[i + 1], (size_t)(--rest.n - i) * sizeof *rest.v);
+    }
+    w.careful = x->in[w.o]->array.dtype != x->t || x->out->dtype != x->t;
+    for (bool more = true; more && !tra_cancelled();) {
+        for (w.n = 0; w.n < STEPS && more; w.n++) {
+            w.d[w.n] = off[0];
+            w.c[w.n] = off[1];
+            more = tra_nest_next(&rest, off);
+        }
+        walk_rows(x, &w);
+    }
+}
+
+/* ---- the interface ------------------------------------------------------------------------------------------- */
+
+static bool empty(const tra_contraction *x) {
+    for (int l = 0; l < x->p.nlabels; l++)
+        if (x->to[l] <= x->from[l]) return true;
+    return false;
+}
+
+static void clear_out(const tra_kernel *step, tra_array *out, int tile) {
+    if (tile < 0)
+        memset(out->data, 0, tra_array_bytes(out));
+    else
+        tra_kernel_tile_zero(step, out, tile);
+}
+
+void tra_rows_contract(const tra_kernel *step, const tra_cell *a, const tra_cell *b, tra_array *out, bool add, int tile,
+                       void *scratch) {
+    tra_contraction x;
+    tra_contraction_of(&x, step, a, b, out, tile);
+    if (!add && tra_elements(&out->ext) > 0) clear_out(step, out, tile);
+    if (empty(&x)) return;
+    if (a->layout && b->layout)
+        tra_contract_pairs(&x, scratch);
+    else
+        with_dense(&x, a->layout ? 0 : 1);
+}

@@ -1,0 +1,44 @@
+/* contract.h - what contractions into dense arrays and into rows share. */
+#ifndef TRA_SPARSE_CONTRACT_H
+#define TRA_SPARSE_CONTRACT_H
+
+#include "sparse.h"
+
+/* Labels are numbered as in p. */
+typedef struct tra_contraction {
+    tra_product p;
+    const tra_cell *in[2];
+    tra_array *out;
+    tra_dtype t; /* in which is computed: f64, f32, i64 */
+    const tra_row_loops *loops;
+    int64_t extent[2 * TRA_MAXDIM], from[2 * TRA_MAXDIM], to[2 * TRA_MAXDIM]; /* of the tile: within the extents */
+    int64_t s[2][2 * TRA_MAXDIM], sc[2 * TRA_MAXDIM]; /* strides in operands (as if dense) and the result */
+    bool has[2][2 * TRA_MAXDIM];                      /* which labels operands have */
+} tra_contraction;
+void tra_contraction_of(tra_contraction *x, const tra_kernel *step, const tra_cell *a, const tra_cell *b,
+                        tra_array *out, int tile);
+
+/* Of operand o, which is rows: the values of the labels of row `number` but the last; false: it is not of the tile, or
+ * a label that is there twice has two values. */
+bool tra_row_at(const tra_contraction *x, int o, int64_t number, int64_t *at);
+/* Which entries of the row at place r are of the tile, and of the diagonal where its last label is there twice. */
+void tra_entries_at(const tra_contraction *x, int o, const tra_rows_view *v, int64_t r, const int64_t *at,
+                    int64_t *first, int64_t *end);
+/* The rows among which are those of the tile. */
+void tra_row_range(const tra_contraction *x, int o, const tra_rows_view *v, int64_t *first, int64_t *end);
+
+/* Entries of a row, none of them 0, with values of type t. */
+typedef struct tra_row_part {
+    const uint32_t *column;
+    const void *value;
+    int64_t n;
+    double own[TRA_STRIP];
+    uint32_t columns[TRA_STRIP];
+} tra_row_part;
+void tra_row_values(const void *value, tra_dtype from, const uint32_t *column, int64_t first, int64_t n, tra_dtype t,
+                    tra_row_part *part);
+
+/* Both operands are rows. */
+void tra_contract_pairs(const tra_contraction *x, void *scratch);
+
+#endif

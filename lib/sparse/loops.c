@@ -1,0 +1,101 @@
+/* loops.c - the innermost loops over the entries of a row, built for several instruction sets and chosen at run time.
+ * Those of integers note what does not fit. */
+#include "sparse.h"
+
+#include <assert.h>
+
+#ifdef __x86_64__
+#define BYTES   64
+#define ISA     __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw")))
+#define T       double
+#define SUM     double
+#define NAME(f) f##_f64_avx512
+#include "loops_body.h"
+#define T       float
+#define SUM     double
+#define NAME(f) f##_f32_avx512
+#include "loops_body.h"
+#undef ISA
+#undef BYTES
+
+#define BYTES   32
+#define ISA     __attribute__((target("avx2")))
+#define T       double
+#define SUM     double
+#define NAME(f) f##_f64_avx2
+#include "loops_body.h"
+#define T       float
+#define SUM     double
+#define NAME(f) f##_f32_avx2
+#include "loops_body.h"
+#undef ISA
+#undef BYTES
+#endif
+
+#define BYTES 16
+#define ISA
+#define T       double
+#define SUM     double
+#define NAME(f) f##_f64_base
+#include "loops_body.h"
+#define T       float
+#define SUM     double
+#define NAME(f) f##_f32_base
+#include "loops_body.h"
+#undef ISA
+#undef BYTES
+
+/* c += x y */
+static inline bool add_product(int64_t *c, int64_t x, int64_t y) {
+    int64_t product;
+    bool over = __builtin_mul_overflow(x, y, &product);
+    return over | __builtin_add_overflow(*c, product, c);
+}
+
+static void dot_int(const void *vv, const uint32_t *column, int64_t n, const void *dd, int64_t sd, void *c) {
+    const int64_t *v = vv, *d = dd;
+    bool over = false;
+    for (int64_t i = 0; i < n; i++) over |= add_product(c, v[i], d[column[i] * sd]);
+    tra_overflow |= over;
+}
+
+static void scatter_int(const void *vv, const uint32_t *column, int64_t n, const void *x, void *cc, int64_t sc) {
+    const int64_t *v = vv, y = *(const int64_t *)x;
+    int64_t *c = cc;
+    bool over = false;
+    for (int64_t i = 0; i < n; i++) over |= add_product(c + column[i] * sc, v[i], y);
+    tra_overflow |= over;
+}
+
+static void spread_rows_int(const void *vv, const uint32_t *column, int64_t n, const void *dd, int64_t sd, void *cc,
+                            int64_t sc, int64_t width) {
+    const int64_t *v = vv, *d = dd;
+    int64_t *c = cc;
+    bool over = false;
+    for (int64_t k = 0; k < n; k++)
+        for (int64_t j = 0; j < width; j++) over |= add_product(c + column[k] * sc + j, v[k], d[column[k] * sd + j]);
+    tra_overflow |= over;
+}
+
+static void add_rows_int(const void *v, const uint32_t *column, int64_t n, const void *d, int64_t sd, void *c,
+                         int64_t width) {
+    spread_rows_int(v, column, n, d, sd, c, 0, width);
+}
+
+#define LOOPS(suffix)                                                                                                  \
+    { dot_##suffix, scatter_##suffix, add_rows_##suffix, spread_rows_##suffix }
+
+const tra_row_loops *tra_row_loops_of(tra_dtype t) {
+    static const tra_row_loops base[] = {LOOPS(f64_base), LOOPS(f32_base)}, ints = LOOPS(int);
+    if (t == TRA_I64) return &ints;
+    assert(tra_dtype_is_float(t));
+#ifdef __x86_64__
+    static const tra_row_loops avx512[] = {LOOPS(f64_avx512), LOOPS(f32_avx512)};
+    static const tra_row_loops avx2[] = {LOOPS(f64_avx2), LOOPS(f32_avx2)};
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw"))
+        return &avx512[t == TRA_F32];
+    if (__builtin_cpu_supports("avx2")) return &avx2[t == TRA_F32];
+#endif
+    return &base[t == TRA_F32];
+}

@@ -1,0 +1,79 @@
+/* loops_body.h - included by loops.c once for each element type and instruction set: the innermost loops.
+ * T: the element; SUM: in which long sums are; BYTES: of a vector; ISA: target attribute; NAME(f): the function's name
+ * here. All but BYTES and ISA are undefined at the end. Each operation is rounded by itself, so the bits are the same
+ * on every machine. */
+
+ISA static void NAME(dot)(const void *vv, const uint32_t *column, int64_t n, const void *dd, int64_t sd, void *cc) {
+    const T *v = vv, *d = dd;
+    SUM s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    int64_t i = 0;
+    if (sd == 1) {
+        for (; i + 4 <= n; i += 4) {
+            s0 += (SUM)v[i] * (SUM)d[column[i]];
+            s1 += (SUM)v[i + 1] * (SUM)d[column[i + 1]];
+            s2 += (SUM)v[i + 2] * (SUM)d[column[i + 2]];
+            s3 += (SUM)v[i + 3] * (SUM)d[column[i + 3]];
+        }
+    }
+    for (; i < n; i++) s0 += (SUM)v[i] * (SUM)d[column[i] * sd];
+    *(T *)cc += (T)((s0 + s1) + (s2 + s3));
+}
+
+ISA static void NAME(scatter)(const void *vv, const uint32_t *column, int64_t n, const void *x, void *cc, int64_t sc) {
+    const T *v = vv, y = *(const T *)x;
+    T *c = cc;
+    if (sc == 1)
+        for (int64_t i = 0; i < n; i++) c[column[i]] += v[i] * y;
+    else
+        for (int64_t i = 0; i < n; i++) c[column[i] * sc] += v[i] * y;
+}
+
+/* c[j] += the sum over k of v[k] d[column[k] * sd + j]: the sums stay in registers. */
+ISA static void NAME(add_rows)(const void *vv, const uint32_t *column, int64_t n, const void *dd, int64_t sd, void *cc,
+                               int64_t width) {
+    typedef T lanes __attribute__((vector_size(BYTES), aligned(sizeof(T)), may_alias));
+    enum { W = BYTES / sizeof(T) };
+    const T *v = vv, *d = dd;
+    T *c = cc;
+    int64_t j = 0;
+    for (; j + 4 * W <= width; j += 4 * W) {
+        lanes *to = (lanes *)(c + j), s0 = to[0], s1 = to[1], s2 = to[2], s3 = to[3];
+        for (int64_t k = 0; k < n; k++) {
+            const lanes *x = (const lanes *)(d + column[k] * sd + j);
+            s0 += v[k] * x[0];
+            s1 += v[k] * x[1];
+            s2 += v[k] * x[2];
+            s3 += v[k] * x[3];
+        }
+        to[0] = s0, to[1] = s1, to[2] = s2, to[3] = s3;
+    }
+    for (; j + W <= width; j += W) {
+        lanes *to = (lanes *)(c + j), sum = to[0];
+        for (int64_t k = 0; k < n; k++) sum += v[k] * *(const lanes *)(d + column[k] * sd + j);
+        to[0] = sum;
+    }
+    for (; j < width; j++) {
+        T sum = c[j];
+        for (int64_t k = 0; k < n; k++) sum += v[k] * d[column[k] * sd + j];
+        c[j] = sum;
+    }
+}
+
+/* c[column[k] * sc + j] += v[k] d[column[k] * sd + j] */
+ISA static void NAME(spread_rows)(const void *vv, const uint32_t *column, int64_t n, const void *dd, int64_t sd,
+                                  void *cc, int64_t sc, int64_t width) {
+    typedef T lanes __attribute__((vector_size(BYTES), aligned(sizeof(T)), may_alias));
+    enum { W = BYTES / sizeof(T) };
+    const T *v = vv;
+    for (int64_t k = 0; k < n; k++) {
+        const T *d = (const T *)dd + column[k] * sd;
+        T *c = (T *)cc + column[k] * sc;
+        int64_t j = 0;
+        for (; j + W <= width; j += W) *(lanes *)(c + j) += v[k] * *(const lanes *)(d + j);
+        for (; j < width; j++) c[j] += v[k] * d[j];
+    }
+}
+
+#undef T
+#undef SUM
+#undef NAME

@@ -1,0 +1,146 @@
+/* pairs.c - products of rows with rows, summed over labels, into dense arrays: for each entry of one operand the
+ * entries of the other that the shared labels lead to. */
+#include "project.h"
+
+#include <string.h>
+
+/* The other operand: its entries by the values of the shared labels. */
+typedef struct inner {
+    int o;
+    bool natural;                  /* its rows are what the shared labels lead to */
+    tra_rows_view v;               /* natural */
+    int64_t times[2 * TRA_MAXDIM]; /* of each label in the number of the row */
+    const tra_entry *e;            /* else: row as above, column: offset in the result */
+    int64_t n;
+} inner;
+
+static bool is_natural(const tra_contraction *x, int o) {
+    int rank = x->p.rank[o];
+    const int8_t *label = x->p.in[o];
+    if (rank == 0 || x->has[1 - o][label[rank - 1]]) return false;
+    for (int d = 0; d + 1 < rank; d++) {
+        if (!x->has[1 - o][label[d]] || label[d] == label[rank - 1]) return false;
+        for (int i = 0; i < d; i++)
+            if (label[i] == label[d]) return false;
+    }
+    return x->in[o]->array.dtype == x->t && x->out->dtype == x->t;
+}
+
+static void make_inner(const tra_contraction *x, int o, inner *in, void *scratch) {
+    const tra_dims *ext = &x->in[o]->array.ext;
+    int64_t times = 1;
+    *in = (inner){.o = o, .natural = is_natural(x, o)};
+    if (in->natural) {
+        in->v = tra_rows_of(x->in[o]);
+        for (int d = ext->n - 2; d >= 0; times *= ext->v[d], d--) in->times[x->p.in[o][d]] = times;
+        return;
+    }
+    tra_route route = {.from = x->from, .to = x->to};
+    for (int l = 0; l < x->p.nlabels; l++)
+        if (x->has[o][l] && x->has[1 - o][l]) in->times[l] = times, times *= x->extent[l];
+    bool seen[2 * TRA_MAXDIM] = {false};
+    for (int d = 0; d < ext->n; d++) {
+        int l = x->p.in[o][d];
+        route.label[d] = (int8_t)l;
+        if (!seen[l]) route.row[d] = in->times[l];
+        if (!seen[l] && !x->has[1 - o][l]) route.column[d] = x->sc[l];
+        seen[l] = true;
+    }
+    tra_entry *e;
+    in->n = tra_project(x->in[o], &route, x->t, scratch, &e);
+    in->e = e;
+}
+
+/* The first of the sorted entries whose row is not below. */
+static int64_t first_of(const inner *in, int64_t row) {
+    int64_t from = 0, to = in->n;
+    while (from < to) {
+        int64_t mid = from + (to - from) / 2;
+        if (in->e[mid].row < row)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
+/* c[offset] += value times each entry of that row. */
+static void add_sorted(const tra_contraction *x, const inner *in, const void *value, int64_t row, int64_t c) {
+    for (int64_t k = first_of(in, row); k < in->n && in->e[k].row == row; k++) {
+        int64_t at = c + in->e[k].column;
+        double got[2];
+        tra_strip_fn *strip;
+        switch (x->out->dtype) {
+        case TRA_F64: ((double *)x->out->data)[at] += *(const double *)value * in->e[k].value.f64; break;
+        case TRA_F32: ((float *)x->out->data)[at] += *(const float *)value * in->e[k].value.f32; break;
+        case TRA_I64:
+        case TRA_I32:
+        case TRA_BOOL:
+            strip = tra_strip(TRA_I64);
+            tra_pick(got, 0, TRA_I64, x->out->data, x->out->dtype, at);
+            strip(TRA_S_MUL, got + 1, value, &in->e[k].value, 0, 1);
+            strip(TRA_S_ADD, got, got, got + 1, 0, 1);
+            tra_store(x->out->data, x->out->dtype, at, 1, got, TRA_I64, 1);
+        }
+    }
+}
+
+/* The same of a row of the operand as it is. *hint: where such a row was found before. */
+static void add_natural(const tra_contraction *x, const inner *in, const void *value, int64_t row, int64_t c,
+                        const int64_t *at, int64_t *hint) {
+    const tra_rows_view *v = &in->v;
+    int64_t k, end;
+    if (*hint >= v->nrows || v->row[*hint] != row) *hint = tra_rows_from(v, row);
+    if (*hint >= v->nrows || v->row[*hint] != row) return;
+    tra_entries_at(x, in->o, v, *hint, at, &k, &end);
+    size_t size = v->size;
+    int64_t sc = x->sc[x->p.in[in->o][x->p.rank[in->o] - 1]];
+    tra_row_part part;
+    for (; k < end; k += TRA_STRIP) {
+        tra_row_values(v->value, x->t, v->column, k, tra_min64(TRA_STRIP, end - k), x->t, &part);
+        x->loops->scatter(part.value, part.column, part.n, value, (char *)x->out->data + (size_t)c * size, sc);
+    }
+    ++*hint;
+}
+
+void tra_contract_pairs(const tra_contraction *x, void *scratch) {
+    inner in;
+    int o = is_natural(x, 1) || !is_natural(x, 0) ? 0 : 1, rank = x->p.rank[o];
+    make_inner(x, 1 - o, &in, scratch);
+    const tra_cell *outer = x->in[o];
+    tra_rows_view v = tra_rows_of(outer);
+    int last = rank ? x->p.in[o][rank - 1] : -1;
+    int64_t at[2 * TRA_MAXDIM] = {0}, first, end, hint = 0;
+    size_t size = tra_dtype_size(x->t);
+    tra_row_part part;
+    tra_row_range(x, o, &v, &first, &end);
+    for (int64_t r = first; r < end && !tra_cancelled(); r++) {
+        int64_t k, to, row = 0, c = 0;
+        if (!tra_row_at(x, o, v.row[r], at)) continue;
+        for (int l = 0; l < x->p.nlabels; l++)
+            if (x->has[o][l] && l != last) row += at[l] * in.times[l], c += at[l] * x->sc[l];
+        for (tra_entries_at(x, o, &v, r, at, &k, &to); k < to; k += TRA_STRIP) {
+            tra_row_values(v.value, outer->array.dtype, v.column, k, tra_min64(TRA_STRIP, to - k), x->t, &part);
+            for (int64_t i = 0; i < part.n; i++) {
+                const void *value = (const char *)part.value + (size_t)i * size;
+                int64_t rowi = row, ci = c;
+                if (last >= 0) {
+                    at[last] = part.column[i];
+                    rowi += at[last] * in.times[last];
+                    ci += at[last] * x->sc[last];
+                }
+                if (in.natural)
+                    add_natural(x, &in, value, rowi, ci, at, &hint);
+                else
+                    add_sorted(x, &in, value, rowi, ci);
+            }
+        }
+    }
+}
+
+int64_t tra_rows_contract_scratch(const tra_kernel *step, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
+                                  const tra_dims *ext_b) {
+    (void)step;
+    if (!a->layout || !b->layout) return 0;
+    return tra_max64(tra_project_scratch(tra_most_entries(a, ext_a)), tra_project_scratch(tra_most_entries(b, ext_b)));
+}

@@ -1,0 +1,113 @@
+/* project.c - entries of rows with other coordinates, sorted: transposes, diagonals, what is summed over labels, and
+ * operands of products that are not in the order that these want. Sorted by counting, digit by digit; digits that are
+ * in order already, or the same everywhere, are left out. */
+#include "project.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { DIGIT = 11, BUCKETS = 1 << DIGIT };
+
+int64_t tra_project_scratch(int64_t entries) {
+    return tra_min64(TRA_SIZE_MOST, tra_add_most(tra_mul_most(2 * (int64_t)sizeof(tra_entry), entries), 64));
+}
+
+/* What is to be sorted: bits in which keys differ, and whether they ascend already. */
+typedef struct disorder {
+    uint64_t row, column;
+    bool row_sorted, column_sorted, sorted;
+} disorder;
+
+static void note(disorder *o, const tra_entry *e, int64_t i) {
+    if (i == 0) return;
+    const tra_entry *x = &e[i], *before = &e[i - 1];
+    o->row |= (uint64_t)(x->row ^ before->row);
+    o->column |= (uint64_t)(x->column ^ before->column);
+    o->row_sorted &= x->row >= before->row;
+    o->column_sorted &= x->column >= before->column;
+    o->sorted &= x->row > before->row || (x->row == before->row && x->column >= before->column);
+}
+
+/* The entries of in at their new coordinates, in the old order. */
+static int64_t route_all(const tra_cell *in, const tra_route *route, tra_dtype t, tra_entry *e, disorder *o) {
+    const tra_dims *ext = &in->array.ext;
+    tra_rows_view v = tra_rows_of(in);
+    int rank = ext->n, last = rank - 1;
+    int64_t n = 0, least = 0, most = tra_last_extent(ext);
+    if (route->from && rank) least = route->from[route->label[last]], most = route->to[route->label[last]];
+    for (int64_t r = 0; r < v.nrows; r++) {
+        int64_t row = 0, column = 0, rest = v.row[r], c[TRA_MAXDIM], only = -1;
+        bool stays = true;
+        for (int d = last - 1; d >= 0; rest /= ext->v[d], d--) {
+            c[d] = rest % ext->v[d];
+            row += c[d] * route->row[d];
+            column += c[d] * route->column[d];
+            int l = route->label[d];
+            if (route->from) stays = stays && c[d] >= route->from[l] && c[d] < route->to[l];
+            if (l == route->label[last]) stays = stays && (only < 0 || only == c[d]), only = c[d];
+            for (int i = d + 1; i < last; i++) stays = stays && (route->label[i] != l || c[i] == c[d]);
+        }
+        if (!stays) continue;
+        int64_t k = v.begin[r], end = v.begin[r + 1], mr = rank ? route->row[last] : 0;
+        int64_t mc = rank ? route->column[last] : 0;
+        if (only >= 0) k = tra_rows_entry(&v, r, only), end = tra_min64(end, k + 1);
+        for (; k < end; k++) {
+            int64_t at = v.column[k];
+            if (at < least || at >= most || (only >= 0 && at != only) || !tra_not_zero(v.value, in->array.dtype, k))
+                continue;
+            e[n].row = row + at * mr;
+            e[n].column = column + at * mc;
+            tra_pick(&e[n].value, 0, t, v.value, in->array.dtype, k);
+            note(o, e, n++);
+        }
+    }
+    return n;
+}
+
+/* One pass over a digit of the key at that place of the entries; stable. */
+static void pass(const tra_entry *from, tra_entry *to, int64_t n, size_t key, int shift) {
+    int64_t at[BUCKETS] = {0}, sum = 0;
+#define DIGIT_OF(e) ((size_t)(*(const uint64_t *)((const char *)&(e) + key) >> shift) & (BUCKETS - 1))
+    for (int64_t i = 0; i < n; i++) at[DIGIT_OF(from[i])]++;
+    for (int d = 0; d < BUCKETS; d++) {
+        int64_t here = at[d];
+        at[d] = sum;
+        sum += here;
+    }
+    for (int64_t i = 0; i < n; i++) to[at[DIGIT_OF(from[i])]++] = from[i];
+#undef DIGIT_OF
+}
+
+/* By insertion: of few entries. */
+static void sort_few(tra_entry *e, int64_t n) {
+    for (int64_t i = 1; i < n; i++) {
+        tra_entry x = e[i];
+        int64_t j = i;
+        for (; j > 0 && (e[j - 1].row > x.row || (e[j - 1].row == x.row && e[j - 1].column > x.column)); j--)
+            e[j] = e[j - 1];
+        e[j] = x;
+    }
+}
+
+int64_t tra_project(const tra_cell *in, const tra_route *route, tra_dtype t, void *scratch, tra_entry **out) {
+    disorder o = {.row_sorted = true, .column_sorted = true, .sorted = true};
+    int64_t room = tra_rows_of(in).n;
+    tra_entry *e = scratch, *other = e + room;
+    int64_t n = route_all(in, route, t, e, &o);
+    *out = e;
+    if (o.sorted) return n;
+    if (n < 64) return sort_few(e, n), n;
+    for (int k = 0; k < 2; k++) {
+        uint64_t bits = k == 0 ? o.column : o.row;
+        if (k == 0 ? o.column_sorted : false) continue; /* in this order as they come */
+        for (int shift = 0; shift < 64 && bits >> shift; shift += DIGIT) {
+            if (!((bits >> shift) & (BUCKETS - 1))) continue;
+            pass(e, other, n, k == 0 ? offsetof(tra_entry, column) : offsetof(tra_entry, row), shift);
+            tra_entry *swap = e;
+            e = other;
+            other = swap;
+        }
+    }
+    *out = e;
+    return n;
+}
