@@ -12,7 +12,7 @@ int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type
     return (int64_t)tra_kernel_scratch(k, use, a->dtype, b ? b->dtype : a->dtype, ext_a, ext_b);
 }
 
-int64_t tra_cell_map_bytes(const tra_kernel *k, const tra_cell *in, const tra_cell *out, void *scratch) {
+int64_t tra_cell_map_bytes(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch) {
     assert(out->layout);
     return out->layout->kernels->map_bytes(k, in, out, scratch);
 }
@@ -25,8 +25,7 @@ void tra_cell_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *
         tra_map_sparse(k, &in->array, in->sparse, &out->array, scratch);
 }
 
-int64_t tra_cell_join_bytes(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out,
-                            void *scratch) {
+int64_t tra_cell_join_bytes(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     assert(out->layout);
     return out->layout->kernels->join_bytes(k, a, b, out, scratch);
 }
@@ -55,7 +54,7 @@ void tra_cell_fold(const tra_kernel *agg, tra_array *state, const tra_cell *in, 
         tra_fold_sparse(agg, state, &in->array, in->sparse, at);
 }
 
-int64_t tra_cell_merge_bytes(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, const tra_cell *out) {
+int64_t tra_cell_merge_bytes(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out) {
     assert(out->layout);
     return out->layout->kernels->merge_bytes(agg, state, term, out);
 }
@@ -65,7 +64,7 @@ void tra_cell_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell
     out->layout->kernels->merge(agg, state, term, out);
 }
 
-int64_t tra_cell_finish_bytes(const tra_kernel *agg, tra_dtype in, const tra_cell *state, const tra_cell *out,
+int64_t tra_cell_finish_bytes(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out,
                               void *scratch) {
     assert(out->layout);
     return out->layout->kernels->finish_bytes(agg, in, state, out, scratch);
@@ -87,7 +86,7 @@ void tra_cell_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const
         tra_array_copy(&dst->array, to, &src->array, from, ext);
 }
 
-int64_t tra_cell_gather_bytes(tra_cell_piece *p, int64_t n, const tra_cell *out) {
+int64_t tra_cell_gather_bytes(tra_cell_piece *p, int64_t n, tra_cell *out) {
     assert(out->layout);
     return out->layout->kernels->gather_bytes(p, n, out);
 }

@@ -271,20 +271,18 @@ typedef struct tra_cell_piece {
 typedef struct tra_layout_kernels {
     int64_t (*scratch)(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
                        const tra_type *b, const tra_dims *ext_b, const tra_layout *out);
-    int64_t (*map_bytes)(const tra_kernel *k, const tra_cell *in, const tra_cell *out, void *scratch);
+    int64_t (*map_bytes)(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
     void (*map)(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
-    int64_t (*join_bytes)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out,
-                          void *scratch);
+    int64_t (*join_bytes)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
     void (*join)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
     void (*fma)(const tra_kernel *join, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first,
                 void *scratch);
     void (*fold)(const tra_kernel *agg, tra_array *state, const tra_cell *in, const tra_agg_at *at);
-    int64_t (*merge_bytes)(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, const tra_cell *out);
+    int64_t (*merge_bytes)(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
     void (*merge)(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
-    int64_t (*finish_bytes)(const tra_kernel *agg, tra_dtype in, const tra_cell *state, const tra_cell *out,
-                            void *scratch);
+    int64_t (*finish_bytes)(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch);
     void (*finish)(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch);
-    int64_t (*gather_bytes)(tra_cell_piece *p, int64_t n, const tra_cell *out);
+    int64_t (*gather_bytes)(tra_cell_piece *p, int64_t n, tra_cell *out);
     void (*gather)(tra_cell_piece *p, int64_t n, tra_cell *out);
     void (*copy)(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);
 } tra_layout_kernels;
@@ -296,11 +294,11 @@ int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type
                          const tra_type *b, const tra_dims *ext_b, const tra_layout *out);
 
 /* Bytes that the result will take, or a bound that is near; out: its layout, type and extents, without a block. Of
- * results that are not dense, here and below. */
-int64_t tra_cell_map_bytes(const tra_kernel *k, const tra_cell *in, const tra_cell *out, void *scratch);
+ * results that are not dense, here and below. What was counted is left in out: whoever gives it a block and hands the
+ * same cell on to what computes it spares that the counting. */
+int64_t tra_cell_map_bytes(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
 void tra_cell_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
-int64_t tra_cell_join_bytes(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out,
-                            void *scratch);
+int64_t tra_cell_join_bytes(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
 void tra_cell_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
 void tra_cell_fma(const tra_kernel *join, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first,
                   void *scratch);
@@ -312,17 +310,16 @@ void tra_cell_fold(const tra_kernel *agg, tra_array *state, const tra_cell *in, 
 /* out: state and term together, of the extents of the largest in the group; term is a term of the group or a state of
  * some of its terms, and counts as padded with the identity where it is smaller. state NULL: there is none yet. Not of
  * minindex and maxindex. */
-int64_t tra_cell_merge_bytes(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, const tra_cell *out);
+int64_t tra_cell_merge_bytes(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
 void tra_cell_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
 /* in: the type of what was folded. Of dense states and results they may share their memory as in tra_agg_finish. */
-int64_t tra_cell_finish_bytes(const tra_kernel *agg, tra_dtype in, const tra_cell *state, const tra_cell *out,
-                              void *scratch);
+int64_t tra_cell_finish_bytes(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch);
 void tra_cell_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch);
 
 /* Copies a box, as tra_array_copy does. A destination that is not dense becomes that box and is 0 elsewhere. */
 void tra_cell_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);
 /* The cell of these n pieces, in any order, of which no two overlap, and 0 elsewhere. Needs no scratch. */
-int64_t tra_cell_gather_bytes(tra_cell_piece *p, int64_t n, const tra_cell *out);
+int64_t tra_cell_gather_bytes(tra_cell_piece *p, int64_t n, tra_cell *out);
 void tra_cell_gather(tra_cell_piece *p, int64_t n, tra_cell *out);
 
 /* ---- BLAS --------------------------------------------------------------------------------------------------- */

@@ -48,6 +48,9 @@ typedef struct tra_cell {
     bool sparse;              /* of sparse type, however it is held: where it is 0 it annihilates */
     tra_array array;          /* type and extents; data: of a dense array, else NULL */
     tra_cell_head *head;      /* not dense: the block */
+    /* Not dense and yet to be made: what the kernels' `bytes` functions counted, for the kernel that makes it; 0: not
+     * counted. */
+    int64_t counted[2];
 } tra_cell;
 
 /* Bytes of a block with so many parts of these counts and sizes of elements; TRA_SIZE_MOST where there are too many. */

@@ -127,16 +127,17 @@ static void count(tra_cell_piece *p, int64_t n, const tra_dims *out, int64_t *nr
     *nrows = tra_min64(*nrows, tra_rows_box(out));
 }
 
-int64_t tra_rows_gather_bytes(tra_cell_piece *p, int64_t n, const tra_cell *out) {
+int64_t tra_rows_gather_bytes(tra_cell_piece *p, int64_t n, tra_cell *out) {
     int64_t nrows, entries;
     count(p, n, &out->array.ext, &nrows, &entries);
-    return tra_rows_room(out->array.dtype, nrows, entries);
+    return tra_rows_counted(out, nrows, entries);
 }
 
 void tra_rows_gather(tra_cell_piece *p, int64_t n, tra_cell *out) {
     const tra_dims *ext = &out->array.ext;
     int64_t nrows, entries, left = 0;
-    count(p, n, ext, &nrows, &entries);
+    if (out->counted[1] == 0) count(p, n, ext, &out->counted[0], &out->counted[1]);
+    nrows = out->counted[0], entries = out->counted[1];
     tra_rows_maker m = tra_rows_make(out, nrows, entries);
     for (int64_t i = 0; i < n; i++)
         if (begin(&p[i], ext)) p[left++].at[HEAP] = i;

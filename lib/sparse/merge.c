@@ -16,7 +16,7 @@ typedef struct merger {
     int64_t rows, columns;
 } merger;
 
-static merger merge_of(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, const tra_cell *out) {
+static merger merge_of(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out) {
     const tra_kernel *k = tra_kernel_first(agg);
     assert(k->cls == TRA_K_FOLD);
     merger m = {.fold = k->fold, .has = {state != NULL, true}, .term_ext = term->array.ext, .type = out->array.dtype};
@@ -175,18 +175,18 @@ static void merge(const merger *m, const tra_dims *ext, tra_rows_maker *to, int6
     }
 }
 
-int64_t tra_rows_merge_bytes(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, const tra_cell *out) {
+int64_t tra_rows_merge_bytes(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out) {
     merger m = merge_of(agg, state, term, out);
     int64_t nrows, n;
     merge(&m, &out->array.ext, NULL, &nrows, &n);
-    return tra_rows_room(m.type, nrows, n);
+    return tra_rows_counted(out, nrows, n);
 }
 
 void tra_rows_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out) {
     merger m = merge_of(agg, state, term, out);
     int64_t nrows, n;
-    merge(&m, &out->array.ext, NULL, &nrows, &n);
-    tra_rows_maker to = tra_rows_make(out, nrows, n);
+    if (out->counted[1] == 0) merge(&m, &out->array.ext, NULL, &out->counted[0], &out->counted[1]);
+    tra_rows_maker to = tra_rows_make(out, out->counted[0], out->counted[1]);
     merge(&m, &out->array.ext, &to, &nrows, &n);
     tra_rows_made(&to);
 }

@@ -4,17 +4,7 @@
 
 #include <string.h>
 
-/* The other operand: its entries by the values of the shared labels. */
-typedef struct inner {
-    int o;
-    bool natural;                  /* its rows are what the shared labels lead to */
-    tra_rows_view v;               /* natural */
-    int64_t times[2 * TRA_MAXDIM]; /* of each label in the number of the row */
-    const tra_entry *e;            /* else: row as above, column: offset in the result */
-    int64_t n;
-} inner;
-
-static bool is_natural(const tra_contraction *x, int o) {
+bool tra_is_natural(const tra_contraction *x, int o) {
     int rank = x->p.rank[o];
     const int8_t *label = x->p.in[o];
     if (rank == 0 || x->has[1 - o][label[rank - 1]]) return false;
@@ -26,10 +16,10 @@ static bool is_natural(const tra_contraction *x, int o) {
     return x->in[o]->array.dtype == x->t && x->out->dtype == x->t;
 }
 
-static void make_inner(const tra_contraction *x, int o, inner *in, void *scratch) {
+void tra_inner_of(const tra_contraction *x, int o, tra_inner *in, void *scratch) {
     const tra_dims *ext = &x->in[o]->array.ext;
     int64_t times = 1;
-    *in = (inner){.o = o, .natural = is_natural(x, o)};
+    *in = (tra_inner){.o = o, .natural = tra_is_natural(x, o)};
     if (in->natural) {
         in->v = tra_rows_of(x->in[o]);
         for (int d = ext->n - 2; d >= 0; times *= ext->v[d], d--) in->times[x->p.in[o][d]] = times;
@@ -52,7 +42,7 @@ static void make_inner(const tra_contraction *x, int o, inner *in, void *scratch
 }
 
 /* The first of the sorted entries whose row is not below. */
-static int64_t first_of(const inner *in, int64_t row) {
+int64_t tra_inner_first(const tra_inner *in, int64_t row) {
     int64_t from = 0, to = in->n;
     while (from < to) {
         int64_t mid = from + (to - from) / 2;
@@ -65,8 +55,8 @@ static int64_t first_of(const inner *in, int64_t row) {
 }
 
 /* c[offset] += value times each entry of that row. */
-static void add_sorted(const tra_contraction *x, const inner *in, const void *value, int64_t row, int64_t c) {
-    for (int64_t k = first_of(in, row); k < in->n && in->e[k].row == row; k++) {
+static void add_sorted(const tra_contraction *x, const tra_inner *in, const void *value, int64_t row, int64_t c) {
+    for (int64_t k = tra_inner_first(in, row); k < in->n && in->e[k].row == row; k++) {
         int64_t at = c + in->e[k].column;
         double got[2];
         tra_strip_fn *strip;
@@ -86,7 +76,7 @@ static void add_sorted(const tra_contraction *x, const inner *in, const void *va
 }
 
 /* The same of a row of the operand as it is. *hint: where such a row was found before. */
-static void add_natural(const tra_contraction *x, const inner *in, const void *value, int64_t row, int64_t c,
+static void add_natural(const tra_contraction *x, const tra_inner *in, const void *value, int64_t row, int64_t c,
                         const int64_t *at, int64_t *hint) {
     const tra_rows_view *v = &in->v;
     int64_t k, end;
@@ -104,9 +94,9 @@ static void add_natural(const tra_contraction *x, const inner *in, const void *v
 }
 
 void tra_contract_pairs(const tra_contraction *x, void *scratch) {
-    inner in;
-    int o = is_natural(x, 1) || !is_natural(x, 0) ? 0 : 1, rank = x->p.rank[o];
-    make_inner(x, 1 - o, &in, scratch);
+    tra_inner in;
+    int o = tra_is_natural(x, 1) || !tra_is_natural(x, 0) ? 0 : 1, rank = x->p.rank[o];
+    tra_inner_of(x, 1 - o, &in, scratch);
     const tra_cell *outer = x->in[o];
     tra_rows_view v = tra_rows_of(outer);
     int last = rank ? x->p.in[o][rank - 1] : -1;

@@ -15,7 +15,7 @@ int64_t tra_project_scratch(int64_t entries) {
 /* What is to be sorted: bits in which keys differ, and whether they ascend already. */
 typedef struct disorder {
     uint64_t row, column;
-    bool row_sorted, column_sorted, sorted;
+    bool column_sorted, sorted;
 } disorder;
 
 static void note(disorder *o, const tra_entry *e, int64_t i) {
@@ -23,7 +23,6 @@ static void note(disorder *o, const tra_entry *e, int64_t i) {
     const tra_entry *x = &e[i], *before = &e[i - 1];
     o->row |= (uint64_t)(x->row ^ before->row);
     o->column |= (uint64_t)(x->column ^ before->column);
-    o->row_sorted &= x->row >= before->row;
     o->column_sorted &= x->column >= before->column;
     o->sorted &= x->row > before->row || (x->row == before->row && x->column >= before->column);
 }
@@ -89,17 +88,11 @@ static void sort_few(tra_entry *e, int64_t n) {
     }
 }
 
-int64_t tra_project(const tra_cell *in, const tra_route *route, tra_dtype t, void *scratch, tra_entry **out) {
-    disorder o = {.row_sorted = true, .column_sorted = true, .sorted = true};
-    int64_t room = tra_rows_of(in).n;
-    tra_entry *e = scratch, *other = e + room;
-    int64_t n = route_all(in, route, t, e, &o);
-    *out = e;
-    if (o.sorted) return n;
-    if (n < 64) return sort_few(e, n), n;
-    for (int k = 0; k < 2; k++) {
-        uint64_t bits = k == 0 ? o.column : o.row;
-        if (k == 0 ? o.column_sorted : false) continue; /* in this order as they come */
+static tra_entry *sort(tra_entry *e, tra_entry *other, int64_t n, const disorder *o) {
+    if (o->sorted) return e;
+    if (n < 64) return sort_few(e, n), e;
+    for (int k = o->column_sorted ? 1 : 0; k < 2; k++) { /* columns in order as they come stay so in each row */
+        uint64_t bits = k == 0 ? o->column : o->row;
         for (int shift = 0; shift < 64 && bits >> shift; shift += DIGIT) {
             if (!((bits >> shift) & (BUCKETS - 1))) continue;
             pass(e, other, n, k == 0 ? offsetof(tra_entry, column) : offsetof(tra_entry, row), shift);
@@ -108,6 +101,19 @@ int64_t tra_project(const tra_cell *in, const tra_route *route, tra_dtype t, voi
             other = swap;
         }
     }
-    *out = e;
+    return e;
+}
+
+tra_entry *tra_sort_entries(tra_entry *e, tra_entry *other, int64_t n) {
+    disorder o = {.column_sorted = true, .sorted = true};
+    for (int64_t i = 1; i < n; i++) note(&o, e, i);
+    return sort(e, other, n, &o);
+}
+
+int64_t tra_project(const tra_cell *in, const tra_route *route, tra_dtype t, void *scratch, tra_entry **out) {
+    disorder o = {.column_sorted = true, .sorted = true};
+    tra_entry *e = scratch;
+    int64_t n = route_all(in, route, t, e, &o);
+    *out = sort(e, e + tra_rows_of(in).n, n, &o);
     return n;
 }

@@ -27,4 +27,24 @@ int64_t tra_project_scratch(int64_t entries);
  * same place keep their order. They are in scratch; returns how many. */
 int64_t tra_project(const tra_cell *in, const tra_route *route, tra_dtype t, void *scratch, tra_entry **out);
 
+/* ---- operands of products (pairs.c) ---------------------------------------------------------------------------- */
+
+/* One operand of a product of two that are rows: its entries by the values of the labels that both have. */
+typedef struct tra_inner {
+    int o;
+    bool natural;                  /* its rows are what the shared labels lead to */
+    tra_rows_view v;               /* natural */
+    int64_t times[2 * TRA_MAXDIM]; /* of each label in the number of the row */
+    const tra_entry *e;            /* else: row as above, column: the sum of its own labels times x->sc */
+    int64_t n;
+} tra_inner;
+bool tra_is_natural(const tra_contraction *x, int o);
+/* scratch: tra_project_scratch of its entries. */
+void tra_inner_of(const tra_contraction *x, int o, tra_inner *in, void *scratch);
+/* The first of the sorted entries whose row is not below. */
+int64_t tra_inner_first(const tra_inner *in, int64_t row);
+
+/* Sorts them by row, then column; stable. other: room for as many. Returns where they are: e or other. */
+tra_entry *tra_sort_entries(tra_entry *e, tra_entry *other, int64_t n);
+
 #endif

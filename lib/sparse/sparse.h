@@ -94,6 +94,13 @@ static inline void *tra_rows_put(tra_rows_maker *m, int64_t row, uint32_t column
     return tra_rows_next(m, column);
 }
 
+/* What was counted for a result, and what that takes. */
+static inline int64_t tra_rows_counted(tra_cell *out, int64_t nrows, int64_t n) {
+    out->counted[0] = nrows;
+    out->counted[1] = n;
+    return tra_rows_room(out->array.dtype, nrows, n);
+}
+
 /* The array of a cell: its own, or made in room. */
 tra_array tra_dense_of(const tra_cell *c, void *room);
 /* A dense array as rows. */
@@ -129,6 +136,14 @@ int64_t tra_rows_contract_scratch(const tra_kernel *step, const tra_type *a, con
 void tra_rows_contract(const tra_kernel *step, const tra_cell *a, const tra_cell *b, tra_array *out, bool add, int tile,
                        void *scratch);
 
+/* ---- products that are rows (product.c) ----------------------------------------------------------------------- */
+
+int64_t tra_rows_product_scratch(const tra_kernel *step, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
+                                 const tra_dims *ext_b);
+/* The product that tra_rows_contract takes, as rows; count: only what it takes is counted, or more. Returns that. */
+int64_t tra_rows_product(const tra_kernel *step, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
+                         void *scratch);
+
 /* ---- kernels ------------------------------------------------------------------------------------------------- */
 
 /* By making arrays dense in scratch: what no other file here has a better way for. */
@@ -145,10 +160,10 @@ int64_t tra_slow_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *sta
 /* fold.c */
 void tra_rows_fold(const tra_kernel *agg, tra_array *state, const tra_cell *in, const tra_agg_at *at);
 /* merge.c */
-int64_t tra_rows_merge_bytes(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, const tra_cell *out);
+int64_t tra_rows_merge_bytes(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
 void tra_rows_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
 /* gather.c */
-int64_t tra_rows_gather_bytes(tra_cell_piece *p, int64_t n, const tra_cell *out);
+int64_t tra_rows_gather_bytes(tra_cell_piece *p, int64_t n, tra_cell *out);
 void tra_rows_gather(tra_cell_piece *p, int64_t n, tra_cell *out);
 void tra_rows_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);
 

@@ -20,8 +20,8 @@ static tra_scalar *num(double v) {
     s->value = v;
     return s;
 }
-#define X        arg(0)
-#define Y        arg(1)
+#define X           arg(0)
+#define Y           arg(1)
 #define OP(o, a, b) node(TRA_S_##o, a, b)
 
 /* ---- kernels to test ----------------------------------------------------------------------------------------- */
@@ -32,11 +32,12 @@ typedef struct subject {
 } subject;
 
 static const char *const strings[] = {
-    "ij,jk->ik",   "ij,kj->ik",  "ji,jk->ik",  "ij,jk->ki",   "ij,j->i",     "i,ij->j",    "i,i->",     "ij,ij->",
-    "ij,ij->ij",   "ij,ij->i",   "ij,ji->ij",  "ij,kl->ijkl", "i,j->ij",     "ijk,kl->ijl", "ijl,jl->il", "ijk,jk->i",
-    "ii,ij->ij",   "ij,jj->i",   "ij,ik->jk",  "ij,ij->ji",   "ij,k->ki",    ",ij->ij",    "ij,->ji",   "ij,k->ij",
-    "ijk,->k",     "ijk,ljm->ilkm", "i,ijk->kj", "ij,jkl->ikl", "ijk,ik->jk", "ii,ii->i",   "ij,i->ij",  "ij,jk->",
-    "i,jk->k",     "ij,j->ij",   ",->",        "ij,kl->ik",   "ijk,klij->l", "kj,ijk->ki",
+    "ij,jk->ik",  "ij,kj->ik",   "ji,jk->ik",  "ij,jk->ki", "ij,j->i",       "i,ij->j",   "i,i->",
+    "ij,ij->",    "ij,ij->ij",   "ij,ij->i",   "ij,ji->ij", "ij,kl->ijkl",   "i,j->ij",   "ijk,kl->ijl",
+    "ijl,jl->il", "ijk,jk->i",   "ii,ij->ij",  "ij,jj->i",  "ij,ik->jk",     "ij,ij->ji", "ij,k->ki",
+    ",ij->ij",    "ij,->ji",     "ij,k->ij",   "ijk,->k",   "ijk,ljm->ilkm", "i,ijk->kj", "ij,jkl->ikl",
+    "ijk,ik->jk", "ii,ii->i",    "ij,i->ij",   "ij,jk->",   "i,jk->k",       "ij,j->ij",  ",->",
+    "ij,kl->ik",  "ijk,klij->l", "kj,ijk->ki", "iij,j->i",  "iij,iik->kj",   "iji,ij->j",
 };
 enum { NSTRINGS = sizeof strings / sizeof *strings };
 
@@ -314,4 +315,3 @@ TEST(contractions_are_added_tile_by_tile) {
         if (!right) return;
     }
 }
-
