@@ -110,8 +110,7 @@ static tra_dims tile_from(const tra_part *via, int64_t i) {
     return from;
 }
 
-int64_t tra_part_derive_bytes(const tra_part *via, int64_t i, const tra_cell *base, const tra_cell *out,
-                              void *scratch) {
+int64_t tra_part_derive_bytes(const tra_part *via, int64_t i, const tra_cell *base, tra_cell *out, void *scratch) {
     if (via->kind == TRA_PART_MAP) return tra_cell_map_bytes(via->map, base, out, scratch);
     tra_cell_piece p = {.src = base, .from = tile_from(via, i), .ext = out->array.ext};
     p.to.n = p.ext.n;

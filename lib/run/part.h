@@ -46,7 +46,7 @@ int64_t tra_part_bytes(const tra_part *p, int64_t i);
 TRA_MUSTUSE tra_status tra_part_derive(const tra_part *via, int64_t i, const tra_cell *base, tra_cell *out,
                                        void *scratch, tra_err *e);
 /* Bytes that the result takes, where its layout is not dense; out has no block yet. */
-int64_t tra_part_derive_bytes(const tra_part *via, int64_t i, const tra_cell *base, const tra_cell *out, void *scratch);
+int64_t tra_part_derive_bytes(const tra_part *via, int64_t i, const tra_cell *base, tra_cell *out, void *scratch);
 size_t tra_part_scratch(const tra_part *via);
 
 #endif
