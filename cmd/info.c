@@ -1,10 +1,12 @@
 /* info.c - tra info REL...: what a relation is, and how it is stored. */
+#include "../lib/relation/rows.h"
+#include "../lib/relation/stored.h"
 #include "common.h"
 
 #include <math.h>
 #include <string.h>
 
-static bool want_stats;
+static bool want_stats, want_mapping, want_spread;
 static int64_t memory = TRA_SCAN_MEMORY;
 
 /* ---- statistics --------------------------------------------------------------------------------------------- */
@@ -57,10 +59,9 @@ static double mean_of(const stats *s) {
     count = n;
 #define GATHER_BOOL GATHER_INT
 
-static tra_status gather(void *ctx, int worker, int64_t ordinal, const void *data, tra_err *e) {
-    gathering *g = ctx;
-    if (!data) return e->status;
-    int64_t n = tra_catalog_floats1(g->type->cat, ordinal), count = 0;
+/* Of n elements. */
+static void gather_run(gathering *g, int worker, const void *data, int64_t n) {
+    int64_t count = 0;
     double min = INFINITY, max = -INFINITY;
     long double sum = 0;
     stats p = nothing;
@@ -75,6 +76,30 @@ static tra_status gather(void *ctx, int worker, int64_t ordinal, const void *dat
     p.numbers = count;
     p.nans = n - count;
     merge(&g->part[worker], &p);
+}
+
+/* So many elements that are not stored. */
+static void gather_zeros(gathering *g, int worker, int64_t n) {
+    stats p = nothing;
+    if (n == 0) return;
+    p.min = p.max = 0;
+    p.least = p.most = 0;
+    p.numbers = n;
+    merge(&g->part[worker], &p);
+}
+
+static tra_status gather(void *ctx, int worker, int64_t ordinal, const void *data, tra_err *e) {
+    gathering *g = ctx;
+    int64_t n = tra_catalog_floats1(g->type->cat, ordinal);
+    if (!data) return e->status;
+    if (!g->type->layout) {
+        gather_run(g, worker, data, n);
+        return TRA_OK;
+    }
+    tra_cell cell = tra_cell_new(g->type, ordinal, (void *)(uintptr_t)data);
+    tra_rows_view v = tra_rows_of(&cell);
+    gather_run(g, worker, v.value, v.n);
+    gather_zeros(g, worker, n - v.n);
     return TRA_OK;
 }
 
@@ -87,6 +112,122 @@ static tra_status statistics(tra_rel *rel, stats *s, tra_err *e) {
     return TRA_OK;
 }
 
+/* ---- what is stored by levels ------------------------------------------------------------------------------- */
+
+/* How many entries rows have: from the file's statistics, or by reading it. */
+typedef struct row_counts {
+    int64_t all, rows, most;    /* all rows; those that have any; entries of one */
+    int64_t logs[TRA_LOGS + 1]; /* rows without entries, then by logarithms */
+    double squares;
+    bool known, finite;
+} row_counts;
+
+/* All rows of all arrays. */
+static int64_t rows_of(const tra_type *t) {
+    int64_t all = 0;
+    for (int64_t i = 0; i < t->cat->n; i++) {
+        tra_dims ext;
+        tra_catalog_ext(t->cat, i, &ext);
+        all = tra_add_most(all, tra_rows_box(&ext));
+    }
+    return all;
+}
+
+static tra_status count_rows(tra_rel *rel, row_counts *r, tra_err *e) {
+    const tra_type *t = tra_rel_type(rel);
+    *r = (row_counts){.all = rows_of(t), .finite = true};
+    if (!t->sparse || tra_rel_info(rel)->foreign) return TRA_OK;
+    for (int64_t i = 0; i < t->cat->n; i++) {
+        tra_statistics s;
+        TRA_TRY(tra_rel_statistics(rel, i, &s, e));
+        r->rows += s.rows.parents;
+        r->squares += (double)s.rows.squares;
+        r->most = tra_max64(r->most, s.rows.most);
+        r->finite = r->finite && s.finite;
+        for (int l = 0; l < TRA_LOGS; l++) r->logs[l + 1] += s.rows.logs[l];
+    }
+    r->logs[0] = r->all - r->rows;
+    r->known = true;
+    return TRA_OK;
+}
+
+/* The class of the row that has so many before it, as the least and the most entries of a row in it. */
+static void row_class(const row_counts *r, int64_t nth, int64_t *from, int64_t *to) {
+    int l = 0;
+    for (int64_t seen = r->logs[0]; seen <= nth && l < TRA_LOGS; seen += r->logs[++l]) {
+    }
+    *from = l ? (int64_t)1 << (l - 1) : 0;
+    *to = l ? tra_min64(r->most, 2 * *from - 1) : 0;
+}
+
+static double density_of(const tra_type *t) {
+    double all = (double)tra_catalog_floats(t->cat);
+    return all > 0 ? (double)tra_type_entries(t).expected / all : 0;
+}
+
+static const char *range_text(int64_t from, int64_t to, char buf[48]) {
+    snprintf(buf, 48, to > from ? "%" PRId64 " to %" PRId64 : "%" PRId64, from, to);
+    return buf;
+}
+
+static void storage_text(tra_rel *rel, const row_counts *r, tra_str *out) {
+    const tra_type *t = tra_rel_type(rel);
+    tra_levels levels;
+    tra_size n = tra_type_entries(t);
+    char a[48], b[48];
+    bool known = tra_levels_parse(tra_rel_info(rel)->storage, t->cat->bound.n, &levels, NULL) == TRA_OK;
+    const char *alias = known ? tra_levels_alias(&levels) : NULL;
+    tra_str_printf(out, "  storage     %s", alias ? alias : tra_rel_info(rel)->storage);
+    if (want_mapping && alias) tra_str_printf(out, ": %s", tra_rel_info(rel)->storage);
+    tra_str_printf(out, "\n  entries     %" PRId64 "%s, density %.4g\n", n.expected,
+                   n.exact ? "" : " in the file, duplicates counted", density_of(t));
+    if (!r->known || r->all == 0) return;
+    int64_t from, to, least, ignored;
+    row_class(r, 0, &least, &ignored);
+    row_class(r, r->all / 2, &from, &to);
+    tra_str_printf(out, "  by row      min %s, median %s, max %" PRId64 "\n", range_text(least, ignored, a),
+                   range_text(from, to, b), r->most);
+    if (!want_spread) return;
+    tra_str_printf(out, "  rows        %" PRId64 ", %" PRId64 " have entries; sum of squares of their entries %.0f\n",
+                   r->all, r->rows, r->squares);
+    for (int l = 0; l <= TRA_LOGS; l++) {
+        int64_t low = l ? (int64_t)1 << (l - 1) : 0, high = l ? 2 * low - 1 : 0;
+        if (r->logs[l])
+            tra_str_printf(out, "    %-20s %" PRId64 " row%s\n", range_text(low, high, a), r->logs[l],
+                           r->logs[l] == 1 ? "" : "s");
+    }
+    tra_str_printf(out, "  values      %s\n", r->finite ? "all finite" : "some are NaN or infinite");
+}
+
+static void storage_json(tra_rel *rel, const row_counts *r, tra_json *j) {
+    const tra_type *t = tra_rel_type(rel);
+    tra_size n = tra_type_entries(t);
+    int64_t from, to;
+    tra_levels levels;
+    bool known = tra_levels_parse(tra_rel_info(rel)->storage, t->cat->bound.n, &levels, NULL) == TRA_OK;
+    const char *alias = known ? tra_levels_alias(&levels) : NULL;
+    tra_json_str(j, "storage", alias ? alias : tra_rel_info(rel)->storage);
+    if (want_mapping) tra_json_str(j, "mapping", tra_rel_info(rel)->storage);
+    tra_json_bool(j, "sparse", t->sparse);
+    tra_json_int(j, "entries", n.expected);
+    tra_json_str(j, "entries_kind", n.exact ? "exact" : "estimate");
+    if (!n.exact) tra_json_int(j, "entries_bound", n.bound);
+    tra_json_num(j, "density", density_of(t));
+    if (!r->known) return;
+    row_class(r, r->all / 2, &from, &to);
+    tra_json_begin(j, "rows", '{');
+    tra_json_int(j, "all", r->all);
+    tra_json_int(j, "with_entries", r->rows);
+    tra_json_ints(j, "median", 2, (int64_t[]){from, to});
+    tra_json_int(j, "max", r->most);
+    if (want_spread) {
+        tra_json_num(j, "squares", r->squares);
+        tra_json_ints(j, "logs", TRA_LOGS + 1, r->logs);
+        tra_json_bool(j, "finite", r->finite);
+    }
+    tra_json_end(j, '}');
+}
+
 /* ---- text --------------------------------------------------------------------------------------------------- */
 
 static const char *readers(const tra_relinfo *i) {
@@ -94,7 +235,7 @@ static const char *readers(const tra_relinfo *i) {
     return "HDF5 programs that find the zstd filter 32015 (make install puts it there); for others: tra export --to h5";
 }
 
-static void text_of(tra_rel *rel, const char *spec, const stats *s, tra_str *out) {
+static void text_of(tra_rel *rel, const char *spec, const stats *s, const row_counts *rows, tra_str *out) {
     const tra_type *t = tra_rel_type(rel);
     const tra_catalog *c = t->cat;
     const tra_relinfo *i = tra_rel_info(rel);
@@ -118,8 +259,13 @@ static void text_of(tra_rel *rel, const char *spec, const stats *s, tra_str *out
     } else {
         tra_str_add(out, "no holes\n");
     }
-    tra_str_printf(out, "  dataset     %s in %s, chunks %s, %s layout\n", i->name, i->path,
-                   tra_shape_text(&i->chunk, a), i->layout);
+    if (i->storage) {
+        tra_str_printf(out, "  group       %s in %s, %s layout\n", i->name, i->path, i->layout);
+        storage_text(rel, rows, out);
+    } else {
+        tra_str_printf(out, "  dataset     %s in %s, chunks %s, %s layout\n", i->name, i->path,
+                       tra_shape_text(&i->chunk, a), i->layout);
+    }
     tra_str_printf(out, "  size        %s", tra_human(bytes, a));
     tra_str_printf(out, ", stored in %s", tra_human(i->stored_bytes, a));
     tra_str_printf(out, ", file %s\n", tra_human(i->file_bytes, a));
@@ -144,7 +290,7 @@ static void text_of(tra_rel *rel, const char *spec, const stats *s, tra_str *out
 
 /* ---- JSON --------------------------------------------------------------------------------------------------- */
 
-static void json_of(tra_rel *rel, const char *spec, const stats *s, tra_json *j) {
+static void json_of(tra_rel *rel, const char *spec, const stats *s, const row_counts *rows, tra_json *j) {
     const tra_type *t = tra_rel_type(rel);
     const tra_catalog *c = t->cat;
     const tra_relinfo *i = tra_rel_info(rel);
@@ -170,6 +316,7 @@ static void json_of(tra_rel *rel, const char *spec, const stats *s, tra_json *j)
     tra_json_str(j, "layout", i->layout);
     tra_json_ints(j, "dims", i->dims.n, i->dims.v);
     tra_json_ints(j, "chunk", i->chunk.n, i->chunk.v);
+    if (i->storage) storage_json(rel, rows, j);
     tra_json_str(j, "codec", i->codec);
     tra_json_int(j, "stored_bytes", i->stored_bytes);
     tra_json_int(j, "file_bytes", i->file_bytes);
@@ -199,11 +346,13 @@ static tra_status describe(const char *spec, tra_json *out, tra_err *e) {
     tra_rel *rel = NULL;
     TRA_TRY(tra_rel_open(spec, NULL, &rel, e));
     stats s;
+    row_counts rows;
     tra_status status = want_stats ? statistics(rel, &s, e) : TRA_OK;
+    if (status == TRA_OK) status = count_rows(rel, &rows, e);
     if (status == TRA_OK && tra_common_opts.format == TRA_FORMAT_JSON) {
-        json_of(rel, spec, want_stats ? &s : NULL, out);
+        json_of(rel, spec, want_stats ? &s : NULL, &rows, out);
     } else if (status == TRA_OK) {
-        text_of(rel, spec, want_stats ? &s : NULL, &out->out);
+        text_of(rel, spec, want_stats ? &s : NULL, &rows, &out->out);
     }
     tra_rel_close(rel);
     return status;
@@ -239,6 +388,10 @@ const tra_cmd tra_cmd_info = {
         "not counted.",
     .opts = (const tra_opt[]){{'s', "stats", TRA_OPT_FLAG, &want_stats, NULL,
                                "reads the data: minimum, maximum, mean, number of NaN", NULL, NULL, NULL},
+                              {0, "mapping", TRA_OPT_FLAG, &want_mapping, NULL,
+                               "the levels by which a sparse relation is stored", NULL, NULL, NULL},
+                              {0, "statistics", TRA_OPT_FLAG, &want_spread, NULL,
+                               "how the entries of a sparse relation are spread over rows", NULL, NULL, NULL},
                               TRA_OPT_MEMORY(memory),
                               {.name = NULL}},
     .minargs = 1,

@@ -163,9 +163,9 @@ bool tra_form_alone(const tra_catalog *c) {
     return one;
 }
 
-static int add(tra_form *f, tra_component_kind kind, int level, size_t each, const char *name, int depth) {
-    tra_component *c = &f->c[f->n];
-    *c = (tra_component){.kind = kind, .level = level, .each = each};
+static int add(tra_form *f, tra_dataset_kind kind, int level, size_t each, const char *name, int depth) {
+    tra_dataset *c = &f->c[f->n];
+    *c = (tra_dataset){.kind = kind, .level = level, .each = each};
     char number[12] = "";
     if (depth >= 0) snprintf(number, sizeof number, "%d", depth);
     snprintf(c->name, sizeof c->name, "%s%s", name, number);
@@ -191,7 +191,7 @@ void tra_form_of(const tra_levels *l, const tra_dims *ext, int depth, bool alone
 }
 
 int64_t tra_form_length(const tra_form *f, int component, const int64_t *counts, int64_t last) {
-    const tra_component *c = &f->c[component];
+    const tra_dataset *c = &f->c[component];
     int64_t entries = counts[f->levels.n - 1];
     switch (c->kind) {
     case TRA_POINTERS: return c->level ? counts[c->level - 1] : 1;

@@ -67,7 +67,7 @@ static hid_t index_type(size_t size) {
                        : H5T_NATIVE_INT64;
 }
 
-static hid_t component_type(const tra_writer *w, const tra_component *c) {
+static hid_t component_type(const tra_writer *w, const tra_dataset *c) {
     switch (c->kind) {
     case TRA_POINTERS: return H5T_NATIVE_INT64;
     case TRA_INDICES: return index_type(c->each);
@@ -143,7 +143,7 @@ static tra_status create_datasets(tra_writer *w, tra_err *e) {
     bool ok = tables >= 0 && (f->alone || put_keys(w));
     tra_status s = TRA_OK;
     for (int i = 0; i < f->n && ok && s == TRA_OK; i++) {
-        const tra_component *c = &f->c[i];
+        const tra_dataset *c = &f->c[i];
         bool first = c->kind == TRA_POINTERS;
         hid_t dset = new_dataset(w, c->kind == TRA_COLUMNS ? tables : w->dset, c->name, component_type(w, c),
                                  all[i] + first, &p->addr[i]);
@@ -203,7 +203,7 @@ tra_status tra_stored_unblob(tra_writer *w, const char *blob, size_t n, tra_err 
 
 /* ---- attributes ------------------------------------------------------------------------------------------------- */
 
-static const char *type_name(const tra_writer *w, const tra_component *c) {
+static const char *type_name(const tra_writer *w, const tra_dataset *c) {
     if (c->kind == TRA_VALUES) {
         switch (w->type.dtype) {
         case TRA_F64: return "float64";
@@ -268,7 +268,7 @@ static void put_types(tra_json *j, const tra_writer *w) {
     tra_json_begin(j, "data_types", '{');
     for (int d = 0; d < f->depth; d++) {
         char name[24];
-        tra_component key = {.kind = TRA_INDICES, .each = tra_index_size(w->type.cat->frontier.v[d])};
+        tra_dataset key = {.kind = TRA_INDICES, .each = tra_index_size(w->type.cat->frontier.v[d])};
         snprintf(name, sizeof name, "indices_%d", d);
         tra_json_str(j, name, type_name(w, &key));
     }

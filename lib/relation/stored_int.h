@@ -11,16 +11,16 @@
 
 /* ---- the datasets of a storage (stored.c) ----------------------------------------------------------------------- */
 
-typedef enum tra_component_kind { TRA_POINTERS, TRA_INDICES, TRA_VALUES, TRA_COLUMNS } tra_component_kind;
+typedef enum tra_dataset_kind { TRA_POINTERS, TRA_INDICES, TRA_VALUES, TRA_COLUMNS } tra_dataset_kind;
 
 /* A dataset of which each tuple has a slice, those of all tuples one after the other in the order of keys. The slice of
  * pointers are the ends of the ranges that the positions above have; the dataset begins with a 0 before all of them. */
-typedef struct tra_component {
+typedef struct tra_dataset {
     char name[24];
-    tra_component_kind kind;
+    tra_dataset_kind kind;
     int level;   /* of the levels: the one that it is about */
     size_t each; /* bytes of an element */
-} tra_component;
+} tra_dataset;
 
 enum { TRA_MAXCOMPONENTS = 2 * TRA_MAXDIM + 2 };
 
@@ -34,7 +34,7 @@ typedef struct tra_form {
     bool alone;                                    /* one tuple: its levels are the whole tensor's */
     int depth;                                     /* of the first level in it: 0 alone, else the arity of the keys */
     int n;
-    tra_component c[TRA_MAXCOMPONENTS];
+    tra_dataset c[TRA_MAXCOMPONENTS];
 } tra_form;
 
 /* Of the relations of a type, stored by such levels. ext: extents by dimension, the bound of the type's arrays. */
@@ -108,13 +108,15 @@ typedef struct tra_vector {
 struct tra_stored {
     tra_form form;
     tra_vector c[TRA_MAXCOMPONENTS];
-    int64_t *begin; /* [levels][n + 1]: positions of each level before a tuple */
-    int64_t most[TRA_MAXDIM];
-    bool loose;     /* another program's: entries in any order, duplicates are added */
-    int64_t outer;  /* loose: coordinates of the outer dimension that a tuple has */
-    bool iso;       /* there is one value, of all entries */
-    uint64_t *sums; /* [n][components]; NULL: none */
-    int64_t *of, *rows;
+    int64_t *begin;           /* [levels][n + 1]: positions of each level before a tuple */
+    int64_t most[TRA_MAXDIM]; /* positions of a level that a tuple has at most; mirrored: entries, of the last */
+    bool loose;               /* another program's: entries in any order, duplicates are added */
+    int64_t outer;            /* loose: coordinates of the outer dimension that a tuple has */
+    int mirror;               /* 1: one triangle of a symmetric matrix; -1: of a skew-symmetric one; 0: neither */
+    int64_t *before;          /* mirrored: entries of both triangles in the tuples before: [n + 1] */
+    bool iso;                 /* there is one value, of all entries */
+    uint64_t *sums;           /* [n][components]; NULL: none */
+    int64_t *of, *rows;       /* of each tuple: entries, and rows that have any; NULL: not known */
     int64_t stored_bytes, held;
     char text[TRA_LEVELTEXT];
 };
@@ -132,6 +134,8 @@ TRA_MUSTUSE tra_status tra_vector_open(tra_rel *r, hid_t group, const char *name
                                        tra_err *e);
 /* What the relation is, when its sources and `begin` are known: type, entries, what it holds. */
 TRA_MUSTUSE tra_status tra_stored_complete(tra_rel *r, tra_err *e);
+/* Of one triangle, which is one tuple yet: entries of both before each of n granules of so many coordinates. */
+TRA_MUSTUSE tra_status tra_stored_count_mirrored(tra_rel *r, int64_t size, int64_t n, int64_t *before, tra_err *e);
 void tra_stored_close(tra_rel *r);
 size_t tra_stored_read_scratch(const tra_rel *r);
 TRA_MUSTUSE tra_status tra_stored_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e);

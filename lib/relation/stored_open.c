@@ -97,6 +97,7 @@ void tra_stored_close(tra_rel *r) {
     for (int i = 0; i < TRA_MAXCOMPONENTS; i++)
         if (r->stored->c[i].dset > 0) H5Dclose(r->stored->c[i].dset);
     free(r->stored->begin);
+    free(r->stored->before);
     free(r->stored->sums);
     free(r->stored->of);
     free(r->stored->rows);
@@ -207,11 +208,12 @@ static tra_status find_entries(tra_rel *r, tra_err *e) {
 tra_status tra_stored_complete(tra_rel *r, tra_err *e) {
     struct tra_stored *x = r->stored;
     const tra_form *f = &x->form;
-    if (!tra_rows_can(&r->cat.bound))
+    bool sparse = !tra_levels_dense(&f->levels);
+    if (sparse && !tra_rows_can(&r->cat.bound))
         return BAD(r, e, "%s", "its blocks are too long: along the last dimension they must be shorter than 2^32");
     r->type.cat = &r->cat;
-    r->type.sparse = !tra_levels_dense(&f->levels);
-    r->type.layout = r->type.sparse ? &tra_rows : NULL;
+    r->type.sparse = sparse;
+    r->type.layout = sparse ? &tra_rows : NULL;
     r->size = tra_dtype_size(r->type.dtype);
     r->info.storage = tra_levels_text(&f->levels, x->text);
     x->held += (r->cat.n + 1) * 8 * (f->levels.n + (x->of ? 2 : 0) + (x->sums ? f->n : 0));
@@ -243,7 +245,7 @@ static tra_status open_sources(tra_rel *r, tra_err *e) {
     struct tra_stored *x = r->stored;
     const tra_form *f = &x->form;
     for (int i = 0; i < f->n; i++) {
-        const tra_component *c = &f->c[i];
+        const tra_dataset *c = &f->c[i];
         hid_t memory = c->kind != TRA_VALUES       ? -1
                        : r->type.dtype == TRA_BOOL ? H5T_NATIVE_UINT8
                                                    : tra_h5_type(r->type.dtype);

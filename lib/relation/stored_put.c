@@ -379,7 +379,7 @@ tra_status tra_stored_put(tra_writer *w, int64_t ordinal, const void *data, void
     slice *v = (slice *)((char *)scratch + sort);
     char *buf = (char *)(v + f->n);
     for (int i = 0; i < f->n; i++) {
-        const tra_component *c = &f->c[i];
+        const tra_dataset *c = &f->c[i];
         v[i] = (slice){.w = w, .each = c->each, .buf = buf + (size_t)i * PIECE};
         v[i].at = p->addr[i] + begin[i] * (int64_t)c->each;
         XXH64_reset(&v[i].sum, 0);

@@ -37,8 +37,10 @@ typedef struct reading {
     int last;                                  /* the level of the last dimension */
     tra_rows_maker rows;                       /* in order: where entries go */
     int64_t room_rows, room;
-    tra_item *items; /* not in order: these, and */
-    char *values;    /* their values */
+    tra_item *items;       /* not in order: these, and */
+    char *values;          /* their values */
+    char *array;           /* dense: the array */
+    int64_t *counts, size; /* mirrored entries are only counted: for each so many coordinates of the outer dimension */
     int64_t n;
     const char *why; /* it is damaged */
     tra_err cause;
@@ -148,20 +150,69 @@ static bool is_zero(tra_dtype t, const void *v) {
     return memcmp(v, zero, tra_dtype_size(t)) == 0;
 }
 
-static tra_status emit(reading *x, int64_t row, int64_t column, const void *value) {
+/* HDF5 holds more values than the types that these are read as. */
+static const char *no_value(const reading *x, const void *value) {
+    if (x->r->u64 && !x->r->keep_u64 && *(const int64_t *)value < 0)
+        return "it has a number above 9223372036854775807, more than i64 holds (tra import --dtype f64 rounds it)";
+    if (x->r->type.dtype == TRA_BOOL && *(const uint8_t *)value > 1) return "a boolean in it is neither 0 nor 1";
+    return NULL;
+}
+
+static tra_status gather(reading *x, int64_t row, int64_t column, const void *value) {
     size_t size = x->r->size;
     if (x->n == x->room) return damaged(x, x->form->values, "it has more entries than its tables say");
-    if (x->items) {
-        x->items[x->n] = (tra_item){.hi = (uint64_t)row, .lo = (uint64_t)column, .i = (uint32_t)x->n};
-        memcpy(x->values + (size_t)x->n++ * size, value, size);
+    x->items[x->n] = (tra_item){.hi = (uint64_t)row, .lo = (uint64_t)column, .i = (uint32_t)x->n};
+    memcpy(x->values + (size_t)x->n++ * size, value, size);
+    return TRA_OK;
+}
+
+static bool negate(tra_dtype t, void *v) {
+    switch (t) {
+    case TRA_F64: *(double *)v = -*(double *)v; return true;
+    case TRA_F32: *(float *)v = -*(float *)v; return true;
+    case TRA_I64: return !__builtin_sub_overflow((int64_t)0, *(int64_t *)v, (int64_t *)v);
+    case TRA_I32: return !__builtin_sub_overflow((int32_t)0, *(int32_t *)v, (int32_t *)v);
+    case TRA_BOOL: return *(uint8_t *)v == 0;
+    }
+    return false;
+}
+
+/* An entry of one triangle of the whole matrix, and the one that it stands for too: what is of this block. */
+static tra_status emit_both(reading *x, int64_t row, int64_t column, const void *value) {
+    int outer = x->form->levels.order[0];
+    char v[8];
+    memcpy(v, value, x->r->size);
+    for (int k = 0; k < (row == column ? 1 : 2); k++) {
+        int64_t at[2] = {k ? column : row, k ? row : column};
+        if (k && x->x->mirror < 0 && !negate(x->r->type.dtype, v))
+            return damaged(x, x->form->values, "a value in it has no negative of its type");
+        if (x->counts) {
+            x->counts[at[outer] / x->size]++;
+            continue;
+        }
+        at[outer] -= x->origin;
+        if (at[outer] >= 0 && at[outer] < x->ext.v[outer]) TRA_TRY(gather(x, at[0], at[1], v));
+    }
+    return TRA_OK;
+}
+
+static tra_status emit(reading *x, int64_t row, int64_t column, const void *value) {
+    const char *why = no_value(x, value);
+    if (why) return damaged(x, x->form->values, why);
+    if (x->x->mirror) return emit_both(x, row, column, value);
+    if (x->items) return gather(x, row, column, value);
+    if (x->array) {
+        int64_t i = row * x->ext.v[x->ext.n - 1] + column;
+        memcpy(x->array + (size_t)i * x->r->size, value, x->r->size);
         return TRA_OK;
     }
+    if (x->n == x->room) return damaged(x, x->form->values, "it has more entries than its tables say");
     tra_rows_view *v = &x->rows.v;
     if (v->nrows == 0 || v->row[v->nrows - 1] != row) {
         if (v->nrows == x->room_rows) return damaged(x, x->form->values, "it has more rows than its tables say");
         tra_rows_open(&x->rows, row);
     }
-    memcpy(tra_rows_next(&x->rows, (uint32_t)column), value, size);
+    memcpy(tra_rows_next(&x->rows, (uint32_t)column), value, x->r->size);
     x->n++;
     return TRA_OK;
 }
@@ -217,7 +268,7 @@ static tra_status visit_sparse(reading *x, int l, int64_t row, int64_t column) {
         for (int i = l; i < l + g; i++) {
             int64_t at;
             TRA_TRY(next_int(x, f->indices[i], &at));
-            if (i == 0) at -= x->origin;
+            if (i == 0 && !x->x->mirror) at -= x->origin;
             if (at < 0 || at >= x->limit[i]) return damaged(x, f->indices[i], "it has an index out of range");
             if (!ascends && !x->x->loose && at < last[i]) return damaged(x, f->indices[i], "its indices do not ascend");
             ascends = ascends || at > last[i];
@@ -286,7 +337,9 @@ static bool in_order(const tra_levels *l) {
     return true;
 }
 
-static bool gathers(const struct tra_stored *x) { return x->loose || !in_order(&x->form.levels); }
+static bool gathers(const struct tra_stored *x) {
+    return !tra_levels_dense(&x->form.levels) && (x->loose || !in_order(&x->form.levels));
+}
 
 static int64_t most_entries(const struct tra_stored *x) { return x->most[x->form.levels.n - 1]; }
 
@@ -300,22 +353,23 @@ size_t tra_stored_read_scratch(const tra_rel *r) {
     return (size_t)tra_min64(tra_add_most((int64_t)pieces, sort), TRA_SIZE_MOST);
 }
 
-/* The slices of the tuple. */
+/* The slices of the tuple; all of what is mirrored. */
 static void begin_feeds(reading *x, char *scratch) {
     const tra_form *f = x->form;
-    int64_t n = x->r->cat.n, t = x->ordinal;
+    int64_t n = x->r->cat.n, t = x->x->mirror ? 0 : x->ordinal, after = x->x->mirror ? n : t + 1;
     for (int l = 0; l < f->levels.n; l++) {
-        const int64_t *begin = x->x->begin + l * (n + 1) + t;
-        x->next[l] = begin[0];
-        x->end[l] = f->group[l] == 0 ? begin[1] - begin[0] : begin[1];
+        const int64_t *begin = x->x->begin + l * (n + 1);
+        x->next[l] = begin[t];
+        x->end[l] = f->group[l] == 0 ? begin[after] - begin[t] : begin[after];
     }
     for (int i = 0; i < f->n; i++) {
-        const tra_component *c = &f->c[i];
+        const tra_dataset *c = &f->c[i];
         feed *d = &x->feed[i];
         if (c->kind == TRA_COLUMNS) continue;
         int l = c->kind == TRA_POINTERS ? c->level - 1 : c->level;
-        const int64_t *begin = l < 0 ? (const int64_t[]){t, t + 1} : x->x->begin + l * (n + 1) + t;
-        *d = (feed){.from = &x->x->c[i], .at = begin[0] + (c->kind == TRA_POINTERS), .left = begin[1] - begin[0]};
+        const int64_t *begin = l < 0 ? NULL : x->x->begin + l * (n + 1);
+        int64_t from = begin ? begin[t] : t, to = begin ? begin[after] : after;
+        *d = (feed){.from = &x->x->c[i], .at = from + (c->kind == TRA_POINTERS), .left = to - from};
         d->raw = scratch;
         scratch += PIECE * sizeof(int64_t);
         d->ints = c->kind == TRA_VALUES ? NULL : (int64_t *)(void *)scratch;
@@ -332,7 +386,7 @@ static void begin_levels(reading *x) {
     tra_strides(&lead, stride);
     for (int l = 0; l < f->levels.n; l++) {
         int d = f->levels.order[l];
-        x->limit[l] = x->ext.v[d];
+        x->limit[l] = x->x->mirror ? f->ext[l] : x->ext.v[d];
         x->stride[l] = d < lead.n ? stride[d] : 0;
         if (d == lead.n) x->last = l;
     }
@@ -351,54 +405,83 @@ static tra_status check_sums(reading *x) {
     return TRA_OK;
 }
 
-static tra_status check_values(const reading *x, const tra_cell *cell, tra_err *e) {
-    tra_rows_view v = tra_rows_of(cell);
-    const uint8_t *bytes = (const uint8_t *)v.value;
-    if (x->r->type.dtype != TRA_BOOL) return TRA_OK;
-    for (int64_t i = 0; i < v.n; i++)
-        if (bytes[i] > 1)
-            return tra_fail(e, TRA_INPUT, "%s:%s: a value of booleans is neither 0 nor 1 but %d", x->r->path,
-                            x->r->name, bytes[i]);
-    return TRA_OK;
+/* Goes through all entries. */
+static tra_status visit_all(reading *x) {
+    const tra_form *f = x->form;
+    if (x->x->iso && tra_vector_read(x->r, &x->x->c[f->values], 0, 1, x->feed[f->values].raw, &x->cause) != TRA_OK)
+        return damaged(x, f->values, x->cause.msg);
+    TRA_TRY(visit(x, 0, 0, 0));
+    return check_sums(x);
 }
 
 static tra_status read_cell(reading *x, tra_cell *cell) {
-    int64_t t = x->ordinal, rows = x->x->rows ? x->x->rows[t] : 0;
-    if (!gathers(x->x)) {
+    int64_t t = x->ordinal;
+    bool exact = cell->layout && !gathers(x->x);
+    if (exact) {
         x->room = x->x->of[t];
-        x->room_rows = rows;
-        x->rows = tra_rows_make(cell, rows, x->room);
+        x->room_rows = x->x->rows[t];
+        x->rows = tra_rows_make(cell, x->room_rows, x->room);
     }
-    TRA_TRY(visit(x, 0, 0, 0));
-    TRA_TRY(check_sums(x));
+    TRA_TRY(visit_all(x));
     if (x->items) TRA_TRY(make_rows(x, cell));
-    if (!x->x->loose && (x->rows.v.n != x->x->of[t] || x->rows.v.nrows != rows))
+    if (exact && (x->rows.v.n != x->room || x->rows.v.nrows != x->room_rows))
         return damaged(x, x->form->values, "it has fewer entries than its tables say");
-    tra_rows_made(&x->rows);
+    if (cell->layout) tra_rows_made(&x->rows);
     return TRA_OK;
+}
+
+/* In scratch, of a tuple of these extents; returns what is left of it. */
+static char *begin_reading(reading *x, tra_rel *r, int64_t ordinal, const tra_dims *ext) {
+    const struct tra_stored *s = r->stored;
+    char *room = (char *)x + align16(sizeof *x);
+    *x = (reading){.r = r, .x = s, .form = &s->form, .ordinal = ordinal, .ext = *ext};
+    begin_feeds(x, room);
+    begin_levels(x);
+    if (s->loose) { /* of the key only the outer dimension is not 0 */
+        tra_dims key;
+        tra_catalog_key(&r->cat, ordinal, &key);
+        x->origin = key.v[s->form.levels.order[0]] * s->outer;
+    }
+    return room + (size_t)s->form.n * PIECE * 2 * sizeof(int64_t);
+}
+
+static tra_status tell(reading *x, tra_status s, tra_err *e) {
+    if (s == TRA_OK || !x->why) return s;
+    char key[TRA_DIMTEXT];
+    tra_dims k;
+    tra_catalog_key(&x->r->cat, x->ordinal, &k);
+    return tra_fail(e, TRA_INPUT, "block %s of %s:%s is damaged: %s: %s", tra_key_text(&k, key), x->r->path, x->r->name,
+                    x->form->c[x->component].name, x->why);
 }
 
 tra_status tra_stored_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e) {
     const struct tra_stored *s = r->stored;
     reading *x = scratch;
     tra_cell cell = tra_cell_new(&r->type, ordinal, buf);
-    char *room = (char *)scratch + align16(sizeof *x);
-    *x = (reading){.r = r, .x = s, .form = &s->form, .ordinal = ordinal, .ext = cell.array.ext};
-    begin_feeds(x, room);
-    begin_levels(x);
-    room += (size_t)s->form.n * PIECE * 2 * sizeof(int64_t);
+    char *room = begin_reading(x, r, ordinal, &cell.array.ext);
     if (gathers(s)) {
-        const int64_t *last = s->begin + (s->form.levels.n - 1) * (r->cat.n + 1) + ordinal;
-        x->room = last[1] - last[0];
+        const int64_t *last = s->before ? s->before : s->begin + (s->form.levels.n - 1) * (r->cat.n + 1);
+        x->room = last[ordinal + 1] - last[ordinal];
         x->items = (tra_item *)(void *)room;
         x->values = (char *)(x->items + 2 * tra_max64(1, x->room));
+    } else if (!cell.layout) {
+        x->array = memset(buf, 0, (size_t)tra_dense_bytes(r->type.dtype, &cell.array.ext));
     }
-    tra_status st = read_cell(x, &cell);
-    if (st == TRA_OK) return check_values(x, &cell, e);
-    if (!x->why) return st;
-    char key[TRA_DIMTEXT];
-    tra_dims k;
-    tra_catalog_key(&r->cat, ordinal, &k);
-    return tra_fail(e, TRA_INPUT, "block %s of %s:%s is damaged: %s: %s", tra_key_text(&k, key), r->path, r->name,
-                    s->form.c[x->component].name, x->why);
+    return tell(x, read_cell(x, &cell), e);
+}
+
+tra_status tra_stored_count_mirrored(tra_rel *r, int64_t size, int64_t n, int64_t *before, tra_err *e) {
+    reading *x = tra_malloc(tra_stored_read_scratch(r));
+    tra_dims ext;
+    tra_status s = TRA_OK;
+    if (r->cat.n > 0) {
+        tra_catalog_ext(&r->cat, 0, &ext);
+        begin_reading(x, r, 0, &ext);
+        x->counts = before + 1;
+        x->size = size;
+        s = tell(x, visit_all(x), e);
+    }
+    for (int64_t g = 0; g < n; g++) before[g + 1] += before[g];
+    free(x);
+    return s;
 }

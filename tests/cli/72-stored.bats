@@ -1,0 +1,227 @@
+# Sparse tensors that other programs wrote, read in place; scipy and h5py judge.
+load helper
+
+# scipy's matrices as groups, and the same values as datasets.
+PRELUDE='
+import scipy.sparse as sp
+rng = np.random.default_rng(7)
+def matrix(m, n, density, dtype="f8"):
+    a = sp.random(m, n, density, format="csr", random_state=rng)
+    a.data = np.round(a.data * 100 + 1).astype(dtype)
+    a = a.astype(dtype)
+    return a
+def group(f, name, arrays, **attrs):
+    g = f.create_group(name)
+    for k, v in arrays.items(): g.create_dataset(k, data=v)
+    for k, v in attrs.items(): g.attrs[k.replace("_type", "-type").replace("_version", "-version")] = v
+    return g
+def anndata(f, name, a, kind="csr"):
+    a = a.asformat(kind)
+    return group(f, name, dict(data=a.data, indices=a.indices, indptr=a.indptr), encoding_type=kind + "_matrix",
+                 encoding_version="0.1.0", shape=np.array(a.shape))
+def binsparse(f, name, format, shape, arrays, outer=True, version="0.1.0", **more):
+    types = {k: str(v.dtype) for k, v in arrays.items()}
+    types.update(more.pop("types", {}))
+    head = dict(version=version, format=format, shape=list(shape), data_types=types,
+                number_of_stored_values=len(arrays["values"]), **more)
+    g = group(f, name, arrays)
+    g.attrs["binsparse"] = json.dumps({"binsparse": head} if outer else head)
+    return g
+'
+made() { py "$PRELUDE$1"; }
+# same A B...: all have one digest.
+same() {
+    tra digest "$@" >digests
+    [ "$(cut -c1-32 <digests | sort -u | wc -l)" = 1 ] || { cat digests; return 1; }
+}
+
+@test "groups of AnnData are relations, cut along rows or columns" {
+    made '
+a = matrix(300, 200, 0.05); b = matrix(100, 50, 0.2, "i4"); b.indices = b.indices.astype("i8")
+with h5py.File("a.h5ad", "w") as f:
+    anndata(f, "X", a); anndata(f, "layers/c", a, "csc"); anndata(f, "layers/i", b, "csc"); f["d"] = a.toarray()
+    f["i"] = b.toarray()'
+    same a.h5ad:X a.h5ad:layers/c a.h5ad:d
+    same a.h5ad:layers/i a.h5ad:i
+    status 0 tra info a.h5ad:layers/c
+    [[ $output == *"storage     csc"* ]]
+    [[ $output == *"entries     3000 "* ]]
+    status 0 tra verify a.h5ad:X
+    status 3 tra info a.h5ad
+    [[ $output == *"several relations: X, d, i, layers/c, layers/i;"* ]]
+}
+
+@test "indices in any order are sorted, and duplicates added" {
+    made '
+a = matrix(200, 90, 0.1)
+with h5py.File("a.h5", "w") as f:
+    f["d"] = a.toarray()
+    for kind in "csr", "csc":
+        b = a.asformat(kind); data = b.data.copy(); indices = b.indices.copy()
+        for i in range(len(b.indptr) - 1):
+            s = slice(b.indptr[i], b.indptr[i + 1])
+            data[s] = data[s][::-1]; indices[s] = indices[s][::-1]
+        group(f, "down/" + kind, dict(data=data, indices=indices, indptr=b.indptr), encoding_type=kind + "_matrix",
+              shape=np.array(a.shape))
+        twice = dict(data=np.repeat(data, 2) / 2, indices=np.repeat(indices, 2), indptr=b.indptr * 2)
+        group(f, "twice/" + kind, twice, encoding_type=kind + "_matrix", shape=np.array(a.shape))'
+    same a.h5:d a.h5:down/csr a.h5:down/csc a.h5:twice/csr a.h5:twice/csc
+}
+
+@test "groups of 10x are read as they are: columns, gzip, indices downwards" {
+    made '
+a = matrix(700, 300, 0.05, "i4").tocsc()
+data, indices = a.data.copy(), a.indices.astype("i8")
+for i in range(300):
+    s = slice(a.indptr[i], a.indptr[i + 1]); data[s] = data[s][::-1]; indices[s] = indices[s][::-1]
+with h5py.File("ten.h5", "w") as f:
+    g = f.create_group("matrix")
+    for k, v in dict(data=data, indices=indices, indptr=a.indptr.astype("i8")).items():
+        g.create_dataset(k, data=v, chunks=(777,), compression="gzip", shuffle=True, maxshape=(None,))
+    g["shape"] = np.array(a.shape, "i4")
+    g["barcodes"] = np.array([b"x%d" % i for i in range(300)])
+    g.create_group("features")["id"] = np.array([b"g%d" % i for i in range(700)])
+h5py.File("d.h5", "w")["data"] = a.toarray()'
+    same ten.h5 ten.h5:matrix d.h5
+    status 0 tra info --format json ten.h5
+    is csc json relations.0.storage
+    is 10500 json relations.0.entries
+    is i32 json relations.0.dtype
+}
+
+@test "binsparse of every format, with and without the outer key, is read" {
+    made '
+a = matrix(150, 120, 0.06); c = a.tocsc(); o = a.tocoo(); v = matrix(1, 500, 0.2).tocoo()
+rows = np.flatnonzero(np.diff(a.indptr)); cols = np.flatnonzero(np.diff(c.indptr))
+with h5py.File("b.h5", "w") as f:
+    f["d"] = a.toarray(); f["v"] = v.toarray()[0]
+    csr = dict(pointers_to_1=a.indptr, indices_1=a.indices, values=a.data)
+    csc = dict(pointers_to_1=c.indptr, indices_1=c.indices, values=c.data)
+    binsparse(f, "m/csr", "CSR", a.shape, csr); binsparse(f, "m/csc", "CSC", a.shape, csc, outer=False)
+    binsparse(f, "m/old", "CSR", a.shape, csr, version="0.1", fill=True)["fill_value"] = np.zeros(1)
+    binsparse(f, "m/dcsr", "DCSR", a.shape, dict(indices_0=rows, pointers_to_1=a.indptr[np.r_[rows, 150]],
+                                                 indices_1=a.indices.astype("u2"), values=a.data))
+    binsparse(f, "m/dcsc", "DCSC", a.shape, dict(indices_0=cols, pointers_to_1=c.indptr[np.r_[cols, 120]],
+                                                 indices_1=c.indices.astype("u1"), values=c.data))
+    for name in "COO", "COOR":
+        binsparse(f, "m/" + name, name, a.shape, dict(indices_0=o.row, indices_1=o.col, values=o.data))
+    p = np.lexsort((o.row, o.col))
+    binsparse(f, "m/cooc", "COOC", a.shape, dict(indices_0=o.col[p], indices_1=o.row[p], values=o.data[p]))
+    p = rng.permutation(o.nnz)
+    binsparse(f, "m/any", "COO", a.shape, dict(indices_0=o.row[p], indices_1=o.col[p], values=o.data[p]))
+    binsparse(f, "m/dmat", "DMAT", a.shape, dict(values=a.toarray().ravel()))
+    binsparse(f, "m/dmatc", "DMATC", a.shape, dict(values=a.toarray().T.ravel()))
+    e = dict(level_desc="element"); s1 = dict(level_desc="sparse", rank=1, level=e)
+    binsparse(f, "m/own", "custom", a.shape, csc, custom=dict(transpose=[1, 0], level=dict(level_desc="dense", rank=1,
+                                                                                         level=s1)))
+    binsparse(f, "w/cvec", "CVEC", v.shape[1:], dict(indices_0=v.col, values=v.data))
+    binsparse(f, "w/dvec", "DVEC", v.shape[1:], dict(values=v.toarray()[0]))'
+    same b.h5:{d,m/csr,m/csc,m/old,m/dcsr,m/dcsc,m/COO,m/COOR,m/cooc,m/any,m/dmat,m/dmatc,m/own}
+    same b.h5:{v,w/cvec,w/dvec}
+}
+
+@test "one value for all, booleans, and triangles of symmetric matrices" {
+    made '
+a = matrix(90, 90, 0.1); low = sp.tril(a).tocsr(); up = sp.triu(a).tocsc(); strict = sp.tril(a, -1).tocsr()
+def parts(x): return dict(pointers_to_1=x.indptr, indices_1=x.indices, values=x.data)
+with h5py.File("s.h5", "w") as f:
+    f["ones"] = (a.toarray() != 0) * 3.0
+    binsparse(f, "iso", "CSR", a.shape, dict(parts(a), values=np.array([3.0])), types=dict(values="iso[float64]"))
+    f["bool"] = a.toarray() != 0
+    binsparse(f, "bint", "CSR", a.shape, dict(parts(a), values=np.ones(a.nnz, "u1")), types=dict(values="bint8"))
+    f["sym"] = (low + sp.tril(a, -1).T).toarray()
+    binsparse(f, "lower", "CSR", a.shape, parts(low), structure="symmetric_lower")
+    f["sym2"] = (up + sp.triu(a, 1).T).toarray()
+    binsparse(f, "upper", "CSC", a.shape, parts(up), structure="hermitian_upper")
+    f["skew"] = (strict - strict.T).toarray()
+    binsparse(f, "skewed", "CSR", a.shape, parts(strict), structure="skew_symmetric_lower")'
+    same s.h5:ones s.h5:iso
+    same s.h5:bool s.h5:bint
+    same s.h5:sym s.h5:lower
+    same s.h5:sym2 s.h5:upper
+    same s.h5:skew s.h5:skewed
+}
+
+@test "many entries are cut in blocks; a triangle and its mirror are found in all of them" {
+    made '
+a = matrix(4000, 4000, 0.1); low = sp.tril(a).tocsr()
+with h5py.File("l.h5", "w") as f:
+    anndata(f, "r", a); anndata(f, "c", a, "csc"); f.create_dataset("d", data=a.toarray(), chunks=(500, 4000))
+    binsparse(f, "low", "CSR", a.shape, dict(pointers_to_1=low.indptr, indices_1=low.indices, values=low.data),
+              structure="symmetric_lower")
+    f.create_dataset("both", data=(low + sp.tril(a, -1).T).toarray(), chunks=(500, 4000))'
+    same l.h5:r l.h5:c l.h5:d
+    same l.h5:low l.h5:both
+    status 0 tra info --format json l.h5:c
+    is 4 json relations.0.tuples
+    is '[4000, 1024]' json relations.0.bound
+    status 0 tra info --format json l.h5:low
+    is 4 json relations.0.tuples
+}
+
+@test "tensors of other programs by levels" {
+    made '
+t = np.where(rng.random((12, 9, 31)) < 0.1, rng.integers(1, 99, (12, 9, 31)), 0).astype("f4")
+i, j, k = np.nonzero(t); e = dict(level_desc="element")
+with h5py.File("t.h5", "w") as f:
+    f["d"] = t
+    coo = dict(indices_0=i, indices_1=j, indices_2=k, values=t[i, j, k])
+    binsparse(f, "coo", "custom", t.shape, coo, custom=dict(level=dict(level_desc="sparse", rank=3, level=e)))
+    p = np.searchsorted(i * 9 + j, np.arange(109))
+    binsparse(f, "dds", "custom", t.shape, dict(pointers_to_2=p, indices_2=k, values=t[i, j, k]),
+              custom=dict(level=dict(level_desc="dense", rank=2, level=dict(level_desc="sparse", rank=1, level=e))))
+    s = np.flatnonzero(t.any(axis=(1, 2)))
+    binsparse(f, "sdd", "custom", t.shape, dict(indices_0=s, values=t[s].ravel()),
+              custom=dict(level=dict(level_desc="sparse", rank=1, level=dict(level_desc="dense", rank=2, level=e))))
+    u = np.transpose(t, (2, 0, 1)); x, y, z = np.nonzero(u)
+    binsparse(f, "moved", "custom", t.shape, dict(indices_0=x, indices_1=y, indices_2=z, values=u[x, y, z]),
+              custom=dict(transpose=[2, 0, 1], level=dict(level_desc="sparse", rank=3, level=e)))'
+    same t.h5:{d,coo,dds,sdd,moved}
+}
+
+@test "what cannot be read is refused with the reason" {
+    made '
+a = matrix(20, 20, 0.2)
+def parts(**k): return dict(dict(pointers_to_1=a.indptr, indices_1=a.indices, values=a.data), **k)
+with h5py.File("x.h5", "w") as f:
+    binsparse(f, "complex", "CSR", a.shape, parts(), types=dict(values="complex[float64]"))
+    binsparse(f, "fill", "CSR", a.shape, parts(), fill=True)["fill_value"] = np.array([1.5])
+    binsparse(f, "version", "CSR", a.shape, parts(), version="2.0.0")
+    binsparse(f, "format", "XYZ", a.shape, parts())
+    binsparse(f, "shape", "CSR", (20, 20, 20), parts())
+    binsparse(f, "short", "CSR", a.shape, parts(pointers_to_1=a.indptr[:-1]))
+    binsparse(f, "more", "CSR", a.shape, parts(values=a.data[:-1]))
+    p = a.indptr.copy(); p[3], p[4] = 99, 0
+    binsparse(f, "pointers", "CSR", a.shape, parts(pointers_to_1=p))
+    i = a.indices.copy(); i[7] = 20
+    binsparse(f, "index", "CSR", a.shape, parts(indices_1=i))
+    i[7] = -1
+    binsparse(f, "negative", "CSR", a.shape, parts(indices_1=i))
+    binsparse(f, "real", "CSR", a.shape, parts(indices_1=a.indices * 1.0))
+    b = binsparse(f, "bad", "CSR", a.shape, parts()); b.attrs["binsparse"] = "{\"binsparse\": {"
+    big = a.data.astype("u8"); big[3] = 1 << 63
+    binsparse(f, "big", "CSR", a.shape, parts(values=big))
+    del binsparse(f, "gone", "CSR", a.shape, parts())["values"]'
+    refused() { # NAME WORDS
+        status 3 tra digest "x.h5:$1"
+        [[ $output == *"x.h5:$1"*"$2"* ]] || { echo "$output"; return 1; }
+    }
+    refused complex 'complex'
+    refused fill 'not stored are 1.5 there'
+    refused version 'version 2.0.0 of binsparse'
+    refused format 'XYZ'
+    refused shape 'rank of its format'
+    refused short 'pointers_to_1 has 20 elements, but should have 21'
+    refused more 'values has'
+    refused pointers 'pointers_to_1 does not ascend'
+
+    for name in index negative; do
+        status 3 tra digest x.h5:$name
+        [[ $output == *"block <0,0> of x.h5:$name is damaged: indices_1: it has an index out of range"* ]]
+    done
+    refused real 'whole numbers'
+    refused bad 'version unknown'
+    refused big '9223372036854775807'
+    refused gone 'values is missing'
+    status 3 tra info x.h5:nosuch
+}
