@@ -204,7 +204,8 @@ static tra_status find_sizes(const tra_storage *s, tra_storage_block *b, tra_err
     return TRA_OK;
 }
 
-tra_status tra_storage_trace(const tra_storage *s, tra_storage_block *b, tra_storage_places *out, tra_err *e) {
+tra_status tra_storage_trace(const tra_storage *s, tra_storage_block *b, int64_t steps, tra_storage_places *out,
+                             tra_err *e) {
     int64_t n = 1;
     *out = (tra_storage_places){0};
     for (int i = 0; i < s->rank; i++)
@@ -212,7 +213,7 @@ tra_status tra_storage_trace(const tra_storage *s, tra_storage_block *b, tra_sto
             return tra_fail(e, TRA_RESOURCE, "a block has more coordinates than 64 bits count");
     trace t = {s, b, out, 0};
     tra_status status = find_sizes(s, b, e);
-    if (status == TRA_OK) status = run(s, b, 0, true, add_place, &t, e);
+    if (status == TRA_OK) status = run(s, b, steps, true, add_place, &t, e);
     if (status == TRA_OK && out->n) qsort(out->v, (size_t)out->n, sizeof *out->v, by_place);
     for (int64_t i = 1; i < out->n && status == TRA_OK; i++)
         if (out->v[i].at == out->v[i - 1].at)
@@ -250,7 +251,7 @@ bool tra_storage_is_total(const tra_storage *s, const tra_storage_block *b) {
     tra_component_data *none = tra_calloc((size_t)s->ncomponents + 1, sizeof *none);
     tra_storage_block tried = {b->extent, b->origin, none};
     tra_storage_places p;
-    bool all = tra_storage_trace(s, &tried, &p, NULL) == TRA_OK && p.n == n;
+    bool all = tra_storage_trace(s, &tried, 10000 + 200 * n, &p, NULL) == TRA_OK && p.n == n;
     tra_storage_places_free(&p);
     free(none);
     return all;

@@ -394,9 +394,10 @@ typedef struct tra_storage_places {
     tra_storage_place *v; /* sorted by at */
 } tra_storage_places;
 /* Sizes of components that are not given are found too: n in b->component. TRA_PROGRAM where the mapping needs contents
- * that are not given, computes values that it emits, or emits a coordinate from two elements. */
-TRA_MUSTUSE tra_status tra_storage_trace(const tra_storage *s, tra_storage_block *b, tra_storage_places *out,
-                                         tra_err *e);
+ * that are not given, computes values that it emits, or emits a coordinate from two elements. steps: as of
+ * tra_storage_run. */
+TRA_MUSTUSE tra_status tra_storage_trace(const tra_storage *s, tra_storage_block *b, int64_t steps,
+                                         tra_storage_places *out, tra_err *e);
 const tra_storage_place *tra_storage_place_of(const tra_storage_places *p, int64_t at); /* NULL: held by none */
 void tra_storage_places_free(tra_storage_places *p);
 

@@ -298,7 +298,8 @@ static bool parse_head(calc_parser *p, tra_storage_decl *d) {
     calc_next(p);
     if (!calc_expect(p, '[', "names for the block's origin in brackets")) return false;
     if (!names(p, ']', "a name", true, NULL, &n, &d->origin)) return false;
-    return n == d->ndims || calc_fail(p, at, 2, NULL, "an origin of %d coordinates for %d dimensions", n, d->ndims);
+    return n == d->ndims || calc_fail(p, at, 2, NULL, "an origin of %d coordinates for %d dimension%s", n, d->ndims,
+                                      d->ndims == 1 ? "" : "s");
 }
 
 static bool parse_storage(calc_parser *p, tra_storage_decl *d) {
