@@ -264,9 +264,10 @@ static tra_status compare_views(tra_view *a, tra_view *b, comparison *c, tra_err
     tra_view_room(b, NULL, shared);
     double copies = cost(a, &box) + cost(b, &box);
     double by_a = cost(a, &a->chunk) + cost(b, &a->chunk), by_b = cost(a, &b->chunk) + cost(b, &b->chunk);
-    tra_status s = copies < by_a && copies < by_b ? compare_copies(a, b, &box, c, e)
-                   : by_a <= by_b                 ? compare_chunks(a, b, false, c, e)
-                                                  : compare_chunks(b, a, true, c, e);
+    bool boxes = tra_view_sparse(a) || tra_view_sparse(b); /* whose blocks are no arrays */
+    tra_status s = boxes || (copies < by_a && copies < by_b) ? compare_copies(a, b, &box, c, e)
+                   : by_a <= by_b                            ? compare_chunks(a, b, false, c, e)
+                                                             : compare_chunks(b, a, true, c, e);
     tra_unlinear(&a->shape, c->index, &c->at);
     free(shared);
     return s;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static const char *output, *from, *dtype, *shape, *block, *codec = "none", *delimiter, *base;
+static const char *output, *from, *dtype, *shape, *block, *codec = "none", *delimiter, *base, *storage;
 static int64_t memory;
 static int endian, order, duplicates;
 static bool header, no_header, empty_nan, no_history, drop_zeros;
@@ -17,7 +17,7 @@ static const tra_opt opts[] = {
     {0, "block", TRA_OPT_STR, &block, "EXTENTS", "extents of a block, as in 1000x1000 (default: chosen from the shape)",
      NULL, NULL, NULL},
     {0, "from", TRA_OPT_STR, &from, "FORMAT",
-     "npy, csv, mtx, tns, edges, raw or h5 (default: by suffix, else by content)", NULL, NULL, NULL},
+     "npy, npz, mtx, tns, edges, csv, raw or h5 (default: by suffix, else by content)", NULL, NULL, NULL},
     {0, "dtype", TRA_OPT_STR, &dtype, "f64|f32|i64|i32|bool",
      "element type (default: the narrowest that holds the file's; csv and mtx: f64; raw: required)", NULL, NULL, NULL},
     {0, "codec", TRA_OPT_STR, &codec, "CODEC", "none or zstd[:LEVEL] (default: none)", NULL, NULL, NULL},
@@ -32,12 +32,15 @@ static const tra_opt opts[] = {
     {0, "header", TRA_OPT_FLAG, &header, NULL, "csv: the first row is a header", NULL, NULL, NULL},
     {0, "no-header", TRA_OPT_FLAG, &no_header, NULL, "csv: the first row is data", NULL, NULL, NULL},
     {0, "empty-nan", TRA_OPT_FLAG, &empty_nan, NULL, "csv: an empty cell is NaN and not an error", NULL, NULL, NULL},
+    {0, "storage", TRA_OPT_STR, &storage, "NAME",
+     "how blocks are stored: auto, dense, csr, ... or FILE.tra:NAME (default: auto, by the density of coordinates)",
+     NULL, NULL, NULL},
     {0, "base", TRA_OPT_STR, &base, "0|1", "mtx, tns, edges: the first index (default: 0 for edges, else 1)", NULL,
      NULL, NULL},
     {0, "duplicates", TRA_OPT_ENUM, &duplicates, "WHAT",
-     "mtx, tns, edges: of an element that is given more than once the sum, or an error (default: sum)", "sum|error",
-     NULL, NULL},
-    {0, "drop-zeros", TRA_OPT_FLAG, &drop_zeros, NULL, "mtx, tns, edges: leave entries of value 0 out", NULL, NULL,
+     "mtx, tns, edges, npz: of an element that is given more than once the sum, or an error (default: sum)",
+     "sum|error", NULL, NULL},
+    {0, "drop-zeros", TRA_OPT_FLAG, &drop_zeros, NULL, "mtx, tns, edges, npz: leave entries of value 0 out", NULL, NULL,
      NULL},
     {0, "no-history", TRA_OPT_FLAG, &no_history, NULL, "do not record the command in the file", NULL, NULL, NULL},
     {0},
@@ -68,6 +71,7 @@ static tra_status read_options(const char *source, tra_import_job *job, tra_dims
     if (base && strcmp(base, "0") != 0 && strcmp(base, "1") != 0)
         return tra_fail(e, TRA_USAGE, "--base %s: the first index is 0 or 1", base);
     if (base) job->source.base = *base - '0';
+    job->storage = storage;
     job->no_duplicate = duplicates == 1;
     job->drop_zeros = drop_zeros;
     job->source.big_endian = endian == 1;
@@ -77,8 +81,8 @@ static tra_status read_options(const char *source, tra_import_job *job, tra_dims
 
 /* The command, as far as it decides what the relation holds. */
 static void history(const char *source, tra_str *out) {
-    const char *const texts[][2] = {{"block", block}, {"from", from},           {"dtype", dtype},
-                                    {"shape", shape}, {"delimiter", delimiter}, {"base", base}};
+    const char *const texts[][2] = {{"block", block},         {"from", from}, {"dtype", dtype},    {"shape", shape},
+                                    {"delimiter", delimiter}, {"base", base}, {"storage", storage}};
     tra_str_printf(out, "tra %s: import '%s'", TRA_VERSION, source);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i][1]) tra_str_printf(out, " --%s '%s'", texts[i][0], texts[i][1]);
@@ -109,8 +113,8 @@ static void warn_losses(const char *source, const tra_import_receipt *r) {
 static void warn_unused(const char *source, const char *format) {
     tra_warn_unused((const tra_format_option[]){{"--shape", "raw, tns, edges", shape},
                                                 {"--base", "mtx, tns, edges", base},
-                                                {"--duplicates", "mtx, tns, edges", duplicates},
-                                                {"--drop-zeros", "mtx, tns, edges", drop_zeros},
+                                                {"--duplicates", "mtx, tns, edges, npz", duplicates},
+                                                {"--drop-zeros", "mtx, tns, edges, npz", drop_zeros},
                                                 {"--endian", "raw", endian},
                                                 {"--order", "raw", order},
                                                 {"--delimiter", "csv", delimiter},
@@ -141,6 +145,10 @@ static tra_status print_text(const char *source, const tra_import_receipt *r, tr
     tra_str_printf(&t, "  stored   %s", tra_human(r->bytes_stored, h));
     tra_str_printf(&t, " (%" PRId64 " bytes, ratio %.2f)\n", r->bytes_stored, ratio(r));
     if (r->entries >= 0)
+        if (*r->storage)
+            tra_str_printf(&t, "  storage  %s, %" PRId64 " entries (density %.3g)\n", r->storage, r->stored,
+                           r->elements > 0 ? (double)r->stored / (double)r->elements : 0);
+    if (r->entries >= 0)
         tra_str_printf(&t,
                        "  entries  %" PRId64 " read, %" PRId64 " mirrored, %" PRId64 " added to others, %" PRId64
                        " zeros left out\n",
@@ -162,6 +170,11 @@ static tra_status print_json(const char *source, const tra_import_receipt *r, tr
     tra_json_str(&j, "dtype", tra_dtype_name(r->dtype));
     tra_json_ints(&j, "block", r->block.n, r->block.v);
     tra_json_int(&j, "blocks", r->blocks);
+    tra_json_str(&j, "storage", *r->storage ? r->storage : "dense");
+    if (*r->storage) {
+        tra_json_int(&j, "stored_entries", r->stored);
+        tra_json_num(&j, "density", r->elements > 0 ? (double)r->stored / (double)r->elements : 0);
+    }
     tra_json_int(&j, "bytes_in", r->bytes_in);
     tra_json_int(&j, "bytes_stored", r->bytes_stored);
     tra_json_num(&j, "ratio", ratio(r));

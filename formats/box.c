@@ -1,4 +1,5 @@
 /* box.c - a relation read by boxes. */
+#include "../lib/relation/rows.h"
 #include "io.h"
 
 #include <stdlib.h>
@@ -46,9 +47,15 @@ tra_status tra_view_open(tra_view *v, tra_rel *rel, const char *spec, tra_err *e
     return TRA_OK;
 }
 
+/* Never NULL; aligned as blocks of entries must be. */
+static void *aligned_room(size_t n) {
+    void *p = aligned_alloc(TRA_CELL_ALIGN, (n + TRA_CELL_ALIGN) / TRA_CELL_ALIGN * TRA_CELL_ALIGN);
+    return p ? p : tra_malloc(n + 1);
+}
+
 void tra_view_room(tra_view *v, void *array, void *scratch) {
-    v->array = array ? array : (v->own[0] = tra_malloc(v->array_bytes + 1));
-    v->scratch = scratch ? scratch : (v->own[1] = tra_malloc(v->scratch_bytes + 1));
+    v->array = array ? array : (v->own[0] = aligned_room(v->array_bytes));
+    v->scratch = scratch ? scratch : (v->own[1] = aligned_room(v->scratch_bytes));
 }
 
 void tra_view_close(tra_view *v) {
@@ -69,7 +76,7 @@ static int64_t chunk_of(const tra_view *v, const tra_dims *at, tra_dims *ext) {
     return tra_catalog_find(cat, &key);
 }
 
-static tra_status load(tra_view *v, int64_t ordinal, tra_err *e) {
+tra_status tra_view_load(tra_view *v, int64_t ordinal, tra_err *e) {
     if (v->held == ordinal) return TRA_OK;
     v->held = -1;
     TRA_TRY(tra_rel_read(v->rel, ordinal, v->array, v->scratch, e));
@@ -77,9 +84,66 @@ static tra_status load(tra_view *v, int64_t ordinal, tra_err *e) {
     return TRA_OK;
 }
 
+bool tra_view_sparse(const tra_view *v) { return tra_rel_type(v->rel)->layout != NULL; }
+
+tra_cell tra_view_cell(const tra_view *v) { return tra_cell_new(tra_rel_type(v->rel), v->held, v->array); }
+
+/* The first of the columns from..to-1 that is not below `least`. */
+static int64_t first_column(const uint32_t *column, int64_t from, int64_t to, int64_t least) {
+    while (from < to) {
+        int64_t mid = from + (to - from) / 2;
+        if ((int64_t)column[mid] < least)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
+/* Entries of the block of entries that is held to where they are in buf, which has zeros: those from lo on, part of
+ * them along each dimension, in coordinates of the array, whose dimensions are the last ones of the view. */
+static void scatter(const tra_view *v, const tra_dims *lo, const tra_dims *part, char *to, const int64_t *stride) {
+    tra_cell cell = tra_view_cell(v);
+    tra_rows_view rows = tra_rows_of(&cell);
+    int r = cell.array.ext.n, lead = v->shape.n - r;
+    tra_dims box = cell.array.ext, at, least = {.n = r - 1}, most = {.n = r - 1};
+    if (r == 0) {
+        if (rows.n > 0) memcpy(to, rows.value, rows.size);
+        return;
+    }
+    box.n = r - 1;
+    for (int d = 0; d < r - 1; d++) {
+        least.v[d] = lo->v[lead + d];
+        most.v[d] = least.v[d] + part->v[lead + d] - 1;
+    }
+    int64_t first = tra_linear(&box, &least), last = tra_linear(&box, &most), i = 0, end = rows.nrows;
+    while (i < end) { /* the first row from there on */
+        int64_t mid = i + (end - i) / 2;
+        if (rows.row[mid] < first)
+            i = mid + 1;
+        else
+            end = mid;
+    }
+    int64_t from = lo->v[lead + r - 1], until = from + part->v[lead + r - 1], step = stride[lead + r - 1];
+    for (; i < rows.nrows && rows.row[i] <= last; i++) {
+        int64_t offset = 0;
+        bool inside = true;
+        tra_unlinear(&box, rows.row[i], &at);
+        for (int d = 0; d < r - 1; d++) {
+            inside &= at.v[d] >= least.v[d] && at.v[d] <= most.v[d];
+            offset += (at.v[d] - least.v[d]) * stride[lead + d];
+        }
+        if (!inside) continue;
+        for (int64_t k = first_column(rows.column, rows.begin[i], rows.begin[i + 1], from);
+             k < rows.begin[i + 1] && (int64_t)rows.column[k] < until; k++)
+            memcpy(to + (size_t)(offset + ((int64_t)rows.column[k] - from) * step) * rows.size,
+                   rows.value + (size_t)k * rows.size, rows.size);
+    }
+}
+
 tra_status tra_view_chunk(tra_view *v, const tra_dims *at, tra_dims *ext, tra_err *e) {
     int64_t ordinal = chunk_of(v, at, ext), n = 0;
-    if (ordinal >= 0) return load(v, ordinal, e);
+    if (ordinal >= 0) return tra_view_load(v, ordinal, e);
     v->held = -1;
     tra_dims_product(ext, &n);
     memset(v->array, 0, (size_t)n * tra_dtype_size(tra_rel_type(v->rel)->dtype));
@@ -100,7 +164,7 @@ tra_status tra_view_box(tra_view *v, const tra_dims *start, const tra_dims *coun
     static const int64_t nowhere[TRA_MAXDIM];
     int64_t astride[TRA_MAXDIM];
     do {
-        tra_dims at = {.n = n}, ext, part = {.n = n};
+        tra_dims at = {.n = n}, ext, part = {.n = n}, inner = {.n = n};
         int64_t from = 0, to = 0;
         for (int d = 0; d < n; d++) at.v[d] = first.v[d] + i.v[d];
         int64_t ordinal = chunk_of(v, &at, &ext);
@@ -109,15 +173,20 @@ tra_status tra_view_box(tra_view *v, const tra_dims *start, const tra_dims *coun
             int64_t lo = at.v[d] * v->chunk.v[d];
             int64_t a = tra_max64(lo, start->v[d]), b = tra_min64(lo + ext.v[d], start->v[d] + count->v[d]);
             part.v[d] = b - a;
+            inner.v[d] = a - lo;
             from += (a - lo) * astride[d];
             to += (a - start->v[d]) * stride[d];
         }
         char *dst = (char *)buf + (size_t)to * size;
-        if (ordinal < 0) {
+        if (ordinal < 0 || tra_view_sparse(v)) {
             tra_copy_strided(size, &part, dst, stride, &zero, nowhere);
         } else {
-            TRA_TRY(load(v, ordinal, e));
+            TRA_TRY(tra_view_load(v, ordinal, e));
             tra_copy_strided(size, &part, dst, stride, (char *)v->array + (size_t)from * size, astride);
+        }
+        if (ordinal >= 0 && tra_view_sparse(v)) {
+            TRA_TRY(tra_view_load(v, ordinal, e));
+            scatter(v, &inner, &part, dst, stride);
         }
     } while (tra_next(&chunks, &i));
     return TRA_OK;

@@ -36,35 +36,24 @@ static tra_status open_edges(tra_source *s, tra_err *e) {
 
 /* ---- writing ------------------------------------------------------------------------------------------------- */
 
-typedef struct writer {
-    tra_dims at;
-} writer;
-
 static tra_status prepare(tra_sink *k, const char *to, tra_err *e) {
     (void)to;
     if (k->shape.n != 2)
         return tra_fail(e, TRA_INPUT,
                         "a list of edges is a matrix, and this tensor has %d dimensions: export it to tns", k->shape.n);
-    k->state = tra_new(k->arena, writer);
+    k->entries = true;
     return TRA_OK;
 }
 
 static tra_status begin(tra_sink *k, tra_err *e) {
-    writer *w = k->state;
     char head[160];
-    w->at = (tra_dims){.n = 2};
-    int n =
-        sprintf(head, "# %" PRId64 " x %" PRId64 "\n# FromNodeId\tToNodeId\tWeight\n", k->shape.v[0], k->shape.v[1]);
+    int n = sprintf(head, "# Shape: %" PRId64 " x %" PRId64 " Edges: %" PRId64 "\n# FromNodeId\tToNodeId\tWeight\n",
+                    k->shape.v[0], k->shape.v[1], k->count);
     return tra_newfile_write(&k->out, head, (size_t)n, e);
 }
 
-static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
-    writer *w = k->state;
-    for (int64_t i = 0; i < n; i++) {
-        if (!tra_value_is_zero(k->dtype, data, i)) TRA_TRY(tra_put_line(&k->out, &w->at, 0, k->dtype, data, i, e));
-        tra_next(&k->shape, &w->at);
-    }
-    return TRA_OK;
+static tra_status entry(tra_sink *k, const tra_dims *at, const void *value, tra_err *e) {
+    return tra_put_line(&k->out, at, 0, k->dtype, value, 0, e);
 }
 
 const tra_format tra_format_edges = {
@@ -75,5 +64,5 @@ const tra_format tra_format_edges = {
     .entries = tra_lines_entries,
     .prepare = prepare,
     .begin = begin,
-    .put = put,
+    .entry = entry,
 };

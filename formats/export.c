@@ -2,7 +2,7 @@
  *
  * A piece is a run of the output: whole fast dimensions and as much of the next one as the memory holds. Where a piece
  * is lower than the blocks, blocks are read again for each of the pieces that they meet. */
-#include "formats.h"
+#include "export_int.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,23 @@ static void choose_piece(const tra_dims *shape, const tra_dims *chunk, int64_t l
     for (d--; d >= 0; d--) piece->v[d] = 1;
 }
 
-static tra_status pass(tra_sink *k, tra_view *v, const tra_dims *piece, void *buf, tra_err *e) {
+/* Elements to entries: *at is that of the first one. count: they are only counted. */
+static tra_status put_entries(tra_sink *k, const void *data, int64_t n, bool count, tra_dims *at, tra_err *e) {
+    size_t size = tra_dtype_size(k->dtype);
+    for (int64_t i = 0; i < n; i++) {
+        if (!tra_value_is_zero(k->dtype, data, i)) {
+            if (count)
+                k->count++;
+            else
+                TRA_TRY(k->format->entry(k, at, (const char *)data + (size_t)i * size, e));
+        }
+        tra_next(&k->shape, at);
+    }
+    return TRA_OK;
+}
+
+/* All elements, in the order of the file. only_count: entries are not put. */
+static tra_status pass(tra_sink *k, tra_view *v, const tra_dims *piece, void *buf, bool only_count, tra_err *e) {
     int r = k->shape.n;
     tra_dims out = k->fortran ? tra_reversed(&k->shape) : k->shape, pieces = {.n = r}, at = {.n = r};
     bool empty = false;
@@ -27,7 +43,8 @@ static tra_status pass(tra_sink *k, tra_view *v, const tra_dims *piece, void *bu
         empty |= out.v[d] == 0;
         if (!empty) pieces.v[d] = tra_ceil_div(out.v[d], piece->v[d]);
     }
-    if (k->format->begin) TRA_TRY(k->format->begin(k, e));
+    tra_dims element = {.n = r};
+    if (k->format->begin && !only_count) TRA_TRY(k->format->begin(k, e));
     if (empty) return TRA_OK;
     do {
         tra_dims start = {.n = r}, count = {.n = r};
@@ -48,19 +65,22 @@ static tra_status pass(tra_sink *k, tra_view *v, const tra_dims *piece, void *bu
             }
         }
         TRA_TRY(tra_view_box(v, &start, &count, buf, stride, e));
-        TRA_TRY(k->format->put(k, buf, n, e));
+        TRA_TRY(k->entries ? put_entries(k, buf, n, only_count, &element, e) : k->format->put(k, buf, n, e));
     } while (tra_next(&pieces, &at));
     return TRA_OK;
 }
 
 static tra_status write_all(tra_sink *k, tra_view *v, int64_t memory, tra_err *e) {
     enum { GOOD_PIECE = 64 << 20 };
+    if (k->entries && tra_view_sparse(v)) return tra_export_entries(k, v, memory, e);
     int64_t size = (int64_t)tra_dtype_size(k->dtype), n = 1, all, most;
     int64_t fixed = tra_rel_held(v->rel) + (int64_t)(v->array_bytes + v->scratch_bytes);
     /* Pieces of a block at least: with smaller ones blocks would be read again and again. */
     tra_dims_product(&v->chunk, &n);
     tra_dims_product(&v->shape, &all);
     n = tra_min64(n, all);
+    /* A block of entries may be very long: it is read once, and pieces of it are cut from it. */
+    if (tra_view_sparse(v)) n = tra_min64(n, tra_min64(all, 4096));
     TRA_TRY(tra_buffer_check(memory, fixed + n * size, e));
     most = tra_max64(1, (tra_buffer_bytes(memory) - fixed) / size);
     tra_dims shape = k->fortran ? tra_reversed(&k->shape) : k->shape,
@@ -77,7 +97,9 @@ static tra_status write_all(tra_sink *k, tra_view *v, int64_t memory, tra_err *e
     tra_view_room(v, NULL, NULL);
     void *buf = tra_malloc((size_t)(n * size) + 1);
     tra_status s = TRA_OK;
-    for (k->pass = 0; k->pass < k->passes && s == TRA_OK; k->pass++) s = pass(k, v, &piece, buf, e);
+    if (k->entries) s = pass(k, v, &piece, buf, true, e);
+    if (s == TRA_OK) s = pass(k, v, &piece, buf, false, e);
+    if (s == TRA_OK && k->format->end) s = k->format->end(k, e);
     free(buf);
     return s;
 }
@@ -86,7 +108,8 @@ static tra_status write_tensor(const tra_export_job *job, tra_rel *rel, tra_expo
     tra_view v;
     TRA_TRY(tra_view_open(&v, rel, job->from, e));
     tra_sink k = {
-        .format = job->format, .o = job->sink, .shape = v.shape, .dtype = tra_rel_type(rel)->dtype, .passes = 1};
+        .format = job->format, .o = job->sink, .shape = v.shape, .dtype = tra_rel_type(rel)->dtype, .to = job->to};
+    if (tra_view_sparse(&v)) k.o.coordinate = true; /* of a stored tensor entries are the elements that it has */
     k.arena = tra_arena_new();
     r->shape = v.shape;
     tra_status s = k.format->prepare ? k.format->prepare(&k, job->to, e) : TRA_OK;
@@ -101,6 +124,7 @@ static tra_status write_tensor(const tra_export_job *job, tra_rel *rel, tra_expo
         r->bytes = k.out.bytes;
         r->closed = k.out.closed;
     }
+    if (k.format->discard && k.state) k.format->discard(&k);
     tra_arena_free(k.arena);
     tra_view_close(&v);
     return s;

@@ -4,12 +4,13 @@
 #include <string.h>
 #include <strings.h>
 
-extern const tra_format tra_format_npy, tra_format_mtx, tra_format_tns, tra_format_edges, tra_format_csv,
-    tra_format_raw, tra_format_h5;
+extern const tra_format tra_format_npy, tra_format_npz, tra_format_mtx, tra_format_tns, tra_format_edges,
+    tra_format_csv, tra_format_raw, tra_format_h5;
 /* Any text may be csv, so that those that tell more come before it. */
 const tra_format *const tra_formats[] = {
-    &tra_format_npy, &tra_format_mtx, &tra_format_tns, &tra_format_edges,
-    &tra_format_csv, &tra_format_raw, &tra_format_h5,  NULL,
+    &tra_format_npy, &tra_format_npz,   &tra_format_mtx,
+    &tra_format_tns, &tra_format_edges, &tra_format_csv,
+    &tra_format_raw, &tra_format_h5,    NULL,
 };
 
 const tra_format *tra_format_find(const char *name) {
@@ -60,8 +61,6 @@ static const struct packed {
      "7zXZ",
      "", "compressed by xz", "xz -dc FILE | tra import - imports what is in it"},
     {"BZh", "", "compressed by bzip2", "bzip2 -dc FILE | tra import - imports what is in it"},
-    {"PK\3\4", ".npz", "an archive of numpy arrays",
-     "unzip -l FILE lists them, and unzip -p FILE NAME.npy | tra import - imports one"},
     {"PK\3\4", ".xlsx", "a workbook", "save the sheet as CSV and import that"},
     {"PK\3\4", "", "a zip archive",
      "unzip -l FILE lists what is in it, and unzip -p FILE NAME | tra import - imports that"},
@@ -114,7 +113,7 @@ static tra_status find_and_open(tra_source *s, tra_err *e) {
         const tra_format *found = tra_format_sniff(s->in.buf + s->in.pos, have);
         if (by_suffix && s->format == &tra_format_csv && found && found != s->format && !found->opens_itself)
             s->format = found;
-        if (!s->format || s->format->sniff) TRA_TRY(refuse_packed(s->spec, s->in.buf + s->in.pos, have, e));
+        if (!found && (!s->format || s->format->sniff)) TRA_TRY(refuse_packed(s->spec, s->in.buf + s->in.pos, have, e));
         if (!s->format) {
             if (have == 0) return tra_fail(e, TRA_INPUT, "%s: is empty", s->in.name);
             s->format = found;

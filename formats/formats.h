@@ -9,7 +9,7 @@
 #define TRA_FORMATS_H
 
 #include "../lib/relation/relation.h"
-#include "../lib/relation/store.h"
+#include "../lib/relation/stored.h"
 #include "io.h"
 #include "sorter.h"
 
@@ -86,9 +86,10 @@ typedef struct tra_sink {
     tra_dtype dtype;
     tra_arena *arena;
     void *state;
-    bool fortran; /* prepare sets it: elements are wanted first dimension fastest */
-    int passes;   /* prepare sets it: how often all elements are wanted; 1 unless it says so */
-    int pass;     /* the present one, from 0 */
+    const char *to;
+    bool entries;  /* prepare sets it: not the elements are wanted but the entries: entry() */
+    bool fortran;  /* prepare sets it: elements are wanted first dimension fastest */
+    int64_t count; /* entries: how many will come, from begin on */
 } tra_sink;
 
 /* ---- formats ------------------------------------------------------------------------------------------------- */
@@ -115,6 +116,10 @@ struct tra_format {
     tra_status (*prepare)(tra_sink *k, const char *to, tra_err *e);
     tra_status (*begin)(tra_sink *k, tra_err *e);
     tra_status (*put)(tra_sink *k, const void *data, int64_t n, tra_err *e);
+    /* entries: one, all in row-major order; end, after the last. */
+    tra_status (*entry)(tra_sink *k, const tra_dims *at, const void *value, tra_err *e);
+    tra_status (*end)(tra_sink *k, tra_err *e);
+    void (*discard)(tra_sink *k); /* NULL: nothing beyond the arena */
     /* Instead of these three: writes the relation as it is, tuple layout included. */
     tra_status (*rewrite)(tra_rel *rel, const char *to, const tra_sink_options *o, int64_t memory, int64_t *bytes,
                           tra_err *e);
@@ -151,6 +156,7 @@ typedef struct tra_import_job {
     const tra_format *format;  /* NULL: found out */
     tra_source_options source; /* its memory: ceiling of the process, 0 for the default */
     const tra_dims *block;     /* NULL: chosen from the shape */
+    const char *storage;       /* NULL or "auto": chosen by the density of coordinate files */
     bool no_duplicate;         /* coordinate files: an element that is given twice is an error */
     bool drop_zeros;           /* coordinate files: entries of value 0 are left out */
     tra_codec codec;
@@ -166,11 +172,13 @@ typedef struct tra_import_receipt {
     int64_t bytes_in, bytes_stored; /* of the file read; of the chunks written */
     int64_t nan, inf;
     int64_t inexact, overflow;
-    int64_t entries, mirrored; /* -1: not a coordinate file */
-    int64_t duplicates;        /* entries that were added to another of the same place */
-    int64_t zeros;             /* entries of value 0 that were left out */
-    int header_lines;          /* -1: not a text table */
-    int64_t spilled;           /* bytes that went through the scratch file */
+    int64_t entries, mirrored;   /* -1: not a coordinate file */
+    char storage[TRA_LEVELTEXT]; /* by levels; "": a plain array */
+    int64_t stored;              /* entries that are stored so */
+    int64_t duplicates;          /* entries that were added to another of the same place */
+    int64_t zeros;               /* entries of value 0 that were left out */
+    int header_lines;            /* -1: not a text table */
+    int64_t spilled;             /* bytes that went through the scratch file */
 } tra_import_receipt;
 
 /* Reads a file into a new relation, atomically. The process stays below the job's ceiling; TRA_RESOURCE with the least

@@ -9,6 +9,7 @@
 #include "../lib/relation/block.h"
 #include "../lib/base/crew.h"
 #include "entries.h"
+#include "import_int.h"
 
 #include <assert.h>
 #include <math.h>
@@ -424,7 +425,6 @@ static tra_status refuse_itself(const import *m, tra_err *e) {
 static tra_status run(import *m, tra_err *e) {
     tra_source *s = m->source;
     const tra_import_job *job = m->job;
-    TRA_TRY(refuse_itself(m, e));
     if (s->access == TRA_ACCESS_STREAM && s->shape.n > 0 && s->shape.v[0] < 0) TRA_TRY(spool(m, e));
     TRA_TRY(cut(m, &s->shape, e));
     m->storage = s->fortran ? tra_reversed(&s->shape) : s->shape;
@@ -438,31 +438,79 @@ static tra_status run(import *m, tra_err *e) {
     return run_panels(m, e);
 }
 
-static void fill_receipt(const import *m, tra_import_receipt *r) {
+/* Is the source stored by levels, and by which? */
+static tra_status choose_storage(const import *m, tra_levels *levels, bool *dense, tra_err *e) {
     const tra_source *s = m->source;
-    *r = (tra_import_receipt){.format = s->format->name,
-                              .shape = s->shape,
-                              .block = m->block,
+    const char *text = m->job->storage;
+    *dense = true;
+    if (text && strcmp(text, "auto") != 0) {
+        TRA_TRY(tra_storage_named(text, s->shape.n, s->dtype, levels, dense, e));
+        if (*dense || s->access == TRA_ACCESS_ENTRIES) return TRA_OK;
+        return tra_fail(e, TRA_USAGE, "--storage %s is for coordinates, and %s has all elements (--storage dense)",
+                        text, s->spec);
+    }
+    if (s->access != TRA_ACCESS_ENTRIES) return TRA_OK;
+    double entries = s->announced >= 0 ? (double)s->announced : 0;
+    tra_storage_chosen(&s->shape, entries, levels, dense);
+    char text_of[TRA_LEVELTEXT];
+    const char *alias = tra_levels_alias(levels);
+    double elements = 1;
+    for (int d = 0; d < s->shape.n; d++) elements *= (double)s->shape.v[d];
+    if (!*dense)
+        tra_info(0, "%s: %.3g of the elements are entries: stored as %s (--storage says otherwise)", s->spec,
+                 elements > 0 ? entries / elements : 0, alias ? alias : tra_levels_text(levels, text_of));
+    return TRA_OK;
+}
+
+/* What the source tells when it has been read; then what was written of it. */
+static void fill_source(const tra_source *s, tra_import_receipt *r) {
+    r->format = s->format->name;
+    r->shape = s->shape;
+    r->inexact += s->inexact;
+    r->overflow += s->overflow;
+    r->entries = s->entries;
+    r->mirrored = s->mirrored;
+    r->header_lines = s->header_lines;
+    r->bytes_in = s->in.fd < 0 ? 0 : s->in.seekable ? s->in.size : tra_stream_told(&s->in);
+    snprintf(r->source_type, sizeof r->source_type, "%s", s->type_text ? s->type_text : "");
+}
+
+static void fill_receipt(const import *m, tra_import_receipt *r) {
+    *r = (tra_import_receipt){.block = m->block,
                               .dtype = m->dtype,
                               .blocks = m->cat.n,
+                              .elements = tra_catalog_floats(&m->cat),
                               .bytes_stored = tra_writer_stored(m->writer),
-                              .inexact = s->inexact,
-                              .overflow = s->overflow,
-                              .entries = s->entries,
-                              .mirrored = s->mirrored,
                               .duplicates = m->sorted.duplicates,
                               .zeros = m->sorted.dropped,
-                              .header_lines = s->header_lines,
                               .spilled = m->spilled};
-    snprintf(r->source_type, sizeof r->source_type, "%s", s->type_text ? s->type_text : "");
-    r->elements = tra_catalog_floats(&m->cat);
-    r->bytes_in = s->in.fd < 0 ? 0 : s->in.seekable ? s->in.size : tra_stream_told(&s->in);
     for (int i = 0; i < m->nworkers; i++) {
         r->nan += m->workers[i].nan;
         r->inf += m->workers[i].inf;
         r->inexact += m->workers[i].loss.inexact;
         r->overflow += m->workers[i].loss.overflow;
     }
+}
+
+/* To a relation of plain arrays. */
+static tra_status import_dense(import *m, tra_import_receipt *r, tra_err *e) {
+    tra_status status = run(m, e);
+    tra_crew_free(m->crew);
+    if (status == TRA_OK) {
+        char digest[33];
+        tra_digest sum = {0};
+        for (int i = 0; i < m->nworkers; i++) tra_digest_add(&sum, &m->workers[i].digest);
+        tra_digest_text(&sum, &m->type, digest);
+        fill_receipt(m, r);
+        status = tra_writer_commit(m->writer, digest, e);
+    } else if (m->writer)
+        tra_writer_abort(m->writer);
+    for (int i = 0; i < m->nworkers && m->workers; i++) free(m->workers[i].room);
+    free(m->box_room);
+    for (int i = 0; i < 2; i++) free(m->panels[i].data);
+    if (m->spool >= 0) close(m->spool);
+    free(m->where);
+    return status;
 }
 
 tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err *e) {
@@ -473,24 +521,14 @@ tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err 
     m.memory = j.source.memory - tra_min64(j.source.memory / 8, READERS);
     TRA_TRY(tra_source_open(j.from, j.format, &j.source, &m.source, e));
     m.arena = tra_arena_new();
-    tra_status status = run(&m, e);
-    tra_crew_free(m.crew);
-    if (status == TRA_OK) {
-        char digest[33];
-        tra_digest sum = {0};
-        for (int i = 0; i < m.nworkers; i++) tra_digest_add(&sum, &m.workers[i].digest);
-        tra_digest_text(&sum, &m.type, digest);
-        fill_receipt(&m, r);
-        status = tra_writer_commit(m.writer, digest, e);
-    } else if (m.writer)
-        tra_writer_abort(m.writer);
-    for (int i = 0; i < m.nworkers && m.workers; i++) {
-        free(m.workers[i].room);
-    }
-    free(m.box_room);
-    for (int i = 0; i < 2; i++) free(m.panels[i].data);
-    if (m.spool >= 0) close(m.spool);
-    free(m.where);
+    tra_levels levels;
+    bool dense;
+    *r = (tra_import_receipt){0};
+    tra_status status = choose_storage(&m, &levels, &dense, e);
+    if (status == TRA_OK) status = refuse_itself(&m, e);
+    if (status == TRA_OK)
+        status = dense ? import_dense(&m, r, e) : tra_import_sparse(&j, m.source, &levels, m.ceiling, m.memory, r, e);
+    if (status == TRA_OK) fill_source(m.source, r);
     tra_source_close(m.source);
     tra_arena_free(m.arena);
     return status;

@@ -3,7 +3,7 @@
 #define TRA_IO_H
 
 #include "../lib/base/newfile.h"
-#include "../lib/relation/relation.h"
+#include "../lib/relation/cell.h"
 #include "../lib/relation/store.h"
 
 /* ---- input --------------------------------------------------------------------------------------------------- */
@@ -91,6 +91,7 @@ typedef union tra_number {
 bool tra_scan_value(tra_dtype t, const char *s, size_t n, tra_number *v);
 /* It as the element i; whether that made a finite number infinite. */
 bool tra_put_value(tra_dtype t, void *data, int64_t i, tra_number v);
+tra_number tra_number_of(tra_dtype t, const void *data, int64_t i);
 bool tra_value_is_zero(tra_dtype t, const void *data, int64_t i);
 /* Writes the element i so that it reads back as the same; the length. */
 size_t tra_print_value(tra_dtype t, const void *data, int64_t i, char *to);
@@ -182,6 +183,11 @@ TRA_MUSTUSE tra_status tra_view_open(tra_view *v, tra_rel *rel, const char *spec
  * that take turns may share a scratch. */
 void tra_view_room(tra_view *v, void *array, void *scratch);
 void tra_view_close(tra_view *v); /* not the relation */
+/* Is the relation one of blocks of entries? Then boxes are read of it, and cells; not its chunks. */
+bool tra_view_sparse(const tra_view *v);
+/* The block that was read last (tra_view_load), as a cell. */
+TRA_MUSTUSE tra_status tra_view_load(tra_view *v, int64_t ordinal, tra_err *e);
+tra_cell tra_view_cell(const tra_view *v);
 /* Brings the chunk of these coordinates (those of a hole: zeros) to v->array, unless it is there; its extents. */
 TRA_MUSTUSE tra_status tra_view_chunk(tra_view *v, const tra_dims *at, tra_dims *ext, tra_err *e);
 /* The box into buf with the given strides (elements, one for each dimension). Holes are zeros. */

@@ -279,58 +279,47 @@ static tra_status entries(tra_source *s, const tra_places *p, tra_item *to, int6
 
 /* ---- writing ------------------------------------------------------------------------------------------------- */
 
-typedef struct writer {
-    int64_t row, col, rows, cols;
-    int64_t nonzero; /* counted in the first of two passes */
-} writer;
-
 static tra_status prepare(tra_sink *k, const char *to, tra_err *e) {
     (void)to;
-    if (k->shape.n > 2)
-        return tra_fail(e, TRA_INPUT, "a matrix has 2 dimensions, this tensor %d: export it to npy, raw or h5",
+    k->entries = k->o.coordinate;
+    k->fortran = !k->entries;
+    if (k->shape.n > 2 && !k->entries)
+        return tra_fail(e, TRA_INPUT,
+                        "a matrix has 2 dimensions, this tensor %d: export it to npy, tns, raw or h5, or with "
+                        "--coordinate",
                         k->shape.n);
-    writer *w = tra_new(k->arena, writer);
-    k->state = w;
-    w->rows = k->shape.n > 0 ? k->shape.v[0] : 1; /* a vector is a column */
-    w->cols = k->shape.n > 1 ? k->shape.v[1] : 1;
-    k->fortran = true;
-    k->passes = k->o.coordinate ? 2 : 1;
     return TRA_OK;
 }
 
 static tra_status begin(tra_sink *k, tra_err *e) {
-    writer *w = k->state;
-    w->row = w->col = 0;
-    if (k->pass + 1 < k->passes) return TRA_OK;
-    char head[160], *p = head;
-    p += sprintf(p, "%%%%MatrixMarket matrix %s %s general\n%" PRId64 " %" PRId64,
-                 k->o.coordinate ? "coordinate" : "array", tra_dtype_is_float(k->dtype) ? "real" : "integer", w->rows,
-                 w->cols);
-    if (k->o.coordinate) p += sprintf(p, " %" PRId64, w->nonzero);
-    *p++ = '\n';
-    return tra_newfile_write(&k->out, head, (size_t)(p - head), e);
+    tra_str head = {0};
+    const char *field = tra_dtype_is_float(k->dtype) ? "real" : "integer";
+    tra_str_printf(&head, "%%%%MatrixMarket %s %s %s general\n", k->shape.n > 2 ? "tensor" : "matrix",
+                   k->entries ? "coordinate" : "array", field);
+    for (int d = 0; d < k->shape.n || d < 2; d++) /* a vector is a column */
+        tra_str_printf(&head, "%s%" PRId64, d ? " " : "", d < k->shape.n ? k->shape.v[d] : 1);
+    if (k->entries) tra_str_printf(&head, " %" PRId64, k->count);
+    tra_str_add(&head, "\n");
+    tra_status s = tra_newfile_write(&k->out, head.s, head.n, e);
+    tra_str_free(&head);
+    return s;
 }
 
 static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
-    writer *w = k->state;
-    bool count = k->pass + 1 < k->passes;
     for (int64_t i = 0; i < n; i++) {
-        int64_t row = ++w->row, col = w->col + 1; /* from 1 */
-        if (w->row == w->rows) w->row = 0, w->col++;
-        if (k->o.coordinate && tra_value_is_zero(k->dtype, data, i)) continue;
-        if (count) {
-            w->nonzero++;
-            continue;
-        }
-        TRA_TRY(tra_newfile_room(&k->out, TRA_NUMTEXT + 48, e));
-        char *p = k->out.buf + k->out.len, *q = p;
-        if (k->o.coordinate) q += sprintf(q, "%" PRId64 " %" PRId64 " ", row, col);
-        q += tra_print_value(k->dtype, data, i, q);
+        TRA_TRY(tra_newfile_room(&k->out, TRA_NUMTEXT + 1, e));
+        char *p = k->out.buf + k->out.len, *q = p + tra_print_value(k->dtype, data, i, p);
         *q++ = '\n';
         k->out.len += (size_t)(q - p);
         k->out.bytes += q - p;
     }
     return TRA_OK;
+}
+
+static tra_status entry(tra_sink *k, const tra_dims *at, const void *value, tra_err *e) {
+    tra_dims two = *at;
+    while (two.n < 2) two.v[two.n++] = 0;
+    return tra_put_line(&k->out, &two, 1, k->dtype, value, 0, e);
 }
 
 const tra_format tra_format_mtx = {
@@ -343,4 +332,5 @@ const tra_format tra_format_mtx = {
     .prepare = prepare,
     .begin = begin,
     .put = put,
+    .entry = entry,
 };

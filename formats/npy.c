@@ -1,5 +1,5 @@
 /* npy.c - numpy's .npy files, versions 1 to 3, both orders and both byte orders. */
-#include "formats.h"
+#include "npy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -132,30 +132,41 @@ static tra_status parse_descr(const char *spec, const char *descr, tra_elem *ele
     return tra_fail(e, TRA_INPUT, "%s: numpy type \"%s\" is not known", spec, descr);
 }
 
-static tra_status open_npy(tra_source *s, tra_err *e) {
+tra_status tra_npy_read(tra_stream *in, tra_arena *a, const char *spec, tra_npy *out, tra_err *e) {
     unsigned char pre[12];
     size_t have;
-    TRA_TRY(tra_stream_need(&s->in, sizeof pre, &have, e));
-    if (have < 10 || !sniff(s->in.buf + s->in.pos, have))
-        return tra_fail(e, TRA_INPUT, "%s: is not an npy file", s->spec);
-    TRA_TRY(tra_stream_take(&s->in, pre, 8, e));
+    TRA_TRY(tra_stream_need(in, sizeof pre, &have, e));
+    if (have < 10 || !sniff(in->buf + in->pos, have)) return tra_fail(e, TRA_INPUT, "%s: is not an npy file", spec);
+    TRA_TRY(tra_stream_take(in, pre, 8, e));
     if (pre[6] < 1 || pre[6] > 3)
-        return tra_fail(e, TRA_INPUT, "%s: npy version %d.%d is not known", s->spec, pre[6], pre[7]);
+        return tra_fail(e, TRA_INPUT, "%s: npy version %d.%d is not known", spec, pre[6], pre[7]);
     size_t width = pre[6] == 1 ? 2 : 4, len = 0;
-    TRA_TRY(tra_stream_take(&s->in, pre, width, e));
+    TRA_TRY(tra_stream_take(in, pre, width, e));
     for (size_t i = width; i-- > 0;) len = len << 8 | pre[i];
-    if (len > LONGEST_HEADER)
-        return tra_fail(e, TRA_INPUT, "%s: is damaged: its header claims %zu bytes", s->spec, len);
-    char *text = tra_arena_alloc(s->arena, len + 1);
-    TRA_TRY(tra_stream_take(&s->in, text, len, e));
+    if (len > LONGEST_HEADER) return tra_fail(e, TRA_INPUT, "%s: is damaged: its header claims %zu bytes", spec, len);
+    char *text = tra_arena_alloc(a, len + 1);
+    TRA_TRY(tra_stream_take(in, text, len, e));
     text[len] = '\0';
     header h = {.p = text, .end = text + len};
-    if (!parse_header(&h)) return tra_fail(e, TRA_INPUT, "%s: is damaged: its header cannot be read", s->spec);
+    if (!parse_header(&h)) return tra_fail(e, TRA_INPUT, "%s: is damaged: its header cannot be read", spec);
+    *out = (tra_npy){.shape = h.shape, .fortran = h.fortran && h.shape.n > 1};
+    memcpy(out->descr, h.descr, sizeof out->descr);
+    return TRA_OK;
+}
 
+tra_status tra_npy_elem(tra_npy *h, const char *spec, tra_err *e) {
+    return parse_descr(spec, h->descr, &h->elem, &h->swap, e);
+}
+
+static tra_status open_npy(tra_source *s, tra_err *e) {
+    tra_npy h;
+    TRA_TRY(tra_npy_read(&s->in, s->arena, s->spec, &h, e));
+    TRA_TRY(tra_npy_elem(&h, s->spec, e));
     tra_flat *f = tra_new(s->arena, tra_flat);
-    TRA_TRY(parse_descr(s->spec, h.descr, &f->elem, &f->swap, e));
+    f->elem = h.elem;
+    f->swap = h.swap;
     s->shape = h.shape;
-    s->fortran = h.fortran && h.shape.n > 1;
+    s->fortran = h.fortran;
     f->fortran = s->fortran;
     f->dims = s->fortran ? tra_reversed(&h.shape) : h.shape;
     f->offset = tra_stream_told(&s->in);
@@ -179,13 +190,12 @@ static tra_status open_npy(tra_source *s, tra_err *e) {
 
 /* ---- writing ------------------------------------------------------------------------------------------------- */
 
-static tra_status begin(tra_sink *k, tra_err *e) {
+void tra_npy_header(tra_str *to, tra_dtype t, const tra_dims *shape) {
     tra_str h = {0};
-    char order = tra_dtype_size(k->dtype) == 1 ? '|' : __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>';
-    tra_str_printf(&h, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order, tra_dtype_rows[k->dtype].numpy);
-    for (int d = 0; d < k->shape.n; d++)
-        tra_str_printf(&h, "%s%" PRId64 "%s", d ? " " : "", k->shape.v[d],
-                       d + 1 < k->shape.n || k->shape.n == 1 ? "," : "");
+    char order = tra_dtype_size(t) == 1 ? '|' : __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>';
+    tra_str_printf(&h, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order, tra_dtype_rows[t].numpy);
+    for (int d = 0; d < shape->n; d++)
+        tra_str_printf(&h, "%s%" PRId64 "%s", d ? " " : "", shape->v[d], d + 1 < shape->n || shape->n == 1 ? "," : "");
     tra_str_add(&h, "), }");
     while ((10 + h.n + 1) % 64 != 0) tra_str_add(&h, " "); /* the data begins at a multiple of 64 */
     tra_str_add(&h, "\n");
@@ -194,8 +204,15 @@ static tra_status begin(tra_sink *k, tra_err *e) {
     pre[6] = 1;
     pre[8] = (unsigned char)(h.n & 255);
     pre[9] = (unsigned char)(h.n >> 8);
-    tra_status s = tra_newfile_write(&k->out, pre, sizeof pre, e);
-    if (s == TRA_OK) s = tra_newfile_write(&k->out, h.s, h.n, e);
+    tra_str_addn(to, (const char *)pre, sizeof pre);
+    tra_str_addn(to, h.s, h.n);
+    tra_str_free(&h);
+}
+
+static tra_status begin(tra_sink *k, tra_err *e) {
+    tra_str h = {0};
+    tra_npy_header(&h, k->dtype, &k->shape);
+    tra_status s = tra_newfile_write(&k->out, h.s, h.n, e);
     tra_str_free(&h);
     return s;
 }

@@ -161,6 +161,17 @@ bool tra_put_value(tra_dtype t, void *data, int64_t i, tra_number v) {
     return false;
 }
 
+tra_number tra_number_of(tra_dtype t, const void *data, int64_t i) {
+    switch (t) {
+    case TRA_F64: return (tra_number){.real = ((const double *)data)[i]};
+    case TRA_F32: return (tra_number){.real = (double)((const float *)data)[i]};
+    case TRA_I64: return (tra_number){.whole = ((const int64_t *)data)[i]};
+    case TRA_I32: return (tra_number){.whole = ((const int32_t *)data)[i]};
+    case TRA_BOOL: return (tra_number){.whole = ((const uint8_t *)data)[i]};
+    }
+    return (tra_number){0};
+}
+
 const char *tra_shown(const char *s, size_t n, char buf[TRA_SHOWN]) {
     size_t len = n < 40 ? n : 40;
     for (size_t i = 0; i < len; i++) buf[i] = (unsigned char)s[i] < ' ' || s[i] == 127 ? '?' : s[i];

@@ -64,6 +64,16 @@ tra_sorter *tra_sorter_new(const tra_sorter_options *o) {
     return s;
 }
 
+void tra_sorter_end(tra_sorter *s) {
+    free(s->items);
+    free(s->other);
+    free(s->buffers);
+    s->items = s->other = s->buffers = NULL;
+    s->leaves = 0;
+    if (s->fd >= 0) close(s->fd);
+    s->fd = -1;
+}
+
 void tra_sorter_free(tra_sorter *s) {
     if (!s) return;
     tra_crew_free(s->crew);

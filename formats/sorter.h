@@ -63,6 +63,9 @@ TRA_MUSTUSE tra_status tra_sorter_take(tra_sorter *s, uint64_t end, tra_item *to
 typedef enum tra_sorter_failure { TRA_SORTER_FINE, TRA_SORTER_TWICE, TRA_SORTER_TOO_LARGE } tra_sorter_failure;
 tra_sorter_failure tra_sorter_failed(const tra_sorter *s, uint64_t *place);
 
+/* Gives back the memory; counts can still be asked. */
+void tra_sorter_end(tra_sorter *s);
+
 typedef struct tra_sorter_counts {
     int64_t spilled;    /* bytes that went through the scratch file */
     int64_t duplicates; /* items that were added to an earlier one of their place */

@@ -117,46 +117,27 @@ static tra_status open_tns(tra_source *s, tra_err *e) {
 
 /* ---- writing ------------------------------------------------------------------------------------------------- */
 
-typedef struct writer {
-    tra_dims at; /* of the next element */
-    int64_t entries;
-} writer;
-
 /* The extended form, since the plain one loses empty slices at the end: its reader here, and those of others, take it.
- * Elements that are 0 are no entries. */
+ */
 static tra_status prepare(tra_sink *k, const char *to, tra_err *e) {
     (void)to;
     if (k->shape.n == 0) return tra_fail(e, TRA_INPUT, "a scalar has no coordinates: export it to npy, csv or raw");
-    k->state = tra_new(k->arena, writer);
-    k->passes = 2;
+    k->entries = true;
     return TRA_OK;
 }
 
 static tra_status begin(tra_sink *k, tra_err *e) {
-    writer *w = k->state;
-    w->at = (tra_dims){.n = k->shape.n};
-    if (k->pass + 1 < k->passes) return TRA_OK;
     char text[TRA_DIMTEXT];
     tra_str head = {0};
-    tra_str_printf(&head, "# extended FROSTT format\n%d %" PRId64 "\n%s\n", k->shape.n, w->entries,
+    tra_str_printf(&head, "# extended FROSTT format\n%d %" PRId64 "\n%s\n", k->shape.n, k->count,
                    tra_dims_text(&k->shape, "", " ", "", text, sizeof text));
     tra_status s = tra_newfile_write(&k->out, head.s, head.n, e);
     tra_str_free(&head);
     return s;
 }
 
-static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
-    writer *w = k->state;
-    for (int64_t i = 0; i < n; i++) {
-        if (!tra_value_is_zero(k->dtype, data, i)) {
-            if (k->pass + 1 < k->passes)
-                w->entries++;
-            else
-                TRA_TRY(tra_put_line(&k->out, &w->at, 1, k->dtype, data, i, e));
-        }
-        tra_next(&k->shape, &w->at);
-    }
-    return TRA_OK;
+static tra_status entry(tra_sink *k, const tra_dims *at, const void *value, tra_err *e) {
+    return tra_put_line(&k->out, at, 1, k->dtype, value, 0, e);
 }
 
 const tra_format tra_format_tns = {
@@ -167,5 +148,5 @@ const tra_format tra_format_tns = {
     .entries = tra_lines_entries,
     .prepare = prepare,
     .begin = begin,
-    .put = put,
+    .entry = entry,
 };

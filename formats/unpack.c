@@ -9,7 +9,11 @@
 #include <zstd.h>
 
 struct tra_unpack {
-    bool zstd, seekable;
+    enum { GZIP, ZSTD, DEFLATED, STORED } kind;
+    bool seekable;
+    tra_part part;      /* of the last two kinds */
+    int64_t given;      /* that it unpacked to so far, */
+    uint32_t crc;       /* and their sum */
     unsigned char *buf; /* compressed bytes: pos to len are not yet taken */
     size_t pos, len, cap;
     int64_t offset;  /* of the file behind them, from its base */
@@ -47,8 +51,15 @@ tra_status tra_unpack_begin(tra_unpack *u, tra_stream *in, tra_err *e) {
     u->whole = u->eof = false;
     u->pos = u->len = 0;
     u->offset = 0;
-    bool ok = u->zstd ? !ZSTD_isError(ZSTD_DCtx_reset(u->dctx, ZSTD_reset_session_only))
-                      : inflateInit2(&u->gzip, 15 + 16) == Z_OK;
+    u->given = 0;
+    u->crc = (uint32_t)crc32(0, NULL, 0);
+    bool ok = true;
+    switch (u->kind) {
+    case ZSTD: ok = !ZSTD_isError(ZSTD_DCtx_reset(u->dctx, ZSTD_reset_session_only)); break;
+    case GZIP: ok = inflateInit2(&u->gzip, 15 + 16) == Z_OK; break;
+    case DEFLATED: ok = inflateInit2(&u->gzip, -15) == Z_OK; break;
+    case STORED: u->whole = true; break;
+    }
     return ok ? TRA_OK : tra_fail(e, TRA_RESOURCE, "%s: no memory to unpack it", in->name);
 }
 
@@ -59,12 +70,12 @@ tra_status tra_stream_unpack(tra_stream *in, int64_t *held, tra_err *e) {
     const unsigned char *head = in->buf + in->pos;
     size_t n = in->len - in->pos;
     tra_unpack *u = tra_calloc(1, sizeof *u);
-    u->zstd = n >= sizeof zstd_magic && memcmp(head, zstd_magic, sizeof zstd_magic) == 0;
+    u->kind = n >= sizeof zstd_magic && memcmp(head, zstd_magic, sizeof zstd_magic) == 0 ? ZSTD : GZIP;
     u->seekable = in->seekable;
     u->cap = in->cap;
     u->buf = tra_malloc(u->cap);
     *held = (int64_t)u->cap + (64 << 10);
-    if (u->zstd) {
+    if (u->kind == ZSTD) {
         int window = window_of(head, n);
         if (window == 0) window = WINDOW;
         if (window < LEAST) window = LEAST;
@@ -93,7 +104,9 @@ tra_status tra_stream_unpack(tra_stream *in, int64_t *held, tra_err *e) {
 
 static tra_status fill(tra_unpack *u, tra_stream *in, tra_err *e) {
     ssize_t r;
-    do r = u->seekable ? pread(in->fd, u->buf, u->cap, in->base + u->offset) : read(in->fd, u->buf, u->cap);
+    size_t most = u->cap;
+    if (u->kind == DEFLATED || u->kind == STORED) most = (size_t)tra_min64((int64_t)most, u->part.packed - u->offset);
+    do r = u->seekable ? pread(in->fd, u->buf, most, in->base + u->offset) : read(in->fd, u->buf, most);
     while (r < 0 && errno == EINTR);
     if (r < 0) return tra_fail_errno(e, TRA_INPUT, "%s: cannot read", in->name);
     u->eof = r == 0;
@@ -105,11 +118,14 @@ static tra_status fill(tra_unpack *u, tra_stream *in, tra_err *e) {
 
 static tra_status damaged(const tra_unpack *u, const tra_stream *in, const char *why, tra_err *e) {
     return tra_fail(e, TRA_INPUT, "%s: its %s data are damaged before byte %" PRId64 ": %s", in->name,
-                    u->zstd ? "zstd" : "gzip", u->offset - (int64_t)(u->len - u->pos), why);
+                    u->kind == ZSTD   ? "zstd"
+                    : u->kind == GZIP ? "gzip"
+                                      : "zip",
+                    u->offset - (int64_t)(u->len - u->pos), why);
 }
 
 static tra_status gunzip(tra_unpack *u, tra_stream *in, void *to, size_t n, size_t *got, tra_err *e) {
-    if (u->whole) { /* another member may follow, or zeros of a tape */
+    if (u->whole && u->kind == GZIP) { /* another member may follow, or zeros of a tape */
         while (u->pos < u->len && u->buf[u->pos] == 0) u->pos++;
         if (u->pos == u->len) return TRA_OK;
         if (inflateReset(&u->gzip) != Z_OK) return damaged(u, in, "it cannot be unpacked", e);
@@ -140,14 +156,47 @@ static tra_status unzstd(tra_unpack *u, tra_stream *in, void *to, size_t n, size
     return TRA_OK;
 }
 
+static tra_status copy(tra_unpack *u, tra_stream *in, void *to, size_t n, size_t *got, tra_err *e) {
+    (void)in;
+    (void)e;
+    *got = n < u->len - u->pos ? n : u->len - u->pos;
+    memcpy(to, u->buf + u->pos, *got);
+    u->pos += *got;
+    return TRA_OK;
+}
+
+/* A part has come to its end. */
+static tra_status check_part(const tra_unpack *u, const tra_stream *in, tra_err *e) {
+    if (u->kind != DEFLATED && u->kind != STORED) return TRA_OK;
+    if (u->given != u->part.size) return damaged(u, in, "they unpack to another length", e);
+    return u->crc == u->part.crc ? TRA_OK : damaged(u, in, "their checksum differs", e);
+}
+
 tra_status tra_unpack_some(tra_unpack *u, tra_stream *in, void *to, size_t n, size_t *got, tra_err *e) {
+    tra_status (*const unpack[])(tra_unpack *, tra_stream *, void *, size_t, size_t *,
+                                 tra_err *) = {[GZIP] = gunzip, [ZSTD] = unzstd, [DEFLATED] = gunzip, [STORED] = copy};
     if (n > 1 << 30) n = 1 << 30; /* zlib counts in 32 bits */
     for (*got = 0; *got == 0;) {
+        if (u->kind == DEFLATED && u->whole) return check_part(u, in, e);
         if (u->pos == u->len && !u->eof) TRA_TRY(fill(u, in, e));
         bool last = u->pos == u->len; /* it may still have something to give */
-        if (last && u->whole) return TRA_OK;
-        TRA_TRY((u->zstd ? unzstd : gunzip)(u, in, to, n, got, e));
+        if (last && u->whole) return check_part(u, in, e);
+        TRA_TRY(unpack[u->kind](u, in, to, n, got, e));
         if (last && *got == 0 && !u->whole) return damaged(u, in, "they end too early", e);
     }
+    u->given += (int64_t)*got;
+    if (u->kind == DEFLATED || u->kind == STORED) u->crc = (uint32_t)crc32(u->crc, to, (uInt)*got);
     return TRA_OK;
+}
+
+tra_status tra_stream_part(int fd, const tra_part *part, const char *name, size_t cap, tra_stream *in, tra_err *e) {
+    tra_unpack *u = tra_calloc(1, sizeof *u);
+    *in = (tra_stream){.fd = fd, .base = part->at, .name = name, .cap = cap, .unpack = u};
+    in->buf = tra_malloc(cap);
+    u->kind = part->deflated ? DEFLATED : STORED;
+    u->part = *part;
+    u->seekable = true;
+    u->cap = cap;
+    u->buf = tra_malloc(cap);
+    return tra_unpack_begin(u, in, e);
 }

@@ -317,7 +317,7 @@ for n, m, w in [("dense", a, a), ("sym", s + s.T, s + s.T), ("skew", s - s.T, s 
     io.mmwrite(n + ".mtx", m, precision=17); np.save(n + ".npy", w)
 io.mmwrite("pat.mtx", c, field="pattern"); np.save("pat.npy", (c.toarray() != 0) * 1.)'
     local pairs=()
-    for f in dense sym skew coo symcoo int pat; do for m in 256M "$(room 1M)" "$(room 600K)"; do
+    for f in dense sym skew coo symcoo int pat; do for m in 256M "$(room 2M)"; do
         status 0 tra import $f.mtx --block 13x7 --memory $m -o $f-$m.h5
         tra import -q - --block 13x7 --memory $m -o $f-$m-stream.h5 < <(cat $f.mtx)
         pairs+=($f-$m.h5 $f.npy $f-$m-stream.h5 $f.npy)
@@ -421,7 +421,7 @@ with h5py.File("src.h5", "w") as f:
     py 'np.save("a.npy", np.ones((2, 2)))'
     status 2 tra import a.npy; has "-o"
     status 2 tra import -o x.h5
-    status 2 tra import a.npy -o x.h5 --from xls; has "npy|mtx|tns|edges|csv|raw|h5"
+    status 2 tra import a.npy -o x.h5 --from xls; has "npy|npz|mtx|tns|edges|csv|raw|h5"
     status 2 tra import a.npy -o x.h5 --dtype i33; has "one of f64, f32, i64, i32, bool"
     status 2 tra import a.npy -o x.h5 --dtype u16; has "only a raw file can hold this"
     status 2 tra import a.npy -o x.h5 --codec lzma

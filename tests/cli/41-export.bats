@@ -189,7 +189,7 @@ with h5py.File("x.h5", "w") as f: f.create_dataset("m", data=a.astype(">i4"), ch
     py 'import os; assert json.loads(sys.argv[1])["bytes"] == os.path.getsize("x.npy")' "$output"
     is "" tra export -q a.h5 -o x.npy
     status 2 tra export a.h5; has "-o"
-    status 2 tra export a.h5 -o x.xyz; has "--to npy|mtx"
+    status 2 tra export a.h5 -o x.xyz; has "--to npy|npz|mtx"
     status 2 tra export a.h5 -o -; has "--to"
     status 2 tra export a.h5 -o x --to doc
     status 4 tra export a.h5 --memory 1K -o x.npy; has "at least"

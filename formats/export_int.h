@@ -1,0 +1,10 @@
+/* export_int.h - the parts of tra_export. */
+#ifndef TRA_EXPORT_INT_H
+#define TRA_EXPORT_INT_H
+
+#include "formats.h"
+
+/* The entries of a stored relation to a sink that wants entries, from begin to end. memory: ceiling of the process. */
+TRA_MUSTUSE tra_status tra_export_entries(tra_sink *k, tra_view *v, int64_t memory, tra_err *e);
+
+#endif

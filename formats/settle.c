@@ -1,0 +1,179 @@
+/* settle.c - a stored relation made of blocks that come one by one. */
+#include "settle.h"
+
+#include "../lib/base/crew.h"
+#include "../lib/relation/rows.h"
+#include "io.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct waiting {
+    int64_t at, bytes, entries; /* in the scratch file */
+} waiting;
+
+typedef struct settler {
+    tra_digest digest;
+    tra_settled counts;
+    void *scratch; /* for counting and putting */
+    int64_t room;
+    void *block;
+} settler;
+
+struct tra_settle {
+    const tra_type *type;
+    const tra_levels *levels;
+    tra_writer *writer;
+    tra_digester *digester;
+    waiting *block;  /* of each ordinal */
+    int64_t *counts; /* [blocks][levels] */
+    settler *worker;
+    int workers;
+    int fd;
+    char *where;
+    pthread_mutex_t lock;
+    int64_t end; /* of what is in the scratch file */
+};
+
+int64_t tra_settle_held(int64_t blocks, const tra_levels *levels) {
+    return tra_mul_most(blocks, (int64_t)sizeof(waiting) + levels->n * 8);
+}
+
+tra_status tra_settle_begin(const char *to, const tra_type *type, const tra_levels *levels, const char *history,
+                            int workers, tra_settle **out, tra_err *e) {
+    tra_settle *s = tra_calloc(1, sizeof *s);
+    *s = (tra_settle){.type = type, .levels = levels, .workers = workers, .fd = -1};
+    pthread_mutex_init(&s->lock, NULL);
+    s->worker = tra_calloc((size_t)workers, sizeof *s->worker);
+    s->block = tra_calloc((size_t)type->cat->n + 1, sizeof *s->block);
+    s->counts = tra_calloc((size_t)type->cat->n * (size_t)levels->n + 1, sizeof *s->counts);
+    tra_status status =
+        tra_writer_create(to, type, &(tra_write_options){.history = history, .levels = levels}, &s->writer, e);
+    if (status == TRA_OK) status = tra_scratch_open(to, &s->fd, &s->where, e);
+    if (status != TRA_OK) {
+        tra_settle_abort(s);
+        return status;
+    }
+    s->digester = tra_digester_new(type);
+    *out = s;
+    return TRA_OK;
+}
+
+static void free_settle(tra_settle *s) {
+    for (int i = 0; i < s->workers; i++) {
+        free(s->worker[i].scratch);
+        free(s->worker[i].block);
+    }
+    if (s->fd >= 0) close(s->fd);
+    if (s->digester) tra_digester_free(s->digester);
+    pthread_mutex_destroy(&s->lock);
+    free(s->where);
+    free(s->worker);
+    free(s->block);
+    free(s->counts);
+    free(s);
+}
+
+void tra_settle_abort(tra_settle *s) {
+    if (!s) return;
+    if (s->writer) tra_writer_abort(s->writer);
+    free_settle(s);
+}
+
+static void *scratch_of(tra_settle *s, settler *w, int64_t entries) {
+    int64_t need = tra_stored_scratch(s->levels, entries);
+    if (need > w->room) {
+        free(w->scratch);
+        w->scratch = tra_malloc((size_t)need);
+        w->room = need;
+    }
+    return w->scratch;
+}
+
+#define COUNT_SPECIAL(ctype)                                                                                           \
+    do {                                                                                                               \
+        const ctype *x = (const ctype *)v->value;                                                                      \
+        for (int64_t i = 0; i < v->n; i++) {                                                                           \
+            w->counts.nan += isnan(x[i]) != 0;                                                                         \
+            w->counts.inf += isinf(x[i]) != 0;                                                                         \
+        }                                                                                                              \
+    } while (0)
+
+static void count_special(settler *w, tra_dtype t, const tra_rows_view *v) {
+    switch (t) {
+    case TRA_F64: COUNT_SPECIAL(double); break;
+    case TRA_F32: COUNT_SPECIAL(float); break;
+    case TRA_I64:
+    case TRA_I32:
+    case TRA_BOOL: break;
+    }
+}
+
+tra_status tra_settle_add(tra_settle *s, int worker, int64_t ordinal, const tra_cell *cell, int64_t bytes, tra_err *e) {
+    settler *w = &s->worker[worker];
+    tra_rows_view v = tra_rows_of(cell);
+    const tra_dims *bound = &s->type->cat->bound;
+    TRA_TRY(tra_stored_count(s->levels, bound, cell, s->counts + ordinal * s->levels->n, scratch_of(s, w, v.n), e));
+    tra_digester_add(s->digester, &w->digest, ordinal, tra_cell_block(cell));
+    count_special(w, s->type->dtype, &v);
+    w->counts.entries += v.n;
+    pthread_mutex_lock(&s->lock);
+    int64_t at = s->end;
+    s->end += bytes;
+    pthread_mutex_unlock(&s->lock);
+    s->block[ordinal] = (waiting){at, bytes, v.n};
+    return tra_pwrite(s->fd, tra_cell_block(cell), (size_t)bytes, at, s->where, e);
+}
+
+static tra_status put_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
+    tra_settle *s = ctx;
+    settler *w = &s->worker[worker];
+    const waiting *b = &s->block[ordinal];
+    TRA_TRY(tra_pread(s->fd, w->block, (size_t)b->bytes, b->at, s->where, e));
+    return tra_writer_put(s->writer, ordinal, w->block, scratch_of(s, w, b->entries), e);
+}
+
+static tra_status put_all(tra_settle *s, int64_t memory, tra_err *e) {
+    int64_t n = s->type->cat->n, bytes = 0, entries = 0;
+    for (int64_t i = 0; i < n; i++) {
+        bytes = tra_max64(bytes, s->block[i].bytes);
+        entries = tra_max64(entries, s->block[i].entries);
+    }
+    int64_t each = bytes + tra_stored_scratch(s->levels, entries);
+    int workers = (int)tra_max64(1, tra_min64(tra_min64(s->workers, n), memory / tra_max64(1, each)));
+    for (int i = 0; i < s->workers; i++) { /* what adding took is given back, where blocks are large */
+        free(s->worker[i].scratch);
+        s->worker[i].scratch = NULL;
+        s->worker[i].room = 0;
+        if (i < workers) s->worker[i].block = aligned_alloc(64, (size_t)(bytes + 64) & ~(size_t)63);
+        if (i < workers && !s->worker[i].block) return tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
+    }
+    return tra_crew_run(workers, 0, n, put_one, s, e);
+}
+
+tra_status tra_settle_commit(tra_settle *s, int64_t memory, tra_settled *counts, tra_err *e) {
+    tra_status status = tra_writer_place(s->writer, s->counts, e);
+    if (status == TRA_OK) status = put_all(s, memory, e);
+    if (status != TRA_OK) {
+        tra_settle_abort(s);
+        return status;
+    }
+    char digest[33];
+    tra_digest sum = {0};
+    *counts = (tra_settled){.bytes = tra_writer_stored(s->writer), .scratch = s->end};
+    for (int i = 0; i < s->workers; i++) {
+        const settler *w = &s->worker[i];
+        tra_digest_add(&sum, &w->digest);
+        counts->entries += w->counts.entries;
+        counts->nan += w->counts.nan;
+        counts->inf += w->counts.inf;
+    }
+    tra_digest_text(&sum, s->type, digest);
+    status = tra_writer_commit(s->writer, digest, e);
+    s->writer = NULL;
+    free_settle(s);
+    return status;
+}

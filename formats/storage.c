@@ -1,0 +1,116 @@
+/* storage.c - in which storage a tensor is written. */
+#include "storage.h"
+
+#include "../lib/calculus/calculus.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAXARGS = 8, LONGEST = 1 << 20 };
+
+typedef struct asked {
+    char *file; /* NULL: of the library */
+    char *name;
+    int64_t arg[MAXARGS];
+    int nargs;
+} asked;
+
+/* "FILE.tra:NAME(1,2)" to its parts. */
+static bool split(const char *text, tra_arena *a, asked *out) {
+    const char *colon = strrchr(text, ':'), *name = colon ? colon + 1 : text, *open = strchr(name, '(');
+    *out = (asked){.file = colon ? tra_arena_strndup(a, text, (size_t)(colon - text)) : NULL};
+    out->name = tra_arena_strndup(a, name, open ? (size_t)(open - name) : strlen(name));
+    if (!*out->name) return false;
+    for (const char *p = open; p && *p != ')'; p += strcspn(p, ",)")) {
+        char *end;
+        if (out->nargs == MAXARGS || !*p) return false;
+        out->arg[out->nargs++] = strtoll(p + 1, &end, 10);
+        if (end == p + 1) return false;
+        p = end;
+    }
+    return !open || text[strlen(text) - 1] == ')';
+}
+
+/* The statement "storage NAME" of a program; *decl is NULL where it has none. */
+static tra_status find_in_file(const asked *q, tra_arena *a, const tra_storage_decl **decl, tra_err *e) {
+    char *text;
+    size_t n;
+    *decl = NULL;
+    TRA_TRY(tra_slurp(q->file, LONGEST, &text, &n, e));
+    char *kept = tra_arena_strndup(a, text, n);
+    free(text);
+    for (const char *p = kept; p && !*decl; p = strchr(p, '\n'), p = p ? p + 1 : NULL) {
+        const char *word = p + strspn(p, " \t");
+        size_t len = strlen(q->name);
+        if (strncmp(word, "storage", 7) != 0 || !isspace((unsigned char)word[7])) continue;
+        const char *name = word + 7 + strspn(word + 7, " \t");
+        if (strncmp(name, q->name, len) != 0 || isalnum((unsigned char)name[len]) || name[len] == '_') continue;
+        tra_calc_error err = {0};
+        int end;
+        *decl = tra_storage_parse(kept, (int)n, (int)(word - kept), a, &end, &err);
+        if (!*decl) return tra_fail(e, TRA_PROGRAM, "%s: storage %s: %s", q->file, q->name, err.msg);
+    }
+    return TRA_OK;
+}
+
+static tra_status find(const asked *q, int rank, bool whole, tra_arena *a, tra_storage **s, tra_err *e) {
+    const tra_storage_decl *decl;
+    *s = NULL;
+    if (!q->file) return tra_storage_find(q->name, rank, q->nargs, q->arg, whole, a, s, e);
+    TRA_TRY(find_in_file(q, a, &decl, e));
+    return decl ? tra_storage_make(decl, rank, q->nargs, q->arg, whole, a, s, e) : TRA_OK;
+}
+
+static tra_status levels_of(const char *text, const tra_storage *s, tra_levels *levels, bool *dense, tra_err *e) {
+    *dense = tra_storage_is_dense(s);
+    *levels = (tra_levels){.n = s->rank};
+    if (*dense) return TRA_OK;
+    for (int d = 0; d < s->rank; d++) {
+        levels->order[d] = (int8_t)s->order[d];
+        switch (s->level[d]) {
+        case TRA_CALC_LEVEL_DENSE: levels->kind[d] = TRA_LEVEL_DENSE; break;
+        case TRA_CALC_LEVEL_SPARSE: levels->kind[d] = TRA_LEVEL_SPARSE; break;
+        case TRA_CALC_LEVEL_SINGLETON: levels->kind[d] = TRA_LEVEL_SINGLETON; break;
+        case TRA_CALC_LEVEL_HASH: goto refuse;
+        }
+    }
+    if (s->by_levels) return TRA_OK;
+refuse:
+    return tra_fail(e, TRA_USAGE,
+                    "storage %s: files are written by levels, dense, sparse or singleton ones, and this storage has "
+                    "others",
+                    text);
+}
+
+tra_status tra_storage_named(const char *text, int rank, tra_dtype t, tra_levels *levels, bool *dense, tra_err *e) {
+    tra_arena *a = tra_arena_new();
+    asked q;
+    tra_storage *s = NULL;
+    tra_status status = TRA_OK;
+    if (!split(text, a, &q))
+        status = tra_fail(e, TRA_USAGE, "storage %s: NAME, NAME(NUMBER,...) or FILE.tra:NAME is expected", text);
+    if (status == TRA_OK) status = find(&q, rank, !tra_dtype_is_float(t), a, &s, e);
+    if (status == TRA_OK && !s) {
+        int n = 0;
+        const char *const *names = tra_storage_names();
+        while (names[n]) n++;
+        const char *near = q.file ? NULL : tra_nearest(q.name, n, names);
+        status = tra_fail(e, TRA_USAGE, "storage %s: there is none of this name%s%s%s", text, near ? "; is it " : "",
+                          near ? near : "", near ? "?" : "");
+    }
+    if (status == TRA_OK) status = levels_of(text, s, levels, dense, e);
+    tra_arena_free(a);
+    return status;
+}
+
+void tra_storage_chosen(const tra_dims *shape, double entries, tra_levels *levels, bool *dense) {
+    double elements = 1;
+    for (int d = 0; d < shape->n; d++) elements *= (double)shape->v[d];
+    *dense = shape->n == 0 || entries >= elements / 8;
+    *levels = (tra_levels){.n = shape->n};
+    for (int d = 0; d < shape->n; d++) {
+        levels->order[d] = (int8_t)d;
+        levels->kind[d] = shape->n == 2 && d == 0 ? TRA_LEVEL_DENSE : TRA_LEVEL_SPARSE;
+    }
+}

@@ -1,0 +1,15 @@
+/* storage.h - in which storage a tensor is written: what a user names, and what is chosen when nothing is. */
+#ifndef TRA_FORMATS_STORAGE_H
+#define TRA_FORMATS_STORAGE_H
+
+#include "../lib/relation/stored.h"
+
+/* "csr", "band(5)", "FILE.tra:NAME" for a tensor of this rank: its levels; *dense: a plain array. TRA_USAGE where there
+ * is none of that name, or none that a file can be written in; TRA_PROGRAM or TRA_INPUT for the file. */
+TRA_MUSTUSE tra_status tra_storage_named(const char *text, int rank, tra_dtype t, tra_levels *levels, bool *dense,
+                                         tra_err *e);
+/* What a tensor of so many entries is stored as when nothing is said: rows of entries where less than an eighth of the
+ * elements are entries (csr of a matrix, else csf), else a plain array. */
+void tra_storage_chosen(const tra_dims *shape, double entries, tra_levels *levels, bool *dense);
+
+#endif
