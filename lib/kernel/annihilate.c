@@ -20,13 +20,15 @@ static bool annihilates(tra_scalar_op op, const known *x, const known *y) {
     return (op == TRA_S_MUL && (x->sparse || y->sparse)) || (op == TRA_S_DIV && x->sparse);
 }
 
-static double at_zero(const tra_insn *c, const known *x, const known *y) {
+static double at_zero(const tra_insn *c, const known *x) {
     if (c->op == TRA_S_CONST) return c->value;
-    if (c->op == TRA_S_ARG) return x->zero;
-    const tra_scalar a = {.op = TRA_S_CONST, .value = x->zero}, b = {.op = TRA_S_CONST, .value = y->zero};
-    bool two = tra_scalar_arity(c->op) == 2;
-    return annihilates(c->op, x, y) ? 0
-                                    : tra_scalar_eval(&(tra_scalar){.op = c->op, .a = &a, .b = two ? &b : NULL}, NULL);
+    if (c->op == TRA_S_ARG) return x[0].zero;
+    if (annihilates(c->op, &x[0], &x[1])) return 0;
+    tra_scalar kid[3];
+    int n = tra_scalar_arity(c->op);
+    for (int o = 0; o < 3; o++) kid[o] = (tra_scalar){.op = TRA_S_CONST, .value = x[o].zero};
+    const tra_scalar all = {.op = c->op, .a = &kid[0], .b = n > 1 ? &kid[1] : NULL, .c = n > 2 ? &kid[2] : NULL};
+    return tra_scalar_eval(&all, NULL);
 }
 
 /* Does it annihilate anything but what is 0 by itself? A number that is finite it does not. */
@@ -37,12 +39,12 @@ bool tra_code_sparse(const tra_code *code, const bool *sparse, uint8_t *kill, bo
     if (any) *any = false;
     for (int i = 0; i < code->n; i++) {
         const tra_insn *c = &code->v[i];
-        known x[2] = {{.all = true}, {.all = true}};
-        const int at[2] = {c->a, c->b};
+        known x[3] = {{.all = true}, {.all = true}, {.all = true}};
+        const int at[3] = {c->a, c->b, c->c};
         for (int o = 0; o < tra_scalar_arity(c->op) || (c->op == TRA_S_ARG && o == 0); o++)
             x[o] = at[o] < 0 ? (known){true, sparse[~at[o]], sparse[~at[o]], 0} : regs[at[o]];
-        r = (known){.reads = x[0].reads || x[1].reads, .all = x[0].all && x[1].all};
-        r.zero = at_zero(c, &x[0], &x[1]);
+        r = (known){.reads = x[0].reads || x[1].reads || x[2].reads, .all = x[0].all && x[1].all && x[2].all};
+        r.zero = at_zero(c, x);
         r.sparse = annihilates(c->op, &x[0], &x[1]) || (r.reads && r.all && r.zero == 0);
         if (r.sparse) r.all = true, r.zero = 0; /* an operand of sparse type as any other */
         if (kill) {

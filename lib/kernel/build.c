@@ -178,6 +178,7 @@ static const tra_scalar *bind(tra_arena *a, const tra_scalar *s, int from, const
     }
     if (s->a) t->a = bind(a, s->a, from, args);
     if (s->b) t->b = bind(a, s->b, from, args);
+    if (s->c) t->c = bind(a, s->c, from, args);
     return t;
 }
 
@@ -240,7 +241,8 @@ static bool may_fuse(const tra_code *first, const tra_code *next) {
     bool reads = false;
     for (int i = 0; i < first->n; i++) {
         const tra_insn *c = &first->v[i];
-        reads = reads || (c->op != TRA_S_CONST && (c->a < 0 || (tra_scalar_arity(c->op) == 2 && c->b < 0)));
+        int n = tra_scalar_arity(c->op);
+        reads = reads || (c->op != TRA_S_CONST && (c->a < 0 || (n > 1 && c->b < 0) || (n > 2 && c->c < 0)));
     }
     return reads && !tra_code_is_wide(first) && !tra_code_is_wide(next);
 }

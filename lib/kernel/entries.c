@@ -19,9 +19,11 @@ static known known_of(const tra_scalar *s, const bool *arg) {
     if (s->op == TRA_S_CONST) return (known){.all = true, .zero = s->value};
     if (s->op == TRA_S_ARG) return (known){true, arg[s->arg], arg[s->arg], 0};
     known x = known_of(s->a, arg), y = s->b ? known_of(s->b, arg) : (known){.all = true};
-    known r = {.reads = x.reads || y.reads, .all = x.all && y.all};
+    known z = s->c ? known_of(s->c, arg) : (known){.all = true};
+    known r = {.reads = x.reads || y.reads || z.reads, .all = x.all && y.all && z.all};
     const tra_scalar a = {.op = TRA_S_CONST, .value = x.zero}, b = {.op = TRA_S_CONST, .value = y.zero};
-    const tra_scalar f = {.op = s->op, .a = &a, .b = s->b ? &b : NULL};
+    const tra_scalar c = {.op = TRA_S_CONST, .value = z.zero};
+    const tra_scalar f = {.op = s->op, .a = &a, .b = s->b ? &b : NULL, .c = s->c ? &c : NULL};
     r.zero = tra_scalar_eval(&f, NULL);
     bool annihilates = (s->op == TRA_S_MUL && (x.sparse || y.sparse)) || (s->op == TRA_S_DIV && x.sparse);
     r.sparse = annihilates || (r.reads && r.all && r.zero == 0);
@@ -39,7 +41,7 @@ typedef struct filled {
 
 static unsigned arguments(const tra_scalar *s) {
     if (s->op == TRA_S_ARG) return 1u << s->arg;
-    return (s->a ? arguments(s->a) : 0) | (s->b ? arguments(s->b) : 0);
+    return (s->a ? arguments(s->a) : 0) | (s->b ? arguments(s->b) : 0) | (s->c ? arguments(s->c) : 0);
 }
 
 /* Where both are entries, and where either is. What reads the same has its entries at the same places. */
@@ -60,6 +62,8 @@ static filled of_expr(const tra_scalar *s, const bool *sparse, const filled *arg
     if (!k.sparse && !k.all) return (filled){1, INT64_MAX};
     /* where it is sparse, or reads nothing else (exp(x) in exp(x) - 1): the places at which it is not as it is at 0 */
     filled a = of_expr(s->a, sparse, arg), b = s->b ? of_expr(s->b, sparse, arg) : (filled){0, 0};
+    if (s->c) /* where any of the three is */
+        return either(a, either(b, of_expr(s->c, sparse, arg), false), false);
     bool apart = s->b && !(arguments(s->a) & arguments(s->b)), x = known_of(s->a, sparse).sparse;
     if (s->op == TRA_S_DIV && x) return a;
     if (s->op != TRA_S_MUL || !k.sparse) return either(a, b, apart);

@@ -331,16 +331,11 @@ static double size_of(const tra_dims *d) {
 static double code_flops(const tra_code *code) {
     double n = 0;
     for (int i = 0; i < code->n; i++) {
-        switch (code->v[i].op) {
-        case TRA_S_CONST:
-        case TRA_S_ARG: break;
-        case TRA_S_EXP:
-        case TRA_S_LOG:
-        case TRA_S_TANH:
-        case TRA_S_SIGMOID:
-        case TRA_S_POW: n += 10; break;
-        default: n += 1;
-        }
+        tra_scalar_op op = code->v[i].op;
+        if (op == TRA_S_CONST || op == TRA_S_ARG) continue;
+        bool cheap = op == TRA_S_DIV || op == TRA_S_SQRT;
+        tra_scalar_class class = tra_scalar_class_of(op);
+        n += (class == TRA_SC_REAL && !cheap) || class == TRA_SC_POWER ? 10 : 1;
     }
     return n;
 }

@@ -16,38 +16,68 @@ size_t tra_array_bytes(const tra_array *a);
 
 /* ---- scalar expressions ------------------------------------------------------------------------------------- */
 
-/* Operators of scalar expressions: name in C, arity, text, element-wise definition on doubles (a, b). max and min give
- * NaN if an operand is NaN; comparisons give 1 or 0 (0 with NaN, != gives 1). STEP is 1 where positive, else 0, in the
- * type of its operand. WIDE changes nothing but that the arithmetic of the whole expression makes i64 of integers, as
- * in what a sum adds up. */
+/* Operators of scalar expressions, the one table: name in C, arity, text, class of the result's type, definition on
+ * doubles (a, b, c). max and min give NaN if an operand is NaN; comparisons give 1 or 0 (0 with NaN, != gives 1). if
+ * gives b where a is not 0, else c: what it does not give does not matter. mod has the sign of b (of integers it is 0
+ * where b is), round is half to even. STEP is 1 where positive, else 0, in the type of its operand. WIDE changes
+ * nothing but that the arithmetic of the whole expression makes i64 of integers, as in what a sum adds up.
+ *
+ * Classes, for operands that were brought to one type: SAME that type; SUM the same, but i32 for bools (all integers
+ * i64 where WIDE); PRODUCT the same (i64 where WIDE); POWER the type of the base where the exponent is a whole number
+ * of the program, else as REAL: f64 for integers; BOOL bool; IF the type that holds both branches. */
 #define TRA_SCALARS(X)                                                                                                 \
-    X(CONST, 0, "const", 0)                                                                                            \
-    X(ARG, 0, "arg", 0)                                                                                                \
-    X(ADD, 2, "+", a + b)                                                                                              \
-    X(SUB, 2, "-", a - b)                                                                                              \
-    X(MUL, 2, "*", a *b)                                                                                               \
-    X(DIV, 2, "/", a / b)                                                                                              \
-    X(POW, 2, "^", pow(a, b))                                                                                          \
-    X(LT, 2, "<", a < b)                                                                                               \
-    X(LE, 2, "<=", a <= b)                                                                                             \
-    X(GT, 2, ">", a > b)                                                                                               \
-    X(GE, 2, ">=", a >= b)                                                                                             \
-    X(EQ, 2, "==", a == b)                                                                                             \
-    X(NE, 2, "!=", a != b)                                                                                             \
-    X(MAX, 2, "max", a != a || b != b ? a + b : a > b ? a : b)                                                         \
-    X(MIN, 2, "min", a != a || b != b ? a + b : a < b ? a : b)                                                         \
-    X(NEG, 1, "neg", -a)                                                                                               \
-    X(ABS, 1, "abs", fabs(a))                                                                                          \
-    X(EXP, 1, "exp", exp(a))                                                                                           \
-    X(LOG, 1, "log", log(a))                                                                                           \
-    X(SQRT, 1, "sqrt", sqrt(a))                                                                                        \
-    X(TANH, 1, "tanh", tanh(a))                                                                                        \
-    X(SIGMOID, 1, "sigmoid", 1 / (1 + exp(-a)))                                                                        \
-    X(RELU, 1, "relu", a != a ? a : a > 0 ? a : 0.0)                                                                   \
-    X(STEP, 1, "relu_grad", a > 0)                                                                                     \
-    X(WIDE, 1, "wide", a)
+    X(CONST, 0, "const", SAME, 0)                                                                                      \
+    X(ARG, 0, "arg", SAME, 0)                                                                                          \
+    X(ADD, 2, "+", SUM, a + b)                                                                                         \
+    X(SUB, 2, "-", SUM, a - b)                                                                                         \
+    X(MUL, 2, "*", PRODUCT, a *b)                                                                                      \
+    X(DIV, 2, "/", REAL, a / b)                                                                                        \
+    X(POW, 2, "^", POWER, pow(a, b))                                                                                   \
+    X(LT, 2, "<", BOOL, a < b)                                                                                         \
+    X(LE, 2, "<=", BOOL, a <= b)                                                                                       \
+    X(GT, 2, ">", BOOL, a > b)                                                                                         \
+    X(GE, 2, ">=", BOOL, a >= b)                                                                                       \
+    X(EQ, 2, "==", BOOL, a == b)                                                                                       \
+    X(NE, 2, "!=", BOOL, a != b)                                                                                       \
+    X(AND, 2, "&&", BOOL, a != 0 && b != 0)                                                                            \
+    X(OR, 2, "||", BOOL, a != 0 || b != 0)                                                                             \
+    X(NOT, 1, "!", BOOL, a == 0)                                                                                       \
+    X(ISNAN, 1, "isnan", BOOL, isnan(a) != 0)                                                                          \
+    X(ISINF, 1, "isinf", BOOL, isinf(a) != 0)                                                                          \
+    X(IF, 3, "if", IF, a != 0 ? b : c)                                                                                 \
+    X(MAX, 2, "max", SAME, a != a || b != b ? a + b : a > b ? a : b)                                                   \
+    X(MIN, 2, "min", SAME, a != a || b != b ? a + b : a < b ? a : b)                                                   \
+    X(MOD, 2, "mod", SAME, tra_mod(a, b))                                                                              \
+    X(HYPOT, 2, "hypot", REAL, hypot(a, b))                                                                            \
+    X(ATAN2, 2, "atan2", REAL, atan2(a, b))                                                                            \
+    X(NEG, 1, "neg", SUM, -a)                                                                                          \
+    X(ABS, 1, "abs", PRODUCT, fabs(a))                                                                                 \
+    X(SIGN, 1, "sign", SAME, a > 0 ? 1 : a < 0 ? -1 : a)                                                               \
+    X(FLOOR, 1, "floor", SAME, floor(a))                                                                               \
+    X(CEIL, 1, "ceil", SAME, ceil(a))                                                                                  \
+    X(ROUND, 1, "round", SAME, rint(a))                                                                                \
+    X(TRUNC, 1, "trunc", SAME, trunc(a))                                                                               \
+    X(SQRT, 1, "sqrt", REAL, sqrt(a))                                                                                  \
+    X(EXP, 1, "exp", REAL, exp(a))                                                                                     \
+    X(EXPM1, 1, "expm1", REAL, expm1(a))                                                                               \
+    X(LOG, 1, "log", REAL, log(a))                                                                                     \
+    X(LOG1P, 1, "log1p", REAL, log1p(a))                                                                               \
+    X(SIN, 1, "sin", REAL, sin(a))                                                                                     \
+    X(COS, 1, "cos", REAL, cos(a))                                                                                     \
+    X(TAN, 1, "tan", REAL, tan(a))                                                                                     \
+    X(ASIN, 1, "asin", REAL, asin(a))                                                                                  \
+    X(ACOS, 1, "acos", REAL, acos(a))                                                                                  \
+    X(ATAN, 1, "atan", REAL, atan(a))                                                                                  \
+    X(SINH, 1, "sinh", REAL, sinh(a))                                                                                  \
+    X(COSH, 1, "cosh", REAL, cosh(a))                                                                                  \
+    X(TANH, 1, "tanh", REAL, tanh(a))                                                                                  \
+    X(ERF, 1, "erf", REAL, erf(a))                                                                                     \
+    X(SIGMOID, 1, "sigmoid", REAL, 1 / (1 + exp(-a)))                                                                  \
+    X(RELU, 1, "relu", SAME, a != a ? a : a > 0 ? a : 0.0)                                                             \
+    X(STEP, 1, "relu_grad", SAME, a > 0)                                                                               \
+    X(WIDE, 1, "wide", SAME, a)
 typedef enum tra_scalar_op {
-#define X(name, arity, text, def) TRA_S_##name,
+#define X(name, arity, text, cls, def) TRA_S_##name,
     TRA_SCALARS(X)
 #undef X
         TRA_S_COUNT
@@ -58,12 +88,24 @@ struct tra_scalar {
     tra_scalar_op op;
     double value; /* CONST */
     int arg;      /* ARG: index of the argument */
-    const tra_scalar *a, *b;
+    const tra_scalar *a, *b, *c;
 };
+typedef enum tra_scalar_class {
+    TRA_SC_SAME,
+    TRA_SC_SUM,
+    TRA_SC_PRODUCT,
+    TRA_SC_POWER,
+    TRA_SC_REAL,
+    TRA_SC_BOOL,
+    TRA_SC_IF
+} tra_scalar_class;
 int tra_scalar_arity(tra_scalar_op op);
+tra_scalar_class tra_scalar_class_of(tra_scalar_op op);
 const char *tra_scalar_text(tra_scalar_op op);
-/* The function of that name with so many arguments (exp, log, max, ...); -1 if none. */
+double tra_mod(double a, double b); /* a - b * floor(a / b), of the sign of b; NaN where b is 0 */
+/* The function of that name with so many arguments (exp, log, max, pow, ...); -1 if none. */
 int tra_scalar_find(const char *name, int arity);
+const char *tra_scalar_function(int i); /* the name of function i, whatever its arity; NULL after the last */
 double tra_scalar_eval(const tra_scalar *s, const double *args);                   /* one element: the definition */
 void tra_scalar_print(const tra_scalar *s, const char *const *args, tra_str *out); /* args: names of the arguments */
 

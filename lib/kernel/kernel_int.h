@@ -44,7 +44,7 @@ const tra_row *tra_row_find(const char *name);
  * >= 0, or ~i for argument i. The last instruction has the result. */
 typedef struct tra_insn {
     tra_scalar_op op; /* CONST fills d with value, ARG copies a */
-    int d, a, b;
+    int d, a, b, c;
     double value;
 } tra_insn;
 typedef struct tra_code {
@@ -111,10 +111,12 @@ static inline tra_dtype tra_sum_type(tra_dtype t) { return tra_dtype_is_float(t)
 
 /* Vector loops for the type in which t is computed, chosen for this CPU. d may equal a or b. a and b as the operator
  * wants; with arity 1 b is ignored. Of i64: what does not fit is noted (tra_overflow), the operators are those that
- * give integers (ARG to RELU but DIV), and POW wants exponents that are not negative. CONST takes infinities for the
+ * give integers, and POW wants exponents that are not negative. CONST takes infinities for the
  * largest and the smallest integer. */
 typedef void tra_strip_fn(tra_scalar_op op, void *d, const void *a, const void *b, double value, int64_t n);
 tra_strip_fn *tra_strip(tra_dtype t);
+/* d = where if is not 0 a, else b; all of the type in which t is computed. */
+void tra_select(tra_dtype t, void *d, const void *cond, const void *a, const void *b, int64_t n);
 void tra_muladd(double *acc, const double *x, const double *y, int64_t n); /* acc[i] += x[i] * y[i] */
 double tra_dot(const double *x, const double *y, int64_t n);
 /* The same of integers. wide: what does not fit is noted; else the caller knows that all fits. */
@@ -167,7 +169,7 @@ typedef struct tra_typed_insn {
     tra_scalar_op op;
     int d;
     tra_dtype in, type;
-    tra_source a, b;
+    tra_source a, b, c;
     int from; /* the instruction of the code */
 } tra_typed_insn;
 typedef struct tra_typed {

@@ -11,8 +11,9 @@
 static const struct {
     int arity;
     const char *text;
+    tra_scalar_class class;
 } ops[TRA_S_COUNT] = {
-#define X(name, arity, text, def) {arity, text},
+#define X(name, arity, text, cls, def) {arity, text, TRA_SC_##cls},
     TRA_SCALARS(X)
 #undef X
 };
@@ -20,16 +21,34 @@ static const struct {
 int tra_scalar_arity(tra_scalar_op op) { return ops[op].arity; }
 const char *tra_scalar_text(tra_scalar_op op) { return ops[op].text; }
 
+tra_scalar_class tra_scalar_class_of(tra_scalar_op op) { return ops[op].class; }
+
+/* Called by its name: not the operators, nor what no program writes. neg is written as a sign. */
+static bool is_function(int op) {
+    return ops[op].arity > 0 && isalpha((unsigned char)ops[op].text[0]) && op < TRA_S_STEP && op != TRA_S_NEG;
+}
+
 int tra_scalar_find(const char *name, int arity) {
-    for (int i = TRA_S_ARG + 1; i < TRA_S_STEP; i++) /* neg is written as a sign */
-        if (i != TRA_S_NEG && ops[i].arity == arity && isalpha((unsigned char)ops[i].text[0]) &&
-            strcmp(ops[i].text, name) == 0)
-            return i;
+    if (strcmp(name, "pow") == 0 && arity == 2) return TRA_S_POW;
+    for (int i = 0; i < TRA_S_COUNT; i++)
+        if (is_function(i) && ops[i].arity == arity && strcmp(ops[i].text, name) == 0) return i;
     return -1;
+}
+
+const char *tra_scalar_function(int i) {
+    for (int op = 0; op < TRA_S_COUNT; op++)
+        if (is_function(op) && i-- == 0) return ops[op].text;
+    return i == 0 ? "pow" : NULL;
+}
+
+double tra_mod(double a, double b) {
+    double r = fmod(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
 double tra_scalar_eval(const tra_scalar *s, const double *args) {
     double a = s->a ? tra_scalar_eval(s->a, args) : 0, b = s->b ? tra_scalar_eval(s->b, args) : 0;
+    double c = s->c ? tra_scalar_eval(s->c, args) : 0;
     switch (s->op) {
     case TRA_S_CONST: return s->value;
     case TRA_S_ARG: return args[s->arg];
@@ -37,8 +56,9 @@ double tra_scalar_eval(const tra_scalar *s, const double *args) {
 #define CASE_1(name, def)                                                                                              \
     case TRA_S_##name:                                                                                                 \
         return def;
-#define CASE_2                    CASE_1
-#define X(name, arity, text, def) CASE_##arity(name, def)
+#define CASE_2                         CASE_1
+#define CASE_3                         CASE_1
+#define X(name, arity, text, cls, def) CASE_##arity(name, def)
         TRA_SCALARS(X)
 #undef X
     case TRA_S_COUNT: break;
@@ -49,37 +69,17 @@ double tra_scalar_eval(const tra_scalar *s, const double *args) {
 
 /* ---- printing ----------------------------------------------------------------------------------------------- */
 
-/* How tightly an expression binds: comparison 1, sum 2, product 3, sign 4, power 5, atom 6. */
+/* How tightly an expression binds: or 1, and 2, comparison 3, sum 4, product 5, sign 6, power 7, all others 8. */
+enum { COMPARISON = 3, SIGN = 6, ATOM = 8 };
 static int level(const tra_scalar *s) {
-    switch (s->op) {
-    case TRA_S_LT:
-    case TRA_S_LE:
-    case TRA_S_GT:
-    case TRA_S_GE:
-    case TRA_S_EQ:
-    case TRA_S_NE: return 1;
-    case TRA_S_ADD:
-    case TRA_S_SUB: return 2;
-    case TRA_S_MUL:
-    case TRA_S_DIV: return 3;
-    case TRA_S_NEG: return 4;
-    case TRA_S_POW: return 5;
-    case TRA_S_CONST: return signbit(s->value) ? 4 : 6;
-    case TRA_S_ARG:
-    case TRA_S_MAX:
-    case TRA_S_MIN:
-    case TRA_S_ABS:
-    case TRA_S_EXP:
-    case TRA_S_LOG:
-    case TRA_S_SQRT:
-    case TRA_S_TANH:
-    case TRA_S_SIGMOID:
-    case TRA_S_RELU:
-    case TRA_S_STEP:
-    case TRA_S_WIDE:
-    case TRA_S_COUNT: break;
-    }
-    return 6;
+    if (s->op == TRA_S_OR) return 1;
+    if (s->op == TRA_S_AND) return 2;
+    if (s->op >= TRA_S_LT && s->op <= TRA_S_NE) return COMPARISON;
+    if (s->op == TRA_S_ADD || s->op == TRA_S_SUB) return 4;
+    if (s->op == TRA_S_MUL || s->op == TRA_S_DIV) return 5;
+    if (s->op == TRA_S_NEG || s->op == TRA_S_NOT) return SIGN;
+    if (s->op == TRA_S_POW) return 7;
+    return s->op == TRA_S_CONST && signbit(s->value) ? SIGN : ATOM;
 }
 
 static void print_number(double v, tra_str *out) {
@@ -99,16 +99,17 @@ static void print(const tra_scalar *s, int outer, const char *const *args, tra_s
         print_number(s->value, out);
     } else if (s->op == TRA_S_ARG) {
         tra_str_add(out, args[s->arg]);
-    } else if (mine == 6) { /* a function */
+    } else if (mine == ATOM) { /* a function */
         tra_str_printf(out, "%s(", text);
         print(s->a, 0, args, out);
         if (s->b) tra_str_add(out, ", "), print(s->b, 0, args, out);
+        if (s->c) tra_str_add(out, ", "), print(s->c, 0, args, out);
         tra_str_add(out, ")");
-    } else if (s->op == TRA_S_NEG) {
-        tra_str_add(out, "-");
+    } else if (mine == SIGN) {
+        tra_str_add(out, s->op == TRA_S_NOT ? text : "-");
         print(s->a, mine + 1, args, out);
     } else { /* powers group to the right, sums and products to the left, comparisons not at all */
-        bool right = s->op == TRA_S_POW, none = mine == 1;
+        bool right = s->op == TRA_S_POW, none = mine == COMPARISON;
         print(s->a, mine + (right || none), args, out);
         tra_str_printf(out, right ? "%s" : " %s ", text);
         print(s->b, mine + (!right || none), args, out);
@@ -124,6 +125,7 @@ void tra_scalar_print(const tra_scalar *s, const char *const *args, tra_str *out
  * when that does not show. Constants must be finite: infinity times a sum is not the sum of the products. */
 static bool degrees(const tra_scalar *s, int deg[2]) {
     int a[2] = {0, 0}, b[2] = {0, 0};
+    if (s->c) return false;
     if (s->a && !degrees(s->a, a)) return false;
     if (s->b && !degrees(s->b, b)) return false;
     deg[0] = a[0], deg[1] = a[1];
@@ -153,7 +155,15 @@ static int growth(const tra_scalar *s) {
     case TRA_S_MIN: return either;
     case TRA_S_SUB: return b == 0 ? a : -1;
     case TRA_S_EXP:
+    case TRA_S_EXPM1:
     case TRA_S_TANH:
+    case TRA_S_ERF:
+    case TRA_S_ATAN:
+    case TRA_S_SIGN:
+    case TRA_S_FLOOR:
+    case TRA_S_CEIL:
+    case TRA_S_ROUND:
+    case TRA_S_TRUNC:
     case TRA_S_SIGMOID:
     case TRA_S_RELU: return a;
     case TRA_S_MUL:
@@ -188,19 +198,73 @@ unsigned tra_scalar_over(const tra_scalar *s, int nargs) {
 
 /* ---- compilation -------------------------------------------------------------------------------------------- */
 
-/* Registers that s needs when the greedier operand is computed first; grows as the logarithm of the size. */
+/* Does it give 1 or 0 in any type? */
+static bool is_truth(const tra_scalar *s) { return ops[s->op].class == TRA_SC_BOOL; }
+
+/* Registers that s needs when the greedier operands are computed first; grows as the logarithm of the size. */
+static int need(const tra_scalar *s);
+
+/* Registers for the operands of `if`, and in which order they are computed. */
+static int need_if(const tra_scalar *s, int order[3]) {
+    int n[3] = {need(s->a), need(s->b), need(s->c)}, most = 1, held = 0;
+    if (!is_truth(s->a) && n[0] < 2) n[0] = 2; /* it is compared with 0 */
+    for (int i = 0; i < 3; i++) {
+        int at = i;
+        for (; at > 0 && n[order[at - 1]] < n[i]; at--) order[at] = order[at - 1];
+        order[at] = i;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (n[order[i]] + held > most) most = n[order[i]] + held;
+        held += n[order[i]] > 0;
+    }
+    return most;
+}
+
 static int need(const tra_scalar *s) {
     if (s->op == TRA_S_ARG) return 0;
+    if (s->op == TRA_S_IF) return need_if(s, (int[3]){0});
     int a = s->a ? need(s->a) : 0, b = s->b ? need(s->b) : 0;
     int n = a == b && a > 0 ? a + 1 : a > b ? a : b;
     return n ? n : 1;
 }
 
-static int count(const tra_scalar *s) { return 1 + (s->a ? count(s->a) : 0) + (s->b ? count(s->b) : 0); }
+static int count(const tra_scalar *s) {
+    return 1 + (s->a ? count(s->a) : 0) + (s->b ? count(s->b) : 0) + (s->c ? count(s->c) + 2 : 0);
+}
+
+static void append(tra_code *c, tra_insn in) {
+    if (in.d >= c->nregs) c->nregs = in.d + 1;
+    c->v[c->n++] = in;
+}
+
+static int emit(tra_code *c, const tra_scalar *s, int base);
+
+/* The condition, 1 or 0 before it takes the type of the branches, in which it might be rounded to 0. */
+static int emit_condition(tra_code *c, const tra_scalar *s, int base) {
+    int r = emit(c, s, base);
+    if (is_truth(s)) return r;
+    append(c, (tra_insn){.op = TRA_S_CONST, .d = base + 1});
+    append(c, (tra_insn){.op = TRA_S_NE, .d = base, .a = r, .b = base + 1, .c = r});
+    return base;
+}
+
+static int emit_if(tra_code *c, const tra_scalar *s, int base) {
+    const tra_scalar *kid[3] = {s->a, s->b, s->c};
+    int order[3], r[3], next = base;
+    need_if(s, order);
+    for (int i = 0; i < 3; i++) {
+        int o = order[i];
+        r[o] = o == 0 ? emit_condition(c, kid[o], next) : emit(c, kid[o], next);
+        next += r[o] >= 0;
+    }
+    append(c, (tra_insn){.op = TRA_S_IF, .d = base, .a = r[0], .b = r[1], .c = r[2]});
+    return base;
+}
 
 /* Appends code that leaves s in the returned operand: an argument, or register `base`. Uses base and above. */
 static int emit(tra_code *c, const tra_scalar *s, int base) {
     if (s->op == TRA_S_ARG) return ~s->arg;
+    if (s->op == TRA_S_IF) return emit_if(c, s, base);
     tra_insn in = {.op = s->op, .d = base, .value = s->value};
     if (s->op == TRA_S_POW && s->b->op == TRA_S_CONST && s->b->value == 2) { /* correctly rounded, and faster */
         in.op = TRA_S_MUL;
@@ -212,8 +276,8 @@ static int emit(tra_code *c, const tra_scalar *s, int base) {
         if (s->a) in.a = emit(c, s->a, base);
         in.b = s->b ? emit(c, s->b, base + (in.a >= 0)) : in.a;
     }
-    if (base >= c->nregs) c->nregs = base + 1;
-    c->v[c->n++] = in;
+    in.c = in.a;
+    append(c, in);
     return base;
 }
 
@@ -233,8 +297,8 @@ tra_code *tra_code_then(tra_arena *a, const tra_code *first, const tra_code *nex
     int held = first->v[first->n - 1].d; /* stays while next runs in the registers around it */
     for (int i = 0; i < next->n; i++) {
         tra_insn in = next->v[i];
-        int *operand[] = {&in.d, &in.a, &in.b};
-        for (int j = 0; j < 3; j++) {
+        int *operand[] = {&in.d, &in.a, &in.b, &in.c};
+        for (int j = 0; j < 4; j++) {
             assert(*operand[j] >= -1); /* next is a map */
             *operand[j] = *operand[j] < 0 ? held : *operand[j] + (*operand[j] >= held);
         }

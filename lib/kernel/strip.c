@@ -39,71 +39,91 @@ static int64_t power(int64_t a, int64_t n) {
     return r;
 }
 
+/* Of the sign of b; 0 where b is 0. */
+static int64_t modulo(int64_t a, int64_t b) {
+    if (b == 0 || b == -1) return 0;
+    int64_t r = a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
 #ifdef __x86_64__
 #include <immintrin.h>
 
 /* Declared here because sleef.h hides the variants that the whole file is not compiled for. */
-#define SLEEF(vec, suffix, target)                                                                                     \
-    target vec Sleef_exp##suffix(vec);                                                                                 \
-    target vec Sleef_log##suffix(vec);                                                                                 \
-    target vec Sleef_tanh##suffix(vec);                                                                                \
-    target vec Sleef_pow##suffix(vec, vec);
+#define SLEEF(vec, suffix, isa, target)                                                                                \
+    target vec Sleef_exp##suffix##_u10##isa(vec);                                                                      \
+    target vec Sleef_expm1##suffix##_u10##isa(vec);                                                                    \
+    target vec Sleef_log##suffix##_u10##isa(vec);                                                                      \
+    target vec Sleef_log1p##suffix##_u10##isa(vec);                                                                    \
+    target vec Sleef_sin##suffix##_u10##isa(vec);                                                                      \
+    target vec Sleef_cos##suffix##_u10##isa(vec);                                                                      \
+    target vec Sleef_tan##suffix##_u10##isa(vec);                                                                      \
+    target vec Sleef_asin##suffix##_u10##isa(vec);                                                                     \
+    target vec Sleef_acos##suffix##_u10##isa(vec);                                                                     \
+    target vec Sleef_atan##suffix##_u10##isa(vec);                                                                     \
+    target vec Sleef_sinh##suffix##_u10##isa(vec);                                                                     \
+    target vec Sleef_cosh##suffix##_u10##isa(vec);                                                                     \
+    target vec Sleef_tanh##suffix##_u10##isa(vec);                                                                     \
+    target vec Sleef_erf##suffix##_u10##isa(vec);                                                                      \
+    target vec Sleef_pow##suffix##_u10##isa(vec, vec);                                                                 \
+    target vec Sleef_atan2##suffix##_u10##isa(vec, vec);                                                               \
+    target vec Sleef_hypot##suffix##_u05##isa(vec, vec);
 
 #define AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma")))
 #define AVX2   __attribute__((target("avx2,fma")))
-SLEEF(__m512d, d8_u10avx512f, AVX512)
-SLEEF(__m512, f16_u10avx512f, AVX512)
-SLEEF(__m256d, d4_u10avx2, AVX2)
-SLEEF(__m256, f8_u10avx2, AVX2)
-SLEEF(__m128d, d2_u10sse2, )
-SLEEF(__m128, f4_u10sse2, )
+SLEEF(__m512d, d8, avx512f, AVX512)
+SLEEF(__m512, f16, avx512f, AVX512)
+SLEEF(__m256d, d4, avx2, AVX2)
+SLEEF(__m256, f8, avx2, AVX2)
+SLEEF(__m128d, d2, sse2, )
+SLEEF(__m128, f4, sse2, )
 
-#define ISA           AVX512
-#define T             double
-#define VEC           __m512d
-#define NAME(f)       f##_f64_avx512
-#define ROOT          _mm512_sqrt_pd
-#define ELEMENTARY(f) Sleef_##f##d8_u10avx512f
+#define ISA              AVX512
+#define T                double
+#define VEC              __m512d
+#define NAME(f)          f##_f64_avx512
+#define ROOT             _mm512_sqrt_pd
+#define ELEMENTARY(f, u) Sleef_##f##d8_##u##avx512f
 #include "strip_body.h"
-#define T             float
-#define VEC           __m512
-#define NAME(f)       f##_f32_avx512
-#define ROOT          _mm512_sqrt_ps
-#define ELEMENTARY(f) Sleef_##f##f16_u10avx512f
+#define T                float
+#define VEC              __m512
+#define NAME(f)          f##_f32_avx512
+#define ROOT             _mm512_sqrt_ps
+#define ELEMENTARY(f, u) Sleef_##f##f16_##u##avx512f
 #include "strip_body.h"
 #define NAME(f) f##_int_avx512
 #include "strip_int.h"
 #undef ISA
 
-#define ISA           AVX2
-#define T             double
-#define VEC           __m256d
-#define NAME(f)       f##_f64_avx2
-#define ROOT          _mm256_sqrt_pd
-#define ELEMENTARY(f) Sleef_##f##d4_u10avx2
+#define ISA              AVX2
+#define T                double
+#define VEC              __m256d
+#define NAME(f)          f##_f64_avx2
+#define ROOT             _mm256_sqrt_pd
+#define ELEMENTARY(f, u) Sleef_##f##d4_##u##avx2
 #include "strip_body.h"
-#define T             float
-#define VEC           __m256
-#define NAME(f)       f##_f32_avx2
-#define ROOT          _mm256_sqrt_ps
-#define ELEMENTARY(f) Sleef_##f##f8_u10avx2
+#define T                float
+#define VEC              __m256
+#define NAME(f)          f##_f32_avx2
+#define ROOT             _mm256_sqrt_ps
+#define ELEMENTARY(f, u) Sleef_##f##f8_##u##avx2
 #include "strip_body.h"
 #define NAME(f) f##_int_avx2
 #include "strip_int.h"
 #undef ISA
 
 #define ISA
-#define T             double
-#define VEC           __m128d
-#define NAME(f)       f##_f64_base
-#define ROOT          _mm_sqrt_pd
-#define ELEMENTARY(f) Sleef_##f##d2_u10sse2
+#define T                double
+#define VEC              __m128d
+#define NAME(f)          f##_f64_base
+#define ROOT             _mm_sqrt_pd
+#define ELEMENTARY(f, u) Sleef_##f##d2_##u##sse2
 #include "strip_body.h"
-#define T             float
-#define VEC           __m128
-#define NAME(f)       f##_f32_base
-#define ROOT          _mm_sqrt_ps
-#define ELEMENTARY(f) Sleef_##f##f4_u10sse2
+#define T                float
+#define VEC              __m128
+#define NAME(f)          f##_f32_base
+#define ROOT             _mm_sqrt_ps
+#define ELEMENTARY(f, u) Sleef_##f##f4_##u##sse2
 #include "strip_body.h"
 #define NAME(f) f##_int_base
 #include "strip_int.h"
@@ -119,17 +139,17 @@ static bool has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_
 #else /* other machines: one element at a time through the scalar functions of SLEEF */
 #include <sleef.h>
 #define ISA
-#define T             double
-#define VEC           double
-#define NAME(f)       f##_f64_base
-#define ROOT          sqrt
-#define ELEMENTARY(f) Sleef_##f##_u10
+#define T                double
+#define VEC              double
+#define NAME(f)          f##_f64_base
+#define ROOT             sqrt
+#define ELEMENTARY(f, u) Sleef_##f##_##u
 #include "strip_body.h"
-#define T             float
-#define VEC           float
-#define NAME(f)       f##_f32_base
-#define ROOT          sqrtf
-#define ELEMENTARY(f) Sleef_##f##f_u10
+#define T                float
+#define VEC              float
+#define NAME(f)          f##_f32_base
+#define ROOT             sqrtf
+#define ELEMENTARY(f, u) Sleef_##f##f_##u
 #include "strip_body.h"
 #define NAME(f) f##_int_base
 #include "strip_int.h"
@@ -147,6 +167,16 @@ tra_strip_fn *tra_strip(tra_dtype t) {
     }
     assert(!"an element type");
     return NULL;
+}
+
+void tra_select(tra_dtype t, void *d, const void *cond, const void *a, const void *b, int64_t n) {
+    switch (t) {
+    case TRA_F64: PICK(select_f64)(d, cond, a, b, n); return;
+    case TRA_F32: PICK(select_f32)(d, cond, a, b, n); return;
+    case TRA_I64:
+    case TRA_I32:
+    case TRA_BOOL: PICK(select_int)(d, cond, a, b, n); return;
+    }
 }
 
 void tra_muladd(double *acc, const double *x, const double *y, int64_t n) { PICK(muladd_f64)(acc, x, y, n); }
@@ -302,14 +332,16 @@ static const void *source(const tra_source *x, tra_dtype in, double (*regs)[TRA_
 
 static void run_typed(const tra_typed *code, double (*regs)[TRA_STRIP], const void *const *in, int64_t n, void *d,
                       tra_dtype to) {
-    double abuf[TRA_STRIP], bbuf[TRA_STRIP];
+    double abuf[TRA_STRIP], bbuf[TRA_STRIP], cbuf[TRA_STRIP];
     for (int i = 0; i < code->n; i++) {
         const tra_typed_insn *c = &code->v[i];
-        bool last = i == code->n - 1, binary = tra_scalar_arity(c->op) == 2;
+        bool last = i == code->n - 1, binary = tra_scalar_arity(c->op) >= 2;
         void *to_reg = last && to == c->in ? d : regs[c->d];
         const void *a = c->op == TRA_S_CONST ? NULL : source(&c->a, c->in, regs, in, n, abuf);
         const void *b = binary ? source(&c->b, c->in, regs, in, n, bbuf) : NULL;
-        if (code->kill && code->kill[c->from])
+        if (c->op == TRA_S_IF)
+            tra_select(c->in, to_reg, a, b, source(&c->c, c->in, regs, in, n, cbuf), n);
+        else if (code->kill && code->kill[c->from])
             tra_strip_kill(c->in, c->op, to_reg, a, b, c->a.number, n, code->kill[c->from]);
         else
             tra_strip(c->in)(c->op, to_reg, a, b, c->a.number, n);
@@ -327,7 +359,7 @@ void tra_typed_strip(const tra_typed *p, double (*regs)[TRA_STRIP], const void *
         run_typed(p, regs, in, n, d, to);
         return;
     }
-    const tra_code *code = p->code;
+    const tra_code *code = p->code; /* without conditions, which are bools */
     tra_strip_fn *strip = tra_strip(p->type);
     double own[TRA_STRIP];
     for (int i = 0; i < code->n; i++) {

@@ -8,6 +8,10 @@
         return;                                                                                                        \
     } while (0)
 
+/* A function of the C library for T, which the compiler turns into instructions. */
+#define REAL(name, x) (sizeof(T) == sizeof(float) ? (T)name##f((float)(x)) : (T)name((double)(x)))
+#define ABS(x)        REAL(fabs, x)
+
 /* The last vector is filled up with zeros; x is a's, y is b's. */
 #define VECTORS(expr)                                                                                                  \
     do {                                                                                                               \
@@ -50,19 +54,52 @@ VECTORISED ISA static void NAME(strip)(tra_scalar_op op, void *dv, const void *a
     case TRA_S_NE: LOOP(a[i] != b[i] ? (T)1 : (T)0);
     case TRA_S_MAX: LOOP(a[i] != a[i] ? a[i] : b[i] != b[i] ? b[i] : a[i] > b[i] ? a[i] : b[i]);
     case TRA_S_MIN: LOOP(a[i] != a[i] ? a[i] : b[i] != b[i] ? b[i] : a[i] < b[i] ? a[i] : b[i]);
+    case TRA_S_AND: LOOP(a[i] != 0 && b[i] != 0 ? (T)1 : (T)0);
+    case TRA_S_OR: LOOP(a[i] != 0 || b[i] != 0 ? (T)1 : (T)0);
+    case TRA_S_NOT: LOOP(a[i] == 0 ? (T)1 : (T)0);
+    case TRA_S_ISNAN: LOOP(a[i] != a[i] ? (T)1 : (T)0);
+    case TRA_S_ISINF: LOOP(ABS(a[i]) == (T)INFINITY ? (T)1 : (T)0);
+    case TRA_S_MOD:
+        for (int64_t i = 0; i < n; i++) d[i] = (T)tra_mod((double)a[i], (double)b[i]);
+        return;
     case TRA_S_NEG: LOOP(-a[i]);
-    case TRA_S_ABS: LOOP(sizeof(T) == sizeof(float) ? fabsf((float)a[i]) : fabs(a[i]));
+    case TRA_S_ABS: LOOP(ABS(a[i]));
+    case TRA_S_SIGN: LOOP(a[i] > 0 ? (T)1 : a[i] < 0 ? (T)-1 : a[i]);
+    case TRA_S_FLOOR: LOOP(REAL(floor, a[i]));
+    case TRA_S_CEIL: LOOP(REAL(ceil, a[i]));
+    case TRA_S_ROUND: LOOP(REAL(rint, a[i]));
+    case TRA_S_TRUNC: LOOP(REAL(trunc, a[i]));
     case TRA_S_RELU: LOOP(a[i] != a[i] ? a[i] : a[i] > 0 ? a[i] : (T)0);
     case TRA_S_STEP: LOOP(a[i] > 0 ? (T)1 : (T)0);
     case TRA_S_SQRT: VECTORS(((void)y, ROOT(x)));
-    case TRA_S_POW: VECTORS(ELEMENTARY(pow)(x, y));
-    case TRA_S_EXP: VECTORS(((void)y, ELEMENTARY(exp)(x)));
-    case TRA_S_LOG: VECTORS(((void)y, ELEMENTARY(log)(x)));
-    case TRA_S_TANH: VECTORS(((void)y, ELEMENTARY(tanh)(x)));
-    case TRA_S_SIGMOID: VECTORS(((void)y, (T)1 / ((T)1 + ELEMENTARY(exp)(-x))));
+    case TRA_S_POW: VECTORS(ELEMENTARY(pow, u10)(x, y));
+    case TRA_S_ATAN2: VECTORS(ELEMENTARY(atan2, u10)(x, y));
+    case TRA_S_HYPOT: VECTORS(ELEMENTARY(hypot, u05)(x, y));
+    case TRA_S_EXP: VECTORS(((void)y, ELEMENTARY(exp, u10)(x)));
+    case TRA_S_EXPM1: VECTORS(((void)y, ELEMENTARY(expm1, u10)(x)));
+    case TRA_S_LOG: VECTORS(((void)y, ELEMENTARY(log, u10)(x)));
+    case TRA_S_LOG1P: VECTORS(((void)y, ELEMENTARY(log1p, u10)(x)));
+    case TRA_S_SIN: VECTORS(((void)y, ELEMENTARY(sin, u10)(x)));
+    case TRA_S_COS: VECTORS(((void)y, ELEMENTARY(cos, u10)(x)));
+    case TRA_S_TAN: VECTORS(((void)y, ELEMENTARY(tan, u10)(x)));
+    case TRA_S_ASIN: VECTORS(((void)y, ELEMENTARY(asin, u10)(x)));
+    case TRA_S_ACOS: VECTORS(((void)y, ELEMENTARY(acos, u10)(x)));
+    case TRA_S_ATAN: VECTORS(((void)y, ELEMENTARY(atan, u10)(x)));
+    case TRA_S_SINH: VECTORS(((void)y, ELEMENTARY(sinh, u10)(x)));
+    case TRA_S_COSH: VECTORS(((void)y, ELEMENTARY(cosh, u10)(x)));
+    case TRA_S_TANH: VECTORS(((void)y, ELEMENTARY(tanh, u10)(x)));
+    case TRA_S_ERF: VECTORS(((void)y, ELEMENTARY(erf, u10)(x)));
+    case TRA_S_SIGMOID: VECTORS(((void)y, (T)1 / ((T)1 + ELEMENTARY(exp, u10)(-x))));
+    case TRA_S_IF: /* tra_select */
     case TRA_S_COUNT: break;
     }
     assert(!"a scalar operator");
+}
+
+VECTORISED ISA static void NAME(select)(void *dv, const void *cv, const void *av, const void *bv, int64_t n) {
+    T *d = dv;
+    const T *c = cv, *a = av, *b = bv;
+    LOOP(c[i] != 0 ? a[i] : b[i]);
 }
 
 /* Sums are in f64 whatever the element, so these exist for it alone; lanes are fixed, not the machine's. */
@@ -86,6 +123,8 @@ VECTORISED ISA __attribute__((unused)) static T NAME(dot)(const T *x, const T *y
 }
 
 #undef LOOP
+#undef REAL
+#undef ABS
 #undef VECTORS
 #undef T
 #undef VEC

@@ -82,15 +82,48 @@ VECTORISED ISA static void NAME(strip)(tra_scalar_op op, void *dv, const void *a
     case TRA_S_POW:
         for (int64_t i = 0; i < n; i++) d[i] = power(a[i], b[i]);
         return;
+    case TRA_S_AND: LOOP(a[i] != 0 && b[i] != 0);
+    case TRA_S_OR: LOOP(a[i] != 0 || b[i] != 0);
+    case TRA_S_NOT: LOOP(a[i] == 0);
+    case TRA_S_ISNAN:
+    case TRA_S_ISINF: LOOP(0);
+    case TRA_S_SIGN: LOOP((a[i] > 0) - (a[i] < 0));
+    case TRA_S_FLOOR:
+    case TRA_S_CEIL:
+    case TRA_S_ROUND:
+    case TRA_S_TRUNC: LOOP(a[i]);
+    case TRA_S_MOD:
+        for (int64_t i = 0; i < n; i++) d[i] = modulo(a[i], b[i]);
+        return;
     case TRA_S_DIV:
-    case TRA_S_EXP:
-    case TRA_S_LOG:
+    case TRA_S_HYPOT:
+    case TRA_S_ATAN2:
     case TRA_S_SQRT:
+    case TRA_S_EXP:
+    case TRA_S_EXPM1:
+    case TRA_S_LOG:
+    case TRA_S_LOG1P:
+    case TRA_S_SIN:
+    case TRA_S_COS:
+    case TRA_S_TAN:
+    case TRA_S_ASIN:
+    case TRA_S_ACOS:
+    case TRA_S_ATAN:
+    case TRA_S_SINH:
+    case TRA_S_COSH:
     case TRA_S_TANH:
+    case TRA_S_ERF:
     case TRA_S_SIGMOID:
+    case TRA_S_IF:
     case TRA_S_COUNT: break;
     }
     assert(!"an operator of integers");
+}
+
+VECTORISED ISA static void NAME(select)(void *dv, const void *cv, const void *av, const void *bv, int64_t n) {
+    int64_t *d = dv;
+    const int64_t *c = cv, *a = av, *b = bv;
+    LOOP(c[i] != 0 ? a[i] : b[i]);
 }
 
 VECTORISED ISA static void NAME(muladd)(int64_t *acc, const int64_t *x, const int64_t *y, int64_t n, bool wide) {

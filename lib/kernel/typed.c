@@ -33,45 +33,30 @@ static tra_dtype power_type(const operand *x, const operand *y) {
     return whole && !x->is_number ? x->type : float_of(common(x, y));
 }
 
+/* The type of both branches of an `if`: where both are numbers, the one that they have beside bools. */
+static tra_dtype branch_type(const operand *x, const operand *y) {
+    const operand truth = {.type = TRA_BOOL};
+    return x->is_number && y->is_number ? tra_dtype_join(common(x, &truth), common(y, &truth)) : common(x, y);
+}
+
 /* The type of op's result, and the one in which it is computed. y is x where op has one operand. */
-static tra_dtype op_type(tra_scalar_op op, const operand *x, const operand *y, bool wide, tra_dtype *in) {
-    tra_dtype t = common(x, y), r = t;
-    switch (op) {
-    case TRA_S_CONST:
-    case TRA_S_ARG:
-    case TRA_S_MAX:
-    case TRA_S_MIN:
-    case TRA_S_RELU:
-    case TRA_S_STEP:
-    case TRA_S_WIDE: break;
-    case TRA_S_MUL:
-    case TRA_S_ABS: r = wide ? tra_sum_type(t) : t; break;
-    case TRA_S_ADD:
-    case TRA_S_SUB:
-    case TRA_S_NEG: r = wide ? tra_sum_type(t) : int_of(t); break;
-    case TRA_S_POW:
-        r = power_type(x, y);
+static tra_dtype op_type(tra_scalar_op op, const operand *x, bool wide, tra_dtype *in) {
+    tra_dtype t = op == TRA_S_IF ? branch_type(&x[1], &x[2]) : common(&x[0], &x[1]), r = t;
+    switch (tra_scalar_class_of(op)) {
+    case TRA_SC_SAME:
+    case TRA_SC_IF: break;
+    case TRA_SC_PRODUCT: r = wide ? tra_sum_type(t) : t; break;
+    case TRA_SC_SUM: r = wide ? tra_sum_type(t) : int_of(t); break;
+    case TRA_SC_POWER:
+        r = power_type(&x[0], &x[1]);
         if (wide) r = tra_sum_type(r);
         break;
-    case TRA_S_LT:
-    case TRA_S_LE:
-    case TRA_S_GT:
-    case TRA_S_GE:
-    case TRA_S_EQ:
-    case TRA_S_NE: *in = tra_strip_type(t); return TRA_BOOL;
-    case TRA_S_DIV:
-    case TRA_S_EXP:
-    case TRA_S_LOG:
-    case TRA_S_SQRT:
-    case TRA_S_TANH:
-    case TRA_S_SIGMOID: r = float_of(t); break;
-    case TRA_S_COUNT: assert(!"a scalar operator");
+    case TRA_SC_BOOL: *in = tra_strip_type(t); return TRA_BOOL;
+    case TRA_SC_REAL: r = float_of(t); break;
     }
     *in = tra_strip_type(r);
     return r;
 }
-
-static bool compares(tra_scalar_op op) { return op >= TRA_S_LT && op <= TRA_S_NE; }
 
 bool tra_code_is_wide(const tra_code *code) {
     for (int i = 0; i < code->n; i++)
@@ -79,9 +64,12 @@ bool tra_code_is_wide(const tra_code *code) {
     return false;
 }
 
-static double number_of(tra_scalar_op op, double a, double b) {
-    const tra_scalar x = {.op = TRA_S_CONST, .value = a}, y = {.op = TRA_S_CONST, .value = b};
-    return tra_scalar_eval(&(tra_scalar){.op = op, .a = &x, .b = tra_scalar_arity(op) == 2 ? &y : NULL}, NULL);
+static double number_of(tra_scalar_op op, const operand *v) {
+    tra_scalar kid[3];
+    int n = tra_scalar_arity(op);
+    for (int o = 0; o < 3; o++) kid[o] = (tra_scalar){.op = TRA_S_CONST, .value = v[o].number};
+    const tra_scalar all = {.op = op, .a = &kid[0], .b = n > 1 ? &kid[1] : NULL, .c = n > 2 ? &kid[2] : NULL};
+    return tra_scalar_eval(&all, NULL);
 }
 
 static tra_source source_of(const operand *x) {
@@ -98,34 +86,37 @@ void tra_code_type(const tra_code *code, int nargs, const tra_dtype *arg, bool w
         out->alike = out->alike && arg[i] == all && tra_dtype_is_float(all);
         out->load[i] = tra_strip_type(arg[i]);
     }
-    for (int i = 0; i < code->n; i++) out->alike = out->alike && !compares(code->v[i].op);
+    for (int i = 0; i < code->n; i++) out->alike = out->alike && tra_scalar_class_of(code->v[i].op) != TRA_SC_BOOL;
     out->type = all;
     if (out->alike) return;
     wide = wide || tra_code_is_wide(code);
     for (int i = 0; i < code->n; i++) {
         const tra_insn *c = &code->v[i];
-        operand x[2], r = {.at = c->d};
-        const int at[2] = {c->a, c->b};
-        for (int o = 0; o < 2 && c->op != TRA_S_CONST; o++) {
-            bool one = tra_scalar_arity(c->op) < 2;
-            if (one && o == 1)
-                x[1] = x[0];
+        operand x[3], r = {.at = c->d};
+        const int at[3] = {c->a, c->b, c->c};
+        bool numbers = true;
+        for (int o = 0; o < 3 && c->op != TRA_S_CONST; o++) {
+            if (o > 0 && o >= tra_scalar_arity(c->op))
+                x[o] = x[0];
             else if (at[o] < 0)
                 x[o] = (operand){.type = tra_dtype_is_float(arg[~at[o]]) ? out->load[~at[o]] : arg[~at[o]],
                                  .in = out->load[~at[o]],
                                  .at = at[o]};
             else
                 x[o] = regs[at[o]];
+            numbers = numbers && x[o].is_number;
         }
         if (c->op == TRA_S_CONST) {
             r.is_number = true;
             r.number = c->value;
-        } else if (x[0].is_number && x[1].is_number) {
+        } else if (numbers) {
             r.is_number = true;
-            r.number = c->op == TRA_S_ARG ? x[0].number : number_of(c->op, x[0].number, x[1].number);
+            r.number = c->op == TRA_S_ARG ? x[0].number : number_of(c->op, x);
         } else {
-            r.type = op_type(c->op, &x[0], &x[1], wide, &r.in);
-            if (v) v[out->n] = (tra_typed_insn){c->op, c->d, r.in, r.type, source_of(&x[0]), source_of(&x[1]), i};
+            r.type = op_type(c->op, x, wide, &r.in);
+            if (v)
+                v[out->n] = (tra_typed_insn){
+                    c->op, c->d, r.in, r.type, source_of(&x[0]), source_of(&x[1]), source_of(&x[2]), i};
             out->n++;
         }
         regs[c->d] = last = r;
@@ -135,8 +126,8 @@ void tra_code_type(const tra_code *code, int nargs, const tra_dtype *arg, bool w
     out->type = literal_type(last.number, all);
     if (v) {
         tra_source number = source_of(&last);
-        v[out->n] =
-            (tra_typed_insn){TRA_S_CONST, last.at, tra_strip_type(out->type), out->type, number, number, code->n - 1};
+        v[out->n] = (tra_typed_insn){TRA_S_CONST, last.at,    tra_strip_type(out->type), out->type, number, number,
+                                     number,      code->n - 1};
     }
     out->n++;
 }

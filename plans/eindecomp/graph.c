@@ -102,7 +102,7 @@ static void finish_vertex(building *b, tra_vertex *v) {
 /* How often the expression names argument i. */
 static int named(const tra_scalar *e, int i) {
     if (e->op == TRA_S_ARG) return e->arg == i;
-    return (e->a ? named(e->a, i) : 0) + (e->b ? named(e->b, i) : 0);
+    return (e->a ? named(e->a, i) : 0) + (e->b ? named(e->b, i) : 0) + (e->c ? named(e->c, i) : 0);
 }
 
 static void statement(building *b, const tra_einsum *s) {

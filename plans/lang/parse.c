@@ -302,8 +302,7 @@ static tra_ast *parse_binary(parser *p, int least) {
         if (!y) return NULL;
         x = make2(p, TRA_AST_BINARY, text, x, y);
         if (x && prec == PREC_CMP && binary(p->tok->kind, &text) == PREC_CMP) {
-            tra_diag_error(p->d, p->tok->span, "write a < b && b < c of keys, (a < b) * (b < c) of elements",
-                           "comparisons do not chain");
+            tra_diag_error(p->d, p->tok->span, "write a < b && b < c", "comparisons do not chain");
             return NULL;
         }
     }

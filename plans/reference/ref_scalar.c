@@ -107,8 +107,26 @@ static bool holds(tra_scalar_op op, ref_num a, ref_num b) {
     case TRA_S_GT: return a > b;
     case TRA_S_GE: return a >= b;
     case TRA_S_EQ: return a == b;
+    case TRA_S_AND: return a != 0 && b != 0;
+    case TRA_S_OR: return a != 0 || b != 0;
+    case TRA_S_NOT: return a == 0;
+    case TRA_S_ISNAN: return isnan(a);
+    case TRA_S_ISINF: return isinf(a);
     default: return a != b;
     }
+}
+
+/* The remainder of a division that rounds down, as in Python. */
+static double remainder_below(double a, double b) {
+    double r = fmod(a, b);
+    if (r != 0 && signbit(r) != signbit(b)) r += b;
+    return r;
+}
+
+static huge whole_remainder(huge a, huge b) {
+    if (b == 0) return 0;
+    huge r = a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
 static ref_value of_reals(tra_scalar_op op, tra_dtype t, double a, double b) {
@@ -125,7 +143,26 @@ static ref_value of_reals(tra_scalar_op op, tra_dtype t, double a, double b) {
     case TRA_S_EXP: return real(t, exp(a));
     case TRA_S_LOG: return real(t, log(a));
     case TRA_S_SQRT: return real(t, sqrt(a));
+    case TRA_S_EXPM1: return real(t, expm1(a));
+    case TRA_S_LOG1P: return real(t, log1p(a));
+    case TRA_S_SIN: return real(t, sin(a));
+    case TRA_S_COS: return real(t, cos(a));
+    case TRA_S_TAN: return real(t, tan(a));
+    case TRA_S_ASIN: return real(t, asin(a));
+    case TRA_S_ACOS: return real(t, acos(a));
+    case TRA_S_ATAN: return real(t, atan(a));
+    case TRA_S_SINH: return real(t, sinh(a));
+    case TRA_S_COSH: return real(t, cosh(a));
     case TRA_S_TANH: return real(t, tanh(a));
+    case TRA_S_ERF: return real(t, erf(a));
+    case TRA_S_FLOOR: return real(t, floor(a));
+    case TRA_S_CEIL: return real(t, ceil(a));
+    case TRA_S_TRUNC: return real(t, trunc(a));
+    case TRA_S_ROUND: return real(t, nearbyint(a));
+    case TRA_S_SIGN: return real(t, isnan(a) ? a : (a > 0) - (a < 0));
+    case TRA_S_MOD: return real(t, remainder_below(a, b));
+    case TRA_S_HYPOT: return real(t, hypot(a, b));
+    case TRA_S_ATAN2: return real(t, atan2(a, b));
     case TRA_S_SIGMOID: return real(t, 1 / (1 + exp(-a)));
     case TRA_S_RELU: return real(t, isnan(a) ? a : a > 0 ? a : 0);
     case TRA_S_STEP: return real(t, a > 0);
@@ -145,6 +182,8 @@ static ref_value of_integers(tra_scalar_op op, tra_dtype t, huge a, huge b, ref_
     case TRA_S_ABS: return whole(t, a < 0 ? -a : a, fit);
     case TRA_S_RELU: return whole(t, a > 0 ? a : 0, fit);
     case TRA_S_STEP: return whole(t, a > 0, fit);
+    case TRA_S_SIGN: return whole(t, (a > 0) - (a < 0), fit);
+    case TRA_S_MOD: return whole(t, whole_remainder(a, b), fit);
     default: return whole(t, a, fit);
     }
 }
@@ -158,6 +197,11 @@ static ref_value apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit)
     case TRA_S_GT:
     case TRA_S_GE:
     case TRA_S_EQ:
+    case TRA_S_AND:
+    case TRA_S_OR:
+    case TRA_S_NOT:
+    case TRA_S_ISNAN:
+    case TRA_S_ISINF:
     case TRA_S_NE: {
         bool yes = holds(op, as(x, t).v, as(y, t).v);
         return numbers ? (ref_value){.v = yes, .number = true} : (ref_value){.v = yes, .t = TRA_BOOL};
@@ -166,7 +210,20 @@ static ref_value apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit)
     case TRA_S_EXP:
     case TRA_S_LOG:
     case TRA_S_SQRT:
+    case TRA_S_EXPM1:
+    case TRA_S_LOG1P:
+    case TRA_S_SIN:
+    case TRA_S_COS:
+    case TRA_S_TAN:
+    case TRA_S_ASIN:
+    case TRA_S_ACOS:
+    case TRA_S_ATAN:
+    case TRA_S_SINH:
+    case TRA_S_COSH:
     case TRA_S_TANH:
+    case TRA_S_ERF:
+    case TRA_S_HYPOT:
+    case TRA_S_ATAN2:
     case TRA_S_SIGMOID: t = ref_real(t); break;
     case TRA_S_ADD:
     case TRA_S_SUB:
@@ -204,12 +261,35 @@ ref_value ref_apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit) {
     return r;
 }
 
+/* A number of the program as an element, of the type that it has beside bools. */
+static ref_value beside_bools(ref_value x) {
+    if (x.number) x.t = literal(x.v, TRA_BOOL), x.number = false, x.alone = true, x.zero = x.v;
+    return x;
+}
+
+/* if(c, x, y) */
+static ref_value choose(ref_value c, ref_value x, ref_value y) {
+    ref_value yes = x, no = y;
+    bool numbers = c.number && x.number && y.number;
+    if (!numbers) {
+        if (x.number && y.number) x = beside_bools(x), y = beside_bools(y);
+        tra_dtype t = common(x, y);
+        yes = as(x, t), no = as(y, t);
+    }
+    ref_value r = c.v != 0 ? yes : no;
+    r.alone = !numbers && alone(c) && alone(x) && alone(y);
+    if (r.alone) r.zero = at_zero(c).v != 0 ? at_zero(x).v : at_zero(y).v;
+    r.sparse = r.alone && r.zero == 0;
+    return r;
+}
+
 ref_value ref_element(tra_dtype t, bool sparse) { return (ref_value){.t = t, .sparse = sparse, .alone = sparse}; }
 
 static ref_value eval(const tra_scalar *s, const ref_value *args, ref_fit *fit) {
     if (s->op == TRA_S_CONST) return (ref_value){.v = s->value, .number = true};
     if (s->op == TRA_S_ARG) return args[s->arg];
     ref_value a = eval(s->a, args, fit), b = s->b ? eval(s->b, args, fit) : a;
+    if (s->op == TRA_S_IF) return choose(a, b, eval(s->c, args, fit));
     return ref_apply(s->op, a, b, fit);
 }
 
@@ -227,6 +307,7 @@ ref_value ref_scalar(const tra_scalar *s, int n, const ref_value *args, ref_fit 
 
 static ref_num magnitude(const tra_scalar *s, const ref_value *args) {
     ref_num a = s->a ? magnitude(s->a, args) : 0, b = s->b ? magnitude(s->b, args) : 0;
+    if (s->c) b += magnitude(s->c, args);
     switch (s->op) {
     case TRA_S_CONST: return fmaxl(1, fabsl((ref_num)s->value));
     case TRA_S_ARG: return fmaxl(1, fabsl(args[s->arg].v));

@@ -55,6 +55,7 @@ static void add_scalar(const tra_scalar *s, tra_str *out) {
     if (s->op == TRA_S_ARG) tra_str_printf(out, " %d", s->arg);
     if (s->a) add_scalar(s->a, out);
     if (s->b) add_scalar(s->b, out);
+    if (s->c) add_scalar(s->c, out);
     tra_str_add(out, ")");
 }
 

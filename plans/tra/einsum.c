@@ -188,9 +188,12 @@ static bool is_known(const tra_graph *g, const tra_einsum *s, int before) {
     return s->node->name != NULL;
 }
 
+/* Something whose type is not that of its operands: comparisons, and `if` with numbers. */
 static bool has_comparison(const tra_scalar *e) {
-    bool compares = e->op >= TRA_S_LT && e->op <= TRA_S_NE;
-    return compares || (e->a && has_comparison(e->a)) || (e->b && has_comparison(e->b));
+    tra_scalar_class class = tra_scalar_class_of(e->op);
+    bool compares = class == TRA_SC_BOOL || class == TRA_SC_IF;
+    return compares || (e->a && has_comparison(e->a)) || (e->b && has_comparison(e->b)) ||
+           (e->c && has_comparison(e->c));
 }
 
 /* Nodes for a statement of which all but node and block is filled; it is kept in the graph unless its result is
@@ -307,7 +310,8 @@ static const tra_scalar *fold_numbers(tra_arena *a, const tra_scalar *e) {
     if (e->op == TRA_S_ARG || e->op == TRA_S_CONST) return e;
     tra_scalar *s = tra_new(a, tra_scalar);
     *s = (tra_scalar){.op = e->op, .a = fold_numbers(a, e->a), .b = e->b ? fold_numbers(a, e->b) : NULL};
-    if (s->a->op == TRA_S_CONST && (!s->b || s->b->op == TRA_S_CONST))
+    s->c = e->c ? fold_numbers(a, e->c) : NULL;
+    if (s->a->op == TRA_S_CONST && (!s->b || s->b->op == TRA_S_CONST) && (!s->c || s->c->op == TRA_S_CONST))
         *s = (tra_scalar){.op = TRA_S_CONST, .value = tra_scalar_eval(s, NULL)};
     return s;
 }

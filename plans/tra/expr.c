@@ -245,11 +245,10 @@ static const tra_scalar *scalar_ref(tra_build *b, const tra_ast *x, const arg_sc
     return s;
 }
 
-static const tra_scalar *scalar_call(tra_build *b, const tra_ast *x, const arg_scope *sc) {
-    static const char *const functions[] = {"exp", "log", "sqrt", "abs", "max", "min", "relu", "sigmoid", "tanh"};
-    const int nfunctions = sizeof functions / sizeof functions[0];
-    int known = 0;
-    while (known < nfunctions && strcmp(functions[known], x->text) != 0) known++;
+/* A call of a function that is not in the table. */
+static const tra_scalar *unknown_function(tra_build *b, const tra_ast *x, const arg_scope *sc) {
+    const char *names[TRA_S_COUNT + 1];
+    int n = 0;
     bool word = strcmp(x->text, "sum") == 0 || strcmp(x->text, "prod") == 0;
     if (sc->ref && word) {
         tra_diag_error(b->d, x->name_span,
@@ -258,40 +257,65 @@ static const tra_scalar *scalar_call(tra_build *b, const tra_ast *x, const arg_s
                        "'%s' aggregates a whole right side, not a part of it", x->text);
         return NULL;
     }
-    if (known == nfunctions) {
-        const char *near = tra_nearest(x->text, nfunctions, functions);
-        tra_diag_error(b->d, x->name_span,
-                       near ? tra_arena_printf(b->arena, "did you mean %s?", near)
-                            : "scalar functions are exp log sqrt abs max min relu sigmoid tanh",
-                       "there is no scalar function '%s'", x->text);
-        return NULL;
+    tra_str all = {0};
+    for (const char *name; (name = tra_scalar_function(n)); n++) {
+        names[n] = name;
+        tra_str_printf(&all, " %s", name);
     }
-    int op2 = tra_scalar_find(x->text, 2), op1 = tra_scalar_find(x->text, 1), op = op2 >= 0 ? op2 : op1;
-    if (op2 >= 0 ? x->nkids < 2 : x->nkids != 1) {
-        tra_diag_error(b->d, x->span, sc->ref && op2 >= 0 ? "as an aggregation it stands directly after '='" : NULL,
-                       "%s takes %s, not %d", x->text, op2 >= 0 ? "two or more arguments" : "one argument", x->nkids);
-        return NULL;
-    }
+    const char *near = tra_nearest(x->text, n, names);
+    tra_diag_error(b->d, x->name_span,
+                   near ? tra_arena_printf(b->arena, "did you mean %s?", near)
+                        : tra_arena_printf(b->arena, "scalar functions are%s", tra_str_get(&all)),
+                   "there is no scalar function '%s'", x->text);
+    tra_str_free(&all);
+    return NULL;
+}
+
+/* max(a, b, c) and min: of two or more. */
+static const tra_scalar *scalar_extreme(tra_build *b, const tra_ast *x, const arg_scope *sc, tra_scalar_op op) {
     const tra_scalar *s = scalar_expr(b, x->kids[0], sc);
-    if (op2 < 0) return s ? scalar_node(b, (tra_scalar_op)op, s, NULL) : NULL;
     for (int i = 1; i < x->nkids; i++) {
         const tra_scalar *y = scalar_expr(b, x->kids[i], sc);
-        s = s && y ? scalar_node(b, (tra_scalar_op)op, s, y) : NULL;
+        s = s && y ? scalar_node(b, op, s, y) : NULL;
     }
     return s;
 }
 
+static const tra_scalar *scalar_call(tra_build *b, const tra_ast *x, const arg_scope *sc) {
+    static const char *const counts[] = {NULL, "one argument", "two arguments", "three arguments"};
+    int arity = 1, op = -1;
+    while (arity <= 3 && (op = tra_scalar_find(x->text, arity)) < 0) arity++;
+    if (op < 0) return unknown_function(b, x, sc);
+    bool extreme = op == TRA_S_MAX || op == TRA_S_MIN;
+    if (extreme ? x->nkids < 2 : x->nkids != arity) {
+        tra_diag_error(b->d, x->span,
+                       sc->ref && extreme ? "as an aggregation it stands directly after '='"
+                       : op == TRA_S_IF   ? "if(c, a, b) is a where c is not 0, else b"
+                                          : NULL,
+                       "%s takes %s, not %d", x->text, extreme ? "two or more arguments" : counts[arity], x->nkids);
+        return NULL;
+    }
+    if (extreme) return scalar_extreme(b, x, sc, (tra_scalar_op)op);
+    const tra_scalar *kid[3] = {NULL};
+    bool ok = true;
+    for (int i = 0; i < arity; i++) {
+        kid[i] = scalar_expr(b, x->kids[i], sc);
+        ok = ok && kid[i];
+    }
+    if (!ok) return NULL;
+    tra_scalar *s = scalar_node(b, (tra_scalar_op)op, kid[0], kid[1]);
+    s->c = kid[2];
+    return s;
+}
+
 static const tra_scalar *scalar_binary(tra_build *b, const tra_ast *x, const arg_scope *sc) {
-    static const tra_scalar_op ops[] = {TRA_S_ADD, TRA_S_SUB, TRA_S_MUL, TRA_S_DIV, TRA_S_POW, TRA_S_LT,
-                                        TRA_S_LE,  TRA_S_GT,  TRA_S_GE,  TRA_S_EQ,  TRA_S_NE};
+    static const tra_scalar_op ops[] = {TRA_S_ADD, TRA_S_SUB, TRA_S_MUL, TRA_S_DIV, TRA_S_POW, TRA_S_LT, TRA_S_LE,
+                                        TRA_S_GT,  TRA_S_GE,  TRA_S_EQ,  TRA_S_NE,  TRA_S_AND, TRA_S_OR};
     const tra_scalar *l = scalar_expr(b, x->kids[0], sc), *r = scalar_expr(b, x->kids[1], sc);
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
         if (strcmp(tra_scalar_text(ops[i]), x->text) == 0) return l && r ? scalar_node(b, ops[i], l, r) : NULL;
-    tra_diag_error(b->d, x->span,
-                   *x->text == '&'   ? "comparisons give 1 or 0: write their product"
-                   : *x->text == '|' ? "comparisons give 1 or 0: write max(a, b)"
-                                     : NULL,
-                   "scalar functions have no operator '%s'", x->text);
+    tra_diag_error(b->d, x->span, *x->text == '%' ? "write mod(a, b)" : NULL, "scalar functions have no operator '%s'",
+                   x->text);
     return NULL;
 }
 
@@ -303,9 +327,7 @@ static const tra_scalar *scalar_expr(tra_build *b, const tra_ast *x, const arg_s
     case TRA_AST_BINARY: return scalar_binary(b, x, sc);
     case TRA_AST_UNARY: {
         const tra_scalar *s = scalar_expr(b, x->kids[0], sc);
-        if (*x->text == '-') return s ? scalar_node(b, TRA_S_NEG, s, NULL) : NULL;
-        tra_diag_error(b->d, x->span, "write x == 0", "scalar functions have no operator '!'");
-        return NULL;
+        return s ? scalar_node(b, *x->text == '-' ? TRA_S_NEG : TRA_S_NOT, s, NULL) : NULL;
     }
     case TRA_AST_INDEX:
         if (sc->ref) return scalar_ref(b, x, sc);

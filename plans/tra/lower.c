@@ -50,6 +50,13 @@ static const tra_scalar *make(tra_lowering *w, tra_scalar_op op, const tra_scala
     return s;
 }
 
+static const tra_scalar *make3(tra_lowering *w, tra_scalar_op op, const tra_scalar *a, const tra_scalar *b,
+                               const tra_scalar *c) {
+    tra_scalar *s = tra_new(w->b->arena, tra_scalar);
+    *s = (tra_scalar){.op = op, .a = a, .b = b, .c = c};
+    return s;
+}
+
 static const tra_scalar *number(tra_lowering *w, double v) {
     tra_scalar *s = tra_new(w->b->arena, tra_scalar);
     *s = (tra_scalar){.op = TRA_S_CONST, .value = v};
@@ -64,7 +71,7 @@ static const tra_scalar *argument(tra_lowering *w, int i) {
 
 static uint64_t labels_of(const tra_lowering *w, const tra_scalar *e) {
     if (e->op == TRA_S_ARG) return set_of(w->op[e->arg].n, w->op[e->arg].label);
-    return (e->a ? labels_of(w, e->a) : 0) | (e->b ? labels_of(w, e->b) : 0);
+    return (e->a ? labels_of(w, e->a) : 0) | (e->b ? labels_of(w, e->b) : 0) | (e->c ? labels_of(w, e->c) : 0);
 }
 
 /* Counts the distinct arguments of e, up to three; the first two go to v. */
@@ -74,7 +81,8 @@ static int arguments(const tra_scalar *e, int n, int v[3]) {
         return n;
     }
     if (e->a) n = arguments(e->a, n, v);
-    return e->b ? arguments(e->b, n, v) : n;
+    if (e->b) n = arguments(e->b, n, v);
+    return e->c ? arguments(e->c, n, v) : n;
 }
 
 static int count_arguments(const tra_scalar *e) { return arguments(e, 0, (int[3]){0}); }
@@ -82,14 +90,15 @@ static int count_arguments(const tra_scalar *e) { return arguments(e, 0, (int[3]
 /* Does one operand of e have all its labels? Then an element-wise pass costs no more than reading that one. */
 static bool covered(const tra_lowering *w, const tra_scalar *e, uint64_t all) {
     if (e->op == TRA_S_ARG) return labels_of(w, e) == all;
-    return (e->a && covered(w, e->a, all)) || (e->b && covered(w, e->b, all));
+    return (e->a && covered(w, e->a, all)) || (e->b && covered(w, e->b, all)) || (e->c && covered(w, e->c, all));
 }
 
 /* The operand of e with most labels; the first of them. */
 static int widest(const tra_lowering *w, const tra_scalar *e, int best) {
     if (e->op == TRA_S_ARG) return best < 0 || w->op[e->arg].n > w->op[best].n ? e->arg : best;
     if (e->a) best = widest(w, e->a, best);
-    return e->b ? widest(w, e->b, best) : best;
+    if (e->b) best = widest(w, e->b, best);
+    return e->c ? widest(w, e->c, best) : best;
 }
 
 /* The labels of `set`, in the order of the widest operand, then as they were first written. */
@@ -107,7 +116,8 @@ static labels natural(const tra_lowering *w, const tra_scalar *e, uint64_t set) 
 static const tra_scalar *renumber(tra_lowering *w, const tra_scalar *e, int n, const int *v) {
     if (e->op == TRA_S_ARG) return argument(w, index_of(n, v, e->arg));
     if (e->op == TRA_S_CONST) return e;
-    return make(w, e->op, renumber(w, e->a, n, v), e->b ? renumber(w, e->b, n, v) : NULL);
+    return make3(w, e->op, renumber(w, e->a, n, v), e->b ? renumber(w, e->b, n, v) : NULL,
+                 e->c ? renumber(w, e->c, n, v) : NULL);
 }
 
 /* ---- nodes -------------------------------------------------------------------------------------------------- */
@@ -359,14 +369,42 @@ static const tra_scalar *materialise(tra_lowering *w, const tra_scalar *e, uint6
     return argument(w, tra_lower_operand(w, &x));
 }
 
+static bool is_bool(tra_lowering *w, const tra_scalar *e) {
+    static const char *const names[] = {"x"};
+    int v[3];
+    if (arguments(e, 0, v) != 1) return false;
+    const tra_scalar *each = renumber(w, e, 1, v);
+    if (each->op != TRA_S_ARG) each = widened(w, each, 1, v);
+    tra_dtype t = w->op[v[0]].node->type.dtype;
+    return tra_kernel_dtype(tra_kernel_lambda(w->b->arena, each, 1, names), TRA_USE_MAP, t, t) == TRA_BOOL;
+}
+
+/* if(c, a, b) of three arguments: what each branch gives, 0 elsewhere, and the sum of these; of bools the greater.
+ * Beside a bool the number 0 would be more than a bool. */
+static const tra_scalar *narrow_if(tra_lowering *w, const tra_scalar *c, const tra_scalar *a, const tra_scalar *b) {
+    const tra_scalar *zero = number(w, 0);
+    bool bools[2] = {is_bool(w, a), is_bool(w, b)};
+    const tra_scalar *yes = bools[0] ? make(w, TRA_S_AND, c, a) : make3(w, TRA_S_IF, c, a, zero);
+    const tra_scalar *no =
+        bools[1] ? make(w, TRA_S_AND, make(w, TRA_S_NOT, c, NULL), b) : make3(w, TRA_S_IF, c, zero, b);
+    yes = materialise(w, yes, UINT64_MAX);
+    no = yes ? materialise(w, no, UINT64_MAX) : NULL;
+    return no ? make(w, bools[0] && bools[1] ? TRA_S_MAX : TRA_S_ADD, yes, no) : NULL;
+}
+
 /* e with at most two distinct arguments: parts of it become intermediate results. */
 static const tra_scalar *narrow(tra_lowering *w, const tra_scalar *e) {
     if (count_arguments(e) <= 2) return e;
-    const tra_scalar *part[2] = {e->a, e->b};
-    bool one = !e->b || e->a->op == TRA_S_CONST || e->b->op == TRA_S_CONST; /* the other is a number */
-    for (int i = 0; i < 2 && part[i]; i++)
-        if (count_arguments(part[i]) > 1) part[i] = one ? narrow(w, part[i]) : materialise(w, part[i], UINT64_MAX);
-    return part[0] && (part[1] || !e->b) ? make(w, e->op, part[0], part[1]) : NULL;
+    const tra_scalar *part[3] = {e->a, e->b, e->c};
+    int reading = 0; /* parts that are no numbers */
+    for (int i = 0; i < 3 && part[i]; i++) reading += count_arguments(part[i]) > 0;
+    for (int i = 0; i < 3 && part[i]; i++) {
+        if (count_arguments(part[i]) > 1)
+            part[i] = reading == 1 ? narrow(w, part[i]) : materialise(w, part[i], UINT64_MAX);
+        if (!part[i]) return NULL;
+    }
+    const tra_scalar *all = make3(w, e->op, part[0], part[1], part[2]);
+    return count_arguments(all) <= 2 ? all : narrow_if(w, part[0], part[1], part[2]);
 }
 
 static tra_node *apply(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale, const labels *out) {

@@ -254,3 +254,27 @@ END
         [ ! -e S.h5 ]
     done
 }
+
+@test "functions of the one table, in statements, in functions of elements and by name" {
+    printf '0.5,nan\n-2.5,1e300\n' >x.csv
+    $TRA import -q x.csv -o x.h5 --block 1x2
+    cat >f.tra <<'END'
+input X from "x.h5"
+Z[i,j] = if(isnan(X[i,j]) || !(X[i,j] < 1e9), 0, round(X[i,j]) + mod(X[i,j], 2))
+L = transform(X, x -> if(x > 0 && x < 1, atan2(0, -x), sign(x)))
+N = transform(X, isnan)
+C[] = sum isnan(X[i,j])
+output Z; output L; output N; output C
+END
+    $TRA run -q f.tra
+    run $TRA export Z.h5 --to csv -o -
+    [ "$output" = $'0.5,0\n-0.5,0' ]
+    run $TRA export L.h5 --to csv -o -
+    [ "${lines[0]}" = "3.141592653589793,nan" ]
+    [ "${lines[1]}" = "-1,1" ]
+    run $TRA check f.tra
+    [[ "$output" == *"N: keys 2 <2,1>, bool"* ]]
+    [[ "$output" == *"C: keys 0 <>, i64"* ]]
+    run $TRA export C.h5 --to csv -o -
+    [ "$output" = 1 ]
+}

@@ -30,7 +30,8 @@ static int64_t count(const tra_dims *ext) {
  * the integers. */
 static double scalar_bound(const tra_scalar *s, const double *args) {
     double a = s->a ? scalar_bound(s->a, args) : 0, b = s->b ? scalar_bound(s->b, args) : 0;
-    if (isinf(a) || isinf(b)) return INFINITY;
+    double c = s->c ? scalar_bound(s->c, args) : 0;
+    if (isinf(a) || isinf(b) || isinf(c)) return INFINITY;
     switch (s->op) {
     case TRA_S_CONST: return s->value == rint(s->value) ? fabs(s->value) : INFINITY;
     case TRA_S_ARG: return args[s->arg];
@@ -43,11 +44,23 @@ static double scalar_bound(const tra_scalar *s, const double *args) {
     case TRA_S_GT:
     case TRA_S_GE:
     case TRA_S_EQ:
-    case TRA_S_NE: return fmax(1, fmax(a, b));
+    case TRA_S_NE:
+    case TRA_S_AND:
+    case TRA_S_OR:
+    case TRA_S_NOT:
+    case TRA_S_ISNAN:
+    case TRA_S_ISINF:
+    case TRA_S_SIGN: return fmax(1, fmax(a, b));
+    case TRA_S_IF: return fmax(a, fmax(b, c));
+    case TRA_S_MOD:
     case TRA_S_MAX:
     case TRA_S_MIN: return fmax(a, b);
     case TRA_S_NEG:
     case TRA_S_ABS:
+    case TRA_S_FLOOR:
+    case TRA_S_CEIL:
+    case TRA_S_ROUND:
+    case TRA_S_TRUNC:
     case TRA_S_RELU: return a;
     default: return INFINITY;
     }
@@ -74,8 +87,9 @@ static double kernel_bound(const tra_kernel *k, double a, double b, double n) {
     if (among(d.name, " matadd matsub matvecadd matvecsub ")) return fmax(a + b, terms);
     if (among(d.name, " elemmul matvecmul outer square ")) return fmax(a * fmax(b, a), terms);
     if (!strcmp(d.name, "scale")) return d.arg == rint(d.arg) ? a * fmax(1, fabs(d.arg)) : INFINITY;
-    if (among(d.name, " elemmax elemmin neg abs relu transpose diag rowmax rowmin ")) return fmax(a, b);
-    if (!strcmp(d.name, "relu_grad")) return fmax(a, 1);
+    if (among(d.name, " elemmax elemmin neg abs relu floor ceil round trunc transpose diag rowmax rowmin "))
+        return fmax(a, b);
+    if (among(d.name, " relu_grad sign isnan isinf ")) return fmax(a, 1);
     return INFINITY;
 }
 
@@ -147,6 +161,7 @@ static const tra_scalar *disturb_scalar(rng *g, const tra_scalar *s, double by, 
     *t = *s;
     t->a = disturb_scalar(g, s->a, by, a);
     t->b = disturb_scalar(g, s->b, by, a);
+    t->c = disturb_scalar(g, s->c, by, a);
     if (s->op == TRA_S_CONST) t->value *= disturbance(g, by);
     return t;
 }

@@ -6,6 +6,7 @@ arguments, and the results of the reference evaluator) and compares. Knows nothi
 
 import itertools
 import json
+import math
 import sys
 
 import numpy as np
@@ -147,11 +148,29 @@ def key_variables(x):
 
 COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal,
            "!=": np.not_equal}
-REAL = {"/": np.divide, "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "tanh": np.tanh,
-        "sigmoid": lambda a: 1 / (1 + np.exp(-a))}
+TRUTH = {"&&": lambda a, b: (a != 0) & (b != 0), "||": lambda a, b: (a != 0) | (b != 0), "!": lambda a: a == 0,
+         "isnan": lambda a: a != a, "isinf": lambda a: (a == np.inf) | (a == -np.inf)}
+REAL = {"/": np.divide, "sigmoid": lambda a: 1 / (1 + np.exp(-a)), "erf": np.vectorize(math.erf, otypes=[np.float64]),
+        "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
+        **{f: getattr(np, f) for f in ("exp", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
+                                       "tanh", "hypot")}}
+ROUND = {"floor": np.floor, "ceil": np.ceil, "round": np.round, "trunc": np.trunc}
 ANY = {"+": np.add, "-": np.subtract, "*": np.multiply, "max": np.maximum, "min": np.minimum, "neg": np.negative,
        "abs": np.abs, "relu": lambda a: np.maximum(a, 0), "square": lambda a: a * a, "^": np.power,
-       "relu_grad": lambda a: np.where(a > 0, 1, 0)}
+       "relu_grad": lambda a: np.where(a > 0, 1, 0), "sign": np.sign,
+       "mod": lambda a, b: np.mod(a, b) if np.asarray(a).dtype != object else
+       np.frompyfunc(lambda m, n: m % n if n else 0, 2, 1)(a, b)}
+
+
+def choose(c, x, y):
+    """if(c, x, y). Numbers alone have the type that they have beside bools."""
+    if c.t is None and x.t is None and y.t is None:
+        return x if c.a != 0 else y
+    if x.t is None and y.t is None:
+        x, y = (Value(literal(v.a, "bool"), taken(v, literal(v.a, "bool"))) for v in (x, y))
+    t = common(x, y)
+    z = np.where(np.asarray(c.a != 0, bool), taken(x, t), taken(y, t))
+    return Value(t, floats(z) if t in FLOATS else np.asarray(z, object))
 
 
 def apply(op, xs, wide=False):
@@ -178,11 +197,16 @@ def element_wise(op, xs, wide):
     """wide: the arithmetic of integers gives i64, as below a sum or a product over labels."""
     x, y = xs[0], xs[-1]
     if x.t is None and y.t is None:
-        f = COMPARE.get(op) or REAL.get(op) or ANY[op]
+        f = COMPARE.get(op) or TRUTH.get(op) or REAL.get(op) or ROUND.get(op) or ANY[op]
         return Value(None, np.float64(f(*[v.a for v in xs]) * 1.0))
     t = common(x, y)
     if op in COMPARE:
         return Value("bool", np.asarray(COMPARE[op](taken(x, t), taken(y, t)), object) * 1)
+    if op in TRUTH:
+        return Value("bool", np.asarray(TRUTH[op](*[taken(v, t) for v in xs]), object) * 1)
+    if op in ROUND:
+        v = taken(x, t)
+        return Value(t, ROUND[op](v) if t in FLOATS else v)
     if op in REAL:
         t = real(t)
         return Value(t, REAL[op](*[taken(v, t) for v in xs]))
@@ -203,6 +227,8 @@ def evaluate(x, args, wide):
         return Value(None, np.float64(x))
     if x[0] == "x":
         return args[x[1]]
+    if x[0] == "if":
+        return choose(*[evaluate(a, args, wide) for a in x[1:]])
     return apply(x[0], [evaluate(a, args, wide) for a in x[1:]], wide)
 
 

@@ -31,7 +31,7 @@ struct tree {
     const char *op; /* NULL: a variable or a number */
     int var;        /* -1: a number */
     double value;
-    tree *kid[2];
+    tree *kid[3];
 };
 
 static tree *leaf(tra_arena *a, int var, double value) {
@@ -88,9 +88,9 @@ static void write_text(rng *g, const tree *t, const char *const *names, tra_str 
     } else if (b == 9) {
         tra_str_printf(out, "%s(", t->op);
         write_text(g, t->kid[0], names, out);
-        if (t->kid[1]) {
+        for (int i = 1; i < 3 && t->kid[i]; i++) {
             tra_str_add(out, ", ");
-            write_text(g, t->kid[1], names, out);
+            write_text(g, t->kid[i], names, out);
         }
         tra_str_add(out, ")");
     } else { /* ^ groups to the right, comparisons do not chain, the others group to the left */
@@ -109,9 +109,9 @@ static void write_json(const tree *t, tra_str *out) {
     else {
         tra_str_printf(out, "[\"%s\",", t->op);
         write_json(t->kid[0], out);
-        if (t->kid[1]) {
+        for (int i = 1; i < 3 && t->kid[i]; i++) {
             tra_str_add(out, ",");
-            write_json(t->kid[1], out);
+            write_json(t->kid[i], out);
         }
         tra_str_add(out, "]");
     }
@@ -147,23 +147,38 @@ void random_key_expr(rng *g, tra_arena *a, int nvars, const char *const *names, 
     write_json(t, json);
 }
 
+/* What gives integers of integers, and what does not. */
+static const char *const exact[] = {"+",  "-",    "*",     "max",  "min",   "neg",   "abs",   "relu",  "<",
+                                    "<=", ">",    ">=",    "==",   "!=",    "if",    "if",    "&&",    "||",
+                                    "!",  "sign", "floor", "ceil", "round", "trunc", "isnan", "isinf", "mod"};
+static const char *const real[] = {"/",   "exp",  "log",  "sqrt", "tanh", "sigmoid", "expm1", "log1p", "sin",  "cos",
+                                   "tan", "asin", "acos", "atan", "sinh", "cosh",    "erf",   "atan2", "hypot"};
+enum { NEXACT = sizeof exact / sizeof *exact, NREAL = sizeof real / sizeof *real };
+
+static bool is_among(const char *op, const char *const *v) {
+    for (; *v; v++)
+        if (!strcmp(op, *v)) return true;
+    return false;
+}
+
 static tree *scalar_tree(rng *g, tra_arena *a, int nargs, int depth, bool integers) {
-    static const char *const exact[] = {"+",    "-", "*",  "max", "min", "neg", "abs",
-                                        "relu", "<", "<=", ">",   ">=",  "==",  "!="};
-    static const char *const real[] = {"/", "exp", "log", "sqrt", "tanh", "sigmoid"};
+    static const char *const steep[] = {"exp", "expm1", "sinh", "cosh", NULL};
+    static const char *const positive[] = {"log", "sqrt", "log1p", NULL};
+    static const char *const unit[] = {"asin", "acos", NULL};
     if (depth <= 0 || rng_chance(g, 20))
         return rng_chance(g, 75)
                    ? leaf(a, (int)rng_below(g, nargs), 0)
                    : leaf(a, -1, integers ? (double)rng_range(g, -2, 3) : (double)rng_range(g, -8, 12) / 8);
     if (rng_chance(g, 10)) return node(a, "^", scalar_tree(g, a, nargs, depth - 1, integers), leaf(a, -1, 2));
-    const char *op = !integers && rng_chance(g, 35) ? real[rng_below(g, 6)] : exact[rng_below(g, 14)];
-    bool one = tra_scalar_find(op, 1) >= 0 || !strcmp(op, "neg");
+    const char *op = !integers && rng_chance(g, 35) ? real[rng_below(g, NREAL)] : exact[rng_below(g, NEXACT)];
+    bool one = tra_scalar_find(op, 1) >= 0 || !strcmp(op, "neg") || !strcmp(op, "!");
     tree *x = scalar_tree(g, a, nargs, depth - 1, integers);
     /* keep away from poles and overflow most of the time */
-    if (!strcmp(op, "exp") && rng_chance(g, 90)) x = node(a, "tanh", x, NULL);
-    if ((!strcmp(op, "log") || !strcmp(op, "sqrt")) && rng_chance(g, 90))
-        x = node(a, "+", node(a, "abs", x, NULL), leaf(a, -1, 1));
-    return node(a, op, x, one ? NULL : scalar_tree(g, a, nargs, depth - 1, integers));
+    if ((is_among(op, steep) || is_among(op, unit)) && rng_chance(g, 90)) x = node(a, "tanh", x, NULL);
+    if (is_among(op, positive) && rng_chance(g, 90)) x = node(a, "+", node(a, "abs", x, NULL), leaf(a, -1, 1));
+    tree *t = node(a, op, x, one ? NULL : scalar_tree(g, a, nargs, depth - 1, integers));
+    if (!strcmp(op, "if")) t->kid[2] = scalar_tree(g, a, nargs, depth - 1, integers);
+    return t;
 }
 
 void random_scalar(rng *g, tra_arena *a, int nargs, const char *const *names, int depth, bool integers, tra_str *text,

@@ -82,10 +82,10 @@ TEST(what_is_refused) {
     ERRORS("C[j] = v[j] + sum(v[j]) + max(v[j])",
            "2:15: error: 'sum' aggregates a whole right side, not a part of it\n2:27: error: max takes two or more "
            "arguments, not 1\n");
-    ERRORS("C[j] = v[j] && v[j]\nD[j] = !v[j]\nE[j] = \"x\"\nF[j] = cos(v[j])",
-           "2:8: error: scalar functions have no operator '&&'\n3:8: error: scalar functions have no operator '!'\n"
+    ERRORS("C[j] = v[j] % v[j]\nD[j] = if(v[j], 1)\nE[j] = \"x\"\nF[j] = cosec(v[j])\nG[j] = atan2(v[j])",
+           "2:8: error: scalar functions have no operator '%'\n3:8: error: if takes three arguments, not 2\n"
            "4:8: error: this has no place here; a number or a scalar expression is expected\n"
-           "5:8: error: there is no scalar function 'cos'\n");
+           "5:8: error: there is no scalar function 'cosec'\n6:8: error: atan2 takes two arguments, not 1\n");
     ERRORS("C[] = 3 * p", "2:7: error: an EinSum statement needs a reference such as X[i,j]\n");
     ERRORS(
         "T = tile(A, 0, 2)\nC[i,j] = T[i,j]\nU = join(v, v, [], [], elemmul)\nD[a] = U[a]",
@@ -378,10 +378,11 @@ static void random_expr(int depth, int nsources, const source *src, unsigned *us
         tra_str_add(out, "]");
         return;
     }
-    static const char *const forms[] = {"(@ + @)",          "@ * @",     "@ * @",        "@ * @ * @",    "(@ - @)",
-                                        "@ / (1 + abs(@))", "max(@, @)", "min(@, @)",    "(@ < @)",      "-@",
-                                        "tanh(@)",          "relu(@)",   "exp(-abs(@))", "sqrt(abs(@))", "(@)^2",
-                                        "sigmoid(@)",       "2 * @",     "@ / 4"};
+    static const char *const forms[] = {
+        "(@ + @)",      "@ * @",      "@ * @",  "@ * @ * @",   "(@ - @)",     "@ / (1 + abs(@))", "max(@, @)",
+        "min(@, @)",    "(@ < @)",    "-@",     "tanh(@)",     "relu(@)",     "exp(-abs(@))",     "sqrt(abs(@))",
+        "(@)^2",        "sigmoid(@)", "2 * @",  "@ / 4",       "if(@, @, @)", "if(@ > @, @, @)",  "if(@ < @, 1, 0)",
+        "(@ > 0 && @)", "(!@ || @)",  "sin(@)", "hypot(@, @)", "round(4 * @)"};
     const char *form = forms[below(sizeof forms / sizeof *forms)];
     tra_str_add(out, "("); /* -x^2 is not (-x)^2 */
     for (; *form; form++) {

@@ -98,6 +98,11 @@ static tra_scalar *op2(tra_scalar_op op, const tra_scalar *a, const tra_scalar *
     return s;
 }
 static tra_scalar *op1(tra_scalar_op op, const tra_scalar *a) { return op2(op, a, NULL); }
+static tra_scalar *op3(const tra_scalar *a, const tra_scalar *b, const tra_scalar *c) {
+    tra_scalar *s = op2(TRA_S_IF, a, b);
+    s->c = c;
+    return s;
+}
 static const tra_kernel *lambda1(const tra_scalar *s) { return tra_kernel_lambda(arena, s, 1, xy); }
 static const tra_kernel *lambda2(const tra_scalar *s) { return tra_kernel_lambda(arena, s, 2, xy); }
 
@@ -460,19 +465,20 @@ TEST(f32_sums_gather_in_f64) {
 
 /* ---- element-wise ------------------------------------------------------------------------------------------- */
 
-static double slow_scalar(tra_scalar_op op, double a, double b) {
+static double slow_scalar(tra_scalar_op op, double a, double b, double c) {
     switch (op) {
 #define CASE_0(name, def) case TRA_S_##name:
 #define CASE_1(name, def)                                                                                              \
     case TRA_S_##name:                                                                                                 \
         return def;
-#define CASE_2                    CASE_1
-#define X(name, arity, text, def) CASE_##arity(name, def)
+#define CASE_2                         CASE_1
+#define CASE_3                         CASE_1
+#define X(name, arity, text, cls, def) CASE_##arity(name, def)
         TRA_SCALARS(X)
 #undef X
     case TRA_S_COUNT: break;
     }
-    return (void)b, a;
+    return (void)b, (void)c, a;
 }
 
 TEST(every_scalar_operator_on_odd_values) {
@@ -483,12 +489,13 @@ TEST(every_scalar_operator_on_odd_values) {
         double tol = t ? 3e-7 : 5e-16;
         for (int op = TRA_S_ADD; op < TRA_S_COUNT; op++) {
             int arity = tra_scalar_arity(op);
+            if (arity == 3) continue; /* below */
             tra_array a = make(t, DIMS(LEN)), b = make(t, DIMS(LEN)), want = make(t, DIMS(LEN));
             for (int64_t i = 0; i < LEN; i++) {
                 put(&a, i, i < NODD * NODD ? odd[i % NODD] : (double)(below(2000) - 1000) / 100);
                 put(&b, i, i < NODD * NODD ? odd[i / NODD] : (double)(below(2000) - 1000) / 100);
                 double x = get(&a, i), y = get(&b, i);
-                put(&want, i, slow_scalar(op, x, y));
+                put(&want, i, slow_scalar(op, x, y, 0));
             }
             const tra_kernel *k = arity == 2 ? lambda2(op2(op, arg(0), arg(1))) : lambda1(op1(op, arg(0)));
             tra_array got = arity == 2 ? join(k, &a, &b) : map(k, &a);
@@ -520,12 +527,14 @@ static tra_scalar *random_tree(int depth) {
     static const tra_scalar_op unary[] = {TRA_S_NEG, TRA_S_ABS, TRA_S_RELU};
     if (depth == 0 || below(8) == 0) return below(3) ? arg((int)below(2)) : num((double)(below(9) - 4));
     if (below(4) == 0) return op1(unary[below(3)], random_tree(depth - 1));
+    if (below(5) == 0) return op3(random_tree(depth - 1), random_tree(depth - 1), random_tree(depth - 1));
     return op2(binary[below(8)], random_tree(depth - 1), random_tree(depth - 1));
 }
 static double slow_tree(const tra_scalar *s, double x, double y) {
     if (s->op == TRA_S_CONST) return s->value;
     if (s->op == TRA_S_ARG) return s->arg ? y : x;
-    return slow_scalar(s->op, slow_tree(s->a, x, y), s->b ? slow_tree(s->b, x, y) : 0);
+    return slow_scalar(s->op, slow_tree(s->a, x, y), s->b ? slow_tree(s->b, x, y) : 0,
+                       s->c ? slow_tree(s->c, x, y) : 0);
 }
 
 TEST(expressions_agree_with_the_definition) {
@@ -553,6 +562,57 @@ TEST(expressions_agree_with_the_definition) {
     same_and_free(map(lambda1(num(3)), &x), filled(TRA_F64, DIMS(700), 3), 0, "constant");
     same_and_free(map(lambda1(arg(0)), &x), copy_of(&x), 0, "identity");
     free(x.data);
+}
+
+TEST(if_takes_one_branch_whatever_the_other_is) {
+    static const tra_dtype types[] = {TRA_F64, TRA_F32, TRA_I64, TRA_I32, TRA_BOOL};
+    for (int t = 0; t < 5; t++) {
+        bool real = tra_dtype_is_float(types[t]);
+        tra_array c = make(TRA_F64, DIMS(700)), x = make(types[t], DIMS(700)), want = make(types[t], DIMS(700));
+        for (int64_t i = 0; i < 700; i++) {
+            double chosen = i % 3 == 0 ? 0 : i % 3 == 1 ? 1e-300 : NAN; /* what f32 and integers would round to 0 */
+            put(&c, i, chosen);
+            put(&x, i, real && i % 3 == 0 ? NAN : (double)(i % 2));
+            put(&want, i, chosen != 0 ? (double)(i % 2) : 1);
+        }
+        const tra_kernel *k = lambda2(op3(arg(0), arg(1), num(1)));
+        same_and_free(join(k, &c, &x), want, 0, "the number where the condition is 0");
+        free(c.data), free(x.data);
+    }
+    /* numbers alone have the type that they have beside bools */
+    tra_array x = filled(TRA_F32, DIMS(3), 2), ones = filled(TRA_I32, DIMS(3), -1),
+              half = filled(TRA_F64, DIMS(3), 0.5);
+    const tra_scalar *positive = op2(TRA_S_GT, arg(0), num(0));
+    CHECK_INT(tra_kernel_dtype(lambda1(op3(positive, num(-1), num(2))), TRA_USE_MAP, TRA_F32, TRA_F32), TRA_I32);
+    same_and_free(map(lambda1(op3(positive, num(-1), num(2))), &x), ones, 0, "whole numbers");
+    same_and_free(map(lambda1(op3(positive, num(0.5), num(2))), &x), half, 0, "others");
+    free(x.data);
+    /* a chain of any length needs few registers */
+    const tra_scalar *s = num(1000);
+    for (int i = 900; i-- > 0;) s = op3(op2(TRA_S_EQ, arg(0), num(i)), num(2 * i), s);
+    tra_array y = make(TRA_F64, DIMS(950)), want = make(TRA_I32, DIMS(950));
+    for (int64_t i = 0; i < 950; i++) put(&y, i, (double)i), put(&want, i, i < 900 ? 2 * (double)i : 1000);
+    same_and_free(map(lambda1(s), &y), want, 0, "a chain of conditions");
+    free(y.data);
+    CHECK_STR(printed(lambda1(op3(op2(TRA_S_AND, op1(TRA_S_NOT, arg(0)), positive), arg(0), num(3)))),
+              "x -> if(!x && x > 0, x, 3)");
+}
+
+TEST(integers_have_the_functions_that_keep_them_whole) {
+    tra_array a = make(TRA_I32, DIMS(40)), b = make(TRA_I32, DIMS(40)), mod = make(TRA_I32, DIMS(40)),
+              sign = make(TRA_I32, DIMS(40)), no = filled(TRA_BOOL, DIMS(40), 0);
+    for (int64_t i = 0; i < 40; i++) {
+        double x = (double)(i % 8 - 4), y = (double)(i / 8 - 2);
+        put(&a, i, x), put(&b, i, y);
+        put(&mod, i, y == 0 ? 0 : x - y * floor(x / y));
+        put(&sign, i, (x > 0) - (x < 0));
+    }
+    same_and_free(join(lambda2(op2(TRA_S_MOD, arg(0), arg(1))), &a, &b), mod, 0, "mod");
+    same_and_free(map(named("sign", TRA_USE_MAP), &a), sign, 0, "sign");
+    same_and_free(map(named("round", TRA_USE_MAP), &a), copy_of(&a), 0, "round");
+    same_and_free(map(named("isnan", TRA_USE_MAP), &a), no, 0, "isnan");
+    CHECK_INT(tra_kernel_dtype(named("erf", TRA_USE_MAP), TRA_USE_MAP, TRA_I32, TRA_I32), TRA_F64);
+    free(a.data), free(b.data);
 }
 
 TEST(broadcast_matches_from_the_last_dimension) {
@@ -670,7 +730,7 @@ TEST(named_joins) {
                  {"matvecadd", TRA_S_ADD}, {"matvecmul", TRA_S_MUL}, {"matvecdiv", TRA_S_DIV}};
     for (size_t i = 0; i < sizeof(joins) / sizeof(*joins); i++) {
         tra_array want = make(TRA_F64, a.ext);
-        for (int64_t j = 0; j < 12; j++) put(&want, j, slow_scalar(joins[i].op, get(&a, j), get(&b, j)));
+        for (int64_t j = 0; j < 12; j++) put(&want, j, slow_scalar(joins[i].op, get(&a, j), get(&b, j), 0));
         same_and_free(join(named(joins[i].name, TRA_USE_JOIN), &a, &b), want, 0, joins[i].name);
     }
     tra_array v = small_integers(TRA_F64, DIMS(600)), w = make(TRA_F64, DIMS(3, 4, 600)), c = make(TRA_F64, DIMS(3, 4));
@@ -746,7 +806,7 @@ TEST(aggregations_pad_with_the_identity) {
                     tra_agg_fold(k, member % 2 ? &state : &other, &x, NULL);
                     for (int64_t p = 0; p < size_of(&ext); p++, tra_next(&ext, &idx)) {
                         int64_t at = tra_linear(&group, &idx);
-                        put(&want, at, slow_scalar(op[i], get(&want, at), get(&x, p)));
+                        put(&want, at, slow_scalar(op[i], get(&want, at), get(&x, p), 0));
                     }
                     free(x.data);
                 }

@@ -304,7 +304,7 @@ TEST(advice) {
     ADVICE("C[i,k] = sum A[i,j] B[j,k]", "write * between factors, and each statement on a line of its own");
     ADVICE("x = 2 y", "write * between factors, and each statement on a line of its own");
     ADVICE("C[i] = A[i] ** 2", "a power is written x^2");
-    ADVICE("C[i] = 0 < A[i] < 1", "write a < b && b < c of keys, (a < b) * (b < c) of elements");
+    ADVICE("C[i] = 0 < A[i] < 1", "write a < b && b < c");
 }
 
 TEST(carets) {
