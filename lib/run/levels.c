@@ -101,7 +101,10 @@ static tra_part *waiting(const tra_outfile *o) {
 
 static tra_status put_all(tra_outfile *o, tra_err *e) {
     tra_part *p = waiting(o);
+    int64_t room = tra_block_footprint(o->count_room); /* of one worker, which those that find none can wait for */
     tra_status s = tra_engine_stage(o->engine, 0, 0, e);
+    if (s == TRA_OK) s = tra_pool_reserve(o->pool, room, e);
+    bool reserved = s == TRA_OK;
     for (int64_t i = 0; i < p->n && s == TRA_OK; i++) {
         tra_unit *u = tra_unit_new(1, 1);
         u->inputs[0] = (tra_unit_input){.part = p, .i = i, .leaves = true, .last = true};
@@ -112,6 +115,7 @@ static tra_status put_all(tra_outfile *o, tra_err *e) {
     tra_err drained = {0};
     tra_status end = tra_engine_drain(o->engine, &drained);
     if (end != TRA_OK) *e = drained, s = end;
+    if (reserved) tra_pool_release(o->pool, room);
     tra_part_drop(p, o->pool);
     return s;
 }

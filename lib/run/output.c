@@ -268,6 +268,16 @@ static tra_status put_spread(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_
     return store(o, rec, w->io, e);
 }
 
+/* Where a relation is sparse by type no zero has a sign, as none has that is no entry: so the bytes do not depend on
+ * how its arrays were held. */
+static void clear_signs(const tra_type *t, int64_t ordinal, void *data) {
+    int64_t n = tra_catalog_floats1(t->cat, ordinal);
+    double *d = data;
+    float *f = data;
+    for (int64_t i = 0; i < n && t->dtype == TRA_F64; i++) d[i] = d[i] == 0 ? 0 : d[i];
+    for (int64_t i = 0; i < n && t->dtype == TRA_F32; i++) f[i] = f[i] == 0 ? 0 : f[i];
+}
+
 /* Writes the array of a tuple, and takes over its block. */
 static tra_status put(const tra_outlet *sink, tra_worker *w, int64_t ordinal, tra_block *block, tra_err *e) {
     tra_outfile *o = sink->file;
@@ -283,6 +293,7 @@ static tra_status put(const tra_outlet *sink, tra_worker *w, int64_t ordinal, tr
         return s;
     }
     assert(block->bytes >= o->chunk_bytes);
+    if (o->held.sparse) clear_signs(&o->held, ordinal, block->ptr);
     if (!o->zstd) {
         pending *x = tra_malloc(sizeof *x);
         *x = (pending){o, sink->pool, block, rec};

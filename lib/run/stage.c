@@ -95,10 +95,13 @@ static tra_status submit(result x0, int64_t bytes, bool takes, tra_unit *u,
 static tra_status run_copy(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     result *x = u->ctx;
     (void)task;
+    int64_t bytes = tra_engine_bytes(&u->inputs[0]);
     if (x->block)
-        memcpy(x->block->ptr, tra_cell_block(&u->inputs[0].cell), (size_t)tra_engine_bytes(&u->inputs[0]));
+        memcpy(x->block->ptr, tra_cell_block(&u->inputs[0].cell), (size_t)bytes);
     else
         x->block = tra_engine_take(w->engine, &u->inputs[0]);
+    /* what it takes was not known while it was yet to come */
+    if (u->inputs[0].cell.layout) tra_block_shrink(x->site->pool, x->block, bytes);
     return emit(x, w, e);
 }
 

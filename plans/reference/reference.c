@@ -626,6 +626,9 @@ tra_status tra_reference_fill(const tra_ref_rel *r, const tra_type *type, const 
                               tra_writer **out, char digest_text[33], tra_err *e) {
     tra_writer *w;
     TRA_TRY(tra_reference_matches(r, type, e));
+    tra_type dense = *type; /* its arrays are here, however others hold them */
+    dense.layout = NULL;
+    type = &dense;
     TRA_TRY(tra_writer_create(spec, type, o, &w, e));
     size_t need = tra_writer_scratch(w);
     char *buf = tra_malloc((size_t)tra_type_bytes_largest(type).bound + 1);

@@ -154,7 +154,7 @@ static void run_way(bench *b, const char *by, const tra_plan *plan, way w, tra_r
     tra_transport_kind transport = rng_chance(&b->r, 30) ? TRA_TRANSPORT_FILES : TRA_TRANSPORT_MPI;
     tra_plan own = *plan, *p = &own;
     p->ops = memcpy(tra_news(b->a, tra_op, p->nops), p->ops, (size_t)p->nops * sizeof *p->ops);
-    if (w.layouts && !hold_some(p, &b->r)) return;
+    if (w.layouts && !hold_some(p, &b->r, b->a)) return;
     p->compress = level;
     p->memory = 0;
     p->least_memory = tra_plan_memory(p, threads);

@@ -387,6 +387,7 @@ tra_status read_back(const char *spec, const tra_type *type, tra_arena *a, tra_r
     tra_err differs = {0};
     TRA_TRY(tra_rel_open(spec, NULL, &n.rel, e));
     tra_status s = tra_reference_apply(&n, NULL, NULL, a, out, e);
+    if (s == TRA_OK) out->sparse = type->sparse; /* which follows from the program, not from how it was stored */
     if (s == TRA_OK && tra_reference_matches(out, type, &differs) != TRA_OK)
         s = tra_fail(e, TRA_NO, "%s, read back: %s", spec, differs.msg);
     tra_rel_close(n.rel);

@@ -3,6 +3,8 @@
  * Operators are drawn one at a time on what the program has so far; what the type checker refuses is dropped. */
 #include "generate.h"
 
+#include "../../lib/relation/stored.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,9 +33,9 @@ typedef struct density {
     bool row;           /* the row under way has none */
 } density;
 
-static density draw_density(gen *g, int64_t elements) {
+static density draw_density(gen *g, int64_t elements, bool stored) {
     density d = {.all = 1, .only = -1};
-    if (rng_chance(&g->g, 60)) return d;
+    if (rng_chance(&g->g, stored ? 15 : 70)) return d;
     static const double share[] = {0, 0.02, 0.1, 0.3, 0.7, 1};
     d.all = share[rng_below(&g->g, 6)];
     d.empty = rng_chance(&g->g, 50) ? 0 : (int)rng_range(&g->g, 10, 70);
@@ -88,7 +90,8 @@ static tra_status input_type(gen *g, const tra_dims *shape, const tra_dims *bloc
     return s;
 }
 
-static tra_status write_input(gen *g, const char *spec, const tra_type *t, tra_str *json, tra_err *e) {
+/* Each tuple's array in a file as a whole. */
+static tra_status write_dense(gen *g, const char *spec, const tra_type *t, const char *const *data, tra_err *e) {
     static const char *const codecs[] = {"none", "none", "zstd", "zstd:3"};
     tra_write_options o = {.history = rng_chance(&g->g, 50) ? "made by the property tests" : NULL};
     tra_writer *w;
@@ -96,32 +99,46 @@ static tra_status write_input(gen *g, const char *spec, const tra_type *t, tra_s
     TRA_TRY(tra_writer_create(spec, t, &o, &w, e));
     void *scratch = aligned_alloc(4096, (tra_writer_scratch(w) + 8191) / 4096 * 4096);
     tra_status s = TRA_OK;
-    density d = draw_density(g, tra_catalog_floats(t->cat));
+    for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) s = tra_writer_put(w, i, data[i], scratch, e);
+    free(scratch);
+    if (s == TRA_OK) return tra_writer_commit(w, NULL, e);
+    tra_writer_abort(w);
+    return s;
+}
+
+/* Draws the elements, says them to the judge, and writes them. */
+static tra_status write_input(gen *g, const char *spec, const tra_type *t, bool stored, tra_str *json, tra_err *e) {
+    const char **data = tra_news(g->a, const char *, t->cat->n);
+    const bool **entries = tra_news(g->a, const bool *, t->cat->n);
+    density d = draw_density(g, tra_catalog_floats(t->cat), stored);
+    tra_levels l;
     tra_str_add(json, "[");
-    for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
+    for (int64_t i = 0; i < t->cat->n; i++) {
         bool none = rng_chance(&g->g, d.empty);
         tra_dims key, ext;
+        int64_t n = tra_catalog_floats1(t->cat, i);
+        double *v = tra_news(g->a, double, n);
+        bool *entry = tra_news(g->a, bool, n);
         tra_catalog_key(t->cat, i, &key);
         tra_catalog_ext(t->cat, i, &ext);
-        double data[4096];
         tra_str_add(json, i ? ",\n{\"key\":" : "{\"key\":");
         append_list(json, key.n, key.v);
         tra_str_add(json, ",\"ext\":");
         append_list(json, ext.n, ext.v);
         tra_str_add(json, ",\"data\":[");
-        for (int64_t j = 0, n = tra_catalog_floats1(t->cat, i); j < n; j++) {
+        for (int64_t j = 0; j < n; j++) {
+            entry[j] = is_entry(g, &d, &ext, j) && !none;
             if (j) tra_str_add(json, ",");
-            bool entry = is_entry(g, &d, &ext, j) && !none;
-            json_number(json, t->dtype, element(g, t->dtype, data, j, entry));
+            json_number(json, t->dtype, element(g, t->dtype, v, j, entry[j]));
         }
         tra_str_add(json, "]}");
-        s = tra_writer_put(w, i, data, scratch, e);
+        data[i] = (const char *)v;
+        entries[i] = entry;
     }
-    tra_str_add(json, "]");
-    free(scratch);
-    if (s == TRA_OK) return tra_writer_commit(w, NULL, e);
-    tra_writer_abort(w);
-    return s;
+    tra_str_printf(json, "],\"sparse\":%s", stored ? "true" : "false");
+    if (!stored) return write_dense(g, spec, t, data, e);
+    if (!draw_levels(&g->g, t, &l)) return tra_fail(e, TRA_INTERNAL, "no levels for an input");
+    return write_stored(spec, t, &l, data, entries, e);
 }
 
 static tra_status make_input(gen *g, int i, tra_dtype dtype, tra_err *e) {
@@ -164,7 +181,9 @@ static tra_status make_input(gen *g, int i, tra_dtype dtype, tra_err *e) {
                    tra_dtype_name(dtype), shape.n, shape.n);
     append_list(g->judge, shape.n, t.cat->bound.v);
     tra_str_add(g->judge, ",\"tuples\":");
-    TRA_TRY(write_input(g, tra_arena_printf(g->a, "%s/%s", g->dir, file), &t, g->judge, e));
+    tra_levels any;
+    bool stored = rng_chance(&g->g, 40) && draw_levels(&g->g, &t, &any);
+    TRA_TRY(write_input(g, tra_arena_printf(g->a, "%s/%s", g->dir, file), &t, stored, g->judge, e));
     tra_str_add(g->judge, "}");
     g->n++;
     return TRA_OK;

@@ -38,6 +38,13 @@ typedef struct gen {
     tra_str *judge;
 } gen;
 
+/* Levels by which relations of the type can be stored, of which one at least is not dense; false: there are none. */
+struct tra_levels;
+bool draw_levels(rng *r, const tra_type *t, struct tra_levels *out);
+/* Writes a relation that is stored so: the elements of each tuple's array, and which of them are entries. */
+TRA_MUSTUSE tra_status write_stored(const char *spec, const tra_type *t, const struct tra_levels *l,
+                                    const char *const *data, const bool *const *entry, tra_err *e);
+
 /* An EinSum statement: fn "einsum", and all after the name in tail. False when nothing fits. */
 bool draw_einsum(gen *g, relation *r);
 

@@ -2,7 +2,9 @@
 #include "held.h"
 
 #include "../../lib/relation/rows.h"
+#include "../../lib/relation/stored.h"
 #include "../../lib/run/repart.h"
+#include "generate.h"
 
 /* Shows or moves the arrays of its input as they are. */
 static bool passes(const tra_op *op) { return tra_op_is(op->op, TRA_RENAMES | TRA_FORWARDS); }
@@ -25,8 +27,23 @@ static tra_size bytes_of_pieces(const tra_plan *p, const tra_op *op, int64_t ele
     return tra_size_upto(pieces * one + elements * (one - tra_rows_room(op->type.dtype, 0, 0) + 64));
 }
 
-bool hold_some(tra_plan *p, rng *r) {
+/* Outputs by levels too. */
+static bool store_some(tra_plan *p, rng *r, tra_arena *a) {
     bool any = false;
+    for (int i = 0; i < p->nops; i++) {
+        tra_levels l;
+        if (p->ops[i].op != TRA_PLAN_OUTPUT || !rng_chance(r, 50)) continue;
+        if (!draw_levels(r, &p->ops[i].type, &l)) continue;
+        tra_levels *mine = tra_new(a, tra_levels);
+        *mine = l;
+        p->ops[i].what.levels = mine;
+        any = true;
+    }
+    return any;
+}
+
+bool hold_some(tra_plan *p, rng *r, tra_arena *a) {
+    bool any = store_some(p, r, a);
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         if (tra_op_is(op->op, TRA_MAKES) && !stays_dense(p, i) && rng_chance(r, 70)) op->type.layout = &tra_rows;

@@ -5,8 +5,8 @@
 #include "../../lib/run/plan.h"
 #include "property.h"
 
-/* Lets some relations of the plan that are neither read from files nor written be rows of entries (rows.h). False: none
- * can. Its figures of the network are then estimates; those of memory are yet to be made (tra_plan_memory). */
-bool hold_some(tra_plan *p, rng *r);
+/* Lets some results of the plan be rows of entries (rows.h), and some outputs be stored by levels. False: none can. Its
+ * figures of the network are then estimates; those of memory are yet to be made (tra_plan_memory). */
+bool hold_some(tra_plan *p, rng *r, tra_arena *a);
 
 #endif
