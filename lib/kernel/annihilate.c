@@ -81,11 +81,10 @@ bool tra_step_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b) {
 }
 
 bool tra_kernel_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b) {
-    const tra_kernel *const *steps;
-    int n = tra_steps(k, &steps, &k);
-    bool sparse = tra_step_sparse(steps[0], use, a, b);
-    for (int i = 1; i < n; i++) sparse = tra_step_sparse(steps[i], TRA_USE_MAP, sparse, false);
-    return sparse;
+    /* as it is written: what was fused for speed is a chain of functions */
+    if (k->cls == TRA_K_THEN)
+        return tra_kernel_sparse(k->rest, TRA_USE_MAP, tra_kernel_sparse(k->first, use, a, b), false);
+    return tra_step_sparse(k, use, a, b);
 }
 
 /* ---- element by element ------------------------------------------------------------------------------------- */

@@ -144,6 +144,21 @@ int64_t tra_rows_product_scratch(const tra_kernel *step, const tra_type *a, cons
 int64_t tra_rows_product(const tra_kernel *step, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
                          void *scratch);
 
+/* ---- element by element (elementwise.c) ----------------------------------------------------------------------- */
+
+/* A function of one operand or two, of these types (of a state: of what it is to become first). code NULL: the values
+ * of one operand as they are. Broadcasts. count: as in tra_rows_product; nothing else is returned of a dense result. No
+ * scratch. */
+int64_t tra_rows_elementwise(const tra_code *code, const tra_dtype *types, int nargs, const tra_cell *const *in,
+                             tra_cell *out, bool count);
+
+/* ---- moves and folds of one operand (reduce.c) ---------------------------------------------------------------- */
+
+/* Is the step one, of arrays of that rank? */
+bool tra_rows_reduces(const tra_kernel *step, int rank);
+/* Of rows, into either. count as above; scratch: tra_project_scratch of the operand's entries. */
+int64_t tra_rows_reduce(const tra_kernel *step, const tra_cell *in, tra_cell *out, bool count, void *scratch);
+
 /* ---- kernels ------------------------------------------------------------------------------------------------- */
 
 /* By making arrays dense in scratch: what no other file here has a better way for. */

@@ -18,6 +18,30 @@ static inline int64_t draw(int64_t n) { /* 0 .. n - 1 */
 }
 static inline bool chance(int percent) { return draw(100) < percent; }
 
+/* ---- expressions --------------------------------------------------------------------------------------------- */
+
+static tra_arena *arena;
+static const char *const xy[] = {"x", "y"};
+
+static inline tra_scalar *node(tra_scalar_op op, const tra_scalar *a, const tra_scalar *b) {
+    tra_scalar *s = tra_new(arena, tra_scalar);
+    *s = (tra_scalar){.op = op, .a = a, .b = b};
+    return s;
+}
+static inline tra_scalar *arg(int i) {
+    tra_scalar *s = node(TRA_S_ARG, NULL, NULL);
+    s->arg = i;
+    return s;
+}
+static inline tra_scalar *num(double v) {
+    tra_scalar *s = node(TRA_S_CONST, NULL, NULL);
+    s->value = v;
+    return s;
+}
+#define ARG0        arg(0)
+#define ARG1        arg(1)
+#define OP(o, a, b) node(TRA_S_##o, a, b)
+
 /* ---- arrays of plain numbers --------------------------------------------------------------------------------- */
 
 typedef struct plain {
@@ -123,6 +147,11 @@ static inline bool cell_is(const tra_cell *c, const plain *want, bool clean) {
     }
     free(got.v);
     return ok;
+}
+
+static inline tra_dtype some_type(void) { return (tra_dtype)(chance(50) ? 0 : draw(5)); }
+static inline tra_type type_of(const plain *p, bool rows) {
+    return (tra_type){.dtype = p->type, .sparse = p->sparse, .layout = rows ? &tra_rows : NULL};
 }
 
 /* ---- scalar expressions by the rule of values ---------------------------------------------------------------- */

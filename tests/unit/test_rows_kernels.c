@@ -2,28 +2,6 @@
  * maps; against an evaluator by the rule of values. */
 #include "rows_util.h"
 
-static tra_arena *arena;
-static const char *const xy[] = {"x", "y"};
-
-static tra_scalar *node(tra_scalar_op op, const tra_scalar *a, const tra_scalar *b) {
-    tra_scalar *s = tra_new(arena, tra_scalar);
-    *s = (tra_scalar){.op = op, .a = a, .b = b};
-    return s;
-}
-static tra_scalar *arg(int i) {
-    tra_scalar *s = node(TRA_S_ARG, NULL, NULL);
-    s->arg = i;
-    return s;
-}
-static tra_scalar *num(double v) {
-    tra_scalar *s = node(TRA_S_CONST, NULL, NULL);
-    s->value = v;
-    return s;
-}
-#define X           arg(0)
-#define Y           arg(1)
-#define OP(o, a, b) node(TRA_S_##o, a, b)
-
 /* ---- kernels to test ----------------------------------------------------------------------------------------- */
 
 typedef struct subject {
@@ -43,22 +21,22 @@ enum { NSTRINGS = sizeof strings / sizeof *strings };
 
 static const tra_scalar *expression(int i) {
     switch (i) {
-    case 0: return OP(MUL, X, Y);
-    case 1: return OP(ADD, X, Y);
-    case 2: return OP(SUB, OP(MUL, X, Y), OP(MUL, num(2), X));
-    case 3: return OP(MAX, X, Y);
-    case 4: return OP(MUL, OP(MUL, num(2), X), Y);
-    case 5: return OP(DIV, X, Y);
-    case 6: return OP(MUL, OP(GT, X, num(0)), Y);
-    case 7: return OP(MUL, X, OP(DIV, num(1), Y));
-    case 8: return OP(ABS, OP(SUB, X, Y), NULL);
-    case 9: return OP(ADD, OP(MUL, X, Y), num(1));
-    case 10: return OP(LT, X, Y);
-    case 11: return OP(MUL, Y, OP(EXP, X, NULL));
-    case 12: return OP(SUB, X, Y);
-    case 13: return OP(MUL, X, X);
-    case 14: return OP(RELU, OP(MUL, X, OP(SUB, Y, num(1))), NULL);
-    default: return OP(MIN, OP(MUL, X, Y), num(0));
+    case 0: return OP(MUL, ARG0, ARG1);
+    case 1: return OP(ADD, ARG0, ARG1);
+    case 2: return OP(SUB, OP(MUL, ARG0, ARG1), OP(MUL, num(2), ARG0));
+    case 3: return OP(MAX, ARG0, ARG1);
+    case 4: return OP(MUL, OP(MUL, num(2), ARG0), ARG1);
+    case 5: return OP(DIV, ARG0, ARG1);
+    case 6: return OP(MUL, OP(GT, ARG0, num(0)), ARG1);
+    case 7: return OP(MUL, ARG0, OP(DIV, num(1), ARG1));
+    case 8: return OP(ABS, OP(SUB, ARG0, ARG1), NULL);
+    case 9: return OP(ADD, OP(MUL, ARG0, ARG1), num(1));
+    case 10: return OP(LT, ARG0, ARG1);
+    case 11: return OP(MUL, ARG1, OP(EXP, ARG0, NULL));
+    case 12: return OP(SUB, ARG0, ARG1);
+    case 13: return OP(MUL, ARG0, ARG0);
+    case 14: return OP(RELU, OP(MUL, ARG0, OP(SUB, ARG1, num(1))), NULL);
+    default: return OP(MIN, OP(MUL, ARG0, ARG1), num(0));
     }
 }
 enum { EXPRESSIONS = 16 };
@@ -74,7 +52,7 @@ static subject some_subject(void) {
     static const char *const names[] = {"matadd",  "elemmul",   "elemmax",   "elemmin",   "matsub",
                                         "elemdiv", "matvecadd", "matvecsub", "matvecmul", "matvecdiv"};
     static const tra_scalar_op folds[] = {TRA_S_ADD, TRA_S_ADD, TRA_S_MUL, TRA_S_MAX, TRA_S_MIN};
-    subject s = {.labels = {.expr = OP(MUL, X, Y), .fold = TRA_S_ADD}};
+    subject s = {.labels = {.expr = OP(MUL, ARG0, ARG1), .fold = TRA_S_ADD}};
     switch (draw(5)) {
     case 0:
         CHECK(tra_kernel_named(arena, names[draw(10)], TRA_USE_JOIN, 0, NULL, &s.join, NULL) == TRA_OK);
@@ -174,10 +152,6 @@ static plain expected(const subject *s, const plain *a, const plain *b, const tr
 
 /* ---- runs ---------------------------------------------------------------------------------------------------- */
 
-static tra_type type_of(const plain *p, bool rows) {
-    return (tra_type){.dtype = p->type, .sparse = p->sparse, .layout = rows ? &tra_rows : NULL};
-}
-
 static void say(const subject *s, const plain *a, const plain *b, int how) {
     char ta[TRA_DIMTEXT], tb[TRA_DIMTEXT];
     tra_str text = {0};
@@ -213,9 +187,6 @@ static bool join_is_right(const tra_kernel *k, const plain *a, const plain *b, c
     return right;
 }
 
-static tra_dtype some_type(void) { return (tra_dtype)(chance(50) ? 0 : draw(5)); }
-
-/* Is a power or root of what the strips compute otherwise in the types at hand? Bools have values of their own. */
 static bool test_join(void) {
     subject s = some_subject();
     tra_dims ea, eb, ext;
@@ -282,7 +253,7 @@ static bool fma_is_right(const tra_kernel *k, const plain *a, const plain *b, co
 }
 
 static bool test_fma(void) {
-    subject s = {.labels = {strings[draw(NSTRINGS)], OP(MUL, X, Y), TRA_S_ADD}};
+    subject s = {.labels = {strings[draw(NSTRINGS)], OP(MUL, ARG0, ARG1), TRA_S_ADD}};
     tra_dims ea, eb, ext;
     CHECK(tra_kernel_einsum(arena, s.labels.labels, &s.join, NULL) == TRA_OK);
     if (!(tra_kernel_props(s.join) & TRA_P_CONTRACTION)) return true;

@@ -1,0 +1,230 @@
+/* elementwise.c - functions of elements at the same place, of one operand or two, with broadcasting, of any holding.
+ *
+ * A dense result is computed strip by strip. One that is rows is computed only where it may be other than 0: where an
+ * operand has an entry whose absence alone makes it 0 (a factor), or else any operand of sparse type has one; where
+ * neither is enough, everywhere. */
+#include "sparse.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* An operand as the result's rows see it. */
+typedef struct operand {
+    tra_reader in;
+    int64_t stride[TRA_MAXDIM]; /* of the result's leading dimensions, in rows of the operand */
+    bool leads;                 /* its rows are the result's */
+    bool wide;                  /* its one column stands for all */
+    /* of the row at hand: */
+    const uint32_t *column;
+    int64_t count, first, at;
+} operand;
+
+typedef struct job {
+    const tra_code *code; /* NULL: converts */
+    int nargs;
+    operand arg[2];
+    bool sparse[2], candidate[2], all;
+    tra_typed typed;
+    tra_cell *out;
+    tra_dims ext;
+    int64_t rows, columns;
+    double (*regs)[TRA_STRIP];
+} job;
+
+static void operand_of(operand *x, const tra_cell *c, const tra_dims *out) {
+    int64_t step = 1;
+    int shift = out->n - c->array.ext.n;
+    x->in = tra_read_cell(c);
+    x->leads = true;
+    x->wide = x->in.columns == 1 && tra_last_extent(out) != 1;
+    for (int d = out->n - 2; d >= 0; d--) {
+        int64_t n = d >= shift ? c->array.ext.v[d - shift] : 1;
+        x->stride[d] = n == 1 ? 0 : step;
+        x->leads = x->leads && n == out->v[d];
+        step *= n;
+    }
+}
+
+/* Puts the operands before row `number` of the result. */
+static void at_row(job *j, int64_t number) {
+    int64_t row[2] = {number, number}, rest = number;
+    for (int i = 0; i < j->nargs; i++)
+        if (!j->arg[i].leads) row[i] = 0;
+    for (int d = j->ext.n - 2; d >= 0 && !(j->arg[0].leads && j->arg[j->nargs - 1].leads); d--) {
+        int64_t c = rest % j->ext.v[d];
+        rest /= j->ext.v[d];
+        for (int i = 0; i < j->nargs; i++)
+            if (!j->arg[i].leads) row[i] += c * j->arg[i].stride[d];
+    }
+    for (int i = 0; i < j->nargs; i++) {
+        operand *x = &j->arg[i];
+        x->column = x->in.dense ? NULL : x->in.v.column; /* also where there is no entry */
+        x->at = 0;
+        x->count = tra_read_row(&x->in, row[i], &x->column, &x->first);
+    }
+}
+
+/* The value at that column, or 0, as number i of a strip. Columns ascend from call to call. */
+static void take(operand *x, int64_t column, tra_dtype t, void *strip, int64_t i) {
+    static const double zero;
+    if (x->wide) column = 0;
+    while (x->column && x->at < x->count && x->column[x->at] < column) x->at++;
+    tra_dtype from = x->in.cell->array.dtype;
+    if (!x->column)
+        tra_pick(strip, i, t, tra_read_values(&x->in), from, x->first + column);
+    else if (x->at < x->count && x->column[x->at] == column)
+        tra_pick(strip, i, t, tra_read_values(&x->in), from, x->first + x->at);
+    else
+        tra_pick(strip, i, t, &zero, TRA_F64, 0);
+}
+
+/* The program on n elements, to elements of the result's type. */
+static void compute(const job *j, double (*in)[TRA_STRIP], int64_t n, void *to) {
+    const void *arg[2] = {in[0], in[1]};
+    if (j->code)
+        tra_typed_strip(&j->typed, j->regs, arg, n, to, j->out->array.dtype);
+    else
+        tra_convert(to, j->out->array.dtype, in[0], j->typed.load[0], n);
+}
+
+/* ---- dense results ------------------------------------------------------------------------------------------- */
+
+static void dense_row(job *j, int64_t number) {
+    double in[2][TRA_STRIP];
+    size_t size = tra_dtype_size(j->out->array.dtype);
+    for (int64_t c = 0; c < j->columns; c += TRA_STRIP) {
+        int64_t n = tra_min64(TRA_STRIP, j->columns - c);
+        for (int i = 0; i < j->nargs; i++) {
+            operand *x = &j->arg[i];
+            tra_dtype t = j->typed.load[i];
+            if (x->wide) {
+                x->at = 0;
+                for (int64_t k = 0; k < n; k++) take(x, 0, t, in[i], k);
+            } else {
+                tra_row_strip(x->column, x->count, tra_read_values(&x->in), x->in.cell->array.dtype, x->first, c, n, t,
+                              in[i], &x->at);
+            }
+        }
+        compute(j, in, n, (char *)j->out->array.data + (size_t)(number * j->columns + c) * size);
+    }
+}
+
+/* ---- results that are rows ------------------------------------------------------------------------------------ */
+
+/* The next column where the row may be other than 0, from `from` on; j->columns: none. */
+static int64_t next_column(job *j, int64_t from) {
+    int64_t next = j->columns;
+    if (j->all) return from;
+    for (int i = 0; i < j->nargs; i++) {
+        operand *x = &j->arg[i];
+        if (!j->candidate[i] || x->count == 0) continue;
+        if (!x->column || x->wide) return from;
+        while (x->at < x->count && x->column[x->at] < from) x->at++;
+        if (x->at < x->count) next = tra_min64(next, x->column[x->at]);
+    }
+    return next;
+}
+
+/* Appends the row; to NULL: counts where it may be other than 0. */
+static int64_t sparse_row(job *j, int64_t number, tra_rows_maker *to) {
+    double in[2][TRA_STRIP], out[TRA_STRIP];
+    uint32_t column[TRA_STRIP];
+    int64_t entries = 0;
+    for (int64_t c = next_column(j, 0); c < j->columns;) {
+        int64_t n = 0;
+        for (; n < TRA_STRIP && c < j->columns; n++, c = next_column(j, c + 1)) {
+            column[n] = (uint32_t)c;
+            for (int i = 0; to && i < j->nargs; i++) take(&j->arg[i], c, j->typed.load[i], in[i], n);
+        }
+        entries += n;
+        if (!to) continue;
+        compute(j, in, n, out);
+        tra_rows_put_strip(to, j->out->array.dtype, number, column, out, n);
+    }
+    return entries;
+}
+
+/* The next row that may have an entry, from `from` on. */
+static int64_t next_row(const job *j, int64_t from) {
+    int64_t next = j->rows;
+    if (j->all) return from;
+    for (int i = 0; i < j->nargs; i++) {
+        const operand *x = &j->arg[i];
+        if (!j->candidate[i]) continue;
+        if (x->in.dense || !x->leads) return from;
+        int64_t r = tra_rows_from(&x->in.v, from);
+        if (r < x->in.v.nrows) next = tra_min64(next, x->in.v.row[r]);
+    }
+    return next;
+}
+
+/* Where the result may be other than 0: see above. */
+static void choose(job *j) {
+    for (int i = 0; i < j->nargs; i++) {
+        bool alone[2] = {i == 0 && j->sparse[0], i == 1 && j->sparse[1]};
+        int64_t n = j->arg[i].in.dense ? INT64_MAX : j->arg[i].in.v.n, before = INT64_MAX;
+        if (j->candidate[0] && !j->arg[0].in.dense) before = j->arg[0].in.v.n;
+        bool enough = j->sparse[i] && (!j->code || tra_code_sparse(j->code, alone, NULL, NULL));
+        if (!enough || (i == 1 && j->candidate[0] && before <= n)) continue;
+        j->candidate[0] = i == 0;
+        j->candidate[1] = i == 1;
+    }
+    if (j->candidate[0] || j->candidate[1]) return;
+    j->all = j->code && !tra_code_sparse(j->code, j->sparse, NULL, NULL);
+    for (int i = 0; i < j->nargs; i++) j->candidate[i] = j->sparse[i];
+    if (!j->candidate[0] && !j->candidate[1]) j->all = true;
+}
+
+static void walk(job *j, tra_rows_maker *to, int64_t *nrows, int64_t *n) {
+    *nrows = *n = 0;
+    for (int64_t row = 0; (row = next_row(j, row)) < j->rows && !tra_cancelled(); row++) {
+        at_row(j, row);
+        int64_t here = sparse_row(j, row, to);
+        *nrows += here > 0;
+        *n += here;
+    }
+}
+
+/* ---- the interface ------------------------------------------------------------------------------------------- */
+
+int64_t tra_rows_elementwise(const tra_code *code, const tra_dtype *types, int nargs, const tra_cell *const *in,
+                             tra_cell *out, bool count) {
+    job j = {.code = code, .nargs = nargs, .out = out, .ext = out->array.ext};
+    int64_t nregs = code ? code->nregs : 0;
+    double regs[nregs + 1][TRA_STRIP] __attribute__((aligned(64)));
+    tra_typed_insn v[code ? code->n + 1 : 1];
+    uint8_t kill[code ? code->n : 1];
+    bool kills = false;
+    assert(nregs <= TRA_MAXREGS);
+    j.regs = regs;
+    j.rows = tra_rows_box(&j.ext);
+    j.columns = tra_last_extent(&j.ext);
+    for (int i = 0; i < nargs; i++) {
+        j.sparse[i] = in[i]->sparse || in[i]->layout;
+        operand_of(&j.arg[i], in[i], &j.ext);
+    }
+    j.typed.load[0] = tra_strip_type(types[0]);
+    if (code) {
+        tra_code_type(code, nargs, types, false, v, &j.typed);
+        tra_code_sparse(code, j.sparse, kill, &kills);
+        if (kills) j.typed.kill = kill;
+    }
+    if (j.columns == 0) j.rows = 0;
+    if (!out->layout) {
+        for (int64_t row = 0; row < j.rows && !tra_cancelled(); row++) {
+            at_row(&j, row);
+            dense_row(&j, row);
+        }
+        return 0;
+    }
+    choose(&j);
+    int64_t nrows, n;
+    if (count || out->counted[1] == 0) {
+        walk(&j, NULL, &nrows, &n);
+        tra_rows_counted(out, nrows, n);
+    }
+    if (count) return tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]);
+    tra_rows_maker to = tra_rows_make(out, out->counted[0], out->counted[1]);
+    if (out->counted[1] > 0) walk(&j, &to, &nrows, &n);
+    return tra_rows_made(&to);
+}

@@ -1,0 +1,177 @@
+/* reduce.c - maps of rows that move entries or fold them: transposes, diagonals, Einstein strings of one operand, row
+ * and column folds. Entries are sorted by where they come to; those that come together are folded, and where these are
+ * fewer than the elements that they stand for the others, which are 0, take part. */
+#include "project.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* The labels of a step: of its operand, and of its result. */
+typedef struct labels {
+    int rank, nout;
+    int8_t in[TRA_MAXDIM], out[TRA_MAXDIM];
+} labels;
+
+static bool labels_of(const tra_kernel *k, int rank, labels *l) {
+    *l = (labels){.rank = rank};
+    for (int d = 0; d < rank; d++) l->in[d] = (int8_t)d;
+    switch (k->cls) {
+    case TRA_K_EINSUM:
+        if (k->nin != 1) return false;
+        memcpy(l->in, k->in[0], sizeof l->in);
+        memcpy(l->out, k->out, sizeof l->out);
+        l->nout = k->nout;
+        return true;
+    case TRA_K_TRANSPOSE:
+        for (l->nout = 0; l->nout < rank; l->nout++) l->out[l->nout] = (int8_t)(rank - 1 - l->nout);
+        return true;
+    case TRA_K_DIAG: l->in[1] = 0, l->nout = 1; return true;
+    case TRA_K_ROW:
+        for (; l->nout < rank - 1; l->nout++) l->out[l->nout] = (int8_t)l->nout;
+        return true;
+    case TRA_K_COL:
+        for (; l->nout < rank - 1; l->nout++) l->out[l->nout] = (int8_t)(l->nout + 1);
+        return true;
+    case TRA_K_SCALAR:
+    case TRA_K_ALIGNED:
+    case TRA_K_OUTER:
+    case TRA_K_SOFTMAX:
+    case TRA_K_FOLD:
+    case TRA_K_INDEX:
+    case TRA_K_THEN: break;
+    }
+    return false;
+}
+
+/* How many elements are folded into one of the result. */
+static int64_t folded(const labels *l, const tra_dims *in) {
+    int64_t n = 1;
+    for (int d = 0; d < l->rank; d++)
+        if (!memchr(l->out, l->in[d], (size_t)l->nout) && !memchr(l->in, l->in[d], (size_t)d))
+            n = tra_mul_most(n, in->v[d]);
+    return n;
+}
+
+bool tra_rows_reduces(const tra_kernel *step, int rank) {
+    labels l;
+    return labels_of(step, rank, &l);
+}
+
+static void make_route(const labels *l, const tra_dims *out, tra_route *route) {
+    *route = (tra_route){.from = NULL};
+    int64_t step = 1;
+    memcpy(route->label, l->in, sizeof route->label);
+    for (int d = l->nout - 1; d >= 0; d--) {
+        int first = 0;
+        while (l->in[first] != l->out[d]) first++;
+        if (d == l->nout - 1)
+            route->column[first] = 1;
+        else
+            route->row[first] = step, step *= out->v[d];
+    }
+}
+
+/* Results as they come, stored a strip at a time. */
+typedef struct writer {
+    tra_cell *out;
+    tra_rows_maker *to; /* rows; NULL and a layout: are counted */
+    tra_dtype t;
+    int64_t row, n, last, nrows, entries;
+    double value[TRA_STRIP];
+    uint32_t column[TRA_STRIP];
+} writer;
+
+static void flush(writer *w) {
+    double own[TRA_STRIP];
+    const void *v = w->value;
+    if (w->t != w->out->array.dtype) {
+        tra_convert(own, w->out->array.dtype, w->value, w->t, w->n);
+        v = own;
+    }
+    if (w->to) tra_rows_put_strip(w->to, w->out->array.dtype, w->row, w->column, v, w->n);
+    w->n = 0;
+}
+
+static void write_one(writer *w, int64_t row, int64_t column, const void *value) {
+    tra_array *a = &w->out->array;
+    if (!w->out->layout) {
+        tra_store(a->data, a->dtype, row * w->last + column, 1, value, w->t, 1);
+        return;
+    }
+    if (w->n == TRA_STRIP || (row != w->row && w->n > 0)) flush(w);
+    w->nrows += row != w->row;
+    w->entries++;
+    w->row = row;
+    w->column[w->n] = (uint32_t)column;
+    memcpy(&w->value[w->n], value, sizeof *w->value);
+    w->n += w->to != NULL;
+}
+
+/* Nothing is folded: every element is the identity, which is not 0. */
+static void all_identity(const tra_kernel *step, writer *w) {
+    tra_dims ext = w->out->array.ext;
+    int64_t rows = w->last ? tra_rows_box(&ext) : 0, value[1];
+    tra_strip(w->t)(TRA_S_CONST, value, NULL, NULL, tra_identity(step->identity, w->out->array.dtype), 1);
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t c = 0; c < w->last; c++) write_one(w, row, c, value);
+}
+
+static void fold_all(const tra_kernel *step, const tra_entry *e, int64_t n, int64_t each, bool moves, writer *w) {
+    tra_strip_fn *strip = tra_strip_fold(w->t, step->fold, true);
+    static const int64_t zero; /* of either type */
+    if (each == 0 && step->fold != TRA_S_ADD && !moves) {
+        all_identity(step, w);
+        return;
+    }
+    for (int64_t i = 0; i < n;) {
+        int64_t j = i + 1, sum[1];
+        memcpy(sum, &e[i].value, sizeof sum);
+        while (!moves && step->fold == TRA_S_MUL && j < n && e[j].row == e[i].row && e[j].column == e[i].column) j++;
+        if (!moves && step->fold == TRA_S_MUL && j - i < each) { /* however large the others are */
+            i = j;
+            continue;
+        }
+        if (step->fold == TRA_S_MUL) j = i + 1;
+        for (; !moves && j < n && e[j].row == e[i].row && e[j].column == e[i].column; j++)
+            strip(step->fold, sum, sum, &e[j].value, 0, 1);
+        if (!moves && step->fold != TRA_S_ADD && j - i < each) strip(step->fold, sum, sum, &zero, 0, 1);
+        write_one(w, e[i].row, e[i].column, sum);
+        i = j;
+    }
+}
+
+int64_t tra_rows_reduce(const tra_kernel *step, const tra_cell *in, tra_cell *out, bool count, void *scratch) {
+    labels l;
+    tra_route route;
+    bool is_one = labels_of(step, in->array.ext.n, &l);
+    assert(is_one && in->layout);
+    (void)is_one;
+    int64_t each = folded(&l, &in->array.ext);
+    bool moves = step->cls == TRA_K_TRANSPOSE || step->cls == TRA_K_DIAG || (step->props & TRA_P_MOVES);
+    make_route(&l, &out->array.ext, &route);
+    tra_entry *e;
+    writer w; /* not initialised as a whole: it is large */
+    w.out = out, w.to = NULL, w.t = tra_dtype_rows[in->array.dtype].sum;
+    w.row = -1, w.n = w.nrows = w.entries = 0;
+    w.last = tra_last_extent(&out->array.ext);
+    int64_t n = tra_project(in, &route, w.t, scratch, &e);
+    if (!out->layout) {
+        memset(out->array.data, 0, tra_array_bytes(&out->array));
+        fold_all(step, e, n, each, moves, &w);
+        return 0;
+    }
+    if (count || out->counted[1] == 0) {
+        bool over = tra_overflow; /* of sums that are made again */
+        fold_all(step, e, n, each, moves, &w);
+        tra_overflow = over;
+        tra_rows_counted(out, w.nrows, w.entries);
+    }
+    if (count) return tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]);
+    tra_rows_maker to = tra_rows_make(out, out->counted[0], out->counted[1]);
+    w.to = &to;
+    w.row = -1;
+    fold_all(step, e, n, each, moves, &w);
+    flush(&w);
+    return tra_rows_made(&to);
+}
