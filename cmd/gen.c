@@ -172,14 +172,33 @@ static tra_status make_all(making *m, int workers, tra_err *e) {
     return s;
 }
 
-static tra_status make(const tra_dims *shape, const tra_type *type, const char *history, tra_codec codec,
-                       int64_t *stored, tra_err *e) {
+/* Bytes of a worker. */
+static int64_t each_of(const tra_type *type, tra_codec codec) {
+    int64_t chunk = tra_store_chunk_bytes(type);
+    return codec.zstd ? 2 * chunk + tra_codec_scratch(type) + tra_codec_context(codec.level, chunk) : chunk;
+}
+
+/* Says which smaller blocks the ceiling would have room for, if any. */
+static void try_smaller(const tra_dims *shape, tra_dims block, const tra_type *type, tra_codec codec, tra_err *e) {
+    tra_catalog cat;
+    tra_type t = *type;
+    tra_err none = {0};
+    t.cat = &cat;
+    while (tra_block_halve(&block) && tra_catalog_blocks(shape, &block, &cat, &none) == TRA_OK) {
+        if (tra_store_index_bytes(&cat) + each_of(&t, codec) > tra_buffer_bytes(memory)) continue;
+        tra_block_would_fit(&block, e);
+        return;
+    }
+}
+
+static tra_status make(const tra_dims *shape, const tra_dims *block, const tra_type *type, const char *history,
+                       tra_codec codec, int64_t *stored, tra_err *e) {
     making m = {.type = type, .shape = shape, .codec = codec};
     tra_write_options o = {.codec = codec, .history = history};
-    int64_t chunk = tra_store_chunk_bytes(type), each = chunk;
-    if (codec.zstd) each += chunk + tra_codec_scratch(type) + tra_codec_context(codec.level, chunk);
     int n = 0;
-    TRA_TRY(tra_workers(memory, tra_store_index_bytes(type->cat), each, type->cat->n, &n, e));
+    tra_status fit = tra_workers(memory, tra_store_index_bytes(type->cat), each_of(type, codec), type->cat->n, &n, e);
+    if (fit == TRA_RESOURCE) try_smaller(shape, *block, type, codec, e);
+    TRA_TRY(fit);
     TRA_TRY(tra_writer_create(output, type, &o, &m.writer, e));
     m.digester = tra_digester_new(type);
     tra_status s = make_all(&m, n, e);
@@ -252,7 +271,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
                         ? NULL
                         : tra_asprintf("tra %s: gen --shape '%s' --block '%s' --dtype %s --dist %s --seed %" PRId64,
                                        TRA_VERSION, s, b, dtype_text, dist_names[dist], seed);
-    tra_status status = make(&shape, &type, history, codec, &stored, e);
+    tra_status status = make(&shape, &block, &type, history, codec, &stored, e);
     free(history);
     TRA_TRY(status);
     tra_info(0, "%s: %s %s in blocks of %s%s, %" PRId64 " block%s, %s", output, dtype_text,

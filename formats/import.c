@@ -257,8 +257,22 @@ static needs needs_of(const import *m) {
     return n;
 }
 
-static tra_status check_needs(const import *m, const needs *n, tra_err *e) {
-    return check(m, n->held + n->box + n->room + n->context + n->one, e);
+static int64_t sum_of(const needs *n) { return n->held + n->box + n->room + n->context + n->one; }
+
+/* A refusal says which smaller blocks of a tensor of that shape would fit, if any. */
+static tra_status check_needs(const import *m, const needs *n, const tra_dims *shape, tra_err *e) {
+    tra_status s = check(m, sum_of(n), e);
+import other = * m;
+    tra_err none = {0};
+    other.type.cat = &other.cat;
+    while (e && s == TRA_RESOURCE && tra_block_halve(&other.block) &&
+           tra_catalog_blocks(shape, &other.block, &other.cat, &none) == TRA_OK) {
+        needs less = needs_of(&other);
+        if (check(m, sum_of(&less), &none) != TRA_OK) continue;
+        tra_block_would_fit(&other.block, e);
+        break;
+    }
+    return s;
 }
 
 static tra_status lay_out(import *m, tra_err *e) {
@@ -267,7 +281,7 @@ static tra_status lay_out(import *m, tra_err *e) {
     needs need = needs_of(m);
     int64_t size = (int64_t)tra_dtype_size(s->dtype), each = need.room + need.context, one = need.one, n;
     bool entries = s->access == TRA_ACCESS_ENTRIES, lend = need.lend;
-    TRA_TRY(check_needs(m, &need, e));
+    TRA_TRY(check_needs(m, &need, &s->shape, e));
     m->memory -= need.held + need.box;
     m->nworkers = entries || lend ? 1 : tra_cores();
     while (m->nworkers > 1 && m->memory < m->nworkers * (each + TRA_WORKER_BYTES) + 2 * one) m->nworkers--;
@@ -378,11 +392,11 @@ static tra_status check_rows(import *m, tra_err *e) {
     shape.v[0] = tra_ceil_div(m->spilled, row);
     TRA_TRY(cut(m, &shape, e));
     needs n = needs_of(m);
-    if (check_needs(m, &n, NULL) == TRA_OK) return TRA_OK;
+    if (check_needs(m, &n, &shape, NULL) == TRA_OK) return TRA_OK;
     shape.v[0] = tra_max64(shape.v[0], m->job->block->v[0]);
     TRA_TRY(cut(m, &shape, e));
     n = needs_of(m);
-    return check_needs(m, &n, e);
+    return check_needs(m, &n, &shape, e);
 }
 
 static tra_status spool(import *m, tra_err *e) {

@@ -162,6 +162,10 @@ char *tra_human(int64_t bytes, char *buf);
  * stacks; negative where not even these fit. */
 int64_t tra_buffer_bytes(int64_t ceiling);
 /* TRA_RESOURCE, with the least ceiling that would do, unless the ceiling leaves `need` bytes for buffers. */
+/* "145.3 MiB WHAT (--memory 146M)", as one would type it to be given so much; -v also says how many bytes. Returns
+ * buf. */
+enum { TRA_CEILINGTEXT = 128 };
+char *tra_ceiling_text(int64_t bytes, const char *what, char buf[TRA_CEILINGTEXT]);
 TRA_MUSTUSE tra_status tra_buffer_check(int64_t ceiling, int64_t need, tra_err *e);
 
 double tra_now(void); /* monotonic seconds */

@@ -95,14 +95,21 @@ double tra_now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+char *tra_ceiling_text(int64_t bytes, const char *what, char buf[TRA_CEILINGTEXT]) {
+    char size[32], exact[40] = "";
+    if (tra_log_level > 0) snprintf(exact, sizeof exact, ", exactly %" PRId64, bytes);
+    snprintf(buf, TRA_CEILINGTEXT, "%s%s (--memory %" PRId64 "M%s)", tra_human(bytes, size), what,
+             tra_ceil_div(bytes, 1 << 20), exact);
+    return buf;
+}
+
 enum { PROCESS = 24 << 20 }; /* measured: 17 to 18 MiB resident with tiny blocks */
 
 int64_t tra_buffer_bytes(int64_t ceiling) { return ceiling - PROCESS; }
 
 tra_status tra_buffer_check(int64_t ceiling, int64_t need, tra_err *e) {
-    char have[32], least[32];
+    char have[32], least[TRA_CEILINGTEXT];
     if (need <= tra_buffer_bytes(ceiling)) return TRA_OK;
-    return tra_fail(e, TRA_RESOURCE,
-                    "--memory %s is too little: with blocks of this size at least %s are needed (--memory %" PRId64 ")",
-                    tra_human(ceiling, have), tra_human(need + PROCESS, least), need + PROCESS);
+    return tra_fail(e, TRA_RESOURCE, "--memory %s is too little: with blocks of this size at least %s",
+                    tra_human(ceiling, have), tra_ceiling_text(need + PROCESS, " are needed", least));
 }

@@ -1,6 +1,8 @@
 /* block.c - choosing blocks. */
 #include "block.h"
 
+#include <string.h>
+
 enum { MOST = 1 << 20, LEAST = 1 << 16 }; /* elements of a block */
 
 /* Elements of the shape with every extent cut to s; more than MOST is as good as infinite. */
@@ -44,4 +46,19 @@ tra_status tra_block_fit(const tra_dims *shape, tra_dims *block, tra_err *e) {
     }
     for (int d = 0; d < shape->n; d++) block->v[d] = tra_max64(1, tra_min64(block->v[d], shape->v[d]));
     return TRA_OK;
+}
+
+bool tra_block_halve(tra_dims *block) {
+    int at = 0;
+    for (int d = 1; d < block->n; d++) at = block->v[d] > block->v[at] ? d : at;
+    if (block->n == 0 || block->v[at] == 1) return false;
+    block->v[at] = tra_ceil_div(block->v[at], 2);
+    return true;
+}
+
+void tra_block_would_fit(const tra_dims *block, tra_err *e) {
+    char text[TRA_DIMTEXT];
+    size_t n = strlen(e->msg);
+    snprintf(e->msg + n, sizeof e->msg - n, "; smaller blocks would fit (--block %s)",
+             tra_dims_text(block, "", "x", "", text, sizeof text));
 }

@@ -13,4 +13,9 @@ void tra_block_choose(const tra_dims *shape, tra_dims *block);
  * tensor's are reduced to it (at least 1). */
 TRA_MUSTUSE tra_status tra_block_fit(const tra_dims *shape, tra_dims *block, tra_err *e);
 
+/* Where there is too little memory: halves the largest extent (false when all are 1), and adds to the message of e that
+ * such blocks would fit. */
+bool tra_block_halve(tra_dims *block);
+void tra_block_would_fit(const tra_dims *block, tra_err *e);
+
 #endif

@@ -88,15 +88,15 @@ static tra_status agree(const char *path, const tra_planfile *f, const tra_reque
 
 /* Another ceiling than the plan was made for: other block loops, the same operators. */
 static tra_status set_memory(tra_job *job, int64_t memory, tra_err *e) {
-    char have[32], want[32];
+    char have[32], want[TRA_CEILINGTEXT];
     tra_plan *p = job->plan;
     p->memory = job->options.memory = memory;
     p->least_memory = tra_plan_memory(p, job->options.threads);
     if (memory == 0 || p->least_memory <= memory || job->options.over) return TRA_OK;
     return tra_fail(e, TRA_RESOURCE,
                     "the plan does not fit in a memory ceiling of %s per site; the least that would do is "
-                    "%s (--memory %" PRId64 ")",
-                    tra_human(memory, have), tra_human(p->least_memory, want), p->least_memory);
+                    "%s",
+                    tra_human(memory, have), tra_ceiling_text(p->least_memory, "", want));
 }
 
 static tra_status plan_again(const char *path, const tra_planfile *f, const tra_request *r, tra_job *job, tra_err *e) {

@@ -256,11 +256,10 @@ static tra_status find_all(finding *f, const tra_plan_options *o, tra_memo *m, t
     for (int i = 0; i < f->n; i++) least = tra_min64(least, least_of(f, o, i));
     bool fit = rank(f, o);
     if (!fit && !o->over) {
-        char have[32], want[32];
+        char have[32], want[TRA_CEILINGTEXT];
         return tra_fail(e, TRA_RESOURCE,
-                        "no plan fits in a memory ceiling of %s per site; the least that would do is %s "
-                        "(--memory %" PRId64 ")",
-                        tra_human(o->memory, have), tra_human(least, want), least);
+                        "no plan fits in a memory ceiling of %s per site; the least that would do is %s",
+                        tra_human(o->memory, have), tra_ceiling_text(least, "", want));
     }
     make_plans(f, o, fit, a, out);
     return TRA_OK;

@@ -192,3 +192,21 @@ counts = np.bincount(a.ravel().astype(int)); assert len(counts) == n and abs(cou
     status 3 tra export -q y.h5 --to npy -o loop
     [ -L loop ]
 }
+
+@test "a ceiling that is too low for the blocks: what to type, and which blocks would fit" {
+    fits() { # COMMAND...: refused with a ceiling and blocks that are then taken
+        status 4 tra "$@" --memory 60M --block 3000x3000
+        [[ $output =~ "(--memory "([0-9]+M)"); smaller blocks would fit (--block "([0-9x]+)")" ]]
+        local memory=${BASH_REMATCH[1]} block=${BASH_REMATCH[2]}
+        status 0 tra "$@" -q --memory "$memory" --block 3000x3000
+        status 0 tra "$@" -q --memory 60M --block "$block"
+    }
+    fits gen --shape 3000x3000 --dist range -o a.h5
+    fits gen --shape 3000x3000 --dist range --codec zstd -o a.h5
+    tra export -q a.h5 -o a.npy
+    fits import a.npy -o b.h5
+    fits import a.npy --codec zstd -o b.h5
+    py 'np.save("t.npy", np.asfortranarray(np.load("a.npy")))'
+    fits import t.npy -o b.h5
+    status 0 tra diff a.h5 b.h5
+}

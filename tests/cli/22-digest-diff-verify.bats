@@ -293,8 +293,8 @@ with h5py.File("h.h5", "w") as f:
     tra gen -q --shape 2048x2048 --block 512x512 --dist normal --dtype f32 --codec zstd -o c.h5
     for pair in "a a" "a b" "b a" "a c" "c b"; do
         read -r x y <<<"$pair"
-        run tra diff --memory 1K $x.h5 $y.h5
-        least=$(grep -o '(--memory [0-9]*' <<<"$output" | grep -o '[0-9]*$')
+        run tra diff -v --memory 1K $x.h5 $y.h5
+        least=$(exactly)
         [[ $pair == *c* ]] && want=1 || want=0
         for more in 0 20000 300000; do status $want timeout 30 "$TRA" diff $x.h5 $y.h5 --memory $((least + more)); done
         [ $want = 0 ] || is "$(tra diff $x.h5 $y.h5)" echo "$output" # the place too

@@ -229,12 +229,17 @@ assert (u == (a + a) ** 2).all() and (s == a + a).all()'
     chmod 644 a.h5
     status 4 tra run mm.tra --memory 2M
     has "least"
-    least=$(grep -o -- '--memory [0-9]*' <<<"$output" | head -1 | cut -d' ' -f2)
+    [[ $output =~ \(--memory\ ([0-9]+M)\) ]]
+    typed=${BASH_REMATCH[1]}
+    status 4 tra run -v mm.tra --memory 2M
+    least=$(exactly)
+    is "$typed" echo $(((least + 1048575) / 1048576))M
     [ "$least" -gt 2000000 ]
     [ ! -e c.h5 ]
     status 0 tra run -q mm.tra --memory "$least"
     product_is_right
     status 4 tra run mm.tra --memory $((least - 1))
+    status 0 tra run -q mm.tra --memory "$typed"
 }
 
 @test "status 4: a full disk leaves the earlier output as it was" {

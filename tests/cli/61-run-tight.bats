@@ -3,8 +3,8 @@ load helper
 
 # least PROGRAM OPTION...: the least ceiling that is accepted, in bytes, as the refusal of a lower one says.
 least() {
-    status 4 tra run -q "$@" --memory 1M >&2 || return
-    grep -o -- '--memory [0-9]*' <<<"$output" | head -1 | cut -d' ' -f2
+    status 4 tra run -v "$@" --memory 1M >&2 || return
+    exactly
 }
 
 # tight PROGRAM SITES [OPTION...]: runs with the least ceiling that is accepted.

@@ -66,7 +66,8 @@ assert p["measured"]["peak_memory_bytes"] <= 200 << 20 or "SAN" in __import__("o
     tra gen -q --shape 1000x1000 --block 100x100 --dist normal -o a.h5
     printf '%s\n' 'input A from "a.h5"' 'T = agg(join(A, A, [1], [0], matmul), [0,2], matadd)' \
         'V = agg(join(T, T, [1], [0], matmul), [0,2], matadd)' 'output V to "v.h5"' >q.tra
-    least=$("$TRA" run q.tra --memory 1M --threads 1 2>&1 | grep -o -- '--memory [0-9]*' | cut -d' ' -f2)
+    status 4 tra run -v q.tra --memory 1M --threads 1
+    least=$(exactly)
     status 0 tra run -q q.tra --memory "$least" --threads 1 --profile -
     py 'd = json.loads(sys.argv[1]); m = d["plans"][0]["measured"]
 assert m["spilled_bytes"] > 0 and m["unspilled_bytes"] > 0, m' "$output"

@@ -50,7 +50,8 @@ assert moved > 0'
     program
     status 0 tra run -q p.tra --sites 3 --threads 1
     tra digest c.h5 d.h5 s.h5 >mpi
-    least=$("$TRA" run p.tra --sites 3 --threads 1 --memory 1M 2>&1 | grep -o -- '--memory [0-9]*' | cut -d' ' -f2)
+    status 4 tra run -v p.tra --sites 3 --threads 1 --memory 1M
+    least=$(exactly)
     status 0 tra run -q p.tra --sites 3 --threads 1 --memory "$least" --transport files --scratch scratch
     tra digest c.h5 d.h5 s.h5 | cmp - mpi
     [ -z "$(ls -A scratch)" ]

@@ -79,8 +79,8 @@ bits() {
     for p in mm mm4 agg einsum; do
         want=$(bits $p.tra --reproducible)
         for n in 1 2 3; do
-            least=$("$TRA" run $p.tra --reproducible --sites $n --threads 1 --memory 1M 2>&1 |
-                grep -o -- '--memory [0-9]*' | cut -d' ' -f2)
+            status 4 tra run -v $p.tra --reproducible --sites $n --threads 1 --memory 1M
+            least=$(exactly)
             is "$want" bits $p.tra --reproducible --sites $n --threads 1 --memory "$least"
             is "$want" bits $p.tra --reproducible --sites $n --threads 2 --transport files --scratch .
         done

@@ -109,12 +109,15 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
 sys.exit(status > 1 or status < 0)' "$@"
 }
 
+# exactly: the bytes of the least ceiling, as the refusal in $output of a command with -v says.
+exactly() { grep -o -- '--memory [0-9]*M, exactly [0-9]*' <<<"$output" | head -1 | grep -o '[0-9]*$'; }
+
 # bounded BLOCK COMMAND...: tra refuses to run the command with 1K and says the least ceiling, which is at most 64 MB
 # and three blocks of so many bytes; it stays below it with one thread and with two, and below a higher one with two.
 bounded() {
     local least how m n got
-    status 4 tra "${@:2}" --memory 1K
-    least=$(grep -o '(--memory [0-9]*' <<<"$output" | grep -o '[0-9]*$')
+    status 4 tra "${@:2}" -v --memory 1K
+    least=$(exactly)
     ((least <= 64000000 + 3 * $1)) || { echo "the least ceiling of $* is $least"; return 1; }
     status 4 tra "${@:2}" --memory $((least - 1))
     for how in "1 $least" "2 $least" "2 $((least + $1 * 5 / 2))"; do

@@ -347,10 +347,13 @@ TEST(plans_over_the_ceiling_are_dropped) {
     for (int i = 0; i < p.plans.n; i++) least = tra_min64(least, p.plans.v[i]->least_memory);
     done(&p);
     o.memory = least - 1;
+    tra_log_level = 1; /* says how many bytes exactly */
     p = plan_with(text, o);
+    tra_log_level = 0;
     CHECK_INT(p.status, TRA_RESOURCE);
-    char number[32];
-    snprintf(number, sizeof number, "%" PRId64, least);
+    char number[80];
+    snprintf(number, sizeof number, "(--memory %" PRId64 "M, exactly %" PRId64 ")", tra_ceil_div(least, 1 << 20),
+             least);
     CHECK(strstr(p.e.msg, number) != NULL);
     done(&p);
     o.over = true;
@@ -394,9 +397,11 @@ TEST(a_costlier_plan_that_fits_is_found) {
     }
     done(&p);
     o.memory = 16 << 20;
+    tra_log_level = 1;
     p = plan_with(text.s, o);
+    tra_log_level = 0;
     CHECK_INT(p.status, TRA_RESOURCE);
-    int64_t least = strstr(p.e.msg, "--memory ") ? atoll(strstr(p.e.msg, "--memory ") + 9) : 0;
+    int64_t least = strstr(p.e.msg, "exactly ") ? atoll(strstr(p.e.msg, "exactly ") + 8) : 0;
     done(&p);
     o.memory = least; /* what is said to do does */
     p = plan_with(text.s, o);
