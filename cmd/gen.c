@@ -1,35 +1,32 @@
 /* gen.c - tra gen: relations of made values, each a function of the seed and the element's row-major index alone. */
 #include "common.h"
+#include "gen_sparse.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../formats/settle.h"
+#include "../formats/storage.h"
 #include "../lib/relation/block.h"
+#include "../lib/relation/rows.h"
 
 enum { UNIFORM, NORMAL, IDENTITY, RANGE, ZERO };
 static const char dists[] = "uniform|normal|identity|range|zero";
 static const char *const dist_names[] = {"uniform", "normal", "identity", "range", "zero"};
 
 static const char *output, *shape_text, *block_text, *dtype_text = "f64", *codec_text = "none";
+static const char *density_text, *pattern_text, *storage_text;
 static int dist;
 static int64_t seed, memory = TRA_SCAN_MEMORY;
 static bool no_history, shape_given;
 
 /* ---- values ------------------------------------------------------------------------------------------------- */
 
-/* 64 bits from a counter: two rounds of multiply, fold and shift keyed by the seed. Neighbouring indices and seeds give
- * unrelated bits, so that every element can be made by itself. */
-static uint64_t mix(uint64_t x) {
-    x ^= x >> 32;
-    x *= 0xd6e8feb86659fd93u;
-    x ^= x >> 32;
-    x *= 0xd6e8feb86659fd93u;
-    return x ^ x >> 32;
-}
-
+/* 64 bits from a counter, keyed by the seed. Neighbouring indices and seeds give unrelated bits, so that every element
+ * can be made by itself. */
 static uint64_t bits(uint64_t index, uint64_t stream) {
-    return mix(mix(index + 0x9e3779b97f4a7c15u * stream) ^ mix((uint64_t)seed + 0xbf58476d1ce4e5b9u));
+    return gen_mix(gen_mix(index + 0x9e3779b97f4a7c15u * stream) ^ gen_mix((uint64_t)seed + 0xbf58476d1ce4e5b9u));
 }
 
 static double uniform(int64_t index, uint64_t stream) {
@@ -214,6 +211,96 @@ static tra_status make(const tra_dims *shape, const tra_dims *block, const tra_t
     return tra_writer_commit(m.writer, digest, e);
 }
 
+/* ---- entries ------------------------------------------------------------------------------------------------ */
+
+typedef struct sparse_making {
+    const gen_pattern *pattern;
+    const tra_type *type;
+    const tra_levels *levels;
+    tra_settle *settle;
+    int64_t most; /* entries of a block */
+    struct {
+        tra_item *items, *other;
+        void *block;
+    } worker[TRA_MAXWORKERS];
+} sparse_making;
+
+/* The value at an index: as in a dense tensor of the same seed, but 1 where that is 0, so that all entries count. */
+static void entry_value(tra_dtype t, void *to, int64_t index) {
+    fill_run(t, to, index, 1, -1);
+    switch (t) {
+#define X(name, text, ctype, ...)                                                                                      \
+    case TRA_##name:                                                                                                   \
+        if (*(ctype *)to == 0) *(ctype *)to = 1;                                                                       \
+        return;
+        TRA_DTYPES(X)
+#undef X
+    }
+}
+
+static tra_status too_many(const sparse_making *m, tra_err *e) {
+    return tra_fail(e, TRA_INTERNAL, "a block of %s has more than the %" PRId64 " entries that it may have", output,
+                    m->most);
+}
+
+static tra_status make_entries(void *ctx, int worker, int64_t ordinal, tra_err *e) {
+    sparse_making *m = ctx;
+    tra_dims key, ext, from, at;
+    int64_t n = 0, row = -1, last, bytes;
+    tra_catalog_key(m->type->cat, ordinal, &key);
+    tra_catalog_ext(m->type->cat, ordinal, &ext);
+    tra_type_offset(m->type, &key, &from);
+    tra_dims_product(&ext, &n);
+    gen_items items = {.v = m->worker[worker].items, .cap = m->most};
+    gen_entries(m->pattern, &from, &ext, &items);
+    if (items.full) return too_many(m, e);
+    tra_item *x = tra_items_sort(items.v, m->worker[worker].other, items.n, (uint64_t)n);
+    tra_cell cell = tra_cell_new(m->type, ordinal, m->worker[worker].block);
+    tra_rows_maker rows = tra_rows_make(&cell, tra_min64(items.n, tra_rows_box(&ext)), items.n);
+    last = ext.v[ext.n - 1];
+    for (int64_t i = 0; i < items.n; i++) {
+        int64_t place = (int64_t)x[i].place;
+        if (i > 0 && x[i].place == x[i - 1].place) continue;
+        if (place / last != row) tra_rows_open(&rows, row = place / last);
+        tra_unlinear(&ext, place, &at);
+        for (int d = 0; d < at.n; d++) at.v[d] += from.v[d];
+        entry_value(m->type->dtype, tra_rows_next(&rows, (uint32_t)(place % last)),
+                    tra_linear(&m->pattern->shape, &at));
+    }
+    bytes = tra_rows_made(&rows);
+    return tra_settle_add(m->settle, worker, ordinal, &cell, bytes, e);
+}
+
+static tra_status make_sparse(const gen_pattern *p, const tra_type *type, const tra_levels *levels, const char *history,
+                              tra_settled *made, tra_err *e) {
+    sparse_making m = {.pattern = p, .type = type, .levels = levels};
+    m.most = gen_bound(p, &type->cat->bound);
+    int64_t room = tra_rows_room(type->dtype, m.most, m.most), held = tra_settle_held(type->cat->n, levels);
+    int64_t each = 2 * m.most * (int64_t)sizeof(tra_item) + room + tra_stored_scratch(levels, m.most);
+    int n = 0;
+    TRA_TRY(tra_workers(memory, held + tra_store_index_bytes(type->cat), each, type->cat->n, &n, e));
+    TRA_TRY(tra_settle_begin(output, type, levels, history, n, &m.settle, e));
+    tra_status s = TRA_OK;
+    for (int i = 0; i < n && s == TRA_OK; i++) {
+        m.worker[i].items = tra_malloc((size_t)m.most * sizeof(tra_item));
+        m.worker[i].other = tra_malloc((size_t)m.most * sizeof(tra_item));
+        m.worker[i].block =
+            aligned_alloc(TRA_CELL_ALIGN, ((size_t)room + TRA_CELL_ALIGN) & ~(size_t)(TRA_CELL_ALIGN - 1));
+        if (!m.worker[i].block) s = tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
+    }
+    if (s == TRA_OK) s = tra_crew_run(n, 0, type->cat->n, make_entries, &m, e);
+    for (int i = 0; i < n; i++) {
+        free(m.worker[i].items);
+        free(m.worker[i].other);
+        free(m.worker[i].block);
+    }
+    if (s != TRA_OK) {
+        tra_settle_abort(m.settle);
+        return s;
+    }
+    return tra_settle_commit(m.settle, tra_buffer_bytes(memory) - held, made, e);
+}
+
 /* ---- command ------------------------------------------------------------------------------------------------ */
 
 static tra_status blocks_of(const tra_dims *shape, tra_dims *block, tra_err *e) {
@@ -225,6 +312,75 @@ static tra_status blocks_of(const tra_dims *shape, tra_dims *block, tra_err *e) 
         return tra_fail(e, TRA_USAGE, "--block: '%s' is not a shape such as 1000x1000", block_text);
     }
     return tra_block_fit(shape, block, e);
+}
+
+/* --density and --pattern. */
+static tra_status read_pattern(const tra_dims *shape, gen_pattern *p, tra_err *e) {
+    *p = (gen_pattern){.density = 1, .seed = (uint64_t)seed, .shape = *shape};
+    const char *text = pattern_text ? pattern_text : "uniform";
+    if (strcmp(text, "rmat") == 0)
+        p->kind = GEN_RMAT;
+    else if (strcmp(text, "diag") == 0)
+        p->kind = GEN_DIAG;
+    else if (strncmp(text, "band:", 5) == 0 && tra_parse_int(text + 5, &p->width) && p->width >= 0)
+        p->kind = GEN_BAND;
+    else if (strcmp(text, "uniform") != 0)
+        return tra_fail(e, TRA_USAGE, "--pattern: '%s' is none of uniform, rmat, band:WIDTH, diag", text);
+    if (density_text && (!tra_parse_num(density_text, &p->density) || !(p->density >= 0 && p->density <= 1)))
+        return tra_fail(e, TRA_USAGE, "--density: '%s' is no number from 0 to 1", density_text);
+    if (p->kind == GEN_RMAT && !density_text)
+        return tra_fail(e, TRA_USAGE, "--pattern rmat needs --density: edges for each element");
+    if (dist == IDENTITY || dist == ZERO)
+        return tra_fail(e, TRA_USAGE,
+                        "--dist %s says itself which elements are not 0: leave --density and --pattern out",
+                        dist_names[dist]);
+    return gen_pattern_init(p, e);
+}
+
+/* A tensor of entries. */
+static tra_status run_sparse(const tra_dims *shape, tra_dtype dtype, tra_codec codec, tra_err *e) {
+    gen_pattern p;
+    tra_levels levels;
+    tra_dims block;
+    bool dense = false;
+    char s[TRA_DIMTEXT], b[TRA_DIMTEXT], size[32], text[TRA_LEVELTEXT];
+    TRA_TRY(read_pattern(shape, &p, e));
+    if (storage_text && strcmp(storage_text, "auto") != 0)
+        TRA_TRY(tra_storage_named(storage_text, shape->n, dtype, &levels, &dense, e));
+    else
+        tra_storage_chosen(shape, -1, &levels, &dense);
+    if (dense)
+        return tra_fail(e, TRA_USAGE,
+                        "--density and --pattern make entries, which are stored by levels: csr, csf, coo, ...; "
+                        "D = store(A, dense) in a program makes all elements of them");
+    if (codec.zstd) return tra_fail(e, TRA_USAGE, "--codec zstd compresses plain arrays alone: leave it out");
+    if (block_text)
+        TRA_TRY(blocks_of(shape, &block, e));
+    else
+        gen_block(&p, &block);
+    if (!tra_rows_can(&block))
+        return tra_fail(e, TRA_USAGE, "--block: the last extent of a stored block is at most %u", UINT32_MAX);
+    tra_catalog cat;
+    TRA_TRY(tra_catalog_blocks(shape, &block, &cat, e));
+    tra_type type = {.dtype = dtype, .cat = &cat, .sparse = true, .layout = &tra_rows};
+    for (int d = 0; d < shape->n; d++) type.cut[d] = (uint32_t)1 << d;
+    const char *alias = tra_levels_alias(&levels), *name = alias ? alias : tra_levels_text(&levels, text);
+    tra_dims_text(shape, "", "x", "", s, sizeof s);
+    tra_dims_text(&block, "", "x", "", b, sizeof b);
+    char *history = no_history
+                        ? NULL
+                        : tra_asprintf("tra %s: gen --shape '%s' --block '%s' --dtype %s --dist %s --pattern '%s' "
+                                       "--density %.17g --storage '%s' --seed %" PRId64,
+                                       TRA_VERSION, s, b, dtype_text, dist_names[dist],
+                                       pattern_text ? pattern_text : "uniform", p.density, name, seed);
+    tra_settled made;
+    tra_status status = make_sparse(&p, &type, &levels, history, &made, e);
+    free(history);
+    TRA_TRY(status);
+    tra_info(0, "%s: %s %s in blocks of %s%s, %" PRId64 " block%s, %s, %" PRId64 " entries, %s", output, dtype_text,
+             tra_shape_text(shape, s), tra_shape_text(&block, b), block_text ? "" : " (chosen)", cat.n,
+             cat.n == 1 ? "" : "s", name, made.entries, tra_human(made.bytes, size));
+    return TRA_OK;
 }
 
 static tra_status run(int argc, char **argv, tra_err *e) {
@@ -256,6 +412,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     if (dist == RANGE && !tra_dtype_holds(dtype, last))
         return tra_fail(e, TRA_USAGE, "--dist range goes to %" PRId64 " here, which %s does not hold: --dtype i64 does",
                         last, dtype_text);
+    if (density_text || pattern_text || storage_text) return run_sparse(&shape, dtype, codec, e);
     if (dist == IDENTITY && shape.n < 2) return tra_fail(e, TRA_USAGE, "--dist identity needs two dimensions or more");
     TRA_TRY(blocks_of(&shape, &block, e));
 
@@ -290,7 +447,11 @@ const tra_cmd tra_cmd_gen = {
         "gives the same values whatever the block, the memory or the number of threads.\n\n"
         "uniform: in [0, 1), of integers whole numbers from 0 to 99, of bool 0 or 1. normal: mean 0, variance 1. "
         "identity: 1 where all coordinates are equal, else 0. range: "
-        "0, 1, 2, ... in row-major order. zero: zeros, stored.",
+        "0, 1, 2, ... in row-major order. zero: zeros, stored.\n\n"
+        "With --density, --pattern or --storage it has entries, stored by levels; all other elements are 0. uniform: "
+        "any "
+        "element with the same probability. rmat: a graph whose edges crowd together, as Graph500 has them; edges that "
+        "meet are one entry. band:W: |i - j| <= W. diag: all coordinates are equal.",
     .opts =
         (const tra_opt[]){
             {'o', "output", TRA_OPT_STR, &output, "FILE.h5[:NAME]", "where to (NAME: data)", NULL, NULL, NULL},
@@ -301,6 +462,13 @@ const tra_cmd tra_cmd_gen = {
             {0, "dtype", TRA_OPT_STR, &dtype_text, "f64|f32|i64|i32|bool", "element type (default: f64)", NULL, NULL,
              NULL},
             {0, "dist", TRA_OPT_ENUM, &dist, NULL, "the values (default: uniform)", dists, NULL, NULL},
+            {0, "density", TRA_OPT_STR, &density_text, "D", "the share of the elements that are entries (default: 1)",
+             NULL, NULL, NULL},
+            {0, "pattern", TRA_OPT_STR, &pattern_text, "uniform|rmat|band:WIDTH|diag",
+             "which they are (default: uniform)", NULL, NULL, NULL},
+            {0, "storage", TRA_OPT_STR, &storage_text, "NAME",
+             "how entries are stored: csr, ... or FILE.tra:NAME (default: csr, or csf of other ranks)", NULL, NULL,
+             NULL},
             {0, "seed", TRA_OPT_INT, &seed, NULL, "of the random values (default: 0)", NULL, NULL, NULL},
             {0, "codec", TRA_OPT_STR, &codec_text, "none|zstd[:LEVEL]", "compression (default: none)", NULL, NULL,
              NULL},

@@ -318,8 +318,8 @@ for n, m, w in [("dense", a, a), ("sym", s + s.T, s + s.T), ("skew", s - s.T, s 
 io.mmwrite("pat.mtx", c, field="pattern"); np.save("pat.npy", (c.toarray() != 0) * 1.)'
     local pairs=()
     for f in dense sym skew coo symcoo int pat; do for m in 256M "$(room 2M)"; do
-        status 0 tra import $f.mtx --block 13x7 --memory $m -o $f-$m.h5
-        tra import -q - --block 13x7 --memory $m -o $f-$m-stream.h5 < <(cat $f.mtx)
+        status 0 tra import $f.mtx --storage dense --block 13x7 --memory $m -o $f-$m.h5
+        tra import -q - --storage dense --block 13x7 --memory $m -o $f-$m-stream.h5 < <(cat $f.mtx)
         pairs+=($f-$m.h5 $f.npy $f-$m-stream.h5 $f.npy)
     done; done
     same "${pairs[@]}"

@@ -170,7 +170,7 @@ g[[3, 22]] = 0
 scipy.io.mmwrite("g.mtx", scipy.sparse.coo_matrix(g))
 np.save("want.npy", rank(g, 23, 2))
 np.save("r.npy", np.full(23, 1 / 23))' "$EXAMPLES" "$output"
-    tra import -q --block 5x5 -o links.h5 g.mtx
+    tra import -q --storage dense --block 5x5 -o links.h5 g.mtx
     tra import -q --block 5 -o rank.h5 r.npy
     cp "$EXAMPLES/pagerank/step.tra" .
     for sites in 1 3; do status 0 tra run -q --sites $sites -D n=23 step.tra; done

@@ -5,7 +5,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../tra.sh"
 n=$(wc -l <"$here/pages.txt")
-"$tra" import -q --block 8x8 -o links.h5 "$here/links.mtx"
+"$tra" import -q --storage dense --block 8x8 -o links.h5 "$here/links.mtx"
 awk -v n="$n" 'BEGIN { for (i = 0; i < n; i++) print 1 / n }' | "$tra" import -q --from csv -o column.h5 -
 cat >begin.tra <<'EOF'
 input c from "column.h5"
