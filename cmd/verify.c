@@ -21,17 +21,19 @@ typedef struct verifying {
     int64_t n;
 } verifying;
 
-static tra_status check(void *ctx, int worker, int64_t ordinal, const void *data, tra_err *e) {
-    verifying *v = ctx;
-    if (data) {
-        tra_digester_add(v->digester, &v->part[worker], ordinal, data);
-        return TRA_OK;
-    }
-    if (e->status != TRA_INPUT) return e->status;
+static tra_status add_damage(verifying *v, int64_t ordinal, const tra_err *why, tra_err *e) {
+    if (why->status != TRA_INPUT) return tra_fail(e, why->status, "%s", why->msg);
     pthread_mutex_lock(&v->lock);
     if ((v->n & (v->n - 1)) == 0) v->found = tra_realloc(v->found, v->n ? 2 * (size_t)v->n : 1, sizeof *v->found);
-    v->found[v->n++] = (damage){ordinal, tra_strdup(e->msg)};
+    v->found[v->n++] = (damage){ordinal, tra_strdup(why->msg)};
     pthread_mutex_unlock(&v->lock);
+    return TRA_OK;
+}
+
+static tra_status check(void *ctx, int worker, int64_t ordinal, const void *data, tra_err *e) {
+    verifying *v = ctx;
+    if (!data) return add_damage(v, ordinal, e, e);
+    tra_digester_add(v->digester, &v->part[worker], ordinal, data);
     return TRA_OK;
 }
 
@@ -93,6 +95,8 @@ static tra_status verify(const char *spec, tra_json *out, bool *damaged, tra_err
     verifying v = {
         .type = tra_rel_type(rel), .digester = tra_digester_new(tra_rel_type(rel)), .lock = PTHREAD_MUTEX_INITIALIZER};
     tra_status s = tra_scan(rel, memory, check, &v, e);
+    tra_err apart = {0}; /* what is damaged besides blocks */
+    if (s == TRA_OK && tra_rel_check(rel, &apart) != TRA_OK) s = add_damage(&v, 0, &apart, e);
     tra_digester_free(v.digester);
     if (s == TRA_OK) {
         if (v.n) qsort(v.found, (size_t)v.n, sizeof *v.found, by_ordinal);

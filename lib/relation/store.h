@@ -108,6 +108,10 @@ size_t tra_rel_room(const tra_rel *r);
  * Errors: TRA_INPUT naming file, dataset, key ("chunk <1,2> of a.h5:data is damaged"). */
 TRA_MUSTUSE tra_status tra_rel_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e);
 
+/* Looks at what no read needs: of a relation that tra stored by levels the keys as other programs see them, the zeros
+ * that pointers begin with, and the counts of columns. TRA_INPUT with what is damaged. */
+TRA_MUSTUSE tra_status tra_rel_check(tra_rel *r, tra_err *e);
+
 /* Can the array be read past the page cache? Of a relation that has been read from before, when its chunk is stored as
  * it is, large, and in whole pages: then read_direct, into a buffer aligned to 4096, costs the processor next to
  * nothing, and the time of the disk also where the page cache has the chunk. */

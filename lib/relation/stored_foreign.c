@@ -120,6 +120,7 @@ static tra_status take_structure(tra_rel *r, const char *json, found *f, tra_err
     if (strncmp(s, "symmetric", 9) == 0 || strncmp(s, "hermitian", 9) == 0) f->mirror = 1;
     if (strncmp(s, "skew_symmetric", 14) == 0) f->mirror = -1;
     if (!f->mirror) return BAD(r, e, "its structure \"%.60s\" is not known", s);
+    if (tra_levels_dense(&f->levels)) return BAD(r, e, "a dense matrix with the structure \"%.60s\" cannot be read", s);
     if (f->shape.n != 2 || f->shape.v[0] != f->shape.v[1]) return odd(r, "it has a structure and is not square", e);
     return TRA_OK;
 }

@@ -405,13 +405,30 @@ static tra_status check_sums(reading *x) {
     return TRA_OK;
 }
 
+/* What fails may not be what is damaged: the dataset whose slice has another checksum is named, if there is one. */
+static tra_status blame(reading *x, tra_status s) {
+    static const char *const why = "its bytes do not have the checksum that was recorded";
+    int component = x->component;
+    const char *first = x->why;
+    if (!x->x->sums || !first || x->cause.status != TRA_OK) return s;
+    for (int i = 0; i < x->form->n; i++) {
+        feed *d = &x->feed[i];
+        if (x->form->c[i].kind == TRA_COLUMNS) continue;
+        while (d->left > 0)
+            if (more(x, i) != TRA_OK) return damaged(x, i, x->cause.msg);
+        if (tra_chunk_sum_end(XXH64_digest(&d->sum)) != x->x->sums[x->ordinal * x->form->n + i])
+            return damaged(x, i, why);
+    }
+    return damaged(x, component, first);
+}
+
 /* Goes through all entries. */
 static tra_status visit_all(reading *x) {
     const tra_form *f = x->form;
     if (x->x->iso && tra_vector_read(x->r, &x->x->c[f->values], 0, 1, x->feed[f->values].raw, &x->cause) != TRA_OK)
         return damaged(x, f->values, x->cause.msg);
-    TRA_TRY(visit(x, 0, 0, 0));
-    return check_sums(x);
+    tra_status s = visit(x, 0, 0, 0);
+    return s == TRA_OK ? check_sums(x) : blame(x, s);
 }
 
 static tra_status read_cell(reading *x, tra_cell *cell) {

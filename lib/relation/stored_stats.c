@@ -1,7 +1,10 @@
-/* stored_stats.c - what a file says of how entries are spread. */
+/* stored_stats.c - what a file says of how entries are spread, and of what only other programs read. */
 #include "stored_int.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
 
 static void take_spread(const int64_t *words, tra_spread *s) {
     *s =
@@ -48,4 +51,64 @@ tra_status tra_rel_columns(tra_rel *r, int64_t ordinal, uint32_t *out, tra_err *
     }
     if (last == 0) return tra_fail(e, TRA_NO, "%s:%s has no counts of the columns of that block", r->path, r->name);
     return tra_vector_read(r, &x->c[x->form.columns], at, last, out, e);
+}
+
+/* ---- what no read needs -------------------------------------------------------------------------------------------
+ */
+
+/* The root level of the whole tensor: a component of the keys of all tuples. */
+static tra_status check_keys(tra_rel *r, int d, tra_err *e) {
+    char name[24];
+    tra_vector v = {0};
+    int64_t *have = tra_malloc((size_t)(r->cat.n + 1) * sizeof *have);
+    snprintf(name, sizeof name, "indices_%d", d);
+    tra_h5_enter();
+    tra_status s = tra_vector_open(r, r->dset, name, -1, &v, e);
+    tra_h5_leave();
+    if (s == TRA_OK && v.count != r->cat.n)
+        s = BAD(r, e, "its dataset %s has not an element for each of its blocks", name);
+    if (s == TRA_OK) s = tra_vector_ints(r, &v, 0, r->cat.n, have, e);
+    for (int64_t t = 0; t < r->cat.n && s == TRA_OK; t++) {
+        tra_dims key;
+        tra_catalog_key(&r->cat, t, &key);
+        if (have[t] != key.v[d])
+            s = BAD(r, e, "its dataset %s is damaged: element %" PRId64 " is not the key of the block", name, t);
+    }
+    tra_h5_enter();
+    if (v.dset > 0) H5Dclose(v.dset);
+    tra_h5_leave();
+    free(have);
+    return s;
+}
+
+static tra_status check_columns(tra_rel *r, int64_t ordinal, int64_t at, int64_t n, tra_err *e) {
+    const struct tra_stored *x = r->stored;
+    int i = x->form.columns;
+    uint32_t *v = tra_malloc((size_t)(n + 1) * sizeof *v);
+    tra_status s = tra_vector_read(r, &x->c[i], at, n, v, e);
+    if (s == TRA_OK && tra_chunk_sum(v, (size_t)n * sizeof *v) != x->sums[ordinal * x->form.n + i])
+        s = BAD(r, e, "its counts of columns (.tra/%s/columns) are damaged", r->name);
+    free(v);
+    return s;
+}
+
+tra_status tra_rel_check(tra_rel *r, tra_err *e) {
+    const struct tra_stored *x = r->stored;
+    int64_t at = 0, zero;
+    if (!x || x->loose) return TRA_OK;
+    for (int d = 0; d < x->form.depth; d++) TRA_TRY(check_keys(r, d, e));
+    for (int i = 0; i < x->form.n; i++) {
+        if (x->form.c[i].kind != TRA_POINTERS) continue;
+        TRA_TRY(tra_vector_ints(r, &x->c[i], 0, 1, &zero, e));
+        if (zero != 0) return BAD(r, e, "its dataset %s does not begin with 0", x->form.c[i].name);
+    }
+    for (int64_t t = 0; t < r->cat.n && x->sums; t++) {
+        const int64_t *n = x->begin + (x->form.levels.n - 1) * (r->cat.n + 1) + t;
+        tra_dims ext;
+        tra_catalog_ext(&r->cat, t, &ext);
+        int64_t width = ext.v[ext.n - 1] <= n[1] - n[0] ? ext.v[ext.n - 1] : 0;
+        TRA_TRY(check_columns(r, t, at, width, e));
+        at += width;
+    }
+    return TRA_OK;
 }

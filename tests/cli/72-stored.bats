@@ -225,3 +225,72 @@ with h5py.File("x.h5", "w") as f:
     refused gone 'values is missing'
     status 3 tra info x.h5:nosuch
 }
+
+# ---- what tra stores ----
+
+# A matrix as MatrixMarket, and as a dense relation.
+matrix_file() {
+    made '
+import scipy.io as io
+a = matrix(230, 170, 0.08); io.mmwrite("m.mtx", a)
+h5py.File("d.h5", "w")["data"] = a.toarray()'
+}
+
+@test "stored relations are binsparse to a reader of its specification, and open in h5dump" {
+    matrix_file
+    for storage in csr csc coo dcsr dcsc; do
+        for block in 230x170 100x60; do
+            tra import -q m.mtx -o s.h5 --storage $storage --block $block
+            same s.h5 d.h5
+            PYTHONPATH=$ROOT/tests/cli py '
+import binsparse
+with h5py.File("s.h5") as f, h5py.File("d.h5") as d: assert (binsparse.tensor(f["data"]) == d["data"][:]).all()'
+            status 0 h5dump -H s.h5
+            status 0 tra verify s.h5
+        done
+    done
+}
+
+@test "info tells storage, entries, density and rows" {
+    matrix_file
+    tra import -q m.mtx -o s.h5 --storage csc --block 100x170
+    status 0 tra info --format json --mapping --statistics s.h5
+    is csc json relations.0.storage
+    is 'levels(dense, sparse) order [1, 0]' json relations.0.mapping
+    echo "$output" >info
+    py '
+import scipy.io as io
+i = json.load(open("info"))["relations"][0]; a = io.mmread("m.mtx").tocsr(); n = np.diff(a.indptr)
+assert i["entries"] == a.nnz and i["entries_kind"] == "exact"
+assert abs(i["density"] - a.nnz / 230 / 170) < 1e-12
+r = i["rows"]
+assert r["all"] == 230 and r["with_entries"] == (n > 0).sum() and r["max"] == n.max()
+assert r["squares"] == (n * n).sum() and r["median"][0] <= np.median(n) <= r["median"][1]
+assert sum(r["logs"]) == 230 and r["logs"][0] == (n == 0).sum() and r["finite"]'
+    status 0 tra info s.h5
+    [[ $output == *"storage     csc"* ]]
+    [[ $output == *"  by row      min "* ]]
+    status 0 tra info --stats --format json d.h5
+    local min max
+    min=$(json relations.0.stats.min) max=$(json relations.0.stats.max)
+    status 0 tra info --stats --format json s.h5
+    is "$min" json relations.0.stats.min
+    is "$max" json relations.0.stats.max
+}
+
+@test "verify names what is damaged, also what only other programs read" {
+    matrix_file
+    damage() { # DATASET INDEX WORDS
+        tra import -q m.mtx -o s.h5 --storage csr --block 100x60
+        py '
+with h5py.File("s.h5", "r+") as f: d = f[sys.argv[1]]; d[int(sys.argv[2])] = d[int(sys.argv[2])] + 1' "$1" "$2"
+        status 1 tra verify s.h5
+        [[ $output == *"$3"* ]] || { echo "$output"; return 1; }
+    }
+    damage data/values 5 'block <0,0> of s.h5:data is damaged: values'
+    damage data/indices_3 3 'block <0,0> of s.h5:data is damaged: indices_3'
+    damage data/pointers_to_3 150 'block <0,1> of s.h5:data is damaged: pointers_to_3'
+    damage data/indices_1 2 'indices_1 is damaged: element 2'
+    damage data/pointers_to_3 0 'pointers_to_3 does not begin with 0'
+    damage .tra/data/columns 9 'counts of columns (.tra/data/columns) are damaged'
+}
