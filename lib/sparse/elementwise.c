@@ -8,6 +8,34 @@
 #include <assert.h>
 #include <string.h>
 
+tra_dtype tra_unary_type(const tra_unary *f) {
+    tra_typed typed;
+    if (!f->code) return f->arg;
+    tra_code_type(f->code, 1, &f->arg, f->wide, NULL, &typed);
+    return typed.type;
+}
+
+void tra_unary_strip(const tra_unary *f, const void *in, tra_dtype from, int64_t n, void *out, tra_dtype to) {
+    double own[TRA_STRIP], narrow[TRA_STRIP], result[TRA_STRIP];
+    tra_convert(narrow, f->arg, in, from, n); /* what does not fit the type of the step before is noted */
+    if (!f->code) {
+        tra_convert(result, to, narrow, f->arg, n);
+    } else {
+        double regs[f->code->nregs + 1][TRA_STRIP] __attribute__((aligned(64)));
+        tra_typed_insn v[f->code->n + 1];
+        uint8_t kill[f->code->n];
+        tra_typed typed;
+        bool kills = false;
+        tra_code_type(f->code, 1, &f->arg, f->wide, v, &typed);
+        tra_code_sparse(f->code, (const bool[1]){true}, kill, &kills);
+        if (kills) typed.kill = kill;
+        tra_convert(own, typed.load[0], narrow, f->arg, n);
+        const void *arg[2] = {own, NULL};
+        tra_typed_strip(&typed, regs, arg, n, result, to);
+    }
+    memcpy(out, result, (size_t)n * tra_dtype_size(to));
+}
+
 /* An operand as the result's rows see it. */
 typedef struct operand {
     tra_reader in;

@@ -3,39 +3,72 @@
 
 #include <string.h>
 
-/* What takes a join or map of one step. */
+/* What takes a join or map: one step, with a function of one argument before (of maps) and after it, or without. */
 typedef enum way { ELEMENTS, PRODUCT, REDUCE, SLOW } way;
 
-static way way_of(const tra_kernel *k, tra_kernel_use use, const tra_dims *a, const tra_dims *b, bool rows) {
-    const tra_kernel *const *steps;
-    const tra_kernel *self = k;
-    if (tra_steps(k, &steps, &self) != 1) return SLOW;
-    if (steps[0]->cls == TRA_K_SCALAR) return ELEMENTS;
-    if (use == TRA_USE_JOIN && rows && tra_rows_contracts(k, a, b)) return PRODUCT;
-    if (use == TRA_USE_MAP && rows && tra_rows_reduces(k, a->n)) return REDUCE;
-    return SLOW;
+typedef struct plan {
+    way way;
+    const tra_kernel *step;
+    tra_unary before, after;
+} plan;
+
+/* Is a function of one argument 0 at 0? */
+static bool keeps_zero(const tra_kernel *step) {
+    return tra_code_sparse(step->code, (const bool[1]){true}, NULL, NULL);
 }
 
-static const tra_code *code_of(const tra_kernel *k) {
-    const tra_kernel *const *steps;
-    tra_steps(k, &steps, &k);
-    return steps[0]->code;
+/* rows: of the operands, one at least is; out: the layout of the result. */
+static plan plan_of(const tra_kernel *k, tra_kernel_use use, tra_dtype a, tra_dtype b, const tra_dims *ext_a,
+                    const tra_dims *ext_b, bool rows, const tra_layout *out) {
+    const tra_kernel *const *step;
+    const tra_kernel *self = k;
+    int n = tra_steps(k, &step, &self), i = 0;
+    plan p = {.way = SLOW, .before.arg = a};
+    tra_dims ext = *ext_a;
+    if (n == 1 && step[0]->cls == TRA_K_SCALAR) return p.step = step[0], p.way = ELEMENTS, p;
+    if (!rows) return p;
+    if (use == TRA_USE_MAP && step[0]->cls == TRA_K_SCALAR) {
+        if (!keeps_zero(step[0])) return p;
+        p.before.code = step[i++]->code;
+        a = b = tra_step_dtype(step[0], use, a, a);
+    }
+    p.step = step[i++];
+    if (use == TRA_USE_MAP && p.step->cls == TRA_K_ALIGNED) {
+        if (p.before.code || !keeps_zero(p.step)) return p;
+        p.before = (tra_unary){p.step->code, a, tra_aligned_sums(p.step)};
+    }
+    p.after.arg = tra_step_dtype(p.step, use, a, b);
+    if (i < n) {
+        if (step[i]->cls != TRA_K_SCALAR || i + 1 < n || (out && !keeps_zero(step[i]))) return p;
+        p.after.code = step[i]->code;
+    }
+    if (use == TRA_USE_MAP && tra_rows_reduces(p.step, ext.n)) p.way = REDUCE;
+    if (use == TRA_USE_JOIN && tra_rows_contracts(p.step, ext_a, ext_b)) p.way = PRODUCT;
+    if (p.way == PRODUCT && !out && p.after.code) { /* in the memory of the result */
+        size_t size = tra_dtype_size(p.after.arg);
+        if (tra_dtype_size(tra_unary_type(&p.after)) != size) p.way = SLOW;
+    }
+    return p;
 }
 
 /* ---- scratch ------------------------------------------------------------------------------------------------- */
 
+static bool finishes(const tra_kernel *agg, const tra_dims *ext) {
+    const tra_kernel *rest = tra_kernel_rest(agg);
+    if (tra_kernel_first(agg)->cls == TRA_K_INDEX) return false;
+    return !rest || plan_of(rest, TRA_USE_MAP, TRA_F64, TRA_F64, ext, NULL, false, NULL).way == ELEMENTS;
+}
+
 static int64_t scratch_of(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
                           const tra_type *b, const tra_dims *ext_b, const tra_layout *out) {
-    if (use == TRA_USE_AGG) {
-        const tra_kernel *rest = tra_kernel_rest(k);
-        bool index = tra_kernel_first(k)->cls == TRA_K_INDEX;
-        if (!index && (!rest || way_of(rest, TRA_USE_MAP, ext_a, NULL, true) == ELEMENTS)) return 0;
-        return tra_slow_scratch(k, use, a, ext_a, b, ext_b, out);
-    }
-    switch (way_of(k, use, ext_a, ext_b, a->layout || (b && b->layout))) {
+    if (use == TRA_USE_AGG) return finishes(k, ext_a) ? 0 : tra_slow_scratch(k, use, a, ext_a, b, ext_b, out);
+    bool rows = a->layout || (b && b->layout);
+    plan p = plan_of(k, use, a->dtype, b ? b->dtype : a->dtype, ext_a, ext_b, rows, out);
+    switch (p.way) {
     case ELEMENTS: return 0;
     case PRODUCT:
-        return out ? tra_rows_product_scratch(k, a, ext_a, b, ext_b) : tra_rows_contract_scratch(k, a, ext_a, b, ext_b);
+        return out ? tra_rows_product_scratch(p.step, a, ext_a, b, ext_b)
+                   : tra_rows_contract_scratch(p.step, a, ext_a, b, ext_b);
     case REDUCE: return tra_project_scratch(tra_most_entries(a, ext_a));
     case SLOW: break;
     }
@@ -45,9 +78,11 @@ static int64_t scratch_of(const tra_kernel *k, tra_kernel_use use, const tra_typ
 /* ---- maps and joins ------------------------------------------------------------------------------------------ */
 
 static int64_t run_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, bool count, void *scratch) {
-    switch (way_of(k, TRA_USE_MAP, &in->array.ext, NULL, in->layout)) {
-    case ELEMENTS: return tra_rows_elementwise(code_of(k), &in->array.dtype, 1, &in, out, count);
-    case REDUCE: return tra_rows_reduce(k, in, out, count, scratch);
+    tra_dtype t = in->array.dtype;
+    plan p = plan_of(k, TRA_USE_MAP, t, t, &in->array.ext, NULL, in->layout, out->layout);
+    switch (p.way) {
+    case ELEMENTS: return tra_rows_elementwise(p.step->code, &t, 1, &in, out, count);
+    case REDUCE: return tra_rows_reduce(p.step, &p.before, &p.after, in, out, count, scratch);
     case PRODUCT:
     case SLOW: break;
     }
@@ -62,15 +97,24 @@ static void map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *sc
     run_map(k, in, out, false, scratch);
 }
 
+static void contract(const plan *p, const tra_cell *a, const tra_cell *b, tra_array *out, void *scratch) {
+    tra_array first = {p->after.arg, out->ext, out->data};
+    bool sparse = true;
+    tra_rows_contract(p->step, a, b, &first, false, -1, scratch);
+    if (p->after.code) tra_code_run(p->after.code, &first, NULL, out, &sparse);
+}
+
 static int64_t run_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
                         void *scratch) {
     const tra_cell *in[2] = {a, b};
-    const tra_dtype types[2] = {a->array.dtype, b->array.dtype};
-    switch (way_of(k, TRA_USE_JOIN, &a->array.ext, &b->array.ext, a->layout || b->layout)) {
-    case ELEMENTS: return tra_rows_elementwise(code_of(k), types, 2, in, out, count);
+    const tra_dtype t[2] = {a->array.dtype, b->array.dtype};
+    bool rows = a->layout || b->layout;
+    plan p = plan_of(k, TRA_USE_JOIN, t[0], t[1], &a->array.ext, &b->array.ext, rows, out->layout);
+    switch (p.way) {
+    case ELEMENTS: return tra_rows_elementwise(p.step->code, t, 2, in, out, count);
     case PRODUCT:
-        if (out->layout) return tra_rows_product(k, a, b, out, count, scratch);
-        tra_rows_contract(k, a, b, &out->array, false, -1, scratch);
+        if (out->layout) return tra_rows_product(p.step, &p.after, a, b, out, count, scratch);
+        contract(&p, a, b, &out->array, scratch);
         return 0;
     case REDUCE:
     case SLOW: break;
@@ -95,13 +139,12 @@ static void fma_(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_
 
 static int64_t run_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, bool count,
                           void *scratch) {
-    const tra_kernel *rest = tra_kernel_rest(agg), *first = tra_kernel_first(agg);
-    bool index = first->cls == TRA_K_INDEX;
-    if (index || (rest && way_of(rest, TRA_USE_MAP, &state->array.ext, NULL, true) != ELEMENTS))
-        return tra_slow_finish(agg, in, state, out, count, scratch);
+    const tra_kernel *rest = tra_kernel_rest(agg), *const * step;
+    if (!finishes(agg, &state->array.ext)) return tra_slow_finish(agg, in, state, out, count, scratch);
     /* a dense state may be the memory of the result, of which no element is read after it is written */
-    tra_dtype type = tra_step_dtype(first, TRA_USE_AGG, in, in);
-    return tra_rows_elementwise(rest ? code_of(rest) : NULL, &type, 1, &state, out, count);
+    tra_dtype type = tra_step_dtype(tra_kernel_first(agg), TRA_USE_AGG, in, in);
+    if (rest) tra_steps(rest, &step, &rest);
+    return tra_rows_elementwise(rest ? step[0]->code : NULL, &type, 1, &state, out, count);
 }
 
 static int64_t finish_bytes(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch) {

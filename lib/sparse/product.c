@@ -16,6 +16,7 @@ typedef struct run {
     bool count, skip; /* skip: zeros of a dense outer operand, for they meet nothing but numbers */
     tra_cell *out;
     tra_rows_maker *to;
+    const tra_unary *after;
     tra_sums sums;
     tra_inner inner; /* where the inner operand is rows */
     tra_nest nest;   /* else its own labels: steps in it (s[0]) and in the part (s[1]) */
@@ -131,8 +132,8 @@ static void meet(run *w, const void *value) {
 
 static void end_part(run *w, int64_t part) {
     int64_t nrows;
-    w->n +=
-        tra_sums_end(&w->sums, part * w->rows_each, w->columns, w->out->array.dtype, w->count ? NULL : w->to, &nrows);
+    w->n += tra_sums_end(&w->sums, part * w->rows_each, w->columns, w->after, w->out->array.dtype,
+                         w->count ? NULL : w->to, &nrows);
     w->nrows += nrows;
 }
 
@@ -298,14 +299,15 @@ static void go(run *w, char *scratch) {
         walk_sorted(w, scratch);
 }
 
-int64_t tra_rows_product(const tra_kernel *step, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
-                         void *scratch) {
+int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
+                         tra_cell *out, bool count, void *scratch) {
     run w;
-    tra_array shape = {tra_strip_type(out->array.dtype), out->array.ext, NULL};
+    tra_array shape = {tra_strip_type(after->arg), out->array.ext, NULL};
     tra_contraction_of(&w.x, step, a, b, &shape, -1);
     w.o = outer_of(&w.x, (const bool[2]){a->layout, b->layout});
     w.np = prefix_in(&w.x, w.o);
     w.out = out;
+    w.after = after;
     set_parts(&w, &out->array.ext);
     bool none = false;
     for (int l = 0; l < w.x.p.nlabels; l++) none = none || w.x.extent[l] == 0;

@@ -18,6 +18,8 @@ static bool labels_of(const tra_kernel *k, int rank, labels *l) {
     for (int d = 0; d < rank; d++) l->in[d] = (int8_t)d;
     switch (k->cls) {
     case TRA_K_EINSUM:
+        if (k->nin != 1) return false; /* fall through */
+    case TRA_K_ALIGNED:
         if (k->nin != 1) return false;
         memcpy(l->in, k->in[0], sizeof l->in);
         memcpy(l->out, k->out, sizeof l->out);
@@ -34,7 +36,6 @@ static bool labels_of(const tra_kernel *k, int rank, labels *l) {
         for (; l->nout < rank - 1; l->nout++) l->out[l->nout] = (int8_t)(l->nout + 1);
         return true;
     case TRA_K_SCALAR:
-    case TRA_K_ALIGNED:
     case TRA_K_OUTER:
     case TRA_K_SOFTMAX:
     case TRA_K_FOLD:
@@ -76,6 +77,7 @@ static void make_route(const labels *l, const tra_dims *out, tra_route *route) {
 typedef struct writer {
     tra_cell *out;
     tra_rows_maker *to; /* rows; NULL and a layout: are counted */
+    const tra_unary *after;
     tra_dtype t;
     int64_t row, n, last, nrows, entries;
     double value[TRA_STRIP];
@@ -84,19 +86,18 @@ typedef struct writer {
 
 static void flush(writer *w) {
     double own[TRA_STRIP];
-    const void *v = w->value;
-    if (w->t != w->out->array.dtype) {
-        tra_convert(own, w->out->array.dtype, w->value, w->t, w->n);
-        v = own;
-    }
-    if (w->to) tra_rows_put_strip(w->to, w->out->array.dtype, w->row, w->column, v, w->n);
+    tra_dtype type = w->out->array.dtype;
+    if (w->n > 0) tra_unary_strip(w->after, w->value, w->t, w->n, own, type);
+    if (w->to) tra_rows_put_strip(w->to, type, w->row, w->column, own, w->n);
     w->n = 0;
 }
 
 static void write_one(writer *w, int64_t row, int64_t column, const void *value) {
     tra_array *a = &w->out->array;
     if (!w->out->layout) {
-        tra_store(a->data, a->dtype, row * w->last + column, 1, value, w->t, 1);
+        double own[1];
+        tra_unary_strip(w->after, value, w->t, 1, own, a->dtype);
+        tra_store(a->data, a->dtype, row * w->last + column, 1, own, a->dtype, 1);
         return;
     }
     if (w->n == TRA_STRIP || (row != w->row && w->n > 0)) flush(w);
@@ -112,7 +113,7 @@ static void write_one(writer *w, int64_t row, int64_t column, const void *value)
 static void all_identity(const tra_kernel *step, writer *w) {
     tra_dims ext = w->out->array.ext;
     int64_t rows = w->last ? tra_rows_box(&ext) : 0, value[1];
-    tra_strip(w->t)(TRA_S_CONST, value, NULL, NULL, tra_identity(step->identity, w->out->array.dtype), 1);
+    tra_strip(w->t)(TRA_S_CONST, value, NULL, NULL, tra_identity(step->identity, w->after->arg), 1);
     for (int64_t row = 0; row < rows; row++)
         for (int64_t c = 0; c < w->last; c++) write_one(w, row, c, value);
 }
@@ -141,23 +142,53 @@ static void fold_all(const tra_kernel *step, const tra_entry *e, int64_t n, int6
     }
 }
 
-int64_t tra_rows_reduce(const tra_kernel *step, const tra_cell *in, tra_cell *out, bool count, void *scratch) {
+/* A dense result where nothing comes to: what the function after makes of 0. */
+static void clear_out(const tra_unary *after, tra_array *out) {
+    static const double zero;
+    double value[1];
+    int64_t n = tra_elements(&out->ext);
+    size_t size = tra_dtype_size(out->dtype);
+    memset(out->data, 0, tra_array_bytes(out));
+    if (!after->code || n == 0) return;
+    tra_unary_strip(after, &zero, TRA_F64, 1, value, out->dtype);
+    if (!tra_not_zero(value, out->dtype, 0)) return;
+    for (int64_t i = 0; i < n; i++) memcpy((char *)out->data + (size_t)i * size, value, size);
+}
+
+/* The function before, of all entries. */
+static void apply_before(const tra_unary *f, tra_dtype from, tra_dtype to, tra_entry *e, int64_t n) {
+    double v[TRA_STRIP];
+    size_t size = tra_dtype_size(from);
+    for (int64_t i = 0; f->code && i < n; i += TRA_STRIP) {
+        int64_t m = tra_min64(TRA_STRIP, n - i);
+        for (int64_t k = 0; k < m; k++) memcpy((char *)v + (size_t)k * size, &e[i + k].value, size);
+        tra_unary_strip(f, v, from, m, v, to);
+        for (int64_t k = 0; k < m; k++) memcpy(&e[i + k].value, &v[k], sizeof *v);
+    }
+}
+
+int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_unary *after, const tra_cell *in,
+                        tra_cell *out, bool count, void *scratch) {
     labels l;
     tra_route route;
     bool is_one = labels_of(step, in->array.ext.n, &l);
     assert(is_one && in->layout);
     (void)is_one;
     int64_t each = folded(&l, &in->array.ext);
-    bool moves = step->cls == TRA_K_TRANSPOSE || step->cls == TRA_K_DIAG || (step->props & TRA_P_MOVES);
+    bool moves = step->cls == TRA_K_TRANSPOSE || step->cls == TRA_K_DIAG || (step->props & TRA_P_MOVES) ||
+                 (step->cls == TRA_K_ALIGNED && step->nlabels == step->nout);
     make_route(&l, &out->array.ext, &route);
     tra_entry *e;
     writer w; /* not initialised as a whole: it is large */
-    w.out = out, w.to = NULL, w.t = tra_dtype_rows[in->array.dtype].sum;
+    w.out = out, w.to = NULL, w.after = after;
+    w.t = tra_dtype_rows[before->code ? tra_unary_type(before) : in->array.dtype].sum;
+    tra_dtype load = before->code ? tra_strip_type(in->array.dtype) : w.t;
     w.row = -1, w.n = w.nrows = w.entries = 0;
     w.last = tra_last_extent(&out->array.ext);
-    int64_t n = tra_project(in, &route, w.t, scratch, &e);
+    int64_t n = tra_project(in, &route, load, scratch, &e);
+    apply_before(before, load, w.t, e, n);
     if (!out->layout) {
-        memset(out->array.data, 0, tra_array_bytes(&out->array));
+        clear_out(after, &out->array);
         fold_all(step, e, n, each, moves, &w);
         return 0;
     }

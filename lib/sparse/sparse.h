@@ -136,13 +136,26 @@ int64_t tra_rows_contract_scratch(const tra_kernel *step, const tra_type *a, con
 void tra_rows_contract(const tra_kernel *step, const tra_cell *a, const tra_cell *b, tra_array *out, bool add, int tile,
                        void *scratch);
 
+/* ---- functions before and after another step (elementwise.c) --------------------------------------------------- */
+
+/* A function of one argument of that type. code NULL: the values as they are. */
+typedef struct tra_unary {
+    const tra_code *code;
+    tra_dtype arg;
+    bool wide; /* integers are computed as i64 */
+} tra_unary;
+tra_dtype tra_unary_type(const tra_unary *f);
+/* Its value for n <= TRA_STRIP numbers of type `from`, as numbers of type `to`, which may be the same memory. */
+void tra_unary_strip(const tra_unary *f, const void *in, tra_dtype from, int64_t n, void *out, tra_dtype to);
+
 /* ---- products that are rows (product.c) ----------------------------------------------------------------------- */
 
 int64_t tra_rows_product_scratch(const tra_kernel *step, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
                                  const tra_dims *ext_b);
-/* The product that tra_rows_contract takes, as rows; count: only what it takes is counted, or more. Returns that. */
-int64_t tra_rows_product(const tra_kernel *step, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
-                         void *scratch);
+/* The product that tra_rows_contract takes, as rows, and a function of it that is 0 at 0; count: only what it takes is
+ * counted, or more. Returns that. */
+int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
+                         tra_cell *out, bool count, void *scratch);
 
 /* ---- element by element (elementwise.c) ----------------------------------------------------------------------- */
 
@@ -156,8 +169,10 @@ int64_t tra_rows_elementwise(const tra_code *code, const tra_dtype *types, int n
 
 /* Is the step one, of arrays of that rank? */
 bool tra_rows_reduces(const tra_kernel *step, int rank);
-/* Of rows, into either. count as above; scratch: tra_project_scratch of the operand's entries. */
-int64_t tra_rows_reduce(const tra_kernel *step, const tra_cell *in, tra_cell *out, bool count, void *scratch);
+/* Of rows, into either; the functions before (which is 0 at 0) and after (where the result is rows, it too). count as
+ * above; scratch: tra_project_scratch of the operand's entries. */
+int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_unary *after, const tra_cell *in,
+                        tra_cell *out, bool count, void *scratch);
 
 /* ---- kernels ------------------------------------------------------------------------------------------------- */
 

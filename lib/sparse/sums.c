@@ -127,6 +127,7 @@ void tra_sums_add_row(tra_sums *s, int64_t base, int64_t step, const uint32_t *c
 typedef struct reading {
     tra_dtype t, type;
     tra_rows_maker *to;
+    const tra_unary *after;
     int64_t row, columns, open, n, entries, nrows; /* open: the row they are of */
     double value[TRA_STRIP];
     uint32_t column[TRA_STRIP];
@@ -134,12 +135,10 @@ typedef struct reading {
 
 static void flush(reading *r) {
     double own[TRA_STRIP];
-    const void *v = r->value;
-    if (r->to && r->type != r->t) {
-        tra_convert(own, r->type, r->value, r->t, r->n);
-        v = own;
+    if (r->to && r->n > 0) {
+        tra_unary_strip(r->after, r->value, r->t, r->n, own, r->type);
+        tra_rows_put_strip(r->to, r->type, r->open, r->column, own, r->n);
     }
-    if (r->to) tra_rows_put_strip(r->to, r->type, r->open, r->column, v, r->n);
     r->n = 0;
 }
 
@@ -183,7 +182,7 @@ static void read_word(tra_sums *s, reading *r, int64_t w) {
         r->entries += __builtin_popcountll(bits);
         return;
     }
-    if (to && one_row && s->t == r->type && s->t != TRA_I64) {
+    if (to && one_row && s->t == r->type && s->t != TRA_I64 && !r->after->code) {
         int64_t n = to->v.n;
         bool opens = to->v.nrows == 0 || to->v.row[to->v.nrows - 1] != r->row;
         if (opens) tra_rows_open(to, r->row);
@@ -224,9 +223,11 @@ static void read_table(tra_sums *s, reading *r) {
     s->used = 0;
 }
 
-int64_t tra_sums_end(tra_sums *s, int64_t row, int64_t columns, tra_dtype type, tra_rows_maker *to, int64_t *nrows) {
+int64_t tra_sums_end(tra_sums *s, int64_t row, int64_t columns, const tra_unary *after, tra_dtype type,
+                     tra_rows_maker *to, int64_t *nrows) {
     reading r; /* not initialised as a whole: it is large */
     r.t = s->t, r.type = type, r.to = to, r.row = row, r.columns = tra_max64(1, columns), r.open = -1;
+    r.after = after;
     r.n = r.entries = r.nrows = 0;
     if (s->table)
         read_table(s, &r);

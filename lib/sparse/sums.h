@@ -33,8 +33,9 @@ void tra_sums_add(tra_sums *s, int64_t place, const void *x, const void *y);
 void tra_sums_add_row(tra_sums *s, int64_t base, int64_t step, const uint32_t *column, const void *value, int64_t n,
                       const void *y, bool count);
 /* Ends with what was touched: appends the sums that are not 0 to `to`, as elements of type `type` (NULL: counts all
- * places that were touched). Place p is in row `row` + p / columns. nrows: gets how many rows there were. Returns how
- * many entries. */
-int64_t tra_sums_end(tra_sums *s, int64_t row, int64_t columns, tra_dtype type, tra_rows_maker *to, int64_t *nrows);
+ * places that were touched), after that function of them. Place p is in row `row` + p / columns. nrows: gets how many
+ * rows there were. Returns how many entries. */
+int64_t tra_sums_end(tra_sums *s, int64_t row, int64_t columns, const tra_unary *after, tra_dtype type,
+                     tra_rows_maker *to, int64_t *nrows);
 
 #endif
