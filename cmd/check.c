@@ -56,6 +56,8 @@ static void relation_json(const tra_graph *g, const tra_named *r, tra_json *j) {
     tra_json_int(j, "tuples", c->n);
     tra_json_int(j, "holes", tra_catalog_holes(c));
     tra_json_int(j, "floats", tra_catalog_floats(c));
+    tra_type_json(t, j);
+    tra_json_str(j, "storage", r->stored.name);
     tra_dims shape;
     if (tra_type_is_tensor(t, NULL)) {
         tra_type_shape(t, &shape);
@@ -92,6 +94,8 @@ static void render(const tra_program *p, tra_json *j) {
             tra_node named = *g->names[i].node;
             named.name = g->names[i].name;
             tra_node_describe(&named, &j->out);
+            if (g->names[i].stored.levels || named.type.sparse)
+                tra_str_printf(&j->out, ", stored as %s", g->names[i].stored.name);
             tra_str_add(&j->out, tra_catalog_holes(named.type.cat) ? "\n" : ", continuous\n");
             recut_text(statement_of(g, g->names[i].node), &j->out);
         }
@@ -128,7 +132,10 @@ const tra_cmd tra_cmd_check = {
         "Reads a program (- is standard input) and prints its storages, and a line for each relation it names: key "
         "arity and frontier, "
         "element type and extents of the largest array, the tensor that the relation stands for (or tuple layout), "
-        "tuples, size, and whether keys below the frontier are missing (holes) or not (continuous). No data is read, "
+        "tuples, size, of sparse relations how many entries they have or are expected to have and by which storage "
+        "they "
+        "are, or would be, stored, and whether keys below the frontier are missing (holes) or not (continuous). No "
+        "data is read, "
         "only the headers of input files. Whatever is wrong is reported on standard "
         "error with its place: all independent errors at once. Status 2 when the program is wrong, 3 when an "
         "input cannot be read.",

@@ -227,7 +227,10 @@ static tra_status with_reference(const tra_job *job, const tra_write_options *o,
         const tra_output *out = &g->outputs[n];
         char *digest = tra_news(a, char, 33);
         digests[n] = digest;
-        s = tra_reference_fill(v[out->node->id], &out->node->type, out->path, o, &w[n], digest, e);
+        tra_write_options own = *o;
+        own.levels = out->stored.levels;
+        if (own.levels) own.codec = (tra_codec){0};
+        s = tra_reference_fill(v[out->node->id], &out->node->type, out->path, &own, &w[n], digest, e);
     }
     if (s == TRA_OK) return tra_writers_commit(w, digests, n, &(tra_commit_note){.step = step}, e);
     for (int i = 0; i + 1 < n; i++) tra_writer_abort(w[i]); /* the last was not made */

@@ -203,5 +203,7 @@ tra_filled tra_kernel_filled_agg(const tra_kernel *k, const tra_dims *ext, doubl
     if (agg->cls != TRA_K_FOLD) r = (tra_filled){.share = 1, .bound = INT64_MAX, .work = in->share, .exact = true};
     fold(agg->fold, terms, &r);
     if (!covered && agg->fold != TRA_S_ADD && r.sparse) r.bound = INT64_MAX;
-    return then(k, *ext, r);
+    r = then(k, *ext, r);
+    r.exact = true; /* a map after it runs once for a group, which is not counted */
+    return r;
 }

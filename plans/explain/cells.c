@@ -97,6 +97,7 @@ void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, int wid
     tra_str_printf(out, "#%d %s", o->op->id, op);
     if (o->op->strategy && !l->again) tra_str_printf(&way, " %s", o->op->strategy);
     if (o->op->orders.fused && !l->again) tra_str_add(&way, " fused");
+    if (o->densifies && !l->again) tra_str_add(&way, " densify");
     if (o->relation) { /* cut before what follows is */
         int room = width - (int)(out->n - begin + way.n) - 1, n = (int)strlen(o->relation);
         room -= l->again ? (int)strlen(rest) : *rest ? 2 : 0; /* two dots stand for the rest */

@@ -20,12 +20,33 @@ static const char *relation_of(const tra_plan *p, const tra_op *o) {
     return o->what.name;
 }
 
+/* Is the result dense by type, of nothing but what is sparse, and more than that? */
+static bool densifies(const tra_plan *p, const tra_op *o) {
+    if (o->type.sparse || o->in[0] < 0 || tra_op_is(o->op, TRA_FILE | TRA_FORWARDS | TRA_RENAMES)) return false;
+    int64_t before = 0;
+    for (int i = 0; i < 2 && o->in[i] >= 0; i++) {
+        const tra_type *t = &p->ops[o->in[i]].type;
+        if (!t->sparse) return false;
+        before += tra_type_bytes_all(t).expected;
+    }
+    return tra_type_bytes_all(&o->type).expected > before;
+}
+
+static const char *storage_of(const tra_op *o, tra_arena *a) {
+    char text[TRA_LEVELTEXT];
+    if (o->op != TRA_PLAN_OUTPUT) return NULL;
+    const char *alias = o->what.levels ? tra_levels_alias(o->what.levels) : "dense";
+    return alias ? alias : tra_arena_printf(a, "%s", tra_levels_text(o->what.levels, text));
+}
+
 static tra_shown_op show_op(const tra_plan *p, const tra_op *o, tra_arena *a) {
     tra_shown_op s = {
         .op = o, .relation = relation_of(p, o), .floats = tra_catalog_floats(o->type.cat), .statement = -1};
     tra_str label = {0};
     char place[256];
     tra_op_print(o, &label);
+    s.storage = storage_of(o, a);
+    s.densifies = densifies(p, o);
     s.label = take(a, &label);
     s.place = tra_arena_printf(a, "%s", tra_place_text(&o->place, place, sizeof place));
     return s;
@@ -116,7 +137,7 @@ tra_shown_plan *tra_explain_plan(const tra_job *job, const tra_plan *p, tra_aren
     s->fits = job->options.memory == 0 || p->least_memory <= job->options.memory;
     s->note = why_not(job, p, a);
     bool *seen = tra_news(a, bool, p->nops);
-    for (int i = 0; i < p->nops; i++) s->ops[i] = show_op(p, &p->ops[i], a);
+    for (int i = 0; i < p->nops; i++) s->ops[i] = show_op(p, &p->ops[i], a), s->densify += s->ops[i].densifies;
     find_statements(job, p, s->ops, a);
     for (int i = 0; i < p->nops; i++) {
         if (p->ops[i].op == TRA_PLAN_OUTPUT) show_tree(s, i, 0, seen);

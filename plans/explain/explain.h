@@ -22,9 +22,11 @@ typedef struct tra_shown_op {
     const char *label;    /* what it does: join-agg [1]=[0] matmul, group [0,2] matadd */
     const char *relation; /* its relation's name in the program, of exchanges the name of what they move; or NULL */
     const char *place;
-    int64_t floats;    /* elements of the result, one copy */
-    int statement;     /* of EinDecomp, whose result it has; -1 */
-    const char *rules; /* that shaped it, once tra_explain_rules was asked; else NULL */
+    int64_t floats;      /* elements of the result, one copy */
+    const char *storage; /* of an output; else NULL */
+    bool densifies;      /* makes dense what is sparse by type */
+    int statement;       /* of EinDecomp, whose result it has; -1 */
+    const char *rules;   /* that shaped it, once tra_explain_rules was asked; else NULL */
 } tra_shown_op;
 
 /* A line of the operator tree: outputs are roots, inputs hang below. */
@@ -40,6 +42,7 @@ typedef struct tra_shown_plan {
     int nlines;
     tra_shown_line *lines;
     double cost;      /* by the cost model */
+    int densify;      /* operators that make dense what is sparse */
     bool fits;        /* in the memory ceiling of the job */
     const char *note; /* why it is not the first choice; "" for that */
     const char *rules;

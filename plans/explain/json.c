@@ -99,6 +99,9 @@ static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, con
     tra_json_str(j, "dtype", tra_dtype_name(o->type.dtype));
     tra_json_int(j, "tuples", c->n);
     tra_json_int(j, "floats", s->floats);
+    tra_type_json(&o->type, j);
+    if (o->op == TRA_PLAN_OUTPUT) tra_json_str(j, "storage", s->storage);
+    tra_json_bool(j, "densify", s->densifies);
     tra_json_bool(j, "fused", o->orders.fused);
     tra_json_bool(j, "partial", o->what.partial);
     if (tra_op_is(o->op, TRA_EXCHANGES)) {
@@ -142,6 +145,7 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
     tra_json_size(j, "exchange_scratch_bytes", tra_size_upto(tra_exchange_scratch(p)));
     tra_json_size(j, "resume_scratch_bytes", tra_size_upto(p->kept));
     tra_json_num(j, "seconds", p->cost.seconds);
+    tra_json_int(j, "densify", s->densify);
     tra_json_bool(j, "fits", s->fits);
     tra_json_str(j, "note", s->note);
     words(j, "rules", s->rules);
@@ -166,6 +170,8 @@ static void relation(tra_json *j, const tra_named *r) {
     tra_json_str(j, "dtype", tra_dtype_name(r->node->type.dtype));
     tra_json_int(j, "tuples", c->n);
     tra_json_int(j, "floats", tra_catalog_floats(c));
+    tra_type_json(&r->node->type, j);
+    tra_json_str(j, "storage", r->stored.name);
     tra_json_end(j, '}');
 }
 

@@ -21,7 +21,8 @@ static char *size_text(const tra_op *o, char *buf, size_t n) {
     char shape[TRA_DIMTEXT];
     const tra_catalog *c = o->type.cat;
     tra_dims_text(&c->bound, "", "x", "", shape, sizeof shape);
-    snprintf(buf, n, "%" PRId64 " x (%s) %s", c->n, shape, tra_dtype_name(o->type.dtype));
+    snprintf(buf, n, "%" PRId64 " x (%s) %s%s%s", c->n, shape, tra_dtype_name(o->type.dtype), o->type.layout ? " " : "",
+             o->type.layout ? o->type.layout->name : "");
     return buf;
 }
 
@@ -48,7 +49,7 @@ static columns measure(const tra_shown_plan *p) {
         widen(&c.flops, flops_text(o->op, buf, sizeof buf));
     }
     c.place = (int)tra_min64(c.place, 22);
-    c.size = (int)tra_min64(c.size, 24);
+    c.size = (int)tra_min64(c.size, 28);
     c.op = WIDTH - c.place - c.size - c.moved - c.flops - 8;
     return c;
 }
@@ -115,6 +116,9 @@ static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
         tra_text_cell(out, p->strategy, WIDTH - 9);
         tra_text_end_line(out);
     }
+    if (s->densify)
+        tra_str_printf(out, "densify: %d operator%s dense what is sparse\n", s->densify,
+                       s->densify == 1 ? " makes" : "s make");
     tra_str_printf(out, "network %s floats, %s; disk %s read, %s written\n",
                    tra_text_number(p->cost.network_floats, a, sizeof a), tra_size_text(p->cost.network_bytes, b),
                    tra_size_text(p->cost.disk_read, c), tra_size_text(p->cost.disk_write, d));

@@ -1,6 +1,7 @@
 /* print.c - operators and plans as text. */
 #include <xxhash.h>
 
+#include "../../lib/relation/stored.h"
 #include "ia.h"
 
 static void print_dims(const tra_dims *d, tra_str *out) {
@@ -13,13 +14,29 @@ static void print_kernel(const char *before, const tra_kernel *k, tra_str *out) 
     tra_kernel_print(k, out);
 }
 
+/* An alias where there is one, which stands for the same levels everywhere. */
+static void print_levels(const tra_levels *l, tra_str *out) {
+    char text[TRA_LEVELTEXT];
+    const char *alias = tra_levels_alias(l);
+    tra_str_printf(out, " as %s", alias ? alias : tra_levels_text(l, text));
+}
+
+/* The array of the result, as it is held. */
+static void print_arrays(const tra_type *t, tra_str *out) {
+    char buf[TRA_DIMTEXT];
+    tra_str_printf(out, " of %s", tra_shape_text(&t->cat->bound, buf));
+    if (t->layout) tra_str_printf(out, " %s", t->layout->name);
+}
+
 void tra_op_print(const tra_op *o, tra_str *out) {
     tra_str_add(out, tra_plan_op_text(o->op));
     switch (o->op) {
     case TRA_PLAN_INPUT:
     case TRA_PLAN_BCAST:
-    case TRA_PLAN_SHUF:
-    case TRA_PLAN_OUTPUT: break;
+    case TRA_PLAN_SHUF: break;
+    case TRA_PLAN_OUTPUT:
+        if (o->what.levels) print_levels(o->what.levels, out);
+        break;
     case TRA_PLAN_FILTER:
     case TRA_PLAN_REKEY:
         tra_str_add(out, " ");
@@ -73,7 +90,8 @@ void tra_plan_print(const tra_plan *p, tra_str *out) {
         tra_str_printf(out, " @ %s ext", tra_place_text(&o->place, place, sizeof place));
         put_extents(&o->place, out);
         tra_str_printf(out, ": %s %s", tra_dtype_name(o->type.dtype), tra_key_text(&o->type.cat->frontier, buf));
-        tra_str_printf(out, " of %s\n", tra_shape_text(&o->type.cat->bound, buf));
+        print_arrays(&o->type, out);
+        tra_str_add(out, "\n");
     }
 }
 
@@ -96,7 +114,7 @@ void tra_plan_values(const tra_plan *p, uint64_t seed, const char *const *identi
         tra_str text = {0};
         tra_op_print(o, &text);
         tra_str_printf(&text, ": %s %s", tra_dtype_name(o->type.dtype), tra_key_text(&o->type.cat->frontier, buf));
-        tra_str_printf(&text, " of %s", tra_shape_text(&o->type.cat->bound, buf));
+        print_arrays(&o->type, &text);
         for (int j = 0; j < 2 && o->in[j] >= 0; j++) {
             tra_str_printf(&text, " %016" PRIx64, values[o->in[j]]);
             if (!o->what.partial) continue;

@@ -2,6 +2,7 @@
 #include "reference_int.h"
 
 #include "../../lib/relation/rows.h"
+#include "../../lib/relation/stored.h"
 
 #include <assert.h>
 #include <math.h>
@@ -622,34 +623,69 @@ tra_status tra_reference_matches(const tra_ref_rel *r, const tra_type *type, tra
     return TRA_OK;
 }
 
+/* What writes a result: its writer, the type of which that is, and room for an array and for writing. */
+typedef struct filling {
+    const tra_ref_rel *r;
+    tra_type type;
+    const tra_levels *levels;
+    tra_writer *w;
+    char *buf;
+    void *scratch;
+} filling;
+
+/* Of what is sparse by type no zero has a sign. */
+static void fill_array(const filling *f, int64_t i) {
+    for (int64_t j = 0, m = ref_count(&f->r->v[i].ext); j < m; j++) {
+        ref_num v = f->r->v[i].data[j];
+        set_element(f->type.dtype, f->buf, j, f->type.sparse && v == 0 ? 0 : v);
+    }
+}
+
+/* Places of what is stored by levels, which follow from the positions of all tuples. */
+static tra_status place_all(const filling *f, tra_err *e) {
+    int64_t *counts = tra_calloc((size_t)(f->r->n * f->levels->n) + 1, sizeof *counts);
+    tra_status s = TRA_OK;
+    for (int64_t i = 0; i < f->r->n && s == TRA_OK; i++) {
+        tra_cell cell = tra_cell_new(&f->type, i, f->buf);
+        fill_array(f, i);
+        s = tra_stored_count(f->levels, &f->type.cat->bound, &cell, counts + i * f->levels->n, f->scratch, e);
+    }
+    if (s == TRA_OK) s = tra_writer_place(f->w, counts, e);
+    free(counts);
+    return s;
+}
+
+static tra_status fill_all(const filling *f, tra_digest *digest, tra_err *e) {
+    if (f->levels) TRA_TRY(place_all(f, e));
+    for (int64_t i = 0; i < f->r->n; i++) {
+        fill_array(f, i);
+        tra_digest_array(digest, &f->type, i, f->buf);
+        TRA_TRY(tra_writer_put(f->w, i, f->buf, f->scratch, e));
+    }
+    return TRA_OK;
+}
+
 tra_status tra_reference_fill(const tra_ref_rel *r, const tra_type *type, const char *spec, const tra_write_options *o,
                               tra_writer **out, char digest_text[33], tra_err *e) {
-    tra_writer *w;
+    filling f = {.r = r, .type = *type, .levels = o->levels};
+    f.type.layout = NULL;
     TRA_TRY(tra_reference_matches(r, type, e));
-    tra_type dense = *type; /* its arrays are here, however others hold them */
-    dense.layout = NULL;
-    type = &dense;
-    TRA_TRY(tra_writer_create(spec, type, o, &w, e));
-    size_t need = tra_writer_scratch(w);
-    char *buf = tra_malloc((size_t)tra_type_bytes_largest(type).bound + 1);
-    void *scratch = need ? aligned_alloc(4096, (need + 4095) / 4096 * 4096) : NULL;
-    tra_status s = need && !scratch ? tra_fail(e, TRA_RESOURCE, "no memory to write %s", spec) : TRA_OK;
+    TRA_TRY(tra_writer_create(spec, &f.type, o, &f.w, e));
+    size_t need =
+        f.levels ? (size_t)tra_stored_scratch(f.levels, tra_catalog_maxfloats(type->cat)) : tra_writer_scratch(f.w);
+    f.buf = tra_malloc((size_t)tra_type_bytes_largest(&f.type).bound + 1);
+    f.scratch = need ? aligned_alloc(4096, (need + 4095) / 4096 * 4096) : NULL;
+    tra_status s = need && !f.scratch ? tra_fail(e, TRA_RESOURCE, "no memory to write %s", spec) : TRA_OK;
     tra_digest digest = {0};
-    for (int64_t i = 0; i < r->n && s == TRA_OK; i++) {
-        for (int64_t j = 0, m = ref_count(&r->v[i].ext); j < m; j++) {
-            set_element(type->dtype, buf, j, r->v[i].data[j]);
-        }
-        tra_digest_array(&digest, type, i, buf);
-        s = tra_writer_put(w, i, buf, scratch, e);
-    }
-    free(buf);
-    free(scratch);
+    if (s == TRA_OK) s = fill_all(&f, &digest, e);
+    free(f.buf);
+    free(f.scratch);
     if (s != TRA_OK) {
-        tra_writer_abort(w);
+        tra_writer_abort(f.w);
         return s;
     }
-    tra_digest_text(&digest, type, digest_text);
-    *out = w;
+    tra_digest_text(&digest, &f.type, digest_text);
+    *out = f.w;
     return TRA_OK;
 }
 

@@ -54,7 +54,8 @@ tra_traffic tra_traffic_estimate(const tra_placement *p, const tra_placement *q,
 enum { LISTED = 1 << 18, KNOWN = 1 << 14 };
 
 tra_size tra_moved_bytes(const tra_placement *p, const tra_placement *q, const tra_type *t, tra_traffic about) {
-    if (about.moved == 0 || t->cat->n > KNOWN) return tra_type_bytes_of(t, about.moved);
+    if (about.moved == 0) return tra_size_exactly(0);
+    if (t->cat->n > KNOWN) return tra_type_bytes_of(t, about.moved);
     tra_move *v = tra_malloc((size_t)p->sites * (size_t)q->sites * sizeof *v);
     tra_size all = tra_size_exactly(0);
     for (int64_t i = 0; i < t->cat->n; i++) {

@@ -346,6 +346,7 @@ tra_plan *tra_finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *
             if (!is_output(s, g, j) || seen++ != written[g]) continue;
             p->ops[i].what.name = s->m->g->outputs[j].name;
             p->ops[i].what.path = s->m->g->outputs[j].path;
+            p->ops[i].what.levels = s->m->g->outputs[j].stored.levels;
         }
         written[g]++;
     }

@@ -13,8 +13,9 @@ typedef struct tra_symbol {
     bool seen; /* its statement was reached */
     bool used;
     tra_node *node;
-    double value; /* params */
-    bool exact;   /* params: whole, and computed from whole numbers alone: then it is `whole` */
+    tra_stored stored; /* relations */
+    double value;      /* params */
+    bool exact;        /* params: whole, and computed from whole numbers alone: then it is `whole` */
     int64_t whole;
     const char *define; /* from the command line, or NULL */
 } tra_symbol;
@@ -27,6 +28,7 @@ typedef struct tra_build {
     tra_names symbols; /* all of the program; value: tra_symbol */
     tra_names written; /* files of outputs; value: tra_stmt */
     tra_names made;    /* what each typed node computes (tra_build_key); value: the latest such node */
+    tra_stored stored; /* by the store(..) that was built last */
     int unreadable;    /* diagnostics that are inputs which cannot be opened */
     const char *first_unreadable;
 } tra_build;
@@ -64,7 +66,7 @@ tra_node *tra_build_einsum(tra_build *b, const tra_stmt *st);
 tra_node *tra_build_softmax(tra_build *b, tra_node *x, tra_span span);
 tra_node *tra_build_transpose(tra_build *b, tra_node *x, tra_span span);
 
-tra_node *tra_build_input(tra_build *b, const tra_stmt *st, const tra_symbol *s);
+tra_node *tra_build_input(tra_build *b, const tra_stmt *st, tra_symbol *s);
 void tra_build_output(tra_build *b, tra_stmt *st);
 /* Where an OUTPUT statement of a program in dir writes to: from the arena, or as the statement has it. */
 const char *tra_output_path(const tra_stmt *st, const char *dir, tra_arena *a);

@@ -240,6 +240,25 @@ const char *tra_build_key(tra_build *b, const tra_node *n) {
     return key;
 }
 
+static bool is_densify(const tra_kernel *k) {
+    const char *name = k ? tra_kernel_describe(tra_kernel_first(k)).name : NULL;
+    return name && strcmp(name, "densify") == 0;
+}
+
+/* Says how large a result is that is dense by type, of nothing but what is sparse, unless it is to be. */
+static void warn_dense(tra_build *b, const tra_node *n) {
+    int64_t before = 0, dense = tra_type_bytes_all(&n->type).bound;
+    char size[32], held[32];
+    if (n->type.sparse || !n->in[0] || is_densify(n->kernel)) return;
+    for (int i = 0; i < 2 && n->in[i]; i++) {
+        if (!n->in[i]->type.sparse) return;
+        before = tra_add_most(before, tra_type_bytes_all(&n->in[i]->type).expected);
+    }
+    if (dense <= before) return;
+    tra_diag_warn(b->d, n->span, "what is 0 where all operands are 0 stays sparse; as dense says that it is to be",
+                  "the result is dense: %s, of sparse operands of %s", tra_human(dense, size), tra_human(before, held));
+}
+
 tra_node *tra_build_finish(tra_build *b, tra_node *n) {
     const char *warn = NULL;
     tra_err e = {0};
@@ -250,6 +269,7 @@ tra_node *tra_build_finish(tra_build *b, tra_node *n) {
         n->type.cat = NULL;
         return NULL;
     }
+    warn_dense(b, n);
     for (int i = 0; i < 2; i++)
         if (n->in[i]) n->in[i]->uses++;
     const char *key = tra_build_key(b, n);
@@ -278,9 +298,22 @@ static tra_node *build_macro(tra_build *b, const struct macro *m, const tra_ast 
     return in ? m->build(b, in, x->span) : NULL;
 }
 
+/* store(X, NAME) */
+static tra_node *build_store(tra_build *b, const tra_ast *x) {
+    if (x->nkids != 2) {
+        tra_diag_error(b->d, x->span, "write store(X, csr)", "store has 2 arguments, not %d", x->nkids);
+        return NULL;
+    }
+    tra_node *in = build_relation(b, x->kids[0]);
+    b->stored = (tra_stored){.said = false};
+    return in ? tra_build_store(b, in, x->kids[1], &b->stored) : NULL;
+}
+
 static tra_node *build_call(tra_build *b, const tra_ast *x) {
     const struct form *f = NULL;
-    const char *names[NFORMS + NMACROS];
+    const char *names[NFORMS + NMACROS + 1];
+    names[NFORMS + NMACROS] = "store";
+    if (strcmp(x->text, "store") == 0) return build_store(b, x);
     for (int i = 0; i < NMACROS; i++) {
         names[NFORMS + i] = macros[i].name;
         if (strcmp(macros[i].name, x->text) == 0) return build_macro(b, &macros[i], x);
@@ -290,11 +323,11 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
         if (strcmp(forms[i].name, x->text) == 0) f = &forms[i];
     }
     if (!f) {
-        const char *near = tra_nearest(x->text, NFORMS + NMACROS, names);
+        const char *near = tra_nearest(x->text, NFORMS + NMACROS + 1, names);
         tra_diag_error(b->d, x->name_span,
                        near ? tra_arena_printf(b->arena, "did you mean %s?", near)
                             : "operators are join agg rekey filter transform tile concat repart reblock softmax "
-                              "transpose",
+                              "transpose store",
                        "there is no operator '%s'", x->text);
         return NULL;
     }
@@ -342,14 +375,15 @@ static tra_node *build_relation(tra_build *b, const tra_ast *x) {
 
 /* ---- statements --------------------------------------------------------------------------------------------- */
 
-static void add_name(tra_build *b, const char *name, const tra_node *node) {
+static void add_name(tra_build *b, const char *name, const tra_symbol *s) {
     tra_graph *g = b->g;
     if ((g->nnames & (g->nnames - 1)) == 0) {
         tra_named *v = tra_news(b->arena, tra_named, g->nnames ? 2 * g->nnames : 1);
         if (g->nnames) memcpy(v, g->names, (size_t)g->nnames * sizeof *v);
         g->names = v;
     }
-    g->names[g->nnames++] = (tra_named){name, node};
+    bool own = s->stored.said || s->node->op == TRA_OP_INPUT;
+    g->names[g->nnames++] = (tra_named){name, s->node, own ? s->stored : tra_stored_default(b->arena, &s->node->type)};
 }
 
 /* The value of whole numbers, params of these, and their sums, differences and products, where it has 64 bits: others
@@ -382,21 +416,35 @@ static void build_param(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     s->exact = tra_parse_int(s->define, &s->whole);
 }
 
+/* Another name of a relation, or store(..), is stored as that. */
+static void build_assign(tra_build *b, const tra_stmt *st, tra_symbol *s) {
+    const tra_ast *x = st->value;
+    s->node = build_relation(b, x);
+    int at = x->kind == TRA_AST_NAME ? tra_names_find(&b->symbols, x->text) : -1;
+    if (at >= 0) s->stored = ((const tra_symbol *)b->symbols.value[at])->stored;
+    if (x->kind == TRA_AST_CALL && strcmp(x->text, "store") == 0) s->stored = b->stored;
+}
+
 static void build_statement(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     switch (st->kind) {
     case TRA_STMT_INPUT: s->node = tra_build_input(b, st, s); break;
     case TRA_STMT_PARAM: build_param(b, st, s); return;
-    case TRA_STMT_ASSIGN: s->node = build_relation(b, st->value); break;
-    case TRA_STMT_EINSUM: s->node = tra_build_einsum(b, st); break;
+    case TRA_STMT_ASSIGN: build_assign(b, st, s); break;
+    case TRA_STMT_EINSUM:
+        s->node = tra_build_einsum(b, st);
+        if (s->node && st->as.name)
+            s->node = tra_build_stored(b, &st->as, &s->node->type, &s->stored)
+                          ? tra_build_as(b, s->node, &s->stored, st->span)
+                          : NULL;
+        break;
     case TRA_STMT_OUTPUT: return;
     case TRA_STMT_STORAGE: tra_build_storage_statement(b, st); return;
-    case TRA_STMT_TENSOR: s->node = tra_build_tensor(b, st); break;
+    case TRA_STMT_TENSOR: s->node = tra_build_tensor(b, st, &s->stored); break;
     }
     s->ok = s->node != NULL;
     if (!s->ok) return;
-    tra_build_check_storage(b, st, s->node);
     if (!s->node->name) s->node->name = st->name;
-    add_name(b, st->name, s->node);
+    add_name(b, st->name, s);
 }
 
 static void warn_unused(tra_build *b) {

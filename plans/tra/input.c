@@ -25,8 +25,8 @@ static bool open_input(tra_build *b, tra_span span, tra_node *n, bool defined) {
     return false;
 }
 
-/* input A : f64 [..] by [..] */
-static bool declare_input(tra_build *b, const tra_stmt *st, tra_node *n) {
+/* input A : f64 [..] by [..] as csr nnz N */
+static bool declare_input(tra_build *b, const tra_stmt *st, tra_node *n, tra_stored *stored) {
     tra_dims shape, block;
     tra_err e = {0};
     bool ok = tra_dtype_parse(st->dtype, &n->type.dtype);
@@ -50,7 +50,17 @@ static bool declare_input(tra_build *b, const tra_stmt *st, tra_node *n) {
     }
     n->type.cat = c;
     for (int d = 0; d < shape.n; d++) n->type.cut[d] = 1u << d;
+    tra_build_declared(b, st, &n->type, stored);
     return true;
+}
+
+/* What a file says. */
+static tra_stored stored_in(tra_build *b, const tra_rel *rel, int rank) {
+    const char *text = tra_rel_info(rel)->storage, *alias;
+    tra_levels *l = tra_new(b->arena, tra_levels);
+    if (!text || tra_levels_parse(text, rank, l, NULL) != TRA_OK) return (tra_stored){.name = text ? text : "dense"};
+    alias = tra_levels_alias(l);
+    return (tra_stored){.name = alias ? alias : text, .levels = l};
 }
 
 static bool place_input(tra_build *b, const tra_ast *at, tra_node *n) {
@@ -88,10 +98,11 @@ static bool place_input(tra_build *b, const tra_ast *at, tra_node *n) {
     return ok;
 }
 
-tra_node *tra_build_input(tra_build *b, const tra_stmt *st, const tra_symbol *s) {
+tra_node *tra_build_input(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     tra_node *n = tra_build_node(b, TRA_OP_INPUT, st->span);
     n->at = TRA_AT_ANY;
-    bool declared = st->shape && declare_input(b, st, n);
+    s->stored.name = "dense";
+    bool declared = st->shape && declare_input(b, st, n, &s->stored);
     if (st->shape && !declared) return NULL;
     if (s->define)
         n->path = s->define;
@@ -99,6 +110,8 @@ tra_node *tra_build_input(tra_build *b, const tra_stmt *st, const tra_symbol *s)
         n->path = resolve(b->dir, st->path, b->arena);
     tra_type before = n->type;
     if (n->path && !open_input(b, st->path ? st->path_span : st->name_span, n, s->define)) return NULL;
+    if (n->path) s->stored = stored_in(b, n->rel, n->type.cat->bound.n);
+    s->stored.said = false; /* of the input, not of outputs */
     if (n->path && declared) {
         tra_dims want, have;
         char x[TRA_DIMTEXT], y[TRA_DIMTEXT];
@@ -151,7 +164,6 @@ void tra_build_output(tra_build *b, tra_stmt *st) {
     tra_graph *g = b->g;
     tra_symbol *s = tra_build_relation_symbol(b, st->name, st->name_span);
     if (!s) return;
-    tra_build_check_storage(b, st, s->node);
     const tra_span span = st->path ? st->path_span : st->name_span;
     if (st->path && strcmp(st->path, "-") == 0) {
         tra_diag_error(b->d, span, "name a file, and write that by: tra export FILE -o -",
@@ -196,7 +208,10 @@ void tra_build_output(tra_build *b, tra_stmt *st) {
         if (g->noutputs) memcpy(v, g->outputs, (size_t)g->noutputs * sizeof *v);
         g->outputs = v;
     }
-    g->outputs[g->noutputs++] = (tra_output){s->node, st->name, path};
+    tra_stored stored = s->stored;
+    if (st->as.name && !tra_build_stored(b, &st->as, &s->node->type, &stored)) return;
+    if (!stored.said) stored = tra_stored_default(b->arena, &s->node->type);
+    g->outputs[g->noutputs++] = (tra_output){s->node, st->name, path, stored};
     s->node->uses++;
 }
 

@@ -16,6 +16,28 @@ static const int arities[] = {
 
 const char *tra_opcode_text(tra_opcode op) { return texts[op]; }
 
+double tra_type_density(const tra_type *t) {
+    double floats = (double)tra_catalog_floats(t->cat);
+    return floats > 0 ? (double)tra_type_entries(t).expected / floats : 0;
+}
+
+static void describe_entries(const tra_type *t, tra_str *out) {
+    tra_size n = tra_type_entries(t);
+    tra_str_printf(out, ", sparse: %s%" PRId64 " entries, density %.3g", n.exact ? "" : "about ", n.expected,
+                   tra_type_density(t));
+    if (!t->layout) tra_str_add(out, ", held densely");
+}
+
+void tra_type_json(const tra_type *t, tra_json *j) {
+    tra_size n = t->sparse ? tra_type_entries(t) : tra_size_exactly(tra_catalog_floats(t->cat));
+    tra_json_bool(j, "sparse", t->sparse);
+    tra_json_str(j, "held", t->layout ? t->layout->name : "dense");
+    tra_json_int(j, "entries", n.expected);
+    tra_json_str(j, "entries_kind", tra_size_known(n) ? "exact" : "estimate");
+    if (!tra_size_known(n)) tra_json_int(j, "entries_bound", n.bound);
+    tra_json_num(j, "density", t->sparse ? tra_type_density(t) : 1);
+}
+
 void tra_node_describe(const tra_node *n, tra_str *out) {
     const tra_catalog *c = n->type.cat;
     char buf[TRA_DIMTEXT], size[TRA_SIZETEXT];
@@ -32,6 +54,7 @@ void tra_node_describe(const tra_node *n, tra_str *out) {
     }
     tra_str_printf(out, "%" PRId64 " tuple%s, %s", c->n, c->n == 1 ? "" : "s",
                    tra_size_text(tra_type_bytes_all(&n->type), size));
+    if (n->type.sparse) describe_entries(&n->type, out);
     int64_t holes = tra_catalog_holes(c);
     if (holes > 0) tra_str_printf(out, ", %" PRId64 " hole%s", holes, holes == 1 ? "" : "s");
 }

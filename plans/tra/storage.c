@@ -66,8 +66,104 @@ void tra_build_storage_statement(tra_build *b, const tra_stmt *st) {
     g->storages[g->nstorages++] = st->storage;
 }
 
-void tra_build_check_storage(tra_build *b, const tra_stmt *st, const tra_node *n) {
-    if (!st->as.name || !n || !n->type.cat) return;
-    bool whole = tra_dtype_rows[n->type.dtype].class != TRA_CLASS_FLOAT;
-    tra_build_storage(b, &st->as, n->type.cat->bound.n, whole);
+/* ---- how relations are stored ----------------------------------------------------------------------------------- */
+
+static const char *text_of(tra_build *b, const tra_storage_use *use, const tra_storage *s) {
+    const char *text = use->name;
+    for (int i = 0; i < s->nargs; i++)
+        text = tra_arena_printf(b->arena, "%s%s%" PRId64, text, i ? ", " : "(", s->args[i]);
+    return s->nargs ? tra_arena_printf(b->arena, "%s)", text) : text;
+}
+
+static bool all_dense(const tra_storage *s) {
+    for (int i = 0; i < s->rank; i++)
+        if (s->level[i] != TRA_CALC_LEVEL_DENSE) return false;
+    return s->by_levels;
+}
+
+/* The levels of a storage that has them; NULL where it does not, or not such as files have. */
+static const tra_levels *levels_of(tra_build *b, const tra_storage *s) {
+    tra_levels *l = tra_new(b->arena, tra_levels);
+    if (!s->by_levels) return NULL;
+    l->n = s->rank;
+    for (int i = 0; i < s->rank; i++) {
+        l->order[i] = (int8_t)s->order[i];
+        switch (s->level[i]) {
+        case TRA_CALC_LEVEL_DENSE: l->kind[i] = TRA_LEVEL_DENSE; break;
+        case TRA_CALC_LEVEL_SPARSE: l->kind[i] = TRA_LEVEL_SPARSE; break;
+        case TRA_CALC_LEVEL_SINGLETON: l->kind[i] = TRA_LEVEL_SINGLETON; break;
+        case TRA_CALC_LEVEL_HASH: return NULL;
+        }
+    }
+    return l;
+}
+
+static bool is_whole(const tra_type *t) { return tra_dtype_rows[t->dtype].class != TRA_CLASS_FLOAT; }
+
+bool tra_build_stored(tra_build *b, const tra_storage_use *use, const tra_type *t, tra_stored *out) {
+    const tra_storage *s = tra_build_storage(b, use, t->cat->bound.n, is_whole(t));
+    if (!s) return false;
+    *out = (tra_stored){.said = true, .name = text_of(b, use, s)};
+    if (tra_storage_is_dense(s)) return true;
+    out->levels = levels_of(b, s);
+    if (out->levels && !all_dense(s)) return true;
+    tra_diag_error(b->d, use->span,
+                   "results are stored densely, or by levels of which one is sparse: csr, csc, coo, dcsr, csf",
+                   "a result cannot be stored as %s", out->name);
+    return false;
+}
+
+void tra_build_declared(tra_build *b, const tra_stmt *st, tra_type *t, tra_stored *out) {
+    int64_t floats = tra_catalog_floats(t->cat), all = floats;
+    bool ok = !st->nnz || tra_build_int(b, st->nnz, "a number of entries", 0, &all);
+    if (ok && all > floats) {
+        tra_diag_error(b->d, st->nnz->span, NULL, "%" PRId64 " entries in a tensor of %" PRId64 " elements", all,
+                       floats);
+        ok = false;
+    }
+    const tra_storage *s = ok && st->as.name ? tra_build_storage(b, &st->as, t->cat->bound.n, is_whole(t)) : NULL;
+    if (ok && st->nnz && !st->as.name)
+        tra_diag_error(b->d, st->nnz->span, "write as csr nnz N", "nnz is of an input that is stored by its entries");
+    if (!s) return;
+    *out = (tra_stored){.said = true, .name = text_of(b, &st->as, s), .levels = levels_of(b, s)};
+    tra_storage_block block = {.extent = t->cat->bound.v};
+    block.component = tra_news(b->arena, tra_component_data, s->ncomponents);
+    t->sparse = !tra_storage_is_total(s, &block);
+    if (!t->sparse) return;
+    /* which tuples they are in is not known, nor, where nothing is said, how many there are: few */
+    double expected = st->nnz ? (double)all : (double)floats * TRA_SPARSE_BELOW / 2;
+    t->entries = tra_entries_about(b->arena, t, expected, all, INT64_MAX);
+    t->layout = tra_type_holding(t);
+}
+
+tra_stored tra_stored_default(tra_arena *a, const tra_type *t) {
+    double floats = (double)tra_catalog_floats(t->cat);
+    int rank = t->cat->bound.n;
+    if (!t->sparse || rank == 0 || (double)tra_type_entries(t).expected >= TRA_SPARSE_BELOW * floats)
+        return (tra_stored){.name = "dense"};
+    tra_levels *l = tra_new(a, tra_levels);
+    l->n = rank;
+    for (int i = 0; i < rank; i++) {
+        l->order[i] = (int8_t)i;
+        l->kind[i] = rank == 2 && i == 0 ? TRA_LEVEL_DENSE : TRA_LEVEL_SPARSE;
+    }
+    return (tra_stored){.name = rank == 2 ? "csr" : "csf", .levels = l};
+}
+
+tra_node *tra_build_as(tra_build *b, tra_node *n, const tra_stored *as, tra_span span) {
+    const tra_kernel *k = NULL;
+    bool sparse = as->levels != NULL;
+    if (n->type.sparse == sparse) return n;
+    if (tra_kernel_named(b->arena, sparse ? "sparsify" : "densify", TRA_USE_MAP, 0, NULL, &k, NULL) != TRA_OK)
+        return NULL;
+    tra_node *m = tra_build_node(b, TRA_OP_TRANSFORM, span);
+    m->in[0] = n;
+    m->kernel = k;
+    return tra_build_finish(b, m);
+}
+
+tra_node *tra_build_store(tra_build *b, tra_node *x, const tra_ast *call, tra_stored *out) {
+    tra_storage_use use;
+    if (!tra_build_storage_use(b, call, &use) || !tra_build_stored(b, &use, &x->type, out)) return NULL;
+    return tra_build_as(b, x, out, call->span);
 }

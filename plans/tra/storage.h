@@ -9,14 +9,21 @@
 const tra_storage *tra_build_storage(tra_build *b, const tra_storage_use *use, int rank, bool whole);
 /* The second argument of store(X, NAME(args)). */
 bool tra_build_storage_use(tra_build *b, const tra_ast *x, tra_storage_use *use);
-/* Is what a statement's `as` names a storage that fits the relation? */
-void tra_build_check_storage(tra_build *b, const tra_stmt *st, const tra_node *n);
+/* A declared input, of the type that it has if it is dense, becomes what `as` and `nnz` say; stays so after a
+ * diagnostic. */
+void tra_build_declared(tra_build *b, const tra_stmt *st, tra_type *t, tra_stored *out);
+/* How a result is stored, by levels. False after a diagnostic. */
+bool tra_build_stored(tra_build *b, const tra_storage_use *use, const tra_type *t, tra_stored *out);
+/* The node, or one of the same elements that is sparse by type if what stores it is not dense, and else dense. */
+tra_node *tra_build_as(tra_build *b, tra_node *n, const tra_stored *as, tra_span span);
+/* store(X, NAME): the node, and how it is stored. */
+tra_node *tra_build_store(tra_build *b, tra_node *x, const tra_ast *call, tra_stored *out);
 void tra_build_storage_statement(tra_build *b, const tra_stmt *st);
 
 /* The EinSum statement that a tensor statement means, of which the value is a sum of products over labels; NULL after a
  * diagnostic that says why it is none. */
 const tra_stmt *tra_tensor_einsum(tra_build *b, const tra_stmt *st);
-/* The node of a tensor statement: that of its EinSum statement, in the blocks that it asks for. */
-tra_node *tra_build_tensor(tra_build *b, const tra_stmt *st);
+/* The node of a tensor statement: that of its EinSum statement, in the blocks that it asks for, and stored so. */
+tra_node *tra_build_tensor(tra_build *b, const tra_stmt *st, tra_stored *out);
 
 #endif

@@ -449,13 +449,13 @@ static tra_node *cut(converter *c, const tra_tensor_decl *d, tra_node *n) {
     return tra_build_finish(c->b, r);
 }
 
-tra_node *tra_build_tensor(tra_build *b, const tra_stmt *st) {
+tra_node *tra_build_tensor(tra_build *b, const tra_stmt *st, tra_stored *out) {
     converter c = {.b = b};
     make_scope(&c);
     const tra_stmt *einsum = convert(&c, st);
     tra_node *n = einsum ? tra_build_einsum(b, einsum) : NULL;
     if (!n || !n->type.cat || !check_extents(&c, st->tensor, n)) return NULL;
     n = cut(&c, st->tensor, n);
-    if (n) tra_build_check_storage(b, einsum, n);
-    return n;
+    if (!n || !einsum->as.name) return n;
+    return tra_build_stored(b, &einsum->as, &n->type, out) ? tra_build_as(b, n, out, st->span) : NULL;
 }

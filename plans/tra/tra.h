@@ -10,6 +10,7 @@
 #include "../../lib/relation/keyfn.h"
 #include "../../lib/relation/relation.h"
 #include "../../lib/relation/store.h"
+#include "../../lib/relation/stored.h"
 #include "../lang/lang.h"
 
 /* Operators: name in C, inputs, name in the language. */
@@ -57,15 +58,24 @@ struct tra_node {
     tra_dims at_dims;
 };
 
+/* How the program says that a relation is stored. */
+typedef struct tra_stored {
+    bool said;                /* it does; else what follows is by default */
+    const char *name;         /* of the storage, with its arguments */
+    const tra_levels *levels; /* NULL: densely; of a declared input also where its storage is not by levels */
+} tra_stored;
+
 typedef struct tra_output {
     const tra_node *node;
     const char *name, *path; /* path resolved: file[:name] */
+    tra_stored stored;
 } tra_output;
 
 /* A relation by the name the program gave it; two names may stand for one node (D = C). */
 typedef struct tra_named {
     const char *name;
     const tra_node *node;
+    tra_stored stored;
 } tra_named;
 
 /* An EinSum statement, as it was written: the nodes up to `node` compute what it says, and whoever has a definition of
@@ -122,11 +132,22 @@ void tra_graph_close(tra_graph *g); /* closes the inputs; the arena is the calle
  * Exposed for the rewrite rules, which type what they build. */
 TRA_MUSTUSE tra_status tra_node_type(tra_arena *a, tra_node *n, const char **warn, tra_err *e);
 
+/* How an output of that type is stored of which the program says nothing: densely where it is dense by type, of rank 0,
+ * or an eighth or more of its elements are expected to be entries, else by csr, or csf of another rank than 2. Follows
+ * from the program and the statistics of its inputs alone. */
+#define TRA_SPARSE_BELOW 0.125
+tra_stored tra_stored_default(tra_arena *a, const tra_type *t);
+
 /* The one rule of how a relation is held (tra_type.layout), by what is known of its entries: plans/tra/type_entries.c.
  * Plans hold what only renames, filters or moves tuples as its input is held, whatever this says. */
 const tra_layout *tra_type_holding(const tra_type *t);
 /* Gives the type the layout; what its entries take is counted anew, in the arena. */
 void tra_type_hold(tra_arena *a, tra_type *t, const tra_layout *layout);
+
+/* The share of elements that are expected to be entries. */
+double tra_type_density(const tra_type *t);
+/* sparse, held, entries (with entries_kind and entries_bound) and density, as members of a JSON object. */
+void tra_type_json(const tra_type *t, tra_json *j);
 
 /* "C: keys 2 <4,4>, f64 1000 x 1000, tensor 3500 x 3500" and the like, for check and explain --tra. */
 void tra_node_describe(const tra_node *n, tra_str *out);

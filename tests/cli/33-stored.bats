@@ -1,0 +1,211 @@
+# Sparse by type, as, store: what programs say of how relations are stored, from check to files.
+load helper
+
+# Inputs: A.h5 is stored by csr, Ad.h5 is the same densely.
+make_inputs() {
+    "$PYTHON" - <<'PY'
+import numpy as np
+rng = np.random.default_rng(5)
+def sparse(m, n, d):
+    return rng.integers(-4, 5, (m, n)) * (rng.random((m, n)) < d) * 1.0
+np.save("A.npy", sparse(50, 40, 0.06))
+np.save("F.npy", sparse(50, 40, 0.5))
+np.save("B.npy", rng.integers(-4, 5, (40, 7)) * 1.0)
+PY
+    tra import -q A.npy -o Ad.h5 --block 20x16
+    tra import -q F.npy -o F.h5 --block 20x16
+    tra import -q B.npy -o B.h5 --block 16x4
+    echo 'input Ad from "Ad.h5"
+A = store(Ad, csr)
+output A to "A.h5"' >store.tra
+    tra run -q store.tra
+}
+
+declared='input A : f64 [62451, 62451] by [8192, 62451] as csr nnz 2034917
+input B : f64 [62451, 8] by [62451, 8]'
+
+@test "store makes a stored file of a dense one, and back: one digest" {
+    make_inputs
+    echo 'input A from "A.h5"
+B = store(A, dense)
+output B' >back.tra
+    tra run -q back.tra
+    [ "$(tra info A.h5 | grep -c 'storage     csr')" = 1 ]
+    [ "$(tra info B.h5 | grep -c 'storage     csr')" = 0 ]
+    [ "$(tra digest A.h5 | cut -c 1-32)" = "$(tra digest Ad.h5 | cut -c 1-32)" ]
+    [ "$(tra digest A.h5 | cut -c 1-32)" = "$(tra digest B.h5 | cut -c 1-32)" ]
+}
+
+@test "check says what is sparse, its entries, and by which storage it is stored" {
+    echo "$declared
+C[i,j] = A[i,j] * 2
+D[i,k] = sum A[i,j] * B[j,k]
+E[i,j] as dense = A[i,j] + A[i,j]
+G[i,j] as csc = A[i,j]
+output C
+output D
+output E
+output G" >p.tra
+    run tra check p.tra
+    [ "$status" = 0 ]
+    grep -q "^A: .*sparse: about 2034917 entries, density 0.000522, stored as csr" <<<"$output"
+    grep -q "^C: .*sparse: about 2034917 entries, .*stored as csr" <<<"$output"
+    grep -q "^D: .*density 1, held densely, stored as dense" <<<"$output"
+    grep -q "^G: .*stored as csc" <<<"$output"
+    ! grep -q "^E: .*sparse" <<<"$output"
+    tra check --format json p.tra | "$PYTHON" -c '
+import json, sys
+r = {x["name"]: x for x in json.load(sys.stdin)["relations"]}
+assert r["A"]["sparse"] and r["A"]["held"] == "rows" and r["A"]["storage"] == "csr"
+assert r["A"]["entries"] == 2034917 and r["A"]["entries_kind"] == "estimate" and r["A"]["entries_bound"] == 2034917
+assert not r["B"]["sparse"] and r["B"]["entries_kind"] == "exact" and r["B"]["density"] == 1
+assert r["D"]["entries"] <= r["D"]["entries_bound"] and r["D"]["storage"] == "dense"
+assert not r["E"]["sparse"]
+'
+}
+
+@test "entries of a file are exact" {
+    make_inputs
+    echo 'input A from "A.h5"
+T = rekey(A, (i,j) -> (j,i))
+output T' >p.tra
+    want=$("$PYTHON" -c 'import numpy as np; print(np.count_nonzero(np.load("A.npy")))')
+    tra check --format json p.tra | "$PYTHON" -c '
+import json, sys
+for x in json.load(sys.stdin)["relations"]:
+    assert x["entries"] == int(sys.argv[1]) and x["entries_kind"] == "exact", x' "$want"
+}
+
+@test "what must be dense is warned of with its size, and counted in the plan" {
+    echo "$declared
+G[i,j] = exp(A[i,j])
+output G" >p.tra
+    run tra check p.tra
+    grep -q "p.tra:3:1: warning: the result is dense: 29.1 GiB, of sparse operands of 24.2 MiB" <<<"$output"
+    tra explain p.tra 2>/dev/null | grep -q "densify: 1 operator makes dense what is sparse"
+    [ "$(tra explain --format json p.tra 2>/dev/null | "$PYTHON" -c '
+import json, sys
+p = json.load(sys.stdin)["plans"][0]
+print(p["densify"], sum(o["densify"] for o in p["operators"]))')" = "1 1" ]
+    sed -i 's/G\[i,j\] =/G[i,j] as dense =/' p.tra
+    run tra check p.tra
+    grep -q "the result is dense" <<<"$output"
+}
+
+@test "an operator that fits a sparse result warns of nothing" {
+    echo "$declared
+G[i,j] = tanh(A[i,j]) - 2 * A[i,j]
+S[i] = sum A[i,j]
+output G
+output S" >p.tra
+    run tra check p.tra
+    ! grep -q "result is dense" <<<"$output"
+}
+
+@test "what is wrong in as, nnz and store is told at its place" {
+    echo 'input A : f64 [100, 100] by [10, 100] as csr nnz 20000
+input B : f64 [100, 100] by [10, 100] as sparsely
+input C : f64 [100, 100] by [10, 100] nnz 7
+input D : f64 [100, 100] by [10, 100]
+E[i,j] as band(3) = D[i,j]
+F[i] as csr = sum D[i,j]
+G = store(D)
+H = store(D, nope)
+output D as colmajor' >p.tra
+    run tra check p.tra
+    [ "$status" = 2 ]
+    grep -q "p.tra:1:.*20000 entries in a tensor of 10000 elements" <<<"$output"
+    grep -q "p.tra:2:.*there is no storage 'sparsely'" <<<"$output"
+    grep -q "p.tra:3:.*nnz is of an input that is stored by its entries\|p.tra:3:.*write as csr nnz N" <<<"$output"
+    grep -q "p.tra:5:.*a result cannot be stored as band(3)" <<<"$output"
+    grep -q "p.tra:6:" <<<"$output"
+    grep -q "p.tra:7:.*store has 2 arguments, not 1" <<<"$output"
+    grep -q "p.tra:8:.*there is no storage 'nope'" <<<"$output"
+    grep -q "p.tra:9:.*a result cannot be stored as colmajor" <<<"$output"
+}
+
+@test "operators on stored operands give what they give on dense ones, on 1 and 3 sites" {
+    make_inputs
+    echo 'input A from "A.h5"
+input F from "F.h5"
+input B from "B.h5"
+C[i,k] = sum A[i,j] * B[j,k]
+D[i,k] as csr = sum A[i,j] * A[k,j]
+E[i,j] = A[i,j] * F[i,j]
+G[i,j] = A[i,j] + F[i,j]
+H = store(transpose(A), dcsr)
+S[i] = max A[i,j]
+R = reblock(A, [7, 11])
+K = filter(A, (i,j) -> i < j)
+output C
+output D
+output E
+output G
+output H
+output S
+output R
+output K as coo' >p.tra
+    names="C D E G H S R K"
+    tra run -q --engine reference p.tra
+    for x in $names; do tra digest $x.h5 | cut -c 1-32; done >want
+    for sites in 1 3; do
+        rm -f [CDEGHSRK].h5
+        tra run -q --sites $sites p.tra
+        for x in $names; do tra digest $x.h5 | cut -c 1-32; done >got
+        diff want got
+    done
+    rm -f [CDEGHSRK].h5
+    sed 's/"A.h5"/"Ad.h5"/; s/ as csr//; s/ as coo//; s/store(transpose(A), dcsr)/transpose(A)/' p.tra >dense.tra
+    tra run -q dense.tra
+    for x in $names; do tra digest $x.h5 | cut -c 1-32; done >got
+    diff want got
+}
+
+@test "an output without as is sparse below a density of 1/8, whatever the sites" {
+    make_inputs
+    echo 'input A from "A.h5"
+input F from "F.h5"
+E[i,j] = A[i,j] * F[i,j]
+G = store(F, csr)
+output E
+output A to "A2.h5"
+output G' >p.tra
+    tra run -q --sites 3 p.tra
+    tra info E.h5 | grep -q "storage     csr"
+    tra info A2.h5 | grep -q "storage     csr"
+    tra info G.h5 | grep -q "storage     csr"
+    echo 'input G from "G.h5"
+output G to "G2.h5"' >q.tra
+    tra run -q q.tra
+    run tra info G2.h5
+    ! grep -q "storage" <<<"$output"
+}
+
+@test "a zero of sparse type annihilates, however it is held" {
+    make_inputs
+    "$PYTHON" - <<'PY'
+import numpy as np
+x = np.ones((50, 40)); x[::3] = np.inf; x[1::3] = np.nan
+np.save("X.npy", x)
+PY
+    tra import -q X.npy -o X.h5 --block 20x16
+    echo 'input A from "A.h5"
+input X from "X.h5"
+C[i,j] as dense = A[i,j] * X[i,j]
+D[i,j] as dense = A[i,j] / X[i,j]
+output C
+output D' >p.tra
+    for engine in tra reference; do
+        rm -f C.npy D.npy
+        tra run -q --engine $engine p.tra
+        tra export -q C.h5 -o C.npy
+        tra export -q D.h5 -o D.npy
+        "$PYTHON" -c '
+import numpy as np
+a, x = np.load("A.npy"), np.load("X.npy")
+with np.errstate(all="ignore"):
+    for name, w in (("C", a * x), ("D", a / x)):
+        w[a == 0] = 0
+        np.testing.assert_array_equal(np.load(name + ".npy"), w)'
+    done
+}
