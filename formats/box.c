@@ -88,6 +88,13 @@ bool tra_view_sparse(const tra_view *v) { return tra_rel_type(v->rel)->layout !=
 
 tra_cell tra_view_cell(const tra_view *v) { return tra_cell_new(tra_rel_type(v->rel), v->held, v->array); }
 
+void tra_view_offset(const tra_view *v, int64_t ordinal, tra_dims *offset) {
+    tra_dims key;
+    tra_catalog_key(tra_rel_type(v->rel)->cat, ordinal, &key);
+    offset->n = v->shape.n;
+    for (int d = 0; d < v->shape.n; d++) offset->v[d] = v->key[d] < 0 ? 0 : key.v[v->key[d]] * v->chunk.v[d];
+}
+
 /* The first of the columns from..to-1 that is not below `least`. */
 static int64_t first_column(const uint32_t *column, int64_t from, int64_t to, int64_t least) {
     while (from < to) {

@@ -17,14 +17,8 @@ typedef struct sparse {
     tra_dims offset; /* of the present block in the tensor */
 } sparse;
 
-/* The block of an ordinal comes to the view; where it begins in the tensor, extents of 1 for dimensions of the key that
- * cut nothing. */
 static tra_status load(sparse *x, int64_t ordinal, tra_err *e) {
-    const tra_view *v = x->view;
-    tra_dims key;
-    tra_catalog_key(tra_rel_type(v->rel)->cat, ordinal, &key);
-    x->offset.n = v->shape.n;
-    for (int d = 0; d < v->shape.n; d++) x->offset.v[d] = v->key[d] < 0 ? 0 : key.v[v->key[d]] * v->chunk.v[d];
+    tra_view_offset(x->view, ordinal, &x->offset);
     return tra_view_load(x->view, ordinal, e);
 }
 

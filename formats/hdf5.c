@@ -1,5 +1,9 @@
-/* hdf5.c - HDF5 datasets of any chunking as a source; as a target, a relation rewritten for programs without zstd. */
+/* hdf5.c - HDF5 datasets of any chunking as a source, and groups that are sparse tensors (of tra, binsparse, AnnData,
+ * 10x); as a target, a relation rewritten for programs without zstd. */
 #include "formats.h"
+
+#include "../lib/relation/rows.h"
+#include "settle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +15,10 @@ static bool sniff(const unsigned char *head, size_t n) { return n >= 8 && memcmp
 typedef struct h5_source {
     tra_view view;
     bool u64; /* which are delivered as f64 */
+    /* Of blocks of entries: the next tuple; rows of the present one, the row and the entry that come next. */
+    int64_t ordinal, row, next;
+    tra_rows_view rows;
+    tra_dims offset, lead; /* where it begins; its extents but the last */
 } h5_source;
 
 static tra_status open_h5(tra_source *s, tra_err *e) {
@@ -33,6 +41,62 @@ static tra_status open_h5(tra_source *s, tra_err *e) {
     s->grain = v->chunk;
     s->box_scratch = (v->array_bytes + 64) / 64 * 64 + v->scratch_bytes + 1;
     s->held = (size_t)tra_rel_held(rel);
+    if (tra_view_sparse(v)) {
+        s->access = TRA_ACCESS_ENTRIES;
+        s->dtype = s->o.has_dtype ? s->o.dtype : tra_rel_type(rel)->dtype;
+        s->announced = tra_rel_type(rel)->entries ? tra_type_entries(tra_rel_type(rel)).bound : -1;
+        s->at_once = 1;
+        s->entries = s->mirrored = 0;
+        s->held += v->array_bytes + v->scratch_bytes;
+        tra_view_room(v, NULL, NULL);
+    }
+    return TRA_OK;
+}
+
+/* The next row that has entries; false at the end. */
+static tra_status next_row(h5_source *h, bool *there, tra_err *e) {
+    const tra_type *t = tra_rel_type(h->view.rel);
+    while (h->row == h->rows.nrows) {
+        *there = h->ordinal < t->cat->n;
+        if (!*there) return TRA_OK;
+        TRA_TRY(tra_view_load(&h->view, h->ordinal, e));
+        tra_view_offset(&h->view, h->ordinal++, &h->offset);
+        tra_cell cell = tra_view_cell(&h->view);
+        h->rows = tra_rows_of(&cell);
+        h->lead = cell.array.ext;
+        if (h->lead.n > 0) h->lead.n--;
+        h->row = h->next = 0;
+    }
+    *there = true;
+    return TRA_OK;
+}
+
+static tra_status entries(tra_source *s, const tra_places *p, tra_item *to, int64_t room, int64_t *got, tra_err *e) {
+    h5_source *h = s->state;
+    tra_dtype from = tra_rel_type(h->view.rel)->dtype;
+    for (*got = 0; *got < room;) {
+        bool there;
+        TRA_TRY(next_row(h, &there, e));
+        if (!there) return TRA_OK;
+        tra_dims row, at = h->offset;
+        int first = at.n - h->lead.n - 1;
+        tra_unlinear(&h->lead, h->rows.row[h->row], &row);
+        for (int d = 0; d < row.n; d++) at.v[first + d] += row.v[d];
+        int64_t begin = at.n > 0 ? at.v[at.n - 1] : 0;
+        for (; h->next < h->rows.begin[h->row + 1] && *got < room; h->next++) {
+            char value[8];
+            void *data = h->rows.value + (size_t)h->next * h->rows.size;
+            tra_losses loss = {0};
+            if (at.n > 0) at.v[at.n - 1] = begin + (int64_t)h->rows.column[h->next];
+            if (tra_elem_convert(tra_elem_of(from), false, data, s->dtype, value, 1, &loss) >= 0)
+                return tra_elem_unfit(s->spec, &at, tra_elem_of(from), data, s->dtype, e);
+            s->inexact += loss.inexact;
+            s->overflow += loss.overflow;
+            to[(*got)++] = (tra_item){tra_place_of(p, at.v), tra_number_of(s->dtype, value, 0)};
+            s->entries++;
+        }
+        if (h->next == h->rows.begin[h->row + 1]) h->row++;
+    }
     return TRA_OK;
 }
 
@@ -73,9 +137,42 @@ static tra_status copy_arrays(tra_rel *rel, tra_writer *w, tra_err *e) {
     return s;
 }
 
+/* A relation of entries: as it is stored. */
+static tra_status rewrite_stored(tra_rel *rel, const char *to, const tra_sink_options *o, int64_t memory,
+                                 int64_t *bytes, tra_err *e) {
+    const tra_type *t = tra_rel_type(rel);
+    const char *storage = tra_rel_info(rel)->storage;
+    tra_levels levels;
+    if (o->gzip) return tra_fail(e, TRA_USAGE, "--gzip compresses plain arrays, and this relation is stored by levels");
+    TRA_TRY(tra_levels_parse(storage ? storage : "coo", t->cat->bound.n, &levels, e));
+    tra_view v;
+    TRA_TRY(tra_view_open(&v, rel, to, e));
+    int64_t room = (int64_t)(v.array_bytes + v.scratch_bytes);
+    int64_t fixed = tra_rel_held(rel) + tra_store_index_bytes(t->cat) + tra_settle_held(t->cat->n, &levels);
+    tra_status s = tra_buffer_check(memory, fixed + 2 * room, e);
+    tra_settle *settle = NULL;
+    tra_settled made;
+    if (s == TRA_OK) s = tra_settle_begin(to, t, &levels, tra_rel_info(rel)->history, 1, &settle, e);
+    tra_view_room(&v, NULL, NULL);
+    for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
+        s = tra_view_load(&v, i, e);
+        if (s != TRA_OK) break;
+        tra_cell cell = tra_view_cell(&v);
+        s = tra_settle_add(settle, 0, i, &cell, tra_cell_bytes(&cell), e);
+    }
+    if (s == TRA_OK) {
+        s = tra_settle_commit(settle, tra_buffer_bytes(memory) - fixed, &made, e);
+        *bytes = made.bytes;
+    } else
+        tra_settle_abort(settle);
+    tra_view_close(&v);
+    return s;
+}
+
 static tra_status rewrite(tra_rel *rel, const char *to, const tra_sink_options *o, int64_t memory, int64_t *bytes,
                           tra_err *e) {
     if (strcmp(to, "-") == 0) return tra_fail(e, TRA_USAGE, "an HDF5 file cannot be written to a stream: use -o FILE");
+    if (tra_rel_type(rel)->layout) return rewrite_stored(rel, to, o, memory, bytes, e);
     const tra_catalog *cat = tra_rel_type(rel)->cat;
     int64_t array = (int64_t)tra_rel_room(rel);
     int64_t chunk = tra_store_chunk_bytes(tra_rel_type(rel)), scratch = (int64_t)tra_rel_scratch(rel);
@@ -102,6 +199,7 @@ const tra_format tra_format_h5 = {
     .sniff = sniff,
     .open = open_h5,
     .box = box,
+    .entries = entries,
     .close = close_h5,
     .rewrite = rewrite,
 };

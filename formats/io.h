@@ -188,6 +188,8 @@ bool tra_view_sparse(const tra_view *v);
 /* The block that was read last (tra_view_load), as a cell. */
 TRA_MUSTUSE tra_status tra_view_load(tra_view *v, int64_t ordinal, tra_err *e);
 tra_cell tra_view_cell(const tra_view *v);
+/* Where the block of an ordinal begins in the tensor. */
+void tra_view_offset(const tra_view *v, int64_t ordinal, tra_dims *offset);
 /* Brings the chunk of these coordinates (those of a hole: zeros) to v->array, unless it is there; its extents. */
 TRA_MUSTUSE tra_status tra_view_chunk(tra_view *v, const tra_dims *at, tra_dims *ext, tra_err *e);
 /* The box into buf with the given strides (elements, one for each dimension). Holes are zeros. */

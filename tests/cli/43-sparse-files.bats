@@ -127,3 +127,22 @@ save("rank.npz", shape=np.array([40])); save("cplx.npz", data=a.data * 1j); np.s
     status 3 tra import plain.npz -o x.h5; has "unzip -p FILE NAME.npy | tra import -"
     status 3 tra import --from npz - -o x.h5 < <(cat cut.npz); has "stream"
 }
+
+@test "stored relations and groups of other programs are sources, and targets of h5" {
+    py '
+import scipy.sparse as sp
+a = sp.random(70, 60, .05, random_state=2, format="csr"); sp.save_npz("a.npz", a)
+with h5py.File("a.h5ad", "w") as f:
+    g = f.create_group("X"); g.attrs["encoding-type"] = "csr_matrix"; g.attrs["encoding-version"] = "0.1.0"; g.attrs["shape"] = np.array(a.shape)
+    g["data"] = a.data; g["indices"] = a.indices; g["indptr"] = a.indptr'
+    tra import -q a.npz --block 20x30 --storage dcsr -o x.h5
+    for how in "x.h5" "x.h5 --block 70x60 --storage csc" "x.h5 --storage dense" "--from h5 a.h5ad:X"; do
+        # shellcheck disable=SC2086
+        tra import -q $how -o y.h5 2> /dev/null; tra export -q y.h5 -o y.npz; judge y.npz a.npz
+    done
+    status 0 tra import --from h5 a.h5ad:X --dtype f32 -o y.h5; has "csr"; has "type     f32"
+    status 0 tra export x.h5 --to h5 -o z.h5; status 0 tra verify z.h5; status 0 tra info z.h5
+    tra export -q z.h5 -o z.npz; judge z.npz a.npz
+    status 2 tra export x.h5 --to h5 --gzip -o z.h5; has "stored by levels"
+    status 0 tra diff x.h5 y.h5 --rtol 1e-6
+}
