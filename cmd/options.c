@@ -27,7 +27,7 @@ static const tra_opt dot_rows[] = {{0, "format", TRA_OPT_ENUM, &tra_common_opts.
                                     "form of the output (default: text)", "text|json|dot", NULL, NULL},
                                    {.name = NULL}};
 static const tra_opt define_rows[] = {{'D', "define", TRA_OPT_LIST, &tra_common_opts.define, "NAME=VALUE",
-                                       "sets a param of the program, or binds an input to a file", NULL, NULL, NULL},
+                                       "sets a param, or binds an input or an output to a file", NULL, NULL, NULL},
                                       {.name = NULL}};
 
 /* The tables that a command's options come from: its own and those that many share. */

@@ -24,9 +24,11 @@ uint64_t tra_resume_step(const char *text, size_t n) {
 static const char *const *outputs(const char *path, const char *text, size_t n, tra_arena *a) {
     tra_planfile f;
     tra_err none = {0};
-    if (!tra_planfile_sniff(text, n)) return tra_program_outputs(text, n, tra_program_dir(a, path), a);
+    if (!tra_planfile_sniff(text, n))
+        return tra_program_outputs(text, n, tra_program_dir(a, path), tra_common_opts.define.n,
+                                   (const char *const *)tra_common_opts.define.v, a);
     if (tra_planfile_parse(path, text, n, a, &f, &none) != TRA_OK) return tra_news(a, const char *, 1);
-    return tra_program_outputs(f.program, f.size, f.dir, a);
+    return tra_program_outputs(f.program, f.size, f.dir, f.ndefines, f.defines, a);
 }
 
 const char *tra_resume_output(const char *path, const char *text, size_t n, tra_arena *a) {

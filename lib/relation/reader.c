@@ -132,6 +132,7 @@ const char *tra_rel_identity(const tra_rel *rel, tra_arena *a) {
     struct stat st;
     tra_err e = {0};
     uint64_t sum = r->parts;
+    if (r->how == TRA_BY_POSITION) return tra_arena_strndup(a, r->path, strlen(r->path));
     tra_h5_enter();
     if (r->stored && r->stored->sums)
         sum = XXH64(r->stored->sums, (size_t)(r->cat.n * r->stored->form.n) * sizeof *r->stored->sums, 0);
@@ -390,12 +391,15 @@ static tra_status read_array(tra_rel *r, int64_t ordinal, void *buf, void *scrat
     tra_dims ext;
     int64_t n;
     if (r->stored) return tra_stored_read(r, ordinal, buf, scratch, e);
-    TRA_TRY(load(r, e));
+    if (r->how != TRA_BY_POSITION) TRA_TRY(load(r, e));
     tra_catalog_ext(&r->cat, ordinal, &ext);
     if (!tra_dims_product(&ext, &n) || n == 0) return TRA_OK;
     switch (r->how) {
     case TRA_BY_ROW: TRA_TRY(read_rows(r, ordinal, &ext, buf, e)); break;
     case TRA_BY_LIBRARY: TRA_TRY(read_library(r, ordinal, &ext, buf, e)); break;
+    case TRA_BY_POSITION:
+        for (int64_t i = 0; i < n; i++) ((int64_t *)buf)[i] = ordinal * r->cat.bound.v[0] + i;
+        return TRA_OK;
     case TRA_BY_CHUNK:
         if (r->chunks[ordinal].addr >= 0)
             TRA_TRY(read_chunk(r, ordinal, &ext, buf, scratch, direct, e));

@@ -66,6 +66,8 @@ void tra_relspec(tra_arena *a, const char *spec, const char **path, const char *
  * Errors: TRA_INPUT naming file and dataset. */
 TRA_MUSTUSE tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, tra_err *e);
 void tra_rel_close(tra_rel *r); /* NULL allowed */
+/* The spec of a relation that is in no file: the tensor 0, 1, ... of i64 with that extent, in blocks. */
+const char *tra_rel_positions(tra_arena *a, int64_t extent, int64_t block);
 const tra_type *tra_rel_type(const tra_rel *r);
 /* Does the file hold u64? Then elements are read from now on as they are, u64 in the place of i64. */
 bool tra_rel_keep_u64(tra_rel *r);

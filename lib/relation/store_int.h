@@ -100,12 +100,13 @@ struct tra_rel {
     bool keep_u64; /* they are not: the caller takes u64 */
     bool ours;     /* has the attributes of a relation */
     bool scalar;   /* a dataset without dimensions */
-    enum { TRA_BY_CHUNK, TRA_BY_ROW, TRA_BY_LIBRARY } how; /* pread of chunks, of contiguous rows, or H5Dread */
-    int64_t library;                                       /* BY_LIBRARY: bytes that this takes */
-    tra_pipeline pipeline;                                 /* BY_CHUNK */
-    int64_t base;                                          /* BY_ROW: address of the first element */
-    uint64_t parts;                                        /* of a virtual dataset: identity of its files */
-    bool tables;                                           /* .tra/NAME belongs to the dataset as it is */
+    /* pread of chunks, of contiguous rows, H5Dread, or no file at all: positions */
+    enum { TRA_BY_CHUNK, TRA_BY_ROW, TRA_BY_LIBRARY, TRA_BY_POSITION } how;
+    int64_t library;       /* BY_LIBRARY: bytes that this takes */
+    tra_pipeline pipeline; /* BY_CHUNK */
+    int64_t base;          /* BY_ROW: address of the first element */
+    uint64_t parts;        /* of a virtual dataset: identity of its files */
+    bool tables;           /* .tra/NAME belongs to the dataset as it is */
     bool checksums;
     tra_relinfo info;
     /* loaded at the first read, under the HDF5 lock; `loaded` is set last */

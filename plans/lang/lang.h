@@ -47,17 +47,18 @@ void tra_script_place(const tra_script *s, int at, int *line, int *column); /* f
 /* ---- syntax tree -------------------------------------------------------------------------------------------- */
 
 typedef enum tra_ast_kind {
-    TRA_AST_NAME,    /* text */
-    TRA_AST_NUMBER,  /* value, text as written; integer tells whether that is without . or e */
-    TRA_AST_STRING,  /* text, unescaped */
-    TRA_AST_LIST,    /* [kids] */
-    TRA_AST_TUPLE,   /* (kids) with none or at least two; (x) alone is x */
-    TRA_AST_CALL,    /* text(kids) */
-    TRA_AST_INDEX,   /* text[kids], kids are labels (NAME) */
-    TRA_AST_LAMBDA,  /* kids: parameters (NAME), then the body */
-    TRA_AST_UNARY,   /* text: "-" "!"; one kid */
-    TRA_AST_BINARY,  /* text: + - * / % ^ < <= > >= == != && || ; two kids */
-    TRA_AST_COMPOSE, /* f . g */
+    TRA_AST_NAME,      /* text */
+    TRA_AST_NUMBER,    /* value, text as written; integer tells whether that is without . or e */
+    TRA_AST_STRING,    /* text, unescaped */
+    TRA_AST_LIST,      /* [kids] */
+    TRA_AST_TUPLE,     /* (kids) with none or at least two; (x) alone is x */
+    TRA_AST_CALL,      /* text(kids) */
+    TRA_AST_INDEX,     /* text[kids], kids are labels (NAME) */
+    TRA_AST_AGGREGATE, /* text[kids](last kid): an aggregation with its labels (NAME), and what it aggregates */
+    TRA_AST_LAMBDA,    /* kids: parameters (NAME), then the body */
+    TRA_AST_UNARY,     /* text: "-" "!"; one kid */
+    TRA_AST_BINARY,    /* text: + - * / % ^ < <= > >= == != && || ; two kids */
+    TRA_AST_COMPOSE,   /* f . g */
 } tra_ast_kind;
 
 typedef struct tra_ast tra_ast;
@@ -102,6 +103,7 @@ typedef struct tra_stmt {
     tra_span name_span;
     const char *path; /* INPUT from, OUTPUT to: string; NULL if absent */
     tra_span path_span;
+    bool path_here;    /* OUTPUT: the path is of the command line, relative to the working directory */
     const char *dtype; /* INPUT declared: "f64"; NULL otherwise */
     tra_span dtype_span;
     tra_ast *shape, *block; /* INPUT declared: LISTs of expressions (numbers, integer params) */
@@ -111,8 +113,9 @@ typedef struct tra_stmt {
     tra_ast *value;         /* PARAM, ASSIGN, EINSUM: right side */
     int nlabels;            /* EINSUM: labels of the left side */
     tra_ast **labels;
-    const char *agg; /* EINSUM: "sum" "max" "min" "prod" or NULL */
+    const char *agg; /* EINSUM: "sum" "mean" "max" "min" "prod" "argmin" "argmax" or NULL */
     tra_span agg_span;
+    tra_span agg_part; /* a parenthesis right after it, which a sign follows: sum (A[i]) + 1; len 0: none */
     const tra_storage_decl *storage; /* STORAGE: checked; places in trees are bytes of the source */
     const tra_tensor_decl *tensor;   /* TENSOR: parsed; its names are those of the program */
     bool broken;

@@ -175,6 +175,19 @@ static tra_ast *parse_lambda(parser *p, tra_ast *params) {
     return set_kids(p, x, kids.n, kids.v) ? x : NULL;
 }
 
+/* sum[k](X[i,k]): after the parenthesis opens. */
+static tra_ast *parse_aggregate(parser *p, tra_span name, const char *text, asts *kids) {
+    if (!enter(p)) return NULL;
+    tra_ast *body = parse_expr(p);
+    if (!body) return NULL;
+    p->nest--;
+    asts_add(p, kids, body);
+    tra_ast *x = new_ast(p, TRA_AST_AGGREGATE, join_spans(name, p->tok->span), text);
+    x->name_span = name;
+    if (!expect(p, ')', "')'")) return NULL;
+    return set_kids(p, x, kids->n, kids->v) ? x : NULL;
+}
+
 static tra_ast *parse_name(parser *p) {
     tra_span name = p->tok->span, end;
     const char *text = token_text(p, p->tok++);
@@ -183,6 +196,7 @@ static tra_ast *parse_name(parser *p) {
         if (!parse_items(p, parse_expr, ')', &kids, &end)) return NULL;
     } else if (accept(p, '[')) {
         if (!parse_items(p, parse_label, ']', &kids, &end)) return NULL;
+        if (accept(p, '(')) return parse_aggregate(p, name, text, &kids);
     } else {
         return new_ast(p, TRA_AST_NAME, name, text);
     }
@@ -412,8 +426,24 @@ static bool has_comma(const tra_token *t) {
     return false;
 }
 
+/* The token after the parenthesis at t is closed. */
+static const tra_token *after_parenthesis(const tra_token *t) {
+    int depth = 0;
+    for (; t->kind != TRA_T_END && t->kind != TRA_T_EOF; t++) {
+        if (t->kind == '(' || t->kind == '[') depth++;
+        if ((t->kind == ')' || t->kind == ']') && --depth == 0) return t + 1;
+    }
+    return t;
+}
+
+/* A word that aggregates the whole right side: not sum[k](...), nor a relation or param of that name. */
 static bool is_aggregation(const parser *p) {
-    return at_name(p, "sum") || at_name(p, "max") || at_name(p, "min") || at_name(p, "prod");
+    static const char *const words[] = {"sum", "max", "min", "prod", "mean", "argmin", "argmax"};
+    int kind = p->tok[1].kind;
+    if (kind != TRA_T_NAME && kind != TRA_T_NUMBER && kind != '(' && kind != '-' && kind != '!') return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (at_name(p, words[i])) return true;
+    return false;
 }
 
 static bool parse_einsum(parser *p, tra_stmt *s) {
@@ -430,6 +460,9 @@ static bool parse_einsum(parser *p, tra_stmt *s) {
     if (!call && is_aggregation(p)) {
         s->agg_span = p->tok->span;
         s->agg = token_text(p, p->tok++);
+        const tra_token *next = p->tok->kind == '(' ? after_parenthesis(p->tok) : p->tok;
+        if (next > p->tok && (next->kind == '+' || next->kind == '-'))
+            s->agg_part = join_spans(p->tok->span, next[-1].span);
     }
     s->value = parse_expr(p);
     return s->value != NULL;

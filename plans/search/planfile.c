@@ -29,14 +29,19 @@ static void put_text(tra_str *out, const char *key, const char *text, size_t n) 
 /* The path from the root; a ":name" after it stays. */
 static char *absolute(tra_arena *a, const char *path) {
     char cwd[PATH_MAX];
-    if (*path == '/' || !getcwd(cwd, sizeof cwd)) return tra_arena_printf(a, "%s", path);
+    if (*path == '/' || strstr(path, "://") || !getcwd(cwd, sizeof cwd)) return tra_arena_printf(a, "%s", path);
     if (strcmp(path, ".") == 0) return tra_arena_printf(a, "%s", cwd);
     return tra_arena_printf(a, "%s/%s", strcmp(cwd, "/") ? cwd : "", path);
 }
 
-/* A definition that rebinds an input names a file relative to the working directory. */
+/* A definition that rebinds an input or an output names a file relative to the working directory. */
 static const char *absolute_define(tra_arena *a, const tra_graph *g, const char *define) {
     const char *eq = strchr(define, '=');
+    for (int i = 0; eq && i < g->noutputs; i++) {
+        const char *name = g->outputs[i].name;
+        if (strlen(name) == (size_t)(eq - define) && memcmp(name, define, strlen(name)) == 0)
+            return tra_arena_printf(a, "%s=%s", name, absolute(a, eq + 1));
+    }
     for (int i = 0; eq && i < g->n; i++) {
         const tra_node *n = g->v[i];
         if (n->op != TRA_OP_INPUT || !n->name || strlen(n->name) != (size_t)(eq - define)) continue;

@@ -56,11 +56,13 @@ bool tra_build_number(tra_build *b, const tra_ast *x, double *out);
 /* A lambda over keys of the given arity: new key components, or a predicate. */
 const tra_keyfn *tra_build_keyfn(tra_build *b, const tra_ast *x, int arity, bool predicate);
 const tra_kernel *tra_build_kernel(tra_build *b, const tra_ast *x, tra_kernel_use use);
-/* The right side of an EinSum statement: numbers, params, functions, and references X[i,j], which `ref` turns into
- * numbers of arguments (-1 after a diagnostic). */
+/* The right side of an EinSum statement: numbers, params, functions, and references X[i,j], aggregations sum[k](...)
+ * and index(i), which `ref` turns into numbers of arguments (-1 after a diagnostic). */
 typedef int tra_build_ref(void *ctx, const tra_ast *x);
 const tra_scalar *tra_build_indexed(tra_build *b, const tra_ast *x, tra_build_ref *ref, void *ctx);
 
+/* The fold of an aggregation by its name ("mean": ADD, "argmin": MIN); false if it is none. */
+bool tra_aggregation_word(const char *word);
 /* EinSum statements, and the macros that stand for some (einsum.c). */
 tra_node *tra_build_einsum(tra_build *b, const tra_stmt *st);
 tra_node *tra_build_softmax(tra_build *b, tra_node *x, tra_span span);

@@ -8,6 +8,7 @@
 
 /* References that may stay as they are: a grid whose dimensions of one label are cut alike. Others move in any case. */
 static bool can_stay(const tra_einsum_ref *r) {
+    if (!r->node) return false; /* positions, which are made in any blocks */
     const tra_catalog *c = r->node->type.cat;
     for (int d = 0; d < r->n; d++)
         for (int j = 0; j < d; j++)
@@ -75,7 +76,7 @@ static void choose_blocks(tra_build *b, tra_einsum *s) {
     choose_staying(&w, 0, 0, all);
     for (int l = 0; l < s->nlabels; l++) size[l] = -1;
     for (int i = 0; i < s->nrefs; i++)
-        for (int d = 0; d < s->ref[i].n; d++) {
+        for (int d = 0; d < s->ref[i].n && s->ref[i].node; d++) {
             int l = s->ref[i].label[d];
             double own = w.best[i] ? INFINITY : bytes_of(&s->ref[i]);
             if (own <= size[l]) continue;
@@ -196,9 +197,8 @@ static bool has_comparison(const tra_scalar *e) {
            (e->c && has_comparison(e->c));
 }
 
-/* Nodes for a statement of which all but node and block is filled; it is kept in the graph unless its result is
- * known. */
-static tra_node *build(tra_build *b, tra_span span, tra_einsum *s) {
+/* It is kept in the graph unless its result is known. */
+tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
     tra_graph *g = b->g;
     int before = g->n;
     choose_blocks(b, s);
@@ -206,6 +206,11 @@ static tra_node *build(tra_build *b, tra_span span, tra_einsum *s) {
     tra_lowering w = {.b = b, .span = span, .nlabels = s->nlabels, .name = s->name, .extent = s->extent};
     w.sums = s->nlabels > s->nout && (s->fold == TRA_S_ADD || s->fold == TRA_S_MUL);
     w.compares = has_comparison(s->expr);
+    for (int i = 0; i < s->nrefs; i++) {
+        int l = s->ref[i].label[0];
+        if (!s->ref[i].node) s->ref[i].node = tra_positions(b, span, s->extent[l], s->block[l]);
+        if (!s->ref[i].node) return NULL;
+    }
     for (int i = 0; i < s->nrefs; i++) {
         tra_dtype t = s->ref[i].node->type.dtype;
         w.integers = w.integers || !tra_dtype_is_float(t);
@@ -229,6 +234,7 @@ static tra_node *build(tra_build *b, tra_span span, tra_einsum *s) {
 typedef struct reading {
     tra_build *b;
     tra_einsum *s;
+    const tra_ast *whole;          /* the right side */
     tra_span first[TRA_MAXLABELS]; /* where each label was bound */
     int cap;
     bool ok;
@@ -262,11 +268,82 @@ static int bind_label(reading *r, const tra_ast *x, int64_t extent) {
     return s->nlabels++;
 }
 
+/* The number of the reference as an argument. */
+static int add_ref(reading *r, const tra_einsum_ref *ref) {
+    tra_einsum *s = r->s;
+    for (int i = 0; i < s->nrefs; i++)
+        if (s->ref[i].node == ref->node && s->ref[i].n == ref->n &&
+            memcmp(s->ref[i].label, ref->label, (size_t)ref->n * sizeof ref->label[0]) == 0)
+            return i;
+    if (s->nrefs == r->cap) {
+        r->cap = r->cap ? 2 * r->cap : 4;
+        tra_einsum_ref *v = tra_news(r->b->arena, tra_einsum_ref, r->cap);
+        if (s->nrefs) memcpy(v, s->ref, (size_t)s->nrefs * sizeof *v);
+        s->ref = v;
+    }
+    s->ref[s->nrefs] = *ref;
+    return s->nrefs++;
+}
+
+/* Are all relations that x refers to known? */
+static bool all_known(const tra_build *b, const tra_ast *x) {
+    int at = x->kind == TRA_AST_INDEX ? tra_names_find(&b->symbols, x->text) : -1;
+    if (x->kind == TRA_AST_INDEX) return at >= 0 && ((const tra_symbol *)b->symbols.value[at])->node;
+    for (int i = 0; i < x->nkids; i++)
+        if (!all_known(b, x->kids[i])) return false;
+    return true;
+}
+
+/* Extent and block of a label by the first reference X[.., label, ..] below x. */
+static bool find_extent(const tra_build *b, const tra_ast *x, const char *label, int64_t *extent, int64_t *block) {
+    int at = x->kind == TRA_AST_INDEX ? tra_names_find(&b->symbols, x->text) : -1;
+    const tra_symbol *symbol = at >= 0 ? b->symbols.value[at] : NULL;
+    tra_dims shape;
+    if (symbol && symbol->node && symbol->ok && tra_type_is_blocked(&symbol->node->type, NULL)) {
+        tra_type_shape(&symbol->node->type, &shape);
+        for (int d = 0; d < x->nkids && d < shape.n; d++) {
+            if (strcmp(x->kids[d]->text, label) != 0) continue;
+            *extent = shape.v[d];
+            *block = tra_max64(1, symbol->node->type.cat->bound.v[d]);
+            return true;
+        }
+    }
+    for (int i = 0; i < x->nkids && x->kind != TRA_AST_INDEX; i++)
+        if (find_extent(b, x->kids[i], label, extent, block)) return true;
+    return false;
+}
+
+/* index(i) */
+static int read_index(reading *r, const tra_ast *x) {
+    tra_einsum_ref ref = {.n = 1};
+    int64_t extent = 0, block = 1;
+    r->ok = false;
+    if (x->nkids != 1 || x->kids[0]->kind != TRA_AST_NAME) {
+        tra_diag_error(r->b->d, x->span, "write index(i)", "index takes a label, whose positions it is");
+        return -1;
+    }
+    if (!find_extent(r->b, r->whole, x->kids[0]->text, &extent, &block)) {
+        if (!all_known(r->b, r->whole)) return -1; /* that is told */
+        tra_diag_error(r->b->d, x->kids[0]->span, "its extent is that of a reference's dimension: X[i,j]",
+                       "no reference of the statement has the label '%s'", x->kids[0]->text);
+        return -1;
+    }
+    bool is_new = find_label(r->s, x->kids[0]->text) < 0;
+    ref.label[0] = bind_label(r, x->kids[0], extent);
+    if (ref.label[0] < 0) return -1;
+    if (is_new) r->s->block[ref.label[0]] = block;
+    r->ok = true;
+    return add_ref(r, &ref);
+}
+
+static int read_aggregate(reading *r, const tra_ast *x);
+
 /* X[i,j]: the number of its argument. Labels are bound also where other things are wrong, as far as they can be. */
 static int read_ref(void *ctx, const tra_ast *x) {
     reading *r = ctx;
-    tra_einsum *s = r->s;
     tra_build *b = r->b;
+    if (x->kind == TRA_AST_CALL) return read_index(r, x);
+    if (x->kind == TRA_AST_AGGREGATE) return read_aggregate(r, x);
     r->ok = false;
     tra_symbol *symbol = tra_build_relation_symbol(b, x->text, x->name_span);
     if (!symbol) return -1;
@@ -292,17 +369,7 @@ static int read_ref(void *ctx, const tra_ast *x) {
     }
     if (!ok) return -1;
     r->ok = true;
-    for (int i = 0; i < s->nrefs; i++)
-        if (s->ref[i].node == n && memcmp(s->ref[i].label, ref.label, (size_t)ref.n * sizeof ref.label[0]) == 0)
-            return i;
-    if (s->nrefs == r->cap) {
-        r->cap = r->cap ? 2 * r->cap : 4;
-        tra_einsum_ref *v = tra_news(b->arena, tra_einsum_ref, r->cap);
-        if (s->nrefs) memcpy(v, s->ref, (size_t)s->nrefs * sizeof *v);
-        s->ref = v;
-    }
-    s->ref[s->nrefs] = ref;
-    return s->nrefs++;
+    return add_ref(r, &ref);
 }
 
 /* Numbers that need no reference are computed now. */
@@ -371,23 +438,84 @@ static bool check_aggregation(reading *r, const tra_stmt *st) {
     return true;
 }
 
+/* Does it refer to anything but positions? */
+static bool has_reference(const tra_einsum *s) {
+    for (int i = 0; i < s->nrefs; i++)
+        if (s->ref[i].node) return true;
+    return false;
+}
+
+/* sum[k](X[i,k]): a statement of its own, whose labels besides k are those of this one. */
+static int read_aggregate(reading *r, const tra_ast *x) {
+    tra_build *b = r->b;
+    reading q = {.b = b, .s = tra_new(b->arena, tra_einsum), .whole = r->whole, .ok = true};
+    tra_einsum *s = q.s;
+    r->ok = false;
+    const tra_scalar *e = tra_build_indexed(b, x->kids[x->nkids - 1], read_ref, &q);
+    if (!e) return -1;
+    uint64_t gone = 0;
+    for (int i = 0; i < x->nkids - 1; i++) {
+        int l = find_label(s, x->kids[i]->text);
+        if (l < 0 || s->extent[l] == 0) {
+            tra_diag_error(b->d, x->kids[i]->span, NULL,
+                           l < 0 ? "label '%s' is nowhere in what is aggregated"
+                                 : "label '%s' is aggregated, but has the extent 0",
+                           x->kids[i]->text);
+            return -1;
+        }
+        gone |= (uint64_t)1 << l;
+    }
+    if (!gone || !has_reference(s) || s->nlabels - __builtin_popcountll(gone) > TRA_MAXDIM / 2) {
+        tra_diag_error(b->d, x->span, "write for instance sum[k](X[i,k])",
+                       "an aggregation in an expression names labels of references in it, and keeps at most %d",
+                       TRA_MAXDIM / 2);
+        return -1;
+    }
+    for (int l = 0; l < s->nlabels; l++)
+        if (!(gone >> l & 1)) s->out[s->nout++] = l;
+    s->expr = fold_numbers(b->arena, e);
+    tra_einsum_ref ref = {.n = s->nout, .node = tra_aggregation(b, x->span, s, x->text)};
+    if (!ref.node) return -1;
+    for (int d = 0; d < s->nout; d++) {
+        const tra_ast label = {.kind = TRA_AST_NAME, .span = q.first[s->out[d]], .text = s->name[s->out[d]]};
+        ref.label[d] = bind_label(r, &label, s->extent[s->out[d]]);
+        if (ref.label[d] < 0) return -1;
+    }
+    r->ok = true;
+    return add_ref(r, &ref);
+}
+
+/* sum (X[i,j]) + 1 */
+static void warn_of_part(const reading *r, const tra_stmt *st) {
+    if (st->agg_part.len == 0) return;
+    const char *text = r->b->g->src->text;
+    tra_span part = st->agg_part;
+    int from = part.at + part.len, end = st->value->span.at + st->value->span.len;
+    tra_str labels = {0};
+    for (int l = 0; l < r->s->nlabels; l++)
+        if (!on_left(r->s, l)) tra_str_printf(&labels, "%s%s", labels.n ? "," : "", r->s->name[l]);
+    tra_diag_warn(r->b->d, part,
+                  tra_arena_printf(r->b->arena, "for the %s of the parenthesis alone write %s[%s]%.*s%.*s", st->agg,
+                                   st->agg, tra_str_get(&labels), part.len, text + part.at, end > from ? end - from : 0,
+                                   text + from),
+                  "%s covers all that follows '=', also what comes after this parenthesis", st->agg);
+    tra_str_free(&labels);
+}
+
 tra_node *tra_build_einsum(tra_build *b, const tra_stmt *st) {
-    reading r = {.b = b, .s = tra_new(b->arena, tra_einsum), .ok = true};
+    reading r = {.b = b, .s = tra_new(b->arena, tra_einsum), .whole = st->value, .ok = true};
     tra_einsum *s = r.s;
     const tra_scalar *e = tra_build_indexed(b, st->value, read_ref, &r);
     bool left = check_left(&r, st, e != NULL);
     if (!e || !left || !check_aggregation(&r, st)) return NULL;
-    if (s->nrefs == 0) {
+    if (!has_reference(s)) {
         tra_diag_error(b->d, st->value->span, "a number alone is a param",
                        "an EinSum statement needs a reference such as X[i,j]");
         return NULL;
     }
+    warn_of_part(&r, st);
     s->expr = fold_numbers(b->arena, e);
-    s->fold = !st->agg || !strcmp(st->agg, "sum") ? TRA_S_ADD
-              : !strcmp(st->agg, "prod")          ? TRA_S_MUL
-              : !strcmp(st->agg, "max")           ? TRA_S_MAX
-                                                  : TRA_S_MIN;
-    return build(b, st->span, s);
+    return tra_aggregation(b, st->span, s, st->agg ? st->agg : "sum");
 }
 
 /* ---- macros ------------------------------------------------------------------------------------------------- */
@@ -437,7 +565,7 @@ tra_node *tra_build_transpose(tra_build *b, tra_node *x, tra_span span) {
     refer(s, 0, x);
     for (int d = 0; d < s->nout; d++) s->out[d] = s->nout - 1 - d;
     s->expr = argument(b, 0);
-    return build(b, span, s);
+    return tra_statement(b, span, s);
 }
 
 /* x reduced over its last dimension. */
@@ -447,7 +575,7 @@ static tra_node *reduce_last(tra_build *b, const tra_node *x, tra_scalar_op fold
     s->nout--;
     s->fold = fold;
     s->expr = argument(b, 0);
-    return build(b, span, s);
+    return tra_statement(b, span, s);
 }
 
 /* From x and a tensor without its last dimension. */
@@ -456,7 +584,7 @@ static tra_node *with_last(tra_build *b, const tra_node *x, const tra_node *less
     refer(s, 0, x);
     refer(s, 1, less);
     s->expr = e;
-    return build(b, span, s);
+    return tra_statement(b, span, s);
 }
 
 /* M[i] = max X[i,j]; E[i,j] = exp(X[i,j] - M[i]); S[i] = sum E[i,j]; E[i,j] / S[i]. Where the rows are whole in each

@@ -115,6 +115,7 @@ static const tra_keyexpr *key_expr(tra_build *b, const tra_ast *x, const key_sco
     case TRA_AST_STRING:
     case TRA_AST_LIST:
     case TRA_AST_INDEX:
+    case TRA_AST_AGGREGATE:
     case TRA_AST_LAMBDA:
     case TRA_AST_COMPOSE: break;
     }
@@ -249,11 +250,9 @@ static const tra_scalar *scalar_ref(tra_build *b, const tra_ast *x, const arg_sc
 static const tra_scalar *unknown_function(tra_build *b, const tra_ast *x, const arg_scope *sc) {
     const char *names[TRA_S_COUNT + 1];
     int n = 0;
-    bool word = strcmp(x->text, "sum") == 0 || strcmp(x->text, "prod") == 0;
-    if (sc->ref && word) {
+    if (sc->ref && tra_aggregation_word(x->text)) {
         tra_diag_error(b->d, x->name_span,
-                       "it stands directly after '=' and covers all that follows; name what it covers here in a "
-                       "statement of its own",
+                       tra_arena_printf(b->arena, "inside an expression it names its labels: %s[k](...)", x->text),
                        "'%s' aggregates a whole right side, not a part of it", x->text);
         return NULL;
     }
@@ -282,6 +281,7 @@ static const tra_scalar *scalar_extreme(tra_build *b, const tra_ast *x, const ar
 }
 
 static const tra_scalar *scalar_call(tra_build *b, const tra_ast *x, const arg_scope *sc) {
+    if (sc->ref && strcmp(x->text, "index") == 0) return scalar_ref(b, x, sc);
     static const char *const counts[] = {NULL, "one argument", "two arguments", "three arguments"};
     int arity = 1, op = -1;
     while (arity <= 3 && (op = tra_scalar_find(x->text, arity)) < 0) arity++;
@@ -289,9 +289,10 @@ static const tra_scalar *scalar_call(tra_build *b, const tra_ast *x, const arg_s
     bool extreme = op == TRA_S_MAX || op == TRA_S_MIN;
     if (extreme ? x->nkids < 2 : x->nkids != arity) {
         tra_diag_error(b->d, x->span,
-                       sc->ref && extreme ? "as an aggregation it stands directly after '='"
-                       : op == TRA_S_IF   ? "if(c, a, b) is a where c is not 0, else b"
-                                          : NULL,
+                       sc->ref && extreme
+                           ? "as an aggregation it stands directly after '=', or names its labels: max[k](...)"
+                       : op == TRA_S_IF ? "if(c, a, b) is a where c is not 0, else b"
+                                        : NULL,
                        "%s takes %s, not %d", x->text, extreme ? "two or more arguments" : counts[arity], x->nkids);
         return NULL;
     }
@@ -330,6 +331,7 @@ static const tra_scalar *scalar_expr(tra_build *b, const tra_ast *x, const arg_s
         return s ? scalar_node(b, *x->text == '-' ? TRA_S_NEG : TRA_S_NOT, s, NULL) : NULL;
     }
     case TRA_AST_INDEX:
+    case TRA_AST_AGGREGATE:
         if (sc->ref) return scalar_ref(b, x, sc);
         break;
     case TRA_AST_TUPLE:
@@ -430,6 +432,7 @@ const tra_kernel *tra_build_kernel(tra_build *b, const tra_ast *x, tra_kernel_us
     case TRA_AST_TUPLE:
     case TRA_AST_LIST:
     case TRA_AST_INDEX:
+    case TRA_AST_AGGREGATE:
     case TRA_AST_UNARY:
     case TRA_AST_BINARY: break;
     }

@@ -360,6 +360,7 @@ static tra_node *build_relation(tra_build *b, const tra_ast *x) {
     }
     case TRA_AST_CALL: return build_call(b, x);
     case TRA_AST_INDEX: advice = "indices stand only in EinSum statements: C[i,k] = sum A[i,j] * B[j,k]"; break;
+    case TRA_AST_AGGREGATE:
     case TRA_AST_BINARY:
     case TRA_AST_UNARY: advice = "label the dimensions: C[i,j] = A[i,j] + B[i,j]"; break;
     case TRA_AST_NUMBER: advice = "numbers are named by: param eta = 0.01"; break;
@@ -457,12 +458,27 @@ static void warn_unused(tra_build *b) {
 
 /* Values of -D go to their symbols. Where the program did not parse, names that it lacks may be in what was not
  * read. */
-static tra_status take_defines(tra_build *b, int n, const tra_define *v, tra_err *e) {
+/* The file of an output, of the one statement that writes the relation. */
+static bool define_output(tra_ast_program *ast, const tra_define *v) {
+    tra_stmt *st = NULL;
+    for (int i = 0; i < ast->n; i++) {
+        if (ast->v[i].kind != TRA_STMT_OUTPUT || ast->v[i].broken || strcmp(ast->v[i].name, v->name) != 0) continue;
+        if (st) return false;
+        st = &ast->v[i];
+    }
+    if (!st || !*v->value) return false;
+    if (!st->path) st->path_span = st->name_span;
+    st->path = v->value;
+    return st->path_here = true;
+}
+
+static tra_status take_defines(tra_build *b, tra_ast_program *ast, int n, const tra_define *v, tra_err *e) {
     for (int i = 0; i < n; i++) {
         int at = tra_names_find(&b->symbols, v[i].name);
         tra_symbol *s = at >= 0 ? b->symbols.value[at] : NULL;
         double number;
         if (!s && b->d->errors) continue;
+        if (s && s->stmt->kind != TRA_STMT_INPUT && !s->param && define_output(ast, &v[i])) continue;
         if (!s || (s->stmt->kind != TRA_STMT_INPUT && s->stmt->kind != TRA_STMT_PARAM)) {
             const char **names = tra_news(b->arena, const char *, b->symbols.n);
             int count = 0;
@@ -472,8 +488,10 @@ static tra_status take_defines(tra_build *b, int n, const tra_define *v, tra_err
             }
             const char *near = tra_nearest(v[i].name, count, names);
             if (s)
-                return tra_fail(e, TRA_USAGE, "-D %s=%s: %s is computed by the program; -D sets inputs and params",
-                                v[i].name, v[i].value, v[i].name);
+                return tra_fail(
+                    e, TRA_USAGE,
+                    "-D %s=%s: %s is computed by the program; -D sets inputs, params and the files of outputs",
+                    v[i].name, v[i].value, v[i].name);
             return tra_fail(e, TRA_USAGE, "-D %s=%s: the program has no input or param '%s'%s%s%s", v[i].name,
                             v[i].value, v[i].name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
         }
@@ -507,7 +525,7 @@ tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines,
         s->param = s->stmt->kind == TRA_STMT_PARAM;
         tra_names_add(&b.symbols, ast.v[i].name, s);
     }
-    TRA_TRY(take_defines(&b, ndefines, defines, e));
+    TRA_TRY(take_defines(&b, &ast, ndefines, defines, e));
     for (int i = 0, at = 0; i < ast.n; i++) {
         if (ast.v[i].kind == TRA_STMT_OUTPUT) continue;
         tra_symbol *s = b.symbols.value[at++];

@@ -157,6 +157,7 @@ static bool lies_in(const char *key, const char *other) {
 }
 
 const char *tra_output_path(const tra_stmt *st, const char *dir, tra_arena *a) {
+    if (st->path_here) return st->path;
     return resolve(dir, st->path ? st->path : tra_arena_printf(a, "%s.h5", st->name), a);
 }
 

@@ -55,7 +55,17 @@ tra_status tra_program_from_text(const char *name, char *text, size_t size, cons
     return s;
 }
 
-const char *const *tra_program_outputs(const char *text, size_t size, const char *dir, tra_arena *a) {
+/* The last definition of a name. */
+static const char *defined(int n, const char *const *defines, const char *name) {
+    const char *value = NULL;
+    size_t len = strlen(name);
+    for (int i = 0; i < n; i++)
+        if (strncmp(defines[i], name, len) == 0 && defines[i][len] == '=') value = defines[i] + len + 1;
+    return value;
+}
+
+const char *const *tra_program_outputs(const char *text, size_t size, const char *dir, int ndefines,
+                                       const char *const *defines, tra_arena *a) {
     tra_script src = {"", text, (int)size};
     tra_diags diags = {.arena = a, .src = &src};
     tra_ast_program ast;
@@ -65,6 +75,10 @@ const char *const *tra_program_outputs(const char *text, size_t size, const char
     for (int i = 0; i < ast.n; i++) {
         const char *path, *name;
         if (ast.v[i].kind != TRA_STMT_OUTPUT || ast.v[i].broken) continue;
+        const char *own = defined(ndefines, defines, ast.v[i].name);
+        for (int j = 0; j < ast.n; j++) /* then it rebinds an input */
+            if (ast.v[j].kind == TRA_STMT_INPUT && !strcmp(ast.v[j].name, ast.v[i].name)) own = NULL;
+        if (own) ast.v[i].path = own, ast.v[i].path_here = true;
         tra_relspec(a, tra_output_path(&ast.v[i], dir, a), &path, &name);
         v[n++] = path;
     }

@@ -20,8 +20,9 @@ enum { TRA_MAX_PROGRAM = 64 << 20 };
 TRA_MUSTUSE tra_status tra_program_from_text(const char *name, char *text, size_t size, const char *dir, int n,
                                              const char *const *defines, bool colour, tra_program *p, tra_err *e);
 /* The files of the outputs that a text's statements name, without opening or checking anything: paths from the arena,
- * NULL at the end. */
-const char *const *tra_program_outputs(const char *text, size_t size, const char *dir, tra_arena *a);
+ * NULL at the end. defines: NAME=VALUE, as above. */
+const char *const *tra_program_outputs(const char *text, size_t size, const char *dir, int ndefines,
+                                       const char *const *defines, tra_arena *a);
 const char *tra_program_dir(tra_arena *a, const char *path); /* what the paths of the program at path count from */
 void tra_program_free(tra_program *p); /* closes the inputs; may be called twice, or on a zeroed one */
 

@@ -39,4 +39,12 @@ int tra_lower_operand(tra_lowering *w, const tra_operand *x); /* adds one; its n
  * before they are aggregated over keys, so that no clipped array is padded. */
 tra_node *tra_lower(tra_lowering *w, const tra_scalar *expr, tra_scalar_op fold, int n, const int *out);
 
+/* A statement of which all but node, block and nodes of index(i) is filled (aggregate.c adds such of its own). */
+tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s);
+/* The statement aggregated by a word of the language: sum, prod, max, min, mean, argmin, argmax. s: as above, but for
+ * the fold; labels that are not in out are aggregated. */
+tra_node *tra_aggregation(tra_build *b, tra_span span, tra_einsum *s, const char *word);
+/* The positions along a label of that extent, in blocks: an input that is computed. */
+tra_node *tra_positions(tra_build *b, tra_span span, int64_t extent, int64_t block);
+
 #endif

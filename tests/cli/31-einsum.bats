@@ -278,3 +278,53 @@ END
     run $TRA export C.h5 --to csv -o -
     [ "$output" = 1 ]
 }
+
+@test "softmax, layer norm, causal attention and scores with missing values, in one or two statements each" {
+    python3=$(command -v /usr/bin/python3 || echo python3)
+    "$python3" - <<'END'
+import numpy as np
+r = np.random.default_rng(1)
+for name, shape in (("q", (9, 4)), ("k", (9, 4)), ("v", (9, 3)), ("x", (9, 5))):
+    a = r.normal(size=shape)
+    if name == "x":
+        a[2, 3] = a[7, 0] = np.nan
+    np.save(name + ".npy", a)
+END
+    $TRA import -q q.npy -o q.h5 --block 4x3
+    $TRA import -q k.npy -o k.h5 --block 2x4
+    $TRA import -q v.npy -o v.h5 --block 4x3
+    $TRA import -q x.npy -o x.h5 --block 4x2
+    cat >a.tra <<'END'
+input Q from "q.h5"
+input K from "k.h5"
+input V from "v.h5"
+input X from "x.h5"
+S[i,j] = if(index(j) <= index(i), sum[d](Q[i,d] * K[j,d]) / 2, -1e30)
+A[i,d] = sum[j](exp(S[i,j] - max[l](S[i,l])) * V[j,d]) / sum[j](exp(S[i,j] - max[l](S[i,l])))
+L[i,d] = (Q[i,d] - mean[k](Q[i,k])) / sqrt(mean[k]((Q[i,k] - mean[l](Q[i,l]))^2) + 1e-5)
+M[d] = sum (if(isnan(X[i,d]), 0, X[i,d])) / sum[k](!isnan(X[k,d]))
+Z[i,d] = if(isnan(X[i,d]), 0, X[i,d] - M[d])
+P[d] = argmax X[i,d]
+N[] = mean (X[i,d] > 0)
+output A; output L; output Z; output P; output N
+END
+    for sites in 1 3; do
+        $TRA run -q --sites $sites a.tra -D N=count.h5
+        for f in A L Z P count; do $TRA export -q $f.h5 -o $f.npy; done
+        "$python3" - <<'END'
+import numpy as np
+q, k, v, x = (np.load(n + ".npy") for n in "qkvx")
+s = np.where(np.tri(9, dtype=bool), q @ k.T / 2, -1e30)
+e = np.exp(s - s.max(1, keepdims=True))
+z = x - np.nanmean(x, 0)
+for name, want in (("A", e / e.sum(1, keepdims=True) @ v), ("P", x.argmax(0)), ("count", (x > 0).mean()),
+                   ("L", (q - q.mean(1, keepdims=True)) / np.sqrt(q.var(1, keepdims=True) + 1e-5)),
+                   ("Z", np.where(np.isnan(z), 0, z))):
+    np.testing.assert_allclose(np.load(name + ".npy"), want, rtol=1e-12, atol=1e-12, err_msg=name)
+END
+    done
+    [ ! -e N.h5 ]
+    $TRA compile -q a.tra -o a.plan --sites 1
+    $TRA run -q a.plan
+    [ -e N.h5 ]
+}

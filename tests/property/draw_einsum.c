@@ -12,7 +12,8 @@ typedef struct statement {
     const char *text[MAXREFS]; /* X[i,j] */
     int nlabels;
     int64_t extent[LABELS];
-    unsigned used; /* labels of references that occur in the expression */
+    unsigned used;            /* labels of references that occur in the expression */
+    unsigned hidden[MAXREFS]; /* labels of references that aggregations in the expression take */
 } statement;
 
 static const char *const label_names[LABELS] = {"i", "j", "k", "l", "row", "m"};
@@ -55,7 +56,20 @@ static bool draw_ref(gen *g, statement *s) {
 
 /* ---- expressions -------------------------------------------------------------------------------------------- */
 
-static void factor(gen *g, const statement *s, int i, tra_str *text, tra_str *json) {
+static void factor(gen *g, statement *s, int i, tra_str *text, tra_str *json) {
+    int64_t rank = s->label[i].n, l = rank ? s->label[i].v[rng_below(&g->g, rank)] : 0;
+    if (rank && s->extent[l] > 0 && rng_chance(&g->g, 8)) { /* an aggregation of its own */
+        const char *word = PICK(g, "sum", "mean", "max", "min", "argmax", "argmin");
+        s->hidden[i] = 1u << l;
+        tra_str_printf(text, "%s[%s](%s)", word, label_names[l], s->text[i]);
+        tra_str_printf(json, "[\"agg\",\"%s\",[\"%s\"],[\"x\",%d]]", word, label_names[l], i);
+        return;
+    }
+    if (rank && rng_chance(&g->g, 5)) {
+        tra_str_printf(text, "(%s - index(%s))", s->text[i], label_names[l]);
+        tra_str_printf(json, "[\"-\",[\"x\",%d],[\"index\",\"%s\"]]", i, label_names[l]);
+        return;
+    }
     const char *f = !rng_chance(&g->g, 25) ? NULL
                     : g->integers          ? PICK(g, "abs", "relu")
                                            : PICK(g, "tanh", "abs", "sigmoid");
@@ -64,7 +78,7 @@ static void factor(gen *g, const statement *s, int i, tra_str *text, tra_str *js
 }
 
 /* The product of all references. */
-static void product(gen *g, const statement *s, tra_str *text, tra_str *json) {
+static void product(gen *g, statement *s, tra_str *text, tra_str *json) {
     bool scaled = rng_chance(&g->g, 20);
     if (scaled) tra_str_add(text, "-2 * ");
     for (int i = 1; i < s->nrefs; i++) tra_str_add(json, "[\"*\",");
@@ -78,7 +92,7 @@ static void product(gen *g, const statement *s, tra_str *text, tra_str *json) {
 }
 
 /* All references, each once or more, under any operators. */
-static void combination(gen *g, const statement *s, tra_str *text, tra_str *json) {
+static void combination(gen *g, statement *s, tra_str *text, tra_str *json) {
     static const struct {
         const char *form, *name;
     } two[] = {{"(%s + %s)", "+"},     {"(%s - %s)", "-"},     {"(%s * %s)", "*"},
@@ -134,9 +148,10 @@ bool draw_einsum(gen *g, relation *r) {
     for (int i = 0; i < s.nrefs; i++) {
         char arg[24];
         snprintf(arg, sizeof arg, "[\"x\",%d]", i);
-        for (int d = 0; d < s.label[i].n && strstr(tra_str_get(&je), arg); d++) s.used |= 1u << s.label[i].v[d];
+        for (int d = 0; d < s.label[i].n && strstr(tra_str_get(&je), arg); d++)
+            s.used |= 1u << s.label[i].v[d] & ~s.hidden[i];
     }
-    int64_t left[LABELS], n = 0;
+    int64_t left[LABELS] = {0}, n = 0;
     unsigned rest = s.used;
     for (int tries = 0; tries < 40 && rest; tries++) { /* in random order */
         int l = (int)rng_below(&g->g, s.nlabels);
@@ -147,8 +162,10 @@ bool draw_einsum(gen *g, relation *r) {
     unsigned kept = 0;
     for (int d = 0; d < n; d++) kept |= 1u << left[d];
     const char *word = kept == s.used ? ""
-                       : contraction  ? PICK(g, "sum ", "sum ", "sum ", "max ")
-                                      : PICK(g, "sum ", "max ", "min ", "prod ", "sum ");
+                       : contraction  ? PICK(g, "sum ", "sum ", "sum ", "max ", "mean ")
+                                      : PICK(g, "sum ", "max ", "min ", "prod ", "sum ", "mean ");
+    unsigned gone = s.used & ~kept;
+    if (gone && !(gone & (gone - 1)) && !contraction && rng_chance(&g->g, 20)) word = PICK(g, "argmin ", "argmax ");
     tra_str_add(&text, "[");
     tra_str_add(&json, ",\"left\":[");
     append_names(&text, &json, (int)n, left);

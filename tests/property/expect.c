@@ -427,7 +427,7 @@ void expected_json(const tra_graph *g, const expected *x, tra_str *s) {
     tra_str_printf(s, ",\n\"overflow\":%s,\"results\":{", x->overflow ? "true" : "false");
     for (int i = 0; i < g->n && !x->overflow; i++) {
         const tra_ref_rel *r = x->v[i];
-        if (!g->v[i]->name) continue;
+        if (!g->v[i]->name || strchr(g->v[i]->name, '.')) continue; /* not positions, which have no name of a program */
         tra_str_printf(s, "%s\"%s\":{\"dtype\":\"%s\",\"exact\":%s,\"tuples\":[", first ? "\n" : ",\n", g->v[i]->name,
                        tra_dtype_name(r->dtype), x->exact[i] ? "true" : "false");
         first = false;

@@ -222,7 +222,34 @@ def element_wise(op, xs, wide):
     return Value(t, floats(z) if t in FLOATS else fit(t, z))
 
 
+def aggregate(word, v, axes, shape, keep):
+    """The value over these axes, of arrays of that shape (else 1); which are kept with extent 1, or not."""
+    v = Value(v.t, np.broadcast_to(v.a, [n if a in axes else m for a, (n, m) in enumerate(zip(shape, v.a.shape))]))
+    terms = int(np.prod([shape[a] for a in axes], dtype=int))
+    if word == "mean":
+        r = reduce("sum", v, axes)
+        r = Value(real(r.t), taken(Value(r.t, r.a), real(r.t)) / terms)
+        r = Value(r.t, fit(r.t, r.a))
+    elif word in ("argmin", "argmax"):
+        a = v.a if v.t in FLOATS else v.a.astype(object)
+        r = Value("i64", np.asarray(getattr(np, word)(a, axis=axes[0]), object))
+    else:
+        r = reduce(word, v, axes)
+    if keep:
+        r = Value(r.t, r.a.reshape([1 if a in axes else n for a, n in enumerate(v.a.shape)]))
+    return r
+
+
 def evaluate(x, args, wide):
+    if isinstance(x, list) and x[0] == "agg":
+        v = evaluate(x[3], args, x[1] in ("sum", "prod", "mean"))
+        v = Value(v.t, fit(v.t, v.a))
+        r = aggregate(x[1], v, [args.labels.index(c) for c in x[2]], args.shape, True)
+        return Value(r.t, fit(r.t, r.a))
+    if isinstance(x, list) and x[0] == "index":
+        at = args.labels.index(x[1])
+        a = np.array(list(range(args.shape[at])), object)
+        return Value("i64", a.reshape([len(a) if d == at else 1 for d in range(len(args.shape))]))
     if not isinstance(x, list):
         return Value(None, np.float64(x))
     if x[0] == "x":
@@ -584,24 +611,43 @@ def in_blocks(z, block, dtype, sparse=False):
     return Relation(z.ndim, z.ndim, dtype, tuples, [{d} for d in range(z.ndim)], None, sparse)
 
 
+class Arguments(list):
+    """Of an EinSum statement: arrays that have a dimension for each label."""
+    labels, shape = (), ()
+
+
+def free_labels(x, refs):
+    if not isinstance(x, list):
+        return set()
+    if x[0] == "x":
+        return set(refs[x[1]])
+    if x[0] == "index":
+        return {x[1]}
+    if x[0] == "agg":
+        return free_labels(x[3], refs) - set(x[2])
+    return set().union(*[free_labels(a, refs) for a in x[1:]])
+
+
 def do_einsum(op, *xs):
     """By the definition: the expression for every combination of the labels, then the aggregation."""
     extents = op["extents"]
     labels = sorted({c for ref in op["refs"] for c in ref})
-    args, used = [], set()
+    args = Arguments()
+    args.labels, args.shape = labels, [extents[c] for c in labels]
     for x, ref in zip(xs, op["refs"]):
         a = whole(x, [extents[c] for c in ref])
         own = sorted(set(ref))
         at = np.ix_(*[range(extents[c]) for c in own]) if own else ()
         a = a[tuple(at[own.index(c)] for c in ref)] if ref else a
         args.append(Value(x.dtype, a.reshape([extents[c] if c in own else 1 for c in labels]), x.sparse))
-    for i in key_variables(op["expr"]):
-        used |= set(op["refs"][i])
+    used = free_labels(op["expr"], op["refs"])
     gone = [n for n, c in enumerate(labels) if c in used and c not in op["left"]]
-    v = scalar_value(op["expr"], args, bool(gone) and op["fold"] in ("sum", "prod"))
+    v = scalar_value(op["expr"], args, bool(gone) and op["fold"] in ("sum", "prod", "mean"))
     v = Value(v.t, np.broadcast_to(v.a, [extents[c] if c in used else 1 for c in labels]), v.sparse)
     if gone:
-        v = reduce(op["fold"], v, gone)
+        v = aggregate(op["fold"], v, gone, args.shape, False)
+    elif op["fold"] == "mean":
+        v = Value(real(v.t), taken(v, real(v.t)))
     kept = [c for c in labels if c in op["left"]]
     z = v.a.reshape([extents[c] for c in kept]).transpose([kept.index(c) for c in op["left"]])
     return in_blocks(z, op["bound"], v.t, v.sparse)

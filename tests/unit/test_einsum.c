@@ -86,6 +86,12 @@ TEST(what_is_refused) {
            "2:8: error: scalar functions have no operator '%'\n3:8: error: if takes three arguments, not 2\n"
            "4:8: error: this has no place here; a number or a scalar expression is expected\n"
            "5:8: error: there is no scalar function 'cosec'\n6:8: error: atan2 takes two arguments, not 1\n");
+    ERRORS(
+        "C[j] = v[j] + max[k](v[j])\nD[j] = v[j] * argmin[j,i](A[i,j])\nE[i] = index(i) + v[j]\nF[j] = sum (v[j]) + 1",
+        "2:19: error: label 'k' is nowhere in what is aggregated\n3:15: error: argmin gives the position along one "
+        "label, but 2 are aggregated here\n4:14: error: no reference of the statement has the label 'i'\n"
+        "5:8: warning: sum aggregates nothing: all labels are on the left\n"
+        "5:12: warning: sum covers all that follows '=', also what comes after this parenthesis\n");
     ERRORS("C[] = 3 * p", "2:7: error: an EinSum statement needs a reference such as X[i,j]\n");
     ERRORS(
         "T = tile(A, 0, 2)\nC[i,j] = T[i,j]\nU = join(v, v, [], [], elemmul)\nD[a] = U[a]",

@@ -31,7 +31,7 @@ static void done(parsed *p) {
 
 /* The tree as an S-expression. */
 static void show(const tra_ast *x, tra_str *out) {
-    static const char *const heads[] = {"", "", "", "list", "tuple", "call", "index", "->", "", "", "."};
+    static const char *const heads[] = {"", "", "", "list", "tuple", "call", "index", "of", "->", "", "", "."};
     if (x->kind == TRA_AST_NAME || x->kind == TRA_AST_NUMBER) {
         tra_str_add(out, x->text);
         return;
@@ -42,7 +42,8 @@ static void show(const tra_ast *x, tra_str *out) {
     }
     tra_str_printf(out, "(%s", heads[x->kind]);
     if (x->kind == TRA_AST_UNARY || x->kind == TRA_AST_BINARY) tra_str_add(out, x->text);
-    if (x->kind == TRA_AST_CALL || x->kind == TRA_AST_INDEX) tra_str_printf(out, " %s", x->text);
+    if (x->kind == TRA_AST_CALL || x->kind == TRA_AST_INDEX || x->kind == TRA_AST_AGGREGATE)
+        tra_str_printf(out, " %s", x->text);
     for (int i = 0; i < x->nkids; i++) {
         tra_str_add(out, " ");
         show(x->kids[i], out);
@@ -80,6 +81,7 @@ TEST(expressions) {
     TREE("a < b && c == d || !e", "(|| (&& (< a b) (== c d)) (! e))");
     TREE("a + b < c * d", "(< (+ a b) (* c d))");
     TREE("(a)", "a");
+    TREE("a[i] - max[k](b[i,k] + 1)", "(- (index a i) (of max k (+ (index b i k) 1)))");
     TREE("f((i,j) -> (j, i/2))", "(call f (-> i j (tuple j (/ i 2))))");
     TREE("x -> max(x, 0)", "(-> x (call max x 0))");
     TREE("(x) -> x", "(-> x x)");
