@@ -4,6 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+int tra_progress_option;
+
+tra_progress_form tra_progress_here(void) {
+    return tra_progress_wanted(tra_progress_option, tra_common_opts.quiet, isatty(STDERR_FILENO));
+}
 
 const char *tra_scratch_dir(const char *given) {
     const char *dir = getenv("TMPDIR");
@@ -52,10 +59,12 @@ typedef struct scan {
 static tra_status scan_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
     scan *s = ctx;
     tra_status read = tra_rel_read(s->rel, ordinal, s->data[worker], s->scratch[worker], e);
-    return s->fn(s->ctx, worker, ordinal, read == TRA_OK ? s->data[worker] : NULL, e);
+    tra_status used = s->fn(s->ctx, worker, ordinal, read == TRA_OK ? s->data[worker] : NULL, e);
+    tra_meter_add(1);
+    return used;
 }
 
-tra_status tra_scan(tra_rel *rel, int64_t memory, tra_scan_fn *fn, void *ctx, tra_err *e) {
+tra_status tra_scan(tra_rel *rel, const char *what, int64_t memory, tra_scan_fn *fn, void *ctx, tra_err *e) {
     const tra_type *t = tra_rel_type(rel);
     size_t bytes = tra_rel_room(rel), scratch = tra_rel_scratch(rel);
     int n = 0;
@@ -67,7 +76,9 @@ tra_status tra_scan(tra_rel *rel, int64_t memory, tra_scan_fn *fn, void *ctx, tr
         s.scratch[i] = aligned_alloc(64, (scratch + 64) & ~(size_t)63);
         if (!s.data[i] || !s.scratch[i]) status = tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
     }
+    tra_meter_begin(tra_progress_here(), what, t->cat->n);
     if (status == TRA_OK) status = tra_crew_run(n, 0, t->cat->n, scan_one, &s, e);
+    tra_meter_end();
     for (int i = 0; i < n; i++) {
         free(s.data[i]);
         free(s.scratch[i]);

@@ -21,7 +21,7 @@ static tra_status digest(const char *spec, char text[33], tra_err *e) {
     tra_rel *rel = NULL;
     TRA_TRY(tra_rel_open(spec, NULL, &rel, e));
     digesting d = {.digester = tra_digester_new(tra_rel_type(rel))};
-    tra_status s = tra_scan(rel, memory, add, &d, e);
+    tra_status s = tra_scan(rel, spec, memory, add, &d, e);
     for (int i = 1; i < TRA_MAXWORKERS; i++) tra_digest_add(&d.part[0], &d.part[i]);
     if (s == TRA_OK) tra_digest_text(&d.part[0], tra_rel_type(rel), text);
     tra_digester_free(d.digester);
@@ -76,7 +76,7 @@ const tra_cmd tra_cmd_digest = {
         "tensor: its shape, element type and values. It does not depend on the block shape, the codec, the file or "
         "the number of ranks that wrote it. All NaN count as one value, and 0 and -0 too. The data are read; the "
         "digest that the file may carry is not trusted.",
-    .opts = (const tra_opt[]){TRA_OPT_MEMORY(memory), {.name = NULL}},
+    .opts = (const tra_opt[]){TRA_OPT_MEMORY(memory), TRA_OPT_PROGRESS, {.name = NULL}},
     .minargs = 1,
     .maxargs = -1,
     .needs = TRA_NEED_HDF5 | TRA_TAKES_JSON,

@@ -20,11 +20,16 @@ static const tra_opt opts[] = {
     {0, "gzip", TRA_OPT_OPTSTR, &gzip, "LEVEL",
      "h5: compress with gzip, level 1 to 9 (default: 4); without it nothing is", NULL, NULL, &gzip_given},
     {0, "memory", TRA_OPT_SIZE, &memory, "SIZE", "memory ceiling (default: 256M)", NULL, "TRA_MEMORY", NULL},
+    TRA_OPT_PROGRESS,
     {0},
 };
 
 static tra_status read_options(const char *rel, tra_export_job *job, tra_err *e) {
-    *job = (tra_export_job){.from = rel, .to = output, .memory = memory, .sink = {.coordinate = coordinate}};
+    *job = (tra_export_job){.from = rel,
+                            .to = output,
+                            .progress = tra_progress_here(),
+                            .memory = memory,
+                            .sink = {.coordinate = coordinate}};
     if (!output) return tra_fail(e, TRA_USAGE, "say where it goes: -o FILE, or -o - with --to");
     if (to && !(job->format = tra_format_find(to)))
         return tra_fail(e, TRA_USAGE, "--to %s: no such format; it is one of %s", to, tra_format_choices());

@@ -131,6 +131,7 @@ typedef struct making {
 
 static tra_status make_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
     making *m = ctx;
+    tra_meter_add(1);
     char *data = m->data[worker], *encoded = m->encoded[worker];
     tra_encoded enc;
     int64_t addr;
@@ -157,10 +158,12 @@ static tra_status make_all(making *m, int workers, tra_err *e) {
         if (!m->data[i] || !m->encoded[i]) s = tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
     }
     if (s == TRA_OK) {
+        tra_meter_begin(tra_progress_here(), output, m->type->cat->n);
         m->crew = tra_crew_new(workers);
         tra_crew_begin(m->crew, make_one, m, 0, m->type->cat->n);
         s = tra_crew_wait(m->crew, e);
         tra_crew_free(m->crew);
+        tra_meter_end();
     }
     for (int i = 0; i < workers; i++) {
         free(m->data[i]);
@@ -475,6 +478,7 @@ const tra_cmd tra_cmd_gen = {
             {0, "no-history", TRA_OPT_FLAG, &no_history, NULL, "leaves the attribute tra_history out", NULL, NULL,
              NULL},
             TRA_OPT_MEMORY(memory),
+            TRA_OPT_PROGRESS,
             {.name = NULL}},
     .needs = TRA_NEED_HDF5,
     .run = run,

@@ -22,6 +22,7 @@ static const tra_opt opts[] = {
      "element type (default: the narrowest that holds the file's; csv and mtx: f64; raw: required)", NULL, NULL, NULL},
     {0, "codec", TRA_OPT_STR, &codec, "CODEC", "none or zstd[:LEVEL] (default: none)", NULL, NULL, NULL},
     {0, "memory", TRA_OPT_SIZE, &memory, "SIZE", "memory ceiling (default: 256M)", NULL, "TRA_MEMORY", NULL},
+    TRA_OPT_PROGRESS,
     {0, "shape", TRA_OPT_STR, &shape, "EXTENTS",
      "raw, and tns and edges without a header: shape of the tensor, as in 1000x2000", NULL, NULL, NULL},
     {0, "endian", TRA_OPT_ENUM, &endian, "ORDER", "raw: byte order, little or big (default: little)", "little|big",
@@ -47,8 +48,10 @@ static const tra_opt opts[] = {
 };
 
 static tra_status read_options(const char *source, tra_import_job *job, tra_dims *blocks, tra_err *e) {
-    *job = (tra_import_job){
-        .from = source, .to = output, .source = {.header = -1, .base = -1, .empty_nan = empty_nan, .memory = memory}};
+    *job = (tra_import_job){.from = source,
+                            .to = output,
+                            .progress = tra_progress_here(),
+                            .source = {.header = -1, .base = -1, .empty_nan = empty_nan, .memory = memory}};
     if (!output) return tra_fail(e, TRA_USAGE, "say where the relation goes: -o out.h5 or -o out.h5:name");
     if (strcmp(output, "-") == 0) return tra_fail(e, TRA_USAGE, "-o -: a relation cannot be written to a stream");
     if (from && !(job->format = tra_format_find(from)))

@@ -106,7 +106,7 @@ static tra_status gather(void *ctx, int worker, int64_t ordinal, const void *dat
 static tra_status statistics(tra_rel *rel, stats *s, tra_err *e) {
     gathering g = {.type = tra_rel_type(rel)};
     for (int i = 0; i < TRA_MAXWORKERS; i++) g.part[i] = nothing;
-    TRA_TRY(tra_scan(rel, memory, gather, &g, e));
+    TRA_TRY(tra_scan(rel, tra_rel_info(rel)->path, memory, gather, &g, e));
     *s = g.part[0];
     for (int i = 1; i < TRA_MAXWORKERS; i++) merge(s, &g.part[i]);
     return TRA_OK;

@@ -20,7 +20,6 @@
 
 static const double BLAS_MATTERS = 1e10; /* flops below which its kernel is not worth a warning */
 enum { ENGINE_TRA, ENGINE_REFERENCE };
-enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
 
 static struct {
     int engine, progress, transport;
@@ -270,9 +269,8 @@ static tra_status write_profile(const tra_job *job, const tra_profile *m, FILE *
 
 /* The terminal of ranks that `tra run --sites` launched is that of the launcher. */
 static tra_progress_form wants_progress(void) {
-    if (tra_common_opts.quiet || opt.progress == PROGRESS_NEVER) return TRA_PROGRESS_NONE;
-    if (isatty(STDERR_FILENO) || getenv("TRA_TERMINAL")) return TRA_PROGRESS_BAR;
-    return opt.progress == PROGRESS_ALWAYS ? TRA_PROGRESS_LINES : TRA_PROGRESS_NONE;
+    return tra_progress_wanted(opt.progress, tra_common_opts.quiet,
+                               isatty(STDERR_FILENO) || getenv("TRA_TERMINAL") != NULL);
 }
 
 /* Runs the plan, and says and writes what was measured. */

@@ -94,7 +94,7 @@ static tra_status verify(const char *spec, tra_json *out, bool *damaged, tra_err
     const tra_relinfo *info = tra_rel_info(rel);
     verifying v = {
         .type = tra_rel_type(rel), .digester = tra_digester_new(tra_rel_type(rel)), .lock = PTHREAD_MUTEX_INITIALIZER};
-    tra_status s = tra_scan(rel, memory, check, &v, e);
+    tra_status s = tra_scan(rel, spec, memory, check, &v, e);
     tra_err apart = {0}; /* what is damaged besides blocks */
     if (s == TRA_OK && tra_rel_check(rel, &apart) != TRA_OK) s = add_damage(&v, 0, &apart, e);
     tra_digester_free(v.digester);
@@ -149,7 +149,7 @@ const tra_cmd tra_cmd_verify = {
         "one "
         "that another program wrote has none, and is only read.\n\n"
         "Exit status 0: all sound. 1: something is damaged. 3: a file cannot be opened as a relation.",
-    .opts = (const tra_opt[]){TRA_OPT_MEMORY(memory), {.name = NULL}},
+    .opts = (const tra_opt[]){TRA_OPT_MEMORY(memory), TRA_OPT_PROGRESS, {.name = NULL}},
     .minargs = 1,
     .maxargs = -1,
     .needs = TRA_NEED_HDF5 | TRA_TAKES_JSON,

@@ -66,6 +66,7 @@ static tra_status pass(tra_sink *k, tra_view *v, const tra_dims *piece, void *bu
         }
         TRA_TRY(tra_view_box(v, &start, &count, buf, stride, e));
         TRA_TRY(k->entries ? put_entries(k, buf, n, only_count, &element, e) : k->format->put(k, buf, n, e));
+        tra_meter_add(n);
     } while (tra_next(&pieces, &at));
     return TRA_OK;
 }
@@ -116,7 +117,11 @@ static tra_status write_tensor(const tra_export_job *job, tra_rel *rel, tra_expo
     size_t cap = (size_t)tra_max64(4096, tra_min64(256 << 10, tra_buffer_bytes(job->memory) / 16));
     if (s == TRA_OK) s = tra_newfile_open(job->to, k.format->binary, cap, &k.out, e);
     if (s == TRA_OK) {
+        int64_t all = 1;
+        tra_dims_product(&v.shape, &all);
+        tra_meter_begin(job->progress, job->from, tra_mul_most(all, k.entries ? 2 : 1)); /* these are counted first */
         s = write_all(&k, &v, job->memory, e);
+        tra_meter_end();
         if (s == TRA_OK)
             s = tra_newfile_commit(&k.out, e);
         else

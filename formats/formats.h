@@ -8,6 +8,7 @@
 #ifndef TRA_FORMATS_H
 #define TRA_FORMATS_H
 
+#include "../lib/base/meter.h"
 #include "../lib/relation/relation.h"
 #include "../lib/relation/stored.h"
 #include "io.h"
@@ -152,7 +153,8 @@ tra_status tra_flat_put(tra_sink *k, const void *data, int64_t n, tra_err *e);
 enum { TRA_IMPORT_MEMORY = 256 << 20 }; /* default ceiling of import and export */
 
 typedef struct tra_import_job {
-    const char *from, *to;     /* sources and "out.h5[:name]" */
+    const char *from, *to; /* sources and "out.h5[:name]" */
+    tra_progress_form progress;
     const tra_format *format;  /* NULL: found out */
     tra_source_options source; /* its memory: ceiling of the process, 0 for the default */
     const tra_dims *block;     /* NULL: chosen from the shape */
@@ -187,6 +189,7 @@ TRA_MUSTUSE tra_status tra_import(const tra_import_job *job, tra_import_receipt 
 
 typedef struct tra_export_job {
     const char *from, *to; /* relation; file or "-" */
+    tra_progress_form progress;
     const tra_format *format;
     tra_sink_options sink;
     int64_t memory; /* ceiling of the process, 0 for the default */

@@ -99,6 +99,7 @@ static tra_status unfit(const import *m, int64_t ordinal, const char *data, int6
  * works. */
 static tra_status store(import *m, import_worker *w, int64_t ordinal, const char *data, int64_t item, tra_err *e) {
     int64_t n = tra_catalog_floats1(&m->cat, ordinal);
+    tra_meter_add(1);
     if (m->source->dtype != m->dtype) {
         int64_t bad =
             tra_elem_convert(tra_elem_of(m->source->dtype), false, (void *)data, m->dtype, w->chunk, n, &w->loss);
@@ -436,7 +437,7 @@ static tra_status refuse_itself(const import *m, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status run(import *m, tra_err *e) {
+static tra_status read_and_store(import *m, tra_err *e) {
     tra_source *s = m->source;
     const tra_import_job *job = m->job;
     if (s->access == TRA_ACCESS_STREAM && s->shape.n > 0 && s->shape.v[0] < 0) TRA_TRY(spool(m, e));
@@ -445,11 +446,18 @@ static tra_status run(import *m, tra_err *e) {
     TRA_TRY(lay_out(m, e));
     TRA_TRY(tra_writer_create(job->to, &m->type, &(tra_write_options){.codec = job->codec, .history = job->history},
                               &m->writer, e));
+    tra_meter_begin(job->progress, job->to, m->cat.n);
     if (s->access == TRA_ACCESS_ENTRIES) return store_entries(m, e);
     if (s->access == TRA_ACCESS_STREAM && m->spool < 0 && m->cat.n > 0 && !panels_run_on(m)) TRA_TRY(spool(m, e));
     if (m->spool >= 0) spool_ready(m);
     m->crew = tra_crew_new(m->nworkers);
     return run_panels(m, e);
+}
+
+static tra_status run(import *m, tra_err *e) {
+    tra_status s = read_and_store(m, e);
+    tra_meter_end();
+    return s;
 }
 
 /* Is the source stored by levels, and by which? */

@@ -2,9 +2,8 @@
 #ifndef TRA_PROGRESS_H
 #define TRA_PROGRESS_H
 
+#include "../base/meter.h"
 #include "plan.h"
-
-typedef enum tra_progress_form { TRA_PROGRESS_NONE, TRA_PROGRESS_BAR, TRA_PROGRESS_LINES } tra_progress_form;
 
 typedef struct tra_progress {
     tra_progress_form form;

@@ -507,3 +507,22 @@ assert sys.argv[1] or most < 32 << 20, most' "${SAN-}" "$TRA" import $how --memo
     [ ! -e all ]
     seq 30000 | sed 's/$/,2,3/' | status 0 tra import - --from csv --block 10000000x3 --memory 64M -o x.h5 # fewer do
 }
+
+@test "--progress: lines where there is no terminal, a bar on one, nothing under -q" {
+    lines_of() { grep -c '^tra: [0-9]* %, .*, [0-9]* s' <<<"$output"; }
+    tra gen -q --shape 300x300 --block 10x10 -o a.h5
+    for what in "gen --shape 300x300 --block 10x10 -o b.h5" "verify a.h5" "digest a.h5" "export a.h5 -o a.csv" \
+        "import a.csv --block 10x300 -o b.h5" "export a.h5 --to mtx -o a.mtx" "import a.mtx --block 100x300 -o b.h5"; do
+        # shellcheck disable=SC2086
+        status 0 tra $what --progress always
+        [ "$(lines_of)" -ge 1 ] || { echo "$what: $output"; return 1; }
+        # shellcheck disable=SC2086
+        status 0 tra $what
+        [ "$(lines_of)" = 0 ]
+        # shellcheck disable=SC2086
+        status 0 tra $what -q --progress always
+        [ "$(lines_of)" = 0 ]
+    done
+    TERM=xterm script -qec "'$TRA' gen --shape 3000x3000 --block 30x30 -o b.h5" /dev/null >drawn
+    grep -q '%  b.h5' drawn
+}

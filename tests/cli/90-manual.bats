@@ -112,7 +112,7 @@ choices() { awk '$1 ~ /^-/ { v = $1 ~ /,$/ ? $3 : $2; if (v ~ /[|]/) { gsub(/[][
             sed 's/\\-/-/g; s/\\f[A-Z]//g' "${pages[@]}" | grep -q -w -e "${word#:}" || { echo "tra-$c.1 lacks '$word'"; return 1; }
         done
     done
-    [ "$(tra help gen | choices | tr ' ' '\n' | grep -c -x -e f32 -e identity -e json -e never)" = 3 ]
+    [ "$(tra help gen | choices | tr ' ' '\n' | sort -u | grep -c -x -e f32 -e identity -e json -e never)" = 3 ]
 }
 
 @test "mandoc finds nothing wrong with any page" {

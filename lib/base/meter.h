@@ -1,0 +1,24 @@
+/* meter.h - how far a command is, on standard error. */
+#ifndef TRA_METER_H
+#define TRA_METER_H
+
+#include "base.h"
+
+typedef enum tra_progress_form { TRA_PROGRESS_NONE, TRA_PROGRESS_BAR, TRA_PROGRESS_LINES } tra_progress_form;
+
+/* The form that --progress auto|always|never asks for: a bar on a terminal (auto, always), lines elsewhere (always). */
+enum { TRA_PROGRESS_AUTO, TRA_PROGRESS_ALWAYS, TRA_PROGRESS_NEVER };
+tra_progress_form tra_progress_wanted(int option, bool quiet, bool terminal);
+
+/* One picture: share of the work that is done, and seconds since it began; nothing while nobody reads what was written
+ * before. Returns when (tra_now) the next is due: bars four times a second, lines every ten seconds. */
+double tra_progress_draw(tra_progress_form form, const char *what, double share, double spent);
+void tra_progress_erase(tra_progress_form form);
+
+/* The same of a command that does one thing after the other: `all` parts of which tra_meter_add, from any thread, says
+ * how many more are done. Nothing between end and the next begin. what lives until then. */
+void tra_meter_begin(tra_progress_form form, const char *what, int64_t all);
+void tra_meter_add(int64_t parts);
+void tra_meter_end(void);
+
+#endif
