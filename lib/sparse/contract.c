@@ -10,6 +10,7 @@
 #include "contract.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- the parts of a contraction ------------------------------------------------------------------------------ */
@@ -194,6 +195,45 @@ static void walk_rows(const tra_contraction *x, const steps *w) {
     }
 }
 
+static bool is_number(const void *v, tra_dtype t) {
+    return t == TRA_F64 ? !isnan(*(const double *)v) : t == TRA_F32 ? !isnan(*(const float *)v) : true;
+}
+
+/* Is each row of entries, of one or two labels, to meet one row or column of the dense operand, into one number? */
+static bool is_dot(const tra_contraction *x, const steps *w, const tra_nest *rest) {
+    int rank = x->p.rank[w->s];
+    const int8_t *label = x->p.in[w->s];
+    if (rank < 1 || rank > 2 || rest->n > 0 || w->vector || w->careful || x->in[w->s]->array.dtype != x->t)
+        return false;
+    int l = label[rank - 1];
+    return (rank == 1 || label[0] != l) && x->sc[l] == 0 && x->from[l] == 0 && x->to[l] == x->extent[l];
+}
+
+/* A sum that is NaN is made again with care: an entry of value 0, or a 0 that annihilates, may have met what is no
+ * number. */
+static void walk_dots(const tra_contraction *x, const steps *w) {
+    const tra_cell *in = x->in[w->s], *dense = x->in[w->o];
+    tra_rows_view v = tra_rows_of(in);
+    int rank = x->p.rank[w->s], last = x->p.in[w->s][rank - 1];
+    int64_t sd = rank == 2 ? x->s[w->o][x->p.in[w->s][0]] : 0, sc = rank == 2 ? x->sc[x->p.in[w->s][0]] : 0, from, to;
+    int64_t step = x->s[w->o][last];
+    tra_row_range(x, w->s, &v, &from, &to);
+    for (int64_t r = from; r < to && !tra_cancelled(); r++) {
+        int64_t d = v.row[r] * sd + w->d[0], c = v.row[r] * sc + w->c[0], k = v.begin[r], end = v.begin[r + 1];
+        char *sum = (char *)x->out->data + (size_t)c * v.size, before[8];
+        memcpy(before, sum, v.size);
+        x->loops->dot(v.value + (size_t)k * v.size, v.column + k, end - k, element(dense->array.data, x->t, d), step,
+                      sum);
+        if (is_number(sum, x->t) || !is_number(before, x->t)) continue;
+        memcpy(sum, before, v.size);
+        tra_row_part part;
+        for (; k < end; k += TRA_STRIP) {
+            tra_row_values(v.value, x->t, v.column, k, tra_min64(TRA_STRIP, end - k), x->t, &part);
+            meet(x, w, &part, v.row[r] * sd, v.row[r] * sc, last);
+        }
+    }
+}
+
 static void with_dense(const tra_contraction *x, int s) {
     steps w = {.s = s, .o = 1 - s, .width = 1};
     tra_nest rest;
@@ -221,7 +261,10 @@ static void with_dense(const tra_contraction *x, int s) {
             w.c[w.n] = off[1];
             more = tra_nest_next(&rest, off);
         }
-        walk_rows(x, &w);
+        if (is_dot(x, &w, &rest))
+            walk_dots(x, &w);
+        else
+            walk_rows(x, &w);
     }
 }
 
