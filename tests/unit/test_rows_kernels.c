@@ -286,3 +286,27 @@ TEST(contractions_are_added_tile_by_tile) {
         if (!right) return;
     }
 }
+
+/* Parts of a result that have far more places than entries are added up in a table. */
+TEST(large_parts_of_which_little_is_touched) {
+    static const char *const labels[] = {"i,jk->ijk", "ij,jkl->ikl", "kl,ij->jkil"};
+    static const tra_dims left[] = {{1, {3}}, {2, {4, 5}}, {2, {300, 400}}};
+    static const tra_dims right[] = {{2, {300, 500}}, {3, {5, 300, 400}}, {2, {3, 2}}};
+    for (int i = 0; i < 15; i++) {
+        arena = tra_arena_new();
+        subject s = {.labels = {labels[i % 3], OP(MUL, ARG0, ARG1), TRA_S_ADD}};
+        CHECK(tra_kernel_einsum(arena, s.labels.labels, &s.join, NULL) == TRA_OK);
+        plain in[2] = {plain_new(some_type(), &left[i % 3], true), plain_new(some_type(), &right[i % 3], true)};
+        tra_dims ext;
+        for (int o = 0; o < 2; o++)
+            for (int n = 0; n < 200; n++) in[o].v[draw(in[o].n)] = 1 + (in[o].type != TRA_BOOL) * (double)draw(3);
+        CHECK(tra_kernel_shape2(s.join, &in[0].ext, &in[1].ext, &in[0].ext, &in[1].ext, &ext, NULL, NULL) == TRA_OK);
+        plain want = expected(&s, &in[0], &in[1], &ext);
+        for (int how = 5; how < 8; how++)
+            if (!join_is_right(s.join, &in[0], &in[1], &want, how)) say(&s, &in[0], &in[1], how);
+        free(in[0].v);
+        free(in[1].v);
+        free(want.v);
+        tra_arena_free(arena);
+    }
+}
