@@ -165,6 +165,20 @@ static double density_of(const tra_type *t) {
     return all > 0 ? (double)tra_type_entries(t).expected / all : 0;
 }
 
+/* The name of a storage, where it has one: of levels that of the library, of a statement its own. */
+static const char *storage_name(tra_rel *rel, char buf[64]) {
+    const char *text = tra_rel_info(rel)->storage;
+    tra_levels levels;
+    if (tra_levels_parse(text, tra_rel_type(rel)->cat->bound.n, &levels, NULL) == TRA_OK) {
+        const char *alias = tra_levels_alias(&levels);
+        return alias ? alias : text;
+    }
+    text += strcspn(text, " \t\n");
+    text += strspn(text, " \t\n");
+    snprintf(buf, 64, "%.*s", (int)strcspn(text, " \t\n["), text);
+    return buf;
+}
+
 static const char *range_text(int64_t from, int64_t to, char buf[48]) {
     snprintf(buf, 48, to > from ? "%" PRId64 " to %" PRId64 : "%" PRId64, from, to);
     return buf;
@@ -172,13 +186,11 @@ static const char *range_text(int64_t from, int64_t to, char buf[48]) {
 
 static void storage_text(tra_rel *rel, const row_counts *r, tra_str *out) {
     const tra_type *t = tra_rel_type(rel);
-    tra_levels levels;
     tra_size n = tra_type_entries(t);
-    char a[48], b[48];
-    bool known = tra_levels_parse(tra_rel_info(rel)->storage, t->cat->bound.n, &levels, NULL) == TRA_OK;
-    const char *alias = known ? tra_levels_alias(&levels) : NULL;
-    tra_str_printf(out, "  storage     %s", alias ? alias : tra_rel_info(rel)->storage);
-    if (want_mapping && alias) tra_str_printf(out, ": %s", tra_rel_info(rel)->storage);
+    char a[48], b[48], buf[64];
+    const char *name = storage_name(rel, buf), *text = tra_rel_info(rel)->storage;
+    tra_str_printf(out, "  storage     %s", name);
+    if (want_mapping && name != text) tra_str_printf(out, ": %s", text);
     tra_str_printf(out, "\n  entries     %" PRId64 "%s, density %.4g\n", n.expected,
                    n.exact ? "" : " in the file, duplicates counted", density_of(t));
     if (!r->known || r->all == 0) return;
@@ -203,10 +215,8 @@ static void storage_json(tra_rel *rel, const row_counts *r, tra_json *j) {
     const tra_type *t = tra_rel_type(rel);
     tra_size n = tra_type_entries(t);
     int64_t from, to;
-    tra_levels levels;
-    bool known = tra_levels_parse(tra_rel_info(rel)->storage, t->cat->bound.n, &levels, NULL) == TRA_OK;
-    const char *alias = known ? tra_levels_alias(&levels) : NULL;
-    tra_json_str(j, "storage", alias ? alias : tra_rel_info(rel)->storage);
+    char buf[64];
+    tra_json_str(j, "storage", storage_name(rel, buf));
     if (want_mapping) tra_json_str(j, "mapping", tra_rel_info(rel)->storage);
     tra_json_bool(j, "sparse", t->sparse);
     tra_json_int(j, "entries", n.expected);

@@ -552,8 +552,7 @@ static tra_status find_tables(tra_rel *r, tra_err *e) {
 /* Is the dataset a relation of tra? Without tra_format and tra_seal it is another program's, unless something else of
  * tra is there: what lost these two is damaged, and its holes and keys must not be read as if it were not. */
 static tra_status find_owner(tra_rel *r, tra_err *e) {
-    static const char *const others[] = {"tra_rank", "tra_layout",  "tra_keys",
-                                         "tra_cuts", "tra_extents", "tra_storage"};
+    static const char *const others[] = {"tra_rank", "tra_layout", "tra_keys", "tra_cuts", "tra_extents"};
     htri_t format = H5Aexists(r->dset, "tra_format"), seal = H5Aexists(r->dset, "tra_seal");
     if (format < 0 || seal < 0)
         return tra_h5_fail(e, TRA_INPUT, r->vfd, "%s:%s: its attributes are damaged", r->path, r->name);

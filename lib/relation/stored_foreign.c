@@ -430,6 +430,9 @@ tra_status tra_stored_foreign(tra_rel *r, const tra_dims *block, tra_err *e) {
     struct tra_stored *x = r->stored;
     found f = {0};
     cuts c = {0};
+    const char *storage = tra_h5_get_text(r->dset, "tra_storage", r->arena);
+    if (tra_stored_is_mapping(storage)) return tra_stored_mapping(r, storage, e);
+    if (storage) return BAD(r, e, "%s", "it has lost its attribute tra_format but not tra_storage: it is damaged");
     x->loose = true;
     TRA_TRY(H5Aexists(r->dset, "binsparse") > 0 ? take_binsparse(r, &f, e) : take_scipy(r, &f, e));
     TRA_TRY(open_datasets(r, &f, e));

@@ -119,6 +119,7 @@ struct tra_stored {
     int64_t *of, *rows;       /* of each tuple: entries, and rows that have any; NULL: not known */
     int64_t stored_bytes, held;
     char text[TRA_LEVELTEXT];
+    struct tra_mapping *mapping; /* the tensor is what a mapping makes of components (stored_mapping.c); NULL: levels */
 };
 
 /* Does the group hold a tensor? */
@@ -134,6 +135,13 @@ TRA_MUSTUSE tra_status tra_vector_open(tra_rel *r, hid_t group, const char *name
                                        tra_err *e);
 /* What the relation is, when its sources and `begin` are known: type, entries, what it holds. */
 TRA_MUSTUSE tra_status tra_stored_complete(tra_rel *r, tra_err *e);
+/* Of a group that names a storage statement and holds its components: the same. */
+bool tra_stored_is_mapping(const char *text);
+TRA_MUSTUSE tra_status tra_stored_mapping(tra_rel *r, const char *text, tra_err *e);
+/* Calls the sink for each entry that the mapping gives, in any order, with its value of the relation's type. */
+typedef tra_status tra_mapping_sink(void *ctx, int64_t row, int64_t column, const void *value, tra_err *e);
+TRA_MUSTUSE tra_status tra_mapping_run(const tra_rel *r, tra_mapping_sink *sink, void *ctx, tra_err *e);
+void tra_mapping_free(struct tra_mapping *p);
 /* Of one triangle, which is one tuple yet: entries of both before each of n granules of so many coordinates. */
 TRA_MUSTUSE tra_status tra_stored_count_mirrored(tra_rel *r, int64_t size, int64_t n, int64_t *before, tra_err *e);
 void tra_stored_close(tra_rel *r);

@@ -96,6 +96,7 @@ void tra_stored_close(tra_rel *r) {
     if (!r->stored) return;
     for (int i = 0; i < TRA_MAXCOMPONENTS; i++)
         if (r->stored->c[i].dset > 0) H5Dclose(r->stored->c[i].dset);
+    tra_mapping_free(r->stored->mapping);
     free(r->stored->begin);
     free(r->stored->before);
     free(r->stored->sums);

@@ -158,6 +158,17 @@ static const char *no_value(const reading *x, const void *value) {
     return NULL;
 }
 
+static bool add_value(tra_dtype t, void *to, const void *v) {
+    switch (t) {
+    case TRA_F64: *(double *)to += *(const double *)v; return true;
+    case TRA_F32: *(float *)to += *(const float *)v; return true;
+    case TRA_I64: return !__builtin_add_overflow(*(int64_t *)to, *(const int64_t *)v, (int64_t *)to);
+    case TRA_I32: return !__builtin_add_overflow(*(int32_t *)to, *(const int32_t *)v, (int32_t *)to);
+    case TRA_BOOL: *(uint8_t *)to |= *(const uint8_t *)v; return true;
+    }
+    return false;
+}
+
 static tra_status gather(reading *x, int64_t row, int64_t column, const void *value) {
     size_t size = x->r->size;
     if (x->n == x->room) return damaged(x, x->form->values, "it has more entries than its tables say");
@@ -201,6 +212,11 @@ static tra_status emit(reading *x, int64_t row, int64_t column, const void *valu
     if (why) return damaged(x, x->form->values, why);
     if (x->x->mirror) return emit_both(x, row, column, value);
     if (x->items) return gather(x, row, column, value);
+    if (x->array && x->x->mapping) { /* which may give a coordinate twice */
+        char *to = x->array + (size_t)(row * x->ext.v[x->ext.n - 1] + column) * x->r->size;
+        bool holds = add_value(x->r->type.dtype, to, value);
+        return holds ? TRA_OK : damaged(x, 0, "values of one element add up to more than its type holds");
+    }
     if (x->array) {
         int64_t i = row * x->ext.v[x->ext.n - 1] + column;
         memcpy(x->array + (size_t)i * x->r->size, value, x->r->size);
@@ -288,17 +304,6 @@ static tra_status visit(reading *x, int l, int64_t row, int64_t column) {
 }
 
 /* ---- entries that were not in order ------------------------------------------------------------------------------ */
-
-static bool add_value(tra_dtype t, void *to, const void *v) {
-    switch (t) {
-    case TRA_F64: *(double *)to += *(const double *)v; return true;
-    case TRA_F32: *(float *)to += *(const float *)v; return true;
-    case TRA_I64: return !__builtin_add_overflow(*(int64_t *)to, *(const int64_t *)v, (int64_t *)to);
-    case TRA_I32: return !__builtin_add_overflow(*(int32_t *)to, *(const int32_t *)v, (int32_t *)to);
-    case TRA_BOOL: *(uint8_t *)to |= *(const uint8_t *)v; return true;
-    }
-    return false;
-}
 
 /* Sorts what was gathered, and makes rows of it: the cell is laid out here, for what there is. */
 static tra_status make_rows(reading *x, tra_cell *cell) {
@@ -422,9 +427,19 @@ static tra_status blame(reading *x, tra_status s) {
     return damaged(x, component, first);
 }
 
+static tra_status take_entry(void *ctx, int64_t row, int64_t column, const void *value, tra_err *e) {
+    reading *x = ctx;
+    (void)e;
+    return emit(x, row, column, value);
+}
+
 /* Goes through all entries. */
 static tra_status visit_all(reading *x) {
     const tra_form *f = x->form;
+    if (x->x->mapping) {
+        tra_status s = tra_mapping_run(x->r, take_entry, x, &x->cause);
+        return s == TRA_OK || x->why ? s : damaged(x, 0, x->cause.msg);
+    }
     if (x->x->iso && tra_vector_read(x->r, &x->x->c[f->values], 0, 1, x->feed[f->values].raw, &x->cause) != TRA_OK)
         return damaged(x, f->values, x->cause.msg);
     tra_status s = visit(x, 0, 0, 0);

@@ -226,6 +226,54 @@ with h5py.File("x.h5", "w") as f:
     status 3 tra info x.h5:nosuch
 }
 
+@test "a mapping in a file makes a tensor of components" {
+    made '
+lower = """storage lower[n, n] {
+    real array v(n*(n + 1)/2)
+    sum(<i, _> in 0:n, <j, _> in 0:i + 1) {@unique (i, j) -> v(i*(i + 1)/2 + j)}
+}"""
+def program(f, name, text, shape, **arrays):
+    g = group(f, name, arrays); g.attrs["tra_storage"] = text; g.attrs["tra_shape"] = np.array(shape)
+a = np.tril(np.arange(1.0, 401).reshape(20, 20)); x = np.array([3, 0, 7]); y = np.array([1.5, 2.5, -1.0])
+with h5py.File("p.h5", "w") as f:
+    f["a"] = a
+    program(f, "lower", lower, (20, 20), v=a[np.tril_indices(20)])
+    f["twice"] = np.array([0.0, 4.0, 0.0, -1.0]); f["rank1"] = np.outer(x, y)
+    program(f, "scattered", "storage s[n] {int scalar k\nint array at(k)\nreal array v(k)\nsum(<p, i> in at) {i -> v(p)}}",
+            (4,), k=3, at=np.array([1, 3, 1]), v=y[[0, 2, 1]])
+    program(f, "outer", "storage o[m, n] {real array x(m)\nreal array y(n)\n"
+            "sum(<i, u> in x, <j, v> in y) {(i, j) -> u * v}}", (3, 3), x=x.astype("f8"), y=y)
+    program(f, "map", "storage d[m, n] {real hashmap h(m, n)\nh}", (3, 3), h_key0=np.array([0, 2]),
+            h_key1=np.array([2, 1]), h_value=np.array([5, 6]))
+    f["mapped"] = np.array([[0, 0, 5], [0, 0, 0], [0, 6, 0]])
+    program(f, "bad/short", lower, (20, 20), v=np.ones(209))
+    program(f, "bad/text", "storage lower[n, n] { real array v(n) sum(", (3, 3), v=np.ones(3))
+    program(f, "bad/out", "storage s[n] {int array at(2)\nsum(<p, i> in at) {i -> 1}}", (4,), at=np.array([1, 4]))
+    program(f, "bad/steps", "storage s[n] {real array v(n)\nsum(<i, _> in 0:99999999999) if (i > 99999999998) {0 -> v(0)}}",
+            (4,), v=np.ones(4))
+    program(f, "bad/gone", lower, (20, 20))
+    program(f, "bad/shape", lower, (20, 21), v=np.ones(210))'
+    same p.h5:a p.h5:lower
+    same p.h5:twice p.h5:scattered
+    same p.h5:rank1 p.h5:outer
+    same p.h5:mapped p.h5:map
+    status 0 tra info --format json p.h5:lower
+    is lower json relations.0.storage
+    is 210 json relations.0.entries
+    status 0 tra diff p.h5:a p.h5:lower
+    status 0 tra verify p.h5:lower
+    refused() { # NAME WORDS
+        status 3 tra digest "p.h5:bad/$1"
+        [[ $output == *"p.h5:bad/$1"*"$2"* ]] || { echo "$output"; return 1; }
+    }
+    refused short 'component v'
+    refused text 'its storage cannot be read, at byte'
+    refused out '4'
+    refused steps 'steps'
+    refused gone 'its component v is missing'
+    refused shape 'extents'
+}
+
 # ---- what tra stores ----
 
 # A matrix as MatrixMarket, and as a dense relation.

@@ -199,6 +199,48 @@ static void describe(fuzz_bytes *b, hid_t group, const char *levels, const char 
     tra_str_free(&s);
 }
 
+static int64_t small(int64_t x) { return x < 0 || x > 99 ? 1 : x; }
+
+/* A storage statement and components that may fit it. */
+static void put_mapping(fuzz_bytes *b, hid_t group) {
+    static const char *const texts[] = {
+        "storage lower[n, n] {real array v(n*(n + 1)/2)\n"
+        "sum(<i, _> in 0:n, <j, _> in 0:i + 1) {@unique (i, j) -> v(i*(i + 1)/2 + j)}}",
+        "storage s[n] {int scalar k\nint array at(k)\nreal array v(k)\nsum(<p, i> in at) {i -> v(p)}}",
+        "storage h[m, n] {real hashmap v(m, n)\nv}",
+        "storage d[m, n] {real array v(m*n)\nsum(<i, _> in 0:m, <j, _> in 0:n) {(i, j) -> v(i*n + j)}}",
+        "storage e[m, n] {int array at(m)\nreal array v(m)\nsum(<i, j> in at) {(i, j) -> v(i) / v(j)}}",
+        "storage f[n] {real array v(n)\nsum(<i, _> in 0:1000000000) {i % n -> v(i % 3)}}",
+        "storage g[n {",
+    };
+    static const char *const names[] = {"at", "k", "v_key0", "v_key1", "v_value"};
+    int64_t v[64], shape[4];
+    int which = fuzz_below(b, 7), rank = which == 1 || which == 5 ? 1 : 2, cut = fuzz_byte(b);
+    char text[400];
+    hsize_t n = (hsize_t)(fuzz_below(b, 16) ? rank : fuzz_below(b, 4));
+    for (int d = 0; d < 4; d++) shape[d] = fuzz_below(b, 16) ? 1 + fuzz_below(b, 5) : fuzz_int(b);
+    if (fuzz_below(b, 4)) shape[1] = shape[0];
+    snprintf(text, sizeof text, "%s", texts[which]);
+    if (cut < 8) text[fuzz_below(b, (int)strlen(text))] = (char)(32 + fuzz_below(b, 90));
+    tra_h5_put_text(group, "tra_storage", text);
+    tra_h5_put_ints(group, "tra_shape", 1, &n, shape);
+    int64_t count = 1 + fuzz_below(b, 6);
+    int64_t want[] = {small(shape[0]) * (small(shape[0]) + 1) / 2 % 32,
+                      count,
+                      count,
+                      small(shape[0]) * small(shape[1]) % 32,
+                      shape[0] % 32,
+                      shape[0] % 32,
+                      3};
+    for (int i = 0; i < 5; i++) {
+        int64_t m = i == 1 ? 1 : which == 4 ? want[4] : count;
+        for (int64_t k = 0; k < tra_max64(0, m); k++) v[k] = i == 1 ? count : i == 2 ? k : k % 3;
+        put_numbers(b, group, names[i], v, tra_max64(0, m));
+    }
+    for (int64_t k = 0; k < 32; k++) v[k] = k;
+    put_numbers(b, group, "v", v, tra_max64(0, want[which]));
+}
+
 static void write_foreign(fuzz_bytes *b, const char *path) {
     static const char *const forms[][2] = {{"CSR", "ds"},     {"CSC", "ds"},     {"DCSR", "ss"},    {"DCSC", "ss"},
                                            {"COO", "s+"},     {"COOC", "s+"},    {"CVEC", "s"},     {"DVEC", "d"},
@@ -207,7 +249,7 @@ static void write_foreign(fuzz_bytes *b, const char *path) {
     static const char *const types[] = {"float64", "float64", "iso[int32]", "bint8"};
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     hid_t group = H5Gcreate2(file, "data", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    int kind = fuzz_below(b, 4), form = fuzz_below(b, 16), turn = fuzz_below(b, 2);
+    int kind = fuzz_below(b, 5), form = fuzz_below(b, 16), turn = fuzz_below(b, 2);
     const char *format = forms[form][0], *levels = kind < 2 ? "ds" : forms[form][1];
     int rank = (int)strlen(levels), order[3] = {0};
     int64_t ext[3] = {0}, shape[4] = {0};
@@ -219,6 +261,12 @@ static void write_foreign(fuzz_bytes *b, const char *path) {
     if (fuzz_below(b, 3) == 0) ext[rank - 1] = ext[0];
     for (int l = 0; l < rank; l++) shape[order[l]] = ext[l];
     const char *type = types[kind < 2 ? 0 : fuzz_below(b, 4)];
+    if (kind == 4) {
+        put_mapping(b, group);
+        H5Gclose(group);
+        H5Fclose(file);
+        return;
+    }
     if (kind == 0) {
         tra_h5_put_text(group, "encoding-type", turn ? "csc_matrix" : "csr_matrix");
         tra_h5_put_ints(group, "shape", 1, &two, shape);

@@ -1,0 +1,213 @@
+/* stored_mapping.c - tensors that a mapping describes: a group with components, and the program that makes the tensor
+ * of them.
+ *
+ * The program comes from a file, so it is data: it is parsed and typed, its components are checked, and its steps are
+ * limited by their sizes and the extents. A mapping is of the whole tensor, so that there is one block; the components
+ * are read when the relation is opened, and what they take is part of what it holds.
+ */
+#include "../calculus/calculus.h"
+#include "stored_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
+
+enum { MOST_RATIO = 1100 }; /* elements are compressed to no less */
+#define MOST_STEPS ((int64_t)10000000000)
+
+struct tra_mapping {
+    tra_storage *storage;
+    tra_storage_block block;
+    int64_t extent[TRA_CALC_MAXRANK];
+    void **data; /* what was read, from malloc */
+    int ndata;
+};
+
+bool tra_stored_is_mapping(const char *text) {
+    return text && strncmp(text, "storage", 7) == 0 && (text[7] == ' ' || text[7] == '\n' || text[7] == '\t');
+}
+
+void tra_mapping_free(struct tra_mapping *p) {
+    for (int i = 0; p && i < p->ndata; i++) free(p->data[i]);
+}
+
+/* ---- components ---------------------------------------------------------------------------------------------------
+ */
+
+static tra_element element_of(tra_dtype t) {
+    switch (t) {
+    case TRA_F64: return TRA_ELEMENT_F64;
+    case TRA_F32: return TRA_ELEMENT_F32;
+    case TRA_I64: return TRA_ELEMENT_I64;
+    case TRA_I32: return TRA_ELEMENT_I32;
+    case TRA_BOOL: return TRA_ELEMENT_BOOL;
+    }
+    return TRA_ELEMENT_F64;
+}
+
+/* A dataset of the group, whole. real: it has elements of the tensor, of any type; else whole numbers. */
+static tra_status load(tra_rel *r, const char *name, bool real, tra_dtype *dtype, tra_elements *out, tra_err *e) {
+    struct tra_mapping *p = r->stored->mapping;
+    hid_t dset = tra_h5_exists(r->dset, name) ? H5Dopen2(r->dset, name, H5P_DEFAULT) : -1;
+    if (dset < 0) return BAD(r, e, "its component %s is missing", name);
+    hid_t space = H5Dget_space(dset), type = H5Dget_type(dset);
+    hssize_t n = H5Sget_simple_extent_npoints(space);
+    bool u64, known = tra_h5_dtype(type, dtype, &u64), whole = H5Tget_class(type) == H5T_INTEGER;
+    int64_t stored = (int64_t)H5Dget_storage_size(dset), size = (int64_t)H5Tget_size(type), bytes;
+    tra_status s = TRA_OK;
+    if (!known || u64 || (!real && !whole))
+        s = BAD(r, e, "its component %s is not of %s", name, real ? "floats, integers or booleans" : "integers");
+    else if (n < 0 || !tra_mul(n, tra_max64(size, 8), &bytes) || bytes / MOST_RATIO > stored)
+        s = BAD(r, e, "its component %s says that it has %lld elements, which are not in the file", name, (long long)n);
+    if (!real) *dtype = TRA_I64;
+    void *data = s == TRA_OK ? malloc((size_t)n * tra_dtype_size(*dtype) + 1) : NULL;
+    if (s == TRA_OK && !data)
+        s = tra_fail(e, TRA_RESOURCE, "out of memory for the components of %s:%s", r->path, r->name);
+    if (data) p->data[p->ndata++] = data;
+    if (s == TRA_OK && n > 0 && H5Dread(dset, tra_h5_type(*dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
+        s = tra_h5_fail(e, TRA_INPUT, r->vfd, "%s:%s: its component %s cannot be read", r->path, r->name, name);
+    if (s == TRA_OK) {
+        *out = (tra_elements){.type = element_of(*dtype), .n = n, .data = data};
+        r->stored->held += (int64_t)((size_t)n * tra_dtype_size(*dtype));
+        r->stored->stored_bytes += stored;
+    }
+    H5Tclose(type);
+    H5Sclose(space);
+    H5Dclose(dset);
+    return s;
+}
+
+/* Scalars and arrays under their names; hash maps and tries as NAME_key0, ..., NAME_value. The tensor's element type is
+ * one that holds those of all components that are real. */
+static tra_status load_components(tra_rel *r, const tra_storage_decl *d, tra_err *e) {
+    struct tra_mapping *p = r->stored->mapping;
+    tra_component_data *data = tra_news(r->arena, tra_component_data, d->ncomponents + 1);
+    bool any = false;
+    p->data = tra_news(r->arena, void *, (d->ncomponents + 1) * (TRA_CALC_MAXRANK + 1));
+    p->block = (tra_storage_block){.extent = p->extent, .component = data};
+    r->type.dtype = TRA_I64;
+    for (int i = 0; i < d->ncomponents; i++) {
+        const tra_component *c = &d->components[i];
+        bool keyed = c->kind == TRA_COMPONENT_HASHMAP || c->kind == TRA_COMPONENT_TRIE;
+        tra_dtype t, ignored;
+        for (int k = 0; keyed && k < c->nsizes; k++)
+            TRA_TRY(load(r, tra_arena_printf(r->arena, "%s_key%d", c->name, k), false, &ignored, &data[i].key[k], e));
+        TRA_TRY(
+            load(r, keyed ? tra_arena_printf(r->arena, "%s_value", c->name) : c->name, c->real, &t, &data[i].value, e));
+        if (c->real) r->type.dtype = any ? tra_dtype_join(r->type.dtype, t) : t;
+        any = any || c->real;
+    }
+    return TRA_OK;
+}
+
+/* ---- running ------------------------------------------------------------------------------------------------------
+ */
+
+typedef struct running {
+    tra_dtype dtype;
+    int rank;
+    const int64_t *stride; /* of the rows; the last dimension has none */
+    tra_mapping_sink *sink;
+    void *ctx;
+} running;
+
+static tra_status give(void *ctx, const tra_calc_entry *x, tra_err *e) {
+    running *w = ctx;
+    const tra_calc_number *v = &x->value;
+    int64_t row = 0;
+    char value[8] = {0};
+    for (int d = 0; d + 1 < w->rank; d++) row += x->key[d] * w->stride[d];
+    switch (w->dtype) {
+    case TRA_F64: *(double *)(void *)value = v->real ? v->r : (double)v->i; break;
+    case TRA_F32: *(float *)(void *)value = (float)(v->real ? v->r : (double)v->i); break;
+    case TRA_I64: *(int64_t *)(void *)value = v->i; break;
+    case TRA_I32:
+        if (!tra_dtype_holds(TRA_I32, v->i))
+            return tra_fail(e, TRA_INPUT, "the mapping gives %" PRId64 ", more than i32 holds", v->i);
+        *(int32_t *)(void *)value = (int32_t)v->i;
+        break;
+    case TRA_BOOL: value[0] = v->i != 0; break;
+    }
+    return w->sink(w->ctx, row, x->key[w->rank - 1], value, e);
+}
+
+tra_status tra_mapping_run(const tra_rel *r, tra_mapping_sink *sink, void *ctx, tra_err *e) {
+    const struct tra_mapping *p = r->stored->mapping;
+    int64_t stride[TRA_MAXDIM], steps = tra_storage_steps(p->storage, &p->block);
+    tra_dims lead = r->cat.bound;
+    lead.n--;
+    tra_strides(&lead, stride);
+    running w = {.dtype = r->type.dtype, .rank = r->cat.bound.n, .stride = stride, .sink = sink, .ctx = ctx};
+    return tra_storage_run(p->storage, &p->block, tra_min64(steps, MOST_STEPS), give, &w, e);
+}
+
+static tra_status count(void *ctx, int64_t row, int64_t column, const void *value, tra_err *e) {
+    (void)row, (void)column, (void)value, (void)e;
+    ++*(int64_t *)ctx;
+    return TRA_OK;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------------
+ */
+
+static tra_status parse(tra_rel *r, const char *text, int rank, const tra_storage_decl **out, tra_err *e) {
+    tra_calc_error why = {0};
+    int n = (int)strlen(text), end = 0;
+    const tra_storage_decl *d = tra_storage_parse(text, n, 0, r->arena, &end, &why);
+    if (!d) return BAD(r, e, "its storage cannot be read, at byte %d: %s", why.at, why.msg);
+    if (text[end + (int)strspn(text + end, " \t\r\n;")]) return BAD(r, e, "%s", "something follows its storage");
+    if (d->nlevels > 0) return BAD(r, e, "%s", "its storage is by levels, and it has no attribute binsparse");
+    if (d->ndims != rank || d->nparams > 0)
+        return BAD(r, e, "its storage %s is not one of %d dimensions without params", d->name, rank);
+    *out = d;
+    return TRA_OK;
+}
+
+/* The form of what has no levels: entries in any order, or all elements. */
+static tra_status take_entries(tra_rel *r, bool total, int64_t entries, tra_err *e) {
+    struct tra_stored *x = r->stored;
+    tra_form *f = &x->form;
+    int n = r->cat.bound.n;
+    f->levels.n = n;
+    for (int l = 0; l < n; l++) {
+        f->levels.kind[l] = total ? TRA_LEVEL_DENSE : TRA_LEVEL_SPARSE;
+        f->levels.order[l] = (int8_t)l;
+        x->most[l] = entries;
+    }
+    snprintf(f->c[0].name, sizeof f->c[0].name, "its mapping");
+    x->begin = tra_calloc((size_t)(2 * n), sizeof *x->begin);
+    for (int l = 0; l < n; l++) x->begin[2 * l + 1] = entries;
+    TRA_TRY(tra_stored_complete(r, e));
+    if (!total) r->type.entries = tra_entries_about(r->arena, &r->type, (double)entries, entries, entries);
+    return TRA_OK;
+}
+
+tra_status tra_stored_mapping(tra_rel *r, const char *text, tra_err *e) {
+    struct tra_stored *x = r->stored;
+    struct tra_mapping *p = x->mapping = tra_new(r->arena, struct tra_mapping);
+    const tra_storage_decl *d = NULL;
+    tra_dims shape;
+    int64_t n = tra_h5_get_ints(r->dset, "tra_shape", shape.v, TRA_MAXDIM / 2), entries = 0, all;
+    if (n < 1) return BAD(r, e, "%s", "its attribute tra_shape does not tell its extents");
+    shape.n = (int)n;
+    for (int i = 0; i < shape.n; i++)
+        if ((p->extent[i] = shape.v[i]) < 1) return BAD(r, e, "%s", "its extents are not positive");
+    if (!tra_dims_product(&shape, &all)) return BAD(r, e, "%s", "it has more elements than can be counted");
+    TRA_TRY(parse(r, text, shape.n, &d, e));
+    TRA_TRY(load_components(r, d, e));
+    r->size = tra_dtype_size(r->type.dtype);
+    tra_err why = {0};
+    if (tra_storage_make(d, shape.n, 0, NULL, !tra_dtype_is_float(r->type.dtype), r->arena, &p->storage, &why) !=
+        TRA_OK)
+        return BAD(r, e, "%s", why.msg);
+    if (tra_component_check(p->storage, &p->block, "its components", &why) != TRA_OK) return BAD(r, e, "%s", why.msg);
+    TRA_TRY(tra_catalog_blocks(&shape, &shape, &r->cat, e));
+    for (int i = 0; i < shape.n; i++) r->type.cut[i] = 1u << i;
+    x->loose = true;
+    x->outer = shape.v[0];
+    if (tra_mapping_run(r, count, &entries, &why) != TRA_OK) return BAD(r, e, "%s", why.msg);
+    TRA_TRY(take_entries(r, tra_storage_is_total(p->storage, &p->block), entries, e));
+    r->info.storage = text;
+    return TRA_OK;
+}
