@@ -692,6 +692,7 @@ tra_status tra_engine_fetch(tra_engine *g, tra_unit_input *in, size_t scratch, s
 }
 
 int64_t tra_engine_bytes(const tra_unit_input *in) {
+    if (in->cell.layout) return tra_cell_bytes(&in->cell); /* which may be less than was known before it was read */
     tra_size s = tra_type_bytes(in->part->type, in->part->ordinal[in->i]);
     return s.exact ? s.bound : in->derived ? in->derived->bytes : in->block->bytes;
 }

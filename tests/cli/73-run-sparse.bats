@@ -1,0 +1,158 @@
+# tra run on stored operands: products, sums and masks on any number of sites, by both transports, under any ceiling;
+# judged by scipy.
+load helper
+
+# a.h5 (csr), m.h5 (coo), b.h5 and x.h5 (dense), as scipy has them in *.npz, *.npy; whole numbers, so that every order of
+# sums gives the same bits.
+operands() {
+    py '
+import scipy.sparse as sp, scipy.io as io
+r = np.random.default_rng(7)
+def some(m, n, d, seed):
+    a = sp.random(m, n, d, random_state=seed, format="csr"); a.data = r.integers(1, 9, a.nnz).astype("f8"); return a
+a = some(210, 210, .03, 1); a[100:140] = 0; a.eliminate_zeros()
+io.mmwrite("a.mtx", a); sp.save_npz("a.npz", a)
+m = some(210, 210, .1, 2); io.mmwrite("m.mtx", m); sp.save_npz("m.npz", m)
+np.save("b.npy", r.integers(-4, 5, (210, 17)).astype("f8")); np.save("x.npy", r.integers(-4, 5, 210).astype("f8"))'
+    tra import -q a.mtx --storage csr --block 60x50 -o a.h5
+    tra import -q m.mtx --storage coo --block 70x80 -o m.h5
+    tra import -q b.npy --block 50x10 -o b.h5
+    tra import -q x.npy --block 50 -o x.h5
+    cat >p.tra <<'END'
+input A from "a.h5"
+input M from "m.h5"
+input B from "b.h5"
+input x from "x.h5"
+y[i] = sum A[i,j] * x[j]
+Y[i,k] = sum A[i,j] * B[j,k]
+P[i,k] as csr = sum A[i,j] * A[j,k]
+S[i,j] as csr = A[i,j] + A[j,i]
+Q[i,j] as coo = M[i,j] * P[i,j]
+D[i,j] as dense = A[i,j] - M[i,j]
+output y
+output Y
+output P
+output S
+output Q
+output D
+END
+}
+
+# judged: the outputs are what scipy makes.
+judged() {
+    for f in P S Q; do tra export -q $f.h5 -o $f.npz; done
+    for f in y Y D; do tra export -q $f.h5 -o $f.npy; done
+    py '
+import scipy.sparse as sp
+a, m, b, x = sp.load_npz("a.npz"), sp.load_npz("m.npz"), np.load("b.npy"), np.load("x.npy")
+p = a @ a
+for f, want in ("y", a @ x), ("Y", a @ b), ("D", (a - m).toarray()): assert np.array_equal(np.load(f + ".npy"), want), f
+for f, want in ("P", p), ("S", a + a.T), ("Q", m.multiply(p)):
+    got = sp.load_npz(f + ".npz"); want = want.tocsr(); want.eliminate_zeros()
+    assert got.nnz == want.nnz and (got != want).nnz == 0, f'
+}
+
+@test "SpMV, SpMM, A A, A + A-transposed and a mask: what scipy says, the same bytes on 1, 2 and 3 sites by both transports" {
+    operands
+    status 0 tra run -q p.tra --no-history
+    judged
+    for f in P S Q; do
+        status 0 tra verify $f.h5
+        mv $f.h5 $f.one
+    done
+    for n in 2 3; do
+        for by in mpi files; do
+            status 0 tra run -q p.tra --no-history --sites $n --transport $by --scratch "$TRA_SCRATCH"
+            judged
+            for f in P S Q; do
+                status 0 tra verify $f.h5
+                cmp $f.h5 $f.one
+            done
+        done
+    done
+}
+
+@test "under the least ceiling that will do, the same bytes" {
+    operands
+    status 0 tra run -q p.tra --no-history
+    for f in P S Q; do mv $f.h5 $f.one; done
+    for n in 1 3; do
+        status 4 tra run -v p.tra --sites $n --threads 1 --memory 1M
+        least=$(exactly)
+        status 0 tra run -q p.tra --no-history --sites $n --threads 1 --memory "$least"
+        judged
+        for f in P S Q; do cmp $f.h5 $f.one; done
+    done
+}
+
+# product N [BLOCK]: p.tra, the product of a full column and a full row, of N squared entries where N are expected.
+product() {
+    py '
+import scipy.sparse as sp
+n = int(sys.argv[1]); o = np.ones(n); i = np.arange(n); z = np.zeros(n, int)
+sp.save_npz("a.npz", sp.csr_matrix((o, (i, z)), (n, n))); sp.save_npz("b.npz", sp.csr_matrix((o, (z, i)), (n, n)))' "$1"
+    for f in a b; do tra import -q $f.npz --storage csr --block "${2:-$1}x${2:-$1}" -o $f.h5; done
+    cat >p.tra <<'END'
+input A from "a.h5"
+input B from "b.h5"
+C[i,k] as csr = sum A[i,j] * B[j,k]
+output C to "c.h5"
+END
+}
+
+# held COMMAND...: runs it, and prints its exit status and the most that it held at once, in KiB.
+held() {
+    py '
+import resource, subprocess
+s = subprocess.run(sys.argv[1:], stderr=open("said", "w")).returncode
+print(s, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$@"
+}
+
+@test "a product of far more entries than were expected stops with status 4 and the blocks that would do, below its ceiling" {
+    product 3000
+    read -r code kib < <(held "$TRA" run -q p.tra --threads 2 --memory 100M)
+    cat said
+    [ "$code" = 4 ]
+    [ "$kib" -lt $((100 * 1024)) ]
+    grep -q "C: out of block memory: the tuple <0,0> of the result, 3000 x 3000, .*blocks of [0-9]* x [0-9]*" said
+    [ ! -e c.h5 ]
+    [ -z "$(ls -A | grep tmp)" ]
+    status 0 tra run -q p.tra --threads 2 --memory 1G # with enough it is made
+    py 'assert h5py.File("c.h5")["data/values"].size == 9000000'
+}
+
+@test "in smaller blocks it ends below the same ceiling, with what is made waiting in scratch" {
+    product 3000 500
+    read -r code kib < <(held "$TRA" run -q p.tra --threads 2 --memory 100M)
+    cat said
+    [ "$code" = 0 ]
+    [ "$kib" -lt $((100 * 1024)) ]
+    py 'f = h5py.File("c.h5")["data/values"]; assert f.size == 9000000 and (f[:] == 1).all()'
+}
+
+# Bytes of all logs in the scratch directory: 64 for each block that is recorded, and as many for each log.
+recorded() { cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c; }
+
+@test "a killed run whose output is stored by levels is gone on with, on as many sites or others: the same bytes" {
+    product 1500 100
+    status 0 tra run -q p.tra --no-history
+    mv c.h5 want
+    for sites in '1 1' '1 3' '2 1'; do
+        read -r before after <<<"$sites"
+        slow 20 "$TRA" run -q p.tra --no-history --sites "$before" --threads 1 2>log &
+        run=$!
+        for _ in $(seq 2000); do
+            [ "$(recorded)" -ge $((64 * 20)) ] && break
+            kill -0 $run 2>/dev/null || break
+            sleep 0.01
+        done
+        kill -KILL $run
+        wait $run || true
+        [ ! -e c.h5 ]
+        status 0 tra run p.tra --no-history --resume --sites "$after" --threads 1
+        has "blocks of C are there"
+        cmp c.h5 want
+        rm c.h5
+        [ -z "$(ls -A "$TRA_SCRATCH" | grep tra-)" ]
+    done
+}
