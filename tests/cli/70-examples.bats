@@ -147,36 +147,6 @@ np.testing.assert_allclose(h5py.File("kmeans/moved.h5")["data"][()], moved, rtol
 50,50" tra export -q --to csv -o - centres.h5
 }
 
-@test "pagerank: of the manual, and of a graph with a page that leads nowhere" {
-    example pagerank
-    has "tra(1)"
-    py 'import scipy.io
-def rank(g, n, steps):
-    g = np.asarray(g, float)
-    r = np.full(n, 1 / n)
-    for i in range(steps):
-        part = r / np.maximum(g.sum(1), 1)
-        r = 0.15 / n + 0.85 * (part @ g + r[g.sum(1) == 0].sum() / n)
-    return r
-g = scipy.io.mmread(sys.argv[1] + "/pagerank/links.mtx").toarray()
-want = rank(g, len(g), 200)
-got = h5py.File("pagerank/rank.h5")["data"][()]
-np.testing.assert_allclose(got, want, rtol=1e-8)
-pages = open(sys.argv[1] + "/pagerank/pages.txt").read().split()
-assert pages[got.argmax()] in sys.argv[2].split("change")[1].split()[:3], sys.argv[2]
-rng = np.random.default_rng(5)
-g = (rng.random((23, 23)) < 0.1).astype(float)
-g[[3, 22]] = 0
-scipy.io.mmwrite("g.mtx", scipy.sparse.coo_matrix(g))
-np.save("want.npy", rank(g, 23, 2))
-np.save("r.npy", np.full(23, 1 / 23))' "$EXAMPLES" "$output"
-    tra import -q --storage dense --block 5x5 -o links.h5 g.mtx
-    tra import -q --block 5 -o rank.h5 r.npy
-    cp "$EXAMPLES/pagerank/step.tra" .
-    for sites in 1 3; do status 0 tra run -q --sites $sites -D n=23 step.tra; done
-    py 'np.testing.assert_allclose(h5py.File("rank.h5")["data"][()], np.load("want.npy"), rtol=1e-12)'
-}
-
 @test "pca: directions and variances" {
     example pca COMPONENTS=2
     py 'x = np.loadtxt(sys.argv[1], delimiter=",")
