@@ -572,10 +572,15 @@ tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const t
     bool *need = tra_news(a, bool, g->n);
     const tra_einsum **defined = tra_news(a, const tra_einsum *, g->n); /* by the node that has the result */
     for (int i = 0; i < g->neinsums; i++) defined[g->einsums[i]->node->id] = g->einsums[i];
+    const tra_tensor **tensor = tra_news(a, const tra_tensor *, g->n);
+    for (int i = 0; i < g->ntensors; i++) tensor[g->tensors[i].node->id] = &g->tensors[i];
     for (int i = 0; i < g->noutputs; i++) need[g->outputs[i].node->id] = true;
     for (int i = g->n - 1; i >= 0; i--) {
         need[i] = need[i] || all;
         if (!need[i]) continue;
+        for (int j = 0; tensor[i] && j < tensor[i]->n; j++)
+            if (tensor[i]->relation[j]) need[tensor[i]->relation[j]->id] = true;
+        if (tensor[i]) continue;
         for (int j = 0; defined[i] && j < defined[i]->nrefs; j++) need[defined[i]->ref[j].node->id] = true;
         for (int j = 0; !defined[i] && j < 2; j++)
             if (g->v[i]->in[j]) need[g->v[i]->in[j]->id] = true;
@@ -586,7 +591,9 @@ tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const t
         const tra_ref_rel *x = n->in[0] ? v[n->in[0]->id] : NULL, *y = n->in[1] ? v[n->in[1]->id] : NULL;
         tra_ref_rel *r = tra_new(a, tra_ref_rel);
         TRA_TRY(tra_stop_check(e));
-        TRA_TRY(defined[i] ? ref_einsum(defined[i], v, a, r, e) : tra_reference_apply(n, x, y, a, r, e));
+        TRA_TRY(tensor[i]    ? ref_tensor(tensor[i], v, a, r, e)
+                : defined[i] ? ref_einsum(defined[i], v, a, r, e)
+                             : tra_reference_apply(n, x, y, a, r, e));
         v[i] = r;
     }
     *out = v;

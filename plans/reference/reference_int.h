@@ -75,6 +75,10 @@ TRA_MUSTUSE tra_status ref_in_blocks(const ref_array *whole, const tra_dims *blo
 TRA_MUSTUSE tra_status ref_einsum(const tra_einsum *s, const tra_ref_rel *const *v, tra_arena *a, tra_ref_rel *out,
                                   tra_err *e);
 
+/* A tensor statement by the interpreter of the calculus. */
+TRA_MUSTUSE tra_status ref_tensor(const tra_tensor *t, const tra_ref_rel *const *v, tra_arena *a, tra_ref_rel *out,
+                                  tra_err *e);
+
 /* Kernels on arrays. bound_a, bound_b: bounds of the relations that the operands come from, which say what may
  * stretch. */
 TRA_MUSTUSE tra_status ref_join_origin(const tra_kernel *k, const tra_dims *bound_a, const tra_dims *bound_b,

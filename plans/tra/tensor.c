@@ -9,6 +9,13 @@
 
 typedef enum meaning_kind { IS_LABEL, IS_VIEW, IS_PARAM } meaning_kind;
 
+/* A loop over a relation or its rows. factor: its element, or one below it, is a factor of what is added up. */
+typedef struct loop_over {
+    bool factor;
+    const tra_calc *x;
+    struct loop_over *below, *next;
+} loop_over;
+
 /* What a name stands for: a label; a relation with labels for its first dimensions; a param. */
 typedef struct meaning {
     const char *name;
@@ -16,22 +23,17 @@ typedef struct meaning {
     int label;
     const char *relation;
     int rank, n, labels[TRA_MAXDIM];
-    bool *used; /* VIEW that a loop went through: its element is a factor */
+    loop_over *loop; /* VIEW: the innermost loop that it was bound by, or NULL */
     struct meaning *outer;
 } meaning;
 
 typedef struct label {
     const char *name;
+    int at;                /* where it is bound */
     int same;              /* another label that it is equal to, or -1 */
     const tra_calc *range; /* of a loop 0:n over it, or NULL */
     bool referenced;
 } label;
-
-typedef struct loop_used {
-    bool used;
-    const tra_calc *x;
-    struct loop_used *next;
-} loop_used;
 
 typedef struct converter {
     tra_build *b;
@@ -39,18 +41,19 @@ typedef struct converter {
     int nlabels;
     label label[TRA_MAXLABELS];
     int nout, out[TRA_MAXDIM];
-    loop_used *loops;
+    int inside; /* functions and sums of elements around: what is there is no factor */
+    loop_over *loops;
     int nfree;
     const tra_calc_name *scope;
     tra_calc_free *free;
+    const tra_node **node; /* of relations */
 } converter;
 
 static tra_span span_of(const tra_calc *x) { return (tra_span){x->at, x->len > 0 ? x->len : 1}; }
 
 static tra_ast *refuse(converter *c, const tra_calc *x, const char *why) {
     tra_diag_error(c->b->d, span_of(x),
-                   "a tensor statement is a sum of products of elements, such as sum(<i, row> in A, <j, a> in row) "
-                   "{i -> a * x(j)}",
+                   "tensor statements are sums over loops, such as sum(<i, row> in A, <j, a> in row) {i -> a * x(j)}",
                    "%s", why);
     return NULL;
 }
@@ -89,7 +92,7 @@ static int bind_label(converter *c, const tra_calc_binder *k) {
     const char *name = k->name ? k->name : "l";
     bool taken = !k->name;
     for (int i = 0; i < l; i++) taken |= strcmp(c->label[i].name, name) == 0;
-    c->label[l] = (label){taken ? tra_arena_printf(c->b->arena, "%s_%d", name, l) : name, -1, NULL, false};
+    c->label[l] = (label){taken ? tra_arena_printf(c->b->arena, "%s_%d", name, l) : name, k->at, -1, NULL, false};
     bind(c, k->name, IS_LABEL)->label = l;
     return l;
 }
@@ -140,7 +143,7 @@ static tra_ast *reference(converter *c, const tra_calc *x, const meaning *m) {
         kids[i] = leaf(c, TRA_AST_NAME, x, NULL);
         kids[i]->value = l;
     }
-    if (m->used) *m->used = true;
+    for (loop_over *u = m->loop; u && !c->inside; u = u->below) u->factor = true;
     return node(c, TRA_AST_INDEX, x, m->relation, m->n, kids);
 }
 
@@ -175,12 +178,9 @@ static bool bind_generator(converter *c, const tra_calc *x, int g, const tra_cal
         if (value->name) unify(c, bind(c, value->name, IS_LABEL)->label = bind_label(c, &b[0]), c->nlabels - 1);
         return true;
     }
-    if (view.n == view.rank) {
-        loop_used *u = tra_new(c->b->arena, loop_used);
-        *u = (loop_used){false, e, c->loops};
-        c->loops = u;
-        view.used = &u->used;
-    }
+    loop_over *u = tra_new(c->b->arena, loop_over);
+    *u = (loop_over){false, e, view.loop, c->loops};
+    view.loop = c->loops = u;
     meaning *m = bind(c, value->name, IS_VIEW);
     view.name = m->name;
     view.kind = IS_VIEW;
@@ -233,30 +233,73 @@ static tra_ast *dict(converter *c, const tra_calc *x) {
     return factor(c, x->kids[x->nkids - 1]);
 }
 
+/* A function of elements: no factor is in it. */
+static tra_ast *inside(converter *c, const tra_calc *x) {
+    if (x->kind == TRA_CALC_SUM || x->kind == TRA_CALC_DICT || x->kind == TRA_CALC_IF)
+        return refuse(c, x, "a sum inside of a function of elements; give it a tensor statement of its own");
+    c->inside++;
+    tra_ast *y = factor(c, x);
+    c->inside--;
+    return y;
+}
+
+static tra_ast *operation(converter *c, const tra_calc *x) {
+    bool product = x->kind == TRA_CALC_MUL, quotient = x->kind == TRA_CALC_DIV;
+    if (quotient && !x->type.real)
+        return refuse(c, x, "a quotient of integers floors, which EinSum has no function for");
+    tra_ast *kids[2] = {product || quotient ? factor(c, x->kids[0]) : inside(c, x->kids[0])};
+    if (!kids[0]) return NULL;
+    kids[1] = product ? factor(c, x->kids[1]) : inside(c, x->kids[1]);
+    const char *text = product ? "*" : quotient ? "/" : x->kind == TRA_CALC_ADD ? "+" : "-";
+    return kids[1] ? node(c, TRA_AST_BINARY, x, text, 2, kids) : NULL;
+}
+
+static tra_ast *function(converter *c, const tra_calc *x) {
+    switch (x->fn) {
+    case TRA_CALC_FN_REAL: return inside(c, x->kids[0]);
+    case TRA_CALC_FN_FLOOR:
+    case TRA_CALC_FN_EVEN_BITS:
+    case TRA_CALC_FN_ODD_BITS: return refuse(c, x, "EinSum has no such function");
+    case TRA_CALC_FN_ABS:
+    case TRA_CALC_FN_EXP:
+    case TRA_CALC_FN_LOG:
+    case TRA_CALC_FN_SQRT:
+    case TRA_CALC_FN_MIN:
+    case TRA_CALC_FN_MAX: break;
+    }
+    tra_ast *all = inside(c, x->kids[0]);
+    if (x->nkids == 1) return all ? node(c, TRA_AST_CALL, x, x->name, 1, &all) : NULL;
+    for (int i = 1; i < x->nkids && all; i++) {
+        tra_ast *kids[2] = {all, inside(c, x->kids[i])};
+        all = kids[1] ? node(c, TRA_AST_CALL, x, x->name, 2, kids) : NULL;
+    }
+    return all;
+}
+
 static tra_ast *factor(converter *c, const tra_calc *x) {
     const meaning *m;
     meaning view;
+    tra_ast *kid;
     switch ((int)x->kind) {
     case TRA_CALC_NUMBER: return number(c, x);
-    case TRA_CALC_SUM: return sum(c, x);
+    case TRA_CALC_SUM: return c->inside ? inside(c, x) : sum(c, x);
     case TRA_CALC_DICT: return dict(c, x);
     case TRA_CALC_IF: return equalities(c, x->kids[0]) ? factor(c, x->kids[1]) : NULL;
-    case TRA_CALC_NEG: {
-        tra_ast *kid = factor(c, x->kids[0]);
-        return kid ? node(c, TRA_AST_UNARY, x, "-", 1, &kid) : NULL;
-    }
-    case TRA_CALC_MUL: {
-        tra_ast *kids[2] = {factor(c, x->kids[0])};
-        kids[1] = kids[0] ? factor(c, x->kids[1]) : NULL;
-        return kids[1] ? node(c, TRA_AST_BINARY, x, "*", 2, kids) : NULL;
-    }
+    case TRA_CALC_NEG: kid = factor(c, x->kids[0]); return kid ? node(c, TRA_AST_UNARY, x, "-", 1, &kid) : NULL;
+    case TRA_CALC_CALL: return function(c, x);
+    case TRA_CALC_ADD:
+    case TRA_CALC_SUB:
+    case TRA_CALC_MUL:
+    case TRA_CALC_DIV:
+        if (x->type.depth) break;
+        return operation(c, x);
     case TRA_CALC_NAME:
         m = find(c, x->name);
         if (m && m->kind == IS_PARAM) return leaf(c, TRA_AST_NAME, x, x->name);
-        if (m && m->kind == IS_LABEL) return refuse(c, x, "a position is no factor; EinSum has index(i) for it");
+        if (m && m->kind == IS_LABEL) return refuse(c, x, "a position has no value here");
     }
     if (view_of(c, x, &view) && view.n == view.rank) return reference(c, x, &view);
-    return refuse(c, x, "this is no product of elements, params and numbers");
+    return refuse(c, x, "this is no function of elements, params and numbers");
 }
 
 /* ---- names of the program ------------------------------------------------------------------------------------- */
@@ -266,6 +309,7 @@ static void make_scope(converter *c) {
     tra_build *b = c->b;
     tra_calc_name *scope = tra_news(b->arena, tra_calc_name, b->symbols.n);
     c->free = tra_news(b->arena, tra_calc_free, b->symbols.n);
+    c->node = tra_news(b->arena, const tra_node *, b->symbols.n);
     for (int i = 0; i < b->symbols.n; i++) {
         const tra_symbol *s = b->symbols.value[i];
         if (!s->seen || !s->ok || (!s->param && !s->node)) continue;
@@ -286,6 +330,9 @@ static void make_scope(converter *c) {
         for (int d = 0; d < shape.n; d++) o->extent[d] = shape.v[d];
         n->relation = true;
         n->type = (tra_calc_type){tra_dtype_rows[t->dtype].class == TRA_CLASS_FLOAT, t->sparse, shape.n};
+        o->real = n->type.real;
+        o->sparse = n->type.sparse;
+        c->node[c->nfree] = s->node;
         c->free[c->nfree++].operand = o;
     }
     c->scope = scope;
@@ -343,14 +390,20 @@ static int64_t extent_of(const converter *c, const tra_ast *x, int l) {
 }
 
 static bool check_labels(converter *c, const tra_ast *value) {
-    for (const loop_used *u = c->loops; u; u = u->next)
-        if (!u->used) return refuse(c, u->x, "the element of each loop over a relation is a factor");
+    for (const loop_over *u = c->loops; u; u = u->next)
+        if (!u->factor && u->x->type.sparse)
+            return refuse(c, u->x, "this loop visits the elements that are not 0, so its element must be a factor");
+    for (int l = 0; l < c->nlabels; l++)
+        if (root(c, l) == l && !c->label[l].referenced) {
+            tra_diag_error(c->b->d, (tra_span){c->label[l].at, 1}, NULL,
+                           "no element of what is added up has this label");
+            return false;
+        }
     for (int i = 0; i < c->nlabels; i++) {
         int l = root(c, i);
         const tra_calc *r = c->label[i].range;
         int64_t lo, hi, n = extent_of(c, value, l);
         if (!r) continue;
-        if (n < 0) return refuse(c, r, "no element has this label");
         if (!whole_value(c, r->kids[0], "a bound", &lo) || !whole_value(c, r->kids[1], "a bound", &hi)) return false;
         if (lo == 0 && hi == n) continue;
         tra_diag_error(c->b->d, span_of(r), "a label runs over all positions of its dimension",
@@ -449,6 +502,27 @@ static tra_node *cut(converter *c, const tra_tensor_decl *d, tra_node *n) {
     return tra_build_finish(c->b, r);
 }
 
+/* The relations whose elements the value reads. */
+static void mark_read(const tra_calc *x, bool *read) {
+    if (x->kind == TRA_CALC_NAME && x->level < 0) read[x->index] = true;
+    for (int i = 0; i < x->nkids; i++) mark_read(x->kids[i], read);
+}
+
+/* Keeps the statement beside its node. */
+static void add_tensor(converter *c, const tra_tensor_decl *d, const tra_node *n) {
+    tra_graph *g = c->b->g;
+    if ((g->ntensors & (g->ntensors - 1)) == 0) {
+        tra_tensor *v = tra_news(c->b->arena, tra_tensor, g->ntensors ? 2 * g->ntensors : 1);
+        if (g->ntensors) memcpy(v, g->tensors, (size_t)g->ntensors * sizeof *v);
+        g->tensors = v;
+    }
+    bool *read = tra_news(c->b->arena, bool, c->nfree);
+    mark_read(d->value, read);
+    for (int i = 0; i < c->nfree; i++)
+        if (!read[i]) c->node[i] = NULL;
+    g->tensors[g->ntensors++] = (tra_tensor){n, d->value, c->nfree, c->node, c->free};
+}
+
 tra_node *tra_build_tensor(tra_build *b, const tra_stmt *st, tra_stored *out) {
     converter c = {.b = b};
     make_scope(&c);
@@ -456,6 +530,8 @@ tra_node *tra_build_tensor(tra_build *b, const tra_stmt *st, tra_stored *out) {
     tra_node *n = einsum ? tra_build_einsum(b, einsum) : NULL;
     if (!n || !n->type.cat || !check_extents(&c, st->tensor, n)) return NULL;
     n = cut(&c, st->tensor, n);
-    if (!n || !einsum->as.name) return n;
+    if (!n) return NULL;
+    add_tensor(&c, st->tensor, n);
+    if (!einsum->as.name) return n;
     return tra_build_stored(b, &einsum->as, &n->type, out) ? tra_build_as(b, n, out, st->span) : NULL;
 }

@@ -98,6 +98,16 @@ typedef struct tra_einsum {
     tra_einsum_ref *ref;
 } tra_einsum;
 
+/* A tensor statement, as it was written: `node` has what its value means. Relations whose elements it reads have
+ * their node by the number of their name in the scope, where operands know extents alone. */
+typedef struct tra_tensor {
+    const tra_node *node;
+    const tra_calc *value; /* checked */
+    int n;
+    const tra_node *const *relation;
+    const tra_calc_free *scope;
+} tra_tensor;
+
 typedef struct tra_graph {
     tra_arena *arena; /* owns everything */
     const tra_script *src;
@@ -109,6 +119,8 @@ typedef struct tra_graph {
     tra_output *outputs;
     int neinsums;
     const tra_einsum **einsums; /* in program order; of softmax and transpose too */
+    int ntensors;
+    tra_tensor *tensors; /* in program order; their EinSum statements are among einsums */
     int nstorages;
     const tra_storage_decl **storages; /* storage statements, in program order */
 } tra_graph;

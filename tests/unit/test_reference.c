@@ -373,3 +373,32 @@ TEST(results_are_written_and_read_back) {
     CHECK_FAILS(tra_reference_write(t, &wrong, spec, NULL, &b.e), TRA_INTERNAL, b.e, "its type says f64");
     end(&b);
 }
+
+/* By the interpreter of the calculus, not by the EinSum statements that they mean. */
+TEST(tensor_statements) {
+    bench b = begin();
+    input(&b, "a", TRA_F64, "3x3", "2x2", nine);
+    input(&b, "n", TRA_I64, "3", "2", (double[]){5, 0, -7});
+    input(&b, "f", TRA_F32, "3", "3", (double[]){1, 2, 3});
+    CHECK_OK(run(&b,
+                 "param third = 1/3\n"
+                 "input A from \"a.h5\"\n"
+                 "input N from \"n.h5\"\n"
+                 "input F from \"f.h5\"\n"
+                 "B = transform(A, neg)\n"
+                 "tensor P[3, extent(A, 1)] by [3, 2] = sum(<i, row> in A, <j, a> in row, <k, b> in B(j)) {(i, k) -> "
+                 "-a*b}\n"
+                 "tensor T = sum(<(i, i), d> in A) 2.5*d\n"
+                 "tensor S[3] = sum(<i, n> in N) {i -> n*n - 2}\n"
+                 "tensor G = sum(<i, x> in F) {i -> third*x}\n"
+                 "output P\noutput T\noutput S\noutput G\n"),
+             b.e);
+    TUPLE(result(&b, "P"), 0, "<0,0>", "3 x 2", 30, 36, 66, 81, 102, 126);
+    TUPLE(result(&b, "P"), 1, "<0,1>", "3 x 1", 42, 96, 150);
+    TUPLE(result(&b, "T"), 0, "<>", "", 37.5);
+    TUPLE(result(&b, "S"), 0, "<0>", "2", 23, -2);
+    TUPLE(result(&b, "S"), 1, "<1>", "1", 47);
+    TUPLE(result(&b, "G"), 0, "<0>", "3", (float)(1 / 3.0), (float)(2 / 3.0), 1);
+    CHECK_INT(b.g->ntensors, 4);
+    end(&b);
+}
