@@ -1,7 +1,6 @@
 /* eval.c - the interpreter: the meaning of the calculus, written as it is said. */
-#include "value.h"
+#include "eval.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,15 +23,6 @@ typedef struct interp {
     tra_err *e;
 } interp;
 
-/* The keys that a DICT with @unique has had within its sums. */
-typedef struct seen {
-    const tra_calc *dict;
-    struct seen *next;
-    int nkeys;
-    int64_t n, cap, nslots;
-    int64_t *key, *slot;
-} seen;
-
 /* Where contributions go: the keys around them, and what @unique has seen. */
 typedef struct chain {
     tra_calc_sink *sink;
@@ -40,7 +30,7 @@ typedef struct chain {
     bool real, places; /* places: elements that are not given may stand for themselves */
     int nkeys;
     int64_t key[TRA_CALC_MAXRANK];
-    seen *seen;
+    calc_seen *seen;
 } chain;
 
 static tra_status eval(interp *in, const tra_calc *x, calc_value *v);
@@ -90,63 +80,6 @@ static void bind(interp *in, const tra_calc_binder *b, const calc_value *v) {
 /* ---- numbers ------------------------------------------------------------------------------------------------------
  */
 
-static bool is_zero(tra_calc_number v) { return v.real ? v.r == 0 : v.i == 0; }
-
-static tra_calc_number zero(bool real) { return real ? tra_calc_real(0) : tra_calc_int(0); }
-
-static tra_calc_number as_type(tra_calc_number v, bool real) {
-    return real && !v.real ? tra_calc_real((double)v.i) : v;
-}
-
-static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
-
-static tra_status whole_arithmetic(interp *in, const tra_calc *x, int64_t a, int64_t b, int64_t *out) {
-    bool ok = true;
-    switch ((int)x->kind) {
-    case TRA_CALC_ADD: ok = tra_add(a, b, out); break;
-    case TRA_CALC_SUB: ok = !__builtin_sub_overflow(a, b, out); break;
-    case TRA_CALC_MUL: ok = tra_mul(a, b, out); break;
-    default:
-        if (b == 0) return fail(in, x, TRA_INPUT, "division by zero");
-        if (b == -1) {
-            ok = x->kind == TRA_CALC_MOD || a != INT64_MIN;
-            *out = x->kind == TRA_CALC_MOD || !ok ? 0 : -a;
-        } else {
-            *out = x->kind == TRA_CALC_DIV ? floor_div(a, b) : a - b * floor_div(a, b);
-        }
-    }
-    return ok ? TRA_OK : fail(in, x, TRA_INPUT, "an integer is larger than 64 bits hold");
-}
-
-/* a op b, of which sl and sr came from where 0 means that nothing is there. */
-static tra_status arithmetic(interp *in, const tra_calc *x, tra_calc_number a, bool sl, tra_calc_number b, bool sr,
-                             tra_calc_number *out) {
-    bool real = x->type.real, product = x->kind == TRA_CALC_MUL;
-    *out = zero(real);
-    if (sl && is_zero(a) && (product || x->kind == TRA_CALC_DIV || x->kind == TRA_CALC_MOD)) return TRA_OK;
-    if (sr && is_zero(b) && product) return TRA_OK;
-    if (!real) return whole_arithmetic(in, x, a.i, b.i, &out->i);
-    double l = tra_calc_as_real(a), r = tra_calc_as_real(b);
-    switch ((int)x->kind) {
-    case TRA_CALC_ADD: out->r = l + r; break;
-    case TRA_CALC_SUB: out->r = l - r; break;
-    case TRA_CALC_MUL: out->r = l * r; break;
-    case TRA_CALC_DIV: out->r = l / r; break;
-    default: out->r = l - r * floor(l / r);
-    }
-    return TRA_OK;
-}
-
-static tra_status negative(interp *in, const tra_calc *x, tra_calc_number *v) {
-    if (v->real)
-        v->r = -v->r;
-    else if (v->i == INT64_MIN)
-        return fail(in, x, TRA_INPUT, "an integer is larger than 64 bits hold");
-    else
-        v->i = -v->i;
-    return TRA_OK;
-}
-
 /* The number that x is: its contents are needed, not only its place. */
 static tra_status number(interp *in, const tra_calc *x, tra_calc_number *out) {
     calc_value v;
@@ -162,71 +95,14 @@ static tra_status whole(interp *in, const tra_calc *x, int64_t *out) {
     return TRA_OK;
 }
 
-/* The bits 0, 2, 4.. of v. */
-static int64_t even_bits(int64_t v) {
-    int64_t out = 0;
-    for (int i = 0; i < 32; i++) out |= (v >> 2 * i & 1) << i;
-    return out;
-}
-
-static tra_status extreme(interp *in, const tra_calc *x, tra_calc_number *out) {
-    for (int i = 0; i < x->nkids; i++) {
-        tra_calc_number v;
-        TRA_TRY(number(in, x->kids[i], &v));
-        v = as_type(v, x->type.real);
-        bool max = x->fn == TRA_CALC_FN_MAX;
-        bool better = v.real ? isnan(v.r) || (max ? v.r > out->r : v.r < out->r) : max ? v.i > out->i : v.i < out->i;
-        if (i == 0 || (better && !(out->real && isnan(out->r)))) *out = v;
-    }
-    return TRA_OK;
+static tra_status wrong(interp *in, const tra_calc *x, const char *why) {
+    return why ? fail(in, x, TRA_INPUT, why) : TRA_OK;
 }
 
 static tra_status call(interp *in, const tra_calc *x, tra_calc_number *out) {
-    tra_calc_number v;
-    if (x->fn == TRA_CALC_FN_MIN || x->fn == TRA_CALC_FN_MAX) return extreme(in, x, out);
-    TRA_TRY(number(in, x->kids[0], &v));
-    double r = tra_calc_as_real(v);
-    switch (x->fn) {
-    case TRA_CALC_FN_MIN:
-    case TRA_CALC_FN_MAX: break;
-    case TRA_CALC_FN_ABS:
-        *out = v;
-        if (v.real)
-            out->r = fabs(v.r);
-        else if (v.i < 0)
-            return negative(in, x, out);
-        break;
-    case TRA_CALC_FN_FLOOR:
-        if (v.real && !(r >= -0x1p63 && r < 0x1p63))
-            return fail(in, x, TRA_INPUT, "a number that no integer of 64 bits holds");
-        *out = v.real ? tra_calc_int((int64_t)floor(r)) : v;
-        break;
-    case TRA_CALC_FN_REAL: *out = tra_calc_real(r); break;
-    case TRA_CALC_FN_EXP: *out = tra_calc_real(exp(r)); break;
-    case TRA_CALC_FN_LOG: *out = tra_calc_real(log(r)); break;
-    case TRA_CALC_FN_SQRT: *out = tra_calc_real(sqrt(r)); break;
-    case TRA_CALC_FN_EVEN_BITS:
-    case TRA_CALC_FN_ODD_BITS:
-        if (v.i < 0) return fail(in, x, TRA_INPUT, "a negative number has no bits to take");
-        *out = tra_calc_int(even_bits(x->fn == TRA_CALC_FN_EVEN_BITS ? v.i : v.i >> 1));
-        break;
-    }
-    return TRA_OK;
-}
-
-static bool holds(tra_calc_kind k, int order) {
-    switch ((int)k) {
-    case TRA_CALC_LT: return order < 0;
-    case TRA_CALC_LE: return order <= 0;
-    case TRA_CALC_GT: return order > 0;
-    case TRA_CALC_GE: return order >= 0;
-    case TRA_CALC_EQ: return order == 0;
-    default: return order != 0;
-    }
-}
-
-static bool same_number(tra_calc_number a, tra_calc_number b) {
-    return a.real || b.real ? tra_calc_as_real(a) == tra_calc_as_real(b) : a.i == b.i;
+    tra_calc_number v[TRA_CALC_MAXRANK];
+    for (int i = 0; i < x->nkids; i++) TRA_TRY(number(in, x->kids[i], &v[i]));
+    return wrong(in, x, calc_function(x->fn, x->type.real, x->nkids, v, out));
 }
 
 static tra_status condition(interp *in, const tra_calc *x, bool *out) {
@@ -243,13 +119,7 @@ static tra_status condition(interp *in, const tra_calc *x, bool *out) {
     tra_calc_number a, b;
     TRA_TRY(number(in, x->kids[0], &a));
     TRA_TRY(number(in, x->kids[1], &b));
-    double l = tra_calc_as_real(a), r = tra_calc_as_real(b);
-    if (!a.real && !b.real)
-        *out = holds(x->kind, a.i < b.i ? -1 : a.i > b.i);
-    else if (isnan(l) || isnan(r))
-        *out = x->kind == TRA_CALC_NE;
-    else
-        *out = holds(x->kind, l < r ? -1 : l > r);
+    *out = calc_compare(x->kind, a, b);
     return TRA_OK;
 }
 
@@ -280,7 +150,7 @@ static tra_status run_generator(interp *in, const loop *l, int g, int b);
 
 /* The binder's value, or whether it equals the one that the name has already. */
 static bool bind_or_compare(interp *in, const tra_calc_binder *b, const calc_value *v) {
-    if (b->again) return same_number(in->env[b->level].number, v->number);
+    if (b->again) return calc_same_number(in->env[b->level].number, v->number);
     bind(in, b, v);
     return true;
 }
@@ -337,7 +207,7 @@ static tra_status run_merge(interp *in, const loop *l) {
             TRA_TRY(calc_value_get(&b, x->kids[1]->type.real, j, prefix, &u, in->e));
             if (u.unknown || v.unknown)
                 return fail(in, x, TRA_PROGRAM, "contents of a component that are not known are needed");
-            bool equal = same_number(u.number, v.number);
+            bool equal = calc_same_number(u.number, v.number);
             for (int k = 0; k < 3 && equal; k++) equal = bind_or_compare(in, &x->binders[k], &bound[k]);
             if (equal) TRA_TRY(run_body(in, l));
             release(in, mark);
@@ -356,7 +226,7 @@ static tra_status run_loop(interp *in, const loop *l) {
  */
 
 static tra_status give(interp *in, const tra_calc *x, chain *out, const calc_value *v) {
-    tra_calc_entry entry = {out->key, as_type(v->number, out->real), v->component, v->element};
+    tra_calc_entry entry = {out->key, calc_as_type(v->number, out->real), v->component, v->element};
     if (v->unknown && !out->places)
         return fail(in, x, TRA_PROGRAM, "contents of a component that are not known are needed");
     return out->sink(out->ctx, &entry, in->e);
@@ -384,10 +254,11 @@ static tra_status walk_leaf(interp *in, const walk *w, const calc_value *v, cons
     if (!w->negate && !w->with) return give(in, w->x, out, v);
     if (v->unknown || (w->with && other->unknown))
         return fail(in, w->x, TRA_PROGRAM, "contents of a component that are not known are needed");
-    if (w->negate) TRA_TRY(negative(in, w->x, &n));
+    if (w->negate) TRA_TRY(wrong(in, w->x, calc_negative(&n)));
     if (w->with)
-        TRA_TRY(arithmetic(in, w->x, w->other_first ? other->number : n, w->sparse[0],
-                           w->other_first ? n : other->number, w->sparse[1], &n));
+        TRA_TRY(wrong(in, w->x,
+                      calc_arithmetic(w->x->kind, w->x->type.real, w->other_first ? other->number : n, w->sparse[0],
+                                      w->other_first ? n : other->number, w->sparse[1], &n)));
     return give_number(in, w->x, out, n);
 }
 
@@ -436,57 +307,15 @@ static tra_status emit_combined(interp *in, const tra_calc *x, chain *out) {
 /* ---- @unique ------------------------------------------------------------------------------------------------------
  */
 
-static void seen_free(seen *s) {
-    while (s) {
-        seen *next = s->next;
-        free(s->key);
-        free(s->slot);
-        free(s);
-        s = next;
-    }
-}
-
-static uint64_t hash_keys(const int64_t *key, int n) {
-    uint64_t h = 0;
-    for (int i = 0; i < n; i++) h = (h ^ (uint64_t)key[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 31;
-    return h;
-}
-
-static uint64_t seen_slot(const seen *s, const int64_t *key) {
-    uint64_t mask = (uint64_t)s->nslots - 1, at = hash_keys(key, s->nkeys) & mask;
-    while (s->slot[at] && memcmp(s->key + (s->slot[at] - 1) * s->nkeys, key, (size_t)s->nkeys * sizeof *key) != 0)
-        at = (at + 1) & mask;
-    return at;
-}
-
-/* Notes the key; false where it was there. */
-static bool seen_add(seen *s, const int64_t *key) {
-    if (2 * s->n >= s->nslots) {
-        free(s->slot);
-        s->nslots = s->nslots ? 2 * s->nslots : 16;
-        s->slot = tra_calloc((size_t)s->nslots, sizeof *s->slot);
-        for (int64_t i = 0; i < s->n; i++) s->slot[seen_slot(s, s->key + i * s->nkeys)] = i + 1;
-    }
-    uint64_t at = seen_slot(s, key);
-    if (s->slot[at]) return false;
-    if (s->n == s->cap) {
-        s->cap = s->cap ? 2 * s->cap : 8;
-        s->key = tra_realloc(s->key, (size_t)s->cap * (size_t)s->nkeys, sizeof *s->key);
-    }
-    memcpy(s->key + s->n * s->nkeys, key, (size_t)s->nkeys * sizeof *key);
-    s->slot[at] = ++s->n;
-    return true;
-}
-
 static tra_status check_unique(interp *in, const tra_calc *x, chain *out, const int64_t *key, int n) {
-    seen *s = out->seen;
+    calc_seen *s = out->seen;
     while (s && s->dict != x) s = s->next;
     if (!s) {
         s = tra_calloc(1, sizeof *s);
-        *s = (seen){.dict = x, .next = out->seen, .nkeys = n};
+        *s = (calc_seen){.dict = x, .next = out->seen, .nkeys = n};
         out->seen = s;
     }
-    if (seen_add(s, key)) return TRA_OK;
+    if (calc_seen_add(s, key)) return TRA_OK;
     tra_str text = {0};
     for (int i = 0; i < n; i++) tra_str_printf(&text, "%s%" PRId64, i ? ", " : "", key[i]);
     char *what = tra_asprintf("key (%s) twice under @unique", tra_str_get(&text));
@@ -503,12 +332,12 @@ static tra_status emit_dict(interp *in, const tra_calc *x, chain *out) {
     for (int i = 0; i < n; i++) TRA_TRY(whole(in, x->kids[i], &found[i]));
     if (n && x->notes & TRA_CALC_UNIQUE) TRA_TRY(check_unique(in, x, out, found, n));
     memcpy(key, found, (size_t)n * sizeof *key);
-    seen *outer = out->seen;
+    calc_seen *outer = out->seen;
     out->nkeys += n;
     if (n) out->seen = NULL; /* the sums around end at a key */
     tra_status s = emit(in, x->kids[n], out);
     if (n) {
-        seen_free(out->seen);
+        calc_seen_free(out->seen);
         out->seen = outer;
     }
     out->nkeys -= n;
@@ -556,18 +385,13 @@ static tra_status emit(interp *in, const tra_calc *x, chain *out) {
 /* ---- values -------------------------------------------------------------------------------------------------------
  */
 
-static tra_status add_to_dict(void *ctx, const tra_calc_entry *x, tra_err *e) {
-    if (calc_dict_add(ctx, x->key, x->value)) return TRA_OK;
-    return tra_fail(e, TRA_INPUT, "an integer is larger than 64 bits hold where values of one key are added");
-}
-
 static tra_status build(interp *in, const tra_calc *x, calc_value *v) {
     calc_dict *d = calc_dict_new(x->type.depth, x->type.real);
     own(in, d, NULL);
-    chain out = {.sink = add_to_dict, .ctx = d, .real = x->type.real};
+    chain out = {.sink = calc_add_to_dict, .ctx = d, .real = x->type.real};
     int mark = in->nowned;
     tra_status s = emit(in, x, &out);
-    seen_free(out.seen);
+    calc_seen_free(out.seen);
     if (s != TRA_OK) return s;
     release(in, mark);
     calc_dict_finish(d);
@@ -605,11 +429,11 @@ static tra_status name(interp *in, const tra_calc *x, calc_value *v) {
                           .hi = f->operand->rank ? f->operand->extent[0] : 0,
                           .operand = f->operand};
         if (v->depth) return TRA_OK;
-        *v = calc_number(zero(x->type.real));
+        *v = calc_number(calc_zero_number(x->type.real));
         return f->operand->get(f->operand->ctx, NULL, &v->number, in->e);
     }
     if (!f->component) {
-        *v = calc_number(as_type(f->number, x->type.real));
+        *v = calc_number(calc_as_type(f->number, x->type.real));
         return TRA_OK;
     }
     bool keyed = f->kind == TRA_COMPONENT_HASHMAP || f->kind == TRA_COMPONENT_TRIE;
@@ -641,13 +465,13 @@ static tra_status range(interp *in, const tra_calc *x, calc_value *v) {
 static tra_status eval_number(interp *in, const tra_calc *x, tra_calc_number *out) {
     tra_calc_number a, b;
     switch ((int)x->kind) {
-    case TRA_CALC_NEG: TRA_TRY(number(in, x->kids[0], out)); return negative(in, x, out);
+    case TRA_CALC_NEG: TRA_TRY(number(in, x->kids[0], out)); return wrong(in, x, calc_negative(out));
     case TRA_CALC_CALL: return call(in, x, out);
     case TRA_CALC_EXTENT: *out = tra_calc_int(in->scope[x->index].operand->extent[x->whole]); return TRA_OK;
     case TRA_CALC_SUM:
     case TRA_CALC_MERGE: {
         int mark = in->nowned;
-        *out = zero(x->type.real);
+        *out = calc_zero_number(x->type.real);
         TRA_TRY(run_loop(in, &(loop){.x = x, .sum = out}));
         release(in, mark);
         return TRA_OK;
@@ -655,7 +479,8 @@ static tra_status eval_number(interp *in, const tra_calc *x, tra_calc_number *ou
     default:
         TRA_TRY(number(in, x->kids[0], &a));
         TRA_TRY(number(in, x->kids[1], &b));
-        return arithmetic(in, x, a, x->kids[0]->type.sparse, b, x->kids[1]->type.sparse, out);
+        return wrong(
+            in, x, calc_arithmetic(x->kind, x->type.real, a, x->kids[0]->type.sparse, b, x->kids[1]->type.sparse, out));
     }
 }
 
@@ -687,7 +512,7 @@ static tra_status eval(interp *in, const tra_calc *x, calc_value *v) {
     case TRA_CALC_SUM:
     case TRA_CALC_MERGE:
         if (x->type.depth > 0) return build(in, x, v);
-        *v = calc_number(zero(x->type.real));
+        *v = calc_number(calc_zero_number(x->type.real));
         return eval_number(in, x, &v->number);
     case TRA_CALC_LT:
     case TRA_CALC_LE:
@@ -716,54 +541,7 @@ tra_status calc_run(const tra_calc *x, int n, const tra_calc_free *scope, int64_
     interp in = {.n = n, .scope = scope, .steps = steps, .e = e};
     chain out = {.sink = sink, .ctx = ctx, .real = x->type.real, .places = places};
     tra_status s = emit(&in, x, &out);
-    seen_free(out.seen);
+    calc_seen_free(out.seen);
     finish(&in);
-    return s;
-}
-
-tra_status tra_calc_run(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps, tra_calc_sink *sink,
-                        void *ctx, tra_err *e) {
-    return calc_run(x, n, scope, steps, false, sink, ctx, e);
-}
-
-static tra_status give_scalar(void *ctx, const tra_calc_entry *x, tra_err *e) {
-    (void)e;
-    *(tra_calc_number *)ctx = x->value;
-    return TRA_OK;
-}
-
-tra_status tra_calc_scalar(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps, tra_calc_number *out,
-                           tra_err *e) {
-    *out = zero(x->type.real);
-    return tra_calc_run(x, n, scope, steps, give_scalar, out, e);
-}
-
-/* The numbers of a finished dictionary, keys upwards. */
-static tra_status give_dict(const calc_dict *d, int64_t *key, int n, tra_calc_sink *sink, void *ctx, tra_err *e) {
-    for (int64_t i = 0; i < d->n; i++) {
-        key[n] = d->key[i];
-        if (d->depth > 1) {
-            TRA_TRY(give_dict(d->cell[i].dict, key, n + 1, sink, ctx, e));
-            continue;
-        }
-        tra_calc_number v = d->real ? tra_calc_real(d->cell[i].r) : tra_calc_int(d->cell[i].i);
-        TRA_TRY(sink(ctx, &(tra_calc_entry){key, v, -1, 0}, e));
-    }
-    return TRA_OK;
-}
-
-tra_status tra_calc_run_summed(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps, tra_calc_sink *sink,
-                               void *ctx, tra_err *e) {
-    if (x->type.depth == 0) {
-        tra_calc_entry all = {.component = -1};
-        TRA_TRY(tra_calc_scalar(x, n, scope, steps, &all.value, e));
-        return sink(ctx, &all, e);
-    }
-    calc_dict *d = calc_dict_new(x->type.depth, x->type.real);
-    tra_status s = tra_calc_run(x, n, scope, steps, add_to_dict, d, e);
-    int64_t key[TRA_CALC_MAXRANK];
-    if (s == TRA_OK) calc_dict_finish(d);
-    if (s == TRA_OK) s = give_dict(d, key, 0, sink, ctx, e);
-    calc_dict_free(d);
     return s;
 }
