@@ -674,7 +674,7 @@ static tra_status fill_all(const filling *f, tra_digest *digest, tra_err *e) {
 
 tra_status tra_reference_fill(const tra_ref_rel *r, const tra_type *type, const char *spec, const tra_write_options *o,
                               tra_writer **out, char digest_text[33], tra_err *e) {
-    filling f = {.r = r, .type = *type, .levels = o->levels};
+    filling f = {.r = r, .type = *type, .levels = o ? o->levels : NULL};
     f.type.layout = NULL;
     TRA_TRY(tra_reference_matches(r, type, e));
     TRA_TRY(tra_writer_create(spec, &f.type, o, &f.w, e));
