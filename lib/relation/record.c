@@ -291,6 +291,7 @@ tra_status tra_commit_settle(const char *path, tra_err *e) {
         else
             s = finish(beside, &r, e);
         if (s != TRA_RESOURCE || i == TRIES || tra_stop_asked()) break;
+        if (i == 0) tra_info(0, "waiting: %s", e->msg); /* by whose program */
         *e = (tra_err){0};
         s = TRA_OK;
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);

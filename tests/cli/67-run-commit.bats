@@ -289,3 +289,19 @@ sweep() {
         done
     done
 }
+
+@test "who waits for another program to put outputs in place says for which" {
+    make_step separate
+    dies 0 "$TRA" run -q step.tra
+    after=$(state)
+    n=$(awk '/ rename .*\.h5$/ { last = $1 } END { print last }' calls)
+    to_earlier
+    status 137 dies "$n" "$TRA" run -q step.tra
+    printf 'elsewhere 4711 1 aaaa 1 tra run other.tra' >.t.h5.tra-lock
+    (sleep 1 && rm .t.h5.tra-lock) &
+    status 0 tra info t.h5
+    has "waiting: "
+    has "t.h5 is being written by process 4711 on elsewhere (tra run other.tra)"
+    wait
+    is "$after" state
+}
