@@ -12,8 +12,8 @@ static bool coordinate, gzip_given;
 
 static const tra_opt opts[] = {
     {'o', "output", TRA_OPT_STR, &output, "FILE|-", "the file to write, or standard output", NULL, NULL, NULL},
-    {0, "to", TRA_OPT_STR, &to, "FORMAT", "npy, npz, mtx, tns, edges, csv, raw or h5 (default: by suffix)", NULL, NULL,
-     NULL},
+    {0, "to", TRA_OPT_STR, &to, "FORMAT",
+     "npy, npz, mtx, tns, edges, csv, raw, h5ad, binsparse or h5 (default: by suffix)", NULL, NULL, NULL},
     {0, "delimiter", TRA_OPT_STR, &delimiter, "CHAR", "csv: between cells (default: comma, tab for .tsv)", NULL, NULL,
      NULL},
     {0, "coordinate", TRA_OPT_FLAG, &coordinate, NULL, "mtx: only the elements that are not zero", NULL, NULL, NULL},

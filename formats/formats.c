@@ -5,12 +5,20 @@
 #include <strings.h>
 
 extern const tra_format tra_format_npy, tra_format_npz, tra_format_mtx, tra_format_tns, tra_format_edges,
-    tra_format_csv, tra_format_raw, tra_format_h5;
+    tra_format_csv, tra_format_raw, tra_format_h5ad, tra_format_binsparse, tra_format_h5;
 /* Any text may be csv, so that those that tell more come before it. */
 const tra_format *const tra_formats[] = {
-    &tra_format_npy, &tra_format_npz,   &tra_format_mtx,
-    &tra_format_tns, &tra_format_edges, &tra_format_csv,
-    &tra_format_raw, &tra_format_h5,    NULL,
+    &tra_format_npy,
+    &tra_format_npz,
+    &tra_format_mtx,
+    &tra_format_tns,
+    &tra_format_edges,
+    &tra_format_csv,
+    &tra_format_raw,
+    &tra_format_h5ad,
+    &tra_format_binsparse,
+    &tra_format_h5,
+    NULL,
 };
 
 const tra_format *tra_format_find(const char *name) {

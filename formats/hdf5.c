@@ -3,6 +3,7 @@
 #include "formats.h"
 
 #include "../lib/relation/rows.h"
+#include "groups.h"
 #include "settle.h"
 
 #include <stdlib.h>
@@ -190,6 +191,56 @@ static tra_status rewrite(tra_rel *rel, const char *to, const tra_sink_options *
     tra_writer_abort(w);
     return s;
 }
+
+static tra_status prepare_h5ad(tra_sink *k, const char *to, tra_err *e) {
+    (void)to;
+    return tra_group_prepare(k, &tra_anndata_names, e);
+}
+
+static tra_status prepare_binsparse(tra_sink *k, const char *to, tra_err *e) {
+    (void)to;
+    return tra_group_prepare(k, &tra_binsparse_names, e);
+}
+
+/* A matrix of AnnData is named, as in a.h5ad:X; X is what a file without a name stands for. */
+static tra_status open_h5ad(tra_source *s, tra_err *e) {
+    const char *path, *name;
+    tra_relspec(s->arena, s->spec, &path, &name);
+    if (!name && strcmp(s->spec, "-") != 0) s->spec = tra_arena_printf(s->arena, "%s:X", s->spec);
+    return open_h5(s, e);
+}
+
+const tra_format tra_format_h5ad = {
+    .name = "h5ad",
+    .suffixes = ".h5ad",
+    .binary = true,
+    .opens_itself = true,
+    .open = open_h5ad,
+    .box = box,
+    .entries = entries,
+    .close = close_h5,
+    .prepare = prepare_h5ad,
+    .begin = tra_group_begin,
+    .entry = tra_group_entry,
+    .end = tra_group_end,
+    .discard = tra_group_discard,
+};
+
+const tra_format tra_format_binsparse = {
+    .name = "binsparse",
+    .suffixes = ".bsp.h5",
+    .binary = true,
+    .opens_itself = true,
+    .open = open_h5,
+    .box = box,
+    .entries = entries,
+    .close = close_h5,
+    .prepare = prepare_binsparse,
+    .begin = tra_group_begin,
+    .entry = tra_group_entry,
+    .end = tra_group_end,
+    .discard = tra_group_discard,
+};
 
 const tra_format tra_format_h5 = {
     .name = "h5",

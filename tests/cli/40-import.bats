@@ -421,7 +421,7 @@ with h5py.File("src.h5", "w") as f:
     py 'np.save("a.npy", np.ones((2, 2)))'
     status 2 tra import a.npy; has "-o"
     status 2 tra import -o x.h5
-    status 2 tra import a.npy -o x.h5 --from xls; has "npy|npz|mtx|tns|edges|csv|raw|h5"
+    status 2 tra import a.npy -o x.h5 --from xls; has "npy|npz|mtx|tns|edges|csv|raw|h5ad|binsparse|h5"
     status 2 tra import a.npy -o x.h5 --dtype i33; has "one of f64, f32, i64, i32, bool"
     status 2 tra import a.npy -o x.h5 --dtype u16; has "only a raw file can hold this"
     status 2 tra import a.npy -o x.h5 --codec lzma

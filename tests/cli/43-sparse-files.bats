@@ -146,3 +146,25 @@ with h5py.File("a.h5ad", "w") as f:
     status 2 tra export x.h5 --to h5 --gzip -o z.h5; has "stored by levels"
     status 0 tra diff x.h5 y.h5 --rtol 1e-6
 }
+
+@test "AnnData and binsparse as other programs have them, forth and back" {
+    py 'import scipy.sparse as sp; a = sp.random(70, 60, .05, random_state=2, format="csr"); sp.save_npz("a.npz", a)'
+    tra import -q a.npz --block 20x30 -o x.h5 2> /dev/null; tra import -q a.npz --storage dense -o d.h5
+    for r in x.h5 d.h5; do
+        status 0 tra export $r -o a.h5ad; status 0 tra export $r -o a.bsp.h5
+        py '
+import scipy.sparse as sp
+a = sp.load_npz("a.npz"); f = h5py.File("a.h5ad"); g = f["X"]; t = lambda x: x.decode() if isinstance(x, bytes) else x
+assert t(f.attrs["encoding-type"]) == "anndata" and t(g.attrs["encoding-type"]) == "csr_matrix" and list(g.attrs["shape"]) == [70, 60]
+assert (sp.csr_matrix((g["data"][...], g["indices"][...], g["indptr"][...]), (70, 60)) != a).nnz == 0 and g["indices"].dtype == "i4"
+assert t(f["var"].attrs["_index"]) == "_index" and len(f["obs/_index"]) == 70 and t(f["var/_index"][59]) == "59"
+b = h5py.File("a.bsp.h5"); j = json.loads(b.attrs["binsparse"])["binsparse"]
+assert j["format"] == "CSR" and j["version"] == "0.1.0" and j["shape"] == [70, 60] and j["number_of_stored_values"] == a.nnz == len(b["values"])
+assert (sp.csr_matrix((b["values"][...], b["indices_1"][...], b["pointers_to_1"][...]), (70, 60)) != a).nnz == 0'
+        for f in a.h5ad a.h5ad:X a.bsp.h5; do
+            status 0 tra import $f -q -o y.h5; tra export -q y.h5 -o y.npz; judge y.npz a.npz
+        done
+    done
+    status 2 tra export x.h5 --to h5ad -o -; has "stream"
+    tra gen -q --shape 3x4x5 --density 0.1 -o t.h5; status 3 tra export t.h5 --to binsparse -o t.bsp.h5; has "export it with --to h5"
+}

@@ -801,7 +801,7 @@ TEST(entries_become_rows) {
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 TEST(formats_are_found) {
-    CHECK_STR(tra_format_choices(), "npy|npz|mtx|tns|edges|csv|raw|h5");
+    CHECK_STR(tra_format_choices(), "npy|npz|mtx|tns|edges|csv|raw|h5ad|binsparse|h5");
     CHECK_STR(tra_format_by_suffix("dir.npy/x.TSV")->name, "csv");
     CHECK(tra_format_by_suffix("x.npyz") == NULL);
     CHECK_STR(tra_format_sniff((const unsigned char *)MM, strlen(MM))->name, "mtx");
@@ -809,7 +809,7 @@ TEST(formats_are_found) {
     CHECK(tra_format_sniff((const unsigned char *)"\0\1\2", 3) == NULL);
     for (const tra_format *const *f = tra_formats; *f; f++)
         CHECK((*f)->open && ((*f)->put || (*f)->entry || (*f)->rewrite));
-    CHECK_FAILS(text(".xyz", "\1\2\3"), TRA_INPUT, err, "say --from npy|npz|mtx|tns|edges|csv|raw|h5");
+    CHECK_FAILS(text(".xyz", "\1\2\3"), TRA_INPUT, err, "say --from npy|npz|mtx|tns|edges|csv|raw|h5ad|binsparse|h5");
     CHECK_FAILS(text(".raw", "12345678"), TRA_USAGE, err, "--shape");
     tra_source_options o = defaults;
     o.has_shape = o.has_elem = true;
