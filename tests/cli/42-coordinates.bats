@@ -27,11 +27,11 @@ with open("a.mtx", "w") as f:
         for m in 256M "$(room $([[ $f == *.zst ]] && echo 8M || echo 1M))"; do
             tra import -q $f --block 70x90 --memory $m -o y.h5
             tra import -q --from mtx - --block 70x90 --memory $m --no-history -o z.h5 < <(cat $f)
-            tra digest y.h5 z.h5 | cut -d' ' -f1 | uniq > digests
-            is 1 eval "wc -l < digests"
+            tra digest y.h5 z.h5 | cut -d' ' -f1 >> digests
         done
         py 'a = np.load("a.npy"); import h5py; b = h5py.File("y.h5")["data"][...]; assert np.allclose(a, b, atol=1e-12), abs(a - b).max()'
     done
+    is 1 eval "sort -u digests | wc -l" # three and more of a place add up in one order, whatever the runs
     head -c 500000 a.mtx.gz > cut.mtx.gz; status 3 tra import cut.mtx.gz -o x.h5; has "end too early"
     printf 'x' | dd of=a.mtx.gz bs=1 seek=400000 conv=notrunc status=none; status 3 tra import a.mtx.gz -o x.h5; has "gzip data are damaged"
 }
