@@ -100,10 +100,10 @@ void tra_fold_sparse(const tra_kernel *agg, tra_array *state, const tra_array *i
         fold_box(k->fold, state, in, sparse);
 }
 
-void tra_agg_merge(const tra_kernel *agg, tra_array *state, const tra_array *other) {
+void tra_agg_merge(const tra_kernel *agg, tra_array *state, const tra_array *other, bool sparse) {
     const tra_kernel *k = tra_kernel_first(agg);
     if (k->cls != TRA_K_INDEX) {
-        fold_box(k->fold, state, other, false);
+        fold_box(k->fold, state, other, sparse);
         return;
     }
     double *s = state->data;

@@ -285,7 +285,8 @@ tra_dtype tra_agg_state_dtype(const tra_kernel *agg, tra_dtype in);
 void tra_agg_state_ext(const tra_kernel *agg, const tra_dims *group, tra_dims *state);
 void tra_agg_init(const tra_kernel *agg, tra_array *state);
 void tra_agg_fold(const tra_kernel *agg, tra_array *state, const tra_array *in, const tra_agg_at *at);
-void tra_agg_merge(const tra_kernel *agg, tra_array *state, const tra_array *other);
+/* sparse: what was folded is of sparse type; of products a 0 annihilates. */
+void tra_agg_merge(const tra_kernel *agg, tra_array *state, const tra_array *other, bool sparse);
 /* in: the type of what was folded. state may be the memory of out when extents agree, and out is f32 if the types do
  * not. */
 void tra_agg_finish(const tra_kernel *agg, tra_dtype in, const tra_array *state, tra_array *out, void *scratch);

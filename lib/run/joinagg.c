@@ -220,6 +220,8 @@ tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_
     st.fused = tra_op_accumulates(site->plan, op);
     st.grows = tra_op_grows(op);
     st.counted = !op->what.agg && op->type.layout;
+    st.sparse = op->what.join ? tra_kernel_sparse(op->what.join, TRA_USE_JOIN, l->type->sparse, r->type->sparse)
+                              : l->type->sparse;
     site->all = tra_pairs_count(&st.p);
     tra_status s = set_up(&st, e);
     for (tra_rect b = {0}; s == TRA_OK && tra_rect_next(&st.p, &b);) s = run_span(&st, &b, budget, e);

@@ -148,6 +148,7 @@ static tra_status add_term(tra_joinagg *st, tra_array *sum, const tra_unit_input
         TRA_TRY(term_shape(st, l->i, r->i, &term.array.ext, e));
         term.array.dtype = tra_kernel_dtype(st->join, TRA_USE_JOIN, l->cell.array.dtype, r->cell.array.dtype);
         tra_cell_join(st->join, &l->cell, &r->cell, &term, scratch + st->kernel_at);
+        term.sparse = st->sparse;
     }
     tra_array state = *sum;
     if (st->tiles > 1) {
@@ -156,7 +157,7 @@ static tra_status add_term(tra_joinagg *st, tra_array *sum, const tra_unit_input
     }
     if (first) tra_agg_init(st->agg, &state);
     if (st->merges && !term.layout) { /* those that are not dense are sums, and folded as any term */
-        tra_agg_merge(st->agg, &state, &term.array);
+        tra_agg_merge(st->agg, &state, &term.array, st->sparse);
     } else if (tra_kernel_needs_tensor(st->agg)) {
         const tra_type *t = l->part->type;
         tra_agg_at at;
@@ -190,7 +191,7 @@ static tra_status close_branch(super *s, cell *c, int64_t task, int i, tra_worke
     } else {
         if (st->tiles > 1) slice(&a, tile, st->tiles), slice(&b, tile, st->tiles);
         if (!*to) tra_agg_init(st->agg, &a);
-        tra_agg_merge(st->agg, &a, &b);
+        tra_agg_merge(st->agg, &a, &b, st->sparse);
     }
     *to = true;
     *from = false;

@@ -22,6 +22,7 @@ typedef struct tra_joinagg {
     int summand;             /* that this site computes */
     tra_dtype state_dtype;   /* of what is accumulated; without agg the result's */
     bool merges;             /* the terms are states */
+    bool sparse;             /* the terms are of sparse type */
     bool grows;              /* states are held in the result's layout, and grow (grow.h), */
     bool counted;            /* or results without agg */
     bool composed;           /* a map after agg: states have extents of their own */

@@ -181,6 +181,35 @@ output G to "G2.h5"' >q.tra
     ! grep -q "storage" <<<"$output"
 }
 
+@test "a zero of sparse type annihilates in a product over labels, also of summands of several sites" {
+    "$PYTHON" -c '
+import numpy as np
+a = np.full((60, 5), 2.0)
+a[:20] = np.nan
+a[50, :3] = 0
+np.save("P.npy", a)
+np.save("O.npy", np.ones((60, 5)))'
+    tra import -q P.npy -o P.h5 --block 10x5
+    tra import -q O.npy -o O.h5 --block 10x5
+    echo 'input P from "P.h5"
+input O from "O.h5"
+A = store(P, csr)
+Z[j] as dense = prod A[i,j]
+Y = store(agg(join(A, O, [0,1], [0,1], elemmul), [1], elemmul), dense)
+X[j] as dense = prod P[i,j]
+output Z
+output Y to "y.h5"
+output X' >p.tra
+    for sites in 1 3; do
+        tra run -q --sites $sites p.tra
+        [ "$(tra export -q Z.h5 -o - --to csv | tr "\\n" " ")" = "0 0 0 nan nan " ]
+        [ "$(tra export -q X.h5 -o - --to csv | tr "\\n" " ")" = "nan nan nan nan nan " ]
+        tra digest y.h5 | cut -c 1-32 >got
+        tra run -q --engine reference p.tra
+        tra digest y.h5 | cut -c 1-32 | diff - got
+    done
+}
+
 @test "a zero of sparse type annihilates, however it is held" {
     make_inputs
     "$PYTHON" - <<'PY'

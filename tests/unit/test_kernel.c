@@ -810,7 +810,7 @@ TEST(aggregations_pad_with_the_identity) {
                     }
                     free(x.data);
                 }
-                tra_agg_merge(k, &state, &other);
+                tra_agg_merge(k, &state, &other, false);
                 tra_array out = make(t, group);
                 tra_agg_finish(k, t, &state, &out, NULL);
                 close_to(&out, &want, 0, names[i]);
@@ -856,7 +856,7 @@ TEST(index_aggregations) {
             tra_agg_fold(k, &state[round % 7 == 0 ? 0 : i % 2], &block, &at);
             free(block.data);
         }
-        tra_agg_merge(k, &state[0], &state[1]);
+        tra_agg_merge(k, &state[0], &state[1], false);
         double v = get(&state[0], 0), w = get(&whole, best);
         CHECK(v == w || (isnan(v) && isnan(w)));
         CHECK_INT(get(&state[0], 1), best);
@@ -1544,9 +1544,9 @@ TEST(merge_of_a_state_that_has_seen_nothing) {
         tra_agg_init(k, &none);
         tra_agg_fold(k, &s, &x, NULL);
         CHECK(get(&s, 1) == 0);
-        tra_agg_merge(k, &s, &none);
+        tra_agg_merge(k, &s, &none, false);
         CHECK(get(&s, 0) == v[0] && get(&s, 1) == 0);
-        tra_agg_merge(k, &none, &s);
+        tra_agg_merge(k, &none, &s, false);
         CHECK(get(&none, 0) == v[0] && get(&none, 1) == 0);
         free(s.data), free(none.data);
     }
