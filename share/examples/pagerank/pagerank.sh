@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 zcat "$here/packages.txt.gz" >packages.txt
 n=$(wc -l <packages.txt)
 "$tra" import -q --storage csr --block 16384x16384 -o links.h5 "$here/depends.mtx.gz"
-awk -v n="$n" 'BEGIN { for (i = 0; i < n; i++) print 1 / n }' |
+awk -v n="$n" 'BEGIN { for (i = 0; i < n; i++) printf "%.17g\n", 1 / n }' |
     "$tra" import -q --from csv --no-header --block 16384x1 -o column.h5 -
 cat >begin.tra <<'EOF2'
 input c from "column.h5"
