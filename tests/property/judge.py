@@ -185,7 +185,7 @@ def apply(op, xs, wide=False):
         z.a = floats(z.a) if z.t in FLOATS else np.asarray(z.a, object)
     z.alone = all(v.alone for v in xs)
     if z.alone and not kills:
-        f = COMPARE.get(op) or REAL.get(op) or ANY[op]
+        f = COMPARE.get(op) or TRUTH.get(op) or REAL.get(op) or ROUND.get(op) or ANY[op]
         z.zero = float(f(*[np.float64(v.zero) for v in xs]))
     z.sparse = bool(kills) or (z.alone and z.zero == 0)
     if z.sparse:
