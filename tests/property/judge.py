@@ -166,11 +166,15 @@ def choose(c, x, y):
     """if(c, x, y). Numbers alone have the type that they have beside bools."""
     if c.t is None and x.t is None and y.t is None:
         return x if c.a != 0 else y
+    alone, zero = c.alone and x.alone and y.alone, x.zero if c.zero != 0 else y.zero
     if x.t is None and y.t is None:
         x, y = (Value(literal(v.a, "bool"), taken(v, literal(v.a, "bool"))) for v in (x, y))
     t = common(x, y)
     z = np.where(np.asarray(c.a != 0, bool), taken(x, t), taken(y, t))
-    return Value(t, floats(z) if t in FLOATS else np.asarray(z, object))
+    r = Value(t, floats(z) if t in FLOATS else np.asarray(z, object))
+    r.alone, r.zero = alone, zero if alone else 0
+    r.sparse = alone and zero == 0
+    return r
 
 
 def apply(op, xs, wide=False):
