@@ -195,6 +195,8 @@ tra_size tra_type_bytes(const tra_type *t, int64_t ordinal);
 tra_size tra_type_bytes_all(const tra_type *t);
 tra_size tra_type_bytes_largest(const tra_type *t);
 tra_size tra_type_bytes_of(const tra_type *t, int64_t elements);
+/* The same of so many pieces of tuples at most, which may hold all entries of theirs. */
+tra_size tra_type_bytes_pieces(const tra_type *t, int64_t elements, int64_t pieces);
 /* Of a dense array that is no tuple: a term, a state, scratch. */
 int64_t tra_dense_bytes(tra_dtype t, const tra_dims *ext);
 enum { TRA_SIZETEXT = 80 };

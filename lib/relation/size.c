@@ -87,16 +87,20 @@ typedef struct layout_bytes {
     tra_size all, largest, any;
 } layout_bytes;
 
-/* Those of all together have no more entries than all.bound, which may be less than what each may have: what blocks
- * take without entries, with what lies between their parts, and what all entries take where each is in a row of its
- * own. */
-static int64_t bound_of_all(const tra_type *t, tra_size each) {
+/* So many blocks with so many entries together take no more than what they take without entries, with what lies between
+ * their parts, and what all entries take where each is in a row of its own. */
+static int64_t bound_of_blocks(const tra_type *t, int64_t blocks, int64_t entries) {
     static const tra_dims any = {.n = 2, .v = {TRA_SIZE_MOST, 1}};
-    if (!t->entries) return each.bound;
     int64_t none = t->layout->bytes(t, &t->cat->bound, tra_size_exactly(0), 0).bound;
     int64_t between = tra_add_most(none, (int64_t)t->layout->nparts * TRA_CELL_ALIGN);
-    int64_t filled = t->layout->bytes(t, &any, tra_size_exactly(t->entries->all.bound), -1).bound;
-    return tra_min64(each.bound, tra_add_most(tra_mul_most(t->cat->n, between), filled));
+    int64_t filled = t->layout->bytes(t, &any, tra_size_exactly(entries), -1).bound;
+    return tra_add_most(tra_mul_most(blocks, between), filled);
+}
+
+/* Those of all together have no more entries than all.bound, which may be less than what each may have. */
+static int64_t bound_of_all(const tra_type *t, tra_size each) {
+    if (!t->entries) return each.bound;
+    return tra_min64(each.bound, bound_of_blocks(t, t->cat->n, t->entries->all.bound));
 }
 
 static layout_bytes by_layout(const tra_type *t, int64_t elements) {
@@ -168,6 +172,14 @@ static tra_size dense(const tra_type *t, int64_t elements) {
 
 tra_size tra_type_bytes_of(const tra_type *t, int64_t elements) {
     return t->layout ? by_layout(t, elements).any : dense(t, elements);
+}
+
+tra_size tra_type_bytes_pieces(const tra_type *t, int64_t elements, int64_t pieces) {
+    if (!t->layout) return dense(t, elements);
+    int64_t copies = tra_ceil_div(elements, tra_max64(1, tra_catalog_floats(t->cat)));
+    int64_t entries = tra_min64(elements, tra_mul_most(copies, tra_type_entries(t).bound));
+    double expected = (double)by_layout(t, elements).any.expected;
+    return tra_size_about(expected, bound_of_blocks(t, tra_min64(pieces, elements), entries));
 }
 
 tra_size tra_type_bytes(const tra_type *t, int64_t ordinal) {

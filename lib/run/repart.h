@@ -1,5 +1,5 @@
 /* repart.h - a repartition: which blocks of its input meet which of its result, and in which batches it is made. Shared
- * by the planner and the executor, so that what was predicted is what happens. Private to lib/run. */
+ * by the planner and the executor, so that what was predicted is what happens. */
 #ifndef TRA_REPART_H
 #define TRA_REPART_H
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../lib/run/memory.h"
+#include "../../lib/run/repart.h"
 #include "search_int.h"
 
 /* What an operator of the plan in the making is. */
@@ -80,8 +81,13 @@ static void set_traffic(const tra_plan *p, tra_op *o, tra_traffic t, const tra_r
     cost->network_floats = t.floats * tra_type_held(&o->type);
     cost->network_floats_bound =
         dense ? t.floats : t.floats * (double)all.bound / (double)tra_catalog_floats(o->type.cat);
-    cost->network_bytes = dense || !whole ? tra_type_bytes_of(&o->type, t.moved)
-                                          : tra_moved_bytes(&p->ops[o->in[0]].place, &o->place, &o->type, t);
+    if (dense)
+        cost->network_bytes = tra_type_bytes_of(&o->type, t.moved);
+    else if (whole)
+        cost->network_bytes = tra_moved_bytes(&p->ops[o->in[0]].place, &o->place, &o->type, t);
+    else /* a repartition, of which a piece may go to every site */
+        cost->network_bytes =
+            tra_type_bytes_pieces(&o->type, t.moved, tra_mul_most(tra_repart_pieces(p, o), o->place.sites));
     /* of the network; tra_plan_seconds adds the rest */
     cost->seconds = (double)tra_type_bytes_of(&o->type, t.most).expected / rates->network;
 }
