@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../formats/io.h"
+#include "../lib/relation/rows.h"
 
 static double tol_rel, tol_abs;
 static int64_t memory = TRA_SCAN_MEMORY;
@@ -288,6 +289,40 @@ static tra_status compare_tensors(tra_rel *a, const char *aspec, tra_rel *b, con
 
 /* ---- relations that are no tensors -------------------------------------------------------------------------- */
 
+/* Buffers for the arrays of a relation, one at a time. */
+typedef struct tuple_room {
+    tra_rel *rel;
+    size_t held_bytes, dense_bytes;
+    void *held, *dense; /* the array as it is read; where that is entries, with its zeros too */
+} tuple_room;
+
+static tuple_room room_for(tra_rel *r) {
+    const tra_type *t = tra_rel_type(r);
+    tuple_room room = {.rel = r, .held_bytes = tra_rel_room(r)};
+    if (t->layout) room.dense_bytes = (size_t)tra_dense_bytes(t->dtype, &t->cat->bound);
+    return room;
+}
+
+/* The array of a tuple, row by row with all its zeros: in the buffers. */
+static tra_status read_tuple(tuple_room *room, int64_t ordinal, void *scratch, const void **array, tra_err *e) {
+    const tra_type *t = tra_rel_type(room->rel);
+    TRA_TRY(tra_rel_read(room->rel, ordinal, room->held, scratch, e));
+    *array = room->held;
+    if (!t->layout) return TRA_OK;
+    tra_cell cell = tra_cell_new(t, ordinal, room->held);
+    tra_rows_view v = tra_rows_of(&cell);
+    const tra_dims *ext = &cell.array.ext;
+    int64_t columns = ext->n ? ext->v[ext->n - 1] : 1;
+    memset(room->dense, 0, (size_t)tra_dense_bytes(t->dtype, ext));
+    for (int64_t r = 0; r < v.nrows; r++) {
+        char *row = (char *)room->dense + (size_t)(v.row[r] * columns) * v.size;
+        for (int64_t i = v.begin[r]; i < v.begin[r + 1]; i++)
+            memcpy(row + v.column[i] * v.size, v.value + (size_t)i * v.size, v.size);
+    }
+    *array = room->dense;
+    return TRA_OK;
+}
+
 /* Both must have the same keys with arrays of the same extents; the index of an element is its key and its place. */
 static tra_status compare_tuples(tra_rel *a, tra_rel *b, comparison *c, tra_err *e) {
     const tra_type *ta = tra_rel_type(a), *tb = tra_rel_type(b);
@@ -303,14 +338,23 @@ static tra_status compare_tuples(tra_rel *a, tra_rel *b, comparison *c, tra_err 
     }
     if (c->shapes_differ) return TRA_OK;
 
-    size_t na = tra_rel_room(a), nb = tra_rel_room(b);
+    tuple_room ra = room_for(a), rb = room_for(b);
     size_t scratch = tra_rel_scratch(a) > tra_rel_scratch(b) ? tra_rel_scratch(a) : tra_rel_scratch(b);
-    TRA_TRY(tra_buffer_check(memory, tra_rel_held(a) + tra_rel_held(b) + (int64_t)(na + nb + scratch), e));
-    void *abuf = malloc(na + 1), *bbuf = malloc(nb + 1), *tmp = aligned_alloc(64, (scratch + 64) & ~(size_t)63);
-    tra_status s = abuf && bbuf && tmp ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
+    int64_t arrays = tra_add_most((int64_t)(ra.held_bytes + rb.held_bytes + scratch),
+                                  tra_add_most((int64_t)ra.dense_bytes, (int64_t)rb.dense_bytes));
+    TRA_TRY(tra_buffer_check(memory, tra_add_most(tra_rel_held(a) + tra_rel_held(b), arrays), e));
+    void *tmp = aligned_alloc(64, (scratch + 64) & ~(size_t)63);
+    bool have = tmp != NULL;
+    for (tuple_room *r = &ra; r; r = r == &ra ? &rb : NULL) {
+        r->held = aligned_alloc(TRA_CELL_ALIGN, (r->held_bytes / TRA_CELL_ALIGN + 1) * TRA_CELL_ALIGN);
+        r->dense = malloc(r->dense_bytes + 1);
+        have = have && r->held && r->dense;
+    }
+    tra_status s = have ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
     for (int64_t i = 0; i < ca->n && s == TRA_OK; i++) {
-        s = tra_rel_read(a, i, abuf, tmp, e);
-        if (s == TRA_OK) s = tra_rel_read(b, i, bbuf, tmp, e);
+        const void *abuf, *bbuf;
+        s = read_tuple(&ra, i, tmp, &abuf, e);
+        if (s == TRA_OK) s = read_tuple(&rb, i, tmp, &bbuf, e);
         if (s != TRA_OK) break;
         int64_t first = c->elements;
         if (compare_run(c, first, ta->dtype, abuf, tb->dtype, bbuf, tra_catalog_floats1(ca, i))) {
@@ -321,8 +365,10 @@ static tra_status compare_tuples(tra_rel *a, tra_rel *b, comparison *c, tra_err 
             for (int d = 0; d < place.n; d++) c->at.v[c->at.n++] = place.v[d];
         }
     }
-    free(abuf);
-    free(bbuf);
+    free(ra.held);
+    free(ra.dense);
+    free(rb.held);
+    free(rb.dense);
     free(tmp);
     return s;
 }

@@ -146,28 +146,31 @@ static tra_status rewrite_stored(tra_rel *rel, const char *to, const tra_sink_op
     tra_levels levels;
     if (o->gzip) return tra_fail(e, TRA_USAGE, "--gzip compresses plain arrays, and this relation is stored by levels");
     TRA_TRY(tra_levels_parse(storage ? storage : "coo", t->cat->bound.n, &levels, e));
-    tra_view v;
-    TRA_TRY(tra_view_open(&v, rel, to, e));
-    int64_t room = (int64_t)(v.array_bytes + v.scratch_bytes);
+    size_t bytes_held = tra_rel_room(rel), bytes_scratch = tra_rel_scratch(rel);
+    int64_t room = (int64_t)(bytes_held + bytes_scratch);
     int64_t fixed = tra_rel_held(rel) + tra_store_index_bytes(t->cat) + tra_settle_held(t->cat->n, &levels);
-    tra_status s = tra_buffer_check(memory, fixed + 2 * room, e);
+    TRA_TRY(tra_buffer_check(memory, fixed + 2 * room, e));
     tra_settle *settle = NULL;
     tra_settled made;
-    if (s == TRA_OK) s = tra_settle_begin(to, t, &levels, tra_rel_info(rel)->history, 1, &settle, e);
-    tra_view_room(&v, NULL, NULL);
+    TRA_TRY(tra_settle_begin(to, t, &levels, tra_rel_info(rel)->history, 1, &settle, e));
+    void *block = aligned_alloc(TRA_CELL_ALIGN, (bytes_held / TRA_CELL_ALIGN + 1) * TRA_CELL_ALIGN);
+    void *scratch = aligned_alloc(TRA_CELL_ALIGN, (bytes_scratch / TRA_CELL_ALIGN + 1) * TRA_CELL_ALIGN);
+    tra_status s = block && scratch ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
     for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
-        s = tra_view_load(&v, i, e);
+        s = tra_rel_read(rel, i, block, scratch, e);
         if (s != TRA_OK) break;
-        tra_cell cell = tra_view_cell(&v);
+        tra_cell cell = tra_cell_new(t, i, block);
         s = tra_settle_add(settle, 0, i, &cell, tra_cell_bytes(&cell), e);
     }
-    if (s == TRA_OK) {
-        s = tra_settle_commit(settle, tra_buffer_bytes(memory) - fixed, &made, e);
-        *bytes = made.bytes;
-    } else
+    free(block);
+    free(scratch);
+    if (s != TRA_OK) {
         tra_settle_abort(settle);
-    tra_view_close(&v);
-    return s;
+        return s;
+    }
+    TRA_TRY(tra_settle_commit(settle, tra_buffer_bytes(memory) - fixed, &made, e));
+    *bytes = made.bytes;
+    return TRA_OK;
 }
 
 static tra_status rewrite(tra_rel *rel, const char *to, const tra_sink_options *o, int64_t memory, int64_t *bytes,

@@ -168,3 +168,23 @@ assert (sp.csr_matrix((b["values"][...], b["indices_1"][...], b["pointers_to_1"]
     status 2 tra export x.h5 --to h5ad -o -; has "stream"
     tra gen -q --shape 3x4x5 --density 0.1 -o t.h5; status 3 tra export t.h5 --to binsparse -o t.bsp.h5; has "export it with --to h5"
 }
+
+@test "relations of entries that are no tensor: what diff says of them, and their export to HDF5" {
+    py '
+import scipy.sparse as sp
+a = sp.random(23, 17, .15, random_state=1, format="csr"); a.data[:] = np.arange(1, a.nnz + 1); sp.save_npz("a.npz", a)'
+    tra import -q a.npz --storage csr --block 8x5 -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'S = rekey(A, (i,j) -> i*4 + j)' 'T = transform(S, scale(2))' \
+        'output S as csr' 'output T as csr' 'output S to "d.h5" as dense' >p.tra
+    status 0 tra run -q p.tra
+    status 0 tra diff S.h5 S.h5
+    status 0 tra diff S.h5 d.h5
+    status 0 tra diff d.h5 S.h5
+    status 1 tra diff S.h5 T.h5
+    has "different: 59 of 391 elements; largest difference 59 at "
+    status 4 tra diff S.h5 d.h5 --memory 1M
+    status 0 tra export -q S.h5 --to h5 -o out.h5
+    status 0 tra verify out.h5
+    status 0 tra diff out.h5 S.h5
+    [ "$(tra digest out.h5 | cut -c1-32)" = "$(tra digest S.h5 | cut -c1-32)" ]
+}
