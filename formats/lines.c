@@ -443,6 +443,9 @@ static tra_status survey_piece(lines *l, piece *p, int worker, tra_err *e) {
                                     "%s: line %" PRId64 ": index %" PRId64 " is below the first one, %" PRId64 "%s",
                                     l->source->spec, line_at(p, begin), v, l->form.base,
                                     v == 0 ? " (--base 0 for files that count from 0)" : "");
+                if (v - l->form.base == INT64_MAX)
+                    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": index %" PRId64 " is beyond any extent",
+                                    l->source->spec, line_at(p, begin), v);
                 f->least[d] = tra_min64(f->least[d], v);
                 f->most[d] = tra_max64(f->most[d], v);
             }
