@@ -100,6 +100,17 @@ static tra_status refuse_packed_file(const char *path, tra_err *e) {
     return refuse_packed(path, head, n, e);
 }
 
+/* Unpacks what comes from now on. How much memory that takes the file says: before the import counts all that it needs,
+ * headers and texts are gone through. */
+static tra_status unpack(tra_source *s, tra_err *e) {
+    int64_t held, most = tra_max64(s->o.memory, 32 << 20);
+    TRA_TRY(tra_stream_unpack(&s->in, &held, e));
+    s->held += (size_t)held;
+    if (held <= most) return TRA_OK;
+    return tra_fail(e, TRA_RESOURCE, "%s: to unpack it takes a window of %" PRId64 " MiB: allow more --memory", s->spec,
+                    held >> 20);
+}
+
 static tra_status find_and_open(tra_source *s, tra_err *e) {
     const char *path, *name;
     tra_relspec(s->arena, s->spec, &path, &name);
@@ -112,9 +123,7 @@ static tra_status find_and_open(tra_source *s, tra_err *e) {
         TRA_TRY(tra_stream_open(s->format ? s->spec : path, cap, &s->in, e));
         TRA_TRY(tra_stream_need(&s->in, 512, &have, e));
         if ((!s->format || s->format->sniff) && tra_packed(s->in.buf + s->in.pos, have)) {
-            int64_t held;
-            TRA_TRY(tra_stream_unpack(&s->in, &held, e));
-            s->held += (size_t)held;
+            TRA_TRY(unpack(s, e));
             TRA_TRY(tra_stream_need(&s->in, 512, &have, e));
         }
         /* Text of any kind may be called .txt: a header that tells more counts. */

@@ -127,3 +127,15 @@ for name, shape in [("a", (7, 11, 13)), ("b", (3, 4, 5, 6))]:
 0,0" tra export x.h5 --to csv -o -
     tra export -q x.h5 -o y.edges; tra import -q y.edges --shape 2x2 -o y.h5; status 0 tra diff x.h5 y.h5
 }
+
+@test "an index that no extent holds, and a window that no memory holds, are refused" {
+    printf '0 9223372036854775807\n' >far.edges
+    status 3 tra import far.edges -o x.h5
+    has "line 1: index 9223372036854775807 is beyond any extent"
+    printf '9223372036854775807 1\n' >far.tns
+    status 3 tra import --base 0 far.tns -o x.h5
+    has "line 1: index 9223372036854775807 is beyond any extent"
+    printf '\x28\xb5\x2f\xfd\x04\xa8\x01\x00\x00' >window.tns # 2 GiB
+    status 4 tra import window.tns -o x.h5
+    has "window.tns: to unpack it takes a window of"
+}
