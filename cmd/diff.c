@@ -1,34 +1,14 @@
 /* diff.c - tra diff A B: compares the values of two relations, whatever their blocks and element types. */
-#include "common.h"
+#include "diff_int.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../formats/io.h"
-#include "../lib/relation/rows.h"
-
 static double tol_rel, tol_abs;
 static int64_t memory = TRA_SCAN_MEMORY;
 
 /* ---- comparing ---------------------------------------------------------------------------------------------- */
-
-/* Elements are compared as they are: whole numbers as i64, floats as f64, and where one is whole and the other is not,
- * both as long doubles, of which each holds either. */
-typedef struct number {
-    bool whole;
-    int64_t i;
-    double f;
-} number;
-
-typedef struct comparison {
-    bool shapes_differ;
-    int64_t elements, different;
-    double max_abs, max_rel; /* infinite where only one is NaN */
-    int64_t index;           /* of max_abs, the first in the order of the elements */
-    tra_dims at;             /* the same as coordinates */
-    number a, b;             /* the values there */
-} comparison;
 
 enum { STRIP = 512 }; /* elements that are widened at a time */
 
@@ -56,8 +36,7 @@ static number number_of(const strip *s, int64_t i) {
 static double float_of(const number *x) { return x->whole ? (double)x->i : x->f; }
 
 /* 0 only where they are equal; infinite where one of them is NaN. */
-static double difference(const strip *a, const strip *b, int64_t i) {
-    number x = number_of(a, i), y = number_of(b, i);
+static double difference(number x, number y) {
     if (x.whole && y.whole)
         return x.i < y.i ? (double)((uint64_t)y.i - (uint64_t)x.i) : (double)((uint64_t)x.i - (uint64_t)y.i);
     if (!x.whole && !y.whole) {
@@ -69,26 +48,26 @@ static double difference(const strip *a, const strip *b, int64_t i) {
     return d == d ? (double)d : INFINITY;
 }
 
+bool tra_diff_element(comparison *c, int64_t index, number x, number y) {
+    double d = difference(x, y);
+    if (d == 0) return false;
+    double size = fabs(float_of(&y)), allowed = c->tol_rel > 0 ? c->tol_abs + c->tol_rel * size : c->tol_abs;
+    /* An infinity is within a tolerance of nothing but itself. */
+    c->different += d == INFINITY || !(d <= allowed);
+    double rel = size > 0 && size < INFINITY ? d / size : INFINITY;
+    if (rel > c->max_rel) c->max_rel = rel;
+    if (d < c->max_abs || (d == c->max_abs && index >= c->index)) return false;
+    c->max_abs = d;
+    c->index = index;
+    c->a = x;
+    c->b = y;
+    return true;
+}
+
 /* Compares n elements that follow each other from `index` on; whether one of them is now the largest difference. */
 static bool compare_strips(comparison *c, int64_t index, const strip *a, const strip *b, int64_t n) {
     bool found = false;
-    for (int64_t i = 0; i < n; i++) {
-        double d = difference(a, b, i);
-        if (d == 0) continue;
-        number x = number_of(a, i), y = number_of(b, i);
-        double size = fabs(float_of(&y)), allowed = tol_rel > 0 ? tol_abs + tol_rel * size : tol_abs;
-        /* An infinity is within a tolerance of nothing but itself. */
-        c->different += d == INFINITY || !(d <= allowed);
-        double rel = size > 0 && size < INFINITY ? d / size : INFINITY;
-        if (rel > c->max_rel) c->max_rel = rel;
-        if (d > c->max_abs || (d == c->max_abs && index + i < c->index)) {
-            c->max_abs = d;
-            c->index = index + i;
-            c->a = x;
-            c->b = y;
-            found = true;
-        }
-    }
+    for (int64_t i = 0; i < n; i++) found |= tra_diff_element(c, index + i, number_of(a, i), number_of(b, i));
     return found;
 }
 
@@ -254,10 +233,11 @@ static tra_status compare_views(tra_view *a, tra_view *b, comparison *c, tra_err
         return TRA_OK;
     }
     size_t sa = tra_dtype_size(tra_rel_type(a->rel)->dtype), sb = tra_dtype_size(tra_rel_type(b->rel)->dtype);
+    bool by_entries = tra_diff_by_entries(a, b);
     size_t scratch = a->scratch_bytes > b->scratch_bytes ? a->scratch_bytes : b->scratch_bytes;
     int64_t fixed = tra_rel_held(a->rel) + tra_rel_held(b->rel) + (int64_t)(a->array_bytes + b->array_bytes + scratch),
             elements;
-    TRA_TRY(tra_buffer_check(memory, fixed, e));
+    TRA_TRY(tra_buffer_check(memory, fixed + (by_entries ? tra_diff_entries_least(a, b) : 0), e));
     if (!tra_dims_product(&a->shape, &elements) || elements == 0) return TRA_OK;
     tra_dims box = box_for(a, b, (tra_buffer_bytes(memory) - fixed) / (int64_t)(sa + sb));
     void *shared = tra_malloc(scratch + 1);
@@ -266,9 +246,10 @@ static tra_status compare_views(tra_view *a, tra_view *b, comparison *c, tra_err
     double copies = cost(a, &box) + cost(b, &box);
     double by_a = cost(a, &a->chunk) + cost(b, &a->chunk), by_b = cost(a, &b->chunk) + cost(b, &b->chunk);
     bool boxes = tra_view_sparse(a) || tra_view_sparse(b); /* whose blocks are no arrays */
-    tra_status s = boxes || (copies < by_a && copies < by_b) ? compare_copies(a, b, &box, c, e)
-                   : by_a <= by_b                            ? compare_chunks(a, b, false, c, e)
-                                                             : compare_chunks(b, a, true, c, e);
+    tra_status s = by_entries ? tra_diff_entries(a, b, tra_buffer_bytes(memory) - fixed, c, e)
+                   : boxes || (copies < by_a && copies < by_b) ? compare_copies(a, b, &box, c, e)
+                   : by_a <= by_b                              ? compare_chunks(a, b, false, c, e)
+                                                               : compare_chunks(b, a, true, c, e);
     tra_unlinear(&a->shape, c->index, &c->at);
     free(shared);
     return s;
@@ -289,38 +270,22 @@ static tra_status compare_tensors(tra_rel *a, const char *aspec, tra_rel *b, con
 
 /* ---- relations that are no tensors -------------------------------------------------------------------------- */
 
-/* Buffers for the arrays of a relation, one at a time. */
-typedef struct tuple_room {
-    tra_rel *rel;
-    size_t held_bytes, dense_bytes;
-    void *held, *dense; /* the array as it is read; where that is entries, with its zeros too */
-} tuple_room;
+static void *room_of(size_t n) { return aligned_alloc(TRA_CELL_ALIGN, (n / TRA_CELL_ALIGN + 1) * TRA_CELL_ALIGN); }
 
-static tuple_room room_for(tra_rel *r) {
-    const tra_type *t = tra_rel_type(r);
-    tuple_room room = {.rel = r, .held_bytes = tra_rel_room(r)};
-    if (t->layout) room.dense_bytes = (size_t)tra_dense_bytes(t->dtype, &t->cat->bound);
-    return room;
-}
-
-/* The array of a tuple, row by row with all its zeros: in the buffers. */
-static tra_status read_tuple(tuple_room *room, int64_t ordinal, void *scratch, const void **array, tra_err *e) {
-    const tra_type *t = tra_rel_type(room->rel);
-    TRA_TRY(tra_rel_read(room->rel, ordinal, room->held, scratch, e));
-    *array = room->held;
-    if (!t->layout) return TRA_OK;
-    tra_cell cell = tra_cell_new(t, ordinal, room->held);
-    tra_rows_view v = tra_rows_of(&cell);
-    const tra_dims *ext = &cell.array.ext;
-    int64_t columns = ext->n ? ext->v[ext->n - 1] : 1;
-    memset(room->dense, 0, (size_t)tra_dense_bytes(t->dtype, ext));
-    for (int64_t r = 0; r < v.nrows; r++) {
-        char *row = (char *)room->dense + (size_t)(v.row[r] * columns) * v.size;
-        for (int64_t i = v.begin[r]; i < v.begin[r + 1]; i++)
-            memcpy(row + v.column[i] * v.size, v.value + (size_t)i * v.size, v.size);
+/* The arrays of tuple i of both, which has elements from index c->elements on. */
+static tra_status compare_arrays(const tra_type *ta, const tra_type *tb, int64_t i, void *a, void *b, comparison *c,
+                                 bool *found, tra_err *e) {
+    int64_t first = c->elements, n = tra_catalog_floats1(ta->cat, i);
+    if (!ta->layout && !tb->layout) {
+        *found = compare_run(c, first, ta->dtype, a, tb->dtype, b, n);
+        return TRA_OK;
     }
-    *array = room->dense;
-    return TRA_OK;
+    tra_cell x = tra_cell_new(ta, i, a), y = tra_cell_new(tb, i, b);
+    tra_dims ext, zero;
+    tra_catalog_ext(ta->cat, i, &ext);
+    zero = (tra_dims){.n = ext.n};
+    c->elements += n;
+    return tra_diff_cells(c, &ext, &zero, first, ta, &x, tb, &y, found, e);
 }
 
 /* Both must have the same keys with arrays of the same extents; the index of an element is its key and its place. */
@@ -338,26 +303,19 @@ static tra_status compare_tuples(tra_rel *a, tra_rel *b, comparison *c, tra_err 
     }
     if (c->shapes_differ) return TRA_OK;
 
-    tuple_room ra = room_for(a), rb = room_for(b);
+    size_t na = tra_rel_room(a), nb = tra_rel_room(b);
     size_t scratch = tra_rel_scratch(a) > tra_rel_scratch(b) ? tra_rel_scratch(a) : tra_rel_scratch(b);
-    int64_t arrays = tra_add_most((int64_t)(ra.held_bytes + rb.held_bytes + scratch),
-                                  tra_add_most((int64_t)ra.dense_bytes, (int64_t)rb.dense_bytes));
-    TRA_TRY(tra_buffer_check(memory, tra_add_most(tra_rel_held(a) + tra_rel_held(b), arrays), e));
-    void *tmp = aligned_alloc(64, (scratch + 64) & ~(size_t)63);
-    bool have = tmp != NULL;
-    for (tuple_room *r = &ra; r; r = r == &ra ? &rb : NULL) {
-        r->held = aligned_alloc(TRA_CELL_ALIGN, (r->held_bytes / TRA_CELL_ALIGN + 1) * TRA_CELL_ALIGN);
-        r->dense = malloc(r->dense_bytes + 1);
-        have = have && r->held && r->dense;
-    }
-    tra_status s = have ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
+    TRA_TRY(tra_buffer_check(memory, tra_rel_held(a) + tra_rel_held(b) + (int64_t)(na + nb + scratch), e));
+    void *abuf = room_of(na), *bbuf = room_of(nb), *tmp = room_of(scratch);
+    tra_status s = abuf && bbuf && tmp ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
     for (int64_t i = 0; i < ca->n && s == TRA_OK; i++) {
-        const void *abuf, *bbuf;
-        s = read_tuple(&ra, i, tmp, &abuf, e);
-        if (s == TRA_OK) s = read_tuple(&rb, i, tmp, &bbuf, e);
+        s = tra_rel_read(a, i, abuf, tmp, e);
+        if (s == TRA_OK) s = tra_rel_read(b, i, bbuf, tmp, e);
         if (s != TRA_OK) break;
         int64_t first = c->elements;
-        if (compare_run(c, first, ta->dtype, abuf, tb->dtype, bbuf, tra_catalog_floats1(ca, i))) {
+        bool found;
+        s = compare_arrays(ta, tb, i, abuf, bbuf, c, &found, e);
+        if (s == TRA_OK && found) {
             tra_dims ext, place;
             tra_catalog_key(ca, i, &c->at);
             tra_catalog_ext(ca, i, &ext);
@@ -365,10 +323,8 @@ static tra_status compare_tuples(tra_rel *a, tra_rel *b, comparison *c, tra_err 
             for (int d = 0; d < place.n; d++) c->at.v[c->at.n++] = place.v[d];
         }
     }
-    free(ra.held);
-    free(ra.dense);
-    free(rb.held);
-    free(rb.dense);
+    free(abuf);
+    free(bbuf);
     free(tmp);
     return s;
 }
@@ -443,7 +399,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     (void)argc;
     if (!(tol_rel >= 0 && tol_abs >= 0)) return tra_fail(e, TRA_USAGE, "--rtol and --atol must not be negative");
     tra_rel *a = NULL, *b = NULL;
-    comparison c = {0};
+    comparison c = {.tol_rel = tol_rel, .tol_abs = tol_abs};
     tra_status s = tra_rel_open(argv[0], NULL, &a, e);
     if (s == TRA_OK) s = tra_rel_open(argv[1], NULL, &b, e);
     if (s == TRA_OK) {
