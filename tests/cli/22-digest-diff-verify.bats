@@ -178,6 +178,83 @@ with h5py.File("a.h5", "w") as f:
     has "2 tuples, 14 holes"
 }
 
+@test "diff of stored relations goes by entries, whatever their blocks, storages and types" {
+    py '
+import scipy.sparse as sp
+rng = np.random.default_rng(3)
+a = np.where(rng.random((40, 33)) < 0.1, rng.integers(-9, 9, (40, 33)), 0)
+b = np.where(rng.random((40, 33)) < 0.03, rng.integers(-40, 40, (40, 33)), a)
+b[30, 4] = a[30, 4] + 50; b[7, 31] = a[7, 31] - 50 # of equal differences the first
+for name, x in (("a", a), ("b", b)):
+    np.save(name, x.astype("i8"))
+    sp.save_npz(name, sp.csr_matrix(x.astype("i8")))
+size = np.abs(a - b); at = np.unravel_index(size.argmax(), size.shape)
+rel = max(d / abs(y) if y else np.inf for d, y in zip(size.flat, b.flat) if d)
+json.dump(dict(different=int((size > 0).sum()), max_abs=float(size.max()), at=[int(i) for i in at],
+               a=float(a[at]), b=float(b[at]), max_rel=None if rel == np.inf else float(rel)), open("want", "w"))'
+    local x y kind
+    for x in a b; do
+        tra import -q $x.npy --block 9x10 --dtype i32 -o $x.h5:dense
+        tra import -q $x.npz --storage csr --dtype f64 -o $x.h5:csr
+        tra import -q $x.npz --storage csr --block 9x10 --dtype i64 -o $x.h5:blocks
+        tra import -q $x.npz --storage csc --block 9x10 --dtype f32 -o $x.h5:csc
+        tra import -q $x.npz --storage coo --block 40x7 --dtype i64 -o $x.h5:coo
+        tra import -q $x.npz --storage dcsr --block 11x33 -o $x.h5:dcsr || return
+    done
+    for x in dense csr blocks csc coo dcsr; do
+        for y in dense csr blocks csc coo dcsr; do
+            status 0 tra diff a.h5:$x a.h5:$y
+            has "equal: 1320 elements"
+            status 1 tra diff --format json a.h5:$x b.h5:$y
+            py 'r = json.loads(sys.argv[1]); want = json.load(open("want"))
+for k, v in want.items(): assert r[k] == v, (k, r[k], v)
+assert r["elements"] == 1320' "$output" || return
+            status 1 tra diff --atol 49 a.h5:$x b.h5:$y
+            has "different: 2 of 1320 elements"
+        done
+    done
+}
+
+@test "diff of stored relations: NaN, zeros that are stored, tensors of other ranks, shapes that differ" {
+    printf '1 1 3\n2 4 nan\n3 1 0\n' >a.tns
+    printf '1 1 3\n2 4 nan\n3 2 0\n' >b.tns
+    printf '1 1 3\n2 3 nan\n2 4 nan\n3 3 1\n' >c.tns
+    local x
+    for x in a b c; do
+        tra import -q $x.tns --shape 3x4 --storage csr -o $x.h5:csr
+        tra import -q $x.tns --shape 3x4 --storage coo --block 2x2 -o $x.h5:coo || return
+    done
+    for x in csr coo; do
+        status 0 tra diff a.h5:$x b.h5:coo
+        status 1 tra diff a.h5:$x c.h5:coo
+        has "different: 2 of 12 elements; largest difference inf at [1,2]: 0 and nan"
+        status 1 tra diff c.h5:coo a.h5:$x
+        has "different: 2 of 12 elements; largest difference inf at [1,2]: nan and 0"
+    done
+    printf '1 1 1 1\n2 3 4 5\n1 3 2 7\n' >t.tns
+    printf '1 1 1 1\n2 3 4 5\n1 3 2 8\n' >u.tns
+    tra import -q t.tns --storage csf -o t.h5
+    tra import -q u.tns --storage coo --block 2x2x3 -o u.h5
+    status 1 tra diff t.h5 u.h5
+    has "different: 1 of 24 elements; largest difference 1 at [0,2,1]: 7 and 8"
+    printf '3 1\n90 2\n' >v.tns
+    tra import -q v.tns --storage csf -o v.h5
+    tra import -q v.tns --storage coo --block 7 -o w.h5
+    status 0 tra diff v.h5 w.h5
+    status 1 tra diff v.h5 t.h5
+}
+
+@test "diff of a large stored matrix is quick, and stays below --memory" {
+    tra gen -q --shape 60000x60000 --density 0.0002 --storage csr --block 6000x60000 -o a.h5
+    tra gen -q --shape 60000x60000 --density 0.0002 --storage csc --block 60000x6000 -o b.h5
+    tra gen -q --shape 60000x60000 --density 0.0002 --seed 1 --storage csc --block 60000x6000 -o c.h5
+    status 0 timeout 60 "$TRA" diff a.h5 b.h5
+    has "equal: 3600000000 elements"
+    status 0 timeout 60 "$TRA" diff a.h5 b.h5 --memory "$(room 16M)" # through the scratch file
+    status 1 timeout 60 "$TRA" diff a.h5 c.h5
+    (($(peak "$TRA" diff a.h5 b.h5 --memory "$(room 16M)") < $(room 14M)))
+}
+
 @test "diff: a missing operand is status 3" {
     tra gen -q --shape 3 -o a.h5
     status 3 tra diff a.h5 missing.h5
