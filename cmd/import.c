@@ -7,6 +7,7 @@
 #include <string.h>
 
 static const char *output, *from, *dtype, *shape, *block, *codec = "none", *delimiter, *base, *storage;
+static tra_strlist components;
 static int64_t memory;
 static int endian, order, duplicates;
 static bool header, no_header, empty_nan, no_history, drop_zeros;
@@ -25,7 +26,7 @@ static const tra_opt opts[] = {
     {0, "memory", TRA_OPT_SIZE, &memory, "SIZE", "memory ceiling (default: 256M)", NULL, "TRA_MEMORY", NULL},
     TRA_OPT_PROGRESS,
     {0, "shape", TRA_OPT_STR, &shape, "EXTENTS",
-     "raw, and tns and edges without a header: shape of the tensor, as in 1000x2000", NULL, NULL, NULL},
+     "raw, components, and tns and edges without a header: shape of the tensor, as in 1000x2000", NULL, NULL, NULL},
     {0, "endian", TRA_OPT_ENUM, &endian, "ORDER", "raw: byte order, little or big (default: little)", "little|big",
      NULL, NULL},
     {0, "order", TRA_OPT_ENUM, &order, "C|F", "raw: C, last dimension fastest, or F, first fastest (default: C)", "C|F",
@@ -37,6 +38,8 @@ static const tra_opt opts[] = {
     {0, "storage", TRA_OPT_STR, &storage, "NAME",
      "how blocks are stored: auto, dense, csr, ... or FILE.tra:NAME (default: auto, by the density of coordinates)",
      NULL, NULL, NULL},
+    {0, "component", TRA_OPT_LIST, &components, "NAME=FILE.npy|NUMBER",
+     "a component of the storage (repeat it); those that are not given are filled from FILE", NULL, NULL, NULL},
     {0, "base", TRA_OPT_STR, &base, "0|1", "mtx, tns, edges: the first index (default: 0 for edges, else 1)", NULL,
      NULL, NULL},
     {0, "duplicates", TRA_OPT_ENUM, &duplicates, "WHAT",
@@ -53,6 +56,8 @@ static tra_status read_options(const char *source, tra_import_job *job, tra_dims
                             .to = output,
                             .progress = tra_progress_here(),
                             .source = {.header = -1, .base = -1, .empty_nan = empty_nan, .memory = memory}};
+    if (!source && !components.n)
+        return tra_fail(e, TRA_USAGE, "say which file is read, or give the components of a storage with --component");
     if (!output) return tra_fail(e, TRA_USAGE, "say where the relation goes: -o out.h5 or -o out.h5:name");
     if (strcmp(output, "-") == 0) return tra_fail(e, TRA_USAGE, "-o -: a relation cannot be written to a stream");
     if (from && !(job->format = tra_format_find(from)))
@@ -76,6 +81,8 @@ static tra_status read_options(const char *source, tra_import_job *job, tra_dims
         return tra_fail(e, TRA_USAGE, "--base %s: the first index is 0 or 1", base);
     if (base) job->source.base = *base - '0';
     job->storage = storage;
+    job->components = components.v;
+    job->ncomponents = components.n;
     job->no_duplicate = duplicates == 1;
     job->drop_zeros = drop_zeros;
     job->source.big_endian = endian == 1;
@@ -87,9 +94,11 @@ static tra_status read_options(const char *source, tra_import_job *job, tra_dims
 static void history(const char *source, tra_str *out) {
     const char *const texts[][2] = {{"block", block},         {"from", from}, {"dtype", dtype},    {"shape", shape},
                                     {"delimiter", delimiter}, {"base", base}, {"storage", storage}};
-    tra_str_printf(out, "tra %s: import '%s'", TRA_VERSION, source);
+    tra_str_printf(out, "tra %s: import", TRA_VERSION);
+    if (source) tra_str_printf(out, " '%s'", source);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i][1]) tra_str_printf(out, " --%s '%s'", texts[i][0], texts[i][1]);
+    for (int i = 0; i < components.n; i++) tra_str_printf(out, " --component '%s'", components.v[i]);
     if (endian) tra_str_add(out, " --endian big");
     if (order) tra_str_add(out, " --order F");
     if (header || no_header) tra_str_add(out, header ? " --header" : " --no-header");
@@ -115,7 +124,7 @@ static void warn_losses(const char *source, const tra_import_receipt *r) {
 }
 
 static void warn_unused(const char *source, const char *format) {
-    tra_warn_unused((const tra_format_option[]){{"--shape", "raw, tns, edges", shape},
+    tra_warn_unused((const tra_format_option[]){{"--shape", "raw, tns, edges, components", shape},
                                                 {"--base", "mtx, tns, edges", base},
                                                 {"--duplicates", "mtx, tns, edges, npz", duplicates},
                                                 {"--drop-zeros", "mtx, tns, edges, npz", drop_zeros},
@@ -145,13 +154,12 @@ static tra_status print_text(const char *source, const tra_import_receipt *r, tr
                    tra_dtype_name(r->dtype));
     tra_str_printf(&t, "  blocks   %" PRId64 " of %s%s\n", r->blocks,
                    r->block.n ? tra_shape_text(&r->block, a) : "one element",
-                   block ? "" : " (chosen; --block changes it)");
+                   block || r->one_block ? "" : " (chosen; --block changes it)");
     tra_str_printf(&t, "  stored   %s", tra_human(r->bytes_stored, h));
     tra_str_printf(&t, " (%" PRId64 " bytes, ratio %.2f)\n", r->bytes_stored, ratio(r));
-    if (r->entries >= 0)
-        if (*r->storage)
-            tra_str_printf(&t, "  storage  %s, %" PRId64 " entries (density %.3g)\n", r->storage, r->stored,
-                           r->elements > 0 ? (double)r->stored / (double)r->elements : 0);
+    if (*r->storage)
+        tra_str_printf(&t, "  storage  %s, %" PRId64 " entries (density %.3g)\n", r->storage, r->stored,
+                       r->elements > 0 ? (double)r->stored / (double)r->elements : 0);
     if (r->entries >= 0)
         tra_str_printf(&t,
                        "  entries  %" PRId64 " read, %" PRId64 " mirrored, %" PRId64 " added to others, %" PRId64
@@ -202,8 +210,7 @@ static tra_status print_json(const char *source, const tra_import_receipt *r, tr
 }
 
 static tra_status run(int argc, char **argv, tra_err *e) {
-    (void)argc;
-    const char *source = argv[0];
+    const char *source = argc ? argv[0] : NULL;
     tra_import_job job;
     tra_import_receipt r;
     tra_dims blocks;
@@ -215,6 +222,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_status s = tra_import(&job, &r, e);
     tra_str_free(&text);
     TRA_TRY(s);
+    if (!source) source = "components";
     warn_losses(source, &r);
     warn_unused(source, r.format);
     if (tra_common_opts.quiet) return TRA_OK;
@@ -225,15 +233,15 @@ const tra_cmd tra_cmd_import = {
     .name = "import",
     .group = "Relations",
     .brief = "a matrix or tensor of another program to a relation",
-    .usage = "[options] FILE|- -o OUT[:NAME]",
+    .usage = "[options] [FILE|-] -o OUT[:NAME]",
     .about =
         "Reads a numpy array, a table of text, a MatrixMarket file, raw elements or an HDF5 dataset and writes it in\n"
         "blocks to a relation. Memory stays below --memory whatever the size and the order of the source; what does "
         "not\n"
         "fit goes through a scratch file in TRA_SCRATCH, TMPDIR or the directory of the output. A receipt on standard\n"
-        "output says what was read.",
+        "output says what was read. Without FILE a relation is made of the components of a storage.",
     .opts = opts,
-    .minargs = 1,
+    .minargs = 0,
     .maxargs = 1,
     .needs = TRA_NEED_HDF5 | TRA_TAKES_JSON,
     .run = run,

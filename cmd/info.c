@@ -283,7 +283,7 @@ static void text_of(tra_rel *rel, const char *spec, const stats *s, const row_co
     tra_str_printf(out, "  checksums   %s\n", i->checksums ? "yes" : "none");
     if (i->digest) tra_str_printf(out, "  digest      %s\n", i->digest);
     if (i->history) tra_str_printf(out, "  history     %s\n", i->history);
-    if (i->foreign)
+    if (i->foreign && !i->checksums)
         tra_str_add(out, "  written by another program\n");
     else
         tra_str_printf(out, "  readable by %s\n", readers(i));

@@ -135,3 +135,11 @@ tra_status tra_entries_rows(tra_source *s, tra_sorter *sorted, const tra_places 
     *bytes = tra_rows_made(&m);
     return TRA_OK;
 }
+
+tra_status tra_entries_take(tra_source *s, tra_sorter *sorted, const tra_places *p, tra_item *to, int64_t want,
+                            int64_t *got, tra_err *e) {
+    tra_status status = tra_sorter_take(sorted, UINT64_MAX, to, want, got, e);
+    if (status != TRA_OK) return explain(s, sorted, p, status, e);
+    for (int64_t i = 0; i < *got; i++) TRA_TRY(check_sum(s, p, &to[i], e));
+    return TRA_OK;
+}

@@ -31,4 +31,7 @@ TRA_MUSTUSE tra_status tra_entries_dense(tra_source *s, tra_sorter *sorted, cons
  * `most` entries, no less than tra_sorter_among says of its places. *bytes of it are used. */
 TRA_MUSTUSE tra_status tra_entries_rows(tra_source *s, tra_sorter *sorted, const tra_places *p, const tra_dims *key,
                                         int64_t most, tra_cell *cell, int64_t *bytes, tra_err *e);
+/* The entries themselves, as tra_sorter_take gives them, each one that the source's dtype holds. */
+TRA_MUSTUSE tra_status tra_entries_take(tra_source *s, tra_sorter *sorted, const tra_places *p, tra_item *to,
+                                        int64_t want, int64_t *got, tra_err *e);
 #endif

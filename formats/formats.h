@@ -153,14 +153,16 @@ tra_status tra_flat_put(tra_sink *k, const void *data, int64_t n, tra_err *e);
 enum { TRA_IMPORT_MEMORY = 256 << 20 }; /* default ceiling of import and export */
 
 typedef struct tra_import_job {
-    const char *from, *to; /* sources and "out.h5[:name]" */
+    const char *from, *to; /* sources and "out.h5[:name]"; from NULL: all is in components */
     tra_progress_form progress;
     const tra_format *format;  /* NULL: found out */
     tra_source_options source; /* its memory: ceiling of the process, 0 for the default */
     const tra_dims *block;     /* NULL: chosen from the shape */
     const char *storage;       /* NULL or "auto": chosen by the density of coordinate files */
-    bool no_duplicate;         /* coordinate files: an element that is given twice is an error */
-    bool drop_zeros;           /* coordinate files: entries of value 0 are left out */
+    int ncomponents;           /* of a storage that is no levels: "NAME=FILE.npy" or, of scalars, "NAME=NUMBER" */
+    const char *const *components;
+    bool no_duplicate; /* coordinate files: an element that is given twice is an error */
+    bool drop_zeros;   /* coordinate files: entries of value 0 are left out */
     tra_codec codec;
     const char *history; /* or NULL */
 } tra_import_job;
@@ -175,7 +177,8 @@ typedef struct tra_import_receipt {
     int64_t nan, inf;
     int64_t inexact, overflow;
     int64_t entries, mirrored;   /* -1: not a coordinate file */
-    char storage[TRA_LEVELTEXT]; /* by levels; "": a plain array */
+    char storage[TRA_LEVELTEXT]; /* what it is stored by; "": a plain array */
+    bool one_block;              /* which the storage asks for */
     int64_t stored;              /* entries that are stored so */
     int64_t duplicates;          /* entries that were added to another of the same place */
     int64_t zeros;               /* entries of value 0 that were left out */

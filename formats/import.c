@@ -460,17 +460,23 @@ static tra_status run(import *m, tra_err *e) {
     return s;
 }
 
-/* Is the source stored by levels, and by which? */
-static tra_status choose_storage(const import *m, tra_levels *levels, bool *dense, tra_err *e) {
+/* Is the source stored by levels, and by which, or (*mapped) by a mapping? */
+static tra_status choose_storage(const import *m, tra_levels *levels, bool *dense, bool *mapped, tra_err *e) {
     const tra_source *s = m->source;
     const char *text = m->job->storage;
     *dense = true;
+    *mapped = false;
     if (text && strcmp(text, "auto") != 0) {
-        TRA_TRY(tra_storage_named(text, s->shape.n, s->dtype, levels, dense, e));
+        tra_storage *storage;
+        TRA_TRY(tra_storage_any(text, s->shape.n, !tra_dtype_is_float(s->dtype), m->arena, &storage, e));
+        *mapped = !tra_storage_levels(storage, levels, dense);
+        if (!*mapped && m->job->ncomponents)
+            return tra_fail(e, TRA_USAGE, "--component: storage %s is by levels, and is made of entries alone", text);
         if (*dense || s->access == TRA_ACCESS_ENTRIES) return TRA_OK;
         return tra_fail(e, TRA_USAGE, "--storage %s is for coordinates, and %s has all elements (--storage dense)",
                         text, s->spec);
     }
+    if (m->job->ncomponents) return tra_fail(e, TRA_USAGE, "--component: say with --storage what it is a component of");
     if (s->access != TRA_ACCESS_ENTRIES) return TRA_OK;
     double entries = s->announced >= 0 ? (double)s->announced : 0;
     tra_storage_chosen(&s->shape, entries, levels, dense);
@@ -541,14 +547,17 @@ tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err 
     j.source.memory = tra_max64(0, tra_buffer_bytes(m.ceiling));
     j.source.scratch = j.to;
     m.memory = j.source.memory - tra_min64(j.source.memory / 8, READERS);
+    *r = (tra_import_receipt){0};
+    if (!j.from) return tra_import_mapped(&j, NULL, m.ceiling, m.memory, r, e);
     TRA_TRY(tra_source_open(j.from, j.format, &j.source, &m.source, e));
     m.arena = tra_arena_new();
     tra_levels levels;
-    bool dense;
-    *r = (tra_import_receipt){0};
-    tra_status status = choose_storage(&m, &levels, &dense, e);
+    bool dense, mapped;
+    tra_status status = choose_storage(&m, &levels, &dense, &mapped, e);
     if (status == TRA_OK) status = refuse_itself(&m, e);
-    if (status == TRA_OK)
+    if (status == TRA_OK && mapped)
+        status = tra_import_mapped(&j, m.source, m.ceiling, m.memory, r, e);
+    else if (status == TRA_OK)
         status = dense ? import_dense(&m, r, e) : tra_import_sparse(&j, m.source, &levels, m.ceiling, m.memory, r, e);
     if (status == TRA_OK) fill_source(m.source, r);
     tra_source_close(m.source);

@@ -1,8 +1,6 @@
 /* storage.c - in which storage a tensor is written. */
 #include "storage.h"
 
-#include "../lib/calculus/calculus.h"
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,44 +60,46 @@ static tra_status find(const asked *q, int rank, bool whole, tra_arena *a, tra_s
     return decl ? tra_storage_make(decl, rank, q->nargs, q->arg, whole, a, s, e) : TRA_OK;
 }
 
-static tra_status levels_of(const char *text, const tra_storage *s, tra_levels *levels, bool *dense, tra_err *e) {
+bool tra_storage_levels(const tra_storage *s, tra_levels *levels, bool *dense) {
     *dense = tra_storage_is_dense(s);
     *levels = (tra_levels){.n = s->rank};
-    if (*dense) return TRA_OK;
+    if (*dense) return true;
+    if (!s->by_levels) return false;
     for (int d = 0; d < s->rank; d++) {
         levels->order[d] = (int8_t)s->order[d];
         switch (s->level[d]) {
         case TRA_CALC_LEVEL_DENSE: levels->kind[d] = TRA_LEVEL_DENSE; break;
         case TRA_CALC_LEVEL_SPARSE: levels->kind[d] = TRA_LEVEL_SPARSE; break;
         case TRA_CALC_LEVEL_SINGLETON: levels->kind[d] = TRA_LEVEL_SINGLETON; break;
-        case TRA_CALC_LEVEL_HASH: goto refuse;
+        case TRA_CALC_LEVEL_HASH: return false;
         }
     }
-    if (s->by_levels) return TRA_OK;
-refuse:
-    return tra_fail(e, TRA_USAGE,
-                    "storage %s: files are written by levels, dense, sparse or singleton ones, and this storage has "
-                    "others",
-                    text);
+    return true;
+}
+
+tra_status tra_storage_any(const char *text, int rank, bool whole, tra_arena *a, tra_storage **out, tra_err *e) {
+    asked q;
+    if (!split(text, a, &q))
+        return tra_fail(e, TRA_USAGE, "storage %s: NAME, NAME(NUMBER,...) or FILE.tra:NAME is expected", text);
+    TRA_TRY(find(&q, rank, whole, a, out, e));
+    if (*out) return TRA_OK;
+    int n = 0;
+    const char *const *names = tra_storage_names();
+    while (names[n]) n++;
+    const char *near = q.file ? NULL : tra_nearest(q.name, n, names);
+    return tra_fail(e, TRA_USAGE, "storage %s: there is none of this name%s%s%s", text, near ? "; is it " : "",
+                    near ? near : "", near ? "?" : "");
 }
 
 tra_status tra_storage_named(const char *text, int rank, tra_dtype t, tra_levels *levels, bool *dense, tra_err *e) {
     tra_arena *a = tra_arena_new();
-    asked q;
-    tra_storage *s = NULL;
-    tra_status status = TRA_OK;
-    if (!split(text, a, &q))
-        status = tra_fail(e, TRA_USAGE, "storage %s: NAME, NAME(NUMBER,...) or FILE.tra:NAME is expected", text);
-    if (status == TRA_OK) status = find(&q, rank, !tra_dtype_is_float(t), a, &s, e);
-    if (status == TRA_OK && !s) {
-        int n = 0;
-        const char *const *names = tra_storage_names();
-        while (names[n]) n++;
-        const char *near = q.file ? NULL : tra_nearest(q.name, n, names);
-        status = tra_fail(e, TRA_USAGE, "storage %s: there is none of this name%s%s%s", text, near ? "; is it " : "",
-                          near ? near : "", near ? "?" : "");
-    }
-    if (status == TRA_OK) status = levels_of(text, s, levels, dense, e);
+    tra_storage *s;
+    tra_status status = tra_storage_any(text, rank, !tra_dtype_is_float(t), a, &s, e);
+    if (status == TRA_OK && !tra_storage_levels(s, levels, dense))
+        status = tra_fail(e, TRA_USAGE,
+                          "storage %s: this is stored by levels, dense, sparse or singleton ones, and this storage has "
+                          "others (tra import can fill some of them)",
+                          text);
     tra_arena_free(a);
     return status;
 }

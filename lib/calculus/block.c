@@ -164,7 +164,7 @@ typedef struct trace {
     const tra_storage *s;
     const tra_storage_block *b;
     tra_storage_places *out;
-    int64_t cap;
+    int64_t cap, most;
 } trace;
 
 static tra_status add_place(void *ctx, const tra_calc_entry *x, tra_err *e) {
@@ -175,6 +175,9 @@ static tra_status add_place(void *ctx, const tra_calc_entry *x, tra_err *e) {
         return tra_fail(e, TRA_PROGRAM, "storage %s computes values that no component holds, so it cannot be filled",
                         t->s->decl->name);
     for (int i = 0; i < t->s->rank; i++) at = at * t->b->extent[i] + x->key[i];
+    if (p->n == t->most)
+        return tra_fail(e, TRA_RESOURCE, "storage %s has more than %" PRId64 " entries, for which there is no memory",
+                        t->s->decl->name, t->most);
     if (p->n == t->cap) {
         t->cap = t->cap ? 2 * t->cap : 64;
         p->v = tra_realloc(p->v, (size_t)t->cap, sizeof *p->v);
@@ -188,8 +191,7 @@ static int by_place(const void *a, const void *b) {
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Sizes of the components that are not given. */
-static tra_status find_sizes(const tra_storage *s, tra_storage_block *b, tra_err *e) {
+tra_status tra_storage_find_sizes(const tra_storage *s, tra_storage_block *b, tra_err *e) {
     for (int k = 0; k < s->ncomponents; k++) {
         int64_t size[TRA_CALC_MAXRANK];
         const tra_component *c = &s->components[k];
@@ -206,13 +208,18 @@ static tra_status find_sizes(const tra_storage *s, tra_storage_block *b, tra_err
 
 tra_status tra_storage_trace(const tra_storage *s, tra_storage_block *b, int64_t steps, tra_storage_places *out,
                              tra_err *e) {
+    return tra_storage_trace_most(s, b, steps, INT64_MAX, out, e);
+}
+
+tra_status tra_storage_trace_most(const tra_storage *s, tra_storage_block *b, int64_t steps, int64_t most,
+                                  tra_storage_places *out, tra_err *e) {
     int64_t n = 1;
     *out = (tra_storage_places){0};
     for (int i = 0; i < s->rank; i++)
         if (!tra_mul(n, b->extent[i], &n))
             return tra_fail(e, TRA_RESOURCE, "a block has more coordinates than 64 bits count");
-    trace t = {s, b, out, 0};
-    tra_status status = find_sizes(s, b, e);
+    trace t = {s, b, out, 0, most};
+    tra_status status = tra_storage_find_sizes(s, b, e);
     if (status == TRA_OK) status = run(s, b, steps, true, add_place, &t, e);
     if (status == TRA_OK && out->n) qsort(out->v, (size_t)out->n, sizeof *out->v, by_place);
     for (int64_t i = 1; i < out->n && status == TRA_OK; i++)

@@ -360,6 +360,8 @@ typedef struct tra_storage_block {
  * asks; TRA_INPUT where they are negative or it cannot tell, and where two dimensions of one name differ. */
 TRA_MUSTUSE tra_status tra_component_sizes(const tra_storage *s, const tra_storage_block *b, int k, int64_t *size,
                                            tra_err *e);
+/* Sets n of each component that is not given (data NULL). TRA_PROGRAM for hash maps and tries, TRA_INPUT as above. */
+TRA_MUSTUSE tra_status tra_storage_find_sizes(const tra_storage *s, tra_storage_block *b, tra_err *e);
 /* Has each component as many elements as it must have, and hash maps and tries sorted keys without duplicates below
  * their sizes? `where` begins the message. TRA_INPUT. */
 TRA_MUSTUSE tra_status tra_component_check(const tra_storage *s, const tra_storage_block *b, const char *where,
@@ -398,6 +400,9 @@ typedef struct tra_storage_places {
  * tra_storage_run. */
 TRA_MUSTUSE tra_status tra_storage_trace(const tra_storage *s, tra_storage_block *b, int64_t steps,
                                          tra_storage_places *out, tra_err *e);
+/* The same of at most so many entries: TRA_RESOURCE when there are more. */
+TRA_MUSTUSE tra_status tra_storage_trace_most(const tra_storage *s, tra_storage_block *b, int64_t steps, int64_t most,
+                                              tra_storage_places *out, tra_err *e);
 const tra_storage_place *tra_storage_place_of(const tra_storage_places *p, int64_t at); /* NULL: held by none */
 void tra_storage_places_free(tra_storage_places *p);
 

@@ -345,7 +345,8 @@ tra_status tra_new_file_copy_others(tra_new_file *f, tra_err *e) {
 }
 
 tra_status tra_writer_describe_dataset(tra_writer *w, const char *digest, tra_err *e) {
+    if (w->mapped && tra_writer_put_notes(w, digest)) return TRA_OK;
     if (w->placing && tra_stored_describe(w, digest)) return TRA_OK;
-    if (!w->placing && put_attributes(w, digest) && put_tables(w)) return TRA_OK;
+    if (!w->placing && !w->mapped && put_attributes(w, digest) && put_tables(w)) return TRA_OK;
     return tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write the attributes of %s", w->temp);
 }

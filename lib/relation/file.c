@@ -617,7 +617,7 @@ static void keep_info(tra_rel *r, const header *h, bool tuple) {
     i->dims = h->shape;
     i->chunk = r->geom.chunk;
     i->file_bytes = (int64_t)r->vfd->eof;
-    i->checksums = r->checksums;
+    i->checksums = r->checksums || i->checksums; /* those of a mapping's components are checked by now */
     i->digest = tra_h5_get_text(r->dset, "tra_digest", r->arena);
     i->history = tra_h5_get_text(r->dset, "tra_history", r->arena);
 }

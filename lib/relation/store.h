@@ -139,6 +139,9 @@ typedef struct tra_write_options {
     int gzip;
     /* NULL, or the levels by which arrays are stored (stored.h): then codec and gzip are none. */
     const struct tra_levels *levels;
+    /* NULL, or the storage that is no levels, with its components (mapped.h): codec and gzip are none then too. Both
+     * must outlive the creation. */
+    const struct tra_mapped *mapped;
 } tra_write_options;
 
 /* Begins the relation `spec` of the given type in a temporary file beside its target, under an advisory lock with

@@ -167,6 +167,7 @@ struct tra_writer {
     uint64_t masks; /* codec zstd: sum of tra_mask_sum */
     int64_t stored;
     struct tra_placing *placing; /* arrays are stored by levels (stored_int.h): dset is a group; NULL: they are not */
+    const struct tra_mapped *mapped; /* so it is of an array that a mapping makes of components (mapped.h) */
 };
 
 /* Refuses a target that could not be completed: no HDF5 file, damaged, or with something else at the place of the

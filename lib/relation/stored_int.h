@@ -84,6 +84,8 @@ TRA_MUSTUSE tra_status tra_stored_prepare(tra_writer *w, const tra_levels *l, tr
 TRA_MUSTUSE tra_status tra_stored_create_group(tra_writer *w, tra_err *e); /* under the lock */
 TRA_MUSTUSE tra_status tra_stored_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e);
 int64_t tra_stored_put_scratch(const tra_writer *w);
+/* The group of a storage that is no levels, with its components (mapped.h); under the lock. */
+TRA_MUSTUSE tra_status tra_mapped_create(tra_writer *w, tra_err *e);
 /* Attributes and tables; under the lock. */
 bool tra_stored_describe(tra_writer *w, const char *digest);
 void tra_stored_blob(const tra_writer *w, tra_str *blob);

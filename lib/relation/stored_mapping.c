@@ -22,6 +22,7 @@ struct tra_mapping {
     int64_t extent[TRA_CALC_MAXRANK];
     void **data; /* what was read, from malloc */
     int ndata;
+    bool unsummed; /* a component has no checksum */
 };
 
 bool tra_stored_is_mapping(const char *text) {
@@ -67,6 +68,13 @@ static tra_status load(tra_rel *r, const char *name, bool real, tra_dtype *dtype
     if (data) p->data[p->ndata++] = data;
     if (s == TRA_OK && n > 0 && H5Dread(dset, tra_h5_type(*dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
         s = tra_h5_fail(e, TRA_INPUT, r->vfd, "%s:%s: its component %s cannot be read", r->path, r->name, name);
+    int64_t sum;
+    bool summed = H5Aexists(dset, "tra_xxh64") > 0;
+    if (!summed) p->unsummed = true;
+    if (s == TRA_OK && summed &&
+        (tra_h5_get_ints(dset, "tra_xxh64", &sum, 1) != 1 ||
+         (uint64_t)sum != tra_chunk_sum(data, (size_t)n * tra_dtype_size(*dtype))))
+        s = BAD(r, e, "the bytes of its component %s do not have the checksum that was recorded", name);
     if (s == TRA_OK) {
         *out = (tra_elements){.type = element_of(*dtype), .n = n, .data = data};
         r->stored->held += (int64_t)((size_t)n * tra_dtype_size(*dtype));
@@ -209,5 +217,6 @@ tra_status tra_stored_mapping(tra_rel *r, const char *text, tra_err *e) {
     if (tra_mapping_run(r, count, &entries, &why) != TRA_OK) return BAD(r, e, "%s", why.msg);
     TRA_TRY(take_entries(r, tra_storage_is_total(p->storage, &p->block), entries, e));
     r->info.storage = text;
+    r->info.checksums = !p->unsummed;
     return TRA_OK;
 }

@@ -72,7 +72,7 @@ static tra_status prepare(tra_writer *w, const tra_levels *levels, tra_err *e) {
     }
     TRA_TRY(tra_geom_of(&w->type, &w->geom, e));
     if (levels) return tra_stored_prepare(w, levels, e);
-    TRA_TRY(tra_geom_fits(&w->type, &w->geom, e));
+    if (!w->mapped) TRA_TRY(tra_geom_fits(&w->type, &w->geom, e));
     w->chunk_bytes = w->geom.floats * (int64_t)w->size;
     w->sums = calloc((size_t)tra_max64(1, c->n), sizeof *w->sums);
     w->addr = plain(w) ? calloc((size_t)tra_max64(1, c->n), sizeof *w->addr) : NULL;
@@ -205,6 +205,7 @@ static tra_status allocate_all(tra_writer *w, tra_err *e) {
 static tra_status create(tra_writer *w, tra_err *e) {
     if (!w->whole) TRA_TRY(tra_writer_check_target(w, e));
     TRA_TRY(open_file(w, e));
+    if (w->mapped) return tra_mapped_create(w, e);
     if (!chunked(w)) return tra_stored_create_group(w, e);
     TRA_TRY(create_dataset(w, e));
     if (!plain(w)) return TRA_OK;
@@ -223,15 +224,16 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
     if (!w->name) w->name = "data";
     w->codec = o->gzip ? (tra_codec){.zstd = false} : o->codec;
     w->gzip = o->gzip;
+    w->mapped = o->mapped;
     if (w->gzip) tra_return_large();
     w->tag = o->tag ? tra_arena_strndup(w->arena, o->tag, strlen(o->tag)) : NULL;
     w->reuse = o->tag && o->reuse;
     w->history = o->history ? tra_arena_strndup(w->arena, o->history, strlen(o->history)) : NULL;
     tra_status s = TRA_OK;
     if (!good_name(w->name)) s = tra_fail(e, TRA_INPUT, "\"%s\" cannot name a relation (in %s)", w->name, spec);
-    if (s == TRA_OK && o->levels && !plain(w))
-        s = tra_fail(e, TRA_USAGE, "cannot compress %s: arrays that are stored by levels are written as they are",
-                     spec);
+    if (s == TRA_OK && (o->levels || o->mapped) && !plain(w))
+        s = tra_fail(e, TRA_USAGE,
+                     "cannot compress %s: arrays that are stored by levels or a mapping are written as they are", spec);
     if (s == TRA_OK) s = tra_store_target(w->arena, &path, e);
     if (s == TRA_OK) s = tra_lock_take(path, &first, e);
     if (s != TRA_OK) {

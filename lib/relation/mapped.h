@@ -1,0 +1,18 @@
+/* mapped.h - writing a relation of one block whose array a storage that is no levels makes of components. It is read as
+ * any other relation (stored_mapping.c). */
+#ifndef TRA_MAPPED_H
+#define TRA_MAPPED_H
+
+#include "../calculus/calculus.h"
+#include "store.h"
+
+/* For tra_write_options.mapped. The writer's type has one tuple; the relation is whole when the writer has been
+ * created, and needs no put. */
+typedef struct tra_mapped {
+    const tra_storage *storage;
+    /* storage->ncomponents, which fit the block (tra_component_check): i64 those that are not real, and all keys; of an
+     * element type of relations those that are. */
+    const tra_component_data *component;
+} tra_mapped;
+
+#endif
