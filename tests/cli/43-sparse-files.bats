@@ -51,7 +51,7 @@ for n in [7, 8, 9]: sp.save_npz(f"{n}.npz", sp.csr_matrix(([1.] * n, ([0] * n, l
     status 0 tra import --format json -q 7.npz -o x.h5
     printf '1 1 1 1\n9 9 9 1\n' > a.tns; status 0 tra import a.tns -o x.h5; has "storage  csf, 2 entries (density 0.00274)"
     status 2 tra import 7.npz --storage scr -o x.h5; has "is it csr?"
-    status 2 tra import 7.npz --storage dok -o x.h5; has "files are written by levels"
+    status 2 tra import 7.npz --storage dok -o x.h5; has "storage dok cannot be filled from entries alone"
     printf 'storage mine[m, n] = levels(sparse, sparse) order [1, 0]\n' > my.tra
     status 0 tra import 7.npz --storage my.tra:mine -o x.h5; has "storage  dcsc"
     status 2 tra import 7.npz --storage my.tra:yours -o x.h5; has "there is none of this name"
