@@ -55,6 +55,16 @@ with open("a.mtx", "w") as f:
     status 0 tra import a.mtx -o x.h5; has "2 entries are of elements that were given before"; has "2 added to others"
     is "0,0
 3,0" tra export x.h5 --to csv -o - # as 1e17 + 1 - 1e17 is
+    py 'rng = np.random.default_rng(1); v = rng.normal(size=1001) * 10.0 ** rng.integers(-8, 8, 1001)
+open("d.tns", "w").write("".join(f"{1 + i % 2} {float(x)!r}\n" for i, x in enumerate(v)))
+for k in 0, 1:
+    s = 0.0
+    for x in v[k::2]: s += float(x)
+    print(repr(s))' >want
+    for n in 1 2 3; do # each thread sorts a part
+        TRA_THREADS=$n tra import -q d.tns -o x.h5
+        tra export x.h5 --to csv -o - | py 'for a, b in zip(sys.stdin, open("want"), strict=True): assert float(a) == float(b)'
+    done
     status 0 tra import a.mtx --format json -q -o x.h5
     status 3 tra import a.mtx --duplicates error -o x.h5; has "element (1,1) is given twice (--duplicates sum"
     printf '%%%%MatrixMarket matrix coordinate integer general\n1 2 4\n1 1 9007199254740993\n1 1 1\n1 2 9223372036854775807\n1 2 1\n' > b.mtx
