@@ -380,6 +380,12 @@ bool same_numbers(const ref_num *v, const ref_num *w, int64_t n) {
     return true;
 }
 
+bool same_but_signs_of_zeros(const ref_num *v, const ref_num *w, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        if (v[i] != w[i] && !(isnan(v[i]) && isnan(w[i]))) return false;
+    return true;
+}
+
 /* ---- files --------------------------------------------------------------------------------------------------- */
 
 tra_status read_back(const char *spec, const tra_type *type, tra_arena *a, tra_ref_rel *out, tra_err *e) {

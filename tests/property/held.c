@@ -21,10 +21,11 @@ static bool stays_dense(const tra_plan *p, int i) {
     return false;
 }
 
-/* What pieces of so many elements may take: each has a header and parts of its own. */
-static tra_size bytes_of_pieces(const tra_plan *p, const tra_op *op, int64_t elements) {
-    int64_t one = tra_rows_room(op->type.dtype, 1, 1), pieces = tra_repart_pieces(p, op) * p->sites;
-    return tra_size_upto(pieces * one + elements * (one - tra_rows_room(op->type.dtype, 0, 0) + 64));
+/* What all tuples of an exchange, or pieces of them, may take on all sites. */
+static tra_size most_moved(const tra_plan *p, const tra_op *op) {
+    int64_t blocks = op->op == TRA_PLAN_REPART ? tra_repart_pieces(p, op) : op->type.cat->n;
+    return tra_size_upto(
+        tra_type_bytes_pieces(&op->type, tra_catalog_floats(op->type.cat) * p->sites, blocks * p->sites).bound);
 }
 
 /* Outputs by levels too. */
@@ -46,13 +47,15 @@ bool hold_some(tra_plan *p, rng *r, tra_arena *a) {
     bool any = store_some(p, r, a);
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
-        if (tra_op_is(op->op, TRA_MAKES) && !stays_dense(p, i) && rng_chance(r, 70)) op->type.layout = &tra_rows;
+        const tra_layout *planned = op->type.layout;
+        /* only what is sparse by type is ever held as rows, whose kernels let zeros annihilate; but it may be dense */
+        if (tra_op_is(op->op, TRA_MAKES) && op->type.sparse)
+            op->type.layout = !stays_dense(p, i) && rng_chance(r, 70) ? &tra_rows : NULL;
         if (passes(op)) op->type.layout = p->ops[op->in[0]].type.layout;
-        if (!op->type.layout) continue;
+        if (!op->type.layout && !planned) continue;
         any = true;
         tra_size *moved = &op->predicted.cost.network_bytes;
-        int64_t elements = moved->bound / (int64_t)tra_dtype_size(op->type.dtype);
-        *moved = op->op == TRA_PLAN_REPART ? bytes_of_pieces(p, op, elements) : tra_type_bytes_of(&op->type, elements);
+        if (moved->bound > 0) *moved = most_moved(p, op);
     }
     p->cost.network_bytes = tra_size_exactly(0);
     for (int i = 0; i < p->nops; i++)

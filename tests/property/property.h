@@ -62,7 +62,8 @@ TRA_MUSTUSE tra_status expect(const tra_graph *g, uint64_t seed, tra_arena *a, e
 
 /* Is v within tol of the expected w (NaN only for NaN, infinities themselves)? */
 bool close_enough(ref_num v, ref_num w, double tol);
-bool same_numbers(const ref_num *v, const ref_num *w, int64_t n); /* to the bit, but for which NaN */
+bool same_numbers(const ref_num *v, const ref_num *w, int64_t n);            /* to the bit, but for which NaN */
+bool same_but_signs_of_zeros(const ref_num *v, const ref_num *w, int64_t n); /* which sparse types do not keep */
 void json_number(tra_str *s, tra_dtype t, ref_num v);
 
 /* Reads the relation `spec` as the reference reads inputs, and compares keys, extents and element type with `type`. */
