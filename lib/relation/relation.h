@@ -185,6 +185,8 @@ const tra_entries *tra_entries_about(tra_arena *a, const tra_type *t, double exp
 /* Of all arrays; of one. Without entries: as many as there may be. */
 tra_size tra_type_entries(const tra_type *t);
 tra_size tra_type_entries1(const tra_type *t, int64_t ordinal);
+/* The most that an array of so many bytes may have. */
+int64_t tra_type_entries_within(const tra_type *t, int64_t bytes);
 
 /* The share of its elements that are held: the entries that are expected in a layout that is not dense, else 1. */
 double tra_type_held(const tra_type *t);

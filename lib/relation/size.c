@@ -159,6 +159,8 @@ tra_size tra_type_entries1(const tra_type *t, int64_t ordinal) {
     return t->entries ? entries_among(t, n) : tra_size_upto(n);
 }
 
+int64_t tra_type_entries_within(const tra_type *t, int64_t bytes) { return bytes / (int64_t)tra_dtype_size(t->dtype); }
+
 double tra_type_held(const tra_type *t) {
     double all = (double)tra_catalog_floats(t->cat);
     return t->layout && t->entries && all > 0 ? (double)t->entries->all.expected / all : 1;

@@ -39,7 +39,7 @@ int64_t tra_stored_room(const tra_type *held, const tra_levels *l) {
     int64_t most = tra_catalog_maxfloats(held->cat);
     if (held->layout && held->entries) most = tra_min64(most, held->entries->most);
     if (held->layout)
-        most = tra_min64(most, tra_size_planned(tra_type_bytes_largest(held)) / (int64_t)tra_dtype_size(held->dtype));
+        most = tra_min64(most, tra_type_entries_within(held, tra_size_planned(tra_type_bytes_largest(held))));
     return tra_stored_scratch(l, most);
 }
 

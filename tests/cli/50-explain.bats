@@ -315,9 +315,9 @@ END
     is 104857600 json memory_bytes
     least=$(json plans.0.least_memory_bytes)
     [ "$least" -gt 104857600 ]
-    status 4 tra cost --sites 4 --memory 100M p.tra
+    status 4 tra cost -v --sites 4 --memory 100M p.tra
     has "no plan fits in a memory ceiling of 100 MiB per site"
-    least=$(sed -n 's/.*--memory \([0-9]*\)).*/\1/p' <<<"$output")
+    is "$least" exactly
     status 0 tra cost --sites 4 --memory "$least" p.tra
     status 4 tra cost --sites 4 --memory $((least - 1)) p.tra
 }
