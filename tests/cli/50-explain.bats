@@ -317,7 +317,7 @@ END
     [ "$least" -gt 104857600 ]
     status 4 tra cost -v --sites 4 --memory 100M p.tra
     has "no plan fits in a memory ceiling of 100 MiB per site"
-    is "$least" exactly
+    least=$(exactly)
     status 0 tra cost --sites 4 --memory "$least" p.tra
     status 4 tra cost --sites 4 --memory $((least - 1)) p.tra
 }
