@@ -165,9 +165,9 @@ counts = np.bincount(a.ravel().astype(int)); assert len(counts) == n and abs(cou
 
 @test "--memory is a ceiling of the process, and the least is 64 MB and three blocks at most" {
     for codec in none zstd zstd:9; do
-        bounded $((8 << 20)) gen -q --shape 1100x2000 --block 1024x1024 --codec $codec -o a.h5
+        bounded $((8 << 20)) gen --shape 1100x2000 --block 1024x1024 --codec $codec -o a.h5
     done
-    bounded $((32 << 20)) gen -q --shape 4100x2048 --block 4096x2048 --dtype f32 --dist zero --codec zstd -o a.h5
+    bounded $((32 << 20)) gen --shape 4100x2048 --block 4096x2048 --dtype f32 --dist zero --codec zstd -o a.h5
 }
 
 @test "what a symbolic link leads to is written, there or not; a circle of links is nothing to write to" {
