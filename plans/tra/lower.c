@@ -327,8 +327,40 @@ static const tra_kernel *pair_kernel(tra_lowering *w, const tra_scalar *e, const
     return k;
 }
 
+/* e with argument was[i] replaced by argument is[i]. */
+static const tra_scalar *replaced(tra_lowering *w, const tra_scalar *e, const int *was, const int *is) {
+    if (e->op == TRA_S_ARG) return argument(w, is[index_of(2, was, e->arg)]);
+    if (e->op == TRA_S_CONST) return e;
+    return make3(w, e->op, replaced(w, e->a, was, is), e->b ? replaced(w, e->b, was, is) : NULL,
+                 e->c ? replaced(w, e->c, was, is) : NULL);
+}
+
+/* Functions of entries at the same place, such as A[i,j] + A[j,i], have kernels where both operands have their
+ * dimensions in the order of the result; else they would be computed on dense arrays. A transpose has one of its own,
+ * so an operand of sparse type gets one first. Products go through entries in any order. */
+static bool transposes_first(const tra_lowering *w, const tra_scalar *e, int x, int y, const labels *out) {
+    const tra_operand *op[2] = {&w->op[x], &w->op[y]};
+    for (int i = 0; i < 2; i++)
+        if (!op[i]->node->type.sparse || op[i]->n != out->n || set_of(op[i]->n, op[i]->label) != set_of(out->n, out->v))
+            return false;
+    return !(e->op == TRA_S_MUL && e->a->op == TRA_S_ARG && e->b->op == TRA_S_ARG);
+}
+
+/* The number of the operand with its dimensions in the order of out; -1 after a diagnostic. */
+static int in_order_of(tra_lowering *w, int x, tra_scalar_op fold, const labels *out) {
+    if (same_list(w->op[x].n, w->op[x].label, out->n, out->v)) return x;
+    tra_operand turned = {.node = apply1(w, argument(w, x), x, fold, 1, out), .n = out->n};
+    memcpy(turned.label, out->v, (size_t)out->n * sizeof out->v[0]);
+    return turned.node ? tra_lower_operand(w, &turned) : -1;
+}
+
 static tra_node *apply2(tra_lowering *w, const tra_scalar *expr, int x, int y, tra_scalar_op fold, double scale,
                         const labels *out) {
+    if (transposes_first(w, expr, x, y, out)) {
+        int was[2] = {x, y};
+        if ((x = in_order_of(w, x, fold, out)) < 0 || (y = in_order_of(w, y, fold, out)) < 0) return NULL;
+        expr = replaced(w, expr, was, (const int[2]){x, y});
+    }
     const tra_operand *a = &w->op[x], *b = &w->op[y];
     bool turn = out->n && index_of(a->n, a->label, out->v[0]) < 0;
     if (same_list(b->n, b->label, out->n, out->v) && a->n < b->n && is_suffix(b, a)) turn = true;

@@ -156,3 +156,15 @@ recorded() { cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c; }
         [ -z "$(ls -A "$TRA_SCRATCH" | grep tra-)" ]
     done
 }
+
+@test "a sum, a difference and a maximum of a matrix and its transpose take what entries take, in blocks of 9e12 elements" {
+    printf '3000000 2999999 2\n5 7 3\n7 5 4\n3000000 5 1\n9 9 -1\n' >a.tns
+    tra import -q a.tns --shape 3000000x3000000 --storage coo -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'S[i,j] as coo = A[i,j] + A[j,i]' 'D[j,i] as coo = A[i,j] - 2*A[j,i]' \
+        'M[i,j] as coo = max(A[j,i], A[i,j])' 'output S' 'output D' 'output M' >p.tra
+    status 0 tra run -q p.tra --memory 100M
+    for f in S D M; do tra export -q $f.h5 --to tns -o - | tail -n +4 >$f.tns; done
+    diff - S.tns <<<$'5 7 7\n5 3000000 1\n7 5 7\n9 9 -2\n2999999 3000000 2\n3000000 5 1\n3000000 2999999 2'
+    diff - D.tns <<<$'5 7 -2\n5 3000000 1\n7 5 -5\n9 9 1\n2999999 3000000 2\n3000000 5 -2\n3000000 2999999 -4'
+    diff - M.tns <<<$'5 7 4\n5 3000000 1\n7 5 4\n9 9 -1\n2999999 3000000 2\n3000000 5 1\n3000000 2999999 2'
+}
