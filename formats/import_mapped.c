@@ -45,17 +45,6 @@ static tra_status take_room(mapped *m, int64_t bytes, void **out, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_element element_of(tra_dtype t) {
-    switch (t) {
-    case TRA_F64: return TRA_ELEMENT_F64;
-    case TRA_F32: return TRA_ELEMENT_F32;
-    case TRA_I64: return TRA_ELEMENT_I64;
-    case TRA_I32: return TRA_ELEMENT_I32;
-    case TRA_BOOL: return TRA_ELEMENT_BOOL;
-    }
-    return TRA_ELEMENT_F64;
-}
-
 static tra_dtype dtype_of(tra_element t) {
     switch (t) {
     case TRA_ELEMENT_F64: return TRA_F64;
@@ -155,7 +144,7 @@ static tra_status take_elements(mapped *m, const part *p, tra_stream *in, const 
     m->r->bytes_in += tra_stream_told(in);
     m->held -= tra_max64(1, n * (int64_t)size);
     free(m->data[--m->ndata]); /* raw */
-    *p->to = (tra_elements){.type = element_of(t), .n = n, .data = to};
+    *p->to = (tra_elements){.type = tra_element_of(t), .n = n, .data = to};
     return TRA_OK;
 }
 
@@ -295,7 +284,7 @@ static tra_status make_room(mapped *m, bool *given, tra_err *e) {
         TRA_TRY(take_room(m, tra_mul_most(x->n, (int64_t)sizeof(int64_t)), &owner, e));
         memset(data, 0, (size_t)x->n * tra_dtype_size(m->dtype));
         for (int64_t i = 0; i < x->n; i++) ((int64_t *)owner)[i] = -1;
-        *x = (tra_elements){.type = element_of(m->dtype), .n = x->n, .data = data};
+        *x = (tra_elements){.type = tra_element_of(m->dtype), .n = x->n, .data = data};
         m->owner[k] = owner;
     }
     return TRA_OK;
@@ -410,7 +399,7 @@ static tra_status begin(mapped *m, bool **given, tra_err *e) {
                 return tra_fail(e, TRA_USAGE, "storage %s: give its component %s: --component %s=FILE.npy",
                                 m->storage->decl->name, p[i].name, p[i].name);
         (*given)[k] = have > 0;
-        if (!have) p[0].to->type = p[0].real ? element_of(m->dtype) : TRA_ELEMENT_I64;
+        if (!have) p[0].to->type = p[0].real ? tra_element_of(m->dtype) : TRA_ELEMENT_I64;
     }
     if (m->source) return TRA_OK;
     join_types(m);

@@ -7,6 +7,17 @@
 
 enum { MOST_TEXT = 32 << 10 }; /* attributes of the earliest format end at 64 KiB */
 
+tra_element tra_element_of(tra_dtype t) {
+    switch (t) {
+    case TRA_F64: return TRA_ELEMENT_F64;
+    case TRA_F32: return TRA_ELEMENT_F32;
+    case TRA_I64: return TRA_ELEMENT_I64;
+    case TRA_I32: return TRA_ELEMENT_I32;
+    case TRA_BOOL: return TRA_ELEMENT_BOOL;
+    }
+    return TRA_ELEMENT_F64;
+}
+
 static hid_t type_of(tra_element t) {
     switch (t) {
     case TRA_ELEMENT_F64: return tra_h5_type(TRA_F64);

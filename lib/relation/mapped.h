@@ -15,4 +15,7 @@ typedef struct tra_mapped {
     const tra_component_data *component;
 } tra_mapped;
 
+/* The element type of the calculus that has the elements of a relation's. */
+tra_element tra_element_of(tra_dtype t);
+
 #endif

@@ -5,6 +5,7 @@
  * limited by their sizes and the extents. A mapping is of the whole tensor, so that there is one block; the components
  * are read when the relation is opened, and what they take is part of what it holds.
  */
+#include "mapped.h"
 #include "../calculus/calculus.h"
 #include "stored_int.h"
 
@@ -36,17 +37,6 @@ void tra_mapping_free(struct tra_mapping *p) {
 /* ---- components ---------------------------------------------------------------------------------------------------
  */
 
-static tra_element element_of(tra_dtype t) {
-    switch (t) {
-    case TRA_F64: return TRA_ELEMENT_F64;
-    case TRA_F32: return TRA_ELEMENT_F32;
-    case TRA_I64: return TRA_ELEMENT_I64;
-    case TRA_I32: return TRA_ELEMENT_I32;
-    case TRA_BOOL: return TRA_ELEMENT_BOOL;
-    }
-    return TRA_ELEMENT_F64;
-}
-
 /* A dataset of the group, whole. real: it has elements of the tensor, of any type; else whole numbers. */
 static tra_status load(tra_rel *r, const char *name, bool real, tra_dtype *dtype, tra_elements *out, tra_err *e) {
     struct tra_mapping *p = r->stored->mapping;
@@ -76,7 +66,7 @@ static tra_status load(tra_rel *r, const char *name, bool real, tra_dtype *dtype
          (uint64_t)sum != tra_chunk_sum(data, (size_t)n * tra_dtype_size(*dtype))))
         s = BAD(r, e, "the bytes of its component %s do not have the checksum that was recorded", name);
     if (s == TRA_OK) {
-        *out = (tra_elements){.type = element_of(*dtype), .n = n, .data = data};
+        *out = (tra_elements){.type = tra_element_of(*dtype), .n = n, .data = data};
         r->stored->held += (int64_t)((size_t)n * tra_dtype_size(*dtype));
         r->stored->stored_bytes += stored;
     }
