@@ -29,39 +29,49 @@ struct tra_engine {
     int threads;
     pthread_t *tid;
     tra_worker *workers;
-    tra_unit *head, *tail;  /* queued units in order */
-    tra_unit *last;         /* queued last, NULL once it has ended */
-    int64_t ahead;          /* bytes of the inputs of queued units */
-    atomic_int inflight;    /* units, */
-    atomic_int calls;       /* and calls behind */
-    pthread_t btid[BEHIND]; /* started when first needed */
-    int bthreads;
-    pthread_cond_t more; /* a call behind */
-    behind *first, *newest;
-    int computing; /* workers, */
-    int64_t loads; /* and inputs that wait to be read, past the page cache if need be */
-    int reading, leave,
-        left;            /* threads behind that do; blocks that are left to the workers at a time, and yet to be left */
-    bool late;           /* a worker waits for one of them */
-    int occupied, needy; /* workers that do something, and those of them that want memory which there is not, */
-    bool insisting;      /* of which one tries again */
     bool stop;
     atomic_bool failed; /* the pool asks without the lock */
     tra_err err;
-    tra_engine_tick_fn *tick;
-    void *tick_ctx;
-    tra_engine_beside_fn *beside;
-    void *beside_ctx;
-    bool wanted;   /* the maker waits for what it brings */
-    bool going_on; /* the maker is in it: what it waits for there, memory, workers alone give back */
-    double ticked; /* when */
+    struct {
+        tra_unit *head, *tail; /* units in order */
+        tra_unit *last;        /* queued last, NULL once it has ended */
+        int64_t ahead;         /* bytes of their inputs */
+        atomic_int inflight;   /* units that have not ended */
+    } queue;
+    struct {
+        pthread_t tid[BEHIND]; /* started when first needed */
+        int threads;
+        pthread_cond_t more; /* a call, or something to be read ahead */
+        behind *first, *newest;
+        atomic_int calls; /* that have not ended */
+    } behind;
+    struct {
+        int occupied, computing; /* workers that do something; that run tasks */
+        int needy;               /* workers that want memory which there is not, */
+        bool insisting;          /* of which one tries again */
+    } now;
+    struct {
+        int64_t loads;   /* inputs that wait to be read, past the page cache if need be */
+        int reading;     /* threads behind that read one */
+        int leave, left; /* blocks that are left to the workers at a time, and yet to be left */
+        bool late;       /* a worker waits for one of them */
+    } direct;
+    struct { /* what the maker does while it waits */
+        tra_engine_tick_fn *tick;
+        void *tick_ctx;
+        double ticked; /* when */
+        tra_engine_beside_fn *beside;
+        void *beside_ctx;
+        bool wanted;   /* the maker waits for what it brings */
+        bool going_on; /* the maker is in it: what it waits for there, memory, workers alone give back */
+    } maker;
 };
 
 int tra_engine_threads(const tra_engine *g) { return g->threads; }
 
 void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx) {
-    g->tick = fn;
-    g->tick_ctx = ctx;
+    g->maker.tick = fn;
+    g->maker.tick_ctx = ctx;
 }
 
 /* Under the lock. */
@@ -79,9 +89,9 @@ static void fail(tra_engine *g, tra_err *e) { /* under the lock */
 
 tra_status tra_engine_tick(tra_engine *g, tra_err *e) {
     double now = tra_now();
-    if (!g->tick || now < g->ticked + 0.25) return TRA_OK;
-    g->ticked = now;
-    return g->tick(g->tick_ctx, e);
+    if (!g->maker.tick || now < g->maker.ticked + 0.25) return TRA_OK;
+    g->maker.ticked = now;
+    return g->maker.tick(g->maker.tick_ctx, e);
 }
 
 /* Under the lock, which it lets go meanwhile: a terminal may be blocked, a disk slow. */
@@ -97,12 +107,12 @@ static void tick(tra_engine *g) {
 static bool go_on_beside(tra_engine *g) {
     tra_err e = {0};
     bool any = false;
-    if (g->going_on || !g->beside) return false;
-    g->going_on = true;
+    if (g->maker.going_on || !g->maker.beside) return false;
+    g->maker.going_on = true;
     pthread_mutex_unlock(&g->lock);
-    tra_status s = g->beside(g->beside_ctx, g->wanted, &any, &e);
+    tra_status s = g->maker.beside(g->maker.beside_ctx, g->maker.wanted, &any, &e);
     pthread_mutex_lock(&g->lock);
-    g->going_on = false;
+    g->maker.going_on = false;
     if (s == TRA_OK) return any;
     tra_engine_set_beside(g, NULL, NULL);
     fail(g, &e);
@@ -112,29 +122,29 @@ static bool go_on_beside(tra_engine *g) {
 static bool meanwhile(void *ctx, bool *soon) { /* the pool waits */
     tra_engine *g = ctx;
     pthread_mutex_lock(&g->lock);
-    if (g->tick) tick(g);
+    if (g->maker.tick) tick(g);
     bool any = go_on_beside(g);
-    *soon = g->beside;
+    *soon = g->maker.beside;
     pthread_mutex_unlock(&g->lock);
     return any;
 }
 
 void tra_engine_set_beside(tra_engine *g, tra_engine_beside_fn *fn, void *ctx) {
-    g->beside = fn;
-    g->beside_ctx = ctx;
+    g->maker.beside = fn;
+    g->maker.beside_ctx = ctx;
 }
 
 /* Waits for cond under the lock, perhaps in vain; for a quarter of a second at most when there is somebody to tick, and
  * shortly when something goes on beside. What the caller waits for may come while the lock is let go, at the end. */
 static void wait_for(tra_engine *g, pthread_cond_t *cond) {
-    if (g->beside) {
+    if (g->maker.beside) {
         if (!go_on_beside(g)) tra_wait_for(cond, &g->lock, TRA_SHORTLY);
-    } else if (!g->tick) {
+    } else if (!g->maker.tick) {
         pthread_cond_wait(cond, &g->lock);
     } else {
         tra_wait_briefly(cond, &g->lock);
     }
-    if (g->tick) tick(g);
+    if (g->maker.tick) tick(g);
 }
 
 tra_unit *tra_unit_new(int ninputs, int ntasks) {
@@ -147,7 +157,7 @@ tra_unit *tra_unit_new(int ninputs, int ntasks) {
 }
 
 static void let_go(tra_engine *g, tra_unit_input *in) {
-    if (in->block) tra_block_leave(g->pool, in->block, in->leaves, in->last);
+    if (in->block) tra_block_leave(g->pool, in->block, in->after);
     in->block = NULL;
 }
 
@@ -253,14 +263,14 @@ static tra_status prepare(tra_engine *g, tra_unit_input *in, tra_worker *w, tra_
 /* ---- workers ------------------------------------------------------------------------------------------------ */
 
 static void dequeue(tra_engine *g, tra_unit *u) {
-    tra_unit **at = &g->head, *last = NULL;
+    tra_unit **at = &g->queue.head, *last = NULL;
     while (*at != u) last = *at, at = &(*at)->next;
     *at = u->next;
-    g->ahead -= u->bytes;
+    g->queue.ahead -= u->bytes;
     for (int i = 0; i < u->ninputs; i++)
-        g->loads -= u->inputs[i].direct && !u->inputs[i].started; /* of one that is dropped */
-    if (g->tail == u) g->tail = last;
-    if (g->last == u) g->last = NULL;
+        g->direct.loads -= u->inputs[i].direct && !u->inputs[i].started; /* of one that is dropped */
+    if (g->queue.tail == u) g->queue.tail = last;
+    if (g->queue.last == u) g->queue.last = NULL;
     for (tra_unit *v = u->next; v; v = v->next) {
         if (v->before == u) v->before = NULL;
     }
@@ -279,7 +289,7 @@ static int find_prep(tra_unit *u) {
 }
 
 static tra_unit_input *start_prep(tra_engine *g, tra_unit *u, int i) {
-    g->loads -= u->inputs[i].direct;
+    g->direct.loads -= u->inputs[i].direct;
     u->inputs[i].started = true;
     u->preps_started++;
     return &u->inputs[i];
@@ -288,10 +298,10 @@ static tra_unit_input *start_prep(tra_engine *g, tra_unit *u, int i) {
 /* Something to do, the earliest there is: an input to prepare (*task = -1 - input) or a task. Under the lock. */
 static tra_unit *find_work(tra_engine *g, int *task) {
     if (g->failed) return NULL;
-    for (tra_unit *u = g->head; u; u = u->next) {
+    for (tra_unit *u = g->queue.head; u; u = u->next) {
         int prep = find_prep(u);
         if (prep >= 0) {
-            if (g->left > 0) g->left -= u->inputs[prep].direct;
+            if (g->direct.left > 0) g->direct.left -= u->inputs[prep].direct;
             start_prep(g, u, prep);
             *task = -1 - prep;
             return u;
@@ -306,13 +316,13 @@ static tra_unit *find_work(tra_engine *g, int *task) {
 
 /* Is there something to read ahead, and time for it? Under the lock. */
 static bool can_read(const tra_engine *g) {
-    return g->loads > 0 && g->left == 0 && g->computing == g->threads && !g->failed;
+    return g->direct.loads > 0 && g->direct.left == 0 && g->now.computing == g->threads && !g->failed;
 }
 
 static bool start_behind(tra_engine *g);
 
 static void wake_readers(tra_engine *g) {
-    if (can_read(g) && start_behind(g)) pthread_cond_signal(&g->more);
+    if (can_read(g) && start_behind(g)) pthread_cond_signal(&g->behind.more);
 }
 
 static void *work(void *arg) {
@@ -323,22 +333,22 @@ static void *work(void *arg) {
         int task;
         tra_unit *u;
         while (!(u = find_work(g, &task)) && !g->stop) {
-            g->late |= g->reading > 0;
+            g->direct.late |= g->direct.reading > 0;
             pthread_cond_wait(&g->work, &g->lock);
         }
         if (!u) break;
-        g->occupied++;
-        if (task >= 0) g->computing++, wake_readers(g);
+        g->now.occupied++;
+        if (task >= 0) g->now.computing++, wake_readers(g);
         pthread_mutex_unlock(&g->lock);
         tra_err e = {0};
         tra_status s = task < 0 ? prepare(g, &u->inputs[-1 - task], w, &e) : u->run(u, task, w, &e);
         pthread_mutex_lock(&g->lock);
-        g->occupied--;
+        g->now.occupied--;
         if (s != TRA_OK) fail(g, &e);
         if (task < 0) {
             u->preps_done++;
         } else {
-            g->computing--;
+            g->now.computing--;
             u->done[task] = 1;
             u->tasks_done++;
         }
@@ -348,7 +358,7 @@ static void *work(void *arg) {
             pthread_mutex_unlock(&g->lock);
             free_unit(g, u);
             pthread_mutex_lock(&g->lock);
-            atomic_fetch_sub(&g->inflight, 1);
+            atomic_fetch_sub(&g->queue.inflight, 1);
             pthread_cond_broadcast(&g->ended);
             pthread_mutex_unlock(&g->lock);
             tra_pool_wake(g->pool);
@@ -364,22 +374,22 @@ tra_status tra_engine_insist(tra_worker *w, tra_behind_fn *fn, void *ctx, tra_er
     tra_err own = {0};
     tra_status s = fn(ctx, &own);
     pthread_mutex_lock(&g->lock);
-    if (s == TRA_RESOURCE) g->needy++;
+    if (s == TRA_RESOURCE) g->now.needy++;
     bool needy = s == TRA_RESOURCE, last = false;
-    while (needy && g->insisting && !g->failed) pthread_cond_wait(&g->work, &g->lock);
-    bool mine = needy && !g->insisting;
-    if (mine) g->insisting = true;
+    while (needy && g->now.insisting && !g->failed) pthread_cond_wait(&g->work, &g->lock);
+    bool mine = needy && !g->now.insisting;
+    if (mine) g->now.insisting = true;
     while (mine && s == TRA_RESOURCE && !last && !g->failed) {
-        last = g->occupied == g->needy && atomic_load(&g->calls) == 0;
+        last = g->now.occupied == g->now.needy && atomic_load(&g->behind.calls) == 0;
         pthread_mutex_unlock(&g->lock);
         own = (tra_err){0};
         s = fn(ctx, &own);
         pthread_mutex_lock(&g->lock);
         if (s == TRA_RESOURCE && !last && !g->failed) tra_wait_briefly(&g->work, &g->lock);
     }
-    if (mine) g->insisting = false;
+    if (mine) g->now.insisting = false;
     if (needy) {
-        g->needy--;
+        g->now.needy--;
         pthread_cond_broadcast(&g->work);
         pthread_cond_broadcast(&g->ended);
     }
@@ -389,7 +399,7 @@ tra_status tra_engine_insist(tra_worker *w, tra_behind_fn *fn, void *ctx, tra_er
 }
 
 bool tra_engine_busy(tra_engine *g) {
-    return (atomic_load(&g->inflight) > 0 && !g->failed) || atomic_load(&g->calls) > 0;
+    return (atomic_load(&g->queue.inflight) > 0 && !g->failed) || atomic_load(&g->behind.calls) > 0;
 }
 
 static bool busy(void *ctx) { return tra_engine_busy(ctx); }
@@ -402,7 +412,7 @@ static void call(tra_engine *g, behind *b) {
     free(b);
     pthread_mutex_lock(&g->lock);
     if (s != TRA_OK) fail(g, &e);
-    atomic_fetch_sub(&g->calls, 1);
+    atomic_fetch_sub(&g->behind.calls, 1);
     pthread_cond_broadcast(&g->ended);
     pthread_mutex_unlock(&g->lock);
     tra_pool_wake(g->pool);
@@ -411,7 +421,7 @@ static void call(tra_engine *g, behind *b) {
 /* The earliest input to be read past the page cache, with its unit, or NULL. Under the lock. */
 static tra_unit_input *find_load(tra_engine *g, tra_unit **of) {
     if (!can_read(g)) return NULL;
-    for (tra_unit *u = g->head; u; u = u->next) {
+    for (tra_unit *u = g->queue.head; u; u = u->next) {
         for (; u->read_ahead < u->ninputs; u->read_ahead++) {
             if (u->inputs[u->read_ahead].started || !u->inputs[u->read_ahead].direct) continue;
             *of = u;
@@ -424,14 +434,14 @@ static tra_unit_input *find_load(tra_engine *g, tra_unit **of) {
 static void read_ahead(tra_engine *g, tra_unit *u,
                        tra_unit_input *in) { /* under the lock, which it lets go meanwhile */
     tra_err e = {0};
-    if (g->reading++ == 0) g->late = false;
+    if (g->direct.reading++ == 0) g->direct.late = false;
     pthread_mutex_unlock(&g->lock);
     tra_status s = tra_block_load_direct(g->pool, in->block, &e);
     pthread_mutex_lock(&g->lock);
-    g->reading--;
-    g->leave = g->late ? (int)tra_min64(MOST_LEFT, 2 * g->leave + 1) : g->leave / 2;
-    if (g->late) g->left = g->leave;
-    g->late = false;
+    g->direct.reading--;
+    g->direct.leave = g->direct.late ? (int)tra_min64(MOST_LEFT, 2 * g->direct.leave + 1) : g->direct.leave / 2;
+    if (g->direct.late) g->direct.left = g->direct.leave;
+    g->direct.late = false;
     if (s != TRA_OK) fail(g, &e);
     u->preps_done++;
     pthread_cond_broadcast(&g->work);
@@ -443,12 +453,12 @@ static void *work_behind(void *arg) {
     for (;;) {
         tra_unit *u;
         tra_unit_input *in = NULL;
-        while (!g->first && !(in = find_load(g, &u)) && !g->stop) pthread_cond_wait(&g->more, &g->lock);
-        behind *b = g->first;
+        while (!g->behind.first && !(in = find_load(g, &u)) && !g->stop) pthread_cond_wait(&g->behind.more, &g->lock);
+        behind *b = g->behind.first;
         if (in) {
             read_ahead(g, u, in);
         } else if (b) {
-            g->first = b->next;
+            g->behind.first = b->next;
             pthread_mutex_unlock(&g->lock);
             call(g, b);
             pthread_mutex_lock(&g->lock);
@@ -462,8 +472,9 @@ static void *work_behind(void *arg) {
 
 /* Are there threads behind? One more is started, up to BEHIND. Under the lock. */
 static bool start_behind(tra_engine *g) {
-    if (g->bthreads < BEHIND && pthread_create(&g->btid[g->bthreads], NULL, work_behind, g) == 0) g->bthreads++;
-    return g->bthreads > 0;
+    if (g->behind.threads < BEHIND && pthread_create(&g->behind.tid[g->behind.threads], NULL, work_behind, g) == 0)
+        g->behind.threads++;
+    return g->behind.threads > 0;
 }
 
 void tra_engine_behind(tra_engine *g, tra_behind_fn *fn, void *ctx) {
@@ -472,17 +483,17 @@ void tra_engine_behind(tra_engine *g, tra_behind_fn *fn, void *ctx) {
     pthread_mutex_lock(&g->lock);
     bool any = start_behind(g);
     /* no threads to be had, or they are late: here, then */
-    if (atomic_fetch_add(&g->calls, 1) >= WAITING || !any) {
+    if (atomic_fetch_add(&g->behind.calls, 1) >= WAITING || !any) {
         pthread_mutex_unlock(&g->lock);
         call(g, b);
         return;
     }
-    if (g->first)
-        g->newest->next = b;
+    if (g->behind.first)
+        g->behind.newest->next = b;
     else
-        g->first = b;
-    g->newest = b;
-    pthread_cond_signal(&g->more);
+        g->behind.first = b;
+    g->behind.newest = b;
+    pthread_cond_signal(&g->behind.more);
     pthread_mutex_unlock(&g->lock);
 }
 
@@ -492,7 +503,7 @@ tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
     pthread_mutex_init(&g->lock, NULL);
     tra_cond_init(&g->work);
     tra_cond_init(&g->ended);
-    tra_cond_init(&g->more);
+    tra_cond_init(&g->behind.more);
     g->tid = tra_calloc((size_t)threads, sizeof *g->tid);
     g->workers = tra_calloc((size_t)threads, sizeof *g->workers);
     tra_pool_set_busy(pool, busy, meanwhile, g);
@@ -526,22 +537,22 @@ void tra_engine_free(tra_engine *g) {
     pthread_mutex_lock(&g->lock);
     g->stop = true;
     pthread_cond_broadcast(&g->work);
-    pthread_cond_broadcast(&g->more);
+    pthread_cond_broadcast(&g->behind.more);
     pthread_mutex_unlock(&g->lock);
     for (int i = 0; i < g->threads; i++) pthread_join(g->tid[i], NULL);
-    for (int i = 0; i < g->bthreads; i++) pthread_join(g->btid[i], NULL);
+    for (int i = 0; i < g->behind.threads; i++) pthread_join(g->behind.tid[i], NULL);
     free_room(g);
     free(g->tid);
     free(g->workers);
     pthread_mutex_destroy(&g->lock);
     pthread_cond_destroy(&g->work);
     pthread_cond_destroy(&g->ended);
-    pthread_cond_destroy(&g->more);
+    pthread_cond_destroy(&g->behind.more);
     free(g);
 }
 
 tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e) {
-    assert(!g->head);
+    assert(!g->queue.head);
     free_room(g);
     for (int i = 0; i < g->threads; i++) {
         tra_worker *w = &g->workers[i];
@@ -569,10 +580,10 @@ tra_status tra_engine_await(tra_engine *g, const tra_unit *u, tra_err *e) {
     for (int i = 0; i < u->ninputs && !g->failed && s == TRA_OK;) {
         if (is_there(&u->inputs[i])) {
             i++;
-        } else if (g->beside) {
-            g->wanted = true;
+        } else if (g->maker.beside) {
+            g->maker.wanted = true;
             wait_for(g, &g->ended);
-            g->wanted = false;
+            g->maker.wanted = false;
         } else {
             s = tra_fail(e, TRA_INTERNAL, "an array is wanted that nothing will bring");
         }
@@ -584,8 +595,9 @@ tra_status tra_engine_await(tra_engine *g, const tra_unit *u, tra_err *e) {
 
 tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     pthread_mutex_lock(&g->lock);
-    while ((atomic_load(&g->inflight) >= TRA_LOOKAHEAD ||
-            (g->ahead > TRA_LOOKAHEAD_BYTES && atomic_load(&g->inflight) >= g->threads) || g->needy > 0) &&
+    while ((atomic_load(&g->queue.inflight) >= TRA_LOOKAHEAD ||
+            (g->queue.ahead > TRA_LOOKAHEAD_BYTES && atomic_load(&g->queue.inflight) >= g->threads) ||
+            g->now.needy > 0) &&
            !g->failed)
         wait_for(g, &g->ended);
     pthread_mutex_unlock(&g->lock);
@@ -605,21 +617,21 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
         free_unit(g, u);
         return s;
     }
-    u->before = u->chained ? g->last : NULL;
+    u->before = u->chained ? g->queue.last : NULL;
     assert(!u->before || u->before->ntasks == u->ntasks);
     for (int i = 0; i < u->ninputs; i++) {
         tra_unit_input *in = &u->inputs[i];
         u->bytes += in->block->bytes;
         in->direct = in->load && !in->via && !in->cell.layout && tra_block_direct(in->block);
-        g->loads += in->direct;
+        g->direct.loads += in->direct;
     }
-    g->ahead += u->bytes;
-    if (g->tail)
-        g->tail->next = u;
+    g->queue.ahead += u->bytes;
+    if (g->queue.tail)
+        g->queue.tail->next = u;
     else
-        g->head = u;
-    g->tail = g->last = u;
-    atomic_fetch_add(&g->inflight, 1);
+        g->queue.head = u;
+    g->queue.tail = g->queue.last = u;
+    atomic_fetch_add(&g->queue.inflight, 1);
     pthread_cond_broadcast(&g->work);
     wake_readers(g);
     pthread_mutex_unlock(&g->lock);
@@ -637,21 +649,21 @@ tra_status tra_engine_until(tra_engine *g, atomic_int *left, tra_err *e) {
 
 tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
     pthread_mutex_lock(&g->lock);
-    while (g->head || atomic_load(&g->inflight) > 0 ||
-           atomic_load(&g->calls) > 0) { /* a unit has ended when what it held is given back */
-        if (g->failed) {                 /* drop what has nothing running */
-            tra_unit *u = g->head;
+    while (g->queue.head || atomic_load(&g->queue.inflight) > 0 ||
+           atomic_load(&g->behind.calls) > 0) { /* a unit has ended when what it held is given back */
+        if (g->failed) {                        /* drop what has nothing running */
+            tra_unit *u = g->queue.head;
             while (u && (u->preps_started != u->preps_done || u->tasks_started != u->tasks_done)) u = u->next;
             if (u) {
                 dequeue(g, u);
                 pthread_mutex_unlock(&g->lock);
                 free_unit(g, u);
                 pthread_mutex_lock(&g->lock);
-                atomic_fetch_sub(&g->inflight, 1);
+                atomic_fetch_sub(&g->queue.inflight, 1);
                 continue;
             }
         }
-        wait_for(g, g->failed && g->head ? &g->work : &g->ended);
+        wait_for(g, g->failed && g->queue.head ? &g->work : &g->ended);
     }
     tra_status s = TRA_OK;
     if (g->failed) {

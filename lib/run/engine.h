@@ -28,11 +28,10 @@ typedef struct tra_worker {
 typedef struct tra_unit_input {
     tra_part *part; /* tuple i of part */
     int64_t i;
-    bool leaves;   /* it will not be wanted again soon, */
-    bool last;     /* nor ever */
-    int64_t room;  /* bytes that what is computed on the way takes at least */
-    bool stays;    /* its stored block is pinned once more, for the maker to give back */
-    tra_cell cell; /* ready when tasks run */
+    tra_after after; /* of its stored block, when the unit has ended */
+    int64_t room;    /* bytes that what is computed on the way takes at least */
+    bool stays;      /* its stored block is pinned once more, for the maker to give back */
+    tra_cell cell;   /* ready when tasks run */
     /* private to the engine */
     tra_block *block, *derived;
     int64_t reserved; /* bytes for what is derived, which the worker takes */

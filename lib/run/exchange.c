@@ -73,7 +73,7 @@ static bool is_due(const tra_transfers *l, int64_t next, const tra_transfer *t) 
 
 /* Is nothing of the tuple of a transfer, which is off its list, to be sent or kept any more? */
 static bool cut_up(const tra_exchange *x, const tra_transfer *t) {
-    return !is_due(&x->outgoing, x->next_out, t) && !is_due(&x->local, x->next_local, t);
+    return !is_due(&x->lists.outgoing, x->lists.next_out, t) && !is_due(&x->lists.local, x->lists.next_local, t);
 }
 
 static int64_t find_sent(const tra_exchange *x, const tra_transfer *t) {
@@ -101,7 +101,8 @@ static bool is_ready(const tra_exchange *x, const tra_transfer *t) {
  * last of them. t: of the list, has been read. */
 static tra_status hold(tra_exchange *x, int list, const tra_transfer *t) {
     tra_part *via;
-    bool load, more = is_next(&x->outgoing, x->next_out, t) || is_next(&x->local, x->next_local, t);
+    bool load,
+        more = is_next(&x->lists.outgoing, x->lists.next_out, t) || is_next(&x->lists.local, x->lists.next_local, t);
     if (!x->beside) return TRA_OK;
     for (int i = 0; i < 2; i++) {
         if (!x->held[i].block || (x->held[i].turn == t->turn ? more : i != list)) continue;
@@ -120,9 +121,8 @@ static tra_status hold(tra_exchange *x, int list, const tra_transfer *t) {
 static tra_status fetch(tra_exchange *x, const tra_transfer *t, tra_unit_input *in) {
     *in = (tra_unit_input){.part = x->in, .i = find_sent(x, t)};
     if (in->i < 0) return tra_fail(x->e, TRA_INTERNAL, "a tuple to send is not on this site");
-    in->leaves = x->once && cut_up(x, t);
-    in->last = x->last && cut_up(x, t);
-    return tra_engine_fetch(x->site->engine, in, x->scratch, x->io, x->e);
+    in->after = cut_up(x, t) ? x->after : TRA_AFTER_KEEP;
+    return tra_engine_fetch(x->site->engine, in, x->room.scratch, x->room.io, x->e);
 }
 
 /* The block of a result that receives pieces: made (zero, since holes read as zeros) by the first. */
@@ -284,7 +284,7 @@ static void count_done(tra_exchange *x) { /* of the stage, if it is one */
 
 /* Deals with the next tuple, or piece of one, that stays here. */
 static void next_local(tra_exchange *x) {
-    const tra_transfer *t = &x->local.v[x->next_local++];
+    const tra_transfer *t = &x->lists.local.v[x->lists.next_local++];
     tra_exchange_fail(x, x->pieces ? local_piece(x, t) : keep(x, t));
     count_done(x);
 }
@@ -312,7 +312,7 @@ static bool has_room(const tra_exchange *x, int64_t bytes, bool clean) {
  * us. */
 static bool can_fetch(const tra_exchange *x) {
     int64_t held = x->transport->held(x);
-    return held == 0 || held + x->need.fetch <= x->budget;
+    return held == 0 || held + x->room.need.fetch <= x->room.budget;
 }
 
 void tra_payload_release(tra_exchange *x, tra_payload *s) {
@@ -337,14 +337,15 @@ static tra_status gather(tra_exchange *x, const tra_transfer *t, tra_payload *s)
 
 /* Starts the next transfer if there is one and room for it. */
 static bool start_send(tra_exchange *x) {
-    if (x->next_out == x->outgoing.n) return false;
-    const tra_transfer *t = &x->outgoing.v[x->next_out];
+    if (x->lists.next_out == x->lists.outgoing.n) return false;
+    const tra_transfer *t = &x->lists.outgoing.v[x->lists.next_out];
     tra_payload s = {.held = held_by(x, t)};
     if (!x->transport->room(x, s.held) || !can_fetch(x)) return false;
-    if (!is_ready(x, t) || !has_room(x, x->need.fetch, false)) return false;
-    while (x->status == TRA_OK && is_due(&x->local, x->next_local, t) && is_ready(x, &x->local.v[x->next_local]))
+    if (!is_ready(x, t) || !has_room(x, x->room.need.fetch, false)) return false;
+    while (x->status == TRA_OK && is_due(&x->lists.local, x->lists.next_local, t) &&
+           is_ready(x, &x->lists.local.v[x->lists.next_local]))
         next_local(x); /* a tuple is read once for both lists */
-    x->next_out++;
+    x->lists.next_out++;
     count_done(x);
     if (x->status == TRA_OK) tra_exchange_fail(x, gather(x, t, &s));
     if (x->status != TRA_OK) {
@@ -353,7 +354,7 @@ static bool start_send(tra_exchange *x) {
     }
     int64_t bytes = s.bytes;
     x->transport->send(x, t, &s);
-    *x->sent += bytes;
+    *x->count.sent += bytes;
     tra_info(4, "    %" PRId64 " bytes of tuple %" PRId64 " sent to site %d", bytes, t->in, t->to);
     return true;
 }
@@ -382,8 +383,8 @@ static tra_status place(tra_exchange *x, const tra_transfer *t, tra_block *b) {
 }
 
 void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes, tra_status s) {
-    x->received++;
-    *x->arrived += bytes;
+    x->lists.received++;
+    *x->count.arrived += bytes;
     tra_info(4, "    %" PRId64 " bytes of tuple %" PRId64 " received from site %d", bytes, t->in, t->from);
     tra_exchange_fail(x, s);
     if (x->status == TRA_OK)
@@ -393,10 +394,10 @@ void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b, 
 }
 
 bool tra_exchange_receive(tra_exchange *x) {
-    int64_t before = x->received, bytes = 0;
+    int64_t before = x->lists.received, bytes = 0;
     int src = x->transport->next(x, &bytes);
-    if (src < 0) return x->received > before;
-    const tra_transfer *t = &x->incoming[src].v[x->next_in[src]++];
+    if (src < 0) return x->lists.received > before;
+    const tra_transfer *t = &x->lists.incoming[src].v[x->lists.next_in[src]++];
     tra_size size = tra_exchange_size(x, t);
     tra_block *b = NULL;
     if (x->status == TRA_OK && !tra_size_admits(size, bytes))
@@ -409,11 +410,11 @@ bool tra_exchange_receive(tra_exchange *x) {
 }
 
 static void begin_lists(tra_exchange *x) {
-    if (!x->beside) x->site->all += x->outgoing.n + x->local.n;
-    x->next_out = x->next_local = x->received = x->expected = 0;
+    if (!x->beside) x->site->all += x->lists.outgoing.n + x->lists.local.n;
+    x->lists.next_out = x->lists.next_local = x->lists.received = x->lists.expected = 0;
     for (int p = 0; p < x->site->comm.size; p++) {
-        x->next_in[p] = 0;
-        x->expected += x->incoming[p].n;
+        x->lists.next_in[p] = 0;
+        x->lists.expected += x->lists.incoming[p].n;
     }
     if (x->transport->lists) x->transport->lists(x);
 }
@@ -436,23 +437,24 @@ static void begin_batch(tra_exchange *x) {
 
 /* Does the next tuple, or piece of one, that stays wait for others of its tuple to be sent, so that it is read once? */
 static bool waits_its_turn(const tra_exchange *x) {
-    const tra_transfer *t = &x->local.v[x->next_local];
-    int64_t lo = x->next_out, hi = x->outgoing.n;
-    if (lo == hi || x->outgoing.v[lo].turn >= t->turn) return false;
+    const tra_transfer *t = &x->lists.local.v[x->lists.next_local];
+    int64_t lo = x->lists.next_out, hi = x->lists.outgoing.n;
+    if (lo == hi || x->lists.outgoing.v[lo].turn >= t->turn) return false;
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2;
-        if (x->outgoing.v[mid].turn < t->turn)
+        if (x->lists.outgoing.v[mid].turn < t->turn)
             lo = mid + 1;
         else
             hi = mid;
     }
-    return is_next(&x->outgoing, lo, t);
+    return is_next(&x->lists.outgoing, lo, t);
 }
 
-static bool has_local(const tra_exchange *x) { return x->status == TRA_OK && x->next_local < x->local.n; }
+static bool has_local(const tra_exchange *x) { return x->status == TRA_OK && x->lists.next_local < x->lists.local.n; }
 
 static bool lists_under_way(tra_exchange *x) {
-    return x->next_out < x->outgoing.n || x->transport->busy(x) || x->received < x->expected || has_local(x);
+    return x->lists.next_out < x->lists.outgoing.n || x->transport->busy(x) || x->lists.received < x->lists.expected ||
+           has_local(x);
 }
 
 static bool under_way(tra_exchange *x) {
@@ -462,10 +464,10 @@ static bool under_way(tra_exchange *x) {
 static bool step(tra_exchange *x, bool wanted) {
     if (!lists_under_way(x) && x->pieces && x->batch.next < x->op->type.cat->n) begin_batch(x);
     bool any = x->transport->progress(x);
-    if (x->status != TRA_OK || has_room(x, x->most, !wanted)) any |= tra_exchange_receive(x);
+    if (x->status != TRA_OK || has_room(x, x->room.most, !wanted)) any |= tra_exchange_receive(x);
     any |= start_send(x);
-    if (any || !has_local(x) || waits_its_turn(x) || !can_fetch(x) || !is_ready(x, &x->local.v[x->next_local]) ||
-        !has_room(x, x->need.fetch, !wanted))
+    if (any || !has_local(x) || waits_its_turn(x) || !can_fetch(x) ||
+        !is_ready(x, &x->lists.local.v[x->lists.next_local]) || !has_room(x, x->room.need.fetch, !wanted))
         return any;
     next_local(x); /* while the wire is busy */
     return true;
@@ -502,19 +504,20 @@ static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *i
     bool beside = op->orders.begins < op->orders.ends;
     *x = (tra_exchange){.site = site, .op = op, .in = in, .out = out, .beside = beside, .e = e};
     x->pieces = op->op == TRA_PLAN_REPART;
-    x->budget = tra_pool_stat(site->pool).budget - op->orders.aside;
-    x->sent = beside ? &x->moved.sent : &site->sent;
-    x->arrived = beside ? &x->moved.received : &site->received;
-    x->need = tra_exchange_memory(site->plan, op);
-    x->window = beside ? op->orders.window : tra_min64(x->budget / 4, tra_max64(0, x->budget - x->need.transient) / 2);
-    x->most = x->pieces ? x->need.fetch : tra_type_room(&op->type);
-    x->last = !x->pieces && tra_op_reads_last(site->plan, op, 0);
-    x->scratch = tra_stage_scratch(parts, 1);
-    x->io = tra_stage_io(parts, 1);
+    x->room.budget = tra_pool_stat(site->pool).budget - op->orders.aside;
+    x->count.sent = beside ? &x->count.moved.sent : &site->sent;
+    x->count.arrived = beside ? &x->count.moved.received : &site->received;
+    x->room.need = tra_exchange_memory(site->plan, op);
+    x->room.window = beside ? op->orders.window
+                            : tra_min64(x->room.budget / 4, tra_max64(0, x->room.budget - x->room.need.transient) / 2);
+    x->room.most = x->pieces ? x->room.need.fetch : tra_type_room(&op->type);
+    if (!x->pieces && tra_op_reads_last(site->plan, op, 0)) x->after = TRA_AFTER_DROP;
+    x->room.scratch = tra_stage_scratch(parts, 1);
+    x->room.io = tra_stage_io(parts, 1);
     x->transport = site->transport;
     x->transport->begin(x);
-    x->incoming = tra_calloc((size_t)site->comm.size, sizeof *x->incoming);
-    x->next_in = tra_calloc((size_t)site->comm.size, sizeof *x->next_in);
+    x->lists.incoming = tra_calloc((size_t)site->comm.size, sizeof *x->lists.incoming);
+    x->lists.next_in = tra_calloc((size_t)site->comm.size, sizeof *x->lists.next_in);
     if (x->pieces) {
         x->batch.making = tra_calloc((size_t)out->n + 1, sizeof *x->batch.making);
         x->batch.lacking = tra_calloc((size_t)out->n + 1, sizeof *x->batch.lacking);
@@ -536,11 +539,11 @@ static tra_status end(tra_exchange *x) {
         if (x->batch.pieces) drop_pieces(x, i);
     }
     x->transport->end(x);
-    for (int p = 0; p < x->site->comm.size; p++) free(x->incoming[p].v);
-    free(x->incoming);
-    free(x->next_in);
-    free(x->outgoing.v);
-    free(x->local.v);
+    for (int p = 0; p < x->site->comm.size; p++) free(x->lists.incoming[p].v);
+    free(x->lists.incoming);
+    free(x->lists.next_in);
+    free(x->lists.outgoing.v);
+    free(x->lists.local.v);
     free(x->batch.making);
     free(x->batch.lacking);
     free(x->batch.pieces);
@@ -559,22 +562,22 @@ tra_status tra_stage_exchange(tra_site *site, const tra_op *op, tra_part *in, tr
 static void keep_first(tra_exchange *x) {
     tra_part *via;
     int64_t left = 0;
-    for (int64_t i = 0; i < x->local.n; i++) {
-        const tra_transfer t = x->local.v[i];
+    for (int64_t i = 0; i < x->lists.local.n; i++) {
+        const tra_transfer t = x->lists.local.v[i];
         bool there = is_ready(x, &t) && stored_of(x, &t, &via) && !via;
         if (there && x->status == TRA_OK)
             tra_exchange_fail(x, keep(x, &t));
         else
-            x->local.v[left++] = t;
+            x->lists.local.v[left++] = t;
     }
-    x->local.n = left;
+    x->lists.local.n = left;
 }
 
 tra_exchange *tra_exchange_begin(tra_site *site, const tra_op *op, tra_part *in, tra_part *out) {
     tra_exchange *x = tra_calloc(1, sizeof *x);
     begin(x, site, op, in, out, NULL);
     x->e = &x->own;
-    x->begun = tra_now();
+    x->count.begun = tra_now();
     tra_part_keep(in);
     if (!x->pieces) keep_first(x);
     begin_lists(x);
@@ -585,8 +588,8 @@ tra_status tra_exchange_go_on(tra_exchange *x, bool wanted, bool *any, bool *don
     if (under_way(x)) *any |= go_on(x, wanted);
     if (under_way(x))
         *done = false;
-    else if (x->moved.seconds == 0)
-        x->moved.seconds = tra_now() - x->begun;
+    else if (x->count.moved.seconds == 0)
+        x->count.moved.seconds = tra_now() - x->count.begun;
     return x->status == TRA_OK ? TRA_OK : tra_fail(e, x->status, "%s", x->own.msg);
 }
 
@@ -594,8 +597,8 @@ tra_status tra_exchange_end(tra_exchange *x, tra_status s, tra_moved *moved, tra
     tra_exchange_fail(x, s); /* has its message already */
     bool ours = s == TRA_OK;
     run_to_end(x);
-    if (x->moved.seconds == 0) x->moved.seconds = tra_now() - x->begun;
-    *moved = x->moved;
+    if (x->count.moved.seconds == 0) x->count.moved.seconds = tra_now() - x->count.begun;
+    *moved = x->count.moved;
     if (ours && x->status != TRA_OK) *e = x->own, e->status = x->status;
     s = end(x);
     tra_part_drop(x->in, x->site->pool);

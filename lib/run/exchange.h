@@ -51,34 +51,46 @@ typedef struct tra_payload {
     tra_unit_input input; /* held unless packed */
 } tra_payload;
 
+/* What is to be sent and received, each list in order, and how far each has come. */
+typedef struct tra_exchange_lists {
+    tra_transfers outgoing, local, *incoming; /* incoming, next_in: by source */
+    int64_t next_out, next_local, *next_in;
+    int64_t received, expected; /* transfers from others */
+} tra_exchange_lists;
+
+/* Bytes that it may take. */
+typedef struct tra_exchange_room {
+    int64_t window; /* on their way from here, and as many to here; one transfer may be more */
+    int64_t budget; /* of the pool, without what the stage leaves aside for others */
+    int64_t most;   /* that taking a transfer may need at once */
+    tra_exchange_need need;
+    size_t scratch, io; /* for reading */
+} tra_exchange_room;
+
+typedef struct tra_exchange_count {
+    int64_t *sent, *arrived; /* where bytes are counted */
+    double begun;
+    tra_moved moved;
+} tra_exchange_count;
+
 struct tra_exchange {
     tra_site *site;
     const tra_op *op;
     tra_part *in, *out;
-    bool beside; /* goes on beside other stages */
-    bool last;   /* nothing else reads what is sent */
+    bool beside;     /* goes on beside other stages */
+    bool going_on;   /* it waits for memory, perhaps, and is not gone on with from there */
+    bool pieces;     /* REPART: transfers are boxes where blocks overlap, in batches */
+    tra_after after; /* of what is read, with its last transfer */
     struct {
         tra_block *block; /* what a tuple is stored in that is read for several transfers */
         int64_t turn;
-    } held[2];               /* of each list: outgoing, local */
-    int64_t *sent, *arrived; /* bytes are counted here */
-    double begun;
-    tra_moved moved;
-    tra_err own;
-    bool pieces;                              /* REPART: transfers are boxes where blocks overlap, */
-    tra_batches batch;                        /* in batches; */
-    bool once;                                /* there is one, and nothing else wants what they are cut from */
-    tra_transfers outgoing, *incoming, local; /* incoming: by source */
-    int64_t *next_in;
-    int64_t next_local, next_out, received, expected;
+    } held[2]; /* of each list: outgoing, local */
+    tra_exchange_lists lists;
+    tra_batches batch;
+    tra_exchange_room room;
+    tra_exchange_count count;
     tra_status status;
-    tra_err *e;
-    int64_t window; /* bytes that may be on their way from here, and as many to here; one transfer may be more */
-    int64_t budget; /* of the pool, without what the stage leaves aside for others */
-    int64_t most;   /* bytes that taking a transfer may need at once */
-    bool going_on;  /* it waits for memory, perhaps, and is not gone on with from there */
-    tra_exchange_need need;
-    size_t scratch, io; /* for reading */
+    tra_err *e, own;
     const struct tra_transport *transport;
     void *state; /* the transport's */
 };

@@ -152,7 +152,7 @@ static void end(tra_exchange *x) {
 static void lists(tra_exchange *x) {
     files *f = x->state;
     for (int p = 0; p < x->site->comm.size; p++) f->peer[p].to_send = 0, f->peer[p].refused = false;
-    for (int64_t i = 0; i < x->outgoing.n; i++) f->peer[x->outgoing.v[i].to].to_send++;
+    for (int64_t i = 0; i < x->lists.outgoing.n; i++) f->peer[x->lists.outgoing.v[i].to].to_send++;
 }
 
 static bool busy(tra_exchange *x) { return ((files *)x->state)->n > 0; }
@@ -235,10 +235,10 @@ static void open_segment(tra_exchange *x, int src, const notice *n) {
 static int next_segment(tra_exchange *x) {
     files *f = x->state;
     int size = x->site->comm.size;
-    for (int i = 0, found; x->received < x->expected && i < size; i++) {
+    for (int i = 0, found; x->lists.received < x->lists.expected && i < size; i++) {
         int src = (f->turn + i) % size;
         notice n;
-        if (x->next_in[src] == x->incoming[src].n) continue;
+        if (x->lists.next_in[src] == x->lists.incoming[src].n) continue;
         f->turn = src; /* a segment is read to its end */
         if (f->peer[src].in_in > 0) return src;
         MPI_Iprobe(src, tag_of(x), x->site->comm.mpi, &found, MPI_STATUS_IGNORE);
@@ -248,8 +248,8 @@ static int next_segment(tra_exchange *x) {
             open_segment(x, src, &n);
             return src;
         }
-        x->received += x->incoming[src].n - x->next_in[src];
-        x->next_in[src] = x->incoming[src].n;
+        x->lists.received += x->lists.incoming[src].n - x->lists.next_in[src];
+        x->lists.next_in[src] = x->lists.incoming[src].n;
         tra_exchange_fail(x, TRA_LOST); /* the sender has the cause; agreement finds it */
     }
     return -1;

@@ -143,7 +143,7 @@ static tra_status try_finish(void *ctx, tra_err *e) {
     else
         TRA_TRY(empty(x, x->sum, e));
     tra_cell state = state_of(x, *x->sum);
-    if (st->op->what.partial || (!st->composed && st->state_dtype == out.array.dtype)) { /* it is the result */
+    if (st->op->what.partial || (!st->how.composed && st->how.state_dtype == out.array.dtype)) { /* it is the result */
         *x->out = *x->sum;
         *x->sum = NULL;
         return TRA_OK;

@@ -43,6 +43,11 @@ static bool repeats(const tra_side *s, int64_t from, int64_t to) {
     return false;
 }
 
+/* again: it is read again while memory lasts. last: nothing reads it again. */
+static tra_after after(bool again, bool last) {
+    return last ? TRA_AFTER_DROP : again ? TRA_AFTER_KEEP : TRA_AFTER_EVICT;
+}
+
 static tra_status run_span(tra_joinagg *st, const tra_rect *b, int64_t budget, tra_err *e) {
     tra_status s = TRA_OK;
     const tra_side *l = &st->p.l, *r = &st->p.r;
@@ -55,7 +60,7 @@ static tra_status run_span(tra_joinagg *st, const tra_rect *b, int64_t budget, t
     const tra_meeting **rj = r->part ? first_of_rank(r, b->r0, b->r1, nj) : NULL;
     /* What is read again, but later than memory lasts, need not stay; nor what is not read again. */
     tra_type state = st->op->type;
-    state.dtype = st->state_dtype;
+    state.dtype = st->how.state_dtype;
     int64_t result = tra_block_footprint(
         tra_max64(tra_type_bytes_largest(&state).bound, tra_type_bytes_largest(&st->op->type).bound));
     int64_t right = r->part ? bytes_of(r, b->r0, b->r1) : 0, left = bytes_of(l, b->l0, b->l1);
@@ -68,15 +73,13 @@ static tra_status run_span(tra_joinagg *st, const tra_rect *b, int64_t budget, t
     for (int64_t i = 0; i < ni && s == TRA_OK; i += loop.ci) {
         for (int64_t j = 0; j < nj && s == TRA_OK; j += loop.cj) {
             bool l_again = l_later || j + loop.cj < nj, r_again = r_later || i + loop.ci < ni;
-            st->l_leaves = !(l_again && fits);
-            st->r_leaves = !(r_again && right_fits);
-            st->l_last = l_last && j + loop.cj >= nj;
-            st->r_last = r_last && i + loop.ci >= ni;
+            st->l_after = after(l_again && fits, l_last && j + loop.cj >= nj);
+            st->r_after = after(r_again && right_fits, r_last && i + loop.ci >= ni);
             tra_super_at at = {
                 b, li, rj, i, tra_min64(loop.ci, ni - i), j, tra_min64(loop.cj, nj - j), loop.stays && j == 0};
             s = tra_super_run(st, &at, e);
         }
-        tra_super_release_row(st, !(l_later && fits), l_last);
+        tra_super_release_row(st, after(l_later && fits, l_last));
     }
     free(li);
     free(rj);
@@ -111,7 +114,7 @@ static tra_status need_of(const tra_joinagg *st, const tra_dims *a, const tra_di
     most->term = tra_max64(most->term, bytes);
     for (int d = 0; d < out.n; d++) most->ext.v[d] = tra_max64(d < most->ext.n ? most->ext.v[d] : 0, out.v[d]);
     most->ext.n = out.n;
-    const tra_layout *of_term = st->agg && !st->grows ? NULL : st->op->type.layout;
+    const tra_layout *of_term = st->agg && !st->how.grows ? NULL : st->op->type.layout;
     int64_t scratch = tra_cell_scratch(st->join, TRA_USE_JOIN, lt, a, rt, b, of_term);
     if (scratch >= TRA_SIZE_MOST) return tra_fail(e, TRA_RESOURCE, "a join needs too much scratch memory");
     most->scratch = tra_max64(most->scratch, scratch);
@@ -163,7 +166,7 @@ static tra_status pair_needs(tra_joinagg *st, pair_need *most, tra_err *e) {
 /* In how many pieces an aggregation of whole arrays is folded, so that workers share it: where all are alike. */
 static int fold_tiles(const tra_joinagg *st) {
     const tra_catalog *c = st->p.l.part->type->cat;
-    if (st->join || !st->agg || st->composed || st->p.l.part->type->layout || st->op->type.layout ||
+    if (st->join || !st->agg || st->how.composed || st->p.l.part->type->layout || st->op->type.layout ||
         tra_kernel_needs_tensor(st->agg) || !c->grid)
         return 1;
     for (int a = 0; a < c->bound.n; a++) {
@@ -177,35 +180,35 @@ static tra_status set_up(tra_joinagg *st, tra_err *e) {
     const tra_type *lt = st->p.l.part->type;
     int64_t tmp = 0, kernel = 0;
     const tra_part *parts[2] = {st->p.l.part, st->p.r.part};
-    st->summand = op->what.partial ? tra_place_summand(&op->place, st->site->comm.rank) : 0;
-    st->state_dtype = tra_op_state_dtype(st->site->plan, op);
+    st->how.summand = op->what.partial ? tra_place_summand(&op->place, st->site->comm.rank) : 0;
+    st->how.state_dtype = tra_op_state_dtype(st->site->plan, op);
     pair_need most = {.ext = lt->cat->bound};
     if (st->join) {
         TRA_TRY(pair_needs(st, &most, e));
         kernel = most.scratch;
-        if (st->agg && !st->fused && !st->grows) tmp = most.term;
+        if (st->agg && !st->how.fused && !st->how.grows) tmp = most.term;
     }
     if (st->agg) {
         /* the summands of a fused kernel are f32 where the state of their sum is f64: these are terms, not states */
-        st->merges = op->op == TRA_PLAN_MERGE && lt->dtype == st->state_dtype;
-        st->composed = !op->what.partial && tra_kernel_rest(st->agg) != NULL;
-        if (st->composed && !st->p.l.shape) tra_pairs_shapes(&st->p);
-        st->tiles = st->grows ? 1 : st->fused ? 0 : fold_tiles(st);
+        st->how.merges = op->op == TRA_PLAN_MERGE && lt->dtype == st->how.state_dtype;
+        st->how.composed = !op->what.partial && tra_kernel_rest(st->agg) != NULL;
+        if (st->how.composed && !st->p.l.shape) tra_pairs_shapes(&st->p);
+        st->how.tiles = st->how.grows ? 1 : st->how.fused ? 0 : fold_tiles(st);
     } else {
-        st->tiles = 1;
+        st->how.tiles = 1;
     }
     st->kernel_at = ((size_t)tmp + 63) / 64 * 64;
     size_t scratch = st->kernel_at + (size_t)kernel, derive = tra_stage_scratch(parts, 2);
     size_t read = tra_stage_io(parts, 2), write = tra_outlet_io(st->sink);
-    if (st->composed || (st->agg && !op->what.partial && op->type.layout)) {
-        tra_type state = {.dtype = op->what.term, .layout = st->grows ? op->type.layout : NULL};
+    if (st->how.composed || (st->agg && !op->what.partial && op->type.layout)) {
+        tra_type state = {.dtype = op->what.term, .layout = st->how.grows ? op->type.layout : NULL};
         tra_dims ext;
         tra_agg_state_ext(st->agg, &most.ext, &ext);
         int64_t finish = tra_cell_scratch(st->agg, TRA_USE_AGG, &state, &ext, NULL, NULL, op->type.layout);
         if (finish >= TRA_SIZE_MOST) return tra_fail(e, TRA_RESOURCE, "an aggregation needs too much scratch memory");
         if (st->kernel_at + (size_t)finish > scratch) scratch = st->kernel_at + (size_t)finish;
     }
-    if (st->grows || st->counted) {
+    if (st->how.grows || st->how.counted) {
         int64_t step = tra_op_grown(st->site->plan, op).step * tra_engine_threads(st->site->engine);
         TRA_TRY(tra_pool_reserve(st->site->pool, step, e));
         st->reserved = step;
@@ -217,11 +220,11 @@ tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_
     tra_joinagg st = {.site = site, .op = op, .sink = sink, .join = op->what.join, .agg = op->what.agg};
     int64_t budget = tra_pool_stat(site->pool).budget - op->orders.aside;
     tra_pairs_list(&st.p, op, l, r, site->plan->reproducible);
-    st.fused = tra_op_accumulates(site->plan, op);
-    st.grows = tra_op_grows(op);
-    st.counted = !op->what.agg && op->type.layout;
-    st.sparse = op->what.join ? tra_kernel_sparse(op->what.join, TRA_USE_JOIN, l->type->sparse, r->type->sparse)
-                              : l->type->sparse;
+    st.how.fused = tra_op_accumulates(site->plan, op);
+    st.how.grows = tra_op_grows(op);
+    st.how.counted = !op->what.agg && op->type.layout;
+    st.how.sparse = op->what.join ? tra_kernel_sparse(op->what.join, TRA_USE_JOIN, l->type->sparse, r->type->sparse)
+                                  : l->type->sparse;
     site->all = tra_pairs_count(&st.p);
     tra_status s = set_up(&st, e);
     for (tra_rect b = {0}; s == TRA_OK && tra_rect_next(&st.p, &b);) s = run_span(&st, &b, budget, e);
@@ -229,6 +232,6 @@ tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_
     if (s == TRA_OK && op->what.partial) s = emit_identities(&st, e);
     tra_pool_release(site->pool, st.reserved);
     tra_pairs_free(&st.p);
-    free(st.row);
+    free(st.row.v);
     return s;
 }

@@ -107,7 +107,7 @@ static tra_status put_all(tra_outfile *o, tra_err *e) {
     bool reserved = s == TRA_OK;
     for (int64_t i = 0; i < p->n && s == TRA_OK; i++) {
         tra_unit *u = tra_unit_new(1, 1);
-        u->inputs[0] = (tra_unit_input){.part = p, .i = i, .leaves = true, .last = true};
+        u->inputs[0] = (tra_unit_input){.part = p, .i = i, .after = TRA_AFTER_DROP};
         u->run = run_put;
         u->ctx = o;
         s = tra_engine_submit(o->engine, u, e);

@@ -142,7 +142,7 @@ static bool progress(tra_exchange *x) {
 
 static bool room(tra_exchange *x, int64_t bytes) {
     messages *m = x->state;
-    return m->nout == 0 || (m->nout + 1 + pieces_of(bytes) <= tra_tune.sends && m->bytes + bytes <= x->window);
+    return m->nout == 0 || (m->nout + 1 + pieces_of(bytes) <= tra_tune.sends && m->bytes + bytes <= x->room.window);
 }
 
 static int64_t held(const tra_exchange *x) {
@@ -183,10 +183,10 @@ static void look_for_header(tra_exchange *x, int src) {
     messages *m = x->state;
     MPI_Message msg;
     int found;
-    if (m->has[src] || x->next_in[src] == x->incoming[src].n) return;
+    if (m->has[src] || x->lists.next_in[src] == x->lists.incoming[src].n) return;
     MPI_Improbe(src, tag_of(x), x->site->comm.mpi, &found, &msg, MPI_STATUS_IGNORE);
     if (!found) return;
-    const tra_transfer *t = &x->incoming[src].v[x->next_in[src]];
+    const tra_transfer *t = &x->lists.incoming[src].v[x->lists.next_in[src]];
     header *h = &m->next[src];
     MPI_Mrecv(h, (int)sizeof *h, MPI_BYTE, &msg, MPI_STATUS_IGNORE);
     assert(h->tuple == t->in);
@@ -195,8 +195,8 @@ static void look_for_header(tra_exchange *x, int src) {
         m->nhas++;
         return;
     }
-    x->next_in[src]++;
-    x->received++;
+    x->lists.next_in[src]++;
+    x->lists.received++;
     tra_exchange_fail(x, TRA_LOST); /* the sender has the cause; agreement finds it */
 }
 
@@ -204,13 +204,14 @@ static void look_for_header(tra_exchange *x, int src) {
 static bool room_in(const tra_exchange *x, int src) {
     const messages *m = x->state;
     int64_t bytes = tra_block_footprint(m->next[src].bytes);
-    return m->nin == 0 || (!m->sinks && m->nin < tra_tune.sends && m->in_bytes + bytes <= x->window);
+    return m->nin == 0 || (!m->sinks && m->nin < tra_tune.sends && m->in_bytes + bytes <= x->room.window);
 }
 
 static int next(tra_exchange *x, int64_t *bytes) {
     messages *m = x->state;
     int size = x->site->comm.size, any = 0;
-    if (x->received < x->expected) MPI_Iprobe(MPI_ANY_SOURCE, tag_of(x), x->site->comm.mpi, &any, MPI_STATUS_IGNORE);
+    if (x->lists.received < x->lists.expected)
+        MPI_Iprobe(MPI_ANY_SOURCE, tag_of(x), x->site->comm.mpi, &any, MPI_STATUS_IGNORE);
     for (int i = 0; (any || m->nhas > 0) && i < size; i++) {
         int src = (m->turn + i) % size;
         if (any && !m->sinks) look_for_header(x, src); /* pieces that go nowhere are taken one by one: more may come */

@@ -657,12 +657,12 @@ void tra_block_shrink(tra_pool *p, tra_block *b, int64_t bytes) {
     pthread_mutex_unlock(&p->lock);
 }
 
-void tra_block_leave(tra_pool *p, tra_block *b, bool leaves, bool last) {
+void tra_block_leave(tra_pool *p, tra_block *b, tra_after after) {
     pthread_mutex_lock(&p->lock);
     assert(b->pins > 0);
-    b->unwanted |= last && b->refs == 1;
+    b->unwanted |= after == TRA_AFTER_DROP && b->refs == 1;
     if (--b->pins == 0) {
-        bool goes = (leaves && can_be_read(b)) || b->unwanted;
+        bool goes = (after == TRA_AFTER_EVICT && can_be_read(b)) || b->unwanted;
         if (b->state == TRA_BLOCK_HERE && !goes) {
             link_block(p, b);
         } else { /* also when the load failed */
@@ -674,7 +674,7 @@ void tra_block_leave(tra_pool *p, tra_block *b, bool leaves, bool last) {
     pthread_mutex_unlock(&p->lock);
 }
 
-void tra_block_unpin(tra_pool *p, tra_block *b) { tra_block_leave(p, b, false, false); }
+void tra_block_unpin(tra_pool *p, tra_block *b) { tra_block_leave(p, b, TRA_AFTER_KEEP); }
 
 void tra_block_share(tra_pool *p, tra_block *b) {
     pthread_mutex_lock(&p->lock);

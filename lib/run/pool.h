@@ -40,6 +40,13 @@ typedef struct tra_block {
     struct tra_block *older, *newer; /* list of what may be evicted */
 } tra_block;
 
+/* What becomes of a block that a reader has done with. */
+typedef enum tra_after {
+    TRA_AFTER_KEEP,
+    TRA_AFTER_EVICT, /* it will not be wanted soon: what can be read again leaves memory */
+    TRA_AFTER_DROP   /* nor ever by this part: unless another holds it too its contents go, and are not spilled */
+} tra_after;
+
 typedef struct tra_pool tra_pool;
 typedef struct tra_pool_stats {
     int64_t budget, used, peak;
@@ -101,9 +108,8 @@ TRA_MUSTUSE tra_status tra_block_load_direct(tra_pool *p, tra_block *b, tra_err 
 /* The pinned block's contents were changed: a spilled copy is stale. */
 void tra_block_touch(tra_pool *p, tra_block *b);
 void tra_block_unpin(tra_pool *p, tra_block *b);
-/* The same. leaves: it will not be wanted soon; what can be read again leaves memory with the last pin. last: nor ever
- * by this part; unless another holds it too its contents go with the last pin, and are not spilled. */
-void tra_block_leave(tra_pool *p, tra_block *b, bool leaves, bool last);
+/* The same, and says what becomes of it with the last pin. */
+void tra_block_leave(tra_pool *p, tra_block *b, tra_after after);
 /* The pinned block's contents are so many of its bytes; the others are given back. */
 void tra_block_shrink(tra_pool *p, tra_block *b, int64_t bytes);
 /* Another part holds the block too: its contents must not change any more. */

@@ -38,6 +38,11 @@ tra_status tra_stage_end(tra_site *site, tra_status s, tra_err *e) {
     return end;
 }
 
+tra_after tra_stage_after(const tra_site *site, const tra_op *op, int side) {
+    if (tra_op_reads_last(site->plan, op, side)) return TRA_AFTER_DROP;
+    return tra_op_reads_alone(site->plan, op, side) ? TRA_AFTER_EVICT : TRA_AFTER_KEEP;
+}
+
 typedef struct result { /* of one unit */
     tra_outlet *sink;
     const tra_op *op;
@@ -106,7 +111,7 @@ static tra_status run_copy(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 }
 
 tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *sink, tra_err *e) {
-    bool alone = tra_op_reads_alone(site->plan, op, 0), last = tra_op_reads_last(site->plan, op, 0);
+    tra_after after = tra_stage_after(site, op, 0);
     TRA_TRY(begin(site, in, sink, e));
     tra_status s = TRA_OK;
     site->all = in->n;
@@ -116,8 +121,7 @@ tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_ou
         int64_t at, via_at;
         tra_part_resolve(in, i, &stored, &at, &via, &via_at);
         tra_unit *u = tra_unit_new(1, 1);
-        u->inputs[0] =
-            (tra_unit_input){.part = in, .i = i, .room = tra_outlet_bytes(sink, 0), .leaves = alone, .last = last};
+        u->inputs[0] = (tra_unit_input){.part = in, .i = i, .room = tra_outlet_bytes(sink, 0), .after = after};
         result x = {.sink = sink, .site = site, .ordinal = in->ordinal[i]};
         s = submit(x, via ? -1 : tra_part_bytes(in, i), false, u, run_copy, e);
     }
@@ -175,7 +179,7 @@ static tra_status run_concat(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 
 tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *sink, tra_err *e) {
     const tra_catalog *ic = in->type->cat, *oc = op->type.cat;
-    bool alone = tra_op_reads_alone(site->plan, op, 0), last = tra_op_reads_last(site->plan, op, 0);
+    tra_after after = tra_stage_after(site, op, 0);
     TRA_TRY(begin(site, in, sink, e));
     tra_status s = TRA_OK;
     for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
@@ -197,7 +201,7 @@ tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_
         for (int j = 0; j < n; j++) {
             key.v[op->what.keydim] = j;
             int64_t t = tra_part_find(in, tra_catalog_find(ic, &key), 0);
-            u->inputs[j] = (tra_unit_input){.part = in, .i = t, .leaves = alone, .last = last};
+            u->inputs[j] = (tra_unit_input){.part = in, .i = t, .after = after};
         }
         struct result x = {.sink = sink, .op = op, .site = site, .ordinal = result};
         s = submit(x, tra_size_planned(tra_type_bytes(&op->type, result)), op->type.layout, u, run_concat, e);

@@ -52,6 +52,8 @@ TRA_MUSTUSE tra_status tra_exchange_end(tra_exchange *x, tra_status s, tra_moved
 
 /* Waits for the units of a stage whose maker ended with s; the first error, s or a worker's, goes to e. */
 TRA_MUSTUSE tra_status tra_stage_end(tra_site *site, tra_status s, tra_err *e);
+/* What becomes of the arrays of an input that are read once each. */
+tra_after tra_stage_after(const tra_site *site, const tra_op *op, int side);
 /* Bytes of worker scratch and of reading that the parts need. */
 size_t tra_stage_io(const tra_part *const *parts, int n);
 size_t tra_stage_scratch(const tra_part *const *parts, int n);

@@ -73,7 +73,7 @@ static void super_drop(super *s) {
 /* What grows: has no memory reserved for it any more. */
 static tra_status emit_grown(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e) {
     tra_block *b = c->block;
-    if (st->grows) {
+    if (st->how.grows) {
         TRA_TRY(tra_grow_finish(&(tra_grow){st, w, c->ordinal, &c->state}, &c->block, &b, e));
         tra_status s = tra_op_fits(st->op, &st->op->type, c->ordinal, e);
         if (s != TRA_OK) return tra_block_free(st->site->pool, b), s;
@@ -81,13 +81,13 @@ static tra_status emit_grown(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e
     c->block = NULL;
     free_branches(st, c);
     tra_block_settle(st->site->pool, b);
-    return tra_outlet_emit(st->sink, w, c->ordinal, st->summand, b, e);
+    return tra_outlet_emit(st->sink, w, c->ordinal, st->how.summand, b, e);
 }
 
 /* Finishes a state and hands the result on. w NULL: of a part, on the thread that runs the plan. */
 static tra_status emit_cell(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e) {
     tra_block *b = c->block;
-    if (st->grows || st->counted) return emit_grown(st, c, w, e);
+    if (st->how.grows || st->how.counted) return emit_grown(st, c, w, e);
     if (st->agg && !st->op->what.partial) {
         tra_cell out = tra_cell_new(&st->op->type, c->ordinal, c->result ? c->result->ptr : b->ptr);
         tra_cell state = {.sparse = out.sparse, .array = c->state};
@@ -102,7 +102,7 @@ static tra_status emit_cell(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e)
     }
     c->block = NULL;
     free_branches(st, c);
-    return tra_outlet_emit(st->sink, w, c->ordinal, st->summand, b, e);
+    return tra_outlet_emit(st->sink, w, c->ordinal, st->how.summand, b, e);
 }
 
 /* One piece of equal arrays, for aggregations that go element by element. */
@@ -120,7 +120,7 @@ static tra_status grow(tra_joinagg *st, cell *c, int sum, const tra_unit_input *
                        tra_worker *w, tra_err *e) {
     tra_grow g = {st, w, c->ordinal, &c->state};
     tra_dims ext;
-    if (st->counted) return tra_grow_join(&g, &l->cell, &r->cell, &c->block, e);
+    if (st->how.counted) return tra_grow_join(&g, &l->cell, &r->cell, &c->block, e);
     TRA_TRY(term_shape(st, l->i, r ? r->i : 0, &ext, e));
     return tra_grow_add(&g, &l->cell, r ? &r->cell : NULL, &ext, block_of(c, sum), e);
 }
@@ -129,7 +129,7 @@ static tra_status grow(tra_joinagg *st, cell *c, int sum, const tra_unit_input *
 static tra_status add_term(tra_joinagg *st, tra_array *sum, const tra_unit_input *l, const tra_unit_input *r, int tile,
                            bool first, tra_worker *w, tra_err *e) {
     char *scratch = w->scratch;
-    if (st->fused) {
+    if (st->how.fused) {
         if (first && st->p.tree.leaves > 1) { /* every sum of a tree begins with zero: -0 is nowhere a sum */
             tra_kernel_tile_zero(st->join, sum, tile);
             first = false;
@@ -148,16 +148,16 @@ static tra_status add_term(tra_joinagg *st, tra_array *sum, const tra_unit_input
         TRA_TRY(term_shape(st, l->i, r->i, &term.array.ext, e));
         term.array.dtype = tra_kernel_dtype(st->join, TRA_USE_JOIN, l->cell.array.dtype, r->cell.array.dtype);
         tra_cell_join(st->join, &l->cell, &r->cell, &term, scratch + st->kernel_at);
-        term.sparse = st->sparse;
+        term.sparse = st->how.sparse;
     }
     tra_array state = *sum;
-    if (st->tiles > 1) {
-        slice(&state, tile, st->tiles);
-        slice(&term.array, tile, st->tiles);
+    if (st->how.tiles > 1) {
+        slice(&state, tile, st->how.tiles);
+        slice(&term.array, tile, st->how.tiles);
     }
     if (first) tra_agg_init(st->agg, &state);
-    if (st->merges && !term.layout) { /* those that are not dense are sums, and folded as any term */
-        tra_agg_merge(st->agg, &state, &term.array, st->sparse);
+    if (st->how.merges && !term.layout) { /* those that are not dense are sums, and folded as any term */
+        tra_agg_merge(st->agg, &state, &term.array, st->how.sparse);
     } else if (tra_kernel_needs_tensor(st->agg)) {
         const tra_type *t = l->part->type;
         tra_agg_at at;
@@ -182,16 +182,16 @@ static tra_status close_branch(super *s, cell *c, int64_t task, int i, tra_worke
     int tile = (int)(task % s->tiles);
     tra_array a = *sum_of(c, i - 1), b = *sum_of(c, i);
     if (!*from) return TRA_OK;
-    if (st->grows) {
+    if (st->how.grows) {
         tra_grow g = {st, w, c->ordinal, &c->state};
         TRA_TRY(tra_grow_merge(&g, block_of(c, i - 1), block_of(c, i), e));
-    } else if (st->fused) {
+    } else if (st->how.fused) {
         if (!*to) tra_kernel_tile_zero(st->join, &a, tile);
         tra_kernel_tile_add(st->join, &a, &b, tile);
     } else {
-        if (st->tiles > 1) slice(&a, tile, st->tiles), slice(&b, tile, st->tiles);
+        if (st->how.tiles > 1) slice(&a, tile, st->how.tiles), slice(&b, tile, st->how.tiles);
         if (!*to) tra_agg_init(st->agg, &a);
-        tra_agg_merge(st->agg, &a, &b, st->sparse);
+        tra_agg_merge(st->agg, &a, &b, st->how.sparse);
     }
     *to = true;
     *from = false;
@@ -224,7 +224,7 @@ static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
         if (l && (r || !s->st->p.r.part)) {
             bool first = !*begun;
             *begun = true; /* a unit that is chained to this one looks after it */
-            if (s->st->grows || s->st->counted)
+            if (s->st->how.grows || s->st->how.counted)
                 TRA_TRY(grow(s->st, c, x->sum.sum, l, r, w, e));
             else
                 TRA_TRY(add_term(s->st, sum_of(c, x->sum.sum), l, r, task % s->tiles, first, w, e));
@@ -234,7 +234,7 @@ static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     }
     if (l && task % s->tiles == 0) atomic_fetch_add(&s->st->site->done, 1);
     if (x->last && atomic_fetch_sub(&c->left, 1) == 1) {
-        if (s->st->agg && !s->st->grows && !s->begun[at * s->tiles])
+        if (s->st->agg && !s->st->how.grows && !s->begun[at * s->tiles])
             tra_agg_init(s->st->agg, &c->state); /* nothing met here */
         return emit_cell(s->st, c, w, e);
     }
@@ -254,7 +254,7 @@ static tra_status run_empty(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     (void)task;
     for (int64_t c = 0; c < s->ni * s->nj; c++) {
         if (s->cells[c].ordinal < 0) continue;
-        if (s->st->agg && !s->st->grows) tra_agg_init(s->st->agg, &s->cells[c].state);
+        if (s->st->agg && !s->st->how.grows) tra_agg_init(s->st->agg, &s->cells[c].state);
         TRA_TRY(emit_cell(s->st, &s->cells[c], w, e));
     }
     return TRA_OK;
@@ -316,16 +316,16 @@ static tra_status new_cell(tra_joinagg *st, cell *c, const tra_meeting *l, const
     c->ordinal = tra_catalog_find(op->type.cat, &key);
     if (c->ordinal >= 0 && tra_outlet_has(st->sink, c->ordinal)) c->ordinal = -1; /* need not be computed */
     if (c->ordinal < 0) return TRA_OK;
-    c->state.dtype = st->state_dtype;
-    if (!st->composed) tra_catalog_ext(op->type.cat, c->ordinal, &c->state.ext);
+    c->state.dtype = st->how.state_dtype;
+    if (!st->how.composed) tra_catalog_ext(op->type.cat, c->ordinal, &c->state.ext);
     int branches = tra_tree_depth(st->p.tree.leaves) - 1;
     if (branches > 0) {
         c->branch = tra_calloc((size_t)branches, sizeof *c->branch);
         c->branches = tra_calloc((size_t)branches, sizeof *c->branches);
     }
-    if (st->grows || st->counted) return TRA_OK;
+    if (st->how.grows || st->how.counted) return TRA_OK;
     /* where the state cannot become the result, that has a block of its own */
-    bool apart = st->composed || (st->agg && !op->what.partial && op->type.layout);
+    bool apart = st->how.composed || (st->agg && !op->what.partial && op->type.layout);
     int64_t bytes = tra_type_bytes(&op->type, c->ordinal).bound; /* which is more than a layout may take in the end */
     int64_t state = st->agg ? (int64_t)tra_array_bytes(&c->state) : bytes;
     TRA_TRY(tra_block_new(st->site->pool, apart ? state : tra_outlet_bytes(st->sink, state), &c->block, e));
@@ -349,14 +349,12 @@ static tra_unit *new_step(tra_joinagg *st, super *s, const tra_walk *w, const tr
     *x = (step){.s = s, .nl = nl, .rank = tra_calloc((size_t)(nl + nr), sizeof *x->rank)};
     for (int64_t i = 0; i < nl; i++) {
         const tra_meeting *m = &st->p.l.v[in.l0 + i];
-        u->inputs[i] =
-            (tra_unit_input){.part = st->p.l.part, .i = m->tuple, .leaves = st->l_leaves, .last = st->l_last};
+        u->inputs[i] = (tra_unit_input){.part = st->p.l.part, .i = m->tuple, .after = st->l_after};
         x->rank[i] = m->rank - at->i0;
     }
     for (int64_t i = 0; i < nr; i++) {
         const tra_meeting *m = &st->p.r.v[in.r0 + i];
-        u->inputs[nl + i] =
-            (tra_unit_input){.part = st->p.r.part, .i = m->tuple, .leaves = st->r_leaves, .last = st->r_last};
+        u->inputs[nl + i] = (tra_unit_input){.part = st->p.r.part, .i = m->tuple, .after = st->r_after};
         x->rank[nl + i] = m->rank - at->j0;
     }
     u->run = run_task;
@@ -368,7 +366,7 @@ static tra_unit *new_step(tra_joinagg *st, super *s, const tra_walk *w, const tr
 
 /* Queues a step; with `stays` its arrays of L get another pin each. */
 static tra_status queue(tra_joinagg *st, tra_unit *u, bool stays, tra_err *e) {
-    int64_t n = stays ? ((const step *)u->ctx)->nl : 0, from = st->nrow;
+    int64_t n = stays ? ((const step *)u->ctx)->nl : 0, from = st->row.n;
     tra_status s = tra_engine_await(st->site->engine, u, e);
     if (s != TRA_OK) {
         tra_unit_drop(st->site->engine, u);
@@ -378,18 +376,18 @@ static tra_status queue(tra_joinagg *st, tra_unit *u, bool stays, tra_err *e) {
         tra_part *stored, *via;
         int64_t at, via_at;
         tra_part_resolve(st->p.l.part, u->inputs[i].i, &stored, &at, &via, &via_at);
-        if (st->nrow == st->row_cap)
-            st->row = tra_realloc(st->row, (size_t)(st->row_cap = 2 * st->row_cap + 8), sizeof(tra_block *));
-        st->row[st->nrow++] = stored->block[at];
+        if (st->row.n == st->row.cap)
+            st->row.v = tra_realloc(st->row.v, (size_t)(st->row.cap = 2 * st->row.cap + 8), sizeof(tra_block *));
+        st->row.v[st->row.n++] = stored->block[at];
         u->inputs[i].stays = true;
     }
     s = tra_engine_submit(st->site->engine, u, e);
-    if (s != TRA_OK) st->nrow = from;
+    if (s != TRA_OK) st->row.n = from;
     return s;
 }
 
-void tra_super_release_row(tra_joinagg *st, bool leaves, bool last) {
-    while (st->nrow > 0) tra_block_leave(st->site->pool, st->row[--st->nrow], leaves, last);
+void tra_super_release_row(tra_joinagg *st, tra_after after) {
+    while (st->row.n > 0) tra_block_leave(st->site->pool, st->row.v[--st->row.n], after);
 }
 
 /* *any: some result is to be computed. Of a failure super_drop frees what is there. */
@@ -397,21 +395,21 @@ static tra_status make_cells(super *s, const tra_super_at *at, bool *any, tra_er
     tra_joinagg *st = s->st;
     int64_t n = s->ni * s->nj;
     s->cells = tra_calloc((size_t)n, sizeof *s->cells);
-    s->tiles = st->tiles ? st->tiles : 1;
+    s->tiles = st->how.tiles ? st->how.tiles : 1;
     int most = s->tiles;
-    if (st->grows || st->counted) {
+    if (st->how.grows || st->how.counted) {
         int64_t bytes = n * tra_op_grown(st->site->plan, st->op).result;
         TRA_TRY(tra_pool_reserve(st->site->pool, bytes, e));
         s->reserved = bytes;
     }
-    if (st->composed) TRA_TRY(find_states(s, at, e));
+    if (st->how.composed) TRA_TRY(find_states(s, at, e));
     for (int64_t c = 0; c < n; c++) {
         cell *x = &s->cells[c];
         int64_t i = at->i0 + c / s->nj, j = at->j0 + c % s->nj;
         TRA_TRY(new_cell(st, x, at->li[i], at->rj ? at->rj[j] : NULL, e));
         x->tiles = s->tiles;
         *any |= x->ordinal >= 0;
-        if (!st->fused || !x->block) continue;
+        if (!st->how.fused || !x->block) continue;
         x->tiles = tra_kernel_tiles(st->join, &x->state.ext);
         most = (int)tra_max64(most, x->tiles);
     }
@@ -480,12 +478,12 @@ static tra_status empty_sum(tra_joinagg *st, int64_t ordinal, tra_err *e) {
     c.head = b->ptr;
     tra_cell_gather(NULL, 0, &c);
     tra_block_shrink(st->site->pool, b, tra_cell_bytes(&c));
-    return tra_outlet_emit(st->sink, NULL, ordinal, st->summand, b, e);
+    return tra_outlet_emit(st->sink, NULL, ordinal, st->how.summand, b, e);
 }
 
 tra_status tra_super_identity(tra_joinagg *st, int64_t ordinal, tra_err *e) {
-    cell c = {.ordinal = ordinal, .state.dtype = st->state_dtype};
-    if (st->grows) return empty_sum(st, ordinal, e);
+    cell c = {.ordinal = ordinal, .state.dtype = st->how.state_dtype};
+    if (st->how.grows) return empty_sum(st, ordinal, e);
     tra_catalog_ext(st->op->type.cat, c.ordinal, &c.state.ext);
     TRA_TRY(tra_block_new(st->site->pool, (int64_t)tra_array_bytes(&c.state), &c.block, e));
     c.state.data = c.block->ptr;

@@ -11,28 +11,34 @@
 #include "pairs.h"
 #include "stages.h"
 
+/* How its results are computed: found once, before the first of them. */
+typedef struct tra_joinagg_how {
+    bool fused;            /* join and agg in one call */
+    bool merges;           /* the terms are states */
+    bool sparse;           /* the terms are of sparse type */
+    bool grows;            /* states are held in the result's layout, and grow (grow.h), */
+    bool counted;          /* or results without agg */
+    bool composed;         /* a map after agg: states have extents of their own */
+    tra_dtype state_dtype; /* of what is accumulated; without agg the result's */
+    int tiles;             /* of one state, 0: as many as the fused kernel says */
+    int summand;           /* that this site computes */
+} tra_joinagg_how;
+
 /* A JOIN, AGG, JOINAGG or MERGE that is under way, on the thread that runs the plan. joinagg.c fills it. */
 typedef struct tra_joinagg {
     tra_site *site;
     const tra_op *op;
     tra_outlet *sink;
     const tra_kernel *join, *agg; /* NULL: none */
-    bool fused;                   /* join and agg in one call */
     tra_pairs p;
-    int summand;             /* that this site computes */
-    tra_dtype state_dtype;   /* of what is accumulated; without agg the result's */
-    bool merges;             /* the terms are states */
-    bool sparse;             /* the terms are of sparse type */
-    bool grows;              /* states are held in the result's layout, and grow (grow.h), */
-    bool counted;            /* or results without agg */
-    bool composed;           /* a map after agg: states have extents of their own */
-    int64_t reserved;        /* for what workers take of that */
-    int tiles;               /* of one state, 0: as many as the fused kernel says */
-    size_t kernel_at;        /* in a worker's scratch: below the join's result, from here the kernels' scratch */
-    bool l_leaves, r_leaves; /* what the super-block under way reads will not be wanted again soon, */
-    bool l_last, r_last;     /* nor ever */
-    tra_block **row;         /* blocks of L that stay, pinned, for a row of super-blocks; from malloc */
-    int64_t nrow, row_cap;
+    tra_joinagg_how how;
+    tra_after l_after, r_after; /* of what the super-block under way reads */
+    size_t kernel_at;           /* in a worker's scratch: below the join's result, from here the kernels' scratch */
+    int64_t reserved;           /* of the pool, for what workers take of results that grow or are counted */
+    struct {
+        tra_block **v; /* blocks of L that stay, pinned, for a row of super-blocks; from malloc */
+        int64_t n, cap;
+    } row;
 } tra_joinagg;
 
 /* Where a super-block lies in the rectangle of its span: results [i0, i0 + ni) x [j0, j0 + nj). */
@@ -45,8 +51,7 @@ typedef struct tra_super_at {
 
 /* Makes the results of a super-block and queues its units, which emit them. Waits where the engine does (engine.h). */
 TRA_MUSTUSE tra_status tra_super_run(tra_joinagg *st, const tra_super_at *at, tra_err *e);
-/* leaves: they will not be wanted again soon; last: nor ever. */
-void tra_super_release_row(tra_joinagg *st, bool leaves, bool last);
+void tra_super_release_row(tra_joinagg *st, tra_after after);
 /* Emits the identity of agg as the result `ordinal`. TRA_RESOURCE without memory for it. */
 TRA_MUSTUSE tra_status tra_super_identity(tra_joinagg *st, int64_t ordinal, tra_err *e);
 

@@ -16,11 +16,11 @@ static void list_add(tra_transfers *l, tra_transfer t) {
 static void list_transfer(tra_exchange *x, tra_transfer t) {
     int me = x->site->comm.rank;
     if (t.from == me && t.to == me)
-        list_add(&x->local, t);
+        list_add(&x->lists.local, t);
     else if (t.from == me)
-        list_add(&x->outgoing, t);
+        list_add(&x->lists.outgoing, t);
     else if (t.to == me)
-        list_add(&x->incoming[t.from], t);
+        list_add(&x->lists.incoming[t.from], t);
     if (x->pieces && t.to == me) x->batch.lacking[tra_part_find(x->out, t.out, 0)]++;
 }
 
@@ -74,7 +74,7 @@ static int64_t *order_for(const tra_site *site, const tra_op *op, int64_t budget
 void tra_list_tuples(tra_exchange *x) {
     const tra_op *op = x->op;
     const tra_placement *from = &x->site->plan->ops[op->in[0]].place;
-    int64_t *order = order_for(x->site, op, x->budget);
+    int64_t *order = order_for(x->site, op, x->room.budget);
     tra_move *v = tra_malloc((size_t)from->sites * (size_t)op->place.sites * sizeof *v);
     for (int64_t i = 0; i < op->type.cat->n; i++) {
         int64_t t = order ? order[i] : i;
@@ -127,10 +127,9 @@ void tra_list_batch(tra_exchange *x) {
     tra_transfers all = {0};
     int64_t end = x->batch.next = tra_repart_batch(op, t, x->batch.limit, work, load);
     bool alone = t == 0 && end == c->n; /* nothing of the input is read again */
-    x->once = alone && tra_op_reads_alone(x->site->plan, op, 0);
-    x->last = alone && tra_op_reads_last(x->site->plan, op, 0);
-    x->outgoing.n = x->local.n = 0;
-    for (int p = 0; p < x->site->comm.size; p++) x->incoming[p].n = 0;
+    x->after = alone ? tra_stage_after(x->site, op, 0) : TRA_AFTER_KEEP;
+    x->lists.outgoing.n = x->lists.local.n = 0;
+    for (int p = 0; p < x->site->comm.size; p++) x->lists.incoming[p].n = 0;
     for (; t < end; t++) list_pieces(from, op, t, &all, work);
     if (all.n > 0) qsort(all.v, (size_t)all.n, sizeof *all.v, by_input);
     for (int64_t i = 0; i < all.n; i++) list_transfer(x, all.v[i]);

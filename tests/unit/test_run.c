@@ -305,7 +305,9 @@ TEST(what_nobody_reads_again_is_not_spilled) {
     }
     tra_block_share(p, b[1]);
     CHECK(!tra_pool_has_room(p, 300000, false));
-    for (int i = 0; i < 3; i++) tra_block_leave(p, b[i], true, i < 2); /* b[0] for ever, but another has b[1] */
+    tra_block_leave(p, b[0], TRA_AFTER_DROP);
+    tra_block_leave(p, b[1], TRA_AFTER_DROP); /* but another has it */
+    tra_block_leave(p, b[2], TRA_AFTER_EVICT);
     CHECK(tra_pool_has_room(p, 300000, true));
     CHECK(tra_pool_has_room(p, 900000, false) && !tra_pool_has_room(p, 900000, true));
     CHECK_INT(tra_block_pin(p, b[0], &load, &e), TRA_OK);
@@ -322,7 +324,7 @@ TEST(what_nobody_reads_again_is_not_spilled) {
     /* its last reader has it before who made it has let go of it: an exchange that sends what a stage makes */
     CHECK_INT(tra_block_pin(p, b[1], &load, &e), TRA_OK);
     CHECK_INT(tra_block_pin(p, b[1], &load, &e), TRA_OK);
-    tra_block_leave(p, b[1], false, true);
+    tra_block_leave(p, b[1], TRA_AFTER_DROP);
     CHECK_INT(*(int *)b[1]->ptr, 1);
     tra_block_unpin(p, b[1]);
     CHECK_INT(b[1]->state, TRA_BLOCK_AWAY);
@@ -437,11 +439,11 @@ TEST(a_repartition_sends_only_what_the_receiver_has_not) {
         for (int me = 0; me < sites; me++) {
             tra_transfers incoming[8] = {{0}};
             tra_site site = {.comm = {.rank = me, .size = sites}, .plan = &p};
-            tra_exchange x = {.site = &site, .op = &ops[1], .incoming = incoming, .batch.limit = INT64_MAX};
+            tra_exchange x = {.site = &site, .op = &ops[1], .lists.incoming = incoming, .batch.limit = INT64_MAX};
             tra_list_batch(&x);
             CHECK_INT(x.batch.next, out.n);
             for (int s = 0; s <= sites; s++) {
-                const tra_transfers *l = s < sites ? &incoming[s] : &x.local;
+                const tra_transfers *l = s < sites ? &incoming[s] : &x.lists.local;
                 for (int64_t i = 0; i < l->n; i++, wanted++) {
                     tra_dims key;
                     tra_catalog_key(&in, l->v[i].in, &key);
@@ -450,7 +452,7 @@ TEST(a_repartition_sends_only_what_the_receiver_has_not) {
                 }
                 free(l->v);
             }
-            free(x.outgoing.v);
+            free(x.lists.outgoing.v);
         }
         CHECK(wanted > 0 && (sites > 1 || kept == wanted));
     }
