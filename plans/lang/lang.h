@@ -47,7 +47,7 @@ void tra_script_place(const tra_script *s, int at, int *line, int *column); /* f
 /* ---- syntax tree -------------------------------------------------------------------------------------------- */
 
 typedef enum tra_ast_kind {
-    TRA_AST_NAME,      /* text */
+    TRA_AST_NAME,      /* text; quoted: it stood in backquotes and can be nothing but a name */
     TRA_AST_NUMBER,    /* value, text as written; integer tells whether that is without . or e */
     TRA_AST_STRING,    /* text, unescaped */
     TRA_AST_LIST,      /* [kids] */
@@ -57,8 +57,12 @@ typedef enum tra_ast_kind {
     TRA_AST_AGGREGATE, /* text[kids](last kid): an aggregation with its labels (NAME), and what it aggregates */
     TRA_AST_LAMBDA,    /* kids: parameters (NAME), then the body */
     TRA_AST_UNARY,     /* text: "-" "!"; one kid */
-    TRA_AST_BINARY,    /* text: + - * / % ^ < <= > >= == != && || ; two kids */
+    TRA_AST_BINARY,    /* text: + - * / % ^ < <= > >= == != && || div; two kids */
     TRA_AST_COMPOSE,   /* f . g */
+    TRA_AST_NAMED,     /* text = kid, in the arguments of a call or in a list; quoted as of a NAME */
+    TRA_AST_DESC,      /* kid desc, there too */
+    TRA_AST_STAR,      /* *, there too */
+    TRA_AST_LITERAL,   /* date "..." or timestamp "...": text is the word, the kid the string */
 } tra_ast_kind;
 
 typedef struct tra_ast tra_ast;
@@ -68,7 +72,7 @@ struct tra_ast {
     tra_span name_span; /* CALL, INDEX: of the name */
     const char *text;
     double value;
-    bool integer;
+    bool integer, quoted;
     int depth; /* height of the tree below, at most 1000: walking it by recursion is safe */
     int nkids;
     tra_ast **kids;
@@ -81,7 +85,8 @@ typedef enum tra_stmt_kind {
     TRA_STMT_EINSUM,
     TRA_STMT_OUTPUT,
     TRA_STMT_STORAGE,
-    TRA_STMT_TENSOR
+    TRA_STMT_TENSOR,
+    TRA_STMT_DEF /* labels: the parameters; its calls are replaced when they are parsed */
 } tra_stmt_kind;
 
 /* How a relation is stored, as "as csr" or "as bsr(8, 8)" says it: the name of a storage of the program or of the
@@ -93,6 +98,12 @@ typedef struct tra_storage_use {
     int nargs;
     tra_ast **args;
 } tra_storage_use;
+
+/* A column of a declared table: "start: i32". */
+typedef struct tra_column_decl {
+    const char *name, *type;
+    tra_span span, type_span;
+} tra_column_decl;
 
 /* A statement that did not parse is there too, as far as its name is known, so that later uses of the name need no
  * error of their own: broken is set, and nothing but kind, span, name and name_span counts. */
@@ -110,8 +121,12 @@ typedef struct tra_stmt {
     tra_storage_use as;     /* INPUT declared, EINSUM, OUTPUT: how it is stored */
     tra_ast *nnz;           /* INPUT declared: how many entries it has, a number or an integer param; NULL */
     tra_ast *at;            /* INPUT: NAME all|any or CALL part(...); NULL */
-    tra_ast *value;         /* PARAM, ASSIGN, EINSUM: right side */
-    int nlabels;            /* EINSUM: labels of the left side */
+    int ncolumns;           /* INPUT declared as a table: its columns, how many rows it has, and in a block */
+    tra_column_decl *columns;
+    tra_ast *rows, *rows_block; /* rows_block may be NULL */
+    tra_ast *value;             /* PARAM, ASSIGN, EINSUM, DEF: right side */
+    int part, nparts;           /* ASSIGN: of "w, V = eigh(A)" a statement for each name; else 0 and 1 */
+    int nlabels;                /* EINSUM: labels of the left side; DEF: parameters */
     tra_ast **labels;
     const char *agg; /* EINSUM: "sum" "mean" "max" "min" "prod" "argmin" "argmax" or NULL */
     tra_span agg_span;

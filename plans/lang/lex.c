@@ -15,6 +15,7 @@ typedef struct lexer {
     int count, cap;
     int depth, open_cap;
     tra_token *open; /* brackets that are open */
+    int indent;      /* of the line on which the statement began */
 } lexer;
 
 static bool is_alpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -25,7 +26,7 @@ bool tra_is_keyword(const char *s, int n, bool *later) {
     static const char *const words[] = {"input", "param", "output", "storage", "tensor", "grad", "def"};
     for (int i = 0; i < 7; i++) {
         if ((int)strlen(words[i]) != n || memcmp(words[i], s, (size_t)n) != 0) continue;
-        *later = i >= 5;
+        *later = i == 5;
         return true;
     }
     return false;
@@ -40,12 +41,21 @@ static tra_token *grow(lexer *x, tra_token *v, int n, int *cap) {
     return w;
 }
 
-static void emit(lexer *x, int kind, int at, int len) {
-    x->v = grow(x, x->v, x->count, &x->cap);
-    x->v[x->count++] = (tra_token){kind, {at, len}};
+static int indent_of(const lexer *x, int at) {
+    int line = at;
+    while (line > 0 && x->s[line - 1] != '\n') line--;
+    int p = line;
+    while (is_blank(x->s[p])) p++;
+    return p - line;
 }
 
 static int last_kind(const lexer *x) { return x->count ? x->v[x->count - 1].kind : TRA_T_END; }
+
+static void emit(lexer *x, int kind, int at, int len) {
+    if (last_kind(x) == TRA_T_END) x->indent = indent_of(x, at);
+    x->v = grow(x, x->v, x->count, &x->cap);
+    x->v[x->count++] = (tra_token){kind, {at, len}};
+}
 
 static void end_statement(lexer *x, int at, int len) {
     if (x->depth) { /* of several, the outermost says it all */
@@ -123,6 +133,12 @@ static bool begins_statement(const lexer *x, int p) {
     return s[p] == '=' && s[p + 1] != '=';
 }
 
+/* Does the line at p, inside brackets, go on with them although it looks like a statement: a named argument? */
+static bool is_argument(const lexer *x, int p) {
+    int last = last_kind(x), name = skip_blanks(x->s, p), after = skip_blanks(x->s, skip_name(x->s, name));
+    return x->depth > 0 && (last == ',' || last == '(' || last == '[') && x->s[after] == '=' && name - p > x->indent;
+}
+
 static void lex_number(lexer *x) {
     const char *s = x->s;
     int p = x->at;
@@ -173,6 +189,21 @@ static void lex_string(lexer *x) {
     }
     emit(x, bad ? TRA_T_BAD : TRA_T_STRING, x->at, p - x->at);
     x->at = p;
+}
+
+static void lex_quoted(lexer *x) {
+    const char *s = x->s;
+    int p = x->at + 1;
+    while (p < x->n && s[p] != '\n' && (s[p] != '`' || s[p + 1] == '`')) p += s[p] == '`' ? 2 : 1;
+    bool closed = p < x->n && s[p] == '`';
+    tra_span span = {x->at, closed ? p + 1 - x->at : 1};
+    if (!closed)
+        tra_diag_error(x->d, span, "a name in backquotes ends on its line: `Start Station ID`",
+                       "this backquote is not closed");
+    else if (span.len == 2)
+        tra_diag_error(x->d, span, NULL, "a name is not empty");
+    emit(x, closed && span.len > 2 ? TRA_T_QUOTED : TRA_T_BAD, x->at, closed ? span.len : p - x->at);
+    x->at = closed ? p + 1 : p;
 }
 
 static void lex_bad(lexer *x) {
@@ -292,7 +323,7 @@ tra_token *tra_lex(const tra_script *src, tra_arena *a, tra_diags *d, int *n) {
         char c = x.s[x.at];
         if (c == '\n') {
             bool inside = x.depth > 0 || goes_on_after(last_kind(&x));
-            if (!inside || begins_statement(&x, x.at + 1)) end_statement(&x, x.at, 1);
+            if (!inside || (begins_statement(&x, x.at + 1) && !is_argument(&x, x.at + 1))) end_statement(&x, x.at, 1);
             x.at++;
         } else if (c == ';') {
             end_statement(&x, x.at, 1);
@@ -313,6 +344,8 @@ tra_token *tra_lex(const tra_script *src, tra_arena *a, tra_diags *d, int *n) {
             lex_number(&x);
         } else if (c == '"') {
             lex_string(&x);
+        } else if (c == '`') {
+            lex_quoted(&x);
         } else if (c == '(' || c == '[') {
             open_bracket(&x, c);
         } else if (c == ')' || c == ']') {

@@ -9,6 +9,7 @@ enum {
     TRA_T_EOF = 0,
     TRA_T_END = '\n', /* end of a statement: end of line, or ';' */
     TRA_T_NAME = 256,
+    TRA_T_QUOTED, /* a name in backquotes; one in it stands twice */
     TRA_T_NUMBER,
     TRA_T_STRING,
     TRA_T_DECLARED, /* a storage or tensor statement, from its word to its end: lib/calculus reads it */
@@ -29,11 +30,12 @@ typedef struct tra_token {
 
 /* All tokens, the last one EOF. Statements are told apart here: a line end counts unless a bracket is open or the line
  * ends with a binary operator or a comma; a line that can only begin a statement ends the one before in any case, so
- * that a bracket that was left open spoils one statement and not the rest of the program. */
+ * that a bracket that was left open spoils one statement and not the rest of the program. In brackets a line such as
+ * "name = x" after a comma goes on with them where it is indented deeper than the statement: a named argument. */
 tra_token *tra_lex(const tra_script *src, tra_arena *a, tra_diags *d, int *n);
 
-/* The words that begin a statement before a name, and are names everywhere else: input, param, output and those kept
- * for later. */
+/* The words that begin a statement before a name, and are names everywhere else: input, param, output, storage, tensor,
+ * def, and those kept for later. */
 bool tra_is_keyword(const char *s, int n, bool *later);
 
 #endif

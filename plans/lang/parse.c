@@ -1,4 +1,5 @@
 /* The parser: recursive descent, one diagnostic for each statement that is wrong, then on to the next. */
+#include "expand.h"
 #include "lex.h"
 #include "names.h"
 
@@ -15,6 +16,7 @@ typedef struct parser {
     const tra_token *tok; /* the next token */
     int nest;
     tra_names defined; /* value: tra_span of the definition */
+    tra_expander expander;
 } parser;
 
 /* Every parsing function returns NULL or false once the statement has a diagnostic. */
@@ -23,6 +25,17 @@ static tra_ast *parse_expr(parser *p);
 
 static const char *token_text(parser *p, const tra_token *t) {
     return tra_arena_strndup(p->arena, p->src->text + t->span.at, (size_t)t->span.len);
+}
+
+/* The name in backquotes at t, of which one in it stands twice. */
+static const char *quoted_text(parser *p, const tra_token *t) {
+    char *text = tra_arena_strndup(p->arena, p->src->text + t->span.at + 1, (size_t)t->span.len - 2), *to = text;
+    for (const char *from = text; *from; from++) {
+        if (*from == '`') from++;
+        *to++ = *from;
+    }
+    *to = 0;
+    return text;
 }
 
 static tra_span join_spans(tra_span a, tra_span b) { return (tra_span){a.at, b.at + b.len - a.at}; }
@@ -188,12 +201,52 @@ static tra_ast *parse_aggregate(parser *p, tra_span name, const char *text, asts
     return set_kids(p, x, kids->n, kids->v) ? x : NULL;
 }
 
+static tra_ast *parse_string(parser *p);
+
+/* An argument of a call or an item of a list: an expression, "name = expression", "expression desc", or "*". */
+static tra_ast *parse_argument(parser *p) {
+    const tra_token *t = p->tok;
+    bool quoted = t->kind == TRA_T_QUOTED;
+    if (t->kind == '*' && (t[1].kind == ',' || t[1].kind == ')' || t[1].kind == ']')) {
+        p->tok++;
+        return new_ast(p, TRA_AST_STAR, t->span, "*");
+    }
+    if ((quoted || t->kind == TRA_T_NAME) && t[1].kind == '=') {
+        const char *name = quoted ? quoted_text(p, t) : token_text(p, t);
+        p->tok += 2;
+        tra_ast *value = parse_expr(p);
+        tra_ast *x = value ? make1(p, TRA_AST_NAMED, join_spans(t->span, value->span), name, value) : NULL;
+        if (x) x->name_span = t->span, x->quoted = quoted;
+        return x;
+    }
+    tra_ast *x = parse_expr(p);
+    if (!x || !at_name(p, "desc")) return x;
+    tra_span end = p->tok++->span;
+    return make1(p, TRA_AST_DESC, join_spans(x->span, end), "desc", x);
+}
+
+static tra_ast *parse_quoted(parser *p) {
+    tra_ast *x = new_ast(p, TRA_AST_NAME, p->tok->span, quoted_text(p, p->tok));
+    x->quoted = true;
+    p->tok++;
+    return x;
+}
+
+/* date "2017-04-15" or timestamp "..." */
+static tra_ast *parse_literal(parser *p) {
+    tra_span word = p->tok->span;
+    const char *text = token_text(p, p->tok++);
+    tra_ast *string = parse_string(p);
+    return make1(p, TRA_AST_LITERAL, join_spans(word, string->span), text, string);
+}
+
 static tra_ast *parse_name(parser *p) {
+    if (p->tok[1].kind == TRA_T_STRING && (at_name(p, "date") || at_name(p, "timestamp"))) return parse_literal(p);
     tra_span name = p->tok->span, end;
     const char *text = token_text(p, p->tok++);
     asts kids = {0};
     if (accept(p, '(')) {
-        if (!parse_items(p, parse_expr, ')', &kids, &end)) return NULL;
+        if (!parse_items(p, parse_argument, ')', &kids, &end)) return NULL;
     } else if (accept(p, '[')) {
         if (!parse_items(p, parse_label, ']', &kids, &end)) return NULL;
         if (accept(p, '(')) return parse_aggregate(p, name, text, &kids);
@@ -209,7 +262,7 @@ static tra_ast *parse_bracket(parser *p) {
     int open = p->tok->kind;
     tra_span begin = p->tok++->span, end;
     asts kids = {0};
-    if (!parse_items(p, parse_expr, open == '(' ? ')' : ']', &kids, &end)) return NULL;
+    if (!parse_items(p, open == '(' ? parse_expr : parse_argument, open == '(' ? ')' : ']', &kids, &end)) return NULL;
     if (open == '(' && kids.n == 1) return kids.v[0];
     tra_ast *x = new_ast(p, open == '(' ? TRA_AST_TUPLE : TRA_AST_LIST, join_spans(begin, end), NULL);
     return set_kids(p, x, kids.n, kids.v) ? x : NULL;
@@ -242,6 +295,7 @@ static tra_ast *parse_primary(parser *p) {
     tra_ast *x = NULL;
     switch (p->tok->kind) {
     case TRA_T_NAME: x = parse_name(p); break;
+    case TRA_T_QUOTED: x = parse_quoted(p); break;
     case TRA_T_NUMBER: x = parse_number(p); break;
     case TRA_T_STRING: x = parse_string(p); break;
     case '(':
@@ -288,8 +342,9 @@ static tra_ast *parse_unary(parser *p) {
 
 enum { PREC_OR = 1, PREC_AND, PREC_CMP, PREC_SUM, PREC_PRODUCT };
 
-static int binary(int kind, const char **text) {
-    switch (kind) {
+static int binary(const parser *p, const char **text) {
+    if (at_name(p, "div")) return *text = "div", PREC_PRODUCT;
+    switch (p->tok->kind) {
     case TRA_T_OR: *text = "||"; return PREC_OR;
     case TRA_T_AND: *text = "&&"; return PREC_AND;
     case TRA_T_EQ: *text = "=="; return PREC_CMP;
@@ -310,12 +365,12 @@ static int binary(int kind, const char **text) {
 static tra_ast *parse_binary(parser *p, int least) {
     tra_ast *x = parse_unary(p);
     const char *text;
-    for (int prec; x && (prec = binary(p->tok->kind, &text)) >= least;) {
+    for (int prec; x && (prec = binary(p, &text)) >= least;) {
         p->tok++;
         tra_ast *y = parse_binary(p, prec + 1);
         if (!y) return NULL;
         x = make2(p, TRA_AST_BINARY, text, x, y);
-        if (x && prec == PREC_CMP && binary(p->tok->kind, &text) == PREC_CMP) {
+        if (x && prec == PREC_CMP && binary(p, &text) == PREC_CMP) {
             tra_diag_error(p->d, p->tok->span, "write a < b && b < c", "comparisons do not chain");
             return NULL;
         }
@@ -380,28 +435,74 @@ static bool parse_storage_use(parser *p, tra_storage_use *use) {
     return true;
 }
 
+/* [start: i32, `end station`: string] rows N by B, after "table" */
+static bool parse_columns(parser *p, tra_stmt *s) {
+    int cap = 0;
+    if (!expect(p, '[', "columns such as [start: i32, duration: f64]")) return false;
+    do {
+        const tra_token *t = p->tok;
+        bool quoted = t->kind == TRA_T_QUOTED;
+        if (!quoted && t->kind != TRA_T_NAME) {
+            unexpected(p, NULL, "the name of a column");
+            return false;
+        }
+        if (s->ncolumns == cap) {
+            cap = cap ? 2 * cap : 8;
+            tra_column_decl *v = tra_news(p->arena, tra_column_decl, cap);
+            if (s->ncolumns) memcpy(v, s->columns, (size_t)s->ncolumns * sizeof *v);
+            s->columns = v;
+        }
+        tra_column_decl *c = &s->columns[s->ncolumns++];
+        *c = (tra_column_decl){.name = quoted ? quoted_text(p, t) : token_text(p, t), .span = t->span};
+        p->tok++;
+        if (!expect(p, ':', "':' and the type of the column")) return false;
+        if (p->tok->kind != TRA_T_NAME) {
+            unexpected(p, NULL, "the type of a column");
+            return false;
+        }
+        c->type_span = p->tok->span;
+        c->type = token_text(p, p->tok++);
+    } while (accept(p, ','));
+    if (!expect(p, ']', "',' or ']'")) return false;
+    if (!at_name(p, "rows")) {
+        unexpected(p, "write input T : table [start: i32] rows 1000000 by 65536", "'rows' and their number");
+        return false;
+    }
+    p->tok++;
+    s->rows = parse_primary(p);
+    if (!s->rows || !at_name(p, "by")) return s->rows != NULL;
+    p->tok++;
+    s->rows_block = parse_primary(p);
+    return s->rows_block != NULL;
+}
+
+/* f64 [..] by [..] as csr nnz N, or table [...] rows N by B, after ":" */
+static bool parse_declared_input(parser *p, tra_stmt *s) {
+    if (p->tok->kind != TRA_T_NAME) {
+        unexpected(p, "write input A : f64 [1000, 1000] by [100, 100]", "an element type (f64 or f32)");
+        return false;
+    }
+    s->dtype_span = p->tok->span;
+    s->dtype = token_text(p, p->tok++);
+    if (strcmp(s->dtype, "table") == 0) return parse_columns(p, s);
+    if (!parse_list(p, &s->shape, "a shape such as [1000, 1000]")) return false;
+    if (at_name(p, "by")) {
+        p->tok++;
+        if (!parse_list(p, &s->block, "a block such as [100, 100]")) return false;
+    }
+    if (!parse_storage_use(p, &s->as)) return false;
+    if (!at_name(p, "nnz")) return true;
+    p->tok++;
+    s->nnz = parse_primary(p);
+    return s->nnz != NULL;
+}
+
 static bool parse_input(parser *p, tra_stmt *s) {
     if (at_name(p, "from")) {
         p->tok++;
         if (!parse_path(p, &s->path, &s->path_span)) return false;
     } else if (accept(p, ':')) {
-        if (p->tok->kind != TRA_T_NAME) {
-            unexpected(p, "write input A : f64 [1000, 1000] by [100, 100]", "an element type (f64 or f32)");
-            return false;
-        }
-        s->dtype_span = p->tok->span;
-        s->dtype = token_text(p, p->tok++);
-        if (!parse_list(p, &s->shape, "a shape such as [1000, 1000]")) return false;
-        if (at_name(p, "by")) {
-            p->tok++;
-            if (!parse_list(p, &s->block, "a block such as [100, 100]")) return false;
-        }
-        if (!parse_storage_use(p, &s->as)) return false;
-        if (at_name(p, "nnz")) {
-            p->tok++;
-            s->nnz = parse_primary(p);
-            if (!s->nnz) return false;
-        }
+        if (!parse_declared_input(p, s)) return false;
     } else {
         unexpected(p, "write input A from \"a.h5\", or input A : f64 [1000, 1000] by [100, 100]",
                    "'from' or ':' with a type");
@@ -474,6 +575,25 @@ static bool parse_assign(parser *p, tra_stmt *s) {
         return false;
     }
     p->tok++;
+    s->value = parse_expr(p);
+    return s->value != NULL;
+}
+
+/* def NAME(x, y) = expression, at the parenthesis */
+static bool parse_def(parser *p, tra_stmt *s) {
+    asts params = {0};
+    tra_span end;
+    if (!expect(p, '(', "'(' and the parameters")) return false;
+    if (!parse_items(p, parse_label, ')', &params, &end)) return false;
+    for (int i = 0; i < params.n; i++)
+        for (int j = 0; j < i; j++)
+            if (strcmp(params.v[i]->text, params.v[j]->text) == 0) {
+                tra_diag_error(p->d, params.v[i]->span, NULL, "parameter '%s' stands twice", params.v[i]->text);
+                return false;
+            }
+    s->nlabels = params.n;
+    s->labels = params.v;
+    if (!expect(p, '=', "'='")) return false;
     s->value = parse_expr(p);
     return s->value != NULL;
 }
@@ -551,6 +671,8 @@ static bool parse_statement(parser *p, tra_stmt *s) {
         s->name_span = t->span;
         p->tok++;
         s->kind = p->tok->kind == '[' ? TRA_STMT_EINSUM : TRA_STMT_ASSIGN;
+        while (p->tok->kind == ',' && p->tok[1].kind == TRA_T_NAME) p->tok += 2, s->nparts++; /* w, V = eigh(A) */
+        s->nparts++;
         ok = s->kind == TRA_STMT_EINSUM ? parse_einsum(p, s) : parse_assign(p, s);
     } else if (later) {
         tra_diag_error(p->d, t->span, "choose another name",
@@ -562,12 +684,17 @@ static bool parse_statement(parser *p, tra_stmt *s) {
         p->tok++;
         s->kind = p->src->text[t->span.at] == 'i'   ? TRA_STMT_INPUT
                   : p->src->text[t->span.at] == 'p' ? TRA_STMT_PARAM
+                  : p->src->text[t->span.at] == 'd' ? TRA_STMT_DEF
                                                     : TRA_STMT_OUTPUT;
         if (!parse_defined_name(p, s, s->kind == TRA_STMT_OUTPUT ? "the name of a relation" : "a name")) return false;
         ok = s->kind == TRA_STMT_INPUT   ? parse_input(p, s)
              : s->kind == TRA_STMT_PARAM ? parse_assign(p, s)
+             : s->kind == TRA_STMT_DEF   ? parse_def(p, s)
                                          : parse_output(p, s);
     }
+    if (ok && s->value) s->value = tra_expand(&p->expander, s->value);
+    if (s->value == NULL && s->kind != TRA_STMT_INPUT && s->kind != TRA_STMT_OUTPUT) return false;
+    if (ok && s->kind == TRA_STMT_DEF) tra_expander_add(&p->expander, s);
     if (!ok || accept(p, TRA_T_END)) return ok;
     unexpected(p, s->value ? after_expression(p, s) : NULL, "the end of the statement");
     return false;
@@ -601,15 +728,39 @@ static bool define(parser *p, const tra_stmt *s) {
     return true;
 }
 
+static void add_statement(parser *p, const tra_stmt *s, int *cap, tra_ast_program *out) {
+    if (!define(p, s) || !s->name) return;
+    if (out->n == *cap) {
+        *cap = *cap ? 2 * *cap : 64;
+        tra_stmt *v = tra_news(p->arena, tra_stmt, *cap);
+        if (out->n) memcpy(v, out->v, (size_t)out->n * sizeof *v);
+        out->v = v;
+    }
+    out->v[out->n++] = *s;
+}
+
+/* Of "w, V = eigh(A)", which begins at t, a statement for each name. */
+static void add_parts(parser *p, tra_stmt *s, const tra_token *t, int *cap, tra_ast_program *out) {
+    for (s->part = 0; s->part < s->nparts; s->part++, t += 2) {
+        s->name = token_text(p, t);
+        s->name_span = t->span;
+        add_statement(p, s, cap, out);
+    }
+}
+
 void tra_parse(const tra_script *src, tra_arena *a, tra_diags *d, tra_ast_program *out) {
     int ntokens, cap = 0;
-    parser p = {.src = src, .arena = a, .d = d, .defined = {.arena = a}};
+    parser p = {.src = src,
+                .arena = a,
+                .d = d,
+                .defined = {.arena = a},
+                .expander = {.arena = a, .d = d, .defs = {.arena = a}}};
     p.tok = tra_lex(src, a, d, &ntokens);
     *out = (tra_ast_program){0};
     parse_version(&p);
     while (p.tok->kind != TRA_T_EOF) {
         if (accept(&p, TRA_T_END)) continue;
-        tra_span begin = p.tok->span;
+        const tra_token *begin = p.tok;
         tra_stmt s = {0};
         p.nest = 0;
         if (!parse_statement(&p, &s)) {
@@ -618,14 +769,10 @@ void tra_parse(const tra_script *src, tra_arena *a, tra_diags *d, tra_ast_progra
         } else {
             p.tok--; /* onto the END again */
         }
-        s.span = join_spans(begin, p.tok[-1].span);
-        if (!define(&p, &s) || !s.name) continue;
-        if (out->n == cap) {
-            cap = cap ? 2 * cap : 64;
-            tra_stmt *v = tra_news(a, tra_stmt, cap);
-            if (out->n) memcpy(v, out->v, (size_t)out->n * sizeof *v);
-            out->v = v;
-        }
-        out->v[out->n++] = s;
+        s.span = join_spans(begin->span, p.tok[-1].span);
+        if (s.nparts > 1)
+            add_parts(&p, &s, begin, &cap, out);
+        else
+            add_statement(&p, &s, &cap, out);
     }
 }

@@ -101,6 +101,8 @@ static const tra_keyexpr *key_binary(tra_build *b, const tra_ast *x, const key_s
     return NULL;
 }
 
+const char *tra_build_no_name(const tra_ast *x) { return x->kind == TRA_AST_NAMED ? "write == to compare" : NULL; }
+
 static const tra_keyexpr *key_expr(tra_build *b, const tra_ast *x, const key_scope *sc) {
     switch (x->kind) {
     case TRA_AST_NAME: return key_name(b, x, sc);
@@ -117,9 +119,14 @@ static const tra_keyexpr *key_expr(tra_build *b, const tra_ast *x, const key_sco
     case TRA_AST_INDEX:
     case TRA_AST_AGGREGATE:
     case TRA_AST_LAMBDA:
-    case TRA_AST_COMPOSE: break;
+    case TRA_AST_COMPOSE:
+    case TRA_AST_NAMED:
+    case TRA_AST_DESC:
+    case TRA_AST_STAR:
+    case TRA_AST_LITERAL: break;
     }
-    tra_diag_error(b->d, x->span, NULL, "this has no place in %s; an integer expression is expected", sc->what);
+    tra_diag_error(b->d, x->span, tra_build_no_name(x), "this has no place in %s; an integer expression is expected",
+                   sc->what);
     return NULL;
 }
 
@@ -338,9 +345,14 @@ static const tra_scalar *scalar_expr(tra_build *b, const tra_ast *x, const arg_s
     case TRA_AST_STRING:
     case TRA_AST_LIST:
     case TRA_AST_LAMBDA:
-    case TRA_AST_COMPOSE: break;
+    case TRA_AST_COMPOSE:
+    case TRA_AST_NAMED:
+    case TRA_AST_DESC:
+    case TRA_AST_STAR:
+    case TRA_AST_LITERAL: break;
     }
-    tra_diag_error(b->d, x->span, NULL, "this has no place here; a number or a scalar expression is expected");
+    tra_diag_error(b->d, x->span, tra_build_no_name(x),
+                   "this has no place here; a number or a scalar expression is expected");
     return NULL;
 }
 
@@ -434,7 +446,11 @@ const tra_kernel *tra_build_kernel(tra_build *b, const tra_ast *x, tra_kernel_us
     case TRA_AST_INDEX:
     case TRA_AST_AGGREGATE:
     case TRA_AST_UNARY:
-    case TRA_AST_BINARY: break;
+    case TRA_AST_BINARY:
+    case TRA_AST_NAMED:
+    case TRA_AST_DESC:
+    case TRA_AST_STAR:
+    case TRA_AST_LITERAL: break;
     }
     tra_diag_error(b->d, x->span, "write a name such as matmul, a string \"ij,jk->ik\", or a function (x,y) -> x*y",
                    "a kernel is expected here");

@@ -34,6 +34,12 @@ static tra_symbol *use_symbol(tra_build *b, const char *name, tra_span span, boo
         tra_diag_also(b->d, s->stmt->name_span, "defined here");
         return NULL;
     }
+    if (s->stmt->kind == TRA_STMT_DEF) {
+        tra_diag_error(b->d, span, tra_arena_printf(b->arena, "write %s(..), after its definition", name),
+                       "'%s' is a macro; a %s is expected here", name, param ? "number" : "relation");
+        tra_diag_also(b->d, s->stmt->name_span, "defined here");
+        return NULL;
+    }
     if (s->param != param) {
         tra_diag_error(b->d, span, NULL,
                        param ? "'%s' is a relation; a number is expected here"
@@ -368,7 +374,11 @@ static tra_node *build_relation(tra_build *b, const tra_ast *x) {
     case TRA_AST_LIST:
     case TRA_AST_TUPLE:
     case TRA_AST_LAMBDA:
-    case TRA_AST_COMPOSE: break;
+    case TRA_AST_COMPOSE:
+    case TRA_AST_DESC:
+    case TRA_AST_STAR:
+    case TRA_AST_LITERAL: break;
+    case TRA_AST_NAMED: advice = tra_build_no_name(x); break;
     }
     tra_diag_error(b->d, x->span, advice, "a relation is expected here");
     return NULL;
@@ -441,6 +451,7 @@ static void build_statement(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     case TRA_STMT_OUTPUT: return;
     case TRA_STMT_STORAGE: tra_build_storage_statement(b, st); return;
     case TRA_STMT_TENSOR: s->node = tra_build_tensor(b, st, &s->stored); break;
+    case TRA_STMT_DEF: return;
     }
     s->ok = s->node != NULL;
     if (!s->ok) return;
@@ -452,7 +463,8 @@ static void warn_unused(tra_build *b) {
     if (b->d->errors || b->g->noutputs == 0) return; /* a program without output is there to be looked at */
     for (int i = 0; i < b->symbols.n; i++) {
         const tra_symbol *s = b->symbols.value[i];
-        if (!s->param && !s->used) tra_diag_warn(b->d, s->stmt->name_span, NULL, "'%s' is not used", s->stmt->name);
+        if (!s->param && !s->used && s->stmt->kind != TRA_STMT_DEF)
+            tra_diag_warn(b->d, s->stmt->name_span, NULL, "'%s' is not used", s->stmt->name);
     }
 }
 

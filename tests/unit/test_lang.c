@@ -31,7 +31,16 @@ static void done(parsed *p) {
 
 /* The tree as an S-expression. */
 static void show(const tra_ast *x, tra_str *out) {
-    static const char *const heads[] = {"", "", "", "list", "tuple", "call", "index", "of", "->", "", "", "."};
+    static const char *const heads[] = {"",   "", "", "list", "tuple", "call", "index", "of",
+                                        "->", "", "", ".",    "= ",    "desc", "*",     ""};
+    if (x->quoted && x->kind == TRA_AST_NAME) {
+        tra_str_printf(out, "`%s`", x->text);
+        return;
+    }
+    if (x->kind == TRA_AST_STAR) {
+        tra_str_add(out, "*");
+        return;
+    }
     if (x->kind == TRA_AST_NAME || x->kind == TRA_AST_NUMBER) {
         tra_str_add(out, x->text);
         return;
@@ -41,7 +50,8 @@ static void show(const tra_ast *x, tra_str *out) {
         return;
     }
     tra_str_printf(out, "(%s", heads[x->kind]);
-    if (x->kind == TRA_AST_UNARY || x->kind == TRA_AST_BINARY) tra_str_add(out, x->text);
+    if (x->kind == TRA_AST_UNARY || x->kind == TRA_AST_BINARY || x->kind == TRA_AST_NAMED || x->kind == TRA_AST_LITERAL)
+        tra_str_add(out, x->text);
     if (x->kind == TRA_AST_CALL || x->kind == TRA_AST_INDEX || x->kind == TRA_AST_AGGREGATE)
         tra_str_printf(out, " %s", x->text);
     for (int i = 0; i < x->nkids; i++) {
@@ -96,6 +106,79 @@ TEST(expressions) {
     TREE("a +\n  b", "(+ a b)");
     TREE("f(a,\n\n # comment ; here\n b\n)", "(call f a b)");
     TREE("f(x ->\n x)", "(call f (-> x x))");
+}
+
+TEST(arguments_by_name) {
+    TREE("join(A, B, x == y, prefix = \"a_\")", "(call join A B (== x y) (= prefix \"a_\"))");
+    TREE("group(T, [k, `Start ID`, m = a % 2], n = count(), *)",
+         "(call group T (list k `Start ID` (= m (% a 2))) (= n (call count)) *)");
+    TREE("order(T, [a desc, b, a + 1 desc])", "(call order T (list (desc a) b (desc (+ a 1))))");
+    TREE("a div b * c", "(* (div a b) c)");
+    TREE("`a``b` + date", "(+ `a`b` date)");
+    TREE("t < date \"2017-04-15\" && u == timestamp \"x\"",
+         "(&& (< t (date \"2017-04-15\")) (== u (timestamp \"x\")))");
+    TREE("project(T,\n  a = 1,\n  *)", "(call project T (= a 1) *)");
+}
+
+/* The right side of the last statement of a program. */
+static void check_expansion(int line, const char *text, const char *want) {
+    parsed p = parse_n(text, (int)strlen(text));
+    tra_str got = {0};
+    run(&p);
+    if (p.d.errors == 0 && p.ast.n)
+        show(p.ast.v[p.ast.n - 1].value, &got);
+    else
+        tra_str_add(&got, tra_str_get(&p.text));
+    if (strcmp(tra_str_get(&got), want) != 0)
+        check_report("line %d: it is\n#   %s, not\n#   %s", line, tra_str_get(&got), want);
+    tra_str_free(&got);
+    done(&p);
+}
+#define EXPANDS(text, want) check_expansion(__LINE__, text, want)
+
+TEST(macros) {
+    EXPANDS("def sq(x) = x * x\ny = sq(a + 1)", "(* (+ a 1) (+ a 1))");
+    EXPANDS("def sq(x) = x * x\ndef four(y) = sq(sq(y))\nz = four(2)", "(* (* 2 2) (* 2 2))");
+    EXPANDS("def one() = 1\ny = one() + one", "(+ 1 one)");
+    EXPANDS("def mean(X, i) = X[i,j] / 3\nD[k] = sum mean(A, k)", "(/ (index A k j) 3)");
+    EXPANDS("def f(x, g) = h(x -> x + g)\ny = f(1, 2)", "(call h (-> x (+ x 2)))");
+    EXPANDS("def f(x) = `x` + x\ny = f(1)", "(+ `x` 1)");
+    EXPANDS("y = f(1)\ndef f(x) = x\nz = f(2)", "2");
+    const char *most = "def f(x) = x + x\ny = f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(1))))))))))))))))))))\n";
+    parsed p = parse_n(most, (int)strlen(most));
+    run(&p);
+    CHECK_INT(p.d.errors, 1);
+    CHECK(strstr(tra_str_get(&p.text), "more than 100000 operators") != NULL);
+    done(&p);
+}
+
+TEST(tables_and_parts) {
+    const char *text = "input T : table [start: i32, `end id`: string] rows 3 * n by 5\n"
+                       "input U : table [a: f64] rows 10\n"
+                       "w, V = eigh(A)\n";
+    parsed p = parse_n("", 0);
+    p.src = (tra_script){"p.tra", text, (int)strlen(text)};
+    run(&p);
+    CHECK_INT(p.d.errors, 1); /* 3 * n stands in parentheses */
+    done(&p);
+    text = "input T : table [start: i32, `end id`: string] rows (3 * n) by 5 at all\n"
+           "input U : table [a: f64] rows 10\n"
+           "w, V = eigh(A)\n";
+    p = parse_n(text, (int)strlen(text));
+    run(&p);
+    CHECK_INT(p.d.errors, 0);
+    CHECK_INT(p.ast.n, 4);
+    if (p.ast.n != 4) return;
+    const tra_stmt *v = p.ast.v;
+    CHECK_INT(v[0].ncolumns, 2);
+    CHECK_STR(v[0].columns[1].name, "end id");
+    CHECK_STR(v[0].columns[1].type, "string");
+    CHECK(v[0].rows && v[0].rows_block && v[0].at && !v[0].shape);
+    CHECK(v[1].rows && !v[1].rows_block);
+    CHECK_STR(v[2].name, "w");
+    CHECK_STR(v[3].name, "V");
+    CHECK(v[2].part == 0 && v[3].part == 1 && v[3].nparts == 2 && v[2].value == v[3].value);
+    done(&p);
 }
 
 TEST(statements) {
@@ -272,7 +355,25 @@ TEST(errors) {
     ERRORS("x = a & b", "1:7: error: unexpected '&'\n");
     ERRORS("x = (i,i) -> i", "1:8: error: parameter 'i' stands twice\n");
     ERRORS("x = (i,2) -> i", "1:8: error: the parameters before '->' are names\n");
-    ERRORS("x = f(a = b)", "1:9: error: ',' or ')' expected, not '='\n");
+    ERRORS("x = (a = b)", "1:8: error: ',' or ')' expected, not '='\n");
+    ERRORS("x = f(a = b + )", "1:15: error: an expression expected, not ')'\n");
+    ERRORS("x = `a\ny = ``\nz = `b` `c`\n", "1:5: error: this backquote is not closed\n"
+                                            "2:5: error: a name is not empty\n"
+                                            "3:9: error: the end of the statement expected, not '`c`'\n");
+    ERRORS("x = f(* 2)\ny = f(a desc desc)\n", "1:7: error: an expression expected, not '*'\n"
+                                               "2:14: error: ',' or ')' expected, not 'desc'\n");
+    ERRORS("w, V = eigh(A)\nV = 3\n", "2:1: error: 'V' is defined twice\n1:4: note: defined here before\n");
+    ERRORS("input T : table [a: i32, b] rows 3\ninput U : table [a: i32]\n",
+           "1:27: error: ':' and the type of the column expected, not ']'\n"
+           "2:25: error: 'rows' and their number expected, but the statement ends here\n");
+    ERRORS("def f(x, x) = x\ndef g(x) = x + 1\ny = g(1, 2)\n",
+           "1:10: error: parameter 'x' stands twice\n3:5: error: the macro g has 1 parameter, not 2\n"
+           "2:5: note: defined here\n");
+    ERRORS("def f(X) = X[i]\ny = f(1 + 2)\n",
+           "2:7: error: the macro f puts indices on this argument, so that it must be the name of a relation\n");
+    /* a line of arguments is indented deeper than its statement, else it is a statement of its own */
+    ERRORS("T = project(S,\n  a = 1,\n  b = a)\n", "");
+    ERRORS("T = project(S,\na = 1)\n", "1:12: error: this '(' is not closed\n2:6: error: this ')' closes nothing\n");
     ERRORS("C[2] = 1", "1:3: error: a label (a name) expected, not '2'\n");
     ERRORS("input A\noutput\noutput A to 3\n",
            "1:8: error: 'from' or ':' with a type expected, but the statement ends here\n"

@@ -1,0 +1,21 @@
+/* expand.h - macros: "def NAME(x, y) = expression". Private to plans/lang. */
+#ifndef TRA_EXPAND_H
+#define TRA_EXPAND_H
+
+#include "lang.h"
+#include "names.h"
+
+typedef struct tra_expander {
+    tra_arena *arena;
+    tra_diags *d;
+    tra_names defs; /* value: its tra_stmt, whose own right side has no calls of macros any more */
+    int made;       /* nodes of all expansions so far, of which there are at most MAX_MADE */
+} tra_expander;
+
+/* The name may be defined already, which has its diagnostic elsewhere: then the first one counts. */
+void tra_expander_add(tra_expander *x, const tra_stmt *def);
+/* The tree with every call of a macro replaced by its right side, of which what the parameters name is replaced by the
+ * arguments. Places in it are those of the call. NULL after a diagnostic. */
+tra_ast *tra_expand(tra_expander *x, tra_ast *tree);
+
+#endif
