@@ -21,8 +21,8 @@ int64_t tra_search_bytes(const search *s) {
     size_t n = 0;
     for (int i = 0; i < 3; i++) n += arenas[i] ? tra_arena_bytes(arenas[i]) : 0;
     for (int g = 0; g < s->ngroups; g++) n += s->group[g].room ? tra_arena_bytes(s->group[g].room) : 0;
-    n += (size_t)s->capslots * (sizeof *s->slot + sizeof *s->slotscore + 2 * sizeof *s->slottable);
-    n += (size_t)s->capmakings * sizeof *s->making + (size_t)s->capmemo * sizeof *s->memo;
+    n += (size_t)s->slots.cap * (sizeof *s->slots.v + sizeof *s->slots.score + 2 * sizeof *s->slots.table);
+    n += (size_t)s->makings.cap * sizeof *s->makings.v + (size_t)s->costs.cap * sizeof *s->costs.v;
     n += (size_t)(s->places.cap + s->wayplaces.cap) * sizeof *s->places.v;
     return (int64_t)n;
 }
@@ -54,9 +54,9 @@ static void add_candidate(candidates *x, candidate c) {
 
 /* Ties as plans are ranked, and nothing of the machine: by floats the plan must not depend on threads or rates. */
 static int compare_scores(const search *s, const score *x, const score *y) {
-    bool a = x->memory <= s->room, b = y->memory <= s->room;
+    bool a = x->memory <= s->limits.room, b = y->memory <= s->limits.room;
     if (a != b) return a ? -1 : 1;
-    if ((s->by_memory || !a) && x->memory != y->memory) return x->memory < y->memory ? -1 : 1;
+    if ((s->limits.by_memory || !a) && x->memory != y->memory) return x->memory < y->memory ? -1 : 1;
     if (x->scalar != y->scalar) return x->scalar < y->scalar ? -1 : 1;
     if (x->flops != y->flops) return x->flops < y->flops ? -1 : 1;
     if (x->bytes != y->bytes) return x->bytes < y->bytes ? -1 : 1;
@@ -114,7 +114,7 @@ static bool replaces(search *s, const candidate *x, const candidate *y) {
     if (x->place == y->place) return true;
     if (y->place == ANY) return false;
     int slot = tra_slot_demand(s, x->slot, y->place);
-    const score *a = &s->slotscore[x->slot], *b = &s->slotscore[slot];
+    const score *a = &s->slots.score[x->slot], *b = &s->slots.score[slot];
     score t = x->s;
     t.scalar += b->scalar - a->scalar;
     t.bytes += b->bytes - a->bytes;
@@ -151,7 +151,7 @@ static void cut_down(search *s, candidates *x, int most) {
     for (int i = 0; i < x->n; i++) {
         candidate *y = &x->v[i];
         y->kept = y->kept || (kept < most && ++kept);
-        s->bounded |= !y->kept && y->tier == 0;
+        s->limits.bounded |= !y->kept && y->tier == 0;
     }
     int n = 0;
     for (int i = 0; i < x->n; i++) {
@@ -186,7 +186,7 @@ static void choose(search *s, candidates *x, int most) {
     /* sorted by pointers */
     enum { CHAIN = sizeof *c.key + sizeof *c.last, EACH = 2 * sizeof *c.prev + 2 * sizeof(void *) };
     int64_t mine = x->cap * (int64_t)sizeof(candidate) + m * EACH + 2 * ((int64_t)c.mask + 1) * CHAIN;
-    s->most = tra_max64(s->most, tra_search_bytes(s) + s->pending + mine);
+    s->bytes.most = tra_max64(s->bytes.most, tra_search_bytes(s) + s->bytes.pending + mine);
     free_chains(&c);
     free_chains(&other);
     free(rank);
@@ -204,7 +204,7 @@ static void mark_open(const search *s, int g, uint64_t *open) {
 }
 
 static void count(const search *s, int slot, uint64_t open, score *t) {
-    const score *c = &s->slotscore[slot];
+    const score *c = &s->slots.score[slot];
     t->scalar += c->scalar;
     t->flops += c->flops;
     t->bytes += c->bytes;
@@ -254,7 +254,7 @@ static void collect(search *s, const int *making, int nroots, const root *roots,
     }
     for (int g = n - 1; g >= 0; g--) {
         if (!out[g]) continue;
-        const struct making *m = s->slot[out[g]].m;
+        const struct making *m = s->slots.v[out[g]].m;
         for (int i = 0; i < 2 && m->f->in[i] >= 0; i++) {
             int *x = &out[m->f->in[i]];
             if (!*x) *x = tra_slot_of(s, making[m->f->in[i]]);
@@ -269,8 +269,8 @@ static void reconcile(search *s, const entry *a, const entry *b, int nroots, con
     int n = a->n > b->n ? a->n : b->n, *making = tra_calloc((size_t)n, sizeof *making);
     for (int i = 0; i < n; i++) {
         int x = i < a->n ? a->slot[i] : 0;
-        if (i < b->n && (!x || s->slot[x].m->hidden)) x = b->slot[i];
-        making[i] = x ? s->slot[x].m->id : -1;
+        if (i < b->n && (!x || s->slots.v[x].m->hidden)) x = b->slot[i];
+        making[i] = x ? s->slots.v[x].m->id : -1;
     }
     collect(s, making, nroots, roots, n, out);
     *t = score_of(s, n, out, open);
@@ -289,7 +289,7 @@ static const cell *cell_at(search *s, int g, int place) {
     for (int i = 0; i < x->nentries; i++) {
         const entry *e = &x->entries[i];
         int old = e->slot[g], slot = place < 0 ? old : tra_slot_demand(s, old, place);
-        const score *a = &s->slotscore[old], *b = &s->slotscore[slot];
+        const score *a = &s->slots.score[old], *b = &s->slots.score[slot];
         score t = e->s;
         t.scalar += b->scalar - a->scalar;
         t.bytes += b->bytes - a->bytes;
@@ -297,7 +297,7 @@ static const cell *cell_at(search *s, int g, int place) {
         if (x->shared) t.open += b->open;
         add_candidate(&c, (candidate){.s = t, .base = e, .slot = slot});
     }
-    choose(s, &c, s->b.cell);
+    choose(s, &c, s->limits.kept.cell);
     if (x->ncells == x->capcells) {
         int cap = x->capcells ? 2 * x->capcells : 8;
         cell *v = tra_news(x->room, cell, cap);
@@ -336,7 +336,7 @@ static candidates combine(search *s, const cell *l, const cell *r, int nroots, c
     for (int k = 0; k < 2 && !agree; k++) {
         reconcile(s, first[k], first[1 - k], nroots, roots, open, scratch, &t);
         add_candidate(&c, (candidate){.s = t, .slot = k});
-        s->bounded = true;
+        s->limits.bounded = true;
     }
     choose(s, &c, most);
     for (int i = 0; i < c.n; i++) {
@@ -366,7 +366,7 @@ static candidates inputs_of(search *s, const making *m, const uint64_t *open, tr
     if (in[1] >= 0) {
         const root roots[2] = {{in[0], m->in[0]}, {in[1], m->in[1]}};
         cell left = *l; /* the next one may move it */
-        return combine(s, &left, cell_at(s, in[1], m->in[1]), 2, roots, open, s->b.cell, a);
+        return combine(s, &left, cell_at(s, in[1], m->in[1]), 2, roots, open, s->limits.kept.cell, a);
     }
     for (int i = 0; i < l->n; i++) {
         score t = score_of(s, l->v[i].n, l->v[i].slot, open);
@@ -384,8 +384,8 @@ static void keep_entries(search *s, int g, const candidates *c) {
         int *v = tra_news(x->room, int, g + 1);
         if (k->base->n) memcpy(v, k->base->slot, (size_t)k->base->n * sizeof *v);
         v[g] = k->slot;
-        int hides = s->slot[k->slot].m->hides;
-        if (hides >= 0) v[s->making[hides]->group] = tra_slot_of(s, hides);
+        int hides = s->slots.v[k->slot].m->hides;
+        if (hides >= 0) v[s->makings.v[hides]->group] = tra_slot_of(s, hides);
         x->entries[i] = (entry){.n = g + 1, .slot = v, .s = k->s};
     }
 }
@@ -399,19 +399,19 @@ static void extract_group(search *s, int g, uint64_t *open) {
     tra_make_all(s, g);
     mark_open(s, g, open);
     for (int i = 0; i < x->makings.n; i++) {
-        const making *m = s->making[x->makings.v[i]];
+        const making *m = s->makings.v[x->makings.v[i]];
         bool again = last && last->f->in[0] == m->f->in[0] && last->f->in[1] == m->f->in[1] &&
                      last->in[0] == m->in[0] && last->in[1] == m->in[1];
         if (!again) {
             free(c.v);
-            s->pending = all.cap * (int64_t)sizeof(candidate);
+            s->bytes.pending = all.cap * (int64_t)sizeof(candidate);
             c = inputs_of(s, m, open, scratch);
             last = m;
         }
         int slot = tra_slot_of(s, m->id), hidden = m->hides < 0 ? 0 : tra_slot_of(s, m->hides);
         for (int j = 0; j < c.n; j++) {
             const entry *b = c.v[j].base;
-            int h = hidden ? s->slot[hidden].m->group : 0;
+            int h = hidden ? s->slots.v[hidden].m->group : 0;
             if (hidden && h < b->n && b->slot[h] && b->slot[h] != hidden) continue; /* the join would be done twice */
             candidate k = {.s = c.v[j].s, .place = m->out, .slot = slot, .base = c.v[j].base};
             count(s, slot, 0, &k.s);
@@ -419,8 +419,8 @@ static void extract_group(search *s, int g, uint64_t *open) {
             add_candidate(&all, k);
         }
     }
-    s->pending = 0;
-    choose(s, &all, s->b.entries);
+    s->bytes.pending = 0;
+    choose(s, &all, s->limits.kept.entries);
     keep_entries(s, g, &all);
     free(c.v);
     free(all.v);
@@ -462,7 +462,7 @@ static void each_entry(const search *s, int n, const entry *v, void (*visit)(int
 
 /* Forgets the slots that are in no set. Most were made only to compare. */
 static void sweep(search *s, int n, const entry *v) {
-    int *to = tra_calloc((size_t)s->nslots + 1, sizeof *to);
+    int *to = tra_calloc((size_t)s->slots.n + 1, sizeof *to);
     each_entry(s, n, v, mark, to);
     tra_slots_sweep(s, to);
     each_entry(s, n, v, renumber, to);
@@ -509,9 +509,9 @@ static entry *combine_outputs(search *s, uint64_t *open, int *n) {
                 score t = score_of(s, c->v[j].n, c->v[j].slot, open);
                 add_candidate(&v, (candidate){.s = t, .base = &c->v[j]});
             }
-            choose(s, &v, s->b.plans);
+            choose(s, &v, s->limits.kept.plans);
         } else {
-            v = combine(s, &have, c, i + 1, roots, open, s->b.plans, s->work);
+            v = combine(s, &have, c, i + 1, roots, open, s->limits.kept.plans, s->work);
         }
         have.n = v.n;
         have.v = tra_news(s->work, entry, v.n);
@@ -528,7 +528,7 @@ entry *tra_extract(search *s, int *n) {
     enum { FEW = 4096 };
     uint64_t *open = tra_calloc((size_t)s->ngroups + 1, sizeof *open);
     numbers *done = tra_calloc((size_t)s->ngroups + 1, sizeof *done); /* groups by their last use */
-    s->sweepslots = FEW;
+    s->slots.sweep = FEW;
     for (int g = 0; g < s->ngroups; g++) {
         if (s->group[g].last_use >= 0) tra_add_number(&done[s->group[g].last_use], g);
     }
@@ -536,9 +536,9 @@ entry *tra_extract(search *s, int *n) {
         if (s->group[g].last_use < 0) continue;
         extract_group(s, g, open);
         for (int i = 0; i < done[g].n; i++) forget_group(&s->group[done[g].v[i]]);
-        if (s->nslots < s->sweepslots) continue;
+        if (s->slots.n < s->slots.sweep) continue;
         sweep(s, 0, NULL);
-        s->sweepslots = FEW + 2 * s->nslots;
+        s->slots.sweep = FEW + 2 * s->slots.n;
     }
     entry *v = combine_outputs(s, open, n);
     for (int i = 0; i < *n; i++) {
@@ -582,7 +582,7 @@ bool tra_direct(search *s, const int *expr, int *making) {
         for (int i = 0; i < 2 && f->in[i] >= 0; i++) {
             if (making[f->in[i]] < 0) f = NULL;
             if (!f) break;
-            made[i] = s->making[making[f->in[i]]]->out;
+            made[i] = s->makings.v[making[f->in[i]]]->out;
         }
         if (f) making[g] = tra_make_direct(s, g, f, made);
     }

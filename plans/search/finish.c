@@ -31,7 +31,7 @@ typedef struct finish {
     int norder;
 } finish;
 
-static const slot *slot_at(const finish *f, int g) { return &f->s->slot[f->x->slot[g]]; }
+static const slot *slot_at(const finish *f, int g) { return &f->s->slots.v[f->x->slot[g]]; }
 static const tra_node *node_of(const finish *f, int g) { return &slot_at(f, g)->m->f->x->node; }
 
 /* An input that is used only in copies: of itself it is where the fewest bytes move. */
@@ -358,8 +358,9 @@ tra_plan *tra_finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *
     }
     tra_choices made = choices_of(&f);
     p->strategy = strategies(&f);
-    p->program = tra_max64(0, s->program + p->nops * (int64_t)(sizeof(tra_op) + sizeof(tra_choice)) - SMALL_PROGRAM);
-    p->planning = s->planning;
+    p->program =
+        tra_max64(0, s->bytes.program + p->nops * (int64_t)(sizeof(tra_op) + sizeof(tra_choice)) - SMALL_PROGRAM);
+    p->planning = s->bytes.all;
     p->least_memory = tra_plan_memory(p, s->o->threads);
     sum_up(p);
     tra_plan_seconds(p, &s->o->rates);

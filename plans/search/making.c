@@ -23,17 +23,17 @@ tra_plan_op tra_operator_of(tra_opcode op) {
 }
 
 static int add_making(search *s, int g, const making *m) {
-    if (s->nmakings == s->capmakings) {
-        s->capmakings = s->capmakings ? 2 * s->capmakings : 256;
-        s->making = tra_realloc(s->making, (size_t)s->capmakings, sizeof *s->making);
+    if (s->makings.n == s->makings.cap) {
+        s->makings.cap = s->makings.cap ? 2 * s->makings.cap : 256;
+        s->makings.v = tra_realloc(s->makings.v, (size_t)s->makings.cap, sizeof *s->makings.v);
     }
     making *x = tra_new(s->kept, making);
     *x = *m;
-    x->id = s->nmakings;
+    x->id = s->makings.n;
     x->hides = -1;
-    s->making[s->nmakings] = x;
-    if (!x->hidden) tra_add_number(&s->group[g].makings, s->nmakings);
-    return s->nmakings++;
+    s->makings.v[s->makings.n] = x;
+    if (!x->hidden) tra_add_number(&s->group[g].makings, s->makings.n);
+    return s->makings.n++;
 }
 
 /* A join that is one operator with an aggregation is not made for others as well: it is done once. */
@@ -42,7 +42,7 @@ static int hide_join(search *s, int g, const family *f) {
     const numbers *v = &s->group[g].makings;
     if (h < 0 || s->group[h].absorbed) return -1;
     for (int i = v->n - 1; i >= 0; i--) {
-        if (s->making[v->v[i]]->f == f && s->making[v->v[i]]->hides >= 0) return s->making[v->v[i]]->hides;
+        if (s->makings.v[v->v[i]]->f == f && s->makings.v[v->v[i]]->hides >= 0) return s->makings.v[v->v[i]]->hides;
     }
     return add_making(s, h, &(making){.f = f, .group = h, .in = {-1, -1}, .between = -1, .out = ANY, .hidden = true});
 }
@@ -155,7 +155,7 @@ static numbers takes(const search *s, int h, taken how) {
     numbers v = {0};
     bool any = false;
     for (int i = 0; i < x->nentries; i++) {
-        int p = s->slot[x->entries[i].slot[h]].m->out;
+        int p = s->slots.v[x->entries[i].slot[h]].m->out;
         any |= p == ANY;
         if (p != ANY) add_once(&v, p);
     }
@@ -178,7 +178,7 @@ static numbers targets(search *s, int g, const family *f, int p) {
     }
     if (tra_place_reduced(&from, &q) && tra_place_offered(&q, c) && tra_place_copies(&q) == 1)
         tra_add_number(&to, tra_place_intern(s, &q));
-    for (int i = 0; i < w->n && to.n < s->b.targets; i++) {
+    for (int i = 0; i < w->n && to.n < s->limits.kept.targets; i++) {
         if (tra_place_copies(&s->places.v[w->v[i]]) == 1) add_once(&to, w->v[i]);
     }
     return to;
@@ -316,7 +316,7 @@ static void keep_fixed(search *s, int g) {
     numbers *v = &s->group[g].makings;
     int p = tra_place_intern(s, s->fixed_place[g]), n = 0;
     for (int i = 0; i < v->n; i++) {
-        if (s->making[v->v[i]]->out == p) v->v[n++] = v->v[i];
+        if (s->makings.v[v->v[i]]->out == p) v->v[n++] = v->v[i];
     }
     if (n > 0) v->n = n;
 }
@@ -349,8 +349,8 @@ void tra_make_all(search *s, int g) {
     make_families(s, g);
     if (s->fixed_place && s->fixed_place[g]) keep_fixed(s, g);
     for (int i = 0; i < v->n; i++) {
-        int hides = hide_join(s, g, s->making[v->v[i]]->f);
-        s->making[v->v[i]]->hides = hides;
+        int hides = hide_join(s, g, s->makings.v[v->v[i]]->f);
+        s->makings.v[v->v[i]]->hides = hides;
     }
 }
 

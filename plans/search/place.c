@@ -73,35 +73,35 @@ static bool is_map(const memo_entry *m) { return m->key >> 60 == MEMO_MAP + 1; }
 /* Another table. If `forget`, only with the places of results: what is placed tuple by tuple would be another place if
  * it were made again. */
 static void copy_memo(search *s, int64_t cap, bool forget) {
-    memo_entry *old = s->memo;
-    int64_t n = s->capmemo;
-    s->memo = tra_calloc((size_t)cap, sizeof *s->memo);
-    s->capmemo = cap;
-    s->nmemo = 0;
+    memo_entry *old = s->costs.v;
+    int64_t n = s->costs.cap;
+    s->costs.v = tra_calloc((size_t)cap, sizeof *s->costs.v);
+    s->costs.cap = cap;
+    s->costs.n = 0;
     for (int64_t i = 0; i < n; i++) {
         if (!old[i].key || (forget && !is_map(&old[i]))) continue;
         uint64_t at = XXH64(&old[i].key, sizeof old[i].key, 0);
-        while (s->memo[at & (uint64_t)(s->capmemo - 1)].key) at++;
-        s->memo[at & (uint64_t)(s->capmemo - 1)] = old[i];
-        s->nmemo++;
+        while (s->costs.v[at & (uint64_t)(s->costs.cap - 1)].key) at++;
+        s->costs.v[at & (uint64_t)(s->costs.cap - 1)] = old[i];
+        s->costs.n++;
     }
     free(old);
 }
 
 static int64_t count_maps(const search *s) {
     int64_t n = 0;
-    for (int64_t i = 0; i < s->capmemo; i++) n += is_map(&s->memo[i]);
+    for (int64_t i = 0; i < s->costs.cap; i++) n += is_map(&s->costs.v[i]);
     return n;
 }
 
 static void make_room(search *s) {
     enum { LEAST = 1 << 10, LARGE = 1 << 16 };
-    bool forget = s->capmemo >= LARGE && 4 * count_maps(s) < s->capmemo;
-    copy_memo(s, forget ? s->capmemo : tra_max64(LEAST, 2 * s->capmemo), forget);
+    bool forget = s->costs.cap >= LARGE && 4 * count_maps(s) < s->costs.cap;
+    copy_memo(s, forget ? s->costs.cap : tra_max64(LEAST, 2 * s->costs.cap), forget);
 }
 
 void tra_costs_forget(search *s) {
-    int64_t cap = s->capmemo, maps = count_maps(s);
+    int64_t cap = s->costs.cap, maps = count_maps(s);
     while (cap > 4 * (maps + 1)) cap /= 2;
     copy_memo(s, cap, true);
 }
@@ -111,13 +111,13 @@ static memo_entry *memo_find(search *s, int kind, const tra_node *n, int p, int 
     int node = s->alike[n->id];
     assert(node < 1 << 20 && p >= 0 && p < 1 << 20 && q >= 0 && q < 1 << 20);
     uint64_t key = (uint64_t)(kind + 1) << 60 | (uint64_t)node << 40 | (uint64_t)p << 20 | (uint64_t)q;
-    if (2 * (s->nmemo + 1) > s->capmemo) make_room(s);
+    if (2 * (s->costs.n + 1) > s->costs.cap) make_room(s);
     uint64_t at = XXH64(&key, sizeof key, 0);
     for (;; at++) {
-        memo_entry *m = &s->memo[at & (uint64_t)(s->capmemo - 1)];
+        memo_entry *m = &s->costs.v[at & (uint64_t)(s->costs.cap - 1)];
         if (m->key == key) return *fresh = false, m;
         if (m->key) continue;
-        s->nmemo++;
+        s->costs.n++;
         *fresh = true;
         *m = (memo_entry){.key = key};
         return m;

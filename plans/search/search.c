@@ -65,7 +65,7 @@ typedef struct finding {
 
 /* What planning takes of memory, with the program. */
 static int64_t planning(const finding *f, const tra_plan_options *o) {
-    return tra_max64(o->planned, f->most + f->pass[f->npasses - 1].program);
+    return tra_max64(o->planned, f->most + f->pass[f->npasses - 1].bytes.program);
 }
 
 static int64_t least_of(const finding *f, const tra_plan_options *o, int i) {
@@ -172,7 +172,7 @@ static void make_plans(finding *f, const tra_plan_options *o, bool fit, tra_aren
     out->v = tra_news(a, tra_plan *, f->n);
     out->choices = choices;
     out->planned = planning(f, o);
-    for (int i = 0; i < f->npasses; i++) f->pass[i].planning = out->planned;
+    for (int i = 0; i < f->npasses; i++) f->pass[i].bytes.all = out->planned;
     for (int i = 0; i < f->n; i++) {
         if (o->first > 0 && i >= o->first && i + 1 != o->also) continue;
         out->v[i] = tra_finish_plan(f->v[i].s, &f->v[i].x, a, &choices[i]);
@@ -188,17 +188,17 @@ static tra_status search_begin(search *s, tra_err *e) {
     s->work = tra_arena_new();
     s->kept = tra_arena_new();
     TRA_TRY(tra_prepare(s, e));
-    s->b = budget_of(s);
+    s->limits.kept = budget_of(s);
     return TRA_OK;
 }
 
 static void search_end(search *s) {
     tra_unprepare(s);
-    free(s->making);
-    free(s->slot);
-    free(s->slotscore);
-    free(s->slottable);
-    free(s->memo);
+    free(s->makings.v);
+    free(s->slots.v);
+    free(s->slots.score);
+    free(s->slots.table);
+    free(s->costs.v);
     free(s->places.v);
     free(s->places.table);
     free(s->wayplaces.v);
@@ -224,9 +224,9 @@ static tra_status find_plans(finding *f, search *s, bool with_direct, tra_err *e
     int n = 0;
     f->npasses++;
     TRA_TRY(search_begin(s, e));
-    s->program = (int64_t)tra_arena_bytes(s->a);
+    s->bytes.program = (int64_t)tra_arena_bytes(s->a);
     entry *x = tra_extract(s, &n);
-    f->most = tra_max64(f->most, held(f) + s->most - tra_search_bytes(s));
+    f->most = tra_max64(f->most, held(f) + s->bytes.most - tra_search_bytes(s));
     for (int i = 0; i < n; i++) add_found(f, s, &x[i]);
     if (with_direct) add_direct(f, s);
     return TRA_OK;
@@ -247,10 +247,10 @@ static tra_status find_all(finding *f, const tra_plan_options *o, tra_memo *m, t
     /* When nothing fits: without what the bookkeeping of the plans found takes, then the least memory first. */
     for (int i = 0; i < PASSES && (i == 0 || (o->memory > 0 && least_to_run(f) > o->memory)); i++) {
         search *s = &f->pass[i];
-        *s = (search){.m = m, .o = o, .a = a, .by_memory = i == 2};
-        s->room = o->memory > 0 ? o->memory - base : INT64_MAX;
+        *s = (search){.m = m, .o = o, .a = a, .limits.by_memory = i == 2};
+        s->limits.room = o->memory > 0 ? o->memory - base : INT64_MAX;
         TRA_TRY(find_plans(f, s, i == 0 && free_choice, e));
-        out->bounded |= s->bounded;
+        out->bounded |= s->limits.bounded;
         for (int j = 0; j < f->n; j++) base = tra_max64(base, f->v[j].base);
     }
     for (int i = 0; i < f->n; i++) least = tra_min64(least, least_of(f, o, i));
@@ -289,7 +289,7 @@ static int make_choice(search *s, int g, const tra_choice *c, const int *making)
         if (f->x->node.id != c->expr || join != c->join) continue;
         for (int j = 0; j < 2 && f->in[j] >= 0; j++) {
             /* what is placed tuple by tuple is taken where it is: nothing is brought to such a placement */
-            int made = making[f->in[j]] < 0 ? -1 : s->making[making[f->in[j]]]->out;
+            int made = making[f->in[j]] < 0 ? -1 : s->makings.v[making[f->in[j]]]->out;
             in[j] = c->in[j].owner && made >= 0 ? made : tra_place_intern(s, &c->in[j]);
         }
         bool summands = c->between.sites > 0 && tra_place_is_partial(&c->between);
@@ -302,7 +302,7 @@ static int make_choice(search *s, int g, const tra_choice *c, const int *making)
 
 tra_status tra_plan_of(const tra_memo *m, const tra_plan_options *o, int n, const tra_choice *v, const int *expr,
                        tra_arena *a, tra_plan **out, tra_choices *made, tra_err *e) {
-    search s = {.m = m, .o = o, .a = a, .room = INT64_MAX};
+    search s = {.m = m, .o = o, .a = a, .limits.room = INT64_MAX};
     tra_status st = search_begin(&s, e);
     if (st == TRA_OK) {
         int *making = tra_news(s.work, int, s.ngroups + 1);

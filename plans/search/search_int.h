@@ -128,6 +128,41 @@ typedef struct budget {
     int entries, cell, targets, plans; /* kept of a group, of a cell; places of completion tried; plans */
 } budget;
 
+/* What steps cost and where they lead, by hash. */
+typedef struct costs {
+    memo_entry *v;
+    int64_t n, cap;
+} costs;
+
+typedef struct makings {
+    int n, cap;
+    making **v; /* NULL: no slot has it any more */
+} makings;
+
+typedef struct slots {
+    int n, cap;
+    int sweep; /* when there are so many, those that no entry has are forgotten */
+    slot *v;
+    score *score; /* of each slot alone; memory and strategy too */
+    int *table, ntable;
+} slots;
+
+/* Bytes that planning takes. */
+typedef struct search_bytes {
+    int64_t pending; /* candidates, so far, of the group that is being extracted */
+    int64_t program; /* the program, its types and the memo */
+    int64_t most;    /* that extracting took at once */
+    int64_t all;     /* that finding all plans took, once they are found; 0 */
+} search_bytes;
+
+/* What the search may do, and whether that kept it from anything. */
+typedef struct limits {
+    budget kept;
+    int64_t room;   /* bytes of blocks under the ceiling; INT64_MAX */
+    bool by_memory; /* least memory counts first */
+    bool bounded;
+} limits;
+
 typedef struct search {
     const tra_memo *m;
     const tra_plan_options *o;
@@ -148,26 +183,12 @@ typedef struct search {
     tra_type *summands;                /* by expression: any family's, for their catalogs */
     int *alike; /* by expression: the first of the same operator over inputs of the same types, which costs the same */
 
-    memo_entry *memo;
-    int64_t nmemo, capmemo;
-
-    int nmakings, capmakings;
-    making **making;                  /* NULL: no slot has it any more */
-    int nslots, capslots, sweepslots; /* when there are so many, those that no entry has are forgotten */
-    slot *slot;
-    score *slotscore; /* of each slot alone; memory and strategy too */
-    int *slottable, nslottable;
-
-    budget b;
+    costs costs;
+    makings makings;
+    slots slots;
+    search_bytes bytes;
+    limits limits;
     tra_arena *scratch; /* of the group that is being extracted; NULL */
-    int64_t pending;    /* bytes of its candidates so far */
-    int64_t program;    /* bytes of the program, its types and the memo */
-    int64_t most;       /* bytes that extracting took at once */
-    int64_t planning;   /* bytes that finding all plans took, once they are found; 0 */
-
-    int64_t room;   /* bytes of blocks under the ceiling; INT64_MAX */
-    bool by_memory; /* least memory counts first */
-    bool bounded;
 } search;
 
 enum { SMALL_PROGRAM = 2 << 20 }; /* what program and plan take of any process, which its base counts */

@@ -68,26 +68,26 @@ enum { LEAST = 1024 };
 
 /* Room for so many, a power of two. */
 static void resize(search *s, int cap) {
-    s->capslots = cap;
-    s->slot = tra_realloc(s->slot, (size_t)cap, sizeof *s->slot);
-    s->slotscore = tra_realloc(s->slotscore, (size_t)cap, sizeof *s->slotscore);
-    s->nslottable = 2 * cap;
-    s->slottable = tra_realloc(s->slottable, (size_t)s->nslottable, sizeof *s->slottable);
-    memset(s->slottable, 0, (size_t)s->nslottable * sizeof *s->slottable);
-    for (int i = 1; i < s->nslots; i++) {
-        uint64_t at = s->slotscore[i].open;
-        while (s->slottable[at & (uint64_t)(s->nslottable - 1)]) at++;
-        s->slottable[at & (uint64_t)(s->nslottable - 1)] = i;
+    s->slots.cap = cap;
+    s->slots.v = tra_realloc(s->slots.v, (size_t)cap, sizeof *s->slots.v);
+    s->slots.score = tra_realloc(s->slots.score, (size_t)cap, sizeof *s->slots.score);
+    s->slots.ntable = 2 * cap;
+    s->slots.table = tra_realloc(s->slots.table, (size_t)s->slots.ntable, sizeof *s->slots.table);
+    memset(s->slots.table, 0, (size_t)s->slots.ntable * sizeof *s->slots.table);
+    for (int i = 1; i < s->slots.n; i++) {
+        uint64_t at = s->slots.score[i].open;
+        while (s->slots.table[at & (uint64_t)(s->slots.ntable - 1)]) at++;
+        s->slots.table[at & (uint64_t)(s->slots.ntable - 1)] = i;
     }
 }
 
 static void grow(search *s) {
-    if (s->nslots < s->capslots) return;
-    resize(s, s->capslots ? 2 * s->capslots : LEAST);
-    if (s->nslots > 0) return;
-    s->slot[0] = (slot){.m = NULL}; /* the empty one */
-    s->slotscore[0] = (score){.scalar = 0};
-    s->nslots = 1;
+    if (s->slots.n < s->slots.cap) return;
+    resize(s, s->slots.cap ? 2 * s->slots.cap : LEAST);
+    if (s->slots.n > 0) return;
+    s->slots.v[0] = (slot){.m = NULL}; /* the empty one */
+    s->slots.score[0] = (score){.scalar = 0};
+    s->slots.n = 1;
 }
 
 /* Wants and where they come from, in one. */
@@ -132,10 +132,10 @@ static int find(search *s, const making *m, int n, const int *want) {
     h = XXH64(want, (size_t)n * sizeof *want, h);
     grow(s);
     for (uint64_t at = h;; at++) {
-        int *i = &s->slottable[at & (uint64_t)(s->nslottable - 1)];
+        int *i = &s->slots.table[at & (uint64_t)(s->slots.ntable - 1)];
         if (*i) {
-            const slot *x = &s->slot[*i];
-            if (s->slotscore[*i].open == h && x->m == m && x->n - x->extra == n &&
+            const slot *x = &s->slots.v[*i];
+            if (s->slots.score[*i].open == h && x->m == m && x->n - x->extra == n &&
                 (n == 0 || memcmp(x->want, want, (size_t)n * sizeof *want) == 0))
                 return *i;
             continue;
@@ -143,16 +143,16 @@ static int find(search *s, const making *m, int n, const int *want) {
         slot x = {.m = m};
         score t = {.open = h, .strategy = m->strategy};
         settle(s, &x, n, want, &t);
-        s->slot[s->nslots] = x;
-        s->slotscore[s->nslots] = t;
-        return *i = s->nslots++;
+        s->slots.v[s->slots.n] = x;
+        s->slots.score[s->slots.n] = t;
+        return *i = s->slots.n++;
     }
 }
 
-int tra_slot_of(search *s, int making) { return find(s, s->making[making], 0, NULL); }
+int tra_slot_of(search *s, int making) { return find(s, s->makings.v[making], 0, NULL); }
 
 int tra_slot_demand(search *s, int i, int place) {
-    const slot *x = &s->slot[i];
+    const slot *x = &s->slots.v[i];
     int n = x->n - x->extra, want[n + 1], at = 0;
     if (place == x->m->out) return i;
     while (at < n && x->want[at] < place) at++;
@@ -164,21 +164,21 @@ int tra_slot_demand(search *s, int i, int place) {
 }
 
 int tra_slot_union(search *s, int a, int b) {
-    if (s->slot[a].m != s->slot[b].m) return -1;
-    const int *want = s->slot[b].want; /* in an arena: stays where it is */
-    for (int i = 0, n = s->slot[b].n - s->slot[b].extra; i < n; i++) a = tra_slot_demand(s, a, want[i]);
+    if (s->slots.v[a].m != s->slots.v[b].m) return -1;
+    const int *want = s->slots.v[b].want; /* in an arena: stays where it is */
+    for (int i = 0, n = s->slots.v[b].n - s->slots.v[b].extra; i < n; i++) a = tra_slot_demand(s, a, want[i]);
     return a;
 }
 
 void tra_slots_sweep(search *s, int *to) {
-    int cap = s->capslots;
+    int cap = s->slots.cap;
     tra_arena *old = s->kept;
-    making **moved = tra_calloc((size_t)s->nmakings + 1, sizeof *moved);
+    making **moved = tra_calloc((size_t)s->makings.n + 1, sizeof *moved);
     int n = 1;
     s->kept = tra_arena_new();
-    for (int i = 1; i < s->nslots; i++) {
+    for (int i = 1; i < s->slots.n; i++) {
         if (!to[i]) continue;
-        slot x = s->slot[i];
+        slot x = s->slots.v[i];
         making **m = &moved[x.m->id];
         if (!*m) {
             *m = tra_new(s->kept, making);
@@ -186,16 +186,16 @@ void tra_slots_sweep(search *s, int *to) {
         }
         x.m = *m;
         set_wants(s, &x, x.n, x.want, slot_from(&x));
-        s->slot[n] = x;
-        s->slotscore[n] = s->slotscore[i];
+        s->slots.v[n] = x;
+        s->slots.score[n] = s->slots.score[i];
         to[i] = n++;
     }
     to[0] = 0;
-    s->nslots = n;
+    s->slots.n = n;
     while (cap > LEAST && cap > 4 * n) cap /= 2;
     resize(s, cap);
-    free(s->making);
-    s->making = moved;
-    s->capmakings = s->nmakings;
+    free(s->makings.v);
+    s->makings.v = moved;
+    s->makings.cap = s->makings.n;
     tra_arena_free(old);
 }
