@@ -89,6 +89,7 @@ tra_status tra_cell_of(const tra_type *t, int64_t ordinal, void *block, int64_t 
         why = wrong(t->layout, block, bytes);
     else if (bytes < tra_dense_bytes(t->dtype, &out->array.ext))
         why = "shorter than its array";
+    if (!why && t->layout && t->layout->look) why = t->layout->look(out);
     if (!why) return TRA_OK;
     char key[TRA_DIMTEXT];
     tra_dims k;

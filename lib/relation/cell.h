@@ -31,6 +31,8 @@ typedef struct tra_cell_head {
     tra_cell_part part[TRA_MAXPARTS];
 } tra_cell_head;
 
+typedef struct tra_cell tra_cell;
+
 /* A way to arrange an array. All of a relation are in one (tra_type.layout); the dense one is NULL there. */
 struct tra_layout {
     const char *name;
@@ -39,19 +41,22 @@ struct tra_layout {
     /* What an array of these extents takes that has so many entries, in so many rows (-1: not known), its header
      * included. Grows with both. */
     tra_size (*bytes)(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows);
+    /* Of blocks that know their extents better than the catalog does: corrects those of a cell whose header was
+     * checked, and shows its data where it is a dense array. What is wrong, or NULL. NULL: nothing is to be done. */
+    const char *(*look)(tra_cell *c);
     const struct tra_layout_kernels *kernels; /* lib/kernel/kernel.h */
 };
 
 /* What a kernel sees of a block: views, which own nothing. */
-typedef struct tra_cell {
+struct tra_cell {
     const tra_layout *layout; /* NULL: dense */
     bool sparse;              /* of sparse type, however it is held: where it is 0 it annihilates */
-    tra_array array;          /* type and extents; data: of a dense array, else NULL */
+    tra_array array;          /* type and extents; data: of a dense array, else NULL (but see columns.h) */
     tra_cell_head *head;      /* not dense: the block */
     /* Not dense and yet to be made: what the kernels' `bytes` functions counted, for the kernel that makes it; 0: not
      * counted. */
     int64_t counted[2];
-} tra_cell;
+};
 
 /* Bytes of a block with so many parts of these counts and sizes of elements; TRA_SIZE_MOST where there are too many. */
 int64_t tra_cell_room(int nparts, const int64_t *count, const int64_t *each);

@@ -138,6 +138,7 @@ static inline int64_t tra_catalog_holes(const tra_catalog *c) {
 /* ---- types -------------------------------------------------------------------------------------------------- */
 
 typedef struct tra_layout tra_layout;   /* how an array lies in its block (cell.h) */
+typedef struct tra_schema tra_schema;   /* the columns of a table (columns.h) */
 typedef struct tra_entries tra_entries; /* how many of its elements are entries (below) */
 
 typedef struct tra_type {
@@ -148,7 +149,11 @@ typedef struct tra_type {
     bool sparse;
     const tra_layout *layout;   /* how its arrays are held; NULL: dense */
     const tra_entries *entries; /* sparse: what is known of them; NULL: nothing but the extents */
-    uint32_t cut[TRA_MAXDIM];   /* for each array dimension the set of key dimensions (bits) that cut it */
+    const tra_schema *columns;  /* a table: its arrays are rows, of rank 1, in the layout tra_columns; NULL: a tensor */
+    /* Extents along dimension 0 are bounds: only the run tells how many rows of a table there are, whose number is in
+     * each cell. `entries` then are the elements (of a table, rows) that are there. */
+    bool bounded;
+    uint32_t cut[TRA_MAXDIM]; /* for each array dimension the set of key dimensions (bits) that cut it */
 } tra_type;
 
 /* What something takes, in bytes: never more than bound. exact: just that; else expected is an estimate. Nothing is

@@ -1,0 +1,342 @@
+/* columns.c - types of columns, dictionaries, schemas, and the blocks of rows. */
+#include "columns.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- types ------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    tra_dtype held;
+} types[] = {
+#define X(name, text, held) [TRA_COL_##name] = {text, TRA_##held},
+    TRA_COLTYPES(X)
+#undef X
+};
+enum { TYPES = sizeof types / sizeof *types };
+
+const char *tra_coltype_name(tra_coltype t) { return types[t].name; }
+
+tra_dtype tra_coltype_held(tra_coltype t) { return types[t].held; }
+
+bool tra_coltype_parse(const char *s, tra_coltype *t) {
+    for (int i = 0; i < TYPES; i++) {
+        if (strcmp(s, types[i].name) == 0) return *t = (tra_coltype)i, true;
+    }
+    return false;
+}
+
+const char *tra_coltype_choices(void) { return "bool, i32, i64, f32, f64, date, timestamp, string, text"; }
+
+/* ---- dictionaries ------------------------------------------------------------------------------------------------ */
+
+int tra_bytes_cmp(const char *a, int64_t na, const char *b, int64_t nb) {
+    int64_t n = tra_min64(na, nb);
+    int c = n > 0 ? memcmp(a, b, (size_t)n) : 0;
+    return c != 0 ? c : na < nb ? -1 : na > nb;
+}
+
+/* Orders entries i and j. */
+static int entry_cmp(const tra_dictionary *a, int64_t i, const tra_dictionary *b, int64_t j) {
+    int64_t na, nb;
+    const char *sa = tra_dictionary_at(a, i, &na), *sb = tra_dictionary_at(b, j, &nb);
+    return tra_bytes_cmp(sa, na, sb, nb);
+}
+
+static bool ascends(const tra_dictionary *d) {
+    for (int64_t i = 1; i < d->n; i++) {
+        if (entry_cmp(d, i - 1, d, i) >= 0) return false;
+    }
+    return true;
+}
+
+const tra_dictionary *tra_dictionary_new(tra_arena *a, int64_t n, const char *const *s, const int64_t *len) {
+    tra_dictionary *d = tra_new(a, tra_dictionary);
+    int64_t *begin = tra_news(a, int64_t, n + 1);
+    for (int64_t i = 0; i < n; i++) begin[i + 1] = begin[i] + len[i];
+    char *bytes = tra_arena_alloc(a, (size_t)begin[n]);
+    for (int64_t i = 0; i < n; i++) {
+        if (len[i] > 0) memcpy(bytes + begin[i], s[i], (size_t)len[i]);
+    }
+    *d = (tra_dictionary){.n = n, .begin = begin, .bytes = bytes};
+    d->sorted = ascends(d);
+    return d;
+}
+
+int64_t tra_dictionary_find(const tra_dictionary *d, const char *s, int64_t len) {
+    int64_t from = 0, to = d->n, n;
+    if (!d->sorted) {
+        for (int64_t i = 0; i < d->n; i++) {
+            const char *at = tra_dictionary_at(d, i, &n);
+            if (n == len && tra_bytes_cmp(at, n, s, len) == 0) return i;
+        }
+        return -1;
+    }
+    while (from < to) {
+        int64_t mid = from + (to - from) / 2;
+        const char *at = tra_dictionary_at(d, mid, &n);
+        int c = tra_bytes_cmp(at, n, s, len);
+        if (c == 0) return mid;
+        if (c < 0)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return -1;
+}
+
+/* An entry of one of several dictionaries. */
+typedef struct entry {
+    const char *s;
+    int64_t len;
+    int32_t which, code;
+} entry;
+
+static int by_bytes(const void *x, const void *y) {
+    const entry *a = x, *b = y;
+    return tra_bytes_cmp(a->s, a->len, b->s, b->len);
+}
+
+const tra_dictionary *tra_dictionary_union(tra_arena *a, int n, const tra_dictionary *const *d, int32_t **map) {
+    int64_t all = 0, out = 0;
+    for (int i = 0; i < n; i++) all += d[i]->n;
+    entry *v = tra_calloc((size_t)all + 1, sizeof *v);
+    for (int i = 0, at = 0; i < n; i++) {
+        map[i] = tra_news(a, int32_t, d[i]->n);
+        for (int64_t c = 0; c < d[i]->n; c++, at++) {
+            v[at] = (entry){.which = i, .code = (int32_t)c};
+            v[at].s = tra_dictionary_at(d[i], c, &v[at].len);
+        }
+    }
+    qsort(v, (size_t)all, sizeof *v, by_bytes);
+    const char **s = tra_calloc((size_t)all + 1, sizeof *s);
+    int64_t *len = tra_calloc((size_t)all + 1, sizeof *len);
+    for (int64_t i = 0; i < all; i++) {
+        if (i == 0 || by_bytes(&v[i - 1], &v[i]) != 0) s[out] = v[i].s, len[out++] = v[i].len;
+        map[v[i].which][v[i].code] = (int32_t)(out - 1);
+    }
+    const tra_dictionary *made = tra_dictionary_new(a, out, s, len);
+    free(v);
+    free(s);
+    free(len);
+    return made;
+}
+
+bool tra_dictionary_eq(const tra_dictionary *a, const tra_dictionary *b) {
+    if (a == b) return true;
+    if (!a || !b || a->n != b->n || memcmp(a->begin, b->begin, (size_t)(a->n + 1) * sizeof *a->begin) != 0)
+        return false;
+    return a->begin[a->n] == 0 || memcmp(a->bytes, b->bytes, (size_t)a->begin[a->n]) == 0;
+}
+
+tra_status tra_dictionary_check(const tra_dictionary *d, tra_err *e) {
+    if (d->n < 0 || d->n > TRA_MAX_CODES)
+        return tra_fail(e, TRA_INPUT, "a dictionary is damaged: it has %" PRId64 " strings", d->n);
+    bool up = d->begin[0] == 0;
+    for (int64_t i = 0; up && i < d->n; i++) up = d->begin[i] <= d->begin[i + 1];
+    if (!up) return tra_fail(e, TRA_INPUT, "a dictionary is damaged: its strings do not begin where others end");
+    if (d->sorted && !ascends(d)) return tra_fail(e, TRA_INPUT, "a dictionary is damaged: its strings are not sorted");
+    return TRA_OK;
+}
+
+/* ---- schemas ----------------------------------------------------------------------------------------------------- */
+
+int tra_schema_find(const tra_schema *s, const char *name) {
+    for (int i = 0; i < s->n; i++) {
+        if (strcmp(s->v[i].name, name) == 0) return i;
+    }
+    return -1;
+}
+
+bool tra_schema_eq(const tra_schema *a, const tra_schema *b) {
+    if (a == b) return true;
+    if (a->n != b->n) return false;
+    for (int i = 0; i < a->n; i++) {
+        const tra_column *x = &a->v[i], *y = &b->v[i];
+        if (strcmp(x->name, y->name) != 0 || x->type != y->type || tra_column_has_states(x) != tra_column_has_states(y))
+            return false;
+        if (tra_coltype_is_coded(x->type) && !tra_dictionary_eq(x->dict, y->dict)) return false;
+    }
+    return true;
+}
+
+int64_t tra_schema_row_bytes(const tra_schema *s) {
+    int64_t n = 0;
+    for (int i = 0; i < s->n; i++) n += (int64_t)tra_coltype_size(s->v[i].type) + tra_column_has_states(&s->v[i]);
+    return n;
+}
+
+/* ---- blocks of rows ---------------------------------------------------------------------------------------------- */
+
+enum { DIRECTORY, BYTES, PARTS };
+
+static int64_t aligned(int64_t at) {
+    int64_t end = tra_add_most(at, TRA_CELL_ALIGN - 1);
+    return end == INT64_MAX ? INT64_MAX : end / TRA_CELL_ALIGN * TRA_CELL_ALIGN;
+}
+
+static int64_t directory_count(const tra_schema *s) { return 1 + 2 * (int64_t)s->n; }
+
+/* Where the columns of so many rows begin (dir may be NULL); returns where the last ends. */
+static int64_t place(const tra_schema *s, int64_t rows, int64_t *dir) {
+    int64_t at = 0;
+    if (dir) dir[0] = rows;
+    for (int i = 0; i < s->n; i++) {
+        int64_t values = aligned(at), states = -1;
+        at = tra_add_most(values, tra_mul_most(rows, (int64_t)tra_coltype_size(s->v[i].type)));
+        if (tra_column_has_states(&s->v[i])) states = aligned(at), at = tra_add_most(states, rows);
+        if (dir) dir[1 + 2 * i] = values, dir[2 + 2 * i] = states;
+    }
+    return at;
+}
+
+int64_t tra_columns_room(const tra_schema *s, int64_t rows) {
+    return tra_cell_room(PARTS, (int64_t[]){directory_count(s), place(s, rows, NULL)}, (int64_t[]){8, 1});
+}
+
+static void show(const tra_cell *c, const tra_schema *s, tra_batch *b) {
+    const int64_t *dir = tra_cell_data(c, DIRECTORY);
+    char *bytes = tra_cell_data(c, BYTES);
+    b->schema = s;
+    b->rows = dir[0];
+    for (int i = 0; i < s->n; i++) {
+        int64_t states = dir[2 + 2 * i];
+        b->v[i] = (tra_vector){bytes + dir[1 + 2 * i], states < 0 ? NULL : (uint8_t *)bytes + states};
+    }
+}
+
+void tra_columns_begin(tra_cell *c, const tra_schema *s, int64_t rows, tra_batch *b) {
+    tra_cell_begin(c, (int64_t[]){directory_count(s), place(s, rows, NULL)}, (int64_t[]){8, 1});
+    place(s, rows, tra_cell_data(c, DIRECTORY));
+    c->array.ext = (tra_dims){.n = 1, .v = {rows}};
+    show(c, s, b);
+}
+
+int64_t tra_columns_end(tra_cell *c, const tra_schema *s, int64_t rows) {
+    int64_t *dir = tra_cell_data(c, DIRECTORY), at = 0;
+    char *bytes = tra_cell_data(c, BYTES);
+    assert(rows <= dir[0]);
+    for (int i = 0; i < s->n; i++) { /* none goes up, and what is below it is where it belongs */
+        int64_t size = (int64_t)tra_coltype_size(s->v[i].type), from = dir[1 + 2 * i], states = dir[2 + 2 * i];
+        dir[1 + 2 * i] = aligned(at);
+        if (rows > 0) memmove(bytes + dir[1 + 2 * i], bytes + from, (size_t)(rows * size));
+        at = dir[1 + 2 * i] + rows * size;
+        if (states < 0) continue;
+        dir[2 + 2 * i] = aligned(at);
+        if (rows > 0) memmove(bytes + dir[2 + 2 * i], bytes + states, (size_t)rows);
+        at = dir[2 + 2 * i] + rows;
+    }
+    dir[0] = rows;
+    c->array.ext = (tra_dims){.n = 1, .v = {rows}};
+    return tra_cell_trim(c, (int64_t[]){directory_count(s), at});
+}
+
+tra_size tra_columns_bytes(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows) {
+    (void)rows;
+    if (entries.exact) return tra_size_exactly(tra_columns_room(t->columns, entries.bound));
+    if (!t->bounded) return tra_size_exactly(tra_columns_room(t->columns, ext->v[0]));
+    return tra_size_about((double)tra_columns_room(t->columns, entries.expected),
+                          tra_columns_room(t->columns, entries.bound));
+}
+
+const char *tra_columns_look(tra_cell *c) {
+    const tra_cell_part *p = c->head->part;
+    if (p[DIRECTORY].each != 8 || p[DIRECTORY].count < 1 || p[BYTES].each != 1) return "without a directory of columns";
+    int64_t rows = *(const int64_t *)tra_cell_data(c, DIRECTORY);
+    if (rows < 0 || c->array.ext.n != 1 || rows > c->array.ext.v[0]) return "of more rows than it may have";
+    c->array.ext.v[0] = rows;
+    return NULL;
+}
+
+/* What is wrong with the values of a column; NULL: nothing. */
+static const char *wrong_values(const tra_column *c, const tra_vector *v, int64_t rows) {
+    if (v->state) {
+        uint8_t most = 0;
+        for (int64_t r = 0; r < rows; r++) most = v->state[r] > most ? v->state[r] : most;
+        if (most > TRA_STATE_ERROR) return "a state that is none";
+    }
+    if (tra_coltype_is_coded(c->type) && c->dict) {
+        const int32_t *code = v->values;
+        uint32_t most = 0;
+        for (int64_t r = 0; r < rows; r++) most = (uint32_t)code[r] > most ? (uint32_t)code[r] : most;
+        if (rows > 0 && most >= c->dict->n && (most > 0 || !v->state)) return "a code beyond its dictionary";
+    }
+    if (c->type == TRA_COL_BOOL) {
+        const uint8_t *b = v->values;
+        uint8_t most = 0;
+        for (int64_t r = 0; r < rows; r++) most = b[r] > most ? b[r] : most;
+        if (most > 1) return "a bool that is neither 0 nor 1";
+    }
+    return NULL;
+}
+
+tra_status tra_columns_of(const tra_cell *c, const tra_schema *s, tra_batch *b, tra_err *e) {
+    const tra_cell_part *p = c->head->part;
+    int64_t rows = c->array.ext.v[0];
+    const int64_t *dir = tra_cell_data(c, DIRECTORY);
+    int64_t end = p[DIRECTORY].count == directory_count(s) ? 0 : -1;
+    /* every column is where tra_columns_begin puts it, so it is enough to compare */
+    for (int i = 0; i < s->n && end >= 0; i++) {
+        int64_t values = aligned(end), states = -1;
+        end = tra_add_most(values, tra_mul_most(rows, (int64_t)tra_coltype_size(s->v[i].type)));
+        if (tra_column_has_states(&s->v[i])) states = aligned(end), end = tra_add_most(states, rows);
+        if (dir[1 + 2 * i] != values || dir[2 + 2 * i] != states) end = -1;
+    }
+    if (end < 0 || end > p[BYTES].count)
+        return tra_fail(e, TRA_INPUT, "a block of rows is damaged: a column is not where it should begin");
+    show(c, s, b);
+    for (int i = 0; i < s->n; i++) {
+        const char *why = wrong_values(&s->v[i], &b->v[i], rows);
+        if (why) return tra_fail(e, TRA_INPUT, "a block of rows is damaged: column `%s` has %s", s->v[i].name, why);
+    }
+    return TRA_OK;
+}
+
+/* ---- dense arrays of an extent that the run tells ---------------------------------------------------------------- */
+
+enum { EXTENT, ARRAY, COUNTED_PARTS };
+
+static int64_t elements(const tra_dims *ext) {
+    int64_t n;
+    return tra_dims_product(ext, &n) ? n : INT64_MAX;
+}
+
+int64_t tra_counted_room(tra_dtype t, const tra_dims *ext) {
+    return tra_cell_room(COUNTED_PARTS, (int64_t[]){1, elements(ext)}, (int64_t[]){8, (int64_t)tra_dtype_size(t)});
+}
+
+tra_size tra_counted_bytes(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows) {
+    tra_dims n = {.n = 1, .v = {entries.bound}}, expected = {.n = 1, .v = {entries.expected}};
+    (void)rows;
+    if (entries.exact) return tra_size_exactly(tra_counted_room(t->dtype, &n));
+    if (!t->bounded) return tra_size_exactly(tra_counted_room(t->dtype, ext));
+    return tra_size_about((double)tra_counted_room(t->dtype, &expected), tra_counted_room(t->dtype, &n));
+}
+
+const char *tra_counted_look(tra_cell *c) {
+    const tra_cell_part *p = c->head->part;
+    if (p[EXTENT].each != 8 || p[EXTENT].count != 1 || c->array.ext.n < 1) return "without its extent";
+    int64_t n = *(const int64_t *)tra_cell_data(c, EXTENT);
+    if (n < 0 || n > c->array.ext.v[0]) return "larger than it may be";
+    c->array.ext.v[0] = n;
+    if (p[ARRAY].each != (int64_t)tra_dtype_size(c->array.dtype) || p[ARRAY].count != elements(&c->array.ext))
+        return "of another extent than it says";
+    c->array.data = tra_cell_data(c, ARRAY);
+    return NULL;
+}
+
+void tra_counted_begin(tra_cell *c, int64_t rows) {
+    c->array.ext.v[0] = rows;
+    tra_cell_begin(c, (int64_t[]){1, elements(&c->array.ext)}, (int64_t[]){8, (int64_t)tra_dtype_size(c->array.dtype)});
+    *(int64_t *)tra_cell_data(c, EXTENT) = rows;
+    c->array.data = tra_cell_data(c, ARRAY);
+}
+
+int64_t tra_counted_end(tra_cell *c, int64_t rows) {
+    assert(rows <= c->array.ext.v[0]);
+    c->array.ext.v[0] = rows;
+    *(int64_t *)tra_cell_data(c, EXTENT) = rows;
+    return tra_cell_trim(c, (int64_t[]){1, elements(&c->array.ext)});
+}

@@ -1,0 +1,144 @@
+/* columns.h - tables: their columns, their dictionaries, and how the rows of one block are held.
+ *
+ * A table is a relation of key arity 1: the key counts row blocks, and the array of a tuple, of rank 1, is the columns
+ * of its rows (tra_type.columns). Files read and write these blocks (table_file.h), lib/table computes on them. The
+ * extents of its catalog are the rows of each block, or no less than these where only the run tells how many there are
+ * (tra_type.bounded).
+ *
+ * A cell of the layout tra_columns has two parts:
+ *   directory int64 [1 + 2 n]  rows; then for each of the n columns where its values begin in the second part, and
+ *                              where its states begin, or -1
+ *   bytes     of the columns, each beginning at a multiple of TRA_CELL_ALIGN
+ */
+#ifndef TRA_COLUMNS_H
+#define TRA_COLUMNS_H
+
+#include "cell.h"
+
+/* A row for each type of a column: name in C, name in text, element type by which its values are held. A date is days,
+ * a timestamp microseconds UTC, since 1970. A string is a code of its column's dictionary, which is sorted by bytes, so
+ * that codes are ordered as strings; a text is one too, of a dictionary in the order in which they first appeared. */
+#define TRA_COLTYPES(X)                                                                                                \
+    X(BOOL, "bool", BOOL)                                                                                              \
+    X(I32, "i32", I32)                                                                                                 \
+    X(I64, "i64", I64)                                                                                                 \
+    X(F32, "f32", F32)                                                                                                 \
+    X(F64, "f64", F64)                                                                                                 \
+    X(DATE, "date", I32)                                                                                               \
+    X(TIMESTAMP, "timestamp", I64)                                                                                     \
+    X(STRING, "string", I32)                                                                                           \
+    X(TEXT, "text", I32)
+typedef enum tra_coltype {
+#define X(name, ...) TRA_COL_##name,
+    TRA_COLTYPES(X)
+#undef X
+} tra_coltype;
+
+const char *tra_coltype_name(tra_coltype t);
+bool tra_coltype_parse(const char *s, tra_coltype *t);
+const char *tra_coltype_choices(void);     /* "bool, i32, ..." for messages */
+tra_dtype tra_coltype_held(tra_coltype t); /* the element type of its values in memory */
+static inline size_t tra_coltype_size(tra_coltype t) { return tra_dtype_size(tra_coltype_held(t)); }
+static inline bool tra_coltype_is_coded(tra_coltype t) { return t == TRA_COL_STRING || t == TRA_COL_TEXT; }
+static inline bool tra_coltype_is_integer(tra_coltype t) { return t == TRA_COL_I32 || t == TRA_COL_I64; }
+static inline bool tra_coltype_is_float(tra_coltype t) { return t == TRA_COL_F32 || t == TRA_COL_F64; }
+static inline bool tra_coltype_is_number(tra_coltype t) { return t <= TRA_COL_F64; } /* bool counts as 0 and 1 */
+
+/* n strings: number i is bytes[begin[i]] .. bytes[begin[i + 1]]. UTF-8, may hold any byte. Immutable; whoever makes it
+ * says in which arena it lives. */
+typedef struct tra_dictionary {
+    int64_t n;
+    const int64_t *begin; /* n + 1, ascending from 0 */
+    const char *bytes;
+    bool sorted; /* by bytes, none twice: codes are ordered as the strings are */
+} tra_dictionary;
+
+enum { TRA_MAX_CODES = INT32_MAX }; /* entries of a dictionary */
+
+static inline const char *tra_dictionary_at(const tra_dictionary *d, int64_t code, int64_t *len) {
+    *len = d->begin[code + 1] - d->begin[code];
+    return d->bytes + d->begin[code];
+}
+/* Orders two byte strings as unsigned bytes, the shorter of two that agree first: <0, 0, >0. */
+int tra_bytes_cmp(const char *a, int64_t na, const char *b, int64_t nb);
+/* The dictionary of these n strings, in their order, copied into the arena. sorted is found out. */
+const tra_dictionary *tra_dictionary_new(tra_arena *a, int64_t n, const char *const *s, const int64_t *len);
+/* The code of a string, or -1. By halves where sorted, else by looking at all of them. */
+int64_t tra_dictionary_find(const tra_dictionary *d, const char *s, int64_t len);
+/* The sorted dictionary of the strings of all n; map[i][c] gets the code there of code c of d[i]. All in the arena. */
+const tra_dictionary *tra_dictionary_union(tra_arena *a, int n, const tra_dictionary *const *d, int32_t **map);
+bool tra_dictionary_eq(const tra_dictionary *a, const tra_dictionary *b);
+/* TRA_INPUT, saying what is wrong, unless begin ascends from 0 and, where it says so, the strings are sorted. */
+TRA_MUSTUSE tra_status tra_dictionary_check(const tra_dictionary *d, tra_err *e);
+
+/* What is known of a column before the program runs. */
+typedef struct tra_column {
+    const char *name;
+    tra_coltype type;
+    bool nullable;              /* it may have NULLs, */
+    bool fails;                 /* and values that could not be computed (TRA_STATE_ERROR) */
+    const tra_dictionary *dict; /* of coded types, else NULL; also NULL when a table is only declared */
+} tra_column;
+/* Has a column bytes of states? Then always, so that what rows take follows from their number. */
+static inline bool tra_column_has_states(const tra_column *c) { return c->nullable || c->fails; }
+
+/* The columns of a table, in their order; names differ. Immutable. */
+struct tra_schema {
+    int n;
+    const tra_column *v;
+};
+int tra_schema_find(const tra_schema *s, const char *name); /* its number, or -1 */
+/* The same names and types, NULLs apart, and equal dictionaries. *why (may be NULL) says what differs, in the arena. */
+bool tra_schema_eq(const tra_schema *a, const tra_schema *b);
+int64_t tra_schema_row_bytes(const tra_schema *s); /* of one row: values and states */
+
+/* The state of a value. A value that is NULL, or could not be computed, is 0. What could not be computed (an integer
+ * that does not fit) is an error only once a predicate, a key, an aggregate, a matrix or an output reads it. */
+enum { TRA_STATE_VALUE = 0, TRA_STATE_NULL = 1, TRA_STATE_ERROR = 2 };
+
+typedef struct tra_vector {
+    void *values;   /* of tra_coltype_held of its type */
+    uint8_t *state; /* TRA_STATE_ of each; NULL: all are values */
+} tra_vector;
+
+/* Rows, as kernels see them: a view, which owns nothing. */
+typedef struct tra_batch {
+    const tra_schema *schema;
+    int64_t rows;
+    tra_vector *v; /* schema->n */
+} tra_batch;
+
+/* Defined with its kernels (lib/table), declared here for those that only store and move. tra_cell_of gives its cells
+ * the extent that they have. */
+extern const tra_layout tra_columns;
+
+/* Bytes of a block of so many rows; TRA_SIZE_MOST where there are too many. */
+int64_t tra_columns_room(const tra_schema *s, int64_t rows);
+/* Lays out the block of a cell for so many rows and shows it in b, whose v has room for the schema's columns. Values
+ * and states are the caller's to fill. */
+void tra_columns_begin(tra_cell *c, const tra_schema *s, int64_t rows, tra_batch *b);
+/* Has a cell that was laid out for more rows, of which the first `rows` are filled: moves the columns together. Returns
+ * the bytes of the block that are left in use. */
+int64_t tra_columns_end(tra_cell *c, const tra_schema *s, int64_t rows);
+/* The rows of a cell (tra_cell_of). TRA_INPUT, saying what is wrong, unless the directory lies in the block, each
+ * column in the second part, and codes are those of the dictionaries, states as above: blocks come from elsewhere. */
+TRA_MUSTUSE tra_status tra_columns_of(const tra_cell *c, const tra_schema *s, tra_batch *b, tra_err *e);
+/* What the layouts' `bytes` and `look` say (cell.h). */
+tra_size tra_columns_bytes(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows);
+const char *tra_columns_look(tra_cell *c);
+
+/* The layout of a dense array of which only the run tells the extent along dimension 0 (a matrix of rows that a
+ * predicate let through). Parts:
+ *   extent int64 [1]   along dimension 0: no more than the catalog's
+ *   array  dense, of that extent
+ * tra_cell_of shows it with its true extents and array.data set, so that dense kernels take it as it is. */
+extern const tra_layout tra_counted; /* lib/table */
+tra_size tra_counted_bytes(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows);
+const char *tra_counted_look(tra_cell *c);
+int64_t tra_counted_room(tra_dtype t, const tra_dims *ext);
+/* Lays out the block of a cell, whose extent along dimension 0 becomes `rows`: array.data and array.ext are set. */
+void tra_counted_begin(tra_cell *c, int64_t rows);
+/* Fewer rows than was laid out for: the header says so then. Returns the bytes of the block that are left in use. */
+int64_t tra_counted_end(tra_cell *c, int64_t rows);
+
+#endif

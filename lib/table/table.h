@@ -1,0 +1,202 @@
+/* table.h - what can be done to the rows of tables: expressions over columns, and kernels on batches.
+ *
+ * Expressions are typed trees, built by the compiler over the columns of a schema and evaluated in strips. What depends
+ * on strings is computed here, once for each entry of a dictionary, so that rows have only codes to look up. Kernels
+ * take batches (lib/relation/columns.h) and make new ones; all is immutable, in arenas, and of any thread.
+ *
+ * Source: Wen, TensorTable, TBench 2024; NULLs, NaN and orders as man tra-lang.5 has them.
+ */
+#ifndef TRA_TABLE_H
+#define TRA_TABLE_H
+
+#include "../relation/columns.h"
+
+/* ---- expressions --------------------------------------------------------------------------------------------- */
+
+/* Operators and functions: name in C, text, least and most operands (-1: any number). Those whose text is no word are
+ * operators of the language. Their results, for operands a, b, c (integer: bool, i32 or i64, computed in i64):
+ *   + - *       integers i64, what does not fit is an error of the row; with a float f64; date + - integer: days;
+ *               timestamp + - integer: microseconds; date - date and timestamp - timestamp: i64
+ *   /  ^        f64
+ *   div %       floor of the quotient, and what is left (of the sign of b); integers i64, NULL where b is 0
+ *   comparisons bool, of operands of one kind (numbers; dates; timestamps; strings and texts, by bytes; bools)
+ *   same        as ==, but NULL is the same as NULL, and NaN as NaN: never NULL
+ *   && || !     three-valued
+ *   if ifnull min max  the type that holds both; of strings a string of both dictionaries
+ *   in          a == any of the others, as || of them
+ *   abs floor ceil round  the type of the operand, of integers i64
+ *   year ... weekday      i64, of dates and timestamps; hour and minute of timestamps alone
+ *   date        of a date, timestamp or string (NULL where that is no date), or of year, month, day (NULL where not
+ * one) timestamp   of a timestamp, date or string, or of year, month, day, hour, minute, second like        b a
+ * constant: % any bytes, _ one code point, no escape; startswith: b a constant length      code points; substr(s, from,
+ * n): from 1, in code points, constants; n may be missing hash        i64 >= 0: XXH64 of the bytes of a, whose seed is
+ * 0, then of b, whose seed is that, ...; without the sign bit at the end. Bytes: integers, bools, dates, timestamps: 8,
+ * little-endian, as i64; floats: 8, as f64, -0 as 0 and any NaN as 0x7ff8000000000000; strings: theirs; NULL: none.
+ * Never NULL. row         i64: number of the row in its table, from 0 All but those of which it says otherwise are NULL
+ * where an operand is, and an error where one is (columns.h). */
+#define TRA_COLOPS(X)                                                                                                  \
+    X(ADD, "+", 2, 2)                                                                                                  \
+    X(SUB, "-", 2, 2)                                                                                                  \
+    X(MUL, "*", 2, 2)                                                                                                  \
+    X(DIV, "/", 2, 2)                                                                                                  \
+    X(IDIV, "div", 2, 2)                                                                                               \
+    X(MOD, "%", 2, 2)                                                                                                  \
+    X(POW, "^", 2, 2)                                                                                                  \
+    X(LT, "<", 2, 2)                                                                                                   \
+    X(LE, "<=", 2, 2)                                                                                                  \
+    X(GT, ">", 2, 2)                                                                                                   \
+    X(GE, ">=", 2, 2)                                                                                                  \
+    X(EQ, "==", 2, 2)                                                                                                  \
+    X(NE, "!=", 2, 2)                                                                                                  \
+    X(AND, "&&", 2, 2)                                                                                                 \
+    X(OR, "||", 2, 2)                                                                                                  \
+    X(NOT, "!", 1, 1)                                                                                                  \
+    X(NEG, "-", 1, 1)                                                                                                  \
+    X(ISNULL, "isnull", 1, 1)                                                                                          \
+    X(IFNULL, "ifnull", 2, 2)                                                                                          \
+    X(SAME, "same", 2, 2)                                                                                              \
+    X(IF, "if", 3, 3)                                                                                                  \
+    X(IN, "in", 2, -1)                                                                                                 \
+    X(MIN, "min", 2, 2)                                                                                                \
+    X(MAX, "max", 2, 2)                                                                                                \
+    X(ABS, "abs", 1, 1)                                                                                                \
+    X(FLOOR, "floor", 1, 1)                                                                                            \
+    X(CEIL, "ceil", 1, 1)                                                                                              \
+    X(ROUND, "round", 1, 1)                                                                                            \
+    X(SQRT, "sqrt", 1, 1)                                                                                              \
+    X(EXP, "exp", 1, 1)                                                                                                \
+    X(LOG, "log", 1, 1)                                                                                                \
+    X(SIN, "sin", 1, 1)                                                                                                \
+    X(COS, "cos", 1, 1)                                                                                                \
+    X(TAN, "tan", 1, 1)                                                                                                \
+    X(ASIN, "asin", 1, 1)                                                                                              \
+    X(ACOS, "acos", 1, 1)                                                                                              \
+    X(ATAN, "atan", 1, 1)                                                                                              \
+    X(RADIANS, "radians", 1, 1)                                                                                        \
+    X(ATAN2, "atan2", 2, 2)                                                                                            \
+    X(HYPOT, "hypot", 2, 2)                                                                                            \
+    X(YEAR, "year", 1, 1)                                                                                              \
+    X(MONTH, "month", 1, 1)                                                                                            \
+    X(DAY, "day", 1, 1)                                                                                                \
+    X(HOUR, "hour", 1, 1)                                                                                              \
+    X(MINUTE, "minute", 1, 1)                                                                                          \
+    X(WEEKDAY, "weekday", 1, 1)                                                                                        \
+    X(DATE, "date", 1, 3)                                                                                              \
+    X(TIMESTAMP, "timestamp", 1, 6)                                                                                    \
+    X(LIKE, "like", 2, 2)                                                                                              \
+    X(STARTSWITH, "startswith", 2, 2)                                                                                  \
+    X(LENGTH, "length", 1, 1)                                                                                          \
+    X(LOWER, "lower", 1, 1)                                                                                            \
+    X(UPPER, "upper", 1, 1)                                                                                            \
+    X(SUBSTR, "substr", 2, 3)                                                                                          \
+    X(HASH, "hash", 1, -1)                                                                                             \
+    X(ROW, "row", 0, 0)
+typedef enum tra_colop {
+#define X(name, ...) TRA_C_##name,
+    TRA_COLOPS(X)
+#undef X
+    /* what else a tree consists of; made by the functions below, never by name */
+    TRA_C_COLUMN,
+    TRA_C_CONST,
+    TRA_C_CONVERT, /* to the type of the node */
+    TRA_C_RECODE,  /* code -> code of the node's dictionary */
+    TRA_C_LOOKUP,  /* code -> value of the node's type, and its state */
+} tra_colop;
+
+typedef struct tra_colexpr tra_colexpr;
+struct tra_colexpr {
+    tra_colop op;
+    tra_coltype type;
+    bool untyped;               /* the constant null, until an operator gives it a type */
+    bool nullable, fails;       /* as in tra_column */
+    const tra_dictionary *dict; /* of coded types */
+    int nkids;
+    const tra_colexpr *const *kids;
+    int column;    /* COLUMN: its number in the schema */
+    union {        /* CONST: the value, unless it is NULL */
+        int64_t i; /* integers, bools, dates, timestamps, codes */
+        double f;  /* floats */
+    } value;
+    bool null;             /* CONST: it is NULL */
+    const void *table;     /* RECODE, LOOKUP: for each code its value, as tra_coltype_held */
+    const uint8_t *tstate; /* LOOKUP: and its state; NULL: all are values */
+    bool calendar;         /* DATE, TIMESTAMP of several numbers */
+};
+
+/* The operator of that text with so many operands; -1: none. "-" is SUB of two and NEG of one. */
+int tra_colop_find(const char *text, int nargs);
+const char *tra_colop_text(tra_colop op);
+const char *tra_colop_function(int i); /* the name of function i (a word, also "div"); NULL after the last */
+/* Does the tree ask for row()? */
+bool tra_colexpr_uses_row(const tra_colexpr *x);
+/* Marks the columns that the tree reads: used[number]. */
+void tra_colexpr_columns(const tra_colexpr *x, bool *used);
+
+/* Building, in the arena. Strings are copied. */
+const tra_colexpr *tra_colexpr_column(tra_arena *a, const tra_schema *s, int column);
+const tra_colexpr *tra_colexpr_int(tra_arena *a, int64_t v); /* i64 */
+const tra_colexpr *tra_colexpr_float(tra_arena *a, double v);
+const tra_colexpr *tra_colexpr_bool(tra_arena *a, bool v);
+const tra_colexpr *tra_colexpr_string(tra_arena *a, const char *s, int64_t len);
+const tra_colexpr *tra_colexpr_null(tra_arena *a);
+const tra_colexpr *tra_colexpr_days(tra_arena *a, int32_t days);     /* a date */
+const tra_colexpr *tra_colexpr_micros(tra_arena *a, int64_t micros); /* a timestamp */
+/* An operator on operands: finds the type, converts operands, computes what depends on dictionaries and constants
+ * alone. TRA_PROGRAM, in the terms of the language, when the types do not fit or a dictionary that it needs is not
+ * there (of a table that is only declared); the caller adds the place. */
+TRA_MUSTUSE tra_status tra_colexpr_call(tra_arena *a, tra_colop op, int n, const tra_colexpr *const *kids,
+                                        const tra_colexpr **out, tra_err *e);
+/* To another type: numbers to numbers (as matrix(..., type = f32) needs), strings to another dictionary that has all of
+ * theirs, null to any. TRA_PROGRAM as above. */
+TRA_MUSTUSE tra_status tra_colexpr_convert(tra_arena *a, const tra_colexpr *x, tra_coltype type,
+                                           const tra_dictionary *dict, const tra_colexpr **out, tra_err *e);
+/* The column that the expression makes. */
+tra_column tra_colexpr_result(const tra_colexpr *x, const char *name);
+/* The same expression over the columns of a projection: its columns become these expressions (number -> tree). */
+const tra_colexpr *tra_colexpr_substitute(tra_arena *a, const tra_colexpr *x, const tra_colexpr *const *by);
+
+/* "2017-04-15" and "2017-04-15 08:15:00.25" (or with T, with Z) as days and microseconds; false if it is none. Years 1
+ * to 9999. */
+bool tra_parse_date(const char *s, int64_t len, int32_t *days);
+bool tra_parse_timestamp(const char *s, int64_t len, int64_t *micros);
+enum { TRA_DATETEXT = 40 };
+char *tra_date_text(int32_t days, char buf[TRA_DATETEXT]);        /* "2017-04-15"; return buf */
+char *tra_timestamp_text(int64_t micros, char buf[TRA_DATETEXT]); /* "2017-04-15 08:15:00", with .250000 as needed */
+/* Days since 1970-01-01 of a day in the calendar, false unless it is one; and back. */
+bool tra_days_of(int64_t year, int64_t month, int64_t day, int32_t *days);
+void tra_civil_of(int64_t days, int64_t *year, int *month, int *day);
+
+/* ---- rows, one by one ---------------------------------------------------------------------------------------- */
+
+/* A row-wise kernel: steps that select rows or replace the columns, and at its end, maybe, a matrix. Neighbouring
+ * select, project and matrix of a program become one. */
+typedef struct tra_rowwise tra_rowwise;
+tra_rowwise *tra_rowwise_new(tra_arena *a, const tra_schema *in);
+/* Rows for which the predicate (a bool over the columns of the step before) is true. */
+void tra_rowwise_select(tra_rowwise *r, const tra_colexpr *predicate);
+/* These columns, in this order; names are copied. */
+void tra_rowwise_project(tra_rowwise *r, int n, const char *const *names, const tra_colexpr *const *x);
+/* rows x n elements of type t (F64, F32, I64, I32 or BOOL); what is NULL becomes *fill, or is an error (NULL). Last. */
+TRA_MUSTUSE tra_status tra_rowwise_matrix(tra_rowwise *r, int n, const tra_colexpr *const *x, tra_dtype t,
+                                          const double *fill, tra_err *e);
+const tra_schema *tra_rowwise_in(const tra_rowwise *r);
+const tra_schema *tra_rowwise_out(const tra_rowwise *r); /* the columns after the last step; of a matrix NULL */
+bool tra_rowwise_selects(const tra_rowwise *r);          /* may rows be dropped? */
+bool tra_rowwise_uses_row(const tra_rowwise *r);
+
+/* What a kernel notes beside its result. */
+typedef struct tra_table_notes {
+    int64_t divisions_by_zero; /* of integers, which gave NULL */
+} tra_table_notes;
+
+/* Bytes of scratch, aligned to 64, that a call takes. */
+int64_t tra_rowwise_scratch(const tra_rowwise *r);
+/* Makes the rows of `in`, whose first is row number `first` of its table, into out, which has room for as many (of a
+ * matrix: into data, row-major). Sets out->rows, or *rows. TRA_INPUT, with row and column, for what could not be
+ * computed or is NULL where that is an error; block: for the message, what the rows are of ("block <3>"). */
+TRA_MUSTUSE tra_status tra_rowwise_run(const tra_rowwise *r, const tra_batch *in, int64_t first, tra_batch *out,
+                                       void *scratch, tra_table_notes *notes, tra_err *e);
+TRA_MUSTUSE tra_status tra_rowwise_run_matrix(const tra_rowwise *r, const tra_batch *in, int64_t first, void *data,
+                                              int64_t *rows, void *scratch, tra_table_notes *notes, tra_err *e);
+
+#endif
