@@ -274,15 +274,15 @@ static tra_status make_entries(void *ctx, int worker, int64_t ordinal, tra_err *
     return tra_settle_add(m->settle, worker, ordinal, &cell, bytes, e);
 }
 
-static tra_status make_sparse(const gen_pattern *p, const tra_type *type, const tra_levels *levels, const char *history,
-                              tra_settled *made, tra_err *e) {
+static tra_status make_sparse(const gen_pattern *p, const tra_type *type, const tra_levels *levels,
+                              const tra_codec *codec, const char *history, tra_settled *made, tra_err *e) {
     sparse_making m = {.pattern = p, .type = type, .levels = levels};
     m.most = gen_bound(p, &type->cat->bound);
     int64_t room = tra_rows_room(type->dtype, m.most, m.most), held = tra_settle_held(type->cat->n, levels);
     int64_t each = 2 * m.most * (int64_t)sizeof(tra_item) + room + tra_stored_scratch(levels, m.most);
     int n = 0;
     TRA_TRY(tra_workers(memory, held + tra_store_index_bytes(type->cat), each, type->cat->n, &n, e));
-    TRA_TRY(tra_settle_begin(output, type, levels, history, n, &m.settle, e));
+    TRA_TRY(tra_settle_begin(output, type, levels, codec, history, n, &m.settle, e));
     tra_status s = TRA_OK;
     for (int i = 0; i < n && s == TRA_OK; i++) {
         m.worker[i].items = tra_malloc((size_t)m.most * sizeof(tra_item));
@@ -356,7 +356,6 @@ static tra_status run_sparse(const tra_dims *shape, tra_dtype dtype, tra_codec c
         return tra_fail(e, TRA_USAGE,
                         "--density and --pattern make entries, which are stored by levels: csr, csf, coo, ...; "
                         "D = store(A, dense) in a program makes all elements of them");
-    if (codec.zstd) return tra_fail(e, TRA_USAGE, "--codec zstd compresses plain arrays alone: leave it out");
     if (block_text)
         TRA_TRY(blocks_of(shape, &block, e));
     else
@@ -377,7 +376,7 @@ static tra_status run_sparse(const tra_dims *shape, tra_dtype dtype, tra_codec c
                                        TRA_VERSION, s, b, dtype_text, dist_names[dist],
                                        pattern_text ? pattern_text : "uniform", p.density, name, seed);
     tra_settled made;
-    tra_status status = make_sparse(&p, &type, &levels, history, &made, e);
+    tra_status status = make_sparse(&p, &type, &levels, &codec, history, &made, e);
     free(history);
     TRA_TRY(status);
     tra_info(0, "%s: %s %s in blocks of %s%s, %" PRId64 " block%s, %s, %" PRId64 " entries, %s", output, dtype_text,

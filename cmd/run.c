@@ -228,7 +228,6 @@ static tra_status with_reference(const tra_job *job, const tra_write_options *o,
         digests[n] = digest;
         tra_write_options own = *o;
         own.levels = out->stored.levels;
-        if (own.levels) own.codec = (tra_codec){0};
         s = tra_reference_fill(v[out->node->id], &out->node->type, out->path, &own, &w[n], digest, e);
     }
     if (s == TRA_OK) return tra_writers_commit(w, digests, n, &(tra_commit_note){.step = step}, e);

@@ -152,7 +152,7 @@ static tra_status rewrite_stored(tra_rel *rel, const char *to, const tra_sink_op
     TRA_TRY(tra_buffer_check(memory, fixed + 2 * room, e));
     tra_settle *settle = NULL;
     tra_settled made;
-    TRA_TRY(tra_settle_begin(to, t, &levels, tra_rel_info(rel)->history, 1, &settle, e));
+    TRA_TRY(tra_settle_begin(to, t, &levels, NULL, tra_rel_info(rel)->history, 1, &settle, e));
     void *block = aligned_alloc(TRA_CELL_ALIGN, (bytes_held / TRA_CELL_ALIGN + 1) * TRA_CELL_ALIGN);
     void *scratch = aligned_alloc(TRA_CELL_ALIGN, (bytes_scratch / TRA_CELL_ALIGN + 1) * TRA_CELL_ALIGN);
     tra_status s = block && scratch ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");

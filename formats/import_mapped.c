@@ -356,7 +356,6 @@ static tra_status count(void *ctx, const tra_calc_entry *x, tra_err *e) {
 static tra_status check_options(const mapped *m, tra_err *e) {
     const tra_import_job *job = m->job;
     char text[TRA_DIMTEXT];
-    if (job->codec.zstd) return tra_fail(e, TRA_USAGE, "--codec zstd compresses plain arrays alone: leave it out");
     if (job->block && !tra_dims_eq(job->block, &m->shape))
         return tra_fail(e, TRA_USAGE, "--block: what storage %s makes is one block, of %s; run reblocks it",
                         job->storage, tra_shape_text(&m->shape, text));
@@ -414,8 +413,8 @@ static tra_status write_relation(mapped *m, tra_err *e) {
     tra_type type = {.dtype = m->dtype, .cat = &cat};
     for (int d = 0; d < m->shape.n; d++) type.cut[d] = 1u << d;
     tra_mapped made = {.storage = m->storage, .component = m->block.component};
-    TRA_TRY(
-        tra_writer_create(m->job->to, &type, &(tra_write_options){.history = m->job->history, .mapped = &made}, &w, e));
+    tra_write_options o = {.codec = m->job->codec, .history = m->job->history, .mapped = &made};
+    TRA_TRY(tra_writer_create(m->job->to, &type, &o, &w, e));
     m->r->bytes_stored = tra_writer_stored(w);
     return tra_writer_commit(w, NULL, e);
 }

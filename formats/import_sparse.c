@@ -126,7 +126,8 @@ static tra_status run(sparse *m, tra_err *e) {
     if (left < block_room(m, 1)) TRA_TRY(tra_buffer_check(m->ceiling, need + need / 7, e));
     TRA_TRY(check_blocks(m, left, e));
     tra_settle *settle;
-    TRA_TRY(tra_settle_begin(m->job->to, &m->type, m->levels, m->job->history, tra_cores(), &settle, e));
+    TRA_TRY(
+        tra_settle_begin(m->job->to, &m->type, m->levels, &m->job->codec, m->job->history, tra_cores(), &settle, e));
     tra_status status = tra_sorter_merge(m->sorted, m->memory - held - block_room(m, m->most), e);
     if (status == TRA_OK) status = make_blocks(m, settle, e);
     if (status != TRA_OK) {
@@ -141,9 +142,6 @@ tra_status tra_import_sparse(const tra_import_job *job, tra_source *source, cons
                              int64_t memory, tra_import_receipt *r, tra_err *e) {
     sparse m = {.job = job, .source = source, .levels = levels, .ceiling = ceiling};
     m.memory = memory - (int64_t)source->held;
-    if (job->codec.zstd)
-        return tra_fail(e, TRA_USAGE,
-                        "--codec zstd compresses plain arrays alone: leave it out, or say --storage dense");
     tra_status status = run(&m, e);
     if (status == TRA_OK) {
         tra_sorter_counts c = tra_sorter_counted(m.sorted);

@@ -26,6 +26,7 @@ typedef struct settler {
 struct tra_settle {
     const tra_type *type;
     const tra_levels *levels;
+    tra_codec codec;
     tra_writer *writer;
     tra_digester *digester;
     waiting *block;  /* of each ordinal */
@@ -42,16 +43,17 @@ int64_t tra_settle_held(int64_t blocks, const tra_levels *levels) {
     return tra_mul_most(blocks, (int64_t)sizeof(waiting) + levels->n * 8);
 }
 
-tra_status tra_settle_begin(const char *to, const tra_type *type, const tra_levels *levels, const char *history,
-                            int workers, tra_settle **out, tra_err *e) {
+tra_status tra_settle_begin(const char *to, const tra_type *type, const tra_levels *levels, const tra_codec *codec,
+                            const char *history, int workers, tra_settle **out, tra_err *e) {
     tra_settle *s = tra_calloc(1, sizeof *s);
     *s = (tra_settle){.type = type, .levels = levels, .workers = workers, .fd = -1};
+    if (codec) s->codec = *codec;
     pthread_mutex_init(&s->lock, NULL);
     s->worker = tra_calloc((size_t)workers, sizeof *s->worker);
     s->block = tra_calloc((size_t)type->cat->n + 1, sizeof *s->block);
     s->counts = tra_calloc((size_t)type->cat->n * (size_t)levels->n + 1, sizeof *s->counts);
-    tra_status status =
-        tra_writer_create(to, type, &(tra_write_options){.history = history, .levels = levels}, &s->writer, e);
+    tra_write_options o = {.codec = s->codec, .history = history, .levels = levels};
+    tra_status status = tra_writer_create(to, type, &o, &s->writer, e);
     if (status == TRA_OK) status = tra_scratch_open(to, &s->fd, &s->where, e);
     if (status != TRA_OK) {
         tra_settle_abort(s);
@@ -136,6 +138,18 @@ static tra_status put_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
     return tra_writer_put(s->writer, ordinal, w->block, scratch_of(s, w, b->entries), e);
 }
 
+/* By as many threads as fit. */
+static tra_status pack(tra_settle *s, int64_t memory, tra_err *e) {
+    int n = s->workers;
+    for (int i = 0; i < s->workers; i++) { /* what putting took is given back */
+        free(s->worker[i].scratch);
+        free(s->worker[i].block);
+        s->worker[i].scratch = s->worker[i].block = NULL;
+    }
+    while (n > 1 && tra_pack_bytes(s->codec.level, n) > memory) n--;
+    return tra_writer_pack(s->writer, n, e);
+}
+
 static tra_status put_all(tra_settle *s, int64_t memory, tra_err *e) {
     int64_t n = s->type->cat->n, bytes = 0, entries = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -157,6 +171,7 @@ static tra_status put_all(tra_settle *s, int64_t memory, tra_err *e) {
 tra_status tra_settle_commit(tra_settle *s, int64_t memory, tra_settled *counts, tra_err *e) {
     tra_status status = tra_writer_place(s->writer, s->counts, e);
     if (status == TRA_OK) status = put_all(s, memory, e);
+    if (status == TRA_OK && s->codec.zstd) status = pack(s, memory, e);
     if (status != TRA_OK) {
         tra_settle_abort(s);
         return status;

@@ -47,11 +47,15 @@ static bool put(tra_writer *w, const char *name, const tra_elements *x, bool sca
     hid_t space = scalar ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &n, NULL), dset = -1;
     hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
     int64_t sum = (int64_t)tra_chunk_sum(x->data, (size_t)x->n * tra_element_size(x->type));
-    if (H5Pset_obj_track_times(dcpl, false) >= 0)
+    hsize_t chunk = (hsize_t)tra_vector_chunk(x->n);
+    bool coded = w->codec.zstd && !scalar && n > 0;
+    if (H5Pset_obj_track_times(dcpl, false) >= 0 &&
+        (!coded || (H5Pset_chunk(dcpl, 1, &chunk) >= 0 && tra_stored_filters(dcpl, &w->codec))))
         dset = H5Dcreate2(w->dset, name, file, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
     bool ok = dset >= 0 && tra_h5_put_ints(dset, "tra_xxh64", 0, NULL, &sum);
     if (ok && n > 0) ok = H5Dwrite(dset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, x->data) >= 0;
-    if (ok) w->stored += (int64_t)n * (int64_t)H5Tget_size(file);
+    if (ok && coded) ok = H5Dflush(dset) >= 0;
+    if (ok) w->stored += (int64_t)H5Dget_storage_size(dset);
     if (dset >= 0 && H5Dclose(dset) < 0) ok = false;
     H5Pclose(dcpl);
     H5Sclose(space);

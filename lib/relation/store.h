@@ -137,10 +137,10 @@ typedef struct tra_write_options {
     /* Not 0: instead of the codec, shuffle and deflate of this level (1 to 9), for programs without zstd. HDF5 filters
      * then, so put alone writes chunks, by one process; they have no checksums. */
     int gzip;
-    /* NULL, or the levels by which arrays are stored (stored.h): then codec and gzip are none. */
+    /* NULL, or the levels by which arrays are stored (stored.h): then gzip is 0. */
     const struct tra_levels *levels;
-    /* NULL, or the storage that is no levels, with its components (mapped.h): codec and gzip are none then too. Both
-     * must outlive the creation. */
+    /* NULL, or the storage that is no levels, with its components (mapped.h): then gzip is 0 too. Both must outlive the
+     * creation. */
     const struct tra_mapped *mapped;
 } tra_write_options;
 

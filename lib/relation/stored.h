@@ -14,6 +14,7 @@
  *   tra_writer_place     the creator, once, with the counts of all: makes the datasets and allocates them at once
  *   tra_writer_describe, tra_writer_attach   as for others, but after tra_writer_place
  *   tra_writer_put       each tuple, from any thread of any process: its slices go to their places
+ *   tra_writer_pack      codec zstd: the creator, when all is put and the others have synced (tra_writer_sync)
  *   tra_writer_sums, tra_writer_nsums        added up over the processes: checksums and statistics
  *   tra_writers_commit   as for others, together with them
  *
@@ -59,6 +60,12 @@ TRA_MUSTUSE tra_status tra_stored_count(const tra_levels *l, const tra_dims *bou
 /* Of a writer with levels, by its creator: the counts of all tuples, [n][levels]. Allocates all that is yet to be
  * written, so that the bytes of the file depend on the counts alone. TRA_RESOURCE when the disk has no room. */
 TRA_MUSTUSE tra_status tra_writer_place(tra_writer *w, const int64_t *counts, tra_err *e);
+
+/* Of a writer with levels and codec zstd, by its creator, when all has been put and synced (tra_writer_sync by the
+ * other processes): makes the chunks, by so many threads. The bytes of the file depend neither on these nor on who put
+ * what. Of other writers nothing. The commit does it where nobody has, by one thread. And the bytes that it takes. */
+TRA_MUSTUSE tra_status tra_writer_pack(tra_writer *w, int workers, tra_err *e);
+int64_t tra_pack_bytes(int level, int workers);
 
 /* ---- statistics ------------------------------------------------------------------------------------------------- */
 

@@ -15,15 +15,19 @@ tra_status tra_stored_prepare(tra_writer *w, const tra_levels *l, tra_err *e) {
         return tra_fail(e, TRA_INPUT, "cannot store %s:%s: its arrays are of rank %d, the storage is for rank %d",
                         w->path, w->name, c->bound.n, l->n);
     w->placing = tra_new(w->arena, struct tra_placing);
+    w->placing->raw.fd = w->placing->fd = -1;
     tra_form_of(l, &c->bound, c->frontier.n, tra_form_alone(c), w->size, &w->placing->form);
     w->sums = calloc((size_t)tra_max64(1, c->n), (size_t)tra_form_facts(&w->placing->form) * sizeof *w->sums);
     return w->sums ? TRA_OK : tra_fail(e, TRA_RESOURCE, "out of memory for the tables of %s", w->path);
 }
 
 void tra_stored_free_placing(tra_writer *w) {
-    if (!w->placing) return;
-    free(w->placing->counts);
-    free(w->placing->begin);
+    struct tra_placing *p = w->placing;
+    if (!p) return;
+    if (w->codec.zstd && !p->raw.path && p->fd >= 0) close(p->fd);
+    tra_temp_abort(&p->raw);
+    free(p->counts);
+    free(p->begin);
 }
 
 tra_status tra_stored_create_group(tra_writer *w, tra_err *e) {
@@ -77,6 +81,18 @@ static hid_t component_type(const tra_writer *w, const tra_dataset *c) {
     return -1;
 }
 
+/* A dataset in chunks that are yet to be made. */
+static hid_t new_chunked(const tra_writer *w, hid_t group, const char *name, hid_t type, int64_t n) {
+    hsize_t dims[1] = {(hsize_t)n}, chunk[1] = {(hsize_t)tra_vector_chunk(n)};
+    hid_t space = H5Screate_simple(1, dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE), dset = -1;
+    if (H5Pset_obj_track_times(dcpl, false) >= 0 && H5Pset_chunk(dcpl, 1, chunk) >= 0 &&
+        tra_stored_filters(dcpl, &w->codec))
+        dset = H5Dcreate2(group, name, type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    H5Pclose(dcpl);
+    H5Sclose(space);
+    return dset;
+}
+
 /* A contiguous dataset whose room is allocated now, and is not filled; *at is where it is, 0 when it is empty. */
 static hid_t new_dataset(tra_writer *w, hid_t group, const char *name, hid_t type, int64_t n, int64_t *at) {
     hsize_t dims[1] = {(hsize_t)n};
@@ -118,8 +134,7 @@ static bool put_keys(tra_writer *w) {
     return ok;
 }
 
-/* The group of the tables, made when it is not there. */
-static hid_t tables_group(tra_writer *w) {
+hid_t tra_stored_tables(tra_writer *w) {
     const char *path = tra_table_path(w->arena, w->name, NULL);
     if (tra_h5_exists(w->file, path)) return H5Gopen2(w->file, path, H5P_DEFAULT);
     hid_t lcpl = H5Pcreate(H5P_LINK_CREATE), group = -1;
@@ -132,40 +147,61 @@ static hid_t tables_group(tra_writer *w) {
 /* Pointers begin with a 0 that is no tuple's. */
 static tra_status put_first_pointer(tra_writer *w, int64_t at, tra_err *e) {
     int64_t zero = 0;
-    return tra_pwrite(w->fd, &zero, sizeof zero, at, w->temp, e);
+    return tra_pwrite(w->placing->fd, &zero, sizeof zero, at, w->temp, e);
 }
 
-static tra_status create_datasets(tra_writer *w, tra_err *e) {
+/* Of a component, of which there are n elements: the dataset, and where its elements go. */
+static tra_status create_component(tra_writer *w, hid_t group, int i, int64_t n, tra_err *e) {
     struct tra_placing *p = w->placing;
-    const tra_form *f = &p->form;
-    const int64_t *all = p->begin + w->type.cat->n * f->n;
-    hid_t tables = tables_group(w);
-    bool ok = tables >= 0 && (f->alone || put_keys(w));
+    const tra_dataset *c = &p->form.c[i];
+    bool coded = w->codec.zstd && n > 0;
+    hid_t type = component_type(w, c);
+    hid_t dset = coded ? new_chunked(w, group, c->name, type, n) : new_dataset(w, group, c->name, type, n, &p->addr[i]);
+    if (dset < 0 || H5Dclose(dset) < 0)
+        return tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot create the datasets of %s in %s", w->name, w->temp);
+    if (c->kind != TRA_POINTERS) return TRA_OK;
+    TRA_TRY(put_first_pointer(w, p->addr[i], e));
+    p->addr[i] += (int64_t)c->each;
+    return TRA_OK;
+}
+
+static tra_status create_datasets(tra_writer *w, const int64_t *elements, tra_err *e) {
+    const tra_form *f = &w->placing->form;
+    hid_t tables = tra_stored_tables(w);
     tra_status s = TRA_OK;
-    for (int i = 0; i < f->n && ok && s == TRA_OK; i++) {
-        const tra_dataset *c = &f->c[i];
-        bool first = c->kind == TRA_POINTERS;
-        hid_t dset = new_dataset(w, c->kind == TRA_COLUMNS ? tables : w->dset, c->name, component_type(w, c),
-                                 all[i] + first, &p->addr[i]);
-        ok = dset >= 0 && H5Dclose(dset) >= 0;
-        if (ok && first) {
-            s = put_first_pointer(w, p->addr[i], e);
-            p->addr[i] += (int64_t)c->each;
-        }
-    }
+    if (tables < 0 || !(f->alone || put_keys(w)))
+        s = tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot create the tables of %s in %s", w->name, w->temp);
+    for (int i = 0; i < f->n && s == TRA_OK; i++)
+        s = create_component(w, f->c[i].kind == TRA_COLUMNS ? tables : w->dset, i, elements[i], e);
     if (tables >= 0) H5Gclose(tables);
-    return ok ? s : tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot create the datasets of %s in %s", w->name, w->temp);
+    return s;
+}
+
+/* Where slices wait that are to be compressed: a component after the other. */
+static tra_status place_raw(tra_writer *w, const int64_t *elements, tra_err *e) {
+    struct tra_placing *p = w->placing;
+    int64_t end = 0;
+    for (int i = 0; i < p->form.n; i++) {
+        p->addr[i] = end;
+        end += (elements[i] * (int64_t)p->form.c[i].each + 7) / 8 * 8;
+    }
+    return tra_raw_create(w, end, e);
 }
 
 tra_status tra_writer_place(tra_writer *w, const int64_t *counts, tra_err *e) {
     struct tra_placing *p = w->placing;
+    int64_t elements[TRA_MAXCOMPONENTS];
     size_t n = (size_t)w->type.cat->n * (size_t)p->form.levels.n;
     p->counts = malloc((n + 1) * sizeof *counts);
     if (!p->counts) return tra_fail(e, TRA_RESOURCE, "out of memory for the tables of %s", w->path);
     memcpy(p->counts, counts, n * sizeof *counts);
     TRA_TRY(sum_counts(w, e));
+    for (int i = 0; i < p->form.n; i++)
+        elements[i] = p->begin[w->type.cat->n * p->form.n + i] + (p->form.c[i].kind == TRA_POINTERS);
+    p->fd = w->fd;
+    if (w->codec.zstd) TRA_TRY(place_raw(w, elements, e));
     tra_h5_enter();
-    tra_status s = create_datasets(w, e);
+    tra_status s = create_datasets(w, elements, e);
     int64_t end = (int64_t)w->vfd->eoa;
     tra_h5_leave();
     if (s != TRA_OK) return s;
@@ -176,29 +212,35 @@ tra_status tra_writer_place(tra_writer *w, const int64_t *counts, tra_err *e) {
 
 /* ---- several processes ------------------------------------------------------------------------------------------ */
 
-/* The levels, the addresses, then the counts. */
+/* The levels, the addresses, the file of the slices with its length (0: the new file), then the counts. */
 void tra_stored_blob(const tra_writer *w, tra_str *blob) {
     const struct tra_placing *p = w->placing;
+    int64_t raw = p->raw.path ? (int64_t)strlen(p->raw.path) : 0;
     tra_str_addn(blob, (const char *)&p->form.levels, sizeof p->form.levels);
     tra_str_addn(blob, (const char *)p->addr, sizeof p->addr);
+    tra_str_addn(blob, (const char *)&raw, sizeof raw);
+    if (raw) tra_str_addn(blob, p->raw.path, (size_t)raw);
     tra_str_addn(blob, (const char *)p->counts, (size_t)(w->type.cat->n * p->form.levels.n) * sizeof *p->counts);
 }
 
 tra_status tra_stored_unblob(tra_writer *w, const char *blob, size_t n, tra_err *e) {
     tra_levels l;
-    size_t head = sizeof l + sizeof w->placing->addr, counts = 0;
-    if (n >= head) {
+    int64_t raw = 0;
+    size_t head = sizeof l + sizeof w->placing->addr, fixed = head + sizeof raw, counts = 0;
+    if (n >= fixed) {
         memcpy(&l, blob, sizeof l);
+        memcpy(&raw, blob + head, sizeof raw);
         counts = (size_t)w->type.cat->n * (size_t)l.n * sizeof(int64_t);
     }
-    if (n < head || n != head + counts)
+    if (n < fixed || n != fixed + (size_t)raw + counts)
         return tra_fail(e, TRA_INTERNAL, "the description of an output does not fit its type");
     TRA_TRY(tra_stored_prepare(w, &l, e));
     struct tra_placing *p = w->placing;
     memcpy(p->addr, blob + sizeof l, sizeof p->addr);
     p->counts = tra_malloc(counts + 1);
-    memcpy(p->counts, blob + head, counts);
-    return sum_counts(w, e);
+    memcpy(p->counts, blob + fixed + raw, counts);
+    TRA_TRY(sum_counts(w, e));
+    return raw ? tra_raw_open(w, tra_arena_strndup(w->arena, blob + fixed, (size_t)raw), e) : TRA_OK;
 }
 
 /* ---- attributes ------------------------------------------------------------------------------------------------- */
@@ -367,7 +409,7 @@ bool tra_stored_describe(tra_writer *w, const char *digest) {
     hsize_t spreads[3] = {n, (hsize_t)tra_form_spreads(f), TRA_SPREAD_WORDS};
     int64_t header[TRA_STORED_HEADER];
     if (!put_attributes(w, digest)) return false;
-    hid_t group = tables_group(w);
+    hid_t group = tra_stored_tables(w);
     bool ok = group >= 0 && tra_h5_put_seal(group, header, tra_stored_header(w->dset, header)) &&
               put_components(w, group) && put_facts(w, group, "xxh64", 0, 2, sums) &&
               put_facts(w, group, "statistics", f->n, 3, spreads) && tra_writer_put_lists(w, group);

@@ -109,7 +109,7 @@ static tra_status check_fill(tra_rel *r, const char *json, tra_err *e) {
     if (!tra_h5_exists(r->dset, "fill_value")) return TRA_OK;
     tra_status s = tra_vector_open(r, r->dset, "fill_value", H5T_NATIVE_DOUBLE, &d, e);
     if (s == TRA_OK && d.count == 1) s = tra_vector_read(r, &d, 0, 1, &v, e);
-    if (d.dset > 0) H5Dclose(d.dset);
+    tra_vector_close(&d);
     if (s == TRA_OK && v != 0) s = BAD(r, e, "elements that are not stored are %g there, not 0: it cannot be read", v);
     return s;
 }
@@ -159,7 +159,7 @@ static tra_status take_scipy(tra_rel *r, found *f, tra_err *e) {
         tra_vector d = {0};
         tra_status s = tra_vector_open(r, r->dset, "shape", -1, &d, e);
         if (s == TRA_OK && (n = d.count) == 2) s = tra_vector_ints(r, &d, 0, 2, f->shape.v, e);
-        if (d.dset > 0) H5Dclose(d.dset);
+        tra_vector_close(&d);
         TRA_TRY(s);
     }
     if (n != 2 || f->shape.v[0] < 0 || f->shape.v[1] < 0) return BAD(r, e, "%s", "its shape is not two extents");

@@ -78,7 +78,22 @@ struct tra_placing {
     int64_t *counts;                 /* [n][levels]; NULL: not placed yet */
     int64_t *begin;                  /* [n + 1][components]: where slices begin, in elements */
     int64_t addr[TRA_MAXCOMPONENTS]; /* of the dataset's first slice */
+    /* Codec zstd: slices meet in the chunks of a dataset. So they go to a file of their own, as they are, and chunks
+     * are made of them when all are there (stored_pack.c). */
+    tra_temp raw;
+    int fd; /* of that file, else of the writer's; -1: not open yet */
+    bool packed;
 };
+
+/* Datasets that are compressed have chunks of so many elements, or of all where they have fewer. */
+enum { TRA_VECTOR_CHUNK = 8192 };
+static inline int64_t tra_vector_chunk(int64_t count) { return tra_min64(count, TRA_VECTOR_CHUNK); }
+/* The filters of such a dataset; false: HDF5 refuses. Under the lock, as the next. */
+bool tra_stored_filters(hid_t dcpl, const tra_codec *codec);
+/* Makes the file of the slices, of so many bytes; opens that of another process. */
+TRA_MUSTUSE tra_status tra_raw_create(tra_writer *w, int64_t bytes, tra_err *e);
+TRA_MUSTUSE tra_status tra_raw_open(tra_writer *w, const char *path, tra_err *e);
+hid_t tra_stored_tables(tra_writer *w); /* the group of the tables, made when it is not there */
 
 TRA_MUSTUSE tra_status tra_stored_prepare(tra_writer *w, const tra_levels *l, tra_err *e);
 TRA_MUSTUSE tra_status tra_stored_create_group(tra_writer *w, tra_err *e); /* under the lock */
@@ -105,6 +120,10 @@ typedef struct tra_vector {
     int64_t base;       /* address of the first, where the file has them as memory does; -1: by HDF5 */
     size_t each;        /* of the memory type */
     bool sign;
+    bool packed; /* in chunks that went through filters as ours do: they are decoded here, not by HDF5 */
+    tra_pipeline pipeline;
+    tra_chunkref *chunk; /* packed: found at the first read, under the HDF5 lock; `found` is set last */
+    _Atomic bool found;
 } tra_vector;
 
 struct tra_stored {
@@ -149,11 +168,16 @@ TRA_MUSTUSE tra_status tra_stored_count_mirrored(tra_rel *r, int64_t size, int64
 void tra_stored_close(tra_rel *r);
 size_t tra_stored_read_scratch(const tra_rel *r);
 TRA_MUSTUSE tra_status tra_stored_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e);
+/* What tra_vector_read knows of a source besides; closes it. Under the lock. */
+void tra_vector_layout(tra_vector *s, hid_t type);
+void tra_vector_close(tra_vector *s);
 /* Elements of a source, from one on, as they are in memory. Thread-safe. */
 TRA_MUSTUSE tra_status tra_vector_read(const tra_rel *r, const tra_vector *s, int64_t from, int64_t n, void *out,
                                        tra_err *e);
 /* The same of whole numbers, widened. */
 TRA_MUSTUSE tra_status tra_vector_ints(const tra_rel *r, const tra_vector *s, int64_t from, int64_t n, int64_t *out,
                                        tra_err *e);
+/* Whole numbers as a source has them, widened. */
+void tra_vector_widen(const tra_vector *s, const char *raw, int64_t n, int64_t *out);
 
 #endif

@@ -8,6 +8,7 @@
 #include "mapped.h"
 #include "../calculus/calculus.h"
 #include "stored_int.h"
+#include "zfilter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,10 @@ static tra_status load(tra_rel *r, const char *name, bool real, tra_dtype *dtype
         r->stored->held += (int64_t)((size_t)n * tra_dtype_size(*dtype));
         r->stored->stored_bytes += stored;
     }
+    hid_t dcpl = H5Dget_create_plist(dset);
+    if (H5Pget_nfilters(dcpl) > 0 && H5Pget_filter_by_id2(dcpl, TRA_ZSTD_FILTER, NULL, NULL, NULL, 0, NULL, NULL) >= 0)
+        r->info.codec = "zstd";
+    H5Pclose(dcpl);
     H5Tclose(type);
     H5Sclose(space);
     H5Dclose(dset);

@@ -57,16 +57,6 @@ static hid_t native_whole(hid_t type) {
     return H5T_NATIVE_INT64;
 }
 
-static void find_bytes(tra_vector *s, hid_t type) {
-    hid_t dcpl = H5Dget_create_plist(s->dset);
-    haddr_t at = HADDR_UNDEF;
-    if (H5Pget_layout(dcpl) == H5D_CONTIGUOUS && H5Pget_external_count(dcpl) == 0 && H5Tequal(type, s->memory) > 0 &&
-        H5Dget_storage_size(s->dset) > 0)
-        at = H5Dget_offset(s->dset);
-    s->base = at == HADDR_UNDEF ? -1 : (int64_t)at;
-    H5Pclose(dcpl);
-}
-
 tra_status tra_vector_open(tra_rel *r, hid_t group, const char *name, hid_t memory, tra_vector *s, tra_err *e) {
     if (!tra_h5_exists(group, name)) return BAD(r, e, "its dataset %s is missing", name);
     s->dset = open_cached(group, name, &r->stored->held);
@@ -84,8 +74,10 @@ tra_status tra_vector_open(tra_rel *r, hid_t group, const char *name, hid_t memo
         s->memory = memory < 0 ? native_whole(type) : memory;
         s->each = H5Tget_size(s->memory);
         s->sign = H5Tget_class(s->memory) == H5T_INTEGER && H5Tget_sign(s->memory) == H5T_SGN_2;
-        find_bytes(s, type);
+        tra_vector_layout(s, type);
         r->stored->stored_bytes += (int64_t)H5Dget_storage_size(s->dset);
+        if (s->packed) r->info.codec = "zstd";
+        if (s->packed) r->stored->held += tra_ceil_div(s->count, TRA_VECTOR_CHUNK) * (int64_t)sizeof(tra_chunkref);
     }
     H5Tclose(type);
     H5Sclose(space);
@@ -94,8 +86,7 @@ tra_status tra_vector_open(tra_rel *r, hid_t group, const char *name, hid_t memo
 
 void tra_stored_close(tra_rel *r) {
     if (!r->stored) return;
-    for (int i = 0; i < TRA_MAXCOMPONENTS; i++)
-        if (r->stored->c[i].dset > 0) H5Dclose(r->stored->c[i].dset);
+    for (int i = 0; i < TRA_MAXCOMPONENTS; i++) tra_vector_close(&r->stored->c[i]);
     tra_mapping_free(r->stored->mapping);
     free(r->stored->begin);
     free(r->stored->before);

@@ -41,7 +41,8 @@ typedef struct coder {
 /* ---- slices ----------------------------------------------------------------------------------------------------- */
 
 static void flush(coder *x, slice *s) {
-    if (x->status == TRA_OK && s->n > 0) x->status = tra_writer_write_at(s->w, s->at, s->buf, (int64_t)s->n, x->e);
+    if (x->status == TRA_OK && s->n > 0)
+        x->status = tra_pwrite(s->w->placing->fd, s->buf, s->n, s->at, s->w->temp, x->e);
     XXH64_update(&s->sum, s->buf, s->n);
     s->at += (int64_t)s->n;
     s->n = 0;

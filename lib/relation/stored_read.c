@@ -8,9 +8,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { PIECE = 8192 }; /* elements of a slice that are read at a time */
+enum { PIECE = TRA_VECTOR_CHUNK }; /* elements of a slice that are read at a time */
 
 /* A slice that is being read. */
 typedef struct feed {
@@ -46,62 +45,11 @@ typedef struct reading {
     tra_err cause;
 } reading;
 
-/* ---- sources ---------------------------------------------------------------------------------------------------- */
-
-static tra_status read_library(const tra_rel *r, const tra_vector *s, int64_t from, int64_t n, void *out, tra_err *e) {
-    hsize_t start[1] = {(hsize_t)from}, count[1] = {(hsize_t)n};
-    tra_h5_enter();
-    hid_t space = H5Dget_space(s->dset), memory = H5Screate_simple(1, count, NULL);
-    memset(out, 0, (size_t)n * s->each); /* what was never written may stay as it is */
-    bool ok = H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
-              H5Dread(s->dset, s->memory, memory, space, H5P_DEFAULT, out) >= 0;
-    tra_status st = ok ? TRA_OK : tra_h5_fail(e, TRA_INPUT, r->vfd, "%s:%s cannot be read", r->path, r->name);
-    H5Sclose(memory);
-    H5Sclose(space);
-    tra_h5_leave();
-    return st;
-}
-
-tra_status tra_vector_read(const tra_rel *r, const tra_vector *s, int64_t from, int64_t n, void *out, tra_err *e) {
-    if (n == 0) return TRA_OK;
-    if (s->base < 0) return read_library(r, s, from, n, out, e);
-    return tra_pread(r->vfd->fd, out, (size_t)n * s->each, s->base + from * (int64_t)s->each, r->path, e);
-}
-
-static void widen(const tra_vector *s, const char *raw, int64_t n, int64_t *out) {
-#define EACH(size, signed_type, unsigned_type)                                                                         \
-    case size:                                                                                                         \
-        for (int64_t i = 0; i < n; i++)                                                                                \
-            out[i] = s->sign ? (int64_t)((const signed_type *)(const void *)raw)[i]                                    \
-                             : (int64_t)((const unsigned_type *)(const void *)raw)[i];                                 \
-        return;
-    switch (s->each) {
-        EACH(1, int8_t, uint8_t)
-        EACH(2, int16_t, uint16_t)
-        EACH(4, int32_t, uint32_t)
-    default: memcpy(out, raw, (size_t)n * sizeof *out); /* what is beyond 2^63 is negative then, and in no range */
-    }
-#undef EACH
-}
-
-tra_status tra_vector_ints(const tra_rel *r, const tra_vector *s, int64_t from, int64_t n, int64_t *out, tra_err *e) {
-    char *raw = (char *)out + (size_t)n * (sizeof *out - s->each);
-    if (s->each == sizeof *out) return tra_vector_read(r, s, from, n, out, e);
-    TRA_TRY(tra_vector_read(r, s, from, n, raw, e));
-    char piece[1024 * 4];
-    for (int64_t i = 0; i < n; i += 1024) { /* none is written over before it was read */
-        int64_t m = tra_min64(1024, n - i);
-        memcpy(piece, raw + (size_t)i * s->each, (size_t)m * s->each);
-        widen(s, piece, m, out + i);
-    }
-    return TRA_OK;
-}
-
 /* ---- slices ----------------------------------------------------------------------------------------------------- */
 
 static tra_status more(reading *x, int component) {
     feed *f = &x->feed[component];
-    int64_t n = tra_min64(PIECE, f->left);
+    int64_t n = tra_min64(f->from->packed ? PIECE - f->at % PIECE : PIECE, f->left); /* a chunk is decoded once */
     x->component = component;
     if (n == 0) {
         x->why = "it has fewer elements than its ranges say";
@@ -112,7 +60,7 @@ static tra_status more(reading *x, int component) {
         return TRA_INPUT;
     }
     if (x->x->sums) XXH64_update(&f->sum, f->raw, (size_t)n * f->from->each);
-    if (f->ints) widen(f->from, f->raw, n, f->ints);
+    if (f->ints) tra_vector_widen(f->from, f->raw, n, f->ints);
     f->at += n;
     f->left -= n;
     f->have = n;

@@ -75,7 +75,7 @@ static tra_status check_keys(tra_rel *r, int d, tra_err *e) {
             s = BAD(r, e, "its dataset %s is damaged: element %" PRId64 " is not the key of the block", name, t);
     }
     tra_h5_enter();
-    if (v.dset > 0) H5Dclose(v.dset);
+    tra_vector_close(&v);
     tra_h5_leave();
     free(have);
     return s;

@@ -231,9 +231,9 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
     w->history = o->history ? tra_arena_strndup(w->arena, o->history, strlen(o->history)) : NULL;
     tra_status s = TRA_OK;
     if (!good_name(w->name)) s = tra_fail(e, TRA_INPUT, "\"%s\" cannot name a relation (in %s)", w->name, spec);
-    if (s == TRA_OK && (o->levels || o->mapped) && !plain(w))
-        s = tra_fail(e, TRA_USAGE,
-                     "cannot compress %s: arrays that are stored by levels or a mapping are written as they are", spec);
+    if (s == TRA_OK && (o->levels || o->mapped) && w->gzip)
+        s = tra_fail(e, TRA_USAGE, "cannot write %s by deflate: arrays that are stored by levels or a mapping are not",
+                     spec);
     if (s == TRA_OK) s = tra_store_target(w->arena, &path, e);
     if (s == TRA_OK) s = tra_lock_take(path, &first, e);
     if (s != TRA_OK) {
@@ -474,6 +474,7 @@ tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, t
     if (s == TRA_OK && (w->fd = open(w->temp, O_RDWR | O_NOFOLLOW | O_CLOEXEC)) < 0)
         s = tra_fail_errno(e, TRA_RESOURCE, "cannot open %s, which rank 0 made; do all ranks see this directory?",
                            w->temp);
+    if (s == TRA_OK && w->placing && w->placing->fd < 0) w->placing->fd = w->fd;
     if (s == TRA_OK && plain(w)) w->direct = open(w->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
     if (s != TRA_OK)
         writer_free(w);
@@ -483,7 +484,9 @@ tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, t
 }
 
 tra_status tra_writer_sync(tra_writer *w, tra_err *e) {
-    if (fsync(w->fd) != 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot write %s to disk", w->temp);
+    int raw = w->placing && w->codec.zstd ? w->placing->fd : -1;
+    if (fsync(w->fd) != 0 || (raw >= 0 && fsync(raw) != 0))
+        return tra_fail_errno(e, TRA_RESOURCE, "cannot write %s to disk", w->temp);
     return TRA_OK;
 }
 
@@ -507,6 +510,7 @@ static tra_status finish_dataset(tra_writer *w, const char *digest, tra_err *e) 
     if (!chunked(w) && !w->placing->counts)
         return tra_fail(e, TRA_INTERNAL, "%s:%s was never placed", w->path, w->name);
     TRA_TRY(missing_tuple(w, e));
+    TRA_TRY(tra_writer_pack(w, 1, e));
     tra_h5_enter();
     tra_status s = tra_writer_describe_dataset(w, digest, e);
     if (s == TRA_OK) {

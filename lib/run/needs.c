@@ -16,15 +16,16 @@ int64_t tra_memory_start(const tra_plan *p) {
 int64_t tra_memory_base(const tra_plan *p, int threads) {
     /* Measured: with tiny blocks 17 MiB resident, 32 with MPI; packing buffers of products, 3 to 4.5 MiB a worker; 130
      * bytes a tuple of an operator, and as much in HDF5's index of a file. */
-    int64_t mib = (p->sites > 1 ? 5 : 2) + 5 * threads, tuples = 0, chunk = 0, library = 0;
+    int64_t mib = (p->sites > 1 ? 5 : 2) + 5 * threads, tuples = 0, chunk = 0, library = 0, codec = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
         library = tra_max64(library, op->what.library); /* one read at a time */
         tuples += op->type.cat->n * (tra_op_is(op->op, TRA_FILE) ? 2 : 1);
         if (op->op == TRA_PLAN_REPART) tuples += tra_repart_pieces(p, op);
         if (op->op == TRA_PLAN_OUTPUT && !op->what.levels) chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
+        if (op->op == TRA_PLAN_OUTPUT && op->what.levels && p->compress) codec = tra_pack_bytes(p->compress, threads);
     }
-    int64_t codec = p->compress && chunk > 0 ? threads * tra_codec_context(p->compress, chunk) : 0;
+    if (p->compress && chunk > 0) codec = tra_max64(codec, threads * tra_codec_context(p->compress, chunk));
     return tra_memory_start(p) + (mib << 20) + 130 * tra_min64(tuples, INT64_MAX / 260) + codec + library + p->program;
 }
 

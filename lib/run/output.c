@@ -173,7 +173,6 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     w.tag = tra_journal_tag(journal, tag);
     w.reuse = tra_journal_resumed(journal);
     w.levels = levels;
-    if (levels) w.codec = (tra_codec){.zstd = false};
     if (comm->rank == 0) s = tra_writer_create(op->what.path, &o->type, &w, &o->w, e);
     s = tra_comm_agree(comm, s, e);
     if (s == TRA_OK && comm->size > 1 && !levels) s = tra_outfile_share(o, e);
@@ -373,6 +372,8 @@ tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e) {
     if (s == TRA_OK && o->zstd) s = place_encoded(o, e);
     if (s == TRA_OK && o->levels) s = tra_levels_place(o, e);
     if (s == TRA_OK && o->comm.rank != 0) s = tra_writer_sync(o->w, e);
+    s = tra_comm_agree(&o->comm, s, e);
+    if (s == TRA_OK && o->levels && o->comm.rank == 0) s = tra_writer_pack(o->w, tra_engine_threads(o->engine), e);
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK) gather(o);
     return s;

@@ -55,7 +55,6 @@ for n in [7, 8, 9]: sp.save_npz(f"{n}.npz", sp.csr_matrix(([1.] * n, ([0] * n, l
     printf 'storage mine[m, n] = levels(sparse, sparse) order [1, 0]\n' > my.tra
     status 0 tra import 7.npz --storage my.tra:mine -o x.h5; has "storage  dcsc"
     status 2 tra import 7.npz --storage my.tra:yours -o x.h5; has "there is none of this name"
-    status 2 tra import 7.npz --codec zstd -o x.h5; has "--storage dense"
 }
 
 @test "one digest, whatever storage, blocks and memory; the same bytes whatever memory and threads" {
