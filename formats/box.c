@@ -97,13 +97,7 @@ void tra_view_offset(const tra_view *v, int64_t ordinal, tra_dims *offset) {
 
 /* The first of the columns from..to-1 that is not below `least`. */
 static int64_t first_column(const uint32_t *column, int64_t from, int64_t to, int64_t least) {
-    while (from < to) {
-        int64_t mid = from + (to - from) / 2;
-        if ((int64_t)column[mid] < least)
-            from = mid + 1;
-        else
-            to = mid;
-    }
+    TRA_BISECT(from, to, mid, (int64_t)column[mid] < least);
     return from;
 }
 
@@ -123,14 +117,8 @@ static void scatter(const tra_view *v, const tra_dims *lo, const tra_dims *part,
         least.v[d] = lo->v[lead + d];
         most.v[d] = least.v[d] + part->v[lead + d] - 1;
     }
-    int64_t first = tra_linear(&box, &least), last = tra_linear(&box, &most), i = 0, end = rows.nrows;
-    while (i < end) { /* the first row from there on */
-        int64_t mid = i + (end - i) / 2;
-        if (rows.row[mid] < first)
-            i = mid + 1;
-        else
-            end = mid;
-    }
+    int64_t first = tra_linear(&box, &least), last = tra_linear(&box, &most), i = 0;
+    TRA_BISECT(i, rows.nrows, mid, rows.row[mid] < first); /* the first row from there on */
     int64_t from = lo->v[lead + r - 1], until = from + part->v[lead + r - 1], step = stride[lead + r - 1];
     for (; i < rows.nrows && rows.row[i] <= last; i++) {
         int64_t offset = 0;

@@ -90,6 +90,11 @@ void *tra_arena_array(tra_arena *a, size_t n, size_t size) {
     return tra_arena_alloc(a, bytes);
 }
 
+void *tra_arena_grown(tra_arena *a, const void *v, size_t n, size_t cap, size_t size) {
+    void *w = tra_arena_array(a, cap, size);
+    return n > 0 ? memcpy(w, v, n * size) : w;
+}
+
 char *tra_arena_strndup(tra_arena *a, const char *s, size_t n) {
     n = strnlen(s, n);
     return memcpy(tra_arena_alloc(a, n + 1), s, n);

@@ -78,6 +78,9 @@ void tra_oom_handler(tra_oom_fn *fn);
 void *tra_malloc(size_t n) __attribute__((malloc));
 void *tra_calloc(size_t n, size_t size) __attribute__((malloc)); /* n * size checked */
 void *tra_realloc(void *p, size_t n, size_t size);               /* n * size checked */
+/* Sees to it that an array from tra_realloc, v, which has room for cap elements, has room for one more than n. */
+#define TRA_ROOM(v, n, cap)                                                                                            \
+    ((n) < (cap) ? (void)0 : (void)((cap) = 2 * (cap) + 8, (v) = tra_realloc((v), (size_t)(cap), sizeof *(v))))
 char *tra_strdup(const char *s);
 char *tra_asprintf(const char *fmt, ...) TRA_PRINTF(1, 2);
 
@@ -94,6 +97,13 @@ size_t tra_arena_bytes(const tra_arena *a); /* that it has taken of the system *
 void tra_give_back(void);
 /* From now on what is large is given back when it is freed: for libraries that take and free large buffers. */
 void tra_return_large(void);
+/* Room for cap elements, of which the first are the n of v. */
+void *tra_arena_grown(tra_arena *a, const void *v, size_t n, size_t cap, size_t size);
+/* As TRA_ROOM, in an arena. */
+#define TRA_ARENA_ROOM(arena, v, n, cap)                                                                               \
+    ((n) < (cap) ? (void)0                                                                                             \
+                 : (void)((cap) = 2 * (cap) + 8,                                                                       \
+                          (v) = tra_arena_grown((arena), (v), (size_t)(n), (size_t)(cap), sizeof *(v))))
 #define tra_new(arena, type)     ((type *)tra_arena_alloc(arena, sizeof(type)))
 #define tra_news(arena, type, n) ((type *)tra_arena_array(arena, (size_t)(n), sizeof(type)))
 
@@ -144,6 +154,19 @@ bool tra_add(int64_t a, int64_t b, int64_t *out);
 int64_t tra_mul_most(int64_t a, int64_t b);
 int64_t tra_add_most(int64_t a, int64_t b);
 static inline int64_t tra_ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); } /* a >= 0, b > 0 */
+/* Of an ascending range, `at` becomes the first place from there, and below `end`, of which `below`, an expression of
+ * `mid`, is false; `end` if there is none. */
+#define TRA_BISECT(at, end, mid, below)                                                                                \
+    do {                                                                                                               \
+        for (int64_t bisect_end_ = (end), mid; (at) < bisect_end_;) {                                                  \
+            mid = (at) + (bisect_end_ - (at)) / 2;                                                                     \
+            if (below)                                                                                                 \
+                (at) = mid + 1;                                                                                        \
+            else                                                                                                       \
+                bisect_end_ = mid;                                                                                     \
+        }                                                                                                              \
+    } while (0)
+
 static inline int64_t tra_min64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t tra_max64(int64_t a, int64_t b) { return a > b ? a : b; }
 

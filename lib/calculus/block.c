@@ -178,10 +178,7 @@ static tra_status add_place(void *ctx, const tra_calc_entry *x, tra_err *e) {
     if (p->n == t->most)
         return tra_fail(e, TRA_RESOURCE, "storage %s has more than %" PRId64 " entries, for which there is no memory",
                         t->s->decl->name, t->most);
-    if (p->n == t->cap) {
-        t->cap = t->cap ? 2 * t->cap : 64;
-        p->v = tra_realloc(p->v, (size_t)t->cap, sizeof *p->v);
-    }
+    TRA_ROOM(p->v, p->n, t->cap);
     p->v[p->n++] = (tra_storage_place){at, x->component, x->element};
     return TRA_OK;
 }
@@ -232,14 +229,8 @@ tra_status tra_storage_trace_most(const tra_storage *s, tra_storage_block *b, in
 }
 
 const tra_storage_place *tra_storage_place_of(const tra_storage_places *p, int64_t at) {
-    int64_t first = 0, last = p->n;
-    while (first < last) {
-        int64_t middle = first + (last - first) / 2;
-        if (p->v[middle].at < at)
-            first = middle + 1;
-        else
-            last = middle;
-    }
+    int64_t first = 0;
+    TRA_BISECT(first, p->n, middle, p->v[middle].at < at);
     return first < p->n && p->v[first].at == at ? &p->v[first] : NULL;
 }
 

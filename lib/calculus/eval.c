@@ -53,10 +53,7 @@ static tra_status step(interp *in, const tra_calc *x) {
 /* ---- what is owned ---------------------------------------------------------------------------------------------- */
 
 static void own(interp *in, calc_dict *dict, int64_t *prefix) {
-    if (in->nowned == in->cap) {
-        in->cap = in->cap ? 2 * in->cap : 16;
-        in->owned = tra_realloc(in->owned, (size_t)in->cap, sizeof *in->owned);
-    }
+    TRA_ROOM(in->owned, in->nowned, in->cap);
     in->owned[in->nowned++] = (owned){dict, prefix};
 }
 

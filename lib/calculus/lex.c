@@ -175,12 +175,6 @@ bool calc_is_reserved(const char *s, int n) {
 bool calc_line_ends(const calc_parser *p) { return p->lines && p->tok.depth == 0 && p->tok.line; }
 
 void calc_list_add(tra_arena *a, calc_list *l, void *x) {
-    if (l->n == l->cap) {
-        int cap = l->cap ? 2 * l->cap : 4;
-        void **v = tra_news(a, void *, cap);
-        if (l->n) memcpy(v, l->v, (size_t)l->n * sizeof *v);
-        l->v = v;
-        l->cap = cap;
-    }
+    TRA_ARENA_ROOM(a, l->v, l->n, l->cap);
     l->v[l->n++] = x;
 }

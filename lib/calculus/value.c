@@ -174,25 +174,13 @@ calc_value calc_component_value(int index, const tra_calc_free *f, tra_calc_type
 
 /* The first of entries first..last-1 whose key at this level is not below. */
 static int64_t lower_bound(const tra_elements *keys, int64_t first, int64_t last, int64_t key) {
-    while (first < last) {
-        int64_t middle = first + (last - first) / 2;
-        if (calc_element(keys, middle).i < key)
-            first = middle + 1;
-        else
-            last = middle;
-    }
+    TRA_BISECT(first, last, middle, calc_element(keys, middle).i < key);
     return first;
 }
 
 static int64_t dict_place(const calc_dict *d, int64_t key) {
-    int64_t first = 0, last = d->n;
-    while (first < last) {
-        int64_t middle = first + (last - first) / 2;
-        if (d->key[middle] < key)
-            first = middle + 1;
-        else
-            last = middle;
-    }
+    int64_t first = 0;
+    TRA_BISECT(first, d->n, middle, d->key[middle] < key);
     return first;
 }
 

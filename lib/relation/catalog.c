@@ -53,14 +53,8 @@ int64_t tra_catalog_find(const tra_catalog *c, const tra_dims *key) {
     }
     int64_t pos = tra_linear(&c->frontier, key);
     if (c->grid) return pos < c->n ? pos : -1;
-    int64_t lo = 0, hi = c->n;
-    while (lo < hi) {
-        int64_t mid = lo + (hi - lo) / 2;
-        if (c->pos[mid] < pos)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    int64_t lo = 0;
+    TRA_BISECT(lo, c->n, mid, c->pos[mid] < pos);
     return lo < c->n && c->pos[lo] == pos ? lo : -1;
 }
 

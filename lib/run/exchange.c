@@ -185,7 +185,7 @@ static void drop_pieces(tra_exchange *x, int64_t slot) {
 /* A piece of a result that is not dense: takes over its pinned block. */
 static tra_status keep_piece(tra_exchange *x, int64_t slot, const tra_dims *to, const tra_dims *ext, tra_block *b) {
     tra_pieces *p = &x->batch.pieces[slot];
-    if (p->n == p->cap) p->v = tra_realloc(p->v, (size_t)(p->cap = 2 * p->cap + 4), sizeof *p->v);
+    TRA_ROOM(p->v, p->n, p->cap);
     p->v[p->n++] = (tra_waiting){b, *to, *ext};
     tra_block_unpin(x->site->pool, b);
     if (--x->batch.lacking[slot] > 0) return TRA_OK;
@@ -438,15 +438,9 @@ static void begin_batch(tra_exchange *x) {
 /* Does the next tuple, or piece of one, that stays wait for others of its tuple to be sent, so that it is read once? */
 static bool waits_its_turn(const tra_exchange *x) {
     const tra_transfer *t = &x->lists.local.v[x->lists.next_local];
-    int64_t lo = x->lists.next_out, hi = x->lists.outgoing.n;
-    if (lo == hi || x->lists.outgoing.v[lo].turn >= t->turn) return false;
-    while (lo < hi) {
-        int64_t mid = lo + (hi - lo) / 2;
-        if (x->lists.outgoing.v[mid].turn < t->turn)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    int64_t lo = x->lists.next_out;
+    if (lo == x->lists.outgoing.n || x->lists.outgoing.v[lo].turn >= t->turn) return false;
+    TRA_BISECT(lo, x->lists.outgoing.n, mid, x->lists.outgoing.v[mid].turn < t->turn);
     return is_next(&x->lists.outgoing, lo, t);
 }
 

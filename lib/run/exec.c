@@ -89,7 +89,7 @@ static tra_part *lazy(exec *x, const tra_op *op, tra_part *in) {
             if (op->op == TRA_PLAN_TILE) key.v[key.n - 1] = tile;
             int64_t t = tra_catalog_find(op->type.cat, &key);
             if (t < 0) break;
-            if (n == cap) v = tra_realloc(v, (size_t)(cap = 2 * cap + 1), sizeof *v);
+            TRA_ROOM(v, n, cap);
             v[n++] = (renamed){t, i};
             if (op->op == TRA_PLAN_MAP) break;
         }

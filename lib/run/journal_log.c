@@ -106,10 +106,7 @@ int64_t tra_log_reserve(tra_log *l, int64_t len) {
 /* ---- reading -------------------------------------------------------------------------------------------------- */
 
 static void keep(tra_log *l, const record *r, int rank) {
-    if (l->n == l->cap) {
-        l->cap = l->cap ? 2 * l->cap : 64;
-        l->saved = tra_realloc(l->saved, (size_t)l->cap, sizeof *l->saved);
-    }
+    TRA_ROOM(l->saved, l->n, l->cap);
     l->saved[l->n++] = (tra_saved){r->ordinal, r->summand, r->mask, r->at, r->len, r->sum, {r->lo, r->hi}, rank};
 }
 

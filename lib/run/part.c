@@ -52,16 +52,9 @@ tra_part *tra_part_empty(const tra_type *type, const tra_placement *place, int s
 }
 
 int64_t tra_part_find(const tra_part *p, int64_t ordinal, int summand) {
-    int64_t lo = 0, hi = p->n;
-    while (lo < hi) {
-        int64_t mid = lo + (hi - lo) / 2;
-        bool before =
-            p->ordinal[mid] < ordinal || (p->ordinal[mid] == ordinal && p->summand && p->summand[mid] < summand);
-        if (before)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    int64_t lo = 0;
+    TRA_BISECT(lo, p->n, mid,
+               p->ordinal[mid] < ordinal || (p->ordinal[mid] == ordinal && p->summand && p->summand[mid] < summand));
     bool found = lo < p->n && p->ordinal[lo] == ordinal && (!p->summand || p->summand[lo] == summand);
     return found ? lo : -1;
 }

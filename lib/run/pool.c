@@ -61,15 +61,9 @@ struct tra_pool {
 };
 
 static int space_find(const space *s, int64_t at) { /* first extent at or after at */
-    int lo = 0, hi = s->n;
-    while (lo < hi) {
-        int mid = (lo + hi) / 2;
-        if (s->v[mid].at < at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    int64_t lo = 0;
+    TRA_BISECT(lo, s->n, mid, s->v[mid].at < at);
+    return (int)lo;
 }
 
 static int64_t space_take(space *s, int64_t n) { /* best fit; -1 */
@@ -98,10 +92,7 @@ static void space_give(space *s, int64_t at, int64_t n) {
         s->v[i].at -= n;
         s->v[i].n += n;
     } else {
-        if (s->n == s->cap) {
-            s->cap = s->cap ? 2 * s->cap : 16;
-            s->v = tra_realloc(s->v, (size_t)s->cap, sizeof *s->v);
-        }
+        TRA_ROOM(s->v, s->n, s->cap);
         memmove(s->v + i + 1, s->v + i, (size_t)(s->n++ - i) * sizeof *s->v);
         s->v[i] = (extent){at, n};
     }

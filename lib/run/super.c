@@ -199,15 +199,8 @@ static tra_status close_branch(super *s, cell *c, int64_t task, int i, tra_worke
 }
 
 static const tra_unit_input *input_of_rank(const tra_unit *u, const step *x, int64_t from, int64_t to, int64_t rank) {
-    int64_t end = to;
-    while (from < to) {
-        int64_t mid = from + (to - from) / 2;
-        if (x->rank[mid] < rank)
-            from = mid + 1;
-        else
-            to = mid;
-    }
-    return from < end && x->rank[from] == rank ? &u->inputs[from] : NULL;
+    TRA_BISECT(from, to, mid, x->rank[mid] < rank);
+    return from < to && x->rank[from] == rank ? &u->inputs[from] : NULL;
 }
 
 static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
@@ -264,13 +257,7 @@ static tra_status run_empty(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 
 /* The first entry of a step whose rank is not below this one. */
 static int64_t at_rank(const tra_side *s, int64_t from, int64_t to, int64_t rank) {
-    while (from < to) {
-        int64_t mid = from + (to - from) / 2;
-        if (s->v[mid].rank < rank)
-            from = mid + 1;
-        else
-            to = mid;
-    }
+    TRA_BISECT(from, to, mid, s->v[mid].rank < rank);
     return from;
 }
 
@@ -376,8 +363,7 @@ static tra_status queue(tra_joinagg *st, tra_unit *u, bool stays, tra_err *e) {
         tra_part *stored, *via;
         int64_t at, via_at;
         tra_part_resolve(st->p.l.part, u->inputs[i].i, &stored, &at, &via, &via_at);
-        if (st->row.n == st->row.cap)
-            st->row.v = tra_realloc(st->row.v, (size_t)(st->row.cap = 2 * st->row.cap + 8), sizeof(tra_block *));
+        TRA_ROOM(st->row.v, st->row.n, st->row.cap);
         st->row.v[st->row.n++] = stored->block[at];
         u->inputs[i].stays = true;
     }

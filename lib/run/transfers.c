@@ -6,10 +6,7 @@
 #include <stdlib.h>
 
 static void list_add(tra_transfers *l, tra_transfer t) {
-    if (l->n == l->cap) {
-        l->cap = l->cap ? 2 * l->cap : 256;
-        l->v = tra_realloc(l->v, (size_t)l->cap, sizeof *l->v);
-    }
+    TRA_ROOM(l->v, l->n, l->cap);
     l->v[l->n++] = t;
 }
 

@@ -7,25 +7,13 @@
 int64_t tra_rows_from(const tra_rows_view *v, int64_t row) {
     int64_t from = 0, to = v->nrows;
     if (to > 0 && v->row[to - 1] == to - 1) return row < 0 ? 0 : tra_min64(row, to); /* all are there */
-    while (from < to) {
-        int64_t mid = from + (to - from) / 2;
-        if (v->row[mid] < row)
-            from = mid + 1;
-        else
-            to = mid;
-    }
+    TRA_BISECT(from, to, mid, v->row[mid] < row);
     return from;
 }
 
 int64_t tra_rows_entry(const tra_rows_view *v, int64_t r, int64_t column) {
-    int64_t from = v->begin[r], to = v->begin[r + 1];
-    while (from < to) {
-        int64_t mid = from + (to - from) / 2;
-        if (v->column[mid] < column)
-            from = mid + 1;
-        else
-            to = mid;
-    }
+    int64_t from = v->begin[r];
+    TRA_BISECT(from, v->begin[r + 1], mid, v->column[mid] < column);
     return from;
 }
 

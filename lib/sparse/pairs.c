@@ -43,14 +43,8 @@ void tra_inner_of(const tra_contraction *x, int o, tra_inner *in, void *scratch)
 
 /* The first of the sorted entries whose row is not below. */
 int64_t tra_inner_first(const tra_inner *in, int64_t row) {
-    int64_t from = 0, to = in->n;
-    while (from < to) {
-        int64_t mid = from + (to - from) / 2;
-        if (in->e[mid].row < row)
-            from = mid + 1;
-        else
-            to = mid;
-    }
+    int64_t from = 0;
+    TRA_BISECT(from, in->n, mid, in->e[mid].row < row);
     return from;
 }
 

@@ -55,10 +55,7 @@ static void add_way(tra_ways *ways, const tra_way *w) {
         if (same_way(&ways->v[i], w)) return;
     }
     if (ways->n == TRA_MAXWAYS) return;
-    if (ways->n == ways->cap) {
-        ways->cap = ways->cap ? 2 * ways->cap : 16;
-        ways->v = tra_realloc(ways->v, (size_t)ways->cap, sizeof *ways->v);
-    }
+    TRA_ROOM(ways->v, ways->n, ways->cap);
     ways->v[ways->n++] = *w;
 }
 

@@ -32,15 +32,6 @@ bool tra_is_keyword(const char *s, int n, bool *later) {
     return false;
 }
 
-static tra_token *grow(lexer *x, tra_token *v, int n, int *cap) {
-    if (n < *cap) return v;
-    int bigger = *cap ? 2 * *cap : 64;
-    tra_token *w = tra_news(x->arena, tra_token, bigger);
-    if (n) memcpy(w, v, (size_t)n * sizeof *w);
-    *cap = bigger;
-    return w;
-}
-
 static int indent_of(const lexer *x, int at) {
     int line = at;
     while (line > 0 && x->s[line - 1] != '\n') line--;
@@ -53,7 +44,7 @@ static int last_kind(const lexer *x) { return x->count ? x->v[x->count - 1].kind
 
 static void emit(lexer *x, int kind, int at, int len) {
     if (last_kind(x) == TRA_T_END) x->indent = indent_of(x, at);
-    x->v = grow(x, x->v, x->count, &x->cap);
+    TRA_ARENA_ROOM(x->arena, x->v, x->count, x->cap);
     x->v[x->count++] = (tra_token){kind, {at, len}};
 }
 
@@ -227,7 +218,7 @@ static void lex_bad(lexer *x) {
 }
 
 static void open_bracket(lexer *x, char c) {
-    x->open = grow(x, x->open, x->depth, &x->open_cap);
+    TRA_ARENA_ROOM(x->arena, x->open, x->depth, x->open_cap);
     x->open[x->depth++] = (tra_token){c, {x->at, 1}};
     emit(x, c, x->at++, 1);
 }

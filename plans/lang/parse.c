@@ -126,13 +126,7 @@ typedef struct asts {
 } asts;
 
 static void asts_add(parser *p, asts *l, tra_ast *x) {
-    if (l->n == l->cap) {
-        int cap = l->cap ? 2 * l->cap : 8;
-        tra_ast **v = tra_news(p->arena, tra_ast *, cap);
-        if (l->n) memcpy(v, l->v, (size_t)l->n * sizeof *v);
-        l->v = v;
-        l->cap = cap;
-    }
+    TRA_ARENA_ROOM(p->arena, l->v, l->n, l->cap);
     l->v[l->n++] = x;
 }
 
@@ -446,12 +440,7 @@ static bool parse_columns(parser *p, tra_stmt *s) {
             unexpected(p, NULL, "the name of a column");
             return false;
         }
-        if (s->ncolumns == cap) {
-            cap = cap ? 2 * cap : 8;
-            tra_column_decl *v = tra_news(p->arena, tra_column_decl, cap);
-            if (s->ncolumns) memcpy(v, s->columns, (size_t)s->ncolumns * sizeof *v);
-            s->columns = v;
-        }
+        TRA_ARENA_ROOM(p->arena, s->columns, s->ncolumns, cap);
         tra_column_decl *c = &s->columns[s->ncolumns++];
         *c = (tra_column_decl){.name = quoted ? quoted_text(p, t) : token_text(p, t), .span = t->span};
         p->tok++;
@@ -730,12 +719,7 @@ static bool define(parser *p, const tra_stmt *s) {
 
 static void add_statement(parser *p, const tra_stmt *s, int *cap, tra_ast_program *out) {
     if (!define(p, s) || !s->name) return;
-    if (out->n == *cap) {
-        *cap = *cap ? 2 * *cap : 64;
-        tra_stmt *v = tra_news(p->arena, tra_stmt, *cap);
-        if (out->n) memcpy(v, out->v, (size_t)out->n * sizeof *v);
-        out->v = v;
-    }
+    TRA_ARENA_ROOM(p->arena, out->v, out->n, *cap);
     out->v[out->n++] = *s;
 }
 

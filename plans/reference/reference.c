@@ -29,13 +29,7 @@ typedef struct gather {
 } gather;
 
 static void add(gather *g, const tra_dims *key, ref_array x) {
-    if (g->n == g->cap) {
-        int64_t cap = g->cap ? 2 * g->cap : 16;
-        tra_ref_tuple *v = tra_news(g->a, tra_ref_tuple, cap);
-        for (int64_t i = 0; i < g->n; i++) v[i] = g->v[i];
-        g->v = v;
-        g->cap = cap;
-    }
+    TRA_ARENA_ROOM(g->a, g->v, g->n, g->cap);
     g->v[g->n++] = (tra_ref_tuple){*key, x.ext, x.data};
 }
 

@@ -12,12 +12,7 @@ static void note(tra_rewriting *w, int expr, const char *reason) {
     tra_refusals *r = w->refusals;
     for (int i = 0; i < r->n; i++)
         if (r->v[i].rule == w->rule && r->v[i].expr == expr && strcmp(r->v[i].reason, reason) == 0) return;
-    if (r->n == r->cap) {
-        r->cap = r->cap ? 2 * r->cap : 16;
-        tra_refusal *v = tra_news(w->m->arena, tra_refusal, r->cap);
-        if (r->n) memcpy(v, r->v, (size_t)r->n * sizeof *v);
-        r->v = v;
-    }
+    TRA_ARENA_ROOM(w->m->arena, r->v, r->n, r->cap);
     r->v[r->n++] = (tra_refusal){w->rule, expr, tra_arena_strndup(w->m->arena, reason, strlen(reason))};
 }
 
@@ -63,12 +58,7 @@ static int id_of(const tra_expr *x) { return x ? x->node.id : -1; }
 
 static void equal(tra_rewriting *w, int a, int b, const tra_expr *below, const tra_expr *l, const tra_expr *r) {
     tra_memo *m = w->m;
-    if (m->nequal == m->capequal) {
-        m->capequal = m->capequal ? 2 * m->capequal : 64;
-        tra_equality *v = tra_news(m->arena, tra_equality, m->capequal);
-        if (m->nequal) memcpy(v, m->equal, (size_t)m->nequal * sizeof *v);
-        m->equal = v;
-    }
+    TRA_ARENA_ROOM(m->arena, m->equal, m->nequal, m->capequal);
     m->equal[m->nequal++] = (tra_equality){a, b, id_of(below), {id_of(l), id_of(r)}, w->rule};
 }
 

@@ -145,12 +145,7 @@ int tra_memo_find(const tra_memo *m, int group) {
 }
 
 static void append(tra_memo *m, tra_group *g, int expr) {
-    if (g->n == g->cap) {
-        int cap = g->cap ? 2 * g->cap : 4, *v = tra_news(m->arena, int, cap);
-        if (g->n) memcpy(v, g->expr, (size_t)g->n * sizeof *v);
-        g->expr = v;
-        g->cap = cap;
-    }
+    TRA_ARENA_ROOM(m->arena, g->expr, g->n, g->cap);
     g->expr[g->n++] = expr;
 }
 

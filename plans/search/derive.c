@@ -272,12 +272,7 @@ typedef struct deriving {
 
 static void add_step(deriving *w, const tra_plan *p, const tra_choices *c) {
     tra_derivation *d = w->d;
-    if (d->n == w->cap) {
-        w->cap = w->cap ? 2 * w->cap : 16;
-        tra_step *v = tra_news(w->a, tra_step, w->cap);
-        if (d->n) memcpy(v, d->v, (size_t)d->n * sizeof *v);
-        d->v = v;
-    }
+    TRA_ARENA_ROOM(w->a, d->v, d->n, w->cap);
     d->v[d->n++] = (tra_step){tra_arena_strndup(w->a, tra_str_get(&w->rules), w->rules.n),
                               tra_arena_strndup(w->a, tra_str_get(&w->what), w->what.n), p, *c};
     w->digest = tra_plan_digest(p);

@@ -44,10 +44,7 @@ typedef struct candidates {
 } candidates;
 
 static void add_candidate(candidates *x, candidate c) {
-    if (x->n == x->cap) {
-        x->cap = x->cap ? 2 * x->cap : 64;
-        x->v = tra_realloc(x->v, (size_t)x->cap, sizeof *x->v);
-    }
+    TRA_ROOM(x->v, x->n, x->cap);
     c.seq = x->n;
     x->v[x->n++] = c;
 }
@@ -298,13 +295,7 @@ static const cell *cell_at(search *s, int g, int place) {
         add_candidate(&c, (candidate){.s = t, .base = e, .slot = slot});
     }
     choose(s, &c, s->limits.kept.cell);
-    if (x->ncells == x->capcells) {
-        int cap = x->capcells ? 2 * x->capcells : 8;
-        cell *v = tra_news(x->room, cell, cap);
-        if (x->ncells) memcpy(v, x->cells, (size_t)x->ncells * sizeof *v);
-        x->cells = v;
-        x->capcells = cap;
-    }
+    TRA_ARENA_ROOM(x->room, x->cells, x->ncells, x->capcells);
     cell *made = &x->cells[x->ncells++];
     *made = (cell){.place = place, .n = c.n, .v = tra_news(x->room, entry, c.n)};
     for (int i = 0; i < c.n; i++) {

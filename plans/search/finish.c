@@ -229,10 +229,7 @@ static void sum_up(tra_plan *p) {
 /* ---- the order of operators ------------------------------------------------------------------------------------- */
 
 static int push(finish *f, part x) {
-    if (f->n == f->cap) {
-        f->cap = f->cap ? 2 * f->cap : 32;
-        f->v = tra_realloc(f->v, (size_t)f->cap, sizeof *f->v);
-    }
+    TRA_ROOM(f->v, f->n, f->cap);
     f->v[f->n] = x;
     return f->n++;
 }

@@ -23,10 +23,7 @@ tra_plan_op tra_operator_of(tra_opcode op) {
 }
 
 static int add_making(search *s, int g, const making *m) {
-    if (s->makings.n == s->makings.cap) {
-        s->makings.cap = s->makings.cap ? 2 * s->makings.cap : 256;
-        s->makings.v = tra_realloc(s->makings.v, (size_t)s->makings.cap, sizeof *s->makings.v);
-    }
+    TRA_ROOM(s->makings.v, s->makings.n, s->makings.cap);
     making *x = tra_new(s->kept, making);
     *x = *m;
     x->id = s->makings.n;

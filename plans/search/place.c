@@ -52,10 +52,7 @@ int tra_places_add(places *t, const tra_placement *p) {
         if (i < 0) break;
         if (tra_place_eq(&t->v[i], p)) return i;
     }
-    if (t->n == t->cap) {
-        t->cap = t->cap ? 2 * t->cap : 64;
-        t->v = tra_realloc(t->v, (size_t)t->cap, sizeof *t->v);
-    }
+    TRA_ROOM(t->v, t->n, t->cap);
     t->v[t->n] = *p;
     return t->table[at & mask] = t->n++;
 }

@@ -9,10 +9,7 @@
 #include "search_int.h"
 
 void tra_add_number(numbers *x, int v) {
-    if (x->n == x->cap) {
-        x->cap = x->cap ? 2 * x->cap : 8;
-        x->v = tra_realloc(x->v, (size_t)x->cap, sizeof *x->v);
-    }
+    TRA_ROOM(x->v, x->n, x->cap);
     x->v[x->n++] = v;
 }
 

@@ -82,10 +82,7 @@ static int64_t held(const finding *f) {
 static void add_found(finding *f, search *s, const entry *x) {
     tra_arena *a = tra_arena_new();
     const tra_plan *p = tra_finish_plan(s, x, a, NULL);
-    if (f->n == f->cap) {
-        f->cap = f->cap ? 2 * f->cap : 64;
-        f->v = tra_realloc(f->v, (size_t)f->cap, sizeof *f->v);
-    }
+    TRA_ROOM(f->v, f->n, f->cap);
     f->v[f->n++] = (found){.s = s,
                            .x = *x,
                            .cost = p->cost,

@@ -275,12 +275,7 @@ static int add_ref(reading *r, const tra_einsum_ref *ref) {
         if (s->ref[i].node == ref->node && s->ref[i].n == ref->n &&
             memcmp(s->ref[i].label, ref->label, (size_t)ref->n * sizeof ref->label[0]) == 0)
             return i;
-    if (s->nrefs == r->cap) {
-        r->cap = r->cap ? 2 * r->cap : 4;
-        tra_einsum_ref *v = tra_news(r->b->arena, tra_einsum_ref, r->cap);
-        if (s->nrefs) memcpy(v, s->ref, (size_t)s->nrefs * sizeof *v);
-        s->ref = v;
-    }
+    TRA_ARENA_ROOM(r->b->arena, s->ref, s->nrefs, r->cap);
     s->ref[s->nrefs] = *ref;
     return s->nrefs++;
 }

@@ -32,12 +32,7 @@ static bool same_list(int n, const int *a, int m, const int *b) {
 }
 
 int tra_lower_operand(tra_lowering *w, const tra_operand *x) {
-    if (w->n == w->cap) {
-        w->cap = w->cap ? 2 * w->cap : 8;
-        tra_operand *v = tra_news(w->b->arena, tra_operand, w->cap);
-        if (w->n) memcpy(v, w->op, (size_t)w->n * sizeof *v);
-        w->op = v;
-    }
+    TRA_ARENA_ROOM(w->b->arena, w->op, w->n, w->cap);
     w->op[w->n] = *x;
     return w->n++;
 }
@@ -458,12 +453,7 @@ typedef struct parts {
 } parts;
 
 static void add_part(tra_lowering *w, parts *p, const tra_scalar *e, double times) {
-    if (p->n == p->cap) {
-        p->cap = p->cap ? 2 * p->cap : 8;
-        struct part *v = tra_news(w->b->arena, struct part, p->cap);
-        if (p->n) memcpy(v, p->v, (size_t)p->n * sizeof *v);
-        p->v = v;
-    }
+    TRA_ARENA_ROOM(w->b->arena, p->v, p->n, p->cap);
     p->v[p->n++] = (struct part){e, times};
 }
 

@@ -103,14 +103,8 @@ static tra_status match_list(walk *w, int64_t to, const tra_dims *ko, bool count
         part.v[i] = ko->v[w->oj->v[i]];
         if (part.v[i] >= w->box.v[i]) return TRA_OK;
     }
-    int64_t at = tra_linear(&w->box, &part), lo = 0, hi = w->ic->n;
-    while (lo < hi) {
-        int64_t mid = lo + (hi - lo) / 2;
-        if (w->index[mid].at < at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    int64_t at = tra_linear(&w->box, &part), lo = 0;
+    TRA_BISECT(lo, w->ic->n, mid, w->index[mid].at < at);
     for (; lo < w->ic->n && w->index[lo].at == at; lo++) {
         if (count)
             w->count++;
