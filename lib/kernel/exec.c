@@ -83,8 +83,10 @@ static void run_softmax(const tra_array *in, const tra_array *out) {
     }
 }
 
-static void run_map(const tra_kernel *step, const tra_array *in, const tra_array *out, bool sparse) {
+/* own: scratch of LAPACK. */
+static void run_map(const tra_kernel *step, const tra_array *in, const tra_array *out, bool sparse, void *own) {
     switch (step->cls) {
+    case TRA_K_LAPACK: tra_lapack_run(step->row->lapack, in, NULL, out, own); return;
     case TRA_K_SCALAR: tra_code_run(step->code, in, NULL, out, &sparse); return;
     case TRA_K_ALIGNED: tra_aligned_run(step, in, NULL, out, &sparse); return;
     case TRA_K_SOFTMAX: run_softmax(in, out); return;
@@ -155,6 +157,26 @@ static size_t between(const tra_kernel *k, const chain *c, tra_kernel_use use, c
     return round64(most);
 }
 
+/* Bytes that the steps of LAPACK take, one after the other; they stand before the buffers. */
+static size_t own_scratch(const tra_kernel *k, const chain *c, tra_kernel_use use, const tra_dims *a,
+                          const tra_dims *b) {
+    size_t most = 0;
+    tra_dims at = *a, next;
+    bool any = false;
+    for (int i = 0; i < c->n; i++) any |= c->step[i]->cls == TRA_K_LAPACK;
+    for (int i = 0; any && i < c->n; i++) {
+        bool lapack = c->step[i]->cls == TRA_K_LAPACK;
+        size_t bytes = lapack ? tra_lapack_scratch(c->step[i]->row->lapack, &at, i == 0 ? b : NULL) : 0;
+        if (bytes > most) most = bytes;
+        if (i == 0)
+            first_shape(k, c->step[0], use, a, b, &next);
+        else
+            tra_step_shape1(c->step[i], &at, &next);
+        at = next;
+    }
+    return most;
+}
+
 size_t tra_kernel_scratch(const tra_kernel *k, tra_kernel_use use, tra_dtype ta, tra_dtype tb, const tra_dims *a,
                           const tra_dims *b) {
     const tra_kernel *self = k;
@@ -165,7 +187,7 @@ size_t tra_kernel_scratch(const tra_kernel *k, tra_kernel_use use, tra_dtype ta,
     set_types(&c, use, ta, tb);
     bool turns = false; /* is a result stored that is made of a stored one? */
     for (int i = 1; i < c.n && !goes_to_out(&c, i); i++) turns |= !in_place(&c, i);
-    return (turns ? 2 : 1) * between(k, &c, use, a, b);
+    return (turns ? 2 : 1) * between(k, &c, use, a, b) + own_scratch(k, &c, use, a, b);
 }
 
 /* Where step 0 writes: out itself, or the first buffer. */
@@ -173,8 +195,9 @@ static tra_array first_place(const chain *c, const tra_dims *ext, const tra_arra
     return (tra_array){c->type[0], *ext, goes_to_out(c, 0) ? out->data : scratch};
 }
 
-/* Steps 1, 2, ... on cur, the result of step 0, of sparse type or not. */
-static void run_rest(const chain *c, tra_array cur, bool sparse, const tra_array *out, char *scratch, size_t bytes) {
+/* Steps 1, 2, ... on cur, the result of step 0, of sparse type or not. own: as above. */
+static void run_rest(const chain *c, tra_array cur, bool sparse, const tra_array *out, char *scratch, size_t bytes,
+                     void *own) {
     for (int i = 1; i < c->n; i++) {
         tra_array next = {c->type[i], {0}, cur.data};
         tra_step_shape1(c->step[i], &cur.ext, &next.ext);
@@ -182,7 +205,7 @@ static void run_rest(const chain *c, tra_array cur, bool sparse, const tra_array
             next.data = out->data;
         else if (!in_place(c, i))
             next.data = cur.data == scratch ? scratch + bytes : scratch;
-        run_map(c->step[i], &cur, &next, sparse);
+        run_map(c->step[i], &cur, &next, sparse, own);
         sparse = tra_step_sparse(c->step[i], TRA_USE_MAP, sparse, false);
         cur = next;
     }
@@ -202,10 +225,12 @@ void tra_map_sparse(const tra_kernel *k, const tra_array *in, bool sparse, tra_a
     c.type = types;
     set_types(&c, TRA_USE_MAP, in->dtype, in->dtype);
     tra_step_shape1(c.step[0], &in->ext, &ext);
+    void *own = scratch;
+    scratch = (char *)scratch + own_scratch(k, &c, TRA_USE_MAP, &in->ext, NULL);
     tra_array first = first_place(&c, &ext, out, scratch);
-    run_map(c.step[0], in, &first, sparse);
+    run_map(c.step[0], in, &first, sparse, own);
     sparse = tra_step_sparse(c.step[0], TRA_USE_MAP, sparse, false);
-    if (c.n > 1) run_rest(&c, first, sparse, out, scratch, between(k, &c, TRA_USE_MAP, &in->ext, NULL));
+    if (c.n > 1) run_rest(&c, first, sparse, out, scratch, between(k, &c, TRA_USE_MAP, &in->ext, NULL), own);
 }
 
 void tra_kernel_join(const tra_kernel *k, const tra_array *a, const tra_array *b, tra_array *out, void *scratch) {
@@ -222,15 +247,19 @@ void tra_join_sparse(const tra_kernel *k, const tra_array *a, const tra_array *b
     c.type = types;
     set_types(&c, TRA_USE_JOIN, a->dtype, b->dtype);
     tra_step_shape2(c.step[0], &a->ext, &b->ext, &ext);
+    void *own = scratch;
+    scratch = (char *)scratch + own_scratch(k, &c, TRA_USE_JOIN, &a->ext, &b->ext);
     tra_array first = first_place(&c, &ext, out, scratch);
-    if (c.step[0]->cls == TRA_K_SCALAR)
+    if (c.step[0]->cls == TRA_K_LAPACK)
+        tra_lapack_run(c.step[0]->row->lapack, a, b, &first, own);
+    else if (c.step[0]->cls == TRA_K_SCALAR)
         tra_code_run(c.step[0]->code, a, b, &first, sparse);
     else if (c.step[0]->cls == TRA_K_ALIGNED)
         tra_aligned_run(c.step[0], a, b, &first, sparse);
     else
         tra_contract(c.step[0], a, b, &first, false, -1, sparse);
     bool next = tra_step_sparse(c.step[0], TRA_USE_JOIN, sparse[0], sparse[1]);
-    if (c.n > 1) run_rest(&c, first, next, out, scratch, between(k, &c, TRA_USE_JOIN, &a->ext, &b->ext));
+    if (c.n > 1) run_rest(&c, first, next, out, scratch, between(k, &c, TRA_USE_JOIN, &a->ext, &b->ext), own);
 }
 
 int tra_kernel_tiles(const tra_kernel *join, const tra_dims *acc) { return tra_contract_tiles(join, acc); }
@@ -302,6 +331,8 @@ void tra_finish_sparse(const tra_kernel *agg, tra_dtype in, bool sparse, const t
     tra_dtype types[c.n];
     c.type = types;
     set_types(&c, TRA_USE_AGG, in, in);
+    void *own = scratch;
+    scratch = (char *)scratch + own_scratch(agg, &c, TRA_USE_AGG, &state->ext, NULL);
     tra_array first = first_place(&c, &state->ext, out, scratch);
     int64_t elements = tra_elements(&state->ext), size = (int64_t)tra_dtype_size(first.dtype);
     if (first.data != state->data) {
@@ -317,7 +348,7 @@ void tra_finish_sparse(const tra_kernel *agg, tra_dtype in, bool sparse, const t
     }
     /* between() is told the state's extents: those of the group, but for the index kernels */
     sparse = tra_step_sparse(c.step[0], TRA_USE_AGG, sparse, false);
-    if (c.n > 1) run_rest(&c, first, sparse, out, scratch, between(agg, &c, TRA_USE_AGG, &state->ext, NULL));
+    if (c.n > 1) run_rest(&c, first, sparse, out, scratch, between(agg, &c, TRA_USE_AGG, &state->ext, NULL), own);
 }
 
 /* ---- counting ----------------------------------------------------------------------------------------------- */
@@ -346,6 +377,7 @@ static double step_flops(const tra_kernel *k, const tra_dims *in, const tra_dims
     case TRA_K_SCALAR: return code_flops(k->code) * size_of(out);
     case TRA_K_OUTER: return size_of(out);
     case TRA_K_SOFTMAX: return 14 * size_of(out);
+    case TRA_K_LAPACK: return tra_lapack_flops(k->row->lapack, in, b);
     case TRA_K_ALIGNED:
     case TRA_K_EINSUM: {
         if (!b && k->cls == TRA_K_EINSUM) return size_of(in);

@@ -251,6 +251,10 @@ tra_filled tra_kernel_filled_agg(const tra_kernel *k, const tra_dims *ext, doubl
  * exceptions of floating-point numbers, and what was computed is of no use then. */
 void tra_kernel_map(const tra_kernel *k, const tra_array *in, tra_array *out, void *scratch);
 void tra_kernel_join(const tra_kernel *k, const tra_array *a, const tra_array *b, tra_array *out, void *scratch);
+/* Why a result on this thread has no meaning, of the first since the last call of clear: "solve: the matrix is
+ * singular". NULL: none. */
+const char *tra_kernel_failure(void);
+void tra_kernel_failure_clear(void);
 bool tra_kernel_overflowed(void); /* has an integer not fitted since the last call on this thread? */
 /* ta, tb: element types of the operands whose extents are a and b. */
 size_t tra_kernel_scratch(const tra_kernel *k, tra_kernel_use use, tra_dtype ta, tra_dtype tb, const tra_dims *a,

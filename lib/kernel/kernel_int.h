@@ -15,10 +15,26 @@ typedef enum tra_class {
     TRA_K_ROW,       /* last dimension reduced by `fold` */
     TRA_K_COL,       /* first dimension reduced by `fold` */
     TRA_K_SOFTMAX,
-    TRA_K_FOLD,  /* aggregation by `fold`, element by element */
-    TRA_K_INDEX, /* aggregation to the extreme value by `fold` (MIN, MAX) and its place */
-    TRA_K_THEN,  /* composition: its steps */
+    TRA_K_LAPACK, /* a whole matrix, and of a join its right side: `lapack` of the row */
+    TRA_K_FOLD,   /* aggregation by `fold`, element by element */
+    TRA_K_INDEX,  /* aggregation to the extreme value by `fold` (MIN, MAX) and its place */
+    TRA_K_THEN,   /* composition: its steps */
 } tra_class;
+
+/* What LAPACK does with a matrix, or one of its results (lapack.c). */
+typedef enum tra_lapack {
+    TRA_L_SOLVE,
+    TRA_L_INVERSE,
+    TRA_L_DET,
+    TRA_L_CHOLESKY,
+    TRA_L_EIGH_W,
+    TRA_L_EIGH_V,
+    TRA_L_QR_Q,
+    TRA_L_QR_R,
+    TRA_L_SVD_U,
+    TRA_L_SVD_S,
+    TRA_L_SVD_V,
+} tra_lapack;
 
 /* Sets of aggregations over which a kernel distributes. */
 enum { TRA_OVER_SUM = 1, TRA_OVER_PROD = 2, TRA_OVER_MAX = 4, TRA_OVER_MIN = 8, TRA_OVER_ALL = 15 };
@@ -36,7 +52,8 @@ typedef struct tra_row {
     unsigned over;          /* TRA_OVER_: what does not follow from the definition */
     tra_scalar_op fold;     /* ROW, COL, INDEX */
     double identity;        /* of the aggregation */
-    int type;               /* of the result: sparse (1), dense (-1), or as it follows from the operands' */
+    tra_lapack lapack;
+    int type; /* of the result: sparse (1), dense (-1), or as it follows from the operands' */
 } tra_row;
 const tra_row *tra_row_find(const char *name);
 
@@ -98,6 +115,18 @@ void tra_step_shape2(const tra_kernel *step, const tra_dims *a, const tra_dims *
 /* The type of one step's result; b: of a join's second operand. */
 tra_dtype tra_step_dtype(const tra_kernel *step, tra_kernel_use use, tra_dtype a, tra_dtype b);
 int64_t tra_elements(const tra_dims *d);
+
+/* ---- LAPACK -------------------------------------------------------------------------------------------------- */
+
+enum { TRA_LAPACK_MOST = 32000, TRA_LAPACK_SVD = 23000 }; /* rows and columns, since it counts in int */
+/* Why the operands (b: of a join, else NULL) do not fit, or NULL. */
+const char *tra_lapack_misfit(tra_lapack f, const tra_dims *a, const tra_dims *b);
+/* Of operands that fit: extents, and for each dimension where it comes from, as in tra_dimsrc. */
+void tra_lapack_shape(tra_lapack f, const tra_dims *a, const tra_dims *b, tra_dims *out, int8_t *from);
+size_t tra_lapack_scratch(tra_lapack f, const tra_dims *a, const tra_dims *b); /* a multiple of 64 */
+double tra_lapack_flops(tra_lapack f, const tra_dims *a, const tra_dims *b);
+/* out is f64, or f32 where the operands are. What has no result is noted (tra_kernel_failure). */
+void tra_lapack_run(tra_lapack f, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch);
 
 /* ---- execution ---------------------------------------------------------------------------------------------- */
 

@@ -116,11 +116,25 @@ static tra_status shape_stretch(const tra_kernel *k, const tra_dims *a, const tr
     return TRA_OK;
 }
 
+/* By LAPACK, of a matrix and maybe a right side. */
+static tra_status shape_lapack(const tra_kernel *k, const tra_dims *a, const tra_dims *b, tra_dims *out,
+                               tra_dimsrc *src, tra_err *e) {
+    const char *why = tra_lapack_misfit(k->row->lapack, a, b);
+    tra_dims r;
+    int8_t from[2];
+    if (why) return b ? misfit2(k, a, b, why, e) : misfit1(k, a, why, e);
+    tra_lapack_shape(k->row->lapack, a, b, &r, from);
+    for (int d = 0; src && d < r.n; d++) src->from[d] = from[d];
+    *out = r;
+    return TRA_OK;
+}
+
 static tra_status shape2_step(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_dims *bound_a,
                               const tra_dims *bound_b, tra_dims *out, tra_dimsrc *src, tra_err *e) {
     if (!(k->uses & TRA_USE_JOIN)) return not_for(k, "join: it takes one array", e);
     if (k->cls == TRA_K_EINSUM || k->cls == TRA_K_ALIGNED)
         return shape_einsum(k, (const tra_dims *const[]){a, b}, out, src, e);
+    if (k->cls == TRA_K_LAPACK) return shape_lapack(k, a, b, out, src, e);
     if (k->cls == TRA_K_SCALAR && k->stretch) return shape_stretch(k, a, b, bound_a, bound_b, out, src, e);
     tra_dims r = *a;
     if (k->cls == TRA_K_OUTER) {
@@ -146,6 +160,7 @@ static tra_status shape1_step(const tra_kernel *k, const tra_dims *in, tra_dims 
     switch (k->cls) {
     case TRA_K_EINSUM:
     case TRA_K_ALIGNED: return shape_einsum(k, &in, out, src, e);
+    case TRA_K_LAPACK: return shape_lapack(k, in, NULL, out, src, e);
     case TRA_K_DIAG:
         if (in->n != 2) return misfit1(k, in, "it needs matrices", e);
         r.n = 1;

@@ -53,6 +53,19 @@ static const tra_row rows[] = {
     {.name = "colsum", .uses = MAP, .cls = TRA_K_COL, .fold = TRA_S_ADD, .props = TRA_P_ZERO, .over = TRA_OVER_SUM},
     {.name = "softmax", .uses = MAP, .cls = TRA_K_SOFTMAX},
 
+    /* whole matrices, by LAPACK; of decompositions each result is a kernel */
+    {.name = "solve", .uses = JOIN, .cls = TRA_K_LAPACK, .lapack = TRA_L_SOLVE},
+    {.name = "inverse", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_INVERSE},
+    {.name = "det", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_DET},
+    {.name = "cholesky", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_CHOLESKY},
+    {.name = "eigh_w", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_EIGH_W},
+    {.name = "eigh_v", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_EIGH_V},
+    {.name = "qr_q", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_QR_Q},
+    {.name = "qr_r", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_QR_R},
+    {.name = "svd_u", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_SVD_U},
+    {.name = "svd_s", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_SVD_S},
+    {.name = "svd_v", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_SVD_V},
+
     /* maps of each element */
     {.name = "neg", .uses = MAP, .expr = F1(NEG)},
     {.name = "square", .uses = MAP, .expr = F2(MUL, ARG0, ARG0)},

@@ -155,7 +155,8 @@ tra_dtype tra_step_dtype(const tra_kernel *k, tra_kernel_use use, tra_dtype a, t
     case TRA_K_ROW:
     case TRA_K_COL:
     case TRA_K_FOLD: return folded(k->fold, a);
-    case TRA_K_SOFTMAX: return float_of(a);
+    case TRA_K_SOFTMAX:
+    case TRA_K_LAPACK: return float_of(both);
     case TRA_K_INDEX: return TRA_F64;
     case TRA_K_THEN: break;
     }

@@ -27,10 +27,18 @@ char *tra_op_text(const tra_op *op, char *buf, size_t n) {
 }
 
 tra_status tra_op_fits(const tra_op *op, const tra_type *type, int64_t ordinal, tra_err *e) {
-    if (!tra_kernel_overflowed()) return TRA_OK;
+    bool over = tra_kernel_overflowed();
+    const char *failure = tra_kernel_failure();
+    if (!over && !failure) return TRA_OK;
     char key[TRA_DIMTEXT], place[512];
     tra_dims k;
     tra_catalog_key(type->cat, ordinal, &k);
+    if (failure) {
+        tra_fail(e, TRA_INPUT, "%s%s, in the tuple %s", tra_op_text(op, place, sizeof place), failure,
+                 tra_key_text(&k, key));
+        tra_kernel_failure_clear();
+        return TRA_INPUT;
+    }
     return tra_fail(e, TRA_INPUT, "%san integer does not fit %s in the tuple %s", tra_op_text(op, place, sizeof place),
                     type->dtype == TRA_I32 ? "i32" : "i64", tra_key_text(&k, key));
 }

@@ -235,7 +235,9 @@ static bool folds_rows(const tra_kernel_desc *k) { return is(k, "rowsum") || is(
 static tra_status map_origin(const tra_kernel_desc *k, int rank, ref_origin *o, tra_err *e) {
     if (k->einsum) return einstein_origin(k->einsum, 1, &rank, o, e);
     set_origin(o, rank);
-    if (is(k, "diag")) {
+    if (ref_is_lapack(k->name)) {
+        ref_lapack_origin(k->name, o);
+    } else if (is(k, "diag")) {
         TRA_TRY(need_rank("diag", rank, 2, 2, e));
         o->n = 1;
         o->also[0] = 1;
@@ -307,6 +309,10 @@ static tra_status map_eval(const tra_kernel_desc *k, tra_dtype tx, const ref_arr
     ref_origin o;
     TRA_TRY(map_origin(k, x->ext.n, &o, e));
     if (k->einsum) return einstein_eval(k->einsum, k->scalar, k->fold, tx, tx, x, NULL, a, out, t, fit, e);
+    if (ref_is_lapack(k->name)) {
+        *t = ref_real(tx);
+        return ref_lapack(k->name, *t, x, NULL, a, out, fit, e);
+    }
     tra_dims ext = {.n = o.n};
     for (int d = 0; d < o.n; d++) ext.v[d] = x->ext.v[o.from[d]];
     if (is(k, "diag")) ext.v[0] = tra_min64(x->ext.v[0], x->ext.v[1]);
@@ -449,7 +455,10 @@ tra_status ref_join_origin(const tra_kernel *k, const tra_dims *ba, const tra_di
     TRA_TRY(join_einstein(&ks[0], ba->n, bb->n, text, e));
     if (text[0])
         TRA_TRY(einstein_origin(text, 2, rank, out, e));
-    else
+    else if (is(&ks[0], "solve")) {
+        pair_origin(false, bb, bb, out);
+        if (bb->n == 2) out->from[1] = 32 + 1;
+    } else
         pair_origin(stretches(&ks[0]), ba, bb, out);
     return rest_origin(ks, 1, n, out, e);
 }
@@ -465,6 +474,9 @@ tra_status ref_join_pair(const tra_kernel *k, tra_dtype tx, tra_dtype ty, const 
     if (text[0]) {
         tra_scalar_op fold = ks[0].einsum ? ks[0].fold : TRA_S_ADD;
         TRA_TRY(einstein_eval(text, ks[0].scalar, fold, tx, ty, x, y, a, &first, t, fit, e));
+    } else if (is(&ks[0], "solve")) {
+        *t = ref_real(ref_both(tx, ty));
+        TRA_TRY(ref_lapack("solve", *t, x, y, a, &first, fit, e));
     } else {
         bool stretch = true;
         tra_scalar_op op = TRA_S_ARG;

@@ -367,6 +367,7 @@ ref_num ref_sum_end(const ref_sum *s, ref_fit *fit) {
 }
 
 tra_status ref_fits(const ref_fit *fit, tra_err *e) {
+    if (fit->failed) return tra_fail(e, TRA_INPUT, "%s has no result for this matrix", fit->failed);
     if (!fit->over) return TRA_OK;
     return tra_fail(e, TRA_INPUT, "an integer does not fit its type");
 }

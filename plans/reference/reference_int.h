@@ -21,6 +21,7 @@ int64_t ref_place(const tra_dims *ext, const tra_dims *at); /* row-major positio
  * i64, as below a sum or product over labels. */
 typedef struct ref_fit {
     bool over, loose, wide;
+    const char *failed; /* the function that has no result, such as solve of a singular matrix; NULL */
 } ref_fit;
 TRA_MUSTUSE tra_status ref_fits(const ref_fit *fit, tra_err *e); /* TRA_INPUT when something did not */
 
@@ -96,6 +97,12 @@ TRA_MUSTUSE tra_status ref_agg_group(const tra_kernel *k, tra_dtype tx, int64_t 
                                      const tra_dims *offset, const tra_dims *shape, tra_arena *a, ref_array *out,
                                      tra_dtype *t, ref_fit *fit, tra_err *e);
 bool ref_is_index(const tra_kernel *k); /* an aggregation by minindex or maxindex: its result is f64 */
+
+/* What LAPACK does for the executor, by its name there. y: the right side of solve, else NULL. t: of the result. */
+bool ref_is_lapack(const char *name);
+void ref_lapack_origin(const char *name, ref_origin *o);
+TRA_MUSTUSE tra_status ref_lapack(const char *name, tra_dtype t, const ref_array *x, const ref_array *y, tra_arena *a,
+                                  ref_array *out, ref_fit *fit, tra_err *e);
 
 /* Key expressions at a key. */
 TRA_MUSTUSE tra_status ref_key(const tra_keyexpr *x, const tra_dims *key, int64_t *out, tra_err *e);

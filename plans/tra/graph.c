@@ -1,4 +1,5 @@
 /* Building the graph: names, operators and their arguments. Inputs and outputs are in input.c. */
+#include "linear.h"
 #include "storage.h"
 
 #include <string.h>
@@ -315,11 +316,30 @@ static tra_node *build_store(tra_build *b, const tra_ast *x) {
     return in ? tra_build_store(b, in, x->kids[1], &b->stored) : NULL;
 }
 
+enum { NOTHERS = 16 };
+
+/* Operators by name that are no forms. */
+static int other_names(const char **names) {
+    int n = 0;
+    names[n++] = "store";
+    for (int i = 0; tra_linear_name(i); i++) names[n++] = tra_linear_name(i);
+    return n;
+}
+
+/* Result `part` of an operator that has several. */
+static tra_node *build_part(tra_build *b, const tra_ast *x, int part, int nparts) {
+    tra_node *in[2] = {NULL, NULL};
+    bool ok = true;
+    for (int i = 0; i < x->nkids && i < 2; i++) ok = (in[i] = build_relation(b, x->kids[i])) && ok;
+    return ok ? tra_build_linear(b, x, x->nkids, in, part, nparts) : NULL;
+}
+
 static tra_node *build_call(tra_build *b, const tra_ast *x) {
     const struct form *f = NULL;
-    const char *names[NFORMS + NMACROS + 1];
-    names[NFORMS + NMACROS] = "store";
+    const char *names[NFORMS + NMACROS + NOTHERS];
+    int nnames = NFORMS + NMACROS + other_names(names + NFORMS + NMACROS);
     if (strcmp(x->text, "store") == 0) return build_store(b, x);
+    if (tra_is_linear(x->text)) return build_part(b, x, 0, 1);
     for (int i = 0; i < NMACROS; i++) {
         names[NFORMS + i] = macros[i].name;
         if (strcmp(macros[i].name, x->text) == 0) return build_macro(b, &macros[i], x);
@@ -329,11 +349,11 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
         if (strcmp(forms[i].name, x->text) == 0) f = &forms[i];
     }
     if (!f) {
-        const char *near = tra_nearest(x->text, NFORMS + NMACROS + 1, names);
+        const char *near = tra_nearest(x->text, nnames, names);
         tra_diag_error(b->d, x->name_span,
                        near ? tra_arena_printf(b->arena, "did you mean %s?", near)
                             : "operators are join agg rekey filter transform tile concat repart reblock softmax "
-                              "transpose store",
+                              "transpose store solve inverse det cholesky eigh qr svd",
                        "there is no operator '%s'", x->text);
         return NULL;
     }
@@ -430,6 +450,14 @@ static void build_param(tra_build *b, const tra_stmt *st, tra_symbol *s) {
 /* Another name of a relation, or store(..), is stored as that. */
 static void build_assign(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     const tra_ast *x = st->value;
+    if (st->nparts > 1) {
+        if (x->kind == TRA_AST_CALL && tra_is_linear(x->text))
+            s->node = build_part(b, x, st->part, st->nparts);
+        else
+            tra_diag_error(b->d, x->span, "write w, V = eigh(A); Q, R = qr(A); U, s, V = svd(A)",
+                           "several results are those of eigh, qr and svd");
+        return;
+    }
     s->node = build_relation(b, x);
     int at = x->kind == TRA_AST_NAME ? tra_names_find(&b->symbols, x->text) : -1;
     if (at >= 0) s->stored = ((const tra_symbol *)b->symbols.value[at])->stored;
@@ -541,7 +569,9 @@ tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines,
     for (int i = 0, at = 0; i < ast.n; i++) {
         if (ast.v[i].kind == TRA_STMT_OUTPUT) continue;
         tra_symbol *s = b.symbols.value[at++];
-        if (!ast.v[i].broken) build_statement(&b, &ast.v[i], s);
+        bool next = ast.v[i].part > 0 && ast.v[i - 1].value == ast.v[i].value; /* of a call: it is said why */
+        bool failed = next && !((tra_symbol *)b.symbols.value[at - 2])->ok;
+        if (!ast.v[i].broken && !failed) build_statement(&b, &ast.v[i], s);
         s->seen = true;
     }
     for (int i = 0; i < ast.n; i++)

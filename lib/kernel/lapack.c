@@ -1,0 +1,389 @@
+/* lapack.c - linear systems and decompositions of one matrix, by LAPACK in f64.
+ *
+ * Arrays are row-major, LAPACK's are column-major: operands are copied to scratch, in f64, and results back. What is
+ * not determined is fixed, so that results do not depend on the library: eigenvalues ascend, singular values descend,
+ * an eigenvector, and a left singular vector, has its largest element (the first of several) positive, the diagonal of
+ * R is not negative. A matrix with elements that are not finite gives NaN. */
+#include "kernel_int.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Fortran, with the lengths of the texts at the end. */
+extern double dlange_(const char *, const int *, const int *, const double *, const int *, double *, size_t);
+extern void dpotrf_(const char *, const int *, double *, const int *, int *, size_t);
+extern void dpotrs_(const char *, const int *, const int *, const double *, const int *, double *, const int *, int *,
+                    size_t);
+extern void dpocon_(const char *, const int *, const double *, const int *, const double *, double *, double *, int *,
+                    int *, size_t);
+extern void dgetrf_(const int *, const int *, double *, const int *, int *, int *);
+extern void dgetrs_(const char *, const int *, const int *, const double *, const int *, const int *, double *,
+                    const int *, int *, size_t);
+extern void dgecon_(const char *, const int *, const double *, const int *, const double *, double *, double *, int *,
+                    int *, size_t);
+extern void dsyevd_(const char *, const char *, const int *, double *, const int *, double *, double *, const int *,
+                    int *, const int *, int *, size_t, size_t);
+extern void dgeqrf_(const int *, const int *, double *, const int *, double *, double *, const int *, int *);
+extern void dorgqr_(const int *, const int *, const int *, double *, const int *, const double *, double *, const int *,
+                    int *);
+extern void dgesdd_(const char *, const int *, const int *, double *, const int *, double *, double *, const int *,
+                    double *, const int *, double *, const int *, int *, int *, size_t);
+
+static _Thread_local char failure[256];
+
+const char *tra_kernel_failure(void) { return *failure ? failure : NULL; }
+void tra_kernel_failure_clear(void) { *failure = 0; }
+
+static void fail(const char *fmt, ...) TRA_PRINTF(1, 2);
+static void fail(const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    if (!*failure) vsnprintf(failure, sizeof failure, fmt, args);
+    va_end(args);
+}
+
+/* ---- shapes and scratch ------------------------------------------------------------------------------------- */
+
+const char *tra_lapack_misfit(tra_lapack f, const tra_dims *a, const tra_dims *b) {
+    bool square = f != TRA_L_QR_Q && f != TRA_L_QR_R && f != TRA_L_SVD_U && f != TRA_L_SVD_S && f != TRA_L_SVD_V;
+    if (a->n != 2) return "it needs a matrix";
+    if (square && a->v[0] != a->v[1]) return "it needs a square matrix";
+    bool svd = f == TRA_L_SVD_U || f == TRA_L_SVD_S || f == TRA_L_SVD_V;
+    if (svd && a->v[0] > TRA_LAPACK_SVD && a->v[1] > TRA_LAPACK_SVD) return "it takes at most 23000 rows or columns";
+    if (square && a->v[0] > TRA_LAPACK_MOST) return "it takes at most 32000 rows and columns";
+    if (a->v[0] > INT32_MAX || a->v[1] > TRA_LAPACK_MOST) return "it takes at most 32000 columns";
+    if (!b) return NULL;
+    if (b->n != 1 && b->n != 2) return "the right side is a vector or a matrix";
+    if (b->v[0] != a->v[0]) return "the right side has another number of rows";
+    if (b->n == 2 && b->v[1] > INT32_MAX / 8) return "the right side has too many columns";
+    return NULL;
+}
+
+void tra_lapack_shape(tra_lapack f, const tra_dims *a, const tra_dims *b, tra_dims *out, int8_t *from) {
+    int64_t least = tra_min64(a->v[0], a->v[1]);
+    from[0] = 0;
+    from[1] = 1;
+    *out = *a;
+    switch (f) {
+    case TRA_L_SOLVE:
+        *out = *b;
+        from[1] = 32 + 1;
+        break;
+    case TRA_L_INVERSE:
+    case TRA_L_CHOLESKY:
+    case TRA_L_EIGH_V: break;
+    case TRA_L_DET: out->n = 0; break;
+    case TRA_L_EIGH_W: out->n = 1; break;
+    case TRA_L_SVD_S: *out = (tra_dims){.n = 1, .v = {least}}; break;
+    case TRA_L_QR_Q:
+    case TRA_L_SVD_U: out->v[1] = least; break;
+    case TRA_L_QR_R: out->v[0] = least; break;
+    case TRA_L_SVD_V: *out = (tra_dims){.n = 2, .v = {a->v[1], least}}; break;
+    }
+}
+
+/* Doubles of work and integers of each, besides the matrix itself. */
+static void room(tra_lapack f, int64_t m, int64_t n, int64_t right, int64_t *work, int64_t *ints) {
+    int64_t k = tra_min64(m, n);
+    *work = *ints = 0;
+    switch (f) {
+    case TRA_L_SOLVE:
+    case TRA_L_INVERSE:
+        *work = n * right + 4 * n;
+        *ints = 2 * n;
+        break;
+    case TRA_L_DET: *ints = n; break;
+    case TRA_L_CHOLESKY: break;
+    case TRA_L_EIGH_W:
+    case TRA_L_EIGH_V:
+        *work = n + 1 + 6 * n + 2 * n * n;
+        *ints = 3 + 5 * n;
+        break;
+    case TRA_L_QR_Q:
+    case TRA_L_QR_R: *work = k + 32 * n; break;
+    case TRA_L_SVD_U:
+    case TRA_L_SVD_S:
+    case TRA_L_SVD_V:
+        *work = m * k + k + k * n + 4 * k * k + 7 * k + 64 * (m + n);
+        *ints = 8 * k;
+        break;
+    }
+}
+
+size_t tra_lapack_scratch(tra_lapack f, const tra_dims *a, const tra_dims *b) {
+    int64_t work, ints, right = b && b->n == 2 ? b->v[1] : f == TRA_L_INVERSE ? a->v[1] : 1;
+    room(f, a->v[0], a->v[1], right, &work, &ints);
+    return ((size_t)(a->v[0] * a->v[1] + work) * sizeof(double) + (size_t)ints * sizeof(int) + 127) / 64 * 64;
+}
+
+/* ---- copies ------------------------------------------------------------------------------------------------- */
+
+typedef struct job {
+    int m, n, k; /* rows, columns, the lesser of both */
+    double *a;   /* column-major */
+    double *work;
+    int64_t nwork;
+    int *ints;
+} job;
+
+static double element(const tra_array *x, int64_t at) {
+    switch (x->dtype) {
+    case TRA_F64: return ((const double *)x->data)[at];
+    case TRA_F32: return (double)((const float *)x->data)[at];
+    case TRA_I64: return (double)((const int64_t *)x->data)[at];
+    case TRA_I32: return ((const int32_t *)x->data)[at];
+    case TRA_BOOL: return ((const uint8_t *)x->data)[at];
+    }
+    return 0;
+}
+
+static void set_element(const tra_array *x, int64_t at, double v) {
+    if (x->dtype == TRA_F32)
+        ((float *)x->data)[at] = (float)v;
+    else
+        ((double *)x->data)[at] = v;
+}
+
+/* m x n elements to columns; false when one is not finite. */
+static bool load(const tra_array *x, int64_t m, int64_t n, double *to) {
+    bool finite = true;
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double v = element(x, i * n + j);
+            finite = finite && isfinite(v);
+            to[j * m + i] = v;
+        }
+    return finite;
+}
+
+/* Columns of height `stride` to m x n elements. */
+static void store(const double *from, int64_t stride, const tra_array *x, int64_t m, int64_t n) {
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) set_element(x, i * n + j, from[j * stride + i]);
+}
+
+static void fill(const tra_array *x, double v) {
+    for (int64_t i = 0, n = tra_elements(&x->ext); i < n; i++) set_element(x, i, v);
+}
+
+/* Do the halves agree, to rounding times `slack`? Else *i, *j are where not. */
+static bool symmetric(const job *w, double slack, int *i, int *j) {
+    double most = 0;
+    for (int64_t p = 0; p < (int64_t)w->n * w->n; p++) most = fmax(most, fabs(w->a[p]));
+    for (*j = 0; *j < w->n; ++*j)
+        for (*i = *j + 1; *i < w->n; ++*i) {
+            double x = w->a[(int64_t)*j * w->n + *i], y = w->a[(int64_t)*i * w->n + *j];
+            if (!(fabs(x - y) <= slack * DBL_EPSILON * most)) return false;
+        }
+    return true;
+}
+
+static bool refuse_unsymmetric(const job *w, const char *name) {
+    int i, j;
+    if (symmetric(w, 1e6, &i, &j)) return false;
+    fail("%s needs a symmetric matrix, but element [%d,%d] is %.6g and [%d,%d] is %.6g", name, i, j,
+         w->a[(int64_t)j * w->n + i], j, i, w->a[(int64_t)i * w->n + j]);
+    return true;
+}
+
+/* ---- systems ------------------------------------------------------------------------------------------------ */
+
+/* Says what a result of a matrix of that reciprocal condition is worth; false: nothing. */
+static bool judge(double rcond, const char *name) {
+    if (!(rcond >= DBL_EPSILON / 2)) {
+        fail("%s: the matrix is singular to working precision (its condition is about %.1e): columns depend on each "
+             "other, or are of very different size",
+             name, 1 / rcond);
+        return false;
+    }
+    if (rcond < 1e-10)
+        tra_warn("%s: the condition of the matrix is about %.1e, so that about %d digits of the result are right", name,
+                 1 / rcond, (int)fmax(0, floor(16 + log10(rcond))));
+    return true;
+}
+
+/* a x = b, columns of b in place: by Cholesky where a is symmetric and positive definite, else by LU. The factor of
+ * the first try is lost with it, so the matrix is loaded again. */
+static void solve(job *w, const tra_array *a, double *b, int right, const char *name) {
+    int n = w->n, info, i, j, *pivot = w->ints, *ints = w->ints + n;
+    double norm = dlange_("1", &n, &n, w->a, &n, w->work, 1), rcond = 0;
+    bool positive = symmetric(w, 8, &i, &j);
+    for (int64_t d = 0; d < n && positive; d++) positive = w->a[d * n + d] > 0;
+    if (positive) {
+        dpotrf_("L", &n, w->a, &n, &info, 1);
+        positive = info == 0;
+        if (!positive) load(a, n, n, w->a);
+    }
+    if (positive) {
+        dpocon_("L", &n, w->a, &n, &norm, &rcond, w->work, ints, &info, 1);
+        if (judge(rcond, name)) dpotrs_("L", &n, &right, w->a, &n, b, &n, &info, 1);
+        return;
+    }
+    dgetrf_(&n, &n, w->a, &n, pivot, &info);
+    if (info > 0) {
+        fail("%s: the matrix is singular: column %d follows from those before it", name, info - 1);
+        return;
+    }
+    dgecon_("1", &n, w->a, &n, &norm, &rcond, w->work, ints, &info, 1);
+    if (judge(rcond, name)) dgetrs_("N", &n, &right, w->a, &n, pivot, b, &n, &info, 1);
+}
+
+static void run_solve(job *w, const tra_array *a, const tra_array *b, const tra_array *out) {
+    int right = b->ext.n == 2 ? (int)b->ext.v[1] : 1;
+    double *x = w->work + 4 * (int64_t)w->n;
+    if (!load(b, w->n, right, x)) {
+        fill(out, NAN);
+        return;
+    }
+    solve(w, a, x, right, "solve");
+    store(x, w->n, out, w->n, right);
+}
+
+static void run_inverse(job *w, const tra_array *a, const tra_array *out) {
+    double *x = w->work + 4 * (int64_t)w->n;
+    memset(x, 0, (size_t)w->n * (size_t)w->n * sizeof *x);
+    for (int64_t i = 0; i < w->n; i++) x[i * w->n + i] = 1;
+    solve(w, a, x, w->n, "inverse");
+    store(x, w->n, out, w->n, w->n);
+}
+
+static void run_det(job *w, const tra_array *out) {
+    int n = w->n, info;
+    double det = 1;
+    dgetrf_(&n, &n, w->a, &n, w->ints, &info);
+    for (int64_t i = 0; i < n; i++) det *= w->ints[i] == i + 1 ? w->a[i * n + i] : -w->a[i * n + i];
+    set_element(out, 0, det);
+}
+
+static void run_cholesky(job *w, const tra_array *out) {
+    int n = w->n, info;
+    if (refuse_unsymmetric(w, "cholesky")) return;
+    dpotrf_("L", &n, w->a, &n, &info, 1);
+    if (info > 0) {
+        fail("cholesky: the matrix is not positive definite: its leading %d x %d part is not", info, info);
+        return;
+    }
+    for (int64_t j = 1; j < n; j++) memset(w->a + j * n, 0, (size_t)j * sizeof *w->a);
+    store(w->a, n, out, n, n);
+}
+
+/* ---- decompositions ----------------------------------------------------------------------------------------- */
+
+/* The sign that makes the largest element of the column positive. */
+static double sign_of(const double *column, int64_t n) {
+    int64_t at = 0;
+    for (int64_t i = 1; i < n; i++)
+        if (fabs(column[i]) > fabs(column[at]) * (1 + 1e-9)) at = i;
+    return n && column[at] < 0 ? -1 : 1;
+}
+
+static void scale(double *column, int64_t n, double by) {
+    for (int64_t i = 0; i < n; i++) column[i] *= by;
+}
+
+static void run_eigh(job *w, const tra_array *out, bool vectors) {
+    int n = w->n, lwork = (int)tra_min64(1 + 6 * (int64_t)n + 2 * (int64_t)n * n, INT32_MAX), lints = 3 + 5 * n, info;
+    if (refuse_unsymmetric(w, "eigh")) return;
+    dsyevd_(vectors ? "V" : "N", "L", &n, w->a, &n, w->work, w->work + n, &lwork, w->ints, &lints, &info, 1, 1);
+    if (info != 0) {
+        fail("eigh: %d off-diagonal elements did not converge to 0", info);
+        return;
+    }
+    if (!vectors) {
+        store(w->work, n, out, n, 1);
+        return;
+    }
+    for (int64_t j = 0; j < n; j++) scale(w->a + j * n, n, sign_of(w->a + j * n, n));
+    store(w->a, n, out, n, n);
+}
+
+static void run_qr(job *w, const tra_array *out, bool q) {
+    int m = w->m, n = w->n, k = w->k, lwork = 32 * n, info;
+    double *tau = w->work, *work = w->work + k;
+    dgeqrf_(&m, &n, w->a, &m, tau, work, &lwork, &info);
+    double *diagonal = work; /* its signs, since dorgqr is yet to come */
+    if (!q) {
+        for (int64_t i = 0; i < k; i++) {
+            double sign = w->a[i * m + i] < 0 ? -1 : 1;
+            for (int64_t j = 0; j < n; j++) set_element(out, i * n + j, j < i ? 0 : sign * w->a[j * m + i]);
+        }
+        return;
+    }
+    uint8_t *negative = (uint8_t *)(diagonal + 32 * (int64_t)n) - k; /* behind what dorgqr uses */
+    int less = 32 * n - (k + 7) / 8;
+    for (int64_t i = 0; i < k; i++) negative[i] = w->a[i * m + i] < 0;
+    dorgqr_(&m, &k, &k, w->a, &m, tau, work, &less, &info);
+    for (int64_t j = 0; j < k; j++)
+        if (negative[j]) scale(w->a + j * m, m, -1);
+    store(w->a, m, out, m, k);
+}
+
+static void run_svd(job *w, const tra_array *out, tra_lapack f) {
+    int m = w->m, n = w->n, k = w->k, info;
+    double *u = w->work, *s = u + (int64_t)m * k, *vt = s + k, *work = vt + (int64_t)k * n;
+    int lwork = (int)tra_min64(w->nwork - (work - w->work), INT32_MAX);
+    dgesdd_("S", &m, &n, w->a, &m, s, u, &m, vt, &k, work, &lwork, w->ints, &info, 1);
+    if (info != 0) {
+        fail("svd: it did not converge");
+        return;
+    }
+    if (f == TRA_L_SVD_S) store(s, k, out, k, 1);
+    for (int64_t j = 0; j < k; j++) {
+        double sign = sign_of(u + j * m, m);
+        for (int64_t i = 0; f == TRA_L_SVD_U && i < m; i++) set_element(out, i * k + j, sign * u[j * m + i]);
+        for (int64_t i = 0; f == TRA_L_SVD_V && i < n; i++) set_element(out, i * k + j, sign * vt[i * k + j]);
+    }
+}
+
+void tra_lapack_run(tra_lapack f, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch) {
+    job w = {.m = (int)a->ext.v[0], .n = (int)a->ext.v[1], .a = scratch};
+    int64_t ints, elements = a->ext.v[0] * a->ext.v[1];
+    w.k = w.m < w.n ? w.m : w.n;
+    room(f, w.m, w.n, b && b->ext.n == 2 ? b->ext.v[1] : f == TRA_L_INVERSE ? w.n : 1, &w.nwork, &ints);
+    w.work = w.a + elements;
+    w.ints = (int *)(w.work + w.nwork);
+    if (elements == 0 || tra_elements(&out->ext) == 0) {
+        fill(out, 1); /* the determinant of no rows */
+        return;
+    }
+    if (!load(a, w.m, w.n, w.a)) {
+        fill(out, NAN);
+        return;
+    }
+    switch (f) {
+    case TRA_L_SOLVE: run_solve(&w, a, b, out); return;
+    case TRA_L_INVERSE: run_inverse(&w, a, out); return;
+    case TRA_L_DET: run_det(&w, out); return;
+    case TRA_L_CHOLESKY: run_cholesky(&w, out); return;
+    case TRA_L_EIGH_W: run_eigh(&w, out, false); return;
+    case TRA_L_EIGH_V: run_eigh(&w, out, true); return;
+    case TRA_L_QR_Q: run_qr(&w, out, true); return;
+    case TRA_L_QR_R: run_qr(&w, out, false); return;
+    case TRA_L_SVD_U:
+    case TRA_L_SVD_S:
+    case TRA_L_SVD_V: run_svd(&w, out, f); return;
+    }
+}
+
+double tra_lapack_flops(tra_lapack f, const tra_dims *a, const tra_dims *b) {
+    double m = (double)a->v[0], n = (double)a->v[1], right = b && b->n == 2 ? (double)b->v[1] : 1;
+    double k = m < n ? m : n;
+    switch (f) {
+    case TRA_L_SOLVE: return 2 * n * n * n / 3 + 2 * n * n * right;
+    case TRA_L_INVERSE: return 8 * n * n * n / 3;
+    case TRA_L_DET: return 2 * n * n * n / 3;
+    case TRA_L_CHOLESKY: return n * n * n / 3;
+    case TRA_L_EIGH_W: return 4 * n * n * n / 3;
+    case TRA_L_EIGH_V: return 9 * n * n * n;
+    case TRA_L_QR_Q: return 4 * m * n * k;
+    case TRA_L_QR_R: return 2 * m * n * k;
+    case TRA_L_SVD_U:
+    case TRA_L_SVD_S:
+    case TRA_L_SVD_V: return 14 * m * n * k;
+    }
+    return 0;
+}

@@ -1,0 +1,115 @@
+/* linear.c - solve, inverse and the decompositions of matrices, as kernels on single blocks. */
+#include "linear.h"
+
+#include <string.h>
+
+static const struct linear {
+    const char *name, *text;
+    int nin, nout;
+    const char *kernel[3]; /* of each result */
+    int rank[3];
+} linears[] = {
+    {"solve", "X = solve(A, B)", 2, 1, {"solve"}, {-1}},
+    {"inverse", "B = inverse(A)", 1, 1, {"inverse"}, {2}},
+    {"det", "d = det(A)", 1, 1, {"det"}, {0}},
+    {"cholesky", "L = cholesky(A)", 1, 1, {"cholesky"}, {2}},
+    {"eigh", "w, V = eigh(A)", 1, 2, {"eigh_w", "eigh_v"}, {1, 2}},
+    {"qr", "Q, R = qr(A)", 1, 2, {"qr_q", "qr_r"}, {2, 2}},
+    {"svd", "U, s, V = svd(A)", 1, 3, {"svd_u", "svd_s", "svd_v"}, {2, 1, 2}},
+};
+enum { NLINEARS = sizeof linears / sizeof *linears };
+
+const char *tra_linear_name(int i) { return i < NLINEARS ? linears[i].name : NULL; }
+
+static const struct linear *find(const char *name) {
+    for (int i = 0; i < NLINEARS; i++)
+        if (strcmp(linears[i].name, name) == 0) return &linears[i];
+    return NULL;
+}
+
+bool tra_is_linear(const char *name) { return find(name) != NULL; }
+
+/* A typed node with these fields. */
+static tra_node *make(tra_build *b, tra_opcode op, tra_span span, const tra_node *fields) {
+    tra_node *n = tra_build_node(b, op, span);
+    int id = n->id;
+    *n = *fields;
+    n->id = id;
+    n->op = op;
+    n->span = span;
+    return tra_build_finish(b, n);
+}
+
+static const tra_kernel *kernel(tra_build *b, const char *name, tra_kernel_use use, tra_span span) {
+    const tra_kernel *k = NULL;
+    tra_err e = {0};
+    if (tra_kernel_named(b->arena, name, use, 0, NULL, &k, &e) != TRA_OK) tra_diag_error(b->d, span, NULL, "%s", e.msg);
+    return k;
+}
+
+/* The operand, a tensor of rank least to most, as one dense block. */
+static tra_node *one_block(tra_build *b, const tra_ast *x, const char *name, tra_node *n, int least, int most) {
+    const char *why;
+    tra_dims shape;
+    if (!tra_type_is_blocked(&n->type, &why)) {
+        tra_diag_error(b->d, x->span, NULL, "%s takes tensors in blocks; of this relation %s", name, why);
+        return NULL;
+    }
+    tra_type_shape(&n->type, &shape);
+    if (shape.n < least || shape.n > most) {
+        tra_diag_error(b->d, x->span, NULL, "%s takes a %s here, not a tensor of rank %d", name,
+                       least == most ? "matrix" : "vector or a matrix", shape.n);
+        return NULL;
+    }
+    if (n->type.sparse) {
+        tra_node fields = {.in = {n}, .kernel = kernel(b, "densify", TRA_USE_MAP, x->span)};
+        n = make(b, TRA_OP_TRANSFORM, x->span, &fields);
+    }
+    if (!n || n->type.cat->n == 1) return n;
+    tra_node fields = {.in = {n}, .block = shape};
+    for (int d = 0; d < shape.n; d++) fields.block.v[d] = tra_max64(1, shape.v[d]);
+    return make(b, TRA_OP_REPART, x->span, &fields);
+}
+
+/* The result with as many key dimensions as array dimensions, of the two or none that it has. */
+static tra_node *drop_keys(tra_build *b, tra_node *n, int rank, tra_span span) {
+    int k = n->type.cat->frontier.n;
+    if (k == rank) return n;
+    static const char *const names[] = {"i", "j"};
+    tra_keyfn *f = tra_new(b->arena, tra_keyfn);
+    f->arity = k;
+    f->n = rank;
+    for (int i = 0; i < k; i++) f->names[i] = names[i];
+    for (int i = 0; i < rank; i++) {
+        tra_keyexpr *v = tra_new(b->arena, tra_keyexpr);
+        *v = (tra_keyexpr){.op = TRA_KEY_VAR, .var = i};
+        f->expr[i] = v;
+    }
+    tra_node fields = {.in = {n}, .keyfn = f};
+    return make(b, TRA_OP_REKEY, span, &fields);
+}
+
+tra_node *tra_build_linear(tra_build *b, const tra_ast *call, int nin, tra_node *const *in, int part, int nparts) {
+    const struct linear *f = find(call->text);
+    const char *advice = tra_arena_printf(b->arena, "write %s", f->text);
+    if (nin != f->nin) {
+        tra_diag_error(b->d, call->span, advice, "%s has %d argument%s, not %d", f->name, f->nin,
+                       f->nin == 1 ? "" : "s", nin);
+        return NULL;
+    }
+    if (nparts != f->nout) {
+        tra_diag_error(b->d, call->span, advice, "%s has %d result%s, not %d", f->name, f->nout,
+                       f->nout == 1 ? "" : "s", nparts);
+        return NULL;
+    }
+    tra_node *a = one_block(b, call->kids[0], f->name, in[0], 2, 2);
+    tra_node *right = nin == 2 ? one_block(b, call->kids[1], f->name, in[1], 1, 2) : NULL;
+    if (!a || (nin == 2 && !right)) return NULL;
+    tra_node fields = {.in = {a, right}};
+    fields.kernel = kernel(b, f->kernel[part], nin == 2 ? TRA_USE_JOIN : TRA_USE_MAP, call->span);
+    if (!fields.kernel) return NULL;
+    int rank = right ? right->type.cat->bound.n : f->rank[part];
+    if (right) fields.joinl = fields.joinr = (tra_dims){.n = rank, .v = {0, 1}};
+    tra_node *n = make(b, right ? TRA_OP_JOIN : TRA_OP_TRANSFORM, call->span, &fields);
+    return n ? drop_keys(b, n, rank, call->span) : NULL;
+}

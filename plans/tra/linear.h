@@ -1,0 +1,15 @@
+/* linear.h - solve, inverse and the decompositions of matrices: operators of the language on matrices that fit one
+ * block. Private to plans/tra. */
+#ifndef TRA_LINEAR_H
+#define TRA_LINEAR_H
+
+#include "build.h"
+
+/* Is there such an operator? */
+bool tra_is_linear(const char *name);
+const char *tra_linear_name(int i); /* of operator i; NULL after the last */
+/* Result `part` of `nparts` (eigh has two) of the call, whose operands are nodes; NULL after a diagnostic. Operands are
+ * cut anew to one block where they have several. */
+tra_node *tra_build_linear(tra_build *b, const tra_ast *call, int nin, tra_node *const *in, int part, int nparts);
+
+#endif

@@ -1,0 +1,166 @@
+/* Linear systems and decompositions: LAPACK against the definitions of the reference evaluator. */
+#include "check.h"
+
+#include "../../lib/kernel/kernel.h"
+#include "../../plans/reference/reference_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static tra_arena *arena;
+static uint64_t seed = 7;
+
+static double draw(void) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (double)(int64_t)(seed >> 20) / 0x1p43 - 1;
+}
+
+static tra_array matrix(tra_dtype t, int64_t m, int64_t n) {
+    tra_array x = {t, {.n = 2, .v = {m, n}}, tra_arena_alloc(arena, (size_t)(m * n) * 8 + 64)};
+    for (int64_t i = 0; i < m * n; i++) {
+        double v = draw();
+        if (t == TRA_F64) ((double *)x.data)[i] = v;
+        if (t == TRA_F32) ((float *)x.data)[i] = (float)v;
+        if (t == TRA_I32) ((int32_t *)x.data)[i] = (int32_t)(9 * v);
+    }
+    return x;
+}
+
+/* X X' + a little on the diagonal: symmetric and positive definite. */
+static void make_positive(tra_array *x) {
+    int64_t n = x->ext.v[0];
+    double *v = x->data, *p = tra_news(arena, double, n *n);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            p[i * n + j] = i == j ? 0.1 : 0;
+            for (int64_t k = 0; k < n; k++) p[i * n + j] += v[i * n + k] * v[j * n + k];
+        }
+    memcpy(v, p, (size_t)(n * n) * sizeof *v);
+}
+
+static ref_array reference_of(const tra_array *x) {
+    ref_array r = ref_array_new(arena, &x->ext);
+    for (int64_t i = 0, n = ref_count(&x->ext); i < n; i++)
+        r.data[i] = x->dtype == TRA_F64   ? (ref_num)((double *)x->data)[i]
+                    : x->dtype == TRA_F32 ? (ref_num)((float *)x->data)[i]
+                                          : (ref_num)((int32_t *)x->data)[i];
+    return r;
+}
+
+/* Runs the kernel on a (and b) and compares with the definition. */
+static void compare(int line, const char *name, const tra_array *a, const tra_array *b, double tol) {
+    const tra_kernel *k;
+    tra_err e = {0};
+    tra_kernel_use use = b ? TRA_USE_JOIN : TRA_USE_MAP;
+    CHECK_OK(tra_kernel_named(arena, name, use, 0, NULL, &k, &e), e);
+    tra_array out = {.dtype = tra_kernel_dtype(k, use, a->dtype, b ? b->dtype : a->dtype)};
+    if (b)
+        CHECK_OK(tra_kernel_shape2(k, &a->ext, &b->ext, &a->ext, &b->ext, &out.ext, NULL, &e), e);
+    else
+        CHECK_OK(tra_kernel_shape1(k, &a->ext, &out.ext, NULL, &e), e);
+    int64_t n = ref_count(&out.ext);
+    size_t need = tra_kernel_scratch(k, use, a->dtype, b ? b->dtype : a->dtype, &a->ext, b ? &b->ext : NULL);
+    char *scratch = aligned_alloc(64, (need + 127) / 64 * 64);
+    memset(scratch + need, 0x5A, 16); /* what is behind stays */
+    out.data = tra_arena_alloc(arena, (size_t)n * 8 + 8);
+    if (b)
+        tra_kernel_join(k, a, b, &out, scratch);
+    else
+        tra_kernel_map(k, a, &out, scratch);
+    for (int i = 0; i < 16; i++) CHECK(scratch[need + (size_t)i] == 0x5A);
+    free(scratch);
+    ref_array x = reference_of(a), y = b ? reference_of(b) : x, want;
+    ref_fit fit = {0};
+    CHECK_OK(ref_lapack(name, out.dtype, &x, b ? &y : NULL, arena, &want, &fit, &e), e);
+    bool failed = tra_kernel_failure() != NULL;
+    if (failed != (fit.failed != NULL))
+        check_report("line %d: %s %s, the reference does not think so: %s", line, name, failed ? "fails" : "succeeds",
+                     failed ? tra_kernel_failure() : "it fails");
+    tra_kernel_failure_clear();
+    ref_array got = reference_of(&out);
+    if (!tra_dims_eq(&out.ext, &want.ext)) check_report("line %d: %s has other extents", line, name);
+    for (int64_t i = 0; i < n && !failed; i++)
+        if (!(fabsl(got.data[i] - want.data[i]) <= tol * (1 + fabsl(want.data[i]))) && !isnan(want.data[i])) {
+            check_report("line %d: element %d of %s of %d x %d is %.17Lg, not %.17Lg", line, (int)i, name,
+                         (int)a->ext.v[0], (int)a->ext.v[1], got.data[i], want.data[i]);
+            return;
+        }
+}
+#define COMPARE(name, a, b, tol) compare(__LINE__, name, a, b, tol)
+
+TEST(systems) {
+    arena = tra_arena_new();
+    for (int64_t n = 0; n < 12; n++) {
+        tra_array a = matrix(TRA_F64, n, n), b = matrix(TRA_F64, n, 3), p = matrix(TRA_F64, n, n), v = b, f;
+        make_positive(&p);
+        v.ext = (tra_dims){.n = 1, .v = {n}};
+        COMPARE("solve", &a, &b, 1e-9);
+        COMPARE("solve", &a, &v, 1e-9);
+        COMPARE("solve", &p, &b, 1e-9);
+        COMPARE("inverse", &a, NULL, 1e-8);
+        COMPARE("det", &a, NULL, 1e-11);
+        COMPARE("cholesky", &p, NULL, 1e-11);
+        f = matrix(TRA_F32, n, n);
+        b = matrix(TRA_I32, n, 2);
+        COMPARE("solve", &f, &b, 1e-6);
+        COMPARE("inverse", &f, NULL, 1e-5);
+    }
+    tra_arena_free(arena);
+}
+
+TEST(what_has_no_result) {
+    arena = tra_arena_new();
+    tra_array a = matrix(TRA_F64, 4, 4), b = matrix(TRA_F64, 4, 1), zero = matrix(TRA_F64, 4, 4);
+    double *v = a.data;
+    for (int i = 0; i < 4; i++) v[i * 4 + 2] = v[i * 4] + v[i * 4 + 1]; /* a column of two others */
+    memset(zero.data, 0, 16 * sizeof(double));
+    COMPARE("solve", &a, &b, 1e-9);
+    COMPARE("inverse", &a, NULL, 1e-9);
+    COMPARE("solve", &zero, &b, 1e-9);
+    COMPARE("det", &zero, NULL, 1e-9);
+    COMPARE("cholesky", &a, NULL, 1e-9);
+    COMPARE("eigh_w", &a, NULL, 1e-9); /* not symmetric */
+    make_positive(&a);
+    v[0] = -1;
+    COMPARE("cholesky", &a, NULL, 1e-9);
+    COMPARE("solve", &a, &b, 1e-9); /* symmetric, but by LU */
+    v[5] = NAN;
+    COMPARE("solve", &a, &b, 1e-9);
+    COMPARE("eigh_v", &a, NULL, 1e-9);
+    COMPARE("svd_s", &a, NULL, 1e-9);
+    tra_arena_free(arena);
+}
+
+TEST(decompositions) {
+    static const int64_t shapes[][2] = {{0, 0}, {1, 1}, {5, 1}, {1, 5}, {7, 4}, {4, 7}, {9, 9}};
+    arena = tra_arena_new();
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        static const char *const names[] = {"qr_q", "qr_r", "svd_u", "svd_s", "svd_v"};
+        tra_array x = matrix(TRA_F64, shapes[i][0], shapes[i][1]);
+        for (int f = 0; f < 5; f++) COMPARE(names[f], &x, NULL, 1e-9);
+    }
+    for (int64_t n = 0; n < 10; n++) {
+        tra_array p = matrix(TRA_F64, n, n);
+        make_positive(&p);
+        COMPARE("eigh_w", &p, NULL, 1e-10);
+        COMPARE("eigh_v", &p, NULL, 1e-8);
+    }
+    tra_arena_free(arena);
+}
+
+TEST(misfits) {
+    arena = tra_arena_new();
+    const tra_kernel *k;
+    tra_err e = {0};
+    tra_dims square = {.n = 2, .v = {3, 3}}, flat = {.n = 2, .v = {3, 4}}, vector = {.n = 1, .v = {4}}, out;
+    tra_dims huge = {.n = 2, .v = {40000, 40000}};
+    CHECK_OK(tra_kernel_named(arena, "solve", TRA_USE_JOIN, 0, NULL, &k, &e), e);
+    CHECK_FAILS(tra_kernel_shape2(k, &square, &vector, &square, &vector, &out, NULL, &e), TRA_PROGRAM, e,
+                "another number of rows");
+    CHECK_FAILS(tra_kernel_shape2(k, &flat, &vector, &flat, &vector, &out, NULL, &e), TRA_PROGRAM, e,
+                "it needs a square matrix");
+    CHECK_OK(tra_kernel_named(arena, "inverse", TRA_USE_MAP, 0, NULL, &k, &e), e);
+    CHECK_FAILS(tra_kernel_shape1(k, &vector, &out, NULL, &e), TRA_PROGRAM, e, "it needs a matrix");
+    CHECK_FAILS(tra_kernel_shape1(k, &huge, &out, NULL, &e), TRA_PROGRAM, e, "at most 32000");
+    tra_arena_free(arena);
+}
