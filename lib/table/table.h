@@ -112,10 +112,11 @@ struct tra_colexpr {
     const tra_dictionary *dict; /* of coded types */
     int nkids;
     const tra_colexpr *const *kids;
-    int column;    /* COLUMN: its number in the schema */
-    union {        /* CONST: the value, unless it is NULL */
-        int64_t i; /* integers, bools, dates, timestamps, codes */
-        double f;  /* floats */
+    int column;          /* COLUMN: its number in the schema */
+    int64_t least, most; /* of whole numbers, dates and timestamps: no value is beyond these */
+    union {              /* CONST: the value, unless it is NULL */
+        int64_t i;       /* integers, bools, dates, timestamps, codes */
+        double f;        /* floats */
     } value;
     bool null;             /* CONST: it is NULL */
     const void *table;     /* RECODE, LOOKUP: for each code its value, as tra_coltype_held */
@@ -142,8 +143,8 @@ const tra_colexpr *tra_colexpr_null(tra_arena *a);
 const tra_colexpr *tra_colexpr_days(tra_arena *a, int32_t days);     /* a date */
 const tra_colexpr *tra_colexpr_micros(tra_arena *a, int64_t micros); /* a timestamp */
 /* An operator on operands: finds the type, converts operands, computes what depends on dictionaries and constants
- * alone. TRA_PROGRAM, in the terms of the language, when the types do not fit or a dictionary that it needs is not
- * there (of a table that is only declared); the caller adds the place. */
+ * alone. TRA_PROGRAM, in the terms of the language, when the types do not fit; the caller adds the place. Where a
+ * dictionary is not there (of a table that is only declared) the tree has its types, but cannot run. */
 TRA_MUSTUSE tra_status tra_colexpr_call(tra_arena *a, tra_colop op, int n, const tra_colexpr *const *kids,
                                         const tra_colexpr **out, tra_err *e);
 /* To another type: numbers to numbers (as matrix(..., type = f32) needs), strings to another dictionary that has all of
@@ -169,31 +170,40 @@ void tra_civil_of(int64_t days, int64_t *year, int *month, int *day);
 /* ---- rows, one by one ---------------------------------------------------------------------------------------- */
 
 /* A row-wise kernel: steps that select rows or replace the columns, and at its end, maybe, a matrix. Neighbouring
- * select, project and matrix of a program become one. */
+ * select, project and matrix of a program become one. Built step by step, then immutable. */
 typedef struct tra_rowwise tra_rowwise;
 tra_rowwise *tra_rowwise_new(tra_arena *a, const tra_schema *in);
 /* Rows for which the predicate (a bool over the columns of the step before) is true. */
 void tra_rowwise_select(tra_rowwise *r, const tra_colexpr *predicate);
 /* These columns, in this order; names are copied. */
 void tra_rowwise_project(tra_rowwise *r, int n, const char *const *names, const tra_colexpr *const *x);
-/* rows x n elements of type t (F64, F32, I64, I32 or BOOL); what is NULL becomes *fill, or is an error (NULL). Last. */
-TRA_MUSTUSE tra_status tra_rowwise_matrix(tra_rowwise *r, int n, const tra_colexpr *const *x, tra_dtype t,
-                                          const double *fill, tra_err *e);
+/* rows x n elements of type t; what is NULL becomes *fill, or is an error (fill NULL). The last step. TRA_PROGRAM when
+ * an expression gives no numbers that such elements hold. names: for messages. */
+TRA_MUSTUSE tra_status tra_rowwise_matrix(tra_rowwise *r, int n, const char *const *names, const tra_colexpr *const *x,
+                                          tra_dtype t, const double *fill, tra_err *e);
 const tra_schema *tra_rowwise_in(const tra_rowwise *r);
-const tra_schema *tra_rowwise_out(const tra_rowwise *r); /* the columns after the last step; of a matrix NULL */
-bool tra_rowwise_selects(const tra_rowwise *r);          /* may rows be dropped? */
-bool tra_rowwise_uses_row(const tra_rowwise *r);
+const tra_schema *
+tra_rowwise_out(const tra_rowwise *r); /* the columns after the last step; of a matrix those it is of */
+bool tra_rowwise_is_matrix(const tra_rowwise *r, tra_dtype *t); /* t may be NULL */
+bool tra_rowwise_selects(const tra_rowwise *r);                 /* may rows be dropped? */
+bool tra_rowwise_uses_row(const tra_rowwise *r); /* does it ask for row()? Only before the first step that selects */
+/* Both one after the other, in the arena; the first makes no matrix. */
+const tra_rowwise *tra_rowwise_then(tra_arena *a, const tra_rowwise *first, const tra_rowwise *next);
 
 /* What a kernel notes beside its result. */
 typedef struct tra_table_notes {
     int64_t divisions_by_zero; /* of integers, which gave NULL */
 } tra_table_notes;
 
-/* Bytes of scratch, aligned to 64, that a call takes. */
+/* Bytes of scratch, aligned to 64, that a run takes. */
 int64_t tra_rowwise_scratch(const tra_rowwise *r);
-/* Makes the rows of `in`, whose first is row number `first` of its table, into out, which has room for as many (of a
- * matrix: into data, row-major). Sets out->rows, or *rows. TRA_INPUT, with row and column, for what could not be
- * computed or is NULL where that is an error; block: for the message, what the rows are of ("block <3>"). */
+/* How many of the rows there will be; of what selects no rows without looking. scratch as for a run. TRA_INPUT as
+ * below, of predicates. */
+TRA_MUSTUSE tra_status tra_rowwise_count(const tra_rowwise *r, const tra_batch *in, int64_t first, int64_t *rows,
+                                         void *scratch, tra_err *e);
+/* Makes the rows of `in`, whose first is row number `first` of its table, into out, which has room for as many; sets
+ * out->rows. Of a matrix into data, row-major; sets *rows. TRA_INPUT, with row and column, for what could not be
+ * computed or is NULL where that is an error. */
 TRA_MUSTUSE tra_status tra_rowwise_run(const tra_rowwise *r, const tra_batch *in, int64_t first, tra_batch *out,
                                        void *scratch, tra_table_notes *notes, tra_err *e);
 TRA_MUSTUSE tra_status tra_rowwise_run_matrix(const tra_rowwise *r, const tra_batch *in, int64_t first, void *data,

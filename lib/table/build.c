@@ -1,0 +1,607 @@
+/* build.c - typed trees over columns: what types operators take, and what they give. */
+#include "table_int.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static const struct {
+    const char *text;
+    int least, most;
+} ops[] = {
+#define X(name, text, least, most) [TRA_C_##name] = {text, least, most},
+    TRA_COLOPS(X)
+#undef X
+};
+#define OPS ((int)(sizeof ops / sizeof *ops))
+
+static bool is_word(const char *s) { return s[0] >= 'a' && s[0] <= 'z'; }
+
+int tra_colop_find(const char *text, int nargs) {
+    for (int i = 0; i < OPS; i++) {
+        if (strcmp(ops[i].text, text) == 0 && nargs >= ops[i].least && (ops[i].most < 0 || nargs <= ops[i].most))
+            return i;
+    }
+    return -1;
+}
+
+const char *tra_colop_text(tra_colop op) { return (int)op < OPS ? ops[op].text : ""; }
+
+const char *tra_colop_function(int i) {
+    for (int k = 0; k < OPS; k++) {
+        if (is_word(ops[k].text) && i-- == 0) return ops[k].text;
+    }
+    return NULL;
+}
+
+bool tra_colexpr_uses_row(const tra_colexpr *x) {
+    if (x->op == TRA_C_ROW) return true;
+    for (int i = 0; i < x->nkids; i++) {
+        if (tra_colexpr_uses_row(x->kids[i])) return true;
+    }
+    return false;
+}
+
+void tra_colexpr_columns(const tra_colexpr *x, bool *used) {
+    if (x->op == TRA_C_COLUMN) used[x->column] = true;
+    for (int i = 0; i < x->nkids; i++) tra_colexpr_columns(x->kids[i], used);
+}
+
+tra_column tra_colexpr_result(const tra_colexpr *x, const char *name) {
+    return (tra_column){.name = name, .type = x->type, .nullable = x->nullable, .fails = x->fails, .dict = x->dict};
+}
+
+/* ---- leaves ------------------------------------------------------------------------------------------------------ */
+
+/* The values that a type can have, as far as they are whole numbers. */
+static void full_range(tra_colexpr *x) {
+    x->least = x->type == TRA_COL_BOOL ? 0 : tra_coltype_size(x->type) == 4 ? INT32_MIN : INT64_MIN;
+    x->most = x->type == TRA_COL_BOOL ? 1 : tra_coltype_size(x->type) == 4 ? INT32_MAX : INT64_MAX;
+}
+
+static tra_colexpr *leaf(tra_arena *a, tra_colop op, tra_coltype type) {
+    tra_colexpr *x = tra_new(a, tra_colexpr);
+    *x = (tra_colexpr){.op = op, .type = type};
+    full_range(x);
+    return x;
+}
+
+const tra_colexpr *tra_colexpr_column(tra_arena *a, const tra_schema *s, int column) {
+    const tra_column *c = &s->v[column];
+    tra_colexpr *x = leaf(a, TRA_C_COLUMN, c->type);
+    x->column = column;
+    x->nullable = c->nullable;
+    x->fails = c->fails;
+    x->dict = c->dict;
+    return x;
+}
+
+static const tra_colexpr *whole(tra_arena *a, tra_coltype type, int64_t v) {
+    tra_colexpr *x = leaf(a, TRA_C_CONST, type);
+    x->value.i = x->least = x->most = v;
+    return x;
+}
+
+const tra_colexpr *tra_colexpr_int(tra_arena *a, int64_t v) { return whole(a, TRA_COL_I64, v); }
+const tra_colexpr *tra_colexpr_bool(tra_arena *a, bool v) { return whole(a, TRA_COL_BOOL, v); }
+const tra_colexpr *tra_colexpr_days(tra_arena *a, int32_t days) { return whole(a, TRA_COL_DATE, days); }
+const tra_colexpr *tra_colexpr_micros(tra_arena *a, int64_t micros) { return whole(a, TRA_COL_TIMESTAMP, micros); }
+
+const tra_colexpr *tra_colexpr_float(tra_arena *a, double v) {
+    tra_colexpr *x = leaf(a, TRA_C_CONST, TRA_COL_F64);
+    x->value.f = v;
+    return x;
+}
+
+const tra_colexpr *tra_colexpr_string(tra_arena *a, const char *s, int64_t len) {
+    tra_colexpr *x = leaf(a, TRA_C_CONST, TRA_COL_STRING);
+    x->dict = tra_dictionary_new(a, 1, &s, &len);
+    return x;
+}
+
+static tra_colexpr *null_of(tra_arena *a, tra_coltype type, const tra_dictionary *dict) {
+    tra_colexpr *x = leaf(a, TRA_C_CONST, type);
+    x->null = x->nullable = true;
+    x->dict = dict;
+    return x;
+}
+
+const tra_colexpr *tra_colexpr_null(tra_arena *a) {
+    tra_colexpr *x = null_of(a, TRA_COL_BOOL, NULL);
+    x->untyped = true;
+    return x;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
+/* A node that is NULL or an error where an operand is. */
+static tra_colexpr *node(tra_arena *a, tra_colop op, tra_coltype type, int n, const tra_colexpr *const *kids) {
+    tra_colexpr *x = leaf(a, op, type);
+    const tra_colexpr **copy = tra_news(a, const tra_colexpr *, n);
+    for (int i = 0; i < n; i++) {
+        copy[i] = kids[i];
+        x->nullable |= kids[i]->nullable;
+        x->fails |= kids[i]->fails;
+    }
+    x->nkids = n;
+    x->kids = copy;
+    return x;
+}
+
+/* The value of a tree that reads no column. */
+static const tra_colexpr *fold(tra_arena *a, const tra_colexpr *x) {
+    if (x->op == TRA_C_COLUMN || x->op == TRA_C_CONST || x->op == TRA_C_ROW) return x;
+    for (int i = 0; i < x->nkids; i++) {
+        if (x->kids[i]->op != TRA_C_CONST) return x;
+    }
+    if (tra_coltype_is_coded(x->type) && !x->dict) return x;
+    tra_arena *own = tra_arena_new();
+    tra_colcode *code = tra_colcode_new(own, 1, &x);
+    char *scratch = tra_arena_alloc(own, (size_t)tra_colcode_scratch(code) + 64);
+    tra_table_notes notes = {0};
+    tra_colrun run;
+    tra_colrun_begin(&run, code, scratch + (64 - (uintptr_t)scratch % 64) % 64, &notes);
+    tra_colrun_strip(&run, NULL, 0, 1);
+    tra_colvalue v = tra_colrun_result(&run, 0);
+    uint8_t state = v.state ? v.state[0] : TRA_STATE_VALUE;
+    tra_colexpr *c = null_of(a, x->type, x->dict);
+    c->null = c->nullable = state == TRA_STATE_NULL;
+    if (state == TRA_STATE_VALUE) {
+        switch (tra_coltype_held(x->type)) {
+        case TRA_BOOL: c->value.i = *(uint8_t *)v.values; break;
+        case TRA_I32: c->value.i = *(int32_t *)v.values; break;
+        case TRA_I64: c->value.i = *(int64_t *)v.values; break;
+        case TRA_F32: c->value.f = *(float *)v.values; break;
+        case TRA_F64: c->value.f = *(double *)v.values; break;
+        }
+        if (!tra_coltype_is_float(x->type)) c->least = c->most = c->value.i;
+    }
+    tra_arena_free(own);
+    return state == TRA_STATE_ERROR ? x : c; /* an error is one of the rows that read it */
+}
+
+const tra_colexpr *tra_colexpr_lookup(tra_arena *a, const tra_colexpr *x, tra_coltype type, const void *table,
+                                      const uint8_t *tstate) {
+    tra_colexpr *y = node(a, TRA_C_LOOKUP, type, 1, &x);
+    y->table = table;
+    y->tstate = tstate;
+    if (tstate) y->nullable = true;
+    return x->dict ? fold(a, y) : y;
+}
+
+const tra_colexpr *tra_colexpr_recode(tra_arena *a, const tra_colexpr *x, const tra_dictionary *dict,
+                                      const int32_t *table) {
+    tra_colexpr *y = node(a, TRA_C_RECODE, TRA_COL_STRING, 1, &x);
+    y->dict = dict;
+    y->table = table;
+    return dict ? fold(a, y) : y;
+}
+
+/* ---- kinds ------------------------------------------------------------------------------------------------------- */
+
+typedef enum kind { NUMBER, DATE, TIMESTAMP, STRING } kind;
+
+static kind kind_of(const tra_colexpr *x) {
+    if (tra_coltype_is_number(x->type)) return NUMBER;
+    return x->type == TRA_COL_DATE ? DATE : x->type == TRA_COL_TIMESTAMP ? TIMESTAMP : STRING;
+}
+
+static const char *kind_text(const tra_colexpr *x) {
+    static const char *const text[] = {"a number", "a date", "a timestamp", "a string"};
+    return x->untyped ? "null" : x->type == TRA_COL_BOOL ? "a bool" : text[kind_of(x)];
+}
+
+static bool is_whole(const tra_colexpr *x) { return x->type <= TRA_COL_I64; } /* bool, i32, i64 */
+
+static const tra_colexpr *convert(tra_arena *a, const tra_colexpr *x, tra_coltype to) {
+    if (x->untyped) return null_of(a, to, NULL);
+    if (x->type == to) return x;
+    tra_colexpr *y = node(a, TRA_C_CONVERT, to, 1, &x);
+    if (!tra_coltype_is_float(to)) {
+        y->fails |= x->least < y->least || x->most > y->most;
+        y->least = tra_max64(x->least, y->least);
+        y->most = tra_min64(x->most, y->most);
+    }
+    return fold(a, y);
+}
+
+/* The type that holds the values of two numbers. */
+static tra_coltype wider(tra_coltype a, tra_coltype b) {
+    if (a == b) return a;
+    if (tra_coltype_is_float(a) || tra_coltype_is_float(b)) return TRA_COL_F64;
+    return a > b ? a : b;
+}
+
+/* Brings operands to one type. ordered: codes will be compared by order. All null: *untyped. */
+static tra_status unify(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, bool ordered, tra_err *e) {
+    const tra_colexpr *first = NULL;
+    for (int i = 0; i < n; i++) {
+        if (kids[i]->untyped) continue;
+        if (!first) first = kids[i];
+        if (kind_of(kids[i]) == kind_of(first)) continue;
+        bool times = kind_of(first) != NUMBER && kind_of(kids[i]) != NUMBER && kind_of(first) != STRING &&
+                     kind_of(kids[i]) != STRING;
+        return tra_fail(e, TRA_PROGRAM, "%s is given %s and %s%s", tra_colop_text(op), kind_text(first),
+                        kind_text(kids[i]), times ? "; date(x) and timestamp(x) make one of the other" : "");
+    }
+    if (!first) return TRA_OK;
+    if (kind_of(first) == STRING) {
+        const tra_colexpr *typed[n];
+        int m = 0;
+        for (int i = 0; i < n; i++) {
+            if (!kids[i]->untyped) typed[m++] = kids[i];
+        }
+        tra_colexpr_unite(a, m, typed, ordered);
+        m = 0;
+        for (int i = 0; i < n; i++) {
+            if (!kids[i]->untyped) kids[i] = typed[m++];
+        }
+        for (int i = 0; i < n; i++) {
+            if (kids[i]->untyped) kids[i] = null_of(a, typed[0]->type, typed[0]->dict);
+        }
+        return TRA_OK;
+    }
+    tra_coltype to = first->type;
+    for (int i = 0; i < n && kind_of(first) == NUMBER; i++) {
+        if (!kids[i]->untyped) to = wider(to, kids[i]->type);
+    }
+    for (int i = 0; i < n; i++) kids[i] = convert(a, kids[i], to);
+    return TRA_OK;
+}
+
+/* The operands must be numbers (whole ones); nulls become such. */
+static tra_status numbers(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, bool wholes, tra_err *e) {
+    for (int i = 0; i < n; i++) {
+        if (kids[i]->untyped) kids[i] = null_of(a, TRA_COL_I64, NULL);
+        if (kind_of(kids[i]) != NUMBER || (wholes && !is_whole(kids[i])))
+            return tra_fail(e, TRA_PROGRAM, "%s takes %s, not %s", tra_colop_text(op),
+                            wholes ? "whole numbers" : "numbers",
+                            wholes ? tra_coltype_name(kids[i]->type) : kind_text(kids[i]));
+    }
+    return TRA_OK;
+}
+
+static tra_status bools(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, tra_err *e) {
+    for (int i = 0; i < n; i++) {
+        if (kids[i]->untyped) kids[i] = null_of(a, TRA_COL_BOOL, NULL);
+        if (kids[i]->type != TRA_COL_BOOL)
+            return tra_fail(e, TRA_PROGRAM, "%s takes what is true or false, not %s", tra_colop_text(op),
+                            kind_text(kids[i]));
+    }
+    return TRA_OK;
+}
+
+/* ---- arithmetic -------------------------------------------------------------------------------------------------- */
+
+/* The range of a sum, difference or product; false: it may not fit an i64. */
+static bool range_of(tra_colop op, const tra_colexpr *l, const tra_colexpr *r, int64_t *least, int64_t *most) {
+    __int128 a = l->least, b = l->most, c = r->least, d = r->most, lo, hi;
+    if (op == TRA_C_ADD)
+        lo = a + c, hi = b + d;
+    else if (op == TRA_C_SUB)
+        lo = a - d, hi = b - c;
+    else {
+        __int128 v[4] = {a * c, a * d, b * c, b * d};
+        lo = hi = v[0];
+        for (int i = 1; i < 4; i++) lo = v[i] < lo ? v[i] : lo, hi = v[i] > hi ? v[i] : hi;
+    }
+    bool fits = lo >= INT64_MIN && hi <= INT64_MAX;
+    *least = lo < INT64_MIN ? INT64_MIN : (int64_t)lo;
+    *most = hi > INT64_MAX ? INT64_MAX : (int64_t)hi;
+    return fits;
+}
+
+/* + - * of whole numbers, in i64, whose result is of a type that may be narrower (dates). */
+static const tra_colexpr *whole_arithmetic(tra_arena *a, tra_colop op, const tra_colexpr *l, const tra_colexpr *r,
+                                           tra_coltype type) {
+    const tra_colexpr *kids[2] = {convert(a, l, TRA_COL_I64), convert(a, r, TRA_COL_I64)};
+    tra_colexpr *x = node(a, op, TRA_COL_I64, 2, kids);
+    x->fails |= !range_of(op, kids[0], kids[1], &x->least, &x->most);
+    return convert(a, fold(a, x), type);
+}
+
+/* A date or timestamp as the number that it is; and back. */
+static const tra_colexpr *arithmetic(tra_arena *a, tra_colop op, const tra_colexpr *l, const tra_colexpr *r) {
+    if (is_whole(l) && is_whole(r)) return whole_arithmetic(a, op, l, r, TRA_COL_I64);
+    const tra_colexpr *kids[2] = {convert(a, l, TRA_COL_F64), convert(a, r, TRA_COL_F64)};
+    return fold(a, node(a, op, TRA_COL_F64, 2, kids));
+}
+
+static tra_status add_sub(tra_arena *a, tra_colop op, const tra_colexpr **kids, const tra_colexpr **out, tra_err *e) {
+    const tra_colexpr *l = kids[0], *r = kids[1];
+    kind kl = l->untyped ? NUMBER : kind_of(l), kr = r->untyped ? NUMBER : kind_of(r);
+    bool moves = op == TRA_C_ADD ? (kl == NUMBER) != (kr == NUMBER) : kl != NUMBER && kr == NUMBER;
+    bool spans = op == TRA_C_SUB && kl == kr && kl != NUMBER;
+    if (kl == STRING || kr == STRING || (kl != NUMBER && !moves && !spans) || (kr != NUMBER && !moves && !spans))
+        return tra_fail(e, TRA_PROGRAM, "%s is given %s and %s", tra_colop_text(op), kind_text(l), kind_text(r));
+    if (kl == NUMBER) TRA_TRY(numbers(a, op, 1, &l, moves, e));
+    if (kr == NUMBER) TRA_TRY(numbers(a, op, 1, &r, moves, e));
+    if (spans)
+        *out = whole_arithmetic(a, op, l, r, TRA_COL_I64);
+    else if (moves)
+        *out = whole_arithmetic(a, op, l, r, kl == NUMBER ? r->type : l->type);
+    else
+        *out = arithmetic(a, op, l, r);
+    return TRA_OK;
+}
+
+static const tra_colexpr *quotient(tra_arena *a, tra_colop op, const tra_colexpr *l, const tra_colexpr *r) {
+    tra_coltype t = is_whole(l) && is_whole(r) ? TRA_COL_I64 : TRA_COL_F64;
+    const tra_colexpr *kids[2] = {convert(a, l, t), convert(a, r, t)};
+    tra_colexpr *x = node(a, op, t, 2, kids);
+    if (t == TRA_COL_F64) return fold(a, x);
+    x->nullable |= kids[1]->least <= 0 && kids[1]->most >= 0;
+    x->fails |= op == TRA_C_IDIV && kids[0]->least == INT64_MIN && kids[1]->least <= -1 && kids[1]->most >= -1;
+    if (op == TRA_C_MOD && kids[1]->least > 0) x->least = 0, x->most = kids[1]->most - 1;
+    return fold(a, x);
+}
+
+static tra_status negate(tra_arena *a, tra_colop op, const tra_colexpr *x, const tra_colexpr **out, tra_err *e) {
+    TRA_TRY(numbers(a, op, 1, &x, false, e));
+    const tra_colexpr *k = convert(a, x, is_whole(x) ? TRA_COL_I64 : x->type);
+    tra_colexpr *y = node(a, op, k->type, 1, &k);
+    if (is_whole(k)) {
+        y->fails |= k->least == INT64_MIN;
+        int64_t least = tra_max64(k->least, -INT64_MAX);
+        y->least = -k->most;
+        y->most = -least;
+        if (op == TRA_C_ABS) y->most = tra_max64(k->most, -least), y->least = 0;
+    }
+    *out = fold(a, y);
+    return TRA_OK;
+}
+
+static tra_status real(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, const tra_colexpr **out,
+                       tra_err *e) {
+    TRA_TRY(numbers(a, op, n, kids, false, e));
+    for (int i = 0; i < n; i++) kids[i] = convert(a, kids[i], TRA_COL_F64);
+    *out = fold(a, node(a, op, TRA_COL_F64, n, kids));
+    return TRA_OK;
+}
+
+static tra_status to_whole(tra_arena *a, tra_colop op, const tra_colexpr **kids, const tra_colexpr **out, tra_err *e) {
+    TRA_TRY(numbers(a, op, 1, kids, false, e));
+    *out = is_whole(kids[0]) ? convert(a, kids[0], TRA_COL_I64) : fold(a, node(a, op, kids[0]->type, 1, kids));
+    return TRA_OK;
+}
+
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+
+static bool constant_string(const tra_colexpr *x) {
+    return x->op == TRA_C_CONST && !x->untyped && !x->null && tra_coltype_is_coded(x->type);
+}
+
+static tra_status compare(tra_arena *a, tra_colop op, const tra_colexpr **kids, const tra_colexpr **out, tra_err *e) {
+    bool strings = tra_coltype_is_coded(kids[0]->type) && tra_coltype_is_coded(kids[1]->type);
+    if (strings && op != TRA_C_SAME && (constant_string(kids[0]) || constant_string(kids[1])))
+        return tra_colexpr_of_strings(a, op, 2, kids, out, e);
+    if (kids[0]->untyped && kids[1]->untyped) {
+        *out = op == TRA_C_SAME ? tra_colexpr_bool(a, true) : null_of(a, TRA_COL_BOOL, NULL);
+        return TRA_OK;
+    }
+    bool ordered = op != TRA_C_EQ && op != TRA_C_NE && op != TRA_C_SAME;
+    TRA_TRY(unify(a, op, 2, kids, ordered, e));
+    if (tra_coltype_is_float(kids[0]->type)) {
+        for (int i = 0; i < 2; i++) kids[i] = convert(a, kids[i], TRA_COL_F64);
+    }
+    tra_colexpr *x = node(a, op, TRA_COL_BOOL, 2, kids);
+    if (op == TRA_C_SAME) x->nullable = false;
+    *out = fold(a, x);
+    return TRA_OK;
+}
+
+/* if, ifnull, min, max, once their operands that become results are of one type. */
+static tra_status choose(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, const tra_colexpr **out,
+                         tra_err *e) {
+    int from = op == TRA_C_IF;
+    if (from) TRA_TRY(bools(a, op, 1, kids, e));
+    bool untyped = true;
+    for (int i = from; i < n; i++) untyped &= kids[i]->untyped;
+    TRA_TRY(unify(a, op, n - from, kids + from, op == TRA_C_MIN || op == TRA_C_MAX, e));
+    if (untyped) {
+        *out = kids[from];
+        return TRA_OK;
+    }
+    tra_colexpr *x = node(a, op, kids[from]->type, n, kids);
+    x->dict = kids[from]->dict;
+    x->least = tra_min64(kids[from]->least, kids[from + 1]->least);
+    x->most = tra_max64(kids[from]->most, kids[from + 1]->most);
+    if (op == TRA_C_IF) x->nullable = kids[1]->nullable || kids[2]->nullable;
+    if (op == TRA_C_IFNULL) x->nullable = kids[1]->nullable && kids[0]->nullable;
+    *out = fold(a, x);
+    return TRA_OK;
+}
+
+static tra_status logic(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, const tra_colexpr **out,
+                        tra_err *e) {
+    TRA_TRY(bools(a, op, n, kids, e));
+    *out = fold(a, node(a, op, TRA_COL_BOOL, n, kids));
+    return TRA_OK;
+}
+
+static tra_status in_list(tra_arena *a, int n, const tra_colexpr **kids, const tra_colexpr **out, tra_err *e) {
+    bool strings = tra_coltype_is_coded(kids[0]->type);
+    for (int i = 1; i < n; i++) strings &= constant_string(kids[i]);
+    if (strings) return tra_colexpr_of_strings(a, TRA_C_IN, n, kids, out, e);
+    const tra_colexpr *any = NULL;
+    for (int i = 1; i < n; i++) {
+        const tra_colexpr *pair[2] = {kids[0], kids[i]}, *eq;
+        TRA_TRY(compare(a, TRA_C_EQ, pair, &eq, e));
+        const tra_colexpr *both[2] = {any, eq};
+        if (any)
+            TRA_TRY(logic(a, TRA_C_OR, 2, both, &any, e));
+        else
+            any = eq;
+    }
+    *out = any;
+    return TRA_OK;
+}
+
+static tra_status calendar(tra_arena *a, tra_colop op, const tra_colexpr *k, const tra_colexpr **out, tra_err *e) {
+    bool times = op == TRA_C_HOUR || op == TRA_C_MINUTE;
+    if (k->untyped) k = null_of(a, TRA_COL_TIMESTAMP, NULL);
+    if (k->type != TRA_COL_TIMESTAMP && (times || k->type != TRA_COL_DATE))
+        return tra_fail(e, TRA_PROGRAM, "%s takes a timestamp%s, not %s", tra_colop_text(op), times ? "" : " or a date",
+                        kind_text(k));
+    tra_colexpr *x = node(a, op, TRA_COL_I64, 1, &k);
+    if (op == TRA_C_YEAR) x->least = -6000000, x->most = 6000000;
+    if (op != TRA_C_YEAR) x->least = 0, x->most = 59;
+    *out = fold(a, x);
+    return TRA_OK;
+}
+
+/* date(...) and timestamp(...). */
+static tra_status moment(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, const tra_colexpr **out,
+                         tra_err *e) {
+    tra_coltype to = op == TRA_C_DATE ? TRA_COL_DATE : TRA_COL_TIMESTAMP;
+    int parts = op == TRA_C_DATE ? 3 : 6;
+    if (n == parts) {
+        TRA_TRY(numbers(a, op, n, kids, true, e));
+        for (int i = 0; i < n; i++) kids[i] = convert(a, kids[i], TRA_COL_I64);
+        tra_colexpr *x = node(a, op, to, n, kids);
+        x->calendar = x->nullable = true;
+        *out = fold(a, x);
+        return TRA_OK;
+    }
+    if (n != 1) return tra_fail(e, TRA_PROGRAM, "%s takes 1 or %d arguments, not %d", tra_colop_text(op), parts, n);
+    if (kids[0]->untyped) return *out = null_of(a, to, NULL), TRA_OK;
+    if (kids[0]->type == to) return *out = kids[0], TRA_OK;
+    if (tra_coltype_is_coded(kids[0]->type)) return tra_colexpr_of_strings(a, op, n, kids, out, e);
+    if (kind_of(kids[0]) == NUMBER)
+        return tra_fail(e, TRA_PROGRAM, "%s takes a %s or a string, not %s", tra_colop_text(op),
+                        op == TRA_C_DATE ? "timestamp" : "date", kind_text(kids[0]));
+    tra_colexpr *x = node(a, op, to, 1, kids);
+    const int64_t far = INT64_MAX / 86400000000; /* days whose microseconds still fit */
+    x->fails |= op == TRA_C_TIMESTAMP && (kids[0]->least < -far || kids[0]->most > far);
+    *out = fold(a, x);
+    return TRA_OK;
+}
+
+static tra_status call(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, const tra_colexpr **out,
+                       tra_err *e) {
+    tra_colexpr *x;
+    switch (op) {
+    case TRA_C_ADD:
+    case TRA_C_SUB: return add_sub(a, op, kids, out, e);
+    case TRA_C_MUL:
+        TRA_TRY(numbers(a, op, n, kids, false, e));
+        return *out = arithmetic(a, op, kids[0], kids[1]), TRA_OK;
+    case TRA_C_IDIV:
+    case TRA_C_MOD: TRA_TRY(numbers(a, op, n, kids, false, e)); return *out = quotient(a, op, kids[0], kids[1]), TRA_OK;
+    case TRA_C_LT:
+    case TRA_C_LE:
+    case TRA_C_GT:
+    case TRA_C_GE:
+    case TRA_C_EQ:
+    case TRA_C_NE:
+    case TRA_C_SAME: return compare(a, op, kids, out, e);
+    case TRA_C_AND:
+    case TRA_C_OR:
+    case TRA_C_NOT: return logic(a, op, n, kids, out, e);
+    case TRA_C_NEG:
+    case TRA_C_ABS: return negate(a, op, kids[0], out, e);
+    case TRA_C_ISNULL:
+        x = node(a, op, TRA_COL_BOOL, 1, kids);
+        x->nullable = false;
+        return *out = fold(a, x), TRA_OK;
+    case TRA_C_IF:
+    case TRA_C_IFNULL:
+    case TRA_C_MIN:
+    case TRA_C_MAX: return choose(a, op, n, kids, out, e);
+    case TRA_C_IN: return in_list(a, n, kids, out, e);
+    case TRA_C_FLOOR:
+    case TRA_C_CEIL:
+    case TRA_C_ROUND: return to_whole(a, op, kids, out, e);
+    case TRA_C_DIV:
+    case TRA_C_POW:
+    case TRA_C_SQRT:
+    case TRA_C_EXP:
+    case TRA_C_LOG:
+    case TRA_C_SIN:
+    case TRA_C_COS:
+    case TRA_C_TAN:
+    case TRA_C_ASIN:
+    case TRA_C_ACOS:
+    case TRA_C_ATAN:
+    case TRA_C_RADIANS:
+    case TRA_C_ATAN2:
+    case TRA_C_HYPOT: return real(a, op, n, kids, out, e);
+    case TRA_C_YEAR:
+    case TRA_C_MONTH:
+    case TRA_C_DAY:
+    case TRA_C_HOUR:
+    case TRA_C_MINUTE:
+    case TRA_C_WEEKDAY: return calendar(a, op, kids[0], out, e);
+    case TRA_C_DATE:
+    case TRA_C_TIMESTAMP: return moment(a, op, n, kids, out, e);
+    case TRA_C_LIKE:
+    case TRA_C_STARTSWITH:
+    case TRA_C_LENGTH:
+    case TRA_C_LOWER:
+    case TRA_C_UPPER:
+    case TRA_C_SUBSTR: return tra_colexpr_of_strings(a, op, n, kids, out, e);
+    case TRA_C_HASH:
+        x = node(a, op, TRA_COL_I64, n, kids);
+        x->nullable = false;
+        x->least = 0;
+        return *out = fold(a, x), TRA_OK;
+    case TRA_C_ROW:
+        x = leaf(a, op, TRA_COL_I64);
+        x->least = 0;
+        return *out = x, TRA_OK;
+    case TRA_C_COLUMN:
+    case TRA_C_CONST:
+    case TRA_C_CONVERT:
+    case TRA_C_RECODE:
+    case TRA_C_LOOKUP: break;
+    }
+    return tra_fail(e, TRA_INTERNAL, "an operator that no program names was called");
+}
+
+tra_status tra_colexpr_call(tra_arena *a, tra_colop op, int n, const tra_colexpr *const *kids, const tra_colexpr **out,
+                            tra_err *e) {
+    assert((int)op < OPS);
+    if (n < ops[op].least || (ops[op].most >= 0 && n > ops[op].most))
+        return tra_fail(e, TRA_PROGRAM, "%s takes %d%s argument%s, not %d", ops[op].text, ops[op].least,
+                        ops[op].most != ops[op].least ? " or more" : "", ops[op].least == 1 ? "" : "s", n);
+    const tra_colexpr **copy = tra_news(a, const tra_colexpr *, n + 1);
+    for (int i = 0; i < n; i++) copy[i] = kids[i];
+    return call(a, op, n, copy, out, e);
+}
+
+tra_status tra_colexpr_convert(tra_arena *a, const tra_colexpr *x, tra_coltype type, const tra_dictionary *dict,
+                               const tra_colexpr **out, tra_err *e) {
+    if (x->untyped) return *out = null_of(a, type, dict), TRA_OK;
+    if (tra_coltype_is_coded(type) && tra_coltype_is_coded(x->type)) {
+        if (x->type == type && (x->dict == dict || tra_dictionary_eq(x->dict, dict))) return *out = x, TRA_OK;
+        int32_t *table = x->dict && dict ? tra_news(a, int32_t, x->dict->n) : NULL;
+        for (int64_t c = 0; table && c < x->dict->n; c++) {
+            int64_t len;
+            const char *s = tra_dictionary_at(x->dict, c, &len);
+            int64_t to = tra_dictionary_find(dict, s, len);
+            assert(to >= 0);
+            table[c] = (int32_t)to;
+        }
+        tra_colexpr *y = node(a, TRA_C_RECODE, type, 1, &x);
+        y->dict = dict;
+        y->table = table;
+        return *out = table ? fold(a, y) : y, TRA_OK;
+    }
+    bool fits = x->type == type ||
+                (tra_coltype_is_number(type) && kind_of(x) == NUMBER && (tra_coltype_is_float(type) || is_whole(x)));
+    if (!fits)
+        return tra_fail(e, TRA_PROGRAM, "a value of type %s does not become one of type %s", tra_coltype_name(x->type),
+                        tra_coltype_name(type));
+    return *out = convert(a, x, type), TRA_OK;
+}
+
+const tra_colexpr *tra_colexpr_substitute(tra_arena *a, const tra_colexpr *x, const tra_colexpr *const *by) {
+    if (x->op == TRA_C_COLUMN) return by[x->column];
+    if (x->nkids == 0) return x;
+    tra_colexpr *y = tra_new(a, tra_colexpr);
+    const tra_colexpr **kids = tra_news(a, const tra_colexpr *, x->nkids);
+    for (int i = 0; i < x->nkids; i++) kids[i] = tra_colexpr_substitute(a, x->kids[i], by);
+    *y = *x;
+    y->kids = kids;
+    return y;
+}

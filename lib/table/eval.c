@@ -1,0 +1,652 @@
+/* eval.c - expressions as programs over strips of rows.
+ *
+ * Values of a NULL and of what could not be computed are 0, and stay so: every instruction clears them. States are kept
+ * only where there are any, strip by strip.
+ */
+#include "table_int.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum { REG = TRA_COLSTRIP * 9 }; /* values and states */
+
+/* ---- from trees to programs -------------------------------------------------------------------------------------- */
+
+typedef struct compiler {
+    tra_arena *arena;
+    tra_colinsn *v;
+    int n, cap;
+    int *last; /* the instruction that reads each last; what is wanted at the end: n */
+} compiler;
+
+static int count_nodes(const tra_colexpr *x) {
+    int n = 1;
+    for (int i = 0; i < x->nkids; i++) n += count_nodes(x->kids[i]);
+    return n;
+}
+
+/* What is one node of the tree is one instruction, and a column or constant is there once. */
+static int place(compiler *c, const tra_colexpr *x) {
+    for (int i = 0; i < c->n; i++) {
+        const tra_colexpr *y = c->v[i].x;
+        if (y == x || (x->op == TRA_C_COLUMN && y->op == TRA_C_COLUMN && x->column == y->column)) return i;
+    }
+    int *kid = tra_news(c->arena, int, x->nkids);
+    for (int i = 0; i < x->nkids; i++) kid[i] = place(c, x->kids[i]);
+    for (int i = 0; i < x->nkids; i++) c->last[kid[i]] = c->n;
+    c->v[c->n] = (tra_colinsn){.x = x, .kid = kid};
+    c->last[c->n] = c->n;
+    return c->n++;
+}
+
+/* A register for each result, from the first to the last instruction that wants it. Constants keep theirs: they are
+ * filled once. */
+static int assign(compiler *c) {
+    int regs = 0, *freed = tra_news(c->arena, int, c->n + 1), nfree = 0;
+    for (int i = 0; i < c->n; i++) {
+        tra_colinsn *v = &c->v[i];
+        if (v->x->op == TRA_C_COLUMN)
+            v->reg = -1;
+        else if (v->x->op != TRA_C_CONST && nfree > 0)
+            v->reg = freed[--nfree];
+        else
+            v->reg = regs++;
+        for (int k = 0; k < v->x->nkids; k++) {
+            int j = v->kid[k], reg = c->v[j].reg;
+            bool again = false;
+            for (int l = 0; l < k; l++) again |= v->kid[l] == j;
+            if (c->last[j] == i && !again && reg >= 0 && c->v[j].x->op != TRA_C_CONST) freed[nfree++] = reg;
+        }
+    }
+    return regs;
+}
+
+tra_colcode *tra_colcode_new(tra_arena *a, int nroots, const tra_colexpr *const *roots) {
+    compiler c = {.arena = a};
+    for (int i = 0; i < nroots; i++) c.cap += count_nodes(roots[i]);
+    c.v = tra_news(a, tra_colinsn, c.cap + 1);
+    c.last = tra_news(a, int, c.cap + 1);
+    int *root = tra_news(a, int, nroots + 1);
+    for (int i = 0; i < nroots; i++) root[i] = place(&c, roots[i]);
+    for (int i = 0; i < nroots; i++) c.last[root[i]] = c.n;
+    tra_colcode *code = tra_new(a, tra_colcode);
+    *code = (tra_colcode){.n = c.n, .nroots = nroots, .v = c.v, .root = root};
+    code->nregs = assign(&c);
+    return code;
+}
+
+static int64_t values_bytes(const tra_colcode *c) {
+    return tra_ceil_div((int64_t)c->n * (int64_t)sizeof(tra_colvalue), 64) * 64;
+}
+
+int64_t tra_colcode_scratch(const tra_colcode *c) { return values_bytes(c) + (int64_t)c->nregs * REG; }
+
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
+
+typedef struct step { /* one instruction on one strip */
+    tra_colrun *run;
+    const tra_colexpr *x;
+    const tra_colvalue *kid[3]; /* the first three */
+    const tra_colinsn *insn;
+    tra_colvalue *out;
+    uint8_t *states; /* the register's */
+    int n;
+    int64_t first;
+} step;
+
+/* d = f(a, b) of each element; types of operands and result. */
+#define LOOP2(T, D, expr)                                                                                              \
+    do {                                                                                                               \
+        const T *restrict a_ = s->kid[0]->values, *restrict b_ = s->kid[1]->values;                                    \
+        D *restrict d_ = s->out->values;                                                                               \
+        for (int i = 0; i < s->n; i++) {                                                                               \
+            T a = a_[i], b = b_[i];                                                                                    \
+            d_[i] = (D)(expr);                                                                                         \
+        }                                                                                                              \
+    } while (0)
+#define LOOP1(T, D, expr)                                                                                              \
+    do {                                                                                                               \
+        const T *restrict a_ = s->kid[0]->values;                                                                      \
+        D *restrict d_ = s->out->values;                                                                               \
+        for (int i = 0; i < s->n; i++) {                                                                               \
+            T a = a_[i];                                                                                               \
+            d_[i] = (D)(expr);                                                                                         \
+        }                                                                                                              \
+    } while (0)
+
+static tra_dtype held(const tra_colexpr *x) { return tra_coltype_held(x->type); }
+
+/* The states of the result become those of the operands, the worse of each row. */
+static void merge_states(step *s) {
+    bool any = false;
+    for (int k = 0; k < s->x->nkids; k++) {
+        const uint8_t *from = s->run->at[s->insn->kid[k]].state;
+        if (!from) continue;
+        if (!any)
+            memcpy(s->states, from, (size_t)s->n);
+        else {
+            for (int i = 0; i < s->n; i++) s->states[i] = from[i] > s->states[i] ? from[i] : s->states[i];
+        }
+        any = true;
+    }
+    s->out->state = any ? s->states : NULL;
+}
+
+/* The states, to change some of them. */
+static uint8_t *states_of(step *s) {
+    if (!s->out->state) s->out->state = memset(s->states, 0, (size_t)s->n);
+    return s->out->state;
+}
+
+/* Values that are none become 0. */
+static void clear(step *s) {
+    const uint8_t *state = s->out->state;
+    if (!state) return;
+    char *v = s->out->values;
+    size_t size = tra_coltype_size(s->x->type);
+    for (int i = 0; i < s->n; i++) {
+        if (state[i]) memset(v + (size_t)i * size, 0, size);
+    }
+}
+
+static void fail_row(step *s, int i) {
+    uint8_t *state = states_of(s);
+    if (state[i] == TRA_STATE_VALUE) state[i] = TRA_STATE_ERROR;
+}
+
+static void whole_arithmetic(step *s) {
+    const int64_t *a = s->kid[0]->values, *b = s->kid[1]->values;
+    int64_t *d = s->out->values;
+    bool fails = s->x->fails;
+    switch (s->x->op) {
+    case TRA_C_ADD:
+        for (int i = 0; i < s->n; i++) d[i] = (int64_t)((uint64_t)a[i] + (uint64_t)b[i]);
+        for (int i = 0; fails && i < s->n; i++) {
+            if (__builtin_add_overflow_p(a[i], b[i], (int64_t)0)) fail_row(s, i);
+        }
+        break;
+    case TRA_C_SUB:
+        for (int i = 0; i < s->n; i++) d[i] = (int64_t)((uint64_t)a[i] - (uint64_t)b[i]);
+        for (int i = 0; fails && i < s->n; i++) {
+            if (__builtin_sub_overflow_p(a[i], b[i], (int64_t)0)) fail_row(s, i);
+        }
+        break;
+    default:
+        for (int i = 0; i < s->n; i++) d[i] = (int64_t)((uint64_t)a[i] * (uint64_t)b[i]);
+        for (int i = 0; fails && i < s->n; i++) {
+            if (__builtin_mul_overflow_p(a[i], b[i], (int64_t)0)) fail_row(s, i);
+        }
+    }
+}
+
+static void arithmetic(step *s) {
+    if (held(s->x) == TRA_I64) {
+        whole_arithmetic(s);
+        return;
+    }
+    switch (s->x->op) {
+    case TRA_C_ADD: LOOP2(double, double, a + b); break;
+    case TRA_C_SUB: LOOP2(double, double, a - b); break;
+    case TRA_C_MUL: LOOP2(double, double, a *b); break;
+    default: LOOP2(double, double, a / b); break;
+    }
+}
+
+static void whole_quotient(step *s) {
+    const int64_t *a = s->kid[0]->values, *b = s->kid[1]->values;
+    int64_t *d = s->out->values;
+    bool div = s->x->op == TRA_C_IDIV;
+    for (int i = 0; i < s->n; i++) {
+        d[i] = 0;
+        if (b[i] == 0) {
+            uint8_t *state = states_of(s);
+            if (state[i] == TRA_STATE_VALUE) state[i] = TRA_STATE_NULL, s->run->notes->divisions_by_zero++;
+        } else if (b[i] == -1) {
+            if (div && a[i] == INT64_MIN)
+                fail_row(s, i);
+            else if (div)
+                d[i] = -a[i];
+        } else {
+            int64_t q = tra_floor_div(a[i], b[i]);
+            d[i] = div ? q : a[i] - q * b[i];
+        }
+    }
+}
+
+static double float_mod(double a, double b) {
+    double r = fmod(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r == 0 ? copysign(0.0, b) : r;
+}
+
+static void quotient(step *s) {
+    if (held(s->x) == TRA_I64)
+        whole_quotient(s);
+    else if (s->x->op == TRA_C_IDIV)
+        LOOP2(double, double, floor(a / b));
+    else
+        LOOP2(double, double, float_mod(a, b));
+}
+
+#define COMPARE(T)                                                                                                     \
+    switch (s->x->op) {                                                                                                \
+    case TRA_C_LT: LOOP2(T, uint8_t, a < b); break;                                                                    \
+    case TRA_C_LE: LOOP2(T, uint8_t, a <= b); break;                                                                   \
+    case TRA_C_GT: LOOP2(T, uint8_t, a > b); break;                                                                    \
+    case TRA_C_GE: LOOP2(T, uint8_t, a >= b); break;                                                                   \
+    case TRA_C_NE: LOOP2(T, uint8_t, a != b); break;                                                                   \
+    case TRA_C_SAME: LOOP2(T, uint8_t, a == b || (a != a && b != b)); break;                                           \
+    default: LOOP2(T, uint8_t, a == b); break;                                                                         \
+    }
+
+static void compare(step *s) {
+    switch (held(s->x->kids[0])) {
+    case TRA_BOOL: COMPARE(uint8_t); break;
+    case TRA_I32: COMPARE(int32_t); break;
+    case TRA_I64: COMPARE(int64_t); break;
+    case TRA_F32: COMPARE(float); break;
+    case TRA_F64: COMPARE(double); break;
+    }
+}
+
+/* same: NULL is the same as NULL. */
+static void same(step *s) {
+    const uint8_t *a = s->kid[0]->state, *b = s->kid[1]->state;
+    uint8_t *d = s->out->values;
+    compare(s);
+    s->out->state = NULL;
+    for (int i = 0; (a || b) && i < s->n; i++) {
+        uint8_t sa = a ? a[i] : 0, sb = b ? b[i] : 0;
+        if (sa == TRA_STATE_ERROR || sb == TRA_STATE_ERROR)
+            fail_row(s, i);
+        else if (sa || sb)
+            d[i] = sa == sb;
+    }
+}
+
+static void logic(step *s) {
+    const uint8_t *a = s->kid[0]->values, *b = s->kid[1]->values, *sa = s->kid[0]->state, *sb = s->kid[1]->state;
+    uint8_t *d = s->out->values;
+    bool and = s->x->op == TRA_C_AND;
+    for (int i = 0; i < s->n; i++) d[i] = and? a[i] & b[i] : a[i] | b[i];
+    s->out->state = NULL;
+    if (!sa && !sb) return;
+    for (int i = 0; i < s->n; i++) {
+        uint8_t x = sa ? sa[i] : 0, y = sb ? sb[i] : 0, worse = x > y ? x : y;
+        bool decided = (x == TRA_STATE_VALUE && a[i] != and) || (y == TRA_STATE_VALUE && b[i] != and);
+        states_of(s)[i] = decided ? TRA_STATE_VALUE : worse;
+        d[i] = decided ? !and : d[i];
+    }
+}
+
+#define CHOOSE(T)                                                                                                      \
+    do {                                                                                                               \
+        const T *restrict a_ = yes->values, *restrict b_ = no->values;                                                 \
+        T *restrict d_ = s->out->values;                                                                               \
+        for (int i = 0; i < s->n; i++) d_[i] = take[i] ? a_[i] : b_[i];                                                \
+    } while (0)
+
+/* d = take ? yes : no, values and states; what `take` is 2 of is an error. */
+static void choose(step *s, const uint8_t *take, const tra_colvalue *yes, const tra_colvalue *no, bool errors) {
+    switch (held(s->x)) {
+    case TRA_BOOL: CHOOSE(uint8_t); break;
+    case TRA_I32: CHOOSE(int32_t); break;
+    case TRA_I64: CHOOSE(int64_t); break;
+    case TRA_F32: CHOOSE(float); break;
+    case TRA_F64: CHOOSE(double); break;
+    }
+    s->out->state = NULL;
+    if (!yes->state && !no->state && !errors) return;
+    uint8_t *state = states_of(s);
+    for (int i = 0; i < s->n; i++) {
+        const uint8_t *from = take[i] ? yes->state : no->state;
+        state[i] = errors && take[i] == 2 ? TRA_STATE_ERROR : from ? from[i] : 0;
+    }
+}
+
+static void if_else(step *s) {
+    uint8_t take[TRA_COLSTRIP];
+    const uint8_t *c = s->kid[0]->values, *state = s->kid[0]->state;
+    for (int i = 0; i < s->n; i++) take[i] = state && state[i] == TRA_STATE_ERROR ? 2 : c[i]; /* of a NULL c is 0 */
+    choose(s, take, s->kid[1], s->kid[2], state != NULL);
+}
+
+static void if_null(step *s) {
+    uint8_t take[TRA_COLSTRIP];
+    const uint8_t *state = s->kid[0]->state;
+    for (int i = 0; i < s->n; i++) take[i] = !state || state[i] != TRA_STATE_NULL;
+    choose(s, take, s->kid[0], s->kid[1], false);
+}
+
+static void is_null(step *s) {
+    const uint8_t *state = s->kid[0]->state;
+    uint8_t *d = s->out->values;
+    s->out->state = NULL;
+    for (int i = 0; i < s->n; i++) d[i] = state && state[i] == TRA_STATE_NULL;
+    for (int i = 0; state && i < s->n; i++) {
+        if (state[i] == TRA_STATE_ERROR) fail_row(s, i);
+    }
+}
+
+#define EXTREME(T)                                                                                                     \
+    do {                                                                                                               \
+        if (s->x->op == TRA_C_MIN)                                                                                     \
+            LOOP2(T, T, a != a ? a : b < a || b != b ? b : a);                                                         \
+        else                                                                                                           \
+            LOOP2(T, T, a != a ? a : b > a || b != b ? b : a);                                                         \
+    } while (0)
+
+static void extreme(step *s) {
+    switch (held(s->x)) {
+    case TRA_BOOL: EXTREME(uint8_t); break;
+    case TRA_I32: EXTREME(int32_t); break;
+    case TRA_I64: EXTREME(int64_t); break;
+    case TRA_F32: EXTREME(float); break;
+    case TRA_F64: EXTREME(double); break;
+    }
+}
+
+static void to_whole(step *s) {
+    tra_colop op = s->x->op;
+    if (held(s->x) == TRA_F32)
+        LOOP1(float, float, op == TRA_C_FLOOR ? floorf(a) : op == TRA_C_CEIL ? ceilf(a) : rintf(a));
+    else
+        LOOP1(double, double, op == TRA_C_FLOOR ? floor(a) : op == TRA_C_CEIL ? ceil(a) : rint(a));
+}
+
+static void negate(step *s) {
+    bool abs = s->x->op == TRA_C_ABS;
+    switch (held(s->x)) {
+    case TRA_F32: LOOP1(float, float, abs ? fabsf(a) : -a); return;
+    case TRA_F64: LOOP1(double, double, abs ? fabs(a) : -a); return;
+    case TRA_BOOL:
+    case TRA_I32:
+    case TRA_I64: break;
+    }
+    LOOP1(int64_t, int64_t, abs && a >= 0 ? (uint64_t)a : 0 - (uint64_t)a);
+    const int64_t *a = s->kid[0]->values;
+    for (int i = 0; s->x->fails && i < s->n; i++) {
+        if (a[i] == INT64_MIN) fail_row(s, i);
+    }
+}
+
+static void real(step *s) {
+    switch (s->x->op) {
+    case TRA_C_SQRT: LOOP1(double, double, sqrt(a)); break;
+    case TRA_C_EXP: LOOP1(double, double, exp(a)); break;
+    case TRA_C_LOG: LOOP1(double, double, log(a)); break;
+    case TRA_C_SIN: LOOP1(double, double, sin(a)); break;
+    case TRA_C_COS: LOOP1(double, double, cos(a)); break;
+    case TRA_C_TAN: LOOP1(double, double, tan(a)); break;
+    case TRA_C_ASIN: LOOP1(double, double, asin(a)); break;
+    case TRA_C_ACOS: LOOP1(double, double, acos(a)); break;
+    case TRA_C_ATAN: LOOP1(double, double, atan(a)); break;
+    case TRA_C_RADIANS: LOOP1(double, double, a *(M_PI / 180)); break;
+    case TRA_C_ATAN2: LOOP2(double, double, atan2(a, b)); break;
+    case TRA_C_HYPOT: LOOP2(double, double, hypot(a, b)); break;
+    default: LOOP2(double, double, pow(a, b)); break;
+    }
+}
+
+/* ---- conversions, codes ------------------------------------------------------------------------------------------ */
+
+#define CONVERT_TO(D)                                                                                                  \
+    switch (held(s->x->kids[0])) {                                                                                     \
+    case TRA_BOOL: LOOP1(uint8_t, D, a); break;                                                                        \
+    case TRA_I32: LOOP1(int32_t, D, a); break;                                                                         \
+    case TRA_I64: LOOP1(int64_t, D, a); break;                                                                         \
+    case TRA_F32: LOOP1(float, D, a); break;                                                                           \
+    case TRA_F64: LOOP1(double, D, a); break;                                                                          \
+    }
+
+/* Whole numbers that the type does not hold; no float becomes one. */
+static void note_beyond(step *s) {
+    for (int i = 0; i < s->n; i++) {
+        int64_t v =
+            held(s->x->kids[0]) == TRA_I64 ? ((int64_t *)s->kid[0]->values)[i] : ((int32_t *)s->kid[0]->values)[i];
+        if (!tra_dtype_holds(held(s->x), v)) fail_row(s, i);
+    }
+}
+
+static void convert(step *s) {
+    switch (held(s->x)) {
+    case TRA_BOOL: CONVERT_TO(uint8_t); break;
+    case TRA_I32: CONVERT_TO(int32_t); break;
+    case TRA_I64: CONVERT_TO(int64_t); break;
+    case TRA_F32: CONVERT_TO(float); break;
+    case TRA_F64: CONVERT_TO(double); break;
+    }
+    tra_dtype from = held(s->x->kids[0]);
+    if (s->x->fails && (from == TRA_I64 || from == TRA_I32) && !tra_coltype_is_float(s->x->type)) note_beyond(s);
+}
+
+static void recode(step *s) {
+    const int32_t *table = s->x->table;
+    int32_t *d = s->out->values;
+    const int32_t *c = s->kid[0]->values;
+    const uint8_t *state = s->kid[0]->state;
+    for (int i = 0; i < s->n; i++) d[i] = state && state[i] ? 0 : table[c[i]]; /* a dictionary may be empty */
+}
+
+static void look_up(step *s) {
+    const int32_t *c = s->kid[0]->values;
+    const uint8_t *state = s->kid[0]->state, *tstate = s->x->tstate;
+    size_t size = tra_coltype_size(s->x->type);
+    const char *table = s->x->table;
+    char *d = s->out->values;
+    for (int i = 0; i < s->n; i++) {
+        if (state && state[i]) continue;
+        memcpy(d + (size_t)i * size, table + (size_t)c[i] * size, size);
+        if (tstate && tstate[c[i]]) states_of(s)[i] = tstate[c[i]];
+    }
+}
+
+/* ---- dates ------------------------------------------------------------------------------------------------------- */
+
+static void calendar(step *s) {
+    const int64_t day = 86400000000;
+    int64_t *d = s->out->values;
+    for (int i = 0; i < s->n; i++) {
+        int64_t days, rest = 0;
+        if (s->x->kids[0]->type == TRA_COL_DATE)
+            days = ((int32_t *)s->kid[0]->values)[i];
+        else {
+            int64_t micros = ((int64_t *)s->kid[0]->values)[i];
+            days = tra_floor_div(micros, day);
+            rest = micros - days * day;
+        }
+        d[i] = tra_date_part(s->x->op, days, rest);
+    }
+}
+
+static void moment_of_parts(step *s) {
+    for (int i = 0; i < s->n; i++) {
+        int64_t part[6] = {0}, micros = 0;
+        int32_t days = 0;
+        for (int k = 0; k < s->x->nkids; k++) part[k] = ((int64_t *)s->run->at[s->insn->kid[k]].values)[i];
+        bool is = s->x->op == TRA_C_DATE ? tra_days_of(part[0], part[1], part[2], &days) : tra_micros_of(part, &micros);
+        if (s->x->op == TRA_C_DATE)
+            ((int32_t *)s->out->values)[i] = days;
+        else
+            ((int64_t *)s->out->values)[i] = micros;
+        if (!is && states_of(s)[i] == TRA_STATE_VALUE) states_of(s)[i] = TRA_STATE_NULL;
+    }
+}
+
+static void moment(step *s) {
+    const int64_t day = 86400000000;
+    if (s->x->calendar) {
+        moment_of_parts(s);
+    } else if (s->x->op == TRA_C_TIMESTAMP) { /* of a date */
+        const int32_t *a = s->kid[0]->values;
+        int64_t *d = s->out->values;
+        for (int i = 0; i < s->n; i++) {
+            d[i] = 0;
+            if (__builtin_mul_overflow((int64_t)a[i], day, &d[i])) fail_row(s, i);
+        }
+    } else {
+        const int64_t *a = s->kid[0]->values;
+        int32_t *d = s->out->values;
+        for (int i = 0; i < s->n; i++) d[i] = (int32_t)tra_floor_div(a[i], day);
+    }
+}
+
+/* ---- hash -------------------------------------------------------------------------------------------------------- */
+
+/* The bytes of a value that are hashed; of a float -0 is 0, and NaN one. */
+static const void *bytes_of(const tra_colexpr *x, const void *values, int i, int64_t *number, int64_t *len) {
+    double f = 0;
+    *len = 8;
+    if (tra_coltype_is_coded(x->type)) return tra_dictionary_at(x->dict, ((const int32_t *)values)[i], len);
+    switch (held(x)) {
+    case TRA_BOOL: *number = ((const uint8_t *)values)[i]; return number;
+    case TRA_I32: *number = ((const int32_t *)values)[i]; return number;
+    case TRA_I64: *number = ((const int64_t *)values)[i]; return number;
+    case TRA_F32: f = ((const float *)values)[i]; break;
+    case TRA_F64: f = ((const double *)values)[i]; break;
+    }
+    if (f == 0) f = 0;
+    memcpy(number, &f, 8);
+    if (f != f) *number = 0x7ff8000000000000;
+    return number;
+}
+
+static void hash(step *s) {
+    int64_t *d = s->out->values;
+    const uint8_t *merged = s->out->state;
+    for (int i = 0; i < s->n; i++) {
+        uint64_t h = 0;
+        for (int k = 0; k < s->x->nkids; k++) {
+            const tra_colvalue *v = &s->run->at[s->insn->kid[k]];
+            int64_t number, len = 0;
+            const void *bytes = &number;
+            if (!v->state || v->state[i] == TRA_STATE_VALUE)
+                bytes = bytes_of(s->x->kids[k], v->values, i, &number, &len);
+            h = XXH64(bytes, (size_t)len, h);
+        }
+        d[i] = (int64_t)(h & INT64_MAX);
+    }
+    if (!merged) return;
+    for (int i = 0; i < s->n; i++) s->states[i] = merged[i] == TRA_STATE_ERROR ? TRA_STATE_ERROR : TRA_STATE_VALUE;
+}
+
+static void number_rows(step *s) {
+    int64_t *d = s->out->values;
+    s->out->state = NULL;
+    for (int i = 0; i < s->n; i++) d[i] = s->first + i;
+}
+
+/* ---- a strip ----------------------------------------------------------------------------------------------------- */
+
+static void run_step(step *s) {
+    merge_states(s);
+    switch (s->x->op) {
+    case TRA_C_ADD:
+    case TRA_C_SUB:
+    case TRA_C_MUL:
+    case TRA_C_DIV: arithmetic(s); break;
+    case TRA_C_IDIV:
+    case TRA_C_MOD: quotient(s); break;
+    case TRA_C_LT:
+    case TRA_C_LE:
+    case TRA_C_GT:
+    case TRA_C_GE:
+    case TRA_C_EQ:
+    case TRA_C_NE: compare(s); break;
+    case TRA_C_SAME: same(s); break;
+    case TRA_C_AND:
+    case TRA_C_OR: logic(s); break;
+    case TRA_C_NOT: LOOP1(uint8_t, uint8_t, !a); break;
+    case TRA_C_NEG:
+    case TRA_C_ABS: negate(s); break;
+    case TRA_C_ISNULL: is_null(s); break;
+    case TRA_C_IF: if_else(s); break;
+    case TRA_C_IFNULL: if_null(s); break;
+    case TRA_C_MIN:
+    case TRA_C_MAX: extreme(s); break;
+    case TRA_C_FLOOR:
+    case TRA_C_CEIL:
+    case TRA_C_ROUND: to_whole(s); break;
+    case TRA_C_POW:
+    case TRA_C_SQRT:
+    case TRA_C_EXP:
+    case TRA_C_LOG:
+    case TRA_C_SIN:
+    case TRA_C_COS:
+    case TRA_C_TAN:
+    case TRA_C_ASIN:
+    case TRA_C_ACOS:
+    case TRA_C_ATAN:
+    case TRA_C_RADIANS:
+    case TRA_C_ATAN2:
+    case TRA_C_HYPOT: real(s); break;
+    case TRA_C_YEAR:
+    case TRA_C_MONTH:
+    case TRA_C_DAY:
+    case TRA_C_HOUR:
+    case TRA_C_MINUTE:
+    case TRA_C_WEEKDAY: calendar(s); break;
+    case TRA_C_DATE:
+    case TRA_C_TIMESTAMP: moment(s); break;
+    case TRA_C_HASH: hash(s); break;
+    case TRA_C_ROW: number_rows(s); break;
+    case TRA_C_CONVERT: convert(s); break;
+    case TRA_C_RECODE: recode(s); break;
+    case TRA_C_LOOKUP: look_up(s); break;
+    case TRA_C_IN: /* these became others when they were built */
+    case TRA_C_LIKE:
+    case TRA_C_STARTSWITH:
+    case TRA_C_LENGTH:
+    case TRA_C_LOWER:
+    case TRA_C_UPPER:
+    case TRA_C_SUBSTR:
+    case TRA_C_COLUMN:
+    case TRA_C_CONST: assert(false);
+    }
+    clear(s);
+}
+
+static char *register_of(const tra_colrun *r, int reg) { return r->regs + (int64_t)reg * REG; }
+
+static void fill(const tra_colexpr *x, char *values, uint8_t *state) {
+    memset(state, x->null ? TRA_STATE_NULL : TRA_STATE_VALUE, TRA_COLSTRIP);
+    for (int i = 0; i < TRA_COLSTRIP; i++) {
+        switch (held(x)) {
+        case TRA_BOOL: ((uint8_t *)values)[i] = (uint8_t)x->value.i; break;
+        case TRA_I32: ((int32_t *)values)[i] = (int32_t)x->value.i; break;
+        case TRA_I64: ((int64_t *)values)[i] = x->value.i; break;
+        case TRA_F32: ((float *)values)[i] = (float)x->value.f; break;
+        case TRA_F64: ((double *)values)[i] = x->value.f; break;
+        }
+    }
+}
+
+void tra_colrun_begin(tra_colrun *r, const tra_colcode *c, void *scratch, tra_table_notes *notes) {
+    *r = (tra_colrun){.code = c, .at = scratch, .regs = (char *)scratch + values_bytes(c), .notes = notes};
+    for (int i = 0; i < c->n; i++) {
+        const tra_colexpr *x = c->v[i].x;
+        if (x->op != TRA_C_CONST) continue;
+        char *values = register_of(r, c->v[i].reg);
+        fill(x, values, (uint8_t *)values + TRA_COLSTRIP * 8);
+        r->at[i] = (tra_colvalue){values, x->null ? (uint8_t *)values + TRA_COLSTRIP * 8 : NULL};
+    }
+}
+
+void tra_colrun_strip(tra_colrun *r, const tra_vector *columns, int64_t first, int n) {
+    for (int i = 0; i < r->code->n; i++) {
+        const tra_colinsn *v = &r->code->v[i];
+        if (v->x->op == TRA_C_CONST) continue;
+        if (v->x->op == TRA_C_COLUMN) {
+            r->at[i] = (tra_colvalue){columns[v->x->column].values, columns[v->x->column].state};
+            continue;
+        }
+        char *values = register_of(r, v->reg);
+        step s = {.run = r, .x = v->x, .insn = v, .out = &r->at[i], .n = n, .first = first};
+        s.states = (uint8_t *)values + TRA_COLSTRIP * 8;
+        r->at[i] = (tra_colvalue){.values = values};
+        for (int k = 0; k < v->x->nkids && k < 3; k++) s.kid[k] = &r->at[v->kid[k]];
+        run_step(&s);
+    }
+}

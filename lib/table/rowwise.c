@@ -1,0 +1,387 @@
+/* rowwise.c - select, project and matrix, strip by strip: a strip goes through all steps while it is in the cache. */
+#include "table_int.h"
+
+#include <assert.h>
+#include <string.h>
+
+typedef struct rstep {
+    bool selects;
+    const tra_schema *in; /* the columns before it */
+    const tra_colcode *code;
+    const bool *live; /* selects: columns that are read after it */
+} rstep;
+
+struct tra_rowwise {
+    tra_arena *arena;
+    const tra_schema *in, *out;
+    int nsteps;
+    const struct source {
+        bool selects;
+        int n;
+        const char *const *names;
+        const tra_colexpr *const *x;
+    } * source; /* what the steps were made of */
+    rstep *steps;
+    bool matrix;
+    tra_dtype dtype;
+    const double *fill;
+};
+
+tra_rowwise *tra_rowwise_new(tra_arena *a, const tra_schema *in) {
+    tra_rowwise *r = tra_new(a, tra_rowwise);
+    *r = (tra_rowwise){.arena = a, .in = in, .out = in};
+    return r;
+}
+
+/* Columns that the steps after `at` read of what step `at` lets through. */
+static const bool *live_after(const tra_rowwise *r, int at) {
+    const tra_schema *s = r->steps[at].in;
+    bool *live = tra_news(r->arena, bool, s->n + 1);
+    for (int k = at + 1; k < r->nsteps; k++) {
+        for (int i = 0; i < r->source[k].n; i++) tra_colexpr_columns(r->source[k].x[i], live);
+        if (!r->source[k].selects) return live;
+    }
+    for (int i = 0; i < s->n; i++) live[i] = true;
+    return live;
+}
+
+static void add(tra_rowwise *r, struct source s) {
+    struct source *source = tra_news(r->arena, struct source, r->nsteps + 1);
+    rstep *steps = tra_news(r->arena, rstep, r->nsteps + 1);
+    if (r->nsteps > 0) {
+        memcpy(source, r->source, (size_t)r->nsteps * sizeof *source);
+        memcpy(steps, r->steps, (size_t)r->nsteps * sizeof *steps);
+    }
+    source[r->nsteps] = s;
+    steps[r->nsteps] = (rstep){.selects = s.selects, .in = r->out, .code = tra_colcode_new(r->arena, s.n, s.x)};
+    r->source = source;
+    r->steps = steps;
+    r->nsteps++;
+    for (int i = 0; i < r->nsteps; i++) {
+        if (steps[i].selects) steps[i].live = live_after(r, i);
+    }
+}
+
+void tra_rowwise_select(tra_rowwise *r, const tra_colexpr *predicate) {
+    const tra_colexpr **x = tra_new(r->arena, const tra_colexpr *);
+    x[0] = predicate;
+    assert(predicate->type == TRA_COL_BOOL);
+    add(r, (struct source){.selects = true, .n = 1, .x = x});
+}
+
+void tra_rowwise_project(tra_rowwise *r, int n, const char *const *names, const tra_colexpr *const *x) {
+    const tra_colexpr **mine = tra_news(r->arena, const tra_colexpr *, n + 1);
+    const char **called = tra_news(r->arena, const char *, n + 1);
+    tra_column *c = tra_news(r->arena, tra_column, n + 1);
+    tra_schema *s = tra_new(r->arena, tra_schema);
+    for (int i = 0; i < n; i++) {
+        mine[i] = x[i];
+        called[i] = tra_arena_strndup(r->arena, names[i], strlen(names[i]));
+        c[i] = tra_colexpr_result(x[i], called[i]);
+    }
+    add(r, (struct source){.n = n, .names = called, .x = mine});
+    *s = (tra_schema){n, c};
+    r->out = s;
+}
+
+static tra_coltype coltype_of(tra_dtype t) {
+    switch (t) {
+    case TRA_BOOL: return TRA_COL_BOOL;
+    case TRA_I32: return TRA_COL_I32;
+    case TRA_I64: return TRA_COL_I64;
+    case TRA_F32: return TRA_COL_F32;
+    case TRA_F64: return TRA_COL_F64;
+    }
+    return TRA_COL_F64;
+}
+
+tra_status tra_rowwise_matrix(tra_rowwise *r, int n, const char *const *names, const tra_colexpr *const *x, tra_dtype t,
+                              const double *fill, tra_err *e) {
+    const tra_colexpr **to = tra_news(r->arena, const tra_colexpr *, n + 1);
+    for (int i = 0; i < n; i++) {
+        tra_err why = {0};
+        if (tra_colexpr_convert(r->arena, x[i], coltype_of(t), NULL, &to[i], &why) != TRA_OK)
+            return tra_fail(e, TRA_PROGRAM,
+                            "column `%s` of the matrix is of type %s, which gives no elements of type %s", names[i],
+                            tra_coltype_name(x[i]->type), tra_dtype_name(t));
+    }
+    tra_rowwise_project(r, n, names, to);
+    r->matrix = true;
+    r->dtype = t;
+    if (fill) {
+        double *mine = tra_new(r->arena, double);
+        *mine = *fill;
+        r->fill = mine;
+    }
+    return TRA_OK;
+}
+
+const tra_schema *tra_rowwise_in(const tra_rowwise *r) { return r->in; }
+const tra_schema *tra_rowwise_out(const tra_rowwise *r) { return r->out; }
+
+bool tra_rowwise_is_matrix(const tra_rowwise *r, tra_dtype *t) {
+    if (t) *t = r->dtype;
+    return r->matrix;
+}
+
+bool tra_rowwise_selects(const tra_rowwise *r) {
+    for (int i = 0; i < r->nsteps; i++) {
+        if (r->steps[i].selects) return true;
+    }
+    return false;
+}
+
+bool tra_rowwise_uses_row(const tra_rowwise *r) {
+    for (int i = 0; i < r->nsteps; i++) {
+        for (int k = 0; k < r->source[i].n; k++) {
+            if (tra_colexpr_uses_row(r->source[i].x[k])) return true;
+        }
+    }
+    return false;
+}
+
+const tra_rowwise *tra_rowwise_then(tra_arena *a, const tra_rowwise *first, const tra_rowwise *next) {
+    tra_rowwise *r = tra_rowwise_new(a, first->in);
+    assert(!first->matrix);
+    for (int part = 0; part < 2; part++) {
+        const tra_rowwise *from = part == 0 ? first : next;
+        for (int i = 0; i < from->nsteps; i++) {
+            const struct source *s = &from->source[i];
+            if (s->selects)
+                tra_rowwise_select(r, s->x[0]);
+            else
+                tra_rowwise_project(r, s->n, s->names, s->x);
+        }
+    }
+    r->matrix = next->matrix;
+    r->dtype = next->dtype;
+    r->fill = next->fill;
+    return r;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+static int64_t up64(int64_t n) { return (n + 63) / 64 * 64; }
+
+/* Columns of a strip: of a step that selects where their rows are gathered. */
+static int64_t vectors_bytes(int n) { return up64((int64_t)(n + 1) * (int64_t)sizeof(tra_vector)); }
+
+static int64_t step_scratch(const rstep *s, int results) {
+    int64_t n = tra_colcode_scratch(s->code) + vectors_bytes(s->selects ? s->in->n : results);
+    for (int i = 0; s->selects && i < s->in->n; i++) {
+        if (s->live[i]) n += up64((int64_t)tra_coltype_size(s->in->v[i].type) * TRA_COLSTRIP) + TRA_COLSTRIP;
+    }
+    return up64(n);
+}
+
+int64_t tra_rowwise_scratch(const tra_rowwise *r) {
+    int64_t n = vectors_bytes(r->in->n) + up64(r->nsteps * (int64_t)sizeof(tra_colrun)) +
+                up64(r->nsteps * (int64_t)sizeof(char *)) + TRA_COLSTRIP * (int64_t)sizeof(int32_t);
+    for (int i = 0; i < r->nsteps; i++) n += step_scratch(&r->steps[i], r->source[i].n);
+    return n;
+}
+
+typedef struct run {
+    const tra_rowwise *r;
+    tra_colrun *code; /* of each step */
+    char **room;      /* of each step */
+    tra_vector *in;
+    int32_t *at; /* of each row of the strip: which of the batch's strip it was */
+} run;
+
+static void begin(run *u, const tra_rowwise *r, void *scratch, tra_table_notes *notes) {
+    char *p = scratch;
+    *u = (run){.r = r, .in = scratch};
+    p += vectors_bytes(r->in->n);
+    u->code = (tra_colrun *)p;
+    p += up64(r->nsteps * (int64_t)sizeof(tra_colrun));
+    u->room = (char **)p;
+    p += up64(r->nsteps * (int64_t)sizeof(char *));
+    u->at = (int32_t *)p;
+    p += TRA_COLSTRIP * (int64_t)sizeof(int32_t);
+    for (int i = 0; i < r->nsteps; i++) {
+        tra_colrun_begin(&u->code[i], r->steps[i].code, p, notes);
+        u->room[i] = p + tra_colcode_scratch(r->steps[i].code);
+        p += step_scratch(&r->steps[i], r->source[i].n);
+    }
+}
+
+static void gather(void *dst, const void *src, const int16_t *pick, int n, size_t size) {
+    switch (size) {
+    case 1:
+        for (int i = 0; i < n; i++) ((uint8_t *)dst)[i] = ((const uint8_t *)src)[pick[i]];
+        break;
+    case 4:
+        for (int i = 0; i < n; i++) ((uint32_t *)dst)[i] = ((const uint32_t *)src)[pick[i]];
+        break;
+    default:
+        for (int i = 0; i < n; i++) ((uint64_t *)dst)[i] = ((const uint64_t *)src)[pick[i]];
+    }
+}
+
+static tra_status unread(const char *what, const char *name, int64_t row, tra_err *e) {
+    return tra_fail(e, TRA_INPUT, "row %" PRId64 ": %s%s%s could not be computed: an integer does not fit its type",
+                    row, what, name ? " " : "", name ? name : "");
+}
+
+/* Lets rows of the strip through; returns how many, or -1 after an error. */
+static int select_rows(run *u, int k, tra_vector **columns, int n, int64_t first, tra_err *e) {
+    const rstep *s = &u->r->steps[k];
+    int16_t pick[TRA_COLSTRIP];
+    int m = 0;
+    tra_colvalue v = tra_colrun_result(&u->code[k], 0);
+    const uint8_t *pass = v.values;
+    for (int i = 0; v.state && i < n; i++) {
+        if (v.state[i] != TRA_STATE_ERROR) continue;
+        (void)unread("the predicate", NULL, first + u->at[i], e);
+        return -1;
+    }
+    for (int i = 0; i < n; i++) { /* a NULL is 0 */
+        pick[m] = (int16_t)i;
+        m += pass[i];
+    }
+    if (m == n) return n;
+    char *p = u->room[k];
+    tra_vector *out = (tra_vector *)p;
+    p += vectors_bytes(s->in->n);
+    for (int i = 0; i < s->in->n; i++) {
+        out[i] = (tra_vector){0};
+        if (!s->live[i]) continue;
+        size_t size = tra_coltype_size(s->in->v[i].type);
+        gather(p, (*columns)[i].values, pick, m, size);
+        out[i].values = p;
+        p += up64((int64_t)size * TRA_COLSTRIP);
+        if ((*columns)[i].state) {
+            gather(p, (*columns)[i].state, pick, m, 1);
+            out[i].state = (uint8_t *)p;
+        }
+        p += TRA_COLSTRIP;
+    }
+    for (int i = 0; i < m; i++) u->at[i] = u->at[pick[i]];
+    *columns = out;
+    return m;
+}
+
+/* Takes rows from, from + 1, ... of a batch through the steps; -1 after an error. counts: not the last projections. */
+static int take_strip(run *u, const tra_batch *in, int64_t from, int64_t first, bool counts, tra_vector **columns,
+                      tra_err *e) {
+    const tra_rowwise *r = u->r;
+    int n = (int)tra_min64(TRA_COLSTRIP, in->rows - from), last = r->nsteps;
+    for (int i = 0; i < r->in->n; i++) {
+        size_t size = tra_coltype_size(r->in->v[i].type);
+        u->in[i].values = (char *)in->v[i].values + (size_t)from * size;
+        u->in[i].state = in->v[i].state ? in->v[i].state + from : NULL;
+    }
+    for (int i = 0; i < n; i++) u->at[i] = i;
+    *columns = u->in;
+    while (counts && last > 0 && !r->steps[last - 1].selects) last--;
+    for (int k = 0; k < last && n > 0; k++) {
+        tra_colrun_strip(&u->code[k], *columns, first + from, n);
+        if (r->steps[k].selects) {
+            n = select_rows(u, k, columns, n, first + from, e);
+            continue;
+        }
+        tra_vector *out = (tra_vector *)u->room[k];
+        for (int i = 0; i < r->source[k].n; i++) {
+            tra_colvalue v = tra_colrun_result(&u->code[k], i);
+            out[i] = (tra_vector){v.values, v.state};
+        }
+        *columns = out;
+    }
+    return n;
+}
+
+tra_status tra_rowwise_count(const tra_rowwise *r, const tra_batch *in, int64_t first, int64_t *rows, void *scratch,
+                             tra_err *e) {
+    run u;
+    tra_vector *columns;
+    tra_table_notes notes = {0};
+    *rows = in->rows;
+    if (!tra_rowwise_selects(r)) return TRA_OK;
+    begin(&u, r, scratch, &notes);
+    *rows = 0;
+    for (int64_t from = 0; from < in->rows; from += TRA_COLSTRIP) {
+        int n = take_strip(&u, in, from, first, true, &columns, e);
+        if (n < 0) return TRA_INPUT;
+        *rows += n;
+    }
+    return TRA_OK;
+}
+
+tra_status tra_rowwise_run(const tra_rowwise *r, const tra_batch *in, int64_t first, tra_batch *out, void *scratch,
+                           tra_table_notes *notes, tra_err *e) {
+    run u;
+    tra_vector *columns;
+    int64_t done = 0;
+    begin(&u, r, scratch, notes);
+    for (int64_t from = 0; from < in->rows; from += TRA_COLSTRIP) {
+        int n = take_strip(&u, in, from, first, false, &columns, e);
+        if (n < 0) return TRA_INPUT;
+        for (int i = 0; i < r->out->n && n > 0; i++) {
+            size_t size = tra_coltype_size(r->out->v[i].type);
+            memcpy((char *)out->v[i].values + (size_t)done * size, columns[i].values, (size_t)n * size);
+            if (!out->v[i].state) continue;
+            if (columns[i].state)
+                memcpy(out->v[i].state + done, columns[i].state, (size_t)n);
+            else
+                memset(out->v[i].state + done, 0, (size_t)n);
+        }
+        done += n;
+    }
+    out->rows = done;
+    return TRA_OK;
+}
+
+/* ---- matrices ---------------------------------------------------------------------------------------------------- */
+
+#define SPREAD(T)                                                                                                      \
+    for (int i = 0; i < n; i++) ((T *)data)[(at + i) * columns + c] = ((const T *)v->values)[i];                       \
+    for (int i = 0; fill && v->state && i < n; i++) {                                                                  \
+        if (v->state[i]) ((T *)data)[(at + i) * columns + c] = (T)*fill;                                               \
+    }
+
+/* Column c of rows at, at + 1, ... */
+static void spread(void *data, tra_dtype t, int64_t at, int64_t columns, int c, const tra_vector *v, int n,
+                   const double *fill) {
+    switch (t) {
+    case TRA_BOOL: SPREAD(uint8_t); break;
+    case TRA_I32: SPREAD(int32_t); break;
+    case TRA_I64: SPREAD(int64_t); break;
+    case TRA_F32: SPREAD(float); break;
+    case TRA_F64: SPREAD(double); break;
+    }
+}
+
+static tra_status check_column(const run *u, int c, const tra_vector *v, int n, int64_t first, tra_err *e) {
+    const char *name = u->r->out->v[c].name;
+    for (int i = 0; v->state && i < n; i++) {
+        if (v->state[i] == TRA_STATE_ERROR) return unread("column", name, first + u->at[i], e);
+        if (v->state[i] == TRA_STATE_NULL && !u->r->fill)
+            return tra_fail(e, TRA_INPUT,
+                            "row %" PRId64
+                            ": column `%s` is NULL, which a matrix cannot hold; write matrix(..., fill = "
+                            "0), or select the rows in which it is none",
+                            first + u->at[i], name);
+    }
+    return TRA_OK;
+}
+
+tra_status tra_rowwise_run_matrix(const tra_rowwise *r, const tra_batch *in, int64_t first, void *data, int64_t *rows,
+                                  void *scratch, tra_table_notes *notes, tra_err *e) {
+    run u;
+    tra_vector *columns;
+    int64_t done = 0;
+    assert(r->matrix);
+    begin(&u, r, scratch, notes);
+    for (int64_t from = 0; from < in->rows; from += TRA_COLSTRIP) {
+        int n = take_strip(&u, in, from, first, false, &columns, e);
+        if (n < 0) return TRA_INPUT;
+        for (int c = 0; c < r->out->n && n > 0; c++) {
+            TRA_TRY(check_column(&u, c, &columns[c], n, first + from, e));
+            spread(data, r->dtype, done, r->out->n, c, &columns[c], n, r->fill);
+        }
+        done += n;
+    }
+    *rows = done;
+    return TRA_OK;
+}

@@ -1,0 +1,62 @@
+/* table_int.h - the inside of expressions, shared by the files of this folder. */
+#ifndef TRA_TABLE_INT_H
+#define TRA_TABLE_INT_H
+
+#include "table.h"
+
+enum { TRA_COLSTRIP = 1024 }; /* rows that one instruction handles at a time: 8 KiB of i64 stay in the first cache */
+
+static inline int64_t tra_floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
+
+/* year, month, ... of a day since 1970 and microseconds since its beginning. */
+int64_t tra_date_part(tra_colop op, int64_t days, int64_t of_day);
+/* Of year, month, day, hour, minute, second; false unless there is such a moment. */
+bool tra_micros_of(const int64_t part[6], int64_t *micros);
+
+/* An operand that is a string, in functions that are computed once for each entry of its dictionary (strings.c). The
+ * other operands are constants. */
+TRA_MUSTUSE tra_status tra_colexpr_of_strings(tra_arena *a, tra_colop op, int n, const tra_colexpr *const *kids,
+                                              const tra_colexpr **out, tra_err *e);
+/* Coded operands, brought to one sorted dictionary, unless they have one that is sorted already, or that they all
+ * share and whose order does not matter. */
+void tra_colexpr_unite(tra_arena *a, int n, const tra_colexpr **kids, bool ordered);
+/* Code -> value of this type; table and tstate in the arena. */
+const tra_colexpr *tra_colexpr_lookup(tra_arena *a, const tra_colexpr *x, tra_coltype type, const void *table,
+                                      const uint8_t *tstate);
+const tra_colexpr *tra_colexpr_recode(tra_arena *a, const tra_colexpr *x, const tra_dictionary *dict,
+                                      const int32_t *table);
+
+/* ---- programs ------------------------------------------------------------------------------------------------- */
+
+/* A tree as a program over strips: instruction i has the value of node x in register i's place. */
+typedef struct tra_colinsn {
+    const tra_colexpr *x;
+    const int *kid; /* instructions */
+    int reg;        /* -1: what it gives is there already (columns) */
+} tra_colinsn;
+typedef struct tra_colcode {
+    int n, nregs, nroots;
+    tra_colinsn *v;
+    const int *root; /* the instructions that have the results */
+} tra_colcode;
+tra_colcode *tra_colcode_new(tra_arena *a, int nroots, const tra_colexpr *const *roots);
+int64_t tra_colcode_scratch(const tra_colcode *c);
+
+/* What an instruction gives for the strip at hand. */
+typedef struct tra_colvalue {
+    void *values;
+    uint8_t *state; /* NULL: all are values */
+} tra_colvalue;
+/* A program under way: in scratch of tra_colcode_scratch bytes, aligned to 64. */
+typedef struct tra_colrun {
+    const tra_colcode *code;
+    tra_colvalue *at; /* of each instruction */
+    char *regs;
+    tra_table_notes *notes;
+} tra_colrun;
+void tra_colrun_begin(tra_colrun *r, const tra_colcode *c, void *scratch, tra_table_notes *notes);
+/* Rows [0, n) of columns that begin there; first: what row() is of the first. */
+void tra_colrun_strip(tra_colrun *r, const tra_vector *columns, int64_t first, int n);
+static inline tra_colvalue tra_colrun_result(const tra_colrun *r, int root) { return r->at[r->code->root[root]]; }
+
+#endif
