@@ -255,6 +255,78 @@ END
     done
 }
 
+# Rows of which some parts do not fit i64, by blocks, sites and plans, of dense arrays and of entries. fits.npy: the
+# whole of each does; never.npy: of no row but the last.
+rows_at_the_limit() {
+    py 'b = 2**62
+fits = np.zeros((4, 12), np.int64)
+fits[0, [0, 4, 5]] = -b, b, b # in this order every part fits, and so do blocks of 5
+fits[1, [1, 4, 5]] = b, -b, -b - 1
+fits[2] = range(12)
+never = np.zeros((4, 12), np.int64)
+never[0, ::4] = b, b, b
+never[1, 1::5] = -b, -b, -1
+never[2, 4:8] = b, b, -1, 1
+np.save("fits.npy", fits); np.save("never.npy", never); np.save("one.npy", np.ones(12, np.int32))
+np.save("want.npy", np.array([sum(map(int, r)) for r in fits], np.int64))
+for name, a in ("fits", fits), ("never", never):
+    with open(name + ".tns", "w") as f:
+        for i, j in zip(*np.nonzero(a)): print(i + 1, j + 1, a[i, j], file=f)'
+    for block in 3x5 2x2; do
+        for f in fits never; do
+            tra import -q $f.npy -o $f-$block.h5 --block $block
+            tra import -q $f.tns -o $f-$block-csr.h5 --shape 4x12 --dtype i64 --block $block --storage csr
+        done
+        tra import -q one.npy -o one-$block.h5 --block ${block#*x}
+    done
+    cat >sum.tra <<'END'
+input A from "FILE"
+S[i] = sum A[i,j]
+output S to "s.h5"
+END
+    cat >product.tra <<'END'
+input A from "FILE"
+input B from "ONE"
+S[i] = sum A[i,j] * B[j]
+output S to "s.h5"
+END
+}
+
+# at_the_limit FILE FUNCTION: runs FUNCTION after each run of a program over FILE.
+at_the_limit() {
+    local block p sites kind plan
+    for block in 3x5 2x2; do
+        for kind in "" -csr; do
+            for p in sum product; do
+                sed "s/FILE/$1-$block$kind.h5/; s/ONE/one-$block.h5/" $p.tra >r.tra
+                for sites in 1 3; do
+                    plan=$((sites == 3 ? $("$TRA" cost r.tra --sites 3 | tail -n +2 | wc -l) : 1))
+                    rm -f s.h5
+                    run "$TRA" run -q r.tra --sites $sites --plan $plan
+                    $2 || { echo "$1-$block$kind, $p, plan $plan on $sites sites: $status $output"; return 1; }
+                done
+            done
+        done
+    done
+}
+
+named() { [[ $status = 3 && $output == *"r.tra:"[23]": "*"an integer does not fit i64 in the tuple <"* && ! -e s.h5 ]]; }
+
+whole_or_named() {
+    ((status == 0)) || { named; return; }
+    values=$((values + 1))
+    tra export -q s.h5 -o s.npy
+    py 'assert (np.load("s.npy") == np.load("want.npy")).all()'
+}
+
+@test "a sum of integers that does not fit is always an error; where only parts do not, an error or exact" {
+    rows_at_the_limit
+    at_the_limit never named
+    values=0
+    at_the_limit fits whole_or_named
+    [ "$values" -gt 0 ]
+}
+
 @test "functions of the one table, in statements, in functions of elements and by name" {
     printf '0.5,nan\n-2.5,1e300\n' >x.csv
     $TRA import -q x.csv -o x.h5 --block 1x2
