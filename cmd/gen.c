@@ -116,18 +116,58 @@ static void fill(const tra_type *type, const tra_dims *shape, int64_t ordinal, v
     } while (tra_next(&rows, &row));
 }
 
+/* The value at an index: as in a dense tensor of the same seed, but 1 where that is 0, so that all entries count. */
+static void entry_value(tra_dtype t, void *to, int64_t index) {
+    fill_run(t, to, index, 1, -1);
+    switch (t) {
+#define X(name, text, ctype, ...)                                                                                      \
+    case TRA_##name:                                                                                                   \
+        if (*(ctype *)to == 0) *(ctype *)to = 1;                                                                       \
+        return;
+        TRA_DTYPES(X)
+#undef X
+    }
+}
+
+static tra_status too_many(int64_t most, tra_err *e) {
+    return tra_fail(e, TRA_INTERNAL, "a block of %s has more than the %" PRId64 " entries that it may have", output,
+                    most);
+}
+
 /* ---- writing ------------------------------------------------------------------------------------------------ */
 
 typedef struct making {
     const tra_type *type;
     const tra_dims *shape;
+    const gen_pattern *pattern; /* which elements are not 0; NULL: any may be */
+    int64_t most;               /* of them in a block */
     tra_writer *writer;
     tra_digester *digester;
     tra_crew *crew;
     tra_codec codec;
+    tra_item *items[TRA_MAXWORKERS];
     tra_digest part[TRA_MAXWORKERS];
     void *data[TRA_MAXWORKERS], *encoded[TRA_MAXWORKERS]; /* room for a chunk each, this with scratch behind it */
 } making;
+
+/* The array of a tuple of which the elements of a pattern alone are not 0. */
+static tra_status fill_entries(const making *m, int worker, int64_t ordinal, char *out, tra_err *e) {
+    tra_dims key, ext, from, at;
+    size_t size = tra_dtype_size(m->type->dtype);
+    tra_catalog_key(m->type->cat, ordinal, &key);
+    tra_catalog_ext(m->type->cat, ordinal, &ext);
+    tra_type_offset(m->type, &key, &from);
+    gen_items items = {.v = m->items[worker], .cap = m->most};
+    gen_entries(m->pattern, &from, &ext, &items);
+    if (items.full) return too_many(m->most, e);
+    memset(out, 0, (size_t)tra_catalog_floats1(m->type->cat, ordinal) * size);
+    for (int64_t i = 0; i < items.n; i++) {
+        tra_unlinear(&ext, (int64_t)items.v[i].place, &at);
+        for (int d = 0; d < at.n; d++) at.v[d] += from.v[d];
+        entry_value(m->type->dtype, out + items.v[i].place * size, tra_linear(m->shape, &at));
+    }
+    return TRA_OK;
+}
 
 static tra_status make_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
     making *m = ctx;
@@ -135,7 +175,10 @@ static tra_status make_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
     char *data = m->data[worker], *encoded = m->encoded[worker];
     tra_encoded enc;
     int64_t addr;
-    fill(m->type, m->shape, ordinal, data);
+    if (m->pattern)
+        TRA_TRY(fill_entries(m, worker, ordinal, data, e));
+    else
+        fill(m->type, m->shape, ordinal, data);
     tra_digester_add(m->digester, &m->part[worker], ordinal, data);
     if (!m->codec.zstd) {
         tra_writer_pad(m->writer, ordinal, data);
@@ -155,6 +198,7 @@ static tra_status make_all(making *m, int workers, tra_err *e) {
     for (int i = 0; i < workers && s == TRA_OK; i++) {
         m->data[i] = aligned_alloc(4096, (size_t)(bytes + 4096) & ~(size_t)4095); /* as direct writes want it */
         m->encoded[i] = aligned_alloc(64, (size_t)(room + 64) & ~(size_t)63);
+        if (m->pattern) m->items[i] = tra_malloc((size_t)m->most * sizeof(tra_item));
         if (!m->data[i] || !m->encoded[i]) s = tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
     }
     if (s == TRA_OK) {
@@ -168,36 +212,43 @@ static tra_status make_all(making *m, int workers, tra_err *e) {
     for (int i = 0; i < workers; i++) {
         free(m->data[i]);
         free(m->encoded[i]);
+        free(m->items[i]);
     }
     return s;
 }
 
 /* Bytes of a worker. */
-static int64_t each_of(const tra_type *type, tra_codec codec) {
+static int64_t each_of(const tra_type *type, const gen_pattern *pattern, tra_codec codec) {
     int64_t chunk = tra_store_chunk_bytes(type);
-    return codec.zstd ? 2 * chunk + tra_codec_scratch(type) + tra_codec_context(codec.level, chunk) : chunk;
+    if (pattern) chunk += gen_bound(pattern, &type->cat->bound) * (int64_t)sizeof(tra_item);
+    return codec.zstd ? chunk + tra_store_chunk_bytes(type) + tra_codec_scratch(type) +
+                            tra_codec_context(codec.level, tra_store_chunk_bytes(type))
+                      : chunk;
 }
 
 /* Says which smaller blocks the ceiling would have room for, if any. */
-static void try_smaller(const tra_dims *shape, tra_dims block, const tra_type *type, tra_codec codec, tra_err *e) {
+static void try_smaller(const tra_dims *shape, tra_dims block, const tra_type *type, const gen_pattern *pattern,
+                        tra_codec codec, tra_err *e) {
     tra_catalog cat;
     tra_type t = *type;
     tra_err none = {0};
     t.cat = &cat;
     while (tra_block_halve(&block) && tra_catalog_blocks(shape, &block, &cat, &none) == TRA_OK) {
-        if (tra_store_index_bytes(&cat) + each_of(&t, codec) > tra_buffer_bytes(memory)) continue;
+        if (tra_store_index_bytes(&cat) + each_of(&t, pattern, codec) > tra_buffer_bytes(memory)) continue;
         tra_block_would_fit(&block, e);
         return;
     }
 }
 
-static tra_status make(const tra_dims *shape, const tra_dims *block, const tra_type *type, const char *history,
-                       tra_codec codec, int64_t *stored, tra_err *e) {
-    making m = {.type = type, .shape = shape, .codec = codec};
+static tra_status make(const tra_dims *shape, const tra_dims *block, const tra_type *type, const gen_pattern *pattern,
+                       const char *history, tra_codec codec, int64_t *stored, tra_err *e) {
+    making m = {.type = type, .shape = shape, .pattern = pattern, .codec = codec};
+    if (pattern) m.most = gen_bound(pattern, &type->cat->bound);
     tra_write_options o = {.codec = codec, .history = history};
     int n = 0;
-    tra_status fit = tra_workers(memory, tra_store_index_bytes(type->cat), each_of(type, codec), type->cat->n, &n, e);
-    if (fit == TRA_RESOURCE) try_smaller(shape, *block, type, codec, e);
+    tra_status fit =
+        tra_workers(memory, tra_store_index_bytes(type->cat), each_of(type, pattern, codec), type->cat->n, &n, e);
+    if (fit == TRA_RESOURCE) try_smaller(shape, *block, type, pattern, codec, e);
     TRA_TRY(fit);
     TRA_TRY(tra_writer_create(output, type, &o, &m.writer, e));
     m.digester = tra_digester_new(type);
@@ -228,24 +279,6 @@ typedef struct sparse_making {
     } worker[TRA_MAXWORKERS];
 } sparse_making;
 
-/* The value at an index: as in a dense tensor of the same seed, but 1 where that is 0, so that all entries count. */
-static void entry_value(tra_dtype t, void *to, int64_t index) {
-    fill_run(t, to, index, 1, -1);
-    switch (t) {
-#define X(name, text, ctype, ...)                                                                                      \
-    case TRA_##name:                                                                                                   \
-        if (*(ctype *)to == 0) *(ctype *)to = 1;                                                                       \
-        return;
-        TRA_DTYPES(X)
-#undef X
-    }
-}
-
-static tra_status too_many(const sparse_making *m, tra_err *e) {
-    return tra_fail(e, TRA_INTERNAL, "a block of %s has more than the %" PRId64 " entries that it may have", output,
-                    m->most);
-}
-
 static tra_status make_entries(void *ctx, int worker, int64_t ordinal, tra_err *e) {
     sparse_making *m = ctx;
     tra_dims key, ext, from, at;
@@ -256,7 +289,7 @@ static tra_status make_entries(void *ctx, int worker, int64_t ordinal, tra_err *
     tra_dims_product(&ext, &n);
     gen_items items = {.v = m->worker[worker].items, .cap = m->most};
     gen_entries(m->pattern, &from, &ext, &items);
-    if (items.full) return too_many(m, e);
+    if (items.full) return too_many(m->most, e);
     tra_item *x = tra_items_sort(items.v, m->worker[worker].other, items.n, (uint64_t)n);
     tra_cell cell = tra_cell_new(m->type, ordinal, m->worker[worker].block);
     tra_rows_maker rows = tra_rows_make(&cell, tra_min64(items.n, tra_rows_box(&ext)), items.n);
@@ -340,6 +373,36 @@ static tra_status read_pattern(const tra_dims *shape, gen_pattern *p, tra_err *e
     return gen_pattern_init(p, e);
 }
 
+/* All elements; those that are none of the pattern (NULL: there is none) are 0. */
+static tra_status run_dense(const tra_dims *shape, tra_dtype dtype, const gen_pattern *pattern, tra_codec codec,
+                            tra_err *e) {
+    tra_dims block;
+    tra_catalog cat;
+    int64_t stored = 0;
+    char s[TRA_DIMTEXT], b[TRA_DIMTEXT], size[32];
+    TRA_TRY(blocks_of(shape, &block, e));
+    TRA_TRY(tra_catalog_blocks(shape, &block, &cat, e));
+    tra_type type = {.dtype = dtype, .cat = &cat};
+    for (int d = 0; d < shape->n; d++) type.cut[d] = (uint32_t)1 << d;
+    tra_dims_text(shape, "", "x", "", s, sizeof s);
+    tra_dims_text(&block, "", "x", "", b, sizeof b);
+    tra_str history = {0};
+    tra_str_printf(&history, "tra %s: gen --shape '%s' --block '%s' --dtype %s --dist %s", TRA_VERSION, s, b,
+                   dtype_text, dist_names[dist]);
+    if (pattern)
+        tra_str_printf(&history, " --pattern '%s' --density %.17g --storage dense",
+                       pattern_text ? pattern_text : "uniform", pattern->density);
+    tra_str_printf(&history, " --seed %" PRId64, seed);
+    tra_status status =
+        make(shape, &block, &type, pattern, no_history ? NULL : tra_str_get(&history), codec, &stored, e);
+    tra_str_free(&history);
+    TRA_TRY(status);
+    tra_info(0, "%s: %s %s in blocks of %s%s, %" PRId64 " block%s, %s", output, dtype_text,
+             shape->n ? tra_shape_text(shape, s) : "scalar", shape->n ? tra_shape_text(&block, b) : "one",
+             block_text ? "" : " (chosen)", cat.n, cat.n == 1 ? "" : "s", tra_human(stored, size));
+    return TRA_OK;
+}
+
 /* A tensor of entries. */
 static tra_status run_sparse(const tra_dims *shape, tra_dtype dtype, tra_codec codec, tra_err *e) {
     gen_pattern p;
@@ -347,15 +410,13 @@ static tra_status run_sparse(const tra_dims *shape, tra_dtype dtype, tra_codec c
     tra_dims block;
     bool dense = false;
     char s[TRA_DIMTEXT], b[TRA_DIMTEXT], size[32], text[TRA_LEVELTEXT];
-    TRA_TRY(read_pattern(shape, &p, e));
     if (storage_text && strcmp(storage_text, "auto") != 0)
         TRA_TRY(tra_storage_named(storage_text, shape->n, dtype, &levels, &dense, e));
     else
         tra_storage_chosen(shape, -1, &levels, &dense);
-    if (dense)
-        return tra_fail(e, TRA_USAGE,
-                        "--density and --pattern make entries, which are stored by levels: csr, csf, coo, ...; "
-                        "D = store(A, dense) in a program makes all elements of them");
+    bool all = dense && !density_text && !pattern_text;
+    if (!all) TRA_TRY(read_pattern(shape, &p, e));
+    if (dense) return run_dense(shape, dtype, all ? NULL : &p, codec, e);
     if (block_text)
         TRA_TRY(blocks_of(shape, &block, e));
     else
@@ -388,10 +449,10 @@ static tra_status run_sparse(const tra_dims *shape, tra_dtype dtype, tra_codec c
 static tra_status run(int argc, char **argv, tra_err *e) {
     (void)argc;
     (void)argv;
-    tra_dims shape, block;
+    tra_dims shape;
     tra_dtype dtype;
     tra_codec codec;
-    int64_t stored = 0, last; /* this: of the values of range */
+    int64_t last; /* of the values of range */
     if (!output) return tra_fail(e, TRA_USAGE, "gen needs --output FILE.h5[:NAME]");
     if (strcmp(output, "-") == 0) return tra_fail(e, TRA_USAGE, "-o -: a relation cannot be written to a stream");
     if (!shape_given) return tra_fail(e, TRA_USAGE, "gen needs --shape, such as 1000x1000");
@@ -416,27 +477,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
                         last, dtype_text);
     if (density_text || pattern_text || storage_text) return run_sparse(&shape, dtype, codec, e);
     if (dist == IDENTITY && shape.n < 2) return tra_fail(e, TRA_USAGE, "--dist identity needs two dimensions or more");
-    TRA_TRY(blocks_of(&shape, &block, e));
-
-    tra_catalog cat;
-    TRA_TRY(tra_catalog_blocks(&shape, &block, &cat, e));
-    tra_type type = {.dtype = dtype, .cat = &cat};
-    for (int d = 0; d < shape.n; d++) type.cut[d] = (uint32_t)1 << d;
-
-    char s[TRA_DIMTEXT], b[TRA_DIMTEXT], size[32];
-    tra_dims_text(&shape, "", "x", "", s, sizeof s);
-    tra_dims_text(&block, "", "x", "", b, sizeof b);
-    char *history = no_history
-                        ? NULL
-                        : tra_asprintf("tra %s: gen --shape '%s' --block '%s' --dtype %s --dist %s --seed %" PRId64,
-                                       TRA_VERSION, s, b, dtype_text, dist_names[dist], seed);
-    tra_status status = make(&shape, &block, &type, history, codec, &stored, e);
-    free(history);
-    TRA_TRY(status);
-    tra_info(0, "%s: %s %s in blocks of %s%s, %" PRId64 " block%s, %s", output, dtype_text,
-             shape.n ? tra_shape_text(&shape, s) : "scalar", shape.n ? tra_shape_text(&block, b) : "one",
-             block_text ? "" : " (chosen)", cat.n, cat.n == 1 ? "" : "s", tra_human(stored, size));
-    return TRA_OK;
+    return run_dense(&shape, dtype, NULL, codec, e);
 }
 
 const tra_cmd tra_cmd_gen = {
@@ -450,8 +491,8 @@ const tra_cmd tra_cmd_gen = {
         "uniform: in [0, 1), of integers whole numbers from 0 to 99, of bool 0 or 1. normal: mean 0, variance 1. "
         "identity: 1 where all coordinates are equal, else 0. range: "
         "0, 1, 2, ... in row-major order. zero: zeros, stored.\n\n"
-        "With --density, --pattern or --storage it has entries, stored by levels; all other elements are 0. uniform: "
-        "any "
+        "With --density, --pattern or --storage it has entries, stored by levels (--storage dense: all elements are "
+        "stored); all other elements are 0. uniform: any "
         "element with the same probability. rmat: a graph whose edges crowd together, as Graph500 has them; edges that "
         "meet are one entry. band:W: |i - j| <= W. diag: all coordinates are equal.",
     .opts =

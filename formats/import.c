@@ -10,6 +10,7 @@
 #include "../lib/base/crew.h"
 #include "entries.h"
 #include "import_int.h"
+#include "nonzeros.h"
 
 #include <assert.h>
 #include <math.h>
@@ -58,6 +59,7 @@ typedef struct import {
     tra_flat spooled;
     int64_t spilled;
     tra_sorter_counts sorted;
+    bool nonzeros; /* only elements that are not 0 are wanted */
 } import;
 
 /* ---- what happens to a block ---------------------------------------------------------------------------------- */
@@ -402,7 +404,8 @@ static tra_status check_rows(import *m, tra_err *e) {
 
 static tra_status spool(import *m, tra_err *e) {
     tra_source *s = m->source;
-    bool uncounted = s->shape.n > 0 && s->shape.v[0] < 0, given = m->job->block && m->job->block->n == s->shape.n;
+    bool uncounted = s->shape.n > 0 && s->shape.v[0] < 0;
+    bool given = !m->nonzeros && m->job->block && m->job->block->n == s->shape.n;
     int64_t size = (int64_t)tra_dtype_size(s->dtype), cap = tra_max64(1024, tra_min64(1 << 20, m->memory / 16) / size),
             got;
     TRA_TRY(tra_scratch_open(m->job->to, &m->spool, &m->where, e));
@@ -472,9 +475,7 @@ static tra_status choose_storage(const import *m, tra_levels *levels, bool *dens
         *mapped = !tra_storage_levels(storage, levels, dense);
         if (!*mapped && m->job->ncomponents)
             return tra_fail(e, TRA_USAGE, "--component: storage %s is by levels, and is made of entries alone", text);
-        if (*dense || s->access == TRA_ACCESS_ENTRIES) return TRA_OK;
-        return tra_fail(e, TRA_USAGE, "--storage %s is for coordinates, and %s has all elements (--storage dense)",
-                        text, s->spec);
+        return TRA_OK;
     }
     if (m->job->ncomponents) return tra_fail(e, TRA_USAGE, "--component: say with --storage what it is a component of");
     if (s->access != TRA_ACCESS_ENTRIES) return TRA_OK;
@@ -520,6 +521,31 @@ static void fill_receipt(const import *m, tra_import_receipt *r) {
     }
 }
 
+/* Of a source that has all elements those that are not 0: *out. A table whose rows are not counted is kept first. */
+static tra_status take_nonzeros(import *m, tra_source *out, tra_err *e) {
+    tra_source *s = m->source;
+    m->nonzeros = true;
+    m->dtype = m->job->source.has_dtype ? m->job->source.dtype : s->dtype;
+    if (s->access == TRA_ACCESS_STREAM && s->shape.n > 0 && s->shape.v[0] < 0) TRA_TRY(spool(m, e));
+    m->storage = s->fortran ? tra_reversed(&s->shape) : s->shape;
+    if (m->spool >= 0) spool_ready(m);
+    tra_nonzeros_of(s, m->dtype, m->memory, m->spool >= 0 ? &m->spooled : NULL, m->spool, m->where, m->arena, out);
+    return TRA_OK;
+}
+
+/* To a relation that is stored by levels, or (NULL) by a mapping. */
+static tra_status import_stored(import *m, const tra_levels *levels, tra_import_receipt *r, tra_err *e) {
+    tra_source nonzeros, *s = m->source;
+    if (s->access != TRA_ACCESS_ENTRIES) {
+        TRA_TRY(take_nonzeros(m, &nonzeros, e));
+        s = &nonzeros;
+    }
+    tra_status status = levels ? tra_import_sparse(m->job, s, levels, m->ceiling, m->memory, r, e)
+                               : tra_import_mapped(m->job, s, m->ceiling, m->memory, r, e);
+    r->spilled += m->spilled;
+    return status;
+}
+
 /* To a relation of plain arrays. */
 static tra_status import_dense(import *m, tra_import_receipt *r, tra_err *e) {
     tra_status status = run(m, e);
@@ -536,8 +562,6 @@ static tra_status import_dense(import *m, tra_import_receipt *r, tra_err *e) {
     for (int i = 0; i < m->nworkers && m->workers; i++) free(m->workers[i].room);
     free(m->box_room);
     for (int i = 0; i < 2; i++) free(m->panels[i].data);
-    if (m->spool >= 0) close(m->spool);
-    free(m->where);
     return status;
 }
 
@@ -555,11 +579,13 @@ tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err 
     bool dense, mapped;
     tra_status status = choose_storage(&m, &levels, &dense, &mapped, e);
     if (status == TRA_OK) status = refuse_itself(&m, e);
-    if (status == TRA_OK && mapped)
-        status = tra_import_mapped(&j, m.source, m.ceiling, m.memory, r, e);
+    if (status == TRA_OK && dense && !mapped)
+        status = import_dense(&m, r, e);
     else if (status == TRA_OK)
-        status = dense ? import_dense(&m, r, e) : tra_import_sparse(&j, m.source, &levels, m.ceiling, m.memory, r, e);
+        status = import_stored(&m, mapped ? NULL : &levels, r, e);
     if (status == TRA_OK) fill_source(m.source, r);
+    if (m.spool >= 0) close(m.spool);
+    free(m.where);
     tra_source_close(m.source);
     tra_arena_free(m.arena);
     return status;

@@ -359,9 +359,6 @@ static tra_status check_options(const mapped *m, tra_err *e) {
     if (job->block && !tra_dims_eq(job->block, &m->shape))
         return tra_fail(e, TRA_USAGE, "--block: what storage %s makes is one block, of %s; run reblocks it",
                         job->storage, tra_shape_text(&m->shape, text));
-    if (m->source && m->source->access != TRA_ACCESS_ENTRIES)
-        return tra_fail(e, TRA_USAGE, "--storage %s is for coordinates, and %s has all elements", job->storage,
-                        m->source->spec);
     for (int d = 0; d < m->shape.n; d++)
         if (m->shape.v[d] < 1)
             return tra_fail(e, TRA_INPUT, "storage %s: the tensor has no elements (%s)", job->storage,

@@ -50,6 +50,25 @@ assert ((e.toarray() != 0) == np.eye(50, 40, dtype=bool)).all()'
     status 2 tra gen --shape 9x9x9 --pattern rmat --density 0.1 -o x.h5; has "two dimensions"
     status 2 tra gen --shape 9x9 --pattern rmat -o x.h5; has "needs --density"
     status 2 tra gen --shape 9x9 --density 0.1 --dist identity -o x.h5; has "leave --density"
-    status 2 tra gen --shape 9x9 --density 0.1 --storage dense -o x.h5; has "stored by levels"
     status 4 tra gen --shape 4000x4000 --density 0.5 --block 4000x4000 --memory 64M -o x.h5; has "at least"
+}
+
+@test "the same entries densely" {
+    for how in "--shape 300x500 --density 0.01" "--shape 1000x1000 --density 0.02 --pattern rmat --dtype i32" \
+        "--shape 77x50 --pattern band:3 --density 0.5 --dist range" "--shape 30x40x50 --density 0.003 --dtype f32"; do
+        # shellcheck disable=SC2086
+        tra gen -q $how --seed 5 -o s.h5
+        r=$(grep -o x <<<"${how%% --d*}" | wc -l)
+        for more in "" "--codec zstd --memory 64M" "--block 37$([ "$r" = 1 ] && echo x41 || echo x41x7)"; do
+            # shellcheck disable=SC2086
+            tra gen -q $how --seed 5 --storage dense $more -o d.h5
+            status 0 tra diff s.h5 d.h5
+            status 0 tra info d.h5
+            lacks "  storage  "
+            is "$(tra digest s.h5 | cut -c 1-32)" eval "tra digest d.h5 | cut -c 1-32"
+        done
+    done
+    tra gen -q --shape 20x20 --dist identity --storage dense -o i.h5
+    tra gen -q --shape 20x20 --dist identity -o j.h5
+    tra diff i.h5 j.h5
 }

@@ -187,3 +187,36 @@ a = sp.random(23, 17, .15, random_state=1, format="csr"); a.data[:] = np.arange(
     status 0 tra diff out.h5 S.h5
     [ "$(tra digest out.h5 | cut -c1-32)" = "$(tra digest S.h5 | cut -c1-32)" ]
 }
+
+# dense_tables: d.npy (400 x 70, few elements are not 0), f.npy the same in Fortran order, d.csv, t.npy of 3 dimensions.
+dense_tables() {
+    py '
+r = np.random.default_rng(8)
+d = r.integers(-4, 5, (400, 70)) * (r.random((400, 70)) < .05) * 1.; d[7, 3] = np.nan; d[9, 9] = -0.0
+np.save("d.npy", d); np.save("f.npy", np.asfortranarray(d)); np.savetxt("d.csv", d, "%.17g", ",")
+h5py.File("chunked.h5", "w").create_dataset("d", data=d, chunks=(33, 11))
+t = r.integers(-2, 3, (9, 8, 7)) * (r.random((9, 8, 7)) < .2); np.save("t.npy", t.astype("i4"))'
+}
+
+@test "files that have all elements are stored by levels and mappings too: what is not 0 are the entries" {
+    dense_tables
+    tra import -q d.npy -o dense.h5
+    for from in d.npy f.npy d.csv chunked.h5:d; do
+        for how in "--storage csr" "--storage coo --block 50x30" "--storage csc --memory 26M" "--storage zorder"; do
+            # shellcheck disable=SC2086
+            status 0 tra import -q "$from" $([[ $from != *.csv ]] || echo --no-header) $how -o x.h5
+            status 0 tra diff dense.h5 x.h5
+            status 0 tra verify x.h5
+            is "$(tra digest dense.h5 | cut -c 1-32)" eval "tra digest x.h5 | cut -c 1-32"
+        done
+    done
+    status 0 tra import d.npy --storage csr -o x.h5
+    has "$(py 'd = np.load("d.npy"); print(np.count_nonzero(d))') entries"
+    lacks "added to others"
+    tra import -q t.npy -o td.h5; tra import -q t.npy --storage csf -o ts.h5; tra diff td.h5 ts.h5
+    tra import -q t.npy --storage csf --dtype f32 -o ts.h5; tra export -q ts.h5 -o ts.npy
+    py 'a, b = np.load("t.npy"), np.load("ts.npy"); assert b.dtype == "f4" and (a == b).all()'
+    status 3 tra import -q d.npy --storage csr --dtype i64 -o ts.h5; has "[7,3]"
+    tra import -q - --from csv --no-header --storage csr -o x.h5 < d.csv; tra diff dense.h5 x.h5
+    printf '0,0\n0,0\n' > z.csv; status 0 tra import z.csv --no-header --storage csr -o x.h5; has "0 entries"
+}
