@@ -74,6 +74,7 @@ bool tra_step_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b) {
     case TRA_K_FOLD: return a;
     case TRA_K_SOFTMAX:
     case TRA_K_LAPACK:
+    case TRA_K_ROWS:
     case TRA_K_INDEX: return false;
     case TRA_K_THEN: break;
     }

@@ -223,6 +223,20 @@ tra_status tra_kernel_named(tra_arena *a, const char *name, tra_kernel_use use, 
     return TRA_OK;
 }
 
+/* ---- kernels on rows --------------------------------------------------------------------------------------- */
+
+const tra_kernel *tra_kernel_of_rows(tra_arena *a, const tra_rows_kernel *rows) {
+    tra_kernel *k = tra_new(a, tra_kernel);
+    tra_rows_kernel *own = tra_new(a, tra_rows_kernel);
+    *own = *rows;
+    k->cls = TRA_K_ROWS;
+    k->uses = rows->use;
+    k->rows = own;
+    return k;
+}
+
+const tra_rows_kernel *tra_kernel_rows(const tra_kernel *k) { return k->rows; }
+
 /* ---- composition -------------------------------------------------------------------------------------------- */
 
 static const tra_kernel *fuse(tra_arena *a, const tra_kernel *first, const tra_kernel *next) {
@@ -292,6 +306,8 @@ void tra_kernel_print(const tra_kernel *k, tra_str *out) {
             tra_kernel_print(parts[i], out);
             tra_str_add(out, lambda ? ")" : "");
         }
+    } else if (k->rows) {
+        tra_str_add(out, k->rows->text);
     } else if (k->row) {
         tra_str_add(out, k->row->name);
         if (k->row->nargs) {

@@ -8,18 +8,22 @@
 int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
                          const tra_type *b, const tra_dims *ext_b, const tra_layout *out) {
     const tra_layout *l = out ? out : a->layout ? a->layout : b ? b->layout : NULL;
+    if (k->rows) return k->rows->ops->scratch(k->rows->data, ext_a, ext_b);
     if (l && l->kernels->scratch) return l->kernels->scratch(k, use, a, ext_a, b, ext_b, out);
     return (int64_t)tra_kernel_scratch(k, use, a->dtype, b ? b->dtype : a->dtype, ext_a, ext_b);
 }
 
 int64_t tra_cell_map_bytes(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch) {
     assert(out->layout);
+    if (k->rows) return k->rows->ops->bytes(k->rows->data, in, NULL, out, scratch);
     return out->layout->kernels->map_bytes(k, in, out, scratch);
 }
 
 void tra_cell_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch) {
     const tra_layout *l = out->layout ? out->layout : in->layout;
-    if (l)
+    if (k->rows)
+        k->rows->ops->run(k->rows->data, in, NULL, out, scratch);
+    else if (l)
         l->kernels->map(k, in, out, scratch);
     else
         tra_map_sparse(k, &in->array, in->sparse, &out->array, scratch);
@@ -27,12 +31,15 @@ void tra_cell_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *
 
 int64_t tra_cell_join_bytes(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     assert(out->layout);
+    if (k->rows) return k->rows->ops->bytes(k->rows->data, a, b, out, scratch);
     return out->layout->kernels->join_bytes(k, a, b, out, scratch);
 }
 
 void tra_cell_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     const tra_layout *l = out->layout ? out->layout : a->layout ? a->layout : b->layout;
-    if (l)
+    if (k->rows)
+        k->rows->ops->run(k->rows->data, a, b, out, scratch);
+    else if (l)
         l->kernels->join(k, a, b, out, scratch);
     else
         tra_join_sparse(k, &a->array, &b->array, (const bool[2]){a->sparse, b->sparse}, &out->array, scratch);

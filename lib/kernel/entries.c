@@ -142,6 +142,7 @@ static tra_filled of_step1(const tra_kernel *k, const tra_dims *ext, const tra_f
     case TRA_K_DIAG: return r;
     case TRA_K_SOFTMAX:
     case TRA_K_LAPACK:
+    case TRA_K_ROWS:
     case TRA_K_FOLD:
     case TRA_K_INDEX: return dense;
     case TRA_K_OUTER: /* of two operands */
@@ -162,7 +163,8 @@ static int64_t stretched(const tra_dims *const *ext, int o) {
 static tra_filled of_step2(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in) {
     const tra_dims *ext[2] = {a, b};
     if (k->cls == TRA_K_EINSUM || k->cls == TRA_K_ALIGNED) return of_labels(k, ext, in);
-    if (k->cls == TRA_K_LAPACK) return (tra_filled){.share = 1, .bound = INT64_MAX, .work = 1, .exact = true};
+    if (k->cls == TRA_K_LAPACK || k->cls == TRA_K_ROWS)
+        return (tra_filled){.share = 1, .bound = INT64_MAX, .work = 1, .exact = true};
     bool outer = k->cls == TRA_K_OUTER;
     int64_t meets[2];
     for (int o = 0; o < 2; o++) meets[o] = outer ? tra_elements(ext[!o]) : k->stretch ? stretched(ext, o) : 1;

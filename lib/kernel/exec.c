@@ -96,6 +96,7 @@ static void run_map(const tra_kernel *step, const tra_array *in, const tra_array
     case TRA_K_ROW:
     case TRA_K_COL: run_strided(step, in, out, sparse); return;
     case TRA_K_OUTER:
+    case TRA_K_ROWS: /* cells.c calls what runs them */
     case TRA_K_FOLD:
     case TRA_K_INDEX:
     case TRA_K_THEN: break;
@@ -378,6 +379,7 @@ static double step_flops(const tra_kernel *k, const tra_dims *in, const tra_dims
     case TRA_K_OUTER: return size_of(out);
     case TRA_K_SOFTMAX: return 14 * size_of(out);
     case TRA_K_LAPACK: return tra_lapack_flops(k->row->lapack, in, b);
+    case TRA_K_ROWS: return k->rows->flops * (size_of(in) + (b ? size_of(b) : 0));
     case TRA_K_ALIGNED:
     case TRA_K_EINSUM: {
         if (!b && k->cls == TRA_K_EINSUM) return size_of(in);

@@ -148,6 +148,47 @@ const tra_kernel *tra_kernel_lambda(tra_arena *a, const tra_scalar *s, int nargs
 /* next . first: next is a map, applied to the result of first (for an aggregation: to the group's result). */
 const tra_kernel *tra_kernel_then(tra_arena *a, const tra_kernel *first, const tra_kernel *next);
 
+/* ---- kernels on rows ----------------------------------------------------------------------------------------- */
+
+/* Extents along dimension 0 of the result of a kernel on rows, at most. */
+typedef enum tra_rows_extent {
+    TRA_ROWS_SAME,    /* the rows of the (left) operand */
+    TRA_ROWS_SUM,     /* of both operands */
+    TRA_ROWS_PRODUCT, /* for each row of the left as many as the right has */
+    TRA_ROWS_OUTER,   /* the same, and all of both */
+    TRA_ROWS_MOST,    /* `most`, or fewer rows of the operand */
+    TRA_ROWS_ONE,     /* one */
+    TRA_ROWS_NONE,    /* the result is a number, of rank 0 */
+} tra_rows_extent;
+
+/* What runs them, whose `data` that is; cells are as in the functions of cells below. Failures are noted by
+ * tra_kernel_fail. b, ext_b: of a join, else NULL. */
+typedef struct tra_rows_ops {
+    int64_t (*scratch)(const void *data, const tra_dims *ext_a, const tra_dims *ext_b); /* bytes */
+    /* Bytes of a result that is not dense, or a bound that is near. */
+    int64_t (*bytes)(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
+    void (*run)(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
+} tra_rows_ops;
+
+/* A kernel on the rows of tables, which another room runs: what typing, rules, costs and printing know of it. */
+typedef struct tra_rows_kernel {
+    const char *text; /* as the language writes it, with all that it depends on besides its operands */
+    tra_kernel_use use;
+    const tra_schema *columns; /* of the result; NULL: a tensor of elements of dtype */
+    tra_dtype dtype;
+    int64_t width; /* of a tensor: its extent along dimension 1 */
+    tra_rows_extent rows;
+    int64_t most;
+    bool counts;  /* there may be fewer rows than that: only the run tells how many */
+    double share; /* of that bound, that are expected */
+    double flops; /* for each row of the (left) operand */
+    const tra_rows_ops *ops;
+    const void *data;
+} tra_rows_kernel;
+/* The struct is copied, what it leads to is not. */
+const tra_kernel *tra_kernel_of_rows(tra_arena *a, const tra_rows_kernel *rows);
+const tra_rows_kernel *tra_kernel_rows(const tra_kernel *k); /* NULL: it is none */
+
 void tra_kernel_print(const tra_kernel *k, tra_str *out); /* as the language writes it */
 unsigned tra_kernel_uses(const tra_kernel *k);            /* TRA_USE_ bits; of an Einstein string by its operands */
 /* TRA_P_ bits. Of a composed aggregation: it commutes and associates as its first kernel does. */
@@ -190,6 +231,7 @@ typedef struct tra_kernel_desc {
     const char *einsum;
     tra_scalar_op fold; /* einsum: over the labels that the result lacks */
     const tra_scalar *scalar;
+    const tra_rows_kernel *rows; /* a kernel on rows: nothing else is set */
 } tra_kernel_desc;
 tra_kernel_desc tra_kernel_describe(const tra_kernel *k);
 
@@ -254,6 +296,7 @@ void tra_kernel_join(const tra_kernel *k, const tra_array *a, const tra_array *b
 /* Why a result on this thread has no meaning, of the first since the last call of clear: "solve: the matrix is
  * singular". NULL: none. */
 const char *tra_kernel_failure(void);
+void tra_kernel_fail(const char *fmt, ...) TRA_PRINTF(1, 2); /* notes it, unless there is one */
 void tra_kernel_failure_clear(void);
 bool tra_kernel_overflowed(void); /* has an integer not fitted since the last call on this thread? */
 /* ta, tb: element types of the operands whose extents are a and b. */

@@ -16,6 +16,7 @@ typedef enum tra_class {
     TRA_K_COL,       /* first dimension reduced by `fold` */
     TRA_K_SOFTMAX,
     TRA_K_LAPACK, /* a whole matrix, and of a join its right side: `lapack` of the row */
+    TRA_K_ROWS,   /* of tables: `rows` */
     TRA_K_FOLD,   /* aggregation by `fold`, element by element */
     TRA_K_INDEX,  /* aggregation to the extreme value by `fold` (MIN, MAX) and its place */
     TRA_K_THEN,   /* composition: its steps */
@@ -92,6 +93,8 @@ struct tra_kernel {
     int nin, nlabels, rank[2], nout;
     char letters[52];
     int8_t in[2][TRA_MAXDIM], out[TRA_MAXDIM];
+
+    const tra_rows_kernel *rows; /* ROWS */
 
     /* EINSUM, ALIGNED, ROW, COL, FOLD, INDEX */
     tra_scalar_op fold;

@@ -38,8 +38,7 @@ static _Thread_local char failure[256];
 const char *tra_kernel_failure(void) { return *failure ? failure : NULL; }
 void tra_kernel_failure_clear(void) { *failure = 0; }
 
-static void fail(const char *fmt, ...) TRA_PRINTF(1, 2);
-static void fail(const char *fmt, ...) {
+void tra_kernel_fail(const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     if (!*failure) vsnprintf(failure, sizeof failure, fmt, args);
@@ -185,8 +184,8 @@ static bool symmetric(const job *w, double slack, int *i, int *j) {
 static bool refuse_unsymmetric(const job *w, const char *name) {
     int i, j;
     if (symmetric(w, 1e6, &i, &j)) return false;
-    fail("%s needs a symmetric matrix, but element [%d,%d] is %.6g and [%d,%d] is %.6g", name, i, j,
-         w->a[(int64_t)j * w->n + i], j, i, w->a[(int64_t)i * w->n + j]);
+    tra_kernel_fail("%s needs a symmetric matrix, but element [%d,%d] is %.6g and [%d,%d] is %.6g", name, i, j,
+                    w->a[(int64_t)j * w->n + i], j, i, w->a[(int64_t)i * w->n + j]);
     return true;
 }
 
@@ -195,9 +194,10 @@ static bool refuse_unsymmetric(const job *w, const char *name) {
 /* Says what a result of a matrix of that reciprocal condition is worth; false: nothing. */
 static bool judge(double rcond, const char *name) {
     if (!(rcond >= DBL_EPSILON / 2)) {
-        fail("%s: the matrix is singular to working precision (its condition is about %.1e): columns depend on each "
-             "other, or are of very different size",
-             name, 1 / rcond);
+        tra_kernel_fail(
+            "%s: the matrix is singular to working precision (its condition is about %.1e): columns depend on each "
+            "other, or are of very different size",
+            name, 1 / rcond);
         return false;
     }
     if (rcond < 1e-10)
@@ -225,7 +225,7 @@ static void solve(job *w, const tra_array *a, double *b, int right, const char *
     }
     dgetrf_(&n, &n, w->a, &n, pivot, &info);
     if (info > 0) {
-        fail("%s: the matrix is singular: column %d follows from those before it", name, info - 1);
+        tra_kernel_fail("%s: the matrix is singular: column %d follows from those before it", name, info - 1);
         return;
     }
     dgecon_("1", &n, w->a, &n, &norm, &rcond, w->work, ints, &info, 1);
@@ -264,7 +264,7 @@ static void run_cholesky(job *w, const tra_array *out) {
     if (refuse_unsymmetric(w, "cholesky")) return;
     dpotrf_("L", &n, w->a, &n, &info, 1);
     if (info > 0) {
-        fail("cholesky: the matrix is not positive definite: its leading %d x %d part is not", info, info);
+        tra_kernel_fail("cholesky: the matrix is not positive definite: its leading %d x %d part is not", info, info);
         return;
     }
     for (int64_t j = 1; j < n; j++) memset(w->a + j * n, 0, (size_t)j * sizeof *w->a);
@@ -290,7 +290,7 @@ static void run_eigh(job *w, const tra_array *out, bool vectors) {
     if (refuse_unsymmetric(w, "eigh")) return;
     dsyevd_(vectors ? "V" : "N", "L", &n, w->a, &n, w->work, w->work + n, &lwork, w->ints, &lints, &info, 1, 1);
     if (info != 0) {
-        fail("eigh: %d off-diagonal elements did not converge to 0", info);
+        tra_kernel_fail("eigh: %d off-diagonal elements did not converge to 0", info);
         return;
     }
     if (!vectors) {
@@ -328,7 +328,7 @@ static void run_svd(job *w, const tra_array *out, tra_lapack f) {
     int lwork = (int)tra_min64(w->nwork - (work - w->work), INT32_MAX);
     dgesdd_("S", &m, &n, w->a, &m, s, u, &m, vt, &k, work, &lwork, w->ints, &info, 1);
     if (info != 0) {
-        fail("svd: it did not converge");
+        tra_kernel_fail("svd: it did not converge");
         return;
     }
     if (f == TRA_L_SVD_S) store(s, k, out, k, 1);

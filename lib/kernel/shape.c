@@ -129,12 +129,30 @@ static tra_status shape_lapack(const tra_kernel *k, const tra_dims *a, const tra
     return TRA_OK;
 }
 
+/* Of kernels on rows: tables are of rank 1. */
+static void shape_rows(const tra_rows_kernel *k, const tra_dims *a, const tra_dims *b, tra_dims *out, tra_dimsrc *src) {
+    int64_t n = a->n ? a->v[0] : 1, right = b && b->n ? b->v[0] : 1;
+    switch (k->rows) {
+    case TRA_ROWS_SAME: break;
+    case TRA_ROWS_SUM: n = tra_add_most(n, right); break;
+    case TRA_ROWS_PRODUCT: n = tra_mul_most(n, right); break;
+    case TRA_ROWS_OUTER: n = tra_add_most(tra_mul_most(n, right), tra_add_most(n, right)); break;
+    case TRA_ROWS_MOST: n = tra_min64(n, k->most); break;
+    case TRA_ROWS_ONE: n = 1; break;
+    case TRA_ROWS_NONE: out->n = 0; return;
+    }
+    *out = (tra_dims){.n = k->columns ? 1 : 2, .v = {n, k->width}};
+    if (src) src->from[0] = k->rows == TRA_ROWS_SAME ? 0 : -1;
+    if (src) src->from[1] = -1;
+}
+
 static tra_status shape2_step(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_dims *bound_a,
                               const tra_dims *bound_b, tra_dims *out, tra_dimsrc *src, tra_err *e) {
     if (!(k->uses & TRA_USE_JOIN)) return not_for(k, "join: it takes one array", e);
     if (k->cls == TRA_K_EINSUM || k->cls == TRA_K_ALIGNED)
         return shape_einsum(k, (const tra_dims *const[]){a, b}, out, src, e);
     if (k->cls == TRA_K_LAPACK) return shape_lapack(k, a, b, out, src, e);
+    if (k->cls == TRA_K_ROWS) return shape_rows(k->rows, a, b, out, src), TRA_OK;
     if (k->cls == TRA_K_SCALAR && k->stretch) return shape_stretch(k, a, b, bound_a, bound_b, out, src, e);
     tra_dims r = *a;
     if (k->cls == TRA_K_OUTER) {
@@ -161,6 +179,7 @@ static tra_status shape1_step(const tra_kernel *k, const tra_dims *in, tra_dims 
     case TRA_K_EINSUM:
     case TRA_K_ALIGNED: return shape_einsum(k, &in, out, src, e);
     case TRA_K_LAPACK: return shape_lapack(k, in, NULL, out, src, e);
+    case TRA_K_ROWS: return shape_rows(k->rows, in, NULL, out, src), TRA_OK;
     case TRA_K_DIAG:
         if (in->n != 2) return misfit1(k, in, "it needs matrices", e);
         r.n = 1;

@@ -158,6 +158,7 @@ tra_dtype tra_step_dtype(const tra_kernel *k, tra_kernel_use use, tra_dtype a, t
     case TRA_K_SOFTMAX:
     case TRA_K_LAPACK: return float_of(both);
     case TRA_K_INDEX: return TRA_F64;
+    case TRA_K_ROWS: return k->rows->dtype;
     case TRA_K_THEN: break;
     }
     assert(!"one step");

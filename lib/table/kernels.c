@@ -1,0 +1,79 @@
+/* kernels.c - from cells to batches and back. */
+#include "kernels.h"
+
+#include <assert.h>
+
+static int64_t vectors(const tra_rowwise *r) {
+    int64_t n = tra_rowwise_in(r)->n + tra_rowwise_out(r)->n;
+    return (n * (int64_t)sizeof(tra_vector) + 63) / 64 * 64;
+}
+
+static int64_t rowwise_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    (void)ext_a, (void)ext_b;
+    return vectors(data) + tra_rowwise_scratch(data);
+}
+
+static int64_t first_row(const tra_cell *b) {
+    return b && b->array.ext.v[0] > 0 ? ((const int64_t *)b->array.data)[0] : 0;
+}
+
+/* The rows of the operand, whose vectors are in scratch; what is left of that. */
+static bool open_rows(const tra_rowwise *r, const tra_cell *a, void *scratch, tra_batch *in, void **rest) {
+    tra_err e = {0};
+    in->v = scratch;
+    *rest = (char *)scratch + vectors(r);
+    if (tra_columns_of(a, tra_rowwise_in(r), in, &e) == TRA_OK) return true;
+    tra_kernel_fail("%s", e.msg);
+    return false;
+}
+
+/* Counts rows once: they are kept in the result's cell. */
+static int64_t rows_of(const tra_rowwise *r, const tra_batch *in, int64_t first, tra_cell *out, void *scratch) {
+    tra_err e = {0};
+    int64_t rows = 0;
+    if (out->counted[0]) return out->counted[0] - 1;
+    if (tra_rowwise_count(r, in, first, &rows, scratch, &e) != TRA_OK) tra_kernel_fail("%s", e.msg);
+    out->counted[0] = rows + 1;
+    return rows;
+}
+
+static int64_t rowwise_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_rowwise *r = data;
+    tra_batch in;
+    void *rest;
+    if (!open_rows(r, a, scratch, &in, &rest)) return 0;
+    int64_t rows = rows_of(r, &in, first_row(b), out, rest);
+    if (!tra_rowwise_is_matrix(r, NULL)) return tra_columns_room(tra_rowwise_out(r), rows);
+    tra_dims ext = out->array.ext;
+    ext.v[0] = rows;
+    return tra_counted_room(out->array.dtype, &ext);
+}
+
+static void run_matrix(const tra_rowwise *r, const tra_batch *in, int64_t first, tra_cell *out, void *scratch) {
+    tra_err e = {0};
+    tra_table_notes notes = {0};
+    int64_t rows;
+    if (out->layout) tra_counted_begin(out, rows_of(r, in, first, out, scratch));
+    if (tra_rowwise_run_matrix(r, in, first, out->array.data, &rows, scratch, &notes, &e) != TRA_OK)
+        tra_kernel_fail("%s", e.msg);
+    else
+        assert(out->array.ext.v[0] == rows);
+}
+
+static void rowwise_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_rowwise *r = data;
+    const tra_schema *s = tra_rowwise_out(r);
+    tra_batch in, made = {.v = (tra_vector *)scratch + tra_rowwise_in(r)->n};
+    tra_err e = {0};
+    tra_table_notes notes = {0};
+    void *rest;
+    if (!open_rows(r, a, scratch, &in, &rest)) return;
+    if (tra_rowwise_is_matrix(r, NULL)) {
+        run_matrix(r, &in, first_row(b), out, rest);
+        return;
+    }
+    tra_columns_begin(out, s, rows_of(r, &in, first_row(b), out, rest), &made);
+    if (tra_rowwise_run(r, &in, first_row(b), &made, rest, &notes, &e) != TRA_OK) tra_kernel_fail("%s", e.msg);
+}
+
+const tra_rows_ops tra_rowwise_ops = {rowwise_scratch, rowwise_bytes, rowwise_run};
