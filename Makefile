@@ -94,6 +94,9 @@ $(B)/pic/%.o: %.c $(B)/flags | require
 	$(call say,CC    $< (-fPIC))
 	$(Q)$(PLAIN) -fPIC -MMD -MP -c $< -o $@
 
+# Kernels are compiled by the compiler that was there, unless TRA_CC says otherwise.
+$(B)/lib/codegen/cache.o: private COMPILE += -DTRA_BUILT_WITH='"$(firstword $(CC))"'
+
 # The storages of the library, as text in the program.
 STORAGES := $(sort $(wildcard share/storage/*.tra))
 $(B)/made/storages.c: $(STORAGES) Makefile

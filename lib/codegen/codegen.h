@@ -8,7 +8,7 @@
  *
  * Order of sums, the same in both: loops run over keys upwards, and what comes to one number, to one place of a result
  * or to one key of a dictionary is added in the order of the loops. So loops whose turns go to different places are
- * vectors, and those that add up one number are not.
+ * vectors, and those that add up one number are not. Of a NaN only that it is one is the same.
  */
 #ifndef TRA_CODEGEN_H
 #define TRA_CODEGEN_H

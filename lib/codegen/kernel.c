@@ -1,0 +1,268 @@
+/* kernel.c - kernels of a process: compiled or not, made once, called by any thread. */
+#include "codegen_int.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const *tra_codegen_modes(void) {
+    static const char *const modes[] = {"auto", "require", "off", NULL};
+    return modes;
+}
+
+tra_codegen *tra_codegen_open(tra_codegen_mode mode) {
+    tra_codegen *g = tra_calloc(1, sizeof *g);
+    g->mode = mode;
+    g->arena = tra_arena_new();
+    pthread_mutex_init(&g->lock, NULL);
+    return g;
+}
+
+void tra_codegen_close(tra_codegen *g) {
+    if (!g) return;
+    for (tra_codegen_kernel *k = g->kernels; k; k = k->next)
+        if (k->object && !k->shared) dlclose(k->object);
+    pthread_mutex_destroy(&g->lock);
+    tra_arena_free(g->arena);
+    free(g);
+}
+
+double tra_codegen_seconds(const tra_codegen *g) { return g->seconds; }
+bool tra_codegen_compiled(const tra_codegen_kernel *k) { return k->object != NULL; }
+
+tra_status gen_cannot(tra_codegen *g, tra_err *e, const char *fmt, ...) {
+    va_list ap;
+    char *text;
+    va_start(ap, fmt);
+    int n = vasprintf(&text, fmt, ap);
+    va_end(ap);
+    if (n < 0) return TRA_OK;
+    tra_status s = TRA_OK;
+    if (g->mode == TRA_CODEGEN_REQUIRE)
+        s = tra_fail(e, TRA_RESOURCE, "%s (--codegen require)", text);
+    else if (!g->warned)
+        tra_warn("kernels are interpreted, which is slow: %s (--codegen off is silent)", text);
+    g->warned = true;
+    free(text);
+    return s;
+}
+
+/* Loads the kernel, compiles it first if it is not there. */
+static tra_status bring(tra_codegen *g, tra_codegen_kernel *k, const char *source, bool compile, tra_err *e) {
+    const char *why = NULL;
+    k->object = gen_load(g, &k->key, &why);
+    if (!k->object && !why && compile) {
+        if (gen_compile(g, &k->key, source, &why)) k->object = gen_load(g, &k->key, &why);
+        if (!k->object && !why) why = "a compiled kernel is not what it was compiled of";
+        if (!k->object) g->why = why; /* no other will fare better */
+    }
+    if (!k->object) return why || compile ? gen_cannot(g, e, "%s", why) : TRA_OK;
+    *(void **)&k->run = dlsym(k->object, "tra_kernel");
+    *(void **)&k->count = dlsym(k->object, "tra_kernel_count");
+    k->wrong = dlsym(k->object, "tra_kernel_wrong");
+    if (k->run && k->wrong && (k->count || k->spec->result != TRA_CODEGEN_ROWS)) return TRA_OK;
+    dlclose(k->object);
+    k->object = NULL;
+    return gen_cannot(g, e, "a compiled kernel has no function");
+}
+
+static tra_codegen_kernel *find(tra_codegen *g, const gen_key *key) {
+    for (tra_codegen_kernel *k = g->kernels; k; k = k->next)
+        if (strcmp(k->key.text, key->text) == 0 && k->object) return k;
+    return NULL;
+}
+
+static tra_status make(tra_codegen *g, const tra_codegen_spec *s, bool compile, const tra_codegen_kernel **out,
+                       tra_err *e) {
+    tra_str source = {0};
+    tra_codegen_kernel *k = tra_new(g->arena, tra_codegen_kernel);
+    k->spec = s;
+    tra_status status = TRA_OK;
+    if (g->mode != TRA_CODEGEN_OFF) {
+        status = tra_codegen_source(s, &source, e);
+        gen_look(g);
+        if (status == TRA_OK && g->why) {
+            status = gen_cannot(g, e, "%s", g->why);
+        } else if (status == TRA_OK) {
+            k->key = gen_key_of(g, tra_str_get(&source));
+            const tra_codegen_kernel *same = find(g, &k->key);
+            if (same)
+                *k = (tra_codegen_kernel){.spec = s,
+                                          .key = k->key,
+                                          .object = same->object,
+                                          .shared = true,
+                                          .run = same->run,
+                                          .count = same->count,
+                                          .wrong = same->wrong};
+            else
+                status = bring(g, k, tra_str_get(&source), compile, e);
+        }
+    }
+    tra_str_free(&source);
+    k->next = g->kernels;
+    g->kernels = k;
+    *out = k;
+    return status;
+}
+
+tra_status tra_codegen_make(tra_codegen *g, const tra_codegen_spec *s, bool compile, const tra_codegen_kernel **out,
+                            tra_err *e) {
+    pthread_mutex_lock(&g->lock);
+    tra_status status = make(g, s, compile, out, e);
+    pthread_mutex_unlock(&g->lock);
+    return status;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------ */
+
+/* Memory of dictionaries and accumulators, within what the caller allows. */
+static void *grow(struct kernel_args *a, void *old, int64_t had, int64_t bytes) {
+    if (bytes == 0) {
+        free(old);
+        a->taken -= had;
+        return NULL;
+    }
+    if (bytes < 0 || (a->most && a->taken - had > a->most - bytes)) return NULL;
+    void *more = realloc(old, (size_t)bytes);
+    if (more) a->taken += bytes - had;
+    return more;
+}
+
+typedef struct arguments {
+    struct kernel_args a;
+    struct kernel_array *array;
+    int64_t *whole;
+    double *real;
+} arguments;
+
+static void bring_arguments(const tra_codegen_spec *s, const tra_codegen_call *c, arguments *x) {
+    int arrays = 0, n = 0;
+    for (int i = 0; i < s->n; i++) arrays += 1 + s->scope[i].type.depth;
+    *x = (arguments){.array = tra_calloc((size_t)arrays + 1, sizeof *x->array),
+                     .whole = tra_calloc((size_t)s->n + 1, sizeof *x->whole),
+                     .real = tra_calloc((size_t)s->n + 1, sizeof *x->real)};
+    for (int i = 0; i < s->n; i++) {
+        const tra_calc_free *f = &c->scope[i];
+        const tra_codegen_name *how = &s->how[i];
+        if (!how->component) {
+            x->whole[i] = f->number.real ? 0 : f->number.i;
+            x->real[i] = tra_calc_as_real(f->number);
+            continue;
+        }
+        x->array[n++] = (struct kernel_array){f->component->value.data, f->component->value.n};
+        bool keyed = how->kind == TRA_COMPONENT_HASHMAP || how->kind == TRA_COMPONENT_TRIE;
+        for (int d = 0; keyed && d < s->scope[i].type.depth; d++)
+            x->array[n++] = (struct kernel_array){f->component->key[d].data, f->component->key[d].n};
+    }
+    x->a = (struct kernel_args){.array = x->array,
+                                .whole = x->whole,
+                                .real = x->real,
+                                .out = c->out,
+                                .grow = grow,
+                                .most = c->most,
+                                .stop = (const volatile _Bool *)c->stop};
+    if (c->rows) {
+        x->a.row = c->rows->row;
+        x->a.begin = c->rows->begin;
+        x->a.column = c->rows->column;
+        x->a.value = c->rows->value;
+        x->a.room_rows = c->rows->room_rows;
+        x->a.room = c->rows->room;
+    }
+}
+
+static void free_arguments(arguments *x) {
+    free(x->array);
+    free(x->whole);
+    free(x->real);
+}
+
+static bool is_known(const tra_codegen_spec *s, const tra_calc_free *f, int i) {
+    const tra_codegen_name *how = &s->how[i];
+    if (!how->component) return !f->component && !f->operand && (s->scope[i].type.real || !f->number.real);
+    if (!f->component || f->kind != how->kind || f->component->value.type != how->value) return false;
+    bool keyed = how->kind == TRA_COMPONENT_HASHMAP || how->kind == TRA_COMPONENT_TRIE;
+    for (int d = 0; keyed && d < s->scope[i].type.depth; d++)
+        if (f->component->key[d].type != how->key[d] || (!f->component->key[d].data && f->component->key[d].n))
+            return false;
+    return f->component->value.data || f->component->value.n == 0;
+}
+
+static tra_status check_call(const tra_codegen_spec *s, const tra_codegen_call *c, tra_err *e) {
+    for (int i = 0; i < s->n; i++)
+        if (!is_known(s, &c->scope[i], i))
+            return tra_fail(e, TRA_INTERNAL, "%s: %s is not what its kernel was made for", s->name, s->scope[i].name);
+    return TRA_OK;
+}
+
+static tra_status went_wrong(const tra_codegen_kernel *k, const struct kernel_args *a, int code, tra_err *e) {
+    const char *name = k->spec->name;
+    switch (code) {
+    case 0: return TRA_OK;
+    case GEN_TOO_LARGE:
+        return tra_fail(e, TRA_RESOURCE,
+                        "%s: a number of 2^31 or more, or an array of 2^40, for which its kernel was not made", name);
+    case GEN_MISFIT: return tra_fail(e, TRA_INPUT, "%s: an array has another size than its storage says", name);
+    case GEN_NO_MEMORY: return tra_fail(e, TRA_RESOURCE, "%s: its kernel needs more memory than it was given", name);
+    case GEN_NO_ORDER:
+    case GEN_NO_ROOM: return tra_fail(e, TRA_INTERNAL, "%s: its kernel makes more entries than were counted", name);
+    }
+    if (a->nkeys == 0) return tra_fail(e, TRA_INPUT, "%s: %s", name, k->wrong[code - 1]);
+    tra_str key = {0};
+    for (int d = 0; d < a->nkeys; d++) tra_str_printf(&key, "%s%" PRId64, d ? ", " : "", a->key[d]);
+    tra_fail(e, TRA_INPUT, "%s: key (%s): %s", name, tra_str_get(&key), k->wrong[code - 1]);
+    tra_str_free(&key);
+    return e ? e->status : TRA_INPUT;
+}
+
+/* Are rows so long that their entries are listed? */
+static bool is_long(const tra_codegen_spec *s, const tra_codegen_call *c, int64_t *columns) {
+    tra_calc_number n;
+    tra_err e = {0};
+    if (tra_calc_scalar(s->extent[s->plan->type.depth - 1], s->n, c->scope, 1 << 20, &n, &e) != TRA_OK) n.i = INT64_MAX;
+    *columns = n.i;
+    return n.i > GEN_LISTED_COLUMNS;
+}
+
+int64_t tra_codegen_scratch(const tra_codegen_kernel *k, const tra_codegen_call *c) {
+    int64_t columns;
+    if (!k->object || k->spec->result != TRA_CODEGEN_ROWS || is_long(k->spec, c, &columns)) return 0;
+    return 8 * columns + columns / 8 + columns / 512 + 64;
+}
+
+tra_status tra_codegen_count(const tra_codegen_kernel *k, const tra_codegen_call *c, int64_t *rows, int64_t *entries,
+                             tra_err *e) {
+    TRA_TRY(check_call(k->spec, c, e));
+    if (!k->object) return gen_interpret_count(k->spec, c, rows, entries, e);
+    arguments x;
+    bring_arguments(k->spec, c, &x);
+    int code = k->count(&x.a);
+    *rows = tra_min64(x.a.nrows, x.a.n);
+    *entries = x.a.n;
+    tra_status s = went_wrong(k, &x.a, code, e);
+    free_arguments(&x);
+    return s;
+}
+
+tra_status tra_codegen_run(const tra_codegen_kernel *k, const tra_codegen_call *c, tra_err *e) {
+    int64_t columns;
+    TRA_TRY(check_call(k->spec, c, e));
+    if (!k->object) return gen_interpret(k->spec, c, e);
+    arguments x;
+    bring_arguments(k->spec, c, &x);
+    bool rows = k->spec->result == TRA_CODEGEN_ROWS;
+    if (rows) x.a.listed = is_long(k->spec, c, &columns);
+    int code = k->run(&x.a);
+    if (rows && code == GEN_NO_ORDER) { /* rows come in another order: once more */
+        x.a.listed = true;
+        x.a.taken = 0;
+        code = k->run(&x.a);
+    }
+    if (rows) {
+        c->rows->nrows = x.a.nrows;
+        c->rows->n = x.a.n;
+    }
+    tra_status s = went_wrong(k, &x.a, code, e);
+    free_arguments(&x);
+    return s;
+}
