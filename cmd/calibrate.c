@@ -72,13 +72,14 @@ static tra_status measure(const tra_comm *comm, tra_machine *m, tra_err *e) {
     tra_info(1, "%d rank%s, %d on this machine, %d thread%s each", comm->size, comm->size == 1 ? "" : "s", here,
              threads, threads == 1 ? "" : "s");
     tra_info(1, "network");
-    TRA_TRY(tra_measure_network(comm, &r->network, e));
-    tra_info(1, "disk at %s", opt.directory);
-    TRA_TRY(tra_measure_disk(comm, opt.directory, FILE_BYTES / here, &r->disk_write, &r->disk_read, e));
+    TRA_TRY(tra_measure_network(comm, &r->network, &r->one_way, e));
     tra_info(1, "products");
     TRA_TRY(tra_measure_flops(comm, threads, TRA_F64, &r->flops_f64, e));
     TRA_TRY(tra_measure_flops(comm, threads, TRA_F32, &r->flops_f32, e));
-    TRA_TRY(tra_measure_unhidden(comm, threads, r->network, r->flops_f64, &r->unhidden, e));
+    TRA_TRY(tra_measure_unhidden(comm, threads, r->network, r->flops_f64, &r->network_unhidden, e));
+    tra_info(1, "disk at %s", opt.directory);
+    TRA_TRY(tra_measure_disk(comm, opt.directory, FILE_BYTES / here, threads, r->flops_f64, &r->disk_write,
+                             &r->disk_read, &r->disk_unhidden, e));
     tra_info(1, "memory");
     TRA_TRY(tra_measure_memory(comm, threads, &r->memory, e));
     TRA_TRY(tra_measure_touch(comm, threads, &r->touch, e));
@@ -99,13 +100,14 @@ static tra_status show(const tra_machine *m, const char *path, tra_err *e) {
         if (path) tra_str_printf(&out, " (%s)", path);
         tra_str_add(&out, "\n");
         if (r->network > 0)
-            tra_str_printf(&out, "network     %8.3g GB/s in and out, %.0f %% hidden by products\n", r->network * 1e-9,
-                           100 * (1 - r->unhidden));
+            tra_str_printf(&out, "network     %8.3g GB/s in and out, %.3g GB/s one way, %.0f %% hidden by products\n",
+                           r->network * 1e-9, r->one_way * 1e-9, 100 * (1 - r->network_unhidden));
         else
             tra_str_add(&out, "network     not measured: that takes several ranks (mpirun)\n");
-        tra_str_printf(&out,
-                       "disk read   %8.3g GB/s\ndisk write  %8.3g GB/s, durable\nmemory      %8.3g GB/s of results\n",
-                       r->disk_read * 1e-9, r->disk_write * 1e-9, r->memory * 1e-9);
+        tra_str_printf(&out, "disk read   %8.3g GB/s", r->disk_read * 1e-9);
+        if (r->disk_unhidden >= 0) tra_str_printf(&out, ", %.0f %% hidden by products", 100 * (1 - r->disk_unhidden));
+        tra_str_printf(&out, "\ndisk write  %8.3g GB/s, durable\nmemory      %8.3g GB/s of results\n",
+                       r->disk_write * 1e-9, r->memory * 1e-9);
         if (r->touch > 0) tra_str_printf(&out, "new memory  %8.3g GB/s\n", r->touch * 1e-9);
         tra_str_printf(&out, "f64         %8.3g Gflop/s\nf32         %8.3g Gflop/s\n", r->flops_f64 * 1e-9,
                        r->flops_f32 * 1e-9);

@@ -138,7 +138,7 @@ static void check_scratch(report *r, const tra_comm *comm, int here) {
     tra_status s = there ? TRA_OK : tra_fail_errno(&e, TRA_RESOURCE, "%s", dir);
     if (there && free_bytes < (int64_t)here * BYTES) s = tra_fail(&e, TRA_RESOURCE, "%s is full", dir);
     s = tra_comm_agree(comm, s, &e);
-    if (s == TRA_OK) s = tra_measure_disk(comm, dir, BYTES, &write, &read, &e);
+    if (s == TRA_OK) s = tra_measure_disk(comm, dir, BYTES, 0, 0, &write, &read, NULL, &e);
     if (s != TRA_OK)
         finding(r, "scratch", FAIL, "choose a directory with room by --scratch or TRA_SCRATCH", "%s", e.msg);
     else if (fs.f_type == TMPFS)

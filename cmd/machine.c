@@ -18,10 +18,14 @@ void tra_rates_sum(const tra_comm *node, tra_rates *r) { reduce(node, r, tra_com
 
 void tra_rates_least(const tra_comm *comm, tra_rates *r) {
     enum { MILLION = 1000000 };
-    int64_t unhidden = (int64_t)(r->unhidden * MILLION);
+#define X(member, name) (int64_t)(r->member * MILLION),
+    int64_t share[] = {TRA_UNHIDDEN(X)}, i = 0;
+#undef X
     reduce(comm, r, tra_comm_min);
-    tra_comm_max(comm, &unhidden, 1);
-    r->unhidden = (double)unhidden / MILLION;
+    tra_comm_max(comm, share, sizeof share / sizeof *share);
+#define X(member, name) r->member = (double)share[i++] / MILLION;
+    TRA_UNHIDDEN(X)
+#undef X
 }
 
 void tra_machine_json(const tra_machine *m, tra_str *out) {
@@ -37,7 +41,10 @@ void tra_machine_json(const tra_machine *m, tra_str *out) {
 #define X(member, name) tra_json_num(&j, name, m->rates.member);
     TRA_RATES(X)
 #undef X
-    if (m->rates.unhidden >= 0) tra_json_num(&j, "network_unhidden_share", m->rates.unhidden);
+#define X(member, name)                                                                                                \
+    if (m->rates.member >= 0) tra_json_num(&j, name, m->rates.member);
+    TRA_UNHIDDEN(X)
+#undef X
     tra_json_end(&j, '}');
     tra_str_addn(out, tra_str_get(&j.out), j.out.n);
     tra_str_add(out, "\n");
@@ -76,10 +83,13 @@ static bool parse(const char *json, tra_machine *m) {
 #define X(member, name) m->rates.member = rate(json, name, 0);
     TRA_RATES(X)
 #undef X
+#define X(member, name)                                                                                                \
+    m->rates.member = rate(json, name, -1);                                                                            \
+    if (m->rates.member > 1) return false;
+    TRA_UNHIDDEN(X)
+#undef X
     m->rates.network = rate(json, "network_bytes_per_second", -1); /* 0: not measured */
-    m->rates.unhidden = rate(json, "network_unhidden_share", -1);
-    return m->rates.network >= 0 && m->rates.unhidden <= 1 && m->ranks > 0 && m->threads > 0 &&
-           tra_rates_known(&m->rates);
+    return m->rates.network >= 0 && m->ranks > 0 && m->threads > 0 && tra_rates_known(&m->rates);
 }
 
 char *tra_machine_file(void) {

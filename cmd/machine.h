@@ -10,7 +10,7 @@ typedef struct tra_machine {
     char host[64], cpu[128], kernel[32]; /* measured on; the BLAS kernel */
     char when[32];
     int64_t ranks, threads; /* of all machines; of this machine, all ranks together */
-    tra_rates rates;        /* of this machine; network, touch 0, unhidden < 0: not measured */
+    tra_rates rates;        /* of this machine; network, touch 0, shares < 0: not measured */
 } tra_machine;
 
 /* The sum over the ranks of one machine. */

@@ -18,6 +18,9 @@ static tra_status range(const char *name, int64_t v, int64_t min, int64_t max, t
     return tra_fail(e, TRA_USAGE, "%s %" PRId64 ": from %" PRId64 " to %" PRId64, name, v, min, max);
 }
 
+/* A share that was not measured is negative. */
+static double or_else(double measured, double builtin) { return measured >= 0 ? measured : builtin; }
+
 /* The rates of a site with so many threads, of `here` on this machine. */
 static tra_rates rates_of(int here, int threads) {
     tra_rates r = tra_rates_builtin();
@@ -30,13 +33,15 @@ static tra_rates rates_of(int here, int threads) {
     free(path);
     double part = (double)threads / (double)m.threads, most = part < 1 ? part : 1;
     return (tra_rates){.network = m.rates.network > 0 ? m.rates.network / here : r.network,
+                       .one_way = m.rates.one_way / here,
                        .disk_read = m.rates.disk_read / here,
                        .disk_write = m.rates.disk_write / here,
                        .flops_f64 = m.rates.flops_f64 * part,
                        .flops_f32 = m.rates.flops_f32 * part,
                        .memory = m.rates.memory * most,
                        .touch = m.rates.touch * most,
-                       .unhidden = m.rates.unhidden >= 0 ? m.rates.unhidden : r.unhidden};
+                       .network_unhidden = or_else(m.rates.network_unhidden, r.network_unhidden),
+                       .disk_unhidden = or_else(m.rates.disk_unhidden, r.disk_unhidden)};
 }
 
 tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e) {

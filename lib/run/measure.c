@@ -58,6 +58,98 @@ static double best_share(const tra_comm *c, const best *b) {
     return share;
 }
 
+/* ---- products beside something else ----------------------------------------------------------------------------- */
+
+typedef struct work {
+    const tra_kernel *kernel;
+    bool contract;
+    tra_array *a, *b, *c; /* of each worker; several where they are not to be in the caches */
+    int each;
+    double until;
+    int64_t *done; /* units, by worker: tiles of a product, pairs of arrays */
+} work;
+
+static bool make_array(tra_array *x, tra_dtype t) {
+    *x = (tra_array){.dtype = t, .ext = {.n = 2, .v = {SIDE, SIDE}}};
+    x->data = aligned_alloc(64, (tra_array_bytes(x) + 63) / 64 * 64);
+    if (!x->data) return false;
+    for (int64_t i = 0; i < (int64_t)SIDE * SIDE; i++) {
+        double v = 1.0 / (double)(1 + i % 1013);
+        if (tra_dtype_rows[t].blas == 'd')
+            ((double *)x->data)[i] = v;
+        else
+            ((float *)x->data)[i] = (float)v;
+    }
+    return true;
+}
+
+/* n triples of arrays for the kernel. */
+static tra_status make_work(tra_arena *arena, const char *kernel, int n, tra_dtype t, work *w, tra_err *e) {
+    w->a = tra_news(arena, tra_array, n), w->b = tra_news(arena, tra_array, n), w->c = tra_news(arena, tra_array, n);
+    TRA_TRY(tra_kernel_named(arena, kernel, TRA_USE_JOIN, 0, NULL, &w->kernel, e));
+    w->contract = tra_kernel_props(w->kernel) & TRA_P_CONTRACTION;
+    for (int i = 0; i < n; i++) {
+        if (!make_array(&w->a[i], t) || !make_array(&w->b[i], t) || !make_array(&w->c[i], t))
+            return tra_fail(e, TRA_RESOURCE, "out of memory for arrays to measure with");
+    }
+    return TRA_OK;
+}
+
+static void free_work(work *w, int n) {
+    for (int i = 0; i < n; i++) free(w->a[i].data), free(w->b[i].data), free(w->c[i].data);
+}
+
+/* One tile of a product. */
+static tra_status one_tile(void *ctx, int worker, int64_t item, tra_err *e) {
+    work *w = ctx;
+    (void)e;
+    tra_kernel_fma(w->kernel, &w->a[worker], &w->b[worker], &w->c[worker], (int)(item % w->each), false);
+    return TRA_OK;
+}
+
+static int by_size(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* What overlaps with products: takes `alone` seconds by itself. */
+typedef struct other {
+    tra_status (*run)(void *ctx, tra_err *e);
+    void *ctx;
+    double alone;
+} other;
+
+/* The share of the other's time that products which take as long do not hide: the time of both at once, less that of
+ * one. */
+static tra_status unhidden(const tra_comm *comm, int threads, double flops, const other *x, double *share, tra_err *e) {
+    enum { TIMES = 3 }; /* of which the middle one counts */
+    tra_arena *arena = tra_arena_new();
+    work w = {.each = 0};
+    tra_status s = agree(comm, make_work(arena, "matmul", threads, TRA_F64, &w, e), e);
+    if (s == TRA_OK) {
+        w.each = tra_kernel_tiles(w.kernel, &w.c[0].ext);
+        int64_t tiles = tra_max64(1, (int64_t)(x->alone * flops / (2.0 * SIDE * SIDE * SIDE) * w.each)), ns[TIMES];
+        tra_crew *crew = tra_crew_new(threads);
+        for (int i = 0; i < TIMES && s == TRA_OK; i++) {
+            wait_quietly(comm);
+            double from = tra_now();
+            tra_crew_begin(crew, one_tile, &w, 0, tiles);
+            s = x->run(x->ctx, e);
+            tra_status products = tra_crew_wait(crew, e);
+            ns[i] = (int64_t)((tra_now() - from) * 1e9);
+            s = agree(comm, s == TRA_OK ? products : s, e);
+            tra_comm_max(comm, &ns[i], 1);
+        }
+        qsort(ns, TIMES, sizeof *ns, by_size);
+        double more = (double)ns[TIMES / 2] * 1e-9 / x->alone - 1;
+        *share = more < 0 ? 0 : more > 1 ? 1 : more;
+        tra_crew_free(crew);
+    }
+    free_work(&w, threads);
+    tra_arena_free(arena);
+    return s;
+}
+
 /* ---- network ---------------------------------------------------------------------------------------------------- */
 
 typedef struct traffic {
@@ -79,18 +171,47 @@ static void round_of(const tra_comm *c, traffic *t, int d, int count) {
     MPI_Waitall(k, t->req, MPI_STATUSES_IGNORE);
 }
 
-/* Half of it with all other ranks at once, as a broadcast is, and half with one after the other, as in a grid of sites.
- * Seconds until the last is done, of 2 DEPTH n pieces to each other rank. */
-static double rounds(const tra_comm *c, traffic *t, int64_t n) {
-    wait_quietly(c);
-    double from = tra_now();
+/* 2 DEPTH n pieces to each other rank: half of it to all at once, as a broadcast is, and half to one after the other,
+ * as in a grid of sites. */
+static void rounds(const tra_comm *c, traffic *t, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         for (int j = 0; j < DEPTH; j++) round_of(c, t, 0, c->size - 1);
         for (int d = 1; d < c->size; d++) round_of(c, t, d, DEPTH);
     }
+}
+
+/* Each rank in turn receives DEPTH n pieces of each other, and sends none. */
+static void gathers(const tra_comm *c, traffic *t, int64_t n) {
+    for (int to = 0; to < c->size; to++) {
+        for (int64_t i = 0; i < DEPTH * n; i++) {
+            int k = 0;
+            for (int r = 0; r < c->size && c->rank == to; r++)
+                if (r != to) MPI_Irecv(t->in + k * t->piece, (int)t->piece, MPI_BYTE, r, 0, c->mpi, &t->req[k]), k++;
+            if (c->rank != to) MPI_Isend(t->out, (int)t->piece, MPI_BYTE, to, 0, c->mpi, &t->req[k++]);
+            MPI_Waitall(k, t->req, MPI_STATUSES_IGNORE);
+        }
+        wait_quietly(c);
+    }
+}
+
+/* Seconds until the last rank is done. */
+static double timed(const tra_comm *c, traffic *t, void (*exchange)(const tra_comm *, traffic *, int64_t), int64_t n) {
+    wait_quietly(c);
+    double from = tra_now();
+    exchange(c, t, n);
     int64_t ns = (int64_t)((tra_now() - from) * 1e9) + 1;
     tra_comm_max(c, &ns, 1);
     return (double)ns * 1e-9;
+}
+
+/* Bytes/s of an exchange that a site sends or receives so many bytes in, of the best of some tries. */
+static double rate_of(const tra_comm *c, traffic *t, void (*exchange)(const tra_comm *, traffic *, int64_t),
+                      double bytes) {
+    enum { TIMES = 3 };
+    double once = timed(c, t, exchange, 1), rate = 0;
+    int64_t n = tra_max64(1, tra_min64(1000, (int64_t)(2 * LONG / TIMES / once)));
+    for (int i = 0; i < TIMES; i++) rate = fmax(rate, (double)n * bytes / timed(c, t, exchange, n));
+    return rate;
 }
 
 static tra_status make_traffic(const tra_comm *comm, traffic *t, tra_err *e) {
@@ -113,17 +234,47 @@ static double round_bytes(const tra_comm *comm, const traffic *t) {
     return (double)(2 * DEPTH * t->piece * (comm->size - 1));
 }
 
-tra_status tra_measure_network(const tra_comm *comm, double *rate, tra_err *e) {
-    enum { TIMES = 3 };
-    *rate = 0;
+tra_status tra_measure_network(const tra_comm *comm, double *rate, double *one_way, tra_err *e) {
+    *rate = *one_way = 0;
     if (comm->size == 1) return TRA_OK;
     traffic t;
     tra_status s = agree(comm, make_traffic(comm, &t, e), e);
     if (s == TRA_OK) {
         round_of(comm, &t, 0, comm->size - 1); /* connects the ranks */
-        double once = rounds(comm, &t, 1);
-        int64_t n = tra_max64(1, tra_min64(1000, (int64_t)(2 * LONG / TIMES / once)));
-        for (int i = 0; i < TIMES; i++) *rate = fmax(*rate, (double)n * round_bytes(comm, &t) / rounds(comm, &t, n));
+        *rate = rate_of(comm, &t, rounds, round_bytes(comm, &t));
+        /* while a rank receives, all of them wait: so it is their number times as fast */
+        *one_way = rate_of(comm, &t, gathers, comm->size * round_bytes(comm, &t) / 2);
+    }
+    free_traffic(&t);
+    return s;
+}
+
+typedef struct exchanges {
+    const tra_comm *comm;
+    traffic *t;
+    int64_t n;
+} exchanges;
+
+static tra_status run_rounds(void *ctx, tra_err *e) {
+    const exchanges *x = ctx;
+    (void)e;
+    rounds(x->comm, x->t, x->n);
+    return TRA_OK;
+}
+
+tra_status tra_measure_unhidden(const tra_comm *comm, int threads, double network, double flops, double *share,
+                                tra_err *e) {
+    *share = -1;
+    if (comm->size == 1) return TRA_OK;
+    traffic t;
+    tra_status s = agree(comm, make_traffic(comm, &t, e), e);
+    t.fresh = true;
+    if (s == TRA_OK) { /* as many rounds as take a while */
+        int64_t n = tra_max64(1, (int64_t)(LONG * network / round_bytes(comm, &t)));
+        tra_comm_max(comm, &n, 1);
+        s = unhidden(comm, threads, flops,
+                     &(other){run_rounds, &(exchanges){comm, &t, n}, (double)n * round_bytes(comm, &t) / network},
+                     share, e);
     }
     free_traffic(&t);
     return s;
@@ -139,13 +290,30 @@ static tra_status write_file(int fd, int direct, const char *buf, int64_t bytes,
     return fsync(fd) == 0 ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "a file to measure with");
 }
 
+/* As blocks are read that workers do not wait for: past the cache where that can be done. */
+typedef struct reading {
+    int fd, direct;
+    char *buf;
+    int64_t bytes;
+} reading;
+
+static tra_status read_past_cache(void *ctx, tra_err *e) {
+    const reading *x = ctx;
+    posix_fadvise(x->fd, 0, x->bytes, POSIX_FADV_DONTNEED);
+    for (int64_t at = 0; at < x->bytes; at += PIECE) {
+        if (x->direct >= 0 && pread(x->direct, x->buf, PIECE, at) == PIECE) continue;
+        TRA_TRY(tra_pread(x->fd, x->buf, PIECE, at, "a file to measure with", e));
+    }
+    return TRA_OK;
+}
+
 static tra_status read_file(int fd, char *buf, int64_t bytes, tra_err *e) {
     for (int64_t at = 0; at < bytes; at += PIECE) TRA_TRY(tra_pread(fd, buf, PIECE, at, "a file to measure with", e));
     return TRA_OK;
 }
 
-tra_status tra_measure_disk(const tra_comm *comm, const char *dir, int64_t bytes, double *write, double *read,
-                            tra_err *e) {
+tra_status tra_measure_disk(const tra_comm *comm, const char *dir, int64_t bytes, int threads, double flops,
+                            double *write, double *read, double *share, tra_err *e) {
     char proc[64];
     char *buf = aligned_alloc(PAGE, PIECE);
     int fd = buf ? tra_unnamed_file(dir) : -1, direct = -1;
@@ -155,7 +323,7 @@ tra_status tra_measure_disk(const tra_comm *comm, const char *dir, int64_t bytes
     bytes = tra_ceil_div(bytes, PIECE) * PIECE;
     if (s == TRA_OK) {
         snprintf(proc, sizeof proc, "/proc/self/fd/%d", fd);
-        direct = open(proc, O_WRONLY | O_DIRECT | O_CLOEXEC);
+        direct = open(proc, O_RDWR | O_DIRECT | O_CLOEXEC);
         for (int64_t i = 0; i < PIECE / 8; i++) ((uint64_t *)buf)[i] = (uint64_t)i * 0x9e3779b97f4a7c15u;
         s = write_file(fd, direct, buf, bytes, e); /* the room is found, and the disk awake */
     }
@@ -176,6 +344,17 @@ tra_status tra_measure_disk(const tra_comm *comm, const char *dir, int64_t bytes
     }
     *write = writes.mine;
     *read = reads.mine;
+    reading again = {fd, direct, buf, bytes};
+    int64_t ns = 0;
+    for (int i = 0; i < 2 && s == TRA_OK && share; i++) { /* the first finds the disk as the next ones will */
+        wait_quietly(comm);
+        double t = tra_now();
+        s = agree(comm, read_past_cache(&again, e), e);
+        ns = (int64_t)((tra_now() - t) * 1e9) + 1;
+    }
+    if (share) tra_comm_max(comm, &ns, 1);
+    if (s == TRA_OK && share)
+        s = unhidden(comm, threads, flops, &(other){read_past_cache, &again, (double)ns * 1e-9}, share, e);
     if (direct >= 0) close(direct);
     if (fd >= 0) close(fd);
     free(buf);
@@ -183,15 +362,6 @@ tra_status tra_measure_disk(const tra_comm *comm, const char *dir, int64_t bytes
 }
 
 /* ---- computing -------------------------------------------------------------------------------------------------- */
-
-typedef struct work {
-    const tra_kernel *kernel;
-    bool contract;
-    tra_array *a, *b, *c; /* of each worker; several where they are not to be in the caches */
-    int each;
-    double until;
-    int64_t *done; /* units, by worker: tiles of a product, pairs of arrays */
-} work;
 
 static tra_status compute(void *ctx, int worker, int64_t item, tra_err *e) {
     work *w = ctx;
@@ -230,37 +400,16 @@ static tra_status units_per_second(const tra_comm *comm, tra_work_fn *fn, work *
     return s;
 }
 
-static bool make_array(tra_array *x, tra_dtype t) {
-    *x = (tra_array){.dtype = t, .ext = {.n = 2, .v = {SIDE, SIDE}}};
-    x->data = aligned_alloc(64, (tra_array_bytes(x) + 63) / 64 * 64);
-    if (!x->data) return false;
-    for (int64_t i = 0; i < (int64_t)SIDE * SIDE; i++) {
-        double v = 1.0 / (double)(1 + i % 1013);
-        if (tra_dtype_rows[t].blas == 'd')
-            ((double *)x->data)[i] = v;
-        else
-            ((float *)x->data)[i] = (float)v;
-    }
-    return true;
-}
-
 /* Pairs of arrays per second, of all workers. each: triples of arrays that a worker takes in turn. */
 static tra_status pairs_per_second(const tra_comm *comm, const char *kernel, int threads, int each, tra_dtype t,
                                    double *rate, tra_err *e) {
     tra_arena *arena = tra_arena_new();
     int n = threads * each;
     work w = {.each = each, .done = tra_news(arena, int64_t, threads)};
-    w.a = tra_news(arena, tra_array, n), w.b = tra_news(arena, tra_array, n), w.c = tra_news(arena, tra_array, n);
-    tra_status s = tra_kernel_named(arena, kernel, TRA_USE_JOIN, 0, NULL, &w.kernel, e);
-    w.contract = s == TRA_OK && (tra_kernel_props(w.kernel) & TRA_P_CONTRACTION);
-    for (int i = 0; i < n && s == TRA_OK; i++) {
-        if (!make_array(&w.a[i], t) || !make_array(&w.b[i], t) || !make_array(&w.c[i], t))
-            s = tra_fail(e, TRA_RESOURCE, "out of memory for arrays to measure with");
-    }
-    s = agree(comm, s, e);
+    tra_status s = agree(comm, make_work(arena, kernel, n, t, &w, e), e);
     if (s == TRA_OK) s = units_per_second(comm, compute, &w, threads, rate, e);
     if (s == TRA_OK && w.contract) *rate /= tra_kernel_tiles(w.kernel, &w.c[0].ext);
-    for (int i = 0; i < n; i++) free(w.a[i].data), free(w.b[i].data), free(w.c[i].data);
+    free_work(&w, n);
     tra_arena_free(arena);
     return s;
 }
@@ -297,63 +446,4 @@ tra_status tra_measure_touch(const tra_comm *comm, int threads, double *rate, tr
     *rate *= ROOM;
     free(w.done);
     return s;
-}
-
-/* One tile of a product. */
-static tra_status one_tile(void *ctx, int worker, int64_t item, tra_err *e) {
-    work *w = ctx;
-    (void)e;
-    tra_kernel_fma(w->kernel, &w->a[worker], &w->b[worker], &w->c[worker], (int)(item % w->each), false);
-    return TRA_OK;
-}
-
-static int by_size(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-tra_status tra_measure_unhidden(const tra_comm *comm, int threads, double network, double flops, double *share,
-                                tra_err *e) {
-    enum { TIMES = 3 }; /* of which the middle one counts */
-    *share = -1;
-    if (comm->size == 1) return TRA_OK;
-    tra_arena *arena = tra_arena_new();
-    traffic t;
-    work w = {.a = tra_news(arena, tra_array, threads),
-              .b = tra_news(arena, tra_array, threads),
-              .c = tra_news(arena, tra_array, threads)};
-    tra_status s = make_traffic(comm, &t, e);
-    t.fresh = true;
-    if (s == TRA_OK) s = tra_kernel_named(arena, "matmul", TRA_USE_JOIN, 0, NULL, &w.kernel, e);
-    for (int i = 0; i < threads && s == TRA_OK; i++) {
-        if (!make_array(&w.a[i], TRA_F64) || !make_array(&w.b[i], TRA_F64) || !make_array(&w.c[i], TRA_F64))
-            s = tra_fail(e, TRA_RESOURCE, "out of memory for arrays to measure with");
-    }
-    s = agree(comm, s, e);
-    if (s == TRA_OK) { /* as many rounds as take a while, and products for as long: alone, then both at once */
-        w.each = tra_kernel_tiles(w.kernel, &w.c[0].ext);
-        int64_t n = tra_max64(1, (int64_t)(LONG * network / round_bytes(comm, &t)));
-        tra_comm_max(comm, &n, 1);
-        double alone = (double)n * round_bytes(comm, &t) / network;
-        int64_t tiles = tra_max64(1, (int64_t)(alone * flops / (2.0 * SIDE * SIDE * SIDE) * w.each));
-        int64_t ns[TIMES];
-        tra_crew *crew = tra_crew_new(threads);
-        for (int i = 0; i < TIMES && s == TRA_OK; i++) {
-            wait_quietly(comm);
-            double from = tra_now();
-            tra_crew_begin(crew, one_tile, &w, 0, tiles);
-            rounds(comm, &t, n);
-            s = tra_crew_wait(crew, e);
-            ns[i] = (int64_t)((tra_now() - from) * 1e9);
-            tra_comm_max(comm, &ns[i], 1);
-        }
-        qsort(ns, TIMES, sizeof *ns, by_size);
-        double more = (double)ns[TIMES / 2] * 1e-9 / alone - 1;
-        *share = more < 0 ? 0 : more > 1 ? 1 : more;
-        tra_crew_free(crew);
-    }
-    for (int i = 0; i < threads; i++) free(w.a[i].data), free(w.b[i].data), free(w.c[i].data);
-    free_traffic(&t);
-    tra_arena_free(arena);
-    return agree(comm, s, e);
 }

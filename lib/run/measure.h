@@ -11,13 +11,15 @@
 #include "../kernel/kernel.h"
 #include "comm.h"
 
-/* Bytes/s that a site sends, while it receives as many, to and from the others, all at once and in turn; 0 when it is
- * alone. */
-TRA_MUSTUSE tra_status tra_measure_network(const tra_comm *comm, double *rate, tra_err *e);
-/* Bytes/s of a file in the directory: written until durable, and read when the cache has dropped it. bytes: of the
- * file, which has no name and vanishes. */
-TRA_MUSTUSE tra_status tra_measure_disk(const tra_comm *comm, const char *dir, int64_t bytes, double *write,
-                                        double *read, tra_err *e);
+/* Bytes/s that a site sends, while it receives as many, to and from the others, all at once and in turn; and those that
+ * it receives of all others while it sends none. 0 when it is alone. */
+TRA_MUSTUSE tra_status tra_measure_network(const tra_comm *comm, double *rate, double *one_way, tra_err *e);
+/* Bytes/s of a file in the directory: written until durable, and read when the cache has dropped it; and the share,
+ * from 0 to 1, of the time of reading that products beside it, which take as long, do not hide. bytes: of the file,
+ * which has no name and vanishes. flops: what was measured of this rank with so many threads. share NULL: not
+ * measured. */
+TRA_MUSTUSE tra_status tra_measure_disk(const tra_comm *comm, const char *dir, int64_t bytes, int threads, double flops,
+                                        double *write, double *read, double *share, tra_err *e);
 /* Operations/s of contractions on so many threads. */
 TRA_MUSTUSE tra_status tra_measure_flops(const tra_comm *comm, int threads, tra_dtype t, double *rate, tra_err *e);
 /* Share, from 0 to 1, of the time of an exchange that products beside it, which take as long, do not hide: cores that

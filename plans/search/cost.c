@@ -13,12 +13,12 @@
  * everywhere to the one holder that completes it. one: the placement with one holder. Needs no look at each pair of
  * sites. */
 static tra_traffic all_and_one(const tra_placement *one, const tra_catalog *c) {
-    int64_t all = tra_catalog_floats(c), most = 0;
+    int64_t all = tra_catalog_floats(c), most = 0, others = one->sites - 1;
     int64_t *held = tra_calloc(2 * (size_t)one->sites, sizeof *held);
     tra_place_floats(one, c, held, held + one->sites);
     for (int s = 0; s < one->sites; s++) most = tra_max64(most, held[s]);
     free(held);
-    return (tra_traffic){.moved = all * (one->sites - 1), .most = most * (one->sites - 1)};
+    return (tra_traffic){.moved = all * others, .most = most * others, .both = tra_min64(most * others, all - most)};
 }
 
 static bool has_one_holder(const tra_placement *p) { return tra_place_copies(p) == 1 && !tra_place_is_partial(p); }
@@ -32,8 +32,13 @@ static tra_traffic exchange(const tra_placement *p, const tra_placement *q, cons
     } else if (summands == p->sites && has_one_holder(q)) {
         t = all_and_one(q, c);
     } else if (!tra_place_is_all(p)) {
-        if (exact) t.moved = tra_place_moved_floats(p, q, c, &in, &out), t.most = tra_max64(in, out);
-        if (!exact) t.moved = tra_place_moved_about(p, q, c, &t.most);
+        if (exact) {
+            t.moved = tra_place_moved_floats(p, q, c, &in, &out);
+            t.most = tra_max64(in, out), t.both = tra_min64(in, out);
+        } else {
+            t.moved = tra_place_moved_about(p, q, c, &t.most);
+            t.both = tra_min64(t.most, tra_ceil_div(t.moved, p->sites));
+        }
     }
     if (summands > 1)
         t.floats = summands * f + (copies > 1 ? copies * f : 0);
@@ -214,10 +219,7 @@ tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_type 
 
 /* ---- time --------------------------------------------------------------------------------------------------- */
 
-/* Of what overlaps with something slower this part still shows: the first load, the last store, cores that are
- * shared. */
-static const double UNHIDDEN = 0.1;
-
+/* Of what overlaps with something slower a part still shows: the first load, the last store, cores that are shared. */
 static double overlapped(double a, double b, double unhidden) { return a > b ? a + unhidden * b : b + unhidden * a; }
 
 /* Conservative figures of one site with one thread, for a machine that was not calibrated: AVX2 at about 3.5 GHz
@@ -231,11 +233,17 @@ tra_rates tra_rates_builtin(void) {
                        .flops_f64 = 5.0e10,
                        .flops_f32 = 1.0e11,
                        .memory = 6.0e9,
-                       .unhidden = 1};
+                       .network_unhidden = 1,
+                       .disk_unhidden = 0.1};
 }
 
 bool tra_rates_known(const tra_rates *r) {
     return r->disk_read > 0 && r->disk_write > 0 && r->flops_f64 > 0 && r->flops_f32 > 0 && r->memory > 0;
+}
+
+double tra_network_seconds(const tra_rates *rates, double most, double both) {
+    double one_way = rates->one_way > rates->network ? rates->one_way : rates->network;
+    return (most - both) / one_way + both / rates->network;
 }
 
 double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const tra_rates *rates) {
@@ -311,8 +319,8 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         for (int k = 0; k < PARTS && other != i; k++) spent[other][k] += spent[i][k];
     }
     for (int i = 0; i < p->nops; i++) {
-        p->ops[i].predicted.cost.seconds =
-            overlapped(overlapped(spent[i][WORK], spent[i][DISK], UNHIDDEN), spent[i][NETWORK], rates->unhidden);
+        p->ops[i].predicted.cost.seconds = overlapped(overlapped(spent[i][WORK], spent[i][DISK], rates->disk_unhidden),
+                                                      spent[i][NETWORK], rates->network_unhidden);
         if (p->ops[i].orders.begins == p->ops[i].orders.ends) p->cost.seconds += p->ops[i].predicted.cost.seconds;
     }
     free(spent);

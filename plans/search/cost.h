@@ -14,6 +14,7 @@ typedef struct tra_traffic {
     double floats;
     int64_t moved;
     int64_t most; /* the most that one site sends or receives */
+    int64_t both; /* of this, what it receives while it sends as much: a bound */
 } tra_traffic;
 /* From p to q: bcast of f floats costs f*s, shuf f, a placement with c copies f*c, reducing c summands c*f, reducing
  * and copying both; nothing where every destination already holds its tuples. */
@@ -47,6 +48,8 @@ double tra_map_passes(const tra_catalog *in, const tra_catalog *out);
 /* Seconds of so many operations on the busiest site: contractions at the rate of BLAS, the rest by memory bandwidth.
  * k: the kernel that does the work; NULL: one that has no BLAS, as on operands that are held by their entries. */
 double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const tra_rates *rates);
+/* Seconds of an exchange in which the busiest site sends or receives so many bytes, `both` of them both ways. */
+double tra_network_seconds(const tra_rates *rates, double most, double both);
 /* Seconds of a plan: its operators one after the other, as they are run; within one, network, disk and work overlap.
  * Sets cost.seconds of the operators, which hold those of the network alone before, and of the plan. */
 void tra_plan_seconds(tra_plan *p, const tra_rates *rates);

@@ -89,7 +89,8 @@ static void set_traffic(const tra_plan *p, tra_op *o, tra_traffic t, const tra_r
         cost->network_bytes =
             tra_type_bytes_pieces(&o->type, t.moved, tra_mul_most(tra_repart_pieces(p, o), o->place.sites));
     /* of the network; tra_plan_seconds adds the rest */
-    cost->seconds = (double)tra_type_bytes_of(&o->type, t.most).expected / rates->network;
+    cost->seconds = tra_network_seconds(rates, (double)tra_type_bytes_of(&o->type, t.most).expected,
+                                        (double)tra_type_bytes_of(&o->type, t.both).expected);
 }
 
 static void set_work(tra_op *o, tra_work w) {

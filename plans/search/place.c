@@ -197,7 +197,8 @@ int tra_map_place(search *s, const tra_node *n, int p) {
 void tra_add_traffic(const search *s, spent *c, tra_traffic t, const tra_type *type) {
     c->floats += t.floats * tra_type_held(type);
     c->bytes += (double)tra_type_bytes_of(type, t.moved).expected;
-    c->seconds += (double)tra_type_bytes_of(type, t.most).expected / s->o->rates.network;
+    c->seconds += tra_network_seconds(&s->o->rates, (double)tra_type_bytes_of(type, t.most).expected,
+                                      (double)tra_type_bytes_of(type, t.both).expected);
 }
 
 void tra_add_work(const search *s, spent *c, tra_work w, const tra_kernel *k, tra_dtype dtype) {

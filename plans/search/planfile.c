@@ -64,9 +64,9 @@ void tra_planfile_print(const char *path, const tra_job *job, const tra_request 
     tra_str_add(out, "rates");
 #define X(member, name) tra_str_printf(out, " %.17g", o->rates.member);
     TRA_RATES(X)
+    TRA_UNHIDDEN(X)
 #undef X
-    tra_str_printf(out, " %.17g\n", o->rates.unhidden);
-    tra_str_printf(out, "rank %d\ndigest %016" PRIx64 "\n", job->plan->rank, tra_plan_digest(job->plan));
+    tra_str_printf(out, "\nrank %d\ndigest %016" PRIx64 "\n", job->plan->rank, tra_plan_digest(job->plan));
     put_text(out, "strategy", job->plan->strategy, strlen(job->plan->strategy));
     for (int i = 0; i < r->ndefines; i++) {
         const char *d = absolute_define(a, g, r->defines[i]);
@@ -138,8 +138,11 @@ static bool get_rates(const char *value, tra_rates *rates) {
     if (!get_rate(&value, &rates->member)) return false;
     TRA_RATES(X)
 #undef X
-    return get_rate(&value, &rates->unhidden) && !*value && rates->unhidden <= 1 && tra_rates_known(rates) &&
-           rates->network > 0;
+#define X(member, name)                                                                                                \
+    if (!get_rate(&value, &rates->member) || rates->member > 1) return false;
+    TRA_UNHIDDEN(X)
+#undef X
+    return !*value && tra_rates_known(rates) && rates->network > 0;
 }
 
 /* Room for one more in an array of the arena. */

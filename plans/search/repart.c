@@ -130,7 +130,10 @@ tra_traffic tra_traffic_repart(const tra_placement *p, const tra_type *in, const
         by_segments(&x, &shape);
     else
         each_tuple(&x, in);
-    for (int i = 0; i < s; i++) t.most = tra_max64(t.most, tra_max64(x.sent[i], x.received[i]));
+    for (int i = 0; i < s; i++) {
+        t.most = tra_max64(t.most, tra_max64(x.sent[i], x.received[i]));
+        t.both = tra_max64(t.both, tra_min64(x.sent[i], x.received[i]));
+    }
     t.moved = x.moved;
     if (x.moved > 0) t.floats = (double)tra_catalog_floats(in->cat) * tra_place_copies(q);
     free(x.from);

@@ -29,18 +29,23 @@ bool tra_optimizer_parse(const char *s, tra_optimizer *x);
 
 /* Rates for the model `time`, of a site with its threads: member, name in JSON. */
 #define TRA_RATES(X)                                                                                                   \
-    X(network, "network_bytes_per_second") /* in or out of a site */                                                   \
+    X(network, "network_bytes_per_second")         /* into a site, and as many out of it */                            \
+    X(one_way, "network_one_way_bytes_per_second") /* into a site alone; 0: not measured, as above */                  \
     X(disk_read, "disk_read_bytes_per_second")                                                                         \
     X(disk_write, "disk_write_bytes_per_second")                                                                       \
     X(flops_f64, "flops_f64_per_second") /* of contractions */                                                         \
     X(flops_f32, "flops_f32_per_second")                                                                               \
     X(memory, "memory_bytes_per_second")     /* of element-wise passes */                                              \
     X(touch, "first_touch_bytes_per_second") /* of memory that is touched for the first time; 0: does not count */
+/* Of the time that something takes alone, the share, from 0 to 1, that products which overlap with it do not hide. */
+#define TRA_UNHIDDEN(X)                                                                                                \
+    X(network_unhidden, "network_unhidden_share")                                                                      \
+    X(disk_unhidden, "disk_read_unhidden_share")
 typedef struct tra_rates {
 #define X(member, name) double member;
     TRA_RATES(X)
+    TRA_UNHIDDEN(X)
 #undef X
-    double unhidden; /* share of the time of an exchange that work beside it does not hide */
 } tra_rates;
 /* Of a site with one thread. */
 tra_rates tra_rates_builtin(void);

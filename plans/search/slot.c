@@ -14,7 +14,8 @@ static spent exchange(search *s, const making *m, int from, int to) {
     spent c = {0};
     if (from == ANY) {
         double f = (double)tra_catalog_floats(n->type.cat), k = tra_place_copies(&s->places.v[to]);
-        tra_traffic t = {k * f, (int64_t)(f * (k - 1)), (int64_t)(f * (k - 1) / s->o->sites)};
+        int64_t moved = (int64_t)(f * (k - 1)), most = moved / s->o->sites;
+        tra_traffic t = {.floats = k * f, .moved = moved, .most = most, .both = most};
         tra_add_traffic(s, &c, t, &n->type);
     } else {
         tra_add_traffic(s, &c, tra_move_traffic(s, n, false, from, to), &n->type);
