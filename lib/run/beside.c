@@ -2,6 +2,7 @@
 #include "beside.h"
 
 #include "needs.h"
+#include "scan.h"
 
 void tra_beside_none(tra_plan *p) {
     for (int i = 0; i < p->nops; i++) {
@@ -24,14 +25,15 @@ static bool sent_on(const tra_plan *p, int i, int to) {
 static int may_end(const tra_plan *p, int i) {
     int to = i + 1;
     while (to < p->nops && (tra_op_is_read(&p->ops[to]) || tra_op_is(p->ops[to].op, TRA_EXCHANGES))) to++;
-    return to < p->nops && !sent_on(p, i, to) ? to : i;
+    return to < p->nops && !sent_on(p, i, to) && tra_scan_stages(p, &p->ops[to]) < 2 ? to : i;
 }
 
 /* The stage with which it may begin: the one before, if that makes what it sends and keeps it. */
 static int may_begin(const tra_plan *p, int i) {
     int from = i - 1;
     while (from >= 0 && (tra_op_is_read(&p->ops[from]) || tra_op_is(p->ops[from].op, TRA_EXCHANGES))) from--;
-    return from >= 0 && from == p->ops[i].in[0] && !p->ops[from].orders.direct ? from : i;
+    if (from < 0 || from != p->ops[i].in[0] || tra_scan_stages(p, &p->ops[from]) > 1) return i;
+    return p->ops[from].orders.direct ? i : from;
 }
 
 /* Of an exchange beside stages: what is on its way, either way, one tuple that is read and two that are held. */

@@ -34,7 +34,6 @@ struct tra_engine {
     tra_err err;
     struct {
         tra_unit *head, *tail; /* units in order */
-        tra_unit *last;        /* queued last, NULL once it has ended */
         int64_t ahead;         /* bytes of their inputs */
         atomic_int inflight;   /* units that have not ended */
     } queue;
@@ -270,7 +269,7 @@ static void dequeue(tra_engine *g, tra_unit *u) {
     for (int i = 0; i < u->ninputs; i++)
         g->direct.loads -= u->inputs[i].direct && !u->inputs[i].started; /* of one that is dropped */
     if (g->queue.tail == u) g->queue.tail = last;
-    if (g->queue.last == u) g->queue.last = NULL;
+    if (u->chain && u->chain->last == u) u->chain->last = NULL;
     for (tra_unit *v = u->next; v; v = v->next) {
         if (v->before == u) v->before = NULL;
     }
@@ -617,7 +616,7 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
         free_unit(g, u);
         return s;
     }
-    u->before = u->chained ? g->queue.last : NULL;
+    u->before = u->chain ? u->chain->last : NULL;
     assert(!u->before || u->before->ntasks == u->ntasks);
     for (int i = 0; i < u->ninputs; i++) {
         tra_unit_input *in = &u->inputs[i];
@@ -630,7 +629,8 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
         g->queue.tail->next = u;
     else
         g->queue.head = u;
-    g->queue.tail = g->queue.last = u;
+    g->queue.tail = u;
+    if (u->chain) u->chain->last = u;
     atomic_fetch_add(&g->queue.inflight, 1);
     pthread_cond_broadcast(&g->work);
     wake_readers(g);

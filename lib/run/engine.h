@@ -1,9 +1,9 @@
 /* engine.h - the workers of a site and the queue of units of work.
  *
  * A unit has inputs (tuples of parts) and tasks. The thread that runs the plan makes units in order, pins their inputs
- * and queues them; workers load what is not in memory, compute derived inputs, then run the tasks. Units that are
- * chained run task t after task t of the unit before, so that what tasks add to the same output comes in order; all
- * else runs as it comes. Nothing about timing, threads or memory reaches the results.
+ * and queues them; workers load what is not in memory, compute derived inputs, then run the tasks. Units of one chain
+ * run task t after task t of the unit before, so that what tasks add to the same output comes in order; all else runs
+ * as it comes. Nothing about timing, threads or memory reaches the results.
  */
 #ifndef TRA_ENGINE_H
 #define TRA_ENGINE_H
@@ -40,6 +40,11 @@ typedef struct tra_unit_input {
     bool load, direct, started;
 } tra_unit_input;
 
+/* Units with as many tasks, in the order in which they are queued. The maker's, and there until the last has ended. */
+typedef struct tra_chain {
+    tra_unit *last; /* queued last, NULL once it has ended; private to the engine */
+} tra_chain;
+
 struct tra_unit {
     int ninputs;
     tra_unit_input *inputs; /* from malloc; freed with the unit */
@@ -47,7 +52,7 @@ struct tra_unit {
     tra_status (*run)(tra_unit *u, int task, tra_worker *w, tra_err *e);
     void (*end)(tra_unit *u); /* after the last task (or never started, on failure): frees ctx; may be NULL */
     void *ctx;
-    bool chained; /* to the unit queued before this one, which has as many tasks */
+    tra_chain *chain; /* NULL: of none */
     /* private to the engine */
     tra_unit *next, *before;
     int64_t bytes;

@@ -24,6 +24,7 @@ typedef struct exec {
     tra_journal *journal;
     bool *needed;   /* of each operator: its result is, on some site */
     bool *complete; /* it is saved on all sites */
+    bool *ran;      /* with another that comes before it: a stage of its scan, or what such a stage reads */
     tra_keep *keep;
     tra_exchange **beside; /* exchanges that go on beside the stages, */
     int *beside_op;        /* of these operators */
@@ -221,8 +222,8 @@ static tra_status list_needed(exec *x, tra_err *e) {
 
 /* ---- operators ------------------------------------------------------------------------------------------------ */
 
-/* Runs a stage that emits, into a part or straight into the file. */
-static tra_status emitting(exec *x, int i, tra_part *l, tra_part *r, tra_err *e) {
+/* Where the results of a stage go: into a part, or straight into the file. */
+static tra_outlet outlet_of(exec *x, int i) {
     const tra_op *op = &x->plan->ops[i];
     int to = direct_output(x, i);
     tra_outlet sink = {.pool = x->site.pool, .engine = x->site.engine, .keep = x->keep, .op = op};
@@ -232,14 +233,48 @@ static tra_status emitting(exec *x, int i, tra_part *l, tra_part *r, tra_err *e)
         sink.file = x->files[to];
     else
         sink.part = x->parts[i];
+    return sink;
+}
+
+static tra_status emitting(exec *x, int i, tra_part *l, tra_err *e) {
+    const tra_op *op = &x->plan->ops[i];
+    tra_outlet sink = outlet_of(x, i);
     if (op->op == TRA_PLAN_CONCAT) return tra_stage_concat(&x->site, op, l, &sink, e);
-    if (op->op == TRA_PLAN_MAP || op->op == TRA_PLAN_TILE) {
-        tra_part *p = lazy(x, op, l);
-        tra_status s = tra_stage_copy(&x->site, op, p, &sink, e);
-        tra_part_drop(p, x->site.pool);
-        return s;
+    tra_part *p = lazy(x, op, l);
+    tra_status s = tra_stage_copy(&x->site, op, p, &sink, e);
+    tra_part_drop(p, x->site.pool);
+    return s;
+}
+
+static tra_status run_op(exec *x, int i, tra_err *e);
+
+/* What a stage of a scan reads may come after the first of the scan: inputs, and what is read through views. */
+static tra_status read_early(exec *x, int i, tra_err *e) {
+    if (i < 0 || x->parts[i]) return TRA_OK;
+    TRA_TRY(read_early(x, x->plan->ops[i].in[0], e));
+    x->ran[i] = true;
+    return run_op(x, i, e);
+}
+
+/* The stage with all those of its scan that are still to be run. */
+static tra_status loops(exec *x, int i, tra_err *e) {
+    const tra_op_scan *scan = &x->plan->ops[i].orders.scan;
+    tra_loop_stage *v = tra_calloc((size_t)x->plan->nops, sizeof *v);
+    tra_status s = TRA_OK;
+    int n = 0;
+    for (int j = i; j < x->plan->nops && s == TRA_OK; j++) {
+        const tra_op *op = &x->plan->ops[j];
+        if (j != i && (scan->first < 0 || op->orders.scan.first != scan->first || !x->needed[j] || x->complete[j]))
+            continue;
+        for (int side = 0; side < 2 && s == TRA_OK; side++) s = read_early(x, op->in[side], e);
+        if (s != TRA_OK) break;
+        x->ran[j] = j != i;
+        v[n++] =
+            (tra_loop_stage){op, x->parts[op->in[0]], op->in[1] >= 0 ? x->parts[op->in[1]] : NULL, outlet_of(x, j)};
     }
-    return tra_stage_joinagg(&x->site, op, l, r, &sink, e);
+    if (s == TRA_OK) s = tra_stage_loops(&x->site, n, v, scan->input < 0 ? NULL : x->parts[scan->input], e);
+    free(v);
+    return s;
 }
 
 /* ---- the story ------------------------------------------------------------------------------------------------- */
@@ -336,21 +371,21 @@ static tra_status end_beside(exec *x, int with, tra_status s, tra_err *e) {
 
 static tra_status run_op(exec *x, int i, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
-    tra_part *l = op->in[0] >= 0 ? x->parts[op->in[0]] : NULL, *r = op->in[1] >= 0 ? x->parts[op->in[1]] : NULL;
+    tra_part *l = op->in[0] >= 0 ? x->parts[op->in[0]] : NULL;
     switch (op->op) {
     case TRA_PLAN_INPUT: x->parts[i] = input_part(x, i); return TRA_OK;
     case TRA_PLAN_FILTER:
     case TRA_PLAN_REKEY: return view(op, l, &x->parts[i], e);
     case TRA_PLAN_MAP:
     case TRA_PLAN_TILE:
-        if (!op->orders.fused) return emitting(x, i, l, r, e);
+        if (!op->orders.fused) return emitting(x, i, l, e);
         x->parts[i] = lazy(x, op, l);
         return TRA_OK;
     case TRA_PLAN_JOIN:
     case TRA_PLAN_AGG:
     case TRA_PLAN_JOINAGG:
-    case TRA_PLAN_MERGE:
-    case TRA_PLAN_CONCAT: return emitting(x, i, l, r, e);
+    case TRA_PLAN_MERGE: return loops(x, i, e);
+    case TRA_PLAN_CONCAT: return emitting(x, i, l, e);
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF:
     case TRA_PLAN_REPART:
@@ -427,8 +462,8 @@ static tra_status run_ops(exec *x, tra_err *e) {
         x->site.all = 0;
         atomic_store(&x->site.done, 0);
         tra_progress_op(&x->progress, i);
-        tell_begin(op);
-        bool runs = x->needed[i] && !x->complete[i];
+        if (!x->ran[i]) tell_begin(op);
+        bool runs = x->needed[i] && !x->complete[i] && !x->ran[i];
         tra_status s = runs ? run_needed(x, i, e) : TRA_OK;
         if (!runs && x->nbeside > 0) s = tra_comm_agree(&x->site.comm, end_beside(x, i, s, e), e);
         if (s != TRA_OK) s = end_beside(x, -1, s, e); /* what goes on beside an operator that failed everywhere */
@@ -447,7 +482,7 @@ static tra_status run_ops(exec *x, tra_err *e) {
                                .unspilled = after.unspilled - before.unspilled,
                                .peak_memory = see_peak(x->report)};
         if (s != TRA_OK) return s;
-        if (stage) tell_end(op, rep, after.past_cache - before.past_cache);
+        if (stage && !x->ran[i]) tell_end(op, rep, after.past_cache - before.past_cache);
     }
     return TRA_OK;
 }
@@ -510,6 +545,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     x.files = tra_news(x.arena, tra_outfile *, n);
     x.needed = tra_news(x.arena, bool, n);
     x.complete = tra_news(x.arena, bool, n);
+    x.ran = tra_news(x.arena, bool, n);
     x.beside = tra_news(x.arena, tra_exchange *, n);
     x.beside_op = tra_news(x.arena, int, n);
     for (int i = 0; i < n; i++) {

@@ -1,4 +1,5 @@
 /* joinagg.c - joins and aggregations on one site, fused: what they need, and in which super-blocks they run. */
+#include "scan.h"
 #include "super.h"
 
 #include <stdlib.h>
@@ -48,16 +49,21 @@ static tra_after after(bool again, bool last) {
     return last ? TRA_AFTER_DROP : again ? TRA_AFTER_KEEP : TRA_AFTER_EVICT;
 }
 
-static tra_status run_span(tra_joinagg *st, const tra_rect *b, int64_t budget, tra_err *e) {
-    tra_status s = TRA_OK;
+/* Begins the next span; false: there is none. */
+static bool open_span(tra_joinagg *st) {
     const tra_side *l = &st->p.l, *r = &st->p.r;
+    if (!tra_rect_next(&st->p, &st->at.span)) return false;
+    const tra_rect *b = &st->at.span;
     int64_t ni = tra_side_ranks(l, b->l0, b->l1), nj = r->part ? tra_side_ranks(r, b->r0, b->r1) : 1;
     tra_block_loop loop = tra_loop_of(st->site->plan, st->op, ni, nj, longest_row(l, b->l0, b->l1, ni),
-                                      tra_engine_threads(st->site->engine), budget);
+                                      tra_engine_threads(st->site->engine), st->budget);
     tra_info(2, "  %" PRId64 " x %" PRId64 " results in super-blocks of %" PRId64 " x %" PRId64 "%s", ni, nj, loop.ci,
              loop.cj, loop.stays ? ", of each row of which the left operand stays" : "");
-    const tra_meeting **li = first_of_rank(l, b->l0, b->l1, ni);
-    const tra_meeting **rj = r->part ? first_of_rank(r, b->r0, b->r1, nj) : NULL;
+    st->at.open = true;
+    st->at.ni = ni, st->at.nj = nj, st->at.i = st->at.j = 0;
+    st->at.loop = loop;
+    st->at.li = first_of_rank(l, b->l0, b->l1, ni);
+    st->at.rj = r->part ? first_of_rank(r, b->r0, b->r1, nj) : NULL;
     /* What is read again, but later than memory lasts, need not stay; nor what is not read again. */
     tra_type state = st->op->type;
     state.dtype = st->how.state_dtype;
@@ -65,25 +71,61 @@ static tra_status run_span(tra_joinagg *st, const tra_rect *b, int64_t budget, t
         tra_max64(tra_type_bytes_largest(&state).bound, tra_type_bytes_largest(&st->op->type).bound));
     int64_t right = r->part ? bytes_of(r, b->r0, b->r1) : 0, left = bytes_of(l, b->l0, b->l1);
     int64_t other = 2 * loop.ci * loop.cj * result + (loop.stays ? tra_ceil_div(left * loop.ci, tra_max64(1, ni)) : 0);
-    bool right_fits = right + other <= budget, fits = right + left + other <= budget;
-    bool l_later = !tra_op_reads_alone(st->site->plan, st->op, 0) || repeats(r, b->r0, b->r1);
-    bool r_later = r->part && (!tra_op_reads_alone(st->site->plan, st->op, 1) || repeats(l, b->l0, b->l1));
-    bool l_last = tra_op_reads_last(st->site->plan, st->op, 0) && !repeats(r, b->r0, b->r1);
-    bool r_last = r->part && tra_op_reads_last(st->site->plan, st->op, 1) && !repeats(l, b->l0, b->l1);
-    for (int64_t i = 0; i < ni && s == TRA_OK; i += loop.ci) {
-        for (int64_t j = 0; j < nj && s == TRA_OK; j += loop.cj) {
-            bool l_again = l_later || j + loop.cj < nj, r_again = r_later || i + loop.ci < ni;
-            st->l_after = after(l_again && fits, l_last && j + loop.cj >= nj);
-            st->r_after = after(r_again && right_fits, r_last && i + loop.ci >= ni);
-            tra_super_at at = {
-                b, li, rj, i, tra_min64(loop.ci, ni - i), j, tra_min64(loop.cj, nj - j), loop.stays && j == 0};
-            s = tra_super_run(st, &at, e);
+    st->at.right_fits = right + other <= st->budget, st->at.fits = right + left + other <= st->budget;
+    bool l_repeats = repeats(r, b->r0, b->r1), r_repeats = r->part && repeats(l, b->l0, b->l1);
+    st->at.l_later = !tra_op_reads_alone(st->site->plan, st->op, 0) || l_repeats;
+    st->at.r_later = r->part && (!tra_op_reads_alone(st->site->plan, st->op, 1) || r_repeats);
+    st->at.l_last = tra_op_reads_last(st->site->plan, st->op, 0) && !l_repeats;
+    st->at.r_last = r->part && tra_op_reads_last(st->site->plan, st->op, 1) && !r_repeats;
+    return true;
+}
+
+static void close_span(tra_joinagg *st) {
+    free(st->at.li);
+    free(st->at.rj);
+    st->at.li = st->at.rj = NULL;
+    st->at.open = false;
+}
+
+static tra_status begin_super(tra_joinagg *st, tra_err *e) {
+    int64_t i = st->at.i, j = st->at.j, ni = st->at.ni, nj = st->at.nj;
+    tra_block_loop loop = st->at.loop;
+    bool last_row = i + loop.ci >= ni, last_column = j + loop.cj >= nj;
+    st->l_after = after((st->at.l_later || !last_column) && st->at.fits, st->at.l_last && last_column);
+    st->r_after = after((st->at.r_later || !last_row) && st->at.right_fits, st->at.r_last && last_row);
+    if (st->scans && tra_scan_reads(st->site->plan, st->op, 0)) st->l_after = st->scanned_after;
+    if (st->scans && tra_scan_reads(st->site->plan, st->op, 1)) st->r_after = st->scanned_after;
+    tra_super_at at = {
+        &st->at.span,        st->at.li, st->at.rj, i, tra_min64(loop.ci, ni - i), j, tra_min64(loop.cj, nj - j),
+        loop.stays && j == 0};
+    return tra_super_begin(st, &at, e);
+}
+
+static void end_super(tra_joinagg *st) {
+    tra_super_end(st);
+    st->at.j += st->at.loop.cj;
+    if (st->at.j < st->at.nj) return;
+    tra_super_release_row(st, after(st->at.l_later && st->at.fits, st->at.l_last));
+    st->at.j = 0;
+    st->at.i += st->at.loop.ci;
+    if (st->at.i >= st->at.ni) close_span(st);
+}
+
+/* The next unit of the stage; *u is NULL after the last. Waits where the engine does. */
+static tra_status next_unit(tra_joinagg *st, tra_unit **u, tra_err *e) {
+    *u = NULL;
+    for (;;) {
+        if (st->super) {
+            *u = tra_super_next(st);
+            if (*u) return TRA_OK;
+            end_super(st);
         }
-        tra_super_release_row(st, after(l_later && fits, l_last));
+        if (!st->at.open && !open_span(st)) return TRA_OK;
+        if (st->at.ni == 0 || st->at.nj == 0)
+            close_span(st);
+        else
+            TRA_TRY(begin_super(st, e));
     }
-    free(li);
-    free(rj);
-    return s;
 }
 
 /* ---- the stage ------------------------------------------------------------------------------------------------ */
@@ -175,7 +217,12 @@ static int fold_tiles(const tra_joinagg *st) {
     return (int)tra_max64(1, tra_min64(16, tra_catalog_maxfloats(c) >> 16));
 }
 
-static tra_status set_up(tra_joinagg *st, tra_err *e) {
+/* Bytes that each worker needs. */
+typedef struct worker_needs {
+    size_t scratch, io;
+} worker_needs;
+
+static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
     const tra_op *op = st->op;
     const tra_type *lt = st->p.l.part->type;
     int64_t tmp = 0, kernel = 0;
@@ -213,25 +260,92 @@ static tra_status set_up(tra_joinagg *st, tra_err *e) {
         TRA_TRY(tra_pool_reserve(st->site->pool, step, e));
         st->reserved = step;
     }
-    return tra_engine_stage(st->site->engine, scratch > derive ? scratch : derive, read > write ? read : write, e);
+    scratch = scratch > derive ? scratch : derive;
+    read = read > write ? read : write;
+    if (scratch > workers->scratch) workers->scratch = scratch;
+    if (read > workers->io) workers->io = read;
+    return TRA_OK;
 }
 
-tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_part *r, tra_outlet *sink, tra_err *e) {
-    tra_joinagg st = {.site = site, .op = op, .sink = sink, .join = op->what.join, .agg = op->what.agg};
-    int64_t budget = tra_pool_stat(site->pool).budget - op->orders.aside;
-    tra_pairs_list(&st.p, op, l, r, site->plan->reproducible);
-    st.how.fused = tra_op_accumulates(site->plan, op);
-    st.how.grows = tra_op_grows(op);
-    st.how.counted = !op->what.agg && op->type.layout;
-    st.how.sparse = op->what.join ? tra_kernel_sparse(op->what.join, TRA_USE_JOIN, l->type->sparse, r->type->sparse)
-                                  : l->type->sparse;
-    site->all = tra_pairs_count(&st.p);
-    tra_status s = set_up(&st, e);
-    for (tra_rect b = {0}; s == TRA_OK && tra_rect_next(&st.p, &b);) s = run_span(&st, &b, budget, e);
+static tra_status begin(tra_joinagg *st, tra_site *site, tra_loop_stage *v, worker_needs *most, tra_err *e) {
+    const tra_op *op = v->op;
+    *st = (tra_joinagg){.site = site, .op = op, .sink = &v->sink, .join = op->what.join, .agg = op->what.agg};
+    st->budget = tra_pool_stat(site->pool).budget - op->orders.aside - op->orders.scan.leaves;
+    tra_pairs_list(&st->p, op, v->l, v->r, site->plan->reproducible);
+    st->how.fused = tra_op_accumulates(site->plan, op);
+    st->how.grows = tra_op_grows(op);
+    st->how.counted = !op->what.agg && op->type.layout;
+    st->how.sparse = op->what.join
+                         ? tra_kernel_sparse(op->what.join, TRA_USE_JOIN, v->l->type->sparse, v->r->type->sparse)
+                         : v->l->type->sparse;
+    site->all += tra_pairs_count(&st->p);
+    return set_up(st, most, e);
+}
+
+static void end(tra_joinagg *st) {
+    tra_pool_release(st->site->pool, st->reserved);
+    tra_pairs_free(&st->p);
+    free(st->row.v);
+}
+
+/* The place of the unit in the scan: the last tuple of it that the unit reads; -1: it reads none. */
+static int64_t place_of(const tra_unit *u, const tra_part *scanned) {
+    int64_t place = -1;
+    for (int i = 0; scanned && i < u->ninputs; i++) {
+        tra_part *stored, *via;
+        int64_t at, via_at;
+        tra_part_resolve(u->inputs[i].part, u->inputs[i].i, &stored, &at, &via, &via_at);
+        if (stored == scanned) place = tra_max64(place, at);
+    }
+    return place;
+}
+
+/* Queues the units of the stages, always that which is furthest behind in the scan; of equal ones the earlier stage's,
+ * so that a block leaves when the last stage has read it. */
+static tra_status queue_all(tra_joinagg *st, int n, const tra_part *scanned, tra_unit **next, tra_err *e) {
+    for (int k = 0; k < n; k++) TRA_TRY(next_unit(&st[k], &next[k], e));
+    for (;;) {
+        int least = -1;
+        int64_t place = 0;
+        for (int k = 0; k < n; k++) {
+            if (!next[k]) continue;
+            int64_t at = place_of(next[k], scanned);
+            if (least < 0 || at < place) least = k, place = at;
+        }
+        if (least < 0) return TRA_OK;
+        tra_unit *u = next[least];
+        next[least] = NULL;
+        TRA_TRY(tra_super_queue(&st[least], u, e));
+        TRA_TRY(next_unit(&st[least], &next[least], e));
+    }
+}
+
+tra_status tra_stage_loops(tra_site *site, int n, tra_loop_stage *v, const tra_part *scanned, tra_err *e) {
+    tra_joinagg *st = tra_calloc((size_t)n, sizeof *st);
+    tra_unit **next = tra_calloc((size_t)n, sizeof(tra_unit *));
+    worker_needs most = {0, 0};
+    tra_status s = TRA_OK;
+    int begun = 0;
+    while (begun < n && s == TRA_OK) s = begin(&st[begun], site, &v[begun], &most, e), begun++;
+    for (int k = 0; k < begun; k++) { /* the last of them lets go of a block */
+        const tra_op_scan *scan = &v[k].op->orders.scan;
+        st[k].scans = scan->first >= 0 && tra_scan_is_whole(site->plan, scan->input);
+        st[k].scanned_after = k == n - 1 ? TRA_AFTER_EVICT : TRA_AFTER_KEEP;
+    }
+    if (s == TRA_OK) s = tra_engine_stage(site->engine, most.scratch, most.io, e);
+    if (s == TRA_OK) s = queue_all(st, n, scanned, next, e);
+    for (int k = 0; k < begun; k++) {
+        if (next[k]) tra_unit_drop(site->engine, next[k]);
+        tra_super_end(&st[k]);
+        tra_super_release_row(&st[k], TRA_AFTER_KEEP); /* of a row that a failure has cut short */
+        close_span(&st[k]);
+    }
     s = tra_stage_end(site, s, e);
-    if (s == TRA_OK && op->what.partial) s = emit_identities(&st, e);
-    tra_pool_release(site->pool, st.reserved);
-    tra_pairs_free(&st.p);
-    free(st.row.v);
+    for (int k = 0; k < begun; k++) {
+        if (s == TRA_OK && st[k].op->what.partial) s = emit_identities(&st[k], e);
+        end(&st[k]);
+    }
+    free(st);
+    free(next);
     return s;
 }

@@ -4,6 +4,7 @@
 #include "beside.h"
 #include "engine.h"
 #include "repart.h"
+#include "scan.h"
 
 #include <stdlib.h>
 
@@ -174,7 +175,7 @@ static void predict_input(tra_plan *p, const edges *e, int i) {
     p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
     for (int j = i + 1; j < p->nops; j++) readers += reads_file(e, &p->ops[j], 0, i) || reads_file(e, &p->ops[j], 1, i);
     if (readers == 0) add_read(p, i, bytes);
-    if (readers > 1) bytes.exact = false;
+    if (readers > 1 && !tra_scan_is_whole(p, i)) bytes.exact = false;
     for (int j = i + 1; j < p->nops; j++) {
         if (!reads_file(e, &p->ops[j], 0, i) && !reads_file(e, &p->ops[j], 1, i)) continue;
         add_read(p, j, bytes);
@@ -197,7 +198,9 @@ static void predict_rereads(tra_plan *p, const edges *e, int i, int threads, int
         tra_size bytes = file_bytes(&p->ops[f].type, p->ops[f].type.layout, n);
         bytes =
             p->ops[f].type.layout ? tra_size_about((double)bytes.expected, bytes.bound) : tra_size_upto(bytes.bound);
-        if (side == 1 && op->in[0] == op->in[1]) bytes.expected = 0; /* most of it is there from the other side */
+        bool again = side == 1 && op->in[0] == op->in[1];
+        again |= tra_scan_reads(p, op, side) && op->orders.scan.first < i;
+        if (again) bytes.expected = 0; /* most of it is there from the other side, or for another stage of the scan */
         add_read(p, i, bytes);
         p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
     }
@@ -264,11 +267,26 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t
     return n + tra_min64(here, (steps + BEHIND) * super);
 }
 
+/* The same of what the stages of a scan alone read: each has some steps queued. */
+static int64_t held_of_scan(const tra_plan *p, int i, int64_t here, int threads, int64_t budget) {
+    int64_t n = 0;
+    for (int j = i + 1; j < p->nops; j++) {
+        const tra_op *op = &p->ops[j];
+        if (op->orders.scan.input != i) continue;
+        tra_block_loop loop = tra_op_loop(p, op, threads, budget);
+        int64_t steps = steps_queued(p, op, loop, threads);
+        for (int side = 0; side < 2 && op->in[side] >= 0; side++)
+            n = tra_add_most(n, steps * (side == 0 ? loop.ci : loop.cj) * tra_op_stored_room(p, &p->ops[op->in[side]]));
+    }
+    return tra_min64(here, n);
+}
+
 /* Of `here` bytes of a file that a site reads, those that are held at once: what one stage alone reads, and once,
  * leaves when the stage has done with it. */
 static int64_t held_of_input(const tra_plan *p, int i, int64_t here, int threads, int64_t budget) {
     int readers = 0, at = i, side = 0;
     bool many = false;
+    if (tra_scan_is_whole(p, i)) return held_of_scan(p, i, here, threads, budget);
     for (int j = i + 1; j < p->nops; j++) {
         for (int k = 0; k < 2 && p->ops[j].in[k] >= 0 && !tra_op_is_view(&p->ops[j]); k++) {
             if (tra_op_holder(p, p->ops[j].in[k], &many) == i) readers++, at = j, side = k;
@@ -334,7 +352,7 @@ static void predict_spills(tra_plan *p, const living *wish, int threads, int64_t
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         if (tra_op_is_read(op)) continue;
-        int64_t more = tra_op_memory(p, op, threads) + op->orders.aside - budget;
+        int64_t more = tra_op_memory(p, op, threads) + op->orders.aside + op->orders.scan.leaves - budget;
         op->predicted.spill = tra_max64(0, tra_min64(wish[i].made, wish[i].made + more));
         p->scratch = tra_max64(p->scratch, op->predicted.spill);
     }
@@ -356,6 +374,7 @@ static int64_t predict(tra_plan *p, int threads) {
     p->scratch = p->kept = 0;
     p->rereads = false;
     tra_beside_none(p);
+    tra_scan_choose(p, threads, budget);
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         int64_t tuples, here = result_here(p, op, &tuples);
@@ -363,16 +382,25 @@ static int64_t predict(tra_plan *p, int threads) {
         op->predicted.cost.disk_read = op->predicted.cost.disk_write = tra_size_exactly(0);
         op->predicted.spill = 0;
         op->predicted.least_memory = base;
+        bool early = op->orders.scan.first >= 0 && op->orders.scan.first < i; /* with the first of its scan */
         if (op->op == TRA_PLAN_INPUT)
-            held[i] = (living){here, held_of_input(p, i, here, threads, budget), 0};
+            held[i] = (living){tra_scan_is_whole(p, i) ? held_of_input(p, i, here, threads, budget) : here,
+                               held_of_input(p, i, here, threads, budget), 0};
         else if (stage && op->op != TRA_PLAN_OUTPUT && !streams_out(p, &e, i))
             held[i] = (living){here, here, here};
-        living_add(&now, &held[i], 1);
+        if (!early) living_add(&now, &held[i], 1);
+        for (int j = i + 1; op->orders.scan.first == i && j < p->nops; j++) {
+            int64_t n;
+            if (p->ops[j].orders.scan.first != i || streams_out(p, &e, j)) continue;
+            int64_t theirs = result_here(p, &p->ops[j], &n);
+            living_add(&now, &(living){theirs, theirs, theirs}, 1);
+        }
         if (stage) {
             int64_t mine = tra_op_memory(p, op, threads);
             op->predicted.least_memory = base + mine;
             least = tra_max64(least, base + mine);
-            int64_t most = base + mine + under_way(p, op, held[i].all > 0, here, threads, budget);
+            int64_t most =
+                base + mine + op->orders.scan.leaves + under_way(p, op, held[i].all > 0, here, threads, budget);
             wish[i] = (living){most + now.all, most + now.lean, now.made};
             peak = tra_max64(peak, wish[i].all);
             p->kept = tra_max64(p->kept, now.made);

@@ -121,6 +121,12 @@ typedef struct tra_op_predicted {
     int64_t spill;        /* bytes that a site may have in scratch meanwhile, of results that do not fit: a bound */
 } tra_op_predicted;
 
+/* Of a stage that reads an input in one pass, alone or with others (scan.h). */
+typedef struct tra_op_scan {
+    int first, input; /* the operator with which all of them run, and the INPUT; -1: it is in no scan */
+    int64_t leaves;   /* bytes that its block loop leaves to the others */
+} tra_op_scan;
+
 /* How the executor is to run it. */
 typedef struct tra_op_orders {
     bool fused;       /* never stored: its only consumer computes it while it reads */
@@ -132,6 +138,7 @@ typedef struct tra_op_orders {
     int64_t window;   /* of one that overlaps: bytes that may be on their way from a site, and to it */
     int64_t aside; /* of a stage: bytes that its block loop leaves to the exchanges that overlap with it. Units that are
                       already queued may use them all the same */
+    tra_op_scan scan;
 } tra_op_orders;
 
 typedef struct tra_op {

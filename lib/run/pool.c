@@ -541,7 +541,7 @@ tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e) {
     pthread_mutex_lock(&p->lock);
     wait_until_gone(p, b);
     unlink_block(p, b);
-    b->unwanted = false;
+    b->unwanted = b->leaves = false;
     if (b->state == TRA_BLOCK_AWAY) {
         bool unpacks = b->rel && b->spill < 0;
         b->state = TRA_BLOCK_LOADING; /* what goes on while we wait must leave it to us */
@@ -652,8 +652,9 @@ void tra_block_leave(tra_pool *p, tra_block *b, tra_after after) {
     pthread_mutex_lock(&p->lock);
     assert(b->pins > 0);
     b->unwanted |= after == TRA_AFTER_DROP && b->refs == 1;
+    b->leaves |= after == TRA_AFTER_EVICT;
     if (--b->pins == 0) {
-        bool goes = (after == TRA_AFTER_EVICT && can_be_read(b)) || b->unwanted;
+        bool goes = (b->leaves && can_be_read(b)) || b->unwanted;
         if (b->state == TRA_BLOCK_HERE && !goes) {
             link_block(p, b);
         } else { /* also when the load failed */

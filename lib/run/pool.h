@@ -26,6 +26,7 @@ typedef struct tra_block {
     int pins;
     int refs;      /* parts that hold it */
     bool unwanted; /* its last reader has left it, while another had it pinned */
+    bool leaves;   /* the same of one that will not want it soon, and nobody has pinned it since */
     bool dirty;    /* the only copy of its contents is in memory */
     bool taken;    /* by a worker: its memory is of what is reserved for that */
     bool going;    /* it is being spilled, without the lock; who wants it waits */

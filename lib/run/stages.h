@@ -26,8 +26,14 @@ typedef struct tra_site {
 
 /* JOIN, AGG, JOINAGG, MERGE: l and r (NULL for AGG and MERGE) are the local parts. Every result that this site holds
  * under op->place is emitted once. */
-TRA_MUSTUSE tra_status tra_stage_joinagg(tra_site *site, const tra_op *op, tra_part *l, tra_part *r, tra_outlet *sink,
-                                         tra_err *e);
+typedef struct tra_loop_stage {
+    const tra_op *op;
+    tra_part *l, *r;
+    tra_outlet sink;
+} tra_loop_stage;
+/* n of them, of which those of one scan (scan.h) take each block of the input that they share one after the other.
+ * scanned: its part; NULL where there is one stage. */
+TRA_MUSTUSE tra_status tra_stage_loops(tra_site *site, int n, tra_loop_stage *v, const tra_part *scanned, tra_err *e);
 /* MAP, TILE, CONCAT made into stored tuples or a file, and any part written to a file: local, one result at a time. in:
  * what is copied, the result itself where it is computed on the way. */
 TRA_MUSTUSE tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *sink, tra_err *e);

@@ -21,6 +21,14 @@ typedef struct cell {
 typedef struct super {
     tra_joinagg *st;
     atomic_int refs; /* units, and the maker */
+    tra_chain chain; /* of its units */
+    struct {
+        tra_super_at at;
+        tra_walk walk;
+        tra_tree_sums open;
+        tra_unit *next; /* made before the one ahead of it is queued, so that the last knows that it is */
+        bool ended;     /* there is none */
+    } maker;
     int64_t ni, nj;
     int tiles;        /* of the cell that has the most */
     cell *cells;      /* ni * nj */
@@ -216,7 +224,7 @@ static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
         for (int i = x->sum.top; i > x->sum.top - x->sum.closed; i--) TRA_TRY(close_branch(s, c, task, i, w, e));
         if (l && (r || !s->st->p.r.part)) {
             bool first = !*begun;
-            *begun = true; /* a unit that is chained to this one looks after it */
+            *begun = true; /* the next unit of the chain looks after it */
             if (s->st->how.grows || s->st->how.counted)
                 TRA_TRY(grow(s->st, c, x->sum.sum, l, r, w, e));
             else
@@ -351,15 +359,14 @@ static tra_unit *new_step(tra_joinagg *st, super *s, const tra_walk *w, const tr
     return u;
 }
 
-/* Queues a step; with `stays` its arrays of L get another pin each. */
-static tra_status queue(tra_joinagg *st, tra_unit *u, bool stays, tra_err *e) {
-    int64_t n = stays ? ((const step *)u->ctx)->nl : 0, from = st->row.n;
+tra_status tra_super_queue(tra_joinagg *st, tra_unit *u, tra_err *e) {
+    int64_t n = st->super->maker.at.stays ? ((const step *)u->ctx)->nl : 0, from = st->row.n;
     tra_status s = tra_engine_await(st->site->engine, u, e);
     if (s != TRA_OK) {
         tra_unit_drop(st->site->engine, u);
         return s;
     }
-    for (int64_t i = 0; i < n; i++) { /* before the unit may end */
+    for (int64_t i = 0; i < n; i++) { /* another pin for arrays of L that stay, before the unit may end */
         tra_part *stored, *via;
         int64_t at, via_at;
         tra_part_resolve(st->p.l.part, u->inputs[i].i, &stored, &at, &via, &via_at);
@@ -406,7 +413,7 @@ static tra_status make_cells(super *s, const tra_super_at *at, bool *any, tra_er
 }
 
 /* What exists has terms on other sites only. */
-static tra_status queue_empty(super *s, tra_err *e) {
+static tra_unit *empty_unit(super *s) {
     tra_unit *u = tra_unit_new(0, 1);
     step *x = tra_calloc(1, sizeof *x);
     *x = (step){.s = s};
@@ -414,44 +421,51 @@ static tra_status queue_empty(super *s, tra_err *e) {
     u->end = end_step;
     u->ctx = x;
     atomic_fetch_add(&s->refs, 1);
-    return tra_engine_submit(s->st->site->engine, u, e);
+    return u;
 }
 
-static tra_status queue_steps(super *s, const tra_super_at *at, tra_err *e) {
+/* The next step of the walk in which something meets, or NULL. */
+static tra_unit *walk_on(super *s) {
     tra_joinagg *st = s->st;
-    tra_status status = TRA_OK;
-    tra_tree_sums open = {.top = -1};
-    tra_walk w = tra_walk_begin(&st->p, at->span);
-    tra_unit *held = NULL; /* the step before is queued when the next is known, so that the last knows that it is */
-    bool chained = false;
-    while (status == TRA_OK && tra_walk_next(&w)) {
-        tra_unit *u = new_step(st, s, &w, at);
-        if (!u) continue;
-        if (held) status = queue(st, held, at->stays, e);
-        held = u;
-        int left = st->p.l.v[w.l0].leaf, right = st->p.r.part ? st->p.r.v[w.r0].leaf : 0;
-        if (st->p.tree.leaves > 1) ((step *)u->ctx)->sum = tra_tree_add(&open, left > right ? left : right);
-        u->chained = chained;
-        chained = true;
-    }
-    if (status != TRA_OK) {
-        if (held) tra_unit_drop(st->site->engine, held);
-        return status;
-    }
-    if (!held) return queue_empty(s, e);
-    ((step *)held->ctx)->last = true;
-    return queue(st, held, at->stays, e);
+    tra_unit *u = NULL;
+    while (!u && tra_walk_next(&s->maker.walk)) u = new_step(st, s, &s->maker.walk, &s->maker.at);
+    if (!u) return NULL;
+    const tra_walk *w = &s->maker.walk;
+    int left = st->p.l.v[w->l0].leaf, right = st->p.r.part ? st->p.r.v[w->r0].leaf : 0;
+    if (st->p.tree.leaves > 1) ((step *)u->ctx)->sum = tra_tree_add(&s->maker.open, left > right ? left : right);
+    u->chain = &s->chain;
+    return u;
 }
 
-tra_status tra_super_run(tra_joinagg *st, const tra_super_at *at, tra_err *e) {
-    super *s = tra_calloc(1, sizeof *s);
+tra_unit *tra_super_next(tra_joinagg *st) {
+    super *s = st->super;
+    if (s->maker.ended) return NULL;
+    tra_unit *u = s->maker.next ? s->maker.next : walk_on(s);
+    s->maker.next = u ? walk_on(s) : NULL;
+    s->maker.ended = !s->maker.next;
+    if (!u) return empty_unit(s);
+    ((step *)u->ctx)->last = s->maker.ended;
+    return u;
+}
+
+tra_status tra_super_begin(tra_joinagg *st, const tra_super_at *at, tra_err *e) {
+    super *s = st->super = tra_calloc(1, sizeof *s);
     bool any = false;
     tra_info(3, "  super-block at %" PRId64 ",%" PRId64, at->i0, at->j0);
     *s = (super){.st = st, .refs = 1, .ni = at->ni, .nj = at->nj};
-    tra_status status = make_cells(s, at, &any, e);
-    if (status == TRA_OK && any) status = queue_steps(s, at, e);
-    super_drop(s);
-    return status;
+    s->maker.at = *at;
+    s->maker.open.top = -1;
+    TRA_TRY(make_cells(s, at, &any, e));
+    s->maker.walk = tra_walk_begin(&st->p, at->span);
+    s->maker.ended = !any;
+    return TRA_OK;
+}
+
+void tra_super_end(tra_joinagg *st) {
+    if (!st->super) return;
+    if (st->super->maker.next) tra_unit_drop(st->site->engine, st->super->maker.next);
+    super_drop(st->super);
+    st->super = NULL;
 }
 
 /* ---- identities --------------------------------------------------------------------------------------------- */

@@ -39,6 +39,20 @@ typedef struct tra_joinagg {
         tra_block **v; /* blocks of L that stay, pinned, for a row of super-blocks; from malloc */
         int64_t n, cap;
     } row;
+    bool scans;              /* all that reads an input is in its scan: */
+    tra_after scanned_after; /* what becomes of blocks of that input */
+    int64_t budget;          /* bytes for blocks */
+    struct {
+        tra_rect span; /* {0}: before the first */
+        bool open;
+        const tra_meeting **li, **rj; /* an entry of each rank of I and of J; rj NULL without R */
+        int64_t ni, nj, i, j;         /* results of the span, and where in it */
+        tra_block_loop loop;
+        bool fits, right_fits; /* all that the span reads, what it reads of R */
+        bool l_later, r_later; /* it is read again after the super-block, or the row of these, that needs it last */
+        bool l_last, r_last;   /* nothing else reads it, nor later */
+    } at;
+    struct super *super; /* the super-block under way */
 } tra_joinagg;
 
 /* Where a super-block lies in the rectangle of its span: results [i0, i0 + ni) x [j0, j0 + nj). */
@@ -49,8 +63,15 @@ typedef struct tra_super_at {
     bool stays; /* its arrays of L get another pin each, which tra_super_release_row takes away */
 } tra_super_at;
 
-/* Makes the results of a super-block and queues its units, which emit them. Waits where the engine does (engine.h). */
-TRA_MUSTUSE tra_status tra_super_run(tra_joinagg *st, const tra_super_at *at, tra_err *e);
+/* Begins a super-block: gives its results memory, and waits where the engine does (engine.h). What `at` points to must
+ * last until tra_super_end, which is called in any case. */
+TRA_MUSTUSE tra_status tra_super_begin(tra_joinagg *st, const tra_super_at *at, tra_err *e);
+/* The next unit of the super-block under way, NULL after the last, which emits the results. The caller drops it or
+ * queues it before he asks for another. */
+tra_unit *tra_super_next(tra_joinagg *st);
+/* Queues it. Waits where the engine does. */
+TRA_MUSTUSE tra_status tra_super_queue(tra_joinagg *st, tra_unit *u, tra_err *e);
+void tra_super_end(tra_joinagg *st);
 void tra_super_release_row(tra_joinagg *st, tra_after after);
 /* Emits the identity of agg as the result `ordinal`. TRA_RESOURCE without memory for it. */
 TRA_MUSTUSE tra_status tra_super_identity(tra_joinagg *st, int64_t ordinal, tra_err *e);

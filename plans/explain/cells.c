@@ -97,6 +97,8 @@ void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, int wid
     tra_str_printf(out, "#%d %s", o->op->id, op);
     if (o->op->strategy && !l->again) tra_str_printf(&way, " %s", o->op->strategy);
     if (o->op->orders.fused && !l->again) tra_str_add(&way, " fused");
+    int first = o->op->orders.scan.first;
+    if (first >= 0 && first != o->op->id && !l->again) tra_str_printf(&way, " scan of #%d", first);
     if (o->densifies && !l->again) tra_str_add(&way, " densify");
     if (o->relation) { /* cut before what follows is */
         int room = width - (int)(out->n - begin + way.n) - 1, n = (int)strlen(o->relation);

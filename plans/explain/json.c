@@ -104,6 +104,7 @@ static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, con
     tra_json_bool(j, "densify", s->densifies);
     tra_json_bool(j, "fused", o->orders.fused);
     tra_json_bool(j, "partial", o->what.partial);
+    if (o->orders.scan.first >= 0) tra_json_int(j, "scan", o->orders.scan.first);
     if (tra_op_is(o->op, TRA_EXCHANGES)) {
         tra_json_int(j, "begins", o->orders.begins);
         tra_json_int(j, "ends", o->orders.ends);

@@ -277,6 +277,10 @@ static int *runs_in(const tra_plan *p) {
         int in = p->ops[i].in[0];
         at[i] = p->ops[i].op == TRA_PLAN_OUTPUT && !tra_op_is_read(&p->ops[in]) ? in : i;
     }
+    for (int i = 0; i < p->nops; i++) { /* with the first of its scan */
+        int first = p->ops[at[i]].orders.scan.first;
+        if (first >= 0) at[i] = first;
+    }
     for (int j = p->nops - 1; j >= 0; j--) {
         for (int k = 0; k < 2; k++) {
             int i = p->ops[j].in[k];

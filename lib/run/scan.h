@@ -1,0 +1,23 @@
+/* scan.h - stages that read an input in one pass: who shares a scan.
+ *
+ * A program that wants several results of a large input (X'X and X'y, a maximum and a mean) has a stage for each. Those
+ * that can take the input block by block, in one order, run together: each block is read once, goes to all of them
+ * while it is in memory, and leaves. So more memory is no reason to keep the input, and what does not fit is read once.
+ */
+#ifndef TRA_SCAN_H
+#define TRA_SCAN_H
+
+#include "plan.h"
+
+/* Sets orders.scan of all operators. budget: bytes for blocks, of which the stages of a scan must have enough for one
+ * pass each. What overlaps with stages is not known yet, and may not overlap with a scan of several (beside.h). */
+void tra_scan_choose(tra_plan *p, int threads, int64_t budget);
+
+/* Does the stage read that input in a scan, and if several do, is it the last of them to read a block? */
+bool tra_scan_reads(const tra_plan *p, const tra_op *op, int side);
+/* How many stages the scan of the operator has; 0: it is in none. */
+int tra_scan_stages(const tra_plan *p, const tra_op *op);
+/* Is everything that reads the input in one scan, so that its blocks need not stay? */
+bool tra_scan_is_whole(const tra_plan *p, int input);
+
+#endif

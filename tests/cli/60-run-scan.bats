@@ -1,0 +1,88 @@
+# tra run: stages that read an input in one pass.
+load helper
+
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return
+    tra gen -q --shape 30011x40 --block 500x40 --dist normal --seed 1 -o X.h5
+    tra gen -q --shape 30011x1 --block 500x1 --dist normal --seed 2 -o y.h5
+    cat >several.tra <<'EOP'
+input X from "X.h5"
+input y from "y.h5"
+G[i,j] = sum X[n,i] * X[n,j]
+b[i,c] = sum X[n,i] * y[n,c]
+m[i] = max X[n,i]
+d[n] = sum X[n,i] * X[n,i]
+output G
+output b
+output m
+output d
+EOP
+    for r in G b m d; do grep -v output several.tra | { cat; echo "output $r to \"one-$r.h5\""; } >$r.tra; done
+    for r in G b m d; do tra run -q --memory 1G $r.tra; done
+}
+
+setup() { cd "$BATS_FILE_TMPDIR" || return; }
+
+# plan NAME of the profile
+figure() { py 'print(json.load(open("p.json"))["plans"][0]'"$1"')'; }
+
+@test "several results of an input: it is read once, and does not stay in memory, whatever the ceiling" {
+    local bytes=$((30011 * 41 * 8)) chunks=$((61 * 500 * 41 * 8))
+    for memory in 64M 8G; do
+        tra run -q --threads 2 --memory $memory several.tra --profile p.json
+        [ "$(figure '["measured"]["disk_read_bytes"]')" -eq $chunks ]
+        [ "$(figure '["disk_read_bytes"]')" -eq $chunks ]
+        [ "$(figure '["peak_memory_bytes"]')" -lt $((64 << 20)) ]
+        [ "$(figure '["measured"]["peak_memory_bytes"]')" -lt $((64 << 20)) ]
+        for r in G b m d; do
+            [ "$(tra digest $r.h5)" = "$(tra digest one-$r.h5 | sed "s/one-//")" ]
+        done
+    done
+    [ $chunks -gt $bytes ]
+    [ "$(py 'print(len({o["scan"] for o in json.load(open("p.json"))["plans"][0]["operators"] if "scan" in o}))')" -eq 1 ]
+    tra explain several.tra >text
+    grep -q 'scan of #' text
+}
+
+@test "several results of an input on several ranks, by either transport, and reproducibly" {
+    tra run -q --reproducible several.tra
+    for r in G b m d; do cp $r.h5 same-$r.h5; done
+    for n in 2 3; do
+        for transport in mpi files; do
+            tra run -q --sites $n --threads 1 --reproducible --transport $transport several.tra
+            for r in G b m d; do tra diff -q $r.h5 same-$r.h5; done
+        done
+    done
+}
+
+@test "a product of an input with itself streams past memory" {
+    tra run -q --threads 2 --memory 8G G.tra --profile p.json
+    [ "$(figure '["measured"]["disk_read_bytes"]')" -eq $((61 * 500 * 40 * 8)) ]
+    [ "$(figure '["measured"]["peak_memory_bytes"]')" -lt $((64 << 20)) ]
+}
+
+@test "an input that is cut along two dimensions, or that a later stage reads, is not scanned" {
+    tra gen -q --shape 900x900 --block 300x300 --seed 3 -o Y.h5
+    printf 'input Y from "Y.h5"\nr[i] = sum Y[i,j]\nc[j] = sum Y[i,j]\noutput r\noutput c\n' >two.tra
+    tra explain --format json two.tra >e.json
+    [ "$(py 'print(sum("scan" in o for o in json.load(open("e.json"))["plans"][0]["operators"]))')" -eq 0 ]
+    printf 'input X from "X.h5"\nm[i] = max X[n,i]\nE[n,i] = X[n,i] - m[i]\nv[i] = sum E[n,i]^2\noutput v\n' >later.tra
+    tra run -q later.tra --profile p.json
+    py 'x = h5py.File("X.h5")["data"][:]; v = h5py.File("v.h5")["data"][:]
+assert np.allclose(v, ((x - x.max(0)) ** 2).sum(0))'
+}
+
+@test "a killed scan goes on where it was" {
+    tra gen -q --shape 400000x40 --block 500x40 --dist normal --seed 4 -o Z.h5
+    sed 's/X.h5/Z.h5/; /y/d; /output b/d' several.tra >kill.tra
+    tra run -q --reproducible kill.tra
+    for r in G m d; do mv $r.h5 same-$r.h5; done
+    for delay in 0.05 0.15 0.3; do
+        timeout -s KILL $delay "$TRA" run -q --reproducible kill.tra || true
+        tra run -q --resume --reproducible kill.tra
+        for r in G m d; do
+            tra diff -q $r.h5 same-$r.h5
+            rm $r.h5
+        done
+    done
+}
