@@ -261,7 +261,10 @@ static bool may_fuse(const tra_code *first, const tra_code *next) {
     return reads && !tra_code_is_wide(first) && !tra_code_is_wide(next);
 }
 
+bool tra_kernel_composes(const tra_kernel *first, const tra_kernel *next) { return !first->rows && !next->rows; }
+
 const tra_kernel *tra_kernel_then(tra_arena *a, const tra_kernel *first, const tra_kernel *next) {
+    assert(tra_kernel_composes(first, next));
     assert(next->uses & TRA_USE_MAP);
     if (first->cls == TRA_K_THEN) return tra_kernel_then(a, first->first, tra_kernel_then(a, first->rest, next));
     tra_kernel *k = tra_new(a, tra_kernel);

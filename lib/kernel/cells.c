@@ -1,45 +1,141 @@
 /* cells.c - the border of this room: by the layout of what it is given or asked for, the kernels of dense arrays or
- * those of the layout. */
+ * those of the layout; of the rows of tables, those of lib/table. */
+#include "../relation/columns.h"
 #include "kernel_int.h"
 
 #include <assert.h>
 #include <string.h>
 
+/* An array that says its extents itself is dense to whoever reads it. */
+static const tra_cell *plain(const tra_cell *c, tra_cell *buf) {
+    if (!c || c->layout != &tra_counted) return c;
+    *buf = (tra_cell){.sparse = c->sparse, .array = c->array};
+    return buf;
+}
+
+static const tra_layout *kept(const tra_layout *l) { return l == &tra_counted ? NULL : l; }
+
 int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
                          const tra_type *b, const tra_dims *ext_b, const tra_layout *out) {
-    const tra_layout *l = out ? out : a->layout ? a->layout : b ? b->layout : NULL;
     if (k->rows) return k->rows->ops->scratch(k->rows->data, ext_a, ext_b);
+    out = kept(out);
+    const tra_layout *l = out ? out : kept(a->layout) ? a->layout : b ? kept(b->layout) : NULL;
     if (l && l->kernels->scratch) return l->kernels->scratch(k, use, a, ext_a, b, ext_b, out);
     return (int64_t)tra_kernel_scratch(k, use, a->dtype, b ? b->dtype : a->dtype, ext_a, ext_b);
 }
 
+/* ---- results that say their extents themselves ------------------------------------------------------------------- */
+
+static int64_t room_of(tra_cell *out, const tra_dims *ext) { return tra_counted_room(out->array.dtype, ext); }
+
+/* Lays out the block, and shows it as a dense array. */
+static tra_cell begin(tra_cell *out, const tra_dims *ext) {
+    tra_counted_begin(out, ext);
+    return (tra_cell){.sparse = out->sparse, .array = out->array};
+}
+
+static tra_dims map_ext(const tra_kernel *k, const tra_cell *in) {
+    tra_dims ext;
+    tra_status s = tra_kernel_shape1(k, &in->array.ext, &ext, NULL, NULL);
+    assert(s == TRA_OK);
+    (void)s;
+    return ext;
+}
+
+/* Operands whose extents were checked; those of the run may differ where the program joins unlike tables. */
+static tra_dims join_ext(const tra_kernel *k, const tra_cell *a, const tra_cell *b) {
+    tra_dims ext = {0};
+    tra_err e = {0};
+    const tra_dims *x = &a->array.ext, *y = &b->array.ext;
+    if (tra_kernel_shape2(k, x, y, x, y, &ext, NULL, &e) != TRA_OK) tra_kernel_fail("%s", e.msg);
+    return ext;
+}
+
+/* What a sum of both covers. */
+static tra_dims both_ext(const tra_cell *state, const tra_cell *term) {
+    tra_dims ext = term->array.ext;
+    for (int d = 0; state && d < ext.n; d++) ext.v[d] = tra_max64(ext.v[d], state->array.ext.v[d]);
+    return ext;
+}
+
+static void counted_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out) {
+    tra_dims ext = both_ext(state, term), zero = {.n = ext.n};
+    tra_cell sum = begin(out, &ext);
+    if (!state || !tra_dims_eq(&state->array.ext, &ext)) tra_agg_init(agg, &sum.array);
+    if (state) tra_array_copy(&sum.array, &zero, &state->array, &zero, &state->array.ext);
+    tra_cell_fold(agg, &sum.array, term, NULL);
+}
+
+static tra_dims finish_ext(const tra_kernel *agg, const tra_cell *state) {
+    tra_dims ext = state->array.ext;
+    return tra_kernel_rest(agg) ? map_ext(tra_kernel_rest(agg), state) : ext;
+}
+
+static tra_dims gather_ext(const tra_cell_piece *p, int64_t n, int rank) {
+    tra_dims ext = {.n = rank};
+    for (int64_t i = 0; i < n; i++) {
+        for (int d = 0; d < rank; d++) ext.v[d] = tra_max64(ext.v[d], p[i].to.v[d] + p[i].ext.v[d]);
+    }
+    return ext;
+}
+
+const tra_layout tra_counted = {
+    .name = "counted", .id = 3, .nparts = 2, .bytes = tra_counted_bytes, .look = tra_counted_look};
+
+/* ---- maps and joins ---------------------------------------------------------------------------------------------- */
+
 int64_t tra_cell_map_bytes(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch) {
+    tra_cell x;
     assert(out->layout);
     if (k->rows) return k->rows->ops->bytes(k->rows->data, in, NULL, out, scratch);
-    return out->layout->kernels->map_bytes(k, in, out, scratch);
+    if (kept(out->layout)) return out->layout->kernels->map_bytes(k, plain(in, &x), out, scratch);
+    tra_dims ext = map_ext(k, in);
+    return room_of(out, &ext);
 }
 
 void tra_cell_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch) {
-    const tra_layout *l = out->layout ? out->layout : in->layout;
-    if (k->rows)
+    tra_cell x, dense;
+    if (k->rows) {
         k->rows->ops->run(k->rows->data, in, NULL, out, scratch);
-    else if (l)
+        return;
+    }
+    if (out->layout == &tra_counted) {
+        tra_dims ext = map_ext(k, in);
+        dense = begin(out, &ext);
+        out = &dense;
+    }
+    in = plain(in, &x);
+    const tra_layout *l = out->layout ? out->layout : in->layout;
+    if (l)
         l->kernels->map(k, in, out, scratch);
     else
         tra_map_sparse(k, &in->array, in->sparse, &out->array, scratch);
 }
 
 int64_t tra_cell_join_bytes(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    tra_cell x, y;
     assert(out->layout);
     if (k->rows) return k->rows->ops->bytes(k->rows->data, a, b, out, scratch);
-    return out->layout->kernels->join_bytes(k, a, b, out, scratch);
+    if (kept(out->layout)) return out->layout->kernels->join_bytes(k, plain(a, &x), plain(b, &y), out, scratch);
+    tra_dims ext = join_ext(k, a, b);
+    return room_of(out, &ext);
 }
 
 void tra_cell_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    const tra_layout *l = out->layout ? out->layout : a->layout ? a->layout : b->layout;
-    if (k->rows)
+    tra_cell x, y, dense;
+    if (k->rows) {
         k->rows->ops->run(k->rows->data, a, b, out, scratch);
-    else if (l)
+        return;
+    }
+    if (out->layout == &tra_counted) {
+        tra_dims ext = join_ext(k, a, b);
+        dense = begin(out, &ext);
+        out = &dense;
+    }
+    if (tra_kernel_failure()) return;
+    a = plain(a, &x), b = plain(b, &y);
+    const tra_layout *l = out->layout ? out->layout : a->layout ? a->layout : b->layout;
+    if (l)
         l->kernels->join(k, a, b, out, scratch);
     else
         tra_join_sparse(k, &a->array, &b->array, (const bool[2]){a->sparse, b->sparse}, &out->array, scratch);
@@ -47,6 +143,11 @@ void tra_cell_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tr
 
 void tra_cell_fma(const tra_kernel *join, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first,
                   void *scratch) {
+    tra_cell x, y;
+    bool counted = a->layout == &tra_counted || b->layout == &tra_counted;
+    if (counted) (void)join_ext(join, a, b);
+    if (counted && tra_kernel_failure()) return;
+    a = plain(a, &x), b = plain(b, &y);
     const tra_layout *l = a->layout ? a->layout : b->layout;
     if (l)
         l->kernels->fma(join, a, b, acc, tile, first, scratch);
@@ -54,7 +155,11 @@ void tra_cell_fma(const tra_kernel *join, const tra_cell *a, const tra_cell *b, 
         tra_fma_sparse(join, &a->array, &b->array, (const bool[2]){a->sparse, b->sparse}, acc, tile, first);
 }
 
+/* ---- aggregations ------------------------------------------------------------------------------------------------ */
+
 void tra_cell_fold(const tra_kernel *agg, tra_array *state, const tra_cell *in, const tra_agg_at *at) {
+    tra_cell x;
+    in = plain(in, &x);
     if (in->layout)
         in->layout->kernels->fold(agg, state, in, at);
     else
@@ -62,22 +167,38 @@ void tra_cell_fold(const tra_kernel *agg, tra_array *state, const tra_cell *in, 
 }
 
 int64_t tra_cell_merge_bytes(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out) {
+    tra_cell x;
     assert(out->layout);
-    return out->layout->kernels->merge_bytes(agg, state, term, out);
+    if (kept(out->layout)) return out->layout->kernels->merge_bytes(agg, state, plain(term, &x), out);
+    tra_dims ext = both_ext(state, term);
+    return room_of(out, &ext);
 }
 
 void tra_cell_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out) {
+    tra_cell x;
     assert(out->layout);
-    out->layout->kernels->merge(agg, state, term, out);
+    if (kept(out->layout))
+        out->layout->kernels->merge(agg, state, plain(term, &x), out);
+    else
+        counted_merge(agg, state, term, out);
 }
 
 int64_t tra_cell_finish_bytes(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out,
                               void *scratch) {
     assert(out->layout);
-    return out->layout->kernels->finish_bytes(agg, in, state, out, scratch);
+    if (kept(out->layout)) return out->layout->kernels->finish_bytes(agg, in, state, out, scratch);
+    tra_dims ext = finish_ext(agg, state);
+    return room_of(out, &ext);
 }
 
 void tra_cell_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch) {
+    tra_cell x, dense;
+    if (out->layout == &tra_counted) {
+        tra_dims ext = finish_ext(agg, state);
+        dense = begin(out, &ext);
+        out = &dense;
+    }
+    state = plain(state, &x);
     const tra_layout *l = out->layout ? out->layout : state->layout;
     if (l)
         l->kernels->finish(agg, in, state, out, scratch);
@@ -85,7 +206,18 @@ void tra_cell_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state,
         tra_finish_sparse(agg, in, state->sparse, &state->array, &out->array, scratch);
 }
 
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
 void tra_cell_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext) {
+    tra_cell x, dense;
+    if (dst->layout == &tra_counted) {
+        tra_cell_piece p = {.src = src, .from = *from, .to = *to, .ext = *ext};
+        tra_dims all = gather_ext(&p, 1, ext->n);
+        dense = begin(dst, &all);
+        memset(dense.array.data, 0, tra_array_bytes(&dense.array));
+        dst = &dense;
+    }
+    src = plain(src, &x);
     const tra_layout *l = dst->layout ? dst->layout : src->layout;
     if (l)
         l->kernels->copy(dst, to, src, from, ext);
@@ -95,14 +227,52 @@ void tra_cell_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const
 
 int64_t tra_cell_gather_bytes(tra_cell_piece *p, int64_t n, tra_cell *out) {
     assert(out->layout);
-    return out->layout->kernels->gather_bytes(p, n, out);
+    if (kept(out->layout)) return out->layout->kernels->gather_bytes(p, n, out);
+    tra_dims ext = gather_ext(p, n, out->array.ext.n);
+    return room_of(out, &ext);
 }
 
 void tra_cell_gather(tra_cell_piece *p, int64_t n, tra_cell *out) {
-    if (out->layout) {
+    tra_cell dense;
+    if (kept(out->layout)) {
         out->layout->kernels->gather(p, n, out);
         return;
     }
+    if (out->layout) {
+        tra_dims ext = gather_ext(p, n, out->array.ext.n);
+        dense = begin(out, &ext);
+        out = &dense;
+    }
     if (n > 0) memset(out->array.data, 0, tra_array_bytes(&out->array));
     for (int64_t i = 0; i < n; i++) tra_cell_copy(out, &p[i].to, p[i].src, &p[i].from, &p[i].ext);
+}
+
+/* ---- types ------------------------------------------------------------------------------------------------------- */
+
+/* Where the dimensions of a result come from; false where that cannot be told. */
+static bool sources(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_type *b, tra_dimsrc *src) {
+    tra_dims out;
+    const tra_dims *x = &a->cat->bound, *y = b ? &b->cat->bound : NULL;
+    if (use == TRA_USE_JOIN) return tra_kernel_shape2(k, x, y, x, y, &out, src, NULL) == TRA_OK;
+    if (use == TRA_USE_AGG) return tra_kernel_shape_agg(k, x, &out, src, NULL) == TRA_OK;
+    return tra_kernel_shape1(k, x, &out, src, NULL) == TRA_OK;
+}
+
+void tra_kernel_bounded(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_type *b, tra_type *out) {
+    tra_dimsrc src;
+    uint32_t any = a->bounded | (b ? b->bounded : 0);
+    out->columns = k->rows ? k->rows->columns : NULL;
+    out->bounded = 0;
+    if (k->rows && k->rows->rows != TRA_ROWS_ONE && k->rows->rows != TRA_ROWS_NONE)
+        out->bounded = k->rows->counts || any ? 1 : 0;
+    bool known = any && !k->rows && sources(k, use, a, b, &src);
+    for (int d = 0; any && !k->rows && d < out->cat->bound.n; d++) {
+        int from = known ? src.from[d] : 0;
+        const tra_type *x = from >= 32 ? b : a;
+        if (from >= 0 && (x->bounded >> from % 32 & 1)) out->bounded |= 1u << d;
+    }
+    if (out->columns)
+        out->layout = &tra_columns;
+    else if (out->bounded)
+        out->layout = &tra_counted;
 }

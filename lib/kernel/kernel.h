@@ -147,6 +147,7 @@ TRA_MUSTUSE tra_status tra_kernel_aligned(tra_arena *a, const char *labels, cons
 const tra_kernel *tra_kernel_lambda(tra_arena *a, const tra_scalar *s, int nargs, const char *const *names);
 /* next . first: next is a map, applied to the result of first (for an aggregation: to the group's result). */
 const tra_kernel *tra_kernel_then(tra_arena *a, const tra_kernel *first, const tra_kernel *next);
+bool tra_kernel_composes(const tra_kernel *first, const tra_kernel *next); /* can it? Kernels on rows do not */
 
 /* ---- kernels on rows ----------------------------------------------------------------------------------------- */
 
@@ -188,6 +189,9 @@ typedef struct tra_rows_kernel {
 /* The struct is copied, what it leads to is not. */
 const tra_kernel *tra_kernel_of_rows(tra_arena *a, const tra_rows_kernel *rows);
 const tra_rows_kernel *tra_kernel_rows(const tra_kernel *k); /* NULL: it is none */
+/* Fills columns and bounded of the type of a result, whose catalog is set, and its layout where these ask for one; b:
+ * of a join, else NULL. Of dense kernels a dimension is bounded that comes from one. */
+void tra_kernel_bounded(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_type *b, tra_type *out);
 
 void tra_kernel_print(const tra_kernel *k, tra_str *out); /* as the language writes it */
 unsigned tra_kernel_uses(const tra_kernel *k);            /* TRA_USE_ bits; of an Einstein string by its operands */

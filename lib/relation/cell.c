@@ -33,11 +33,20 @@ int64_t tra_cell_room(int nparts, const int64_t *count, const int64_t *each) {
 tra_cell tra_cell_new(const tra_type *t, int64_t ordinal, void *block) {
     tra_cell c = {.layout = t->layout, .sparse = t->sparse, .array.dtype = t->dtype};
     tra_catalog_ext(t->cat, ordinal, &c.array.ext);
+    if (t->columns) c.columns = t->columns, c.first = tra_rows_before(t, ordinal);
     if (t->layout)
         c.head = block;
     else
         c.array.data = block;
     return c;
+}
+
+int64_t tra_rows_before(const tra_type *t, int64_t ordinal) {
+    tra_dims key, at;
+    if (t->bounded || t->cat->frontier.n != 1) return -1;
+    tra_catalog_key(t->cat, ordinal, &key);
+    tra_type_offset(t, &key, &at);
+    return at.v[0];
 }
 
 void tra_cell_begin(tra_cell *c, const int64_t *count, const int64_t *each) {

@@ -49,10 +49,12 @@ struct tra_layout {
 
 /* What a kernel sees of a block: views, which own nothing. */
 struct tra_cell {
-    const tra_layout *layout; /* NULL: dense */
-    bool sparse;              /* of sparse type, however it is held: where it is 0 it annihilates */
-    tra_array array;          /* type and extents; data: of a dense array, else NULL (but see columns.h) */
-    tra_cell_head *head;      /* not dense: the block */
+    const tra_layout *layout;  /* NULL: dense */
+    bool sparse;               /* of sparse type, however it is held: where it is 0 it annihilates */
+    const tra_schema *columns; /* of a table, else NULL; */
+    int64_t first;             /* the number in it of its first row, -1: only the run tells */
+    tra_array array;           /* type and extents; data: of a dense array, else NULL (but see columns.h) */
+    tra_cell_head *head;       /* not dense: the block */
     /* Not dense and yet to be made: what the kernels' `bytes` functions counted, for the kernel that makes it; 0: not
      * counted. */
     int64_t counted[2];
@@ -62,6 +64,8 @@ struct tra_cell {
 int64_t tra_cell_room(int nparts, const int64_t *count, const int64_t *each);
 /* The array of a tuple that is yet to be made, in a block that has room for it, aligned to 64; NULL: none yet. */
 tra_cell tra_cell_new(const tra_type *t, int64_t ordinal, void *block);
+/* Rows of a table before a tuple; -1 where only the run tells. */
+int64_t tra_rows_before(const tra_type *t, int64_t ordinal);
 /* Lays out its block, of a layout that is not dense: writes the header. The parts are the caller's to fill. */
 void tra_cell_begin(tra_cell *c, const int64_t *count, const int64_t *each);
 /* The parts have fewer elements than was laid out for: moves them together. Returns the bytes that are left. */

@@ -21,6 +21,17 @@ const char *tra_coltype_name(tra_coltype t) { return types[t].name; }
 
 tra_dtype tra_coltype_held(tra_coltype t) { return types[t].held; }
 
+tra_coltype tra_coltype_of(tra_dtype t) {
+    switch (t) {
+    case TRA_BOOL: return TRA_COL_BOOL;
+    case TRA_I32: return TRA_COL_I32;
+    case TRA_I64: return TRA_COL_I64;
+    case TRA_F32: return TRA_COL_F32;
+    case TRA_F64: return TRA_COL_F64;
+    }
+    return TRA_COL_F64;
+}
+
 bool tra_coltype_parse(const char *s, tra_coltype *t) {
     for (int i = 0; i < TYPES; i++) {
         if (strcmp(s, types[i].name) == 0) return *t = (tra_coltype)i, true;
@@ -296,47 +307,53 @@ tra_status tra_columns_of(const tra_cell *c, const tra_schema *s, tra_batch *b, 
 
 /* ---- dense arrays of an extent that the run tells ---------------------------------------------------------------- */
 
-enum { EXTENT, ARRAY, COUNTED_PARTS };
+enum { EXTENTS, ARRAY, COUNTED_PARTS };
 
 static int64_t elements(const tra_dims *ext) {
     int64_t n;
     return tra_dims_product(ext, &n) ? n : INT64_MAX;
 }
 
-int64_t tra_counted_room(tra_dtype t, const tra_dims *ext) {
-    return tra_cell_room(COUNTED_PARTS, (int64_t[]){1, elements(ext)}, (int64_t[]){8, (int64_t)tra_dtype_size(t)});
+static int64_t counted_room(tra_dtype t, int rank, int64_t n) {
+    return tra_cell_room(COUNTED_PARTS, (int64_t[]){rank, n}, (int64_t[]){8, (int64_t)tra_dtype_size(t)});
 }
 
+int64_t tra_counted_room(tra_dtype t, const tra_dims *ext) { return counted_room(t, ext->n, elements(ext)); }
+
 tra_size tra_counted_bytes(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows) {
-    tra_dims n = {.n = 1, .v = {entries.bound}}, expected = {.n = 1, .v = {entries.expected}};
+    int rank = t->cat->bound.n;
     (void)rows;
-    if (entries.exact) return tra_size_exactly(tra_counted_room(t->dtype, &n));
+    if (entries.exact) return tra_size_exactly(counted_room(t->dtype, rank, entries.bound));
     if (!t->bounded) return tra_size_exactly(tra_counted_room(t->dtype, ext));
-    return tra_size_about((double)tra_counted_room(t->dtype, &expected), tra_counted_room(t->dtype, &n));
+    return tra_size_about((double)counted_room(t->dtype, rank, entries.expected),
+                          counted_room(t->dtype, rank, entries.bound));
 }
 
 const char *tra_counted_look(tra_cell *c) {
     const tra_cell_part *p = c->head->part;
-    if (p[EXTENT].each != 8 || p[EXTENT].count != 1 || c->array.ext.n < 1) return "without its extent";
-    int64_t n = *(const int64_t *)tra_cell_data(c, EXTENT);
-    if (n < 0 || n > c->array.ext.v[0]) return "larger than it may be";
-    c->array.ext.v[0] = n;
+    int rank = c->array.ext.n;
+    if (p[EXTENTS].each != 8 || p[EXTENTS].count != rank) return "without its extents";
+    const int64_t *n = tra_cell_data(c, EXTENTS);
+    for (int d = 0; d < rank; d++) {
+        if (n[d] < 0 || n[d] > c->array.ext.v[d]) return "larger than it may be";
+        c->array.ext.v[d] = n[d];
+    }
     if (p[ARRAY].each != (int64_t)tra_dtype_size(c->array.dtype) || p[ARRAY].count != elements(&c->array.ext))
-        return "of another extent than it says";
+        return "of other extents than it says";
     c->array.data = tra_cell_data(c, ARRAY);
     return NULL;
 }
 
-void tra_counted_begin(tra_cell *c, int64_t rows) {
-    c->array.ext.v[0] = rows;
-    tra_cell_begin(c, (int64_t[]){1, elements(&c->array.ext)}, (int64_t[]){8, (int64_t)tra_dtype_size(c->array.dtype)});
-    *(int64_t *)tra_cell_data(c, EXTENT) = rows;
+void tra_counted_begin(tra_cell *c, const tra_dims *ext) {
+    c->array.ext = *ext;
+    tra_cell_begin(c, (int64_t[]){ext->n, elements(ext)}, (int64_t[]){8, (int64_t)tra_dtype_size(c->array.dtype)});
+    int64_t *n = tra_cell_data(c, EXTENTS);
+    for (int d = 0; d < ext->n; d++) n[d] = ext->v[d];
     c->array.data = tra_cell_data(c, ARRAY);
 }
 
 int64_t tra_counted_end(tra_cell *c, int64_t rows) {
     assert(rows <= c->array.ext.v[0]);
-    c->array.ext.v[0] = rows;
-    *(int64_t *)tra_cell_data(c, EXTENT) = rows;
-    return tra_cell_trim(c, (int64_t[]){1, elements(&c->array.ext)});
+    c->array.ext.v[0] = *(int64_t *)tra_cell_data(c, EXTENTS) = rows;
+    return tra_cell_trim(c, (int64_t[]){c->array.ext.n, elements(&c->array.ext)});
 }

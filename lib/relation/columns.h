@@ -38,6 +38,7 @@ const char *tra_coltype_name(tra_coltype t);
 bool tra_coltype_parse(const char *s, tra_coltype *t);
 const char *tra_coltype_choices(void);     /* "bool, i32, ..." for messages */
 tra_dtype tra_coltype_held(tra_coltype t); /* the element type of its values in memory */
+tra_coltype tra_coltype_of(tra_dtype t);   /* of elements */
 static inline size_t tra_coltype_size(tra_coltype t) { return tra_dtype_size(tra_coltype_held(t)); }
 static inline bool tra_coltype_is_coded(tra_coltype t) { return t == TRA_COL_STRING || t == TRA_COL_TEXT; }
 static inline bool tra_coltype_is_integer(tra_coltype t) { return t == TRA_COL_I32 || t == TRA_COL_I64; }
@@ -127,18 +128,18 @@ TRA_MUSTUSE tra_status tra_columns_of(const tra_cell *c, const tra_schema *s, tr
 tra_size tra_columns_bytes(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows);
 const char *tra_columns_look(tra_cell *c);
 
-/* The layout of a dense array of which only the run tells the extent along dimension 0 (a matrix of rows that a
- * predicate let through). Parts:
- *   extent int64 [1]   along dimension 0: no more than the catalog's
- *   array  dense, of that extent
+/* The layout of a dense array of which only the run tells the extents (a matrix of rows that a predicate let through).
+ * Parts:
+ *   extents int64 [rank]   no more than the catalog's
+ *   array   dense, of these extents
  * tra_cell_of shows it with its true extents and array.data set, so that dense kernels take it as it is. */
-extern const tra_layout tra_counted; /* lib/table */
+extern const tra_layout tra_counted; /* lib/kernel */
 tra_size tra_counted_bytes(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows);
 const char *tra_counted_look(tra_cell *c);
 int64_t tra_counted_room(tra_dtype t, const tra_dims *ext);
-/* Lays out the block of a cell, whose extent along dimension 0 becomes `rows`: array.data and array.ext are set. */
-void tra_counted_begin(tra_cell *c, int64_t rows);
-/* Fewer rows than was laid out for: the header says so then. Returns the bytes of the block that are left in use. */
+/* Lays out the block of a cell for an array of these extents: array.data and array.ext are set. */
+void tra_counted_begin(tra_cell *c, const tra_dims *ext);
+/* Fewer rows (dimension 0) than was laid out for. Returns the bytes of the block that are left in use. */
 int64_t tra_counted_end(tra_cell *c, int64_t rows);
 
 #endif

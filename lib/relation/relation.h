@@ -150,9 +150,9 @@ typedef struct tra_type {
     const tra_layout *layout;   /* how its arrays are held; NULL: dense */
     const tra_entries *entries; /* sparse: what is known of them; NULL: nothing but the extents */
     const tra_schema *columns;  /* a table: its arrays are rows, of rank 1, in the layout tra_columns; NULL: a tensor */
-    /* Extents along dimension 0 are bounds: only the run tells how many rows of a table there are, whose number is in
-     * each cell. `entries` then are the elements (of a table, rows) that are there. */
-    bool bounded;
+    /* Array dimensions (bits) along which extents are bounds: only the run tells how many rows of a table there are,
+     * and each cell says its own (columns.h). `entries` then are the elements (of a table, rows) that are there. */
+    uint32_t bounded;
     uint32_t cut[TRA_MAXDIM]; /* for each array dimension the set of key dimensions (bits) that cut it */
 } tra_type;
 

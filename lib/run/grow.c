@@ -18,8 +18,10 @@ static void *scratch_of(const attempt *x) { return (char *)x->g->w->scratch + x-
 
 static tra_cell cell_of(const attempt *x, tra_dtype t, const tra_dims *ext, const tra_block *b) {
     const tra_type *type = &x->g->st->op->type;
-    return (tra_cell){
+    tra_cell c = {
         .layout = type->layout, .sparse = type->sparse, .array = {.dtype = t, .ext = *ext}, .head = b ? b->ptr : NULL};
+    if (b && c.layout->look) (void)c.layout->look(&c); /* it was made here, so nothing is wrong */
+    return c;
 }
 
 static tra_cell state_of(const attempt *x, const tra_block *b) {

@@ -49,7 +49,9 @@ static void choose_fused(tra_plan *p, const edges *e) {
         op->orders.fused = !p->slim && e->uses[i] == 1 && !e->gathered[i];
         int j = op->in[0];
         while (tra_op_is(p->ops[j].op, TRA_RENAMES)) j = p->ops[j].in[0];
-        if (op->op != TRA_PLAN_MAP || p->ops[j].op != TRA_PLAN_MAP) p->ops[j].orders.fused = false;
+        bool one = op->op == TRA_PLAN_MAP && p->ops[j].op == TRA_PLAN_MAP &&
+                   tra_kernel_composes(p->ops[j].what.map, op->what.map);
+        if (!one) p->ops[j].orders.fused = false;
     }
 }
 

@@ -53,7 +53,9 @@ static void run_matrix(const tra_rowwise *r, const tra_batch *in, int64_t first,
     tra_err e = {0};
     tra_table_notes notes = {0};
     int64_t rows;
-    if (out->layout) tra_counted_begin(out, rows_of(r, in, first, out, scratch));
+    tra_dims ext = out->array.ext;
+    if (out->layout) ext.v[0] = rows_of(r, in, first, out, scratch);
+    if (out->layout) tra_counted_begin(out, &ext);
     if (tra_rowwise_run_matrix(r, in, first, out->array.data, &rows, scratch, &notes, &e) != TRA_OK)
         tra_kernel_fail("%s", e.msg);
     else

@@ -1,8 +1,42 @@
-/* layout.c - the layouts of rows and of what is made of them. */
+/* layout.c - the layout of rows: pieces of tables are put together row by row. */
+#include "../kernel/kernel.h"
 #include "table.h"
 
-const tra_layout tra_columns = {
-    .name = "columns", .id = 2, .nparts = 2, .bytes = tra_columns_bytes, .look = tra_columns_look};
+#include <string.h>
 
-const tra_layout tra_counted = {
-    .name = "counted", .id = 3, .nparts = 2, .bytes = tra_counted_bytes, .look = tra_counted_look};
+/* Rows of all pieces. */
+static int64_t rows_of(const tra_cell_piece *p, int64_t n) {
+    int64_t rows = 0;
+    for (int64_t i = 0; i < n; i++) rows += p[i].ext.v[0];
+    return rows;
+}
+
+static int64_t gather_bytes(tra_cell_piece *p, int64_t n, tra_cell *out) {
+    return tra_columns_room(out->columns, rows_of(p, n));
+}
+
+/* Appends the pieces in the order in which they follow each other. */
+static void gather(tra_cell_piece *p, int64_t n, tra_cell *out) {
+    const tra_schema *s = out->columns;
+    tra_vector to[s->n + 1], from[s->n + 1];
+    tra_batch all = {.v = to}, one = {.v = from};
+    tra_columns_begin(out, s, rows_of(p, n), &all);
+    for (int64_t i = 0; i < n; i++) {
+        tra_err e = {0};
+        int64_t at = p[i].to.v[0];
+        if (tra_columns_of(p[i].src, s, &one, &e) != TRA_OK) {
+            tra_kernel_fail("%s", e.msg);
+            return;
+        }
+        for (int c = 0; c < s->n && one.rows > 0; c++) {
+            size_t size = tra_coltype_size(s->v[c].type);
+            memcpy((char *)to[c].values + (size_t)at * size, from[c].values, (size_t)one.rows * size);
+            if (to[c].state) memcpy(to[c].state + at, from[c].state, (size_t)one.rows);
+        }
+    }
+}
+
+static const tra_layout_kernels kernels = {.gather_bytes = gather_bytes, .gather = gather};
+
+const tra_layout tra_columns = {
+    .name = "columns", .id = 2, .nparts = 2, .bytes = tra_columns_bytes, .look = tra_columns_look, .kernels = &kernels};

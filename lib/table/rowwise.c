@@ -84,23 +84,12 @@ void tra_rowwise_project(tra_rowwise *r, int n, const char *const *names, const 
     r->out = s;
 }
 
-static tra_coltype coltype_of(tra_dtype t) {
-    switch (t) {
-    case TRA_BOOL: return TRA_COL_BOOL;
-    case TRA_I32: return TRA_COL_I32;
-    case TRA_I64: return TRA_COL_I64;
-    case TRA_F32: return TRA_COL_F32;
-    case TRA_F64: return TRA_COL_F64;
-    }
-    return TRA_COL_F64;
-}
-
 tra_status tra_rowwise_matrix(tra_rowwise *r, int n, const char *const *names, const tra_colexpr *const *x, tra_dtype t,
                               const double *fill, tra_err *e) {
     const tra_colexpr **to = tra_news(r->arena, const tra_colexpr *, n + 1);
     for (int i = 0; i < n; i++) {
         tra_err why = {0};
-        if (tra_colexpr_convert(r->arena, x[i], coltype_of(t), NULL, &to[i], &why) != TRA_OK)
+        if (tra_colexpr_convert(r->arena, x[i], tra_coltype_of(t), NULL, &to[i], &why) != TRA_OK)
             return tra_fail(e, TRA_PROGRAM,
                             "column `%s` of the matrix is of type %s, which gives no elements of type %s", names[i],
                             tra_coltype_name(x[i]->type), tra_dtype_name(t));
@@ -131,6 +120,12 @@ bool tra_rowwise_selects(const tra_rowwise *r) {
     return false;
 }
 
+int tra_rowwise_work(const tra_rowwise *r) {
+    int n = r->in->n;
+    for (int i = 0; i < r->nsteps; i++) n += r->steps[i].code->n;
+    return n;
+}
+
 bool tra_rowwise_uses_row(const tra_rowwise *r) {
     for (int i = 0; i < r->nsteps; i++) {
         for (int k = 0; k < r->source[i].n; k++) {
@@ -157,6 +152,22 @@ const tra_rowwise *tra_rowwise_then(tra_arena *a, const tra_rowwise *first, cons
     r->dtype = next->dtype;
     r->fill = next->fill;
     return r;
+}
+
+void tra_rowwise_print(const tra_rowwise *r, tra_str *out) {
+    for (int i = 0; i < r->nsteps; i++) {
+        const struct source *s = &r->source[i];
+        bool matrix = r->matrix && i == r->nsteps - 1;
+        tra_str_add(out, i ? ", " : "");
+        tra_str_add(out, s->selects ? "select(" : matrix ? "matrix(" : "project(");
+        for (int k = 0; k < s->n; k++) {
+            tra_str_add(out, k ? ", " : "");
+            if (!s->selects) tra_str_printf(out, "%s = ", s->names[k]);
+            tra_colexpr_print(s->x[k], r->steps[i].in, out);
+        }
+        if (matrix && r->fill) tra_str_printf(out, ", fill = %.17g", *r->fill);
+        tra_str_add(out, ")");
+    }
 }
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */

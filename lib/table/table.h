@@ -156,6 +156,9 @@ tra_column tra_colexpr_result(const tra_colexpr *x, const char *name);
 /* The same expression over the columns of a projection: its columns become these expressions (number -> tree). */
 const tra_colexpr *tra_colexpr_substitute(tra_arena *a, const tra_colexpr *x, const tra_colexpr *const *by);
 
+/* As the language writes it, with the names of these columns. */
+void tra_colexpr_print(const tra_colexpr *x, const tra_schema *s, tra_str *out);
+
 /* "2017-04-15" and "2017-04-15 08:15:00.25" (or with T, with Z) as days and microseconds; false if it is none. Years 1
  * to 9999. */
 bool tra_parse_date(const char *s, int64_t len, int32_t *days);
@@ -208,5 +211,7 @@ TRA_MUSTUSE tra_status tra_rowwise_run(const tra_rowwise *r, const tra_batch *in
                                        void *scratch, tra_table_notes *notes, tra_err *e);
 TRA_MUSTUSE tra_status tra_rowwise_run_matrix(const tra_rowwise *r, const tra_batch *in, int64_t first, void *data,
                                               int64_t *rows, void *scratch, tra_table_notes *notes, tra_err *e);
+
+void tra_rowwise_print(const tra_rowwise *r, tra_str *out); /* select(j > 0), project(k = j), ... */
 
 #endif

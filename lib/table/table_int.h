@@ -42,6 +42,9 @@ typedef struct tra_colcode {
 tra_colcode *tra_colcode_new(tra_arena *a, int nroots, const tra_colexpr *const *roots);
 int64_t tra_colcode_scratch(const tra_colcode *c);
 
+/* Instructions that a row goes through. */
+int tra_rowwise_work(const tra_rowwise *r);
+
 /* What an instruction gives for the strip at hand. */
 typedef struct tra_colvalue {
     void *values;

@@ -1,4 +1,5 @@
 /* memo.c - expressions, groups, congruence. */
+#include "../../lib/relation/columns.h"
 #include "memo.h"
 
 #include <assert.h>
@@ -35,6 +36,10 @@ bool tra_type_eq(const tra_type *a, const tra_type *b, const char **why) {
     if (a->dtype != b->dtype) return false;
     *why = "one is sparse by type, the other is not";
     if (a->sparse != b->sparse) return false;
+    *why = "one is a table, the other is not, or it has other columns";
+    if (!a->columns != !b->columns || (a->columns && !tra_schema_eq(a->columns, b->columns))) return false;
+    *why = "extents of one are bounds, those of the other are not";
+    if (a->bounded != b->bounded) return false;
     *why = "the frontiers differ";
     if (!tra_dims_eq(&a->cat->frontier, &b->cat->frontier)) return false;
     *why = "the bounds differ";

@@ -19,7 +19,7 @@ static int parts(const tra_kernel *k) {
 
 /* NULL when that is too long. */
 static const tra_kernel *then(tra_rewriting *w, const tra_kernel *first, const tra_kernel *next) {
-    if (parts(first) + parts(next) > MAXPARTS) return NULL;
+    if (parts(first) + parts(next) > MAXPARTS || !tra_kernel_composes(first, next)) return NULL;
     return tra_kernel_then(w->m->arena, first, next);
 }
 

@@ -116,6 +116,7 @@ static void set_join(finish *f, tra_op *o, const making *m) {
 /* How a result is held, whatever the type of its group says: what shows or moves the tuples of its input as that holds
  * them, an output as it finds them, and sums that are yet to be completed densely. */
 static void hold(tra_plan *p, tra_op *o) {
+    if (o->type.bounded || o->type.columns) return;
     if (o->what.partial || o->op == TRA_PLAN_MERGE)
         tra_type_hold(p->arena, &o->type, NULL);
     else if (o->op == TRA_PLAN_OUTPUT || tra_op_is(o->op, TRA_RENAMES | TRA_FORWARDS))

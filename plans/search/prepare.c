@@ -37,7 +37,7 @@ static tra_status summand_type(search *s, family *f, tra_err *e) {
     const tra_node *j = f->join ? &f->join->node : NULL;
     bool same = j && j->in[0]->type.dtype == j->in[1]->type.dtype;
     if (same && tra_kernel_fuses(j->kernel, local.kernel)) local.type.dtype = j->type.dtype;
-    local.type.layout = NULL; /* what sums are made in */
+    if (!local.type.bounded) local.type.layout = NULL; /* what sums are made in */
     f->summand = local.type;
     s->summands[f->x->node.id] = local.type;
     return TRA_OK;
@@ -93,7 +93,7 @@ static void set_memory(const search *s, family *f) {
     tra_op local = op, merge = {.op = TRA_PLAN_MERGE, .type = n->type, .what.agg = n->kernel}, alone = op;
     local.type = f->summand;
     local.what.partial = true;
-    merge.type.layout = NULL;
+    if (!merge.type.bounded) merge.type.layout = NULL;
     alone.op = TRA_PLAN_AGG; /* of what the join made */
     alone.what.join = NULL;
     f->memory[0] = bytes_of(s, op, l, r);

@@ -187,11 +187,48 @@ static bool is_sparse(const tra_node *n) {
     return x;
 }
 
+/* The share of its elements, or rows, that are expected to be there. */
+static double share_of(const tra_type *t) {
+    double all = (double)tra_catalog_floats(t->cat);
+    return t->bounded && t->entries && all > 0 ? (double)t->entries->all.expected / all : 1;
+}
+
+/* What is known of elements whose number only the run tells. */
+static void set_share(tra_arena *a, tra_node *n) {
+    const tra_rows_kernel *rows = n->kernel ? tra_kernel_rows(n->kernel) : NULL;
+    double share = share_of(&n->in[0]->type);
+    if (n->in[1]) share = share < share_of(&n->in[1]->type) ? share : share_of(&n->in[1]->type);
+    if (rows && rows->counts) share *= rows->share;
+    double all = (double)tra_catalog_floats(n->type.cat);
+    if (n->type.bounded) n->type.entries = tra_entries_about(a, &n->type, share * all, INT64_MAX, INT64_MAX);
+}
+
+/* Rows of tables, and tensors made of them, of which only the run tells how many there are. */
+static void set_bounded(tra_node *n) {
+    const tra_type *x = &n->in[0]->type;
+    switch (n->op) {
+    case TRA_OP_INPUT: return;
+    case TRA_OP_JOIN: tra_kernel_bounded(n->kernel, TRA_USE_JOIN, x, &n->in[1]->type, &n->type); return;
+    case TRA_OP_AGG: tra_kernel_bounded(n->kernel, TRA_USE_AGG, x, NULL, &n->type); return;
+    case TRA_OP_TRANSFORM: tra_kernel_bounded(n->kernel, TRA_USE_MAP, x, NULL, &n->type); return;
+    case TRA_OP_REKEY:
+    case TRA_OP_FILTER:
+    case TRA_OP_TILE:
+    case TRA_OP_CONCAT:
+    case TRA_OP_REPART: break;
+    }
+    n->type.columns = x->columns;
+    n->type.bounded = x->bounded;
+    if (x->columns || x->bounded) n->type.layout = x->layout;
+}
+
 void tra_type_entries_of(tra_arena *a, tra_node *n) {
     n->type.sparse = is_sparse(n);
     n->type.entries = NULL;
     n->type.layout = NULL;
-    if (!n->type.sparse) return;
+    if (n->in[0]) set_bounded(n);
+    if (n->in[0]) set_share(a, n);
+    if (!n->type.sparse || n->type.layout) return;
     switch (n->op) {
     case TRA_OP_INPUT: return;
     case TRA_OP_REKEY:

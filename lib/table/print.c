@@ -1,0 +1,65 @@
+/* print.c - expressions as text: for readers, and as what tells one kernel from another. */
+#include "table_int.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+/* What a function of a dictionary's entries gives for each: what was computed when the program was compiled. */
+static uint64_t table_digest(const tra_colexpr *x) {
+    const tra_dictionary *from = x->kids[0]->dict, *to = x->dict;
+    size_t n = from && x->table ? (size_t)from->n : 0;
+    uint64_t h = n ? XXH64(x->table, n * tra_coltype_size(x->type), 0) : 0;
+    if (n && x->tstate) h = XXH64(x->tstate, n, h);
+    if (to) h = XXH64(to->begin, (size_t)(to->n + 1) * sizeof *to->begin, h);
+    if (to) h = XXH64(to->bytes, (size_t)to->begin[to->n], h);
+    return h;
+}
+
+static void add_constant(const tra_colexpr *x, tra_str *out) {
+    char text[TRA_DATETEXT];
+    if (x->null) {
+        tra_str_add(out, "null");
+        return;
+    }
+    switch (x->type) {
+    case TRA_COL_BOOL: tra_str_add(out, x->value.i ? "true" : "false"); return;
+    case TRA_COL_I32:
+    case TRA_COL_I64: tra_str_printf(out, "%" PRId64, x->value.i); return;
+    case TRA_COL_F32:
+    case TRA_COL_F64: tra_str_printf(out, "%.17g", x->value.f); return;
+    case TRA_COL_DATE: tra_str_printf(out, "date \"%s\"", tra_date_text((int32_t)x->value.i, text)); return;
+    case TRA_COL_TIMESTAMP: tra_str_printf(out, "timestamp \"%s\"", tra_timestamp_text(x->value.i, text)); return;
+    case TRA_COL_STRING:
+    case TRA_COL_TEXT: break;
+    }
+    int64_t len;
+    const char *s = tra_dictionary_at(x->dict, x->value.i, &len);
+    tra_str_add(out, "\"");
+    tra_str_addn(out, s, (size_t)len);
+    tra_str_add(out, "\"");
+}
+
+void tra_colexpr_print(const tra_colexpr *x, const tra_schema *s, tra_str *out) {
+    const char *name = tra_colop_text(x->op);
+    switch (x->op) {
+    case TRA_C_COLUMN: tra_str_add(out, s->v[x->column].name); return;
+    case TRA_C_CONST: add_constant(x, out); return;
+    case TRA_C_CONVERT: name = tra_coltype_name(x->type); break;
+    case TRA_C_RECODE:
+    case TRA_C_LOOKUP: tra_str_printf(out, "by_entry_%08x", (unsigned)table_digest(x)); break;
+    default:
+        if (x->nkids != 2 || (name[0] >= 'a' && name[0] <= 'z' && x->op != TRA_C_IDIV)) break;
+        tra_str_add(out, "(");
+        tra_colexpr_print(x->kids[0], s, out);
+        tra_str_printf(out, " %s ", name);
+        tra_colexpr_print(x->kids[1], s, out);
+        tra_str_add(out, ")");
+        return;
+    }
+    tra_str_printf(out, "%s(", name);
+    for (int i = 0; i < x->nkids; i++) {
+        tra_str_add(out, i ? ", " : "");
+        tra_colexpr_print(x->kids[i], s, out);
+    }
+    tra_str_add(out, ")");
+}
