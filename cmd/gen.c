@@ -420,7 +420,7 @@ static tra_status run_sparse(const tra_dims *shape, tra_dtype dtype, tra_codec c
     if (block_text)
         TRA_TRY(blocks_of(shape, &block, e));
     else
-        gen_block(&p, &block);
+        gen_block(&p, tra_levels_in_order(&levels), &block);
     if (!tra_rows_can(&block))
         return tra_fail(e, TRA_USAGE, "--block: the last extent of a stored block is at most %u", UINT32_MAX);
     tra_catalog cat;

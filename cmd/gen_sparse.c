@@ -7,6 +7,8 @@
  * its quarters, by binomial draws; few edges are led down one by one. Edges that meet are one entry. */
 #include "gen_sparse.h"
 
+#include "../formats/entries.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -269,20 +271,10 @@ int64_t gen_bound(const gen_pattern *p, const tra_dims *block) {
     return most < 0x1p62 ? (int64_t)most + 1 : INT64_MAX / 2;
 }
 
-void gen_block(const gen_pattern *p, tra_dims *block) {
-    enum { GOOD = 1 << 19, MOST = 1 << 22 }; /* as import has them (formats/entries.c) */
-    *block = p->shape;
-    for (int d = 0; d < block->n; d++) block->v[d] = tra_max64(1, block->v[d]);
-    double blocks = ceil(gen_expected(p) / GOOD);
-    for (int d = 0; d < block->n; d++) {
-        int64_t n = 1;
-        double here = fmin(blocks, (double)block->v[d]);
-        while (2 * n <= (int64_t)((double)block->v[d] / here)) n *= 2;
-        if (blocks <= 1) n = block->v[d];
-        for (block->v[d] = n; n > 1 && gen_bound(p, block) > MOST; block->v[d] = n) n /= 2;
-        blocks /= here;
-        if (n > 1 || (gen_bound(p, block) <= MOST && blocks <= 1)) return;
-    }
+static int64_t most_drawn(const void *ctx, const tra_dims *block) { return gen_bound(ctx, block); }
+
+void gen_block(const gen_pattern *p, bool crowded, tra_dims *block) {
+    tra_block_for_entries(&p->shape, (int64_t)ceil(gen_expected(p)), crowded, most_drawn, p, block);
 }
 
 void gen_entries(const gen_pattern *p, const tra_dims *from, const tra_dims *ext, gen_items *out) {

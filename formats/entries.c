@@ -38,25 +38,67 @@ tra_status tra_entries_sort(tra_source *s, const tra_places *p, const tra_entrie
     }
 }
 
-/* Blocks have as many indices of the dimension as give GOOD entries on average: enough blocks to share out, few enough
- * that each is worth its header. No block has more than MOST, so that any fits the memory of a small machine, with all
- * that an operator holds beside it. Blocks are long (all of the other dimensions) since products and sums over rows
- * then meet each row once, and the entries need not be sorted again. */
-void tra_entries_block(const tra_sorter *sorted, const tra_dims *shape, tra_dims *block) {
-    enum { GOOD = 1 << 19, MOST = 1 << 22 };
-    int64_t all = tra_sorter_among(sorted, 0, UINT64_MAX);
+enum { GOOD = 1 << 19, MOST = 1 << 22, MANY = 16, LOTS = 1 << 16 };
+
+typedef struct choosing {
+    const tra_dims *shape;
+    tra_most_fn *most;
+    const void *ctx;
+    int64_t wanted; /* blocks, by the average */
+    int64_t before; /* along the dimensions that are cut already */
+    int d;
+    tra_dims *block;
+} choosing;
+
+static int64_t most_of(const choosing *c, int64_t n) {
+    c->block->v[c->d] = n;
+    return c->most(c->ctx, c->block);
+}
+
+/* The largest number of indices, from n on down, by which no block has more entries than that. */
+static int64_t within(const choosing *c, int64_t n, int64_t most) {
+    while (n > 1 && most_of(c, n) > most) n /= 2;
+    return n;
+}
+
+static int64_t blocks_by(const choosing *c, int64_t n) {
+    return tra_mul_most(c->before, tra_ceil_div(c->shape->v[c->d], n));
+}
+
+/* Where entries crowd together, what leaves the fullest block small makes the others tiny: then it may be twice as
+ * full. And one index that alone has too many is cut along the next dimension only where few are: all would be. */
+static int64_t narrow(const choosing *c, int64_t n, bool crowded) {
+    int64_t least = within(c, n, MOST), alone;
+    if (crowded && blocks_by(c, least) / MANY > c->wanted) least = within(c, n, 2 * MOST);
+    if (least == 1 && blocks_by(c, 1) > LOTS && (alone = most_of(c, 1)) > MOST) least = within(c, n, 2 * alone);
+    return least;
+}
+
+void tra_block_for_entries(const tra_dims *shape, int64_t all, bool crowded, tra_most_fn *most, const void *ctx,
+                           tra_dims *block) {
+    int64_t blocks = tra_ceil_div(all, GOOD);
+    choosing c = {.shape = shape, .most = most, .ctx = ctx, .wanted = blocks, .before = 1, .block = block};
     *block = *shape;
     for (int d = 0; d < shape->n; d++) block->v[d] = tra_max64(1, shape->v[d]);
-    for (int d = 0; d < shape->n; d++) {
-        int64_t each = 1, n = 1, blocks = tra_ceil_div(all, GOOD);
-        for (int k = d + 1; k < shape->n; k++) each *= shape->v[k];
-        for (int k = 0; k < d; k++) blocks = tra_ceil_div(blocks, tra_max64(1, shape->v[k]));
+    for (int d = c.d = 0; d < shape->n; c.d = ++d) {
+        int64_t n = 1;
         while (2 * n <= shape->v[d] / tra_max64(1, blocks)) n *= 2;
         if (blocks <= 1) n = block->v[d];
-        while (n > 1 && each > 0 && tra_sorter_most(sorted, (uint64_t)(n * each)) > MOST) n /= 2;
-        block->v[d] = n;
-        if (n > 1 || (each > 0 && tra_sorter_most(sorted, (uint64_t)each) <= MOST && blocks <= shape->v[d])) return;
+        n = narrow(&c, n, crowded);
+        bool small = most_of(&c, n) <= MOST && blocks <= shape->v[d];
+        if (n > 1 || small) return;
+        c.before = tra_mul_most(c.before, tra_max64(1, shape->v[d]));
+        blocks = tra_ceil_div(blocks, tra_max64(1, shape->v[d]));
     }
+}
+
+static int64_t most_sorted(const void *ctx, const tra_dims *block) {
+    int64_t n = 1;
+    return tra_dims_product(block, &n) && n > 0 ? tra_sorter_most(ctx, (uint64_t)n) : 0;
+}
+
+void tra_entries_block(const tra_sorter *sorted, const tra_dims *shape, bool crowded, tra_dims *block) {
+    tra_block_for_entries(shape, tra_sorter_among(sorted, 0, UINT64_MAX), crowded, most_sorted, sorted, block);
 }
 
 /* What went wrong at a place. */

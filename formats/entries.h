@@ -19,9 +19,17 @@ int64_t tra_entries_need(const tra_source *s, bool fine);
 TRA_MUSTUSE tra_status tra_entries_sort(tra_source *s, const tra_places *p, const tra_entries_options *o,
                                         tra_sorter **out, tra_err *e);
 
-/* The blocks for entries whose places are the row-major order: some indices of the first dimension that has more than
- * one by all of the others. Which, follows from where entries are, never from the memory. */
-void tra_entries_block(const tra_sorter *sorted, const tra_dims *shape, tra_dims *block);
+/* Blocks for so many entries: some indices of the first dimension that has more than one by all of the others. Blocks
+ * have half a million entries on average: enough blocks to share out, few enough that each is worth its header. None
+ * has more than four million, so that any fits the memory of a small machine with all that an operator holds beside it;
+ * of `crowded` ones eight, where there would be very many blocks else. They are long (all of the other dimensions)
+ * since products and sums over rows then meet each row once, and the entries need not be sorted again. most: entries
+ * that any block of these extents has at most. */
+typedef int64_t tra_most_fn(const void *ctx, const tra_dims *block);
+void tra_block_for_entries(const tra_dims *shape, int64_t all, bool crowded, tra_most_fn *most, const void *ctx,
+                           tra_dims *block);
+/* The same of entries whose places are the row-major order. It follows from where they are, never from the memory. */
+void tra_entries_block(const tra_sorter *sorted, const tra_dims *shape, bool crowded, tra_dims *block);
 
 /* After tra_sorter_merge, the blocks in the order of ordinals. The array of the next one, of the source's dtype, to
  * data. */

@@ -147,8 +147,8 @@ static tra_status find_and_open(tra_source *s, tra_err *e) {
         return tra_fail(e, TRA_USAGE, "--dtype %s: relations hold %s; only a raw file can hold this",
                         tra_elem_name(s->o.elem), tra_dtype_choices());
     TRA_TRY(s->format->open(s, e));
-    int64_t n;
-    if ((s->shape.n == 0 || s->shape.v[0] >= 0) && (!tra_dims_product(&s->shape, &n) || n > INT64_MAX / 16)) {
+    int64_t n, most = s->access == TRA_ACCESS_ENTRIES ? INT64_MAX - 1 : INT64_MAX / 16;
+    if ((s->shape.n == 0 || s->shape.v[0] >= 0) && (!tra_dims_product(&s->shape, &n) || n > most)) {
         char text[TRA_DIMTEXT];
         return tra_fail(e, TRA_INPUT, "%s: its shape %s has more elements than any file can hold", s->spec,
                         tra_shape_text(&s->shape, text));

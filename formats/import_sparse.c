@@ -69,7 +69,7 @@ static tra_status check_blocks(const sparse *m, int64_t left, tra_err *e) {
 /* The blocks, once entries are sorted. */
 static tra_status cut(sparse *m, tra_err *e) {
     const tra_dims *shape = &m->source->shape;
-    if (!m->job->block) tra_entries_block(m->sorted, shape, &m->block);
+    if (!m->job->block) tra_entries_block(m->sorted, shape, tra_levels_in_order(m->levels), &m->block);
     tra_places_of(&m->places, shape, &m->block);
     TRA_TRY(tra_catalog_blocks(shape, &m->block, &m->cat, e));
     m->type = (tra_type){.dtype = m->source->dtype, .cat = &m->cat, .sparse = true, .layout = &tra_rows};

@@ -109,8 +109,10 @@ void tra_storage_chosen(const tra_dims *shape, double entries, tra_levels *level
     for (int d = 0; d < shape->n; d++) elements *= (double)shape->v[d];
     *dense = shape->n == 0 || entries >= elements / 8;
     *levels = (tra_levels){.n = shape->n};
+    enum { MANY_ROWS = 1 << 20 };
+    bool empty = entries >= 0 && shape->n > 0 && shape->v[0] > MANY_ROWS && (double)shape->v[0] > 16 * entries;
     for (int d = 0; d < shape->n; d++) {
         levels->order[d] = (int8_t)d;
-        levels->kind[d] = shape->n == 2 && d == 0 ? TRA_LEVEL_DENSE : TRA_LEVEL_SPARSE;
+        levels->kind[d] = shape->n == 2 && d == 0 && !empty ? TRA_LEVEL_DENSE : TRA_LEVEL_SPARSE;
     }
 }

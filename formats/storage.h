@@ -15,7 +15,8 @@ TRA_MUSTUSE tra_status tra_storage_any(const char *text, int rank, bool whole, t
 /* Its levels, with which a file can be written; false: there are none, or others (hash). */
 bool tra_storage_levels(const tra_storage *s, tra_levels *levels, bool *dense);
 /* What a tensor of so many entries is stored as when nothing is said: rows of entries where less than an eighth of the
- * elements are entries (csr of a matrix, else csf), else a plain array. */
+ * elements are entries (csr of a matrix, dcsr of one that has many rows and few entries, else csf), else a plain array.
+ * entries -1: not known, but few. */
 void tra_storage_chosen(const tra_dims *shape, double entries, tra_levels *levels, bool *dense);
 
 #endif

@@ -119,7 +119,7 @@ bool tra_levels_eq(const tra_levels *a, const tra_levels *b) {
     return same;
 }
 
-static bool in_order(const tra_levels *l) {
+bool tra_levels_in_order(const tra_levels *l) {
     for (int i = 0; i < l->n; i++)
         if (l->order[i] != i) return false;
     return true;
@@ -130,7 +130,7 @@ char *tra_levels_text(const tra_levels *l, char buf[TRA_LEVELTEXT]) {
     for (int i = 0; i < l->n; i++)
         n += snprintf(buf + n, TRA_LEVELTEXT - (size_t)n, "%s%s", i ? ", " : "", level_names[l->kind[i]]);
     n += snprintf(buf + n, TRA_LEVELTEXT - (size_t)n, ")");
-    for (int i = 0; i < l->n && !in_order(l); i++)
+    for (int i = 0; i < l->n && !tra_levels_in_order(l); i++)
         n += snprintf(buf + n, TRA_LEVELTEXT - (size_t)n, "%s%d%s", i ? ", " : " order [", l->order[i],
                       i + 1 < l->n ? "" : "]");
     return buf;

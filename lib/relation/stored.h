@@ -46,6 +46,7 @@ TRA_MUSTUSE tra_status tra_levels_parse(const char *text, int rank, tra_levels *
 char *tra_levels_text(const tra_levels *l, char buf[TRA_LEVELTEXT]);
 const char *tra_levels_alias(const tra_levels *l); /* NULL: it has none */
 bool tra_levels_dense(const tra_levels *l);        /* all levels are: then a relation is stored as a dataset */
+bool tra_levels_in_order(const tra_levels *l);     /* level i is of dimension i: else entries are sorted for it */
 bool tra_levels_eq(const tra_levels *a, const tra_levels *b);
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */

@@ -233,12 +233,6 @@ static void count_row(coder *x, const row *r, uint32_t *columns) {
     if (n > 0) spread_add(&x->rows, n, first, last);
 }
 
-static bool in_order(const tra_levels *l) {
-    for (int i = 0; i < l->n; i++)
-        if (l->order[i] != i) return false;
-    return true;
-}
-
 static void feed_rows(coder *x, const tra_cell *cell) {
     rows all = rows_of(cell);
     tra_dims lead = cell->array.ext, at;
@@ -298,7 +292,7 @@ static int64_t entries_room(const tra_cell *cell) {
 
 static tra_status feed_cell(coder *x, const tra_cell *cell, void *scratch, tra_err *e) {
     tra_status s = TRA_OK;
-    if (in_order(&x->form->levels))
+    if (tra_levels_in_order(&x->form->levels))
         feed_rows(x, cell);
     else
         s = feed_sorted(x, cell, scratch, entries_room(cell), e);
@@ -309,7 +303,7 @@ static tra_status feed_cell(coder *x, const tra_cell *cell, void *scratch, tra_e
 /* ---- what is asked for ------------------------------------------------------------------------------------------ */
 
 static int64_t sorting(const tra_levels *l, int64_t entries) {
-    return in_order(l) ? 0 : tra_mul_most(tra_max64(1, entries), 2 * (int64_t)sizeof(tra_item));
+    return tra_levels_in_order(l) ? 0 : tra_mul_most(tra_max64(1, entries), 2 * (int64_t)sizeof(tra_item));
 }
 
 int64_t tra_stored_scratch(const tra_levels *l, int64_t entries) {

@@ -284,14 +284,8 @@ static tra_status make_rows(reading *x, tra_cell *cell) {
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-static bool in_order(const tra_levels *l) {
-    for (int i = 0; i < l->n; i++)
-        if (l->order[i] != i) return false;
-    return true;
-}
-
 static bool gathers(const struct tra_stored *x) {
-    return !tra_levels_dense(&x->form.levels) && (x->loose || !in_order(&x->form.levels));
+    return !tra_levels_dense(&x->form.levels) && (x->loose || !tra_levels_in_order(&x->form.levels));
 }
 
 static int64_t most_entries(const struct tra_stored *x) { return x->most[x->form.levels.n - 1]; }

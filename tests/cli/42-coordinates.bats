@@ -149,3 +149,28 @@ for name, shape in [("a", (7, 11, 13)), ("b", (3, 4, 5, 6))]:
     status 4 tra import window.tns -o x.h5
     has "window.tns: to unpack it takes a window of"
 }
+
+@test "a matrix of 1e18 elements and three entries: stored, transposed, exported; densely it is refused" {
+    printf '%%%%MatrixMarket matrix coordinate real general\n1000000000 1000000000 3\n1 1 5\n1000000000 7 2\n500000000 999999999 4\n' > big.mtx
+    status 0 tra import big.mtx -o big.h5
+    has "stored as dcsr"
+    has "storage  dcsr, 3 entries"
+    [ "$(stat -c %s big.h5)" -lt 20000 ]
+    for s in coo dcsc csf; do
+        tra import -q big.mtx --storage $s -o other.h5
+        status 0 tra verify other.h5
+        status 0 tra diff big.h5 other.h5
+        is "$(tra digest big.h5 | cut -c 1-32)" eval "tra digest other.h5 | cut -c 1-32"
+    done
+    printf 'input A from "big.h5"\nB[j,i] as coo = A[i,j] * 2\ns[] = sum A[i,j]\noutput B\noutput s\n' > p.tra
+    status 0 tra run -q p.tra
+    is "1000000000 1000000000 3
+1 1 10
+7 1000000000 4
+999999999 500000000 8" eval "tra export -q B.h5 --to mtx -o - | tail -n 4"
+    status 4 tra import big.mtx --storage dense -o d.h5
+    has "too little"
+    sed -i 's/1000000000 1000000000 3/10000000000 1000000000 3/' big.mtx
+    status 3 tra import big.mtx -o x.h5
+    has "are too many"
+}

@@ -775,7 +775,7 @@ TEST(entries_become_rows) {
     CHECK_OK(
         tra_entries_sort(s, &p, &(tra_entries_options){.memory = 1 << 20, .output = path, .fine = true}, &sorted, &err),
         err);
-    tra_entries_block(sorted, &whole, &block);
+    tra_entries_block(sorted, &whole, false, &block);
     CHECK(block.v[0] == 40 && block.v[1] == 30);
     CHECK_INT(tra_sorter_among(sorted, 0, 1200), 4);
     CHECK_OK(tra_sorter_merge(sorted, 1 << 20, &err), err);
@@ -799,6 +799,48 @@ TEST(entries_become_rows) {
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
+
+/* Rows of which the first have most: n of 2^22 have a share of .76 to the power of how often 2^22 is halved to n. */
+static int64_t most_crowded(const void *all, const tra_dims *block) {
+    double share = 1;
+    for (int64_t rows = 1 << 22; rows > block->v[0]; rows /= 2) share *= 0.76;
+    return (int64_t)(*(const double *)all * share);
+}
+
+/* One row has them all. */
+static int64_t most_alone(const void *all, const tra_dims *block) {
+    return (int64_t)(*(const double *)all * (double)block->v[1] / (1 << 22));
+}
+
+static int64_t most_even(const void *all, const tra_dims *block) {
+    return (int64_t)(*(const double *)all * (double)block->v[0] / (1 << 22));
+}
+
+TEST(blocks_go_by_where_entries_are) {
+    tra_dims shape = {.n = 2, .v = {1 << 22, 1 << 22}}, b;
+    double all = 2.79e8, few = 1e5, some = 3e7;
+    tra_block_for_entries(&shape, (int64_t)all, true, most_even, &all, &b);
+    CHECK_INT(b.v[0], 4096);
+    CHECK_INT(b.v[1], 1 << 22);
+    tra_block_for_entries(&shape, (int64_t)few, true, most_crowded, &few, &b);
+    CHECK_INT(b.v[0], 1 << 22);
+    tra_block_for_entries(&shape, (int64_t)all, false, most_crowded, &all, &b); /* none has more than four million */
+    CHECK_INT(b.v[0], 64);
+    CHECK(most_crowded(&all, &b) <= 1 << 22);
+    tra_block_for_entries(&shape, (int64_t)all, true, most_crowded, &all, &b); /* or eight */
+    CHECK_INT(b.v[0], 512);
+    CHECK(most_crowded(&all, &b) <= 1 << 23);
+    CHECK_INT(b.v[1], 1 << 22);
+    tra_block_for_entries(&shape, (int64_t)some, true, most_crowded, &some, &b); /* which is no use to few blocks */
+    CHECK(most_crowded(&some, &b) <= 1 << 22);
+    /* a row that is too full by itself is no reason for millions of blocks; of a few rows each is cut */
+    tra_block_for_entries(&shape, (int64_t)some, true, most_alone, &some, &b);
+    CHECK(b.v[0] > 1 << 15 && b.v[1] == 1 << 22);
+    shape.v[0] = 100;
+    tra_block_for_entries(&shape, (int64_t)some, true, most_alone, &some, &b);
+    CHECK_INT(b.v[0], 1);
+    CHECK(most_alone(&some, &b) <= 1 << 22);
+}
 
 TEST(formats_are_found) {
     CHECK_STR(tra_format_choices(), "npy|npz|mtx|tns|edges|csv|raw|h5ad|binsparse|h5");
