@@ -31,6 +31,13 @@ static const char *check_skipped; /* reason */
 /* Seconds of processor time, which a busy machine does not stretch. */
 static inline double check_seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
+/* Numbers that look random, below n; the same in each run. */
+static uint64_t check_seed = 88172645463325252u;
+static inline int64_t check_draw(int64_t n) {
+    check_seed ^= check_seed << 13, check_seed ^= check_seed >> 7, check_seed ^= check_seed << 17;
+    return (int64_t)((check_seed >> 11) % (uint64_t)n);
+}
+
 /* Where temporary files go. */
 static inline const char *check_folder(void) {
     const char *dir = getenv("TMPDIR");

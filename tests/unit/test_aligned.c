@@ -7,12 +7,6 @@
 
 static tra_arena *arena;
 static const char *const xy[] = {"x", "y"};
-static uint64_t seed = 88172645463325252u;
-
-static int64_t below(int64_t n) {
-    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
-    return (int64_t)(seed >> 11) % n;
-}
 
 static tra_scalar *node(tra_scalar_op op, const tra_scalar *a, const tra_scalar *b) {
     tra_scalar *s = tra_new(arena, tra_scalar);
@@ -37,7 +31,7 @@ static tra_array array(tra_dtype t, tra_dims ext, bool fill) {
     for (int d = 0; d < ext.n; d++) n *= ext.v[d];
     tra_array a = {t, ext, aligned_alloc(64, ((size_t)n * 8 / 64 + 1) * 64)};
     for (int64_t i = 0; i < n; i++) {
-        double v = fill ? (double)(1 + below(4)) / 2 : NAN;
+        double v = fill ? (double)(1 + check_draw(4)) / 2 : NAN;
         if (!tra_dtype_is_float(t) && isnan(v)) v = 77; /* not to be read */
         tra_store(a.data, t, i, 1, &v, TRA_F64, 1);
     }
@@ -129,7 +123,7 @@ TEST(aligned_kernels_agree_with_the_definition) {
         {diff, node(TRA_S_POW, diff, num(2)), node(TRA_S_MUL, arg(0), arg(1)), node(TRA_S_MAX, num(1), arg(1))}};
     for (int round = 0; round < 24; round++) {
         int64_t ext_of[128];
-        for (int c = 0; c < 128; c++) ext_of[c] = extents[below(round < 12 ? 5 : 7)];
+        for (int c = 0; c < 128; c++) ext_of[c] = extents[check_draw(round < 12 ? 5 : 7)];
         for (int x = 0; x < 4; x++) {
             tra_scalar_op op = folds[(round + x) % 4];
             for (size_t i = 0; i < sizeof one / sizeof *one; i++) try(one[i], exprs[0][x], op, ext_of, round % 2);

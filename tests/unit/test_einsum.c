@@ -245,21 +245,15 @@ static double cost_of(int n, const uint64_t *labels, uint64_t out, const int64_t
     return flops;
 }
 
-static uint64_t seed = 88172645463325252u;
-static int64_t below(int64_t n) {
-    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
-    return (int64_t)(seed >> 11) % n;
-}
-
 TEST(order_of_contraction) {
     tra_merge v[64];
     int64_t extent[64];
     for (int round = 0; round < 300; round++) {
-        int n = 1 + (int)below(6), nlabels = 2 + (int)below(5);
+        int n = 1 + (int)check_draw(6), nlabels = 2 + (int)check_draw(5);
         uint64_t labels[64], reduced[64], out = 0, all = 0;
-        for (int l = 0; l < nlabels; l++) extent[l] = 1 + below(20);
-        for (int i = 0; i < n; i++) labels[i] = (uint64_t)below(1 << nlabels), all |= labels[i];
-        out = all & (uint64_t)below(1 << nlabels);
+        for (int l = 0; l < nlabels; l++) extent[l] = 1 + check_draw(20);
+        for (int i = 0; i < n; i++) labels[i] = (uint64_t)check_draw(1 << nlabels), all |= labels[i];
+        out = all & (uint64_t)check_draw(1 << nlabels);
         for (int i = 0; i < n; i++) {
             uint64_t need = out;
             for (int j = 0; j < n; j++)
@@ -369,13 +363,13 @@ typedef struct source {
 } source;
 
 static void random_expr(int depth, int nsources, const source *src, unsigned *used, tra_str *out) {
-    int64_t what = below(100);
+    int64_t what = check_draw(100);
     if (depth == 0 || what < 15) {
         if (what < 2) {
-            tra_str_add(out, below(2) ? "p" : "0.75");
+            tra_str_add(out, check_draw(2) ? "p" : "0.75");
             return;
         }
-        int x = (int)below(nsources);
+        int x = (int)check_draw(nsources);
         tra_str_printf(out, "X%d[", x);
         for (int d = 0; d < src[x].n; d++) {
             tra_str_printf(out, "%s%s", d ? "," : "", label_names[src[x].label[d]]);
@@ -389,7 +383,7 @@ static void random_expr(int depth, int nsources, const source *src, unsigned *us
         "min(@, @)",    "(@ < @)",    "-@",     "tanh(@)",     "relu(@)",     "exp(-abs(@))",     "sqrt(abs(@))",
         "(@)^2",        "sigmoid(@)", "2 * @",  "@ / 4",       "if(@, @, @)", "if(@ > @, @, @)",  "if(@ < @, 1, 0)",
         "(@ > 0 && @)", "(!@ || @)",  "sin(@)", "hypot(@, @)", "round(4 * @)"};
-    const char *form = forms[below(sizeof forms / sizeof *forms)];
+    const char *form = forms[check_draw(sizeof forms / sizeof *forms)];
     tra_str_add(out, "("); /* -x^2 is not (-x)^2 */
     for (; *form; form++) {
         if (*form == '@')
@@ -404,15 +398,15 @@ static void random_expr(int depth, int nsources, const source *src, unsigned *us
 static void random_program(tra_str *out) {
     source src[4];
     unsigned used = 0;
-    int nsources = 1 + (int)below(4);
+    int nsources = 1 + (int)check_draw(4);
     static const char *const words[] = {"sum", "sum", "sum", "max", "min", "prod"};
     for (int x = 0; x < nsources; x++) {
         int64_t block[3];
-        src[x].n = (int)below(4);
-        tra_str_printf(out, "input X%d : %s [", x, below(4) ? "f64" : "f32");
+        src[x].n = (int)check_draw(4);
+        tra_str_printf(out, "input X%d : %s [", x, check_draw(4) ? "f64" : "f32");
         for (int d = 0; d < src[x].n; d++) {
-            src[x].label[d] = (int)below(5);
-            block[d] = 1 + below(label_extents[src[x].label[d]]);
+            src[x].label[d] = (int)check_draw(5);
+            block[d] = 1 + check_draw(label_extents[src[x].label[d]]);
             tra_str_printf(out, "%s%d", d ? "," : "", (int)label_extents[src[x].label[d]]);
         }
         tra_str_add(out, "] by [");
@@ -423,19 +417,19 @@ static void random_program(tra_str *out) {
     do {
         e.n = 0;
         used = 0;
-        random_expr(1 + (int)below(4), nsources, src, &used, &e);
+        random_expr(1 + (int)check_draw(4), nsources, src, &used, &e);
     } while (!strchr(tra_str_get(&e), '['));
     tra_str_add(out, "param p = 1.5\nZ[");
-    unsigned left = used & (unsigned)below(32), order = left;
-    if (below(4) == 0) left = order = used;
+    unsigned left = used & (unsigned)check_draw(32), order = left;
+    if (check_draw(4) == 0) left = order = used;
     while (order) {
-        int l = (int)below(5);
+        int l = (int)check_draw(5);
         if (!(order >> l & 1)) continue;
         if (out->s[out->n - 1] != '[') tra_str_add(out, ",");
         tra_str_add(out, label_names[l]);
         order &= ~(1u << l);
     }
-    tra_str_printf(out, "] = %s %s\n", left == used ? "" : words[below(6)], tra_str_get(&e));
+    tra_str_printf(out, "] = %s %s\n", left == used ? "" : words[check_draw(6)], tra_str_get(&e));
     tra_str_free(&e);
 }
 
@@ -473,7 +467,8 @@ static void check_program(const char *text) {
             tra_dims shape;
             tra_type_shape(&n->type, &shape);
             ref_array whole = ref_array_new(b.a, &shape);
-            for (int64_t j = 0, m = ref_count(&shape); j < m; j++) whole.data[j] = (double)(1 + below(400)) / 200 - 0.5;
+            for (int64_t j = 0, m = ref_count(&shape); j < m; j++)
+                whole.data[j] = (double)(1 + check_draw(400)) / 200 - 0.5;
             CHECK_OK(ref_in_blocks(&whole, &n->type.cat->bound, n->type.dtype, b.a, r, &b.e), b.e);
         } else {
             const tra_ref_rel *x = v[n->in[0]->id], *y = n->in[1] ? v[n->in[1]->id] : NULL;

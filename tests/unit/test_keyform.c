@@ -7,12 +7,6 @@
 
 #include <string.h>
 
-static uint64_t seed = 20261120;
-static int64_t below(int64_t n) {
-    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
-    return (int64_t)((seed >> 11) % (uint64_t)n);
-}
-
 /* ---- random functions --------------------------------------------------------------------------------------- */
 
 static const char *const names[] = {"a", "b", "c", "d"};
@@ -40,14 +34,14 @@ typedef enum kind { LINEAR, QUOTIENTS, ANYTHING } kind;
 static tra_keyexpr *random_sum(tra_arena *a, int arity) {
     tra_keyexpr *sum = NULL;
     for (int d = 0; d < arity; d++) {
-        if (below(2) && (sum || d < arity - 1)) continue;
-        int64_t c = below(3) ? 1 : below(9) - 2;
+        if (check_draw(2) && (sum || d < arity - 1)) continue;
+        int64_t c = check_draw(3) ? 1 : check_draw(9) - 2;
         tra_keyexpr *t = variable(a, d);
         if (c != 1) t = node(a, TRA_KEY_MUL, t, number(a, c));
-        sum = sum ? node(a, below(5) ? TRA_KEY_ADD : TRA_KEY_SUB, sum, t) : t;
+        sum = sum ? node(a, check_draw(5) ? TRA_KEY_ADD : TRA_KEY_SUB, sum, t) : t;
     }
-    if (!sum) sum = number(a, below(3));
-    return below(4) ? sum : node(a, below(3) ? TRA_KEY_ADD : TRA_KEY_SUB, sum, number(a, below(6)));
+    if (!sum) sum = number(a, check_draw(3));
+    return check_draw(4) ? sum : node(a, check_draw(3) ? TRA_KEY_ADD : TRA_KEY_SUB, sum, number(a, check_draw(6)));
 }
 
 static tra_keyexpr *random_component(tra_arena *a, int arity, kind k, int depth) {
@@ -56,10 +50,10 @@ static tra_keyexpr *random_component(tra_arena *a, int arity, kind k, int depth)
                                     TRA_KEY_NE,  TRA_KEY_AND, TRA_KEY_OR,  TRA_KEY_DIV, TRA_KEY_MOD};
     static const tra_keyop one[] = {TRA_KEY_NEG, TRA_KEY_NOT, TRA_KEY_ABS};
     if (k == LINEAR || depth == 0) return random_sum(a, arity);
-    if (k == QUOTIENTS || below(2)) {
+    if (k == QUOTIENTS || check_draw(2)) {
         tra_keyexpr *x = random_component(a, arity, k, depth - 1);
-        int64_t c = k == QUOTIENTS ? 1 + below(7) : below(10) - 2;
-        switch (below(4)) {
+        int64_t c = k == QUOTIENTS ? 1 + check_draw(7) : check_draw(10) - 2;
+        switch (check_draw(4)) {
         case 0: return x;
         case 1: return node(a, TRA_KEY_DIV, x, number(a, c));
         case 2: return node(a, TRA_KEY_MOD, x, number(a, c));
@@ -67,13 +61,13 @@ static tra_keyexpr *random_component(tra_arena *a, int arity, kind k, int depth)
         }
     }
     tra_keyexpr *x = random_component(a, arity, k, depth - 1);
-    if (below(4) == 0) return node(a, one[below(3)], x, NULL);
-    return node(a, two[below(15)], x, random_component(a, arity, k, depth - 1));
+    if (check_draw(4) == 0) return node(a, one[check_draw(3)], x, NULL);
+    return node(a, two[check_draw(15)], x, random_component(a, arity, k, depth - 1));
 }
 
 static void random_frontier(int n, int most, tra_dims *f) {
     f->n = n;
-    for (int d = 0; d < n; d++) f->v[d] = 1 + below(most);
+    for (int d = 0; d < n; d++) f->v[d] = 1 + check_draw(most);
 }
 
 static const char *text_of(tra_arena *a, const tra_keyfn *f, const tra_dims *frontier) {
@@ -93,9 +87,9 @@ TEST(ranges_contain_every_value) {
         tra_arena *a = tra_arena_new();
         tra_dims size, lo = {.n = 2}, hi = {.n = 2}, at = {.n = 2}, key = {.n = 2};
         random_frontier(2, round % 5 ? 6 : 1, &size);
-        for (int d = 0; d < 2; d++) lo.v[d] = below(4), hi.v[d] = lo.v[d] + size.v[d] - 1;
+        for (int d = 0; d < 2; d++) lo.v[d] = check_draw(4), hi.v[d] = lo.v[d] + size.v[d] - 1;
         tra_keyfn f = {.arity = 2, .names = {"a", "b"}, .n = 1};
-        f.expr[0] = random_component(a, 2, ANYTHING, 1 + (int)below(4));
+        f.expr[0] = random_component(a, 2, ANYTHING, 1 + (int)check_draw(4));
         tra_range r = tra_keyexpr_range(f.expr[0], &lo, &hi);
         do {
             int64_t v = 0;
@@ -114,9 +108,9 @@ TEST(ranges_contain_every_value) {
 }
 
 static void random_function(tra_arena *a, int arity, kind k, tra_keyfn *f) {
-    *f = (tra_keyfn){.arity = arity, .n = 1 + (int)below(3)};
+    *f = (tra_keyfn){.arity = arity, .n = 1 + (int)check_draw(3)};
     for (int d = 0; d < arity; d++) f->names[d] = names[d];
-    for (int i = 0; i < f->n; i++) f->expr[i] = random_component(a, arity, k, 1 + (int)below(2));
+    for (int i = 0; i < f->n; i++) f->expr[i] = random_component(a, arity, k, 1 + (int)check_draw(2));
 }
 
 /* ---- rekeys and filters as they are typed -------------------------------------------------------------------- */
@@ -128,14 +122,14 @@ typedef struct typed {
 
 static void random_input(typed *t, int arity, int most) {
     tra_err e = {0};
-    tra_dims frontier, bound = {.n = (int)below(3)};
+    tra_dims frontier, bound = {.n = (int)check_draw(3)};
     int8_t by[TRA_MAXDIM];
     int64_t last[TRA_MAXDIM];
     random_frontier(arity, most, &frontier);
     for (int d = 0; d < bound.n; d++) {
         bound.v[d] = 4;
-        by[d] = (int8_t)(below(2) ? below(arity) : -1);
-        last[d] = 1 + below(4);
+        by[d] = (int8_t)(check_draw(2) ? check_draw(arity) : -1);
+        last[d] = 1 + check_draw(4);
     }
     *t = (typed){.n = {.in = {&t->in}}};
     CHECK_OK(tra_catalog_grid(&frontier, &bound, by, last, &t->cat, &e), e);
@@ -163,9 +157,9 @@ TEST(rekeys_are_typed_as_by_their_tuples) {
         typed t;
         tra_keyfn f;
         tra_err e = {0}, other = {0};
-        int arity = 1 + (int)below(3);
+        int arity = 1 + (int)check_draw(3);
         random_input(&t, arity, 6);
-        random_function(a, arity, (kind)below(3), &f);
+        random_function(a, arity, (kind)check_draw(3), &f);
         t.n.op = TRA_OP_REKEY;
         t.n.keyfn = &f;
         t.n.type = t.in.type;
@@ -182,19 +176,19 @@ TEST(rekeys_are_typed_as_by_their_tuples) {
 
 /* Of a random predicate: comparisons, remainders and anything, under && || and !. */
 static tra_keyexpr *random_predicate(tra_arena *a, int arity, int depth) {
-    if (depth > 0 && below(5) < 3) {
-        if (below(6) == 0) return node(a, TRA_KEY_NOT, random_predicate(a, arity, depth - 1), NULL);
-        return node(a, below(2) ? TRA_KEY_AND : TRA_KEY_OR, random_predicate(a, arity, depth - 1),
+    if (depth > 0 && check_draw(5) < 3) {
+        if (check_draw(6) == 0) return node(a, TRA_KEY_NOT, random_predicate(a, arity, depth - 1), NULL);
+        return node(a, check_draw(2) ? TRA_KEY_AND : TRA_KEY_OR, random_predicate(a, arity, depth - 1),
                     random_predicate(a, arity, depth - 1));
     }
-    switch (below(4)) {
+    switch (check_draw(4)) {
     case 0: return random_component(a, arity, ANYTHING, 2);
     case 1:
-        return node(a, below(2) ? TRA_KEY_EQ : TRA_KEY_NE,
-                    node(a, TRA_KEY_MOD, random_sum(a, arity), number(a, below(6))), number(a, below(4)));
+        return node(a, check_draw(2) ? TRA_KEY_EQ : TRA_KEY_NE,
+                    node(a, TRA_KEY_MOD, random_sum(a, arity), number(a, check_draw(6))), number(a, check_draw(4)));
     default:
-        return node(a, (tra_keyop)(TRA_KEY_LT + below(6)), random_sum(a, arity),
-                    below(2) ? random_sum(a, arity) : number(a, below(6)));
+        return node(a, (tra_keyop)(TRA_KEY_LT + check_draw(6)), random_sum(a, arity),
+                    check_draw(2) ? random_sum(a, arity) : number(a, check_draw(6)));
     }
 }
 
@@ -221,13 +215,13 @@ TEST(filters_leave_what_walking_leaves) {
     for (int round = 0; round < 40000; round++) {
         tra_arena *a = tra_arena_new();
         typed t;
-        int arity = (int)below(4);
+        int arity = (int)check_draw(4);
         tra_keyfn f = {.arity = arity, .n = 1};
         tra_err e = {0}, other = {0};
         random_input(&t, arity ? arity : 1, round % 3 ? 6 : 12);
         if (!arity) f.arity = arity = 1;
         for (int d = 0; d < arity; d++) f.names[d] = names[d];
-        f.expr[0] = random_predicate(a, arity, (int)below(5));
+        f.expr[0] = random_predicate(a, arity, (int)check_draw(5));
         t.n.op = TRA_OP_FILTER;
         t.n.keyfn = &f;
         tra_status s = tra_type_filter(a, &t.n, &t.closed, &e), want = walk_filter(a, &t, &f, &t.listed, &other);

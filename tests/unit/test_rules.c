@@ -87,11 +87,9 @@ static tra_expr *find(made *x, const tra_node *n) {
 
 /* ---- evaluation --------------------------------------------------------------------------------------------- */
 
-static uint64_t seed = 1;
 static double value(bool special) {
-    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
-    if (special && seed % 29 == 0) return seed % 2 ? NAN : INFINITY;
-    return (double)(int64_t)(seed % 4001) / 1000 - 2;
+    if (special && check_draw(29) == 0) return check_draw(2) ? NAN : INFINITY;
+    return (double)check_draw(4001) / 1000 - 2;
 }
 
 static tra_ref_rel *random_input(const tra_node *n, tra_arena *a, bool special) {

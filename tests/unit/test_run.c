@@ -8,12 +8,6 @@
 #include "../../lib/run/placement.h"
 #include "../../lib/run/pool.h"
 
-static uint64_t seed = 1;
-static int64_t draw(int64_t n) { /* 0..n-1 */
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((seed >> 33) % (uint64_t)n);
-}
-
 /* A random placement of a relation with k key dimensions on s sites. */
 static tra_placement random_place(int s, const tra_catalog *c, bool partial) {
     tra_placement p = {.sites = s};
@@ -21,17 +15,17 @@ static tra_placement random_place(int s, const tra_catalog *c, bool partial) {
     while (p.naxes == 0 || (left > 1 && p.naxes < 3)) {
         int g = left;
         for (int d = 2; d < left; d++) {
-            if (left % d == 0 && draw(2)) g = d;
+            if (left % d == 0 && check_draw(2)) g = d;
         }
         if (p.naxes == 2) g = left;
-        tra_axis x = {.sites = g, .kind = draw(3) == 0 ? TRA_AXIS_COPY : TRA_AXIS_PART};
-        if (partial && draw(2)) x.kind = TRA_AXIS_PARTIAL;
+        tra_axis x = {.sites = g, .kind = check_draw(3) == 0 ? TRA_AXIS_COPY : TRA_AXIS_PART};
+        if (partial && check_draw(2)) x.kind = TRA_AXIS_PARTIAL;
         if (c->frontier.n == 0) x.kind = partial ? TRA_AXIS_PARTIAL : TRA_AXIS_COPY;
         if (x.kind == TRA_AXIS_PART) {
-            x.n = 1 + (int)draw(c->frontier.n > 1 ? 2 : 1);
+            x.n = 1 + (int)check_draw(c->frontier.n > 1 ? 2 : 1);
             for (int i = 0; i < x.n; i++) {
-                x.dim[i] = (int8_t)((draw(c->frontier.n) + i) % c->frontier.n);
-                x.ext[i] = tra_max64(1, c->frontier.v[(int)x.dim[i]] + draw(3) - 1);
+                x.dim[i] = (int8_t)((check_draw(c->frontier.n) + i) % c->frontier.n);
+                x.ext[i] = tra_max64(1, c->frontier.v[(int)x.dim[i]] + check_draw(3) - 1);
             }
             if (x.n == 2 && x.dim[0] == x.dim[1]) x.n = 1;
         }
@@ -42,16 +36,16 @@ static tra_placement random_place(int s, const tra_catalog *c, bool partial) {
 }
 
 static void random_catalog(tra_catalog *c) {
-    tra_dims shape = {.n = (int)draw(3)}, block = {.n = shape.n};
+    tra_dims shape = {.n = (int)check_draw(3)}, block = {.n = shape.n};
     tra_err e = {0};
-    for (int d = 0; d < shape.n; d++) shape.v[d] = 1 + draw(17), block.v[d] = 1 + draw(5);
+    for (int d = 0; d < shape.n; d++) shape.v[d] = 1 + check_draw(17), block.v[d] = 1 + check_draw(5);
     CHECK_INT(tra_catalog_blocks(&shape, &block, c, &e), TRA_OK);
 }
 
 TEST(holders_and_holds_agree) {
     for (int round = 0; round < 500; round++) {
         tra_catalog c;
-        int s = 1 + (int)draw(12), holders[16];
+        int s = 1 + (int)check_draw(12), holders[16];
         random_catalog(&c);
         tra_placement p = random_place(s, &c, round % 2);
         int64_t floats[16] = {0}, tuples[16] = {0}, want_floats[16] = {0}, want[16] = {0};
@@ -81,7 +75,7 @@ TEST(holders_and_holds_agree) {
 TEST(moved_floats_are_exact) {
     for (int round = 0; round < 500; round++) {
         tra_catalog c;
-        int s = 1 + (int)draw(9);
+        int s = 1 + (int)check_draw(9);
         random_catalog(&c);
         tra_placement p = random_place(s, &c, round % 3 == 0), q = random_place(s, &c, false);
         int64_t total = 0, in[16] = {0}, out[16] = {0}, max_in, max_out, most_in = 0, most_out = 0;
@@ -276,14 +270,14 @@ TEST(pool_serves_mixed_sizes_in_its_budget) {
     tra_block *b[64] = {0};
     tra_err e = {0};
     for (int round = 0; round < 5000; round++) {
-        int i = (int)draw(64);
+        int i = (int)check_draw(64);
         if (b[i]) {
             CHECK_INT(*(int *)b[i]->ptr, i);
             tra_block_free(p, b[i]);
             b[i] = NULL;
             continue;
         }
-        int64_t bytes = draw(3) ? 8 + draw(60000) : 8 + draw(500000);
+        int64_t bytes = check_draw(3) ? 8 + check_draw(60000) : 8 + check_draw(500000);
         if (tra_pool_stat(p).used + bytes + 4096 > 4 << 20) continue;
         CHECK_INT(tra_block_new(p, bytes, &b[i], &e), TRA_OK); /* also where the room is in pieces */
         if (!b[i]) break;
@@ -426,9 +420,10 @@ TEST(a_repartition_sends_only_what_the_receiver_has_not) {
     tra_catalog in, out;
     tra_err e = {0};
     for (int round = 0; round < 300; round++) {
-        int sites = 1 + (int)draw(8), kept = 0, wanted = 0;
-        tra_dims shape = {.n = 1 + (int)draw(2)}, from = shape, to = shape;
-        for (int d = 0; d < shape.n; d++) shape.v[d] = 1 + draw(17), from.v[d] = 1 + draw(5), to.v[d] = 1 + draw(5);
+        int sites = 1 + (int)check_draw(8), kept = 0, wanted = 0;
+        tra_dims shape = {.n = 1 + (int)check_draw(2)}, from = shape, to = shape;
+        for (int d = 0; d < shape.n; d++)
+            shape.v[d] = 1 + check_draw(17), from.v[d] = 1 + check_draw(5), to.v[d] = 1 + check_draw(5);
         CHECK_OK(tra_catalog_blocks(&shape, &from, &in, &e), e);
         CHECK_OK(tra_catalog_blocks(&shape, &to, &out, &e), e);
         tra_op ops[2] = {{.op = TRA_PLAN_INPUT, .in = {-1, -1}, .type = {.cat = &in, .cut = {1, 2}}},

@@ -498,17 +498,14 @@ TEST(squares_move_what_was_predicted) {
 }
 
 TEST(random_products_move_what_was_predicted) {
-    uint64_t seed = 20261120;
     for (int n = all_day() ? 5000 : 150; n > 0; n--) {
         int64_t v[6];
         for (int d = 0; d < 3; d++) {
-            seed = seed * 6364136223846793005u + 1442695040888963407u;
-            int64_t blocks = 1 + (int64_t)(seed >> 40) % (n % 3 ? 9 : 40);
-            v[d + 3] = 1 + (int64_t)(seed >> 20) % 12;
-            v[d] = blocks * v[d + 3] - (int64_t)(seed >> 50) % v[d + 3];
+            int64_t blocks = 1 + check_draw(n % 3 ? 9 : 40);
+            v[d + 3] = 1 + check_draw(12);
+            v[d] = blocks * v[d + 3] - check_draw(v[d + 3]);
         }
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        check_product(&(product){v[0], v[1], v[2], v[3], v[4], v[5]}, 2 + (int)((seed >> 33) % 63));
+        check_product(&(product){v[0], v[1], v[2], v[3], v[4], v[5]}, 2 + (int)check_draw(63));
     }
 }
 
