@@ -110,7 +110,7 @@ typedef struct tra_storel_plan {
 typedef struct tra_storel_stage {
     const char *name;
     int iterations, nodes, classes;
-    double milliseconds;
+    double milliseconds;     /* of processor time */
     const tra_calc *program; /* after the stage */
     bool limited;            /* by the number of nodes: what was found until then stands */
 } tra_storel_stage;

@@ -1,0 +1,206 @@
+/* storel.c - the stages: the statement alone, then composed with the storages of its operands. */
+#include "storel_int.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+const tra_storel_costs tra_storel_default_costs = {.loop = 3,
+                                                   .step = 0.5,
+                                                   .hashed = 3,
+                                                   .element = 0.4,
+                                                   .lookup = 1.5,
+                                                   .hash = 10,
+                                                   .search = 3,
+                                                   .insert = 1,
+                                                   .put = 12,
+                                                   .clear = 0.3,
+                                                   .sort = 20,
+                                                   .merge = 2,
+                                                   .op = 0.4,
+                                                   .branch = 0.8};
+
+/* ---- are two trees the same ------------------------------------------------------------------------------------- */
+
+static bool same_text(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }
+
+bool tra_storel_same(const tra_calc *x, const tra_calc *y) {
+    if (x->kind != y->kind || x->nkids != y->nkids || x->nbinders != y->nbinders || x->notes != y->notes ||
+        x->is_real != y->is_real || x->whole != y->whole || x->real != y->real || x->level != y->level)
+        return false;
+    bool bound = x->kind == TRA_CALC_NAME && x->level >= 0;
+    if (!bound && !same_text(x->name, y->name)) return false;
+    for (int i = 0; i < x->nbinders; i++)
+        if (x->binders[i].level != y->binders[i].level || x->binders[i].again != y->binders[i].again) return false;
+    for (int g = 0; x->kind == TRA_CALC_SUM && g + 1 < x->nkids; g++)
+        if (x->nnames[g] != y->nnames[g]) return false;
+    for (int i = 0; i < x->nkids; i++)
+        if (!tra_storel_same(x->kids[i], y->kids[i])) return false;
+    return true;
+}
+
+/* ---- one stage ----------------------------------------------------------------------------------------------------
+ */
+
+static void start(st_graph *g, const tra_storel_problem *p, tra_arena *a, int *applied) {
+    *g = (st_graph){.p = p, .costs = p->costs ? p->costs : &tra_storel_default_costs, .arena = a, .applied = applied};
+    g->most = p->plans > 1 ? (int)tra_min64(2 * p->plans, 2 * TRA_STOREL_MOSTPLANS) : 1;
+}
+
+/* Keys of the result are below the extents that the problem names. */
+static void bound_keys(st_graph *g, int cls, int level) {
+    int node = st_first(g, cls, ST_NEST);
+    if (node < 0) return;
+    st_nest n;
+    st_load(g, node, &n);
+    for (int i = 0; i < n.nkeys && level + i < TRA_CALC_MAXRANK; i++) {
+        int name = g->p->extent[level + i];
+        st_class *key = st_at(g, n.key[i]);
+        if (name && key->below < 0) {
+            int below = st_make(g, ST_NAME, 1, (int64_t[]){name - 1}, 0, NULL);
+            st_at(g, n.key[i])->below = below;
+        }
+    }
+}
+
+/* The ways to hold the result: a dense array, or entries row by row, of which a row is gathered densely or by hashing.
+ */
+static int hold_result(st_graph *g, int cls) {
+    int depth = st_at(g, cls)->depth;
+    if (depth == 0) return cls;
+    bound_keys(g, cls, 0);
+    unsigned last = 1u << (depth - 1);
+    if (g->p->dense) return st_annotate(g, cls, ~0u);
+    int all = st_annotate(g, cls, st_on(g, ST_DENSE) ? last : 0);
+    if (st_on(g, ST_HASH)) st_union(g, all, st_annotate(g, cls, 0));
+    st_rebuild(g);
+    return st_find(g, all);
+}
+
+static void count(const st_graph *g, double seconds, const char *name, tra_storel_stage *out) {
+    *out = (tra_storel_stage){.name = name,
+                              .iterations = g->iterations,
+                              .nodes = g->nnodes,
+                              .classes = g->live,
+                              .milliseconds = 1e3 * seconds,
+                              .limited = g->limited};
+}
+
+static double entries_of(st_graph *g, int cls) {
+    const st_shape *s = st_at(g, cls)->shape;
+    double n = 1;
+    for (int i = 0; s && i < s->depth; i++) n *= s->n[i];
+    return n;
+}
+
+/* Distinct plans, the cheapest first; none where the graph holds no whole one. */
+static tra_status collect(st_graph *g, int root, double entries, tra_storel_result *out, tra_err *e) {
+    int wanted = (int)tra_min64(tra_max64(g->p->plans, 1), TRA_STOREL_MOSTPLANS);
+    out->plan = tra_news(g->arena, tra_storel_plan, wanted);
+    out->n = 0;
+    if (g->over || !st_ways(g, root)) return TRA_OK;
+    for (int i = 0; i < st_at(g, root)->nways && out->n < wanted; i++) {
+        const st_way way = st_at(g, root)->ways[i];
+        const tra_calc *x = st_extract(g, root, i, e);
+        if (!x) return TRA_INTERNAL;
+        bool again = false;
+        for (int k = 0; k < out->n; k++) again |= tra_storel_same(x, out->plan[k].tree);
+        if (!again) out->plan[out->n++] = (tra_storel_plan){x, way.cost, way.operations, entries};
+    }
+    return TRA_OK;
+}
+
+/* Of this thread. */
+static double processor_seconds(void) {
+    struct timespec t = {0};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static tra_status run_stage(const tra_storel_problem *p, const char *name, tra_arena *a, tra_storel_result *out,
+                            tra_err *e) {
+    double before = processor_seconds();
+    st_graph g;
+    start(&g, p, a, out->applied);
+    int root = st_normal(&g, p->tree);
+    double entries = 0;
+    if (root >= 0) {
+        root = hold_result(&g, root);
+        entries = entries_of(&g, root);
+        st_saturate(&g);
+    }
+    if (root < 0) g.over = true;
+    TRA_TRY(collect(&g, root, entries, out, e));
+    count(&g, processor_seconds() - before, name, &out->stage[out->nstages]);
+    if (out->n) out->stage[out->nstages].program = out->plan[0].tree;
+    out->nstages++;
+    return TRA_OK;
+}
+
+/* ---- the stage without storages -----------------------------------------------------------------------------------
+ */
+
+/* The statement over its operands as names, where the tree begins with lets of dictionaries; false where not. */
+static bool without_storages(const tra_storel_problem *p, tra_arena *a, tra_storel_problem *out) {
+    const tra_calc *x = p->tree;
+    *out = *p;
+    int n = p->n;
+    for (const tra_calc *y = x; y->kind == TRA_CALC_LET; y = y->kids[y->nkids - 1]) n += y->nbinders;
+    tra_calc_name *scope = tra_news(a, tra_calc_name, n);
+    tra_storel_about *about = tra_news(a, tra_storel_about, n);
+    memcpy(scope, p->scope, (size_t)p->n * sizeof *scope);
+    memcpy(about, p->about, (size_t)p->n * sizeof *about);
+    for (; x->kind == TRA_CALC_LET; x = x->kids[x->nkids - 1])
+        for (int i = 0; i < x->nbinders; i++) {
+            if (!x->binders[i].name || x->kids[i]->type.depth == 0) return false;
+            scope[out->n] = (tra_calc_name){.name = x->binders[i].name, .type = x->binders[i].type};
+            tra_storel_about *m = &about[out->n++];
+            m->kind = TRA_STOREL_SORTED;
+            m->value = NAN;
+            for (int d = 0; d < TRA_CALC_MAXRANK; d++) m->n[d] = NAN;
+        }
+    if (out->n == p->n) return false;
+    tra_str text = {0};
+    tra_calc_error err;
+    tra_calc_print(x, &text);
+    char *kept = tra_arena_strndup(a, tra_str_get(&text), text.n);
+    tra_str_free(&text);
+    const tra_calc *y = tra_calc_parse(kept, (int)strlen(kept), a, &err);
+    out->tree = y;
+    out->scope = scope;
+    out->about = about;
+    out->plans = 1;
+    return y && tra_calc_check(y, out->n, scope, a, &err);
+}
+
+/* Cardinalities of operands, of the mappings that they are the values of. */
+static void find_cards(const tra_storel_problem *p, tra_arena *a, tra_storel_problem *alone) {
+    int applied[TRA_STOREL_MAXRULES] = {0}, at = p->n;
+    st_graph g;
+    start(&g, p, a, applied);
+    for (const tra_calc *x = p->tree; x->kind == TRA_CALC_LET; x = x->kids[x->nkids - 1])
+        for (int i = 0; i < x->nbinders; i++, at++) {
+            int cls = st_normal(&g, x->kids[i]);
+            const st_shape *s = cls >= 0 ? st_at(&g, cls)->shape : NULL;
+            tra_storel_about *about = (tra_storel_about *)&alone->about[at];
+            for (int d = 0; s && d < s->depth; d++) about->n[d] = s->n[d];
+        }
+}
+
+tra_status tra_storel_optimize(const tra_storel_problem *p, tra_arena *a, tra_storel_result *out, tra_err *e) {
+    tra_storel_problem alone;
+    *out = (tra_storel_result){0};
+    if (without_storages(p, a, &alone)) {
+        find_cards(p, a, &alone);
+        int kept[TRA_STOREL_MAXRULES];
+        memcpy(kept, out->applied, sizeof kept);
+        TRA_TRY(run_stage(&alone, "the statement", a, out, e));
+        memcpy(out->applied, kept, sizeof kept);
+    }
+    TRA_TRY(run_stage(p, "with storages", a, out, e));
+    if (out->n) return TRA_OK;
+    out->n = 1;
+    out->plan[0] = (tra_storel_plan){p->tree, INFINITY, NAN, NAN};
+    out->stage[out->nstages - 1].program = p->tree;
+    return TRA_OK;
+}

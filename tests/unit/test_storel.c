@@ -1,0 +1,286 @@
+/* Plans of the optimizer: each rule by its test data, the forms of the known kernels, and by the interpreter. */
+#include "../../plans/storel/compose.h"
+#include "storage_fill.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the scope of the rules' test data ----------------------------------------------------------------------- */
+
+enum { N_, M_, S_, R_, X_, Y_, Z_, A_, IDX, JDX, RDX, NNAMES };
+
+static tra_calc_name names[NNAMES] = {
+    {.name = "n"},
+    {.name = "m"},
+    {.name = "s", .type = {.real = true}},
+    {.name = "r", .type = {.real = true}},
+    {.name = "x", .type = {.real = true, .depth = 1}},
+    {.name = "y", .type = {.real = true, .depth = 1}},
+    {.name = "z", .type = {.real = true, .depth = 1}},
+    {.name = "A", .type = {.real = true, .sparse = true, .depth = 2}},
+    {.name = "idx", .type = {.depth = 1}},
+    {.name = "jdx", .type = {.depth = 1}},
+    {.name = "rdx", .type = {.depth = 1}},
+};
+
+static void fill_about(tra_storel_about *about) {
+    for (int i = 0; i < NNAMES; i++) about[i] = (tra_storel_about){.value = NAN};
+    about[N_].value = 1000;
+    about[M_].value = 500;
+    for (int i = X_; i <= RDX; i++) {
+        about[i].kind = i == A_ ? TRA_STOREL_HASHED : TRA_STOREL_ARRAY;
+        about[i].n[0] = i == A_ ? 100 : i < A_ ? 1000 : 50;
+        about[i].n[1] = 10;
+        about[i].extent[0] = about[i].extent[1] = N_ + 1;
+        about[i].part = i > A_ ? 50 : NAN;
+        about[i].below = i > A_ ? N_ + 1 : 0;
+        about[i].ascending = i == IDX || i == JDX;
+    }
+}
+
+static const tra_calc *parse(tra_arena *a, const char *text, int n, const tra_calc_name *scope) {
+    tra_calc_error err = {0};
+    const tra_calc *x = tra_calc_parse(text, (int)strlen(text), a, &err);
+    if (x && tra_calc_check(x, n, scope, a, &err)) return x;
+    check_report("%s: %s", text, err.msg);
+    return NULL;
+}
+
+static bool optimize(tra_arena *a, const char *text, uint64_t without, tra_storel_result *r) {
+    static tra_storel_about about[NNAMES];
+    tra_err e = {0};
+    fill_about(about);
+    tra_storel_problem p = {.tree = parse(a, text, NNAMES, names),
+                            .n = NNAMES,
+                            .scope = names,
+                            .about = about,
+                            .without = without,
+                            .plans = 32};
+    if (!p.tree) return false;
+    tra_status s = tra_storel_optimize(&p, a, r, &e);
+    if (s != TRA_OK) check_report("%s: %s", text, e.msg);
+    return s == TRA_OK;
+}
+
+static bool among(const tra_storel_result *r, const tra_calc *x) {
+    for (int i = 0; i < r->n; i++)
+        if (tra_storel_same(r->plan[i].tree, x)) return true;
+    return false;
+}
+
+static void print_plans(const tra_storel_result *r) {
+    for (int i = 0; i < r->n; i++) {
+        tra_str s = {0};
+        tra_calc_print(r->plan[i].tree, &s);
+        printf("#   %.4g: %s\n", r->plan[i].cost, tra_str_get(&s));
+        tra_str_free(&s);
+    }
+}
+
+TEST(each_rule_does_what_its_row_says) {
+    int n;
+    const tra_storel_rule *rules = tra_storel_rules(&n);
+    for (int i = 0; i < n; i++) {
+        if (!rules[i].before) continue;
+        tra_arena *a = tra_arena_new();
+        tra_storel_result r;
+        const tra_calc *after = parse(a, rules[i].after, NNAMES, names);
+        if (after && optimize(a, rules[i].before, 0, &r)) {
+            if (!among(&r, after)) {
+                check_report("%s: no plan of %s is %s, but", rules[i].name, rules[i].before, rules[i].after);
+                print_plans(&r);
+            }
+            if (!r.applied[i]) check_report("%s did not apply to %s", rules[i].name, rules[i].before);
+        }
+        if (after && optimize(a, rules[i].before, (uint64_t)1 << i, &r)) {
+            if (among(&r, after)) check_report("%s is left out, but %s is a plan", rules[i].name, rules[i].after);
+            if (r.applied[i]) check_report("%s applied, but it is left out", rules[i].name);
+        }
+        if (optimize(a, rules[i].refused, 0, &r) && r.applied[i]) {
+            check_report("%s applied to %s", rules[i].name, rules[i].refused);
+            print_plans(&r);
+        }
+        tra_arena_free(a);
+    }
+}
+
+/* ---- kernels ---------------------------------------------------------------------------------------------------- */
+
+enum { MOSTREFS = 4 };
+
+/* A statement such as "ik=ij,jk" over operands in storages ("dense": without one), times a number unless that is 1. */
+typedef struct kernel {
+    tra_arena *arena;
+    tra_einsum s;
+    tra_storel_operand operand[MOSTREFS];
+    double extent[TRA_MAXLABELS];
+    tra_storel_composed c;
+} kernel;
+
+static int label_of(kernel *k, char c) {
+    for (int i = 0; i < k->s.nlabels; i++)
+        if (*k->s.name[i] == c) return i;
+    k->s.name[k->s.nlabels] = tra_arena_strndup(k->arena, &c, 1);
+    return k->s.nlabels++;
+}
+
+static const tra_scalar *scalar_of(tra_arena *a, tra_scalar x) {
+    tra_scalar *y = tra_new(a, tra_scalar);
+    *y = x;
+    return y;
+}
+
+static void read_statement(kernel *k, const char *text, double times) {
+    tra_arena *a = k->arena;
+    for (; *text != '='; text++) k->s.out[k->s.nout++] = label_of(k, *text);
+    k->s.ref = tra_news(a, tra_einsum_ref, MOSTREFS);
+    for (k->s.nrefs = 1, text++; *text; text++) {
+        tra_einsum_ref *r = &k->s.ref[k->s.nrefs - 1];
+        if (*text == ',')
+            k->s.nrefs++;
+        else
+            r->label[r->n++] = label_of(k, *text);
+    }
+    k->s.fold = TRA_S_ADD;
+    k->s.expr = times == 1 ? NULL : scalar_of(a, (tra_scalar){.op = TRA_S_CONST, .value = times});
+    for (int i = 0; i < k->s.nrefs; i++) {
+        const tra_scalar *arg = scalar_of(a, (tra_scalar){.op = TRA_S_ARG, .arg = i});
+        k->s.expr = k->s.expr ? scalar_of(a, (tra_scalar){.op = TRA_S_MUL, .a = k->s.expr, .b = arg}) : arg;
+    }
+}
+
+static bool dense_name(const char *name) { return strcmp(name, "dense") == 0; }
+
+/* extents: of the labels in the order in which they come; density: of operands that are not dense. */
+static bool make_kernel(kernel *k, const char *text, double times, const char *const *storages, const double *extents,
+                        const double *density) {
+    static const char *const tensor_names[] = {"A", "B", "C", "D"};
+    k->arena = tra_arena_new();
+    read_statement(k, text, times);
+    for (int i = 0; i < k->s.nlabels; i++) k->extent[i] = extents[i];
+    for (int i = 0; i < k->s.nrefs; i++) {
+        tra_storel_operand *o = &k->operand[i];
+        double all = 1;
+        for (int d = 0; d < k->s.ref[i].n; d++) all *= k->extent[k->s.ref[i].label[d]];
+        bool again = strcmp(storages[i], "again") == 0;
+        *o = (tra_storel_operand){.name = tensor_names[i], .real = true, .same = again ? 0 : -1};
+        if (again) *o = k->operand[0], o->same = 0;
+        if (again || dense_name(storages[i])) continue;
+        o->storage = find(k->arena, storages[i], k->s.ref[i].n, 0, NULL);
+        o->sparse = true;
+        o->entries = all * density[i];
+    }
+    tra_err e = {0};
+    tra_status s = tra_storel_compose(&k->s, k->extent, k->operand, k->arena, &k->c, &e);
+    if (s != TRA_OK) check_report("%s: %s", text, e.msg);
+    return s == TRA_OK;
+}
+
+static double most_milliseconds;
+
+/* The best plan of the kernel is this one, with that many operations. */
+static void check_kernel(int line, const char *text, double times, const char *const *storages, const double *extents,
+                         const double *density, bool dense, const char *want, double operations) {
+    kernel k = {0};
+    tra_storel_result r;
+    tra_err e = {0};
+    tra_calc_error err;
+    if (!make_kernel(&k, text, times, storages, extents, density)) return;
+    k.c.problem.dense = dense;
+    k.c.problem.plans = 5;
+    CHECK_OK(tra_storel_optimize(&k.c.problem, k.arena, &r, &e), e);
+    double ms = r.stage[0].milliseconds + (r.nstages > 1 ? r.stage[1].milliseconds : 0);
+    const tra_calc *x = tra_calc_parse(want, (int)strlen(want), k.arena, &err);
+    bool ok = x && tra_calc_check(x, k.c.problem.n, k.c.problem.scope, k.arena, &err);
+    if (!ok || !tra_storel_same(x, r.plan[0].tree)) {
+        check_report("line %d: %s: another plan%s%s", line, text, ok ? "" : ": ", ok ? "" : err.msg);
+        print_plans(&r);
+    }
+    if (fabs(r.plan[0].operations - operations) > 1e-3 * operations)
+        check_report("line %d: %s: %.6g operations, not %.6g", line, text, r.plan[0].operations, operations);
+    printf("# %s: %d nodes, %d classes, %d iterations, %.1f ms\n", text, r.stage[r.nstages - 1].nodes,
+           r.stage[r.nstages - 1].classes, r.stage[r.nstages - 1].iterations, ms);
+    if (ms > most_milliseconds) most_milliseconds = ms;
+    tra_arena_free(k.arena);
+}
+#define KERNEL(...) check_kernel(__LINE__, __VA_ARGS__)
+
+TEST(the_known_kernels_get_their_known_forms) {
+    KERNEL("ik=ij,jk", 1, (const char *const[]){"csr", "csr"}, (const double[]){1000, 1000, 1000},
+           (const double[]){0.01, 0.01}, false,
+           "sum(<i, _> in 0:n_i) {@hash i -> sum(<p1, j> in "
+           "A_indices_1(A_pointers_to_1(i):A_pointers_to_1(i + 1))) let w = A_values(p1) in sum(<p1_2, "
+           "k> in B_indices_1(B_pointers_to_1(j):B_pointers_to_1(j + 1))) {@dense k -> B_values(p1_2) "
+           "* w}}",
+           200000.0);
+    KERNEL("=ij,jk", 1, (const char *const[]){"csc", "csr"}, (const double[]){1000, 1000, 1000},
+           (const double[]){0.01, 0.01}, false,
+           "sum(<j, _> in 0:n_j) (sum(<p1, _> in B_indices_1(B_pointers_to_1(j):B_pointers_to_1(j + "
+           "1))) B_values(p1)) * sum(<p1_2, _> in A_indices_1(A_pointers_to_1(j):A_pointers_to_1(j + "
+           "1))) A_values(p1_2)",
+           22000);
+    KERNEL("=ij,jk", 1, (const char *const[]){"csr", "csr"}, (const double[]){1000, 1000, 1000},
+           (const double[]){0.01, 0.01}, false,
+           "let t = sum(<i, _> in 0:n_i) sum(<p1, j> in "
+           "A_indices_1(A_pointers_to_1(i):A_pointers_to_1(i + 1))) {@dense j -> A_values(p1)} in "
+           "sum(<j, v> in t) v * sum(<p1_2, _> in B_indices_1(B_pointers_to_1(j):B_pointers_to_1(j + "
+           "1))) B_values(p1_2)",
+           22000);
+    KERNEL("j=ij,ik,k", 2, (const char *const[]){"csr", "again", "dense"}, (const double[]){1000, 1000, 1000},
+           (const double[]){0.01, 0.01, 1}, true,
+           "sum(<i, _> in 0:n_i) let w = sum(<p1, k> in "
+           "A_indices_1(A_pointers_to_1(i):A_pointers_to_1(i + 1))) A_values(p1) * C_values(k) in let "
+           "w_2 = 2.0 * w in sum(<p1_2, j> in A_indices_1(A_pointers_to_1(i):A_pointers_to_1(i + 1))) "
+           "{@dense j -> A_values(p1_2) * w_2}",
+           41000);
+    KERNEL("ijk=ijl,kl", 1, (const char *const[]){"csf", "csr"}, (const double[]){100, 200, 25, 1000},
+           (const double[]){0.01, 0.03125}, false,
+           "let t = sum(<k, _> in 0:n_k) sum(<p1, l> in "
+           "B_indices_1(B_pointers_to_1(k):B_pointers_to_1(k + 1))) {@dense l -> {@hash k -> "
+           "B_values(p1)}} in sum(<p0, i> in A_indices_0) {@hash i -> sum(<p1_2, j> in "
+           "A_indices_1(A_pointers_to_1(p0):A_pointers_to_1(p0 + 1))) {@hash j -> sum(<p2, l_2> in "
+           "A_indices_2(A_pointers_to_2(p1_2):A_pointers_to_2(p1_2 + 1))) let w = A_values(p2) in "
+           "sum(<k, v> in t(l_2)) {@dense k -> v * w}}}",
+           568259);
+    KERNEL("ijk=ijl,kl", 1, (const char *const[]){"csf", "csc"}, (const double[]){100, 200, 25, 1000},
+           (const double[]){0.01, 0.03125}, false,
+           "sum(<p0, i> in A_indices_0) {@hash i -> sum(<p1, j> in "
+           "A_indices_1(A_pointers_to_1(p0):A_pointers_to_1(p0 + 1))) {@hash j -> sum(<p2, l> in "
+           "A_indices_2(A_pointers_to_2(p1):A_pointers_to_2(p1 + 1))) sum(<p1_2, k> in "
+           "B_indices_1(B_pointers_to_1(l):B_pointers_to_1(l + 1))) {@dense k -> A_values(p2) * "
+           "B_values(p1_2)}}}",
+           312500);
+    KERNEL("ij=ikl,kj,lj", 1, (const char *const[]){"csf", "dense", "dense"}, (const double[]){100, 25, 200, 1000},
+           (const double[]){0.02, 1, 1}, true,
+           "sum(<p0, i> in A_indices_0) {@dense i -> sum(<p1, k> in "
+           "A_indices_1(A_pointers_to_1(p0):A_pointers_to_1(p0 + 1))) let t = sum(<p2, l> in "
+           "A_indices_2(A_pointers_to_2(p1):A_pointers_to_2(p1 + 1))) let w = A_values(p2) in sum(<d1, "
+           "_> in 0:n_j) {@dense d1 -> C_values(d1 + l * n_j) * w} in sum(<d1, v> in t) {@dense d1 -> "
+           "B_values(d1 + k * n_j) * v}}",
+           2.1e+07);
+    KERNEL("ij=ikl,kj,lj", 1, (const char *const[]){"csf", "csr", "csr"}, (const double[]){100, 25, 200, 1000},
+           (const double[]){0.02, 0.3, 0.3}, true,
+           "let t = sum(<l, _> in 0:n_l) {@dense l -> sum(<p1, j> in "
+           "C_indices_1(C_pointers_to_1(l):C_pointers_to_1(l + 1))) {@dense j -> C_values(p1)}} in "
+           "sum(<p0, i> in A_indices_0) {@dense i -> sum(<p1_2, k> in "
+           "A_indices_1(A_pointers_to_1(p0):A_pointers_to_1(p0 + 1))) sum(<p1_3, j_2> in "
+           "B_indices_1(B_pointers_to_1(k):B_pointers_to_1(k + 1))) {@dense j_2 -> B_values(p1_3) * "
+           "sum(<p2, l_2> in A_indices_2(A_pointers_to_2(p1_2):A_pointers_to_2(p1_2 + 1))) "
+           "A_values(p2) * t(l_2)(j_2)}}",
+           6.3075e+06);
+    KERNEL("ij=ij,ik,kj", 1, (const char *const[]){"csr", "dense", "dense"}, (const double[]){1000, 1000, 50},
+           (const double[]){0.01, 1, 1}, false,
+           "sum(<d0, _> in 0:n_i) {@hash d0 -> sum(<p1, j> in "
+           "A_indices_1(A_pointers_to_1(d0):A_pointers_to_1(d0 + 1))) {@dense j -> A_values(p1) * "
+           "sum(<d0_2, _> in 0:n_k) B_values(n_k * d0 + d0_2) * C_values(j + n_j * d0_2)}}",
+           1.02e+06);
+    KERNEL("ij=ij,ik,kj", 1, (const char *const[]){"csr", "csr", "csr"}, (const double[]){1000, 1000, 1000},
+           (const double[]){0.01, 0.01, 0.01}, false,
+           "sum(<i, _> in 0:n_i) {@hash i -> sum(<p1, k> in "
+           "B_indices_1(B_pointers_to_1(i):B_pointers_to_1(i + 1))) merge(<p1_2, p1_3, j> in "
+           "<A_indices_1(A_pointers_to_1(i):A_pointers_to_1(i + 1)), "
+           "C_indices_1(C_pointers_to_1(k):C_pointers_to_1(k + 1))>) {@dense j -> A_values(p1_2) * "
+           "B_values(p1) * C_values(p1_3)}}",
+           3000);
+    printf("# at most %.1f ms\n", most_milliseconds);
+}
