@@ -1,5 +1,6 @@
 /* diff.c - tra diff A B: compares the values of two relations, whatever their blocks and element types. */
 #include "diff_int.h"
+#include "tables.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -402,6 +403,17 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     comparison c = {.tol_rel = tol_rel, .tol_abs = tol_abs};
     tra_status s = tra_rel_open(argv[0], NULL, &a, e);
     if (s == TRA_OK) s = tra_rel_open(argv[1], NULL, &b, e);
+    if (s == TRA_OK && tra_rel_is_table(a) && tra_rel_is_table(b)) {
+        bool same;
+        tra_table_tolerance t = {tol_rel, tol_abs};
+        s = tra_diff_tables(a, b, (const char *const[]){argv[0], argv[1]}, memory, &t, &same, e);
+        tra_rel_close(a);
+        tra_rel_close(b);
+        return s != TRA_OK ? s : same ? TRA_OK : TRA_NO;
+    }
+    if (s == TRA_OK && tra_rel_is_table(a) != tra_rel_is_table(b))
+        s = tra_fail(e, TRA_INPUT, "%s is a table, %s is none: they cannot be compared", argv[tra_rel_is_table(b)],
+                     argv[tra_rel_is_table(a)]);
     if (s == TRA_OK) {
         bool at = tra_type_is_tensor(tra_rel_type(a), NULL), bt = tra_type_is_tensor(tra_rel_type(b), NULL);
         if (at && bt) {

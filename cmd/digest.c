@@ -1,5 +1,6 @@
 /* digest.c - tra digest REL...: a digest of the values, whatever blocks, codec and file hold them. */
 #include "common.h"
+#include "tables.h"
 
 #include <stdlib.h>
 
@@ -20,6 +21,11 @@ static tra_status add(void *ctx, int worker, int64_t ordinal, const void *data, 
 static tra_status digest(const char *spec, char text[33], tra_err *e) {
     tra_rel *rel = NULL;
     TRA_TRY(tra_rel_open(spec, NULL, &rel, e));
+    if (tra_rel_is_table(rel)) {
+        tra_status table = tra_digest_table(rel, spec, memory, text, e);
+        tra_rel_close(rel);
+        return table;
+    }
     digesting d = {.digester = tra_digester_new(tra_rel_type(rel))};
     tra_status s = tra_scan(rel, spec, memory, add, &d, e);
     for (int i = 1; i < TRA_MAXWORKERS; i++) tra_digest_add(&d.part[0], &d.part[i]);

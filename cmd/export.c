@@ -61,8 +61,12 @@ static tra_status print(const char *rel, const tra_export_job *job, const tra_ex
         tra_json_str(&j, "relation", rel);
         tra_json_str(&j, "output", output);
         tra_json_str(&j, "format", job->format->name);
-        tra_json_ints(&j, "shape", r->shape.n, r->shape.v);
-        tra_json_str(&j, "dtype", tra_dtype_name(r->dtype));
+        if (r->table) {
+            tra_json_int(&j, "rows", r->shape.v[0]);
+        } else {
+            tra_json_ints(&j, "shape", r->shape.n, r->shape.v);
+            tra_json_str(&j, "dtype", tra_dtype_name(r->dtype));
+        }
         tra_json_int(&j, "bytes", r->bytes);
         tra_json_end(&j, '}');
         tra_str_add(&j.out, "\n");
@@ -70,9 +74,13 @@ static tra_status print(const char *rel, const tra_export_job *job, const tra_ex
         tra_json_free(&j);
     } else {
         tra_str t = {0};
-        tra_str_printf(&t, "%s\n  from     %s\n  format   %s\n  shape    %s\n  type     %s\n  written  %s\n", output,
-                       rel, job->format->name, r->shape.n ? tra_shape_text(&r->shape, a) : "scalar",
-                       tra_dtype_name(r->dtype), tra_human(r->bytes, h));
+        if (r->table)
+            tra_str_printf(&t, "%s\n  from     %s\n  format   %s\n  rows     %" PRId64 "\n  written  %s\n", output, rel,
+                           job->format->name, r->shape.v[0], tra_human(r->bytes, h));
+        else
+            tra_str_printf(&t, "%s\n  from     %s\n  format   %s\n  shape    %s\n  type     %s\n  written  %s\n",
+                           output, rel, job->format->name, r->shape.n ? tra_shape_text(&r->shape, a) : "scalar",
+                           tra_dtype_name(r->dtype), tra_human(r->bytes, h));
         s = tra_print(tra_str_get(&t), e);
         tra_str_free(&t);
     }

@@ -1,6 +1,7 @@
 /* import.c - tra import: a matrix or tensor of another program to a relation. */
 #include "cmd.h"
 #include "common.h"
+#include "import_table.h"
 
 #include "../formats/formats.h"
 
@@ -10,6 +11,10 @@ static const char *output, *from, *dtype, *shape, *block, *codec = "none", *deli
 static tra_strlist components;
 static int64_t memory;
 static int endian, order, duplicates;
+static const char *quote, *escape, *comment, *skip, *nulls, *names, *columns, *date_format, *timestamp_format, *decimal,
+    *thousands, *encoding, *rejects, *rejects_limit;
+static tra_strlist types;
+static bool table, strict, lenient, pad_short, drop_long;
 static bool header, no_header, empty_nan, no_history, drop_zeros;
 
 static const tra_opt opts[] = {
@@ -35,6 +40,38 @@ static const tra_opt opts[] = {
     {0, "header", TRA_OPT_FLAG, &header, NULL, "csv: the first row is a header", NULL, NULL, NULL},
     {0, "no-header", TRA_OPT_FLAG, &no_header, NULL, "csv: the first row is data", NULL, NULL, NULL},
     {0, "empty-nan", TRA_OPT_FLAG, &empty_nan, NULL, "csv: an empty cell is NaN and not an error", NULL, NULL, NULL},
+    {0, "table", TRA_OPT_FLAG, &table, NULL,
+     "csv: a table with typed columns (default: where a column below a header is not all numbers)", NULL, NULL, NULL},
+    {0, "types", TRA_OPT_LIST, &types, "NAME=TYPE,...",
+     "tables: types of columns: bool, i32, i64, f32, f64, date, timestamp, string or text", NULL, NULL, NULL},
+    {0, "names", TRA_OPT_STR, &names, "NAME,...", "tables: names of all columns", NULL, NULL, NULL},
+    {0, "columns", TRA_OPT_STR, &columns, "NAME,...", "tables: the columns that are wanted, by name or number", NULL,
+     NULL, NULL},
+    {0, "skip", TRA_OPT_STR, &skip, "N", "tables: lines before the header to leave out", NULL, NULL, NULL},
+    {0, "null", TRA_OPT_STR, &nulls, "WORD,...", "tables: what stands for NULL, besides nothing at all", NULL, NULL,
+     NULL},
+    {0, "date-format", TRA_OPT_STR, &date_format, "FORMAT", "tables: how dates are written, as in %d/%m/%Y", NULL, NULL,
+     NULL},
+    {0, "timestamp-format", TRA_OPT_STR, &timestamp_format, "FORMAT",
+     "tables: how timestamps are written, as in '%m/%d/%Y %H:%M'", NULL, NULL, NULL},
+    {0, "decimal", TRA_OPT_STR, &decimal, "CHAR", "tables: the decimal sign (default: a point)", NULL, NULL, NULL},
+    {0, "thousands", TRA_OPT_STR, &thousands, "CHAR", "tables: what stands between thousands (default: nothing)", NULL,
+     NULL, NULL},
+    {0, "quote", TRA_OPT_STR, &quote, "CHAR", "tables: around cells, or none (default: found out)", NULL, NULL, NULL},
+    {0, "escape", TRA_OPT_STR, &escape, "CHAR", "tables: before a quote in quotes, or none (default: found out)", NULL,
+     NULL, NULL},
+    {0, "comment", TRA_OPT_STR, &comment, "CHAR", "tables: lines that begin with it are left out", NULL, NULL, NULL},
+    {0, "encoding", TRA_OPT_STR, &encoding, "NAME", "tables: utf-8 or latin1 (default: utf-8)", NULL, NULL, NULL},
+    {0, "rejects", TRA_OPT_STR, &rejects, "FILE",
+     "tables: write records that are at fault to this file, and go on (default: stop at the first)", NULL, NULL, NULL},
+    {0, "rejects-limit", TRA_OPT_STR, &rejects_limit, "N", "tables: stop at more than so many rejects", NULL, NULL,
+     NULL},
+    {0, "pad-short", TRA_OPT_FLAG, &pad_short, NULL, "tables: cells that a record lacks are NULL", NULL, NULL, NULL},
+    {0, "drop-long", TRA_OPT_FLAG, &drop_long, NULL, "tables: leave out the cells that a record has too many", NULL,
+     NULL, NULL},
+    {0, "strict", TRA_OPT_FLAG, &strict, NULL, "tables: a quote inside an unquoted cell is an error", NULL, NULL, NULL},
+    {0, "lenient", TRA_OPT_FLAG, &lenient, NULL, "tables: text behind a closing quote belongs to the cell", NULL, NULL,
+     NULL},
     {0, "storage", TRA_OPT_STR, &storage, "NAME",
      "how blocks are stored: auto, dense, csr, ... or FILE.tra:NAME (default: auto, by the density of coordinates)",
      NULL, NULL, NULL},
@@ -209,15 +246,72 @@ static tra_status print_json(const char *source, const tra_import_receipt *r, tr
     return s;
 }
 
+/* Options that only tables have, and those that only matrices have. */
+static bool asks_for_table(void) {
+    return table || types.n || names || columns || skip || nulls || date_format || timestamp_format || decimal ||
+           thousands || quote || escape || comment || encoding || rejects || rejects_limit || pad_short || drop_long ||
+           strict || lenient;
+}
+
+static bool asks_for_matrix(void) {
+    return dtype || shape || base || storage || components.n || endian || order || duplicates || drop_zeros ||
+           empty_nan || (block && strchr(block, 'x')) || strcmp(codec, "none") != 0;
+}
+
+/* Imports a table, if it is one. */
+static tra_status try_table(const char *source, const char *how, bool *done, tra_err *e) {
+    tra_table_options o = {.delimiter = delimiter,
+                           .quote = quote,
+                           .escape = escape,
+                           .comment = comment,
+                           .skip = skip,
+                           .nulls = nulls,
+                           .names = names,
+                           .columns = columns,
+                           .date_format = date_format,
+                           .timestamp_format = timestamp_format,
+                           .decimal = decimal,
+                           .thousands = thousands,
+                           .encoding = encoding,
+                           .rejects = rejects,
+                           .rejects_limit = rejects_limit,
+                           .block = block,
+                           .types = &types,
+                           .header = header,
+                           .no_header = no_header,
+                           .strict = strict,
+                           .lenient = lenient,
+                           .pad_short = pad_short,
+                           .drop_long = drop_long,
+                           .memory = memory};
+    if (asks_for_table() && asks_for_matrix())
+        return tra_fail(e, TRA_USAGE,
+                        "some of these options are for tables, others for matrices alone (tra import --help)");
+    if (!source || !output || strcmp(output, "-") == 0 || asks_for_matrix() || (header && no_header)) return TRA_OK;
+    if (!asks_for_table() && !(from ? strcmp(from, "csv") == 0 : tra_csv_by_name(source))) return TRA_OK;
+    TRA_TRY(tra_threads_check(e));
+    return tra_import_as_table(source, output, &o, asks_for_table(), no_history ? NULL : how, done, e);
+}
+
 static tra_status run(int argc, char **argv, tra_err *e) {
     const char *source = argc ? argv[0] : NULL;
     tra_import_job job;
     tra_import_receipt r;
     tra_dims blocks;
     tra_str text = {0};
-    TRA_TRY(read_options(source, &job, &blocks, e));
-    TRA_TRY(tra_threads_check(e));
+    bool done = false;
     history(source, &text);
+    tra_status t = try_table(source, tra_str_get(&text), &done, e);
+    if (t != TRA_OK || done) {
+        tra_str_free(&text);
+        return t;
+    }
+    t = read_options(source, &job, &blocks, e);
+    if (t == TRA_OK) t = tra_threads_check(e);
+    if (t != TRA_OK) {
+        tra_str_free(&text);
+        return t;
+    }
     if (!no_history) job.history = tra_str_get(&text);
     tra_status s = tra_import(&job, &r, e);
     tra_str_free(&text);

@@ -2,6 +2,7 @@
 #include "../lib/relation/rows.h"
 #include "../lib/relation/stored.h"
 #include "common.h"
+#include "tables.h"
 
 #include <math.h>
 #include <string.h>
@@ -355,6 +356,11 @@ static void json_of(tra_rel *rel, const char *spec, const stats *s, const row_co
 static tra_status describe(const char *spec, tra_json *out, tra_err *e) {
     tra_rel *rel = NULL;
     TRA_TRY(tra_rel_open(spec, NULL, &rel, e));
+    if (tra_rel_is_table(rel)) {
+        tra_status told = tra_info_table(rel, spec, out, e);
+        tra_rel_close(rel);
+        return told;
+    }
     stats s;
     row_counts rows;
     tra_status status = want_stats ? statistics(rel, &s, e) : TRA_OK;

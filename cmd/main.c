@@ -15,6 +15,7 @@
     X(import)                                                                                                          \
     X(export)                                                                                                          \
     X(gen)                                                                                                             \
+    X(head)                                                                                                            \
     X(info)                                                                                                            \
     X(verify)                                                                                                          \
     X(digest)                                                                                                          \

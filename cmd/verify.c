@@ -1,5 +1,6 @@
 /* verify.c - tra verify REL...: reads everything and names what is damaged. */
 #include "common.h"
+#include "tables.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -24,6 +25,13 @@ typedef struct verifying {
 static tra_status add_damage(verifying *v, int64_t ordinal, const tra_err *why, tra_err *e) {
     if (why->status != TRA_INPUT) return tra_fail(e, why->status, "%s", why->msg);
     pthread_mutex_lock(&v->lock);
+    bool known = false; /* a block of a column is read piece by piece */
+    for (int64_t i = 0; i < v->n && v->type->columns; i++)
+        known = known || (v->found[i].ordinal == ordinal && strcmp(v->found[i].why, why->msg) == 0);
+    if (known) {
+        pthread_mutex_unlock(&v->lock);
+        return TRA_OK;
+    }
     if ((v->n & (v->n - 1)) == 0) v->found = tra_realloc(v->found, v->n ? 2 * (size_t)v->n : 1, sizeof *v->found);
     v->found[v->n++] = (damage){ordinal, tra_strdup(why->msg)};
     pthread_mutex_unlock(&v->lock);
@@ -34,6 +42,15 @@ static tra_status check(void *ctx, int worker, int64_t ordinal, const void *data
     verifying *v = ctx;
     if (!data) return add_damage(v, ordinal, e, e);
     tra_digester_add(v->digester, &v->part[worker], ordinal, data);
+    return TRA_OK;
+}
+
+/* Rows of a column, which are of the block of their first. */
+static tra_status check_column(void *ctx, int worker, int c, int64_t first, const tra_batch *b, tra_err *e) {
+    verifying *v = ctx;
+    (void)c;
+    if (!b) return add_damage(v, first / v->type->cat->bound.v[0], e, e);
+    tra_digest_rows(&v->part[worker], first, b);
     return TRA_OK;
 }
 
@@ -92,17 +109,22 @@ static tra_status verify(const char *spec, tra_json *out, bool *damaged, tra_err
     TRA_TRY(tra_rel_open(spec, NULL, &rel, e));
     (void)tra_rel_keep_u64(rel); /* numbers that i64 does not hold are no damage */
     const tra_relinfo *info = tra_rel_info(rel);
-    verifying v = {
-        .type = tra_rel_type(rel), .digester = tra_digester_new(tra_rel_type(rel)), .lock = PTHREAD_MUTEX_INITIALIZER};
-    tra_status s = tra_scan(rel, spec, memory, check, &v, e);
+    verifying v = {.type = tra_rel_type(rel),
+                   .digester = tra_rel_is_table(rel) ? NULL : tra_digester_new(tra_rel_type(rel)),
+                   .lock = PTHREAD_MUTEX_INITIALIZER};
+    tra_status s = tra_rel_is_table(rel) ? tra_scan_columns(rel, spec, memory, check_column, &v, e)
+                                         : tra_scan(rel, spec, memory, check, &v, e);
     tra_err apart = {0}; /* what is damaged besides blocks */
     if (s == TRA_OK && tra_rel_check(rel, &apart) != TRA_OK) s = add_damage(&v, 0, &apart, e);
-    tra_digester_free(v.digester);
+    if (v.digester) tra_digester_free(v.digester);
     if (s == TRA_OK) {
         if (v.n) qsort(v.found, (size_t)v.n, sizeof *v.found, by_ordinal);
         char text[33];
         for (int i = 1; i < TRA_MAXWORKERS; i++) tra_digest_add(&v.part[0], &v.part[i]);
-        tra_digest_text(&v.part[0], v.type, text);
+        if (tra_rel_is_table(rel))
+            tra_digest_table_text(&v.part[0], v.type->columns, tra_rel_rows(rel), text);
+        else
+            tra_digest_text(&v.part[0], v.type, text);
         /* The digest of what can be read says nothing when something cannot. */
         bool wrong = v.n == 0 && info->digest && strcmp(info->digest, text) != 0;
         report(&v, info, wrong ? text : NULL, spec, out);

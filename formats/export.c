@@ -144,7 +144,9 @@ tra_status tra_export(const tra_export_job *job, tra_export_receipt *r, tra_err 
     const tra_type *t = tra_rel_type(rel);
     r->dtype = t->dtype;
     tra_status s;
-    if (j.format->rewrite) {
+    if (t->columns) {
+        s = tra_export_table(&j, rel, r, e);
+    } else if (j.format->rewrite) {
         tra_dims chunk;
         bool tuple;
         tra_store_layout(t, &r->shape, &chunk, &tuple);

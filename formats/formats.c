@@ -156,6 +156,21 @@ static tra_status find_and_open(tra_source *s, tra_err *e) {
     return TRA_OK;
 }
 
+bool tra_csv_by_name(const char *spec) {
+    tra_stream in;
+    int64_t held;
+    size_t have;
+    const tra_format *f = tra_format_by_suffix(spec);
+    if (strcmp(spec, "-") == 0 || (f && f != &tra_format_csv) || tra_stream_open(spec, 16 << 10, &in, NULL) != TRA_OK)
+        return false;
+    bool ok = tra_stream_need(&in, 512, &have, NULL) == TRA_OK;
+    if (ok && tra_packed(in.buf + in.pos, have))
+        ok = tra_stream_unpack(&in, &held, NULL) == TRA_OK && tra_stream_need(&in, 512, &have, NULL) == TRA_OK;
+    const tra_format *found = ok ? tra_format_sniff(in.buf + in.pos, have) : NULL;
+    tra_stream_close(&in);
+    return found == &tra_format_csv || (f && !found);
+}
+
 tra_status tra_source_open(const char *spec, const tra_format *from, const tra_source_options *o, tra_source **out,
                            tra_err *e) {
     tra_arena *arena = tra_arena_new();

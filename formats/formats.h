@@ -9,6 +9,7 @@
 #define TRA_FORMATS_H
 
 #include "../lib/base/meter.h"
+#include "../lib/relation/columns.h"
 #include "../lib/relation/relation.h"
 #include "../lib/relation/stored.h"
 #include "io.h"
@@ -190,6 +191,62 @@ typedef struct tra_import_receipt {
  * that would do if not even one block fits, as soon as the shape is known. */
 TRA_MUSTUSE tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err *e);
 
+/* ---- tables ----------------------------------------------------------------------------------------------------- */
+
+typedef struct tra_table_job {
+    const char *from, *to; /* file or "-"; relation */
+    tra_progress_form progress;
+    char delimiter, comment, decimal, thousands; /* 0: found out; none; a point; none */
+    int quote, escape, header;                   /* -1: found out; a character, 0: none */
+    int64_t skip;
+    bool strict, lenient, latin1, pad_short, drop_long;
+    int nnulls; /* words for NULL; -1: the usual ones, where they are no strings */
+    const char *const *nulls;
+    const char *date_format, *timestamp_format;
+    /* Lists of the user, split at commas: names for all columns; of columns, by name or number, those that are wanted;
+     * "name=type". */
+    const char *names, *columns;
+    const char *const *types;
+    int ntypes;
+    const char *rejects;   /* file for records that are at fault; NULL: the first is an error */
+    int64_t rejects_limit; /* more of them are an error; -1: none */
+    int64_t block, memory; /* rows of a block; 0: chosen, the default */
+    const char *history;   /* or NULL */
+} tra_table_job;
+
+typedef struct tra_table_receipt {
+    int64_t rows, rejected, bytes_in, bytes_stored, block, blocks;
+    bool header;
+    char delimiter;
+    int columns;
+    struct tra_table_column {
+        const char *name, *type; /* static; name from the arena */
+        int64_t nulls;
+    } * column;
+} tra_table_receipt;
+
+/* Reads a CSV file into a new table. The receipt's arrays are in the arena. */
+TRA_MUSTUSE tra_status tra_import_table(const tra_table_job *job, tra_arena *a, tra_table_receipt *r, tra_err *e);
+/* Can a date (or a timestamp) be read by that format? TRA_USAGE, naming the option, with what is wrong. */
+TRA_MUSTUSE tra_status tra_csv_check_format(const char *option, const char *format, bool date, tra_err *e);
+/* Is it a CSV file, by its name or else its content? */
+bool tra_csv_by_name(const char *spec);
+/* Is the file a table rather than a matrix: does it have a header, and below it a column that is not all numbers or
+ * words for what is missing, as far as its first bytes tell? Standard input never is, unless the user says so. */
+TRA_MUSTUSE tra_status tra_looks_like_table(const tra_table_job *job, bool *is, tra_err *e);
+
+/* Reads the rows from `from` on, some at a time, and calls fn on them. */
+typedef tra_status tra_table_strip(void *ctx, int64_t first, const tra_batch *b, tra_err *e);
+TRA_MUSTUSE tra_status tra_table_strips(tra_rel *rel, int64_t from, int64_t rows, int64_t memory, tra_table_strip *fn,
+                                        void *ctx, tra_err *e);
+/* A value as text, in buf or elsewhere; its length, 0 of a NULL. */
+enum { TRA_VALUETEXT = 64 };
+size_t tra_column_text(const tra_column *c, const tra_vector *v, int64_t i, char buf[TRA_VALUETEXT], const char **text);
+/* Cells of CSV: quoted where they have to be; `text`: of a string, of which the empty one is no NULL. */
+void tra_csv_put(tra_str *out, const char *s, size_t n, char delimiter, bool text);
+void tra_csv_put_header(tra_str *out, const tra_schema *s, char delimiter);
+void tra_csv_put_row(tra_str *out, const tra_batch *b, int64_t i, char delimiter);
+
 typedef struct tra_export_job {
     const char *from, *to; /* relation; file or "-" */
     tra_progress_form progress;
@@ -200,6 +257,7 @@ typedef struct tra_export_job {
 
 typedef struct tra_export_receipt {
     tra_dims shape;
+    bool table; /* the extent of shape is its rows */
     tra_dtype dtype;
     int64_t bytes;
     bool closed; /* the reader of the pipe went away: the failure is no news to anybody */

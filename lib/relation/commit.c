@@ -1,5 +1,6 @@
 /* commit.c - what a relation's file holds besides the chunks: attributes, tables, and what was there before. */
 #include "stored_int.h"
+#include "table_hook.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -302,7 +303,7 @@ static tra_status open_old(const char *path, hid_t *old, tra_err *e) {
 
 static bool holds_tensor(hid_t file, const char *path) {
     hid_t group = H5Gopen2(file, path, H5P_DEFAULT);
-    bool is = group >= 0 && tra_stored_is(group);
+    bool is = group >= 0 && (tra_stored_is(group) || tra_table_is(group));
     if (group >= 0) H5Gclose(group);
     return is;
 }
@@ -345,8 +346,9 @@ tra_status tra_new_file_copy_others(tra_new_file *f, tra_err *e) {
 }
 
 tra_status tra_writer_describe_dataset(tra_writer *w, const char *digest, tra_err *e) {
+    if (w->table && tra_table_describe(w, digest)) return TRA_OK;
     if (w->mapped && tra_writer_put_notes(w, digest)) return TRA_OK;
     if (w->placing && tra_stored_describe(w, digest)) return TRA_OK;
-    if (!w->placing && !w->mapped && put_attributes(w, digest) && put_tables(w)) return TRA_OK;
+    if (!w->placing && !w->mapped && !w->table && put_attributes(w, digest) && put_tables(w)) return TRA_OK;
     return tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write the attributes of %s", w->temp);
 }

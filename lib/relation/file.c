@@ -1,6 +1,7 @@
 /* file.c - opening a relation: which dataset, of what type, with which tuples, and how its bytes can be reached. */
 #include "block.h"
 #include "stored_int.h"
+#include "table_hook.h"
 #include "zfilter.h"
 
 #include <errno.h>
@@ -70,7 +71,8 @@ static herr_t collect(hid_t root, const char *name, const H5O_info_t *info, void
     if (info->type != H5O_TYPE_DATASET && info->type != H5O_TYPE_GROUP) return 0;
     hid_t obj = H5Oopen(root, name, H5P_DEFAULT);
     if (obj < 0) return 0;
-    bool group = info->type == H5O_TYPE_GROUP, relation = group ? tra_stored_is(obj) : is_numeric(obj);
+    bool group = info->type == H5O_TYPE_GROUP,
+         relation = group ? tra_stored_is(obj) || tra_table_is(obj) : is_numeric(obj);
     H5Oclose(obj);
     if (!relation) return 0;
     name = strcmp(name, ".") == 0 ? "/" : name;
@@ -101,9 +103,10 @@ static tra_status open_dataset(tra_rel *r, const char **elsewhere, tra_err *e) {
     if (!r->name) {
         find_relations(r, &list);
         if (list.n == 0)
-            return tra_fail(e, TRA_INPUT,
-                            "%s holds no relation: no dataset of floats, integers or booleans, and no sparse tensor",
-                            r->path);
+            return tra_fail(
+                e, TRA_INPUT,
+                "%s holds no relation: no dataset of floats, integers or booleans, no table, and no sparse tensor",
+                r->path);
         if (list.n > 1)
             return tra_fail(e, TRA_INPUT, "%s holds several relations: %s; name one as in %s%s%s", r->path,
                             enumerate(r, &list), r->path, strchr(list.name[0], ':') ? "::" : ":", list.name[0]);
@@ -119,11 +122,13 @@ static tra_status open_dataset(tra_rel *r, const char **elsewhere, tra_err *e) {
     }
     hid_t obj = H5Oopen(r->file, r->name, H5P_DEFAULT);
     if (obj < 0) return tra_h5_fail(e, TRA_INPUT, NULL, "%s:%s is damaged", r->path, r->name);
-    if (H5Iget_type(obj) == H5I_GROUP && tra_stored_is(obj)) {
+    if (H5Iget_type(obj) == H5I_GROUP && tra_table_is(obj)) {
+        tra_table_begin(r);
+    } else if (H5Iget_type(obj) == H5I_GROUP && tra_stored_is(obj)) {
         r->stored = tra_new(r->arena, struct tra_stored);
     } else if (H5Iget_type(obj) != H5I_DATASET) {
         H5Oclose(obj);
-        return BAD(r, e, "%s", "it is neither a dataset nor a sparse tensor (binsparse, AnnData, 10x)");
+        return BAD(r, e, "%s", "it is neither a dataset nor a table nor a sparse tensor (binsparse, AnnData, 10x)");
     }
     r->dset = obj;
     hid_t file = H5Iget_file_id(obj);
@@ -688,6 +693,7 @@ static tra_status open_relation(tra_rel *r, const tra_dims *block, const char **
     TRA_TRY(open_file(r, e));
     TRA_TRY(open_dataset(r, elsewhere, e));
     if (*elsewhere) return TRA_OK;
+    if (r->table) return tra_table_open(r, e);
     if (r->stored) return open_stored(r, block, e);
     TRA_TRY(read_type(r, &h, e));
     TRA_TRY(read_space(r, &h, e));
@@ -778,6 +784,7 @@ void tra_rel_close(tra_rel *r) {
     if (!r) return;
     tra_h5_enter();
     tra_stored_close(r);
+    tra_table_close(r);
     if (r->dset >= 0) H5Oclose(r->dset);
     if (r->file >= 0) H5Fclose(r->file);
     tra_h5_leave();

@@ -1,5 +1,6 @@
 /* reader.c - reading the arrays of an open relation, in any thread. */
 #include "stored_int.h"
+#include "table_hook.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -134,7 +135,9 @@ const char *tra_rel_identity(const tra_rel *rel, tra_arena *a) {
     uint64_t sum = r->parts;
     if (r->how == TRA_BY_POSITION) return tra_arena_strndup(a, r->path, strlen(r->path));
     tra_h5_enter();
-    if (r->stored && r->stored->sums)
+    if (r->table)
+        sum = tra_table_identity(r);
+    else if (r->stored && r->stored->sums)
         sum = XXH64(r->stored->sums, (size_t)(r->cat.n * r->stored->form.n) * sizeof *r->stored->sums, 0);
     else if (r->checksums && (r->sums || load_sums(r, &e) == TRA_OK))
         sum = XXH64(r->sums, (size_t)r->cat.n * sizeof *r->sums, 0);
@@ -164,11 +167,12 @@ static bool ragged(const tra_rel *r) {
 int64_t tra_rel_library(const tra_rel *r) { return r->library; }
 
 int64_t tra_rel_held(const tra_rel *r) {
-    return tra_store_index_bytes(&r->cat) + r->library + (r->stored ? r->stored->held : 0);
+    return tra_store_index_bytes(&r->cat) + r->library + (r->stored ? r->stored->held : 0) +
+           (r->table ? tra_table_held(r) : 0);
 }
 
 size_t tra_rel_unpacks(const tra_rel *r) {
-    return !r->stored && r->how == TRA_BY_CHUNK && filtered(r) ? chunk_bytes(r) : 0;
+    return !r->stored && !r->table && r->how == TRA_BY_CHUNK && filtered(r) ? chunk_bytes(r) : 0;
 }
 
 size_t tra_rel_room(const tra_rel *r) {
@@ -180,6 +184,7 @@ size_t tra_rel_room(const tra_rel *r) {
 static size_t piece_of(const tra_rel *r) { return chunk_bytes(r) < PIECE ? align64(chunk_bytes(r)) : PIECE; }
 
 size_t tra_rel_scratch(const tra_rel *r) {
+    if (r->table) return 0;
     if (r->stored) return tra_stored_read_scratch(r);
     if (r->how != TRA_BY_CHUNK || (!filtered(r) && !ragged(r))) return 0;
     size_t unshuffle = filtered(r) ? tra_shuffle_room((size_t)r->geom.floats, r->size) : 0;
@@ -390,6 +395,7 @@ static tra_status check_values(const tra_rel *r, int64_t ordinal, const tra_dims
 static tra_status read_array(tra_rel *r, int64_t ordinal, void *buf, void *scratch, bool direct, tra_err *e) {
     tra_dims ext;
     int64_t n;
+    if (r->table) return tra_table_read(r, ordinal, buf, e);
     if (r->stored) return tra_stored_read(r, ordinal, buf, scratch, e);
     if (r->how != TRA_BY_POSITION) TRA_TRY(load(r, e));
     tra_catalog_ext(&r->cat, ordinal, &ext);

@@ -119,6 +119,7 @@ struct tra_rel {
     int direct;            /* the file without the page cache, where chunks can be read so; -1: they cannot */
     char fill[8];          /* BY_CHUNK, foreign: value of chunks that are not there */
     bool stored_known;
+    struct tra_table *table;   /* a table (table_int.h): dset is its group */
     struct tra_stored *stored; /* a group of components (stored_int.h), which dset is then; NULL: it is a dataset */
 };
 
@@ -167,6 +168,7 @@ struct tra_writer {
     uint64_t masks; /* codec zstd: sum of tra_mask_sum */
     int64_t stored;
     struct tra_placing *placing; /* arrays are stored by levels (stored_int.h): dset is a group; NULL: they are not */
+    struct tra_table_placing *table; /* a table (table_int.h): dset is a group then too */
     const struct tra_mapped *mapped; /* so it is of an array that a mapping makes of components (mapped.h) */
 };
 

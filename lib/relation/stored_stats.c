@@ -1,5 +1,6 @@
 /* stored_stats.c - what a file says of how entries are spread, and of what only other programs read. */
 #include "stored_int.h"
+#include "table_hook.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,7 @@ static tra_status check_columns(tra_rel *r, int64_t ordinal, int64_t at, int64_t
 tra_status tra_rel_check(tra_rel *r, tra_err *e) {
     const struct tra_stored *x = r->stored;
     int64_t at = 0, zero;
+    if (r->table) return tra_table_check(r, e);
     if (!x || x->loose) return TRA_OK;
     for (int d = 0; d < x->form.depth; d++) TRA_TRY(check_keys(r, d, e));
     for (int i = 0; i < x->form.n; i++) {

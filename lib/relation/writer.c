@@ -1,5 +1,6 @@
 /* writer.c - writing a relation: allocation by capture, bytes by pwrite, several processes. The end is in commit.c. */
 #include "stored_int.h"
+#include "table_hook.h"
 #include "zfilter.h"
 
 #include <errno.h>
@@ -40,7 +41,7 @@ tra_status tra_store_target(tra_arena *a, const char **path, tra_err *e) {
 /* Are chunks stored as they are? Then all of them have their places before anything is written. */
 static bool plain(const tra_writer *w) { return !w->codec.zstd && !w->gzip; }
 
-static bool chunked(const tra_writer *w) { return !w->placing; }
+static bool chunked(const tra_writer *w) { return !w->placing && !w->table; }
 
 static tra_writer *writer_new(const tra_type *type) {
     tra_arena *a = tra_arena_new();
@@ -56,6 +57,7 @@ static tra_writer *writer_new(const tra_type *type) {
 static void writer_free(tra_writer *w) {
     if (w->creator && w->path) tra_lock_drop(w->path);
     tra_stored_free_placing(w);
+    tra_table_free_placing(w);
     free(w->addr);
     free(w->sums);
     if (w->fd >= 0 && !w->creator) close(w->fd);
@@ -65,6 +67,7 @@ static void writer_free(tra_writer *w) {
 
 static tra_status prepare(tra_writer *w, const tra_levels *levels, tra_err *e) {
     const tra_catalog *c = w->type.cat;
+    if (w->type.columns) return tra_table_prepare(w, e);
     for (int a = 0; a < c->bound.n && c->n > 0; a++) {
         if (c->bound.v[a] == 0)
             return tra_fail(e, TRA_INPUT, "cannot store %s:%s: its arrays have extent 0 along dimension %d", w->path,
@@ -206,6 +209,7 @@ static tra_status create(tra_writer *w, tra_err *e) {
     if (!w->whole) TRA_TRY(tra_writer_check_target(w, e));
     TRA_TRY(open_file(w, e));
     if (w->mapped) return tra_mapped_create(w, e);
+    if (w->table) return tra_table_create_group(w, e);
     if (!chunked(w)) return tra_stored_create_group(w, e);
     TRA_TRY(create_dataset(w, e));
     if (!plain(w)) return TRA_OK;
@@ -271,6 +275,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
 static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
 
 size_t tra_writer_scratch(const tra_writer *w) {
+    if (w->table) return 0;
     if (!chunked(w)) return (size_t)tra_stored_put_scratch(w);
     size_t n = align64((size_t)w->chunk_bytes);
     if (w->gzip) return 0;
@@ -368,6 +373,7 @@ static tra_status put_by_library(tra_writer *w, int64_t ordinal, const void *dat
 
 tra_status tra_writer_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {
     size_t n = (size_t)w->chunk_bytes;
+    if (w->table) return tra_table_put(w, ordinal, data, e);
     if (!chunked(w)) return tra_stored_put(w, ordinal, data, scratch, e);
     if (w->gzip) return put_by_library(w, ordinal, data, e);
     if (w->codec.zstd) {
@@ -420,6 +426,7 @@ tra_status tra_writer_store(tra_writer *w, int64_t ordinal, const void *chunk, t
 
 uint64_t *tra_writer_sums(tra_writer *w) { return w->sums; }
 int64_t tra_writer_nsums(const tra_writer *w) {
+    if (w->table) return 0; /* whoever commits reads what was written */
     return w->type.cat->n * (chunked(w) ? 1 : tra_form_facts(&w->placing->form));
 }
 int64_t tra_writer_stored(const tra_writer *w) { return w->stored; }
@@ -447,7 +454,10 @@ void tra_writer_describe(const tra_writer *w, tra_str *blob) {
     tra_str_addn(blob, w->temp, (size_t)h.temp);
     tra_str_addn(blob, w->name, (size_t)h.name);
     if (w->addr) tra_str_addn(blob, (const char *)w->addr, (size_t)h.tuples * sizeof *w->addr);
-    if (h.stored) tra_stored_blob(w, blob);
+    if (w->table)
+        tra_table_blob(w, blob);
+    else if (h.stored)
+        tra_stored_blob(w, blob);
 }
 
 tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, tra_writer **out, tra_err *e) {
@@ -469,7 +479,10 @@ tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, t
     w->name = tra_arena_strndup(w->arena, p + h.path + h.temp, (size_t)h.name - 1);
     w->codec = (tra_codec){.zstd = h.zstd, .level = (int)h.level};
     tra_status s = h.stored ? tra_geom_of(type, &w->geom, e) : prepare(w, NULL, e);
-    if (s == TRA_OK && h.stored) s = tra_stored_unblob(w, p + texts, table, e);
+    if (s == TRA_OK && type->columns)
+        s = tra_table_unblob(w, p + texts, table, e);
+    else if (s == TRA_OK && h.stored)
+        s = tra_stored_unblob(w, p + texts, table, e);
     if (s == TRA_OK && w->addr) memcpy(w->addr, p + texts, table);
     if (s == TRA_OK && (w->fd = open(w->temp, O_RDWR | O_NOFOLLOW | O_CLOEXEC)) < 0)
         s = tra_fail_errno(e, TRA_RESOURCE, "cannot open %s, which rank 0 made; do all ranks see this directory?",
@@ -507,9 +520,8 @@ static tra_status missing_tuple(tra_writer *w, tra_err *e) {
 
 /* All of the relation is in the new file. */
 static tra_status finish_dataset(tra_writer *w, const char *digest, tra_err *e) {
-    if (!chunked(w) && !w->placing->counts)
-        return tra_fail(e, TRA_INTERNAL, "%s:%s was never placed", w->path, w->name);
-    TRA_TRY(missing_tuple(w, e));
+    if (w->placing && !w->placing->counts) return tra_fail(e, TRA_INTERNAL, "%s:%s was never placed", w->path, w->name);
+    TRA_TRY(w->table ? tra_table_seal(w, e) : missing_tuple(w, e));
     TRA_TRY(tra_writer_pack(w, 1, e));
     tra_h5_enter();
     tra_status s = tra_writer_describe_dataset(w, digest, e);

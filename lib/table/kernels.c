@@ -78,9 +78,4 @@ static void rowwise_run(const void *data, const tra_cell *a, const tra_cell *b, 
     if (tra_rowwise_run(r, &in, first_row(b), &made, rest, &notes, &e) != TRA_OK) tra_kernel_fail("%s", e.msg);
 }
 
-static const void *rowwise_then(tra_arena *a, const void *first, const void *next) {
-    if (tra_rowwise_is_matrix(first, NULL) || (tra_rowwise_uses_row(next) && tra_rowwise_selects(first))) return NULL;
-    return a ? tra_rowwise_then(a, first, next) : first;
-}
-
-const tra_rows_ops tra_rowwise_ops = {rowwise_scratch, rowwise_bytes, rowwise_run, rowwise_then};
+const tra_rows_ops tra_rowwise_ops = {rowwise_scratch, rowwise_bytes, rowwise_run};

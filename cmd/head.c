@@ -1,0 +1,208 @@
+/* head.c - tra head REL: the first rows of a table, or of a tensor of rank 1 or 2. */
+#include "common.h"
+#include "tables.h"
+
+#include "../formats/formats.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int64_t memory = TRA_SCAN_MEMORY, rows = 10;
+
+/* Cells that are to be printed, row by row; the first row names the columns, if they have names. */
+typedef struct grid {
+    tra_arena *arena;
+    int columns;
+    int64_t n, cap;
+    const char **cell;
+    bool *left; /* columns that begin at the left: texts */
+    bool names, more;
+} grid;
+
+static void add(grid *g, const char *s, size_t n) {
+    if (g->n == g->cap) {
+        g->cap = tra_max64(64, 2 * g->cap);
+        g->cell = tra_realloc(g->cell, (size_t)g->cap, sizeof *g->cell);
+    }
+    g->cell[g->n++] = tra_arena_strndup(g->arena, s, n);
+}
+
+/* ---- on a terminal ---------------------------------------------------------------------------------------------- */
+
+enum { WIDEST = 32 };
+
+/* Columns that a text takes on a terminal, one for each code point. */
+static int width_of(const char *s) {
+    int n = 0;
+    for (; *s; s++) n += (*s & 0xc0) != 0x80;
+    return n;
+}
+
+/* At most WIDEST columns of it, what cannot be printed as '?'. */
+static const char *shown(grid *g, const char *s) {
+    tra_str t = {0};
+    int n = 0;
+    for (; *s && n < WIDEST; s++) {
+        bool more = (*s & 0xc0) == 0x80;
+        char c = (unsigned char)*s < ' ' || *s == 0x7f ? '?' : *s;
+        tra_str_addn(&t, &c, 1);
+        n += !more;
+        while (n == WIDEST && (s[1] & 0xc0) == 0x80) tra_str_addn(&t, ++s, 1);
+    }
+    if (*s) tra_str_add(&t, "...");
+    const char *text = tra_arena_strndup(g->arena, tra_str_get(&t), t.n);
+    tra_str_free(&t);
+    return text;
+}
+
+static void aligned(grid *g, tra_str *out) {
+    int *width = tra_news(g->arena, int, g->columns + 1);
+    int64_t lines = g->columns ? g->n / g->columns : 0;
+    for (int64_t i = 0; i < g->n; i++) {
+        g->cell[i] = shown(g, g->cell[i]);
+        int w = width_of(g->cell[i]), c = (int)(i % g->columns);
+        if (w > width[c]) width[c] = w;
+    }
+    for (int64_t r = 0; r < lines; r++) {
+        for (int c = 0; c < g->columns; c++) {
+            const char *s = g->cell[r * g->columns + c];
+            int pad = width[c] - width_of(s);
+            if (c) tra_str_add(out, "  ");
+            if (!g->left[c]) tra_str_printf(out, "%*s", pad, "");
+            tra_str_add(out, s);
+            if (g->left[c] && c + 1 < g->columns) tra_str_printf(out, "%*s", pad, "");
+        }
+        tra_str_add(out, "\n");
+    }
+    if (g->more) tra_str_add(out, "...\n");
+}
+
+/* ---- tables ----------------------------------------------------------------------------------------------------- */
+
+typedef struct printing {
+    grid *grid; /* NULL: CSV to out */
+    tra_str out;
+} printing;
+
+static tra_status put_rows(void *ctx, int64_t first, const tra_batch *b, tra_err *e) {
+    printing *p = ctx;
+    (void)first;
+    for (int64_t i = 0; i < b->rows; i++) {
+        if (!p->grid) tra_csv_put_row(&p->out, b, i, ',');
+        for (int c = 0; p->grid && c < b->schema->n; c++) {
+            char buf[TRA_VALUETEXT];
+            const char *text;
+            size_t n = tra_column_text(&b->schema->v[c], &b->v[c], i, buf, &text);
+            add(p->grid, text, n);
+        }
+    }
+    if (p->grid || p->out.n == 0) return TRA_OK;
+    tra_status s = tra_print(tra_str_get(&p->out), e);
+    p->out.n = 0;
+    return s;
+}
+
+static tra_status head_table(tra_rel *rel, grid *g, bool terminal, tra_err *e) {
+    const tra_schema *s = tra_rel_type(rel)->columns;
+    printing p = {.grid = terminal ? g : NULL};
+    int64_t n = tra_min64(rows, tra_rel_rows(rel));
+    g->columns = s->n;
+    g->left = tra_news(g->arena, bool, s->n + 1);
+    for (int c = 0; c < s->n; c++) {
+        g->left[c] = s->v[c].dict != NULL;
+        if (terminal) add(g, s->v[c].name, strlen(s->v[c].name));
+    }
+    if (!terminal) tra_csv_put_header(&p.out, s, ',');
+    g->more = n < tra_rel_rows(rel);
+    tra_status status =
+        n == 0 && !terminal ? tra_print(tra_str_get(&p.out), e) : tra_table_strips(rel, 0, n, memory, put_rows, &p, e);
+    tra_str_free(&p.out);
+    return status;
+}
+
+/* ---- tensors ---------------------------------------------------------------------------------------------------- */
+
+static tra_status put_box(tra_view *v, grid *g, int64_t n, int64_t m, tra_err *e) {
+    tra_dims start = v->shape, count = v->shape;
+    int r = v->shape.n;
+    tra_dtype t = tra_rel_type(v->rel)->dtype;
+    for (int d = 0; d < r; d++) start.v[d] = 0, count.v[d] = 1;
+    if (r > 0) count.v[0] = n;
+    if (r > 1) count.v[1] = m;
+    int64_t stride[TRA_MAXDIM];
+    tra_strides(&count, stride);
+    void *buf = tra_malloc((size_t)(n * m) * tra_dtype_size(t) + 1);
+    tra_view_room(v, NULL, NULL);
+    tra_status s = n * m > 0 ? tra_view_box(v, &start, &count, buf, stride, e) : TRA_OK;
+    for (int64_t i = 0; i < n * m && s == TRA_OK; i++) {
+        char text[TRA_NUMTEXT];
+        add(g, text, tra_print_value(t, buf, i, text));
+    }
+    free(buf);
+    return s;
+}
+
+static tra_status head_tensor(tra_rel *rel, const char *spec, grid *g, bool terminal, tra_err *e) {
+    enum { COLUMNS = 10 };
+    tra_view v;
+    TRA_TRY(tra_view_open(&v, rel, spec, e));
+    int r = v.shape.n;
+    int64_t n = r > 0 ? tra_min64(rows, v.shape.v[0]) : 1, m = r > 1 ? v.shape.v[1] : 1;
+    if (terminal) m = tra_min64(m, COLUMNS);
+    tra_status s = TRA_OK;
+    if (r > 2) s = tra_fail(e, TRA_INPUT, "%s is a tensor of %d dimensions: there are rows of 1 and 2 alone", spec, r);
+    int64_t need =
+        (int64_t)(v.array_bytes + v.scratch_bytes) + tra_mul_most(tra_mul_most(n, m), 64) + tra_rel_held(rel);
+    if (s == TRA_OK) s = tra_buffer_check(memory, need, e);
+    g->columns = (int)m;
+    g->left = tra_news(g->arena, bool, m + 1);
+    g->more = r > 0 && n < v.shape.v[0];
+    if (s == TRA_OK) s = put_box(&v, g, n, m, e);
+    tra_view_close(&v);
+    if (s != TRA_OK || terminal) return s;
+    tra_str out = {0};
+    for (int64_t i = 0; i < g->n; i++) tra_str_printf(&out, "%s%s", g->cell[i], (i + 1) % m ? "," : "\n");
+    s = tra_print(tra_str_get(&out), e);
+    tra_str_free(&out);
+    return s;
+}
+
+/* ---- command ---------------------------------------------------------------------------------------------------- */
+
+static tra_status run(int argc, char **argv, tra_err *e) {
+    (void)argc;
+    tra_rel *rel = NULL;
+    if (rows < 0) return tra_fail(e, TRA_USAGE, "-n %" PRId64 ": a number of rows is expected", rows);
+    TRA_TRY(tra_rel_open(argv[0], NULL, &rel, e));
+    bool terminal = isatty(STDOUT_FILENO);
+    grid g = {.arena = tra_arena_new()};
+    tra_status s =
+        tra_rel_is_table(rel) ? head_table(rel, &g, terminal, e) : head_tensor(rel, argv[0], &g, terminal, e);
+    if (s == TRA_OK && terminal) {
+        tra_str out = {0};
+        aligned(&g, &out);
+        s = tra_print(tra_str_get(&out), e);
+        tra_str_free(&out);
+    }
+    free(g.cell);
+    tra_arena_free(g.arena);
+    tra_rel_close(rel);
+    return s;
+}
+
+const tra_cmd tra_cmd_head = {
+    .name = "head",
+    .group = "Relations",
+    .brief = "the first rows, on a terminal aligned, in a pipe as CSV",
+    .usage = "[options] REL",
+    .about = "Prints the first rows of a table, with a line of names; or those of a tensor of rank 1 or 2, of which a\n"
+             "terminal gets the first 10 columns. In a pipe it is CSV, of which NULL is nothing between the commas.",
+    .opts = (const tra_opt[]){{'n', "rows", TRA_OPT_INT, &rows, "N", "how many rows (default: 10)", NULL, NULL, NULL},
+                              TRA_OPT_MEMORY(memory),
+                              {.name = NULL}},
+    .minargs = 1,
+    .maxargs = 1,
+    .needs = TRA_NEED_HDF5,
+    .run = run,
+};

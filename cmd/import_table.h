@@ -1,0 +1,20 @@
+/* import_table.h - tra import of a CSV file as a table. */
+#ifndef TRA_IMPORT_TABLE_H
+#define TRA_IMPORT_TABLE_H
+
+#include "cmd.h"
+
+/* What the options of import say of tables, as they were given; NULL: not at all. */
+typedef struct tra_table_options {
+    const char *delimiter, *quote, *escape, *comment, *skip, *nulls, *names, *columns, *date_format, *timestamp_format;
+    const char *decimal, *thousands, *encoding, *rejects, *rejects_limit, *block;
+    const tra_strlist *types;
+    bool header, no_header, strict, lenient, pad_short, drop_long;
+    int64_t memory;
+} tra_table_options;
+
+/* Imports the file, if it is a table or the user says that it is (`table`). *done: it was; else it is a matrix. */
+TRA_MUSTUSE tra_status tra_import_as_table(const char *source, const char *output, const tra_table_options *o,
+                                           bool table, const char *history, bool *done, tra_err *e);
+
+#endif

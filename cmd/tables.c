@@ -1,0 +1,210 @@
+/* tables.c - info, digest and scans of tables. */
+#include "tables.h"
+
+#include "../formats/formats.h"
+#include "common.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- scans ------------------------------------------------------------------------------------------------------ */
+
+enum { STRIP = 1 << 16 };
+
+typedef struct scan {
+    tra_rel *rel;
+    tra_column_fn *fn;
+    void *ctx;
+    int64_t strips;
+    tra_vector *room; /* of each worker */
+} scan;
+
+static tra_status scan_item(void *ctx, int worker, int64_t item, tra_err *e) {
+    scan *s = ctx;
+    const tra_schema *schema = tra_rel_type(s->rel)->columns;
+    int c = (int)(item / s->strips);
+    int64_t first = item % s->strips * STRIP, n = tra_min64(STRIP, tra_rel_rows(s->rel) - first);
+    tra_vector *v = tra_calloc((size_t)schema->n + 1, sizeof *v);
+    v[c] = s->room[worker];
+    if (!tra_column_has_states(&schema->v[c])) v[c].state = NULL;
+    tra_batch b = {.schema = schema, .rows = n, .v = v};
+    tra_err why = {0};
+    tra_status status = tra_rel_read_rows(s->rel, first, &b, &why);
+    if (status != TRA_OK) {
+        status = s->fn(s->ctx, worker, c, first, NULL, &why);
+        if (status != TRA_OK) *e = why;
+    } else {
+        status = s->fn(s->ctx, worker, c, first, &b, e);
+    }
+    free(v);
+    tra_meter_add(1);
+    return status;
+}
+
+tra_status tra_scan_columns(tra_rel *rel, const char *what, int64_t memory, tra_column_fn *fn, void *ctx, tra_err *e) {
+    int n;
+    scan s = {.rel = rel, .fn = fn, .ctx = ctx, .strips = tra_max64(1, tra_ceil_div(tra_rel_rows(rel), STRIP))};
+    int64_t items = tra_rel_rows(rel) ? s.strips * tra_rel_type(rel)->columns->n : 0, held = tra_rel_held(rel);
+    int64_t chunk = tra_rel_type(rel)->cat->bound.v[0] * 8; /* is read as a whole for its checksum */
+    TRA_TRY(tra_workers(memory, held, STRIP * 9 + chunk + TRA_WORKER_BYTES, tra_max64(1, items), &n, e));
+    s.room = tra_calloc((size_t)n, sizeof *s.room);
+    for (int i = 0; i < n; i++) s.room[i] = (tra_vector){tra_malloc(STRIP * 8), tra_malloc(STRIP)};
+    tra_meter_begin(tra_progress_here(), what, items);
+    tra_status status = tra_crew_run(n, 0, items, scan_item, &s, e);
+    tra_meter_end();
+    for (int i = 0; i < n; i++) {
+        free(s.room[i].values);
+        free(s.room[i].state);
+    }
+    free(s.room);
+    return status;
+}
+
+static tra_status add_digest(void *ctx, int worker, int c, int64_t first, const tra_batch *b, tra_err *e) {
+    tra_digest *part = ctx;
+    (void)c;
+    if (!b) return e->status;
+    tra_digest_rows(&part[worker], first, b);
+    return TRA_OK;
+}
+
+tra_status tra_digest_table(tra_rel *rel, const char *spec, int64_t memory, char text[33], tra_err *e) {
+    tra_digest *part = tra_calloc(TRA_MAXWORKERS, sizeof *part);
+    tra_status s = tra_scan_columns(rel, spec, memory, add_digest, part, e);
+    for (int i = 1; i < TRA_MAXWORKERS; i++) tra_digest_add(&part[0], &part[i]);
+    if (s == TRA_OK) tra_digest_table_text(&part[0], tra_rel_type(rel)->columns, tra_rel_rows(rel), text);
+    free(part);
+    return s;
+}
+
+/* ---- info ------------------------------------------------------------------------------------------------------- */
+
+/* A value as facts have it, as text. */
+static const char *fact_text(const tra_column *c, int64_t v, tra_arena *a) {
+    char buf[TRA_VALUETEXT];
+    const char *text;
+    int32_t word = (int32_t)v;
+    uint8_t byte = (uint8_t)v;
+    double x;
+    memcpy(&x, &v, sizeof x);
+    float f = (float)x;
+    tra_vector one = {.values = &v};
+    if (tra_coltype_size(c->type) == 4) one.values = c->type == TRA_COL_F32 ? (void *)&f : (void *)&word;
+    if (tra_coltype_size(c->type) == 1) one.values = &byte;
+    if (c->dict && (v < 0 || v >= c->dict->n)) return "?";
+    size_t n = tra_column_text(c, &one, 0, buf, &text);
+    return tra_arena_strndup(a, text, n);
+}
+
+static void put_fact(tra_json *j, const char *key, const tra_column *c, int64_t v, tra_arena *a) {
+    double x;
+    memcpy(&x, &v, sizeof x);
+    if (tra_coltype_is_float(c->type))
+        tra_json_num(j, key, x);
+    else if (tra_coltype_is_integer(c->type))
+        tra_json_int(j, key, v);
+    else if (c->type == TRA_COL_BOOL)
+        tra_json_bool(j, key, v != 0);
+    else
+        tra_json_str(j, key, fact_text(c, v, a));
+}
+
+static void column_json(tra_rel *rel, int i, tra_json *j) {
+    const tra_column *c = &tra_rel_type(rel)->columns->v[i];
+    tra_arena *a = tra_arena_new();
+    tra_column_facts f;
+    bool known = tra_rel_column_facts(rel, i, a, &f, NULL) == TRA_OK;
+    tra_json_begin(j, NULL, '{');
+    tra_json_str(j, "name", c->name);
+    tra_json_str(j, "type", tra_coltype_name(c->type));
+    tra_json_bool(j, "nullable", c->nullable);
+    if (c->dict) tra_json_int(j, "dictionary", c->dict->n);
+    if (known) {
+        bool any = f.rows > f.nulls;
+        tra_json_int(j, "nulls", f.nulls);
+        tra_json_int(j, "distinct", f.distinct);
+        tra_json_bool(j, "distinct_exact", f.exact);
+        tra_json_bool(j, "sorted", f.sorted);
+        if (any) put_fact(j, "min", c, f.min, a);
+        if (any) put_fact(j, "max", c, f.max, a);
+        if (!any) tra_json_str(j, "min", NULL), tra_json_str(j, "max", NULL);
+    } else {
+        static const char *const keys[] = {"nulls", "distinct", "min", "max"};
+        for (int k = 0; k < 4; k++) tra_json_str(j, keys[k], NULL);
+    }
+    tra_json_end(j, '}');
+    tra_arena_free(a);
+}
+
+static void column_text(tra_rel *rel, int i, int widest, tra_str *out) {
+    const tra_column *c = &tra_rel_type(rel)->columns->v[i];
+    tra_arena *a = tra_arena_new();
+    tra_column_facts f;
+    tra_str_printf(out, "    %-*s  %-9s", widest, c->name, tra_coltype_name(c->type));
+    if (tra_rel_column_facts(rel, i, a, &f, NULL) == TRA_OK) {
+        char shown[2][TRA_SHOWN];
+        if (f.rows > f.nulls) {
+            const char *min = fact_text(c, f.min, a), *max = fact_text(c, f.max, a);
+            tra_str_printf(out, "  %s to %s", tra_shown(min, strlen(min), shown[0]),
+                           tra_shown(max, strlen(max), shown[1]));
+        }
+        tra_str_printf(out, ", %s%" PRId64 " distinct", f.exact ? "" : "about ", f.distinct);
+        if (f.nulls) tra_str_printf(out, ", %" PRId64 " NULL", f.nulls);
+        if (f.sorted && f.rows > 1) tra_str_add(out, ", sorted");
+    } else if (c->nullable) {
+        tra_str_add(out, "  may have NULLs");
+    }
+    tra_str_add(out, "\n");
+    tra_arena_free(a);
+}
+
+static void info_text(tra_rel *rel, const char *spec, tra_str *out) {
+    const tra_relinfo *i = tra_rel_info(rel);
+    const tra_schema *s = tra_rel_type(rel)->columns;
+    char a[32], b[32];
+    int widest = 0;
+    for (int c = 0; c < s->n; c++) {
+        int n = (int)strlen(s->v[c].name);
+        widest = n > widest && n <= 40 ? n : widest;
+    }
+    tra_str_printf(out, "%s\n  table       %" PRId64 " rows, %d columns\n", spec, tra_rel_rows(rel), s->n);
+    for (int c = 0; c < s->n; c++) column_text(rel, c, widest, out);
+    tra_str_printf(out, "  blocks      %" PRId64 " of %" PRId64 " rows\n", tra_rel_type(rel)->cat->n,
+                   tra_rel_type(rel)->cat->bound.v[0]);
+    tra_str_printf(out, "  group       %s in %s\n", i->name, i->path);
+    tra_str_printf(out, "  size        %s, file %s\n", tra_human(i->stored_bytes, a), tra_human(i->file_bytes, b));
+    tra_str_printf(out, "  checksums   %s\n", i->checksums ? "yes" : "none");
+    if (i->digest) tra_str_printf(out, "  digest      %s\n", i->digest);
+    if (i->history) tra_str_printf(out, "  history     %s\n", i->history);
+    tra_str_add(out, i->foreign ? "  written by another program\n"
+                                : "  readable by any HDF5 program; a data frame to those that know AnnData's\n");
+}
+
+tra_status tra_info_table(tra_rel *rel, const char *spec, tra_json *out, tra_err *e) {
+    const tra_relinfo *i = tra_rel_info(rel);
+    const tra_schema *s = tra_rel_type(rel)->columns;
+    (void)e;
+    if (tra_common_opts.format != TRA_FORMAT_JSON) {
+        info_text(rel, spec, &out->out);
+        return TRA_OK;
+    }
+    tra_json_begin(out, NULL, '{');
+    tra_json_str(out, "name", spec);
+    tra_json_str(out, "path", i->path);
+    tra_json_str(out, "dataset", i->name);
+    tra_json_int(out, "rows", tra_rel_rows(rel));
+    tra_json_begin(out, "columns", '[');
+    for (int c = 0; c < s->n; c++) column_json(rel, c, out);
+    tra_json_end(out, ']');
+    tra_json_int(out, "block", tra_rel_type(rel)->cat->bound.v[0]);
+    tra_json_int(out, "tuples", tra_rel_type(rel)->cat->n);
+    tra_json_int(out, "stored_bytes", i->stored_bytes);
+    tra_json_int(out, "file_bytes", i->file_bytes);
+    tra_json_bool(out, "checksums", i->checksums);
+    tra_json_bool(out, "foreign", i->foreign);
+    tra_json_str(out, "digest", i->digest);
+    tra_json_str(out, "history", i->history);
+    tra_json_end(out, '}');
+    return TRA_OK;
+}

@@ -1,0 +1,161 @@
+/* table_csv_columns.c - the columns of a CSV file: their names, which are wanted, and what the user says of them. */
+#include "table_csv_import.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A list "a,b,c" one by one; a cell in double quotes may have commas. NULL: no more. */
+static const char *next_of(tra_arena *a, const char **at) {
+    const char *p = *at;
+    tra_str t = {0};
+    if (!p) return NULL;
+    if (*p == '"') {
+        for (p++; *p && (*p != '"' || p[1] == '"'); p++) {
+            p += *p == '"';
+            tra_str_addn(&t, p, 1);
+        }
+        if (*p) p++;
+    }
+    while (*p && *p != ',') tra_str_addn(&t, p++, 1);
+    *at = *p ? p + 1 : NULL;
+    const char *s = tra_arena_strndup(a, tra_str_get(&t), t.n);
+    tra_str_free(&t);
+    return s;
+}
+
+/* Names in a set that is looked at often: of many columns. */
+typedef struct name_set {
+    tra_words words;
+} name_set;
+
+static int64_t find_name(const name_set *s, const char *name) {
+    size_t n = strlen(name);
+    return tra_words_find(&s->words, name, n, tra_words_hash(name, n));
+}
+
+static bool add_name(name_set *s, const char *name) {
+    bool fresh;
+    size_t n = strlen(name);
+    tra_words_put(&s->words, name, n, tra_words_hash(name, n), &fresh);
+    return fresh;
+}
+
+/* The first record, as names; where there is no header, numbers. */
+static tra_status read_names(tra_csv_import *m, name_set *set, const char ***names, tra_err *e) {
+    int64_t n;
+    const char *text = tra_csv_head(m->file, &n), *p = text, *end = text + n;
+    const tra_csv_dialect *d = &m->form->dialect;
+    tra_csv_cells cells = {0};
+    tra_csv_fault fault = TRA_CSV_FINE;
+    bool header = m->form->header && tra_csv_record(d, text, &p, end, &cells, &fault);
+    m->width = header ? cells.n : m->form->columns;
+    /* "a,b," before rows of two cells: the last has no name and no values */
+    *names = tra_news(m->arena, const char *, m->width + 1);
+    char *buf = header ? tra_malloc(2 * (size_t)(p - text) + 8) : NULL,
+         *plain = header ? tra_malloc((size_t)(p - text) + 8) : NULL;
+    tra_status s = fault ? tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": %s, in the header", m->spec,
+                                    m->form->lines + 1, tra_csv_fault_text(fault))
+                         : TRA_OK;
+    for (int64_t i = 0; i < m->width && s == TRA_OK; i++) {
+        size_t k = 0;
+        const char *name = "";
+        if (header) {
+            const tra_csv_cell *x = &cells.v[i];
+            k = x->marked ? tra_csv_text(d, text, x, plain) : x->n;
+            const char *from = x->marked ? plain : text + x->at;
+            while (k > 0 && (*from == ' ' || *from == '\t')) from++, k--;
+            while (k > 0 && (from[k - 1] == ' ' || from[k - 1] == '\t')) k--;
+            if (m->rules.latin1)
+                k = tra_latin1(from, k, buf);
+            else if (k)
+                memcpy(buf, from, k);
+            if (!tra_is_utf8(buf, k) || memchr(buf, 0, k))
+                s = tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", column %" PRId64 ": %s, in the header", m->spec,
+                             m->form->lines + 1, i + 1, tra_csv_fault_text(TRA_CSV_ENCODING));
+            if (k > 1000) s = tra_fail(e, TRA_INPUT, "%s: the name of column %" PRId64 " is too long", m->spec, i + 1);
+            if (s == TRA_OK) name = tra_arena_strndup(m->arena, buf, k);
+        }
+        if (!*name) name = tra_arena_printf(m->arena, "column_%" PRId64, i + 1);
+        for (int64_t twice = 2; s == TRA_OK && !add_name(set, name); twice++) {
+            if (twice == 2) tra_warn_always("%s: two columns are called \"%s\"", m->spec, name);
+            const char *again = tra_arena_printf(m->arena, "%s_%" PRId64, name, twice);
+            if (find_name(set, again) < 0) name = again;
+        }
+        (*names)[i] = name;
+    }
+    free(buf);
+    free(plain);
+    free(cells.v);
+    return s;
+}
+
+static tra_status given_names(tra_csv_import *m, name_set *set, const char **names, tra_err *e) {
+    const char *at = m->job->names, *name;
+    int64_t n = 0;
+    if (!at) return TRA_OK;
+    tra_words_clear(&set->words);
+    for (; (name = next_of(m->arena, &at)); n++) {
+        if (n == m->width || !*name || !add_name(set, name))
+            return tra_fail(e, TRA_USAGE, "--names: %s has %" PRId64 " columns, whose names must differ: \"%s\"",
+                            m->spec, m->width, name);
+        names[n] = name;
+    }
+    if (n == m->width) return TRA_OK;
+    return tra_fail(e, TRA_USAGE, "--names: %" PRId64 " names for %" PRId64 " columns of %s", n, m->width, m->spec);
+}
+
+/* A column by its name or its number from 1. */
+static tra_status column_of(const tra_csv_import *m, const name_set *set, const char *option, const char *text,
+                            int64_t *column, tra_err *e) {
+    *column = find_name(set, text);
+    if (*column >= 0) return TRA_OK;
+    if (tra_parse_int(text, column) && *column >= 1 && *column <= m->width) return --*column, TRA_OK;
+    return tra_fail(e, TRA_USAGE, "%s: %s has no column \"%s\"", option, m->spec, text);
+}
+
+static tra_status choose(tra_csv_import *m, const name_set *set, const char *const *names, tra_err *e) {
+    const char *at = m->job->columns, *name;
+    int64_t n = 0, most = m->width, c;
+    bool *taken = tra_news(m->arena, bool, m->width + 1);
+    m->column = tra_news(m->arena, tra_csv_column, most + 1);
+    for (; at && (name = next_of(m->arena, &at)); n++) {
+        TRA_TRY(column_of(m, set, "--columns", name, &c, e));
+        if (taken[c]) return tra_fail(e, TRA_USAGE, "--columns: \"%s\" is named twice", names[c]);
+        taken[c] = true;
+        m->column[n] = (tra_csv_column){.name = names[c], .source = c};
+    }
+    for (; !m->job->columns && n < m->width; n++) m->column[n] = (tra_csv_column){.name = names[n], .source = n};
+    m->ncolumns = (int)n;
+    return TRA_OK;
+}
+
+static tra_status give_types(tra_csv_import *m, const name_set *set, tra_err *e) {
+    for (int i = 0; i < m->job->ntypes; i++) {
+        const char *at = m->job->types[i], *one;
+        while ((one = next_of(m->arena, &at))) {
+            const char *equals = strrchr(one, '=');
+            int64_t c;
+            tra_coltype t;
+            if (!equals || !tra_coltype_parse(equals + 1, &t))
+                return tra_fail(e, TRA_USAGE, "--types %s: it is NAME=TYPE,... with a type of %s", one,
+                                tra_coltype_choices());
+            TRA_TRY(column_of(m, set, "--types", tra_arena_strndup(m->arena, one, (size_t)(equals - one)), &c, e));
+            for (int k = 0; k < m->ncolumns; k++)
+                if (m->column[k].source == c) m->column[k].given = true, m->column[k].type = t;
+        }
+    }
+    return TRA_OK;
+}
+
+tra_status tra_csv_choose_columns(tra_csv_import *m, tra_err *e) {
+    name_set set = {0};
+    const char **names = NULL;
+    tra_status s = read_names(m, &set, &names, e);
+    if (s == TRA_OK && m->width > 1 << 20)
+        s = tra_fail(e, TRA_INPUT, "%s has %" PRId64 " columns; at most %d can be read", m->spec, m->width, 1 << 20);
+    if (s == TRA_OK) s = given_names(m, &set, names, e);
+    if (s == TRA_OK) s = choose(m, &set, names, e);
+    if (s == TRA_OK) s = give_types(m, &set, e);
+    tra_words_free(&set.words);
+    return s;
+}

@@ -1,0 +1,423 @@
+/* table_csv_import.c - tra import of a CSV file as a table: one pass for types, rows and dictionaries, one for
+ * values. */
+#include "table_csv_import.h"
+
+#include "../lib/base/meter.h"
+#include "../lib/relation/table_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the first pass --------------------------------------------------------------------------------------------- */
+
+/* Text of a piece takes no more than so much as cells, columns and words; twice in stretches. */
+enum { PER_BYTE = 40, LEAST_PIECE = 16 << 10, MOST_PIECE = 256 << 10, MOST_STRETCH = 8 << 20 };
+
+static tra_status collect(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t item, int c,
+                          tra_err *e) {
+    tra_words *words = &w->words[c];
+    for (int64_t r = 0; r < w->rows.n; r++) {
+        size_t n;
+        bool null, fresh;
+        if (w->bad[r]) continue;
+        const char *s = tra_csv_string(m, w, p, r, c, &n, &null);
+        if (null) continue;
+        tra_words_put(words, s, n, tra_words_hash(s, n), &fresh);
+        if (!fresh) continue;
+        if (words->n > w->seen_cap[c]) {
+            w->seen_cap[c] = tra_max64(128, 2 * w->seen_cap[c]);
+            w->seen[c] = tra_realloc(w->seen[c], (size_t)w->seen_cap[c], sizeof *w->seen[c]);
+        }
+        w->seen[c][words->n - 1] = (m->base + item) << 32 | r;
+    }
+    int64_t held = 0;
+    for (int k = 0; k < m->ncolumns; k++)
+        if (m->collect[k]) held += tra_words_held(&w->words[k]) + 8 * w->seen_cap[k];
+    if (held <= m->memory / 4 / m->nworkers) return TRA_OK;
+    return tra_fail(e, TRA_RESOURCE,
+                    "%s: the different texts of its columns (\"%s\" is one of them) take more memory than the ceiling "
+                    "leaves for them: allow more with --memory, or leave columns out with --columns",
+                    m->spec, m->column[c].name);
+}
+
+static void guess(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int c) {
+    tra_csv_guess *g = &w->guess[c];
+    for (int64_t r = 0; r < w->rows.n; r++) {
+        size_t n;
+        bool quoted;
+        if (w->bad[r]) continue;
+        const char *s = tra_csv_cell_text(&m->form->dialect, p, &w->rows, r, m->column[c].source, &n, &quoted);
+        tra_csv_guess_cell(&m->reading, g, s, n, quoted);
+    }
+}
+
+static void keep_rows(tra_csv_import *m, const tra_csv_worker *w, int64_t item) {
+    int64_t n = w->rows.n;
+    for (int64_t r = 0; r < w->rows.n; r++) n -= w->bad[r];
+    m->rows[m->base + item] = n;
+}
+
+static tra_status look_at(void *ctx, int worker, const tra_csv_piece *p, int64_t item, tra_err *e) {
+    tra_csv_import *m = ctx;
+    tra_csv_worker *w = &m->worker[worker];
+    TRA_TRY(tra_csv_read_piece(m, w, p, item, m->guessing, e));
+    if (m->guessing) keep_rows(m, w, item);
+    for (int c = 0; c < m->ncolumns; c++) {
+        if (m->guessing) guess(m, w, p, c);
+        if (m->collect[c]) TRA_TRY(collect(m, w, p, item, c, e));
+    }
+    tra_meter_add(p->bytes);
+    return TRA_OK;
+}
+
+/* Room for what is kept of the pieces of the next stretch. */
+static void make_room(tra_csv_import *m) {
+    int64_t need = m->base + tra_csv_most_pieces(m->file);
+    if (need <= m->rows_cap) return;
+    m->rows_cap = 2 * need;
+    m->rows = tra_realloc(m->rows, (size_t)m->rows_cap, sizeof *m->rows);
+}
+
+static tra_status after_stretch(void *ctx, int64_t pieces, tra_err *e) {
+    tra_csv_import *m = ctx;
+    if (m->guessing) TRA_TRY(tra_csv_write_rejects(m, pieces, e));
+    m->base += pieces;
+    make_room(m);
+    return TRA_OK;
+}
+
+/* Columns that are strings by their first cells already: their strings are collected in the first pass. */
+static void presume(tra_csv_import *m) {
+    int64_t n;
+    const char *text = tra_csv_head(m->file, &n), *p = text, *end = text + n;
+    const tra_csv_dialect *d = &m->form->dialect;
+    tra_csv_cells cells = {0};
+    tra_csv_fault fault;
+    for (int row = 0; row < 200; row++) {
+        cells.n = 0;
+        if (!tra_csv_record(d, text, &p, end, &cells, &fault)) break;
+        if (row == 0 && m->form->header) continue;
+        for (int c = 0; c < m->ncolumns; c++) {
+            if (m->column[c].source >= cells.n || m->column[c].given) continue;
+            const tra_csv_cell *x = &cells.v[m->column[c].source];
+            tra_csv_guess g = tra_csv_no_guess();
+            tra_csv_guess_cell(&m->reading, &g, text + x->at, x->n, x->quoted);
+            if (g.kinds >> TRA_CSV_OTHER & 1) m->collect[c] = true;
+        }
+    }
+    free(cells.v);
+    for (int c = 0; c < m->ncolumns; c++)
+        if (m->column[c].given) m->collect[c] = tra_coltype_is_coded(m->column[c].type);
+}
+
+/* What the workers found, together; and a pass more for columns that turned out to be strings late. */
+static tra_status settle(tra_csv_import *m, tra_err *e) {
+    bool late = false;
+    for (int c = 0; c < m->ncolumns; c++) {
+        tra_csv_guess all = tra_csv_no_guess();
+        for (int k = 0; k < m->nworkers; k++) tra_csv_guess_add(&all, &m->worker[k].guess[c]);
+        TRA_TRY(tra_csv_settle(&m->reading, &all, m->spec, &m->column[c], e));
+        bool coded = tra_coltype_is_coded(m->column[c].type);
+        m->collect[c] = coded && !m->collect[c];
+        late |= m->collect[c];
+    }
+    m->guessing = false;
+    m->npieces = m->base;
+    m->base = 0;
+    return late ? tra_csv_pass(m->file, look_at, after_stretch, m, e) : TRA_OK;
+}
+
+/* ---- the second pass -------------------------------------------------------------------------------------------- */
+
+static int64_t aligned(int64_t n) { return (n + 63) / 64 * 64; }
+
+/* Arrays for so many rows. */
+static void lay_out(const tra_csv_import *m, tra_csv_worker *w, int64_t rows) {
+    int64_t need = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        char *at = w->block;
+        need = 0;
+        for (int c = 0; c < m->ncolumns; c++) {
+            const tra_column *col = &m->schema.v[c];
+            if (pass) w->vectors[c].values = at + need;
+            need += aligned(rows * (int64_t)tra_coltype_size(col->type));
+            if (pass) w->vectors[c].state = col->nullable ? (uint8_t *)at + need : NULL;
+            if (col->nullable) need += aligned(rows);
+        }
+        if (pass || need <= w->block_cap) continue;
+        free(w->block);
+        w->block_cap = need + need / 4 + 64;
+        w->block = tra_malloc((size_t)w->block_cap);
+    }
+}
+
+static tra_status lost(const tra_csv_import *m, int c, tra_err *e) {
+    return tra_fail(e, TRA_INPUT, "%s: column \"%s\" is not what it was when it was first read: the file was changed",
+                    m->spec, m->column[c].name);
+}
+
+static tra_status fill_strings(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int c, tra_err *e) {
+    int32_t *to = w->vectors[c].values;
+    uint8_t *state = w->vectors[c].state;
+    int64_t i = 0;
+    for (int64_t r = 0; r < w->rows.n; r++) {
+        size_t n;
+        bool null;
+        if (w->bad[r]) continue;
+        const char *s = tra_csv_string(m, w, p, r, c, &n, &null);
+        int64_t at = null ? 0 : tra_words_find(&m->words[c], s, n, tra_words_hash(s, n));
+        if (at < 0 || (null && !state)) return lost(m, c, e);
+        to[i] = null ? 0 : m->code[c][at];
+        if (state) state[i] = null ? TRA_STATE_NULL : TRA_STATE_VALUE;
+        i++;
+    }
+    return TRA_OK;
+}
+
+static tra_status fill_values(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int c, tra_err *e) {
+    const tra_csv_column *col = &m->column[c];
+    char *to = w->vectors[c].values;
+    uint8_t *state = w->vectors[c].state;
+    size_t size = tra_coltype_size(col->type);
+    int64_t i = 0;
+    for (int64_t r = 0; r < w->rows.n; r++) {
+        size_t n;
+        bool quoted;
+        if (w->bad[r]) continue;
+        const char *s = tra_csv_cell_text(&m->form->dialect, p, &w->rows, r, col->source, &n, &quoted);
+        bool null = state && tra_csv_is_null(&m->reading, s, n, quoted, true);
+        if (null)
+            memset(to + (size_t)i * size, 0, size);
+        else if (!tra_csv_value(&m->reading, col, s, n, to, i))
+            return lost(m, c, e);
+        if (state) state[i] = null ? TRA_STATE_NULL : TRA_STATE_VALUE;
+        i++;
+    }
+    return TRA_OK;
+}
+
+static tra_status write_piece(void *ctx, int worker, const tra_csv_piece *p, int64_t item, tra_err *e) {
+    tra_csv_import *m = ctx;
+    tra_csv_worker *w = &m->worker[worker];
+    TRA_TRY(tra_csv_read_piece(m, w, p, item, false, e));
+    int64_t number = m->base + item, first = m->rows[number], rows = m->rows[number + 1] - first, n = w->rows.n;
+    for (int64_t r = 0; r < w->rows.n; r++) n -= w->bad[r];
+    if (number >= m->npieces || n != rows) return m->ncolumns ? lost(m, 0, e) : TRA_OK;
+    lay_out(m, w, rows);
+    for (int c = 0; c < m->ncolumns; c++)
+        TRA_TRY(tra_coltype_is_coded(m->column[c].type) ? fill_strings(m, w, p, c, e) : fill_values(m, w, p, c, e));
+    tra_batch b = {.schema = &m->schema, .rows = rows, .v = w->vectors};
+    tra_digest_rows(&w->digest, first, &b);
+    tra_meter_add(p->bytes);
+    return tra_writer_put_rows(m->writer, first, &b, e);
+}
+
+/* ---- the relation ----------------------------------------------------------------------------------------------- */
+
+enum { BLOCK = 1 << 18 };
+
+static tra_status create(tra_csv_import *m, tra_column *columns, int64_t rows, tra_catalog *cat, tra_err *e) {
+    for (int c = 0; c < m->ncolumns; c++) {
+        columns[c].name = m->column[c].name;
+        columns[c].type = m->column[c].type;
+        columns[c].nullable = m->column[c].nullable;
+    }
+    m->schema = (tra_schema){.n = m->ncolumns, .v = columns};
+    tra_dims shape = {.n = 1, .v = {rows}}, block = {.n = 1, .v = {m->job->block ? m->job->block : BLOCK}};
+    if (rows > 0) block.v[0] = tra_min64(block.v[0], rows);
+    TRA_TRY(tra_catalog_blocks(&shape, &block, cat, e));
+    tra_type type = {.dtype = TRA_F64, .cat = cat, .layout = &tra_columns, .columns = &m->schema, .cut = {1}};
+    tra_write_options o = {.history = m->job->history};
+    TRA_TRY(tra_writer_create(m->job->to, &type, &o, &m->writer, e));
+    return tra_writer_place_rows(m->writer, NULL, e);
+}
+
+static tra_status import(tra_csv_import *m, tra_table_receipt *r, tra_err *e) {
+    tra_column *columns = tra_news(m->arena, tra_column, m->ncolumns + 1);
+    tra_catalog cat;
+    int64_t rows = 0;
+    m->guessing = true;
+    presume(m);
+    make_room(m);
+    tra_meter_begin(m->job->progress, "looking at it", 0);
+    tra_status s = tra_csv_pass(m->file, look_at, after_stretch, m, e);
+    tra_meter_end();
+    TRA_TRY(s);
+    r->bytes_in = tra_csv_bytes(m->file);
+    TRA_TRY(settle(m, e));
+    TRA_TRY(tra_csv_join_words(m, columns, e));
+    for (int64_t i = 0; i <= m->npieces; i++) { /* from counts to where they begin */
+        int64_t n = i < m->npieces ? m->rows[i] : 0;
+        m->rows[i] = rows;
+        rows += n;
+    }
+    TRA_TRY(create(m, columns, rows, &cat, e));
+    m->base = 0;
+    tra_meter_begin(m->job->progress, "importing", r->bytes_in);
+    s = tra_csv_pass(m->file, write_piece, after_stretch, m, e);
+    tra_meter_end();
+    TRA_TRY(s);
+    if (m->base != m->npieces) return lost(m, 0, e);
+    if (m->out_open) {
+        m->out_open = false;
+        TRA_TRY(tra_newfile_commit(&m->out, e));
+    }
+    for (int k = 0; k < m->nworkers; k++) tra_digest_add(&m->digest, &m->worker[k].digest);
+    char digest[33];
+    tra_digest_table_text(&m->digest, &m->schema, rows, digest);
+    r->rows = rows;
+    r->bytes_stored = tra_writer_stored(m->writer);
+    r->block = cat.bound.v[0];
+    r->blocks = cat.n;
+    tra_writer *w = m->writer;
+    m->writer = NULL;
+    return tra_writer_commit(w, digest, e);
+}
+
+/* ---- beginning and end ------------------------------------------------------------------------------------------ */
+
+static tra_csv_hints hints_of(const tra_table_job *j) {
+    return (tra_csv_hints){.delimiter = j->delimiter,
+                           .comment = j->comment,
+                           .quote = j->quote,
+                           .escape = j->escape,
+                           .header = j->header,
+                           .skip = j->skip,
+                           .temper = j->strict    ? TRA_CSV_STRICT
+                                     : j->lenient ? TRA_CSV_LENIENT
+                                                  : TRA_CSV_USUAL};
+}
+
+/* Sizes of buffers for a ceiling. */
+static tra_status sizes_of(const tra_table_job *j, tra_csv_sizes *z, int64_t *memory, tra_err *e) {
+    enum { LEAST = 20 << 20 };
+    int64_t ceiling = j->memory ? j->memory : 256 << 20, all = tra_buffer_bytes(ceiling);
+    TRA_TRY(tra_buffer_check(ceiling, LEAST, e));
+    z->workers = tra_cores();
+    while (z->workers > 1 && all / 4 < (int64_t)z->workers * PER_BYTE * (64 << 10)) z->workers--;
+    z->piece = tra_max64(LEAST_PIECE, tra_min64(MOST_PIECE, all / 4 / (z->workers * PER_BYTE)));
+    z->stretch = tra_max64(4 * z->piece, tra_min64(MOST_STRETCH, all / 16));
+    *memory = all;
+    return TRA_OK;
+}
+
+static void make_workers(tra_csv_import *m) {
+    m->worker = tra_news(m->arena, tra_csv_worker, m->nworkers);
+    m->collect = tra_news(m->arena, bool, m->ncolumns + 1);
+    m->words = tra_news(m->arena, tra_words, m->ncolumns + 1);
+    m->code = tra_news(m->arena, int32_t *, m->ncolumns + 1);
+    m->rejects = tra_news(m->arena, tra_csv_rejects, tra_csv_most_pieces(m->file));
+    m->at = tra_news(m->arena, const tra_csv_piece *, tra_csv_most_pieces(m->file));
+    for (int k = 0; k < m->nworkers; k++) {
+        tra_csv_worker *w = &m->worker[k];
+        w->guess = tra_news(m->arena, tra_csv_guess, m->ncolumns + 1);
+        for (int c = 0; c < m->ncolumns; c++) w->guess[c] = tra_csv_no_guess();
+        w->words = tra_news(m->arena, tra_words, m->ncolumns + 1);
+        w->seen = tra_news(m->arena, int64_t *, m->ncolumns + 1);
+        w->seen_cap = tra_news(m->arena, int64_t, m->ncolumns + 1);
+        w->vectors = tra_news(m->arena, tra_vector, m->ncolumns + 1);
+    }
+}
+
+static void free_workers(tra_csv_import *m) {
+    for (int k = 0; m->worker && k < m->nworkers; k++) {
+        tra_csv_worker *w = &m->worker[k];
+        tra_csv_rows_free(&w->rows);
+        for (int c = 0; c < m->ncolumns; c++) tra_words_free(&w->words[c]), free(w->seen[c]);
+        free(w->bad);
+        free(w->buf);
+        free(w->block);
+    }
+    for (int c = 0; m->words && c < m->ncolumns; c++) tra_words_free(&m->words[c]), free(m->code[c]);
+    for (int64_t i = 0; m->rejects && i < tra_csv_most_pieces(m->file); i++) free(m->rejects[i].v);
+}
+
+static void fill_receipt(const tra_csv_import *m, tra_table_receipt *r) {
+    r->rejected = m->rejected;
+    r->header = m->form->header;
+    r->delimiter = m->form->dialect.delimiter;
+    r->columns = m->ncolumns;
+    r->column = tra_arena_array(m->arena, (size_t)m->ncolumns + 1, sizeof *r->column);
+    for (int c = 0; c < m->ncolumns; c++) {
+        tra_csv_guess all = tra_csv_no_guess();
+        for (int k = 0; k < m->nworkers; k++) tra_csv_guess_add(&all, &m->worker[k].guess[c]);
+        bool coded = tra_coltype_is_coded(m->column[c].type);
+        r->column[c].name = m->column[c].name;
+        r->column[c].type = tra_coltype_name(m->column[c].type);
+        r->column[c].nulls = all.empty + (coded ? 0 : all.words);
+    }
+}
+
+static tra_csv_reading reading_of(const tra_table_job *j) {
+    return (tra_csv_reading){.decimal = j->decimal ? j->decimal : '.',
+                             .thousands = j->thousands,
+                             .latin1 = j->latin1,
+                             .nnulls = j->nnulls,
+                             .nulls = j->nulls,
+                             .date_format = j->date_format,
+                             .timestamp_format = j->timestamp_format};
+}
+
+tra_status tra_import_table(const tra_table_job *job, tra_arena *a, tra_table_receipt *r, tra_err *e) {
+    tra_csv_import m = {.job = job, .arena = a, .spec = strcmp(job->from, "-") == 0 ? "standard input" : job->from};
+    tra_csv_sizes sizes;
+    tra_csv_hints hints = hints_of(job);
+    *r = (tra_table_receipt){0};
+    TRA_TRY(sizes_of(job, &sizes, &m.memory, e));
+    m.reading = reading_of(job);
+    m.rules = (tra_csv_rules){.spec = m.spec,
+                              .pad_short = job->pad_short,
+                              .drop_long = job->drop_long,
+                              .latin1 = job->latin1,
+                              .keep = job->rejects != NULL};
+    tra_status s = tra_csv_open(job->from, &hints, &sizes, job->to, &m.file, e);
+    if (s == TRA_OK) {
+        m.form = tra_csv_form_of(m.file);
+        m.nworkers = sizes.workers;
+        s = tra_csv_choose_columns(&m, e);
+    }
+    if (s == TRA_OK && m.width == 0) s = tra_fail(e, TRA_INPUT, "%s is empty: there is no table in it", m.spec);
+    if (s == TRA_OK) {
+        make_workers(&m);
+        s = tra_csv_begin_rejects(&m, e);
+    }
+    if (s == TRA_OK) s = import(&m, r, e);
+    if (s == TRA_OK) fill_receipt(&m, r);
+    if (m.out_open) tra_newfile_abort(&m.out);
+    tra_writer_abort(m.writer);
+    free_workers(&m);
+    free(m.rows);
+    tra_csv_close(m.file);
+    return s;
+}
+
+/* ---- table or matrix -------------------------------------------------------------------------------------------- */
+
+tra_status tra_looks_like_table(const tra_table_job *job, bool *is, tra_err *e) {
+    tra_csv_hints hints = hints_of(job);
+    tra_csv_sizes sizes = {.stretch = 1 << 16, .piece = 1 << 14, .workers = 1};
+    tra_csv_reading reading = reading_of(job);
+    tra_csv_file *file;
+    *is = false;
+    if (strcmp(job->from, "-") == 0) return TRA_OK;
+    TRA_TRY(tra_csv_open(job->from, &hints, &sizes, job->to, &file, e));
+    const tra_csv_form *form = tra_csv_form_of(file);
+    int64_t n;
+    const char *text = tra_csv_head(file, &n), *p = text, *end = text + n;
+    tra_csv_cells cells = {0};
+    tra_csv_fault fault;
+    for (bool first = true; form->header && !*is; first = false) {
+        cells.n = 0;
+        if (!tra_csv_record(&form->dialect, text, &p, end, &cells, &fault)) break;
+        if (p == end && !tra_csv_head_is_all(file)) break; /* it may be cut off */
+        for (int64_t i = 0; i < cells.n && !first && !*is; i++) {
+            const tra_csv_cell *x = &cells.v[i];
+            tra_csv_guess g = tra_csv_no_guess();
+            tra_csv_guess_cell(&reading, &g, text + x->at, x->n, x->quoted);
+            *is = g.kinds & ~(1 << TRA_CSV_NUMBER);
+        }
+    }
+    free(cells.v);
+    tra_csv_close(file);
+    return TRA_OK;
+}

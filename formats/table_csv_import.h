@@ -1,0 +1,69 @@
+/* table_csv_import.h - the parts of an import of a table. Private to formats. */
+#ifndef TRA_TABLE_CSV_IMPORT_H
+#define TRA_TABLE_CSV_IMPORT_H
+
+#include "formats.h"
+#include "table_csv_rows.h"
+#include "words.h"
+
+typedef struct tra_csv_import {
+    const tra_table_job *job;
+    tra_arena *arena;
+    const char *spec;
+    tra_csv_file *file;
+    const tra_csv_form *form;
+    tra_csv_reading reading;
+    tra_csv_rules rules;
+    int64_t width; /* cells of a record */
+    int ncolumns;  /* those that are wanted: */
+    tra_csv_column *column;
+    struct tra_csv_worker *worker;
+    int nworkers;
+    bool guessing; /* this pass finds types, */
+    bool *collect; /* and strings of these columns */
+    int64_t base;  /* pieces before this stretch */
+    int64_t *rows; /* of each piece: those that are not rejected */
+    int64_t rows_cap, npieces;
+    tra_csv_rejects *rejects; /* of each piece of a stretch */
+    const tra_csv_piece **at; /* and where it was */
+    tra_newfile out;          /* the file of rejects */
+    bool out_open;
+    int64_t rejected, memory;
+    tra_words *words; /* of each column of strings, once they are together */
+    int32_t **code;   /* and the code of each */
+    tra_writer *writer;
+    tra_schema schema;
+    tra_digest digest;
+} tra_csv_import;
+
+typedef struct tra_csv_worker {
+    tra_csv_rows rows;
+    tra_csv_guess *guess; /* of each column */
+    tra_words *words;     /* of each column */
+    int64_t **seen;       /* of each column: where each of its words came first */
+    int64_t *seen_cap;
+    bool *bad; /* rows that are rejected */
+    int64_t bad_cap;
+    char *buf; /* text in UTF-8 */
+    size_t buf_cap;
+    void *block; /* columns of the rows of a piece */
+    int64_t block_cap;
+    tra_vector *vectors;
+    tra_digest digest;
+} tra_csv_worker;
+
+/* Names, which columns are wanted, and given types. */
+TRA_MUSTUSE tra_status tra_csv_choose_columns(tra_csv_import *m, tra_err *e);
+/* Reads a piece into w->rows; marks in w->bad the rows of which a cell is no value of a type that was given. */
+TRA_MUSTUSE tra_status tra_csv_read_piece(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t item,
+                                          bool note, tra_err *e);
+/* The text of a cell of a string column, in UTF-8. */
+const char *tra_csv_string(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t row, int column,
+                           size_t *n, bool *null);
+/* Writes what was put aside in a stretch. */
+TRA_MUSTUSE tra_status tra_csv_write_rejects(tra_csv_import *m, int64_t pieces, tra_err *e);
+TRA_MUSTUSE tra_status tra_csv_begin_rejects(tra_csv_import *m, tra_err *e);
+/* The strings that the workers found become dictionaries. */
+TRA_MUSTUSE tra_status tra_csv_join_words(tra_csv_import *m, tra_column *columns, tra_err *e);
+
+#endif

@@ -1,0 +1,253 @@
+/* table_csv_read.c - stretches of a CSV file, cut into pieces where records end. */
+#include "table_csv_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HEAD = 1 << 20 };
+
+typedef struct stretch {
+    char *text; /* room for cap bytes and one more */
+    int64_t n;
+    int64_t rest; /* of them, those that were there before: the beginning of a record */
+} stretch;
+
+struct tra_csv_file {
+    const char *spec;
+    tra_stream in;
+    tra_csv_form form;
+    tra_csv_sizes sizes;
+    const char *scratch;
+    int copy; /* what is read the first time goes to this scratch file too; -1: none */
+    char *where;
+    int64_t copied;
+    bool again;   /* a pass has been made */
+    bool instead; /* the scratch file, which begins with the records, is the input now */
+    stretch stretch[2];
+    bool ended;
+    int64_t at, line;  /* of the present stretch */
+    tra_csv_run *runs; /* of each piece, for both beginnings */
+    const char **cuts; /* where pieces begin; one more than there are */
+    tra_csv_piece *pieces;
+    int64_t npieces;
+    tra_csv_work *work;
+    void *ctx;
+    tra_crew *crew;
+};
+
+int64_t tra_csv_most_pieces(const tra_csv_file *f) { return f->sizes.stretch / f->sizes.piece + 2; }
+
+const tra_csv_form *tra_csv_form_of(const tra_csv_file *f) { return &f->form; }
+
+int64_t tra_csv_bytes(const tra_csv_file *f) { return f->at; }
+
+bool tra_csv_turn(tra_csv_file *f, int64_t item) { return tra_crew_turn(f->crew, item); }
+
+void tra_csv_passed(tra_csv_file *f) { tra_crew_passed(f->crew); }
+
+/* ---- opening --------------------------------------------------------------------------------------------------- */
+
+const char *tra_csv_head(const tra_csv_file *f, int64_t *n) {
+    *n = (int64_t)(f->in.len - f->in.pos);
+    return (const char *)f->in.buf + f->in.pos;
+}
+
+bool tra_csv_head_is_all(const tra_csv_file *f) { return f->in.eof; }
+
+static tra_status look(tra_csv_file *f, const tra_csv_hints *h, tra_err *e) {
+    size_t have;
+    int64_t held = 0;
+    TRA_TRY(tra_stream_need(&f->in, 16, &have, e));
+    if (tra_packed(f->in.buf + f->in.pos, have)) TRA_TRY(tra_stream_unpack(&f->in, &held, e));
+    TRA_TRY(tra_stream_need(&f->in, HEAD, &have, e));
+    tra_csv_sniff((const char *)f->in.buf + f->in.pos, (int64_t)have, have < HEAD, h, &f->form);
+    if (f->form.utf16)
+        return tra_fail(e, TRA_INPUT, "%s is UTF-16: iconv -f UTF-16 -t UTF-8 makes a file of it that can be read",
+                        f->spec);
+    f->in.pos += (size_t)f->form.begin;
+    return TRA_OK;
+}
+
+tra_status tra_csv_open(const char *spec, const tra_csv_hints *h, const tra_csv_sizes *sizes, const char *scratch,
+                        tra_csv_file **out, tra_err *e) {
+    tra_csv_file *f = tra_calloc(1, sizeof *f);
+    *out = f;
+    f->spec = strcmp(spec, "-") == 0 ? "standard input" : spec;
+    f->sizes = *sizes;
+    f->scratch = scratch;
+    f->copy = -1;
+    tra_status s = tra_stream_open(spec, HEAD + 4096, &f->in, e);
+    if (s != TRA_OK) f->in = (tra_stream){.fd = -1};
+    if (s == TRA_OK) s = look(f, h, e);
+    if (s != TRA_OK) {
+        tra_csv_close(f);
+        *out = NULL;
+        return s;
+    }
+    int64_t most = tra_csv_most_pieces(f);
+    for (int i = 0; i < 2; i++) f->stretch[i].text = tra_malloc((size_t)sizes->stretch + 1);
+    f->runs = tra_calloc((size_t)most, 2 * sizeof *f->runs);
+    f->cuts = tra_calloc((size_t)most + 1, sizeof *f->cuts);
+    f->pieces = tra_calloc((size_t)most, sizeof *f->pieces);
+    f->crew = tra_crew_new(sizes->workers);
+    return TRA_OK;
+}
+
+void tra_csv_close(tra_csv_file *f) {
+    if (!f) return;
+    tra_crew_free(f->crew);
+    tra_stream_close(&f->in);
+    if (f->copy >= 0) close(f->copy);
+    for (int i = 0; i < 2; i++) free(f->stretch[i].text);
+    free(f->where);
+    free(f->runs);
+    free(f->cuts);
+    free(f->pieces);
+    free(f);
+}
+
+/* ---- lines ----------------------------------------------------------------------------------------------------- */
+
+static int64_t count_lines(const char *p, const char *end) {
+    int64_t n = 0;
+    for (; p < end; p++) n += *p == '\n';
+    return n;
+}
+
+int64_t tra_csv_line(const tra_csv_piece *p, const char *at) { return p->line + count_lines(p->stretch, at) + 1; }
+
+/* ---- stretches ------------------------------------------------------------------------------------------------- */
+
+/* Fills a stretch behind what it has of the one before. */
+static tra_status load(tra_csv_file *f, stretch *t, tra_err *e) {
+    t->n = t->rest;
+    while (t->n < f->sizes.stretch && !f->ended) {
+        size_t got;
+        TRA_TRY(tra_stream_some(&f->in, t->text + t->n, (size_t)(f->sizes.stretch - t->n), &got, e));
+        f->ended = got == 0;
+        if (f->copy >= 0 && !f->again) {
+            TRA_TRY(tra_pwrite(f->copy, t->text + t->n, got, f->copied, f->where, e));
+            f->copied += (int64_t)got;
+        }
+        t->n += (int64_t)got;
+    }
+    t->text[t->n] = 0;
+    return TRA_OK;
+}
+
+static tra_status run_piece(void *ctx, int worker, int64_t i, tra_err *e) {
+    tra_csv_file *f = ctx;
+    (void)worker;
+    (void)e;
+    const char *p = f->cuts[i], *end = f->cuts[i + 1];
+    f->runs[2 * i] = tra_csv_run_over(&f->form.dialect, p, end, false);
+    if (i > 0) f->runs[2 * i + 1] = tra_csv_run_over(&f->form.dialect, p, end, true);
+    return TRA_OK;
+}
+
+/* Where lines begin, about a piece's bytes apart: the places at which pieces may begin. */
+static int64_t nominal_cuts(tra_csv_file *f, const stretch *t) {
+    const char *end = t->text + t->n, *p = t->text;
+    int64_t n = 0;
+    bool returns = f->form.dialect.returns;
+    while (p < end) {
+        f->cuts[n++] = p;
+        const char *q = end - p <= f->sizes.piece ? end : p + f->sizes.piece;
+        while (q < end && q[-1] != '\n' && !(returns && q[-1] == '\r' && *q != '\n')) {
+            const char *line = returns ? NULL : memchr(q, '\n', (size_t)(end - q));
+            q = returns ? q + 1 : line ? line + 1 : end;
+        }
+        p = q;
+    }
+    f->cuts[n] = end;
+    return n;
+}
+
+/* Cuts the stretch into pieces of whole records. *whole: what belongs to them; what is behind it begins a record. */
+static tra_status cut(tra_csv_file *f, const stretch *t, const char **whole, tra_err *e) {
+    const char *end = t->text + t->n;
+    int64_t n = nominal_cuts(f, t);
+    f->npieces = 0;
+    *whole = f->ended ? end : NULL;
+    tra_crew_begin(f->crew, run_piece, f, 0, n);
+    TRA_TRY(tra_crew_wait(f->crew, e));
+    bool inside = false;
+    for (int64_t i = 0; i < n; i++) {
+        const tra_csv_run *r = &f->runs[2 * i + inside];
+        const char *begin = inside ? r->first : f->cuts[i];
+        if (begin && begin < end) {
+            f->pieces[f->npieces++] = (tra_csv_piece){.text = begin, .stretch = t->text, .at = f->at, .line = f->line};
+        }
+        if (r->last && !f->ended) *whole = r->last;
+        inside = r->inside;
+    }
+    if (*whole && !f->ended && f->form.dialect.returns && *whole == end && end[-1] == '\r') *whole = end - 1;
+    if (!*whole)
+        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", byte %" PRId64 ": %s (%" PRId64 " bytes)", f->spec,
+                        f->line + 1, f->at + 1, tra_csv_fault_text(TRA_CSV_LONG), f->sizes.stretch);
+    while (f->npieces > 0 && f->pieces[f->npieces - 1].text >= *whole) f->npieces--;
+    for (int64_t i = 0; i < f->npieces; i++) {
+        const char *to = i + 1 < f->npieces ? f->pieces[i + 1].text : *whole;
+        f->pieces[i].bytes = to - f->pieces[i].text;
+    }
+    return TRA_OK;
+}
+
+/* ---- passes ---------------------------------------------------------------------------------------------------- */
+
+/* Goes to the first record. */
+static tra_status begin(tra_csv_file *f, tra_err *e) {
+    if (f->again && f->copy >= 0) {
+        if (!f->instead) {
+            int fd = dup(f->copy);
+            if (fd < 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot read a scratch file in %s", f->where);
+            tra_stream_instead(&f->in, fd);
+            f->instead = true;
+        }
+        tra_stream_seek(&f->in, 0);
+    } else if (f->again) {
+        TRA_TRY(tra_stream_return(&f->in, f->form.begin, e));
+    } else if (!tra_stream_returns(&f->in)) {
+        TRA_TRY(tra_scratch_open(f->scratch, &f->copy, &f->where, e));
+    }
+    f->ended = false;
+    f->at = f->form.begin;
+    f->line = f->form.lines;
+    f->stretch[0].rest = 0;
+    return load(f, &f->stretch[0], e);
+}
+
+static tra_status work_on(void *ctx, int worker, int64_t item, tra_err *e) {
+    tra_csv_file *f = ctx;
+    return f->work(f->ctx, worker, &f->pieces[item], item, e);
+}
+
+tra_status tra_csv_pass(tra_csv_file *f, tra_csv_work *work, tra_csv_after *after, void *ctx, tra_err *e) {
+    TRA_TRY(begin(f, e));
+    f->work = work;
+    f->ctx = ctx;
+    for (stretch *now = &f->stretch[0], *next = &f->stretch[1];;) {
+        const char *whole;
+        bool last = f->ended;
+        TRA_TRY(cut(f, now, &whole, e));
+        next->rest = now->text + now->n - whole;
+        memcpy(next->text, whole, (size_t)next->rest);
+        tra_crew_begin(f->crew, work_on, f, 0, f->npieces);
+        tra_err reading = {0}, working = {0};
+        tra_status read = last ? TRA_OK : load(f, next, &reading);
+        tra_status worked = tra_crew_wait(f->crew, &working);
+        if (worked == TRA_OK && after) worked = after(ctx, f->npieces, &working);
+        if (worked != TRA_OK) return *e = working, worked; /* it comes first in the file */
+        if (read != TRA_OK) return *e = reading, read;
+        TRA_TRY(tra_stop_check(e));
+        f->line += count_lines(now->text, whole);
+        f->at += whole - now->text;
+        if (last) break;
+        stretch *t = now;
+        now = next;
+        next = t;
+    }
+    f->again = true;
+    return TRA_OK;
+}

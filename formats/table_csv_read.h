@@ -1,0 +1,48 @@
+/* table_csv_read.h - a CSV file as pieces of whole records, for all threads. Private to formats. */
+#ifndef TRA_TABLE_CSV_READ_H
+#define TRA_TABLE_CSV_READ_H
+
+#include "../lib/base/crew.h"
+#include "table_csv.h"
+
+/* Whole records that lie together in memory. */
+typedef struct tra_csv_piece {
+    const char *text; /* text[bytes] is readable */
+    int64_t bytes;
+    const char *stretch; /* what was read together begins here; its first byte and line, from 0, are: */
+    int64_t at, line;
+} tra_csv_piece;
+
+typedef struct tra_csv_file tra_csv_file;
+typedef struct tra_csv_sizes {
+    int64_t stretch, piece; /* bytes that are read together, and that a thread takes at a time */
+    int workers;
+} tra_csv_sizes;
+
+/* Opens a file ("-": standard input), also one packed by gzip or zstd, and finds its form. scratch: beside which a
+ * scratch file may be, where it cannot be read twice. */
+TRA_MUSTUSE tra_status tra_csv_open(const char *spec, const tra_csv_hints *h, const tra_csv_sizes *sizes,
+                                    const char *scratch, tra_csv_file **out, tra_err *e);
+void tra_csv_close(tra_csv_file *f); /* NULL allowed */
+const tra_csv_form *tra_csv_form_of(const tra_csv_file *f);
+/* The first bytes, from the first record on, as long as no pass has begun. */
+const char *tra_csv_head(const tra_csv_file *f, int64_t *n);
+bool tra_csv_head_is_all(const tra_csv_file *f);
+int64_t tra_csv_bytes(const tra_csv_file *f); /* read in the last pass, unpacked */
+
+/* Goes through all records from the first one on: `work` for each piece, by any thread; `after`, if not NULL, by this
+ * one when the pieces of a stretch have been worked on, of which there were so many. */
+typedef tra_status tra_csv_work(void *ctx, int worker, const tra_csv_piece *p, int64_t item, tra_err *e);
+typedef tra_status tra_csv_after(void *ctx, int64_t pieces, tra_err *e);
+TRA_MUSTUSE tra_status tra_csv_pass(tra_csv_file *f, tra_csv_work *work, tra_csv_after *after, void *ctx, tra_err *e);
+/* Most pieces of a stretch. */
+int64_t tra_csv_most_pieces(const tra_csv_file *f);
+/* In a pass, from `work`: waits for the pieces before this one, and lets those behind it go on. */
+bool tra_csv_turn(tra_csv_file *f, int64_t item);
+void tra_csv_passed(tra_csv_file *f);
+
+/* The line, from 1, of a place in a piece. */
+int64_t tra_csv_line(const tra_csv_piece *p, const char *at);
+static inline int64_t tra_csv_byte(const tra_csv_piece *p, const char *at) { return p->at + (at - p->stretch) + 1; }
+
+#endif

@@ -1,0 +1,214 @@
+/* table_csv_sniff.c - the dialect of a CSV file, from its first bytes.
+ *
+ * Each delimiter is tried with each way to quote, on the first records; the one by which most of them have the same
+ * number of cells wins, then the one that gives more cells. */
+#include "table_csv.h"
+#include "table_csv_types.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECORDS = 2000, COUNTS = 64 };
+
+typedef struct score {
+    int64_t records, columns, regular; /* that were looked at; cells of most of them; records that have so many */
+    int64_t faults, quoted;
+} score;
+
+static double worth(const score *s) {
+    if (s->records == 0 || s->columns < 2) return 0;
+    double share = (double)s->regular / (double)s->records, faults = (double)s->faults / (double)s->records;
+    return share - faults;
+}
+
+static bool better(const score *a, const score *b) {
+    double x = worth(a), y = worth(b);
+    if (x > y + 0.02 || x < y - 0.02) return x > y;
+    return a->columns > b->columns;
+}
+
+/* Counts what records have, and finds what most have. */
+static void count(int64_t (*seen)[2], int *n, int64_t cells) {
+    for (int i = 0; i < *n; i++)
+        if (seen[i][0] == cells) {
+            seen[i][1]++;
+            return;
+        }
+    if (*n < COUNTS) seen[*n][0] = cells, seen[(*n)++][1] = 1;
+}
+
+static void try(const tra_csv_dialect *d, const char *text, const char *end, bool whole, tra_csv_cells *cells,
+                score *s) {
+    int64_t seen[COUNTS][2];
+    int n = 0;
+    const char *p = text;
+    *s = (score){0};
+    while (s->records < RECORDS) {
+        tra_csv_fault fault;
+        cells->n = 0;
+        if (!tra_csv_record(d, text, &p, end, cells, &fault)) break;
+        if (p == end && !whole && s->records > 0) break; /* it is cut off */
+        s->records++;
+        s->faults += fault != TRA_CSV_FINE;
+        for (int64_t i = 0; i < cells->n; i++) s->quoted += cells->v[i].quoted;
+        count(seen, &n, cells->n);
+    }
+    for (int i = 0; i < n; i++)
+        if (seen[i][1] > s->regular || (seen[i][1] == s->regular && seen[i][0] > s->columns))
+            s->columns = seen[i][0], s->regular = seen[i][1];
+}
+
+/* ---- what stands before the records ----------------------------------------------------------------------------- */
+
+static const char *past_line(const char *p, const char *end, bool returns) {
+    while (p < end && *p != '\n' && !(returns && *p == '\r')) p++;
+    if (p + 1 < end && *p == '\r' && p[1] == '\n') p++;
+    return p < end ? p + 1 : end;
+}
+
+/* Do carriage returns alone end lines? When there are any that no line feed follows, outside of quotes. */
+static bool has_returns(const char *p, const char *end, char quote) {
+    bool inside = false;
+    int64_t alone = 0, feeds = 0;
+    for (; p < end; p++) {
+        if (quote && *p == quote) inside = !inside;
+        if (inside) continue;
+        feeds += *p == '\n';
+        if (*p != '\r' || p + 1 == end) continue;
+        const char *q = p;
+        while (q + 1 < end && q[1] == '\r') q++;
+        if (q + 1 < end && q[1] != '\n') alone++;
+        p = q;
+    }
+    return alone > 0 && (feeds == 0 || alone > feeds / 100);
+}
+
+/* *last: the last line that is left out because it begins with the comment's character; NULL: none. */
+static const char *begin_of(const char *text, const char *end, const tra_csv_hints *h, tra_csv_form *f,
+                            const char **last) {
+    const char *p = text;
+    *last = NULL;
+    if (end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) p += 3;
+    f->utf16 = end - text >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0);
+    for (int64_t i = 0; i < h->skip && p < end; i++, f->lines++) p = past_line(p, end, f->dialect.returns);
+    while (p < end && f->dialect.comment && *p == f->dialect.comment) {
+        *last = p;
+        p = past_line(p, end, f->dialect.returns);
+        f->lines++;
+    }
+    return p;
+}
+
+/* A line of this form says which delimiter the file has: spreadsheets write it. */
+static const char *told(const char *p, const char *end, tra_csv_form *f, char *delimiter) {
+    if (end - p < 6 || memcmp(p, "sep=", 4) != 0 || (p[5] != '\n' && p[5] != '\r')) return p;
+    *delimiter = p[4];
+    f->lines++;
+    return past_line(p, end, f->dialect.returns);
+}
+
+/* ---- the header ------------------------------------------------------------------------------------------------- */
+
+static bool is_name(const char *text, const tra_csv_cell *x) {
+    return x->quoted || tra_csv_kind_of(text + x->at, x->n) == TRA_CSV_OTHER;
+}
+
+/* Is the first record a header? If all of its cells are names; or if a column below one of them is of values of which
+ * its first cell is none. */
+static bool finds_header(const tra_csv_dialect *d, const char *text, const char *end, bool whole) {
+    tra_csv_cells first = {0}, row = {0};
+    tra_csv_fault fault;
+    const char *p = text;
+    if (!tra_csv_record(d, text, &p, end, &first, &fault)) return false;
+    int64_t names = 0, empty = 0, n = first.n;
+    tra_csv_kind *kind = tra_calloc((size_t)n, sizeof *kind); /* of the column below; TRA_CSV_NOTHING: not known yet */
+    for (int64_t i = 0; i < n; i++) names += is_name(text, &first.v[i]), empty += first.v[i].n == 0;
+    for (int64_t r = 0; r < RECORDS; r++) {
+        row.n = 0;
+        if (!tra_csv_record(d, text, &p, end, &row, &fault) || (p == end && !whole)) break;
+        for (int64_t i = 0; i < n && i < row.n; i++) {
+            const tra_csv_cell *x = &row.v[i];
+            tra_csv_kind k = tra_csv_kind_of(text + x->at, x->n);
+            if (k == TRA_CSV_NOTHING) continue;
+            kind[i] = kind[i] == TRA_CSV_NOTHING || kind[i] == k ? k : TRA_CSV_OTHER;
+        }
+    }
+    bool header = names + empty == n && names > 0;
+    for (int64_t i = 0; i < n && !header; i++)
+        header = kind[i] != TRA_CSV_NOTHING && kind[i] != TRA_CSV_OTHER && is_name(text, &first.v[i]);
+    free(kind);
+    free(first.v);
+    free(row.v);
+    return header;
+}
+
+/* ---- the search ------------------------------------------------------------------------------------------------- */
+
+static void choose(const char *p, const char *end, bool whole, const tra_csv_hints *h, tra_csv_form *f) {
+    static const char delimiters[] = {',', '\t', ';', '|', ':', '^', '~', ' '};
+    static const char quotes[][2] = {{'"', 0}, {'"', '\\'}, {'\'', 0}, {'\'', '\\'}, {0, 0}};
+    tra_csv_cells cells = {0};
+    tra_csv_dialect best = f->dialect;
+    score most = {0};
+    best.delimiter = f->dialect.delimiter ? f->dialect.delimiter : ',';
+    best.quote = h->quote < 0 ? '"' : (char)h->quote;
+    best.escape = h->escape < 0 ? 0 : (char)h->escape;
+    for (size_t q = 0; q < sizeof quotes / sizeof *quotes; q++) {
+        tra_csv_dialect d = f->dialect;
+        d.temper = TRA_CSV_USUAL; /* what is odd is to count against a choice */
+        d.quote = h->quote < 0 ? quotes[q][0] : (char)h->quote;
+        d.escape = h->escape < 0 ? quotes[q][1] : (char)h->escape;
+        for (size_t i = 0; i < sizeof delimiters; i++) {
+            score s;
+            d.delimiter = f->dialect.delimiter ? f->dialect.delimiter : delimiters[i];
+            if (d.delimiter == d.quote || d.delimiter == d.escape) continue;
+            try(&d, p, end, whole, &cells, &s);
+            /* Quotes other than the usual ones only where they are used and explain more. */
+            bool odd = q > 0 && (s.quoted == 0 || d.quote == '\'' || d.escape);
+            if (odd && worth(&s) <= worth(&most) + (s.quoted > 0 ? 0.001 : 0.3)) continue;
+            if (better(&s, &most)) most = s, best = d;
+            if (f->dialect.delimiter) break;
+        }
+    }
+    best.temper = f->dialect.temper;
+    f->dialect = best;
+    f->columns = most.columns;
+    free(cells.v);
+}
+
+static bool names_columns(const tra_csv_dialect *d, const char *line, const char *end, int64_t columns) {
+    tra_csv_cells cells = {0};
+    tra_csv_fault fault;
+    bool is = columns > 1 && tra_csv_record(d, line, &line, end, &cells, &fault) && cells.n == columns;
+    free(cells.v);
+    return is;
+}
+
+void tra_csv_sniff(const char *text, int64_t n, bool whole, const tra_csv_hints *h, tra_csv_form *out) {
+    const char *end = text + n;
+    *out = (tra_csv_form){0};
+    tra_csv_dialect *d = &out->dialect;
+    d->temper = (tra_csv_temper)h->temper;
+    d->comment = h->comment ? h->comment : '#';
+    d->delimiter = h->delimiter;
+    d->returns = has_returns(text, end, h->quote < 0 ? '"' : (char)h->quote);
+    const char *comment, *p = begin_of(text, end, h, out, &comment);
+    if (!h->comment) d->comment = 0; /* one of its own begins the file; behind that # is text */
+    p = told(p, end, out, d->delimiter ? &(char){0} : &d->delimiter);
+    choose(p, end, whole, h, out);
+    if (comment && !h->comment && names_columns(d, comment, p, out->columns)) { /* "#id,x,y" is the header */
+        p = comment;
+        out->lines--;
+    }
+    if (out->columns < 2) { /* it may have one column */
+        score s;
+        tra_csv_cells cells = {0};
+        d->blank_is_row = false;
+        try(d, p, end, whole, &cells, &s);
+        free(cells.v);
+        out->columns = s.columns;
+        d->blank_is_row = s.columns == 1;
+    }
+    out->begin = p - text;
+    out->header = h->header >= 0 ? h->header : finds_header(d, p, end, whole);
+}

@@ -1,0 +1,260 @@
+/* table_facts.c - statistics of a column, from its values in order: ranges, distinct values, frequencies.
+ *
+ * Up to TRA_WHOLE_FREQUENCIES values are counted exactly. Of more, those that may be common stay (Misra and Gries: what
+ * is rare gives way, so nothing that makes up more than a 2^15th of the rows is lost), and are counted again. */
+#include "table_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLOTS = 2 * TRA_WHOLE_FREQUENCIES, SAMPLE = 1 << 16, LOGS = 12 };
+
+typedef struct slot {
+    int64_t value, count; /* 0: free */
+} slot;
+
+struct tra_counting {
+    tra_coltype type;
+    int64_t rows, seen, nulls, min, max, last, changes;
+    bool any, sorted, nan, over;
+    int64_t n;
+    slot *slots;
+    uint8_t *sketch;
+    int64_t *sample, sampled, stride;
+    uint64_t *codes; /* which of a dictionary's entries there are; NULL: too many */
+    int64_t ncodes;
+    int64_t again; /* of those that are counted again */
+    slot *top;
+};
+
+tra_counting *tra_counting_new(void) {
+    tra_counting *c = tra_calloc(1, sizeof *c);
+    c->slots = tra_malloc(SLOTS * sizeof *c->slots);
+    c->sketch = tra_malloc(TRA_REGISTERS);
+    c->sample = tra_malloc(2 * SAMPLE * sizeof *c->sample);
+    c->top = tra_malloc(1024 * sizeof *c->top);
+    return c;
+}
+
+int64_t tra_counting_bytes(void) { return SLOTS * (int64_t)sizeof(slot) * 2 + 2 * SAMPLE * 8 + (1 << 16); }
+
+void tra_counting_free(tra_counting *c) {
+    if (!c) return;
+    free(c->slots);
+    free(c->sketch);
+    free(c->sample);
+    free(c->codes);
+    free(c->top);
+    free(c);
+}
+
+void tra_counting_begin(tra_counting *c, tra_coltype t, int64_t rows, int64_t codes) {
+    free(c->codes);
+    *c = (tra_counting){.slots = c->slots, .sketch = c->sketch, .sample = c->sample, .top = c->top};
+    c->type = t;
+    c->rows = rows;
+    c->sorted = true;
+    c->stride = tra_max64(1, rows / SAMPLE);
+    memset(c->slots, 0, SLOTS * sizeof *c->slots);
+    memset(c->sketch, 0, TRA_REGISTERS);
+    if (!tra_coltype_is_coded(t) || codes > 1 << 26) return;
+    c->ncodes = codes;
+    c->codes = tra_calloc((size_t)codes / 64 + 1, sizeof *c->codes);
+}
+
+int64_t tra_value_rank(tra_coltype t, int64_t v) {
+    if (!tra_coltype_is_float(t)) return v;
+    return v < 0 ? (int64_t)(~(uint64_t)v ^ UINT64_C(0x8000000000000000)) : v;
+}
+
+static uint64_t mix(uint64_t x) {
+    x += 0x9e3779b97f4a7c15;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+}
+
+static slot *find(slot *slots, int64_t n, int64_t v, uint64_t h) {
+    for (int64_t at = (int64_t)(h & (uint64_t)(n - 1));; at = (at + 1) & (n - 1))
+        if (slots[at].count == 0 || slots[at].value == v) return &slots[at];
+}
+
+static int most_first(const void *a, const void *b) {
+    const slot *x = a, *y = b;
+    if (x->count != y->count) return x->count > y->count ? -1 : 1;
+    return (x->value > y->value) - (x->value < y->value);
+}
+
+/* What is left of the slots, the commonest first; their number. */
+static int64_t gather(tra_counting *c, slot **out) {
+    slot *v = tra_malloc((size_t)(c->n + 1) * sizeof *v);
+    int64_t n = 0;
+    for (int64_t i = 0; i < SLOTS; i++)
+        if (c->slots[i].count) v[n++] = c->slots[i];
+    qsort(v, (size_t)n, sizeof *v, most_first);
+    *out = v;
+    return n;
+}
+
+/* Half of the values go: each that stays gives as many rows as the commonest of those had. */
+static void give_way(tra_counting *c) {
+    slot *v;
+    int64_t n = gather(c, &v), half = n / 2, off = v[half].count;
+    memset(c->slots, 0, SLOTS * sizeof *c->slots);
+    c->n = 0;
+    for (int64_t i = 0; i < half && v[i].count > off; i++) {
+        slot *s = find(c->slots, SLOTS, v[i].value, mix((uint64_t)v[i].value));
+        *s = (slot){v[i].value, v[i].count - off};
+        c->n++;
+    }
+    free(v);
+    c->over = true;
+}
+
+static void count(tra_counting *c, int64_t v) {
+    uint64_t h = mix((uint64_t)v);
+    slot *s = find(c->slots, SLOTS, v, h);
+    if (s->count++) return;
+    s->value = v;
+    uint64_t rest = h >> LOGS;
+    uint8_t zeros = (uint8_t)(rest ? __builtin_ctzll(rest) + 1 : 64 - LOGS + 1);
+    uint8_t *reg = &c->sketch[h & (TRA_REGISTERS - 1)];
+    if (zeros > *reg) *reg = zeros;
+    if (++c->n > TRA_WHOLE_FREQUENCIES) give_way(c);
+}
+
+/* -0 is 0, and all NaN are one. */
+static int64_t plain(tra_coltype t, int64_t v, bool *nan) {
+    if (!tra_coltype_is_float(t)) return v;
+    double x;
+    memcpy(&x, &v, sizeof x);
+    *nan = isnan(x);
+    if (*nan) return INT64_C(0x7ff8000000000000);
+    return x == 0 ? 0 : v;
+}
+
+void tra_counting_add(tra_counting *c, const int64_t *v, const uint8_t *state, int64_t n, int64_t block[4],
+                      bool begins) {
+    if (begins) memcpy(block, (int64_t[4]){0, 0, 0, TRA_BLOCK_SORTED | TRA_BLOCK_EMPTY}, 4 * sizeof *block);
+    bool first = !c->any, any = !(block[3] & TRA_BLOCK_EMPTY), sorted = block[3] & TRA_BLOCK_SORTED;
+    bool nans = block[3] & TRA_BLOCK_NAN;
+    int64_t min = block[0], max = block[1], last = c->last, nulls = 0; /* last: of the block, when it has any */
+    for (int64_t i = 0; i < n; i++) {
+        bool nan = false;
+        if (c->seen++ % c->stride == 0 && c->sampled < 2 * SAMPLE && !(state && state[i]))
+            c->sample[c->sampled++] = plain(c->type, v[i], &nan);
+        if (state && state[i]) {
+            nulls++;
+            continue;
+        }
+        int64_t x = plain(c->type, v[i], &nan), rank = tra_value_rank(c->type, x);
+        nans |= nan;
+        if (any && rank < tra_value_rank(c->type, last)) sorted = false;
+        if (!any || rank < tra_value_rank(c->type, min)) min = x;
+        if (!any || rank > tra_value_rank(c->type, max)) max = x;
+        if (c->any && rank < tra_value_rank(c->type, c->last)) c->sorted = false;
+        c->changes += !c->any || x != c->last;
+        c->any = any = true;
+        c->last = last = x;
+        if (c->codes && x >= 0 && x < c->ncodes) c->codes[x / 64] |= UINT64_C(1) << (x % 64);
+        count(c, x);
+    }
+    if (any && (first || tra_value_rank(c->type, min) < tra_value_rank(c->type, c->min))) c->min = min;
+    if (any && (first || tra_value_rank(c->type, max) > tra_value_rank(c->type, c->max))) c->max = max;
+    c->nulls += nulls;
+    c->nan |= nans;
+    block[0] = min;
+    block[1] = max;
+    block[2] += nulls;
+    block[3] = (sorted ? TRA_BLOCK_SORTED : 0) | (nans ? TRA_BLOCK_NAN : 0) | (any ? 0 : TRA_BLOCK_EMPTY);
+}
+
+bool tra_counting_again(tra_counting *c) {
+    if (!c->over) return false;
+    slot *v;
+    int64_t n = gather(c, &v);
+    memset(c->top, 0, 1024 * sizeof *c->top);
+    for (int64_t i = 0; i < n && i < 256; i++)
+        *find(c->top, 1024, v[i].value, mix((uint64_t)v[i].value)) = (slot){v[i].value, 1};
+    free(v);
+    return true;
+}
+
+void tra_counting_recount(tra_counting *c, const int64_t *v, const uint8_t *state, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        bool nan;
+        if (state && state[i]) continue;
+        int64_t x = plain(c->type, v[i], &nan);
+        slot *s = find(c->top, 1024, x, mix((uint64_t)x));
+        if (s->count) s->count++; /* one more than there are */
+    }
+}
+
+static _Thread_local tra_coltype sorted_type;
+
+static int by_value(const void *a, const void *b) {
+    int64_t x = tra_value_rank(sorted_type, *(const int64_t *)a), y = tra_value_rank(sorted_type, *(const int64_t *)b);
+    return (x > y) - (x < y);
+}
+
+static int64_t estimate(const uint8_t *sketch) {
+    double sum = 0, zeros = 0, m = TRA_REGISTERS, alpha = 0.7213 / (1 + 1.079 / m);
+    for (int i = 0; i < TRA_REGISTERS; i++) sum += ldexp(1, -sketch[i]), zeros += sketch[i] == 0;
+    double guess = alpha * m * m / sum;
+    if (guess < 2.5 * m && zeros > 0) guess = m * log(m / zeros);
+    return (int64_t)llround(guess);
+}
+
+static void put_frequencies(tra_counting *c, tra_arena *a, tra_column_facts *out) {
+    slot *v;
+    int64_t n;
+    if (c->over) {
+        v = tra_malloc(1024 * sizeof *v);
+        n = 0;
+        for (int i = 0; i < 1024; i++)
+            if (c->top[i].count > 1) v[n++] = (slot){c->top[i].value, c->top[i].count - 1};
+        qsort(v, (size_t)n, sizeof *v, most_first);
+        n = tra_min64(n, TRA_TOP_FREQUENCIES);
+    } else {
+        n = gather(c, &v);
+        sorted_type = c->type;
+        qsort(v, (size_t)n, sizeof *v, by_value);
+    }
+    int64_t(*pairs)[2] = tra_arena_array(a, (size_t)n + 1, sizeof *pairs);
+    for (int64_t i = 0; i < n; i++) pairs[i][0] = v[i].value, pairs[i][1] = v[i].count;
+    out->frequency = (const int64_t(*)[2])pairs;
+    out->n = n;
+    free(v);
+}
+
+void tra_counting_end(tra_counting *c, tra_arena *a, tra_column_facts *out) {
+    *out = (tra_column_facts){.rows = c->rows,
+                              .nulls = c->nulls,
+                              .min = c->min,
+                              .max = c->max,
+                              .nan = c->nan,
+                              .sorted = c->sorted,
+                              .whole = !c->over,
+                              .exact = true,
+                              .distinct = c->n};
+    put_frequencies(c, a, out);
+    if (!c->over) return;
+    if (c->codes) {
+        out->distinct = 0;
+        for (int64_t i = 0; i <= c->ncodes / 64; i++) out->distinct += __builtin_popcountll(c->codes[i]);
+    } else if (c->sorted) {
+        out->distinct = c->changes;
+    } else {
+        out->exact = false;
+        out->distinct = estimate(c->sketch);
+    }
+    int64_t *sketch = tra_news(a, int64_t, TRA_REGISTERS), *bounds = tra_news(a, int64_t, TRA_BUCKETS + 1);
+    for (int i = 0; i < TRA_REGISTERS; i++) sketch[i] = c->sketch[i];
+    sorted_type = c->type;
+    qsort(c->sample, (size_t)c->sampled, sizeof *c->sample, by_value);
+    for (int i = 0; i <= TRA_BUCKETS && c->sampled > 0; i++) bounds[i] = c->sample[(c->sampled - 1) * i / TRA_BUCKETS];
+    if (c->sampled > 0) bounds[0] = c->min, bounds[TRA_BUCKETS] = c->max;
+    out->sketch = sketch;
+    out->histogram = bounds;
+}

@@ -1,0 +1,87 @@
+/* table_int.h - what the files of tables share. See table_file.h for the contract. */
+#ifndef TRA_TABLE_INT_H
+#define TRA_TABLE_INT_H
+
+#include "table_file.h"
+#include "table_hook.h"
+
+/* Arrays of a column in the file. */
+typedef struct tra_table_part {
+    int column;
+    bool mask;        /* of NULLs; else values or codes */
+    int size;         /* bytes of an element */
+    bool direct;      /* the bytes are those in memory, in chunks of a block that are stored as they are */
+    hid_t dset;       /* reader: -1 when closed */
+    const char *path; /* reader: for messages */
+    int64_t *addr;    /* of each chunk */
+    _Atomic bool *checked;
+} tra_table_part;
+
+typedef struct tra_table_form {
+    const tra_schema *schema;
+    int64_t rows, block, nblocks;
+    int nparts;
+    tra_table_part *part;
+    int *values, *nulls; /* of each column: its arrays; nulls -1: it has none */
+} tra_table_form;
+
+/* Of a writer. */
+struct tra_table_placing {
+    tra_table_form form;
+    int64_t *begin;  /* the first row of each tuple, and the end */
+    uint64_t *sums;  /* [parts][blocks] */
+    int64_t *blocks; /* [columns][blocks][4] */
+    tra_column_facts *facts;
+    tra_arena **kept; /* in which these are */
+    int nkept;
+};
+
+enum { TRA_BLOCK_SORTED = 1, TRA_BLOCK_NAN = 2, TRA_BLOCK_EMPTY = 4 };
+
+/* Of a reader. */
+struct tra_table {
+    tra_table_form form;
+    tra_schema schema;
+    bool foreign;
+    uint64_t *sums;  /* [parts][blocks], or NULL */
+    int64_t *blocks; /* [columns][blocks][4], or NULL */
+    int64_t **codes; /* of a foreign column of plain strings: the number in its dictionary is the row's */
+    int64_t stored_bytes, held;
+};
+
+static inline int64_t tra_table_block_rows(const tra_table_form *f, int64_t b) {
+    return tra_min64(f->block, f->rows - b * f->block);
+}
+
+/* Arrays of the schema's columns, as they are written: form->part, values and nulls, without addresses. */
+void tra_table_parts(tra_arena *a, tra_table_form *f, bool addresses);
+int tra_code_size(int64_t entries);
+/* A number that follows from all that is needed to read the table: for seals. */
+int64_t tra_table_header(const tra_table_form *f, int64_t v[4]);
+
+/* A table of numbers under .tra/NAME: from malloc; NULL: it is missing or damaged. All strings of a dataset of one
+ * dimension, in the relation's arena; NULL: it is none. Under the lock. */
+int64_t *tra_table_numbers(tra_rel *r, const char *table, int64_t *n);
+const tra_dictionary *tra_table_strings(tra_rel *r, hid_t dset);
+
+/* ---- statistics (table_facts.c) -----------------------------------------------------------------------------------
+ */
+
+/* The order in which values of a type are: the least first. */
+int64_t tra_value_rank(tra_coltype t, int64_t v);
+typedef struct tra_counting tra_counting;
+tra_counting *tra_counting_new(void);
+void tra_counting_free(tra_counting *c);
+void tra_counting_begin(tra_counting *c, tra_coltype t, int64_t rows, int64_t codes);
+/* Values of rows in order; state as in tra_vector. block: facts of the block that they are of, which begins with them
+ * or goes on. */
+void tra_counting_add(tra_counting *c, const int64_t *v, const uint8_t *state, int64_t n, int64_t block[4],
+                      bool begins);
+/* Are values so many that those that are common must be counted again? */
+bool tra_counting_again(tra_counting *c);
+void tra_counting_recount(tra_counting *c, const int64_t *v, const uint8_t *state, int64_t n);
+/* In an arena: the arrays of `out`. */
+void tra_counting_end(tra_counting *c, tra_arena *a, tra_column_facts *out);
+int64_t tra_counting_bytes(void);
+
+#endif

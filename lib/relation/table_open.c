@@ -1,0 +1,518 @@
+/* table_open.c - the group of a table: which columns it has, and where their arrays are. Reads what tra wrote, and data
+ * frames of AnnData. */
+#include "table_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
+
+bool tra_table_is(hid_t group) {
+    tra_arena *a = tra_arena_new();
+    const char *encoding = tra_h5_get_text(group, "encoding-type", a);
+    bool is = encoding && strcmp(encoding, "dataframe") == 0;
+    tra_arena_free(a);
+    return is;
+}
+
+void tra_table_begin(tra_rel *r) { r->table = tra_new(r->arena, struct tra_table); }
+
+int64_t tra_table_held(const tra_rel *r) { return r->table->held; }
+
+uint64_t tra_table_identity(const tra_rel *r) {
+    const struct tra_table *t = r->table;
+    return t->sums ? XXH64(t->sums, (size_t)(t->form.nparts * t->form.nblocks) * sizeof *t->sums, 0) : 0;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------ */
+
+/* Strings of an attribute or a dataset, of any length or of one, as h5py's users write them. */
+typedef struct texts {
+    hid_t type, memory; /* memory: as they are read */
+    bool variable;
+    size_t size;
+} texts;
+
+static bool texts_of(hid_t type, texts *t) {
+    *t = (texts){.type = type, .memory = -1};
+    if (H5Tget_class(type) != H5T_STRING) return false;
+    t->variable = H5Tis_variable_str(type) > 0;
+    t->size = t->variable ? sizeof(char *) : H5Tget_size(type);
+    t->memory = H5Tcopy(type);
+    return t->size > 0 && t->size <= 1 << 20;
+}
+
+static const char *text_at(const texts *t, const char *buf, int64_t i, size_t *len) {
+    if (t->variable) {
+        const char *s = ((char *const *)(const void *)buf)[i];
+        *len = s ? strlen(s) : 0;
+        return s ? s : "";
+    }
+    const char *s = buf + (size_t)i * t->size;
+    *len = strnlen(s, t->size);
+    return s;
+}
+
+/* The names of the columns. */
+static tra_status read_order(tra_rel *r, const char ***names, int *n, tra_err *e) {
+    hid_t attr = H5Aopen(r->dset, "column-order", H5P_DEFAULT);
+    if (attr < 0) return BAD(r, e, "%s", "it is a data frame without column-order: it is damaged");
+    hid_t space = H5Aget_space(attr), type = H5Aget_type(attr);
+    hssize_t count = H5Sget_simple_extent_npoints(space);
+    texts t;
+    bool ok = count >= 0 && count <= 1 << 24 && (count == 0 || texts_of(type, &t)), read = false;
+    char *buf = ok && count > 0 ? tra_calloc((size_t)count, t.size) : NULL;
+    if (buf) ok = read = H5Aread(attr, t.memory, buf) >= 0;
+    *names = tra_news(r->arena, const char *, count + 1);
+    *n = ok ? (int)count : 0;
+    for (int i = 0; i < *n && ok; i++) {
+        size_t len;
+        const char *s = text_at(&t, buf, i, &len);
+        (*names)[i] = tra_arena_strndup(r->arena, s, len);
+        ok = len > 0 && len < 2000;
+    }
+    if (read) H5Dvlen_reclaim(t.memory, space, H5P_DEFAULT, buf);
+    if (buf) H5Tclose(t.memory);
+    free(buf);
+    H5Tclose(type);
+    H5Sclose(space);
+    H5Aclose(attr);
+    return ok ? TRA_OK : BAD(r, e, "%s", "its column-order is damaged");
+}
+
+/* ---- dictionaries ----------------------------------------------------------------------------------------------- */
+
+typedef struct growing {
+    int64_t n, cap, *begin, room;
+    char *bytes;
+} growing;
+
+static bool take_text(growing *g, const char *s, size_t len) {
+    int64_t at = g->begin[g->n], end = at + (int64_t)len;
+    if (end > g->room) {
+        g->room = tra_max64(end, 2 * g->room + 1024);
+        char *more = realloc(g->bytes, (size_t)g->room);
+        if (!more) return false;
+        g->bytes = more;
+    }
+    memcpy(g->bytes + at, s, len);
+    g->begin[++g->n] = end;
+    return true;
+}
+
+/* All strings of a dataset of one dimension. NULL: it is none, or damaged. */
+const tra_dictionary *tra_table_strings(tra_rel *r, hid_t dset) {
+    enum { AT_ONCE = 8192 };
+    hid_t type = H5Dget_type(dset), space = H5Dget_space(dset);
+    hsize_t dims = 0;
+    texts t;
+    bool ok = H5Sget_simple_extent_ndims(space) == 1 && H5Sget_simple_extent_dims(space, &dims, NULL) >= 0 &&
+              dims < INT32_MAX && texts_of(type, &t);
+    growing g = {.cap = (int64_t)dims};
+    if (ok) ok = (g.begin = calloc((size_t)dims + 1, sizeof *g.begin)) != NULL;
+    char *buf = ok ? tra_calloc(AT_ONCE, t.size) : NULL;
+    for (int64_t i = 0; ok && i < (int64_t)dims; i += AT_ONCE) {
+        hsize_t from = (hsize_t)i, n = (hsize_t)tra_min64(AT_ONCE, (int64_t)dims - i);
+        hid_t memory = H5Screate_simple(1, &n, NULL);
+        ok = H5Sselect_hyperslab(space, H5S_SELECT_SET, &from, NULL, &n, NULL) >= 0 &&
+             H5Dread(dset, t.memory, memory, space, H5P_DEFAULT, buf) >= 0;
+        for (int64_t k = 0; k < (int64_t)n && ok; k++) {
+            size_t len;
+            const char *s = text_at(&t, buf, k, &len);
+            ok = take_text(&g, s, len);
+        }
+        if (t.variable) H5Dvlen_reclaim(t.memory, memory, H5P_DEFAULT, buf);
+        H5Sclose(memory);
+    }
+    free(buf);
+    tra_dictionary *d = NULL;
+    if (ok) {
+        d = tra_new(r->arena, tra_dictionary);
+        int64_t *begin = tra_news(r->arena, int64_t, g.n + 1);
+        char *bytes = tra_arena_alloc(r->arena, (size_t)g.begin[g.n] + 8);
+        memcpy(begin, g.begin, (size_t)(g.n + 1) * sizeof *begin);
+        if (g.begin[g.n]) memcpy(bytes, g.bytes, (size_t)g.begin[g.n]);
+        *d = (tra_dictionary){.n = g.n, .begin = begin, .bytes = bytes, .sorted = true};
+        for (int64_t i = 1; i < d->n && d->sorted; i++)
+            d->sorted = tra_bytes_cmp(bytes + begin[i - 1], begin[i] - begin[i - 1], bytes + begin[i],
+                                      begin[i + 1] - begin[i]) < 0;
+    }
+    free(g.begin);
+    free(g.bytes);
+    if (H5Tget_class(type) == H5T_STRING && dims < INT32_MAX && ok) H5Tclose(t.memory);
+    H5Sclose(space);
+    H5Tclose(type);
+    return d;
+}
+
+/* A table of 64-bit numbers under .tra/NAME, with its seal; NULL: it is not there, or damaged. From malloc. */
+int64_t *tra_table_numbers(tra_rel *r, const char *table, int64_t *n) {
+    const char *path = tra_table_path(r->arena, r->name, table);
+    if (!tra_h5_exists(r->file, path)) return NULL;
+    hid_t dset = H5Dopen2(r->file, path, H5P_DEFAULT);
+    if (dset < 0) return NULL;
+    hid_t space = H5Dget_space(dset), type = H5Dget_type(dset);
+    hssize_t count = H5Sget_simple_extent_npoints(space);
+    bool ok = count >= 0 && count < INT64_C(1) << 40 && H5Tget_class(type) == H5T_INTEGER &&
+              (int64_t)H5Dget_storage_size(dset) >= count; /* what is claimed is there */
+    bool u64 = H5Tget_sign(type) == H5T_SGN_NONE && H5Tget_size(type) == 8;
+    int64_t *v = ok ? malloc((size_t)count * sizeof *v + 8) : NULL;
+    ok = v && (count == 0 ||
+               H5Dread(dset, u64 ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0);
+    if (!ok || !tra_h5_sealed(dset, v, count)) {
+        free(v);
+        v = NULL;
+    }
+    H5Tclose(type);
+    H5Sclose(space);
+    H5Dclose(dset);
+    *n = count;
+    return v;
+}
+
+/* ---- columns ---------------------------------------------------------------------------------------------------- */
+
+static tra_status bad_column(tra_rel *r, const char *name, const char *why, tra_err *e) {
+    return BAD(r, e, "column \"%.100s\": %s", name, why);
+}
+
+/* The extent of an array of one dimension, or -1. */
+static int64_t extent_of(hid_t dset) {
+    hid_t space = H5Dget_space(dset);
+    hsize_t dims;
+    int64_t n =
+        H5Sget_simple_extent_ndims(space) == 1 && H5Sget_simple_extent_dims(space, &dims, NULL) >= 0 && dims < INT64_MAX
+            ? (int64_t)dims
+            : -1;
+    H5Sclose(space);
+    return n;
+}
+
+static hid_t open_array(hid_t loc, const char *name) {
+    if (!tra_h5_exists(loc, name)) return -1;
+    hid_t obj = H5Oopen(loc, name, H5P_DEFAULT);
+    if (obj >= 0 && H5Iget_type(obj) == H5I_DATASET) return obj;
+    if (obj >= 0) H5Oclose(obj);
+    return -1;
+}
+
+/* Adds an array; its dataset is looked at and closed. */
+static tra_status add_part(tra_rel *r, const char *path, int column, bool mask, int size, bool direct, int *at,
+                           tra_err *e) {
+    tra_table_form *f = &r->table->form;
+    hid_t dset = open_array(r->file, path);
+    if (dset < 0) return BAD(r, e, "its array %s is missing or damaged", path);
+    hid_t dcpl = H5Dget_create_plist(dset);
+    hsize_t chunk = 0;
+    bool chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, 1, &chunk) == 1;
+    bool plain = chunked && H5Pget_nfilters(dcpl) == 0 && chunk == (hsize_t)f->block && direct;
+    int64_t rows = extent_of(dset);
+    r->table->stored_bytes += (int64_t)H5Dget_storage_size(dset);
+    H5Pclose(dcpl);
+    H5Dclose(dset);
+    if (f->rows < 0) f->rows = rows;
+    if (f->block == 0) f->block = chunked ? (int64_t)chunk : 1 << 18;
+    if (rows != f->rows)
+        return BAD(r, e, "its columns have %" PRId64 " rows, but its array %s has %" PRId64 ": it is damaged", f->rows,
+                   path, rows);
+    if (!plain && !r->table->foreign)
+        return BAD(r, e, "its array %s was rewritten by another program: import it again", path);
+    *at = f->nparts;
+    f->part[f->nparts++] = (tra_table_part){
+        .column = column, .mask = mask, .size = size, .direct = plain && !r->table->foreign, .dset = -1, .path = path};
+    return TRA_OK;
+}
+
+/* The type of an array of numbers; its bytes are those in memory. */
+static bool number_type(hid_t dset, tra_coltype *t, bool *native, bool *u64) {
+    static const tra_coltype types[] = {[TRA_F64] = TRA_COL_F64,
+                                        [TRA_F32] = TRA_COL_F32,
+                                        [TRA_I64] = TRA_COL_I64,
+                                        [TRA_I32] = TRA_COL_I32,
+                                        [TRA_BOOL] = TRA_COL_BOOL};
+    hid_t type = H5Dget_type(dset);
+    tra_dtype d;
+    bool ok = tra_h5_dtype(type, &d, u64);
+    if (ok) {
+        *t = types[d];
+        *native = H5Tequal(type, tra_h5_type(d)) > 0;
+    }
+    H5Tclose(type);
+    return ok;
+}
+
+/* Dates and timestamps are integers with units. */
+static void find_units(hid_t obj, tra_coltype *t, tra_arena *a) {
+    const char *units = tra_h5_get_text(obj, "units", a);
+    if (!units) return;
+    if (*t == TRA_COL_I32 && strcmp(units, "days since 1970-01-01") == 0) *t = TRA_COL_DATE;
+    if (*t == TRA_COL_I64 && strcmp(units, "microseconds since 1970-01-01 00:00:00") == 0) *t = TRA_COL_TIMESTAMP;
+}
+
+static tra_status plain_column(tra_rel *r, hid_t obj, const char *path, int i, tra_column *c, tra_err *e) {
+    tra_table_form *f = &r->table->form;
+    hid_t type = H5Dget_type(obj);
+    bool strings = H5Tget_class(type) == H5T_STRING, native = false, u64 = false;
+    H5Tclose(type);
+    if (strings) { /* not as categories: each row is an entry of the dictionary */
+        if (!r->table->foreign) return bad_column(r, c->name, "it is not as tra wrote it", e);
+        if (!(c->dict = tra_table_strings(r, obj))) return bad_column(r, c->name, "its strings cannot be read", e);
+        c->type = TRA_COL_TEXT;
+        tra_dictionary *d = (tra_dictionary *)c->dict;
+        d->sorted = false;
+        f->values[i] = -1;
+        if (f->rows < 0) f->rows = c->dict->n;
+        return c->dict->n == f->rows ? TRA_OK : bad_column(r, c->name, "it has another number of rows", e);
+    }
+    if (!number_type(obj, &c->type, &native, &u64))
+        return bad_column(r, c->name, "it is neither of numbers nor of strings", e);
+    if (u64) return bad_column(r, c->name, "it is of u64, which does not fit i64", e);
+    find_units(obj, &c->type, r->arena);
+    TRA_TRY(add_part(r, path, i, false, (int)tra_coltype_size(c->type), native, &f->values[i], e));
+    const char *nulls = tra_h5_get_text(obj, "tra_nulls", r->arena);
+    if (!nulls || r->table->foreign) return TRA_OK;
+    c->nullable = true;
+    return add_part(r, nulls, i, true, 1, true, &f->nulls[i], e);
+}
+
+static tra_status categorical(tra_rel *r, hid_t group, const char *path, int i, tra_column *c, tra_err *e) {
+    tra_table_form *f = &r->table->form;
+    hid_t codes = open_array(group, "codes"), categories = open_array(group, "categories");
+    tra_coltype t = TRA_COL_I32;
+    bool native = false, u64 = false, ok = codes >= 0 && categories >= 0 && number_type(codes, &t, &native, &u64);
+    hid_t type = ok ? H5Dget_type(codes) : -1;
+    size_t size = ok ? H5Tget_size(type) : 0;
+    native = ok && H5Tequal(type, size == 1 ? H5T_NATIVE_INT8 : size == 2 ? H5T_NATIVE_INT16 : H5T_NATIVE_INT32) > 0;
+    if (type >= 0) H5Tclose(type);
+    if (ok && t != TRA_COL_I32 && t != TRA_COL_I64) ok = false;
+    if (ok && r->table->foreign) {
+        c->dict = tra_table_strings(r, categories);
+        c->nullable = true;
+    }
+    int64_t entries = ok && categories >= 0 ? extent_of(categories) : -1;
+    const char *text = tra_h5_get_text(group, "tra_type", r->arena);
+    if (codes >= 0) H5Dclose(codes);
+    if (categories >= 0) H5Dclose(categories);
+    if (!ok || entries < 0 || entries > INT32_MAX)
+        return bad_column(r, c->name, "its codes or categories are damaged", e);
+    if (r->table->foreign && !c->dict) return bad_column(r, c->name, "its categories are not strings", e);
+    bool texts = text && strcmp(text, "text") == 0;
+    c->type = texts || (c->dict && !c->dict->sorted) ? TRA_COL_TEXT : TRA_COL_STRING;
+    if (!c->dict) { /* comes from the tables; until then it is as large as the file says */
+        tra_dictionary *d = tra_new(r->arena, tra_dictionary);
+        d->n = entries;
+        c->dict = d;
+    }
+    return add_part(r, tra_arena_printf(r->arena, "%s/codes", path), i, false, native ? (int)size : 4, native,
+                    &f->values[i], e);
+}
+
+static tra_status nullable(tra_rel *r, hid_t group, const char *path, int i, tra_column *c, tra_err *e) {
+    tra_table_form *f = &r->table->form;
+    hid_t values = open_array(group, "values"), mask = open_array(group, "mask");
+    bool native = false, mask_native = false, u64 = false;
+    tra_coltype m = TRA_COL_F64;
+    bool ok = values >= 0 && mask >= 0 && number_type(values, &c->type, &native, &u64) && !u64 &&
+              !tra_coltype_is_float(c->type) && number_type(mask, &m, &mask_native, &u64) && m == TRA_COL_BOOL;
+    if (values >= 0) H5Dclose(values);
+    if (mask >= 0) H5Dclose(mask);
+    if (!ok) return bad_column(r, c->name, "its values or their mask are damaged", e);
+    find_units(group, &c->type, r->arena);
+    c->nullable = true;
+    TRA_TRY(add_part(r, tra_arena_printf(r->arena, "%s/values", path), i, false, (int)tra_coltype_size(c->type), native,
+                     &f->values[i], e));
+    return add_part(r, tra_arena_printf(r->arena, "%s/mask", path), i, true, 1, mask_native, &f->nulls[i], e);
+}
+
+static tra_status open_column(tra_rel *r, const char *name, int i, tra_column *c, tra_err *e) {
+    const char *path = strcmp(r->name, "/") == 0 ? name : tra_arena_printf(r->arena, "%s/%s", r->name, name);
+    c->name = name;
+    r->table->form.values[i] = r->table->form.nulls[i] = -1;
+    if (strchr(name, '/') || strcmp(name, ".") == 0 || !tra_h5_exists(r->file, path))
+        return bad_column(r, name, "it is not there", e);
+    hid_t obj = H5Oopen(r->file, path, H5P_DEFAULT);
+    if (obj < 0) return bad_column(r, name, "it is damaged", e);
+    const char *encoding = tra_h5_get_text(obj, "encoding-type", r->arena),
+               *own = tra_h5_get_text(obj, "tra_name", r->arena);
+    if (own && *own && !r->table->foreign) c->name = own;
+    tra_status s;
+    if (H5Iget_type(obj) == H5I_DATASET)
+        s = plain_column(r, obj, path, i, c, e);
+    else if (encoding && strcmp(encoding, "categorical") == 0)
+        s = categorical(r, obj, path, i, c, e);
+    else if (encoding && (strcmp(encoding, "nullable-integer") == 0 || strcmp(encoding, "nullable-boolean") == 0))
+        s = nullable(r, obj, path, i, c, e);
+    else
+        s = bad_column(
+            r, c->name,
+            tra_arena_printf(r->arena, "columns of the encoding \"%.60s\" are not read", encoding ? encoding : ""), e);
+    H5Oclose(obj);
+    return s;
+}
+
+/* The dictionaries of a table that tra wrote. */
+static tra_status own_dictionaries(tra_rel *r, tra_column *columns, tra_err *e) {
+    int64_t n = 0, words = 0, at = 0;
+    int64_t *ends = tra_table_numbers(r, "string_ends", &n), *text = tra_table_numbers(r, "strings", &words);
+    bool ok = ends && text;
+    char *bytes = NULL;
+    if (ok) {
+        bytes = tra_arena_alloc(r->arena, (size_t)words * 8 + 8);
+        if (words) memcpy(bytes, text, (size_t)words * 8);
+    }
+    for (int c = 0; c < r->table->schema.n && ok; c++) {
+        tra_dictionary *d = (tra_dictionary *)columns[c].dict;
+        if (!d) continue;
+        int64_t base = at > 0 ? ends[at - 1] : 0;
+        if (!(ok = d->n <= n - at)) break;
+        int64_t *begin = tra_news(r->arena, int64_t, d->n + 1);
+        for (int64_t i = 0; i < d->n && ok; i++) {
+            begin[i + 1] = ends[at + i] - base;
+            ok = begin[i + 1] >= begin[i] && ends[at + i] <= words * 8;
+        }
+        at += d->n;
+        *d = (tra_dictionary){
+            .n = d->n, .begin = begin, .bytes = bytes + base, .sorted = columns[c].type == TRA_COL_STRING};
+        ok = ok && tra_dictionary_check(d, NULL) == TRA_OK;
+    }
+    free(ends);
+    free(text);
+    return ok && at == n ? TRA_OK : BAD(r, e, "its dictionaries (.tra/%s/strings) are missing or damaged", r->name);
+}
+
+/* ---- the table -------------------------------------------------------------------------------------------------- */
+
+/* The index of a frame of another program is its first column, where it is none of the others. */
+static void add_index(tra_rel *r, const char ***names, int *n) {
+    const char *index = tra_h5_get_text(r->dset, "_index", r->arena);
+    if (!index || !*index) return;
+    for (int i = 0; i < *n; i++)
+        if (strcmp((*names)[i], index) == 0) return;
+    const char **more = tra_news(r->arena, const char *, *n + 2);
+    more[0] = index;
+    memcpy(more + 1, *names, (size_t)*n * sizeof *more);
+    *names = more;
+    ++*n;
+}
+
+static tra_status same_names(tra_rel *r, tra_err *e) {
+    const tra_schema *s = &r->table->schema;
+    for (int i = 1; i < s->n && s->n < 2000; i++)
+        for (int j = 0; j < i; j++)
+            if (strcmp(s->v[i].name, s->v[j].name) == 0) return bad_column(r, s->v[i].name, "it is there twice", e);
+    return TRA_OK;
+}
+
+static tra_status own_tables(tra_rel *r, tra_err *e) {
+    struct tra_table *t = r->table;
+    const tra_table_form *f = &t->form;
+    const char *path = tra_table_path(r->arena, r->name, NULL);
+    int64_t header[4], n;
+    if (!tra_h5_exists(r->file, path)) return BAD(r, e, "its tables (%s) are missing", path);
+    hid_t group = H5Gopen2(r->file, path, H5P_DEFAULT);
+    bool whole = group >= 0 && tra_h5_sealed(group, header, tra_table_header(f, header)) &&
+                 tra_h5_sealed(r->dset, header, tra_table_header(f, header));
+    if (group >= 0) H5Gclose(group);
+    if (!whole)
+        return BAD(r, e, "%s",
+                   "its attributes, types or extents are not those that it was written with: it is damaged");
+    t->sums = (uint64_t *)tra_table_numbers(r, "xxh64", &n);
+    if (t->sums && n != (int64_t)f->nparts * f->nblocks) return BAD(r, e, "%s", "its table of checksums is damaged");
+    t->blocks = tra_table_numbers(r, "blocks", &n);
+    if (t->blocks && n != (int64_t)t->schema.n * f->nblocks * 4) {
+        free(t->blocks);
+        t->blocks = NULL;
+    }
+    r->checksums = t->sums != NULL;
+    if (!t->sums)
+        tra_warn("%s:%s has lost its checksums (%s/xxh64): what is read of it is not checked", r->path, r->name, path);
+    return TRA_OK;
+}
+
+static tra_status catalog(tra_rel *r, tra_err *e) {
+    const tra_table_form *f = &r->table->form;
+    tra_dims shape = {.n = 1, .v = {f->rows}}, block = {.n = 1, .v = {f->block}};
+    TRA_TRY(tra_catalog_blocks(&shape, &block, &r->cat, e));
+    r->type =
+        (tra_type){.dtype = TRA_F64, .cat = &r->cat, .layout = &tra_columns, .columns = &r->table->schema, .cut = {1}};
+    r->size = 8;
+    TRA_TRY(tra_geom_in(&r->type, false, &r->geom, e));
+    r->info = (tra_relinfo){.path = r->path,
+                            .name = r->name,
+                            .foreign = !r->ours,
+                            .layout = "tensor",
+                            .dims = shape,
+                            .chunk = block,
+                            .codec = "none",
+                            .checksums = r->checksums,
+                            .stored_bytes = r->table->stored_bytes,
+                            .file_bytes = (int64_t)r->vfd->eof};
+    r->info.digest = tra_h5_get_text(r->dset, "tra_digest", r->arena);
+    r->info.history = tra_h5_get_text(r->dset, "tra_history", r->arena);
+    r->stored_known = true;
+    return TRA_OK;
+}
+
+static tra_status own_extents(tra_rel *r, tra_err *e) {
+    tra_table_form *f = &r->table->form;
+    int64_t v = 1;
+    if (tra_h5_get_ints(r->dset, "tra_format", &v, 1) != 1 || v < 1)
+        return BAD(r, e, "%s", "its attribute tra_format is malformed");
+    if (v > 1) return BAD(r, e, "its format is %" PRId64 "; this tra reads format 1", v);
+    if (tra_h5_get_ints(r->dset, "tra_shape", &f->rows, 1) != 1 ||
+        tra_h5_get_ints(r->dset, "tra_block", &f->block, 1) != 1 || f->rows < 0 || f->block < 1 ||
+        f->block > INT64_C(1) << 40)
+        return BAD(r, e, "%s", "its attributes tra_shape and tra_block are missing or damaged");
+    return TRA_OK;
+}
+
+tra_status tra_table_open(tra_rel *r, tra_err *e) {
+    struct tra_table *t = r->table;
+    tra_table_form *f = &t->form;
+    const char **names = NULL;
+    int n = 0;
+    r->how = TRA_BY_LIBRARY;
+    r->ours = H5Aexists(r->dset, "tra_format") > 0 || H5Aexists(r->dset, "tra_seal") > 0;
+    t->foreign = !r->ours;
+    f->rows = -1;
+    TRA_TRY(read_order(r, &names, &n, e));
+    if (r->ours) TRA_TRY(own_extents(r, e));
+    if (!r->ours) add_index(r, &names, &n);
+    tra_column *columns = tra_news(r->arena, tra_column, n + 1);
+    t->schema = (tra_schema){.n = n, .v = columns};
+    f->schema = &t->schema;
+    f->part = tra_news(r->arena, tra_table_part, 2 * n + 1);
+    f->values = tra_news(r->arena, int, n + 1);
+    f->nulls = tra_news(r->arena, int, n + 1);
+    for (int i = 0; i < n; i++) TRA_TRY(open_column(r, names[i], i, &columns[i], e));
+    TRA_TRY(same_names(r, e));
+    if (f->rows < 0) f->rows = 0;
+    if (f->block == 0) f->block = 1 << 18;
+    f->nblocks = tra_ceil_div(f->rows, f->block);
+    if (r->ours) {
+        TRA_TRY(own_dictionaries(r, columns, e));
+        TRA_TRY(own_tables(r, e));
+        for (int i = 0; i < n; i++) /* a code of -1 is a NULL; whether there are any the blocks tell */
+            for (int64_t b = 0; b < f->nblocks && columns[i].dict && !columns[i].nullable; b++)
+                columns[i].nullable = !t->blocks || t->blocks[((int64_t)i * f->nblocks + b) * 4 + 2] > 0;
+    }
+    for (int i = 0; i < n; i++)
+        if (columns[i].dict) t->held += columns[i].dict->begin[columns[i].dict->n] + 8 * columns[i].dict->n;
+    return catalog(r, e);
+}
+
+void tra_table_close(tra_rel *r) {
+    struct tra_table *t = r->table;
+    if (!t) return;
+    for (int i = 0; i < t->form.nparts; i++) {
+        free(t->form.part[i].addr);
+        free((void *)t->form.part[i].checked);
+    }
+    free(t->sums);
+    free(t->blocks);
+}
+
+bool tra_rel_is_table(const tra_rel *r) { return r->table != NULL; }
+
+int64_t tra_rel_rows(const tra_rel *r) { return r->table->form.rows; }

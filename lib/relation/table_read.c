@@ -1,0 +1,325 @@
+/* table_read.c - rows of a table's file, and what is known of its columns. */
+#include "table_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
+
+/* ---- where chunks are ------------------------------------------------------------------------------------------- */
+
+/* Finds the chunks of an array, once. Under the lock. */
+static tra_status find_chunks(tra_rel *r, tra_table_part *p, tra_err *e) {
+    const tra_table_form *f = &r->table->form;
+    if (p->addr) return TRA_OK;
+    hid_t dset = H5Dopen2(r->file, p->path, H5P_DEFAULT);
+    int64_t *addr = calloc((size_t)f->nblocks + 1, sizeof *addr);
+    _Atomic bool *checked = calloc((size_t)f->nblocks + 1, sizeof *checked);
+    tra_status s = addr && checked ? TRA_OK : tra_fail(e, TRA_RESOURCE, "out of memory for the chunks of %s", r->path);
+    for (int64_t b = 0; b < f->nblocks && s == TRA_OK; b++) {
+        char nothing[8];
+        hsize_t at = (hsize_t)(b * f->block);
+        uint32_t mask = 0;
+        r->vfd->noted = 0;
+        r->vfd->capture = true;
+        herr_t got = H5Dread_chunk(dset, H5P_DEFAULT, &at, &mask, nothing);
+        r->vfd->capture = false;
+        if (got < 0 || r->vfd->noted != 1 || (int64_t)r->vfd->len != f->block * p->size)
+            s = BAD(r, e, "block %" PRId64 " of %s is damaged: it is not in the file's index", b, p->path);
+        addr[b] = (int64_t)r->vfd->addr;
+    }
+    if (dset >= 0) H5Dclose(dset);
+    if (s != TRA_OK) {
+        free(addr);
+        free((void *)checked);
+        return s;
+    }
+    p->checked = checked;
+    p->addr = addr;
+    return TRA_OK;
+}
+
+static tra_status check_chunk(tra_rel *r, int part, int64_t b, tra_err *e) {
+    const tra_table_form *f = &r->table->form;
+    const tra_table_part *p = &f->part[part];
+    if (!r->table->sums || p->checked[b]) return TRA_OK;
+    size_t n = (size_t)(f->block * p->size);
+    char *raw = malloc(n);
+    if (!raw) return tra_fail(e, TRA_RESOURCE, "out of memory for a block of %s", r->path);
+    tra_status s = tra_pread(r->vfd->fd, raw, n, p->addr[b], r->path, e);
+    if (s == TRA_OK && tra_chunk_sum(raw, n) != r->table->sums[(int64_t)part * f->nblocks + b])
+        s = BAD(r, e, "block %" PRId64 " of %s is damaged: its checksum differs", b, p->path);
+    if (s == TRA_OK) p->checked[b] = true;
+    free(raw);
+    return s;
+}
+
+/* ---- elements --------------------------------------------------------------------------------------------------- */
+
+/* Elements first .. first + n of an array, as they are in the file where they are read directly, else in memory's type
+ * (codes: 32 bits). */
+static tra_status read_part(tra_rel *r, int part, int64_t first, int64_t n, void *to, tra_err *e) {
+    tra_table_form *f = &r->table->form;
+    tra_table_part *p = &f->part[part];
+    const tra_column *c = &f->schema->v[p->column];
+    if (!p->direct) {
+        tra_h5_enter();
+        hid_t dset = H5Dopen2(r->file, p->path, H5P_DEFAULT), space = H5Dget_space(dset);
+        hsize_t from = (hsize_t)first, count = (hsize_t)n;
+        hid_t memory = H5Screate_simple(1, &count, NULL);
+        hid_t type = tra_h5_type(p->mask ? TRA_BOOL : tra_coltype_held(c->type));
+        bool ok = dset >= 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, &from, NULL, &count, NULL) >= 0 &&
+                  H5Dread(dset, type, memory, space, H5P_DEFAULT, to) >= 0;
+        tra_status s = ok ? TRA_OK : tra_h5_fail(e, TRA_INPUT, r->vfd, "%s: %s cannot be read", r->path, p->path);
+        H5Sclose(memory);
+        H5Sclose(space);
+        if (dset >= 0) H5Dclose(dset);
+        tra_h5_leave();
+        return s;
+    }
+    if (!p->addr) {
+        tra_h5_enter();
+        tra_status s = find_chunks(r, p, e);
+        tra_h5_leave();
+        TRA_TRY(s);
+    }
+    for (int64_t k; n > 0; n -= k, first += k, to = (char *)to + k * p->size) {
+        int64_t b = first / f->block;
+        k = tra_min64(n, f->block - first % f->block);
+        TRA_TRY(check_chunk(r, part, b, e));
+        TRA_TRY(tra_pread(r->vfd->fd, to, (size_t)(k * p->size), p->addr[b] + first % f->block * p->size, r->path, e));
+    }
+    return TRA_OK;
+}
+
+/* Codes of the file to those in memory, from the last to the first where they become wider; -1 is a NULL. */
+static tra_status widen_codes(tra_rel *r, int col, int size, int64_t n, int32_t *v, uint8_t *state, tra_err *e) {
+    const tra_column *c = &r->table->schema.v[col];
+    for (int64_t i = n; i-- > 0;) {
+        int16_t half;
+        int32_t x = v[size == 4 ? i : 0];
+        if (size == 1) x = ((const int8_t *)v)[i];
+        if (size == 2) memcpy(&half, (const char *)v + 2 * i, 2), x = half;
+        if (x < -1 || x >= c->dict->n || (x < 0 && !state))
+            return BAD(r, e, "column \"%s\": a code is not one of its dictionary: it is damaged", c->name);
+        v[i] = x < 0 ? 0 : x;
+        if (state) state[i] = x < 0 ? TRA_STATE_NULL : TRA_STATE_VALUE;
+    }
+    return TRA_OK;
+}
+
+static tra_status apply_mask(tra_rel *r, int col, int64_t n, void *values, const uint8_t *state, tra_err *e) {
+    const tra_column *c = &r->table->schema.v[col];
+    size_t size = tra_coltype_size(c->type);
+    for (int64_t i = 0; i < n; i++) {
+        if (state[i] > 1) return BAD(r, e, "column \"%s\": its mask is damaged", c->name);
+        if (state[i]) memset((char *)values + (size_t)i * size, 0, size);
+    }
+    return TRA_OK;
+}
+
+static tra_status check_bools(tra_rel *r, int col, int64_t n, const uint8_t *v, tra_err *e) {
+    uint8_t all = 0;
+    for (int64_t i = 0; i < n; i++) all |= v[i];
+    return all <= 1 ? TRA_OK
+                    : BAD(r, e, "column \"%s\": a value is no bool: it is damaged", r->table->schema.v[col].name);
+}
+
+static tra_status read_column(tra_rel *r, int col, int64_t first, int64_t n, const tra_vector *v, tra_err *e) {
+    const tra_table_form *f = &r->table->form;
+    const tra_column *c = &f->schema->v[col];
+    if (n == 0) return TRA_OK;
+    if (f->values[col] < 0) { /* strings that are no categories */
+        for (int64_t i = 0; i < n; i++) ((int32_t *)v->values)[i] = (int32_t)(first + i);
+        return TRA_OK;
+    }
+    const tra_table_part *p = &f->part[f->values[col]];
+    TRA_TRY(read_part(r, f->values[col], first, n, v->values, e));
+    if (tra_coltype_is_coded(c->type)) return widen_codes(r, col, p->direct ? p->size : 4, n, v->values, v->state, e);
+    if (c->type == TRA_COL_BOOL) TRA_TRY(check_bools(r, col, n, v->values, e));
+    if (!v->state) return TRA_OK;
+    TRA_TRY(read_part(r, f->nulls[col], first, n, v->state, e));
+    return apply_mask(r, col, n, v->values, v->state, e);
+}
+
+tra_status tra_rel_read_rows(tra_rel *r, int64_t first, const tra_batch *b, tra_err *e) {
+    const tra_table_form *f = &r->table->form;
+    if (first < 0 || b->rows < 0 || first > f->rows - b->rows)
+        return tra_fail(e, TRA_INTERNAL, "%s has no such rows", r->path);
+    for (int c = 0; c < f->schema->n; c++)
+        if (b->v[c].values) TRA_TRY(read_column(r, c, first, b->rows, &b->v[c], e));
+    return TRA_OK;
+}
+
+tra_status tra_table_read(tra_rel *r, int64_t ordinal, void *buf, tra_err *e) {
+    const tra_table_form *f = &r->table->form;
+    tra_vector *v = tra_calloc((size_t)f->schema->n + 1, sizeof *v);
+    tra_batch b = {.v = v};
+    tra_cell cell = tra_cell_new(&r->type, ordinal, buf);
+    tra_columns_begin(&cell, f->schema, tra_table_block_rows(f, ordinal), &b);
+    tra_status s = tra_rel_read_rows(r, ordinal * f->block, &b, e);
+    free(v);
+    return s;
+}
+
+/* ---- checking --------------------------------------------------------------------------------------------------- */
+
+static tra_status check_categories(tra_rel *r, int col, tra_err *e);
+
+tra_status tra_table_check(tra_rel *r, tra_err *e) {
+    for (int c = 0; c < r->table->schema.n; c++)
+        if (r->table->schema.v[c].dict && r->ours) TRA_TRY(check_categories(r, c, e));
+    tra_arena *a = tra_arena_new();
+    tra_status s = TRA_OK;
+    for (int c = 0; c < r->table->schema.n && s == TRA_OK && r->ours; c++) {
+        tra_column_facts x;
+        s = tra_rel_column_facts(r, c, a, &x, e);
+        if (s == TRA_NO) s = BAD(r, e, "its statistics (.tra/%s) are missing or damaged", r->name);
+    }
+    if (s == TRA_OK && r->ours && !r->table->blocks)
+        s = BAD(r, e, "its facts of blocks (.tra/%s/blocks) are damaged", r->name);
+    tra_arena_free(a);
+    return s;
+}
+
+/* The categories that other programs read are those of the dictionary. */
+static tra_status check_categories(tra_rel *r, int col, tra_err *e) {
+    const tra_column *c = &r->table->schema.v[col];
+    const tra_table_part *p = &r->table->form.part[r->table->form.values[col]];
+    const char *slash = strrchr(p->path, '/');
+    char *path = tra_asprintf("%.*s/categories", (int)(slash - p->path), p->path);
+    tra_h5_enter();
+    hid_t dset = H5Dopen2(r->file, path, H5P_DEFAULT);
+    const tra_dictionary *d = dset >= 0 ? tra_table_strings(r, dset) : NULL;
+    if (dset >= 0) H5Dclose(dset);
+    tra_h5_leave();
+    free(path);
+    return d && tra_dictionary_eq(d, c->dict)
+               ? TRA_OK
+               : BAD(r, e, "column \"%s\": its categories are not those that it was written with: it is damaged",
+                     c->name);
+}
+
+/* ---- facts ------------------------------------------------------------------------------------------------------ */
+
+static tra_status facts_of(tra_rel *r, int column, const int64_t *v, tra_arena *a, tra_column_facts *out) {
+    int64_t nf, nh, ns, words = 10;
+    const int64_t *row = v + column * words;
+    *out = (tra_column_facts){.rows = row[0],
+                              .nulls = row[1],
+                              .min = row[2],
+                              .max = row[3],
+                              .distinct = row[4],
+                              .exact = row[5] & 1,
+                              .sorted = row[5] & 2,
+                              .nan = row[5] & 4,
+                              .whole = row[5] & 8,
+                              .n = row[7]};
+    int64_t *fr = tra_table_numbers(r, "frequencies", &nf);
+    bool ok = fr && row[6] >= 0 && row[7] >= 0 && row[6] <= nf / 2 && row[7] <= nf / 2 - row[6];
+    if (ok) {
+        int64_t(*pairs)[2] = tra_arena_array(a, (size_t)row[7] + 1, sizeof *pairs);
+        memcpy(pairs, fr + 2 * row[6], (size_t)row[7] * sizeof *pairs);
+        out->frequency = (const int64_t(*)[2])pairs;
+    }
+    free(fr);
+    if (!ok || row[8] < 0) return ok ? TRA_OK : TRA_NO;
+    int64_t *hi = tra_table_numbers(r, "histograms", &nh), *sk = tra_table_numbers(r, "sketches", &ns);
+    ok = hi && sk && row[8] < nh / (TRA_BUCKETS + 1) && row[8] < ns / TRA_REGISTERS;
+    if (ok) {
+        int64_t *h = tra_news(a, int64_t, TRA_BUCKETS + 1), *s = tra_news(a, int64_t, TRA_REGISTERS);
+        memcpy(h, hi + row[8] * (TRA_BUCKETS + 1), (TRA_BUCKETS + 1) * sizeof *h);
+        memcpy(s, sk + row[8] * TRA_REGISTERS, TRA_REGISTERS * sizeof *s);
+        out->histogram = h;
+        out->sketch = s;
+    }
+    free(hi);
+    free(sk);
+    return ok ? TRA_OK : TRA_NO;
+}
+
+tra_status tra_rel_column_facts(tra_rel *r, int column, tra_arena *a, tra_column_facts *out, tra_err *e) {
+    int64_t n;
+    (void)e;
+    if (!r->ours) return TRA_NO;
+    tra_h5_enter();
+    int64_t *v = tra_table_numbers(r, "statistics", &n);
+    tra_status s = v && n == 10 * (int64_t)r->table->schema.n ? facts_of(r, column, v, a, out) : TRA_NO;
+    free(v);
+    tra_h5_leave();
+    return s;
+}
+
+tra_status tra_rel_block_facts(tra_rel *r, int column, int64_t block, tra_block_facts *out, tra_err *e) {
+    (void)e;
+    if (!r->table->blocks) return TRA_NO;
+    const int64_t *v = &r->table->blocks[((int64_t)column * r->table->form.nblocks + block) * 4];
+    *out = (tra_block_facts){.min = v[0],
+                             .max = v[1],
+                             .nulls = v[2],
+                             .sorted = v[3] & TRA_BLOCK_SORTED,
+                             .nan = v[3] & TRA_BLOCK_NAN,
+                             .empty = v[3] & TRA_BLOCK_EMPTY};
+    return TRA_OK;
+}
+
+/* ---- digest ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t x) {
+    x ^= x >> 32;
+    x *= 0xbf58476d1ce4e5b9ULL;
+    x ^= x >> 29;
+    x *= 0x94d049bb133111ebULL;
+    return x ^ x >> 32;
+}
+
+static uint64_t value_bits(const tra_column *c, const tra_vector *v, int64_t i) {
+    switch (tra_coltype_held(c->type)) {
+    case TRA_BOOL: return ((const uint8_t *)v->values)[i];
+    case TRA_I64: return (uint64_t)((const int64_t *)v->values)[i];
+    case TRA_F32:
+    case TRA_F64: {
+        double x = c->type == TRA_COL_F32 ? (double)((const float *)v->values)[i] : ((const double *)v->values)[i];
+        uint64_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        return x == 0 ? 0 : x != x ? 0x7ff8000000000000ULL : bits;
+    }
+    case TRA_I32: break;
+    }
+    int32_t x = ((const int32_t *)v->values)[i];
+    if (!c->dict) return (uint64_t)(int64_t)x;
+    int64_t len;
+    const char *s = tra_dictionary_at(c->dict, x, &len);
+    return XXH64(s, (size_t)len, 1);
+}
+
+void tra_digest_rows(tra_digest *d, int64_t first, const tra_batch *b) {
+    for (int c = 0; c < b->schema->n; c++) {
+        if (!b->v[c].values) continue;
+        const tra_column *col = &b->schema->v[c];
+        const tra_vector *v = &b->v[c];
+        uint64_t column = mix((uint64_t)c + 1);
+        for (int64_t i = 0; i < b->rows; i++) {
+            bool null = v->state && v->state[i];
+            uint64_t at = (uint64_t)(first + i + 1) * 0x9e3779b97f4a7c15ULL ^ column,
+                     x = null ? 0x6e756c6c : value_bits(col, v, i);
+            uint64_t w = mix(x + at) + null;
+            d->lo += mix(w);
+            d->hi += mix(w << 32 ^ w >> 32 ^ at * 0xd1b54a32d192ed03ULL);
+        }
+    }
+}
+
+void tra_digest_table_text(const tra_digest *d, const tra_schema *s, int64_t rows, char text[33]) {
+    XXH64_state_t *h = XXH64_createState();
+    XXH64_reset(h, 0);
+    for (int c = 0; c < s->n; c++) {
+        uint64_t type = s->v[c].type;
+        XXH64_update(h, s->v[c].name, strlen(s->v[c].name) + 1);
+        XXH64_update(h, &type, sizeof type);
+    }
+    uint64_t n = (uint64_t)rows, head = XXH64_digest(h);
+    XXH64_freeState(h);
+    snprintf(text, 33, "%016" PRIx64 "%016" PRIx64, mix(d->lo ^ head) + mix(n + 1), mix(d->hi + head) ^ mix(n));
+}

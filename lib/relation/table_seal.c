@@ -1,0 +1,217 @@
+/* table_seal.c - the end of writing a table: what was written is read once more, column by column, for checksums and
+ * statistics, which become tables under .tra/NAME. */
+#include "table_int.h"
+
+#include "../base/crew.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- values of a block ------------------------------------------------------------------------------------------ */
+
+/* Elements of the file as 64 bits each; NULLs to state. mask: the block of the mask, or NULL. */
+static void widen(const tra_column *c, const tra_table_part *p, const char *raw, const char *mask, int64_t n,
+                  int64_t *v, uint8_t *state) {
+    tra_dtype held = tra_coltype_held(c->type);
+    for (int64_t i = 0; i < n; i++) {
+        double x;
+        float f;
+        int16_t half;
+        int32_t word;
+        state[i] = mask && mask[i];
+        if (p->size == 1) {
+            v[i] = held == TRA_BOOL ? (uint8_t)raw[i] : raw[i];
+        } else if (p->size == 2) {
+            memcpy(&half, raw + i * 2, 2);
+            v[i] = half;
+        } else if (held == TRA_F32) {
+            memcpy(&f, raw + i * 4, 4);
+            x = (double)f;
+            memcpy(&v[i], &x, 8);
+        } else if (p->size == 4) {
+            memcpy(&word, raw + i * 4, 4);
+            v[i] = word;
+        } else {
+            memcpy(&v[i], raw + i * 8, 8);
+        }
+        if (tra_coltype_is_coded(c->type)) state[i] = v[i] < 0;
+    }
+}
+
+/* ---- columns ---------------------------------------------------------------------------------------------------- */
+
+typedef struct seal_worker {
+    tra_counting *counting;
+    char *raw, *mask;
+} seal_worker;
+
+typedef struct seal {
+    tra_writer *w;
+    seal_worker *worker;
+    tra_arena **arenas; /* of each worker */
+} seal;
+
+enum { STRIP = 4096 };
+
+static tra_status read_block(tra_writer *w, int part, int64_t b, char *to, tra_err *e) {
+    const tra_table_form *f = &w->table->form;
+    const tra_table_part *p = &f->part[part];
+    TRA_TRY(tra_pread(w->fd, to, (size_t)(f->block * p->size), p->addr[b], w->temp, e));
+    w->table->sums[(int64_t)part * f->nblocks + b] = tra_chunk_sum(to, (size_t)(f->block * p->size));
+    return TRA_OK;
+}
+
+/* One pass over a column: the first counts; the second counts those again that are common. */
+static tra_status pass(tra_writer *w, seal_worker *k, int c, bool again, tra_err *e) {
+    const tra_table_form *f = &w->table->form;
+    const tra_column *col = &f->schema->v[c];
+    const tra_table_part *p = &f->part[f->values[c]];
+    int64_t v[STRIP];
+    uint8_t state[STRIP];
+    for (int64_t b = 0; b < f->nblocks; b++) {
+        int64_t rows = tra_table_block_rows(f, b), *out = &w->table->blocks[((int64_t)c * f->nblocks + b) * 4];
+        bool mask = f->nulls[c] >= 0, begun = false;
+        TRA_TRY(read_block(w, f->values[c], b, k->raw, e));
+        if (mask) TRA_TRY(read_block(w, f->nulls[c], b, k->mask, e));
+        for (int64_t at = 0, n; at < rows; at += n) {
+            n = tra_min64(STRIP, rows - at);
+            widen(col, p, k->raw + at * p->size, mask ? k->mask + at : NULL, n, v, state);
+            if (again)
+                tra_counting_recount(k->counting, v, state, n);
+            else
+                tra_counting_add(k->counting, v, state, n, out, !begun);
+            begun = true;
+        }
+    }
+    return TRA_OK;
+}
+
+static tra_status seal_column(void *ctx, int worker, int64_t c, tra_err *e) {
+    seal *s = ctx;
+    tra_writer *w = s->w;
+    const tra_table_form *f = &w->table->form;
+    seal_worker *k = &s->worker[worker];
+    const tra_dictionary *d = f->schema->v[c].dict;
+    TRA_TRY(tra_stop_check(e));
+    tra_counting_begin(k->counting, f->schema->v[c].type, f->rows, d ? d->n : 0);
+    TRA_TRY(pass(w, k, (int)c, false, e));
+    if (tra_counting_again(k->counting)) TRA_TRY(pass(w, k, (int)c, true, e));
+    tra_counting_end(k->counting, s->arenas[worker], &w->table->facts[c]);
+    return TRA_OK;
+}
+
+tra_status tra_table_seal(tra_writer *w, tra_err *e) {
+    struct tra_table_placing *p = w->table;
+    const tra_table_form *f = &p->form;
+    if (!f->part) return tra_fail(e, TRA_INTERNAL, "%s was never given its rows", w->path);
+    int n = (int)tra_min64(tra_min64(tra_cores(), 2), tra_max64(1, f->schema->n));
+    p->sums = tra_calloc((size_t)(f->nparts * f->nblocks) + 1, sizeof *p->sums);
+    p->blocks = tra_calloc((size_t)(f->schema->n * f->nblocks) * 4 + 1, sizeof *p->blocks);
+    p->facts = tra_news(w->arena, tra_column_facts, f->schema->n + 1);
+    seal s = {
+        .w = w, .worker = tra_calloc((size_t)n, sizeof *s.worker), .arenas = tra_calloc((size_t)n, sizeof *s.arenas)};
+    p->nkept = n;
+    p->kept = s.arenas;
+    for (int i = 0; i < n; i++) {
+        s.worker[i] = (seal_worker){tra_counting_new(), tra_malloc((size_t)f->block * 8), tra_malloc((size_t)f->block)};
+        s.arenas[i] = tra_arena_new();
+    }
+    tra_status status = tra_crew_run(n, 0, f->schema->n, seal_column, &s, e);
+    for (int i = 0; i < n; i++) {
+        tra_counting_free(s.worker[i].counting);
+        free(s.worker[i].raw);
+        free(s.worker[i].mask);
+    }
+    free(s.worker);
+    return status;
+}
+
+/* ---- tables ----------------------------------------------------------------------------------------------------- */
+
+static bool put_statistics(tra_writer *w, hid_t group) {
+    enum { WORDS = 10 };
+    const tra_table_form *f = &w->table->form;
+    int n = f->schema->n;
+    int64_t pairs = 0, sketches = 0;
+    int64_t *v = tra_calloc((size_t)n * WORDS + 1, sizeof *v);
+    for (int c = 0; c < n; c++) {
+        const tra_column_facts *x = &w->table->facts[c];
+        int64_t flags = x->exact | x->sorted << 1 | x->nan << 2 | x->whole << 3;
+        int64_t row[WORDS] = {
+            x->rows, x->nulls, x->min, x->max, x->distinct, flags, pairs, x->n, x->sketch ? sketches : -1};
+        memcpy(v + (int64_t)c * WORDS, row, sizeof row);
+        pairs += x->n;
+        sketches += x->sketch != NULL;
+    }
+    hsize_t dims[2] = {(hsize_t)n, WORDS}, fdims[2] = {(hsize_t)pairs, 2},
+            hdims[2] = {(hsize_t)sketches, TRA_BUCKETS + 1}, sdims[2] = {(hsize_t)sketches, TRA_REGISTERS};
+    bool ok = tra_h5_put_table(group, "statistics", H5T_STD_I64LE, H5T_NATIVE_INT64, 2, dims, v);
+    free(v);
+    int64_t *fr = tra_malloc((size_t)pairs * 16 + 1), *hi = tra_malloc((size_t)sketches * (TRA_BUCKETS + 1) * 8 + 1);
+    int64_t *sk = tra_malloc((size_t)sketches * TRA_REGISTERS * 8 + 1);
+    pairs = sketches = 0;
+    for (int c = 0; c < n; c++) {
+        const tra_column_facts *x = &w->table->facts[c];
+        if (x->n) memcpy(fr + 2 * pairs, x->frequency, (size_t)x->n * 16);
+        pairs += x->n;
+        if (!x->sketch) continue;
+        memcpy(hi + sketches * (TRA_BUCKETS + 1), x->histogram, (TRA_BUCKETS + 1) * 8);
+        memcpy(sk + sketches++ * TRA_REGISTERS, x->sketch, TRA_REGISTERS * 8);
+    }
+    ok = ok && tra_h5_put_table(group, "frequencies", H5T_STD_I64LE, H5T_NATIVE_INT64, 2, fdims, fr) &&
+         tra_h5_put_table(group, "histograms", H5T_STD_I64LE, H5T_NATIVE_INT64, 2, hdims, hi) &&
+         tra_h5_put_table(group, "sketches", H5T_STD_U8LE, H5T_NATIVE_INT64, 2, sdims, sk);
+    free(fr);
+    free(hi);
+    free(sk);
+    return ok;
+}
+
+/* All dictionaries, one behind the other: ends of strings, and their bytes, in words of eight with zeros behind. */
+static bool put_dictionaries(tra_writer *w, hid_t group) {
+    const tra_schema *s = w->table->form.schema;
+    int64_t n = 0, bytes = 0;
+    for (int c = 0; c < s->n; c++)
+        if (s->v[c].dict) n += s->v[c].dict->n, bytes += s->v[c].dict->begin[s->v[c].dict->n];
+    int64_t words = tra_ceil_div(bytes, 8), at = 0, k = 0;
+    int64_t *ends = tra_malloc((size_t)n * 8 + 1), *text = tra_calloc((size_t)words + 1, 8);
+    for (int c = 0; c < s->n; c++) {
+        const tra_dictionary *d = s->v[c].dict;
+        if (!d) continue;
+        for (int64_t i = 0; i < d->n; i++) ends[k++] = at + d->begin[i + 1];
+        memcpy((char *)text + at, d->bytes, (size_t)d->begin[d->n]);
+        at += d->begin[d->n];
+    }
+    hsize_t en = (hsize_t)n, tn = (hsize_t)words;
+    bool ok = tra_h5_put_table(group, "string_ends", H5T_STD_I64LE, H5T_NATIVE_INT64, 1, &en, ends) &&
+              tra_h5_put_table(group, "strings", H5T_STD_I64LE, H5T_NATIVE_INT64, 1, &tn, text);
+    free(ends);
+    free(text);
+    return ok;
+}
+
+static hid_t tables_group(tra_writer *w) {
+    const char *path = tra_table_path(w->arena, w->name, NULL);
+    if (tra_h5_exists(w->file, path)) return H5Gopen2(w->file, path, H5P_DEFAULT);
+    hid_t lcpl = H5Pcreate(H5P_LINK_CREATE), group = -1;
+    if (H5Pset_create_intermediate_group(lcpl, 1) >= 0)
+        group = H5Gcreate2(w->file, path, lcpl, H5P_DEFAULT, H5P_DEFAULT);
+    H5Pclose(lcpl);
+    return group;
+}
+
+bool tra_table_describe(tra_writer *w, const char *digest) {
+    const struct tra_table_placing *p = w->table;
+    const tra_table_form *f = &p->form;
+    int64_t header[4];
+    hsize_t sums[2] = {(hsize_t)f->nparts, (hsize_t)f->nblocks};
+    hsize_t blocks[3] = {(hsize_t)f->schema->n, (hsize_t)f->nblocks, 4};
+    hid_t group = tables_group(w);
+    bool ok = group >= 0 && tra_writer_put_notes(w, digest) &&
+              tra_h5_put_seal(group, header, tra_table_header(f, header)) &&
+              tra_h5_put_table(group, "xxh64", H5T_STD_U64LE, H5T_NATIVE_UINT64, 2, sums, p->sums) &&
+              tra_h5_put_table(group, "blocks", H5T_STD_I64LE, H5T_NATIVE_INT64, 3, blocks, p->blocks) &&
+              put_statistics(w, group) && put_dictionaries(w, group);
+    if (group >= 0 && H5Gclose(group) < 0) ok = false;
+    return ok;
+}

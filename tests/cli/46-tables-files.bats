@@ -1,0 +1,294 @@
+# tra import --table, and what commands make of tables. frame.py reads files by AnnData's rules alone; Python's csv
+# module, sqlite3 and numpy judge the rest.
+load helper
+
+frame() { PYTHONPATH=$ROOT/tests/cli py "import frame, csv, math, random, sqlite3
+$1" "${@:2}"; }
+
+people() {
+    printf '%s\n' 'name,age,when,score,ok,note' 'Ann,34,2020-01-05,1.5,true,"hello, ""you"""' \
+        'Bob,,2021-12-31,NA,false,"two' 'lines"' 'Zoë,7,1999-02-28,3e2,TRUE,' > p.csv
+}
+
+@test "a CSV file with texts below a header becomes a table; one of numbers stays a matrix" {
+    people
+    status 0 tra import p.csv -o p.h5
+    has "rows     3"
+    has "name   string"
+    has "age    i32, 1 NULL"
+    frame 't = frame.read("p.h5")
+assert t["name"] == ["Ann", "Bob", "Zoë"] and t["age"] == [34, None, 7] and t["score"] == [1.5, None, 300.0]
+assert t["when"] == [np.datetime64(x) for x in ("2020-01-05", "2021-12-31", "1999-02-28")], t
+assert t["ok"] == [True, False, True] and t["note"] == ["hello, \"you\"", "two\nlines", None]'
+    printf 'a,b\n1,2\n3,4\n' > m.csv
+    tra import -q m.csv -o m.h5
+    is "(2, 2)" py 'print(h5py.File("m.h5")["data"].shape)'
+    tra import -q --table m.csv -o t.h5
+    frame 'assert frame.read("t.h5") == {"a": [1, 3], "b": [2, 4]}'
+    status 2 tra import --table --dtype f32 m.csv -o t.h5
+}
+
+@test "the narrowest type that holds all of a column, whatever comes late" {
+    py 'n = 60000
+with open("w.csv", "w") as f:
+    f.write("i,big,f,late,d,t,b\n")
+    for k in range(n):
+        last = k == n - 1
+        f.write(f"{k},{2**40 if last else k},{k}{.5 if last else str()},{chr(120) if last else k},2020-01-{k % 28 + 1:02},"
+                f"2020-01-01 00:{k % 60:02}:00{str() if k % 2 else chr(46) + str(25)},{(chr(116) + chr(114) + chr(117) + chr(101)) if k % 3 else str()}\n")'
+    status 0 tra import w.csv -o w.h5 --block 1000 --memory 64M
+    for c in "i     i32" "big   i64" "f     f64" "late  string" "d     date" "t     timestamp" "b     bool, 20000 NULL"; do has "$c"; done
+    frame 't = frame.read("w.h5")
+assert t["i"] == list(range(60000)) and t["big"][-1] == 2**40 and t["f"][-1] == 599990.5
+assert t["late"][:3] == ["0", "1", "2"] and t["late"][-1] == "x"
+assert t["t"][2] == np.datetime64("2020-01-01T00:02:00.250000")
+assert h5py.File("w.h5")["data/i"].chunks == (1000,)'
+    status 0 tra verify w.h5
+    has "digest matches"
+}
+
+@test "random tables: as Python's csv module reads them, in pieces of any size, packed or not" {
+    frame 'r = random.Random(7)
+words = ["a", "b,c", "q\"q", "l\nl", "", "Zoë", "x y", "\r\n", "7", "long " * 30]
+for t in range(4):
+    n = r.choice([0, 1, 400, 5000])
+    with open(f"r{t}.csv", "w", newline="") as f:
+        w = csv.writer(f, lineterminator=r.choice(["\n", "\r\n"]), delimiter=[",", ";", "\t", "|"][t])
+        w.writerow(["k", "s", "x", "y"])
+        for i in range(n): w.writerow([i, "w" + r.choice(words), r.choice(["", r.gauss(0, 1), i]), r.choice(words + ["t"])])'
+    for t in 0 1 2 3; do
+        tra import -q --table r$t.csv -o r$t.h5
+        tra import -q --table r$t.csv -o s$t.h5 --memory 48M --block 100
+        status 0 tra diff r$t.h5 s$t.h5
+        gzip -k r$t.csv
+        tra import -q --table r$t.csv.gz -o z$t.h5
+        is "$(tra digest r$t.h5 | cut -c1-32)" eval "tra digest z$t.h5 | cut -c1-32"
+        tra import -q --table - -o - < r$t.csv 2>/dev/null || true
+        cat r$t.csv | tra import -q --table - -o q$t.h5
+        status 0 tra diff q$t.h5 r$t.h5
+        frame 't = sys.argv[1]
+rows = list(csv.DictReader(open(f"r{t}.csv", newline=""), delimiter=[",", ";", "\t", "|"][int(t)]))
+a = frame.read(f"r{t}.h5")
+assert list(a) == ["k", "s", "x", "y"]
+for c in a:
+    want = [x[c] for x in rows]
+    assert len(a[c]) == len(want)
+    for got, w in zip(a[c], want):
+        if isinstance(got, str): assert got == w, (got, w)
+        elif got is None: assert w == "", w
+        else: assert got == float(w), (got, w)' $t
+    done
+}
+
+@test "export: CSV that reads back to the same, numpy's records, HDF5" {
+    people
+    tra import -q p.csv -o p.h5
+    for m in 64M 256M; do
+        tra export -q p.h5 -o b.csv --memory $m
+        tra import -q b.csv -o b.h5
+        status 0 tra diff p.h5 b.h5
+        has "equal: 3 rows of 6 columns"
+    done
+    frame 'rows = list(csv.reader(open("b.csv", newline="")))
+assert rows[0] == ["name", "age", "when", "score", "ok", "note"]
+assert rows[2] == ["Bob", "", "2021-12-31", "", "false", "two\nlines"]'
+    tra export -q p.h5 -o p.npy
+    py 'a = np.load("p.npy")
+assert a.dtype.names == ("name", "age", "when", "score", "ok", "note") and a["age"][0] == 34 and np.isnan(a["age"][1])
+assert a["when"].dtype == "M8[D]" and a["name"][2] == "Zoë" and a["ok"].dtype == bool'
+    tra export -q p.h5 -o c.h5:x
+    status 0 tra diff p.h5 c.h5:x
+    status 3 tra export p.h5 -o x.mtx
+    has "csv, npy and h5 can"
+}
+
+@test "info, head, digest and diff" {
+    people
+    tra import -q p.csv -o p.h5
+    status 0 tra info --format json p.h5
+    is 3 json relations.0.rows
+    is age json relations.0.columns.1.name
+    is i32 json relations.0.columns.1.type
+    is 1 json relations.0.columns.1.nulls
+    is 2 json relations.0.columns.1.distinct
+    is 7 json relations.0.columns.1.min
+    is 2021-12-31 json relations.0.columns.2.max
+    is "name,age,when,score,ok,note" eval "tra head p.h5 | head -1"
+    is 4 eval "tra head -n 2 p.h5 | grep -c ."
+    status 0 script -qec "'$TRA' head p.h5" /dev/null
+    has "name  age        when  score     ok  note"
+    tra gen -q --shape 20x3 --dist range -o g.h5
+    is "3,4,5" eval "tra head g.h5 | sed -n 2p"
+    is 10 eval "tra head g.h5 | wc -l"
+    sed 's/34/35/' p.csv > o.csv
+    tra import -q o.csv -o o.h5
+    status 1 tra diff p.h5 o.h5
+    has "column age: 1 values differ, the first in row 0: 34 and 35"
+    status 0 tra diff p.h5 o.h5 --atol 1
+    tra import -q p.csv -o n.h5 --columns name,age
+    status 1 tra diff p.h5 n.h5
+    has "column when is not in n.h5"
+    status 3 tra diff p.h5 g.h5
+}
+
+@test "statistics of columns and blocks, against numpy" {
+    py 'r = np.random.default_rng(3); n = 200000
+with open("s.csv", "w") as f:
+    f.write("few,many,x,s\n")
+    for a, b, c in zip(r.integers(0, 50, n), r.integers(0, 10**9, n), r.normal(size=n)):
+        f.write(f"{a},{b},{c:.17g},w{b % 9}\n")'
+    tra import -q s.csv -o s.h5 --block 65536
+    frame 'st, bl, fr = frame.stored("s.h5")
+t = {k: np.array(v) for k, v in frame.read("s.h5").items()}
+for c, name in enumerate(["few", "many"]):
+    v = t[name]
+    assert list(st[c][:4]) == [len(v), 0, v.min(), v.max()], st[c]
+    for b in range(4):
+        part = v[b * 65536:(b + 1) * 65536]
+        assert list(bl[c][b][:3]) == [part.min(), part.max(), 0]
+    n = len(np.unique(v))
+    assert st[c][4] == n if c == 0 else abs(st[c][4] / n - 1) < .06, (st[c][4], n)
+u, k = np.unique(t["few"], return_counts=True)
+at, count = st[0][6], st[0][7]
+assert [list(p) for p in fr[at:at + count]] == [list(p) for p in zip(u, k)]
+assert st[0][5] & 8 and not st[1][5] & 8
+x = st[2][2:4].view("f8"); assert x[0] == t["x"].min() and x[1] == t["x"].max()
+h = h5py.File("s.h5")[".tra/data/histograms"][0]
+v = np.sort(t["many"]); q = v[(np.arange(257) * (len(v) - 1)) // 256]
+assert np.abs(np.searchsorted(v, h) - np.arange(257) * len(v) / 256).max() < len(v) * .02'
+}
+
+@test "what is wrong in a file is named by line, byte, column and text; --rejects goes on" {
+    printf 'a,b\n1,x\n2\n3,y\n' > s.csv
+    status 3 tra import s.csv -o s.h5
+    has "s.csv: line 3, byte 9, column 1"
+    has "too few cells"
+    [ ! -e s.h5 ]
+    status 0 tra import --pad-short s.csv -o s.h5
+    has "b  string, 1 NULL"
+    printf 'a,b\n1,x\n2,y,z\n3,"u"v\nq,w\n\xff,k\n5,"open\n' > t.csv
+    status 3 tra import t.csv --types a=i32 -o t.h5
+    has "line 3, byte 13, column 3"
+    status 0 tra import t.csv --types a=i32 --rejects r.csv -o t.h5
+    has "rejected 5"
+    frame 'r = list(csv.DictReader(open("r.csv", newline="", errors="surrogateescape")))
+assert [(x["line"], x["error_type"]) for x in r] == [("3", "TOO MANY COLUMNS"), ("4", "UNQUOTED VALUE"), ("5", "CAST"),
+    ("6", "INVALID ENCODING"), ("7", "UNCLOSED QUOTE")], r
+assert r[2]["column_name"] == "a" and r[2]["csv_line"] == "q,w" and r[2]["byte_position"] == "22", r[2]
+assert frame.read("t.h5") == {"a": [1], "b": ["x"]}'
+    status 3 tra import t.csv --types a=i32 --rejects r.csv --rejects-limit 2 -o u.h5
+    has "more than 2 records are rejected"
+    [ ! -e u.h5 ]
+    status 0 tra import --drop-long --lenient --rejects r.csv t.csv -o v.h5
+    frame 'assert frame.read("v.h5")["b"][:3] == ["x", "y", "uv"]'
+    status 3 tra import --strict --table -o w.h5 <(printf 'a,b\n1,x"y\n')
+}
+
+@test "dates: their order is found, or must be said" {
+    printf 'd,n\n13/01/2020,a\n02/01/2020,b\n' > e.csv
+    tra import -q e.csv -o e.h5
+    frame 'assert frame.read("e.h5")["d"] == [np.datetime64("2020-01-13"), np.datetime64("2020-01-02")]'
+    printf 'd,n\n03/01/2020,a\n02/01/2020,b\n' > f.csv
+    status 3 tra import f.csv -o f.h5
+    has 'column "d"'
+    has -- "--date-format"
+    tra import -q f.csv --date-format %m/%d/%Y -o f.h5
+    frame 'assert frame.read("f.h5")["d"] == [np.datetime64("2020-03-01"), np.datetime64("2020-02-01")]'
+    tra import -q f.csv --types d=string -o f.h5
+    printf 't,n\n"Apr 15, 2017 3:07 PM",a\n"Dec 1, 2017 12:00 AM",b\n' > g.csv
+    tra import -q g.csv --timestamp-format '%b %d, %Y %I:%M %p' -o g.h5
+    frame 'assert frame.read("g.h5")["t"] == [np.datetime64("2017-04-15T15:07", "us"), np.datetime64("2017-12-01", "us")]'
+    printf 't,n\n2017-04-15T10:00:00+02:00,a\n' > z.csv
+    tra import -q z.csv -o z.h5
+    frame 'assert frame.read("z.h5")["t"] == [np.datetime64("2017-04-15T08:00", "us")]'
+    status 2 tra import f.csv --date-format %q -o f.h5
+}
+
+@test "edges of the format: BOM, ends of lines, names, encodings, numbers" {
+    printf '\xef\xbb\xbfa;a;;"x ""y"""\r\n1;2;3;p\r\r\n4,5;5;6;q' > b.csv
+    status 0 tra import b.csv -o b.h5 --decimal ,
+    has 'two columns are called "a"'
+    frame 'assert frame.read("b.h5") == {"a": [1.0, 4.5], "a_2": [2, 5], "column_3": [3, 6], "x \"y\"": ["p", "q"]}'
+    printf 'a,b\r1,x\r2,y\r' > c.csv
+    tra import -q c.csv -o c.h5
+    frame 'assert frame.read("c.h5") == {"a": [1, 2], "b": ["x", "y"]}'
+    printf 'n,p\nJos\xe9,1.234\n' > l.csv
+    tra import -q l.csv --encoding latin1 --thousands . --decimal , -o l.h5
+    frame 'assert frame.read("l.h5") == {"n": ["José"], "p": [1234]}'
+    printf 'only,header\n' > h.csv
+    tra import -q --table h.csv -o h.h5
+    frame 'assert frame.read("h.h5") == {"only": [], "header": []}'
+    printf 'x\nq\n\nr\n' > o.csv
+    tra import -q o.csv -o o.h5
+    frame 'assert frame.read("o.h5") == {"x": ["q", None, "r"]}'
+    printf 'junk\n# more\na/b,.\n1,NA\n2,-9\n' > s.csv
+    tra import -q --skip 2 --null=-9,NA s.csv --types .=text -o s.h5
+    frame 'assert frame.read("s.h5") == {"a/b": [1, 2], ".": [None, None]}'
+    status 0 tra verify s.h5
+    printf 'a,b\n1,x\n' > t.csv
+    tra import -q t.csv --no-header --names u,v --columns v -o t.h5
+    frame 'assert frame.read("t.h5") == {"v": ["b", "x"]}'
+    printf 'a,b\n1,"x\\"y"\n2,"z"\n' > k.csv
+    tra import -q k.csv -o k.h5
+    frame 'assert frame.read("k.h5")["b"] == ["x\"y", "z"]'
+    status 3 tra import --table -o n.h5 <(printf 'a,b\n1,x\0y\n')
+}
+
+@test "frames that AnnData wrote are read in place" {
+    py 's = h5py.string_dtype()
+f = h5py.File("a.h5ad", "w"); g = f.create_group("obs")
+def put(g, n, v, kind="array", version="0.2.0", **k):
+    d = g.create_dataset(n, data=v, **k); d.attrs["encoding-type"], d.attrs["encoding-version"] = kind, version
+g.attrs.update({"encoding-type": "dataframe", "encoding-version": "0.2.0", "_index": "_index"})
+g.attrs["column-order"] = np.array(["n", "x", "c", "m"], dtype=s)
+put(g, "_index", np.array(["c1", "c2", "c3"], dtype=object), "string-array", dtype=s)
+put(g, "n", np.array([1, 2, 3], "i2")); put(g, "x", np.array([.5, np.nan, 2]), compression="gzip", chunks=(2,))
+c = g.create_group("c"); c.attrs.update({"encoding-type": "categorical", "encoding-version": "0.2.0", "ordered": False})
+put(c, "codes", np.array([1, -1, 0], "i1")); put(c, "categories", np.array(["p", "q"], dtype=object), "string-array", dtype=s)
+m = g.create_group("m"); m.attrs.update({"encoding-type": "nullable-integer", "encoding-version": "0.1.0"})
+put(m, "values", np.array([7, 8, 9])); put(m, "mask", np.array([False, True, False]))'
+    is "_index,n,x,c,m" eval "tra head a.h5ad:obs | head -1"
+    is "c2,2,nan,,"  eval "tra head a.h5ad:obs | sed -n 3p"
+    is "c3,3,2,p,9"  eval "tra head a.h5ad:obs | sed -n 4p"
+    status 0 tra verify a.h5ad:obs
+    tra export -q a.h5ad:obs -o o.h5
+    status 0 tra diff a.h5ad:obs o.h5
+}
+
+@test "damage is found, and nothing is there after a failure" {
+    people
+    tra import -q p.csv -o p.h5 --block 2
+    cp p.h5 q.h5
+    py 'f = h5py.File("q.h5", "r+"); f["data/age/values"][0] = 35'
+    status 1 tra verify q.h5
+    has "block 0 of data/age/values is damaged"
+    status 3 tra export q.h5 -o x.csv
+    [ ! -e x.csv ]
+    cp p.h5 q.h5
+    py 'f = h5py.File("q.h5", "r+"); f["data/name/categories"][0] = "Eve"'
+    status 1 tra verify q.h5
+    has "its categories are not those"
+    cp p.h5 q.h5
+    py 'f = h5py.File("q.h5", "r+"); f["data/age/mask"][1] = False'
+    status 1 tra verify q.h5
+    cp p.h5 q.h5
+    py 'f = h5py.File("q.h5", "r+"); f[".tra/data/statistics"][0, 3] = 99'
+    status 1 tra verify q.h5
+    has "statistics"
+    cp p.h5 q.h5
+    py 'f = h5py.File("q.h5", "r+"); f["data"].attrs["tra_shape"] = np.array([2])'
+    status 3 tra verify q.h5
+    cp p.h5 q.h5
+    py 'f = h5py.File("q.h5", "r+"); del f[".tra/data"]'
+    status 3 tra info q.h5
+}
+
+@test "other relations of a file are kept, and tables replaced" {
+    people
+    tra gen -q --shape 4x4 --dist range -o f.h5:m
+    tra import -q p.csv -o f.h5:t
+    tra import -q p.csv -o f.h5:t --columns name
+    is "(4, 4)" py 'print(h5py.File("f.h5")["m"].shape)'
+    status 0 tra verify f.h5:m f.h5:t
+    is "name" eval "tra head f.h5:t | head -1"
+}
