@@ -60,32 +60,19 @@ tra_elem tra_elem_of(tra_dtype t) {
     return elem[t];
 }
 
+#define TURN(p, size, n, bits)                                                                                         \
+    for (int64_t i = 0; (size) == bits / 8 && i < (n); i++) {                                                          \
+        uint##bits##_t x;                                                                                              \
+        memcpy(&x, (char *)(p) + sizeof x * (size_t)i, sizeof x);                                                      \
+        x = __builtin_bswap##bits(x);                                                                                  \
+        memcpy((char *)(p) + sizeof x * (size_t)i, &x, sizeof x);                                                      \
+    }
 /* Turns the bytes of n elements. */
 static void turn(void *p, size_t size, int64_t n) {
-    char *b = p;
-    if (size == 8)
-        for (int64_t i = 0; i < n; i++) {
-            uint64_t x;
-            memcpy(&x, b + 8 * i, 8);
-            x = __builtin_bswap64(x);
-            memcpy(b + 8 * i, &x, 8);
-        }
-    else if (size == 4)
-        for (int64_t i = 0; i < n; i++) {
-            uint32_t x;
-            memcpy(&x, b + 4 * i, 4);
-            x = __builtin_bswap32(x);
-            memcpy(b + 4 * i, &x, 4);
-        }
-    else if (size == 2)
-        for (int64_t i = 0; i < n; i++) {
-            uint16_t x;
-            memcpy(&x, b + 2 * i, 2);
-            x = __builtin_bswap16(x);
-            memcpy(b + 2 * i, &x, 2);
-        }
-    else
-        assert(size == 1);
+    assert(size == 1 || size == 2 || size == 4 || size == 8);
+    TURN(p, size, n, 16);
+    TURN(p, size, n, 32);
+    TURN(p, size, n, 64);
 }
 
 static float half(uint16_t h) {

@@ -61,26 +61,31 @@ static int32_t first_holder(const tra_placement *p, const tra_catalog *c, int64_
 }
 
 /* An owner array for a placement that is written tuple by tuple. */
-static bool owned(tra_arena *a, const tra_placement *p, const tra_catalog *out, const int32_t **owner,
-                  tra_placement *q) {
+static bool owned(tra_arena *a, const tra_placement *p, const tra_catalog *out, int32_t **owner, tra_placement *q) {
     if (tra_place_copies(p) > 1 || tra_place_is_partial(p)) return false;
-    int32_t *v = tra_news(a, int32_t, out->n);
-    *q = (tra_placement){.sites = p->sites, .owner = v};
-    *owner = v;
+    *owner = tra_news(a, int32_t, out->n);
+    *q = (tra_placement){.sites = p->sites, .owner = *owner};
+    return true;
+}
+
+/* Of tuples whose keys begin with those of `in`, of so many components: each is where that one is. */
+static bool inherit(tra_arena *a, const tra_placement *p, const tra_catalog *in, const tra_catalog *out,
+                    tra_placement *q) {
+    int32_t *owner;
+    if (!p->owner) return *q = *p, true;
+    if (!owned(a, p, out, &owner, q)) return false;
+    for (int64_t t = 0; t < out->n; t++) {
+        tra_dims key;
+        tra_catalog_key(out, t, &key);
+        key.n = in->frontier.n;
+        owner[t] = p->owner[tra_catalog_find(in, &key)];
+    }
     return true;
 }
 
 bool tra_place_filter(tra_arena *a, const tra_placement *p, const tra_catalog *in, const tra_catalog *out,
                       tra_placement *q) {
-    if (!p->owner) return *q = *p, true;
-    const int32_t *owner;
-    if (!owned(a, p, out, &owner, q)) return false;
-    for (int64_t t = 0; t < out->n; t++) {
-        tra_dims key;
-        tra_catalog_key(out, t, &key);
-        ((int32_t *)owner)[t] = p->owner[tra_catalog_find(in, &key)];
-    }
-    return true;
+    return inherit(a, p, in, out, q);
 }
 
 /* Renumbers the dimensions of PART axes: key dimension d becomes to[d], -1 where it is gone. A dimension of one value
@@ -111,7 +116,7 @@ bool tra_place_rekey(tra_arena *a, const tra_placement *p, const tra_catalog *in
         if (tra_keyexpr_is_var(f->expr[j], &var)) to[var] = j;
     }
     if (!p->owner && renumber(p, to, q)) return true;
-    const int32_t *owner;
+    int32_t *owner;
     if (!owned(a, p, out, &owner, q)) return false;
     int *sites = tra_malloc((size_t)p->sites * sizeof *sites);
     for (int64_t t = 0; t < in->n; t++) {
@@ -120,7 +125,7 @@ bool tra_place_rekey(tra_arena *a, const tra_placement *p, const tra_catalog *in
         tra_status s = tra_keyfn_eval(f, &key, &new, NULL);
         assert(s == TRA_OK); /* the type checker has done it before */
         (void)s;
-        ((int32_t *)owner)[tra_catalog_find(out, &new)] = first_holder(p, in, t, &key, sites);
+        owner[tra_catalog_find(out, &new)] = first_holder(p, in, t, &key, sites);
     }
     free(sites);
     return true;
@@ -128,16 +133,7 @@ bool tra_place_rekey(tra_arena *a, const tra_placement *p, const tra_catalog *in
 
 bool tra_place_tile(tra_arena *a, const tra_placement *p, const tra_catalog *in, const tra_catalog *out,
                     tra_placement *q) {
-    if (!p->owner) return *q = *p, true;
-    const int32_t *owner;
-    if (!owned(a, p, out, &owner, q)) return false;
-    for (int64_t t = 0; t < out->n; t++) {
-        tra_dims key;
-        tra_catalog_key(out, t, &key);
-        key.n--;
-        ((int32_t *)owner)[t] = p->owner[tra_catalog_find(in, &key)];
-    }
-    return true;
+    return inherit(a, p, in, out, q);
 }
 
 bool tra_place_concat(const tra_placement *p, int keydim, tra_placement *q) {

@@ -3,9 +3,7 @@
  * (lib/relation/h5.c). */
 #include "../../lib/relation/store_int.h"
 #include "../../lib/relation/zfilter.h"
-#include "bytes.h"
-
-#include <signal.h>
+#include "relation.h"
 
 enum { MOST = 1 << 16 }; /* bytes of an array that is read */
 
@@ -147,40 +145,14 @@ static tra_status read_arrays(tra_rel *r, tra_err *e) {
     return s;
 }
 
-/* A crash is told as one by whoever runs this, with the bytes that led to it, not as a damaged file. */
-static void start(void) {
-    const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
-    struct sigaction before[4];
-    for (int i = 0; i < 4; i++) sigaction(crashes[i], NULL, &before[i]);
-    tra_h5_enter();
-    for (int i = 0; i < 4; i++) sigaction(crashes[i], &before[i], NULL);
-    tra_h5_leave();
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_bytes b = {data, data + size};
-    static char *path;
-    tra_rel *r;
-    tra_err e = {0};
     if (size > 1 << 12) return 0;
-    tra_log_level = -1;
-    if (!path) start(), path = tra_asprintf("%s/a.h5", fuzz_dir());
+    const char *path = fuzz_path();
     tra_h5_enter();
     make_file(&b, path);
     tra_h5_leave();
     tra_dims block = {.n = 2, .v = {2, 3}};
     bool asks = fuzz_below(&b, 2); /* for blocks, which may not fit */
-    tra_status s = tra_rel_open(path, asks ? &block : NULL, &r, &e);
-    if (s == TRA_OK) {
-        tra_arena *a = tra_arena_new();
-        if (!tra_rel_identity(r, a)) abort();
-        tra_arena_free(a);
-        s = read_arrays(r, &e);
-        tra_rel_close(r);
-    }
-    if (s != e.status || (s != TRA_OK && s != TRA_INPUT && s != TRA_RESOURCE && !(asks && s == TRA_USAGE))) {
-        fprintf(stderr, "status %d: %s\n", (int)s, e.msg);
-        abort();
-    }
-    return 0;
+    return fuzz_open(asks ? &block : NULL, read_arrays);
 }

@@ -3,9 +3,7 @@
  * or AnnData. Opened, read to its end and digested. */
 #include "../../lib/relation/rows.h"
 #include "../../lib/relation/stored_int.h"
-#include "bytes.h"
-
-#include <signal.h>
+#include "relation.h"
 
 enum { MOST = 1 << 20 }; /* bytes of a block that is read */
 
@@ -312,24 +310,10 @@ static tra_status read_blocks(tra_rel *r, tra_err *e) {
     return st;
 }
 
-/* A crash is told as one by whoever runs this, with the bytes that led to it, not as a damaged file. */
-static void start(void) {
-    const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
-    struct sigaction before[4];
-    for (int i = 0; i < 4; i++) sigaction(crashes[i], NULL, &before[i]);
-    tra_h5_enter();
-    for (int i = 0; i < 4; i++) sigaction(crashes[i], &before[i], NULL);
-    tra_h5_leave();
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_bytes b = {data, data + size};
-    static char *path;
-    tra_rel *r;
-    tra_err e = {0};
     if (size > 1 << 12) return 0;
-    tra_log_level = -1;
-    if (!path) start(), path = tra_asprintf("%s/a.h5", fuzz_dir());
+    const char *path = fuzz_path();
     bool ours = fuzz_below(&b, 2);
     if (ours) write_stored(&b, path);
     tra_h5_enter();
@@ -340,17 +324,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tra_h5_leave();
     tra_dims block = {.n = 2, .v = {2, 1000}};
     bool asks = fuzz_below(&b, 4) == 0; /* for blocks, which may not fit */
-    tra_status s = tra_rel_open(path, asks ? &block : NULL, &r, &e);
-    if (s == TRA_OK) {
-        tra_arena *a = tra_arena_new();
-        if (!tra_rel_identity(r, a)) abort();
-        tra_arena_free(a);
-        s = read_blocks(r, &e);
-        tra_rel_close(r);
-    }
-    if (s != e.status || (s != TRA_OK && s != TRA_INPUT && s != TRA_RESOURCE && !(asks && s == TRA_USAGE))) {
-        fprintf(stderr, "status %d: %s\n", (int)s, e.msg);
-        abort();
-    }
-    return 0;
+    return fuzz_open(asks ? &block : NULL, read_blocks);
 }
