@@ -1,6 +1,7 @@
 /* check.c - parses and types a program; prints the type of each relation. */
 #include "cmd.h"
 
+#include "../lib/relation/columns.h"
 #include "../plans/tra/load.h"
 
 #include <string.h>
@@ -43,6 +44,19 @@ static void recut_json(const tra_einsum *s, tra_json *j) {
     tra_json_end(j, ']');
 }
 
+static void columns_json(const tra_type *t, tra_json *j) {
+    tra_json_begin(j, "columns", '[');
+    for (int i = 0; i < t->columns->n; i++) {
+        const tra_column *c = &t->columns->v[i];
+        tra_json_begin(j, NULL, '{');
+        tra_json_str(j, "name", c->name);
+        tra_json_str(j, "type", tra_coltype_name(c->type));
+        tra_json_bool(j, "nullable", c->nullable);
+        tra_json_end(j, '}');
+    }
+    tra_json_end(j, ']');
+}
+
 static void relation_json(const tra_graph *g, const tra_named *r, tra_json *j) {
     const tra_type *t = &r->node->type;
     const tra_catalog *c = t->cat;
@@ -52,7 +66,9 @@ static void relation_json(const tra_graph *g, const tra_named *r, tra_json *j) {
     tra_json_int(j, "rank", c->bound.n);
     tra_json_ints(j, "frontier", c->frontier.n, c->frontier.v);
     tra_json_ints(j, "bound", c->bound.n, c->bound.v);
-    tra_json_str(j, "dtype", tra_dtype_name(t->dtype));
+    tra_json_str(j, "dtype", t->columns ? "table" : tra_dtype_name(t->dtype));
+    if (t->columns) columns_json(t, j);
+    tra_json_bool(j, "bounded", t->bounded);
     tra_json_int(j, "tuples", c->n);
     tra_json_int(j, "holes", tra_catalog_holes(c));
     tra_json_int(j, "floats", tra_catalog_floats(c));
@@ -96,7 +112,8 @@ static void render(const tra_program *p, tra_json *j) {
             tra_node_describe(&named, &j->out);
             if (g->names[i].stored.levels || named.type.sparse)
                 tra_str_printf(&j->out, ", stored as %s", g->names[i].stored.name);
-            tra_str_add(&j->out, tra_catalog_holes(named.type.cat) ? "\n" : ", continuous\n");
+            bool table = named.type.columns, holes = tra_catalog_holes(named.type.cat) > 0;
+            tra_str_add(&j->out, table || holes ? "\n" : ", continuous\n");
             recut_text(statement_of(g, g->names[i].node), &j->out);
         }
         return;

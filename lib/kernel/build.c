@@ -261,10 +261,26 @@ static bool may_fuse(const tra_code *first, const tra_code *next) {
     return reads && !tra_code_is_wide(first) && !tra_code_is_wide(next);
 }
 
-bool tra_kernel_composes(const tra_kernel *first, const tra_kernel *next) { return !first->rows && !next->rows; }
+bool tra_kernel_composes(const tra_kernel *first, const tra_kernel *next) {
+    const tra_rows_kernel *x = first->rows, *y = next->rows;
+    if (!x || !y) return !x && !y;
+    bool maps = x->use == TRA_USE_MAP && y->use == TRA_USE_MAP && x->rows == TRA_ROWS_SAME && y->rows == TRA_ROWS_SAME;
+    return maps && x->ops == y->ops && x->ops->then && x->ops->then(NULL, x->data, y->data);
+}
+
+static const tra_kernel *rows_then(tra_arena *a, const tra_rows_kernel *x, const tra_rows_kernel *y) {
+    tra_rows_kernel both = *y;
+    both.text = tra_arena_printf(a, "%s . %s", y->text, x->text);
+    both.counts = x->counts || y->counts;
+    both.share = (x->counts ? x->share : 1) * (y->counts ? y->share : 1);
+    both.flops = x->flops + (x->counts ? x->share : 1) * y->flops;
+    both.data = x->ops->then(a, x->data, y->data);
+    return tra_kernel_of_rows(a, &both);
+}
 
 const tra_kernel *tra_kernel_then(tra_arena *a, const tra_kernel *first, const tra_kernel *next) {
     assert(tra_kernel_composes(first, next));
+    if (first->rows) return rows_then(a, first->rows, next->rows);
     assert(next->uses & TRA_USE_MAP);
     if (first->cls == TRA_K_THEN) return tra_kernel_then(a, first->first, tra_kernel_then(a, first->rest, next));
     tra_kernel *k = tra_new(a, tra_kernel);

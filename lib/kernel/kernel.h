@@ -147,7 +147,8 @@ TRA_MUSTUSE tra_status tra_kernel_aligned(tra_arena *a, const char *labels, cons
 const tra_kernel *tra_kernel_lambda(tra_arena *a, const tra_scalar *s, int nargs, const char *const *names);
 /* next . first: next is a map, applied to the result of first (for an aggregation: to the group's result). */
 const tra_kernel *tra_kernel_then(tra_arena *a, const tra_kernel *first, const tra_kernel *next);
-bool tra_kernel_composes(const tra_kernel *first, const tra_kernel *next); /* can it? Kernels on rows do not */
+/* Can it? A kernel on rows goes with others of its ops alone. */
+bool tra_kernel_composes(const tra_kernel *first, const tra_kernel *next);
 
 /* ---- kernels on rows ----------------------------------------------------------------------------------------- */
 
@@ -169,6 +170,8 @@ typedef struct tra_rows_ops {
     /* Bytes of a result that is not dense, or a bound that is near. */
     int64_t (*bytes)(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
     void (*run)(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
+    /* The data of two maps as one, in the arena; a NULL: only whether there are such. NULL: no. May be missing. */
+    const void *(*then)(tra_arena *a, const void *first, const void *next);
 } tra_rows_ops;
 
 /* A kernel on the rows of tables, which another room runs: what typing, rules, costs and printing know of it. */

@@ -78,4 +78,29 @@ static void rowwise_run(const void *data, const tra_cell *a, const tra_cell *b, 
     if (tra_rowwise_run(r, &in, first_row(b), &made, rest, &notes, &e) != TRA_OK) tra_kernel_fail("%s", e.msg);
 }
 
-const tra_rows_ops tra_rowwise_ops = {rowwise_scratch, rowwise_bytes, rowwise_run};
+static const void *rowwise_then(tra_arena *a, const void *first, const void *next) {
+    if (tra_rowwise_is_matrix(first, NULL) || (tra_rowwise_uses_row(next) && tra_rowwise_selects(first))) return NULL;
+    return a ? tra_rowwise_then(a, first, next) : first;
+}
+
+const tra_rows_ops tra_rowwise_ops = {rowwise_scratch, rowwise_bytes, rowwise_run, rowwise_then};
+
+/* ---- counting ----------------------------------------------------------------------------------------------- */
+
+static int64_t count_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    (void)data, (void)ext_a, (void)ext_b;
+    return 0;
+}
+
+static int64_t count_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    (void)data, (void)a, (void)b, (void)out, (void)scratch;
+    assert(!"a dense result");
+    return 0;
+}
+
+static void count_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    (void)data, (void)b, (void)scratch;
+    *(int64_t *)out->array.data = a->array.ext.v[0];
+}
+
+const tra_rows_ops tra_rows_count_ops = {.scratch = count_scratch, .bytes = count_bytes, .run = count_run};

@@ -10,5 +10,7 @@
 /* data: a tra_rowwise. As a join the right operand is an i64 array whose first element is the number of the first row
  * (row()). */
 extern const tra_rows_ops tra_rowwise_ops;
+/* The number of rows, an i64 of rank 0; data: none. */
+extern const tra_rows_ops tra_rows_count_ops;
 
 #endif

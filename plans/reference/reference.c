@@ -350,6 +350,8 @@ static tra_status do_rekey(const tra_node *n, const tra_ref_rel *x, tra_arena *a
     for (int d = 0; d < x->r; d++)
         for (int i = f->n - 1; i >= 0; i--)
             if (x->cut[d] && ref_key_vars(f->expr[i]) == x->cut[d]) out->cut[d] = bit(i);
+    for (int d = 0; d < x->r && d < f->n; d++)
+        if (!x->cut[d] && f->expr[d]->op == TRA_KEY_INT && f->expr[d]->value == 0) out->cut[d] = bit(d);
     gather g = {.a = a};
     for (int64_t i = 0; i < x->n; i++) {
         tra_dims key = {.n = f->n};

@@ -1,6 +1,7 @@
 /* Building the graph: names, operators and their arguments. Inputs and outputs are in input.c. */
 #include "linear.h"
 #include "storage.h"
+#include "table.h"
 
 #include <string.h>
 
@@ -266,6 +267,29 @@ static void warn_dense(tra_build *b, const tra_node *n) {
                   "the result is dense: %s, of sparse operands of %s", tra_human(dense, size), tra_human(before, held));
 }
 
+/* Which tables' rows the dimensions of the result have: those of the dimensions that they come from. */
+static void set_rows(tra_build *b, tra_node *n) {
+    tra_dims out;
+    tra_dimsrc src;
+    const tra_node *l = n->in[0], *r = n->in[1];
+    if (n->rows || n->type.columns || !(l->rows || (r && r->rows))) return;
+    if (n->op == TRA_OP_REKEY || n->op == TRA_OP_FILTER) {
+        n->rows = l->rows;
+        return;
+    }
+    const tra_dims *x = &l->type.cat->bound, *y = r ? &r->type.cat->bound : NULL;
+    tra_status s = n->op == TRA_OP_JOIN        ? tra_kernel_shape2(n->kernel, x, y, x, y, &out, &src, NULL)
+                   : n->op == TRA_OP_AGG       ? tra_kernel_shape_agg(n->kernel, x, &out, &src, NULL)
+                   : n->op == TRA_OP_TRANSFORM ? tra_kernel_shape1(n->kernel, x, &out, &src, NULL)
+                                               : TRA_INTERNAL;
+    const tra_node **rows = tra_news(b->arena, const tra_node *, TRA_MAXDIM);
+    for (int d = 0; s == TRA_OK && d < out.n; d++) {
+        const tra_node *from = src.from[d] >= 32 ? r : src.from[d] >= 0 ? l : NULL;
+        if (from && from->rows) rows[d] = from->rows[src.from[d] % 32];
+    }
+    n->rows = rows;
+}
+
 tra_node *tra_build_finish(tra_build *b, tra_node *n) {
     const char *warn = NULL;
     tra_err e = {0};
@@ -276,6 +300,7 @@ tra_node *tra_build_finish(tra_build *b, tra_node *n) {
         n->type.cat = NULL;
         return NULL;
     }
+    set_rows(b, n);
     warn_dense(b, n);
     for (int i = 0; i < 2; i++)
         if (n->in[i]) n->in[i]->uses++;
@@ -316,13 +341,14 @@ static tra_node *build_store(tra_build *b, const tra_ast *x) {
     return in ? tra_build_store(b, in, x->kids[1], &b->stored) : NULL;
 }
 
-enum { NOTHERS = 16 };
+enum { NOTHERS = 40 };
 
 /* Operators by name that are no forms. */
 static int other_names(const char **names) {
     int n = 0;
     names[n++] = "store";
     for (int i = 0; tra_linear_name(i); i++) names[n++] = tra_linear_name(i);
+    for (int i = 0; tra_table_op_name(i); i++) names[n++] = tra_table_op_name(i);
     return n;
 }
 
@@ -340,6 +366,7 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
     int nnames = NFORMS + NMACROS + other_names(names + NFORMS + NMACROS);
     if (strcmp(x->text, "store") == 0) return build_store(b, x);
     if (tra_is_linear(x->text)) return build_part(b, x, 0, 1);
+    if (tra_is_table_op(x->text)) return tra_build_table_op(b, x, build_relation);
     for (int i = 0; i < NMACROS; i++) {
         names[NFORMS + i] = macros[i].name;
         if (strcmp(macros[i].name, x->text) == 0) return build_macro(b, &macros[i], x);
@@ -353,7 +380,8 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
         tra_diag_error(b->d, x->name_span,
                        near ? tra_arena_printf(b->arena, "did you mean %s?", near)
                             : "operators are join agg rekey filter transform tile concat repart reblock softmax "
-                              "transpose store solve inverse det cholesky eigh qr svd",
+                              "transpose store solve inverse det cholesky eigh qr svd, of tables select project "
+                              "matrix rows",
                        "there is no operator '%s'", x->text);
         return NULL;
     }

@@ -1,5 +1,6 @@
 /* Inputs and outputs: files, declared types, placements. */
 #include "storage.h"
+#include "table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,7 @@ tra_node *tra_build_input(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     s->stored.name = "dense";
     bool declared = st->shape && declare_input(b, st, n, &s->stored);
     if (st->shape && !declared) return NULL;
+    if (st->rows && !tra_build_declared_table(b, st, n)) return NULL;
     if (s->define)
         n->path = s->define;
     else if (st->path)

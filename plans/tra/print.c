@@ -1,4 +1,5 @@
 /* The graph as text, and its validity. */
+#include "../../lib/relation/columns.h"
 #include "tra.h"
 
 #include <string.h>
@@ -38,20 +39,60 @@ void tra_type_json(const tra_type *t, tra_json *j) {
     tra_json_num(j, "density", t->sparse ? tra_type_density(t) : 1);
 }
 
+/* Rows or elements, exactly or as they are expected: "9983412", "about 1200000 of <= 9983412". */
+static void describe_rows(const tra_type *t, int64_t each, tra_str *out) {
+    int64_t bound = tra_catalog_floats(t->cat) / each;
+    if (!t->bounded)
+        tra_str_printf(out, "%" PRId64, bound);
+    else if (t->entries && !t->entries->all.exact)
+        tra_str_printf(out, "about %" PRId64 " of <= %" PRId64, t->entries->all.expected / each, bound);
+    else
+        tra_str_printf(out, "<= %" PRId64, bound);
+}
+
+static void describe_table(const tra_node *n, tra_str *out) {
+    const tra_type *t = &n->type;
+    const tra_schema *s = t->columns;
+    char size[TRA_SIZETEXT];
+    size_t width = 0;
+    if (n->name) tra_str_printf(out, "%s: ", n->name);
+    tra_str_add(out, "table of ");
+    describe_rows(t, 1, out);
+    tra_str_printf(out, " rows x %d, %" PRId64 " block%s of up to %" PRId64 " rows, %s", s->n, t->cat->n,
+                   t->cat->n == 1 ? "" : "s", t->cat->bound.v[0], tra_size_text(tra_type_bytes_all(t), size));
+    for (int i = 0; i < s->n; i++) width = strlen(s->v[i].name) > width ? strlen(s->v[i].name) : width;
+    for (int i = 0; i < s->n; i++) {
+        const tra_column *c = &s->v[i];
+        tra_str_printf(out, "\n  %-*s  %s", (int)(width > 40 ? 40 : width), c->name, tra_coltype_name(c->type));
+        if (tra_coltype_is_coded(c->type) && c->dict)
+            tra_str_printf(out, " of %" PRId64 " value%s", c->dict->n, c->dict->n == 1 ? "" : "s");
+        if (c->nullable) tra_str_add(out, ", may be NULL");
+    }
+}
+
+/* "3500 x 2", or "<= 3500 x 2" where only the run tells. */
+static void describe_shape(const tra_type *t, tra_str *out) {
+    tra_dims shape;
+    char buf[TRA_DIMTEXT];
+    tra_type_shape(t, &shape);
+    tra_str_printf(out, "tensor %s%s, ", t->bounded ? "<= " : "", shape.n ? tra_shape_text(&shape, buf) : "scalar");
+}
+
 void tra_node_describe(const tra_node *n, tra_str *out) {
+    if (n->type.columns) {
+        describe_table(n, out);
+        return;
+    }
     const tra_catalog *c = n->type.cat;
     char buf[TRA_DIMTEXT], size[TRA_SIZETEXT];
     if (n->name) tra_str_printf(out, "%s: ", n->name);
     tra_str_printf(out, "keys %d %s, %s ", c->frontier.n, tra_key_text(&c->frontier, buf),
                    tra_dtype_name(n->type.dtype));
     tra_str_printf(out, "%s, ", c->bound.n ? tra_shape_text(&c->bound, buf) : "scalar");
-    if (tra_type_is_tensor(&n->type, NULL)) {
-        tra_dims shape;
-        tra_type_shape(&n->type, &shape);
-        tra_str_printf(out, "tensor %s, ", shape.n ? tra_shape_text(&shape, buf) : "scalar");
-    } else {
+    if (tra_type_is_tensor(&n->type, NULL))
+        describe_shape(&n->type, out);
+    else
         tra_str_add(out, "tuple layout, ");
-    }
     tra_str_printf(out, "%" PRId64 " tuple%s, %s", c->n, c->n == 1 ? "" : "s",
                    tra_size_text(tra_type_bytes_all(&n->type), size));
     if (n->type.sparse) describe_entries(&n->type, out);
@@ -71,6 +112,16 @@ static void add_operand(tra_str *out, const tra_node *n) {
         tra_str_printf(out, "#%d", n->id);
 }
 
+static void print_columns(const tra_schema *s, tra_str *out) {
+    tra_str_add(out, ": table [");
+    for (int i = 0; i < s->n; i++) {
+        if (i) tra_str_add(out, ", ");
+        tra_name_print(s->v[i].name, out);
+        tra_str_printf(out, ": %s", tra_coltype_name(s->v[i].type));
+    }
+    tra_str_add(out, "]");
+}
+
 static void print_input(const tra_node *n, tra_str *out) {
     tra_str_printf(out, "input %s ", n->name ? n->name : "_");
     if (n->path) {
@@ -78,6 +129,11 @@ static void print_input(const tra_node *n, tra_str *out) {
     } else {
         tra_dims shape;
         tra_type_shape(&n->type, &shape);
+        if (n->type.columns) {
+            print_columns(n->type.columns, out);
+            tra_str_printf(out, " rows %" PRId64 " by %" PRId64, shape.v[0], n->type.cat->bound.v[0]);
+            return;
+        }
         tra_str_printf(out, ": %s ", tra_dtype_name(n->type.dtype));
         add_list(out, &shape);
         tra_str_add(out, " by ");

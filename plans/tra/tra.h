@@ -49,7 +49,9 @@ struct tra_node {
     int dim, keydim;          /* TILE, CONCAT */
     int64_t size;             /* TILE */
     tra_dims block;           /* REPART: block extents of the result */
-    const int *label;         /* made for an EinSum statement: its label of each key dimension; else NULL */
+    /* Of each dimension the table whose rows it has, where only the run tells how many these are; NULL: none. */
+    const tra_node *const *rows;
+    const int *label; /* made for an EinSum statement: its label of each key dimension; else NULL */
 
     /* INPUT */
     const char *path; /* resolved file[:name], or NULL when only declared */
@@ -108,6 +110,9 @@ typedef struct tra_tensor {
     const tra_calc_free *scope;
 } tra_tensor;
 
+/* An operator on tables, as it was written (tables.h). */
+typedef struct tra_table_op tra_table_op;
+
 typedef struct tra_graph {
     tra_arena *arena; /* owns everything */
     const tra_script *src;
@@ -121,6 +126,8 @@ typedef struct tra_graph {
     const tra_einsum **einsums; /* in program order; of softmax and transpose too */
     int ntensors;
     tra_tensor *tensors; /* in program order; their EinSum statements are among einsums */
+    int ntables;
+    const tra_table_op **tables; /* in program order */
     int nstorages;
     const tra_storage_decl **storages; /* storage statements, in program order */
 } tra_graph;

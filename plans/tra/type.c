@@ -489,6 +489,7 @@ tra_status tra_node_type(tra_arena *a, tra_node *n, const char **warn, tra_err *
     if (out->frontier.n + out->bound.n > TRA_MAXDIM)
         return tra_fail(e, TRA_PROGRAM, "the result has %d key and %d array dimensions, together more than %d",
                         out->frontier.n, out->bound.n, TRA_MAXDIM);
+    TRA_TRY(tra_type_rows(n, e));
     tra_type_entries_of(a, n);
     return TRA_OK;
 }

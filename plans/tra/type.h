@@ -33,6 +33,10 @@ TRA_MUSTUSE tra_status tra_type_filter(tra_arena *a, const tra_node *n, tra_cata
  * fields of n->type, of which all others are set. */
 void tra_type_entries_of(tra_arena *a, tra_node *n);
 
+/* Refuses what cannot be done with tables, and with rows of which only the run tells how many there are
+ * (type_rows.c). */
+TRA_MUSTUSE tra_status tra_type_rows(const tra_node *n, tra_err *e);
+
 /* Place in the result's key of each key dimension of R: the joined ones stand where L has them. */
 void tra_join_places(const tra_node *n, int *place);
 TRA_MUSTUSE tra_status tra_too_many(const tra_node *n, tra_err *e);

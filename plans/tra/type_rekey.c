@@ -287,6 +287,10 @@ static void cuts(tra_node *n) {
     const tra_type *x = &n->in[0]->type;
     for (int a = 0; a < x->cat->bound.n; a++) {
         n->type.cut[a] = 0;
+        if (!x->cut[a] && a < n->keyfn->n) { /* a new component 0 cuts it into one part */
+            const tra_keyexpr *f = n->keyfn->expr[a];
+            if (f->op == TRA_KEY_INT && f->value == 0) n->type.cut[a] = 1u << a;
+        }
         for (int i = n->keyfn->n - 1; i >= 0 && x->cut[a]; i--)
             if (tra_keyexpr_vars(n->keyfn->expr[i]) == x->cut[a]) n->type.cut[a] = 1u << i;
     }

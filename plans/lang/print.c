@@ -1,0 +1,123 @@
+/* print.c - expressions as the language writes them. */
+#include "lang.h"
+#include "lex.h"
+
+#include <string.h>
+
+enum { OR = 1, AND, COMPARE, SUM, PRODUCT, UNARY, POWER, PRIMARY };
+
+static int level(const tra_ast *x) {
+    if (x->kind == TRA_AST_UNARY) return UNARY;
+    if (x->kind != TRA_AST_BINARY) return PRIMARY;
+    static const struct {
+        const char *text;
+        int level;
+    } ops[] = {{"||", OR},      {"&&", AND},    {"==", COMPARE}, {"!=", COMPARE},  {"<=", COMPARE},
+               {">=", COMPARE}, {"<", COMPARE}, {">", COMPARE},  {"+", SUM},       {"-", SUM},
+               {"*", PRODUCT},  {"/", PRODUCT}, {"%", PRODUCT},  {"div", PRODUCT}, {"^", POWER}};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (strcmp(ops[i].text, x->text) == 0) return ops[i].level;
+    return PRIMARY;
+}
+
+bool tra_is_plain_name(const char *s) {
+    if (!*s || (*s >= '0' && *s <= '9')) return false;
+    for (; *s; s++)
+        if (*s != '_' && (*s < '0' || *s > '9') && (*s < 'A' || *s > 'Z') && (*s < 'a' || *s > 'z')) return false;
+    return true;
+}
+
+void tra_name_print(const char *name, tra_str *out) {
+    if (tra_is_plain_name(name)) {
+        tra_str_add(out, name);
+        return;
+    }
+    tra_str_add(out, "`");
+    for (; *name; name++) tra_str_printf(out, *name == '`' ? "``" : "%c", *name);
+    tra_str_add(out, "`");
+}
+
+static void add_string(const char *s, tra_str *out) {
+    tra_str_add(out, "\"");
+    for (; *s; s++) tra_str_printf(out, *s == '"' || *s == '\\' ? "\\%c" : "%c", *s);
+    tra_str_add(out, "\"");
+}
+
+static void add(const tra_ast *x, int least, tra_str *out);
+
+static void add_all(const tra_ast *x, const char *open, const char *close, int from, tra_str *out) {
+    tra_str_add(out, open);
+    for (int i = from; i < x->nkids; i++) {
+        if (i > from) tra_str_add(out, ", ");
+        add(x->kids[i], OR, out);
+    }
+    tra_str_add(out, close);
+}
+
+static void add_operator(const tra_ast *x, tra_str *out) {
+    int l = level(x);
+    if (x->kind == TRA_AST_UNARY) {
+        tra_str_add(out, x->text);
+        add(x->kids[0], UNARY, out);
+        return;
+    }
+    bool right = l == POWER, compare = l == COMPARE;
+    add(x->kids[0], right || compare ? l + 1 : l, out);
+    tra_str_printf(out, right ? "%s" : " %s ", x->text);
+    add(x->kids[1], right ? UNARY : l + 1, out);
+}
+
+static void add(const tra_ast *x, int least, tra_str *out) {
+    bool brackets = level(x) < least;
+    if (brackets) tra_str_add(out, "(");
+    switch (x->kind) {
+    case TRA_AST_NAME: tra_name_print(x->text, out); break;
+    case TRA_AST_NUMBER: tra_str_add(out, x->text); break;
+    case TRA_AST_STRING: add_string(x->text, out); break;
+    case TRA_AST_LIST: add_all(x, "[", "]", 0, out); break;
+    case TRA_AST_TUPLE: add_all(x, "(", ")", 0, out); break;
+    case TRA_AST_CALL:
+        tra_str_add(out, x->text);
+        add_all(x, "(", ")", 0, out);
+        break;
+    case TRA_AST_INDEX:
+        tra_str_add(out, x->text);
+        add_all(x, "[", "]", 0, out);
+        break;
+    case TRA_AST_AGGREGATE:
+        tra_str_printf(out, "%s[", x->text);
+        for (int i = 0; i + 1 < x->nkids; i++) tra_str_printf(out, "%s%s", i ? "," : "", x->kids[i]->text);
+        add_all(x, "](", ")", x->nkids - 1, out);
+        break;
+    case TRA_AST_LAMBDA:
+        tra_str_add(out, "(");
+        for (int i = 0; i + 1 < x->nkids; i++) tra_str_printf(out, "%s%s", i ? "," : "", x->kids[i]->text);
+        tra_str_add(out, ") -> ");
+        add(x->kids[x->nkids - 1], OR, out);
+        break;
+    case TRA_AST_UNARY:
+    case TRA_AST_BINARY: add_operator(x, out); break;
+    case TRA_AST_COMPOSE:
+        add(x->kids[0], PRIMARY, out);
+        tra_str_add(out, " . ");
+        add(x->kids[1], PRIMARY, out);
+        break;
+    case TRA_AST_NAMED:
+        tra_name_print(x->text, out);
+        tra_str_add(out, " = ");
+        add(x->kids[0], OR, out);
+        break;
+    case TRA_AST_DESC:
+        add(x->kids[0], OR, out);
+        tra_str_add(out, " desc");
+        break;
+    case TRA_AST_STAR: tra_str_add(out, "*"); break;
+    case TRA_AST_LITERAL:
+        tra_str_printf(out, "%s ", x->text);
+        add(x->kids[0], PRIMARY, out);
+        break;
+    }
+    if (brackets) tra_str_add(out, ")");
+}
+
+void tra_ast_print(const tra_ast *x, tra_str *out) { add(x, OR, out); }

@@ -1,0 +1,262 @@
+/* table_expr.c - expressions over columns: names are settled, then types are found. */
+#include "table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- names -------------------------------------------------------------------------------------------------- */
+
+static tra_ast *copy_of(tra_build *b, const tra_ast *x) {
+    tra_ast *y = tra_new(b->arena, tra_ast);
+    *y = *x;
+    return y;
+}
+
+/* "columns are a, `b c`, ...", or the one that is near. */
+static const char *columns_advice(const tra_table_scope *sc, const char *name) {
+    const tra_schema *s = sc->columns;
+    const char **names = tra_news(sc->b->arena, const char *, s->n);
+    tra_str text = {0};
+    for (int i = 0; i < s->n; i++) names[i] = s->v[i].name;
+    const char *near = tra_nearest(name, s->n, names);
+    if (near) {
+        tra_str_add(&text, "did you mean ");
+        tra_name_print(near, &text);
+        tra_str_add(&text, "?");
+    } else {
+        tra_str_add(&text, "its columns are ");
+        for (int i = 0; i < s->n && i < 12; i++) {
+            if (i) tra_str_add(&text, ", ");
+            tra_name_print(names[i], &text);
+        }
+        if (s->n > 12) tra_str_printf(&text, " and %d more", s->n - 12);
+    }
+    const char *advice = tra_arena_strndup(sc->b->arena, tra_str_get(&text), text.n);
+    tra_str_free(&text);
+    return advice;
+}
+
+static void no_column(const tra_table_scope *sc, const tra_ast *x) {
+    tra_diag_error(sc->b->d, x->span, columns_advice(sc, x->text), "%s has no column '%s'",
+                   sc->of ? sc->of : "this table", x->text);
+}
+
+int tra_table_column(const tra_table_scope *sc, const tra_ast *x) {
+    if (x->kind != TRA_AST_NAME) {
+        tra_diag_error(sc->b->d, x->span, NULL, "the name of a column is expected here");
+        return -1;
+    }
+    int i = tra_schema_find(sc->columns, x->text);
+    if (i < 0) no_column(sc, x);
+    return i;
+}
+
+/* A param as a number. */
+static tra_ast *param_number(tra_build *b, const tra_ast *x) {
+    const tra_symbol *s = tra_build_param(b, x);
+    if (!s) return NULL;
+    tra_ast *n = copy_of(b, x);
+    bool negative = s->exact ? s->whole < 0 : s->value < 0;
+    n->kind = TRA_AST_NUMBER;
+    n->integer = s->exact;
+    n->value = negative ? -s->value : s->value;
+    n->text = s->exact ? tra_arena_printf(b->arena, "%" PRIu64, negative ? -(uint64_t)s->whole : (uint64_t)s->whole)
+                       : tra_arena_printf(b->arena, "%.17g", n->value);
+    if (!negative) return n;
+    tra_ast *minus = copy_of(b, x);
+    minus->kind = TRA_AST_UNARY;
+    minus->text = "-";
+    minus->nkids = 1;
+    minus->kids = tra_new(b->arena, tra_ast *);
+    minus->kids[0] = n;
+    return minus;
+}
+
+static bool is_word(const tra_ast *x, const char *word) {
+    return x->kind == TRA_AST_NAME && !x->quoted && strcmp(x->text, word) == 0;
+}
+
+static tra_ast *settle_name(const tra_table_scope *sc, const tra_ast *x) {
+    tra_ast *y = copy_of(sc->b, x);
+    int at;
+    if (tra_schema_find(sc->columns, x->text) >= 0) return y->quoted = true, y;
+    if (is_word(x, "null") || is_word(x, "true") || is_word(x, "false")) return y;
+    if (!x->quoted && (at = tra_names_find(&sc->b->symbols, x->text)) >= 0)
+        if (((const tra_symbol *)sc->b->symbols.value[at])->param) return param_number(sc->b, x);
+    no_column(sc, x);
+    return NULL;
+}
+
+static tra_ast *settle(const tra_table_scope *sc, const tra_ast *x) {
+    switch (x->kind) {
+    case TRA_AST_NAME: return settle_name(sc, x);
+    case TRA_AST_NUMBER:
+    case TRA_AST_STRING:
+    case TRA_AST_LITERAL: return copy_of(sc->b, x);
+    case TRA_AST_CALL:
+    case TRA_AST_UNARY:
+    case TRA_AST_BINARY: {
+        tra_ast *y = copy_of(sc->b, x);
+        bool ok = true;
+        y->kids = tra_news(sc->b->arena, tra_ast *, x->nkids);
+        for (int i = 0; i < x->nkids; i++) ok = (y->kids[i] = settle(sc, x->kids[i])) && ok;
+        return ok ? y : NULL;
+    }
+    case TRA_AST_LIST:
+    case TRA_AST_TUPLE:
+    case TRA_AST_INDEX:
+    case TRA_AST_AGGREGATE:
+    case TRA_AST_LAMBDA:
+    case TRA_AST_COMPOSE:
+    case TRA_AST_NAMED:
+    case TRA_AST_DESC:
+    case TRA_AST_STAR: break;
+    }
+    tra_diag_error(sc->b->d, x->span, tra_build_no_name(x), "this has no place in an expression over columns");
+    return NULL;
+}
+
+/* ---- types -------------------------------------------------------------------------------------------------- */
+
+static const tra_colexpr *type_of(const tra_table_scope *sc, const tra_ast *x);
+
+static const tra_colexpr *literal(const tra_table_scope *sc, const tra_ast *x) {
+    const char *s = x->kids[0]->text;
+    int32_t days;
+    int64_t micros;
+    if (*x->text == 'd' && tra_parse_date(s, (int64_t)strlen(s), &days)) return tra_colexpr_days(sc->b->arena, days);
+    if (*x->text == 't' && tra_parse_timestamp(s, (int64_t)strlen(s), &micros))
+        return tra_colexpr_micros(sc->b->arena, micros);
+    tra_diag_error(sc->b->d, x->kids[0]->span,
+                   *x->text == 'd' ? "write date \"2017-04-15\"" : "write timestamp \"2017-04-15 08:15:00\"",
+                   "this is no %s", x->text);
+    return NULL;
+}
+
+static const tra_colexpr *number(const tra_table_scope *sc, const tra_ast *x) {
+    int64_t v;
+    if (!x->integer) return tra_colexpr_float(sc->b->arena, x->value);
+    if (tra_parse_int(x->text, &v)) return tra_colexpr_int(sc->b->arena, v);
+    tra_diag_error(sc->b->d, x->span, NULL, "this number is larger than 2^63 - 1");
+    return NULL;
+}
+
+static const tra_colexpr *name(const tra_table_scope *sc, const tra_ast *x) {
+    tra_arena *a = sc->b->arena;
+    if (x->quoted) return tra_colexpr_column(a, sc->columns, tra_schema_find(sc->columns, x->text));
+    return *x->text == 'n' ? tra_colexpr_null(a) : tra_colexpr_bool(a, *x->text == 't');
+}
+
+static bool is_aggregate(const char *text) {
+    static const char *const words[] = {"count", "sum", "mean", "var",      "std",    "first",
+                                        "last",  "any", "all",  "distinct", "median", "quantile"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i], text) == 0) return true;
+    return false;
+}
+
+static void no_function(const tra_table_scope *sc, const tra_ast *x) {
+    const char *names[128];
+    int n = 0, least = 0;
+    tra_build *b = sc->b;
+    if (is_aggregate(x->text) || ((!strcmp(x->text, "min") || !strcmp(x->text, "max")) && x->nkids == 1)) {
+        tra_diag_error(b->d, x->name_span, NULL, "%s is an aggregate, which stands in group", x->text);
+        return;
+    }
+    for (const char *f; n < 128 && (f = tra_colop_function(n)); n++) {
+        names[n] = f;
+        if (strcmp(f, x->text) == 0) least = 1;
+    }
+    const char *near = least ? NULL : tra_nearest(x->text, n, names);
+    const char *advice = near ? tra_arena_printf(b->arena, "did you mean %s?", near) : NULL;
+    if (least)
+        tra_diag_error(b->d, x->span, NULL, "%s does not take %d argument%s", x->text, x->nkids,
+                       x->nkids == 1 ? "" : "s");
+    else
+        tra_diag_error(b->d, x->name_span, advice, "there is no function '%s' of columns", x->text);
+}
+
+static const tra_colexpr *apply(const tra_table_scope *sc, const tra_ast *x, tra_colop op, int n,
+                                const tra_colexpr *const *kids) {
+    const tra_colexpr *r = NULL;
+    tra_err e = {0};
+    if (tra_colexpr_call(sc->b->arena, op, n, kids, &r, &e) == TRA_OK) return r;
+    tra_diag_error(sc->b->d, x->span, NULL, "%s", e.msg);
+    return NULL;
+}
+
+static const tra_colexpr *call(const tra_table_scope *sc, const tra_ast *x) {
+    bool extreme = x->kind == TRA_AST_CALL && (!strcmp(x->text, "min") || !strcmp(x->text, "max")) && x->nkids > 2;
+    int op = tra_colop_find(x->text, extreme ? 2 : x->nkids);
+    bool word = x->kind == TRA_AST_CALL && strcmp(x->text, "div") != 0;
+    if (op < 0 || (word && !tra_is_plain_name(tra_colop_text((tra_colop)op)))) {
+        if (word)
+            no_function(sc, x);
+        else
+            tra_diag_error(sc->b->d, x->span, NULL, "expressions over columns have no operator '%s'", x->text);
+        return NULL;
+    }
+    if (op == TRA_C_ROW && !sc->row) {
+        tra_diag_error(sc->b->d, x->span, "write the rows to a file first, and number those",
+                       "row() stands where rows are counted already, not after a select");
+        return NULL;
+    }
+    const tra_colexpr **kids = tra_news(sc->b->arena, const tra_colexpr *, x->nkids + 1);
+    bool ok = true;
+    for (int i = 0; i < x->nkids; i++) ok = (kids[i] = type_of(sc, x->kids[i])) && ok;
+    if (!ok) return NULL;
+    if (!extreme) return apply(sc, x, (tra_colop)op, x->nkids, kids);
+    const tra_colexpr *r = kids[0];
+    for (int i = 1; i < x->nkids && r; i++) r = apply(sc, x, (tra_colop)op, 2, (const tra_colexpr *[]){r, kids[i]});
+    return r;
+}
+
+/* Of what is settled. */
+static const tra_colexpr *type_of(const tra_table_scope *sc, const tra_ast *x) {
+    switch (x->kind) {
+    case TRA_AST_NAME: return name(sc, x);
+    case TRA_AST_NUMBER: return number(sc, x);
+    case TRA_AST_STRING: return tra_colexpr_string(sc->b->arena, x->text, (int64_t)strlen(x->text));
+    case TRA_AST_LITERAL: return literal(sc, x);
+    case TRA_AST_CALL:
+    case TRA_AST_UNARY:
+    case TRA_AST_BINARY: return call(sc, x);
+    case TRA_AST_LIST:
+    case TRA_AST_TUPLE:
+    case TRA_AST_INDEX:
+    case TRA_AST_AGGREGATE:
+    case TRA_AST_LAMBDA:
+    case TRA_AST_COMPOSE:
+    case TRA_AST_NAMED:
+    case TRA_AST_DESC:
+    case TRA_AST_STAR: break;
+    }
+    return NULL; /* settle has refused it */
+}
+
+bool tra_table_term_build(const tra_table_scope *sc, const char *text, const tra_ast *x, tra_table_term *out) {
+    tra_ast *settled = settle(sc, x);
+    *out = (tra_table_term){.name = text, .ast = settled, .x = settled ? type_of(sc, settled) : NULL};
+    return out->x != NULL;
+}
+
+bool tra_table_predicate(const tra_table_scope *sc, const tra_ast *x, tra_table_term *out) {
+    if (!tra_table_term_build(sc, NULL, x, out)) return false;
+    if (out->x->type == TRA_COL_BOOL || out->x->untyped) return true;
+    tra_diag_error(sc->b->d, x->span, "compare with something: a != 0", "a predicate is a bool, and this is %s",
+                   tra_coltype_name(out->x->type));
+    return false;
+}
+
+double tra_table_share(const tra_ast *x) {
+    bool pair = x->kind == TRA_AST_BINARY;
+    if (pair && !strcmp(x->text, "&&")) return tra_table_share(x->kids[0]) * tra_table_share(x->kids[1]);
+    if (pair && !strcmp(x->text, "||")) {
+        double p = tra_table_share(x->kids[0]), q = tra_table_share(x->kids[1]);
+        return p + q - p * q;
+    }
+    if (pair && !strcmp(x->text, "==")) return 0.1;
+    if (pair && !strcmp(x->text, "!=")) return 0.9;
+    if (x->kind == TRA_AST_UNARY && *x->text == '!') return 1 - tra_table_share(x->kids[0]);
+    return 1.0 / 3;
+}
