@@ -112,3 +112,97 @@ END
 B = inverse(A)'
     has "B: keys 2 <1,1>, f64 30 x 30"
 }
+
+@test "check says of tables what columns they have, and of what only the run counts that it does" {
+    program <<'END'
+input trip : table [start: i32, end: i32, duration: f64, `Start Time`: timestamp] rows 10000000 by 262144
+param least = 60
+R  = select(trip, start != end && duration > least)
+P  = project(R, km = hypot(start * 1.5, end - 2.0), duration, late = hour(`Start Time`) >= 22)
+X  = matrix(P, [one = 1, km])
+y  = matrix(P, [duration])
+XX[a,b] = sum X[n,a] * X[n,b]
+Xy[a,c] = sum X[n,a] * y[n,c]
+beta = solve(XX, Xy)
+n = rows(R)
+E = matrix(trip, [start], type = i32)
+END
+    status 0 tra check p.tra
+    has "trip: table of 10000000 rows x 4, 39 blocks of up to 262144 rows"
+    has "  Start Time  timestamp"
+    has "R: table of about 3000000 of <= 10000000 rows x 4"
+    has "  late      bool"
+    has "X: keys 2 <39,1>, f64 262144 x 2, tensor <= 10000000 x 2"
+    has "XX: keys 2 <1,1>, f64 2 x 2, tensor 2 x 2"
+    has "beta: keys 2 <1,1>, f64 2 x 1"
+    has "n: keys 0 <>, i64 scalar"
+    has "E: keys 2 <39,1>, i32 262144 x 1, tensor 10000000 x 1"
+    status 0 tra check --format json p.tra
+    py 'import subprocess, os
+r = {x["name"]: x for x in json.loads(subprocess.check_output([os.environ["TRA"], "check", "--format", "json", "p.tra"]))["relations"]}
+assert [c["type"] for c in r["P"]["columns"]] == ["f64", "f64", "bool"], r["P"]
+assert r["X"]["bounded"] and not r["XX"]["bounded"] and r["trip"]["dtype"] == "table"'
+    printf 'output beta\noutput n\n' >>p.tra
+    status 0 tra explain p.tra --sites 2
+    has "select(start != "
+    status 0 tra check - <<<'input T : table [a: i32, b: f64] rows 100 by 30
+P = project(T, c = a + 1, drop(b))'
+    has "  c  i64"
+}
+
+@test "what is wrong with an operator on tables is said with its place, and what to write" {
+    program <<'END'
+input T : table [start: i32, `end id`: i32, name: string, d: date] rows 100 by 30
+input A : f64 [4, 4] by [2, 2]
+def twice(x) = 2 * x
+a = select(T, stat > 3)
+b = select(T, `end di` > 3)
+c = select(T, twice(start))
+e = project(T, start + 1)
+f = project(T, start, start = 2)
+g = project(T, drop(name, x), *)
+h = matrix(T, [name])
+i = matrix(T, [start], fil = 0)
+j = matrix(T, [start], type = f16)
+k = select(A, start > 1)
+l = transform(T, neg)
+m[i,j] = A[i,j] + T[i,j]
+n = select(T, d > date "2017-02-30")
+o = select(T, sum(start) > 1)
+p = select(T, start = 1)
+q = select(T, nme(start))
+r = project(select(T, start > 1), n = row())
+s = project(T, x = null)
+t = matrix(T, start)
+u = select(T, name > 3)
+v = rows(T, 2)
+w = reblock(matrix(select(T, start > 1), [start]), [10, 1])
+x = select(T, nothing == 1)
+END
+    status 2 tra check p.tra
+    has "p.tra:4:15: error: T has no column 'stat'"
+    has "did you mean start?"
+    has "p.tra:5:15: error: T has no column 'end di'"
+    has 'did you mean `end id`?'
+    has "p.tra:6:15: error: a predicate is a bool, and this is i64"
+    has "p.tra:7:16: error: what is computed has a name: name = expression"
+    has "p.tra:8:23: error: there are two columns 'start'"
+    has "p.tra:9:27: error: T has no column 'x'"
+    has 'p.tra:10:15: error: column `name` of the matrix is of type string'
+    has "p.tra:11:24: error: matrix has no argument 'fil'"
+    has "p.tra:12:31: error: an element type is expected here"
+    has "p.tra:13:12: error: this is a tensor; a table is expected here"
+    has "p.tra:14:5: error: transform takes tensors, and this is a table"
+    has "p.tra:15:"
+    has "p.tra:16:24: error: this is no date"
+    has "p.tra:17:15: error: sum is an aggregate, which stands in group"
+    has "p.tra:18:15: error: this argument" || has "write == to compare"
+    has "p.tra:19:15: error: there is no function 'nme' of columns"
+    has "p.tra:20:39: error: row() stands where rows are counted already"
+    has "p.tra:21:20: error: null alone has no type"
+    has "p.tra:22:15: error: its columns stand in a list"
+    has "p.tra:23:15: error: "
+    has "p.tra:24:5: error: rows has one argument, a table"
+    has "p.tra:25:5: error: reblock meets rows of which only the run tells" || has "repart meets rows"
+    has 'its columns are start, `end id`, name, d'
+}
