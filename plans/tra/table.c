@@ -117,12 +117,6 @@ static bool add_plain(builder *w, int column, tra_span span) {
 
 /* ---- nodes -------------------------------------------------------------------------------------------------- */
 
-/* A row-wise kernel, or NULL: its own, not what it does after another. */
-static const tra_rows_kernel *rowwise_of(const tra_node *n) {
-    const tra_rows_kernel *k = n->kernel ? tra_kernel_rows(n->kernel) : NULL;
-    return k && k->ops == &tra_rowwise_ops ? k : NULL;
-}
-
 /* "project(a, b = a + 1)", as a part of the text of a kernel. */
 static const char *text_of(const builder *w) {
     tra_str s = {0};
@@ -168,28 +162,18 @@ static const tra_node *const *rows_of(tra_build *b, const tra_node *n) {
     return rows;
 }
 
-/* A pass over the rows of the operand, or, where that is one already, over those of its operand. */
+/* A pass over the rows of the operand; rules make one pass of several. */
 static tra_node *make_rowwise(builder *w, const tra_rowwise *r, bool counts, double share) {
-    const tra_rows_kernel *before = rowwise_of(w->in);
-    const char *text = text_of(w);
     tra_node fields = {.in = {w->in}};
     double flops = 0;
     for (int i = 0; i < w->op.nterms; i++) flops += 1 + w->op.term[i].ast->depth;
-    if (before) {
-        r = tra_rowwise_then(w->b->arena, before->data, r);
-        text = tra_arena_printf(w->b->arena, "%s . %s", text, before->text);
-        fields.in[0] = w->in->in[0];
-        counts |= before->counts;
-        share *= before->share;
-        flops += before->flops;
-    }
     bool numbered = tra_rowwise_uses_row(r), matrix = tra_rowwise_is_matrix(r, NULL);
     if (numbered) {
         fields.in[1] = first_rows(w, fields.in[0]);
         fields.joinl = fields.joinr = (tra_dims){.n = 1, .v = {0}};
         if (!fields.in[1]) return NULL;
     }
-    fields.kernel = tra_kernel_of_rows(w->b->arena, &(tra_rows_kernel){.text = text,
+    fields.kernel = tra_kernel_of_rows(w->b->arena, &(tra_rows_kernel){.text = text_of(w),
                                                                        .use = numbered ? TRA_USE_JOIN : TRA_USE_MAP,
                                                                        .columns = matrix ? NULL : tra_rowwise_out(r),
                                                                        .dtype = matrix ? w->op.dtype : TRA_F64,
