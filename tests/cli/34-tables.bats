@@ -206,3 +206,67 @@ END
     has "p.tra:25:5: error: reblock meets rows of which only the run tells" || has "repart meets rows"
     has 'its columns are start, `end id`, name, d'
 }
+
+# trips.h5: 1000 trips in blocks of 100 rows.
+trips() {
+    py '
+import random
+random.seed(3)
+with open("trips.csv", "w") as f:
+    print("start,end,duration,name", file=f)
+    for i in range(1000):
+        print(random.randint(0, 9), random.randint(0, 9), "%.3f" % random.uniform(0, 300), random.choice(["x", "y", ""]),
+              sep=",", file=f)'
+    tra import -q --table trips.csv -o trips.h5 --block 100
+}
+
+@test "from a CSV file by select, project, matrix and solve to a regression, on 1, 2 and 3 sites" {
+    trips
+    program <<'END'
+input trip from "trips.h5"
+R  = select(trip, start != end && duration > 60)
+P  = project(R, km = hypot(start * 1.5, end - 2.0), duration)
+X  = matrix(P, [one = 1, km])
+y  = matrix(P, [duration])
+XX[a,b] = sum X[n,a] * X[n,b]
+Xy[a,c] = sum X[n,a] * y[n,c]
+beta = solve(XX, Xy)
+n = rows(R)
+all = rows(trip)
+W = matrix(select(trip, duration > 500), [start])
+none[a] = sum W[n,a]
+output beta
+output n
+output all
+output none
+END
+    for n in 1 2 3; do
+        rm -f beta.h5 n.h5 all.h5 none.h5
+        status 0 tra run -q p.tra --sites $n --memory 128M
+        status 0 py '
+t = np.genfromtxt("trips.csv", delimiter=",", skip_header=1, usecols=(0, 1, 2))
+t = t[(t[:, 0] != t[:, 1]) & (t[:, 2] > 60)]
+X = np.column_stack([np.ones(len(t)), np.hypot(t[:, 0] * 1.5, t[:, 1] - 2)])
+want = np.linalg.solve(X.T @ X, X.T @ t[:, 2:3])
+g = lambda n: h5py.File(n + ".h5")["data"][()]
+assert np.allclose(g("beta"), want, rtol=1e-12), (g("beta"), want)
+assert g("n") == len(t), (g("n"), len(t))
+assert g("all") == 1000
+assert g("none")[0] == 0'
+    done
+}
+
+@test "row numbers and NULLs in a matrix" {
+    trips
+    printf 'input trip from "trips.h5"\nP = project(trip, i = row(), duration)\nX = matrix(P, [i])\ns[a] = sum X[n,a]\noutput s\n' | program
+    status 0 tra run -q p.tra --sites 2
+    status 0 py 'assert h5py.File("s.h5")["data"][0] == 1000 * 999 / 2'
+    printf 'a,b\n1,2\n,3\n4,5\n' >n.csv
+    tra import -q --table n.csv -o n.h5 --block 2
+    printf 'input T from "n.h5"\nX = matrix(T, [a, b])\ns[j] = sum X[n,j]\noutput s\n' | program
+    status 3 tra run -q p.tra
+    has 'row 1: column `a` is NULL'
+    printf 'input T from "n.h5"\nX = matrix(T, [a, b], fill = 10)\ns[j] = sum X[n,j]\noutput s\n' | program
+    status 0 tra run -q p.tra
+    status 0 py 'assert h5py.File("s.h5")["data"][()].tolist() == [15, 10]'
+}
