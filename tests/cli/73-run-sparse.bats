@@ -168,3 +168,30 @@ recorded() { cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c; }
     diff - D.tns <<<$'5 7 -2\n5 3000000 1\n7 5 -5\n9 9 1\n2999999 3000000 2\n3000000 5 -2\n3000000 2999999 -4'
     diff - M.tns <<<$'5 7 4\n5 3000000 1\n7 5 4\n9 9 -1\n2999999 3000000 2\n3000000 5 1\n3000000 2999999 2'
 }
+
+@test "a sum held by entries whose first terms are smaller than itself" {
+    py 'r = np.random.default_rng(5)
+for name in "a", "b":
+    m = r.integers(1, 9, (20, 70, 50)) * (r.random((20, 70, 50)) < .1)
+    np.save(name + ".npy", m.astype("f8"))
+    with open(name + ".tns", "w") as f:
+        for at in zip(*np.nonzero(m)): print(*(i + 1 for i in at), m[at], file=f)'
+    for f in a b; do tra import -q $f.tns --shape 20x70x50 --storage coo --block 20x30x50 -o $f.h5; done
+    # the blocks of 10 along j come first
+    cat >p.tra <<'END'
+input A from "a.h5"
+input B from "b.h5"
+AR = rekey(A, (i,j,k) -> (i, 2-j, k))
+BR = rekey(B, (i,j,k) -> (i, 2-j, k))
+S = agg(join(AR, BR, [0,1,2], [0,1,2], elemmul), [0,2], matadd)
+output S as coo
+END
+    tra explain p.tra >plan.txt
+    grep -q 'agg S.* rows' plan.txt
+    for sites in 1 3; do
+        tra run -q p.tra --sites $sites
+        tra export -q S.h5 -o s.npy
+        py 'p = np.pad(np.load("a.npy") * np.load("b.npy"), ((0, 0), (0, 20), (0, 0)))
+assert np.array_equal(np.load("s.npy"), p[:, :30] + p[:, 30:60] + p[:, 60:])'
+    done
+}
