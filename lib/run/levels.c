@@ -1,8 +1,8 @@
-/* levels.c - outputs whose arrays are stored by levels (stored.h).
+/* levels.c - outputs whose arrays are stored by levels (stored.h), and tables.
  *
- * Where the slices of a tuple begin in the datasets follows from the positions of all tuples before. So each array is
- * counted when it is made, and its block waits in scratch as it is; when all are counted the datasets are allocated at
- * once, and each rank writes the slices of its tuples.
+ * Where the slices of a tuple begin in the datasets follows from the positions, or rows, of all tuples before. So each
+ * array is counted when it is made, and its block waits in scratch as it is; when all are counted the datasets are
+ * allocated at once, and each rank writes the slices of its tuples.
  */
 #include "needs.h"
 #include "output_int.h"
@@ -33,6 +33,7 @@ static tra_status take(void *ctx, tra_err *e) {
 
 /* Positions of the array, which become those of tuple t. */
 static tra_status count(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell *c, tra_err *e) {
+    if (!o->levels) return o->counts[t] = c->array.ext.v[0], TRA_OK;
     scratch x = {.pool = o->pool, .bytes = tra_stored_scratch(o->levels, entries_of(c))};
     bool has = x.bytes <= o->count_room;
     if (!has) TRA_TRY(tra_engine_insist(w, take, &x, e));
@@ -46,7 +47,8 @@ static tra_status count(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell
 
 tra_status tra_levels_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e) {
     int64_t t = rec->ordinal, at;
-    tra_cell c = tra_cell_new(&o->held, t, b->ptr);
+    tra_cell c;
+    TRA_TRY(tra_cell_of(&o->held, t, b->ptr, b->bytes, &c, e));
     TRA_TRY(count(o, w, t, &c, e));
     at = tra_spool_reserve(o, b->bytes);
     TRA_TRY(tra_pwrite(tra_spool_fd(o, o->comm.rank), b->ptr, (size_t)b->bytes, at, "the scratch file", e));
@@ -72,13 +74,26 @@ tra_status tra_levels_recount(tra_outfile *o, tra_worker *w, const tra_saved *s,
 
 /* ---- placing ---------------------------------------------------------------------------------------------------- */
 
+/* The rows of a block, to the digest and to their places. */
+static tra_status put_rows(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell *c, tra_err *e) {
+    tra_batch b = {.v = tra_calloc((size_t)o->type.columns->n + 1, sizeof *b.v)};
+    int64_t first = 0;
+    for (int64_t before = 0; before < t; before++) first += o->counts[before];
+    tra_status s = tra_columns_of(c, o->type.columns, &b, e);
+    if (s == TRA_OK) s = tra_writer_put_rows(o->w, first, &b, e);
+    if (s == TRA_OK) tra_digest_rows(&o->lanes[w->id].digest, first, &b);
+    free(b.v);
+    return s;
+}
+
 /* One tuple's block from where it waits to the places of its slices. */
 static tra_status run_put(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     tra_outfile *o = u->ctx;
     const tra_unit_input *in = &u->inputs[0];
-    scratch x = {.pool = o->pool, .bytes = tra_stored_scratch(o->levels, entries_of(&in->cell))};
     (void)task;
     if (o->log) TRA_TRY(tra_stop_check(e)); /* what waits is saved */
+    if (!o->levels) return put_rows(o, w, in->part->ordinal[in->i], &in->cell, e);
+    scratch x = {.pool = o->pool, .bytes = tra_stored_scratch(o->levels, entries_of(&in->cell))};
     TRA_TRY(tra_engine_insist(w, take, &x, e));
     tra_status s = tra_writer_put(o->w, in->part->ordinal[in->i], tra_cell_block(&in->cell), x.block->ptr, e);
     tra_block_free(o->pool, x.block);
@@ -122,8 +137,9 @@ static tra_status put_all(tra_outfile *o, tra_err *e) {
 
 tra_status tra_levels_place(tra_outfile *o, tra_err *e) {
     tra_status s = TRA_OK;
-    tra_comm_sum(&o->comm, o->counts, o->type.cat->n * o->levels->n);
-    if (o->comm.rank == 0) s = tra_writer_place(o->w, o->counts, e);
+    tra_comm_sum(&o->comm, o->counts, o->type.cat->n * o->ncounts);
+    if (o->comm.rank == 0)
+        s = o->levels ? tra_writer_place(o->w, o->counts, e) : tra_writer_place_rows(o->w, o->counts, e);
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK && o->comm.size > 1) s = tra_comm_agree(&o->comm, tra_outfile_share(o, e), e);
     if (s == TRA_OK) s = put_all(o, e);

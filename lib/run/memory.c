@@ -82,7 +82,7 @@ static bool streams_out(const tra_plan *p, const edges *e, int i) {
 
 /* Bytes that a worker needs to write results that are held so to that output. */
 static int64_t io_of(const tra_plan *p, const tra_op *output, const tra_type *held) {
-    if (output->what.levels) return tra_stored_room(held, output->what.levels);
+    if (tra_op_counts(output)) return tra_stored_room(held, output->what.levels);
     int64_t spread = held->layout ? tra_store_chunk_bytes(held) + 63 : 0; /* a chunk that they are spread over */
     return spread + (p->compress ? tra_codec_scratch(held) : 0);
 }
@@ -410,10 +410,10 @@ static int64_t predict(tra_plan *p, int threads) {
         if (op->op == TRA_PLAN_OUTPUT) {
             const tra_type *t = &p->ops[op->in[0]].type;
             tra_size *write = &op->predicted.cost.disk_write;
-            *write = file_bytes(t, op->what.levels, op->type.cat->n);
+            *write = file_bytes(t, tra_op_counts(op), op->type.cat->n);
             p->cost.disk_write = tra_size_add(p->cost.disk_write, *write);
-            if (p->compress || op->what.levels)
-                spool = tra_add_most(spool, file_bytes(t, op->what.levels, tuples).bound);
+            if (p->compress || tra_op_counts(op))
+                spool = tra_add_most(spool, file_bytes(t, tra_op_counts(op), tuples).bound);
         }
         int done[3] = {i, op->in[0], op->in[1] == op->in[0] ? -1 : op->in[1]}; /* what nobody uses after this */
         for (int k = 0; k < 3; k++)

@@ -22,7 +22,7 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
         library = tra_max64(library, op->what.library); /* one read at a time */
         tuples += op->type.cat->n * (tra_op_is(op->op, TRA_FILE) ? 2 : 1);
         if (op->op == TRA_PLAN_REPART) tuples += tra_repart_pieces(p, op);
-        if (op->op == TRA_PLAN_OUTPUT && !op->what.levels) chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
+        if (op->op == TRA_PLAN_OUTPUT && !tra_op_counts(op)) chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
         if (op->op == TRA_PLAN_OUTPUT && op->what.levels && p->compress) codec = tra_pack_bytes(p->compress, threads);
     }
     if (p->compress && chunk > 0) codec = tra_max64(codec, threads * tra_codec_context(p->compress, chunk));
@@ -38,6 +38,7 @@ int64_t tra_size_planned(tra_size s) {
 
 int64_t tra_stored_room(const tra_type *held, const tra_levels *l) {
     int64_t most = tra_catalog_maxfloats(held->cat);
+    if (!l) return 0;
     if (held->layout && held->entries) most = tra_min64(most, held->entries->most);
     if (held->layout)
         most = tra_min64(most, tra_type_entries_within(held, tra_size_planned(tra_type_bytes_largest(held))));
@@ -373,7 +374,7 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
         out = tra_max64(tra_type_room(&from->type),
                         from->type.layout ? 0 : tra_block_footprint(tra_store_chunk_bytes(&op->type)));
         n = from->orders.direct ? 0 : tra_op_stored_room(p, from) + out + fixed + threads * derive_scratch(p, from);
-        if (op->what.levels) /* in the end each tuple is read from where it waits */
+        if (tra_op_counts(op)) /* in the end each tuple is read from where it waits */
             n = tra_max64(n, tra_type_room(&from->type) + footprint(tra_stored_room(&from->type, op->what.levels)));
         break;
     case TRA_PLAN_INPUT:

@@ -32,7 +32,7 @@ static tra_status open_spool(tra_outfile *o, const char *scratch, tra_err *e) {
     o->spool_at = tra_calloc((size_t)n, sizeof *o->spool_at);
     o->spool_file = tra_calloc((size_t)n, sizeof *o->spool_file);
     o->enc = tra_calloc((size_t)n, sizeof *o->enc);
-    if (o->levels) o->counts = tra_calloc((size_t)(n * o->levels->n), sizeof *o->counts);
+    if (o->ncounts) o->counts = tra_calloc((size_t)(n * o->ncounts), sizeof *o->counts);
     return TRA_OK;
 }
 
@@ -62,14 +62,14 @@ static void end_check(tra_unit *u) { free(u->ctx); }
 static tra_status run_check(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     tra_outfile *o = ((check *)u->ctx)->o;
     const tra_saved *s = ((check *)u->ctx)->s;
-    bool waits = o->zstd || o->levels;
+    bool waits = o->zstd || o->ncounts;
     (void)task;
     int fd = waits ? tra_log_fd(o->log, s->file) : tra_writer_fd(o->w);
     if (!waits && (s->at != tra_writer_address(o->w, s->ordinal) || s->len != o->chunk_bytes)) return TRA_OK;
-    if ((o->levels ? !tra_size_admits(tra_type_bytes(&o->held, s->ordinal), s->len) : s->len > o->chunk_bytes) ||
+    if ((o->ncounts ? !tra_size_admits(tra_type_bytes(&o->held, s->ordinal), s->len) : s->len > o->chunk_bytes) ||
         !tra_file_has(fd, s->at, s->len, s->sum))
         return TRA_OK;
-    if (o->levels) TRA_TRY(tra_levels_recount(o, w, s, e));
+    if (o->ncounts) TRA_TRY(tra_levels_recount(o, w, s, e));
     pthread_mutex_lock(&o->lock);
     if (!(o->tuple[s->ordinal] & TRA_DONE)) {
         o->tuple[s->ordinal] |= TRA_DONE;
@@ -119,7 +119,7 @@ static tra_status take_over(tra_outfile *o, tra_engine *engine, tra_err *e) {
 static tra_status go_on(tra_outfile *o, tra_engine *engine, tra_err *e) {
     int64_t reused = 0;
     tra_status s = TRA_OK;
-    if (o->log && (o->zstd || o->levels || o->comm.rank != 0 || tra_writer_reused(o->w))) s = take_over(o, engine, e);
+    if (o->log && (o->zstd || o->ncounts || o->comm.rank != 0 || tra_writer_reused(o->w))) s = take_over(o, engine, e);
     reused = o->reused;
     s = tra_comm_agree(&o->comm, s, e);
     tra_comm_sum(&o->comm, &reused, 1);
@@ -157,26 +157,27 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     char tag[64];
     const tra_levels *levels = op->what.levels;
     *o = (tra_outfile){.comm = *comm, .type = op->type, .held = op->type, .levels = levels, .spool = -1};
+    o->ncounts = levels ? levels->n : op->type.columns ? 1 : 0;
     o->held.layout = held;
-    o->type.layout = levels ? held : NULL;
-    o->zstd = wo->codec.zstd && !levels;
+    o->type.layout = o->ncounts ? held : NULL;
+    o->zstd = wo->codec.zstd && !o->ncounts;
     o->engine = engine;
     o->pool = pool;
     if (levels) o->count_room = tra_stored_room(&o->held, levels);
     pthread_mutex_init(&o->lock, NULL);
     o->nlanes = tra_engine_threads(engine);
     o->lanes = tra_calloc((size_t)o->nlanes, sizeof *o->lanes);
-    o->digester = tra_digester_new(&o->held);
+    o->digester = op->type.columns ? NULL : tra_digester_new(&o->held); /* which rows these are is known in the end */
     o->chunk_bytes = tra_store_chunk_bytes(&o->type);
-    o->log = tra_log_open(journal, op->id, o->zstd || levels);
+    o->log = tra_log_open(journal, op->id, o->zstd || o->ncounts);
     list_tuples(o, &op->place);
     w.tag = tra_journal_tag(journal, tag);
     w.reuse = tra_journal_resumed(journal);
     w.levels = levels;
     if (comm->rank == 0) s = tra_writer_create(op->what.path, &o->type, &w, &o->w, e);
     s = tra_comm_agree(comm, s, e);
-    if (s == TRA_OK && comm->size > 1 && !levels) s = tra_outfile_share(o, e);
-    if (s == TRA_OK && (o->zstd || levels)) s = open_spool(o, scratch, e);
+    if (s == TRA_OK && comm->size > 1 && !o->ncounts) s = tra_outfile_share(o, e);
+    if (s == TRA_OK && (o->zstd || o->ncounts)) s = open_spool(o, scratch, e);
     s = tra_comm_agree(comm, s, e);
     if (s == TRA_OK && w.reuse) s = go_on(o, engine, e);
     if (s != TRA_OK) {
@@ -253,7 +254,7 @@ static tra_status write_behind(void *ctx, tra_err *e) {
 }
 
 /* Is the array of a block to be made dense, in the worker's room for that? */
-static bool spreads(const tra_outfile *o) { return o->held.layout && !o->levels; }
+static bool spreads(const tra_outfile *o) { return o->held.layout && !o->ncounts; }
 
 static int64_t spread_room(const tra_outfile *o) { return spreads(o) ? (o->chunk_bytes + 63) / 64 * 64 : 0; }
 
@@ -282,12 +283,12 @@ static tra_status put(const tra_outlet *sink, tra_worker *w, int64_t ordinal, tr
     tra_outfile *o = sink->file;
     tra_lane *l = &o->lanes[w->id];
     tra_saved rec = {.ordinal = ordinal};
-    tra_digester_add(o->digester, &rec.digest, ordinal, block->ptr);
+    if (o->digester) tra_digester_add(o->digester, &rec.digest, ordinal, block->ptr);
     l->arrays++;
     l->bytes += block->bytes;
     tra_digest_add(&l->digest, &rec.digest);
-    if (o->levels || spreads(o)) {
-        tra_status s = o->levels ? tra_levels_put(o, w, &rec, block, e) : put_spread(o, w, &rec, block, e);
+    if (o->ncounts || spreads(o)) {
+        tra_status s = o->ncounts ? tra_levels_put(o, w, &rec, block, e) : put_spread(o, w, &rec, block, e);
         tra_block_free(sink->pool, block);
         return s;
     }
@@ -370,13 +371,22 @@ static void gather(tra_outfile *o) {
 tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e) {
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK && o->zstd) s = place_encoded(o, e);
-    if (s == TRA_OK && o->levels) s = tra_levels_place(o, e);
+    if (s == TRA_OK && o->ncounts) s = tra_levels_place(o, e);
     if (s == TRA_OK && o->comm.rank != 0) s = tra_writer_sync(o->w, e);
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK && o->levels && o->comm.rank == 0) s = tra_writer_pack(o->w, tra_engine_threads(o->engine), e);
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK) gather(o);
     return s;
+}
+
+static void digest_text(const tra_outfile *o, char text[33]) {
+    int64_t rows = 0;
+    for (int64_t t = 0; o->type.columns && t < o->type.cat->n; t++) rows += o->counts[t];
+    if (o->type.columns)
+        tra_digest_table_text(&o->lanes[0].digest, o->type.columns, rows, text);
+    else
+        tra_digest_text(&o->lanes[0].digest, &o->type, text);
 }
 
 tra_status tra_outfiles_commit(tra_outfile *const *files, int n, tra_status s, bool keep, const tra_commit_note *note,
@@ -393,7 +403,7 @@ tra_status tra_outfiles_commit(tra_outfile *const *files, int n, tra_status s, b
         if (s != TRA_OK || comm.rank != 0)
             (keep ? tra_writer_leave : tra_writer_abort)(w[i]);
         else
-            tra_digest_text(&files[i]->lanes[0].digest, &files[i]->type, text[i]);
+            digest_text(files[i], text[i]);
     }
     if (s == TRA_OK && comm.rank == 0) s = tra_writers_commit(w, digests, n, note, e);
     s = tra_comm_agree(&comm, s, e);
@@ -407,7 +417,7 @@ tra_status tra_outfiles_commit(tra_outfile *const *files, int n, tra_status s, b
 int64_t tra_outfile_written(const tra_outfile *o) {
     int64_t arrays = 0, bytes = 0;
     for (int i = 0; i < o->nlanes; i++) arrays += o->lanes[i].arrays, bytes += o->lanes[i].bytes;
-    return o->levels ? bytes : arrays * o->chunk_bytes;
+    return o->ncounts ? bytes : arrays * o->chunk_bytes;
 }
 
 bool tra_outlet_has(const tra_outlet *s, int64_t ordinal) {
@@ -417,7 +427,7 @@ bool tra_outlet_has(const tra_outlet *s, int64_t ordinal) {
 }
 
 int64_t tra_outlet_bytes(const tra_outlet *s, int64_t bytes) {
-    bool chunk = s->file && !s->file->levels && !spreads(s->file);
+    bool chunk = s->file && !s->file->ncounts && !spreads(s->file);
     return chunk ? tra_max64(bytes, s->file->chunk_bytes) : bytes;
 }
 

@@ -4,6 +4,7 @@
 
 #include "../relation/codec.h"
 #include "../relation/stored.h"
+#include "../relation/table_file.h"
 #include "output.h"
 
 typedef struct tra_lane { /* what one thread of a rank has written */
@@ -17,8 +18,9 @@ struct tra_outfile {
     tra_comm comm;
     tra_type type;            /* of what is written: dense, or where levels are as the arrays are held */
     tra_type held;            /* as the arrays come */
-    const tra_levels *levels; /* NULL: each is an array */
-    tra_writer *w;            /* with levels all ranks but the first have it when all is counted */
+    const tra_levels *levels; /* NULL: each is an array, or rows of a table */
+    int ncounts;              /* of each tuple, which are known before any is placed: of levels, of rows; 0: none */
+    tra_writer *w;            /* with counts all ranks but the first have it when all is counted */
     tra_engine *engine;
     tra_pool *pool;
     tra_log *log;
@@ -31,15 +33,15 @@ struct tra_outfile {
     int nlanes;
     tra_lane *lanes; /* of the workers */
     /* zstd, levels: where arrays are follows from the lengths, or counts, of all in key order, so that the file does
-     * not depend on timing. Until they are known arrays wait, encoded or as they are: in the journal's data files (by
-     * rank), or in a nameless scratch file. */
+     * not depend on timing; rows of tables the same. Until they are known arrays wait, encoded or as they are: in the
+     * journal's data files (by rank), or in a nameless scratch file. */
     int spool;
     pthread_mutex_t lock;
     int64_t spooled;
     int64_t *spool_at;
     int *spool_file;
-    tra_encoded *enc; /* levels: lengths and checksums of blocks */
-    int64_t *counts;  /* levels: of each tuple's positions, levels->n numbers; 0 of those that others have */
+    tra_encoded *enc; /* with counts: lengths and checksums of blocks */
+    int64_t *counts;  /* ncounts of each tuple: of positions, or rows; 0 of those that others have */
 };
 
 /* What waits of a rank is in this file; room in this rank's. */

@@ -87,6 +87,8 @@ bool tra_op_grows(const tra_op *op) {
     return !op->what.partial || tra_kernel_is_sum(agg);
 }
 
+bool tra_op_counts(const tra_op *op) { return op->op == TRA_PLAN_OUTPUT && (op->what.levels || op->type.columns); }
+
 bool tra_op_shares(const tra_op *op) { return tra_op_is_view(op) || tra_op_is(op->op, TRA_FORWARDS); }
 
 bool tra_op_flows(const tra_op *op) { return op->orders.ends > op->id; }
