@@ -22,7 +22,7 @@ static const double BLAS_MATTERS = 1e10; /* flops below which its kernel is not 
 enum { ENGINE_TRA, ENGINE_REFERENCE };
 
 static struct {
-    int engine, progress, transport;
+    int engine, progress, transport, codegen;
     bool dry, no_history, resume;
     const char *scratch, *codec, *profile;
     int64_t scratch_limit;
@@ -49,6 +49,9 @@ static const tra_opt options[] = {
     {'n', "dry-run", TRA_OPT_FLAG, &opt.dry, NULL, "show the plan and what it needs, and do nothing", NULL, NULL, NULL},
     {0, "engine", TRA_OPT_ENUM, &opt.engine, NULL,
      "tra, or the reference evaluator: one process, in memory, slow, for comparison", "tra|reference", NULL, NULL},
+    {0, "codegen", TRA_OPT_ENUM, &opt.codegen, NULL,
+     "kernels are compiled where a compiler is found (auto), must be (require), or are not", "auto|require|off", NULL,
+     NULL},
     {0, "profile", TRA_OPT_STR, &opt.profile, "FILE",
      "write what was measured, beside what was predicted, as JSON (see tra explain --analyze)", NULL, NULL, NULL},
     {0, "progress", TRA_OPT_ENUM, &opt.progress, NULL, "say on standard error what is being done (auto: on a terminal)",
@@ -301,7 +304,8 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec co
                           .threads = job->options.threads,
                           .scratch = tra_scratch_dir(opt.scratch),
                           .transport = (tra_transport_kind)opt.transport,
-                          .progress = wants_progress()};
+                          .progress = wants_progress(),
+                          .codegen = (tra_codegen_mode)opt.codegen};
     char *text = opt.no_history ? NULL : history(job->program.graph);
     o.history = text;
     tra_journal_request saved = tra_resume_request(job, o.scratch, opt.resume, codec);

@@ -5,7 +5,8 @@
 
 #include <stdint.h>
 
-/* A component, or the keys of one; and a call. row to n: as tra_codegen_rows. listed: rows may come in any order. */
+/* A component, or the keys of one; and a call. row to n: as tra_codegen_rows. listed: rows may come in any order;
+ * exact: places are only counted. */
 #define GEN_ABI                                                                                                        \
     struct kernel_array {                                                                                              \
         const void *data;                                                                                              \
@@ -20,9 +21,10 @@
         uint32_t *column;                                                                                              \
         void *value;                                                                                                   \
         int64_t room_rows, room, nrows, n;                                                                             \
-        _Bool listed;                                                                                                  \
+        _Bool listed, exact;                                                                                           \
         const volatile _Bool *stop;                                                                                    \
         void *(*grow)(struct kernel_args *, void *, int64_t, int64_t);                                                 \
+        void *memory;                                                                                                  \
         int64_t most, taken, key[31];                                                                                  \
         int nkeys;                                                                                                     \
     };

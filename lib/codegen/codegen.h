@@ -93,12 +93,15 @@ typedef struct tra_codegen_call {
     const tra_calc_free *scope; /* as for the interpreter; all contents are given, of the types of the spec */
     void *out;                  /* SCALAR, DENSE: of the spec's type, added into */
     tra_codegen_rows *rows;     /* ROWS */
-    int64_t most;               /* bytes of memory that dictionaries may take; 0: any */
+    void *memory;               /* for dictionaries and accumulators, `most` bytes aligned to 64; NULL: of the system */
+    int64_t most;               /* bytes that these may take; 0: any, of the system */
+    bool exact;                 /* tra_codegen_count: see there */
     const atomic_bool *stop;    /* looked at now and then: the result is of no use then. NULL: none */
 } tra_codegen_call;
 
 /* An upper bound of the rows and entries that a kernel of ROWS makes on these operands: a pass over structure alone.
- * Interpreted: exact. */
+ * exact: the places that are written to, by all loops of the kernel; of these only what comes to 0 is no entry.
+ * Interpreted: entries. */
 TRA_MUSTUSE tra_status tra_codegen_count(const tra_codegen_kernel *k, const tra_codegen_call *c, int64_t *rows,
                                          int64_t *entries, tra_err *e);
 /* One call of a kernel, in any thread. Errors are the interpreter's: TRA_INPUT (division by 0, overflow, a key outside

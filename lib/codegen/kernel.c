@@ -41,7 +41,7 @@ tra_status gen_cannot(tra_codegen *g, tra_err *e, const char *fmt, ...) {
     if (g->mode == TRA_CODEGEN_REQUIRE)
         s = tra_fail(e, TRA_RESOURCE, "%s (--codegen require)", text);
     else if (!g->warned)
-        tra_warn("kernels are interpreted, which is slow: %s (--codegen off is silent)", text);
+        tra_warn("kernels are not compiled, and are slower: %s (--codegen off does without them silently)", text);
     g->warned = true;
     free(text);
     return s;
@@ -115,7 +115,7 @@ tra_status tra_codegen_make(tra_codegen *g, const tra_codegen_spec *s, bool comp
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
-/* Memory of dictionaries and accumulators, within what the caller allows. */
+/* Memory of dictionaries and accumulators, within what the caller allows: of the system, */
 static void *grow(struct kernel_args *a, void *old, int64_t had, int64_t bytes) {
     if (bytes == 0) {
         free(old);
@@ -125,6 +125,20 @@ static void *grow(struct kernel_args *a, void *old, int64_t had, int64_t bytes) 
     if (bytes < 0 || (a->most && a->taken - had > a->most - bytes)) return NULL;
     void *more = realloc(old, (size_t)bytes);
     if (more) a->taken += bytes - had;
+    return more;
+}
+
+/* or of the caller's: what is taken last can grow where it is, and only that is given back. */
+static void *grow_in(struct kernel_args *a, void *old, int64_t had, int64_t bytes) {
+    char *memory = a->memory, *last = old;
+    int64_t were = (had + 63) / 64 * 64, want = bytes > INT64_MAX - 64 ? bytes : (bytes + 63) / 64 * 64;
+    bool is_last = old && last + were == memory + a->taken;
+    if (is_last) a->taken -= were;
+    if (bytes == 0) return NULL;
+    if (bytes < 0 || want > a->most - a->taken) return NULL;
+    char *more = memory + a->taken;
+    a->taken += want;
+    if (old && more != last) memcpy(more, old, (size_t)had);
     return more;
 }
 
@@ -158,7 +172,9 @@ static void bring_arguments(const tra_codegen_spec *s, const tra_codegen_call *c
                                 .whole = x->whole,
                                 .real = x->real,
                                 .out = c->out,
-                                .grow = grow,
+                                .grow = c->memory ? grow_in : grow,
+                                .memory = c->memory,
+                                .exact = c->exact,
                                 .most = c->most,
                                 .stop = (const volatile _Bool *)c->stop};
     if (c->rows) {
@@ -224,10 +240,17 @@ static bool is_long(const tra_codegen_spec *s, const tra_codegen_call *c, int64_
     return n.i > GEN_LISTED_COLUMNS;
 }
 
+/* Rows come in another order: once more. */
+static int run_listed(const tra_codegen_kernel *k, struct kernel_args *a) {
+    a->listed = true;
+    a->taken = 0;
+    return k->run(a);
+}
+
 int64_t tra_codegen_scratch(const tra_codegen_kernel *k, const tra_codegen_call *c) {
     int64_t columns;
     if (!k->object || k->spec->result != TRA_CODEGEN_ROWS || is_long(k->spec, c, &columns)) return 0;
-    return 8 * columns + columns / 8 + columns / 512 + 64;
+    return 8 * columns + columns / 8 + columns / 512 + 512;
 }
 
 tra_status tra_codegen_count(const tra_codegen_kernel *k, const tra_codegen_call *c, int64_t *rows, int64_t *entries,
@@ -235,8 +258,11 @@ tra_status tra_codegen_count(const tra_codegen_kernel *k, const tra_codegen_call
     TRA_TRY(check_call(k->spec, c, e));
     if (!k->object) return gen_interpret_count(k->spec, c, rows, entries, e);
     arguments x;
+    int64_t columns;
     bring_arguments(k->spec, c, &x);
-    int code = k->count(&x.a);
+    x.a.listed = is_long(k->spec, c, &columns);
+    int code = c->exact ? k->run(&x.a) : k->count(&x.a);
+    if (code == GEN_NO_ORDER) code = run_listed(k, &x.a);
     *rows = tra_min64(x.a.nrows, x.a.n);
     *entries = x.a.n;
     tra_status s = went_wrong(k, &x.a, code, e);
@@ -253,11 +279,7 @@ tra_status tra_codegen_run(const tra_codegen_kernel *k, const tra_codegen_call *
     bool rows = k->spec->result == TRA_CODEGEN_ROWS;
     if (rows) x.a.listed = is_long(k->spec, c, &columns);
     int code = k->run(&x.a);
-    if (rows && code == GEN_NO_ORDER) { /* rows come in another order: once more */
-        x.a.listed = true;
-        x.a.taken = 0;
-        code = k->run(&x.a);
-    }
+    if (rows && code == GEN_NO_ORDER) code = run_listed(k, &x.a);
     if (rows) {
         c->rows->nrows = x.a.nrows;
         c->rows->n = x.a.n;

@@ -24,7 +24,7 @@ void tra_agg_init(const tra_kernel *agg, tra_array *state) {
 static void fold_box(tra_scalar_op fold, tra_array *state, const tra_array *in, bool sparse) {
     int64_t ss[TRA_MAXDIM], si[TRA_MAXDIM];
     assert(state->ext.n == in->ext.n);
-    if (tra_elements(&in->ext) == 0) return;
+    if (tra_elements_of(&in->ext) == 0) return;
     tra_strides(&state->ext, ss);
     tra_strides(&in->ext, si);
     tra_nest nest;
@@ -66,7 +66,7 @@ bool tra_index_before(const tra_kernel *k, double v, double i, const double *sta
 static void fold_index(const tra_kernel *k, double *state, const tra_array *in, const tra_agg_at *at) {
     const tra_dims *shape = at ? &at->shape : &in->ext;
     int64_t stride[TRA_MAXDIM], first = 0;
-    if (tra_elements(&in->ext) == 0) return;
+    if (tra_elements_of(&in->ext) == 0) return;
     tra_strides(shape, stride);
     for (int d = 0; at && d < at->offset.n; d++) first += at->offset.v[d] * stride[d];
     int r = in->ext.n;

@@ -112,7 +112,7 @@ void tra_aligned_run(const tra_kernel *k, const tra_array *a, const tra_array *b
                      const bool *sparse) {
     const tra_array *arg[2] = {a, b};
     tra_nest kept, reduced;
-    if (tra_elements(&out->ext) == 0) return;
+    if (tra_elements_of(&out->ext) == 0) return;
     make_loops(k, arg, out, &kept, &reduced);
     if (reduced.n == 0) { /* rows run on where the operands do */
         tra_nest nest[2];

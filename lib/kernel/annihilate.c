@@ -161,8 +161,8 @@ bool tra_finite(const void *v, tra_dtype t, int64_t n) {
 }
 
 bool tra_product_careful(const tra_array *a, const tra_array *b, const bool *sparse) {
-    return (sparse[0] && !tra_finite(b->data, b->dtype, tra_elements(&b->ext))) ||
-           (sparse[1] && !tra_finite(a->data, a->dtype, tra_elements(&a->ext)));
+    return (sparse[0] && !tra_finite(b->data, b->dtype, tra_elements_of(&b->ext))) ||
+           (sparse[1] && !tra_finite(a->data, a->dtype, tra_elements_of(&a->ext)));
 }
 
 static bool empty(const tra_nest *nest) {

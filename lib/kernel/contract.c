@@ -507,7 +507,7 @@ static void run_careful(const problem *p, const tra_array *a, const tra_array *b
 
 /* The largest magnitude of an element. */
 static double extreme(const tra_array *x) {
-    int64_t n = tra_elements(&x->ext), low = 0, high = 0;
+    int64_t n = tra_elements_of(&x->ext), low = 0, high = 0;
     for (int64_t i = 0; i < n; i += TRA_STRIP) {
         int64_t buf[TRA_STRIP], len = tra_min64(TRA_STRIP, n - i);
         const int64_t *v = tra_load(x->data, x->dtype, i, 1, len, TRA_I64, buf);

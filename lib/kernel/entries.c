@@ -167,7 +167,7 @@ static tra_filled of_step2(const tra_kernel *k, const tra_dims *a, const tra_dim
         return (tra_filled){.share = 1, .bound = INT64_MAX, .work = 1, .exact = true};
     bool outer = k->cls == TRA_K_OUTER;
     int64_t meets[2];
-    for (int o = 0; o < 2; o++) meets[o] = outer ? tra_elements(ext[!o]) : k->stretch ? stretched(ext, o) : 1;
+    for (int o = 0; o < 2; o++) meets[o] = outer ? tra_elements_of(ext[!o]) : k->stretch ? stretched(ext, o) : 1;
     return combined(outer ? NULL : k->expr, in, 2, meets);
 }
 

@@ -52,11 +52,11 @@ static void run_strided(const tra_kernel *k, const tra_array *in, const tra_arra
 static void run_softmax(const tra_array *in, const tra_array *out) {
     tra_dtype t = out->dtype;
     if (in->dtype != t) {
-        tra_convert(out->data, t, in->data, in->dtype, tra_elements(&in->ext));
+        tra_convert(out->data, t, in->data, in->dtype, tra_elements_of(&in->ext));
         in = out;
     }
     size_t size = tra_dtype_size(t);
-    int64_t row = in->ext.v[in->ext.n - 1], total = tra_elements(&in->ext);
+    int64_t row = in->ext.v[in->ext.n - 1], total = tra_elements_of(&in->ext);
     tra_strip_fn *strip = tra_strip(t);
     double number[TRA_STRIP];
     tra_nest kept, along;
@@ -150,7 +150,7 @@ static size_t between(const tra_kernel *k, const chain *c, tra_kernel_use use, c
     first_shape(k, c->step[0], use, a, b, &at);
     size_t most = 0;
     for (int i = 0; i < c->n && !goes_to_out(c, i); i++) {
-        size_t bytes = (size_t)tra_elements(&at) * tra_dtype_size(c->type[i]);
+        size_t bytes = (size_t)tra_elements_of(&at) * tra_dtype_size(c->type[i]);
         if (bytes > most) most = bytes;
         tra_step_shape1(c->step[i + 1], &at, &next);
         at = next;
@@ -210,7 +210,7 @@ static void run_rest(const chain *c, tra_array cur, bool sparse, const tra_array
         sparse = tra_step_sparse(c->step[i], TRA_USE_MAP, sparse, false);
         cur = next;
     }
-    assert(cur.dtype == out->dtype && (cur.data == out->data || tra_elements(&out->ext) == 0));
+    assert(cur.dtype == out->dtype && (cur.data == out->data || tra_elements_of(&out->ext) == 0));
 }
 
 void tra_kernel_map(const tra_kernel *k, const tra_array *in, tra_array *out, void *scratch) {
@@ -335,7 +335,7 @@ void tra_finish_sparse(const tra_kernel *agg, tra_dtype in, bool sparse, const t
     void *own = scratch;
     scratch = (char *)scratch + own_scratch(agg, &c, TRA_USE_AGG, &state->ext, NULL);
     tra_array first = first_place(&c, &state->ext, out, scratch);
-    int64_t elements = tra_elements(&state->ext), size = (int64_t)tra_dtype_size(first.dtype);
+    int64_t elements = tra_elements_of(&state->ext), size = (int64_t)tra_dtype_size(first.dtype);
     if (first.data != state->data) {
         tra_convert(first.data, first.dtype, state->data, state->dtype, elements);
     } else if (first.dtype != state->dtype) { /* each strip goes where those before it have been */

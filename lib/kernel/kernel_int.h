@@ -117,7 +117,7 @@ void tra_step_shape1(const tra_kernel *step, const tra_dims *in, tra_dims *out);
 void tra_step_shape2(const tra_kernel *step, const tra_dims *a, const tra_dims *b, tra_dims *out);
 /* The type of one step's result; b: of a join's second operand. */
 tra_dtype tra_step_dtype(const tra_kernel *step, tra_kernel_use use, tra_dtype a, tra_dtype b);
-int64_t tra_elements(const tra_dims *d);
+int64_t tra_elements_of(const tra_dims *d);
 
 /* ---- LAPACK -------------------------------------------------------------------------------------------------- */
 

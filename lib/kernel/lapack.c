@@ -166,7 +166,7 @@ static void store(const double *from, int64_t stride, const tra_array *x, int64_
 }
 
 static void fill(const tra_array *x, double v) {
-    for (int64_t i = 0, n = tra_elements(&x->ext); i < n; i++) set_element(x, i, v);
+    for (int64_t i = 0, n = tra_elements_of(&x->ext); i < n; i++) set_element(x, i, v);
 }
 
 /* Do the halves agree, to rounding times `slack`? Else *i, *j are where not. */
@@ -346,7 +346,7 @@ void tra_lapack_run(tra_lapack f, const tra_array *a, const tra_array *b, const 
     room(f, w.m, w.n, b && b->ext.n == 2 ? b->ext.v[1] : f == TRA_L_INVERSE ? w.n : 1, &w.nwork, &ints);
     w.work = w.a + elements;
     w.ints = (int *)(w.work + w.nwork);
-    if (elements == 0 || tra_elements(&out->ext) == 0) {
+    if (elements == 0 || tra_elements_of(&out->ext) == 0) {
         fill(out, 1); /* the determinant of no rows */
         return;
     }

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-int64_t tra_elements(const tra_dims *d) {
+int64_t tra_elements_of(const tra_dims *d) {
     int64_t n = 0;
     bool fits = tra_dims_product(d, &n);
     assert(fits);
@@ -11,7 +11,7 @@ int64_t tra_elements(const tra_dims *d) {
     return n;
 }
 
-size_t tra_array_bytes(const tra_array *a) { return (size_t)tra_elements(&a->ext) * tra_dtype_size(a->dtype); }
+size_t tra_array_bytes(const tra_array *a) { return (size_t)tra_elements_of(&a->ext) * tra_dtype_size(a->dtype); }
 
 /* The kernel as the language writes it, for messages; s is freed by the caller. */
 static const char *text(const tra_kernel *k, tra_str *s) {

@@ -129,7 +129,7 @@ void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, co
 }
 
 void tra_fill(const tra_array *a, double v) {
-    int64_t n = tra_elements(&a->ext);
+    int64_t n = tra_elements_of(&a->ext);
     if (n == 0) return;
     if (tra_strip_type(a->dtype) == a->dtype) {
         tra_strip(a->dtype)(TRA_S_CONST, a->data, NULL, NULL, v, n);

@@ -381,7 +381,7 @@ void tra_code_nests(const tra_code *code, int nargs, const tra_array *const *arg
     tra_typed_insn v[code->n + 1];
     tra_typed typed;
     tra_dtype types[2] = {arg[0]->dtype, arg[nargs - 1]->dtype};
-    int64_t n = tra_elements(&out->ext);
+    int64_t n = tra_elements_of(&out->ext);
     if (n == 0) return;
     tra_code_type(code, nargs, types, false, v, &typed);
     uint8_t kill[code->n];

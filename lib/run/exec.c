@@ -1,5 +1,6 @@
 /* exec.c - runs a plan, operator by operator; what need not be stored is not. */
 #include "exec.h"
+#include "compiled.h"
 #include "keep.h"
 #include "exchange.h"
 
@@ -26,6 +27,7 @@ typedef struct exec {
     bool *complete; /* it is saved on all sites */
     bool *ran;      /* with another that comes before it: a stage of its scan, or what such a stage reads */
     tra_keep *keep;
+    tra_codegen *codegen;
     tra_exchange **beside; /* exchanges that go on beside the stages, */
     int *beside_op;        /* of these operators */
     int nbeside, at;       /* at: the operator that runs */
@@ -573,6 +575,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (comm->rank == 0) tra_files_reclaim(o->scratch);
     if (s == TRA_OK && o->transport == TRA_TRANSPORT_FILES && comm->size > 1)
         s = tra_files_begin(&x.site.files, comm, o->scratch, e);
+    if (s == TRA_OK) s = tra_compiled_begin(plan, comm, o->codegen, &x.codegen, e);
     if (s == TRA_OK) s = open_inputs(&x, e);
     if (s == TRA_OK && o->journal) s = tra_journal_open(o->journal, plan, comm, &x.journal, e);
     if (s == TRA_OK) s = open_outputs(&x, e);
@@ -586,6 +589,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     tra_keep_free(x.keep);
     tra_files_end(&x.site.files, comm);
     tra_engine_free(x.site.engine);
+    tra_compiled_end(x.codegen);
     tra_pool_free(x.site.pool);
     tra_arena_free(x.arena);
     tra_op_report *t = &report->total;

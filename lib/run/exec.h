@@ -3,6 +3,7 @@
 #define TRA_EXEC_H
 
 #include "journal.h"
+#include "../codegen/codegen.h"
 #include "plan.h"
 #include "progress.h"
 
@@ -20,6 +21,7 @@ typedef struct tra_exec_options {
         step; /* what the commit record of the outputs is about (store.h), which the caller ends; 0: it is nobody's */
     const tra_journal_request *journal; /* NULL: nothing is saved, and signals do not stop the run */
     double keep_seconds;                /* of work that may be lost (keep.h); 0: the default */
+    tra_codegen_mode codegen;           /* of kernels that can be compiled */
     int64_t keep_limit; /* bytes that results which are saved for that may take in scratch; 0: no limit */
 } tra_exec_options;
 

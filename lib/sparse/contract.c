@@ -287,7 +287,7 @@ void tra_rows_contract(const tra_kernel *step, const tra_cell *a, const tra_cell
                        void *scratch) {
     tra_contraction x;
     tra_contraction_of(&x, step, a, b, out, tile);
-    if (!add && tra_elements(&out->ext) > 0) clear_out(step, out, tile);
+    if (!add && tra_elements_of(&out->ext) > 0) clear_out(step, out, tile);
     if (empty(&x)) return;
     if (a->layout && b->layout)
         tra_contract_pairs(&x, scratch);

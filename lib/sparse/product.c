@@ -4,6 +4,7 @@
  * contributes to one part of the result: a row, or the rows that these labels have in common. For each entry of the
  * group the other operand's entries that the shared labels lead to are added up at their places in that part (sums.h),
  * which is then read in order. An operand of rows whose order does not fit is sorted first (project.c). */
+#include "generated.h"
 #include "sums.h"
 
 #include <assert.h>
@@ -299,6 +300,15 @@ static void go(run *w, char *scratch) {
         walk_sorted(w, scratch);
 }
 
+/* No more than tra_rows_product_scratch said of operands that may have been larger. */
+static int64_t scratch_now(const run *w) {
+    const tra_cell *outer = w->x.in[w->o], *inner = w->x.in[1 - w->o];
+    int64_t n = round64(tra_sums_scratch(w->box, touched_most(w, entries_of(outer), entries_of(inner))));
+    for (int o = 0; o < 2; o++)
+        if (w->x.in[o]->layout) n = tra_add_most(n, round64(tra_project_scratch(entries_of(w->x.in[o]))));
+    return n;
+}
+
 int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
                          tra_cell *out, bool count, void *scratch) {
     run w;
@@ -312,6 +322,8 @@ int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const t
     bool none = false;
     for (int l = 0; l < w.x.p.nlabels; l++) none = none || w.x.extent[l] == 0;
     w.count = true;
+    if (!none && !after->code && tra_generated_product(&w.x, w.o, w.np, out, count, scratch, scratch_now(&w)))
+        return count ? tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]) : tra_cell_bytes(out);
     if (none) {
         tra_rows_counted(out, 0, 0);
     } else if (count || out->counted[1] == 0) {

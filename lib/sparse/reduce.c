@@ -148,7 +148,7 @@ static void fold_all(const tra_kernel *step, const tra_entry *e, int64_t n, int6
 static void clear_out(const tra_unary *after, tra_array *out) {
     static const double zero;
     double value[1];
-    int64_t n = tra_elements(&out->ext);
+    int64_t n = tra_elements_of(&out->ext);
     size_t size = tra_dtype_size(out->dtype);
     memset(out->data, 0, tra_array_bytes(out));
     if (!after->code || n == 0) return;

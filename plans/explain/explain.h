@@ -10,7 +10,8 @@
 typedef struct tra_explain_options {
     int alternatives; /* how many plans beside the chosen one: 0 none in text, a few in JSON; INT_MAX all */
     bool rules, tra, ia, catalog;
-    bool optimizers; /* the program under each optimizer, side by side */
+    bool kernels, code; /* those that are compiled, in the calculus; and in C */
+    bool optimizers;    /* the program under each optimizer, side by side */
     int nmeasurements;
     const struct tra_measurement *measurements; /* to stand in that comparison */
     const tra_profile *measured;                /* of the chosen plan, to stand beside what was predicted; or NULL */

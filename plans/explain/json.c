@@ -244,6 +244,7 @@ static void render(const tra_job *job, int k, bool operators, const tra_profile 
     }
     tra_json_end(&j, ']');
     if (o && o->rules) derivation(&j, job);
+    if (o && (o->kernels || o->code)) tra_json_kernels(&j, job->plan, o->code);
     tra_json_begin(&j, "relations", '[');
     for (int i = 0; i < g->nnames; i++) relation(&j, &g->names[i]);
     tra_json_end(&j, ']');

@@ -209,6 +209,7 @@ void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str 
     if (o->optimizers) tra_text_optimizers(job, o->nmeasurements, o->measurements, out);
     if (o->tra) level_tra(job->program.graph, out);
     if (o->ia) level_ia(job->plan, out);
+    if (o->kernels || o->code) tra_text_kernels(job->plan, o->code, out);
     if (o->catalog) tra_text_catalog(job->program.graph, out);
     if (o->rules) tra_text_derivation(job, out);
     if (o->alternatives) tra_explain_alternatives(job, o->alternatives == INT_MAX ? FEWPLANS : o->alternatives, out);

@@ -44,4 +44,8 @@ void tra_dot_statements(const tra_job *job, tra_str *out);
 void tra_text_optimizers(const tra_job *job, int n, const tra_measurement *m, tra_str *out);
 void tra_json_optimizers(tra_json *j, const tra_job *job, int n, const tra_measurement *m);
 
+/* The kernels of a plan that are compiled; code: their C too. */
+void tra_text_kernels(const tra_plan *p, bool code, tra_str *out);
+void tra_json_kernels(tra_json *j, const tra_plan *p, bool code);
+
 #endif

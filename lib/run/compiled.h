@@ -1,0 +1,19 @@
+/* compiled.h - the kernels of a plan that can be compiled, made before anything runs. Private to lib/run and to those
+ * who explain plans. */
+#ifndef TRA_COMPILED_H
+#define TRA_COMPILED_H
+
+#include "../sparse/generated.h"
+#include "comm.h"
+#include "plan.h"
+
+/* Which loops the operator's join is computed by, where they can be compiled. */
+tra_generated tra_op_generated(const tra_plan *p, const tra_op *op);
+
+/* Collective: one rank of each host compiles what is not in the folder of compiled kernels yet, then all load it. *g is
+ * NULL where the plan has no such kernels. With TRA_CODEGEN_REQUIRE what cannot be compiled is TRA_RESOURCE. */
+TRA_MUSTUSE tra_status tra_compiled_begin(const tra_plan *p, const tra_comm *comm, tra_codegen_mode mode,
+                                          tra_codegen **g, tra_err *e);
+void tra_compiled_end(tra_codegen *g);
+
+#endif

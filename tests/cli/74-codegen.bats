@@ -1,0 +1,94 @@
+# Kernels that are compiled: the same results as without them, a folder that only its user has, no compiler.
+load helper
+
+# P = A A of a csr matrix of 300 squared; numbers that are not whole, so that the order of sums shows.
+program() {
+    export TRA_CACHE=$BATS_TEST_TMPDIR/cache
+    py '
+import scipy.sparse as sp, scipy.io as io
+a = sp.random(300, 300, .05, random_state=3, format="csr"); io.mmwrite("a.mtx", a, precision=17); sp.save_npz("a.npz", a)'
+    tra import -q a.mtx --storage csr --block 100x120 -o a.h5
+    cat >p.tra <<'END'
+input A from "a.h5"
+P[i,k] as csr = sum A[i,j] * A[j,k]
+output P
+END
+}
+
+@test "compiled kernels give what scipy gives, and the bits of those that are built in" {
+    program
+    tra run -q p.tra --codegen off
+    [ ! -e cache ]
+    without=$(tra digest P.h5 | cut -d ' ' -f 1)
+    tra run -q p.tra --codegen require
+    [ "$(tra digest P.h5 | cut -d ' ' -f 1)" = "$without" ]
+    [ "$(stat -c %a cache)" = 700 ]
+    tra export -q P.h5 --to npz -o p.npz
+    py '
+import scipy.sparse as sp
+a, p = sp.load_npz("a.npz"), sp.load_npz("p.npz")
+assert abs(p - a @ a).max() < 1e-12 and p.nnz == (a @ a).nnz'
+}
+
+@test "a kernel that was compiled is not compiled again, on several sites by one" {
+    program
+    tra run -q p.tra --sites 2 --codegen require
+    [ "$(find cache -name '*.so' | wc -l)" = 1 ]
+    [ "$(find cache -name 'tmp*' | wc -l)" = 0 ]
+    before=$(stat -c %Y.%i cache/*.so)
+    tra run -q p.tra --codegen require
+    [ "$(stat -c %Y.%i cache/*.so)" = "$before" ]
+}
+
+@test "without a compiler or a folder a run warns once and computes, unless it is told to require them" {
+    program
+    tra run -q p.tra --codegen off
+    without=$(tra digest P.h5 | cut -d ' ' -f 1)
+    TRA_CC=/bin/false status 0 tra run p.tra
+    [ "$(grep -c 'kernels are not compiled' <<<"$output")" = 1 ]
+    [ "$(tra digest P.h5 | cut -d ' ' -f 1)" = "$without" ]
+    TRA_CC=/bin/false status 4 tra run p.tra --codegen require
+    [[ $output == *"/bin/false ended with status 1"*"--codegen require"* ]]
+    chmod 755 cache
+    status 0 tra run p.tra
+    [[ $output == *"can be used by others: chmod 700"* ]]
+    [ "$(tra digest P.h5 | cut -d ' ' -f 1)" = "$without" ]
+    TRA_CACHE=/dev/null/x status 4 tra run p.tra --codegen require
+    [[ $output == *"folder of compiled kernels"* ]]
+    TRA_CC=/bin/false status 0 tra run p.tra --codegen off
+    [[ $output != *"not compiled"* ]]
+}
+
+@test "a damaged object in the folder is made again" {
+    program
+    tra run -q p.tra --codegen require
+    digest=$(tra digest P.h5 | cut -d ' ' -f 1)
+    so=$(echo cache/*.so)
+    truncate -s 4000 "$so"
+    status 0 tra run -v p.tra --codegen require
+    [[ $output == *"is made again"* ]]
+    [ "$(tra digest P.h5 | cut -d ' ' -f 1)" = "$digest" ]
+    [ "$(stat -c %s "$so")" -gt 4000 ]
+}
+
+@test "explain --kernels shows the plan of a kernel in the calculus, --code its C, which compiles" {
+    program
+    status 0 tra explain p.tra --kernels
+    [[ $output == *"Compiled kernels"*"let place = sum(<q, k> in b_row) {@dense k -> q + 1} in"* ]]
+    [[ $output != *"int tra_kernel("* ]]
+    tra explain p.tra --code | sed -n '/^\/\* product/,$p' >k.c
+    grep -q 'int tra_kernel(struct kernel_args \*a) {' k.c
+    cc -std=c11 -Wall -Wno-unused -Werror -c k.c -o k.o
+    tra explain p.tra --code --format json >k.json
+    py '
+p = json.load(open("k.json"))
+k = p["kernels"][0]
+assert p["plans"][0]["operators"][k["operator"]]["op"] == "join-agg", k
+assert "@dense" in k["plan"] and "tra_kernel" in k["code"]'
+    [ ! -e cache ]
+    printf 'input A from "a.h5"\nB[i] as dense = sum A[i,j]\noutput B\n' >none.tra
+    status 0 tra explain none.tra --kernels
+    [[ $output == *"No kernel of this plan is compiled"* ]]
+    tra run -q none.tra --codegen require
+    [ ! -e cache ]
+}
