@@ -14,7 +14,7 @@ static int endian, order, duplicates;
 static const char *quote, *escape, *comment, *skip, *nulls, *names, *columns, *date_format, *timestamp_format, *decimal,
     *thousands, *encoding, *rejects, *rejects_limit;
 static tra_strlist types;
-static bool table, strict, lenient, pad_short, drop_long;
+static bool table, vector, strict, lenient, pad_short, drop_long;
 static bool header, no_header, empty_nan, no_history, drop_zeros;
 
 static const tra_opt opts[] = {
@@ -42,35 +42,35 @@ static const tra_opt opts[] = {
     {0, "empty-nan", TRA_OPT_FLAG, &empty_nan, NULL, "csv: an empty cell is NaN and not an error", NULL, NULL, NULL},
     {0, "table", TRA_OPT_FLAG, &table, NULL,
      "csv: a table with typed columns (default: where a column below a header is not all numbers)", NULL, NULL, NULL},
+    {0, "vector", TRA_OPT_FLAG, &vector, NULL, "csv: the one column is a tensor of rank 1", NULL, NULL, NULL},
     {0, "types", TRA_OPT_LIST, &types, "NAME=TYPE,...",
      "tables: types of columns: bool, i32, i64, f32, f64, date, timestamp, string or text", NULL, NULL, NULL},
     {0, "names", TRA_OPT_STR, &names, "NAME,...", "tables: names of all columns", NULL, NULL, NULL},
-    {0, "columns", TRA_OPT_STR, &columns, "NAME,...", "tables: the columns that are wanted, by name or number", NULL,
-     NULL, NULL},
-    {0, "skip", TRA_OPT_STR, &skip, "N", "tables: lines before the header to leave out", NULL, NULL, NULL},
-    {0, "null", TRA_OPT_STR, &nulls, "WORD,...", "tables: what stands for NULL, besides nothing at all", NULL, NULL,
+    {0, "columns", TRA_OPT_STR, &columns, "NAME,...", "csv: the columns that are wanted, by name or number", NULL, NULL,
      NULL},
+    {0, "skip", TRA_OPT_STR, &skip, "N", "csv: lines before the header to leave out", NULL, NULL, NULL},
+    {0, "null", TRA_OPT_STR, &nulls, "WORD,...", "csv: what stands for NULL, besides nothing at all", NULL, NULL, NULL},
     {0, "date-format", TRA_OPT_STR, &date_format, "FORMAT", "tables: how dates are written, as in %d/%m/%Y", NULL, NULL,
      NULL},
     {0, "timestamp-format", TRA_OPT_STR, &timestamp_format, "FORMAT",
      "tables: how timestamps are written, as in '%m/%d/%Y %H:%M'", NULL, NULL, NULL},
-    {0, "decimal", TRA_OPT_STR, &decimal, "CHAR", "tables: the decimal sign (default: a point)", NULL, NULL, NULL},
-    {0, "thousands", TRA_OPT_STR, &thousands, "CHAR", "tables: what stands between thousands (default: nothing)", NULL,
+    {0, "decimal", TRA_OPT_STR, &decimal, "CHAR", "csv: the decimal sign (default: a point)", NULL, NULL, NULL},
+    {0, "thousands", TRA_OPT_STR, &thousands, "CHAR", "csv: what stands between thousands (default: nothing)", NULL,
      NULL, NULL},
-    {0, "quote", TRA_OPT_STR, &quote, "CHAR", "tables: around cells, or none (default: found out)", NULL, NULL, NULL},
-    {0, "escape", TRA_OPT_STR, &escape, "CHAR", "tables: before a quote in quotes, or none (default: found out)", NULL,
+    {0, "quote", TRA_OPT_STR, &quote, "CHAR", "csv: around cells, or none (default: found out)", NULL, NULL, NULL},
+    {0, "escape", TRA_OPT_STR, &escape, "CHAR", "csv: before a quote in quotes, or none (default: found out)", NULL,
      NULL, NULL},
-    {0, "comment", TRA_OPT_STR, &comment, "CHAR", "tables: lines that begin with it are left out", NULL, NULL, NULL},
-    {0, "encoding", TRA_OPT_STR, &encoding, "NAME", "tables: utf-8 or latin1 (default: utf-8)", NULL, NULL, NULL},
+    {0, "comment", TRA_OPT_STR, &comment, "CHAR", "csv: lines that begin with it are left out", NULL, NULL, NULL},
+    {0, "encoding", TRA_OPT_STR, &encoding, "NAME", "csv: utf-8 or latin1 (default: utf-8)", NULL, NULL, NULL},
     {0, "rejects", TRA_OPT_STR, &rejects, "FILE",
      "tables: write records that are at fault to this file, and go on (default: stop at the first)", NULL, NULL, NULL},
     {0, "rejects-limit", TRA_OPT_STR, &rejects_limit, "N", "tables: stop at more than so many rejects", NULL, NULL,
      NULL},
-    {0, "pad-short", TRA_OPT_FLAG, &pad_short, NULL, "tables: cells that a record lacks are NULL", NULL, NULL, NULL},
-    {0, "drop-long", TRA_OPT_FLAG, &drop_long, NULL, "tables: leave out the cells that a record has too many", NULL,
-     NULL, NULL},
-    {0, "strict", TRA_OPT_FLAG, &strict, NULL, "tables: a quote inside an unquoted cell is an error", NULL, NULL, NULL},
-    {0, "lenient", TRA_OPT_FLAG, &lenient, NULL, "tables: text behind a closing quote belongs to the cell", NULL, NULL,
+    {0, "pad-short", TRA_OPT_FLAG, &pad_short, NULL, "csv: cells that a record lacks are NULL", NULL, NULL, NULL},
+    {0, "drop-long", TRA_OPT_FLAG, &drop_long, NULL, "csv: leave out the cells that a record has too many", NULL, NULL,
+     NULL},
+    {0, "strict", TRA_OPT_FLAG, &strict, NULL, "csv: a quote inside an unquoted cell is an error", NULL, NULL, NULL},
+    {0, "lenient", TRA_OPT_FLAG, &lenient, NULL, "csv: text behind a closing quote belongs to the cell", NULL, NULL,
      NULL},
     {0, "storage", TRA_OPT_STR, &storage, "NAME",
      "how blocks are stored: auto, dense, csr, ... or FILE.tra:NAME (default: auto, by the density of coordinates)",
@@ -129,13 +129,39 @@ static tra_status read_options(const char *source, tra_import_job *job, tra_dims
 
 /* The command, as far as it decides what the relation holds. */
 static void history(const char *source, tra_str *out) {
-    const char *const texts[][2] = {{"block", block},         {"from", from}, {"dtype", dtype},    {"shape", shape},
-                                    {"delimiter", delimiter}, {"base", base}, {"storage", storage}};
+    const char *const texts[][2] = {{"block", block},
+                                    {"from", from},
+                                    {"dtype", dtype},
+                                    {"shape", shape},
+                                    {"delimiter", delimiter},
+                                    {"base", base},
+                                    {"storage", storage},
+                                    {"quote", quote},
+                                    {"escape", escape},
+                                    {"comment", comment},
+                                    {"skip", skip},
+                                    {"null", nulls},
+                                    {"names", names},
+                                    {"columns", columns},
+                                    {"date-format", date_format},
+                                    {"timestamp-format", timestamp_format},
+                                    {"decimal", decimal},
+                                    {"thousands", thousands},
+                                    {"encoding", encoding}};
     tra_str_printf(out, "tra %s: import", TRA_VERSION);
     if (source) tra_str_printf(out, " '%s'", source);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i][1]) tra_str_printf(out, " --%s '%s'", texts[i][0], texts[i][1]);
     for (int i = 0; i < components.n; i++) tra_str_printf(out, " --component '%s'", components.v[i]);
+    for (int i = 0; i < types.n; i++) tra_str_printf(out, " --types '%s'", types.v[i]);
+    const struct {
+        const char *text;
+        bool given;
+    } flags[] = {{" --table", table},         {" --vector", vector}, {" --pad-short", pad_short},
+                 {" --drop-long", drop_long}, {" --strict", strict}, {" --lenient", lenient},
+                 {" --rejects", rejects}};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (flags[i].given) tra_str_add(out, flags[i].text);
     if (endian) tra_str_add(out, " --endian big");
     if (order) tra_str_add(out, " --order F");
     if (header || no_header) tra_str_add(out, header ? " --header" : " --no-header");
@@ -246,20 +272,24 @@ static tra_status print_json(const char *source, const tra_import_receipt *r, tr
     return s;
 }
 
-/* Options that only tables have, and those that only matrices have. */
+/* Options that only tables have; those of text that matrices have too; and those of matrices alone. */
 static bool asks_for_table(void) {
-    return table || types.n || names || columns || skip || nulls || date_format || timestamp_format || decimal ||
-           thousands || quote || escape || comment || encoding || rejects || rejects_limit || pad_short || drop_long ||
-           strict || lenient;
+    return table || types.n || names || date_format || timestamp_format || rejects || rejects_limit;
+}
+
+static bool asks_for_text(void) {
+    return columns || skip || nulls || decimal || thousands || quote || escape || comment || encoding || pad_short ||
+           drop_long || strict || lenient || vector;
 }
 
 static bool asks_for_matrix(void) {
-    return dtype || shape || base || storage || components.n || endian || order || duplicates || drop_zeros ||
+    return vector || dtype || shape || base || storage || components.n || endian || order || duplicates || drop_zeros ||
            empty_nan || (block && strchr(block, 'x')) || strcmp(codec, "none") != 0;
 }
 
-/* Imports a table, if it is one. */
-static tra_status try_table(const char *source, const char *how, bool *done, tra_err *e) {
+/* Imports a table, if it is one. text: how the options want text to be read, in the arena. */
+static tra_status try_table(const char *source, const char *how, tra_arena *a, tra_table_job *text, bool *done,
+                            tra_err *e) {
     tra_table_options o = {.delimiter = delimiter,
                            .quote = quote,
                            .escape = escape,
@@ -283,14 +313,20 @@ static tra_status try_table(const char *source, const char *how, bool *done, tra
                            .lenient = lenient,
                            .pad_short = pad_short,
                            .drop_long = drop_long,
+                           .vector = vector,
                            .memory = memory};
+    if (asks_for_matrix()) o.block = NULL;
     if (asks_for_table() && asks_for_matrix())
         return tra_fail(e, TRA_USAGE,
                         "some of these options are for tables, others for matrices alone (tra import --help)");
-    if (!source || !output || strcmp(output, "-") == 0 || asks_for_matrix() || (header && no_header)) return TRA_OK;
-    if (!asks_for_table() && !(from ? strcmp(from, "csv") == 0 : tra_csv_by_name(source))) return TRA_OK;
+    if (!source || !output || strcmp(output, "-") == 0 || (header && no_header)) return TRA_OK;
+    bool csv = from ? strcmp(from, "csv") == 0 : tra_csv_by_name(source);
+    if (asks_for_text() || asks_for_table()) TRA_TRY(tra_table_job_of(source, output, &o, a, text, e));
+    if (asks_for_matrix() || (!asks_for_table() && !csv)) return TRA_OK;
     TRA_TRY(tra_threads_check(e));
-    return tra_import_as_table(source, output, &o, asks_for_table(), no_history ? NULL : how, done, e);
+    TRA_TRY(tra_table_job_of(source, output, &o, a, text, e));
+    text->history = no_history ? NULL : how;
+    return tra_import_as_table(text, asks_for_table(), done, e);
 }
 
 static tra_status run(int argc, char **argv, tra_err *e) {
@@ -301,20 +337,21 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_str text = {0};
     bool done = false;
     history(source, &text);
-    tra_status t = try_table(source, tra_str_get(&text), &done, e);
+    tra_arena *a = tra_arena_new();
+    tra_table_job read_as;
+    tra_status t = try_table(source, tra_str_get(&text), a, &read_as, &done, e);
+    if (t == TRA_OK && !done) t = read_options(source, &job, &blocks, e);
+    if (t == TRA_OK) t = tra_threads_check(e);
     if (t != TRA_OK || done) {
         tra_str_free(&text);
+        tra_arena_free(a);
         return t;
     }
-    t = read_options(source, &job, &blocks, e);
-    if (t == TRA_OK) t = tra_threads_check(e);
-    if (t != TRA_OK) {
-        tra_str_free(&text);
-        return t;
-    }
+    if (asks_for_text()) job.source.text = &read_as;
     if (!no_history) job.history = tra_str_get(&text);
     tra_status s = tra_import(&job, &r, e);
     tra_str_free(&text);
+    tra_arena_free(a);
     TRA_TRY(s);
     if (!source) source = "components";
     warn_losses(source, &r);

@@ -49,8 +49,8 @@ static void split_nulls(tra_arena *a, const char *text, tra_table_job *job) {
     job->nulls = v;
 }
 
-static tra_status job_of(const char *source, const char *output, const tra_table_options *o, tra_arena *a,
-                         tra_table_job *job, tra_err *e) {
+tra_status tra_table_job_of(const char *source, const char *output, const tra_table_options *o, tra_arena *a,
+                            tra_table_job *job, tra_err *e) {
     *job = (tra_table_job){.from = source,
                            .to = output,
                            .progress = tra_progress_here(),
@@ -72,6 +72,7 @@ static tra_status job_of(const char *source, const char *output, const tra_table
                            .ntypes = o->types->n,
                            .rejects = o->rejects,
                            .rejects_limit = -1,
+                           .vector = o->vector,
                            .memory = o->memory};
     if (o->strict && o->lenient) return tra_fail(e, TRA_USAGE, "--strict and --lenient exclude each other");
     TRA_TRY(some_character("--delimiter", o->delimiter, &job->delimiter, e));
@@ -167,22 +168,19 @@ static tra_status print_json(const char *source, const char *output, const tra_t
     return s;
 }
 
-tra_status tra_import_as_table(const char *source, const char *output, const tra_table_options *o, bool table,
-                               const char *history, bool *done, tra_err *e) {
+tra_status tra_import_as_table(const tra_table_job *job, bool table, bool *done, tra_err *e) {
     tra_arena *a = tra_arena_new();
-    tra_table_job job;
     tra_table_receipt r;
     *done = table;
-    tra_status s = job_of(source, output, o, a, &job, e);
-    job.history = history;
-    if (s == TRA_OK && !table) s = tra_looks_like_table(&job, done, e);
+    tra_status s = TRA_OK;
+    if (!table) s = tra_looks_like_table(job, done, e);
     if (s == TRA_OK && *done) {
-        s = tra_import_table(&job, a, &r, e);
+        s = tra_import_table(job, a, &r, e);
         if (s == TRA_OK && r.rejected > 0)
-            tra_warn("%s: %" PRId64 " records are rejected, see %s", source, r.rejected, job.rejects);
+            tra_warn("%s: %" PRId64 " records are rejected, see %s", job->from, r.rejected, job->rejects);
         if (s == TRA_OK && !tra_common_opts.quiet)
-            s = tra_common_opts.format == TRA_FORMAT_JSON ? print_json(source, output, &r, e)
-                                                          : print_text(source, output, &r, e);
+            s = tra_common_opts.format == TRA_FORMAT_JSON ? print_json(job->from, job->to, &r, e)
+                                                          : print_text(job->from, job->to, &r, e);
     }
     tra_arena_free(a);
     return s;

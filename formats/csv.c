@@ -4,6 +4,7 @@
  * is a header. A file is passed over twice: once to count its lines (fast), so that the relation can be laid out, once
  * to read the numbers. */
 #include "formats.h"
+#include "table_csv_import.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -407,6 +408,7 @@ static tra_status count_rows(tra_source *s, csv *c, tra_err *e) {
 }
 
 static tra_status open_csv(tra_source *s, tra_err *e) {
+    if (s->o.text) return tra_csv_matrix_open(s, e);
     csv *c = tra_new(s->arena, csv);
     s->state = c;
     *c = (csv){.line = 1, .expected = -1};
@@ -425,6 +427,10 @@ static tra_status open_csv(tra_source *s, tra_err *e) {
 }
 
 static void close_csv(tra_source *s) {
+    if (s->o.text) {
+        tra_csv_matrix_close(s);
+        return;
+    }
     csv *c = s->state;
     free(c->first);
 }
@@ -526,6 +532,7 @@ const tra_format tra_format_csv = {
     .suffixes = ".csv .tsv .txt .dat",
     .sniff = sniff,
     .open = open_csv,
+    .box = tra_csv_matrix_box,
     .next = next,
     .close = close_csv,
     .prepare = prepare,

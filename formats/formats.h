@@ -28,7 +28,9 @@ typedef enum tra_access {
     TRA_ACCESS_ENTRIES, /* coordinates and values in any order, every other element zero: entries() */
 } tra_access;
 
+struct tra_table_job;
 typedef struct tra_source_options {
+    const struct tra_table_job *text; /* csv: how it is read, by the options of tables; NULL: as numbers alone */
     bool has_dtype, has_elem, has_shape;
     tra_dtype dtype;     /* what to store */
     tra_elem elem;       /* raw: what the file holds */
@@ -208,6 +210,7 @@ typedef struct tra_table_job {
     const char *names, *columns;
     const char *const *types;
     int ntypes;
+    bool vector;           /* of a matrix: its one column is a tensor of rank 1 */
     const char *rejects;   /* file for records that are at fault; NULL: the first is an error */
     int64_t rejects_limit; /* more of them are an error; -1: none */
     int64_t block, memory; /* rows of a block; 0: chosen, the default */

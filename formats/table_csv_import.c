@@ -276,7 +276,7 @@ static tra_status import(tra_csv_import *m, tra_table_receipt *r, tra_err *e) {
 
 /* ---- beginning and end ------------------------------------------------------------------------------------------ */
 
-static tra_csv_hints hints_of(const tra_table_job *j) {
+tra_csv_hints tra_csv_hints_of(const tra_table_job *j) {
     return (tra_csv_hints){.delimiter = j->delimiter,
                            .comment = j->comment,
                            .quote = j->quote,
@@ -348,7 +348,7 @@ static void fill_receipt(const tra_csv_import *m, tra_table_receipt *r) {
     }
 }
 
-static tra_csv_reading reading_of(const tra_table_job *j) {
+tra_csv_reading tra_csv_reading_of(const tra_table_job *j) {
     return (tra_csv_reading){.decimal = j->decimal ? j->decimal : '.',
                              .thousands = j->thousands,
                              .latin1 = j->latin1,
@@ -361,10 +361,10 @@ static tra_csv_reading reading_of(const tra_table_job *j) {
 tra_status tra_import_table(const tra_table_job *job, tra_arena *a, tra_table_receipt *r, tra_err *e) {
     tra_csv_import m = {.job = job, .arena = a, .spec = strcmp(job->from, "-") == 0 ? "standard input" : job->from};
     tra_csv_sizes sizes;
-    tra_csv_hints hints = hints_of(job);
+    tra_csv_hints hints = tra_csv_hints_of(job);
     *r = (tra_table_receipt){0};
     TRA_TRY(sizes_of(job, &sizes, &m.memory, e));
-    m.reading = reading_of(job);
+    m.reading = tra_csv_reading_of(job);
     m.rules = (tra_csv_rules){.spec = m.spec,
                               .pad_short = job->pad_short,
                               .drop_long = job->drop_long,
@@ -394,9 +394,9 @@ tra_status tra_import_table(const tra_table_job *job, tra_arena *a, tra_table_re
 /* ---- table or matrix -------------------------------------------------------------------------------------------- */
 
 tra_status tra_looks_like_table(const tra_table_job *job, bool *is, tra_err *e) {
-    tra_csv_hints hints = hints_of(job);
+    tra_csv_hints hints = tra_csv_hints_of(job);
     tra_csv_sizes sizes = {.stretch = 1 << 16, .piece = 1 << 14, .workers = 1};
-    tra_csv_reading reading = reading_of(job);
+    tra_csv_reading reading = tra_csv_reading_of(job);
     tra_csv_file *file;
     *is = false;
     if (strcmp(job->from, "-") == 0) return TRA_OK;

@@ -52,6 +52,12 @@ typedef struct tra_csv_worker {
     tra_digest digest;
 } tra_csv_worker;
 
+tra_csv_hints tra_csv_hints_of(const tra_table_job *j);
+tra_csv_reading tra_csv_reading_of(const tra_table_job *j);
+/* A matrix by the options of tables: the functions of a format (formats.h). */
+TRA_MUSTUSE tra_status tra_csv_matrix_open(tra_source *s, tra_err *e);
+tra_status tra_csv_matrix_box(tra_source *s, const tra_dims *start, const tra_dims *count, void *buf, tra_err *e);
+void tra_csv_matrix_close(tra_source *s);
 /* Names, which columns are wanted, and given types. */
 TRA_MUSTUSE tra_status tra_csv_choose_columns(tra_csv_import *m, tra_err *e);
 /* Reads a piece into w->rows; marks in w->bad the rows of which a cell is no value of a type that was given. */

@@ -23,6 +23,9 @@ typedef struct tra_csv_sizes {
  * scratch file may be, where it cannot be read twice. */
 TRA_MUSTUSE tra_status tra_csv_open(const char *spec, const tra_csv_hints *h, const tra_csv_sizes *sizes,
                                     const char *scratch, tra_csv_file **out, tra_err *e);
+/* The same of what has been opened, and unpacked where it is packed; *in is its own from then on. */
+TRA_MUSTUSE tra_status tra_csv_open_stream(tra_stream *in, const tra_csv_hints *h, const tra_csv_sizes *sizes,
+                                           const char *scratch, tra_csv_file **out, tra_err *e);
 void tra_csv_close(tra_csv_file *f); /* NULL allowed */
 const tra_csv_form *tra_csv_form_of(const tra_csv_file *f);
 /* The first bytes, from the first record on, as long as no pass has begun. */

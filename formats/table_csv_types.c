@@ -79,9 +79,25 @@ static bool plain_number(const tra_csv_reading *r, const char **s, size_t *n, ch
 
 static bool usual_numbers(const tra_csv_reading *r) { return r->decimal == '.' && !r->thousands; }
 
+/* A whole number of few digits, without more ado. */
+static bool short_int(const char *s, size_t n, int64_t *v) {
+    bool negative = n > 0 && *s == '-';
+    size_t i = negative;
+    int64_t x = 0;
+    if (n - negative == 0 || n > 18) return false;
+    for (; i < n; i++) {
+        unsigned digit = (unsigned)(s[i] - '0');
+        if (digit > 9) return false;
+        x = x * 10 + digit;
+    }
+    *v = negative ? -x : x;
+    return true;
+}
+
 /* Is it a number? *whole: and an integer of i64, *v. */
 static bool number_of(const tra_csv_reading *r, const char *s, size_t n, bool *whole, int64_t *v, double *x) {
     char buf[64];
+    if (short_int(s, n, v)) return *whole = true;
     trim(&s, &n);
     if (n == 0 || !begins_number(*s)) return false;
     if (!usual_numbers(r) && !plain_number(r, &s, &n, buf)) return false;
@@ -158,12 +174,15 @@ void tra_csv_guess_cell(const tra_csv_reading *r, tra_csv_guess *g, const char *
         g->wide |= whole && v != (int32_t)v;
         return;
     }
+    if (g->kinds & OTHERS) { /* a string: words are values, and nothing else is to be found out */
+        g->values++;
+        return;
+    }
     if (tra_csv_is_null(r, s, n, quoted, true)) { /* of a string it would be a value */
         g->words++;
         return;
     }
     g->values++;
-    if (g->kinds & OTHERS) return;
     trim(&s, &n);
     if (is_bool(s, n, &truth))
         g->kinds |= BOOLS;

@@ -292,3 +292,22 @@ put(m, "values", np.array([7, 8, 9])); put(m, "mask", np.array([False, True, Fal
     status 0 tra verify f.h5:m f.h5:t
     is "name" eval "tra head f.h5:t | head -1"
 }
+
+@test "matrices are read by the same options" {
+    printf 'junk\na;b;c\n1,5;2;-\n1.000;-;3\n' > m.csv
+    status 0 tra import m.csv --skip 1 --decimal , --thousands . --null=- -o m.h5
+    has "shape    2 x 3"
+    is "[[1.5, 2.0, nan], [1000.0, nan, 3.0]]" py 'print(h5py.File("m.h5")["data"][()].tolist())'
+    tra import -q m.csv --skip 1 --decimal , --thousands . --columns a --vector -o v.h5
+    is "[1.5, 1000.0]" py 'print(h5py.File("v.h5")["data"][()].tolist())'
+    status 3 tra import m.csv --skip 1 --decimal , --dtype f64 -o x.h5
+    has "line 3, byte 18, column 3 (c)"
+    py 'a = np.random.default_rng(1).normal(size=(3000, 7)); np.savetxt("r.csv", a, delimiter=",", fmt="%.17g"); np.save("r.npy", a[:, [2, 0]])'
+    gzip -k r.csv
+    for f in r.csv r.csv.gz; do
+        tra import -q $f --columns 3,1 --block 100x2 --memory 48M -o r.h5
+        py 'assert np.array_equal(h5py.File("r.h5")["data"][()], np.load("r.npy"))'
+    done
+    cat r.csv | tra import -q - --from csv --columns 3,1 -o p.h5
+    status 0 tra diff p.h5 r.h5
+}
