@@ -565,12 +565,28 @@ tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e
 
 /* ---- the maker's side --------------------------------------------------------------------------------------- */
 
-/* Has it come? On the maker's thread, as what comes from elsewhere. */
+/* Has it come, or been made? On the maker's thread. */
 static bool is_there(const tra_unit_input *in) {
     tra_part *stored, *via;
     int64_t at, via_at;
     tra_part_resolve(in->part, in->i, &stored, &at, &via, &via_at);
-    return stored->block[at] != NULL;
+    return __atomic_load_n(&stored->block[at], __ATOMIC_ACQUIRE) != NULL;
+}
+
+bool tra_engine_has(const tra_unit *u) {
+    for (int i = 0; i < u->ninputs; i++)
+        if (!is_there(&u->inputs[i])) return false;
+    return true;
+}
+
+tra_status tra_engine_await_end(tra_engine *g, bool *any, tra_err *e) {
+    tra_status s = TRA_OK;
+    pthread_mutex_lock(&g->lock);
+    *any = atomic_load(&g->queue.inflight) > 0;
+    if (*any && !g->failed) wait_for(g, &g->ended);
+    if (g->failed) s = tra_fail(e, g->err.status, "%s", g->err.msg);
+    pthread_mutex_unlock(&g->lock);
+    return s;
 }
 
 tra_status tra_engine_await(tra_engine *g, const tra_unit *u, tra_err *e) {

@@ -85,8 +85,12 @@ bool tra_engine_busy(tra_engine *g); /* is there something in flight whose end w
 TRA_MUSTUSE tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e);
 tra_unit *tra_unit_new(int ninputs, int ntasks);
 void tra_unit_drop(tra_engine *g, tra_unit *u); /* one that was not submitted */
-/* Waits until parts have the inputs of a unit that is not submitted yet. */
+/* Do parts have the inputs of a unit that is not submitted yet? */
+bool tra_engine_has(const tra_unit *u);
+/* Waits until they have: what units in flight make, and what comes from elsewhere. */
 TRA_MUSTUSE tra_status tra_engine_await(tra_engine *g, const tra_unit *u, tra_err *e);
+/* Waits until a unit has ended; at once where none is in flight, and then *any is false. */
+TRA_MUSTUSE tra_status tra_engine_await_end(tra_engine *g, bool *any, tra_err *e);
 /* Waits for the inputs, pins them and queues the unit; takes it over, also on failure. May wait for memory. So what is
  * queued can run, and its end does not depend on what comes from elsewhere. */
 TRA_MUSTUSE tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e);

@@ -300,23 +300,36 @@ static int64_t place_of(const tra_unit *u, const tra_part *scanned) {
     return place;
 }
 
-/* Queues the units of the stages, always that which is furthest behind in the scan; of equal ones the earlier stage's,
- * so that a block leaves when the last stage has read it. */
+/* Of the stages with a unit to queue, that which is furthest behind in the scan; of equal ones the earlier, so that a
+ * block leaves when the last stage has read it. there: of those whose inputs are there. -1: none. */
+static int furthest_behind(int n, tra_unit *const *next, const tra_part *scanned, bool there, int64_t *place) {
+    int least = -1;
+    for (int k = 0; k < n; k++) {
+        if (!next[k] || (there && !tra_engine_has(next[k]))) continue;
+        int64_t at = place_of(next[k], scanned);
+        if (least < 0 || at < *place) least = k, *place = at;
+    }
+    return least;
+}
+
+/* Queues the units of the stages. One that wants what another stage makes of the same block comes some blocks later;
+ * the others wait for it rather than go much further, since their blocks must be there until then. */
 static tra_status queue_all(tra_joinagg *st, int n, const tra_part *scanned, tra_unit **next, tra_err *e) {
+    int64_t last = 0, place = 0;
     for (int k = 0; k < n; k++) TRA_TRY(next_unit(&st[k], &next[k], e));
     for (;;) {
-        int least = -1;
-        int64_t place = 0;
-        for (int k = 0; k < n; k++) {
-            if (!next[k]) continue;
-            int64_t at = place_of(next[k], scanned);
-            if (least < 0 || at < place) least = k, place = at;
-        }
-        if (least < 0) return TRA_OK;
-        tra_unit *u = next[least];
-        next[least] = NULL;
-        TRA_TRY(tra_super_queue(&st[least], u, e));
-        TRA_TRY(next_unit(&st[least], &next[least], e));
+        bool any = true;
+        if (furthest_behind(n, next, scanned, false, &last) < 0) return TRA_OK;
+        int k = n == 1 ? 0 : furthest_behind(n, next, scanned, true, &place);
+        bool far = k < 0 || place > last + tra_scan_lead(tra_engine_threads(st->site->engine));
+        if (n > 1 && far) TRA_TRY(tra_engine_await_end(st->site->engine, &any, e));
+        if (n > 1 && far && any) continue;
+        if (k < 0 && (k = furthest_behind(n, next, scanned, true, &place)) < 0)
+            return tra_fail(e, TRA_INTERNAL, "stages of a scan wait for each other");
+        tra_unit *u = next[k];
+        next[k] = NULL;
+        TRA_TRY(tra_super_queue(&st[k], u, e));
+        TRA_TRY(next_unit(&st[k], &next[k], e));
     }
 }
 

@@ -269,16 +269,19 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t
     return n + tra_min64(here, (steps + BEHIND) * super);
 }
 
-/* The same of what the stages of a scan alone read: each has some steps queued. */
+/* The same of what the stages of a scan alone read: from the block that the last reads to that of the first, which has
+ * some steps queued. */
 static int64_t held_of_scan(const tra_plan *p, int i, int64_t here, int threads, int64_t budget) {
     int64_t n = 0;
     for (int j = i + 1; j < p->nops; j++) {
         const tra_op *op = &p->ops[j];
         if (op->orders.scan.input != i) continue;
         tra_block_loop loop = tra_op_loop(p, op, threads, budget);
-        int64_t steps = steps_queued(p, op, loop, threads);
-        for (int side = 0; side < 2 && op->in[side] >= 0; side++)
-            n = tra_add_most(n, steps * (side == 0 ? loop.ci : loop.cj) * tra_op_stored_room(p, &p->ops[op->in[side]]));
+        int64_t steps = steps_queued(p, op, loop, threads) + tra_scan_lead(threads);
+        for (int side = 0; side < 2; side++) {
+            int64_t arrays = steps * (side == 0 ? loop.ci : loop.cj);
+            if (tra_scan_reads(p, op, side)) n = tra_max64(n, arrays * tra_op_stored_room(p, &p->ops[op->in[side]]));
+        }
     }
     return tra_min64(here, n);
 }

@@ -22,107 +22,135 @@ static bool is_fit(const tra_op *op) {
     return tra_op_is(op->op, TRA_LOOPS) && op->op != TRA_PLAN_MERGE && !op->type.layout;
 }
 
-/* Is there only one order in which a pass may go: are the blocks cut along one dimension at most? */
-static bool has_one_order(const tra_catalog *c) {
-    int cut = 0;
-    for (int d = 0; d < c->frontier.n; d++) cut += c->frontier.v[d] > 1;
-    return cut <= 1;
+/* The key dimension along which the blocks of the input are cut, if it is the only one: then there is but one order in
+ * which a pass may go. -1: there is none. */
+static int cut_of(const tra_catalog *c) {
+    int cut = -1, n = 0;
+    for (int d = 0; d < c->frontier.n; d++)
+        if (c->frontier.v[d] > 1) cut = d, n++;
+    return n == 1 ? cut : -1;
 }
 
-/* Is all that the stage reads there when the first of a scan begins? */
-static bool is_ready(const tra_plan *p, const tra_op *op, int first) {
-    bool many = false;
-    for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
-        int i = tra_op_viewed(p, op->in[side], &many);
-        if (i >= first && p->ops[i].op != TRA_PLAN_INPUT) return false;
+/* The stages of a scan, with what they need, and the key dimension of their results that counts the blocks of the
+ * input; -1: their results are whole only when the scan has ended. */
+typedef struct scan {
+    int input, n, at[MOST], row[MOST];
+    int64_t room[MOST], all;
+} scan;
+
+/* The key dimension of what this side reads that counts the blocks of the input; -1: it reads something else. *late
+ * becomes true when that is a result which is whole only when the scan has ended, or comes later. */
+static int row_of(const tra_plan *p, const scan *x, const tra_op *op, int side, bool *late) {
+    int first = x->n > 0 ? x->at[0] : op->id, i = op->in[side];
+    if (input_of(p, op, side) == x->input) return cut_of(p->ops[x->input].type.cat);
+    bool renamed = false, many = false;
+    for (int j = i; j >= 0 && tra_op_is_view(&p->ops[j]); j = p->ops[j].in[0])
+        renamed |= p->ops[j].op != TRA_PLAN_FILTER && p->ops[j].op != TRA_PLAN_MAP;
+    i = tra_op_viewed(p, i, &many);
+    for (int k = 0; k < x->n; k++) {
+        if (x->at[k] != i) continue;
+        *late |= renamed || x->row[k] < 0;
+        return renamed ? -1 : x->row[k];
     }
-    return true;
+    *late |= i >= first && p->ops[i].op != TRA_PLAN_INPUT;
+    return -1;
+}
+
+/* Where dimension d of what this side reads is in the key of the result; -1: it is aggregated. */
+static int in_result(const tra_plan *p, const tra_op *op, int side, int d) {
+    int kl = p->ops[op->in[0]].type.cat->frontier.n;
+    int label = side == 0 ? d : tra_join_key(&op->what.joinl, &op->what.joinr, kl, d);
+    if (!op->what.agg) return label;
+    for (int i = 0; i < op->what.group.n; i++)
+        if (op->what.group.v[i] == label) return i;
+    return -1;
 }
 
 /* Of a product of the input with itself: does each step read the same tuples on both sides? */
-static bool steps_alike(const tra_op *op) {
-    return op->what.agg && op->what.joinl.n == op->what.joinr.n && tra_dims_eq(&op->what.joinl, &op->what.joinr);
+static bool steps_alike(const tra_op *op) { return op->what.agg && tra_dims_eq(&op->what.joinl, &op->what.joinr); }
+
+/* Does each step read the same block of both sides? */
+static bool meet(const tra_op *op, int row_l, int row_r) {
+    for (int i = 0; i < op->what.joinl.n; i++)
+        if (op->what.joinl.v[i] == row_l && op->what.joinr.v[i] == row_r) return true;
+    return false;
 }
 
-static bool reads_once(const tra_plan *p, const tra_op *op, int input, int threads, int64_t budget) {
+static bool reads_once(const tra_plan *p, const tra_op *op, const bool *sides, int threads, int64_t budget) {
     for (int side = 0; side < 2; side++) {
-        if (op->in[side] < 0 || input_of(p, op, side) != input) continue;
+        if (!sides[side]) continue;
         if (tra_op_passes(p, op, side, threads, budget) > 1 || tra_op_meets(p, op, side) > 1) return false;
     }
     return true;
 }
 
-/* The least bytes for blocks, of some that are tried, with which the stage reads the input once; -1: none. */
-static int64_t room_for(const tra_plan *p, const tra_op *op, int input, int threads, int64_t budget) {
-    for (int64_t n = tra_op_memory(p, op, threads); n <= budget; n += n / 4)
-        if (reads_once(p, op, input, threads, n)) return n;
-    return -1;
+/* Adds the stage to the scan if it can go along: it reads blocks of the input, or what others of the scan make of them,
+ * each once and in order, and all else that it reads is there before. */
+static void try_stage(const tra_plan *p, scan *x, int i, int threads, int64_t budget) {
+    const tra_op *op = &p->ops[i];
+    int row[2] = {-1, -1}, result = -1;
+    bool late = false, in[2] = {false, false}, sides[2];
+    if (x->n == MOST || !is_fit(op) || op->orders.scan.first >= 0) return;
+    for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
+        row[side] = row_of(p, x, op, side, &late);
+        in[side] = input_of(p, op, side) == x->input;
+        if (row[side] >= 0) result = in_result(p, op, side, row[side]);
+        sides[side] = in[side] || row[side] >= 0;
+    }
+    if (op->in[1] < 0) sides[1] = false;
+    bool itself = in[0] && in[1];
+    if (late || !(sides[0] || sides[1])) return;
+    if (itself ? !steps_alike(op) : sides[0] && sides[1] && !meet(op, row[0], row[1])) return;
+    if (x->n > 0 && cut_of(p->ops[x->input].type.cat) < 0) return;
+    for (int64_t n = tra_op_memory(p, op, threads); n <= budget - x->all; n += n / 4) {
+        if (!reads_once(p, op, sides, threads, n)) continue;
+        x->at[x->n] = i, x->row[x->n] = result, x->room[x->n++] = n;
+        x->all += n;
+        return;
+    }
 }
 
-/* The stages of a scan with what they need, and twice as much where it is there. */
-typedef struct scan {
-    int input, n, at[MOST];
-    int64_t room[MOST], all;
-} scan;
-
-static void add(scan *x, int op, int64_t room) {
-    x->at[x->n] = op;
-    x->room[x->n++] = room;
-    x->all += room;
+static bool reads_twice(const tra_plan *p, const tra_op *op, int input) {
+    return op->in[1] >= 0 && input_of(p, op, 0) == input && input_of(p, op, 1) == input;
 }
 
+/* Makes it a scan, with twice the memory that the stages need where there is as much. */
 static void take(tra_plan *p, scan *x, int threads, int64_t budget) {
-    int64_t more = tra_min64(x->all, budget - x->all);
-    for (int k = 0; k < x->n; k++) x->room[k] += (int64_t)((double)more * ((double)x->room[k] / (double)x->all));
+    double more = (double)tra_min64(x->all, budget - x->all) / (double)x->all;
+    bool once = true;
+    for (int k = 0; k < x->n; k++) x->room[k] += (int64_t)(more * (double)x->room[k]);
     for (int k = 0; k < x->n; k++) {
         tra_op *op = &p->ops[x->at[k]];
         op->orders.scan.first = x->at[0];
         op->orders.scan.input = x->input;
         for (int j = 0; j < x->n; j++) op->orders.scan.leaves += j != k ? x->room[j] : 0;
+        bool sides[2] = {input_of(p, op, 0) == x->input, op->in[1] >= 0 && input_of(p, op, 1) == x->input};
+        once &= reads_once(p, op, sides, threads, budget);
     }
-    bool once = true;
-    for (int k = 0; k < x->n; k++) once &= reads_once(p, &p->ops[x->at[k]], x->input, threads, budget);
     for (int k = 0; k < x->n && !once; k++) p->ops[x->at[k]].orders.scan = (tra_op_scan){-1, -1, 0};
-}
-
-static bool in_scan(const tra_op *op) { return op->orders.scan.first >= 0; }
-
-/* The scan that begins with operator i. */
-static void try_scan(tra_plan *p, int i, int input, int threads, int64_t budget) {
-    scan x = {.input = input};
-    const tra_op *first = &p->ops[i];
-    bool twice = first->in[1] >= 0 && input_of(p, first, 0) == input_of(p, first, 1);
-    int64_t room = room_for(p, first, input, threads, budget);
-    if (room < 0 || (twice && !steps_alike(first))) return;
-    add(&x, i, room);
-    for (int j = i + 1; j < p->nops && x.n < MOST && has_one_order(p->ops[input].type.cat); j++) {
-        const tra_op *op = &p->ops[j];
-        if (in_scan(op) || !is_fit(op) || !is_ready(p, op, i)) continue;
-        bool l = input_of(p, op, 0) == input, r = op->in[1] >= 0 && input_of(p, op, 1) == input;
-        if ((!l && !r) || (l && r && !steps_alike(op))) continue;
-        room = room_for(p, op, input, threads, budget);
-        if (room >= 0 && x.all <= budget - room) add(&x, j, room);
-    }
-    if (x.n > 1 || twice) take(p, &x, threads, budget);
 }
 
 void tra_scan_choose(tra_plan *p, int threads, int64_t budget) {
     for (int i = 0; i < p->nops; i++) p->ops[i].orders.scan = (tra_op_scan){-1, -1, 0};
     for (int i = 0; i < p->nops; i++) {
-        for (int side = 0; side < 2 && !in_scan(&p->ops[i]) && is_fit(&p->ops[i]); side++) {
-            int input = input_of(p, &p->ops[i], side);
-            if (input >= 0) try_scan(p, i, input, threads, budget);
+        for (int side = 0; side < 2 && p->ops[i].in[side] >= 0 && p->ops[i].orders.scan.first < 0; side++) {
+            scan x = {.input = input_of(p, &p->ops[i], side)};
+            if (x.input < 0) continue;
+            try_stage(p, &x, i, threads, budget);
+            for (int j = i + 1; x.n > 0 && j < p->nops; j++) try_stage(p, &x, j, threads, budget);
+            if (x.n > 1 || (x.n == 1 && reads_twice(p, &p->ops[i], x.input))) take(p, &x, threads, budget);
         }
     }
 }
 
 bool tra_scan_reads(const tra_plan *p, const tra_op *op, int side) {
-    return in_scan(op) && op->in[side] >= 0 && input_of(p, op, side) == op->orders.scan.input;
+    return op->orders.scan.first >= 0 && op->in[side] >= 0 && input_of(p, op, side) == op->orders.scan.input;
 }
 
 int tra_scan_stages(const tra_plan *p, const tra_op *op) {
     int n = 0;
-    for (int i = 0; in_scan(op) && i < p->nops; i++) n += p->ops[i].orders.scan.first == op->orders.scan.first;
+    for (int i = 0; op->orders.scan.first >= 0 && i < p->nops; i++)
+        n += p->ops[i].orders.scan.first == op->orders.scan.first;
     return n;
 }
 

@@ -3,6 +3,7 @@
  * A program that wants several results of a large input (X'X and X'y, a maximum and a mean) has a stage for each. Those
  * that can take the input block by block, in one order, run together: each block is read once, goes to all of them
  * while it is in memory, and leaves. So more memory is no reason to keep the input, and what does not fit is read once.
+ * A stage may also want what others of the scan have made of the same block: of a logistic step X w, then X'(p - y).
  */
 #ifndef TRA_SCAN_H
 #define TRA_SCAN_H
@@ -15,6 +16,8 @@ void tra_scan_choose(tra_plan *p, int threads, int64_t budget);
 
 /* Does the stage read that input in a scan, and if several do, is it the last of them to read a block? */
 bool tra_scan_reads(const tra_plan *p, const tra_op *op, int side);
+/* How many blocks of the input one stage of a scan may be ahead of another. */
+static inline int tra_scan_lead(int threads) { return 2 * threads + 2; }
 /* How many stages the scan of the operator has; 0: it is in none. */
 int tra_scan_stages(const tra_plan *p, const tra_op *op);
 /* Is everything that reads the input in one scan, so that its blocks need not stay? */

@@ -72,6 +72,32 @@ figure() { py 'print(json.load(open("p.json"))["plans"][0]'"$1"')'; }
 assert np.allclose(v, ((x - x.max(0)) ** 2).sum(0))'
 }
 
+@test "a logistic step: what a stage makes of a block goes to the next while the block is there" {
+    tra gen -q --shape 40 --block 40 --dist normal --seed 5 -o w.h5
+    tra gen -q --shape 30011 --block 500 --dist normal --seed 6 -o t.h5
+    cat >step.tra <<'EOP'
+input X from "X.h5"
+input t from "t.h5"
+input w from "w.h5"
+p[n] = sum X[n,i] * w[i]
+g[i] = sum X[n,i] * (sigmoid(p[n]) - t[n])
+v[i] = w[i] - 0.01 * g[i]
+output v
+EOP
+    for memory in 64M 8G; do
+        tra run -q --threads 2 --memory $memory step.tra --profile p.json
+        [ "$(figure '["measured"]["disk_read_bytes"]')" -eq $((61 * 500 * 41 * 8 + 40 * 8)) ]
+        [ "$(figure '["measured"]["peak_memory_bytes"]')" -lt $((64 << 20)) ]
+        py 'x, t, w, v = (h5py.File(f + ".h5")["data"][:] for f in "Xtwv")
+assert np.allclose(v, w - 0.01 * x.T @ (1 / (1 + np.exp(-(x @ w))) - t))'
+    done
+    for n in 2 3; do
+        mv v.h5 one.h5
+        tra run -q --sites $n --threads 1 step.tra
+        tra diff -q --rtol 1e-12 v.h5 one.h5
+    done
+}
+
 @test "a killed scan goes on where it was" {
     tra gen -q --shape 400000x40 --block 500x40 --dist normal --seed 4 -o Z.h5
     sed 's/X.h5/Z.h5/; /y/d; /output b/d' several.tra >kill.tra
