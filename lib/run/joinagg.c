@@ -49,14 +49,21 @@ static tra_after after(bool again, bool last) {
     return last ? TRA_AFTER_DROP : again ? TRA_AFTER_KEEP : TRA_AFTER_EVICT;
 }
 
+/* The block loop of a span of ni x nj results. */
+static tra_block_loop loop_of(const tra_joinagg *st, const tra_rect *b, int64_t *ni, int64_t *nj) {
+    const tra_side *l = &st->p.l, *r = &st->p.r;
+    *ni = tra_side_ranks(l, b->l0, b->l1), *nj = r->part ? tra_side_ranks(r, b->r0, b->r1) : 1;
+    return tra_loop_of(st->site->plan, st->op, *ni, *nj, longest_row(l, b->l0, b->l1, *ni),
+                       tra_engine_threads(st->site->engine), st->budget);
+}
+
 /* Begins the next span; false: there is none. */
 static bool open_span(tra_joinagg *st) {
     const tra_side *l = &st->p.l, *r = &st->p.r;
     if (!tra_rect_next(&st->p, &st->at.span)) return false;
     const tra_rect *b = &st->at.span;
-    int64_t ni = tra_side_ranks(l, b->l0, b->l1), nj = r->part ? tra_side_ranks(r, b->r0, b->r1) : 1;
-    tra_block_loop loop = tra_loop_of(st->site->plan, st->op, ni, nj, longest_row(l, b->l0, b->l1, ni),
-                                      tra_engine_threads(st->site->engine), st->budget);
+    int64_t ni, nj;
+    tra_block_loop loop = loop_of(st, b, &ni, &nj);
     tra_info(2, "  %" PRId64 " x %" PRId64 " results in super-blocks of %" PRId64 " x %" PRId64 "%s", ni, nj, loop.ci,
              loop.cj, loop.stays ? ", of each row of which the left operand stays" : "");
     st->at.open = true;
@@ -93,8 +100,6 @@ static tra_status begin_super(tra_joinagg *st, tra_err *e) {
     bool last_row = i + loop.ci >= ni, last_column = j + loop.cj >= nj;
     st->l_after = after((st->at.l_later || !last_column) && st->at.fits, st->at.l_last && last_column);
     st->r_after = after((st->at.r_later || !last_row) && st->at.right_fits, st->at.r_last && last_row);
-    if (st->scans && tra_scan_reads(st->site->plan, st->op, 0)) st->l_after = st->scanned_after;
-    if (st->scans && tra_scan_reads(st->site->plan, st->op, 1)) st->r_after = st->scanned_after;
     tra_super_at at = {
         &st->at.span,        st->at.li, st->at.rj, i, tra_min64(loop.ci, ni - i), j, tra_min64(loop.cj, nj - j),
         loop.stays && j == 0};
@@ -288,16 +293,58 @@ static void end(tra_joinagg *st) {
     free(st->row.v);
 }
 
+/* The tuple of the scanned part that holds tuple i of this one; -1: another part does. */
+static int64_t scanned_tuple(tra_part *part, int64_t i, const tra_part *scanned) {
+    tra_part *stored, *via;
+    int64_t at, via_at;
+    tra_part_resolve(part, i, &stored, &at, &via, &via_at);
+    return stored == scanned ? at : -1;
+}
+
 /* The place of the unit in the scan: the last tuple of it that the unit reads; -1: it reads none. */
 static int64_t place_of(const tra_unit *u, const tra_part *scanned) {
     int64_t place = -1;
-    for (int i = 0; scanned && i < u->ninputs; i++) {
-        tra_part *stored, *via;
-        int64_t at, via_at;
-        tra_part_resolve(u->inputs[i].part, u->inputs[i].i, &stored, &at, &via, &via_at);
-        if (stored == scanned) place = tra_max64(place, at);
-    }
+    for (int i = 0; scanned && i < u->ninputs; i++)
+        place = tra_max64(place, scanned_tuple(u->inputs[i].part, u->inputs[i].i, scanned));
     return place;
+}
+
+static void count_side(const tra_side *s, int64_t from, int64_t to, int64_t times, const tra_part *scanned,
+                       int64_t *reads) {
+    for (int64_t i = from; i < to && s->part; i++) {
+        int64_t at = scanned_tuple(s->part, s->v[i].tuple, scanned);
+        if (at >= 0) reads[at] += times;
+    }
+}
+
+/* Adds how often the stage reads each tuple of the scanned part. */
+static void count_reads(const tra_joinagg *st, const tra_part *scanned, int64_t *reads) {
+    for (tra_rect b = {0}; tra_rect_next(&st->p, &b);) {
+        int64_t ni, nj;
+        tra_block_loop loop = loop_of(st, &b, &ni, &nj);
+        tra_walk w = tra_walk_begin(&st->p, &b);
+        while (tra_walk_next(&w)) {
+            count_side(&st->p.l, w.l0, w.l1, tra_ceil_div(nj, loop.cj), scanned, reads);
+            count_side(&st->p.r, w.r0, w.r1, tra_ceil_div(ni, loop.ci), scanned, reads);
+        }
+    }
+}
+
+/* Of several stages that read a part: how often each of its tuples is still read. NULL where others read it later. */
+static int64_t *count_scan(const tra_joinagg *st, int n, const tra_part *scanned) {
+    const tra_op_scan *scan = &st->op->orders.scan;
+    if (!scanned || !tra_scan_is_whole(st->site->plan, scan->input)) return NULL;
+    int64_t *reads = tra_calloc((size_t)scanned->n + 1, sizeof *reads);
+    for (int k = 0; k < n; k++) count_reads(&st[k], scanned, reads);
+    return reads;
+}
+
+/* A block of the scan leaves with its last reader. */
+static void leave_in_time(tra_unit *u, const tra_part *scanned, int64_t *reads) {
+    for (int i = 0; reads && i < u->ninputs; i++) {
+        int64_t at = scanned_tuple(u->inputs[i].part, u->inputs[i].i, scanned);
+        if (at >= 0) u->inputs[i].after = --reads[at] > 0 ? TRA_AFTER_KEEP : TRA_AFTER_EVICT;
+    }
 }
 
 /* Of the stages with a unit to queue, that which is furthest behind in the scan; of equal ones the earlier, so that a
@@ -314,7 +361,8 @@ static int furthest_behind(int n, tra_unit *const *next, const tra_part *scanned
 
 /* Queues the units of the stages. One that wants what another stage makes of the same block comes some blocks later;
  * the others wait for it rather than go much further, since their blocks must be there until then. */
-static tra_status queue_all(tra_joinagg *st, int n, const tra_part *scanned, tra_unit **next, tra_err *e) {
+static tra_status queue_all(tra_joinagg *st, int n, const tra_part *scanned, int64_t *reads, tra_unit **next,
+                            tra_err *e) {
     int64_t last = 0, place = 0;
     for (int k = 0; k < n; k++) TRA_TRY(next_unit(&st[k], &next[k], e));
     for (;;) {
@@ -328,6 +376,7 @@ static tra_status queue_all(tra_joinagg *st, int n, const tra_part *scanned, tra
             return tra_fail(e, TRA_INTERNAL, "stages of a scan wait for each other");
         tra_unit *u = next[k];
         next[k] = NULL;
+        leave_in_time(u, scanned, reads);
         TRA_TRY(tra_super_queue(&st[k], u, e));
         TRA_TRY(next_unit(&st[k], &next[k], e));
     }
@@ -340,13 +389,10 @@ tra_status tra_stage_loops(tra_site *site, int n, tra_loop_stage *v, const tra_p
     tra_status s = TRA_OK;
     int begun = 0;
     while (begun < n && s == TRA_OK) s = begin(&st[begun], site, &v[begun], &most, e), begun++;
-    for (int k = 0; k < begun; k++) { /* the last of them lets go of a block */
-        const tra_op_scan *scan = &v[k].op->orders.scan;
-        st[k].scans = scan->first >= 0 && tra_scan_is_whole(site->plan, scan->input);
-        st[k].scanned_after = k == n - 1 ? TRA_AFTER_EVICT : TRA_AFTER_KEEP;
-    }
     if (s == TRA_OK) s = tra_engine_stage(site->engine, most.scratch, most.io, e);
-    if (s == TRA_OK) s = queue_all(st, n, scanned, next, e);
+    int64_t *reads = s == TRA_OK ? count_scan(st, n, scanned) : NULL;
+    if (s == TRA_OK) s = queue_all(st, n, scanned, reads, next, e);
+    free(reads);
     for (int k = 0; k < begun; k++) {
         if (next[k]) tra_unit_drop(site->engine, next[k]);
         tra_super_end(&st[k]);

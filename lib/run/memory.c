@@ -147,9 +147,11 @@ static int64_t tuples_of(const tra_plan *p, const tra_op *op) {
     return n;
 }
 
-/* An operator reads so much; what is read for an exchange that overlaps counts as the stage's that it ends with. */
+/* An operator reads so much; what is read for an exchange that overlaps counts as the stage's that it ends with, and
+ * what is read for a stage of a scan as the first's. */
 static void add_read(tra_plan *p, int op, tra_size bytes) {
-    tra_size *read = &p->ops[p->ops[op].orders.ends].predicted.cost.disk_read;
+    int stage = p->ops[op].orders.ends, first = p->ops[stage].orders.scan.first;
+    tra_size *read = &p->ops[first >= 0 ? first : stage].predicted.cost.disk_read;
     *read = tra_size_add(*read, bytes);
 }
 
@@ -181,6 +183,7 @@ static void predict_input(tra_plan *p, const edges *e, int i) {
     for (int j = i + 1; j < p->nops; j++) {
         if (!reads_file(e, &p->ops[j], 0, i) && !reads_file(e, &p->ops[j], 1, i)) continue;
         add_read(p, j, bytes);
+        if (tra_scan_is_whole(p, i)) break;
         bytes.expected = 0; /* of those that come after */
     }
 }

@@ -138,11 +138,11 @@ bool tra_op_reads_last(const tra_plan *p, const tra_op *op, int side) {
 }
 
 bool tra_op_reads_alone(const tra_plan *p, const tra_op *op, int side) {
-    int me = (int)(op - p->ops);
+    int me = (int)(op - p->ops), runs = op->orders.scan.first >= 0 ? op->orders.scan.first : me;
     bool many = tra_op_is(op->op, TRA_SPLITS), other = false;
     int mine = tra_op_holder(p, op->in[side], &many);
     for (int j = 0; j < p->nops && !many; j++) {
-        if (j < me && !tra_op_flows(&p->ops[j])) continue;
+        if (j < runs && !tra_op_flows(&p->ops[j])) continue;
         for (int k = 0; k < 2; k++) {
             if (p->ops[j].in[k] < 0 || (j == me && k == side)) continue;
             if (tra_op_holder(p, p->ops[j].in[k], &other) == mine) return false;

@@ -39,9 +39,7 @@ typedef struct tra_joinagg {
         tra_block **v; /* blocks of L that stay, pinned, for a row of super-blocks; from malloc */
         int64_t n, cap;
     } row;
-    bool scans;              /* all that reads an input is in its scan: */
-    tra_after scanned_after; /* what becomes of blocks of that input */
-    int64_t budget;          /* bytes for blocks */
+    int64_t budget; /* bytes for blocks */
     struct {
         tra_rect span; /* {0}: before the first */
         bool open;
