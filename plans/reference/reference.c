@@ -1,4 +1,5 @@
 /* reference.c - the reference evaluator's operators, and what runs them over a graph. */
+#include "ref_table.h"
 #include "reference_int.h"
 
 #include "../../lib/relation/rows.h"
@@ -197,6 +198,7 @@ static tra_status read_block(const tra_type *t, int64_t i, void *buf, ref_array 
 static tra_status do_input(const tra_node *n, tra_arena *a, tra_ref_rel *out, tra_err *e) {
     if (!n->rel) return tra_fail(e, TRA_INPUT, "input %s is only declared: there is no data to compute with", n->name);
     const tra_type *t = tra_rel_type(n->rel);
+    if (t->columns) return ref_table_input(n->rel, a, out, e);
     size_t need = tra_rel_scratch(n->rel);
     void *scratch = NULL, *buf = tra_malloc(tra_rel_room(n->rel) + 1);
     if (need) scratch = aligned_alloc(4096, (need + 4095) / 4096 * 4096);
@@ -570,13 +572,17 @@ tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const t
     for (int i = 0; i < g->neinsums; i++) defined[g->einsums[i]->node->id] = g->einsums[i];
     const tra_tensor **tensor = tra_news(a, const tra_tensor *, g->n);
     for (int i = 0; i < g->ntensors; i++) tensor[g->tensors[i].node->id] = &g->tensors[i];
+    const tra_table_op **table = tra_news(a, const tra_table_op *, g->n);
+    for (int i = 0; i < g->ntables; i++) table[g->tables[i]->node->id] = g->tables[i];
     for (int i = 0; i < g->noutputs; i++) need[g->outputs[i].node->id] = true;
     for (int i = g->n - 1; i >= 0; i--) {
         need[i] = need[i] || all;
         if (!need[i]) continue;
         for (int j = 0; tensor[i] && j < tensor[i]->n; j++)
             if (tensor[i]->relation[j]) need[tensor[i]->relation[j]->id] = true;
-        if (tensor[i]) continue;
+        for (int j = 0; table[i] && j < 2; j++)
+            if (table[i]->in[j]) need[table[i]->in[j]->id] = true;
+        if (tensor[i] || table[i]) continue;
         for (int j = 0; defined[i] && j < defined[i]->nrefs; j++) need[defined[i]->ref[j].node->id] = true;
         for (int j = 0; !defined[i] && j < 2; j++)
             if (g->v[i]->in[j]) need[g->v[i]->in[j]->id] = true;
@@ -588,6 +594,7 @@ tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const t
         tra_ref_rel *r = tra_new(a, tra_ref_rel);
         TRA_TRY(tra_stop_check(e));
         TRA_TRY(tensor[i]    ? ref_tensor(tensor[i], v, a, r, e)
+                : table[i]   ? ref_table_op(table[i], v, a, r, e)
                 : defined[i] ? ref_einsum(defined[i], v, a, r, e)
                              : tra_reference_apply(n, x, y, a, r, e));
         v[i] = r;
@@ -600,6 +607,7 @@ tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const t
 
 tra_status tra_reference_matches(const tra_ref_rel *r, const tra_type *type, tra_err *e) {
     char has[TRA_DIMTEXT], want[TRA_DIMTEXT], at[TRA_DIMTEXT];
+    if (r->table || r->counted) return TRA_OK; /* how many rows there are no type says */
     if (r->dtype != type->dtype)
         return tra_fail(e, TRA_INTERNAL, "the result is %s, its type says %s", tra_dtype_name(r->dtype),
                         tra_dtype_name(type->dtype));

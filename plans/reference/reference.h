@@ -31,7 +31,9 @@ typedef struct tra_ref_rel {
                        inputs' bounds: a tensor of which only clipped blocks are left keeps its block extents */
     int64_t n;
     tra_ref_tuple *v;
-    bool loose; /* sums or products of integers fit, but parts of them might not, in another order */
+    const struct tra_ref_table *table; /* a table, of which nothing else counts (ref_table.h); else NULL */
+    bool counted; /* only the run tells its rows: it is one block along them, whatever its type says */
+    bool loose;   /* sums or products of integers fit, but parts of them might not, in another order */
 } tra_ref_rel;
 
 /* Evaluates the nodes that outputs need, or all nodes; the results of EinSum statements from the statements, not from

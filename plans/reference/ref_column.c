@@ -1,0 +1,396 @@
+/* ref_column.c - expressions over columns, value by value. */
+#include "ref_table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+static bool is(const tra_ast *x, const char *name) { return strcmp(x->text, name) == 0; }
+
+static bool whole(const ref_item *x) { return x->type <= TRA_COL_I64; }
+static bool number(const ref_item *x) { return x->type <= TRA_COL_F64; }
+static bool text(const ref_item *x) { return x->type == TRA_COL_STRING || x->type == TRA_COL_TEXT; }
+static double real(const ref_item *x) { return whole(x) ? (double)x->c.i : x->c.f; }
+
+static ref_item made(tra_coltype type, int state) { return (ref_item){.type = type, .c.state = state}; }
+static ref_item of_int(tra_coltype type, int64_t v) { return (ref_item){.type = type, .c.i = v}; }
+static ref_item of_float(double v) { return (ref_item){.type = TRA_COL_F64, .c.f = v}; }
+static ref_item of_bool(bool v) { return of_int(TRA_COL_BOOL, v); }
+static ref_item of_text(const char *s, int64_t n) { return (ref_item){.type = TRA_COL_STRING, .c.s = s, .c.len = n}; }
+
+/* ---- days --------------------------------------------------------------------------------------------------- */
+
+static bool leap(int64_t y) { return y % 4 == 0 && (y % 100 != 0 || y % 400 == 0); }
+static int month_days(int64_t y, int64_t m) {
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    return days[m - 1] + (m == 2 && leap(y));
+}
+
+/* Year by year and month by month. */
+static void calendar(int64_t days, int64_t *y, int64_t *m, int64_t *d) {
+    *y = 1970;
+    while (days < 0) days += leap(--*y) ? 366 : 365;
+    for (; days >= (leap(*y) ? 366 : 365); ++*y) days -= leap(*y) ? 366 : 365;
+    for (*m = 1; days >= month_days(*y, *m); ++*m) days -= month_days(*y, *m);
+    *d = days + 1;
+}
+
+static bool day_number(int64_t y, int64_t m, int64_t d, int64_t *days) {
+    if (y < 1 || y > 9999 || m < 1 || m > 12 || d < 1 || d > month_days(y, m)) return false;
+    *days = d - 1;
+    for (int64_t i = 1; i < m; i++) *days += month_days(y, i);
+    for (int64_t i = 1970; i < y; i++) *days += leap(i) ? 366 : 365;
+    for (int64_t i = y; i < 1970; i++) *days -= leap(i) ? 366 : 365;
+    return true;
+}
+
+enum { HOUR = 3600, DAY = 86400 };
+#define MICRO INT64_C(1000000)
+
+static int64_t floor_div(int64_t a, int64_t b) {
+    int64_t q = a / b;
+    return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+static ref_item date_part(const tra_ast *x, const ref_item *v) {
+    int64_t days = v->type == TRA_COL_DATE ? v->c.i : floor_div(v->c.i, DAY * MICRO), y, m, d;
+    int64_t second = v->type == TRA_COL_DATE ? 0 : (v->c.i - days * DAY * MICRO) / MICRO;
+    if (is(x, "hour")) return of_int(TRA_COL_I64, second / HOUR);
+    if (is(x, "minute")) return of_int(TRA_COL_I64, second % HOUR / 60);
+    if (is(x, "weekday")) return of_int(TRA_COL_I64, ((days + 3) % 7 + 7) % 7); /* 1970-01-01 was a Thursday */
+    calendar(days, &y, &m, &d);
+    return of_int(TRA_COL_I64, is(x, "year") ? y : is(x, "month") ? m : d);
+}
+
+/* Exactly so many digits at *s, which moves on. */
+static bool digits(const char **s, int n, int64_t *v) {
+    for (*v = 0; n > 0; n--, ++*s) {
+        if (**s < '0' || **s > '9') return false;
+        *v = *v * 10 + (**s - '0');
+    }
+    return true;
+}
+
+/* yyyy-mm-dd, then, of a timestamp, maybe hh:mm, :ss, .f, Z. */
+static bool read_moment(const char *s, bool time, int64_t *days, int64_t *micros) {
+    int64_t y, m, d, h = 0, min = 0, sec = 0;
+    *micros = 0;
+    if (!digits(&s, 4, &y) || *s++ != '-' || !digits(&s, 2, &m) || *s++ != '-' || !digits(&s, 2, &d)) return false;
+    if (!day_number(y, m, d, days)) return false;
+    if (*s && time) {
+        if (*s != ' ' && *s != 'T') return false;
+        s++;
+        if (!digits(&s, 2, &h) || *s++ != ':' || !digits(&s, 2, &min) || h > 23 || min > 59) return false;
+        if (*s == ':') {
+            s++;
+            if (!digits(&s, 2, &sec) || sec > 59) return false;
+            if (*s == '.')
+                for (int64_t unit = MICRO / 10; *++s >= '0' && *s <= '9'; unit /= 10) *micros += unit * (*s - '0');
+        }
+        if (*s == 'Z') s++;
+    }
+    *micros += ((h * 60 + min) * 60 + sec) * MICRO;
+    return *s == 0;
+}
+
+static ref_item literal(const tra_ast *x) {
+    int64_t days = 0, micros = 0;
+    (void)read_moment(x->kids[0]->text, *x->text == 't', &days, &micros);
+    return *x->text == 'd' ? of_int(TRA_COL_DATE, days) : of_int(TRA_COL_TIMESTAMP, days * DAY * MICRO + micros);
+}
+
+static ref_item to_moment(const tra_ast *x, const ref_item *k, tra_arena *a) {
+    bool time = *x->text == 't';
+    tra_coltype type = time ? TRA_COL_TIMESTAMP : TRA_COL_DATE;
+    int64_t days = 0, micros = 0, part[6] = {0};
+    bool ok = true;
+    if (x->nkids > 1) {
+        for (int i = 0; i < x->nkids; i++) part[i] = k[i].c.i;
+        ok = day_number(part[0], part[1], part[2], &days) && part[3] >= 0 && part[3] < 24 && part[4] >= 0 &&
+             part[4] < 60 && part[5] >= 0 && part[5] < 60;
+        micros = ((part[3] * 60 + part[4]) * 60 + part[5]) * MICRO;
+    } else if (text(k)) {
+        ok = read_moment(tra_arena_strndup(a, k->c.s, (size_t)k->c.len), time, &days, &micros);
+    } else {
+        days = k->type == TRA_COL_DATE ? k->c.i : floor_div(k->c.i, DAY * MICRO);
+        micros = k->type == TRA_COL_DATE ? 0 : k->c.i - days * DAY * MICRO;
+    }
+    if (!ok) return made(type, REF_NULL);
+    return of_int(type, time ? days * DAY * MICRO + micros : days);
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------ */
+
+static ref_item fits(tra_coltype type, __int128 v) {
+    bool date = type == TRA_COL_DATE;
+    if (v > (date ? INT32_MAX : INT64_MAX) || v < (date ? INT32_MIN : INT64_MIN)) return made(type, REF_ERROR);
+    return of_int(type, (int64_t)v);
+}
+
+static __int128 exact(char op, int64_t a, int64_t b) {
+    return op == '+' ? (__int128)a + b : op == '-' ? (__int128)a - b : (__int128)a * b;
+}
+
+/* + - * */
+static ref_item arithmetic(char op, const ref_item *a, const ref_item *b) {
+    tra_coltype type = TRA_COL_I64;
+    if (!number(a) && number(b)) type = a->type;
+    if (number(a) && !number(b)) type = b->type;
+    if (!number(a) || !number(b) || (whole(a) && whole(b))) return fits(type, exact(op, a->c.i, b->c.i));
+    double x = real(a), y = real(b);
+    return of_float(op == '+' ? x + y : op == '-' ? x - y : x * y);
+}
+
+static ref_item divide(const tra_ast *x, const ref_item *a, const ref_item *b) {
+    if (!whole(a) || !whole(b)) {
+        double q = floor(real(a) / real(b)), r = fmod(real(a), real(b));
+        if (r != 0 && (r < 0) != (real(b) < 0)) r += real(b);
+        return of_float(is(x, "div") ? q : r);
+    }
+    if (b->c.i == 0) return made(TRA_COL_I64, REF_NULL);
+    if (b->c.i == -1) return is(x, "div") ? fits(TRA_COL_I64, -(__int128)a->c.i) : of_int(TRA_COL_I64, 0);
+    int64_t r = a->c.i % b->c.i, q = a->c.i / b->c.i;
+    if (r != 0 && (r < 0) != (b->c.i < 0)) r += b->c.i, q--;
+    return of_int(TRA_COL_I64, is(x, "div") ? q : r);
+}
+
+/* ---- comparisons -------------------------------------------------------------------------------------------- */
+
+/* <0, 0, >0; 2: not comparable, since one is NaN. */
+static int compare(const ref_item *a, const ref_item *b) {
+    if (text(a)) {
+        int c = memcmp(a->c.s, b->c.s, (size_t)tra_min64(a->c.len, b->c.len));
+        return c ? (c < 0 ? -1 : 1) : (a->c.len > b->c.len) - (a->c.len < b->c.len);
+    }
+    if (number(a) && (!whole(a) || !whole(b))) {
+        double x = real(a), y = real(b);
+        return isnan(x) || isnan(y) ? 2 : (x > y) - (x < y);
+    }
+    return (a->c.i > b->c.i) - (a->c.i < b->c.i);
+}
+
+static bool holds(const char *op, int c) {
+    if (!strcmp(op, "==")) return c == 0;
+    if (!strcmp(op, "!=")) return c != 0;
+    if (c == 2) return false;
+    return !strcmp(op, "<") ? c < 0 : !strcmp(op, "<=") ? c <= 0 : !strcmp(op, ">") ? c > 0 : c >= 0;
+}
+
+static ref_item either(const ref_item *a, const ref_item *b, bool strong) {
+    for (int i = 0; i < 2; i++) {
+        const ref_item *x = i ? b : a;
+        if (x->c.state == REF_VALUE && (x->c.i != 0) == strong) return of_bool(strong);
+    }
+    if (a->c.state == REF_ERROR || b->c.state == REF_ERROR) return made(TRA_COL_BOOL, REF_ERROR);
+    if (a->c.state == REF_NULL || b->c.state == REF_NULL) return made(TRA_COL_BOOL, REF_NULL);
+    return of_bool(!strong);
+}
+
+static ref_item same(const ref_item *a, const ref_item *b) {
+    if (a->c.state == REF_ERROR || b->c.state == REF_ERROR) return made(TRA_COL_BOOL, REF_ERROR);
+    if (a->c.state != REF_VALUE || b->c.state != REF_VALUE) return of_bool(a->c.state == b->c.state);
+    int c = compare(a, b);
+    return of_bool(c == 0 || (c == 2 && isnan(real(a)) && isnan(real(b))));
+}
+
+/* The type that holds both, of what is not NULL without a type. */
+static ref_item as_both(const ref_item *v, const ref_item *other) {
+    ref_item r = *v;
+    if (other->any) return r;
+    if (v->any) {
+        r.type = other->type;
+        r.any = false;
+    } else if (number(v) && v->type != other->type) {
+        bool f = !whole(v) || !whole(other);
+        bool single = (v->type == TRA_COL_F32 && other->type == TRA_COL_BOOL) ||
+                      (v->type == TRA_COL_BOOL && other->type == TRA_COL_F32);
+        r.type = single ? TRA_COL_F32 : f ? TRA_COL_F64 : v->type > other->type ? v->type : other->type;
+        r.c.f = real(v);
+    }
+    return r;
+}
+
+/* ---- strings ------------------------------------------------------------------------------------------------ */
+
+static int64_t step(const char *s, int64_t at, int64_t n) {
+    for (at++; at < n && ((unsigned char)s[at] & 0xC0) == 0x80; at++) {
+    }
+    return at;
+}
+
+static bool like(const char *s, int64_t n, const char *p, int64_t m) {
+    if (m == 0) return n == 0;
+    if (*p == '%') {
+        for (int64_t i = 0; i <= n; i++)
+            if (like(s + i, n - i, p + 1, m - 1)) return true;
+        return false;
+    }
+    if (n == 0) return false;
+    if (*p == '_') {
+        int64_t next = step(s, 0, n);
+        return like(s + next, n - next, p + 1, m - 1);
+    }
+    return *s == *p && like(s + 1, n - 1, p + 1, m - 1);
+}
+
+static ref_item cased(const ref_item *v, bool up, tra_arena *a) {
+    char *s = tra_arena_strndup(a, v->c.s, (size_t)v->c.len);
+    for (int64_t i = 0; i < v->c.len; i++) {
+        if (up && s[i] >= 'a' && s[i] <= 'z') s[i] -= 32;
+        if (!up && s[i] >= 'A' && s[i] <= 'Z') s[i] += 32;
+    }
+    return of_text(s, v->c.len);
+}
+
+static ref_item substring(const ref_item *k, int n) {
+    int64_t at = 0, from = k[1].c.i, count = n > 2 ? k[2].c.i : INT64_MAX, place = 1;
+    while (at < k[0].c.len && place < from) at = step(k[0].c.s, at, k[0].c.len), place++;
+    int64_t end = at;
+    for (int64_t taken = tra_max64(0, 1 - from); from < 1 && taken > 0 && count > 0; taken--) count--;
+    for (; end < k[0].c.len && count > 0; count--) end = step(k[0].c.s, end, k[0].c.len);
+    return of_text(k[0].c.s + at, end - at);
+}
+
+static uint64_t hash(const ref_item *v, uint64_t seed) {
+    if (v->c.state != REF_VALUE) return XXH64("", 0, seed);
+    if (text(v)) return XXH64(v->c.s, (size_t)v->c.len, seed);
+    if (v->type != TRA_COL_F32 && v->type != TRA_COL_F64) return XXH64(&v->c.i, 8, seed);
+    double f = v->c.f == 0 ? 0 : v->c.f;
+    uint64_t bits;
+    memcpy(&bits, &f, 8);
+    if (isnan(f)) bits = UINT64_C(0x7ff8000000000000);
+    return XXH64(&bits, 8, seed);
+}
+
+/* ---- calls -------------------------------------------------------------------------------------------------- */
+
+static const struct real1 {
+    const char *name;
+    double (*f)(double);
+} reals[] = {{"sqrt", sqrt}, {"exp", exp},   {"log", log},   {"sin", sin},  {"cos", cos},
+             {"tan", tan},   {"asin", asin}, {"acos", acos}, {"atan", atan}};
+
+static ref_item of_number(const tra_ast *x, const ref_item *k) {
+    if (is(x, "radians")) return of_float(real(k) * (3.14159265358979323846 / 180));
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
+        if (is(x, reals[i].name)) return of_float(reals[i].f(real(k)));
+    ref_item r = *k;
+    if (whole(k))
+        return is(x, "abs") ? fits(TRA_COL_I64, k->c.i < 0 ? -(__int128)k->c.i : k->c.i) : of_int(TRA_COL_I64, k->c.i);
+    double v = k->c.f;
+    r.c.f = is(x, "abs") ? fabs(v) : is(x, "floor") ? floor(v) : is(x, "ceil") ? ceil(v) : rint(v);
+    return r;
+}
+
+static ref_item extreme(const tra_ast *x, const ref_item *k) {
+    ref_item best = as_both(&k[0], &k[1]);
+    for (int i = 1; i < x->nkids; i++) {
+        ref_item v = as_both(&k[i], &best);
+        best = as_both(&best, &v);
+        int c = compare(&v, &best);
+        if (c == 2)
+            best = isnan(real(&best)) ? best : v;
+        else if (is(x, "max") ? c > 0 : c < 0)
+            best = v;
+    }
+    return best;
+}
+
+/* Functions that see NULLs. */
+static bool sees_null(const tra_ast *x, const ref_item *k, ref_item *out) {
+    if (is(x, "&&") || is(x, "||")) return *out = either(&k[0], &k[1], x->text[0] == '|'), true;
+    if (is(x, "isnull"))
+        *out = k->c.state == REF_ERROR ? made(TRA_COL_BOOL, REF_ERROR) : of_bool(k->c.state == REF_NULL);
+    else if (is(x, "ifnull"))
+        *out = k[0].c.state == REF_NULL ? as_both(&k[1], &k[0]) : as_both(&k[0], &k[1]);
+    else if (is(x, "same"))
+        *out = same(&k[0], &k[1]);
+    else if (is(x, "if")) {
+        bool yes = k[0].c.state == REF_VALUE && k[0].c.i;
+        *out = as_both(&k[yes ? 1 : 2], &k[yes ? 2 : 1]);
+        if (k[0].c.state == REF_ERROR) out->c.state = REF_ERROR;
+    } else if (is(x, "in")) {
+        *out = of_bool(false);
+        for (int i = 1; i < x->nkids; i++) {
+            int state = k[0].c.state > k[i].c.state ? (int)k[0].c.state : (int)k[i].c.state;
+            ref_item one = state ? made(TRA_COL_BOOL, state) : of_bool(compare(&k[0], &k[i]) == 0);
+            *out = either(out, &one, true);
+        }
+    } else if (is(x, "hash")) {
+        uint64_t h = 0;
+        bool failed = false;
+        for (int i = 0; i < x->nkids; i++) h = hash(&k[i], h), failed = failed || k[i].c.state == REF_ERROR;
+        *out = failed ? made(TRA_COL_I64, REF_ERROR) : of_int(TRA_COL_I64, (int64_t)(h & INT64_MAX));
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static tra_coltype type_when_null(const tra_ast *x, const ref_item *k) {
+    if (x->kind == TRA_AST_BINARY && strchr("<>=!", *x->text)) return TRA_COL_BOOL;
+    if (is(x, "like") || is(x, "startswith") || is(x, "!")) return TRA_COL_BOOL;
+    if (is(x, "lower") || is(x, "upper") || is(x, "substr")) return TRA_COL_STRING;
+    if (is(x, "date")) return TRA_COL_DATE;
+    if (is(x, "timestamp")) return TRA_COL_TIMESTAMP;
+    static const char *const whole_parts[] = {"year", "month", "day", "hour", "minute", "weekday", "length"};
+    for (size_t i = 0; i < sizeof whole_parts / sizeof *whole_parts; i++)
+        if (is(x, whole_parts[i])) return TRA_COL_I64;
+    if (is(x, "min") || is(x, "max")) return as_both(&k[0], &k[1]).type;
+    if (x->nkids == 1 && (is(x, "abs") || is(x, "floor") || is(x, "ceil") || is(x, "round")))
+        return whole(k) ? TRA_COL_I64 : k->type;
+    if (x->nkids == 2 && strchr("+-*", *x->text) && !x->text[1]) return arithmetic(*x->text, &k[0], &k[1]).type;
+    if ((is(x, "div") || is(x, "%")) && whole(&k[0]) && whole(&k[1])) return TRA_COL_I64;
+    if (is(x, "-")) return k->type == TRA_COL_F32 ? TRA_COL_F32 : whole(k) ? TRA_COL_I64 : k->type;
+    return of_int(TRA_COL_F64, 0).type;
+}
+
+static ref_item call(const tra_ast *x, const ref_item *k, tra_arena *a) {
+    ref_item r;
+    if (sees_null(x, k, &r)) return r;
+    int state = REF_VALUE;
+    for (int i = 0; i < x->nkids; i++) state = (int)k[i].c.state > state ? (int)k[i].c.state : state;
+    if (state) return made(type_when_null(x, k), state);
+    if (x->nkids == 2 && strchr("+-*", *x->text) && !x->text[1]) return arithmetic(*x->text, &k[0], &k[1]);
+    if (is(x, "-")) return whole(k) ? fits(TRA_COL_I64, -(__int128)k->c.i) : (r = *k, r.c.f = -r.c.f, r);
+    if (is(x, "/")) return of_float(real(&k[0]) / real(&k[1]));
+    if (is(x, "^")) return of_float(pow(real(&k[0]), real(&k[1])));
+    if (is(x, "div") || is(x, "%")) return divide(x, &k[0], &k[1]);
+    if (is(x, "!")) return of_bool(!k->c.i);
+    if (x->kind == TRA_AST_BINARY) return of_bool(holds(x->text, compare(&k[0], &k[1])));
+    if (is(x, "min") || is(x, "max")) return extreme(x, k);
+    if (is(x, "hypot")) return of_float(hypot(real(&k[0]), real(&k[1])));
+    if (is(x, "atan2")) return of_float(atan2(real(&k[0]), real(&k[1])));
+    if (is(x, "date") || is(x, "timestamp")) return to_moment(x, k, a);
+    if (is(x, "like")) return of_bool(like(k[0].c.s, k[0].c.len, k[1].c.s, k[1].c.len));
+    if (is(x, "startswith"))
+        return of_bool(k[1].c.len <= k[0].c.len && memcmp(k[0].c.s, k[1].c.s, (size_t)k[1].c.len) == 0);
+    if (is(x, "lower") || is(x, "upper")) return cased(k, *x->text == 'u', a);
+    if (is(x, "substr")) return substring(k, x->nkids);
+    if (is(x, "length")) {
+        int64_t n = 0;
+        for (int64_t at = 0; at < k->c.len; n++) at = step(k->c.s, at, k->c.len);
+        return of_int(TRA_COL_I64, n);
+    }
+    if (k->type == TRA_COL_DATE || k->type == TRA_COL_TIMESTAMP) return date_part(x, k);
+    return of_number(x, k);
+}
+
+ref_item ref_column_value(const tra_ast *x, const ref_table *t, int64_t row, tra_arena *a) {
+    switch ((int)x->kind) {
+    case TRA_AST_NUMBER: return x->integer ? of_int(TRA_COL_I64, strtoll(x->text, NULL, 10)) : of_float(x->value);
+    case TRA_AST_STRING: return of_text(x->text, (int64_t)strlen(x->text));
+    case TRA_AST_LITERAL: return literal(x);
+    case TRA_AST_NAME:
+        for (int c = 0; x->quoted && c < t->n; c++)
+            if (strcmp(t->column[c].name, x->text) == 0)
+                return (ref_item){.type = t->column[c].type, .c = *ref_at(t, row, c)};
+        if (*x->text != 'n') return of_bool(*x->text == 't');
+        return (ref_item){.any = true, .c.state = REF_NULL};
+    }
+    if (x->nkids == 0) return of_int(TRA_COL_I64, row); /* row() */
+    ref_item kids[x->nkids];
+    for (int i = 0; i < x->nkids; i++) kids[i] = ref_column_value(x->kids[i], t, row, a);
+    return call(x, kids, a);
+}

@@ -1,0 +1,55 @@
+/* ref_table.h - tables of the reference evaluator: rows of cells, each with its own NULL. Private to plans/reference,
+ * and of the tests that compare.
+ */
+#ifndef TRA_REF_TABLE_H
+#define TRA_REF_TABLE_H
+
+#include "../../lib/relation/columns.h"
+#include "../tra/tables.h"
+#include "reference_int.h"
+
+/* A value of a column: whole numbers, bools, dates and timestamps in i, floats in f, strings by their bytes. */
+typedef struct ref_cell {
+    enum { REF_VALUE, REF_NULL, REF_ERROR } state; /* ERROR: an integer did not fit */
+    int64_t i;
+    double f;
+    const char *s;
+    int64_t len;
+} ref_cell;
+
+typedef struct ref_column {
+    const char *name;
+    tra_coltype type;
+} ref_column;
+
+struct tra_ref_table {
+    int n; /* columns */
+    const ref_column *column;
+    int64_t rows;
+    ref_cell *v; /* row by row */
+};
+typedef struct tra_ref_table ref_table;
+
+static inline ref_cell *ref_at(const ref_table *t, int64_t row, int column) { return &t->v[row * t->n + column]; }
+
+/* A value and its type; any: NULL without a type. */
+typedef struct ref_item {
+    tra_coltype type;
+    bool any;
+    ref_cell c;
+} ref_item;
+
+/* The settled expression (tables.h) of that row. It has been typed: what does not fit cannot come. */
+ref_item ref_column_value(const tra_ast *x, const ref_table *t, int64_t row, tra_arena *a);
+
+/* The rows of a file. */
+TRA_MUSTUSE tra_status ref_table_input(tra_rel *rel, tra_arena *a, tra_ref_rel *out, tra_err *e);
+
+/* Rows of a batch, appended to t, which has room for them from row `at` on. */
+void ref_table_take(const tra_schema *s, const tra_batch *b, ref_table *t, int64_t at, tra_arena *a);
+
+/* An operator: of the results v of the nodes it refers to. */
+TRA_MUSTUSE tra_status ref_table_op(const tra_table_op *op, const tra_ref_rel *const *v, tra_arena *a, tra_ref_rel *out,
+                                    tra_err *e);
+
+#endif
