@@ -189,19 +189,19 @@ void tra_code_run(const tra_code *code, const tra_array *a, const tra_array *b, 
 
 /* What an instruction reads: a register or an argument as in tra_insn, which has elements of type `from`; or a number.
  */
-typedef struct tra_source {
+typedef struct tra_insn_read {
     int at;
     bool is_number;
     double number;
     tra_dtype from;
-} tra_source;
+} tra_insn_read;
 /* An instruction for arguments of certain types: computed in type `in`; `type` is that of its result by the rules of
  * the language (tra-lang(5), Types), of which `in` has all values. */
 typedef struct tra_typed_insn {
     tra_scalar_op op;
     int d;
     tra_dtype in, type;
-    tra_source a, b, c;
+    tra_insn_read a, b, c;
     int from; /* the instruction of the code */
 } tra_typed_insn;
 typedef struct tra_typed {

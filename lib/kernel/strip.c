@@ -318,7 +318,7 @@ static const void *operand_load(const tra_array *a, const tra_nest *nest, int64_
 }
 
 /* The operand of an instruction as elements of type `in`: where it is, or in buf. */
-static const void *source(const tra_source *x, tra_dtype in, double (*regs)[TRA_STRIP], const void *const *arg,
+static const void *source(const tra_insn_read *x, tra_dtype in, double (*regs)[TRA_STRIP], const void *const *arg,
                           int64_t n, void *buf) {
     if (x->is_number) {
         tra_strip(in)(TRA_S_CONST, buf, NULL, NULL, x->number, n);

@@ -72,8 +72,8 @@ static double number_of(tra_scalar_op op, const operand *v) {
     return tra_scalar_eval(&all, NULL);
 }
 
-static tra_source source_of(const operand *x) {
-    return (tra_source){.at = x->at, .is_number = x->is_number, .number = x->number, .from = x->in};
+static tra_insn_read source_of(const operand *x) {
+    return (tra_insn_read){.at = x->at, .is_number = x->is_number, .number = x->number, .from = x->in};
 }
 
 void tra_code_type(const tra_code *code, int nargs, const tra_dtype *arg, bool wide, tra_typed_insn *v,
@@ -125,7 +125,7 @@ void tra_code_type(const tra_code *code, int nargs, const tra_dtype *arg, bool w
     if (!last.is_number) return;
     out->type = literal_type(last.number, all);
     if (v) {
-        tra_source number = source_of(&last);
+        tra_insn_read number = source_of(&last);
         v[out->n] = (tra_typed_insn){TRA_S_CONST, last.at,    tra_strip_type(out->type), out->type, number, number,
                                      number,      code->n - 1};
     }
