@@ -1,0 +1,67 @@
+/* group.h - groups of rows, their order, and aggregates.
+ *
+ * A group is made in two passes: `partial` of the rows of one block, whose results are states, a row for each group of
+ * the block; and `final` of all states together, in the order of blocks. What has no states that are smaller than the
+ * rows (median, quantile, distinct values) goes in one pass over all rows. Both sort stably by the keys, so groups come
+ * by key: NULLs last, NaN greatest, -0 as 0, strings by bytes.
+ */
+#ifndef TRA_TABLE_GROUP_H
+#define TRA_TABLE_GROUP_H
+
+#include "../kernel/kernel.h"
+#include "table.h"
+
+/* Aggregates: name in C and in the language, has it states? Of what is not NULL, in the order of rows. */
+#define TRA_AGGREGATES(X)                                                                                              \
+    X(COUNT, "count", true) /* of rows, or of values: i64 */                                                           \
+    X(SUM, "sum", true)     /* of integers i64, exactly; else f64 */                                                   \
+    X(MEAN, "mean", true)   /* f64; of integers from the exact sum */                                                  \
+    X(MIN, "min", true)     /* NaN propagates */                                                                       \
+    X(MAX, "max", true)                                                                                                \
+    X(VAR, "var", true) /* n - 1; NULL of one */                                                                       \
+    X(STD, "std", true)                                                                                                \
+    X(FIRST, "first", true)                                                                                            \
+    X(LAST, "last", true)                                                                                              \
+    X(ANY, "any", true)                                                                                                \
+    X(ALL, "all", true)                                                                                                \
+    X(DISTINCT, "distinct", false) /* how many values */                                                               \
+    X(MEDIAN, "median", false)                                                                                         \
+    X(QUANTILE, "quantile", false) /* q: linear interpolation */
+typedef enum tra_aggregate {
+#define X(name, ...) TRA_AGGREGATE_##name,
+    TRA_AGGREGATES(X)
+#undef X
+} tra_aggregate;
+const char *tra_aggregate_text(tra_aggregate f);
+int tra_aggregate_find(const char *name); /* -1: none */
+bool tra_aggregate_has_states(tra_aggregate f);
+
+typedef struct tra_group_column {
+    const char *name; /* of the result */
+    tra_aggregate f;
+    int column; /* of the table, that is aggregated; -1: count() */
+    double q;   /* QUANTILE */
+} tra_group_column;
+
+typedef enum tra_group_pass { TRA_GROUP_PARTIAL, TRA_GROUP_FINAL, TRA_GROUP_WHOLE } tra_group_pass;
+
+typedef struct tra_group tra_group;
+/* Of a table whose first nkeys columns are the keys. TRA_PROGRAM when an aggregate does not take such a column. */
+TRA_MUSTUSE tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, const tra_group_column *v,
+                                     tra_group_pass pass, tra_group **out, tra_err *e);
+const tra_schema *tra_group_out(const tra_group *g);    /* of PARTIAL the states */
+const tra_schema *tra_group_result(const tra_group *g); /* keys and aggregates, whatever the pass */
+extern const tra_rows_ops tra_group_ops;                /* data: a tra_group; FINAL is over what PARTIAL made */
+
+/* The rows of one block by these columns, stably. */
+typedef struct tra_sort {
+    const tra_schema *in;
+    int n;
+    const int *column;
+    const bool *desc;
+    bool distinct;       /* the first of rows that are equal in these columns, in the order in which they stood */
+    int64_t from, count; /* else, of all sorted rows, those from there on, so many */
+} tra_sort;
+extern const tra_rows_ops tra_sort_ops; /* data: a tra_sort */
+
+#endif
