@@ -1,0 +1,176 @@
+# Programs over tables, run: rows selected, computed, made into matrices, written; the same on every number of ranks.
+load helper
+
+# A table of 5000 rows in 8 blocks, by a generator of its own: integers, floats, NULLs, strings, dates.
+table() {
+    "$PYTHON" - <<'END'
+import random
+random.seed(7)
+with open("t.csv", "w") as f:
+    f.write("g,u,v,name,day,y\n")
+    for i in range(5000):
+        u, v = random.uniform(-3, 3), random.uniform(0, 9)
+        g = "" if i % 17 == 0 else random.randint(0, 9)
+        f.write(f"{g},{u:.6f},{v:.6f},{random.choice('abc')},2017-0{1 + i % 9}-11,{2 + 3 * u - v:.9f}\n")
+END
+    tra import --table --block 700 t.csv -o t.h5 >/dev/null
+}
+
+# of EXPRESSION: what numpy makes of the rows of t.csv that stay, as columns g (NULL: nan), u, v, y and name.
+of() {
+    "$PYTHON" - "$1" <<'END'
+import csv, sys, numpy as np
+rows = list(csv.DictReader(open("t.csv")))
+g, u, v, y = (np.array([float(r[c] or "nan") for r in rows]) for c in "guvy")
+name = np.array([r["name"] for r in rows])
+month = np.array([int(r["day"][5:7]) for r in rows])
+np.set_printoptions(precision=12)
+print(eval(sys.argv[1]))
+END
+}
+
+# close A B: two lists of numbers, to 7 digits.
+close() {
+    "$PYTHON" -c 'import sys, numpy as np
+a, b = ([float(x) for x in s.replace(",", " ").replace("[", " ").replace("]", " ").split()] for s in sys.argv[1:])
+sys.exit(0 if len(a) == len(b) and np.allclose(a, b, rtol=1e-7) else f"{a} is not {b}")' "$1" "$2"
+}
+
+@test "a regression over the rows that a predicate lets through finds its coefficients" {
+    table
+    cat >p.tra <<'END'
+input T from "t.h5"
+R = select(T, g != 3 && v > 1)
+P = project(R, one = 1, u, w = v * 2, y)
+X = matrix(P, [one, u, w])
+y = matrix(P, [y])
+XX[a,b] = sum X[n,a] * X[n,b]
+Xy[a,c] = sum X[n,a] * y[n,c]
+beta = solve(XX, Xy)
+N = rows(R)
+output beta to "beta.h5"
+output XX to "xx.h5"
+output N to "n.h5"
+END
+    for sites in 1 2 3; do
+        status 0 tra run -q --sites $sites p.tra
+        close "$(tra head beta.h5)" "2 3 -0.5"
+        close "$(tra head xx.h5)" \
+            "$(of '(lambda X: X.T @ X)(np.stack([u * 0 + 1, u, 2 * v], 1)[(g == g) & (g != 3) & (v > 1)])')"
+        is "$(of 'int(((g == g) & (g != 3) & (v > 1)).sum())')" tra head n.h5
+    done
+}
+
+@test "sums over rows have the same bits for every ceiling, and on every number of ranks that is reproducible" {
+    table
+    cat >p.tra <<'END'
+input T from "t.h5"
+X = matrix(select(T, like(name, "a%") || month(day) > 4), [u, v, q = u / v])
+XX[a,b] = sum X[n,a] * X[n,b]
+output XX to "xx.h5"
+END
+    status 0 tra run -q --threads 1 p.tra
+    one=$(tra digest xx.h5 | cut -c1-32)
+    status 0 tra run -q --threads 4 --memory 48M p.tra
+    [ "$(tra digest xx.h5 | cut -c1-32)" = "$one" ]
+    status 0 tra run -q --reproducible p.tra
+    one=$(tra digest xx.h5 | cut -c1-32)
+    for sites in 2 3; do
+        status 0 tra run -q --reproducible --sites $sites p.tra
+        [ "$(tra digest xx.h5 | cut -c1-32)" = "$one" ]
+    done
+    close "$(tra head xx.h5)" \
+        "$(of '(lambda X: X.T @ X)(np.stack([u, v, u / v], 1)[(name == "a") | (month > 4)])')"
+}
+
+@test "tensors whose rows only the run tells are computed with as any others" {
+    table
+    cat >p.tra <<'END'
+input T from "t.h5"
+X = matrix(select(T, v > 4), [u, v])
+S[n] = sum X[n,a] * X[n,a]
+C[n,a] = X[n,a] * 2 + X[n,a] * S[n]
+M[a,n] = X[n,a]
+G[a,b] = sum M[a,n] * C[n,b]
+Y[n,b] = sum X[n,a] * G[a,b]
+z[b] = sum Y[n,b]
+m[] = max S[n]
+output G to "o.h5:G"
+output z to "o.h5:z"
+output m to "o.h5:m"
+END
+    for sites in 1 3; do
+        status 0 tra run -q --sites $sites p.tra
+        close "$(tra head o.h5:G)" \
+            "$(of '(lambda X: X.T @ (X * 2 + X * (X * X).sum(1)[:, None]))(np.stack([u, v], 1)[v > 4])')"
+        close "$(tra head o.h5:z)" \
+            "$(of '(lambda X: (X @ (X.T @ (X * 2 + X * (X * X).sum(1)[:, None]))).sum(0))(np.stack([u, v], 1)[v > 4])')"
+        close "$(tra head o.h5:m)" "$(of '(lambda X: (X * X).sum(1).max())(np.stack([u, v], 1)[v > 4])')"
+    done
+}
+
+@test "a table of rows that stay is written without gaps, the same by every number of ranks" {
+    table
+    cat >p.tra <<'END'
+input T from "t.h5"
+R = project(select(T, g > 4 || name == "c"), name, w = u - v, g, later = day + 1, NAME = upper(name))
+output R to "r.h5"
+END
+    first=
+    for sites in 1 2 3; do
+        status 0 tra run -q --sites $sites p.tra
+        status 0 tra verify -q r.h5
+        digest=$(tra digest r.h5)
+        [ "${first:=$digest}" = "$digest" ]
+    done
+    tra export r.h5 -o r.csv >/dev/null
+    "$PYTHON" - <<'END'
+import csv, datetime
+a = [r for r in csv.DictReader(open("t.csv")) if (r["g"] and int(r["g"]) > 4) or r["name"] == "c"]
+b = list(csv.DictReader(open("r.csv")))
+assert len(a) == len(b) > 0
+for x, y in zip(a, b):
+    assert x["name"] == y["name"] and x["g"] == y["g"] and y["NAME"] == x["name"].upper(), (x, y)
+    assert float(x["u"]) - float(x["v"]) == float(y["w"]), (x, y)
+    assert datetime.date.fromisoformat(x["day"]) + datetime.timedelta(1) == datetime.date.fromisoformat(y["later"])
+END
+}
+
+@test "no rows at all: sums are 0, a table of none is written" {
+    table
+    cat >p.tra <<'END'
+input T from "t.h5"
+R = select(T, u > 100)
+X = matrix(R, [u, v])
+XX[a,b] = sum X[n,a] * X[n,b]
+N = rows(R)
+output XX to "o.h5:XX"
+output N to "o.h5:N"
+output R to "r.h5"
+END
+    for sites in 1 2; do
+        status 0 tra run -q --sites $sites p.tra
+        close "$(tra head o.h5:XX)" "0 0 0 0"
+        is 0 tra head o.h5:N
+        status 0 tra verify -q r.h5
+        is 1 grep -c . <(tra head r.h5)
+    done
+}
+
+@test "what a matrix cannot hold, and what could not be computed, names row and column" {
+    table
+    printf 'input T from "t.h5"\nX = matrix(T, [g, u])\noutput X to "x.h5"\n' >p.tra
+    status 3 tra run -q p.tra
+    has "row 0: column \`g\` is NULL"
+    [ ! -e x.h5 ]
+    printf 'input T from "t.h5"\nX = matrix(T, [g, u], fill = -1)\ns[a] = sum X[n,a]\noutput s to "s.h5"\n' >p.tra
+    status 0 tra run -q p.tra
+    close "$(tra head s.h5)" "$(of '[np.where(g == g, g, -1).sum(), u.sum()]')"
+    printf 'input T from "t.h5"\nR = project(T, big = (g + 4611686018427387904) * 2)\noutput R to "r.h5"\n' >p.tra
+    status 3 tra run -q p.tra
+    has "big"
+    [ ! -e r.h5 ]
+    printf 'input T from "t.h5"\nR = project(T, u, big = (g + 4611686018427387904) * 2)\n' >p.tra
+    printf 'S = project(R, u)\noutput S to "r.h5"\n' >>p.tra
+    status 0 tra run -q p.tra
+}
