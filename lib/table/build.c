@@ -212,8 +212,7 @@ static tra_coltype wider(tra_coltype a, tra_coltype b) {
     return a > b ? a : b;
 }
 
-/* Brings operands to one type. ordered: codes will be compared by order. All null: *untyped. */
-static tra_status unify(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, bool ordered, tra_err *e) {
+tra_status tra_colexpr_unify(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, bool ordered, tra_err *e) {
     const tra_colexpr *first = NULL;
     for (int i = 0; i < n; i++) {
         if (kids[i]->untyped) continue;
@@ -380,7 +379,7 @@ static tra_status compare(tra_arena *a, tra_colop op, const tra_colexpr **kids, 
         return TRA_OK;
     }
     bool ordered = op != TRA_C_EQ && op != TRA_C_NE && op != TRA_C_SAME;
-    TRA_TRY(unify(a, op, 2, kids, ordered, e));
+    TRA_TRY(tra_colexpr_unify(a, op, 2, kids, ordered, e));
     if (tra_coltype_is_float(kids[0]->type)) {
         for (int i = 0; i < 2; i++) kids[i] = convert(a, kids[i], TRA_COL_F64);
     }
@@ -397,7 +396,7 @@ static tra_status choose(tra_arena *a, tra_colop op, int n, const tra_colexpr **
     if (from) TRA_TRY(bools(a, op, 1, kids, e));
     bool untyped = true;
     for (int i = from; i < n; i++) untyped &= kids[i]->untyped;
-    TRA_TRY(unify(a, op, n - from, kids + from, op == TRA_C_MIN || op == TRA_C_MAX, e));
+    TRA_TRY(tra_colexpr_unify(a, op, n - from, kids + from, op == TRA_C_MIN || op == TRA_C_MAX, e));
     if (untyped) {
         *out = kids[from];
         return TRA_OK;

@@ -26,6 +26,11 @@ const tra_colexpr *tra_colexpr_lookup(tra_arena *a, const tra_colexpr *x, tra_co
 const tra_colexpr *tra_colexpr_recode(tra_arena *a, const tra_colexpr *x, const tra_dictionary *dict,
                                       const int32_t *table);
 
+/* Brings operands of `op` to one type, as a comparison wants them; ordered: codes by the order of strings. TRA_PROGRAM
+ * unless they are of one kind. */
+TRA_MUSTUSE tra_status tra_colexpr_unify(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, bool ordered,
+                                         tra_err *e);
+
 /* ---- programs ------------------------------------------------------------------------------------------------- */
 
 /* A tree as a program over strips: instruction i has the value of node x in register i's place. */
@@ -61,5 +66,26 @@ void tra_colrun_begin(tra_colrun *r, const tra_colcode *c, void *scratch, tra_ta
 /* Rows [0, n) of columns that begin there; first: what row() is of the first. */
 void tra_colrun_strip(tra_colrun *r, const tra_vector *columns, int64_t first, int n);
 static inline tra_colvalue tra_colrun_result(const tra_colrun *r, int root) { return r->at[r->code->root[root]]; }
+
+/* ---- keys ----------------------------------------------------------------------------------------------------- */
+
+/* Values of several expressions as words that are equal where the values are: -0 as 0, any NaN as one, NULL as a word
+ * of its own. */
+typedef struct tra_keys {
+    int n;
+    tra_colcode *code;
+    const tra_colexpr *const *x;
+} tra_keys;
+tra_keys tra_keys_new(tra_arena *a, int n, const tra_colexpr *const *x);
+int64_t tra_keys_scratch(const tra_keys *k);
+/* Of row i: words[i * (n + 1)] has a bit for each key that is NULL, then come the n keys. TRA_INPUT, with the row, for
+ * a key that could not be computed; what: for the message ("join"). */
+TRA_MUSTUSE tra_status tra_keys_of(const tra_keys *k, const tra_batch *b, int64_t from, int n, uint64_t *words,
+                                   void *scratch, const char *what, int64_t first, tra_err *e);
+uint64_t tra_keys_hash(const uint64_t *words, int n);
+
+/* Copies of rows: to[i] = from[at[i]], and where at[i] is negative NULL. */
+void tra_gather_rows(tra_vector *to, int64_t begin, const tra_vector *from, tra_coltype t, const int64_t *at,
+                     int64_t n);
 
 #endif

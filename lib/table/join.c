@@ -1,0 +1,427 @@
+/* join.c - joins of a block of rows with a whole table. */
+#include "join.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table_int.h"
+
+enum { STRIP = TRA_COLSTRIP };
+
+struct tra_lookup {
+    tra_arena *arena;
+    tra_lookup_spec s;
+    tra_keys left, right;
+    const tra_schema *pair, *out;
+    const int *from;    /* of each column of the result: its number in `pair` */
+    tra_colcode *where; /* NULL: none */
+    const bool *read;   /* columns of `pair` that it reads */
+};
+
+/* ---- making ------------------------------------------------------------------------------------------------------ */
+
+static bool is_shared_key(const tra_lookup_spec *s, int right) {
+    for (int k = 0; k < s->nkeys; k++) {
+        if (s->rkey[k] == right && strcmp(s->left->v[s->lkey[k]].name, s->right->v[right].name) == 0) return true;
+    }
+    return false;
+}
+
+static tra_status find_keys(tra_lookup *l, tra_err *e) {
+    const tra_lookup_spec *s = &l->s;
+    const tra_colexpr **x = tra_news(l->arena, const tra_colexpr *, s->nkeys + 1),
+                      **y = tra_news(l->arena, const tra_colexpr *, s->nkeys + 1);
+    for (int k = 0; k < s->nkeys; k++) {
+        const tra_colexpr *both[2] = {tra_colexpr_column(l->arena, s->left, s->lkey[k]),
+                                      tra_colexpr_column(l->arena, s->right, s->rkey[k])};
+        TRA_TRY(tra_colexpr_unify(l->arena, TRA_C_EQ, 2, both, false, e));
+        x[k] = both[0], y[k] = both[1];
+    }
+    l->left = tra_keys_new(l->arena, s->nkeys, x);
+    l->right = tra_keys_new(l->arena, s->nkeys, y);
+    return TRA_OK;
+}
+
+static void set_columns(tra_lookup *l) {
+    const tra_lookup_spec *s = &l->s;
+    int n = s->left->n, all = n + s->right->n, nout = 0;
+    tra_column *pair = tra_news(l->arena, tra_column, all + 1), *out = tra_news(l->arena, tra_column, all + 1);
+    int *from = tra_news(l->arena, int, all + 1);
+    bool pairs = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_LEFT;
+    for (int i = 0; i < all; i++) {
+        pair[i] = i < n ? s->left->v[i] : s->right->v[i - n];
+        if (i >= n && s->prefix) pair[i].name = tra_arena_printf(l->arena, "%s%s", s->prefix, pair[i].name);
+        if (i >= n && (!pairs || is_shared_key(s, i - n))) continue;
+        out[nout] = pair[i];
+        if (i >= n && s->how == TRA_LOOKUP_LEFT) out[nout].nullable = true;
+        from[nout++] = i;
+    }
+    tra_schema *p = tra_new(l->arena, tra_schema), *o = tra_new(l->arena, tra_schema);
+    *p = (tra_schema){all, pair};
+    *o = (tra_schema){nout, out};
+    l->pair = p, l->out = o, l->from = from;
+}
+
+static tra_status check_names(const tra_lookup *l, tra_err *e) {
+    for (int i = l->s.left->n; i < l->out->n; i++) {
+        const char *name = l->out->v[i].name;
+        if (tra_schema_find(l->out, name) == i) continue;
+        return tra_fail(e, TRA_PROGRAM, "both tables have a column `%s`; write join(..., prefix = \"r_\")", name);
+    }
+    return TRA_OK;
+}
+
+tra_status tra_lookup_new(tra_arena *a, const tra_lookup_spec *s, tra_lookup **out, tra_err *e) {
+    tra_lookup *l = tra_new(a, tra_lookup);
+    *l = (tra_lookup){.arena = a, .s = *s};
+    int *keys = tra_news(a, int, 2 * s->nkeys + 1);
+    for (int k = 0; k < s->nkeys; k++) keys[k] = s->lkey[k], keys[s->nkeys + k] = s->rkey[k];
+    l->s.lkey = keys;
+    l->s.rkey = keys + s->nkeys;
+    TRA_TRY(find_keys(l, e));
+    set_columns(l);
+    TRA_TRY(check_names(l, e));
+    *out = l;
+    return TRA_OK;
+}
+
+const tra_schema *tra_lookup_pair(const tra_lookup *l) { return l->pair; }
+const tra_schema *tra_lookup_out(const tra_lookup *l) { return l->out; }
+
+void tra_lookup_where(tra_lookup *l, const tra_colexpr *condition) {
+    bool *read = tra_news(l->arena, bool, l->pair->n + 1);
+    assert(condition->type == TRA_COL_BOOL);
+    tra_colexpr_columns(condition, read);
+    l->where = tra_colcode_new(l->arena, 1, &condition);
+    l->read = read;
+}
+
+/* ---- the index of the right table -------------------------------------------------------------------------------- */
+
+/* Rows of slot s are list[begin[s]] .. list[begin[s + 1]]. */
+typedef struct finder {
+    int words;      /* of a row's keys */
+    uint64_t *word; /* of the right rows */
+    bool direct;    /* the slot is the key less `least`, */
+    int64_t least;
+    int64_t nslots; /* else hashed: a power of 2, */
+    int32_t *head;  /* and this a right row whose key the slot has, or -1 */
+    int32_t *begin, *list, *slot;
+} finder;
+
+/* Keys that lie so close together, for so many rows, are their own slots. */
+static int64_t direct_slots(int64_t rows) { return 4 * rows + (1 << 16); }
+
+static int64_t hash_slots(int64_t rows) {
+    int64_t n = 16;
+    while (n < 2 * rows) n *= 2;
+    return n;
+}
+
+static int64_t up64(int64_t n) { return (n + 63) / 64 * 64; }
+
+static int64_t most_slots(int64_t rows) { return tra_max64(direct_slots(rows), hash_slots(rows)); }
+
+static int64_t index_bytes(const tra_lookup *l, int64_t rows) {
+    return up64(rows * (l->s.nkeys + 1) * 8) + up64(4 * (most_slots(rows) + 1)) + up64(4 * hash_slots(rows)) +
+           2 * up64(4 * rows);
+}
+
+static bool can_match(const tra_lookup *l, const uint64_t *words) { return l->s.nulls_match || words[0] == 0; }
+
+/* Are the keys whole numbers close together? */
+static bool lie_close(const tra_lookup *l, const finder *x, int64_t rows, int64_t *least, int64_t *most) {
+    if (l->s.nkeys != 1 || l->s.nulls_match || tra_coltype_is_float(l->right.x[0]->type)) return false;
+    *least = INT64_MAX, *most = INT64_MIN;
+    for (int64_t r = 0; r < rows; r++) {
+        const uint64_t *w = x->word + r * x->words;
+        if (!can_match(l, w)) continue;
+        *least = tra_min64(*least, (int64_t)w[1]);
+        *most = tra_max64(*most, (int64_t)w[1]);
+    }
+    return *least > *most || (uint64_t)*most - (uint64_t)*least < (uint64_t)direct_slots(rows);
+}
+
+/* The slot of a key: where it is, or would be (then head is -1). */
+static int64_t hashed(const finder *x, const uint64_t *words) {
+    int64_t mask = x->nslots - 1, s = (int64_t)(tra_keys_hash(words, x->words - 1) & (uint64_t)mask);
+    while (x->head[s] >= 0 && memcmp(x->word + (int64_t)x->head[s] * x->words, words, (size_t)x->words * 8) != 0)
+        s = (s + 1) & mask;
+    return s;
+}
+
+/* The slot of a left row's key, -1 where it has no partner. */
+static int64_t find(const tra_lookup *l, const finder *x, const uint64_t *words) {
+    if (!can_match(l, words)) return -1;
+    if (x->direct) {
+        uint64_t s = words[1] - (uint64_t)x->least;
+        return s < (uint64_t)x->nslots ? (int64_t)s : -1;
+    }
+    int64_t s = hashed(x, words);
+    return x->head[s] < 0 ? -1 : s;
+}
+
+static tra_status find_slots(const tra_lookup *l, finder *x, int64_t rows, tra_err *e) {
+    for (int64_t r = 0; r < rows; r++) {
+        const uint64_t *w = x->word + r * x->words;
+        x->slot[r] = -1;
+        if (!can_match(l, w)) continue;
+        int64_t s = x->direct ? (int64_t)(w[1] - (uint64_t)x->least) : hashed(x, w);
+        if (!x->direct && x->head[s] < 0) x->head[s] = (int32_t)r;
+        x->slot[r] = (int32_t)s;
+        if (x->begin[s + 1]++ == 0 || !l->s.unique) continue;
+        int64_t before = 0;
+        while (x->slot[before] != s) before++;
+        return tra_fail(e, TRA_INPUT,
+                        "row %" PRId64 " of the right table has the key that row %" PRId64
+                        " has, but no two are expected to (expect)",
+                        r, before);
+    }
+    return TRA_OK;
+}
+
+/* Begins in scratch, of which it returns the rest. */
+static tra_status make_index(const tra_lookup *l, const tra_batch *right, finder *x, void **scratch, tra_err *e) {
+    int64_t rows = right->rows, least = 0, most = -1;
+    char *p = *scratch;
+    if (rows >= INT32_MAX / 8) return tra_fail(e, TRA_INPUT, "the right table of a join has too many rows");
+    *x = (finder){.words = l->s.nkeys + 1, .word = (uint64_t *)p};
+    p += up64(rows * x->words * 8);
+    x->begin = (int32_t *)p;
+    p += up64(4 * (most_slots(rows) + 1));
+    x->head = (int32_t *)p;
+    p += up64(4 * hash_slots(rows));
+    x->slot = (int32_t *)p;
+    p += up64(4 * rows);
+    x->list = (int32_t *)p;
+    *scratch = p + up64(4 * rows);
+    for (int64_t r = 0; r < rows; r += STRIP) {
+        int n = (int)tra_min64(STRIP, rows - r);
+        TRA_TRY(tra_keys_of(&l->right, right, r, n, x->word + r * x->words, *scratch, "join", 0, e));
+    }
+    x->direct = lie_close(l, x, rows, &least, &most);
+    x->least = least;
+    x->nslots = !x->direct ? hash_slots(rows) : least > most ? 0 : most - least + 1;
+    memset(x->begin, 0, (size_t)(x->nslots + 1) * sizeof *x->begin);
+    if (!x->direct) memset(x->head, -1, (size_t)x->nslots * sizeof *x->head);
+    TRA_TRY(find_slots(l, x, rows, e));
+    for (int64_t s = 0; s < x->nslots; s++) x->begin[s + 1] += x->begin[s];
+    for (int64_t r = rows - 1; r >= 0; r--) { /* backwards, so that begin[s + 1] becomes where s begins */
+        if (x->slot[r] >= 0) x->list[--x->begin[x->slot[r] + 1]] = (int32_t)r;
+    }
+    memmove(x->begin, x->begin + 1, (size_t)x->nslots * sizeof *x->begin);
+    int64_t all = 0;
+    for (int64_t r = 0; r < rows; r++) all += x->slot[r] >= 0;
+    x->begin[x->nslots] = (int32_t)all;
+    return TRA_OK;
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------------------------- */
+
+/* A run: pairs wait until there is a strip of them, then the condition is evaluated. After the pairs of each left row
+ * stands its end (right -2). */
+typedef struct pairing {
+    const tra_lookup *l;
+    const tra_batch *left, *right;
+    tra_batch *out; /* NULL: only counts */
+    int64_t first, rows;
+    bool met; /* the left row under way has a partner */
+    int npairs, nout;
+    int64_t *pair[2], *made[2]; /* left and right rows: STRIP each */
+    tra_vector *column;         /* of the condition: gathered */
+    char *gathered, *code;
+} pairing;
+
+static int64_t pairing_bytes(const tra_lookup *l) {
+    int64_t n = 4 * STRIP * 8 + up64((l->pair->n + 1) * (int64_t)sizeof(tra_vector));
+    for (int c = 0; l->where && c < l->pair->n; c++) n += l->read[c] ? STRIP * 9 : 0;
+    return up64(n) + (l->where ? up64(tra_colcode_scratch(l->where)) : 0);
+}
+
+static const tra_vector *column_of(const pairing *p, int c) {
+    int n = p->left->schema->n;
+    return c < n ? &p->left->v[c] : &p->right->v[c - n];
+}
+
+static void write_out(pairing *p) {
+    const tra_lookup *l = p->l;
+    int64_t begin = p->rows - p->nout;
+    for (int i = 0; p->out && i < l->out->n; i++) {
+        int c = l->from[i], side = c >= p->left->schema->n;
+        tra_gather_rows(&p->out->v[i], begin, column_of(p, c), l->out->v[i].type, p->made[side], p->nout);
+    }
+    p->nout = 0;
+}
+
+static void emit(pairing *p, int64_t l, int64_t r) {
+    p->made[0][p->nout] = l;
+    p->made[1][p->nout++] = r;
+    p->rows++;
+    if (p->nout == STRIP) write_out(p);
+}
+
+/* Which of the waiting pairs count; ends of rows do not matter. */
+static tra_status judge(pairing *p, const uint8_t **pass, tra_err *e) {
+    const tra_lookup *l = p->l;
+    char *room = p->gathered;
+    tra_table_notes notes = {0};
+    tra_colrun run;
+    for (int c = 0; c < l->pair->n; c++) {
+        int side = c >= p->left->schema->n;
+        if (!l->read[c]) continue;
+        p->column[c] = (tra_vector){room, (uint8_t *)room + STRIP * 8};
+        tra_gather_rows(&p->column[c], 0, column_of(p, c), l->pair->v[c].type, p->pair[side], p->npairs);
+        room += STRIP * 9;
+    }
+    tra_colrun_begin(&run, l->where, p->code, &notes);
+    tra_colrun_strip(&run, p->column, 0, p->npairs);
+    tra_colvalue v = tra_colrun_result(&run, 0);
+    for (int i = 0; v.state && i < p->npairs; i++) {
+        if (v.state[i] == TRA_STATE_ERROR && p->pair[1][i] >= 0)
+            return tra_fail(e, TRA_INPUT, "row %" PRId64 ": the condition of the join could not be computed",
+                            p->first + p->pair[0][i]);
+    }
+    *pass = v.values; /* a NULL is 0 */
+    return TRA_OK;
+}
+
+static tra_status end_of_row(pairing *p, int64_t l, tra_err *e) {
+    tra_lookup_how how = p->l->s.how;
+    if (!p->met && p->l->s.matched)
+        return tra_fail(e, TRA_INPUT,
+                        "row %" PRId64 " of the left table has no partner, but each is expected to (matched)",
+                        p->first + l);
+    if (p->met ? how == TRA_LOOKUP_SEMI : how == TRA_LOOKUP_LEFT || how == TRA_LOOKUP_ANTI) emit(p, l, -1);
+    p->met = false;
+    return TRA_OK;
+}
+
+static tra_status flush(pairing *p, tra_err *e) {
+    bool pairs = p->l->s.how == TRA_LOOKUP_INNER || p->l->s.how == TRA_LOOKUP_LEFT;
+    const uint8_t *pass = NULL;
+    if (p->l->where && p->npairs > 0) TRA_TRY(judge(p, &pass, e));
+    for (int i = 0; i < p->npairs; i++) {
+        int64_t l = p->pair[0][i], r = p->pair[1][i];
+        if (r == -2) {
+            TRA_TRY(end_of_row(p, l, e));
+        } else if (!pass || pass[i]) {
+            p->met = true;
+            if (pairs) emit(p, l, r);
+        }
+    }
+    p->npairs = 0;
+    return TRA_OK;
+}
+
+static tra_status push(pairing *p, int64_t l, int64_t r, tra_err *e) {
+    p->pair[0][p->npairs] = l;
+    p->pair[1][p->npairs++] = r;
+    return p->npairs == STRIP ? flush(p, e) : TRA_OK;
+}
+
+static tra_status pair_row(pairing *p, const finder *x, int64_t row, const uint64_t *words, tra_err *e) {
+    bool first_is_enough = !p->l->where && p->l->s.how >= TRA_LOOKUP_SEMI;
+    if (p->l->s.nkeys == 0) {
+        for (int64_t r = 0; r < p->right->rows; r++) TRA_TRY(push(p, row, r, e));
+    } else {
+        int64_t s = find(p->l, x, words), to = s < 0 ? 0 : x->begin[s + 1];
+        for (int64_t i = s < 0 ? 0 : x->begin[s]; i < to; i++) {
+            TRA_TRY(push(p, row, x->list[i], e));
+            if (first_is_enough) break;
+        }
+    }
+    return push(p, row, -2, e);
+}
+
+int64_t tra_lookup_scratch(const tra_lookup *l, int64_t right_rows) {
+    int64_t keys = tra_max64(tra_keys_scratch(&l->left), tra_keys_scratch(&l->right));
+    return index_bytes(l, right_rows) + up64((l->s.nkeys + 1) * STRIP * 8) + pairing_bytes(l) + keys;
+}
+
+tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
+                          tra_batch *out, int64_t *rows, void *scratch, tra_err *e) {
+    finder x = {0};
+    pairing p = {.l = l, .left = left, .right = right, .out = out, .first = first};
+    if (l->s.nkeys > 0) TRA_TRY(make_index(l, right, &x, &scratch, e));
+    uint64_t *words = scratch;
+    scratch = (char *)scratch + up64((l->s.nkeys + 1) * STRIP * 8);
+    for (int i = 0; i < 2; i++) {
+        p.pair[i] = (int64_t *)scratch + i * STRIP;
+        p.made[i] = (int64_t *)scratch + (2 + i) * STRIP;
+    }
+    p.column = (tra_vector *)((int64_t *)scratch + 4 * STRIP);
+    p.gathered = (char *)p.column + up64((l->pair->n + 1) * (int64_t)sizeof(tra_vector));
+    char *own = (char *)scratch + pairing_bytes(l);
+    p.code = own - (l->where ? up64(tra_colcode_scratch(l->where)) : 0);
+    for (int64_t r = 0; r < left->rows; r += STRIP) {
+        int n = (int)tra_min64(STRIP, left->rows - r);
+        if (l->s.nkeys > 0) TRA_TRY(tra_keys_of(&l->left, left, r, n, words, own, "join", first, e));
+        for (int i = 0; i < n; i++) TRA_TRY(pair_row(&p, &x, r + i, words + (int64_t)i * (l->s.nkeys + 1), e));
+    }
+    TRA_TRY(flush(&p, e));
+    write_out(&p);
+    if (out) out->rows = p.rows;
+    *rows = p.rows;
+    return TRA_OK;
+}
+
+/* ---- for the executor -------------------------------------------------------------------------------------------- */
+
+static int64_t vectors(const tra_lookup *l) { return up64((l->pair->n + l->out->n + 1) * (int64_t)sizeof(tra_vector)); }
+
+static int64_t ops_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    (void)ext_a;
+    return vectors(data) + tra_lookup_scratch(data, ext_b->v[0]);
+}
+
+typedef struct operands {
+    tra_batch left, right, out;
+    void *rest; /* of scratch */
+} operands;
+
+static bool open_operands(const tra_lookup *l, const tra_cell *a, const tra_cell *b, void *scratch, operands *o) {
+    tra_err e = {0};
+    tra_vector *v = scratch;
+    o->left.v = v;
+    o->right.v = v + l->s.left->n;
+    o->out.v = v + l->pair->n;
+    o->rest = (char *)scratch + vectors(l);
+    if (tra_columns_of(a, l->s.left, &o->left, &e) == TRA_OK && tra_columns_of(b, l->s.right, &o->right, &e) == TRA_OK)
+        return true;
+    tra_kernel_fail("%s", e.msg);
+    return false;
+}
+
+/* Counts rows once: their number is kept in the result's cell. */
+static int64_t count(const tra_lookup *l, operands *o, int64_t first, tra_cell *out) {
+    tra_err e = {0};
+    int64_t rows = 0;
+    if (out->counted[0]) return out->counted[0] - 1;
+    if (tra_lookup_run(l, &o->left, &o->right, first, NULL, &rows, o->rest, &e) != TRA_OK) {
+        tra_kernel_fail("%s", e.msg);
+        return 0;
+    }
+    out->counted[0] = rows + 1;
+    return rows;
+}
+
+static int64_t ops_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_lookup *l = data;
+    operands o;
+    if (!open_operands(l, a, b, scratch, &o)) return tra_columns_room(l->out, 0);
+    return tra_columns_room(l->out, count(l, &o, tra_max64(0, a->first), out));
+}
+
+static void ops_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_lookup *l = data;
+    operands o;
+    tra_err e = {0};
+    int64_t first = tra_max64(0, a->first), rows = 0;
+    if (open_operands(l, a, b, scratch, &o)) rows = count(l, &o, first, out);
+    tra_columns_begin(out, l->out, rows, &o.out);
+    if (rows == 0 || tra_kernel_failure()) return;
+    if (tra_lookup_run(l, &o.left, &o.right, first, &o.out, &rows, o.rest, &e) != TRA_OK) tra_kernel_fail("%s", e.msg);
+}
+
+const tra_rows_ops tra_lookup_ops = {ops_scratch, ops_bytes, ops_run, NULL};

@@ -1,0 +1,80 @@
+/* keys.c - values of rows as words to compare and hash. */
+#include <string.h>
+#include <xxhash.h>
+
+#include "table_int.h"
+
+tra_keys tra_keys_new(tra_arena *a, int n, const tra_colexpr *const *x) {
+    return (tra_keys){n, tra_colcode_new(a, n, x), x};
+}
+
+int64_t tra_keys_scratch(const tra_keys *k) { return (tra_colcode_scratch(k->code) + 63) / 64 * 64; }
+
+static uint64_t float_word(double f) {
+    uint64_t w;
+    if (f != f) return UINT64_C(0x7ff8000000000000);
+    if (f == 0) f = 0;
+    memcpy(&w, &f, sizeof w);
+    return w;
+}
+
+static uint64_t word_of(tra_dtype t, const void *v, int64_t i) {
+    switch (t) {
+    case TRA_BOOL: return ((const uint8_t *)v)[i];
+    case TRA_I32: return (uint64_t)(int64_t)((const int32_t *)v)[i];
+    case TRA_I64: return (uint64_t)((const int64_t *)v)[i];
+    case TRA_F32: return float_word(((const float *)v)[i]);
+    case TRA_F64: return float_word(((const double *)v)[i]);
+    }
+    return 0;
+}
+
+static tra_status add_column(const tra_keys *k, int c, tra_colvalue v, int n, uint64_t *words, const char *what,
+                             int64_t first, tra_err *e) {
+    tra_dtype t = tra_coltype_held(k->x[c]->type);
+    for (int i = 0; i < n; i++) {
+        uint64_t *row = words + (int64_t)i * (k->n + 1);
+        row[1 + c] = word_of(t, v.values, i);
+        if (!v.state || v.state[i] == TRA_STATE_VALUE) continue;
+        if (v.state[i] == TRA_STATE_ERROR)
+            return tra_fail(e, TRA_INPUT,
+                            "row %" PRId64 ": a key of the %s could not be computed: an integer does not fit its type",
+                            first + i, what);
+        row[0] |= UINT64_C(1) << c % 64;
+        row[1 + c] = 0;
+    }
+    return TRA_OK;
+}
+
+tra_status tra_keys_of(const tra_keys *k, const tra_batch *b, int64_t from, int n, uint64_t *words, void *scratch,
+                       const char *what, int64_t first, tra_err *e) {
+    tra_vector column[b->schema->n + 1];
+    tra_table_notes notes = {0};
+    tra_colrun run;
+    for (int c = 0; c < b->schema->n; c++) {
+        column[c].values = (char *)b->v[c].values + (size_t)from * tra_coltype_size(b->schema->v[c].type);
+        column[c].state = b->v[c].state ? b->v[c].state + from : NULL;
+    }
+    tra_colrun_begin(&run, k->code, scratch, &notes);
+    tra_colrun_strip(&run, column, first + from, n);
+    for (int i = 0; i < n; i++) words[(int64_t)i * (k->n + 1)] = 0;
+    for (int c = 0; c < k->n; c++)
+        TRA_TRY(add_column(k, c, tra_colrun_result(&run, c), n, words, what, first + from, e));
+    return TRA_OK;
+}
+
+uint64_t tra_keys_hash(const uint64_t *words, int n) { return XXH64(words, (size_t)(n + 1) * sizeof *words, 0); }
+
+#define GATHER(T)                                                                                                      \
+    for (int64_t i = 0; i < n; i++) ((T *)to->values)[begin + i] = at[i] < 0 ? 0 : ((const T *)from->values)[at[i]]
+
+void tra_gather_rows(tra_vector *to, int64_t begin, const tra_vector *from, tra_coltype t, const int64_t *at,
+                     int64_t n) {
+    switch (tra_coltype_size(t)) {
+    case 1: GATHER(uint8_t); break;
+    case 4: GATHER(uint32_t); break;
+    default: GATHER(uint64_t); break;
+    }
+    for (int64_t i = 0; to->state && i < n; i++)
+        to->state[begin + i] = at[i] < 0 ? TRA_STATE_NULL : from->state ? from->state[at[i]] : TRA_STATE_VALUE;
+}
