@@ -8,7 +8,7 @@
 #include "planning.h"
 
 static tra_explain_options opts;
-static const char *alternatives, *analyze, *optimizers;
+static const char *alternatives, *analyze, *optimizers, *storages, *without;
 
 /* The plan that was measured, among those of the job. */
 static tra_status find_measured(tra_job *job, const tra_profile_of *of, const tra_profile *m, tra_err *e) {
@@ -76,6 +76,91 @@ static void free_measurements(tra_measurement *v) {
     free(v);
 }
 
+/* ---- kernels -------------------------------------------------------------------------------------------------- */
+
+enum { MOST_CHOSEN = 8, MOST_COMBINED = 256 };
+
+/* --storages A=csr,csc,B=csr,dense: the storages of each relation, in the order of the text. */
+typedef struct chosen {
+    int n;
+    const char *relation[MOST_CHOSEN];
+    int nstorages[MOST_CHOSEN];
+    const char *storage[MOST_CHOSEN][MOST_COMBINED];
+} chosen;
+
+/* Commas inside of parentheses do not separate. */
+static char *next_choice(char **rest) {
+    char *from = *rest, *p = from;
+    int open = 0;
+    if (!from) return NULL;
+    for (; *p && (*p != ',' || open); p++) open += (*p == '(') - (*p == ')');
+    *rest = *p ? p + 1 : NULL;
+    *p = 0;
+    return from;
+}
+
+static tra_status read_choices(tra_arena *a, chosen *c, tra_err *e) {
+    char *rest = tra_arena_strndup(a, storages, strlen(storages));
+    for (char *word; (word = next_choice(&rest));) {
+        char *equal = strchr(word, '=');
+        if (equal) {
+            if (c->n == MOST_CHOSEN) return tra_fail(e, TRA_USAGE, "--storages: at most %d relations", MOST_CHOSEN);
+            *equal = 0;
+            c->relation[c->n++] = word;
+            word = equal + 1;
+        }
+        if (c->n == 0 || !*word) return tra_fail(e, TRA_USAGE, "--storages %s: write A=csr,csc,B=csr,dense", storages);
+        if (c->nstorages[c->n - 1] == MOST_COMBINED)
+            return tra_fail(e, TRA_USAGE, "--storages: at most %d storages of a relation", MOST_COMBINED);
+        c->storage[c->n - 1][c->nstorages[c->n - 1]++] = word;
+    }
+    return TRA_OK;
+}
+
+static tra_status combine(const tra_job *job, const chosen *c, tra_storel_options *o, tra_arena *a, tra_err *e) {
+    int64_t n = 1;
+    for (int i = 0; i < c->n; i++) n = tra_mul_most(n, c->nstorages[i]);
+    if (n > MOST_COMBINED)
+        return tra_fail(e, TRA_USAGE, "--storages: %" PRId64 " combinations, at most %d", n, MOST_COMBINED);
+    tra_kernels_of *all = tra_news(a, tra_kernels_of, n);
+    for (int64_t i = 0; i < n; i++) {
+        tra_storel_choice *choice = tra_news(a, tra_storel_choice, c->n);
+        tra_storel_kernel *kernel;
+        const char *text = "";
+        int64_t left = i;
+        for (int k = 0; k < c->n; left /= c->nstorages[k++]) {
+            choice[k] = (tra_storel_choice){c->relation[k], c->storage[k][left % c->nstorages[k]]};
+            text = tra_arena_printf(a, "%s%s%s as %s", text, *text ? ", " : "", choice[k].relation, choice[k].storage);
+        }
+        o->nchoices = c->n;
+        o->choice = choice;
+        all[i].storages = text;
+        TRA_TRY(tra_storel_kernels(job->program.graph, o, a, &all[i].n, &kernel, e));
+        all[i].kernel = kernel;
+    }
+    tra_sort_storages((int)n, all);
+    opts.nstorages = (int)n;
+    opts.storages = all;
+    return TRA_OK;
+}
+
+static tra_status find_kernels(const tra_job *job, tra_arena *a, tra_err *e) {
+    tra_storel_options o = {.plans = 5};
+    if (without) TRA_TRY(tra_storel_without(without, &o.without, e));
+    if (opts.kernels) {
+        tra_kernels_of *x = tra_new(a, tra_kernels_of);
+        tra_storel_kernel *kernel;
+        TRA_TRY(tra_storel_kernels(job->program.graph, &o, a, &x->n, &kernel, e));
+        x->kernel = kernel;
+        opts.composed = x;
+    }
+    if (!storages) return TRA_OK;
+    chosen *c = tra_new(a, chosen);
+    TRA_TRY(read_choices(a, c, e));
+    o.plans = 1;
+    return combine(job, c, &o, a, e);
+}
+
 static tra_status run(int argc, char **argv, tra_err *e) {
     (void)argc;
     tra_job job;
@@ -90,6 +175,8 @@ static tra_status run(int argc, char **argv, tra_err *e) {
         opts.alternatives = INT_MAX;
     }
     opts.optimizers = optimizers != NULL;
+    if (without && !opts.kernels && !storages)
+        return tra_fail(e, TRA_USAGE, "--without leaves out rules of kernels: give --kernels or --storages too");
     tra_measurement *measurements = NULL;
     tra_status s = optimizers ? read_measurements(&measurements, e) : TRA_OK;
     if (s == TRA_OK) s = load(argv[0], &job, &m, e);
@@ -99,6 +186,15 @@ static tra_status run(int argc, char **argv, tra_err *e) {
         return s;
     }
     if (analyze) opts.measured = &m;
+    tra_arena *a = tra_arena_new();
+    s = find_kernels(&job, a, e);
+    if (s != TRA_OK) {
+        free_measurements(measurements);
+        tra_profile_free(&m);
+        tra_job_free(&job);
+        tra_arena_free(a);
+        return s;
+    }
     if (job.options.memory > 0 && job.plan->least_memory > job.options.memory) {
         char have[32], want[32];
         tra_warn("the plan does not fit in %s of memory per site, it needs %s: run would refuse it",
@@ -115,6 +211,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     free_measurements(measurements);
     tra_profile_free(&m);
     tra_job_free(&job);
+    tra_arena_free(a);
     return s;
 }
 
@@ -136,14 +233,18 @@ const tra_cmd tra_cmd_explain = {
             {0, "tra", TRA_OPT_FLAG, &opts.tra, NULL, "the typed graph of the program", NULL, NULL, NULL},
             {0, "ia", TRA_OPT_FLAG, &opts.ia, NULL, "the operators and placements before fusion", NULL, NULL, NULL},
             {0, "catalog", TRA_OPT_FLAG, &opts.catalog, NULL, "keys and extents of each relation", NULL, NULL, NULL},
-            {0, "kernels", TRA_OPT_FLAG, &opts.kernels, NULL, "kernels that are compiled, in the calculus", NULL, NULL,
-             NULL},
-            {0, "code", TRA_OPT_FLAG, &opts.code, NULL, "the same, and their C", NULL, NULL, NULL},
+            {0, "kernels", TRA_OPT_FLAG, &opts.kernels, NULL,
+             "plans of kernels: those that are compiled, and statements with storages", NULL, NULL, NULL},
+            {0, "code", TRA_OPT_FLAG, &opts.code, NULL, "what is compiled, and its C", NULL, NULL, NULL},
             {0, "analyze", TRA_OPT_STR, &analyze, "FILE",
              "put beside the plan what a run with --profile FILE measured; options not given are as in that run", NULL,
              NULL, NULL},
             {0, "optimizers", TRA_OPT_OPTSTR, &optimizers, "FILE,...",
              "the program under each optimizer, side by side, with what runs with --profile FILE measured", NULL, NULL,
+             NULL},
+            {0, "storages", TRA_OPT_STR, &storages, "A=csr,csc,...", "the kernels with operands stored in each way",
+             NULL, NULL, NULL},
+            {0, "without", TRA_OPT_STR, &without, "RULE,...", "leave rules out of the optimizer of kernels", NULL, NULL,
              NULL},
             TRA_PLANNING_ROW_PLAN,
             TRA_PLANNING_ROWS,

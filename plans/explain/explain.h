@@ -6,15 +6,27 @@
 #include "../../lib/run/profile.h"
 #include "../search/derive.h"
 #include "../search/job.h"
+#include "../storel/kernels.h"
+
+/* The kernels of a program whose operands are stored in one way. */
+typedef struct tra_kernels_of {
+    const char *storages; /* "A as csr, B as csc"; "" as the program says */
+    int n;
+    const tra_storel_kernel *kernel;
+} tra_kernels_of;
+void tra_sort_storages(int n, tra_kernels_of *x); /* the cheapest first */
 
 typedef struct tra_explain_options {
     int alternatives; /* how many plans beside the chosen one: 0 none in text, a few in JSON; INT_MAX all */
     bool rules, tra, ia, catalog;
-    bool kernels, code; /* those that are compiled, in the calculus; and in C */
+    bool kernels, code; /* those that are compiled, in the calculus, and in C; `composed` too */
     bool optimizers;    /* the program under each optimizer, side by side */
     int nmeasurements;
     const struct tra_measurement *measurements; /* to stand in that comparison */
-    const tra_profile *measured;                /* of the chosen plan, to stand beside what was predicted; or NULL */
+    const tra_kernels_of *composed;             /* statements composed with storages; or NULL */
+    int nstorages;                              /* storages of operands side by side */
+    const tra_kernels_of *storages;
+    const tra_profile *measured; /* of the chosen plan, to stand beside what was predicted; or NULL */
 } tra_explain_options;
 
 /* An operator as it is shown. */

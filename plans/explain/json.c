@@ -244,10 +244,11 @@ static void render(const tra_job *job, int k, bool operators, const tra_profile 
     }
     tra_json_end(&j, ']');
     if (o && o->rules) derivation(&j, job);
-    if (o && (o->kernels || o->code)) tra_json_kernels(&j, job->plan, o->code);
+    if (o && (o->kernels || o->code)) tra_json_kernels(&j, job->plan, o->code, o->composed);
     tra_json_begin(&j, "relations", '[');
     for (int i = 0; i < g->nnames; i++) relation(&j, &g->names[i]);
     tra_json_end(&j, ']');
+    if (o && o->nstorages) tra_json_storages(&j, o->nstorages, o->storages);
     if (o && o->optimizers) tra_json_optimizers(&j, job, o->nmeasurements, o->measurements);
     tra_json_end(&j, '}');
     tra_str_addn(out, tra_str_get(&j.out), j.out.n);

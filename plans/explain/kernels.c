@@ -40,7 +40,7 @@ void tra_text_kernels(const tra_plan *p, bool code, tra_str *out) {
     if (!any) tra_str_add(out, "\nNo kernel of this plan is compiled\n");
 }
 
-void tra_json_kernels(tra_json *j, const tra_plan *p, bool code) {
+void tra_json_kernels(tra_json *j, const tra_plan *p, bool code, const tra_kernels_of *statements) {
     tra_json_begin(j, "kernels", '[');
     for (int i = 0; i < p->nops; i++) {
         tra_generated form = tra_op_generated(p, &p->ops[i]);
@@ -55,5 +55,6 @@ void tra_json_kernels(tra_json *j, const tra_plan *p, bool code) {
         tra_str_free(&plan);
         tra_str_free(&c);
     }
+    if (statements) tra_json_composed(j, statements->n, statements->kernel);
     tra_json_end(j, ']');
 }

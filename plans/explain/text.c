@@ -207,6 +207,8 @@ void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str 
     if (o->measured) tra_text_analysis(s, o->measured, out);
     tra_text_statements(job, job->plan, out);
     if (o->optimizers) tra_text_optimizers(job, o->nmeasurements, o->measurements, out);
+    if (o->composed) tra_text_composed(o->composed->n, o->composed->kernel, out);
+    if (o->nstorages) tra_text_storages(o->nstorages, o->storages, out);
     if (o->tra) level_tra(job->program.graph, out);
     if (o->ia) level_ia(job->plan, out);
     if (o->kernels || o->code) tra_text_kernels(job->plan, o->code, out);

@@ -44,8 +44,14 @@ void tra_dot_statements(const tra_job *job, tra_str *out);
 void tra_text_optimizers(const tra_job *job, int n, const tra_measurement *m, tra_str *out);
 void tra_json_optimizers(tra_json *j, const tra_job *job, int n, const tra_measurement *m);
 
-/* The kernels of a plan that are compiled; code: their C too. */
+/* The kernels of a plan that are compiled; code: their C too. In JSON they stand before those of statements, which may
+ * be NULL. */
 void tra_text_kernels(const tra_plan *p, bool code, tra_str *out);
-void tra_json_kernels(tra_json *j, const tra_plan *p, bool code);
+void tra_json_kernels(tra_json *j, const tra_plan *p, bool code, const tra_kernels_of *statements);
+/* storel.c: statements composed with storages, and what they cost in several. */
+void tra_text_composed(int n, const tra_storel_kernel *k, tra_str *out);
+void tra_json_composed(tra_json *j, int n, const tra_storel_kernel *k); /* objects of an array */
+void tra_text_storages(int n, const tra_kernels_of *x, tra_str *out);
+void tra_json_storages(tra_json *j, int n, const tra_kernels_of *x);
 
 #endif

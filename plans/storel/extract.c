@@ -91,6 +91,12 @@ static void bill_merge(st_graph *g, const st_node *x, bill *b) {
     b->times[2] = matches;
 }
 
+/* Is {k -> {l -> v}} one, with nothing between the keys, and k in a hash map? */
+static bool inner_key(st_graph *g, const st_node *x) {
+    const st_node *in = &g->node[st_at(g, x->kids[1])->first];
+    return x->data[0] == TRA_CALC_HASH && (in->op == ST_DICT || (in->op == ST_NEST && in->data[0] == 0));
+}
+
 /* False where it cannot be executed. */
 static bool bill_of(st_graph *g, const st_node *x, bill *b) {
     const tra_storel_costs *c = g->costs;
@@ -129,6 +135,8 @@ static bool bill_of(st_graph *g, const st_node *x, bill *b) {
     case ST_DICT:
         b->cost = x->data[0] != TRA_CALC_DENSE ? c->put : in_order(g, x->kids[0]) ? c->element : c->insert;
         b->operations = st_at(g, x->kids[1])->depth == 0 && self->real;
+        /* an element of a row that is found anew each time, not of one that is filled at once */
+        if (inner_key(g, x)) b->cost += c->put;
         return x->data[0] != 0;
     }
     return false;
@@ -319,6 +327,9 @@ static void write_list(writer *w, const st_node *x, const int *kid, const char *
         if (!first && x->op == ST_ADD && in->op == ST_NEG) {
             const st_way *way = &st_at(w->g, x->kids[i])->ways[kid[i]];
             write_in(w, " - (", in->kids[0], way->kid[0], ")");
+        } else if (!first && x->op == ST_ADD && in->op == ST_NUM && !in->data[0] && in->data[1] < 0 &&
+                   in->data[1] != INT64_MIN) {
+            tra_str_printf(&w->out, " - %" PRId64, -in->data[1]);
         } else {
             tra_str_add(&w->out, first ? "" : between);
             write_in(w, "(", x->kids[i], kid[i], ")");

@@ -50,6 +50,42 @@ bool st_has_lookup(st_graph *g, const st_nest *n) {
     return false;
 }
 
+static bool ascending(st_graph *g, const st_gen *x) {
+    const st_shape *s = st_at(g, x->over)->shape;
+    return x->value >= 0 && s && s->depth == 1 && s->ascending;
+}
+
+/* The condition that the values of two generators are equal; -1: there is none. */
+static int equal_values(st_graph *g, const st_nest *n, const st_gen *x, const st_gen *y) {
+    for (int k = 0; k < n->nconds; k++) {
+        int node = st_first(g, n->cond[k], ST_CMP);
+        if (node < 0 || g->node[node].data[0] != TRA_CALC_EQ) continue;
+        const int *kids = g->node[node].kids;
+        if ((st_is_var(g, kids[0], x->value) && st_is_var(g, kids[1], y->value)) ||
+            (st_is_var(g, kids[1], x->value) && st_is_var(g, kids[0], y->value)))
+            return k;
+    }
+    return -1;
+}
+
+/* F5: two loops over one array without duplicates, of equal values, are one. */
+bool st_same_loop(st_graph *g, int cls, const st_nest *from) {
+    for (int i = 0; i < from->ngens; i++)
+        for (int k = i + 1; k < from->ngens; k++) {
+            const st_gen *x = &from->gen[i], *y = &from->gen[k];
+            int cond = x->over == y->over && ascending(g, x) && ascending(g, y) ? equal_values(g, from, x, y) : -1;
+            if (cond < 0) continue;
+            st_nest n = *from;
+            remove_cond(&n, cond);
+            remove_gen(&n, k);
+            st_nest_replace(g, &n, y->value, st_variable(g, x->value));
+            st_nest_replace(g, &n, y->key, st_variable(g, x->key));
+            st_equal_nest(g, cls, ST_F5, &n);
+            return true;
+        }
+    return false;
+}
+
 bool st_look_up(st_graph *g, int cls, const st_nest *from) {
     for (int i = 0; i < from->ngens; i++) {
         int cond, range = from->gen[i].let ? -1 : st_first(g, from->gen[i].over, ST_RANGE);
@@ -98,30 +134,17 @@ static bool ready(st_graph *g, const st_nest *n, int i) {
     return !n->gen[i].let && !(st_at(g, n->gen[i].over)->free & st_bound(n));
 }
 
-static bool ascending(st_graph *g, const st_gen *x) {
-    const st_shape *s = st_at(g, x->over)->shape;
-    return x->value >= 0 && s && s->depth == 1 && s->ascending;
-}
-
 static void merge(st_graph *g, int cls, const st_nest *from, int p, int q) {
     const st_gen *x = &from->gen[p], *y = &from->gen[q];
-    if (!ascending(g, x) || !ascending(g, y)) return;
-    for (int k = 0; k < from->nconds; k++) {
-        int node = st_first(g, from->cond[k], ST_CMP);
-        if (node < 0 || g->node[node].data[0] != TRA_CALC_EQ) continue;
-        const int *kids = g->node[node].kids;
-        if (!(st_is_var(g, kids[0], x->value) && st_is_var(g, kids[1], y->value)) &&
-            !(st_is_var(g, kids[1], x->value) && st_is_var(g, kids[0], y->value)))
-            continue;
-        st_nest n = *from;
-        remove_cond(&n, k);
-        remove_gen(&n, p > q ? p : q);
-        remove_gen(&n, p > q ? q : p);
-        st_nest_replace(g, &n, y->value, st_variable(g, x->value));
-        int kid[3] = {x->over, y->over, st_nest_class(g, &n)};
-        st_equal_node(g, cls, ST_F4, ST_MERGE, 3, (int64_t[]){x->key, y->key, x->value}, 3, kid);
-        return;
-    }
+    int cond = ascending(g, x) && ascending(g, y) ? equal_values(g, from, x, y) : -1;
+    if (cond < 0) return;
+    st_nest n = *from;
+    remove_cond(&n, cond);
+    remove_gen(&n, p > q ? p : q);
+    remove_gen(&n, p > q ? q : p);
+    st_nest_replace(g, &n, y->value, st_variable(g, x->value));
+    int kid[3] = {x->over, y->over, st_nest_class(g, &n)};
+    st_equal_node(g, cls, ST_F4, ST_MERGE, 3, (int64_t[]){x->key, y->key, x->value}, 3, kid);
 }
 
 void st_take_loops(st_graph *g, int cls, const st_nest *from) {

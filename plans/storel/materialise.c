@@ -230,7 +230,7 @@ void st_materialise(st_graph *g, int cls, const st_nest *from) {
             if (ways[i] & ~known || cost_of(g, &p, ways[i]) > 4 * least) continue;
             if (!st_on(g, ST_HASH) && ways[i] != all) continue;
             if (!st_on(g, ST_DENSE) && ways[i]) continue;
-            if (g->nvars + OF_VARS > ST_MOSTVARS) return;
+            if (g->nvars + OF_VARS > ST_VARS_M2) return;
             part q = p;
             build(g, cls, &q, ways[i]);
         }

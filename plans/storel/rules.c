@@ -179,7 +179,7 @@ static bool pull_factors(st_graph *g, int cls, const st_nest *from, st_set bound
     }
     const st_node *x = &g->node[st_at(g, out[0])->first];
     bool name = x->op == ST_VAR || x->op == ST_NAME || x->op == ST_NUM;
-    if (!st_on(g, ST_M1) || (m == 1 && name)) return false;
+    if (!st_on(g, ST_M1) || (m == 1 && name) || g->nvars >= ST_VARS_M1) return false;
     int value = st_product(g, m, out), var = st_let_var(g, value, "w");
     if (var < 0 || st_at(g, value)->free & st_bit(var)) return false;
     st_add_factor(g, &n, st_variable(g, var));
@@ -342,6 +342,7 @@ static void expand(st_graph *g, int node) {
     st_set bound = st_bound(&n);
     if (pull_condition(g, cls, &n, bound) || pull_key(g, cls, &n, bound) || pull_let(g, cls, &n, bound)) return;
     if (n.ngens == 0) return;
+    if (st_on(g, ST_F5) && st_same_loop(g, cls, &n)) return;
     if (st_on(g, ST_M2)) st_materialise(g, cls, &n);
     if (st_on(g, ST_F1) && st_look_up(g, cls, &n)) return;
     if (pull_factors(g, cls, &n, bound)) return;

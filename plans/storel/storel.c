@@ -125,8 +125,8 @@ static tra_status run_stage(const tra_storel_problem *p, const char *name, tra_a
     int root = st_normal(&g, p->tree);
     double entries = 0;
     if (root >= 0) {
-        root = hold_result(&g, root);
         entries = entries_of(&g, root);
+        root = hold_result(&g, root);
         st_saturate(&g);
     }
     if (root < 0) g.over = true;

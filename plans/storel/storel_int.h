@@ -101,7 +101,8 @@ typedef struct st_var {
     bool made;     /* a dictionary that rule M2 materialised, or of a loop over it */
 } st_var;
 
-enum { ST_MOSTVARS = 126, ST_GENS = 24, ST_PARTS = 48 };
+/* Variables: rules that need few get some when those that need many have taken theirs. */
+enum { ST_MOSTVARS = 126, ST_VARS_M2 = 80, ST_VARS_M1 = 110, ST_GENS = 24, ST_PARTS = 48 };
 
 /* A nest while it is built or taken apart. */
 typedef struct st_gen {
@@ -218,6 +219,7 @@ int st_let_var(st_graph *g, int cls, const char *name);
 /* Applies all rules to all nests until nothing is new. */
 void st_saturate(st_graph *g);
 void st_take_loops(st_graph *g, int cls, const st_nest *n);  /* S1, F4, F1 of dictionaries */
+bool st_same_loop(st_graph *g, int cls, const st_nest *n);   /* F5 */
 bool st_look_up(st_graph *g, int cls, const st_nest *n);     /* F1 of loops over ranges */
 bool st_has_lookup(st_graph *g, const st_nest *n);           /* does it apply? */
 void st_materialise(st_graph *g, int cls, const st_nest *n); /* M2 */

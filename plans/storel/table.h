@@ -51,6 +51,10 @@ X(F4, "F4", false,
   "values of e1 and e2 ascend without duplicates; k1 and v1 are not free in e2",
   "sum(<p, i> in idx, <q, j> in jdx) if (i == j) x(p) * y(q)", "merge(<p, q, _> in <idx, jdx>) x(p) * y(q)",
   "sum(<p, i> in idx, <q, j> in rdx) if (i == j) x(p) * y(q)")
+X(F5, "F5", false,
+  "sum(<k1, v1> in e1, <k2, v2> in e1) if (v1 == v2) e2 -> sum(<k1, v1> in e1) let k2 = k1, v2 = v1 in e2",
+  "values of e1 have no duplicates", "sum(<p, i> in idx, <q, j> in idx) if (i == j) x(p) * y(q)",
+  "sum(<p, _> in idx) x(p) * y(p)", "sum(<p, i> in rdx, <q, j> in rdx) if (i == j) x(p) * y(q)")
 X(S1, "S1", false, "sum(<k, v> in e1, <l, w> in e2) e3 <-> sum(<l, w> in e2, <k, v> in e1) e3",
   "k and v are not free in e2", "sum(<i, v> in x, <j, w> in y) {j -> v * w * A(i, j)}",
   "sum(<j, w> in y) {@dense j -> w * (sum(<i, v> in x) v * A(i)(j))}", "sum(<i, row> in A, <j, v> in row) v * x(j)")

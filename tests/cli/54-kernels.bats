@@ -1,0 +1,108 @@
+# tra explain --kernels, --storages, --without: statements composed with storages, and their physical plans.
+load helper
+
+declared() { # STORAGE
+    cat <<END
+param beta = 2
+input A : f64 [60000, 60000] by [8000, 60000] as $1 nnz 2000000
+input x : f64 [60000] by [60000]
+Q[j] = sum beta * A[i,j] * A[i,k] * x[k]
+output Q
+END
+}
+
+# kernel KEY: a value of the first kernel in the JSON of $output.
+kernel() { "$PYTHON" -c 'import json, sys
+k = [k for k in json.loads(sys.argv[1])["kernels"] if "name" in k][0]
+print(eval(sys.argv[2], {"k": k}))' "$output" "$1"; }
+
+@test "explain --kernels shows naive plan, stages, physical plan, cardinalities and operations" {
+    declared csr >p.tra
+    status 0 tra explain --kernels p.tra
+    has "Q: A as csr, x as dense"
+    has "let A = sum(<i0, _> in 0:n_i, <p1, i1> in A_indices_1("
+    has "in sum(<(i, j), v> in A, <(i, k), v_2> in A) {j -> 2.0 * v * v_2 * x(k)}"
+    grep -Eq '^  the statement: [0-9]+ iterations, [0-9]+ nodes, [0-9]+ classes, [0-9.]+ ms$' <<<"$output"
+    grep -Eq '^  with storages: [0-9]+ iterations, [0-9]+ nodes, [0-9]+ classes, [0-9.]+ ms$' <<<"$output"
+    has "sum(<i, _> in 0:n_i) let w = sum(<p1, k> in"
+    has "A_indices_1: 250000[s] in parts of"
+    # 4 for each entry and 1 for each row
+    has "8.06e6 operations on 8 combinations of arrays"
+    for l in "${lines[@]}"; do [ "${#l}" -le 100 ] || { echo "too long: $l"; false; }; done
+    # no such part without the option, nor without a stored operand
+    status 0 tra explain p.tra
+    lacks "composed with storages"
+    printf 'input A : f64 [20, 20] by [5, 5]\nC[i] = sum A[i,j]\noutput C\n' >dense.tra
+    status 0 tra explain --kernels dense.tra
+    has "no statement has a stored operand"
+}
+
+@test "explain --kernels as JSON: plans, the cheapest first, the same each time" {
+    declared csr >p.tra
+    status 0 tra explain --kernels --format json p.tra
+    is Q kernel 'k["name"]'
+    is "['the statement', 'with storages']" kernel '[s["name"] for s in k["stages"]]'
+    is True kernel 'k["plans"][0]["plan"] == k["stages"][1]["program"]'
+    is True kernel 'len(k["plans"]) > 1 and len(set(p["plan"] for p in k["plans"])) == len(k["plans"])'
+    is True kernel '[p["nanoseconds"] for p in k["plans"]] == sorted(p["nanoseconds"] for p in k["plans"])'
+    is True kernel 'abs(k["plans"][0]["operations"] - (4 * 250000 + 7500)) < 1'
+    is "60000" kernel 'k["cardinalities"]["n_j"]'
+    local first=$output
+    status 0 tra explain --kernels --format json p.tra
+    is "$(output=$first kernel '[p["plan"] for p in k["plans"]]')" kernel '[p["plan"] for p in k["plans"]]'
+}
+
+@test "explain --without leaves rules out of kernels" {
+    declared csr >p.tra
+    status 0 tra explain --kernels --format json p.tra
+    local all
+    all=$(kernel 'k["plans"][0]["operations"]')
+    # without factors taken out of loops the row is visited for each of its entries
+    status 0 tra explain --kernels --without D2,D3,M1,M2 --format json p.tra
+    is True kernel "k['plans'][0]['operations'] > 10 * $all"
+    # without fusion the matrix is materialised first
+    status 0 tra explain --kernels --without F3 p.tra
+    has "let A = sum(<i0, _> in 0:n_i) {@hash i0 -> "
+    status 2 tra explain --kernels --without D9 p.tra
+    has "there is no rule 'D9'"
+    status 2 tra explain --kernels --without A1 p.tra
+    has "rule A1 is built into the normal form and cannot be left out"
+    status 2 tra explain --without D2 p.tra
+    has "give --kernels or --storages too"
+}
+
+@test "statistics of kernels come from the files of their operands" {
+    # one full row, and one entry in each of the others
+    py 'import scipy.sparse as s
+a = s.lil_matrix((400, 400)); a[0, :] = 1; a[:, 0] = 1
+s.save_npz("a.npz", a.tocsr())'
+    tra import -q --storage csr a.npz -o a.h5
+    tra gen -q --shape 400 --seed 1 -o x.h5
+    printf 'input A from "a.h5"\ninput x from "x.h5"\nQ[j] = sum A[i,j] * A[i,k] * x[k]\noutput Q to "q.h5"\n' >p.tra
+    status 0 tra explain --kernels --format json p.tra
+    is "Q A as csr, x as dense" kernel 'k["name"] + " " + k["operands"]'
+    is "799[s] in parts of 1.9975" kernel 'k["cardinalities"]["A_indices_1"]'
+    # taken apart the rows cost their entries; as one loop in the other the sum of their squares, 160399
+    status 0 tra explain --kernels --without D2,D3,M1,M2 --format json p.tra
+    is True kernel 'min(p["operations"] for p in k["plans"]) == 3 * 160399'
+    status 0 tra explain --storages A=dcsr p.tra
+    has "A as dcsr"
+}
+
+@test "explain --storages puts storages side by side, the cheapest first" {
+    declared csr >p.tra
+    status 0 tra explain --storages 'A=dense,csc,csr,band(5)' p.tra
+    is "csr csc dense" echo $(grep -Eo '^A as (csr|csc|dense)' <<<"$output" | cut -d' ' -f3)
+    has "A as band(5)"
+    for l in "${lines[@]}"; do [ "${#l}" -le 100 ] || { echo "too long: $l"; false; }; done
+    status 0 tra explain --storages A=csr,coo --format json p.tra
+    is csr "$PYTHON" -c 'import json, sys
+s = json.loads(sys.argv[1])["storages"]
+print(s[0]["storages"].split()[-1] if s[0]["seconds"] < s[1]["seconds"] else s)' "$output"
+    status 2 tra explain --storages B=csr p.tra
+    has "B is no operand of a statement"
+    status 2 tra explain --storages A=nosuch p.tra
+    has "there is no storage 'nosuch'"
+    status 2 tra explain --storages csr p.tra
+    has "write A=csr,csc,B=csr,dense"
+}
