@@ -201,7 +201,10 @@ typedef struct tra_calc_operand {
     int rank;
     bool real, sparse; /* as its type in the scope; loops visit all coordinates unless it is sparse */
     int64_t extent[TRA_CALC_MAXRANK];
-    /* The element at a coordinate that is inside the extents. */
+    /* Of a block of a tensor of these extents: where it begins, and how long it is; NULL: all of it is there. Loops
+     * visit the coordinates of the block, and elsewhere its elements are 0. */
+    const int64_t *origin, *length;
+    /* The element at a coordinate that is inside the extents, and the block. */
     tra_status (*get)(void *ctx, const int64_t *at, tra_calc_number *v, tra_err *e);
     /* sparse: the least key of dimension n that is not below *key (>= 0) under which, given the first n keys, is an
      * element that is not 0: true and *key. Not asked of others. */

@@ -420,12 +420,12 @@ static tra_status name(interp *in, const tra_calc *x, calc_value *v) {
     }
     const tra_calc_free *f = &in->scope[x->index];
     if (f->operand) {
-        *v = (calc_value){.kind = CALC_VALUE_OPERAND,
-                          .depth = f->operand->rank,
-                          .component = -1,
-                          .hi = f->operand->rank ? f->operand->extent[0] : 0,
-                          .operand = f->operand};
-        if (v->depth) return TRA_OK;
+        *v =
+            (calc_value){.kind = CALC_VALUE_OPERAND, .depth = f->operand->rank, .component = -1, .operand = f->operand};
+        if (v->depth) {
+            calc_operand_bounds(f->operand, 0, v);
+            return TRA_OK;
+        }
         *v = calc_number(calc_zero_number(x->type.real));
         return f->operand->get(f->operand->ctx, NULL, &v->number, in->e);
     }

@@ -202,6 +202,11 @@ static calc_value get_component(const calc_value *v, bool real, int64_t key) {
     return out;
 }
 
+void calc_operand_bounds(const tra_calc_operand *o, int d, calc_value *v) {
+    v->lo = o->origin ? o->origin[d] : 0;
+    v->hi = o->origin ? o->origin[d] + o->length[d] : o->extent[d];
+}
+
 static tra_status get_operand(const calc_value *v, int64_t key, int64_t *prefix, calc_value *out, tra_err *e) {
     const tra_calc_operand *o = v->operand;
     if (v->level && prefix != v->prefix) memcpy(prefix, v->prefix, (size_t)v->level * sizeof *prefix);
@@ -217,8 +222,7 @@ static tra_status get_operand(const calc_value *v, int64_t key, int64_t *prefix,
     out->depth--;
     out->level++;
     out->prefix = prefix;
-    out->lo = 0;
-    out->hi = o->extent[out->level];
+    calc_operand_bounds(o, out->level, out);
     return TRA_OK;
 }
 

@@ -58,6 +58,8 @@ calc_value calc_number(tra_calc_number v);
 calc_value calc_zero(tra_calc_type t);
 calc_value calc_dict_value(const calc_dict *d, int depth);
 calc_value calc_component_value(int index, const tra_calc_free *f, tra_calc_type t);
+/* The keys lo..hi-1 of dimension d of an operand, which has some. */
+void calc_operand_bounds(const tra_calc_operand *o, int d, calc_value *v);
 /* The value at a key, 0 where it has none. prefix: room for the keys of an operand, which the result may look into. */
 tra_status calc_value_get(const calc_value *v, bool real, int64_t key, int64_t *prefix, calc_value *out, tra_err *e);
 /* The least key that is not below *key: false where there is none. */

@@ -1,6 +1,6 @@
 /* annihilate.c - the one rule of values (man tra-storage.5): in a product or quotient a factor or dividend of sparse
  * type that is 0 makes the result 0, also against NaN and infinity. And which results are of sparse type. */
-#include "kernel_int.h"
+#include "program_int.h"
 
 #include <assert.h>
 #include <math.h>
@@ -76,6 +76,8 @@ bool tra_step_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b) {
     case TRA_K_LAPACK:
     case TRA_K_ROWS:
     case TRA_K_INDEX: return false;
+    case TRA_K_PACK: return true;
+    case TRA_K_PROGRAM: return k->program->sparse;
     case TRA_K_THEN: break;
     }
     assert(!"one step");

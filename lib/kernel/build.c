@@ -263,7 +263,7 @@ static bool may_fuse(const tra_code *first, const tra_code *next) {
 
 bool tra_kernel_composes(const tra_kernel *first, const tra_kernel *next) {
     const tra_rows_kernel *x = first->rows, *y = next->rows;
-    if (!x || !y) return !x && !y;
+    if (!x || !y) return !x && !y && !first->program;
     bool maps = x->use == TRA_USE_MAP && y->use == TRA_USE_MAP && x->rows == TRA_ROWS_SAME && y->rows == TRA_ROWS_SAME;
     return maps && x->ops == y->ops && x->ops->then && x->ops->then(NULL, x->data, y->data);
 }
@@ -327,6 +327,8 @@ void tra_kernel_print(const tra_kernel *k, tra_str *out) {
         }
     } else if (k->rows) {
         tra_str_add(out, k->rows->text);
+    } else if (k->program) {
+        tra_str_add(out, k->text);
     } else if (k->row) {
         tra_str_add(out, k->row->name);
         if (k->row->nargs) {

@@ -1,7 +1,7 @@
 /* cells.c - the border of this room: by the layout of what it is given or asked for, the kernels of dense arrays or
  * those of the layout; of the rows of tables, those of lib/table. */
 #include "../relation/columns.h"
-#include "kernel_int.h"
+#include "program_int.h"
 
 #include <assert.h>
 #include <string.h>
@@ -17,6 +17,11 @@ static const tra_layout *kept(const tra_layout *l) { return l == &tra_counted ? 
 
 int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
                          const tra_type *b, const tra_dims *ext_b, const tra_layout *out) {
+    if (tra_kernel_is_program(k)) {
+        tra_dims ext;
+        tra_program_shape(k, ext_a, ext_b, &ext, NULL);
+        return tra_program_scratch(k, &ext, kept(out));
+    }
     if (k->rows) return k->rows->ops->scratch(k->rows->data, ext_a, ext_b);
     out = kept(out);
     const tra_layout *l = out ? out : kept(a->layout) ? a->layout : b ? kept(b->layout) : NULL;
@@ -116,6 +121,7 @@ int64_t tra_cell_join_bytes(const tra_kernel *k, const tra_cell *a, const tra_ce
     tra_cell x, y;
     assert(out->layout);
     if (k->rows) return k->rows->ops->bytes(k->rows->data, a, b, out, scratch);
+    if (tra_kernel_is_program(k)) return tra_program_join(k, a, b, out, true, scratch);
     if (kept(out->layout)) return out->layout->kernels->join_bytes(k, plain(a, &x), plain(b, &y), out, scratch);
     tra_dims ext = join_ext(k, a, b);
     return room_of(out, &ext);
@@ -125,6 +131,10 @@ void tra_cell_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tr
     tra_cell x, y, dense;
     if (k->rows) {
         k->rows->ops->run(k->rows->data, a, b, out, scratch);
+        return;
+    }
+    if (tra_kernel_is_program(k)) {
+        (void)tra_program_join(k, a, b, out, false, scratch);
         return;
     }
     if (out->layout == &tra_counted) {

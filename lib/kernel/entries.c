@@ -1,6 +1,6 @@
 /* entries.c - how many entries the results of kernels have: bounds that always hold, and estimates that take the places
  * of entries for independent of each other. */
-#include "kernel_int.h"
+#include "program_int.h"
 
 #include <math.h>
 #include <string.h>
@@ -146,6 +146,8 @@ static tra_filled of_step1(const tra_kernel *k, const tra_dims *ext, const tra_f
     case TRA_K_FOLD:
     case TRA_K_INDEX: return dense;
     case TRA_K_OUTER: /* of two operands */
+    case TRA_K_PACK:
+    case TRA_K_PROGRAM:
     case TRA_K_THEN: break;
     }
     return dense;
@@ -165,6 +167,7 @@ static tra_filled of_step2(const tra_kernel *k, const tra_dims *a, const tra_dim
     if (k->cls == TRA_K_EINSUM || k->cls == TRA_K_ALIGNED) return of_labels(k, ext, in);
     if (k->cls == TRA_K_LAPACK || k->cls == TRA_K_ROWS)
         return (tra_filled){.share = 1, .bound = INT64_MAX, .work = 1, .exact = true};
+    if (tra_kernel_is_program(k)) return tra_program_filled(k, a, b, in);
     bool outer = k->cls == TRA_K_OUTER;
     int64_t meets[2];
     for (int o = 0; o < 2; o++) meets[o] = outer ? tra_elements_of(ext[!o]) : k->stretch ? stretched(ext, o) : 1;

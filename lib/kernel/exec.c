@@ -1,5 +1,5 @@
 /* exec.c - running kernels: the steps of a composition one after the other, each by the routine of its class. */
-#include "kernel_int.h"
+#include "program_int.h"
 
 #include <assert.h>
 #include <math.h>
@@ -99,6 +99,8 @@ static void run_map(const tra_kernel *step, const tra_array *in, const tra_array
     case TRA_K_ROWS: /* cells.c calls what runs them */
     case TRA_K_FOLD:
     case TRA_K_INDEX:
+    case TRA_K_PACK:
+    case TRA_K_PROGRAM:
     case TRA_K_THEN: break;
     }
     assert(!"a map");
@@ -398,6 +400,8 @@ static double step_flops(const tra_kernel *k, const tra_dims *in, const tra_dims
     case TRA_K_COL:
     case TRA_K_FOLD:
     case TRA_K_INDEX: return size_of(in);
+    case TRA_K_PACK:
+    case TRA_K_PROGRAM: return tra_program_flops(k, in, b);
     case TRA_K_THEN: break;
     }
     assert(!"one step");

@@ -147,7 +147,7 @@ TRA_MUSTUSE tra_status tra_kernel_aligned(tra_arena *a, const char *labels, cons
 const tra_kernel *tra_kernel_lambda(tra_arena *a, const tra_scalar *s, int nargs, const char *const *names);
 /* next . first: next is a map, applied to the result of first (for an aggregation: to the group's result). */
 const tra_kernel *tra_kernel_then(tra_arena *a, const tra_kernel *first, const tra_kernel *next);
-/* Can it? A kernel on rows goes with others of its ops alone. */
+/* Can it? A kernel on rows goes with others of its ops alone, and a program (program.h) with none. */
 bool tra_kernel_composes(const tra_kernel *first, const tra_kernel *next);
 
 /* ---- kernels on rows ----------------------------------------------------------------------------------------- */

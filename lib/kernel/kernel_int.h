@@ -15,11 +15,13 @@ typedef enum tra_class {
     TRA_K_ROW,       /* last dimension reduced by `fold` */
     TRA_K_COL,       /* first dimension reduced by `fold` */
     TRA_K_SOFTMAX,
-    TRA_K_LAPACK, /* a whole matrix, and of a join its right side: `lapack` of the row */
-    TRA_K_ROWS,   /* of tables: `rows` */
-    TRA_K_FOLD,   /* aggregation by `fold`, element by element */
-    TRA_K_INDEX,  /* aggregation to the extreme value by `fold` (MIN, MAX) and its place */
-    TRA_K_THEN,   /* composition: its steps */
+    TRA_K_LAPACK,  /* a whole matrix, and of a join its right side: `lapack` of the row */
+    TRA_K_ROWS,    /* of tables: `rows` */
+    TRA_K_FOLD,    /* aggregation by `fold`, element by element */
+    TRA_K_INDEX,   /* aggregation to the extreme value by `fold` (MIN, MAX) and its place */
+    TRA_K_PACK,    /* join: operands of a program in one array (program.h) */
+    TRA_K_PROGRAM, /* join: a program of the calculus */
+    TRA_K_THEN,    /* composition: its steps */
 } tra_class;
 
 /* What LAPACK does with a matrix, or one of its results (lapack.c). */
@@ -99,6 +101,10 @@ struct tra_kernel {
     /* EINSUM, ALIGNED, ROW, COL, FOLD, INDEX */
     tra_scalar_op fold;
     double identity;
+
+    /* PACK, PROGRAM; text tells one from another */
+    const struct tra_program *program;
+    int packed; /* which operand the right one is; the left one has those before */
 
     /* THEN: as written, and as run (neighbouring SCALARs fused; a fused step has its first kernel in `first`) */
     const tra_kernel *first, *rest;

@@ -1,5 +1,5 @@
 /* shape.c - extents of results, where their dimensions come from, and the reasons when extents do not fit. */
-#include "kernel_int.h"
+#include "program_int.h"
 
 #include <assert.h>
 
@@ -153,6 +153,7 @@ static tra_status shape2_step(const tra_kernel *k, const tra_dims *a, const tra_
         return shape_einsum(k, (const tra_dims *const[]){a, b}, out, src, e);
     if (k->cls == TRA_K_LAPACK) return shape_lapack(k, a, b, out, src, e);
     if (k->cls == TRA_K_ROWS) return shape_rows(k->rows, a, b, out, src), TRA_OK;
+    if (tra_kernel_is_program(k)) return tra_program_shape(k, a, b, out, src), TRA_OK;
     if (k->cls == TRA_K_SCALAR && k->stretch) return shape_stretch(k, a, b, bound_a, bound_b, out, src, e);
     tra_dims r = *a;
     if (k->cls == TRA_K_OUTER) {
@@ -197,6 +198,8 @@ static tra_status shape1_step(const tra_kernel *k, const tra_dims *in, tra_dims 
     case TRA_K_OUTER:
     case TRA_K_FOLD:
     case TRA_K_INDEX:
+    case TRA_K_PACK:
+    case TRA_K_PROGRAM:
     case TRA_K_THEN: assert(!"a map");
     }
     for (int d = 0; d < r.n; d++) {

@@ -1,5 +1,5 @@
 /* typed.c - the element types of scalar expressions and of steps, by the rules of tra-lang(5), "Types". */
-#include "kernel_int.h"
+#include "program_int.h"
 
 #include <assert.h>
 #include <math.h>
@@ -159,6 +159,8 @@ tra_dtype tra_step_dtype(const tra_kernel *k, tra_kernel_use use, tra_dtype a, t
     case TRA_K_LAPACK: return float_of(both);
     case TRA_K_INDEX: return TRA_F64;
     case TRA_K_ROWS: return k->rows->dtype;
+    case TRA_K_PACK: return TRA_I64;
+    case TRA_K_PROGRAM: return k->program->dtype;
     case TRA_K_THEN: break;
     }
     assert(!"one step");

@@ -42,6 +42,8 @@ static bool labels_of(const tra_kernel *k, int rank, labels *l) {
     case TRA_K_ROWS:
     case TRA_K_FOLD:
     case TRA_K_INDEX:
+    case TRA_K_PACK:
+    case TRA_K_PROGRAM:
     case TRA_K_THEN: break;
     }
     return false;

@@ -3,6 +3,7 @@
  * Each name that a sum binds to a key is a label; each loop over a relation, down to its elements, and each element
  * that is looked up is a reference. A sum of products is the same whether a loop visits all coordinates or those that
  * are not 0, if the element of each loop is a factor. A range 0:n gives a label whose extent must be n. */
+#include "program.h"
 #include "storage.h"
 
 #include <string.h>
@@ -37,6 +38,7 @@ typedef struct label {
 
 typedef struct converter {
     tra_build *b;
+    bool is_none;   /* the value is no sum of products over labels */
     meaning *names; /* innermost first */
     int nlabels;
     label label[TRA_MAXLABELS];
@@ -47,14 +49,16 @@ typedef struct converter {
     const tra_calc_name *scope;
     tra_calc_free *free;
     const tra_node **node; /* of relations */
+    tra_tensor_scope all;  /* these four */
 } converter;
 
 static tra_span span_of(const tra_calc *x) { return (tra_span){x->at, x->len > 0 ? x->len : 1}; }
 
+/* It is none: why is for the reader of this file. */
 static tra_ast *refuse(converter *c, const tra_calc *x, const char *why) {
-    tra_diag_error(c->b->d, span_of(x),
-                   "tensor statements are sums over loops, such as sum(<i, row> in A, <j, a> in row) {i -> a * x(j)}",
-                   "%s", why);
+    (void)x;
+    (void)why;
+    c->is_none = true;
     return NULL;
 }
 
@@ -336,26 +340,56 @@ static void make_scope(converter *c) {
         c->free[c->nfree++].operand = o;
     }
     c->scope = scope;
+    c->all = (tra_tensor_scope){c->nfree, scope, c->free, c->node};
+}
+
+/* What a checked tree names is used. */
+static void mark_used(const converter *c, const tra_calc *x) {
+    bool names = (x->kind == TRA_CALC_NAME && x->level < 0) || x->kind == TRA_CALC_EXTENT;
+    int at = names ? tra_names_find(&c->b->symbols, c->scope[x->index].name) : -1;
+    if (at >= 0) ((tra_symbol *)c->b->symbols.value[at])->used = true;
+    for (int i = 0; i < x->nkids; i++) mark_used(c, x->kids[i]);
 }
 
 static bool check(converter *c, const tra_calc *x) {
     tra_calc_error err;
-    if (tra_calc_check(x, c->nfree, c->scope, c->b->arena, &err)) return true;
+    if (tra_calc_check(x, c->nfree, c->scope, c->b->arena, &err)) return mark_used(c, x), true;
     const char *advice = *err.advice ? tra_arena_strndup(c->b->arena, err.advice, strlen(err.advice)) : NULL;
     /* a name whose definition is wrong has its diagnostic already */
     tra_diag_error(c->b->d, (tra_span){err.at, err.len > 0 ? err.len : 1}, advice, "%s", err.msg);
     return false;
 }
 
+/* Of a checked tree: does it read elements of relations, which have none here but only extents? */
+static bool reads_elements(const tra_tensor_scope *s, const tra_calc *x) {
+    if (x->kind == TRA_CALC_NAME && x->level < 0 && s->free[x->index].operand) return true;
+    for (int i = 0; i < x->nkids; i++)
+        if (reads_elements(s, x->kids[i])) return true;
+    return false;
+}
+
+bool tra_tensor_whole(tra_build *b, const tra_tensor_scope *s, const tra_calc *x, int64_t *out) {
+    tra_calc_number v;
+    tra_calc_error err;
+    if (!tra_calc_check(x, s->n, s->name, b->arena, &err) || x->type.depth || x->type.real) return false;
+    if (reads_elements(s, x) || tra_calc_scalar(x, s->n, s->free, 100000, &v, NULL) != TRA_OK) return false;
+    *out = v.i;
+    return true;
+}
+
 static bool whole_value(converter *c, const tra_calc *x, const char *what, int64_t *out) {
     tra_calc_number v;
     tra_err e = {0};
     if (!check(c, x)) return false;
+    if (reads_elements(&c->all, x)) {
+        tra_diag_error(c->b->d, span_of(x), "write extent(A, 0) for how long a dimension is",
+                       "%s follows from params and extents, not from elements", what);
+        return false;
+    }
     if (x->type.depth || x->type.real) {
         tra_diag_error(c->b->d, span_of(x), NULL, "%s is an integer", what);
         return false;
     }
-    /* relations have no elements here, only extents */
     if (tra_calc_scalar(x, c->nfree, c->free, 100000, &v, &e) != TRA_OK) {
         tra_diag_error(c->b->d, span_of(x), NULL, "%s", e.msg);
         return false;
@@ -389,27 +423,20 @@ static int64_t extent_of(const converter *c, const tra_ast *x, int l) {
     return -1;
 }
 
-static bool check_labels(converter *c, const tra_ast *value) {
+static bool check_labels(converter *c, const tra_calc *value_of, const tra_ast *value) {
     for (const loop_over *u = c->loops; u; u = u->next)
         if (!u->factor && u->x->type.sparse)
             return refuse(c, u->x, "this loop visits the elements that are not 0, so its element must be a factor");
     for (int l = 0; l < c->nlabels; l++)
-        if (root(c, l) == l && !c->label[l].referenced) {
-            tra_diag_error(c->b->d, (tra_span){c->label[l].at, 1}, NULL,
-                           "no element of what is added up has this label");
-            return false;
-        }
+        if (root(c, l) == l && !c->label[l].referenced) return refuse(c, value_of, "a label that no element has");
     for (int i = 0; i < c->nlabels; i++) {
         int l = root(c, i);
         const tra_calc *r = c->label[i].range;
         int64_t lo, hi, n = extent_of(c, value, l);
         if (!r) continue;
-        if (!whole_value(c, r->kids[0], "a bound", &lo) || !whole_value(c, r->kids[1], "a bound", &hi)) return false;
-        if (lo == 0 && hi == n) continue;
-        tra_diag_error(c->b->d, span_of(r), "a label runs over all positions of its dimension",
-                       "this loop goes from %" PRId64 " to %" PRId64 ", but its dimension has %" PRId64 " positions",
-                       lo, hi, n);
-        return false;
+        bool known =
+            tra_tensor_whole(c->b, &c->all, r->kids[0], &lo) && tra_tensor_whole(c->b, &c->all, r->kids[1], &hi);
+        if (!known || lo != 0 || hi != n) return refuse(c, r, "a loop that does not run over all positions");
     }
     return true;
 }
@@ -442,7 +469,7 @@ static const tra_stmt *convert(converter *c, const tra_stmt *st) {
         return NULL;
     }
     tra_ast *value = factor(c, d->value);
-    if (!value || !check_labels(c, value)) return NULL;
+    if (!value || !check_labels(c, d->value, value)) return NULL;
     name_labels(c, value);
     tra_stmt *out = tra_new(c->b->arena, tra_stmt);
     *out = *st;
@@ -459,7 +486,7 @@ static const tra_stmt *convert(converter *c, const tra_stmt *st) {
     for (int l = 0; l < c->nlabels; l++)
         if (root(c, l) == l && !left[l]) out->agg = "sum";
     out->agg_span = span_of(d->value);
-    return fill_storage(c, d, out) ? out : NULL;
+    return out;
 }
 
 const tra_stmt *tra_tensor_einsum(tra_build *b, const tra_stmt *st) {
@@ -502,6 +529,18 @@ static tra_node *cut(converter *c, const tra_tensor_decl *d, tra_node *n) {
     return tra_build_finish(c->b, r);
 }
 
+bool tra_tensor_extent(tra_build *b, const tra_tensor_scope *s, const tra_calc *x, int64_t *out) {
+    converter c = {.b = b, .nfree = s->n, .scope = s->name, .free = (tra_calc_free *)s->free, .all = *s};
+    return whole_value(&c, x, "an extent", out);
+}
+
+bool tra_tensor_reads(const tra_calc *x, int i) {
+    if (x->kind == TRA_CALC_NAME && x->level < 0 && x->index == i) return true;
+    for (int k = 0; k < x->nkids; k++)
+        if (tra_tensor_reads(x->kids[k], i)) return true;
+    return false;
+}
+
 /* The relations whose elements the value reads. */
 static void mark_read(const tra_calc *x, bool *read) {
     if (x->kind == TRA_CALC_NAME && x->level < 0) read[x->index] = true;
@@ -523,15 +562,35 @@ static void add_tensor(converter *c, const tra_tensor_decl *d, const tra_node *n
     g->tensors[g->ntensors++] = (tra_tensor){n, d->value, c->nfree, c->node, c->free};
 }
 
+/* Does it compute with integers that EinSum leaves in a narrower type than i64, as it adds up none? */
+static bool stays_narrow(const converter *c, const tra_calc *value, const tra_stmt *einsum) {
+    bool narrow = false;
+    for (int i = 0; i < c->nfree; i++)
+        narrow = narrow || (c->node[i] && tra_tensor_reads(value, i) && c->node[i]->type.dtype != TRA_I64);
+    return narrow && !value->type.real && !einsum->agg;
+}
+
+/* The node of its EinSum statement, or of the program that it is. */
+static tra_node *build(converter *c, const tra_stmt *st) {
+    const tra_tensor_decl *d = st->tensor;
+    const tra_stmt *einsum = convert(c, st);
+    if (einsum && stays_narrow(c, d->value, einsum)) c->is_none = true;
+    if (einsum && !c->is_none) {
+        tra_node *n = tra_build_einsum(c->b, einsum);
+        return n && n->type.cat && check_extents(c, d, n) ? n : NULL;
+    }
+    if (!c->is_none || !check(c, d->value)) return NULL; /* parts of it may have been looked at by themselves */
+    return tra_build_program(c->b, &c->all, st);
+}
+
 tra_node *tra_build_tensor(tra_build *b, const tra_stmt *st, tra_stored *out) {
     converter c = {.b = b};
+    tra_stmt as = *st;
     make_scope(&c);
-    const tra_stmt *einsum = convert(&c, st);
-    tra_node *n = einsum ? tra_build_einsum(b, einsum) : NULL;
-    if (!n || !n->type.cat || !check_extents(&c, st->tensor, n)) return NULL;
-    n = cut(&c, st->tensor, n);
-    if (!n) return NULL;
+    tra_node *n = build(&c, st);
+    if (n) n = cut(&c, st->tensor, n);
+    if (!n || !fill_storage(&c, st->tensor, &as)) return NULL;
     add_tensor(&c, st->tensor, n);
-    if (!einsum->as.name) return n;
-    return tra_build_stored(b, &einsum->as, &n->type, out) ? tra_build_as(b, n, out, st->span) : NULL;
+    if (!as.as.name) return n;
+    return tra_build_stored(b, &as.as, &n->type, out) ? tra_build_as(b, n, out, st->span) : NULL;
 }

@@ -88,8 +88,9 @@ static void expression(const char *text, int n, tra_arena *a, fuzz_bytes *b) {
     if (!tra_calc_check(x, NNAMES, names, a, &err)) return;
     tra_component_data v = component(b, 0, fuzz_below(b, 9), true), p = component(b, 0, fuzz_below(b, 9), true),
                        h = component(b, 2, fuzz_below(b, 9), true);
-    tra_calc_operand A = {&A, 2, true, true, {fuzz_below(b, 5), fuzz_below(b, 5)}, get, next};
-    tra_calc_operand D = {&D, 1, false, false, {fuzz_below(b, 5)}, get, NULL};
+    tra_calc_operand A = {.ctx = &A, .rank = 2, .real = true, .sparse = true, .get = get, .next = next};
+    tra_calc_operand D = {.ctx = &D, .rank = 1, .extent = {fuzz_below(b, 5)}, .get = get};
+    for (int d = 0; d < A.rank; d++) A.extent[d] = fuzz_below(b, 5);
     tra_calc_free scope[NNAMES] = {{.component = &v, .kind = TRA_COMPONENT_ARRAY},
                                    {.component = &p, .kind = TRA_COMPONENT_ARRAY},
                                    {.component = &h, .kind = TRA_COMPONENT_HASHMAP},

@@ -71,7 +71,8 @@ static void evaluate(const char *text, int64_t steps, tra_str *out) {
     tra_err e = {0};
     tra_component_data v = {{TRA_ELEMENT_F64, 4, v_data}, {{0}}}, idx = {{TRA_ELEMENT_I32, 5, idx_data}, {{0}}};
     tra_component_data h = {{TRA_ELEMENT_F32, 3, h_data}, {{TRA_ELEMENT_U16, 3, h_key0}, {TRA_ELEMENT_I64, 3, h_key1}}};
-    tra_calc_operand A = {NULL, 2, true, true, {3, 4}, get, next}, D = {&A, 2, true, false, {3, 4}, get, NULL};
+    tra_calc_operand A = {.rank = 2, .real = true, .sparse = true, .extent = {3, 4}, .get = get, .next = next};
+    tra_calc_operand D = {.ctx = &A, .rank = 2, .real = true, .extent = {3, 4}, .get = get};
     tra_calc_free scope[NNAMES] = {{.component = &v, .kind = TRA_COMPONENT_ARRAY},
                                    {.component = &idx, .kind = TRA_COMPONENT_ARRAY},
                                    {.component = &h, .kind = TRA_COMPONENT_HASHMAP},

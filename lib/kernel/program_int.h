@@ -1,0 +1,25 @@
+/* program_int.h - what the files of programs share, and what the rest of the room asks of them. Private to lib/kernel.
+ */
+#ifndef TRA_PROGRAM_INT_H
+#define TRA_PROGRAM_INT_H
+
+#include "kernel_int.h"
+#include "program.h"
+
+/* Of PACK and PROGRAM kernels. */
+void tra_program_shape(const tra_kernel *k, const tra_dims *a, const tra_dims *b, tra_dims *out, tra_dimsrc *src);
+tra_filled tra_program_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in);
+double tra_program_flops(const tra_kernel *k, const tra_dims *a, const tra_dims *b);
+/* The first row that operand o has in a packed array. */
+int64_t tra_program_row(const tra_program *p, int o);
+/* The length of a label's block, for operands of these extents. */
+int64_t tra_program_length(const tra_kernel *k, int label, const tra_dims *a, const tra_dims *b);
+
+/* As tra_cell_join and tra_cell_join_bytes (count). */
+int64_t tra_pack_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count);
+int64_t tra_program_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
+                         void *scratch);
+/* ext: extents of the result; out: its layout. */
+int64_t tra_program_scratch(const tra_kernel *k, const tra_dims *ext, const tra_layout *out);
+
+#endif

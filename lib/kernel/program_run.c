@@ -1,0 +1,433 @@
+/* program_run.c - running programs of the calculus on the arrays that meet, by its interpreter.
+ *
+ * A dense result is added up where it is. The contributions to a sparse one come in any order and any number: they wait
+ * in a table of fixed size, which is sorted and added up when it is full. What does not fit then, the later half of the
+ * keys, is left to another pass over the program. So a result takes no more memory than the table and itself. */
+#include "../relation/rows.h"
+#include "program_int.h"
+
+#include <string.h>
+
+/* ---- operands -------------------------------------------------------------------------------------------------- */
+
+/* An operand as the interpreter sees it: rows of a cell, of which the first is `row`. */
+typedef struct view {
+    const tra_cell *cell;
+    bool packed;
+    tra_dtype dtype;
+    int rank;
+    int64_t origin[TRA_MAXDIM], length[TRA_MAXDIM]; /* of the block in the tensor */
+    int64_t row, width, stride[TRA_MAXDIM];         /* stride: of a dimension but the last, in rows */
+    tra_rows_view rows;                             /* not dense */
+} view;
+
+static tra_calc_number number_at(const view *v, int64_t i) {
+    const void *data = v->cell->layout ? v->rows.value : v->cell->array.data;
+    double r;
+    if (v->packed) {
+        int64_t bits = ((const int64_t *)data)[i];
+        if (!tra_dtype_is_float(v->dtype)) return tra_calc_int(bits);
+        memcpy(&r, &bits, sizeof r);
+        return tra_calc_real(r);
+    }
+    switch (v->dtype) {
+    case TRA_F64: return tra_calc_real(((const double *)data)[i]);
+    case TRA_F32: return tra_calc_real((double)((const float *)data)[i]);
+    case TRA_I64: return tra_calc_int(((const int64_t *)data)[i]);
+    case TRA_I32: return tra_calc_int(((const int32_t *)data)[i]);
+    case TRA_BOOL: return tra_calc_int(((const uint8_t *)data)[i]);
+    }
+    return tra_calc_int(0);
+}
+
+static bool is_zero(tra_calc_number n) { return n.real ? n.r == 0 : n.i == 0; }
+
+static int64_t first_row(const tra_rows_view *v, int64_t row) {
+    int64_t from = 0, to = v->nrows;
+    while (from < to) {
+        int64_t middle = from + (to - from) / 2;
+        if (v->row[middle] < row)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static int64_t first_column(const tra_rows_view *v, int64_t r, int64_t column) {
+    int64_t from = v->begin[r], to = v->begin[r + 1];
+    while (from < to) {
+        int64_t middle = from + (to - from) / 2;
+        if ((int64_t)v->column[middle] < column)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* The row of the first n coordinates, n < rank, and of 0 from there on. */
+static int64_t row_of(const view *v, int n, const int64_t *at) {
+    int64_t row = v->row;
+    for (int d = 0; d < n; d++) row += (at[d] - v->origin[d]) * v->stride[d];
+    return row;
+}
+
+static tra_status get(void *ctx, const int64_t *at, tra_calc_number *out, tra_err *e) {
+    const view *v = ctx;
+    *out = tra_dtype_is_float(v->dtype) ? tra_calc_real(0) : tra_calc_int(0);
+    if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
+    for (int d = 0; d < v->rank; d++)
+        if (at[d] < v->origin[d] || at[d] >= v->origin[d] + v->length[d]) return TRA_OK;
+    int last = v->rank - 1;
+    int64_t row = row_of(v, last, at), column = v->rank ? at[last] - v->origin[last] : 0;
+    if (!v->cell->layout) {
+        *out = number_at(v, row * v->width + column);
+        return TRA_OK;
+    }
+    int64_t r = first_row(&v->rows, row);
+    if (r == v->rows.nrows || v->rows.row[r] != row) return TRA_OK;
+    int64_t i = first_column(&v->rows, r, column);
+    if (i < v->rows.begin[r + 1] && (int64_t)v->rows.column[i] == column) *out = number_at(v, i);
+    return TRA_OK;
+}
+
+/* The first column from `column` on of a row that is not 0; -1: none. */
+static int64_t next_column(const view *v, int64_t row, int64_t column) {
+    int64_t columns = v->rank ? v->length[v->rank - 1] : 1;
+    if (!v->cell->layout) {
+        for (; column < columns; column++)
+            if (!is_zero(number_at(v, row * v->width + column))) return column;
+        return -1;
+    }
+    int64_t r = first_row(&v->rows, row);
+    if (r == v->rows.nrows || v->rows.row[r] != row) return -1;
+    for (int64_t i = first_column(&v->rows, r, column); i < v->rows.begin[r + 1]; i++)
+        if (!is_zero(number_at(v, i))) return (int64_t)v->rows.column[i];
+    return -1;
+}
+
+/* The first row from `row` on, below `end`, that is not 0; -1: none. */
+static int64_t next_row(const view *v, int64_t row, int64_t end) {
+    if (!v->cell->layout) {
+        for (; row < end; row++)
+            if (next_column(v, row, 0) >= 0) return row;
+        return -1;
+    }
+    for (int64_t r = first_row(&v->rows, row); r < v->rows.nrows && v->rows.row[r] < end; r++)
+        for (int64_t i = v->rows.begin[r]; i < v->rows.begin[r + 1]; i++)
+            if (!is_zero(number_at(v, i))) return v->rows.row[r];
+    return -1;
+}
+
+static bool next(void *ctx, int n, const int64_t *prefix, int64_t *key) {
+    const view *v = ctx;
+    int64_t from = tra_max64(*key - v->origin[n], 0), found;
+    if (from >= v->length[n] || tra_cancelled()) return false;
+    int64_t row = row_of(v, n, prefix);
+    if (n == v->rank - 1) {
+        found = next_column(v, row, from);
+    } else {
+        found = next_row(v, row + from * v->stride[n], row + v->length[n] * v->stride[n]);
+        if (found >= 0) found = (found - row) / v->stride[n];
+    }
+    if (found >= 0) *key = v->origin[n] + found;
+    return found >= 0;
+}
+
+/* ---- contributions --------------------------------------------------------------------------------------------- */
+
+typedef struct contribution {
+    int64_t row;
+    uint32_t column;
+    union {
+        double r;
+        int64_t i;
+    } v;
+} contribution;
+
+enum { TABLE = 1 << 17 }; /* contributions that wait at once */
+
+typedef struct run {
+    const tra_program *p;
+    tra_cell *out;
+    int64_t origin[TRA_MAXDIM]; /* of the result's block */
+    bool real;
+    void *sum; /* dense: of doubles or 64-bit integers */
+    /* rows: those keys that are at least `from` and, if `ends`, below `end` */
+    contribution *table, *other;
+    int64_t n, cap;
+    contribution from, end;
+    bool ends;
+} run;
+
+static int order(const contribution *a, const contribution *b) {
+    if (a->row != b->row) return a->row < b->row ? -1 : 1;
+    return a->column < b->column ? -1 : a->column > b->column;
+}
+
+/* Merges sorted runs of so many, which keeps equal keys in their order. */
+static void merge_runs(const contribution *from, contribution *to, int64_t n, int64_t size) {
+    for (int64_t i = 0; i < n; i += 2 * size) {
+        int64_t a = i, middle = tra_min64(i + size, n), b = middle, end = tra_min64(i + 2 * size, n);
+        for (int64_t k = i; k < end; k++)
+            to[k] = b == end || (a < middle && order(&from[a], &from[b]) <= 0) ? from[a++] : from[b++];
+    }
+}
+
+/* Sorts what waits, and adds up what has one key in the order in which it came. */
+static tra_status add_up(run *x, tra_err *e) {
+    for (int64_t size = 1; size < x->n; size *= 2) {
+        merge_runs(x->table, x->other, x->n, size);
+        contribution *t = x->table;
+        x->table = x->other;
+        x->other = t;
+    }
+    int64_t kept = 0;
+    for (int64_t i = 0; i < x->n; i++) {
+        contribution *last = &x->table[kept - 1];
+        if (kept == 0 || order(last, &x->table[i]) != 0)
+            x->table[kept++] = x->table[i];
+        else if (x->real)
+            last->v.r += x->table[i].v.r;
+        else if (!tra_add(last->v.i, x->table[i].v.i, &last->v.i))
+            return tra_fail(e, TRA_INPUT, "an integer does not fit i64 where contributions of one key are added");
+    }
+    x->n = kept;
+    return TRA_OK;
+}
+
+static tra_status wait_for(run *x, const contribution *c, tra_err *e) {
+    if (order(c, &x->from) < 0 || (x->ends && order(c, &x->end) >= 0)) return TRA_OK;
+    if (x->n == x->cap) {
+        TRA_TRY(add_up(x, e));
+        if (x->n > x->cap / 2) { /* the later half is for another pass */
+            x->n /= 2;
+            x->end = x->table[x->n];
+            x->ends = true;
+            if (order(c, &x->end) >= 0) return TRA_OK;
+        }
+    }
+    x->table[x->n++] = *c;
+    return TRA_OK;
+}
+
+static tra_status outside(const run *x, const int64_t *key, tra_err *e) {
+    tra_dims k = {.n = x->p->shape.n};
+    char at[TRA_DIMTEXT], all[TRA_DIMTEXT];
+    if (k.n) memcpy(k.v, key, (size_t)k.n * sizeof *key);
+    return tra_fail(e, TRA_INPUT, "the key %s is outside of the result, which is %s",
+                    tra_dims_text(&k, "(", ", ", ")", at, sizeof at), tra_shape_text(&x->p->shape, all));
+}
+
+static tra_status put(void *ctx, const tra_calc_entry *entry, tra_err *e) {
+    run *x = ctx;
+    const tra_dims *ext = &x->out->array.ext;
+    contribution c = {0};
+    int64_t at = 0;
+    if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
+    for (int d = 0; d < ext->n; d++) {
+        if (entry->key[d] < 0 || entry->key[d] >= x->p->shape.v[d]) return outside(x, entry->key, e);
+        int64_t i = entry->key[d] - x->origin[d];
+        if (i < 0 || i >= ext->v[d]) return tra_fail(e, TRA_INTERNAL, "a key of another block");
+        if (d == ext->n - 1) {
+            c.row = at;
+            c.column = (uint32_t)i;
+        }
+        at = at * ext->v[d] + i;
+    }
+    tra_calc_number v = entry->value;
+    if (x->real)
+        c.v.r = tra_calc_as_real(v);
+    else
+        c.v.i = v.i;
+    if (x->out->layout) return wait_for(x, &c, e);
+    if (x->real)
+        ((double *)x->sum)[at] += c.v.r;
+    else if (!tra_add(((int64_t *)x->sum)[at], c.v.i, &((int64_t *)x->sum)[at]))
+        return tra_fail(e, TRA_INPUT, "an integer does not fit i64 where contributions of one key are added");
+    return TRA_OK;
+}
+
+/* ---- the place where a program is run ------------------------------------------------------------------------- */
+
+/* All contributions of the program to a block of its result, in their order. Whoever has faster code for a program
+ * calls that here. */
+static tra_status run_program(const tra_program *p, const tra_calc_free *scope, tra_calc_sink *sink, void *ctx,
+                              tra_err *e) {
+    return tra_calc_run(p->value, p->nscope, scope, INT64_MAX, sink, ctx, e);
+}
+
+/* ---- results -------------------------------------------------------------------------------------------------- */
+
+static tra_calc_number value_of(const run *x, const contribution *c) {
+    return x->real ? tra_calc_real(x->p->dtype == TRA_F32 ? (double)(float)c->v.r : c->v.r) : tra_calc_int(c->v.i);
+}
+
+static void put_value(tra_dtype t, void *to, tra_calc_number v) {
+    if (t == TRA_F64)
+        *(double *)to = v.r;
+    else if (t == TRA_F32)
+        *(float *)to = (float)v.r;
+    else
+        *(int64_t *)to = v.i;
+}
+
+/* Gives what waits to the maker, or counts it. */
+static void flush(const run *x, tra_rows_maker *m, int64_t *row, int64_t *nrows, int64_t *n) {
+    for (int64_t i = 0; i < x->n; i++) {
+        const contribution *c = &x->table[i];
+        tra_calc_number v = value_of(x, c);
+        if (is_zero(v)) continue;
+        if (c->row != *row) {
+            if (m && *row >= 0) tra_rows_close(m);
+            if (m) tra_rows_open(m, c->row);
+            *row = c->row;
+            ++*nrows;
+        }
+        ++*n;
+        if (m) put_value(x->p->dtype, tra_rows_next(m, c->column), v);
+    }
+}
+
+/* As many passes as it takes, each of which has the keys from where the one before ended. */
+static tra_status run_passes(run *x, const tra_calc_free *scope, tra_rows_maker *m, int64_t *nrows, int64_t *n,
+                             tra_err *e) {
+    int64_t row = -1;
+    x->from = (contribution){0};
+    *nrows = *n = 0;
+    do {
+        x->ends = false;
+        x->n = 0;
+        TRA_TRY(run_program(x->p, scope, put, x, e));
+        TRA_TRY(add_up(x, e));
+        flush(x, m, &row, nrows, n);
+        x->from = x->end;
+    } while (x->ends);
+    if (m && row >= 0) tra_rows_close(m);
+    return TRA_OK;
+}
+
+static tra_status make_rows(run *x, const tra_calc_free *scope, bool count, tra_err *e) {
+    tra_cell *out = x->out;
+    int64_t nrows, n;
+    if (count || out->counted[1] == 0) {
+        TRA_TRY(run_passes(x, scope, NULL, &nrows, &n, e));
+        out->counted[0] = nrows + 1; /* 0 is: not counted */
+        out->counted[1] = n + 1;
+    }
+    if (count) return TRA_OK;
+    tra_rows_maker m = tra_rows_make(out, out->counted[0] - 1, out->counted[1] - 1);
+    tra_status s = run_passes(x, scope, &m, &nrows, &n, e);
+    tra_rows_made(&m);
+    return s;
+}
+
+static tra_status make_dense(run *x, const tra_calc_free *scope, char *scratch, tra_err *e) {
+    const tra_array *a = &x->out->array;
+    int64_t n = tra_elements_of(&a->ext);
+    bool apart = a->dtype == TRA_F32;
+    x->sum = apart ? (void *)scratch : a->data;
+    if (n) memset(x->sum, 0, (size_t)n * sizeof(double));
+    tra_status s = run_program(x->p, scope, put, x, e);
+    for (int64_t i = 0; apart && i < n; i++) ((float *)a->data)[i] = (float)((double *)x->sum)[i];
+    return s;
+}
+
+static int64_t table_of(const tra_dims *ext, int64_t bound) {
+    int64_t all;
+    if (!tra_dims_product(ext, &all)) all = TABLE;
+    return tra_max64(64, tra_min64(tra_min64(2 * tra_min64(all, TABLE), bound), TABLE));
+}
+
+int64_t tra_program_scratch(const tra_kernel *k, const tra_dims *ext, const tra_layout *out) {
+    if (k->cls == TRA_K_PACK) return 0;
+    if (out) return 2 * table_of(ext, k->program->bound) * (int64_t)sizeof(contribution);
+    return k->program->dtype == TRA_F32 ? tra_dense_bytes(TRA_F64, ext) : 0;
+}
+
+/* ---- operands of a pair ----------------------------------------------------------------------------------------- */
+
+/* Where operand o is, of arrays a and b; origins are set when all that tell of them are there. */
+static void view_of(const tra_kernel *k, int o, const tra_cell *a, const tra_cell *b, view *v) {
+    const tra_program *p = k->program;
+    const tra_program_operand *x = &p->operand[o];
+    *v = (view){.cell = o == k->packed ? b : a, .dtype = x->dtype, .rank = x->block.n};
+    v->packed = o < k->packed && k->packed > 1;
+    const tra_dims *ext = &v->cell->array.ext, *rows = v->packed ? &x->block : ext;
+    v->width = ext->n ? ext->v[ext->n - 1] : 1;
+    v->row = v->packed ? tra_program_row(p, o) : 0;
+    if (v->cell->layout) v->rows = tra_rows_of(v->cell);
+    int64_t stride = 1;
+    for (int d = v->rank - 2; d >= 0; d--) {
+        v->stride[d] = stride;
+        stride *= rows->v[d];
+    }
+    for (int d = 0; d < v->rank; d++) {
+        int label = x->label[d];
+        v->length[d] = label < 0 ? x->block.v[d] : tra_program_length(k, label, &a->array.ext, &b->array.ext);
+    }
+}
+
+/* Where the blocks of the labels begin. */
+static tra_status origins_of(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int64_t *origin, tra_err *e) {
+    const tra_program *p = k->program;
+    for (int o = 0; o < p->noperands; o++) {
+        int label = p->operand[o].number;
+        view v;
+        tra_calc_number n;
+        if (label < 0) continue;
+        view_of(k, o, a, b, &v);
+        v.length[0] = 1;
+        TRA_TRY(get(&v, (const int64_t[]){0}, &n, e));
+        origin[label] = n.i * p->label[label].block;
+    }
+    return TRA_OK;
+}
+
+static tra_status run_pair(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
+                           char *scratch, tra_err *e) {
+    const tra_program *p = k->program;
+    int64_t origin[TRA_PROGRAM_MOST] = {0};
+    tra_calc_free scope[p->nscope + 1];
+    tra_calc_operand operand[TRA_PROGRAM_MOST];
+    view v[TRA_PROGRAM_MOST];
+    run x = {.p = p, .out = out, .real = p->value->type.real};
+    TRA_TRY(origins_of(k, a, b, origin, e));
+    for (int i = 0; i < p->nscope; i++) scope[i] = p->scope[i];
+    for (int o = 0; o < p->noperands; o++) {
+        const tra_program_operand *d = &p->operand[o];
+        if (d->name < 0) continue;
+        view_of(k, o, a, b, &v[o]);
+        for (int i = 0; i < v[o].rank; i++) v[o].origin[i] = d->label[i] < 0 ? 0 : origin[d->label[i]];
+        operand[o] = *p->scope[d->name].operand;
+        operand[o].ctx = &v[o];
+        operand[o].get = get;
+        operand[o].next = next;
+        operand[o].origin = v[o].origin;
+        operand[o].length = v[o].length;
+        scope[d->name].operand = &operand[o];
+    }
+    for (int d = 0; d < p->shape.n; d++) {
+        int label = p->key[p->out[d]].label;
+        x.origin[d] = label < 0 ? 0 : origin[label];
+    }
+    if (!out->layout) return make_dense(&x, scope, scratch, e);
+    x.cap = table_of(&out->array.ext, p->bound);
+    x.table = (contribution *)scratch;
+    x.other = x.table + x.cap;
+    return make_rows(&x, scope, count, e);
+}
+
+int64_t tra_program_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
+                         void *scratch) {
+    tra_err e = {0};
+    if (k->cls == TRA_K_PACK) return tra_pack_join(k, a, b, out, count);
+    tra_dtype t = out->array.dtype;
+    if (tra_kernel_failure() || run_pair(k, a, b, out, count, scratch, &e) != TRA_OK) { /* dropped by the caller */
+        if (e.status != TRA_OK && e.status != TRA_STOPPED) tra_kernel_fail("%s", e.msg);
+        if (out->layout && !count) tra_rows_begin(out, 0, 0).begin[0] = 0;
+        return out->layout ? tra_rows_room(t, 0, 0) : 0;
+    }
+    return out->layout && count ? tra_rows_room(t, out->counted[0] - 1, out->counted[1] - 1) : 0;
+}
