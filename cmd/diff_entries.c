@@ -1,9 +1,9 @@
 /* diff_entries.c - tra diff of what is stored by its entries: two streams of entries, ascending in the order of the
  * elements, are merged. Where no side has an entry both are 0.
  *
- * Where the blocks of both sides are the same, a stream is what one block has. Else it is what a band has: indices of
- * the first dimension, a whole number of blocks of the side with the taller ones, of which both sides are sorted in
- * bounded memory. */
+ * Where the blocks of both sides are the same, a stream is what one block has. Else, unless one side is dense and the
+ * other nearly, it is what a band has: indices of the first dimension, a whole number of blocks of the side with the
+ * taller ones, of which both sides are sorted in bounded memory. */
 #include "diff_int.h"
 
 #include "../formats/sorter.h"
@@ -19,6 +19,7 @@ typedef struct stream {
     bool end;
     int64_t index; /* of the present entry */
     number value;
+    const char *bytes; /* an array: the same as it is there */
     /* an array: */
     const tra_dims *shape, *start;
     int64_t first; /* added to indices */
@@ -64,7 +65,8 @@ static void next_of_rows(stream *s) {
     s->end = s->row >= s->rows.nrows;
     if (s->end) return;
     s->index = s->begin + (int64_t)s->rows.column[s->k];
-    s->value = number_of(s->dtype, s->rows.value + (size_t)s->k++ * s->rows.size);
+    s->bytes = s->rows.value + (size_t)s->k++ * s->rows.size;
+    s->value = number_of(s->dtype, s->bytes);
 }
 
 /* Elements that are 0 are passed over. */
@@ -76,7 +78,8 @@ static void next_of_array(stream *s) {
         int64_t column = s->k % width;
         if (column == 0) s->begin = row_begins(s, s->k / width);
         s->index = s->begin + column;
-        s->value = number_of(s->dtype, (const char *)s->cell.array.data + (size_t)s->k++ * tra_dtype_size(s->dtype));
+        s->bytes = (const char *)s->cell.array.data + (size_t)s->k++ * tra_dtype_size(s->dtype);
+        s->value = number_of(s->dtype, s->bytes);
         if (!is_zero(s->value)) return;
     }
 }
@@ -94,6 +97,13 @@ static stream stream_of(const tra_type *t, const tra_cell *cell, const tra_dims 
 
 /* ---- merging ------------------------------------------------------------------------------------------------ */
 
+static void next_of_cell(stream *s) {
+    if (s->cell.layout)
+        next_of_rows(s);
+    else
+        next_of_array(s);
+}
+
 static tra_status next_of_band(stream *s, tra_err *e) {
     if (s->at == s->got) {
         s->at = 0;
@@ -109,10 +119,7 @@ static tra_status next_of_band(stream *s, tra_err *e) {
 static tra_status next(stream *s, tra_err *e) {
     if (s->end) return TRA_OK;
     if (s->sorter) return next_of_band(s, e);
-    if (s->cell.layout)
-        next_of_rows(s);
-    else
-        next_of_array(s);
+    next_of_cell(s);
     return TRA_OK;
 }
 
@@ -181,7 +188,7 @@ static tra_status sort_block(tra_view *v, const tra_dims *at, int64_t from, int6
     int64_t behind = 1, room = 0, n = 0;
     tra_item *to = NULL;
     for (int d = 1; d < v->shape.n; d++) behind *= v->shape.v[d];
-    for (next_of_rows(&s); !s.end; next_of_rows(&s)) {
+    for (next_of_cell(&s); !s.end; next_of_cell(&s)) {
         int64_t i = s.index / behind;
         if (i < from || i >= until) continue;
         if (n == room) {
@@ -190,7 +197,7 @@ static tra_status sort_block(tra_view *v, const tra_dims *at, int64_t from, int6
             TRA_TRY(tra_sorter_room(sorter, &to, &room, e));
         }
         to[n] = (tra_item){(uint64_t)s.index, {0}};
-        memcpy(&to[n++].value, s.rows.value + (size_t)(s.k - 1) * s.rows.size, s.rows.size);
+        memcpy(&to[n++].value, s.bytes, tra_dtype_size(s.dtype));
     }
     tra_sorter_added(sorter, n);
     return TRA_OK;
@@ -256,9 +263,17 @@ static tra_status compare_bands(tra_view *a, tra_view *b, int64_t memory, compar
 
 static bool same_blocks(const tra_view *a, const tra_view *b) { return tra_dims_eq(&a->chunk, &b->chunk); }
 
+/* Are its entries few enough that sorting those of both sides is less than going through all elements? Where the other
+ * side is dense it has as many elements that are not 0, or the two differ in most. */
+static bool few(const tra_view *v) {
+    int64_t elements = INT64_MAX;
+    return tra_view_sparse(v) && tra_dims_product(&v->shape, &elements) && entries_of(v) <= elements / 8;
+}
+
 bool tra_diff_by_entries(const tra_view *a, const tra_view *b) {
-    bool both = tra_view_sparse(a) && tra_view_sparse(b), any = tra_view_sparse(a) || tra_view_sparse(b);
-    return same_blocks(a, b) ? any : both && a->shape.n > 0;
+    bool both = tra_view_sparse(a) && tra_view_sparse(b);
+    if (same_blocks(a, b)) return tra_view_sparse(a) || tra_view_sparse(b);
+    return a->shape.n > 0 && (both || few(a) || few(b));
 }
 
 int64_t tra_diff_entries_least(const tra_view *a, const tra_view *b) { return same_blocks(a, b) ? 0 : 2 * LEAST; }

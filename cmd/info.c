@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-static bool want_stats, want_mapping, want_spread;
+static bool want_stats, want_mapping, want_spread, want_names;
 static int64_t memory = TRA_SCAN_MEMORY;
 
 /* ---- statistics --------------------------------------------------------------------------------------------- */
@@ -374,7 +374,24 @@ static tra_status describe(const char *spec, tra_json *out, tra_err *e) {
     return status;
 }
 
+/* The relations of each file, a line each. */
+static tra_status list_names(int argc, char **argv, tra_err *e) {
+    tra_arena *a = tra_arena_new();
+    tra_str out = {0};
+    tra_status s = TRA_OK;
+    for (int i = 0; i < argc && s == TRA_OK; i++) {
+        tra_relation_names names;
+        s = tra_store_names(argv[i], a, &names, e);
+        for (int k = 0; k < names.n; k++) tra_str_printf(&out, "%s\n", names.name[k]);
+    }
+    if (s == TRA_OK) s = tra_print(tra_str_get(&out), e);
+    tra_str_free(&out);
+    tra_arena_free(a);
+    return s;
+}
+
 static tra_status run(int argc, char **argv, tra_err *e) {
+    if (want_names) return list_names(argc, argv, e);
     bool json = tra_common_opts.format == TRA_FORMAT_JSON;
     tra_json j = {0};
     tra_status s = TRA_OK;
@@ -408,6 +425,8 @@ const tra_cmd tra_cmd_info = {
                                "the levels by which a sparse relation is stored", NULL, NULL, NULL},
                               {0, "statistics", TRA_OPT_FLAG, &want_spread, NULL,
                                "how the entries of a sparse relation are spread over rows", NULL, NULL, NULL},
+                              {0, "names", TRA_OPT_FLAG, &want_names, NULL,
+                               "only the names of the relations that each file holds, a line each", NULL, NULL, NULL},
                               TRA_OPT_MEMORY(memory),
                               {.name = NULL}},
     .minargs = 1,

@@ -62,19 +62,7 @@ static tra_status find(const asked *q, int rank, bool whole, tra_arena *a, tra_s
 
 bool tra_storage_levels(const tra_storage *s, tra_levels *levels, bool *dense) {
     *dense = tra_storage_is_dense(s);
-    *levels = (tra_levels){.n = s->rank};
-    if (*dense) return true;
-    if (!s->by_levels) return false;
-    for (int d = 0; d < s->rank; d++) {
-        levels->order[d] = (int8_t)s->order[d];
-        switch (s->level[d]) {
-        case TRA_CALC_LEVEL_DENSE: levels->kind[d] = TRA_LEVEL_DENSE; break;
-        case TRA_CALC_LEVEL_SPARSE: levels->kind[d] = TRA_LEVEL_SPARSE; break;
-        case TRA_CALC_LEVEL_SINGLETON: levels->kind[d] = TRA_LEVEL_SINGLETON; break;
-        case TRA_CALC_LEVEL_HASH: return false;
-        }
-    }
-    return true;
+    return tra_levels_of_storage(s, levels);
 }
 
 tra_status tra_storage_any(const char *text, int rank, bool whole, tra_arena *a, tra_storage **out, tra_err *e) {

@@ -29,64 +29,15 @@ void tra_relspec(tra_arena *a, const char *spec, const char **path, const char *
 /* ---- which dataset -------------------------------------------------------------------------------------------- */
 
 static tra_status open_file(tra_rel *r, tra_err *e) {
-    struct stat st;
-    if (stat(r->path, &st) != 0) return tra_fail_errno(e, TRA_INPUT, "cannot open %s", r->path);
-    if (!S_ISREG(st.st_mode)) return tra_fail(e, TRA_INPUT, "%s is not a regular file", r->path);
-    if (access(r->path, R_OK) != 0) return tra_fail_errno(e, TRA_INPUT, "cannot open %s", r->path);
-    if (H5Fis_hdf5(r->path) <= 0) return tra_fail(e, TRA_INPUT, "%s is not an HDF5 file", r->path);
-    hid_t fapl = tra_h5_fapl(false);
-    r->file = H5Fopen(r->path, H5F_ACC_RDONLY, fapl);
-    tra_status s = r->file >= 0 ? TRA_OK : tra_h5_fail(e, TRA_INPUT, NULL, "%s is damaged", r->path);
-    H5Pclose(fapl);
-    if (s != TRA_OK) return s;
+    TRA_TRY(tra_h5_open(r->path, &r->file, e));
     r->vfd = tra_vfd_of(r->file);
     return r->vfd ? TRA_OK : tra_fail(e, TRA_INTERNAL, "%s was opened by another driver", r->path);
 }
 
-static bool is_numeric(hid_t dset) {
-    hid_t type = H5Dget_type(dset);
-    tra_dtype t;
-    bool u64, numeric = tra_h5_dtype(type, &t, &u64);
-    H5Tclose(type);
-    return numeric;
-}
-
-/* Objects are visited before what is in them. */
-static bool is_below(const char *path, const char *group) {
-    size_t n = strlen(group);
-    return strcmp(group, "/") == 0 || (strncmp(path, group, n) == 0 && path[n] == '/');
-}
-
 enum { MAX_NAMES = 12, MAX_FILES = 16 /* that links lead through */ };
-typedef struct names {
-    tra_arena *arena;
-    const char *tensor; /* the group whose datasets are the components of a tensor */
-    int n;
-    const char *name[MAX_NAMES];
-} names;
 
-static herr_t collect(hid_t root, const char *name, const H5O_info_t *info, void *data) {
-    names *list = data;
-    if (strncmp(name, ".tra/", 5) == 0 || (list->tensor && is_below(name, list->tensor))) return 0;
-    if (info->type != H5O_TYPE_DATASET && info->type != H5O_TYPE_GROUP) return 0;
-    hid_t obj = H5Oopen(root, name, H5P_DEFAULT);
-    if (obj < 0) return 0;
-    bool group = info->type == H5O_TYPE_GROUP,
-         relation = group ? tra_stored_is(obj) || tra_table_is(obj) : is_numeric(obj);
-    H5Oclose(obj);
-    if (!relation) return 0;
-    name = strcmp(name, ".") == 0 ? "/" : name;
-    const char *found = list->name[list->n++] = tra_arena_strndup(list->arena, name, strlen(name));
-    if (group) list->tensor = found;
-    return list->n == MAX_NAMES;
-}
-
-static void find_relations(tra_rel *r, names *list) {
-    *list = (names){.arena = r->arena};
-    H5Ovisit2(r->file, H5_INDEX_NAME, H5_ITER_INC, collect, list, H5O_INFO_BASIC);
-}
-
-static const char *enumerate(tra_rel *r, const names *list) {
+/* As many names as a message has room for. */
+static const char *enumerate(tra_rel *r, const tra_relation_names *list) {
     const char *text = "";
     for (int i = 0; i < list->n; i++) {
         bool more = i == MAX_NAMES - 1;
@@ -97,11 +48,11 @@ static const char *enumerate(tra_rel *r, const names *list) {
 
 /* *elsewhere: the file in which the dataset is, when a link leads to another one, where it is r->name. */
 static tra_status open_dataset(tra_rel *r, const char **elsewhere, tra_err *e) {
-    names list;
+    tra_relation_names list;
     *elsewhere = NULL;
     if (!r->name && tra_h5_exists(r->file, "data")) r->name = "data";
     if (!r->name) {
-        find_relations(r, &list);
+        tra_h5_names(r->file, r->arena, MAX_NAMES, &list);
         if (list.n == 0)
             return tra_fail(
                 e, TRA_INPUT,
@@ -116,7 +67,7 @@ static tra_status open_dataset(tra_rel *r, const char **elsewhere, tra_err *e) {
         return BAD(r, e, "%s", "its links go round in a circle");
     if (*elsewhere) return TRA_OK;
     if (strcmp(r->name, "/") != 0 && !tra_h5_exists(r->file, r->name)) {
-        find_relations(r, &list);
+        tra_h5_names(r->file, r->arena, MAX_NAMES, &list);
         return tra_fail(e, TRA_INPUT, "%s has no dataset %s%s%s", r->path, r->name, list.n ? "; it holds " : "",
                         enumerate(r, &list));
     }
@@ -407,7 +358,7 @@ static int64_t *read_table(tra_rel *r, const char *table, int64_t n, int w) {
     hid_t dset = H5Dopen2(r->file, path, H5P_DEFAULT), space = H5Dget_space(dset);
     hsize_t dims[H5S_MAX_RANK];
     bool ok = dset >= 0 && H5Sget_simple_extent_ndims(space) == (w > 0 ? 2 : 1) &&
-              H5Sget_simple_extent_dims(space, dims, NULL) >= 0 && dims[0] == (hsize_t)n && is_numeric(dset) &&
+              H5Sget_simple_extent_dims(space, dims, NULL) >= 0 && dims[0] == (hsize_t)n && tra_h5_is_numeric(dset) &&
               (w == 0 || dims[1] == (hsize_t)w);
     int64_t *v = ok ? malloc((size_t)(n * (w ? w : 1)) * sizeof *v + 1) : NULL;
     bool read = v && (n == 0 || H5Dread(dset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0);

@@ -58,6 +58,13 @@ typedef struct tra_rel tra_rel;
  * NULL when absent. Both from the arena. */
 void tra_relspec(tra_arena *a, const char *spec, const char **path, const char **name);
 
+/* The relations that a file holds (at most 65536), in the order of the alphabet; from the arena. TRA_INPUT. */
+typedef struct tra_relation_names {
+    int n;
+    const char **name;
+} tra_relation_names;
+TRA_MUSTUSE tra_status tra_store_names(const char *path, tra_arena *a, tra_relation_names *out, tra_err *e);
+
 /* Opens spec ("file.h5" or "file.h5:name"; without a name its only relation, or "data"). The type and catalog live
  * in rel. Foreign datasets (h5py, MATLAB, Octave: floats, integers and h5py's booleans, chunked or contiguous, any
  * filter that the HDF5 library knows) are relations with k = r, of the narrowest element type that holds the file's

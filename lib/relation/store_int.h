@@ -45,6 +45,11 @@ bool tra_h5_dtype(hid_t type, tra_dtype *t, bool *u64);
 
 bool tra_h5_exists(hid_t loc, const char *path); /* every link of the path, and an object behind the last */
 
+/* Opens a file for reading; the names of its relations, at most so many (names.c). */
+TRA_MUSTUSE tra_status tra_h5_open(const char *path, hid_t *file, tra_err *e);
+bool tra_h5_is_numeric(hid_t dset); /* has it elements of a type of relations? */
+void tra_h5_names(hid_t file, tra_arena *a, int most, tra_relation_names *out);
+
 /* Links (links.c) of a file, which is at that path. *name becomes the path of the object itself, behind soft links.
  * *path: the file in which it is, where a link leads to another one, else NULL; *name may then lead on there. False:
  * links go round in a circle. */

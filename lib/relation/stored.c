@@ -1,7 +1,8 @@
 /* stored.c - storages by levels: their text, and the datasets that they are. */
 #include "stored_int.h"
 
-#include <ctype.h>
+#include "../calculus/calculus.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,107 +11,51 @@
 static const char *const level_names[] = {
     [TRA_LEVEL_DENSE] = "dense", [TRA_LEVEL_SPARSE] = "sparse", [TRA_LEVEL_SINGLETON] = "singleton"};
 
-/* Names that stand for levels; rank 0: of any rank. */
-static const struct alias {
-    const char *name, *text;
-    int rank;
-} aliases[] = {
-    {"csr", "levels(dense, sparse)", 2},
-    {"csc", "levels(dense, sparse) order [1, 0]", 2},
-    {"dcsr", "levels(sparse, sparse)", 2},
-    {"dcsc", "levels(sparse, sparse) order [1, 0]", 2},
-    {"coo", "levels(sparse, singleton)", 0},
-    {"cooc", "levels(sparse, singleton) order [1, 0]", 2},
-    {"csf", "levels(sparse)", 0},
-    {"dense", "levels(dense)", 0},
-};
-enum { ALIASES = sizeof aliases / sizeof *aliases };
-
-static void skip(const char **p) {
-    while (isspace((unsigned char)**p)) ++*p;
-}
-
-/* The next word of letters, or one other character. */
-static size_t word(const char *p) {
-    size_t n = 0;
-    while (isalpha((unsigned char)p[n])) n++;
-    return n ? n : *p != 0;
-}
-
-static bool take(const char **p, const char *want) {
-    size_t n = strlen(want);
-    skip(p);
-    if (word(*p) != n || strncmp(*p, want, n) != 0) return false;
-    *p += n;
-    return true;
-}
-
-static tra_status wrong(const char *text, const char *why, tra_err *e) {
-    return tra_fail(e, TRA_PROGRAM, "\"%.200s\" is no storage: %s", text, why);
-}
-
-static bool parse_kind(const char **p, tra_level *kind) {
-    for (int k = TRA_LEVEL_DENSE; k <= TRA_LEVEL_SINGLETON; k++) {
-        if (!take(p, level_names[k])) continue;
-        *kind = (tra_level)k;
-        return true;
-    }
-    return false;
-}
-
-static bool parse_order(const char **p, int rank, tra_levels *out) {
-    uint32_t seen = 0;
-    if (!take(p, "[")) return false;
-    for (int i = 0; i < rank; i++) {
-        char *end;
-        skip(p);
-        if (!isdigit((unsigned char)**p)) return false;
-        long d = strtol(*p, &end, 10);
-        *p = end;
-        if (d >= rank || seen >> d & 1) return false;
-        seen |= 1u << d;
-        out->order[i] = (int8_t)d;
-        if (!take(p, i + 1 < rank ? "," : "]")) return false;
+bool tra_levels_of_storage(const tra_storage *s, tra_levels *out) {
+    *out = (tra_levels){.n = s->rank};
+    if (!s->by_levels) return false;
+    for (int i = 0; i < s->rank; i++) {
+        out->order[i] = (int8_t)s->order[i];
+        switch (s->level[i]) {
+        case TRA_CALC_LEVEL_DENSE: out->kind[i] = TRA_LEVEL_DENSE; break;
+        case TRA_CALC_LEVEL_SPARSE: out->kind[i] = TRA_LEVEL_SPARSE; break;
+        case TRA_CALC_LEVEL_SINGLETON: out->kind[i] = TRA_LEVEL_SINGLETON; break;
+        case TRA_CALC_LEVEL_HASH: return false;
+        }
     }
     return true;
 }
 
-static tra_status parse_levels(const char *text, int rank, tra_levels *out, tra_err *e) {
-    const char *p = text;
-    tra_level kind = TRA_LEVEL_DENSE;
-    int n = 0;
-    *out = (tra_levels){.n = rank};
-    for (int i = 0; i < rank; i++) out->order[i] = (int8_t)i;
-    if (!take(&p, "levels") || !take(&p, "("))
-        return wrong(text, "it is not levels(KIND, ...) and no name of such levels", e);
-    do {
-        tra_level before = kind;
-        if (!parse_kind(&p, &kind)) return wrong(text, "a level is dense, sparse or singleton", e);
-        if (kind == TRA_LEVEL_SINGLETON && (n == 0 || before == TRA_LEVEL_DENSE))
-            return wrong(text, "a singleton follows a sparse level", e);
-        if (n >= rank && kind != TRA_LEVEL_SINGLETON) return wrong(text, "it has more levels than dimensions", e);
-        if (n < rank) out->kind[n] = kind;
-        n++;
-    } while (take(&p, ","));
-    if (!take(&p, ")")) return wrong(text, "a ) is missing after its levels", e);
-    for (; n < rank; n++) out->kind[n] = kind;
-    if (take(&p, "order") && !parse_order(&p, rank, out))
-        return wrong(text, "its order does not name each dimension once, as in order [1, 0]", e);
-    skip(&p);
-    return *p ? wrong(text, "something follows its levels", e) : TRA_OK;
+/* What follows the = of a storage statement. */
+static tra_status parse(const char *text, int rank, tra_arena *a, tra_storage **out, tra_err *e) {
+    tra_calc_error why = {0};
+    int end = 0, n;
+    tra_str statement = {0};
+    tra_str_add(&statement, "storage it[");
+    for (int i = 0; i < rank; i++) tra_str_printf(&statement, "%sn%d", i ? ", " : "", i);
+    tra_str_printf(&statement, "] = %s", text);
+    n = (int)statement.n;
+    char *kept = tra_arena_strndup(a, tra_str_get(&statement), statement.n);
+    tra_str_free(&statement);
+    const tra_storage_decl *d = tra_storage_parse(kept, n, 0, a, &end, &why);
+    if (!d) return tra_fail(e, TRA_PROGRAM, "\"%.200s\" is no storage by levels: %s", text, why.msg);
+    if (kept[end + (int)strspn(kept + end, " \t\r\n")])
+        return tra_fail(e, TRA_PROGRAM, "\"%.200s\" is no storage by levels: something follows them", text);
+    return tra_storage_make(d, rank, 0, NULL, false, a, out, e);
 }
 
 tra_status tra_levels_parse(const char *text, int rank, tra_levels *out, tra_err *e) {
-    if (rank < 1 || rank > TRA_MAXDIM)
-        return tra_fail(e, TRA_PROGRAM, "arrays of rank %d cannot be stored by levels", rank);
-    for (int i = 0; i < ALIASES; i++) {
-        const struct alias *a = &aliases[i];
-        if (strcmp(text, a->name) != 0) continue;
-        if (a->rank && a->rank != rank)
-            return tra_fail(e, TRA_PROGRAM, "%s stores arrays of rank %d, not of rank %d", text, a->rank, rank);
-        return parse_levels(a->text, rank, out, e);
-    }
-    return parse_levels(text, rank, out, e);
+    tra_arena *a = tra_arena_new();
+    tra_storage *storage = NULL;
+    tra_status s = TRA_OK;
+    if (rank < 1 || rank > TRA_MAXDIM || rank > TRA_CALC_MAXRANK)
+        s = tra_fail(e, TRA_PROGRAM, "arrays of rank %d cannot be stored by levels", rank);
+    if (s == TRA_OK) s = tra_storage_find(text, rank, 0, NULL, false, a, &storage, e);
+    if (s == TRA_OK && !storage) s = parse(text, rank, a, &storage, e);
+    if (s == TRA_OK && !tra_levels_of_storage(storage, out))
+        s = tra_fail(e, TRA_PROGRAM, "\"%.200s\" is no storage by levels that are dense, sparse or singleton", text);
+    tra_arena_free(a);
+    return s;
 }
 
 bool tra_levels_eq(const tra_levels *a, const tra_levels *b) {
@@ -137,10 +82,11 @@ char *tra_levels_text(const tra_levels *l, char buf[TRA_LEVELTEXT]) {
 }
 
 const char *tra_levels_alias(const tra_levels *l) {
-    for (int i = 0; i < ALIASES; i++) {
-        tra_levels a;
-        if (aliases[i].rank && aliases[i].rank != l->n) continue;
-        if (parse_levels(aliases[i].text, l->n, &a, NULL) == TRA_OK && tra_levels_eq(&a, l)) return aliases[i].name;
+    /* of two names for the same the more telling one: all orders of a matrix are csf too */
+    static const char *const names[] = {"csr", "csc", "dcsr", "dcsc", "coo", "csf", "dense"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        tra_levels named;
+        if (tra_levels_parse(names[i], l->n, &named, NULL) == TRA_OK && tra_levels_eq(&named, l)) return names[i];
     }
     return NULL;
 }

@@ -39,12 +39,15 @@ typedef struct tra_levels {
 } tra_levels;
 
 enum { TRA_LEVELTEXT = 512 };
-/* "levels(dense, sparse) order [1, 0]", of which the last level is repeated up to the rank, or an alias such as "csc".
- * TRA_PROGRAM with what is wrong. */
+/* "levels(dense, sparse) order [1, 0]", as a storage statement has it (lib/calculus), or a name of the library such as
+ * "csc". TRA_PROGRAM with what is wrong. */
 TRA_MUSTUSE tra_status tra_levels_parse(const char *text, int rank, tra_levels *out, tra_err *e);
+/* The levels of a storage; false: it has none, or hash levels. */
+struct tra_storage;
+bool tra_levels_of_storage(const struct tra_storage *s, tra_levels *out);
 /* The first of these forms, into buf, which is returned: equal for equal storages. */
 char *tra_levels_text(const tra_levels *l, char buf[TRA_LEVELTEXT]);
-const char *tra_levels_alias(const tra_levels *l); /* NULL: it has none */
+const char *tra_levels_alias(const tra_levels *l); /* of the library; NULL: it has none */
 bool tra_levels_dense(const tra_levels *l);        /* all levels are: then a relation is stored as a dataset */
 bool tra_levels_in_order(const tra_levels *l);     /* level i is of dimension i: else entries are sorted for it */
 bool tra_levels_eq(const tra_levels *a, const tra_levels *b);

@@ -263,11 +263,14 @@ static const char *type_name(const tra_writer *w, const tra_dataset *c) {
 static const char *binsparse_name(const tra_levels *l) {
     static const struct {
         const char *ours, *theirs;
-    } names[] = {{"csr", "CSR"}, {"csc", "CSC"}, {"dcsr", "DCSR"}, {"dcsc", "DCSC"}, {"coo", "COO"}, {"cooc", "COOC"}};
-    const char *alias = tra_levels_alias(l);
+    } names[] = {{"csr", "CSR"},   {"csc", "CSC"}, {"dcsr", "DCSR"},
+                 {"dcsc", "DCSC"}, {"coo", "COO"}, {"levels(sparse, singleton) order [1, 0]", "COOC"}};
     if (l->n == 1 && l->kind[0] == TRA_LEVEL_SPARSE) return "CVEC";
-    for (size_t i = 0; i < sizeof names / sizeof *names && l->n == 2 && alias; i++)
-        if (strcmp(alias, names[i].ours) == 0) return names[i].theirs;
+    for (size_t i = 0; i < sizeof names / sizeof *names && l->n == 2; i++) {
+        tra_levels named;
+        if (tra_levels_parse(names[i].ours, 2, &named, NULL) == TRA_OK && tra_levels_eq(&named, l))
+            return names[i].theirs;
+    }
     return NULL;
 }
 

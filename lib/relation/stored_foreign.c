@@ -84,9 +84,18 @@ static tra_status take_format(tra_rel *r, const char *json, found *f, tra_err *e
     static const struct {
         const char *name, *levels;
         int rank;
-    } names[] = {{"CSR", "csr", 2},    {"CSC", "csc", 2},    {"DCSR", "dcsr", 2},   {"DCSC", "dcsc", 2},
-                 {"COO", "coo", 2},    {"COOR", "coo", 2},   {"COOC", "cooc", 2},   {"CVEC", "csf", 1},
-                 {"DVEC", "dense", 1}, {"DMAT", "dense", 2}, {"DMATR", "dense", 2}, {"DMATC", NULL, 2}};
+    } names[] = {{"CSR", "csr", 2},
+                 {"CSC", "csc", 2},
+                 {"DCSR", "dcsr", 2},
+                 {"DCSC", "dcsc", 2},
+                 {"COO", "coo", 2},
+                 {"COOR", "coo", 2},
+                 {"COOC", "levels(sparse, singleton) order [1, 0]", 2},
+                 {"CVEC", "csf", 1},
+                 {"DVEC", "dense", 1},
+                 {"DMAT", "dense", 2},
+                 {"DMATR", "dense", 2},
+                 {"DMATC", NULL, 2}};
     const char *format = get(r, json, "format");
     if (!format) return odd(r, "it has no format", e);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -110,6 +110,23 @@ tra_entry *tra_sort_entries(tra_entry *e, tra_entry *other, int64_t n) {
     return sort(e, other, n, &o);
 }
 
+int64_t tra_project_rows(const tra_cell *in, const tra_route *route, int64_t box, void *scratch, int64_t *rows) {
+    disorder o = {.column_sorted = true, .sorted = true};
+    tra_entry *e = scratch;
+    int64_t most = tra_rows_of(in).n, n;
+    uint64_t *seen = (uint64_t *)(void *)(e + most);
+    if (box > most * (int64_t)sizeof(tra_entry) * 8) return -1;
+    n = route_all(in, route, TRA_F64, e, &o);
+    memset(seen, 0, (size_t)tra_ceil_div(box, 64) * sizeof *seen);
+    *rows = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t *word = &seen[e[i].row / 64], bit = (uint64_t)1 << e[i].row % 64;
+        *rows += !(*word & bit);
+        *word |= bit;
+    }
+    return n;
+}
+
 int64_t tra_project(const tra_cell *in, const tra_route *route, tra_dtype t, void *scratch, tra_entry **out) {
     disorder o = {.column_sorted = true, .sorted = true};
     tra_entry *e = scratch;

@@ -27,6 +27,10 @@ int64_t tra_project_scratch(int64_t entries);
  * same place keep their order. They are in scratch; returns how many. */
 int64_t tra_project(const tra_cell *in, const tra_route *route, tra_dtype t, void *scratch, tra_entry **out);
 
+/* Only counts them, without sorting: how many stay, and *rows in which they are, of a box of so many. Where no two come
+ * to the same place. -1: the box has so many more rows than there are entries that they have to be sorted. */
+int64_t tra_project_rows(const tra_cell *in, const tra_route *route, int64_t box, void *scratch, int64_t *rows);
+
 /* ---- operands of products (pairs.c) ---------------------------------------------------------------------------- */
 
 /* One operand of a product of two that are rows: its entries by the values of the labels that both have. */

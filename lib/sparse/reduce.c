@@ -182,6 +182,12 @@ int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const t
     bool moves = step->cls == TRA_K_TRANSPOSE || step->cls == TRA_K_DIAG || (step->props & TRA_P_MOVES) ||
                  (step->cls == TRA_K_ALIGNED && step->nlabels == step->nout);
     make_route(&l, &out->array.ext, &route);
+    int64_t rows, entries;
+    if (count && moves &&
+        (entries = tra_project_rows(in, &route, tra_rows_box(&out->array.ext), scratch, &rows)) >= 0) {
+        tra_rows_counted(out, rows, entries);
+        return tra_rows_room(out->array.dtype, rows, entries);
+    }
     tra_entry *e;
     writer w; /* not initialised as a whole: it is large */
     w.out = out, w.to = NULL, w.after = after;

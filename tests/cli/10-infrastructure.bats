@@ -227,6 +227,28 @@ END
     [ "${COMPREPLY[*]}" = "eta= A=" ]
 }
 
+@test "completion offers the relations of a file" {
+    # shellcheck disable=SC1091
+    source "$ROOT/share/completion/tra.bash"
+    compopt() { :; }
+    tra gen -q --shape 3x3 -o f.h5:first
+    tra gen -q --shape 30x30 --density 0.1 -o f.h5:in/sparse
+    is "first
+in/sparse" tra info --names f.h5
+    # as bash cuts the words of a line: at each colon
+    COMP_WORDS=("$TRA" info f.h5 :) COMP_CWORD=3
+    _tra
+    [ "${COMPREPLY[*]}" = "first in/sparse" ]
+    COMP_WORDS=("$TRA" info f.h5 : in) COMP_CWORD=4
+    _tra
+    [ "${COMPREPLY[*]}" = in/sparse ]
+    # or not
+    COMP_WORDS=("$TRA" info f.h5:fi) COMP_CWORD=2
+    _tra
+    [ "${COMPREPLY[*]}" = f.h5:first ]
+    status 3 tra info --names no.h5
+}
+
 @test "help of the language: its operators check, and all kernels are listed" {
     status 0 tra help lang
     for o in join agg rekey filter transform tile concat repart reblock; do has "$o("; done

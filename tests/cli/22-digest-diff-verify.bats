@@ -261,6 +261,32 @@ assert r["elements"] == 1320' "$output" || return
     (($(peak "$TRA" diff a.h5 b.h5 --memory "$(room 16M)") < $(room 14M)))
 }
 
+@test "diff of a stored and a dense relation in other blocks goes by entries" {
+    how="--shape 900x700 --density 0.01 --seed 4"
+    # shellcheck disable=SC2086
+    tra gen -q $how --storage csr --block 70x50 -o s.h5
+    for block in 256x300 900x13 11x700; do
+        # shellcheck disable=SC2086
+        tra gen -q $how --storage dense --block $block -o d.h5
+        for pair in "s.h5 d.h5" "d.h5 s.h5"; do
+            # shellcheck disable=SC2086
+            is "equal: 630000 elements" tra diff $pair
+        done
+    done
+    tra export -q d.h5 -o d.npy
+    py 'd = np.load("d.npy"); d[7, 9] += 3; d[899, 699] = -2; d[500] *= 2; np.save("e.npy", d)'
+    tra import -q e.npy --block 64x64 -o e.h5
+    n=$(py 'print((np.load("d.npy") != np.load("e.npy")).sum())')
+    status 1 tra diff s.h5 e.h5
+    has "different: $n of 630000 elements; largest difference 3 at [7,9]"
+    status 1 tra diff e.h5 s.h5
+    has "different: $n of 630000 elements; largest difference 3 at [7,9]"
+    # one that is stored, but of nearly all elements, is compared element by element
+    tra gen -q --shape 60x50 --density 0.9 --storage csr -o s.h5
+    tra gen -q --shape 60x50 --density 0.9 --storage dense --block 7x50 -o d.h5
+    is "equal: 3000 elements" tra diff s.h5 d.h5
+}
+
 @test "diff: a missing operand is status 3" {
     tra gen -q --shape 3 -o a.h5
     status 3 tra diff a.h5 missing.h5

@@ -215,7 +215,8 @@ TEST(levels_that_are_none_are_refused) {
 /* ---- files --------------------------------------------------------------------------------------------------------
  */
 
-static const char *const matrices[] = {"csr", "csc", "dcsr", "dcsc", "coo", "cooc", "csf", "levels(sparse, dense)"};
+static const char *const matrices[] = {
+    "csr", "csc", "dcsr", "dcsc", "coo", "levels(sparse, singleton) order [1, 0]", "csf", "levels(sparse, dense)"};
 
 TEST(matrices_come_back_as_they_were) {
     static const char *const blocks[][2] = {{"37x23", "37x23"}, {"37x23", "10x7"}, {"300x5", "64x5"}, {"1x1", "1x1"}};

@@ -1,0 +1,77 @@
+/* names.c - which relations a file holds. */
+#include "stored_int.h"
+#include "table_hook.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+tra_status tra_h5_open(const char *path, hid_t *file, tra_err *e) {
+    struct stat st;
+    if (stat(path, &st) != 0) return tra_fail_errno(e, TRA_INPUT, "cannot open %s", path);
+    if (!S_ISREG(st.st_mode)) return tra_fail(e, TRA_INPUT, "%s is not a regular file", path);
+    if (access(path, R_OK) != 0) return tra_fail_errno(e, TRA_INPUT, "cannot open %s", path);
+    if (H5Fis_hdf5(path) <= 0) return tra_fail(e, TRA_INPUT, "%s is not an HDF5 file", path);
+    hid_t fapl = tra_h5_fapl(false);
+    *file = H5Fopen(path, H5F_ACC_RDONLY, fapl);
+    tra_status s = *file >= 0 ? TRA_OK : tra_h5_fail(e, TRA_INPUT, NULL, "%s is damaged", path);
+    H5Pclose(fapl);
+    return s;
+}
+
+bool tra_h5_is_numeric(hid_t dset) {
+    hid_t type = H5Dget_type(dset);
+    tra_dtype t;
+    bool u64, numeric = tra_h5_dtype(type, &t, &u64);
+    H5Tclose(type);
+    return numeric;
+}
+
+/* Objects are visited before what is in them. */
+static bool is_below(const char *path, const char *group) {
+    size_t n = strlen(group);
+    return strcmp(group, "/") == 0 || (strncmp(path, group, n) == 0 && path[n] == '/');
+}
+
+typedef struct collecting {
+    tra_arena *arena;
+    int most;
+    const char *tensor; /* the group whose datasets are the components of a tensor */
+    tra_relation_names *list;
+} collecting;
+
+static herr_t collect(hid_t root, const char *name, const H5O_info_t *info, void *data) {
+    collecting *c = data;
+    if (strncmp(name, ".tra/", 5) == 0 || (c->tensor && is_below(name, c->tensor))) return 0;
+    if (info->type != H5O_TYPE_DATASET && info->type != H5O_TYPE_GROUP) return 0;
+    hid_t obj = H5Oopen(root, name, H5P_DEFAULT);
+    if (obj < 0) return 0;
+    bool group = info->type == H5O_TYPE_GROUP,
+         relation = group ? tra_stored_is(obj) || tra_table_is(obj) : tra_h5_is_numeric(obj);
+    H5Oclose(obj);
+    if (!relation) return 0;
+    name = strcmp(name, ".") == 0 ? "/" : name;
+    const char *found = c->list->name[c->list->n++] = tra_arena_strndup(c->arena, name, strlen(name));
+    if (group) c->tensor = found;
+    return c->list->n == c->most;
+}
+
+void tra_h5_names(hid_t file, tra_arena *a, int most, tra_relation_names *out) {
+    *out = (tra_relation_names){.name = tra_news(a, const char *, most)};
+    collecting c = {.arena = a, .most = most, .list = out};
+    H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, collect, &c, H5O_INFO_BASIC);
+}
+
+tra_status tra_store_names(const char *path, tra_arena *a, tra_relation_names *out, tra_err *e) {
+    enum { MOST = 1 << 16 };
+    hid_t file;
+    *out = (tra_relation_names){0};
+    tra_h5_enter();
+    tra_status s = tra_h5_open(path, &file, e);
+    if (s == TRA_OK) {
+        tra_h5_names(file, a, MOST, out);
+        H5Fclose(file);
+    }
+    tra_h5_leave();
+    return s;
+}
