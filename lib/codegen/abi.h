@@ -12,10 +12,19 @@
         const void *data;                                                                                              \
         int64_t n;                                                                                                     \
     };                                                                                                                 \
+    struct kernel_operand {                                                                                            \
+        const void *value;                                                                                             \
+        const int64_t *row, *begin;                                                                                    \
+        const uint32_t *column;                                                                                        \
+        int64_t nrows, first, width, extent[31], origin[31], length[31], stride[31];                                   \
+    };                                                                                                                 \
     struct kernel_args {                                                                                               \
         const struct kernel_array *array;                                                                              \
         const int64_t *whole;                                                                                          \
         const double *real;                                                                                            \
+        const struct kernel_operand *operand;                                                                          \
+        int (*give)(void *, const int64_t *, int64_t, double);                                                         \
+        void *ctx;                                                                                                     \
         void *out;                                                                                                     \
         int64_t *row, *begin;                                                                                          \
         uint32_t *column;                                                                                              \
@@ -35,6 +44,7 @@ enum {
     GEN_MISFIT = -2,             /* an array of another size than was said */
     GEN_NO_MEMORY = -3,          /* grow said no */
     GEN_NO_ORDER = -4,           /* rows do not come upwards, and listed is false */
+    GEN_STOPPED = -6,            /* give said so */
     GEN_NO_ROOM = -5,            /* more entries than there is room for */
     GEN_LISTED_COLUMNS = 1 << 23 /* with more columns entries are listed and sorted */
 };

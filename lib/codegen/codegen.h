@@ -20,8 +20,10 @@
 /* ---- what a kernel is ----------------------------------------------------------------------------------------- */
 
 /* What is known of a name of the plan's scope when code is written; what it is made of comes with each call. A name
- * that is no component is a number: a param or an extent. */
+ * that is neither a component nor a relation is a number: a param or an extent. */
 typedef struct tra_codegen_name {
+    bool relation;   /* an array of one, of elements of type `value`; of dense type it is held densely, */
+    bool rows, bits; /* else perhaps as rows. bits: elements are 64 bits each, of doubles or int64_t by its type */
     bool component;
     tra_component_kind kind;
     tra_element value;                 /* type of its elements */
@@ -35,6 +37,7 @@ typedef struct tra_codegen_name {
 typedef enum tra_codegen_result {
     TRA_CODEGEN_SCALAR, /* one number */
     TRA_CODEGEN_DENSE,  /* an array, row by row, which contributions are added into */
+    TRA_CODEGEN_CALLS,  /* contributions one by one, as tra_calc_run gives them */
     TRA_CODEGEN_ROWS    /* entries, row by row: those that are not 0, each once, as lib/relation/rows.h has them */
 } tra_codegen_result;
 
@@ -52,8 +55,8 @@ typedef struct tra_codegen_spec {
     bool wide;
 } tra_codegen_spec;
 
-/* The C of a kernel. TRA_PROGRAM, with the reason, for plans that it has no code for: those over relations that were
- * not composed with their storage, and results that are no integers as integers. */
+/* The C of a kernel. TRA_PROGRAM, with the reason, for plans that it has no code for: those over relations of
+ * dense type that are held as rows, and results that are no integers as integers. */
 TRA_MUSTUSE tra_status tra_codegen_source(const tra_codegen_spec *s, tra_str *out, tra_err *e);
 
 /* ---- compiling and loading ------------------------------------------------------------------------------------ */
@@ -89,14 +92,29 @@ typedef struct tra_codegen_rows {
     int64_t nrows, n;        /* that were made */
 } tra_codegen_rows;
 
+/* The array of a relation: the coordinates from `origin` on, `length` of them along each dimension. All but the last
+ * make a row: number `first` plus, for each, the distance from the origin times its stride. A dense row has `width`
+ * elements; else `row`, `begin` and `column` (a distance from the origin) are as lib/relation/rows.h has them. */
+typedef struct tra_codegen_operand {
+    const void *value;
+    const int64_t *row, *begin;
+    const uint32_t *column;
+    int64_t nrows, first, width;
+    int64_t extent[TRA_CALC_MAXRANK]; /* of the tensor */
+    int64_t origin[TRA_CALC_MAXRANK], length[TRA_CALC_MAXRANK], stride[TRA_CALC_MAXRANK];
+} tra_codegen_operand;
+
 typedef struct tra_codegen_call {
-    const tra_calc_free *scope; /* as for the interpreter; all contents are given, of the types of the spec */
-    void *out;                  /* SCALAR, DENSE: of the spec's type, added into */
-    tra_codegen_rows *rows;     /* ROWS */
-    void *memory;               /* for dictionaries and accumulators, `most` bytes aligned to 64; NULL: of the system */
-    int64_t most;               /* bytes that these may take; 0: any, of the system */
-    bool exact;                 /* tra_codegen_count: see there */
-    const atomic_bool *stop;    /* looked at now and then: the result is of no use then. NULL: none */
+    const tra_calc_free *scope;         /* as for the interpreter; all contents are given, of the types of the spec */
+    void *out;                          /* SCALAR, DENSE: of the spec's type, added into */
+    const tra_codegen_operand *operand; /* of relations, by name of the scope, which has them as functions too */
+    tra_calc_sink *sink;                /* CALLS */
+    void *ctx;
+    tra_codegen_rows *rows;  /* ROWS */
+    void *memory;            /* for dictionaries and accumulators, `most` bytes aligned to 64; NULL: of the system */
+    int64_t most;            /* bytes that these may take; 0: any, of the system */
+    bool exact;              /* tra_codegen_count: see there */
+    const atomic_bool *stop; /* looked at now and then: the result is of no use then. NULL: none */
 } tra_codegen_call;
 
 /* An upper bound of the rows and entries that a kernel of ROWS makes on these operands: a pass over structure alone.

@@ -1,5 +1,6 @@
 /* emit.c - contributions, one by one, to the result or to a dictionary that is built: the interpreter's emit, as
  * statements. */
+#include "abi.h"
 #include "gen_int.h"
 
 #include <string.h>
@@ -23,6 +24,13 @@ static void bind_or_compare(gen *g, const tra_calc_binder *b, gen_value v) {
     gen_bind(g, b, &v);
 }
 
+/* Does the next generator, or a sum that is the body, loop over the value at once? */
+static bool goes_on_in(const gen_generators *s, int n, const tra_calc_binder *value) {
+    const tra_calc *next = s->x->kids[n + 1];
+    if (n + 1 == s->x->nkids - 1) next = next->kind == TRA_CALC_SUM ? next->kids[0] : NULL;
+    return next && next->kind == TRA_CALC_NAME && value->level >= 0 && next->level == value->level;
+}
+
 static void run_keys(gen *g, const gen_generators *s, int n, int b, int names, gen_value v) {
     const tra_calc_binder *key_of = &s->x->binders[b], *value_of = &s->x->binders[b + 1];
     gen_value key, inner = {0};
@@ -35,6 +43,7 @@ static void run_keys(gen *g, const gen_generators *s, int n, int b, int names, g
         one.poly = NULL;
         v = gen_slice(g, v, &one, &after);
     }
+    v.nested = names > 1 || goes_on_in(s, n, value_of);
     gen_loop(g, &v, key_of->name ? key_of->name : "k", &key, &inner);
     bind_or_compare(g, key_of, key);
     if (names > 1) {
@@ -194,6 +203,14 @@ static void end_check(gen *g, const gen_chain *to) {
 
 static void give_to_result(gen *g, const tra_calc *x, const gen_chain *to, const char *v) {
     const char *at = "";
+    if (g->s->result == TRA_CODEGEN_CALLS) {
+        gen_line(g, "if (a->give(a->ctx, (const int64_t[]){%s}, %s, %s)) {",
+                 to->depth ? key_list(g, to, to->depth) : "0", to->real ? "0" : v, to->real ? v : "0");
+        gen_line(g, "    bad = %d;", GEN_STOPPED);
+        gen_line(g, "    goto end;");
+        gen_line(g, "}");
+        return;
+    }
     int row = to->depth - (g->s->result == TRA_CODEGEN_ROWS);
     check_keys(g, x, to);
     for (int d = 0; d < row; d++)
@@ -256,6 +273,7 @@ static void walk_all(gen *g, const walk *w, gen_value v, gen_value other, gen_ch
     }
     gen_value key, inner = {0};
     to->plain = false;
+    v.nested = true;
     gen_loop(g, &v, "k", &key, &inner);
     gen_value beside = w->with && other.depth ? gen_get(g, &other, key) : other;
     to->key[to->nkeys++] = key;

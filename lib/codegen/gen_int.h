@@ -28,11 +28,12 @@ typedef struct gen_atom {
 
 typedef enum gen_kind {
     GEN_NUMBER,
-    GEN_RANGE, /* lo to hi - 1 */
-    GEN_ARRAY, /* of a component, keys lo to hi - 1, which it has */
-    GEN_KEYED, /* entries first to last - 1 of a hash map or trie, below `level` keys */
-    GEN_DICT,  /* the same of a dictionary that was built */
-    GEN_PLAIN  /* a part of a dictionary that was built as an array, from element `first` on */
+    GEN_RANGE,    /* lo to hi - 1 */
+    GEN_ARRAY,    /* of a component, keys lo to hi - 1, which it has */
+    GEN_KEYED,    /* entries first to last - 1 of a hash map or trie, below `level` keys */
+    GEN_DICT,     /* the same of a dictionary that was built */
+    GEN_RELATION, /* rows from number `text` on; of entries places first to last - 1 */
+    GEN_PLAIN     /* a part of a dictionary that was built as an array, from element `first` on */
 } gen_kind;
 
 /* A dictionary that is built: one variable of the kernel. */
@@ -59,12 +60,21 @@ typedef struct gen_value {
     int hi_bits;
     int component, level;
     const char *first, *last;
+    bool nested; /* a loop over it does nothing for keys under which nothing is */
     const gen_temp *temp;
 } gen_value;
 
 /* ---- a kernel that is being written ---------------------------------------------------------------------------- */
 
-enum { GEN_ARITHMETIC = 1, GEN_KEYS = 2, GEN_DICTS = 4, GEN_ARRAYS = 8, GEN_ENTRIES = 16, GEN_COUNTING = 32 };
+enum {
+    GEN_ARITHMETIC = 1,
+    GEN_KEYS = 2,
+    GEN_DICTS = 4,
+    GEN_ARRAYS = 8,
+    GEN_ENTRIES = 16,
+    GEN_COUNTING = 32,
+    GEN_RELATIONS = 64
+};
 
 typedef struct gen {
     const tra_codegen_spec *s;
@@ -152,6 +162,13 @@ void gen_close_loop(gen *g);
 void gen_bind_let(gen *g, const tra_calc *x);
 void gen_bind(gen *g, const tra_calc_binder *b, const gen_value *v);
 gen_value gen_zero(gen *g, tra_calc_type t);
+
+/* relations.c: arrays of relations */
+gen_value gen_relation(gen *g, const tra_calc *x);
+gen_value gen_get_relation(gen *g, const gen_value *v, const gen_value *key, const char *in);
+void gen_loop_relation(gen *g, const gen_value *v, gen_value *key, gen_value *inner);
+void gen_bring_relation(gen *g, int i);
+void gen_begin_loop(gen *g); /* after the line that opens it */
 
 /* emit.c: contributions */
 typedef void gen_body(gen *g, const tra_calc *body, void *ctx);

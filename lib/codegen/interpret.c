@@ -70,6 +70,8 @@ static tra_status take(void *ctx, const tra_calc_entry *x, tra_err *e) {
 
 static tra_status fill(filling *f, tra_err *e) {
     const tra_codegen_spec *s = f->s;
+    if (s->result == TRA_CODEGEN_CALLS)
+        return tra_calc_run(s->plan, s->n, f->c->scope, INT64_MAX, f->c->sink, f->c->ctx, e);
     const int64_t steps = INT64_MAX; /* whoever calls kernels has bounded what they loop over */
     for (int d = 0; d < f->rank; d++) {
         tra_calc_number n;

@@ -158,6 +158,7 @@ static void bring_arguments(const tra_codegen_spec *s, const tra_codegen_call *c
     for (int i = 0; i < s->n; i++) {
         const tra_calc_free *f = &c->scope[i];
         const tra_codegen_name *how = &s->how[i];
+        if (how->relation) continue;
         if (!how->component) {
             x->whole[i] = f->number.real ? 0 : f->number.i;
             x->real[i] = tra_calc_as_real(f->number);
@@ -195,6 +196,7 @@ static void free_arguments(arguments *x) {
 
 static bool is_known(const tra_codegen_spec *s, const tra_calc_free *f, int i) {
     const tra_codegen_name *how = &s->how[i];
+    if (how->relation) return f->operand != NULL;
     if (!how->component) return !f->component && !f->operand && (s->scope[i].type.real || !f->number.real);
     if (!f->component || f->kind != how->kind || f->component->value.type != how->value) return false;
     bool keyed = how->kind == TRA_COMPONENT_HASHMAP || how->kind == TRA_COMPONENT_TRIE;
@@ -220,6 +222,7 @@ static tra_status went_wrong(const tra_codegen_kernel *k, const struct kernel_ar
                         "%s: a number of 2^31 or more, or an array of 2^40, for which its kernel was not made", name);
     case GEN_MISFIT: return tra_fail(e, TRA_INPUT, "%s: an array has another size than its storage says", name);
     case GEN_NO_MEMORY: return tra_fail(e, TRA_RESOURCE, "%s: its kernel needs more memory than it was given", name);
+    case GEN_STOPPED: return tra_fail(e, TRA_INTERNAL, "%s: stopped", name); /* the sink has said why */
     case GEN_NO_ORDER:
     case GEN_NO_ROOM: return tra_fail(e, TRA_INTERNAL, "%s: its kernel makes more entries than were counted", name);
     }
@@ -230,6 +233,21 @@ static tra_status went_wrong(const tra_codegen_kernel *k, const struct kernel_ar
     tra_str_free(&key);
     return e ? e->status : TRA_INPUT;
 }
+
+typedef struct giving {
+    tra_calc_sink *sink;
+    void *ctx;
+    bool real;
+    tra_err *e;
+} giving;
+
+static int give(void *ctx, const int64_t *key, int64_t whole, double real) {
+    giving *to = ctx;
+    tra_calc_entry x = {key, to->real ? tra_calc_real(real) : tra_calc_int(whole), -1, 0};
+    return to->sink(to->ctx, &x, to->e) != TRA_OK;
+}
+
+_Static_assert(sizeof(struct kernel_operand) == sizeof(tra_codegen_operand), "one struct in two places");
 
 /* Are rows so long that their entries are listed? */
 static bool is_long(const tra_codegen_spec *s, const tra_codegen_call *c, int64_t *columns) {
@@ -277,6 +295,10 @@ tra_status tra_codegen_run(const tra_codegen_kernel *k, const tra_codegen_call *
     arguments x;
     bring_arguments(k->spec, c, &x);
     bool rows = k->spec->result == TRA_CODEGEN_ROWS;
+    giving to = {c->sink, c->ctx, k->spec->plan->type.real, e};
+    x.a.operand = (const struct kernel_operand *)(const void *)c->operand;
+    x.a.give = give;
+    x.a.ctx = &to;
     if (rows) x.a.listed = is_long(k->spec, c, &columns);
     int code = k->run(&x.a);
     if (rows && code == GEN_NO_ORDER) code = run_listed(k, &x.a);

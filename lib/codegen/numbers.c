@@ -228,6 +228,9 @@ static gen_value sum(gen *g, const tra_calc *x) {
 }
 
 static gen_value extent(gen *g, const tra_calc *x) {
+    if (g->s->how[x->index].relation)
+        return (gen_value){.text = gen_text(g, "%s_of->extent[%d]", gen_component_name(g, x->index), (int)x->whole),
+                           .bits = 62};
     gen_refuse(g, "extent(%s, %" PRId64 ") of a relation that was not composed with its storage", x->name, x->whole);
     return gen_int_literal(g, 0);
 }

@@ -413,6 +413,13 @@ static const char counting[] = "/* Rows and entries at most: a row has no more t
                                "    c->all += n;\n"
                                "}\n";
 
+static const char relations[] = "/* Elements as bits. */\n"
+                                "static inline double bits_real_(int64_t bits) {\n"
+                                "    double v;\n"
+                                "    memcpy(&v, &bits, sizeof v);\n"
+                                "    return v;\n"
+                                "}\n";
+
 void gen_prelude(unsigned parts, tra_str *out) {
     tra_str_add(out, "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n\n" AS_TEXT(GEN_ABI) "\n");
     tra_str_add(out, keyed);
@@ -422,5 +429,6 @@ void gen_prelude(unsigned parts, tra_str *out) {
     if (parts & GEN_ARRAYS) tra_str_add(out, arrays);
     if (parts & GEN_DICTS) tra_str_add(out, dicts);
     if (parts & GEN_ENTRIES) tra_str_add(out, entries);
+    if (parts & GEN_RELATIONS) tra_str_add(out, relations);
     if (parts & GEN_COUNTING) tra_str_add(out, counting);
 }

@@ -127,6 +127,10 @@ static void bring_scope(gen *g) {
         const tra_codegen_name *how = &g->s->how[i];
         tra_calc_type t = g->s->scope[i].type;
         const char *name = g->scope[i].text;
+        if (how->relation) {
+            gen_bring_relation(g, i);
+            continue;
+        }
         if (!how->component) {
             gen_line(g, "const %s %s = a->%s[%d];", t.real ? "double" : "int64_t", name, t.real ? "real" : "whole", i);
             if (!t.real && !g->s->wide)
@@ -160,6 +164,7 @@ static void compare_sizes(gen *g) {
 static void bring_result(gen *g) {
     int rank = g->s->plan->type.depth;
     const char *type = gen_element_type(g->s->type);
+    if (g->s->result == TRA_CODEGEN_CALLS) return;
     for (int d = 0; d < rank; d++) {
         gen_value n = gen_number(g, g->s->extent[d]);
         gen_line(g, "const int64_t extent%d = %s;", d, n.text);
@@ -181,7 +186,8 @@ static void bring_result(gen *g) {
 /* One function: that which computes, or that which counts. */
 static void function(gen *g, tra_str *out) {
     const tra_codegen_spec *s = g->s;
-    gen_chain to = {.depth = s->plan->type.depth, .real = s->type != TRA_ELEMENT_I64};
+    bool real = s->result == TRA_CODEGEN_CALLS ? s->plan->type.real : s->type != TRA_ELEMENT_I64;
+    gen_chain to = {.depth = s->plan->type.depth, .real = real};
     tra_str head = {0}, body = {0};
     g->indent = 1;
     g->out = &head;
@@ -248,7 +254,10 @@ static void heading(const gen *g, tra_str *out) {
     for (int i = 0; i < g->s->n; i++) {
         const tra_codegen_name *how = &g->s->how[i];
         tra_str_printf(&names, "%s%s %s%s%s", i ? ", " : "over ", g->s->scope[i].type.real ? "real" : "int",
-                       how->component ? words[how->kind] : "", how->component ? " " : "", g->s->scope[i].name);
+                       how->relation    ? "relation"
+                       : how->component ? words[how->kind]
+                                        : "",
+                       how->component || how->relation ? " " : "", g->s->scope[i].name);
     }
     tra_str_add(out, "\n  ");
     comment(tra_str_get(&names), out);
@@ -285,7 +294,8 @@ tra_status tra_codegen_source(const tra_codegen_spec *s, tra_str *out, tra_err *
     gen g = {.s = s, .arena = tra_arena_new(), .e = e};
     tra_str code = {0};
     int depth = s->plan->type.depth;
-    if ((depth == 0) != (s->result == TRA_CODEGEN_SCALAR)) gen_refuse(&g, "a result of another rank than its plan");
+    if (s->result != TRA_CODEGEN_CALLS && (depth == 0) != (s->result == TRA_CODEGEN_SCALAR))
+        gen_refuse(&g, "a result of another rank than its plan");
     if (s->type != TRA_ELEMENT_I64 && s->type != TRA_ELEMENT_F64 && s->type != TRA_ELEMENT_F32)
         gen_refuse(&g, "a result of that type");
     if (s->plan->type.real && s->type == TRA_ELEMENT_I64) gen_refuse(&g, "reals as integers");

@@ -87,6 +87,7 @@ gen_value gen_element(gen *g, int i, const char *at, bool real) {
 static gen_value name(gen *g, const tra_calc *x) {
     if (x->level >= 0) return g->env[x->level];
     const tra_codegen_name *how = &g->s->how[x->index];
+    if (how->relation) return gen_relation(g, x);
     if (!how->component) {
         const char *text = gen_component_name(g, x->index);
         gen_value v = {.real = x->type.real, .text = text, .bits = g->s->wide ? 63 : 31};
@@ -192,6 +193,7 @@ gen_value gen_get(gen *g, const gen_value *v, gen_value key) {
     case GEN_KEYED:
     case GEN_DICT: return get_entry(g, v, &key, in);
     case GEN_PLAIN: return get_plain(g, v, &key, in);
+    case GEN_RELATION: return gen_get_relation(g, v, &key, in);
     }
     return gen_int_literal(g, 0);
 }
@@ -253,6 +255,7 @@ static gen_value branch(gen *g, const tra_calc *x) {
     } else { /* without it a view has no keys */
         if (v.first) v.first = joined(g, "int64_t", "first", v.first, &inside);
         if (v.last) v.last = joined(g, "int64_t", "last", v.last, &inside);
+        if (v.kind == GEN_RELATION) v.text = joined(g, "int64_t", "at", v.text, &inside);
         if (v.lo) v.lo = joined(g, "int64_t", "lo", v.lo, &inside);
         if (v.kind == GEN_PLAIN && !v.hi) v.hi = v.temp->extent[v.level], v.lo = "0";
         if (v.hi) v.hi = joined(g, "int64_t", "hi", v.hi, &inside);
@@ -345,7 +348,7 @@ void gen_close(gen *g) {
 }
 
 /* A loop that is outermost looks whether to stop; not one that has no other in it, which may be a vector. */
-static void begin_loop(gen *g) {
+void gen_begin_loop(gen *g) {
     if (g->loops++ == 0) {
         g->stop_at = g->out->n;
         g->stop_in = g->out;
@@ -385,14 +388,14 @@ static void loop_entries(gen *g, const gen_value *v, gen_value *key, gen_value *
     to = gen_hold(g, (gen_value){.text = to}, "to").text;
     if (v->depth == 1) {
         gen_open(g, "for (int64_t %s = %s; %s < %s; %s++)", e, from, e, to, e);
-        begin_loop(g);
+        gen_begin_loop(g);
         gen_line(g, "const int64_t %s = %s[%s];", key->text, keys, e);
         *inner = entry_value(g, v, e);
         return;
     }
     const char *next = gen_name(g, "next");
     gen_open(g, "for (int64_t %s = %s, %s; %s < %s; %s = %s)", e, from, next, e, to, e, next);
-    begin_loop(g);
+    gen_begin_loop(g);
     gen_line(g, "const int64_t %s = %s[%s];", key->text, keys, e);
     gen_line(g, "for (%s = %s + 1; %s < %s && %s[%s] == %s;) %s++;", next, e, next, to, keys, next, key->text, next);
     *inner = below_key(v, e, next);
@@ -404,7 +407,7 @@ static void loop_plain(gen *g, const gen_value *v, gen_value *key, gen_value *in
     lo = gen_hold(g, (gen_value){.text = lo}, "from").text;
     hi = gen_hold(g, (gen_value){.text = hi}, "to").text;
     gen_open(g, "for (int64_t %s = %s; %s < %s; %s++)", key->text, lo, key->text, hi, key->text);
-    begin_loop(g);
+    gen_begin_loop(g);
     const char *at = gen_name(g, "at");
     gen_line(g, "const int64_t %s = %s + %s*%s;", at, v->first, key->text, t->stride[v->level]);
     if (v->depth > 1) {
@@ -423,7 +426,7 @@ void gen_loop(gen *g, const gen_value *v, const char *key_name, gen_value *key, 
     case GEN_RANGE:
     case GEN_ARRAY:
         gen_open(g, "for (int64_t %s = %s; %s < %s; %s++)", key->text, v->lo, key->text, v->hi, key->text);
-        begin_loop(g);
+        gen_begin_loop(g);
         if (v->kind == GEN_ARRAY)
             *inner = gen_element(g, v->component, key->text, v->real);
         else if (v->depth > 1)
@@ -434,6 +437,7 @@ void gen_loop(gen *g, const gen_value *v, const char *key_name, gen_value *key, 
     case GEN_KEYED:
     case GEN_DICT: loop_entries(g, v, key, inner); break;
     case GEN_PLAIN: loop_plain(g, v, key, inner); break;
+    case GEN_RELATION: gen_loop_relation(g, v, key, inner); break;
     }
 }
 

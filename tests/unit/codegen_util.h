@@ -142,7 +142,7 @@ static inline void run_plan(tra_codegen *g, operands *o, const tra_codegen_spec 
     snprintf(r->msg, sizeof r->msg, "%.500s", e.msg);
 }
 
-static const char *const result_text[] = {"scalar", "dense", "rows"};
+static const char *const result_text[] = {"scalar", "dense", "calls", "rows"};
 
 /* Compiled and interpreted give the same bits, or both an error. Returns whether it was compiled. */
 static inline bool check_same(int line, tra_codegen *g, operands *o, const tra_calc *x, tra_codegen_result result,
