@@ -228,28 +228,29 @@ def element_wise(op, xs, wide):
 
 def aggregate(word, v, axes, shape, keep):
     """The value over these axes, of arrays of that shape (else 1); which are kept with extent 1, or not."""
-    v = Value(v.t, np.broadcast_to(v.a, [n if a in axes else m for a, (n, m) in enumerate(zip(shape, v.a.shape))]))
+    v = Value(v.t, np.broadcast_to(v.a, [n if a in axes else m for a, (n, m) in enumerate(zip(shape, v.a.shape))]),
+              v.sparse)
     terms = int(np.prod([shape[a] for a in axes], dtype=int))
     if word == "mean":
         r = reduce("sum", v, axes)
         r = Value(real(r.t), taken(Value(r.t, r.a), real(r.t)) / terms)
-        r = Value(r.t, fit(r.t, r.a))
+        r = Value(r.t, fit(r.t, r.a), v.sparse)
     elif word in ("argmin", "argmax"):
         a = v.a if v.t in FLOATS else v.a.astype(object)
         r = Value("i64", np.asarray(getattr(np, word)(a, axis=axes[0]), object))
     else:
         r = reduce(word, v, axes)
     if keep:
-        r = Value(r.t, r.a.reshape([1 if a in axes else n for a, n in enumerate(v.a.shape)]))
+        r = Value(r.t, r.a.reshape([1 if a in axes else n for a, n in enumerate(v.a.shape)]), r.sparse)
     return r
 
 
 def evaluate(x, args, wide):
     if isinstance(x, list) and x[0] == "agg":
         v = evaluate(x[3], args, x[1] in ("sum", "prod", "mean"))
-        v = Value(v.t, fit(v.t, v.a))
+        v = Value(v.t, fit(v.t, v.a), v.sparse)
         r = aggregate(x[1], v, [args.labels.index(c) for c in x[2]], args.shape, True)
-        return Value(r.t, fit(r.t, r.a))
+        return Value(r.t, fit(r.t, r.a), r.sparse)
     if isinstance(x, list) and x[0] == "index":
         at = args.labels.index(x[1])
         a = np.array(list(range(args.shape[at])), object)
