@@ -132,7 +132,7 @@ static tra_status put_box(tra_view *v, grid *g, int64_t n, int64_t m, tra_err *e
     if (r > 1) count.v[1] = m;
     int64_t stride[TRA_MAXDIM];
     tra_strides(&count, stride);
-    void *buf = tra_malloc((size_t)(n * m) * tra_dtype_size(t) + 1);
+    void *buf = tra_malloc((size_t)tra_dense_bytes(t, &count) + 1);
     tra_view_room(v, NULL, NULL);
     tra_status s = n * m > 0 ? tra_view_box(v, &start, &count, buf, stride, e) : TRA_OK;
     for (int64_t i = 0; i < n * m && s == TRA_OK; i++) {
