@@ -310,9 +310,8 @@ typedef struct tra_tensor_decl {
  * too. NULL with *err; *end is then where the next statement may begin. */
 const tra_storage_decl *tra_storage_parse(const char *text, int n, int at, tra_arena *a, int *end, tra_calc_error *err);
 const tra_tensor_decl *tra_tensor_parse(const char *text, int n, int at, tra_arena *a, int *end, tra_calc_error *err);
-/* As statements, which parse to the same. */
+/* As a statement, which parses to the same. */
 void tra_storage_decl_print(const tra_storage_decl *d, tra_str *out);
-void tra_tensor_decl_print(const tra_tensor_decl *d, tra_str *out);
 
 /* ---- storages ----------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* declare.c - storage and tensor statements as text. */
+/* declare.c - storage statements as text. */
 #include "calc_int.h"
 
 static void print_names(int n, const char *const *v, const char *rest, tra_str *out) {
@@ -65,26 +65,4 @@ void tra_storage_decl_print(const tra_storage_decl *d, tra_str *out) {
     tra_str_add(out, "    ");
     tra_calc_print(d->mapping, out);
     tra_str_add(out, "\n}");
-}
-
-void tra_tensor_decl_print(const tra_tensor_decl *d, tra_str *out) {
-    tra_str_printf(out, "tensor %s", d->name);
-    if (d->nextents >= 0) {
-        tra_str_add(out, "[");
-        print_trees(d->nextents, d->extents, out);
-        tra_str_add(out, "]");
-    }
-    if (d->nblock >= 0) {
-        tra_str_add(out, " by [");
-        print_trees(d->nblock, d->block, out);
-        tra_str_add(out, "]");
-    }
-    if (d->storage) tra_str_printf(out, " as %s", d->storage);
-    if (d->nargs) {
-        tra_str_add(out, "(");
-        print_trees(d->nargs, d->args, out);
-        tra_str_add(out, ")");
-    }
-    tra_str_add(out, " = ");
-    tra_calc_print(d->value, out);
 }

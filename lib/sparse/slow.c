@@ -63,13 +63,6 @@ int64_t tra_slow_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b,
     return put(&to, out, count);
 }
 
-void tra_slow_fma(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first,
-                  void *scratch) {
-    char *rest = scratch;
-    tra_array x = dense_in(a, &rest), y = dense_in(b, &rest);
-    tra_fma_sparse(k, &x, &y, (const bool[2]){a->sparse, b->sparse}, acc, tile, first);
-}
-
 int64_t tra_slow_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, bool count,
                         void *scratch) {
     char *rest = scratch;

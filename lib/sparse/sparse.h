@@ -182,8 +182,6 @@ int64_t tra_slow_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type
 int64_t tra_slow_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, bool count, void *scratch);
 int64_t tra_slow_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
                       void *scratch);
-void tra_slow_fma(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first,
-                  void *scratch);
 int64_t tra_slow_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, bool count,
                         void *scratch);
 

@@ -20,9 +20,6 @@ tra_node *tra_build_as(tra_build *b, tra_node *n, const tra_stored *as, tra_span
 tra_node *tra_build_store(tra_build *b, tra_node *x, const tra_ast *call, tra_stored *out);
 void tra_build_storage_statement(tra_build *b, const tra_stmt *st);
 
-/* The EinSum statement that a tensor statement means, of which the value is a sum of products over labels; NULL after a
- * diagnostic that says why it is none. */
-const tra_stmt *tra_tensor_einsum(tra_build *b, const tra_stmt *st);
 /* The node of a tensor statement: that of its EinSum statement, in the blocks that it asks for, and stored so. */
 tra_node *tra_build_tensor(tra_build *b, const tra_stmt *st, tra_stored *out);
 

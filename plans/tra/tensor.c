@@ -489,12 +489,6 @@ static const tra_stmt *convert(converter *c, const tra_stmt *st) {
     return out;
 }
 
-const tra_stmt *tra_tensor_einsum(tra_build *b, const tra_stmt *st) {
-    converter c = {.b = b};
-    make_scope(&c);
-    return convert(&c, st);
-}
-
 /* Has the result the extents that the statement says? */
 static bool check_extents(converter *c, const tra_tensor_decl *d, const tra_node *n) {
     tra_dims shape;
