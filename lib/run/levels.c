@@ -33,7 +33,7 @@ static tra_status take(void *ctx, tra_err *e) {
 
 /* Positions of the array, which become those of tuple t. */
 static tra_status count(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell *c, tra_err *e) {
-    if (!o->levels) return o->counts[t] = c->array.ext.v[0], TRA_OK;
+    if (!o->levels) return o->counts[t] = c->array.ext.v[o->along < 0 ? 0 : o->along], TRA_OK;
     scratch x = {.pool = o->pool, .bytes = tra_stored_scratch(o->levels, entries_of(c))};
     bool has = x.bytes <= o->count_room;
     if (!has) TRA_TRY(tra_engine_insist(w, take, &x, e));
@@ -92,6 +92,7 @@ static tra_status run_put(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     const tra_unit_input *in = &u->inputs[0];
     (void)task;
     if (o->log) TRA_TRY(tra_stop_check(e)); /* what waits is saved */
+    if (o->along >= 0) return tra_compact_put(o, in->part->ordinal[in->i], &in->cell, e);
     if (!o->levels) return put_rows(o, w, in->part->ordinal[in->i], &in->cell, e);
     scratch x = {.pool = o->pool, .bytes = tra_stored_scratch(o->levels, entries_of(&in->cell))};
     TRA_TRY(tra_engine_insist(w, take, &x, e));
@@ -103,9 +104,9 @@ static tra_status run_put(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 /* The tuples of this rank, as a part whose blocks are those that wait. */
 static tra_part *waiting(const tra_outfile *o) {
     int64_t n = 0, i = 0;
-    for (int64_t t = 0; t < o->type.cat->n; t++) n += o->enc[t].len > 0;
+    for (int64_t t = 0; t < o->held.cat->n; t++) n += o->enc[t].len > 0;
     tra_part *p = tra_part_new(TRA_PART_STORED, &o->held, n);
-    for (int64_t t = 0; t < o->type.cat->n; t++) {
+    for (int64_t t = 0; t < o->held.cat->n; t++) {
         if (o->enc[t].len == 0) continue;
         p->ordinal[i] = t;
         p->block[i++] =
@@ -138,7 +139,9 @@ static tra_status put_all(tra_outfile *o, tra_err *e) {
 tra_status tra_levels_place(tra_outfile *o, tra_err *e) {
     tra_status s = TRA_OK;
     tra_comm_sum(&o->comm, o->counts, o->type.cat->n * o->ncounts);
-    if (o->comm.rank == 0)
+    if (o->along >= 0)
+        s = tra_compact_create(o, e);
+    else if (o->comm.rank == 0)
         s = o->levels ? tra_writer_place(o->w, o->counts, e) : tra_writer_place_rows(o->w, o->counts, e);
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK && o->comm.size > 1) s = tra_comm_agree(&o->comm, tra_outfile_share(o, e), e);

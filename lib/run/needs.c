@@ -374,6 +374,8 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
         out = tra_max64(tra_type_room(&from->type),
                         from->type.layout ? 0 : tra_block_footprint(tra_store_chunk_bytes(&op->type)));
         n = from->orders.direct ? 0 : tra_op_stored_room(p, from) + out + fixed + threads * derive_scratch(p, from);
+        if (op->type.bounded && !op->type.columns) /* chunks are read back, and their arrays cut from them */
+            n = tra_max64(n, 2 * footprint(tra_store_chunk_bytes(&op->type)));
         if (tra_op_counts(op)) /* in the end each tuple is read from where it waits */
             n = tra_max64(n, tra_type_room(&from->type) + footprint(tra_stored_room(&from->type, op->what.levels)));
         break;

@@ -17,6 +17,7 @@ static void outfile_free(tra_outfile *o) {
     tra_digester_free(o->digester);
     pthread_mutex_destroy(&o->lock);
     free(o->counts);
+    free(o->begin);
     free(o->spool_at);
     free(o->spool_file);
     free(o->enc);
@@ -157,7 +158,8 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     char tag[64];
     const tra_levels *levels = op->what.levels;
     *o = (tra_outfile){.comm = *comm, .type = op->type, .held = op->type, .levels = levels, .spool = -1};
-    o->ncounts = levels ? levels->n : op->type.columns ? 1 : 0;
+    o->along = levels ? -1 : tra_compact_along(&op->type);
+    o->ncounts = levels ? levels->n : op->type.columns || o->along >= 0 ? 1 : 0;
     o->held.layout = held;
     o->type.layout = o->ncounts ? held : NULL;
     o->zstd = wo->codec.zstd && !o->ncounts;
@@ -167,14 +169,23 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     pthread_mutex_init(&o->lock, NULL);
     o->nlanes = tra_engine_threads(engine);
     o->lanes = tra_calloc((size_t)o->nlanes, sizeof *o->lanes);
-    o->digester = op->type.columns ? NULL : tra_digester_new(&o->held); /* which rows these are is known in the end */
+    o->digester = op->type.columns || o->along >= 0
+                      ? NULL
+                      : tra_digester_new(&o->held); /* which rows these are is known in the end */
     o->chunk_bytes = tra_store_chunk_bytes(&o->type);
     o->log = tra_log_open(journal, op->id, o->zstd || o->ncounts);
     list_tuples(o, &op->place);
     w.tag = tra_journal_tag(journal, tag);
     w.reuse = tra_journal_resumed(journal);
     w.levels = levels;
-    if (comm->rank == 0) s = tra_writer_create(op->what.path, &o->type, &w, &o->w, e);
+    if (o->along >= 0) {
+        o->path = op->what.path;
+        o->options = *wo;
+        s = wo->codec.zstd
+                ? tra_fail(e, TRA_USAGE, "cannot compress %s: only the run tells how many rows it has", op->what.path)
+                : tra_compact_check(op, e);
+    } else if (comm->rank == 0)
+        s = tra_writer_create(op->what.path, &o->type, &w, &o->w, e);
     s = tra_comm_agree(comm, s, e);
     if (s == TRA_OK && comm->size > 1 && !o->ncounts) s = tra_outfile_share(o, e);
     if (s == TRA_OK && (o->zstd || o->ncounts)) s = open_spool(o, scratch, e);
@@ -374,6 +385,7 @@ tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e) {
     if (s == TRA_OK && o->ncounts) s = tra_levels_place(o, e);
     if (s == TRA_OK && o->comm.rank != 0) s = tra_writer_sync(o->w, e);
     s = tra_comm_agree(&o->comm, s, e);
+    if (s == TRA_OK && o->along >= 0) s = tra_compact_seal(o, e);
     if (s == TRA_OK && o->levels && o->comm.rank == 0) s = tra_writer_pack(o->w, tra_engine_threads(o->engine), e);
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK) gather(o);

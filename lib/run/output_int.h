@@ -40,8 +40,13 @@ struct tra_outfile {
     int64_t spooled;
     int64_t *spool_at;
     int *spool_file;
-    tra_encoded *enc; /* with counts: lengths and checksums of blocks */
-    int64_t *counts;  /* ncounts of each tuple: of positions, or rows; 0 of those that others have */
+    tra_encoded *enc;    /* with counts: lengths and checksums of blocks */
+    int along;           /* the dimension of which only the run tells the extent (compact.c), -1: none */
+    tra_catalog compact; /* then that of what is written, and where the rows of each block begin, */
+    int64_t *begin;
+    const char *path; /* and what the writer is made with */
+    tra_write_options options;
+    int64_t *counts; /* ncounts of each tuple: of positions, or rows; 0 of those that others have */
 };
 
 /* What waits of a rank is in this file; room in this rank's. */
@@ -49,6 +54,14 @@ int tra_spool_fd(const tra_outfile *o, int file);
 int64_t tra_spool_reserve(tra_outfile *o, int64_t len);
 /* Rank 0's file for the others. Collective. */
 TRA_MUSTUSE tra_status tra_outfile_share(tra_outfile *o, tra_err *e);
+
+/* compact.c: tensors of which only the run tells an extent, whose writer rank 0 makes when all rows are counted. */
+int tra_compact_along(const tra_type *held); /* the dimension; -1: the relation is none such */
+TRA_MUSTUSE tra_status tra_compact_check(const tra_op *op, tra_err *e); /* TRA_PROGRAM: it cannot be written */
+TRA_MUSTUSE tra_status tra_compact_create(tra_outfile *o, tra_err *e);
+TRA_MUSTUSE tra_status tra_compact_put(tra_outfile *o, int64_t t, const tra_cell *c, tra_err *e);
+/* When all ranks have put theirs: checksums and digest of some of the chunks on each. */
+TRA_MUSTUSE tra_status tra_compact_seal(tra_outfile *o, tra_err *e);
 
 /* levels.c: counts a tuple's positions and lets its block wait, which stays the caller's; */
 TRA_MUSTUSE tra_status tra_levels_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e);

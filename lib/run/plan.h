@@ -189,7 +189,8 @@ bool tra_op_is_view(const tra_op *op);
 bool tra_op_is_read(const tra_op *op);
 /* Of an aggregation: are its states held in a layout that is not dense, and grow as terms come (grow.h)? */
 bool tra_op_grows(const tra_op *op);
-/* Is it an output whose tuples are counted before any gets its place: one by levels, or a table? */
+/* Is it an output whose tuples are counted before any gets its place: one by levels, a table, or of
+ * unknown rows? */
 bool tra_op_counts(const tra_op *op);
 /* Does reading its result read the blocks of its input: is it a view, or an exchange of whole tuples? */
 bool tra_op_shares(const tra_op *op);

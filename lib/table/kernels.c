@@ -13,8 +13,10 @@ static int64_t rowwise_scratch(const void *data, const tra_dims *ext_a, const tr
     return vectors(data) + tra_rowwise_scratch(data);
 }
 
-static int64_t first_row(const tra_cell *b) {
-    return b && b->array.ext.v[0] > 0 ? ((const int64_t *)b->array.data)[0] : 0;
+/* Where the number of the first row is not known it counts from the block's. */
+static int64_t first_row(const tra_cell *a, const tra_cell *b) {
+    if (b) return b->array.ext.v[0] > 0 ? ((const int64_t *)b->array.data)[0] : 0;
+    return tra_max64(0, a->first);
 }
 
 /* The rows of the operand, whose vectors are in scratch; what is left of that. */
@@ -42,7 +44,7 @@ static int64_t rowwise_bytes(const void *data, const tra_cell *a, const tra_cell
     tra_batch in;
     void *rest;
     if (!open_rows(r, a, scratch, &in, &rest)) return 0;
-    int64_t rows = rows_of(r, &in, first_row(b), out, rest);
+    int64_t rows = rows_of(r, &in, first_row(a, b), out, rest);
     if (!tra_rowwise_is_matrix(r, NULL)) return tra_columns_room(tra_rowwise_out(r), rows);
     tra_dims ext = out->array.ext;
     ext.v[0] = rows;
@@ -71,11 +73,11 @@ static void rowwise_run(const void *data, const tra_cell *a, const tra_cell *b, 
     void *rest;
     if (!open_rows(r, a, scratch, &in, &rest)) return;
     if (tra_rowwise_is_matrix(r, NULL)) {
-        run_matrix(r, &in, first_row(b), out, rest);
+        run_matrix(r, &in, first_row(a, b), out, rest);
         return;
     }
-    tra_columns_begin(out, s, rows_of(r, &in, first_row(b), out, rest), &made);
-    if (tra_rowwise_run(r, &in, first_row(b), &made, rest, &notes, &e) != TRA_OK) tra_kernel_fail("%s", e.msg);
+    tra_columns_begin(out, s, rows_of(r, &in, first_row(a, b), out, rest), &made);
+    if (tra_rowwise_run(r, &in, first_row(a, b), &made, rest, &notes, &e) != TRA_OK) tra_kernel_fail("%s", e.msg);
 }
 
 static const void *rowwise_then(tra_arena *a, const void *first, const void *next) {

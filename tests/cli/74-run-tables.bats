@@ -136,6 +136,35 @@ for x, y in zip(a, b):
 END
 }
 
+@test "a matrix of rows that stay is written without gaps, also as a vector and with its dimensions exchanged" {
+    table
+    cat >p.tra <<'END'
+input T from "t.h5"
+X = matrix(select(T, v > 4), [u, v, y])
+S[n] = sum X[n,a] * X[n,a]
+M[a,n] = X[n,a]
+output X to "o.h5:X"
+output S to "o.h5:S"
+output M to "o.h5:M"
+END
+    first=
+    for sites in 1 2 3; do
+        status 0 tra run -q --sites $sites p.tra
+        status 0 tra verify -q o.h5:X o.h5:S o.h5:M
+        digest=$(tra digest o.h5:X o.h5:M)
+        [ "${first:=$digest}" = "$digest" ]
+    done
+    "$PYTHON" - <<'END'
+import csv, h5py, numpy as np
+rows = [r for r in csv.DictReader(open("t.csv")) if float(r["v"]) > 4]
+X = np.array([[float(r[c]) for c in "uvy"] for r in rows])
+f = h5py.File("o.h5")
+assert f["X"].shape == X.shape and (f["X"][:] == X).all()
+assert (f["M"][:] == X.T).all()
+assert np.allclose(f["S"][:], (X * X).sum(1), rtol=1e-14)
+END
+}
+
 @test "no rows at all: sums are 0, a table of none is written" {
     table
     cat >p.tra <<'END'
@@ -147,12 +176,14 @@ N = rows(R)
 output XX to "o.h5:XX"
 output N to "o.h5:N"
 output R to "r.h5"
+output X to "x.h5"
 END
     for sites in 1 2; do
         status 0 tra run -q --sites $sites p.tra
         close "$(tra head o.h5:XX)" "0 0 0 0"
         is 0 tra head o.h5:N
-        status 0 tra verify -q r.h5
+        status 0 tra verify -q r.h5 x.h5
+        py 'assert h5py.File("x.h5")["data"].shape == (0, 2)'
         is 1 grep -c . <(tra head r.h5)
     done
 }
@@ -161,7 +192,9 @@ END
     table
     printf 'input T from "t.h5"\nX = matrix(T, [g, u])\noutput X to "x.h5"\n' >p.tra
     status 3 tra run -q p.tra
-    has "row 0: column \`g\` is NULL"
+    row=$(sed -n 's/.*row \([0-9]*\): column `g` is NULL.*/\1/p' <<<"$output")
+    [ -n "$row" ]
+    [ $((row % 17)) = 0 ]
     [ ! -e x.h5 ]
     printf 'input T from "t.h5"\nX = matrix(T, [g, u], fill = -1)\ns[a] = sum X[n,a]\noutput s to "s.h5"\n' >p.tra
     status 0 tra run -q p.tra

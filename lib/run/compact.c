@@ -1,0 +1,143 @@
+/* compact.c - outputs of tensors of which only the run tells an extent: rows that a predicate let through.
+ *
+ * The file has them without gaps, in blocks as large as those that they come in. So where the rows of a block go
+ * follows from how many all blocks before it have: blocks wait in scratch until all are there (levels.c), then the file
+ * is made, and every rank writes the rows of its blocks, which may be parts of two chunks. Checksums and the digest are
+ * of what is in the file then.
+ */
+#include "output_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The dimension that is bounded, or -1. */
+int tra_compact_along(const tra_type *held) {
+    if (held->columns || !held->bounded) return -1;
+    return __builtin_ctz(held->bounded);
+}
+
+tra_status tra_compact_check(const tra_op *op, tra_err *e) {
+    const char *why;
+    char place[512];
+    if (tra_compact_along(&op->type) < 0) return TRA_OK;
+    if (op->type.bounded & (op->type.bounded - 1))
+        return tra_fail(e, TRA_PROGRAM, "%sonly the run tells the extents of two of its dimensions; sum over one",
+                        tra_op_text(op, place, sizeof place));
+    if (tra_type_is_blocked(&op->type, &why)) return TRA_OK;
+    return tra_fail(e, TRA_PROGRAM, "%sonly the run tells its rows, and it cannot be written: %s",
+                    tra_op_text(op, place, sizeof place), why);
+}
+
+/* Where the rows of each block begin, by the component of its key that cuts them; one more than there are. */
+static tra_status begins(const tra_outfile *o, int64_t *begin, tra_err *e) {
+    const tra_catalog *c = o->held.cat;
+    int64_t n = c->frontier.v[o->along];
+    for (int64_t b = 0; b <= n; b++) begin[b] = b ? -1 : 0;
+    for (int64_t t = 0; t < c->n; t++) {
+        tra_dims key;
+        tra_catalog_key(c, t, &key);
+        int64_t *rows = &begin[key.v[o->along] + 1];
+        if (*rows >= 0 && *rows != o->counts[t])
+            return tra_fail(e, TRA_INTERNAL, "blocks beside each other have different numbers of rows");
+        *rows = o->counts[t];
+    }
+    for (int64_t b = 0; b < n; b++) begin[b + 1] = begin[b] + tra_max64(0, begin[b + 1]);
+    return TRA_OK;
+}
+
+/* The type of what is written, whose catalog is o's. */
+static tra_status final_type(tra_outfile *o, tra_err *e) {
+    tra_dims shape;
+    tra_type_shape(&o->held, &shape);
+    shape.v[o->along] = o->begin[o->held.cat->frontier.v[o->along]];
+    TRA_TRY(tra_catalog_blocks(&shape, &o->held.cat->bound, &o->compact, e));
+    o->type = o->held;
+    o->type.cat = &o->compact;
+    o->type.layout = NULL;
+    o->type.entries = NULL;
+    o->type.bounded = 0;
+    o->chunk_bytes = tra_store_chunk_bytes(&o->type);
+    return TRA_OK;
+}
+
+tra_status tra_compact_create(tra_outfile *o, tra_err *e) {
+    o->begin = tra_calloc((size_t)o->held.cat->frontier.v[o->along] + 1, sizeof *o->begin);
+    TRA_TRY(begins(o, o->begin, e));
+    TRA_TRY(final_type(o, e));
+    return o->comm.rank == 0 ? tra_writer_create(o->path, &o->type, &o->options, &o->w, e) : TRA_OK;
+}
+
+/* ---- rows to their places ---------------------------------------------------------------------------------------- */
+
+/* Extents of chunks: those of the first array. */
+static tra_dims chunk_ext(const tra_outfile *o) {
+    tra_dims ext;
+    tra_catalog_ext(&o->compact, 0, &ext);
+    return ext;
+}
+
+/* Rows `from`, from + 1, ... of an array, `sub.v[along]` of them, to the row `to` of a chunk. */
+static tra_status write_part(tra_outfile *o, int64_t address, const tra_dims *chunk, int64_t to, const tra_array *a,
+                             int64_t from, const tra_dims *sub, tra_err *e) {
+    int64_t size = (int64_t)tra_dtype_size(a->dtype), run = sub->v[sub->n - 1];
+    tra_dims outer = *sub, at = {.n = sub->n};
+    int last = sub->n - 1; /* dimensions from here on are one run */
+    while (last > 0 && sub->v[last] == chunk->v[last] && sub->v[last] == a->ext.v[last]) run *= sub->v[--last];
+    outer.n = at.n = last;
+    do {
+        int64_t source = 0, target = 0;
+        for (int d = 0; d < sub->n; d++) {
+            int64_t i = d < last ? at.v[d] : 0;
+            source = source * a->ext.v[d] + i + (d == o->along ? from : 0);
+            target = target * chunk->v[d] + i + (d == o->along ? to : 0);
+        }
+        TRA_TRY(tra_writer_write_at(o->w, address + target * size, (char *)a->data + source * size, run * size, e));
+    } while (tra_next(&outer, &at));
+    return TRA_OK;
+}
+
+tra_status tra_compact_put(tra_outfile *o, int64_t t, const tra_cell *c, tra_err *e) {
+    tra_dims key, sub = c->array.ext, chunk;
+    int64_t elements, d = o->along;
+    tra_catalog_key(o->held.cat, t, &key);
+    if (!tra_dims_product(&sub, &elements) || elements == 0) return TRA_OK;
+    chunk = chunk_ext(o);
+    int64_t begin = o->begin[key.v[d]], end = begin + c->array.ext.v[d];
+    for (int64_t row = begin; row < end; row += sub.v[d]) {
+        key.v[d] = row / chunk.v[d];
+        sub.v[d] = tra_min64(end, (key.v[d] + 1) * chunk.v[d]) - row;
+        int64_t address = tra_writer_address(o->w, tra_catalog_find(&o->compact, &key));
+        TRA_TRY(write_part(o, address, &chunk, row % chunk.v[d], &c->array, row - begin, &sub, e));
+    }
+    return TRA_OK;
+}
+
+/* ---- what is in the file ----------------------------------------------------------------------------------------- */
+
+/* The checksum of a chunk, and its array's part of the digest. */
+static tra_status seal_one(tra_outfile *o, tra_digester *g, int64_t t, const tra_dims *chunk, void *raw, void *own,
+                           tra_err *e) {
+    tra_array all = {o->type.dtype, *chunk, raw}, a = {.dtype = o->type.dtype, .data = own};
+    tra_dims zero = {.n = chunk->n};
+    tra_catalog_ext(&o->compact, t, &a.ext);
+    TRA_TRY(tra_pread(tra_writer_fd(o->w), raw, (size_t)o->chunk_bytes, tra_writer_address(o->w, t), "the output", e));
+    tra_array_copy(&a, &zero, &all, &zero, &a.ext);
+    tra_writer_sums(o->w)[t] = tra_chunk_sum(raw, (size_t)o->chunk_bytes);
+    tra_digester_add(g, &o->lanes[0].digest, t, own);
+    return TRA_OK;
+}
+
+tra_status tra_compact_seal(tra_outfile *o, tra_err *e) {
+    tra_block *raw = NULL, *own = NULL;
+    tra_digester *g = tra_digester_new(&o->type);
+    tra_dims chunk = {0};
+    tra_status s = tra_block_new(o->pool, o->chunk_bytes, &raw, e);
+    if (s == TRA_OK) s = tra_block_new(o->pool, o->chunk_bytes, &own, e);
+    if (o->compact.n > 0) chunk = chunk_ext(o);
+    for (int64_t t = o->comm.rank; t < o->compact.n && s == TRA_OK; t += o->comm.size)
+        s = seal_one(o, g, t, &chunk, raw->ptr, own->ptr, e);
+    tra_block_free(o->pool, raw);
+    tra_block_free(o->pool, own);
+    tra_digester_free(g);
+    return s;
+}
