@@ -48,8 +48,9 @@ static st_nest *copy_nest(normal *c, const st_nest *from) {
 
 /* ---- how a name is used ------------------------------------------------------------------------------------------ */
 
-/* Is x linear in the name of that level: a factor of all that is added up, once? */
-typedef enum use { UNUSED, LINEAR, OTHERWISE } use;
+/* Is x linear in the name of that level: a factor of all that is added up, once? BY_KEYS: it is a dictionary that is
+ * looped over once, but what is added up is not linear in its elements, so that equal keys must have been added. */
+typedef enum use { UNUSED, LINEAR, BY_KEYS, OTHERWISE } use;
 
 static use linear(const tra_calc *x, int level);
 
@@ -70,7 +71,16 @@ static use linear_sum(const tra_calc *x, int g, int level) {
         for (int k = 0; k <= x->nnames[i]; k++, b++)
             if (b->again && b->level == level) return OTHERWISE;
     use u = UNUSED;
-    for (int i = g; i < x->nkids; i++) u = both(u, linear(x->kids[i], level));
+    b = x->binders;
+    for (int i = 0; i < x->nkids; i++) {
+        bool loop = x->kind == TRA_CALC_SUM && i + 1 < x->nkids;
+        if (loop) b += x->nnames[i] + 1;
+        if (i < g) continue;
+        use in = linear(x->kids[i], level);
+        if (loop && in == LINEAR && (b[-1].level < 0 || b[-1].again || linear_sum(x, i + 1, b[-1].level) != LINEAR))
+            in = BY_KEYS;
+        u = both(u, in);
+    }
     return u;
 }
 
@@ -80,7 +90,7 @@ static use linear_let(const tra_calc *x, int level) {
         use in = linear(x->kids[i], level);
         if (in == UNUSED) continue;
         /* only a let of one name is followed */
-        if (in == OTHERWISE || x->nbinders > 1 || u != UNUSED || x->binders[i].level < 0) return OTHERWISE;
+        if ((in != LINEAR) || x->nbinders > 1 || u != UNUSED || x->binders[i].level < 0) return OTHERWISE;
         u = linear(x->kids[x->nkids - 1], x->binders[i].level);
         if (u == UNUSED) return UNUSED;
     }
@@ -97,7 +107,7 @@ static use linear(const tra_calc *x, int level) {
     case TRA_CALC_SUB:
         u = linear(x->kids[0], level);
         v = linear(x->kids[1], level);
-        return u == v ? u : OTHERWISE;
+        return u == v ? u : u == UNUSED || v == UNUSED || u == OTHERWISE || v == OTHERWISE ? OTHERWISE : BY_KEYS;
     case TRA_CALC_MUL: return both(linear(x->kids[0], level), linear(x->kids[1], level));
     case TRA_CALC_DIV:
         /* of integers it rounds */
@@ -293,9 +303,9 @@ static void open_nest(normal *c, const tra_calc *x, int g, int b, st_nest *d, me
     const tra_calc_binder *names = &x->binders[b];
     int n = x->nnames[g], level = names[n].level, depth = depth_of(d);
     use u = level < 0 || names[n].again ? UNUSED : linear_sum(x, g + 1, level);
-    bool f2 = key_of_loop(c, d), unique = (d->unique && d->nkeys > 0) || f2;
+    bool f2 = key_of_loop(c, d), unique = (d->unique && !d->loose && d->nkeys > 0) || f2;
     st_rule rule = f2 ? ST_F2 : ST_F3;
-    if (!st_on(c->g, rule) || (u != LINEAR && (n < depth || !unique))) {
+    if (!st_on(c->g, rule) || (u != LINEAR && !(unique && (n == depth || u == BY_KEYS)))) {
         loop_levels(c, x, g, b, as_class(c, &(dictionary){.nest = d}, "t", out), env, out);
         return;
     }
@@ -408,6 +418,7 @@ static void open_all(normal *c, const dictionary *d, tra_calc_type t, st_nest *o
         add_all(c, out, n);
         for (int i = 0; i < n->nkeys; i++) st_add_key(g, out, n->key[i], n->note[i]);
         for (int i = 0; i < n->nfactors; i++) st_add_factor(g, out, n->factor[i]);
+        out->loose = n->loose;
         out->nadds = n->nadds;
         memcpy(out->add, n->add, sizeof out->add);
         return;
@@ -441,8 +452,7 @@ static void open_all(normal *c, const dictionary *d, tra_calc_type t, st_nest *o
 /* A number that comes from a nest without keys is a part of the nest around. */
 static void add_nest(normal *c, st_nest *n, st_nest *out) {
     add_all(c, out, n);
-    for (int i = 0; i < n->nfactors; i++) st_add_factor(c->g, out, n->factor[i]);
-    if (n->nadds) st_add_factor(c->g, out, value_of(c, n));
+    st_add_factor(c->g, out, value_of(c, n));
 }
 
 static void into_product(normal *c, const tra_calc *x, meaning *env, st_nest *out) {
@@ -478,7 +488,7 @@ static void into_quotient(normal *c, const tra_calc *x, meaning *env, st_nest *o
     }
     dictionary d = dict(c, x->kids[0], env);
     /* a quotient of integers is of all that comes to a key */
-    bool opened = !d.nest || (d.nest->nadds == 0 && (x->type.real || d.nest->unique));
+    bool opened = !d.nest || (d.nest->nadds == 0 && (x->type.real || (d.nest->unique && !d.nest->loose)));
     if (!opened) d = (dictionary){.cls = as_class(c, &d, "t", out)};
     st_nest part = {.unique = true};
     open_all(c, &d, x->type, &part);

@@ -311,6 +311,275 @@ TEST(plans_of_random_functions) {
     printf("# %" PRId64 " programs, %" PRId64 " plans, %" PRId64 " skipped\n", programs, plans, skipped);
 }
 
+/* ---- programs of the calculus ----------------------------------------------------------------------------------- */
+
+/* Writes a random expression. Names that are bound are numbered, by what they stand for. */
+typedef struct writer {
+    tra_str out;
+    int next, nints, nreals, nrows, ints[64], reals[64], rows[64];
+} writer;
+
+static void expression(writer *w, int depth, int left);
+
+static void add(writer *w, const char *text) { tra_str_add(&w->out, text); }
+
+static void whole(writer *w, int left) {
+    static const char *const extents[] = {"n_i", "n_j", "n_k"};
+    int what = below(left > 0 ? 8 : 3);
+    if (what < 3 && w->nints && below(4)) {
+        tra_str_printf(&w->out, "i%d", w->ints[below(w->nints)]);
+    } else if (what < 2) {
+        tra_str_printf(&w->out, "%d", below(5));
+    } else if (what == 2) {
+        add(w, extents[below(3)]);
+    } else if (what == 7) {
+        add(w, "max(");
+        whole(w, left - 1);
+        tra_str_printf(&w->out, ", %d)", below(4));
+    } else {
+        static const char *const ops[] = {" + 1)", " - 1)", " / 2)", " % 3)"};
+        add(w, "(");
+        whole(w, left - 1);
+        add(w, ops[what - 3]);
+    }
+}
+
+static void condition(writer *w, int left) {
+    static const char *const ops[] = {" == ", " < ", " >= ", " != "};
+    int what = below(5);
+    if (what == 0 && left > 0) {
+        condition(w, left - 1);
+        add(w, below(2) ? " && " : " || ");
+        condition(w, left - 1);
+    } else if (what == 1 && left > 0) {
+        expression(w, 0, left - 1);
+        add(w, " > 0");
+    } else {
+        whole(w, left - 1);
+        add(w, ops[below(4)]);
+        whole(w, left - 1);
+    }
+}
+
+/* One generator, whose names are bound from then on. */
+static void generator(writer *w, int left) {
+    int what = below(4), i = w->next++, v = w->next++, j = w->next++;
+    if (what == 0) {
+        tra_str_printf(&w->out, "<i%d, _> in 0:", i);
+        whole(w, 0);
+    } else if (what == 1) {
+        tra_str_printf(&w->out, "<i%d, r%d> in ", i, v);
+        expression(w, 1, left - 1);
+        w->reals[w->nreals++] = v;
+    } else if (what == 2) {
+        tra_str_printf(&w->out, "<i%d, d%d> in ", i, v);
+        expression(w, 2, left - 1);
+        w->rows[w->nrows++] = v;
+    } else {
+        /* a name that stands again asks for equality */
+        if (below(3) == 0) j = i;
+        tra_str_printf(&w->out, "<(i%d, i%d), r%d> in ", i, j, v);
+        expression(w, 2, left - 1);
+        w->reals[w->nreals++] = v;
+        w->ints[w->nints++] = j;
+    }
+    w->ints[w->nints++] = i;
+}
+
+static void sum(writer *w, int depth, int left) {
+    writer before = *w;
+    add(w, "(sum(");
+    generator(w, left);
+    if (below(3) == 0) {
+        add(w, ", ");
+        generator(w, left);
+    }
+    add(w, ") ");
+    expression(w, depth, left - 1);
+    add(w, ")");
+    w->nints = before.nints, w->nreals = before.nreals, w->nrows = before.nrows;
+}
+
+static void let(writer *w, int depth, int left) {
+    int v = w->next++, what = below(2);
+    writer before = *w;
+    tra_str_printf(&w->out, "(let %c%d = ", what ? 'd' : 'r', v);
+    expression(w, what, left - 1);
+    add(w, " in ");
+    if (what)
+        w->rows[w->nrows++] = v;
+    else
+        w->reals[w->nreals++] = v;
+    expression(w, depth, left - 1);
+    add(w, ")");
+    w->nints = before.nints, w->nreals = before.nreals, w->nrows = before.nrows;
+}
+
+static void two(writer *w, int a, const char *op, int b, int left) {
+    add(w, "(");
+    expression(w, a, left - 1);
+    add(w, op);
+    expression(w, b, left - 1);
+    add(w, ")");
+}
+
+static void number(writer *w, int left) {
+    int what = below(8);
+    if (what < 3 && w->nreals) {
+        tra_str_printf(&w->out, "r%d", w->reals[below(w->nreals)]);
+    } else if (what < 3) {
+        add(w, below(2) ? "2.0" : "3.0");
+    } else if (what == 3 && w->nrows) {
+        tra_str_printf(&w->out, "d%d(", w->rows[below(w->nrows)]);
+        whole(w, 1);
+        add(w, ")");
+    } else if (what == 4) {
+        add(w, below(2) ? "A(" : "B(");
+        whole(w, 1);
+        add(w, ", ");
+        whole(w, 1);
+        add(w, ")");
+    } else if (what == 5 && left > 0) {
+        add(w, "max(");
+        expression(w, 0, left - 1);
+        add(w, ", 1.0)");
+    } else {
+        add(w, below(2) ? "C(" : "D(");
+        whole(w, 1);
+        add(w, ")");
+    }
+}
+
+/* A dictionary of that depth, or a number. */
+static void leaf(writer *w, int depth) {
+    if (depth == 2) {
+        add(w, below(2) ? "A" : "B");
+    } else if (depth == 1 && w->nrows && below(2)) {
+        tra_str_printf(&w->out, "d%d", w->rows[below(w->nrows)]);
+    } else if (depth == 1 && below(3) == 0) {
+        add(w, below(2) ? "A(" : "B(");
+        whole(w, 1);
+        add(w, ")");
+    } else if (depth == 1) {
+        add(w, below(2) ? "C" : "D");
+    } else {
+        number(w, 0);
+    }
+}
+
+static void expression(writer *w, int depth, int left) {
+    if (left <= 0 || w->next > 40) {
+        leaf(w, depth);
+        return;
+    }
+    switch (below(12)) {
+    case 0:
+    case 1:
+    case 2: sum(w, depth, left); return;
+    case 3: let(w, depth, left); return;
+    case 4: two(w, depth, below(3) ? " + " : " - ", depth, left); return;
+    case 5: two(w, depth, " * ", 0, left); return;
+    case 6: two(w, below(2) ? depth : 0, " * ", depth, left); return;
+    case 7:
+        add(w, "(if (");
+        condition(w, left);
+        add(w, ") ");
+        expression(w, depth, left - 1);
+        add(w, ")");
+        return;
+    case 8:
+        if (depth == 0) break;
+        add(w, below(2) ? "(-" : "(0.5 * ");
+        expression(w, depth, left - 1);
+        add(w, ")");
+        return;
+    case 9:
+        if (depth == 0) break;
+        expression(w, depth, 0);
+        add(w, "(");
+        whole(w, 1);
+        add(w, ":");
+        whole(w, 1);
+        add(w, ")");
+        return;
+    default:
+        if (depth == 0) break;
+        add(w, "{");
+        whole(w, 1);
+        add(w, " -> ");
+        expression(w, depth - 1, left - 1);
+        add(w, "}");
+        return;
+    }
+    if (depth)
+        leaf(w, depth);
+    else
+        number(w, left);
+}
+
+/* The lets of the mappings, and a random program for body. */
+static void check_program(uint64_t without) {
+    static statement k;
+    static const int labels[4][2] = {{0, 1}, {1, 2}, {0, 0}, {2, 2}};
+    static const char *const label_names[] = {"i", "j", "k"}, *const tensor_names[] = {"A", "B", "C", "D"};
+    tra_err e = {0};
+    tra_calc_error err;
+    memset(&k, 0, sizeof k);
+    k.arena = tra_arena_new();
+    k.s.fold = TRA_S_ADD;
+    k.s.nrefs = 4;
+    k.s.nlabels = 3;
+    k.s.ref = tra_news(k.arena, tra_einsum_ref, MOSTREFS);
+    for (int l = 0; l < 3; l++) k.s.name[l] = label_names[l], k.extent[l] = 1 + below(4);
+    for (int i = 0; i < 4; i++) {
+        int64_t of[4] = {0};
+        k.s.ref[i].n = i < 2 ? 2 : 1;
+        for (int d = 0; d < k.s.ref[i].n; d++) of[d] = (int64_t)k.extent[k.s.ref[i].label[d] = labels[i][d]];
+        new_array(&k.array[i], k.arena, k.s.ref[i].n, of);
+        k.operand[i] =
+            (tra_storel_operand){.name = tensor_names[i], .storage = k.array[i].storage, .real = true, .same = -1};
+        k.operand[i].sparse = k.array[i].storage != NULL;
+        k.operand[i].entries = NAN;
+        const tra_scalar *arg = node_of(k.arena, TRA_S_ARG, i, NULL, NULL);
+        k.s.expr = k.s.expr ? node_of(k.arena, TRA_S_MUL, 0, k.s.expr, arg) : arg;
+    }
+    CHECK_OK(tra_storel_compose(&k.s, k.extent, k.operand, k.arena, &k.c, &e), e);
+    fill_scope(&k);
+    writer w = {0};
+    for (const tra_calc *x = k.c.problem.tree; x->kind == TRA_CALC_LET; x = x->kids[1]) {
+        tra_str_printf(&w.out, "let %s = ", x->binders[0].name);
+        tra_calc_print(x->kids[0], &w.out);
+        add(&w, " in ");
+    }
+    expression(&w, below(3), 4);
+    char *text = tra_arena_strndup(k.arena, tra_str_get(&w.out), w.out.n);
+    tra_str_free(&w.out);
+    const tra_calc *x = tra_calc_parse(text, (int)strlen(text), k.arena, &err);
+    if (!x || !tra_calc_check(x, k.c.problem.n, k.c.problem.scope, k.arena, &err)) {
+        skipped++;
+    } else {
+        k.c.problem.tree = x;
+        memset(k.c.problem.extent, 0, sizeof k.c.problem.extent);
+        k.c.problem.without = without;
+        k.c.problem.plans = 6;
+        check_plans(&k.c.problem, k.arena, k.scope);
+    }
+    free_statement(&k);
+}
+
+TEST(plans_of_random_programs) {
+    programs = plans = skipped = 0;
+    for (seed = 4; programs < 2000 && !check_failures;) check_program(0);
+    printf("# %" PRId64 " programs, %" PRId64 " plans, %" PRId64 " skipped\n", programs, plans, skipped);
+}
+
+static void check_any(int k, uint64_t without) {
+    if (k % 2)
+        check_program(without);
+    else
+        check_statement(k % 4 == 0, without);
+}
+
 TEST(plans_without_each_rule) {
     int n;
     const tra_storel_rule *rules = tra_storel_rules(&n);
@@ -318,9 +587,9 @@ TEST(plans_without_each_rule) {
     seed = 3;
     for (int i = 0; i < n; i++) {
         if (rules[i].built_in) continue;
-        for (int k = 0; k < 50 && !check_failures; k++) check_statement(k % 4 == 0, (uint64_t)1 << i);
+        for (int k = 0; k < 60 && !check_failures; k++) check_any(k, (uint64_t)1 << i);
         if (check_failures) check_report("without %s", rules[i].name);
     }
-    for (int k = 0; k < 80 && !check_failures; k++) check_statement(k % 4 == 0, (uint64_t)below(1 << 30) << below(20));
+    for (int k = 0; k < 120 && !check_failures; k++) check_any(k, (uint64_t)below(1 << 30) << below(20));
     printf("# %" PRId64 " programs, %" PRId64 " plans, %" PRId64 " skipped\n", programs, plans, skipped);
 }
