@@ -140,7 +140,9 @@ static tra_status count_rows(tra_rel *rel, row_counts *r, tra_err *e) {
     if (!t->sparse || tra_rel_info(rel)->foreign) return TRA_OK;
     for (int64_t i = 0; i < t->cat->n; i++) {
         tra_statistics s;
-        TRA_TRY(tra_rel_statistics(rel, i, &s, e));
+        tra_status status = tra_rel_statistics(rel, i, &s, e);
+        if (status == TRA_NO) return TRA_OK; /* of what a mapping makes of components nothing is counted */
+        TRA_TRY(status);
         r->rows += s.rows.parents;
         r->squares += (double)s.rows.squares;
         r->most = tra_max64(r->most, s.rows.most);

@@ -611,12 +611,15 @@ static tra_status open_stored(tra_rel *r, const tra_dims *block, tra_err *e) {
     header h = {0};
     bool tuple = false;
     int rank = 0;
-    int64_t n;
+    int64_t n, numbers[TRA_STORED_HEADER];
     tra_catalog grid;
     r->size = 8;
     r->info.codec = "none";
     TRA_TRY(find_owner(r, e));
-    if (!r->ours) {
+    bool mapping = tra_stored_is_mapping(tra_h5_get_text(r->dset, "tra_storage", r->arena));
+    if (r->ours && mapping && !tra_h5_sealed(r->dset, numbers, tra_stored_header(r->dset, numbers)))
+        return BAD(r, e, "%s", "its attributes are not those that tra wrote: it is damaged, or another program's");
+    if (!r->ours || mapping) {
         TRA_TRY(tra_stored_foreign(r, block, e));
         TRA_TRY(geometry(r, &(header){0}, false, e));
         tra_type_shape(&r->type, &h.shape);

@@ -86,6 +86,9 @@ tra_status tra_mapped_create(tra_writer *w, tra_err *e) {
               tra_h5_put_ints(w->dset, "tra_shape", 1, &rank, shape->v);
     for (int i = 0; ok && i < m->storage->ncomponents; i++)
         ok = put_component(w, &m->storage->components[i], &m->component[i]);
+    int64_t header[TRA_STORED_HEADER], format = 1;
+    ok = ok && tra_h5_put_ints(w->dset, "tra_format", 0, NULL, &format) &&
+         tra_h5_put_seal(w->dset, header, tra_stored_header(w->dset, header));
     tra_str_free(&text);
     if (s == TRA_OK && !ok)
         return tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write the components of %s:%s", w->path, w->name);
