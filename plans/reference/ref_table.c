@@ -120,12 +120,18 @@ static void do_rows(const ref_table *x, tra_arena *a, tra_ref_rel *out) {
 
 tra_status ref_table_op(const tra_table_op *op, const tra_ref_rel *const *v, tra_arena *a, tra_ref_rel *out,
                         tra_err *e) {
-    const ref_table *x = table_of(v[op->in[0]->id]);
-    ref_table *t = op->columns ? new_table(a, op->columns, x->rows) : NULL;
+    const ref_table *x = table_of(v[op->in[0]->id]), *y = op->in[1] ? table_of(v[op->in[1]->id]) : NULL;
+    ref_table *t = op->columns ? new_table(a, op->columns, x->rows + 1) : NULL;
     *out = (tra_ref_rel){.k = 1, .r = 1, .dtype = TRA_F64, .table = t, .counted = true};
     switch (op->op) {
     case TRA_TABLE_SELECT: return do_select(op, x, a, t, e);
     case TRA_TABLE_PROJECT: do_project(op, x, a, t); return TRA_OK;
+    case TRA_TABLE_JOIN:
+    case TRA_TABLE_CROSS: return ref_table_join(op, x, y, a, t, e);
+    case TRA_TABLE_GROUP: return ref_table_group(op, x, a, t, e);
+    case TRA_TABLE_ORDER: ref_table_sort(op, x, a, t); return TRA_OK;
+    case TRA_TABLE_DISTINCT: ref_table_distinct(op, x, a, t); return TRA_OK;
+    case TRA_TABLE_LIMIT: ref_table_limit(op, x, t); return TRA_OK;
     case TRA_TABLE_MATRIX: return do_matrix(op, x, a, out, e);
     case TRA_TABLE_ROWS: do_rows(x, a, out); return TRA_OK;
     }

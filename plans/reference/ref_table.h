@@ -48,6 +48,15 @@ TRA_MUSTUSE tra_status ref_table_input(tra_rel *rel, tra_arena *a, tra_ref_rel *
 /* Rows of a batch, appended to t, which has room for them from row `at` on. */
 void ref_table_take(const tra_schema *s, const tra_batch *b, ref_table *t, int64_t at, tra_arena *a);
 
+/* Into out, which has room for the rows of x (ref_group.c); a join makes its own. */
+TRA_MUSTUSE tra_status ref_table_group(const tra_table_op *op, const ref_table *x, tra_arena *a, ref_table *out,
+                                       tra_err *e);
+void ref_table_sort(const tra_table_op *op, const ref_table *x, tra_arena *a, ref_table *out);
+void ref_table_distinct(const tra_table_op *op, const ref_table *x, tra_arena *a, ref_table *out);
+void ref_table_limit(const tra_table_op *op, const ref_table *x, ref_table *out);
+TRA_MUSTUSE tra_status ref_table_join(const tra_table_op *op, const ref_table *x, const ref_table *y, tra_arena *a,
+                                      ref_table *out, tra_err *e);
+
 /* An operator: of the results v of the nodes it refers to. */
 TRA_MUSTUSE tra_status ref_table_op(const tra_table_op *op, const tra_ref_rel *const *v, tra_arena *a, tra_ref_rel *out,
                                     tra_err *e);

@@ -565,6 +565,12 @@ tra_status tra_reference_apply(const tra_node *n, const tra_ref_rel *x, const tr
 
 /* ---- graphs ------------------------------------------------------------------------------------------------- */
 
+/* Is the node there only for the kernels that compute an operator on tables? It has no definition of its own. */
+static bool only_computes(const tra_node *n, const tra_table_op *defined) {
+    bool rows = n->kernel && tra_kernel_rows(n->kernel);
+    return !defined && n->op != TRA_OP_INPUT && (rows || n->type.columns);
+}
+
 tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const tra_ref_rel ***out, tra_err *e) {
     const tra_ref_rel **v = tra_news(a, const tra_ref_rel *, g->n);
     bool *need = tra_news(a, bool, g->n);
@@ -576,7 +582,7 @@ tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const t
     for (int i = 0; i < g->ntables; i++) table[g->tables[i]->node->id] = g->tables[i];
     for (int i = 0; i < g->noutputs; i++) need[g->outputs[i].node->id] = true;
     for (int i = g->n - 1; i >= 0; i--) {
-        need[i] = need[i] || all;
+        need[i] = need[i] || (all && !only_computes(g->v[i], table[i]));
         if (!need[i]) continue;
         for (int j = 0; tensor[i] && j < tensor[i]->n; j++)
             if (tensor[i]->relation[j]) need[tensor[i]->relation[j]->id] = true;

@@ -360,13 +360,22 @@ static tra_node *build_part(tra_build *b, const tra_ast *x, int part, int nparts
     return ok ? tra_build_linear(b, x, x->nkids, in, part, nparts) : NULL;
 }
 
+/* The join of the algebra has the same name as that of tables, but lists of keys in place of a condition. */
+static bool joins_tensors(tra_build *b, const tra_ast *x) {
+    if (strcmp(x->text, "join") != 0) return false;
+    int at = x->nkids && x->kids[0]->kind == TRA_AST_NAME ? tra_names_find(&b->symbols, x->kids[0]->text) : -1;
+    const tra_symbol *s = at >= 0 ? b->symbols.value[at] : NULL;
+    if (s && s->node && s->node->type.cat) return !s->node->type.columns;
+    return x->nkids < 3 || x->kids[2]->kind == TRA_AST_LIST;
+}
+
 static tra_node *build_call(tra_build *b, const tra_ast *x) {
     const struct form *f = NULL;
     const char *names[NFORMS + NMACROS + NOTHERS];
     int nnames = NFORMS + NMACROS + other_names(names + NFORMS + NMACROS);
     if (strcmp(x->text, "store") == 0) return build_store(b, x);
     if (tra_is_linear(x->text)) return build_part(b, x, 0, 1);
-    if (tra_is_table_op(x->text)) return tra_build_table_op(b, x, build_relation);
+    if (tra_is_table_op(x->text) && !joins_tensors(b, x)) return tra_build_table_op(b, x, build_relation);
     for (int i = 0; i < NMACROS; i++) {
         names[NFORMS + i] = macros[i].name;
         if (strcmp(macros[i].name, x->text) == 0) return build_macro(b, &macros[i], x);
@@ -381,7 +390,7 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
                        near ? tra_arena_printf(b->arena, "did you mean %s?", near)
                             : "operators are join agg rekey filter transform tile concat repart reblock softmax "
                               "transpose store solve inverse det cholesky eigh qr svd, of tables select project "
-                              "matrix rows",
+                              "join cross group order distinct limit matrix rows",
                        "there is no operator '%s'", x->text);
         return NULL;
     }

@@ -26,40 +26,38 @@ bool tra_is_table_op(const char *name) { return find_op(name) >= 0; }
 
 /* ---- arguments ---------------------------------------------------------------------------------------------- */
 
-/* The call of an operator, as far as it is built. */
-typedef struct builder {
-    tra_build *b;
-    const tra_ast *call;
-    tra_node *in;
-    const char *of; /* the name of the operand */
-    tra_table_op op;
-} builder;
-
-static tra_table_scope scope_of(const builder *w) {
+tra_table_scope tra_table_scope_of(const tra_table_builder *w) {
     return (tra_table_scope){w->b, w->in->type.columns, w->of, !w->in->type.bounded};
 }
 
-static void refuse(const builder *w, const tra_ast *at, const char *why) {
-    static const char *const forms[] = {[TRA_TABLE_SELECT] = "write select(T, duration > 0)",
-                                        [TRA_TABLE_PROJECT] = "write project(T, a, b = a + 1, *)",
-                                        [TRA_TABLE_MATRIX] = "write matrix(T, [a, b = a + 1], fill = 0, type = f64)",
-                                        [TRA_TABLE_ROWS] = "write rows(T)"};
+void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char *why) {
+    static const char *const forms[] = {
+        [TRA_TABLE_SELECT] = "write select(T, duration > 0)",
+        [TRA_TABLE_PROJECT] = "write project(T, a, b = a + 1, *)",
+        [TRA_TABLE_MATRIX] = "write matrix(T, [a, b = a + 1], fill = 0, type = f64)",
+        [TRA_TABLE_JOIN] = "write join(L, R, a == b && c > 0, how = left, prefix = \"p_\")",
+        [TRA_TABLE_CROSS] = "write cross(L, R, prefix = \"p_\")",
+        [TRA_TABLE_GROUP] = "write group(T, [a, k = b div 2], n = count(), m = mean(x))",
+        [TRA_TABLE_ORDER] = "write order(T, [a, b desc])",
+        [TRA_TABLE_DISTINCT] = "write distinct(T, [a, b])",
+        [TRA_TABLE_LIMIT] = "write limit(T, 10, from = 20)",
+        [TRA_TABLE_ROWS] = "write rows(T)"};
     tra_diag_error(w->b->d, at->span, forms[w->op.op], "%s", why);
 }
 
 /* Named arguments from `from` on may be those whose names these are, once each; their values. */
-static bool named_arguments(const builder *w, int from, int n, const char *const *names, const tra_ast **value) {
+bool tra_table_named(const tra_table_builder *w, int from, int n, const char *const *names, const tra_ast **value) {
     bool ok = true;
     for (int i = from; i < w->call->nkids; i++) {
         const tra_ast *x = w->call->kids[i];
         int at = 0;
         while (at < n && (x->kind != TRA_AST_NAMED || strcmp(names[at], x->text) != 0)) at++;
         if (x->kind != TRA_AST_NAMED)
-            refuse(w, x, "this argument has no name, and is one too many");
+            tra_table_refuse(w, x, "this argument has no name, and is one too many");
         else if (at == n)
-            refuse(w, x, tra_arena_printf(w->b->arena, "%s has no argument '%s'", w->call->text, x->text));
+            tra_table_refuse(w, x, tra_arena_printf(w->b->arena, "%s has no argument '%s'", w->call->text, x->text));
         else if (value[at])
-            refuse(w, x, tra_arena_printf(w->b->arena, "the argument %s stands twice", x->text));
+            tra_table_refuse(w, x, tra_arena_printf(w->b->arena, "the argument %s stands twice", x->text));
         else {
             value[at] = x->kids[0];
             continue;
@@ -69,7 +67,7 @@ static bool named_arguments(const builder *w, int from, int n, const char *const
     return ok;
 }
 
-static void add_term(builder *w, const tra_table_term *t) {
+static void add_term(tra_table_builder *w, const tra_table_term *t) {
     int n = w->op.nterms;
     if ((n & (n - 1)) == 0) {
         tra_table_term *v = tra_news(w->b->arena, tra_table_term, n ? 2 * n : 1);
@@ -79,19 +77,19 @@ static void add_term(builder *w, const tra_table_term *t) {
     ((tra_table_term *)w->op.term)[w->op.nterms++] = *t;
 }
 
-static int find_term(const builder *w, const char *name) {
+static int find_term(const tra_table_builder *w, const char *name) {
     for (int i = 0; i < w->op.nterms; i++)
         if (strcmp(w->op.term[i].name, name) == 0) return i;
     return -1;
 }
 
 /* "col" or "name = expr". */
-static bool add_column(builder *w, const tra_ast *x) {
-    tra_table_scope sc = scope_of(w);
+bool tra_table_add(tra_table_builder *w, const tra_ast *x) {
+    tra_table_scope sc = tra_table_scope_of(w);
     tra_table_term t;
     const tra_ast *value = x->kind == TRA_AST_NAMED ? x->kids[0] : x;
     if (x->kind != TRA_AST_NAMED && x->kind != TRA_AST_NAME) {
-        refuse(w, x, "what is computed has a name: name = expression");
+        tra_table_refuse(w, x, "what is computed has a name: name = expression");
         return false;
     }
     if (x->kind == TRA_AST_NAME && tra_table_column(&sc, x) < 0) return false;
@@ -108,26 +106,43 @@ static bool add_column(builder *w, const tra_ast *x) {
     return true;
 }
 
-static bool add_plain(builder *w, int column, tra_span span) {
+static bool add_plain(tra_table_builder *w, int column, tra_span span) {
     tra_ast *name = tra_new(w->b->arena, tra_ast);
     *name = (tra_ast){.kind = TRA_AST_NAME, .span = span, .name_span = span, .quoted = true};
     name->text = w->in->type.columns->v[column].name;
-    return add_column(w, name);
+    return tra_table_add(w, name);
 }
 
 /* ---- nodes -------------------------------------------------------------------------------------------------- */
 
-/* "project(a, b = a + 1)", as a part of the text of a kernel. */
-static const char *text_of(const builder *w) {
+static void add_term_text(const tra_table_term *t, tra_str *s) {
+    bool same = !t->name || (t->ast->kind == TRA_AST_NAME && strcmp(t->ast->text, t->name) == 0);
+    if (!same) tra_name_print(t->name, s), tra_str_add(s, " = ");
+    tra_ast_print(t->ast, s);
+    if (t->desc) tra_str_add(s, " desc");
+}
+
+static void add_aggregate_text(const tra_table_agg *g, tra_str *s) {
+    tra_str_add(s, ", ");
+    tra_name_print(g->name, s);
+    tra_str_printf(s, " = %s(", tra_aggregate_text(g->f));
+    if (g->ast) tra_ast_print(g->ast, s);
+    if (g->f == TRA_AGGREGATE_QUANTILE) tra_str_printf(s, ", %.17g", g->q);
+    tra_str_add(s, ")");
+}
+
+/* "project(a, b = a + 1)": all that the operator does. */
+const char *tra_table_text(const tra_table_builder *w) {
     tra_str s = {0};
-    tra_str_printf(&s, "%s(", texts[w->op.op]);
+    bool list = w->op.op == TRA_TABLE_GROUP || w->op.op == TRA_TABLE_ORDER;
+    tra_str_printf(&s, "%s(%s", texts[w->op.op], list ? "[" : "");
     for (int i = 0; i < w->op.nterms; i++) {
-        const tra_table_term *t = &w->op.term[i];
-        bool same = !t->name || (t->ast->kind == TRA_AST_NAME && strcmp(t->ast->text, t->name) == 0);
         if (i) tra_str_add(&s, ", ");
-        if (!same) tra_name_print(t->name, &s), tra_str_add(&s, " = ");
-        tra_ast_print(t->ast, &s);
+        add_term_text(&w->op.term[i], &s);
     }
+    if (list) tra_str_add(&s, "]");
+    for (int i = 0; i < w->op.naggs; i++) add_aggregate_text(&w->op.agg[i], &s);
+    if (w->op.op == TRA_TABLE_LIMIT) tra_str_printf(&s, "%" PRId64 ", from = %" PRId64, w->op.count, w->op.from);
     if (w->op.op == TRA_TABLE_MATRIX) {
         if (w->op.fill) tra_str_printf(&s, ", fill = %.17g", *w->op.fill);
         if (w->op.dtype != TRA_F64) tra_str_printf(&s, ", type = %s", tra_dtype_name(w->op.dtype));
@@ -138,7 +153,7 @@ static const char *text_of(const builder *w) {
     return text;
 }
 
-static tra_node *make(tra_build *b, tra_opcode op, tra_span span, const tra_node *fields) {
+tra_node *tra_table_make(tra_build *b, tra_opcode op, tra_span span, const tra_node *fields) {
     tra_node *n = tra_build_node(b, op, span);
     int id = n->id;
     *n = *fields;
@@ -149,21 +164,21 @@ static tra_node *make(tra_build *b, tra_opcode op, tra_span span, const tra_node
 }
 
 /* The numbers of the first rows of the blocks of a table, all of which are known. */
-static tra_node *first_rows(builder *w, const tra_node *in) {
+static tra_node *first_rows(tra_table_builder *w, const tra_node *in) {
     tra_dims rows;
     tra_type_shape(&in->type, &rows);
     return tra_positions(w->b, w->call->span, rows.v[0], in->type.cat->bound.v[0]);
 }
 
 /* A table whose rows are its own. */
-static const tra_node *const *rows_of(tra_build *b, const tra_node *n) {
+const tra_node *const *tra_table_rows_of(tra_build *b, const tra_node *n) {
     const tra_node **rows = tra_news(b->arena, const tra_node *, TRA_MAXDIM);
     rows[0] = n;
     return rows;
 }
 
 /* A pass over the rows of the operand; rules make one pass of several. */
-static tra_node *make_rowwise(builder *w, const tra_rowwise *r, bool counts, double share) {
+tra_node *tra_table_rowwise(tra_table_builder *w, const tra_rowwise *r, const char *text, bool counts, double share) {
     tra_node fields = {.in = {w->in}};
     double flops = 0;
     for (int i = 0; i < w->op.nterms; i++) flops += 1 + w->op.term[i].ast->depth;
@@ -173,7 +188,7 @@ static tra_node *make_rowwise(builder *w, const tra_rowwise *r, bool counts, dou
         fields.joinl = fields.joinr = (tra_dims){.n = 1, .v = {0}};
         if (!fields.in[1]) return NULL;
     }
-    fields.kernel = tra_kernel_of_rows(w->b->arena, &(tra_rows_kernel){.text = text_of(w),
+    fields.kernel = tra_kernel_of_rows(w->b->arena, &(tra_rows_kernel){.text = text,
                                                                        .use = numbered ? TRA_USE_JOIN : TRA_USE_MAP,
                                                                        .columns = matrix ? NULL : tra_rowwise_out(r),
                                                                        .dtype = matrix ? w->op.dtype : TRA_F64,
@@ -184,26 +199,26 @@ static tra_node *make_rowwise(builder *w, const tra_rowwise *r, bool counts, dou
                                                                        .flops = flops,
                                                                        .ops = &tra_rowwise_ops,
                                                                        .data = r});
-    tra_node *n = make(w->b, numbered ? TRA_OP_JOIN : TRA_OP_TRANSFORM, w->call->span, &fields);
-    if (n) n->rows = counts && w->op.op == TRA_TABLE_SELECT ? rows_of(w->b, n) : w->in->rows;
+    tra_node *n = tra_table_make(w->b, numbered ? TRA_OP_JOIN : TRA_OP_TRANSFORM, w->call->span, &fields);
+    if (n) n->rows = counts && w->op.op == TRA_TABLE_SELECT ? tra_table_rows_of(w->b, n) : w->in->rows;
     return n;
 }
 
 /* i -> (i, 0): a key for the dimension of columns. */
-static tra_node *with_column_key(builder *w, tra_node *n) {
+static tra_node *with_column_key(tra_table_builder *w, tra_node *n) {
     tra_keyfn *f = tra_new(w->b->arena, tra_keyfn);
     tra_keyexpr *i = tra_new(w->b->arena, tra_keyexpr), *zero = tra_new(w->b->arena, tra_keyexpr);
     *i = (tra_keyexpr){.op = TRA_KEY_VAR, .var = 0};
     *zero = (tra_keyexpr){.op = TRA_KEY_INT, .value = 0};
     *f = (tra_keyfn){.arity = 1, .n = 2, .names = {"i"}, .expr = {i, zero}};
     tra_node fields = {.in = {n}, .keyfn = f};
-    return make(w->b, TRA_OP_REKEY, w->call->span, &fields);
+    return tra_table_make(w->b, TRA_OP_REKEY, w->call->span, &fields);
 }
 
 /* ---- operators ---------------------------------------------------------------------------------------------- */
 
 /* One more statement on tables, of which the node is the result; NULL stays NULL. */
-static tra_node *note(builder *w, tra_node *n) {
+tra_node *tra_table_note(tra_table_builder *w, tra_node *n) {
     tra_graph *g = w->b->g;
     if (!n) return NULL;
     if ((g->ntables & (g->ntables - 1)) == 0) {
@@ -215,22 +230,23 @@ static tra_node *note(builder *w, tra_node *n) {
     *op = w->op;
     op->node = n;
     op->in[0] = w->in;
+    op->in[1] = w->right;
     op->columns = n->type.columns;
     g->tables[g->ntables++] = op;
     return n;
 }
 
-static tra_node *build_select(builder *w) {
-    tra_table_scope sc = scope_of(w);
+static tra_node *build_select(tra_table_builder *w) {
+    tra_table_scope sc = tra_table_scope_of(w);
     tra_table_term t;
     tra_err e = {0};
-    if (w->call->nkids != 2) return refuse(w, w->call, "select has a table and a predicate"), NULL;
+    if (w->call->nkids != 2) return tra_table_refuse(w, w->call, "select has a table and a predicate"), NULL;
     if (!tra_table_predicate(&sc, w->call->kids[1], &t)) return NULL;
     if (t.x->untyped && tra_colexpr_convert(w->b->arena, t.x, TRA_COL_BOOL, NULL, &t.x, &e) != TRA_OK) return NULL;
     add_term(w, &t);
     tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
     tra_rowwise_select(r, t.x);
-    return note(w, make_rowwise(w, r, true, tra_table_share(t.ast)));
+    return tra_table_note(w, tra_table_rowwise(w, r, tra_table_text(w), true, tra_table_share(t.ast)));
 }
 
 /* Is the column named by an argument other than *: as a column, or as the name of a new one? */
@@ -244,15 +260,15 @@ static bool is_named(const tra_ast *call, const char *name) {
 }
 
 /* *, or, of drop(a, b), all but these. */
-static bool add_others(builder *w, const tra_ast *x, const bool *dropped) {
+static bool add_others(tra_table_builder *w, const tra_ast *x, const bool *dropped) {
     const tra_schema *s = w->in->type.columns;
     for (int i = 0; i < s->n; i++)
         if (!(dropped && dropped[i]) && !is_named(w->call, s->v[i].name) && !add_plain(w, i, x->span)) return false;
     return true;
 }
 
-static bool add_but(builder *w, const tra_ast *x) {
-    tra_table_scope sc = scope_of(w);
+static bool add_but(tra_table_builder *w, const tra_ast *x) {
+    tra_table_scope sc = tra_table_scope_of(w);
     bool *dropped = tra_news(w->b->arena, bool, w->in->type.columns->n);
     for (int i = 0; i < x->nkids; i++) {
         int at = tra_table_column(&sc, x->kids[i]);
@@ -262,7 +278,7 @@ static bool add_but(builder *w, const tra_ast *x) {
     return add_others(w, x, dropped);
 }
 
-static void rowwise_terms(const builder *w, const char ***names, const tra_colexpr ***x) {
+static void rowwise_terms(const tra_table_builder *w, const char ***names, const tra_colexpr ***x) {
     *names = tra_news(w->b->arena, const char *, w->op.nterms);
     *x = tra_news(w->b->arena, const tra_colexpr *, w->op.nterms);
     for (int i = 0; i < w->op.nterms; i++) {
@@ -271,7 +287,7 @@ static void rowwise_terms(const builder *w, const char ***names, const tra_colex
     }
 }
 
-static tra_node *build_project(builder *w) {
+static tra_node *build_project(tra_table_builder *w) {
     const char **names;
     const tra_colexpr **x;
     bool ok = true;
@@ -282,21 +298,22 @@ static tra_node *build_project(builder *w) {
         else if (arg->kind == TRA_AST_CALL && strcmp(arg->text, "drop") == 0)
             ok = add_but(w, arg) && ok;
         else
-            ok = add_column(w, arg) && ok;
+            ok = tra_table_add(w, arg) && ok;
     }
     if (!ok) return NULL;
-    if (w->op.nterms == 0) return refuse(w, w->call, "a table has columns, and this one would have none"), NULL;
+    if (w->op.nterms == 0)
+        return tra_table_refuse(w, w->call, "a table has columns, and this one would have none"), NULL;
     tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
     rowwise_terms(w, &names, &x);
     tra_rowwise_project(r, w->op.nterms, names, x);
-    return note(w, make_rowwise(w, r, false, 1));
+    return tra_table_note(w, tra_table_rowwise(w, r, tra_table_text(w), false, 1));
 }
 
-static bool matrix_options(builder *w) {
+static bool matrix_options(tra_table_builder *w) {
     static const char *const names[] = {"fill", "type"};
     const tra_ast *value[2] = {NULL, NULL};
     w->op.dtype = TRA_F64;
-    if (!named_arguments(w, 2, 2, names, value)) return false;
+    if (!tra_table_named(w, 2, 2, names, value)) return false;
     if (value[0]) {
         double *fill = tra_new(w->b->arena, double);
         if (!tra_build_number(w->b, value[0], fill)) return false;
@@ -309,31 +326,31 @@ static bool matrix_options(builder *w) {
     return false;
 }
 
-static tra_node *build_matrix(builder *w) {
+static tra_node *build_matrix(tra_table_builder *w) {
     const char **names;
     const tra_colexpr **x;
     tra_err e = {0};
     const tra_ast *list = w->call->nkids > 1 ? w->call->kids[1] : NULL;
     if (!list || list->kind != TRA_AST_LIST)
-        return refuse(w, list ? list : w->call, "its columns stand in a list"), NULL;
+        return tra_table_refuse(w, list ? list : w->call, "its columns stand in a list"), NULL;
     bool ok = matrix_options(w);
-    for (int i = 0; i < list->nkids; i++) ok = add_column(w, list->kids[i]) && ok;
+    for (int i = 0; i < list->nkids; i++) ok = tra_table_add(w, list->kids[i]) && ok;
     if (!ok) return NULL;
-    if (w->op.nterms == 0) return refuse(w, list, "a matrix has columns"), NULL;
+    if (w->op.nterms == 0) return tra_table_refuse(w, list, "a matrix has columns"), NULL;
     tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
     rowwise_terms(w, &names, &x);
     if (tra_rowwise_matrix(r, w->op.nterms, names, x, w->op.dtype, w->op.fill, &e) != TRA_OK) {
         tra_diag_error(w->b->d, list->span, NULL, "%s", e.msg);
         return NULL;
     }
-    tra_node *n = make_rowwise(w, r, false, 1);
-    return n ? note(w, with_column_key(w, n)) : NULL;
+    tra_node *n = tra_table_rowwise(w, r, tra_table_text(w), false, 1);
+    return n ? tra_table_note(w, with_column_key(w, n)) : NULL;
 }
 
 /* The number of rows of each block, added up. */
-static tra_node *build_rows(builder *w) {
+static tra_node *build_rows(tra_table_builder *w) {
     tra_err e = {0};
-    if (w->call->nkids != 1) return refuse(w, w->call, "rows has one argument, a table"), NULL;
+    if (w->call->nkids != 1) return tra_table_refuse(w, w->call, "rows has one argument, a table"), NULL;
     tra_node count = {.in = {w->in}}, sum = {.group = {.n = 0}};
     count.kernel = tra_kernel_of_rows(w->b->arena, &(tra_rows_kernel){.text = "rows",
                                                                       .use = TRA_USE_MAP,
@@ -341,22 +358,36 @@ static tra_node *build_rows(builder *w) {
                                                                       .rows = TRA_ROWS_NONE,
                                                                       .share = 1,
                                                                       .ops = &tra_rows_count_ops});
-    sum.in[0] = make(w->b, TRA_OP_TRANSFORM, w->call->span, &count);
+    sum.in[0] = tra_table_make(w->b, TRA_OP_TRANSFORM, w->call->span, &count);
     if (!sum.in[0]) return NULL;
     if (tra_kernel_named(w->b->arena, "matadd", TRA_USE_AGG, 0, NULL, &sum.kernel, &e) != TRA_OK) return NULL;
-    return note(w, make(w->b, TRA_OP_AGG, w->call->span, &sum));
+    return tra_table_note(w, tra_table_make(w->b, TRA_OP_AGG, w->call->span, &sum));
 }
 
 tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*relation)(tra_build *, const tra_ast *)) {
-    builder w = {.b = b, .call = call, .op.op = (tra_table_opcode)find_op(call->text)};
-    if (call->nkids == 0) return refuse(&w, call, "the first argument is a table"), NULL;
+    tra_table_builder w = {.b = b, .call = call, .op.op = (tra_table_opcode)find_op(call->text)};
+    if (call->nkids == 0) return tra_table_refuse(&w, call, "the first argument is a table"), NULL;
     w.in = relation(b, call->kids[0]);
     if (!w.in) return NULL;
-    if (!w.in->type.columns) return refuse(&w, call->kids[0], "this is a tensor; a table is expected here"), NULL;
+    if (!w.in->type.columns)
+        return tra_table_refuse(&w, call->kids[0], "this is a tensor; a table is expected here"), NULL;
     w.of = call->kids[0]->kind == TRA_AST_NAME ? call->kids[0]->text : NULL;
     switch (w.op.op) {
     case TRA_TABLE_SELECT: return build_select(&w);
     case TRA_TABLE_PROJECT: return build_project(&w);
+    case TRA_TABLE_JOIN:
+    case TRA_TABLE_CROSS:
+        w.right = call->nkids > 1 ? relation(b, call->kids[1]) : NULL;
+        if (call->nkids < 2) tra_table_refuse(&w, call, "two tables are joined");
+        if (w.right && !w.right->type.columns)
+            tra_table_refuse(&w, call->kids[1], "this is a tensor; a table is expected here");
+        else if (w.right)
+            return tra_table_join(&w);
+        return NULL;
+    case TRA_TABLE_GROUP: return tra_table_group(&w);
+    case TRA_TABLE_ORDER:
+    case TRA_TABLE_DISTINCT: return tra_table_order(&w);
+    case TRA_TABLE_LIMIT: return tra_table_limit(&w);
     case TRA_TABLE_MATRIX: return build_matrix(&w);
     case TRA_TABLE_ROWS: return build_rows(&w);
     }

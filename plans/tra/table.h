@@ -24,6 +24,39 @@ int tra_table_column(const tra_table_scope *sc, const tra_ast *x);
 /* The share of rows for which a predicate is expected to be true. */
 double tra_table_share(const tra_ast *predicate);
 
+/* The number that an expression without columns stands for is tra_build_number's. Settles without typing. */
+tra_ast *tra_table_settle(const tra_table_scope *sc, const tra_ast *x);
+bool tra_table_is_aggregate(const char *name);
+
+/* The call of an operator, as far as it is built. */
+typedef struct tra_table_builder {
+    tra_build *b;
+    const tra_ast *call;
+    tra_node *in, *right;
+    const char *of, *of_right; /* the names of the operands */
+    tra_table_op op;
+} tra_table_builder;
+
+/* table.c */
+tra_table_scope tra_table_scope_of(const tra_table_builder *w);
+void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char *why);
+bool tra_table_named(const tra_table_builder *w, int from, int n, const char *const *names, const tra_ast **value);
+bool tra_table_add(tra_table_builder *w, const tra_ast *x); /* "col" or "name = expr", as a term */
+const char *tra_table_text(const tra_table_builder *w);
+tra_node *tra_table_make(tra_build *b, tra_opcode op, tra_span span, const tra_node *fields);
+/* A pass over rows of `in`; text: all that it does. */
+tra_node *tra_table_rowwise(tra_table_builder *w, const tra_rowwise *r, const char *text, bool counts, double share);
+tra_node *tra_table_note(tra_table_builder *w, tra_node *n);
+const tra_node *const *tra_table_rows_of(tra_build *b, const tra_node *n);
+
+/* table_group.c, table_join.c */
+tra_node *tra_table_group(tra_table_builder *w);
+tra_node *tra_table_order(tra_table_builder *w);
+tra_node *tra_table_limit(tra_table_builder *w);
+tra_node *tra_table_join(tra_table_builder *w);
+/* All rows in one tuple, of key arity 0, or 1. */
+tra_node *tra_table_whole(tra_table_builder *w, tra_node *n, int arity);
+
 /* ---- operators (table.c) ------------------------------------------------------------------------------------- */
 
 bool tra_is_table_op(const char *name);

@@ -116,6 +116,8 @@ static tra_ast *settle(const tra_table_scope *sc, const tra_ast *x) {
     return NULL;
 }
 
+tra_ast *tra_table_settle(const tra_table_scope *sc, const tra_ast *x) { return settle(sc, x); }
+
 /* ---- types -------------------------------------------------------------------------------------------------- */
 
 static const tra_colexpr *type_of(const tra_table_scope *sc, const tra_ast *x);
@@ -147,19 +149,14 @@ static const tra_colexpr *name(const tra_table_scope *sc, const tra_ast *x) {
     return *x->text == 'n' ? tra_colexpr_null(a) : tra_colexpr_bool(a, *x->text == 't');
 }
 
-static bool is_aggregate(const char *text) {
-    static const char *const words[] = {"count", "sum", "mean", "var",      "std",    "first",
-                                        "last",  "any", "all",  "distinct", "median", "quantile"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i], text) == 0) return true;
-    return false;
-}
+bool tra_table_is_aggregate(const char *text) { return tra_aggregate_find(text) >= 0; }
 
 static void no_function(const tra_table_scope *sc, const tra_ast *x) {
     const char *names[128];
     int n = 0, least = 0;
     tra_build *b = sc->b;
-    if (is_aggregate(x->text) || ((!strcmp(x->text, "min") || !strcmp(x->text, "max")) && x->nkids == 1)) {
+    bool extreme = !strcmp(x->text, "min") || !strcmp(x->text, "max");
+    if (tra_table_is_aggregate(x->text) && (!extreme || x->nkids == 1)) {
         tra_diag_error(b->d, x->name_span, NULL, "%s is an aggregate, which stands in group", x->text);
         return;
     }

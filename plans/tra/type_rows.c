@@ -11,7 +11,7 @@ tra_status tra_type_rows(const tra_node *n, tra_err *e) {
     bool rows = n->kernel && tra_kernel_rows(n->kernel), bounded = false;
     for (int i = 0; i < 2 && n->in[i]; i++) {
         bounded |= n->in[i]->type.bounded && !n->in[i]->type.columns;
-        if (n->in[i]->type.columns && !rows && n->op != TRA_OP_CONCAT)
+        if (n->in[i]->type.columns && !rows && n->op != TRA_OP_CONCAT && n->op != TRA_OP_REKEY)
             return tra_fail(e, TRA_PROGRAM,
                             "%s takes tensors, and this is a table; matrix(T, [...]) makes a tensor of its columns",
                             tra_opcode_text(n->op));

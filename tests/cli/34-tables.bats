@@ -270,3 +270,120 @@ assert g("none")[0] == 0'
     status 0 tra run -q p.tra
     status 0 py 'assert h5py.File("s.h5")["data"][()].tolist() == [15, 10]'
 }
+
+# a.h5 and b.h5: random tables with NULLs, in blocks of 7 and 5 rows; a.csv and b.csv for sqlite3.
+two_tables() {
+    py '
+import random
+random.seed(int(sys.argv[1]))
+def some(*v): return random.choice(v)
+with open("a.csv", "w") as f:
+    print("k,s,x,d", file=f)
+    for i in range(60):
+        print(some("", 0, 1, 2, 3, 4), some("", "u", "v", "W"), some("", -1.5, 2.25, 0.5, 7), some("", "2017-04-15", "1969-12-31"), sep=",", file=f)
+with open("b.csv", "w") as f:
+    print("k,name,y", file=f)
+    for i in range(11):
+        print(some("", 1, 2, 3, 5), some("u", "v", "z", ""), i, sep=",", file=f)' "$1"
+    tra import -q --table a.csv -o a.h5 --block 7
+    tra import -q --table b.csv -o b.h5 --block 5
+}
+
+# judge FILE SQL: the rows of FILE.h5 in their order against those of sqlite3.
+judge() {
+    tra export -q "$1.h5" -o got.csv --to csv
+    py '
+import sqlite3, csv
+db = sqlite3.connect(":memory:")
+for t in "ab":
+    rows = list(csv.reader(open(t + ".csv")))
+    db.execute("create table %s (%s)" % (t, ", ".join(c + (" integer" if c in ("k", "y") else " real" if c == "x" else " text") for c in rows[0])))
+    db.executemany("insert into %s values (%s)" % (t, ",".join("?" * len(rows[0]))), [[None if v == "" else v for v in r] for r in rows[1:]])
+want = [list(r) for r in db.execute(sys.argv[1])]
+got = list(csv.reader(open("got.csv")))[1:]
+def same(g, w):
+    if w is None: return g == ""
+    return abs(float(g) - w) <= 1e-9 * (1 + abs(w)) if isinstance(w, (int, float)) else g == w
+ok = len(got) == len(want) and all(len(g) == len(w) and all(map(same, g, w)) for g, w in zip(got, want))
+if not ok: print(sys.argv[1], "\n", *got[:8], "\n not\n", *want[:8])
+sys.exit(not ok)' "$2"
+}
+
+@test "joins, groups, orders, distinct and limit agree with sqlite3, on 1, 2 and 3 sites" {
+    program <<'END'
+input A from "a.h5"
+input B from "b.h5"
+J = join(A, B, k == k, prefix = "b_")
+L = join(A, B, k == k && s == name && b_y > 2, how = left, prefix = "b_")
+S = join(A, B, k == k, how = semi)
+N = join(A, B, k == k, how = anti)
+C = cross(limit(B, 2), limit(A, 3, from = 10), prefix = "a_")
+G = group(A, [k, s], n = count(), nx = count(x), t = sum(x), m = mean(x), lo = min(d), hi = max(s))
+H = group(select(J, x > 0), [b_name, half = b_y div 2], n = count(), u = distinct(x), t = sum(k), q = sum(b_y * x))
+Z = group(select(A, x > 100), [], n = count(), t = sum(x))
+O = order(project(A, k, s, x, i = row()), [s desc, k, x desc])
+D = distinct(project(A, s, k), [s])
+output J
+output L
+output S
+output N
+output C
+output G
+output H
+output Z
+output O
+output D
+END
+    for n in 1 2 3; do
+        two_tables $n
+        rm -f [A-Z].h5
+        status 0 tra run -q p.tra --sites $n --memory 256M
+        status 0 judge J "select a.k, s, x, d, name, y from a join b using (k) order by a.rowid, b.rowid"
+        status 0 judge L "select a.k, s, x, d, b.name, y from a left join b on a.k = b.k and s = name and y > 2 order by a.rowid, b.rowid"
+        status 0 judge S "select * from a where k in (select k from b)"
+        status 0 judge N "select * from a where k is null or k not in (select k from b where k is not null)"
+        status 0 judge C "select b.k, name, y, a.k, s, x, d from (select *, rowid r from b limit 2) b, (select *, rowid q from a limit 3 offset 10) a order by r, q"
+        status 0 judge G "select k, s, count(*), count(x), sum(x), avg(x), min(d), max(s) from a group by k, s order by k nulls last, s nulls last"
+        status 0 judge H "select name, y / 2, count(*), count(distinct x), sum(a.k), sum(y * x) from a join b using (k) where x > 0 group by 1, 2 order by 1 nulls last, 2"
+        status 0 judge Z "select 0, null"
+        status 0 judge O "select k, s, x, rowid - 1 from a order by s desc nulls last, k nulls last, x desc nulls last, rowid"
+        status 0 judge D "select s, k from a where rowid in (select min(rowid) from a group by s) order by rowid"
+    done
+}
+
+@test "joins and groups say what is wrong with them" {
+    two_tables 1
+    program <<'END'
+input A from "a.h5"
+input B from "b.h5"
+a = join(A, B, k == k)
+b = join(A, B, k == name, prefix = "b_")
+c = join(A, B, x > 3)
+d = join(A, B, k == k, prefix = "b_", how = outside)
+e = group(A, k)
+f = group(A, [k], sum(x))
+g = group(A, [k], n = x)
+h = group(A, [k], n = sum(s))
+i = group(A, [k], k = count())
+j = order(A, [k, nope desc])
+l = group(A, [k], q = quantile(x, 2))
+m = limit(A)
+n = join(A, B, k == k, b_nope > 3, prefix = "b_")
+END
+    status 2 tra check p.tra
+    has "p.tra:4:16: error: "
+    has "p.tra:5:16: error: no part of this condition is an equality"
+    has "p.tra:6:45: error: one of inner, left, semi, anti is expected here"
+    has "p.tra:7:14: error: the keys of groups stand in a list"
+    has "p.tra:8:19: error: an aggregate has a name"
+    has "p.tra:9:23: error: an aggregate is expected here"
+    has "p.tra:10:5: error: sum does not take values of type string"
+    has "p.tra:11:19: error: there are two columns 'k'"
+    has "p.tra:12:18: error: A has no column 'nope'"
+    has "p.tra:13:35: error: a quantile is from 0 to 1"
+    has "p.tra:14:5: error: limit has a table and a number of rows"
+    has "p.tra:15:24: error: this argument has no name"
+    printf 'input A from "a.h5"\ninput B from "b.h5"\nJ = join(A, B, k == k, prefix = "b_", expect = "m:1")\noutput J\n' | program
+    status 3 tra run -q p.tra
+    [ ! -e J.h5 ]
+}

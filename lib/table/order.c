@@ -1,0 +1,162 @@
+/* order.c - the order of rows: stable merges, and what is made of sorted rows. */
+#include "order.h"
+
+#include "group.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static int64_t whole_at(const tra_column *c, const tra_vector *v, int64_t i) {
+    switch (tra_coltype_held(c->type)) {
+    case TRA_BOOL: return ((const uint8_t *)v->values)[i];
+    case TRA_I32: return ((const int32_t *)v->values)[i];
+    case TRA_I64: return ((const int64_t *)v->values)[i];
+    case TRA_F32:
+    case TRA_F64: break;
+    }
+    return 0;
+}
+
+static double real_at(const tra_column *c, const tra_vector *v, int64_t i) {
+    return c->type == TRA_COL_F32 ? (double)((const float *)v->values)[i] : ((const double *)v->values)[i];
+}
+
+static int compare_values(const tra_column *c, const tra_vector *v, int64_t i, int64_t j) {
+    if (tra_coltype_is_float(c->type)) {
+        double x = real_at(c, v, i), y = real_at(c, v, j);
+        if (isnan(x) || isnan(y)) return isnan(x) - isnan(y);
+        return (x > y) - (x < y);
+    }
+    int64_t x = whole_at(c, v, i), y = whole_at(c, v, j);
+    if (!tra_coltype_is_coded(c->type) || x == y || c->dict->sorted) return (x > y) - (x < y);
+    int64_t nx, ny;
+    const char *sx = tra_dictionary_at(c->dict, x, &nx), *sy = tra_dictionary_at(c->dict, y, &ny);
+    return tra_bytes_cmp(sx, nx, sy, ny);
+}
+
+int tra_value_compare(const tra_column *c, const tra_vector *v, int64_t i, int64_t j, bool desc) {
+    bool x = v->state && v->state[i], y = v->state && v->state[j];
+    if (x || y) return x - y;
+    int r = compare_values(c, v, i, j);
+    return desc ? -r : r;
+}
+
+typedef struct order {
+    const tra_batch *b;
+    int n;
+    const int *column;
+    const bool *desc;
+} order;
+
+static int compare_rows(const order *o, int64_t i, int64_t j) {
+    for (int k = 0; k < o->n; k++) {
+        int c = o->column[k];
+        int r = tra_value_compare(&o->b->schema->v[c], &o->b->v[c], i, j, o->desc && o->desc[k]);
+        if (r) return r;
+    }
+    return 0;
+}
+
+bool tra_rows_equal(const tra_batch *b, int ncolumns, const int *column, int64_t i, int64_t j) {
+    const order o = {b, ncolumns, column, NULL};
+    return compare_rows(&o, i, j) == 0;
+}
+
+/* Runs of `length` become runs twice as long. */
+static void merge_runs(const order *o, const int64_t *from, int64_t n, int64_t length, int64_t *to) {
+    for (int64_t begin = 0; begin < n; begin += 2 * length) {
+        int64_t i = begin, middle = tra_min64(begin + length, n), j = middle, end = tra_min64(middle + length, n);
+        for (int64_t k = begin; k < end; k++) {
+            bool left = j == end || (i < middle && compare_rows(o, from[i], from[j]) <= 0);
+            to[k] = left ? from[i++] : from[j++];
+        }
+    }
+}
+
+void tra_order_rows(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
+                    int64_t *spare) {
+    const order o = {b, ncolumns, column, desc};
+    int64_t *from = at, *to = spare;
+    for (int64_t length = 1; length < n; length *= 2) {
+        merge_runs(&o, from, n, length, to);
+        int64_t *t = from;
+        from = to;
+        to = t;
+    }
+    if (from != at) memcpy(at, from, (size_t)n * sizeof *at);
+}
+
+void tra_take_rows(const tra_batch *from, const int64_t *at, int64_t n, tra_batch *to) {
+    for (int c = 0; c < from->schema->n; c++) {
+        size_t size = tra_coltype_size(from->schema->v[c].type);
+        const char *v = from->v[c].values;
+        char *w = to->v[c].values;
+        for (int64_t i = 0; i < n; i++) memcpy(w + (size_t)i * size, v + (size_t)at[i] * size, size);
+        for (int64_t i = 0; to->v[c].state && i < n; i++)
+            to->v[c].state[i] = from->v[c].state ? from->v[c].state[at[i]] : TRA_STATE_VALUE;
+    }
+}
+
+int64_t tra_find_error(const tra_batch *b, int column) {
+    const uint8_t *state = b->v[column].state;
+    for (int64_t i = 0; state && i < b->rows; i++)
+        if (state[i] == TRA_STATE_ERROR) return i;
+    return -1;
+}
+
+/* ---- order, distinct, limit ----------------------------------------------------------------------------------- */
+
+static int64_t vectors(const tra_sort *s) { return (2 * s->in->n * (int64_t)sizeof(tra_vector) + 63) / 64 * 64; }
+
+static int64_t sort_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    (void)ext_b;
+    return tra_add_most(vectors(data), tra_mul_most(ext_a->v[0], 3 * (int64_t)sizeof(int64_t)));
+}
+
+static int64_t rows_most(const tra_sort *s, int64_t rows) {
+    return s->distinct ? rows : tra_min64(s->count, tra_max64(0, rows - s->from));
+}
+
+static int64_t sort_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    (void)b, (void)out, (void)scratch;
+    const tra_sort *s = data;
+    return tra_columns_room(s->in, rows_most(s, a->array.ext.v[0]));
+}
+
+/* The first of rows that are equal, by the order in which they stood. */
+static int64_t keep_first(const tra_sort *s, const tra_batch *in, int64_t *at, int64_t *spare) {
+    int64_t n = 0;
+    uint8_t *first = (uint8_t *)spare;
+    memset(first, 0, (size_t)in->rows);
+    for (int64_t i = 0; i < in->rows; i++)
+        if (i == 0 || !tra_rows_equal(in, s->n, s->column, at[i - 1], at[i])) first[at[i]] = 1;
+    for (int64_t i = 0; i < in->rows; i++)
+        if (first[i]) at[n++] = i;
+    return n;
+}
+
+static void sort_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    (void)b;
+    const tra_sort *s = data;
+    tra_batch in = {.v = scratch}, made = {.v = (tra_vector *)scratch + s->in->n};
+    tra_err e = {0};
+    if (tra_columns_of(a, s->in, &in, &e) != TRA_OK) {
+        tra_kernel_fail("%s", e.msg);
+        return;
+    }
+    in.schema = s->in;
+    int64_t *at = (int64_t *)((char *)scratch + vectors(s)), *spare = at + in.rows, n = in.rows;
+    for (int64_t i = 0; i < n; i++) at[i] = i;
+    for (int k = 0; k < s->n; k++)
+        if (tra_find_error(&in, s->column[k]) >= 0)
+            tra_kernel_fail("column `%s`, by which rows are ordered, could not be computed: an integer does not fit",
+                            s->in->v[s->column[k]].name);
+    tra_order_rows(&in, s->n, s->column, s->desc, at, n, spare);
+    if (s->distinct) n = keep_first(s, &in, at, spare);
+    int64_t from = s->distinct ? 0 : tra_min64(s->from, n), most = s->distinct ? n : rows_most(s, n);
+    tra_columns_begin(out, s->in, most, &made);
+    tra_take_rows(&in, at + from, most, &made);
+}
+
+const tra_rows_ops tra_sort_ops = {.scratch = sort_scratch, .bytes = sort_bytes, .run = sort_run};

@@ -1,0 +1,286 @@
+/* ref_group.c - groups, orders and joins by their definitions: every row beside every other. */
+#include "ref_table.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The order of keys: NULLs last, NaN greatest, -0 as 0, strings by bytes. */
+static int key_order(tra_coltype t, const ref_cell *a, const ref_cell *b, bool desc) {
+    int r;
+    if (a->state != REF_VALUE || b->state != REF_VALUE) return (a->state != REF_VALUE) - (b->state != REF_VALUE);
+    if (tra_coltype_is_coded(t)) {
+        r = memcmp(a->s, b->s, (size_t)tra_min64(a->len, b->len));
+        if (r == 0) r = (a->len > b->len) - (a->len < b->len);
+    } else if (tra_coltype_is_float(t)) {
+        r = isnan(a->f) || isnan(b->f) ? isnan(a->f) - isnan(b->f) : (a->f > b->f) - (a->f < b->f);
+    } else {
+        r = (a->i > b->i) - (a->i < b->i);
+    }
+    return desc ? -r : r;
+}
+
+/* ---- aggregates --------------------------------------------------------------------------------------------- */
+
+/* Values that are not NULL, in the order of their rows. */
+typedef struct values {
+    int64_t n;
+    const ref_item **v;
+} values;
+
+static ref_num number(const ref_item *x) { return x->type <= TRA_COL_I64 ? (ref_num)x->c.i : (ref_num)x->c.f; }
+
+static ref_cell real(bool any, ref_num v) { return (ref_cell){.state = any ? REF_VALUE : REF_NULL, .f = (double)v}; }
+
+static ref_cell extreme(const values *g, tra_aggregate f) {
+    if (g->n == 0) return (ref_cell){.state = REF_NULL};
+    const ref_item *best = g->v[0];
+    for (int64_t i = 1; i < g->n; i++) {
+        const ref_item *x = g->v[i];
+        bool floats = tra_coltype_is_float(x->type);
+        if (floats && isnan(best->c.f)) break; /* it propagates */
+        int c = key_order(x->type, &x->c, &best->c, false);
+        bool better = f == TRA_AGGREGATE_LAST                            ? true
+                      : f == TRA_AGGREGATE_MAX || f == TRA_AGGREGATE_ANY ? c > 0
+                      : f == TRA_AGGREGATE_FIRST                         ? false
+                                                                         : c < 0 || (floats && isnan(x->c.f));
+        if (better) best = x;
+    }
+    return f == TRA_AGGREGATE_LAST ? g->v[g->n - 1]->c : f == TRA_AGGREGATE_FIRST ? g->v[0]->c : best->c;
+}
+
+static ref_cell spread(const values *g, bool root) {
+    ref_num mean = 0, sum = 0;
+    for (int64_t i = 0; i < g->n; i++) mean += number(g->v[i]) / g->n;
+    for (int64_t i = 0; i < g->n; i++) sum += (number(g->v[i]) - mean) * (number(g->v[i]) - mean);
+    sum /= g->n - 1;
+    return real(g->n > 1, root ? sqrtl(sum) : sum);
+}
+
+static void sort_values(values *g) {
+    for (int64_t i = 1; i < g->n; i++)
+        for (int64_t j = i; j > 0 && key_order(g->v[j]->type, &g->v[j]->c, &g->v[j - 1]->c, false) < 0; j--) {
+            const ref_item *t = g->v[j];
+            g->v[j] = g->v[j - 1];
+            g->v[j - 1] = t;
+        }
+}
+
+static ref_cell quantile(values *g, double q) {
+    sort_values(g);
+    if (g->n == 0 || isnan((double)number(g->v[g->n - 1]))) return real(g->n > 0, (ref_num)NAN);
+    double place = q * (double)(g->n - 1);
+    int64_t below = (int64_t)floor(place);
+    ref_num low = number(g->v[below]), high = number(g->v[tra_min64(below + 1, g->n - 1)]);
+    return real(true, place == (double)below ? low : low + (high - low) * (place - (double)below));
+}
+
+static tra_status aggregate(const tra_table_agg *a, values *g, int64_t rows, ref_cell *out, tra_err *e) {
+    __int128 exact = 0;
+    double sum = 0;
+    bool whole = g->n && g->v[0]->type <= TRA_COL_I64;
+    for (int64_t i = 0; i < g->n; i++) {
+        if (whole) exact += g->v[i]->c.i;
+        if (!whole) sum += (double)number(g->v[i]);
+    }
+    switch (a->f) {
+    case TRA_AGGREGATE_COUNT: *out = (ref_cell){.i = a->ast ? g->n : rows}; return TRA_OK;
+    case TRA_AGGREGATE_SUM:
+        *out = whole ? (ref_cell){.i = (int64_t)exact} : real(g->n > 0, sum);
+        if (whole && (exact > INT64_MAX || exact < INT64_MIN)) return tra_fail(e, TRA_INPUT, "a sum does not fit i64");
+        return TRA_OK;
+    case TRA_AGGREGATE_MEAN:
+        *out = real(g->n > 0, whole ? (ref_num)exact / g->n : (ref_num)(sum / (double)g->n));
+        return TRA_OK;
+    case TRA_AGGREGATE_MIN:
+    case TRA_AGGREGATE_MAX:
+    case TRA_AGGREGATE_FIRST:
+    case TRA_AGGREGATE_LAST:
+    case TRA_AGGREGATE_ANY:
+    case TRA_AGGREGATE_ALL: *out = extreme(g, a->f); return TRA_OK;
+    case TRA_AGGREGATE_VAR:
+    case TRA_AGGREGATE_STD: *out = spread(g, a->f == TRA_AGGREGATE_STD); return TRA_OK;
+    case TRA_AGGREGATE_DISTINCT:
+        sort_values(g);
+        *out = (ref_cell){.i = g->n > 0};
+        for (int64_t i = 1; i < g->n; i++) out->i += key_order(g->v[i]->type, &g->v[i]->c, &g->v[i - 1]->c, false) != 0;
+        return TRA_OK;
+    case TRA_AGGREGATE_MEDIAN: *out = quantile(g, 0.5); return TRA_OK;
+    case TRA_AGGREGATE_QUANTILE: *out = quantile(g, a->q); return TRA_OK;
+    }
+    return TRA_OK;
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------- */
+
+static int compare_keys(int n, const ref_item *a, const ref_item *b) {
+    for (int k = 0; k < n; k++) {
+        int c = key_order(a[k].type, &a[k].c, &b[k].c, false);
+        if (c) return c;
+    }
+    return 0;
+}
+
+tra_status ref_table_group(const tra_table_op *op, const ref_table *x, tra_arena *a, ref_table *out, tra_err *e) {
+    int nk = op->nterms;
+    ref_item *key = tra_news(a, ref_item, x->rows * nk + 1), *value = tra_news(a, ref_item, x->rows * op->naggs + 1);
+    int64_t *at = tra_news(a, int64_t, x->rows + 1);
+    for (int64_t i = 0; i < x->rows; i++) {
+        for (int k = 0; k < nk; k++) key[i * nk + k] = ref_column_value(op->term[k].ast, x, i, a);
+        for (int g = 0; g < op->naggs; g++)
+            if (op->agg[g].ast) value[i * op->naggs + g] = ref_column_value(op->agg[g].ast, x, i, a);
+        for (int k = 0; k < nk; k++)
+            if (key[i * nk + k].c.state == REF_ERROR) return tra_fail(e, TRA_INPUT, "row %" PRId64 ": a key", i);
+        for (int g = 0; g < op->naggs; g++)
+            if (value[i * op->naggs + g].c.state == REF_ERROR)
+                return tra_fail(e, TRA_INPUT, "row %" PRId64 ": a value", i);
+        int64_t j = i; /* stable: behind those that are not greater */
+        for (; j > 0 && compare_keys(nk, &key[at[j - 1] * nk], &key[i * nk]) > 0; j--) at[j] = at[j - 1];
+        at[j] = i;
+    }
+    for (int64_t begin = 0, end; begin < x->rows || (begin == 0 && nk == 0); begin = end) {
+        for (end = begin; end < x->rows && compare_keys(nk, &key[at[begin] * nk], &key[at[end] * nk]) == 0;) end++;
+        for (int k = 0; k < nk; k++) *ref_at(out, out->rows, k) = key[at[begin] * nk + k].c;
+        for (int g = 0; g < op->naggs; g++) {
+            values v = {.v = tra_news(a, const ref_item *, end - begin + 1)};
+            for (int64_t i = begin; i < end; i++) {
+                const ref_item *one = &value[at[i] * op->naggs + g];
+                if (op->agg[g].ast && one->c.state == REF_VALUE) v.v[v.n++] = one;
+            }
+            TRA_TRY(aggregate(&op->agg[g], &v, end - begin, ref_at(out, out->rows, nk + g), e));
+        }
+        out->rows++;
+        if (end == begin) break;
+    }
+    return TRA_OK;
+}
+
+/* ---- orders ------------------------------------------------------------------------------------------------- */
+
+static int compare_rows(const tra_table_op *op, const ref_table *x, int64_t i, int64_t j, tra_arena *a) {
+    for (int k = 0; k < op->nterms; k++) {
+        ref_item l = ref_column_value(op->term[k].ast, x, i, a), r = ref_column_value(op->term[k].ast, x, j, a);
+        int c = key_order(l.type, &l.c, &r.c, op->term[k].desc);
+        if (c) return c;
+    }
+    return 0;
+}
+
+static void take(const ref_table *x, int64_t row, ref_table *out) {
+    memcpy(ref_at(out, out->rows++, 0), ref_at(x, row, 0), (size_t)x->n * sizeof(ref_cell));
+}
+
+void ref_table_sort(const tra_table_op *op, const ref_table *x, tra_arena *a, ref_table *out) {
+    int64_t *at = tra_news(a, int64_t, x->rows + 1);
+    for (int64_t i = 0; i < x->rows; i++) {
+        int64_t j = i;
+        for (; j > 0 && compare_rows(op, x, at[j - 1], i, a) > 0; j--) at[j] = at[j - 1];
+        at[j] = i;
+    }
+    for (int64_t i = 0; i < x->rows; i++) take(x, at[i], out);
+}
+
+void ref_table_distinct(const tra_table_op *op, const ref_table *x, tra_arena *a, ref_table *out) {
+    for (int64_t i = 0; i < x->rows; i++) {
+        bool before = false;
+        for (int64_t j = 0; j < i && !before; j++) before = compare_rows(op, x, i, j, a) == 0;
+        if (!before) take(x, i, out);
+    }
+}
+
+void ref_table_limit(const tra_table_op *op, const ref_table *x, ref_table *out) {
+    for (int64_t i = 0; i < x->rows; i++)
+        if (i >= op->from && i - op->from < op->count) take(x, i, out);
+}
+
+/* ---- joins -------------------------------------------------------------------------------------------------- */
+
+/* Do the keys of both rows agree? */
+static bool meets(const tra_lookup_spec *s, const ref_table *x, const ref_table *y, int64_t i, int64_t j) {
+    for (int k = 0; k < s->nkeys; k++) {
+        ref_item l = {.type = x->column[s->lkey[k]].type, .c = *ref_at(x, i, s->lkey[k])};
+        ref_item r = {.type = y->column[s->rkey[k]].type, .c = *ref_at(y, j, s->rkey[k])};
+        if (l.c.state != REF_VALUE || r.c.state != REF_VALUE) {
+            if (!s->nulls_match || l.c.state != r.c.state) return false;
+            continue;
+        }
+        if (tra_coltype_is_number(l.type) && l.type != r.type) {
+            ref_num p = number(&l), q = number(&r);
+            if (!(p == q || (isnan((double)p) && isnan((double)q)))) return false;
+        } else if (key_order(l.type, &l.c, &r.c, false) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Columns of a pair of rows, without the right table's where j is negative, to those columns of the result that have
+ * their names. */
+static void put_pair(const tra_table_op *op, const ref_table *x, const ref_table *y, int64_t i, int64_t j,
+                     ref_table *out) {
+    for (int c = 0; c < out->n; c++) {
+        ref_cell *to = ref_at(out, out->rows, c);
+        int from = -1;
+        for (int l = 0; l < x->n; l++)
+            if (strcmp(x->column[l].name, out->column[c].name) == 0) from = l;
+        if (from >= 0 && c < x->n) {
+            *to = *ref_at(x, i, from);
+            continue;
+        }
+        *to = (ref_cell){.state = REF_NULL};
+        for (int r = 0; r < y->n && j >= 0; r++) {
+            const char *prefix = op->lookup.prefix ? op->lookup.prefix : "";
+            size_t n = strlen(prefix);
+            const char *name = out->column[c].name;
+            if (strncmp(name, prefix, n) == 0 && strcmp(name + n, y->column[r].name) == 0) *to = *ref_at(y, j, r);
+        }
+    }
+    out->rows++;
+}
+
+static bool passes(const tra_table_op *op, const ref_table *x, const ref_table *y, int64_t i, int64_t j, tra_arena *a) {
+    if (!op->where) return true;
+    ref_table one = {.n = op->pair->n, .rows = 1, .v = tra_news(a, ref_cell, op->pair->n)};
+    ref_column *c = tra_news(a, ref_column, one.n);
+    for (int k = 0; k < one.n; k++) {
+        c[k] = (ref_column){op->pair->v[k].name, op->pair->v[k].type};
+        one.v[k] = k < x->n ? *ref_at(x, i, k) : *ref_at(y, j, k - x->n);
+    }
+    one.column = c;
+    ref_item v = ref_column_value(op->where, &one, 0, a);
+    return v.c.state == REF_VALUE && v.c.i;
+}
+
+tra_status ref_table_join(const tra_table_op *op, const ref_table *x, const ref_table *y, tra_arena *a, ref_table *out,
+                          tra_err *e) {
+    tra_lookup_how how = op->lookup.how;
+    for (int64_t i = 0; op->lookup.unique && i < y->rows; i++)
+        for (int64_t j = 0; j < i; j++)
+            if (meets(&(tra_lookup_spec){.nkeys = op->lookup.nkeys,
+                                         .lkey = op->lookup.rkey,
+                                         .rkey = op->lookup.rkey,
+                                         .nulls_match = op->lookup.nulls_match},
+                      y, y, i, j))
+                return tra_fail(e, TRA_INPUT, "row %" PRId64 " of the right table has a key that is there already", i);
+    int64_t room = 0;
+    for (int64_t i = 0; i < x->rows; i++) {
+        bool any = false;
+        for (int64_t j = 0; j < y->rows; j++) {
+            if (!meets(&op->lookup, x, y, i, j) || !passes(op, x, y, i, j, a)) continue;
+            if (!any || how == TRA_LOOKUP_INNER || how == TRA_LOOKUP_LEFT) room++;
+            any = true;
+        }
+        room += !any;
+    }
+    out->v = tra_news(a, ref_cell, room * out->n + 1);
+    for (int64_t i = 0; i < x->rows; i++) {
+        bool any = false;
+        for (int64_t j = 0; j < y->rows; j++) {
+            if (!meets(&op->lookup, x, y, i, j) || !passes(op, x, y, i, j, a)) continue;
+            any = true;
+            if (how == TRA_LOOKUP_INNER || how == TRA_LOOKUP_LEFT) put_pair(op, x, y, i, j, out);
+        }
+        if (!any && op->lookup.matched) return tra_fail(e, TRA_INPUT, "row %" PRId64 " has no partner", i);
+        if (how == TRA_LOOKUP_SEMI ? any : how != TRA_LOOKUP_INNER && !any) put_pair(op, x, y, i, -1, out);
+    }
+    return TRA_OK;
+}
