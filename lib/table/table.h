@@ -26,14 +26,18 @@
  *   in          a == any of the others, as || of them
  *   abs floor ceil round  the type of the operand, of integers i64
  *   year ... weekday      i64, of dates and timestamps; hour and minute of timestamps alone
- *   date        of a date, timestamp or string (NULL where that is no date), or of year, month, day (NULL where not
- * one) timestamp   of a timestamp, date or string, or of year, month, day, hour, minute, second like        b a
- * constant: % any bytes, _ one code point, no escape; startswith: b a constant length      code points; substr(s, from,
- * n): from 1, in code points, constants; n may be missing hash        i64 >= 0: XXH64 of the bytes of a, whose seed is
- * 0, then of b, whose seed is that, ...; without the sign bit at the end. Bytes: integers, bools, dates, timestamps: 8,
- * little-endian, as i64; floats: 8, as f64, -0 as 0 and any NaN as 0x7ff8000000000000; strings: theirs; NULL: none.
- * Never NULL. row         i64: number of the row in its table, from 0 All but those of which it says otherwise are NULL
- * where an operand is, and an error where one is (columns.h). */
+ *   date        of a date, timestamp or string (NULL where that is no date), or of year, month, day (NULL where they
+ *               are not one)
+ *   timestamp   of a timestamp, date or string, or of year, month, day, hour, minute, second
+ *   like        b a constant: % any bytes, _ one code point, no escape
+ *   startswith  b a constant
+ *   length      code points
+ *   substr(s, from, n)  from 1, in code points, constants; n may be missing
+ *   hash        i64 >= 0: XXH64 of the bytes of a, whose seed is 0, then of b, whose seed is that, ...; without the
+ *               sign bit at the end. Bytes: integers, bools, dates, timestamps: 8, little-endian, as i64; floats: 8, as
+ *               f64, -0 as 0 and any NaN as 0x7ff8000000000000; strings: theirs; NULL: none. Never NULL.
+ *   row         i64: number of the row in its table, from 0
+ * All but those of which it says otherwise are NULL where an operand is, and an error where one is (columns.h). */
 #define TRA_COLOPS(X)                                                                                                  \
     X(ADD, "+", 2, 2)                                                                                                  \
     X(SUB, "-", 2, 2)                                                                                                  \
