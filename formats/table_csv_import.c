@@ -16,6 +16,7 @@ enum { PER_BYTE = 40, LEAST_PIECE = 16 << 10, MOST_PIECE = 256 << 10, MOST_STRET
 static tra_status collect(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t item, int c,
                           tra_err *e) {
     tra_words *words = &w->words[c];
+    int64_t before = tra_words_held(words) + 8 * w->seen_cap[c];
     for (int64_t r = 0; r < w->rows.n; r++) {
         size_t n;
         bool null, fresh;
@@ -25,15 +26,13 @@ static tra_status collect(tra_csv_import *m, tra_csv_worker *w, const tra_csv_pi
         tra_words_put(words, s, n, tra_words_hash(s, n), &fresh);
         if (!fresh) continue;
         if (words->n > w->seen_cap[c]) {
-            w->seen_cap[c] = tra_max64(128, 2 * w->seen_cap[c]);
+            w->seen_cap[c] = tra_max64(4, 2 * w->seen_cap[c]);
             w->seen[c] = tra_realloc(w->seen[c], (size_t)w->seen_cap[c], sizeof *w->seen[c]);
         }
         w->seen[c][words->n - 1] = (m->base + item) << 32 | r;
     }
-    int64_t held = 0;
-    for (int k = 0; k < m->ncolumns; k++)
-        if (m->collect[k]) held += tra_words_held(&w->words[k]) + 8 * w->seen_cap[k];
-    if (held <= m->memory / 4 / m->nworkers) return TRA_OK;
+    w->held += tra_words_held(words) + 8 * w->seen_cap[c] - before;
+    if (w->held <= m->memory / 4 / m->nworkers) return TRA_OK;
     return tra_fail(e, TRA_RESOURCE,
                     "%s: the different texts of its columns (\"%s\" is one of them) take more memory than the ceiling "
                     "leaves for them: allow more with --memory, or leave columns out with --columns",
@@ -409,7 +408,7 @@ tra_status tra_looks_like_table(const tra_table_job *job, bool *is, tra_err *e) 
     for (bool first = true; form->header && !*is; first = false) {
         cells.n = 0;
         if (!tra_csv_record(&form->dialect, text, &p, end, &cells, &fault)) break;
-        if (p == end && !tra_csv_head_is_all(file)) break; /* it may be cut off */
+        if (p == end && !tra_csv_head_is_all(file)) cells.n--; /* it may be cut off */
         for (int64_t i = 0; i < cells.n && !first && !*is; i++) {
             const tra_csv_cell *x = &cells.v[i];
             tra_csv_guess g = tra_csv_no_guess();

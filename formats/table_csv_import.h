@@ -42,7 +42,8 @@ typedef struct tra_csv_worker {
     tra_words *words;     /* of each column */
     int64_t **seen;       /* of each column: where each of its words came first */
     int64_t *seen_cap;
-    bool *bad; /* rows that are rejected */
+    int64_t held; /* bytes that all of these take */
+    bool *bad;    /* rows that are rejected */
     int64_t bad_cap;
     char *buf; /* text in UTF-8 */
     size_t buf_cap;

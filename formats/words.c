@@ -23,7 +23,7 @@ static int64_t slot_of(const tra_words *w, const char *s, size_t n, uint64_t has
 }
 
 static void rehash(tra_words *w) {
-    int64_t n = w->nslots ? 2 * w->nslots : 256;
+    int64_t n = w->nslots ? 2 * w->nslots : 8;
     free(w->slots);
     w->slots = tra_calloc((size_t)n, sizeof *w->slots);
     w->nslots = n;
@@ -47,13 +47,13 @@ int64_t tra_words_put(tra_words *w, const char *s, size_t n, uint64_t hash, bool
     *fresh = w->slots[at] == 0;
     if (!*fresh) return (int64_t)(w->slots[at] & 0xffffffff) - 1;
     if (w->n + 1 >= w->cap) {
-        w->cap = tra_max64(128, 2 * w->cap);
+        w->cap = tra_max64(4, 2 * w->cap);
         w->begin = tra_realloc(w->begin, (size_t)w->cap, sizeof *w->begin);
         if (w->n == 0) w->begin[0] = 0;
     }
     int64_t from = w->begin[w->n], end = from + (int64_t)n;
     if (end > w->bytes_cap) {
-        w->bytes_cap = tra_max64(end, tra_max64(1024, 2 * w->bytes_cap));
+        w->bytes_cap = tra_max64(end, tra_max64(16, 2 * w->bytes_cap));
         w->bytes = tra_realloc(w->bytes, (size_t)w->bytes_cap, 1);
     }
     if (n) memcpy(w->bytes + from, s, n);

@@ -47,6 +47,10 @@ struct tra_table {
     int64_t *blocks; /* [columns][blocks][4], or NULL */
     int64_t **codes; /* of a foreign column of plain strings: the number in its dictionary is the row's */
     int64_t stored_bytes, held;
+    bool looked; /* for these tables of statistics: numbers, NULL where they are missing or damaged */
+    struct tra_table_numbers {
+        int64_t *v, n;
+    } statistics, frequencies, histograms, sketches;
 };
 
 static inline int64_t tra_table_block_rows(const tra_table_form *f, int64_t b) {

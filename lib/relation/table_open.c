@@ -511,6 +511,10 @@ void tra_table_close(tra_rel *r) {
     }
     free(t->sums);
     free(t->blocks);
+    free(t->statistics.v);
+    free(t->frequencies.v);
+    free(t->histograms.v);
+    free(t->sketches.v);
 }
 
 bool tra_rel_is_table(const tra_rel *r) { return r->table != NULL; }

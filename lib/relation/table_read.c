@@ -203,9 +203,19 @@ static tra_status check_categories(tra_rel *r, int col, tra_err *e) {
 
 /* ---- facts ------------------------------------------------------------------------------------------------------ */
 
-static tra_status facts_of(tra_rel *r, int column, const int64_t *v, tra_arena *a, tra_column_facts *out) {
-    int64_t nf, nh, ns, words = 10;
-    const int64_t *row = v + column * words;
+/* Reads the tables of statistics, once. Under the lock. */
+static void look(tra_rel *r) {
+    struct tra_table *t = r->table;
+    static const char *const names[] = {"statistics", "frequencies", "histograms", "sketches"};
+    struct tra_table_numbers *const to[] = {&t->statistics, &t->frequencies, &t->histograms, &t->sketches};
+    for (int i = 0; i < 4 && !t->looked; i++) to[i]->v = tra_table_numbers(r, names[i], &to[i]->n);
+    t->looked = true;
+}
+
+static bool facts_of(const struct tra_table *t, int column, tra_arena *a, tra_column_facts *out) {
+    enum { WORDS = 10 };
+    if (!t->statistics.v || t->statistics.n != WORDS * (int64_t)t->schema.n) return false;
+    const int64_t *row = t->statistics.v + column * WORDS;
     *out = (tra_column_facts){.rows = row[0],
                               .nulls = row[1],
                               .min = row[2],
@@ -216,39 +226,30 @@ static tra_status facts_of(tra_rel *r, int column, const int64_t *v, tra_arena *
                               .nan = row[5] & 4,
                               .whole = row[5] & 8,
                               .n = row[7]};
-    int64_t *fr = tra_table_numbers(r, "frequencies", &nf);
-    bool ok = fr && row[6] >= 0 && row[7] >= 0 && row[6] <= nf / 2 && row[7] <= nf / 2 - row[6];
-    if (ok) {
-        int64_t(*pairs)[2] = tra_arena_array(a, (size_t)row[7] + 1, sizeof *pairs);
-        memcpy(pairs, fr + 2 * row[6], (size_t)row[7] * sizeof *pairs);
-        out->frequency = (const int64_t(*)[2])pairs;
-    }
-    free(fr);
-    if (!ok || row[8] < 0) return ok ? TRA_OK : TRA_NO;
-    int64_t *hi = tra_table_numbers(r, "histograms", &nh), *sk = tra_table_numbers(r, "sketches", &ns);
-    ok = hi && sk && row[8] < nh / (TRA_BUCKETS + 1) && row[8] < ns / TRA_REGISTERS;
-    if (ok) {
-        int64_t *h = tra_news(a, int64_t, TRA_BUCKETS + 1), *s = tra_news(a, int64_t, TRA_REGISTERS);
-        memcpy(h, hi + row[8] * (TRA_BUCKETS + 1), (TRA_BUCKETS + 1) * sizeof *h);
-        memcpy(s, sk + row[8] * TRA_REGISTERS, TRA_REGISTERS * sizeof *s);
-        out->histogram = h;
-        out->sketch = s;
-    }
-    free(hi);
-    free(sk);
-    return ok ? TRA_OK : TRA_NO;
+    int64_t pairs = t->frequencies.n / 2;
+    if (!t->frequencies.v || row[6] < 0 || row[7] < 0 || row[6] > pairs || row[7] > pairs - row[6]) return false;
+    int64_t(*pair)[2] = tra_arena_array(a, (size_t)row[7] + 1, sizeof *pair);
+    if (row[7]) memcpy(pair, t->frequencies.v + 2 * row[6], (size_t)row[7] * sizeof *pair);
+    out->frequency = (const int64_t(*)[2])pair;
+    if (row[8] < 0) return true;
+    if (!t->histograms.v || !t->sketches.v || row[8] >= t->histograms.n / (TRA_BUCKETS + 1) ||
+        row[8] >= t->sketches.n / TRA_REGISTERS)
+        return false;
+    int64_t *h = tra_news(a, int64_t, TRA_BUCKETS + 1), *s = tra_news(a, int64_t, TRA_REGISTERS);
+    memcpy(h, t->histograms.v + row[8] * (TRA_BUCKETS + 1), (TRA_BUCKETS + 1) * sizeof *h);
+    memcpy(s, t->sketches.v + row[8] * TRA_REGISTERS, TRA_REGISTERS * sizeof *s);
+    out->histogram = h;
+    out->sketch = s;
+    return true;
 }
 
 tra_status tra_rel_column_facts(tra_rel *r, int column, tra_arena *a, tra_column_facts *out, tra_err *e) {
-    int64_t n;
     (void)e;
     if (!r->ours) return TRA_NO;
     tra_h5_enter();
-    int64_t *v = tra_table_numbers(r, "statistics", &n);
-    tra_status s = v && n == 10 * (int64_t)r->table->schema.n ? facts_of(r, column, v, a, out) : TRA_NO;
-    free(v);
+    look(r);
     tra_h5_leave();
-    return s;
+    return facts_of(r->table, column, a, out) ? TRA_OK : TRA_NO;
 }
 
 tra_status tra_rel_block_facts(tra_rel *r, int column, int64_t block, tra_block_facts *out, tra_err *e) {

@@ -216,7 +216,7 @@ static bool put_group(tra_writer *w, int c, const char *name) {
                                                   : "nullable-integer",
                       coded ? "0.2.0" : "0.1.0") &&
          put_notes(col, name, group) && close_object(new_array(w, group, coded ? "codes" : "values", f->values[c]));
-    if (ok && coded) ok = put_bool(group, "ordered", false) && put_categories(group, col->dict);
+    if (ok && coded) ok = put_bool(group, "ordered", false);
     if (ok && !coded) ok = close_object(new_array(w, group, "mask", f->nulls[c]));
     return H5Gclose(group) >= 0 && ok;
 }
@@ -274,11 +274,26 @@ static bool put_frame(tra_writer *w) {
            tra_h5_put_seal(w->dset, header, tra_table_header(f, header));
 }
 
-static tra_status create_arrays(tra_writer *w, tra_err *e) {
+/* What has strings of any length comes after all arrays, and goes to the file at once: HDF5 takes these strings for raw
+ * data, which must not be written while a chunk is allocated by capture. */
+static bool put_strings(tra_writer *w) {
     bool ok = put_frame(w);
+    for (int c = 0; c < w->type.columns->n && ok; c++) {
+        const tra_column *col = &w->type.columns->v[c];
+        if (!tra_coltype_is_coded(col->type)) continue;
+        hid_t group = H5Gopen2(w->dset, member(w->arena, col->name), H5P_DEFAULT);
+        ok = group >= 0 && put_categories(group, col->dict);
+        if (group >= 0 && H5Gclose(group) < 0) ok = false;
+    }
+    return ok && H5Fflush(w->file, H5F_SCOPE_LOCAL) >= 0;
+}
+
+static tra_status create_arrays(tra_writer *w, tra_err *e) {
+    bool ok = true;
     for (int c = 0; c < w->type.columns->n && ok; c++) ok = put_column(w, c);
-    return ok ? TRA_OK
-              : tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot create the columns of %s in %s", w->name, w->temp);
+    return ok && put_strings(w)
+               ? TRA_OK
+               : tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot create the columns of %s in %s", w->name, w->temp);
 }
 
 /* ---- placing ---------------------------------------------------------------------------------------------------- */

@@ -311,3 +311,20 @@ put(m, "values", np.array([7, 8, 9])); put(m, "mask", np.array([False, True, Fal
     cat r.csv | tra import -q - --from csv --columns 3,1 -o p.h5
     status 0 tra diff p.h5 r.h5
 }
+
+@test "many columns of many strings" {
+    py 'n, rows = 3500, 4
+with open("w.csv", "w") as f:
+    f.write(",".join(f"c{i}" for i in range(n)) + "\n")
+    for r in range(rows): f.write(",".join(f"s{i}_{r}" for i in range(n)) + "\n")
+with open("d.csv", "w") as f:
+    f.write("a,b,c\n" + "".join(f"a{k},{k},c{k}\n" for k in range(60000)))'
+    tra import -q w.csv -o w.h5
+    status 0 tra verify w.h5
+    frame 't = frame.read("w.h5"); assert len(t) == 3500 and t["c3499"] == [f"s3499_{r}" for r in range(4)]'
+    tra import -q d.csv -o d.h5 --block 5000
+    status 0 tra verify d.h5
+    frame 't = frame.read("d.h5"); assert t["c"] == [f"c{k}" for k in range(60000)] and t["b"] == list(range(60000))'
+    status 4 tra import d.csv -o e.h5 --memory 46M
+    status 4 tra import d.csv -o e.h5 --memory 25M
+}
