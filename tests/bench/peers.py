@@ -74,5 +74,16 @@ def stream_torch():
     timed(f)
 
 
-globals()[what.replace("dask_", "").replace("torch_", "").replace("numpy_", "") + "_" + what.split("_")[0]]()
+def sparse_scipy(): # in memory already, but for the import: from MatrixMarket to a file
+    import scipy.io, scipy.sparse
+    if name == "import":
+        return timed(lambda: scipy.sparse.save_npz("peer_o.npz", scipy.io.mmread("sp_a.mtx").tocsr(), compressed=False))
+    a = scipy.sparse.load_npz("sp_a.npz")
+    x = h5py.File("sp_x.h5" if name == "spmv" else "sp_b.h5")["data"][:]
+    f = {"spmv": lambda: a @ x, "spmm": lambda: a @ x, "sums": lambda: a.sum(1)}[name]
+    f()
+    timed(f)
+
+
+globals()[what.replace("scipy_", "").replace("dask_", "").replace("torch_", "").replace("numpy_", "") + "_" + what.split("_")[0]]()
 remove()
