@@ -34,7 +34,7 @@ double st_selectivity(st_graph *g, int cond) {
     }
     switch ((int)x->data[0]) {
     case TRA_CALC_EQ: return most > 1 ? 1 / most : 0.1;
-    case TRA_CALC_NE: return most > 1 ? 1 - 1 / most : 0.9;
+    case TRA_CALC_NE: return most > 1 ? 1 - 1 / most : 1;
     default: return 0.5; /* of a range half is on either side */
     }
 }

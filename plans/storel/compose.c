@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_NAMES = 256 };
@@ -197,38 +196,38 @@ static tra_status add_components(composer *c, int ref, const char **names) {
     return TRA_OK;
 }
 
-/* {(i, j) -> v(i * n_j + j)} over all coordinates. */
-static tra_status add_dense(composer *c, int ref, tra_str *out) {
+/* The elements of a dense array need no mapping: they are looked up where they lie. */
+static tra_status add_dense(composer *c, int ref) {
     const tra_storel_operand *o = &c->operand[ref];
-    const tra_einsum_ref *r = &c->s->ref[ref];
     tra_storel_source from = {TRA_STOREL_COMPONENT, ref, 0, TRA_COMPONENT_ARRAY};
     const char *wish = tra_arena_printf(c->arena, "%s_values", c->tensor[ref]);
     int name = add_name(c, wish, (tra_calc_type){o->real, o->sparse, 1}, from);
     if (name < 0) return too_many(c);
+    c->tensor[ref] = c->scope[name].name;
     c->about[name].kind = TRA_STOREL_ARRAY;
     c->about[name].n[0] = 1;
-    tra_str at = {0}, keys = {0};
+    for (int d = 0; d < c->s->ref[ref].n; d++) c->about[name].n[0] *= c->extent[c->s->ref[ref].label[d]];
+    return TRA_OK;
+}
+
+/* x_values(i * n_j + j) */
+static void print_element(const composer *c, int ref, tra_str *out) {
+    const tra_einsum_ref *r = &c->s->ref[ref];
+    tra_str_printf(out, "%s(", c->tensor[ref]);
+    for (int d = 0; d + 1 < r->n; d++) tra_str_add(out, d ? "((" : "(");
     for (int d = 0; d < r->n; d++) {
         const char *n = c->scope[c->extent_name[r->label[d]]].name;
-        c->about[name].n[0] *= c->extent[r->label[d]];
-        tra_str_printf(out, "%s<d%d, _> in 0:%s%s", d ? ", " : "sum(", d, n, d + 1 == r->n ? ") " : "");
-        tra_str_printf(&keys, "%sd%d", d ? ", " : "", d);
-        char *before = tra_strdup(tra_str_get(&at));
-        tra_str_free(&at);
-        tra_str_printf(&at, d ? "(%s) * %s + d%d" : "%s%.0sd%d", before, n, d);
-        free(before);
+        if (d)
+            tra_str_printf(out, " * %s) + %s%s", n, c->label[r->label[d]], d + 1 < r->n ? ")" : "");
+        else
+            tra_str_add(out, c->label[r->label[d]]);
     }
-    tra_str_printf(out, "{@unique (%s) -> %s(%s)}", tra_str_get(&keys), c->scope[name].name,
-                   r->n ? tra_str_get(&at) : "0");
-    tra_str_free(&at);
-    tra_str_free(&keys);
-    return TRA_OK;
+    tra_str_add(out, r->n ? ")" : "0)");
 }
 
 static tra_status add_mapping(composer *c, int ref, tra_str *out) {
     const tra_storel_operand *o = &c->operand[ref];
     const tra_storage *s = o->storage;
-    if (!s) return add_dense(c, ref, out);
     const char **names = tra_news(c->arena, const char *, s->nscope);
     for (int d = 0; d < s->rank; d++) names[d] = c->scope[c->extent_name[c->s->ref[ref].label[d]]].name;
     for (int d = 0; s->at_origin && d < s->rank; d++) {
@@ -262,7 +261,7 @@ static void find_loops(composer *c, const tra_scalar *x) {
     case TRA_S_NEG:
     case TRA_S_WIDE: find_loops(c, x->a); return;
     case TRA_S_ARG:
-        if (c->operand[x->arg].sparse && c->s->ref[x->arg].n > 0 && !c->element[x->arg])
+        if (c->operand[x->arg].sparse && c->operand[x->arg].storage && c->s->ref[x->arg].n > 0 && !c->element[x->arg])
             c->element[x->arg] = fresh(c, "v");
         return;
     }
@@ -294,6 +293,8 @@ static tra_status print_value(composer *c, const tra_scalar *x, bool real, tra_s
     case TRA_S_ARG:
         if (c->element[x->arg]) {
             tra_str_add(out, c->element[x->arg]);
+        } else if (!c->operand[x->arg].storage) {
+            print_element(c, x->arg, out);
         } else if (c->s->ref[x->arg].n == 0) {
             tra_str_add(out, c->tensor[x->arg]);
         } else {
@@ -368,8 +369,6 @@ static void take_names(composer *c) {
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) take(c, words[i]);
     for (int i = 0; i < c->s->nrefs; i++) {
         if (c->operand[i].storage) take_bound(c, c->operand[i].storage->mapping);
-        for (int d = 0; !c->operand[i].storage && d < c->s->ref[i].n; d++)
-            take(c, tra_arena_printf(c->arena, "d%d", d));
     }
 }
 
@@ -410,6 +409,10 @@ static tra_status compose(composer *c, tra_str *text) {
         int same = c->operand[i].same;
         c->tensor[i] = same >= 0 ? c->tensor[same] : fresh(c, c->operand[i].name);
         if (same >= 0) continue;
+        if (!c->operand[i].storage) {
+            TRA_TRY(add_dense(c, i));
+            continue;
+        }
         tra_str_printf(text, "let %s = ", c->tensor[i]);
         TRA_TRY(add_mapping(c, i, text));
         tra_str_add(text, " in ");

@@ -3,7 +3,8 @@
  *
  *     let A = MAPPING, .. in sum(<(i, j), a> in A, .., <k, _> in 0:n_k, ..) {(i, k) -> a * x(k)}
  *
- * Operands of sparse type that are factors are looped over, all others looked up. The scope has a number for the extent
+ * Operands of sparse type that are factors are looped over, all others looked up; dense arrays have no mapping. The
+ * scope has a number for the extent
  * of each label, params and origins as mappings ask for them, and the components of each operand under its name:
  * A_values, A_indices_1. */
 #ifndef TRA_STOREL_COMPOSE_H

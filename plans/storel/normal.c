@@ -225,6 +225,7 @@ static void loop_levels(normal *c, const tra_calc *x, int g, int b, int cls, mea
             t.sparse &= t.depth > 0;
             value = st_new_var(c->g, i + 1 < n ? "row" : name_of(&names[n], "v"), t);
             st_var *v = &c->g->var[value];
+            v->may_be_zero = t.depth == 0 && t.real && s && s->kind[0] == TRA_STOREL_HASHED;
             if (s && t.depth == 0 && !t.real) {
                 v->below = s->below;
                 v->value = s->below >= 0 ? st_at(c->g, s->below)->value / 2 : NAN;
@@ -335,7 +336,11 @@ static void open_nest(normal *c, const tra_calc *x, int g, int b, st_nest *d, me
         int value = value_of(c, d);
         int64_t number;
         bool not_zero = st_number(c->g, value, &number) && number != 0;
-        if (u != LINEAR && !not_zero) st_add_cond(c->g, out, st_compare(c->g, TRA_CALC_NE, value, st_whole(c->g, 0)));
+        /* an element that is 0 is no entry; values of arrays say by their type that it annihilates */
+        int var = st_first(c->g, value, ST_VAR);
+        bool guarded = var >= 0 && c->g->var[c->g->node[var].data[0]].may_be_zero;
+        if ((u != LINEAR && !not_zero) || guarded)
+            st_add_cond(c->g, out, st_compare(c->g, TRA_CALC_NE, value, st_whole(c->g, 0)));
         if (level >= 0) bind(c, &names[n], value, env, out);
     } else {
         st_nest *view = copy_nest(c, d);

@@ -97,12 +97,13 @@ typedef struct st_var {
     int depth, below; /* as of classes */
     double value;
     const st_shape *shape;
-    bool in_order; /* it counts up: what it indexes is read in order */
-    bool made;     /* a dictionary that rule M2 materialised, or of a loop over it */
+    bool in_order;    /* it counts up: what it indexes is read in order */
+    bool may_be_zero; /* an element of a hash map, of which what is 0 is no entry of a tensor */
+    bool made;        /* a dictionary that rule M2 materialised, or of a loop over it */
 } st_var;
 
 /* Variables: rules that need few get some when those that need many have taken theirs. */
-enum { ST_MOSTVARS = 126, ST_VARS_M2 = 80, ST_VARS_M1 = 110, ST_GENS = 24, ST_PARTS = 48 };
+enum { ST_MOSTVARS = 126, ST_VARS_M2 = 64, ST_VARS_M1 = 110, ST_GENS = 24, ST_PARTS = 48 };
 
 /* A nest while it is built or taken apart. */
 typedef struct st_gen {

@@ -254,9 +254,9 @@ TEST(the_known_kernels_get_their_known_forms) {
            (const double[]){0.02, 1, 1}, true,
            "sum(<p0, i> in A_indices_0) {@dense i -> sum(<p1, k> in "
            "A_indices_1(A_pointers_to_1(p0):A_pointers_to_1(p0 + 1))) let t = sum(<p2, l> in "
-           "A_indices_2(A_pointers_to_2(p1):A_pointers_to_2(p1 + 1))) let w = A_values(p2) in sum(<d1, "
-           "_> in 0:n_j) {@dense d1 -> C_values(d1 + l * n_j) * w} in sum(<d1, v> in t) {@dense d1 -> "
-           "B_values(d1 + k * n_j) * v}}",
+           "A_indices_2(A_pointers_to_2(p1):A_pointers_to_2(p1 + 1))) let w = A_values(p2) in sum(<j, "
+           "_> in 0:n_j) {@dense j -> C_values(j + l * n_j) * w} in sum(<j, v> in t) {@dense j -> "
+           "B_values(j + k * n_j) * v}}",
            2.1e+07);
     KERNEL("ij=ikl,kj,lj", 1, (const char *const[]){"csf", "csr", "csr"}, (const double[]){100, 25, 200, 1000},
            (const double[]){0.02, 0.3, 0.3}, true,
@@ -270,9 +270,9 @@ TEST(the_known_kernels_get_their_known_forms) {
            6.3075e+06);
     KERNEL("ij=ij,ik,kj", 1, (const char *const[]){"csr", "dense", "dense"}, (const double[]){1000, 1000, 50},
            (const double[]){0.01, 1, 1}, false,
-           "sum(<d0, _> in 0:n_i) {@hash d0 -> sum(<p1, j> in "
-           "A_indices_1(A_pointers_to_1(d0):A_pointers_to_1(d0 + 1))) {@dense j -> A_values(p1) * "
-           "sum(<d0_2, _> in 0:n_k) B_values(n_k * d0 + d0_2) * C_values(j + n_j * d0_2)}}",
+           "sum(<i, _> in 0:n_i) {@hash i -> sum(<p1, j> in "
+           "A_indices_1(A_pointers_to_1(i):A_pointers_to_1(i + 1))) {@dense j -> A_values(p1) * "
+           "sum(<k, _> in 0:n_k) B_values(k + i * n_k) * C_values(j + n_j * k)}}",
            1.02e+06);
     KERNEL("ij=ij,ik,kj", 1, (const char *const[]){"csr", "csr", "csr"}, (const double[]){1000, 1000, 1000},
            (const double[]){0.01, 0.01, 0.01}, false,
@@ -283,4 +283,48 @@ TEST(the_known_kernels_get_their_known_forms) {
            "B_values(p1) * C_values(p1_3)}}",
            3000);
     printf("# at most %.1f ms\n", most_milliseconds);
+}
+
+/* Limits count nodes, so that plans are the same each time; where nothing whole was found the naive plan stands. */
+TEST(limits_count_nodes) {
+    static const int most[] = {5, 60, 500, 3000};
+    int before = 0;
+    for (int i = 0; i < 4; i++) {
+        kernel k = {0};
+        tra_storel_result r, again;
+        tra_err e = {0};
+        if (!make_kernel(&k, "ij=ij,ik,kj", 1, (const char *const[]){"csr", "csr", "csr"},
+                         (const double[]){1000, 1000, 1000}, (const double[]){0.01, 0.01, 0.01}))
+            return;
+        k.c.problem.most_nodes = most[i];
+        k.c.problem.plans = 5;
+        CHECK_OK(tra_storel_optimize(&k.c.problem, k.arena, &r, &e), e);
+        CHECK_OK(tra_storel_optimize(&k.c.problem, k.arena, &again, &e), e);
+        const tra_storel_stage *last = &r.stage[r.nstages - 1];
+        CHECK(last->limited);
+        CHECK(last->nodes >= before && last->nodes <= most[i] + 500); /* a rule ends what it has begun */
+        CHECK_INT(again.stage[again.nstages - 1].nodes, last->nodes);
+        CHECK(r.n >= 1 && again.n == r.n);
+        for (int p = 0; p < r.n; p++) CHECK(tra_storel_same(r.plan[p].tree, again.plan[p].tree));
+        if (most[i] == 5) CHECK(tra_storel_same(r.plan[0].tree, k.c.problem.tree));
+        before = last->nodes;
+        tra_arena_free(k.arena);
+    }
+}
+
+TEST(rules_are_left_out_by_name) {
+    uint64_t set;
+    int n;
+    tra_err e = {0};
+    const tra_storel_rule *rules = tra_storel_rules(&n);
+    CHECK(n <= TRA_STOREL_MAXRULES);
+    CHECK_OK(tra_storel_without("D2,@hash", &set, &e), e);
+    for (int i = 0; i < n; i++) {
+        bool in = strcmp(rules[i].name, "D2") == 0 || strcmp(rules[i].name, "@hash") == 0;
+        CHECK_INT(set >> i & 1, in);
+        /* what can be left out has test data */
+        CHECK(rules[i].built_in == !rules[i].before);
+    }
+    CHECK_FAILS(tra_storel_without("D2,X7", &set, &e), TRA_USAGE, e, "no rule 'X7'");
+    CHECK_FAILS(tra_storel_without("A1", &set, &e), TRA_USAGE, e, "built into the normal form");
 }
