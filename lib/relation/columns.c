@@ -244,12 +244,18 @@ int64_t tra_columns_end(tra_cell *c, const tra_schema *s, int64_t rows) {
     return tra_cell_trim(c, (int64_t[]){directory_count(s), at});
 }
 
+/* How many rows a predicate lets through is a guess; memory for all of them is promised. */
+static tra_size firm(int64_t expected, int64_t bound) {
+    tra_size s = tra_size_about((double)expected, bound);
+    s.firm = true;
+    return s;
+}
+
 tra_size tra_columns_bytes(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows) {
     (void)rows;
     if (entries.exact) return tra_size_exactly(tra_columns_room(t->columns, entries.bound));
     if (!t->bounded) return tra_size_exactly(tra_columns_room(t->columns, ext->v[0]));
-    return tra_size_about((double)tra_columns_room(t->columns, entries.expected),
-                          tra_columns_room(t->columns, entries.bound));
+    return firm(tra_columns_room(t->columns, entries.expected), tra_columns_room(t->columns, entries.bound));
 }
 
 const char *tra_columns_look(tra_cell *c) {
@@ -325,8 +331,7 @@ tra_size tra_counted_bytes(const tra_type *t, const tra_dims *ext, tra_size entr
     (void)rows;
     if (entries.exact) return tra_size_exactly(counted_room(t->dtype, rank, entries.bound));
     if (!t->bounded) return tra_size_exactly(tra_counted_room(t->dtype, ext));
-    return tra_size_about((double)counted_room(t->dtype, rank, entries.expected),
-                          counted_room(t->dtype, rank, entries.bound));
+    return firm(counted_room(t->dtype, rank, entries.expected), counted_room(t->dtype, rank, entries.bound));
 }
 
 const char *tra_counted_look(tra_cell *c) {

@@ -156,11 +156,12 @@ typedef struct tra_type {
     uint32_t cut[TRA_MAXDIM]; /* for each array dimension the set of key dimensions (bits) that cut it */
 } tra_type;
 
-/* What something takes, in bytes: never more than bound. exact: just that; else expected is an estimate. Nothing is
- * known of what takes TRA_SIZE_MOST or more, but that: sums of a few such sizes still fit an int64_t. */
+/* What something takes, in bytes: never more than bound. exact: just that; else expected is an estimate. firm: memory
+ * is counted by the bound all the same (needs.h). Nothing is known of what takes TRA_SIZE_MOST or more, but that: sums
+ * of a few such sizes still fit an int64_t. */
 typedef struct tra_size {
     int64_t expected, bound;
-    bool exact;
+    bool exact, firm;
 } tra_size;
 #define TRA_SIZE_MOST (INT64_MAX / 4)
 static inline bool tra_size_known(tra_size s) { return s.exact || s.bound == 0; }

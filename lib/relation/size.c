@@ -3,7 +3,7 @@
 
 tra_size tra_size_upto(int64_t bytes) {
     bytes = tra_min64(bytes, TRA_SIZE_MOST);
-    return (tra_size){bytes, bytes, false};
+    return (tra_size){.expected = bytes, .bound = bytes};
 }
 
 tra_size tra_size_exactly(int64_t bytes) {
@@ -21,12 +21,14 @@ tra_size tra_size_about(double expected, int64_t bound) {
 tra_size tra_size_add(tra_size a, tra_size b) {
     return (tra_size){.expected = tra_min64(a.expected + b.expected, TRA_SIZE_MOST),
                       .bound = tra_min64(a.bound + b.bound, TRA_SIZE_MOST),
-                      .exact = tra_size_known(a) && tra_size_known(b) && a.bound + b.bound < TRA_SIZE_MOST};
+                      .exact = tra_size_known(a) && tra_size_known(b) && a.bound + b.bound < TRA_SIZE_MOST,
+                      .firm = a.firm || b.firm};
 }
 
 tra_size tra_size_times(tra_size s, int64_t n) {
     tra_size all = {.expected = tra_min64(tra_mul_most(s.expected, n), TRA_SIZE_MOST),
-                    .bound = tra_min64(tra_mul_most(s.bound, n), TRA_SIZE_MOST)};
+                    .bound = tra_min64(tra_mul_most(s.bound, n), TRA_SIZE_MOST),
+                    .firm = s.firm};
     all.exact = n == 0 || (tra_size_known(s) && all.bound < TRA_SIZE_MOST);
     return all;
 }
@@ -116,7 +118,9 @@ static layout_bytes by_layout(const tra_type *t, int64_t elements) {
         if (n > 0 && (double)s.bound / (double)n > each) each = (double)s.bound / (double)n;
     }
     if (t->entries && t->entries->of) b.all = t->entries->bytes, b.largest = t->entries->largest;
+    bool firm = b.all.firm;
     if (!b.all.exact) b.all = tra_size_about((double)b.all.expected, bound_of_all(t, b.all));
+    b.all.firm = firm;
     double all = (double)tra_catalog_floats(t->cat), bound = each * (double)elements;
     b.any = tra_size_upto(bound < (double)TRA_SIZE_MOST ? (int64_t)bound + 1 : TRA_SIZE_MOST);
     if (all > 0) b.any = tra_size_about((double)b.all.expected / all * (double)elements, b.any.bound);

@@ -114,30 +114,40 @@ tra_status tra_compact_put(tra_outfile *o, int64_t t, const tra_cell *c, tra_err
 
 /* ---- what is in the file ----------------------------------------------------------------------------------------- */
 
+/* Moves the rows of an array together that is spread over its chunk: none goes up. */
+static void draw_together(char *data, const tra_dims *chunk, const tra_dims *ext, size_t size) {
+    tra_dims outer = *ext, at = {.n = ext->n - 1};
+    size_t row = (size_t)ext->v[ext->n - 1] * size;
+    char *to = data;
+    outer.n = at.n;
+    do {
+        int64_t from = 0;
+        for (int d = 0; d < ext->n; d++) from = from * chunk->v[d] + (d < at.n ? at.v[d] : 0);
+        memmove(to, data + (size_t)from * size, row);
+        to += row;
+    } while (tra_next(&outer, &at));
+}
+
 /* The checksum of a chunk, and its array's part of the digest. */
-static tra_status seal_one(tra_outfile *o, tra_digester *g, int64_t t, const tra_dims *chunk, void *raw, void *own,
-                           tra_err *e) {
-    tra_array all = {o->type.dtype, *chunk, raw}, a = {.dtype = o->type.dtype, .data = own};
-    tra_dims zero = {.n = chunk->n};
-    tra_catalog_ext(&o->compact, t, &a.ext);
-    TRA_TRY(tra_pread(tra_writer_fd(o->w), raw, (size_t)o->chunk_bytes, tra_writer_address(o->w, t), "the output", e));
-    tra_array_copy(&a, &zero, &all, &zero, &a.ext);
-    tra_writer_sums(o->w)[t] = tra_chunk_sum(raw, (size_t)o->chunk_bytes);
-    tra_digester_add(g, &o->lanes[0].digest, t, own);
+static tra_status seal_one(tra_outfile *o, tra_digester *g, int64_t t, const tra_dims *chunk, void *data, tra_err *e) {
+    tra_dims ext;
+    tra_catalog_ext(&o->compact, t, &ext);
+    TRA_TRY(tra_pread(tra_writer_fd(o->w), data, (size_t)o->chunk_bytes, tra_writer_address(o->w, t), "the output", e));
+    tra_writer_sums(o->w)[t] = tra_chunk_sum(data, (size_t)o->chunk_bytes);
+    draw_together(data, chunk, &ext, tra_dtype_size(o->type.dtype));
+    tra_digester_add(g, &o->lanes[0].digest, t, data);
     return TRA_OK;
 }
 
 tra_status tra_compact_seal(tra_outfile *o, tra_err *e) {
-    tra_block *raw = NULL, *own = NULL;
+    tra_block *b = NULL;
     tra_digester *g = tra_digester_new(&o->type);
     tra_dims chunk = {0};
-    tra_status s = tra_block_new(o->pool, o->chunk_bytes, &raw, e);
-    if (s == TRA_OK) s = tra_block_new(o->pool, o->chunk_bytes, &own, e);
+    tra_status s = tra_block_new(o->pool, o->chunk_bytes, &b, e);
     if (o->compact.n > 0) chunk = chunk_ext(o);
     for (int64_t t = o->comm.rank; t < o->compact.n && s == TRA_OK; t += o->comm.size)
-        s = seal_one(o, g, t, &chunk, raw->ptr, own->ptr, e);
-    tra_block_free(o->pool, raw);
-    tra_block_free(o->pool, own);
+        s = seal_one(o, g, t, &chunk, b->ptr, e);
+    tra_block_free(o->pool, b);
     tra_digester_free(g);
     return s;
 }

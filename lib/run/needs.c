@@ -33,7 +33,7 @@ static int64_t footprint(int64_t bytes) { return bytes > 0 ? tra_block_footprint
 
 int64_t tra_size_planned(tra_size s) {
     enum { LITTLE = 1 << 20 };
-    return s.exact ? s.bound : tra_min64(s.bound, tra_max64(LITTLE, tra_mul_most(s.expected, 2)));
+    return s.exact || s.firm ? s.bound : tra_min64(s.bound, tra_max64(LITTLE, tra_mul_most(s.expected, 2)));
 }
 
 int64_t tra_stored_room(const tra_type *held, const tra_levels *l) {
@@ -374,8 +374,8 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
         out = tra_max64(tra_type_room(&from->type),
                         from->type.layout ? 0 : tra_block_footprint(tra_store_chunk_bytes(&op->type)));
         n = from->orders.direct ? 0 : tra_op_stored_room(p, from) + out + fixed + threads * derive_scratch(p, from);
-        if (op->type.bounded && !op->type.columns) /* chunks are read back, and their arrays cut from them */
-            n = tra_max64(n, 2 * footprint(tra_store_chunk_bytes(&op->type)));
+        if (op->type.bounded && !op->type.columns) /* chunks are read back */
+            n = tra_max64(n, footprint(tra_store_chunk_bytes(&op->type)));
         if (tra_op_counts(op)) /* in the end each tuple is read from where it waits */
             n = tra_max64(n, tra_type_room(&from->type) + footprint(tra_stored_room(&from->type, op->what.levels)));
         break;

@@ -51,9 +51,9 @@ tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op);
  * more than so many of the largest transfers. */
 int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, int64_t transfers);
 
-/* Bytes that are counted on for something of this size: all that it may take where that is little; else what is
- * expected, and as much again for the case that it is more. The ceiling holds whatever comes: what finds no memory then
- * fails. */
+/* Bytes that are counted on for something of this size: all that it may take where that is little, or firm; else what
+ * is expected, and as much again for the case that it is more. The ceiling holds whatever comes: what finds no memory
+ * then fails. */
 int64_t tra_size_planned(tra_size s);
 
 /* Bytes of scratch that a worker needs to count the largest array for an output that is stored by levels, and to put it

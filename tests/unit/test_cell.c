@@ -11,7 +11,7 @@ static tra_size entries_bytes(const tra_type *t, const tra_dims *ext, tra_size e
     int64_t n = entries.bound, each[2] = {4, (int64_t)tra_dtype_size(t->dtype)};
     (void)ext, (void)rows;
     int64_t none[2] = {0, 0}, all[2] = {n, n};
-    return (tra_size){tra_cell_room(2, none, each), tra_cell_room(2, all, each), false};
+    return (tra_size){.expected = tra_cell_room(2, none, each), .bound = tra_cell_room(2, all, each)};
 }
 static const tra_layout entries = {.name = "entries", .id = 77, .nparts = 2, .bytes = entries_bytes};
 
