@@ -142,7 +142,7 @@ static void shape_rows(const tra_rows_kernel *k, const tra_dims *a, const tra_di
     case TRA_ROWS_NONE: out->n = 0; return;
     }
     *out = (tra_dims){.n = k->columns ? 1 : 2, .v = {n, k->width}};
-    if (src) src->from[0] = k->rows == TRA_ROWS_SAME ? 0 : -1;
+    if (src) src->from[0] = 0; /* rows are cut by the key that cuts those of the left operand */
     if (src) src->from[1] = -1;
 }
 

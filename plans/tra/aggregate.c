@@ -126,6 +126,17 @@ static tra_node *position(tra_build *b, tra_span span, tra_einsum *s, const stru
     return tra_statement(b, span, t);
 }
 
+/* A label that is aggregated, of rows of which only the run tells how many there are; -1: none. */
+static int counted_label(const tra_einsum *s) {
+    for (int i = 0; i < s->nrefs; i++)
+        for (int d = 0; d < s->ref[i].n; d++) {
+            bool stays = false;
+            for (int o = 0; o < s->nout; o++) stays = stays || s->out[o] == s->ref[i].label[d];
+            if (!stays && s->ref[i].node && (s->ref[i].node->type.bounded >> d & 1)) return s->ref[i].label[d];
+        }
+    return -1;
+}
+
 tra_node *tra_aggregation(tra_build *b, tra_span span, tra_einsum *s, const char *name) {
     const struct word *word = find(name);
     if (!word) {
@@ -134,6 +145,13 @@ tra_node *tra_aggregation(tra_build *b, tra_span span, tra_einsum *s, const char
         return NULL;
     }
     s->fold = word->fold;
+    if ((word->mean || word->position) && counted_label(s) >= 0) {
+        tra_diag_error(b->d, span,
+                       "write a sum and divide it by rows(T), or aggregate the table: group(T, [], m = mean(x))",
+                       "%s over label '%s' needs to know how many rows there are, which only the run tells", name,
+                       s->name[counted_label(s)]);
+        return NULL;
+    }
     if (word->mean) return mean(b, span, s);
     return word->position ? position(b, span, s, word) : tra_statement(b, span, s);
 }

@@ -198,7 +198,31 @@ static bool has_comparison(const tra_scalar *e) {
 }
 
 /* It is kept in the graph unless its result is known. */
+/* A label that stands for rows of which only the run tells how many there are stands for those of one table. */
+static bool check_rows(tra_build *b, tra_span span, const tra_einsum *s) {
+    const tra_node *rows[TRA_MAXLABELS] = {NULL};
+    bool seen[TRA_MAXLABELS] = {false};
+    for (int i = 0; i < s->nrefs; i++) {
+        const tra_node *x = s->ref[i].node;
+        for (int d = 0; d < s->ref[i].n; d++) {
+            int l = s->ref[i].label[d];
+            const tra_node *own = x && (x->type.bounded >> d & 1) ? (x->rows ? x->rows[d] : x) : NULL;
+            if (!seen[l] || rows[l] == own) {
+                seen[l] = true;
+                rows[l] = own;
+                continue;
+            }
+            tra_diag_error(b->d, span, "make both matrices of one table; join brings the rows of two together",
+                           "label '%s' stands for rows of different tables, and only the run tells how many there are",
+                           s->name[l]);
+            return false;
+        }
+    }
+    return true;
+}
+
 tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
+    if (!check_rows(b, span, s)) return NULL;
     tra_graph *g = b->g;
     int before = g->n;
     choose_blocks(b, s);

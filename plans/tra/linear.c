@@ -61,6 +61,12 @@ static tra_node *one_block(tra_build *b, const tra_ast *x, const char *name, tra
                        least == most ? "matrix" : "vector or a matrix", shape.n);
         return NULL;
     }
+    if (n->type.bounded) {
+        tra_diag_error(b->d, x->span, "make a matrix of known extents of it first: C[i,j] = sum X[n,i] * X[n,j]",
+                       "%s takes a matrix of known extents, and of this one only the run tells how many rows it has",
+                       name);
+        return NULL;
+    }
     if (n->type.sparse) {
         tra_node fields = {.in = {n}, .kernel = kernel(b, "densify", TRA_USE_MAP, x->span)};
         n = make(b, TRA_OP_TRANSFORM, x->span, &fields);

@@ -387,3 +387,57 @@ END
     status 3 tra run -q p.tra
     [ ! -e J.h5 ]
 }
+
+@test "rows that only the run counts meet those of the same table alone" {
+    program <<'END'
+input T : table [a: f64, b: f64] rows 100 by 10
+R = select(T, a > 1)
+Q = select(T, b > 1)
+X = matrix(R, [a, b])
+Y = matrix(Q, [a, b])
+W = matrix(project(R, c = a), [c])
+E = matrix(T, [a])
+f[i,j] = sum X[n,i] * Y[n,j]
+g[i,j] = sum X[n,i] * W[n,j]
+h[i] = mean X[n,i]
+k[i] = max X[n,i]
+l[n,i] = X[n,i] * index(n)
+m[i,j] = sum X[n,i] * E[n,j]
+o[n,i] = X[n,i] * 2
+p[i,n] = X[n,i]
+q[i,j] = sum X[n,i] * Y[m,j]
+r = reblock(X, [5, 2])
+END
+    status 2 tra check p.tra
+    has "p.tra:8:1: error: label 'n' stands for rows of different tables"
+    has "p.tra:10:1: error: mean over label 'n' needs to know how many rows there are"
+    has "p.tra:12:1: error: label 'n' stands for rows of different tables"
+    has "p.tra:13:1: error: label 'n' stands for rows of different tables"
+    has "p.tra:17:5: error: repart meets rows of which only the run tells"
+    has "does not compile: 5 errors"
+}
+
+@test "a matrix of what groups made goes on as a tensor, and is written without gaps" {
+    trips
+    program <<'END'
+input trip from "trips.h5"
+G = group(select(trip, duration > 5), [start, name], n = count(), m = mean(duration))
+X = matrix(G, [n, m])
+S[i,j] = sum X[r,i] * X[r,j]
+w, V = eigh(S)
+O[r,i] = X[r,i] * 2
+output S
+output w
+output O
+END
+    status 0 tra run -q p.tra --sites 2
+    status 0 py '
+g = lambda n: h5py.File(n + ".h5")["data"][()]
+O = g("O") / 2
+assert O.shape == (30, 2), O.shape
+assert O[:, 0].sum() == sum(float(l.split(",")[2]) > 5 for l in open("trips.csv").readlines()[1:])
+assert np.allclose(O.T @ O, g("S")) and np.allclose(np.linalg.eigvalsh(g("S")), g("w"))'
+    printf 'input trip from "trips.h5"\nX = matrix(select(trip, start > 3), [start, end])\nw, V = eigh(X)\noutput w\n' | program
+    status 2 tra check p.tra
+    has "p.tra:3:13: error: eigh takes a matrix of known extents"
+}
