@@ -109,11 +109,14 @@ static const char *text_of(const found *x, tra_arena *texts) {
 typedef struct ranking {
     tra_cost_model model;
     tra_arena *texts;
+    bool by_memory; /* no plan fits: those first that need the least, of which the others are told */
 } ranking;
 
 static int compare_found(const void *a, const void *b, void *of) {
     const ranking *r = of;
     const tra_cost *x = &((const found *)a)->cost, *y = &((const found *)b)->cost;
+    int64_t need = ((const found *)a)->least - ((const found *)b)->least;
+    if (r->by_memory && need != 0) return need < 0 ? -1 : 1;
     double cx = tra_cost_scalar(x, r->model), cy = tra_cost_scalar(y, r->model);
     int64_t dx = x->disk_read.expected + x->disk_write.expected, dy = y->disk_read.expected + y->disk_write.expected;
     if (cx != cy) return cx < cy ? -1 : 1;
@@ -144,13 +147,13 @@ static bool rank(finding *f, const tra_plan_options *o) {
     }
     const char **text = tra_calloc((size_t)m + 1, sizeof *text);
     for (int i = 0; i < m; i++) f->v[i].text = &text[i];
-    qsort_r(f->v, (size_t)m, sizeof *f->v, compare_found, &(ranking){o->cost, f->texts});
+    qsort_r(f->v, (size_t)m, sizeof *f->v, compare_found, &(ranking){o->cost, f->texts, !any});
     double as_written = INFINITY;
     for (int i = m - 1; i >= 0; i--) {
         if (!is_rewritten(&f->v[i])) as_written = tra_cost_scalar(&f->v[i].cost, o->cost);
     }
     for (int i = 0; i < m && n < TRA_MAXPLANS; i++) {
-        bool seen = is_rewritten(&f->v[i]) && !(tra_cost_scalar(&f->v[i].cost, o->cost) < as_written);
+        bool seen = any && is_rewritten(&f->v[i]) && !(tra_cost_scalar(&f->v[i].cost, o->cost) < as_written);
         for (int j = 0; j < n; j++) seen |= strcmp(f->v[j].strategy, f->v[i].strategy) == 0;
         if (!seen) f->v[n++] = f->v[i];
     }

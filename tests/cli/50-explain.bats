@@ -320,6 +320,15 @@ END
     least=$(exactly)
     status 0 tra cost --sites 4 --memory "$least" p.tra
     status 4 tra cost --sites 4 --memory $((least - 1)) p.tra
+    # also where another plan than the quickest needs the least
+    tra gen -q --shape 2000x2000 --density 0.01 --block 500x2000 -o s.h5
+    tra gen -q --shape 2000 --block 500 -o x.h5
+    printf 'input A from "s.h5"\ninput x from "x.h5"\ny[i] = sum A[i,j] * x[j]\nC[i,k] = sum A[i,j] * A[j,k]\noutput y\noutput C\n' >s.tra
+    status 0 tra explain -q --memory 10M --format json s.tra
+    least=$(json plans.0.least_memory_bytes)
+    status 4 tra cost -v --memory 10M s.tra
+    has "exactly $least)"
+    status 0 tra cost --memory "$least" s.tra
 }
 
 @test "numbers out of range are refused" {
