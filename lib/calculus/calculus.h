@@ -239,6 +239,9 @@ typedef tra_status tra_calc_sink(void *ctx, const tra_calc_entry *x, tra_err *e)
  * depend on how a dictionary is held. */
 TRA_MUSTUSE tra_status tra_calc_run(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps,
                                     tra_calc_sink *sink, void *ctx, tra_err *e);
+/* So many bytes may dictionaries take that this thread builds from now on, or that one doubling more: then evaluation
+ * stops with TRA_RESOURCE. INT64_MAX: any number. */
+void tra_calc_limit(int64_t bytes);
 /* The same, with contributions added up: each key once, upwards, none that is 0; a scalar once, whatever it is. */
 TRA_MUSTUSE tra_status tra_calc_run_summed(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps,
                                            tra_calc_sink *sink, void *ctx, tra_err *e);

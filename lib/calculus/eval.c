@@ -46,6 +46,8 @@ static tra_status fail(interp *in, const tra_calc *x, tra_status s, const char *
 }
 
 static tra_status step(interp *in, const tra_calc *x) {
+    if (calc_is_full())
+        return fail(in, x, TRA_RESOURCE, "dictionaries that are built take more memory than is set aside for them");
     if (in->steps-- > 0) return TRA_OK;
     return fail(in, x, TRA_RESOURCE, "more steps than were allowed");
 }

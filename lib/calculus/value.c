@@ -30,7 +30,18 @@ tra_calc_number calc_element(const tra_elements *x, int64_t i) {
 
 /* ---- dictionaries that are built ------------------------------------------------------------------------------ */
 
+static _Thread_local int64_t room = INT64_MAX; /* bytes that dictionaries may still take */
+
+void tra_calc_limit(int64_t bytes) { room = bytes; }
+bool calc_is_full(void) { return room < 0; }
+
+static int64_t taken_by(const calc_dict *d) {
+    return (int64_t)sizeof *d + d->cap * (int64_t)(sizeof *d->key + sizeof *d->cell) +
+           d->nslots * (int64_t)sizeof *d->slot;
+}
+
 calc_dict *calc_dict_new(int depth, bool real) {
+    room -= (int64_t)sizeof(calc_dict);
     calc_dict *d = tra_calloc(1, sizeof *d);
     d->depth = depth;
     d->real = real;
@@ -39,6 +50,7 @@ calc_dict *calc_dict_new(int depth, bool real) {
 
 void calc_dict_free(calc_dict *d) {
     if (!d) return;
+    room += taken_by(d);
     for (int64_t i = 0; d->depth > 1 && i < d->n; i++) calc_dict_free(d->cell[i].dict);
     free(d->key);
     free(d->cell);
@@ -53,7 +65,9 @@ static uint64_t hash_of(int64_t key) {
 
 static void index_keys(calc_dict *d) {
     free(d->slot);
+    room += taken_by(d);
     d->nslots = d->nslots ? 2 * d->nslots : 32;
+    room -= taken_by(d);
     d->slot = tra_calloc((size_t)d->nslots, sizeof *d->slot);
     for (int64_t i = 0; i < d->n; i++) {
         uint64_t at = hash_of(d->key[i]);
@@ -70,7 +84,9 @@ static int64_t place_of(calc_dict *d, int64_t key) {
     for (int64_t s; (s = d->slot[at & (uint64_t)(d->nslots - 1)]); at++)
         if (d->key[s - 1] == key) return s - 1;
     if (d->n == d->cap) {
+        room += taken_by(d);
         d->cap = d->cap ? 2 * d->cap : 4;
+        room -= taken_by(d);
         d->key = tra_realloc(d->key, (size_t)d->cap, sizeof *d->key);
         d->cell = tra_realloc(d->cell, (size_t)d->cap, sizeof *d->cell);
     }
@@ -120,8 +136,10 @@ void calc_dict_finish(calc_dict *d) {
     }
     d->n = kept;
     free(d->slot);
+    room += taken_by(d);
     d->slot = NULL;
     d->nslots = 0;
+    room -= taken_by(d);
     d->sorted = true;
     if (ascending) return;
     keyed *all = tra_malloc((size_t)kept * sizeof *all);

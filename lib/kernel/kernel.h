@@ -303,6 +303,8 @@ void tra_kernel_join(const tra_kernel *k, const tra_array *a, const tra_array *b
 /* Why a result on this thread has no meaning, of the first since the last call of clear: "solve: the matrix is
  * singular". NULL: none. */
 const char *tra_kernel_failure(void);
+tra_status tra_kernel_failure_status(void); /* TRA_INPUT, or what was noted with it */
+void tra_kernel_fail_with(tra_status s, const char *fmt, ...) TRA_PRINTF(2, 3);
 void tra_kernel_fail(const char *fmt, ...) TRA_PRINTF(1, 2); /* notes it, unless there is one */
 void tra_kernel_failure_clear(void);
 bool tra_kernel_overflowed(void); /* has an integer not fitted since the last call on this thread? */

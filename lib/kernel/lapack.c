@@ -34,9 +34,25 @@ extern void dgesdd_(const char *, const int *, const int *, double *, const int 
                     double *, const int *, double *, const int *, int *, int *, size_t);
 
 static _Thread_local char failure[256];
+static _Thread_local tra_status failure_status = TRA_INPUT;
 
 const char *tra_kernel_failure(void) { return *failure ? failure : NULL; }
-void tra_kernel_failure_clear(void) { *failure = 0; }
+void tra_kernel_failure_clear(void) {
+    *failure = 0;
+    failure_status = TRA_INPUT;
+}
+
+tra_status tra_kernel_failure_status(void) { return failure_status; }
+
+void tra_kernel_fail_with(tra_status s, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    if (!*failure) {
+        failure_status = s;
+        vsnprintf(failure, sizeof failure, fmt, args);
+    }
+    va_end(args);
+}
 
 void tra_kernel_fail(const char *fmt, ...) {
     va_list args;

@@ -6,6 +6,7 @@
 #include "../relation/rows.h"
 #include "program_int.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- operands -------------------------------------------------------------------------------------------------- */
@@ -249,13 +250,37 @@ static tra_status put(void *ctx, const tra_calc_entry *entry, tra_err *e) {
     return TRA_OK;
 }
 
+/* Memory for dictionaries that the interpreter builds: what names stand for, products and sums of dictionaries. */
+static int64_t dictionaries_of(const tra_program *p) {
+    enum { EACH = 96, LEAST = 2 << 20, MOST = 128 << 20 };
+    return tra_max64(LEAST, (int64_t)fmin(EACH * p->expected, MOST));
+}
+
+static bool builds(const tra_calc *x) {
+    bool makes = x->kind == TRA_CALC_LET || x->kind == TRA_CALC_SLICE || x->notes & TRA_CALC_UNIQUE;
+    for (int i = 0; i < x->nkids && !makes; i++) {
+        const tra_calc *k = x->kids[i];
+        bool below =
+            x->kind == TRA_CALC_SUM || x->kind == TRA_CALC_MERGE ? i + 1 < x->nkids : x->kind == TRA_CALC_APPLY;
+        makes = builds(k) ||
+                (k->type.depth > 0 && (x->kind == TRA_CALC_MUL || x->kind == TRA_CALC_DIV || x->kind == TRA_CALC_SUB ||
+                                       x->kind == TRA_CALC_NEG)) ||
+                (below && k->type.depth > 0 && k->kind != TRA_CALC_NAME && k->kind != TRA_CALC_APPLY &&
+                 k->kind != TRA_CALC_RANGE);
+    }
+    return makes;
+}
+
 /* ---- the place where a program is run ------------------------------------------------------------------------- */
 
 /* All contributions of the program to a block of its result, in their order. Whoever has faster code for a program
  * calls that here. */
 static tra_status run_program(const tra_program *p, const tra_calc_free *scope, tra_calc_sink *sink, void *ctx,
                               tra_err *e) {
-    return tra_calc_run(p->value, p->nscope, scope, INT64_MAX, sink, ctx, e);
+    tra_calc_limit(dictionaries_of(p) / 2); /* a doubling may come before it stops */
+    tra_status s = tra_calc_run(p->value, p->nscope, scope, INT64_MAX, sink, ctx, e);
+    tra_calc_limit(INT64_MAX);
+    return s;
 }
 
 /* ---- results -------------------------------------------------------------------------------------------------- */
@@ -342,8 +367,9 @@ static int64_t table_of(const tra_dims *ext, int64_t bound) {
 
 int64_t tra_program_scratch(const tra_kernel *k, const tra_dims *ext, const tra_layout *out) {
     if (k->cls == TRA_K_PACK) return 0;
-    if (out) return 2 * table_of(ext, k->program->bound) * (int64_t)sizeof(contribution);
-    return k->program->dtype == TRA_F32 ? tra_dense_bytes(TRA_F64, ext) : 0;
+    int64_t most = builds(k->program->value) ? dictionaries_of(k->program) : 0; /* not here, but set aside */
+    if (out) return most + 2 * table_of(ext, k->program->bound) * (int64_t)sizeof(contribution);
+    return tra_add_most(most, k->program->dtype == TRA_F32 ? tra_dense_bytes(TRA_F64, ext) : 0);
 }
 
 /* ---- operands of a pair ----------------------------------------------------------------------------------------- */
@@ -425,7 +451,7 @@ int64_t tra_program_join(const tra_kernel *k, const tra_cell *a, const tra_cell 
     if (k->cls == TRA_K_PACK) return tra_pack_join(k, a, b, out, count);
     tra_dtype t = out->array.dtype;
     if (tra_kernel_failure() || run_pair(k, a, b, out, count, scratch, &e) != TRA_OK) { /* dropped by the caller */
-        if (e.status != TRA_OK && e.status != TRA_STOPPED) tra_kernel_fail("%s", e.msg);
+        if (e.status != TRA_OK && e.status != TRA_STOPPED) tra_kernel_fail_with(e.status, "%s", e.msg);
         if (out->layout && !count) tra_rows_begin(out, 0, 0).begin[0] = 0;
         return out->layout ? tra_rows_room(t, 0, 0) : 0;
     }

@@ -34,10 +34,10 @@ tra_status tra_op_fits(const tra_op *op, const tra_type *type, int64_t ordinal, 
     tra_dims k;
     tra_catalog_key(type->cat, ordinal, &k);
     if (failure) {
-        tra_fail(e, TRA_INPUT, "%s%s, in the tuple %s", tra_op_text(op, place, sizeof place), failure,
-                 tra_key_text(&k, key));
+        tra_status s = tra_kernel_failure_status();
+        tra_fail(e, s, "%s%s, in the tuple %s", tra_op_text(op, place, sizeof place), failure, tra_key_text(&k, key));
         tra_kernel_failure_clear();
-        return TRA_INPUT;
+        return s;
     }
     return tra_fail(e, TRA_INPUT, "%san integer does not fit %s in the tuple %s", tra_op_text(op, place, sizeof place),
                     type->dtype == TRA_I32 ? "i32" : "i64", tra_key_text(&k, key));

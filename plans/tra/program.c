@@ -46,6 +46,7 @@ typedef struct bound {
     int64_t extent; /* LOOP: of its domain, or -1 */
     part part;
     bool sparse; /* a dictionary, all of which is made in loops over what is sparse */
+    double n;    /* what it has, about */
 } bound;
 
 typedef struct analysis {
@@ -200,7 +201,7 @@ static void generator(analysis *s, tra_calc *x, int g, const tra_calc_binder *b,
     }
     part p = part_of(s, e, in);
     if (p.use < 0) {
-        given v = e->kind == TRA_CALC_NAME && e->level >= 0 ? (given){.sparse = s->bound[e->level].sparse, .n = 1}
+        given v = e->kind == TRA_CALC_NAME && e->level >= 0 ? (given){s->bound[e->level].sparse, s->bound[e->level].n}
                                                             : walk(s, e, (around){.times = 1});
         for (int i = 0; i <= n; i++) bind_other(s, &b[i], v.sparse);
         in->sparse = in->sparse || v.sparse;
@@ -237,7 +238,7 @@ static given walk_let(analysis *s, tra_calc *x, around in) {
         if (whole) read_part(s, &p);
         given v = p.use < 0 ? walk(s, x->kids[i], (around){.times = in.times}) : (given){.sparse = false};
         if (level < 0 && p.use >= 0 && !whole) read_part(s, &p);
-        if (level >= 0) s->bound[level] = (bound){.kind = IS_OTHER, .sparse = v.sparse};
+        if (level >= 0) s->bound[level] = (bound){.kind = IS_OTHER, .sparse = v.sparse, .n = v.n};
         if (level >= 0 && p.use >= 0 && !whole) s->bound[level] = (bound){.kind = IS_PART, .part = p};
     }
     return walk(s, x->kids[x->nkids - 1], in);

@@ -104,6 +104,14 @@ END
     sed -i 's/0 -> .*/0 -> 9000000000000000000 + a }/' q.tra
     status 3 tra run -q q.tra --no-history
     has "q.tra:2: Q: an integer does not fit i64 where contributions of one key are added"
+    # a dictionary that a name stands for has room for as many keys as the result has contributions, to a limit
+    echo 'tensor Q[5] = let c = sum(<i, _> in 0:n) {i -> 1.5} in sum(<i, v> in c) {i % 5 -> v}' >q.tra
+    sed -i '1i param n = 100000' q.tra
+    echo 'output Q' >>q.tra
+    status 0 tra run -q q.tra --no-history
+    py 'assert (h5py.File("Q.h5")["data"][:] == 30000).all()'
+    status 4 tra run -q q.tra --no-history -D n=4000000
+    has "dictionaries that are built take more memory than is set aside for them"
 }
 
 @test "a program whose result is more than its table holds makes it in several passes: the same as a dense one" {
