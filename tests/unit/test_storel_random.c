@@ -559,9 +559,12 @@ static void check_program(uint64_t without) {
         k.s.ref[i].n = i < 2 ? 2 : 1;
         for (int d = 0; d < k.s.ref[i].n; d++) of[d] = (int64_t)k.extent[k.s.ref[i].label[d] = labels[i][d]];
         new_array(&k.array[i], k.arena, k.s.ref[i].n, of);
+        bool dense = !k.array[i].storage;
+        /* with a mapping all the same, which programs name */
+        if (dense) k.array[i].storage = find(k.arena, "dense", k.s.ref[i].n, 0, NULL);
         k.operand[i] =
             (tra_storel_operand){.name = tensor_names[i], .storage = k.array[i].storage, .real = true, .same = -1};
-        k.operand[i].sparse = k.array[i].storage != NULL;
+        k.operand[i].sparse = !dense;
         k.operand[i].entries = NAN;
         const tra_scalar *arg = node_of(k.arena, TRA_S_ARG, i, NULL, NULL);
         k.s.expr = k.s.expr ? node_of(k.arena, TRA_S_MUL, 0, k.s.expr, arg) : arg;
