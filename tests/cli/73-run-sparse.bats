@@ -195,3 +195,24 @@ END
 assert np.array_equal(np.load("s.npy"), p[:, :30] + p[:, 30:60] + p[:, 60:])'
     done
 }
+
+@test "what a plan says that is read of stored inputs is what the profile measures, where it is exact" {
+    tra gen -q --shape 300 --block 70 -o x.h5
+    tra gen -q --shape 300x300 --density 0.05 --seed 2 -o d.h5 --storage dense --block 64x300
+    local storage statement memory sites
+    for storage in "csr --block 60x80" "csc --block 60x300 --codec zstd" "coo" "dcsr --block 300x90"; do
+        # shellcheck disable=SC2086
+        tra gen -q --shape 300x300 --density 0.05 --seed 1 -o a.h5 --storage $storage
+        for statement in "C[i] = sum A[i,j] * x[j]" "C[j,i] as csr = A[i,j] + A[j,i]" "C = filter(A, (i,j) -> i == 0)" \
+            "C[i,j] as csr = A[i,j] * D[i,j]" "C[i] as dense = sum A[i,i]" "C[i,k] as csr = sum A[i,j] * A[j,k]"; do
+            printf 'input A from "a.h5"\ninput x from "x.h5"\ninput D from "d.h5"\n%s\noutput C to "c.h5"\n' "$statement" >p.tra
+            for sites in 1 2; do
+                status 0 tra run -q p.tra --sites $sites --profile p.json
+                py '
+d = json.load(open("p.json")); p = d["plans"][0]; m = sum(s["disk_read_bytes"] for s in p["measured"]["sites"])
+kind, said = p["disk_read_bytes_kind"], p["disk_read_bytes"]
+assert m == said if kind == "exact" else m <= p["disk_read_bytes_bound"], (kind, said, m, sys.argv)' "$statement" "$storage" $sites
+            done
+        done
+    done
+}
