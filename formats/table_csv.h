@@ -23,6 +23,7 @@ typedef struct tra_csv_dialect {
     char quote;        /* 0: none */
     char escape;       /* before a quote in quotes; 0: quotes in quotes are doubled */
     char comment;      /* lines that begin with it are left out; 0: none */
+    bool blanks;       /* blanks may stand before cells, and behind quoted ones */
     bool returns;      /* a carriage return alone ends a line */
     bool blank_is_row; /* a table of one column: a blank line is a row */
     tra_csv_temper temper;

@@ -64,6 +64,7 @@ static const char *closing(const tra_csv_dialect *d, const char *p, const char *
 /* The next cell, from p on, into x; to where its delimiter or line's end is, or the text ends. */
 static const char *cell_at(const tra_csv_dialect *d, const char *text, const char *p, const char *end, tra_csv_cell *x,
                            tra_csv_fault *fault) {
+    while (d->blanks && p < end && *p == ' ') p++;
     const char *begin = p;
     bool quoted = d->quote && p < end && *p == d->quote, marked = false;
     if (quoted) {
@@ -75,6 +76,7 @@ static const char *cell_at(const tra_csv_dialect *d, const char *text, const cha
         }
         begin++;
         p = close + 1;
+        while (d->blanks && p < end && *p == ' ') p++;
         if (p == end || *p == d->delimiter || line_end(d, p, end)) {
             *x = (tra_csv_cell){(uint32_t)(begin - text), (uint32_t)(close - begin) & 0x3fffffff, 1, marked};
             return p;
@@ -188,7 +190,9 @@ tra_csv_run tra_csv_run_over(const tra_csv_dialect *d, const char *begin, const 
         }
         const char *q = d->quote ? memchr(p, d->quote, (size_t)(end - p)) : NULL;
         if (!q) break;
-        bool opens = q == begin || q[-1] == d->delimiter || q[-1] == '\n' || (d->returns && q[-1] == '\r');
+        const char *b = q; /* behind what stands before the cell */
+        while (d->blanks && b > from && b[-1] == ' ') b--;
+        bool opens = b == begin || b[-1] == d->delimiter || b[-1] == '\n' || (d->returns && b[-1] == '\r');
         if (opens && !in_comment(d, begin, from, q)) {
             note_ends(d, &r, from, q);
             r.inside = true;

@@ -231,6 +231,9 @@ assert frame.read("t.h5") == {"a": [1], "b": ["x"]}'
     printf 'a,b\n1,"x\\"y"\n2,"z"\n' > k.csv
     tra import -q k.csv -o k.h5
     frame 'assert frame.read("k.h5")["b"] == ["x\"y", "z"]'
+    printf 'a, "b, c", d\n1, "x, y", z\n2, "p" , q\n' > i.csv
+    tra import -q i.csv -o i.h5
+    frame 'assert frame.read("i.h5") == {"a": [1, 2], "b, c": ["x, y", "p"], "d": ["z", "q"]}'
     status 3 tra import --table -o n.h5 <(printf 'a,b\n1,x\0y\n')
 }
 
