@@ -21,6 +21,16 @@ static char *size_text(const tra_op *o, char *buf, size_t n) {
     char shape[TRA_DIMTEXT];
     const tra_catalog *c = o->type.cat;
     tra_dims_text(&c->bound, "", "x", "", shape, sizeof shape);
+    if (o->type.columns) { /* rows that are expected, of the most that there may be */
+        double all = (double)tra_catalog_floats(c);
+        bool known = !o->type.bounded || !o->type.entries;
+        double rows = known ? all : (double)o->type.entries->all.expected;
+        if (o->type.bounded)
+            snprintf(buf, n, "%.3g of <= %.3g rows", rows, all);
+        else
+            snprintf(buf, n, "%.0f rows", all);
+        return buf;
+    }
     snprintf(buf, n, "%" PRId64 " x (%s) %s%s%s", c->n, shape, tra_dtype_name(o->type.dtype), o->type.layout ? " " : "",
              o->type.layout ? o->type.layout->name : "");
     return buf;
