@@ -42,7 +42,7 @@ typedef enum tra_codegen_result {
 } tra_codegen_result;
 
 typedef struct tra_codegen_spec {
-    const char *name;     /* of the statement, for comments and messages */
+    const char *name;     /* of the statement, for comments and messages; NULL: these are without it */
     const tra_calc *plan; /* checked against the scope */
     int n;
     const tra_calc_name *scope;

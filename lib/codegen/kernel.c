@@ -214,7 +214,7 @@ static tra_status check_call(const tra_codegen_spec *s, const tra_codegen_call *
 }
 
 static tra_status went_wrong(const tra_codegen_kernel *k, const struct kernel_args *a, int code, tra_err *e) {
-    const char *name = k->spec->name;
+    const char *name = k->spec->name ? k->spec->name : "a kernel";
     switch (code) {
     case 0: return TRA_OK;
     case GEN_TOO_LARGE:
@@ -226,7 +226,10 @@ static tra_status went_wrong(const tra_codegen_kernel *k, const struct kernel_ar
     case GEN_NO_ORDER:
     case GEN_NO_ROOM: return tra_fail(e, TRA_INTERNAL, "%s: its kernel makes more entries than were counted", name);
     }
-    if (a->nkeys == 0) return tra_fail(e, TRA_INPUT, "%s: %s", name, k->wrong[code - 1]);
+    if (a->nkeys == 0) {
+        bool named = k->spec->name != NULL;
+        return tra_fail(e, TRA_INPUT, "%s%s%s", named ? name : "", named ? ": " : "", k->wrong[code - 1]);
+    }
     tra_str key = {0};
     for (int d = 0; d < a->nkeys; d++) tra_str_printf(&key, "%s%" PRId64, d ? ", " : "", a->key[d]);
     tra_fail(e, TRA_INPUT, "%s: key (%s): %s", name, tra_str_get(&key), k->wrong[code - 1]);

@@ -54,10 +54,11 @@ static gen_value whole_result(gen *g, const tra_calc *x, tra_calc_kind op, const
         return v;
     }
     g->parts |= GEN_ARITHMETIC;
-    const char *what = op == TRA_CALC_DIV || op == TRA_CALC_MOD
-                           ? "division by zero, or an integer larger than 64 bits hold,"
-                           : "an integer is larger than 64 bits hold";
-    v.text = gen_text(g, "%s(%s, %s, &bad, %d)", names[op], a->text, b->text, gen_site(g, x, what));
+    static const char large[] = "an integer is larger than 64 bits hold";
+    bool divides = op == TRA_CALC_DIV || op == TRA_CALC_MOD;
+    int site = gen_site(g, x, divides ? "division by zero" : large);
+    if (divides) gen_site(g, x, large); /* the next one */
+    v.text = gen_text(g, "%s(%s, %s, &bad, %d)", names[op], a->text, b->text, site);
     return gen_hold(g, v, "n");
 }
 

@@ -249,7 +249,7 @@ static void heading(const gen *g, tra_str *out) {
     };
     tra_str plan = {0}, names = {0};
     tra_calc_print(g->s->plan, &plan);
-    tra_str_printf(out, "/* %s =\n  ", g->s->name);
+    tra_str_printf(out, "/* %s =\n  ", g->s->name ? g->s->name : "a program");
     comment(tra_str_get(&plan), out);
     for (int i = 0; i < g->s->n; i++) {
         const tra_codegen_name *how = &g->s->how[i];

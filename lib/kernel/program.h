@@ -8,7 +8,7 @@
 #ifndef TRA_PROGRAM_H
 #define TRA_PROGRAM_H
 
-#include "../calculus/calculus.h"
+#include "../codegen/codegen.h"
 #include "kernel.h"
 
 /* A loop at the outside of the program over a dimension that operands are cut along. */
@@ -59,5 +59,16 @@ const tra_kernel *tra_kernel_program(tra_arena *a, const tra_program *p);
 /* Is it one of these? */
 bool tra_kernel_is_pack(const tra_kernel *k);
 bool tra_kernel_is_program(const tra_kernel *k);
+
+/* Can the program be compiled? One with @unique is interpreted, which sees whether keys come twice. */
+bool tra_program_compiles(const tra_kernel *k);
+/* Compiles it for operands that are held as those of these types, for as long as g: from now on it runs so, where it
+ * can be compiled. compile: as in tra_codegen_make. While no thread runs kernels. */
+TRA_MUSTUSE tra_status tra_program_compile(tra_codegen *g, const tra_kernel *k, const tra_type *a, const tra_type *b,
+                                           bool compile, tra_err *e);
+void tra_program_forget(void); /* all of them, before g is closed */
+/* The program as it is run, and its C. */
+TRA_MUSTUSE tra_status tra_program_source(const tra_kernel *k, const tra_type *a, const tra_type *b, tra_str *plan,
+                                          tra_str *c, tra_err *e);
 
 #endif

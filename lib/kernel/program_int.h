@@ -22,4 +22,7 @@ int64_t tra_program_join(const tra_kernel *k, const tra_cell *a, const tra_cell 
 /* ext: extents of the result; out: its layout. */
 int64_t tra_program_scratch(const tra_kernel *k, const tra_dims *ext, const tra_layout *out);
 
+/* The compiled program for such operands; NULL: it is interpreted. */
+const tra_codegen_kernel *tra_program_compiled(const tra_kernel *k, const tra_cell *a, const tra_cell *b);
+
 #endif

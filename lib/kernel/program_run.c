@@ -151,6 +151,8 @@ enum { TABLE = 1 << 17 }; /* contributions that wait at once */
 
 typedef struct run {
     const tra_program *p;
+    const tra_codegen_kernel *compiled; /* NULL: it is interpreted */
+    const tra_codegen_operand *held;    /* by name of the scope */
     tra_cell *out;
     int64_t origin[TRA_MAXDIM]; /* of the result's block */
     bool real;
@@ -273,12 +275,13 @@ static bool builds(const tra_calc *x) {
 
 /* ---- the place where a program is run ------------------------------------------------------------------------- */
 
-/* All contributions of the program to a block of its result, in their order. Whoever has faster code for a program
- * calls that here. */
-static tra_status run_program(const tra_program *p, const tra_calc_free *scope, tra_calc_sink *sink, void *ctx,
-                              tra_err *e) {
-    tra_calc_limit(dictionaries_of(p) / 2); /* a doubling may come before it stops */
-    tra_status s = tra_calc_run(p->value, p->nscope, scope, INT64_MAX, sink, ctx, e);
+/* All contributions of the program to a block of its result, in their order. */
+static tra_status run_program(run *x, const tra_calc_free *scope, tra_err *e) {
+    int64_t most = dictionaries_of(x->p) / 2; /* a doubling may come before it stops */
+    tra_codegen_call c = {.scope = scope, .operand = x->held, .sink = put, .ctx = x, .most = most, .stop = &tra_cancel};
+    if (x->compiled) return tra_codegen_run(x->compiled, &c, e);
+    tra_calc_limit(most);
+    tra_status s = tra_calc_run(x->p->value, x->p->nscope, scope, INT64_MAX, put, x, e);
     tra_calc_limit(INT64_MAX);
     return s;
 }
@@ -324,7 +327,7 @@ static tra_status run_passes(run *x, const tra_calc_free *scope, tra_rows_maker 
     do {
         x->ends = false;
         x->n = 0;
-        TRA_TRY(run_program(x->p, scope, put, x, e));
+        TRA_TRY(run_program(x, scope, e));
         TRA_TRY(add_up(x, e));
         flush(x, m, &row, nrows, n);
         x->from = x->end;
@@ -354,7 +357,7 @@ static tra_status make_dense(run *x, const tra_calc_free *scope, char *scratch, 
     bool apart = a->dtype == TRA_F32;
     x->sum = apart ? (void *)scratch : a->data;
     if (n) memset(x->sum, 0, (size_t)n * sizeof(double));
-    tra_status s = run_program(x->p, scope, put, x, e);
+    tra_status s = run_program(x, scope, e);
     for (int64_t i = 0; apart && i < n; i++) ((float *)a->data)[i] = (float)((double *)x->sum)[i];
     return s;
 }
@@ -395,6 +398,24 @@ static void view_of(const tra_kernel *k, int o, const tra_cell *a, const tra_cel
     }
 }
 
+/* The same for compiled code. */
+static tra_codegen_operand held_of(const view *v, const tra_calc_operand *o) {
+    tra_codegen_operand h = {.value = v->cell->layout ? (const void *)v->rows.value : v->cell->array.data,
+                             .row = v->rows.row,
+                             .begin = v->rows.begin,
+                             .column = v->rows.column,
+                             .nrows = v->rows.nrows,
+                             .first = v->row,
+                             .width = v->width};
+    for (int d = 0; d < v->rank; d++) {
+        h.extent[d] = o->extent[d];
+        h.origin[d] = v->origin[d];
+        h.length[d] = v->length[d];
+        h.stride[d] = d + 1 < v->rank ? v->stride[d] : 0;
+    }
+    return h;
+}
+
 /* Where the blocks of the labels begin. */
 static tra_status origins_of(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int64_t *origin, tra_err *e) {
     const tra_program *p = k->program;
@@ -419,8 +440,16 @@ static tra_status run_pair(const tra_kernel *k, const tra_cell *a, const tra_cel
     tra_calc_operand operand[TRA_PROGRAM_MOST];
     view v[TRA_PROGRAM_MOST];
     run x = {.p = p, .out = out, .real = p->value->type.real};
+    tra_codegen_operand held[p->nscope + 1];
     TRA_TRY(origins_of(k, a, b, origin, e));
-    for (int i = 0; i < p->nscope; i++) scope[i] = p->scope[i];
+    memset(held, 0, sizeof held);
+    x.compiled = tra_program_compiled(k, a, b);
+    x.held = held;
+    for (int i = 0; i < p->nscope; i++) {
+        scope[i] = p->scope[i];
+        for (int d = 0; scope[i].operand && d < scope[i].operand->rank; d++)
+            held[i].extent[d] = scope[i].operand->extent[d];
+    }
     for (int o = 0; o < p->noperands; o++) {
         const tra_program_operand *d = &p->operand[o];
         if (d->name < 0) continue;
@@ -433,6 +462,7 @@ static tra_status run_pair(const tra_kernel *k, const tra_cell *a, const tra_cel
         operand[o].origin = v[o].origin;
         operand[o].length = v[o].length;
         scope[d->name].operand = &operand[o];
+        held[d->name] = held_of(&v[o], &operand[o]);
     }
     for (int d = 0; d < p->shape.n; d++) {
         int label = p->key[p->out[d]].label;

@@ -1,36 +1,59 @@
 /* compiled.c - the kernels of a plan that can be compiled. */
 #include "compiled.h"
 
+#include "../kernel/program.h"
+
 tra_generated tra_op_generated(const tra_plan *p, const tra_op *op) {
     if (op->op != TRA_PLAN_JOIN && op->op != TRA_PLAN_JOINAGG) return TRA_GENERATED_NONE;
     const tra_type *a = &p->ops[op->in[0]].type, *b = &p->ops[op->in[1]].type;
     return tra_generated_of(op->what.join, a, &a->cat->bound, b, &b->cat->bound, &op->type);
 }
 
-static tra_status make(const bool *wanted, tra_codegen *g, bool compile, tra_err *e) {
-    for (int i = 0; i < TRA_GENERATED_NONE; i++)
-        if (wanted[i]) TRA_TRY(tra_generated_make(g, (tra_generated)i, compile, e));
+/* The program of the calculus that its join runs, if that is one that can be compiled. */
+static const tra_kernel *program_of(const tra_op *op) {
+    bool join = op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_JOINAGG;
+    return join && tra_program_compiles(op->what.join) ? op->what.join : NULL;
+}
+
+bool tra_op_compiles(const tra_plan *p, const tra_op *op) {
+    return tra_op_generated(p, op) != TRA_GENERATED_NONE || program_of(op);
+}
+
+tra_status tra_op_source(const tra_plan *p, const tra_op *op, tra_str *plan, tra_str *c, tra_err *e) {
+    tra_generated form = tra_op_generated(p, op);
+    if (form != TRA_GENERATED_NONE) return tra_generated_source(form, plan, c, e);
+    return tra_program_source(program_of(op), &p->ops[op->in[0]].type, &p->ops[op->in[1]].type, plan, c, e);
+}
+
+static tra_status make(const tra_plan *p, tra_codegen *g, bool compile, tra_err *e) {
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *op = &p->ops[i];
+        tra_generated form = tra_op_generated(p, op);
+        if (form != TRA_GENERATED_NONE) TRA_TRY(tra_generated_make(g, form, compile, e));
+        if (!program_of(op)) continue;
+        TRA_TRY(tra_program_compile(g, program_of(op), &p->ops[op->in[0]].type, &p->ops[op->in[1]].type, compile, e));
+    }
     return TRA_OK;
 }
 
 tra_status tra_compiled_begin(const tra_plan *p, const tra_comm *comm, tra_codegen_mode mode, tra_codegen **g,
                               tra_err *e) {
-    bool wanted[TRA_GENERATED_NONE + 1] = {false}, any = false;
+    bool any = false;
     *g = NULL;
-    for (int i = 0; i < p->nops; i++) wanted[tra_op_generated(p, &p->ops[i])] = true;
-    for (int i = 0; i < TRA_GENERATED_NONE; i++) any = any || wanted[i];
+    for (int i = 0; i < p->nops; i++) any = any || tra_op_compiles(p, &p->ops[i]);
     if (!any || mode == TRA_CODEGEN_OFF) return TRA_OK;
     *g = tra_codegen_open(mode);
     tra_comm node = tra_comm_node(comm);
     bool first = node.rank == 0;
     tra_comm_free(&node);
-    tra_status s = first ? make(wanted, *g, true, e) : TRA_OK;
+    tra_status s = first ? make(p, *g, true, e) : TRA_OK;
     s = tra_comm_agree(comm, s, e);
-    if (s == TRA_OK && !first) s = make(wanted, *g, false, e);
+    if (s == TRA_OK && !first) s = make(p, *g, false, e);
     return tra_comm_agree(comm, s, e);
 }
 
 void tra_compiled_end(tra_codegen *g) {
     tra_generated_end();
+    tra_program_forget();
     tra_codegen_close(g);
 }

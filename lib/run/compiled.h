@@ -10,6 +10,11 @@
 /* Which loops the operator's join is computed by, where they can be compiled. */
 tra_generated tra_op_generated(const tra_plan *p, const tra_op *op);
 
+/* Is what the operator's join computes compiled: such loops, or a program of the calculus? */
+bool tra_op_compiles(const tra_plan *p, const tra_op *op);
+/* Of one that is: the physical plan in the calculus, and its C. TRA_PROGRAM where it has none, and is interpreted. */
+TRA_MUSTUSE tra_status tra_op_source(const tra_plan *p, const tra_op *op, tra_str *plan, tra_str *c, tra_err *e);
+
 /* Collective: one rank of each host compiles what is not in the folder of compiled kernels yet, then all load it. *g is
  * NULL where the plan has no such kernels. With TRA_CODEGEN_REQUIRE what cannot be compiled is TRA_RESOURCE. */
 TRA_MUSTUSE tra_status tra_compiled_begin(const tra_plan *p, const tra_comm *comm, tra_codegen_mode mode,

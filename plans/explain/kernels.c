@@ -3,35 +3,40 @@
 #include "explain.h"
 #include "text.h"
 
-/* The first operator before which loops of that form stand; -1: none does. */
-static int first_of(const tra_plan *p, tra_generated form) {
-    for (int i = 0; i < p->nops; i++)
-        if (tra_op_generated(p, &p->ops[i]) == form) return i;
-    return -1;
+#include <string.h>
+
+/* An operator whose join is compiled; false: it has none, or it is interpreted after all. */
+static bool source_of(const tra_plan *p, int op, tra_str *plan, tra_str *c) {
+    tra_err e = {0};
+    return tra_op_compiles(p, &p->ops[op]) && tra_op_source(p, &p->ops[op], plan, c, &e) == TRA_OK;
 }
 
-static bool is_first(const tra_plan *p, int op) {
-    tra_generated form = tra_op_generated(p, &p->ops[op]);
-    return form != TRA_GENERATED_NONE && first_of(p, form) == op;
+/* The first operator whose C is this. */
+static int first_of(const tra_plan *p, const char *code) {
+    for (int i = 0;; i++) {
+        tra_str plan = {0}, c = {0};
+        bool same = source_of(p, i, &plan, &c) && strcmp(tra_str_get(&c), code) == 0;
+        tra_str_free(&plan);
+        tra_str_free(&c);
+        if (same) return i;
+    }
 }
 
 void tra_text_kernels(const tra_plan *p, bool code, tra_str *out) {
     bool any = false;
     for (int i = 0; i < p->nops; i++) {
-        tra_generated form = tra_op_generated(p, &p->ops[i]);
         tra_str line = {0}, plan = {0}, c = {0};
-        tra_err e = {0};
-        if (form == TRA_GENERATED_NONE) continue;
-        if (!any) tra_str_add(out, "\nCompiled kernels\n");
-        any = true;
-        if (tra_generated_source(form, &plan, &c, &e) == TRA_OK) {
+        if (source_of(p, i, &plan, &c)) {
+            int first = first_of(p, tra_str_get(&c));
+            if (!any) tra_str_add(out, "\nCompiled kernels\n");
+            any = true;
             tra_str_printf(&line, "#%d ", i);
-            if (is_first(p, i))
+            if (first == i)
                 tra_str_add(&line, tra_str_get(&plan));
             else
-                tra_str_printf(&line, "as #%d", first_of(p, form));
+                tra_str_printf(&line, "as #%d", first);
             tra_text_wrapped(tra_str_get(&line), 0, 6, out);
-            if (code && is_first(p, i)) tra_str_printf(out, "\n%s\n", tra_str_get(&c));
+            if (code && first == i) tra_str_printf(out, "\n%s\n", tra_str_get(&c));
         }
         tra_str_free(&line);
         tra_str_free(&plan);
@@ -43,10 +48,12 @@ void tra_text_kernels(const tra_plan *p, bool code, tra_str *out) {
 void tra_json_kernels(tra_json *j, const tra_plan *p, bool code, const tra_kernels_of *statements) {
     tra_json_begin(j, "kernels", '[');
     for (int i = 0; i < p->nops; i++) {
-        tra_generated form = tra_op_generated(p, &p->ops[i]);
         tra_str plan = {0}, c = {0};
-        tra_err e = {0};
-        if (form == TRA_GENERATED_NONE || tra_generated_source(form, &plan, &c, &e) != TRA_OK) continue;
+        if (!source_of(p, i, &plan, &c)) {
+            tra_str_free(&plan);
+            tra_str_free(&c);
+            continue;
+        }
         tra_json_begin(j, NULL, '{');
         tra_json_int(j, "operator", i);
         tra_json_str(j, "plan", tra_str_get(&plan));

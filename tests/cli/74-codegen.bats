@@ -59,6 +59,38 @@ assert abs(p - a @ a).max() < 1e-12 and p.nnz == (a @ a).nnz'
     [[ $output != *"not compiled"* ]]
 }
 
+@test "programs of the calculus are compiled too, whatever their operands are held as" {
+    program
+    py 'np.save("d.npy", np.random.default_rng(5).standard_normal((300, 200)))'
+    tra import -q d.npy --block 100x200 -o d.h5
+    cat >t.tra <<'END'
+input A from "a.h5"
+input D from "d.h5"
+R = reblock(A, [100, 300])
+W = reblock(D, [300, 200])
+tensor Z[300, 200] = sum(<i, row> in D, <j, d> in row) if (d > 0.5) { (i, j) -> sqrt(d) }
+tensor Y = sum(<i, row> in R, <j, a> in row) if (a > 0.25) { (j, i) -> a * W(j, 3) }
+tensor X = sum(<i, row> in D, <k, s> in D) if (i == k) sum(<j, a> in row) { j -> a * s(j) / (1 + a) }
+output Z
+output Y
+output X
+END
+    for mode in off require; do
+        tra run -q t.tra --codegen $mode
+        cat <(tra digest Z.h5) <(tra digest Y.h5) <(tra digest X.h5) >$mode
+    done
+    diff off require
+    [ "$(find cache -name '*.so' | wc -l)" = 2 ]
+    status 0 tra explain t.tra --code
+    [[ $output == *"Compiled kernels"*"sum(<i, row> in D, <j, d> in row)"*"int tra_kernel(struct kernel_args"* ]]
+    py '
+d, z = np.load("d.npy"), h5py.File("Z.h5")["Z"][:]
+assert np.array_equal(z, np.where(d > .5, np.sqrt(np.abs(d)), 0))'
+    sed 's/{ (i, j) -> sqrt(d) }/{@unique (i, j) -> sqrt(d) }/' t.tra >u.tra
+    tra run -q u.tra --codegen require # what says @unique is checked, and so interpreted
+    diff <(tra digest Z.h5) <(head -1 off)
+}
+
 @test "a damaged object in the folder is made again" {
     program
     tra run -q p.tra --codegen require
