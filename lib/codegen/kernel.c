@@ -298,6 +298,7 @@ tra_status tra_codegen_run(const tra_codegen_kernel *k, const tra_codegen_call *
     arguments x;
     bring_arguments(k->spec, c, &x);
     bool rows = k->spec->result == TRA_CODEGEN_ROWS;
+    x.a.exact = false;
     giving to = {c->sink, c->ctx, k->spec->plan->type.real, e};
     x.a.operand = (const struct kernel_operand *)(const void *)c->operand;
     x.a.give = give;

@@ -83,8 +83,9 @@ END
     [ "$(find cache -name '*.so' | wc -l)" = 2 ]
     status 0 tra explain t.tra --code
     [[ $output == *"Compiled kernels"*"sum(<i, row> in D, <j, d> in row)"*"int tra_kernel(struct kernel_args"* ]]
+    tra export -q Z.h5 --to npy -o z.npy
     py '
-d, z = np.load("d.npy"), h5py.File("Z.h5")["Z"][:]
+d, z = np.load("d.npy"), np.load("z.npy")
 assert np.array_equal(z, np.where(d > .5, np.sqrt(np.abs(d)), 0))'
     sed 's/{ (i, j) -> sqrt(d) }/{@unique (i, j) -> sqrt(d) }/' t.tra >u.tra
     tra run -q u.tra --codegen require # what says @unique is checked, and so interpreted

@@ -28,6 +28,7 @@ fi
 # What a test leaves in the scratch directory is its own.
 setup() {
     export TRA_SCRATCH=$BATS_TEST_TMPDIR.scratch
+    export TRA_CACHE=$BATS_RUN_TMPDIR/kernels
     mkdir -p "$TRA_SCRATCH"
     cd "$BATS_TEST_TMPDIR" || return
 }

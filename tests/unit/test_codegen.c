@@ -18,8 +18,9 @@ static void same(int line, const char *text) {
         operands o;
         make_operands(&o, (unsigned)line, facts);
         const tra_calc *x = checked(&o, text);
-        if (x && x->type.depth == 0 && facts != line % 2) continue;
-        if (check_plan(line, compiling(), &o, x, !facts, false) == 0) check_report("%s was not compiled", text);
+        bool skipped = x && x->type.depth == 0 && facts != line % 2; /* such are compiled once */
+        if (!skipped && check_plan(line, compiling(), &o, x, !facts, false) == 0)
+            check_report("%s was not compiled", text);
         tra_arena_free(o.arena);
     }
 }
