@@ -221,7 +221,9 @@ static tra_status went_wrong(const tra_codegen_kernel *k, const struct kernel_ar
         return tra_fail(e, TRA_RESOURCE,
                         "%s: a number of 2^31 or more, or an array of 2^40, for which its kernel was not made", name);
     case GEN_MISFIT: return tra_fail(e, TRA_INPUT, "%s: an array has another size than its storage says", name);
-    case GEN_NO_MEMORY: return tra_fail(e, TRA_RESOURCE, "%s: its kernel needs more memory than it was given", name);
+    case GEN_NO_MEMORY: /* as the interpreter says it */
+        return tra_fail(e, TRA_RESOURCE, "%s%sdictionaries that are built take more memory than is set aside for them",
+                        k->spec->name ? name : "", k->spec->name ? ": " : "");
     case GEN_STOPPED: return tra_fail(e, TRA_INTERNAL, "%s: stopped", name); /* the sink has said why */
     case GEN_NO_ORDER:
     case GEN_NO_ROOM: return tra_fail(e, TRA_INTERNAL, "%s: its kernel makes more entries than were counted", name);
