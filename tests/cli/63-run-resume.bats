@@ -215,6 +215,7 @@ begin_and_hold() {
     cut_short KILL 10 p.tra $small --codec zstd
     flock "$TRA_SCRATCH"/tra-*/*.log sleep 60 3>&- &
     local holder=$!
+    while flock -n "$TRA_SCRATCH"/tra-*/*.log true; do sleep 0.05; done # until it has the lock
     # shellcheck disable=SC2086
     status 124 timeout 3 "$TRA" run -q p.tra $small --codec zstd --resume
     pkill -P $holder
