@@ -328,6 +328,8 @@ with open("d.csv", "w") as f:
     tra import -q d.csv -o d.h5 --block 5000
     status 0 tra verify d.h5
     frame 't = frame.read("d.h5"); assert t["c"] == [f"c{k}" for k in range(60000)] and t["b"] == list(range(60000))'
-    status 4 tra import d.csv -o e.h5 --memory 46M
     status 4 tra import d.csv -o e.h5 --memory 25M
+    py 'open("e.csv", "w").write("a,b,c\n" + "".join(f"a{k},{k},c{k}\n" for k in range(400000)))'
+    status 4 tra import e.csv -o e.h5 --block 5000 --memory 48M
+    has "take more memory"
 }
