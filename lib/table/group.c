@@ -181,7 +181,7 @@ typedef struct total {
 
 static bool present(const tra_vector *v, int64_t i) { return !v->state || v->state[i] == TRA_STATE_VALUE; }
 
-static int64_t whole_of(const tra_column *c, const tra_vector *v, int64_t i) {
+int64_t tra_value_whole(const tra_column *c, const tra_vector *v, int64_t i) {
     switch (tra_coltype_held(c->type)) {
     case TRA_BOOL: return ((const uint8_t *)v->values)[i];
     case TRA_I32: return ((const int32_t *)v->values)[i];
@@ -192,23 +192,23 @@ static int64_t whole_of(const tra_column *c, const tra_vector *v, int64_t i) {
     return 0;
 }
 
-static double real_of(const tra_column *c, const tra_vector *v, int64_t i) {
+double tra_value_real(const tra_column *c, const tra_vector *v, int64_t i) {
     if (c->type == TRA_COL_F64) return ((const double *)v->values)[i];
     if (c->type == TRA_COL_F32) return (double)((const float *)v->values)[i];
-    return (double)whole_of(c, v, i);
+    return (double)tra_value_whole(c, v, i);
 }
 
 /* Is the value of row i to stand for those before it? */
 static bool replaces(const aggregate *g, const tra_vector *v, int64_t row, int64_t i) {
-    bool nan = tra_coltype_is_float(g->of.type) && isnan(real_of(&g->of, v, i));
+    bool nan = tra_coltype_is_float(g->of.type) && isnan(tra_value_real(&g->of, v, i));
     switch (g->c.f) {
     case TRA_AGGREGATE_MAX: return tra_value_compare(&g->of, v, i, row, false) > 0;
     case TRA_AGGREGATE_MIN:
-        if (tra_coltype_is_float(g->of.type) && isnan(real_of(&g->of, v, row))) return false;
+        if (tra_coltype_is_float(g->of.type) && isnan(tra_value_real(&g->of, v, row))) return false;
         return nan || tra_value_compare(&g->of, v, i, row, false) < 0;
     case TRA_AGGREGATE_LAST: return true;
-    case TRA_AGGREGATE_ANY: return whole_of(&g->of, v, i) != 0;
-    case TRA_AGGREGATE_ALL: return whole_of(&g->of, v, i) == 0;
+    case TRA_AGGREGATE_ANY: return tra_value_whole(&g->of, v, i) != 0;
+    case TRA_AGGREGATE_ALL: return tra_value_whole(&g->of, v, i) == 0;
     case TRA_AGGREGATE_FIRST:
     case TRA_AGGREGATE_COUNT:
     case TRA_AGGREGATE_SUM:
@@ -244,13 +244,13 @@ static void add_row(const aggregate *g, const tra_batch *in, int64_t i, total *t
     } else if (has_place(g->c.f)) {
         if (t->row < 0 || replaces(g, v, t->row, i)) t->row = i;
     } else if (g->c.f == TRA_AGGREGATE_VAR || g->c.f == TRA_AGGREGATE_STD) {
-        combine(t, 1, real_of(&g->of, v, i), 0);
+        combine(t, 1, tra_value_real(&g->of, v, i), 0);
     } else {
         t->n++;
         if (g->whole)
-            t->sum += whole_of(&g->of, v, i);
+            t->sum += tra_value_whole(&g->of, v, i);
         else
-            t->real += real_of(&g->of, v, i);
+            t->real += tra_value_real(&g->of, v, i);
     }
 }
 
@@ -340,9 +340,9 @@ static void put_quantile(const aggregate *x, const tra_batch *in, const members 
     double place = q * (double)(n - 1), below = floor(place), r = 0;
     if (n > 0) {
         const tra_vector *from = &in->v[x->c.column];
-        double low = real_of(&x->of, from, m->spare[(int64_t)below]);
-        double high = real_of(&x->of, from, m->spare[tra_min64((int64_t)below + 1, n - 1)]);
-        double last = real_of(&x->of, from, m->spare[n - 1]);
+        double low = tra_value_real(&x->of, from, m->spare[(int64_t)below]);
+        double high = tra_value_real(&x->of, from, m->spare[tra_min64((int64_t)below + 1, n - 1)]);
+        double last = tra_value_real(&x->of, from, m->spare[n - 1]);
         r = isnan(last) ? last : place == below ? low : low + (high - low) * (place - below);
     }
     put_real(v, c, to, n > 0, r);

@@ -64,4 +64,8 @@ typedef struct tra_sort {
 } tra_sort;
 extern const tra_rows_ops tra_sort_ops; /* data: a tra_sort */
 
+/* Value i of a column as a number: of integers, bools, dates, timestamps and codes; of any column of numbers. */
+int64_t tra_value_whole(const tra_column *c, const tra_vector *v, int64_t i);
+double tra_value_real(const tra_column *c, const tra_vector *v, int64_t i);
+
 #endif

@@ -7,28 +7,13 @@
 #include <math.h>
 #include <string.h>
 
-static int64_t whole_at(const tra_column *c, const tra_vector *v, int64_t i) {
-    switch (tra_coltype_held(c->type)) {
-    case TRA_BOOL: return ((const uint8_t *)v->values)[i];
-    case TRA_I32: return ((const int32_t *)v->values)[i];
-    case TRA_I64: return ((const int64_t *)v->values)[i];
-    case TRA_F32:
-    case TRA_F64: break;
-    }
-    return 0;
-}
-
-static double real_at(const tra_column *c, const tra_vector *v, int64_t i) {
-    return c->type == TRA_COL_F32 ? (double)((const float *)v->values)[i] : ((const double *)v->values)[i];
-}
-
 static int compare_values(const tra_column *c, const tra_vector *v, int64_t i, int64_t j) {
     if (tra_coltype_is_float(c->type)) {
-        double x = real_at(c, v, i), y = real_at(c, v, j);
+        double x = tra_value_real(c, v, i), y = tra_value_real(c, v, j);
         if (isnan(x) || isnan(y)) return isnan(x) - isnan(y);
         return (x > y) - (x < y);
     }
-    int64_t x = whole_at(c, v, i), y = whole_at(c, v, j);
+    int64_t x = tra_value_whole(c, v, i), y = tra_value_whole(c, v, j);
     if (!tra_coltype_is_coded(c->type) || x == y || c->dict->sorted) return (x > y) - (x < y);
     int64_t nx, ny;
     const char *sx = tra_dictionary_at(c->dict, x, &nx), *sy = tra_dictionary_at(c->dict, y, &ny);
