@@ -9,30 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { PIECE = 8 << 20, ROOM = 64 << 20, DEPTH = 4, SIDE = 1000, PAGE = 4096 };
 static const double LONG = 0.5; /* seconds that each measurement takes, about */
 
 /* ---- tries ------------------------------------------------------------------------------------------------------ */
-
-/* Waits for all ranks without using the processor, which those that are behind may still be measuring: MPI's own
- * barrier spins. */
-static void wait_quietly(const tra_comm *c) {
-    MPI_Request r;
-    int done = 0;
-    if (c->mpi == MPI_COMM_NULL) return;
-    MPI_Ibarrier(c->mpi, &r);
-    for (long ns = 100000; MPI_Test(&r, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done;
-         ns = ns < 2000000 ? 2 * ns : ns)
-        nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
-}
-
-static tra_status agree(const tra_comm *c, tra_status s, tra_err *e) {
-    wait_quietly(c);
-    return tra_comm_agree(c, s, e);
-}
 
 /* What disturbs a try makes it slower: the one in which all ranks together were fastest counts, and not that in which
  * this one was, since then others may have stood still. */
@@ -43,7 +25,6 @@ typedef struct best {
 
 static void best_add(const tra_comm *c, best *b, double rate) {
     int64_t all = (int64_t)fmin(rate * 1e6, 1e18 / c->size);
-    wait_quietly(c);
     tra_comm_sum(c, &all, 1);
     if (all > b->all || b->mine == 0) *b = (best){all, rate};
 }
@@ -125,19 +106,19 @@ static tra_status unhidden(const tra_comm *comm, int threads, double flops, cons
     enum { TIMES = 3 }; /* of which the middle one counts */
     tra_arena *arena = tra_arena_new();
     work w = {.each = 0};
-    tra_status s = agree(comm, make_work(arena, "matmul", threads, TRA_F64, &w, e), e);
+    tra_status s = tra_comm_agree(comm, make_work(arena, "matmul", threads, TRA_F64, &w, e), e);
     if (s == TRA_OK) {
         w.each = tra_kernel_tiles(w.kernel, &w.c[0].ext);
         int64_t tiles = tra_max64(1, (int64_t)(x->alone * flops / (2.0 * SIDE * SIDE * SIDE) * w.each)), ns[TIMES];
         tra_crew *crew = tra_crew_new(threads);
         for (int i = 0; i < TIMES && s == TRA_OK; i++) {
-            wait_quietly(comm);
+            tra_comm_barrier(comm);
             double from = tra_now();
             tra_crew_begin(crew, one_tile, &w, 0, tiles);
             s = x->run(x->ctx, e);
             tra_status products = tra_crew_wait(crew, e);
             ns[i] = (int64_t)((tra_now() - from) * 1e9);
-            s = agree(comm, s == TRA_OK ? products : s, e);
+            s = tra_comm_agree(comm, s == TRA_OK ? products : s, e);
             tra_comm_max(comm, &ns[i], 1);
         }
         qsort(ns, TIMES, sizeof *ns, by_size);
@@ -190,13 +171,13 @@ static void gathers(const tra_comm *c, traffic *t, int64_t n) {
             if (c->rank != to) MPI_Isend(t->out, (int)t->piece, MPI_BYTE, to, 0, c->mpi, &t->req[k++]);
             MPI_Waitall(k, t->req, MPI_STATUSES_IGNORE);
         }
-        wait_quietly(c);
+        tra_comm_barrier(c);
     }
 }
 
 /* Seconds until the last rank is done. */
 static double timed(const tra_comm *c, traffic *t, void (*exchange)(const tra_comm *, traffic *, int64_t), int64_t n) {
-    wait_quietly(c);
+    tra_comm_barrier(c);
     double from = tra_now();
     exchange(c, t, n);
     int64_t ns = (int64_t)((tra_now() - from) * 1e9) + 1;
@@ -238,7 +219,7 @@ tra_status tra_measure_network(const tra_comm *comm, double *rate, double *one_w
     *rate = *one_way = 0;
     if (comm->size == 1) return TRA_OK;
     traffic t;
-    tra_status s = agree(comm, make_traffic(comm, &t, e), e);
+    tra_status s = tra_comm_agree(comm, make_traffic(comm, &t, e), e);
     if (s == TRA_OK) {
         round_of(comm, &t, 0, comm->size - 1); /* connects the ranks */
         *rate = rate_of(comm, &t, rounds, round_bytes(comm, &t));
@@ -267,7 +248,7 @@ tra_status tra_measure_unhidden(const tra_comm *comm, int threads, double networ
     *share = -1;
     if (comm->size == 1) return TRA_OK;
     traffic t;
-    tra_status s = agree(comm, make_traffic(comm, &t, e), e);
+    tra_status s = tra_comm_agree(comm, make_traffic(comm, &t, e), e);
     t.fresh = true;
     if (s == TRA_OK) { /* as many rounds as take a while */
         int64_t n = tra_max64(1, (int64_t)(LONG * network / round_bytes(comm, &t)));
@@ -327,19 +308,19 @@ tra_status tra_measure_disk(const tra_comm *comm, const char *dir, int64_t bytes
         for (int64_t i = 0; i < PIECE / 8; i++) ((uint64_t *)buf)[i] = (uint64_t)i * 0x9e3779b97f4a7c15u;
         s = write_file(fd, direct, buf, bytes, e); /* the room is found, and the disk awake */
     }
-    s = agree(comm, s, e);
+    s = tra_comm_agree(comm, s, e);
     best writes = {0}, reads = {0};
     for (int i = 0; i < 2 && s == TRA_OK; i++) {
-        wait_quietly(comm);
+        tra_comm_barrier(comm);
         double t = tra_now();
-        s = agree(comm, write_file(fd, direct, buf, bytes, e), e);
+        s = tra_comm_agree(comm, write_file(fd, direct, buf, bytes, e), e);
         best_add(comm, &writes, (double)bytes / (tra_now() - t));
     }
     for (int i = 0; i < 2 && s == TRA_OK; i++) {
         posix_fadvise(fd, 0, bytes, POSIX_FADV_DONTNEED);
-        wait_quietly(comm);
+        tra_comm_barrier(comm);
         double t = tra_now();
-        s = agree(comm, read_file(fd, buf, bytes, e), e);
+        s = tra_comm_agree(comm, read_file(fd, buf, bytes, e), e);
         best_add(comm, &reads, (double)bytes / (tra_now() - t));
     }
     *write = writes.mine;
@@ -347,9 +328,9 @@ tra_status tra_measure_disk(const tra_comm *comm, const char *dir, int64_t bytes
     reading again = {fd, direct, buf, bytes};
     int64_t ns = 0;
     for (int i = 0; i < 2 && s == TRA_OK && share; i++) { /* the first finds the disk as the next ones will */
-        wait_quietly(comm);
+        tra_comm_barrier(comm);
         double t = tra_now();
-        s = agree(comm, read_past_cache(&again, e), e);
+        s = tra_comm_agree(comm, read_past_cache(&again, e), e);
         ns = (int64_t)((tra_now() - t) * 1e9) + 1;
     }
     if (share) tra_comm_max(comm, &ns, 1);
@@ -386,13 +367,13 @@ static tra_status units_per_second(const tra_comm *comm, tra_work_fn *fn, work *
     best b = {0};
     tra_status s = TRA_OK;
     for (int i = 0; i <= TRIES && s == TRA_OK; i++) {
-        wait_quietly(comm);
+        tra_comm_barrier(comm);
         double from = tra_now(), sum = 0;
         memset(w->done, 0, (size_t)threads * sizeof *w->done);
         w->until = from + LONG / TRIES;
         s = tra_crew_run(threads, 0, threads, fn, w, e);
         double seconds = tra_now() - from;
-        s = agree(comm, s, e);
+        s = tra_comm_agree(comm, s, e);
         for (int t = 0; t < threads; t++) sum += (double)w->done[t];
         if (i > 0 && s == TRA_OK) best_add(comm, &b, sum / seconds);
     }
@@ -406,7 +387,7 @@ static tra_status pairs_per_second(const tra_comm *comm, const char *kernel, int
     tra_arena *arena = tra_arena_new();
     int n = threads * each;
     work w = {.each = each, .done = tra_news(arena, int64_t, threads)};
-    tra_status s = agree(comm, make_work(arena, kernel, n, t, &w, e), e);
+    tra_status s = tra_comm_agree(comm, make_work(arena, kernel, n, t, &w, e), e);
     if (s == TRA_OK) s = units_per_second(comm, compute, &w, threads, rate, e);
     if (s == TRA_OK && w.contract) *rate /= tra_kernel_tiles(w.kernel, &w.c[0].ext);
     free_work(&w, n);
