@@ -144,12 +144,13 @@ static void column_text(tra_rel *rel, int i, int widest, tra_str *out) {
     tra_str_printf(out, "    %-*s  %-9s", widest, c->name, tra_coltype_name(c->type));
     if (tra_rel_column_facts(rel, i, a, &f, NULL) == TRA_OK) {
         char shown[2][TRA_SHOWN];
-        if (f.rows > f.nulls) {
+        bool any = f.rows > f.nulls;
+        if (any) {
             const char *min = fact_text(c, f.min, a), *max = fact_text(c, f.max, a);
             tra_str_printf(out, "  %s to %s", tra_shown(min, strlen(min), shown[0]),
                            tra_shown(max, strlen(max), shown[1]));
         }
-        tra_str_printf(out, ", %s%" PRId64 " distinct", f.exact ? "" : "about ", f.distinct);
+        tra_str_printf(out, "%s%s%" PRId64 " distinct", any ? ", " : "  ", f.exact ? "" : "about ", f.distinct);
         if (f.nulls) tra_str_printf(out, ", %" PRId64 " NULL", f.nulls);
         if (f.sorted && f.rows > 1) tra_str_add(out, ", sorted");
     } else if (c->nullable) {
@@ -170,8 +171,9 @@ static void info_text(tra_rel *rel, const char *spec, tra_str *out) {
     }
     tra_str_printf(out, "%s\n  table       %" PRId64 " rows, %d columns\n", spec, tra_rel_rows(rel), s->n);
     for (int c = 0; c < s->n; c++) column_text(rel, c, widest, out);
-    tra_str_printf(out, "  blocks      %" PRId64 " of %" PRId64 " rows\n", tra_rel_type(rel)->cat->n,
-                   tra_rel_type(rel)->cat->bound.v[0]);
+    int64_t block = tra_rel_type(rel)->cat->bound.v[0];
+    tra_str_printf(out, "  blocks      %" PRId64 " of %" PRId64 " rows\n", tra_ceil_div(tra_rel_rows(rel), block),
+                   block);
     tra_str_printf(out, "  group       %s in %s\n", i->name, i->path);
     tra_str_printf(out, "  size        %s, file %s\n", tra_human(i->stored_bytes, a), tra_human(i->file_bytes, b));
     tra_str_printf(out, "  checksums   %s\n", i->checksums ? "yes" : "none");

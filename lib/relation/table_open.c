@@ -430,12 +430,18 @@ static tra_status own_tables(tra_rel *r, tra_err *e) {
     return TRA_OK;
 }
 
+/* A table without rows has one block, which is empty: so that whoever computes on blocks finds a table there. */
 static tra_status catalog(tra_rel *r, tra_err *e) {
     const tra_table_form *f = &r->table->form;
-    tra_dims shape = {.n = 1, .v = {f->rows}}, block = {.n = 1, .v = {f->block}};
-    TRA_TRY(tra_catalog_blocks(&shape, &block, &r->cat, e));
-    r->type =
-        (tra_type){.dtype = TRA_F64, .cat = &r->cat, .layout = &tra_columns, .columns = &r->table->schema, .cut = {1}};
+    tra_dims shape = {.n = 1, .v = {f->rows}}, block = {.n = 1, .v = {f->block}}, some = shape;
+    some.v[0] = tra_max64(1, f->rows);
+    TRA_TRY(tra_catalog_blocks(&some, &block, &r->cat, e));
+    r->type = (tra_type){.dtype = TRA_F64,
+                         .cat = &r->cat,
+                         .layout = &tra_columns,
+                         .columns = &r->table->schema,
+                         .bounded = f->rows == 0,
+                         .cut = {1}};
     r->size = 8;
     TRA_TRY(tra_geom_in(&r->type, false, &r->geom, e));
     r->info = (tra_relinfo){.path = r->path,

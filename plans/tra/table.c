@@ -27,7 +27,8 @@ bool tra_is_table_op(const char *name) { return find_op(name) >= 0; }
 /* ---- arguments ---------------------------------------------------------------------------------------------- */
 
 tra_table_scope tra_table_scope_of(const tra_table_builder *w) {
-    return (tra_table_scope){w->b, w->in->type.columns, w->of, !w->in->type.bounded};
+    bool one = tra_catalog_floats(w->in->type.cat) <= 1; /* row 0, if there is any */
+    return (tra_table_scope){w->b, w->in->type.columns, w->of, one || !w->in->type.bounded};
 }
 
 void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char *why) {
@@ -420,6 +421,8 @@ bool tra_build_declared_table(tra_build *b, const tra_stmt *st, tra_node *n) {
     ok = tra_build_int(b, st->rows, "a number of rows", 0, &rows.v[0]) && ok;
     if (st->rows_block) ok = tra_build_int(b, st->rows_block, "the rows of a block", 1, &block.v[0]) && ok;
     if (!ok) return false;
+    bool empty = rows.v[0] == 0; /* one block, as of a file (lib/relation/table_open.c) */
+    if (empty) rows.v[0] = block.v[0] = 1;
     if (!st->rows_block) block.v[0] = tra_max64(1, tra_min64(rows.v[0], 1 << 18));
     tra_catalog *c = tra_new(b->arena, tra_catalog);
     tra_err e = {0};
@@ -427,6 +430,8 @@ bool tra_build_declared_table(tra_build *b, const tra_stmt *st, tra_node *n) {
         tra_diag_error(b->d, st->rows->span, NULL, "%s", e.msg);
         return false;
     }
-    n->type = (tra_type){.dtype = TRA_F64, .cat = c, .layout = &tra_columns, .columns = s, .cut = {1}};
+    n->type =
+        (tra_type){.dtype = TRA_F64, .cat = c, .layout = &tra_columns, .columns = s, .bounded = empty, .cut = {1}};
+    if (empty) n->rows = tra_table_rows_of(b, n);
     return true;
 }

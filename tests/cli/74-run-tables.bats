@@ -188,6 +188,54 @@ END
     done
 }
 
+@test "a file without rows is a table as others: one group of nothing, sums of 0, joins, outputs of no rows" {
+    printf 'a,b\n' >e.csv
+    printf 'a,b\n1,x\n2,y\n2,z\n' >f.csv
+    tra import -q --table --types a=i64,b=string e.csv -o e.h5
+    tra import -q --table f.csv -o f.h5
+    cat >p.tra <<'END'
+input E from "e.h5"
+input F from "f.h5"
+N = rows(E)
+G = group(E, [], n = count(), s = sum(a), m = median(a))
+Z = select(F, a > 5)
+H = group(Z, [], n = count(), s = sum(a))
+K = group(E, [a], n = count())
+J = join(F, E, a == a, how = left, prefix = "e_")
+I = join(E, F, a == a, prefix = "f_")
+R = project(E, r = row())
+X = matrix(E, [a])
+XX[i,j] = sum X[n,i] * X[n,j]
+output N to "o.h5:N"
+output G to "o.h5:G"
+output H to "o.h5:H"
+output K to "o.h5:K"
+output J to "o.h5:J"
+output I to "o.h5:I"
+output R to "o.h5:R"
+output XX to "o.h5:XX"
+output Z to "z.h5"
+END
+    for sites in 1 3; do
+        status 0 tra run -q --sites $sites p.tra
+        is 0 tra head o.h5:N
+        is $'n,s,m\n0,,' tra head o.h5:G
+        is $'n,s\n0,' tra head o.h5:H
+        is 'a,n' tra head o.h5:K
+        is $'a,b,e_b\n1,x,\n2,y,\n2,z,' tra head o.h5:J
+        is 'a,b,f_b' tra head o.h5:I
+        is r tra head o.h5:R
+        is 0 tra head o.h5:XX
+    done
+    printf 'input Z from "z.h5"\nN = rows(Z)\nU = group(Z, [], n = count(b))\noutput N to "n.h5:n"\n' >p.tra
+    printf 'output U to "n.h5:u"\n' >>p.tra
+    status 0 tra run -q p.tra
+    is 0 tra head n.h5:n
+    is $'n\n0' tra head n.h5:u
+    status 0 tra verify -q z.h5 e.h5
+    tra info e.h5 | grep -q 'blocks *0 of'
+}
+
 @test "what a matrix cannot hold, and what could not be computed, names row and column" {
     table
     printf 'input T from "t.h5"\nX = matrix(T, [g, u])\noutput X to "x.h5"\n' >p.tra
