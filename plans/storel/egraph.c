@@ -6,12 +6,14 @@
 #include <string.h>
 
 int st_find(st_graph *g, int cls) {
-    while (g->class[cls].parent != cls) {
-        g->class[cls].parent = g->class[g->class[cls].parent].parent;
-        cls = g->class[cls].parent;
+    while (g->whole[cls] != cls) {
+        g->whole[cls] = g->whole[g->whole[cls]];
+        cls = g->whole[cls];
     }
     return cls;
 }
+
+static int most_nodes(const st_graph *g) { return g->p->most_nodes ? g->p->most_nodes : TRA_STOREL_NODES; }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------ */
 
@@ -43,6 +45,8 @@ static int lookup(const st_graph *g, const st_node *x) {
     }
 }
 
+bool st_is_again(st_graph *g, int node) { return lookup(g, &g->node[node]) != node; }
+
 /* Nodes that were hashed anew stand in two slots until then. */
 static void make_room(st_graph *g) {
     if (2 * g->used < g->nslots) return;
@@ -55,19 +59,23 @@ static void make_room(st_graph *g) {
         if (lookup(g, &g->node[i]) < 0) put_slot(g, i);
 }
 
-static int compare_ints(const void *a, const void *b) {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
+/* They are few, and sorted already as a rule. */
+static void sort_ints(int *v, int64_t n) {
+    for (int64_t i = 1, k; i < n; i++) {
+        int x = v[i];
+        for (k = i; k > 0 && v[k - 1] > x; k--) v[k] = v[k - 1];
+        v[k] = x;
+    }
 }
 
 static void canonical(st_graph *g, st_node *x) {
     for (int i = 0; i < x->nkids; i++) x->kids[i] = st_find(g, x->kids[i]);
-    if (x->op == ST_ADD || x->op == ST_MUL) qsort(x->kids, (size_t)x->nkids, sizeof *x->kids, compare_ints);
+    if (x->op == ST_ADD || x->op == ST_MUL) sort_ints(x->kids, x->nkids);
     if (x->op == ST_NEST) {
         /* conditions and factors are sets: data holds the counts of generators, conditions, factors, keys */
         int *cond = x->kids + x->data[0], *factor = cond + x->data[1];
-        qsort(cond, (size_t)x->data[1], sizeof *cond, compare_ints);
-        qsort(factor, (size_t)x->data[2], sizeof *factor, compare_ints);
+        sort_ints(cond, x->data[1]);
+        sort_ints(factor, x->data[2]);
     }
     x->hash = hash_of(x);
 }
@@ -87,12 +95,16 @@ static int new_class(st_graph *g) {
     if (g->nclasses == g->class_cap) {
         int cap = g->class_cap ? 2 * g->class_cap : 256;
         st_class *v = tra_news(g->arena, st_class, cap);
+        int *whole = tra_news(g->arena, int, cap);
         if (g->nclasses) memcpy(v, g->class, (size_t)g->nclasses * sizeof *v);
+        if (g->nclasses) memcpy(whole, g->whole, (size_t)g->nclasses * sizeof *whole);
         g->class = v;
+        g->whole = whole;
         g->class_cap = cap;
     }
     int i = g->nclasses++;
-    g->class[i] = (st_class){.parent = i, .first = -1, .last = -1, .below = -1, .value = NAN};
+    g->whole[i] = i;
+    g->class[i] = (st_class){.first = -1, .last = -1, .below = -1, .value = NAN};
     g->live++;
     return i;
 }
@@ -146,16 +158,21 @@ static void add_to(st_graph *g, int cls, st_node *x) {
 }
 
 int st_make_as(st_graph *g, int as, st_op op, int ndata, const int64_t *data, int nkids, const int *kids) {
-    st_node x = {.op = op, .nkids = nkids, .ndata = ndata, .next = -1};
-    x.kids = tra_news(g->arena, int, nkids);
-    x.data = tra_news(g->arena, int64_t, ndata);
-    if (nkids) memcpy(x.kids, kids, (size_t)nkids * sizeof *kids);
-    if (ndata) memcpy(x.data, data, (size_t)ndata * sizeof *data);
+    /* most of what rules make is there already: a new node alone takes memory */
+    int sorted[ST_GENS + 2 * ST_PARTS + TRA_CALC_MAXRANK];
+    int64_t copy[4 + 3 * ST_GENS + TRA_CALC_MAXRANK];
+    st_node x = {.op = op, .nkids = nkids, .ndata = ndata, .kids = sorted, .data = copy, .next = -1};
+    if (nkids) memcpy(sorted, kids, (size_t)nkids * sizeof *kids);
+    if (ndata) memcpy(copy, data, (size_t)ndata * sizeof *data);
     canonical(g, &x);
     make_room(g);
     int found = lookup(g, &x);
     if (found >= 0) return st_find(g, g->node[found].cls);
-    if (g->nnodes >= (g->p->most_nodes ? g->p->most_nodes : TRA_STOREL_NODES)) g->limited = true;
+    x.kids = tra_news(g->arena, int, nkids);
+    x.data = tra_news(g->arena, int64_t, ndata);
+    if (nkids) memcpy(x.kids, sorted, (size_t)nkids * sizeof *kids);
+    if (ndata) memcpy(x.data, copy, (size_t)ndata * sizeof *data);
+    if (g->nnodes >= most_nodes(g)) g->limited = true;
     if (as >= 0) {
         add_to(g, st_find(g, as), &x);
         return st_find(g, as);
@@ -188,7 +205,7 @@ void st_union(st_graph *g, int a, int b) {
         b = swap;
     }
     st_class *x = &g->class[a], *y = &g->class[b];
-    y->parent = a;
+    g->whole[b] = a;
     g->live--;
     for (int i = y->first; i >= 0; i = g->node[i].next) g->node[i].cls = a;
     g->node[x->last].next = y->first;

@@ -184,7 +184,8 @@ static bool pull_factors(st_graph *g, int cls, const st_nest *from, st_set bound
     if (var < 0 || st_at(g, value)->free & st_bit(var)) return false;
     st_add_factor(g, &n, st_variable(g, var));
     st_equal_node(g, cls, ST_M1, ST_LET, 1, (int64_t[]){var}, 2, (int[]){value, st_nest_class(g, &n)});
-    return false;
+    /* what the loops do more than once is not worth while at their inside */
+    return st_turns(g, from) >= 1;
 }
 
 /* ---- independent sums: D3 ---------------------------------------------------------------------------------------- */
@@ -337,7 +338,7 @@ static void expand(st_graph *g, int node) {
     st_nest n;
     int cls = st_find(g, g->node[node].cls);
     if (g->node[node].op == ST_ADD && st_on(g, ST_D1)) take_common(g, node);
-    if (g->node[node].op != ST_NEST) return;
+    if (g->node[node].op != ST_NEST || st_is_again(g, node)) return;
     st_load(g, node, &n);
     st_set bound = st_bound(&n);
     if (pull_condition(g, cls, &n, bound) || pull_key(g, cls, &n, bound) || pull_let(g, cls, &n, bound)) return;

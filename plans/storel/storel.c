@@ -170,6 +170,7 @@ static bool without_storages(const tra_storel_problem *p, tra_arena *a, tra_stor
     out->scope = scope;
     out->about = about;
     out->plans = 1;
+    out->without |= (uint64_t)1 << ST_M2; /* what is worth to be materialised depends on storages */
     return y && tra_calc_check(y, out->n, scope, a, &err);
 }
 

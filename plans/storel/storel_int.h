@@ -77,10 +77,9 @@ typedef struct st_way {
 } st_way;
 
 typedef struct st_class {
-    int parent; /* itself, or the class that it became part of */
     int first, last;
     int nparents, cap, *parents; /* nodes over it */
-    uint64_t free;               /* variables, of the node that has the fewest: others are not extracted */
+    st_set free;                 /* variables, of the node that has the fewest: others are not extracted */
     bool real, sparse, fails;    /* fails: a division of integers may be by 0 */
     int depth;
     double value;          /* of an integer, estimated; NAN: not known */
@@ -137,6 +136,7 @@ typedef struct st_graph {
     int nnodes, node_cap, nclasses, class_cap, live; /* live: classes that are not part of another */
     st_node *node;
     st_class *class;
+    int *whole; /* of each class: itself, or one that it became part of */
     int nslots, used, *slot;
     int nvars;
     st_var var[ST_MOSTVARS];
@@ -147,8 +147,6 @@ typedef struct st_graph {
     int ndirty, dirty_cap, *dirty; /* classes that were merged */
     int most;                      /* ways of a class that are kept */
     int iterations;
-    bool *expanded; /* of nodes: rules have been applied */
-    int expanded_cap;
 } st_graph;
 
 /* Rules by their place in the table. */
@@ -162,6 +160,8 @@ typedef enum st_rule {
 /* ---- egraph.c ---- */
 
 int st_find(st_graph *g, int cls);
+/* Is another node the same by now, since classes became one? That one stands for it. */
+bool st_is_again(st_graph *g, int node);
 static inline st_class *st_at(st_graph *g, int cls) { return &g->class[st_find(g, cls)]; }
 /* The class of a node, made unless it is there. Kids of ADD and MUL are sorted here. */
 int st_make(st_graph *g, st_op op, int ndata, const int64_t *data, int nkids, const int *kids);

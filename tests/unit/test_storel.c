@@ -201,6 +201,8 @@ static void check_kernel(int line, const char *text, double times, const char *c
     printf("# %s: %d nodes, %d classes, %d iterations, %.1f ms\n", text, r.stage[r.nstages - 1].nodes,
            r.stage[r.nstages - 1].classes, r.stage[r.nstages - 1].iterations, ms);
     if (ms > most_milliseconds) most_milliseconds = ms;
+    /* what bounds the time: 50 ms are 30,000 nodes and more */
+    for (int i = 0; i < r.nstages; i++) CHECK(r.stage[i].nodes < 15000 && !r.stage[i].limited);
     tra_arena_free(k.arena);
 }
 #define KERNEL(...) check_kernel(__LINE__, __VA_ARGS__)
