@@ -83,6 +83,11 @@ static tra_status measure(const tra_comm *comm, tra_machine *m, tra_err *e) {
     tra_info(1, "memory");
     TRA_TRY(tra_measure_memory(comm, threads, &r->memory, e));
     TRA_TRY(tra_measure_touch(comm, threads, &r->touch, e));
+    tra_info(1, "kernels");
+    tra_kernel_rates k;
+    TRA_TRY(tra_measure_kernels(comm, threads, &k, e));
+    r->entries = k.entries, r->gathers = k.gathers, r->inserts = k.inserts;
+    r->merges = k.merges, r->hashes = k.hashes, r->operations = k.operations;
     combine(comm, m);
     return TRA_OK;
 }
@@ -109,6 +114,12 @@ static tra_status show(const tra_machine *m, const char *path, tra_err *e) {
         tra_str_printf(&out, "\ndisk write  %8.3g GB/s, durable\nmemory      %8.3g GB/s of results\n",
                        r->disk_write * 1e-9, r->memory * 1e-9);
         if (r->touch > 0) tra_str_printf(&out, "new memory  %8.3g GB/s\n", r->touch * 1e-9);
+        if (r->entries > 0)
+            tra_str_printf(&out,
+                           "entries     %8.3g G/s read, %.3g gathered, %.3g added into places, %.3g merged, %.3g "
+                           "hashed; %.3g Gflop/s\n",
+                           r->entries * 1e-9, r->gathers * 1e-9, r->inserts * 1e-9, r->merges * 1e-9, r->hashes * 1e-9,
+                           r->operations * 1e-9);
         tra_str_printf(&out, "f64         %8.3g Gflop/s\nf32         %8.3g Gflop/s\n", r->flops_f64 * 1e-9,
                        r->flops_f32 * 1e-9);
     }

@@ -145,7 +145,8 @@ static tra_status combine(const tra_job *job, const chosen *c, tra_storel_option
 }
 
 static tra_status find_kernels(const tra_job *job, tra_arena *a, tra_err *e) {
-    tra_storel_options o = {.plans = 5};
+    tra_storel_costs costs = tra_rates_kernels(&job->options.rates, job->options.threads);
+    tra_storel_options o = {.plans = 5, .costs = &costs, .workers = job->options.sites * job->options.threads};
     if (without) TRA_TRY(tra_storel_without(without, &o.without, e));
     if (opts.kernels) {
         tra_kernels_of *x = tra_new(a, tra_kernels_of);

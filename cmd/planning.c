@@ -40,6 +40,12 @@ static tra_rates rates_of(int here, int threads) {
                        .flops_f32 = m.rates.flops_f32 * part,
                        .memory = m.rates.memory * most,
                        .touch = m.rates.touch * most,
+                       .entries = m.rates.entries * part,
+                       .gathers = m.rates.gathers * part,
+                       .inserts = m.rates.inserts * part,
+                       .merges = m.rates.merges * part,
+                       .hashes = m.rates.hashes * part,
+                       .operations = m.rates.operations * part,
                        .network_unhidden = or_else(m.rates.network_unhidden, r.network_unhidden),
                        .disk_unhidden = or_else(m.rates.disk_unhidden, r.disk_unhidden)};
 }

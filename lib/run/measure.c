@@ -1,7 +1,5 @@
 /* measure.c - how fast disk, network, BLAS and memory are here. */
-#include "measure.h"
-
-#include "../base/crew.h"
+#include "measure_int.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,12 +40,11 @@ static double best_share(const tra_comm *c, const best *b) {
 /* ---- products beside something else ----------------------------------------------------------------------------- */
 
 typedef struct work {
+    tra_measure_work count; /* of tiles of a product, or of pairs of arrays */
     const tra_kernel *kernel;
     bool contract;
     tra_array *a, *b, *c; /* of each worker; several where they are not to be in the caches */
     int each;
-    double until;
-    int64_t *done; /* units, by worker: tiles of a product, pairs of arrays */
 } work;
 
 static bool make_array(tra_array *x, tra_dtype t) {
@@ -348,21 +345,20 @@ static tra_status compute(void *ctx, int worker, int64_t item, tra_err *e) {
     work *w = ctx;
     (void)worker;
     (void)e;
-    for (int64_t i = 0; tra_now() < w->until; i++) {
+    for (int64_t i = 0; tra_now() < w->count.until; i++) {
         int64_t at = item * w->each + i % w->each;
         if (w->contract)
             tra_kernel_fma(w->kernel, &w->a[at], &w->b[at], &w->c[at],
                            (int)(i % tra_kernel_tiles(w->kernel, &w->c[at].ext)), false);
         else
             tra_kernel_join(w->kernel, &w->a[at], &w->b[at], &w->c[at], NULL);
-        w->done[item]++;
+        w->count.done[item]++;
     }
     return TRA_OK;
 }
 
-/* Units per second that this rank's workers do while all ranks' do, of the best of some tries; the first warms up. */
-static tra_status units_per_second(const tra_comm *comm, tra_work_fn *fn, work *w, int threads, double *rate,
-                                   tra_err *e) {
+tra_status tra_measure_units(const tra_comm *comm, tra_work_fn *fn, tra_measure_work *w, int threads, double *rate,
+                             tra_err *e) {
     enum { TRIES = 4 };
     best b = {0};
     tra_status s = TRA_OK;
@@ -386,9 +382,9 @@ static tra_status pairs_per_second(const tra_comm *comm, const char *kernel, int
                                    double *rate, tra_err *e) {
     tra_arena *arena = tra_arena_new();
     int n = threads * each;
-    work w = {.each = each, .done = tra_news(arena, int64_t, threads)};
+    work w = {.count = {.done = tra_news(arena, int64_t, threads)}, .each = each};
     tra_status s = tra_comm_agree(comm, make_work(arena, kernel, n, t, &w, e), e);
-    if (s == TRA_OK) s = units_per_second(comm, compute, &w, threads, rate, e);
+    if (s == TRA_OK) s = tra_measure_units(comm, compute, &w.count, threads, rate, e);
     if (s == TRA_OK && w.contract) *rate /= tra_kernel_tiles(w.kernel, &w.c[0].ext);
     free_work(&w, n);
     tra_arena_free(arena);
@@ -410,7 +406,7 @@ tra_status tra_measure_memory(const tra_comm *comm, int threads, double *rate, t
 
 /* One worker's memory, again and again new. */
 static tra_status touch(void *ctx, int worker, int64_t item, tra_err *e) {
-    const work *w = ctx;
+    const tra_measure_work *w = ctx;
     (void)worker;
     for (; tra_now() < w->until; w->done[item]++) {
         char *p = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -422,8 +418,8 @@ static tra_status touch(void *ctx, int worker, int64_t item, tra_err *e) {
 }
 
 tra_status tra_measure_touch(const tra_comm *comm, int threads, double *rate, tra_err *e) {
-    work w = {.done = tra_calloc((size_t)threads, sizeof *w.done)};
-    tra_status s = units_per_second(comm, touch, &w, threads, rate, e);
+    tra_measure_work w = {.done = tra_calloc((size_t)threads, sizeof *w.done)};
+    tra_status s = tra_measure_units(comm, touch, &w, threads, rate, e);
     *rate *= ROOM;
     free(w.done);
     return s;

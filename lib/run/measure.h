@@ -31,4 +31,13 @@ TRA_MUSTUSE tra_status tra_measure_touch(const tra_comm *comm, int threads, doub
 /* Bytes/s of the result of an element-wise join of arrays that are not in the caches, on so many threads. */
 TRA_MUSTUSE tra_status tra_measure_memory(const tra_comm *comm, int threads, double *rate, tra_err *e);
 
+/* What loops of generated kernels do in a second, on so many threads: entries that are added up, in order; multiplied
+ * by elements of a vector that are looked up; added into places of a vector; steps of a merge of two sorted rows;
+ * entries added into a hash map; multiplications and additions of two vectors, two for each element. Arrays are in the
+ * caches. */
+typedef struct tra_kernel_rates {
+    double entries, gathers, inserts, merges, hashes, operations;
+} tra_kernel_rates;
+TRA_MUSTUSE tra_status tra_measure_kernels(const tra_comm *comm, int threads, tra_kernel_rates *rates, tra_err *e);
+
 #endif

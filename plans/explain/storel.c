@@ -61,7 +61,7 @@ static void print_stage(const tra_storel_stage *s, bool last, tra_str *out) {
 }
 
 static double seconds_of(const tra_storel_kernel *k, int plan) {
-    return 1e-9 * k->result.plan[plan].cost * k->combinations;
+    return tra_storel_seconds(k->result.plan[plan].cost, k->combinations, k->workers);
 }
 
 static void print_kernel(const tra_storel_kernel *k, tra_str *out) {

@@ -241,6 +241,12 @@ bool tra_rates_known(const tra_rates *r) {
     return r->disk_read > 0 && r->disk_write > 0 && r->flops_f64 > 0 && r->flops_f32 > 0 && r->memory > 0;
 }
 
+tra_storel_costs tra_rates_kernels(const tra_rates *r, int threads) {
+    double n = threads > 1 ? threads : 1;
+    return tra_storel_costs_at(&(tra_storel_rates){r->entries / n, r->gathers / n, r->inserts / n, r->merges / n,
+                                                   r->hashes / n, r->operations / n});
+}
+
 double tra_network_seconds(const tra_rates *rates, double most, double both) {
     double one_way = rates->one_way > rates->network ? rates->one_way : rates->network;
     return (most - both) / one_way + both / rates->network;

@@ -10,6 +10,7 @@
 #include "../eindecomp/eindecomp.h"
 #include "../ia/ia.h"
 #include "../rules/memo.h"
+#include "../storel/storel.h"
 #include "../tra/tra.h"
 
 typedef enum tra_cost_model { TRA_COST_TIME, TRA_COST_TRA, TRA_COST_EINDECOMP } tra_cost_model;
@@ -36,7 +37,14 @@ bool tra_optimizer_parse(const char *s, tra_optimizer *x);
     X(flops_f64, "flops_f64_per_second") /* of contractions */                                                         \
     X(flops_f32, "flops_f32_per_second")                                                                               \
     X(memory, "memory_bytes_per_second")     /* of element-wise passes */                                              \
-    X(touch, "first_touch_bytes_per_second") /* of memory that is touched for the first time; 0: does not count */
+    X(touch, "first_touch_bytes_per_second") /* of memory that is touched for the first time; 0: does not count */     \
+    /* of generated kernels (tra_measure_kernels); 0: not measured, the costs that are built in serve */               \
+    X(entries, "kernel_entries_per_second")                                                                            \
+    X(gathers, "kernel_gathers_per_second")                                                                            \
+    X(inserts, "kernel_inserts_per_second")                                                                            \
+    X(merges, "kernel_merge_steps_per_second")                                                                         \
+    X(hashes, "kernel_hash_inserts_per_second")                                                                        \
+    X(operations, "kernel_operations_per_second")
 /* Of the time that something takes alone, the share, from 0 to 1, that products which overlap with it do not hide. */
 #define TRA_UNHIDDEN(X)                                                                                                \
     X(network_unhidden, "network_unhidden_share")                                                                      \
@@ -51,6 +59,8 @@ typedef struct tra_rates {
 tra_rates tra_rates_builtin(void);
 /* Are those there that every machine has: all but network and touch? */
 bool tra_rates_known(const tra_rates *r);
+/* What storel's plans are compared by on a site with so many threads: nanoseconds of one of them. */
+tra_storel_costs tra_rates_kernels(const tra_rates *r, int threads);
 
 /* What another optimizer has decided of a program: by id of the graph's nodes. Nothing is rewritten then, and the
  * search finds the cheapest of what is left open: exchanges, and the placements of nodes of which nothing is said. Of

@@ -177,7 +177,8 @@ static bool wanted(const finder *f, const tra_einsum *s) {
 static tra_status make_kernel(finder *f, const tra_einsum *s, tra_storel_kernel *k) {
     double extent[TRA_MAXLABELS];
     tra_storel_operand *x = tra_news(f->arena, tra_storel_operand, s->nrefs + 1);
-    *k = (tra_storel_kernel){.statement = s, .name = name_of(f->g, s->node), .combinations = 1};
+    *k = (tra_storel_kernel){
+        .statement = s, .name = name_of(f->g, s->node), .combinations = 1, .workers = f->o->workers};
     for (int l = 0; l < s->nlabels; l++) {
         double blocks = (double)tra_max64(1, tra_ceil_div(s->extent[l], cut(s, l)));
         k->combinations *= blocks;
@@ -195,6 +196,7 @@ static tra_status make_kernel(finder *f, const tra_einsum *s, tra_storel_kernel 
     p->dense = s->node->type.layout == NULL;
     p->without = f->o->without;
     p->plans = f->o->plans;
+    p->costs = f->o->costs;
     return tra_storel_optimize(p, f->arena, &k->result, f->e);
 }
 

@@ -10,8 +10,10 @@ typedef struct tra_storel_choice {
 } tra_storel_choice;
 
 typedef struct tra_storel_options {
-    uint64_t without; /* rules */
-    int plans;        /* of each statement; 0: 1 */
+    uint64_t without;              /* rules */
+    int plans;                     /* of each statement; 0: 1 */
+    const tra_storel_costs *costs; /* NULL: tra_storel_default_costs */
+    int workers;                   /* threads of all sites, which share combinations; 0: 1 */
     int nchoices;
     const tra_storel_choice *choice;
 } tra_storel_options;
@@ -22,6 +24,7 @@ typedef struct tra_storel_kernel {
     const char *operands; /* "A as csr, x as dense" */
     const char *reason;   /* why there is no plan; NULL: there is one */
     double combinations;  /* of arrays that meet, each of which runs the plan; all of them are counted */
+    int workers;          /* of the options */
     tra_storel_composed composed;
     tra_storel_result result;
 } tra_storel_kernel;

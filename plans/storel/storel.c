@@ -20,6 +20,36 @@ const tra_storel_costs tra_storel_default_costs = {.loop = 3,
                                                    .op = 0.4,
                                                    .branch = 0.8};
 
+/* Of the machine that the default costs were found on. */
+static const tra_storel_rates reference = {
+    .entries = 1.2e9, .gathers = 1.2e9, .inserts = 1.65e9, .merges = 4e8, .hashes = 6.8e8, .operations = 1.1e10};
+
+tra_storel_costs tra_storel_costs_at(const tra_storel_rates *r) {
+    tra_storel_costs c = tra_storel_default_costs;
+#define SCALE(rate, cost)                                                                                              \
+    if (r->rate > 0) c.cost *= reference.rate / r->rate
+    SCALE(entries, loop);
+    SCALE(entries, step);
+    SCALE(entries, element);
+    SCALE(entries, clear);
+    SCALE(entries, branch);
+    SCALE(gathers, lookup);
+    SCALE(gathers, search);
+    SCALE(inserts, insert);
+    SCALE(merges, merge);
+    SCALE(hashes, hashed);
+    SCALE(hashes, hash);
+    SCALE(hashes, put);
+    SCALE(hashes, sort);
+    SCALE(operations, op);
+#undef SCALE
+    return c;
+}
+
+double tra_storel_seconds(double cost, double combinations, int threads) {
+    return 1e-9 * cost * combinations / fmax(1, fmin(combinations, threads));
+}
+
 /* ---- are two trees the same ------------------------------------------------------------------------------------- */
 
 static bool same_text(const char *a, const char *b) { return a == b || (a && b && strcmp(a, b) == 0); }

@@ -85,6 +85,15 @@ typedef struct tra_storel_costs {
 } tra_storel_costs;
 extern const tra_storel_costs tra_storel_default_costs;
 
+/* What one thread does in a second, as `tra calibrate` measures it (lib/run/measure.h): 0: not measured. */
+typedef struct tra_storel_rates {
+    double entries, gathers, inserts, merges, hashes, operations;
+} tra_storel_rates;
+/* The default costs, each scaled by what this machine's rate is beside that of the machine that they were found on. */
+tra_storel_costs tra_storel_costs_at(const tra_storel_rates *r);
+/* Seconds that kernels of such a cost take on so many combinations of arrays, shared by the threads. */
+double tra_storel_seconds(double cost, double combinations, int threads);
+
 typedef struct tra_storel_problem {
     const tra_calc *tree; /* the naive plan, checked against the scope */
     int n;

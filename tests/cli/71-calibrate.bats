@@ -114,6 +114,34 @@ assert .5 < p["seconds"] * float(sys.argv[1]) * 1e9 / new < 1.01, p["seconds"]' 
     new .5 --sites 2
 }
 
+@test "predicted seconds of kernels follow the rates of their loops, by sites and threads" {
+    printf '%s\n' 'input A : f64 [10000,1000] by [100,1000] as csr nnz 100000' 'C[j] as dense = sum A[i,j] * A[i,k]' \
+        'output C' >p.tra
+    kernel() { # OPTION...: seconds
+        "$TRA" explain --kernels p.tra --format json "$@" | "$PYTHON" -c 'import json, sys
+print([k for k in json.load(sys.stdin)["kernels"] if "name" in k][0]["plans"][0]["seconds"])'
+    }
+    loops() { # ENTRIES GATHERS INSERTS MERGES HASHES OPERATIONS, of one thread: beside other rates
+        rates 1e15 1e15 1e15 1e15 1e11 2e11 1
+        sed -i "s/}/, \"kernel_entries_per_second\": $1, \"kernel_gathers_per_second\": $2, \
+\"kernel_inserts_per_second\": $3, \"kernel_merge_steps_per_second\": $4, \
+\"kernel_hash_inserts_per_second\": $5, \"kernel_operations_per_second\": $6}/" config/tra/machine.json
+    }
+    ratio() { py 'a, b, want = map(float, sys.argv[1:]); assert abs(a / b / want - 1) < .01, (a, b)' "$@"; }
+    loops 1e9 1e9 1e9 1e9 1e9 1e9
+    one=$(kernel --threads 1)
+    ratio "$one" "$(kernel --threads 1 --sites 2)" 2
+    loops 1e8 1e8 1e8 1e8 1e8 1e8
+    ratio "$(kernel --threads 1)" "$one" 10
+    loops 1e9 1e9 1e9 1e9 1e9 1e8
+    py 'assert 1.05 < float(sys.argv[1]) / float(sys.argv[2]) < 10, sys.argv' "$(kernel --threads 1)" "$one"
+    # none measured: as built in
+    rates 1e15 1e15 1e15 1e15 1e11 2e11 1
+    first=$(kernel --threads 1)
+    rm -r config
+    is "$first" kernel --threads 1
+}
+
 @test "the choice follows the rates" {
     printf '%s\n' 'input A : f64 [500,300] by [100,100]' 'input B : f64 [300,700] by [100,100]' \
         'C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)' 'output C' >p.tra
