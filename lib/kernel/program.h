@@ -60,6 +60,12 @@ const tra_kernel *tra_kernel_program(tra_arena *a, const tra_program *p);
 bool tra_kernel_is_pack(const tra_kernel *k);
 bool tra_kernel_is_program(const tra_kernel *k);
 
+/* Does it build dictionaries? These have room for what the program is expected to make, to a limit, which kernels count
+ * as scratch, and for so many bytes more in each thread (0 at first): of what a ceiling leaves. While no thread runs
+ * kernels. */
+bool tra_program_builds(const tra_kernel *k);
+void tra_program_grant(int64_t bytes);
+
 /* Can the program be compiled? One with @unique is interpreted, which sees whether keys come twice. */
 bool tra_program_compiles(const tra_kernel *k);
 /* Compiles it for operands that are held as those of these types, for as long as g: from now on it runs so, where it

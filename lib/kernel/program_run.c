@@ -258,6 +258,10 @@ static int64_t dictionaries_of(const tra_program *p) {
     return tra_max64(LEAST, (int64_t)fmin(EACH * p->expected, MOST));
 }
 
+static int64_t granted; /* to each thread beyond that */
+
+void tra_program_grant(int64_t bytes) { granted = bytes; }
+
 static bool builds(const tra_calc *x) {
     bool makes = x->kind == TRA_CALC_LET || x->kind == TRA_CALC_SLICE || x->notes & TRA_CALC_UNIQUE;
     for (int i = 0; i < x->nkids && !makes; i++) {
@@ -273,11 +277,13 @@ static bool builds(const tra_calc *x) {
     return makes;
 }
 
+bool tra_program_builds(const tra_kernel *k) { return k->cls == TRA_K_PROGRAM && builds(k->program->value); }
+
 /* ---- the place where a program is run ------------------------------------------------------------------------- */
 
 /* All contributions of the program to a block of its result, in their order. */
 static tra_status run_program(run *x, const tra_calc_free *scope, tra_err *e) {
-    int64_t most = dictionaries_of(x->p) / 2; /* a doubling may come before it stops */
+    int64_t most = (dictionaries_of(x->p) + granted) / 2; /* a doubling may come before it stops */
     tra_codegen_call c = {.scope = scope, .operand = x->held, .sink = put, .ctx = x, .most = most, .stop = &tra_cancel};
     if (x->compiled) return tra_codegen_run(x->compiled, &c, e);
     tra_calc_limit(most);
@@ -370,7 +376,7 @@ static int64_t table_of(const tra_dims *ext, int64_t bound) {
 
 int64_t tra_program_scratch(const tra_kernel *k, const tra_dims *ext, const tra_layout *out) {
     if (k->cls == TRA_K_PACK) return 0;
-    int64_t most = builds(k->program->value) ? dictionaries_of(k->program) : 0; /* not here, but set aside */
+    int64_t most = tra_program_builds(k) ? dictionaries_of(k->program) : 0; /* not here, but set aside */
     if (out) return most + 2 * table_of(ext, k->program->bound) * (int64_t)sizeof(contribution);
     return tra_add_most(most, k->program->dtype == TRA_F32 ? tra_dense_bytes(TRA_F64, ext) : 0);
 }
@@ -432,12 +438,33 @@ static tra_status origins_of(const tra_kernel *k, const tra_cell *a, const tra_c
     return TRA_OK;
 }
 
+/* A relation that has no elements is no operand: names that no operand has stand for such. */
+static tra_status get_none(void *ctx, const int64_t *at, tra_calc_number *v, tra_err *e) {
+    (void)ctx, (void)at, (void)v;
+    return tra_fail(e, TRA_INTERNAL, "an element of a relation that has none");
+}
+
+static bool next_none(void *ctx, int n, const int64_t *prefix, int64_t *key) {
+    (void)ctx, (void)n, (void)prefix, (void)key;
+    return false;
+}
+
+static tra_calc_operand empty_of(const tra_calc_operand *o, tra_codegen_operand *held) {
+    tra_calc_operand x = *o;
+    x.ctx = NULL;
+    x.get = get_none;
+    x.next = next_none;
+    for (int d = 0; d < o->rank; d++) held->extent[d] = held->length[d] = o->extent[d];
+    held->width = o->rank ? o->extent[o->rank - 1] : 1;
+    return x;
+}
+
 static tra_status run_pair(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
                            char *scratch, tra_err *e) {
     const tra_program *p = k->program;
     int64_t origin[TRA_PROGRAM_MOST] = {0};
     tra_calc_free scope[p->nscope + 1];
-    tra_calc_operand operand[TRA_PROGRAM_MOST];
+    tra_calc_operand operand[TRA_PROGRAM_MOST], empty[p->nscope + 1];
     view v[TRA_PROGRAM_MOST];
     run x = {.p = p, .out = out, .real = p->value->type.real};
     tra_codegen_operand held[p->nscope + 1];
@@ -447,8 +474,9 @@ static tra_status run_pair(const tra_kernel *k, const tra_cell *a, const tra_cel
     x.held = held;
     for (int i = 0; i < p->nscope; i++) {
         scope[i] = p->scope[i];
-        for (int d = 0; scope[i].operand && d < scope[i].operand->rank; d++)
-            held[i].extent[d] = scope[i].operand->extent[d];
+        if (!scope[i].operand) continue;
+        empty[i] = empty_of(scope[i].operand, &held[i]);
+        scope[i].operand = &empty[i];
     }
     for (int o = 0; o < p->noperands; o++) {
         const tra_program_operand *d = &p->operand[o];
@@ -481,7 +509,8 @@ int64_t tra_program_join(const tra_kernel *k, const tra_cell *a, const tra_cell 
     if (k->cls == TRA_K_PACK) return tra_pack_join(k, a, b, out, count);
     tra_dtype t = out->array.dtype;
     if (tra_kernel_failure() || run_pair(k, a, b, out, count, scratch, &e) != TRA_OK) { /* dropped by the caller */
-        if (e.status != TRA_OK && e.status != TRA_STOPPED) tra_kernel_fail_with(e.status, "%s", e.msg);
+        const char *more = e.status == TRA_RESOURCE ? "; a higher --memory leaves more for them" : "";
+        if (e.status != TRA_OK && e.status != TRA_STOPPED) tra_kernel_fail_with(e.status, "%s%s", e.msg, more);
         if (out->layout && !count) tra_rows_begin(out, 0, 0).begin[0] = 0;
         return out->layout ? tra_rows_room(t, 0, 0) : 0;
     }

@@ -1,5 +1,6 @@
 /* exec.c - runs a plan, operator by operator; what need not be stored is not. */
 #include "exec.h"
+#include "../kernel/program.h"
 #include "compiled.h"
 #include "keep.h"
 #include "exchange.h"
@@ -532,6 +533,17 @@ static tra_status commit(exec *x, tra_status s, tra_err *e) {
     return s;
 }
 
+/* Of what the ceiling leaves when the plan has all that it can use, half is for dictionaries that programs build,
+ * shared among the threads: the share of each. */
+static int64_t grant_dictionaries(const tra_plan *p, const tra_exec_options *o) {
+    bool builds = false;
+    for (int i = 0; i < p->nops; i++)
+        builds = builds || (p->ops[i].what.join && tra_program_builds(p->ops[i].what.join));
+    int64_t each = builds ? tra_max64(0, o->memory - p->cost.peak_memory) / 2 / tra_max64(o->threads, 1) : 0;
+    tra_program_grant(each);
+    return each;
+}
+
 tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_options *o, tra_report *report,
                     tra_err *e) {
     double t0 = tra_now();
@@ -557,7 +569,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     }
     x.site.comm = *comm;
     x.site.plan = plan;
-    int64_t budget = o->memory - tra_memory_base(plan, o->threads);
+    int64_t budget = o->memory - tra_memory_base(plan, o->threads) - grant_dictionaries(plan, o) * o->threads;
     tra_status s = TRA_OK;
     if (budget < TRA_LEAST_BUDGET)
         s = tra_fail(e, TRA_RESOURCE, "a memory ceiling of %s leaves nothing for blocks",

@@ -4,6 +4,7 @@
 #include "../../lib/run/needs.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,8 +121,35 @@ static double done_share(step *s, int64_t tl, int64_t tr) {
     return f.work;
 }
 
+/* The largest share of tuple t that may be entries. */
+static tra_filled held_at_most(const tra_type *t, int64_t ordinal) {
+    tra_filled f = held(t, ordinal);
+    int64_t n = tra_catalog_floats1(t->cat, ordinal);
+    if (t->layout && n > 0) f.share = fmin(1, (double)tra_type_entries1(t, ordinal).bound / (double)n);
+    return f;
+}
+
+/* No more than this share of a dense kernel's operations is done for tuples tl and tr: what is done where both have
+ * entries is done where one has, and what is done where either has, not more often than both have together. */
+static double most_share(const step *s, int64_t tl, int64_t tr) {
+    if (tra_kernel_rest(s->k)) return 1;
+    if (s->use != TRA_USE_JOIN || !s->l->layout || !s->r->layout) {
+        step one = *s;
+        one.exact = true;
+        double done = done_share(&one, tl, tr);
+        return one.exact ? done : 1;
+    }
+    static const tra_filled dense = {.share = 1, .bound = INT64_MAX};
+    tra_filled l = held_at_most(s->l, tl), r = held_at_most(s->r, tr);
+    const tra_dims *a = &s->l->cat->bound, *b = &s->r->cat->bound;
+    double most = fmin(tra_kernel_filled2(s->k, a, b, (tra_filled[2]){l, dense}).work,
+                       tra_kernel_filled2(s->k, a, b, (tra_filled[2]){dense, r}).work);
+    bool either = tra_kernel_filled2(s->k, a, b, (tra_filled[2]){l, r}).sparse;
+    return either ? fmin(most, l.share + r.share) : most;
+}
+
 /* Ends a count in which `total` and `sites` are of what is done where steps are known tuple by tuple, else of dense
- * operands; dense: of these in any case. */
+ * operands; dense: at most. */
 static tra_work share(step *s, double *sites, int n, double total, double dense) {
     tra_work w = {.total = total, .bound = dense};
     for (int i = 0; i < n; i++) w.busiest = sites[i] > w.busiest ? sites[i] : w.busiest;
@@ -179,7 +207,7 @@ static void count_tuple(count *c, int64_t t, const tra_dims *key, double alike, 
     int n = place ? tra_place_holders(c->p, c->out, t, key, c->holders) : 0;
     for (int i = 0; i < n; i++) c->sites[c->holders[i]] += work;
     c->total += (place ? n : 1) * work;
-    c->dense += (place ? n : 1) * dense;
+    c->dense += (place ? n : 1) * (c->s.known ? dense * most_share(&c->s, tl, tr) : dense);
 }
 
 static tra_work count_all(count c) {

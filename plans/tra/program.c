@@ -105,6 +105,14 @@ static const tra_calc_operand *operand_of(const analysis *s, int use) {
 
 static const tra_node *node_of(const analysis *s, int use) { return s->scope->node[s->use[use].relation]; }
 
+/* Has the relation no elements? Then it has no tuples to meet either: the program knows its extents alone. */
+static bool is_empty(const analysis *s, int use) {
+    const tra_calc_operand *o = operand_of(s, use);
+    for (int d = 0; d < o->rank; d++)
+        if (o->extent[d] == 0) return true;
+    return false;
+}
+
 /* ---- loops and parts -------------------------------------------------------------------------------------------- */
 
 static part new_use(analysis *s, tra_calc *x) {
@@ -358,11 +366,13 @@ static double bytes_of(const tra_node *n) { return (double)tra_type_bytes_all(&n
 /* Blocks of loops: those of the largest relation that is cut along them. What is whole there stays whole. */
 static bool choose_blocks(analysis *s) {
     for (int i = 0; i < s->nuses; i++)
+        for (int d = 0; d < operand_of(s, i)->rank && is_empty(s, i); d++) s->use[i].label[d] = WHOLE;
+    for (int i = 0; i < s->nuses; i++)
         for (int d = 0; d < operand_of(s, i)->rank; d++)
             if (!(s->use[i].looked_up >> d & 1) && s->use[i].label[d] >= 0 && is_cut(node_of(s, i), d))
                 s->outer[s->use[i].label[d]].looped = true;
     for (int i = 0; i < s->nuses; i++)
-        if (!check_cuts(s, i)) return false;
+        if (!is_empty(s, i) && !check_cuts(s, i)) return false;
     for (int i = 0; i < s->nuses; i++) {
         const tra_catalog *c = node_of(s, i)->type.cat;
         for (int d = 0; d < c->bound.n; d++) {
@@ -432,9 +442,16 @@ static bool add_labels(making *m, const tra_dims *shape) {
         s->outer[l].number = p->nlabels++;
         if (!add_number(m, s->outer[l].number, tra_ceil_div(s->outer[l].extent, s->outer[l].block))) return false;
     }
+    int empty[TRA_MAXDIM];
+    for (int d = 0; d < s->nout; d++) { /* of an extent of 0 there are no blocks */
+        if (shape->v[d] > 0) continue;
+        p->label[p->nlabels] = (tra_program_label){0, 1};
+        empty[d] = p->nlabels++;
+        if (!add_number(m, empty[d], 0)) return false;
+    }
     uint32_t taken = 0;
     for (int d = 0; d < s->nout; d++) { /* a loop that is two keys of the result cuts the first */
-        int l = s->key[d] >= 0 ? s->outer[s->key[d]].number : -1;
+        int l = shape->v[d] == 0 ? empty[d] : s->key[d] >= 0 ? s->outer[s->key[d]].number : -1;
         bool cuts = l >= 0 && !(taken >> l & 1) && shape->v[d] == p->label[l].extent;
         p->out[d] = (int8_t)(cuts ? l : p->nkeys);
         if (cuts) taken |= 1u << l;
@@ -492,7 +509,7 @@ static bool add_uses(making *m) {
     memcpy(scope, s->scope->free, (size_t)s->scope->n * sizeof *scope);
     p->scope = scope;
     for (int i = 0; i < s->nuses; i++) {
-        if (s->use[i].same != i) continue;
+        if (s->use[i].same != i || is_empty(s, i)) continue;
         int at = n++;
         for (; at > 0 && bytes_of(node_of(s, order[at - 1])) > bytes_of(node_of(s, i)); at--) order[at] = order[at - 1];
         order[at] = i;
@@ -619,25 +636,7 @@ static bool find_shape(analysis *s, const tra_tensor_decl *d, const tra_calc *va
         } else {
             shape->v[i] = s->domain[i];
         }
-        if (shape->v[i] < 1) {
-            tra_diag_error(s->b->d, span_of(d->nextents >= 0 ? d->extents[i] : value), NULL,
-                           "dimension %d of %s has the extent %" PRId64 "; a program needs at least 1", i, d->name,
-                           shape->v[i]);
-            return false;
-        }
     }
-    return true;
-}
-
-static bool none_empty(analysis *s) {
-    for (int i = 0; i < s->nuses; i++)
-        for (int d = 0; d < operand_of(s, i)->rank; d++)
-            if (operand_of(s, i)->extent[d] == 0) {
-                tra_diag_error(s->b->d, span_of(s->use[i].x), NULL,
-                               "dimension %d of %s has the extent 0; a program needs at least 1", d,
-                               s->scope->name[s->use[i].relation].name);
-                return false;
-            }
     return true;
 }
 
@@ -669,7 +668,7 @@ tra_node *tra_build_program(tra_build *b, const tra_tensor_scope *scope, const t
     given all = walk(s, value, (around){.outside = true, .times = 1, .result = true});
     tra_dims shape;
     if (s->many) return too_many(s, s->many), NULL;
-    if (!all_blocked(s) || !none_empty(s) || !find_shape(s, d, value, &shape) || !choose_blocks(s)) return NULL;
+    if (!all_blocked(s) || !find_shape(s, d, value, &shape) || !choose_blocks(s)) return NULL;
     join_uses(s);
     tra_program *p = tra_new(b->arena, tra_program);
     making m = {.s = s, .p = p, .w = {.b = b, .span = st->span}};

@@ -426,3 +426,26 @@ for o in p["operators"] + [p]:
 assert p["disk_read_bytes_kind"] == "exact" and p["measured"]["disk_read_bytes"] == p["disk_read_bytes"] == 8 * 4800
 assert "disk_read_bytes_bound" not in p'
 }
+
+@test "JSON: flops of two sparse operands are an estimate, with a bound that their entries give" {
+    tra gen -q --shape 120x80 --density 0.04 --storage csr --block 40x80 -o a.h5
+    tra gen -q --shape 80x90 --density 0.1 --seed 3 --storage csc --block 80x50 -o b.h5
+    tra gen -q --shape 120x80 --density 0.05 --seed 4 --storage csr --block 40x80 -o c.h5
+    for r in a b c; do tra export -q $r.h5 --to mtx -o $r.mtx; done
+    printf 'input A from "a.h5"\ninput B from "b.h5"\ninput C from "c.h5"\n' >q.tra
+    operations() { # STATEMENT: that is an operator, its flops and their bound
+        { grep input q.tra; echo "D[i,j] = $1"; echo 'output D'; } >p.tra
+        tra explain --format json p.tra --sites 2 >p.json
+        py 'import scipy.io as io
+p = json.load(open("p.json"))["plans"][0]
+(o,) = [o for o in p["operators"] if o["flops"]]
+a, b, c = ((io.mmread(x + ".mtx").tocsr() != 0).astype(float) for x in "abc")
+assert o["flops_kind"] == p["flops_kind"] == "estimate"
+true, most = eval(sys.argv[1])
+assert true <= o["flops_bound"] == p["flops_bound"] and most - 1 < o["flops_bound"] < most + 1, (true, most, o)
+assert 0.5 * true < o["flops"] < 2 * true + 10, (true, o)' "$2"
+    }
+    operations 'sum A[i,k] * B[k,j]' '2 * (a @ b).sum(), 2 * min(a.nnz * 90, b.nnz * 120)'
+    operations 'A[i,j] * C[i,j]' 'a.multiply(c).nnz, sum(min(a[i:i + 40].nnz, c[i:i + 40].nnz) for i in (0, 40, 80))'
+    operations 'A[i,j] + C[i,j]' '(a + c).nnz, a.nnz + c.nnz'
+}

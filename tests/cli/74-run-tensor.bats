@@ -104,14 +104,59 @@ END
     sed -i 's/0 -> .*/0 -> 9000000000000000000 + a }/' q.tra
     status 3 tra run -q q.tra --no-history
     has "q.tra:2: Q: an integer does not fit i64 where contributions of one key are added"
-    # a dictionary that a name stands for has room for as many keys as the result has contributions, to a limit
+    # a dictionary that a name stands for has room for as many keys as the result has contributions, to a limit that
+    # grows with the ceiling
     echo 'tensor Q[5] = let c = sum(<i, _> in 0:n) {i -> 1.5} in sum(<i, v> in c) {i % 5 -> v}' >q.tra
     sed -i '1i param n = 100000' q.tra
     echo 'output Q' >>q.tra
     status 0 tra run -q q.tra --no-history
     py 'assert (h5py.File("Q.h5")["data"][:] == 30000).all()'
-    status 4 tra run -q q.tra --no-history -D n=4000000
-    has "dictionaries that are built take more memory than is set aside for them"
+    for codegen in auto off; do
+        status 4 tra run -q q.tra --no-history -D n=4000000 --memory 256M --threads 1 --codegen $codegen
+        has "dictionaries that are built take more memory than is set aside for them"
+        has "a higher --memory leaves more for them"
+        status 0 tra run -q q.tra --no-history -D n=4000000 --memory 3G --threads 1 --codegen $codegen
+        py 'assert (h5py.File("Q.h5")["data"][:] == 1.2e6).all()'
+    done
+}
+
+@test "relations of extent 0 take part by their extents, whatever the sites, compiled or not" {
+    py 'np.save("a.npy", np.zeros((0, 5))); np.save("b.npy", np.arange(15.).reshape(3, 5)); np.save("c.npy", np.zeros((3, 0)))'
+    tra import -q a.npy -o a.h5
+    tra import -q b.npy --block 2x5 -o b.h5
+    tra import -q b.npy -o whole.h5
+    tra import -q c.npy --block 2x1 -o c.h5
+    cat >p.tra <<'END'
+input A from "a.h5"
+input B from "b.h5"
+input C from "c.h5"
+input D from "whole.h5"
+tensor Z = sum(<i, r> in A, <j, v> in r) if (v > 0) { (i, j) -> v }
+tensor Y = sum(<i, r> in A, <j, v> in r) if (v > 0) { j -> v }
+tensor X[extent(A, 0), 5] = sum(<i, r> in A, <j, v> in r, <_, q> in D(0)) if (q > 0) { (i, j) -> v }
+tensor W[3] = sum(<i, r> in C) { i -> 1 }
+tensor V[3, 5] = sum(<i, r> in B, <j, v> in r) if (v > 2) { (i, j) -> v + 2 * C(i)(j) + C(0)(j) }
+tensor U = sum(<i, r> in C, <j, v> in r) if (v > 2) v
+tensor T[0, 3] = sum(<i, r> in C, <j, v> in r) if (v > 2) { (j, i) -> v }
+tensor S[3, 4] = sum(<i, _> in 0:3) if (i > 1) { (i, i + 1) -> 7 }
+tensor R = sum(<i, r> in A, <j, v> in r, <i, x> in B) if (v > 0) { (i, j) -> x(j) }
+END
+    for r in Z Y X W V U T S R; do echo "output $r" >>p.tra; done
+    for options in '--sites 1' '--sites 3' '--sites 2 --codegen off'; do
+        rm -f ?.h5.npy [R-Z].h5
+        # shellcheck disable=SC2086
+        status 0 tra run -q p.tra $options
+        for r in Z Y X W V U T S R; do
+            status 0 tra verify $r.h5
+            tra export -q $r.h5 -o $r.npy
+        done
+        py 'b = np.load("b.npy"); s = np.zeros((3, 4), "i8"); s[2, 3] = 7
+want = dict(Z=np.zeros((0, 5)), Y=np.zeros(5), X=np.zeros((0, 5)), W=np.ones(3, "i8"), V=np.where(b > 2, b, 0), U=np.float64(0),
+            T=np.zeros((0, 3)), S=s, R=np.zeros((0, 5)))
+for k, w in want.items():
+    got = np.load(k + ".npy")
+    assert got.shape == w.shape and got.dtype == w.dtype and (got == w).all(), (k, got, w)'
+    done
 }
 
 @test "a program whose result is more than its table holds makes it in several passes: the same as a dense one" {
