@@ -123,7 +123,8 @@ static bool is_one_of(const char *words, const char *s, size_t n) {
 /* What programs write where there is no number. */
 static bool is_missing(const char *s, size_t n) {
     return is_one_of(
-        "na n/a n.a. <na> null none nil missing - -- --- ? . * #n/a #div/0! #value! #ref! #num! #name? #null!", s, n);
+        "na n/a n.a. <na> null none nil missing \\n - -- --- ? . * #n/a #div/0! #value! #ref! #num! #name? #null!", s,
+        n);
 }
 
 /* Is what is no number rather a slip in one, or a mark for one that is missing, than a name? */
@@ -144,8 +145,7 @@ static bool is_like_data(const char *s, size_t n) {
 
 /* How a cell can be read that is no number; "" when nothing is known. */
 static const char *advice_of(const char *s, size_t n) {
-    if (memchr(s, '\r', n))
-        return " (lines end in a carriage return alone: tr '\\r' '\\n' <FILE turns them into lines)";
+    if (memchr(s, '\r', n)) return TRA_LONE_RETURNS;
     if (memchr(s, 0, n)) return " (it has zero bytes: iconv -f UTF-16 -t UTF-8 makes text of UTF-16)";
     if (is_missing(s, n)) return " (missing numbers are nan, or nothing with --empty-nan)";
     if (memchr(s, ',', n)) return " (numbers have a decimal point, and no comma)";
@@ -257,6 +257,9 @@ static tra_status skip_comments(tra_source *s, csv *c, tra_err *e) {
         TRA_TRY(tra_stream_need(&s->in, 16, &have, e));
         if (!is_comment(&s->in, have)) return TRA_OK;
         TRA_TRY(tra_stream_line(&s->in, c->line, &line, &n, e));
+        if (line && memchr(line, '\r', n))
+            return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": a comment goes on after its end%s", s->spec, c->line,
+                            TRA_LONE_RETURNS);
         c->line++;
         s->header_lines++;
     }

@@ -31,6 +31,9 @@ void tra_stream_close(tra_stream *in);
 TRA_MUSTUSE tra_status tra_stream_need(tra_stream *in, size_t want, size_t *have, tra_err *e);
 /* Takes exactly n bytes. TRA_INPUT when the stream ends before. */
 TRA_MUSTUSE tra_status tra_stream_take(tra_stream *in, void *to, size_t n, tra_err *e);
+/* Advice about text in which a carriage return stands elsewhere than before a line feed: lines would get lost. */
+#define TRA_LONE_RETURNS " (lines end in a carriage return alone: tr '\\r' '\\n' <FILE turns them into lines)"
+
 /* One line without its end (LF or CRLF), valid until the next call; *line is NULL at the end of the stream. TRA_INPUT
  * naming `number`, the line's, when it is longer than 4096 bytes. */
 TRA_MUSTUSE tra_status tra_stream_line(tra_stream *in, int64_t number, const char **line, size_t *n, tra_err *e);

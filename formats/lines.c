@@ -202,9 +202,14 @@ static tra_status turn(lines *l, tra_err *e) {
 /* ---- lines ----------------------------------------------------------------------------------------------------- */
 
 static inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+/* Past blanks. A carriage return is one at the end of a line only: elsewhere it ends a line for whoever wrote it, and
+ * what follows it would be taken for more words of this one. */
 static inline const char *skip(const char *s) {
-    while (is_blank(*s)) s++;
-    return s;
+    const char *p = s;
+    while (*p == ' ' || *p == '\t') p++;
+    if (*p != '\r') return p;
+    for (s = p; is_blank(*s);) s++;
+    return *s == '\n' ? s : p;
 }
 static inline const char *word_end(const char *s) {
     while (!is_blank(*s) && *s != '\n') s++;
@@ -223,12 +228,19 @@ static int64_t line_at(const piece *p, const char *s) {
     return line;
 }
 
+/* Does a carriage return stand before the end of a line, and so for the end of one? */
+static bool has_lone_return(const char *begin, const char *end) {
+    while (end > begin && is_blank(end[-1])) end--;
+    return memchr(begin, '\r', (size_t)(end - begin)) != NULL;
+}
+
 static tra_status not_the_form(const lines *l, const piece *p, const char *at, tra_err *e) {
     int64_t line = line_at(p, at);
     const char *begin = at, *end = memchr(at, '\n', (size_t)(p->text + p->bytes - at));
     while (begin > p->text && begin[-1] != '\n') begin--;
     if (end - begin > LONGEST) return too_long(l, line, e);
-    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " is not \"%s\"", l->source->spec, line, l->form.shown);
+    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " is not \"%s\"%s", l->source->spec, line, l->form.shown,
+                    has_lone_return(begin, end) ? TRA_LONE_RETURNS : "");
 }
 
 static tra_status outside(const lines *l, const piece *p, const char *at, const int64_t *v, tra_err *e) {
@@ -266,6 +278,12 @@ tra_status tra_negative(const tra_source *s, int64_t line, tra_number v, tra_num
     return TRA_OK;
 }
 
+/* Goes to the end of a line without an entry. */
+static tra_status leave_out(const lines *l, const piece *p, const char **s, tra_err *e) {
+    const char *begin = *s, *end = *s = memchr(begin, '\n', (size_t)(p->text + p->bytes - begin));
+    return has_lone_return(begin, end) ? not_the_form(l, p, begin, e) : TRA_OK;
+}
+
 /* An index at *s, from the base, to *v; *s is then behind it. False when there is none. */
 static inline bool scan_index(const char **s, int64_t base, int64_t *v) {
     const char *p = *s;
@@ -287,6 +305,7 @@ static inline bool scan_index(const char **s, int64_t base, int64_t *v) {
 static tra_status scan_value(const lines *l, piece *p, const char **s, tra_number *v, tra_err *e) {
     const tra_source *src = l->source;
     bool real = tra_dtype_is_float(src->dtype), none = **s == '\n';
+    if (**s == '\r') return not_the_form(l, p, *s, e);
     if (l->form.value == TRA_LINE_NO_VALUE ? !none : none && l->form.value == TRA_LINE_VALUE)
         return not_the_form(l, p, *s, e);
     if (none) {
@@ -332,7 +351,7 @@ static tra_status parse_piece(lines *l, piece *p, int worker, tra_err *e) {
     for (const char *s = p->text, *end = s + p->bytes; s < end; s++) {
         const char *begin = s = skip(s);
         if (is_empty(l, s)) {
-            s = memchr(s, '\n', (size_t)(end - s));
+            TRA_TRY(leave_out(l, p, &s, e));
             continue;
         }
         int64_t v[TRA_MAXRANK];
@@ -450,21 +469,23 @@ static tra_status survey_piece(lines *l, piece *p, int worker, tra_err *e) {
                 f->most[d] = tra_max64(f->most[d], v);
             }
             f->count++;
+            s = memchr(s, '\n', (size_t)(end - s));
+        } else {
+            TRA_TRY(leave_out(l, p, &s, e));
         }
-        s = memchr(s, '\n', (size_t)(end - s));
     }
     return TRA_OK;
 }
 
-/* Words of the first line that has an entry, 0 when the stretch has none. */
+/* Words of the first line that has an entry, up to a carriage return in it; 0 when the stretch has none. */
 static int first_words(const lines *l) {
     const stretch *t = &l->stretch[0];
     for (const char *s = t->text, *end = s + t->n; s < end; s = (const char *)memchr(s, '\n', (size_t)(end - s)) + 1) {
         s = skip(s);
         if (is_empty(l, s)) continue;
         int n = 0;
-        for (; *s != '\n'; s = skip(word_end(s))) n++;
-        return n;
+        for (; *s != '\n' && *s != '\r'; s = skip(word_end(s))) n++;
+        return n > 0 ? n : 1;
     }
     return 0;
 }
@@ -505,7 +526,6 @@ tra_status tra_lines_survey(tra_source *s, int rank, tra_line_survey *found, tra
         TRA_TRY(turn(l, e));
         if (l->pieces == 0) break;
         if (l->rank == 0) TRA_TRY(find_rank(l, e));
-        if (l->rank == 0) continue;
         begin(l, 0, l->pieces, survey_piece);
         tra_status read = load(l, &l->stretch[1], e);
         TRA_TRY(tra_crew_wait(l->crew, e));

@@ -67,7 +67,10 @@ static tra_status read_header(header *h, bool after_extents, int64_t *count, tra
     h->s->shape.n = (int)rank;
     for (int d = 0; d < rank; d++) TRA_TRY(number(h, "extent of a dimension", &h->s->shape.v[d], e));
     if (after_extents) TRA_TRY(number(h, "number of entries", count, e));
-    return TRA_OK;
+    while (h->p < h->end && (*h->p == ' ' || *h->p == '\t')) h->p++;
+    if (h->p == h->end || *h->p == '#' || *h->p == '\r') return TRA_OK;
+    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " goes on after the header: entries begin on a line of their own",
+                    h->s->spec, h->line);
 }
 
 /* The shape that entries without a header have: as far as they go, or what the user says. */

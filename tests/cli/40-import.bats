@@ -281,7 +281,7 @@ a = np.arange(6 * 20000.).reshape(6, 20000) / 7; np.save("a.npy", a); np.savetxt
         status "$1" tra import a.csv -o x.h5 "${@:2}"
         status "$1" tra import - --from csv -o y.h5 "${@:2}" < <(cat a.csv)
     }
-    for t in 'NA,1,2\n3,4,5\n' '1O,2\n3,4\n' '"1,234.5"\n1\n' '1.5D+03\n1\n' '10%%\n1\n' 'a,2\n3,4\n'; do
+    for t in 'NA,1,2\n3,4,5\n' '1O,2\n3,4\n' '"1,234.5"\n1\n' '\\N\n1\n' '1.5D+03\n1\n' '10%%\n1\n' 'a,2\n3,4\n'; do
         table "$t"; both 3; has "say --header if the line is a header"
         both 3 --no-header; has "line 1, column"; lacks "--header"
         both 0 --header; has "1 header line"

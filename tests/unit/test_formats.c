@@ -626,6 +626,34 @@ TEST(tns_headers) {
                 "line 2: entry (0,1) is outside the 3 x 1 matrix (indices begin at 0)");
 }
 
+/* They would be words of one line to who takes them for blanks. */
+TEST(coordinates_in_lines_that_a_carriage_return_ends_alone) {
+    static const struct {
+        const char *suffix, *text;
+    } lost[] = {{".tns", "1 1 5\r2 2 6\r"},
+                {".tns", "1 1 5\n2 2 6\r3 3 7\n"},
+                {".tns", "1 1 \r5\n"},
+                {".tns", "# c\r1 1 5\n2 2 6\n"},
+                {".tns", "1 1 5\n# c\r2 2 6\n"},
+                {".edges", "0 1\r1 2\r"},
+                {".edges", "0 1\r2\n"},
+                {".mtx", MM "coordinate pattern general\n2 2 1\n1\r1\n"},
+                {".mtx", MM "coordinate real general\n2 2 1\n1 1 5\r2 2 6\n"}};
+    for (size_t i = 0; i < sizeof lost / sizeof *lost; i++)
+        CHECK_FAILS(text(lost[i].suffix, lost[i].text), TRA_INPUT, err, "tr '\\r' '\\n'");
+    CHECK_FAILS(text(".tns", "\r1 1 5\n2 2 6\n"), TRA_INPUT, err, "its first entry has 1 words");
+    tra_source_options o = defaults;
+    o.has_shape = true;
+    o.shape = (tra_dims){.n = 2, .v = {3, 3}};
+    const char *t = "# c\r1 1 5\r2 2 6\r"; /* nothing but a comment */
+    CHECK_FAILS(read_all(file_of(".tns", t, strlen(t)), &o, 3, got, 256, &count, &shape, &err), TRA_INPUT, err,
+                "tr '\\r' '\\n'");
+    CHECK_OK(text(".tns", "\r\n1 1 5\r\r\n1 2 6 \r \r\n2 2 7\r"), err);
+    CHECK(count == 3 && got[0] == 5 && got[1] == 6 && got[3] == 7);
+    CHECK_FAILS(text(".csv", "# c\r1,2\n3,4\n"), TRA_INPUT, err, "line 1: a comment goes on after its end");
+    CHECK_FAILS(text(".tns", "sptensor\n2\n2 2\n1 1 1 5\n2 2 6\n"), TRA_INPUT, err, "line 4 goes on after the header");
+}
+
 TEST(edges_of_graphs) {
     CHECK_OK(text(".edges", "# c\n% c\n0\t2\n1 0 2.5\n"), err);
     CHECK(shape.n == 2 && shape.v[0] == 3 && shape.v[1] == 3 && got[2] == 1 && got[3] == 2.5);
