@@ -127,8 +127,7 @@ static bool is_missing(const char *s, size_t n) {
         n);
 }
 
-/* Is what is no number rather a slip in one, or a mark for one that is missing, than a name? */
-static bool is_like_data(const char *s, size_t n) {
+bool tra_csv_is_like_data(const char *s, size_t n) {
     if (is_missing(s, n) || is_one_of("true false", s, n)) return true;
     size_t i = 0, letters = 0;
     for (size_t k = 0; k < n; k++)
@@ -297,7 +296,7 @@ static tra_status read_first_row(tra_source *s, csv *c, first_cells *f, tra_err 
             note(&f->empty, c, &x);
         else if (value)
             note(&f->number, c, &x);
-        else if (is_like_data(x.s, x.n))
+        else if (tra_csv_is_like_data(x.s, x.n))
             note(&f->like_data, c, &x);
         else
             f->names++;

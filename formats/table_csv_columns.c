@@ -40,6 +40,21 @@ static bool add_name(name_set *s, const char *name) {
     return fresh;
 }
 
+/* A record that is taken for a header, though the user does not say so, has nothing in it that may be a value: nobody
+ * would see that a row is missing. */
+static tra_status must_be_name(const tra_csv_import *m, int64_t column, const char *s, size_t n, tra_err *e) {
+    char shown[TRA_SHOWN];
+    if (m->job->header >= 0 || n == 0) return TRA_OK;
+    bool value = tra_csv_kind_of(s, n) != TRA_CSV_OTHER;
+    if (!value && !tra_csv_is_like_data(s, n)) return TRA_OK;
+    return tra_fail(e, TRA_INPUT,
+                    "%s: line %" PRId64 ", column %" PRId64
+                    ": \"%s\" is %s, in what seems to be a header: say --header "
+                    "if the line is one, or --no-header",
+                    m->spec, m->form->lines + 1, column + 1, tra_shown(s, n, shown),
+                    value ? "a value" : "rather a value with a mistake than a name");
+}
+
 /* The first record, as names; where there is no header, numbers. */
 static tra_status read_names(tra_csv_import *m, name_set *set, const char ***names, tra_err *e) {
     int64_t n;
@@ -73,6 +88,7 @@ static tra_status read_names(tra_csv_import *m, name_set *set, const char ***nam
                 s = tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", column %" PRId64 ": %s, in the header", m->spec,
                              m->form->lines + 1, i + 1, tra_csv_fault_text(TRA_CSV_ENCODING));
             if (k > 1000) s = tra_fail(e, TRA_INPUT, "%s: the name of column %" PRId64 " is too long", m->spec, i + 1);
+            if (s == TRA_OK) s = must_be_name(m, i, buf, k, e);
             if (s == TRA_OK) name = tra_arena_strndup(m->arena, buf, k);
         }
         if (!*name) name = tra_arena_printf(m->arena, "column_%" PRId64, i + 1);

@@ -337,6 +337,7 @@ static void fill_receipt(const tra_csv_import *m, tra_table_receipt *r) {
     r->delimiter = m->form->dialect.delimiter;
     r->columns = m->ncolumns;
     r->column = tra_arena_array(m->arena, (size_t)m->ncolumns + 1, sizeof *r->column);
+    int64_t texts = 0;
     for (int c = 0; c < m->ncolumns; c++) {
         tra_csv_guess all = tra_csv_no_guess();
         for (int k = 0; k < m->nworkers; k++) tra_csv_guess_add(&all, &m->worker[k].guess[c]);
@@ -344,7 +345,13 @@ static void fill_receipt(const tra_csv_import *m, tra_table_receipt *r) {
         r->column[c].name = m->column[c].name;
         r->column[c].type = tra_coltype_name(m->column[c].type);
         r->column[c].nulls = all.empty + (coded ? 0 : all.words);
+        texts += coded;
     }
+    if (m->form->header && m->job->header < 0 && r->rows > 0 && texts == m->width)
+        tra_warn_always("%s: line %" PRId64
+                        " is taken as a header, though what is below it are texts as well (--header "
+                        "says that it is one, --no-header that it is a row)",
+                        m->spec, m->form->lines + 1);
 }
 
 tra_csv_reading tra_csv_reading_of(const tra_table_job *j) {

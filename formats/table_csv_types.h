@@ -14,6 +14,8 @@ typedef enum tra_csv_kind {
 } tra_csv_kind;
 /* What a text looks like, without options. */
 tra_csv_kind tra_csv_kind_of(const char *s, size_t n);
+/* Is what is no number rather a slip in one, or a mark for one that is missing, than a name? (csv.c) */
+bool tra_csv_is_like_data(const char *s, size_t n);
 
 /* How cells are read, for all columns. */
 typedef struct tra_csv_reading {

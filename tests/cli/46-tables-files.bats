@@ -204,6 +204,31 @@ assert frame.read("t.h5") == {"a": [1], "b": ["x"]}'
     status 2 tra import f.csv --date-format %q -o f.h5
 }
 
+@test "no row of a table is lost: a header that may be data is one only when the user says so" {
+    for t in '1O,2,x\n10,3,y\n' '1O,x\n10,y\n' '2020-13-01,x\n2020-01-02,y\n' '"1","x"\n"2","y"\n'; do
+        printf "$t" > n.csv
+        for from in n.csv -; do
+            status 3 tra import --table $from --from csv -o n.h5 < n.csv
+            has "line 1, column"
+            has "say --header if the line is one, or --no-header"
+            [ ! -e n.h5 ]
+            tra import -q --table $from --from csv --no-header -o n.h5 < n.csv
+            is "$(grep -c . n.csv)" frame 't = frame.read("n.h5"); print(len(next(iter(t.values()))))'
+            tra import -q --table $from --from csv --header -o n.h5 < n.csv
+            rm n.h5
+        done
+    done
+    printf '1O,2\n10,4\n' > n.csv
+    status 3 tra import --columns 1 n.csv -o n.h5
+    has '"1O" is rather a value with a mistake than a name'
+    printf 'a,b\nx,y\nz,y\n' > n.csv
+    status 0 tra import -q n.csv -o n.h5
+    has "line 1 is taken as a header, though what is below it are texts as well"
+    is "" eval "tra import -q --header n.csv -o n.h5 2>&1"
+    printf 'a,b\nx,1\n' > n.csv
+    is "" eval "tra import -q n.csv -o n.h5 2>&1"
+}
+
 @test "edges of the format: BOM, ends of lines, names, encodings, numbers" {
     printf '\xef\xbb\xbfa;a;;"x ""y"""\r\n1;2;3;p\r\r\n4,5;5;6;q' > b.csv
     status 0 tra import b.csv -o b.h5 --decimal ,
@@ -222,7 +247,7 @@ assert frame.read("t.h5") == {"a": [1], "b": ["x"]}'
     tra import -q o.csv -o o.h5
     frame 'assert frame.read("o.h5") == {"x": ["q", None, "r"]}'
     printf 'junk\n# more\na/b,.\n1,NA\n2,-9\n' > s.csv
-    tra import -q --skip 2 --null=-9,NA s.csv --types .=text -o s.h5
+    tra import -q --skip 2 --header --null=-9,NA s.csv --types .=text -o s.h5
     frame 'assert frame.read("s.h5") == {"a/b": [1, 2], ".": [None, None]}'
     status 0 tra verify s.h5
     printf 'a,b\n1,x\n' > t.csv
