@@ -84,6 +84,11 @@ bool tra_step_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b) {
     return false;
 }
 
+bool tra_kernel_keeps_places(const tra_kernel *k) {
+    if (k->cls == TRA_K_THEN) return tra_kernel_keeps_places(k->first) && tra_kernel_keeps_places(k->rest);
+    return k->cls != TRA_K_LAPACK && k->cls != TRA_K_ROWS && !tra_kernel_is_program(k);
+}
+
 bool tra_kernel_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b) {
     /* as it is written: what was fused for speed is a chain of functions */
     if (k->cls == TRA_K_THEN)

@@ -154,13 +154,14 @@ bool tra_kernel_composes(const tra_kernel *first, const tra_kernel *next);
 
 /* Extents along dimension 0 of the result of a kernel on rows, at most. */
 typedef enum tra_rows_extent {
-    TRA_ROWS_SAME,    /* the rows of the (left) operand */
-    TRA_ROWS_SUM,     /* of both operands */
-    TRA_ROWS_PRODUCT, /* for each row of the left as many as the right has */
-    TRA_ROWS_OUTER,   /* the same, and all of both */
-    TRA_ROWS_MOST,    /* `most`, or fewer rows of the operand */
-    TRA_ROWS_ONE,     /* one */
-    TRA_ROWS_NONE,    /* the result is a number, of rank 0 */
+    TRA_ROWS_SAME,     /* the rows of the (left) operand */
+    TRA_ROWS_SUM,      /* of both operands */
+    TRA_ROWS_PRODUCT,  /* for each row of the left as many as the right has */
+    TRA_ROWS_OUTER,    /* the same, and all of both */
+    TRA_ROWS_MOST,     /* `most`, or fewer rows of the operand */
+    TRA_ROWS_ONE,      /* one */
+    TRA_ROWS_ELEMENTS, /* the elements of the (left) operand, or `most` */
+    TRA_ROWS_NONE,     /* the result is a number, of rank 0 */
 } tra_rows_extent;
 
 /* What runs them, whose `data` that is; cells are as in the functions of cells below. Failures are noted by
@@ -209,6 +210,9 @@ bool tra_kernel_keeps_identity(const tra_kernel *map, const tra_kernel *agg);
 bool tra_kernel_enters(const tra_kernel *map, const tra_kernel *join);
 /* f . g = g . f for two maps; false when that is not proven. */
 bool tra_kernel_commutes(const tra_kernel *f, const tra_kernel *g);
+/* Does each element of a result come from elements at its own place, along the dimensions that the result has of its
+ * operands? */
+bool tra_kernel_keeps_places(const tra_kernel *k);
 /* A map that permutes the dimensions of arrays of that rank and does nothing else: dimension d of the result is
  * dimension from[d] of the operand. */
 bool tra_kernel_permutes(const tra_kernel *map, int rank, int *from);

@@ -27,8 +27,7 @@ void ref_table_take(const tra_schema *s, const tra_batch *b, ref_table *t, int64
 
 static const ref_table *table_of(const tra_ref_rel *r) { return r->table; }
 
-/* A table of the columns of that schema, without rows yet. */
-static ref_table *new_table(tra_arena *a, const tra_schema *s, int64_t room) {
+ref_table *ref_table_new(tra_arena *a, const tra_schema *s, int64_t room) {
     ref_table *t = tra_new(a, ref_table);
     ref_column *v = tra_news(a, ref_column, s->n);
     for (int i = 0; i < s->n; i++) v[i] = (ref_column){s->v[i].name, s->v[i].type};
@@ -38,7 +37,7 @@ static ref_table *new_table(tra_arena *a, const tra_schema *s, int64_t room) {
 
 tra_status ref_table_input(tra_rel *rel, tra_arena *a, tra_ref_rel *out, tra_err *e) {
     const tra_type *t = tra_rel_type(rel);
-    ref_table *all = new_table(a, t->columns, tra_catalog_floats(t->cat));
+    ref_table *all = ref_table_new(a, t->columns, tra_catalog_floats(t->cat));
     size_t need = tra_rel_scratch(rel);
     void *scratch = need ? tra_arena_alloc(a, need + 4096) : NULL;
     if (scratch) scratch = (char *)scratch + (4096 - (uintptr_t)scratch % 4096) % 4096;
@@ -121,7 +120,8 @@ static void do_rows(const ref_table *x, tra_arena *a, tra_ref_rel *out) {
 tra_status ref_table_op(const tra_table_op *op, const tra_ref_rel *const *v, tra_arena *a, tra_ref_rel *out,
                         tra_err *e) {
     const ref_table *x = table_of(v[op->in[0]->id]), *y = op->in[1] ? table_of(v[op->in[1]->id]) : NULL;
-    ref_table *t = op->columns ? new_table(a, op->columns, x->rows + 1) : NULL;
+    ref_table *t = op->columns && x ? ref_table_new(a, op->columns, x->rows + 1) : NULL;
+    if (op->border) TRA_TRY(ref_table_border(op, v[op->in[0]->id], a, &t, e));
     *out = (tra_ref_rel){.k = 1, .r = 1, .dtype = TRA_F64, .table = t, .counted = true};
     switch (op->op) {
     case TRA_TABLE_SELECT: return do_select(op, x, a, t, e);
@@ -134,6 +134,8 @@ tra_status ref_table_op(const tra_table_op *op, const tra_ref_rel *const *v, tra
     case TRA_TABLE_LIMIT: ref_table_limit(op, x, t); return TRA_OK;
     case TRA_TABLE_MATRIX: return do_matrix(op, x, a, out, e);
     case TRA_TABLE_ROWS: do_rows(x, a, out); return TRA_OK;
+    case TRA_TABLE_ENTRIES:
+    case TRA_TABLE_TABLE: return TRA_OK;
     }
     return TRA_OK;
 }

@@ -42,6 +42,12 @@ typedef struct ref_item {
 /* The settled expression (tables.h) of that row. It has been typed: what does not fit cannot come. */
 ref_item ref_column_value(const tra_ast *x, const ref_table *t, int64_t row, tra_arena *a);
 
+/* A table of the columns of that schema, with room for so many rows, and none yet. */
+ref_table *ref_table_new(tra_arena *a, const tra_schema *s, int64_t room);
+/* entries(X), table(X): *out is the table (ref_border.c). */
+TRA_MUSTUSE tra_status ref_table_border(const tra_table_op *op, const tra_ref_rel *x, tra_arena *a, ref_table **out,
+                                        tra_err *e);
+
 /* The rows of a file. */
 TRA_MUSTUSE tra_status ref_table_input(tra_rel *rel, tra_arena *a, tra_ref_rel *out, tra_err *e);
 

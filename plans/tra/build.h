@@ -47,6 +47,9 @@ const char *tra_build_key(tra_build *b, const tra_node *n);
 /* Types a node whose fields are set and counts its inputs' uses; NULL after a diagnostic. */
 tra_node *tra_build_finish(tra_build *b, tra_node *n);
 
+/* Labels of the dimensions of a typed node: those of the dimensions that they come from (table_border.c). */
+void tra_carry_labels(tra_build *b, tra_node *n);
+
 /* Advice for what stands where no "name = x" can: it may be a comparison. NULL for anything else. */
 const char *tra_build_no_name(const tra_ast *x);
 /* The integer that x stands for: numbers, integer params, integer arithmetic. what: "a tile size". */

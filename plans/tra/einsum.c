@@ -197,7 +197,6 @@ static bool has_comparison(const tra_scalar *e) {
            (e->c && has_comparison(e->c));
 }
 
-/* It is kept in the graph unless its result is known. */
 /* A label that stands for rows of which only the run tells how many there are stands for those of one table. */
 static bool check_rows(tra_build *b, tra_span span, const tra_einsum *s) {
     const tra_node *rows[TRA_MAXLABELS] = {NULL};
@@ -221,8 +220,40 @@ static bool check_rows(tra_build *b, tra_span span, const tra_einsum *s) {
     return true;
 }
 
+/* The labels of each label of the statement: of all references that have some the same. */
+static bool read_labels(tra_build *b, tra_span span, const tra_einsum *s, const tra_dim_labels **of) {
+    int from[TRA_MAXLABELS];
+    for (int i = 0; i < s->nrefs; i++) {
+        const tra_node *x = s->ref[i].node;
+        for (int d = 0; x && x->labels && d < s->ref[i].n; d++) {
+            int l = s->ref[i].label[d];
+            const tra_dim_labels *own = x->labels[d];
+            int64_t at = own && of[l] ? tra_dim_labels_differ(of[l], own) : -1;
+            if (own && !of[l]) of[l] = own, from[l] = i;
+            if (at < 0) continue;
+            const tra_node *y = s->ref[from[l]].node;
+            tra_diag_error(b->d, span, "bring them into one order, or select the same columns of both",
+                           "label '%s' stands for different things: position %" PRId64 " is '%s' in %s, '%s' in %s",
+                           s->name[l], at, tra_dim_labels_text(b->arena, of[l], at),
+                           y->name ? y->name : "one reference", tra_dim_labels_text(b->arena, own, at),
+                           x->name ? x->name : "another");
+            return false;
+        }
+    }
+    return true;
+}
+
+static void set_labels(tra_build *b, const tra_einsum *s, const tra_dim_labels *const *of) {
+    const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
+    bool any = false;
+    for (int d = 0; d < s->nout; d++) any |= (labels[d] = of[s->out[d]]) != NULL;
+    if (any && !s->node->labels) s->node->labels = labels;
+}
+
+/* It is kept in the graph unless its result is known. */
 tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
-    if (!check_rows(b, span, s)) return NULL;
+    const tra_dim_labels *of[TRA_MAXLABELS] = {NULL};
+    if (!check_rows(b, span, s) || !read_labels(b, span, s, of)) return NULL;
     tra_graph *g = b->g;
     int before = g->n;
     choose_blocks(b, s);
@@ -243,6 +274,7 @@ tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
     for (int i = 0; i < s->nrefs; i++)
         if (!add_operand(&w, s, &s->ref[i])) return NULL;
     s->node = tra_lower(&w, s->expr, s->fold, s->nout, s->out);
+    if (s->node) set_labels(b, s, of);
     if (!s->node || is_known(g, s, before)) return s->node;
     if ((g->neinsums & (g->neinsums - 1)) == 0) {
         const tra_einsum **v = tra_news(b->arena, const tra_einsum *, g->neinsums ? 2 * g->neinsums : 1);

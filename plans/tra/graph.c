@@ -301,6 +301,7 @@ tra_node *tra_build_finish(tra_build *b, tra_node *n) {
         return NULL;
     }
     set_rows(b, n);
+    tra_carry_labels(b, n);
     warn_dense(b, n);
     for (int i = 0; i < 2; i++)
         if (n->in[i]) n->in[i]->uses++;
@@ -390,7 +391,7 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
                        near ? tra_arena_printf(b->arena, "did you mean %s?", near)
                             : "operators are join agg rekey filter transform tile concat repart reblock softmax "
                               "transpose store solve inverse det cholesky eigh qr svd, of tables select project "
-                              "join cross group order distinct limit matrix rows",
+                              "join cross group order distinct limit matrix rows entries table",
                        "there is no operator '%s'", x->text);
         return NULL;
     }

@@ -8,14 +8,16 @@ static const struct linear {
     int nin, nout;
     const char *kernel[3]; /* of each result */
     int rank[3];
+    /* Whose labels its dimensions have: a row or column of A ('r', 'c'), a column of B ('b'), or what is new ('-'). */
+    const char *labels[3];
 } linears[] = {
-    {"solve", "X = solve(A, B)", 2, 1, {"solve"}, {-1}},
-    {"inverse", "B = inverse(A)", 1, 1, {"inverse"}, {2}},
-    {"det", "d = det(A)", 1, 1, {"det"}, {0}},
-    {"cholesky", "L = cholesky(A)", 1, 1, {"cholesky"}, {2}},
-    {"eigh", "w, V = eigh(A)", 1, 2, {"eigh_w", "eigh_v"}, {1, 2}},
-    {"qr", "Q, R = qr(A)", 1, 2, {"qr_q", "qr_r"}, {2, 2}},
-    {"svd", "U, s, V = svd(A)", 1, 3, {"svd_u", "svd_s", "svd_v"}, {2, 1, 2}},
+    {"solve", "X = solve(A, B)", 2, 1, {"solve"}, {-1}, {"cb"}},
+    {"inverse", "B = inverse(A)", 1, 1, {"inverse"}, {2}, {"cr"}},
+    {"det", "d = det(A)", 1, 1, {"det"}, {0}, {""}},
+    {"cholesky", "L = cholesky(A)", 1, 1, {"cholesky"}, {2}, {"r-"}},
+    {"eigh", "w, V = eigh(A)", 1, 2, {"eigh_w", "eigh_v"}, {1, 2}, {"-", "r-"}},
+    {"qr", "Q, R = qr(A)", 1, 2, {"qr_q", "qr_r"}, {2, 2}, {"r-", "-c"}},
+    {"svd", "U, s, V = svd(A)", 1, 3, {"svd_u", "svd_s", "svd_v"}, {2, 1, 2}, {"r-", "-", "c-"}},
 };
 enum { NLINEARS = sizeof linears / sizeof *linears };
 
@@ -95,6 +97,17 @@ static tra_node *drop_keys(tra_build *b, tra_node *n, int rank, tra_span span) {
     return make(b, TRA_OP_REKEY, span, &fields);
 }
 
+static const tra_dim_labels *label_of(char from, tra_node *const *in) {
+    const tra_node *n = from == 'b' ? in[1] : in[0];
+    return from == '-' || !n || !n->labels ? NULL : n->labels[from == 'r' ? 0 : 1];
+}
+
+static void set_labels(tra_build *b, tra_node *n, const char *from, tra_node *const *in) {
+    const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
+    for (int d = 0; from[d] && d < n->type.cat->bound.n; d++) labels[d] = label_of(from[d], in);
+    n->labels = labels;
+}
+
 tra_node *tra_build_linear(tra_build *b, const tra_ast *call, int nin, tra_node *const *in, int part, int nparts) {
     const struct linear *f = find(call->text);
     const char *advice = tra_arena_printf(b->arena, "write %s", f->text);
@@ -117,5 +130,7 @@ tra_node *tra_build_linear(tra_build *b, const tra_ast *call, int nin, tra_node 
     int rank = right ? right->type.cat->bound.n : f->rank[part];
     if (right) fields.joinl = fields.joinr = (tra_dims){.n = rank, .v = {0, 1}};
     tra_node *n = make(b, right ? TRA_OP_JOIN : TRA_OP_TRANSFORM, call->span, &fields);
-    return n ? drop_keys(b, n, rank, call->span) : NULL;
+    if (n) n = drop_keys(b, n, rank, call->span);
+    if (n) set_labels(b, n, f->labels[part], in);
+    return n;
 }

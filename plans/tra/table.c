@@ -42,7 +42,9 @@ void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char 
         [TRA_TABLE_ORDER] = "write order(T, [a, b desc])",
         [TRA_TABLE_DISTINCT] = "write distinct(T, [a, b])",
         [TRA_TABLE_LIMIT] = "write limit(T, 10, from = 20)",
-        [TRA_TABLE_ROWS] = "write rows(T)"};
+        [TRA_TABLE_ROWS] = "write rows(T)",
+        [TRA_TABLE_ENTRIES] = "write entries(X)",
+        [TRA_TABLE_TABLE] = "write table(X)"};
     tra_diag_error(w->b->d, at->span, forms[w->op.op], "%s", why);
 }
 
@@ -345,7 +347,12 @@ static tra_node *build_matrix(tra_table_builder *w) {
         return NULL;
     }
     tra_node *n = tra_table_rowwise(w, r, tra_table_text(w), false, 1);
-    return n ? tra_table_note(w, with_column_key(w, n)) : NULL;
+    if (n) n = with_column_key(w, n);
+    if (!n) return NULL;
+    const tra_dim_labels **labels = tra_news(w->b->arena, const tra_dim_labels *, TRA_MAXDIM);
+    labels[1] = tra_dim_labels_of_texts(w->b->arena, "column", w->op.nterms, names);
+    n->labels = labels;
+    return tra_table_note(w, n);
 }
 
 /* The number of rows of each block, added up. */
@@ -367,10 +374,14 @@ static tra_node *build_rows(tra_table_builder *w) {
 
 tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*relation)(tra_build *, const tra_ast *)) {
     tra_table_builder w = {.b = b, .call = call, .op.op = (tra_table_opcode)find_op(call->text)};
-    if (call->nkids == 0) return tra_table_refuse(&w, call, "the first argument is a table"), NULL;
+    bool tensor = w.op.op == TRA_TABLE_ENTRIES || w.op.op == TRA_TABLE_TABLE;
+    if (call->nkids == 0)
+        return tra_table_refuse(&w, call, tensor ? "the argument is a tensor" : "the first argument is a table"), NULL;
     w.in = relation(b, call->kids[0]);
     if (!w.in) return NULL;
-    if (!w.in->type.columns)
+    if (tensor && w.in->type.columns)
+        return tra_table_refuse(&w, call->kids[0], "this is a table already; a tensor is expected here"), NULL;
+    if (!tensor && !w.in->type.columns)
         return tra_table_refuse(&w, call->kids[0], "this is a tensor; a table is expected here"), NULL;
     w.of = call->kids[0]->kind == TRA_AST_NAME ? call->kids[0]->text : NULL;
     switch (w.op.op) {
@@ -391,6 +402,8 @@ tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*rela
     case TRA_TABLE_LIMIT: return tra_table_limit(&w);
     case TRA_TABLE_MATRIX: return build_matrix(&w);
     case TRA_TABLE_ROWS: return build_rows(&w);
+    case TRA_TABLE_ENTRIES:
+    case TRA_TABLE_TABLE: return tra_table_of_tensor(&w);
     }
     return NULL;
 }

@@ -54,6 +54,8 @@ tra_node *tra_table_group(tra_table_builder *w);
 tra_node *tra_table_order(tra_table_builder *w);
 tra_node *tra_table_limit(tra_table_builder *w);
 tra_node *tra_table_join(tra_table_builder *w);
+/* table_border.c: entries(X) and table(X), of a tensor. */
+tra_node *tra_table_of_tensor(tra_table_builder *w);
 /* All rows in one tuple, of key arity 0, or 1. */
 tra_node *tra_table_whole(tra_table_builder *w, tra_node *n, int arity);
 

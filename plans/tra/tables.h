@@ -6,6 +6,7 @@
 #ifndef TRA_TABLES_H
 #define TRA_TABLES_H
 
+#include "../../lib/table/border.h"
 #include "../../lib/table/group.h"
 #include "../../lib/table/join.h"
 #include "../../lib/table/table.h"
@@ -22,7 +23,9 @@
     X(DISTINCT, "distinct")                                                                                            \
     X(LIMIT, "limit")                                                                                                  \
     X(MATRIX, "matrix")                                                                                                \
-    X(ROWS, "rows")
+    X(ROWS, "rows")                                                                                                    \
+    X(ENTRIES, "entries")                                                                                              \
+    X(TABLE, "table")
 
 typedef enum tra_table_opcode {
 #define X(name, text) TRA_TABLE_##name,
@@ -63,6 +66,7 @@ struct tra_table_op {
     int64_t from, count;      /* LIMIT */
     tra_dtype dtype;          /* MATRIX */
     const double *fill;       /* MATRIX: for NULLs; NULL: these are errors */
+    const tra_border *border; /* ENTRIES, TABLE: the labels of the tensor, and the columns */
 };
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "../../lib/kernel/kernel.h"
 #include "../../lib/relation/keyfn.h"
+#include "../../lib/relation/labels.h"
 #include "../../lib/relation/relation.h"
 #include "../../lib/relation/store.h"
 #include "../../lib/relation/stored.h"
@@ -51,6 +52,9 @@ struct tra_node {
     tra_dims block;           /* REPART: block extents of the result */
     /* Of each dimension the table whose rows it has, where only the run tells how many these are; NULL: none. */
     const tra_node *const *rows;
+    /* What the positions along each dimension stand for (labels.h), NULL: nothing; NULL as a whole: nothing anywhere.
+     */
+    const tra_dim_labels *const *labels;
     const int *label; /* made for an EinSum statement: its label of each key dimension; else NULL */
 
     /* INPUT */

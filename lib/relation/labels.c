@@ -1,0 +1,78 @@
+/* labels.c - labels of the positions of a dimension. */
+#include "labels.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static tra_dim_labels *new_labels(tra_arena *a, const char *name, tra_coltype type, int64_t n) {
+    tra_dim_labels *l = tra_new(a, tra_dim_labels);
+    *l = (tra_dim_labels){.name = tra_arena_strndup(a, name, strlen(name)), .type = type, .n = n};
+    return l;
+}
+
+const tra_dim_labels *tra_dim_labels_of_texts(tra_arena *a, const char *name, int64_t n, const char *const *text) {
+    tra_dim_labels *l = new_labels(a, name, TRA_COL_STRING, n);
+    int64_t *len = tra_news(a, int64_t, n + 1);
+    for (int64_t i = 0; i < n; i++) len[i] = (int64_t)strlen(text[i]);
+    const tra_dictionary *as_given = tra_dictionary_new(a, n, text, len);
+    int32_t *code;
+    l->dict = tra_dictionary_union(a, 1, &as_given, &code);
+    l->code = code;
+    return l;
+}
+
+const tra_dim_labels *tra_dim_labels_of_dictionary(tra_arena *a, const char *name, const tra_dictionary *sorted) {
+    tra_dim_labels *l = new_labels(a, name, TRA_COL_STRING, sorted->n);
+    l->dict = sorted;
+    return l;
+}
+
+const tra_dim_labels *tra_dim_labels_of_whole(tra_arena *a, const char *name, tra_coltype type, int64_t n,
+                                              const int64_t *v) {
+    tra_dim_labels *l = new_labels(a, name, type, n);
+    int64_t *own = tra_news(a, int64_t, n + 1);
+    if (n > 0) memcpy(own, v, (size_t)n * sizeof *v);
+    l->whole = own;
+    return l;
+}
+
+static const char *text_at(const tra_dim_labels *l, int64_t i, int64_t *len) {
+    return tra_dictionary_at(l->dict, l->code ? l->code[i] : i, len);
+}
+
+int64_t tra_dim_labels_differ(const tra_dim_labels *x, const tra_dim_labels *y) {
+    bool texts = x->type == TRA_COL_STRING, one_kind = texts == (y->type == TRA_COL_STRING);
+    if (x == y || (texts && one_kind && x->dict == y->dict && !x->code && !y->code)) return -1;
+    for (int64_t i = 0; i < tra_min64(x->n, y->n); i++) {
+        int64_t nx = 0, ny = 0;
+        if (!one_kind) return i;
+        const char *a = texts ? text_at(x, i, &nx) : NULL, *b = texts ? text_at(y, i, &ny) : NULL;
+        if (texts ? tra_bytes_cmp(a, nx, b, ny) != 0 : x->whole[i] != y->whole[i]) return i;
+    }
+    return x->n == y->n ? -1 : tra_min64(x->n, y->n);
+}
+
+const char *tra_dim_labels_text(tra_arena *a, const tra_dim_labels *l, int64_t position) {
+    int64_t len;
+    if (l->type != TRA_COL_STRING) return tra_arena_printf(a, "%" PRId64, l->whole[position]);
+    const char *s = text_at(l, position, &len);
+    return tra_arena_strndup(a, s, (size_t)len);
+}
+
+tra_column tra_dim_labels_column(const tra_dim_labels *l, const char *name) {
+    return (tra_column){.name = name, .type = l->type, .dict = l->type == TRA_COL_STRING ? l->dict : NULL};
+}
+
+void tra_dim_labels_put(const tra_dim_labels *l, int64_t position, void *values, int64_t at) {
+    switch (tra_coltype_held(l->type)) {
+    case TRA_I32:
+        ((int32_t *)values)[at] = l->type != TRA_COL_STRING ? (int32_t)l->whole[position]
+                                  : l->code                 ? l->code[position]
+                                                            : (int32_t)position;
+        break;
+    case TRA_BOOL: ((uint8_t *)values)[at] = (uint8_t)l->whole[position]; break;
+    case TRA_I64: ((int64_t *)values)[at] = l->whole[position]; break;
+    case TRA_F32:
+    case TRA_F64: break; /* labels are whole numbers or texts */
+    }
+}

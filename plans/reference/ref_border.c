@@ -1,0 +1,55 @@
+/* ref_border.c - tensors as tables, element by element. */
+#include "ref_table.h"
+
+/* A label, or the position where there are none. */
+static ref_cell label_at(const tra_dim_labels *l, int64_t position) {
+    ref_cell c = {.state = REF_VALUE, .i = position};
+    if (l && l->type == TRA_COL_STRING)
+        c.s = tra_dictionary_at(l->dict, l->code ? l->code[position] : position, &c.len);
+    else if (l)
+        c.i = l->whole[position];
+    return c;
+}
+
+static ref_cell element_at(const ref_array *x, int64_t at, tra_coltype type) {
+    bool real = type == TRA_COL_F64 || type == TRA_COL_F32;
+    return (ref_cell){.state = REF_VALUE, .i = real ? 0 : (int64_t)x->data[at], .f = real ? (double)x->data[at] : 0};
+}
+
+static int64_t elements(const ref_array *x) {
+    int64_t n = 1;
+    for (int d = 0; d < x->ext.n; d++) n *= x->ext.v[d];
+    return n;
+}
+
+static void entries(const tra_border *k, const ref_array *x, bool sparse, ref_table *out) {
+    for (int64_t i = 0; i < elements(x); i++) {
+        int64_t place = i;
+        if (sparse && x->data[i] == 0) continue;
+        for (int d = k->rank - 1; d >= 0; d--) {
+            *ref_at(out, out->rows, d) = label_at(k->label[d], place % x->ext.v[d]);
+            place /= x->ext.v[d];
+        }
+        *ref_at(out, out->rows++, k->rank) = element_at(x, i, out->column[k->rank].type);
+    }
+}
+
+static void rows(const tra_border *k, const ref_array *x, ref_table *out) {
+    int labels = k->label[0] ? 1 : 0, width = out->n - labels;
+    for (; out->rows < x->ext.v[0]; out->rows++) {
+        if (labels) *ref_at(out, out->rows, 0) = label_at(k->label[0], out->rows);
+        for (int c = 0; c < width; c++)
+            *ref_at(out, out->rows, labels + c) = element_at(x, out->rows * width + c, out->column[labels + c].type);
+    }
+}
+
+tra_status ref_table_border(const tra_table_op *op, const tra_ref_rel *x, tra_arena *a, ref_table **out, tra_err *e) {
+    ref_array whole;
+    TRA_TRY(ref_assemble(x, a, &whole, e));
+    *out = ref_table_new(a, op->columns, elements(&whole) + 1);
+    if (op->op == TRA_TABLE_ENTRIES)
+        entries(op->border, &whole, x->sparse, *out);
+    else
+        rows(op->border, &whole, *out);
+    return TRA_OK;
+}
