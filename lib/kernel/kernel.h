@@ -155,7 +155,7 @@ bool tra_kernel_composes(const tra_kernel *first, const tra_kernel *next);
 /* Extents along dimension 0 of the result of a kernel on rows, at most. */
 typedef enum tra_rows_extent {
     TRA_ROWS_SAME,     /* the rows of the (left) operand */
-    TRA_ROWS_SUM,      /* of both operands */
+    TRA_ROWS_EITHER,   /* `most`: of one operand alone, the other has no rows */
     TRA_ROWS_PRODUCT,  /* for each row of the left as many as the right has */
     TRA_ROWS_OUTER,    /* the same, and all of both */
     TRA_ROWS_MOST,     /* `most`, or fewer rows of the operand */
@@ -185,7 +185,7 @@ typedef struct tra_rows_kernel {
     tra_rows_extent rows;
     int64_t most;
     bool counts;  /* there may be fewer rows than that: only the run tells how many */
-    double share; /* of that bound, that are expected */
+    double share; /* of that bound, that are expected (EITHER: those of both operands are) */
     double flops; /* for each row of the (left) operand */
     const tra_rows_ops *ops;
     const void *data;

@@ -1,6 +1,6 @@
 /* layout.c - the layout of rows: pieces of tables are put together row by row. */
 #include "../kernel/kernel.h"
-#include "table.h"
+#include "table_int.h"
 
 #include <string.h>
 
@@ -13,6 +13,16 @@ static int64_t rows_of(const tra_cell_piece *p, int64_t n) {
 
 static int64_t gather_bytes(tra_cell_piece *p, int64_t n, tra_cell *out) {
     return tra_columns_room(out->columns, rows_of(p, n));
+}
+
+void tra_append_rows(const tra_schema *s, const tra_batch *to, int64_t at, const tra_batch *from) {
+    for (int c = 0; c < s->n && from->rows > 0; c++) {
+        size_t size = tra_coltype_size(s->v[c].type), n = (size_t)from->rows;
+        uint8_t *state = to->v[c].state;
+        memcpy((char *)to->v[c].values + (size_t)at * size, from->v[c].values, n * size);
+        if (state && from->v[c].state) memcpy(state + at, from->v[c].state, n);
+        if (state && !from->v[c].state) memset(state + at, TRA_STATE_VALUE, n);
+    }
 }
 
 /* Appends the pieces in the order in which they follow each other. */
@@ -28,11 +38,7 @@ static void gather(tra_cell_piece *p, int64_t n, tra_cell *out) {
             tra_kernel_fail("%s", e.msg);
             return;
         }
-        for (int c = 0; c < s->n && one.rows > 0; c++) {
-            size_t size = tra_coltype_size(s->v[c].type);
-            memcpy((char *)to[c].values + (size_t)at * size, from[c].values, (size_t)one.rows * size);
-            if (to[c].state) memcpy(to[c].state + at, from[c].state, (size_t)one.rows);
-        }
+        tra_append_rows(s, &all, at, &one);
     }
 }
 

@@ -84,6 +84,8 @@ TRA_MUSTUSE tra_status tra_keys_of(const tra_keys *k, const tra_batch *b, int64_
                                    void *scratch, const char *what, int64_t first, tra_err *e);
 uint64_t tra_keys_hash(const uint64_t *words, int n);
 
+/* Rows of a batch of the same columns, NULLs apart, to places from `at` on. */
+void tra_append_rows(const tra_schema *s, const tra_batch *to, int64_t at, const tra_batch *from);
 /* Copies of rows: to[i] = from[at[i]], and where at[i] is negative NULL. */
 void tra_gather_rows(tra_vector *to, int64_t begin, const tra_vector *from, tra_coltype t, const int64_t *at,
                      int64_t n);

@@ -88,6 +88,17 @@ static void do_project(const tra_table_op *op, const ref_table *x, tra_arena *a,
         }
 }
 
+/* All of x, then all of y, whose columns are found by name. */
+static void do_union(const ref_table *x, const ref_table *y, ref_table *out) {
+    for (int64_t i = 0; i < x->rows + y->rows; i++, out->rows++) {
+        const ref_table *t = i < x->rows ? x : y;
+        for (int c = 0; c < out->n; c++)
+            for (int from = 0; from < t->n; from++)
+                if (strcmp(t->column[from].name, out->column[c].name) == 0)
+                    *ref_at(out, i, c) = *ref_at(t, i < x->rows ? i : i - x->rows, from);
+    }
+}
+
 static ref_num element(const ref_item *v, tra_dtype t) {
     ref_num x = v->type <= TRA_COL_I64 ? (ref_num)v->c.i : (ref_num)v->c.f;
     return t == TRA_F32 ? (ref_num)(float)x : t == TRA_F64 ? (ref_num)(double)x : x;
@@ -120,7 +131,7 @@ static void do_rows(const ref_table *x, tra_arena *a, tra_ref_rel *out) {
 tra_status ref_table_op(const tra_table_op *op, const tra_ref_rel *const *v, tra_arena *a, tra_ref_rel *out,
                         tra_err *e) {
     const ref_table *x = table_of(v[op->in[0]->id]), *y = op->in[1] ? table_of(v[op->in[1]->id]) : NULL;
-    ref_table *t = op->columns && x ? ref_table_new(a, op->columns, x->rows + 1) : NULL;
+    ref_table *t = op->columns && x ? ref_table_new(a, op->columns, x->rows + (y ? y->rows : 0) + 1) : NULL;
     if (op->border) TRA_TRY(ref_table_border(op, v[op->in[0]->id], a, &t, e));
     *out = (tra_ref_rel){.k = 1, .r = 1, .dtype = TRA_F64, .table = t, .counted = true};
     switch (op->op) {
@@ -132,6 +143,7 @@ tra_status ref_table_op(const tra_table_op *op, const tra_ref_rel *const *v, tra
     case TRA_TABLE_ORDER: ref_table_sort(op, x, a, t); return TRA_OK;
     case TRA_TABLE_DISTINCT: ref_table_distinct(op, x, a, t); return TRA_OK;
     case TRA_TABLE_LIMIT: ref_table_limit(op, x, t); return TRA_OK;
+    case TRA_TABLE_UNION: do_union(x, y, t); return TRA_OK;
     case TRA_TABLE_MATRIX: return do_matrix(op, x, a, out, e);
     case TRA_TABLE_ROWS: do_rows(x, a, out); return TRA_OK;
     case TRA_TABLE_ENTRIES:

@@ -42,6 +42,7 @@ void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char 
         [TRA_TABLE_ORDER] = "write order(T, [a, b desc])",
         [TRA_TABLE_DISTINCT] = "write distinct(T, [a, b])",
         [TRA_TABLE_LIMIT] = "write limit(T, 10, from = 20)",
+        [TRA_TABLE_UNION] = "write union(A, B, C)",
         [TRA_TABLE_ROWS] = "write rows(T)",
         [TRA_TABLE_ENTRIES] = "write entries(X)",
         [TRA_TABLE_TABLE] = "write table(X)"};
@@ -372,6 +373,19 @@ static tra_node *build_rows(tra_table_builder *w) {
     return tra_table_note(w, tra_table_make(w->b, TRA_OP_AGG, w->call->span, &sum));
 }
 
+/* One table after the other. */
+static tra_node *build_union(tra_table_builder *w, tra_node *(*relation)(tra_build *, const tra_ast *)) {
+    if (w->call->nkids < 2) return tra_table_refuse(w, w->call, "a union has two tables or more"), NULL;
+    for (int i = 1; i < w->call->nkids && w->in; i++) {
+        w->right = relation(w->b, w->call->kids[i]);
+        if (!w->right) return NULL;
+        if (!w->right->type.columns)
+            return tra_table_refuse(w, w->call->kids[i], "this is a tensor; a table is expected here"), NULL;
+        w->in = tra_table_union(w, w->call->kids[i]);
+    }
+    return w->in;
+}
+
 tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*relation)(tra_build *, const tra_ast *)) {
     tra_table_builder w = {.b = b, .call = call, .op.op = (tra_table_opcode)find_op(call->text)};
     bool tensor = w.op.op == TRA_TABLE_ENTRIES || w.op.op == TRA_TABLE_TABLE;
@@ -400,6 +414,7 @@ tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*rela
     case TRA_TABLE_ORDER:
     case TRA_TABLE_DISTINCT: return tra_table_order(&w);
     case TRA_TABLE_LIMIT: return tra_table_limit(&w);
+    case TRA_TABLE_UNION: return build_union(&w, relation);
     case TRA_TABLE_MATRIX: return build_matrix(&w);
     case TRA_TABLE_ROWS: return build_rows(&w);
     case TRA_TABLE_ENTRIES:

@@ -56,6 +56,11 @@ tra_node *tra_table_limit(tra_table_builder *w);
 tra_node *tra_table_join(tra_table_builder *w);
 /* table_border.c: entries(X) and table(X), of a tensor. */
 tra_node *tra_table_of_tensor(tra_table_builder *w);
+/* table_union.c: all rows of w->in, then all of w->right, whose syntax is `at`; columns by name. */
+tra_node *tra_table_union(tra_table_builder *w, const tra_ast *at);
+/* All rows of in[0], then all of in[1]: of each the columns x, or y, under these names, which it brings to one type. */
+tra_node *tra_table_append(tra_table_builder *w, tra_node *const *in, int n, const char *const *names,
+                           const tra_colexpr **x, const tra_colexpr **y);
 /* All rows in one tuple, of key arity 0, or 1. */
 tra_node *tra_table_whole(tra_table_builder *w, tra_node *n, int arity);
 

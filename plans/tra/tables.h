@@ -22,6 +22,7 @@
     X(ORDER, "order")                                                                                                  \
     X(DISTINCT, "distinct")                                                                                            \
     X(LIMIT, "limit")                                                                                                  \
+    X(UNION, "union")                                                                                                  \
     X(MATRIX, "matrix")                                                                                                \
     X(ROWS, "rows")                                                                                                    \
     X(ENTRIES, "entries")                                                                                              \

@@ -193,14 +193,25 @@ static double share_of(const tra_type *t) {
     return t->bounded && t->entries && all > 0 ? (double)t->entries->all.expected / all : 1;
 }
 
+/* Rows that are expected of all tables among the operands. */
+static double rows_of_tables(const tra_node *n) {
+    double rows = 0;
+    for (int i = 0; i < 2; i++) {
+        const tra_type *t = &n->in[i]->type;
+        if (t->columns) rows += share_of(t) * (double)tra_catalog_floats(t->cat);
+    }
+    return rows;
+}
+
 /* What is known of elements whose number only the run tells. */
 static void set_share(tra_arena *a, tra_node *n) {
     const tra_rows_kernel *rows = n->kernel ? tra_kernel_rows(n->kernel) : NULL;
     double share = share_of(&n->in[0]->type);
     if (n->in[1]) share = share < share_of(&n->in[1]->type) ? share : share_of(&n->in[1]->type);
     if (rows && rows->counts) share *= rows->share;
-    double all = (double)tra_catalog_floats(n->type.cat);
-    if (n->type.bounded) n->type.entries = tra_entries_about(a, &n->type, share * all, INT64_MAX, INT64_MAX);
+    double all = share * (double)tra_catalog_floats(n->type.cat);
+    if (rows && rows->rows == TRA_ROWS_EITHER) all = rows_of_tables(n);
+    if (n->type.bounded) n->type.entries = tra_entries_about(a, &n->type, all, INT64_MAX, INT64_MAX);
 }
 
 /* Rows of tables, and tensors made of them, of which only the run tells how many there are. */

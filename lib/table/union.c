@@ -1,0 +1,80 @@
+/* union.c - the blocks of two tables as those of one. */
+#include "union.h"
+
+#include <string.h>
+
+#include "table_int.h"
+
+tra_status tra_union_columns(tra_arena *a, int n, const char *const *names, const tra_colexpr **x,
+                             const tra_colexpr **y, tra_err *e) {
+    for (int i = 0; i < n; i++) {
+        const tra_colexpr *both[2] = {x[i], y[i]};
+        tra_err why = {0};
+        if (tra_colexpr_unify(a, TRA_C_IF, 2, both, false, &why) != TRA_OK)
+            return tra_fail(e, TRA_PROGRAM, "column `%s` is %s in one table and %s in the other", names[i],
+                            tra_coltype_name(x[i]->type), tra_coltype_name(y[i]->type));
+        x[i] = both[0];
+        y[i] = both[1];
+    }
+    return TRA_OK;
+}
+
+static int64_t vectors_of(int n) { return (n * (int64_t)sizeof(tra_vector) + 63) / 64 * 64; }
+
+static bool rows_of(const tra_cell *c, const tra_schema *s, tra_batch *b) {
+    tra_err e = {0};
+    if (tra_columns_of(c, s, b, &e) == TRA_OK) return true;
+    tra_kernel_fail("%s", e.msg);
+    return false;
+}
+
+/* ---- one table's blocks at their keys --------------------------------------------------------------------------- */
+
+static bool is_inside(const tra_union_part *p, const tra_cell *at) {
+    int64_t k = ((const int64_t *)at->array.data)[0];
+    return k >= p->from && k < p->to;
+}
+
+static int64_t part_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    (void)ext_a, (void)ext_b;
+    return 2 * vectors_of(((const tra_union_part *)data)->in->n);
+}
+
+static int64_t part_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_union_part *p = data;
+    (void)out, (void)scratch;
+    return tra_columns_room(p->in, is_inside(p, a) ? b->array.ext.v[0] : 0);
+}
+
+static void part_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_union_part *p = data;
+    tra_batch from = {.v = scratch}, to = {.v = (tra_vector *)((char *)scratch + vectors_of(p->in->n))};
+    bool inside = is_inside(p, a) && rows_of(b, p->in, &from);
+    tra_columns_begin(out, p->in, inside ? from.rows : 0, &to);
+    if (inside) tra_append_rows(p->in, &to, 0, &from);
+}
+
+const tra_rows_ops tra_union_part_ops = {part_scratch, part_bytes, part_run, NULL};
+
+/* ---- the two parts of a key ------------------------------------------------------------------------------------- */
+
+static int64_t both_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    (void)ext_a, (void)ext_b;
+    return 2 * vectors_of(((const tra_union_both *)data)->out->n);
+}
+
+static int64_t both_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    (void)out, (void)scratch;
+    return tra_columns_room(((const tra_union_both *)data)->out, a->array.ext.v[0] + b->array.ext.v[0]);
+}
+
+static void both_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_union_both *u = data;
+    const tra_cell *const in[2] = {a, b};
+    tra_batch from = {.v = scratch}, to = {.v = (tra_vector *)((char *)scratch + vectors_of(u->out->n))};
+    tra_columns_begin(out, u->out, a->array.ext.v[0] + b->array.ext.v[0], &to);
+    for (int64_t i = 0, at = 0; i < 2 && rows_of(in[i], u->in[i], &from); i++, at += from.rows)
+        tra_append_rows(u->out, &to, at, &from);
+}
+
+const tra_rows_ops tra_union_both_ops = {both_scratch, both_bytes, both_run, NULL};

@@ -1,0 +1,167 @@
+/* table_union.c - tables one after the other: union, and the last part of right and outer joins. */
+#include "../../lib/table/union.h"
+
+#include <string.h>
+
+#include "lower.h"
+#include "table.h"
+
+/* ---- blocks of both --------------------------------------------------------------------------------------------- */
+
+static tra_keyexpr *key_expr(tra_build *b, tra_keyop op, const tra_keyexpr *l, const tra_keyexpr *r) {
+    tra_keyexpr *x = tra_new(b->arena, tra_keyexpr);
+    *x = (tra_keyexpr){.op = op, .a = l, .b = r};
+    return x;
+}
+
+static tra_keyexpr *key_int(tra_build *b, int64_t v) {
+    tra_keyexpr *x = key_expr(b, TRA_KEY_INT, NULL, NULL);
+    x->value = v;
+    return x;
+}
+
+static tra_node *rekey(tra_build *b, tra_span span, tra_node *in, int arity, int n, const tra_keyexpr *second) {
+    tra_keyfn *f = tra_new(b->arena, tra_keyfn);
+    *f = (tra_keyfn){.arity = arity, .n = n, .names = {"k", "i"}};
+    f->expr[0] = key_expr(b, TRA_KEY_VAR, NULL, NULL);
+    f->expr[1] = second;
+    return tra_table_make(b, TRA_OP_REKEY, span, &(tra_node){.in = {in}, .keyfn = f});
+}
+
+/* The table's block of number k - from at each key k of n, and a block without rows where there is none of that
+ * number. */
+static tra_node *part_of(tra_build *b, tra_span span, tra_node *table, int64_t n, int64_t from, int64_t most) {
+    int64_t own = table->type.cat->frontier.v[0];
+    tra_node *at = tra_positions(b, span, n, 1);
+    const tra_keyexpr *k = key_expr(b, TRA_KEY_VAR, NULL, NULL);
+    const tra_keyexpr *block = key_expr(b, TRA_KEY_SUB, k, key_int(b, from));
+    block = key_expr(b, TRA_KEY_MIN, key_expr(b, TRA_KEY_MAX, block, key_int(b, 0)), key_int(b, own - 1));
+    if (at) at = rekey(b, span, at, 1, 2, block);
+    if (!at) return NULL;
+    tra_union_part *p = tra_new(b->arena, tra_union_part);
+    *p = (tra_union_part){table->type.columns, from, from + own};
+    tra_node fields = {.in = {at, table}, .joinl = {.n = 1, .v = {1}}, .joinr = {.n = 1, .v = {0}}};
+    fields.kernel = tra_kernel_of_rows(
+        b->arena, &(tra_rows_kernel){.text = tra_arena_printf(b->arena, "blocks %" PRId64 " to %" PRId64 " of a union",
+                                                              from, from + own - 1),
+                                     .use = TRA_USE_JOIN,
+                                     .columns = p->in,
+                                     .dtype = TRA_F64,
+                                     .rows = TRA_ROWS_EITHER,
+                                     .most = most,
+                                     .counts = true,
+                                     .share = 1,
+                                     .ops = &tra_union_part_ops,
+                                     .data = p});
+    tra_node *part = tra_table_make(b, TRA_OP_JOIN, span, &fields);
+    return part ? rekey(b, span, part, 2, 1, NULL) : NULL;
+}
+
+/* All rows of x, then all of y, whose columns agree; the blocks of both stay. */
+static tra_node *both_of(tra_build *b, tra_span span, const char *text, tra_node *const *in, const tra_schema *out) {
+    int64_t n[2], most = 1;
+    tra_union_both *u = tra_new(b->arena, tra_union_both);
+    tra_node fields = {.joinl = {.n = 1, .v = {0}}, .joinr = {.n = 1, .v = {0}}};
+    u->out = out;
+    for (int i = 0; i < 2; i++) {
+        n[i] = in[i]->type.cat->frontier.v[0];
+        most = tra_max64(most, in[i]->type.cat->bound.v[0]);
+        u->in[i] = in[i]->type.columns;
+    }
+    for (int i = 0; i < 2; i++) {
+        fields.in[i] = part_of(b, span, in[i], n[0] + n[1], i ? n[0] : 0, most);
+        if (!fields.in[i]) return NULL;
+    }
+    fields.kernel = tra_kernel_of_rows(b->arena, &(tra_rows_kernel){.text = text,
+                                                                    .use = TRA_USE_JOIN,
+                                                                    .columns = out,
+                                                                    .dtype = TRA_F64,
+                                                                    .rows = TRA_ROWS_EITHER,
+                                                                    .most = most,
+                                                                    .counts = true,
+                                                                    .share = 1,
+                                                                    .ops = &tra_union_both_ops,
+                                                                    .data = u});
+    tra_node *all = tra_table_make(b, TRA_OP_JOIN, span, &fields);
+    if (all) all->rows = tra_table_rows_of(b, all);
+    return all;
+}
+
+/* ---- columns of both -------------------------------------------------------------------------------------------- */
+
+/* These columns of a table; the table itself where they are its own. */
+static tra_node *columns_of(const tra_table_builder *w, tra_node *in, int n, const char *const *names,
+                            const tra_colexpr *const *x) {
+    const tra_schema *s = in->type.columns;
+    bool same = n == s->n;
+    for (int i = 0; i < n && same; i++)
+        same = x[i]->op == TRA_C_COLUMN && x[i]->column == i && strcmp(names[i], s->v[i].name) == 0;
+    if (same) return in;
+    tra_table_builder one = {.b = w->b, .call = w->call, .in = in, .op.op = w->op.op};
+    tra_rowwise *r = tra_rowwise_new(w->b->arena, s);
+    tra_rowwise_project(r, n, names, x);
+    tra_str text = {0};
+    tra_rowwise_print(r, &text);
+    const char *what = tra_arena_strndup(w->b->arena, tra_str_get(&text), text.n);
+    tra_str_free(&text);
+    return tra_table_rowwise(&one, r, what, false, 1);
+}
+
+tra_node *tra_table_append(tra_table_builder *w, tra_node *const *in, int n, const char *const *names,
+                           const tra_colexpr **x, const tra_colexpr **y) {
+    tra_err e = {0};
+    tra_arena *a = w->b->arena;
+    if (tra_union_columns(a, n, names, x, y, &e) != TRA_OK) {
+        tra_diag_error(w->b->d, w->call->span, "project(T, name = ..., *) makes a column of another type", "%s", e.msg);
+        return NULL;
+    }
+    tra_column *v = tra_news(a, tra_column, n);
+    tra_schema *out = tra_new(a, tra_schema);
+    *out = (tra_schema){n, v};
+    for (int i = 0; i < n; i++) {
+        tra_column one = tra_colexpr_result(x[i], names[i]), other = tra_colexpr_result(y[i], names[i]);
+        v[i] = one;
+        v[i].nullable |= other.nullable;
+        v[i].fails |= other.fails;
+    }
+    tra_node *both[2] = {columns_of(w, in[0], n, names, x), columns_of(w, in[1], n, names, y)};
+    if (!both[0] || !both[1]) return NULL;
+    return both_of(w->b, w->call->span, tra_table_op_text(w->op.op), both, out);
+}
+
+/* ---- union ------------------------------------------------------------------------------------------------------ */
+
+static bool same_names(tra_table_builder *w, const tra_ast *at) {
+    const tra_schema *s[2] = {w->in->type.columns, w->right->type.columns};
+    for (int i = 0; i < 2; i++)
+        for (int c = 0; c < s[i]->n; c++) {
+            if (tra_schema_find(s[!i], s[i]->v[c].name) >= 0) continue;
+            tra_diag_error(w->b->d, at->span, "project(T, ...) gives each the same columns",
+                           "%s has no column '%s', which the other table of the union has", i ? "the first" : "this",
+                           s[i]->v[c].name);
+            return false;
+        }
+    for (int c = 0; c < s[0]->n; c++) {
+        const tra_column *x = &s[0]->v[c], *y = &s[1]->v[tra_schema_find(s[1], x->name)];
+        if (x->type == y->type) continue;
+        tra_diag_error(w->b->d, at->span, "project(T, name = ..., *) makes a column of another type",
+                       "column '%s' is %s here and %s in the table before", x->name, tra_coltype_name(y->type),
+                       tra_coltype_name(x->type));
+        return false;
+    }
+    return true;
+}
+
+tra_node *tra_table_union(tra_table_builder *w, const tra_ast *at) {
+    const tra_schema *s = w->in->type.columns, *t = w->right->type.columns;
+    tra_arena *a = w->b->arena;
+    if (!same_names(w, at)) return NULL;
+    const char **names = tra_news(a, const char *, s->n);
+    const tra_colexpr **x = tra_news(a, const tra_colexpr *, s->n), **y = tra_news(a, const tra_colexpr *, s->n);
+    for (int c = 0; c < s->n; c++) {
+        names[c] = s->v[c].name;
+        x[c] = tra_colexpr_column(a, s, c);
+        y[c] = tra_colexpr_column(a, t, tra_schema_find(t, names[c]));
+    }
+    return tra_table_note(w, tra_table_append(w, (tra_node *const[]){w->in, w->right}, s->n, names, x, y));
+}
