@@ -162,6 +162,11 @@ static int64_t find(const tra_lookup *l, const finder *x, const uint64_t *words)
     return x->head[s] < 0 ? -1 : s;
 }
 
+static const char *name_of(const tra_lookup *l, int side) {
+    static const char *const names[] = {"left", "right"};
+    return l->s.name[side] ? l->s.name[side] : names[side];
+}
+
 static tra_status find_slots(const tra_lookup *l, finder *x, int64_t rows, tra_err *e) {
     for (int64_t r = 0; r < rows; r++) {
         const uint64_t *w = x->word + r * x->words;
@@ -174,9 +179,9 @@ static tra_status find_slots(const tra_lookup *l, finder *x, int64_t rows, tra_e
         int64_t before = 0;
         while (x->slot[before] != s) before++;
         return tra_fail(e, TRA_INPUT,
-                        "row %" PRId64 " of the right table has the key that row %" PRId64
+                        "row %" PRId64 " of the %s table has the key that row %" PRId64
                         " has, but no two are expected to (expect)",
-                        r, before);
+                        r, name_of(l, 1), before);
     }
     return TRA_OK;
 }
@@ -290,9 +295,10 @@ static tra_status end_of_row(pairing *p, int64_t l, tra_err *e) {
     tra_lookup_how how = p->l->s.how;
     if (!p->met && p->l->s.matched)
         return tra_fail(e, TRA_INPUT,
-                        "row %" PRId64 " of the left table has no partner, but each is expected to (matched)",
-                        p->first + l);
-    if (p->met ? how == TRA_LOOKUP_SEMI : how == TRA_LOOKUP_LEFT || how == TRA_LOOKUP_ANTI) emit(p, l, -1);
+                        "row %" PRId64 " of the %s table has no partner, but each is expected to (matched)",
+                        p->first + l, name_of(p->l, 0));
+    bool stays = how == TRA_LOOKUP_KEEP || how == (p->met ? TRA_LOOKUP_SEMI : TRA_LOOKUP_ANTI);
+    if (stays || (!p->met && how == TRA_LOOKUP_LEFT)) emit(p, l, -1);
     p->met = false;
     return TRA_OK;
 }

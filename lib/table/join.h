@@ -11,14 +11,17 @@
 #include "../kernel/kernel.h"
 #include "table.h"
 
-/* What becomes of rows: pairs (INNER), pairs and left rows without partner (LEFT), left rows that have one (SEMI), or
- * have none (ANTI). A right or outer join is an inner or left one, and the ANTI join of the right table with the left.
- */
+/* What becomes of rows: pairs (INNER), pairs and left rows without partner (LEFT), left rows that have one (SEMI), have
+ * none (ANTI), or all of them, of which unique and matched are tested (KEEP). A right or outer join (RIGHT, OUTER; not
+ * of kernels) is an inner or left one, and the ANTI join of the right table with the left. */
 #define TRA_LOOKUPS(X)                                                                                                 \
     X(INNER, "inner")                                                                                                  \
     X(LEFT, "left")                                                                                                    \
     X(SEMI, "semi")                                                                                                    \
-    X(ANTI, "anti")
+    X(ANTI, "anti")                                                                                                    \
+    X(KEEP, "keep")                                                                                                    \
+    X(RIGHT, "right")                                                                                                  \
+    X(OUTER, "outer")
 typedef enum tra_lookup_how {
 #define X(name, text) TRA_LOOKUP_##name,
     TRA_LOOKUPS(X)
@@ -30,10 +33,13 @@ typedef struct tra_lookup_spec {
     tra_lookup_how how;
     int nkeys; /* 0: every pair */
     const int *lkey, *rkey;
-    const char *prefix; /* of the right table's columns in the result; NULL: none */
-    bool nulls_match;   /* NULL is a key as others; else none that matches */
-    bool unique;        /* no two rows on the right have one key: else an error that names the first */
-    bool matched;       /* every left row has a partner: the same */
+    const char *prefix;  /* of the right table's columns in the result; NULL: none */
+    bool nulls_match;    /* NULL is a key as others; else none that matches */
+    bool unique;         /* no two rows on the right have one key: else an error that names the first */
+    bool matched;        /* every left row has a partner: the same */
+    bool unique_left;    /* not of kernels, which have the tables exchanged: the same of the left table, */
+    bool matched_right;  /* and of the right one */
+    const char *name[2]; /* what messages call left and right; NULL: that */
 } tra_lookup_spec;
 
 typedef struct tra_lookup tra_lookup;

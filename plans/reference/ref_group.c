@@ -213,26 +213,32 @@ static bool meets(const tra_lookup_spec *s, const ref_table *x, const ref_table 
     return true;
 }
 
-/* Columns of a pair of rows, without the right table's where j is negative, to those columns of the result that have
- * their names. */
+/* Does the condition have this column of the right table as the key that the left one has under its name? */
+static bool is_shared(const tra_table_op *op, const ref_table *x, const ref_table *y, int left, int right) {
+    for (int k = 0; k < op->lookup.nkeys; k++)
+        if (op->lookup.lkey[k] == left && op->lookup.rkey[k] == right)
+            return strcmp(x->column[left].name, y->column[right].name) == 0;
+    return false;
+}
+
+/* Columns of a pair of rows to those of the result that have their names: of the row i alone where j is negative, of
+ * the row j alone, with its keys, where i is. */
 static void put_pair(const tra_table_op *op, const ref_table *x, const ref_table *y, int64_t i, int64_t j,
                      ref_table *out) {
+    const char *prefix = op->lookup.prefix ? op->lookup.prefix : "";
+    size_t n = strlen(prefix);
     for (int c = 0; c < out->n; c++) {
         ref_cell *to = ref_at(out, out->rows, c);
-        int from = -1;
-        for (int l = 0; l < x->n; l++)
-            if (strcmp(x->column[l].name, out->column[c].name) == 0) from = l;
-        if (from >= 0 && c < x->n) {
-            *to = *ref_at(x, i, from);
-            continue;
-        }
+        const char *name = out->column[c].name;
+        tra_coltype was = out->column[c].type;
         *to = (ref_cell){.state = REF_NULL};
+        if (c < x->n && i >= 0) *to = *ref_at(x, i, c), was = x->column[c].type;
         for (int r = 0; r < y->n && j >= 0; r++) {
-            const char *prefix = op->lookup.prefix ? op->lookup.prefix : "";
-            size_t n = strlen(prefix);
-            const char *name = out->column[c].name;
-            if (strncmp(name, prefix, n) == 0 && strcmp(name + n, y->column[r].name) == 0) *to = *ref_at(y, j, r);
+            bool own = c >= x->n && strncmp(name, prefix, n) == 0 && strcmp(name + n, y->column[r].name) == 0;
+            if (own || (i < 0 && c < x->n && is_shared(op, x, y, c, r)))
+                *to = *ref_at(y, j, r), was = y->column[r].type;
         }
+        if (was <= TRA_COL_I64 && tra_coltype_is_float(out->column[c].type)) to->f = (double)to->i;
     }
     out->rows++;
 }
@@ -250,37 +256,43 @@ static bool passes(const tra_table_op *op, const ref_table *x, const ref_table *
     return v.c.state == REF_VALUE && v.c.i;
 }
 
+/* The first two rows of a table that have one key, where none may. */
+static tra_status unique(const tra_lookup_spec *s, const ref_table *x, const int *key, tra_err *e) {
+    tra_lookup_spec own = {.nkeys = s->nkeys, .lkey = key, .rkey = key, .nulls_match = s->nulls_match};
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t j = 0; j < i; j++)
+            if (meets(&own, x, x, i, j))
+                return tra_fail(e, TRA_INPUT, "row %" PRId64 " has a key that is there already", i);
+    return TRA_OK;
+}
+
 tra_status ref_table_join(const tra_table_op *op, const ref_table *x, const ref_table *y, tra_arena *a, ref_table *out,
                           tra_err *e) {
-    tra_lookup_how how = op->lookup.how;
-    for (int64_t i = 0; op->lookup.unique && i < y->rows; i++)
-        for (int64_t j = 0; j < i; j++)
-            if (meets(&(tra_lookup_spec){.nkeys = op->lookup.nkeys,
-                                         .lkey = op->lookup.rkey,
-                                         .rkey = op->lookup.rkey,
-                                         .nulls_match = op->lookup.nulls_match},
-                      y, y, i, j))
-                return tra_fail(e, TRA_INPUT, "row %" PRId64 " of the right table has a key that is there already", i);
-    int64_t room = 0;
-    for (int64_t i = 0; i < x->rows; i++) {
-        bool any = false;
-        for (int64_t j = 0; j < y->rows; j++) {
-            if (!meets(&op->lookup, x, y, i, j) || !passes(op, x, y, i, j, a)) continue;
-            if (!any || how == TRA_LOOKUP_INNER || how == TRA_LOOKUP_LEFT) room++;
-            any = true;
-        }
-        room += !any;
-    }
+    const tra_lookup_spec *s = &op->lookup;
+    bool left = s->how == TRA_LOOKUP_LEFT || s->how == TRA_LOOKUP_OUTER;
+    bool right = s->how == TRA_LOOKUP_RIGHT || s->how == TRA_LOOKUP_OUTER;
+    bool pairs = left || right || s->how == TRA_LOOKUP_INNER;
+    bool *met = tra_news(a, bool, x->rows * y->rows + 1), *partner = tra_news(a, bool, y->rows + 1);
+    int64_t room = x->rows + y->rows;
+    if (s->unique) TRA_TRY(unique(s, y, s->rkey, e));
+    if (s->unique_left) TRA_TRY(unique(s, x, s->lkey, e));
+    for (int64_t i = 0; i < x->rows; i++)
+        for (int64_t j = 0; j < y->rows; j++)
+            room += met[i * y->rows + j] = meets(s, x, y, i, j) && passes(op, x, y, i, j, a);
     out->v = tra_news(a, ref_cell, room * out->n + 1);
     for (int64_t i = 0; i < x->rows; i++) {
         bool any = false;
         for (int64_t j = 0; j < y->rows; j++) {
-            if (!meets(&op->lookup, x, y, i, j) || !passes(op, x, y, i, j, a)) continue;
-            any = true;
-            if (how == TRA_LOOKUP_INNER || how == TRA_LOOKUP_LEFT) put_pair(op, x, y, i, j, out);
+            if (!met[i * y->rows + j]) continue;
+            any = partner[j] = true;
+            if (pairs) put_pair(op, x, y, i, j, out);
         }
-        if (!any && op->lookup.matched) return tra_fail(e, TRA_INPUT, "row %" PRId64 " has no partner", i);
-        if (how == TRA_LOOKUP_SEMI ? any : how != TRA_LOOKUP_INNER && !any) put_pair(op, x, y, i, -1, out);
+        if (!any && s->matched) return tra_fail(e, TRA_INPUT, "row %" PRId64 " has no partner", i);
+        if (any ? s->how == TRA_LOOKUP_SEMI : left || s->how == TRA_LOOKUP_ANTI) put_pair(op, x, y, i, -1, out);
+    }
+    for (int64_t j = 0; j < y->rows; j++) {
+        if (!partner[j] && s->matched_right) return tra_fail(e, TRA_INPUT, "row %" PRId64 " has no partner", j);
+        if (!partner[j] && right) put_pair(op, x, y, -1, j, out);
     }
     return TRA_OK;
 }

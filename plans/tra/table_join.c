@@ -35,6 +35,10 @@ static bool split(tra_table_builder *w, const tra_ast *x, int *lkey, int *rkey, 
     return true;
 }
 
+/* What expect and matched may be: bit 0 for the keys of the right table, or rows of the left one; bit 1 the others. */
+static const char *const expectations[] = {NULL, "m:1", "1:m", "1:1"}, *const matches[] = {NULL, "left", "right",
+                                                                                           "all"};
+
 static bool one_of(tra_table_builder *w, const tra_ast *x, int n, const char *const *words, int *at) {
     bool word = x->kind == TRA_AST_NAME || x->kind == TRA_AST_STRING;
     tra_str all = {0};
@@ -49,31 +53,36 @@ static bool one_of(tra_table_builder *w, const tra_ast *x, int n, const char *co
 
 static bool join_options(tra_table_builder *w, int from) {
     static const char *const names[] = {"how", "prefix", "expect", "matched", "nulls"};
-    static const char *const how[] = {"inner", "left", "semi", "anti"}, *const expect[] = {"m:1"};
-    static const char *const matched[] = {"left"}, *const nulls[] = {"match"};
+    static const char *const how[] = {"inner", "left", "semi", "anti", "right", "outer"};
+    static const tra_lookup_how hows[] = {TRA_LOOKUP_INNER, TRA_LOOKUP_LEFT,  TRA_LOOKUP_SEMI,
+                                          TRA_LOOKUP_ANTI,  TRA_LOOKUP_RIGHT, TRA_LOOKUP_OUTER};
+    static const char *const nulls[] = {"match"};
     const tra_ast *v[5] = {NULL};
     tra_lookup_spec *s = &w->op.lookup;
-    int at;
+    int at, expected = 0, matched = 0; /* of expectations[] and matches[] */
     bool cross = w->op.op == TRA_TABLE_CROSS;
     if (!tra_table_named(w, from, cross ? 2 : 5, names, v)) return false;
     if (v[0] && cross) return tra_table_refuse(w, v[0], "cross has no argument 'how'"), false;
     if (v[0]) {
-        if (!one_of(w, v[0], 4, how, &at)) return false;
-        s->how = (tra_lookup_how)at;
+        if (!one_of(w, v[0], 6, how, &at)) return false;
+        s->how = hows[at];
     }
     if (v[1] && v[1]->kind != TRA_AST_STRING) return tra_table_refuse(w, v[1], "a prefix is a string: \"p_\""), false;
     if (v[1]) s->prefix = v[1]->text;
-    if (v[2] && !one_of(w, v[2], 1, expect, &at)) return false;
-    if (v[3] && !one_of(w, v[3], 1, matched, &at)) return false;
+    if (v[2] && !one_of(w, v[2], 3, expectations + 1, &expected)) return false;
+    if (v[3] && !one_of(w, v[3], 3, matches + 1, &matched)) return false;
     if (v[4] && !one_of(w, v[4], 1, nulls, &at)) return false;
-    s->unique = v[2] != NULL;
-    s->matched = v[3] != NULL;
+    expected += v[2] != NULL;
+    matched += v[3] != NULL;
+    s->unique = expected & 1;
+    s->unique_left = expected & 2;
+    s->matched = matched & 1;
+    s->matched_right = matched & 2;
     s->nulls_match = v[4] != NULL;
     return true;
 }
 
-static const char *join_text(const tra_table_builder *w) {
-    const tra_lookup_spec *s = &w->op.lookup;
+static const char *join_text(const tra_table_builder *w, const tra_lookup_spec *s) {
     tra_str t = {0};
     tra_str_printf(&t, "%s(", tra_table_op_text(w->op.op));
     for (int i = 0; i < s->nkeys; i++) {
@@ -88,8 +97,10 @@ static const char *join_text(const tra_table_builder *w) {
     }
     if (s->how) tra_str_printf(&t, ", how = %s", tra_table_how_text(s->how));
     if (s->prefix) tra_str_printf(&t, ", prefix = \"%s\"", s->prefix);
-    if (s->unique) tra_str_add(&t, ", expect = \"m:1\"");
-    if (s->matched) tra_str_add(&t, ", matched = left");
+    if (s->unique || s->unique_left)
+        tra_str_printf(&t, ", expect = \"%s\"", expectations[s->unique + 2 * s->unique_left]);
+    if (s->matched || s->matched_right)
+        tra_str_printf(&t, ", matched = %s", matches[s->matched + 2 * s->matched_right]);
     if (s->nulls_match) tra_str_add(&t, ", nulls = match");
     tra_str_add(&t, ")");
     const char *text = tra_arena_strndup(w->b->arena, tra_str_get(&t), t.n);
@@ -106,37 +117,113 @@ const char *tra_table_how_text(tra_lookup_how how) {
     return texts[how];
 }
 
-/* So many rows at most come of one on the left. */
-static tra_node *lookup_node(tra_table_builder *w, tra_lookup *l) {
-    const tra_lookup_spec *s = &w->op.lookup;
-    bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI, one = s->unique || filters;
+/* Each row of a block of the left table with its partners in all of the right one. */
+static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, tra_lookup *l, tra_node *left,
+                             tra_node *right) {
+    bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI, keeps = s->how == TRA_LOOKUP_KEEP;
+    bool one = s->unique || filters || keeps; /* so many rows at most come of one on the left */
     bool all = s->how == TRA_LOOKUP_LEFT || (s->matched && !w->op.where);
-    tra_node *right = tra_table_whole(w, w->right, 0);
+    right = tra_table_whole(w, right, 0);
     if (!right) return NULL;
     double rows = (double)tra_max64(1, right->type.cat->bound.v[0]);
-    tra_node fields = {.in = {w->in, right}};
-    fields.kernel = tra_kernel_of_rows(w->b->arena, &(tra_rows_kernel){.text = join_text(w),
+    tra_node fields = {.in = {left, right}};
+    fields.kernel = tra_kernel_of_rows(w->b->arena, &(tra_rows_kernel){.text = join_text(w, s),
                                                                        .use = TRA_USE_JOIN,
                                                                        .columns = tra_lookup_out(l),
                                                                        .dtype = TRA_F64,
                                                                        .rows = one       ? TRA_ROWS_SAME
                                                                                : !s->how ? TRA_ROWS_PRODUCT
                                                                                          : TRA_ROWS_OUTER,
-                                                                       .counts = !(one && all && !filters),
+                                                                       .counts = !keeps && !(one && all && !filters),
                                                                        .share = one || !s->nkeys ? 1 : 1 / rows,
                                                                        .flops = 20,
                                                                        .ops = &tra_lookup_ops,
                                                                        .data = l});
     tra_node *n = tra_table_make(w->b, TRA_OP_JOIN, w->call->span, &fields);
-    if (n) n->rows = n->type.bounded ? tra_table_rows_of(w->b, n) : NULL;
+    if (n) n->rows = keeps ? left->rows : n->type.bounded ? tra_table_rows_of(w->b, n) : NULL;
     return n;
+}
+
+/* ---- right and outer joins, and what is expected ---------------------------------------------------------------- */
+
+static tra_lookup *lookup_of(tra_table_builder *w, const tra_lookup_spec *s, const tra_ast *at) {
+    tra_lookup *l;
+    tra_err e = {0};
+    if (tra_lookup_new(w->b->arena, s, &l, &e) == TRA_OK) return l;
+    tra_diag_error(w->b->d, at->span, NULL, "%s", e.msg);
+    return NULL;
+}
+
+/* Rows of the right table, by whether they have partners in the left one. */
+static tra_node *exchanged(tra_table_builder *w, const tra_colexpr *where, tra_lookup_how how, tra_node *left,
+                           tra_node *right) {
+    tra_lookup_spec s = w->op.lookup;
+    const tra_schema *x = s.left, *y = s.right;
+    const int *key = s.lkey;
+    s = (tra_lookup_spec){y, x, how, s.nkeys, s.rkey, key, .nulls_match = s.nulls_match};
+    s.matched = how == TRA_LOOKUP_KEEP;
+    s.name[0] = "right";
+    s.name[1] = "left";
+    tra_lookup *l = lookup_of(w, &s, w->call);
+    if (!l) return NULL;
+    const tra_colexpr **by = tra_news(w->b->arena, const tra_colexpr *, x->n + y->n);
+    for (int i = 0; i < x->n + y->n; i++)
+        by[i] = tra_colexpr_column(w->b->arena, tra_lookup_pair(l), i < x->n ? y->n + i : i - x->n);
+    if (where) tra_lookup_where(l, tra_colexpr_substitute(w->b->arena, where, by));
+    return lookup_node(w, &s, l, right, left);
+}
+
+/* The left table, once it is known that no two of its rows have one key. */
+static tra_node *unique_left(tra_table_builder *w, tra_node *left) {
+    tra_lookup_spec s = w->op.lookup;
+    s = (tra_lookup_spec){s.left,          s.left,
+                          TRA_LOOKUP_KEEP, s.nkeys,
+                          s.lkey,          s.lkey,
+                          .prefix = NULL,  .nulls_match = s.nulls_match,
+                          .unique = true,  .name = {"left", "left"}};
+    tra_lookup *l = lookup_of(w, &s, w->call);
+    return l ? lookup_node(w, &s, l, left, left) : NULL;
+}
+
+static bool is_shared_key(const tra_lookup_spec *s, int right, int *left) {
+    for (int k = 0; k < s->nkeys; k++) {
+        *left = s->lkey[k];
+        if (s->rkey[k] == right && strcmp(s->left->v[*left].name, s->right->v[right].name) == 0) return true;
+    }
+    return false;
+}
+
+/* The pairs, and after them the rows of the right table without partner, the left one's columns being NULL. */
+static tra_node *and_unmatched(tra_table_builder *w, tra_node *pairs, tra_node *rest) {
+    const tra_lookup_spec *s = &w->op.lookup;
+    const tra_schema *out = pairs->type.columns;
+    tra_arena *a = w->b->arena;
+    const char **names = tra_news(a, const char *, out->n);
+    const tra_colexpr **x = tra_news(a, const tra_colexpr *, out->n), **y = tra_news(a, const tra_colexpr *, out->n);
+    int n = s->left->n, at;
+    for (int i = 0; i < out->n; i++) {
+        names[i] = out->v[i].name;
+        x[i] = tra_colexpr_column(a, out, i);
+        y[i] = tra_colexpr_null(a);
+    }
+    for (int r = 0; r < s->right->n; r++) y[is_shared_key(s, r, &at) ? at : n++] = tra_colexpr_column(a, s->right, r);
+    return tra_table_append(w, (tra_node *const[]){pairs, rest}, out->n, names, x, y);
+}
+
+static tra_node *join_nodes(tra_table_builder *w, const tra_lookup_spec *s, tra_lookup *l, const tra_colexpr *where) {
+    tra_lookup_how how = w->op.lookup.how;
+    tra_node *left = w->in, *right = w->right;
+    if (w->op.lookup.unique_left && !(left = unique_left(w, left))) return NULL;
+    if (w->op.lookup.matched_right && !(right = exchanged(w, where, TRA_LOOKUP_KEEP, left, right))) return NULL;
+    tra_node *pairs = lookup_node(w, s, l, left, right);
+    if (!pairs || (how != TRA_LOOKUP_RIGHT && how != TRA_LOOKUP_OUTER)) return pairs;
+    tra_node *rest = exchanged(w, where, TRA_LOOKUP_ANTI, left, right);
+    return rest ? and_unmatched(w, pairs, rest) : NULL;
 }
 
 tra_node *tra_table_join(tra_table_builder *w) {
     bool cross = w->op.op == TRA_TABLE_CROSS;
     const tra_ast *rest = NULL, *cond = !cross && w->call->nkids > 2 ? w->call->kids[2] : NULL;
-    tra_lookup *l;
-    tra_err e = {0};
     if (!cross && (!cond || cond->kind == TRA_AST_NAMED))
         return tra_table_refuse(w, w->call, "join has two tables and a condition"), NULL;
     int most = cond ? conditions(cond) : 0;
@@ -149,17 +236,19 @@ tra_node *tra_table_join(tra_table_builder *w) {
                        "no part of this condition is an equality of a column of the left table and one of the right");
         return NULL;
     }
-    if (tra_lookup_new(w->b->arena, s, &l, &e) != TRA_OK) {
-        tra_diag_error(w->b->d, cond ? cond->span : w->call->span, NULL, "%s", e.msg);
-        return NULL;
-    }
+    tra_lookup_spec pairs = *s;
+    if (s->how == TRA_LOOKUP_RIGHT) pairs.how = TRA_LOOKUP_INNER;
+    if (s->how == TRA_LOOKUP_OUTER) pairs.how = TRA_LOOKUP_LEFT;
+    pairs.unique_left = pairs.matched_right = false;
+    tra_lookup *l = lookup_of(w, &pairs, cond ? cond : w->call);
+    if (!l) return NULL;
     w->op.pair = tra_lookup_pair(l);
+    tra_table_term where = {0};
     if (rest) {
         tra_table_scope sc = {w->b, w->op.pair, "the pair of rows", false};
-        tra_table_term where;
         if (!tra_table_predicate(&sc, rest, &where)) return NULL;
         tra_lookup_where(l, where.x);
         w->op.where = where.ast;
     }
-    return tra_table_note(w, lookup_node(w, l));
+    return tra_table_note(w, join_nodes(w, &pairs, l, where.x));
 }

@@ -126,7 +126,7 @@ tra_node *tra_table_append(tra_table_builder *w, tra_node *const *in, int n, con
     }
     tra_node *both[2] = {columns_of(w, in[0], n, names, x), columns_of(w, in[1], n, names, y)};
     if (!both[0] || !both[1]) return NULL;
-    return both_of(w->b, w->call->span, tra_table_op_text(w->op.op), both, out);
+    return both_of(w->b, w->call->span, "union", both, out);
 }
 
 /* ---- union ------------------------------------------------------------------------------------------------------ */

@@ -375,7 +375,7 @@ END
     status 2 tra check p.tra
     has "p.tra:4:16: error: "
     has "p.tra:5:16: error: no part of this condition is an equality"
-    has "p.tra:6:45: error: one of inner, left, semi, anti is expected here"
+    has "p.tra:6:45: error: one of inner, left, semi, anti, right, outer is expected here"
     has "p.tra:7:14: error: the keys of groups stand in a list"
     has "p.tra:8:19: error: an aggregate has a name"
     has "p.tra:9:23: error: an aggregate is expected here"

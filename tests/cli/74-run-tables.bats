@@ -236,6 +236,79 @@ END
     tra info e.h5 | grep -q 'blocks *0 of'
 }
 
+# Two tables in blocks, with NULL and absent keys and duplicates, as files and in the database joins.db.
+joined() {
+    "$PYTHON" - <<'END'
+import random, sqlite3, csv
+random.seed(5)
+db = sqlite3.connect("joins.db")
+for name, n, cols in (("l", 300, "a,b,s"), ("r", 200, "a,b,t")):
+    db.execute(f"create table {name} ({cols.split(',')[0]} integer, b integer, {cols[-1]} text)")
+    rows = [(random.choice([None, *range(90)]), random.randrange(40), random.choice("uvwxyz")) for i in range(n)]
+    db.executemany(f"insert into {name} values (?, ?, ?)", rows)
+    with open(name + ".csv", "w") as f:
+        f.write(cols + "\n" + "".join(",".join("" if v is None else str(v) for v in r) + "\n" for r in rows))
+db.commit()
+END
+    tra import -q --table --block 64 l.csv -o l.h5
+    tra import -q --table --block 48 r.csv -o r.h5
+}
+
+@test "right and outer joins, and unions, have the rows that SQL gives them, in the order that is promised" {
+    joined
+    cat >p.tra <<'END'
+input L from "l.h5"
+input R from "r.h5"
+right = join(L, R, a == a, how = right, prefix = "r_")
+outer = join(L, R, a == a && r_b > b, how = outer, prefix = "r_")
+whole = union(project(L, a, b), select(project(R, b, a), b > 5), project(L, a, b))
+G = group(whole, [a], n = count(), s = sum(b))
+output right to "o.h5:right"
+output outer to "o.h5:outer"
+output whole to "o.h5:whole"
+output G to "o.h5:G"
+END
+    for sites in 1 2 3; do
+        status 0 tra run -q --sites $sites p.tra
+        for i in right outer whole G; do tra export -q --to csv o.h5:$i -o $i.csv; done
+        "$PYTHON" - <<'END'
+import csv, sqlite3
+db = sqlite3.connect("joins.db")
+def same(name, sql):
+    want = [["" if v is None else str(v) for v in r] for r in db.execute(sql)]
+    have = list(csv.reader(open(name + ".csv")))[1:]
+    assert have == want, (name, len(have), len(want), [x for x in zip(have, want) if x[0] != x[1]][:3])
+last = "order by l.rowid is null, l.rowid, r.rowid"
+same("right", f"select coalesce(l.a, r.a), l.b, l.s, r.b, r.t from l right join r on l.a = r.a {last}")
+same("outer", f"select coalesce(l.a, r.a), l.b, l.s, r.b, r.t from l full join r on l.a = r.a and r.b > l.b {last}")
+both = "select 0 k, rowid i, a, b from l union all select 1, rowid, a, b from r where b > 5 union all select 2, rowid, a, b from l"
+same("whole", f"select a, b from ({both}) order by k, i")
+same("G", f"select a, count(*), sum(b) from ({both}) group by a order by a is null, a")
+END
+    done
+}
+
+@test "expect and matched name the first row of either table that breaks them" {
+    printf 'a,v\n1,10\n2,20\n3,30\n2,40\n' >l.csv
+    printf 'a,w\n2,1\n1,2\n3,3\n9,4\n1,5\n' >r.csv
+    tra import -q --table --block 2 l.csv -o l.h5
+    tra import -q --table --block 2 r.csv -o r.h5
+    tried() {
+        printf 'input L from "l.h5"\ninput R from "r.h5"\nJ = join(L, R, a == a, %s)\noutput J to "j.h5"\n' "$2" >p.tra
+        status "$1" tra run -q p.tra
+    }
+    tried 3 'expect = "m:1"'
+    has 'row 4 of the right table has the key that row 1 has'
+    tried 3 'expect = "1:m"'
+    has 'row 3 of the left table has the key that row 1 has'
+    tried 3 'expect = "1:1"'
+    tried 3 'matched = right'
+    has 'row 3 of the right table has no partner'
+    tried 3 'matched = all, how = outer'
+    tried 0 'matched = left, how = outer'
+    tried 2 'expect = "2:1"'
+}
+
 @test "what a matrix cannot hold, and what could not be computed, names row and column" {
     table
     printf 'input T from "t.h5"\nX = matrix(T, [g, u])\noutput X to "x.h5"\n' >p.tra
