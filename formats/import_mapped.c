@@ -28,6 +28,7 @@ typedef struct mapped {
     void **data;     /* what was allocated */
     int ndata;
     int64_t ceiling, memory, held; /* of the process; for what is done here; of it in use */
+    tra_digest digest;             /* of what the mapping gives */
 } mapped;
 
 /* Room for so many bytes, within the ceiling; freed at the end. */
@@ -347,9 +348,14 @@ static tra_status count(void *ctx, const tra_calc_entry *x, tra_err *e) {
     m->r->stored++;
     m->r->nan += isnan(v) != 0;
     m->r->inf += isinf(v) != 0;
+    char element[8];
+    uint64_t at = 0;
     if (!tra_dtype_is_float(m->dtype) && (x->value.real || !tra_dtype_holds(m->dtype, x->value.i)))
         return tra_fail(e, TRA_INPUT, "storage %s gives %.17g, which is no %s", m->storage->decl->name, v,
                         tra_dtype_name(m->dtype));
+    TRA_TRY(tra_mapped_element(m->dtype, x->value, element, e));
+    for (int d = 0; d < m->shape.n; d++) at = at * (uint64_t)m->shape.v[d] + (uint64_t)x->key[d];
+    tra_digest_element(&m->digest, m->dtype, element, at);
     return TRA_OK;
 }
 
@@ -413,7 +419,9 @@ static tra_status write_relation(mapped *m, tra_err *e) {
     tra_write_options o = {.codec = m->job->codec, .history = m->job->history, .mapped = &made};
     TRA_TRY(tra_writer_create(m->job->to, &type, &o, &w, e));
     m->r->bytes_stored = tra_writer_stored(w);
-    return tra_writer_commit(w, NULL, e);
+    char digest[33];
+    tra_digest_text(&m->digest, &type, digest);
+    return tra_writer_commit(w, tra_storage_says_unique(m->storage) ? digest : NULL, e);
 }
 
 static tra_status run(mapped *m, tra_err *e) {

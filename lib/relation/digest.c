@@ -155,6 +155,10 @@ void tra_digest_array(tra_digest *d, const tra_type *type, int64_t ordinal, cons
     tra_digester_free(w);
 }
 
+void tra_digest_element(tra_digest *d, tra_dtype type, const void *element, uint64_t index) {
+    row(d, type, element, 1, index);
+}
+
 void tra_digest_add(tra_digest *d, const tra_digest *part) {
     d->lo += part->lo;
     d->hi += part->hi;

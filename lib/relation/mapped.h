@@ -18,4 +18,9 @@ typedef struct tra_mapped {
 /* The element type of the calculus that has the elements of a relation's. */
 tra_element tra_element_of(tra_dtype t);
 
+/* What a mapping gives, as an element of a relation (TRA_INPUT where it does not fit). */
+TRA_MUSTUSE tra_status tra_mapped_element(tra_dtype t, tra_calc_number v, void *to, tra_err *e);
+/* Does the storage say of every coordinate that it comes once (@unique)? Then its entries are the tensor's elements. */
+bool tra_storage_says_unique(const tra_storage *s);
+
 #endif

@@ -276,6 +276,8 @@ void tra_digester_add(const tra_digester *w, tra_digest *d, int64_t ordinal, con
 void tra_digester_free(tra_digester *w);
 /* The same for one array alone; of many, slow for lists. */
 void tra_digest_array(tra_digest *d, const tra_type *type, int64_t ordinal, const void *data);
+/* One element of a tensor, at this row-major index. */
+void tra_digest_element(tra_digest *d, tra_dtype type, const void *element, uint64_t index);
 void tra_digest_add(tra_digest *d, const tra_digest *part);
 /* Mixes in shape and type; 32 hexadecimal digits and NUL. */
 void tra_digest_text(const tra_digest *d, const tra_type *type, char text[33]);

@@ -115,23 +115,41 @@ typedef struct running {
     void *ctx;
 } running;
 
+tra_status tra_mapped_element(tra_dtype t, tra_calc_number v, void *to, tra_err *e) {
+    switch (t) {
+    case TRA_F64: *(double *)to = v.real ? v.r : (double)v.i; break;
+    case TRA_F32: *(float *)to = (float)(v.real ? v.r : (double)v.i); break;
+    case TRA_I64: *(int64_t *)to = v.i; break;
+    case TRA_I32:
+        if (!tra_dtype_holds(TRA_I32, v.i))
+            return tra_fail(e, TRA_INPUT, "the mapping gives %" PRId64 ", more than i32 holds", v.i);
+        *(int32_t *)to = (int32_t)v.i;
+        break;
+    case TRA_BOOL: *(uint8_t *)to = v.i != 0; break;
+    }
+    return TRA_OK;
+}
+
+/* summed: in a sum; once: beside another term of it, where a sum of its own would count by itself. */
+static bool is_unique(const tra_calc *x, bool summed, bool once) {
+    switch ((int)x->kind) {
+    case TRA_CALC_SUM: return !once && is_unique(x->kids[x->nkids - 1], true, false);
+    case TRA_CALC_LET: return is_unique(x->kids[x->nkids - 1], summed, once);
+    case TRA_CALC_IF: return is_unique(x->kids[1], summed, once);
+    case TRA_CALC_ADD: return summed && is_unique(x->kids[0], true, true) && is_unique(x->kids[1], true, true);
+    case TRA_CALC_DICT: return x->notes & TRA_CALC_UNIQUE && x->kids[x->nkids - 1]->type.depth == 0;
+    }
+    return false;
+}
+
+bool tra_storage_says_unique(const tra_storage *s) { return is_unique(s->mapping, false, false); }
+
 static tra_status give(void *ctx, const tra_calc_entry *x, tra_err *e) {
     running *w = ctx;
-    const tra_calc_number *v = &x->value;
     int64_t row = 0;
     char value[8] = {0};
     for (int d = 0; d + 1 < w->rank; d++) row += x->key[d] * w->stride[d];
-    switch (w->dtype) {
-    case TRA_F64: *(double *)(void *)value = v->real ? v->r : (double)v->i; break;
-    case TRA_F32: *(float *)(void *)value = (float)(v->real ? v->r : (double)v->i); break;
-    case TRA_I64: *(int64_t *)(void *)value = v->i; break;
-    case TRA_I32:
-        if (!tra_dtype_holds(TRA_I32, v->i))
-            return tra_fail(e, TRA_INPUT, "the mapping gives %" PRId64 ", more than i32 holds", v->i);
-        *(int32_t *)(void *)value = (int32_t)v->i;
-        break;
-    case TRA_BOOL: value[0] = v->i != 0; break;
-    }
+    TRA_TRY(tra_mapped_element(w->dtype, x->value, value, e));
     return w->sink(w->ctx, row, x->key[w->rank - 1], value, e);
 }
 

@@ -246,6 +246,7 @@ for name, m in dict(general=a, lower=a * (i >= j), upper=a * (i <= j), band=a * 
             status 0 tra import -q $from "${args[@]}"
             status 0 tra verify a.h5
             has "a.h5: ok"
+            has "digest matches"
             tra import -q "$matrix.npy" -o dense.h5
             is "$(tra digest dense.h5 | cut -c 1-32)" eval "tra digest a.h5 | cut -c 1-32"
             status 0 tra info --format json a.h5
@@ -253,6 +254,12 @@ for name, m in dict(general=a, lower=a * (i >= j), upper=a * (i <= j), band=a * 
             status 0 mpirun -q -n 3 "$TRA" run -q p.tra
             same "$matrix.y.npy" y.h5
             same "$matrix.npy" a.h5
+            sed 's/"a.h5"/"bad.h5"/' p.tra >damaged.tra
+            [[ $codec == zstd && $name != csr && $name != lower ]] ||
+                is 1 eval "'$PYTHON' '$ROOT/tests/cli/damage.py' '$TRA' damaged.tra | tee damage.txt | wc -l" || {
+                cat damage.txt
+                return 1
+            }
             tra export -q a.h5 --to mtx -o out.mtx
             py 'import scipy.io as io, scipy.sparse as sp
 m = io.mmread("out.mtx"); assert ((m.toarray() if sp.issparse(m) else m) == np.load(sys.argv[1])).all()' "$matrix.npy"
