@@ -26,6 +26,7 @@ LIB_SRC  := $(sort $(wildcard lib/*/*.c formats/*.c plans/*/*.c))
 CMD_SRC  := $(sort $(wildcard cmd/*.c))
 PLUG_SRC := $(sort $(wildcard lib/relation/plugin/*.c)) lib/relation/zfilter.c
 TEST_SRC := $(sort $(wildcard tests/unit/test_*.c))
+BENCH_OWN := tests/bench/choice.c
 PROP_SRC := $(sort $(wildcard tests/property/*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 
@@ -33,7 +34,7 @@ objects   = $(patsubst %.c,$(B)/%.o,$(1))
 LIB_OBJ  := $(call objects,$(LIB_SRC)) $(B)/made/storages.o
 CMD_OBJ  := $(call objects,$(CMD_SRC))
 PLUG_OBJ := $(patsubst %.c,$(B)/pic/%.o,$(PLUG_SRC))
-ALL_OBJ  := $(LIB_OBJ) $(CMD_OBJ) $(PLUG_OBJ) $(call objects,$(TEST_SRC) $(PROP_SRC) $(FUZZ_SRC) tests/fuzz/replay.c)
+ALL_OBJ  := $(LIB_OBJ) $(CMD_OBJ) $(PLUG_OBJ) $(call objects,$(TEST_SRC) $(BENCH_OWN) $(PROP_SRC) $(FUZZ_SRC) tests/fuzz/replay.c)
 TESTS    := $(addprefix $(B)/tests/,$(basename $(notdir $(TEST_SRC))) property_driver)
 REPLAYS  := $(addprefix $(B)/tests/,$(basename $(notdir $(FUZZ_SRC))))
 FUZZERS  := $(addprefix $(B)/fuzz/,$(basename $(notdir $(FUZZ_SRC))))
@@ -131,7 +132,7 @@ $(B)/tests/$(basename $(notdir $(1))): $(call objects,$(1)) $(2) $(B)/libtra.a
 	$$(call say,LINK  $$@)
 	$$(Q)$$(COMPILE) -o $$@ $(call objects,$(1)) $(2) $(B)/libtra.a $$(LDFLAGS) $$(LIBS)
 endef
-$(foreach s,$(TEST_SRC),$(eval $(call test_program,$(s))))
+$(foreach s,$(TEST_SRC) $(BENCH_OWN),$(eval $(call test_program,$(s))))
 
 # The property tests are one program of several files.
 $(B)/tests/property_driver: $(call objects,$(PROP_SRC)) $(B)/libtra.a
@@ -145,7 +146,7 @@ $(B)/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libtra.a
 	$(call say,LINK  $@)
 	$(Q)$(COMPILE) -fsanitize=fuzzer -o $@ $< $(B)/libtra.a $(LDFLAGS) $(LIBS)
 
-tests: $(PROGRAMS) $(TESTS) $(REPLAYS)
+tests: $(PROGRAMS) $(TESTS) $(B)/tests/choice $(REPLAYS)
 
 # ---- testing ----
 # The packages come first, then a second make finds them.
@@ -214,10 +215,10 @@ demo: deps
 	@$(SUBMAKE) all
 	@TRA=$(CURDIR)/$(B)/tra share/examples/digits/demo.sh
 
-## bench: the measurements
+## bench: the measurements (CASES=, default all but those that take long)
 bench: deps
 	@$(SUBMAKE) tests
-	@TRA=$(CURDIR)/$(B)/tra tests/bench/run
+	@TRA=$(CURDIR)/$(B)/tra tests/bench/run $(CASES)
 
 # ---- installing ----
 

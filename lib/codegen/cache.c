@@ -17,30 +17,30 @@
 /* ---- the folder ------------------------------------------------------------------------------------------------- */
 
 /* A folder of this user's that nobody else can enter. */
-static const char *is_private(tra_codegen *g, const char *path) {
+static const char *is_private(tra_arena *a, const char *path) {
     struct stat st;
-    if (lstat(path, &st) != 0) return tra_arena_printf(g->arena, "%s: %s", path, strerror(errno));
-    if (!S_ISDIR(st.st_mode))
-        return tra_arena_printf(g->arena, "%s is no folder (links to folders are not followed)", path);
-    if (st.st_uid != geteuid()) return tra_arena_printf(g->arena, "%s belongs to another user", path);
-    if (st.st_mode & 077) return tra_arena_printf(g->arena, "%s can be used by others: chmod 700 %s", path, path);
+    if (lstat(path, &st) != 0) return tra_arena_printf(a, "%s: %s", path, strerror(errno));
+    if (!S_ISDIR(st.st_mode)) return tra_arena_printf(a, "%s is no folder (links to folders are not followed)", path);
+    if (st.st_uid != geteuid()) return tra_arena_printf(a, "%s belongs to another user", path);
+    if (st.st_mode & 077) return tra_arena_printf(a, "%s can be used by others: chmod 700 %s", path, path);
     return NULL;
 }
 
-static char *choose_folder(tra_codegen *g) {
+static char *choose_folder(tra_arena *a) {
     const char *own = getenv("TRA_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (own && *own) return tra_arena_printf(g->arena, "%s", own);
-    if (xdg && *xdg == '/') return tra_arena_printf(g->arena, "%s/tra", xdg);
-    if (home && *home == '/') return tra_arena_printf(g->arena, "%s/.cache/tra", home);
+    if (own && *own) return tra_arena_printf(a, "%s", own);
+    if (xdg && *xdg == '/') return tra_arena_printf(a, "%s/tra", xdg);
+    if (home && *home == '/') return tra_arena_printf(a, "%s/.cache/tra", home);
     return NULL;
 }
 
-static const char *look_for_folder(tra_codegen *g) {
-    char *path = choose_folder(g);
+/* *folder: as an absolute path. NULL, or what is wrong with it. */
+static const char *look_for_folder(tra_arena *a, char **folder) {
+    char *path = choose_folder(a);
     if (!path) return "there is no folder for compiled kernels: set TRA_CACHE";
     if (path[0] != '/') {
         char *here = getcwd(NULL, 0);
-        path = tra_arena_printf(g->arena, "%s/%s", here ? here : "", path);
+        path = tra_arena_printf(a, "%s/%s", here ? here : "", path);
         free(here);
     }
     for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--) path[n - 1] = 0;
@@ -49,12 +49,10 @@ static const char *look_for_folder(tra_codegen *g) {
         mkdir(path, 0700); /* what is wrong with it shows below */
     }
     if (mkdir(path, 0700) != 0 && errno != EEXIST)
-        return tra_arena_printf(g->arena, "the folder of compiled kernels %s cannot be made: %s", path,
-                                strerror(errno));
-    const char *why = is_private(g, path);
-    g->folder = path;
-    return why ? tra_arena_printf(g->arena, "the folder of compiled kernels: %s (TRA_CACHE sets another one)", why)
-               : NULL;
+        return tra_arena_printf(a, "the folder of compiled kernels %s cannot be made: %s", path, strerror(errno));
+    const char *why = is_private(a, path);
+    *folder = path;
+    return why ? tra_arena_printf(a, "the folder of compiled kernels: %s (TRA_CACHE sets another one)", why) : NULL;
 }
 
 /* ---- keys ----------------------------------------------------------------------------------------------------- */
@@ -108,29 +106,41 @@ bool gen_seal(const char *path) {
     return ok;
 }
 
-/* Is the file there, a plain one of ours, and whole? absent: it is not there. */
-static bool is_whole(const char *path, bool *absent) {
+/* The bytes before the seal of a file, if it is a plain one of ours, and whole; from malloc. absent: it is not there.
+ */
+static char *read_whole(const char *path, int64_t *n, bool *absent) {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
     *absent = fd < 0 && errno == ENOENT;
     bool ok = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022) &&
               st.st_size > SEAL && st.st_size < MOST_OBJECT;
+    char *bytes = NULL;
     if (ok) {
-        char *bytes = tra_malloc((size_t)st.st_size), seal[SEAL + 1];
+        char seal[SEAL + 1];
+        *n = st.st_size - SEAL;
+        bytes = tra_malloc((size_t)st.st_size);
         ok = read_all(fd, st.st_size, bytes);
-        seal_of(bytes, st.st_size - SEAL, seal);
-        ok = ok && memcmp(bytes + st.st_size - SEAL, seal, SEAL) == 0;
-        free(bytes);
+        seal_of(bytes, *n, seal);
+        ok = ok && memcmp(bytes + *n, seal, SEAL) == 0;
     }
     if (fd >= 0) close(fd);
-    return ok;
+    if (ok) return bytes;
+    free(bytes);
+    return NULL;
+}
+
+static bool is_whole(const char *path, bool *absent) {
+    int64_t n;
+    char *bytes = read_whole(path, &n, absent);
+    free(bytes);
+    return bytes != NULL;
 }
 
 void *gen_load(tra_codegen *g, const gen_key *key, const char **why) {
     char *path = tra_asprintf("%s/%s.so", g->folder, key->text);
     void *object = NULL;
     bool absent;
-    *why = is_private(g, g->folder); /* still */
+    *why = is_private(g->arena, g->folder); /* still */
     if (!*why && is_whole(path, &absent)) {
         object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (!object) *why = tra_arena_printf(g->arena, "%s", dlerror());
@@ -146,6 +156,52 @@ void *gen_load(tra_codegen *g, const gen_key *key, const char **why) {
     }
     free(path);
     return object;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------ */
+
+static char *kept_path(const char *name, tra_arena *a) {
+    char *folder;
+    return look_for_folder(a, &folder) ? NULL : tra_arena_printf(a, "%s/%s", folder, name);
+}
+
+const char *tra_kept_name(const char *text, size_t n, const char *suffix, tra_arena *a) {
+    struct stat st;
+    /* another program, also one of the same version, is another file */
+    if (stat("/proc/self/exe", &st) != 0) st.st_size = 0, st.st_mtime = 0;
+    XXH3_state_t *s = XXH3_createState();
+    XXH3_128bits_reset(s);
+    XXH3_128bits_update(s, TRA_VERSION, sizeof TRA_VERSION);
+    XXH3_128bits_update(s, &st.st_size, sizeof st.st_size);
+    XXH3_128bits_update(s, &st.st_mtime, sizeof st.st_mtime);
+    XXH3_128bits_update(s, text, n);
+    gen_key k = digits(XXH3_128bits_digest(s));
+    XXH3_freeState(s);
+    return tra_arena_printf(a, "%s.%s", k.text, suffix);
+}
+
+const char *tra_kept_read(const char *name, tra_arena *a) {
+    int64_t n;
+    bool absent;
+    char *path = kept_path(name, a), *bytes = path ? read_whole(path, &n, &absent) : NULL;
+    if (path && !bytes && !absent) unlink(path);
+    const char *text = bytes ? tra_arena_strndup(a, bytes, (size_t)n) : NULL;
+    free(bytes);
+    return text;
+}
+
+void tra_kept_write(const char *name, const char *text, tra_arena *a) {
+    char *path = kept_path(name, a);
+    if (!path) return;
+    char *now = tra_arena_printf(a, "%s.%ld", path, (long)getpid());
+    int64_t n = (int64_t)strlen(text);
+    tra_cleanup_add(now);
+    int fd = open(now, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool ok = fd >= 0 && write(fd, text, (size_t)n) == n;
+    if (fd >= 0) close(fd);
+    if (ok && gen_seal(now)) ok = rename(now, path) == 0;
+    if (fd >= 0 && !ok) unlink(now);
+    tra_cleanup_drop(now);
 }
 
 /* ---- what there is ---------------------------------------------------------------------------------------------- */
@@ -206,6 +262,6 @@ void gen_look(tra_codegen *g) {
     if (g->looked) return;
     g->looked = true;
     g->processor = processor(g->arena);
-    g->why = look_for_folder(g);
+    g->why = look_for_folder(g->arena, &g->folder);
     if (!g->why) g->why = look_for_compiler(g);
 }

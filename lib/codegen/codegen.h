@@ -80,6 +80,15 @@ TRA_MUSTUSE tra_status tra_codegen_make(tra_codegen *g, const tra_codegen_spec *
 bool tra_codegen_compiled(const tra_codegen_kernel *k); /* else it is interpreted */
 double tra_codegen_seconds(const tra_codegen *g);       /* spent in compilers so far */
 
+/* ---- texts in the same folder ------------------------------------------------------------------------------------ */
+
+/* What took long to be found, and is found again by the same program alone: kept under the rules of compiled kernels
+ * (the folder is the user's alone, files end with a checksum, are written under another name and renamed). Without a
+ * folder, or one that cannot be written, nothing is kept and nothing is said. */
+const char *tra_kept_name(const char *text, size_t n, const char *suffix, tra_arena *a); /* of what asks for it */
+const char *tra_kept_read(const char *name, tra_arena *a);                               /* NULL: there is none */
+void tra_kept_write(const char *name, const char *text, tra_arena *a);
+
 /* ---- running -------------------------------------------------------------------------------------------------- */
 
 /* Entries of a result, in the parts of lib/relation/rows.h. The room is the caller's: at least what tra_codegen_count

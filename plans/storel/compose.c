@@ -187,19 +187,31 @@ static tra_status add_components(composer *c, int ref, const char **names) {
         bool real = x->real && !s->whole;
         tra_calc_type t = {real, x->real && c->operand[ref].sparse, x->kind == TRA_COMPONENT_SCALAR ? 0 : x->nsizes};
         if (x->kind == TRA_COMPONENT_HASHMAP || x->kind == TRA_COMPONENT_TRIE) t.sparse = true;
-        tra_storel_source from = {TRA_STOREL_COMPONENT, ref, k, x->kind};
+        tra_storel_source from = {TRA_STOREL_COMPONENT, ref, k, x->kind, NULL};
         int name = add_name(c, tra_arena_printf(c->arena, "%s_%s", c->tensor[ref], x->name), t, from);
         if (name < 0) return too_many(c);
         about_component(c, ref, k, name);
         names[s->first_component + k] = c->scope[name].name;
+        if (x->kind == TRA_COMPONENT_ARRAY) c->source[name].size = renamed(c, x->size[0], names);
     }
     return TRA_OK;
+}
+
+static const tra_calc *product_of_extents(composer *c, int ref) {
+    const tra_einsum_ref *r = &c->s->ref[ref];
+    tra_str text = {0};
+    tra_calc_error err;
+    tra_str_add(&text, "1");
+    for (int d = 0; d < r->n; d++) tra_str_printf(&text, " * %s", c->scope[c->extent_name[r->label[d]]].name);
+    char *kept = tra_arena_strndup(c->arena, tra_str_get(&text), text.n);
+    tra_str_free(&text);
+    return tra_calc_parse(kept, (int)strlen(kept), c->arena, &err);
 }
 
 /* The elements of a dense array need no mapping: they are looked up where they lie. */
 static tra_status add_dense(composer *c, int ref) {
     const tra_storel_operand *o = &c->operand[ref];
-    tra_storel_source from = {TRA_STOREL_COMPONENT, ref, 0, TRA_COMPONENT_ARRAY};
+    tra_storel_source from = {.kind = TRA_STOREL_COMPONENT, .operand = ref, .component = TRA_COMPONENT_ARRAY};
     const char *wish = tra_arena_printf(c->arena, "%s_values", c->tensor[ref]);
     int name = add_name(c, wish, (tra_calc_type){o->real, o->sparse, 1}, from);
     if (name < 0) return too_many(c);
@@ -207,6 +219,7 @@ static tra_status add_dense(composer *c, int ref) {
     c->about[name].kind = TRA_STOREL_ARRAY;
     c->about[name].n[0] = 1;
     for (int d = 0; d < c->s->ref[ref].n; d++) c->about[name].n[0] *= c->extent[c->s->ref[ref].label[d]];
+    c->source[name].size = product_of_extents(c, ref);
     return TRA_OK;
 }
 
@@ -231,7 +244,7 @@ static tra_status add_mapping(composer *c, int ref, tra_str *out) {
     const char **names = tra_news(c->arena, const char *, s->nscope);
     for (int d = 0; d < s->rank; d++) names[d] = c->scope[c->extent_name[c->s->ref[ref].label[d]]].name;
     for (int d = 0; s->at_origin && d < s->rank; d++) {
-        tra_storel_source from = {TRA_STOREL_ORIGIN, ref, d, TRA_COMPONENT_SCALAR};
+        tra_storel_source from = {TRA_STOREL_ORIGIN, ref, d, TRA_COMPONENT_SCALAR, NULL};
         int name = add_name(c, tra_arena_printf(c->arena, "%s_at_%d", c->tensor[ref], d), (tra_calc_type){0}, from);
         if (name < 0) return too_many(c);
         c->about[name].value = 0;
@@ -400,7 +413,7 @@ static tra_status compose(composer *c, tra_str *text) {
             c->extent_name[l] = c->extent_name[other];
             continue;
         }
-        tra_storel_source from = {TRA_STOREL_EXTENT, -1, l, TRA_COMPONENT_SCALAR};
+        tra_storel_source from = {TRA_STOREL_EXTENT, -1, l, TRA_COMPONENT_SCALAR, NULL};
         c->extent_name[l] = add_name(c, tra_arena_printf(c->arena, "n_%s", s->name[l]), (tra_calc_type){0}, from);
         if (c->extent_name[l] < 0) return too_many(c);
         c->about[c->extent_name[l]].value = c->extent[l];
@@ -420,6 +433,20 @@ static tra_status compose(composer *c, tra_str *text) {
     return print_statement(c, text);
 }
 
+/* Sizes are parsed again, so that a check of their names may write into them. */
+static tra_status checked_size(composer *c, int name, tra_err *e) {
+    tra_str text = {0};
+    tra_calc_error err = {0};
+    tra_calc_print(c->source[name].size, &text);
+    char *kept = tra_arena_strndup(c->arena, tra_str_get(&text), text.n);
+    tra_str_free(&text);
+    const tra_calc *x = tra_calc_parse(kept, (int)strlen(kept), c->arena, &err);
+    if (!x || !tra_calc_check(x, c->n, c->scope, c->arena, &err))
+        return tra_fail(e, TRA_INTERNAL, "the size of %s is no program: %s in %s", c->scope[name].name, err.msg, kept);
+    c->source[name].size = x;
+    return TRA_OK;
+}
+
 tra_status tra_storel_compose(const tra_einsum *s, const double *extent, const tra_storel_operand *operand,
                               tra_arena *a, tra_storel_composed *out, tra_err *e) {
     composer *c = tra_new(a, composer);
@@ -434,6 +461,8 @@ tra_status tra_storel_compose(const tra_einsum *s, const double *extent, const t
     if (!x || !tra_calc_check(x, c->n, c->scope, a, &err))
         return tra_fail(e, TRA_INTERNAL, "the naive plan is no program: %s in %s", err.msg, kept);
     *out = (tra_storel_composed){.source = c->source};
+    for (int i = 0; i < c->n; i++)
+        if (c->source[i].size) TRA_TRY(checked_size(c, i, e));
     out->problem = (tra_storel_problem){.tree = x, .n = c->n, .scope = c->scope, .about = c->about};
     for (int d = 0; d < s->nout; d++) out->problem.extent[d] = c->extent_name[s->out[d]] + 1;
     return TRA_OK;

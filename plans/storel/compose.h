@@ -35,6 +35,7 @@ typedef struct tra_storel_source {
     tra_storel_source_kind kind;
     int operand, which;
     tra_component_kind component;
+    const tra_calc *size; /* of an array, checked against the scope: how many elements it has */
 } tra_storel_source;
 
 typedef struct tra_storel_composed {

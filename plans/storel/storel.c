@@ -218,10 +218,18 @@ static void find_cards(const tra_storel_problem *p, tra_arena *a, tra_storel_pro
         }
 }
 
-tra_status tra_storel_optimize(const tra_storel_problem *p, tra_arena *a, tra_storel_result *out, tra_err *e) {
-    tra_storel_problem alone;
+/* What has fewer nodes is found again sooner than it is read. */
+enum { KEPT_NODES = 1000 };
+
+tra_status tra_storel_optimize(const tra_storel_problem *given, tra_arena *a, tra_storel_result *out, tra_err *e) {
+    tra_storel_problem rounded = *given, alone;
+    const tra_storel_problem *p = &rounded;
+    rounded.about = st_rounded(given, a);
     *out = (tra_storel_result){0};
-    if (without_storages(p, a, &alone)) {
+    const char *name = p->keep ? st_kept_name(p, a) : NULL;
+    if (name && st_recall(p, name, a, out)) return TRA_OK;
+    *out = (tra_storel_result){0};
+    if (!name && without_storages(p, a, &alone)) {
         find_cards(p, a, &alone);
         int kept[TRA_STOREL_MAXRULES];
         memcpy(kept, out->applied, sizeof kept);
@@ -229,7 +237,10 @@ tra_status tra_storel_optimize(const tra_storel_problem *p, tra_arena *a, tra_st
         memcpy(out->applied, kept, sizeof kept);
     }
     TRA_TRY(run_stage(p, "with storages", a, out, e));
-    if (out->n) return TRA_OK;
+    if (out->n) {
+        if (name && out->stage[0].nodes >= KEPT_NODES) st_remember(name, a, out);
+        return TRA_OK;
+    }
     out->n = 1;
     out->plan[0] = (tra_storel_plan){p->tree, INFINITY, NAN, NAN};
     out->stage[out->nstages - 1].program = p->tree;

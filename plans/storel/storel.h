@@ -105,6 +105,9 @@ typedef struct tra_storel_problem {
     int plans;                     /* how many are wanted; 0: 1 */
     int most_nodes;                /* of the e-graph; 0: TRA_STOREL_NODES */
     const tra_storel_costs *costs; /* NULL: tra_storel_default_costs */
+    /* Plans that took long to be found are kept in the folder of compiled kernels (codegen.h), and those that are there
+     * are taken: the same plans, without stages. The statement alone, which changes no plan, is not looked at. */
+    bool keep;
 } tra_storel_problem;
 enum { TRA_STOREL_NODES = 20000, TRA_STOREL_MOSTPLANS = 64 };
 
@@ -115,7 +118,7 @@ typedef struct tra_storel_plan {
     double entries;       /* of the result, estimated */
 } tra_storel_plan;
 
-/* The paper's table 4. */
+/* The paper's table 4; of plans that were kept there is none. */
 typedef struct tra_storel_stage {
     const char *name;
     int iterations, nodes, classes;
@@ -132,8 +135,8 @@ typedef struct tra_storel_result {
     int applied[TRA_STOREL_MAXRULES]; /* how often each rule made something new */
 } tra_storel_result;
 
-/* Everything in the arena. Fails for nothing that tra_calc_check accepts: what has more than the e-graph holds has its
- * naive plan as its only plan. */
+/* By statistics that are rounded to a thousandth. Everything in the arena. Fails for nothing that tra_calc_check
+ * accepts: what has more than the e-graph holds has its naive plan as its only plan. */
 TRA_MUSTUSE tra_status tra_storel_optimize(const tra_storel_problem *p, tra_arena *a, tra_storel_result *out,
                                            tra_err *e);
 /* Do two checked trees say the same, but for the names of bound variables? */

@@ -238,6 +238,14 @@ double st_size(st_graph *g, int cls); /* the value of an integer class, or a gue
 /* The levels of a dictionary that are cheaper as arrays, as bits. */
 unsigned st_dense_levels(st_graph *g, int cls);
 
+/* ---- keep.c ---- */
+
+/* Statistics as plans are found by: those of data that hardly differ are the same. */
+tra_storel_about *st_rounded(const tra_storel_problem *p, tra_arena *a);
+const char *st_kept_name(const tra_storel_problem *p, tra_arena *a); /* of a problem with rounded statistics */
+bool st_recall(const tra_storel_problem *p, const char *name, tra_arena *a, tra_storel_result *out);
+void st_remember(const char *name, tra_arena *a, const tra_storel_result *r);
+
 /* ---- extract.c ---- */
 
 /* Finds the cheapest ways of a class; false if there is none. */

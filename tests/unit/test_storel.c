@@ -2,8 +2,11 @@
 #include "../../plans/storel/compose.h"
 #include "storage_fill.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- the scope of the rules' test data ----------------------------------------------------------------------- */
 
@@ -285,6 +288,104 @@ TEST(the_known_kernels_get_their_known_forms) {
            "B_values(p1) * C_values(p1_3)}}",
            3000);
     printf("# at most %.1f ms\n", most_milliseconds);
+}
+
+static bool sparse_mttkrp(kernel *k, double density) {
+    bool ok = make_kernel(k, "ij=ikl,kj,lj", 1, (const char *const[]){"csf", "csr", "csr"},
+                          (const double[]){100, 25, 200, 1000}, (const double[]){density, 0.3, 0.3});
+    k->c.problem.dense = k->c.problem.keep = true;
+    k->c.problem.plans = 4;
+    return ok;
+}
+
+static void check_same_plans(int line, const tra_storel_result *x, const tra_storel_result *y) {
+    bool same = x->n == y->n;
+    for (int i = 0; i < x->n && same; i++)
+        same = tra_storel_same(x->plan[i].tree, y->plan[i].tree) && x->plan[i].cost == y->plan[i].cost &&
+               x->plan[i].operations == y->plan[i].operations && x->plan[i].entries == y->plan[i].entries;
+    if (!same) check_report("line %d: other plans", line);
+}
+
+static int count_files(const char *folder) {
+    DIR *d = opendir(folder);
+    int n = 0;
+    for (struct dirent *x; d && (x = readdir(d));) n += x->d_name[0] != '.';
+    if (d) closedir(d);
+    return n;
+}
+
+/* Flips a byte in the middle of each file. */
+static void damage_files(const char *folder) {
+    DIR *d = opendir(folder);
+    for (struct dirent *x; d && (x = readdir(d));) {
+        char path[600], byte;
+        snprintf(path, sizeof path, "%s/%s", folder, x->d_name);
+        FILE *f = x->d_name[0] == '.' ? NULL : fopen(path, "r+");
+        if (!f) continue;
+        CHECK(fseek(f, 100, SEEK_SET) == 0 && fread(&byte, 1, 1, f) == 1);
+        byte ^= 1;
+        CHECK(fseek(f, 100, SEEK_SET) == 0 && fwrite(&byte, 1, 1, f) == 1);
+        fclose(f);
+    }
+    if (d) closedir(d);
+}
+
+TEST(plans_are_kept) {
+    char folder[256], path[300];
+    tra_err e = {0};
+    kernel k = {0}, other = {0};
+    tra_storel_result found, again;
+    snprintf(folder, sizeof folder, "%s/tra-plans-%ld", check_folder(), (long)getpid());
+    setenv("TRA_CACHE", folder, 1);
+    if (!sparse_mttkrp(&k, 0.02) || !sparse_mttkrp(&other, 0.0200001)) return;
+    CHECK_OK(tra_storel_optimize(&k.c.problem, k.arena, &found, &e), e);
+    CHECK_INT(found.nstages, 1);
+    CHECK_INT(count_files(folder), 1);
+    CHECK_OK(tra_storel_optimize(&k.c.problem, k.arena, &again, &e), e);
+    CHECK_INT(again.nstages, 0); /* not found, but taken from there */
+    check_same_plans(__LINE__, &found, &again);
+    /* statistics that hardly differ have the same plans, of the folder or not */
+    CHECK_OK(tra_storel_optimize(&other.c.problem, other.arena, &again, &e), e);
+    CHECK_INT(again.nstages, 0);
+    other.c.problem.keep = false;
+    CHECK_OK(tra_storel_optimize(&other.c.problem, other.arena, &again, &e), e);
+    CHECK_INT(again.nstages, 2);
+    check_same_plans(__LINE__, &found, &again);
+    /* other rules, other costs: other plans */
+    tra_storel_costs costs = tra_storel_default_costs;
+    tra_storel_problem p = k.c.problem;
+    costs.lookup *= 1.5;
+    p.costs = &costs;
+    CHECK_OK(tra_storel_optimize(&p, k.arena, &again, &e), e);
+    CHECK_INT(again.nstages, 1);
+    p = k.c.problem;
+    CHECK_OK(tra_storel_without("S1", &p.without, &e), e);
+    CHECK_OK(tra_storel_optimize(&p, k.arena, &again, &e), e);
+    CHECK_INT(again.nstages, 1);
+    /* what is damaged is found again, and kept again */
+    int files = count_files(folder);
+    damage_files(folder);
+    CHECK_OK(tra_storel_optimize(&k.c.problem, k.arena, &again, &e), e);
+    CHECK_INT(again.nstages, 1);
+    check_same_plans(__LINE__, &found, &again);
+    CHECK_INT(count_files(folder), files);
+    /* nothing is taken from a folder that others can enter, or cannot be written */
+    CHECK(chmod(folder, 0777) == 0);
+    CHECK_OK(tra_storel_optimize(&k.c.problem, k.arena, &again, &e), e);
+    CHECK_INT(again.nstages, 1);
+    CHECK(chmod(folder, 0700) == 0);
+    setenv("TRA_CACHE", "/proc/none", 1);
+    CHECK_OK(tra_storel_optimize(&k.c.problem, k.arena, &again, &e), e);
+    check_same_plans(__LINE__, &found, &again);
+    DIR *d = opendir(folder);
+    for (struct dirent *x; d && (x = readdir(d));) {
+        snprintf(path, sizeof path, "%.200s/%.90s", folder, x->d_name);
+        if (x->d_name[0] != '.') unlink(path);
+    }
+    if (d) closedir(d);
+    rmdir(folder);
+    tra_arena_free(k.arena);
+    tra_arena_free(other.arena);
 }
 
 /* Limits count nodes, so that plans are the same each time; where nothing whole was found the naive plan stands. */

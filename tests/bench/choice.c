@@ -1,0 +1,625 @@
+/* choice.c - how good the optimizer's choice is: kernels over generated tensors, the best plans of each run and timed.
+ *
+ * usage: choice [--plans K] [--only TEXT] [--storages] [-v]
+ *
+ * Each point is a statement, the storages of its operands, a density and a pattern of their entries, and sizes with
+ * which the chosen plan takes 20 ms or more. The best five distinct plans by predicted cost are compiled and run in
+ * turn, several times; the least time of each counts. A line for each point: what was chosen beside the fastest. -v:
+ * the plans. --storages: the chosen plans of one statement in several storages, predicted and measured, as `tra explain
+ * --storages` ranks them. */
+#include "../../lib/codegen/codegen.h"
+#include "../../plans/storel/compose.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+
+enum { MOST_REFS = 3, MOST_RANK = 3, MOST_PLANS = 32, REPEATS = 5, MOST_SQUARE = 3000 };
+
+/* ---- random tensors --------------------------------------------------------------------------------------------- */
+
+typedef enum pattern { UNIFORM, POWER, BANDED, BLOCK } pattern;
+static const char *const pattern_names[] = {"uniform", "power", "banded", "block"};
+
+static uint64_t state = 88172645463325252u;
+static double draw(void) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return (double)(state >> 11) * 0x1p-53;
+}
+
+static int64_t below(int64_t n) { return (int64_t)(draw() * (double)n); }
+
+static void sort_keys(uint64_t *v, int64_t n, uint64_t most) {
+    enum { BITS = 11, BUCKETS = 1 << BITS };
+    uint64_t *to = tra_malloc((size_t)(n + 1) * sizeof *to);
+    for (int shift = 0; shift < 64 && most >> shift; shift += BITS) {
+        int64_t count[BUCKETS + 1] = {0};
+        for (int64_t i = 0; i < n; i++) count[(v[i] >> shift & (BUCKETS - 1)) + 1]++;
+        for (int b = 0; b < BUCKETS; b++) count[b + 1] += count[b];
+        for (int64_t i = 0; i < n; i++) to[count[v[i] >> shift & (BUCKETS - 1)]++] = v[i];
+        memcpy(v, to, (size_t)n * sizeof *v);
+    }
+    free(to);
+}
+
+typedef struct entries {
+    int rank;
+    int64_t extent[MOST_RANK], n;
+    uint64_t *at; /* row by row, in the order of the dimensions */
+} entries;
+
+/* One entry, as the pattern has it: power laws along each dimension, a band around the diagonal, blocks of 8. */
+static uint64_t one(const entries *t, pattern p, double density, const int64_t *corner) {
+    uint64_t at = 0;
+    int64_t first = 0;
+    for (int d = 0; d < t->rank; d++) {
+        int64_t n = t->extent[d], i = below(n), width = tra_max64(1, (int64_t)((double)n * density));
+        if (p == POWER) i = (int64_t)((double)n * pow(draw(), 2.5));
+        if (p == BANDED && d) i = ((int64_t)((double)first * (double)n / (double)t->extent[0]) + below(width)) % n;
+        if (p == BLOCK) i = tra_min64(n - 1, corner[d] + below(8));
+        if (d == 0) first = i;
+        at = at * (uint64_t)n + (uint64_t)i;
+    }
+    return at;
+}
+
+static entries make_entries(int rank, const int64_t *extent, pattern p, double density) {
+    entries t = {.rank = rank};
+    double all = 1;
+    for (int d = 0; d < rank; d++) all *= (double)(t.extent[d] = extent[d]);
+    int64_t want = (int64_t)(density * all), corner[MOST_RANK] = {0};
+    if (density >= 1) { /* all of them */
+        t.at = tra_malloc((size_t)all * sizeof *t.at + 8);
+        for (t.n = 0; t.n < (int64_t)all; t.n++) t.at[t.n] = (uint64_t)t.n;
+        return t;
+    }
+    double band = rank > 1 ? pow(density, 1.0 / (rank - 1)) : density;
+    t.at = tra_malloc((size_t)(want + 1) * sizeof *t.at);
+    for (int64_t i = 0, in_block = 300; i < want; i++) {
+        for (int d = 0; p == BLOCK && in_block >= 64 && d < rank; d++) corner[d] = below((extent[d] + 7) / 8) * 8;
+        in_block = in_block >= 64 ? 0 : in_block + 1;
+        t.at[i] = one(&t, p, band, corner);
+    }
+    sort_keys(t.at, want, (uint64_t)all);
+    for (int64_t i = 0; i < want; i++)
+        if (i == 0 || t.at[i] != t.at[i - 1]) t.at[t.n++] = t.at[i];
+    return t;
+}
+
+/* ---- storages -----------------------------------------------------------------------------------------------------
+ */
+
+typedef struct operand {
+    tra_storage *storage; /* NULL: dense */
+    tra_component_data *data;
+    double positions[MOST_RANK], squares[MOST_RANK]; /* as statistics of files have them */
+    int64_t n;
+} operand;
+
+static double value_at(uint64_t at) { return 1 + (double)(at * 0x9e3779b97f4a7c15u >> 40) * 0x1p-24; }
+
+static void put(operand *o, const char *name, int depth, int64_t n, tra_element type, void *v) {
+    char full[32];
+    snprintf(full, sizeof full, depth < 0 ? "%s" : "%s%d", name, depth);
+    for (int k = 0; k < o->storage->ncomponents; k++)
+        if (strcmp(o->storage->components[k].name, full) == 0) o->data[k].value = (tra_elements){type, n, v};
+}
+
+/* A sparse level: of each part of equal coordinates above, each coordinate once (or, of coo, for each entry). part: the
+ * entries below each position of the level above; on return below each of this one. */
+static void fill_sparse(operand *o, int d, const int32_t *column, int64_t n, int64_t **part, int64_t *nparts) {
+    const tra_storage *s = o->storage;
+    bool apart = d + 1 < s->rank && s->level[d + 1] == TRA_CALC_LEVEL_SINGLETON;
+    int32_t *index = tra_malloc((size_t)(n + 1) * sizeof *index);
+    int64_t *pointer = tra_malloc((size_t)(*nparts + 1) * sizeof *pointer);
+    int64_t *next = tra_malloc((size_t)(n + 2) * sizeof *next), m = 0;
+    for (int64_t q = 0; q < *nparts; q++) {
+        pointer[q] = m;
+        for (int64_t i = (*part)[q]; i < (*part)[q + 1]; i++) {
+            if (!apart && i > (*part)[q] && column[i] == column[i - 1]) continue;
+            index[m] = column[i];
+            next[m++] = i;
+        }
+        double of = (double)(m - pointer[q]);
+        o->squares[d] += of * of;
+    }
+    pointer[*nparts] = next[m] = m;
+    next[m] = n;
+    o->positions[d] = (double)m;
+    put(o, "indices_", d, m, TRA_ELEMENT_I32, index);
+    if (d) {
+        put(o, "pointers_to_", d, *nparts + 1, TRA_ELEMENT_I64, pointer);
+    } else {
+        int64_t *size = tra_malloc(sizeof *size);
+        *size = m;
+        put(o, "size_", 0, 1, TRA_ELEMENT_I64, size);
+        free(pointer);
+    }
+    free(*part);
+    *part = next;
+    *nparts = m;
+}
+
+static void fill_dense(const int32_t *column, int64_t extent, int64_t **part, int64_t *nparts) {
+    int64_t *next = tra_malloc((size_t)(*nparts * extent + 1) * sizeof *next);
+    for (int64_t q = 0; q < *nparts; q++)
+        for (int64_t i = 0, at = (*part)[q]; i < extent; i++) {
+            next[q * extent + i] = at;
+            while (at < (*part)[q + 1] && column[at] == i) at++;
+        }
+    next[*nparts * extent] = (*part)[*nparts];
+    free(*part);
+    *part = next;
+    *nparts *= extent;
+}
+
+/* The tensor's entries in a storage by levels; in the storage "dense" (NULL) all elements. */
+static operand fill(tra_arena *a, const entries *t, const char *storage) {
+    operand o = {.n = t->n};
+    tra_err e = {0};
+    int64_t all = 1;
+    for (int d = 0; d < t->rank; d++) all *= t->extent[d];
+    if (strcmp(storage, "dense") == 0) {
+        double *v = tra_calloc((size_t)all + 1, sizeof *v);
+        for (int64_t i = 0; i < t->n; i++) v[t->at[i]] = value_at(t->at[i]);
+        o.data = tra_new(a, tra_component_data);
+        o.data->value = (tra_elements){TRA_ELEMENT_F64, all, v};
+        return o;
+    }
+    if (tra_storage_find(storage, t->rank, 0, NULL, false, a, &o.storage, &e) != TRA_OK || !o.storage) {
+        fprintf(stderr, "%s: %s\n", storage, o.storage ? e.msg : "there is no such storage");
+        exit(1);
+    }
+    const tra_storage *s = o.storage;
+    o.data = tra_news(a, tra_component_data, s->ncomponents);
+    uint64_t *key = tra_malloc((size_t)(t->n + 1) * sizeof *key);
+    int32_t *column = tra_malloc((size_t)(t->n + 1) * sizeof *column);
+    double *value = tra_malloc((size_t)(t->n + 1) * sizeof *value);
+    for (int64_t i = 0; i < t->n; i++) {
+        uint64_t at[MOST_RANK], left = t->at[i], k = 0;
+        for (int d = t->rank - 1; d >= 0; d--) at[d] = left % (uint64_t)t->extent[d], left /= (uint64_t)t->extent[d];
+        for (int d = 0; d < t->rank; d++) k = k * (uint64_t)t->extent[s->order[d]] + at[s->order[d]];
+        key[i] = k;
+    }
+    sort_keys(key, t->n, (uint64_t)all);
+    int64_t *part = tra_calloc(2, sizeof *part), nparts = 1, under = all;
+    part[1] = t->n;
+    for (int d = 0; d < s->rank; d++) {
+        int64_t extent = t->extent[s->order[d]];
+        under /= extent;
+        for (int64_t i = 0; i < t->n; i++) column[i] = (int32_t)(key[i] / (uint64_t)under % (uint64_t)extent);
+        switch (s->level[d]) {
+        case TRA_CALC_LEVEL_DENSE: fill_dense(column, extent, &part, &nparts); break;
+        case TRA_CALC_LEVEL_SPARSE: fill_sparse(&o, d, column, t->n, &part, &nparts); break;
+        case TRA_CALC_LEVEL_SINGLETON: {
+            int32_t *index = tra_malloc((size_t)(t->n + 1) * sizeof *index);
+            memcpy(index, column, (size_t)t->n * sizeof *index);
+            put(&o, "indices_", d, t->n, TRA_ELEMENT_I32, index);
+            break;
+        }
+        case TRA_CALC_LEVEL_HASH: fprintf(stderr, "%s: hash levels are not filled here\n", storage), exit(1);
+        }
+    }
+    for (int64_t i = 0; i < t->n; i++) value[i] = value_at(key[i]);
+    put(&o, "values", -1, t->n, TRA_ELEMENT_F64, value);
+    free(part);
+    free(key);
+    free(column);
+    return o;
+}
+
+static void free_operand(operand *o) {
+    int n = o->storage ? o->storage->ncomponents : 1;
+    for (int k = 0; o->data && k < n; k++) free((void *)o->data[k].value.data);
+}
+
+/* ---- points ---------------------------------------------------------------------------------------------------------
+ */
+
+/* A statement, e.g. "ik=ij,jk", and how its operands are stored ("again": as the first). Sparse operands have the
+ * density, dense ones all elements. */
+typedef struct kernel {
+    const char *name, *text, *storage[MOST_REFS];
+    bool dense;    /* the result */
+    double times;  /* a factor */
+    double work;   /* what the extents are chosen by: entries, or operations */
+    int64_t inner; /* the extent of labels that are short */
+    const char *is_short;
+} kernel;
+
+typedef struct point {
+    kernel k;
+    int exponent; /* of the density */
+    pattern p;
+} point;
+
+static const kernel kernels[] = {
+    {"MMM", "ik=ij,jk", {"csr", "csr"}, false, 1, 3e7, 0, ""},
+    {"MMM", "ik=ij,jk", {"csc", "csr"}, true, 1, 3e7, 0, ""},
+    {"MMM", "ik=ij,jk", {"csr", "dense"}, true, 1, 3e8, 0, ""},
+    {"SumMMM", "=ij,jk", {"csc", "csr"}, true, 1, 8e6, 0, ""},
+    {"SumMMM", "=ij,jk", {"csr", "csr"}, true, 1, 8e6, 0, ""},
+    {"BATAX", "j=ij,ik,k", {"csr", "again", "dense"}, true, 2, 6e6, 0, ""},
+    {"BATAX", "j=ij,ik,k", {"csc", "again", "dense"}, true, 2, 3e6, 0, ""},
+    {"TTM", "ijk=ijl,kl", {"csf", "csc"}, false, 1, 1e6, 25, "k"},
+    {"TTM", "ijk=ijl,kl", {"csf", "dense"}, false, 1, 1e6, 25, "k"},
+    {"MTTKRP", "ij=ikl,kj,lj", {"csf", "dense", "dense"}, true, 1, 1e6, 25, "j"},
+    {"MTTKRP", "ij=ikl,kj,lj", {"csf", "csr", "csr"}, true, 1, 2e6, 25, "j"},
+    {"SDDMM", "ij=ij,ik,kj", {"csr", "dense", "dense"}, false, 1, 5e5, 50, "k"},
+    {"masked", "ij=ij,ik,kj", {"csr", "csr", "csr"}, false, 1, 1e7, 0, ""},
+    {"masked", "ij=ij,ik,kj", {"csr", "csr", "csc"}, false, 1, 1e7, 0, ""},
+};
+enum { NKERNELS = sizeof kernels / sizeof kernels[0] };
+
+/* A statement over operands that are there. */
+typedef struct problem {
+    tra_arena *arena;
+    tra_einsum s;
+    int64_t extent[TRA_MAXLABELS];
+    operand operand[MOST_REFS];
+    tra_storel_composed c;
+    tra_calc_free *scope;
+    tra_codegen_name *how;
+    tra_storel_result r;
+} problem;
+
+static int label_of(problem *x, char c) {
+    for (int i = 0; i < x->s.nlabels; i++)
+        if (*x->s.name[i] == c) return i;
+    x->s.name[x->s.nlabels] = tra_arena_strndup(x->arena, &c, 1);
+    return x->s.nlabels++;
+}
+
+static const tra_scalar *scalar_of(tra_arena *a, tra_scalar x) {
+    tra_scalar *y = tra_new(a, tra_scalar);
+    *y = x;
+    return y;
+}
+
+static void read_statement(problem *x, const kernel *k) {
+    const char *text = k->text;
+    for (; *text != '='; text++) x->s.out[x->s.nout++] = label_of(x, *text);
+    x->s.ref = tra_news(x->arena, tra_einsum_ref, MOST_REFS);
+    for (x->s.nrefs = 1, text++; *text; text++) {
+        tra_einsum_ref *r = &x->s.ref[x->s.nrefs - 1];
+        if (*text == ',')
+            x->s.nrefs++;
+        else
+            r->label[r->n++] = label_of(x, *text);
+    }
+    x->s.fold = TRA_S_ADD;
+    if (k->times != 1) x->s.expr = scalar_of(x->arena, (tra_scalar){.op = TRA_S_CONST, .value = k->times});
+    for (int i = 0; i < x->s.nrefs; i++) {
+        const tra_scalar *arg = scalar_of(x->arena, (tra_scalar){.op = TRA_S_ARG, .arg = i});
+        x->s.expr = x->s.expr ? scalar_of(x->arena, (tra_scalar){.op = TRA_S_MUL, .a = x->s.expr, .b = arg}) : arg;
+    }
+}
+
+/* Long labels have one extent, with which the kernel does about the work that it is to do. */
+static void find_extents(problem *x, const kernel *k, double density) {
+    int first = x->s.ref[0].n;
+    double n = 0;
+    if (strcmp(k->name, "MMM") == 0 || strcmp(k->name, "masked") == 0)
+        n = cbrt(k->work / density / (strcmp(k->storage[1], "dense") == 0 ? 1 : density));
+    else
+        n = pow(k->work / density, 1.0 / first);
+    if (k->dense && x->s.nout == 2 && !k->inner) n = fmin(n, MOST_SQUARE);
+    for (int l = 0; l < x->s.nlabels; l++)
+        x->extent[l] = strchr(k->is_short, *x->s.name[l]) && k->inner ? k->inner : (int64_t)n;
+}
+
+static tra_status compose(problem *x, const kernel *k, double density, pattern p, tra_err *e) {
+    static const char *const names[] = {"A", "B", "C"};
+    double extent[TRA_MAXLABELS];
+    tra_storel_operand about[MOST_REFS];
+    for (int l = 0; l < x->s.nlabels; l++) extent[l] = (double)x->extent[l];
+    for (int i = 0; i < x->s.nrefs; i++) {
+        const tra_einsum_ref *r = &x->s.ref[i];
+        bool again = strcmp(k->storage[i], "again") == 0, dense = strcmp(k->storage[i], "dense") == 0;
+        if (again) {
+            about[i] = about[0];
+            about[i].same = 0;
+            continue;
+        }
+        int64_t of[MOST_RANK];
+        for (int d = 0; d < r->n; d++) of[d] = x->extent[r->label[d]];
+        /* factors of tensors are as dense as in the paper's experiments */
+        double own = dense ? 1 : i && k->inner ? fmax(density, 0.03125) : density;
+        entries t = make_entries(r->n, of, own < 1 ? p : UNIFORM, own);
+        x->operand[i] = fill(x->arena, &t, k->storage[i]);
+        free(t.at);
+        const operand *o = &x->operand[i];
+        about[i] = (tra_storel_operand){.name = names[i],
+                                        .storage = o->storage,
+                                        .real = true,
+                                        .sparse = !dense,
+                                        .same = -1,
+                                        .entries = dense ? NAN : (double)o->n};
+        for (int d = 0; d < r->n; d++) {
+            about[i].positions[d] = o->positions[d];
+            about[i].squares[d] = o->squares[d];
+        }
+    }
+    return tra_storel_compose(&x->s, extent, about, x->arena, &x->c, e);
+}
+
+/* What the names of the scope stand for, and what is known of them. */
+static void fill_scope(problem *x) {
+    const tra_storel_problem *p = &x->c.problem;
+    x->scope = tra_news(x->arena, tra_calc_free, p->n);
+    x->how = tra_news(x->arena, tra_codegen_name, p->n);
+    for (int i = 0; i < p->n; i++) {
+        const tra_storel_source *from = &x->c.source[i];
+        if (from->kind != TRA_STOREL_COMPONENT) {
+            x->scope[i].number = tra_calc_int(from->kind == TRA_STOREL_EXTENT ? x->extent[from->which] : 0);
+            x->how[i].natural = true;
+            continue;
+        }
+        const tra_component_data *c = &x->operand[from->operand].data[from->which];
+        x->scope[i] = (tra_calc_free){.component = c, .kind = from->component};
+        x->how[i] =
+            (tra_codegen_name){.component = true, .kind = from->component, .value = c->value.type, .size = from->size};
+        int under = p->about[i].below;
+        tra_calc_error err;
+        const char *name = under ? p->scope[under - 1].name : NULL;
+        const tra_calc *y = name ? tra_calc_parse(name, (int)strlen(name), x->arena, &err) : NULL;
+        if (y && tra_calc_check(y, p->n, p->scope, x->arena, &err)) x->how[i].below = y;
+    }
+}
+
+static void free_problem(problem *x) {
+    for (int i = 0; i < MOST_REFS; i++) free_operand(&x->operand[i]);
+    tra_arena_free(x->arena);
+}
+
+static bool make_problem(problem *x, const kernel *k, int exponent, pattern p, int plans) {
+    tra_err e = {0};
+    *x = (problem){.arena = tra_arena_new()};
+    state = 88172645463325252u;
+    read_statement(x, k);
+    find_extents(x, k, pow(2, exponent));
+    tra_status s = compose(x, k, pow(2, exponent), p, &e);
+    x->c.problem.plans = plans;
+    x->c.problem.dense = k->dense;
+    if (s == TRA_OK) s = tra_storel_optimize(&x->c.problem, x->arena, &x->r, &e);
+    if (s != TRA_OK) fprintf(stderr, "%s: %s\n", k->name, e.msg);
+    if (s == TRA_OK) fill_scope(x);
+    return s == TRA_OK;
+}
+
+/* ---- running ---------------------------------------------------------------------------------------------------- */
+
+typedef struct timed {
+    const tra_codegen_kernel *kernel;
+    tra_codegen_spec spec;
+    double seconds, sum; /* INFINITY: it takes too long, or cannot be compiled */
+    const char *why;
+} timed;
+
+static atomic_bool stop;
+static void ring(int signal) {
+    (void)signal;
+    stop = true;
+}
+
+static void compile(tra_codegen *g, problem *x, int i, bool dense, timed *t) {
+    tra_err e = {0};
+    const tra_calc *plan = x->r.plan[i].tree;
+    *t = (timed){.seconds = INFINITY};
+    t->spec = (tra_codegen_spec){.name = "Z",
+                                 .plan = plan,
+                                 .n = x->c.problem.n,
+                                 .scope = x->c.problem.scope,
+                                 .how = x->how,
+                                 .type = TRA_ELEMENT_F64};
+    t->spec.result = plan->type.depth == 0 ? TRA_CODEGEN_SCALAR : dense ? TRA_CODEGEN_DENSE : TRA_CODEGEN_ROWS;
+    for (int d = 0; d < plan->type.depth; d++) {
+        tra_calc_error err;
+        const char *name = x->c.problem.scope[x->c.problem.extent[d] - 1].name;
+        const tra_calc *y = tra_calc_parse(name, (int)strlen(name), x->arena, &err);
+        if (!y || !tra_calc_check(y, x->c.problem.n, x->c.problem.scope, x->arena, &err)) return;
+        t->spec.extent[d] = y;
+    }
+    if (tra_codegen_make(g, &t->spec, true, &t->kernel, &e) != TRA_OK || !tra_codegen_compiled(t->kernel)) {
+        t->why = tra_arena_printf(x->arena, "not compiled: %s", e.msg);
+        t->kernel = NULL;
+    }
+}
+
+/* Of this thread: a busy machine stretches it less than the clock's. */
+static double processor_seconds(void) {
+    struct timespec t = {0};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Once, if it takes no longer than `most` seconds. */
+static void run_once(problem *x, timed *t, double most) {
+    tra_err e = {0};
+    int64_t n = 1, rows = 0;
+    for (int d = 0; d < x->s.nout; d++) n *= x->extent[x->s.out[d]];
+    tra_codegen_rows out = {0};
+    tra_codegen_call c = {.scope = x->scope, .rows = &out, .stop = &stop};
+    stop = false;
+    setitimer(ITIMER_VIRTUAL, &(struct itimerval){.it_value = {(time_t)most, (suseconds_t)(fmod(most, 1) * 1e6)}},
+              NULL);
+    if (t->spec.result == TRA_CODEGEN_ROWS) {
+        if (tra_codegen_count(t->kernel, &c, &rows, &n, &e) != TRA_OK) n = rows = 0;
+        out.row = tra_malloc((size_t)(rows + 1) * 8);
+        out.begin = tra_malloc((size_t)(rows + 2) * 8);
+        out.column = tra_malloc((size_t)(n + 1) * 4);
+        out.room_rows = rows;
+        out.room = n;
+    }
+    double *v = tra_calloc((size_t)n + 1, sizeof *v), sum = 0;
+    memset(v, 0, (size_t)n * sizeof *v); /* touched */
+    out.value = c.out = v;
+    double from = processor_seconds();
+    tra_status s = stop ? TRA_INTERNAL : tra_codegen_run(t->kernel, &c, &e);
+    double seconds = processor_seconds() - from;
+    setitimer(ITIMER_VIRTUAL, &(struct itimerval){0}, NULL);
+    if (s == TRA_OK && !stop) {
+        if (t->spec.result == TRA_CODEGEN_ROWS) n = out.n;
+        for (int64_t i = 0; i < n; i++) sum += v[i];
+        t->sum = sum;
+        t->seconds = fmin(t->seconds, seconds);
+    } else {
+        t->kernel = NULL;
+        t->seconds = INFINITY;
+        t->why = stop ? "takes long" : tra_arena_strndup(x->arena, e.msg, strlen(e.msg));
+    }
+    free(v), free(out.row), free(out.begin), free(out.column);
+}
+
+/* All of them in turn: the least seconds of each. */
+static void run_all(tra_codegen *g, problem *x, bool dense, int n, timed *t) {
+    double best = 1;
+    for (int i = 0; i < n; i++) compile(g, x, i, dense, &t[i]);
+    for (int r = 0; r < REPEATS; r++)
+        for (int i = 0; i < n; i++) {
+            if (!t[i].kernel || (r > 1 && t[i].seconds > 3 * best)) continue;
+            run_once(x, &t[i], fmax(0.5, 5 * best));
+            best = fmin(best, t[i].seconds);
+        }
+    for (int i = 1; i < n; i++)
+        if (isfinite(t[i].seconds) && isfinite(t[0].seconds) && fabs(t[i].sum - t[0].sum) > 1e-9 * fabs(t[0].sum))
+            printf("  plan %d gives another result: %.17g, not %.17g\n", i + 1, t[i].sum, t[0].sum);
+}
+
+static void print_plan(const problem *x, int i, const timed *t) {
+    tra_str s = {0};
+    tra_calc_print(x->r.plan[i].tree, &s);
+    printf("    %d: predicted %.2f ms, took %.2f ms%s%s: %s\n", i + 1, 1e-6 * x->r.plan[i].cost, 1e3 * t->seconds,
+           t->why ? ", " : "", t->why ? t->why : "", tra_str_get(&s));
+    tra_str_free(&s);
+}
+
+static const char *storages_of(const kernel *k, tra_arena *a) {
+    const char *text = "";
+    for (int i = 0; i < MOST_REFS && k->storage[i]; i++)
+        text = tra_arena_printf(a, "%s%s%s", text, i ? "," : "", k->storage[i]);
+    return text;
+}
+
+static struct { int points, good, quick; } total;
+
+static void run_point(tra_codegen *g, const point *pt, int plans, bool verbose) {
+    static timed t[MOST_PLANS];
+    problem x;
+    if (!make_problem(&x, &pt->k, pt->exponent, pt->p, plans)) {
+        free_problem(&x);
+        return;
+    }
+    int n = (int)tra_min64(plans, x.r.n), fastest = 0;
+    run_all(g, &x, pt->k.dense, n, t);
+    for (int i = 1; i < n; i++)
+        if (t[i].seconds < t[fastest].seconds) fastest = i;
+    double ratio = t[0].seconds / t[fastest].seconds;
+    bool good = ratio <= 1.25;
+    total.points++;
+    total.good += good;
+    total.quick += t[fastest].seconds < 0.02;
+    printf("%-8s %-16s 2^%-3d %-8s %9.2f %9.2f  %2d/%d %9.2f %6.2f%s\n", pt->k.name, storages_of(&pt->k, x.arena),
+           pt->exponent, pattern_names[pt->p], 1e-6 * x.r.plan[0].cost, 1e3 * t[0].seconds, fastest + 1, n,
+           1e3 * t[fastest].seconds, ratio, good ? "" : "  *");
+    for (int i = 0; i < n && (verbose || !good); i++)
+        if (verbose || i == 0 || i == fastest) print_plan(&x, i, &t[i]);
+    fflush(stdout);
+    free_problem(&x);
+}
+
+/* ---- storages side by side --------------------------------------------------------------------------------------- */
+
+static const struct {
+    int like; /* kernel */
+    const char *storage[4][MOST_REFS];
+} sides[] = {
+    {0, {{"csr", "csr"}, {"csc", "csr"}, {"csr", "csc"}, {"csr", "dense"}}},
+    {3, {{"csc", "csr"}, {"csr", "csr"}, {"csr", "csc"}, {"dense", "csr"}}},
+    {5, {{"csr", "again", "dense"}, {"csc", "again", "dense"}, {"coo", "again", "dense"}, {"dense", "again", "dense"}}},
+    {9, {{"csf", "dense", "dense"}, {"coo", "dense", "dense"}, {"csf", "csr", "csr"}, {NULL}}},
+    {11, {{"csr", "dense", "dense"}, {"coo", "dense", "dense"}, {"dcsr", "dense", "dense"}, {NULL}}},
+};
+
+typedef struct side {
+    const char *storages;
+    double predicted, seconds;
+} side;
+
+static int by_predicted(const void *a, const void *b) {
+    const side *x = a, *y = b;
+    return (x->predicted > y->predicted) - (x->predicted < y->predicted);
+}
+
+static void run_sides(tra_codegen *g, int which, int exponent) {
+    static timed t[MOST_PLANS];
+    tra_arena *a = tra_arena_new();
+    side v[4];
+    int n = 0, wrong = 0, pairs = 0;
+    for (int i = 0; i < 4 && sides[which].storage[i][0]; i++) {
+        problem x;
+        kernel k = kernels[sides[which].like];
+        memcpy(k.storage, sides[which].storage[i], sizeof k.storage);
+        if (make_problem(&x, &k, exponent, UNIFORM, 1)) {
+            run_all(g, &x, k.dense, 1, t);
+            v[n++] = (side){storages_of(&k, a), 1e-9 * x.r.plan[0].cost, t[0].seconds};
+        }
+        free_problem(&x);
+    }
+    qsort(v, (size_t)n, sizeof *v, by_predicted);
+    for (int i = 0; i < n; i++) {
+        printf("%-8s 2^%-3d %-20s predicted %9.2f ms, took %9.2f ms\n", kernels[sides[which].like].name, exponent,
+               v[i].storages, 1e3 * v[i].predicted, 1e3 * v[i].seconds);
+        for (int k = i + 1; k < n; k++) pairs++, wrong += v[i].seconds > 1.25 * v[k].seconds;
+    }
+    printf("         %d of %d pairs ranked as they run (within 25 %%)\n", pairs - wrong, pairs);
+    fflush(stdout);
+    tra_arena_free(a);
+}
+
+int main(int argc, char **argv) {
+    int plans = 5;
+    bool verbose = false, storages = false;
+    const char *only = "";
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "-v") == 0)
+            verbose = true;
+        else if (strcmp(argv[i], "--storages") == 0)
+            storages = true;
+        else if (strcmp(argv[i], "--only") == 0 && i + 1 < argc)
+            only = argv[++i];
+        else if (strcmp(argv[i], "--plans") == 0 && i + 1 < argc)
+            plans = atoi(argv[++i]);
+        else {
+            fprintf(stderr, "usage: choice [--plans K] [--only TEXT] [--storages] [-v]\n");
+            return 2;
+        }
+    }
+    if (plans < 1 || plans > MOST_PLANS) plans = MOST_PLANS;
+    signal(SIGVTALRM, ring);
+    tra_codegen *g = tra_codegen_open(TRA_CODEGEN_AUTO);
+    if (storages) {
+        for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
+            for (int exponent = -2; exponent >= -8; exponent -= 3) run_sides(g, (int)i, exponent);
+    } else {
+        printf("kernel   storages         dens. pattern  predicted    chosen  fastest of them, ms  ratio\n");
+        for (int i = 0, drawn = 0; i < NKERNELS; i++)
+            for (int e = 0; e >= -10; e -= 4, drawn++) {
+                point pt = {kernels[i], e - (e < 0) * 2 * (i % 2), (pattern)(drawn % 4)};
+                char name[128];
+                if (pt.exponent < -10) pt.exponent = -10;
+                snprintf(name, sizeof name, "%s %s %d %s", pt.k.name, pt.k.storage[0], pt.exponent,
+                         pattern_names[pt.p]);
+                if (strstr(name, only)) run_point(g, &pt, plans, verbose);
+            }
+        printf("%d points, in %d the chosen plan is the fastest of the best %d or within 25 %%; in %d it takes less "
+               "than 20 "
+               "ms\n",
+               total.points, total.good, plans, total.quick);
+    }
+    tra_codegen_close(g);
+    return 0;
+}
