@@ -34,7 +34,8 @@ objects   = $(patsubst %.c,$(B)/%.o,$(1))
 LIB_OBJ  := $(call objects,$(LIB_SRC)) $(B)/made/storages.o
 CMD_OBJ  := $(call objects,$(CMD_SRC))
 PLUG_OBJ := $(patsubst %.c,$(B)/pic/%.o,$(PLUG_SRC))
-ALL_OBJ  := $(LIB_OBJ) $(CMD_OBJ) $(PLUG_OBJ) $(call objects,$(TEST_SRC) $(BENCH_OWN) $(PROP_SRC) $(FUZZ_SRC) tests/fuzz/replay.c)
+ALL_OBJ  := $(LIB_OBJ) $(CMD_OBJ) $(PLUG_OBJ) \
+            $(call objects,$(TEST_SRC) $(BENCH_OWN) $(PROP_SRC) $(FUZZ_SRC) tests/fuzz/replay.c)
 TESTS    := $(addprefix $(B)/tests/,$(basename $(notdir $(TEST_SRC))) property_driver)
 REPLAYS  := $(addprefix $(B)/tests/,$(basename $(notdir $(FUZZ_SRC))))
 FUZZERS  := $(addprefix $(B)/fuzz/,$(basename $(notdir $(FUZZ_SRC))))

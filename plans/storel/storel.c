@@ -204,6 +204,14 @@ static bool without_storages(const tra_storel_problem *p, tra_arena *a, tra_stor
     return y && tra_calc_check(y, out->n, scope, a, &err);
 }
 
+/* Is a name that is bound outside of it, at a level before this one, in a tree? */
+static bool refers_outside(const tra_calc *x, int level) {
+    if (x->kind == TRA_CALC_NAME && x->level >= 0 && x->level < level) return true;
+    for (int i = 0; i < x->nkids; i++)
+        if (refers_outside(x->kids[i], level)) return true;
+    return false;
+}
+
 /* Cardinalities of operands, of the mappings that they are the values of. */
 static void find_cards(const tra_storel_problem *p, tra_arena *a, tra_storel_problem *alone) {
     int applied[TRA_STOREL_MAXRULES] = {0}, at = p->n;
@@ -211,6 +219,7 @@ static void find_cards(const tra_storel_problem *p, tra_arena *a, tra_storel_pro
     start(&g, p, a, applied);
     for (const tra_calc *x = p->tree; x->kind == TRA_CALC_LET; x = x->kids[x->nkids - 1])
         for (int i = 0; i < x->nbinders; i++, at++) {
+            if (refers_outside(x->kids[i], x->binders[i].level)) continue;
             int cls = st_normal(&g, x->kids[i]);
             const st_shape *s = cls >= 0 ? st_at(&g, cls)->shape : NULL;
             tra_storel_about *about = (tra_storel_about *)&alone->about[at];
