@@ -19,6 +19,7 @@ int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type
                          const tra_type *b, const tra_dims *ext_b, const tra_layout *out) {
     if (tra_kernel_is_program(k)) {
         tra_dims ext;
+        if (k->program->fused) return tra_fused_scratch(k, a, ext_a, b, ext_b, kept(out));
         tra_program_shape(k, ext_a, ext_b, &ext, NULL);
         return tra_program_scratch(k, &ext, kept(out));
     }

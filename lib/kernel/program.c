@@ -10,8 +10,9 @@ static const tra_kernel *make(tra_arena *a, const tra_program *p, tra_class cls,
     k->uses = TRA_USE_JOIN;
     k->program = p;
     k->packed = n;
-    k->text = cls == TRA_K_PROGRAM ? tra_arena_printf(a, "tensor %s", p->text)
-                                   : tra_arena_printf(a, "pack %d of tensor %s", n + 1, p->text);
+    const char *what = p->fused ? "fused" : "tensor";
+    k->text = cls == TRA_K_PROGRAM ? tra_arena_printf(a, "%s %s", what, p->text)
+                                   : tra_arena_printf(a, "pack %d of %s %s", n + 1, what, p->text);
     return k;
 }
 
@@ -22,6 +23,7 @@ const tra_kernel *tra_kernel_program(tra_arena *a, const tra_program *p) {
 }
 
 bool tra_kernel_is_pack(const tra_kernel *k) { return k->cls == TRA_K_PACK; }
+bool tra_program_is_fused(const tra_kernel *k) { return k->cls == TRA_K_PROGRAM && k->program->fused; }
 bool tra_kernel_is_program(const tra_kernel *k) { return k->cls == TRA_K_PACK || k->cls == TRA_K_PROGRAM; }
 
 /* ---- where an operand is -------------------------------------------------------------------------------------- */
@@ -87,6 +89,10 @@ static int8_t source_of(const tra_kernel *k, int key) {
 
 void tra_program_shape(const tra_kernel *k, const tra_dims *a, const tra_dims *b, tra_dims *out, tra_dimsrc *src) {
     const tra_program *p = k->program;
+    if (p->fused) {
+        tra_fused_shape(k, a, b, out, src);
+        return;
+    }
     if (k->cls == TRA_K_PROGRAM) {
         *out = p->shape;
         for (int d = 0; d < out->n; d++) {
@@ -111,6 +117,7 @@ tra_filled tra_program_filled(const tra_kernel *k, const tra_dims *a, const tra_
     const tra_dims *ext[2] = {a, b};
     tra_filled r = {.sparse = true, .work = 1};
     double all = 1, entries = 0;
+    if (p->fused) return tra_fused_filled(k, a, b);
     if (k->cls == TRA_K_PROGRAM) {
         for (int d = 0; d < p->shape.n; d++) all *= (double)p->shape.v[d];
         return (tra_filled){
@@ -132,6 +139,7 @@ tra_filled tra_program_filled(const tra_kernel *k, const tra_dims *a, const tra_
 double tra_program_flops(const tra_kernel *k, const tra_dims *a, const tra_dims *b) {
     enum { STEPS = 50 }; /* of the interpreter for an element, in units of a multiplication */
     double n[2] = {1, 1};
+    if (k->program->fused) return tra_fused_flops(k, a, b);
     for (int d = 0; d < a->n; d++) n[0] *= (double)a->v[d];
     for (int d = 0; d < b->n; d++) n[1] *= (double)b->v[d];
     return (n[0] + n[1]) * (k->cls == TRA_K_PROGRAM ? STEPS : 1);

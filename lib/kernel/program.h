@@ -14,6 +14,7 @@
 /* A loop at the outside of the program over a dimension that operands are cut along. */
 typedef struct tra_program_label {
     int64_t extent, block; /* of the tensor; of arrays that are not the last */
+    int same;              /* of fused statements: a label whose extent in each array is the same, the least */
 } tra_program_label;
 
 typedef struct tra_program_operand {
@@ -34,9 +35,47 @@ typedef struct tra_program_key {
 
 enum { TRA_PROGRAM_MOST = 24 }; /* labels, operands and keys of a program */
 
+/* ---- sums of products in one kernel ---------------------------------------------------------------------------- */
+
+/* A statement of several factors that is computed at once on each combination of arrays that meet (STOREL), after a
+ * physical plan of the calculus. Its labels are those of the statement, and all dimensions of its operands have one.
+ * Operands but the last of more than two are dense, and packed one behind the other; others may be held as rows. */
+
+/* What a name of the plan's scope stands for on the arrays that meet. */
+typedef enum tra_fused_part {
+    TRA_FUSED_EXTENT,     /* number: of label `of` */
+    TRA_FUSED_ROWS,       /* number: rows with entries, */
+    TRA_FUSED_ENTRIES,    /* number: and entries, of operand `of`, which is held as rows; */
+    TRA_FUSED_COORDINATE, /* array: along dimension `dim`, which is not the last, of each of these rows, */
+    TRA_FUSED_BEGIN,      /* array: where the entries of each begin, and the end, */
+    TRA_FUSED_COLUMN,     /* array: the last coordinate of each entry */
+    TRA_FUSED_VALUE       /* array: of each entry; or all elements of a dense operand, row by row */
+} tra_fused_part;
+
+typedef struct tra_fused_name {
+    tra_fused_part part;
+    int of, dim;
+} tra_fused_name;
+
+typedef struct tra_fused_plan {
+    const tra_calc *tree; /* checked; NULL: there is none for operands that are held so */
+    int n;
+    const tra_calc_name *scope;
+    const tra_fused_name *source;
+    double nanoseconds, operations, entries; /* predicted, on average arrays; entries of a result */
+    int64_t workspace;                       /* bytes, at most, of the dictionaries that it builds */
+} tra_fused_plan;
+
+enum { TRA_FUSED_FIRST = 1, TRA_FUSED_LAST = 2 }; /* operands that are held as rows */
+typedef struct tra_fused {
+    tra_fused_plan plan[4]; /* by how operands are held */
+    int expected;           /* which of these is expected to run */
+} tra_fused;
+
 typedef struct tra_program {
-    const char *text;      /* that tells it from all others; printed */
-    const tra_calc *value; /* checked */
+    const char *text;       /* that tells it from all others; printed */
+    const tra_fused *fused; /* it is a fused statement, of the plans that stand there; value and scope are NULL */
+    const tra_calc *value;  /* checked */
     int nscope;
     const tra_calc_free *scope; /* params; relations by their extents */
     int nlabels, noperands, nkeys;
@@ -72,6 +111,12 @@ bool tra_program_compiles(const tra_kernel *k);
  * can be compiled. compile: as in tra_codegen_make. While no thread runs kernels. */
 TRA_MUSTUSE tra_status tra_program_compile(tra_codegen *g, const tra_kernel *k, const tra_type *a, const tra_type *b,
                                            bool compile, tra_err *e);
+/* Is it a fused statement? Then it must be compiled even with --codegen off, which is the interpreter's codegen. */
+bool tra_program_is_fused(const tra_kernel *k);
+/* A tree of fused plans, by how they hold operands of these types; NULL: none. */
+const tra_fused_plan *tra_fused_plan_of(const tra_kernel *k, const tra_type *a, const tra_type *b);
+/* Bytes that one operand takes in what packs it, at most, before the next begins: elements of 8 bytes. */
+int64_t tra_fused_elements(const tra_program_operand *o);
 void tra_program_forget(void); /* all of them, before g is closed */
 /* The program as it is run, and its C. */
 TRA_MUSTUSE tra_status tra_program_source(const tra_kernel *k, const tra_type *a, const tra_type *b, tra_str *plan,

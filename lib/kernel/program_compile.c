@@ -31,7 +31,7 @@ static bool says_unique(const tra_calc *x) {
     return false;
 }
 
-static tra_element element_of(tra_dtype t) {
+tra_element tra_calc_element(tra_dtype t) {
     switch (t) {
     case TRA_F64: return TRA_ELEMENT_F64;
     case TRA_F32: return TRA_ELEMENT_F32;
@@ -61,7 +61,7 @@ static compiled *describe(const tra_kernel *k, const bool *rows) {
         tra_codegen_name *h = &how[p->operand[o].name];
         h->rows = rows[o == k->packed];
         h->bits = o < k->packed && k->packed > 1;
-        h->value = element_of(p->operand[o].dtype);
+        h->value = tra_calc_element(p->operand[o].dtype);
     }
     *c = (compiled){.p = p, .rows = {rows[0], rows[1]}, .arena = arena};
     c->spec = (tra_codegen_spec){.plan = p->value,
@@ -74,10 +74,13 @@ static compiled *describe(const tra_kernel *k, const bool *rows) {
     return c;
 }
 
-bool tra_program_compiles(const tra_kernel *k) { return k->cls == TRA_K_PROGRAM && !says_unique(k->program->value); }
+bool tra_program_compiles(const tra_kernel *k) {
+    return k->cls == TRA_K_PROGRAM && (k->program->fused || !says_unique(k->program->value));
+}
 
 tra_status tra_program_source(const tra_kernel *k, const tra_type *a, const tra_type *b, tra_str *plan, tra_str *c,
                               tra_err *e) {
+    if (k->program->fused) return tra_fused_source(k, a, b, plan, c, e);
     compiled *x = describe(k, (const bool[2]){a->layout, b->layout});
     tra_calc_print(x->spec.plan, plan);
     tra_status s = tra_codegen_source(&x->spec, c, e);
@@ -87,6 +90,7 @@ tra_status tra_program_source(const tra_kernel *k, const tra_type *a, const tra_
 
 tra_status tra_program_compile(tra_codegen *g, const tra_kernel *k, const tra_type *a, const tra_type *b, bool compile,
                                tra_err *e) {
+    if (k->program->fused) return tra_fused_compile(g, k, a, b, compile, e);
     compiled *c = describe(k, (const bool[2]){a->layout, b->layout});
     tra_str source = {0};
     tra_err none = {0};
@@ -102,6 +106,7 @@ tra_status tra_program_compile(tra_codegen *g, const tra_kernel *k, const tra_ty
 }
 
 void tra_program_forget(void) {
+    tra_fused_forget();
     while (all) {
         compiled *next = all->next;
         tra_arena_free(all->arena);

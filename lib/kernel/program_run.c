@@ -277,7 +277,9 @@ static bool builds(const tra_calc *x) {
     return makes;
 }
 
-bool tra_program_builds(const tra_kernel *k) { return k->cls == TRA_K_PROGRAM && builds(k->program->value); }
+bool tra_program_builds(const tra_kernel *k) {
+    return k->cls == TRA_K_PROGRAM && !k->program->fused && builds(k->program->value);
+}
 
 /* ---- the place where a program is run ------------------------------------------------------------------------- */
 
@@ -506,6 +508,7 @@ static tra_status run_pair(const tra_kernel *k, const tra_cell *a, const tra_cel
 int64_t tra_program_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
                          void *scratch) {
     tra_err e = {0};
+    if (k->program->fused) return tra_fused_join(k, a, b, out, count, scratch);
     if (k->cls == TRA_K_PACK) return tra_pack_join(k, a, b, out, count);
     tra_dtype t = out->array.dtype;
     if (tra_kernel_failure() || run_pair(k, a, b, out, count, scratch, &e) != TRA_OK) { /* dropped by the caller */

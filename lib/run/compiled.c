@@ -38,10 +38,13 @@ static tra_status make(const tra_plan *p, tra_codegen *g, bool compile, tra_err 
 
 tra_status tra_compiled_begin(const tra_plan *p, const tra_comm *comm, tra_codegen_mode mode, tra_codegen **g,
                               tra_err *e) {
-    bool any = false;
+    bool any = false, fused = false;
     *g = NULL;
-    for (int i = 0; i < p->nops; i++) any = any || tra_op_compiles(p, &p->ops[i]);
-    if (!any || mode == TRA_CODEGEN_OFF) return TRA_OK;
+    for (int i = 0; i < p->nops; i++) {
+        any = any || tra_op_compiles(p, &p->ops[i]);
+        fused = fused || (program_of(&p->ops[i]) && tra_program_is_fused(program_of(&p->ops[i])));
+    }
+    if (!any || (mode == TRA_CODEGEN_OFF && !fused)) return TRA_OK; /* fused statements have no other interpreter */
     *g = tra_codegen_open(mode);
     tra_comm node = tra_comm_node(comm);
     bool first = node.rank == 0;

@@ -282,6 +282,8 @@ double tra_network_seconds(const tra_rates *rates, double most, double both) {
 
 double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const tra_rates *rates) {
     size_t size = tra_dtype_size(t);
+    double pace = k ? tra_kernel_pace(k) : 0;
+    if (pace > 0) return busiest * pace * 1e-9 * tra_rates_builtin().memory / rates->memory;
     if (k && (tra_kernel_props(k) & TRA_P_CONTRACTION)) {
         enum { SLOWER = 4 }; /* integers, which BLAS gets converted where it gets them */
         bool blas = tra_dtype_rows[t].blas;
@@ -324,8 +326,9 @@ static int *runs_in(const tra_plan *p) {
     return at;
 }
 
-/* The kernel of a join of dense arrays. */
+/* The kernel of a join of dense arrays, and that of a fused statement. */
 static const tra_kernel *has_blas(const tra_plan *p, const tra_op *o) {
+    if (o->what.join && tra_kernel_pace(o->what.join) > 0) return o->what.join;
     bool rows = o->what.join && (p->ops[o->in[0]].type.layout || p->ops[o->in[1]].type.layout);
     return rows ? NULL : o->what.join;
 }

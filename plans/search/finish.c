@@ -5,6 +5,7 @@
 
 #include "../../lib/run/memory.h"
 #include "../../lib/run/repart.h"
+#include "../rules/fused.h"
 #include "search_int.h"
 
 /* What an operator of the plan in the making is. */
@@ -108,7 +109,7 @@ static void set_join(finish *f, tra_op *o, const making *m) {
     o->what.joinl = join->joinl;
     o->what.joinr = join->joinr;
     tra_join_strategy(s->labels[join->id], l, r, m->f->later, name, sizeof name);
-    o->strategy = tra_arena_printf(f->plan->arena, "%s", name);
+    o->strategy = tra_arena_printf(f->plan->arena, "%s%s", tra_kernel_pace(join->kernel) > 0 ? "fused " : "", name);
     tra_placement pairs = tra_join_place(s->labels[join->id], l, r);
     set_work(o, tra_step_work(s, TRA_PLAN_JOIN, join, tra_place_intern(s, &pairs)));
 }
@@ -206,7 +207,7 @@ static const char *strategies(const finish *f) {
     for (int i = 0; i < p->nops; i++) {
         if (!p->ops[i].strategy) continue;
         const tra_expr *join = origin(f->s->m, slot_at(f, f->v[i].group)->m->f->join);
-        bool own = !join->rule && !done[join->node.id];
+        bool own = (!join->rule || join->rule == &tra_rule_fused) && !done[join->node.id];
         done[join->node.id] = true;
         tra_str_printf(&text, "%s%s%s", text.n ? " " : "", p->ops[i].strategy, own ? "" : "*");
     }

@@ -72,12 +72,14 @@ static void join_at(search *s, making *m) {
     const tra_placement *l = &s->places.v[m->in[0]], *r = &s->places.v[m->in[1]];
     char name[48];
     tra_join_strategy(s->labels[j->id], l, r, m->f->later, name, sizeof name);
-    /* what rules made is there to be cheaper, not for the list of strategies */
-    m->strategy = m->f->x->rule ? 0 : XXH64(name, strlen(name), (uint64_t)m->f->join->node.id);
+    /* what rules made is there to be cheaper, not for the list of strategies; a fused statement is one to compare */
+    bool fused = tra_kernel_pace(j->kernel) > 0;
+    m->strategy = m->f->x->rule && !fused ? 0 : XXH64(name, strlen(name), (uint64_t)m->f->join->node.id);
     tra_placement pairs = tra_join_place(s->labels[j->id], l, r);
     m->out = tra_place_intern(s, &pairs);
-    const tra_kernel *blas = j->in[0]->type.layout || j->in[1]->type.layout ? NULL : j->kernel;
-    tra_add_work(s, &m->cost, tra_step_work(s, TRA_PLAN_JOIN, j, m->out), blas, j->type.dtype);
+    bool rows = j->in[0]->type.layout || j->in[1]->type.layout;
+    const tra_kernel *known = rows && !fused ? NULL : j->kernel;
+    tra_add_work(s, &m->cost, tra_step_work(s, TRA_PLAN_JOIN, j, m->out), known, j->type.dtype);
 }
 
 /* May this aggregation leave summands on the sites? Of a reproducible plan only such as the tree of its sums has. */

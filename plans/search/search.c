@@ -9,6 +9,7 @@
 #include "../../lib/run/memory.h"
 #include "../../lib/run/needs.h"
 #include "../rules/rules.h"
+#include "../rules/fused.h"
 #include "search_int.h"
 
 enum { VISITS = 20000000, VISITS_PER_GROUP = 200000, PLANNED = 20000 };
@@ -268,7 +269,10 @@ static tra_status find_all(finding *f, const tra_plan_options *o, tra_memo *m, t
 tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *a, tra_plans *out, tra_err *e) {
     assert(o->cost != TRA_COST_EINDECOMP);
     tra_memo *m = o->fixed && o->fixed->memo ? o->fixed->memo : tra_memo_new(g, a);
-    if (!o->fixed && !o->reproducible) tra_rules_apply(m, NULL, NULL);
+    if (!o->fixed && !o->reproducible) {
+        tra_fused_apply(m);
+        tra_rules_apply(m, NULL, NULL);
+    }
     *out = (tra_plans){.memo = m, .bounded = m->bounded};
     finding f = {.texts = tra_arena_new()};
     tra_status st = find_all(&f, o, m, a, out, e);

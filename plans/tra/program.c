@@ -438,14 +438,14 @@ static bool add_labels(making *m, const tra_dims *shape) {
     tra_program *p = m->p;
     for (int l = 0; l < s->nouter; l++) {
         if (!s->outer[l].block) continue;
-        p->label[p->nlabels] = (tra_program_label){s->outer[l].extent, s->outer[l].block};
+        p->label[p->nlabels] = (tra_program_label){.extent = s->outer[l].extent, .block = s->outer[l].block};
         s->outer[l].number = p->nlabels++;
         if (!add_number(m, s->outer[l].number, tra_ceil_div(s->outer[l].extent, s->outer[l].block))) return false;
     }
     int empty[TRA_MAXDIM];
     for (int d = 0; d < s->nout; d++) { /* of an extent of 0 there are no blocks */
         if (shape->v[d] > 0) continue;
-        p->label[p->nlabels] = (tra_program_label){0, 1};
+        p->label[p->nlabels] = (tra_program_label){.block = 1};
         empty[d] = p->nlabels++;
         if (!add_number(m, empty[d], 0)) return false;
     }

@@ -1,0 +1,140 @@
+/* fused.c - sums of products in one kernel: shapes of what is joined, what is known of it, and packing. */
+#include "program_int.h"
+
+#include <string.h>
+
+/* ---- where labels are ------------------------------------------------------------------------------------------- */
+
+static int dim_of(const tra_program_operand *o, int label) {
+    for (int d = 0; d < o->block.n; d++)
+        if (o->label[d] == label) return d;
+    return -1;
+}
+
+static bool clips(const tra_program_label *l) { return l->extent % l->block != 0; }
+
+/* Must what packs operands tell whether the key's label has a whole block? The last operand tells of its own. */
+static bool is_told(const tra_program *p, const tra_program_key *key) {
+    return clips(&p->label[key->label]) && dim_of(&p->operand[p->noperands - 1], key->label) < 0;
+}
+
+int64_t tra_fused_elements(const tra_program_operand *o) {
+    int64_t n = 1;
+    for (int d = 0; d < o->block.n; d++) n = tra_mul_most(n, o->block.v[d]);
+    return n;
+}
+
+int64_t tra_fused_offset(const tra_program *p, int o) {
+    int64_t at = 0;
+    for (int i = 0; i < o; i++) at = tra_add_most(at, tra_fused_elements(&p->operand[i]));
+    return at;
+}
+
+int64_t tra_fused_length(const tra_kernel *k, int label, const tra_dims *a, const tra_dims *b) {
+    const tra_program *p = k->program;
+    const tra_program_label *l = &p->label[label];
+    int d = dim_of(&p->operand[k->packed], label);
+    if (d >= 0) return b->v[d];
+    if (k->packed == 1) return (d = dim_of(&p->operand[0], label)) < 0 ? l->block : a->v[d];
+    for (int i = 0; i < p->nkeys; i++)
+        if (p->key[i].label == label && is_told(p, &p->key[i])) return a->v[i] == 2 ? l->block : l->extent % l->block;
+    return l->block;
+}
+
+/* ---- shapes --------------------------------------------------------------------------------------------------- */
+
+/* The dimension that shows a key, as tra_dimsrc has it. */
+static int8_t source_of(const tra_kernel *k, int key) {
+    const tra_program_key *x = &k->program->key[key];
+    if (x->operand > k->packed) return -1; /* not packed yet */
+    if (x->operand == k->packed) return (int8_t)(32 + x->dim);
+    return (int8_t)(k->packed == 1 ? x->dim : key);
+}
+
+/* Does one of the first n operands have the label? */
+static bool is_among(const tra_program *p, int n, int label) {
+    for (int o = 0; o < n; o++)
+        if (dim_of(&p->operand[o], label) >= 0) return true;
+    return false;
+}
+
+void tra_fused_shape(const tra_kernel *k, const tra_dims *a, const tra_dims *b, tra_dims *out, tra_dimsrc *src) {
+    const tra_program *p = k->program;
+    if (k->cls == TRA_K_PROGRAM) {
+        *out = p->shape;
+        for (int d = 0; d < out->n; d++) {
+            out->v[d] = tra_fused_length(k, p->key[p->out[d]].label, a, b);
+            if (src) src->from[d] = source_of(k, p->out[d]);
+        }
+        return;
+    }
+    out->n = p->nkeys + 1;
+    for (int i = 0; i < p->nkeys; i++) {
+        int label = p->key[i].label;
+        bool told = is_told(p, &p->key[i]) && is_among(p, k->packed + 1, label);
+        out->v[i] = told && tra_fused_length(k, label, a, b) == p->label[label].block ? 2 : 1;
+        if (src) src->from[i] = source_of(k, i);
+    }
+    out->v[p->nkeys] = tra_fused_offset(p, k->packed + 1);
+    if (src) src->from[p->nkeys] = -1;
+}
+
+tra_filled tra_fused_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b) {
+    const tra_program *p = k->program;
+    tra_filled r = {.share = 1, .bound = INT64_MAX, .work = 1};
+    r.sparse = k->cls == TRA_K_PROGRAM && p->sparse;
+    (void)a, (void)b;
+    return r;
+}
+
+double tra_fused_flops(const tra_kernel *k, const tra_dims *a, const tra_dims *b) {
+    const tra_program *p = k->program;
+    double share = 1, n = 1;
+    if (k->cls == TRA_K_PACK) {
+        for (int d = 0; d < b->n; d++) n *= (double)b->v[d];
+        return n;
+    }
+    (void)a;
+    const tra_dims *block = &p->operand[k->packed].block;
+    for (int d = 0; d < b->n; d++) share *= block->v[d] ? (double)b->v[d] / (double)block->v[d] : 0;
+    return p->fused->plan[p->fused->expected].operations * share;
+}
+
+double tra_kernel_pace(const tra_kernel *k) {
+    if (k->cls != TRA_K_PROGRAM || !k->program->fused) return 0;
+    const tra_fused_plan *x = &k->program->fused->plan[k->program->fused->expected];
+    return x->operations > 0 ? x->nanoseconds / x->operations : 0;
+}
+
+/* ---- packing -------------------------------------------------------------------------------------------------- */
+
+/* Elements as 64 bits: doubles, or integers. */
+static void widen(const tra_array *from, int64_t *to) {
+    int64_t n = tra_elements_of(&from->ext);
+    switch (from->dtype) {
+    case TRA_F64:
+    case TRA_I64:
+        if (n) memcpy(to, from->data, (size_t)n * sizeof *to);
+        return;
+    case TRA_F32:
+        for (int64_t i = 0; i < n; i++) ((double *)to)[i] = (double)((const float *)from->data)[i];
+        return;
+    case TRA_I32:
+        for (int64_t i = 0; i < n; i++) to[i] = ((const int32_t *)from->data)[i];
+        return;
+    case TRA_BOOL:
+        for (int64_t i = 0; i < n; i++) to[i] = ((const uint8_t *)from->data)[i];
+        return;
+    }
+}
+
+void tra_fused_pack(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out) {
+    const tra_program *p = k->program;
+    int64_t *to = out->array.data, at = tra_fused_offset(p, k->packed);
+    memset(to, 0, tra_array_bytes(&out->array));
+    if (k->packed == 1)
+        widen(&a->array, to);
+    else
+        memcpy(to, a->array.data, (size_t)at * sizeof *to);
+    widen(&b->array, to + at);
+}

@@ -1,0 +1,281 @@
+/* fused_run.c - fused statements on the arrays that meet: which plan, what its names stand for, compiled or
+ * interpreted (lib/codegen), to the same bits. */
+#include "../relation/rows.h"
+#include "program_int.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A plan for operands that are held so. */
+typedef struct made {
+    const tra_program *p;
+    int held; /* TRA_FUSED_ bits */
+    tra_arena *arena;
+    tra_codegen_spec spec;
+    const tra_codegen_kernel *kernel;
+    struct made *next;
+} made;
+
+static made *all; /* made before workers begin, forgotten when they have ended */
+
+static int held_by(const tra_kernel *k, const tra_layout *a, const tra_layout *b) {
+    return (a && k->packed == 1 ? TRA_FUSED_FIRST : 0) | (b ? TRA_FUSED_LAST : 0);
+}
+
+const tra_fused_plan *tra_fused_plan_of(const tra_kernel *k, const tra_type *a, const tra_type *b) {
+    const tra_fused_plan *x = &k->program->fused->plan[held_by(k, a->layout, b->layout)];
+    return x->tree ? x : NULL;
+}
+
+/* ---- what code is made of --------------------------------------------------------------------------------------- */
+
+static const tra_calc *tree(tra_arena *a, const tra_fused_plan *x, const char *text) {
+    tra_calc_error err;
+    const tra_calc *t = tra_calc_parse(text, (int)strlen(text), a, &err);
+    bool ok = t && tra_calc_check(t, x->n, x->scope, a, &err);
+    assert(ok);
+    (void)ok;
+    return t;
+}
+
+static const char *name_of(const tra_fused_plan *x, tra_fused_part part, int of) {
+    for (int i = 0; i < x->n; i++)
+        if (x->source[i].part == part && x->source[i].of == of) return x->scope[i].name;
+    return "0";
+}
+
+/* Labels of which all arrays have one extent share a name. */
+static const char *extent_of(const tra_program *p, const tra_fused_plan *x, int label) {
+    return name_of(x, TRA_FUSED_EXTENT, p->label[label].same);
+}
+
+static const char *elements_of(tra_arena *a, const tra_program *p, const tra_fused_plan *x, int o) {
+    const tra_program_operand *op = &p->operand[o];
+    const char *s = "1";
+    for (int d = 0; d < op->block.n; d++) s = tra_arena_printf(a, "%s * %s", s, extent_of(p, x, op->label[d]));
+    return s;
+}
+
+static bool is_rows(const tra_program *p, int o, int held) {
+    if (o == p->noperands - 1) return held & TRA_FUSED_LAST;
+    return o == 0 && p->noperands == 2 && (held & TRA_FUSED_FIRST);
+}
+
+static tra_element element_in(const tra_program *p, int o) {
+    tra_dtype t = p->operand[o].dtype;
+    if (p->noperands == 2 || o == p->noperands - 1) return tra_calc_element(t);
+    return tra_dtype_is_float(t) ? TRA_ELEMENT_F64 : TRA_ELEMENT_I64;
+}
+
+static void describe_name(tra_arena *a, const tra_program *p, const tra_fused_plan *x, int held, int i,
+                          tra_codegen_name *h) {
+    const tra_fused_name *s = &x->source[i];
+    const tra_program_operand *o = s->part == TRA_FUSED_EXTENT ? NULL : &p->operand[s->of];
+    const char *rows = name_of(x, TRA_FUSED_ROWS, s->of), *entries = name_of(x, TRA_FUSED_ENTRIES, s->of);
+    *h = (tra_codegen_name){.component = true, .kind = TRA_COMPONENT_ARRAY, .value = TRA_ELEMENT_I64};
+    switch (s->part) {
+    case TRA_FUSED_EXTENT:
+    case TRA_FUSED_ROWS:
+    case TRA_FUSED_ENTRIES: *h = (tra_codegen_name){.natural = true}; return;
+    case TRA_FUSED_COORDINATE:
+        h->size = tree(a, x, rows);
+        h->below = tree(a, x, extent_of(p, x, o->label[s->dim]));
+        return;
+    case TRA_FUSED_BEGIN: h->size = tree(a, x, tra_arena_printf(a, "%s + 1", rows)); return;
+    case TRA_FUSED_COLUMN:
+        h->value = TRA_ELEMENT_U32;
+        h->size = tree(a, x, entries);
+        h->below = tree(a, x, extent_of(p, x, o->label[o->block.n - 1]));
+        return;
+    case TRA_FUSED_VALUE:
+        h->value = element_in(p, s->of);
+        h->size = tree(a, x, is_rows(p, s->of, held) ? entries : elements_of(a, p, x, s->of));
+        return;
+    }
+}
+
+static made *describe(const tra_kernel *k, int held) {
+    const tra_program *p = k->program;
+    const tra_fused_plan *x = &p->fused->plan[held];
+    tra_arena *arena = tra_arena_new();
+    made *m = tra_new(arena, made);
+    tra_codegen_name *how = tra_news(arena, tra_codegen_name, x->n + 1);
+    for (int i = 0; i < x->n; i++) describe_name(arena, p, x, held, i, &how[i]);
+    *m = (made){.p = p, .held = held, .arena = arena};
+    m->spec = (tra_codegen_spec){.plan = x->tree,
+                                 .n = x->n,
+                                 .scope = x->scope,
+                                 .how = how,
+                                 .result = p->shape.n ? TRA_CODEGEN_DENSE : TRA_CODEGEN_SCALAR,
+                                 .type = tra_calc_element(p->dtype)};
+    for (int d = 0; d < p->shape.n; d++) m->spec.extent[d] = tree(arena, x, extent_of(p, x, p->key[p->out[d]].label));
+    return m;
+}
+
+tra_status tra_fused_source(const tra_kernel *k, const tra_type *a, const tra_type *b, tra_str *plan, tra_str *c,
+                            tra_err *e) {
+    made *m = describe(k, held_by(k, a->layout, b->layout));
+    tra_calc_print(m->spec.plan, plan);
+    tra_status s = tra_codegen_source(&m->spec, c, e);
+    tra_arena_free(m->arena);
+    return s;
+}
+
+tra_status tra_fused_compile(tra_codegen *g, const tra_kernel *k, const tra_type *a, const tra_type *b, bool compile,
+                             tra_err *e) {
+    made *m = describe(k, held_by(k, a->layout, b->layout));
+    m->next = all;
+    all = m;
+    return tra_codegen_make(g, &m->spec, compile, &m->kernel, e);
+}
+
+void tra_fused_forget(void) {
+    while (all) {
+        made *next = all->next;
+        tra_arena_free(all->arena);
+        all = next;
+    }
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------ */
+
+/* An operand of a call. */
+typedef struct held_operand {
+    tra_rows_view rows; /* where it is held so */
+    bool is_rows;
+    const void *value;
+    int64_t n; /* elements */
+    int64_t *coordinate[TRA_MAXDIM];
+} held_operand;
+
+typedef struct call {
+    const tra_kernel *k;
+    const tra_cell *a, *b;
+    held_operand operand[TRA_PROGRAM_MOST];
+    tra_calc_free *scope;
+    tra_component_data *data;
+} call;
+
+static int64_t length_in(const call *c, int o, int d) {
+    return tra_fused_length(c->k, c->k->program->operand[o].label[d], &c->a->array.ext, &c->b->array.ext);
+}
+
+/* Coordinates of the rows of an operand, from their numbers. */
+static char *find_coordinates(call *c, int o, char *scratch) {
+    held_operand *h = &c->operand[o];
+    int rank = c->k->program->operand[o].block.n;
+    if (rank == 2) h->coordinate[0] = h->rows.row;
+    if (rank <= 2) return scratch;
+    for (int d = 0; d < rank - 1; d++) {
+        h->coordinate[d] = (int64_t *)(void *)scratch;
+        scratch += (size_t)h->rows.nrows * sizeof(int64_t);
+    }
+    for (int64_t r = 0; r < h->rows.nrows; r++) {
+        int64_t row = h->rows.row[r];
+        for (int d = rank - 2; d >= 0; d--) {
+            int64_t n = length_in(c, o, d);
+            h->coordinate[d][r] = row % n;
+            row /= n;
+        }
+    }
+    return scratch;
+}
+
+static char *find_operand(call *c, int o, char *scratch) {
+    const tra_program *p = c->k->program;
+    held_operand *h = &c->operand[o];
+    const tra_cell *cell = o == c->k->packed ? c->b : c->a;
+    *h = (held_operand){.n = 1};
+    for (int d = 0; d < p->operand[o].block.n; d++) h->n *= length_in(c, o, d);
+    if (c->k->packed > 1 && o < c->k->packed) {
+        h->value = (const int64_t *)c->a->array.data + tra_fused_offset(p, o);
+        return scratch;
+    }
+    h->value = cell->array.data;
+    h->is_rows = cell->layout != NULL;
+    if (!h->is_rows) return scratch;
+    h->rows = tra_rows_of(cell);
+    h->value = h->rows.value;
+    h->n = h->rows.n;
+    return find_coordinates(c, o, scratch);
+}
+
+static void bring(call *c, const tra_fused_plan *x, int i) {
+    const tra_fused_name *s = &x->source[i];
+    const tra_program *p = c->k->program;
+    const held_operand *h = s->part == TRA_FUSED_EXTENT ? NULL : &c->operand[s->of];
+    tra_component_data *d = &c->data[i];
+    c->scope[i] = (tra_calc_free){.component = d, .kind = TRA_COMPONENT_ARRAY};
+    switch (s->part) {
+    case TRA_FUSED_EXTENT:
+        c->scope[i] =
+            (tra_calc_free){.number = tra_calc_int(tra_fused_length(c->k, s->of, &c->a->array.ext, &c->b->array.ext))};
+        return;
+    case TRA_FUSED_ROWS: c->scope[i] = (tra_calc_free){.number = tra_calc_int(h->rows.nrows)}; return;
+    case TRA_FUSED_ENTRIES: c->scope[i] = (tra_calc_free){.number = tra_calc_int(h->rows.n)}; return;
+    case TRA_FUSED_COORDINATE: d->value = (tra_elements){TRA_ELEMENT_I64, h->rows.nrows, h->coordinate[s->dim]}; return;
+    case TRA_FUSED_BEGIN: d->value = (tra_elements){TRA_ELEMENT_I64, h->rows.nrows + 1, h->rows.begin}; return;
+    case TRA_FUSED_COLUMN: d->value = (tra_elements){TRA_ELEMENT_U32, h->rows.n, h->rows.column}; return;
+    case TRA_FUSED_VALUE: d->value = (tra_elements){element_in(p, s->of), h->n, h->value}; return;
+    }
+}
+
+static const made *made_for(const tra_kernel *k, const tra_cell *a, const tra_cell *b) {
+    int held = held_by(k, a->layout, b->layout);
+    for (const made *m = all; m; m = m->next)
+        if (m->p == k->program && m->held == held) return m;
+    return NULL;
+}
+
+int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
+                          const tra_dims *ext_b, const tra_layout *out) {
+    const tra_type *types[2] = {a, b};
+    const tra_dims *ext[2] = {ext_a, ext_b};
+    if (k->cls == TRA_K_PACK) return 0;
+    if (out || !tra_fused_plan_of(k, a, b)) return TRA_SIZE_MOST;
+    int64_t bytes = tra_fused_plan_of(k, a, b)->workspace;
+    for (int i = 0; i < 2; i++) {
+        if (!types[i]->layout || ext[i]->n <= 2 || (i == 0 && k->packed > 1)) continue;
+        int64_t rows = tra_min64(tra_rows_box(ext[i]), tra_type_entries(types[i]).bound);
+        bytes = tra_add_most(bytes, tra_mul_most(rows, (ext[i]->n - 1) * (int64_t)sizeof(int64_t)));
+    }
+    return tra_add_most(bytes, 64);
+}
+
+static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, char *scratch,
+                      tra_err *e) {
+    const made *m = made_for(k, a, b);
+    if (!m) return tra_fail(e, TRA_INTERNAL, "a fused statement was not made for operands that are held so");
+    const tra_fused_plan *x = &k->program->fused->plan[m->held];
+    call c = {.k = k, .a = a, .b = b};
+    c.scope = tra_calloc((size_t)x->n + 1, sizeof *c.scope);
+    c.data = tra_calloc((size_t)x->n + 1, sizeof *c.data);
+    char *own = scratch;
+    for (int o = 0; o < k->program->noperands; o++) own = find_operand(&c, o, own);
+    own = scratch + (own - scratch + 63) / 64 * 64;
+    for (int i = 0; i < x->n; i++) bring(&c, x, i);
+    memset(out->array.data, 0, tra_array_bytes(&out->array));
+    tra_codegen_call to = {.scope = c.scope, .out = out->array.data, .stop = &tra_cancel};
+    to.memory = x->workspace ? own : NULL;
+    to.most = x->workspace;
+    tra_calc_limit(x->workspace ? x->workspace : INT64_MAX);
+    tra_status s = tra_codegen_run(m->kernel, &to, e);
+    tra_calc_limit(INT64_MAX);
+    free(c.scope);
+    free(c.data);
+    return s;
+}
+
+int64_t tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
+                       char *scratch) {
+    tra_err e = {0};
+    (void)count;
+    if (k->cls == TRA_K_PACK) {
+        tra_fused_pack(k, a, b, out);
+        return 0;
+    }
+    if (!tra_kernel_failure() && run(k, a, b, out, scratch, &e) != TRA_OK && e.status != TRA_STOPPED)
+        tra_kernel_fail_with(e.status, "%s", e.msg);
+    return 0;
+}

@@ -1,0 +1,72 @@
+# Statements of several factors that are computed at once on each combination of arrays that meet (fused), beside their
+# contractions of two: every plan gives what numpy gives, and fused ones the same bits compiled and interpreted.
+load helper
+
+inputs() {
+    export TRA_CACHE=$BATS_TEST_TMPDIR/cache
+    tra gen -q --shape 70x50 --density .1 --block 30x50 --seed 1 -o A.h5
+    tra gen -q --shape 50 --block 50 --seed 2 --dist normal -o x.h5
+    tra gen -q --shape 20x30x25 --density .05 --block 8x30x10 --seed 3 -o T.h5
+    tra gen -q --shape 30x6 --block 30x4 --seed 4 -o B.h5
+    tra gen -q --shape 25x6 --block 10x4 --seed 5 -o C.h5
+    for r in A x T B C; do tra export -q $r.h5 --to npy -o $r.npy; done
+}
+
+# all_plans SITES EXPRESSION [LEAST]: runs every plan of p.tra on so many sites and compares Y with what numpy says; at
+# least so many plans (1) are fused.
+all_plans() {
+    fused=0
+    for k in 1 2 3 4 5 6 7 8; do
+        rm -f Y.h5
+        tra run -q --sites "$1" --plan $k p.tra 2>err || { grep -q 'there' err && break; cat err; return 1; }
+        tra explain --sites "$1" --plan $k p.tra >plan
+        ! grep -q '^strategy.*fused' plan || fused=$((fused + 1))
+        tra export -q Y.h5 --to npy -o Y.npy
+        py "
+import numpy as np
+A, x, T, B, C, Y = (np.load(f + '.npy') for f in 'AxTBCY')
+assert np.allclose(Y, $2, rtol=1e-12), abs(Y - $2).max()"
+    done
+    echo "$fused fused"
+    [ "$fused" -ge "${3:-1}" ]
+}
+
+@test "two uses of a sparse matrix and a vector, in rows of blocks and in columns" {
+    inputs
+    printf 'input A from "A.h5"\ninput x from "x.h5"\nY[j] = sum 2.5 * A[i,j] * A[i,k] * x[k]\noutput Y\n' >p.tra
+    all_plans 1 '2.5 * A.T @ (A @ x)'
+    all_plans 3 '2.5 * A.T @ (A @ x)'
+    printf 'input A0 from "A.h5"\ninput x from "x.h5"\nA = reblock(A0, [30, 20])\n' >p.tra
+    printf 'Y[j] = sum A[i,j] * A[i,k] * x[k]\noutput Y\n' >>p.tra
+    all_plans 2 'A.T @ (A @ x)' 0
+}
+
+@test "a tensor of rank 3 with two matrices, all in blocks of which the last are clipped" {
+    inputs
+    printf 'input T from "T.h5"\ninput B from "B.h5"\ninput C from "C.h5"\nY[i,r] = sum T[i,j,k] * B[j,r] * C[k,r]\noutput Y\n' >p.tra
+    all_plans 1 'np.einsum("ijk,jr,kr->ir", T, B, C)'
+    all_plans 2 'np.einsum("ijk,jr,kr->ir", T, B, C)'
+}
+
+@test "a scalar, a result with its dimensions turned, a result that is no entry of the sparse factor" {
+    inputs
+    printf 'input A from "A.h5"\nY[] = sum A[i,k] * A[j,k]\noutput Y\n' >p.tra
+    all_plans 2 '(A.sum(0) ** 2).sum()'
+    printf 'input T from "T.h5"\ninput C from "C.h5"\nY[r,j,i] = sum T[i,j,k] * C[k,r]\noutput Y as dense\n' >p.tra
+    all_plans 3 'np.einsum("ijk,kr->rji", T, C)'
+}
+
+@test "fused statements have the bits of the interpreter" {
+    inputs
+    printf 'input T from "T.h5"\ninput B from "B.h5"\ninput C from "C.h5"\nY[i,r] = sum T[i,j,k] * B[j,r] * C[k,r]\noutput Y\n' >p.tra
+    for k in 1 2 3 4; do
+        tra explain --plan $k p.tra >plan
+        ! grep -q '^strategy.*fused' plan || break
+    done
+    grep -q '^strategy.*fused' plan
+    tra run -q --plan $k p.tra --codegen require
+    bits=$(tra digest Y.h5 | cut -d ' ' -f 1)
+    [ "$(find cache -name '*.so' | wc -l)" = 1 ]
+    tra run -q --plan $k p.tra --codegen off
+    [ "$(tra digest Y.h5 | cut -d ' ' -f 1)" = "$bits" ]
+}
