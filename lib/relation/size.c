@@ -1,5 +1,5 @@
 /* size.c - what tuples take. */
-#include "cell.h"
+#include "columns.h"
 
 tra_size tra_size_upto(int64_t bytes) {
     bytes = tra_min64(bytes, TRA_SIZE_MOST);
@@ -94,7 +94,8 @@ typedef struct layout_bytes {
 static int64_t bound_of_blocks(const tra_type *t, int64_t blocks, int64_t entries) {
     static const tra_dims any = {.n = 2, .v = {TRA_SIZE_MOST, 1}};
     int64_t none = t->layout->bytes(t, &t->cat->bound, tra_size_exactly(0), 0).bound;
-    int64_t between = tra_add_most(none, (int64_t)t->layout->nparts * TRA_CELL_ALIGN);
+    int64_t parts = t->layout->nparts + (t->columns ? 2 * (int64_t)t->columns->n : 0); /* values and states */
+    int64_t between = tra_add_most(none, parts * TRA_CELL_ALIGN);
     int64_t filled = t->layout->bytes(t, &any, tra_size_exactly(entries), -1).bound;
     return tra_add_most(tra_mul_most(blocks, between), filled);
 }

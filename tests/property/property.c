@@ -4,6 +4,7 @@
  * communicators of 5, of 3 and 2 side by side, and of 1, by several plans and memory ceilings, and compares. Without
  * mpirun it is one rank, which is enough to replay a failure that does not depend on sites. See `run` for the use. */
 #include "engine.h"
+#include "tables.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -14,7 +15,7 @@
 
 typedef struct options {
     uint64_t seed;
-    int64_t count, only; /* only: one program, -1 for all */
+    int64_t count, only, tables; /* only: one program, -1 for all; tables: programs on tables */
     const char *dir;
     bool engine, all; /* all: every plan is run */
 } options;
@@ -87,6 +88,28 @@ static tra_status store_and_read(const char *dir, const tra_graph *g, const expe
     return TRA_OK;
 }
 
+/* How many programs there are, and which number the i-th has: those on tables come last. */
+static int64_t programs(const options *o) { return o->count + o->tables; }
+static int64_t number_of(const options *o, int64_t i) { return i < o->count ? i : FIRST_OF_TABLES + i - o->count; }
+
+/* A program on tables: that it compiles, and what the reference makes of it, which is the file that says it is made. */
+static tra_status prepare_tables(const options *o, int64_t i, const char *dir, tra_err *e) {
+    tra_arena *a = tra_arena_new();
+    tra_graph *g = NULL;
+    expected x;
+    tra_status s = mkdir(dir, 0777) && errno != EEXIST ? tra_fail_errno(e, TRA_RESOURCE, "%s", dir) : TRA_OK;
+    if (s == TRA_OK) s = draw_tables(o->seed, (uint64_t)i, dir, e);
+    if (s == TRA_OK) s = load(dir, a, &g, e);
+    if (s == TRA_OK) s = expect_tables(g, a, &x, e);
+    char *path = tra_asprintf("%s/made", dir);
+    FILE *f = s == TRA_OK ? fopen(path, "w") : NULL;
+    if (s == TRA_OK && (!f || fclose(f))) s = tra_fail_errno(e, TRA_RESOURCE, "%s", path);
+    free(path);
+    if (g) tra_graph_close(g);
+    tra_arena_free(a);
+    return s;
+}
+
 /* One program: its text, inputs and expected results, and what the judge reads. */
 static tra_status prepare(const options *o, int64_t i, const char *dir, counts *c, tra_err *e) {
     tra_str judge = {0};
@@ -123,13 +146,15 @@ static const char all_kernels[] = "matmul matadd matsub elemmul elemdiv elemmax 
 
 static int64_t prepare_all(const options *o, const tra_comm *world, counts *c) {
     int64_t failed = 0;
-    for (int64_t i = 0; i < o->count; i++) {
+    for (int64_t k = 0; k < programs(o); k++) {
         char dir[4096];
         tra_err e = {0};
-        if (i % world->size != world->rank || (o->only >= 0 && i != o->only)) continue;
+        int64_t i = number_of(o, k);
+        if (k % world->size != world->rank || (o->only >= 0 && i != o->only)) continue;
         program_dir(o, i, dir, sizeof dir);
         working_on(o, i, 0);
-        if (prepare(o, i, dir, c, &e) == TRA_OK) continue;
+        bool tables = i >= FIRST_OF_TABLES;
+        if ((tables ? prepare_tables(o, i, dir, &e) : prepare(o, i, dir, c, &e)) == TRA_OK) continue;
         report(dir, o->seed, i, 0, e.msg);
         failed++;
     }
@@ -167,12 +192,13 @@ static tra_comm split(const tra_comm *world, int color) {
 /* Every program on the communicators that split the world; stride > 1: group `color` takes every stride-th program. */
 static void run_all(const options *o, const tra_comm *world, int color, int stride, tally t[6]) {
     tra_comm c = split(world, color);
-    for (int64_t i = 0; i < o->count; i++) {
+    for (int64_t k = 0; k < programs(o); k++) {
         char dir[4096];
-        if ((o->only >= 0 && i != o->only) || (o->only < 0 && stride > 1 && i % stride != color)) continue;
+        int64_t i = number_of(o, k);
+        if ((o->only >= 0 && i != o->only) || (o->only < 0 && stride > 1 && k % stride != color)) continue;
         if (o->only >= 0 && stride > 1 && color != 0) continue;
         program_dir(o, i, dir, sizeof dir);
-        char *judge = tra_asprintf("%s/judge.json", dir);
+        char *judge = tra_asprintf("%s/%s", dir, i < FIRST_OF_TABLES ? "judge.json" : "made");
         bool made = access(judge, R_OK) == 0;
         free(judge);
         if (!made) continue; /* reported */
@@ -185,11 +211,12 @@ static void run_all(const options *o, const tra_comm *world, int color, int stri
 }
 
 static void usage(void) {
-    fputs("usage: property_driver --dir DIR [--seed S] [--count N] [--only I] [--all] [--no-engine]\n", stderr);
+    fputs("usage: property_driver --dir DIR [--seed S] [--count N] [--tables N] [--only I] [--all] [--no-engine]\n",
+          stderr);
 }
 
 static bool parse(int argc, char **argv, options *o) {
-    *o = (options){.seed = 1, .count = 100, .only = -1, .engine = true};
+    *o = (options){.seed = 1, .count = 100, .only = -1, .tables = -1, .engine = true};
     for (int i = 1; i < argc; i++) {
         int64_t v = 0;
         if (!strcmp(argv[i], "--no-engine") || !strcmp(argv[i], "--all")) {
@@ -209,11 +236,16 @@ static bool parse(int argc, char **argv, options *o) {
             o->count = v;
         else if (!strcmp(argv[i], "--only"))
             o->only = v;
+        else if (!strcmp(argv[i], "--tables"))
+            o->tables = v;
         else
             return false;
         i++;
     }
-    if (o->only >= o->count) o->count = o->only + 1;
+    bool table = o->only >= FIRST_OF_TABLES;
+    if (!table && o->only >= o->count) o->count = o->only + 1;
+    if (o->tables < 0) o->tables = (o->count + 7) / 8;
+    if (table) o->tables = tra_max64(o->tables, o->only - FIRST_OF_TABLES + 1);
     return o->dir != NULL;
 }
 
@@ -243,7 +275,7 @@ int main(int argc, char **argv) {
     int n = 1;
     if (world.rank == 0) {
         printf("%sok %d - %" PRId64 " random programs parse, type and evaluate (seed %" PRIu64 ")\n",
-               bad[0] ? "not " : "", n++, o.only < 0 ? o.count : 1, o.seed);
+               bad[0] ? "not " : "", n++, o.only < 0 ? programs(&o) : 1, o.seed);
         if (o.count >= 200 && o.only < 0)
             printf("%sok %d - every operator and kernel occurs%s\n", gaps.n ? "not " : "", n++, tra_str_get(&gaps));
     }

@@ -4,6 +4,7 @@
  *   generate.c a random program: its inputs, its operators, its text
  *   draw.c     its operators, one at a time; draw_einsum.c EinSum statements
  *   expect.c   what a program must give: the reference's results, and how far a right answer may be from them
+ *   tables.c   programs on tables: drawn, expected and compared
  *   engine.c   the executor against that, on a communicator
  *   property.c the driver
  */
