@@ -274,7 +274,8 @@ void tra_kernel_bounded(const tra_kernel *k, tra_kernel_use use, const tra_type 
     uint32_t any = a->bounded | (b ? b->bounded : 0);
     out->columns = k->rows ? k->rows->columns : NULL;
     out->bounded = 0;
-    if (k->rows && k->rows->rows != TRA_ROWS_ONE && k->rows->rows != TRA_ROWS_NONE)
+    tra_rows_extent rows = k->rows ? k->rows->rows : TRA_ROWS_NONE;
+    if (rows != TRA_ROWS_ONE && rows != TRA_ROWS_NONE && rows != TRA_ROWS_FIXED)
         out->bounded = k->rows->counts || any ? 1 : 0;
     bool known = any && !k->rows && sources(k, use, a, b, &src);
     for (int d = 0; any && !k->rows && d < out->cat->bound.n; d++) {

@@ -125,6 +125,13 @@ static tra_filled of_labels(const tra_kernel *k, const tra_dims *const *ext, con
     return r;
 }
 
+/* An entry for each row. */
+static tra_filled of_rows(const tra_rows_kernel *k, const tra_dims *ext) {
+    double all = (double)tra_mul_most(k->most, k->width), rows = (double)ext->v[0] * k->share;
+    return (tra_filled){
+        .sparse = true, .share = all > 0 ? fmin(1, rows / all) : 0, .bound = ext->v[0], .work = 1, .exact = true};
+}
+
 static tra_filled of_step1(const tra_kernel *k, const tra_dims *ext, const tra_filled *in) {
     static const int64_t once[2] = {1, 1};
     static const tra_filled dense = {.share = 1, .bound = INT64_MAX, .work = 1, .exact = true};
@@ -142,9 +149,9 @@ static tra_filled of_step1(const tra_kernel *k, const tra_dims *ext, const tra_f
     case TRA_K_DIAG: return r;
     case TRA_K_SOFTMAX:
     case TRA_K_LAPACK:
-    case TRA_K_ROWS:
     case TRA_K_FOLD:
     case TRA_K_INDEX: return dense;
+    case TRA_K_ROWS: return k->rows->sparse ? of_rows(k->rows, ext) : dense;
     case TRA_K_OUTER: /* of two operands */
     case TRA_K_PACK:
     case TRA_K_PROGRAM:

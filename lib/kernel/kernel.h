@@ -161,6 +161,7 @@ typedef enum tra_rows_extent {
     TRA_ROWS_MOST,     /* `most`, or fewer rows of the operand */
     TRA_ROWS_ONE,      /* one */
     TRA_ROWS_ELEMENTS, /* the elements of the (left) operand, or `most` */
+    TRA_ROWS_FIXED,    /* `most`, exactly */
     TRA_ROWS_NONE,     /* the result is a number, of rank 0 */
 } tra_rows_extent;
 
@@ -184,6 +185,7 @@ typedef struct tra_rows_kernel {
     int64_t width; /* of a tensor: its extent along dimension 1 */
     tra_rows_extent rows;
     int64_t most;
+    bool sparse;  /* a tensor: by type, with an entry for each row of the operand, at most */
     bool counts;  /* there may be fewer rows than that: only the run tells how many */
     double share; /* of that bound, that are expected (EITHER: those of both operands are) */
     double flops; /* for each row of the (left) operand */

@@ -139,6 +139,7 @@ static void shape_rows(const tra_rows_kernel *k, const tra_dims *a, const tra_di
     case TRA_ROWS_OUTER: n = tra_add_most(tra_mul_most(n, right), tra_add_most(n, right)); break;
     case TRA_ROWS_MOST: n = tra_min64(n, k->most); break;
     case TRA_ROWS_ONE: n = 1; break;
+    case TRA_ROWS_FIXED: n = k->most; break;
     case TRA_ROWS_ELEMENTS:
         for (int d = 1; d < a->n; d++) n = tra_mul_most(n, a->v[d]);
         n = tra_min64(n, k->most);

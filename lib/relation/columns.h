@@ -79,6 +79,10 @@ typedef struct tra_column {
     bool nullable;              /* it may have NULLs, */
     bool fails;                 /* and values that could not be computed (TRA_STATE_ERROR) */
     const tra_dictionary *dict; /* of coded types, else NULL; also NULL when a table is only declared */
+    /* The column of an open file whose values these are, or some of them, so that its statistics hold them; NULL: none.
+     * The file is open for as long as the schema is there. */
+    struct tra_rel *file;
+    int number;
 } tra_column;
 /* Has a column bytes of states? Then always, so that what rows take follows from their number. */
 static inline bool tra_column_has_states(const tra_column *c) { return c->nullable || c->fails; }

@@ -327,7 +327,7 @@ static tra_status nullable(tra_rel *r, hid_t group, const char *path, int i, tra
 
 static tra_status open_column(tra_rel *r, const char *name, int i, tra_column *c, tra_err *e) {
     const char *path = strcmp(r->name, "/") == 0 ? name : tra_arena_printf(r->arena, "%s/%s", r->name, name);
-    c->name = name;
+    *c = (tra_column){.name = name, .file = r, .number = i};
     r->table->form.values[i] = r->table->form.nulls[i] = -1;
     if (strchr(name, '/') || strcmp(name, ".") == 0 || !tra_h5_exists(r->file, path))
         return bad_column(r, name, "it is not there", e);

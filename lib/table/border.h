@@ -25,4 +25,19 @@ typedef struct tra_border {
  * block's first row. A row of each element, or entry, in row-major order; and a row of each row. */
 extern const tra_rows_ops tra_entries_ops, tra_unmatrix_ops;
 
+/* A dimension of a pivot: where the values of a key stand along it. */
+typedef struct tra_pivot_key {
+    int64_t n;            /* values, which are all that the key may have */
+    const int32_t *place; /* of strings and texts: of each code; NULL: itself */
+    const int64_t *whole; /* else: the values, ascending */
+} tra_pivot_key;
+
+/* Of rows that are ordered by two keys, and have each pair of them once: a matrix, sparse by type, with the value of a
+ * pair at their places. data: a tra_pivot. NULL keys and NULL values are errors (TRA_INPUT). */
+typedef struct tra_pivot {
+    const tra_schema *in; /* two keys, and the value */
+    tra_pivot_key key[2];
+} tra_pivot;
+extern const tra_rows_ops tra_pivot_ops;
+
 #endif

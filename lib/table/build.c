@@ -48,7 +48,13 @@ void tra_colexpr_columns(const tra_colexpr *x, bool *used) {
 }
 
 tra_column tra_colexpr_result(const tra_colexpr *x, const char *name) {
-    return (tra_column){.name = name, .type = x->type, .nullable = x->nullable, .fails = x->fails, .dict = x->dict};
+    return (tra_column){.name = name,
+                        .type = x->type,
+                        .nullable = x->nullable,
+                        .fails = x->fails,
+                        .dict = x->dict,
+                        .file = x->file,
+                        .number = x->number};
 }
 
 /* ---- leaves ------------------------------------------------------------------------------------------------------ */
@@ -73,6 +79,8 @@ const tra_colexpr *tra_colexpr_column(tra_arena *a, const tra_schema *s, int col
     x->nullable = c->nullable;
     x->fails = c->fails;
     x->dict = c->dict;
+    x->file = c->file;
+    x->number = c->number;
     return x;
 }
 

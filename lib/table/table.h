@@ -116,7 +116,9 @@ struct tra_colexpr {
     const tra_dictionary *dict; /* of coded types */
     int nkids;
     const tra_colexpr *const *kids;
-    int column;          /* COLUMN: its number in the schema */
+    int column;           /* COLUMN: its number in the schema, */
+    struct tra_rel *file; /* and the column of a file whose values these are, or some of them; NULL: none */
+    int number;
     int64_t least, most; /* of whole numbers, dates and timestamps: no value is beyond these */
     union {              /* CONST: the value, unless it is NULL */
         int64_t i;       /* integers, bools, dates, timestamps, codes */

@@ -43,6 +43,36 @@ static void rows(const tra_border *k, const ref_array *x, ref_table *out) {
     }
 }
 
+/* Where a key stands: how many of the values that it may have are less. */
+static int64_t place_of(const tra_pivot_key *key, const tra_column *c, const ref_cell *v) {
+    int64_t at = 0;
+    for (int64_t i = 0; i < key->n; i++) {
+        int64_t len = 0;
+        const char *s = c->dict ? tra_dictionary_at(c->dict, i, &len) : NULL;
+        at += c->dict ? tra_bytes_cmp(s, len, v->s, v->len) < 0 : key->whole[i] < v->i;
+    }
+    return at;
+}
+
+tra_status ref_table_pivot(const tra_table_op *op, const ref_table *x, tra_arena *a, tra_ref_rel *out, tra_err *e) {
+    const tra_pivot *p = op->pivot;
+    tra_dims ext = {.n = 2, .v = {p->key[0].n, p->key[1].n}}, block = op->node->type.cat->bound;
+    ref_array all = ref_array_new(a, &ext);
+    for (int64_t i = 0; i < x->rows; i++) {
+        for (int c = 0; c < 3; c++)
+            if (ref_at(x, i, c)->state != REF_VALUE)
+                return tra_fail(e, TRA_INPUT, "a %s of pivot is NULL in column `%s`", c < 2 ? "key" : "value",
+                                x->column[c].name);
+        const ref_cell *v = ref_at(x, i, 2);
+        int64_t row = place_of(&p->key[0], &p->in->v[0], ref_at(x, i, 0));
+        int64_t column = place_of(&p->key[1], &p->in->v[1], ref_at(x, i, 1));
+        all.data[row * ext.v[1] + column] = tra_coltype_is_float(x->column[2].type) ? (ref_num)v->f : (ref_num)v->i;
+    }
+    TRA_TRY(ref_in_blocks(&all, &block, op->dtype, a, out, e));
+    out->sparse = true;
+    return TRA_OK;
+}
+
 tra_status ref_table_border(const tra_table_op *op, const tra_ref_rel *x, tra_arena *a, ref_table **out, tra_err *e) {
     ref_array whole;
     TRA_TRY(ref_assemble(x, a, &whole, e));

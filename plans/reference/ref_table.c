@@ -146,6 +146,7 @@ tra_status ref_table_op(const tra_table_op *op, const tra_ref_rel *const *v, tra
     case TRA_TABLE_UNION: do_union(x, y, t); return TRA_OK;
     case TRA_TABLE_MATRIX: return do_matrix(op, x, a, out, e);
     case TRA_TABLE_ROWS: do_rows(x, a, out); return TRA_OK;
+    case TRA_TABLE_PIVOT: return ref_table_pivot(op, x, a, out, e);
     case TRA_TABLE_ENTRIES:
     case TRA_TABLE_TABLE: return TRA_OK;
     }

@@ -44,6 +44,9 @@ ref_item ref_column_value(const tra_ast *x, const ref_table *t, int64_t row, tra
 
 /* A table of the columns of that schema, with room for so many rows, and none yet. */
 ref_table *ref_table_new(tra_arena *a, const tra_schema *s, int64_t room);
+/* pivot: of the groups by both keys (ref_border.c). */
+TRA_MUSTUSE tra_status ref_table_pivot(const tra_table_op *op, const ref_table *x, tra_arena *a, tra_ref_rel *out,
+                                       tra_err *e);
 /* entries(X), table(X): *out is the table (ref_border.c). */
 TRA_MUSTUSE tra_status ref_table_border(const tra_table_op *op, const tra_ref_rel *x, tra_arena *a, ref_table **out,
                                         tra_err *e);

@@ -391,7 +391,7 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
                        near ? tra_arena_printf(b->arena, "did you mean %s?", near)
                             : "operators are join agg rekey filter transform tile concat repart reblock softmax "
                               "transpose store solve inverse det cholesky eigh qr svd, of tables select project "
-                              "join cross group order distinct limit matrix rows entries table",
+                              "join cross group order distinct limit matrix rows pivot entries table",
                        "there is no operator '%s'", x->text);
         return NULL;
     }

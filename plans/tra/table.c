@@ -44,6 +44,7 @@ void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char 
         [TRA_TABLE_LIMIT] = "write limit(T, 10, from = 20)",
         [TRA_TABLE_UNION] = "write union(A, B, C)",
         [TRA_TABLE_ROWS] = "write rows(T)",
+        [TRA_TABLE_PIVOT] = "write pivot(T, row, column, value, sum)",
         [TRA_TABLE_ENTRIES] = "write entries(X)",
         [TRA_TABLE_TABLE] = "write table(X)"};
     tra_diag_error(w->b->d, at->span, forms[w->op.op], "%s", why);
@@ -208,8 +209,7 @@ tra_node *tra_table_rowwise(tra_table_builder *w, const tra_rowwise *r, const ch
     return n;
 }
 
-/* i -> (i, 0): a key for the dimension of columns. */
-static tra_node *with_column_key(tra_table_builder *w, tra_node *n) {
+tra_node *tra_table_column_key(tra_table_builder *w, tra_node *n) {
     tra_keyfn *f = tra_new(w->b->arena, tra_keyfn);
     tra_keyexpr *i = tra_new(w->b->arena, tra_keyexpr), *zero = tra_new(w->b->arena, tra_keyexpr);
     *i = (tra_keyexpr){.op = TRA_KEY_VAR, .var = 0};
@@ -221,7 +221,6 @@ static tra_node *with_column_key(tra_table_builder *w, tra_node *n) {
 
 /* ---- operators ---------------------------------------------------------------------------------------------- */
 
-/* One more statement on tables, of which the node is the result; NULL stays NULL. */
 tra_node *tra_table_note(tra_table_builder *w, tra_node *n) {
     tra_graph *g = w->b->g;
     if (!n) return NULL;
@@ -348,7 +347,7 @@ static tra_node *build_matrix(tra_table_builder *w) {
         return NULL;
     }
     tra_node *n = tra_table_rowwise(w, r, tra_table_text(w), false, 1);
-    if (n) n = with_column_key(w, n);
+    if (n) n = tra_table_column_key(w, n);
     if (!n) return NULL;
     const tra_dim_labels **labels = tra_news(w->b->arena, const tra_dim_labels *, TRA_MAXDIM);
     labels[1] = tra_dim_labels_of_texts(w->b->arena, "column", w->op.nterms, names);
@@ -417,6 +416,7 @@ tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*rela
     case TRA_TABLE_UNION: return build_union(&w, relation);
     case TRA_TABLE_MATRIX: return build_matrix(&w);
     case TRA_TABLE_ROWS: return build_rows(&w);
+    case TRA_TABLE_PIVOT: return tra_table_pivot(&w);
     case TRA_TABLE_ENTRIES:
     case TRA_TABLE_TABLE: return tra_table_of_tensor(&w);
     }

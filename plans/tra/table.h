@@ -46,6 +46,9 @@ const char *tra_table_text(const tra_table_builder *w);
 tra_node *tra_table_make(tra_build *b, tra_opcode op, tra_span span, const tra_node *fields);
 /* A pass over rows of `in`; text: all that it does. */
 tra_node *tra_table_rowwise(tra_table_builder *w, const tra_rowwise *r, const char *text, bool counts, double share);
+/* i -> (i, 0): a key for the dimension of columns. */
+tra_node *tra_table_column_key(tra_table_builder *w, tra_node *n);
+/* One more statement on tables, of which the node is the result; NULL stays NULL. */
 tra_node *tra_table_note(tra_table_builder *w, tra_node *n);
 const tra_node *const *tra_table_rows_of(tra_build *b, const tra_node *n);
 
@@ -54,6 +57,8 @@ tra_node *tra_table_group(tra_table_builder *w);
 tra_node *tra_table_order(tra_table_builder *w);
 tra_node *tra_table_limit(tra_table_builder *w);
 tra_node *tra_table_join(tra_table_builder *w);
+/* table_pivot.c */
+tra_node *tra_table_pivot(tra_table_builder *w);
 /* table_border.c: entries(X) and table(X), of a tensor. */
 tra_node *tra_table_of_tensor(tra_table_builder *w);
 /* table_union.c: all rows of w->in, then all of w->right, whose syntax is `at`; columns by name. */

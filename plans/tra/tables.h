@@ -25,6 +25,7 @@
     X(UNION, "union")                                                                                                  \
     X(MATRIX, "matrix")                                                                                                \
     X(ROWS, "rows")                                                                                                    \
+    X(PIVOT, "pivot")                                                                                                  \
     X(ENTRIES, "entries")                                                                                              \
     X(TABLE, "table")
 
@@ -67,6 +68,7 @@ struct tra_table_op {
     int64_t from, count;      /* LIMIT */
     tra_dtype dtype;          /* MATRIX */
     const double *fill;       /* MATRIX: for NULLs; NULL: these are errors */
+    const tra_pivot *pivot;   /* PIVOT: of the groups by row and column */
     const tra_border *border; /* ENTRIES, TABLE: the labels of the tensor, and the columns */
 };
 

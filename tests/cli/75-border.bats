@@ -125,3 +125,71 @@ output T to "beta.h5"'
     status 2 tra check p.tra
     [[ $output == *"not a tensor of rank 3"* ]]
 }
+
+@test "pivot is a matrix labelled by the values of two keys, sparse, as numpy makes it, on 1 and 3 ranks" {
+    "$PYTHON" - <<'EOF'
+import random
+random.seed(5)
+with open("r.csv", "w") as f:
+    f.write("who,day,n,w\n")
+    for i in range(4000):
+        f.write(f"p{random.randint(0, 299):03d},{random.choice([-5, 3, 8, 100, 7000]) + random.randint(0, 60)},"
+                f"{random.randint(-3, 9)},{random.random():.6f}\n")
+EOF
+    status 0 tra import -q --table --block 700 r.csv -o r.h5
+    for sites in 1 3; do
+        program $sites 'input r from "r.h5"
+P = pivot(select(r, n != 4), who, day, n, sum)
+Q = pivot(r, day, who, w, mean)
+E = entries(P)
+R[d] = sum P[p,d]
+T = table(R)
+S[d,e] = sum Q[d,p] * Q[e,p]
+output P to "p.h5"
+output Q to "q.h5"
+output E to "e.h5"
+output T to "t.h5"
+output S to "s.h5"'
+        for f in e t; do status 0 tra export -q $f.h5 -o $f.csv; done
+        for f in p q s; do status 0 tra export -q $f.h5 -o $f.npy; done
+        status 0 "$PYTHON" - <<'EOF'
+import csv, numpy as np
+rows = [(r["who"], int(r["day"]), int(r["n"]), float(r["w"])) for r in csv.DictReader(open("r.csv"))]
+who, day = sorted({r[0] for r in rows}), sorted({r[1] for r in rows})
+p, q, count = (np.zeros((len(who), len(day))) for _ in range(3))
+for a, b, n, w in rows:
+    i, j = who.index(a), day.index(b)
+    p[i, j] += n if n != 4 else 0
+    q[i, j] += w
+    count[i, j] += 1
+q[count > 0] /= count[count > 0]
+assert (np.load("p.npy") == p).all()
+assert np.allclose(np.load("q.npy"), q.T, rtol=1e-12)
+assert np.allclose(np.load("s.npy"), q.T @ q, rtol=1e-12)
+e = list(csv.reader(open("e.csv")))
+assert e[0] == ["who", "day", "value"]
+assert [(r[0], int(r[1]), int(r[2])) for r in e[1:]] == \
+    [(a, b, p[i, j]) for i, a in enumerate(who) for j, b in enumerate(day) if p[i, j]]
+t = list(csv.reader(open("t.csv")))
+assert [[int(v) for v in r] for r in t[1:]] == [[b, p[:, j].sum()] for j, b in enumerate(day)]
+EOF
+    done
+    run tra info p.h5
+    [[ $output == *"csr"* ]]
+}
+
+@test "a NULL key or value of pivot, and keys whose values nobody knows, are errors that say what to do" {
+    printf 'a,b,v\nx,y,1\n,y,2\nz,y,\n' >n.csv
+    status 0 tra import -q --table n.csv -o n.h5
+    printf '%s\n' 'input n from "n.h5"' 'P = pivot(n, a, b, v, sum)' 'output P to "p.h5"' >p.tra
+    status 3 tra run -q p.tra
+    [[ $output == *'a value of pivot is NULL in column `value`; ifnull'* ]]
+    sed -i 's/b, v, sum/b, ifnull(v, 0), sum/' p.tra
+    status 3 tra run -q p.tra
+    [[ $output == *'a key of pivot is NULL in column `a`; select'* ]]
+    sed -i 's/pivot(n,/pivot(select(n, !isnull(a)),/' p.tra
+    status 0 tra run -q p.tra
+    sed -i 's/P = pivot.*/P = pivot(n, k = length(a), b, v, sum)/' p.tra
+    status 2 tra check p.tra
+    [[ $output == *"is not known before the program runs"* ]]
+}

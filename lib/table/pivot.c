@@ -1,0 +1,90 @@
+/* pivot.c - rows of two keys and a value as the entries of a matrix. */
+#include "border.h"
+#include "group.h"
+
+#include "../relation/rows.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static int64_t scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    const tra_pivot *p = data;
+    (void)ext_a, (void)ext_b;
+    return (p->in->n * (int64_t)sizeof(tra_vector) + 63) / 64 * 64;
+}
+
+static bool open_rows(const tra_pivot *p, const tra_cell *a, void *buf, tra_batch *b) {
+    tra_err e = {0};
+    b->v = buf;
+    if (tra_columns_of(a, p->in, b, &e) == TRA_OK) return true;
+    tra_kernel_fail("%s", e.msg);
+    return false;
+}
+
+static int64_t pivot_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
+    (void)data, (void)b, (void)buf;
+    int64_t rows = a->array.ext.v[0];
+    return tra_rows_room(out->array.dtype, tra_min64(rows, out->array.ext.v[0]), rows);
+}
+
+/* The place of row i's key along its dimension, -1 after a failure. */
+static int64_t place_of(const tra_pivot *p, int k, const tra_batch *b, int64_t i) {
+    const tra_column *c = &p->in->v[k];
+    const tra_pivot_key *key = &p->key[k];
+    if (b->v[k].state && b->v[k].state[i] == TRA_STATE_NULL) {
+        tra_kernel_fail("a key of pivot is NULL in column `%s`; select(T, !isnull(...)) leaves such rows out", c->name);
+        return -1;
+    }
+    int64_t v = tra_value_whole(c, &b->v[k], i);
+    if (!key->whole) return key->place ? key->place[v] : v;
+    int64_t at = 0;
+    TRA_BISECT(at, key->n, mid, key->whole[mid] < v);
+    if (at < key->n && key->whole[at] == v) return at;
+    tra_kernel_fail("column `%s` has the value %" PRId64 ", of which the statistics of its file do not know", c->name,
+                    v);
+    return -1;
+}
+
+static bool is_value(const tra_pivot *p, const tra_batch *b, int64_t i) {
+    uint8_t state = b->v[2].state ? b->v[2].state[i] : TRA_STATE_VALUE;
+    if (state == TRA_STATE_VALUE) return true;
+    tra_kernel_fail(state == TRA_STATE_NULL ? "a value of pivot is NULL in column `%s`; ifnull gives it another"
+                                            : "a value of pivot could not be computed in column `%s`",
+                    p->in->v[2].name);
+    return false;
+}
+
+static bool is_zero(const tra_column *c, const tra_vector *v, int64_t i) {
+    return tra_coltype_is_float(c->type) ? tra_value_real(c, v, i) == 0 : tra_value_whole(c, v, i) == 0;
+}
+
+static void pivot_run(const void *data, const tra_cell *a, const tra_cell *none, tra_cell *out, void *buf) {
+    const tra_pivot *p = data;
+    tra_batch b;
+    (void)none;
+    if (!open_rows(p, a, buf, &b)) return;
+    size_t size = tra_dtype_size(out->array.dtype);
+    int64_t width = out->array.ext.v[1], last = -1;
+    tra_rows_maker m = {0};
+    if (out->layout)
+        m = tra_rows_make(out, tra_min64(b.rows, out->array.ext.v[0]), b.rows);
+    else
+        memset(out->array.data, 0, tra_array_bytes(&out->array));
+    for (int64_t i = 0; i < b.rows; i++) {
+        int64_t row = place_of(p, 0, &b, i), column = row < 0 ? -1 : place_of(p, 1, &b, i);
+        if (column < 0 || !is_value(p, &b, i)) return;
+        if (is_zero(&p->in->v[2], &b.v[2], i)) continue;
+        if (out->layout && row != last) {
+            if (last >= 0) tra_rows_close(&m);
+            tra_rows_open(&m, row);
+            last = row;
+        }
+        void *to = out->layout ? tra_rows_next(&m, (uint32_t)column)
+                               : (char *)out->array.data + (size_t)(row * width + column) * size;
+        memcpy(to, (const char *)b.v[2].values + (size_t)i * size, size);
+    }
+    if (last >= 0) tra_rows_close(&m);
+    if (out->layout) tra_rows_made(&m);
+}
+
+const tra_rows_ops tra_pivot_ops = {.scratch = scratch, .bytes = pivot_bytes, .run = pivot_run};

@@ -1,0 +1,99 @@
+/* table_pivot.c - pivot(T, row, column, value, agg): groups by two keys as a matrix, sparse by type. */
+#include "../../lib/relation/table_file.h"
+#include "table.h"
+
+#include <string.h>
+
+/* group(T, [row, column], value = agg(value)) */
+static tra_node *group_by_both(tra_table_builder *w) {
+    const tra_ast *call = w->call;
+    tra_ast *list = tra_new(w->b->arena, tra_ast), *agg = tra_new(w->b->arena, tra_ast),
+            *named = tra_new(w->b->arena, tra_ast), *group = tra_new(w->b->arena, tra_ast);
+    tra_ast **keys = tra_news(w->b->arena, tra_ast *, 2), **value = tra_news(w->b->arena, tra_ast *, 1),
+            **one = tra_news(w->b->arena, tra_ast *, 1), **args = tra_news(w->b->arena, tra_ast *, 3);
+    keys[0] = call->kids[1], keys[1] = call->kids[2];
+    *list = (tra_ast){.kind = TRA_AST_LIST, .span = call->span, .nkids = 2, .kids = keys};
+    value[0] = call->kids[3];
+    *agg = (tra_ast){.kind = TRA_AST_CALL, .text = call->kids[4]->text, .span = call->kids[4]->span, .nkids = 1};
+    agg->kids = value;
+    agg->name_span = call->kids[4]->span;
+    one[0] = agg;
+    *named = (tra_ast){.kind = TRA_AST_NAMED, .text = "value", .span = call->span, .nkids = 1, .kids = one};
+    args[0] = call->kids[0], args[1] = list, args[2] = named;
+    *group = (tra_ast){.kind = TRA_AST_CALL, .text = "group", .span = call->span, .nkids = 3, .kids = args};
+    tra_table_builder own = *w;
+    own.call = group;
+    own.op.op = TRA_TABLE_GROUP;
+    return tra_table_group(&own);
+}
+
+/* The values that a key may have, as labels and as places; false after a diagnostic. */
+static bool key_values(const tra_table_builder *w, const tra_column *c, const tra_ast *at, tra_pivot_key *key,
+                       const tra_dim_labels **labels) {
+    tra_arena *a = w->b->arena;
+    tra_column_facts facts;
+    if (tra_coltype_is_coded(c->type) && c->dict) {
+        const tra_dictionary *sorted = c->dict;
+        int32_t *place;
+        if (!sorted->sorted) sorted = tra_dictionary_union(a, 1, &c->dict, &place), key->place = place;
+        key->n = sorted->n;
+        *labels = tra_dim_labels_of_dictionary(a, c->name, sorted);
+        return true;
+    }
+    bool whole = !tra_coltype_is_coded(c->type) && !tra_coltype_is_float(c->type);
+    if (whole && c->file && tra_rel_column_facts(c->file, c->number, a, &facts, NULL) == TRA_OK && facts.whole) {
+        int64_t *v = tra_news(a, int64_t, facts.n + 1);
+        for (int64_t i = 0; i < facts.n; i++) v[i] = facts.frequency[i][0];
+        key->n = facts.n;
+        key->whole = v;
+        *labels = tra_dim_labels_of_whole(a, c->name, c->type == TRA_COL_I32 ? TRA_COL_I64 : c->type, facts.n, v);
+        return true;
+    }
+    tra_diag_error(w->b->d, at->span,
+                   whole
+                       ? "write the table to a file first, whose statistics say which values there are (65536 at most)"
+                       : "keys of pivot are strings, integers, bools, dates and timestamps",
+                   "which values column '%s' has is not known before the program runs", c->name);
+    return false;
+}
+
+tra_node *tra_table_pivot(tra_table_builder *w) {
+    const tra_ast *call = w->call;
+    if (call->nkids != 5 || call->kids[4]->kind != TRA_AST_NAME || !tra_table_is_aggregate(call->kids[4]->text))
+        return tra_table_refuse(w, call, "pivot has a table, two keys, what is aggregated, and an aggregate"), NULL;
+    tra_node *groups = group_by_both(w);
+    if (!groups) return NULL;
+    const tra_schema *s = groups->type.columns;
+    tra_pivot *p = tra_new(w->b->arena, tra_pivot);
+    const tra_dim_labels **labels = tra_news(w->b->arena, const tra_dim_labels *, TRA_MAXDIM);
+    *p = (tra_pivot){.in = s};
+    for (int k = 0; k < 2; k++)
+        if (!key_values(w, &s->v[k], call->kids[k + 1], &p->key[k], &labels[k])) return NULL;
+    if (!tra_coltype_is_number(s->v[2].type)) {
+        tra_diag_error(w->b->d, call->kids[3]->span, "count() counts them", "the values of a pivot are numbers, not %s",
+                       tra_coltype_name(s->v[2].type));
+        return NULL;
+    }
+    w->in = groups;
+    w->op.pivot = p;
+    w->op.dtype = tra_coltype_held(s->v[2].type);
+    tra_node fields = {.in = {tra_table_whole(w, groups, 1)}};
+    if (!fields.in[0]) return NULL;
+    fields.kernel = tra_kernel_of_rows(
+        w->b->arena, &(tra_rows_kernel){.text = tra_arena_printf(w->b->arena, "pivot(%" PRId64 " x %" PRId64 ")",
+                                                                 p->key[0].n, p->key[1].n),
+                                        .use = TRA_USE_MAP,
+                                        .dtype = w->op.dtype,
+                                        .width = p->key[1].n,
+                                        .rows = TRA_ROWS_FIXED,
+                                        .most = p->key[0].n,
+                                        .sparse = true,
+                                        .share = 1,
+                                        .flops = 4,
+                                        .ops = &tra_pivot_ops,
+                                        .data = p});
+    tra_node *n = tra_table_make(w->b, TRA_OP_TRANSFORM, call->span, &fields);
+    if (n) n = tra_table_column_key(w, n);
+    if (n) n->labels = labels;
+    return tra_table_note(w, n);
+}
