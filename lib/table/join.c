@@ -14,7 +14,7 @@ struct tra_lookup {
     tra_lookup_spec s;
     tra_keys left, right;
     const tra_schema *pair, *out;
-    const int *from;    /* of each column of the result: its number in `pair` */
+    const int *from;    /* of each column of the result: its number in `pair`; -1: of the partner's row */
     tra_colcode *where; /* NULL: none */
     const bool *read;   /* columns of `pair` that it reads */
 };
@@ -46,8 +46,8 @@ static tra_status find_keys(tra_lookup *l, tra_err *e) {
 static void set_columns(tra_lookup *l) {
     const tra_lookup_spec *s = &l->s;
     int n = s->left->n, all = n + s->right->n, nout = 0;
-    tra_column *pair = tra_news(l->arena, tra_column, all + 1), *out = tra_news(l->arena, tra_column, all + 1);
-    int *from = tra_news(l->arena, int, all + 1);
+    tra_column *pair = tra_news(l->arena, tra_column, all + 1), *out = tra_news(l->arena, tra_column, all + 2);
+    int *from = tra_news(l->arena, int, all + 2);
     bool pairs = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_LEFT;
     for (int i = 0; i < all; i++) {
         pair[i] = i < n ? s->left->v[i] : s->right->v[i - n];
@@ -56,6 +56,10 @@ static void set_columns(tra_lookup *l) {
         out[nout] = pair[i];
         if (i >= n && s->how == TRA_LOOKUP_LEFT) out[nout].nullable = true;
         from[nout++] = i;
+    }
+    if (s->number) {
+        out[nout] = (tra_column){.name = s->number, .type = TRA_COL_I64};
+        from[nout++] = -1;
     }
     tra_schema *p = tra_new(l->arena, tra_schema), *o = tra_new(l->arena, tra_schema);
     *p = (tra_schema){all, pair};
@@ -231,7 +235,8 @@ typedef struct pairing {
     const tra_batch *left, *right;
     tra_batch *out; /* NULL: only counts */
     int64_t first, rows;
-    bool met; /* the left row under way has a partner */
+    bool met;        /* the left row under way has a partner, */
+    int64_t partner; /* the first of them */
     int npairs, nout;
     int64_t *pair[2], *made[2]; /* left and right rows: STRIP each */
     tra_vector *column;         /* of the condition: gathered */
@@ -254,6 +259,9 @@ static void write_out(pairing *p) {
     int64_t begin = p->rows - p->nout;
     for (int i = 0; p->out && i < l->out->n; i++) {
         int c = l->from[i], side = c >= p->left->schema->n;
+        for (int k = 0; c < 0 && k < p->nout; k++)
+            ((int64_t *)p->out->v[i].values)[begin + k] = tra_max64(0, p->made[1][k]);
+        if (c < 0) continue;
         tra_gather_rows(&p->out->v[i], begin, column_of(p, c), l->out->v[i].type, p->made[side], p->nout);
     }
     p->nout = 0;
@@ -298,7 +306,8 @@ static tra_status end_of_row(pairing *p, int64_t l, tra_err *e) {
                         "row %" PRId64 " of the %s table has no partner, but each is expected to (matched)",
                         p->first + l, name_of(p->l, 0));
     bool stays = how == TRA_LOOKUP_KEEP || how == (p->met ? TRA_LOOKUP_SEMI : TRA_LOOKUP_ANTI);
-    if (stays || (!p->met && how == TRA_LOOKUP_LEFT)) emit(p, l, -1);
+    bool numbered = p->met && p->l->s.number;
+    if (stays || (!p->met && how == TRA_LOOKUP_LEFT)) emit(p, l, numbered ? p->partner : -1);
     p->met = false;
     return TRA_OK;
 }
@@ -312,6 +321,7 @@ static tra_status flush(pairing *p, tra_err *e) {
         if (r == -2) {
             TRA_TRY(end_of_row(p, l, e));
         } else if (!pass || pass[i]) {
+            if (!p->met) p->partner = r;
             p->met = true;
             if (pairs) emit(p, l, r);
         }

@@ -39,6 +39,7 @@ typedef struct tra_lookup_spec {
     bool matched;        /* every left row has a partner: the same */
     bool unique_left;    /* not of kernels, which have the tables exchanged: the same of the left table, */
     bool matched_right;  /* and of the right one */
+    const char *number;  /* KEEP: a column of this name, the number of the first partner's row; NULL: none */
     const char *name[2]; /* what messages call left and right; NULL: that */
 } tra_lookup_spec;
 

@@ -266,6 +266,15 @@ static tra_status unique(const tra_lookup_spec *s, const ref_table *x, const int
     return TRA_OK;
 }
 
+/* The rows of x, and the number of the row of y that each meets. */
+static void number_rows(const ref_table *x, const ref_table *y, const bool *met, ref_table *out) {
+    for (int64_t i = 0; i < x->rows; i++, out->rows++) {
+        memcpy(ref_at(out, i, 0), ref_at(x, i, 0), (size_t)x->n * sizeof(ref_cell));
+        for (int64_t j = 0; j < y->rows; j++)
+            if (met[i * y->rows + j]) *ref_at(out, i, x->n) = (ref_cell){.i = j};
+    }
+}
+
 tra_status ref_table_join(const tra_table_op *op, const ref_table *x, const ref_table *y, tra_arena *a, ref_table *out,
                           tra_err *e) {
     const tra_lookup_spec *s = &op->lookup;
@@ -280,6 +289,7 @@ tra_status ref_table_join(const tra_table_op *op, const ref_table *x, const ref_
         for (int64_t j = 0; j < y->rows; j++)
             room += met[i * y->rows + j] = meets(s, x, y, i, j) && passes(op, x, y, i, j, a);
     out->v = tra_news(a, ref_cell, room * out->n + 1);
+    if (s->number) return number_rows(x, y, met, out), TRA_OK;
     for (int64_t i = 0; i < x->rows; i++) {
         bool any = false;
         for (int64_t j = 0; j < y->rows; j++) {

@@ -265,7 +265,7 @@ static bool is_named(const tra_ast *call, const char *name) {
 /* *, or, of drop(a, b), all but these. */
 static bool add_others(tra_table_builder *w, const tra_ast *x, const bool *dropped) {
     const tra_schema *s = w->in->type.columns;
-    for (int i = 0; i < s->n; i++)
+    for (int i = 0; i < (w->shown ? w->shown : s->n); i++)
         if (!(dropped && dropped[i]) && !is_named(w->call, s->v[i].name) && !add_plain(w, i, x->span)) return false;
     return true;
 }
@@ -290,10 +290,18 @@ static void rowwise_terms(const tra_table_builder *w, const char ***names, const
     }
 }
 
-static tra_node *build_project(tra_table_builder *w) {
+tra_node *tra_table_project(tra_table_builder *w) {
     const char **names;
     const tra_colexpr **x;
+    tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
+    rowwise_terms(w, &names, &x);
+    tra_rowwise_project(r, w->op.nterms, names, x);
+    return tra_table_note(w, tra_table_rowwise(w, r, tra_table_text(w), false, 1));
+}
+
+static tra_node *build_project(tra_table_builder *w) {
     bool ok = true;
+    if (!tra_table_number(w)) return NULL;
     for (int i = 1; i < w->call->nkids; i++) {
         const tra_ast *arg = w->call->kids[i];
         if (arg->kind == TRA_AST_STAR)
@@ -306,10 +314,7 @@ static tra_node *build_project(tra_table_builder *w) {
     if (!ok) return NULL;
     if (w->op.nterms == 0)
         return tra_table_refuse(w, w->call, "a table has columns, and this one would have none"), NULL;
-    tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
-    rowwise_terms(w, &names, &x);
-    tra_rowwise_project(r, w->op.nterms, names, x);
-    return tra_table_note(w, tra_table_rowwise(w, r, tra_table_text(w), false, 1));
+    return tra_table_project(w);
 }
 
 static bool matrix_options(tra_table_builder *w) {

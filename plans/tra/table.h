@@ -34,6 +34,7 @@ typedef struct tra_table_builder {
     const tra_ast *call;
     tra_node *in, *right;
     const char *of, *of_right; /* the names of the operands */
+    int shown;                 /* PROJECT: so many columns of `in` are the program's own; 0: all */
     tra_table_op op;
 } tra_table_builder;
 
@@ -48,6 +49,8 @@ tra_node *tra_table_make(tra_build *b, tra_opcode op, tra_span span, const tra_n
 tra_node *tra_table_rowwise(tra_table_builder *w, const tra_rowwise *r, const char *text, bool counts, double share);
 /* i -> (i, 0): a key for the dimension of columns. */
 tra_node *tra_table_column_key(tra_table_builder *w, tra_node *n);
+/* The terms of w as the columns of a table. */
+tra_node *tra_table_project(tra_table_builder *w);
 /* One more statement on tables, of which the node is the result; NULL stays NULL. */
 tra_node *tra_table_note(tra_table_builder *w, tra_node *n);
 const tra_node *const *tra_table_rows_of(tra_build *b, const tra_node *n);
@@ -61,6 +64,12 @@ tra_node *tra_table_join(tra_table_builder *w);
 tra_node *tra_table_pivot(tra_table_builder *w);
 /* table_border.c: entries(X) and table(X), of a tensor. */
 tra_node *tra_table_of_tensor(tra_table_builder *w);
+/* The rows of the left table with a column of that name: the number of the row of the right one, in which each has
+ * exactly one partner, whose keys are the columns key of both. */
+tra_node *tra_table_numbered(tra_table_builder *w, int nkeys, const int *lkey, const int *rkey, const char *name);
+/* table_number.c: the call of a project, in which number(...) has become the name of a column that w->in has then;
+ * false after a diagnostic. */
+bool tra_table_number(tra_table_builder *w);
 /* table_union.c: all rows of w->in, then all of w->right, whose syntax is `at`; columns by name. */
 tra_node *tra_table_union(tra_table_builder *w, const tra_ast *at);
 /* All rows of in[0], then all of in[1]: of each the columns x, or y, under these names, which it brings to one type. */

@@ -160,6 +160,11 @@ static void no_function(const tra_table_scope *sc, const tra_ast *x) {
         tra_diag_error(b->d, x->name_span, NULL, "%s is an aggregate, which stands in group", x->text);
         return;
     }
+    if (strcmp(x->text, "number") == 0) {
+        tra_diag_error(b->d, x->name_span, "write N = project(T, id = number(a, b), *), then use id of N",
+                       "number stands in project");
+        return;
+    }
     for (const char *f; n < 128 && (f = tra_colop_function(n)); n++) {
         names[n] = f;
         if (strcmp(f, x->text) == 0) least = 1;

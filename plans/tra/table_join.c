@@ -102,6 +102,7 @@ static const char *join_text(const tra_table_builder *w, const tra_lookup_spec *
     if (s->matched || s->matched_right)
         tra_str_printf(&t, ", matched = %s", matches[s->matched + 2 * s->matched_right]);
     if (s->nulls_match) tra_str_add(&t, ", nulls = match");
+    if (s->number) tra_str_printf(&t, ", number as `%s`", s->number);
     tra_str_add(&t, ")");
     const char *text = tra_arena_strndup(w->b->arena, tra_str_get(&t), t.n);
     tra_str_free(&t);
@@ -183,6 +184,13 @@ static tra_node *unique_left(tra_table_builder *w, tra_node *left) {
                           .unique = true,  .name = {"left", "left"}};
     tra_lookup *l = lookup_of(w, &s, w->call);
     return l ? lookup_node(w, &s, l, left, left) : NULL;
+}
+
+tra_node *tra_table_numbered(tra_table_builder *w, int nkeys, const int *lkey, const int *rkey, const char *name) {
+    w->op.lookup = (tra_lookup_spec){w->in->type.columns, w->right->type.columns, TRA_LOOKUP_KEEP, nkeys, lkey, rkey,
+                                     .nulls_match = true, .matched = true,        .number = name};
+    tra_lookup *l = lookup_of(w, &w->op.lookup, w->call);
+    return l ? tra_table_note(w, lookup_node(w, &w->op.lookup, l, w->in, w->right)) : NULL;
 }
 
 static bool is_shared_key(const tra_lookup_spec *s, int right, int *left) {

@@ -207,7 +207,8 @@ static double rows_of_tables(const tra_node *n) {
 static void set_share(tra_arena *a, tra_node *n) {
     const tra_rows_kernel *rows = n->kernel ? tra_kernel_rows(n->kernel) : NULL;
     double share = share_of(&n->in[0]->type);
-    if (n->in[1]) share = share < share_of(&n->in[1]->type) ? share : share_of(&n->in[1]->type);
+    bool left = rows && rows->rows == TRA_ROWS_SAME; /* whose rows stay or go by what the right one has */
+    if (n->in[1] && !left) share = share < share_of(&n->in[1]->type) ? share : share_of(&n->in[1]->type);
     if (rows && rows->counts) share *= rows->share;
     double all = share * (double)tra_catalog_floats(n->type.cat);
     if (rows && rows->rows == TRA_ROWS_EITHER) all = rows_of_tables(n);

@@ -263,6 +263,8 @@ right = join(L, R, a == a, how = right, prefix = "r_")
 outer = join(L, R, a == a && r_b > b, how = outer, prefix = "r_")
 whole = union(project(L, a, b), select(project(R, b, a), b > 5), project(L, a, b))
 G = group(whole, [a], n = count(), s = sum(b))
+numbered = project(whole, id = number(b, a), *)
+output numbered to "o.h5:numbered"
 output right to "o.h5:right"
 output outer to "o.h5:outer"
 output whole to "o.h5:whole"
@@ -270,7 +272,7 @@ output G to "o.h5:G"
 END
     for sites in 1 2 3; do
         status 0 tra run -q --sites $sites p.tra
-        for i in right outer whole G; do tra export -q --to csv o.h5:$i -o $i.csv; done
+        for i in right outer whole G numbered; do tra export -q --to csv o.h5:$i -o $i.csv; done
         "$PYTHON" - <<'END'
 import csv, sqlite3
 db = sqlite3.connect("joins.db")
@@ -283,6 +285,8 @@ same("right", f"select coalesce(l.a, r.a), l.b, l.s, r.b, r.t from l right join 
 same("outer", f"select coalesce(l.a, r.a), l.b, l.s, r.b, r.t from l full join r on l.a = r.a and r.b > l.b {last}")
 both = "select 0 k, rowid i, a, b from l union all select 1, rowid, a, b from r where b > 5 union all select 2, rowid, a, b from l"
 same("whole", f"select a, b from ({both}) order by k, i")
+rank = "dense_rank() over (order by b, a is null, a) - 1"
+same("numbered", f"select {rank}, a, b from ({both}) order by k, i")
 same("G", f"select a, count(*), sum(b) from ({both}) group by a order by a is null, a")
 END
     done

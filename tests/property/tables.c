@@ -213,7 +213,12 @@ static void draw_project(maker *m, const table *of) {
         kind k = (kind)rng_below(&m->g, KINDS);
         char name[32];
         snprintf(name, sizeof name, "c%d", m->names++);
-        tra_str_printf(&m->text, ", %s = %s", name, expression(m, of, k, 2));
+        bool numbers = rng_chance(&m->g, 15);
+        if (numbers)
+            tra_str_printf(&m->text, ", %s = number(%s, %s)", name, leaf(m, of, k), leaf(m, of, WORD));
+        else
+            tra_str_printf(&m->text, ", %s = %s", name, expression(m, of, k, 2));
+        if (numbers) k = WHOLE;
         add_column(t, name, k);
     }
     tra_str_add(&m->text, all ? ", *)\n" : ")\n");
