@@ -102,6 +102,9 @@ static tra_filled combined(const tra_scalar *e, const tra_filled *in, int nin, c
     filled arg[2] = {spread(&in[0], meets[0]), nin == 2 ? spread(&in[1], meets[1]) : (filled){0, 0}};
     if (!e) e = nin == 2 ? &product : &x;
     filled f = of_expr(e, sparse, arg);
+    bool pairs = nin == 2 && sparse[0] && sparse[1] && e->op == TRA_S_MUL && e->a->op == TRA_S_ARG &&
+                 e->b->op == TRA_S_ARG && e->a->arg != e->b->arg;
+    if (pairs) f.bound = tra_min64(f.bound, tra_mul_most(in[0].bound, in[1].bound)); /* of entries that meet */
     return (tra_filled){.sparse = tra_scalar_sparse(e, sparse),
                         .share = f.share,
                         .bound = f.bound,

@@ -156,9 +156,10 @@ static tra_status need_of(const tra_joinagg *st, const tra_dims *a, const tra_di
     tra_dtype t = tra_kernel_dtype(st->join, TRA_USE_JOIN, lt->dtype, rt->dtype);
     tra_dims out;
     TRA_TRY(tra_kernel_shape2(st->join, a, b, &lt->cat->bound, &rt->cat->bound, &out, NULL, e));
+    bool dense = st->agg ? !st->how.grows : !st->op->type.layout;
     int64_t bytes = tra_dense_bytes(t, &out);
-    if (bytes >= TRA_SIZE_MOST) return tra_fail(e, TRA_RESOURCE, "an array of the join is too large");
-    most->term = tra_max64(most->term, bytes);
+    if (dense && bytes >= TRA_SIZE_MOST) return tra_fail(e, TRA_RESOURCE, "an array of the join is too large");
+    if (dense) most->term = tra_max64(most->term, bytes);
     for (int d = 0; d < out.n; d++) most->ext.v[d] = tra_max64(d < most->ext.n ? most->ext.v[d] : 0, out.v[d]);
     most->ext.n = out.n;
     const tra_layout *of_term = st->agg && !st->how.grows ? NULL : st->op->type.layout;
