@@ -128,6 +128,13 @@ int64_t tra_cell_join_bytes(const tra_kernel *k, const tra_cell *a, const tra_ce
     return room_of(out, &ext);
 }
 
+bool tra_cell_join_by_panels(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out) {
+    tra_cell x, y;
+    const tra_layout *l = kept(out->layout);
+    if (k->rows || tra_kernel_is_program(k) || !l || !l->kernels->join_by_panels) return false;
+    return l->kernels->join_by_panels(k, plain(a, &x), plain(b, &y), out);
+}
+
 void tra_cell_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     tra_cell x, y, dense;
     if (k->rows) {

@@ -392,6 +392,7 @@ typedef struct tra_layout_kernels {
     int64_t (*gather_bytes)(tra_cell_piece *p, int64_t n, tra_cell *out);
     void (*gather)(tra_cell_piece *p, int64_t n, tra_cell *out);
     void (*copy)(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);
+    bool (*join_by_panels)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out);
 } tra_layout_kernels;
 
 /* Bytes of scratch for operands of these types and of extents that are at most these (b, ext_b: NULL but for a join),
@@ -407,6 +408,8 @@ int64_t tra_cell_map_bytes(const tra_kernel *k, const tra_cell *in, tra_cell *ou
 void tra_cell_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, void *scratch);
 int64_t tra_cell_join_bytes(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
 void tra_cell_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
+/* Can the join be made panel by panel (tra_cell.panel)? A sum of any terms can (tra_cell_merge). */
+bool tra_cell_join_by_panels(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out);
 void tra_cell_fma(const tra_kernel *join, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first,
                   void *scratch);
 

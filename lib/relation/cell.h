@@ -58,6 +58,9 @@ struct tra_cell {
     /* Not dense and yet to be made: what the kernels' `bytes` functions counted, for the kernel that makes it; 0: not
      * counted. */
     int64_t counted[2];
+    /* Of a product or a sum that is yet to be made: only what has these coordinates in the first dimension, from one to
+     * before the other, is made of it; {0, 0}: all. Its extents stay those of the whole. */
+    int64_t panel[2];
 };
 
 /* Bytes of a block with so many parts of these counts and sizes of elements; TRA_SIZE_MOST where there are too many. */

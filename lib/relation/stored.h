@@ -61,6 +61,21 @@ int64_t tra_stored_scratch(const tra_levels *l, int64_t entries);
  * bound: of the type's catalog, since dense levels of clipped arrays have all positions. scratch as above. */
 TRA_MUSTUSE tra_status tra_stored_count(const tra_levels *l, const tra_dims *bound, const tra_cell *cell,
                                         int64_t *counts, void *scratch, tra_err *e);
+/* The same of an array that comes panel by panel: cells of tra_rows, of its type and extents, each with rows that come
+ * after those of the one before. Where the levels are in the order of the dimensions; no scratch. `cell`: of that type;
+ * it needs no block. end frees. */
+typedef struct tra_stored_counting tra_stored_counting;
+tra_stored_counting *tra_stored_count_begin(const tra_levels *l, const tra_dims *bound, const tra_cell *cell);
+void tra_stored_count_panel(tra_stored_counting *c, const tra_cell *panel);
+void tra_stored_count_end(tra_stored_counting *c, int64_t *counts);
+/* Of a writer that is placed: puts a tuple so, as tra_writer_put does, with so many bytes of scratch. end frees; s: the
+ * status so far. */
+typedef struct tra_stored_putting tra_stored_putting;
+int64_t tra_stored_panels_scratch(const tra_writer *w, int64_t ordinal);
+tra_stored_putting *tra_stored_put_begin(tra_writer *w, int64_t ordinal, void *scratch);
+TRA_MUSTUSE tra_status tra_stored_put_panel(tra_stored_putting *p, const tra_cell *panel, tra_err *e);
+TRA_MUSTUSE tra_status tra_stored_put_end(tra_stored_putting *p, tra_status s, tra_err *e);
+
 /* Of a writer with levels, by its creator: the counts of all tuples, [n][levels]. Allocates all that is yet to be
  * written, so that the bytes of the file depend on the counts alone. TRA_RESOURCE when the disk has no room. */
 TRA_MUSTUSE tra_status tra_writer_place(tra_writer *w, const int64_t *counts, tra_err *e);

@@ -296,7 +296,6 @@ static tra_status feed_cell(coder *x, const tra_cell *cell, void *scratch, tra_e
         feed_rows(x, cell);
     else
         s = feed_sorted(x, cell, scratch, entries_room(cell), e);
-    feed_end(x);
     return s;
 }
 
@@ -322,6 +321,7 @@ tra_status tra_stored_count(const tra_levels *l, const tra_dims *bound, const tr
     tra_form_of(l, bound, 1, false, tra_dtype_size(cell->array.dtype), &f);
     coder x = coder_of(&f, cell, e);
     TRA_TRY(feed_cell(&x, cell, scratch, e));
+    feed_end(&x);
     memcpy(counts, x.count, (size_t)l->n * sizeof *counts);
     return TRA_OK;
 }
@@ -356,38 +356,111 @@ static void keep_facts(tra_writer *w, int64_t ordinal, const coder *x, slice *co
     }
 }
 
-/* Statistics of the rows, and how many entries each column has. */
-static void put_rows(coder *x, const tra_cell *cell, int64_t width, uint32_t *columns) {
-    rows all = rows_of(cell);
-    if (columns) memset(columns, 0, (size_t)width * sizeof *columns);
-    for (row one; next_row(&all, &one);) count_row(x, &one, columns);
-    for (int64_t j = 0; columns && j < width; j++) put_int(x, x->form->columns, columns[j]);
-}
+/* A tuple whose slices go to their places. */
+struct tra_stored_putting {
+    tra_writer *w;
+    int64_t ordinal, width;
+    coder x;
+    uint32_t *columns; /* counts of them; NULL: they are not kept */
+};
 
-tra_status tra_stored_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {
-    const struct tra_placing *p = w->placing;
-    const tra_form *f = &p->form;
-    const int64_t *counts = p->counts + ordinal * f->levels.n, *begin = p->begin + ordinal * f->n;
-    tra_cell cell = tra_cell_new(&w->type, ordinal, (void *)(uintptr_t)data);
-    coder x = coder_of(f, &cell, e);
-    int64_t width = cell.array.ext.v[cell.array.ext.n - 1], sort = sorting(&f->levels, entries_room(&cell));
-    slice *v = (slice *)((char *)scratch + sort);
-    char *buf = (char *)(v + f->n);
+/* buf: for the pieces of all slices, and the counts of columns. */
+static void begin_put(tra_stored_putting *p, tra_writer *w, int64_t ordinal, char *buf) {
+    const struct tra_placing *to = w->placing;
+    const tra_form *f = &to->form;
+    const int64_t *begin = to->begin + ordinal * f->n;
+    tra_cell cell = tra_cell_new(&w->type, ordinal, NULL);
+    slice *v = (slice *)(void *)buf;
+    buf = (char *)(v + f->n);
+    *p = (tra_stored_putting){w, ordinal, cell.array.ext.v[cell.array.ext.n - 1], coder_of(f, &cell, NULL), NULL};
     for (int i = 0; i < f->n; i++) {
         const tra_dataset *c = &f->c[i];
         v[i] = (slice){.w = w, .each = c->each, .buf = buf + (size_t)i * PIECE};
-        v[i].at = p->addr[i] + begin[i] * (int64_t)c->each;
+        v[i].at = to->addr[i] + begin[i] * (int64_t)c->each;
         XXH64_reset(&v[i].sum, 0);
-        x.out[i] = &v[i];
-        if (c->kind == TRA_POINTERS) x.before[c->level] = begin[f->indices[c->level]];
+        p->x.out[i] = &v[i];
+        if (c->kind == TRA_POINTERS) p->x.before[c->level] = begin[f->indices[c->level]];
     }
-    bool columns = tra_form_length(f, f->columns, counts, width) > 0;
-    put_rows(&x, &cell, width, columns ? (uint32_t *)(buf + (size_t)f->n * PIECE) : NULL);
-    TRA_TRY(feed_cell(&x, &cell, scratch, e));
-    TRA_TRY(x.status);
-    if (memcmp(x.count, counts, (size_t)f->levels.n * sizeof *counts) != 0)
-        return tra_fail(e, TRA_INTERNAL, "tuple %" PRId64 " of %s has other entries than were counted", ordinal,
-                        w->path);
-    keep_facts(w, ordinal, &x, x.out);
+    if (tra_form_length(f, f->columns, to->counts + ordinal * f->levels.n, p->width) == 0) return;
+    p->columns = (uint32_t *)(void *)(buf + (size_t)f->n * PIECE);
+    memset(p->columns, 0, (size_t)p->width * sizeof *p->columns);
+}
+
+/* Statistics of the rows, and how many entries each column has. */
+static void count_rows(tra_stored_putting *p, const tra_cell *cell) {
+    rows all = rows_of(cell);
+    for (row one; next_row(&all, &one);) count_row(&p->x, &one, p->columns);
+}
+
+static tra_status end_put(tra_stored_putting *p, tra_err *e) {
+    const tra_form *f = p->x.form;
+    const int64_t *counts = p->w->placing->counts + p->ordinal * f->levels.n;
+    for (int64_t j = 0; p->columns && j < p->width; j++) put_int(&p->x, f->columns, p->columns[j]);
+    feed_end(&p->x);
+    TRA_TRY(p->x.status);
+    if (memcmp(p->x.count, counts, (size_t)f->levels.n * sizeof *counts) != 0)
+        return tra_fail(e, TRA_INTERNAL, "tuple %" PRId64 " of %s has other entries than were counted", p->ordinal,
+                        p->w->path);
+    keep_facts(p->w, p->ordinal, &p->x, p->x.out);
     return TRA_OK;
+}
+
+tra_status tra_stored_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {
+    tra_cell cell = tra_cell_new(&w->type, ordinal, (void *)(uintptr_t)data);
+    tra_stored_putting p;
+    begin_put(&p, w, ordinal, (char *)scratch + sorting(&w->placing->form.levels, entries_room(&cell)));
+    p.x.e = e;
+    count_rows(&p, &cell);
+    TRA_TRY(feed_cell(&p.x, &cell, scratch, e));
+    return end_put(&p, e);
+}
+
+/* ---- by panels -------------------------------------------------------------------------------------------------- */
+
+struct tra_stored_counting {
+    tra_form form;
+    coder x;
+};
+
+tra_stored_counting *tra_stored_count_begin(const tra_levels *l, const tra_dims *bound, const tra_cell *cell) {
+    tra_stored_counting *c = tra_calloc(1, sizeof *c);
+    tra_form_of(l, bound, 1, false, tra_dtype_size(cell->array.dtype), &c->form);
+    c->x = coder_of(&c->form, cell, NULL);
+    return c;
+}
+
+void tra_stored_count_panel(tra_stored_counting *c, const tra_cell *panel) { feed_rows(&c->x, panel); }
+
+void tra_stored_count_end(tra_stored_counting *c, int64_t *counts) {
+    feed_end(&c->x);
+    memcpy(counts, c->x.count, (size_t)c->form.levels.n * sizeof *counts);
+    free(c);
+}
+
+int64_t tra_stored_panels_scratch(const tra_writer *w, int64_t ordinal) {
+    const tra_form *f = &w->placing->form;
+    tra_cell cell = tra_cell_new(&w->type, ordinal, NULL);
+    int64_t width = cell.array.ext.v[cell.array.ext.n - 1];
+    bool columns = tra_form_length(f, f->columns, w->placing->counts + ordinal * f->levels.n, width) > 0;
+    return f->n * (int64_t)(PIECE + sizeof(slice)) + (columns ? width * (int64_t)sizeof(uint32_t) : 0);
+}
+
+tra_stored_putting *tra_stored_put_begin(tra_writer *w, int64_t ordinal, void *scratch) {
+    tra_stored_putting *p = tra_calloc(1, sizeof *p);
+    begin_put(p, w, ordinal, scratch);
+    return p;
+}
+
+tra_status tra_stored_put_panel(tra_stored_putting *p, const tra_cell *panel, tra_err *e) {
+    p->x.e = e;
+    count_rows(p, panel);
+    feed_rows(&p->x, panel);
+    return p->x.status;
+}
+
+tra_status tra_stored_put_end(tra_stored_putting *p, tra_status s, tra_err *e) {
+    p->x.e = e;
+    if (s == TRA_OK) s = end_put(p, e);
+    free(p);
+    return s;
 }

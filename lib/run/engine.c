@@ -1,6 +1,7 @@
 /* engine.c - workers and the queue of units. */
 #include "engine.h"
 #include "needs.h"
+#include "panels.h"
 
 #include "../base/crew.h"
 
@@ -182,13 +183,21 @@ void tra_unit_drop(tra_engine *g, tra_unit *u) { free_unit(g, u); }
 
 /* ---- inputs ------------------------------------------------------------------------------------------------- */
 
+/* What failed for want of memory for tuple i of the part. */
+static tra_status no_room(tra_engine *g, tra_status s, const tra_part *p, int64_t i, int64_t bytes, const tra_err *own,
+                          tra_err *e) {
+    return tra_say_blocks(s, "", p->type, p->ordinal[i], bytes, g->pool, own, e);
+}
+
 /* later: what is computed on the way and takes what only its data tell gets its block then. */
 static tra_status pin_input(tra_engine *g, tra_unit_input *in, bool later, tra_err *e) {
     tra_part *stored;
     int64_t at;
     tra_part_resolve(in->part, in->i, &stored, &at, &in->via, &in->via_at);
     assert(stored->block[at]);
-    TRA_TRY(tra_block_pin(g->pool, stored->block[at], &in->load, e));
+    tra_err own = {0};
+    tra_status s = tra_block_pin(g->pool, stored->block[at], &in->load, &own);
+    if (s != TRA_OK) return no_room(g, s, stored, at, stored->block[at]->bytes, &own, e);
     in->block = stored->block[at];
     in->cell = tra_cell_new(in->part->type, in->part->ordinal[in->i], in->block->ptr);
     if (in->stays) { /* with the first pin, before the unit can end and the block leave */
@@ -224,9 +233,11 @@ static tra_status take(void *ctx, tra_err *e) {
 static tra_status find_block(tra_engine *g, tra_unit_input *in, const tra_cell *base, tra_worker *w, void *scratch,
                              tra_err *e) {
     taking x = {g->pool, tra_part_derive_bytes(in->via, in->via_at, base, &in->cell, scratch), &in->derived};
-    tra_status s = w ? tra_engine_insist(w, take, &x, e) : tra_block_new(g->pool, x.bytes, x.out, e);
-    if (s == TRA_OK) in->cell.head = in->derived->ptr;
-    return s;
+    tra_err own = {0};
+    tra_status s = w ? tra_engine_insist(w, take, &x, &own) : tra_block_new(g->pool, x.bytes, x.out, &own);
+    if (s != TRA_OK) return no_room(g, s, in->part, in->i, in->block->bytes + x.bytes, &own, e);
+    in->cell.head = in->derived->ptr;
+    return TRA_OK;
 }
 
 /* What its block holds is there: looks into it, and computes from it what is computed on the way. */

@@ -50,6 +50,13 @@ void tra_exchange_fail(tra_exchange *x, tra_status s) {
     if (x->status == TRA_OK) x->status = s;
 }
 
+/* For a tuple of the result, or a piece of one. */
+static tra_status new_block(tra_exchange *x, int64_t ordinal, int64_t bytes, tra_block **out) {
+    tra_err own = {0};
+    tra_status s = tra_block_new(x->site->pool, bytes, out, &own);
+    return s == TRA_OK ? s : tra_say_blocks(s, "", x->out->type, ordinal, bytes, x->site->pool, &own, x->e);
+}
+
 /* A piece by itself: in the layout of the result. */
 static tra_cell piece_of(const tra_exchange *x, const tra_dims *ext, void *block) {
     const tra_type *t = x->out->type;
@@ -163,7 +170,7 @@ static tra_status join_pieces(tra_exchange *x, int64_t slot, tra_block **out) {
         cells[pinned] = piece_of(x, &w->ext, w->block->ptr);
         pieces[pinned] = (tra_cell_piece){.src = &cells[pinned], .from.n = w->ext.n, .to = w->to, .ext = w->ext};
     }
-    if (s == TRA_OK) s = tra_block_new(pool, tra_cell_gather_bytes(pieces, p->n, &c), out, x->e);
+    if (s == TRA_OK) s = new_block(x, x->out->ordinal[slot], tra_cell_gather_bytes(pieces, p->n, &c), out);
     if (s == TRA_OK) {
         c.head = (*out)->ptr;
         tra_cell_gather(pieces, p->n, &c);
@@ -255,7 +262,7 @@ static tra_status cut(tra_exchange *x, const tra_transfer *t, const tra_cell *sr
     tra_cell c = piece_of(x, &ext, NULL);
     tra_cell_piece p = {.src = src, .from = from, .to.n = ext.n, .ext = ext};
     int64_t bytes = c.layout ? tra_cell_gather_bytes(&p, 1, &c) : tra_dense_bytes(c.array.dtype, &ext);
-    TRA_TRY(tra_block_new(x->site->pool, bytes, out, x->e));
+    TRA_TRY(new_block(x, t->out, bytes, out));
     c = piece_of(x, &ext, (*out)->ptr);
     zero = (tra_dims){.n = ext.n};
     tra_cell_copy(&c, &zero, src, &from, &ext);
@@ -404,7 +411,7 @@ bool tra_exchange_receive(tra_exchange *x) {
         tra_exchange_fail(x,
                           tra_fail(x->e, TRA_INTERNAL, "site %d sends %" PRId64 " bytes of a tuple that has %s%" PRId64,
                                    src, bytes, size.exact ? "" : "at most ", size.bound));
-    if (x->status == TRA_OK) tra_exchange_fail(x, tra_block_new(x->site->pool, bytes, &b, x->e));
+    if (x->status == TRA_OK) tra_exchange_fail(x, new_block(x, t->out, bytes, &b));
     x->transport->take(x, t, b, bytes);
     return true;
 }

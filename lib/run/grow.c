@@ -1,15 +1,21 @@
 /* grow.c - results whose size only the data tell. */
 #include "grow.h"
 
+#include "../relation/rows.h"
+
 #include <assert.h>
+#include <stdlib.h>
 
 /* What a worker tries, and if need be again (tra_engine_insist): after a failure nothing has changed. */
 typedef struct attempt {
     const tra_grow *g;
     const tra_cell *l, *r; /* operands; r NULL: l is the term */
     const tra_dims *ext;   /* of the term */
-    tra_block **sum, **from, **out;
-    int64_t wanted; /* bytes that it had or wanted at once */
+    tra_panels *sum;
+    const tra_panels *other; /* a sum that is added */
+    tra_panel *p;            /* of the sum: that which is made, */
+    tra_block **out;         /* pinned */
+    int64_t wanted;          /* bytes that it had or wanted at once */
 } attempt;
 
 static tra_pool *pool_of(const attempt *x) { return x->g->st->site->pool; }
@@ -21,6 +27,13 @@ static tra_cell cell_of(const attempt *x, tra_dtype t, const tra_dims *ext, cons
     tra_cell c = {
         .layout = type->layout, .sparse = type->sparse, .array = {.dtype = t, .ext = *ext}, .head = b ? b->ptr : NULL};
     if (b && c.layout->look) (void)c.layout->look(&c); /* it was made here, so nothing is wrong */
+    return c;
+}
+
+/* One that is yet to be made: of the panel at hand. */
+static tra_cell new_cell(const attempt *x, tra_dtype t, const tra_dims *ext) {
+    tra_cell c = cell_of(x, t, ext, NULL);
+    if (x->sum->n > 1) c.panel[0] = x->p->from, c.panel[1] = x->p->to;
     return c;
 }
 
@@ -45,11 +58,18 @@ static tra_status made(const attempt *x, tra_block *b, const tra_cell *c, tra_er
     return TRA_OK;
 }
 
+/* The panel has this cell now, which is in a block that was taken. */
+static void set_block(const attempt *x, tra_block *b, const tra_cell *c) {
+    x->p->block = b;
+    if (c->layout == &tra_rows) x->p->nrows = tra_rows_of(c).nrows, x->p->n = tra_rows_of(c).n;
+    tra_block_unpin(pool_of(x), b);
+}
+
 /* ---- attempts ------------------------------------------------------------------------------------------------- */
 
 /* The join of l and r, of that type and those extents. */
 static tra_status join(attempt *x, tra_dtype t, const tra_dims *ext, tra_block **out, tra_err *e) {
-    tra_cell c = cell_of(x, t, ext, NULL);
+    tra_cell c = new_cell(x, t, ext);
     const tra_kernel *k = x->g->st->join;
     TRA_TRY(take(x, tra_cell_join_bytes(k, x->l, x->r, &c, scratch_of(x)), out, e));
     c.head = (*out)->ptr;
@@ -60,9 +80,9 @@ static tra_status join(attempt *x, tra_dtype t, const tra_dims *ext, tra_block *
 /* The sum and a term, in a new block that takes its place. */
 static tra_status add(attempt *x, const tra_cell *term, tra_err *e) {
     const tra_kernel *agg = x->g->st->agg;
-    tra_block *old = *x->sum, *b = NULL;
+    tra_block *old = x->p->block, *b = NULL;
     if (old) TRA_TRY(take_back(x, old, e));
-    tra_cell before = state_of(x, old), after = state_of(x, NULL);
+    tra_cell before = state_of(x, old), after = new_cell(x, x->g->state->dtype, &x->g->state->ext);
     tra_status s = take(x, tra_cell_merge_bytes(agg, old ? &before : NULL, term, &after), &b, e);
     if (s == TRA_OK) {
         after.head = b->ptr;
@@ -74,9 +94,8 @@ static tra_status add(attempt *x, const tra_cell *term, tra_err *e) {
         if (old) tra_block_unpin(pool_of(x), old);
         return s;
     }
-    tra_block_free(pool_of(x), old);
-    *x->sum = b;
-    tra_block_unpin(pool_of(x), b);
+    tra_panel_free(old, pool_of(x));
+    set_block(x, b, &after);
     return TRA_OK;
 }
 
@@ -85,11 +104,10 @@ static tra_status try_join(void *ctx, tra_err *e) {
     tra_block *b = NULL;
     x->wanted = 0;
     tra_status s = join(x, x->g->st->op->type.dtype, x->ext, &b, e);
-    if (s == TRA_OK)
-        *x->out = b;
-    else
-        tra_block_free(pool_of(x), b);
-    return s;
+    if (s != TRA_OK) return tra_block_free(pool_of(x), b), s;
+    tra_cell c = cell_of(x, x->g->st->op->type.dtype, x->ext, b);
+    set_block(x, b, &c);
+    return TRA_OK;
 }
 
 static tra_status try_add(void *ctx, tra_err *e) {
@@ -99,9 +117,9 @@ static tra_status try_add(void *ctx, tra_err *e) {
     tra_dtype t = tra_kernel_dtype(x->g->st->join, TRA_USE_JOIN, x->l->array.dtype, x->r->array.dtype);
     tra_block *b = NULL;
     tra_status s = join(x, t, x->ext, &b, e);
-    if (s == TRA_OK && !*x->sum && t == x->g->state->dtype && tra_dims_eq(x->ext, &x->g->state->ext)) {
-        tra_block_unpin(pool_of(x), b); /* the first term is the sum so far */
-        *x->sum = b;
+    if (s == TRA_OK && !x->p->block && t == x->g->state->dtype && tra_dims_eq(x->ext, &x->g->state->ext)) {
+        tra_cell first = state_of(x, b);
+        set_block(x, b, &first); /* the first term is the sum so far */
         return TRA_OK;
     }
     tra_cell term = cell_of(x, t, x->ext, b);
@@ -110,46 +128,65 @@ static tra_status try_add(void *ctx, tra_err *e) {
     return s;
 }
 
+/* Adds the panel of the other sum in which that of this one lies. */
 static tra_status try_merge(void *ctx, tra_err *e) {
     attempt *x = ctx;
+    int i = 0;
     x->wanted = 0;
-    TRA_TRY(take_back(x, *x->from, e));
-    tra_cell term = state_of(x, *x->from);
+    while (x->other->v[i].to <= x->p->from) i++;
+    tra_block *b = x->other->v[i].block;
+    TRA_TRY(take_back(x, b, e));
+    tra_cell term = state_of(x, b);
     tra_status s = add(x, &term, e);
-    if (s == TRA_OK) {
-        tra_block_free(pool_of(x), *x->from);
-        *x->from = NULL;
-    } else {
-        tra_block_unpin(pool_of(x), *x->from);
-    }
+    tra_block_unpin(pool_of(x), b);
     return s;
 }
 
 /* Nothing met: the state has no entries. */
-static tra_status empty(attempt *x, tra_block **out, tra_err *e) {
+static tra_status try_empty(void *ctx, tra_err *e) {
+    attempt *x = ctx;
     tra_cell c = state_of(x, NULL);
-    TRA_TRY(take(x, tra_cell_gather_bytes(NULL, 0, &c), out, e));
-    c.head = (*out)->ptr;
+    tra_block *b = NULL;
+    x->wanted = 0;
+    TRA_TRY(take(x, tra_cell_gather_bytes(NULL, 0, &c), &b, e));
+    c.head = b->ptr;
     tra_cell_gather(NULL, 0, &c);
-    return made(x, *out, &c, e);
+    tra_status s = made(x, b, &c, e);
+    set_block(x, b, &c);
+    return s;
 }
 
+/* A panel gets a block of its own. */
+static tra_status try_own(void *ctx, tra_err *e) {
+    attempt *x = ctx;
+    tra_block *old = x->p->block, *b = NULL;
+    x->wanted = 0;
+    TRA_TRY(take_back(x, old, e));
+    tra_cell all = state_of(x, old), own = state_of(x, NULL);
+    tra_status s = take(x, tra_panel_bytes(x->p, &all), &b, e);
+    if (s != TRA_OK) return tra_block_unpin(pool_of(x), old), s;
+    own.head = b->ptr;
+    tra_panel_copy(x->p, &all, &own);
+    tra_panel_free(old, pool_of(x));
+    set_block(x, b, &own);
+    return TRA_OK;
+}
+
+/* Is the state the result? */
+static bool is_result(const tra_joinagg *st) {
+    if (!st->agg || st->op->what.partial) return true;
+    return !st->how.composed && st->how.state_dtype == st->op->type.dtype;
+}
+
+/* Makes the result of the panel's state. */
 static tra_status try_finish(void *ctx, tra_err *e) {
     attempt *x = ctx;
     const tra_joinagg *st = x->g->st;
     tra_cell out = tra_cell_new(&st->op->type, x->g->ordinal, NULL);
-    tra_block *b = NULL;
+    tra_block *b = NULL, *old = x->p->block;
     x->wanted = 0;
-    if (*x->sum)
-        TRA_TRY(take_back(x, *x->sum, e));
-    else
-        TRA_TRY(empty(x, x->sum, e));
-    tra_cell state = state_of(x, *x->sum);
-    if (st->op->what.partial || (!st->how.composed && st->how.state_dtype == out.array.dtype)) { /* it is the result */
-        *x->out = *x->sum;
-        *x->sum = NULL;
-        return TRA_OK;
-    }
+    TRA_TRY(take_back(x, old, e));
+    tra_cell state = state_of(x, old);
     tra_dtype t = st->op->what.term;
     tra_status s = take(x, tra_cell_finish_bytes(st->agg, t, &state, &out, scratch_of(x)), &b, e);
     if (s == TRA_OK) {
@@ -159,66 +196,196 @@ static tra_status try_finish(void *ctx, tra_err *e) {
     }
     if (s != TRA_OK) {
         tra_block_free(pool_of(x), b);
-        tra_block_unpin(pool_of(x), *x->sum);
+        tra_block_unpin(pool_of(x), old);
         return s;
     }
-    tra_block_free(pool_of(x), *x->sum);
-    *x->sum = NULL;
-    *x->out = b;
+    tra_panel_free(old, pool_of(x));
+    set_block(x, b, &out);
+    return TRA_OK;
+}
+
+/* The panels, of cells of that type and those extents, in one block. */
+static tra_status gather(attempt *x, tra_dtype t, const tra_dims *ext, tra_err *e) {
+    tra_block *whole = NULL;
+    tra_cell to = cell_of(x, t, ext, NULL);
+    tra_status s = take(x, tra_panels_bytes(x->sum, t), &whole, e);
+    if (s != TRA_OK) return s;
+    to.head = whole->ptr;
+    tra_gathering into = tra_panels_gather(x->sum, &to);
+    int64_t before = x->wanted;
+    for (int i = 0; i < x->sum->n && s == TRA_OK; i++) {
+        tra_block *b = x->sum->v[i].block;
+        x->wanted = before;
+        s = take_back(x, b, e);
+        if (s != TRA_OK) break;
+        tra_cell part = cell_of(x, t, ext, b);
+        tra_gathering_add(&into, &part);
+        tra_block_unpin(pool_of(x), b);
+    }
+    if (s != TRA_OK) return tra_block_free(pool_of(x), whole), s;
+    tra_panels_free(x->sum, pool_of(x));
+    x->sum->v = tra_malloc(sizeof *x->sum->v);
+    x->sum->n = 1;
+    x->sum->v[0] = (tra_panel){.to = ext->n ? ext->v[0] : 1};
+    x->p = &x->sum->v[0];
+    set_block(x, whole, &to);
+    return TRA_OK;
+}
+
+static tra_status try_gather_state(void *ctx, tra_err *e) {
+    attempt *x = ctx;
+    x->wanted = 0;
+    return gather(x, x->g->state->dtype, &x->g->state->ext, e);
+}
+
+static tra_status try_gather_result(void *ctx, tra_err *e) {
+    attempt *x = ctx;
+    tra_cell out = tra_cell_new(&x->g->st->op->type, x->g->ordinal, NULL);
+    x->wanted = 0;
+    return gather(x, out.array.dtype, &out.array.ext, e);
+}
+
+/* Pins the whole result, for whoever takes it over. */
+static tra_status try_hand_over(void *ctx, tra_err *e) {
+    attempt *x = ctx;
+    x->wanted = 0;
+    TRA_TRY(take_back(x, x->p->block, e));
+    *x->out = x->p->block;
+    x->p->block = NULL;
     return TRA_OK;
 }
 
 /* ---- what is said when there is no memory ----------------------------------------------------------------------- */
 
-/* Extents of results that would take so much less. */
-static void smaller(const tra_dims *ext, double less, tra_dims *out) {
-    *out = *ext;
-    while (less < 1) {
-        int longest = -1;
-        for (int d = 0; d < out->n; d++) {
-            if (out->v[d] > 1 && (longest < 0 || out->v[d] > out->v[longest])) longest = d;
-        }
-        if (longest < 0) return;
-        out->v[longest] = (out->v[longest] + 1) / 2;
-        less *= 2;
-    }
+static tra_status say(const attempt *x, tra_status s, const tra_err *own, tra_err *e) {
+    const tra_op *op = x->g->st->op;
+    char place[512];
+    return tra_say_blocks(s, tra_op_text(op, place, sizeof place), &op->type, x->g->ordinal, x->wanted, pool_of(x), own,
+                          e);
 }
 
 static tra_status insist(attempt *x, tra_behind_fn *fn, tra_err *e) {
-    const tra_joinagg *st = x->g->st;
     tra_err own = {0};
     tra_status s = tra_engine_insist(x->g->w, fn, x, &own);
-    if (s == TRA_OK) return s;
-    tra_dims key, ext, would;
-    char place[512], keys[TRA_DIMTEXT], shape[TRA_DIMTEXT], less[TRA_DIMTEXT], want[32], budget[32];
-    int64_t room = tra_pool_stat(pool_of(x)).budget;
-    if (s != TRA_RESOURCE || x->wanted == 0) return *e = own, s;
-    tra_catalog_key(st->op->type.cat, x->g->ordinal, &key);
-    tra_catalog_ext(st->op->type.cat, x->g->ordinal, &ext);
-    smaller(&ext, 0.5 * (double)room / (double)x->wanted, &would);
-    return tra_fail(
-        e, TRA_RESOURCE,
-        "%sout of block memory: the tuple %s of the result, %s, is held by its entries, and making it takes "
-        "%s at once, of %s for all blocks: raise --memory, or cut its tensor in blocks of %s",
-        tra_op_text(st->op, place, sizeof place), tra_key_text(&key, keys), tra_shape_text(&ext, shape),
-        tra_human(x->wanted, want), tra_human(room, budget), tra_shape_text(&would, less));
+    return s == TRA_OK ? s : say(x, s, &own, e);
+}
+
+/* ---- panels ----------------------------------------------------------------------------------------------------- */
+
+/* The sum has a panel at least. */
+static void begin(attempt *x) {
+    const tra_dims *ext = &x->g->state->ext;
+    if (x->sum->n > 0) return;
+    x->sum->v = tra_malloc(sizeof *x->sum->v);
+    x->sum->v[0] = (tra_panel){.to = ext->n ? ext->v[0] : 1};
+    x->sum->n = 1;
+}
+
+static bool can_be_cut(const attempt *x) {
+    const tra_dims *ext = &x->g->state->ext;
+    if (x->g->st->op->type.layout != &tra_rows || ext->n < 2 || x->p->to - x->p->from < 2) return false;
+    tra_cell term = cell_of(x, x->g->state->dtype, x->ext ? x->ext : ext, NULL);
+    return !x->r || tra_cell_join_by_panels(x->g->st->join, x->l, x->r, &term);
+}
+
+/* Does it for each panel of the sum; those for which there is no room are cut in two. What can never have room is cut
+ * at once, without waiting for what others have. */
+static tra_status for_each(attempt *x, tra_behind_fn *fn, tra_err *e) {
+    int64_t budget = tra_pool_stat(pool_of(x)).budget;
+    begin(x);
+    for (int i = 0; i < x->sum->n;) {
+        tra_err own = {0};
+        x->p = &x->sum->v[i];
+        tra_status s = fn(x, &own);
+        bool can = s != TRA_OK && can_be_cut(x);
+        if (s == TRA_RESOURCE && !(can && x->wanted > budget && tra_pool_lacks(s, &own))) {
+            own = (tra_err){0};
+            s = tra_engine_insist(x->g->w, fn, x, &own);
+        }
+        if (can && tra_pool_lacks(s, &own))
+            tra_panels_cut(x->sum, i, x->p->from + (x->p->to - x->p->from) / 2, pool_of(x));
+        else if (s != TRA_OK)
+            return say(x, s, &own, e);
+        else
+            i++;
+    }
+    return TRA_OK;
+}
+
+/* Cuts the panels of the sum where those of the other are cut. */
+static void cut_as(attempt *x, const tra_panels *other) {
+    for (int k = 1; k < other->n; k++) {
+        int64_t at = other->v[k].from;
+        int i = 0;
+        while (x->sum->v[i].to <= at) i++;
+        if (x->sum->v[i].from < at) tra_panels_cut(x->sum, i, at, pool_of(x));
+    }
 }
 
 /* ---- the interface ---------------------------------------------------------------------------------------------- */
 
-tra_status tra_grow_join(const tra_grow *g, const tra_cell *l, const tra_cell *r, tra_block **out, tra_err *e) {
-    return insist(&(attempt){.g = g, .l = l, .r = r, .ext = &g->state->ext, .out = out}, try_join, e);
+tra_status tra_grow_join(const tra_grow *g, const tra_cell *l, const tra_cell *r, tra_panels *out, tra_err *e) {
+    return for_each(&(attempt){.g = g, .l = l, .r = r, .ext = &g->state->ext, .sum = out}, try_join, e);
 }
 
-tra_status tra_grow_add(const tra_grow *g, const tra_cell *l, const tra_cell *r, const tra_dims *ext, tra_block **sum,
+tra_status tra_grow_add(const tra_grow *g, const tra_cell *l, const tra_cell *r, const tra_dims *ext, tra_panels *sum,
                         tra_err *e) {
-    return insist(&(attempt){.g = g, .l = l, .r = r, .ext = ext, .sum = sum}, try_add, e);
+    return for_each(&(attempt){.g = g, .l = l, .r = r, .ext = ext, .sum = sum}, try_add, e);
 }
 
-tra_status tra_grow_merge(const tra_grow *g, tra_block **sum, tra_block **from, tra_err *e) {
-    return insist(&(attempt){.g = g, .sum = sum, .from = from}, try_merge, e);
+tra_status tra_grow_merge(const tra_grow *g, tra_panels *sum, tra_panels *from, tra_err *e) {
+    attempt x = {.g = g, .sum = sum, .other = from};
+    tra_status s = TRA_OK;
+    if (from->n == 0) return TRA_OK;
+    if (sum->n > 0) {
+        cut_as(&x, from);
+        s = for_each(&x, try_merge, e);
+    } else {
+        *sum = *from;
+        *from = (tra_panels){0};
+    }
+    tra_panels_free(from, pool_of(&x));
+    return s;
 }
 
-tra_status tra_grow_finish(const tra_grow *g, tra_block **sum, tra_block **out, tra_err *e) {
-    return insist(&(attempt){.g = g, .sum = sum, .out = out}, try_finish, e);
+/* Can the results of the panels be made apart? */
+static bool finishes_apart(const tra_joinagg *st) {
+    const tra_kernel *rest = tra_kernel_rest(st->agg);
+    return !rest || (!tra_kernel_rest(rest) && tra_kernel_props(rest) & TRA_P_ELEMENTWISE);
+}
+
+static tra_status finish(attempt *x, tra_err *e) {
+    const tra_joinagg *st = x->g->st;
+    for (int i = 0; i < x->sum->n; i++) {
+        x->p = &x->sum->v[i];
+        if (!x->p->block) TRA_TRY(insist(x, try_empty, e));
+        if (x->p->block->refs > 1) TRA_TRY(insist(x, try_own, e));
+    }
+    if (is_result(st)) return TRA_OK;
+    if (x->sum->n > 1 && !finishes_apart(st)) TRA_TRY(insist(x, try_gather_state, e));
+    for (int i = 0; i < x->sum->n; i++) {
+        x->p = &x->sum->v[i];
+        TRA_TRY(insist(x, try_finish, e));
+    }
+    return TRA_OK;
+}
+
+tra_status tra_grow_emit(const tra_grow *g, tra_panels *sum, tra_err *e) {
+    tra_joinagg *st = g->st;
+    tra_block *b = NULL;
+    attempt x = {.g = g, .sum = sum, .out = &b};
+    begin(&x);
+    TRA_TRY(finish(&x, e));
+    if (sum->n > 1 && tra_outlet_takes_panels(st->sink)) {
+        TRA_TRY(tra_op_fits(st->op, &st->op->type, g->ordinal, e));
+        return tra_outlet_emit_panels(st->sink, g->w, g->ordinal, sum, e);
+    }
+    if (sum->n > 1) TRA_TRY(insist(&x, try_gather_result, e));
+    x.p = &sum->v[0];
+    TRA_TRY(insist(&x, try_hand_over, e));
+    tra_panels_free(sum, pool_of(&x));
+    tra_status s = tra_op_fits(st->op, &st->op->type, g->ordinal, e);
+    if (s != TRA_OK) return tra_block_free(pool_of(&x), b), s;
+    tra_block_settle(pool_of(&x), b);
+    return tra_outlet_emit(st->sink, g->w, g->ordinal, st->how.summand, b, e);
 }

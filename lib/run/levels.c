@@ -31,12 +31,22 @@ static tra_status take(void *ctx, tra_err *e) {
     return tra_block_take(x->pool, x->bytes, &x->block, e);
 }
 
+/* Scratch for the array in a cell, which is of tuple t. */
+static tra_status find_scratch(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell *c, scratch *x, tra_err *e) {
+    tra_err own = {0};
+    tra_status s = tra_engine_insist(w, take, x, &own);
+    return s == TRA_OK
+               ? s
+               : tra_say_blocks(s, "", &o->held, t, tra_add_most(tra_cell_bytes(c), x->bytes), o->pool, &own, e);
+}
+
 /* Positions of the array, which become those of tuple t. */
 static tra_status count(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell *c, tra_err *e) {
     if (!o->levels) return o->counts[t] = c->array.ext.v[o->along < 0 ? 0 : o->along], TRA_OK;
-    scratch x = {.pool = o->pool, .bytes = tra_stored_scratch(o->levels, entries_of(c))};
+    int64_t entries = tra_levels_in_order(o->levels) ? 0 : entries_of(c); /* that are sorted */
+    scratch x = {.pool = o->pool, .bytes = tra_stored_scratch(o->levels, entries)};
     bool has = x.bytes <= o->count_room;
-    if (!has) TRA_TRY(tra_engine_insist(w, take, &x, e));
+    if (!has) TRA_TRY(find_scratch(o, w, t, c, &x, e));
     tra_status s = tra_stored_count(o->levels, &o->type.cat->bound, c, o->counts + t * o->levels->n,
                                     has ? w->io : x.block->ptr, e);
     tra_block_free(o->pool, x.block);
@@ -64,6 +74,7 @@ tra_status tra_levels_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const t
 tra_status tra_levels_recount(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e) {
     scratch x = {.pool = o->pool, .bytes = s->len};
     tra_cell c;
+    if (tra_levels_is_large(o, s->len)) return tra_levels_recount_large(o, w, s, e);
     TRA_TRY(tra_engine_insist(w, take, &x, e));
     tra_status st = tra_pread(tra_log_fd(o->log, s->file), x.block->ptr, (size_t)s->len, s->at, "the scratch file", e);
     if (st == TRA_OK) st = tra_cell_of(&o->held, s->ordinal, x.block->ptr, s->len, &c, e);
@@ -95,10 +106,35 @@ static tra_status run_put(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     if (o->along >= 0) return tra_compact_put(o, in->part->ordinal[in->i], &in->cell, e);
     if (!o->levels) return put_rows(o, w, in->part->ordinal[in->i], &in->cell, e);
     scratch x = {.pool = o->pool, .bytes = tra_stored_scratch(o->levels, entries_of(&in->cell))};
-    TRA_TRY(tra_engine_insist(w, take, &x, e));
+    TRA_TRY(find_scratch(o, w, in->part->ordinal[in->i], &in->cell, &x, e));
     tra_status s = tra_writer_put(o->w, in->part->ordinal[in->i], tra_cell_block(&in->cell), x.block->ptr, e);
     tra_block_free(o->pool, x.block);
     return s;
+}
+
+/* The same of one that is put some rows at a time. */
+typedef struct large {
+    tra_outfile *o;
+    int64_t t;
+} large;
+
+static tra_status run_large(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    const large *x = u->ctx;
+    (void)task;
+    if (x->o->log) TRA_TRY(tra_stop_check(e)); /* what waits is saved */
+    return tra_levels_put_large(x->o, w, x->t, e);
+}
+
+static void end_large(tra_unit *u) { free(u->ctx); }
+
+static tra_unit *large_unit(tra_outfile *o, int64_t t) {
+    tra_unit *u = tra_unit_new(0, 1);
+    large *x = tra_malloc(sizeof *x);
+    *x = (large){o, t};
+    u->run = run_large;
+    u->end = end_large;
+    u->ctx = x;
+    return u;
 }
 
 /* The tuples of this rank, as a part whose blocks are those that wait. */
@@ -122,10 +158,13 @@ static tra_status put_all(tra_outfile *o, tra_err *e) {
     if (s == TRA_OK) s = tra_pool_reserve(o->pool, room, e);
     bool reserved = s == TRA_OK;
     for (int64_t i = 0; i < p->n && s == TRA_OK; i++) {
-        tra_unit *u = tra_unit_new(1, 1);
-        u->inputs[0] = (tra_unit_input){.part = p, .i = i, .after = TRA_AFTER_DROP};
-        u->run = run_put;
-        u->ctx = o;
+        bool apart = o->levels && tra_levels_is_large(o, o->enc[p->ordinal[i]].len);
+        tra_unit *u = apart ? large_unit(o, p->ordinal[i]) : tra_unit_new(1, 1);
+        if (!apart) {
+            u->inputs[0] = (tra_unit_input){.part = p, .i = i, .after = TRA_AFTER_DROP};
+            u->run = run_put;
+            u->ctx = o;
+        }
         s = tra_engine_submit(o->engine, u, e);
     }
     tra_err drained = {0};

@@ -469,3 +469,16 @@ tra_status tra_outlet_emit(tra_outlet *s, tra_worker *w, int64_t ordinal, int su
     tra_block_free(s->pool, block);
     return TRA_OK;
 }
+
+bool tra_outlet_takes_panels(const tra_outlet *s) { return s->file && tra_levels_take_panels(s->file); }
+
+tra_status tra_outlet_emit_panels(tra_outlet *s, tra_worker *w, int64_t ordinal, tra_panels *p, tra_err *e) {
+    tra_saved rec = {.ordinal = ordinal};
+    tra_status st = TRA_OK;
+    if (tra_cancelled())
+        st = tra_fail(e, TRA_STOPPED, "the stage has failed");
+    else if (!tra_outlet_has(s, ordinal))
+        st = tra_levels_put_panels(s->file, w, &rec, p, e);
+    tra_panels_free(p, s->pool);
+    return st;
+}

@@ -5,6 +5,7 @@
 #include "comm.h"
 #include "engine.h"
 #include "journal.h"
+#include "panels.h"
 
 /* Several ranks write one relation. Rank 0 makes the file and allocates; all put arrays at their places; finish does
  * what can fail for want of disk or be stopped, commit makes the files appear. open, finish and commit are collective
@@ -51,5 +52,8 @@ size_t tra_outlet_io(const tra_outlet *s);
  * part. */
 TRA_MUSTUSE tra_status tra_outlet_emit(tra_outlet *s, tra_worker *w, int64_t ordinal, int summand, tra_block *block,
                                        tra_err *e);
+/* Can arrays be written panel by panel? Then: takes over the panels of the tuple, of which no block is shared. */
+bool tra_outlet_takes_panels(const tra_outlet *s);
+TRA_MUSTUSE tra_status tra_outlet_emit_panels(tra_outlet *s, tra_worker *w, int64_t ordinal, tra_panels *p, tra_err *e);
 
 #endif

@@ -65,6 +65,14 @@ TRA_MUSTUSE tra_status tra_compact_seal(tra_outfile *o, tra_err *e);
 
 /* levels.c: counts a tuple's positions and lets its block wait, which stays the caller's; */
 TRA_MUSTUSE tra_status tra_levels_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e);
+/* the same of one that comes in panels, which it takes over; */
+TRA_MUSTUSE tra_status tra_levels_put_panels(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_panels *p, tra_err *e);
+bool tra_levels_take_panels(const tra_outfile *o);
+/* is an array, in a block of so many bytes, put from scratch some rows at a time? Then its counterparts of what is
+ * below; */
+bool tra_levels_is_large(const tra_outfile *o, int64_t len);
+TRA_MUSTUSE tra_status tra_levels_recount_large(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e);
+TRA_MUSTUSE tra_status tra_levels_put_large(tra_outfile *o, tra_worker *w, int64_t t, tra_err *e);
 /* counts those of one that an earlier run left, which is whole; */
 TRA_MUSTUSE tra_status tra_levels_recount(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e);
 /* and puts all to their places, when all are counted. Collective. */

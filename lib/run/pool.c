@@ -414,6 +414,12 @@ static int64_t could_have(const tra_pool *p, bool worker) {
     return p->stats.budget - p->stats.used + p->idle - (worker ? 0 : kept_aside(p));
 }
 
+#define NO_MEMORY "out of block memory: "
+
+bool tra_pool_lacks(tra_status s, const tra_err *e) {
+    return s == TRA_RESOURCE && strncmp(e->msg, NO_MEMORY, sizeof NO_MEMORY - 1) == 0;
+}
+
 static tra_status no_memory(const tra_pool *p, int64_t bytes, tra_err *e) {
     char want[32], used[32], budget[32];
     if (p->stats.used + tra_max64(PAGE, tra_block_footprint(bytes)) <= p->stats.budget - kept_aside(p))
@@ -421,8 +427,8 @@ static tra_status no_memory(const tra_pool *p, int64_t bytes, tra_err *e) {
                         "the system gives no memory for blocks, though the ceiling leaves %s; a limit on address "
                         "space (ulimit -v) may be in the way: lower --memory",
                         tra_human(p->stats.budget - p->stats.used, budget));
-    return tra_fail(e, TRA_RESOURCE, "out of block memory: %s wanted, %s in use of %s; raise --memory",
-                    tra_human(bytes, want), tra_human(p->stats.used, used), tra_human(p->stats.budget, budget));
+    return tra_fail(e, TRA_RESOURCE, NO_MEMORY "%s wanted, %s in use of %s; raise --memory", tra_human(bytes, want),
+                    tra_human(p->stats.used, used), tra_human(p->stats.budget, budget));
 }
 
 /* The same for a worker: what others give back is not waited for, but for what they are writing to scratch. Where it

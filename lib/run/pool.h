@@ -75,6 +75,9 @@ void tra_pool_set_busy(tra_pool *p, tra_pool_busy_fn *busy, tra_pool_meanwhile_f
 bool tra_pool_has_room(tra_pool *p, int64_t bytes, bool clean);
 void tra_pool_wake(tra_pool *p); /* something in flight ended or failed */
 
+/* Does the error say that the ceiling leaves too little for a block? Not one of the system, nor of the disk. */
+bool tra_pool_lacks(tra_status s, const tra_err *e);
+
 int64_t tra_block_footprint(int64_t bytes); /* that a block of so many bytes takes of the budget */
 
 /* A block with contents yet to be written: pinned, HERE, dirty. */

@@ -133,14 +133,15 @@ tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_ou
 typedef struct gathering { /* of pieces into a block that a worker takes */
     result *x;
     tra_cell_piece *pieces;
-    int64_t n;
+    int64_t n, bytes; /* bytes: of the block */
 } gathering;
 
 static tra_status gather(void *ctx, tra_err *e) {
-    const gathering *g = ctx;
+    gathering *g = ctx;
     tra_pool *pool = g->x->site->pool;
     tra_cell out = tra_cell_new(&g->x->op->type, g->x->ordinal, NULL);
-    TRA_TRY(tra_block_take(pool, tra_cell_gather_bytes(g->pieces, g->n, &out), &g->x->block, e));
+    g->bytes = tra_cell_gather_bytes(g->pieces, g->n, &out);
+    TRA_TRY(tra_block_take(pool, g->bytes, &g->x->block, e));
     out.head = g->x->block->ptr;
     tra_cell_gather(g->pieces, g->n, &out);
     tra_block_shrink(pool, g->x->block, tra_cell_bytes(&out));
@@ -151,16 +152,20 @@ static tra_status gather(void *ctx, tra_err *e) {
 /* Of a result that is not dense. */
 static tra_status gather_group(tra_unit *u, tra_worker *w, tra_err *e) {
     result *x = u->ctx;
-    gathering g = {x, tra_calloc((size_t)u->ninputs, sizeof *g.pieces), u->ninputs};
+    gathering g = {x, tra_calloc((size_t)u->ninputs, sizeof *g.pieces), u->ninputs, 0};
+    tra_err own = {0};
+    char place[512];
     tra_dims zero = {.n = x->op->type.cat->bound.n}, to = zero;
     for (int i = 0; i < u->ninputs; i++) {
         const tra_cell *c = &u->inputs[i].cell;
         g.pieces[i] = (tra_cell_piece){.src = c, .from = zero, .to = to, .ext = c->array.ext};
         to.v[x->op->what.dim] += c->array.ext.v[x->op->what.dim];
     }
-    tra_status s = tra_engine_insist(w, gather, &g, e);
+    tra_status s = tra_engine_insist(w, gather, &g, &own);
     free(g.pieces);
-    return s == TRA_OK ? emit(x, w, e) : s;
+    if (s == TRA_OK) return emit(x, w, e);
+    return tra_say_blocks(s, tra_op_text(x->op, place, sizeof place), &x->op->type, x->ordinal, 2 * g.bytes,
+                          x->site->pool, &own, e);
 }
 
 static tra_status run_concat(tra_unit *u, int task, tra_worker *w, tra_err *e) {

@@ -9,9 +9,9 @@
 typedef struct cell {
     int64_t ordinal;           /* -1: there is no such tuple */
     tra_block *block, *result; /* result: where the state cannot become it in place, since a map changes its extents, or
-                                  since it is not dense. What grows or is counted has none until there is a term, and
-                                  is not pinned between two */
+                                  since it is not dense */
     tra_array state;
+    tra_panels *sum;   /* of what grows, or is counted, in place of blocks: the state's, then those of the branches */
     tra_array *branch; /* of a tree: sums beside the state, and their blocks */
     tra_block **branches;
     int tiles;       /* that it is computed in */
@@ -59,8 +59,11 @@ static tra_status term_shape(const tra_joinagg *st, int64_t l, int64_t r, tra_di
 static void free_branches(tra_joinagg *st, cell *c) {
     int depth = tra_tree_depth(st->p.tree.leaves);
     for (int i = 0; c->branches && i < depth - 1; i++) tra_block_free(st->site->pool, c->branches[i]);
+    for (int i = 0; c->sum && i < depth; i++) tra_panels_free(&c->sum[i], st->site->pool);
+    free(c->sum);
     free(c->branches);
     free(c->branch);
+    c->sum = NULL;
     c->branches = NULL;
     c->branch = NULL;
 }
@@ -78,24 +81,14 @@ static void super_drop(super *s) {
     free(s);
 }
 
-/* What grows: has no memory reserved for it any more. */
-static tra_status emit_grown(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e) {
-    tra_block *b = c->block;
-    if (st->how.grows) {
-        TRA_TRY(tra_grow_finish(&(tra_grow){st, w, c->ordinal, &c->state}, &c->block, &b, e));
-        tra_status s = tra_op_fits(st->op, &st->op->type, c->ordinal, e);
-        if (s != TRA_OK) return tra_block_free(st->site->pool, b), s;
-    }
-    c->block = NULL;
-    free_branches(st, c);
-    tra_block_settle(st->site->pool, b);
-    return tra_outlet_emit(st->sink, w, c->ordinal, st->how.summand, b, e);
-}
-
 /* Finishes a state and hands the result on. w NULL: of a part, on the thread that runs the plan. */
 static tra_status emit_cell(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e) {
     tra_block *b = c->block;
-    if (st->how.grows || st->how.counted) return emit_grown(st, c, w, e);
+    if (st->how.grows || st->how.counted) {
+        tra_status s = tra_grow_emit(&(tra_grow){st, w, c->ordinal, &c->state}, &c->sum[0], e);
+        free_branches(st, c);
+        return s;
+    }
     if (st->agg && !st->op->what.partial) {
         tra_cell out = tra_cell_new(&st->op->type, c->ordinal, c->result ? c->result->ptr : b->ptr);
         tra_cell state = {.sparse = out.sparse, .array = c->state};
@@ -121,16 +114,14 @@ static void slice(tra_array *a, int tile, int tiles) {
     a->ext = (tra_dims){.n = 1, .v = {to - from}};
 }
 
-static tra_block **block_of(cell *c, int i) { return i == 0 ? &c->block : &c->branches[i - 1]; }
-
 /* The same of what grows, or is counted: one tile. */
 static tra_status grow(tra_joinagg *st, cell *c, int sum, const tra_unit_input *l, const tra_unit_input *r,
                        tra_worker *w, tra_err *e) {
     tra_grow g = {st, w, c->ordinal, &c->state};
     tra_dims ext;
-    if (st->how.counted) return tra_grow_join(&g, &l->cell, &r->cell, &c->block, e);
+    if (st->how.counted) return tra_grow_join(&g, &l->cell, &r->cell, &c->sum[0], e);
     TRA_TRY(term_shape(st, l->i, r ? r->i : 0, &ext, e));
-    return tra_grow_add(&g, &l->cell, r ? &r->cell : NULL, &ext, block_of(c, sum), e);
+    return tra_grow_add(&g, &l->cell, r ? &r->cell : NULL, &ext, &c->sum[sum], e);
 }
 
 /* Adds a term to one of the cell's sums. first: nothing was added to the tile before. */
@@ -192,7 +183,7 @@ static tra_status close_branch(super *s, cell *c, int64_t task, int i, tra_worke
     if (!*from) return TRA_OK;
     if (st->how.grows) {
         tra_grow g = {st, w, c->ordinal, &c->state};
-        TRA_TRY(tra_grow_merge(&g, block_of(c, i - 1), block_of(c, i), e));
+        TRA_TRY(tra_grow_merge(&g, &c->sum[i - 1], &c->sum[i], e));
     } else if (st->how.fused) {
         if (!*to) tra_kernel_tile_zero(st->join, &a, tile);
         tra_kernel_tile_add(st->join, &a, &b, tile);
@@ -318,7 +309,10 @@ static tra_status new_cell(tra_joinagg *st, cell *c, const tra_meeting *l, const
         c->branch = tra_calloc((size_t)branches, sizeof *c->branch);
         c->branches = tra_calloc((size_t)branches, sizeof *c->branches);
     }
-    if (st->how.grows || st->how.counted) return TRA_OK;
+    if (st->how.grows || st->how.counted) {
+        c->sum = tra_calloc((size_t)branches + 1, sizeof *c->sum);
+        return TRA_OK;
+    }
     /* where the state cannot become the result, that has a block of its own */
     bool apart = st->how.composed || (st->agg && !op->what.partial && op->type.layout);
     int64_t bytes = tra_type_bytes(&op->type, c->ordinal).bound; /* which is more than a layout may take in the end */

@@ -23,6 +23,17 @@ int64_t tra_most_entries(const tra_type *t, const tra_dims *ext) {
     return t->entries && t->sparse ? tra_min64(n, t->entries->most) : n;
 }
 
+tra_rows_view tra_rows_within(const tra_rows_view *v, const tra_dims *ext, const int64_t panel[2]) {
+    tra_rows_view part = *v;
+    int64_t each = 1;
+    for (int d = 1; d + 1 < ext->n; d++) each *= ext->v[d];
+    int64_t from = tra_rows_from(v, tra_mul_most(panel[0], each)), to = tra_rows_from(v, tra_mul_most(panel[1], each));
+    part.row += from;
+    part.begin += from;
+    part.nrows = to - from;
+    return part;
+}
+
 tra_reader tra_read_cell(const tra_cell *c) {
     tra_reader r = {.cell = c, .dense = !c->layout, .columns = tra_last_extent(&c->array.ext)};
     r.rows = tra_rows_box(&c->array.ext);

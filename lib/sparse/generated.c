@@ -216,6 +216,7 @@ bool tra_generated_product(const tra_contraction *x, int outer, int np, tra_cell
     const tra_codegen_kernel *k = form == TRA_GENERATED_NONE || !all[form] ? NULL : all[form]->kernel;
     if (!k) return false;
     tra_rows_view v[2] = {tra_rows_of(x->in[outer]), tra_rows_of(x->in[1 - outer])};
+    if (out->panel[1] > 0) v[0] = tra_rows_within(&v[0], &x->in[outer]->array.ext, out->panel);
     operands *to = tra_calloc(1, sizeof *to);
     bring_cell(to, A_ROW, &v[0]);
     bring_cell(to, B_ROW, &v[1]);

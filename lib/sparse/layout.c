@@ -126,6 +126,12 @@ static int64_t join_bytes(const tra_kernel *k, const tra_cell *a, const tra_cell
     return run_join(k, a, b, out, true, scratch);
 }
 
+static bool join_by_panels(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out) {
+    bool rows = a->layout || b->layout;
+    plan p = plan_of(k, TRA_USE_JOIN, a->array.dtype, b->array.dtype, &a->array.ext, &b->array.ext, rows, out->layout);
+    return p.way == PRODUCT && tra_rows_product_by_panels(p.step, a, b, out);
+}
+
 static void join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     run_join(k, a, b, out, false, scratch);
 }
@@ -170,6 +176,7 @@ static const tra_layout_kernels kernels = {
     .gather_bytes = tra_rows_gather_bytes,
     .gather = tra_rows_gather,
     .copy = tra_rows_copy,
+    .join_by_panels = join_by_panels,
 };
 
 const tra_layout tra_rows = {

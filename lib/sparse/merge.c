@@ -13,7 +13,7 @@ typedef struct merger {
     double identity;   /* 0: nothing is there where there are no entries */
     tra_dtype t, type; /* in which is computed; of the result */
     tra_strip_fn *strip;
-    int64_t rows, columns;
+    int64_t first, rows, columns; /* rows from the first to before `rows` are made */
 } merger;
 
 static merger merge_of(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out) {
@@ -26,6 +26,11 @@ static merger merge_of(const tra_kernel *agg, const tra_cell *state, const tra_c
     m.t = tra_strip_type(m.type);
     m.strip = tra_strip_fold(m.t, m.fold, true);
     m.rows = tra_rows_box(&out->array.ext);
+    if (out->panel[1] > 0) {
+        int64_t each = m.rows / tra_max64(1, out->array.ext.v[0]);
+        m.first = out->panel[0] * each;
+        m.rows = out->panel[1] * each;
+    }
     m.columns = tra_last_extent(&out->array.ext);
     return m;
 }
@@ -163,11 +168,18 @@ static int64_t next_row(const merger *m, const tra_dims *ext, int64_t *r, int64_
     return next;
 }
 
+/* The place of the first row from that number on. */
+static int64_t first_of(const tra_reader *in, int64_t number) {
+    return !in->cell ? 0 : in->dense ? number : tra_rows_from(&in->v, number);
+}
+
 /* Calls merge_row for each; to NULL: counts rows and entries. */
 static void merge(const merger *m, const tra_dims *ext, tra_rows_maker *to, int64_t *nrows, int64_t *n) {
     int64_t r[2] = {0, 0};
+    if (m->first > 0) r[0] = first_of(&m->in[0], m->first);
+    if (m->first > 0 && tra_dims_eq(ext, &m->term_ext)) r[1] = first_of(&m->in[1], m->first);
     *nrows = *n = 0;
-    for (int64_t row = -1; (row = next_row(m, ext, r, row)) < m->rows && !tra_cancelled();) {
+    for (int64_t row = m->first - 1; (row = next_row(m, ext, r, row)) < m->rows && !tra_cancelled();) {
         row_of s = row_at(m, 0, row), t = row_at(m, 1, term_row(m, ext, row));
         int64_t here = merge_row(m, row, &s, &t, to);
         *nrows += here > 0;

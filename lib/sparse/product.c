@@ -14,6 +14,7 @@ typedef struct run {
     tra_contraction x;                      /* sc: of labels, the steps in a part of the result */
     int o, np;                              /* outer operand; how many of the result's first labels make the groups */
     int64_t parts, box, columns, rows_each; /* groups; places of a part, its columns and rows */
+    int64_t panel[2];                       /* coordinates of the result's first dimension that are made */
     bool count, skip; /* skip: zeros of a dense outer operand, for they meet nothing but numbers */
     tra_cell *out;
     tra_rows_maker *to;
@@ -142,6 +143,7 @@ static void walk_in_order(run *w) {
     const tra_contraction *x = &w->x;
     const tra_cell *in = x->in[w->o];
     tra_rows_view v = tra_rows_of(in);
+    if (w->np > 0) v = tra_rows_within(&v, &in->array.ext, w->panel);
     int rank = x->p.rank[w->o], last = rank ? x->p.in[w->o][rank - 1] : -1;
     int64_t rest = 1, open = -1;
     size_t size = tra_dtype_size(x->t);
@@ -190,7 +192,10 @@ static void walk_sorted(run *w, void *scratch) {
     for (int d = w->np - 1; d >= 0; d--) times[x->p.out[d]] = step, step *= x->extent[x->p.out[d]];
     step = 1;
     for (int i = n - 1; i >= 0; i--) rest[label[i]] = step, step *= x->extent[label[i]];
-    tra_route route = {.from = NULL};
+    int64_t from[2 * TRA_MAXDIM] = {0}, to[2 * TRA_MAXDIM];
+    tra_route route = {.from = from, .to = to};
+    memcpy(to, x->extent, sizeof to);
+    if (w->np > 0) from[x->p.out[0]] = w->panel[0], to[x->p.out[0]] = w->panel[1];
     for (int d = 0; d < x->p.rank[w->o]; d++) {
         int l = x->p.in[w->o][d];
         route.label[d] = (int8_t)l;
@@ -220,7 +225,9 @@ static void walk_dense(run *w) {
     const tra_cell *in = x->in[w->o];
     int label[2 * TRA_MAXDIM], n = rest_of(w, label);
     double value;
-    for (int64_t part = 0; part < w->parts && !tra_cancelled(); part++) {
+    int64_t each = w->np > 0 ? w->parts / tra_max64(1, x->out->ext.v[0]) : w->parts;
+    int64_t first = w->np > 0 ? w->panel[0] * each : 0, end = w->np > 0 ? w->panel[1] * each : w->parts;
+    for (int64_t part = first; part < end && !tra_cancelled(); part++) {
         group_at(w, part);
         for (int i = 0; i < n; i++) w->at[label[i]] = 0;
         for (bool more = true; more;) {
@@ -309,6 +316,21 @@ static int64_t scratch_now(const run *w) {
     return n;
 }
 
+/* Of extents that may be larger than those of the term at hand. */
+static void set_panel(run *w, const tra_cell *out) {
+    int64_t all = out->array.ext.n ? out->array.ext.v[0] : 1;
+    bool some = out->panel[1] > 0;
+    w->panel[0] = some ? tra_min64(all, out->panel[0]) : 0;
+    w->panel[1] = some ? tra_min64(all, out->panel[1]) : all;
+}
+
+bool tra_rows_product_by_panels(const tra_kernel *step, const tra_cell *a, const tra_cell *b, const tra_cell *out) {
+    tra_contraction x;
+    tra_array shape = {tra_strip_type(out->array.dtype), out->array.ext, NULL};
+    tra_contraction_of(&x, step, a, b, &shape, -1);
+    return out->array.ext.n > 1 && prefix_in(&x, outer_of(&x, (const bool[2]){a->layout, b->layout})) > 0;
+}
+
 int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
                          tra_cell *out, bool count, void *scratch) {
     run w;
@@ -319,7 +341,8 @@ int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const t
     w.out = out;
     w.after = after;
     set_parts(&w, &out->array.ext);
-    bool none = false;
+    set_panel(&w, out);
+    bool none = w.np > 0 && w.panel[0] == w.panel[1];
     for (int l = 0; l < w.x.p.nlabels; l++) none = none || w.x.extent[l] == 0;
     w.count = true;
     if (!none && !after->code && tra_generated_product(&w.x, w.o, w.np, out, count, scratch, scratch_now(&w)))

@@ -36,6 +36,9 @@ int64_t tra_rows_from(const tra_rows_view *v, int64_t row);
 /* The first entry of place r whose column is not below this one. */
 int64_t tra_rows_entry(const tra_rows_view *v, int64_t r, int64_t column);
 
+/* Those of its rows that have these coordinates in the first of the dimensions before the last. */
+tra_rows_view tra_rows_within(const tra_rows_view *v, const tra_dims *ext, const int64_t panel[2]);
+
 /* A cell read row by row, however it is held: dense ones have all rows and columns. */
 typedef struct tra_reader {
     const tra_cell *cell;
@@ -156,6 +159,8 @@ int64_t tra_rows_product_scratch(const tra_kernel *step, const tra_type *a, cons
  * counted, or more. Returns that. */
 int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
                          tra_cell *out, bool count, void *scratch);
+/* Can it be made panel by panel? */
+bool tra_rows_product_by_panels(const tra_kernel *step, const tra_cell *a, const tra_cell *b, const tra_cell *out);
 
 /* ---- element by element (elementwise.c) ----------------------------------------------------------------------- */
 

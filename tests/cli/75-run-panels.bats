@@ -1,0 +1,172 @@
+# Products of which one block has no room in memory: made in panels and written from scratch, or stopped with status 4
+# and blocks that would do; never above the ceiling.
+load helper
+
+# product N BLOCK_A BLOCK_B: a.h5, b.h5 and c.npz, their product: full, of two matrices of about 2 N entries each, so that
+# 4 N are expected. Whole numbers.
+product() {
+    py '
+import scipy.sparse as sp
+n = int(sys.argv[1]); r = np.random.default_rng(5); i = np.arange(n); z = np.zeros(n, int)
+def value(): return r.integers(1, 9, n).astype("f8")
+a = sp.csr_matrix((value(), (i, z)), (n, n)) + sp.csr_matrix((value(), (i, r.permutation(n))), (n, n))
+b = sp.csr_matrix((value(), (z, i)), (n, n)) + sp.csr_matrix((value(), (r.permutation(n), i)), (n, n))
+sp.save_npz("a.npz", a); sp.save_npz("b.npz", b); sp.save_npz("c.npz", (a @ b).tocsr(), compressed=False)' "$1"
+    tra import -q a.npz --storage csr --block "$2" -o a.h5
+    tra import -q b.npz --storage csr --block "$3" -o b.h5
+}
+
+# program STATEMENT...: p.tra.
+program() {
+    printf '%s\n' 'input A from "a.h5"' 'input B from "b.h5"' "$@" 'output C to "c.h5"' >p.tra
+}
+
+# below MIB ARGUMENT...: runs p.tra below that ceiling, which holds; $code is its status, `said` what it printed.
+below() {
+    rm -f c.h5
+    read -r code kib < <("$PYTHON" -c '
+import resource, subprocess, sys # and no more: what is forked begins as large as this
+s = subprocess.run(sys.argv[1:], stderr=open("said", "w")).returncode
+print(s, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$TRA" run -q p.tra --no-history --threads 2 \
+        --memory "$1M" "${@:2}")
+    cat said
+    echo "status $code, $kib KiB"
+    [ "$kib" -lt $(($1 * 1024)) ]
+}
+
+# right [FUNCTION]: c.h5 is c.npz, or that function of it.
+right() {
+    tra export -q c.h5 -o got.npz
+    py '
+import scipy.sparse as sp
+want, got = sp.load_npz("c.npz"), sp.load_npz("got.npz").tocsr()
+if len(sys.argv) > 1: want.data = eval(sys.argv[1])(want.data)
+want.eliminate_zeros()
+assert got.nnz == want.nnz and (got != want).nnz == 0' "$@"
+}
+
+@test "a block that has no room is made in panels: the same bytes as with all memory, in every order of levels" {
+    product 1500 1500x1500 1500x1500 # 26 MB, of which 13 MB are for blocks
+    for storage in csr dcsr coo; do
+        program "C[i,k] as $storage = sum A[i,j] * B[j,k]"
+        below 1000
+        [ "$code" = 0 ]
+        mv c.h5 whole.h5
+        below 44
+        [ "$code" = 0 ]
+        cmp c.h5 whole.h5
+        status 0 tra verify c.h5
+    done
+    right
+    below 44 --codec zstd
+    [ "$code" = 0 ]
+    right
+    below 44 --codegen off
+    [ "$code" = 0 ]
+    cmp c.h5 whole.h5 # coo, too
+}
+
+@test "sums of several meetings grow panel by panel, also those of a tree, and with a function after them" {
+    product 1200 1200x300 300x1200
+    program 'C[i,k] as csr = sum A[i,j] * B[j,k]'
+    below 1000
+    mv c.h5 whole.h5
+    below 44
+    [ "$code" = 0 ]
+    cmp c.h5 whole.h5
+    right
+    below 44 --reproducible
+    [ "$code" = 0 ]
+    right
+    program 'C = transform(agg(join(A, B, [1], [0], matmul), [0,2], matadd), x -> min(x, 50) * 2)'
+    sed -i 's/"c.h5"/"c.h5" as csr/' p.tra
+    below 90 # the sum is put together, for the function
+    [ "$code" = 0 ]
+    right 'lambda x: np.minimum(x, 50) * 2'
+}
+
+@test "transposed operands and operands of rank 3: panels of whatever order a kernel goes in" {
+    product 1200 1200x1200 1200x1200
+    py '
+import scipy.sparse as sp
+sp.save_npz("at.npz", sp.load_npz("a.npz").T.tocsr())'
+    tra import -q at.npz --storage csr --block 1200x1200 -o a.h5
+    program 'C[i,k] as csr = sum A[j,i] * B[j,k]'
+    below 44
+    [ "$code" = 0 ]
+    right
+    tra export -q b.h5 -o b.npy
+    tra import -q b.npy --storage dense --block 1200x1200 -o b.h5
+    below 64
+    [ "$code" = 0 ]
+    right
+}
+
+@test "on 2 and 3 sites by both transports, in blocks that each have no room" {
+    product 2000 1000x1000 1000x1000
+    program 'C[i,k] as csr = sum A[i,j] * B[j,k]'
+    below 1000
+    mv c.h5 whole.h5
+    for how in '2 mpi' '3 files'; do
+        read -r sites transport <<<"$how"
+        below 60 --sites "$sites" --transport "$transport"
+        [ "$code" = 0 ]
+        cmp c.h5 whole.h5
+    done
+}
+
+# advised MIB ARGUMENT...: p.tra stops below that ceiling, with status 4 and blocks in which it ends.
+advised() {
+    below "$@"
+    [ "$code" = 4 ]
+    [ ! -e c.h5 ]
+    [ -z "$(ls -A | grep tmp)" ]
+    read -r rows columns < <(sed -n 's/.*in blocks of \([0-9]*\) x \([0-9]*\)$/\1 \2/p' said)
+    tra import -q a.npz --storage csr --block "${rows}x500" -o a.h5
+    tra import -q b.npz --storage csr --block "500x$columns" -o b.h5
+    below "$@"
+    [ "$code" = 0 ]
+    right
+}
+
+@test "what cannot be made in panels stops with status 4 and blocks in which it ends" {
+    product 1500 1500x1500 1500x1500
+    program 'C[i,k] as csc = sum A[i,j] * B[j,k]' # sorted as a whole
+    advised 90
+    product 1500 1500x1500 1500x1500
+    program 'S[i,k] = sum A[i,j] * B[j,k]' 'C[i,k] as csr = S[i,k] * 2 + S[k,i] - S[i,k] - S[k,i]' # read as a whole
+    printf 'output S to "s.h5" as csr\n' >>p.tra
+    below 175
+    [ "$code" = 4 ]
+    grep -q 'raise --memory, or cut its tensor in blocks of [0-9]* x [0-9]*;' said
+    [ ! -e c.h5 ]
+}
+
+@test "partial sums that have no room stop on 2 and 3 sites, and end in the blocks that are told" {
+    for how in '2 mpi' '3 files'; do
+        read -r sites transport <<<"$how"
+        product 1500 1500x500 500x1500
+        program 'C[i,k] as csr = sum A[i,j] * B[j,k]'
+        advised 54 --sites "$sites" --transport "$transport"
+    done
+}
+
+@test "a killed run goes on from panels that wait in scratch" {
+    product 2000 1000x2000 2000x2000
+    program 'C[i,k] as csr = sum A[i,j] * B[j,k]'
+    status 0 tra run -q p.tra --no-history --threads 1 --memory 44M
+    mv c.h5 whole.h5
+    slow 30 "$TRA" run -q p.tra --no-history --threads 1 --memory 44M 2>log &
+    run=$!
+    for _ in $(seq 2000); do
+        [ "$(cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c)" -ge $((64 * 2)) ] && break
+        kill -0 $run 2>/dev/null || break
+        sleep 0.01
+    done
+    kill -KILL $run
+    wait $run || true
+    [ ! -e c.h5 ]
+    status 0 tra run p.tra --no-history --resume --threads 1 --memory 44M
+    has "blocks of "
+    cmp c.h5 whole.h5
+}
