@@ -2,6 +2,7 @@
 #include "ref_table.h"
 #include "reference_int.h"
 
+#include "../../lib/kernel/program.h"
 #include "../../lib/relation/rows.h"
 #include "../../lib/relation/stored.h"
 
@@ -565,9 +566,10 @@ tra_status tra_reference_apply(const tra_node *n, const tra_ref_rel *x, const tr
 
 /* ---- graphs ------------------------------------------------------------------------------------------------- */
 
-/* Is the node there only for the kernels that compute an operator on tables? It has no definition of its own. */
-static bool only_computes(const tra_node *n, const tra_table_op *defined) {
-    bool rows = n->kernel && tra_kernel_rows(n->kernel);
+/* Is the node there only for the kernels that compute an operator on tables, or a tensor statement? It has no
+ * definition of its own. */
+static bool only_computes(const tra_node *n, bool defined) {
+    bool rows = n->kernel && (tra_kernel_rows(n->kernel) || tra_kernel_is_program(n->kernel));
     return !defined && n->op != TRA_OP_INPUT && (rows || n->type.columns);
 }
 
@@ -582,7 +584,7 @@ tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const t
     for (int i = 0; i < g->ntables; i++) table[g->tables[i]->node->id] = g->tables[i];
     for (int i = 0; i < g->noutputs; i++) need[g->outputs[i].node->id] = true;
     for (int i = g->n - 1; i >= 0; i--) {
-        need[i] = need[i] || (all && !only_computes(g->v[i], table[i]));
+        need[i] = need[i] || (all && !only_computes(g->v[i], table[i] || tensor[i]));
         if (!need[i]) continue;
         for (int j = 0; tensor[i] && j < tensor[i]->n; j++)
             if (tensor[i]->relation[j]) need[tensor[i]->relation[j]->id] = true;

@@ -107,10 +107,19 @@ static double dense_work(const step *s, int64_t tl, int64_t tr) {
 
 static bool exactly_held(const tra_type *t) { return !t->layout || tra_type_entries(t).exact; }
 
+/* Where not all extents are alike, those of the bounds may be of tuples that do not meet. */
+static bool bounds_fit(const step *s) {
+    const tra_dims *a = &s->l->cat->bound, *b = &s->r->cat->bound;
+    tra_err none = {0};
+    tra_dims out;
+    return tra_kernel_shape2(s->k, a, b, a, b, &out, NULL, &none) == TRA_OK;
+}
+
 static double done_share(step *s, int64_t tl, int64_t tr) {
     if (!s->l->layout && !(s->r && s->r->layout)) return 1;
     tra_filled in[2] = {held(s->l, tl), s->r ? held(s->r, tr) : (tra_filled){.share = 1}}, f;
     const tra_dims *a = &s->l->cat->bound, *b = s->r ? &s->r->cat->bound : NULL;
+    if (s->use == TRA_USE_JOIN && !bounds_fit(s)) return s->exact = false, 1;
     if (s->use == TRA_USE_JOIN)
         f = tra_kernel_filled2(s->k, a, b, in);
     else if (s->use == TRA_USE_AGG)
@@ -133,7 +142,7 @@ static tra_filled held_at_most(const tra_type *t, int64_t ordinal) {
  * entries is done where one has, and what is done where either has, not more often than both have together. */
 static double most_share(const step *s, int64_t tl, int64_t tr) {
     if (tra_kernel_rest(s->k)) return 1;
-    if (s->use != TRA_USE_JOIN || !s->l->layout || !s->r->layout) {
+    if (s->use != TRA_USE_JOIN || !s->l->layout || !s->r->layout || !bounds_fit(s)) {
         step one = *s;
         one.exact = true;
         double done = done_share(&one, tl, tr);

@@ -115,6 +115,13 @@ static void join_entries(tra_arena *a, tra_node *n) {
         one[i] = known(x, most_of(x));
         all[i] = known(x, tra_mul_most(tra_type_entries(x).bound, partners(n, i)));
     }
+    tra_dims fits;
+    tra_err none = {0};
+    if (tra_kernel_shape2(n->kernel, &ext[0], &ext[1], &ext[0], &ext[1], &fits, NULL, &none) != TRA_OK) {
+        tra_filled any = {.sparse = true, .share = 1, .bound = INT64_MAX, .work = 1}; /* no tuples of the bounds meet */
+        set_about(a, n, any, any);
+        return;
+    }
     set_about(a, n, tra_kernel_filled2(n->kernel, &ext[0], &ext[1], one),
               tra_kernel_filled2(n->kernel, &ext[0], &ext[1], all));
 }
@@ -241,6 +248,10 @@ void tra_type_entries_of(tra_arena *a, tra_node *n) {
     if (n->in[0]) set_bounded(n);
     if (n->in[0]) set_share(a, n);
     if (!n->type.sparse || n->type.layout) return;
+    if (n->type.cat->n == 0 && n->op != TRA_OP_INPUT) { /* of which the bounds need not fit */
+        n->type.entries = tra_entries_about(a, &n->type, 0, 0, 0);
+        return;
+    }
     switch (n->op) {
     case TRA_OP_INPUT: return;
     case TRA_OP_REKEY:

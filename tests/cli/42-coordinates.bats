@@ -174,3 +174,33 @@ for name, shape in [("a", (7, 11, 13)), ("b", (3, 4, 5, 6))]:
     status 3 tra import big.mtx -o x.h5
     has "are too many"
 }
+
+@test "MatrixMarket as scipy, SuiteSparse and LAGraph write it: words in any case, types, comments, blank lines" {
+    # reads WANT TEXT: the text (with \n) imports, and its elements are these
+    reads() {
+        printf "$2" >v.mtx
+        status 0 tra import -q v.mtx --storage csr -o v.h5
+        is "$1" eval "tra head v.h5 | tr '\n' ' '"
+    }
+    local head='%%%%MatrixMarket matrix coordinate'
+    reads '3,0 0,4.5 ' '%%%%matrixmarket MATRIX Coordinate REAL General\n%% c\n\n   \n2 2 2\n\n1 1 3\n  2\t2 4.5  \n'
+    reads '0,3 0,0 ' "$head"' double general\n2 2 1\n1 2 3\n'
+    reads '0,3 0,0 ' "$head"' unsigned-integer general\n2 2 1\n1 2 3\n'
+    reads '0,3 0,0 ' "$head"' real general\n%%%%GraphBLAS type double\n2 2 1\n1 2 3\n'
+    reads '0,1 0,0 ' "$head"' pattern general\n%%%%GraphBLAS type bool\n2 2 1\n1 2\n'
+    reads '0,-7 0,0 ' "$head"' integer general\n%%%%GraphBLAS type int8_t\n2 2 1\n1 2 -7\n'
+    reads '0,3 0,0 ' "$head"' real general\r\n2 2 1\r\n1 2 3\r\n'
+    reads '0,3,0 3,0,0 0,0,1 ' "$head"' real symmetric\n3 3 2\n1 2 3\n3 3 1\n'
+    printf "$head"' real general\n2 2 3\n1 2 3\n' >v.mtx
+    status 3 tra import v.mtx -o v.h5
+    has 'ends at line 3 after 1 of 3 entries'
+    printf "$head"' real general\n2 2 1\n1 2 3\n2 2 2\n' >v.mtx
+    status 3 tra import v.mtx -o v.h5
+    has 'line 4 goes on after the last of 1 entries'
+    printf "$head"' real general\n2 2 1\n0 2 3\n' >v.mtx
+    status 3 tra import v.mtx -o v.h5
+    has 'line 3: entry (0,2) is outside the 2 x 2 matrix'
+    printf "$head"' real skew-symmetric\n3 3 1\n2 2 3\n' >v.mtx
+    status 3 tra import v.mtx -o v.h5
+    has 'line 3: the diagonal of a skew-symmetric matrix is zero'
+}

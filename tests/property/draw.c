@@ -472,8 +472,9 @@ static bool draw_repart(gen *g, relation *r) {
     return true;
 }
 
-const char *const drawn_names[DRAWN] = {"input",  "join",   "agg",     "rekey",  "filter",  "transform", "tile",
-                                        "concat", "repart", "reblock", "einsum", "softmax", "transpose"};
+const char *const drawn_names[DRAWN] = {"input",     "join",    "agg",       "rekey",  "filter",
+                                        "transform", "tile",    "concat",    "repart", "reblock",
+                                        "einsum",    "softmax", "transpose", "tensor", "store"};
 
 static void draw_macro(gen *g, relation *r) {
     r->in[0] = any(g);
@@ -486,6 +487,8 @@ int draw(gen *g, relation *r) {
     r->in[0] = r->in[1] = -1;
     snprintf(r->name, sizeof r->name, "R%d", g->n);
     int64_t c = rng_below(&g->g, 100);
+    if (g->integers && !g->far && rng_chance(&g->g, 8)) return draw_tensor(g, r) ? 13 : -1;
+    if (rng_chance(&g->g, 3)) return draw_store(g, r) ? 14 : -1;
     bool einsum = g->einsum && rng_chance(&g->g, 60), macro = einsum && rng_chance(&g->g, 15);
     if (macro) draw_macro(g, r);
     if (einsum && !macro && !draw_einsum(g, r)) return -1;

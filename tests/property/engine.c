@@ -327,6 +327,59 @@ static void run_reproducible(bench *b, tra_plan_options o) {
     if (b->c->rank == 0 && (b->g->noutputs == 0 || before[0])) compare_sites(b, before);
 }
 
+/* ---- the same program on dense inputs --------------------------------------------------------------------------- */
+
+/* Rank 0: the values of the outputs by the reference are those that stored inputs give, and all are finite: where a 0
+ * of sparse type annihilates, or a loop leaves it out, they may differ, and are not compared. */
+static bool same_densely(const bench *b, const tra_graph *g, expected *dense, tra_err *e) {
+    if (!b->want.finite || b->want.overflow || b->want.loose) return false;
+    if (tra_reference_run(g, true, b->here, &dense->v, e) != TRA_OK) return false;
+    for (int k = 0; k < g->noutputs; k++) {
+        int was = b->g->outputs[k].node->id;
+        const tra_ref_rel *r = dense->v[g->outputs[k].node->id], *w = b->want.v[was];
+        for (int64_t i = 0; i < w->n; i++)
+            for (int64_t j = 0, n = count(&w->v[i].ext); j < n; j++)
+                if (!isfinite(r->v[i].data[j]) ||
+                    !close_enough(r->v[i].data[j], w->v[i].data[j], b->want.tol[was][i][j]))
+                    return false;
+    }
+    return true;
+}
+
+/* With its inputs in dense storage the program gives what it gives with stored ones. One plan, on one of the
+ * communicators that the program is run on. */
+static void run_dense(bench *b, const tra_plan_options *o) {
+    bench d = *b;
+    tra_plans plans;
+    tra_err e = {0};
+    const char *dir = tra_arena_printf(b->a, "%s/dense", b->dir), *path = tra_arena_printf(b->a, "%s/prog.tra", dir);
+    static const int on[] = {1, 2, 3, 5};
+    if (b->c->size != on[b->index % 4] || access(path, R_OK) != 0) return;
+    tra_status s = load(dir, b->a, &d.g, &e);
+    int64_t fits = s == TRA_OK;
+    if (fits && b->c->rank == 0) fits = same_densely(b, d.g, &d.want, &e);
+    if (b->c->rank != 0) fits = 0;
+    tra_comm_max(b->c, &fits, 1);
+    if (fits) {
+        for (int k = 0; k < d.g->noutputs; k++) d.g->outputs[k].path = b->g->outputs[k].path;
+        d.want = b->want;
+        d.want.v = tra_news(b->here, const tra_ref_rel *, d.g->n);
+        d.want.tol = tra_news(b->here, double **, d.g->n);
+        for (int k = 0; k < d.g->noutputs && b->c->rank == 0; k++) { /* by the other graph's numbers */
+            int id = d.g->outputs[k].node->id, was = b->g->outputs[k].node->id;
+            d.want.v[id] = b->want.v[was];
+            d.want.tol[id] = b->want.tol[was];
+        }
+        if (b->c->rank == 0) b->t->dense++;
+        if (tra_search(d.g, o, b->a, &plans, &e) != TRA_OK)
+            failed(b, "search with dense inputs", e.msg);
+        else
+            run_plan(&d, "with dense inputs,", plans.v[0], MUCH, o->threads, 0,
+                     tra_news(b->a, tra_ref_rel *, b->g->noutputs));
+    }
+    if (s == TRA_OK) tra_graph_close(d.g);
+}
+
 static void run_program(bench *b) {
     tra_plan_options o = {.sites = b->c->size,
                           .cost = rng_chance(&b->r, 50) ? TRA_COST_TIME : TRA_COST_TRA,
@@ -359,6 +412,7 @@ static void run_program(bench *b) {
                 tra_news(b->a, tra_ref_rel *, b->g->noutputs));
     run_labelled(b, o);
     run_reproducible(b, o);
+    run_dense(b, &o);
 }
 
 /* Outputs go to a folder of this communicator's own. */

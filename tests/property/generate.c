@@ -5,9 +5,11 @@
 
 #include "../../lib/relation/stored.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- inputs ------------------------------------------------------------------------------------------------- */
 
@@ -107,7 +109,8 @@ static tra_status write_dense(gen *g, const char *spec, const tra_type *t, const
 }
 
 /* Draws the elements, says them to the judge, and writes them. */
-static tra_status write_input(gen *g, const char *spec, const tra_type *t, bool stored, tra_str *json, tra_err *e) {
+static tra_status write_input(gen *g, const char *file, const tra_type *t, bool stored, tra_str *json, tra_err *e) {
+    const char *spec = tra_arena_printf(g->a, "%s/%s", g->dir, file);
     const char **data = tra_news(g->a, const char *, t->cat->n);
     const bool **entries = tra_news(g->a, const bool *, t->cat->n);
     density d = draw_density(g, tra_catalog_floats(t->cat), stored);
@@ -136,7 +139,13 @@ static tra_status write_input(gen *g, const char *spec, const tra_type *t, bool 
         entries[i] = entry;
     }
     tra_str_printf(json, "],\"sparse\":%s", stored ? "true" : "false");
+    TRA_TRY(write_dense(g, tra_arena_printf(g->a, "%s/dense/%s", g->dir, file), t, data, e));
     if (!stored) return write_dense(g, spec, t, data, e);
+    g->twin = true;
+    int rank = t->cat->bound.n;
+    bool one = t->cat->n == 1 && t->cat->grid && rank <= 3;
+    for (int d = 0; d < rank; d++) one = one && t->cat->frontier.v[d] == 1;
+    if (one && rng_chance(&g->g, 60)) return write_mapped(&g->g, spec, t, data[0], entries[0], g->a, e);
     if (!draw_levels(&g->g, t, &l)) return tra_fail(e, TRA_INTERNAL, "no levels for an input");
     return write_stored(spec, t, &l, data, entries, e);
 }
@@ -155,6 +164,8 @@ static tra_status make_input(gen *g, int i, tra_dtype dtype, tra_err *e) {
     }
     for (int d = 0; d < shape.n; d++) /* not too many tuples */
         if (shape.n == 3 || g->large) block.v[d] = tra_max64(block.v[d], tra_ceil_div(shape.v[d], 5));
+    bool whole = rng_chance(&g->g, 10); /* in one block, as mappings are */
+    for (int d = 0; d < shape.n && whole; d++) block.v[d] = tra_max64(1, shape.v[d]);
     tra_type t = {.dtype = dtype};
     TRA_TRY(input_type(g, &shape, &block, rng_chance(&g->g, 12) ? 30 : 0, &t, e));
     snprintf(r->name, sizeof r->name, "%c", 'A' + i);
@@ -183,7 +194,7 @@ static tra_status make_input(gen *g, int i, tra_dtype dtype, tra_err *e) {
     tra_str_add(g->judge, ",\"tuples\":");
     tra_levels any;
     bool stored = rng_chance(&g->g, 40) && draw_levels(&g->g, &t, &any);
-    TRA_TRY(write_input(g, tra_arena_printf(g->a, "%s/%s", g->dir, file), &t, stored, g->judge, e));
+    TRA_TRY(write_input(g, file, &t, stored, g->judge, e));
     tra_str_add(g->judge, "}");
     g->n++;
     return TRA_OK;
@@ -212,6 +223,7 @@ static void write_expr(gen *g, int i, tra_str *out) {
 /* The program; plain: every relation has its name, and there are no outputs yet. */
 static void write_program(gen *g, bool plain, tra_str *out) {
     if (!plain && rng_chance(&g->g, 30)) tra_str_add(out, "tra 1\n");
+    if (g->stores) tra_str_add(out, drawn_storages);
     if (g->params) tra_str_printf(out, "param eta = %.17g\nparam most = %" PRId64 "\n", g->eta, g->most);
     for (int i = 0; i < g->n; i++) {
         const relation *r = &g->v[i];
@@ -219,7 +231,7 @@ static void write_program(gen *g, bool plain, tra_str *out) {
         if (r->input) {
             tra_str_printf(out, "%s%s", r->input, end);
         } else if (r->nrefs) {
-            tra_str_printf(out, "%s%s%s", r->name, r->tail, end);
+            tra_str_printf(out, "%s%s%s%s", strcmp(r->fn, "tensor") ? "" : "tensor ", r->name, r->tail, end);
         } else if (!r->inlined) {
             tra_str_printf(out, "%s = ", r->name);
             write_expr(g, i, out);
@@ -394,6 +406,14 @@ static tra_status make(gen *g, tra_err *e) {
     return TRA_OK;
 }
 
+static tra_status put_text(gen *g, const char *name, const tra_str *text, tra_err *e) {
+    const char *path = tra_arena_printf(g->a, "%s/%s", g->dir, name);
+    FILE *f = fopen(path, "w");
+    if (!f || fwrite(tra_str_get(text), 1, text->n, f) != text->n || fclose(f))
+        return tra_fail_errno(e, TRA_RESOURCE, "%s", path);
+    return TRA_OK;
+}
+
 tra_status generate(uint64_t seed, uint64_t index, const char *dir, tra_str *judge, counts *c, tra_err *e) {
     gen *g = tra_calloc(1, sizeof *g);
     g->g = rng_seed(seed, index);
@@ -402,14 +422,13 @@ tra_status generate(uint64_t seed, uint64_t index, const char *dir, tra_str *jud
     g->c = c;
     g->judge = judge;
     tra_str_printf(judge, "{\"seed\":%" PRIu64 ",\"index\":%" PRIu64 ",\"inputs\":[", seed, index);
-    tra_status s = make(g, e);
+    const char *dense = tra_arena_printf(g->a, "%s/dense", dir);
+    tra_status s = mkdir(dense, 0777) && errno != EEXIST ? tra_fail_errno(e, TRA_RESOURCE, "%s", dense) : make(g, e);
     if (s == TRA_OK) {
         tra_str text = {0};
         write_program(g, false, &text);
-        const char *path = tra_arena_printf(g->a, "%s/prog.tra", dir);
-        FILE *f = fopen(path, "w");
-        if (!f || fwrite(tra_str_get(&text), 1, text.n, f) != text.n || fclose(f))
-            s = tra_fail_errno(e, TRA_RESOURCE, "%s", path);
+        s = put_text(g, "prog.tra", &text, e);
+        if (s == TRA_OK && g->twin) s = put_text(g, "dense/prog.tra", &text, e);
         tra_str_free(&text);
         judge_operators(g);
     }

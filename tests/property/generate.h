@@ -32,6 +32,8 @@ typedef struct gen {
     relation v[MAXREL];
     int64_t extent[4], block[4]; /* a few dimensions that the inputs share, so that they fit each other */
     bool params;                 /* the program has the params below */
+    bool stores;                 /* it names the storages of draw_tensor.c */
+    bool twin;                   /* inputs are stored, and written densely too */
     double eta;
     int64_t most;
     counts *c;
@@ -44,9 +46,17 @@ bool draw_levels(rng *r, const tra_type *t, struct tra_levels *out);
 /* Writes a relation that is stored so: the elements of each tuple's array, and which of them are entries. */
 TRA_MUSTUSE tra_status write_stored(const char *spec, const tra_type *t, const struct tra_levels *l,
                                     const char *const *data, const bool *const *entry, tra_err *e);
+/* The same of one tuple, of rank 1 to 3, by a mapping of the program's own, drawn. */
+TRA_MUSTUSE tra_status write_mapped(rng *r, const char *spec, const tra_type *t, const char *data, const bool *entry,
+                                    tra_arena *a, tra_err *e);
 
 /* An EinSum statement: fn "einsum", and all after the name in tail. False when nothing fits. */
 bool draw_einsum(gen *g, relation *r);
+
+/* A tensor statement, as draw_einsum; a relation in another storage: fn "store". False when nothing fits. */
+bool draw_tensor(gen *g, relation *r);
+bool draw_store(gen *g, relation *r);
+extern const char *const drawn_storages; /* statements */
 
 /* Draws one operator into r; its number (TRA_OP_*, what has no such after them), or -1 when nothing fits. */
 int draw(gen *g, relation *r);

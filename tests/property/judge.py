@@ -677,9 +677,94 @@ def do_transpose(op, x):
     return in_blocks(whole(x, tensor_shape(x)).transpose(), op["bound"], x.dtype, x.sparse)
 
 
+# The functions and conditions that are drawn: of elements (Python's own numbers), by whether these are of sparse type.
+
+
+def times(*factors):
+    """factors: (value, of sparse type): such a 0 annihilates."""
+    if any(s and v == 0 for v, s in factors):
+        return 0
+    z = 1
+    for v, _ in factors:
+        z = z * v
+    return z
+
+
+def least(a, b):
+    return b if b < a or a != a else a  # NaN wins
+
+
+def most(a, b):
+    return b if b > a or a != a else a
+
+
+FUNCTIONS = {
+    "a": lambda a, b, i, j, s, u: a, "2 * a": lambda a, b, i, j, s, u: 2 * a,
+    "a * a": lambda a, b, i, j, s, u: times((a, s), (a, s)), "a + 1": lambda a, b, i, j, s, u: a + 1,
+    "abs(a)": lambda a, b, i, j, s, u: abs(a), "max(a, 1)": lambda a, b, i, j, s, u: most(a, 1),
+    "a * (i + 1)": lambda a, b, i, j, s, u: times((a, s), (i + 1, False)), "a - j": lambda a, b, i, j, s, u: a - j,
+    "a * b": lambda a, b, i, j, s, u: times((a, s), (b, u)), "a + b": lambda a, b, i, j, s, u: a + b,
+    "a * b + a": lambda a, b, i, j, s, u: times((a, s), (b, u)) + a, "min(a, b)": lambda a, b, i, j, s, u: least(a, b),
+    "a * b * (i + 1)": lambda a, b, i, j, s, u: times((a, s), (b, u), (i + 1, False))}
+CONDITIONS = {
+    "a > 0": lambda a, i, j: a > 0, "a != 2": lambda a, i, j: a != 2, "a <= 1": lambda a, i, j: a <= 1,
+    "(i + j) % 2 == 0": lambda a, i, j: (i + j) % 2 == 0, "i <= j": lambda a, i, j: i <= j,
+    "a > 0 && i != j": lambda a, i, j: a > 0 and i != j, "a == a": lambda a, i, j: a == a}
+
+
+def do_tensor(op, x, y=None):
+    """A tensor statement by the meaning of its loops: all coordinates of what is dense by type, else those not 0."""
+    m, n = op["shape"]
+    a = whole(x, [m, n]).tolist()
+    b = whole(y, [m, n]).tolist() if y else None
+    u = y.sparse if y else False
+    f, c, form, k = FUNCTIONS[op["f"]], CONDITIONS[op["c"]], op["form"], op["k"]
+    real = x.dtype in FLOATS or (y and y.dtype in FLOATS)
+    parts = [t.dtype for t in (x, y) if t and t.dtype in FLOATS]
+    dtype = "i64" if not real else "f64" if "f64" in parts else "f32"
+    shape = [(m, n), (n, m), (n,), (), (k,), (m,), (m, n), (m, n), (m,), (m, n)][form]
+    z = zeros(dtype, shape)
+    sparse = x.sparse or (u and form in (7, 8))
+
+    def visited(rel, row):
+        return [j for j, v in enumerate(row) if not rel.sparse or v != 0]
+
+    rows = [i for i in range(m) if not x.sparse or visited(x, a[i])]
+    if form == 7:
+        rows = [i for i in rows if not u or visited(y, b[i])]
+    for i in rows:
+        if form == 5:
+            s = sum(a[i][j] for j in visited(x, a[i]))
+            z[i] += times((s, x.sparse), (s, x.sparse)) + 1
+            continue
+        for j in visited(x, a[i]):
+            v, w = a[i][j], b[i][j] if form == 7 else 0
+            if form == 6:
+                v = v + v
+                if v == 0:
+                    continue  # a key whose value is 0 is none of a dictionary that is made
+            if form == 9:
+                z[i, j] += 3 * v
+            elif form == 8:
+                if u and b[i][j] == 0:
+                    continue
+                z[i] += f(v, b[i][j], i, j, x.sparse, u)
+            elif c(v, i, j):
+                at = [(i, j), (j, i), j, (), (i + 2 * j) % k, None, (i, j), (i, j)][form]
+                z[at] += f(v, w, i, j, x.sparse or form == 6, u)
+    if dtype in FLOATS:
+        return in_blocks(z, op["bound"], dtype, sparse)
+    return in_blocks(np.asarray(z, object), op["bound"], dtype, sparse)
+
+
+def do_store(op, x):
+    return Relation(x.keys, x.rank, x.dtype, x.tuples, x.cut, x.bound, op["sparse"])
+
+
 OPERATORS = {"join": do_join, "agg": do_agg, "rekey": do_rekey, "filter": do_filter, "transform": do_transform,
              "tile": do_tile, "concat": do_concat, "repart": do_repart, "reblock": do_repart, "einsum": do_einsum,
-             "softmax": do_softmax, "transpose": do_transpose}
+             "softmax": do_softmax, "transpose": do_transpose,
+             "tensor": do_tensor, "store": do_store}
 
 
 # ---- comparison -----------------------------------------------------------------------------------------------------

@@ -282,18 +282,20 @@ int main(int argc, char **argv) {
     bad[1] = gaps.n && o.count >= 200 && o.only < 0;
     tra_str_free(&gaps);
 
-    tally t[6] = {{0, 0, 0}};
+    tally t[6] = {0};
     if (o.engine) {
         run_all(&o, &world, 0, 1, t);
         if (world.size == 5) {
             run_all(&o, &world, world.rank < 3 ? 0 : 1, 1, t);
             run_all(&o, &world, world.rank, 5, t);
         }
-        tra_comm_sum(&world, &t[0].programs, 6 * 3);
+        tra_comm_sum(&world, &t[0].programs, 6 * 4);
     }
     for (int s = 1; s < 6; s++) {
         if (!t[s].programs) continue;
         bad[1] += t[s].failed;
+        if (world.rank == 0 && t[s].dense)
+            printf("# %" PRId64 " programs on %d sites with dense inputs, too\n", t[s].dense, s);
         if (world.rank == 0)
             printf("%sok %d - %" PRId64 " programs in %" PRId64 " runs on %d sites agree with the reference\n",
                    t[s].failed ? "not " : "", n++, t[s].programs, t[s].runs, s);

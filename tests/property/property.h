@@ -2,7 +2,7 @@
  *
  *   random.c   numbers, and random expressions as text of the language and as JSON for the judge
  *   generate.c a random program: its inputs, its operators, its text
- *   draw.c     its operators, one at a time; draw_einsum.c EinSum statements
+ *   draw.c     its operators, one at a time; draw_einsum.c EinSum statements; draw_tensor.c tensor statements
  *   expect.c   what a program must give: the reference's results, and how far a right answer may be from them
  *   tables.c   programs on tables: drawn, expected and compared
  *   engine.c   the executor against that, on a communicator
@@ -36,7 +36,7 @@ void random_scalar(rng *g, tra_arena *a, int nargs, const char *const *names, in
 
 /* Writes program number `index` of a seed: DIR/prog.tra, its inputs DIR/X*.h5, and into *judge the JSON that the judge
  * needs to know of it: inputs with values and operators. */
-enum { DRAWN = 13 };
+enum { DRAWN = 15 };
 extern const char *const drawn_names[DRAWN];
 typedef struct counts {
     int64_t drawn[DRAWN], kept[DRAWN]; /* by operator: as in drawn_names */
@@ -57,6 +57,7 @@ typedef struct expected {
     bool overflow;         /* an integer does not fit its type: there are no results, */
     bool may;              /* but a plan may get by without it */
     bool loose;            /* parts of sums or products might not fit */
+    bool finite;           /* all values are */
 } expected;
 /* Also TRA_OK where an integer does not fit; TRA_NO: what it gives is not known. */
 TRA_MUSTUSE tra_status expect(const tra_graph *g, uint64_t seed, tra_arena *a, expected *out, tra_err *e);
@@ -76,6 +77,7 @@ void expected_json(const tra_graph *g, const expected *x, tra_str *out);
 /* What the runs on communicators of one size came to. */
 typedef struct tally {
     int64_t programs, runs, failed;
+    int64_t dense; /* programs that dense inputs were compared of */
 } tally;
 
 #endif

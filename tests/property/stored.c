@@ -1,6 +1,7 @@
 /* stored.c - inputs of random programs that are stored by levels, and levels by drawing. */
 #include "generate.h"
 
+#include "../../lib/relation/mapped.h"
 #include "../../lib/relation/rows.h"
 #include "../../lib/relation/stored.h"
 
@@ -74,4 +75,90 @@ tra_status write_stored(const char *spec, const tra_type *type, const tra_levels
     if (s == TRA_OK) return tra_writer_commit(w, NULL, e);
     if (made) tra_writer_abort(w);
     return s;
+}
+
+/* ---- mappings -------------------------------------------------------------------------------------------------- */
+
+/* Entries by their row-major places, in a list of any order; of matrices row by row, or from the last column back;
+ * by their coordinates in a hash map. */
+static const char *const mappings[3][3] = {
+    {"storage mine[m] { int scalar many\nint array at(many)\nreal array v(many)\n"
+     "sum(<p, q> in at) {@unique q -> v(p)} }",
+     "storage mine[m] { int scalar many\nint array at(many)\nreal array v(many)\n"
+     "sum(<p, q> in at) let i = m - 1 - q in {@unique m - 1 - i -> v(p)} }",
+     "storage mine[m] { real hashmap h(m)\nsum(<i, a> in h) {@unique i -> a} }"},
+    {"storage mine[m, n] { int scalar many\nint array at(many)\nreal array v(many)\n"
+     "sum(<p, q> in at) {@unique (q / n, q % n) -> v(p)} }",
+     "storage mine[m, n] { int array pos(m + 1)\nint array idx(pos(m))\nreal array v(pos(m))\n"
+     "sum(<i, _> in 0:m, <p, j> in idx(pos(i):pos(i + 1))) {@unique (i, n - 1 - j) -> v(p)} }",
+     "storage mine[m, n] { real hashmap h(m, n)\nsum(<(i, j), a> in h) {@unique (i, j) -> a} }"},
+    {"storage mine[m, n, o] { int scalar many\nint array at(many)\nreal array v(many)\n"
+     "sum(<p, q> in at) {@unique (q / (n * o), q / o % n, q % o) -> v(p)} }",
+     "storage mine[m, n, o] { int scalar many\nint array at(many)\nreal array v(many)\n"
+     "sum(<p, q> in at) let j = q / o in {@unique (j / n, j % n, q % o) -> v(p)} }",
+     "storage mine[m, n, o] { real hashmap h(m, n, o)\nsum(<(i, j, k), a> in h) {@unique (i, j, k) -> a} }"}};
+
+typedef struct listing {
+    int64_t n, *at; /* places of the entries */
+    char *value;
+} listing;
+
+/* In row-major order, or from the last back; columns: from the last back in each row. */
+static listing list_entries(rng *r, const tra_type *t, const char *data, const bool *entry, bool ordered, bool columns,
+                            tra_arena *a) {
+    int64_t all = tra_catalog_floats(t->cat), width = t->cat->bound.v[t->cat->bound.n - 1];
+    size_t size = tra_dtype_size(t->dtype);
+    bool back = !ordered && rng_chance(r, 50);
+    listing l = {0, tra_news(a, int64_t, all + 1), tra_arena_alloc(a, (size_t)all * size + 8)};
+    for (int64_t k = 0; k < all; k++) {
+        int64_t i = back ? all - 1 - k : columns ? k / width * width + width - 1 - k % width : k;
+        if (!entry[i]) continue;
+        memcpy(l.value + (size_t)l.n * size, data + (size_t)i * size, size);
+        l.at[l.n++] = i;
+    }
+    return l;
+}
+
+static tra_elements whole(int64_t n, const int64_t *v) { return (tra_elements){TRA_ELEMENT_I64, n, v}; }
+
+tra_status write_mapped(rng *r, const char *spec, const tra_type *t, const char *data, const bool *entry, tra_arena *a,
+                        tra_err *e) {
+    const tra_dims *shape = &t->cat->bound;
+    int which = (int)rng_below(r, 3), end = 0;
+    const char *text = mappings[shape->n - 1][which];
+    bool rows = shape->n == 2 && which == 1;
+    tra_calc_error why = {0};
+    const tra_storage_decl *d = tra_storage_parse(text, (int)strlen(text), 0, a, &end, &why);
+    if (!d) return tra_fail(e, TRA_INTERNAL, "%s: %s", text, why.msg);
+    tra_storage *s;
+    TRA_TRY(tra_storage_make(d, shape->n, 0, NULL, !tra_dtype_is_float(t->dtype), a, &s, e));
+    listing l = list_entries(r, t, data, entry, rows || which == 2, rows, a);
+    tra_component_data *c = tra_news(a, tra_component_data, s->ncomponents);
+    tra_elements value = {tra_element_of(t->dtype), l.n, l.value};
+    int64_t *pos = tra_news(a, int64_t, shape->v[0] + 2), width = shape->v[shape->n - 1];
+    if (which == 2) {
+        for (int k = 0; k < shape->n; k++) {
+            int64_t *key = tra_news(a, int64_t, l.n + 1);
+            for (int64_t i = 0; i < l.n; i++) {
+                tra_dims at;
+                tra_unlinear(shape, l.at[i], &at);
+                key[i] = at.v[k];
+            }
+            c[0].key[k] = whole(l.n, key);
+        }
+        c[0].value = value;
+    } else {
+        pos[0] = l.n;
+        for (int64_t i = 0; i <= shape->v[0] && rows; i++) pos[i] = 0;
+        for (int64_t i = 0; i < l.n && rows; i++) pos[l.at[i] / width + 1]++, l.at[i] = width - 1 - l.at[i] % width;
+        for (int64_t i = 0; i < shape->v[0] && rows; i++) pos[i + 1] += pos[i];
+        c[0].value = whole(rows ? shape->v[0] + 1 : 1, pos);
+        c[1].value = whole(l.n, l.at);
+        c[2].value = value;
+    }
+    tra_mapped made = {.storage = s, .component = c};
+    tra_write_options o = {.mapped = &made};
+    tra_writer *w;
+    TRA_TRY(tra_writer_create(spec, t, &o, &w, e));
+    return tra_writer_commit(w, NULL, e);
 }
