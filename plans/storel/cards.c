@@ -126,7 +126,7 @@ static const st_shape *nest_shape(st_graph *g, int node, int depth) {
     for (int i = 0; i < depth; i++) {
         int below = i < n.nkeys ? st_at(g, n.key[i])->below : -1;
         double most = below >= 0 ? st_size(g, below) : all;
-        bool dense = i < n.nkeys && n.note[i] == TRA_CALC_DENSE && below >= 0;
+        bool dense = i < n.nkeys && (n.note[i] == TRA_CALC_DENSE || n.note[i] == ST_ROW) && below >= 0;
         places *= fmax(most, 1);
         double keys = st_distinct(all, places);
         s->extent[i] = below;

@@ -13,6 +13,8 @@
 typedef struct bill {
     double cost, operations;
     double times[2 * ST_PARTS];
+    int weighed; /* a kid whose cost, but not its operations, counts so much; -1: none */
+    double weight;
 } bill;
 
 /* ---- costs ------------------------------------------------------------------------------------------------------- */
@@ -23,19 +25,15 @@ static bool in_order(st_graph *g, int key) {
     return x->op == ST_VAR && g->var[x->data[0]].in_order;
 }
 
-/* Lookups in arrays at an index to which the variable is added: they are in order if its loop is the innermost. */
-static int strided(st_graph *g, int cls, int var) {
-    const st_class *c = st_at(g, cls);
-    if (!(c->free & st_bit(var))) return 0;
-    const st_node *x = &g->node[c->first];
-    int n = 0;
-    if (x->op == ST_NEST && x->data[0]) return 0;
-    if (x->op == ST_APPLY) {
-        const st_node *key = &g->node[st_at(g, x->kids[1])->first];
-        for (int i = 0; key->op == ST_ADD && i < key->nkids; i++) n += st_is_var(g, key->kids[i], var);
-        return n;
-    }
-    for (int i = 0; i < x->nkids; i++) n += strided(g, x->kids[i], var);
+/* What a place anywhere in an array of so many numbers costs beside one that is in the first cache. */
+static double far(const st_graph *g, double numbers) {
+    static const double near = 1 << 17; /* numbers in the second cache */
+    return fmin(1 + g->costs->far * fmax(0, log2(numbers / near)), 1 + 8 * g->costs->far);
+}
+
+static double all_places(const st_shape *s) {
+    double n = 1;
+    for (int i = 0; s && i < s->depth; i++) n *= fmax(s->n[i], 1);
     return n;
 }
 
@@ -44,11 +42,29 @@ static double lookup_cost(st_graph *g, const st_node *x) {
     const st_shape *s = st_at(g, x->kids[0])->shape;
     switch (s ? s->kind[0] : TRA_STOREL_HASHED) {
     case TRA_STOREL_NUMBER:
-    case TRA_STOREL_ARRAY: return in_order(g, x->kids[1]) ? c->element : c->lookup;
+    case TRA_STOREL_ARRAY: return in_order(g, x->kids[1]) ? c->element : c->lookup * (s ? far(g, all_places(s)) : 1);
     case TRA_STOREL_SORTED: return c->search * (1 + log2(fmax(s->n[0], 1)));
     case TRA_STOREL_HASHED: break;
     }
     return c->hash;
+}
+
+/* What lookups in arrays cost less at an index to which the variable is added: they are in order if its loop is the
+ * innermost. */
+static double strided(st_graph *g, int cls, int var) {
+    const st_class *c = st_at(g, cls);
+    if (!(c->free & st_bit(var))) return 0;
+    const st_node *x = &g->node[c->first];
+    double saved = 0;
+    if (x->op == ST_NEST && x->data[0]) return 0;
+    if (x->op == ST_APPLY) {
+        const st_node *key = &g->node[st_at(g, x->kids[1])->first];
+        for (int i = 0; key->op == ST_ADD && i < key->nkids; i++)
+            if (st_is_var(g, key->kids[i], var)) saved += lookup_cost(g, x) - g->costs->element;
+        return saved;
+    }
+    for (int i = 0; i < x->nkids; i++) saved += strided(g, x->kids[i], var);
+    return saved;
 }
 
 static double step_cost(st_graph *g, const st_shape *s, bool value) {
@@ -63,9 +79,37 @@ static double build_cost(st_graph *g, const st_shape *s) {
     for (int i = 0; s && i < s->depth; i++) {
         n *= s->n[i];
         bool dense = s->kind[i] == TRA_STOREL_ARRAY;
-        if (!dense || i == s->depth - 1) cost += n * (dense ? g->costs->clear : g->costs->sort);
+        if (!dense || i == s->depth - 1) cost += n * (dense ? g->costs->clear * far(g, n) : g->costs->sort);
     }
     return cost;
+}
+
+/* Is a number computed in vectors along the variable: by arithmetic on what does not depend on it and on lookups in
+ * order? */
+static bool is_plain(st_graph *g, int cls, int var) {
+    const st_class *c = st_at(g, cls);
+    const st_node *x = &g->node[c->first];
+    if (!(c->free & st_bit(var)) || x->op == ST_VAR) return true;
+    if (x->op == ST_APPLY && x->kids[0] != cls && !(st_at(g, x->kids[0])->free & st_bit(var)))
+        return st_is_var(g, x->kids[1], var) || strided(g, cls, var) > 0;
+    if ((x->op != ST_ADD && x->op != ST_MUL && x->op != ST_NEG && x->op != ST_NEST) || c->depth) return false;
+    if (x->op == ST_NEST && x->data[0] + x->data[1] + x->data[3]) return false;
+    for (int i = 0; i < x->nkids; i++)
+        if (!is_plain(g, x->kids[i], var)) return false;
+    return true;
+}
+
+/* Does the body add into places of an array, one after the other, what can be computed in vectors? var: key of the
+ * loop. value: that of an array that is looped over. */
+static bool is_vector(st_graph *g, int body, int var, int value) {
+    int notes = 0, in = -1;
+    for (int i = st_at(g, body)->first; i >= 0 && in < 0; i = g->node[i].next) {
+        const st_node *x = &g->node[i];
+        if (x->op != ST_DICT || !st_is_var(g, x->kids[0], var) || st_at(g, x->kids[1])->depth) continue;
+        notes = (int)x->data[0];
+        in = x->kids[1];
+    }
+    return in >= 0 && notes == TRA_CALC_DENSE && is_plain(g, in, var) && (value < 0 || is_plain(g, in, value));
 }
 
 static void bill_sum(st_graph *g, const st_node *x, bill *b) {
@@ -74,9 +118,15 @@ static void bill_sum(st_graph *g, const st_node *x, bill *b) {
     double n = s ? s->n[0] : 1000, add = body->depth == 0 && body->real;
     bool value = x->data[1] >= 0 && body->free & st_bit((int)x->data[1]);
     b->cost = g->costs->loop + n * (step_cost(g, s, value) + (body->depth ? 0 : g->costs->op));
-    b->cost -= n * strided(g, x->kids[1], (int)x->data[0]) * (g->costs->lookup - g->costs->element);
+    b->cost -= n * strided(g, x->kids[1], (int)x->data[0]);
     b->operations = n * add;
     b->times[1] = n;
+    if (s && s->kind[0] == TRA_STOREL_ARRAY && x->data[0] >= 0 && g->var[x->data[0]].in_order &&
+        is_vector(g, x->kids[1], (int)x->data[0], value ? (int)x->data[1] : -1)) {
+        b->weighed = 1;
+        b->weight = g->costs->vector;
+        b->cost = g->costs->loop + (b->cost - g->costs->loop) * g->costs->vector;
+    }
     if (x->data[2] && s && s->squares > s->n[0]) b->times[1] *= s->squares / fmax(s->n[0], 1e-9);
 }
 
@@ -97,11 +147,28 @@ static bool inner_key(st_graph *g, const st_node *x) {
     return x->data[0] == TRA_CALC_HASH && (in->op == ST_DICT || (in->op == ST_NEST && in->data[0] == 0));
 }
 
+/* Finding the place of a key. Below a row that is anywhere in a large array all places are far away. */
+static void bill_place(st_graph *g, const st_node *x, bill *b) {
+    const tra_storel_costs *c = g->costs;
+    int below = st_at(g, x->kids[0])->below;
+    double own = below >= 0 ? fmax(st_size(g, below), 1) : 1, under = all_places(st_at(g, x->kids[1])->shape);
+    switch ((unsigned)x->data[0]) {
+    case ST_ROW: b->cost = c->row; return;
+    case TRA_CALC_DENSE: break;
+    default: b->cost = c->put; return;
+    }
+    bool ordered = in_order(g, x->kids[0]);
+    b->cost = ordered ? c->element : c->insert * (under > 1 ? 1 : far(g, own));
+    if (ordered || under <= 1) return;
+    b->weighed = 1;
+    b->weight = far(g, own * under) / far(g, under);
+}
+
 /* False where it cannot be executed. */
 static bool bill_of(st_graph *g, const st_node *x, bill *b) {
     const tra_storel_costs *c = g->costs;
     const st_class *self = st_at(g, x->cls);
-    *b = (bill){0};
+    *b = (bill){.weighed = -1};
     for (int i = 0; i < x->nkids && i < 2 * ST_PARTS; i++) b->times[i] = 1;
     switch (x->op) {
     case ST_NEST: return false;
@@ -133,7 +200,7 @@ static bool bill_of(st_graph *g, const st_node *x, bill *b) {
     case ST_SUM: bill_sum(g, x, b); return true;
     case ST_MERGE: bill_merge(g, x, b); return true;
     case ST_DICT:
-        b->cost = x->data[0] != TRA_CALC_DENSE ? c->put : in_order(g, x->kids[0]) ? c->element : c->insert;
+        bill_place(g, x, b);
         b->operations = st_at(g, x->kids[1])->depth == 0 && self->real;
         /* an element of a row that is found anew each time, not of one that is filled at once */
         if (inner_key(g, x)) b->cost += c->put;
@@ -178,7 +245,7 @@ static int ways_of(st_graph *g, int node, st_way *out) {
             for (int w = 0; w < c->nways; w++) {
                 st_way *y = &all[m++];
                 *y = out[k];
-                y->cost += b.times[i] * c->ways[w].cost;
+                y->cost += b.times[i] * (i == b.weighed ? b.weight : 1) * c->ways[w].cost;
                 y->operations += b.times[i] * c->ways[w].operations;
                 if (c->nways > 1) {
                     y->kid = tra_news(g->arena, int, x.nkids);
@@ -301,7 +368,7 @@ static void write_dict(writer *w, const st_node *x, const int *kid) {
         ways = st_at(w->g, in->kids[1])->ways[ways[1]].kid;
         in = next;
     }
-    tra_str_add(&w->out, notes == TRA_CALC_DENSE ? "{@dense " : "{@hash ");
+    tra_str_add(&w->out, notes == TRA_CALC_DENSE || notes == ST_ROW ? "{@dense " : "{@hash ");
     if (n > 1) tra_str_add(&w->out, "(");
     for (int i = 0; i < n; i++) {
         write_in(w, i ? ", " : "", x->kids[0], kid[0], "");

@@ -227,7 +227,7 @@ void st_materialise(st_graph *g, int cls, const st_nest *from) {
         for (int i = 0; i < 2 + (p.nkeys > 1); i++)
             if (!(ways[i] & ~known)) least = fmin(least, cost_of(g, &p, ways[i]));
         for (int i = 0; i < 2 + (p.nkeys > 1); i++) {
-            if (ways[i] & ~known || cost_of(g, &p, ways[i]) > 4 * least) continue;
+            if (ways[i] & ~known || cost_of(g, &p, ways[i]) > 8 * least) continue;
             if (!st_on(g, ST_HASH) && ways[i] != all) continue;
             if (!st_on(g, ST_DENSE) && ways[i]) continue;
             if (g->nvars + OF_VARS > ST_VARS_M2) return;

@@ -62,7 +62,8 @@ static int annotate(st_graph *g, int cls, unsigned dense, int level) {
     if (node < 0) return cls;
     st_nest n;
     st_load(g, node, &n);
-    for (int i = 0; i < n.nkeys; i++) n.note[i] = dense >> (level + i) & 1 ? TRA_CALC_DENSE : TRA_CALC_HASH;
+    unsigned array = g->p->dense ? TRA_CALC_DENSE : ST_ROW;
+    for (int i = 0; i < n.nkeys; i++) n.note[i] = dense >> (level + i) & 1 ? array : TRA_CALC_HASH;
     for (int i = 0; i < n.nfactors; i++) n.factor[i] = annotate(g, n.factor[i], dense, level + n.nkeys);
     return st_nest_class(g, &n);
 }

@@ -5,20 +5,23 @@
 #include <string.h>
 #include <time.h>
 
-const tra_storel_costs tra_storel_default_costs = {.loop = 3,
-                                                   .step = 0.5,
+const tra_storel_costs tra_storel_default_costs = {.loop = 2,
+                                                   .step = 0.3,
                                                    .hashed = 3,
-                                                   .element = 0.4,
-                                                   .lookup = 1.5,
-                                                   .hash = 10,
+                                                   .element = 0.25,
+                                                   .lookup = 0.6,
+                                                   .hash = 8,
                                                    .search = 3,
-                                                   .insert = 1,
-                                                   .put = 12,
-                                                   .clear = 0.3,
+                                                   .insert = 0.6,
+                                                   .row = 1.2,
+                                                   .put = 10,
+                                                   .clear = 0.15,
                                                    .sort = 20,
-                                                   .merge = 2,
-                                                   .op = 0.4,
-                                                   .branch = 0.8};
+                                                   .merge = 3,
+                                                   .op = 0.25,
+                                                   .branch = 0.8,
+                                                   .vector = 0.15,
+                                                   .far = 1};
 
 /* Of the machine that the default costs were found on. */
 static const tra_storel_rates reference = {
@@ -41,7 +44,9 @@ tra_storel_costs tra_storel_costs_at(const tra_storel_rates *r) {
     SCALE(hashes, hash);
     SCALE(hashes, put);
     SCALE(hashes, sort);
-    SCALE(operations, op);
+    SCALE(inserts, row);
+    SCALE(entries, op);
+    SCALE(operations, vector);
 #undef SCALE
     return c;
 }

@@ -76,12 +76,15 @@ typedef struct tra_storel_costs {
     double hash;    /* finding a key of a hash map */
     double search;  /* finding a key among sorted ones */
     double insert;  /* adding into a dense array */
+    double row;     /* adding into a row of a result that is gathered densely, its places marked */
     double put;     /* adding into a hash map */
     double clear;   /* an element of a dense array that is materialised */
     double sort;    /* a key of a hash map that is materialised */
     double merge;   /* a step of a merge */
     double op;      /* arithmetic */
     double branch;  /* a condition */
+    double vector;  /* ratio: loops that the compiler makes vectors of */
+    double far;     /* ratio: what lookup and insert cost more for each doubling of an array beyond the cache */
 } tra_storel_costs;
 extern const tra_storel_costs tra_storel_default_costs;
 

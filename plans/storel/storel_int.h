@@ -101,6 +101,9 @@ typedef struct st_var {
     bool made;        /* a dictionary that rule M2 materialised, or of a loop over it */
 } st_var;
 
+/* A note of keys beside the calculus's: of a result by entries, @dense, for which a row's places are marked. */
+enum { ST_ROW = 1 << 8 };
+
 /* Variables: rules that need few get some when those that need many have taken theirs. */
 enum { ST_MOSTVARS = 126, ST_VARS_M2 = 64, ST_VARS_M1 = 110, ST_GENS = 24, ST_PARTS = 48 };
 
