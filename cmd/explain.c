@@ -8,7 +8,7 @@
 #include "planning.h"
 
 static tra_explain_options opts;
-static const char *alternatives, *analyze, *optimizers, *storages, *without;
+static const char *alternatives, *analyze, *optimizers, *storages;
 
 /* The plan that was measured, among those of the job. */
 static tra_status find_measured(tra_job *job, const tra_profile_of *of, const tra_profile *m, tra_err *e) {
@@ -147,7 +147,7 @@ static tra_status combine(const tra_job *job, const chosen *c, tra_storel_option
 static tra_status find_kernels(const tra_job *job, tra_arena *a, tra_err *e) {
     tra_storel_costs costs = tra_rates_kernels(&job->options.rates, job->options.threads);
     tra_storel_options o = {.plans = 5, .costs = &costs, .workers = job->options.sites * job->options.threads};
-    if (without) TRA_TRY(tra_storel_without(without, &o.without, e));
+    o.without = job->options.without;
     if (opts.kernels) {
         tra_kernels_of *x = tra_new(a, tra_kernels_of);
         tra_storel_kernel *kernel;
@@ -176,8 +176,6 @@ static tra_status run(int argc, char **argv, tra_err *e) {
         opts.alternatives = INT_MAX;
     }
     opts.optimizers = optimizers != NULL;
-    if (without && !opts.kernels && !storages)
-        return tra_fail(e, TRA_USAGE, "--without leaves out rules of kernels: give --kernels or --storages too");
     tra_measurement *measurements = NULL;
     tra_status s = optimizers ? read_measurements(&measurements, e) : TRA_OK;
     if (s == TRA_OK) s = load(argv[0], &job, &m, e);
@@ -245,8 +243,6 @@ const tra_cmd tra_cmd_explain = {
              NULL},
             {0, "storages", TRA_OPT_STR, &storages, "A=csr,csc,...", "the kernels with operands stored in each way",
              NULL, NULL, NULL},
-            {0, "without", TRA_OPT_STR, &without, "RULE,...", "leave rules out of the optimizer of kernels", NULL, NULL,
-             NULL},
             TRA_PLANNING_ROW_PLAN,
             TRA_PLANNING_ROWS,
             {.name = NULL}},

@@ -8,6 +8,7 @@
 typedef struct tra_planning {
     int64_t sites, memory, threads, plan;
     int cost, optimizer;
+    const char *without;
     bool reproducible, sites_given, memory_given, threads_given, cost_given, optimizer_given, plan_given;
 } tra_planning;
 extern tra_planning tra_planning_opts;
@@ -28,7 +29,9 @@ extern tra_planning tra_planning_opts;
      "workers of each site (default: its share of the cores)", NULL, "TRA_THREADS",                                    \
      &tra_planning_opts.threads_given},                                                                                \
     {0, "reproducible", TRA_OPT_FLAG, &tra_planning_opts.reproducible, NULL,                                           \
-     "the same bits on any number of sites, at a cost that is said", NULL, NULL, NULL}
+     "the same bits on any number of sites, at a cost that is said", NULL, NULL, NULL},                                 \
+    {0, "without", TRA_OPT_STR, &tra_planning_opts.without, "RULE,...",                                                \
+     "leave rules out of the optimizer of kernels", NULL, NULL, NULL}
 /* For commands that settle on one plan. */
 #define TRA_PLANNING_ROW_PLAN                                                                                          \
     {0, "plan", TRA_OPT_INT, &tra_planning_opts.plan, "K", "the K-th alternative of `tra cost` (default: 1)", NULL,    \

@@ -20,6 +20,7 @@ typedef struct fusing {
     tra_program *p;
     const tra_expr *operand[TRA_PROGRAM_MOST]; /* in blocks of the labels */
     int of_ref[TRA_MAXLABELS];                 /* operand of each reference */
+    uint64_t without;                          /* rules of the optimizer */
 } fusing;
 
 /* ---- statements ------------------------------------------------------------------------------------------------- */
@@ -351,6 +352,8 @@ static bool make_plan(fusing *f, int held, tra_fused_plan *x) {
     if (tra_storel_compose(s, extent, refs, a, &c, &e) != TRA_OK) return false;
     find_sources(f, held, &c, x);
     c.problem.dense = true;
+    c.problem.keep = true;
+    c.problem.without = f->without;
     if (tra_storel_optimize(&c.problem, a, &r, &e) != TRA_OK || r.n == 0) return false;
     x->tree = r.plan[0].tree;
     x->nanoseconds = r.plan[0].cost;
@@ -461,9 +464,9 @@ static bool fits(const fusing *f) {
     return keys <= TRA_MAXDIM && f->p->nkeys + 1 <= TRA_MAXDIM && f->p->nkeys <= TRA_PROGRAM_MOST;
 }
 
-static void fuse(tra_memo *m, const tra_einsum *s) {
+static void fuse(tra_memo *m, const tra_einsum *s, uint64_t without) {
     fusing *f = tra_new(m->arena, fusing);
-    *f = (fusing){.m = m, .s = s, .p = tra_new(m->arena, tra_program)};
+    *f = (fusing){.m = m, .s = s, .p = tra_new(m->arena, tra_program), .without = without};
     const tra_expr *whole = m->v[m->of_node[s->node->id]];
     int group = tra_memo_find(m, whole->group);
     if (!find_operands(f)) return;
@@ -491,8 +494,8 @@ static void fuse(tra_memo *m, const tra_einsum *s) {
     if (z != at.x) z->made[0] = at.x->node.id;
 }
 
-void tra_fused_apply(tra_memo *m) {
+void tra_fused_apply(tra_memo *m, uint64_t without) {
     for (int i = 0; i < m->g->neinsums; i++)
-        if (can_be_fused(m, m->g->einsums[i])) fuse(m, m->g->einsums[i]);
+        if (can_be_fused(m, m->g->einsums[i])) fuse(m, m->g->einsums[i], without);
     tra_memo_rebuild(m);
 }

@@ -270,7 +270,7 @@ tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *
     assert(o->cost != TRA_COST_EINDECOMP);
     tra_memo *m = o->fixed && o->fixed->memo ? o->fixed->memo : tra_memo_new(g, a);
     if (!o->fixed && !o->reproducible) {
-        tra_fused_apply(m);
+        tra_fused_apply(m, o->without);
         tra_rules_apply(m, NULL, NULL);
     }
     *out = (tra_plans){.memo = m, .bounded = m->bounded};

@@ -88,6 +88,7 @@ typedef struct tra_plan_options {
     int first, also;   /* only so many of the plans are made, the first; and one more, by its rank. first 0: all */
     int64_t planned;   /* bytes that another search before this took at once, and gave back */
     tra_rates rates;
+    uint64_t without;       /* rules of the optimizer of kernels (plans/storel) that are left out, as bits */
     const tra_fixed *fixed; /* NULL: nothing is */
 } tra_plan_options;
 

@@ -31,6 +31,13 @@ tra_status tra_storel_without(const char *names, uint64_t *out, tra_err *e) {
     return TRA_OK;
 }
 
+const char *tra_storel_without_text(uint64_t set, tra_arena *a) {
+    const char *text = "";
+    for (int i = 0; i < ST_NRULES; i++)
+        if (set >> i & 1) text = tra_arena_printf(a, "%s%s%s", text, *text ? "," : "", rules[i].name);
+    return text;
+}
+
 bool st_on(const st_graph *g, st_rule r) { return !(g->p->without >> r & 1); }
 void st_applied(st_graph *g, st_rule r) { g->applied[r]++; }
 

@@ -238,7 +238,7 @@ enum { KEPT_NODES = 1000 };
 tra_status tra_storel_optimize(const tra_storel_problem *given, tra_arena *a, tra_storel_result *out, tra_err *e) {
     tra_storel_problem rounded = *given, alone;
     const tra_storel_problem *p = &rounded;
-    rounded.about = st_rounded(given, a);
+    if (given->keep) rounded.about = st_rounded(given, a);
     *out = (tra_storel_result){0};
     const char *name = p->keep ? st_kept_name(p, a) : NULL;
     if (name && st_recall(p, name, a, out)) return TRA_OK;

@@ -63,6 +63,7 @@ const tra_storel_rule *tra_storel_rules(int *n);
 /* A set of rules, as bits by their number, from names separated by commas: TRA_USAGE for names of no rule and of those
  * that are built in. */
 TRA_MUSTUSE tra_status tra_storel_without(const char *names, uint64_t *out, tra_err *e);
+const char *tra_storel_without_text(uint64_t set, tra_arena *a); /* these names again */
 
 /* ---- optimizing ----------------------------------------------------------------------------------------------- */
 
@@ -109,7 +110,8 @@ typedef struct tra_storel_problem {
     int most_nodes;                /* of the e-graph; 0: TRA_STOREL_NODES */
     const tra_storel_costs *costs; /* NULL: tra_storel_default_costs */
     /* Plans that took long to be found are kept in the folder of compiled kernels (codegen.h), and those that are there
-     * are taken: the same plans, without stages. The statement alone, which changes no plan, is not looked at. */
+     * are taken: the same plans, without stages. They are found by statistics that are rounded to a thousandth, so that
+     * data that hardly differ have one. The statement alone, which changes no plan, is not looked at. */
     bool keep;
 } tra_storel_problem;
 enum { TRA_STOREL_NODES = 20000, TRA_STOREL_MOSTPLANS = 64 };
@@ -138,7 +140,7 @@ typedef struct tra_storel_result {
     int applied[TRA_STOREL_MAXRULES]; /* how often each rule made something new */
 } tra_storel_result;
 
-/* By statistics that are rounded to a thousandth. Everything in the arena. Fails for nothing that tra_calc_check
+/* Everything in the arena. Fails for nothing that tra_calc_check
  * accepts: what has more than the e-graph holds has its naive plan as its only plan. */
 TRA_MUSTUSE tra_status tra_storel_optimize(const tra_storel_problem *p, tra_arena *a, tra_storel_result *out,
                                            tra_err *e);

@@ -67,8 +67,6 @@ print(eval(sys.argv[2], {"k": k}))' "$output" "$1"; }
     has "there is no rule 'D9'"
     status 2 tra explain --kernels --without A1 p.tra
     has "rule A1 is built into the normal form and cannot be left out"
-    status 2 tra explain --without D2 p.tra
-    has "give --kernels or --storages too"
 }
 
 @test "statistics of kernels come from the files of their operands" {

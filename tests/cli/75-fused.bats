@@ -70,3 +70,29 @@ assert np.allclose(Y, $2, rtol=1e-12), abs(Y - $2).max()"
     tra run -q --plan $k p.tra --codegen off
     [ "$(tra digest Y.h5 | cut -d ' ' -f 1)" = "$bits" ]
 }
+
+@test "rules of kernels are left out of run and of compiled plans, as of explain; a kernel that was seen has its plan" {
+    inputs
+    printf 'input A from "A.h5"\ninput x from "x.h5"\nY[j] = sum A[i,j] * A[i,k] * x[k]\noutput Y\n' >p.tra
+    flops() { "$TRA" explain --format json "$@" | "$PYTHON" -c 'import json, sys
+print(max(p["flops"] for p in json.load(sys.stdin)["plans"] if "fused" in p["strategy"]))'; }
+    all=$(flops --plan 1 p.tra)
+    none=$(flops --plan 1 --without D2,D3,M1,M2 p.tra)
+    py 'a, b = map(float, sys.argv[1:]); assert b > 1.5 * a, (a, b)' "$all" "$none"
+    tra run -q p.tra
+    tra export -q Y.h5 --to npy -o all.npy
+    tra run -q p.tra --without D2,D3,M1,M2
+    tra export -q Y.h5 --to npy -o none.npy
+    py 'import numpy as np; assert np.allclose(np.load("all.npy"), np.load("none.npy"), rtol=1e-12)'
+    status 2 tra run p.tra --without D9
+    has "no rule 'D9'"
+    status 2 tra run p.tra --without A1
+    has "built into the normal form"
+    # a compiled plan keeps them
+    tra compile -q p.tra --without D2,D3,M1,M2 -o p.plan
+    grep -q '^without D2,D3,M1,M2$' p.plan
+    is "$none" flops p.plan
+    status 0 tra run -q p.plan
+    status 2 tra run p.plan --without F3
+    has "--without is fixed in the plan p.plan"
+}
