@@ -41,18 +41,18 @@ static tra_node *part_of(tra_build *b, tra_span span, tra_node *table, int64_t n
     tra_union_part *p = tra_new(b->arena, tra_union_part);
     *p = (tra_union_part){table->type.columns, from, from + own};
     tra_node fields = {.in = {at, table}, .joinl = {.n = 1, .v = {1}}, .joinr = {.n = 1, .v = {0}}};
-    fields.kernel = tra_kernel_of_rows(
-        b->arena, &(tra_rows_kernel){.text = tra_arena_printf(b->arena, "blocks %" PRId64 " to %" PRId64 " of a union",
-                                                              from, from + own - 1),
-                                     .use = TRA_USE_JOIN,
-                                     .columns = p->in,
-                                     .dtype = TRA_F64,
-                                     .rows = TRA_ROWS_EITHER,
-                                     .most = most,
-                                     .counts = true,
-                                     .share = 1,
-                                     .ops = &tra_union_part_ops,
-                                     .data = p});
+    const char *text = tra_arena_printf(
+        b->arena, "blocks %" PRId64 " to %" PRId64 " of a union of up to %" PRId64 " rows", from, from + own - 1, most);
+    fields.kernel = tra_kernel_of_rows(b->arena, &(tra_rows_kernel){.text = text,
+                                                                    .use = TRA_USE_JOIN,
+                                                                    .columns = p->in,
+                                                                    .dtype = TRA_F64,
+                                                                    .rows = TRA_ROWS_EITHER,
+                                                                    .most = most,
+                                                                    .counts = true,
+                                                                    .share = 1,
+                                                                    .ops = &tra_union_part_ops,
+                                                                    .data = p});
     tra_node *part = tra_table_make(b, TRA_OP_JOIN, span, &fields);
     return part ? rekey(b, span, part, 2, 1, NULL) : NULL;
 }
