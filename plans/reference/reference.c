@@ -684,9 +684,25 @@ static tra_status fill_all(const filling *f, tra_digest *digest, tra_err *e) {
     return TRA_OK;
 }
 
+/* What only the run counts, in blocks of the rows that there are. */
+static tra_status fill_counted(const tra_ref_rel *r, const tra_type *type, const char *spec, const tra_write_options *o,
+                               tra_arena *a, tra_writer **out, char digest_text[33], tra_err *e) {
+    ref_array whole;
+    tra_ref_rel cut;
+    tra_type own;
+    tra_dims block = type->cat->bound;
+    for (int d = 0; d < block.n; d++) block.v[d] = tra_max64(1, block.v[d]);
+    TRA_TRY(ref_assemble(r, a, &whole, e));
+    TRA_TRY(ref_counted_type(type, &whole.ext, a, &own, e));
+    TRA_TRY(ref_in_blocks(&whole, &block, type->dtype, a, &cut, e));
+    return tra_reference_fill(&cut, &own, spec, o, a, out, digest_text, e);
+}
+
 tra_status tra_reference_fill(const tra_ref_rel *r, const tra_type *type, const char *spec, const tra_write_options *o,
-                              tra_writer **out, char digest_text[33], tra_err *e) {
+                              tra_arena *a, tra_writer **out, char digest_text[33], tra_err *e) {
     filling f = {.r = r, .type = *type, .levels = o ? o->levels : NULL};
+    if (r->table) return ref_table_fill(r->table, type, spec, o, a, out, digest_text, e);
+    if (type->bounded) return fill_counted(r, type, spec, o, a, out, digest_text, e);
     f.type.layout = NULL;
     TRA_TRY(tra_reference_matches(r, type, e));
     TRA_TRY(tra_writer_create(spec, &f.type, o, &f.w, e));
@@ -710,8 +726,11 @@ tra_status tra_reference_fill(const tra_ref_rel *r, const tra_type *type, const 
 
 tra_status tra_reference_write(const tra_ref_rel *r, const tra_type *type, const char *spec, const tra_write_options *o,
                                tra_err *e) {
+    tra_arena *a = tra_arena_new();
     tra_writer *w;
     char digest[33];
-    TRA_TRY(tra_reference_fill(r, type, spec, o, &w, digest, e));
-    return tra_writer_commit(w, digest, e);
+    tra_status s = tra_reference_fill(r, type, spec, o, a, &w, digest, e);
+    if (s == TRA_OK) s = tra_writer_commit(w, digest, e);
+    tra_arena_free(a);
+    return s;
 }

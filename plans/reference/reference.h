@@ -50,11 +50,12 @@ TRA_MUSTUSE tra_status tra_reference_apply(const tra_node *n, const tra_ref_rel 
 
 /* Writes a result as the relation `spec` of the type that the compiler gave it. TRA_INTERNAL when keys, extents or
  * element type are not what the type says.
- * fill leaves the writer to be committed, with the digest. */
+ * fill leaves the writer to be committed, with the digest; what it needs until then is in the arena. */
 TRA_MUSTUSE tra_status tra_reference_write(const tra_ref_rel *r, const tra_type *type, const char *spec,
                                            const tra_write_options *o, tra_err *e);
 TRA_MUSTUSE tra_status tra_reference_fill(const tra_ref_rel *r, const tra_type *type, const char *spec,
-                                          const tra_write_options *o, tra_writer **out, char digest[33], tra_err *e);
+                                          const tra_write_options *o, tra_arena *a, tra_writer **out, char digest[33],
+                                          tra_err *e);
 
 /* The same comparison alone: do keys, extents and element type agree with the type? */
 TRA_MUSTUSE tra_status tra_reference_matches(const tra_ref_rel *r, const tra_type *type, tra_err *e);

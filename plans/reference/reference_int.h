@@ -72,6 +72,10 @@ typedef struct ref_origin {
 TRA_MUSTUSE tra_status ref_assemble(const tra_ref_rel *x, tra_arena *a, ref_array *whole, tra_err *e);
 TRA_MUSTUSE tra_status ref_in_blocks(const ref_array *whole, const tra_dims *block, tra_dtype t, tra_arena *a,
                                      tra_ref_rel *out, tra_err *e);
+/* The type of a relation of that shape, all of whose rows are known, in the arena: of one whose type only bounds them.
+ */
+TRA_MUSTUSE tra_status ref_counted_type(const tra_type *type, const tra_dims *shape, tra_arena *a, tra_type *out,
+                                        tra_err *e);
 /* An EinSum statement by its definition: of the results v of the nodes that it refers to, element by element. */
 TRA_MUSTUSE tra_status ref_einsum(const tra_einsum *s, const tra_ref_rel *const *v, tra_arena *a, tra_ref_rel *out,
                                   tra_err *e);

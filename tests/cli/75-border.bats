@@ -193,3 +193,19 @@ EOF
     status 2 tra check p.tra
     [[ $output == *"is not known before the program runs"* ]]
 }
+
+@test "the reference engine writes tables, and matrices of rows that only the run counts, as the executor does" {
+    table
+    printf '%s\n' 'input t from "t.h5"' 'S = select(t, a > 1)' 'X = matrix(S, [a, b])' 'N = select(t, a > 100)' \
+        'G = group(S, [city], n = count(), v = sum(c))' 'E = entries(matrix(t, [a, c], type = i64))' \
+        'output S to "s.h5"' 'output X to "x.h5"' 'output N to "n.h5"' 'output G to "g.h5"' 'output E to "e.h5"' >p.tra
+    for engine in executor reference; do
+        rm -f [sxnge].h5
+        if [ $engine = reference ]; then status 0 tra run -q --engine reference p.tra; else status 0 tra run -q p.tra; fi
+        for f in s x n g e; do
+            status 0 tra verify -q $f.h5
+            tra digest $f.h5
+        done >$engine.txt
+    done
+    status 0 cmp executor.txt reference.txt
+}

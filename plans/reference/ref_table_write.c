@@ -1,0 +1,70 @@
+/* ref_table_write.c - a table of the reference evaluator as a file. */
+#include "ref_table.h"
+
+#include "../../lib/relation/table_file.h"
+
+#include <string.h>
+
+/* A value as a column of that type holds it; what is NULL or could not be computed is 0. */
+static void put_value(const tra_column *c, const ref_cell *v, void *values, int64_t at) {
+    ref_cell x = v->state == REF_VALUE ? *v : (ref_cell){0};
+    switch (c->type) {
+    case TRA_COL_BOOL: ((uint8_t *)values)[at] = (uint8_t)x.i; break;
+    case TRA_COL_I32:
+    case TRA_COL_DATE: ((int32_t *)values)[at] = (int32_t)x.i; break;
+    case TRA_COL_I64:
+    case TRA_COL_TIMESTAMP: ((int64_t *)values)[at] = x.i; break;
+    case TRA_COL_F32: ((float *)values)[at] = (float)x.f; break;
+    case TRA_COL_F64: ((double *)values)[at] = x.f; break;
+    case TRA_COL_STRING:
+    case TRA_COL_TEXT:
+        ((int32_t *)values)[at] =
+            v->state == REF_VALUE ? (int32_t)tra_dictionary_find(c->dict, x.s ? x.s : "", x.len) : 0;
+        break;
+    }
+}
+
+/* All rows at once, as the reference has them. */
+static tra_batch batch_of(const ref_table *t, const tra_schema *s, tra_arena *a) {
+    tra_batch b = {.schema = s, .rows = t->rows, .v = tra_news(a, tra_vector, s->n + 1)};
+    for (int c = 0; c < s->n; c++) {
+        b.v[c].values = tra_arena_alloc(a, (size_t)(t->rows + 1) * tra_coltype_size(s->v[c].type));
+        if (tra_column_has_states(&s->v[c])) b.v[c].state = tra_news(a, uint8_t, t->rows + 1);
+        for (int64_t i = 0; i < t->rows; i++) {
+            const ref_cell *v = ref_at(t, i, c);
+            put_value(&s->v[c], v, b.v[c].values, i);
+            if (b.v[c].state) b.v[c].state[i] = (uint8_t)v->state;
+        }
+    }
+    return b;
+}
+
+tra_status ref_counted_type(const tra_type *type, const tra_dims *shape, tra_arena *a, tra_type *out, tra_err *e) {
+    tra_catalog *cat = tra_new(a, tra_catalog);
+    tra_dims block = type->cat->bound;
+    for (int d = 0; d < block.n; d++) block.v[d] = tra_max64(1, block.v[d]);
+    *out = *type;
+    out->cat = cat;
+    out->bounded = 0;
+    out->entries = NULL;
+    return tra_catalog_blocks(shape, &block, cat, e);
+}
+
+tra_status ref_table_fill(const ref_table *t, const tra_type *type, const char *spec, const tra_write_options *o,
+                          tra_arena *a, tra_writer **out, char digest_text[33], tra_err *e) {
+    tra_type own;
+    tra_dims rows = {.n = 1, .v = {t->rows}};
+    tra_batch b = batch_of(t, type->columns, a);
+    tra_digest digest = {0};
+    TRA_TRY(ref_counted_type(type, &rows, a, &own, e));
+    TRA_TRY(tra_writer_create(spec, &own, o, out, e));
+    tra_status s = tra_writer_place_rows(*out, NULL, e);
+    if (s == TRA_OK) s = tra_writer_put_rows(*out, 0, &b, e);
+    if (s != TRA_OK) {
+        tra_writer_abort(*out);
+        return s;
+    }
+    tra_digest_rows(&digest, 0, &b);
+    tra_digest_table_text(&digest, type->columns, t->rows, digest_text);
+    return TRA_OK;
+}
