@@ -60,7 +60,11 @@ sweep() {
     for ((n = 1; n <= most; n += stride)); do
         to_earlier
         rm calls
-        ! dies "$n" "$@" 2>log || { echo "call $n of $most did not kill it"; return 1; }
+        if dies "$n" "$@" 2>log; then # of several ranks it depends on timing which removes a file of the journal
+            [ "$(grep -vc /dev/shm calls)" -lt "$n" ] || { echo "call $n of $most did not kill it"; return 1; }
+            is "$after" state
+            continue
+        fi
         now=$(state) || { echo "after call $n:"; state; return 1; }
         if [ "$now" = "$before" ]; then seen_old=1
         elif [ "$now" = "$after" ]; then seen_new=1
