@@ -172,7 +172,8 @@ check-property: deps
 ## check-asan: the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 check-asan: deps
 	@$(SUBMAKE) B=build-asan SAN=1 WERROR=1 tests
-	@SAN=1 ASAN_OPTIONS=abort_on_error=0:detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	@SAN=1 UBSAN_OPTIONS=print_stacktrace=1 \
+	    ASAN_OPTIONS=abort_on_error=0:detect_stack_use_after_return=1:allocator_may_return_null=1:suppressions=$(CURDIR)/tests/asan.supp \
 	    LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 bash tests/run build-asan
 
 ## check-tsan: random programs under ThreadSanitizer, on one site and on three ranks

@@ -44,7 +44,7 @@ enum { EXPRESSIONS = 16 };
 static const tra_kernel *some_map(void) {
     const tra_kernel *k = NULL;
     static const char *const names[] = {"relu", "square", "neg", "abs", "exp"};
-    CHECK(tra_kernel_named(arena, names[draw(5)], TRA_USE_MAP, 0, NULL, &k, NULL) == TRA_OK);
+    CHECK(tra_kernel_named(arena, names[check_draw(5)], TRA_USE_MAP, 0, NULL, &k, NULL) == TRA_OK);
     return k;
 }
 
@@ -53,17 +53,18 @@ static subject some_subject(void) {
                                         "elemdiv", "matvecadd", "matvecsub", "matvecmul", "matvecdiv"};
     static const tra_scalar_op folds[] = {TRA_S_ADD, TRA_S_ADD, TRA_S_MUL, TRA_S_MAX, TRA_S_MIN};
     subject s = {.labels = {.expr = OP(MUL, ARG0, ARG1), .fold = TRA_S_ADD}};
-    switch (draw(5)) {
+    switch (check_draw(5)) {
     case 0:
-        CHECK(tra_kernel_named(arena, names[draw(10)], TRA_USE_JOIN, 0, NULL, &s.join, NULL) == TRA_OK);
+        CHECK(tra_kernel_named(arena, names[check_draw(10)], TRA_USE_JOIN, 0, NULL, &s.join, NULL) == TRA_OK);
         s.labels.expr = s.join->expr;
         break;
     case 1:
-        s.labels.expr = expression((int)draw(EXPRESSIONS));
+        s.labels.expr = expression((int)check_draw(EXPRESSIONS));
         s.join = tra_kernel_lambda(arena, s.labels.expr, 2, xy);
         break;
     case 2:
-        s.labels = (aligned){strings[draw(NSTRINGS)], expression((int)draw(EXPRESSIONS)), folds[draw(5)]};
+        s.labels =
+            (aligned){strings[check_draw(NSTRINGS)], expression((int)check_draw(EXPRESSIONS)), folds[check_draw(5)]};
         CHECK(tra_kernel_aligned(arena, s.labels.labels, s.labels.expr, s.labels.fold, xy, &s.join, NULL) == TRA_OK);
         break;
     case 3:
@@ -74,7 +75,7 @@ static subject some_subject(void) {
         CHECK(tra_kernel_named(arena, "matmul", TRA_USE_JOIN, 0, NULL, &s.join, NULL) == TRA_OK);
         if (chance(30)) break; /* fall through */
     default:
-        s.labels.labels = strings[draw(NSTRINGS)];
+        s.labels.labels = strings[check_draw(NSTRINGS)];
         CHECK(tra_kernel_einsum(arena, s.labels.labels, &s.join, NULL) == TRA_OK);
     }
     if (chance(20)) s.then = some_map();
@@ -85,18 +86,18 @@ static subject some_subject(void) {
 
 static int64_t some_extent(int rank) {
     static const int64_t small[] = {0, 1, 1, 2, 3, 5, 7, 13}, large[] = {101, 600, 1100};
-    return rank < 3 && chance(4) ? large[draw(3)] : small[rank > 3 ? 1 + draw(4) : draw(8)];
+    return rank < 3 && chance(4) ? large[check_draw(3)] : small[rank > 3 ? 1 + check_draw(4) : check_draw(8)];
 }
 
 static void some_extents(const subject *s, tra_dims *a, tra_dims *b) {
     *a = *b = (tra_dims){.n = 0};
     if (!s->labels.labels) {
-        a->n = (int)draw(4);
+        a->n = (int)check_draw(4);
         for (int d = 0; d < a->n; d++) a->v[d] = some_extent(a->n);
         *b = *a;
         if (!s->join->stretch) return;
         tra_dims *less = chance(50) ? a : b;
-        int drop = (int)draw(less->n + 1);
+        int drop = (int)check_draw(less->n + 1);
         memmove(less->v, less->v + drop, (size_t)(less->n - drop) * sizeof *less->v);
         less->n -= drop;
         for (int d = 0; d < less->n; d++)
@@ -178,7 +179,7 @@ static bool join_is_right(const tra_kernel *k, const plain *a, const plain *b, c
         out.array.data = block;
     memset(scratch, 0xA5, (size_t)n);
     tra_cell_join(k, &ca, &cb, &out, scratch);
-    bool right = cell_is(&out, want, true) && !tra_kernel_overflowed();
+    bool right = made_is(&out, want);
     if (out.layout) CHECK(tra_cell_bytes(&out) <= bytes);
     guard_ends(block, bytes);
     guard_ends(scratch, n);
@@ -243,7 +244,7 @@ static bool fma_is_right(const tra_kernel *k, const plain *a, const plain *b, co
     }
     for (int t = tra_kernel_tiles(k, room); t-- > 0;) tra_cell_fma(k, &ca, &cb, &sum, t, first, scratch);
     tra_cell out = {.array = sum};
-    bool right = cell_is(&out, &total, true) && !tra_kernel_overflowed();
+    bool right = made_is(&out, &total);
     guard_ends(sum.data, bytes);
     guard_ends(scratch, n);
     cell_free(&ca);
@@ -253,7 +254,7 @@ static bool fma_is_right(const tra_kernel *k, const plain *a, const plain *b, co
 }
 
 static bool test_fma(void) {
-    subject s = {.labels = {strings[draw(NSTRINGS)], OP(MUL, ARG0, ARG1), TRA_S_ADD}};
+    subject s = {.labels = {strings[check_draw(NSTRINGS)], OP(MUL, ARG0, ARG1), TRA_S_ADD}};
     tra_dims ea, eb, ext;
     CHECK(tra_kernel_einsum(arena, s.labels.labels, &s.join, NULL) == TRA_OK);
     if (!(tra_kernel_props(s.join) & TRA_P_CONTRACTION)) return true;
@@ -263,7 +264,7 @@ static bool test_fma(void) {
     if (tra_kernel_shape2(s.join, &ea, &eb, &ea, &eb, &ext, NULL, NULL) == TRA_OK) {
         tra_dims room = ext;
         for (int d = 0; d < room.n; d++)
-            if (chance(30)) room.v[d] += chance(20) ? 700 / tra_max64(1, room.n) : draw(3);
+            if (chance(30)) room.v[d] += chance(20) ? 700 / tra_max64(1, room.n) : check_draw(3);
         plain want = expected(&s, &a, &b, &ext), acc = plain_random(want.type, &room, false, false);
         for (int how = 0; how < 4 && right; how++) {
             if (((how & 1) && !a.sparse) || ((how & 2) && !b.sparse)) continue;
@@ -299,7 +300,8 @@ TEST(large_parts_of_which_little_is_touched) {
         plain in[2] = {plain_new(some_type(), &left[i % 3], true), plain_new(some_type(), &right[i % 3], true)};
         tra_dims ext;
         for (int o = 0; o < 2; o++)
-            for (int n = 0; n < 200; n++) in[o].v[draw(in[o].n)] = 1 + (in[o].type != TRA_BOOL) * (double)draw(3);
+            for (int n = 0; n < 200; n++)
+                in[o].v[check_draw(in[o].n)] = 1 + (in[o].type != TRA_BOOL) * (double)check_draw(3);
         CHECK(tra_kernel_shape2(s.join, &in[0].ext, &in[1].ext, &in[0].ext, &in[1].ext, &ext, NULL, NULL) == TRA_OK);
         plain want = expected(&s, &in[0], &in[1], &ext);
         for (int how = 5; how < 8; how++)
