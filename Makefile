@@ -169,11 +169,12 @@ check-property: deps
 	    echo "== seed $$seed"; BUILD=$(CURDIR)/$(B) tests/property/run --seed $$seed --count 1000 --all || bad=1; \
 	    seed=$$((seed + 1)); done; exit $$bad
 
+ASAN_SET := abort_on_error=0:detect_stack_use_after_return=1:allocator_may_return_null=1
 ## check-asan: the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 check-asan: deps
 	@$(SUBMAKE) B=build-asan SAN=1 WERROR=1 tests
 	@SAN=1 UBSAN_OPTIONS=print_stacktrace=1 \
-	    ASAN_OPTIONS=abort_on_error=0:detect_stack_use_after_return=1:allocator_may_return_null=1:suppressions=$(CURDIR)/tests/asan.supp \
+	    ASAN_OPTIONS=$(ASAN_SET):suppressions=$(CURDIR)/tests/asan.supp \
 	    LSAN_OPTIONS=suppressions=$(CURDIR)/tests/lsan.supp:print_suppressions=0 bash tests/run build-asan
 
 ## check-tsan: random programs under ThreadSanitizer, on one site and on three ranks
