@@ -108,7 +108,8 @@ bool tra_build_stored(tra_build *b, const tra_storage_use *use, const tra_type *
     out->levels = levels_of(b, s);
     if (out->levels && !all_dense(s)) return true;
     tra_diag_error(b->d, use->span,
-                   "results are stored densely, or by levels of which one is sparse: csr, csc, coo, dcsr, csf",
+                   "results are stored densely, or by levels of which one is sparse: csr, csc, coo, dcsr, csf; another "
+                   "storage is made of such a file by tra import FILE --storage NAME",
                    "a result cannot be stored as %s", out->name);
     return false;
 }

@@ -203,3 +203,30 @@ assert m == said if kind == "exact" else m <= p["disk_read_bytes_bound"], (kind,
         done
     done
 }
+
+@test "products of matrices of 1e9 rows and columns, of which few elements are there" {
+    py '
+r = np.random.default_rng(3); n = 10**9; m = 400
+i, j = r.integers(1, n + 1, m), r.integers(1, 30, m) * 33333333
+open("a.mtx", "w").write(f"%%MatrixMarket matrix coordinate real general\n{n} {n} {m}\n" + "".join(
+    f"{x} {y} {z}\n" for x, y, z in zip(i, j, r.integers(1, 9, m))))'
+    tra import -q a.mtx --storage dcsr -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'C[i,k] as dcsr = sum A[i,j] * A[k,j]' 'D[i,k] as coo = sum A[j,i] * A[j,k]' \
+        'output C' 'output D' >p.tra
+    for sites in 1 3; do
+        status 0 tra run -q p.tra --memory 200M --sites $sites
+        tra export -q C.h5 -o C.mtx
+        tra export -q D.h5 -o D.mtx
+        py '
+import scipy.io
+def read(f): x = scipy.io.mmread(f); return x.row, x.col, x.data
+def entries(i, j, v): return dict(zip(zip(i.tolist(), j.tolist()), v.tolist()))
+i, j, v = read("a.mtx")
+for name, rows, keys in ("C", i, j), ("D", j, i):
+    want = {}
+    for a in range(len(v)):
+        for b in np.flatnonzero(keys == keys[a]):
+            at = (int(rows[a]), int(rows[b])); want[at] = want.get(at, 0) + v[a] * v[b]
+    assert entries(*read(name + ".mtx")) == want, name'
+    done
+}

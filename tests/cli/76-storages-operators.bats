@@ -1,0 +1,164 @@
+# Every operator takes operands in every storage: what numpy says, on 1 and on 3 sites.
+load helper
+
+# Matrices that storages can hold: x.npy, b.npy, and a.STORAGE.h5 with a.STORAGE.npy, 24 x 24, of whole numbers.
+operands() {
+    py '
+import scipy.io, scipy.sparse, subprocess
+r = np.random.default_rng(3)
+n = 24
+a = r.integers(-4, 5, (n, n)) * (r.random((n, n)) < 0.25) * 1.0
+a[5] = a[:, 7] = 0
+i, j = np.ogrid[:n, :n]
+held = {"band(2)": a * (abs(i - j) <= 2), "lower": np.tril(a), "upper": np.triu(a), "diagonal": a * (i == j) + (i == j),
+        "symmetric": np.tril(a) + np.tril(a, -1).T}
+one = ["bsr(2,2)", "band(2)", "lower", "upper", "diagonal", "symmetric", "zorder", "own.tra:strided"]
+names = ["csr", "csc", "coo", "dcsr", "dcsc", "csf", "own.tra:rows", "own.tra:columns"]
+open("own.tra", "w").write("""storage rows[m, n] = levels(sparse, dense)
+storage columns[m, n] = levels(sparse, dense) order [1, 0]
+storage strided[m, n] {
+    real array v(m*n)
+    sum(<i,_> in 0:m, <j,_> in 0:n) if ((i + j) % 2 == 0) { @unique (i,j) -> v(j*m + i) }
+}
+""")
+held["own.tra:strided"] = a * ((i + j) % 2 == 0)
+np.save("b.npy", r.integers(-3, 4, (n, 5)) * 1.0); np.save("x.npy", r.integers(-3, 4, n) * 1.0)
+def tra(*c): subprocess.run([sys.argv[1], "import", "-q", *c], check=True)
+tra("b.npy", "-o", "b.h5", "--block", "9x5"); tra("x.npy", "-o", "x.h5", "--block", "9")
+for k, name in enumerate(names + one + ["dense", "dense"]):
+    m = held.get(name, a)
+    np.save(f"a{k}.npy", m)
+    scipy.io.mmwrite(f"a{k}.mtx", scipy.sparse.coo_matrix(m), symmetry="general")
+    block = [] if name in one or k % 2 else ["--block", "9x10"]
+    more = []
+    if name == "bsr(2,2)":
+        s = scipy.sparse.bsr_matrix(scipy.sparse.csr_matrix(m), blocksize=(2, 2)); s.sort_indices()
+        np.save("pos.npy", s.indptr); np.save("idx.npy", s.indices)
+        more = ["--component", "pos=pos.npy", "--component", "idx=idx.npy"]
+    tra(f"a{k}.mtx", "-o", f"a{k}.h5", "--storage", name, *block, *more)
+open("storages", "w").write("\n".join(names + one + ["dense", "dense"]) + "\n")' "$TRA"
+}
+
+# operators K: p.tra, on aK.h5.
+operators() {
+    {
+        echo "input A0 from \"a$1.h5\""
+        cat <<'END'
+input b from "b.h5"
+input x from "x.h5"
+A = reblock(A0, [9, 10])
+product[i,k] = sum A[i,j] * b[j,k]
+gram[i,k] = sum A[i,j] * A[k,j]
+outer[j,k] = sum A[i,j] * A[i,k]
+square[i,k] = sum A[i,j] * A[j,k]
+mv[i] = sum A[i,j] * x[j]
+vm[j] = sum index(i) * A[i,j]
+triple[i,l] = sum A[i,j] * A[k,j] * A[k,l]
+rows[i] = sum A[i,j]
+columns[j] = sum A[i,j]
+most[i] = max A[i,j]
+least[j] = min A[i,j]
+mean[i] = mean A[i,j]
+many[j] = prod A[i,j]
+twice[i,j] = A[i,j] + A[i,j]
+minus[i,j] = A[i,j] - 2 * A[j,i]
+times[i,j] = A[i,j] * A[j,i]
+larger[i,j] = max(A[i,j], A[j,i])
+mask[i,j] = A[i,j] * (A[i,j] > 2)
+scaled[i,j] = A[i,j] * x[j]
+quotient[i,j] = A[i,j] / 4
+plus[i,j] = A[i,j] + 1
+power[i,j] = abs(A[i,j]) ^ 2
+growth[i,j] = exp(A[i,j]) - 1
+turned[j,i] = A[i,j]
+shares[i,j] = exp(A[i,j] - most[i])
+whole[i] = sum shares[i,j]
+softmax[i,j] = shares[i,j] / whole[i]
+best[i] = argmax A[i,j]
+total[] = sum A[i,j]
+diagonal[i] = A[i,i]
+tiled = concat(tile(A, 1, 3), 2, 1)
+parts = repart(A, [2, 5])
+doubled = transform(A, x -> 2 * x)
+hadamard = join(A, A, [0,1], [0,1], (x, y) -> min(x, 2) * y)
+apart = join(A, A, [0,1], [0,1], (x, y) -> x * x + y * y)
+again = store(A, dcsr)
+output product
+output gram
+output outer
+output square
+output mv
+output vm
+output triple
+output rows
+output columns
+output most
+output least
+output mean
+output many
+output twice
+output minus
+output times
+output larger
+output mask
+output scaled
+output quotient
+output plus
+output power
+output growth
+output turned
+output softmax
+output best
+output total
+output diagonal
+output tiled
+output parts
+output doubled
+output hadamard
+output apart
+output again
+output twice to "csc.h5" as csc
+output minus to "coo.h5" as coo
+END
+    } >p.tra
+}
+
+# judged K: the outputs are what numpy makes of aK.npy.
+judged() {
+    py '
+import subprocess
+a, b, x = np.load(f"a{sys.argv[2]}.npy"), np.load("b.npy"), np.load("x.npy")
+e = np.exp(a - a.max(1)[:, None])
+want = dict(
+    product=a @ b, gram=a @ a.T, outer=a.T @ a, square=a @ a, mv=a @ x, vm=np.arange(len(a)) @ a, triple=a @ a.T @ a,
+    rows=a.sum(1), columns=a.sum(0), most=a.max(1), least=a.min(0), mean=a.mean(1), many=a.prod(0), twice=2 * a,
+    minus=a - 2 * a.T, times=a * a.T, larger=np.maximum(a, a.T), mask=a * (a > 2), scaled=a * x, quotient=a / 4,
+    plus=a + 1, power=a ** 2, growth=np.expm1(a), turned=a.T, softmax=e / e.sum(1)[:, None], best=a.argmax(1),
+    total=a.sum(), diagonal=np.diag(a), tiled=a, parts=a, doubled=2 * a, hadamard=np.minimum(a, 2) * a,
+    apart=2 * a * a, again=a, csc=2 * a, coo=a - 2 * a.T)
+for name, w in want.items():
+    subprocess.run([sys.argv[1], "export", "-q", name + ".h5", "-o", "got.npy"], check=True)
+    assert np.allclose(np.load("got.npy").reshape(np.shape(w)), w, rtol=1e-12, atol=1e-14), (name, np.load("got.npy"), w)' "$TRA" "$1"
+}
+
+# of SITES: every storage.
+of() {
+    local k=0 storage
+    operands
+    while read -r storage; do
+        echo "$storage"
+        operators $k
+        status 0 tra run -q p.tra --sites "$1" --threads 1
+        judged $k
+        k=$((k + 1))
+    done <storages
+    [ $k = 18 ]
+}
+
+@test "every operator on operands in every storage is what numpy makes, on 1 site" {
+    of 1
+}
+
+@test "every operator on operands in every storage is what numpy makes, on 3 sites" {
+    of 3
+}
