@@ -143,6 +143,17 @@ static bool has_label(const tra_program_operand *o, int label, int *dim) {
     return false;
 }
 
+/* References that have the same array are one operand, with the labels of the first. */
+static bool has_result_labels(const fusing *f) {
+    for (int d = 0; d < f->s->nout; d++) {
+        bool any = false;
+        int dim;
+        for (int o = 0; o < f->p->noperands; o++) any = any || has_label(&f->p->operand[o], f->s->out[d], &dim);
+        if (!any) return false;
+    }
+    return true;
+}
+
 static void add_key(fusing *f, int label) {
     tra_program *p = f->p;
     tra_program_key *k = &p->key[p->nkeys];
@@ -469,7 +480,7 @@ static void fuse(tra_memo *m, const tra_einsum *s, uint64_t without) {
     *f = (fusing){.m = m, .s = s, .p = tra_new(m->arena, tra_program), .without = without};
     const tra_expr *whole = m->v[m->of_node[s->node->id]];
     int group = tra_memo_find(m, whole->group);
-    if (!find_operands(f)) return;
+    if (!find_operands(f) || !has_result_labels(f)) return;
     find_labels(f);
     if (!fits(f) || !make_plans(f)) return;
     f->p->dtype = s->node->type.dtype;

@@ -96,3 +96,12 @@ print(max(p["flops"] for p in json.load(sys.stdin)["plans"] if "fused" in p["str
     status 2 tra run p.plan --without F3
     has "--without is fixed in the plan p.plan"
 }
+
+@test "a relation times itself in one block: a label of the result that only its second use has" {
+    tra gen -q --shape 40x40 --density .1 --seed 1 -o A.h5
+    tra export -q A.h5 --to npy -o A.npy
+    printf 'input A from "A.h5"\nY[i,j] as csr = sum A[i,k] * A[k,j]\noutput Y\n' >p.tra
+    status 0 tra run -q p.tra
+    tra export -q Y.h5 --to npy -o Y.npy
+    py 'import numpy as np; A, Y = np.load("A.npy"), np.load("Y.npy"); assert np.allclose(A @ A, Y, rtol=1e-12)'
+}
