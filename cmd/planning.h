@@ -29,7 +29,7 @@ extern tra_planning tra_planning_opts;
      "workers of each site (default: its share of the cores)", NULL, "TRA_THREADS",                                    \
      &tra_planning_opts.threads_given},                                                                                \
     {0, "reproducible", TRA_OPT_FLAG, &tra_planning_opts.reproducible, NULL,                                           \
-     "the same bits on any number of sites, at a cost that is said", NULL, NULL, NULL},                                 \
+     "the same bits on any number of sites, at a cost that is said", NULL, NULL, NULL},                                \
     {0, "without", TRA_OPT_STR, &tra_planning_opts.without, "RULE,...",                                                \
      "leave rules out of the optimizer of kernels", NULL, NULL, NULL}
 /* For commands that settle on one plan. */

@@ -1,4 +1,4 @@
-"""Peers of tests/bench/run: usage: peers.py WHAT NAME REPEATS; prints seconds, one a line. What a peer lacks: status 77."""
+"""Peers of tests/bench/run: usage: peers.py WHAT NAME REPEATS [FILE...]; prints seconds, one a line. What a peer lacks: status 77."""
 import os, sys, time
 
 what, name, repeats = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -83,6 +83,17 @@ def sparse_scipy(): # in memory already, but for the import: from MatrixMarket t
     f = {"spmv": lambda: a @ x, "spmm": lambda: a @ x, "sums": lambda: a.sum(1)}[name]
     f()
     timed(f)
+
+
+def kernel_scipy(): # of STOREL's experiments; factored by hand where that is better
+    import scipy.sparse
+    def load(file):
+        stem = file[:-3]
+        return scipy.sparse.load_npz(stem + ".npz").tocsr() if os.path.exists(stem + ".npz") else np.load(stem + ".npy")
+    a, *more = [load(f) for f in sys.argv[4:]]
+    at = a.T if name == "batax" else None
+    timed({"batax": lambda: 2 * (at @ (a @ more[0])), "summmm": lambda: np.asarray(a.sum(0)).ravel() @ np.asarray(more[0].sum(1)).ravel(),
+           "spmm": lambda: a @ more[0], "spgemm": lambda: a @ a, "mmm": lambda: a @ more[0]}[name])
 
 
 globals()[what.replace("scipy_", "").replace("dask_", "").replace("torch_", "").replace("numpy_", "") + "_" + what.split("_")[0]]()

@@ -1,0 +1,143 @@
+"""Sparse kernels beside scipy and by rules left out, after the experiments of STOREL (Schleich, Shaikhha, Suciu 2023):
+cases `kernels` (figure 7: its programs over matrices and tensors of its table 2, made at their sizes and densities),
+`density` (figure 8), `rules` (figure 9) and `search` (table 4) of tests/bench/run, which calls them with itself as `b`.
+
+Kernel seconds of tra are those of the operators of a run that compute (--profile), on two threads; scipy's are of the
+computation alone, on what is in memory already. TRA_BENCH_SHRINK=N: extents and entries divided by N, to try the
+script."""
+import json, os, statistics, subprocess, sys, time
+
+SHRINK = int(os.environ.get("TRA_BENCH_SHRINK", "1"))
+# name: extents, entries (table 2); NIPS and NELL take an hour to make, and stand for those who have it
+MATRICES = {"cant": (62451, 2034917), "consph": (83334, 3046907), "cop20k_A": (121192, 1362087), "pdb1HYS": (36417, 2190591),
+            "rma10": (46835, 2374001), "webbase": (1000005, 3105536)}
+TENSORS = {"facebook": ((1592, 63891, 63890), 737778), "enron": ((6066, 5699, 244268), 3101609)}
+LARGE = {"nips": ((2482, 2862, 14036), 31000000), "nell": ((12092, 9184, 28818), 76879419)}
+COLUMNS = 64
+
+
+def made(b, name, extents, entries, storage, seed):
+    """A tensor of uniform entries as NAME.h5; a dense one where entries is None."""
+    extents = [max(4, e // SHRINK) for e in extents]
+    file = f"k_{name}_{storage}.h5" if SHRINK == 1 else f"k_{name}_{storage}_{SHRINK}.h5"
+    if not os.path.exists(os.path.join(b.DIR, file)):
+        words = [b.TRA, "gen", "-q", "--shape", "x".join(map(str, extents)), "--seed", str(seed), "--dist", "uniform", "-o", file]
+        if entries is None:
+            words += ["--block", "x".join(map(str, extents))]
+        else:
+            size = 1.0
+            for e in extents: size *= e
+            words += ["--density", repr(min(1.0, max(4, entries // SHRINK) / size)), "--storage", storage]
+        b.sh(*words)
+    return file
+
+
+def kernel_seconds(b, inputs, statement, *more, repeats=None):
+    """Median seconds of the operators that compute, of the whole process, and what was run; None, None, why: it fails."""
+    text = "".join(f'input {n} from "{f}"\n' for n, f in inputs.items()) + statement + '\noutput Q to "k_out.h5"\n'
+    with open(os.path.join(b.DIR, "kernel.tra"), "w") as f: f.write(text)
+    seconds, whole, strategy = [], [], ""
+    for _ in range(repeats or b.REPEATS):
+        if os.path.exists(os.path.join(b.DIR, "k_out.h5")): os.remove(os.path.join(b.DIR, "k_out.h5"))
+        t = time.perf_counter()
+        p = subprocess.run([b.TRA, "run", "-q", "kernel.tra", "--threads", "2", "--profile", "k.json", *more], cwd=b.DIR,
+                           capture_output=True, text=True, timeout=600)
+        whole.append(time.perf_counter() - t)
+        if p.returncode: return None, None, p.stderr.strip().splitlines()[-1][:80]
+        with open(os.path.join(b.DIR, "k.json")) as f: profile = json.load(f)
+        seconds.append(sum(o["measured"]["seconds"] for o in profile["plans"][0]["operators"] if o["op"] not in ("input", "output")))
+        strategy = profile["plans"][0].get("strategy", "")
+    return statistics.median(seconds), statistics.median(whole), strategy
+
+
+def scipy_seconds(b, what, *files):
+    """Median seconds of scipy on the same entries (peers.py kernel); None: not installed."""
+    for f in files:
+        out = f[:-3] + (".npy" if "_dense" in f else ".npz")
+        if not os.path.exists(os.path.join(b.DIR, out)): b.sh(b.TRA, "export", "-q", f, "-o", out)
+    p = subprocess.run(["/usr/bin/python3", b.PEERS, "scipy_kernel", what, str(b.REPEATS), *files], cwd=b.DIR,
+                       capture_output=True, text=True)
+    if p.returncode == 77: return None
+    if p.returncode: sys.exit(f"peers.py scipy_kernel {what}: {p.stderr}")
+    return statistics.median(float(x) for x in p.stdout.split())
+
+
+def line(b, program, name, inputs, statement, peer):
+    t, whole, strategy = kernel_seconds(b, inputs, statement)
+    s = scipy_seconds(b, peer, *inputs.values()) if peer and t is not None else None
+    print(f"| {program} | {name} | " + (f"{1e3 * t:.2f} | {whole:.3f} | " if t is not None else f"- | - | ") +
+          (f"{1e3 * s:.2f} | {t / s:.2f} | " if s else f"{'not installed' if peer else '-'} | | ") + f"{strategy} |", flush=True)
+
+
+def kernels(b):
+    print("\n### Kernels: tra on 2 threads beside scipy on one (figure 7), medians, entries uniform\n\n| program | matrix | tra ms |"
+          " whole process s | scipy ms | ratio | plan |\n|---|---|---|---|---|---|---|")
+    for name, (n, entries) in MATRICES.items():
+        a = made(b, name, (n, n), entries, "csr", 1)
+        x, wide = made(b, f"x{n}", (n,), None, "dense", 2), made(b, f"d{n}", (n, COLUMNS), None, "dense", 3)
+        few = made(b, f"few{n}", (n, 250), n * 250 // 32, "csr", 4)
+        line(b, "BATAX", name, {"A": a, "X": x}, "Q[j] = sum 2 * A[i,j] * A[i,k] * X[k]", "batax")
+        line(b, "SumMMM", name, {"A": a, "B": few}, "Q[] = sum A[i,k] * B[k,j]", "summmm")
+        line(b, f"A times {COLUMNS} dense columns", name, {"A": a, "D": wide}, "Q[i,j] = sum A[i,k] * D[k,j]", "spmm")
+        if name != "webbase" or SHRINK == 1: line(b, "A A to csr", name, {"A": a}, "Q[i,j] as csr = sum A[i,k] * A[k,j]", "spgemm")
+    for name, (extents, entries) in {**TENSORS, **(LARGE if os.environ.get("TRA_BENCH_LARGE") else {})}.items():
+        t = made(b, name, extents, entries, "csf", 1)
+        c, d = made(b, f"c_{name}", (extents[1], 25), None, "dense", 2), made(b, f"d_{name}", (extents[2], 25), None, "dense", 3)
+        line(b, "TTM", name, {"A": t, "D": d}, "Q[i,j,r] as csf = sum A[i,j,l] * D[l,r]", None)
+        line(b, "MTTKRP", name, {"A": t, "C": c, "D": d}, "Q[i,r] = sum A[i,k,l] * C[k,r] * D[l,r]", None)
+
+
+def density(b):
+    print("\n### Densities (figure 8): 1000 x 1000, ms of kernels\n\n| density | MMM csr | MMM dense | scipy | SumMMM csr | scipy | BATAX"
+          " csr | scipy |\n|---|---|---|---|---|---|---|---|")
+    for k in range(0, 9, 2):
+        n, cells = 1000, []
+        a = made(b, f"m{k}a", (n, n), int(n * n * 2.0 ** -k), "csr", 1)
+        c = made(b, f"m{k}b", (n, n), int(n * n * 2.0 ** -k), "csr", 2)
+        x = made(b, "x1000", (n,), None, "dense", 3)
+        for inputs, statement, peer in (({"A": a, "B": c}, "Q[i,j] = sum A[i,k] * B[k,j]", "mmm"),
+                                        ({"A": a, "B": c}, "Q[i,j] as dense = sum A[i,k] * B[k,j]", None),
+                                        ({"A": a, "B": c}, "Q[] = sum A[i,k] * B[k,j]", "summmm"),
+                                        ({"A": a, "X": x}, "Q[j] = sum 2 * A[i,j] * A[i,k] * X[k]", "batax")):
+            t = kernel_seconds(b, inputs, statement)[0]
+            cells.append("-" if t is None else f"{1e3 * t:.2f}")
+            if peer:
+                s = scipy_seconds(b, peer, *inputs.values())
+                cells.append("not installed" if s is None else f"{1e3 * s:.2f}")
+        cells[1], cells[2] = cells[2], cells[1]
+        print(f"| 2^-{k} | " + " | ".join(cells) + " |", flush=True)
+
+
+def rules(b):
+    print("\n### Rules left out of BATAX (figure 9), csr; whole process with optimization and compilation, kernel alone\n\n"
+          "| left out | extent | kernel ms | process, kernel new s | process, kernel seen s |\n|---|---|---|---|---|")
+    for n in (1000, 10000, 100000):
+        a, x = made(b, f"r{n}", (n, n), 30 * n, "csr", 1), made(b, f"x{n}", (n,), None, "dense", 2)
+        for left in ("", "D2,D3,M1,M2", "F3", "D2,D3,M1,M2,F3"):
+            more = ["--without", left] if left else []
+            os.environ["TRA_CACHE"] = os.path.join(b.DIR, f"cache-{os.getpid()}-{n}-{left}")
+            new = kernel_seconds(b, {"A": a, "X": x}, "Q[j] = sum 2 * A[i,j] * A[i,k] * X[k]", *more, repeats=1)[1]
+            t, whole, why = kernel_seconds(b, {"A": a, "X": x}, "Q[j] = sum 2 * A[i,j] * A[i,k] * X[k]", *more)
+            print(f"| {left or 'none'} | {n} | " + (f"{1e3 * t:.2f} | {new:.3f} | {whole:.3f} |" if t is not None else f"{why} | | |"),
+                  flush=True)
+            subprocess.run(["rm", "-rf", os.environ.pop("TRA_CACHE")])
+
+
+def search(b):
+    print("\n### What the optimizer does (table 4): explain --kernels\n\n| program | stage | ms | iterations | nodes | classes |\n"
+          "|---|---|---|---|---|---|")
+    programs = {"BATAX": ("A:2 X:1", "Q[j] = sum 2 * A[i,j] * A[i,k] * X[k]", "csr"),
+                "SumMMM": ("A:2 B:2", "Q[] = sum A[i,k] * B[k,j]", "csc csr"), "MMM": ("A:2 B:2", "Q[i,j] = sum A[i,k] * B[k,j]", "csr csr"),
+                "TTM": ("A:3 B:2", "Q[i,j,k] = sum A[i,j,l] * B[k,l]", "csf csc"),
+                "MTTKRP": ("A:3 B:2 C:2", "Q[i,j] = sum A[i,k,l] * B[k,j] * C[l,j]", "csf csr csc")}
+    for name, (operands, statement, storages) in programs.items():
+        stored, text = storages.split(), ""
+        for i, operand in enumerate(operands.split()):
+            n, r = operand.split(":")
+            how = f" as {stored[i]} nnz 10000" if i < len(stored) else ""
+            text += f"input {n} : f64 [{','.join(['1000'] * int(r))}] by [{','.join(['1000'] * int(r))}]{how}\n"
+        with open(os.path.join(b.DIR, "kernel.tra"), "w") as f: f.write(text + statement + "\noutput Q\n")
+        p = b.sh(b.TRA, "explain", "--kernels", "--format", "json", "kernel.tra")[1]
+        for k in json.loads(p.stdout)["kernels"]:
+            for s in k.get("stages", []):
+                print(f"| {name} | {s['name']} | {s['milliseconds']:.2f} | {s['iterations']} | {s['nodes']} | {s['classes']} |", flush=True)
