@@ -79,11 +79,25 @@ void tra_fused_shape(const tra_kernel *k, const tra_dims *a, const tra_dims *b, 
     if (src) src->from[p->nkeys] = -1;
 }
 
-tra_filled tra_fused_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b) {
+/* Has the last operand all labels of the result, so that each of its entries is one of the result at most? */
+static bool masks(const tra_program *p) {
+    for (int d = 0; d < p->shape.n; d++)
+        if (dim_of(&p->operand[p->noperands - 1], p->key[p->out[d]].label) < 0) return false;
+    return true;
+}
+
+tra_filled tra_fused_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in) {
     const tra_program *p = k->program;
     tra_filled r = {.share = 1, .bound = INT64_MAX, .work = 1};
-    r.sparse = k->cls == TRA_K_PROGRAM && p->sparse;
-    (void)a, (void)b;
+    if (k->cls == TRA_K_PACK || !p->sparse) return r;
+    r.sparse = true;
+    if (in[1].sparse && masks(p)) r.bound = in[1].bound;
+    if (!p->fused->ascends) return r;
+    tra_dims out;
+    double all = 1, entries = p->fused->plan[p->fused->expected].entries;
+    tra_fused_shape(k, a, b, &out, NULL);
+    for (int d = 0; d < out.n; d++) all *= (double)out.v[d];
+    if (entries < all) r.share = entries / all;
     return r;
 }
 

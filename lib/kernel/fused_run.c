@@ -10,7 +10,8 @@
 /* A plan for operands that are held so. */
 typedef struct made {
     const tra_program *p;
-    int held; /* TRA_FUSED_ bits */
+    int held;     /* TRA_FUSED_ bits */
+    bool as_rows; /* its result */
     tra_arena *arena;
     tra_codegen_spec spec;
     const tra_codegen_kernel *kernel;
@@ -95,36 +96,38 @@ static void describe_name(tra_arena *a, const tra_program *p, const tra_fused_pl
     }
 }
 
-static made *describe(const tra_kernel *k, int held) {
+static made *describe(const tra_kernel *k, int held, bool as_rows) {
     const tra_program *p = k->program;
     const tra_fused_plan *x = &p->fused->plan[held];
     tra_arena *arena = tra_arena_new();
     made *m = tra_new(arena, made);
     tra_codegen_name *how = tra_news(arena, tra_codegen_name, x->n + 1);
     for (int i = 0; i < x->n; i++) describe_name(arena, p, x, held, i, &how[i]);
-    *m = (made){.p = p, .held = held, .arena = arena};
+    *m = (made){.p = p, .held = held, .as_rows = as_rows, .arena = arena};
     m->spec = (tra_codegen_spec){.plan = x->tree,
                                  .n = x->n,
                                  .scope = x->scope,
                                  .how = how,
-                                 .result = p->shape.n ? TRA_CODEGEN_DENSE : TRA_CODEGEN_SCALAR,
+                                 .result = as_rows      ? TRA_CODEGEN_ROWS
+                                           : p->shape.n ? TRA_CODEGEN_DENSE
+                                                        : TRA_CODEGEN_SCALAR,
                                  .type = tra_calc_element(p->dtype)};
     for (int d = 0; d < p->shape.n; d++) m->spec.extent[d] = tree(arena, x, extent_of(p, x, p->key[p->out[d]].label));
     return m;
 }
 
-tra_status tra_fused_source(const tra_kernel *k, const tra_type *a, const tra_type *b, tra_str *plan, tra_str *c,
-                            tra_err *e) {
-    made *m = describe(k, held_by(k, a->layout, b->layout));
+tra_status tra_fused_source(const tra_kernel *k, const tra_type *a, const tra_type *b, const tra_layout *out,
+                            tra_str *plan, tra_str *c, tra_err *e) {
+    made *m = describe(k, held_by(k, a->layout, b->layout), out != NULL);
     tra_calc_print(m->spec.plan, plan);
     tra_status s = tra_codegen_source(&m->spec, c, e);
     tra_arena_free(m->arena);
     return s;
 }
 
-tra_status tra_fused_compile(tra_codegen *g, const tra_kernel *k, const tra_type *a, const tra_type *b, bool compile,
-                             tra_err *e) {
-    made *m = describe(k, held_by(k, a->layout, b->layout));
+tra_status tra_fused_compile(tra_codegen *g, const tra_kernel *k, const tra_type *a, const tra_type *b,
+                             const tra_layout *out, bool compile, tra_err *e) {
+    made *m = describe(k, held_by(k, a->layout, b->layout), out != NULL);
     m->next = all;
     all = m;
     return tra_codegen_make(g, &m->spec, compile, &m->kernel, e);
@@ -221,11 +224,19 @@ static void bring(call *c, const tra_fused_plan *x, int i) {
     }
 }
 
-static const made *made_for(const tra_kernel *k, const tra_cell *a, const tra_cell *b) {
+static const made *made_for(const tra_kernel *k, const tra_cell *a, const tra_cell *b, bool as_rows) {
     int held = held_by(k, a->layout, b->layout);
     for (const made *m = all; m; m = m->next)
-        if (m->p == k->program && m->held == held) return m;
+        if (m->p == k->program && m->held == held && m->as_rows == as_rows) return m;
     return NULL;
+}
+
+/* Bytes that a kernel needs to make a result row by row, as tra_codegen_scratch says it. */
+static int64_t accumulators(const tra_kernel *k, const tra_dims *ext_a, const tra_dims *ext_b) {
+    tra_dims ext;
+    tra_fused_shape(k, ext_a, ext_b, &ext, NULL);
+    int64_t columns = ext.n ? ext.v[ext.n - 1] : 1;
+    return 8 * columns + columns / 8 + columns / 512 + 1024;
 }
 
 int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
@@ -233,8 +244,9 @@ int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims
     const tra_type *types[2] = {a, b};
     const tra_dims *ext[2] = {ext_a, ext_b};
     if (k->cls == TRA_K_PACK) return 0;
-    if (out || !tra_fused_plan_of(k, a, b)) return TRA_SIZE_MOST;
+    if ((out && !k->program->fused->ascends) || !tra_fused_plan_of(k, a, b)) return TRA_SIZE_MOST;
     int64_t bytes = tra_fused_plan_of(k, a, b)->workspace;
+    if (out) bytes = tra_add_most(bytes, accumulators(k, ext_a, ext_b));
     for (int i = 0; i < 2; i++) {
         if (!types[i]->layout || ext[i]->n <= 2 || (i == 0 && k->packed > 1)) continue;
         int64_t rows = tra_min64(tra_rows_box(ext[i]), tra_type_entries(types[i]).bound);
@@ -243,25 +255,58 @@ int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims
     return tra_add_most(bytes, 64);
 }
 
-static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, char *scratch,
-                      tra_err *e) {
-    const made *m = made_for(k, a, b);
+/* Counts the entries of a result that is held as rows, at most: exactly where that is far more than there will be. */
+static tra_status count_rows(const made *m, tra_codegen_call *to, int64_t entries, tra_cell *out, tra_err *e) {
+    enum { QUICK = 1 << 20 }; /* bytes of a result that need not be counted exactly */
+    int64_t rows, n;
+    to->exact = false;
+    TRA_TRY(tra_codegen_count(m->kernel, to, &rows, &n, e));
+    to->exact = tra_rows_room(out->array.dtype, rows, n) > tra_max64(QUICK, 24 * entries);
+    if (to->exact) TRA_TRY(tra_codegen_count(m->kernel, to, &rows, &n, e));
+    out->counted[0] = rows + 1; /* 0 is: not counted */
+    out->counted[1] = n + 1;
+    return TRA_OK;
+}
+
+static tra_status make_rows(const made *m, tra_codegen_call *to, int64_t entries, bool count, tra_cell *out,
+                            tra_err *e) {
+    if (count || out->counted[1] == 0) TRA_TRY(count_rows(m, to, entries, out, e));
+    if (count) return TRA_OK;
+    tra_rows_view r = tra_rows_begin(out, out->counted[0] - 1, out->counted[1] - 1);
+    tra_codegen_rows rows = {r.row, r.begin, r.column, r.value, out->counted[0] - 1, out->counted[1] - 1, 0, 0};
+    to->rows = &rows;
+    to->exact = false;
+    tra_status s = tra_codegen_run(m->kernel, to, e);
+    if (s == TRA_OK) tra_rows_end(out, rows.nrows, rows.n);
+    return s;
+}
+
+static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
+                      char *scratch, tra_err *e) {
+    const made *m = made_for(k, a, b, out->layout != NULL);
     if (!m) return tra_fail(e, TRA_INTERNAL, "a fused statement was not made for operands that are held so");
     const tra_fused_plan *x = &k->program->fused->plan[m->held];
     call c = {.k = k, .a = a, .b = b};
     c.scope = tra_calloc((size_t)x->n + 1, sizeof *c.scope);
     c.data = tra_calloc((size_t)x->n + 1, sizeof *c.data);
     char *own = scratch;
-    for (int o = 0; o < k->program->noperands; o++) own = find_operand(&c, o, own);
+    int64_t entries = 0;
+    for (int o = 0; o < k->program->noperands; o++) {
+        own = find_operand(&c, o, own);
+        entries += c.operand[o].n;
+    }
     own = scratch + (own - scratch + 63) / 64 * 64;
     for (int i = 0; i < x->n; i++) bring(&c, x, i);
-    memset(out->array.data, 0, tra_array_bytes(&out->array));
     tra_codegen_call to = {.scope = c.scope, .out = out->array.data, .stop = &tra_cancel};
-    to.memory = x->workspace ? own : NULL;
-    to.most = x->workspace;
-    tra_calc_limit(x->workspace ? x->workspace : INT64_MAX);
-    tra_status s = tra_codegen_run(m->kernel, &to, e);
-    tra_calc_limit(INT64_MAX);
+    to.most = x->workspace + (out->layout ? accumulators(k, &a->array.ext, &b->array.ext) : 0);
+    to.memory = to.most ? own : NULL;
+    tra_status s;
+    if (out->layout) {
+        s = make_rows(m, &to, entries, count, out, e);
+    } else {
+        memset(out->array.data, 0, tra_array_bytes(&out->array));
+        s = tra_codegen_run(m->kernel, &to, e);
+    }
     free(c.scope);
     free(c.data);
     return s;
@@ -270,12 +315,15 @@ static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b,
 int64_t tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
                        char *scratch) {
     tra_err e = {0};
-    (void)count;
+    tra_dtype t = out->array.dtype;
     if (k->cls == TRA_K_PACK) {
         tra_fused_pack(k, a, b, out);
         return 0;
     }
-    if (!tra_kernel_failure() && run(k, a, b, out, scratch, &e) != TRA_OK && e.status != TRA_STOPPED)
-        tra_kernel_fail_with(e.status, "%s", e.msg);
-    return 0;
+    if (tra_kernel_failure() || run(k, a, b, out, count, scratch, &e) != TRA_OK) { /* dropped by the caller */
+        if (e.status != TRA_OK && e.status != TRA_STOPPED) tra_kernel_fail_with(e.status, "%s", e.msg);
+        if (out->layout && !count) tra_rows_begin(out, 0, 0).begin[0] = 0;
+        return out->layout ? tra_rows_room(t, 0, 0) : 0;
+    }
+    return out->layout && count ? tra_rows_room(t, out->counted[0] - 1, out->counted[1] - 1) : 0;
 }

@@ -117,7 +117,7 @@ tra_filled tra_program_filled(const tra_kernel *k, const tra_dims *a, const tra_
     const tra_dims *ext[2] = {a, b};
     tra_filled r = {.sparse = true, .work = 1};
     double all = 1, entries = 0;
-    if (p->fused) return tra_fused_filled(k, a, b);
+    if (p->fused) return tra_fused_filled(k, a, b, in);
     if (k->cls == TRA_K_PROGRAM) {
         for (int d = 0; d < p->shape.n; d++) all *= (double)p->shape.v[d];
         return (tra_filled){

@@ -69,6 +69,7 @@ typedef struct tra_fused_plan {
 enum { TRA_FUSED_FIRST = 1, TRA_FUSED_LAST = 2 }; /* operands that are held as rows */
 typedef struct tra_fused {
     tra_fused_plan plan[4]; /* by how operands are held */
+    bool ascends;           /* these plans make the rows of a result upwards: it may be held as rows */
     int expected;           /* which of these is expected to run */
 } tra_fused;
 
@@ -107,10 +108,10 @@ void tra_program_grant(int64_t bytes);
 
 /* Can the program be compiled? One with @unique is interpreted, which sees whether keys come twice. */
 bool tra_program_compiles(const tra_kernel *k);
-/* Compiles it for operands that are held as those of these types, for as long as g: from now on it runs so, where it
- * can be compiled. compile: as in tra_codegen_make. While no thread runs kernels. */
+/* Compiles it for operands that are held as those of these types, and results as `out`, for as long as g: from now on
+ * it runs so, where it can be compiled. compile: as in tra_codegen_make. While no thread runs kernels. */
 TRA_MUSTUSE tra_status tra_program_compile(tra_codegen *g, const tra_kernel *k, const tra_type *a, const tra_type *b,
-                                           bool compile, tra_err *e);
+                                           const tra_layout *out, bool compile, tra_err *e);
 /* Is it a fused statement? Then it must be compiled even with --codegen off, which is the interpreter's codegen. */
 bool tra_program_is_fused(const tra_kernel *k);
 /* A tree of fused plans, by how they hold operands of these types; NULL: none. */
@@ -119,7 +120,7 @@ const tra_fused_plan *tra_fused_plan_of(const tra_kernel *k, const tra_type *a, 
 int64_t tra_fused_elements(const tra_program_operand *o);
 void tra_program_forget(void); /* all of them, before g is closed */
 /* The program as it is run, and its C. */
-TRA_MUSTUSE tra_status tra_program_source(const tra_kernel *k, const tra_type *a, const tra_type *b, tra_str *plan,
-                                          tra_str *c, tra_err *e);
+TRA_MUSTUSE tra_status tra_program_source(const tra_kernel *k, const tra_type *a, const tra_type *b,
+                                          const tra_layout *out, tra_str *plan, tra_str *c, tra_err *e);
 
 #endif

@@ -78,9 +78,9 @@ bool tra_program_compiles(const tra_kernel *k) {
     return k->cls == TRA_K_PROGRAM && (k->program->fused || !says_unique(k->program->value));
 }
 
-tra_status tra_program_source(const tra_kernel *k, const tra_type *a, const tra_type *b, tra_str *plan, tra_str *c,
-                              tra_err *e) {
-    if (k->program->fused) return tra_fused_source(k, a, b, plan, c, e);
+tra_status tra_program_source(const tra_kernel *k, const tra_type *a, const tra_type *b, const tra_layout *out,
+                              tra_str *plan, tra_str *c, tra_err *e) {
+    if (k->program->fused) return tra_fused_source(k, a, b, out, plan, c, e);
     compiled *x = describe(k, (const bool[2]){a->layout, b->layout});
     tra_calc_print(x->spec.plan, plan);
     tra_status s = tra_codegen_source(&x->spec, c, e);
@@ -88,9 +88,9 @@ tra_status tra_program_source(const tra_kernel *k, const tra_type *a, const tra_
     return s;
 }
 
-tra_status tra_program_compile(tra_codegen *g, const tra_kernel *k, const tra_type *a, const tra_type *b, bool compile,
-                               tra_err *e) {
-    if (k->program->fused) return tra_fused_compile(g, k, a, b, compile, e);
+tra_status tra_program_compile(tra_codegen *g, const tra_kernel *k, const tra_type *a, const tra_type *b,
+                               const tra_layout *out, bool compile, tra_err *e) {
+    if (k->program->fused) return tra_fused_compile(g, k, a, b, out, compile, e);
     compiled *c = describe(k, (const bool[2]){a->layout, b->layout});
     tra_str source = {0};
     tra_err none = {0};

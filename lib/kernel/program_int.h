@@ -24,7 +24,7 @@ int64_t tra_program_scratch(const tra_kernel *k, const tra_dims *ext, const tra_
 
 /* The same of fused statements (fused.c, fused_run.c), which those above call. */
 void tra_fused_shape(const tra_kernel *k, const tra_dims *a, const tra_dims *b, tra_dims *out, tra_dimsrc *src);
-tra_filled tra_fused_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b);
+tra_filled tra_fused_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in);
 double tra_fused_flops(const tra_kernel *k, const tra_dims *a, const tra_dims *b);
 int64_t tra_fused_length(const tra_kernel *k, int label, const tra_dims *a, const tra_dims *b);
 int64_t tra_fused_offset(const tra_program *p, int o); /* of operand o in what packs it, in elements */
@@ -33,10 +33,10 @@ int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims
                           const tra_dims *ext_b, const tra_layout *out);
 int64_t tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
                        char *scratch);
-tra_status tra_fused_compile(tra_codegen *g, const tra_kernel *k, const tra_type *a, const tra_type *b, bool compile,
-                             tra_err *e);
-tra_status tra_fused_source(const tra_kernel *k, const tra_type *a, const tra_type *b, tra_str *plan, tra_str *c,
-                            tra_err *e);
+tra_status tra_fused_compile(tra_codegen *g, const tra_kernel *k, const tra_type *a, const tra_type *b,
+                             const tra_layout *out, bool compile, tra_err *e);
+tra_status tra_fused_source(const tra_kernel *k, const tra_type *a, const tra_type *b, const tra_layout *out,
+                            tra_str *plan, tra_str *c, tra_err *e);
 void tra_fused_forget(void);
 tra_element tra_calc_element(tra_dtype t);
 

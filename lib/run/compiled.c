@@ -15,6 +15,11 @@ static const tra_kernel *program_of(const tra_op *op) {
     return join && tra_program_compiles(op->what.join) ? op->what.join : NULL;
 }
 
+/* How its join's results are held: terms of a dense sum are dense. */
+static const tra_layout *held_as(const tra_op *op) {
+    return op->what.agg && !tra_op_grows(op) ? NULL : op->type.layout;
+}
+
 bool tra_op_compiles(const tra_plan *p, const tra_op *op) {
     return tra_op_generated(p, op) != TRA_GENERATED_NONE || program_of(op);
 }
@@ -22,7 +27,8 @@ bool tra_op_compiles(const tra_plan *p, const tra_op *op) {
 tra_status tra_op_source(const tra_plan *p, const tra_op *op, tra_str *plan, tra_str *c, tra_err *e) {
     tra_generated form = tra_op_generated(p, op);
     if (form != TRA_GENERATED_NONE) return tra_generated_source(form, plan, c, e);
-    return tra_program_source(program_of(op), &p->ops[op->in[0]].type, &p->ops[op->in[1]].type, plan, c, e);
+    return tra_program_source(program_of(op), &p->ops[op->in[0]].type, &p->ops[op->in[1]].type, held_as(op), plan, c,
+                              e);
 }
 
 static tra_status make(const tra_plan *p, tra_codegen *g, bool compile, tra_err *e) {
@@ -31,7 +37,8 @@ static tra_status make(const tra_plan *p, tra_codegen *g, bool compile, tra_err 
         tra_generated form = tra_op_generated(p, op);
         if (form != TRA_GENERATED_NONE) TRA_TRY(tra_generated_make(g, form, compile, e));
         if (!program_of(op)) continue;
-        TRA_TRY(tra_program_compile(g, program_of(op), &p->ops[op->in[0]].type, &p->ops[op->in[1]].type, compile, e));
+        TRA_TRY(tra_program_compile(g, program_of(op), &p->ops[op->in[0]].type, &p->ops[op->in[1]].type, held_as(op),
+                                    compile, e));
     }
     return TRA_OK;
 }

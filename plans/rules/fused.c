@@ -46,7 +46,7 @@ static bool can_be_fused(const tra_memo *m, const tra_einsum *s) {
     bool sparse = false;
     if (m->of_node[s->node->id] < 0 || s->fold != TRA_S_ADD || !is_product(s->expr)) return false;
     if (s->nrefs < 2 || s->nrefs > TRA_MAXLABELS || s->nlabels > TRA_PROGRAM_MOST) return false;
-    if (!tra_dtype_is_float(s->node->type.dtype) || s->node->type.layout || has_twice(s->nout, s->out)) return false;
+    if (!tra_dtype_is_float(s->node->type.dtype) || has_twice(s->nout, s->out)) return false;
     for (int l = 0; l < s->nlabels; l++)
         if (s->extent[l] < 1 || s->extent[l] >= INT32_MAX) return false;
     for (int i = 0; i < s->nrefs; i++) {
@@ -362,7 +362,7 @@ static bool make_plan(fusing *f, int held, tra_fused_plan *x) {
     }
     if (tra_storel_compose(s, extent, refs, a, &c, &e) != TRA_OK) return false;
     find_sources(f, held, &c, x);
-    c.problem.dense = true;
+    c.problem.dense = s->node->type.layout == NULL;
     c.problem.keep = true;
     c.problem.without = f->without;
     if (tra_storel_optimize(&c.problem, a, &r, &e) != TRA_OK || r.n == 0) return false;
@@ -372,6 +372,28 @@ static bool make_plan(fusing *f, int held, tra_fused_plan *x) {
     x->entries = r.plan[0].entries;
     x->workspace = workspace_of(f, x->tree, false);
     return true;
+}
+
+/* Does the plan make the rows of its result upwards: is what it loops over at its outside the first key? Of a vector
+ * there is one row. */
+static bool ascends(const fusing *f, const tra_fused_plan *x) {
+    const tra_calc *t = x->tree;
+    int level = -1;
+    if (f->p->shape.n <= 1) return f->p->shape.n == 1;
+    for (;; t = t->kids[t->nkids - 1]) {
+        if (t->kind == TRA_CALC_SUM && level < 0) {
+            const tra_calc *in = t->kids[0];
+            bool coordinate = in->kind == TRA_CALC_NAME && in->level < 0 &&
+                              x->source[in->index].part == TRA_FUSED_COORDINATE && x->source[in->index].dim == 0;
+            if (t->nnames[0] != 1 || (!coordinate && in->kind != TRA_CALC_RANGE)) return false;
+            level = t->binders[coordinate ? 1 : 0].level;
+        } else if (t->kind == TRA_CALC_DICT) {
+            const tra_calc *key = t->kids[0];
+            return f->p->shape.n == 2 && level >= 0 && key->kind == TRA_CALC_NAME && key->level == level;
+        } else if (t->kind != TRA_CALC_SUM && t->kind != TRA_CALC_LET && t->kind != TRA_CALC_IF) {
+            return false;
+        }
+    }
 }
 
 static const char *text_of(fusing *f, const tra_fused_plan *x) {
@@ -387,9 +409,13 @@ static bool make_plans(fusing *f) {
     int last = f->p->noperands - 1;
     bool first_sparse = f->p->noperands == 2 && f->p->operand[0].sparse && f->p->operand[0].block.n > 0;
     bool last_sparse = f->p->operand[last].sparse && f->p->operand[last].block.n > 0;
+    enum { LONG_ROWS = 1 << 23 }; /* with more columns entries would be listed */
+    int n = f->p->shape.n;
+    x->ascends = n > 0 && f->p->label[f->s->out[n - 1]].block <= LONG_ROWS;
     for (int held = 0; held < 4; held++) {
         if (((held & TRA_FUSED_FIRST) && !first_sparse) || ((held & TRA_FUSED_LAST) && !last_sparse)) continue;
         if (!make_plan(f, held, &x->plan[held])) return false;
+        x->ascends = x->ascends && ascends(f, &x->plan[held]);
     }
     if (first_sparse && f->operand[0]->node.type.layout) x->expected |= TRA_FUSED_FIRST;
     if (last_sparse && f->operand[last]->node.type.layout) x->expected |= TRA_FUSED_LAST;
