@@ -114,6 +114,8 @@ double tra_fused_flops(const tra_kernel *k, const tra_dims *a, const tra_dims *b
     return p->fused->plan[p->fused->expected].operations * share;
 }
 
+bool tra_program_makes_rows(const tra_kernel *k) { return !k->program->fused || k->program->fused->ascends; }
+
 double tra_kernel_pace(const tra_kernel *k) {
     if (k->cls != TRA_K_PROGRAM || !k->program->fused) return 0;
     const tra_fused_plan *x = &k->program->fused->plan[k->program->fused->expected];

@@ -112,9 +112,11 @@ bool tra_program_compiles(const tra_kernel *k);
  * it runs so, where it can be compiled. compile: as in tra_codegen_make. While no thread runs kernels. */
 TRA_MUSTUSE tra_status tra_program_compile(tra_codegen *g, const tra_kernel *k, const tra_type *a, const tra_type *b,
                                            const tra_layout *out, bool compile, tra_err *e);
-/* Is it a fused statement? Then it must be compiled even with --codegen off, which is the interpreter's codegen. */
+/* Is it a fused statement? With --codegen off too it is made as compiled ones are, for the interpreter. */
 bool tra_program_is_fused(const tra_kernel *k);
-/* A tree of fused plans, by how they hold operands of these types; NULL: none. */
+/* May its results be held as rows? Those of a fused statement may if they come row by row, upwards. */
+bool tra_program_makes_rows(const tra_kernel *k);
+/* The plan for operands that are held as those of these types; NULL: none. */
 const tra_fused_plan *tra_fused_plan_of(const tra_kernel *k, const tra_type *a, const tra_type *b);
 /* Bytes that one operand takes in what packs it, at most, before the next begins: elements of 8 bytes. */
 int64_t tra_fused_elements(const tra_program_operand *o);

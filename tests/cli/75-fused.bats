@@ -43,7 +43,8 @@ assert np.allclose(Y, $2, rtol=1e-12), abs(Y - $2).max()"
 
 @test "a tensor of rank 3 with two matrices, all in blocks of which the last are clipped" {
     inputs
-    printf 'input T from "T.h5"\ninput B from "B.h5"\ninput C from "C.h5"\nY[i,r] = sum T[i,j,k] * B[j,r] * C[k,r]\noutput Y\n' >p.tra
+    printf 'input T from "T.h5"\ninput B from "B.h5"\ninput C from "C.h5"\n' >p.tra
+    printf 'Y[i,r] = sum T[i,j,k] * B[j,r] * C[k,r]\noutput Y\n' >>p.tra
     all_plans 1 'np.einsum("ijk,jr,kr->ir", T, B, C)'
     all_plans 2 'np.einsum("ijk,jr,kr->ir", T, B, C)'
 }
@@ -58,7 +59,8 @@ assert np.allclose(Y, $2, rtol=1e-12), abs(Y - $2).max()"
 
 @test "fused statements have the bits of the interpreter" {
     inputs
-    printf 'input T from "T.h5"\ninput B from "B.h5"\ninput C from "C.h5"\nY[i,r] = sum T[i,j,k] * B[j,r] * C[k,r]\noutput Y\n' >p.tra
+    printf 'input T from "T.h5"\ninput B from "B.h5"\ninput C from "C.h5"\n' >p.tra
+    printf 'Y[i,r] = sum T[i,j,k] * B[j,r] * C[k,r]\noutput Y\n' >>p.tra
     for k in 1 2 3 4; do
         tra explain --plan $k p.tra >plan
         ! grep -q '^strategy.*fused' plan || break
@@ -104,4 +106,53 @@ print(max(p["flops"] for p in json.load(sys.stdin)["plans"] if "fused" in p["str
     status 0 tra run -q p.tra
     tra export -q Y.h5 --to npy -o Y.npy
     py 'import numpy as np; A, Y = np.load("A.npy"), np.load("Y.npy"); assert np.allclose(A @ A, Y, rtol=1e-12)'
+}
+
+@test "a label that only packed operands have, and the last block of which is clipped" {
+    inputs
+    tra gen -q --shape 25x7 --block 10x3 --seed 6 -o D.h5
+    tra export -q D.h5 --to npy -o D.npy
+    printf 'input T from "T.h5"\ninput B from "B.h5"\ninput C from "C.h5"\ninput D from "D.h5"\n' >p.tra
+    printf 'Y[i,j] = sum T[i,j,k] * C[k,r] * D[k,q] * B[j,r]\noutput Y\n' >>p.tra
+    all_plans 1 'np.einsum("ijk,kr,kq,jr->ij", T, C, np.load("D.npy"), B)'
+}
+
+@test "sparse results are made row by row, in little memory" {
+    inputs
+    tra gen -q --shape 70x9 --block 30x9 --seed 7 -o P.h5
+    tra gen -q --shape 50x9 --block 50x9 --seed 8 -o Q.h5
+    for r in P Q; do tra export -q $r.h5 --to npy -o $r.npy; done
+    tra gen -q --shape 70x50 --density .02 --block 30x50 --seed 1 -o A.h5
+    tra export -q A.h5 --to npy -o A.npy
+    printf 'input A from "A.h5"\ninput P from "P.h5"\ninput Q from "Q.h5"\n' >p.tra
+    printf 'Y[i,j] = sum A[i,j] * P[i,k] * Q[j,k]\noutput Y as csr\n' >>p.tra
+    all_plans 1 'A * (np.load("P.npy") @ np.load("Q.npy").T)'
+    all_plans 2 'A * (np.load("P.npy") @ np.load("Q.npy").T)'
+}
+
+@test "a sparse result whose dimensions are turned" {
+    inputs
+    tra gen -q --shape 70x50 --density .02 --block 30x50 --seed 1 -o A.h5
+    tra export -q A.h5 --to npy -o A.npy
+    printf 'input A from "A.h5"\ninput x from "x.h5"\nY[j,i] = sum A[i,j] * x[j] * x[k]\noutput Y as csr\n' >p.tra
+    all_plans 2 '(A * x).T * x.sum()' 0
+}
+
+@test "what a fused statement takes is predicted by its plan, and decides" {
+    cat >p.tra <<'END'
+input A : f64 [6000,5000] by [2000,5000] as csr nnz 30000
+input P : f64 [6000,32] by [2000,32]
+input Q : f64 [5000,32] by [5000,32]
+Y[i,j] = sum A[i,j] * P[i,k] * Q[j,k]
+output Y as csr
+END
+    tra explain p.tra >plan
+    grep -q '^strategy.*fused local' plan
+    tra explain --code p.tra >plan
+    grep -q '^   sum(<q, i> in A_c0)' plan
+    # each factor's row sum once beats all pairs of rows
+    printf 'input A : f64 [6000,500] by [600,500] as csr nnz 300000\nY[] = sum A[i,k] * A[j,k]\n' >p.tra
+    echo 'output Y' >>p.tra
+    tra explain p.tra >plan
+    [ "$(grep -c "^strategy.*fused" plan)" = 0 ]
 }

@@ -184,6 +184,7 @@ static void run_way(bench *b, const char *by, const tra_plan *plan, way w, tra_r
     }
     tra_exec_options o = {.memory = memory, .threads = threads, .scratch = b->out, .transport = transport};
     tra_report r = {0};
+    o.codegen = rng_chance(&b->r, 25) ? TRA_CODEGEN_AUTO : TRA_CODEGEN_OFF; /* compilers take their time */
     o.codec = (tra_codec){.zstd = level > 0, .level = level};
     tra_status s = tra_exec(p, b->c, &o, &r, &e), agreed = s; /* by all ranks */
     tra_profile m;
@@ -192,6 +193,7 @@ static void run_way(bench *b, const char *by, const tra_plan *plan, way w, tra_r
     if (b->c->rank == 0) {
         bool refused = s == TRA_INPUT && (b->index >= FIRST_OF_TABLES || strstr(e.msg, "does not fit"));
         b->t->runs++;
+        b->t->fused += strstr(p->strategy, "fused") != NULL;
         if (b->want.overflow) {
             if (s == TRA_OK && !b->want.may) failed(b, how, "a value is refused by the reference, and nobody says so");
             if (s != TRA_OK && !refused) failed(b, how, e.msg);

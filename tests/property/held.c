@@ -1,6 +1,7 @@
 /* held.c - draws which results of a plan are rows of entries. */
 #include "held.h"
 
+#include "../../lib/kernel/program.h"
 #include "../../lib/relation/rows.h"
 #include "../../lib/relation/stored.h"
 #include "../../lib/run/repart.h"
@@ -13,6 +14,8 @@ static bool passes(const tra_op *op) { return tra_op_is(op->op, TRA_RENAMES | TR
 static bool stays_dense(const tra_plan *p, int i) {
     if (!tra_rows_can(&p->ops[i].type.cat->bound)) return true;
     if (p->ops[i].what.partial && !tra_kernel_is_sum(p->ops[i].what.agg)) return true;
+    const tra_kernel *join = p->ops[i].what.join;
+    if (join && tra_kernel_is_program(join) && !tra_program_makes_rows(join)) return true;
     for (int j = i + 1; j < p->nops; j++) {
         const tra_op *op = &p->ops[j];
         if (op->in[0] != i && op->in[1] != i) continue;

@@ -289,9 +289,11 @@ int main(int argc, char **argv) {
             run_all(&o, &world, world.rank < 3 ? 0 : 1, 1, t);
             run_all(&o, &world, world.rank, 5, t);
         }
-        tra_comm_sum(&world, &t[0].programs, 6 * 4);
+        tra_comm_sum(&world, &t[0].programs, 6 * 5);
     }
+    int64_t fused = 0;
     for (int s = 1; s < 6; s++) {
+        fused += t[s].fused;
         if (!t[s].programs) continue;
         bad[1] += t[s].failed;
         if (world.rank == 0 && t[s].dense)
@@ -299,6 +301,11 @@ int main(int argc, char **argv) {
         if (world.rank == 0)
             printf("%sok %d - %" PRId64 " programs in %" PRId64 " runs on %d sites agree with the reference\n",
                    t[s].failed ? "not " : "", n++, t[s].programs, t[s].runs, s);
+    }
+    if (o.engine && o.count >= 200 && o.only < 0) {
+        bad[1] += fused == 0;
+        if (world.rank == 0)
+            printf("%sok %d - %" PRId64 " runs are of plans with fused statements\n", fused ? "" : "not ", n++, fused);
     }
     if (world.rank == 0) printf("# %d tests by the driver\n", n - 1);
     tra_comm_finish();

@@ -78,6 +78,7 @@ void expected_json(const tra_graph *g, const expected *x, tra_str *out);
 typedef struct tally {
     int64_t programs, runs, failed;
     int64_t dense; /* programs that dense inputs were compared of */
+    int64_t fused; /* runs of plans with fused statements */
 } tally;
 
 #endif
