@@ -45,6 +45,7 @@ bool tra_code_sparse(const tra_code *code, const bool *sparse, uint8_t *kill, bo
             x[o] = at[o] < 0 ? (known){true, sparse[~at[o]], sparse[~at[o]], 0} : regs[at[o]];
         r = (known){.reads = x[0].reads || x[1].reads || x[2].reads, .all = x[0].all && x[1].all && x[2].all};
         r.zero = at_zero(c, x);
+        if (c->op == TRA_S_MOD && x[1].zero == 0) r.all = false; /* NaN of floats, but 0 of integers */
         r.sparse = annihilates(c->op, &x[0], &x[1]) || (r.reads && r.all && r.zero == 0);
         if (r.sparse) r.all = true, r.zero = 0; /* an operand of sparse type as any other */
         if (kill) {

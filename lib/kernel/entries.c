@@ -25,6 +25,7 @@ static known known_of(const tra_scalar *s, const bool *arg) {
     const tra_scalar c = {.op = TRA_S_CONST, .value = z.zero};
     const tra_scalar f = {.op = s->op, .a = &a, .b = s->b ? &b : NULL, .c = s->c ? &c : NULL};
     r.zero = tra_scalar_eval(&f, NULL);
+    if (s->op == TRA_S_MOD && y.zero == 0) r.all = false; /* NaN of floats, but 0 of integers */
     bool annihilates = (s->op == TRA_S_MUL && (x.sparse || y.sparse)) || (s->op == TRA_S_DIV && x.sparse);
     r.sparse = annihilates || (r.reads && r.all && r.zero == 0);
     if (r.sparse) r.all = true, r.zero = 0; /* an operand of sparse type, as any other */

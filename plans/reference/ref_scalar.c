@@ -254,6 +254,7 @@ ref_value ref_apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit) {
     ref_fit none = *fit;
     bool annihilates = (op == TRA_S_MUL && (x.sparse || y.sparse)) || (op == TRA_S_DIV && x.sparse);
     r.alone = !r.number && alone(x) && alone(y);
+    if (op == TRA_S_MOD && at_zero(y).v == 0) r.alone = false; /* which is not the same for all types */
     if (r.alone) r.zero = apply(op, at_zero(x), at_zero(y), &none).v;
     r.sparse = annihilates || (r.alone && r.zero == 0);
     if (r.sparse) r.alone = true, r.zero = 0;

@@ -489,6 +489,16 @@ static tra_node finish_of(const fusing *f, const joined *at) {
     return n;
 }
 
+/* Has what was joined a key for each dimension of the result? */
+static bool covers(const fusing *f, const joined *at) {
+    for (int d = 0; d < f->s->nout; d++) {
+        bool found = false;
+        for (int i = 0; i < at->n; i++) found = found || at->label[i] == f->s->out[d];
+        if (!found) return false;
+    }
+    return true;
+}
+
 static bool in_order(const fusing *f, const joined *at) {
     bool same = at->n == f->s->nout;
     for (int i = 0; i < at->n && same; i++) same = at->label[i] == f->s->out[i];
@@ -520,6 +530,7 @@ static void fuse(tra_memo *m, const tra_einsum *s, uint64_t without) {
         at.x = add(f, &j, all ? group : -1);
         if (!at.x) return;
     }
+    if (!covers(f, &at)) return;
     tra_node last = finish_of(f, &at);
     last.name = s->node->name;
     const tra_expr *made = in_order(f, &at) ? at.x : add(f, &last, group);

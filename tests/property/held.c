@@ -52,7 +52,8 @@ bool hold_some(tra_plan *p, rng *r, tra_arena *a) {
         tra_op *op = &p->ops[i];
         const tra_layout *planned = op->type.layout;
         /* only what is sparse by type is ever held as rows, whose kernels let zeros annihilate; but it may be dense */
-        if (tra_op_is(op->op, TRA_MAKES) && op->type.sparse)
+        bool program = op->what.join && tra_kernel_is_program(op->what.join); /* held as it was planned */
+        if (tra_op_is(op->op, TRA_MAKES) && op->type.sparse && !program)
             op->type.layout = !stays_dense(p, i) && rng_chance(r, 70) ? &tra_rows : NULL;
         if (passes(op)) op->type.layout = p->ops[op->in[0]].type.layout;
         if (!op->type.layout && !planned) continue;

@@ -187,7 +187,7 @@ def apply(op, xs, wide=False):
     for v in kills:
         z.a = np.where(np.broadcast_to(v.a == 0, z.a.shape), 0, z.a)
         z.a = floats(z.a) if z.t in FLOATS else np.asarray(z.a, object)
-    z.alone = all(v.alone for v in xs)
+    z.alone = all(v.alone for v in xs) and not (op == "mod" and y.zero == 0)  # that is not the same for all types
     if z.alone and not kills:
         f = COMPARE.get(op) or TRUTH.get(op) or REAL.get(op) or ROUND.get(op) or ANY[op]
         z.zero = float(f(*[np.float64(v.zero) for v in xs]))
