@@ -282,7 +282,9 @@ void tra_kernel_bounded(const tra_kernel *k, tra_kernel_use use, const tra_type 
     out->columns = k->rows ? k->rows->columns : NULL;
     out->bounded = 0;
     tra_rows_extent rows = k->rows ? k->rows->rows : TRA_ROWS_NONE;
-    if (rows != TRA_ROWS_ONE && rows != TRA_ROWS_NONE && rows != TRA_ROWS_FIXED)
+    if (rows == TRA_ROWS_SAME || rows == TRA_ROWS_MOST) /* as many as the left operand has */
+        out->bounded = k->rows->counts || a->bounded ? 1 : 0;
+    else if (rows != TRA_ROWS_ONE && rows != TRA_ROWS_NONE && rows != TRA_ROWS_FIXED)
         out->bounded = k->rows->counts || any ? 1 : 0;
     bool known = any && !k->rows && sources(k, use, a, b, &src);
     for (int d = 0; any && !k->rows && d < out->cat->bound.n; d++) {

@@ -289,7 +289,7 @@ static const char *wrong_values(const tra_column *c, const tra_vector *v, int64_
     return NULL;
 }
 
-tra_status tra_columns_of(const tra_cell *c, const tra_schema *s, tra_batch *b, tra_err *e) {
+tra_status tra_columns_view(const tra_cell *c, const tra_schema *s, tra_batch *b, tra_err *e) {
     const tra_cell_part *p = c->head->part;
     int64_t rows = c->array.ext.v[0];
     const int64_t *dir = tra_cell_data(c, DIRECTORY);
@@ -304,8 +304,13 @@ tra_status tra_columns_of(const tra_cell *c, const tra_schema *s, tra_batch *b, 
     if (end < 0 || end > p[BYTES].count)
         return tra_fail(e, TRA_INPUT, "a block of rows is damaged: a column is not where it should begin");
     show(c, s, b);
+    return TRA_OK;
+}
+
+tra_status tra_columns_of(const tra_cell *c, const tra_schema *s, tra_batch *b, tra_err *e) {
+    TRA_TRY(tra_columns_view(c, s, b, e));
     for (int i = 0; i < s->n; i++) {
-        const char *why = wrong_values(&s->v[i], &b->v[i], rows);
+        const char *why = wrong_values(&s->v[i], &b->v[i], b->rows);
         if (why) return tra_fail(e, TRA_INPUT, "a block of rows is damaged: column `%s` has %s", s->v[i].name, why);
     }
     return TRA_OK;

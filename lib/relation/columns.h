@@ -128,6 +128,9 @@ int64_t tra_columns_end(tra_cell *c, const tra_schema *s, int64_t rows);
 /* The rows of a cell (tra_cell_of). TRA_INPUT, saying what is wrong, unless the directory lies in the block, each
  * column in the second part, and codes are those of the dictionaries, states as above: blocks come from elsewhere. */
 TRA_MUSTUSE tra_status tra_columns_of(const tra_cell *c, const tra_schema *s, tra_batch *b, tra_err *e);
+/* The same for those who only compare and copy values, which are not looked at: whoever takes a value for a code of an
+ * unsorted dictionary asks tra_columns_of. */
+TRA_MUSTUSE tra_status tra_columns_view(const tra_cell *c, const tra_schema *s, tra_batch *b, tra_err *e);
 /* What the layouts' `bytes` and `look` say (cell.h). */
 tra_size tra_columns_bytes(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows);
 const char *tra_columns_look(tra_cell *c);

@@ -1,6 +1,7 @@
 /* needs.c - what operators need of memory, and the block loops that follow from it. */
 #include "needs.h"
 
+#include "../relation/columns.h"
 #include "../relation/stored.h"
 #include "pool.h"
 #include "repart.h"
@@ -349,6 +350,15 @@ tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op) {
         .least = tra_max64(fetch, 2 * piece + out), .fetch = fetch, .transient = tra_max64(fetch, out)};
 }
 
+/* All pieces of one result, of which none takes more than `in`. Rows that are known to be no more than those of the
+ * result take as much as it, and each piece a page that it may not fill. */
+static int64_t gathered_room(const tra_op *op, const tra_op *from, int64_t in) {
+    int64_t pieces = from->type.cat->frontier.v[op->what.keydim], all = tra_mul_most(pieces, in);
+    if (!op->what.most || tra_op_is_view(from)) return all;
+    int64_t page = tra_block_footprint(tra_columns_room(op->type.columns, 0)) + 4096;
+    return tra_min64(all, tra_add_most(tra_type_room(&op->type), tra_mul_most(pieces, page)));
+}
+
 int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     const tra_op *from = op->in[0] >= 0 ? &p->ops[op->in[0]] : NULL;
     int64_t out = result_bytes(op), in = from ? tra_op_read_room(p, from) : 0,
@@ -365,7 +375,7 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     case TRA_PLAN_MAP:
     case TRA_PLAN_TILE: n = tra_op_stored_room(p, from) + out + fixed + threads * derive_scratch(p, op); break;
     case TRA_PLAN_CONCAT: /* a whole group and its result */
-        n = out + from->type.cat->frontier.v[op->what.keydim] * in + fixed + threads * derive_scratch(p, from);
+        n = out + gathered_room(op, from, in) + fixed + threads * derive_scratch(p, from);
         break;
     case TRA_PLAN_REPART:
     case TRA_PLAN_SHUF:

@@ -105,6 +105,7 @@ typedef struct tra_op_what {
     const tra_keyfn *keyfn; /* REKEY, FILTER */
     int dim;                /* TILE, CONCAT: array dimension */
     int keydim;             /* CONCAT: key dimension */
+    int64_t most;           /* CONCAT: rows that no result has more of, whatever its pieces may have; 0: none */
     int64_t size;           /* TILE */
     const char *path;       /* INPUT, OUTPUT: file[:name] */
     /* OUTPUT: by which its arrays are stored (stored.h), held as they may be; NULL: each as an array. */

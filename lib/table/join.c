@@ -92,6 +92,9 @@ tra_status tra_lookup_new(tra_arena *a, const tra_lookup_spec *s, tra_lookup **o
 
 const tra_schema *tra_lookup_pair(const tra_lookup *l) { return l->pair; }
 const tra_schema *tra_lookup_out(const tra_lookup *l) { return l->out; }
+const tra_colexpr *const *tra_lookup_left_keys(const tra_lookup *l) { return l->left.x; }
+const tra_colexpr *const *tra_lookup_right_keys(const tra_lookup *l) { return l->right.x; }
+const int *tra_lookup_from(const tra_lookup *l) { return l->from; }
 
 void tra_lookup_where(tra_lookup *l, const tra_colexpr *condition) {
     bool *read = tra_news(l->arena, bool, l->pair->n + 1);

@@ -53,6 +53,12 @@ const tra_schema *tra_lookup_pair(const tra_lookup *l);
 void tra_lookup_where(tra_lookup *l, const tra_colexpr *condition);
 const tra_schema *tra_lookup_out(const tra_lookup *l);
 
+/* Its keys, over the columns of the left and of the right table, brought to the same types and dictionaries. */
+const tra_colexpr *const *tra_lookup_left_keys(const tra_lookup *l);
+const tra_colexpr *const *tra_lookup_right_keys(const tra_lookup *l);
+/* Of each column of the result its number in the pair. */
+const int *tra_lookup_from(const tra_lookup *l);
+
 /* Bytes of scratch, aligned to 64, for a table of at most so many rows on the right. */
 int64_t tra_lookup_scratch(const tra_lookup *l, int64_t right_rows);
 /* The rows that come out, into out, whose columns have room for as many as a call with out NULL has counted. first: the

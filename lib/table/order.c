@@ -7,24 +7,37 @@
 #include <math.h>
 #include <string.h>
 
-static int compare_values(const tra_column *c, const tra_vector *v, int64_t i, int64_t j) {
+static int compare_values(const tra_column *c, const tra_vector *v, int64_t i, const tra_vector *w, int64_t j) {
     if (tra_coltype_is_float(c->type)) {
-        double x = tra_value_real(c, v, i), y = tra_value_real(c, v, j);
+        double x = tra_value_real(c, v, i), y = tra_value_real(c, w, j);
         if (isnan(x) || isnan(y)) return isnan(x) - isnan(y);
         return (x > y) - (x < y);
     }
-    int64_t x = tra_value_whole(c, v, i), y = tra_value_whole(c, v, j);
+    int64_t x = tra_value_whole(c, v, i), y = tra_value_whole(c, w, j);
     if (!tra_coltype_is_coded(c->type) || x == y || c->dict->sorted) return (x > y) - (x < y);
     int64_t nx, ny;
     const char *sx = tra_dictionary_at(c->dict, x, &nx), *sy = tra_dictionary_at(c->dict, y, &ny);
     return tra_bytes_cmp(sx, nx, sy, ny);
 }
 
-int tra_value_compare(const tra_column *c, const tra_vector *v, int64_t i, int64_t j, bool desc) {
-    bool x = v->state && v->state[i], y = v->state && v->state[j];
+static int compare_two(const tra_column *c, const tra_vector *v, int64_t i, const tra_vector *w, int64_t j, bool desc) {
+    bool x = v->state && v->state[i], y = w->state && w->state[j];
     if (x || y) return x - y;
-    int r = compare_values(c, v, i, j);
+    int r = compare_values(c, v, i, w, j);
     return desc ? -r : r;
+}
+
+int tra_value_compare(const tra_column *c, const tra_vector *v, int64_t i, int64_t j, bool desc) {
+    return compare_two(c, v, i, v, j, desc);
+}
+
+int tra_rows_compare(const tra_row_view *x, int64_t i, const tra_row_view *y, int64_t j, int n, const bool *desc) {
+    for (int k = 0; k < n; k++) {
+        int c = x->column ? x->column[k] : k, d = y->column ? y->column[k] : k;
+        int r = compare_two(&x->b->schema->v[c], &x->b->v[c], i, &y->b->v[d], j, desc && desc[k]);
+        if (r) return r;
+    }
+    return 0;
 }
 
 typedef struct order {
@@ -41,6 +54,14 @@ static int compare_rows(const order *o, int64_t i, int64_t j) {
         if (r) return r;
     }
     return 0;
+}
+
+bool tra_order_looks_up(const tra_schema *s, int n, const int *column) {
+    for (int k = 0; k < n; k++) {
+        const tra_column *c = &s->v[column ? column[k] : k];
+        if (tra_coltype_is_coded(c->type) && c->dict && !c->dict->sorted) return true;
+    }
+    return false;
 }
 
 bool tra_rows_equal(const tra_batch *b, int ncolumns, const int *column, int64_t i, int64_t j) {

@@ -155,7 +155,7 @@ static void add_op(finish *f, int id) {
         set_work(o, tra_step_work(s, TRA_PLAN_MAP, n, p));
         break;
     case TRA_PLAN_TILE: o->what.dim = n->dim, o->what.size = n->size; break;
-    case TRA_PLAN_CONCAT: o->what.dim = n->dim, o->what.keydim = n->keydim; break;
+    case TRA_PLAN_CONCAT: o->what.dim = n->dim, o->what.keydim = n->keydim, o->what.most = n->most; break;
     case TRA_PLAN_REPART: set_traffic(f->plan, o, tra_repart_traffic(s, n, p, x->place), &s->o->rates); break;
     case TRA_PLAN_JOIN: set_join(f, o, m); break;
     case TRA_PLAN_JOINAGG:

@@ -1,5 +1,5 @@
 /* table_group.c - group, order, distinct and limit: rows of one block are aggregated or ordered, then those of all. */
-#include "table.h"
+#include "table_parts.h"
 
 #include <string.h>
 
@@ -130,6 +130,31 @@ static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_schema
                                         .data = g});
 }
 
+static const char *terms_text(const tra_table_builder *w) {
+    tra_str t = {0};
+    for (int i = 0; i < w->op.nterms; i++) {
+        tra_str_add(&t, i ? ", " : "[");
+        tra_name_print(w->op.term[i].name, &t);
+        if (w->op.term[i].desc) tra_str_add(&t, " desc");
+    }
+    tra_str_add(&t, w->op.nterms ? "]" : "[]");
+    const char *text = tra_arena_strndup(w->b->arena, tra_str_get(&t), t.n);
+    tra_str_free(&t);
+    return text;
+}
+
+/* States of all blocks, in which each group has one row: all together, or, where there may be too many, in parts by
+ * ranges of the keys, by which each block is sorted. */
+static tra_node *states_together(tra_table_builder *w, tra_node *partial) {
+    tra_division d;
+    int *key = tra_news(w->b->arena, int, w->op.nterms + 1);
+    for (int k = 0; k < w->op.nterms; k++) key[k] = k;
+    tra_part_keys by = {w->op.nterms, key, NULL, terms_text(w)};
+    if (!partial) return NULL;
+    if (w->op.nterms == 0 || !tra_table_divide(partial->type.cat, false, 1, &d)) return tra_table_whole(w, partial, 1);
+    return tra_table_in_parts(w, partial, &by, &d);
+}
+
 tra_node *tra_table_group(tra_table_builder *w) {
     const tra_ast *list = w->call->nkids > 1 ? w->call->kids[1] : NULL;
     int n = w->call->nkids - 2;
@@ -157,8 +182,7 @@ tra_node *tra_table_group(tra_table_builder *w) {
     const tra_schema *s = rows->type.columns;
     if (states && rows->type.cat->n != 1) {
         tra_node *partial = group_pass(w, rows, s, v, TRA_GROUP_PARTIAL);
-        tra_node *all = partial ? tra_table_whole(w, partial, 1) : NULL;
-        return tra_table_note(w, group_pass(w, all, s, v, TRA_GROUP_FINAL));
+        return tra_table_note(w, group_pass(w, states_together(w, partial), s, v, TRA_GROUP_FINAL));
     }
     return tra_table_note(w, group_pass(w, tra_table_whole(w, rows, 1), s, v, TRA_GROUP_WHOLE));
 }
@@ -211,6 +235,10 @@ tra_node *tra_table_order(tra_table_builder *w) {
     if (!ok) return NULL;
     w->op.term = term;
     w->op.nterms = n;
+    tra_part_keys by = {n, column, desc, terms_text(w)};
+    tra_division d;
+    if (tra_table_divide(w->in->type.cat, !distinct, 1, &d))
+        return tra_table_note(w, distinct ? tra_table_distinct_parts(w, &by, &d) : tra_table_order_parts(w, &by, &d));
     tra_sort sort = {.in = s, .n = n, .column = column, .desc = desc, .distinct = distinct, .count = INT64_MAX};
     return sort_rows(w, &sort, TRA_ROWS_SAME);
 }

@@ -1,6 +1,6 @@
 /* table_join.c - join and cross: the rows of each block of the left table find their partners in all of the right
  * one. */
-#include "table.h"
+#include "table_parts.h"
 
 #include <string.h>
 
@@ -123,6 +123,10 @@ static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, tra
                              tra_node *right) {
     bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI, keeps = s->how == TRA_LOOKUP_KEEP;
     bool one = s->unique || filters || keeps; /* so many rows at most come of one on the left */
+    tra_division d;
+    bool by_keys = s->nkeys > 0 && !w->op.where && !s->number;
+    if (by_keys && tra_table_divide(right->type.cat, !one, 4, &d))
+        return tra_table_join_parts(w, s, l, left, right, join_text(w, s), &d);
     bool all = s->how == TRA_LOOKUP_LEFT || (s->matched && !w->op.where);
     right = tra_table_whole(w, right, 0);
     if (!right) return NULL;

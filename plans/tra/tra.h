@@ -48,6 +48,7 @@ struct tra_node {
     tra_dims group;           /* AGG */
     const tra_keyfn *keyfn;   /* REKEY, FILTER */
     int dim, keydim;          /* TILE, CONCAT */
+    int64_t most;             /* CONCAT of rows of a table: whoever made them knows that no result has more; 0: none */
     int64_t size;             /* TILE */
     tra_dims block;           /* REPART: block extents of the result */
     /* Of each dimension the table whose rows it has, where only the run tells how many these are; NULL: none. */

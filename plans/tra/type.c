@@ -340,6 +340,7 @@ static tra_status type_concat(tra_arena *a, tra_node *n, tra_catalog *out, tra_e
     int place[TRA_MAXDIM];
     for (int d = 0; d < c->frontier.n; d++) place[d] = d == kd ? -1 : d - (d > kd);
     for (int i = 0; i < r; i++) n->type.cut[i] = renumber(x->cut[i] & ~(1u << kd), place);
+    if (n->most) n->type.cut[dim] = (1u << (c->frontier.n - 1)) - 1; /* rows of one part follow those of another */
     if (!c->grid) return tra_list_concat(a, n, out, e);
     int8_t by[TRA_MAXDIM];
     int64_t last[TRA_MAXDIM], count = c->frontier.v[kd];
@@ -360,6 +361,7 @@ static tra_status type_concat(tra_arena *a, tra_node *n, tra_catalog *out, tra_e
         if (clipped) ok = ok && tra_add(bound.v[i], last[i], &bound.v[i]);
         ok = ok && tra_mul(last[i], count, &last[i]);
         if (!ok) return tra_fail(e, TRA_PROGRAM, "concat along dimension %d gives an extent over 2^63", dim);
+        if (n->most) bound.v[i] = tra_min64(bound.v[i], n->most), last[i] = tra_min64(last[i], n->most);
     }
     if (c->n == 0) {
         int64_t box;

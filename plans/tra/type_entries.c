@@ -217,9 +217,13 @@ static void set_share(tra_arena *a, tra_node *n) {
     bool left = rows && rows->rows == TRA_ROWS_SAME; /* whose rows stay or go by what the right one has */
     if (n->in[1] && !left) share = share < share_of(&n->in[1]->type) ? share : share_of(&n->in[1]->type);
     if (rows && rows->counts) share *= rows->share;
-    double all = share * (double)tra_catalog_floats(n->type.cat);
-    if (rows && rows->rows == TRA_ROWS_EITHER) all = rows_of_tables(n);
-    if (n->type.bounded) n->type.entries = tra_entries_about(a, &n->type, all, INT64_MAX, INT64_MAX);
+    double expected = share * (double)tra_catalog_floats(n->type.cat);
+    if (rows && rows->rows == TRA_ROWS_EITHER) expected = rows_of_tables(n);
+    bool keeps = n->op == TRA_OP_CONCAT || n->op == TRA_OP_REKEY;
+    if (rows) keeps = rows->divides || (n->op == TRA_OP_TRANSFORM && rows->rows == TRA_ROWS_SAME);
+    int64_t most = keeps ? tra_type_entries(&n->in[0]->type).bound : INT64_MAX;
+    if (n->op == TRA_OP_CONCAT && n->most) expected = (double)tra_type_entries(&n->in[0]->type).expected;
+    if (n->type.bounded) n->type.entries = tra_entries_about(a, &n->type, expected, most, INT64_MAX);
 }
 
 /* Rows of tables, and tensors made of them, of which only the run tells how many there are. */

@@ -350,6 +350,7 @@ tra_status tra_list_concat(tra_arena *a, const tra_node *n, tra_catalog *out, tr
         if (s != TRA_OK) break;
         tra_catalog_key(c, v[i].ordinal, &key);
         for (int d = 0; d < group.n; d++) to.v[d] = key.v[group.v[d]];
+        if (n->most) sum.v[n->dim] = tra_min64(sum.v[n->dim], n->most);
         s = tra_catbuilder_add(b, &to, &sum, 0, e);
     }
     free(v);

@@ -236,12 +236,31 @@ static tra_cell cell_of(bench *b, const tra_node *n, const blocks *x, int64_t i)
     return c;
 }
 
+/* Which tuples of both operands make tuple i of a join: its key is the left one, then what is not joined of the
+ * right. */
+static void operands_of(const tra_node *n, int64_t i, int64_t *left, int64_t *right) {
+    const tra_catalog *l = n->in[0]->type.cat, *r = n->in[1]->type.cat;
+    tra_dims key, x = {.n = l->frontier.n}, y = {.n = r->frontier.n};
+    tra_catalog_key(n->type.cat, i, &key);
+    for (int d = 0; d < x.n; d++) x.v[d] = key.v[d];
+    for (int d = 0, at = x.n; d < y.n; d++) {
+        int joined = -1;
+        for (int j = 0; j < n->joinr.n; j++)
+            if (n->joinr.v[j] == d) joined = (int)n->joinl.v[j];
+        y.v[d] = joined >= 0 ? x.v[joined] : key.v[at++];
+    }
+    *left = tra_catalog_find(l, &x);
+    *right = tra_catalog_find(r, &y);
+}
+
 /* Tuple i of a node by its kernel. */
 static void run_kernel(bench *b, const tra_node *n, const blocks *all, int64_t i, blocks *out) {
     const tra_node *l = n->in[0], *r = n->in[1];
     const tra_kernel *k = n->kernel;
-    tra_cell x = cell_of(b, l, &all[l->id], i), y = {0}, z;
-    if (r) y = cell_of(b, r, &all[r->id], n->joinr.n ? i : 0);
+    int64_t at = i, beside = 0;
+    if (r) operands_of(n, i, &at, &beside);
+    tra_cell x = cell_of(b, l, &all[l->id], at), y = {0}, z;
+    if (r) y = cell_of(b, r, &all[r->id], beside);
     void *scratch = room(b, tra_cell_scratch(k, r ? TRA_USE_JOIN : TRA_USE_MAP, &l->type, &l->type.cat->bound,
                                              r ? &r->type : NULL, r ? &r->type.cat->bound : NULL, n->type.layout));
     z = tra_cell_new(&n->type, i, NULL);
@@ -259,22 +278,26 @@ static void run_kernel(bench *b, const tra_node *n, const blocks *all, int64_t i
     out->bytes[i] = tra_kernel_failure() ? 0 : tra_cell_bytes(&made);
 }
 
-static void run_concat(bench *b, const tra_node *n, const blocks *all, blocks *out) {
+static void run_concat(bench *b, const tra_node *n, const blocks *all, int64_t result, blocks *out) {
     const tra_node *in = n->in[0];
-    int64_t count = in->type.cat->n, at = 0;
+    int64_t count = in->type.cat->frontier.v[n->keydim], at = 0;
     tra_cell_piece *p = tra_news(b->a, tra_cell_piece, count + 1);
+    tra_dims of, key = {.n = in->type.cat->frontier.n};
+    tra_catalog_key(n->type.cat, result, &of);
     for (int64_t i = 0; i < count; i++) {
         tra_cell *c = tra_new(b->a, tra_cell);
-        *c = cell_of(b, in, &all[in->id], i);
+        for (int d = 0, from = 0; d < key.n; d++) key.v[d] = d == n->keydim ? i : of.v[from++];
+        *c = cell_of(b, in, &all[in->id], tra_catalog_find(in->type.cat, &key));
         p[i] = (tra_cell_piece){.src = c, .from.n = 1, .to = {.n = 1, .v = {at}}, .ext = c->array.ext};
         at += c->array.ext.v[0];
     }
-    tra_cell z = tra_cell_new(&n->type, 0, NULL);
+    CHECK(!n->most || at <= n->most); /* as was promised */
+    tra_cell z = tra_cell_new(&n->type, result, NULL);
     void *block = room(b, tra_cell_gather_bytes(p, count, &z));
-    z = tra_cell_new(&n->type, 0, block);
+    z = tra_cell_new(&n->type, result, block);
     tra_cell_gather(p, count, &z);
-    out->v[0] = block;
-    out->bytes[0] = tra_cell_bytes(&z);
+    out->v[result] = block;
+    out->bytes[result] = tra_cell_bytes(&z);
 }
 
 static void run_input(bench *b, const tra_node *n, blocks *out) {
@@ -296,7 +319,7 @@ static bool run_graph(bench *b, const tra_graph *g, blocks *all) {
         all[id] = (blocks){tra_news(b->a, void *, count + 1), tra_news(b->a, int64_t, count + 1)};
         if (n->op == TRA_OP_INPUT) run_input(b, n, &all[id]);
         if (n->op == TRA_OP_REKEY) all[id] = all[n->in[0]->id];
-        if (n->op == TRA_OP_CONCAT) run_concat(b, n, all, &all[id]);
+        for (int64_t i = 0; n->op == TRA_OP_CONCAT && i < count; i++) run_concat(b, n, all, i, &all[id]);
         for (int64_t i = 0; n->kernel && i < count; i++) run_kernel(b, n, all, i, &all[id]);
         if (tra_kernel_failure()) return false;
     }

@@ -1,0 +1,312 @@
+/* parts.c - rows divided into parts: sorted blocks, samples, splitters, slices. */
+#include "parts.h"
+
+#include "order.h"
+
+#include <string.h>
+
+static int64_t up64(int64_t n) { return (n + 63) / 64 * 64; }
+static int64_t vectors(int columns) { return up64(columns * (int64_t)sizeof(tra_vector)); }
+
+static bool open_rows(const tra_cell *c, const tra_schema *s, bool check, tra_vector *v, tra_batch *b) {
+    tra_err e = {0};
+    *b = (tra_batch){.v = v};
+    if ((check ? tra_columns_of(c, s, b, &e) : tra_columns_view(c, s, b, &e)) == TRA_OK) {
+        b->schema = s;
+        return true;
+    }
+    tra_kernel_fail("%s", e.msg);
+    return false;
+}
+
+static int64_t position(const tra_cell *b) { return b->array.ext.v[0] > 0 ? ((const int64_t *)b->array.data)[0] : 0; }
+
+/* Rows [from, from + n) of columns from[0..] of a batch. */
+static void copy_rows(const tra_batch *in, int64_t begin, int64_t n, tra_batch *out) {
+    for (int c = 0; c < out->schema->n && n > 0; c++) {
+        size_t size = tra_coltype_size(out->schema->v[c].type);
+        memcpy(out->v[c].values, (const char *)in->v[c].values + (size_t)begin * size, (size_t)n * size);
+        if (!out->v[c].state) continue;
+        if (in->v[c].state)
+            memcpy(out->v[c].state, in->v[c].state + begin, (size_t)n);
+        else
+            memset(out->v[c].state, TRA_STATE_VALUE, (size_t)n);
+    }
+}
+
+/* One column at these rows; a negative one gives NULL. */
+static void take_column(const tra_vector *from, tra_coltype t, const int64_t *at, int64_t n, tra_vector *to) {
+    size_t size = tra_coltype_size(t);
+    char *w = to->values;
+    for (int64_t i = 0; i < n; i++) {
+        if (at[i] >= 0)
+            memcpy(w + (size_t)i * size, (const char *)from->values + (size_t)at[i] * size, size);
+        else
+            memset(w + (size_t)i * size, 0, size);
+    }
+    for (int64_t i = 0; to->state && i < n; i++)
+        to->state[i] = at[i] < 0 ? TRA_STATE_NULL : from->state ? from->state[at[i]] : TRA_STATE_VALUE;
+}
+
+/* ---- sorted blocks --------------------------------------------------------------------------------------------- */
+
+static int64_t arrange_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    const tra_arrange *x = data;
+    (void)ext_b;
+    return tra_add_most(vectors(x->in->n + x->out->n), tra_mul_most(ext_a->v[0], 2 * (int64_t)sizeof(int64_t)));
+}
+
+static int64_t arrange_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    (void)b, (void)out, (void)scratch;
+    return tra_columns_room(((const tra_arrange *)data)->out, a->array.ext.v[0]);
+}
+
+static bool has_null(const tra_arrange *x, const tra_batch *in, int64_t row) {
+    for (int k = 0; k < x->n; k++) {
+        const uint8_t *state = in->v[x->column[k]].state;
+        if (state && state[row] == TRA_STATE_NULL) return true;
+    }
+    return false;
+}
+
+static int64_t number_of(const tra_arrange *x, const tra_batch *in, int64_t row) {
+    return x->number < 0 ? row : ((const int64_t *)in->v[x->number].values)[row];
+}
+
+/* Of rows of equal keys the first; they are neighbours now. */
+static int64_t keep_some(const tra_arrange *x, const tra_batch *in, int64_t *at, int64_t n) {
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (kept == 0 || !tra_rows_equal(in, x->n, x->column, at[kept - 1], at[i])) {
+            at[kept++] = at[i];
+        } else if (x->keep == TRA_ARRANGE_UNIQUE) {
+            tra_kernel_fail("row %" PRId64 " of the %s table has the key that row %" PRId64
+                            " has, but no two are expected to (expect)",
+                            number_of(x, in, at[i]), x->name, number_of(x, in, at[kept - 1]));
+            return kept;
+        }
+    }
+    return kept;
+}
+
+static void arrange_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_arrange *x = data;
+    tra_batch in, made = {.v = (tra_vector *)scratch + x->in->n};
+    int64_t first = b ? position(b) : 0, n = 0;
+    if (!open_rows(a, x->in, true, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
+    int64_t *at = (int64_t *)((char *)scratch + vectors(x->in->n + x->out->n));
+    for (int k = 0; k < x->n; k++)
+        if (tra_find_error(&in, x->column[k]) >= 0)
+            tra_kernel_fail("column `%s`, %s, could not be computed: an integer does not fit",
+                            x->in->v[x->column[k]].name, x->what);
+    for (int64_t i = 0; i < in.rows; i++)
+        if (!x->matching || !has_null(x, &in, i)) at[n++] = i;
+    tra_order_rows(&in, x->n, x->column, x->desc, at, n, at + in.rows);
+    if (x->keep != TRA_ARRANGE_ALL) n = keep_some(x, &in, at, n);
+    tra_columns_begin(out, x->out, n, &made);
+    for (int c = 0; c < x->out->n; c++) {
+        if (x->from[c] >= 0) {
+            take_column(&in.v[x->from[c]], x->out->v[c].type, at, n, &made.v[c]);
+            continue;
+        }
+        for (int64_t i = 0; i < n; i++) ((int64_t *)made.v[c].values)[i] = first + at[i];
+    }
+}
+
+const tra_rows_ops tra_arrange_ops = {.scratch = arrange_scratch, .bytes = arrange_bytes, .run = arrange_run};
+
+/* ---- samples and splitters ----------------------------------------------------------------------------------- */
+
+static int64_t samples(const tra_sampling *x, int64_t rows) { return tra_ceil_div(rows, x->every); }
+
+static int64_t sample_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    const tra_sampling *x = data;
+    (void)ext_b;
+    return vectors(x->in->n + x->out->n) + 8 * samples(x, ext_a->v[0]);
+}
+
+static int64_t sample_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    (void)b, (void)out, (void)scratch;
+    return tra_columns_room(((const tra_sampling *)data)->out, samples(data, a->array.ext.v[0]));
+}
+
+static void sample_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_sampling *x = data;
+    tra_batch in, made = {.v = (tra_vector *)scratch + x->in->n};
+    (void)b;
+    if (!open_rows(a, x->in, false, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
+    int64_t *at = (int64_t *)((char *)scratch + vectors(x->in->n + x->out->n)), n = samples(x, in.rows);
+    for (int64_t i = 0; i < n; i++) at[i] = tra_min64((i + 1) * x->every, in.rows) - 1;
+    tra_columns_begin(out, x->out, n, &made);
+    for (int k = 0; k < x->n; k++) take_column(&in.v[x->column[k]], x->out->v[k].type, at, n, &made.v[k]);
+}
+
+const tra_rows_ops tra_sample_ops = {.scratch = sample_scratch, .bytes = sample_bytes, .run = sample_run};
+
+static int64_t splitters_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    const tra_sampling *x = data;
+    (void)ext_b;
+    return tra_add_most(vectors(2 * x->out->n) + 8 * x->parts, tra_mul_most(ext_a->v[0], 2 * (int64_t)sizeof(int64_t)));
+}
+
+static int64_t splitters_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_sampling *x = data;
+    (void)b, (void)out, (void)scratch;
+    return tra_columns_room(x->out, a->array.ext.v[0] > 0 ? x->parts - 1 : 0);
+}
+
+static void splitters_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_sampling *x = data;
+    tra_batch in, made = {.v = (tra_vector *)scratch + x->out->n};
+    (void)b;
+    if (!open_rows(a, x->out, true, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
+    int64_t *some = (int64_t *)((char *)scratch + vectors(2 * x->out->n)), *at = some + x->parts, n = in.rows;
+    int column[x->n + 1];
+    for (int k = 0; k < x->n; k++) column[k] = k;
+    for (int64_t i = 0; i < n; i++) at[i] = i;
+    tra_order_rows(&in, x->n, column, x->desc, at, n, at + n);
+    for (int64_t p = 1; p < x->parts && n > 0; p++) some[p - 1] = at[(int64_t)((__int128)p * n / x->parts)];
+    n = n > 0 ? x->parts - 1 : 0;
+    tra_columns_begin(out, x->out, n, &made);
+    tra_take_rows(&in, some, n, &made);
+}
+
+const tra_rows_ops tra_splitters_ops = {.scratch = splitters_scratch, .bytes = splitters_bytes, .run = splitters_run};
+
+static int64_t range_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    const tra_sampling *x = data;
+    (void)ext_a, (void)ext_b;
+    return vectors(x->out->n + x->range->n);
+}
+
+static int64_t range_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    (void)b, (void)out, (void)scratch;
+    return tra_columns_room(((const tra_sampling *)data)->range, tra_min64(2, a->array.ext.v[0]));
+}
+
+static void range_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_sampling *x = data;
+    tra_batch in, made = {.v = (tra_vector *)scratch + x->out->n};
+    int64_t part = position(b), at[2], n = 0;
+    if (!open_rows(a, x->out, true, scratch, &in)) return tra_columns_begin(out, x->range, 0, &made);
+    if (in.rows > 0 && part > 0) at[n++] = part - 1;
+    bool below = n > 0;
+    if (part < in.rows) at[n++] = part;
+    tra_columns_begin(out, x->range, n, &made);
+    for (int k = 0; k < x->n; k++) take_column(&in.v[k], x->range->v[k].type, at, n, &made.v[k]);
+    for (int64_t i = 0; i < n; i++) ((uint8_t *)made.v[x->n].values)[i] = i > 0 || !below;
+}
+
+const tra_rows_ops tra_range_ops = {.scratch = range_scratch, .bytes = range_bytes, .run = range_run};
+
+/* ---- slices -------------------------------------------------------------------------------------------------- */
+
+/* The first row of a sorted block that is not below row j of the range; above: that is above it. */
+static int64_t find_row(const tra_slicing *x, const tra_batch *in, const tra_batch *range, int64_t j, bool above) {
+    const tra_row_view rows = {in, x->column}, ends = {range, NULL};
+    int64_t low = 0, high = in->rows;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        int r = tra_rows_compare(&rows, middle, &ends, j, x->n, x->desc);
+        if (above ? r <= 0 : r < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+typedef struct slice {
+    tra_batch in;
+    int64_t begin, rows;
+    tra_vector *rest; /* of scratch */
+} slice;
+
+static bool find_slice(const tra_slicing *x, const tra_cell *a, const tra_cell *b, void *scratch, slice *s) {
+    tra_batch range;
+    tra_vector *v = scratch;
+    bool check = tra_order_looks_up(x->in, x->n, x->column);
+    s->rest = v + x->in->n + x->range->n;
+    if (!open_rows(a, x->in, check, v, &s->in) || !open_rows(b, x->range, true, v + x->in->n, &range)) return false;
+    int64_t end = s->in.rows;
+    s->begin = 0;
+    for (int64_t j = 0; j < range.rows; j++) {
+        if (((const uint8_t *)range.v[x->range->n - 1].values)[j])
+            end = find_row(x, &s->in, &range, j, x->closed);
+        else
+            s->begin = find_row(x, &s->in, &range, j, false);
+    }
+    s->rows = tra_max64(0, end - s->begin);
+    return true;
+}
+
+static int64_t slice_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    const tra_slicing *x = data;
+    (void)ext_a, (void)ext_b;
+    return vectors(2 * x->in->n + x->range->n);
+}
+
+static int64_t slice_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_slicing *x = data;
+    slice s;
+    (void)out;
+    return tra_columns_room(x->in, find_slice(x, a, b, scratch, &s) ? s.rows : 0);
+}
+
+static void slice_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_slicing *x = data;
+    slice s;
+    bool found = find_slice(x, a, b, scratch, &s);
+    tra_batch made = {.v = s.rest};
+    if (!found) return tra_columns_begin(out, x->in, 0, &made);
+    tra_columns_begin(out, x->in, s.rows, &made);
+    copy_rows(&s.in, s.begin, s.rows, &made);
+}
+
+const tra_rows_ops tra_slice_ops = {.scratch = slice_scratch, .bytes = slice_bytes, .run = slice_run};
+
+static int64_t find_number(const tra_batch *in, int column, int64_t number) {
+    const int64_t *v = in->v[column].values;
+    int64_t low = 0, high = in->rows;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (v[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int64_t number_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    (void)ext_a, (void)ext_b;
+    return vectors(2 * ((const tra_number_slicing *)data)->in->n);
+}
+
+static bool find_numbers(const tra_number_slicing *x, const tra_cell *a, const tra_cell *b, void *scratch, slice *s) {
+    int64_t first = position(b);
+    s->rest = (tra_vector *)scratch + x->in->n;
+    if (!open_rows(a, x->in, false, scratch, &s->in)) return false;
+    s->begin = find_number(&s->in, x->column, first);
+    s->rows = find_number(&s->in, x->column, tra_add_most(first, x->rows)) - s->begin;
+    return true;
+}
+
+static int64_t number_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_number_slicing *x = data;
+    slice s;
+    (void)out;
+    return tra_columns_room(x->in, find_numbers(x, a, b, scratch, &s) ? s.rows : 0);
+}
+
+static void number_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_number_slicing *x = data;
+    slice s;
+    bool found = find_numbers(x, a, b, scratch, &s);
+    tra_batch made = {.v = s.rest};
+    if (!found) return tra_columns_begin(out, x->in, 0, &made);
+    tra_columns_begin(out, x->in, s.rows, &made);
+    copy_rows(&s.in, s.begin, s.rows, &made);
+}
+
+const tra_rows_ops tra_number_slice_ops = {.scratch = number_scratch, .bytes = number_bytes, .run = number_run};

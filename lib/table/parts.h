@@ -1,0 +1,102 @@
+/* parts.h - the rows of many blocks, divided into parts by ranges of their keys: orders, groups, distinct rows and
+ * joins of tables that do not fit into memory at once.
+ *
+ * Each block is sorted by the keys. Of each sorted block every so-many-th row, and the last, is a sample; the samples
+ * of all blocks, sorted, give the splitters at equal distances. As blocks are sorted and samples lie evenly in them,
+ * the rows between two splitters are no more than (samples between them + blocks) x the distance of samples, whatever
+ * the keys are (parallel sorting by regular sampling, Shi and Schaeffer 1992): so the memory for a part is promised
+ * before a row is read. That needs keys of which none is in many rows; else the number of the row is the last key.
+ */
+#ifndef TRA_TABLE_PARTS_H
+#define TRA_TABLE_PARTS_H
+
+#include "../kernel/kernel.h"
+#include "table.h"
+
+typedef enum tra_arrange_keep {
+    TRA_ARRANGE_ALL,
+    TRA_ARRANGE_FIRST,  /* of rows of equal keys the first */
+    TRA_ARRANGE_UNIQUE, /* no two have equal keys: else an error that names both */
+} tra_arrange_keep;
+
+/* The rows of one block by these columns, stably. */
+typedef struct tra_arrange {
+    const tra_schema *in, *out;
+    const int *from; /* of each column of out its number in `in`; -1: the number of the row */
+    int n;
+    const int *column; /* keys, in `in` */
+    const bool *desc;  /* NULL: all ascend */
+    bool matching;     /* rows of which a key is NULL are left out */
+    tra_arrange_keep keep;
+    int number; /* the column of `in` that has the number of the row, for messages; -1: they count from the block */
+    const char *what; /* for messages: "by which rows are ordered"; */
+    const char *name; /* of UNIQUE: "right", what they call the table */
+} tra_arrange;
+/* A map, or a join with an i64 array whose first element is the number of the block's first row. */
+extern const tra_rows_ops tra_arrange_ops;
+
+/* Samples, and what is made of them: tables whose first n columns are the keys. */
+typedef struct tra_sampling {
+    const tra_schema *in, *out; /* of the table; of samples and splitters: the keys */
+    int n;
+    const int *column; /* keys, in `in` */
+    const bool *desc;  /* NULL: all ascend */
+    int64_t every;     /* rows between two samples */
+    int64_t parts;     /* splitters are one less */
+    const tra_schema *range;
+} tra_sampling;
+extern const tra_rows_ops tra_sample_ops;    /* a map: the samples of a sorted block */
+extern const tra_rows_ops tra_splitters_ops; /* a map: splitters of all samples; none where there are none */
+/* A join of splitters with an i64 array whose first element is the number of a part: the splitters below and above it,
+ * with the column `upper`, which is true of the latter. */
+extern const tra_rows_ops tra_range_ops;
+
+/* A join of a sorted block with such a range: the rows of the part. */
+typedef struct tra_slicing {
+    const tra_schema *in, *range;
+    int n;
+    const int *column; /* keys, in `in`, that are compared with the first n columns of the range */
+    const bool *desc;  /* NULL: all ascend */
+    bool closed;       /* rows that equal the upper splitter belong to the part too */
+} tra_slicing;
+extern const tra_rows_ops tra_slice_ops;
+
+/* A join of a block sorted by a column of row numbers with an i64 array whose first element is one: so many rows from
+ * there on. */
+typedef struct tra_number_slicing {
+    const tra_schema *in;
+    int column;
+    int64_t rows;
+} tra_number_slicing;
+extern const tra_rows_ops tra_number_slice_ops;
+
+/* A join of two sorted parts by their first n columns, of equal types and dictionaries: for each left row, in order,
+ * the right ones that are equal to it (one: only the first). Of the left row comes its last column, of the right one
+ * those from `from` on. */
+typedef struct tra_merging {
+    const tra_schema *left, *right, *out;
+    int n, from;
+    bool one;
+} tra_merging;
+extern const tra_rows_ops tra_merge_join_ops;
+
+/* What a block of rows becomes, given the numbers of those that have been found elsewhere, with what was found. */
+typedef enum tra_place_how {
+    TRA_PLACE_INNER, /* a row for each time that it was found */
+    TRA_PLACE_LEFT,  /* and one with NULLs where it was not */
+    TRA_PLACE_SEMI,  /* those that were found */
+    TRA_PLACE_ANTI,  /* those that were not */
+    TRA_PLACE_KEEP,  /* all, of which `matched` is tested */
+} tra_place_how;
+/* A join of a block with a table whose first column has numbers of rows, modulo `rows`, in any order. The result has
+ * the columns of the left, then of the right those after the first. */
+typedef struct tra_placing {
+    const tra_schema *left, *right, *out;
+    tra_place_how how;
+    int64_t rows;
+    bool matched;     /* each is found: else an error that names the first that is not, */
+    const char *name; /* of the table that they call "left" */
+} tra_placing;
+extern const tra_rows_ops tra_place_ops;
+
+#endif
