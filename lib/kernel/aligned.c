@@ -138,6 +138,7 @@ void tra_aligned_run(const tra_kernel *k, const tra_array *a, const tra_array *b
     uint8_t kill[k->code->n];
     bool kills = false, folds = tra_code_sparse(k->code, sparse, kill, &kills);
     if (kills) r.code.kill = kill;
+    if (!kills && k->nin == 2 && tra_tiles_run(k->code, k->fold, arg, out, &kept, &reduced)) return;
     r.strip = tra_strip_fold(r.t, k->fold, folds);
     reduce(&r, &kept, &reduced, out);
 }

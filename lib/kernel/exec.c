@@ -278,6 +278,55 @@ void tra_fma_sparse(const tra_kernel *join, const tra_array *a, const tra_array 
     tra_contract(join, a, b, acc, !first, tile, sparse);
 }
 
+void tra_kernel_fma_triangle(const tra_kernel *join, const tra_array *a, bool sparse, tra_array *acc, int tile,
+                             bool first) {
+    tra_contract_triangle(join, a, acc, !first, tile, sparse);
+}
+
+/* Loops over acc (s[0], s[1] alike) but along p and q, which are apart. */
+static void other_loops(const tra_dims *ext, const int64_t *stride, int p, int q, tra_nest *nest) {
+    nest->n = 0;
+    for (int d = 0; d < ext->n; d++)
+        if (d != p && d != q) tra_nest_add(nest, ext->v[d], stride[d], stride[d], 0);
+}
+
+void tra_kernel_mirror(tra_array *acc, int p, int q) {
+    enum { STRIP = 64 }; /* rows that are copied together */
+    int64_t stride[TRA_MAXDIM], off[3] = {0}, n = acc->ext.v[p], size = (int64_t)tra_dtype_size(acc->dtype);
+    tra_nest others, copy;
+    if (tra_elements_of(&acc->ext) == 0) return;
+    tra_strides(&acc->ext, stride);
+    other_loops(&acc->ext, stride, p, q, &others);
+    do {
+        for (int64_t i = 0; i < n; i += STRIP) { /* rows of the upper triangle to columns of the lower */
+            int64_t rows = tra_min64(STRIP, n - i), from = off[0] + i * (stride[p] + stride[q]);
+            for (int64_t r = 0; r < rows; r++) {
+                copy.n = 0;
+                tra_nest_add(&copy, rows - r - 1, stride[q], stride[p], 0);
+                int64_t at = from + r * (stride[p] + stride[q]);
+                tra_strided_copy((char *)acc->data + (at + stride[p]) * size, acc->dtype,
+                                 (char *)acc->data + (at + stride[q]) * size, acc->dtype, &copy);
+            }
+            copy.n = 0;
+            tra_nest_add(&copy, rows, stride[p], stride[q], 0);
+            tra_nest_add(&copy, n - i - rows, stride[q], stride[p], 0);
+            tra_strided_copy((char *)acc->data + (from + rows * stride[p]) * size, acc->dtype,
+                             (char *)acc->data + (from + rows * stride[q]) * size, acc->dtype, &copy);
+        }
+    } while (tra_nest_next(&others, off));
+}
+
+void tra_kernel_turn(const tra_array *from, int p, int q, tra_array *to) {
+    int64_t in[TRA_MAXDIM], out[TRA_MAXDIM];
+    tra_nest nest;
+    nest.n = 0;
+    tra_strides(&from->ext, in);
+    tra_strides(&to->ext, out);
+    for (int d = 0; d < from->ext.n; d++)
+        tra_nest_add(&nest, from->ext.v[d], in[d], out[d == p ? q : d == q ? p : d], 0);
+    tra_strided_copy(to->data, to->dtype, from->data, from->dtype, &nest);
+}
+
 void tra_kernel_tile_zero(const tra_kernel *join, tra_array *acc, int tile) {
     static const double zero;
     tra_nest nest;

@@ -227,6 +227,10 @@ typedef struct tra_product {
 } tra_product;
 /* Is the kernel one, for operands of these bounds? */
 bool tra_kernel_is_product(const tra_kernel *join, const tra_dims *a, const tra_dims *b, tra_product *out);
+/* A product that is the same for its operands exchanged, but that dimensions *p (of a label of the left operand) and *q
+ * (of the right one) of the result change places, as in A[k,i] * A[k,j]; *own: the dimension of the operands that these
+ * labels index. */
+bool tra_kernel_mirrors(const tra_kernel *join, int *p, int *q, int *own);
 bool tra_kernel_is_sum(const tra_kernel *agg);  /* matadd, not composed */
 const tra_kernel *tra_kernel_sum(tra_arena *a); /* that aggregation */
 /* The kernel of a product, a row of the table where there is one for it; NULL when it has more labels than letters. */
@@ -332,6 +336,14 @@ bool tra_kernel_fuses(const tra_kernel *join, const tra_kernel *agg);
 int tra_kernel_tiles(const tra_kernel *join, const tra_dims *acc);
 void tra_kernel_fma(const tra_kernel *join, const tra_array *a, const tra_array *b, tra_array *acc, int tile,
                     bool first);
+/* The same for both operands a and a kernel that tra_kernel_mirrors: of acc only the elements whose index along p is
+ * not beyond that along q need be computed; the others are anything until tra_kernel_mirror copies them. */
+void tra_kernel_fma_triangle(const tra_kernel *join, const tra_array *a, bool sparse, tra_array *acc, int tile,
+                             bool first);
+/* The elements of acc beyond its diagonal, along dimensions p and q, become those before it. */
+void tra_kernel_mirror(tra_array *acc, int p, int q);
+/* to = from with dimensions p and q exchanged; of one type. */
+void tra_kernel_turn(const tra_array *from, int p, int q, tra_array *to);
 /* The tile of acc becomes zero, or with other (of acc's type and extents) the sum of both. */
 void tra_kernel_tile_zero(const tra_kernel *join, tra_array *acc, int tile);
 void tra_kernel_tile_add(const tra_kernel *join, tra_array *acc, const tra_array *other, int tile);

@@ -251,6 +251,14 @@ void tra_nest_coalesce(tra_nest *nest);
 /* Takes one step, and the offsets off[3] with it; false after the last (all back at the start). */
 bool tra_nest_next(tra_nest *nest, int64_t *off);
 
+/* What an aligned kernel of two operands computes, by tiles in registers (tiles.c): out = fold of code over `reduced`,
+ * for each step of `kept`. False: it is not of that kind, and nothing was done. */
+bool tra_tiles_run(const tra_code *code, tra_scalar_op fold, const tra_array *const *arg, const tra_array *out,
+                   const tra_nest *kept, const tra_nest *reduced);
+/* c[i * row + j * column] (+)= sum a[l * lda + i] * a[l * lda + j] for i <= j < n <= TRA_GRAM_MOST, l < k. */
+enum { TRA_GRAM_MOST = 96 };
+void tra_gram(int64_t n, int64_t k, const double *a, int64_t lda, bool add, double *c, int64_t row, int64_t column);
+
 /* dst[.s[1]] = src[.s[0]] over the nest; element types may differ. */
 void tra_strided_copy(void *dst, tra_dtype dt, const void *src, tra_dtype st, const tra_nest *nest);
 /* dst[.s[1]] = fold of src[.s[0]] over `reduced`, for each step of `kept`. Folded in the type of sums of src's
@@ -263,6 +271,9 @@ enum { TRA_SHORT = 32 };
 /* EINSUM (two operands) and OUTER: out = a.b, or acc += a.b on one tile (-1: all tiles). */
 void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out, bool add,
                   int tile, const bool *sparse);
+/* The triangle of a product that tra_kernel_mirrors, of `a` with itself; other elements of the tile become anything. */
+void tra_contract_triangle(const tra_kernel *step, const tra_array *a, const tra_array *out, bool add, int tile,
+                           bool sparse);
 int tra_contract_tiles(const tra_kernel *step, const tra_dims *acc);
 /* Of an Einstein string: the range of each label in a tile. */
 void tra_contract_range(const tra_kernel *step, const tra_dims *acc, int tile, int64_t *from, int64_t *to);

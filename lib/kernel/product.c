@@ -62,6 +62,24 @@ bool tra_kernel_is_product(const tra_kernel *k, const tra_dims *a, const tra_dim
     return true;
 }
 
+static int count(const int8_t *v, int n, int8_t label, int *at) {
+    int times = 0;
+    for (int d = 0; d < n; d++)
+        if (v[d] == label) times++, *at = d;
+    return times;
+}
+
+bool tra_kernel_mirrors(const tra_kernel *k, int *p, int *q, int *own) {
+    int differ = 0, at;
+    if (k->cls != TRA_K_EINSUM || k->nin != 2 || k->fold != TRA_S_ADD || k->rank[0] != k->rank[1]) return false;
+    for (int d = 0; d < k->rank[0]; d++)
+        if (k->in[0][d] != k->in[1][d]) differ++, *own = d;
+    if (differ != 1) return false;
+    int8_t i = k->in[0][*own], j = k->in[1][*own];
+    if (count(k->in[0], k->rank[0], i, &at) != 1 || count(k->in[1], k->rank[1], j, &at) != 1) return false;
+    return count(k->out, k->nout, i, p) == 1 && count(k->out, k->nout, j, q) == 1;
+}
+
 /* Is the product `x`, up to the numbers of its labels? */
 static bool like(const tra_product *p, const char *l, const char *r, const char *out) {
     const char *text[3] = {l, r, out};

@@ -94,15 +94,50 @@ static void close_span(tra_joinagg *st) {
     st->at.open = false;
 }
 
+/* Is all of the super-block at (i, j) copied from what others compute? Then it reads nothing. */
+static bool is_copied(const tra_joinagg *st, int64_t i, int64_t j) {
+    int64_t i1 = tra_min64(i + st->at.loop.ci, st->at.ni), j1 = tra_min64(j + st->at.loop.cj, st->at.nj);
+    bool copied = st->how.triangle && st->at.li[i]->own > st->at.rj[j1 - 1]->own;
+    for (int64_t x = i; x < i1 && copied; x++)
+        for (int64_t y = j; y < j1 && copied; y++) copied = tra_super_is_copy(st, st->at.li[x]->own, st->at.rj[y]->own);
+    return copied;
+}
+
+/* Does no other super-block of the row, or of the column, read what this one reads: none before, or none after it? */
+static bool is_first_of_row(const tra_joinagg *st) {
+    bool first = true;
+    for (int64_t j = 0; j < st->at.j; j += st->at.loop.cj) first = first && is_copied(st, st->at.i, j);
+    return first;
+}
+
+static bool is_last_of_row(const tra_joinagg *st) {
+    bool last = true;
+    for (int64_t j = st->at.j + st->at.loop.cj; j < st->at.nj; j += st->at.loop.cj)
+        last = last && is_copied(st, st->at.i, j);
+    return last;
+}
+
+static bool is_last_of_column(const tra_joinagg *st) {
+    bool last = true;
+    for (int64_t i = st->at.i + st->at.loop.ci; i < st->at.ni; i += st->at.loop.ci)
+        last = last && is_copied(st, i, st->at.j);
+    return last;
+}
+
 static tra_status begin_super(tra_joinagg *st, tra_err *e) {
     int64_t i = st->at.i, j = st->at.j, ni = st->at.ni, nj = st->at.nj;
     tra_block_loop loop = st->at.loop;
-    bool last_row = i + loop.ci >= ni, last_column = j + loop.cj >= nj;
+    bool last_row = is_last_of_column(st), last_column = is_last_of_row(st);
     st->l_after = after((st->at.l_later || !last_column) && st->at.fits, st->at.l_last && last_column);
     st->r_after = after((st->at.r_later || !last_row) && st->at.right_fits, st->at.r_last && last_row);
-    tra_super_at at = {
-        &st->at.span,        st->at.li, st->at.rj, i, tra_min64(loop.ci, ni - i), j, tra_min64(loop.cj, nj - j),
-        loop.stays && j == 0};
+    tra_super_at at = {&st->at.span,
+                       st->at.li,
+                       st->at.rj,
+                       i,
+                       tra_min64(loop.ci, ni - i),
+                       j,
+                       tra_min64(loop.cj, nj - j),
+                       loop.stays && is_first_of_row(st)};
     return tra_super_begin(st, &at, e);
 }
 
@@ -279,6 +314,7 @@ static tra_status begin(tra_joinagg *st, tra_site *site, tra_loop_stage *v, work
     st->budget = tra_pool_stat(site->pool).budget - op->orders.aside - op->orders.scan.leaves;
     tra_pairs_list(&st->p, op, v->l, v->r, site->plan->reproducible);
     st->how.fused = tra_op_accumulates(site->plan, op);
+    st->how.triangle = tra_op_mirror(site->plan, op, &st->how.mirror);
     st->how.grows = tra_op_grows(op);
     st->how.counted = !op->what.agg && op->type.layout;
     st->how.sparse = op->what.join

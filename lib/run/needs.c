@@ -180,7 +180,9 @@ static int64_t dense_state(const tra_plan *p, const tra_op *op, const terms *t) 
     bool apart = is_composed(op) || op->type.layout;
     int64_t state = is_composed(op) ? tra_block_footprint(tra_dense_bytes(sum.dtype, &t->state)) : tra_type_room(&sum);
     int64_t more = (tra_tree_depth(tra_op_tree(p, op).leaves) - 1) * state, result = result_bytes(op);
-    return more + (apart ? result + state : tra_max64(result, state));
+    tra_mirror m;
+    bool twice = tra_op_mirror(p, op, &m) && op->type.cat->frontier.v[m.key[0]] > 1; /* and what mirrors it */
+    return more + (twice ? 2 : 1) * (apart ? result + state : tra_max64(result, state));
 }
 
 static need join_need(const tra_plan *p, const tra_op *op, int threads) {

@@ -221,6 +221,13 @@ bool tra_cells_next(tra_cells *x, int64_t *ordinal, tra_dims *key, int64_t *weig
     return true;
 }
 
+int64_t tra_cells_width(const tra_cells *x, int d, int64_t value) {
+    int64_t i = 0;
+    if (x->each) return 1;
+    while (x->start[d][i + 1] <= value) i++;
+    return x->start[d][i + 1] - x->start[d][i];
+}
+
 void tra_cells_end(tra_cells *x) {
     for (int d = 0; d < TRA_MAXDIM; d++) free(x->start[d]);
 }

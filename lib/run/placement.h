@@ -76,6 +76,8 @@ typedef struct tra_cells {
 } tra_cells;
 void tra_cells_begin(tra_cells *x, const tra_catalog *c, const tra_placement *p, const tra_placement *q);
 bool tra_cells_next(tra_cells *x, int64_t *ordinal, tra_dims *key, int64_t *alike);
+/* How many values of key dimension d are alike with this one, itself included. */
+int64_t tra_cells_width(const tra_cells *x, int d, int64_t value);
 void tra_cells_end(tra_cells *x);
 
 /* Elements that cross between sites; *max_in (may be NULL): the most that one site receives, *max_out sends. */

@@ -53,6 +53,31 @@ bool tra_op_accumulates(const tra_plan *p, const tra_op *op) {
     return tra_kernel_fuses(op->what.join, tra_kernel_first(op->what.agg));
 }
 
+bool tra_mirror_of(const tra_kernel *join, const tra_kernel *agg, int n, const tra_dims *joinl, const tra_dims *joinr,
+                   const tra_dims *group, tra_mirror *out) {
+    int own = -1;
+    *out = (tra_mirror){.key = {-1, -1}};
+    if (!tra_kernel_fuses(join, tra_kernel_first(agg)) || !tra_dims_eq(joinl, joinr) || joinl->n != n - 1) return false;
+    if (!tra_kernel_mirrors(join, &out->dim[0], &out->dim[1], &out->own)) return false;
+    for (int d = 0; d < n; d++) {
+        bool joined = false;
+        for (int i = 0; i < joinl->n; i++) joined |= joinl->v[i] == d;
+        if (!joined) own = d;
+    }
+    if (own < 0) return false;
+    out->label[0] = own, out->label[1] = tra_join_key(joinl, joinr, n, own);
+    for (int i = 0; i < group->n; i++)
+        for (int side = 0; side < 2; side++)
+            if (group->v[i] == out->label[side]) out->key[side] = i;
+    return out->key[0] >= 0 && out->key[1] >= 0;
+}
+
+bool tra_op_mirror(const tra_plan *p, const tra_op *op, tra_mirror *out) {
+    const tra_op_what *w = &op->what;
+    if (!w->triangle) return false;
+    return tra_mirror_of(w->join, w->agg, p->ops[op->in[0]].type.cat->frontier.n, &w->joinl, &w->joinr, &w->group, out);
+}
+
 static bool joinable(const tra_op *l, const tra_op *r, const tra_op *op, const char **why) {
     if (l->place.sites != r->place.sites) return *why = "the inputs of a join are on different numbers of sites", false;
     if (l->place.owner || r->place.owner) {

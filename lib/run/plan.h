@@ -98,6 +98,7 @@ typedef struct tra_op_what {
     int at;                          /* place in its text */
     const tra_kernel *join, *agg, *map;
     tra_dtype term;         /* AGG, JOINAGG, MERGE: element type of what is aggregated (of the join's result) */
+    bool triangle;          /* JOINAGG: of a relation with itself, whose result is symmetric (tra_op_mirror) */
     bool partial;           /* AGG, JOINAGG: leaves summands (state dtype; no finish) */
     tra_dims joinl, joinr;  /* JOIN, JOINAGG: key dimensions of the inputs */
     tra_dims group;         /* AGG, JOINAGG, MERGE: key dimensions grouped by, in output order (JOINAGG: of the join's
@@ -183,6 +184,20 @@ TRA_MUSTUSE tra_status tra_op_fits(const tra_op *op, const tra_type *type, int64
 
 /* Is the join one kernel with its aggregation, which adds to the state and needs no array for the join's result? */
 bool tra_op_accumulates(const tra_plan *p, const tra_op *op);
+
+/* Of a triangle: the array of key (.., i, .., j, ..) is that of (.., j, .., i, ..) with two of its dimensions
+ * exchanged, so that only those with i <= j are computed, of these on the diagonal one triangle; the others are copies.
+ */
+typedef struct tra_mirror {
+    int label[2]; /* key dimensions i and j of the join's output, of the left operand and of the right one, */
+    int key[2];   /* and of the result */
+    int dim[2];   /* the array dimensions that change places */
+    int own;      /* dimension of the operands' arrays that becomes these */
+} tra_mirror;
+/* Whether a product of a relation with itself, whose key has n dimensions, is one. */
+bool tra_mirror_of(const tra_kernel *join, const tra_kernel *agg, int n, const tra_dims *joinl, const tra_dims *joinr,
+                   const tra_dims *group, tra_mirror *out);
+bool tra_op_mirror(const tra_plan *p, const tra_op *op, tra_mirror *out); /* false: it is no triangle */
 
 /* Is its result read through another operator's: renamed, or computed on the way? */
 bool tra_op_is_view(const tra_op *op);

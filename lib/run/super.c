@@ -16,6 +16,11 @@ typedef struct cell {
     tra_block **branches;
     int tiles;       /* that it is computed in */
     atomic_int left; /* tiles of the last step yet to end */
+    /* Of a triangle: */
+    bool diagonal;     /* one triangle of the array is computed */
+    bool turned;       /* computed with its operands exchanged, as what it mirrors would be: twin alone is a result */
+    bool silent;       /* is itself no result, */
+    struct cell *twin; /* but this is, a copy of the state with two dimensions exchanged; NULL: none */
 } cell;
 
 typedef struct super {
@@ -68,21 +73,25 @@ static void free_branches(tra_joinagg *st, cell *c) {
     c->branch = NULL;
 }
 
+static void free_cell(tra_joinagg *st, cell *c) {
+    tra_block_free(st->site->pool, c->block);
+    tra_block_free(st->site->pool, c->result);
+    free_branches(st, c);
+    if (c->twin) free_cell(st, c->twin);
+    free(c->twin);
+}
+
 static void super_drop(super *s) {
     if (atomic_fetch_sub(&s->refs, 1) != 1) return;
-    for (int64_t i = 0; i < s->ni * s->nj; i++) { /* only after a failure is anything left */
-        tra_block_free(s->st->site->pool, s->cells[i].block);
-        tra_block_free(s->st->site->pool, s->cells[i].result);
-        free_branches(s->st, &s->cells[i]);
-    }
+    for (int64_t i = 0; i < s->ni * s->nj; i++) free_cell(s->st, &s->cells[i]); /* what a failure has left */
     if (s->reserved > 0) tra_pool_release(s->st->site->pool, s->reserved);
     free(s->cells);
     free(s->begun);
     free(s);
 }
 
-/* Finishes a state and hands the result on. w NULL: of a part, on the thread that runs the plan. */
-static tra_status emit_cell(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e) {
+/* Finishes one state and hands the result on. w NULL: of a part, on the thread that runs the plan. */
+static tra_status emit_one(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e) {
     tra_block *b = c->block;
     if (st->how.grows || st->how.counted) {
         tra_status s = tra_grow_emit(&(tra_grow){st, w, c->ordinal, &c->state}, &c->sum[0], e);
@@ -106,6 +115,21 @@ static tra_status emit_cell(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e)
     return tra_outlet_emit(st->sink, w, c->ordinal, st->how.summand, b, e);
 }
 
+/* The same of the results that a cell is computed for: itself, and what mirrors it. */
+static tra_status emit_cell(tra_joinagg *st, cell *c, tra_worker *w, tra_err *e) {
+    const int *dim = st->how.mirror.dim;
+    if (c->diagonal) tra_kernel_mirror(&c->state, dim[0], dim[1]);
+    if (c->twin) {
+        tra_kernel_turn(&c->state, dim[0], dim[1], &c->twin->state);
+        TRA_TRY(emit_one(st, c->twin, w, e));
+    }
+    if (!c->silent) return emit_one(st, c, w, e);
+    tra_block_free(st->site->pool, c->block);
+    c->block = NULL;
+    free_branches(st, c);
+    return TRA_OK;
+}
+
 /* One piece of equal arrays, for aggregations that go element by element. */
 static void slice(tra_array *a, int tile, int tiles) {
     int64_t n = (int64_t)(tra_array_bytes(a) / tra_dtype_size(a->dtype));
@@ -125,15 +149,19 @@ static tra_status grow(tra_joinagg *st, cell *c, int sum, const tra_unit_input *
 }
 
 /* Adds a term to one of the cell's sums. first: nothing was added to the tile before. */
-static tra_status add_term(tra_joinagg *st, tra_array *sum, const tra_unit_input *l, const tra_unit_input *r, int tile,
-                           bool first, tra_worker *w, tra_err *e) {
+static tra_status add_term(tra_joinagg *st, const cell *c, tra_array *sum, const tra_unit_input *l,
+                           const tra_unit_input *r, int tile, bool first, tra_worker *w, tra_err *e) {
     char *scratch = w->scratch;
     if (st->how.fused) {
         if (first && st->p.tree.leaves > 1) { /* every sum of a tree begins with zero: -0 is nowhere a sum */
             tra_kernel_tile_zero(st->join, sum, tile);
             first = false;
         }
-        tra_cell_fma(st->join, &l->cell, &r->cell, sum, tile, first, scratch + st->kernel_at);
+        if (c->diagonal)
+            tra_kernel_fma_triangle(st->join, &l->cell.array, l->cell.sparse, sum, tile, first);
+        else
+            tra_cell_fma(st->join, &(c->turned ? r : l)->cell, &(c->turned ? l : r)->cell, sum, tile, first,
+                         scratch + st->kernel_at);
         return TRA_OK;
     }
     if (st->join && !st->agg) {
@@ -219,12 +247,12 @@ static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
             if (s->st->how.grows || s->st->how.counted)
                 TRA_TRY(grow(s->st, c, x->sum.sum, l, r, w, e));
             else
-                TRA_TRY(add_term(s->st, sum_of(c, x->sum.sum), l, r, task % s->tiles, first, w, e));
+                TRA_TRY(add_term(s->st, c, sum_of(c, x->sum.sum), l, r, task % s->tiles, first, w, e));
         }
         for (int i = x->last ? x->sum.sum : 0; i > 0; i--) TRA_TRY(close_branch(s, c, task, i, w, e));
         TRA_TRY(tra_op_fits(s->st->op, &s->st->op->type, c->ordinal, e));
     }
-    if (l && task % s->tiles == 0) atomic_fetch_add(&s->st->site->done, 1);
+    if (l && task % s->tiles == 0) atomic_fetch_add(&s->st->site->done, c->twin && !c->turned ? 2 : 1);
     if (x->last && atomic_fetch_sub(&c->left, 1) == 1) {
         if (s->st->agg && !s->st->how.grows && !s->begun[at * s->tiles])
             tra_agg_init(s->st->agg, &c->state); /* nothing met here */
@@ -295,24 +323,9 @@ static tra_status find_states(super *s, const tra_super_at *at, tra_err *e) {
     return status;
 }
 
-static tra_status new_cell(tra_joinagg *st, cell *c, const tra_meeting *l, const tra_meeting *r, tra_err *e) {
+/* Memory for the sums of a cell and, unless it is no result itself, for what becomes of them. */
+static tra_status give_blocks(tra_joinagg *st, cell *c, int branches, tra_err *e) {
     const tra_op *op = st->op;
-    tra_dims key;
-    tra_pairs_key(&st->p, l, r, &key);
-    c->ordinal = tra_catalog_find(op->type.cat, &key);
-    if (c->ordinal >= 0 && tra_outlet_has(st->sink, c->ordinal)) c->ordinal = -1; /* need not be computed */
-    if (c->ordinal < 0) return TRA_OK;
-    c->state.dtype = st->how.state_dtype;
-    if (!st->how.composed) tra_catalog_ext(op->type.cat, c->ordinal, &c->state.ext);
-    int branches = tra_tree_depth(st->p.tree.leaves) - 1;
-    if (branches > 0) {
-        c->branch = tra_calloc((size_t)branches, sizeof *c->branch);
-        c->branches = tra_calloc((size_t)branches, sizeof *c->branches);
-    }
-    if (st->how.grows || st->how.counted) {
-        c->sum = tra_calloc((size_t)branches + 1, sizeof *c->sum);
-        return TRA_OK;
-    }
     /* where the state cannot become the result, that has a block of its own */
     bool apart = st->how.composed || (st->agg && !op->what.partial && op->type.layout);
     int64_t bytes = tra_type_bytes(&op->type, c->ordinal).bound; /* which is more than a layout may take in the end */
@@ -324,8 +337,80 @@ static tra_status new_cell(tra_joinagg *st, cell *c, const tra_meeting *l, const
         c->branch[k] = c->state;
         c->branch[k].data = c->branches[k]->ptr;
     }
-    if (!apart) return TRA_OK;
+    if (!apart || c->silent) return TRA_OK;
     return tra_block_new(st->site->pool, tra_outlet_bytes(st->sink, bytes), &c->result, e);
+}
+
+static bool has_own(const tra_meeting **v, int64_t n, int64_t own) {
+    int64_t from = 0, to = n;
+    TRA_BISECT(from, to, mid, v[mid]->own < own);
+    return from < n && v[from]->own == own;
+}
+
+/* Do the operands of the result that mirrors (i, j) meet here too? */
+static bool mirror_is_here(const tra_joinagg *st, int64_t i, int64_t j) {
+    return i != j && has_own(st->at.li, st->at.ni, j) && has_own(st->at.rj, st->at.nj, i);
+}
+
+bool tra_super_is_copy(const tra_joinagg *st, int64_t i, int64_t j) {
+    return st->how.triangle && i > j && mirror_is_here(st, i, j);
+}
+
+static void exchange(int64_t *v, const int *at) {
+    int64_t x = v[at[0]];
+    v[at[0]] = v[at[1]];
+    v[at[1]] = x;
+}
+
+/* Of a triangle: which results the cell at key, of these own values, is computed for. False: another one is. */
+static bool set_mirror(tra_joinagg *st, cell *c, const tra_dims *key, int64_t i, int64_t j) {
+    const tra_mirror *m = &st->how.mirror;
+    tra_dims other = *key;
+    bool here = mirror_is_here(st, i, j);
+    exchange(other.v, m->key);
+    c->diagonal = i == j;
+    c->turned = i > j;
+    if (i > j && here) return false;
+    int64_t of_other = tra_catalog_find(st->op->type.cat, &other), twin = i > j ? c->ordinal : of_other;
+    bool wants = i != j && (i > j || here) && twin >= 0 && !tra_outlet_has(st->sink, twin);
+    c->silent = i > j || tra_outlet_has(st->sink, c->ordinal);
+    if (c->silent && !wants) return false;
+    if (!wants) return true;
+    c->twin = tra_calloc(1, sizeof *c->twin);
+    c->twin->ordinal = twin;
+    return true;
+}
+
+static tra_status new_cell(tra_joinagg *st, cell *c, const tra_meeting *l, const tra_meeting *r, tra_err *e) {
+    const tra_op *op = st->op;
+    tra_dims key;
+    tra_pairs_key(&st->p, l, r, &key);
+    c->ordinal = tra_catalog_find(op->type.cat, &key);
+    bool wanted = c->ordinal >= 0;
+    if (wanted && st->how.triangle)
+        wanted = set_mirror(st, c, &key, l->own, r->own);
+    else if (wanted)
+        wanted = !tra_outlet_has(st->sink, c->ordinal);
+    if (!wanted) c->ordinal = -1; /* need not be computed */
+    if (c->ordinal < 0) return TRA_OK;
+    c->state.dtype = st->how.state_dtype;
+    if (!st->how.composed) tra_catalog_ext(op->type.cat, c->ordinal, &c->state.ext);
+    if (c->turned) exchange(c->state.ext.v, st->how.mirror.dim);
+    if (c->twin) {
+        c->twin->state = c->state;
+        exchange(c->twin->state.ext.v, st->how.mirror.dim);
+    }
+    int branches = tra_tree_depth(st->p.tree.leaves) - 1;
+    if (branches > 0) {
+        c->branch = tra_calloc((size_t)branches, sizeof *c->branch);
+        c->branches = tra_calloc((size_t)branches, sizeof *c->branches);
+    }
+    if (st->how.grows || st->how.counted) {
+        c->sum = tra_calloc((size_t)branches + 1, sizeof *c->sum);
+        return TRA_OK;
+    }
+    TRA_TRY(give_blocks(st, c, branches, e));
+    return c->twin ? give_blocks(st, c->twin, 0, e) : TRA_OK;
 }
 
 /* The unit of one step, with the inputs that fall into the super-block; NULL when nothing meets. */

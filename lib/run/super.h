@@ -13,11 +13,13 @@
 
 /* How its results are computed: found once, before the first of them. */
 typedef struct tra_joinagg_how {
-    bool fused;            /* join and agg in one call */
-    bool merges;           /* the terms are states */
-    bool sparse;           /* the terms are of sparse type */
-    bool grows;            /* states are held in the result's layout, and grow (grow.h), */
-    bool counted;          /* or results without agg */
+    bool fused;    /* join and agg in one call */
+    bool merges;   /* the terms are states */
+    bool sparse;   /* the terms are of sparse type */
+    bool grows;    /* states are held in the result's layout, and grow (grow.h), */
+    bool counted;  /* or results without agg */
+    bool triangle; /* of the results that mirror each other one is computed: mirror (plan.h) */
+    tra_mirror mirror;
     bool composed;         /* a map after agg: states have extents of their own */
     tra_dtype state_dtype; /* of what is accumulated; without agg the result's */
     int tiles;             /* of one state, 0: as many as the fused kernel says */
@@ -71,6 +73,8 @@ tra_unit *tra_super_next(tra_joinagg *st);
 TRA_MUSTUSE tra_status tra_super_queue(tra_joinagg *st, tra_unit *u, tra_err *e);
 void tra_super_end(tra_joinagg *st);
 void tra_super_release_row(tra_joinagg *st, tra_after after);
+/* Is the result of these own values computed as the mirror of another one on this site? */
+bool tra_super_is_copy(const tra_joinagg *st, int64_t i, int64_t j);
 /* Emits the identity of agg as the result `ordinal`. TRA_RESOURCE without memory for it. */
 TRA_MUSTUSE tra_status tra_super_identity(tra_joinagg *st, int64_t ordinal, tra_err *e);
 

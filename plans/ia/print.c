@@ -54,7 +54,7 @@ void tra_op_print(const tra_op *o, tra_str *out) {
         break;
     case TRA_PLAN_JOIN:
     case TRA_PLAN_JOINAGG:
-        tra_str_add(out, " ");
+        tra_str_add(out, o->what.triangle ? " triangle " : " ");
         print_dims(&o->what.joinl, out);
         tra_str_add(out, "=");
         print_dims(&o->what.joinr, out);

@@ -185,7 +185,8 @@ typedef struct count {
     step s;
     const tra_placement *p;
     const tra_catalog *out;
-    const tra_labels *x; /* of a join, else NULL: the operand's tuples are those of out */
+    const tra_labels *x;      /* of a join, else NULL: the operand's tuples are those of out */
+    const tra_mirror *mirror; /* of a triangle */
     double total, dense, *sites;
     int *holders;
 } count;
@@ -217,6 +218,61 @@ static void count_tuple(count *c, int64_t t, const tra_dims *key, double alike, 
     for (int i = 0; i < n; i++) c->sites[c->holders[i]] += work;
     c->total += (place ? n : 1) * work;
     c->dense += (place ? n : 1) * (c->s.known ? dense * most_share(&c->s, tl, tr) : dense);
+}
+
+/* Of a triangle, `alike` tuples of which w x w are those of w values of i and j each (w 1: of this i and this j). */
+static void count_mirrored(count *c, int64_t t, const tra_dims *key, double alike, int64_t w) {
+    const tra_mirror *m = c->mirror;
+    int64_t tl, tr, i = key->v[m->label[0]], j = key->v[m->label[1]];
+    operands_of(c, t, key, &tl, &tr);
+    double whole = dense_work(&c->s, tl, tr), work = alike * whole;
+    tra_dims ext, other = *key;
+    tra_catalog_ext(c->s.l->cat, tl, &ext);
+    other.v[m->label[0]] = j, other.v[m->label[1]] = i;
+    if (i == j) { /* w on the diagonal, (w - 1) / 2 beyond it for each */
+        double e = (double)tra_max64(1, ext.v[m->own]), one = whole / 2 / e * (e + 1);
+        work = alike / (double)w * (one + (double)(w - 1) / 2 * whole);
+    }
+    int64_t of_other = i > j ? tra_catalog_find(c->out, &other) : -1;
+    int n = tra_place_holders(c->p, c->out, t, key, c->holders);
+    for (int h = 0; h < n; h++) {
+        if (i > j && of_other >= 0 && tra_place_holds(c->p, c->out, of_other, &other, c->holders[h])) continue;
+        c->sites[c->holders[h]] += work;
+        c->total += work;
+    }
+}
+
+static tra_work count_triangle(count c) {
+    int64_t t, alike;
+    tra_dims key;
+    tra_placement turned = *c.p;
+    for (int a = 0; a < turned.naxes; a++) {
+        for (int d = 0; turned.axis[a].kind == TRA_AXIS_PART && d < turned.axis[a].n; d++) {
+            int8_t *dim = &turned.axis[a].dim[d];
+            for (int side = 0; side < 2; side++) {
+                if (*dim != c.mirror->label[side]) continue;
+                *dim = (int8_t)c.mirror->label[1 - side];
+                break;
+            }
+        }
+    }
+    c.sites = tra_calloc((size_t)c.p->sites, sizeof *c.sites);
+    c.holders = tra_malloc((size_t)c.p->sites * sizeof *c.holders);
+    tra_cells cells;
+    tra_cells_begin(&cells, c.out, c.p, &turned);
+    while (tra_cells_next(&cells, &t, &key, &alike))
+        count_mirrored(&c, t, &key, (double)alike,
+                       tra_cells_width(&cells, c.mirror->label[0], key.v[c.mirror->label[0]]));
+    tra_cells_end(&cells);
+    free(c.holders);
+    return share(&c.s, c.sites, c.p->sites, c.total, c.total);
+}
+
+tra_work tra_work_triangle(const tra_kernel *k, const tra_labels *x, const tra_type *t, const tra_catalog *out,
+                           const tra_placement *place, const tra_mirror *mirror) {
+    if (!out->grid && out->n > LISTED) return tra_work_join(k, x, t, t, out, place);
+    return count_triangle(
+        (count){.s = step_of(k, TRA_USE_JOIN, t, t), .p = place, .out = out, .x = x, .mirror = mirror});
 }
 
 static tra_work count_all(count c) {

@@ -40,6 +40,9 @@ tra_work tra_work_each(const tra_kernel *k, tra_kernel_use use, const tra_type *
 /* A join: `out` is the catalog of its output, `place` its placement. */
 tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_type *l, const tra_type *r,
                        const tra_catalog *out, const tra_placement *place);
+/* The same of a triangle: a site makes copies of what mirrors its other results. */
+tra_work tra_work_triangle(const tra_kernel *k, const tra_labels *x, const tra_type *t, const tra_catalog *out,
+                           const tra_placement *place, const tra_mirror *mirror);
 
 /* Of the bytes that rates.memory counts, two read and one written for each operation: the share that a map passes. One
  * that reads its operand and writes little, a third. */

@@ -111,7 +111,9 @@ static void set_join(finish *f, tra_op *o, const making *m) {
     tra_join_strategy(s->labels[join->id], l, r, m->f->later, name, sizeof name);
     o->strategy = tra_arena_printf(f->plan->arena, "%s%s", tra_kernel_pace(join->kernel) > 0 ? "fused " : "", name);
     tra_placement pairs = tra_join_place(s->labels[join->id], l, r);
-    set_work(o, tra_step_work(s, TRA_PLAN_JOIN, join, tra_place_intern(s, &pairs)));
+    int p = tra_place_intern(s, &pairs);
+    o->what.triangle = o->op == TRA_PLAN_JOINAGG && m->f->triangle;
+    set_work(o, o->what.triangle ? tra_join_work(s, m->f, p) : tra_step_work(s, TRA_PLAN_JOIN, join, p));
 }
 
 /* How a result is held, whatever the type of its group says: what shows or moves the tuples of its input as that holds

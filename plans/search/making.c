@@ -67,7 +67,8 @@ static int place_of_input(search *s, const tra_node *n) {
     return tra_place_intern(s, &p);
 }
 
-static void join_at(search *s, making *m) {
+/* stored: its result is, and aggregated later. */
+static void join_at(search *s, making *m, bool stored) {
     const tra_node *j = &m->f->join->node;
     const tra_placement *l = &s->places.v[m->in[0]], *r = &s->places.v[m->in[1]];
     char name[48];
@@ -79,7 +80,8 @@ static void join_at(search *s, making *m) {
     m->out = tra_place_intern(s, &pairs);
     bool rows = j->in[0]->type.layout || j->in[1]->type.layout;
     const tra_kernel *known = rows && !fused ? NULL : j->kernel;
-    tra_add_work(s, &m->cost, tra_step_work(s, TRA_PLAN_JOIN, j, m->out), known, j->type.dtype);
+    tra_work w = stored ? tra_step_work(s, TRA_PLAN_JOIN, j, m->out) : tra_join_work(s, m->f, m->out);
+    tra_add_work(s, &m->cost, w, known, j->type.dtype);
 }
 
 /* May this aggregation leave summands on the sites? Of a reproducible plan only such as the tree of its sums has. */
@@ -105,7 +107,7 @@ int tra_make_one(search *s, int g, const family *f, int l, int r, int to) {
         return add_making(s, g, &m);
     }
     if (f->join) {
-        join_at(s, &m);
+        join_at(s, &m, false);
         if (f->join == f->x) return add_making(s, g, &m);
         m.out = tra_map_place(s, n, m.out);
     } else {
@@ -129,7 +131,7 @@ int tra_make_stored(search *s, int g, const family *f, int l, int r) {
     making m = {.f = f, .group = g, .in = {l, r}, .memory = f->memory[2]};
     if (!tra_countable(s, &j->type)) return -1;
     tra_placement p = tra_place_within(j->type.cat, s->o->sites, &n->group);
-    join_at(s, &m);
+    join_at(s, &m, true);
     m.between = tra_place_intern(s, &p);
     tra_add_traffic(s, &m.cost, tra_move_traffic(s, j, false, m.out, m.between), &j->type);
     tra_add_work(s, &m.cost, tra_step_work(s, TRA_PLAN_AGG, n, m.between), NULL, n->type.dtype);
@@ -224,6 +226,13 @@ static bool everywhere_worthwhile(const search *s, const family *f) {
     return true;
 }
 
+/* Does an axis cut this input by several key dimensions? Then the tuples on a site need not mirror each other. */
+static bool is_mixed(const tra_placement *p) {
+    bool mixed = p->owner;
+    for (int a = 0; a < p->naxes; a++) mixed |= p->axis[a].kind == TRA_AXIS_PART && p->axis[a].n > 1;
+    return mixed;
+}
+
 static void make_joins(search *s, int g, const family *f) {
     const tra_node *j = &f->join->node;
     const tra_way *fixed = s->fixed_way ? s->fixed_way[j->id] : NULL;
@@ -244,6 +253,7 @@ static void make_joins(search *s, int g, const family *f) {
     for (int i = 0; i < ways.n; i++) {
         const tra_way *w = &ways.v[i];
         if (ways.n > 1 && tra_place_is_all(&w->out) && !everywhere_worthwhile(s, f)) continue;
+        if (f->triangle && (is_mixed(&w->l) || is_mixed(&w->r))) continue;
         int l = tra_place_intern(s, &w->l), r = tra_place_intern(s, &w->r);
         ran += f->join == f->x ? tra_make_one(s, g, f, l, r, -1) >= 0 : make_agg(s, g, f, l, r);
     }

@@ -63,7 +63,17 @@ int tra_place_intern(search *s, const tra_placement *p) {
     return tra_places_add(&s->places, &q);
 }
 
-enum { MEMO_MOVE, MEMO_MOVE_PARTIAL, MEMO_EXACT, MEMO_EXACT_PARTIAL, MEMO_REPART, MEMO_WORK, MEMO_MAP, MEMO_MERGE };
+enum {
+    MEMO_MOVE,
+    MEMO_MOVE_PARTIAL,
+    MEMO_EXACT,
+    MEMO_EXACT_PARTIAL,
+    MEMO_REPART,
+    MEMO_WORK,
+    MEMO_MAP,
+    MEMO_MERGE,
+    MEMO_TRIANGLE
+};
 
 static bool is_map(const memo_entry *m) { return m->key >> 60 == MEMO_MAP + 1; }
 
@@ -171,6 +181,17 @@ tra_work tra_step_work(search *s, tra_plan_op op, const tra_node *n, int p) {
     case TRA_PLAN_COUNT: break;
     }
     return m->work = w;
+}
+
+tra_work tra_join_work(search *s, const family *f, int p) {
+    const tra_node *j = &f->join->node;
+    bool fresh;
+    if (!f->triangle) return tra_step_work(s, TRA_PLAN_JOIN, j, p);
+    memo_entry *m = memo_find(s, MEMO_TRIANGLE, j, p, 0, &fresh);
+    if (fresh)
+        m->work =
+            tra_work_triangle(j->kernel, s->labels[j->id], &j->in[0]->type, j->type.cat, &s->places.v[p], &f->mirror);
+    return m->work;
 }
 
 int tra_map_place(search *s, const tra_node *n, int p) {

@@ -89,6 +89,7 @@ static void set_memory(const search *s, family *f) {
     op.op = j ? TRA_PLAN_JOINAGG : TRA_PLAN_AGG;
     op.what.agg = n->kernel;
     op.what.group = n->group;
+    op.what.triangle = f->triangle;
     const tra_type *l = j ? &j->in[0]->type : &n->in[0]->type, *r = j ? &j->in[1]->type : NULL;
     tra_op local = op, merge = {.op = TRA_PLAN_MERGE, .type = n->type, .what.agg = n->kernel}, alone = op;
     local.type = f->summand;
@@ -96,12 +97,22 @@ static void set_memory(const search *s, family *f) {
     if (!merge.type.bounded) merge.type.layout = NULL;
     alone.op = TRA_PLAN_AGG; /* of what the join made */
     alone.what.join = NULL;
+    alone.what.triangle = false;
     f->memory[0] = bytes_of(s, op, l, r);
     f->memory[1] = tra_max64(bytes_of(s, local, l, r),
                              tra_max64(move_bytes(s, &f->summand), bytes_of(s, merge, &f->summand, NULL)));
     if (j)
         f->memory[2] =
             tra_max64(bytes_of(s, join, l, r), tra_max64(move_bytes(s, &j->type), bytes_of(s, alone, &j->type, NULL)));
+}
+
+/* Is it the aggregation of a product of a dense relation with itself, whose result is symmetric? Asked of the program's
+ * relations and kernels alone, so that a result has the same bits wherever it is computed. */
+static void find_triangle(family *f) {
+    const tra_node *n = &f->x->node, *j = &f->join->node;
+    const tra_type *t = &j->in[0]->type;
+    if (f->in[0] != f->in[1] || t->layout || j->in[1]->type.layout || j->type.layout || n->type.layout) return;
+    f->triangle = tra_mirror_of(j->kernel, n->kernel, t->cat->frontier.n, &j->joinl, &j->joinr, &n->group, &f->mirror);
 }
 
 static tra_status add_family(search *s, group *g, const tra_expr *x, const tra_expr *join, tra_err *e) {
@@ -114,6 +125,7 @@ static tra_status add_family(search *s, group *g, const tra_expr *x, const tra_e
     if (join && join != x) {
         for (int d = 0; d < join->node.type.cat->frontier.n; d++) f->later |= 1u << d;
         for (int i = 0; i < x->node.group.n; i++) f->later &= ~(1u << x->node.group.v[i]);
+        find_triangle(f);
     }
     if (s->o->memory > 0) set_memory(s, f);
     g->nfamilies++;

@@ -44,8 +44,10 @@ typedef struct family {
     const tra_expr *join; /* x itself, or what x aggregates; NULL */
     int in[2];            /* groups, -1: of the join if there is one */
     tra_type summand;     /* AGG: of the first of two phases */
-    uint32_t later;       /* joins: dimensions of the output key that are aggregated later */
-    int64_t memory[3];    /* bytes of blocks that it needs in one phase, in two, with the join's result stored */
+    bool triangle;        /* an aggregation of a product of a relation with itself: `mirror` (plan.h) */
+    tra_mirror mirror;
+    uint32_t later;    /* joins: dimensions of the output key that are aggregated later */
+    int64_t memory[3]; /* bytes of blocks that it needs in one phase, in two, with the join's result stored */
 } family;
 
 typedef struct making {
@@ -205,6 +207,7 @@ tra_traffic tra_exact_traffic(search *s, const tra_node *n, bool partial, int fr
 tra_traffic tra_repart_traffic(search *s, const tra_node *n, int from, int to);
 /* Work of a step whose tuples (of a join: pairs) are placed as p: the input of maps and aggregations, the output of
  * joins, the summands of merges. */
+tra_work tra_join_work(search *s, const family *f, int p); /* of f->join, as f makes it */
 tra_work tra_step_work(search *s, tra_plan_op op, const tra_node *n, int p);
 /* Placement of a unary operator's result, or -1 when it cannot run on an input placed as p. */
 int tra_map_place(search *s, const tra_node *n, int p);

@@ -141,6 +141,51 @@ TEST(aligned_kernels_agree_with_the_definition) {
     tra_arena_free(arena);
 }
 
+TEST(tiles_of_simple_functions_agree_with_the_definition) {
+    static const tra_scalar_op folds[] = {TRA_S_ADD, TRA_S_MAX, TRA_S_MIN};
+    static const tra_scalar_op ops[] = {TRA_S_SUB, TRA_S_ADD, TRA_S_MUL, TRA_S_MAX, TRA_S_MIN};
+    static const char *const texts[] = {"id,jd->ij",   "di,dj->ij",    "id,jd->ji",
+                                        "ied,jde->ij", "bid,bjd->bij", "id,dj->ij"};
+    static const int64_t extents[] = {4, 5, 16, 17, 33, 70};
+    arena = tra_arena_new();
+    for (int o = 0; o < 5; o++) {
+        for (int swap = 0; swap < 2; swap++) {
+            const tra_scalar *two_of = node(ops[o], arg(swap), arg(1 - swap));
+            const tra_scalar *exprs[] = {two_of, node(TRA_S_POW, two_of, num(2)), node(TRA_S_ABS, two_of, NULL)};
+            for (int x = 0; x < 3; x++)
+                for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+                    int64_t ext_of[128] = {['b'] = 2, ['d'] = 1 + check_draw(9), ['e'] = 3};
+                    ext_of['i'] = extents[check_draw(6)], ext_of['j'] = extents[check_draw(6)];
+                    try(texts[i], exprs[x], folds[(int)(i + x) % 3], ext_of, i % 2);
+                }
+        }
+    }
+    const tra_scalar *diff = node(TRA_S_SUB, arg(0), arg(1));
+    try("id,jd->ij", diff, TRA_S_ADD, (int64_t[128]){['i'] = 5, ['j'] = 20, ['d'] = 2048}, TRA_F64);
+    try("id,jd->ij", diff, TRA_S_ADD, (int64_t[128]){['i'] = 5, ['j'] = 20, ['d'] = 2049}, TRA_F64); /* too long */
+    try("id,jd->ij", diff, TRA_S_MAX, (int64_t[128]){['i'] = 5, ['j'] = 9000, ['d'] = 7}, TRA_F32);
+    tra_arena_free(arena);
+}
+
+TEST(tiles_take_nan_as_the_functions_do) {
+    arena = tra_arena_new();
+    const tra_kernel *k;
+    tra_err e = {0};
+    static const tra_scalar_op folds[] = {TRA_S_ADD, TRA_S_MAX, TRA_S_MIN};
+    for (int f = 0; f < 3; f++) {
+        for (int at = 0; at < 3; at++) { /* whichever of the terms it is */
+            double a[4][3] = {{1, 2, 3}, {4, 5, 6}, {0, 0, 0}, {7, 1, 1}}, b[5][3] = {{0}}, c[4][5];
+            a[1][at] = b[2][at] = NAN;
+            CHECK_OK(tra_kernel_aligned(arena, "id,jd->ij", node(TRA_S_MAX, arg(0), arg(1)), folds[f], xy, &k, &e), e);
+            tra_array x = {TRA_F64, {2, {4, 3}}, a}, y = {TRA_F64, {2, {5, 3}}, b}, z = {TRA_F64, {2, {4, 5}}, c};
+            tra_kernel_join(k, &x, &y, &z, NULL);
+            for (int i = 0; i < 4; i++)
+                for (int j = 0; j < 5; j++) CHECK(isnan(c[i][j]) == (i == 1 || j == 2));
+        }
+    }
+    tra_arena_free(arena);
+}
+
 static const char *printed(const tra_kernel *k) {
     tra_str s = {0};
     tra_kernel_print(k, &s);

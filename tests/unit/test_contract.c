@@ -106,6 +106,50 @@ static void try_einsum(const char *text, const int64_t *ext_of, tra_dtype ta, tr
     free(b.data);
 }
 
+/* Of a product of an array with itself: one triangle, whatever the tiles, then its mirror. */
+static void try_triangle(const char *text, tra_dims ext, tra_dtype t) {
+    const tra_kernel *k = einsum(text);
+    int p, q, own;
+    CHECK(tra_kernel_mirrors(k, &p, &q, &own));
+    tra_array a = small_integers(t, ext), want = join(k, &a, &a), got = copy_of(&want), twice = copy_of(&want);
+    for (int64_t i = 0; i < size_of(&got.ext); i++) put(&got, i, 77), put(&twice, i, 2 * get(&want, i));
+    for (int i = 0; i < tra_kernel_tiles(k, &got.ext); i++) tra_kernel_fma_triangle(k, &a, false, &got, i, true);
+    tra_array sum = copy_of(&got), turned = copy_of(&want);
+    tra_kernel_mirror(&got, p, q);
+    for (int i = 0; i < tra_kernel_tiles(k, &sum.ext); i++) tra_kernel_fma_triangle(k, &a, false, &sum, i, false);
+    tra_kernel_mirror(&sum, p, q);
+    tra_kernel_turn(&want, p, q, &turned);
+    same_and_free(turned, copy_of(&want), 0, text);
+    same_and_free(sum, twice, 0, text);
+    same_and_free(got, want, 0, text);
+    free(a.data);
+}
+
+TEST(one_triangle_of_a_product_with_itself_and_its_mirror_are_the_whole) {
+    static const char *const texts[] = {"ki,kj->ij",   "ik,jk->ij",    "ki,kj->ji",  "bki,bkj->bij",
+                                        "kil,kjl->ij", "bki,bkj->ibj", "kli,klj->ij"};
+    static const int64_t sizes[] = {0, 1, 2, 7, 33, 64, 65, 130};
+    static const tra_dtype types[] = {TRA_F64, TRA_F32, TRA_I64, TRA_I32};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        int rank = (int)(strchr(texts[i], ',') - texts[i]);
+        for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
+            for (size_t t = 0; t < 4; t++) {
+                tra_dims ext = {.n = rank};
+                int p, q, own;
+                tra_kernel_mirrors(einsum(texts[i]), &p, &q, &own);
+                for (int d = 0; d < rank; d++) ext.v[d] = d == own ? sizes[n] : (int64_t)check_draw(6) + (n > 3);
+                try_triangle(texts[i], ext, types[t]);
+            }
+    }
+    try_triangle("ki,kj->ij", (tra_dims){.n = 2, .v = {3, 1900}}, TRA_F64); /* several tiles */
+    try_triangle("ik,jk->ij", (tra_dims){.n = 2, .v = {1700, 2}}, TRA_I64);
+    static const char *const others[] = {"ij,jk->ik", "ik,kj->ij", "ki,lj->ij", "ki,ki->i", "ii,ij->ij", "ki,kj->"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        int p, q, own;
+        CHECK(!tra_kernel_mirrors(einsum(others[i]), &p, &q, &own));
+    }
+}
+
 static const char *const einsums[] = {
     "ij,jk->ik",   "ij,kj->ik",   "ji,jk->ik",    "ji,kj->ik",       "ij,jk->ki",    "ij,j->i",       "ji,j->i",
     "j,ij->i",     "j,ji->i",     "i,i->",        "i,j->ij",         "i,j->ji",      "ij,ij->",       "ij,ji->",

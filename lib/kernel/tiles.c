@@ -1,0 +1,245 @@
+/* tiles.c - sums, maxima and minima over labels of a simple function of two elements, one of each operand, in tiles of
+ * results that stay in registers: distances between the rows of two matrices, say. Each result takes its terms in f64,
+ * one step after the other; also the narrow products of a matrix with itself, which BLAS packs for nothing.
+ *
+ * What it does is what aligned.c does strip by strip, but for the order of a sum, and that values of f32 operands are
+ * not rounded to f32 before they are added. */
+#include "kernel_int.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ROWS = 4, COLUMNS = 16 };
+
+/* As in strip.c; a product and a sum may be one instruction. */
+#ifdef __clang__
+#define VECTORISED
+#pragma STDC FP_CONTRACT ON
+#else
+#define VECTORISED __attribute__((optimize("O3", "no-trapping-math", "no-math-errno", "fp-contract=fast")))
+#endif
+#define GLUE_(a, b) a##b
+#define GLUE(a, b)  GLUE_(a, b)
+
+typedef double lanes __attribute__((vector_size(64)));
+typedef int64_t masks __attribute__((vector_size(64)));
+typedef void (*tile_fn)(const double *a, int64_t sa, const double *b, int64_t sb, int64_t steps, double *tile);
+
+#define EVERY(v)        ((lanes){(v), (v), (v), (v), (v), (v), (v), (v)})
+#define CHOOSE(m, x, y) ((lanes)(((masks)(x) & (m)) | ((masks)(y) & ~(m))))
+#define PLUS(x, y)      ((x) + (y))
+#define MOST(x, y)      CHOOSE(((x) > (y)) | ((x) != (x)), x, y)
+#define LEAST(x, y)     CHOOSE(((x) < (y)) | ((x) != (x)), x, y)
+#define MAGNITUDE(x)    ((lanes)((masks)(x)&INT64_MAX))
+
+#define F_DIFFERENCE(x, y)         ((x) - (y))
+#define F_SQUARED_DIFFERENCE(x, y) (((x) - (y)) * ((x) - (y)))
+#define F_ABS_DIFFERENCE(x, y)     MAGNITUDE((x) - (y))
+#define F_SUM(x, y)                ((x) + (y))
+#define F_SQUARED_SUM(x, y)        (((x) + (y)) * ((x) + (y)))
+#define F_ABS_SUM(x, y)            MAGNITUDE((x) + (y))
+#define F_PRODUCT(x, y)            ((x) * (y))
+#define F_SQUARED_PRODUCT(x, y)    (((x) * (y)) * ((x) * (y)))
+#define F_ABS_PRODUCT(x, y)        MAGNITUDE((x) * (y))
+#define F_MAX(x, y)                MOST(x, y)
+#define F_SQUARED_MAX(x, y)        (MOST(x, y) * MOST(x, y))
+#define F_ABS_MAX(x, y)            MAGNITUDE(MOST(x, y))
+#define F_MIN(x, y)                LEAST(x, y)
+#define F_SQUARED_MIN(x, y)        (LEAST(x, y) * LEAST(x, y))
+#define F_ABS_MIN(x, y)            MAGNITUDE(LEAST(x, y))
+
+/* Of each operator of two elements: alone, squared, its magnitude. */
+#define TILE_FORMS(X)                                                                                                  \
+    X(difference, F_DIFFERENCE)                                                                                        \
+    X(difference_2, F_SQUARED_DIFFERENCE)                                                                              \
+    X(difference_abs, F_ABS_DIFFERENCE)                                                                                \
+    X(sum, F_SUM)                                                                                                      \
+    X(sum_2, F_SQUARED_SUM)                                                                                            \
+    X(sum_abs, F_ABS_SUM)                                                                                              \
+    X(product, F_PRODUCT)                                                                                              \
+    X(product_2, F_SQUARED_PRODUCT)                                                                                    \
+    X(product_abs, F_ABS_PRODUCT)                                                                                      \
+    X(max, F_MAX)                                                                                                      \
+    X(max_2, F_SQUARED_MAX)                                                                                            \
+    X(max_abs, F_ABS_MAX)                                                                                              \
+    X(min, F_MIN)                                                                                                      \
+    X(min_2, F_SQUARED_MIN)                                                                                            \
+    X(min_abs, F_ABS_MIN)
+
+#ifdef __x86_64__
+#define ISA     __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma")))
+#define NAME(f) f##_avx512
+#include "tiles_body.h"
+#undef ISA
+#define ISA     __attribute__((target("avx2,fma")))
+#define NAME(f) f##_avx2
+#include "tiles_body.h"
+#undef ISA
+#endif
+#define ISA
+#define NAME(f) f##_base
+#include "tiles_body.h"
+
+static const tile_fn (*chosen(void))[3] {
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma"))
+        return tiles_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return tiles_avx2;
+#endif
+    return tiles_base;
+}
+
+/* The tile of a program and a fold; NULL: there is none. *exchanged: the operands change places. */
+static tile_fn tile_of(const tra_code *code, tra_scalar_op fold, bool *exchanged) {
+    const tra_insn *v = code->v;
+    int column = fold == TRA_S_ADD ? 0 : fold == TRA_S_MAX ? 1 : fold == TRA_S_MIN ? 2 : -1, form = 0;
+    if (column < 0 || code->n > 2 || v[0].a + v[0].b != ~0 + ~1 || v[0].a == v[0].b) return NULL;
+    *exchanged = v[0].a == ~1;
+    switch (v[0].op) {
+    case TRA_S_SUB: form = 0; break;
+    case TRA_S_ADD: form = 3; break;
+    case TRA_S_MUL: form = 6; break;
+    case TRA_S_MAX: form = 9; break;
+    case TRA_S_MIN: form = 12; break;
+    default: return NULL;
+    }
+    if (code->n == 2) {
+        int d = v[0].d;
+        if (v[1].a != d) return NULL;
+        if (v[1].op == TRA_S_MUL && v[1].b == d)
+            form += 1;
+        else if (v[1].op == TRA_S_ABS)
+            form += 2;
+        else
+            return NULL;
+    }
+    return chosen()[form][column];
+}
+
+/* ---- loops ------------------------------------------------------------------------------------------------------ */
+
+enum {
+    STEPS = 2048, /* of a sum, at most: those of a tile's rows and of a band of columns are packed */
+    BAND = 8192,  /* elements of columns that are packed together: 64 KiB, which stay in a cache */
+};
+
+typedef struct tiling {
+    tile_fn tile;
+    const tra_array *in[2], *out; /* what rows and columns of the tiles index, and the result */
+    int o[2];                     /* which operands of the kernel these are, and their strides in loops */
+    tra_loop row, column;
+    int64_t n, *at[2]; /* steps of a sum, and where each is in the two */
+} tiling;
+
+/* panel[step][place]: the elements at `width` places from `from` on, of which there are n. */
+static void pack(const tiling *t, int side, int64_t off, const tra_loop *l, int64_t from, int64_t n, int width,
+                 double *panel) {
+    const tra_array *x = t->in[side];
+    int64_t s = l->s[t->o[side]];
+    memset(panel, 0, (size_t)(t->n * width) * sizeof *panel);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t first = off + (from + i) * s;
+        switch (x->dtype) {
+        case TRA_F64:
+            for (int64_t l = 0; l < t->n; l++) panel[l * width + i] = ((const double *)x->data)[first + t->at[side][l]];
+            break;
+        case TRA_F32:
+            for (int64_t l = 0; l < t->n; l++)
+                panel[l * width + i] = (double)((const float *)x->data)[first + t->at[side][l]];
+            break;
+        case TRA_I64:
+        case TRA_I32:
+        case TRA_BOOL: break; /* not here */
+        }
+    }
+}
+
+/* A plane of results, rows x columns, from these offsets in the operands and the result on. */
+static void run_plane(const tiling *t, const int64_t *off, double *rows, double *columns, int64_t band) {
+    double tile[ROWS * COLUMNS];
+    int64_t a = off[t->o[0]], b = off[t->o[1]];
+    for (int64_t j0 = 0; j0 < t->column.n && !tra_cancelled(); j0 += band) {
+        int64_t nj = tra_min64(band, t->column.n - j0);
+        for (int64_t j = 0; j < nj; j += COLUMNS)
+            pack(t, 1, b, &t->column, j0 + j, tra_min64(COLUMNS, nj - j), COLUMNS, columns + j * t->n);
+        for (int64_t i = 0; i < t->row.n && !tra_cancelled(); i += ROWS) {
+            int64_t ni = tra_min64(ROWS, t->row.n - i);
+            pack(t, 0, a, &t->row, i, ni, ROWS, rows);
+            for (int64_t j = 0; j < nj; j += COLUMNS) {
+                t->tile(rows, ROWS, columns + j * t->n, COLUMNS, t->n, tile);
+                for (int64_t x = 0; x < ni; x++)
+                    tra_store(t->out->data, t->out->dtype, off[2] + (i + x) * t->row.s[2] + (j0 + j) * t->column.s[2],
+                              t->column.s[2], tile + x * COLUMNS, TRA_F64, tra_min64(COLUMNS, nj - j));
+            }
+        }
+    }
+}
+
+/* The longest loop that steps in operand o alone. */
+static int alone(const tra_nest *kept, int o) {
+    int best = -1;
+    for (int i = 0; i < kept->n; i++)
+        if (kept->v[i].s[1 - o] == 0 && kept->v[i].s[o] != 0 && (best < 0 || kept->v[i].n > kept->v[best].n)) best = i;
+    return best;
+}
+
+bool tra_tiles_run(const tra_code *code, tra_scalar_op fold, const tra_array *const *arg, const tra_array *out,
+                   const tra_nest *kept, const tra_nest *reduced) {
+    bool exchanged = false;
+    tiling t = {.tile = tile_of(code, fold, &exchanged), .out = out};
+    int at[2] = {alone(kept, 0), alone(kept, 1)};
+    if (!t.tile || at[0] < 0 || at[1] < 0 || !tra_dtype_is_float(arg[0]->dtype) || arg[0]->dtype != arg[1]->dtype)
+        return false;
+    t.o[0] = exchanged, t.o[1] = !exchanged;
+    if (kept->v[at[0]].n < ROWS || kept->v[at[1]].n < ROWS) return false;
+    t.n = 1;
+    for (int i = 0; i < reduced->n; i++) t.n = tra_mul_most(t.n, reduced->v[i].n);
+    if (t.n > STEPS) return false;
+    for (int side = 0; side < 2; side++) t.in[side] = arg[t.o[side]];
+    t.row = kept->v[at[t.o[0]]], t.column = kept->v[at[t.o[1]]];
+    tra_nest outer, sum = *reduced;
+    outer.n = 0;
+    for (int i = 0; i < kept->n; i++)
+        if (i != at[0] && i != at[1]) outer.v[outer.n++] = kept->v[i];
+    int64_t steps[2][t.n], off[3] = {0}, n = 0, band = tra_max64(1, BAND / t.n / COLUMNS) * COLUMNS;
+    do {
+        for (int side = 0; side < 2; side++) steps[side][n] = off[t.o[side]];
+        n++;
+    } while (tra_nest_next(&sum, off));
+    t.at[0] = steps[0], t.at[1] = steps[1];
+    double rows[t.n * ROWS], columns[t.n * band];
+    do {
+        run_plane(&t, off, rows, columns, band);
+    } while (!tra_cancelled() && tra_nest_next(&outer, off));
+    return true;
+}
+
+/* ---- narrow products of a matrix with itself -----------------------------------------------------------------------
+ */
+
+void tra_gram(int64_t n, int64_t k, const double *a, int64_t lda, bool add, double *c, int64_t row, int64_t column) {
+    enum { AT_ONCE = 48 }; /* rows of a panel, which stays in the first cache */
+    int64_t width = (n + COLUMNS - 1) / COLUMNS * COLUMNS;
+    double panel[AT_ONCE * TRA_GRAM_MOST], sum[TRA_GRAM_MOST * TRA_GRAM_MOST], tile[ROWS * COLUMNS];
+    tile_fn product = chosen()[6][0];
+    memset(sum, 0, sizeof sum);
+    for (int64_t l = 0; l < k && !tra_cancelled(); l += AT_ONCE) {
+        int64_t steps = tra_min64(AT_ONCE, k - l);
+        for (int64_t s = 0; s < steps; s++) {
+            memcpy(panel + s * width, a + (l + s) * lda, (size_t)n * sizeof *a);
+            memset(panel + s * width + n, 0, (size_t)(width - n) * sizeof *a);
+        }
+        for (int64_t i = 0; i < n; i += ROWS)
+            for (int64_t j = i / COLUMNS * COLUMNS; j < n; j += COLUMNS) {
+                product(panel + i, width, panel + j, width, steps, tile);
+                for (int x = 0; x < ROWS; x++)
+                    for (int y = 0; y < COLUMNS; y++) sum[(i + x) * TRA_GRAM_MOST + j + y] += tile[x * COLUMNS + y];
+            }
+    }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = i; j < n; j++) {
+            double *to = &c[i * row + j * column];
+            *to = sum[i * TRA_GRAM_MOST + j] + (add ? *to : 0);
+        }
+}
