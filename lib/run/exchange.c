@@ -26,6 +26,7 @@ static void overlap(const tra_exchange *x, const tra_transfer *t, tra_dims *from
     tra_catalog_key(to_type->cat, t->out, &ko);
     tra_type_offset(ti, &ki, &oi);
     tra_type_offset(to_type, &ko, &oo);
+    for (int d = 0; d < x->op->what.origin.n; d++) oo.v[d] += x->op->what.origin.v[d];
     tra_catalog_ext(ti->cat, t->in, &xi);
     tra_catalog_ext(to_type->cat, t->out, &xo);
     from->n = to->n = ext->n = xi.n;

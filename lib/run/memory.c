@@ -121,6 +121,19 @@ static bool all_meet(const tra_plan *p, const tra_op *op, int side) {
     return true;
 }
 
+/* Does it make something of all of its input, of which there may be tuples that are of no use to it? */
+static bool takes_all(const tra_plan *p, const tra_op *op) {
+    const tra_type *in = &p->ops[op->in[0]].type;
+    tra_dims shape, part;
+    if (tra_op_is(op->op, TRA_RENAMES)) return op->type.cat->n == in->cat->n;
+    if (op->what.origin.n == 0) return true;
+    tra_type_shape(in, &shape);
+    tra_type_shape(&op->type, &part);
+    for (int d = 0; d < shape.n; d++)
+        if (op->what.origin.v[d] > 0 || op->what.origin.v[d] + part.v[d] < shape.v[d]) return false;
+    return true;
+}
+
 /* Is all that the sites have of operator i's result read, of what is in a file? Where several sites have a tuple, one
  * may do without; but what goes to several is read to be sent. */
 static bool all_read(const tra_plan *p, int i) {
@@ -128,7 +141,7 @@ static bool all_read(const tra_plan *p, int i) {
     for (int j = i + 1; j < p->nops; j++) {
         const tra_op *op = &p->ops[j];
         bool sent = tra_op_is(op->op, TRA_FORWARDS) && tra_place_copies(&op->place) > 1;
-        bool whole = !tra_op_is(op->op, TRA_RENAMES) || op->type.cat->n == p->ops[i].type.cat->n;
+        bool whole = op->in[0] < 0 || takes_all(p, op);
         for (int side = 0; side < 2; side++) {
             if (op->in[side] != i) continue;
             if (op->what.join ? all_meet(p, op, side) : sent || (whole && (!tra_op_shares(op) || all_read(p, j))))

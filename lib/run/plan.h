@@ -107,6 +107,7 @@ typedef struct tra_op_what {
     int dim;                /* TILE, CONCAT: array dimension */
     int keydim;             /* CONCAT: key dimension */
     int64_t most;           /* CONCAT: rows that no result has more of, whatever its pieces may have; 0: none */
+    tra_dims origin;        /* REPART: where the result begins in the input; n 0: where that begins */
     int64_t size;           /* TILE */
     const char *path;       /* INPUT, OUTPUT: file[:name] */
     /* OUTPUT: by which its arrays are stored (stored.h), held as they may be; NULL: each as an array. */

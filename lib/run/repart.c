@@ -18,17 +18,20 @@ int64_t tra_repart_pieces(const tra_plan *p, const tra_op *op) {
     return n;
 }
 
-bool tra_repart_box(const tra_type *in, const tra_type *to, int64_t out, tra_dims *lo, tra_dims *box) {
-    tra_dims key, off, ext;
+bool tra_repart_box(const tra_type *in, const tra_op *op, int64_t out, tra_dims *lo, tra_dims *box) {
+    const tra_type *to = &op->type;
+    tra_dims key, off, ext, shape;
     tra_catalog_key(to->cat, out, &key);
     tra_type_offset(to, &key, &off);
     tra_catalog_ext(to->cat, out, &ext);
+    tra_type_shape(in, &shape);
     lo->n = box->n = ext.n;
     for (int d = 0; d < ext.n; d++) {
-        int64_t b = in->cat->bound.v[d];
-        if (ext.v[d] == 0) return false;
-        lo->v[d] = off.v[d] / b;
-        box->v[d] = (off.v[d] + ext.v[d] - 1) / b - lo->v[d] + 1;
+        int64_t b = in->cat->bound.v[d], at = off.v[d] + (op->what.origin.n > 0 ? op->what.origin.v[d] : 0);
+        int64_t from = tra_max64(at, 0), to_end = tra_min64(at + ext.v[d], shape.v[d]);
+        if (from >= to_end) return false;
+        lo->v[d] = from / b;
+        box->v[d] = (to_end - 1) / b - lo->v[d] + 1;
     }
     return true;
 }
@@ -66,7 +69,7 @@ int64_t tra_repart_limit(const tra_plan *p, const tra_op *op, int64_t budget) {
 static int64_t mark(const tra_type *in, const tra_op *op, int64_t out, int64_t batch, int64_t *marked) {
     tra_dims lo, box, at, key;
     int64_t n = 0;
-    if (!tra_repart_box(in, &op->type, out, &lo, &box)) return 0;
+    if (!tra_repart_box(in, op, out, &lo, &box)) return 0;
     at = (tra_dims){.n = box.n};
     key.n = box.n;
     do {

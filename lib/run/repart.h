@@ -8,9 +8,9 @@
 /* Pieces that are listed, at most: boxes where blocks of the input and of the result overlap. */
 int64_t tra_repart_pieces(const tra_plan *p, const tra_op *op);
 
-/* The keys of the blocks of `in` that overlap tuple `out` of the result: from lo, box of them in each dimension; false:
- * none, since it is empty. */
-bool tra_repart_box(const tra_type *in, const tra_type *to, int64_t out, tra_dims *lo, tra_dims *box);
+/* The keys of the blocks of `in` that overlap tuple `out` of op's result: from lo, box of them in each dimension;
+ * false: none, since it is empty or beyond the input. */
+bool tra_repart_box(const tra_type *in, const tra_op *op, int64_t out, tra_dims *lo, tra_dims *box);
 
 /* The batch that begins with tuple t of the result: as many tuples as every site can hold in `limit` bytes, so that
  * each block of the input is read once for them; its end. work, load: room for a number of each site. */

@@ -88,7 +88,7 @@ void tra_list_tuples(tra_exchange *x) {
 static void list_pieces(const tra_op *from, const tra_op *op, int64_t out, tra_transfers *all, int *work) {
     const tra_type *ti = &from->type;
     tra_dims key, lo, box, at;
-    if (!tra_repart_box(ti, &op->type, out, &lo, &box)) return;
+    if (!tra_repart_box(ti, op, out, &lo, &box)) return;
     tra_catalog_key(op->type.cat, out, &key);
     int *to = work, *holder = work + op->place.sites;
     int nto = tra_place_holders(&op->place, op->type.cat, out, &key, to);

@@ -203,7 +203,13 @@ static void operator(building *b, const tra_node *n) {
     for (int d = 0; d < TRA_MAXDIM; d++) from[d] = d;
     switch (n->op) {
     case TRA_OP_INPUT: add_rel(b, n, -1); return;
-    case TRA_OP_REPART: b->g->rel_of[n->id] = b->g->rel_of[n->in[0]->id]; return;
+    case TRA_OP_REPART:
+        if (n->origin.n > 0) { /* another tensor */
+            add_rel(b, n, -1);
+            return;
+        }
+        b->g->rel_of[n->id] = b->g->rel_of[n->in[0]->id];
+        return;
     case TRA_OP_JOIN: join(b, n, NULL); return;
     case TRA_OP_AGG:
         if (b->absorbed[n->in[0]->id]) {

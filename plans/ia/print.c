@@ -29,6 +29,7 @@ static void print_arrays(const tra_type *t, tra_str *out) {
 }
 
 void tra_op_print(const tra_op *o, tra_str *out) {
+    tra_dims shape;
     tra_str_add(out, tra_plan_op_text(o->op));
     switch (o->op) {
     case TRA_PLAN_INPUT:
@@ -51,6 +52,12 @@ void tra_op_print(const tra_op *o, tra_str *out) {
     case TRA_PLAN_REPART:
         tra_str_add(out, " ");
         print_dims(&o->type.cat->bound, out);
+        if (o->what.origin.n == 0) break;
+        tra_type_shape(&o->type, &shape);
+        tra_str_add(out, " from ");
+        print_dims(&o->what.origin, out);
+        tra_str_add(out, " extents ");
+        print_dims(&shape, out);
         break;
     case TRA_PLAN_JOIN:
     case TRA_PLAN_JOINAGG:

@@ -62,6 +62,7 @@ typedef enum tra_ast_kind {
     TRA_AST_NAMED,     /* text = kid, in the arguments of a call or in a list; quoted as of a NAME */
     TRA_AST_DESC,      /* kid desc, there too */
     TRA_AST_STAR,      /* *, there too */
+    TRA_AST_RANGE,     /* a:b in a list, two kids; STAR: the end that is not there */
     TRA_AST_LITERAL,   /* date "..." or timestamp "...": text is the word, the kid the string */
 } tra_ast_kind;
 

@@ -197,9 +197,22 @@ static tra_ast *parse_aggregate(parser *p, tra_span name, const char *text, asts
 
 static tra_ast *parse_string(parser *p);
 
-/* An argument of a call or an item of a list: an expression, "name = expression", "expression desc", or "*". */
+/* The end of a range after its colon; of a range that ends there, STAR. */
+static tra_ast *parse_range(parser *p, tra_ast *from) {
+    const tra_token *t = p->tok++;
+    bool open = p->tok->kind == ',' || p->tok->kind == ']';
+    tra_ast *to = open ? new_ast(p, TRA_AST_STAR, t->span, "*") : parse_expr(p);
+    if (!from || !to) return NULL;
+    tra_ast *kids[2] = {from, to};
+    tra_ast *x = new_ast(p, TRA_AST_RANGE, join_spans(from->span, to->span), ":");
+    return set_kids(p, x, 2, kids) ? x : NULL;
+}
+
+/* An argument of a call or an item of a list: an expression, "name = expression", "expression desc", "*"; of a list
+ * also a range "from:to", of which either end may be left out. */
 static tra_ast *parse_argument(parser *p) {
     const tra_token *t = p->tok;
+    if (t->kind == ':') return parse_range(p, new_ast(p, TRA_AST_STAR, t->span, "*"));
     bool quoted = t->kind == TRA_T_QUOTED;
     if (t->kind == '*' && (t[1].kind == ',' || t[1].kind == ')' || t[1].kind == ']')) {
         p->tok++;
@@ -214,6 +227,7 @@ static tra_ast *parse_argument(parser *p) {
         return x;
     }
     tra_ast *x = parse_expr(p);
+    if (x && p->tok->kind == ':') return parse_range(p, x);
     if (!x || !at_name(p, "desc")) return x;
     tra_span end = p->tok++->span;
     return make1(p, TRA_AST_DESC, join_spans(x->span, end), "desc", x);

@@ -112,6 +112,11 @@ static void add(const tra_ast *x, int least, tra_str *out) {
         tra_str_add(out, " desc");
         break;
     case TRA_AST_STAR: tra_str_add(out, "*"); break;
+    case TRA_AST_RANGE:
+        if (x->kids[0]->kind != TRA_AST_STAR) add(x->kids[0], OR, out);
+        tra_str_add(out, ":");
+        if (x->kids[1]->kind != TRA_AST_STAR) add(x->kids[1], OR, out);
+        break;
     case TRA_AST_LITERAL:
         tra_str_printf(out, "%s ", x->text);
         add(x->kids[0], PRIMARY, out);

@@ -109,7 +109,11 @@ static char *expr_text(tra_arena *a, const tra_node *n) {
         break;
     case TRA_OP_TILE: tra_str_printf(&s, " %d %" PRId64, n->dim, n->size); break;
     case TRA_OP_CONCAT: tra_str_printf(&s, " %d %d %" PRId64, n->keydim, n->dim, n->most); break;
-    case TRA_OP_REPART: add_dims(&n->block, &s); break;
+    case TRA_OP_REPART:
+        add_dims(&n->block, &s);
+        add_dims(&n->origin, &s);
+        add_dims(&n->extent, &s);
+        break;
     }
     char *text = tra_arena_strndup(a, tra_str_get(&s), s.n);
     tra_str_free(&s);

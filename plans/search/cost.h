@@ -22,8 +22,10 @@ tra_traffic tra_traffic_exchange(const tra_placement *p, const tra_placement *q,
 /* As above, with exact floats, but `moved` and `most` from a look at a part of the sites or of the tuples. */
 tra_traffic tra_traffic_estimate(const tra_placement *p, const tra_placement *q, const tra_catalog *c);
 /* The same tensor from blocks `in` placed as p to blocks `out` placed as q: pieces where blocks overlap move on their
- * own, each from the holder that tra_place_moves would choose. in must be a blocked tensor. */
-tra_traffic tra_traffic_repart(const tra_placement *p, const tra_type *in, const tra_placement *q, const tra_type *out);
+ * own, each from the holder that tra_place_moves would choose. in must be a blocked tensor. origin: where `out` begins
+ * in it; n 0: where that begins. */
+tra_traffic tra_traffic_repart(const tra_placement *p, const tra_type *in, const tra_placement *q, const tra_type *out,
+                               const tra_dims *origin);
 
 /* The bytes that such an exchange sends of a relation that is not dense: tuple by tuple where these are not many, else
  * by what all of it takes. */

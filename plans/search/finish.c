@@ -158,7 +158,10 @@ static void add_op(finish *f, int id) {
         break;
     case TRA_PLAN_TILE: o->what.dim = n->dim, o->what.size = n->size; break;
     case TRA_PLAN_CONCAT: o->what.dim = n->dim, o->what.keydim = n->keydim, o->what.most = n->most; break;
-    case TRA_PLAN_REPART: set_traffic(f->plan, o, tra_repart_traffic(s, n, p, x->place), &s->o->rates); break;
+    case TRA_PLAN_REPART:
+        o->what.origin = n->origin;
+        set_traffic(f->plan, o, tra_repart_traffic(s, n, p, x->place), &s->o->rates);
+        break;
     case TRA_PLAN_JOIN: set_join(f, o, m); break;
     case TRA_PLAN_JOINAGG:
         set_join(f, o, m);

@@ -152,7 +152,8 @@ tra_traffic tra_exact_traffic(search *s, const tra_node *n, bool partial, int fr
 tra_traffic tra_repart_traffic(search *s, const tra_node *n, int from, int to) {
     bool fresh;
     memo_entry *m = memo_find(s, MEMO_REPART, n, from, to, &fresh);
-    if (fresh) m->traffic = tra_traffic_repart(&s->places.v[from], &n->in[0]->type, &s->places.v[to], &n->type);
+    if (fresh)
+        m->traffic = tra_traffic_repart(&s->places.v[from], &n->in[0]->type, &s->places.v[to], &n->type, &n->origin);
     return m->traffic;
 }
 

@@ -9,6 +9,7 @@ typedef struct tally {
     int *from, *to; /* holders */
     int64_t *sent, *received;
     int64_t moved;
+    tra_dims origin, before, after; /* extents of both */
 } tally;
 
 /* Pieces of the array at `old` that become part of the array at `new`, of so many elements in all. */
@@ -36,8 +37,10 @@ static void each_tuple(tally *x, const tra_type *in) {
         tra_type_offset(in, &key, &offset);
         n.n = at.n = key.n;
         bool any = true;
-        for (int d = 0; d < key.n; d++) {
-            int64_t b = x->out->bound.v[d];
+        for (int d = 0; d < key.n; d++) { /* in the result: from offset on, ext of it */
+            int64_t b = x->out->bound.v[d], end = tra_min64(offset.v[d] + ext.v[d] - x->origin.v[d], x->after.v[d]);
+            offset.v[d] = tra_max64(0, offset.v[d] - x->origin.v[d]);
+            ext.v[d] = tra_max64(0, end - offset.v[d]);
             n.v[d] = ext.v[d] == 0 ? 0 : (offset.v[d] + ext.v[d] - 1) / b - offset.v[d] / b + 1;
             at.v[d] = 0;
             any &= n.v[d] > 0;
@@ -62,8 +65,10 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Elements of dimension d at which the site changes, as blocks of one cut are placed. */
-static int64_t cut_sites(const tra_placement *p, const tra_catalog *c, int d, int64_t shape, int64_t *v) {
+/* Elements of dimension d of the result at which the site changes, as blocks of one cut are placed that begins so far
+ * before it. */
+static int64_t cut_sites(const tra_placement *p, const tra_catalog *c, int d, int64_t before, int64_t shape,
+                         int64_t *v) {
     int64_t n = 0, block = c->bound.v[d];
     for (int i = 0; i < p->naxes; i++) {
         const tra_axis *ax = &p->axis[i];
@@ -71,11 +76,14 @@ static int64_t cut_sites(const tra_placement *p, const tra_catalog *c, int d, in
         for (int j = 0; j < ax->n; j++) has |= ax->dim[j] == d;
         if (ax->kind != TRA_AXIS_PART || ax->sites == 1 || !has) continue;
         if (ax->n > 1) {
-            for (int64_t b = 1; b < c->frontier.v[d]; b++) v[n++] = b * block;
+            for (int64_t b = 1; b < c->frontier.v[d]; b++) {
+                int64_t at = b * block - before;
+                if (at > 0 && at < shape) v[n++] = at;
+            }
             continue;
         }
         for (int g = 1; g < ax->sites; g++) {
-            int64_t at = (int64_t)(((__int128)g * ax->ext[0] + ax->sites - 1) / ax->sites) * block;
+            int64_t at = (int64_t)(((__int128)g * ax->ext[0] + ax->sites - 1) / ax->sites) * block - before;
             if (at > 0 && at < shape) v[n++] = at;
         }
     }
@@ -89,11 +97,14 @@ static void by_segments(tally *x, const tra_dims *shape) {
     bool any = true;
     for (int d = 0; d < shape->n; d++) {
         size_t cap = (size_t)(x->in->frontier.v[d] + x->out->frontier.v[d]) * TRA_MAXAXES +
-                     (size_t)TRA_MAXAXES * (size_t)(x->p->sites + x->q->sites) + 2;
+                     (size_t)TRA_MAXAXES * (size_t)(x->p->sites + x->q->sites) + 4;
         cut[d] = tra_calloc(cap, sizeof *cut[d]);
-        int64_t m = 1; /* 0 is the first */
-        m += cut_sites(x->p, x->in, d, shape->v[d], cut[d] + m);
-        m += cut_sites(x->q, x->out, d, shape->v[d], cut[d] + m);
+        int64_t m = 1;                                                      /* 0 is the first */
+        int64_t ends[2] = {-x->origin.v[d], x->before.v[d] - x->origin.v[d]}; /* of the input */
+        for (int i = 0; i < 2; i++)
+            if (ends[i] > 0 && ends[i] < shape->v[d]) cut[d][m++] = ends[i];
+        m += cut_sites(x->p, x->in, d, x->origin.v[d], shape->v[d], cut[d] + m);
+        m += cut_sites(x->q, x->out, d, 0, shape->v[d], cut[d] + m);
         qsort(cut[d], (size_t)m, sizeof *cut[d], ascending);
         cut[d][m] = shape->v[d];
         n.v[d] = m;
@@ -104,8 +115,10 @@ static void by_segments(tally *x, const tra_dims *shape) {
         int64_t elements = 1;
         for (int d = 0; d < n.n; d++) {
             const int64_t *v = cut[d] + at.v[d];
-            elements *= v[1] - v[0]; /* 0 where a cut is there twice */
-            old.v[d] = v[0] / x->in->bound.v[d];
+            int64_t in = v[0] + x->origin.v[d];
+            bool there = in >= 0 && in < x->before.v[d];
+            elements *= there ? v[1] - v[0] : 0; /* 0 where a cut is there twice */
+            old.v[d] = there ? in / x->in->bound.v[d] : 0;
             new.v[d] = v[0] / x->out->bound.v[d];
         }
         if (elements > 0) piece(x, &old, &new, elements);
@@ -114,20 +127,22 @@ static void by_segments(tally *x, const tra_dims *shape) {
     for (int d = 0; d < shape->n; d++) free(cut[d]);
 }
 
-tra_traffic tra_traffic_repart(const tra_placement *p, const tra_type *in, const tra_placement *q,
-                               const tra_type *out) {
+tra_traffic tra_traffic_repart(const tra_placement *p, const tra_type *in, const tra_placement *q, const tra_type *out,
+                               const tra_dims *origin) {
     tally x = {.p = p, .q = q, .in = in->cat, .out = out->cat};
     tra_traffic t = {0};
     int s = q->sites;
-    tra_dims shape;
     if (s == 1) return t;
     x.from = tra_calloc((size_t)s, sizeof *x.from);
     x.to = tra_calloc((size_t)s, sizeof *x.to);
     x.sent = tra_calloc((size_t)s, sizeof *x.sent);
     x.received = tra_calloc((size_t)s, sizeof *x.received);
-    tra_type_shape(in, &shape);
+    x.origin = (tra_dims){.n = in->cat->bound.n};
+    if (origin->n > 0) x.origin = *origin;
+    tra_type_shape(in, &x.before);
+    tra_type_shape(out, &x.after);
     if (in->cat->grid && out->cat->grid && !p->owner)
-        by_segments(&x, &shape);
+        by_segments(&x, &x.after);
     else
         each_tuple(&x, in);
     for (int i = 0; i < s; i++) {
@@ -135,7 +150,7 @@ tra_traffic tra_traffic_repart(const tra_placement *p, const tra_type *in, const
         t.both = tra_max64(t.both, tra_min64(x.sent[i], x.received[i]));
     }
     t.moved = x.moved;
-    if (x.moved > 0) t.floats = (double)tra_catalog_floats(in->cat) * tra_place_copies(q);
+    if (x.moved > 0) t.floats = (double)tra_catalog_floats((origin->n > 0 ? out : in)->cat) * tra_place_copies(q);
     free(x.from);
     free(x.to);
     free(x.sent);

@@ -123,6 +123,7 @@ static const tra_keyexpr *key_expr(tra_build *b, const tra_ast *x, const key_sco
     case TRA_AST_NAMED:
     case TRA_AST_DESC:
     case TRA_AST_STAR:
+    case TRA_AST_RANGE:
     case TRA_AST_LITERAL: break;
     }
     tra_diag_error(b->d, x->span, tra_build_no_name(x), "this has no place in %s; an integer expression is expected",
@@ -349,6 +350,7 @@ static const tra_scalar *scalar_expr(tra_build *b, const tra_ast *x, const arg_s
     case TRA_AST_NAMED:
     case TRA_AST_DESC:
     case TRA_AST_STAR:
+    case TRA_AST_RANGE:
     case TRA_AST_LITERAL: break;
     }
     tra_diag_error(b->d, x->span, tra_build_no_name(x),
@@ -450,6 +452,7 @@ const tra_kernel *tra_build_kernel(tra_build *b, const tra_ast *x, tra_kernel_us
     case TRA_AST_NAMED:
     case TRA_AST_DESC:
     case TRA_AST_STAR:
+    case TRA_AST_RANGE:
     case TRA_AST_LITERAL: break;
     }
     tra_diag_error(b->d, x->span, "write a name such as matmul, a string \"ij,jk->ik\", or a function (x,y) -> x*y",

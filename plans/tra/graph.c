@@ -1,5 +1,6 @@
 /* Building the graph: names, operators and their arguments. Inputs and outputs are in input.c. */
 #include "linear.h"
+#include "slice.h"
 #include "storage.h"
 #include "table.h"
 
@@ -349,6 +350,7 @@ static int other_names(const char **names) {
     int n = 0;
     names[n++] = "store";
     for (int i = 0; tra_linear_name(i); i++) names[n++] = tra_linear_name(i);
+    for (int i = 0; tra_slice_name(i); i++) names[n++] = tra_slice_name(i);
     for (int i = 0; tra_table_op_name(i); i++) names[n++] = tra_table_op_name(i);
     return n;
 }
@@ -376,6 +378,7 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
     int nnames = NFORMS + NMACROS + other_names(names + NFORMS + NMACROS);
     if (strcmp(x->text, "store") == 0) return build_store(b, x);
     if (tra_is_linear(x->text)) return build_part(b, x, 0, 1);
+    if (tra_is_slice(x->text)) return tra_build_slice(b, x, build_relation);
     if (tra_is_table_op(x->text) && !joins_tensors(b, x)) return tra_build_table_op(b, x, build_relation);
     for (int i = 0; i < NMACROS; i++) {
         names[NFORMS + i] = macros[i].name;
@@ -390,8 +393,8 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
         tra_diag_error(b->d, x->name_span,
                        near ? tra_arena_printf(b->arena, "did you mean %s?", near)
                             : "operators are join agg rekey filter transform tile concat repart reblock softmax "
-                              "transpose store solve inverse det cholesky eigh qr svd, of tables select project "
-                              "join cross group order distinct limit matrix rows pivot entries table",
+                              "transpose slice stack store solve inverse det cholesky eigh qr svd, of tables select "
+                              "project join cross group order distinct limit matrix rows pivot entries table",
                        "there is no operator '%s'", x->text);
         return NULL;
     }
@@ -435,6 +438,7 @@ static tra_node *build_relation(tra_build *b, const tra_ast *x) {
     case TRA_AST_COMPOSE:
     case TRA_AST_DESC:
     case TRA_AST_STAR:
+    case TRA_AST_RANGE:
     case TRA_AST_LITERAL: break;
     case TRA_AST_NAMED: advice = tra_build_no_name(x); break;
     }

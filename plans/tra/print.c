@@ -176,7 +176,14 @@ void tra_node_print(const tra_node *n, tra_str *out) {
     case TRA_OP_TRANSFORM: tra_kernel_print(n->kernel, out); break;
     case TRA_OP_TILE: tra_str_printf(out, "%d, %" PRId64, n->dim, n->size); break;
     case TRA_OP_CONCAT: tra_str_printf(out, "%d, %d", n->keydim, n->dim); break;
-    case TRA_OP_REPART: add_list(out, &n->block); break;
+    case TRA_OP_REPART:
+        add_list(out, &n->block);
+        if (n->origin.n == 0) break;
+        tra_str_add(out, ", from ");
+        add_list(out, &n->origin);
+        tra_str_add(out, " extents ");
+        add_list(out, &n->extent);
+        break;
     }
     tra_str_add(out, ")");
 }

@@ -41,8 +41,8 @@ void tra_carry_labels(tra_build *b, tra_node *n) {
     case TRA_OP_REKEY:
     case TRA_OP_FILTER:
     case TRA_OP_TILE:
-    case TRA_OP_CONCAT:
-    case TRA_OP_REPART: break;
+    case TRA_OP_CONCAT: break;
+    case TRA_OP_REPART: known = n->origin.n == 0; break;
     }
     if (!known || (n->kernel && !tra_kernel_keeps_places(n->kernel))) return;
     tra_type_shape(&n->type, &shape);

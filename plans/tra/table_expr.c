@@ -110,7 +110,8 @@ static tra_ast *settle(const tra_table_scope *sc, const tra_ast *x) {
     case TRA_AST_COMPOSE:
     case TRA_AST_NAMED:
     case TRA_AST_DESC:
-    case TRA_AST_STAR: break;
+    case TRA_AST_STAR:
+    case TRA_AST_RANGE: break;
     }
     tra_diag_error(sc->b->d, x->span, tra_build_no_name(x), "this has no place in an expression over columns");
     return NULL;
@@ -231,7 +232,8 @@ static const tra_colexpr *type_of(const tra_table_scope *sc, const tra_ast *x) {
     case TRA_AST_COMPOSE:
     case TRA_AST_NAMED:
     case TRA_AST_DESC:
-    case TRA_AST_STAR: break;
+    case TRA_AST_STAR:
+    case TRA_AST_RANGE: break;
     }
     return NULL; /* settle has refused it */
 }

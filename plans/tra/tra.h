@@ -51,6 +51,9 @@ struct tra_node {
     int64_t most;             /* CONCAT of rows of a table: whoever made them knows that no result has more; 0: none */
     int64_t size;             /* TILE */
     tra_dims block;           /* REPART: block extents of the result */
+    /* REPART: where the result begins in the operand, in elements, and its extents; beyond the operand it is 0. n 0: it
+     * is the same tensor. */
+    tra_dims origin, extent;
     /* Of each dimension the table whose rows it has, where only the run tells how many these are; NULL: none. */
     const tra_node *const *rows;
     /* What the positions along each dimension stand for (labels.h), NULL: nothing; NULL as a whole: nothing anywhere.

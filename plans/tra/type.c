@@ -381,6 +381,7 @@ static tra_status type_repart(tra_node *n, tra_catalog *out, tra_err *e) {
     if (!tra_type_is_blocked(x, &why))
         return tra_fail(e, TRA_PROGRAM, "repart and reblock need a tensor in blocks; of this relation %s", why);
     tra_type_shape(x, &shape);
+    if (n->origin.n > 0) shape = n->extent;
     TRA_TRY(tra_catalog_blocks(&shape, &n->block, out, e));
     for (int d = 0; d < shape.n; d++) n->type.cut[d] = 1u << d;
     return TRA_OK;

@@ -176,6 +176,16 @@ static void moved_entries(tra_arena *a, tra_node *n, int64_t times) {
     n->type.entries = tra_entries_about(a, &n->type, (double)all.expected, all.bound, tra_mul_most(most_of(x), times));
 }
 
+/* The same of a part of a tensor, or of one within a larger one. */
+static void cut_entries(tra_arena *a, tra_node *n) {
+    const tra_type *x = &n->in[0]->type;
+    double in = (double)tra_catalog_floats(x->cat), out = (double)tra_catalog_floats(n->type.cat);
+    double share = in > out ? out / in : 1;
+    tra_size all = tra_type_entries(x);
+    n->type.entries =
+        tra_entries_about(a, &n->type, share * (double)all.expected, all.bound, tra_mul_most(most_of(x), x->cat->n));
+}
+
 /* ---- all -------------------------------------------------------------------------------------------------------- */
 
 static bool is_sparse(const tra_node *n) {
@@ -265,7 +275,12 @@ void tra_type_entries_of(tra_arena *a, tra_node *n) {
     case TRA_OP_TRANSFORM: map_entries(a, n); break;
     case TRA_OP_TILE: moved_entries(a, n, 1); break;
     case TRA_OP_CONCAT: moved_entries(a, n, n->in[0]->type.cat->frontier.v[n->keydim]); break;
-    case TRA_OP_REPART: moved_entries(a, n, n->in[0]->type.cat->n); break;
+    case TRA_OP_REPART:
+        if (n->origin.n > 0)
+            cut_entries(a, n);
+        else
+            moved_entries(a, n, n->in[0]->type.cat->n);
+        break;
     }
     n->type.layout = tra_type_holding(&n->type);
 }

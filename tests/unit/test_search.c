@@ -471,7 +471,7 @@ TEST(a_repartition_moves_what_its_pieces_are) {
         int np = some_places(&a, p), nq = some_places(&b, q);
         for (int i = 0; i < np; i++) {
             for (int j = 0; j < nq; j++) {
-                tra_traffic t = tra_traffic_repart(&p[i], &ta, &q[j], &tb);
+                tra_traffic t = tra_traffic_repart(&p[i], &ta, &q[j], &tb, &(tra_dims){.n = 0});
                 int64_t want = repart_by_elements(&p[i], &a, &q[j], &b, M, N);
                 CHECK_INT(t.moved, want);
                 CHECK_NEAR(t.floats, want ? (double)M * N * tra_place_copies(&q[j]) : 0, 0);
@@ -480,7 +480,8 @@ TEST(a_repartition_moves_what_its_pieces_are) {
         int32_t *owner = tra_calloc((size_t)a.n, sizeof *owner); /* and tuple by tuple */
         for (int64_t t = 0; t < a.n; t++) owner[t] = (int32_t)(t * 7 % 6);
         tra_placement own = {.sites = 6, .owner = owner};
-        CHECK_INT(tra_traffic_repart(&own, &ta, &q[4], &tb).moved, repart_by_elements(&own, &a, &q[4], &b, M, N));
+        CHECK_INT(tra_traffic_repart(&own, &ta, &q[4], &tb, &(tra_dims){.n = 0}).moved,
+                  repart_by_elements(&own, &a, &q[4], &b, M, N));
         free(owner);
     }
 }

@@ -1,0 +1,155 @@
+/* slice.c - parts of tensors, and tensors put together, as repartitions that begin elsewhere than their operand. */
+#include "slice.h"
+
+#include <string.h>
+
+static const char *const names[] = {"slice", "stack"};
+
+const char *tra_slice_name(int i) { return i < 2 ? names[i] : NULL; }
+
+bool tra_is_slice(const char *name) { return strcmp(name, names[0]) == 0 || strcmp(name, names[1]) == 0; }
+
+static tra_node *make(tra_build *b, tra_opcode op, tra_span span, const tra_node *fields) {
+    tra_node *n = tra_build_node(b, op, span);
+    int id = n->id;
+    *n = *fields;
+    n->id = id;
+    n->op = op;
+    n->span = span;
+    return tra_build_finish(b, n);
+}
+
+/* The shape of an operand that is a tensor in blocks of known extents; false after a diagnostic. */
+static bool shape_of(tra_build *b, const tra_ast *x, const char *name, const tra_node *n, tra_dims *shape) {
+    const char *why;
+    if (n->type.columns || n->type.bounded) {
+        tra_diag_error(b->d, x->span, "of a table: filter, limit", "%s takes tensors of known extents", name);
+        return false;
+    }
+    if (!tra_type_is_blocked(&n->type, &why)) {
+        tra_diag_error(b->d, x->span, NULL, "%s takes tensors in blocks; of this relation %s", name, why);
+        return false;
+    }
+    tra_type_shape(&n->type, shape);
+    return true;
+}
+
+/* One range of a dimension of extent n. */
+static bool range(tra_build *b, const tra_ast *x, int64_t n, int64_t *from, int64_t *to) {
+    *from = 0, *to = n;
+    if (x->kind != TRA_AST_RANGE) {
+        tra_diag_error(b->d, x->span, "write from:to, of which either may be left out: [0:10, :]",
+                       "slice takes a range of each dimension");
+        return false;
+    }
+    if (x->kids[0]->kind != TRA_AST_STAR && !tra_build_int(b, x->kids[0], "the begin of a range", 0, from))
+        return false;
+    if (x->kids[1]->kind != TRA_AST_STAR && !tra_build_int(b, x->kids[1], "the end of a range", 0, to)) return false;
+    if (*from <= *to && *to <= n) return true;
+    tra_diag_error(b->d, x->span, "a range from:to has the positions from, ..., to - 1",
+                   "this dimension has %" PRId64 " positions, of which %" PRId64 ":%" PRId64 " is no range", n, *from,
+                   *to);
+    return false;
+}
+
+static tra_node *build_slice(tra_build *b, const tra_ast *call, tra_build_operand *operand) {
+    if (call->nkids != 2 || call->kids[1]->kind != TRA_AST_LIST) {
+        tra_diag_error(b->d, call->span, "write slice(X, [0:10, :])", "slice has a relation and a list of ranges");
+        return NULL;
+    }
+    tra_node fields = {.in = {operand(b, call->kids[0])}};
+    const tra_ast *list = call->kids[1];
+    tra_dims shape;
+    bool ok = true, all = true;
+    if (!fields.in[0] || !shape_of(b, call->kids[0], "slice", fields.in[0], &shape)) return NULL;
+    if (list->nkids != shape.n) {
+        tra_diag_error(b->d, list->span, NULL, "%d ranges for a tensor of %d dimensions", list->nkids, shape.n);
+        return NULL;
+    }
+    fields.block = fields.in[0]->type.cat->bound;
+    fields.origin.n = fields.extent.n = shape.n;
+    for (int d = 0; d < shape.n; d++) {
+        int64_t to = 0;
+        ok = range(b, list->kids[d], shape.v[d], &fields.origin.v[d], &to) && ok;
+        fields.extent.v[d] = to - fields.origin.v[d];
+        fields.block.v[d] = tra_max64(1, tra_min64(fields.block.v[d], fields.extent.v[d]));
+        all = all && fields.extent.v[d] == shape.v[d];
+    }
+    return !ok ? NULL : all ? fields.in[0] : make(b, TRA_OP_REPART, call->span, &fields);
+}
+
+/* Of operands that differ along `dim` alone: their extent along it together. */
+static bool check_stack(tra_build *b, const tra_ast *call, int n, const tra_dims *shape, int dim, int64_t *total) {
+    char text[TRA_DIMTEXT], first[TRA_DIMTEXT];
+    *total = 0;
+    for (int i = 0; i < n; i++) {
+        bool fits = shape[i].n == shape[0].n;
+        for (int d = 0; fits && d < shape[0].n; d++) fits = d == dim || shape[i].v[d] == shape[0].v[d];
+        if (!fits) {
+            tra_diag_error(b->d, call->kids[i]->span, NULL,
+                           "stack takes tensors that differ along dimension %d alone, not %s beside %s", dim,
+                           tra_shape_text(&shape[i], text), tra_shape_text(&shape[0], first));
+            return false;
+        }
+        *total = tra_add_most(*total, shape[i].v[dim]);
+    }
+    return true;
+}
+
+/* The tensor where it stands among the others, and 0 elsewhere. */
+static tra_node *place(tra_build *b, const tra_ast *call, tra_node *x, const tra_dims *block, const tra_dims *shape,
+                       int dim, int64_t at, int64_t total) {
+    tra_node fields = {.in = {x}, .block = *block, .origin = {.n = shape->n}, .extent = *shape};
+    fields.origin.v[dim] = -at;
+    fields.extent.v[dim] = total;
+    return make(b, TRA_OP_REPART, call->span, &fields);
+}
+
+/* Both where one of them is 0; of bools, whose sum is none, the larger. */
+static tra_node *together(tra_build *b, const tra_ast *call, tra_node *x, tra_node *y) {
+    bool bools = x->type.dtype == TRA_BOOL && y->type.dtype == TRA_BOOL;
+    tra_node fields = {.in = {x, y}, .joinl = {.n = x->type.cat->frontier.n}};
+    tra_err e = {0};
+    for (int d = 0; d < fields.joinl.n; d++) fields.joinl.v[d] = d;
+    fields.joinr = fields.joinl;
+    if (tra_kernel_named(b->arena, bools ? "elemmax" : "matadd", TRA_USE_JOIN, 0, NULL, &fields.kernel, &e) != TRA_OK) {
+        tra_diag_error(b->d, call->span, NULL, "%s", e.msg);
+        return NULL;
+    }
+    return make(b, TRA_OP_JOIN, call->span, &fields);
+}
+
+static tra_node *build_stack(tra_build *b, const tra_ast *call, tra_build_operand *operand) {
+    int n = call->nkids - 1;
+    int64_t dim, total, at = 0;
+    if (n < 1 || n > 64) {
+        tra_diag_error(b->d, call->span, "write stack(A, B, 0)", "stack has 1 to 64 relations and a dimension");
+        return NULL;
+    }
+    tra_node *x[64], *all = NULL;
+    tra_dims shape[64];
+    bool ok = true;
+    for (int i = 0; i < n; i++) {
+        x[i] = operand(b, call->kids[i]);
+        ok = x[i] && shape_of(b, call->kids[i], "stack", x[i], &shape[i]) && ok;
+    }
+    if (!ok || !tra_build_int(b, call->kids[n], "a dimension", 0, &dim)) return NULL;
+    if (dim >= shape[0].n) {
+        tra_diag_error(b->d, call->kids[n]->span, NULL, "dimension %" PRId64 " of a tensor of %d", dim, shape[0].n);
+        return NULL;
+    }
+    if (!check_stack(b, call, n, shape, (int)dim, &total)) return NULL;
+    tra_dims block = x[0]->type.cat->bound;
+    for (int d = 0; d < block.n; d++) block.v[d] = tra_max64(1, block.v[d]);
+    for (int i = 0; i < n && n > 1; i++) {
+        tra_node *y = place(b, call, x[i], &block, &shape[i], (int)dim, at, total);
+        all = !y ? NULL : i == 0 ? y : together(b, call, all, y);
+        if (!all) return NULL;
+        at += shape[i].v[dim];
+    }
+    return n == 1 ? x[0] : all;
+}
+
+tra_node *tra_build_slice(tra_build *b, const tra_ast *call, tra_build_operand *operand) {
+    return (strcmp(call->text, "slice") == 0 ? build_slice : build_stack)(b, call, operand);
+}

@@ -1,0 +1,102 @@
+# slice and stack: parts of tensors, and tensors put together.
+load helper
+
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return
+    tra gen -q --shape 93x70 --block 20x16 --dist normal --seed 1 -o A.h5
+    tra gen -q --shape 31x70 --block 7x70 --dist normal --seed 2 -o B.h5
+    tra gen -q --shape 93x70 --block 20x16 --density 0.1 --seed 3 -o S.h5
+    tra gen -q --shape 5x8x9 --block 2x3x4 --dist normal --seed 4 -o T.h5
+    "$PYTHON" -c '
+import h5py, numpy as np
+rng = np.random.default_rng(5)
+with h5py.File("I.h5", "w") as f: f.create_dataset("data", data=rng.integers(-2**62, 2**62, (93, 9)), chunks=(10, 9))'
+    cat >parts.tra <<'EOP'
+input A from "A.h5"
+input B from "B.h5"
+input S from "S.h5"
+input T from "T.h5"
+input I from "I.h5"
+param n = 37
+mid     = slice(A, [n:n+30, :])
+corner  = slice(A, [91:, 64:])
+column  = slice(A, [:, 17:18])
+none    = slice(A, [5:5, :])
+sparse  = slice(S, [3:81, 1:60])
+cube    = slice(T, [1:4, :, 2:9])
+ints    = slice(I, [1:, :])
+tall    = stack(A, B, slice(A, [90:, :]), 0)
+wide    = stack(A, slice(A, [:, 3:4]), 1)
+sparser = stack(S, S, 0)
+whole   = stack(slice(I, [:40, :]), slice(I, [40:, :]), 0)
+sum[i]  = sum tall[i,j]
+output mid
+output corner
+output column
+output none
+output sparse
+output cube
+output ints
+output tall
+output wide
+output sparser
+output whole
+output sum
+EOP
+    tra run -q parts.tra
+}
+
+setup() { cd "$BATS_FILE_TMPDIR" || return; }
+
+@test "values, against numpy, and the blocks of the operand from the origin of the result" {
+    for r in sparse sparser S; do tra export -q $r.h5 -o $r.npy --dense; done || for r in sparse sparser S; do tra export -q $r.h5 -o $r.npy; done
+    py '
+a, b, t, i = (h5py.File(n + ".h5")["data"][:] for n in "ABTI")
+s = np.load("S.npy")
+want = {"mid": a[37:67], "corner": a[91:, 64:], "column": a[:, 17:18], "none": a[5:5], "cube": t[1:4, :, 2:9],
+        "ints": i[1:], "tall": np.vstack([a, b, a[90:]]), "wide": np.hstack([a, a[:, 3:4]]), "whole": i}
+for n, x in want.items():
+    y = h5py.File(n + ".h5")["data"][()] if n != "none" else np.zeros((0, 70))
+    assert y.dtype == x.dtype and (y == x).all() and y.shape == x.shape, n
+assert (np.load("sparse.npy") == s[3:81, 1:60]).all()
+assert (np.load("sparser.npy") == np.vstack([s, s])).all()
+assert h5py.File("mid.h5")["data"].chunks == (20, 16)'
+    tra check parts.tra >types
+    grep -q 'none: keys 2 <0,5>' types
+}
+
+@test "the same on several sites by either transport, under a ceiling, and by the reference evaluator" {
+    mkdir -p one
+    for r in mid corner column sparse cube ints tall wide sparser whole; do cp $r.h5 one/; done
+    for args in '--sites 2' '--sites 3 --transport files' '--sites 2 --transport files' '--memory 40M' '--engine reference'; do
+        # shellcheck disable=SC2086
+        tra run -q --threads 1 $args parts.tra
+        for r in one/*.h5; do
+            [ "$(tra digest "$r" | cut -d ' ' -f 1)" = "$(tra digest "${r#one/}" | cut -d ' ' -f 1)" ]
+        done
+    done
+}
+
+@test "network bytes of a slice are those of what it keeps, as predicted" {
+    printf 'input A from "A.h5"\nM = slice(A, [40:60, :])\nG[i,j] = sum M[i,k] * A[j,k]\noutput G\n' >g.tra
+    tra run -q --sites 3 --threads 1 g.tra --profile p.json
+    py '
+p = json.load(open("p.json"))["plans"][0]
+assert p["network_bytes"] == p["measured"]["network_bytes"], (p["network_bytes"], p["measured"])
+a = h5py.File("A.h5")["data"][:]
+assert np.allclose(h5py.File("G.h5")["data"][:], a[40:60] @ a.T)'
+}
+
+@test "ranges and operands that do not fit are told at their place" {
+    bad() { printf 'input A from "A.h5"\ninput B from "B.h5"\n%s\noutput C\n' "$1" >bad.tra; status 2 tra check bad.tra; has "$2"; }
+    bad 'C = slice(A, [0:94, :])' '93 positions, of which 0:94 is no range'
+    bad 'C = slice(A, [9:3, :])' 'is no range'
+    bad 'C = slice(A, [3, :])' 'bad.tra:3:15: error: slice takes a range of each dimension'
+    bad 'C = slice(A, [:])' '1 ranges for a tensor of 2 dimensions'
+    bad 'C = slice(A)' 'slice has a relation and a list of ranges'
+    bad 'C = stack(A, B, 1)' 'stack takes tensors that differ along dimension 1 alone, not 31 x 70 beside 93 x 70'
+    bad 'C = stack(A, B, 2)' 'dimension 2 of a tensor of 2'
+    bad 'C = stack(A)' 'stack has 1 to 64 relations'
+    bad 'C = rekey(A, (i,j) -> (i:2, j))' 'error'
+    bad 'C = agg(A, [0:1], matadd)' 'error'
+}
