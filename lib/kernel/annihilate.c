@@ -74,6 +74,7 @@ bool tra_step_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b) {
     case TRA_K_COL:
     case TRA_K_FOLD: return a;
     case TRA_K_SOFTMAX:
+    case TRA_K_TOP:
     case TRA_K_LAPACK:
     case TRA_K_INDEX: return false;
     case TRA_K_ROWS: return k->rows->sparse;
@@ -87,7 +88,7 @@ bool tra_step_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b) {
 
 bool tra_kernel_keeps_places(const tra_kernel *k) {
     if (k->cls == TRA_K_THEN) return tra_kernel_keeps_places(k->first) && tra_kernel_keeps_places(k->rest);
-    return k->cls != TRA_K_LAPACK && k->cls != TRA_K_ROWS && !tra_kernel_is_program(k);
+    return k->cls != TRA_K_LAPACK && k->cls != TRA_K_TOP && k->cls != TRA_K_ROWS && !tra_kernel_is_program(k);
 }
 
 bool tra_kernel_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b) {

@@ -197,6 +197,8 @@ tra_status tra_kernel_named(tra_arena *a, const char *name, tra_kernel_use use, 
         if (row->nargs == 0) return tra_fail(e, TRA_PROGRAM, "%s takes no number in parentheses", name);
         return tra_fail(e, TRA_PROGRAM, "%s takes one number: write for instance %s(0.5)", name, name);
     }
+    if (row->cls == TRA_K_TOP && !(args[0] >= 1 && args[0] <= 0x1p53 && args[0] == floor(args[0])))
+        return tra_fail(e, TRA_PROGRAM, "%s takes a number of places, a whole one from 1 on", name);
     tra_kernel *k = tra_new(a, tra_kernel);
     k->row = row;
     k->uses = use;

@@ -152,6 +152,7 @@ static tra_filled of_step1(const tra_kernel *k, const tra_dims *ext, const tra_f
     case TRA_K_TRANSPOSE:
     case TRA_K_DIAG: return r;
     case TRA_K_SOFTMAX:
+    case TRA_K_TOP:
     case TRA_K_LAPACK:
     case TRA_K_FOLD:
     case TRA_K_INDEX: return dense;
@@ -176,7 +177,7 @@ static int64_t stretched(const tra_dims *const *ext, int o) {
 static tra_filled of_step2(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in) {
     const tra_dims *ext[2] = {a, b};
     if (k->cls == TRA_K_EINSUM || k->cls == TRA_K_ALIGNED) return of_labels(k, ext, in);
-    if (k->cls == TRA_K_LAPACK || k->cls == TRA_K_ROWS)
+    if (k->cls == TRA_K_LAPACK || k->cls == TRA_K_ROWS || k->cls == TRA_K_TOP)
         return (tra_filled){.share = 1, .bound = INT64_MAX, .work = 1, .exact = true};
     if (tra_kernel_is_program(k)) return tra_program_filled(k, a, b, in);
     bool outer = k->cls == TRA_K_OUTER;

@@ -87,6 +87,7 @@ static void run_softmax(const tra_array *in, const tra_array *out) {
 static void run_map(const tra_kernel *step, const tra_array *in, const tra_array *out, bool sparse, void *own) {
     switch (step->cls) {
     case TRA_K_LAPACK: tra_lapack_run(step->row->lapack, in, NULL, out, own); return;
+    case TRA_K_TOP: tra_top_run(step, in, NULL, out); return;
     case TRA_K_SCALAR: tra_code_run(step->code, in, NULL, out, &sparse); return;
     case TRA_K_ALIGNED: tra_aligned_run(step, in, NULL, out, &sparse); return;
     case TRA_K_SOFTMAX: run_softmax(in, out); return;
@@ -255,6 +256,8 @@ void tra_join_sparse(const tra_kernel *k, const tra_array *a, const tra_array *b
     tra_array first = first_place(&c, &ext, out, scratch);
     if (c.step[0]->cls == TRA_K_LAPACK)
         tra_lapack_run(c.step[0]->row->lapack, a, b, &first, own);
+    else if (c.step[0]->cls == TRA_K_TOP)
+        tra_top_run(c.step[0], a, b, &first);
     else if (c.step[0]->cls == TRA_K_SCALAR)
         tra_code_run(c.step[0]->code, a, b, &first, sparse);
     else if (c.step[0]->cls == TRA_K_ALIGNED)
@@ -429,6 +432,7 @@ static double step_flops(const tra_kernel *k, const tra_dims *in, const tra_dims
     case TRA_K_SCALAR: return code_flops(k->code) * size_of(out);
     case TRA_K_OUTER: return size_of(out);
     case TRA_K_SOFTMAX: return 14 * size_of(out);
+    case TRA_K_TOP: return 2 * size_of(in);
     case TRA_K_LAPACK: return tra_lapack_flops(k->row->lapack, in, b);
     case TRA_K_ROWS: return k->rows->flops * (size_of(in) + (b ? size_of(b) : 0));
     case TRA_K_ALIGNED:

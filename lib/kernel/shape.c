@@ -151,12 +151,25 @@ static void shape_rows(const tra_rows_kernel *k, const tra_dims *a, const tra_di
     if (src) src->from[1] = -1;
 }
 
+static tra_status shape_top(const tra_kernel *k, const tra_dims *a, const tra_dims *b, tra_dims *out, tra_dimsrc *src,
+                            tra_err *e) {
+    if (a->n == 0) return misfit1(k, a, "it works along the last dimension, and there is none", e);
+    int64_t n = a->v[a->n - 1];
+    if (b && !tra_dims_eq(a, b) && !(b->n == 1 && b->v[0] == n))
+        return misfit2(k, a, b, "the right one has the extents of the left one, or is a row of it", e);
+    *out = *a;
+    out->v[a->n - 1] = k->args[0] < (double)n ? (int64_t)k->args[0] : n;
+    for (int d = 0; src && d < a->n; d++) src->from[d] = (int8_t)d;
+    return TRA_OK;
+}
+
 static tra_status shape2_step(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_dims *bound_a,
                               const tra_dims *bound_b, tra_dims *out, tra_dimsrc *src, tra_err *e) {
     if (!(k->uses & TRA_USE_JOIN)) return not_for(k, "join: it takes one array", e);
     if (k->cls == TRA_K_EINSUM || k->cls == TRA_K_ALIGNED)
         return shape_einsum(k, (const tra_dims *const[]){a, b}, out, src, e);
     if (k->cls == TRA_K_LAPACK) return shape_lapack(k, a, b, out, src, e);
+    if (k->cls == TRA_K_TOP) return shape_top(k, a, b, out, src, e);
     if (k->cls == TRA_K_ROWS) return shape_rows(k->rows, a, b, out, src), TRA_OK;
     if (tra_kernel_is_program(k)) return tra_program_shape(k, a, b, out, src), TRA_OK;
     if (k->cls == TRA_K_SCALAR && k->stretch) return shape_stretch(k, a, b, bound_a, bound_b, out, src, e);
@@ -185,6 +198,7 @@ static tra_status shape1_step(const tra_kernel *k, const tra_dims *in, tra_dims 
     case TRA_K_EINSUM:
     case TRA_K_ALIGNED: return shape_einsum(k, &in, out, src, e);
     case TRA_K_LAPACK: return shape_lapack(k, in, NULL, out, src, e);
+    case TRA_K_TOP: return shape_top(k, in, NULL, out, src, e);
     case TRA_K_ROWS: return shape_rows(k->rows, in, NULL, out, src), TRA_OK;
     case TRA_K_DIAG:
         if (in->n != 2) return misfit1(k, in, "it needs matrices", e);

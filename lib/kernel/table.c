@@ -53,6 +53,9 @@ static const tra_row rows[] = {
     {.name = "colsum", .uses = MAP, .cls = TRA_K_COL, .fold = TRA_S_ADD, .props = TRA_P_ZERO, .over = TRA_OVER_SUM},
     {.name = "softmax", .uses = MAP, .cls = TRA_K_SOFTMAX},
 
+    {.name = "topk", .uses = MAP | JOIN, .cls = TRA_K_TOP, .nargs = 1, .fold = TRA_S_MAX, .type = -1},
+    {.name = "leastk", .uses = MAP | JOIN, .cls = TRA_K_TOP, .nargs = 1, .fold = TRA_S_MIN, .type = -1},
+
     /* whole matrices, by LAPACK; of decompositions each result is a kernel */
     {.name = "solve", .uses = JOIN, .cls = TRA_K_LAPACK, .lapack = TRA_L_SOLVE},
     {.name = "inverse", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_INVERSE},

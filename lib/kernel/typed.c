@@ -155,6 +155,7 @@ tra_dtype tra_step_dtype(const tra_kernel *k, tra_kernel_use use, tra_dtype a, t
     case TRA_K_ROW:
     case TRA_K_COL:
     case TRA_K_FOLD: return folded(k->fold, a);
+    case TRA_K_TOP: return use == TRA_USE_JOIN ? b : a;
     case TRA_K_SOFTMAX:
     case TRA_K_LAPACK: return float_of(both);
     case TRA_K_INDEX: return TRA_F64;

@@ -38,6 +38,7 @@ static bool labels_of(const tra_kernel *k, int rank, labels *l) {
     case TRA_K_SCALAR:
     case TRA_K_OUTER:
     case TRA_K_SOFTMAX:
+    case TRA_K_TOP:
     case TRA_K_LAPACK:
     case TRA_K_ROWS:
     case TRA_K_FOLD:

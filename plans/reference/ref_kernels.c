@@ -304,11 +304,45 @@ static tra_status each_element(const tra_kernel_desc *k, tra_dtype tx, const ref
     return TRA_OK;
 }
 
+static bool is_top(const tra_kernel_desc *k) { return is(k, "topk") || is(k, "leastk"); }
+
+/* Straight from the definition: of each row again and again the one that is next. */
+static tra_status top_eval(const tra_kernel_desc *k, tra_dtype tx, const ref_array *x, const ref_array *y, tra_arena *a,
+                           ref_array *out, tra_err *e) {
+    TRA_TRY(need_rank(k->name, x->ext.n, 1, TRA_MAXDIM, e));
+    int64_t m = x->ext.v[x->ext.n - 1], most = tra_min64((int64_t)k->arg, m), n = m ? ref_count(&x->ext) / m : 0;
+    tra_dims ext = x->ext;
+    ext.v[ext.n - 1] = most;
+    *out = ref_array_new(a, &ext);
+    bool *taken = tra_news(a, bool, m);
+    for (int64_t r = 0; r < n; r++) {
+        for (int64_t i = 0; i < m; i++) taken[i] = false;
+        for (int64_t i = 0; i < most; i++) {
+            int64_t best = -1;
+            for (int64_t j = 0; j < m; j++) {
+                ref_num v = x->data[r * m + j], w = x->data[r * m + (best < 0 ? 0 : best)];
+                bool nan = ref_is_float(tx) && isnan((double)v),
+                     held = best >= 0 && ref_is_float(tx) && isnan((double)w);
+                bool first = best < 0 || (nan && !held) || (!nan && !held && (is(k, "topk") ? v > w : v < w));
+                if (!taken[j] && first) best = j;
+            }
+            taken[best] = true;
+            int64_t at = y && ref_count(&y->ext) != ref_count(&x->ext) ? best : r * m + best;
+            out->data[r * most + i] = (y ? y : x)->data[at];
+        }
+    }
+    return TRA_OK;
+}
+
 static tra_status map_eval(const tra_kernel_desc *k, tra_dtype tx, const ref_array *x, tra_arena *a, ref_array *out,
                            tra_dtype *t, ref_fit *fit, tra_err *e) {
     ref_origin o;
     TRA_TRY(map_origin(k, x->ext.n, &o, e));
     if (k->einsum) return einstein_eval(k->einsum, k->scalar, k->fold, tx, tx, x, NULL, a, out, t, fit, e);
+    if (is_top(k)) {
+        *t = tx;
+        return top_eval(k, tx, x, NULL, a, out, e);
+    }
     if (ref_is_lapack(k->name)) {
         *t = ref_real(tx);
         return ref_lapack(k->name, *t, x, NULL, a, out, fit, e);
@@ -455,6 +489,8 @@ tra_status ref_join_origin(const tra_kernel *k, const tra_dims *ba, const tra_di
     TRA_TRY(join_einstein(&ks[0], ba->n, bb->n, text, e));
     if (text[0])
         TRA_TRY(einstein_origin(text, 2, rank, out, e));
+    else if (is_top(&ks[0]))
+        set_origin(out, ba->n);
     else if (is(&ks[0], "solve")) {
         pair_origin(false, bb, bb, out);
         if (bb->n == 2) out->from[1] = 32 + 1;
@@ -474,6 +510,9 @@ tra_status ref_join_pair(const tra_kernel *k, tra_dtype tx, tra_dtype ty, const 
     if (text[0]) {
         tra_scalar_op fold = ks[0].einsum ? ks[0].fold : TRA_S_ADD;
         TRA_TRY(einstein_eval(text, ks[0].scalar, fold, tx, ty, x, y, a, &first, t, fit, e));
+    } else if (is_top(&ks[0])) {
+        *t = ty;
+        TRA_TRY(top_eval(&ks[0], tx, x, y, a, &first, e));
     } else if (is(&ks[0], "solve")) {
         *t = ref_real(ref_both(tx, ty));
         TRA_TRY(ref_lapack("solve", *t, x, y, a, &first, fit, e));

@@ -378,6 +378,7 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
     int nnames = NFORMS + NMACROS + other_names(names + NFORMS + NMACROS);
     if (strcmp(x->text, "store") == 0) return build_store(b, x);
     if (tra_is_linear(x->text)) return build_part(b, x, 0, 1);
+    if (strcmp(x->text, "topk") == 0) return tra_build_top(b, x, build_relation, 0, 1);
     if (tra_is_slice(x->text)) return tra_build_slice(b, x, build_relation);
     if (tra_is_table_op(x->text) && !joins_tensors(b, x)) return tra_build_table_op(b, x, build_relation);
     for (int i = 0; i < NMACROS; i++) {
@@ -393,7 +394,7 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
         tra_diag_error(b->d, x->name_span,
                        near ? tra_arena_printf(b->arena, "did you mean %s?", near)
                             : "operators are join agg rekey filter transform tile concat repart reblock softmax "
-                              "transpose slice stack store solve inverse det cholesky eigh qr svd, of tables select "
+                              "transpose slice stack topk store solve inverse det cholesky eigh qr svd, of tables select "
                               "project join cross group order distinct limit matrix rows pivot entries table",
                        "there is no operator '%s'", x->text);
         return NULL;
@@ -495,9 +496,11 @@ static void build_assign(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     if (st->nparts > 1) {
         if (x->kind == TRA_AST_CALL && tra_is_linear(x->text))
             s->node = build_part(b, x, st->part, st->nparts);
+        else if (x->kind == TRA_AST_CALL && strcmp(x->text, "topk") == 0)
+            s->node = tra_build_top(b, x, build_relation, st->part, st->nparts);
         else
-            tra_diag_error(b->d, x->span, "write w, V = eigh(A); Q, R = qr(A); U, s, V = svd(A)",
-                           "several results are those of eigh, qr and svd");
+            tra_diag_error(b->d, x->span, "write w, V = eigh(A); Q, R = qr(A); U, s, V = svd(A); v, p = topk(X, k)",
+                           "several results are those of eigh, qr, svd and topk");
         return;
     }
     s->node = build_relation(b, x);

@@ -1,5 +1,8 @@
-/* slice.c - parts of tensors, and tensors put together, as repartitions that begin elsewhere than their operand. */
+/* slice.c - parts of tensors, and tensors put together, as repartitions that begin elsewhere than their operand; the
+ * greatest elements of rows, first of each block and then of these. */
 #include "slice.h"
+
+#include "lower.h"
 
 #include <string.h>
 
@@ -152,4 +155,92 @@ static tra_node *build_stack(tra_build *b, const tra_ast *call, tra_build_operan
 
 tra_node *tra_build_slice(tra_build *b, const tra_ast *call, tra_build_operand *operand) {
     return (strcmp(call->text, "slice") == 0 ? build_slice : build_stack)(b, call, operand);
+}
+
+/* ---- topk -------------------------------------------------------------------------------------------------------- */
+
+/* The values of a relation whose array rows are whole, or what is at their places in `at`, whose keys are the last ones
+ * of x's. */
+static tra_node *top_of(tra_build *b, const tra_ast *call, tra_node *x, tra_node *at, bool least, int64_t k) {
+    tra_kernel_use use = at ? TRA_USE_JOIN : TRA_USE_MAP;
+    tra_node fields = {.in = {x, at}};
+    double number = (double)k;
+    tra_err e = {0};
+    if (tra_kernel_named(b->arena, least ? "leastk" : "topk", use, 1, &number, &fields.kernel, &e) != TRA_OK) {
+        tra_diag_error(b->d, call->span, NULL, "%s", e.msg);
+        return NULL;
+    }
+    int n = x->type.cat->frontier.n, keys = at ? at->type.cat->frontier.n : 0;
+    fields.joinl.n = fields.joinr.n = keys;
+    for (int i = 0; i < keys; i++) fields.joinl.v[i] = n - keys + i, fields.joinr.v[i] = i;
+    return make(b, at ? TRA_OP_JOIN : TRA_OP_TRANSFORM, call->span, &fields);
+}
+
+/* The blocks of each row as one array, whose keys are the others. */
+static tra_node *in_one(tra_build *b, const tra_ast *call, tra_node *x) {
+    int last = x->type.cat->frontier.n - 1;
+    tra_node fields = {.in = {x}, .keydim = last, .dim = last};
+    return make(b, TRA_OP_CONCAT, call->span, &fields);
+}
+
+/* Its keys, and 0. */
+static tra_node *with_key(tra_build *b, const tra_ast *call, tra_node *x) {
+    tra_keyfn *f = tra_new(b->arena, tra_keyfn);
+    f->arity = x->type.cat->frontier.n;
+    f->n = f->arity + 1;
+    for (int i = 0; i < f->n; i++) {
+        tra_keyexpr *v = tra_new(b->arena, tra_keyexpr);
+        *v = i < f->arity ? (tra_keyexpr){.op = TRA_KEY_VAR, .var = i} : (tra_keyexpr){.op = TRA_KEY_INT};
+        f->expr[i] = v;
+        if (i < f->arity) f->names[i] = tra_arena_printf(b->arena, "k%d", i);
+    }
+    tra_node fields = {.in = {x}, .keyfn = f};
+    return make(b, TRA_OP_REKEY, call->span, &fields);
+}
+
+static tra_node *top_values(tra_build *b, const tra_ast *call, tra_node *x, bool positions, bool least, int64_t k) {
+    const tra_catalog *c = x->type.cat;
+    int last = c->bound.n - 1;
+    tra_dims shape;
+    tra_type_shape(&x->type, &shape);
+    tra_node *at = positions ? tra_positions(b, call->span, shape.v[last], c->bound.v[last]) : NULL;
+    if (positions && !at) return NULL;
+    if (c->grid && c->frontier.v[last] <= 1) return top_of(b, call, x, at, least, k);
+    tra_node *values = top_of(b, call, x, NULL, least, k), *places = NULL;
+    if (values) values = in_one(b, call, values);
+    if (positions && values) places = top_of(b, call, x, at, least, k);
+    if (places) places = in_one(b, call, places);
+    if (!values || (positions && !places)) return NULL;
+    tra_node *top = top_of(b, call, values, places, least, k);
+    return top ? with_key(b, call, top) : NULL;
+}
+
+tra_node *tra_build_top(tra_build *b, const tra_ast *call, tra_build_operand *operand, int part, int nparts) {
+    const char *advice = "write values, positions = topk(X, 3), or topk(X, 3, least)";
+    bool least = call->nkids == 3 && call->kids[2]->kind == TRA_AST_NAME && !strcmp(call->kids[2]->text, "least");
+    if ((call->nkids != 2 && !least) || nparts != 2) {
+        tra_diag_error(b->d, call->span, advice,
+                       nparts != 2 ? "topk has 2 results" : "topk has a relation and a number");
+        return NULL;
+    }
+    tra_node *x = operand(b, call->kids[0]);
+    int64_t k;
+    tra_dims shape;
+    if (!x || !shape_of(b, call->kids[0], "topk", x, &shape)) return NULL;
+    if (!tra_build_int(b, call->kids[1], "the number of places", 1, &k)) return NULL;
+    if (shape.n == 0 || shape.v[shape.n - 1] < k) {
+        tra_diag_error(b->d, call->kids[1]->span, NULL, "topk of %" PRId64 " places of a last dimension of %" PRId64, k,
+                       shape.n ? shape.v[shape.n - 1] : 0);
+        return NULL;
+    }
+    if (x->type.sparse) {
+        tra_node fields = {.in = {x}};
+        tra_err e = {0};
+        if (tra_kernel_named(b->arena, "densify", TRA_USE_MAP, 0, NULL, &fields.kernel, &e) != TRA_OK) return NULL;
+        x = make(b, TRA_OP_TRANSFORM, call->span, &fields);
+    }
+    tra_node *top = x ? top_values(b, call, x, part == 1, least, k) : NULL;
+    if (!top || x->type.cat->bound.v[shape.n - 1] >= k) return top;
+    tra_node fields = {.in = {top}, .block = x->type.cat->bound}; /* in the blocks of X */
+    return make(b, TRA_OP_REPART, call->span, &fields);
 }

@@ -10,5 +10,7 @@ typedef tra_node *tra_build_operand(tra_build *b, const tra_ast *x);
 bool tra_is_slice(const char *name);
 const char *tra_slice_name(int i); /* NULL after the last */
 tra_node *tra_build_slice(tra_build *b, const tra_ast *call, tra_build_operand *operand);
+/* Result `part` of `values, positions = topk(X, k)` or topk(X, k, least), over the last dimension. */
+tra_node *tra_build_top(tra_build *b, const tra_ast *call, tra_build_operand *operand, int part, int nparts);
 
 #endif

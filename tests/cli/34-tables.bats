@@ -104,7 +104,7 @@ END
     has "write w, V = eigh(A)"
     has "5:8: error: inverse has 1 result, not 2"
     has "6:5: error: solve has 2 arguments, not 1"
-    has "7:8: error: several results are those of eigh, qr and svd"
+    has "7:8: error: several results are those of eigh, qr, svd and topk"
     has "8:9: error: det takes a matrix here, not a tensor of rank 1"
     has "did you mean inverse?"
     has "7 errors"

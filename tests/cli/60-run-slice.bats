@@ -100,3 +100,66 @@ assert np.allclose(h5py.File("G.h5")["data"][:], a[40:60] @ a.T)'
     bad 'C = rekey(A, (i,j) -> (i:2, j))' 'error'
     bad 'C = agg(A, [0:1], matadd)' 'error'
 }
+
+@test "topk: values and positions, ties by position, NaN first, whole integers, against numpy and over blocks" {
+    "$PYTHON" -c '
+import h5py, numpy as np
+rng = np.random.default_rng(7)
+x = rng.integers(0, 9, (23, 50)).astype(float); x[3, [7, 30]] = np.nan; x[4, :] = -0.0
+with h5py.File("X.h5", "w") as f: f.create_dataset("data", data=x, chunks=(6, 11))
+with h5py.File("F.h5", "w") as f: f.create_dataset("data", data=x.astype(np.float32), chunks=(6, 50))
+with h5py.File("V.h5", "w") as f: f.create_dataset("data", data=2**62 + rng.integers(0, 5, 40), chunks=(9,))
+with h5py.File("C.h5", "w") as f: f.create_dataset("data", data=rng.normal(size=(3, 4, 17)), chunks=(2, 3, 5))'
+    cat >top.tra <<'EOP'
+input X from "X.h5"
+input F from "F.h5"
+input V from "V.h5"
+input C from "C.h5"
+input S from "S.h5"
+xv, xp = topk(X, 4)
+lv, lp = topk(X, 14, least)
+fv, fp = topk(F, 50)
+vv, vp = topk(V, 3, least)
+cv, cp = topk(C, 5)
+sv, sp = topk(S, 2)
+D[m,n] = sum (X[m,d] - X[n,d])^2
+nv, np = topk(D, 2, least)
+EOP
+    for r in xv xp lv lp fv fp vv vp cv cp sv sp nv np; do echo "output $r" >>top.tra; done
+    tra run -q top.tra
+    tra export -q S.h5 -o S.npy
+    py '
+def top(x, k, least):
+    y = np.moveaxis(np.atleast_2d(x), -1, -1)
+    rows = y.reshape(-1, y.shape[-1])
+    order = []
+    for r in rows.tolist():
+        key = lambda i: (0 if r[i] != r[i] else 1, (r[i] if least else -r[i]) if r[i] == r[i] else 0, i)
+        order.append(sorted(range(len(r)), key=key)[:k])
+    p = np.array(order)
+    v = np.take_along_axis(rows, p, 1)
+    return v.reshape(*x.shape[:-1], k), p.reshape(*x.shape[:-1], k)
+f = lambda n: h5py.File(n + ".h5")["data"][:]
+x = f("X")
+d = ((x[:, None, :] - x[None, :, :]) ** 2).sum(2)
+cases = {"x": (x, 4, False), "l": (x, 14, True), "f": (f("F"), 50, False), "v": (f("V"), 3, True),
+         "c": (f("C"), 5, False), "s": (np.load("S.npy"), 2, False), "n": (d, 2, True)}
+for n, (a, k, least) in cases.items():
+    v, p = top(a, k, least)
+    assert np.array_equal(f(n + "v"), v, equal_nan=a.dtype.kind == "f"), n
+    assert f(n + "p").dtype == np.int64 and (f(n + "p") == p).all(), (n, f(n + "p"), p)
+    assert f(n + "v").dtype == a.dtype, n'
+    mkdir -p top && cp xv.h5 xp.h5 lv.h5 lp.h5 fv.h5 fp.h5 vv.h5 vp.h5 cv.h5 cp.h5 sv.h5 sp.h5 top/
+    for args in '--sites 2' '--sites 3 --transport files' '--engine reference'; do
+        # shellcheck disable=SC2086
+        tra run -q --threads 1 $args top.tra
+        for r in top/*.h5; do
+            [ "$(tra digest "$r" | cut -d ' ' -f 1)" = "$(tra digest "${r#top/}" | cut -d ' ' -f 1)" ]
+        done
+    done
+    bad() { printf 'input X from "X.h5"\n%s\noutput v\n' "$1" >bad.tra; status 2 tra check bad.tra; has "$2"; }
+    bad 'v, p = topk(X, 51)' 'topk of 51 places of a last dimension of 50'
+    bad 'v, p = topk(X, 0)' 'at least 1'
+    bad 'v = topk(X, 3)' 'topk has 2 results'
+    bad 'v = transform(X, topk(1.5))' 'takes a number of places'
+}
