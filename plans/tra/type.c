@@ -226,12 +226,15 @@ static tra_status unary_catalog(tra_arena *a, const tra_node *n, tra_catalog *ou
 /* An input dimension other than `from` on which the extent of result dimension a depends too (diag: the shorter of two
  * counts), or -1. */
 static int partner(const tra_kernel *k, int rank, int a, int from) {
+    tra_dims probe = {.n = rank}, all, ext;
+    tra_err none = {0};
+    for (int i = 0; i < rank; i++) probe.v[i] = 3;
+    if (tra_kernel_shape1(k, &probe, &all, NULL, &none) != TRA_OK) return -1;
     for (int d = 0; d < rank; d++) {
-        tra_dims probe = {.n = rank}, ext;
-        tra_err none = {0};
-        for (int i = 0; i < rank; i++) probe.v[i] = 3;
         probe.v[d] = 2;
-        if (d != from && tra_kernel_shape1(k, &probe, &ext, NULL, &none) == TRA_OK && ext.v[a] == 2) return d;
+        bool fits = tra_kernel_shape1(k, &probe, &ext, NULL, &none) == TRA_OK;
+        if (d != from && fits && ext.v[a] != all.v[a]) return d;
+        probe.v[d] = 3;
     }
     return -1;
 }
