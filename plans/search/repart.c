@@ -99,7 +99,7 @@ static void by_segments(tally *x, const tra_dims *shape) {
         size_t cap = (size_t)(x->in->frontier.v[d] + x->out->frontier.v[d]) * TRA_MAXAXES +
                      (size_t)TRA_MAXAXES * (size_t)(x->p->sites + x->q->sites) + 4;
         cut[d] = tra_calloc(cap, sizeof *cut[d]);
-        int64_t m = 1;                                                      /* 0 is the first */
+        int64_t m = 1;                                                        /* 0 is the first */
         int64_t ends[2] = {-x->origin.v[d], x->before.v[d] - x->origin.v[d]}; /* of the input */
         for (int i = 0; i < 2; i++)
             if (ends[i] > 0 && ends[i] < shape->v[d]) cut[d][m++] = ends[i];

@@ -391,12 +391,13 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
     }
     if (!f) {
         const char *near = tra_nearest(x->text, nnames, names);
-        tra_diag_error(b->d, x->name_span,
-                       near ? tra_arena_printf(b->arena, "did you mean %s?", near)
-                            : "operators are join agg rekey filter transform tile concat repart reblock softmax "
-                              "transpose slice stack topk store solve inverse det cholesky eigh qr svd, of tables select "
-                              "project join cross group order distinct limit matrix rows pivot entries table",
-                       "there is no operator '%s'", x->text);
+        tra_diag_error(
+            b->d, x->name_span,
+            near ? tra_arena_printf(b->arena, "did you mean %s?", near)
+                 : "operators are join agg rekey filter transform tile concat repart reblock softmax "
+                   "transpose slice stack topk store solve inverse det cholesky eigh qr svd, of tables select "
+                   "project join cross group order distinct limit matrix rows pivot entries table",
+            "there is no operator '%s'", x->text);
         return NULL;
     }
     int nargs = (int)strlen(f->args);
