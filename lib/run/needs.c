@@ -6,10 +6,10 @@
 #include "pool.h"
 #include "repart.h"
 
-/* Measured: 13.6 MiB resident with two files before a program is planned, 25.6 with MPI; HDF5's cache of each other
+/* Measured: 14 MiB resident with two files before a program is planned, 26 with MPI; HDF5's cache of each other
  * file, 600 KiB. */
 int64_t tra_memory_start(const tra_plan *p) {
-    int64_t kib = (p->sites > 1 ? 28 << 10 : 16 << 10) + 640, files = 0;
+    int64_t kib = (p->sites > 1 ? 28 << 10 : 16 << 10) + 1152, files = 0;
     for (int i = 0; i < p->nops; i++) files += tra_op_is(p->ops[i].op, TRA_FILE);
     return (kib + tra_max64(0, files - 2) * 640) << 10;
 }

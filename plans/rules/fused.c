@@ -335,13 +335,34 @@ static int64_t workspace_of(const fusing *f, const tra_calc *x, bool in_let) {
     return bytes;
 }
 
+/* The best plan, in the memo's arena, which gets nothing else: so what planning takes is the same whether the plan was
+ * found now or kept by another run. */
+static bool find_plan(fusing *f, const tra_storel_problem *problem, tra_fused_plan *x) {
+    tra_arena *a = f->m->arena, *work = tra_arena_new();
+    tra_storel_result r;
+    tra_calc_error err;
+    tra_str text = {0};
+    bool found = tra_storel_optimize(problem, work, &r, NULL) == TRA_OK && r.n > 0;
+    if (found) {
+        tra_calc_print(r.plan[0].tree, &text);
+        const tra_calc *tree = tra_calc_parse(tra_arena_strndup(a, tra_str_get(&text), text.n), (int)text.n, a, &err);
+        found = tree && tra_calc_check(tree, problem->n, problem->scope, a, &err);
+        x->tree = tree;
+        x->nanoseconds = r.plan[0].cost;
+        x->operations = fmax(r.plan[0].operations, 1);
+        x->entries = r.plan[0].entries;
+    }
+    tra_str_free(&text);
+    tra_arena_free(work);
+    return found;
+}
+
 static bool make_plan(fusing *f, int held, tra_fused_plan *x) {
     tra_arena *a = f->m->arena;
     const tra_einsum *s = f->s;
     double extent[TRA_MAXLABELS];
     tra_storel_operand *refs = tra_news(a, tra_storel_operand, s->nrefs + 1);
     tra_storel_composed c;
-    tra_storel_result r;
     tra_err e = {0};
     for (int l = 0; l < s->nlabels; l++)
         extent[l] = (double)s->extent[l] / (double)tra_ceil_div(s->extent[l], block_of(s, l));
@@ -365,11 +386,7 @@ static bool make_plan(fusing *f, int held, tra_fused_plan *x) {
     c.problem.dense = s->node->type.layout == NULL;
     c.problem.keep = true;
     c.problem.without = f->without;
-    if (tra_storel_optimize(&c.problem, a, &r, &e) != TRA_OK || r.n == 0) return false;
-    x->tree = r.plan[0].tree;
-    x->nanoseconds = r.plan[0].cost;
-    x->operations = fmax(r.plan[0].operations, 1);
-    x->entries = r.plan[0].entries;
+    if (!find_plan(f, &c.problem, x)) return false;
     x->workspace = workspace_of(f, x->tree, false);
     return true;
 }

@@ -372,7 +372,7 @@ EOF2
     for n in 1 4; do
         bytes=$(least p.tra --sites $n --threads 1 "${define[@]}")
         echo "$n sites: $bytes"
-        ((bytes < 69000000))
+        ((bytes < 70000000))
         holds "$bytes" p.tra --sites $n --threads 1 "${define[@]}"
     done
 }

@@ -31,8 +31,8 @@ static void done(parsed *p) {
 
 /* The tree as an S-expression. */
 static void show(const tra_ast *x, tra_str *out) {
-    static const char *const heads[] = {"",   "", "", "list", "tuple", "call", "index", "of",
-                                        "->", "", "", ".",    "= ",    "desc", "*",     ""};
+    static const char *const heads[] = {"", "", "",  "list", "tuple", "call", "index", "of", "->",
+                                        "", "", ".", "= ",   "desc",  "*",    "range", ""};
     if (x->quoted && x->kind == TRA_AST_NAME) {
         tra_str_printf(out, "`%s`", x->text);
         return;
