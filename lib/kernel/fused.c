@@ -114,6 +114,13 @@ double tra_fused_flops(const tra_kernel *k, const tra_dims *a, const tra_dims *b
     return p->fused->plan[p->fused->expected].operations * share;
 }
 
+bool tra_program_takes_rows(const tra_kernel *k, int side) {
+    const tra_program *p = k->program;
+    if (!p->fused) return true;
+    if (k->cls == TRA_K_PACK || (side == 0 && p->noperands != 2)) return false;
+    return p->fused->plan[side == 0 ? TRA_FUSED_FIRST : TRA_FUSED_LAST].tree != NULL;
+}
+
 bool tra_program_makes_rows(const tra_kernel *k) { return !k->program->fused || k->program->fused->ascends; }
 
 double tra_kernel_pace(const tra_kernel *k) {

@@ -114,6 +114,8 @@ TRA_MUSTUSE tra_status tra_program_compile(tra_codegen *g, const tra_kernel *k, 
                                            const tra_layout *out, bool compile, tra_err *e);
 /* Is it a fused statement? With --codegen off too it is made as compiled ones are, for the interpreter. */
 bool tra_program_is_fused(const tra_kernel *k);
+/* Can operand `side` (0, 1) be held as rows? Of a fused statement only where it was planned for that. */
+bool tra_program_takes_rows(const tra_kernel *k, int side);
 /* May its results be held as rows? Those of a fused statement may if they come row by row, upwards. */
 bool tra_program_makes_rows(const tra_kernel *k);
 /* The plan for operands that are held as those of these types; NULL: none. */

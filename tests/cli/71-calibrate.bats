@@ -134,6 +134,8 @@ print([k for k in json.load(sys.stdin)["kernels"] if "name" in k][0]["plans"][0]
     loops 1e8 1e8 1e8 1e8 1e8 1e8
     ratio "$(kernel --threads 1)" "$one" 10
     loops 1e9 1e9 1e9 1e9 1e9 1e8
+    is "$one" kernel --threads 1 # it has no loop that becomes vectors
+    loops 1e9 1e8 1e9 1e9 1e9 1e9
     py 'assert 1.05 < float(sys.argv[1]) / float(sys.argv[2]) < 10, sys.argv' "$(kernel --threads 1)" "$one"
     # none measured: as built in
     rates 1e15 1e15 1e15 1e15 1e11 2e11 1

@@ -147,7 +147,7 @@ advised() {
         read -r sites transport <<<"$how"
         product 1500 1500x500 500x1500
         program 'C[i,k] as csr = sum A[i,j] * B[j,k]'
-        advised 54 --sites "$sites" --transport "$transport"
+        advised 56 --sites "$sites" --transport "$transport"
     done
 }
 

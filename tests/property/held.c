@@ -19,6 +19,9 @@ static bool stays_dense(const tra_plan *p, int i) {
     for (int j = i + 1; j < p->nops; j++) {
         const tra_op *op = &p->ops[j];
         if (op->in[0] != i && op->in[1] != i) continue;
+        bool program = op->what.join && tra_kernel_is_program(op->what.join);
+        for (int side = 0; side < 2 && program; side++)
+            if (op->in[side] == i && !tra_program_takes_rows(op->what.join, side)) return true;
         if (passes(op) && stays_dense(p, j)) return true;
     }
     return false;
