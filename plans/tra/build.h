@@ -46,6 +46,8 @@ tra_node *tra_build_node(tra_build *b, tra_opcode op, tra_span span); /* a new n
 const char *tra_build_key(tra_build *b, const tra_node *n);
 /* Types a node whose fields are set and counts its inputs' uses; NULL after a diagnostic. */
 tra_node *tra_build_finish(tra_build *b, tra_node *n);
+/* A new node with these fields, finished. */
+tra_node *tra_build_made(tra_build *b, tra_opcode op, tra_span span, const tra_node *fields);
 
 /* Labels of the dimensions of a typed node: those of the dimensions that they come from (table_border.c). */
 void tra_carry_labels(tra_build *b, tra_node *n);

@@ -315,6 +315,16 @@ tra_node *tra_build_finish(tra_build *b, tra_node *n) {
     return n;
 }
 
+tra_node *tra_build_made(tra_build *b, tra_opcode op, tra_span span, const tra_node *fields) {
+    tra_node *n = tra_build_node(b, op, span);
+    int id = n->id;
+    *n = *fields;
+    n->id = id;
+    n->op = op;
+    n->span = span;
+    return tra_build_finish(b, n);
+}
+
 /* Of whole relations, by EinSum. */
 static const struct macro {
     const char *name;

@@ -31,17 +31,6 @@ static const struct linear *find(const char *name) {
 
 bool tra_is_linear(const char *name) { return find(name) != NULL; }
 
-/* A typed node with these fields. */
-static tra_node *make(tra_build *b, tra_opcode op, tra_span span, const tra_node *fields) {
-    tra_node *n = tra_build_node(b, op, span);
-    int id = n->id;
-    *n = *fields;
-    n->id = id;
-    n->op = op;
-    n->span = span;
-    return tra_build_finish(b, n);
-}
-
 static const tra_kernel *kernel(tra_build *b, const char *name, tra_kernel_use use, tra_span span) {
     const tra_kernel *k = NULL;
     tra_err e = {0};
@@ -71,12 +60,12 @@ static tra_node *one_block(tra_build *b, const tra_ast *x, const char *name, tra
     }
     if (n->type.sparse) {
         tra_node fields = {.in = {n}, .kernel = kernel(b, "densify", TRA_USE_MAP, x->span)};
-        n = make(b, TRA_OP_TRANSFORM, x->span, &fields);
+        n = tra_build_made(b, TRA_OP_TRANSFORM, x->span, &fields);
     }
     if (!n || n->type.cat->n == 1) return n;
     tra_node fields = {.in = {n}, .block = shape};
     for (int d = 0; d < shape.n; d++) fields.block.v[d] = tra_max64(1, shape.v[d]);
-    return make(b, TRA_OP_REPART, x->span, &fields);
+    return tra_build_made(b, TRA_OP_REPART, x->span, &fields);
 }
 
 /* The result with as many key dimensions as array dimensions, of the two or none that it has. */
@@ -94,7 +83,7 @@ static tra_node *drop_keys(tra_build *b, tra_node *n, int rank, tra_span span) {
         f->expr[i] = v;
     }
     tra_node fields = {.in = {n}, .keyfn = f};
-    return make(b, TRA_OP_REKEY, span, &fields);
+    return tra_build_made(b, TRA_OP_REKEY, span, &fields);
 }
 
 static const tra_dim_labels *label_of(char from, tra_node *const *in) {
@@ -129,7 +118,7 @@ tra_node *tra_build_linear(tra_build *b, const tra_ast *call, int nin, tra_node 
     if (!fields.kernel) return NULL;
     int rank = right ? right->type.cat->bound.n : f->rank[part];
     if (right) fields.joinl = fields.joinr = (tra_dims){.n = rank, .v = {0, 1}};
-    tra_node *n = make(b, right ? TRA_OP_JOIN : TRA_OP_TRANSFORM, call->span, &fields);
+    tra_node *n = tra_build_made(b, right ? TRA_OP_JOIN : TRA_OP_TRANSFORM, call->span, &fields);
     if (n) n = drop_keys(b, n, rank, call->span);
     if (n) set_labels(b, n, f->labels[part], in);
     return n;

@@ -12,16 +12,6 @@ const char *tra_slice_name(int i) { return i < 2 ? names[i] : NULL; }
 
 bool tra_is_slice(const char *name) { return strcmp(name, names[0]) == 0 || strcmp(name, names[1]) == 0; }
 
-static tra_node *make(tra_build *b, tra_opcode op, tra_span span, const tra_node *fields) {
-    tra_node *n = tra_build_node(b, op, span);
-    int id = n->id;
-    *n = *fields;
-    n->id = id;
-    n->op = op;
-    n->span = span;
-    return tra_build_finish(b, n);
-}
-
 /* The shape of an operand that is a tensor in blocks of known extents; false after a diagnostic. */
 static bool shape_of(tra_build *b, const tra_ast *x, const char *name, const tra_node *n, tra_dims *shape) {
     const char *why;
@@ -78,7 +68,7 @@ static tra_node *build_slice(tra_build *b, const tra_ast *call, tra_build_operan
         fields.block.v[d] = tra_max64(1, tra_min64(fields.block.v[d], fields.extent.v[d]));
         all = all && fields.extent.v[d] == shape.v[d];
     }
-    return !ok ? NULL : all ? fields.in[0] : make(b, TRA_OP_REPART, call->span, &fields);
+    return !ok ? NULL : all ? fields.in[0] : tra_build_made(b, TRA_OP_REPART, call->span, &fields);
 }
 
 /* Of operands that differ along `dim` alone: their extent along it together. */
@@ -105,7 +95,7 @@ static tra_node *place(tra_build *b, const tra_ast *call, tra_node *x, const tra
     tra_node fields = {.in = {x}, .block = *block, .origin = {.n = shape->n}, .extent = *shape};
     fields.origin.v[dim] = -at;
     fields.extent.v[dim] = total;
-    return make(b, TRA_OP_REPART, call->span, &fields);
+    return tra_build_made(b, TRA_OP_REPART, call->span, &fields);
 }
 
 /* Both where one of them is 0; of bools, whose sum is none, the larger. */
@@ -119,7 +109,7 @@ static tra_node *together(tra_build *b, const tra_ast *call, tra_node *x, tra_no
         tra_diag_error(b->d, call->span, NULL, "%s", e.msg);
         return NULL;
     }
-    return make(b, TRA_OP_JOIN, call->span, &fields);
+    return tra_build_made(b, TRA_OP_JOIN, call->span, &fields);
 }
 
 static tra_node *build_stack(tra_build *b, const tra_ast *call, tra_build_operand *operand) {
@@ -173,14 +163,14 @@ static tra_node *top_of(tra_build *b, const tra_ast *call, tra_node *x, tra_node
     int n = x->type.cat->frontier.n, keys = at ? at->type.cat->frontier.n : 0;
     fields.joinl.n = fields.joinr.n = keys;
     for (int i = 0; i < keys; i++) fields.joinl.v[i] = n - keys + i, fields.joinr.v[i] = i;
-    return make(b, at ? TRA_OP_JOIN : TRA_OP_TRANSFORM, call->span, &fields);
+    return tra_build_made(b, at ? TRA_OP_JOIN : TRA_OP_TRANSFORM, call->span, &fields);
 }
 
 /* The blocks of each row as one array, whose keys are the others. */
 static tra_node *in_one(tra_build *b, const tra_ast *call, tra_node *x) {
     int last = x->type.cat->frontier.n - 1;
     tra_node fields = {.in = {x}, .keydim = last, .dim = last};
-    return make(b, TRA_OP_CONCAT, call->span, &fields);
+    return tra_build_made(b, TRA_OP_CONCAT, call->span, &fields);
 }
 
 /* Its keys, and 0. */
@@ -195,7 +185,7 @@ static tra_node *with_key(tra_build *b, const tra_ast *call, tra_node *x) {
         if (i < f->arity) f->names[i] = tra_arena_printf(b->arena, "k%d", i);
     }
     tra_node fields = {.in = {x}, .keyfn = f};
-    return make(b, TRA_OP_REKEY, call->span, &fields);
+    return tra_build_made(b, TRA_OP_REKEY, call->span, &fields);
 }
 
 static tra_node *top_values(tra_build *b, const tra_ast *call, tra_node *x, bool positions, bool least, int64_t k) {
@@ -237,10 +227,10 @@ tra_node *tra_build_top(tra_build *b, const tra_ast *call, tra_build_operand *op
         tra_node fields = {.in = {x}};
         tra_err e = {0};
         if (tra_kernel_named(b->arena, "densify", TRA_USE_MAP, 0, NULL, &fields.kernel, &e) != TRA_OK) return NULL;
-        x = make(b, TRA_OP_TRANSFORM, call->span, &fields);
+        x = tra_build_made(b, TRA_OP_TRANSFORM, call->span, &fields);
     }
     tra_node *top = x ? top_values(b, call, x, part == 1, least, k) : NULL;
     if (!top || x->type.cat->bound.v[shape.n - 1] >= k) return top;
     tra_node fields = {.in = {top}, .block = x->type.cat->bound}; /* in the blocks of X */
-    return make(b, TRA_OP_REPART, call->span, &fields);
+    return tra_build_made(b, TRA_OP_REPART, call->span, &fields);
 }

@@ -158,16 +158,6 @@ const char *tra_table_text(const tra_table_builder *w) {
     return text;
 }
 
-tra_node *tra_table_make(tra_build *b, tra_opcode op, tra_span span, const tra_node *fields) {
-    tra_node *n = tra_build_node(b, op, span);
-    int id = n->id;
-    *n = *fields;
-    n->id = id;
-    n->op = op;
-    n->span = span;
-    return tra_build_finish(b, n);
-}
-
 /* The numbers of the first rows of the blocks of a table, all of which are known. */
 static tra_node *first_rows(tra_table_builder *w, const tra_node *in) {
     tra_dims rows;
@@ -204,7 +194,7 @@ tra_node *tra_table_rowwise(tra_table_builder *w, const tra_rowwise *r, const ch
                                                                        .flops = flops,
                                                                        .ops = &tra_rowwise_ops,
                                                                        .data = r});
-    tra_node *n = tra_table_make(w->b, numbered ? TRA_OP_JOIN : TRA_OP_TRANSFORM, w->call->span, &fields);
+    tra_node *n = tra_build_made(w->b, numbered ? TRA_OP_JOIN : TRA_OP_TRANSFORM, w->call->span, &fields);
     if (n) n->rows = counts && w->op.op == TRA_TABLE_SELECT ? tra_table_rows_of(w->b, n) : w->in->rows;
     return n;
 }
@@ -216,7 +206,7 @@ tra_node *tra_table_column_key(tra_table_builder *w, tra_node *n) {
     *zero = (tra_keyexpr){.op = TRA_KEY_INT, .value = 0};
     *f = (tra_keyfn){.arity = 1, .n = 2, .names = {"i"}, .expr = {i, zero}};
     tra_node fields = {.in = {n}, .keyfn = f};
-    return tra_table_make(w->b, TRA_OP_REKEY, w->call->span, &fields);
+    return tra_build_made(w->b, TRA_OP_REKEY, w->call->span, &fields);
 }
 
 /* ---- operators ---------------------------------------------------------------------------------------------- */
@@ -371,10 +361,10 @@ static tra_node *build_rows(tra_table_builder *w) {
                                                                       .rows = TRA_ROWS_NONE,
                                                                       .share = 1,
                                                                       .ops = &tra_rows_count_ops});
-    sum.in[0] = tra_table_make(w->b, TRA_OP_TRANSFORM, w->call->span, &count);
+    sum.in[0] = tra_build_made(w->b, TRA_OP_TRANSFORM, w->call->span, &count);
     if (!sum.in[0]) return NULL;
     if (tra_kernel_named(w->b->arena, "matadd", TRA_USE_AGG, 0, NULL, &sum.kernel, &e) != TRA_OK) return NULL;
-    return tra_table_note(w, tra_table_make(w->b, TRA_OP_AGG, w->call->span, &sum));
+    return tra_table_note(w, tra_build_made(w->b, TRA_OP_AGG, w->call->span, &sum));
 }
 
 /* One table after the other. */

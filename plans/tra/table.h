@@ -44,7 +44,6 @@ void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char 
 bool tra_table_named(const tra_table_builder *w, int from, int n, const char *const *names, const tra_ast **value);
 bool tra_table_add(tra_table_builder *w, const tra_ast *x); /* "col" or "name = expr", as a term */
 const char *tra_table_text(const tra_table_builder *w);
-tra_node *tra_table_make(tra_build *b, tra_opcode op, tra_span span, const tra_node *fields);
 /* A pass over rows of `in`; text: all that it does. */
 tra_node *tra_table_rowwise(tra_table_builder *w, const tra_rowwise *r, const char *text, bool counts, double share);
 /* i -> (i, 0): a key for the dimension of columns. */

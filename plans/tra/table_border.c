@@ -95,7 +95,7 @@ static tra_node *by_rows(tra_table_builder *w, const tra_dims *shape) {
         block.v[0] =
             n->type.sparse ? c->bound.v[0] : tra_max64(1, tra_min64(c->bound.v[0], ELEMENTS / tra_max64(1, across)));
     tra_node cut = {.in = {n}, .block = block};
-    if (!fits) n = tra_table_make(w->b, TRA_OP_REPART, w->call->span, &cut);
+    if (!fits) n = tra_build_made(w->b, TRA_OP_REPART, w->call->span, &cut);
     if (!n) return NULL;
     tra_keyfn *f = tra_new(w->b->arena, tra_keyfn);
     tra_keyexpr *i = tra_new(w->b->arena, tra_keyexpr);
@@ -104,7 +104,7 @@ static tra_node *by_rows(tra_table_builder *w, const tra_dims *shape) {
     for (int d = 0; d < f->arity; d++) f->names[d] = tra_arena_printf(w->b->arena, "k%d", d);
     if (f->arity == 1 && shape->n == 1) return n;
     tra_node rekey = {.in = {n}, .keyfn = f};
-    return tra_table_make(w->b, TRA_OP_REKEY, w->call->span, &rekey);
+    return tra_build_made(w->b, TRA_OP_REKEY, w->call->span, &rekey);
 }
 
 /* "entries(a, b, value)": of labels also which ones, since the operand does not say it. */
@@ -156,7 +156,7 @@ static tra_node *as_rows(tra_table_builder *w, tra_border *k, const tra_dims *sh
                                                            .flops = 2,
                                                            .ops = entries ? &tra_entries_ops : &tra_unmatrix_ops,
                                                            .data = k});
-    tra_node *n = tra_table_make(w->b, numbered ? TRA_OP_JOIN : TRA_OP_TRANSFORM, w->call->span, &fields);
+    tra_node *n = tra_build_made(w->b, numbered ? TRA_OP_JOIN : TRA_OP_TRANSFORM, w->call->span, &fields);
     if (n) n->rows = n->type.bounded ? (entries ? tra_table_rows_of(w->b, n) : w->in->rows) : NULL;
     return tra_table_note(w, n);
 }

@@ -8,19 +8,19 @@
 tra_node *tra_table_whole(tra_table_builder *w, tra_node *n, int arity) {
     if (arity == 1 && n->type.cat->frontier.v[0] == 1) return n;
     tra_node fields = {.in = {n}};
-    tra_node *all = tra_table_make(w->b, TRA_OP_CONCAT, w->call->span, &fields);
+    tra_node *all = tra_build_made(w->b, TRA_OP_CONCAT, w->call->span, &fields);
     if (!all || arity == 0) return all;
     tra_keyfn *f = tra_new(w->b->arena, tra_keyfn);
     tra_keyexpr *zero = tra_new(w->b->arena, tra_keyexpr);
     *zero = (tra_keyexpr){.op = TRA_KEY_INT, .value = 0};
     *f = (tra_keyfn){.arity = 0, .n = 1, .expr = {zero}};
     fields = (tra_node){.in = {all}, .keyfn = f};
-    return tra_table_make(w->b, TRA_OP_REKEY, w->call->span, &fields);
+    return tra_build_made(w->b, TRA_OP_REKEY, w->call->span, &fields);
 }
 
 static tra_node *transform(tra_table_builder *w, tra_node *in, const tra_rows_kernel *k) {
     tra_node fields = {.in = {in}, .kernel = tra_kernel_of_rows(w->b->arena, k)};
-    tra_node *n = in ? tra_table_make(w->b, TRA_OP_TRANSFORM, w->call->span, &fields) : NULL;
+    tra_node *n = in ? tra_build_made(w->b, TRA_OP_TRANSFORM, w->call->span, &fields) : NULL;
     if (n) n->rows = n->type.bounded ? tra_table_rows_of(w->b, n) : NULL;
     return n;
 }

@@ -144,7 +144,7 @@ static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, tra
                                                                        .flops = 20,
                                                                        .ops = &tra_lookup_ops,
                                                                        .data = l});
-    tra_node *n = tra_table_make(w->b, TRA_OP_JOIN, w->call->span, &fields);
+    tra_node *n = tra_build_made(w->b, TRA_OP_JOIN, w->call->span, &fields);
     if (n) n->rows = keeps ? left->rows : n->type.bounded ? tra_table_rows_of(w->b, n) : NULL;
     return n;
 }

@@ -48,7 +48,7 @@ tra_node *tra_table_kernel(tra_table_builder *w, tra_node *left, tra_node *right
     if (!left) return NULL;
     tra_node fields = {.in = {left, right}, .kernel = tra_kernel_of_rows(w->b->arena, k)};
     if (right && lkey >= 0) fields.joinl = (tra_dims){1, {lkey}}, fields.joinr = (tra_dims){1, {rkey}};
-    tra_node *n = tra_table_make(w->b, right ? TRA_OP_JOIN : TRA_OP_TRANSFORM, w->call->span, &fields);
+    tra_node *n = tra_build_made(w->b, right ? TRA_OP_JOIN : TRA_OP_TRANSFORM, w->call->span, &fields);
     if (n) n->rows = n->type.bounded ? tra_table_rows_of(w->b, n) : NULL;
     return n;
 }
@@ -155,7 +155,7 @@ tra_node *tra_table_slices(tra_table_builder *w, tra_node *sorted, tra_node *ran
 
 tra_node *tra_table_together(tra_table_builder *w, tra_node *pieces, int keydim, int64_t most) {
     tra_node fields = {.in = {pieces}, .keydim = keydim, .most = most};
-    tra_node *n = pieces ? tra_table_make(w->b, TRA_OP_CONCAT, w->call->span, &fields) : NULL;
+    tra_node *n = pieces ? tra_build_made(w->b, TRA_OP_CONCAT, w->call->span, &fields) : NULL;
     if (n) n->rows = n->type.bounded ? tra_table_rows_of(w->b, n) : NULL;
     return n;
 }

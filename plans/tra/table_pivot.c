@@ -92,7 +92,7 @@ tra_node *tra_table_pivot(tra_table_builder *w) {
                                         .flops = 4,
                                         .ops = &tra_pivot_ops,
                                         .data = p});
-    tra_node *n = tra_table_make(w->b, TRA_OP_TRANSFORM, call->span, &fields);
+    tra_node *n = tra_build_made(w->b, TRA_OP_TRANSFORM, call->span, &fields);
     if (n) n = tra_table_column_key(w, n);
     if (n) n->labels = labels;
     return tra_table_note(w, n);

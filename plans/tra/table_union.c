@@ -25,7 +25,7 @@ static tra_node *rekey(tra_build *b, tra_span span, tra_node *in, int arity, int
     *f = (tra_keyfn){.arity = arity, .n = n, .names = {"k", "i"}};
     f->expr[0] = key_expr(b, TRA_KEY_VAR, NULL, NULL);
     f->expr[1] = second;
-    return tra_table_make(b, TRA_OP_REKEY, span, &(tra_node){.in = {in}, .keyfn = f});
+    return tra_build_made(b, TRA_OP_REKEY, span, &(tra_node){.in = {in}, .keyfn = f});
 }
 
 /* The table's block of number k - from at each key k of n, and a block without rows where there is none of that
@@ -53,7 +53,7 @@ static tra_node *part_of(tra_build *b, tra_span span, tra_node *table, int64_t n
                                                                     .share = 1,
                                                                     .ops = &tra_union_part_ops,
                                                                     .data = p});
-    tra_node *part = tra_table_make(b, TRA_OP_JOIN, span, &fields);
+    tra_node *part = tra_build_made(b, TRA_OP_JOIN, span, &fields);
     return part ? rekey(b, span, part, 2, 1, NULL) : NULL;
 }
 
@@ -82,7 +82,7 @@ static tra_node *both_of(tra_build *b, tra_span span, const char *text, tra_node
                                                                     .share = 1,
                                                                     .ops = &tra_union_both_ops,
                                                                     .data = u});
-    tra_node *all = tra_table_make(b, TRA_OP_JOIN, span, &fields);
+    tra_node *all = tra_build_made(b, TRA_OP_JOIN, span, &fields);
     if (all) all->rows = tra_table_rows_of(b, all);
     return all;
 }
