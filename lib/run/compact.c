@@ -38,7 +38,7 @@ static tra_status begins(const tra_outfile *o, int64_t *begin, tra_err *e) {
         tra_catalog_key(c, t, &key);
         int64_t *rows = &begin[key.v[o->along] + 1];
         if (*rows >= 0 && *rows != o->counts[t])
-            return tra_fail(e, TRA_INTERNAL, "blocks beside each other have different numbers of rows");
+            return tra_fail(e, TRA_INTERNAL, "neighbouring blocks have different numbers of rows");
         *rows = o->counts[t];
     }
     for (int64_t b = 0; b < n; b++) begin[b + 1] = begin[b] + tra_max64(0, begin[b + 1]);

@@ -10,18 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEHIND = 2, WAITING = 4 }; /* threads of what waits: a disk wants more than one request at a time; calls */
+enum { BACKGROUND = 2, WAITING = 4 }; /* threads of what waits: a disk wants more than one request at a time; calls */
 
 /* Reading past the page cache leaves the processor to the tasks, but waits for the disk also where the page cache would
  * have had the block. So it is done ahead, while all workers compute, and each time that one had to wait for it, twice
  * as many blocks as the last time are left to the workers, who read by the page cache. */
 enum { MOST_LEFT = 256 };
 
-typedef struct behind { /* a call to be made behind */
-    struct behind *next;
-    tra_behind_fn *fn;
+typedef struct background { /* a call for a background thread */
+    struct background *next;
+    tra_background_fn *fn;
     void *ctx;
-} behind;
+} background;
 
 struct tra_engine {
     tra_pool *pool;
@@ -39,12 +39,12 @@ struct tra_engine {
         atomic_int inflight;   /* units that have not ended */
     } queue;
     struct {
-        pthread_t tid[BEHIND]; /* started when first needed */
+        pthread_t tid[BACKGROUND]; /* started when first needed */
         int threads;
         pthread_cond_t more; /* a call, or something to be read ahead */
-        behind *first, *newest;
+        background *first, *newest;
         atomic_int calls; /* that have not ended */
-    } behind;
+    } background;
     struct {
         int occupied, computing; /* workers that do something; that run tasks */
         int needy;               /* workers that want memory which there is not, */
@@ -52,7 +52,7 @@ struct tra_engine {
     } now;
     struct {
         int64_t loads;   /* inputs that wait to be read, past the page cache if need be */
-        int reading;     /* threads behind that read one */
+        int reading;     /* background threads that read one */
         int leave, left; /* blocks that are left to the workers at a time, and yet to be left */
         bool late;       /* a worker waits for one of them */
     } direct;
@@ -60,8 +60,8 @@ struct tra_engine {
         tra_engine_tick_fn *tick;
         void *tick_ctx;
         double ticked; /* when */
-        tra_engine_beside_fn *beside;
-        void *beside_ctx;
+        tra_engine_overlap_fn *overlap;
+        void *overlap_ctx;
         bool wanted;   /* the maker waits for what it brings */
         bool going_on; /* the maker is in it: what it waits for there, memory, workers alone give back */
     } maker;
@@ -103,18 +103,18 @@ static void tick(tra_engine *g) {
     if (s != TRA_OK) fail(g, &e);
 }
 
-/* Goes on with what is beside, under the lock; true: something happened, or it failed. */
-static bool go_on_beside(tra_engine *g) {
+/* A step of the exchanges that overlap the stage, under the lock; true: something happened, or it failed. */
+static bool step_overlapped(tra_engine *g) {
     tra_err e = {0};
     bool any = false;
-    if (g->maker.going_on || !g->maker.beside) return false;
+    if (g->maker.going_on || !g->maker.overlap) return false;
     g->maker.going_on = true;
     pthread_mutex_unlock(&g->lock);
-    tra_status s = g->maker.beside(g->maker.beside_ctx, g->maker.wanted, &any, &e);
+    tra_status s = g->maker.overlap(g->maker.overlap_ctx, g->maker.wanted, &any, &e);
     pthread_mutex_lock(&g->lock);
     g->maker.going_on = false;
     if (s == TRA_OK) return any;
-    tra_engine_set_beside(g, NULL, NULL);
+    tra_engine_set_overlap(g, NULL, NULL);
     fail(g, &e);
     return true;
 }
@@ -123,22 +123,23 @@ static bool meanwhile(void *ctx, bool *soon) { /* the pool waits */
     tra_engine *g = ctx;
     pthread_mutex_lock(&g->lock);
     if (g->maker.tick) tick(g);
-    bool any = go_on_beside(g);
-    *soon = g->maker.beside;
+    bool any = step_overlapped(g);
+    *soon = g->maker.overlap;
     pthread_mutex_unlock(&g->lock);
     return any;
 }
 
-void tra_engine_set_beside(tra_engine *g, tra_engine_beside_fn *fn, void *ctx) {
-    g->maker.beside = fn;
-    g->maker.beside_ctx = ctx;
+void tra_engine_set_overlap(tra_engine *g, tra_engine_overlap_fn *fn, void *ctx) {
+    g->maker.overlap = fn;
+    g->maker.overlap_ctx = ctx;
 }
 
 /* Waits for cond under the lock, perhaps in vain; for a quarter of a second at most when there is somebody to tick, and
- * shortly when something goes on beside. What the caller waits for may come while the lock is let go, at the end. */
+ * shortly when an exchange overlaps the stage. What the caller waits for may come while the lock is let go, at the end.
+ */
 static void wait_for(tra_engine *g, pthread_cond_t *cond) {
-    if (g->maker.beside) {
-        if (!go_on_beside(g)) tra_wait_for(cond, &g->lock, TRA_SHORTLY);
+    if (g->maker.overlap) {
+        if (!step_overlapped(g)) tra_wait_for(cond, &g->lock, TRA_SHORTLY);
     } else if (!g->maker.tick) {
         pthread_cond_wait(cond, &g->lock);
     } else {
@@ -329,10 +330,10 @@ static bool can_read(const tra_engine *g) {
     return g->direct.loads > 0 && g->direct.left == 0 && g->now.computing == g->threads && !g->failed;
 }
 
-static bool start_behind(tra_engine *g);
+static bool start_background(tra_engine *g);
 
 static void wake_readers(tra_engine *g) {
-    if (can_read(g) && start_behind(g)) pthread_cond_signal(&g->behind.more);
+    if (can_read(g) && start_background(g)) pthread_cond_signal(&g->background.more);
 }
 
 static void *work(void *arg) {
@@ -379,7 +380,7 @@ static void *work(void *arg) {
     return NULL;
 }
 
-tra_status tra_engine_insist(tra_worker *w, tra_behind_fn *fn, void *ctx, tra_err *e) {
+tra_status tra_engine_insist(tra_worker *w, tra_background_fn *fn, void *ctx, tra_err *e) {
     tra_engine *g = w->engine;
     tra_err own = {0};
     tra_status s = fn(ctx, &own);
@@ -390,7 +391,7 @@ tra_status tra_engine_insist(tra_worker *w, tra_behind_fn *fn, void *ctx, tra_er
     bool mine = needy && !g->now.insisting;
     if (mine) g->now.insisting = true;
     while (mine && s == TRA_RESOURCE && !last && !g->failed) {
-        last = g->now.occupied == g->now.needy && atomic_load(&g->behind.calls) == 0;
+        last = g->now.occupied == g->now.needy && atomic_load(&g->background.calls) == 0;
         pthread_mutex_unlock(&g->lock);
         own = (tra_err){0};
         s = fn(ctx, &own);
@@ -409,20 +410,20 @@ tra_status tra_engine_insist(tra_worker *w, tra_behind_fn *fn, void *ctx, tra_er
 }
 
 bool tra_engine_busy(tra_engine *g) {
-    return (atomic_load(&g->queue.inflight) > 0 && !g->failed) || atomic_load(&g->behind.calls) > 0;
+    return (atomic_load(&g->queue.inflight) > 0 && !g->failed) || atomic_load(&g->background.calls) > 0;
 }
 
 static bool busy(void *ctx) { return tra_engine_busy(ctx); }
 
-/* ---- calls behind ------------------------------------------------------------------------------------------------ */
+/* ---- background calls ------------------------------------------------------------------------------------------- */
 
-static void call(tra_engine *g, behind *b) {
+static void call(tra_engine *g, background *b) {
     tra_err e = {0};
     tra_status s = b->fn(b->ctx, &e);
     free(b);
     pthread_mutex_lock(&g->lock);
     if (s != TRA_OK) fail(g, &e);
-    atomic_fetch_sub(&g->behind.calls, 1);
+    atomic_fetch_sub(&g->background.calls, 1);
     pthread_cond_broadcast(&g->ended);
     pthread_mutex_unlock(&g->lock);
     tra_pool_wake(g->pool);
@@ -457,18 +458,19 @@ static void read_ahead(tra_engine *g, tra_unit *u,
     pthread_cond_broadcast(&g->work);
 }
 
-static void *work_behind(void *arg) {
+static void *run_background(void *arg) {
     tra_engine *g = arg;
     pthread_mutex_lock(&g->lock);
     for (;;) {
         tra_unit *u;
         tra_unit_input *in = NULL;
-        while (!g->behind.first && !(in = find_load(g, &u)) && !g->stop) pthread_cond_wait(&g->behind.more, &g->lock);
-        behind *b = g->behind.first;
+        while (!g->background.first && !(in = find_load(g, &u)) && !g->stop)
+            pthread_cond_wait(&g->background.more, &g->lock);
+        background *b = g->background.first;
         if (in) {
             read_ahead(g, u, in);
         } else if (b) {
-            g->behind.first = b->next;
+            g->background.first = b->next;
             pthread_mutex_unlock(&g->lock);
             call(g, b);
             pthread_mutex_lock(&g->lock);
@@ -480,30 +482,31 @@ static void *work_behind(void *arg) {
     return NULL;
 }
 
-/* Are there threads behind? One more is started, up to BEHIND. Under the lock. */
-static bool start_behind(tra_engine *g) {
-    if (g->behind.threads < BEHIND && pthread_create(&g->behind.tid[g->behind.threads], NULL, work_behind, g) == 0)
-        g->behind.threads++;
-    return g->behind.threads > 0;
+/* Starts one more background thread, up to BACKGROUND. True if there is any. Under the lock. */
+static bool start_background(tra_engine *g) {
+    if (g->background.threads < BACKGROUND &&
+        pthread_create(&g->background.tid[g->background.threads], NULL, run_background, g) == 0)
+        g->background.threads++;
+    return g->background.threads > 0;
 }
 
-void tra_engine_behind(tra_engine *g, tra_behind_fn *fn, void *ctx) {
-    behind *b = tra_calloc(1, sizeof *b);
-    *b = (behind){.fn = fn, .ctx = ctx};
+void tra_engine_background(tra_engine *g, tra_background_fn *fn, void *ctx) {
+    background *b = tra_calloc(1, sizeof *b);
+    *b = (background){.fn = fn, .ctx = ctx};
     pthread_mutex_lock(&g->lock);
-    bool any = start_behind(g);
+    bool any = start_background(g);
     /* no threads to be had, or they are late: here, then */
-    if (atomic_fetch_add(&g->behind.calls, 1) >= WAITING || !any) {
+    if (atomic_fetch_add(&g->background.calls, 1) >= WAITING || !any) {
         pthread_mutex_unlock(&g->lock);
         call(g, b);
         return;
     }
-    if (g->behind.first)
-        g->behind.newest->next = b;
+    if (g->background.first)
+        g->background.newest->next = b;
     else
-        g->behind.first = b;
-    g->behind.newest = b;
-    pthread_cond_signal(&g->behind.more);
+        g->background.first = b;
+    g->background.newest = b;
+    pthread_cond_signal(&g->background.more);
     pthread_mutex_unlock(&g->lock);
 }
 
@@ -513,7 +516,7 @@ tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
     pthread_mutex_init(&g->lock, NULL);
     tra_cond_init(&g->work);
     tra_cond_init(&g->ended);
-    tra_cond_init(&g->behind.more);
+    tra_cond_init(&g->background.more);
     g->tid = tra_calloc((size_t)threads, sizeof *g->tid);
     g->workers = tra_calloc((size_t)threads, sizeof *g->workers);
     tra_pool_set_busy(pool, busy, meanwhile, g);
@@ -547,17 +550,17 @@ void tra_engine_free(tra_engine *g) {
     pthread_mutex_lock(&g->lock);
     g->stop = true;
     pthread_cond_broadcast(&g->work);
-    pthread_cond_broadcast(&g->behind.more);
+    pthread_cond_broadcast(&g->background.more);
     pthread_mutex_unlock(&g->lock);
     for (int i = 0; i < g->threads; i++) pthread_join(g->tid[i], NULL);
-    for (int i = 0; i < g->behind.threads; i++) pthread_join(g->behind.tid[i], NULL);
+    for (int i = 0; i < g->background.threads; i++) pthread_join(g->background.tid[i], NULL);
     free_room(g);
     free(g->tid);
     free(g->workers);
     pthread_mutex_destroy(&g->lock);
     pthread_cond_destroy(&g->work);
     pthread_cond_destroy(&g->ended);
-    pthread_cond_destroy(&g->behind.more);
+    pthread_cond_destroy(&g->background.more);
     free(g);
 }
 
@@ -606,7 +609,7 @@ tra_status tra_engine_await(tra_engine *g, const tra_unit *u, tra_err *e) {
     for (int i = 0; i < u->ninputs && !g->failed && s == TRA_OK;) {
         if (is_there(&u->inputs[i])) {
             i++;
-        } else if (g->maker.beside) {
+        } else if (g->maker.overlap) {
             g->maker.wanted = true;
             wait_for(g, &g->ended);
             g->maker.wanted = false;
@@ -677,8 +680,8 @@ tra_status tra_engine_until(tra_engine *g, atomic_int *left, tra_err *e) {
 tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
     pthread_mutex_lock(&g->lock);
     while (g->queue.head || atomic_load(&g->queue.inflight) > 0 ||
-           atomic_load(&g->behind.calls) > 0) { /* a unit has ended when what it held is given back */
-        if (g->failed) {                        /* drop what has nothing running */
+           atomic_load(&g->background.calls) > 0) { /* a unit has ended when what it held is given back */
+        if (g->failed) {                            /* drop what has nothing running */
             tra_unit *u = g->queue.head;
             while (u && (u->preps_started != u->preps_done || u->tasks_started != u->tasks_done)) u = u->next;
             if (u) {

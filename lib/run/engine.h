@@ -73,12 +73,12 @@ void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx);
 /* Calls it when it is due: for a stage that waits for something else. */
 TRA_MUSTUSE tra_status tra_engine_tick(tra_engine *g, tra_err *e);
 
-/* Something that goes on beside the stages, on the thread that runs the plan while it waits for the workers or for
+/* A step of what overlaps the stages, on the thread that runs the plan while it waits for the workers or for
  * memory: called again at once while *any says that something happened, else soon. It may bring what parts lack;
  * wanted: the next unit waits for it. A status that is not TRA_OK is the failure of the stage, and it is not called any
  * more. NULL: nothing. */
-typedef tra_status tra_engine_beside_fn(void *ctx, bool wanted, bool *any, tra_err *e);
-void tra_engine_set_beside(tra_engine *g, tra_engine_beside_fn *fn, void *ctx);
+typedef tra_status tra_engine_overlap_fn(void *ctx, bool wanted, bool *any, tra_err *e);
+void tra_engine_set_overlap(tra_engine *g, tra_engine_overlap_fn *fn, void *ctx);
 bool tra_engine_busy(tra_engine *g); /* is there something in flight whose end will give memory back? */
 
 /* Begins a stage: every worker gets so many bytes of the pool, until the next stage begins or the queue is drained. */
@@ -94,18 +94,18 @@ TRA_MUSTUSE tra_status tra_engine_await_end(tra_engine *g, bool *any, tra_err *e
 /* Waits for the inputs, pins them and queues the unit; takes it over, also on failure. May wait for memory. So what is
  * queued can run, and its end does not depend on what comes from elsewhere. */
 TRA_MUSTUSE tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e);
-/* Runs fn(ctx) on a thread beside the workers, for what waits more than it computes; it is run also after a failure, so
+/* Runs fn(ctx) on a background thread, for what waits more than it computes; it is run also after a failure, so
  * that it can let go of what ctx holds. When too many wait it is run at once. By any thread. */
-typedef tra_status tra_behind_fn(void *ctx, tra_err *e);
-void tra_engine_behind(tra_engine *g, tra_behind_fn *fn, void *ctx);
+typedef tra_status tra_background_fn(void *ctx, tra_err *e);
+void tra_engine_background(tra_engine *g, tra_background_fn *fn, void *ctx);
 /* Waits until *left is 0, which the ends of units that were submitted bring about: between a pass that finds out what
  * results take and the one that makes them. */
 TRA_MUSTUSE tra_status tra_engine_until(tra_engine *g, atomic_int *left, tra_err *e);
 /* By a worker: runs fn(ctx), which takes memory (tra_block_take), and when it fails for want of it has given all back
  * that it took. Then it is run again as others give theirs back, of one worker at a time; TRA_RESOURCE when there was
  * none while no other computed. Meanwhile nothing more is queued. */
-TRA_MUSTUSE tra_status tra_engine_insist(tra_worker *w, tra_behind_fn *fn, void *ctx, tra_err *e);
-/* Waits until all units, and what was put behind, are done. On failure of any, the first error; units not started are
+TRA_MUSTUSE tra_status tra_engine_insist(tra_worker *w, tra_background_fn *fn, void *ctx, tra_err *e);
+/* Waits until all units, and background calls, are done. On failure of any, the first error; units not started are
  * dropped. */
 TRA_MUSTUSE tra_status tra_engine_drain(tra_engine *g, tra_err *e);
 /* Reads one tuple on the calling thread: pins it (give back with tra_engine_release). For stages that compute little.

@@ -96,11 +96,11 @@ static tra_block **stored_of(const tra_exchange *x, const tra_transfer *t, tra_p
     return &stored->block[at];
 }
 
-/* Can the tuple be read at once? The stage beside may be about to make it, or to read it: with inputs of a unit that
- * waits for memory, and for us, before it can be queued. */
+/* Can the tuple be read at once? The stage that the exchange overlaps may be about to make it, or to read it: with
+ * inputs of a unit that waits for memory, and for us, before it can be queued. */
 static bool is_ready(const tra_exchange *x, const tra_transfer *t) {
     tra_part *via;
-    if (!x->beside || x->status != TRA_OK || find_sent(x, t) < 0) return true; /* or will not be sent */
+    if (!x->overlapping || x->status != TRA_OK || find_sent(x, t) < 0) return true; /* or will not be sent */
     tra_block *b = __atomic_load_n(stored_of(x, t, &via), __ATOMIC_ACQUIRE);
     return b && b->state != TRA_BLOCK_LOADING;
 }
@@ -111,7 +111,7 @@ static tra_status hold(tra_exchange *x, int list, const tra_transfer *t) {
     tra_part *via;
     bool load,
         more = is_next(&x->lists.outgoing, x->lists.next_out, t) || is_next(&x->lists.local, x->lists.next_local, t);
-    if (!x->beside) return TRA_OK;
+    if (!x->overlapping) return TRA_OK;
     for (int i = 0; i < 2; i++) {
         if (!x->held[i].block || (x->held[i].turn == t->turn ? more : i != list)) continue;
         tra_block_unpin(x->site->pool, x->held[i].block);
@@ -287,7 +287,7 @@ static tra_status local_piece(tra_exchange *x, const tra_transfer *t) {
 }
 
 static void count_done(tra_exchange *x) { /* of the stage, if it is one */
-    if (!x->beside) atomic_fetch_add(&x->site->done, 1);
+    if (!x->overlapping) atomic_fetch_add(&x->site->done, 1);
 }
 
 /* Deals with the next tuple, or piece of one, that stays here. */
@@ -313,7 +313,7 @@ static int64_t held_by(const tra_exchange *x, const tra_transfer *t) {
 /* Beside other stages: may so many bytes be taken now? Whatever is in flight there gives its memory back. clean: only
  * what nothing has to be spilled for. */
 static bool has_room(const tra_exchange *x, int64_t bytes, bool clean) {
-    return !x->beside || tra_pool_has_room(x->site->pool, bytes, clean) || !tra_engine_busy(x->site->engine);
+    return !x->overlapping || tra_pool_has_room(x->site->pool, bytes, clean) || !tra_engine_busy(x->site->engine);
 }
 
 /* Is there room to read a tuple? Else what is on its way will make some: what comes from others does not wait for
@@ -418,7 +418,7 @@ bool tra_exchange_receive(tra_exchange *x) {
 }
 
 static void begin_lists(tra_exchange *x) {
-    if (!x->beside) x->site->all += x->lists.outgoing.n + x->lists.local.n;
+    if (!x->overlapping) x->site->all += x->lists.outgoing.n + x->lists.local.n;
     x->lists.next_out = x->lists.next_local = x->lists.received = x->lists.expected = 0;
     for (int p = 0; p < x->site->comm.size; p++) {
         x->lists.next_in[p] = 0;
@@ -503,15 +503,16 @@ static void run_to_end(tra_exchange *x) {
 
 static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *in, tra_part *out, tra_err *e) {
     const tra_part *parts[1] = {in};
-    bool beside = op->orders.begins < op->orders.ends;
-    *x = (tra_exchange){.site = site, .op = op, .in = in, .out = out, .beside = beside, .e = e};
+    bool overlapping = op->orders.begins < op->orders.ends;
+    *x = (tra_exchange){.site = site, .op = op, .in = in, .out = out, .overlapping = overlapping, .e = e};
     x->pieces = op->op == TRA_PLAN_REPART;
-    x->room.budget = tra_pool_stat(site->pool).budget - op->orders.aside;
-    x->count.sent = beside ? &x->count.moved.sent : &site->sent;
-    x->count.arrived = beside ? &x->count.moved.received : &site->received;
+    x->room.budget = tra_pool_stat(site->pool).budget - op->orders.reserved;
+    x->count.sent = overlapping ? &x->count.moved.sent : &site->sent;
+    x->count.arrived = overlapping ? &x->count.moved.received : &site->received;
     x->room.need = tra_exchange_memory(site->plan, op);
-    x->room.window = beside ? op->orders.window
-                            : tra_min64(x->room.budget / 4, tra_max64(0, x->room.budget - x->room.need.transient) / 2);
+    x->room.window = overlapping
+                         ? op->orders.window
+                         : tra_min64(x->room.budget / 4, tra_max64(0, x->room.budget - x->room.need.transient) / 2);
     x->room.most = x->pieces ? x->room.need.fetch : tra_type_room(&op->type);
     if (!x->pieces && tra_op_reads_last(site->plan, op, 0)) x->after = TRA_AFTER_DROP;
     x->room.scratch = tra_stage_scratch(parts, 1);

@@ -61,7 +61,7 @@ typedef struct tra_exchange_lists {
 /* Bytes that it may take. */
 typedef struct tra_exchange_room {
     int64_t window; /* on their way from here, and as many to here; one transfer may be more */
-    int64_t budget; /* of the pool, without what the stage leaves aside for others */
+    int64_t budget; /* of the pool, without what the stage reserves for exchanges that overlap it */
     int64_t most;   /* that taking a transfer may need at once */
     tra_exchange_need need;
     size_t scratch, io; /* for reading */
@@ -77,10 +77,10 @@ struct tra_exchange {
     tra_site *site;
     const tra_op *op;
     tra_part *in, *out;
-    bool beside;     /* goes on beside other stages */
-    bool going_on;   /* it waits for memory, perhaps, and is not gone on with from there */
-    bool pieces;     /* REPART: transfers are boxes where blocks overlap, in batches */
-    tra_after after; /* of what is read, with its last transfer */
+    bool overlapping; /* with other stages */
+    bool going_on;    /* it waits for memory, perhaps, and is not gone on with from there */
+    bool pieces;      /* REPART: transfers are boxes where blocks overlap, in batches */
+    tra_after after;  /* of what is read, with its last transfer */
     struct {
         tra_block *block; /* what a tuple is stored in that is read for several transfers */
         int64_t turn;
@@ -128,8 +128,8 @@ bool tra_exchange_receive(tra_exchange *x); /* takes one transfer, if one has co
 void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes, tra_status s);
 tra_size tra_exchange_size(const tra_exchange *x, const tra_transfer *t); /* what a transfer takes */
 
-/* The lists (transfers.c), the same on all ranks: of tuples, where the stage that reads them goes on beside in the
- * order in which it does (collective); or of the pieces of the next batch, for whose results batch.lacking is
+/* The lists (transfers.c), the same on all ranks: of tuples, where the stage that reads them overlaps the exchange, in
+ * the order in which it does (collective); or of the pieces of the next batch, for whose results batch.lacking is
  * counted. */
 void tra_list_tuples(tra_exchange *x);
 void tra_list_batch(tra_exchange *x);

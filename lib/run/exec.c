@@ -29,10 +29,10 @@ typedef struct exec {
     bool *ran;      /* with another that comes before it: a stage of its scan, or what such a stage reads */
     tra_keep *keep;
     tra_codegen *codegen;
-    tra_exchange **beside; /* exchanges that go on beside the stages, */
-    int *beside_op;        /* of these operators */
-    int nbeside, at;       /* at: the operator that runs */
-    int64_t read_before;   /* by the pool, when the first of them began */
+    tra_exchange **overlapping; /* exchanges that overlap stages, */
+    int *overlapping_op;        /* of these operators */
+    int noverlapping, at;       /* at: the operator that runs */
+    int64_t read_before;        /* by the pool, when the first of them began */
 } exec;
 
 /* ---- views -------------------------------------------------------------------------------------------------- */
@@ -306,35 +306,36 @@ static void tell_end(const tra_op *op, const tra_op_report *r, int64_t past_cach
              tra_human(r->disk_read, read), past, tra_human(r->sent, sent), tra_human(r->received, got), scratch);
 }
 
-/* ---- exchanges beside the stages ------------------------------------------------------------------------------- */
+/* ---- exchanges that overlap stages ------------------------------------------------------------------------------- */
 
-static tra_status go_on_beside(void *ctx, bool wanted, bool *any, tra_err *e) {
+static tra_status step_overlapped(void *ctx, bool wanted, bool *any, tra_err *e) {
     exec *x = ctx;
     bool done = true;
-    for (int i = 0; i < x->nbeside; i++) { /* before the stage that reads them, tuples are not waited for, but due */
-        bool due = wanted || x->at < x->beside_op[i];
-        TRA_TRY(tra_exchange_go_on(x->beside[i], due, any, &done, e));
+    for (int i = 0; i < x->noverlapping;
+         i++) { /* before the stage that reads them, tuples are not waited for, but due */
+        bool due = wanted || x->at < x->overlapping_op[i];
+        TRA_TRY(tra_exchange_go_on(x->overlapping[i], due, any, &done, e));
     }
-    if (done) tra_engine_set_beside(x->site.engine, NULL, NULL);
+    if (done) tra_engine_set_overlap(x->site.engine, NULL, NULL);
     return TRA_OK;
 }
 
-static bool is_beside(const exec *x, int i) {
-    for (int k = 0; k < x->nbeside; k++) {
-        if (x->beside_op[k] == i) return true;
+static bool is_overlapping(const exec *x, int i) {
+    for (int k = 0; k < x->noverlapping; k++) {
+        if (x->overlapping_op[k] == i) return true;
     }
     return false;
 }
 
-static void begin_beside(exec *x, int i) {
+static void begin_overlapping(exec *x, int i) {
     const tra_op *op = &x->plan->ops[i];
     x->parts[i] = new_part(x, i);
-    x->beside_op[x->nbeside] = i;
-    x->beside[x->nbeside++] = tra_exchange_begin(&x->site, op, x->parts[op->in[0]], x->parts[i]);
-    tra_engine_set_beside(x->site.engine, go_on_beside, x);
+    x->overlapping_op[x->noverlapping] = i;
+    x->overlapping[x->noverlapping++] = tra_exchange_begin(&x->site, op, x->parts[op->in[0]], x->parts[i]);
+    tra_engine_set_overlap(x->site.engine, step_overlapped, x);
     char name[96], window[32];
-    tra_info(2, "  %s goes on beside the stages from #%d to #%d, %s on the way at once", title(op, name),
-             op->orders.begins, op->orders.ends, tra_human(op->orders.window, window));
+    tra_info(2, "  %s overlaps the stages from #%d to #%d, %s on the way at once", title(op, name), op->orders.begins,
+             op->orders.ends, tra_human(op->orders.window, window));
 }
 
 /* Those that send the results of operator i while it makes them. */
@@ -342,33 +343,33 @@ static void begin_sending(exec *x, int i) {
     for (int k = i + 1; k < x->plan->nops; k++) {
         if (x->plan->ops[k].orders.begins != i || !x->needed[k] || x->complete[k]) continue;
         if (!x->parts[i]) x->parts[i] = new_part(x, i);
-        begin_beside(x, k);
+        begin_overlapping(x, k);
     }
 }
 
 /* Ends those that end with this operator, or all (< 0), after a stage that ended with s. */
-static tra_status end_beside(exec *x, int with, tra_status s, tra_err *e) {
+static tra_status end_overlapping(exec *x, int with, tra_status s, tra_err *e) {
     int left = 0;
-    if (x->nbeside == 0) return s;
-    tra_engine_set_beside(x->site.engine, NULL, NULL);
-    for (int k = 0; k < x->nbeside; k++) {
-        int i = x->beside_op[k];
+    if (x->noverlapping == 0) return s;
+    tra_engine_set_overlap(x->site.engine, NULL, NULL);
+    for (int k = 0; k < x->noverlapping; k++) {
+        int i = x->overlapping_op[k];
         tra_op_report *rep = &x->report->ops[i];
         tra_moved m;
         if (with >= 0 && x->plan->ops[i].orders.ends != with) {
-            x->beside_op[left] = i;
-            x->beside[left++] = x->beside[k];
+            x->overlapping_op[left] = i;
+            x->overlapping[left++] = x->overlapping[k];
             continue;
         }
-        tra_status end = tra_exchange_end(x->beside[k], s, &m, e);
+        tra_status end = tra_exchange_end(x->overlapping[k], s, &m, e);
         rep->seconds = m.seconds;
         rep->sent = m.sent;
         rep->received = m.received;
         if (s == TRA_OK) s = end;
         if (s == TRA_OK) tell_end(&x->plan->ops[i], rep, 0);
     }
-    x->nbeside = left;
-    if (left > 0) tra_engine_set_beside(x->site.engine, go_on_beside, x);
+    x->noverlapping = left;
+    if (left > 0) tra_engine_set_overlap(x->site.engine, step_overlapped, x);
     return s;
 }
 
@@ -393,7 +394,7 @@ static tra_status run_op(exec *x, int i, tra_err *e) {
     case TRA_PLAN_SHUF:
     case TRA_PLAN_REPART:
         if (op->orders.begins < op->orders.ends) {
-            if (!is_beside(x, i)) begin_beside(x, i);
+            if (!is_overlapping(x, i)) begin_overlapping(x, i);
             return TRA_OK;
         }
         x->parts[i] = new_part(x, i);
@@ -448,7 +449,7 @@ static tra_status run_needed(exec *x, int i, tra_err *e) {
     if (s == TRA_OK) s = run_op(x, i, e);
     tra_journal_flush(x->journal);
     if (s != TRA_OK) tra_comm_ring(&x->site.comm);
-    s = end_beside(x, i, s, e);
+    s = end_overlapping(x, i, s, e);
     return tra_comm_agree(&x->site.comm, s, e);
 }
 
@@ -468,8 +469,8 @@ static tra_status run_ops(exec *x, tra_err *e) {
         if (!x->ran[i]) tell_begin(op);
         bool runs = x->needed[i] && !x->complete[i] && !x->ran[i];
         tra_status s = runs ? run_needed(x, i, e) : TRA_OK;
-        if (!runs && x->nbeside > 0) s = tra_comm_agree(&x->site.comm, end_beside(x, i, s, e), e);
-        if (s != TRA_OK) s = end_beside(x, -1, s, e); /* what goes on beside an operator that failed everywhere */
+        if (!runs && x->noverlapping > 0) s = tra_comm_agree(&x->site.comm, end_overlapping(x, i, s, e), e);
+        if (s != TRA_OK) s = end_overlapping(x, -1, s, e); /* what overlaps an operator that failed everywhere */
         release(x, op->in[0]);
         release(x, op->in[1]);
         x->complete[i] |= op->op == TRA_PLAN_OUTPUT;
@@ -560,8 +561,8 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     x.needed = tra_news(x.arena, bool, n);
     x.complete = tra_news(x.arena, bool, n);
     x.ran = tra_news(x.arena, bool, n);
-    x.beside = tra_news(x.arena, tra_exchange *, n);
-    x.beside_op = tra_news(x.arena, int, n);
+    x.overlapping = tra_news(x.arena, tra_exchange *, n);
+    x.overlapping_op = tra_news(x.arena, int, n);
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < 2; j++) {
             if (plan->ops[i].in[j] >= 0) x.uses[plan->ops[i].in[j]]++;

@@ -264,7 +264,7 @@ static tra_status say(const attempt *x, tra_status s, const tra_err *own, tra_er
                           e);
 }
 
-static tra_status insist(attempt *x, tra_behind_fn *fn, tra_err *e) {
+static tra_status insist(attempt *x, tra_background_fn *fn, tra_err *e) {
     tra_err own = {0};
     tra_status s = tra_engine_insist(x->g->w, fn, x, &own);
     return s == TRA_OK ? s : say(x, s, &own, e);
@@ -290,7 +290,7 @@ static bool can_be_cut(const attempt *x) {
 
 /* Does it for each panel of the sum; those for which there is no room are cut in two. What can never have room is cut
  * at once, without waiting for what others have. */
-static tra_status for_each(attempt *x, tra_behind_fn *fn, tra_err *e) {
+static tra_status for_each(attempt *x, tra_background_fn *fn, tra_err *e) {
     int64_t budget = tra_pool_stat(pool_of(x)).budget;
     begin(x);
     for (int i = 0; i < x->sum->n;) {

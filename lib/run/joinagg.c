@@ -311,7 +311,7 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
 static tra_status begin(tra_joinagg *st, tra_site *site, tra_loop_stage *v, worker_needs *most, tra_err *e) {
     const tra_op *op = v->op;
     *st = (tra_joinagg){.site = site, .op = op, .sink = &v->sink, .join = op->what.join, .agg = op->what.agg};
-    st->budget = tra_pool_stat(site->pool).budget - op->orders.aside - op->orders.scan.leaves;
+    st->budget = tra_pool_stat(site->pool).budget - op->orders.reserved - op->orders.scan.leaves;
     tra_pairs_list(&st->p, op, v->l, v->r, site->plan->reproducible);
     st->how.fused = tra_op_accumulates(site->plan, op);
     st->how.triangle = tra_op_mirror(site->plan, op, &st->how.mirror);
@@ -386,7 +386,7 @@ static void leave_in_time(tra_unit *u, const tra_part *scanned, int64_t *reads) 
 
 /* Of the stages with a unit to queue, that which is furthest behind in the scan; of equal ones the earlier, so that a
  * block leaves when the last stage has read it. there: of those whose inputs are there. -1: none. */
-static int furthest_behind(int n, tra_unit *const *next, const tra_part *scanned, bool there, int64_t *place) {
+static int furthest_in_scan(int n, tra_unit *const *next, const tra_part *scanned, bool there, int64_t *place) {
     int least = -1;
     for (int k = 0; k < n; k++) {
         if (!next[k] || (there && !tra_engine_has(next[k]))) continue;
@@ -404,12 +404,12 @@ static tra_status queue_all(tra_joinagg *st, int n, const tra_part *scanned, int
     for (int k = 0; k < n; k++) TRA_TRY(next_unit(&st[k], &next[k], e));
     for (;;) {
         bool any = true;
-        if (furthest_behind(n, next, scanned, false, &last) < 0) return TRA_OK;
-        int k = n == 1 ? 0 : furthest_behind(n, next, scanned, true, &place);
+        if (furthest_in_scan(n, next, scanned, false, &last) < 0) return TRA_OK;
+        int k = n == 1 ? 0 : furthest_in_scan(n, next, scanned, true, &place);
         bool far = k < 0 || place > last + tra_scan_lead(tra_engine_threads(st->site->engine));
         if (n > 1 && far) TRA_TRY(tra_engine_await_end(st->site->engine, &any, e));
         if (n > 1 && far && any) continue;
-        if (k < 0 && (k = furthest_behind(n, next, scanned, true, &place)) < 0)
+        if (k < 0 && (k = furthest_in_scan(n, next, scanned, true, &place)) < 0)
             return tra_fail(e, TRA_INTERNAL, "stages of a scan wait for each other");
         tra_unit *u = next[k];
         next[k] = NULL;

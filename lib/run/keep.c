@@ -227,7 +227,7 @@ void tra_keep_stage_end(tra_keep *k, int op, tra_part *const *parts, bool *compl
     int64_t *saved = tra_calloc((size_t)p->nops, sizeof *saved);
     for (int i = 0; i <= op; i++) {
         if (!parts[i] || parts[i]->kind != TRA_PART_STORED || complete[i] || !tra_keep_saves(p, i)) continue;
-        if (whole(parts[i]) < parts[i]->n) continue; /* an exchange brings the rest beside the stages that come */
+        if (whole(parts[i]) < parts[i]->n) continue; /* an exchange brings the rest while the next stages run */
         int64_t bytes = 0;
         for (int64_t t = 0; t < parts[i]->n; t++) bytes += tra_part_bytes(parts[i], t);
         saved[i] = has_room(k, bytes) && save_part(k, &p->ops[i], parts[i]) && !tra_journal_broken(k->journal);

@@ -1,7 +1,7 @@
 /* memory.c - what a plan as a whole does with memory and disk. */
 #include "memory.h"
 
-#include "beside.h"
+#include "overlap.h"
 #include "engine.h"
 #include "repart.h"
 #include "scan.h"
@@ -266,10 +266,10 @@ static int64_t result_here(const tra_plan *p, const tra_op *op, int64_t *most) {
 /* Bytes of results, and of what is computed on the way, that may be under way at once besides what a stage cannot do
  * without, where there is room: of `here` bytes of results that a site makes in all. */
 static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t here, int threads, int64_t budget) {
-    enum { BEHIND = 8 }; /* are written behind */
+    enum { BACKGROUND = 8 }; /* are written in the background */
     if (tra_op_is(op->op, TRA_STREAMS)) {
         int64_t out = tra_type_room(&op->type), units = queued(tra_op_stored_room(p, &p->ops[op->in[0]]), threads);
-        return tra_min64(2 * here, (units + BEHIND) * 2 * out); /* computed, then copied */
+        return tra_min64(2 * here, (units + BACKGROUND) * 2 * out); /* computed, then copied */
     }
     if (!tra_op_is(op->op, TRA_LOOPS)) return held ? 0 : here;
     tra_block_loop l = tra_op_loop(p, op, threads, budget);
@@ -282,7 +282,7 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t
     }
     if (held || !op->type.cat->grid) return n + (held ? 0 : here);
     int64_t super = tra_min64(here, l.ci * l.cj * tra_op_output_room(p, op, threads)); /* all with a step queued */
-    return n + tra_min64(here, (steps + BEHIND) * super);
+    return n + tra_min64(here, (steps + BACKGROUND) * super);
 }
 
 /* The same of what the stages of a scan alone read: from the block that the last reads to that of the first, which has
@@ -341,21 +341,21 @@ static void living_add(living *to, const living *x, int64_t times) {
     to->made = tra_add_most(to->made, times * x->made);
 }
 
-/* Which exchanges go on beside stages, all where everything has room. wish: bytes that the plan takes otherwise.
+/* Which exchanges overlap stages: all where everything has room. wish: bytes that the plan takes otherwise.
  * Returns what they take besides. */
-static int64_t choose_beside(tra_plan *p, int threads, const living *held, int64_t wish, int64_t budget) {
+static int64_t choose_overlaps(tra_plan *p, int threads, const living *held, int64_t wish, int64_t budget) {
     int64_t *bytes = tra_calloc((size_t)p->nops + 1, sizeof *bytes);
     for (int i = 0; i < p->nops; i++) bytes[i] = held[i].all;
-    int64_t need = tra_beside_all(p, bytes);
+    int64_t need = tra_overlap_all(p, bytes);
     p->rereads = p->memory > 0 && wish + need > p->memory;
-    if (p->rereads) need = tra_beside_some(p, bytes, threads, budget);
+    if (p->rereads) need = tra_overlap_some(p, bytes, threads, budget);
     free(bytes);
     return need;
 }
 
-/* Adds to what lives while each operator runs (made: results alone) what exchanges beside it send and bring. Blocks
- * that one sends do not leave when the stage has read them. */
-static void live_beside(const tra_plan *p, const living *held, living *wish) {
+/* Adds to what lives while each operator runs (made: results alone) what exchanges that overlap it send and bring.
+ * Blocks that one sends do not leave when the stage has read them. */
+static void live_overlapping(const tra_plan *p, const living *held, living *wish) {
     for (int j = 0; j < p->nops; j++) {
         const tra_op *x = &p->ops[j];
         int from = x->in[0];
@@ -366,14 +366,15 @@ static void live_beside(const tra_plan *p, const living *held, living *wish) {
             wish[i].lean = wish[i].all;
         }
     }
-    for (int i = 0; i < p->nops; i++) wish[i].all += p->ops[i].orders.aside, wish[i].lean += p->ops[i].orders.aside;
+    for (int i = 0; i < p->nops; i++)
+        wish[i].all += p->ops[i].orders.reserved, wish[i].lean += p->ops[i].orders.reserved;
 }
 
 static void predict_spills(tra_plan *p, const living *wish, int threads, int64_t budget) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         if (tra_op_is_read(op)) continue;
-        int64_t more = tra_op_memory(p, op, threads) + op->orders.aside + op->orders.scan.leaves - budget;
+        int64_t more = tra_op_memory(p, op, threads) + op->orders.reserved + op->orders.scan.leaves - budget;
         op->predicted.spill = tra_max64(0, tra_min64(wish[i].made, wish[i].made + more));
         p->scratch = tra_max64(p->scratch, op->predicted.spill);
     }
@@ -394,7 +395,7 @@ static int64_t predict(tra_plan *p, int threads) {
     p->cost.disk_read = p->cost.disk_write = tra_size_exactly(0);
     p->scratch = p->kept = 0;
     p->rereads = false;
-    tra_beside_none(p);
+    tra_overlap_none(p);
     tra_scan_choose(p, threads, budget);
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
@@ -438,11 +439,11 @@ static int64_t predict(tra_plan *p, int threads) {
         for (int k = 0; k < 3; k++)
             if (done[k] >= 0 && e.last[done[k]] <= i) living_add(&now, &held[done[k]], -1);
     }
-    int64_t beside = choose_beside(p, threads, held, peak, budget);
-    live_beside(p, held, wish);
+    int64_t overlap = choose_overlaps(p, threads, held, peak, budget);
+    live_overlapping(p, held, wish);
     predict_spills(p, wish, threads, budget);
     p->scratch += spool;
-    p->rereads = p->memory > 0 && peak + beside > p->memory;
+    p->rereads = p->memory > 0 && peak + overlap > p->memory;
     predict_reads(p, &e, threads, p->rereads ? budget : 0);
     int64_t in_use = base + TRA_LEAST_BUDGET, most = p->memory > 0 ? tra_max64(p->memory, least) : INT64_MAX;
     for (int i = 0; i < p->nops; i++) {

@@ -315,7 +315,7 @@ static int64_t values_of(const tra_plan *p, const tra_op *op, int side, role rol
 tra_block_loop tra_op_loop(const tra_plan *p, const tra_op *op, int threads, int64_t budget) {
     int64_t rows = values_of(p, op, 0, OWN), columns = op->in[1] >= 0 ? values_of(p, op, 1, OWN) : 1;
     return tra_loop_of(p, op, rows, columns, values_of(p, op, 0, SUMMED), threads,
-                       budget - op->orders.aside - op->orders.scan.leaves);
+                       budget - op->orders.reserved - op->orders.scan.leaves);
 }
 
 int64_t tra_op_passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget) {

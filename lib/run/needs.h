@@ -47,7 +47,7 @@ typedef struct tra_exchange_need {
 } tra_exchange_need;
 tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op);
 
-/* Bytes that may be on their way from a site, and as many to it, of an exchange that goes on beside other stages: no
+/* Bytes that may be on their way from a site, and as many to it, of an exchange that overlaps other stages: no
  * more than so many of the largest transfers. */
 int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, int64_t transfers);
 

@@ -248,7 +248,7 @@ static tra_status spool(tra_outfile *o, tra_saved *rec, void *data, void *scratc
     return TRA_OK;
 }
 
-/* A block to be written behind. */
+/* A block to be written in the background. */
 typedef struct pending {
     tra_outfile *o;
     tra_pool *pool;
@@ -256,7 +256,7 @@ typedef struct pending {
     tra_saved rec;
 } pending;
 
-static tra_status write_behind(void *ctx, tra_err *e) {
+static tra_status write_in_background(void *ctx, tra_err *e) {
     pending *x = ctx;
     tra_status s = store(x->o, &x->rec, x->block->ptr, e);
     tra_block_free(x->pool, x->block);
@@ -309,7 +309,7 @@ static tra_status put(const tra_outlet *sink, tra_worker *w, int64_t ordinal, tr
         pending *x = tra_malloc(sizeof *x);
         *x = (pending){o, sink->pool, block, rec};
         tra_writer_pad(o->w, ordinal, block->ptr);
-        tra_engine_behind(sink->engine, write_behind, x);
+        tra_engine_background(sink->engine, write_in_background, x);
         return TRA_OK;
     }
     tra_status s = spool(o, &rec, block->ptr, w->io, e);

@@ -37,7 +37,7 @@ typedef struct tra_outlet {
     tra_part *part;
     tra_outfile *file;
     tra_pool *pool;
-    tra_engine *engine; /* file: what is written is written behind */
+    tra_engine *engine; /* file: for writes in the background */
     tra_keep *keep;     /* part: may save results (keep.h) of op; summand: that this site computes */
     const tra_op *op;
     int summand;

@@ -137,10 +137,10 @@ typedef struct tra_op_orders {
     int64_t io;       /* bytes that a worker of the stage needs to read and write chunks (memory.h) */
     int begins, ends; /* of an exchange: the first and the last stage during which it runs. Both are the exchange
                          itself, unless it overlaps with the stage that makes what it sends, or with the one that reads
-                         what it brings (beside.h) */
+                         what it brings (overlap.h) */
     int64_t window;   /* of one that overlaps: bytes that may be on their way from a site, and to it */
-    int64_t aside; /* of a stage: bytes that its block loop leaves to the exchanges that overlap with it. Units that are
-                      already queued may use them all the same */
+    int64_t reserved; /* of a stage: bytes that its block loop leaves to the exchanges that overlap with it. Units that
+                      are already queued may use them all the same */
     tra_op_scan scan;
 } tra_op_orders;
 
@@ -212,9 +212,9 @@ bool tra_op_counts(const tra_op *op);
 /* Does reading its result read the blocks of its input: is it a view, or an exchange of whole tuples? */
 bool tra_op_shares(const tra_op *op);
 
-/* Does the exchange go on beside the stage that reads what comes? What is read for either counts as that one's. */
+/* Does the exchange overlap the stage that reads what comes? What is read for either counts as that one's. */
 bool tra_op_flows(const tra_op *op);
-/* Does input 0 or 1 of a join come from other sites beside it? */
+/* Does input 0 or 1 of a join come from other sites while it runs? */
 bool tra_op_moves(const tra_plan *p, const tra_op *op, int side);
 /* Does an exchange send its results while it makes them? */
 bool tra_op_feeds(const tra_plan *p, const tra_op *op);
@@ -230,7 +230,7 @@ int tra_op_viewed(const tra_plan *p, int i, bool *many);
  * becomes true where several of its results come from one block. */
 int tra_op_holder(const tra_plan *p, int i, bool *many);
 /* Whether the operator reads the blocks of its input `side` alone, each for one tuple: nothing else wants them then,
- * nor later. What comes before it in the plan has ended by then, but for exchanges that run beside. */
+ * nor later. What comes before it in the plan has ended by then, but for exchanges that overlap stages. */
 bool tra_op_reads_alone(const tra_plan *p, const tra_op *op, int side);
 /* Whether nothing reads the result that the operator reads but it, once for each tuple: blocks that are that result's
  * alone are of no use then. */

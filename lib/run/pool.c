@@ -151,11 +151,11 @@ static void tell_freed(tra_pool *p) {
 }
 
 /* Bytes that are left alone for workers. Under the lock, as what follows. */
-static int64_t kept_aside(const tra_pool *p) { return tra_max64(0, p->reserved - p->taken); }
+static int64_t reserved(const tra_pool *p) { return tra_max64(0, p->reserved - p->taken); }
 
 bool tra_pool_has_room(tra_pool *p, int64_t bytes, bool clean) {
     pthread_mutex_lock(&p->lock);
-    int64_t used = p->stats.used + kept_aside(p) - (clean ? p->idle_clean : p->idle);
+    int64_t used = p->stats.used + reserved(p) - (clean ? p->idle_clean : p->idle);
     bool room = used + tra_max64(PAGE, tra_block_footprint(bytes)) <= p->stats.budget;
     pthread_mutex_unlock(&p->lock);
     return room;
@@ -247,10 +247,10 @@ static void keep_resident_in_budget(tra_pool *p) {
     }
 }
 
-/* worker: the memory is one's that need not leave aside what is reserved. */
+/* worker: the caller may take what is reserved. */
 static void *take_pages(tra_pool *p, int64_t n, bool worker, bool *mapped) {
     *mapped = false;
-    if (p->stats.used + n + (worker ? 0 : kept_aside(p)) > p->stats.budget || (!p->region && !make_region(p)))
+    if (p->stats.used + n + (worker ? 0 : reserved(p)) > p->stats.budget || (!p->region && !make_region(p)))
         return NULL;
     int64_t at = space_take(&p->mem, n);
     void *ptr = p->region + at;
@@ -411,7 +411,7 @@ static void wait_for_memory(tra_pool *p) {
 
 /* What the ceiling leaves besides what nobody can evict. */
 static int64_t could_have(const tra_pool *p, bool worker) {
-    return p->stats.budget - p->stats.used + p->idle - (worker ? 0 : kept_aside(p));
+    return p->stats.budget - p->stats.used + p->idle - (worker ? 0 : reserved(p));
 }
 
 #define NO_MEMORY "out of block memory: "
@@ -422,7 +422,7 @@ bool tra_pool_lacks(tra_status s, const tra_err *e) {
 
 static tra_status no_memory(const tra_pool *p, int64_t bytes, tra_err *e) {
     char want[32], used[32], budget[32];
-    if (p->stats.used + tra_max64(PAGE, tra_block_footprint(bytes)) <= p->stats.budget - kept_aside(p))
+    if (p->stats.used + tra_max64(PAGE, tra_block_footprint(bytes)) <= p->stats.budget - reserved(p))
         return tra_fail(e, TRA_RESOURCE,
                         "the system gives no memory for blocks, though the ceiling leaves %s; a limit on address "
                         "space (ulimit -v) may be in the way: lower --memory",
@@ -485,7 +485,7 @@ static void wait_until_gone(tra_pool *p, const tra_block *b) { /* to scratch; un
 tra_status tra_pool_reserve(tra_pool *p, int64_t bytes, tra_err *e) {
     tra_status s = TRA_OK;
     pthread_mutex_lock(&p->lock);
-    while (s == TRA_OK && p->stats.used + kept_aside(p) + bytes > p->stats.budget) {
+    while (s == TRA_OK && p->stats.used + reserved(p) + bytes > p->stats.budget) {
         tra_block *old = p->oldest.newer;
         if (old != &p->oldest)
             s = evict(p, old, e);

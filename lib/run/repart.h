@@ -24,7 +24,7 @@ tra_size tra_piece_bytes(const tra_type *in, const tra_type *out, const tra_dims
 int64_t tra_repart_reads(const tra_plan *p, const tra_op *op, int64_t budget);
 
 /* The bytes that the results of a batch may take on a site. Where everything stays in memory and the stage that reads
- * them goes on beside there are several batches, so that it need not wait for the last piece. */
+ * them overlaps the stage, there are several batches, so that it need not wait for the last piece. */
 int64_t tra_repart_limit(const tra_plan *p, const tra_op *op, int64_t budget);
 
 #endif

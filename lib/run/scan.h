@@ -11,7 +11,7 @@
 #include "plan.h"
 
 /* Sets orders.scan of all operators. budget: bytes for blocks, of which the stages of a scan must have enough for one
- * pass each. What overlaps with stages is not known yet, and may not overlap with a scan of several (beside.h). */
+ * pass each. What overlaps with stages is not known yet, and may not overlap with a scan of several (overlap.h). */
 void tra_scan_choose(tra_plan *p, int threads, int64_t budget);
 
 /* Does the stage read that input in a scan, and if several do, is it the last of them to read a block? */

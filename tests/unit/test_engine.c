@@ -224,18 +224,18 @@ TEST(what_comes_back_damaged_from_scratch_is_refused) {
     tra_pool_free(p);
 }
 
-static tra_status fail_behind(void *ctx, tra_err *e) {
+static tra_status fail_in_background(void *ctx, tra_err *e) {
     (void)ctx;
-    return tra_fail(e, TRA_RESOURCE, "no room for what is written behind");
+    return tra_fail(e, TRA_RESOURCE, "no room for what is written in the background");
 }
 
-TEST(a_failure_behind_is_the_failure_of_the_stage) {
+TEST(a_failure_in_the_background_is_the_failure_of_the_stage) {
     tra_pool *p = tra_pool_new(1 << 20, "/tmp");
     tra_err e = {0};
     tra_engine *g = tra_engine_new(p, 1, &e);
     CHECK_OK(tra_engine_stage(g, 0, 0, &e), e);
-    tra_engine_behind(g, fail_behind, NULL);
-    CHECK_FAILS(tra_engine_drain(g, &e), TRA_RESOURCE, e, "written behind");
+    tra_engine_background(g, fail_in_background, NULL);
+    CHECK_FAILS(tra_engine_drain(g, &e), TRA_RESOURCE, e, "written in the background");
     tra_engine_free(g);
     tra_pool_free(p);
 }

@@ -374,7 +374,7 @@ TEST(what_goes_on_beside_is_not_gone_on_with_from_itself) {
     tra_err e = {0};
     bool load;
     tra_engine *g = tra_engine_new(x.pool, 1, &e);
-    tra_engine_set_beside(g, take, &x);
+    tra_engine_set_overlap(g, take, &x);
     begin_holding(g, &x, &e); /* it is called from the engine, and from the pool */
     CHECK_INT(tra_engine_drain(g, &e), TRA_OK);
     CHECK_INT(x.deepest, 1);
@@ -388,7 +388,7 @@ TEST(what_goes_on_beside_is_not_gone_on_with_from_itself) {
     CHECK_INT(x.seen, TRA_BLOCK_LOADING);
     CHECK_INT(tra_block_load(x.pool, x.back, NULL, &e), TRA_OK);
     tra_block_free(x.pool, x.back);
-    tra_engine_set_beside(g, NULL, NULL);
+    tra_engine_set_overlap(g, NULL, NULL);
     CHECK_INT(tra_engine_drain(g, &e), TRA_OK);
     tra_engine_free(g);
     tra_pool_free(x.pool);

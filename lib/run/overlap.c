@@ -1,14 +1,14 @@
-/* beside.c - which exchanges go on beside the stages. */
-#include "beside.h"
+/* overlap.c - which exchanges overlap stages. */
+#include "overlap.h"
 
 #include "needs.h"
 #include "scan.h"
 
-void tra_beside_none(tra_plan *p) {
+void tra_overlap_none(tra_plan *p) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         op->orders.begins = op->orders.ends = i;
-        op->orders.window = op->orders.aside = 0;
+        op->orders.window = op->orders.reserved = 0;
     }
 }
 
@@ -21,7 +21,7 @@ static bool sent_on(const tra_plan *p, int i, int to) {
     return false;
 }
 
-/* The stage beside which exchange i may end: the next, if all before it are exchanges like this. */
+/* The last stage that exchange i may overlap: the next, if all before it are exchanges like this. */
 static int may_end(const tra_plan *p, int i) {
     int to = i + 1;
     while (to < p->nops && (tra_op_is_read(&p->ops[to]) || tra_op_is(p->ops[to].op, TRA_EXCHANGES))) to++;
@@ -36,25 +36,25 @@ static int may_begin(const tra_plan *p, int i) {
     return p->ops[from].orders.direct ? i : from;
 }
 
-/* Of an exchange beside stages: what is on its way, either way, one tuple that is read and two that are held. */
+/* Of an exchange that overlaps stages: what is on its way, either way, one tuple that is read and two that are held. */
 static int64_t room(const tra_plan *p, const tra_op *op) {
     if (op->orders.begins == op->orders.ends) return 0;
     return 2 * op->orders.window + tra_exchange_memory(p, op).fetch + 2 * tra_op_read_room(p, &p->ops[op->in[0]]);
 }
 
-static void leave_aside(tra_plan *p, int i, int sign) {
+static void reserve_for_overlap(tra_plan *p, int i, int sign) {
     const tra_op *op = &p->ops[i];
     int64_t n = sign * room(p, op);
-    for (int j = op->orders.begins; j <= op->orders.ends; j++) p->ops[j].orders.aside += j != i ? n : 0;
+    for (int j = op->orders.begins; j <= op->orders.ends; j++) p->ops[j].orders.reserved += j != i ? n : 0;
 }
 
-static void put_beside(tra_plan *p, int i, int begins, int ends, int64_t window) {
+static void set_overlap(tra_plan *p, int i, int begins, int ends, int64_t window) {
     tra_op *op = &p->ops[i];
-    leave_aside(p, i, -1);
+    reserve_for_overlap(p, i, -1);
     op->orders.begins = begins;
     op->orders.ends = ends;
     op->orders.window = window;
-    leave_aside(p, i, 1);
+    reserve_for_overlap(p, i, 1);
 }
 
 /* What is held for longer than without, and what is on its way. */
@@ -71,11 +71,12 @@ static int64_t takes(const tra_plan *p, const int64_t *held) {
     return n;
 }
 
-int64_t tra_beside_all(tra_plan *p, const int64_t *held) {
-    for (int i = 0; i < p->nops; i++) { /* what moves nothing takes more memory beside a stage, and saves none */
+int64_t tra_overlap_all(tra_plan *p, const int64_t *held) {
+    for (int i = 0; i < p->nops;
+         i++) { /* what moves nothing takes more memory if it overlaps a stage, and saves no time */
         const tra_op *op = &p->ops[i];
         if (!tra_op_is(op->op, TRA_EXCHANGES) || p->sites == 1) continue;
-        put_beside(p, i, may_begin(p, i), may_end(p, i), tra_exchange_window(p, op, INT64_MAX));
+        set_overlap(p, i, may_begin(p, i), may_end(p, i), tra_exchange_window(p, op, INT64_MAX));
     }
     return takes(p, held);
 }
@@ -91,45 +92,46 @@ static double reads(const tra_plan *p, const tra_op *op, int threads, int64_t bu
     return n;
 }
 
-/* Is what the stages from..to leave aside theirs to give, and not dearer than `hidden` bytes that go over the wire
- * meanwhile? */
+/* Have the stages from..to room for what they reserve, and do the bytes that they then read again stay below the
+ * `hidden` bytes that go over the wire meanwhile? */
 static bool worth_it(tra_plan *p, int from, int to, double hidden, int threads, int64_t budget) {
     double more = 0;
     for (int i = from; i <= to; i++) {
         tra_op *op = &p->ops[i];
         if (tra_op_is_read(op) || op->orders.begins < op->orders.ends) continue;
-        if (tra_op_memory(p, op, threads) + op->orders.aside > budget) return false;
-        int64_t aside = op->orders.aside;
+        if (tra_op_memory(p, op, threads) + op->orders.reserved > budget) return false;
+        int64_t reserved = op->orders.reserved;
         more += reads(p, op, threads, budget);
-        op->orders.aside = 0;
+        op->orders.reserved = 0;
         more -= reads(p, op, threads, budget);
-        op->orders.aside = aside;
+        op->orders.reserved = reserved;
     }
     return more <= hidden;
 }
 
 enum { MANY = 64 };
 
-/* Puts an exchange beside the stages, with a window that is small if need be, unless it is not worth it. */
-static void try_beside(tra_plan *p, int i, int begins, int ends, int threads, int64_t budget) {
+/* Lets an exchange overlap the stages begins..ends, with a window that is small if need be, unless it is not worth it.
+ */
+static void try_overlap(tra_plan *p, int i, int begins, int ends, int threads, int64_t budget) {
     const tra_op before = p->ops[i];
     double hidden = (double)before.predicted.cost.network_bytes.expected / p->sites;
     if (begins == before.orders.begins && ends == before.orders.ends) return;
     for (int64_t transfers = MANY; transfers > 0; transfers /= 2) {
-        put_beside(p, i, begins, ends, tra_exchange_window(p, &before, transfers));
+        set_overlap(p, i, begins, ends, tra_exchange_window(p, &before, transfers));
         if (worth_it(p, begins, ends, hidden, threads, budget)) return;
     }
-    put_beside(p, i, before.orders.begins, before.orders.ends, before.orders.window);
+    set_overlap(p, i, before.orders.begins, before.orders.ends, before.orders.window);
 }
 
-int64_t tra_beside_some(tra_plan *p, const int64_t *held, int threads, int64_t budget) {
-    tra_beside_none(p);
+int64_t tra_overlap_some(tra_plan *p, const int64_t *held, int threads, int64_t budget) {
+    tra_overlap_none(p);
     for (int i = 0; i < p->nops; i++) {
-        if (tra_op_is(p->ops[i].op, TRA_EXCHANGES)) try_beside(p, i, i, may_end(p, i), threads, budget);
+        if (tra_op_is(p->ops[i].op, TRA_EXCHANGES)) try_overlap(p, i, i, may_end(p, i), threads, budget);
     }
     for (int i = 0; i < p->nops; i++) {
         if (tra_op_is(p->ops[i].op, TRA_EXCHANGES))
-            try_beside(p, i, may_begin(p, i), p->ops[i].orders.ends, threads, budget);
+            try_overlap(p, i, may_begin(p, i), p->ops[i].orders.ends, threads, budget);
     }
     return takes(p, held);
 }
