@@ -32,9 +32,9 @@ typedef struct tra_opt {
     char brief;       /* 'o' for -o, or 0 */
     const char *name; /* "output" for --output */
     tra_opt_kind kind;
-    void *value;     /* where it goes */
-    const char *arg; /* "FILE" in help */
-    const char *help;
+    void *value;         /* where it goes */
+    const char *arg;     /* "FILE" in help */
+    const char *help;    /* begins with the formats that it is for, if it is for some alone: "mtx, tns: what it does" */
     const char *choices; /* ENUM */
     const char *env;     /* variable that gives a default, or NULL; the option beats it */
     bool *given;         /* set when the option was there, or NULL */
@@ -68,6 +68,15 @@ TRA_MUSTUSE tra_status tra_cmd_find(const char *name, const tra_cmd **cmd, tra_e
  * counts them (their number is checked). TRA_USAGE with a message and the nearest spelling. Stops at --help. */
 TRA_MUSTUSE tra_status tra_options_parse(const tra_cmd *cmd, int argc, char **argv, int *nargs, tra_err *e);
 void tra_options_help(const tra_cmd *cmd, FILE *f);
+/* Of an option's row: was it on the command line? */
+bool tra_opt_given(const tra_opt *o);
+/* Appends " --name 'value'" to out if it was. */
+void tra_opt_print(const tra_opt *o, tra_str *out);
+/* The formats that the option is for, as a list "mtx, tns" of n bytes; "" where it is for all. */
+const char *tra_opt_formats(const tra_opt *o, size_t *n);
+bool tra_opt_is_for(const tra_opt *o, const char *format); /* is that one of them? */
+/* Warns of options of a command's table that were given though they do nothing for the format of this file. */
+void tra_warn_unused(const tra_opt *opts, const char *format, const char *file);
 
 /* Options that every command has. */
 enum { TRA_FORMAT_TEXT, TRA_FORMAT_JSON, TRA_FORMAT_DOT };

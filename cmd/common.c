@@ -25,20 +25,6 @@ int tra_work_dirs(const char *scratch, const char *dirs[2]) {
     return same ? 1 : 2;
 }
 
-/* Is the word in the list "raw, tns, edges"? */
-static bool names(const char *list, const char *word) {
-    size_t n = strlen(word);
-    for (const char *p = list; (p = strstr(p, word)); p += n)
-        if ((p == list || p[-1] == ' ') && (p[n] == ',' || !p[n])) return true;
-    return false;
-}
-
-void tra_warn_unused(const tra_format_option *options, const char *format, const char *file) {
-    for (const tra_format_option *o = options; o->option; o++)
-        if (o->given && !names(o->format, format))
-            tra_warn("%s is for %s and does nothing here: %s is %s", o->option, o->format, file, format);
-}
-
 tra_status tra_workers(int64_t memory, int64_t fixed, int64_t each, int64_t jobs, int *n, tra_err *e) {
     TRA_TRY(tra_threads_check(e));
     TRA_TRY(tra_buffer_check(memory, fixed + each, e)); /* the first worker's are in what is not buffers */

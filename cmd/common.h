@@ -30,14 +30,6 @@ const char *tra_scratch_dir(const char *given);
  * that is another. Their number, 1 or 2. */
 int tra_work_dirs(const char *scratch, const char *dirs[2]);
 
-/* Warns of options that were given though they do nothing for the format of this file. The table ends with a row whose
- * option is NULL. */
-typedef struct tra_format_option {
-    const char *option, *format; /* "--shape", "raw, tns, edges" */
-    bool given;
-} tra_format_option;
-void tra_warn_unused(const tra_format_option *options, const char *format, const char *file);
-
 /* How many workers of `each` bytes fit into memory, at most one per core and one per job. TRA_RESOURCE, with the least
  * memory that would do, when not even one does. */
 TRA_MUSTUSE tra_status tra_workers(int64_t memory, int64_t fixed, int64_t each, int64_t jobs, int *n, tra_err *e);

@@ -44,11 +44,7 @@ static tra_status read_options(const char *rel, tra_export_job *job, tra_err *e)
     if (gzip_given && *gzip && (!tra_parse_int(gzip, &level) || level < 1 || level > 9))
         return tra_fail(e, TRA_USAGE, "--gzip=%s: a level of 1 to 9 is expected", gzip);
     job->sink.gzip = gzip_given ? (int)level : 0;
-    tra_warn_unused((const tra_format_option[]){{"--delimiter", "csv", delimiter},
-                                                {"--coordinate", "mtx", coordinate},
-                                                {"--gzip", "h5", gzip_given},
-                                                {.option = NULL}},
-                    job->format->name, output);
+    tra_warn_unused(opts, job->format->name, output);
     return tra_csv_delimiter(delimiter, &job->sink.delimiter, e);
 }
 

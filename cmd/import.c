@@ -7,15 +7,12 @@
 
 #include <string.h>
 
-static const char *output, *from, *dtype, *shape, *block, *codec = "none", *delimiter, *base, *storage;
+static const char *output, *from, *dtype, *shape, *block, *codec = "none", *base, *storage;
 static tra_strlist components;
 static int64_t memory;
 static int endian, order, duplicates;
-static const char *quote, *escape, *comment, *skip, *nulls, *names, *columns, *date_format, *timestamp_format, *decimal,
-    *thousands, *encoding, *rejects, *rejects_limit;
-static tra_strlist types;
-static bool table, vector, strict, lenient, pad_short, drop_long;
-static bool header, no_header, empty_nan, no_history, drop_zeros;
+static bool table, empty_nan, no_history, drop_zeros;
+static tra_text_options text;
 
 static const tra_opt opts[] = {
     {'o', "output", TRA_OPT_STR, &output, "OUT[:NAME]", "the relation to write: out.h5 or out.h5:name", NULL, NULL,
@@ -31,47 +28,51 @@ static const tra_opt opts[] = {
     {0, "memory", TRA_OPT_SIZE, &memory, "SIZE", "memory ceiling (default: 256M)", NULL, "TRA_MEMORY", NULL},
     TRA_OPT_PROGRESS,
     {0, "shape", TRA_OPT_STR, &shape, "EXTENTS",
-     "raw, components, and tns and edges without a header: shape of the tensor, as in 1000x2000", NULL, NULL, NULL},
+     "raw, tns, edges, components: shape of the tensor, as in 1000x2000 (tns and edges: if the file has no header)",
+     NULL, NULL, NULL},
     {0, "endian", TRA_OPT_ENUM, &endian, "ORDER", "raw: byte order, little or big (default: little)", "little|big",
      NULL, NULL},
     {0, "order", TRA_OPT_ENUM, &order, "C|F", "raw: C, last dimension fastest, or F, first fastest (default: C)", "C|F",
      NULL, NULL},
-    {0, "delimiter", TRA_OPT_STR, &delimiter, "CHAR", "csv: between cells (default: found out)", NULL, NULL, NULL},
-    {0, "header", TRA_OPT_FLAG, &header, NULL, "csv: the first row is a header", NULL, NULL, NULL},
-    {0, "no-header", TRA_OPT_FLAG, &no_header, NULL, "csv: the first row is data", NULL, NULL, NULL},
+    {0, "delimiter", TRA_OPT_STR, &text.delimiter, "CHAR", "csv: between cells (default: found out)", NULL, NULL, NULL},
+    {0, "header", TRA_OPT_FLAG, &text.header, NULL, "csv: the first row is a header", NULL, NULL, NULL},
+    {0, "no-header", TRA_OPT_FLAG, &text.no_header, NULL, "csv: the first row is data", NULL, NULL, NULL},
     {0, "empty-nan", TRA_OPT_FLAG, &empty_nan, NULL, "csv: an empty cell is NaN and not an error", NULL, NULL, NULL},
     {0, "table", TRA_OPT_FLAG, &table, NULL,
-     "csv: a table with typed columns (default: where a column below a header is not all numbers)", NULL, NULL, NULL},
-    {0, "vector", TRA_OPT_FLAG, &vector, NULL, "csv: the one column is a tensor of rank 1", NULL, NULL, NULL},
-    {0, "types", TRA_OPT_LIST, &types, "NAME=TYPE,...",
+     "tables: typed columns, also where all are numbers (default: where a column below a header is not all numbers)",
+     NULL, NULL, NULL},
+    {0, "vector", TRA_OPT_FLAG, &text.vector, NULL, "csv: the one column is a tensor of rank 1", NULL, NULL, NULL},
+    {0, "types", TRA_OPT_LIST, &text.types, "NAME=TYPE,...",
      "tables: types of columns: bool, i32, i64, f32, f64, date, timestamp, string or text", NULL, NULL, NULL},
-    {0, "names", TRA_OPT_STR, &names, "NAME,...", "tables: names of all columns", NULL, NULL, NULL},
-    {0, "columns", TRA_OPT_STR, &columns, "NAME,...", "csv: the columns that are wanted, by name or number", NULL, NULL,
+    {0, "names", TRA_OPT_STR, &text.names, "NAME,...", "tables: names of all columns", NULL, NULL, NULL},
+    {0, "columns", TRA_OPT_STR, &text.columns, "NAME,...", "csv: the columns that are wanted, by name or number", NULL,
+     NULL, NULL},
+    {0, "skip", TRA_OPT_STR, &text.skip, "N", "csv: lines before the header to leave out", NULL, NULL, NULL},
+    {0, "null", TRA_OPT_STR, &text.nulls, "WORD,...", "csv: what stands for NULL, besides nothing at all", NULL, NULL,
      NULL},
-    {0, "skip", TRA_OPT_STR, &skip, "N", "csv: lines before the header to leave out", NULL, NULL, NULL},
-    {0, "null", TRA_OPT_STR, &nulls, "WORD,...", "csv: what stands for NULL, besides nothing at all", NULL, NULL, NULL},
-    {0, "date-format", TRA_OPT_STR, &date_format, "FORMAT", "tables: how dates are written, as in %d/%m/%Y", NULL, NULL,
-     NULL},
-    {0, "timestamp-format", TRA_OPT_STR, &timestamp_format, "FORMAT",
+    {0, "date-format", TRA_OPT_STR, &text.date_format, "FORMAT", "tables: how dates are written, as in %d/%m/%Y", NULL,
+     NULL, NULL},
+    {0, "timestamp-format", TRA_OPT_STR, &text.timestamp_format, "FORMAT",
      "tables: how timestamps are written, as in '%m/%d/%Y %H:%M'", NULL, NULL, NULL},
-    {0, "decimal", TRA_OPT_STR, &decimal, "CHAR", "csv: the decimal sign (default: a point)", NULL, NULL, NULL},
-    {0, "thousands", TRA_OPT_STR, &thousands, "CHAR", "csv: what stands between thousands (default: nothing)", NULL,
-     NULL, NULL},
-    {0, "quote", TRA_OPT_STR, &quote, "CHAR", "csv: around cells, or none (default: found out)", NULL, NULL, NULL},
-    {0, "escape", TRA_OPT_STR, &escape, "CHAR", "csv: before a quote in quotes, or none (default: found out)", NULL,
-     NULL, NULL},
-    {0, "comment", TRA_OPT_STR, &comment, "CHAR", "csv: lines that begin with it are left out", NULL, NULL, NULL},
-    {0, "encoding", TRA_OPT_STR, &encoding, "NAME", "csv: utf-8 or latin1 (default: utf-8)", NULL, NULL, NULL},
-    {0, "rejects", TRA_OPT_STR, &rejects, "FILE",
+    {0, "decimal", TRA_OPT_STR, &text.decimal, "CHAR", "csv: the decimal sign (default: a point)", NULL, NULL, NULL},
+    {0, "thousands", TRA_OPT_STR, &text.thousands, "CHAR", "csv: what stands between thousands (default: nothing)",
+     NULL, NULL, NULL},
+    {0, "quote", TRA_OPT_STR, &text.quote, "CHAR", "csv: around cells, or none (default: found out)", NULL, NULL, NULL},
+    {0, "escape", TRA_OPT_STR, &text.escape, "CHAR", "csv: before a quote in quotes, or none (default: found out)",
+     NULL, NULL, NULL},
+    {0, "comment", TRA_OPT_STR, &text.comment, "CHAR", "csv: lines that begin with it are left out", NULL, NULL, NULL},
+    {0, "encoding", TRA_OPT_STR, &text.encoding, "NAME", "csv: utf-8 or latin1 (default: utf-8)", NULL, NULL, NULL},
+    {0, "rejects", TRA_OPT_STR, &text.rejects, "FILE",
      "tables: write records that are at fault to this file, and go on (default: stop at the first)", NULL, NULL, NULL},
-    {0, "rejects-limit", TRA_OPT_STR, &rejects_limit, "N", "tables: stop at more than so many rejects", NULL, NULL,
+    {0, "rejects-limit", TRA_OPT_STR, &text.rejects_limit, "N", "tables: stop at more than so many rejects", NULL, NULL,
      NULL},
-    {0, "pad-short", TRA_OPT_FLAG, &pad_short, NULL, "csv: cells that a record lacks are NULL", NULL, NULL, NULL},
-    {0, "drop-long", TRA_OPT_FLAG, &drop_long, NULL, "csv: leave out the cells that a record has too many", NULL, NULL,
+    {0, "pad-short", TRA_OPT_FLAG, &text.pad_short, NULL, "csv: cells that a record lacks are NULL", NULL, NULL, NULL},
+    {0, "drop-long", TRA_OPT_FLAG, &text.drop_long, NULL, "csv: leave out the cells that a record has too many", NULL,
+     NULL, NULL},
+    {0, "strict", TRA_OPT_FLAG, &text.strict, NULL, "csv: a quote inside an unquoted cell is an error", NULL, NULL,
      NULL},
-    {0, "strict", TRA_OPT_FLAG, &strict, NULL, "csv: a quote inside an unquoted cell is an error", NULL, NULL, NULL},
-    {0, "lenient", TRA_OPT_FLAG, &lenient, NULL, "csv: text behind a closing quote belongs to the cell", NULL, NULL,
-     NULL},
+    {0, "lenient", TRA_OPT_FLAG, &text.lenient, NULL, "csv: text behind a closing quote belongs to the cell", NULL,
+     NULL, NULL},
     {0, "storage", TRA_OPT_STR, &storage, "NAME",
      "how blocks are stored: auto, dense, csr, ... or FILE.tra:NAME (default: auto, by the density of coordinates)",
      NULL, NULL, NULL},
@@ -111,9 +112,9 @@ static tra_status read_options(const char *source, tra_import_job *job, tra_dims
     }
     if (!tra_codec_parse(codec, &job->codec))
         return tra_fail(e, TRA_USAGE, "--codec %s: it is none, zstd or zstd:LEVEL with a level of 1 to 19", codec);
-    if (header && no_header) return tra_fail(e, TRA_USAGE, "--header and --no-header exclude each other");
-    if (header || no_header) job->source.header = header;
-    TRA_TRY(tra_csv_delimiter(delimiter, &job->source.delimiter, e));
+    if (text.header && text.no_header) return tra_fail(e, TRA_USAGE, "--header and --no-header exclude each other");
+    if (text.header || text.no_header) job->source.header = text.header;
+    TRA_TRY(tra_csv_delimiter(text.delimiter, &job->source.delimiter, e));
     if (base && strcmp(base, "0") != 0 && strcmp(base, "1") != 0)
         return tra_fail(e, TRA_USAGE, "--base %s: the first index is 0 or 1", base);
     if (base) job->source.base = *base - '0';
@@ -127,47 +128,20 @@ static tra_status read_options(const char *source, tra_import_job *job, tra_dims
     return TRA_OK;
 }
 
+static bool is_among(const char *name, const char *const *names) {
+    while (*names && strcmp(*names, name) != 0) names++;
+    return *names != NULL;
+}
+
 /* The command, as far as it decides what the relation holds. */
 static void history(const char *source, tra_str *out) {
-    const char *const texts[][2] = {{"block", block},
-                                    {"from", from},
-                                    {"dtype", dtype},
-                                    {"shape", shape},
-                                    {"delimiter", delimiter},
-                                    {"base", base},
-                                    {"storage", storage},
-                                    {"quote", quote},
-                                    {"escape", escape},
-                                    {"comment", comment},
-                                    {"skip", skip},
-                                    {"null", nulls},
-                                    {"names", names},
-                                    {"columns", columns},
-                                    {"date-format", date_format},
-                                    {"timestamp-format", timestamp_format},
-                                    {"decimal", decimal},
-                                    {"thousands", thousands},
-                                    {"encoding", encoding}};
+    static const char *const other[] = {"output",  "codec",         "memory",     "progress",
+                                        "rejects", "rejects-limit", "no-history", NULL};
     tra_str_printf(out, "tra %s: import", TRA_VERSION);
     if (source) tra_str_printf(out, " '%s'", source);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i][1]) tra_str_printf(out, " --%s '%s'", texts[i][0], texts[i][1]);
-    for (int i = 0; i < components.n; i++) tra_str_printf(out, " --component '%s'", components.v[i]);
-    for (int i = 0; i < types.n; i++) tra_str_printf(out, " --types '%s'", types.v[i]);
-    const struct {
-        const char *text;
-        bool given;
-    } flags[] = {{" --table", table},         {" --vector", vector}, {" --pad-short", pad_short},
-                 {" --drop-long", drop_long}, {" --strict", strict}, {" --lenient", lenient},
-                 {" --rejects", rejects}};
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (flags[i].given) tra_str_add(out, flags[i].text);
-    if (endian) tra_str_add(out, " --endian big");
-    if (order) tra_str_add(out, " --order F");
-    if (header || no_header) tra_str_add(out, header ? " --header" : " --no-header");
-    if (empty_nan) tra_str_add(out, " --empty-nan");
-    if (duplicates) tra_str_add(out, " --duplicates error");
-    if (drop_zeros) tra_str_add(out, " --drop-zeros");
+    for (const tra_opt *o = opts; o->name; o++)
+        if (!is_among(o->name, other)) tra_opt_print(o, out);
+    if (text.rejects) tra_str_add(out, " --rejects");
 }
 
 static void warn_losses(const char *source, const tra_import_receipt *r) {
@@ -184,21 +158,6 @@ static void warn_losses(const char *source, const tra_import_receipt *r) {
     if (r->overflow > 0)
         tra_warn("%s: %" PRId64 " finite values are too large for %s and became infinite", source, r->overflow,
                  tra_dtype_name(r->dtype));
-}
-
-static void warn_unused(const char *source, const char *format) {
-    tra_warn_unused((const tra_format_option[]){{"--shape", "raw, tns, edges, components", shape},
-                                                {"--base", "mtx, tns, edges", base},
-                                                {"--duplicates", "mtx, tns, edges, npz", duplicates},
-                                                {"--drop-zeros", "mtx, tns, edges, npz", drop_zeros},
-                                                {"--endian", "raw", endian},
-                                                {"--order", "raw", order},
-                                                {"--delimiter", "csv", delimiter},
-                                                {"--header", "csv", header},
-                                                {"--no-header", "csv", no_header},
-                                                {"--empty-nan", "csv", empty_nan},
-                                                {.option = NULL}},
-                    format, source);
 }
 
 static double ratio(const tra_import_receipt *r) {
@@ -272,61 +231,44 @@ static tra_status print_json(const char *source, const tra_import_receipt *r, tr
     return s;
 }
 
-/* Options that only tables have; those of text that matrices have too; and those of matrices alone. */
-static bool asks_for_table(void) {
-    return table || types.n || names || date_format || timestamp_format || rejects || rejects_limit;
+/* Was an option given that is for this format, other than these? */
+static bool asks_for(const char *format, const char *const *other) {
+    for (const tra_opt *o = opts; o->name; o++)
+        if (tra_opt_given(o) && tra_opt_is_for(o, format) && !is_among(o->name, other)) return true;
+    return false;
 }
 
+static bool asks_for_table(void) { return asks_for("tables", (const char *const[]){NULL}); }
+
+/* For text that is read as that of tables is: the reader of plain matrices knows the others. */
 static bool asks_for_text(void) {
-    return columns || skip || nulls || decimal || thousands || quote || escape || comment || encoding || pad_short ||
-           drop_long || strict || lenient || vector;
+    return asks_for("csv", (const char *const[]){"delimiter", "header", "no-header", "empty-nan", NULL});
 }
 
+/* For what only matrices have. */
 static bool asks_for_matrix(void) {
-    return vector || dtype || shape || base || storage || components.n || endian || order || duplicates || drop_zeros ||
-           empty_nan || (block && strchr(block, 'x')) || strcmp(codec, "none") != 0;
+    return text.vector || dtype || shape || base || storage || components.n || endian || order || duplicates ||
+           drop_zeros || empty_nan || (block && strchr(block, 'x')) || strcmp(codec, "none") != 0;
 }
 
-/* Imports a table, if it is one. text: how the options want text to be read, in the arena. */
-static tra_status try_table(const char *source, const char *how, tra_arena *a, tra_table_job *text, bool *done,
+/* Imports a table, if it is one. job: how the options want text to be read, in the arena. */
+static tra_status try_table(const char *source, const char *how, tra_arena *a, tra_table_job *job, bool *done,
                             tra_err *e) {
-    tra_table_options o = {.delimiter = delimiter,
-                           .quote = quote,
-                           .escape = escape,
-                           .comment = comment,
-                           .skip = skip,
-                           .nulls = nulls,
-                           .names = names,
-                           .columns = columns,
-                           .date_format = date_format,
-                           .timestamp_format = timestamp_format,
-                           .decimal = decimal,
-                           .thousands = thousands,
-                           .encoding = encoding,
-                           .rejects = rejects,
-                           .rejects_limit = rejects_limit,
-                           .block = block,
-                           .types = &types,
-                           .header = header,
-                           .no_header = no_header,
-                           .strict = strict,
-                           .lenient = lenient,
-                           .pad_short = pad_short,
-                           .drop_long = drop_long,
-                           .vector = vector,
-                           .memory = memory};
+    tra_text_options o = text;
+    o.block = block;
+    o.memory = memory;
     if (asks_for_matrix()) o.block = NULL;
     if (asks_for_table() && asks_for_matrix())
         return tra_fail(e, TRA_USAGE,
                         "some of these options are for tables, others for matrices alone (tra import --help)");
-    if (!source || !output || strcmp(output, "-") == 0 || (header && no_header)) return TRA_OK;
+    if (!source || !output || strcmp(output, "-") == 0 || (o.header && o.no_header)) return TRA_OK;
     bool csv = from ? strcmp(from, "csv") == 0 : tra_csv_by_name(source);
-    if (asks_for_text() || asks_for_table()) TRA_TRY(tra_table_job_of(source, output, &o, a, text, e));
+    if (asks_for_text() || asks_for_table()) TRA_TRY(tra_table_job_of(source, output, &o, a, job, e));
     if (asks_for_matrix() || (!asks_for_table() && !csv)) return TRA_OK;
     TRA_TRY(tra_threads_check(e));
-    TRA_TRY(tra_table_job_of(source, output, &o, a, text, e));
-    text->history = no_history ? NULL : how;
-    return tra_import_as_table(text, asks_for_table(), done, e);
+    TRA_TRY(tra_table_job_of(source, output, &o, a, job, e));
+    job->history = no_history ? NULL : how;
+    return tra_import_as_table(job, asks_for_table(), done, e);
 }
 
 static tra_status run(int argc, char **argv, tra_err *e) {
@@ -334,28 +276,28 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_import_job job;
     tra_import_receipt r;
     tra_dims blocks;
-    tra_str text = {0};
+    tra_str how = {0};
     bool done = false;
-    history(source, &text);
+    history(source, &how);
     tra_arena *a = tra_arena_new();
     tra_table_job read_as;
-    tra_status t = try_table(source, tra_str_get(&text), a, &read_as, &done, e);
+    tra_status t = try_table(source, tra_str_get(&how), a, &read_as, &done, e);
     if (t == TRA_OK && !done) t = read_options(source, &job, &blocks, e);
     if (t == TRA_OK) t = tra_threads_check(e);
     if (t != TRA_OK || done) {
-        tra_str_free(&text);
+        tra_str_free(&how);
         tra_arena_free(a);
         return t;
     }
     if (asks_for_text()) job.source.text = &read_as;
-    if (!no_history) job.history = tra_str_get(&text);
+    if (!no_history) job.history = tra_str_get(&how);
     tra_status s = tra_import(&job, &r, e);
-    tra_str_free(&text);
+    tra_str_free(&how);
     tra_arena_free(a);
     TRA_TRY(s);
     if (!source) source = "components";
     warn_losses(source, &r);
-    warn_unused(source, r.format);
+    tra_warn_unused(opts, r.format, source);
     if (tra_common_opts.quiet) return TRA_OK;
     return tra_common_opts.format == TRA_FORMAT_JSON ? print_json(source, &r, e) : print_text(source, &r, e);
 }

@@ -49,7 +49,7 @@ static void split_nulls(tra_arena *a, const char *text, tra_table_job *job) {
     job->nulls = v;
 }
 
-tra_status tra_table_job_of(const char *source, const char *output, const tra_table_options *o, tra_arena *a,
+tra_status tra_table_job_of(const char *source, const char *output, const tra_text_options *o, tra_arena *a,
                             tra_table_job *job, tra_err *e) {
     *job = (tra_table_job){.from = source,
                            .to = output,
@@ -68,8 +68,8 @@ tra_status tra_table_job_of(const char *source, const char *output, const tra_ta
                            .timestamp_format = o->timestamp_format,
                            .names = o->names,
                            .columns = o->columns,
-                           .types = o->types->v,
-                           .ntypes = o->types->n,
+                           .types = o->types.v,
+                           .ntypes = o->types.n,
                            .rejects = o->rejects,
                            .rejects_limit = -1,
                            .vector = o->vector,

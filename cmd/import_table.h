@@ -4,20 +4,20 @@
 
 #include "cmd.h"
 
-/* What the options of import say of tables, as they were given; NULL: not at all. */
-typedef struct tra_table_options {
+/* The options of import for text, as they were given; NULL: not at all. */
+typedef struct tra_text_options {
     const char *delimiter, *quote, *escape, *comment, *skip, *nulls, *names, *columns, *date_format, *timestamp_format;
     const char *decimal, *thousands, *encoding, *rejects, *rejects_limit, *block;
-    const tra_strlist *types;
+    tra_strlist types;
     bool header, no_header, strict, lenient, pad_short, drop_long;
     bool vector;
     int64_t memory;
-} tra_table_options;
+} tra_text_options;
 
 /* The job that the options ask for; what it has of its own is in the arena. */
 struct tra_table_job;
-TRA_MUSTUSE tra_status tra_table_job_of(const char *source, const char *output, const tra_table_options *o,
-                                        tra_arena *a, struct tra_table_job *job, tra_err *e);
+TRA_MUSTUSE tra_status tra_table_job_of(const char *source, const char *output, const tra_text_options *o, tra_arena *a,
+                                        struct tra_table_job *job, tra_err *e);
 /* Imports the file, if it is a table or the user says that it is (`table`). *done: it was; else it is a matrix. */
 TRA_MUSTUSE tra_status tra_import_as_table(const struct tra_table_job *job, bool table, bool *done, tra_err *e);
 

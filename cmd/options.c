@@ -148,11 +148,11 @@ static const tra_opt *find_brief(const tra_cmd *cmd, char c) {
     return NULL;
 }
 
-/* Options given that have a variable, which they beat. */
-static const tra_opt *given[8];
+/* Options that the command line gave, which beat those of the environment. */
+static const tra_opt *given[128];
 static int ngiven;
 
-static bool is_given(const tra_opt *o) {
+bool tra_opt_given(const tra_opt *o) {
     int i = 0;
     while (i < ngiven && given[i] != o) i++;
     return i < ngiven;
@@ -171,7 +171,7 @@ static tra_status take(const tra_opt *o, const char *what, const char *attached,
     }
     TRA_TRY(set(o, what, v ? v : "", e));
     if (o->given) *o->given = true;
-    if (!o->env || is_given(o)) return TRA_OK;
+    if (tra_opt_given(o)) return TRA_OK;
     assert(ngiven < (int)(sizeof given / sizeof *given));
     given[ngiven++] = o;
     return TRA_OK;
@@ -214,7 +214,7 @@ tra_status tra_options_parse(const tra_cmd *cmd, int argc, char **argv, int *nar
     *nargs = n;
     if (tra_common_opts.help) return TRA_OK;
     for (const tra_opt *o = cmd->opts; o && o->name; o++) {
-        const char *v = o->env && !is_given(o) ? getenv(o->env) : NULL;
+        const char *v = o->env && !tra_opt_given(o) ? getenv(o->env) : NULL;
         if (v && *v) TRA_TRY(set(o, o->env, v, e));
     }
     if (n < cmd->minargs) return tra_fail(e, TRA_USAGE, "usage: tra %s %s", cmd->name, cmd->usage);
@@ -223,6 +223,67 @@ tra_status tra_options_parse(const tra_cmd *cmd, int argc, char **argv, int *nar
                         cmd->usage);
     }
     return TRA_OK;
+}
+
+/* ---- options that were given --------------------------------------------------------------------------------------
+ */
+
+void tra_opt_print(const tra_opt *o, tra_str *out) {
+    if (!tra_opt_given(o)) return;
+    switch (o->kind) {
+    case TRA_OPT_FLAG:
+    case TRA_OPT_COUNT: tra_str_printf(out, " --%s", o->name); break;
+    case TRA_OPT_STR:
+    case TRA_OPT_OPTSTR: tra_str_printf(out, " --%s '%s'", o->name, *(const char **)o->value); break;
+    case TRA_OPT_INT:
+    case TRA_OPT_SIZE: tra_str_printf(out, " --%s %" PRId64, o->name, *(int64_t *)o->value); break;
+    case TRA_OPT_NUM: tra_str_printf(out, " --%s %.17g", o->name, *(double *)o->value); break;
+    case TRA_OPT_ENUM: {
+        const char *from = o->choices;
+        for (int i = *(int *)o->value; i > 0; i--) from += strcspn(from, "|") + 1;
+        tra_str_printf(out, " --%s %.*s", o->name, (int)strcspn(from, "|"), from);
+        break;
+    }
+    case TRA_OPT_LIST: {
+        const tra_strlist *l = o->value;
+        for (int i = 0; i < l->n; i++) tra_str_printf(out, " --%s '%s'", o->name, l->v[i]);
+        break;
+    }
+    }
+}
+
+/* ---- options for some formats ------------------------------------------------------------------------------------ */
+
+/* Words between ", " up to a colon. */
+const char *tra_opt_formats(const tra_opt *o, size_t *n) {
+    *n = 0;
+    for (const char *p = o->help;; p += 2) {
+        size_t word = strspn(p, "abcdefghijklmnopqrstuvwxyz0123456789");
+        p += word;
+        if (word == 0) return "";
+        if (*p == ':') *n = (size_t)(p - o->help);
+        if (p[0] != ',' || p[1] != ' ') return *n ? o->help : "";
+    }
+}
+
+bool tra_opt_is_for(const tra_opt *o, const char *format) {
+    size_t n, word = strlen(format);
+    const char *list = tra_opt_formats(o, &n), *end = list + n;
+    for (const char *p = list; p < end; p += 2) {
+        const char *from = p;
+        while (p < end && *p != ',') p++;
+        if ((size_t)(p - from) == word && memcmp(from, format, word) == 0) return true;
+    }
+    return false;
+}
+
+void tra_warn_unused(const tra_opt *opts, const char *format, const char *file) {
+    for (const tra_opt *o = opts; o->name; o++) {
+        size_t n;
+        const char *list = tra_opt_formats(o, &n);
+        if (n > 0 && tra_opt_given(o) && !tra_opt_is_for(o, format))
+            tra_warn("--%s is for %.*s and does nothing here: %s is %s", o->name, (int)n, list, file, format);
+    }
 }
 
 /* ---- help --------------------------------------------------------------------------------------------------- */
