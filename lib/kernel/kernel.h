@@ -75,7 +75,8 @@ size_t tra_array_bytes(const tra_array *a);
     X(SIGMOID, 1, "sigmoid", REAL, 1 / (1 + exp(-a)))                                                                  \
     X(RELU, 1, "relu", SAME, a != a ? a : a > 0 ? a : 0.0)                                                             \
     X(STEP, 1, "relu_grad", SAME, a > 0)                                                                               \
-    X(WIDE, 1, "wide", SAME, a)
+    X(WIDE, 1, "wide", SAME, a)                                                                                        \
+    X(SOME, 1, "some", BOOL, a != 0) /* of a number of rows: 0 is an error */
 typedef enum tra_scalar_op {
 #define X(name, arity, text, cls, def) TRA_S_##name,
     TRA_SCALARS(X)

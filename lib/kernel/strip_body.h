@@ -57,6 +57,7 @@ VECTORISED ISA static void NAME(strip)(tra_scalar_op op, void *dv, const void *a
     case TRA_S_AND: LOOP(a[i] != 0 && b[i] != 0 ? (T)1 : (T)0);
     case TRA_S_OR: LOOP(a[i] != 0 || b[i] != 0 ? (T)1 : (T)0);
     case TRA_S_NOT: LOOP(a[i] == 0 ? (T)1 : (T)0);
+    case TRA_S_SOME: LOOP(a[i] != 0 ? (T)1 : (T)0); /* of integers alone: nothing is noted */
     case TRA_S_ISNAN: LOOP(a[i] != a[i] ? (T)1 : (T)0);
     case TRA_S_ISINF: LOOP(ABS(a[i]) == (T)INFINITY ? (T)1 : (T)0);
     case TRA_S_MOD:

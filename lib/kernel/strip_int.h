@@ -85,6 +85,10 @@ VECTORISED ISA static void NAME(strip)(tra_scalar_op op, void *dv, const void *a
     case TRA_S_AND: LOOP(a[i] != 0 && b[i] != 0);
     case TRA_S_OR: LOOP(a[i] != 0 || b[i] != 0);
     case TRA_S_NOT: LOOP(a[i] == 0);
+    case TRA_S_SOME:
+        for (int64_t i = 0; i < n; i++)
+            if (a[i] == 0) tra_kernel_fail("there is no max and no min of no rows");
+        LOOP(a[i] != 0);
     case TRA_S_ISNAN:
     case TRA_S_ISINF: LOOP(0);
     case TRA_S_SIGN: LOOP((a[i] > 0) - (a[i] < 0));

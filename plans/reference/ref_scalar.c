@@ -112,6 +112,7 @@ static bool holds(tra_scalar_op op, ref_num a, ref_num b) {
     case TRA_S_NOT: return a == 0;
     case TRA_S_ISNAN: return isnan(a);
     case TRA_S_ISINF: return isinf(a);
+    case TRA_S_SOME: return a != 0;
     default: return a != b;
     }
 }
@@ -202,8 +203,10 @@ static ref_value apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit)
     case TRA_S_NOT:
     case TRA_S_ISNAN:
     case TRA_S_ISINF:
+    case TRA_S_SOME:
     case TRA_S_NE: {
         bool yes = holds(op, as(x, t).v, as(y, t).v);
+        fit->none = fit->none || (op == TRA_S_SOME && !yes);
         return numbers ? (ref_value){.v = yes, .number = true} : (ref_value){.v = yes, .t = TRA_BOOL};
     }
     case TRA_S_DIV:
@@ -369,6 +372,7 @@ ref_num ref_sum_end(const ref_sum *s, ref_fit *fit) {
 
 tra_status ref_fits(const ref_fit *fit, tra_err *e) {
     if (fit->failed) return tra_fail(e, TRA_INPUT, "%s has no result for this matrix", fit->failed);
+    if (fit->none) return tra_fail(e, TRA_INPUT, "there is no max and no min of no rows");
     if (!fit->over) return TRA_OK;
     return tra_fail(e, TRA_INPUT, "an integer does not fit its type");
 }

@@ -18,9 +18,9 @@ int64_t ref_place(const tra_dims *ext, const tra_dims *at); /* row-major positio
 /* ---- numbers and types (ref_scalar.c) ------------------------------------------------------------------------ */
 
 /* Did all integers fit? loose: might parts of sums and products not, in another order? wide: arithmetic of integers is
- * i64, as below a sum or product over labels. */
+ * i64, as below a sum or product over labels. none: the extreme of no rows was asked for. */
 typedef struct ref_fit {
-    bool over, loose, wide;
+    bool over, loose, wide, none;
     const char *failed; /* the function that has no result, such as solve of a singular matrix; NULL */
 } ref_fit;
 TRA_MUSTUSE tra_status ref_fits(const ref_fit *fit, tra_err *e); /* TRA_INPUT when something did not */

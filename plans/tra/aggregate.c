@@ -1,5 +1,6 @@
 /* aggregate.c - aggregations that are several statements: mean, argmin and argmax; and the positions along a label. */
 #include "lower.h"
+#include "table.h"
 
 #include <string.h>
 
@@ -40,13 +41,13 @@ static const tra_scalar *number(tra_build *b, double v) {
     return s;
 }
 
-/* The same labels and result, without references. */
-static tra_einsum *like(tra_build *b, const tra_einsum *s) {
+/* The same labels and result, without references: there is room for nrefs. */
+static tra_einsum *like(tra_build *b, const tra_einsum *s, int nrefs) {
     tra_einsum *t = tra_new(b->arena, tra_einsum);
     *t = *s;
     t->node = NULL;
     t->nrefs = 0;
-    t->ref = tra_news(b->arena, tra_einsum_ref, 4);
+    t->ref = tra_news(b->arena, tra_einsum_ref, nrefs);
     t->fold = TRA_S_ADD;
     return t;
 }
@@ -69,6 +70,19 @@ static int aggregated(const tra_einsum *s, int *label) {
     return n;
 }
 
+/* The same result without its aggregated labels, of tensors over the labels of the result. */
+static tra_einsum *after(tra_build *b, const tra_einsum *s, int nrefs) {
+    tra_einsum *t = like(b, s, nrefs);
+    t->nlabels = s->nout;
+    for (int d = 0; d < s->nout; d++) {
+        t->name[d] = s->name[s->out[d]];
+        t->extent[d] = s->extent[s->out[d]];
+        t->block[d] = s->block[s->out[d]];
+        t->out[d] = d;
+    }
+    return t;
+}
+
 /* ---- the words --------------------------------------------------------------------------------------------------- */
 
 static tra_node *mean(tra_build *b, tra_span span, tra_einsum *s) {
@@ -77,15 +91,7 @@ static tra_node *mean(tra_build *b, tra_span span, tra_einsum *s) {
     for (int i = 0; i < n; i++) terms *= (double)s->extent[label[i]];
     tra_node *sum = tra_statement(b, span, s);
     if (!sum) return NULL;
-    tra_einsum *t = like(b, s);
-    /* of the labels of the result alone */
-    t->nlabels = s->nout;
-    for (int d = 0; d < s->nout; d++) {
-        t->name[d] = s->name[s->out[d]];
-        t->extent[d] = s->extent[s->out[d]];
-        t->block[d] = s->block[s->out[d]];
-        t->out[d] = d;
-    }
+    tra_einsum *t = after(b, s, 1);
     t->expr = make(b, TRA_S_DIV, refer(b, t, sum, t->nout, t->out), number(b, terms), NULL);
     return tra_statement(b, span, t);
 }
@@ -104,19 +110,19 @@ static tra_node *position(tra_build *b, tra_span span, tra_einsum *s, const stru
                        TRA_MAXDIM / 2);
         return NULL;
     }
-    tra_einsum *all = like(b, s);
+    tra_einsum *all = like(b, s, 0);
     all->nrefs = s->nrefs;
     all->ref = s->ref;
     all->out[all->nout++] = along[0];
     all->expr = s->expr;
     tra_node *values = tra_statement(b, span, all);
     if (!values) return NULL;
-    tra_einsum *most = like(b, s);
+    tra_einsum *most = like(b, s, 1);
     most->fold = word->fold;
     most->expr = refer(b, most, values, all->nout, all->out);
     tra_node *extreme = tra_statement(b, span, most);
     if (!extreme) return NULL;
-    tra_einsum *t = like(b, s);
+    tra_einsum *t = like(b, s, 3);
     t->fold = TRA_S_MIN;
     const tra_scalar *x = refer(b, t, values, all->nout, all->out), *m = refer(b, t, extreme, s->nout, s->out);
     const tra_scalar *here =
@@ -126,15 +132,37 @@ static tra_node *position(tra_build *b, tra_span span, tra_einsum *s, const stru
     return tra_statement(b, span, t);
 }
 
-/* A label that is aggregated, of rows of which only the run tells how many there are; -1: none. */
-static int counted_label(const tra_einsum *s) {
-    for (int i = 0; i < s->nrefs; i++)
-        for (int d = 0; d < s->ref[i].n; d++) {
-            bool stays = false;
-            for (int o = 0; o < s->nout; o++) stays = stays || s->out[o] == s->ref[i].label[d];
-            if (!stays && s->ref[i].node && (s->ref[i].node->type.bounded >> d & 1)) return s->ref[i].label[d];
-        }
-    return -1;
+/* Labels that are aggregated, of rows of which only the run tells how many there are, and the table that has them. */
+static int counted_labels(const tra_einsum *s, int *label, const tra_node **table) {
+    int all[TRA_MAXLABELS], n = 0, nall = aggregated(s, all);
+    for (int l = 0; l < nall; l++)
+        for (int i = 0, found = 0; i < s->nrefs && !found; i++)
+            for (int d = 0; d < s->ref[i].n && !found; d++) {
+                const tra_node *x = s->ref[i].node;
+                if (s->ref[i].label[d] != all[l] || !x || !(x->type.bounded >> d & 1)) continue;
+                label[n] = all[l];
+                table[n++] = x->rows ? x->rows[d] : NULL;
+                found = 1;
+            }
+    return n;
+}
+
+/* The extreme of what may be no rows: where there are none it is an error. */
+static tra_node *of_some(tra_build *b, tra_span span, tra_einsum *s, int n, const tra_node *const *table) {
+    tra_node *extreme = tra_statement(b, span, s);
+    if (!extreme) return NULL;
+    tra_einsum *t = after(b, s, 1 + n);
+    const tra_scalar *x = refer(b, t, extreme, t->nout, t->out), *some = NULL;
+    for (int i = 0; i < n; i++) {
+        if (!table[i])
+            tra_diag_error(b->d, span, "make the matrix of a table here", "no table says how many rows there are");
+        const tra_node *count = table[i] ? tra_table_count(b, span, table[i]) : NULL;
+        if (!count) return NULL;
+        const tra_scalar *one = make(b, TRA_S_SOME, refer(b, t, count, 0, NULL), NULL, NULL);
+        some = some ? make(b, TRA_S_AND, some, one, NULL) : one;
+    }
+    t->expr = make(b, TRA_S_IF, some, x, x);
+    return tra_statement(b, span, t);
 }
 
 tra_node *tra_aggregation(tra_build *b, tra_span span, tra_einsum *s, const char *name) {
@@ -144,15 +172,19 @@ tra_node *tra_aggregation(tra_build *b, tra_span span, tra_einsum *s, const char
                        name);
         return NULL;
     }
+    int label[TRA_MAXLABELS];
+    const tra_node *table[TRA_MAXLABELS];
+    int counted = counted_labels(s, label, table);
     s->fold = word->fold;
-    if ((word->mean || word->position) && counted_label(s) >= 0) {
+    if ((word->mean || word->position) && counted) {
         tra_diag_error(b->d, span,
                        "write a sum and divide it by rows(T), or aggregate the table: group(T, [], m = mean(x))",
                        "%s over label '%s' needs to know how many rows there are, which only the run tells", name,
-                       s->name[counted_label(s)]);
+                       s->name[label[0]]);
         return NULL;
     }
     if (word->mean) return mean(b, span, s);
+    if (counted && (word->fold == TRA_S_MAX || word->fold == TRA_S_MIN)) return of_some(b, span, s, counted, table);
     return word->position ? position(b, span, s, word) : tra_statement(b, span, s);
 }
 

@@ -351,9 +351,8 @@ static tra_node *build_matrix(tra_table_builder *w) {
 }
 
 /* The number of rows of each block, added up. */
-static tra_node *build_rows(tra_table_builder *w) {
+static tra_node *count_rows(tra_table_builder *w) {
     tra_err e = {0};
-    if (w->call->nkids != 1) return tra_table_refuse(w, w->call, "rows has one argument, a table"), NULL;
     tra_node count = {.in = {w->in}}, sum = {.group = {.n = 0}};
     count.kernel = tra_kernel_of_rows(w->b->arena, &(tra_rows_kernel){.text = "rows",
                                                                       .use = TRA_USE_MAP,
@@ -365,6 +364,17 @@ static tra_node *build_rows(tra_table_builder *w) {
     if (!sum.in[0]) return NULL;
     if (tra_kernel_named(w->b->arena, "matadd", TRA_USE_AGG, 0, NULL, &sum.kernel, &e) != TRA_OK) return NULL;
     return tra_table_note(w, tra_build_made(w->b, TRA_OP_AGG, w->call->span, &sum));
+}
+
+static tra_node *build_rows(tra_table_builder *w) {
+    if (w->call->nkids == 1) return count_rows(w);
+    return tra_table_refuse(w, w->call, "rows has one argument, a table"), NULL;
+}
+
+tra_node *tra_table_count(tra_build *b, tra_span span, const tra_node *table) {
+    const tra_ast call = {.span = span};
+    tra_table_builder w = {.b = b, .call = &call, .in = b->g->v[table->id], .op.op = TRA_TABLE_ROWS};
+    return count_rows(&w);
 }
 
 /* One table after the other. */

@@ -53,6 +53,8 @@ tra_node *tra_table_project(tra_table_builder *w);
 /* One more statement on tables, of which the node is the result; NULL stays NULL. */
 tra_node *tra_table_note(tra_table_builder *w, tra_node *n);
 const tra_node *const *tra_table_rows_of(tra_build *b, const tra_node *n);
+/* rows(T), for whoever needs it without having written it. */
+tra_node *tra_table_count(tra_build *b, tra_span span, const tra_node *table);
 
 /* table_group.c, table_join.c */
 tra_node *tra_table_group(tra_table_builder *w);

@@ -199,7 +199,8 @@ static tra_node *sort_rows(tra_table_builder *w, const tra_sort *s, tra_rows_ext
                                                           .columns = w->in->type.columns,
                                                           .dtype = TRA_F64,
                                                           .rows = rows,
-                                                          .most = tra_add_most(s->from, s->count),
+                                                          /* a block of no rows has room for one, as everywhere */
+                                                          .most = tra_max64(1, tra_add_most(s->from, s->count)),
                                                           .counts = s->distinct || rows == TRA_ROWS_MOST,
                                                           .share = s->distinct ? 0.5 : 1,
                                                           .flops = 100,

@@ -236,6 +236,51 @@ END
     tra info e.h5 | grep -q 'blocks *0 of'
 }
 
+@test "over no rows sum is 0 and prod 1, and max and min are an error when it runs" {
+    seq 40 | awk 'BEGIN { print "a,b" } { print $1 "," $1 % 7 - 3 }' >t.csv
+    tra import -q --table --block 8 t.csv -o t.h5
+    cat >p.tra <<'END'
+input T from "t.h5"
+param least = 0
+S = select(T, a > least)
+X = matrix(S, [a, b])
+F = matrix(S, [b], type = f32)
+G = matrix(T, [a, b])
+I = matrix(S, [a, b], type = i64)
+Z = matrix(limit(T, 0), [a, b])
+Q[k] = sum X[n,k]
+P[k] = prod F[n,k]
+E[] = sum Z[n,k]
+output Q
+output P
+output E
+END
+    for how in "--sites 1" "--sites 3" "--engine reference"; do
+        status 0 tra run -q $how -D least=40 p.tra
+        py 'assert (h5py.File("Q.h5")["data"][()] == [0, 0]).all()'
+        py 'assert (h5py.File("P.h5")["data"][()] == [1]).all()'
+        py 'assert h5py.File("E.h5")["data"][()] == 0'
+        for line in 'M[k] = max X[n,k]' 'M[k] = min F[n,k]' 'M[] = max I[n,k] * I[n,k]' \
+            'M[n,k] = X[n,k] - min[n](X[n,k])' 'M[m] = max X[n,k] * G[m,k]'; do
+            { cat p.tra; echo "$line"; echo 'output M'; } >q.tra
+            echo "$how: $line"
+            rm -f M.h5
+            status 3 tra run -q $how -D least=40 q.tra
+            has "there is no max and no min of no rows"
+            [ ! -e M.h5 ]
+        done
+        { cat p.tra; echo 'M[k] = max Z[n,k]'; echo 'output M'; } >q.tra
+        status 3 tra run -q $how q.tra
+        # where there are some, they are what they are
+        { cat p.tra; echo 'M[k] = max X[n,k] - 50'; echo 'output M'; } >q.tra
+        status 0 tra run -q $how -D least=37 q.tra
+        py 'assert (h5py.File("M.h5")["data"][()] == np.array([[38, 0], [39, 1], [40, 2]]).max(0) - 50).all()'
+        { cat p.tra; echo 'M[] = min F[n,j] * I[n,k]'; echo 'output M'; } >q.tra
+        status 0 tra run -q $how -D least=20 q.tra
+        py 'a = np.arange(21, 41); b = a % 7 - 3; assert h5py.File("M.h5")["data"][()] == np.minimum(b * a, b * b).min()'
+    done
+}
+
 # Two tables in blocks, with NULL and absent keys and duplicates, as files and in the database joins.db.
 joined() {
     "$PYTHON" - <<'END'
