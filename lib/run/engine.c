@@ -63,7 +63,7 @@ struct tra_engine {
         tra_engine_overlap_fn *overlap;
         void *overlap_ctx;
         bool wanted;   /* the maker waits for what it brings */
-        bool going_on; /* the maker is in it: what it waits for there, memory, workers alone give back */
+        bool stepping; /* the maker is in it: what it waits for there, memory, workers alone give back */
     } maker;
 };
 
@@ -107,12 +107,12 @@ static void tick(tra_engine *g) {
 static bool step_overlapped(tra_engine *g) {
     tra_err e = {0};
     bool any = false;
-    if (g->maker.going_on || !g->maker.overlap) return false;
-    g->maker.going_on = true;
+    if (g->maker.stepping || !g->maker.overlap) return false;
+    g->maker.stepping = true;
     pthread_mutex_unlock(&g->lock);
     tra_status s = g->maker.overlap(g->maker.overlap_ctx, g->maker.wanted, &any, &e);
     pthread_mutex_lock(&g->lock);
-    g->maker.going_on = false;
+    g->maker.stepping = false;
     if (s == TRA_OK) return any;
     tra_engine_set_overlap(g, NULL, NULL);
     fail(g, &e);
@@ -201,7 +201,7 @@ static tra_status pin_input(tra_engine *g, tra_unit_input *in, bool later, tra_e
     if (s != TRA_OK) return no_room(g, s, stored, at, stored->block[at]->bytes, &own, e);
     in->block = stored->block[at];
     in->cell = tra_cell_new(in->part->type, in->part->ordinal[in->i], in->block->ptr);
-    if (in->stays) { /* with the first pin, before the unit can end and the block leave */
+    if (in->extra_pin) { /* with the first pin, before the unit can end and the block leave */
         bool load;
         TRA_TRY(tra_block_pin(g->pool, in->block, &load, e));
     }
@@ -634,7 +634,7 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     int pinned = 0;
     for (; s == TRA_OK && pinned < u->ninputs; pinned++) s = pin_input(g, &u->inputs[pinned], true, e);
     for (int i = 0; s != TRA_OK && i < pinned; i++) {
-        if (u->inputs[i].stays && u->inputs[i].block) tra_block_unpin(g->pool, u->inputs[i].block);
+        if (u->inputs[i].extra_pin && u->inputs[i].block) tra_block_unpin(g->pool, u->inputs[i].block);
     }
     pthread_mutex_lock(&g->lock);
     if (s != TRA_OK) { /* a worker's failure is the cause of ours */

@@ -30,7 +30,7 @@ typedef struct tra_unit_input {
     int64_t i;
     tra_after after; /* of its stored block, when the unit has ended */
     int64_t room;    /* bytes that what is computed on the way takes at least */
-    bool stays;      /* its stored block is pinned once more, for the maker to give back */
+    bool extra_pin;  /* its stored block is pinned once more, for the maker to give back */
     tra_cell cell;   /* ready when tasks run */
     /* private to the engine */
     tra_block *block, *derived;

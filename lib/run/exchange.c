@@ -476,11 +476,11 @@ static bool step(tra_exchange *x, bool wanted) {
 }
 
 /* false: nothing happened. wanted: what comes, though something be spilled for it. */
-static bool go_on(tra_exchange *x, bool wanted) {
-    assert(!x->going_on);
-    x->going_on = true;
+static bool step_once(tra_exchange *x, bool wanted) {
+    assert(!x->stepping);
+    x->stepping = true;
     bool any = step(x, wanted);
-    x->going_on = false;
+    x->stepping = false;
     return any;
 }
 
@@ -493,7 +493,7 @@ static void wait_a_little(int idle) {
 
 static void run_to_end(tra_exchange *x) {
     for (int idle = 0; under_way(x);) {
-        idle = go_on(x, true) ? 0 : idle + 1;
+        idle = step_once(x, true) ? 0 : idle + 1;
         if (x->status == TRA_OK) tra_exchange_fail(x, tra_engine_tick(x->site->engine, x->e));
         wait_a_little(idle);
     }
@@ -587,8 +587,8 @@ tra_exchange *tra_exchange_begin(tra_site *site, const tra_op *op, tra_part *in,
     return x;
 }
 
-tra_status tra_exchange_go_on(tra_exchange *x, bool wanted, bool *any, bool *done, tra_err *e) {
-    if (under_way(x)) *any |= go_on(x, wanted);
+tra_status tra_exchange_step(tra_exchange *x, bool wanted, bool *any, bool *done, tra_err *e) {
+    if (under_way(x)) *any |= step_once(x, wanted);
     if (under_way(x))
         *done = false;
     else if (x->count.moved.seconds == 0)

@@ -78,7 +78,7 @@ struct tra_exchange {
     const tra_op *op;
     tra_part *in, *out;
     bool overlapping; /* with other stages */
-    bool going_on;    /* it waits for memory, perhaps, and is not gone on with from there */
+    bool stepping;    /* a step is under way; while that waits for memory no other begins */
     bool pieces;      /* REPART: transfers are boxes where blocks overlap, in batches */
     tra_after after;  /* of what is read, with its last transfer */
     struct {

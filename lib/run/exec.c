@@ -311,10 +311,10 @@ static void tell_end(const tra_op *op, const tra_op_report *r, int64_t past_cach
 static tra_status step_overlapped(void *ctx, bool wanted, bool *any, tra_err *e) {
     exec *x = ctx;
     bool done = true;
-    for (int i = 0; i < x->noverlapping;
-         i++) { /* before the stage that reads them, tuples are not waited for, but due */
+    for (int i = 0; i < x->noverlapping; i++) {
+        /* before the stage that reads them, tuples are not waited for, but due */
         bool due = wanted || x->at < x->overlapping_op[i];
-        TRA_TRY(tra_exchange_go_on(x->overlapping[i], due, any, &done, e));
+        TRA_TRY(tra_exchange_step(x->overlapping[i], due, any, &done, e));
     }
     if (done) tra_engine_set_overlap(x->site.engine, NULL, NULL);
     return TRA_OK;

@@ -65,7 +65,7 @@ static bool open_span(tra_joinagg *st) {
     int64_t ni, nj;
     tra_block_loop loop = loop_of(st, b, &ni, &nj);
     tra_info(2, "  %" PRId64 " x %" PRId64 " results in super-blocks of %" PRId64 " x %" PRId64 "%s", ni, nj, loop.ci,
-             loop.cj, loop.stays ? ", of each row of which the left operand stays" : "");
+             loop.cj, loop.keeps_left ? ", of each row of which the left operand stays" : "");
     st->at.open = true;
     st->at.ni = ni, st->at.nj = nj, st->at.i = st->at.j = 0;
     st->at.loop = loop;
@@ -77,7 +77,8 @@ static bool open_span(tra_joinagg *st) {
     int64_t result = tra_block_footprint(
         tra_max64(tra_type_bytes_largest(&state).bound, tra_type_bytes_largest(&st->op->type).bound));
     int64_t right = r->part ? bytes_of(r, b->r0, b->r1) : 0, left = bytes_of(l, b->l0, b->l1);
-    int64_t other = 2 * loop.ci * loop.cj * result + (loop.stays ? tra_ceil_div(left * loop.ci, tra_max64(1, ni)) : 0);
+    int64_t other =
+        2 * loop.ci * loop.cj * result + (loop.keeps_left ? tra_ceil_div(left * loop.ci, tra_max64(1, ni)) : 0);
     st->at.right_fits = right + other <= st->budget, st->at.fits = right + left + other <= st->budget;
     bool l_repeats = repeats(r, b->r0, b->r1), r_repeats = r->part && repeats(l, b->l0, b->l1);
     st->at.l_later = !tra_op_reads_alone(st->site->plan, st->op, 0) || l_repeats;
@@ -137,7 +138,7 @@ static tra_status begin_super(tra_joinagg *st, tra_err *e) {
                        tra_min64(loop.ci, ni - i),
                        j,
                        tra_min64(loop.cj, nj - j),
-                       loop.stays && is_first_of_row(st)};
+                       loop.keeps_left && is_first_of_row(st)};
     return tra_super_begin(st, &at, e);
 }
 
@@ -311,7 +312,7 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
 static tra_status begin(tra_joinagg *st, tra_site *site, tra_loop_stage *v, worker_needs *most, tra_err *e) {
     const tra_op *op = v->op;
     *st = (tra_joinagg){.site = site, .op = op, .sink = &v->sink, .join = op->what.join, .agg = op->what.agg};
-    st->budget = tra_pool_stat(site->pool).budget - op->orders.reserved - op->orders.scan.leaves;
+    st->budget = tra_pool_stat(site->pool).budget - op->orders.reserved - op->orders.scan.reserved;
     tra_pairs_list(&st->p, op, v->l, v->r, site->plan->reproducible);
     st->how.fused = tra_op_accumulates(site->plan, op);
     st->how.triangle = tra_op_mirror(site->plan, op, &st->how.mirror);

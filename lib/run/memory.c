@@ -374,7 +374,7 @@ static void predict_spills(tra_plan *p, const living *wish, int threads, int64_t
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         if (tra_op_is_read(op)) continue;
-        int64_t more = tra_op_memory(p, op, threads) + op->orders.reserved + op->orders.scan.leaves - budget;
+        int64_t more = tra_op_memory(p, op, threads) + op->orders.reserved + op->orders.scan.reserved - budget;
         op->predicted.spill = tra_max64(0, tra_min64(wish[i].made, wish[i].made + more));
         p->scratch = tra_max64(p->scratch, op->predicted.spill);
     }
@@ -422,7 +422,7 @@ static int64_t predict(tra_plan *p, int threads) {
             op->predicted.least_memory = base + mine;
             least = tra_max64(least, base + mine);
             int64_t most =
-                base + mine + op->orders.scan.leaves + under_way(p, op, held[i].all > 0, here, threads, budget);
+                base + mine + op->orders.scan.reserved + under_way(p, op, held[i].all > 0, here, threads, budget);
             wish[i] = (living){most + now.all, most + now.lean, now.made};
             peak = tra_max64(peak, wish[i].all);
             p->kept = tra_max64(p->kept, now.made);

@@ -225,21 +225,22 @@ typedef struct choice {
 } choice;
 
 /* Tries ci rows, with room for `depth` steps of input and `sets` of output at once. */
-static void try_loop(const need *n, int64_t ni, int64_t nj, int64_t nk, int64_t ci, bool stays, int depth, int sets,
-                     int64_t room, choice *best) {
-    int64_t left = room - ci * n->a * (stays ? tra_max64(nk, depth) : depth), each = sets * ci * n->c + depth * n->b;
+static void try_loop(const need *n, int64_t ni, int64_t nj, int64_t nk, int64_t ci, bool keeps_left, int depth,
+                     int sets, int64_t room, choice *best) {
+    int64_t left = room - ci * n->a * (keeps_left ? tra_max64(nk, depth) : depth),
+            each = sets * ci * n->c + depth * n->b;
     int64_t cj = each > 0 ? tra_min64(nj, left / each) : nj;
     if (left < 0 || cj < 1) return;
     int64_t columns = tra_ceil_div(nj, cj), rows = tra_ceil_div(ni, ci);
     cj = tra_ceil_div(nj, columns); /* even super-blocks */
     double a = (double)n->a, b = (double)n->b, supers = (double)rows * (double)columns;
     double cost =
-        (double)ni * (double)nk * a * (stays ? 1.0 : (double)columns) + (double)nj * (double)nk * b * (double)rows;
+        (double)ni * (double)nk * a * (keeps_left ? 1.0 : (double)columns) + (double)nj * (double)nk * b * (double)rows;
     cost += NEW * ((double)(room - left) + (double)(sets * ci * cj) * (double)n->c + (double)(depth * cj) * b);
     if (depth == 1) cost += supers * (double)nk * (a + b) / 2; /* each step waits for the one before */
     if (sets == 1)
         cost += supers * (a + b + 2 * (double)n->c); /* each super-block waits until the one before is written */
-    if (best->cost < 0 || cost < best->cost) *best = (choice){{ci, cj, stays}, cost};
+    if (best->cost < 0 || cost < best->cost) *best = (choice){{ci, cj, keeps_left}, cost};
 }
 
 /* A stage that would take a minute at the pace of a slow core finishes its outputs in eight groups at least, though
@@ -273,10 +274,10 @@ tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int6
     }
     choice best = {{1, 1, false}, -1};
     for (int64_t ci = 1; ci <= ni; ci += tra_ceil_div(ci, 64)) { /* of very many rows not every number */
-        for (int stays = 0; stays < 2; stays++) {
+        for (int keeps_left = 0; keeps_left < 2; keeps_left++) {
             for (int depth = 1; depth <= 2; depth++) {
-                try_loop(&n, ni, nj, nk, ci, stays, depth, 1, room, &best);
-                try_loop(&n, ni, nj, nk, ci, stays, depth, 2, room, &best);
+                try_loop(&n, ni, nj, nk, ci, keeps_left, depth, 1, room, &best);
+                try_loop(&n, ni, nj, nk, ci, keeps_left, depth, 2, room, &best);
             }
         }
         if (ci * n.a > room) break;
@@ -315,14 +316,14 @@ static int64_t values_of(const tra_plan *p, const tra_op *op, int side, role rol
 tra_block_loop tra_op_loop(const tra_plan *p, const tra_op *op, int threads, int64_t budget) {
     int64_t rows = values_of(p, op, 0, OWN), columns = op->in[1] >= 0 ? values_of(p, op, 1, OWN) : 1;
     return tra_loop_of(p, op, rows, columns, values_of(p, op, 0, SUMMED), threads,
-                       budget - op->orders.reserved - op->orders.scan.leaves);
+                       budget - op->orders.reserved - op->orders.scan.reserved);
 }
 
 int64_t tra_op_passes(const tra_plan *p, const tra_op *op, int side, int threads, int64_t budget) {
     if (budget <= 0) return 1;
     if (op->in[1] < 0) return 1;
     tra_block_loop loop = tra_op_loop(p, op, threads, budget);
-    if (side == 0) return loop.stays ? 1 : tra_ceil_div(values_of(p, op, 1, OWN), loop.cj);
+    if (side == 0) return loop.keeps_left ? 1 : tra_ceil_div(values_of(p, op, 1, OWN), loop.cj);
     return tra_ceil_div(values_of(p, op, 0, OWN), loop.ci);
 }
 

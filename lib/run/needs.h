@@ -21,7 +21,7 @@ enum { TRA_LEAST_BUDGET = 1 << 16 }; /* bytes for blocks, however small these ar
  * something for the waiting where there is no room to read ahead; the least loop (1 x 1) if even that does not fit. */
 typedef struct tra_block_loop {
     int64_t ci, cj;
-    bool stays; /* L, for a row of super-blocks */
+    bool keeps_left; /* arrays of L stay in memory for a row of super-blocks */
 } tra_block_loop;
 tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int64_t nk, int threads,
                            int64_t budget);

@@ -127,7 +127,7 @@ typedef struct tra_op_predicted {
 /* Of a stage that reads an input in one pass, alone or with others (scan.h). */
 typedef struct tra_op_scan {
     int first, input; /* the operator with which all of them run, and the INPUT; -1: it is in no scan */
-    int64_t leaves;   /* bytes that its block loop leaves to the others */
+    int64_t reserved; /* bytes that its block loop leaves to the others */
 } tra_op_scan;
 
 /* How the executor is to run it. */

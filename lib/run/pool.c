@@ -50,7 +50,7 @@ struct tra_pool {
     tra_block oldest;         /* sentinel: oldest.newer is the first to go */
     int64_t idle, idle_clean; /* bytes of what may be evicted, and of what need not be spilled then */
     int64_t reserved, taken;  /* bytes for what workers take, and what they have taken */
-    int going;                /* blocks that are being spilled */
+    int spilling;             /* blocks that are being spilled */
     tra_pool_busy_fn *busy;
     tra_pool_meanwhile_fn *meanwhile;
     void *busy_ctx;
@@ -365,14 +365,14 @@ static tra_status spill(tra_pool *p, tra_block *b, tra_err *e) {
     TRA_TRY(open_spill(p, e));
     int64_t n = tra_block_footprint(b->bytes), at = space_take(&p->file, n);
     if (at < 0) at = p->file.end, p->file.end += n;
-    b->going = true;
-    p->going++;
+    b->spilling = true;
+    p->spilling++;
     pthread_mutex_unlock(&p->lock);
     tra_status s = tra_pwrite(p->fd, b->ptr, (size_t)b->bytes, at, "the scratch file", e);
     if (s == TRA_OK) b->sum = XXH64(b->ptr, (size_t)b->bytes, 0);
     pthread_mutex_lock(&p->lock);
-    b->going = false;
-    p->going--;
+    b->spilling = false;
+    p->spilling--;
     tell_freed(p); /* those who wait for it; they go on when we have done with it */
     if (s != TRA_OK) {
         space_give(&p->file, at, n);
@@ -439,7 +439,7 @@ static tra_status find_memory_now(tra_pool *p, tra_block *b, int64_t bytes, tra_
         bool would_do = could_have(p, true) >= tra_max64(PAGE, tra_block_footprint(bytes));
         if (old != &p->oldest && would_do)
             TRA_TRY(evict(p, old, e));
-        else if (p->going > 0)
+        else if (p->spilling > 0)
             pthread_cond_wait(&p->freed, &p->lock);
         else
             return no_memory(p, bytes, e);
@@ -453,7 +453,7 @@ static tra_status find_memory(tra_pool *p, tra_block *b, int64_t bytes, tra_err 
         tra_block *old = p->oldest.newer;
         if (old != &p->oldest) {
             TRA_TRY(evict(p, old, e));
-        } else if (p->going > 0 || (p->busy && p->busy(p->busy_ctx))) {
+        } else if (p->spilling > 0 || (p->busy && p->busy(p->busy_ctx))) {
             wait_for_memory(p);
         } else {
             return no_memory(p, bytes, e);
@@ -479,7 +479,7 @@ tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e
 }
 
 static void wait_until_gone(tra_pool *p, const tra_block *b) { /* to scratch; under the lock */
-    while (b->going) pthread_cond_wait(&p->freed, &p->lock);
+    while (b->spilling) pthread_cond_wait(&p->freed, &p->lock);
 }
 
 tra_status tra_pool_reserve(tra_pool *p, int64_t bytes, tra_err *e) {
@@ -489,7 +489,7 @@ tra_status tra_pool_reserve(tra_pool *p, int64_t bytes, tra_err *e) {
         tra_block *old = p->oldest.newer;
         if (old != &p->oldest)
             s = evict(p, old, e);
-        else if (p->going > 0 || (p->busy && p->busy(p->busy_ctx)))
+        else if (p->spilling > 0 || (p->busy && p->busy(p->busy_ctx)))
             wait_for_memory(p);
         else
             s = no_memory(p, bytes, e);
@@ -547,7 +547,7 @@ tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e) {
     pthread_mutex_lock(&p->lock);
     wait_until_gone(p, b);
     unlink_block(p, b);
-    b->unwanted = b->leaves = false;
+    b->drop_unpinned = b->evict_unpinned = false;
     if (b->state == TRA_BLOCK_AWAY) {
         bool unpacks = b->rel && b->spill < 0;
         b->state = TRA_BLOCK_LOADING; /* what goes on while we wait must leave it to us */
@@ -657,10 +657,10 @@ void tra_block_shrink(tra_pool *p, tra_block *b, int64_t bytes) {
 void tra_block_leave(tra_pool *p, tra_block *b, tra_after after) {
     pthread_mutex_lock(&p->lock);
     assert(b->pins > 0);
-    b->unwanted |= after == TRA_AFTER_DROP && b->refs == 1;
-    b->leaves |= after == TRA_AFTER_EVICT;
+    b->drop_unpinned |= after == TRA_AFTER_DROP && b->refs == 1;
+    b->evict_unpinned |= after == TRA_AFTER_EVICT;
     if (--b->pins == 0) {
-        bool goes = (b->leaves && can_be_read(b)) || b->unwanted;
+        bool goes = (b->evict_unpinned && can_be_read(b)) || b->drop_unpinned;
         if (b->state == TRA_BLOCK_HERE && !goes) {
             link_block(p, b);
         } else { /* also when the load failed */
@@ -677,7 +677,7 @@ void tra_block_unpin(tra_pool *p, tra_block *b) { tra_block_leave(p, b, TRA_AFTE
 void tra_block_share(tra_pool *p, tra_block *b) {
     pthread_mutex_lock(&p->lock);
     b->refs++;
-    b->unwanted = false;
+    b->drop_unpinned = false;
     pthread_mutex_unlock(&p->lock);
 }
 

@@ -24,18 +24,18 @@ typedef struct tra_block {
     int64_t bytes;
     _Atomic tra_block_state state;
     int pins;
-    int refs;      /* parts that hold it */
-    bool unwanted; /* its last reader has left it, while another had it pinned */
-    bool leaves;   /* the same of one that will not want it soon, and nobody has pinned it since */
-    bool dirty;    /* the only copy of its contents is in memory */
-    bool taken;    /* by a worker: its memory is of what is reserved for that */
-    bool going;    /* it is being spilled, without the lock; who wants it waits */
-    bool mapped;   /* apart from the region, which was too fragmented */
-    int64_t held;  /* bytes of memory that it has, or had last: more than its own while it is loaded, perhaps */
-    int64_t spill; /* where in the scratch file, -1: nowhere */
-    int file;      /* -1: the pool's scratch file is meant; else one that others keep open */
-    uint64_t sum;  /* XXH64 of what is there */
-    tra_rel *rel;  /* the file it comes from, or NULL */
+    int refs;            /* parts that hold it */
+    bool drop_unpinned;  /* its last reader has left it, while another had it pinned */
+    bool evict_unpinned; /* the same of one that will not want it soon, and nobody has pinned it since */
+    bool dirty;          /* the only copy of its contents is in memory */
+    bool taken;          /* by a worker: its memory is of what is reserved for that */
+    bool spilling;       /* without the lock held; who wants it waits */
+    bool mapped;         /* apart from the region, which was too fragmented */
+    int64_t held;        /* bytes of memory that it has, or had last: more than its own while it is loaded, perhaps */
+    int64_t spill;       /* where in the scratch file, -1: nowhere */
+    int file;            /* -1: the pool's scratch file is meant; else one that others keep open */
+    uint64_t sum;        /* XXH64 of what is there */
+    tra_rel *rel;        /* the file it comes from, or NULL */
     int64_t ordinal;
     int64_t chunk_bytes;             /* that reading it costs on disk */
     struct tra_block *older, *newer; /* list of what may be evicted */

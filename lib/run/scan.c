@@ -123,7 +123,7 @@ static void take(tra_plan *p, scan *x, int threads, int64_t budget) {
         tra_op *op = &p->ops[x->at[k]];
         op->orders.scan.first = x->at[0];
         op->orders.scan.input = x->input;
-        for (int j = 0; j < x->n; j++) op->orders.scan.leaves += j != k ? x->room[j] : 0;
+        for (int j = 0; j < x->n; j++) op->orders.scan.reserved += j != k ? x->room[j] : 0;
         bool sides[2] = {input_of(p, op, 0) == x->input, op->in[1] >= 0 && input_of(p, op, 1) == x->input};
         once &= reads_once(p, op, sides, threads, budget);
     }

@@ -44,7 +44,7 @@ TRA_MUSTUSE tra_status tra_stage_exchange(tra_site *site, const tra_op *op, tra_
 
 /* The same as tra_stage_exchange in three parts, so that other stages run between them: one that makes in, whose slots
  * are filled as it does, one that reads out, whose slots are filled as tuples come. begin is collective and does not
- * fail: the others would wait; the error is told by go_on, which sends and receives what there is (wanted: though for
+ * fail: the others would wait; the error is told by step, which sends and receives what there is (wanted: though for
  * what comes something must be spilled; *any: something was there; *done becomes false while there is more to come),
  * and by end. end is called by all ranks; s: of the stages since, in which case the others are told. */
 typedef struct tra_exchange tra_exchange;
@@ -53,7 +53,7 @@ typedef struct tra_moved {
     double seconds;         /* until the last */
 } tra_moved;
 tra_exchange *tra_exchange_begin(tra_site *site, const tra_op *op, tra_part *in, tra_part *out);
-TRA_MUSTUSE tra_status tra_exchange_go_on(tra_exchange *x, bool wanted, bool *any, bool *done, tra_err *e);
+TRA_MUSTUSE tra_status tra_exchange_step(tra_exchange *x, bool wanted, bool *any, bool *done, tra_err *e);
 TRA_MUSTUSE tra_status tra_exchange_end(tra_exchange *x, tra_status s, tra_moved *moved, tra_err *e);
 
 /* Waits for the units of a stage whose maker ended with s; the first error, s or a worker's, goes to e. */

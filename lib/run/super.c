@@ -439,7 +439,7 @@ static tra_unit *new_step(tra_joinagg *st, super *s, const tra_walk *w, const tr
 }
 
 tra_status tra_super_queue(tra_joinagg *st, tra_unit *u, tra_err *e) {
-    int64_t n = st->super->maker.at.stays ? ((const step *)u->ctx)->nl : 0, from = st->row.n;
+    int64_t n = st->super->maker.at.extra_pins ? ((const step *)u->ctx)->nl : 0, from = st->row.n;
     tra_status s = tra_engine_await(st->site->engine, u, e);
     if (s != TRA_OK) {
         tra_unit_drop(st->site->engine, u);
@@ -451,7 +451,7 @@ tra_status tra_super_queue(tra_joinagg *st, tra_unit *u, tra_err *e) {
         tra_part_resolve(st->p.l.part, u->inputs[i].i, &stored, &at, &via, &via_at);
         TRA_ROOM(st->row.v, st->row.n, st->row.cap);
         st->row.v[st->row.n++] = stored->block[at];
-        u->inputs[i].stays = true;
+        u->inputs[i].extra_pin = true;
     }
     s = tra_engine_submit(st->site->engine, u, e);
     if (s != TRA_OK) st->row.n = from;

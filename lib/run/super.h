@@ -60,7 +60,7 @@ typedef struct tra_super_at {
     const tra_rect *span;
     const tra_meeting **li, **rj; /* an entry of each rank of I and of J; rj NULL without R */
     int64_t i0, ni, j0, nj;
-    bool stays; /* its arrays of L get another pin each, which tra_super_release_row takes away */
+    bool extra_pins; /* its arrays of L get another pin each, which tra_super_release_row takes away */
 } tra_super_at;
 
 /* Begins a super-block: gives its results memory, and waits where the engine does (engine.h). What `at` points to must

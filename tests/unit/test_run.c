@@ -483,8 +483,8 @@ TEST(block_loops_fit_their_budget) {
         int64_t budget = mb * 1000000, a = 8000000;
         tra_block_loop l = tra_loop_of(&p, &ops[2], 8, 8, 8, 2, budget);
         CHECK(l.ci >= 1 && l.cj >= 1 && l.ci <= 8 && l.cj <= 8);
-        CHECK((l.ci * l.cj + l.ci * (l.stays ? 8 : 1) + l.cj) * a <= budget);
-        int64_t reads = 8 * (l.stays ? 1 : tra_ceil_div(8, l.cj)) + 8 * tra_ceil_div(8, l.ci);
+        CHECK((l.ci * l.cj + l.ci * (l.keeps_left ? 8 : 1) + l.cj) * a <= budget);
+        int64_t reads = 8 * (l.keeps_left ? 1 : tra_ceil_div(8, l.cj)) + 8 * tra_ceil_div(8, l.ci);
         if (before >= 0) CHECK(reads <= before + before / 3); /* more memory costs little more, for less waiting */
         before = reads;
     }
