@@ -80,5 +80,5 @@ tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e)
         .defines = tra_common_opts.define.v,
         .colour = tra_colour(stderr),
     };
-    return p->without ? tra_storel_without(p->without, &r->options.without, e) : TRA_OK;
+    return p->without ? tra_plan_without(p->without, &r->options, e) : TRA_OK;
 }

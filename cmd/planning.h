@@ -31,7 +31,7 @@ extern tra_planning tra_planning_opts;
     {0, "reproducible", TRA_OPT_FLAG, &tra_planning_opts.reproducible, NULL,                                           \
      "the same bits on any number of sites, at a cost that is said", NULL, NULL, NULL},                                \
     {0, "without", TRA_OPT_STR, &tra_planning_opts.without, "RULE,...",                                                \
-     "leave rules out of the optimizer of kernels", NULL, NULL, NULL}
+     "leave rules out, of plans or of kernels", NULL, NULL, NULL}
 /* For commands that settle on one plan. */
 #define TRA_PLANNING_ROW_PLAN                                                                                          \
     {0, "plan", TRA_OPT_INT, &tra_planning_opts.plan, "K", "the K-th alternative of `tra cost` (default: 1)", NULL,    \

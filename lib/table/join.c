@@ -91,6 +91,8 @@ tra_status tra_lookup_new(tra_arena *a, const tra_lookup_spec *s, tra_lookup **o
 }
 
 const tra_schema *tra_lookup_pair(const tra_lookup *l) { return l->pair; }
+const tra_lookup_spec *tra_lookup_spec_of(const tra_lookup *l) { return &l->s; }
+bool tra_lookup_has_where(const tra_lookup *l) { return l->where != NULL; }
 const tra_schema *tra_lookup_out(const tra_lookup *l) { return l->out; }
 const tra_colexpr *const *tra_lookup_left_keys(const tra_lookup *l) { return l->left.x; }
 const tra_colexpr *const *tra_lookup_right_keys(const tra_lookup *l) { return l->right.x; }

@@ -15,12 +15,7 @@ struct tra_rowwise {
     tra_arena *arena;
     const tra_schema *in, *out;
     int nsteps;
-    const struct source {
-        bool selects;
-        int n;
-        const char *const *names;
-        const tra_colexpr *const *x;
-    } * source; /* what the steps were made of */
+    const tra_rowwise_step *source; /* what the steps were made of */
     rstep *steps;
     bool matrix;
     tra_dtype dtype;
@@ -45,8 +40,8 @@ static const bool *live_after(const tra_rowwise *r, int at) {
     return live;
 }
 
-static void add(tra_rowwise *r, struct source s) {
-    struct source *source = tra_news(r->arena, struct source, r->nsteps + 1);
+static void add(tra_rowwise *r, tra_rowwise_step s) {
+    tra_rowwise_step *source = tra_news(r->arena, tra_rowwise_step, r->nsteps + 1);
     rstep *steps = tra_news(r->arena, rstep, r->nsteps + 1);
     if (r->nsteps > 0) {
         memcpy(source, r->source, (size_t)r->nsteps * sizeof *source);
@@ -66,7 +61,7 @@ void tra_rowwise_select(tra_rowwise *r, const tra_colexpr *predicate) {
     const tra_colexpr **x = tra_new(r->arena, const tra_colexpr *);
     x[0] = predicate;
     assert(predicate->type == TRA_COL_BOOL);
-    add(r, (struct source){.selects = true, .n = 1, .x = x});
+    add(r, (tra_rowwise_step){.selects = true, .n = 1, .x = x});
 }
 
 void tra_rowwise_project(tra_rowwise *r, int n, const char *const *names, const tra_colexpr *const *x) {
@@ -79,7 +74,7 @@ void tra_rowwise_project(tra_rowwise *r, int n, const char *const *names, const 
         called[i] = tra_arena_strndup(r->arena, names[i], strlen(names[i]));
         c[i] = tra_colexpr_result(x[i], called[i]);
     }
-    add(r, (struct source){.n = n, .names = called, .x = mine});
+    add(r, (tra_rowwise_step){.n = n, .names = called, .x = mine});
     *s = (tra_schema){n, c};
     r->out = s;
 }
@@ -120,6 +115,13 @@ bool tra_rowwise_selects(const tra_rowwise *r) {
     return false;
 }
 
+int tra_rowwise_steps(const tra_rowwise *r, const tra_rowwise_step **v) {
+    *v = r->source;
+    return r->nsteps;
+}
+
+const double *tra_rowwise_fill(const tra_rowwise *r) { return r->fill; }
+
 int tra_rowwise_work(const tra_rowwise *r) {
     int n = r->in->n;
     for (int i = 0; i < r->nsteps; i++) n += r->steps[i].code->n;
@@ -141,7 +143,7 @@ const tra_rowwise *tra_rowwise_then(tra_arena *a, const tra_rowwise *first, cons
     for (int part = 0; part < 2; part++) {
         const tra_rowwise *from = part == 0 ? first : next;
         for (int i = 0; i < from->nsteps; i++) {
-            const struct source *s = &from->source[i];
+            const tra_rowwise_step *s = &from->source[i];
             if (s->selects)
                 tra_rowwise_select(r, s->x[0]);
             else
@@ -156,7 +158,7 @@ const tra_rowwise *tra_rowwise_then(tra_arena *a, const tra_rowwise *first, cons
 
 void tra_rowwise_print(const tra_rowwise *r, tra_str *out) {
     for (int i = 0; i < r->nsteps; i++) {
-        const struct source *s = &r->source[i];
+        const tra_rowwise_step *s = &r->source[i];
         bool matrix = r->matrix && i == r->nsteps - 1;
         tra_str_add(out, i ? ", " : "");
         tra_str_add(out, s->selects ? "select(" : matrix ? "matrix(" : "project(");
@@ -340,6 +342,20 @@ tra_status tra_rowwise_run(const tra_rowwise *r, const tra_batch *in, int64_t fi
         done += n;
     }
     out->rows = done;
+    return TRA_OK;
+}
+
+tra_status tra_rowwise_each(const tra_rowwise *r, const tra_batch *in, int64_t first, tra_rowwise_visit *visit,
+                            void *ctx, void *scratch, tra_err *e) {
+    run u;
+    tra_vector *columns;
+    tra_table_notes notes = {0};
+    begin(&u, r, scratch, &notes);
+    for (int64_t from = 0; from < in->rows; from += TRA_COLSTRIP) {
+        int n = take_strip(&u, in, from, first, false, &columns, e);
+        if (n < 0) return TRA_INPUT;
+        if (n > 0) visit(ctx, columns, n);
+    }
     return TRA_OK;
 }
 

@@ -196,6 +196,15 @@ tra_rowwise_out(const tra_rowwise *r); /* the columns after the last step; of a 
 bool tra_rowwise_is_matrix(const tra_rowwise *r, tra_dtype *t); /* t may be NULL */
 bool tra_rowwise_selects(const tra_rowwise *r);                 /* may rows be dropped? */
 bool tra_rowwise_uses_row(const tra_rowwise *r); /* does it ask for row()? Only before the first step that selects */
+/* Step i: the predicate of one that selects (names NULL), else its columns. */
+typedef struct tra_rowwise_step {
+    bool selects;
+    int n;
+    const char *const *names;
+    const tra_colexpr *const *x; /* over the columns after the step before */
+} tra_rowwise_step;
+int tra_rowwise_steps(const tra_rowwise *r, const tra_rowwise_step **v);
+const double *tra_rowwise_fill(const tra_rowwise *r); /* of a matrix; NULL: none */
 /* Both one after the other, in the arena; the first makes no matrix. */
 const tra_rowwise *tra_rowwise_then(tra_arena *a, const tra_rowwise *first, const tra_rowwise *next);
 

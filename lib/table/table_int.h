@@ -47,6 +47,11 @@ typedef struct tra_colcode {
 tra_colcode *tra_colcode_new(tra_arena *a, int nroots, const tra_colexpr *const *roots);
 int64_t tra_colcode_scratch(const tra_colcode *c);
 
+/* Calls visit for each strip of rows that come out, whose columns those of the last step are. Errors as of a run. */
+typedef void tra_rowwise_visit(void *ctx, const tra_vector *columns, int n);
+TRA_MUSTUSE tra_status tra_rowwise_each(const tra_rowwise *r, const tra_batch *in, int64_t first,
+                                        tra_rowwise_visit *visit, void *ctx, void *scratch, tra_err *e);
+
 /* Instructions that a row goes through. */
 int tra_rowwise_work(const tra_rowwise *r);
 

@@ -5,23 +5,10 @@
 #include <string.h>
 #include <xxhash.h>
 
-const tra_rule *const tra_rules[] = {&tra_rule_r1_1,
-                                     &tra_rule_r1_2,
-                                     &tra_rule_r1_3,
-                                     &tra_rule_r1_4,
-                                     &tra_rule_r1_5,
-                                     &tra_rule_r1_6,
-                                     &tra_rule_r1_7,
-                                     &tra_rule_r2_1,
-                                     &tra_rule_r2_2,
-                                     &tra_rule_r2_3,
-                                     &tra_rule_r2_4,
-                                     &tra_rule_r2_5,
-                                     &tra_rule_r2_6,
-                                     &tra_rule_r2_7,
-                                     &tra_rule_d_1,
-                                     &tra_rule_d_2,
-                                     NULL};
+const tra_rule *const tra_rules[] = {
+    &tra_rule_r1_1, &tra_rule_r1_2, &tra_rule_r1_3, &tra_rule_r1_4, &tra_rule_r1_5, &tra_rule_r1_6,
+    &tra_rule_r1_7, &tra_rule_r2_1, &tra_rule_r2_2, &tra_rule_r2_3, &tra_rule_r2_4, &tra_rule_r2_5,
+    &tra_rule_r2_6, &tra_rule_r2_7, &tra_rule_d_1,  &tra_rule_d_2,  &tra_rule_q_10, NULL};
 
 /* ---- fixpoint ----------------------------------------------------------------------------------------------- */
 
@@ -69,10 +56,23 @@ static bool is_live(const tra_memo *m, const tra_expr *x) {
     return false;
 }
 
-static bool wanted(const tra_rule *only, int rule) { return !only || tra_rules[rule] == only; }
+/* Which rules may be used. */
+typedef struct choice {
+    const tra_rule *only;
+    uint64_t without;
+} choice;
+static bool wanted(choice c, int rule) { return (!c.only || tra_rules[rule] == c.only) && !(c.without >> rule & 1); }
+
+uint64_t tra_rule_bit(const char *name, size_t n) {
+    for (int i = 0; tra_rules[i]; i++) {
+        const tra_rule *r = tra_rules[i];
+        if (strlen(r->name) == n && strncmp(r->name, name, n) == 0) return r->holds ? 0 : (uint64_t)1 << i;
+    }
+    return 0;
+}
 
 /* Until nothing changes. D-2 looks further down than a match does, so it comes when the others are done. */
-static void saturate(tra_rewriting *w, const tra_rule *only, bool back) {
+static void saturate(tra_rewriting *w, choice only, bool back) {
     tra_memo *m = w->m;
     do {
         w->changed = false;
@@ -90,16 +90,19 @@ static void saturate(tra_rewriting *w, const tra_rule *only, bool back) {
     if (m->n >= w->room) m->bounded = true;
 }
 
-static void reorder(tra_rewriting *w, const tra_rule *only) {
+static void reorder(tra_rewriting *w, choice only) {
     tra_memo *m = w->m;
-    if (only && only != &tra_rule_d_2) return;
+    int d_2 = 0;
+    while (tra_rules[d_2] != &tra_rule_d_2) d_2++;
+    if (!wanted(only, d_2)) return;
     w->rule = &tra_rule_d_2;
     for (int i = 0, n = m->n; i < n && m->n < w->room; i++)
         if (!walks_long(m->v[i]) && is_live(m, m->v[i])) tra_rule_d_2.forth(w, m->v[i], NULL, 0);
     tra_memo_rebuild(m);
 }
 
-void tra_rules_apply(tra_memo *m, const tra_rule *only, tra_refusals *refusals) {
+void tra_rules_apply(tra_memo *m, const tra_rule *rule, uint64_t without, tra_refusals *refusals) {
+    choice only = {rule, without};
     tra_rewriting w = {.m = m, .refusals = refusals, .room = m->limit};
     /* First what as a rule is of use; then, in less room, what may show more of it. */
     saturate(&w, only, false);

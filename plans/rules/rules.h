@@ -31,6 +31,10 @@ typedef struct tra_rule_case {
     bool finite;             /* not for data with infinities: these take part in other sums afterwards */
     int sites;               /* R2-*, D-1 */
     const char *in[2], *out; /* placements as explain writes them */
+    /* Of rules on tables, over the tables there: what stands in the text of an expression that comes to be equal to Z.
+     * These are evaluated by tests/property/tables.c and tests/cli. */
+    const char *makes;
+    bool tables; /* is so also where it is refused */
 } tra_rule_case;
 enum { TRA_MAXCASES = 24 };
 
@@ -61,8 +65,10 @@ typedef struct tra_refusals {
 } tra_refusals;
 
 /* Adds to the memo what the rules make of it, until nothing new comes or it is full (m->bounded). Deterministic.
- * only: that rule alone (NULL: all). refusals: NULL to have none. Relations of many listed tuples are left as they
- * are. */
-void tra_rules_apply(tra_memo *m, const tra_rule *only, tra_refusals *refusals);
+ * only: that rule alone (NULL: all). without: none of these, whose bits are their places in the table. refusals: NULL
+ * to have none. Relations of many listed tuples are left as they are. */
+void tra_rules_apply(tra_memo *m, const tra_rule *only, uint64_t without, tra_refusals *refusals);
+/* The rule of that name, of n characters, as a bit of `without`; 0: there is none, or it speaks of placements. */
+uint64_t tra_rule_bit(const char *name, size_t n);
 
 #endif

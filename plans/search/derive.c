@@ -418,7 +418,7 @@ tra_status tra_derive(const tra_plans *plans, int which, const tra_plan_options 
     free(w.expr);
     if (!o->fixed && !o->reproducible) { /* the rules say what they refused when they are asked once more */
         tra_memo *again = tra_memo_new(m->g, a);
-        tra_rules_apply(again, NULL, &out->refused);
+        tra_rules_apply(again, NULL, o->without_rules, &out->refused);
         out->memo = again;
     }
     return TRA_OK;

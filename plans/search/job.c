@@ -81,7 +81,9 @@ static tra_status agree(const char *path, const tra_planfile *f, const tra_reque
     if (r->optimizer_given && r->options.optimizer != f->options.optimizer) return fixed(path, "--optimizer", e);
     if (r->cost_given && r->options.cost != f->options.cost) return fixed(path, "--cost", e);
     if (r->options.reproducible && !f->options.reproducible) return fixed(path, "--reproducible", e);
-    if (r->options.without && r->options.without != f->options.without) return fixed(path, "--without", e);
+    bool left_out = r->options.without || r->options.without_rules;
+    if (left_out && (r->options.without != f->options.without || r->options.without_rules != f->options.without_rules))
+        return fixed(path, "--without", e);
     if (r->plan && r->plan != f->rank) return fixed(path, "--plan", e);
     if (r->ndefines) return fixed(path, "-D", e);
     return TRA_OK;

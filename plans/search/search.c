@@ -271,7 +271,7 @@ tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *
     tra_memo *m = o->fixed && o->fixed->memo ? o->fixed->memo : tra_memo_new(g, a);
     if (!o->fixed && !o->reproducible) {
         tra_fused_apply(m, o->without);
-        tra_rules_apply(m, NULL, NULL);
+        tra_rules_apply(m, NULL, o->without_rules, NULL);
     }
     *out = (tra_plans){.memo = m, .bounded = m->bounded};
     finding f = {.texts = tra_arena_new()};

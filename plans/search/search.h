@@ -88,9 +88,15 @@ typedef struct tra_plan_options {
     int first, also;   /* only so many of the plans are made, the first; and one more, by its rank. first 0: all */
     int64_t planned;   /* bytes that another search before this took at once, and gave back */
     tra_rates rates;
-    uint64_t without;       /* rules of the optimizer of kernels (plans/storel) that are left out, as bits */
+    uint64_t without;       /* rules of the optimizer of kernels (plans/storel) that are left out, as bits, */
+    uint64_t without_rules; /* and of those that rewrite expressions (plans/rules) */
     const tra_fixed *fixed; /* NULL: nothing is */
 } tra_plan_options;
+
+/* "Q-10,F5": rules that are left out, of both kinds. TRA_USAGE for a name that is none, and for a rule that cannot be
+ * left out. text: these names again, "" when there are none. */
+TRA_MUSTUSE tra_status tra_plan_without(const char *names, tra_plan_options *o, tra_err *e);
+const char *tra_plan_without_text(const tra_plan_options *o, tra_arena *a);
 
 /* How a plan makes the relation of a group of the memo. */
 typedef struct tra_choice {

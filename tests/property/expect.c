@@ -378,7 +378,7 @@ static double work_of(const tra_memo *m) {
 static tra_status measure_rewritten(const tra_graph *g, uint64_t seed, tra_arena *a, expected *out, tra_err *e) {
     tra_refusals refusals = {0};
     tra_memo *m = tra_memo_new(g, a);
-    tra_rules_apply(m, NULL, &refusals);
+    tra_rules_apply(m, NULL, 0, &refusals);
     if (work_of(m) > MOST_WORK) return leave_open(g, true, out), TRA_OK;
     tra_graph all = {.arena = a, .n = m->n, .v = tra_news(a, tra_node *, m->n)};
     expected x;

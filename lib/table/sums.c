@@ -1,0 +1,177 @@
+/* sums.c - what sums.h promises. */
+#include "sums.h"
+
+#include <string.h>
+
+#include "group.h"
+#include "table_int.h"
+
+static int64_t up64(int64_t n) { return (n + 63) / 64 * 64; }
+static int64_t vectors_bytes(const tra_schema *s) { return up64((s->n + 1) * (int64_t)sizeof(tra_vector)); }
+
+/* The rows of the operand, whose vectors are in scratch; what is left of that. */
+static bool open_rows(const tra_rowwise *r, const tra_cell *a, void *scratch, tra_batch *in, void **rest) {
+    tra_err e = {0};
+    in->v = scratch;
+    *rest = (char *)scratch + vectors_bytes(tra_rowwise_in(r));
+    if (tra_columns_of(a, tra_rowwise_in(r), in, &e) == TRA_OK) return true;
+    tra_kernel_fail("%s", e.msg);
+    return false;
+}
+
+static void each_strip(const tra_rowwise *r, const tra_cell *a, tra_rowwise_visit *visit, void *ctx, void *scratch) {
+    tra_batch in;
+    tra_err e = {0};
+    void *rest;
+    if (!open_rows(r, a, scratch, &in, &rest)) return;
+    if (tra_rowwise_each(r, &in, tra_max64(0, a->first), visit, ctx, rest, &e) != TRA_OK) tra_kernel_fail("%s", e.msg);
+}
+
+static int64_t dense_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    (void)data, (void)a, (void)b, (void)scratch;
+    return (int64_t)tra_array_bytes(&out->array);
+}
+
+/* ---- rows to slots ----------------------------------------------------------------------------------------------- */
+
+typedef struct adding {
+    const tra_slots *s;
+    double *to;
+    int64_t slot[TRA_COLSTRIP];
+} adding;
+
+/* Adds key k to the slots of a strip. */
+static void add_key(adding *x, const tra_vector *v, int k, int n) {
+    const tra_slot_key *key = &x->s->key[k];
+    const tra_column *c = &tra_rowwise_out(x->s->r)->v[k];
+    int64_t values = key->n + key->nullable;
+    for (int i = 0; i < n; i++) {
+        bool null = v->state && v->state[i] == TRA_STATE_NULL;
+        int64_t at = null ? key->n : tra_value_whole(c, v, i) - key->least;
+        if (at < 0 || at >= values || (!null && at >= key->n)) {
+            tra_kernel_fail("column `%s` has a value that the statistics of its file do not know of", c->name);
+            at = 0;
+        }
+        x->slot[i] = x->slot[i] * values + at;
+    }
+}
+
+static void add_strip(void *ctx, const tra_vector *columns, int n) {
+    adding *x = ctx;
+    int nsums = tra_rowwise_out(x->s->r)->n - x->s->nkeys, width = 1 + nsums;
+    memset(x->slot, 0, sizeof x->slot);
+    for (int k = 0; k < x->s->nkeys; k++) add_key(x, &columns[k], k, n);
+    for (int i = 0; i < n; i++) x->to[x->slot[i] * width] += 1;
+    for (int c = 0; c < nsums; c++) {
+        const double *v = columns[x->s->nkeys + c].values;
+        for (int i = 0; i < n; i++) x->to[x->slot[i] * width + 1 + c] += v[i];
+    }
+}
+
+static int64_t slots_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    const tra_slots *s = data;
+    (void)ext_a, (void)ext_b;
+    return vectors_bytes(tra_rowwise_in(s->r)) + tra_rowwise_scratch(s->r) + up64((int64_t)sizeof(adding));
+}
+
+static void slots_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    adding *x = scratch;
+    (void)b;
+    x->s = data;
+    x->to = out->array.data;
+    memset(x->to, 0, tra_array_bytes(&out->array));
+    each_strip(x->s->r, a, add_strip, x, (char *)scratch + up64((int64_t)sizeof(adding)));
+}
+
+const tra_rows_ops tra_slot_sums_ops = {.scratch = slots_scratch, .bytes = dense_bytes, .run = slots_run};
+
+/* ---- slots to rows ----------------------------------------------------------------------------------------------- */
+
+static int64_t count_slots(const tra_slots *s, const double *v, int64_t width) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < s->n; i++) n += v[i * width] != 0;
+    return n;
+}
+
+static void put_whole(tra_coltype t, void *values, int64_t i, int64_t v) {
+    switch (tra_coltype_held(t)) {
+    case TRA_BOOL: ((uint8_t *)values)[i] = (uint8_t)v; break;
+    case TRA_I32: ((int32_t *)values)[i] = (int32_t)v; break;
+    case TRA_I64: ((int64_t *)values)[i] = v; break;
+    case TRA_F32:
+    case TRA_F64: break;
+    }
+}
+
+static void put_slot(const tra_slots *s, int64_t slot, const double *sums, const tra_batch *to, int64_t i) {
+    for (int k = s->nkeys - 1; k >= 0; k--) {
+        const tra_slot_key *key = &s->key[k];
+        int64_t values = key->n + key->nullable, at = slot % values;
+        bool null = at == key->n;
+        slot /= values;
+        put_whole(s->out->v[k].type, to->v[k].values, i, null ? 0 : key->least + at);
+        if (to->v[k].state) to->v[k].state[i] = null ? TRA_STATE_NULL : TRA_STATE_VALUE;
+    }
+    for (int c = s->nkeys; c < s->out->n; c++) ((double *)to->v[c].values)[i] = sums[c - s->nkeys];
+}
+
+static int64_t rows_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    const tra_slots *s = data;
+    (void)ext_a, (void)ext_b;
+    return vectors_bytes(s->out);
+}
+
+static int64_t rows_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_slots *s = data;
+    (void)b, (void)scratch;
+    out->counted[0] = count_slots(s, a->array.data, a->array.ext.v[1]) + 1;
+    return tra_columns_room(s->out, out->counted[0] - 1);
+}
+
+static void rows_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_slots *s = data;
+    const double *v = a->array.data;
+    int64_t width = a->array.ext.v[1], row = 0;
+    tra_batch made = {.v = scratch};
+    (void)b;
+    tra_columns_begin(out, s->out, out->counted[0] ? out->counted[0] - 1 : count_slots(s, v, width), &made);
+    for (int64_t i = 0; i < s->n; i++)
+        if (v[i * width] != 0) put_slot(s, i, v + i * width, &made, row++);
+}
+
+const tra_rows_ops tra_slot_rows_ops = {.scratch = rows_scratch, .bytes = rows_bytes, .run = rows_run};
+
+/* ---- sums of columns --------------------------------------------------------------------------------------------- */
+
+typedef struct summing {
+    int n; /* columns */
+    double *sum;
+} summing;
+
+static void sum_strip(void *ctx, const tra_vector *columns, int n) {
+    summing *x = ctx;
+    for (int c = 0; c < x->n; c++) {
+        const double *v = columns[c].values;
+        double sum = 0;
+        for (int i = 0; i < n; i++) sum += v[i];
+        x->sum[c] += sum;
+    }
+}
+
+static int64_t sums_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    const tra_row_sums *s = data;
+    (void)ext_a, (void)ext_b;
+    return vectors_bytes(tra_rowwise_in(s->r)) + tra_rowwise_scratch(s->r) +
+           up64(tra_rowwise_out(s->r)->n * (int64_t)sizeof(double));
+}
+
+static void sums_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_row_sums *s = data;
+    summing x = {tra_rowwise_out(s->r)->n, scratch};
+    (void)b;
+    memset(x.sum, 0, (size_t)x.n * sizeof *x.sum);
+    each_strip(s->r, a, sum_strip, &x, (char *)scratch + up64(x.n * (int64_t)sizeof(double)));
+    for (int i = 0; i < s->n; i++) ((double *)out->array.data)[i] = x.sum[s->at[i]];
+}
+
+const tra_rows_ops tra_row_sums_ops = {.scratch = sums_scratch, .bytes = dense_bytes, .run = sums_run};

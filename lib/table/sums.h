@@ -1,0 +1,42 @@
+/* sums.h - sums over rows by whole-number keys in arrays that keys address, and sums of products of columns.
+ *
+ * What a join would be summed over can be summed before it: the rows of one table that agree in the keys of the join,
+ * and in all else that the summands read together with the other table, are added up in one slot; the slots that have
+ * rows become rows again, are joined, and weighed by how many rows they stand for (rule Q-10, plans/rules/q10.c).
+ */
+#ifndef TRA_TABLE_SUMS_H
+#define TRA_TABLE_SUMS_H
+
+#include "../kernel/kernel.h"
+#include "table.h"
+
+enum { TRA_MOST_SLOTS = 1 << 22 }; /* elements of an array of slots: it is to stay in the caches, or near them */
+
+/* A key: its values are least .. least + n - 1; where it may be NULL, the slot after these stands for that. */
+typedef struct tra_slot_key {
+    int64_t least, n;
+    bool nullable;
+} tra_slot_key;
+
+/* r: rows whose first nkeys columns are keys, and the others f64 that are never NULL. Slots are numbered by the keys,
+ * of which the last changes fastest; of each slot there are the number of its rows, and the sum of each column. */
+typedef struct tra_slots {
+    const tra_rowwise *r;
+    int nkeys;
+    const tra_slot_key *key;
+    int64_t n;             /* slots */
+    const tra_schema *out; /* the keys, then the number of rows and the sums, all f64 */
+} tra_slots;
+/* data: a tra_slots. Of rows an array [slots, 1 + sums]; and back from such an array, the slots that have rows. */
+extern const tra_rows_ops tra_slot_sums_ops, tra_slot_rows_ops;
+
+/* r: rows of f64 columns that are never NULL; element i of the result, in row-major order, is the sum of column
+ * at[i]. */
+typedef struct tra_row_sums {
+    const tra_rowwise *r;
+    int n;
+    const int *at;
+} tra_row_sums;
+extern const tra_rows_ops tra_row_sums_ops; /* data: a tra_row_sums */
+
+#endif

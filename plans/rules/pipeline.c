@@ -1,0 +1,210 @@
+/* pipeline.c - what pipeline.h promises. */
+#include "pipeline.h"
+
+#include <string.h>
+
+#include "../../lib/table/kernels.h"
+
+const tra_rowwise *tra_rowwise_of_expr(const tra_expr *x) {
+    const tra_rows_kernel *k = x->node.op == TRA_OP_TRANSFORM ? tra_kernel_rows(x->node.kernel) : NULL;
+    return k && k->ops == &tra_rowwise_ops ? k->data : NULL;
+}
+
+const tra_lookup *tra_lookup_of_expr(const tra_expr *x) {
+    const tra_rows_kernel *k = x->node.op == TRA_OP_JOIN ? tra_kernel_rows(x->node.kernel) : NULL;
+    return k && k->ops == &tra_lookup_ops && x->node.joinl.n == 0 ? k->data : NULL;
+}
+
+bool tra_colexpr_eq(const tra_pipe *p, const tra_colexpr *x, const tra_colexpr *y) {
+    tra_str a = {0}, b = {0};
+    if (x == y) return true;
+    tra_colexpr_print(x, p->all, &a);
+    tra_colexpr_print(y, p->all, &b);
+    bool same = x->type == y->type && strcmp(tra_str_get(&a), tra_str_get(&b)) == 0;
+    tra_str_free(&a);
+    tra_str_free(&b);
+    return same;
+}
+
+/* ---- the operators, from the table down to its source ---------------------------------------------------------- */
+
+enum { DEEPEST = 64 };
+typedef struct chain {
+    int n;
+    const tra_expr *x[DEEPEST];
+} chain;
+
+/* A pass that asks for row(), of which the join with the numbers of blocks' first rows tells it. */
+static bool numbers_rows(const tra_expr *x) {
+    const tra_rows_kernel *k = x->node.op == TRA_OP_JOIN ? tra_kernel_rows(x->node.kernel) : NULL;
+    return k && k->ops == &tra_rowwise_ops && !tra_rowwise_is_matrix(k->data, NULL);
+}
+
+/* The first expression of a group that is an operator of a pipeline. */
+static const tra_expr *step_of(const tra_memo *m, int group) {
+    const tra_group *g = &m->group[tra_memo_find(m, group)];
+    for (int i = 0; i < g->n; i++) {
+        const tra_expr *x = m->v[g->expr[i]];
+        const tra_rowwise *r = tra_rowwise_of_expr(x);
+        if ((r && !tra_rowwise_is_matrix(r, NULL)) || tra_lookup_of_expr(x) || numbers_rows(x)) return x;
+    }
+    return NULL;
+}
+
+static chain chain_of(const tra_memo *m, int group) {
+    chain c = {0};
+    for (const tra_expr *x; c.n < DEEPEST && (x = step_of(m, group)); group = x->in[0]) c.x[c.n++] = x;
+    return c;
+}
+
+/* ---- columns ---------------------------------------------------------------------------------------------------- */
+
+/* The source's columns, and those of all right tables, under names that differ. */
+static void set_all(const tra_rewriting *w, tra_pipe *p, const chain *c) {
+    tra_arena *a = w->m->arena;
+    const tra_schema *s = p->source->type.columns;
+    int n = s->n, joins = 0;
+    for (int i = c->n - 1; i >= 0; i--) {
+        const tra_lookup *l = tra_lookup_of_expr(c->x[i]);
+        if (!l) continue;
+        p->njoined++;
+        if (joins == TRA_PIPE_JOINS) {
+            p->refused = "there are too many joins";
+            continue;
+        }
+        p->join[joins++] = (tra_pipe_join){.x = c->x[i], .l = l, .s = tra_lookup_spec_of(l), .first = n};
+        n += tra_lookup_spec_of(l)->right->n;
+    }
+    tra_column *v = tra_news(a, tra_column, n + 1);
+    tra_schema *all = tra_new(a, tra_schema);
+    memcpy(v, s->v, (size_t)s->n * sizeof *v);
+    for (int j = 0; j < joins; j++) {
+        const tra_lookup_spec *spec = p->join[j].s;
+        for (int i = 0; i < spec->right->n; i++) {
+            v[p->join[j].first + i] = spec->right->v[i];
+            v[p->join[j].first + i].name = tra_arena_printf(a, "%d.%s", j + 1, spec->right->v[i].name);
+            v[p->join[j].first + i].nullable |= spec->how == TRA_LOOKUP_LEFT;
+        }
+    }
+    *all = (tra_schema){n, v};
+    p->all = all;
+}
+
+static const char *join_refused(const tra_pipe_join *j) {
+    if (tra_lookup_has_where(j->l)) return "a join has further conditions on the pair";
+    if (j->s->nkeys == 0) return "a join has no keys";
+    if (j->s->matched) return "a join checks that all rows are matched, and names the first that is not";
+    switch (j->s->how) {
+    case TRA_LOOKUP_INNER:
+    case TRA_LOOKUP_LEFT:
+    case TRA_LOOKUP_SEMI:
+    case TRA_LOOKUP_ANTI: return NULL;
+    case TRA_LOOKUP_KEEP:
+    case TRA_LOOKUP_RIGHT:
+    case TRA_LOOKUP_OUTER: break;
+    }
+    return "a join numbers rows, or checks the left table";
+}
+
+static void take_join(tra_rewriting *w, tra_pipe *p) {
+    tra_pipe_join *j = &p->join[p->njoins++];
+    const char *why = join_refused(j);
+    int nleft = j->s->left->n;
+    if (why && !p->refused) p->refused = why;
+    const tra_colexpr **key = tra_news(w->m->arena, const tra_colexpr *, j->s->nkeys + 1);
+    for (int k = 0; k < j->s->nkeys; k++) key[k] = p->column[j->s->lkey[k]];
+    j->key = key;
+    const tra_schema *out = tra_lookup_out(j->l);
+    const tra_colexpr **now = tra_news(w->m->arena, const tra_colexpr *, out->n + 1);
+    for (int i = 0; i < out->n && !p->refused; i++) {
+        int from = tra_lookup_from(j->l)[i];
+        if (from < 0)
+            p->refused = "a join numbers rows";
+        else
+            now[i] = from < nleft ? p->column[from] : tra_colexpr_column(w->m->arena, p->all, j->first + from - nleft);
+    }
+    p->column = now;
+}
+
+const tra_colexpr *tra_pipe_term(const tra_rewriting *w, const tra_pipe *p, const tra_colexpr *x) {
+    return tra_colexpr_substitute(w->m->arena, x, p->column);
+}
+
+/* The parts that && joins: rows pass for which each is true. */
+static void take_predicate(tra_pipe *p, const tra_colexpr *x) {
+    if (x->op == TRA_C_AND && !x->fails) {
+        for (int i = 0; i < x->nkids; i++) take_predicate(p, x->kids[i]);
+    } else if (p->nselects == TRA_PIPE_SELECTS) {
+        p->refused = "there are too many selects";
+    } else {
+        p->select[p->nselects++] = (tra_pipe_select){x, p->njoins};
+    }
+}
+
+static void take_steps(tra_rewriting *w, tra_pipe *p, const tra_rowwise *r) {
+    const tra_rowwise_step *v;
+    int n = tra_rowwise_steps(r, &v);
+    for (int i = 0; i < n && !p->refused; i++) {
+        if (v[i].selects) {
+            take_predicate(p, tra_pipe_term(w, p, v[i].x[0]));
+        } else {
+            const tra_colexpr **now = tra_news(w->m->arena, const tra_colexpr *, v[i].n + 1);
+            for (int k = 0; k < v[i].n; k++) now[k] = tra_pipe_term(w, p, v[i].x[k]);
+            p->column = now;
+        }
+    }
+}
+
+tra_pipe *tra_pipe_of(tra_rewriting *w, int group) {
+    tra_memo *m = w->m;
+    chain c = chain_of(m, group);
+    tra_pipe *p = tra_new(m->arena, tra_pipe);
+    int bottom = c.n ? c.x[c.n - 1]->in[0] : group;
+    p->source = &m->v[m->group[tra_memo_find(m, bottom)].expr[0]]->node;
+    if (!p->source->type.columns) {
+        p->refused = "it is no table";
+        return p;
+    }
+    set_all(w, p, &c);
+    const tra_colexpr **now = tra_news(m->arena, const tra_colexpr *, p->all->n + 1);
+    for (int i = 0; i < p->source->type.columns->n; i++) now[i] = tra_colexpr_column(m->arena, p->all, i);
+    p->column = now;
+    for (int i = c.n - 1; i >= 0 && !p->refused; i--) {
+        const tra_rowwise *r = tra_rowwise_of_expr(c.x[i]);
+        if (numbers_rows(c.x[i]))
+            p->refused = "row() numbers the rows of a join";
+        else if (r)
+            take_steps(w, p, r);
+        else
+            take_join(w, p);
+    }
+    return p;
+}
+
+/* ---- questions -------------------------------------------------------------------------------------------------- */
+
+bool tra_pipe_same_rows(const tra_rewriting *w, const tra_pipe *x, const tra_pipe *y) {
+    const tra_memo *m = w->m;
+    int gx = tra_memo_find(m, tra_memo_expr(x->source)->group), gy = tra_memo_find(m, tra_memo_expr(y->source)->group);
+    if (gx != gy || x->njoins != y->njoins || x->nselects != y->nselects) return false;
+    for (int j = 0; j < x->njoins; j++) {
+        const tra_pipe_join *a = &x->join[j], *b = &y->join[j];
+        bool same = tra_memo_find(m, a->x->in[1]) == tra_memo_find(m, b->x->in[1]) && a->s->nkeys == b->s->nkeys &&
+                    a->s->how == b->s->how && a->s->nulls_match == b->s->nulls_match;
+        for (int k = 0; same && k < a->s->nkeys; k++)
+            same = a->s->rkey[k] == b->s->rkey[k] && tra_colexpr_eq(x, a->key[k], b->key[k]);
+        if (!same) return false;
+    }
+    for (int i = 0; i < x->nselects; i++)
+        if (x->select[i].joins != y->select[i].joins || !tra_colexpr_eq(x, x->select[i].x, y->select[i].x))
+            return false;
+    return true;
+}
+
+bool tra_pipe_reads(const tra_pipe *p, const tra_colexpr *x, int which) {
+    int own = p->source->type.columns->n;
+    if (x->op == TRA_C_COLUMN) return (x->column >= own) == which;
+    for (int i = 0; i < x->nkids; i++)
+        if (tra_pipe_reads(p, x->kids[i], which)) return true;
+    return false;
+}

@@ -1,0 +1,96 @@
+# Rules on plans of tables: what they make has the same result, on one rank and on several, and they are named.
+load helper
+
+# Trips between stations: stations that are there twice, or not at all, NULLs among keys, and NaN among measurements.
+trips() {
+    "$PYTHON" -c '
+import random
+r = random.Random(5)
+kind = "ab"
+member = ["yes", "no", ""]
+with open("trip.csv", "w") as f:
+    f.write("start,end,minutes,member,w\n")
+    for i in range(3000):
+        start = "" if r.random() < .05 else r.randint(-2, 12)
+        f.write(f"{start},{r.randint(1, 9)},{r.randint(0, 90)},{member[i % 3]},{r.randint(0, 40) / 8}\n")
+with open("station.csv", "w") as f:
+    f.write("code,lat,lon,kind\n")
+    for i in list(range(-1, 11)) + [4, 4, 7]:
+        f.write(f"{i},{i * i / 4},{(i * 7 % 5) / 8},{kind[i % 2]}\n")
+'
+    tra import -q --table --block 256 trip.csv -o trip.h5
+    tra import -q --table station.csv -o station.h5
+}
+
+# same RULE STATEMENTS: the outputs A with and without the rule, which shapes the plan, on 1 and 3 ranks.
+same() {
+    printf 'input trip from "trip.h5"\ninput station from "station.h5"\n%s\noutput A to "a.h5"\n' "$2" >p.tra
+    tra run -q --without "$1" p.tra && mv a.h5 without.h5
+    status 0 tra explain --rules p.tra
+    has "$1"
+    for sites in 1 3; do
+        status 0 tra run -q --sites $sites p.tra
+        status 0 tra diff --rtol 1e-12 a.h5 without.h5
+    done
+}
+
+@test "Q-10: X'X of joined rows by sums over groups, for keys that are absent, there more than once, or NULL" {
+    trips
+    same Q-10 'J = join(trip, station, start == code)
+X = matrix(J, [one = 1, lat, lon, minutes, w])
+A[i,j] = sum X[n,i] * X[n,j]'
+    same Q-10 'J = join(join(trip, station, start == code, prefix = "a_"), station, end == code, prefix = "b_")
+K = select(J, a_lat != b_lat && minutes > 3 && a_kind == "a")
+P = project(K, km = hypot(a_lat - b_lat, a_lon - b_lon), minutes, w, start)
+X = matrix(P, [one = 1, km, start])
+Y = matrix(P, [minutes, w, km])
+A[i,j] = sum X[n,i] * Y[n,j]'
+    same Q-10 'J = join(trip, station, start == code, how = left, nulls = match)
+X = matrix(J, [one = 1, lat, b = if(member == "yes", 1, 0), minutes], fill = 3)
+A[i,j] = sum X[n,i] * X[n,j]'
+    same Q-10 'J = join(select(trip, w > 1), select(station, kind == "a"), start == code, how = semi)
+X = matrix(J, [start, minutes, w])
+A[i,j] = sum X[n,i] * X[n,j]'
+}
+
+@test "Q-10 against numpy, with the sums of the rows themselves" {
+    trips
+    printf '%s\n' 'input trip from "trip.h5"' 'input station from "station.h5"' \
+        'J = join(trip, station, start == code)' 'X = matrix(J, [one = 1, lat, minutes])' \
+        'A[i,j] = sum X[n,i] * X[n,j]' 'output A to "a.h5"' >p.tra
+    status 0 tra run -q p.tra
+    status 0 tra export -q a.h5 -o a.npy
+    status 0 "$PYTHON" -c '
+import csv, numpy as np
+s = [(int(r["code"]), float(r["lat"])) for r in csv.DictReader(open("station.csv"))]
+x = np.array([(1, lat, float(r["minutes"])) for r in csv.DictReader(open("trip.csv")) if r["start"]
+              for code, lat in s if code == int(r["start"])])
+assert np.allclose(x.T @ x, np.load("a.npy"), rtol=1e-12, atol=0)'
+}
+
+@test "rules that are refused say which condition fails" {
+    trips
+    printf '%s\n' 'input trip from "trip.h5"' 'input station from "station.h5"' \
+        'J = join(trip, station, start == code, matched = left)' 'X = matrix(J, [one = 1, lat])' \
+        'A[i,j] = sum X[n,i] * X[n,j]' 'output A to "a.h5"' >p.tra
+    status 0 tra explain --rules p.tra
+    printf '%s\n' "$output" | tr -s ' \n' ' ' >flat
+    grep -q 'Q-10 agg(.*a join checks that all rows are matched' flat
+    sed -i 's/, matched = left/ \&\& w < lat/' p.tra
+    status 0 tra explain --rules p.tra
+    printf '%s\n' "$output" | tr -s ' \n' ' ' >flat
+    grep -q 'Q-10 agg(.*a join has further conditions on the pair' flat
+}
+
+@test "rules that are left out stay out of compiled plans, and names that are none are refused" {
+    trips
+    printf '%s\n' 'input trip from "trip.h5"' 'input station from "station.h5"' \
+        'J = join(trip, station, start == code)' 'X = matrix(J, [one = 1, lat])' \
+        'A[i,j] = sum X[n,i] * X[n,j]' 'output A to "a.h5"' >p.tra
+    status 0 tra compile -q --without Q-10,F5 p.tra -o p.plan
+    status 0 tra run -q p.plan
+    status 2 tra run -q --without Q-10 p.plan
+    has "--without is fixed in the plan p.plan"
+    status 2 tra run -q --without Q-99 p.tra
+    has "there is no rule 'Q-99'"
+}
