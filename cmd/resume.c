@@ -67,7 +67,7 @@ tra_journal_request tra_resume_request(const tra_job *job, const char *dir, bool
                    (uint64_t)XXH64(job->program.src.text, (size_t)job->program.src.n, 0));
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
-        const tra_node *n = op->op == TRA_PLAN_INPUT ? input_of(job->program.graph, op) : NULL;
+        const tra_node *n = tra_op_is(op->op, TRA_READS) ? input_of(job->program.graph, op) : NULL;
         identity[i] = n ? tra_rel_identity(n->rel, a) : "";
         if (n) tra_str_printf(&about, "input %s %s %s\n", op->what.name, op->what.path, identity[i]);
     }

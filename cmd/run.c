@@ -143,7 +143,7 @@ static tra_status check_scratch(const tra_job *job, tra_codec codec, int here, t
 static tra_status check_runnable(const tra_job *job, tra_err *e) {
     for (int i = 0; i < job->plan->nops; i++) {
         const tra_op *op = &job->plan->ops[i];
-        if (op->op == TRA_PLAN_INPUT && !op->what.path)
+        if (tra_op_is(op->op, TRA_READS) && !op->what.path)
             return tra_fail(e, TRA_INPUT, "input %s is only declared: give it a file with -D %s=FILE%s", op->what.name,
                             op->what.name, job->compiled ? " when the plan is compiled" : "");
     }

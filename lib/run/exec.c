@@ -125,7 +125,7 @@ static tra_status open_inputs(exec *x, tra_err *e) {
     tra_status s = TRA_OK;
     for (int i = 0; i < x->plan->nops && s == TRA_OK; i++) {
         const tra_op *op = &x->plan->ops[i];
-        if (op->op != TRA_PLAN_INPUT) continue;
+        if (!tra_op_is(op->op, TRA_READS)) continue;
         if (!op->what.path) {
             s = tra_fail(e, TRA_INPUT, "input %s is only declared; give it a file with -D %s=FILE", op->what.name,
                          op->what.name);
@@ -377,7 +377,8 @@ static tra_status run_op(exec *x, int i, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
     tra_part *l = op->in[0] >= 0 ? x->parts[op->in[0]] : NULL;
     switch (op->op) {
-    case TRA_PLAN_INPUT: x->parts[i] = input_part(x, i); return TRA_OK;
+    case TRA_PLAN_INPUT:
+    case TRA_PLAN_READALL: x->parts[i] = input_part(x, i); return TRA_OK;
     case TRA_PLAN_FILTER:
     case TRA_PLAN_REKEY: return view(op, l, &x->parts[i], e);
     case TRA_PLAN_MAP:

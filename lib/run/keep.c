@@ -183,7 +183,7 @@ static bool save_part(tra_keep *k, const tra_op *op, tra_part *part) {
 bool tra_keep_saves(const tra_plan *p, int i) {
     bool many = false;
     if (!tra_op_is(p->ops[i].op, TRA_FORWARDS)) return tra_op_is(p->ops[i].op, TRA_MAKES) && !p->ops[i].orders.fused;
-    return p->ops[tra_op_holder(p, i, &many)].op != TRA_PLAN_INPUT; /* which can be read again */
+    return !tra_op_is(p->ops[tra_op_holder(p, i, &many)].op, TRA_READS); /* which can be read again */
 }
 
 /* Removes what outputs would not need, were the run to go on from what is complete, unless something that is held has

@@ -67,7 +67,7 @@ static void views_hold(const tra_plan *p, edges *e) {
 static void find_files(const tra_plan *p, edges *e) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
-        if (op->op == TRA_PLAN_INPUT)
+        if (tra_op_is(op->op, TRA_READS))
             e->file[i] = i;
         else if (tra_op_shares(op) && !tra_place_is_partial(&p->ops[op->in[0]].place))
             e->file[i] = e->file[op->in[0]];
@@ -121,6 +121,40 @@ static bool all_meet(const tra_plan *p, const tra_op *op, int side) {
     return true;
 }
 
+/* Does an axis of one input of a join leave on each of its sites something of all values that are joined, or those that
+ * the other input has there? */
+static bool axis_meets(const tra_op *op, int side, const tra_axis *mine, const tra_axis *other) {
+    const tra_dims *a = side == 0 ? &op->what.joinl : &op->what.joinr;
+    const tra_dims *b = side == 0 ? &op->what.joinr : &op->what.joinl;
+    int64_t parts = 1;
+    bool joined = false, alike = mine && mine->kind == TRA_AXIS_PART && mine->n == other->n;
+    for (int d = 0; d < other->n; d++) {
+        bool partner = false;
+        parts = tra_mul_most(parts, other->ext[d]);
+        for (int i = 0; i < b->n; i++) {
+            if (b->v[i] != other->dim[d]) continue;
+            joined = true;
+            partner |= alike && a->v[i] == mine->dim[d] && mine->ext[d] == other->ext[d];
+        }
+        alike &= partner;
+    }
+    return joined ? alike : parts >= other->sites;
+}
+
+/* The same of copies, on each site that has one. */
+static bool copies_meet(const tra_plan *p, const tra_op *op, int side) {
+    const tra_placement *mine = &p->ops[op->in[side]].place, *other = &p->ops[op->in[!side]].place;
+    if (mine->owner || other->owner || !all_meet(p, op, side)) return false;
+    for (int x = 0; x < other->naxes; x++) {
+        bool same = mine->naxes == other->naxes && mine->axis[x].sites == other->axis[x].sites;
+        if (other->axis[x].kind == TRA_AXIS_PARTIAL) return false;
+        if (other->axis[x].kind == TRA_AXIS_PART &&
+            !axis_meets(op, side, same ? &mine->axis[x] : NULL, &other->axis[x]))
+            return false;
+    }
+    return true;
+}
+
 /* Does it make something of all of its input, of which there may be tuples that are of no use to it? */
 static bool takes_all(const tra_plan *p, const tra_op *op) {
     const tra_type *in = &p->ops[op->in[0]].type;
@@ -134,18 +168,19 @@ static bool takes_all(const tra_plan *p, const tra_op *op) {
     return true;
 }
 
-/* Is all that the sites have of operator i's result read, of what is in a file? Where several sites have a tuple, one
- * may do without; but what goes to several is read to be sent. */
+/* Is all that the sites have of operator i's result read, of what is in a file? Where several sites were sent a tuple,
+ * one may do without; but what goes to several is read to be sent. */
 static bool all_read(const tra_plan *p, int i) {
-    if (tra_place_copies(&p->ops[i].place) > 1) return false;
+    bool copies = tra_place_copies(&p->ops[i].place) > 1;
+    if (copies && !tra_op_is_read(&p->ops[i])) return false;
     for (int j = i + 1; j < p->nops; j++) {
         const tra_op *op = &p->ops[j];
-        bool sent = tra_op_is(op->op, TRA_FORWARDS) && tra_place_copies(&op->place) > 1;
+        bool sent = !copies && tra_op_is(op->op, TRA_FORWARDS) && tra_place_copies(&op->place) > 1;
         bool whole = op->in[0] < 0 || takes_all(p, op);
         for (int side = 0; side < 2; side++) {
             if (op->in[side] != i) continue;
-            if (op->what.join ? all_meet(p, op, side) : sent || (whole && (!tra_op_shares(op) || all_read(p, j))))
-                return true;
+            bool meet = op->what.join && (copies ? copies_meet(p, op, side) : all_meet(p, op, side));
+            if (op->what.join ? meet : sent || (whole && (!tra_op_shares(op) || all_read(p, j)))) return true;
         }
     }
     return false;
@@ -229,7 +264,7 @@ static void predict_reads(tra_plan *p, const edges *e, int threads, int64_t budg
     for (int i = 0; i < p->nops; i++) {
         if (budget)
             predict_rereads(p, e, i, threads, budget);
-        else if (p->ops[i].op == TRA_PLAN_INPUT)
+        else if (tra_op_is(p->ops[i].op, TRA_READS))
             predict_input(p, e, i);
     }
 }
@@ -405,7 +440,7 @@ static int64_t predict(tra_plan *p, int threads) {
         op->predicted.spill = 0;
         op->predicted.least_memory = base;
         bool early = op->orders.scan.first >= 0 && op->orders.scan.first < i; /* with the first of its scan */
-        if (op->op == TRA_PLAN_INPUT)
+        if (tra_op_is(op->op, TRA_READS))
             held[i] = (living){tra_scan_is_whole(p, i) ? held_of_input(p, i, here, threads, budget) : here,
                                held_of_input(p, i, here, threads, budget), 0};
         else if (stage && op->op != TRA_PLAN_OUTPUT && !streams_out(p, &e, i))

@@ -393,6 +393,7 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
             n = tra_max64(n, tra_type_room(&from->type) + footprint(tra_stored_room(&from->type, op->what.levels)));
         break;
     case TRA_PLAN_INPUT:
+    case TRA_PLAN_READALL:
     case TRA_PLAN_FILTER:
     case TRA_PLAN_REKEY:
     case TRA_PLAN_COUNT: break;

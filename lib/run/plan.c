@@ -104,7 +104,7 @@ static bool joinable(const tra_op *l, const tra_op *r, const tra_op *op, const c
 
 bool tra_op_is_view(const tra_op *op) { return tra_op_is(op->op, TRA_RENAMES) || op->orders.fused; }
 
-bool tra_op_is_read(const tra_op *op) { return op->op == TRA_PLAN_INPUT || tra_op_is_view(op); }
+bool tra_op_is_read(const tra_op *op) { return tra_op_is(op->op, TRA_READS) || tra_op_is_view(op); }
 
 bool tra_op_grows(const tra_op *op) {
     const tra_kernel *agg = op->what.agg;

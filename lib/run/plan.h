@@ -26,13 +26,16 @@ enum {
     TRA_LOOPS = 1 << 6,     /* runs in super-blocks, by a block loop (needs.h) */
     TRA_EXCHANGES = 1 << 7, /* brings data to other sites */
     TRA_FORWARDS = 1 << 8,  /* and that as whole tuples: what stays shares the blocks of its input */
-    TRA_MAKES = 1 << 9      /* its arrays are new, so that saving them saves work when the run is resumed */
+    TRA_MAKES = 1 << 9,     /* its arrays are new, so that saving them saves work when the run is resumed */
+    TRA_READS = 1 << 10     /* its tuples are chunks of a file, which each site reads that has them */
 };
 
 /* Operators: name in C, inputs, label in explain and JSON, what it is like; what it does. */
 #define TRA_PLAN_OPS(X)                                                                                                \
     /* chunks of a file; its placement says which site reads which */                                                  \
-    X(INPUT, 0, "input", TRA_FILE)                                                                                     \
+    X(INPUT, 0, "input", TRA_FILE | TRA_READS)                                                                         \
+    /* the same, where several sites have a tuple: each reads it, in place of an exchange */                           \
+    X(READALL, 0, "read-all", TRA_FILE | TRA_READS)                                                                    \
     /* keeps the tuples whose key is in the result's catalog */                                                        \
     X(FILTER, 1, "filter", TRA_RENAMES)                                                                                \
     /* new keys, same arrays */                                                                                        \
@@ -109,10 +112,10 @@ typedef struct tra_op_what {
     int64_t most;           /* CONCAT: rows that no result has more of, whatever its pieces may have; 0: none */
     tra_dims origin;        /* REPART: where the result begins in the input; n 0: where that begins */
     int64_t size;           /* TILE */
-    const char *path;       /* INPUT, OUTPUT: file[:name] */
+    const char *path;       /* INPUT, READALL, OUTPUT: file[:name] */
     /* OUTPUT: by which its arrays are stored (stored.h), held as they may be; NULL: each as an array. */
     const struct tra_levels *levels;
-    int64_t scratch; /* INPUT: bytes that a worker needs to read a chunk (tra_rel_scratch), */
+    int64_t scratch; /* INPUT, READALL: bytes that a worker needs to read a chunk (tra_rel_scratch), */
     int64_t unpacks; /* that the array's block has meanwhile (tra_rel_unpacks), */
     int64_t library; /* and that HDF5 takes (tra_rel_library) */
 } tra_op_what;

@@ -14,7 +14,7 @@ static int input_of(const tra_plan *p, const tra_op *op, int side) {
         if (p->ops[i].op != TRA_PLAN_FILTER && p->ops[i].op != TRA_PLAN_MAP) return -1;
         i = p->ops[i].in[0];
     }
-    return i >= 0 && p->ops[i].op == TRA_PLAN_INPUT ? i : -1;
+    return i >= 0 && tra_op_is(p->ops[i].op, TRA_READS) ? i : -1;
 }
 
 /* Can the stage take its inputs block by block, and make results that it need not count first? */
@@ -52,7 +52,7 @@ static int row_of(const tra_plan *p, const scan *x, const tra_op *op, int side, 
         *late |= renamed || x->row[k] < 0;
         return renamed ? -1 : x->row[k];
     }
-    *late |= i >= first && p->ops[i].op != TRA_PLAN_INPUT;
+    *late |= i >= first && !tra_op_is(p->ops[i].op, TRA_READS);
     return -1;
 }
 

@@ -19,7 +19,7 @@ static void parts_of(const tra_placement *p, int n, int *parts) {
  * passed over. NULL: it comes from a file. */
 static const tra_op *maker(const tra_plan *p, const tra_op *o, int i) {
     for (o = &p->ops[o->in[i]];; o = &p->ops[o->in[0]]) {
-        if (o->op == TRA_PLAN_INPUT) return NULL;
+        if (tra_op_is(o->op, TRA_READS)) return NULL;
         if (!tra_op_is(o->op, TRA_EXCHANGES) && o->op != TRA_PLAN_MERGE) return o;
     }
 }
@@ -74,6 +74,7 @@ double tra_ein_plan_cost(const tra_plan *p) {
         case TRA_PLAN_JOINAGG:
         case TRA_PLAN_CONCAT: cost += op_cost(p, &p->ops[i]); break;
         case TRA_PLAN_INPUT:
+        case TRA_PLAN_READALL:
         case TRA_PLAN_MERGE:
         case TRA_PLAN_REPART:
         case TRA_PLAN_BCAST:

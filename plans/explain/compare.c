@@ -51,8 +51,9 @@ static void add_plan(table *t, int column) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
         const char **c = NULL;
-        if (o->op == TRA_PLAN_INPUT) c = cell_of(t, tra_arena_printf(t->a, "input %s", subject(t, s, o)), column);
-        if (c) *c = s->ops[i].place;
+        if (tra_op_is(o->op, TRA_READS)) c = cell_of(t, tra_arena_printf(t->a, "input %s", subject(t, s, o)), column);
+        if (c && o->op == TRA_PLAN_READALL) *c = tra_arena_printf(t->a, "read-all %s", s->ops[i].place);
+        if (c && o->op == TRA_PLAN_INPUT) *c = s->ops[i].place;
     }
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];

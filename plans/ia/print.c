@@ -33,6 +33,7 @@ void tra_op_print(const tra_op *o, tra_str *out) {
     tra_str_add(out, tra_plan_op_text(o->op));
     switch (o->op) {
     case TRA_PLAN_INPUT:
+    case TRA_PLAN_READALL:
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF: break;
     case TRA_PLAN_OUTPUT:
@@ -122,7 +123,11 @@ void tra_plan_values(const tra_plan *p, uint64_t seed, const char *const *identi
             continue;
         }
         tra_str text = {0};
-        tra_op_print(o, &text);
+        bool input = tra_op_is(o->op, TRA_READS); /* whoever reads it */
+        if (input)
+            tra_str_add(&text, tra_plan_op_text(TRA_PLAN_INPUT));
+        else
+            tra_op_print(o, &text);
         tra_str_printf(&text, ": %s %s", tra_dtype_name(o->type.dtype), tra_key_text(&o->type.cat->frontier, buf));
         print_arrays(&o->type, &text);
         for (int j = 0; j < 2 && o->in[j] >= 0; j++) {
@@ -133,7 +138,7 @@ void tra_plan_values(const tra_plan *p, uint64_t seed, const char *const *identi
             put_extents(in, &text);
         }
         if (p->reproducible && o->what.agg) tra_str_add(&text, " by a tree");
-        if (o->op == TRA_PLAN_INPUT) tra_str_printf(&text, " %s", identities[i]);
+        if (input) tra_str_printf(&text, " %s", identities[i]);
         if (o->op == TRA_PLAN_OUTPUT) tra_str_printf(&text, " to %s", o->what.path);
         values[i] = XXH64(tra_str_get(&text), text.n, seed);
         tra_str_free(&text);

@@ -18,8 +18,12 @@ typedef struct part {
     bool partial; /* AGG, JOINAGG: leaves summands; SHUF: moves them */
 } part;
 
+/* How copies of inputs that may be read come about: as the slots say; or all of them are read, or sent. */
+typedef enum reading { AS_FOUND, READ, SENT } reading;
+
 typedef struct finish {
     search *s;
+    reading reading;
     const entry *x;
     tra_arena *work; /* dies with this */
     tra_plan *plan;
@@ -35,7 +39,27 @@ typedef struct finish {
 static const slot *slot_at(const finish *f, int g) { return &f->s->slots.v[f->x->slot[g]]; }
 static const tra_node *node_of(const finish *f, int g) { return &slot_at(f, g)->m->f->x->node; }
 
-/* An input that is used only in copies: of itself it is where the fewest bytes move. */
+/* The want of most copies, of several; -1: none is of several. */
+static int most_copies(const search *s, const slot *x) {
+    int best = -1, most = 1;
+    for (int i = 0; i < x->n; i++) {
+        int c = tra_place_copies(&s->places.v[x->want[i]]);
+        if (c > most) best = i, most = c;
+    }
+    return best;
+}
+
+/* May copies of the group, an input that is where it suits the plan, be read? */
+static bool may_read(const finish *f, int g) {
+    const slot *x = slot_at(f, g);
+    return x->m->out == ANY && most_copies(f->s, x) >= 0 && tra_may_read_all(f->s, node_of(f, g));
+}
+
+/* Does the want come from where the group's relation is made? */
+static bool from_start(const slot *x, int i) { return slot_from(x)[i] < 0 || slot_from(x)[i] == i; }
+
+/* Where an input is of itself. One that is used only in copies, and is not read in these, where the fewest bytes
+ * move. */
 static int own_place(finish *f, int g) {
     search *s = f->s;
     const slot *x = slot_at(f, g);
@@ -44,7 +68,11 @@ static int own_place(finish *f, int g) {
     int best = -1;
     int64_t least = 0;
     numbers c = {0};
-    if (x->own >= 0) return x->want[x->own];
+    bool copies = x->own >= 0 && tra_place_copies(&s->places.v[x->want[x->own]]) > 1;
+    if (f->reading == READ && may_read(f, g)) return x->want[most_copies(s, x)];
+    if (x->own >= 0 && !(copies && f->reading == SENT)) return x->want[x->own];
+    for (int i = 0; i < x->n; i++)
+        if (tra_place_copies(&s->places.v[x->want[i]]) == 1) return x->want[i];
     for (int d = 0; x->n > 0 && d < n->type.cat->frontier.n; d++) { /* dealt out over where the first copies are */
         tra_placement p = s->places.v[x->want[0]];
         bool cut = false; /* by d already: a second axis would follow the first */
@@ -66,7 +94,7 @@ static int own_place(finish *f, int g) {
         int64_t moved = 0;
         if (tra_place_copies(&s->places.v[c.v[j]]) > 1) continue;
         for (int i = 0; i < x->n; i++) {
-            if (slot_from(x)[i] < 0) moved += tra_move_traffic(s, n, false, c.v[j], x->want[i]).moved;
+            if (from_start(x, i)) moved += tra_move_traffic(s, n, false, c.v[j], x->want[i]).moved;
         }
         if (best < 0 || moved < least) best = c.v[j], least = moved;
     }
@@ -144,6 +172,7 @@ static void add_op(finish *f, int id) {
     hold(f->plan, o);
     switch (x->op) {
     case TRA_PLAN_INPUT:
+    case TRA_PLAN_READALL:
         o->what.path = n->path;
         o->what.scratch = n->rel ? (int64_t)tra_rel_scratch(n->rel) : 0;
         o->what.unpacks = n->rel ? (int64_t)tra_rel_unpacks(n->rel) : 0;
@@ -250,7 +279,7 @@ static int bring(finish *f, int g, int place) {
     while (i < x->n && x->want[i] != place) i++;
     assert(i < x->n);
     if (f->at[g][i + 1] >= 0) return f->at[g][i + 1];
-    int from = slot_from(x)[i] < 0 ? f->at[g][0] : bring(f, g, x->want[slot_from(x)[i]]);
+    int from = from_start(x, i) ? f->at[g][0] : bring(f, g, x->want[slot_from(x)[i]]);
     tra_plan_op op = tra_place_is_all(&f->s->places.v[place]) ? TRA_PLAN_BCAST : TRA_PLAN_SHUF;
     return f->at[g][i + 1] =
                push(f, (part){.op = op, .group = g, .node = node_of(f, g), .in = {from, -1}, .place = place});
@@ -275,7 +304,10 @@ static void emit(finish *f, int g) {
     f->at[g] = tra_news(f->work, int, x->n + 1);
     for (int i = 0; i <= x->n; i++) f->at[g][i] = -1;
     f->order[f->norder++] = g;
-    if (p.place == ANY) p.place = own_place(f, g);
+    if (p.place == ANY) {
+        p.place = own_place(f, g);
+        if (tra_place_copies(&s->places.v[p.place]) > 1) p.op = TRA_PLAN_READALL;
+    }
     if (m->between >= 0 && tra_place_is_partial(&s->places.v[m->between])) {
         p.place = m->between, p.partial = true;
         int local = push(f, p);
@@ -335,8 +367,8 @@ static void emit_all(finish *f) {
     }
 }
 
-tra_plan *tra_finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *choices) {
-    finish f = {.s = s, .x = x, .work = tra_arena_new(), .plan = tra_new(a, tra_plan)};
+static tra_plan *finish_plan(search *s, const entry *x, reading reading, tra_arena *a, tra_choices *choices) {
+    finish f = {.s = s, .reading = reading, .x = x, .work = tra_arena_new(), .plan = tra_new(a, tra_plan)};
     tra_plan *p = f.plan;
     *p = (tra_plan){.arena = a,
                     .sites = s->o->sites,
@@ -373,4 +405,31 @@ tra_plan *tra_finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *
     free(f.v);
     tra_arena_free(f.work);
     return p;
+}
+
+/* Has the plan an input of which copies may be read? */
+static bool has_copies(search *s, const entry *x) {
+    finish f = {.s = s, .x = x};
+    for (int g = 0; g < s->ngroups; g++)
+        if (x->slot[g] && !slot_at(&f, g)->m->hidden && may_read(&f, g)) return true;
+    return false;
+}
+
+static bool better(const tra_plan *p, const tra_plan *than, int64_t ceiling) {
+    bool fits = ceiling <= 0 || p->least_memory <= ceiling, other = ceiling <= 0 || than->least_memory <= ceiling;
+    return fits != other ? fits : p->cost.seconds < than->cost.seconds;
+}
+
+tra_plan *tra_finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *choices) {
+    reading best = AS_FOUND;
+    if (has_copies(s, x)) {
+        tra_arena *tried = tra_arena_new();
+        const tra_plan *p = finish_plan(s, x, AS_FOUND, tried, NULL);
+        for (reading r = READ; r <= SENT; r++) {
+            const tra_plan *q = finish_plan(s, x, r, tried, NULL);
+            if (better(q, p, s->o->memory)) p = q, best = r;
+        }
+        tra_arena_free(tried);
+    }
+    return finish_plan(s, x, best, a, choices);
 }

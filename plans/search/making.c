@@ -154,14 +154,14 @@ typedef enum taken { MADE, SETTLED, MOVED } taken;
 static numbers takes(const search *s, int h, taken how) {
     const group *x = &s->group[h];
     numbers v = {0};
-    bool any = false;
+    bool any = false, copies = tra_may_read_all(s, x->node);
     for (int i = 0; i < x->nentries; i++) {
         int p = s->slots.v[x->entries[i].slot[h]].m->out;
         any |= p == ANY;
         if (p != ANY) add_once(&v, p);
     }
     for (int i = 0; i < x->want.n; i++) {
-        if (how == MOVED || (how == SETTLED && any && tra_place_copies(&s->places.v[x->want.v[i]]) == 1))
+        if (how == MOVED || (how == SETTLED && any && (copies || tra_place_copies(&s->places.v[x->want.v[i]]) == 1)))
             add_once(&v, x->want.v[i]);
     }
     return v;

@@ -171,6 +171,7 @@ tra_work tra_step_work(search *s, tra_plan_op op, const tra_node *n, int p) {
     case TRA_PLAN_MAP: w = tra_work_each(n->kernel, TRA_USE_MAP, &n->in[0]->type, &s->places.v[p]); break;
     case TRA_PLAN_MERGE: w = tra_work_each(n->kernel, TRA_USE_AGG, &s->summands[n->id], &s->places.v[p]); break;
     case TRA_PLAN_INPUT:
+    case TRA_PLAN_READALL:
     case TRA_PLAN_FILTER:
     case TRA_PLAN_REKEY:
     case TRA_PLAN_TILE:

@@ -67,7 +67,8 @@ typedef struct making {
 typedef struct slot {
     const making *m; /* NULL: the empty slot, number 0 */
     const int *want; /* n places, ascending; not m->out. The last may be there only for others: then `extra` */
-    int own;         /* ANY: index of the want that the input is placed as of itself, -1: none */
+    int own;         /* ANY: index of the want that the input is placed as of itself, -1: none. One of copies: each
+                      * site reads its own */
     int16_t n;
     bool extra;
 } slot;
@@ -249,6 +250,10 @@ int tra_slot_union(search *s, int a, int b);         /* the demands of both; -1 
 /* Forgets slots of which to[] is 0, and makings that no other slot has. to[] becomes the new numbers. */
 void tra_slots_sweep(search *s, int *to);
 
+/* May an input be read from its file by every site that wants a copy, in place of an exchange? Only `time` knows what
+ * that costs, and only of files whose chunks take the disk and no work; nor where the program says where it is. */
+bool tra_may_read_all(const search *s, const tra_node *n);
+
 /* ---- extract.c -------------------------------------------------------------------------------------------------- */
 
 /* Bytes that the search holds now. */
@@ -265,7 +270,8 @@ bool tra_direct(search *s, const int *expr, int *making);
 
 /* ---- finish.c --------------------------------------------------------------------------------------------------- */
 
-/* The plan of a set of slots, with exact costs, and how it makes each group; in the arena. */
+/* The plan of a set of slots, with exact costs, and how it makes each group; in the arena. Whether copies of inputs are
+ * read or sent is decided here once more, by what the whole plan takes: an exchange, and the disk, may be hidden. */
 tra_plan *tra_finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *choices);
 
 #endif

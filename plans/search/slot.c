@@ -35,32 +35,61 @@ static void add_spent(spent *a, const spent *b) {
     a->bytes += b->bytes;
 }
 
-/* Serves the wants, those of most copies first, each from what is there and costs least. from and own as of a slot. */
-static spent serve(search *s, const making *m, int n, const int *want, int *from, int *own) {
-    int order[n + 1], start = m->out;
+bool tra_may_read_all(const search *s, const tra_node *n) {
+    const tra_type *t = &n->type;
+    return n->op == TRA_OP_INPUT && s->o->sites > 1 && s->o->cost == TRA_COST_TIME && !s->o->by_eindecomp &&
+           n->at == TRA_AT_ANY && n->rel && !t->columns && !t->bounded && tra_rel_unpacks(n->rel) == 0 &&
+           tra_rel_library(n->rel) == 0;
+}
+
+/* What it costs that all sites read their copies, beyond what one copy takes. */
+static spent copies_read(const search *s, const tra_node *n, int place) {
+    double more = tra_place_copies(&s->places.v[place]) - 1, bytes = (double)tra_type_bytes_all(&n->type).expected;
+    return (spent){.seconds = more * bytes / s->o->sites / s->o->rates.disk_read};
+}
+
+/* Serves the wants in this order, each from what is there and costs least; the input is of itself as want `own`, -1: as
+ * where it is made. */
+static spent serve_from(search *s, const making *m, int n, const int *want, const int *order, int own, int *from) {
     spent sum = {0};
-    for (int i = 0; i < n; i++) {
-        int c = tra_place_copies(&s->places.v[want[i]]), j = i;
-        for (; j > 0 && tra_place_copies(&s->places.v[want[order[j - 1]]]) < c; j--) order[j] = order[j - 1];
-        order[j] = i;
-    }
-    *own = -1;
-    for (int i = 0; i < n && start == ANY && *own < 0; i++) {
-        if (tra_place_copies(&s->places.v[want[i]]) == 1) *own = i;
-    }
     for (int k = 0; k < n; k++) {
         int i = order[k];
-        from[i] = *own;
-        if (i == *own) continue;
-        spent least = exchange(s, m, *own >= 0 ? want[*own] : start, want[i]);
+        from[i] = own;
+        if (i == own) continue;
+        spent least = exchange(s, m, own >= 0 ? want[own] : m->out, want[i]);
         for (int j = 0; j < k; j++) {
-            if (order[j] == *own) continue;
+            if (order[j] == own) continue;
             spent c = exchange(s, m, want[order[j]], want[i]);
             if (less(s, &c, &least)) least = c, from[i] = order[j];
         }
         add_spent(&sum, &least);
     }
     return sum;
+}
+
+/* Serves the wants, those of most copies first. from and own as of a slot. */
+static spent serve(search *s, const making *m, int n, const int *want, int *from, int *own) {
+    int order[n + 1], other[n + 1];
+    order[0] = 0;
+    for (int i = 0; i < n; i++) {
+        int c = tra_place_copies(&s->places.v[want[i]]), j = i;
+        for (; j > 0 && tra_place_copies(&s->places.v[want[order[j - 1]]]) < c; j--) order[j] = order[j - 1];
+        order[j] = i;
+    }
+    *own = -1;
+    for (int i = 0; i < n && m->out == ANY && *own < 0; i++) {
+        if (tra_place_copies(&s->places.v[want[i]]) == 1) *own = i;
+    }
+    spent sum = serve_from(s, m, n, want, order, *own, from);
+    const tra_node *node = &m->f->x->node;
+    if (n == 0 || m->out != ANY || tra_place_copies(&s->places.v[want[order[0]]]) == 1 || !tra_may_read_all(s, node))
+        return sum;
+    spent read = serve_from(s, m, n, want, order, order[0], other), copies = copies_read(s, node, want[order[0]]);
+    add_spent(&read, &copies);
+    if (!less(s, &read, &sum)) return sum;
+    memcpy(from, other, (size_t)n * sizeof *from);
+    *own = order[0];
+    return read;
 }
 
 /* ---- slots ------------------------------------------------------------------------------------------------------ */
