@@ -306,7 +306,7 @@ g = open("b.h5", "r+b"); g.seek(at + 1000); x = g.read(1); g.seek(at + 1000); g.
 @test "SIGTERM stops a run on several ranks, and nothing is left of one that has finished nothing" {
     long_program
     echo earlier >c.h5
-    "$TRA" run long.tra --sites 2 >out 2>&1 &
+    "$TRA" run long.tra --sites 2 --cost tra >out 2>&1 & # which begins with an exchange
     pid=$!
     for _ in $(seq 200); do
         [ -e "$(echo .c.h5.tra-*.tmp)" ] && break
@@ -341,7 +341,7 @@ g = open("b.h5", "r+b"); g.seek(at + 1000); x = g.read(1); g.seek(at + 1000); g.
 
 @test "status 5: the loss of a rank ends the run, with one message and no output" {
     long_program
-    "$TRA" run long.tra --sites 2 >out 2>&1 &
+    "$TRA" run long.tra --sites 2 --cost tra >out 2>&1 & # which begins with an exchange
     pid=$!
     for _ in $(seq 200); do
         victim=$(running long.tra | while read -r p; do

@@ -87,7 +87,7 @@ assert moved > 0'
     # room for the directory and its lock, but for no file more
     mount -t tmpfs -o size=100m,nr_inodes=3 tmpfs small 2>/dev/null || skip "needs the right to mount"
     for n in 2 3 5; do
-        status 4 tra run p.tra --sites $n --transport files --scratch small
+        status 4 tra run p.tra --sites $n --cost tra --transport files --scratch small
         [ "$(grep -c 'No space left' <<<"$output")" -eq 1 ]
         [ -z "$(ls -A small)" ]
         [ ! -e c.h5 ]
@@ -95,7 +95,7 @@ assert moved > 0'
     # what is predicted is compared with the room before anything begins
     umount small
     mount -t tmpfs -o size=64k tmpfs small
-    status 4 tra run p.tra --sites 2 --transport files --scratch small
+    status 4 tra run p.tra --sites 2 --cost tra --transport files --scratch small
     has "may each need"
     has "small has"
 }
@@ -185,7 +185,7 @@ passes_beside() {
     for m in 58 1000; do
         for t in mpi files; do
             rm c.h5
-            story bmm-left --sites 2 --threads 1 --memory ${m}M --transport $t --scratch scratch
+            story bmm-left --sites 2 --cost tra --threads 1 --memory ${m}M --transport $t --scratch scratch
             tra digest c.h5 | cmp - one
             passes_beside "join-agg C"
         done
