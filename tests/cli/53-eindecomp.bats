@@ -57,7 +57,7 @@ END
     is 400000000 json optimizers.3.eindecomp_floats
     tra gen -q --shape 40x60 --block 10x10 --seed 1 -o x.h5
     tra gen -q --shape 60x40 --block 10x10 --seed 2 -o y.h5
-    printf 'input X from "x.h5"\ninput Y from "y.h5"\nZ[i,k] = sum X[i,j] * Y[j,k]\noutput Z\n' >q.tra
+    printf 'input X from "x.h5" at part(0)\ninput Y from "y.h5" at part(0)\nZ[i,k] = sum X[i,j] * Y[j,k]\noutput Z\n' >q.tra
     tra run -q --sites 2 --memory 100M --optimizer sqrt --profile s.json q.tra
     tra run -q --sites 2 --memory 100M --optimizer data --profile d.json q.tra
     status 0 tra explain --sites 2 --memory 100M --optimizers=s.json,d.json q.tra
