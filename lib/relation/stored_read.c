@@ -219,12 +219,66 @@ static tra_status range(reading *x, int l, int64_t *end) {
     return TRA_OK;
 }
 
+/* Are all entries below one position of the level above of one row of the cell, ready to be copied there? */
+static bool copies(const reading *x, int l) {
+    const struct tra_stored *s = x->x;
+    bool plain = !s->mirror && !s->loose && !s->iso && !x->items && !x->array && !x->counts;
+    return plain && l > 0 && l == x->last && l + 1 == x->form->levels.n && x->r->type.dtype != TRA_BOOL && !x->r->u64;
+}
+
+/* Do n integers ascend strictly, beginning at `from` or more, and end below `limit`? */
+static bool ascend(const int64_t *v, int64_t n, int64_t from, int64_t limit) {
+    bool ok = v[0] >= from && v[n - 1] < limit;
+    for (int64_t i = 1; i < n; i++) ok &= v[i - 1] < v[i];
+    return ok;
+}
+
+/* What is wrong with indices that do not. */
+static tra_status wrong_indices(reading *x, int l, const int64_t *v, int64_t n, int64_t from) {
+    int component = x->form->indices[l];
+    for (int64_t i = 0; i < n; i++) {
+        if (v[i] < 0 || v[i] >= x->limit[l]) return damaged(x, component, "it has an index out of range");
+        if (v[i] + 1 == from) return damaged(x, component, "it has an index twice");
+        if (v[i] < from) return damaged(x, component, "its indices do not ascend");
+        from = v[i] + 1;
+    }
+    return TRA_OK;
+}
+
+/* Entries of a row, as many as were read of both datasets at a time. */
+static tra_status copy_entries(reading *x, int l, int64_t row, int64_t end) {
+    feed *index = &x->feed[x->form->indices[l]], *value = &x->feed[x->form->values];
+    tra_rows_view *v = &x->rows.v;
+    size_t size = x->r->size;
+    if (x->next[l] == end) return TRA_OK;
+    if (v->nrows == x->room_rows) return damaged(x, x->form->values, "it has more rows than its tables say");
+    tra_rows_open(&x->rows, row);
+    for (int64_t from = 0; x->next[l] < end;) {
+        if (index->used == index->have) TRA_TRY(more(x, x->form->indices[l]));
+        if (value->used == value->have) TRA_TRY(more(x, x->form->values));
+        int64_t n = tra_min64(end - x->next[l], tra_min64(index->have - index->used, value->have - value->used));
+        const int64_t *at = index->ints + index->used;
+        if (!ascend(at, n, from, x->limit[l])) return wrong_indices(x, l, at, n, from);
+        if (n > x->room - x->n) return damaged(x, x->form->values, "it has more entries than its tables say");
+        for (int64_t i = 0; i < n; i++) v->column[v->n + i] = (uint32_t)at[i];
+        memcpy(v->value + (size_t)v->n * size, value->raw + (size_t)value->used * size, (size_t)n * size);
+        from = at[n - 1] + 1;
+        index->used += n;
+        value->used += n;
+        x->next[l] += n;
+        x->n += n;
+        v->n += n;
+    }
+    return TRA_OK;
+}
+
 static tra_status visit_sparse(reading *x, int l, int64_t row, int64_t column) {
     const tra_form *f = x->form;
     int64_t end, last[TRA_MAXDIM];
     int g = f->group[l];
     bool leaf = l + g == f->levels.n;
     TRA_TRY(range(x, l, &end));
+    if (copies(x, l)) return copy_entries(x, l, row, end);
     for (bool first = true; x->next[l] < end; first = false) {
         int64_t r = row, c = column;
         bool ascends = first;

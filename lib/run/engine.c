@@ -51,6 +51,10 @@ struct tra_engine {
         bool insisting;          /* of which one tries again */
     } now;
     struct {
+        int running; /* tasks, and inputs that are computed on the way */
+        double since, seconds;
+    } clock; /* while any of them runs */
+    struct {
         int64_t loads;   /* inputs that wait to be read, past the page cache if need be */
         int reading;     /* background threads that read one */
         int leave, left; /* blocks that are left to the workers at a time, and yet to be left */
@@ -241,6 +245,30 @@ static tra_status find_block(tra_engine *g, tra_unit_input *in, const tra_cell *
     return TRA_OK;
 }
 
+/* Under the lock. */
+static void begin_computing(tra_engine *g) {
+    if (g->clock.running++ == 0) g->clock.since = tra_now();
+}
+
+static void end_computing(tra_engine *g) {
+    if (--g->clock.running == 0) g->clock.seconds += tra_now() - g->clock.since;
+}
+
+double tra_engine_computed(tra_engine *g) {
+    pthread_mutex_lock(&g->lock);
+    double s = g->clock.seconds + (g->clock.running > 0 ? tra_now() - g->clock.since : 0);
+    pthread_mutex_unlock(&g->lock);
+    return s;
+}
+
+static tra_status derive(tra_engine *g, tra_unit_input *in, const tra_cell *base, tra_worker *w, void *scratch,
+                         tra_err *e) {
+    if (in->cell.layout) TRA_TRY(find_block(g, in, base, w, scratch, e));
+    TRA_TRY(tra_part_derive(in->via, in->via_at, base, &in->cell, scratch, e));
+    if (in->cell.layout) tra_block_shrink(g->pool, in->derived, tra_cell_bytes(&in->cell));
+    return TRA_OK;
+}
+
 /* What its block holds is there: looks into it, and computes from it what is computed on the way. */
 static tra_status decode(tra_engine *g, tra_unit_input *in, tra_worker *w, void *scratch, tra_err *e) {
     if (!in->via && !in->cell.layout) return TRA_OK;
@@ -249,10 +277,14 @@ static tra_status decode(tra_engine *g, tra_unit_input *in, tra_worker *w, void 
     if (!in->via) return tra_cell_of(p->type, ordinal, in->block->ptr, in->block->bytes, &in->cell, e);
     tra_cell base;
     TRA_TRY(tra_cell_of(p->type, ordinal, in->block->ptr, in->block->bytes, &base, e));
-    if (in->cell.layout) TRA_TRY(find_block(g, in, &base, w, scratch, e));
-    TRA_TRY(tra_part_derive(in->via, in->via_at, &base, &in->cell, scratch, e));
-    if (in->cell.layout) tra_block_shrink(g->pool, in->derived, tra_cell_bytes(&in->cell));
-    return TRA_OK;
+    pthread_mutex_lock(&g->lock);
+    begin_computing(g);
+    pthread_mutex_unlock(&g->lock);
+    tra_status s = derive(g, in, &base, w, scratch, e);
+    pthread_mutex_lock(&g->lock);
+    end_computing(g);
+    pthread_mutex_unlock(&g->lock);
+    return s;
 }
 
 static void loaded(tra_engine *g) { /* another unit may wait for it */
@@ -349,7 +381,7 @@ static void *work(void *arg) {
         }
         if (!u) break;
         g->now.occupied++;
-        if (task >= 0) g->now.computing++, wake_readers(g);
+        if (task >= 0) g->now.computing++, begin_computing(g), wake_readers(g);
         pthread_mutex_unlock(&g->lock);
         tra_err e = {0};
         tra_status s = task < 0 ? prepare(g, &u->inputs[-1 - task], w, &e) : u->run(u, task, w, &e);
@@ -360,6 +392,7 @@ static void *work(void *arg) {
             u->preps_done++;
         } else {
             g->now.computing--;
+            end_computing(g);
             u->done[task] = 1;
             u->tasks_done++;
         }

@@ -64,6 +64,8 @@ struct tra_unit {
 tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e); /* NULL when threads cannot be started */
 void tra_engine_free(tra_engine *g);
 int tra_engine_threads(const tra_engine *g);
+/* Seconds of the clock, so far, in which a worker ran a task or computed an input on the way: without reading. */
+double tra_engine_computed(tra_engine *g);
 
 /* Called about four times a second by the thread that runs the plan while it waits for the workers or for memory;
  * NULL: nothing. It may take its time: the workers go on. A status that is not TRA_OK is the failure of the stage: no

@@ -461,6 +461,7 @@ static tra_status run_ops(exec *x, tra_err *e) {
         tra_op_report *rep = &x->report->ops[i];
         tra_pool_stats before = tra_pool_stat(x->site.pool);
         int64_t sent = x->site.sent, received = x->site.received;
+        double computed = tra_engine_computed(x->site.engine);
         if (!reads_on) x->read_before = before.read;
         double t0 = tra_now();
         x->at = i;
@@ -480,6 +481,7 @@ static tra_status run_ops(exec *x, tra_err *e) {
         reads_on = tra_op_flows(op) || (reads_on && tra_op_is_read(op)); /* what it reads counts as its join's */
         bool stage = op->orders.begins == op->orders.ends;               /* else they are told when it ends */
         *rep = (tra_op_report){.seconds = stage ? tra_now() - t0 : rep->seconds,
+                               .kernel_seconds = tra_engine_computed(x->site.engine) - computed,
                                .sent = stage ? x->site.sent - sent : rep->sent,
                                .received = stage ? x->site.received - received : rep->received,
                                .disk_read = reads_on ? 0 : after.read - x->read_before,
@@ -615,6 +617,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
         t->disk_write += r->disk_write;
         t->spilled += r->spilled;
         t->unspilled += r->unspilled;
+        t->kernel_seconds += r->kernel_seconds;
     }
     see_peak(report);
     t->seconds = tra_now() - t0;

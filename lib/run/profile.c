@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIGURES = 8 };
+enum { FIGURES = 9 };
 
 static void pack(const tra_op_report *r, int64_t *v) {
     v[0] = (int64_t)(r->seconds * 1e9);
@@ -18,6 +18,7 @@ static void pack(const tra_op_report *r, int64_t *v) {
     v[5] = r->spilled;
     v[6] = r->unspilled;
     v[7] = r->peak_memory;
+    v[8] = (int64_t)(r->kernel_seconds * 1e9);
 }
 
 static tra_op_report unpack(const int64_t *v) {
@@ -28,7 +29,8 @@ static tra_op_report unpack(const int64_t *v) {
                            .disk_write = v[4],
                            .spilled = v[5],
                            .unspilled = v[6],
-                           .peak_memory = v[7]};
+                           .peak_memory = v[7],
+                           .kernel_seconds = (double)v[8] * 1e-9};
 }
 
 void tra_profile_gather(const tra_comm *comm, const tra_report *r, int nops, tra_profile *out) {
@@ -71,6 +73,7 @@ tra_op_report tra_profile_sum(const tra_profile *p, int op) {
         sum.spilled += r->spilled;
         sum.unspilled += r->unspilled;
         sum.seconds = r->seconds > sum.seconds ? r->seconds : sum.seconds;
+        sum.kernel_seconds = r->kernel_seconds > sum.kernel_seconds ? r->kernel_seconds : sum.kernel_seconds;
         sum.peak_memory = tra_max64(sum.peak_memory, r->peak_memory);
     }
     return sum;

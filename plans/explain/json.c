@@ -45,6 +45,7 @@ static void figures(tra_json *j, const tra_op_report *r) {
     tra_json_int(j, "unspilled_bytes", r->unspilled);
     tra_json_int(j, "peak_memory_bytes", r->peak_memory);
     tra_json_num(j, "seconds", r->seconds);
+    tra_json_num(j, "kernel_seconds", r->kernel_seconds);
 }
 
 /* What was measured of an operator (of the run: op = m->nops), all sites together and each. */

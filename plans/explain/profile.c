@@ -47,7 +47,8 @@ static bool figures(const char *json, tra_op_report *r) {
     return whole(json, "network_bytes", &r->sent) && whole(json, "received_bytes", &r->received) &&
            whole(json, "disk_read_bytes", &r->disk_read) && whole(json, "disk_write_bytes", &r->disk_write) &&
            whole(json, "spilled_bytes", &r->spilled) && whole(json, "unspilled_bytes", &r->unspilled) &&
-           whole(json, "peak_memory_bytes", &r->peak_memory) && number(json, "seconds", &r->seconds);
+           whole(json, "peak_memory_bytes", &r->peak_memory) && number(json, "seconds", &r->seconds) &&
+           number(json, "kernel_seconds", &r->kernel_seconds);
 }
 
 /* What `object` (the plan, or an operator) has measured on each site. */

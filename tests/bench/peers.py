@@ -96,5 +96,50 @@ def kernel_scipy(): # of STOREL's experiments; factored by hand where that is be
            "spmm": lambda: a @ more[0], "spgemm": lambda: a @ a, "mmm": lambda: a @ more[0]}[name])
 
 
+def matrix_scipy(): # of the peers' kind: FILE, extent, entries
+    import scipy.sparse, zlib
+    file, n, entries = sys.argv[4], int(sys.argv[5]), int(sys.argv[6])
+    r = np.random.default_rng(zlib.crc32(name.encode()))
+    i = r.integers(0, n, int(entries * 1.15))
+    if name == "webbase":
+        j = np.minimum((n * r.random(i.size) ** 3).astype(np.int64), n - 1)
+    else:
+        j = np.clip(i + r.integers(-200, 201, i.size), 0, n - 1)
+    key = np.unique(i * n + j)
+    key = np.sort(r.choice(key, min(entries, key.size), replace=False))
+    scipy.sparse.save_npz(file, scipy.sparse.csr_matrix((r.random(key.size) - 0.5, (key // n, key % n)), shape=(n, n)), compressed=False)
+
+
+def server_scipy(): # seconds of one computation for each line that comes
+    import scipy.sparse
+    def load(file):
+        stem = file[:-3]
+        if os.path.exists(stem + ".npz"): return scipy.sparse.load_npz(stem + ".npz").tocsr()
+        return np.load(stem + ".npy") if os.path.exists(stem + ".npy") else np.loadtxt(stem + ".tns", skiprows=3, ndmin=2)
+    a, *more = [load(f) for f in sys.argv[4:]]
+    if name in ("ttm", "mttkrp"):
+        i, k, l = (a[:, d].astype(np.int64) - 1 for d in range(3))
+        v = a[:, 3]
+    if name == "ttm":
+        fibre, at = np.unique(i * (k.max() + 1) + k, return_inverse=True)
+        matrix = scipy.sparse.csr_matrix((v, (at, l)), shape=(fibre.size, more[0].shape[0]))
+    if name == "mttkrp":
+        matrix = scipy.sparse.csr_matrix((v, (i, np.arange(v.size))), shape=(i.max() + 1, v.size))
+    if name == "batax": at = a.T
+    if name == "mmm_best": full = [x.toarray() for x in (a, more[0])]
+    ways = {"batax": [lambda: 2 * (at @ (a @ more[0]))], "spmm": [lambda: a @ more[0]], "spgemm": [lambda: a @ a],
+            "summmm": [lambda: np.asarray(a.sum(0)).ravel() @ np.asarray(more[0].sum(1)).ravel()], "ttm": [lambda: matrix @ more[0]],
+            "mttkrp": [lambda: matrix @ (more[0][k] * more[1][l])],
+            "mmm_best": [lambda: a @ more[0], lambda: full[0] @ full[1]]}[name]
+    for way in ways: way()
+    for _ in sys.stdin:
+        best = np.inf
+        for way in ways:
+            t = time.perf_counter()
+            way()
+            best = min(best, time.perf_counter() - t)
+        print(best, flush=True)
+
+
 globals()[what.replace("scipy_", "").replace("dask_", "").replace("torch_", "").replace("numpy_", "") + "_" + what.split("_")[0]]()
 remove()

@@ -2,7 +2,7 @@
 cases `kernels` (figure 7: its programs over matrices and tensors of its table 2, made at their sizes and densities),
 `density` (figure 8), `rules` (figure 9) and `search` (table 4) of tests/bench/run, which calls them with itself as `b`.
 
-Kernel seconds of tra are those of the operators of a run that compute (--profile), on two threads; scipy's are of the
+Kernel seconds of tra are those in which the operators of a run compute (kernel_seconds of --profile), on two threads; scipy's are of the
 computation alone, on what is in memory already. TRA_BENCH_SHRINK=N: extents and entries divided by N, to try the
 script."""
 import json, os, statistics, subprocess, sys, time
@@ -21,7 +21,7 @@ def made(b, name, extents, entries, storage, seed):
     extents = [max(4, e // SHRINK) for e in extents]
     file = f"k_{name}_{storage}.h5" if SHRINK == 1 else f"k_{name}_{storage}_{SHRINK}.h5"
     if not os.path.exists(os.path.join(b.DIR, file)):
-        words = [b.TRA, "gen", "-q", "--shape", "x".join(map(str, extents)), "--seed", str(seed), "--dist", "uniform", "-o", file]
+        words = [b.TRA, "gen", "-q", "--memory", "2G", "--shape", "x".join(map(str, extents)), "--seed", str(seed), "--dist", "uniform", "-o", file]
         if entries is None:
             words += ["--block", "x".join(map(str, extents))]
         else:
@@ -45,7 +45,7 @@ def kernel_seconds(b, inputs, statement, *more, repeats=None):
         whole.append(time.perf_counter() - t)
         if p.returncode: return None, None, p.stderr.strip().splitlines()[-1][:80]
         with open(os.path.join(b.DIR, "k.json")) as f: profile = json.load(f)
-        seconds.append(sum(o["measured"]["seconds"] for o in profile["plans"][0]["operators"] if o["op"] not in ("input", "output")))
+        seconds.append(sum(o["measured"]["kernel_seconds"] for o in profile["plans"][0]["operators"] if o["op"] not in ("input", "output")))
         strategy = profile["plans"][0].get("strategy", "")
     return statistics.median(seconds), statistics.median(whole), strategy
 
@@ -121,6 +121,103 @@ def rules(b):
             print(f"| {left or 'none'} | {n} | " + (f"{1e3 * t:.2f} | {new:.3f} | {whole:.3f} |" if t is not None else f"{why} | | |"),
                   flush=True)
             subprocess.run(["rm", "-rf", os.environ.pop("TRA_CACHE")])
+
+
+def like_peers(b, name, n, entries):
+    """A matrix of the peers' kind, as NAME.npz and .h5: columns near the diagonal, of webbase crowded at the first ones."""
+    file = f"f_{name}.h5" if SHRINK == 1 else f"f_{name}_{SHRINK}.h5"
+    if not os.path.exists(os.path.join(b.DIR, file)):
+        n, entries = max(64, n // SHRINK), max(64, entries // SHRINK)
+        b.sh("/usr/bin/python3", b.PEERS, "scipy_matrix", name, "1", file[:-3] + ".npz", str(n), str(entries))
+        b.sh(b.TRA, "import", "-q", file[:-3] + ".npz", "-o", file, "--storage", "csr")
+    return file
+
+
+class Peer:
+    """A process of scipy that has its operands in memory, and is asked for one computation at a time."""
+
+    def __init__(self, b, what, files):
+        for f in files:
+            out = f[:-3] + (".npy" if "_dense" in f else ".tns" if "_csf" in f else ".npz")
+            if not os.path.exists(os.path.join(b.DIR, out)): b.sh(b.TRA, "export", "-q", f, "-o", out)
+        self.p = subprocess.Popen(["/usr/bin/python3", b.PEERS, "scipy_server", what, "1", *files], cwd=b.DIR, text=True,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def seconds(self):
+        self.p.stdin.write("\n")
+        self.p.stdin.flush()
+        answer = self.p.stdout.readline()
+        return float(answer) if answer.strip() else None
+
+    def end(self):
+        self.p.stdin.close()
+        self.p.wait()
+
+
+def beside(b, program, name, inputs, statement, what, target, *more):
+    """A line: tra and scipy in turn, medians."""
+    peer = Peer(b, what, list(inputs.values()))
+    ours, wholes, theirs = [], [], []
+    for r in range(b.REPEATS + 1):
+        t, whole, why = kernel_seconds(b, inputs, statement, *more, repeats=1)
+        s = peer.seconds()
+        if t is None or s is None: break
+        if r: ours.append(t), wholes.append(whole), theirs.append(s) # the first compiles, and warms up
+    peer.end()
+    if not theirs: return print(f"| {program} | {name} | {why if t is None else 'scipy: not installed'} | | | | | |", flush=True)
+    t, s = statistics.median(ours), statistics.median(theirs)
+    print(f"| {program} | {name} | {1e3 * t:.2f} | {statistics.median(wholes):.3f} | {1e3 * s:.2f} | {t / s:.2f} | {target} | {why} |",
+          flush=True)
+
+
+def fast(b):
+    print("\n### Kernels beside scipy: tra on 2 threads, scipy on one, in turn, medians\n\n| program | operands | tra ms | whole"
+          " process s | scipy ms | ratio | target | plan |\n|---|---|---|---|---|---|---|---|")
+    only = os.environ.get("TRA_BENCH_ONLY", "").split()
+    def wanted(program): return not only or program in only
+    for name in ("cant", "pdb1HYS", "webbase"):
+        n, entries = MATRICES[name]
+        a, n = like_peers(b, name, n, entries), max(64, n // SHRINK)
+        x, wide = made(b, f"x{n}", (n * SHRINK,), None, "dense", 2), made(b, f"d{n}", (n * SHRINK, COLUMNS), None, "dense", 3)
+        few = made(b, f"w{n}", (n * SHRINK, 1000), n * SHRINK * (4 if n > 100000 else 31), "csr", 4)
+        for program, inputs, statement, what, target in (
+                ("BATAX", {"A": a, "X": x}, "Q[j] = sum 2 * A[i,j] * A[i,k] * X[k]", "batax", "0.6"),
+                ("SumMMM", {"A": a, "B": few}, "Q[] = sum A[i,k] * B[k,j]", "summmm", "0.6"),
+                ("SpMM", {"A": a, "D": wide}, "Q[i,j] = sum A[i,k] * D[k,j]", "spmm", "0.6"),
+                ("SpGEMM", {"A": a}, "Q[i,j] as csr = sum A[i,k] * A[k,j]", "spgemm", "0.6")):
+            if wanted(program): beside(b, program, name, inputs, statement, what, target, *(["--memory", "4G"] if what == "spgemm" else []))
+    extents, entries = (1600, 64000, 64000), 740000
+    t = made(b, "t3", extents, entries, "csf", 1)
+    for rank in (16, 25):
+        c, d = made(b, f"c{rank}", (extents[1], rank), None, "dense", 2), made(b, f"d{rank}", (extents[2], rank), None, "dense", 3)
+        if wanted("TTM"): beside(b, "TTM", f"t3, {rank} columns", {"A": t, "D": d}, "Q[i,j,r] as csf = sum A[i,j,l] * D[l,r]", "ttm", "1.0")
+        if wanted("MTTKRP"):
+            beside(b, "MTTKRP", f"t3, {rank} columns", {"A": t, "C": c, "D": d}, "Q[i,r] = sum A[i,k,l] * C[k,r] * D[l,r]", "mttkrp", "taco")
+    for k in range(0, 9, 2) if wanted("MMM") else ():
+        n = 1000
+        p, q = (made(b, f"m{k}{w}", (n, n), int(n * n * 2.0 ** -k), "csr", seed) for w, seed in (("a", 1), ("b", 2)))
+        beside(b, "MMM", f"1000 squared, 2^-{k}", {"A": p, "B": q}, "Q[i,j] = sum A[i,k] * B[k,j]", "mmm_best", "1.25")
+    if wanted("start"): start(b)
+
+
+def start(b):
+    """A tiny run from start to end: its kernel new, then seen before."""
+    with open(os.path.join(b.DIR, "tiny.txt"), "w") as f: f.write("".join(f"{i} {(7 * i) % 10} {i}.5\n" for i in range(10)))
+    b.sh(b.TRA, "import", "-q", "tiny.txt", "-o", "tiny.h5", "--from", "edges", "--shape", "10x10", "--storage", "csr")
+    b.sh(b.TRA, "gen", "-q", "--shape", "10", "-o", "tinyx.h5")
+    with open(os.path.join(b.DIR, "tiny.tra"), "w") as f:
+        f.write('input A from "tiny.h5"\ninput X from "tinyx.h5"\nQ[j] = sum 2 * A[i,j] * A[i,k] * X[k]\noutput Q to "tinyq.h5"\n')
+    os.environ["TRA_CACHE"] = cache = os.path.join(b.DIR, f"cache-{os.getpid()}")
+    new, seen = [], []
+    for _ in range(b.REPEATS):
+        subprocess.run(["rm", "-rf", cache])
+        for to in (new, seen):
+            out = os.path.join(b.DIR, "tinyq.h5")
+            if os.path.exists(out): os.remove(out)
+            to.append(b.sh(b.TRA, "run", "-q", "tiny.tra")[0])
+    subprocess.run(["rm", "-rf", os.environ.pop("TRA_CACHE")])
+    for name, v, target in (("new", new, 200), ("seen", seen, 40)):
+        print(f"| tiny run, kernel {name} | 10 x 10 | | {statistics.median(v):.3f} | | | {target} ms | |", flush=True)
 
 
 def search(b):

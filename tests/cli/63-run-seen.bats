@@ -70,7 +70,8 @@ assert p["measured"]["peak_memory_bytes"] <= 200 << 20 or "SAN" in __import__("o
     least=$(exactly)
     status 0 tra run -q q.tra --memory "$least" --threads 1 --profile -
     py 'd = json.loads(sys.argv[1]); m = d["plans"][0]["measured"]
-assert m["spilled_bytes"] > 0 and m["unspilled_bytes"] > 0, m' "$output"
+assert m["spilled_bytes"] > 0 and m["unspilled_bytes"] > 0, m
+assert 0 < m["kernel_seconds"] <= m["seconds"], m' "$output"
 }
 
 @test "--profile: what cannot be written is refused before the run begins" {
