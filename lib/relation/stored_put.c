@@ -69,6 +69,40 @@ static void put_int(coder *x, int component, int64_t v) {
     }
 }
 
+/* n elements as they are in the dataset. */
+static void put_all(coder *x, int component, const char *elements, int64_t n) {
+    slice *s = x->out[component];
+    for (size_t left = (size_t)n * s->each; left > 0;) {
+        size_t m = left < PIECE - s->n ? left : PIECE - s->n;
+        memcpy(s->buf + s->n, elements, m);
+        elements += m;
+        left -= m;
+        s->n += m;
+        if (s->n == PIECE) flush(x, s);
+    }
+}
+
+static void put_columns(coder *x, int component, const uint32_t *v, int64_t n) {
+    enum { STRIP = 512 };
+    union {
+        uint8_t v1[STRIP];
+        uint16_t v2[STRIP];
+        uint64_t v8[STRIP];
+    } to;
+    size_t each = x->out[component]->each;
+    if (each == 4) {
+        put_all(x, component, (const char *)v, n);
+        return;
+    }
+    for (int64_t from = 0; from < n; from += STRIP) {
+        int64_t m = tra_min64(STRIP, n - from);
+        for (int64_t i = 0; i < m && each == 1; i++) to.v1[i] = (uint8_t)v[from + i];
+        for (int64_t i = 0; i < m && each == 2; i++) to.v2[i] = (uint16_t)v[from + i];
+        for (int64_t i = 0; i < m && each == 8; i++) to.v8[i] = v[from + i];
+        put_all(x, component, (const char *)&to, m);
+    }
+}
+
 /* ---- statistics ------------------------------------------------------------------------------------------------- */
 
 static void spread_add(tra_spread *s, int64_t children, int64_t first, int64_t last) {
@@ -215,15 +249,21 @@ static bool next_row(rows *r, row *out) {
 
 /* Is it stored, and in which column? Zeros of dense arrays are no entries; nor are those of rows where the last level
  * is dense, so that they are not told from what fills it. */
+static bool stores_all(const coder *x, const row *r) { return r->column && x->form->group[x->form->levels.n - 1] != 0; }
+
 static bool entry(const coder *x, const row *r, int64_t i, uint32_t *column) {
     *column = r->column ? r->column[i] : (uint32_t)i;
-    bool all = r->column && x->form->group[x->form->levels.n - 1] != 0;
-    return all || !is_zero(x->dtype, r->value + (size_t)i * x->size);
+    return stores_all(x, r) || !is_zero(x->dtype, r->value + (size_t)i * x->size);
 }
 
 static void count_row(coder *x, const row *r, uint32_t *columns) {
     int64_t n = 0, first = 0;
     uint32_t last = 0, j;
+    if (stores_all(x, r)) {
+        for (int64_t i = 0; columns && i < r->n; i++) columns[r->column[i]]++;
+        if (r->n > 0) spread_add(&x->rows, r->n, r->column[0], r->column[r->n - 1]);
+        return;
+    }
     for (int64_t i = 0; i < r->n; i++) {
         if (!entry(x, r, i, &j)) continue;
         if (n++ == 0) first = j;
@@ -231,6 +271,25 @@ static void count_row(coder *x, const row *r, uint32_t *columns) {
         if (columns) columns[j]++;
     }
     if (n > 0) spread_add(&x->rows, n, first, last);
+}
+
+/* The entries of a row but the first, which was fed: their columns and values as they are. */
+static void feed_rest(coder *x, const row *r) {
+    const tra_form *f = x->form;
+    int l = f->levels.n - 1;
+    int64_t n = r->n - 1;
+    const char *values = r->value + x->size;
+    bool finite = x->finite;
+    x->children[l] += n;
+    x->count[l] += n;
+    x->pos[l] += n;
+    x->last[l] = r->column[n];
+    x->values += n;
+    if (!x->out[f->values]) return;
+    put_columns(x, f->indices[l], r->column + 1, n);
+    put_all(x, f->values, values, n);
+    for (int64_t i = 0; i < n; i++) finite &= is_finite(x->dtype, values + (size_t)i * x->size);
+    x->finite = finite;
 }
 
 static void feed_rows(coder *x, const tra_cell *cell) {
@@ -242,11 +301,13 @@ static void feed_rows(coder *x, const tra_cell *cell) {
         int64_t c[TRA_MAXDIM];
         tra_unlinear(&lead, one.number, &at);
         memcpy(c, at.v, sizeof c);
-        for (int64_t i = 0; i < one.n; i++) {
+        bool rest = one.n > 1 && stores_all(x, &one) && x->form->group[x->form->levels.n - 1] == 1;
+        for (int64_t i = 0; i < (rest ? 1 : one.n); i++) {
             if (!entry(x, &one, i, &j)) continue;
             c[r - 1] = j;
             feed(x, c, one.value + (size_t)i * x->size);
         }
+        if (rest) feed_rest(x, &one);
     }
 }
 

@@ -47,6 +47,7 @@ struct tra_engine {
     } background;
     struct {
         int occupied, computing; /* workers that do something; that run tasks */
+        int waiting;             /* of the latter: for their turn */
         int needy;               /* workers that want memory which there is not, */
         bool insisting;          /* of which one tries again */
     } now;
@@ -261,6 +262,16 @@ double tra_engine_computed(tra_engine *g) {
     return s;
 }
 
+void tra_engine_writes(tra_worker *w, bool begins) {
+    tra_engine *g = w->engine;
+    pthread_mutex_lock(&g->lock);
+    if (begins)
+        end_computing(g);
+    else
+        begin_computing(g);
+    pthread_mutex_unlock(&g->lock);
+}
+
 static tra_status derive(tra_engine *g, tra_unit_input *in, const tra_cell *base, tra_worker *w, void *scratch,
                          tra_err *e) {
     if (in->cell.layout) TRA_TRY(find_block(g, in, base, w, scratch, e));
@@ -350,7 +361,10 @@ static tra_unit *find_work(tra_engine *g, int *task) {
             return u;
         }
         if (u->preps_done < u->ninputs || u->tasks_started == u->ntasks) continue;
-        if (u->before && !u->before->done[u->tasks_started]) continue;
+        if (u->before && !u->before->done[u->tasks_started]) {
+            /* whoever waits for its turn waits for a worker that is ahead of it, never for one to be free */
+            if (!u->early || u->before->tasks_started <= u->tasks_started) continue;
+        }
         *task = u->tasks_started++;
         return u;
     }
@@ -413,6 +427,17 @@ static void *work(void *arg) {
     return NULL;
 }
 
+bool tra_engine_turn(tra_worker *w, const tra_unit *u, int task) {
+    tra_engine *g = w->engine;
+    pthread_mutex_lock(&g->lock);
+    g->now.waiting++;
+    while (u->before && !u->before->done[task] && !g->failed) pthread_cond_wait(&g->work, &g->lock);
+    g->now.waiting--;
+    bool ok = !g->failed;
+    pthread_mutex_unlock(&g->lock);
+    return ok;
+}
+
 tra_status tra_engine_insist(tra_worker *w, tra_background_fn *fn, void *ctx, tra_err *e) {
     tra_engine *g = w->engine;
     tra_err own = {0};
@@ -424,7 +449,7 @@ tra_status tra_engine_insist(tra_worker *w, tra_background_fn *fn, void *ctx, tr
     bool mine = needy && !g->now.insisting;
     if (mine) g->now.insisting = true;
     while (mine && s == TRA_RESOURCE && !last && !g->failed) {
-        last = g->now.occupied == g->now.needy && atomic_load(&g->background.calls) == 0;
+        last = g->now.occupied == g->now.needy + g->now.waiting && atomic_load(&g->background.calls) == 0;
         pthread_mutex_unlock(&g->lock);
         own = (tra_err){0};
         s = fn(ctx, &own);

@@ -53,6 +53,7 @@ struct tra_unit {
     void (*end)(tra_unit *u); /* after the last task (or never started, on failure): frees ctx; may be NULL */
     void *ctx;
     tra_chain *chain; /* NULL: of none */
+    bool early;       /* tasks begin as soon as those before them in the chain have begun: see tra_engine_turn */
     /* private to the engine */
     tra_unit *next, *before;
     int64_t bytes;
@@ -66,6 +67,8 @@ void tra_engine_free(tra_engine *g);
 int tra_engine_threads(const tra_engine *g);
 /* Seconds of the clock, so far, in which a worker ran a task or computed an input on the way: without reading. */
 double tra_engine_computed(tra_engine *g);
+/* By a task: what it does from now on (false: no longer) is writing of results, which is not counted there. */
+void tra_engine_writes(tra_worker *w, bool begins);
 
 /* Called about four times a second by the thread that runs the plan while it waits for the workers or for memory;
  * NULL: nothing. It may take its time: the workers go on. A status that is not TRA_OK is the failure of the stage: no
@@ -103,6 +106,9 @@ void tra_engine_background(tra_engine *g, tra_background_fn *fn, void *ctx);
 /* Waits until *left is 0, which the ends of units that were submitted bring about: between a pass that finds out what
  * results take and the one that makes them. */
 TRA_MUSTUSE tra_status tra_engine_until(tra_engine *g, atomic_int *left, tra_err *e);
+/* By a task of a unit that is early: waits until the one before it in the chain has ended. What it computed until then
+ * is its own; from now on it may add that to what the chain makes. False: the stage has failed. */
+bool tra_engine_turn(tra_worker *w, const tra_unit *u, int task);
 /* By a worker: runs fn(ctx), which takes memory (tra_block_take), and when it fails for want of it has given all back
  * that it took. Then it is run again as others give theirs back, of one worker at a time; TRA_RESOURCE when there was
  * none while no other computed. Meanwhile nothing more is queued. */

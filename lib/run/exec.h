@@ -28,7 +28,7 @@ typedef struct tra_exec_options {
 /* What was measured, of this site. */
 typedef struct tra_op_report {
     double seconds;                /* of outputs also those of putting them in place */
-    double kernel_seconds;         /* those of them in which a thread computed, without reading inputs */
+    double kernel_seconds;         /* those of them in which a thread computed, without reading inputs and writing */
     int64_t sent, received;        /* array bytes */
     int64_t disk_read, disk_write; /* whole uncompressed chunks of relations */
     int64_t spilled, unspilled;    /* to and from scratch */

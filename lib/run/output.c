@@ -465,7 +465,12 @@ tra_status tra_outlet_emit(tra_outlet *s, tra_worker *w, int64_t ordinal, int su
         tra_block_unpin(s->pool, block);
         return TRA_OK;
     }
-    if (!tra_outlet_has(s, ordinal)) return put(s, w, ordinal, block, e);
+    if (!tra_outlet_has(s, ordinal)) {
+        if (w) tra_engine_writes(w, true);
+        tra_status st = put(s, w, ordinal, block, e);
+        if (w) tra_engine_writes(w, false);
+        return st;
+    }
     tra_block_free(s->pool, block);
     return TRA_OK;
 }
@@ -477,8 +482,11 @@ tra_status tra_outlet_emit_panels(tra_outlet *s, tra_worker *w, int64_t ordinal,
     tra_status st = TRA_OK;
     if (tra_cancelled())
         st = tra_fail(e, TRA_STOPPED, "the stage has failed");
-    else if (!tra_outlet_has(s, ordinal))
+    else if (!tra_outlet_has(s, ordinal)) {
+        tra_engine_writes(w, true);
         st = tra_levels_put_panels(s->file, w, &rec, p, e);
+        tra_engine_writes(w, false);
+    }
     tra_panels_free(p, s->pool);
     return st;
 }

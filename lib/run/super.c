@@ -148,9 +148,25 @@ static tra_status grow(tra_joinagg *st, cell *c, int sum, const tra_unit_input *
     return tra_grow_add(&g, &l->cell, r ? &r->cell : NULL, &ext, &c->sum[sum], e);
 }
 
-/* Adds a term to one of the cell's sums. first: nothing was added to the tile before. */
-static tra_status add_term(tra_joinagg *st, const cell *c, tra_array *sum, const tra_unit_input *l,
-                           const tra_unit_input *r, int tile, bool first, tra_worker *w, tra_err *e) {
+/* Are terms of a join arrays by themselves, which are then added up? Several may be computed at a time. */
+static bool makes_terms(const tra_joinagg *st) {
+    return st->join && st->agg && !st->how.fused && !st->how.grows && !st->how.counted;
+}
+
+/* A dense one, in the worker's scratch, whatever it is made of. */
+static tra_status make_term(tra_joinagg *st, const tra_unit_input *l, const tra_unit_input *r, tra_worker *w,
+                            tra_cell *term, tra_err *e) {
+    *term = (tra_cell){.array.data = w->scratch};
+    TRA_TRY(term_shape(st, l->i, r->i, &term->array.ext, e));
+    term->array.dtype = tra_kernel_dtype(st->join, TRA_USE_JOIN, l->cell.array.dtype, r->cell.array.dtype);
+    tra_cell_join(st->join, &l->cell, &r->cell, term, (char *)w->scratch + st->kernel_at);
+    term->sparse = st->how.sparse;
+    return TRA_OK;
+}
+
+/* Adds a term to one of the cell's sums. first: nothing was added to the tile before; made: the term, if it was. */
+static void add_term(tra_joinagg *st, const cell *c, tra_array *sum, const tra_unit_input *l, const tra_unit_input *r,
+                     const tra_cell *made, int tile, bool first, tra_worker *w) {
     char *scratch = w->scratch;
     if (st->how.fused) {
         if (first && st->p.tree.leaves > 1) { /* every sum of a tree begins with zero: -0 is nowhere a sum */
@@ -162,21 +178,14 @@ static tra_status add_term(tra_joinagg *st, const cell *c, tra_array *sum, const
         else
             tra_cell_fma(st->join, &(c->turned ? r : l)->cell, &(c->turned ? l : r)->cell, sum, tile, first,
                          scratch + st->kernel_at);
-        return TRA_OK;
+        return;
     }
     if (st->join && !st->agg) {
         tra_cell out = {.layout = st->op->type.layout, .array = *sum, .head = sum->data};
         tra_cell_join(st->join, &l->cell, &r->cell, &out, scratch + st->kernel_at);
-        return TRA_OK;
+        return;
     }
-    tra_cell term = l->cell;
-    if (st->join) { /* a dense one, whatever it is made of */
-        term = (tra_cell){.array.data = scratch};
-        TRA_TRY(term_shape(st, l->i, r->i, &term.array.ext, e));
-        term.array.dtype = tra_kernel_dtype(st->join, TRA_USE_JOIN, l->cell.array.dtype, r->cell.array.dtype);
-        tra_cell_join(st->join, &l->cell, &r->cell, &term, scratch + st->kernel_at);
-        term.sparse = st->how.sparse;
-    }
+    tra_cell term = made->array.data ? *made : l->cell;
     tra_array state = *sum;
     if (st->how.tiles > 1) {
         slice(&state, tile, st->how.tiles);
@@ -196,7 +205,6 @@ static tra_status add_term(tra_joinagg *st, const cell *c, tra_array *sum, const
     } else {
         tra_cell_fold(st->agg, &state, &term, NULL);
     }
-    return TRA_OK;
 }
 
 static tra_array *sum_of(cell *c, int i) { return i == 0 ? &c->state : &c->branch[i - 1]; }
@@ -238,6 +246,9 @@ static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     if (c->ordinal < 0) return TRA_OK;
     const tra_unit_input *l = input_of_rank(u, x, 0, x->nl, at / s->nj), *r = NULL;
     if (s->st->p.r.part) r = input_of_rank(u, x, x->nl, u->ninputs, at % s->nj);
+    tra_cell term = {0};
+    if (u->early && l && r) TRA_TRY(make_term(s->st, l, r, w, &term, e));
+    if (u->early && !tra_engine_turn(w, u, task)) return TRA_OK;
     if (task % s->tiles < c->tiles) {
         bool *begun = &s->begun[(int64_t)x->sum.sum * s->ni * s->nj * s->tiles + task];
         for (int i = x->sum.top; i > x->sum.top - x->sum.closed; i--) TRA_TRY(close_branch(s, c, task, i, w, e));
@@ -247,7 +258,7 @@ static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
             if (s->st->how.grows || s->st->how.counted)
                 TRA_TRY(grow(s->st, c, x->sum.sum, l, r, w, e));
             else
-                TRA_TRY(add_term(s->st, c, sum_of(c, x->sum.sum), l, r, task % s->tiles, first, w, e));
+                add_term(s->st, c, sum_of(c, x->sum.sum), l, r, &term, task % s->tiles, first, w);
         }
         for (int i = x->last ? x->sum.sum : 0; i > 0; i--) TRA_TRY(close_branch(s, c, task, i, w, e));
         TRA_TRY(tra_op_fits(s->st->op, &s->st->op->type, c->ordinal, e));
@@ -513,6 +524,7 @@ static tra_unit *walk_on(super *s) {
     int left = st->p.l.v[w->l0].leaf, right = st->p.r.part ? st->p.r.v[w->r0].leaf : 0;
     if (st->p.tree.leaves > 1) ((step *)u->ctx)->sum = tra_tree_add(&s->maker.open, left > right ? left : right);
     u->chain = &s->chain;
+    u->early = makes_terms(st);
     return u;
 }
 
