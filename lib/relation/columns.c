@@ -7,19 +7,14 @@
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    tra_dtype held;
-} types[] = {
-#define X(name, text, held) [TRA_COL_##name] = {text, TRA_##held},
+static const char *const types[] = {
+#define X(name, text, held) [TRA_COL_##name] = text,
     TRA_COLTYPES(X)
 #undef X
 };
 enum { TYPES = sizeof types / sizeof *types };
 
-const char *tra_coltype_name(tra_coltype t) { return types[t].name; }
-
-tra_dtype tra_coltype_held(tra_coltype t) { return types[t].held; }
+const char *tra_coltype_name(tra_coltype t) { return types[t]; }
 
 tra_coltype tra_coltype_of(tra_dtype t) {
     switch (t) {
@@ -34,7 +29,7 @@ tra_coltype tra_coltype_of(tra_dtype t) {
 
 bool tra_coltype_parse(const char *s, tra_coltype *t) {
     for (int i = 0; i < TYPES; i++) {
-        if (strcmp(s, types[i].name) == 0) return *t = (tra_coltype)i, true;
+        if (strcmp(s, types[i]) == 0) return *t = (tra_coltype)i, true;
     }
     return false;
 }

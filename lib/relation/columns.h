@@ -36,9 +36,17 @@ typedef enum tra_coltype {
 
 const char *tra_coltype_name(tra_coltype t);
 bool tra_coltype_parse(const char *s, tra_coltype *t);
-const char *tra_coltype_choices(void);     /* "bool, i32, ..." for messages */
-tra_dtype tra_coltype_held(tra_coltype t); /* the element type of its values in memory */
-tra_coltype tra_coltype_of(tra_dtype t);   /* of elements */
+const char *tra_coltype_choices(void); /* "bool, i32, ..." for messages */
+/* The element type of its values in memory. */
+static inline tra_dtype tra_coltype_held(tra_coltype t) {
+    static const tra_dtype held[] = {
+#define X(name, text, held) [TRA_COL_##name] = TRA_##held,
+        TRA_COLTYPES(X)
+#undef X
+    };
+    return held[t];
+}
+tra_coltype tra_coltype_of(tra_dtype t); /* of elements */
 static inline size_t tra_coltype_size(tra_coltype t) { return tra_dtype_size(tra_coltype_held(t)); }
 static inline bool tra_coltype_is_coded(tra_coltype t) { return t == TRA_COL_STRING || t == TRA_COL_TEXT; }
 static inline bool tra_coltype_is_integer(tra_coltype t) { return t == TRA_COL_I32 || t == TRA_COL_I64; }

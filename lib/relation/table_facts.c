@@ -16,7 +16,8 @@ typedef struct slot {
 
 struct tra_counting {
     tra_coltype type;
-    int64_t rows, seen, nulls, min, max, last, changes;
+    int64_t rows, nulls, min, max, changes;
+    int64_t last, until_sample; /* last: the rank of the last value */
     bool any, sorted, nan, over;
     int64_t n;
     slot *slots;
@@ -97,17 +98,40 @@ static int64_t gather(tra_counting *c, slot **out) {
     return n;
 }
 
+/* The least count that no more than `most` values exceed. */
+static int64_t exceeded_by(const tra_counting *c, int64_t most) {
+    enum { SMALL = 64 };
+    int64_t with[SMALL] = {0}, low = SMALL - 1, high = 0, above = 0; /* with: so many values have that count */
+    for (int64_t i = 0; i < SLOTS; i++) {
+        int64_t n = c->slots[i].count;
+        with[n < SMALL ? n : 0] += n > 0;
+        if (n > high) high = n;
+    }
+    above = with[0];
+    if (above <= most) {
+        while (low > 1 && above + with[low] <= most) above += with[low--];
+        return low;
+    }
+    while (low < high) { /* few values are so common that this takes long */
+        int64_t middle = low + (high - low) / 2, n = 0;
+        for (int64_t i = 0; i < SLOTS; i++) n += c->slots[i].count > middle;
+        if (n > most)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Half of the values go: each that stays gives as many rows as the commonest of those had. */
 static void give_way(tra_counting *c) {
-    slot *v;
-    int64_t n = gather(c, &v), half = n / 2, off = v[half].count;
+    int64_t off = exceeded_by(c, c->n / 2), n = 0;
+    slot *v = tra_malloc((size_t)(c->n / 2 + 1) * sizeof *v);
+    for (int64_t i = 0; i < SLOTS; i++)
+        if (c->slots[i].count > off) v[n++] = (slot){c->slots[i].value, c->slots[i].count - off};
     memset(c->slots, 0, SLOTS * sizeof *c->slots);
-    c->n = 0;
-    for (int64_t i = 0; i < half && v[i].count > off; i++) {
-        slot *s = find(c->slots, SLOTS, v[i].value, mix((uint64_t)v[i].value));
-        *s = (slot){v[i].value, v[i].count - off};
-        c->n++;
-    }
+    for (int64_t i = 0; i < n; i++) *find(c->slots, SLOTS, v[i].value, mix((uint64_t)v[i].value)) = v[i];
+    c->n = n;
     free(v);
     c->over = true;
 }
@@ -134,40 +158,64 @@ static int64_t plain(tra_coltype t, int64_t v, bool *nan) {
     return x == 0 ? 0 : v;
 }
 
-void tra_counting_add(tra_counting *c, const int64_t *v, const uint8_t *state, int64_t n, int64_t block[4],
-                      bool begins) {
-    if (begins) memcpy(block, (int64_t[4]){0, 0, 0, TRA_BLOCK_SORTED | TRA_BLOCK_EMPTY}, 4 * sizeof *block);
-    bool first = !c->any, any = !(block[3] & TRA_BLOCK_EMPTY), sorted = block[3] & TRA_BLOCK_SORTED;
-    bool nans = block[3] & TRA_BLOCK_NAN;
-    int64_t min = block[0], max = block[1], last = c->last, nulls = 0; /* last: of the block, when it has any */
+/* What is known of a block so far; `last` and the range as ranks. */
+typedef struct block_facts {
+    int64_t min, max, last, nulls;
+    bool any, sorted, nan;
+} block_facts;
+
+/* Once for floats and once for all others, of which values are their own ranks. */
+static inline __attribute__((always_inline)) void add_values(tra_counting *c, const int64_t *v, const uint8_t *state,
+                                                             int64_t n, block_facts *f, bool real) {
+    tra_coltype t = real ? TRA_COL_F64 : TRA_COL_I64;
     for (int64_t i = 0; i < n; i++) {
-        bool nan = false;
-        if (c->seen++ % c->stride == 0 && c->sampled < 2 * SAMPLE && !(state && state[i]))
-            c->sample[c->sampled++] = plain(c->type, v[i], &nan);
-        if (state && state[i]) {
-            nulls++;
+        bool nan = false, none = state && state[i];
+        int64_t x = plain(t, v[i], &nan);
+        if (c->until_sample-- == 0) {
+            c->until_sample = c->stride - 1;
+            if (c->sampled < 2 * SAMPLE && !none) c->sample[c->sampled++] = x;
+        }
+        if (none) {
+            f->nulls++;
             continue;
         }
-        int64_t x = plain(c->type, v[i], &nan), rank = tra_value_rank(c->type, x);
-        nans |= nan;
-        if (any && rank < tra_value_rank(c->type, last)) sorted = false;
-        if (!any || rank < tra_value_rank(c->type, min)) min = x;
-        if (!any || rank > tra_value_rank(c->type, max)) max = x;
-        if (c->any && rank < tra_value_rank(c->type, c->last)) c->sorted = false;
-        c->changes += !c->any || x != c->last;
-        c->any = any = true;
-        c->last = last = x;
+        int64_t rank = tra_value_rank(t, x);
+        f->nan |= nan;
+        if (f->any && rank < f->last) f->sorted = false;
+        if (!f->any || rank < f->min) f->min = rank;
+        if (!f->any || rank > f->max) f->max = rank;
+        c->sorted &= !c->any || rank >= c->last;
+        c->changes += !c->any || rank != c->last;
+        c->any = f->any = true;
+        c->last = f->last = rank;
         if (c->codes && x >= 0 && x < c->ncodes) c->codes[x / 64] |= UINT64_C(1) << (x % 64);
         count(c, x);
     }
-    if (any && (first || tra_value_rank(c->type, min) < tra_value_rank(c->type, c->min))) c->min = min;
-    if (any && (first || tra_value_rank(c->type, max) > tra_value_rank(c->type, c->max))) c->max = max;
-    c->nulls += nulls;
-    c->nan |= nans;
+}
+
+void tra_counting_add(tra_counting *c, const int64_t *v, const uint8_t *state, int64_t n, int64_t block[4],
+                      bool begins) {
+    if (begins) memcpy(block, (int64_t[4]){0, 0, 0, TRA_BLOCK_SORTED | TRA_BLOCK_EMPTY}, 4 * sizeof *block);
+    bool first = !c->any;
+    block_facts f = {.min = tra_value_rank(c->type, block[0]),
+                     .max = tra_value_rank(c->type, block[1]),
+                     .last = c->last, /* of the block, when it has any */
+                     .any = !(block[3] & TRA_BLOCK_EMPTY),
+                     .sorted = block[3] & TRA_BLOCK_SORTED,
+                     .nan = block[3] & TRA_BLOCK_NAN};
+    if (tra_coltype_is_float(c->type))
+        add_values(c, v, state, n, &f, true);
+    else
+        add_values(c, v, state, n, &f, false);
+    int64_t min = tra_value_rank(c->type, f.min), max = tra_value_rank(c->type, f.max); /* it is its own inverse */
+    if (f.any && (first || f.min < tra_value_rank(c->type, c->min))) c->min = min;
+    if (f.any && (first || f.max > tra_value_rank(c->type, c->max))) c->max = max;
+    c->nulls += f.nulls;
+    c->nan |= f.nan;
     block[0] = min;
     block[1] = max;
-    block[2] += nulls;
-    block[3] = (sorted ? TRA_BLOCK_SORTED : 0) | (nans ? TRA_BLOCK_NAN : 0) | (any ? 0 : TRA_BLOCK_EMPTY);
+    block[2] += f.nulls;
+    block[3] = (f.sorted ? TRA_BLOCK_SORTED : 0) | (f.nan ? TRA_BLOCK_NAN : 0) | (f.any ? 0 : TRA_BLOCK_EMPTY);
 }
 
 bool tra_counting_again(tra_counting *c) {

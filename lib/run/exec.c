@@ -527,6 +527,7 @@ static tra_status commit(exec *x, tra_status s, tra_err *e) {
         if (x->files[i]) s = tra_outfile_finish(x->files[i], s, e);
         x->report->ops[i].seconds += tra_now() - t0;
     }
+    tra_pool_give_back(x->site.pool); /* statistics of tables take some */
     s = put_in_place(x, s, any, e);
     if (s != TRA_OK && any) {
         size_t n = strlen(e->msg);

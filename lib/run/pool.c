@@ -234,6 +234,12 @@ static void release_free(tra_pool *p) {
     }
 }
 
+void tra_pool_give_back(tra_pool *p) {
+    pthread_mutex_lock(&p->lock);
+    release_free(p);
+    pthread_mutex_unlock(&p->lock);
+}
+
 static bool too_much(const tra_pool *p) { return p->resident + p->apart > p->stats.budget; }
 
 /* What is given out is within the budget; what was given back need not be. Large pages are given up when parts of them

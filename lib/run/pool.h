@@ -62,6 +62,8 @@ tra_pool *tra_pool_new(int64_t budget, const char *scratch);
 void tra_pool_large_pages(tra_pool *p);
 void tra_pool_free(tra_pool *p); /* all blocks must be freed */
 tra_pool_stats tra_pool_stat(tra_pool *p);
+/* What is free goes back to the system: others are to have its memory. */
+void tra_pool_give_back(tra_pool *p);
 
 /* Is there something in flight whose end will give memory back? Asked before waiting, under the pool's lock. */
 typedef bool tra_pool_busy_fn(void *ctx);

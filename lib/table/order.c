@@ -7,17 +7,33 @@
 #include <math.h>
 #include <string.h>
 
-static int compare_values(const tra_column *c, const tra_vector *v, int64_t i, const tra_vector *w, int64_t j) {
-    if (tra_coltype_is_float(c->type)) {
-        double x = tra_value_real(c, v, i), y = tra_value_real(c, w, j);
-        if (isnan(x) || isnan(y)) return isnan(x) - isnan(y);
-        return (x > y) - (x < y);
-    }
-    int64_t x = tra_value_whole(c, v, i), y = tra_value_whole(c, w, j);
-    if (!tra_coltype_is_coded(c->type) || x == y || c->dict->sorted) return (x > y) - (x < y);
+static int compare_whole(int64_t x, int64_t y) { return (x > y) - (x < y); }
+
+static int compare_real(double x, double y) {
+    if (isnan(x) || isnan(y)) return isnan(x) - isnan(y);
+    return (x > y) - (x < y);
+}
+
+static int compare_codes(const tra_dictionary *d, int32_t x, int32_t y) {
+    if (x == y || d->sorted) return (x > y) - (x < y);
     int64_t nx, ny;
-    const char *sx = tra_dictionary_at(c->dict, x, &nx), *sy = tra_dictionary_at(c->dict, y, &ny);
+    const char *sx = tra_dictionary_at(d, x, &nx), *sy = tra_dictionary_at(d, y, &ny);
     return tra_bytes_cmp(sx, nx, sy, ny);
+}
+
+static int compare_values(const tra_column *c, const tra_vector *v, int64_t i, const tra_vector *w, int64_t j) {
+    switch (c->type) {
+    case TRA_COL_BOOL: return compare_whole(((const uint8_t *)v->values)[i], ((const uint8_t *)w->values)[j]);
+    case TRA_COL_I32:
+    case TRA_COL_DATE: return compare_whole(((const int32_t *)v->values)[i], ((const int32_t *)w->values)[j]);
+    case TRA_COL_I64:
+    case TRA_COL_TIMESTAMP: return compare_whole(((const int64_t *)v->values)[i], ((const int64_t *)w->values)[j]);
+    case TRA_COL_F32: return compare_real((double)((const float *)v->values)[i], (double)((const float *)w->values)[j]);
+    case TRA_COL_F64: return compare_real(((const double *)v->values)[i], ((const double *)w->values)[j]);
+    case TRA_COL_STRING:
+    case TRA_COL_TEXT: return compare_codes(c->dict, ((const int32_t *)v->values)[i], ((const int32_t *)w->values)[j]);
+    }
+    return 0;
 }
 
 static int compare_two(const tra_column *c, const tra_vector *v, int64_t i, const tra_vector *w, int64_t j, bool desc) {
@@ -82,6 +98,11 @@ static void merge_runs(const order *o, const int64_t *from, int64_t n, int64_t l
 
 void tra_order_rows(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
                     int64_t *spare) {
+    enum { FEW = 48 };
+    if (n > FEW && !tra_order_looks_up(b->schema, ncolumns, column)) {
+        tra_order_by_digits(b, ncolumns, column, desc, at, n, spare);
+        return;
+    }
     const order o = {b, ncolumns, column, desc};
     int64_t *from = at, *to = spare;
     for (int64_t length = 1; length < n; length *= 2) {
@@ -91,6 +112,36 @@ void tra_order_rows(const tra_batch *b, int ncolumns, const int *column, const b
         to = t;
     }
     if (from != at) memcpy(at, from, (size_t)n * sizeof *at);
+}
+
+#define CHANGES(T, differ)                                                                                             \
+    for (int64_t i = 1; i < n; i++) {                                                                                  \
+        T x = ((const T *)v->values)[at[i - 1]], y = ((const T *)v->values)[at[i]];                                    \
+        begins[i] |= differ;                                                                                           \
+    }
+
+/* begins[i]: does row at[i] differ from the one before? NULLs have equal values. */
+static void mark_changes(const tra_vector *v, tra_coltype t, const int64_t *at, int64_t n, int64_t *begins) {
+    switch (tra_coltype_held(t)) {
+    case TRA_BOOL: CHANGES(uint8_t, x != y) break;
+    case TRA_I32: CHANGES(int32_t, x != y) break;
+    case TRA_I64: CHANGES(int64_t, x != y) break;
+    case TRA_F32: CHANGES(float, x != y && (x == x || y == y)) break;
+    case TRA_F64: CHANGES(double, x != y && (x == x || y == y)) break;
+    }
+    for (int64_t i = 1; v->state && i < n; i++) begins[i] |= !v->state[at[i - 1]] != !v->state[at[i]];
+}
+
+int64_t tra_order_runs(const tra_batch *b, int ncolumns, const int *column, const int64_t *at, int64_t n,
+                       int64_t *begin) {
+    int64_t runs = 0;
+    memset(begin, 0, (size_t)n * sizeof *begin);
+    for (int k = 0; k < ncolumns; k++) mark_changes(&b->v[column[k]], b->schema->v[column[k]].type, at, n, begin);
+    if (n > 0) begin[0] = 1;
+    for (int64_t i = 0; i < n; i++)
+        if (begin[i]) begin[runs++] = i;
+    begin[runs] = n;
+    return runs;
 }
 
 void tra_take_rows(const tra_batch *from, const int64_t *at, int64_t n, tra_batch *to) {
@@ -149,6 +200,7 @@ static void sort_run(const void *data, const tra_cell *a, const tra_cell *b, tra
     tra_err e = {0};
     if (tra_columns_of(a, s->in, &in, &e) != TRA_OK) {
         tra_kernel_fail("%s", e.msg);
+        tra_columns_begin(out, s->in, 0, &made);
         return;
     }
     in.schema = s->in;

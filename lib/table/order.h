@@ -18,10 +18,23 @@ int tra_rows_compare(const tra_row_view *x, int64_t i, const tra_row_view *y, in
 /* Are strings looked up to compare rows by these columns (NULL: the first n)? Then codes must be checked before. */
 bool tra_order_looks_up(const tra_schema *s, int n, const int *column);
 
-/* The numbers at[0..n) of rows of b in the order of these columns, stably; spare has room for as many. desc may be
- * NULL. */
+/* The numbers at[0..n) of rows of b in the order of these columns, stably; spare has room for TRA_ORDER_SPARE times as
+ * many. desc may be NULL. */
+enum { TRA_ORDER_SPARE = 2 };
 void tra_order_rows(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
                     int64_t *spare);
+/* The same where strings need not be looked up (radix.c). */
+void tra_order_by_digits(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
+                         int64_t *spare);
+/* Words that are ordered as the first n rows are by these columns, equal where rows are, below 2 to the number of bits
+ * that is returned; -1 where that would be more than `most`, or strings must be looked up. at, other: n words each that
+ * are overwritten, the first with 0, 1, ... n - 1. */
+int tra_order_codes(const tra_batch *b, int ncolumns, const int *column, int64_t n, int most, uint64_t *word,
+                    int64_t *at, uint64_t *other);
+/* Of sorted rows at[0..n) where those begin that differ from the ones before, and n; how many. begin: n + 1, and one at
+ * least. */
+int64_t tra_order_runs(const tra_batch *b, int ncolumns, const int *column, const int64_t *at, int64_t n,
+                       int64_t *begin);
 /* Are rows i and j equal in these columns? */
 bool tra_rows_equal(const tra_batch *b, int ncolumns, const int *column, int64_t i, int64_t j);
 /* Rows at[0..n) of a batch, to rows [0..n) of columns of the same types. */

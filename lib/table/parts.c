@@ -53,7 +53,8 @@ static void take_column(const tra_vector *from, tra_coltype t, const int64_t *at
 static int64_t arrange_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_arrange *x = data;
     (void)ext_b;
-    return tra_add_most(vectors(x->in->n + x->out->n), tra_mul_most(ext_a->v[0], 2 * (int64_t)sizeof(int64_t)));
+    return tra_add_most(vectors(x->in->n + x->out->n),
+                        tra_mul_most(ext_a->v[0], (1 + TRA_ORDER_SPARE) * (int64_t)sizeof(int64_t)));
 }
 
 static int64_t arrange_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
@@ -146,7 +147,8 @@ const tra_rows_ops tra_sample_ops = {.scratch = sample_scratch, .bytes = sample_
 static int64_t splitters_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_sampling *x = data;
     (void)ext_b;
-    return tra_add_most(vectors(2 * x->out->n) + 8 * x->parts, tra_mul_most(ext_a->v[0], 2 * (int64_t)sizeof(int64_t)));
+    return tra_add_most(vectors(2 * x->out->n) + 8 * x->parts,
+                        tra_mul_most(ext_a->v[0], (1 + TRA_ORDER_SPARE) * (int64_t)sizeof(int64_t)));
 }
 
 static int64_t splitters_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {

@@ -1,0 +1,25 @@
+/* group_int.h - what an aggregation consists of. Private to group.c and group_run.c. */
+#ifndef TRA_GROUP_INT_H
+#define TRA_GROUP_INT_H
+
+#include "group.h"
+
+enum { TRA_GROUP_STATES = 3 };
+
+/* An aggregate, with the columns of its states in what PARTIAL makes. */
+typedef struct tra_group_aggregate {
+    tra_group_column c;
+    tra_column of; /* what is aggregated; of count() nothing */
+    int state, nstates;
+    bool whole; /* of integers: sums are exact */
+} tra_group_aggregate;
+
+struct tra_group {
+    const tra_schema *in, *states, *result;
+    int nkeys, n;
+    tra_group_aggregate *v;
+    int *key; /* 0, 1, ... nkeys - 1 */
+    tra_group_pass pass;
+};
+
+#endif

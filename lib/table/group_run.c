@@ -1,0 +1,419 @@
+/* group_run.c - rows that become groups, and these aggregates. */
+#include "group_int.h"
+#include "order.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "table_int.h"
+
+static const tra_schema *operand(const tra_group *g) { return g->pass == TRA_GROUP_FINAL ? g->states : g->in; }
+
+/* ---- totals ------------------------------------------------------------------------------------------------------ */
+
+/* What is known of an aggregate in a group so far. */
+typedef struct total {
+    int64_t n; /* values */
+    __int128 sum;
+    double real, mean, square; /* square: the sum of squares of what differs from the mean */
+    int64_t row;               /* of min, max, first, last, any, all: where the value is; -1: none yet */
+} total;
+
+static bool present(const tra_vector *v, int64_t i) { return !v->state || v->state[i] == TRA_STATE_VALUE; }
+
+/* Is the value of row i to stand for those before it? */
+static bool replaces(const tra_group_aggregate *g, const tra_vector *v, int64_t row, int64_t i) {
+    bool nan = tra_coltype_is_float(g->of.type) && isnan(tra_value_real(&g->of, v, i));
+    switch (g->c.f) {
+    case TRA_AGGREGATE_MAX: return tra_value_compare(&g->of, v, i, row, false) > 0;
+    case TRA_AGGREGATE_MIN:
+        if (tra_coltype_is_float(g->of.type) && isnan(tra_value_real(&g->of, v, row))) return false;
+        return nan || tra_value_compare(&g->of, v, i, row, false) < 0;
+    case TRA_AGGREGATE_LAST: return true;
+    case TRA_AGGREGATE_ANY: return tra_value_whole(&g->of, v, i) != 0;
+    case TRA_AGGREGATE_ALL: return tra_value_whole(&g->of, v, i) == 0;
+    case TRA_AGGREGATE_FIRST:
+    case TRA_AGGREGATE_COUNT:
+    case TRA_AGGREGATE_SUM:
+    case TRA_AGGREGATE_MEAN:
+    case TRA_AGGREGATE_VAR:
+    case TRA_AGGREGATE_STD:
+    case TRA_AGGREGATE_DISTINCT:
+    case TRA_AGGREGATE_MEDIAN:
+    case TRA_AGGREGATE_QUANTILE: break;
+    }
+    return false;
+}
+
+/* The mean and the squares of both parts together. */
+static void combine(total *t, int64_t n, double mean, double square) {
+    if (n == 0) return;
+    double all = (double)(t->n + n), difference = mean - t->mean;
+    t->square += square + difference * difference * ((double)t->n * (double)n / all);
+    t->mean += difference * ((double)n / all);
+    t->n += n;
+}
+
+static bool has_place(tra_aggregate f) {
+    return f == TRA_AGGREGATE_MIN || f == TRA_AGGREGATE_MAX || f == TRA_AGGREGATE_FIRST || f == TRA_AGGREGATE_LAST ||
+           f == TRA_AGGREGATE_ANY || f == TRA_AGGREGATE_ALL;
+}
+
+static void add_row(const tra_group_aggregate *g, const tra_batch *in, int64_t i, total *t) {
+    const tra_vector *v = g->c.column >= 0 ? &in->v[g->c.column] : NULL;
+    if (v && !present(v, i)) return;
+    if (!v || g->c.f == TRA_AGGREGATE_COUNT) {
+        t->n++;
+    } else if (has_place(g->c.f)) {
+        if (t->row < 0 || replaces(g, v, t->row, i)) t->row = i;
+    } else if (g->c.f == TRA_AGGREGATE_VAR || g->c.f == TRA_AGGREGATE_STD) {
+        combine(t, 1, tra_value_real(&g->of, v, i), 0);
+    } else {
+        t->n++;
+        if (g->whole)
+            t->sum += tra_value_whole(&g->of, v, i);
+        else
+            t->real += tra_value_real(&g->of, v, i);
+    }
+}
+
+static void add_state(const tra_group_aggregate *g, const tra_batch *in, int64_t i, total *t) {
+    const tra_vector *v = &in->v[g->state];
+    if (has_place(g->c.f)) {
+        if (present(v, i) && (t->row < 0 || replaces(g, v, t->row, i))) t->row = i;
+        return;
+    }
+    int64_t n = ((const int64_t *)v[0].values)[i];
+    if (g->c.f == TRA_AGGREGATE_VAR || g->c.f == TRA_AGGREGATE_STD) {
+        combine(t, n, ((const double *)v[1].values)[i], ((const double *)v[2].values)[i]);
+        return;
+    }
+    t->n += n;
+    if (g->nstates == 3)
+        t->sum += (__int128)(((unsigned __int128)(uint64_t)((const int64_t *)v[2].values)[i] << 64) |
+                             (uint64_t)((const int64_t *)v[1].values)[i]);
+    else if (g->nstates == 2)
+        t->real += ((const double *)v[1].values)[i];
+}
+
+/* ---- results ----------------------------------------------------------------------------------------------------- */
+
+static void put_null(tra_vector *v, const tra_column *c, int64_t to) {
+    size_t size = tra_coltype_size(c->type);
+    memset((char *)v->values + (size_t)to * size, 0, size);
+    v->state[to] = TRA_STATE_NULL;
+}
+
+static void put_copy(tra_vector *v, const tra_column *c, int64_t to, const tra_vector *from, int64_t row) {
+    size_t size = tra_coltype_size(c->type);
+    if (row < 0) {
+        put_null(v, c, to);
+        return;
+    }
+    memcpy((char *)v->values + (size_t)to * size, (const char *)from->values + (size_t)row * size, size);
+    if (v->state) v->state[to] = from->state ? from->state[row] : TRA_STATE_VALUE;
+}
+
+static void put_state(const tra_group *g, const tra_group_aggregate *x, const tra_batch *in, const total *t,
+                      tra_batch *out, int64_t to) {
+    tra_vector *v = &out->v[x->state];
+    if (has_place(x->c.f)) {
+        put_copy(v, &g->states->v[x->state], to, &in->v[x->c.column], t->row);
+        return;
+    }
+    ((int64_t *)v[0].values)[to] = t->n;
+    if (x->c.f == TRA_AGGREGATE_VAR || x->c.f == TRA_AGGREGATE_STD) {
+        ((double *)v[1].values)[to] = t->mean;
+        ((double *)v[2].values)[to] = t->square;
+    } else if (x->nstates == 3) {
+        ((int64_t *)v[1].values)[to] = (int64_t)(uint64_t)t->sum;
+        ((int64_t *)v[2].values)[to] = (int64_t)(t->sum >> 64);
+    } else if (x->nstates == 2) {
+        ((double *)v[1].values)[to] = t->real;
+    }
+}
+
+static void put_real(tra_vector *v, const tra_column *c, int64_t to, bool any, double x) {
+    if (!any) {
+        put_null(v, c, to);
+        return;
+    }
+    ((double *)v->values)[to] = x;
+    v->state[to] = TRA_STATE_VALUE;
+}
+
+/* The rows of a group, in the order of the table; spare has room for them three times. */
+typedef struct members {
+    const int64_t *row;
+    int64_t n, *spare;
+} members;
+
+/* Values of the group in their order, NULLs left out; how many there are. */
+static int64_t sort_values(const tra_group_aggregate *x, const tra_batch *in, const members *m) {
+    int64_t n = 0;
+    int64_t *at = m->spare;
+    for (int64_t i = 0; i < m->n; i++)
+        if (present(&in->v[x->c.column], m->row[i])) at[n++] = m->row[i];
+    tra_order_rows(in, 1, &x->c.column, NULL, at, n, m->spare + m->n);
+    return n;
+}
+
+static void put_quantile(const tra_group_aggregate *x, const tra_batch *in, const members *m, double q, tra_vector *v,
+                         const tra_column *c, int64_t to) {
+    int64_t n = sort_values(x, in, m);
+    double place = q * (double)(n - 1), below = floor(place), r = 0;
+    if (n > 0) {
+        const tra_vector *from = &in->v[x->c.column];
+        double low = tra_value_real(&x->of, from, m->spare[(int64_t)below]);
+        double high = tra_value_real(&x->of, from, m->spare[tra_min64((int64_t)below + 1, n - 1)]);
+        double last = tra_value_real(&x->of, from, m->spare[n - 1]);
+        r = isnan(last) ? last : place == below ? low : low + (high - low) * (place - below);
+    }
+    put_real(v, c, to, n > 0, r);
+}
+
+static int64_t count_distinct(const tra_group_aggregate *x, const tra_batch *in, const members *m) {
+    int64_t n = sort_values(x, in, m), distinct = n > 0;
+    for (int64_t i = 1; i < n; i++) distinct += !tra_rows_equal(in, 1, &x->c.column, m->spare[i - 1], m->spare[i]);
+    return distinct;
+}
+
+static void put_sum(const tra_group *g, const tra_group_aggregate *x, const total *t, tra_vector *v,
+                    const tra_column *c, int64_t to) {
+    if (!x->whole || t->n == 0) {
+        put_real(v, c, to, t->n > 0, t->real);
+        return;
+    }
+    if (t->sum > INT64_MAX || t->sum < INT64_MIN)
+        tra_kernel_fail("sum: the total `%s` of group %" PRId64
+                        ", by key, does not fit i64; convert the values: x * 1.0",
+                        g->result->v[g->nkeys + (x - g->v)].name, to);
+    ((int64_t *)v->values)[to] = (int64_t)t->sum;
+    v->state[to] = TRA_STATE_VALUE;
+}
+
+static void put_result(const tra_group *g, int i, const tra_batch *in, const total *t, const members *m, tra_batch *out,
+                       int64_t to) {
+    const tra_group_aggregate *x = &g->v[i];
+    const tra_column *c = &g->result->v[g->nkeys + i];
+    tra_vector *v = &out->v[g->nkeys + i];
+    double n = (double)t->n;
+    switch (x->c.f) {
+    case TRA_AGGREGATE_COUNT: ((int64_t *)v->values)[to] = t->n; return;
+    case TRA_AGGREGATE_SUM: put_sum(g, x, t, v, c, to); return;
+    case TRA_AGGREGATE_MEAN:
+        put_real(v, c, to, t->n > 0, x->whole ? (double)((long double)t->sum / (long double)t->n) : t->real / n);
+        return;
+    case TRA_AGGREGATE_VAR: put_real(v, c, to, t->n > 1, t->square / (n - 1)); return;
+    case TRA_AGGREGATE_STD: put_real(v, c, to, t->n > 1, sqrt(t->square / (n - 1))); return;
+    case TRA_AGGREGATE_MIN:
+    case TRA_AGGREGATE_MAX:
+    case TRA_AGGREGATE_FIRST:
+    case TRA_AGGREGATE_LAST:
+    case TRA_AGGREGATE_ANY:
+    case TRA_AGGREGATE_ALL:
+        put_copy(v, c, to, &in->v[g->pass == TRA_GROUP_FINAL ? x->state : x->c.column], t->row);
+        return;
+    case TRA_AGGREGATE_DISTINCT: ((int64_t *)v->values)[to] = count_distinct(x, in, m); return;
+    case TRA_AGGREGATE_MEDIAN: put_quantile(x, in, m, 0.5, v, c, to); return;
+    case TRA_AGGREGATE_QUANTILE: put_quantile(x, in, m, x->c.q, v, c, to); return;
+    }
+}
+
+/* ---- groups by their codes --------------------------------------------------------------------------------------- */
+
+/* Rows in the order of the table go straight to the totals of their groups, where keys have few values and no aggregate
+ * needs the rows of a group together. */
+typedef struct direct {
+    const tra_group *g;
+    const tra_batch *in;
+    int64_t n, groups;
+    int64_t *first; /* row of each group */
+    int64_t *of;    /* the group of each row */
+    total *t;
+} direct;
+
+enum { ROWS_PER_SLOT = 8 };
+
+/* Numbers groups by the order of their keys; false where these have too many values. spare: of n words each, first and
+ * of being the first two. */
+static bool find_direct(direct *d, int64_t *spare) {
+    int64_t most = d->n / ROWS_PER_SLOT, *slot = spare + 2 * d->n;
+    for (int i = 0; i < d->g->n; i++)
+        if (!tra_aggregate_has_states(d->g->v[i].c.f)) return false;
+    d->first = spare;
+    d->of = spare + d->n;
+    if (most < 2 || d->g->nkeys == 0) return false;
+    int bits = tra_order_codes(d->in, d->g->nkeys, d->g->key, d->n, 63 - __builtin_clzll((uint64_t)most),
+                               (uint64_t *)d->of, spare, (uint64_t *)slot);
+    if (bits < 0) return false;
+    int64_t slots = INT64_C(1) << bits;
+    for (int64_t i = 0; i < slots; i++) slot[i] = -1;
+    for (int64_t i = d->n - 1; i >= 0; i--) slot[d->of[i]] = i;
+    for (int64_t i = 0; i < slots; i++) {
+        if (slot[i] < 0) continue;
+        d->first[d->groups] = slot[i];
+        slot[i] = d->groups++;
+    }
+    for (int64_t i = 0; i < d->n; i++) d->of[i] = slot[d->of[i]];
+    return true;
+}
+
+#define SUM(T, to)                                                                                                     \
+    for (int64_t i = 0; i < d->n; i++) {                                                                               \
+        if (state && state[i]) continue;                                                                               \
+        d->t[d->of[i]].n++;                                                                                            \
+        d->t[d->of[i]].to += ((const T *)v->values)[i];                                                                \
+    }
+
+static void sum_direct(const direct *d, const tra_group_aggregate *x) {
+    const tra_vector *v = &d->in->v[x->c.column];
+    const uint8_t *state = v->state;
+    switch (tra_coltype_held(x->of.type)) {
+    case TRA_BOOL: SUM(uint8_t, sum) break;
+    case TRA_I32: SUM(int32_t, sum) break;
+    case TRA_I64: SUM(int64_t, sum) break;
+    case TRA_F32: SUM(float, real) break;
+    case TRA_F64: SUM(double, real) break;
+    }
+}
+
+static void total_direct(const direct *d, const tra_group_aggregate *x) {
+    bool final = d->g->pass == TRA_GROUP_FINAL;
+    for (int64_t i = 0; i < d->groups; i++) d->t[i] = (total){.row = -1};
+    if (!final && x->c.f == TRA_AGGREGATE_COUNT && x->c.column < 0) {
+        for (int64_t i = 0; i < d->n; i++) d->t[d->of[i]].n++;
+    } else if (!final && (x->c.f == TRA_AGGREGATE_SUM || x->c.f == TRA_AGGREGATE_MEAN)) {
+        sum_direct(d, x);
+    } else if (final) {
+        for (int64_t i = 0; i < d->n; i++) add_state(x, d->in, i, &d->t[d->of[i]]);
+    } else {
+        for (int64_t i = 0; i < d->n; i++) add_row(x, d->in, i, &d->t[d->of[i]]);
+    }
+}
+
+static void put_total(const tra_group *g, int i, const tra_batch *in, const total *t, const members *m, tra_batch *out,
+                      int64_t to) {
+    if (g->pass == TRA_GROUP_PARTIAL)
+        put_state(g, &g->v[i], in, t, out, to);
+    else
+        put_result(g, i, in, t, m, out, to);
+}
+
+static void run_direct(const direct *d, tra_batch *out) {
+    for (int i = 0; i < d->g->n; i++) {
+        total_direct(d, &d->g->v[i]);
+        for (int64_t k = 0; k < d->groups; k++) put_total(d->g, i, d->in, &d->t[k], NULL, out, k);
+    }
+}
+
+/* ---- groups by sorted rows --------------------------------------------------------------------------------------- */
+
+typedef struct sorted {
+    const tra_group *g;
+    const tra_batch *in;
+    int64_t *at, n, *spare;
+    int64_t *begin, groups; /* of each group in `at`; and n */
+} sorted;
+
+static void find_sorted(sorted *s) {
+    tra_order_rows(s->in, s->g->nkeys, s->g->key, NULL, s->at, s->n, s->spare);
+    s->begin = s->spare;
+    s->groups = tra_order_runs(s->in, s->g->nkeys, s->g->key, s->at, s->n, s->begin);
+    s->spare += s->n + 1;
+}
+
+static void total_sorted(const sorted *s, const tra_group_aggregate *x, const int64_t *row, int64_t n, total *t) {
+    *t = (total){.row = -1};
+    if (s->g->pass == TRA_GROUP_FINAL)
+        for (int64_t j = 0; j < n; j++) add_state(x, s->in, row[j], t);
+    else
+        for (int64_t j = 0; j < n; j++) add_row(x, s->in, row[j], t);
+}
+
+static void run_sorted(const sorted *s, tra_batch *out) {
+    for (int i = 0; i < s->g->n; i++) {
+        for (int64_t k = 0; k < s->groups; k++) {
+            total t;
+            const members m = {s->at + s->begin[k], s->begin[k + 1] - s->begin[k], s->spare};
+            total_sorted(s, &s->g->v[i], m.row, m.n, &t);
+            put_total(s->g, i, s->in, &t, &m, out, k);
+        }
+    }
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+/* Words for each row: its place, and a list of groups; values in order with what that takes; or else slots and totals.
+ * And a few. */
+enum { WORDS = 5, MORE = 8 };
+_Static_assert(WORDS >= 3 + TRA_ORDER_SPARE && WORDS >= 4 + (int)sizeof(total) / ROWS_PER_SLOT / 8, "room");
+
+static int64_t head_bytes(const tra_group *g) {
+    return ((operand(g)->n + tra_group_out(g)->n) * (int64_t)sizeof(tra_vector) + 63) / 64 * 64;
+}
+
+static int64_t group_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    int64_t words = tra_add_most(tra_mul_most(ext_a->v[0], WORDS), MORE);
+    (void)ext_b;
+    return tra_add_most(head_bytes(data), tra_mul_most(words, sizeof(int64_t)));
+}
+
+static int64_t groups_most(const tra_group *g, int64_t rows) { return g->nkeys ? rows : 1; }
+
+static int64_t group_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    (void)b, (void)out, (void)scratch;
+    return tra_columns_room(tra_group_out(data), groups_most(data, a->array.ext.v[0]));
+}
+
+static void refuse_errors(const tra_group *g, const tra_batch *in) {
+    for (int c = 0; g->pass != TRA_GROUP_FINAL && c < in->schema->n; c++) {
+        int64_t row = tra_find_error(in, c);
+        if (row >= 0)
+            tra_kernel_fail("row %" PRId64 ": `%s`, by which rows are grouped or which is aggregated, could not be "
+                            "computed: an integer does not fit its type",
+                            row, in->schema->v[c].name);
+    }
+}
+
+/* The keys of each group, from its first row. */
+static void put_keys(const tra_group *g, const tra_batch *in, const int64_t *first, int64_t groups, tra_batch *out) {
+    for (int k = 0; k < g->nkeys; k++) tra_gather_rows(&out->v[k], 0, &in->v[k], in->schema->v[k].type, first, groups);
+}
+
+static int64_t make_groups(const tra_group *g, const tra_batch *in, int64_t *words, tra_batch *out) {
+    direct d = {.g = g, .in = in, .n = in->rows, .t = (total *)(((uintptr_t)(words + 4 * in->rows) + 15) / 16 * 16)};
+    if (find_direct(&d, words)) {
+        put_keys(g, in, d.first, d.groups, out);
+        run_direct(&d, out);
+        return d.groups;
+    }
+    sorted s = {.g = g, .in = in, .at = words, .n = in->rows, .spare = words + in->rows};
+    for (int64_t i = 0; i < s.n; i++) s.at[i] = i;
+    find_sorted(&s);
+    if (s.n == 0 && g->nkeys == 0 && g->pass != TRA_GROUP_PARTIAL) s.groups = 1, s.begin[1] = 0; /* the one row */
+    for (int64_t i = 0; i < s.groups && g->nkeys > 0; i++) s.spare[i] = s.at[s.begin[i]];
+    put_keys(g, in, s.spare, s.groups, out);
+    run_sorted(&s, out);
+    return s.groups;
+}
+
+static void group_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    (void)b;
+    const tra_group *g = data;
+    const tra_schema *from = operand(g);
+    tra_batch in = {.v = scratch}, made = {.v = (tra_vector *)scratch + from->n};
+    tra_err e = {0};
+    if (tra_columns_of(a, from, &in, &e) != TRA_OK) {
+        tra_kernel_fail("%s", e.msg);
+        tra_columns_begin(out, tra_group_out(g), 0, &made);
+        return;
+    }
+    in.schema = from;
+    refuse_errors(g, &in);
+    tra_columns_begin(out, tra_group_out(g), groups_most(g, in.rows), &made);
+    int64_t groups = make_groups(g, &in, (int64_t *)((char *)scratch + head_bytes(g)), &made);
+    tra_columns_end(out, tra_group_out(g), groups);
+}
+
+const tra_rows_ops tra_group_ops = {.scratch = group_scratch, .bytes = group_bytes, .run = group_run};
