@@ -315,7 +315,7 @@ static tra_status make_sparse(const gen_pattern *p, const tra_type *type, const 
     int64_t each = 2 * m.most * (int64_t)sizeof(tra_item) + room + tra_stored_scratch(levels, m.most);
     int n = 0;
     TRA_TRY(tra_workers(memory, held + tra_store_index_bytes(type->cat), each, type->cat->n, &n, e));
-    TRA_TRY(tra_settle_begin(output, type, levels, codec, history, n, &m.settle, e));
+    TRA_TRY(tra_settle_begin(output, type, levels, codec, history, NULL, n, &m.settle, e));
     tra_status s = TRA_OK;
     for (int i = 0; i < n && s == TRA_OK; i++) {
         m.worker[i].items = tra_malloc((size_t)m.most * sizeof(tra_item));

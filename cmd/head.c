@@ -3,6 +3,7 @@
 #include "tables.h"
 
 #include "../formats/formats.h"
+#include "../lib/relation/labels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ typedef struct grid {
     int64_t n, cap;
     const char **cell;
     bool *left; /* columns that begin at the left: texts */
-    bool names, more;
+    bool more;
 } grid;
 
 static void add(grid *g, const char *s, size_t n) {
@@ -123,7 +124,17 @@ static tra_status head_table(tra_rel *rel, grid *g, bool terminal, tra_err *e) {
 
 /* ---- tensors ---------------------------------------------------------------------------------------------------- */
 
-static tra_status put_box(tra_view *v, grid *g, int64_t n, int64_t m, tra_err *e) {
+/* What stands beside the numbers on a terminal. */
+typedef struct beside {
+    const tra_dim_labels *row, *column; /* NULL: they have no labels */
+} beside;
+
+static void add_label(grid *g, const tra_dim_labels *l, int64_t position) {
+    const char *text = tra_dim_labels_text(g->arena, l, position);
+    add(g, text, strlen(text));
+}
+
+static tra_status put_box(tra_view *v, grid *g, const beside *b, int64_t n, int64_t m, tra_err *e) {
     tra_dims start = v->shape, count = v->shape;
     int r = v->shape.n;
     tra_dtype t = tra_rel_type(v->rel)->dtype;
@@ -137,6 +148,7 @@ static tra_status put_box(tra_view *v, grid *g, int64_t n, int64_t m, tra_err *e
     tra_status s = n * m > 0 ? tra_view_box(v, &start, &count, buf, stride, e) : TRA_OK;
     for (int64_t i = 0; i < n * m && s == TRA_OK; i++) {
         char text[TRA_NUMTEXT];
+        if (b->row && i % m == 0) add_label(g, b->row, i / m);
         add(g, text, tra_print_value(t, buf, i, text));
     }
     free(buf);
@@ -155,10 +167,16 @@ static tra_status head_tensor(tra_rel *rel, const char *spec, grid *g, bool term
     int64_t need =
         (int64_t)(v.array_bytes + v.scratch_bytes) + tra_mul_most(tra_mul_most(n, m), 64) + tra_rel_held(rel);
     if (s == TRA_OK) s = tra_buffer_check(memory, need, e);
-    g->columns = (int)m;
-    g->left = tra_news(g->arena, bool, m + 1);
+    const tra_dim_labels *const *labels = NULL;
+    if (s == TRA_OK && terminal) s = tra_rel_labels(rel, &labels, e);
+    beside b = {labels && r > 0 ? labels[0] : NULL, labels && r > 1 ? labels[1] : NULL};
+    g->columns = (int)m + (b.row != NULL);
+    g->left = tra_news(g->arena, bool, m + 2);
+    g->left[0] = b.row != NULL;
     g->more = r > 0 && n < v.shape.v[0];
-    if (s == TRA_OK) s = put_box(&v, g, n, m, e);
+    if (b.row && b.column) add(g, b.row->name, strlen(b.row->name));
+    for (int64_t c = 0; b.column && c < m; c++) add_label(g, b.column, c);
+    if (s == TRA_OK) s = put_box(&v, g, &b, n, m, e);
     tra_view_close(&v);
     if (s != TRA_OK || terminal) return s;
     tra_str out = {0};

@@ -1,4 +1,5 @@
 /* info.c - tra info REL...: what a relation is, and how it is stored. */
+#include "../lib/relation/labels.h"
 #include "../lib/relation/rows.h"
 #include "../lib/relation/stored.h"
 #include "common.h"
@@ -241,6 +242,43 @@ static void storage_json(tra_rel *rel, const row_counts *r, tra_json *j) {
     tra_json_end(j, '}');
 }
 
+/* ---- labels ------------------------------------------------------------------------------------------------- */
+
+enum { SHOWN = 8, SHOWN_JSON = 1000 }; /* labels of a dimension */
+
+static void labels_text(const tra_dim_labels *const *labels, int rank, tra_str *out) {
+    tra_arena *a = tra_arena_new();
+    for (int d = 0, n = 0; labels && d < rank; d++) {
+        const tra_dim_labels *l = labels[d];
+        if (!l) continue;
+        tra_str_printf(out, "  %-10s  dimension %d, %s: ", n++ ? "" : "labels", d, l->name);
+        for (int64_t i = 0; i < tra_min64(l->n, SHOWN); i++)
+            tra_str_printf(out, "%s%s", i ? ", " : "", tra_dim_labels_text(a, l, i));
+        tra_str_add(out, l->n > SHOWN ? ", ...\n" : "\n");
+    }
+    tra_arena_free(a);
+}
+
+static void labels_json(const tra_dim_labels *const *labels, int rank, tra_json *j) {
+    tra_arena *a = tra_arena_new();
+    if (labels) tra_json_begin(j, "labels", '[');
+    for (int d = 0; labels && d < rank; d++) {
+        const tra_dim_labels *l = labels[d];
+        if (!l) continue;
+        tra_json_begin(j, NULL, '{');
+        tra_json_int(j, "dimension", d);
+        tra_json_str(j, "name", l->name);
+        tra_json_str(j, "type", tra_coltype_name(l->type));
+        tra_json_int(j, "count", l->n);
+        tra_json_begin(j, "first", '[');
+        for (int64_t i = 0; i < tra_min64(l->n, SHOWN_JSON); i++) tra_json_str(j, NULL, tra_dim_labels_text(a, l, i));
+        tra_json_end(j, ']');
+        tra_json_end(j, '}');
+    }
+    if (labels) tra_json_end(j, ']');
+    tra_arena_free(a);
+}
+
 /* ---- text --------------------------------------------------------------------------------------------------- */
 
 static const char *readers(const tra_relinfo *i) {
@@ -248,7 +286,8 @@ static const char *readers(const tra_relinfo *i) {
     return "HDF5 programs that find the zstd filter 32015 (make install puts it there); for others: tra export --to h5";
 }
 
-static void text_of(tra_rel *rel, const char *spec, const stats *s, const row_counts *rows, tra_str *out) {
+static void text_of(tra_rel *rel, const char *spec, const stats *s, const row_counts *rows,
+                    const tra_dim_labels *const *labels, tra_str *out) {
     const tra_type *t = tra_rel_type(rel);
     const tra_catalog *c = t->cat;
     const tra_relinfo *i = tra_rel_info(rel);
@@ -279,6 +318,7 @@ static void text_of(tra_rel *rel, const char *spec, const stats *s, const row_co
         tra_str_printf(out, "  dataset     %s in %s, chunks %s, %s layout\n", i->name, i->path,
                        tra_shape_text(&i->chunk, a), i->layout);
     }
+    labels_text(labels, c->bound.n, out);
     tra_str_printf(out, "  size        %s", tra_human(bytes, a));
     tra_str_printf(out, ", stored in %s", tra_human(i->stored_bytes, a));
     tra_str_printf(out, ", file %s\n", tra_human(i->file_bytes, a));
@@ -303,7 +343,8 @@ static void text_of(tra_rel *rel, const char *spec, const stats *s, const row_co
 
 /* ---- JSON --------------------------------------------------------------------------------------------------- */
 
-static void json_of(tra_rel *rel, const char *spec, const stats *s, const row_counts *rows, tra_json *j) {
+static void json_of(tra_rel *rel, const char *spec, const stats *s, const row_counts *rows,
+                    const tra_dim_labels *const *labels, tra_json *j) {
     const tra_type *t = tra_rel_type(rel);
     const tra_catalog *c = t->cat;
     const tra_relinfo *i = tra_rel_info(rel);
@@ -330,6 +371,7 @@ static void json_of(tra_rel *rel, const char *spec, const stats *s, const row_co
     tra_json_ints(j, "dims", i->dims.n, i->dims.v);
     tra_json_ints(j, "chunk", i->chunk.n, i->chunk.v);
     if (i->storage) storage_json(rel, rows, j);
+    labels_json(labels, c->bound.n, j);
     tra_json_str(j, "codec", i->codec);
     tra_json_int(j, "stored_bytes", i->stored_bytes);
     tra_json_int(j, "file_bytes", i->file_bytes);
@@ -365,12 +407,14 @@ static tra_status describe(const char *spec, tra_json *out, tra_err *e) {
     }
     stats s;
     row_counts rows;
+    const tra_dim_labels *const *labels = NULL;
     tra_status status = want_stats ? statistics(rel, &s, e) : TRA_OK;
+    if (status == TRA_OK) status = tra_rel_labels(rel, &labels, e);
     if (status == TRA_OK) status = count_rows(rel, &rows, e);
     if (status == TRA_OK && tra_common_opts.format == TRA_FORMAT_JSON) {
-        json_of(rel, spec, want_stats ? &s : NULL, &rows, out);
+        json_of(rel, spec, want_stats ? &s : NULL, &rows, labels, out);
     } else if (status == TRA_OK) {
-        text_of(rel, spec, want_stats ? &s : NULL, &rows, &out->out);
+        text_of(rel, spec, want_stats ? &s : NULL, &rows, labels, &out->out);
     }
     tra_rel_close(rel);
     return status;

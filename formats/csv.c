@@ -4,6 +4,7 @@
  * is a header. A file is passed over twice: once to count its lines (fast), so that the relation can be laid out, once
  * to read the numbers. */
 #include "formats.h"
+#include "../lib/relation/labels.h"
 #include "table_csv_import.h"
 
 #include <ctype.h>
@@ -24,6 +25,7 @@ typedef struct csv {
     int64_t expected;  /* rows of the file, or -1 */
     tra_number *first; /* the first row, when it is data: from malloc */
     int64_t taken;     /* of it */
+    tra_str names;     /* cells of the first row, each ended by a byte 0, as long as they may be a header's */
     bool newline;      /* the last cell ended its line */
     int64_t first_line;
 } csv;
@@ -309,6 +311,11 @@ static tra_status read_first_row(tra_source *s, csv *c, first_cells *f, tra_err 
             f->cap = tra_min64(tra_max64(64, 2 * f->cap), most);
             c->first = tra_realloc(c->first, (size_t)f->cap, sizeof v);
         }
+        bool maybe = s->o.header == 1 || (s->o.header < 0 && !f->number.col && !f->like_data.col);
+        if (maybe)
+            tra_str_addn(&c->names, x.s, x.n), tra_str_addn(&c->names, "", 1);
+        else
+            tra_str_free(&c->names);
         if (!value) v.whole = (int64_t)(XXH3_64bits(x.s, x.n) >> 1); /* to find names that are there twice */
         c->first[c->col++] = v;
     } while (x.end == CELL_DELIMITER);
@@ -351,6 +358,18 @@ static tra_status judge_header(tra_source *s, csv *c, first_cells *f, int64_t li
     return TRA_OK;
 }
 
+/* The names of a header, as labels of dimension 1. */
+static const tra_dim_labels *const *column_labels(tra_source *s, const csv *c) {
+    const char *at = c->names.s, *end = at + c->names.n;
+    const char **name = tra_news(s->arena, const char *, c->cols + 1);
+    const tra_dim_labels **labels = tra_news(s->arena, const tra_dim_labels *, TRA_MAXDIM);
+    int64_t n = 0;
+    for (; n < c->cols && at < end; n++, at += strlen(at) + 1) name[n] = at;
+    if (n < c->cols) return NULL;
+    labels[1] = tra_dim_labels_of_texts(s->arena, "column", n, name);
+    return labels;
+}
+
 static tra_status first_row(tra_source *s, csv *c, tra_err *e) {
     first_cells f = {0};
     int64_t begin = c->line;
@@ -368,8 +387,10 @@ static tra_status first_row(tra_source *s, csv *c, tra_err *e) {
         s->overflow = 0;
         free(c->first);
         c->first = NULL;
-        s->held = 0;
+        s->held = c->names.n;
+        s->labels = column_labels(s, c);
     }
+    tra_str_free(&c->names);
     return TRA_OK;
 }
 
@@ -435,6 +456,7 @@ static void close_csv(tra_source *s) {
     }
     csv *c = s->state;
     free(c->first);
+    tra_str_free(&c->names);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------------- */

@@ -62,6 +62,8 @@ typedef struct tra_source {
     void *box_room;        /* of so many bytes: the caller gives it, and may use it between calls */
     size_t held;           /* bytes that it keeps, however little memory there is */
     const char *type_text; /* the file's element type, for the receipt; NULL: none of its own */
+    /* What the positions along each dimension stand for (TRA_MAXDIM entries, some NULL), or NULL. */
+    const struct tra_dim_labels *const *labels;
     /* The reader counts. */
     int64_t inexact;           /* integers that were rounded to a float */
     int64_t overflow;          /* finite values that became infinite in f32 */

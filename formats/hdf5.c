@@ -2,6 +2,7 @@
  * 10x); as a target, a relation rewritten for programs without zstd. */
 #include "formats.h"
 
+#include "../lib/relation/labels.h"
 #include "../lib/relation/rows.h"
 #include "groups.h"
 #include "settle.h"
@@ -40,6 +41,12 @@ static tra_status open_h5(tra_source *s, tra_err *e) {
     s->dtype = h->u64 ? TRA_F64 : tra_rel_type(rel)->dtype;
     s->access = TRA_ACCESS_BOX;
     s->grain = v->chunk;
+    status = tra_rel_labels(rel, &s->labels, e);
+    if (status != TRA_OK) {
+        tra_view_close(v);
+        tra_rel_close(rel);
+        return status;
+    }
     s->box_scratch = (v->array_bytes + 64) / 64 * 64 + v->scratch_bytes + 1;
     s->held = (size_t)tra_rel_held(rel);
     if (tra_view_sparse(v)) {
@@ -152,7 +159,9 @@ static tra_status rewrite_stored(tra_rel *rel, const char *to, const tra_sink_op
     TRA_TRY(tra_buffer_check(memory, fixed + 2 * room, e));
     tra_settle *settle = NULL;
     tra_settled made;
-    TRA_TRY(tra_settle_begin(to, t, &levels, NULL, tra_rel_info(rel)->history, 1, &settle, e));
+    const tra_dim_labels *const *labels;
+    TRA_TRY(tra_rel_labels(rel, &labels, e));
+    TRA_TRY(tra_settle_begin(to, t, &levels, NULL, tra_rel_info(rel)->history, labels, 1, &settle, e));
     void *block = aligned_alloc(TRA_CELL_ALIGN, (bytes_held / TRA_CELL_ALIGN + 1) * TRA_CELL_ALIGN);
     void *scratch = aligned_alloc(TRA_CELL_ALIGN, (bytes_scratch / TRA_CELL_ALIGN + 1) * TRA_CELL_ALIGN);
     tra_status s = block && scratch ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
@@ -186,8 +195,9 @@ static tra_status rewrite(tra_rel *rel, const char *to, const tra_sink_options *
     TRA_TRY(tra_buffer_check(memory, 2 * tra_store_index_bytes(cat) + array + more, e));
     const tra_relinfo *info = tra_rel_info(rel);
     tra_writer *w;
-    TRA_TRY(tra_writer_create(to, tra_rel_type(rel), &(tra_write_options){.history = info->history, .gzip = o->gzip},
-                              &w, e));
+    tra_write_options how = {.history = info->history, .gzip = o->gzip};
+    TRA_TRY(tra_rel_labels(rel, &how.labels, e));
+    TRA_TRY(tra_writer_create(to, tra_rel_type(rel), &how, &w, e));
     tra_status s = copy_arrays(rel, w, e);
     *bytes = tra_writer_stored(w);
     if (s == TRA_OK) return tra_writer_commit(w, info->digest, e);

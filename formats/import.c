@@ -447,7 +447,8 @@ static tra_status read_and_store(import *m, tra_err *e) {
     TRA_TRY(cut(m, &s->shape, e));
     m->storage = s->fortran ? tra_reversed(&s->shape) : s->shape;
     TRA_TRY(lay_out(m, e));
-    TRA_TRY(tra_writer_create(job->to, &m->type, &(tra_write_options){.codec = job->codec, .history = job->history},
+    TRA_TRY(tra_writer_create(job->to, &m->type,
+                              &(tra_write_options){.codec = job->codec, .history = job->history, .labels = s->labels},
                               &m->writer, e));
     tra_meter_begin(job->progress, job->to, m->cat.n);
     if (s->access == TRA_ACCESS_ENTRIES) return store_entries(m, e);

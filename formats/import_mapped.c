@@ -416,7 +416,10 @@ static tra_status write_relation(mapped *m, tra_err *e) {
     tra_type type = {.dtype = m->dtype, .cat = &cat};
     for (int d = 0; d < m->shape.n; d++) type.cut[d] = 1u << d;
     tra_mapped made = {.storage = m->storage, .component = m->block.component};
-    tra_write_options o = {.codec = m->job->codec, .history = m->job->history, .mapped = &made};
+    tra_write_options o = {.codec = m->job->codec,
+                           .history = m->job->history,
+                           .labels = m->source ? m->source->labels : NULL,
+                           .mapped = &made};
     TRA_TRY(tra_writer_create(m->job->to, &type, &o, &w, e));
     m->r->bytes_stored = tra_writer_stored(w);
     char digest[33];

@@ -126,8 +126,8 @@ static tra_status run(sparse *m, tra_err *e) {
     if (left < block_room(m, 1)) TRA_TRY(tra_buffer_check(m->ceiling, need + need / 7, e));
     TRA_TRY(check_blocks(m, left, e));
     tra_settle *settle;
-    TRA_TRY(
-        tra_settle_begin(m->job->to, &m->type, m->levels, &m->job->codec, m->job->history, tra_cores(), &settle, e));
+    TRA_TRY(tra_settle_begin(m->job->to, &m->type, m->levels, &m->job->codec, m->job->history, m->source->labels,
+                             tra_cores(), &settle, e));
     tra_status status = tra_sorter_merge(m->sorted, m->memory - held - block_room(m, m->most), e);
     if (status == TRA_OK) status = make_blocks(m, settle, e);
     if (status != TRA_OK) {

@@ -44,7 +44,8 @@ int64_t tra_settle_held(int64_t blocks, const tra_levels *levels) {
 }
 
 tra_status tra_settle_begin(const char *to, const tra_type *type, const tra_levels *levels, const tra_codec *codec,
-                            const char *history, int workers, tra_settle **out, tra_err *e) {
+                            const char *history, const struct tra_dim_labels *const *labels, int workers,
+                            tra_settle **out, tra_err *e) {
     tra_settle *s = tra_calloc(1, sizeof *s);
     *s = (tra_settle){.type = type, .levels = levels, .workers = workers, .fd = -1};
     if (codec) s->codec = *codec;
@@ -52,7 +53,7 @@ tra_status tra_settle_begin(const char *to, const tra_type *type, const tra_leve
     s->worker = tra_calloc((size_t)workers, sizeof *s->worker);
     s->block = tra_calloc((size_t)type->cat->n + 1, sizeof *s->block);
     s->counts = tra_calloc((size_t)type->cat->n * (size_t)levels->n + 1, sizeof *s->counts);
-    tra_write_options o = {.codec = s->codec, .history = history, .levels = levels};
+    tra_write_options o = {.codec = s->codec, .history = history, .levels = levels, .labels = labels};
     tra_status status = tra_writer_create(to, type, &o, &s->writer, e);
     if (status == TRA_OK) status = tra_scratch_open(to, &s->fd, &s->where, e);
     if (status != TRA_OK) {

@@ -16,10 +16,11 @@ typedef struct tra_settled {
     int64_t scratch; /* that waited */
 } tra_settled;
 
-/* to: "out.h5[:name]". codec: NULL for none. type: of layout tra_rows; it, levels and history must outlive it. workers:
- * those that add. On failure there is nothing to abort. */
+/* to: "out.h5[:name]". codec: NULL for none. type: of layout tra_rows; it, levels, history and labels (NULL: there are
+ * none) must outlive it. workers: those that add. On failure there is nothing to abort. */
 TRA_MUSTUSE tra_status tra_settle_begin(const char *to, const tra_type *type, const tra_levels *levels,
-                                        const tra_codec *codec, const char *history, int workers, tra_settle **out,
+                                        const tra_codec *codec, const char *history,
+                                        const struct tra_dim_labels *const *labels, int workers, tra_settle **out,
                                         tra_err *e);
 /* Bytes that it holds for so many blocks. */
 int64_t tra_settle_held(int64_t blocks, const tra_levels *levels);

@@ -1,5 +1,6 @@
 /* table_csv_matrix.c - a CSV file as a matrix by the options of tables (--columns, --skip, --null, ...): its numbers go
  * to a scratch file, from which the import takes blocks. */
+#include "../lib/relation/labels.h"
 #include "table_csv_import.h"
 
 #include <math.h>
@@ -124,6 +125,15 @@ static tra_status read_all(matrix *x, tra_source *s, tra_err *e) {
     return TRA_OK;
 }
 
+/* The names of a header, as labels of dimension 1. */
+static const tra_dim_labels *const *column_labels(tra_csv_import *m) {
+    const char **name = tra_news(m->arena, const char *, m->ncolumns);
+    const tra_dim_labels **labels = tra_news(m->arena, const tra_dim_labels *, TRA_MAXDIM);
+    for (int c = 0; c < m->ncolumns; c++) name[c] = m->column[c].name;
+    labels[1] = tra_dim_labels_of_texts(m->arena, "column", m->ncolumns, name);
+    return labels;
+}
+
 tra_status tra_csv_matrix_open(tra_source *s, tra_err *e) {
     const tra_table_job *job = s->o.text;
     matrix *x = tra_new(s->arena, matrix);
@@ -153,6 +163,7 @@ tra_status tra_csv_matrix_open(tra_source *s, tra_err *e) {
         return tra_fail(e, TRA_USAGE, "--vector: %s has %d columns; say which one is meant with --columns", m->spec,
                         m->ncolumns);
     make_workers(x, s);
+    if (m->form->header && !job->vector) s->labels = column_labels(m);
     s->header_lines = m->form->header;
     s->access = TRA_ACCESS_BOX;
     TRA_TRY(read_all(x, s, e));

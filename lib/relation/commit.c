@@ -1,4 +1,5 @@
 /* commit.c - what a relation's file holds besides the chunks: attributes, tables, and what was there before. */
+#include "scales.h"
 #include "stored_int.h"
 #include "table_hook.h"
 
@@ -77,7 +78,7 @@ bool tra_writer_put_notes(tra_writer *w, const char *digest) {
 static bool put_attributes(tra_writer *w, const char *digest) {
     int64_t format = 1, rank = w->type.cat->bound.n, header[TRA_HEADER];
     return tra_h5_put_ints(w->dset, "tra_format", 0, NULL, &format) &&
-           tra_h5_put_ints(w->dset, "tra_rank", 0, NULL, &rank) && tra_writer_put_cuts(w) &&
+           tra_h5_put_ints(w->dset, "tra_rank", 0, NULL, &rank) && tra_writer_put_cuts(w) && tra_scales_put(w) &&
            tra_h5_put_seal(w->dset, header, tra_h5_header(w->dset, header)) && tra_writer_put_notes(w, digest);
 }
 
@@ -217,10 +218,12 @@ static bool copy_object(keep *k, hid_t from, const char *name, const char *path)
 static herr_t copy_link(hid_t from, const char *name, const H5L_info_t *info, void *data) {
     keep *k = data;
     const char *path = tra_arena_printf(k->arena, "%s%s", k->at, name);
+    const char *owner = info->type == H5L_TYPE_HARD ? tra_scale_owner(from, name, k->arena) : NULL;
     size_t n = strlen(path);
     bool ok, above = false;
     for (int i = 0; i < k->nours; i++) {
         if (strcmp(path, k->ours[i]) == 0) return 0;
+        if (owner && strcmp(owner, k->ours[i]) == 0) return 0; /* the labels that it had */
         above = above || (strncmp(path, k->ours[i], n) == 0 && k->ours[i][n] == '/');
     }
     if (above) { /* the new file has this group already; what else it held is copied into it */
@@ -317,10 +320,15 @@ tra_status tra_writer_check_target(tra_writer *w, tra_err *e) {
         H5O_info_t info;
         if (!tra_h5_exists(old, part) || H5Oget_info_by_name2(old, part, &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) break;
         bool relation = info.type == H5O_TYPE_DATASET || holds_tensor(old, part);
-        if (relation == (*p != 0))
+        const char *owner = tra_scale_owner(old, part, w->arena);
+        if (owner && strcmp(owner, w->name) != 0)
+            s = tra_fail(e, TRA_INPUT, "cannot write %s:%s: there %s has the labels of %s", w->path, w->name, part,
+                         owner);
+        else if (relation == (*p != 0))
             s = tra_fail(e, TRA_INPUT, "cannot write %s:%s: there %s is not a %s", w->path, w->name, part,
                          *p ? "group" : "relation");
     }
+    if (old >= 0 && s == TRA_OK) s = tra_scales_check(w, old, e);
     if (old >= 0) H5Fclose(old);
     return s;
 }
@@ -340,6 +348,8 @@ tra_status tra_new_file_copy_others(tra_new_file *f, tra_err *e) {
     hid_t root = H5Gopen2(old, "/", H5P_DEFAULT);
     tra_status s = copy_group(&k, root, "");
     H5Gclose(root);
+    if (s == TRA_OK && !tra_scales_reattach(old, f->file, f->nnames, (const char *const *)f->names))
+        s = tra_h5_fail(e, TRA_INPUT, k.old->err ? k.old : f->vfd, "cannot keep the labels in %s", f->path);
     H5Fclose(old);
     tra_arena_free(a);
     return s;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 static pthread_mutex_t lock;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -276,6 +277,8 @@ int tra_h5_header(hid_t dset, int64_t v[TRA_HEADER]) {
         if (count < 0 && tra_h5_get_text(dset, attrs[i], a)) v[n] = -2;
         n += 1 + (int)tra_max64(0, count);
     }
+    const char *labels = tra_h5_get_text(dset, "tra_labels", a);
+    if (labels) v[n++] = (int64_t)XXH64(labels, strlen(labels), 0); /* without labels as before there were any */
     H5Sclose(space);
     H5Tclose(type);
     tra_arena_free(a);

@@ -10,15 +10,18 @@ static tra_dim_labels *new_labels(tra_arena *a, const char *name, tra_coltype ty
     return l;
 }
 
-const tra_dim_labels *tra_dim_labels_of_texts(tra_arena *a, const char *name, int64_t n, const char *const *text) {
-    tra_dim_labels *l = new_labels(a, name, TRA_COL_STRING, n);
-    int64_t *len = tra_news(a, int64_t, n + 1);
-    for (int64_t i = 0; i < n; i++) len[i] = (int64_t)strlen(text[i]);
-    const tra_dictionary *as_given = tra_dictionary_new(a, n, text, len);
-    int32_t *code;
-    l->dict = tra_dictionary_union(a, 1, &as_given, &code);
+const tra_dim_labels *tra_dim_labels_of_strings(tra_arena *a, const char *name, const tra_dictionary *d) {
+    tra_dim_labels *l = new_labels(a, name, TRA_COL_STRING, d->n);
+    int32_t *code = NULL;
+    l->dict = d->sorted ? d : tra_dictionary_union(a, 1, &d, &code);
     l->code = code;
     return l;
+}
+
+const tra_dim_labels *tra_dim_labels_of_texts(tra_arena *a, const char *name, int64_t n, const char *const *text) {
+    int64_t *len = tra_news(a, int64_t, n + 1);
+    for (int64_t i = 0; i < n; i++) len[i] = (int64_t)strlen(text[i]);
+    return tra_dim_labels_of_strings(a, name, tra_dictionary_new(a, n, text, len));
 }
 
 const tra_dim_labels *tra_dim_labels_of_dictionary(tra_arena *a, const char *name, const tra_dictionary *sorted) {
@@ -36,7 +39,7 @@ const tra_dim_labels *tra_dim_labels_of_whole(tra_arena *a, const char *name, tr
     return l;
 }
 
-static const char *text_at(const tra_dim_labels *l, int64_t i, int64_t *len) {
+const char *tra_dim_labels_bytes(const tra_dim_labels *l, int64_t i, int64_t *len) {
     return tra_dictionary_at(l->dict, l->code ? l->code[i] : i, len);
 }
 
@@ -46,7 +49,8 @@ int64_t tra_dim_labels_differ(const tra_dim_labels *x, const tra_dim_labels *y) 
     for (int64_t i = 0; i < tra_min64(x->n, y->n); i++) {
         int64_t nx = 0, ny = 0;
         if (!one_kind) return i;
-        const char *a = texts ? text_at(x, i, &nx) : NULL, *b = texts ? text_at(y, i, &ny) : NULL;
+        const char *a = texts ? tra_dim_labels_bytes(x, i, &nx) : NULL,
+                   *b = texts ? tra_dim_labels_bytes(y, i, &ny) : NULL;
         if (texts ? tra_bytes_cmp(a, nx, b, ny) != 0 : x->whole[i] != y->whole[i]) return i;
     }
     return x->n == y->n ? -1 : tra_min64(x->n, y->n);
@@ -55,8 +59,15 @@ int64_t tra_dim_labels_differ(const tra_dim_labels *x, const tra_dim_labels *y) 
 const char *tra_dim_labels_text(tra_arena *a, const tra_dim_labels *l, int64_t position) {
     int64_t len;
     if (l->type != TRA_COL_STRING) return tra_arena_printf(a, "%" PRId64, l->whole[position]);
-    const char *s = text_at(l, position, &len);
+    const char *s = tra_dim_labels_bytes(l, position, &len);
     return tra_arena_strndup(a, s, (size_t)len);
+}
+
+const tra_dim_labels *tra_dim_labels_named(tra_arena *a, const tra_dim_labels *l, const char *name) {
+    tra_dim_labels *named = tra_new(a, tra_dim_labels);
+    *named = *l;
+    named->name = tra_arena_strndup(a, name, strlen(name));
+    return named;
 }
 
 tra_column tra_dim_labels_column(const tra_dim_labels *l, const char *name) {

@@ -21,6 +21,8 @@ typedef struct tra_dim_labels {
 /* The labels of a dimension of n positions, in the arena, into which all is copied but a dictionary that is given. */
 const tra_dim_labels *tra_dim_labels_of_texts(tra_arena *a, const char *name, int64_t n, const char *const *text);
 const tra_dim_labels *tra_dim_labels_of_dictionary(tra_arena *a, const char *name, const tra_dictionary *sorted);
+/* The same of strings in the order of their positions, whose dictionary is kept where it is sorted. */
+const tra_dim_labels *tra_dim_labels_of_strings(tra_arena *a, const char *name, const tra_dictionary *d);
 const tra_dim_labels *tra_dim_labels_of_whole(tra_arena *a, const char *name, tra_coltype type, int64_t n,
                                               const int64_t *v);
 
@@ -28,6 +30,9 @@ const tra_dim_labels *tra_dim_labels_of_whole(tra_arena *a, const char *name, tr
 int64_t tra_dim_labels_differ(const tra_dim_labels *x, const tra_dim_labels *y);
 /* The label of a position, for messages and as the name of a column; in the arena. */
 const char *tra_dim_labels_text(tra_arena *a, const tra_dim_labels *l, int64_t position);
+const char *tra_dim_labels_bytes(const tra_dim_labels *l, int64_t position, int64_t *len); /* STRING: as it is */
+/* The same labels of a dimension of another name. */
+const tra_dim_labels *tra_dim_labels_named(tra_arena *a, const tra_dim_labels *l, const char *name);
 /* The column of a table that such labels make, and the label of a position as its value number `at`. */
 tra_column tra_dim_labels_column(const tra_dim_labels *l, const char *name);
 void tra_dim_labels_put(const tra_dim_labels *l, int64_t position, void *values, int64_t at);

@@ -1,6 +1,7 @@
 /* mapped.c - the group of a relation that a storage which is no levels makes of components: the text of the storage,
  * the extents, and a dataset for each component. */
 #include "mapped.h"
+#include "scales.h"
 #include "stored_int.h"
 
 #include <string.h>
@@ -87,7 +88,7 @@ tra_status tra_mapped_create(tra_writer *w, tra_err *e) {
     for (int i = 0; ok && i < m->storage->ncomponents; i++)
         ok = put_component(w, &m->storage->components[i], &m->component[i]);
     int64_t header[TRA_STORED_HEADER], format = 1;
-    ok = ok && tra_h5_put_ints(w->dset, "tra_format", 0, NULL, &format) &&
+    ok = ok && tra_h5_put_ints(w->dset, "tra_format", 0, NULL, &format) && tra_scales_put(w) &&
          tra_h5_put_seal(w->dset, header, tra_stored_header(w->dset, header));
     tra_str_free(&text);
     if (s == TRA_OK && !ok)

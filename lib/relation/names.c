@@ -1,4 +1,5 @@
 /* names.c - which relations a file holds. */
+#include "scales.h"
 #include "stored_int.h"
 #include "table_hook.h"
 
@@ -37,6 +38,7 @@ typedef struct collecting {
     tra_arena *arena;
     int most;
     const char *tensor; /* the group whose datasets are the components of a tensor */
+    bool scales;        /* dimension scales too */
     tra_relation_names *list;
 } collecting;
 
@@ -47,7 +49,8 @@ static herr_t collect(hid_t root, const char *name, const H5O_info_t *info, void
     hid_t obj = H5Oopen(root, name, H5P_DEFAULT);
     if (obj < 0) return 0;
     bool group = info->type == H5O_TYPE_GROUP,
-         relation = group ? tra_stored_is(obj) || tra_table_is(obj) : tra_h5_is_numeric(obj);
+         relation = group ? tra_stored_is(obj) || tra_table_is(obj)
+                          : tra_h5_is_numeric(obj) && (c->scales || !tra_h5_is_scale(obj));
     H5Oclose(obj);
     if (!relation) return 0;
     name = strcmp(name, ".") == 0 ? "/" : name;
@@ -59,6 +62,9 @@ static herr_t collect(hid_t root, const char *name, const H5O_info_t *info, void
 void tra_h5_names(hid_t file, tra_arena *a, int most, tra_relation_names *out) {
     *out = (tra_relation_names){.name = tra_news(a, const char *, most)};
     collecting c = {.arena = a, .most = most, .list = out};
+    H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, collect, &c, H5O_INFO_BASIC);
+    if (out->n > 0) return;
+    c.scales = true; /* a file of coordinates alone */
     H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, collect, &c, H5O_INFO_BASIC);
 }
 

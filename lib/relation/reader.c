@@ -168,7 +168,7 @@ int64_t tra_rel_library(const tra_rel *r) { return r->library; }
 
 int64_t tra_rel_held(const tra_rel *r) {
     return tra_store_index_bytes(&r->cat) + r->library + (r->stored ? r->stored->held : 0) +
-           (r->table ? tra_table_held(r) : 0);
+           (r->table ? tra_table_held(r) : 0) + r->labelled;
 }
 
 size_t tra_rel_unpacks(const tra_rel *r) {

@@ -18,6 +18,7 @@
  *                   the table below
  *     tra_seal      tells damage of element type, shape and the attributes above
  *     tra_digest, tra_history
+ *     tra_labels    which dimensions have labels; these are dimension scales beside it (scales.h)
  *   .tra/NAME/      tables, each with a tra_seal of its elements, and the dataset's tra_seal once more; the attribute
  *                   tra_pipeline tells of which dataset (element order and size, chunk, filters): when another program
  *                   has rewritten it, they are ignored with a warning
@@ -31,6 +32,8 @@
 #define TRA_STORE_H
 
 #include "relation.h"
+
+struct tra_dim_labels; /* labels.h */
 
 /* ---- HDF5 --------------------------------------------------------------------------------------------------- */
 
@@ -106,6 +109,11 @@ int64_t tra_rel_library(const tra_rel *r);
 /* Bytes that an open relation holds besides the buffers of its reader: tra_store_index_bytes and tra_rel_library. */
 int64_t tra_rel_held(const tra_rel *r);
 
+/* What the positions along each dimension of a tensor in blocks stand for, for as long as it is open: *out has an entry
+ * for each dimension, NULL where there are no labels, and is NULL when there are none at all. Also of other programs'
+ * dimension scales of strings and integers. TRA_INPUT: those that tra wrote are damaged. Not from several threads. */
+TRA_MUSTUSE tra_status tra_rel_labels(tra_rel *r, const struct tra_dim_labels *const **out, tra_err *e);
+
 /* Bytes of scratch that one concurrent tra_rel_read needs (0: none). */
 size_t tra_rel_scratch(const tra_rel *r);
 /* Bytes that the buffer of tra_rel_read must have at least: a chunk's where this is unpacked (decoded, unshuffled, cut)
@@ -144,6 +152,9 @@ typedef struct tra_write_options {
     /* Not 0: instead of the codec, shuffle and deflate of this level (1 to 9), for programs without zstd. HDF5 filters
      * then, so put alone writes chunks, by one process; they have no checksums. */
     int gzip;
+    /* NULL, or what the positions along each dimension of a tensor in blocks stand for (labels.h), NULL: nothing. They
+     * must outlive the writer. Those that do not fit its extents are left out. */
+    const struct tra_dim_labels *const *labels;
     /* NULL, or the levels by which arrays are stored (stored.h): then gzip is 0. */
     const struct tra_levels *levels;
     /* NULL, or the storage that is no levels, with its components (mapped.h): then gzip is 0 too. Both must outlive the

@@ -68,7 +68,7 @@ const char *tra_h5_pipeline(hid_t dset, tra_arena *a);
 
 /* The attribute tra_seal tells damage of n numbers that describe an object: of a table its elements, of a relation's
  * dataset its header, which is all that its type is read from. sealed: the numbers are those, or there is no seal. */
-enum { TRA_HEADER = 3 + H5S_MAX_RANK + 5 * (1 + 3 * TRA_MAXDIM) };
+enum { TRA_HEADER = 4 + H5S_MAX_RANK + 5 * (1 + 3 * TRA_MAXDIM) };
 int tra_h5_header(hid_t dset, int64_t v[TRA_HEADER]); /* how many */
 bool tra_h5_put_seal(hid_t obj, const int64_t *v, int64_t n);
 bool tra_h5_sealed(hid_t obj, const int64_t *v, int64_t n);
@@ -124,7 +124,9 @@ struct tra_rel {
     int direct;            /* the file without the page cache, where chunks can be read so; -1: they cannot */
     char fill[8];          /* BY_CHUNK, foreign: value of chunks that are not there */
     bool stored_known;
-    struct tra_table *table;   /* a table (table_int.h): dset is its group */
+    struct tra_table *table;                    /* a table (table_int.h): dset is its group */
+    const struct tra_dim_labels *const *labels; /* once they were asked for and found */
+    int64_t labelled;                           /* bytes that these take */
     struct tra_stored *stored; /* a group of components (stored_int.h), which dset is then; NULL: it is a dataset */
 };
 
@@ -174,6 +176,9 @@ struct tra_writer {
     int64_t stored;
     struct tra_placing *placing; /* arrays are stored by levels (stored_int.h): dset is a group; NULL: they are not */
     struct tra_table_placing *table; /* a table (table_int.h): dset is a group then too */
+    const struct tra_dim_labels *const
+        *labels; /* of dimensions (scales.h), and the names of these; NULL: there are none */
+    const char **dimension;
     const struct tra_mapped *mapped; /* so it is of an array that a mapping makes of components (mapped.h) */
 };
 

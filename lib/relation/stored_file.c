@@ -1,4 +1,5 @@
 /* stored_file.c - the group of a relation that is stored by levels: its datasets, attributes and tables. */
+#include "scales.h"
 #include "stored_int.h"
 
 #include <errno.h>
@@ -362,6 +363,8 @@ int tra_stored_header(hid_t group, int64_t v[TRA_STORED_HEADER]) {
         if (count < 0 && tra_h5_get_text(group, attrs[i], a)) v[n] = -2;
         n += 1 + (int)tra_max64(0, count);
     }
+    const char *labels = tra_h5_get_text(group, "tra_labels", a);
+    if (labels) v[n++] = (int64_t)XXH64(labels, strlen(labels), 0); /* as in tra_h5_header */
     tra_arena_free(a);
     return n;
 }
@@ -375,7 +378,8 @@ static bool put_attributes(tra_writer *w, const char *digest) {
            tra_h5_put_text(w->dset, "tra_storage", tra_levels_text(&w->placing->form.levels, text)) &&
            tra_h5_put_ints(w->dset, "tra_shape", 1, &dims, w->geom.dims.v) &&
            tra_h5_put_ints(w->dset, "tra_block", 1, &chunk, w->geom.chunk.v) && tra_writer_put_cuts(w) &&
-           tra_h5_put_seal(w->dset, header, tra_stored_header(w->dset, header)) && tra_writer_put_notes(w, digest);
+           tra_scales_put(w) && tra_h5_put_seal(w->dset, header, tra_stored_header(w->dset, header)) &&
+           tra_writer_put_notes(w, digest);
 }
 
 /* ---- tables ----------------------------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* writer.c - writing a relation: allocation by capture, bytes by pwrite, several processes. The end is in commit.c. */
+#include "scales.h"
 #include "stored_int.h"
 #include "table_hook.h"
 #include "zfilter.h"
@@ -256,6 +257,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
         tra_temp_reclaim(path, w->reuse ? w->tag : NULL);
     }
     s = prepare(w, o->levels, e);
+    if (s == TRA_OK) s = tra_scales_plan(w, o->labels, e);
     if (s == TRA_OK) {
         tra_h5_enter();
         s = create(w, e);

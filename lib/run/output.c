@@ -178,9 +178,11 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     w.tag = tra_journal_tag(journal, tag);
     w.reuse = tra_journal_resumed(journal);
     w.levels = levels;
+    w.labels = op->what.labels;
     if (o->along >= 0) {
         o->path = op->what.path;
         o->options = *wo;
+        o->options.labels = op->what.labels;
         s = wo->codec.zstd
                 ? tra_fail(e, TRA_USAGE, "cannot compress %s: only the run tells how many rows it has", op->what.path)
                 : tra_compact_check(op, e);

@@ -390,6 +390,7 @@ static tra_plan *finish_plan(search *s, const entry *x, reading reading, tra_are
             p->ops[i].what.name = s->m->g->outputs[j].name;
             p->ops[i].what.path = s->m->g->outputs[j].path;
             p->ops[i].what.levels = s->m->g->outputs[j].stored.levels;
+            p->ops[i].what.labels = s->m->g->outputs[j].labels;
         }
         written[g]++;
     }

@@ -51,6 +51,8 @@ tra_node *tra_build_made(tra_build *b, tra_opcode op, tra_span span, const tra_n
 
 /* Labels of the dimensions of a typed node: those of the dimensions that they come from (table_border.c). */
 void tra_carry_labels(tra_build *b, tra_node *n);
+/* The labels of a node as its file has them, with names of dimensions; or NULL. */
+const tra_dim_labels *const *tra_labels_of_output(tra_build *b, const tra_node *n);
 
 /* Advice for what stands where no "name = x" can: it may be a comparison. NULL for anything else. */
 const char *tra_build_no_name(const tra_ast *x);

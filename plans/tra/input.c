@@ -16,7 +16,7 @@ static bool open_input(tra_build *b, tra_span span, tra_node *n, bool defined) {
     if (tra_rel_open(n->path, NULL, &n->rel, &e) == TRA_OK) {
         n->type = *tra_rel_type(n->rel);
         if (n->type.bounded) n->rows = tra_table_rows_of(b, n);
-        return true;
+        if (tra_rel_labels(n->rel, &n->labels, &e) == TRA_OK) return true;
     }
     tra_diag_error(b->d, span, defined ? "the file is that of -D" : NULL, "%s", e.msg);
     if (b->unreadable++ == 0) {
@@ -215,7 +215,7 @@ void tra_build_output(tra_build *b, tra_stmt *st) {
     tra_stored stored = s->stored;
     if (st->as.name && !tra_build_stored(b, &st->as, &s->node->type, &stored)) return;
     if (!stored.said) stored = tra_stored_default(b->arena, &s->node->type);
-    g->outputs[g->noutputs++] = (tra_output){s->node, st->name, path, stored};
+    g->outputs[g->noutputs++] = (tra_output){s->node, st->name, path, stored, tra_labels_of_output(b, s->node)};
     s->node->uses++;
 }
 

@@ -160,6 +160,7 @@ tra_node *tra_build_as(tra_build *b, tra_node *n, const tra_stored *as, tra_span
     tra_node *m = tra_build_node(b, TRA_OP_TRANSFORM, span);
     m->in[0] = n;
     m->kernel = k;
+    m->converts = true;
     return tra_build_finish(b, m);
 }
 

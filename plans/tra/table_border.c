@@ -59,6 +59,7 @@ void tra_carry_labels(tra_build *b, tra_node *n) {
 
 /* The labels of the EinSum statement that the node is the result of, or NULL. */
 static const char *statement_label(const tra_build *b, const tra_node *n, int d) {
+    if (n->op == TRA_OP_TRANSFORM && n->converts) n = n->in[0]; /* the same elements, held otherwise */
     for (int i = b->g->neinsums - 1; i >= 0; i--)
         if (b->g->einsums[i]->node == n) return b->g->einsums[i]->name[b->g->einsums[i]->out[d]];
     return NULL;
@@ -74,6 +75,17 @@ static void name_dimensions(const tra_build *b, const tra_node *n, int rank, con
         for (int i = 0; i < d; i++) taken = taken || strcmp(names[i], names[d]) == 0;
         if (taken) names[d] = tra_arena_printf(b->arena, "i%d", d);
     }
+}
+
+const tra_dim_labels *const *tra_labels_of_output(tra_build *b, const tra_node *n) {
+    const char *names[TRA_MAXDIM];
+    if (!n->labels) return NULL;
+    int rank = n->type.cat->bound.n;
+    const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
+    name_dimensions(b, n, rank, names);
+    for (int d = 0; d < rank; d++)
+        if (n->labels[d]) labels[d] = tra_dim_labels_named(b->arena, n->labels[d], names[d]);
+    return labels;
 }
 
 /* ---- the tensor as the kernel wants it -------------------------------------------------------------------------- */
@@ -197,13 +209,21 @@ static tra_node *build_unmatrix(tra_table_builder *w, tra_border *k, const tra_d
     int labels = k->label[0] ? 1 : 0;
     tra_column *v = tra_news(w->b->arena, tra_column, width + 1);
     tra_schema *s = tra_new(w->b->arena, tra_schema);
+    tra_names taken = {.arena = w->b->arena};
     name_dimensions(w->b, w->in, k->rank, names);
     *s = (tra_schema){(int)width + labels, v};
     if (labels) v[0] = tra_dim_labels_column(k->label[0], names[0]);
     for (int64_t c = 0; c < width; c++) {
         const char *name = k->rank == 1 ? "value" : tra_arena_printf(w->b->arena, "c%" PRId64, c);
         if (k->rank == 2 && k->label[1]) name = tra_dim_labels_text(w->b->arena, k->label[1], c);
+        if (!*name) name = tra_arena_printf(w->b->arena, "c%" PRId64, c); /* no column is called nothing */
         if (labels && strcmp(name, v[0].name) == 0) v[0].name = tra_arena_printf(w->b->arena, "i0");
+        if (k->rank == 2 && k->label[1] && tra_names_find(&taken, name) >= 0) {
+            tra_diag_error(w->b->d, w->call->span, "entries(X) has them as values of one column",
+                           "two columns of the table would be called '%s', as two labels of this matrix are", name);
+            return NULL;
+        }
+        if (k->rank == 2) tra_names_add(&taken, name, NULL);
         v[labels + c] = (tra_column){name, .type = tra_coltype_of(w->in->type.dtype)};
     }
     k->out = s;

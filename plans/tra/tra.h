@@ -47,6 +47,7 @@ struct tra_node {
     tra_dims joinl, joinr;    /* JOIN: key dimensions */
     tra_dims group;           /* AGG */
     const tra_keyfn *keyfn;   /* REKEY, FILTER */
+    bool converts;            /* TRANSFORM: has the same elements, held otherwise */
     int dim, keydim;          /* TILE, CONCAT */
     int64_t most;             /* CONCAT of rows of a table: whoever made them knows that no result has more; 0: none */
     int64_t size;             /* TILE */
@@ -79,6 +80,9 @@ typedef struct tra_output {
     const tra_node *node;
     const char *name, *path; /* path resolved: file[:name] */
     tra_stored stored;
+    /* What stands in the file beside it, or NULL: labels of its dimensions, which have the names that entries(X) gives
+     * their columns. */
+    const tra_dim_labels *const *labels;
 } tra_output;
 
 /* A relation by the name the program gave it; two names may stand for one node (D = C). */
