@@ -110,7 +110,7 @@ static void render(const tra_program *p, tra_json *j) {
             tra_node named = *g->names[i].node;
             named.name = g->names[i].name;
             tra_node_describe(&named, &j->out);
-            if (g->names[i].stored.levels || named.type.sparse)
+            if (g->names[i].stored.levels || g->names[i].stored.mapping || named.type.sparse)
                 tra_str_printf(&j->out, ", stored as %s", g->names[i].stored.name);
             bool table = named.type.columns, holes = tra_catalog_holes(named.type.cat) > 0;
             tra_str_add(&j->out, table || holes ? "\n" : ", continuous\n");

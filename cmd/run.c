@@ -232,6 +232,7 @@ static tra_status with_reference(const tra_job *job, const tra_write_options *o,
         tra_write_options own = *o;
         own.levels = out->stored.levels;
         own.labels = out->labels;
+        own.mapping = out->stored.mapping ? out->stored.mapping->storage : NULL;
         s = tra_reference_fill(v[out->node->id], &out->node->type, out->path, &own, a, &w[n], digest, e);
     }
     if (s == TRA_OK) return tra_writers_commit(w, digests, n, &(tra_commit_note){.step = step}, e);

@@ -141,20 +141,25 @@ static tra_status give_inside(void *ctx, const tra_calc_entry *x, tra_err *e) {
     return s;
 }
 
-static tra_status run(const tra_storage *s, const tra_storage_block *b, int64_t steps, bool places, tra_calc_sink *sink,
-                      void *ctx, tra_err *e) {
+static tra_status run(const tra_storage *s, const tra_storage_block *b, int64_t steps, unsigned how,
+                      tra_calc_sink *sink, void *ctx, tra_err *e) {
     tra_calc_free *scope = new_scope(s);
     checked c = {s, b, sink, ctx};
     tra_status status = fill_scope(s, b, s->ncomponents, scope, e);
     if (steps <= 0) steps = tra_storage_steps(s, b);
-    if (status == TRA_OK) status = calc_run(s->mapping, s->nscope, scope, steps, places, give_inside, &c, e);
+    if (status == TRA_OK) status = calc_run(s->mapping, s->nscope, scope, steps, how, give_inside, &c, e);
     free(scope);
     return status;
 }
 
 tra_status tra_storage_run(const tra_storage *s, const tra_storage_block *b, int64_t steps, tra_calc_sink *sink,
                            void *ctx, tra_err *e) {
-    return run(s, b, steps, false, sink, ctx, e);
+    return run(s, b, steps, 0, sink, ctx, e);
+}
+
+tra_status tra_storage_visit(const tra_storage *s, const tra_storage_block *b, int64_t steps, tra_calc_sink *sink,
+                             void *ctx, tra_err *e) {
+    return run(s, b, steps, CALC_PLACES | CALC_UNWATCHED, sink, ctx, e);
 }
 
 /* ---- backwards ----------------------------------------------------------------------------------------------------
@@ -217,7 +222,7 @@ tra_status tra_storage_trace_most(const tra_storage *s, tra_storage_block *b, in
             return tra_fail(e, TRA_RESOURCE, "a block has more coordinates than 64 bits count");
     trace t = {s, b, out, 0, most};
     tra_status status = tra_storage_find_sizes(s, b, e);
-    if (status == TRA_OK) status = run(s, b, steps, true, add_place, &t, e);
+    if (status == TRA_OK) status = run(s, b, steps, CALC_PLACES, add_place, &t, e);
     if (status == TRA_OK && out->n) qsort(out->v, (size_t)out->n, sizeof *out->v, by_place);
     for (int64_t i = 1; i < out->n && status == TRA_OK; i++)
         if (out->v[i].at == out->v[i - 1].at)

@@ -376,6 +376,11 @@ TRA_MUSTUSE tra_status tra_component_check(const tra_storage *s, const tra_stora
  * tra_storage_steps. */
 TRA_MUSTUSE tra_status tra_storage_run(const tra_storage *s, const tra_storage_block *b, int64_t steps,
                                        tra_calc_sink *sink, void *ctx, tra_err *e);
+/* The same, of which the caller sees to it that no coordinate comes twice: @unique is taken on trust, so that this
+ * needs no memory. An entry of a component that is not given (data NULL) has no value, but tells the element that holds
+ * it. */
+TRA_MUSTUSE tra_status tra_storage_visit(const tra_storage *s, const tra_storage_block *b, int64_t steps,
+                                         tra_calc_sink *sink, void *ctx, tra_err *e);
 /* Steps that a mapping may take on a block: 10000, and 100 for each element of a component and for each coordinate. */
 int64_t tra_storage_steps(const tra_storage *s, const tra_storage_block *b);
 

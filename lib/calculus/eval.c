@@ -28,6 +28,7 @@ typedef struct chain {
     tra_calc_sink *sink;
     void *ctx;
     bool real, places; /* places: elements that are not given may stand for themselves */
+    bool unwatched;    /* keys may come twice under @unique: nobody keeps them */
     int nkeys;
     int64_t key[TRA_CALC_MAXRANK];
     calc_seen *seen;
@@ -329,7 +330,7 @@ static tra_status emit_dict(interp *in, const tra_calc *x, chain *out) {
     int64_t *key = out->key + out->nkeys;
     int64_t found[TRA_CALC_MAXRANK];
     for (int i = 0; i < n; i++) TRA_TRY(whole(in, x->kids[i], &found[i]));
-    if (n && x->notes & TRA_CALC_UNIQUE) TRA_TRY(check_unique(in, x, out, found, n));
+    if (n && x->notes & TRA_CALC_UNIQUE && !out->unwatched) TRA_TRY(check_unique(in, x, out, found, n));
     memcpy(key, found, (size_t)n * sizeof *key);
     calc_seen *outer = out->seen;
     out->nkeys += n;
@@ -535,10 +536,12 @@ static void finish(interp *in) {
     free(in->env);
 }
 
-tra_status calc_run(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps, bool places,
+tra_status calc_run(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps, unsigned how,
                     tra_calc_sink *sink, void *ctx, tra_err *e) {
     interp in = {.n = n, .scope = scope, .steps = steps, .e = e};
-    chain out = {.sink = sink, .ctx = ctx, .real = x->type.real, .places = places};
+    chain out = {.sink = sink, .ctx = ctx, .real = x->type.real};
+    out.places = how & CALC_PLACES;
+    out.unwatched = how & CALC_UNWATCHED;
     tra_status s = emit(&in, x, &out);
     calc_seen_free(out.seen);
     finish(&in);

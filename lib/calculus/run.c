@@ -8,7 +8,7 @@ tra_status calc_add_to_dict(void *ctx, const tra_calc_entry *x, tra_err *e) {
 
 tra_status tra_calc_run(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps, tra_calc_sink *sink,
                         void *ctx, tra_err *e) {
-    return calc_run(x, n, scope, steps, false, sink, ctx, e);
+    return calc_run(x, n, scope, steps, 0, sink, ctx, e);
 }
 
 static tra_status give_scalar(void *ctx, const tra_calc_entry *x, tra_err *e) {

@@ -616,7 +616,8 @@ static tra_status open_stored(tra_rel *r, const tra_dims *block, tra_err *e) {
     r->size = 8;
     r->info.codec = "none";
     TRA_TRY(find_owner(r, e));
-    bool mapping = tra_stored_is_mapping(tra_h5_get_text(r->dset, "tra_storage", r->arena));
+    bool mapping = tra_stored_is_mapping(tra_h5_get_text(r->dset, "tra_storage", r->arena)) &&
+                   H5Aexists(r->dset, "tra_block") <= 0; /* of the whole tensor */
     if (r->ours && mapping && !tra_h5_sealed(r->dset, numbers, tra_stored_header(r->dset, numbers)))
         return BAD(r, e, "%s", "its attributes are not those that tra wrote: it is damaged, or another program's");
     if (!r->ours || mapping) {

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { MOST_TEXT = 32 << 10 }; /* attributes of the earliest format end at 64 KiB */
-
 tra_element tra_element_of(tra_dtype t) {
     switch (t) {
     case TRA_F64: return TRA_ELEMENT_F64;
@@ -77,10 +75,10 @@ tra_status tra_mapped_create(tra_writer *w, tra_err *e) {
     hsize_t rank = (hsize_t)shape->n;
     tra_str text = {0};
     tra_storage_print(m->storage, &text);
-    if (text.n > MOST_TEXT) {
+    if (text.n > TRA_MAPPING_TEXT) {
         tra_str_free(&text);
         return tra_fail(e, TRA_INPUT, "the text of storage %s is longer than %d bytes", m->storage->decl->name,
-                        MOST_TEXT);
+                        TRA_MAPPING_TEXT);
     }
     tra_status s = tra_stored_create_group(w, e);
     bool ok = s == TRA_OK && tra_h5_put_text(w->dset, "tra_storage", tra_str_get(&text)) &&

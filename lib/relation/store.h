@@ -160,6 +160,9 @@ typedef struct tra_write_options {
     /* NULL, or the storage that is no levels, with its components (mapped.h): then gzip is 0 too. Both must outlive the
      * creation. */
     const struct tra_mapped *mapped;
+    /* NULL, or the storage that is no levels, of whose mapping positions follow from coordinates alone (mapped.h):
+     * arrays are packed, and gzip is 0. It must outlive the creation. */
+    const struct tra_storage *mapping;
 } tra_write_options;
 
 /* Begins the relation `spec` of the given type in a temporary file beside its target, under an advisory lock with

@@ -144,6 +144,7 @@ int64_t tra_form_length(const tra_form *f, int component, const int64_t *counts,
     case TRA_INDICES: return counts[c->level];
     case TRA_VALUES: return entries;
     case TRA_COLUMNS: return last <= entries ? last : 0;
+    case TRA_PACKED: break; /* its counts are lengths */
     }
     return 0;
 }

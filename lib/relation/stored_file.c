@@ -1,4 +1,5 @@
 /* stored_file.c - the group of a relation that is stored by levels: its datasets, attributes and tables. */
+#include "../calculus/calculus.h"
 #include "scales.h"
 #include "stored_int.h"
 
@@ -10,16 +11,48 @@
 
 /* ---- making ----------------------------------------------------------------------------------------------------- */
 
+static struct tra_placing *new_placing(tra_writer *w) {
+    w->placing = tra_new(w->arena, struct tra_placing);
+    w->placing->raw.fd = w->placing->fd = -1;
+    return w->placing;
+}
+
+static tra_status make_facts(tra_writer *w, tra_err *e) {
+    size_t n = (size_t)tra_max64(1, w->type.cat->n);
+    w->sums = calloc(n, (size_t)tra_form_facts(&w->placing->form) * sizeof *w->sums);
+    return w->sums ? TRA_OK : tra_fail(e, TRA_RESOURCE, "out of memory for the tables of %s", w->path);
+}
+
 tra_status tra_stored_prepare(tra_writer *w, const tra_levels *l, tra_err *e) {
     const tra_catalog *c = w->type.cat;
     if (l->n != c->bound.n)
         return tra_fail(e, TRA_INPUT, "cannot store %s:%s: its arrays are of rank %d, the storage is for rank %d",
                         w->path, w->name, c->bound.n, l->n);
-    w->placing = tra_new(w->arena, struct tra_placing);
-    w->placing->raw.fd = w->placing->fd = -1;
-    tra_form_of(l, &c->bound, c->frontier.n, tra_form_alone(c), w->size, &w->placing->form);
-    w->sums = calloc((size_t)tra_max64(1, c->n), (size_t)tra_form_facts(&w->placing->form) * sizeof *w->sums);
-    return w->sums ? TRA_OK : tra_fail(e, TRA_RESOURCE, "out of memory for the tables of %s", w->path);
+    tra_form_of(l, &c->bound, c->frontier.n, tra_form_alone(c), w->size, &new_placing(w)->form);
+    return make_facts(w, e);
+}
+
+/* Of n components, whose names the creator gives. */
+static tra_status prepare_packed(tra_writer *w, int n, tra_err *e) {
+    tra_form *f = &new_placing(w)->form;
+    *f = (tra_form){.packed = true, .alone = true, .values = -1, .columns = -1, .n = n};
+    for (int i = 0; i < n; i++) f->c[i] = (tra_dataset){.kind = TRA_PACKED, .each = w->size};
+    return make_facts(w, e);
+}
+
+tra_status tra_packed_prepare(tra_writer *w, const tra_storage *s, tra_err *e) {
+    tra_str text = {0};
+    TRA_TRY(prepare_packed(w, s->ncomponents, e));
+    struct tra_placing *p = w->placing;
+    for (int i = 0; i < s->ncomponents; i++)
+        snprintf(p->form.c[i].name, sizeof p->form.c[i].name, "%s", s->components[i].name);
+    tra_storage_print(s, &text);
+    p->text = tra_arena_strndup(w->arena, tra_str_get(&text), text.n);
+    bool fits = text.n <= TRA_MAPPING_TEXT;
+    tra_str_free(&text);
+    return fits ? TRA_OK
+                : tra_fail(e, TRA_INPUT, "the text of storage %s is longer than %d bytes", s->decl->name,
+                           TRA_MAPPING_TEXT);
 }
 
 void tra_stored_free_placing(tra_writer *w) {
@@ -46,18 +79,19 @@ tra_status tra_stored_create_group(tra_writer *w, tra_err *e) {
 static tra_status sum_counts(tra_writer *w, tra_err *e) {
     struct tra_placing *p = w->placing;
     const tra_form *f = &p->form;
-    int levels = f->levels.n;
+    int each = tra_form_counts(f);
     p->begin = calloc((size_t)(w->type.cat->n + 1) * (size_t)f->n, sizeof *p->begin);
     if (!p->begin) return tra_fail(e, TRA_RESOURCE, "out of memory for the tables of %s", w->path);
     for (int64_t t = 0; t < w->type.cat->n; t++) {
-        const int64_t *counts = p->counts + t * levels;
+        const int64_t *counts = p->counts + t * each;
         tra_dims ext;
         tra_catalog_ext(w->type.cat, t, &ext);
-        if (!tra_form_counts_fit(f, counts))
+        if (!f->packed && !tra_form_counts_fit(f, counts))
             return tra_fail(e, TRA_INTERNAL, "the counts of tuple %" PRId64 " of %s are not those of its levels", t,
                             w->path);
         for (int i = 0; i < f->n; i++) {
-            int64_t n = tra_form_length(f, i, counts, ext.v[ext.n - 1]), *at = &p->begin[t * f->n + i];
+            int64_t n = f->packed ? counts[i] : tra_form_length(f, i, counts, ext.v[ext.n - 1]),
+                    *at = &p->begin[t * f->n + i];
             if (!tra_add(*at, n, &at[f->n]) || at[f->n] > TRA_SIZE_MOST / 64)
                 return tra_fail(e, TRA_RESOURCE, "%s:%s is too large", w->path, w->name);
         }
@@ -78,6 +112,7 @@ static hid_t component_type(const tra_writer *w, const tra_dataset *c) {
     case TRA_INDICES: return index_type(c->each);
     case TRA_VALUES: return w->type.dtype == TRA_BOOL ? H5T_NATIVE_UINT8 : tra_h5_type(w->type.dtype);
     case TRA_COLUMNS: return H5T_NATIVE_UINT32;
+    case TRA_PACKED: return tra_h5_type(w->type.dtype);
     }
     return -1;
 }
@@ -192,7 +227,7 @@ static tra_status place_raw(tra_writer *w, const int64_t *elements, tra_err *e) 
 tra_status tra_writer_place(tra_writer *w, const int64_t *counts, tra_err *e) {
     struct tra_placing *p = w->placing;
     int64_t elements[TRA_MAXCOMPONENTS];
-    size_t n = (size_t)w->type.cat->n * (size_t)p->form.levels.n;
+    size_t n = (size_t)w->type.cat->n * (size_t)tra_form_counts(&p->form);
     p->counts = malloc((n + 1) * sizeof *counts);
     if (!p->counts) return tra_fail(e, TRA_RESOURCE, "out of memory for the tables of %s", w->path);
     memcpy(p->counts, counts, n * sizeof *counts);
@@ -213,29 +248,33 @@ tra_status tra_writer_place(tra_writer *w, const int64_t *counts, tra_err *e) {
 
 /* ---- several processes ------------------------------------------------------------------------------------------ */
 
-/* The levels, the addresses, the file of the slices with its length (0: the new file), then the counts. */
+/* The levels (none: packed), the addresses, the number of components, the file of the slices with its length (0: the
+ * new file), then the counts. */
 void tra_stored_blob(const tra_writer *w, tra_str *blob) {
     const struct tra_placing *p = w->placing;
-    int64_t raw = p->raw.path ? (int64_t)strlen(p->raw.path) : 0;
+    int64_t raw = p->raw.path ? (int64_t)strlen(p->raw.path) : 0, parts = p->form.n;
     tra_str_addn(blob, (const char *)&p->form.levels, sizeof p->form.levels);
     tra_str_addn(blob, (const char *)p->addr, sizeof p->addr);
+    tra_str_addn(blob, (const char *)&parts, sizeof parts);
     tra_str_addn(blob, (const char *)&raw, sizeof raw);
     if (raw) tra_str_addn(blob, p->raw.path, (size_t)raw);
-    tra_str_addn(blob, (const char *)p->counts, (size_t)(w->type.cat->n * p->form.levels.n) * sizeof *p->counts);
+    tra_str_addn(blob, (const char *)p->counts,
+                 (size_t)(w->type.cat->n * tra_form_counts(&p->form)) * sizeof *p->counts);
 }
 
 tra_status tra_stored_unblob(tra_writer *w, const char *blob, size_t n, tra_err *e) {
     tra_levels l;
-    int64_t raw = 0;
-    size_t head = sizeof l + sizeof w->placing->addr, fixed = head + sizeof raw, counts = 0;
+    int64_t raw = 0, parts = 0;
+    size_t head = sizeof l + sizeof w->placing->addr + sizeof parts, fixed = head + sizeof raw, counts = 0;
     if (n >= fixed) {
         memcpy(&l, blob, sizeof l);
+        memcpy(&parts, blob + head - sizeof parts, sizeof parts);
         memcpy(&raw, blob + head, sizeof raw);
-        counts = (size_t)w->type.cat->n * (size_t)l.n * sizeof(int64_t);
+        counts = (size_t)w->type.cat->n * (size_t)(l.n ? l.n : parts) * sizeof(int64_t);
     }
     if (n < fixed || n != fixed + (size_t)raw + counts)
         return tra_fail(e, TRA_INTERNAL, "the description of an output does not fit its type");
-    TRA_TRY(tra_stored_prepare(w, &l, e));
+    TRA_TRY(l.n ? tra_stored_prepare(w, &l, e) : prepare_packed(w, (int)parts, e));
     struct tra_placing *p = w->placing;
     memcpy(p->addr, blob + sizeof l, sizeof p->addr);
     p->counts = tra_malloc(counts + 1);
@@ -372,10 +411,10 @@ int tra_stored_header(hid_t group, int64_t v[TRA_STORED_HEADER]) {
 static bool put_attributes(tra_writer *w, const char *digest) {
     int64_t header[TRA_STORED_HEADER], format = 1, rank = w->type.cat->bound.n;
     hsize_t dims = (hsize_t)w->geom.dims.n, chunk = (hsize_t)w->geom.chunk.n;
-    char text[TRA_LEVELTEXT];
-    return put_binsparse(w) && tra_h5_put_ints(w->dset, "tra_format", 0, NULL, &format) &&
-           tra_h5_put_ints(w->dset, "tra_rank", 0, NULL, &rank) &&
-           tra_h5_put_text(w->dset, "tra_storage", tra_levels_text(&w->placing->form.levels, text)) &&
+    char buf[TRA_LEVELTEXT];
+    const char *text = w->placing->form.packed ? w->placing->text : tra_levels_text(&w->placing->form.levels, buf);
+    return (w->placing->form.packed || put_binsparse(w)) && tra_h5_put_ints(w->dset, "tra_format", 0, NULL, &format) &&
+           tra_h5_put_ints(w->dset, "tra_rank", 0, NULL, &rank) && tra_h5_put_text(w->dset, "tra_storage", text) &&
            tra_h5_put_ints(w->dset, "tra_shape", 1, &dims, w->geom.dims.v) &&
            tra_h5_put_ints(w->dset, "tra_block", 1, &chunk, w->geom.chunk.v) && tra_writer_put_cuts(w) &&
            tra_scales_put(w) && tra_h5_put_seal(w->dset, header, tra_stored_header(w->dset, header)) &&
@@ -419,7 +458,9 @@ bool tra_stored_describe(tra_writer *w, const char *digest) {
     hid_t group = tra_stored_tables(w);
     bool ok = group >= 0 && tra_h5_put_seal(group, header, tra_stored_header(w->dset, header)) &&
               put_components(w, group) && put_facts(w, group, "xxh64", 0, 2, sums) &&
-              put_facts(w, group, "statistics", f->n, 3, spreads) && tra_writer_put_lists(w, group);
+              (f->packed ? put_facts(w, group, "entries", f->n, 1, &n)
+                         : put_facts(w, group, "statistics", f->n, 3, spreads)) &&
+              tra_writer_put_lists(w, group);
     if (group >= 0 && H5Gclose(group) < 0) ok = false;
     return ok;
 }

@@ -11,12 +11,13 @@
 
 /* ---- the datasets of a storage (stored.c) ----------------------------------------------------------------------- */
 
-typedef enum tra_dataset_kind { TRA_POINTERS, TRA_INDICES, TRA_VALUES, TRA_COLUMNS } tra_dataset_kind;
+/* PACKED: a component of a storage that is no levels. */
+typedef enum tra_dataset_kind { TRA_POINTERS, TRA_INDICES, TRA_VALUES, TRA_COLUMNS, TRA_PACKED } tra_dataset_kind;
 
 /* A dataset of which each tuple has a slice, those of all tuples one after the other in the order of keys. The slice of
  * pointers are the ends of the ranges that the positions above have; the dataset begins with a 0 before all of them. */
 typedef struct tra_dataset {
-    char name[24];
+    char name[64];
     tra_dataset_kind kind;
     int level;   /* of the levels: the one that it is about */
     size_t each; /* bytes of an element */
@@ -26,6 +27,7 @@ enum { TRA_MAXCOMPONENTS = 2 * TRA_MAXDIM + 2 };
 
 typedef struct tra_form {
     tra_levels levels;
+    bool packed;             /* there are no levels, but the components of a mapping */
     int64_t ext[TRA_MAXDIM]; /* of each level: what a dense one has of positions for each above */
     int group[TRA_MAXDIM]; /* of each level: 0 dense; a sparse one with the singletons after it: how many levels; those
                             * singletons -1 */
@@ -47,6 +49,8 @@ int64_t tra_form_length(const tra_form *f, int component, const int64_t *counts,
 /* Is the count of a level, given the one above, what it must be? */
 bool tra_form_counts_fit(const tra_form *f, const int64_t *counts);
 
+enum { TRA_MAPPING_TEXT = 32 << 10 }; /* attributes of the earliest format end at 64 KiB */
+
 /* ---- sorting entries (stored_sort.c) ---------------------------------------------------------------------------- */
 
 typedef struct tra_item {
@@ -64,18 +68,25 @@ enum { TRA_SPREAD_WORDS = 6 + TRA_LOGS };
 enum { TRA_FLAG_SORTED = 1, TRA_FLAG_UNIQUE = 2, TRA_FLAG_FINITE = 4 };
 static inline int tra_form_spreads(const tra_form *f) {
     int n = 1;
+    if (f->packed) return 0;
     for (int l = 0; l < f->levels.n; l++) n += f->group[l] > 0;
     return n;
 }
-/* Words of facts that a writer has of each tuple: the checksums of its slices, and its statistics. */
-static inline int tra_form_facts(const tra_form *f) { return f->n + tra_form_spreads(f) * TRA_SPREAD_WORDS; }
+/* Words of facts that a writer has of each tuple: the checksums of its slices, and its statistics; packed: how many
+ * entries the mapping gives. */
+static inline int tra_form_facts(const tra_form *f) {
+    return f->n + f->packed + tra_form_spreads(f) * TRA_SPREAD_WORDS;
+}
+/* Counts that a tuple has: of the positions at each level; packed: of the elements of each component. */
+static inline int tra_form_counts(const tra_form *f) { return f->packed ? f->n : f->levels.n; }
 
 /* ---- writing (stored_put.c, stored_file.c) ---------------------------------------------------------------------- */
 
 /* What a writer of a relation stored by levels has besides. */
 struct tra_placing {
     tra_form form;
-    int64_t *counts;                 /* [n][levels]; NULL: not placed yet */
+    const char *text;                /* creator, packed: the mapping's */
+    int64_t *counts;                 /* [n][tra_form_counts]; NULL: not placed yet */
     int64_t *begin;                  /* [n + 1][components]: where slices begin, in elements */
     int64_t addr[TRA_MAXCOMPONENTS]; /* of the dataset's first slice */
     /* Codec zstd: slices meet in the chunks of a dataset. So they go to a file of their own, as they are, and chunks
@@ -96,6 +107,7 @@ TRA_MUSTUSE tra_status tra_raw_open(tra_writer *w, const char *path, tra_err *e)
 hid_t tra_stored_tables(tra_writer *w); /* the group of the tables, made when it is not there */
 
 TRA_MUSTUSE tra_status tra_stored_prepare(tra_writer *w, const tra_levels *l, tra_err *e);
+TRA_MUSTUSE tra_status tra_packed_prepare(tra_writer *w, const struct tra_storage *s, tra_err *e);
 TRA_MUSTUSE tra_status tra_stored_create_group(tra_writer *w, tra_err *e); /* under the lock */
 TRA_MUSTUSE tra_status tra_stored_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e);
 int64_t tra_stored_put_scratch(const tra_writer *w);
@@ -159,9 +171,17 @@ TRA_MUSTUSE tra_status tra_stored_complete(tra_rel *r, tra_err *e);
 /* Of a group that names a storage statement and holds its components: the same. */
 bool tra_stored_is_mapping(const char *text);
 TRA_MUSTUSE tra_status tra_stored_mapping(tra_rel *r, const char *text, tra_err *e);
-/* Calls the sink for each entry that the mapping gives, in any order, with its value of the relation's type. */
+/* Calls the sink for each entry that the mapping gives of a tuple, in any order, with its value of the relation's type.
+ * room: for what was packed of it, aligned to 8. */
 typedef tra_status tra_mapping_sink(void *ctx, int64_t row, int64_t column, const void *value, tra_err *e);
-TRA_MUSTUSE tra_status tra_mapping_run(const tra_rel *r, tra_mapping_sink *sink, void *ctx, tra_err *e);
+TRA_MUSTUSE tra_status tra_mapping_run(const tra_rel *r, int64_t ordinal, void *room, tra_mapping_sink *sink, void *ctx,
+                                       tra_err *e);
+int64_t tra_mapping_scratch(const tra_rel *r); /* bytes of that room */
+/* The same of what was packed (mapped.h), with its tables. */
+TRA_MUSTUSE tra_status tra_stored_packed(tra_rel *r, const char *text, tra_err *e);
+/* A table of 64-bit words of these extents, with its seal, from malloc; NULL: it is not there, of another form, or
+ * damaged. Under the lock. */
+int64_t *tra_stored_words(tra_rel *r, const char *table, int ndims, const int64_t *dims);
 void tra_mapping_free(struct tra_mapping *p);
 /* Of one triangle, which is one tuple yet: entries of both before each of n granules of so many coordinates. */
 TRA_MUSTUSE tra_status tra_stored_count_mirrored(tra_rel *r, int64_t size, int64_t n, int64_t *before, tra_err *e);

@@ -2,8 +2,9 @@
  * of them.
  *
  * The program comes from a file, so it is data: it is parsed and typed, its components are checked, and its steps are
- * limited by their sizes and the extents. A mapping is of the whole tensor, so that there is one block; the components
- * are read when the relation is opened, and what they take is part of what it holds.
+ * limited by their sizes and the extents. Where the mapping is of the whole tensor, which is one block, the components
+ * are read when the relation is opened, and what they take is part of what it holds. Of what was packed (mapped.h) each
+ * tuple has its elements of all components, which are read with it.
  */
 #include "mapped.h"
 #include "../calculus/calculus.h"
@@ -19,6 +20,9 @@ enum { MOST_RATIO = 1100 }; /* elements are compressed to no less */
 #define MOST_STEPS ((int64_t)10000000000)
 
 struct tra_mapping {
+    bool packed;    /* of any number of tuples, whose elements are read when they are; else all is here: */
+    int64_t *begin; /* packed: [n + 1][components]: where those of a tuple begin */
+    int64_t room;   /* packed: bytes that those of a tuple take at most */
     tra_storage *storage;
     tra_storage_block block;
     int64_t extent[TRA_CALC_MAXRANK];
@@ -33,6 +37,7 @@ bool tra_stored_is_mapping(const char *text) {
 
 void tra_mapping_free(struct tra_mapping *p) {
     for (int i = 0; p && i < p->ndata; i++) free(p->data[i]);
+    if (p) free(p->begin);
 }
 
 /* ---- components ---------------------------------------------------------------------------------------------------
@@ -153,14 +158,50 @@ static tra_status give(void *ctx, const tra_calc_entry *x, tra_err *e) {
     return w->sink(w->ctx, row, x->key[w->rank - 1], value, e);
 }
 
-tra_status tra_mapping_run(const tra_rel *r, tra_mapping_sink *sink, void *ctx, tra_err *e) {
+/* What was packed of a tuple, with its checksums. */
+static tra_status load_tuple(const tra_rel *r, int64_t ordinal, char *room, tra_component_data *data, tra_err *e) {
+    const struct tra_stored *x = r->stored;
+    for (int i = 0; i < x->form.n; i++) {
+        const int64_t *at = x->mapping->begin + ordinal * x->form.n + i;
+        int64_t n = at[x->form.n] - at[0];
+        size_t bytes = (size_t)n * r->size;
+        TRA_TRY(n ? tra_vector_read(r, &x->c[i], at[0], n, room, e) : TRA_OK);
+        if (x->sums && tra_chunk_sum(room, bytes) != x->sums[ordinal * x->form.n + i])
+            return tra_fail(e, TRA_INPUT, "the bytes of its component %s do not have the checksum that was recorded",
+                            x->form.c[i].name);
+        data[i].value = (tra_elements){.type = tra_element_of(r->type.dtype), .n = n, .data = room};
+        room += bytes;
+    }
+    return TRA_OK;
+}
+
+int64_t tra_mapping_scratch(const tra_rel *r) {
     const struct tra_mapping *p = r->stored->mapping;
-    int64_t stride[TRA_MAXDIM], steps = tra_storage_steps(p->storage, &p->block);
-    tra_dims lead = r->cat.bound;
+    return p ? p->room : 0;
+}
+
+tra_status tra_mapping_run(const tra_rel *r, int64_t ordinal, void *room, tra_mapping_sink *sink, void *ctx,
+                           tra_err *e) {
+    const struct tra_mapping *p = r->stored->mapping;
+    int64_t stride[TRA_MAXDIM];
+    tra_component_data data[TRA_MAXCOMPONENTS] = {0};
+    tra_storage_block block = p->block;
+    tra_dims ext = r->cat.bound, key, origin = {.n = ext.n}, lead;
+    if (p->packed) {
+        tra_catalog_ext(&r->cat, ordinal, &ext);
+        tra_catalog_key(&r->cat, ordinal, &key);
+        if (tra_type_is_tensor(&r->type, NULL)) tra_type_offset(&r->type, &key, &origin);
+        block = (tra_storage_block){ext.v, origin.v, data};
+        TRA_TRY(load_tuple(r, ordinal, room, data, e));
+        TRA_TRY(tra_component_check(p->storage, &block, "its components", e));
+    }
+    lead = ext;
     lead.n--;
     tra_strides(&lead, stride);
-    running w = {.dtype = r->type.dtype, .rank = r->cat.bound.n, .stride = stride, .sink = sink, .ctx = ctx};
-    return tra_storage_run(p->storage, &p->block, tra_min64(steps, MOST_STEPS), give, &w, e);
+    running w = {.dtype = r->type.dtype, .rank = ext.n, .stride = stride, .sink = sink, .ctx = ctx};
+    int64_t steps = tra_min64(tra_storage_steps(p->storage, &block), MOST_STEPS);
+    return p->packed ? tra_storage_visit(p->storage, &block, steps, give, &w, e)
+                     : tra_storage_run(p->storage, &block, steps, give, &w, e);
 }
 
 static tra_status count(void *ctx, int64_t row, int64_t column, const void *value, tra_err *e) {
@@ -227,9 +268,106 @@ tra_status tra_stored_mapping(tra_rel *r, const char *text, tra_err *e) {
     for (int i = 0; i < shape.n; i++) r->type.cut[i] = 1u << i;
     x->loose = true;
     x->outer = shape.v[0];
-    if (tra_mapping_run(r, count, &entries, &why) != TRA_OK) return BAD(r, e, "%s", why.msg);
+    if (tra_mapping_run(r, 0, NULL, count, &entries, &why) != TRA_OK) return BAD(r, e, "%s", why.msg);
     TRA_TRY(take_entries(r, tra_storage_is_total(p->storage, &p->block), entries, e));
     r->info.storage = text;
     r->info.checksums = !p->unsummed;
+    return TRA_OK;
+}
+
+/* ---- what was packed ----------------------------------------------------------------------------------------------
+ */
+
+/* Where the elements of tuples begin, as the table must say: one after the other, to the end of each component. */
+static bool find_packed(tra_rel *r, const int64_t *table) {
+    struct tra_stored *x = r->stored;
+    int64_t n = r->cat.n, each = x->form.n, *begin = calloc((size_t)((n + 1) * each + 1), sizeof *begin);
+    x->mapping->begin = begin;
+    if (!begin) return false;
+    for (int64_t i = 0, all = 0; i < n * each; i++) {
+        int64_t length = table[2 * i + 1];
+        if (table[2 * i] != begin[i] || length < 0 || !tra_add(begin[i], length, &begin[i + each])) return false;
+        all = tra_add_most(i % each ? all : 0, tra_mul_most(length, (int64_t)r->size));
+        x->mapping->room = tra_max64(x->mapping->room, all);
+    }
+    for (int i = 0; i < each; i++)
+        if (begin[n * each + i] != x->c[i].count) return false;
+    return true;
+}
+
+/* How many entries tuples have. total: all of their elements. */
+static tra_status find_given(tra_rel *r, bool total, tra_err *e) {
+    struct tra_stored *x = r->stored;
+    tra_form *f = &x->form;
+    int64_t n = r->cat.n, last = r->cat.bound.n - 1, *words = tra_stored_words(r, "entries", 1, &n);
+    bool ok = words != NULL;
+    f->levels.n = last + 1;
+    x->begin = tra_calloc((size_t)((n + 1) * f->levels.n), sizeof *x->begin);
+    for (int l = 0; l <= last; l++) {
+        f->levels.kind[l] = total ? TRA_LEVEL_DENSE : TRA_LEVEL_SPARSE;
+        f->levels.order[l] = (int8_t)l;
+        for (int64_t t = 0; t < n && ok; t++) {
+            int64_t *begin = x->begin + l * (n + 1) + t, most = tra_catalog_floats1(&r->cat, t);
+            ok = words[t] >= 0 && words[t] <= tra_mul_most(most, 2) && tra_add(begin[0], words[t], &begin[1]);
+            x->most[l] = tra_max64(x->most[l], words[t]);
+        }
+    }
+    free(words);
+    return ok ? TRA_OK : BAD(r, e, "the table of its entries (.tra/%s/entries) is missing or damaged", r->name);
+}
+
+static tra_status open_components(tra_rel *r, const tra_storage_decl *d, tra_err *e) {
+    struct tra_stored *x = r->stored;
+    if (d->ncomponents < 1 || d->ncomponents > TRA_MAXCOMPONENTS)
+        return BAD(r, e, "its storage has %d components", d->ncomponents);
+    for (int i = 0; i < d->ncomponents; i++) {
+        tra_dataset *c = &x->form.c[i];
+        const char *name = d->components[i].name;
+        hid_t dset = tra_h5_exists(r->dset, name) ? H5Dopen2(r->dset, name, H5P_DEFAULT) : -1;
+        if (dset < 0 || !d->components[i].real || strlen(name) >= sizeof c->name) {
+            if (dset >= 0) H5Dclose(dset);
+            return BAD(r, e, "its component %s is missing, or not of elements", name);
+        }
+        hid_t type = H5Dget_type(dset);
+        tra_dtype dtype = TRA_F64;
+        bool u64 = false, known = tra_h5_dtype(type, &dtype, &u64) && !u64 && (i == 0 || dtype == r->type.dtype);
+        H5Tclose(type);
+        H5Dclose(dset);
+        if (!known) return BAD(r, e, "its component %s has not the type of the others", name);
+        r->type.dtype = dtype;
+        r->size = tra_dtype_size(dtype);
+        *c = (tra_dataset){.kind = TRA_PACKED, .each = r->size};
+        snprintf(c->name, sizeof c->name, "%s", name);
+        x->form.n = i + 1;
+        TRA_TRY(tra_vector_open(r, r->dset, name, tra_h5_type(dtype), &x->c[i], e));
+    }
+    return TRA_OK;
+}
+
+tra_status tra_stored_packed(tra_rel *r, const char *text, tra_err *e) {
+    struct tra_stored *x = r->stored;
+    struct tra_mapping *p = x->mapping = tra_new(r->arena, struct tra_mapping);
+    const tra_storage_decl *d = NULL;
+    tra_err why = {0};
+    p->packed = x->loose = true;
+    x->outer = 0;
+    TRA_TRY(parse(r, text, r->cat.bound.n, &d, e));
+    TRA_TRY(open_components(r, d, e));
+    if (tra_storage_make(d, r->cat.bound.n, 0, NULL, !tra_dtype_is_float(r->type.dtype), r->arena, &p->storage, &why) !=
+        TRA_OK)
+        return BAD(r, e, "%s", why.msg);
+    int64_t dims[3] = {r->cat.n, x->form.n, 2}, *table = tra_stored_words(r, "components", 3, dims);
+    bool ok = table && find_packed(r, table);
+    free(table);
+    if (!ok) return BAD(r, e, "the table of where its blocks begin (.tra/%s/components) is damaged", r->name);
+    if (r->checksums && !(x->sums = (uint64_t *)tra_stored_words(r, "xxh64", 2, dims)))
+        return BAD(r, e, "its table of checksums (.tra/%s/xxh64) is damaged", r->name);
+    r->type.cat = &r->cat;
+    bool total = tra_mapping_is_total(p->storage, &r->type);
+    TRA_TRY(find_given(r, total, e));
+    TRA_TRY(tra_stored_complete(r, e));
+    int64_t l = r->cat.bound.n - 1, all = x->begin[l * (r->cat.n + 1) + r->cat.n];
+    if (!total) r->type.entries = tra_entries_about(r->arena, &r->type, (double)all, all, x->most[l]);
+    r->info.storage = text;
     return TRA_OK;
 }

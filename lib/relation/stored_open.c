@@ -97,8 +97,7 @@ void tra_stored_close(tra_rel *r) {
 
 /* ---- tables ----------------------------------------------------------------------------------------------------- */
 
-/* A table of 64-bit words of these extents, with its seal; NULL: it is not there, of another form, or damaged. */
-static int64_t *read_words(tra_rel *r, const char *table, int ndims, const int64_t *dims) {
+int64_t *tra_stored_words(tra_rel *r, const char *table, int ndims, const int64_t *dims) {
     const char *path = tra_table_path(r->arena, r->name, table);
     hsize_t have[H5S_MAX_RANK];
     int64_t n = 1;
@@ -179,7 +178,7 @@ static bool find_begins(tra_rel *r, const int64_t *table) {
 static tra_status find_entries(tra_rel *r, tra_err *e) {
     struct tra_stored *x = r->stored;
     int64_t n = r->cat.n, dims[3] = {n, tra_form_spreads(&x->form), TRA_SPREAD_WORDS}, each = dims[1] * dims[2];
-    int64_t *words = read_words(r, "statistics", 3, dims);
+    int64_t *words = tra_stored_words(r, "statistics", 3, dims);
     if (!words) return BAD(r, e, "its table of statistics (.tra/%s/statistics) is missing or damaged", r->name);
     x->of = tra_malloc((size_t)(n + 1) * sizeof *x->of);
     x->rows = tra_malloc((size_t)(n + 1) * sizeof *x->rows);
@@ -258,6 +257,7 @@ tra_status tra_stored_open(tra_rel *r, tra_err *e) {
     tra_levels levels;
     tra_err why = {0};
     if (!text) return BAD(r, e, "%s", "its attribute tra_storage is missing");
+    if (tra_stored_is_mapping(text)) return tra_stored_packed(r, text, e);
     if (tra_levels_parse(text, r->cat.bound.n, &levels, &why) != TRA_OK)
         return BAD(r, e, "its storage cannot be read: %s", why.msg);
     TRA_TRY(find_dtype(r, tra_h5_get_text(r->dset, "binsparse", r->arena), e));
@@ -265,12 +265,12 @@ tra_status tra_stored_open(tra_rel *r, tra_err *e) {
                 &x->form);
     TRA_TRY(open_sources(r, e));
     int64_t dims[3] = {r->cat.n, x->form.n, 2};
-    int64_t *table = read_words(r, "components", 3, dims);
+    int64_t *table = tra_stored_words(r, "components", 3, dims);
     bool ok = table && find_begins(r, table);
     free(table);
     if (!ok) return BAD(r, e, "the table of where its blocks begin (.tra/%s/components) is damaged", r->name);
     TRA_TRY(find_entries(r, e));
-    if (r->checksums && !(x->sums = (uint64_t *)read_words(r, "xxh64", 2, dims)))
+    if (r->checksums && !(x->sums = (uint64_t *)tra_stored_words(r, "xxh64", 2, dims)))
         return BAD(r, e, "its table of checksums (.tra/%s/xxh64) is damaged", r->name);
     return tra_stored_complete(r, e);
 }

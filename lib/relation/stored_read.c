@@ -39,6 +39,7 @@ typedef struct reading {
     tra_item *items;       /* not in order: these, and */
     char *values;          /* their values */
     char *array;           /* dense: the array */
+    char *packed;          /* room for what was packed */
     int64_t *counts, size; /* mirrored entries are only counted: for each so many coordinates of the outer dimension */
     int64_t n;
     const char *why; /* it is damaged */
@@ -351,7 +352,8 @@ size_t tra_stored_read_scratch(const tra_rel *r) {
     size_t pieces = align16(sizeof(reading)) + (size_t)x->form.n * PIECE * 2 * sizeof(int64_t);
     int64_t n = gathers(x) ? tra_max64(1, most_entries(x)) : 0;
     int64_t sort = tra_mul_most(n, 2 * (int64_t)sizeof(tra_item) + (int64_t)r->size);
-    return (size_t)tra_min64(tra_add_most((int64_t)pieces, sort), TRA_SIZE_MOST);
+    int64_t packed = tra_add_most(tra_mapping_scratch(r), 16);
+    return (size_t)tra_min64(tra_add_most(tra_add_most((int64_t)pieces, packed), sort), TRA_SIZE_MOST);
 }
 
 /* The slices of the tuple; all of what is mirrored. */
@@ -366,7 +368,7 @@ static void begin_feeds(reading *x, char *scratch) {
     for (int i = 0; i < f->n; i++) {
         const tra_dataset *c = &f->c[i];
         feed *d = &x->feed[i];
-        if (c->kind == TRA_COLUMNS) continue;
+        if (c->kind == TRA_COLUMNS || c->kind == TRA_PACKED) continue;
         int l = c->kind == TRA_POINTERS ? c->level - 1 : c->level;
         const int64_t *begin = l < 0 ? NULL : x->x->begin + l * (n + 1);
         int64_t from = begin ? begin[t] : t, to = begin ? begin[after] : after;
@@ -433,7 +435,7 @@ static tra_status take_entry(void *ctx, int64_t row, int64_t column, const void 
 static tra_status visit_all(reading *x) {
     const tra_form *f = x->form;
     if (x->x->mapping) {
-        tra_status s = tra_mapping_run(x->r, take_entry, x, &x->cause);
+        tra_status s = tra_mapping_run(x->r, x->ordinal, x->packed, take_entry, x, &x->cause);
         return s == TRA_OK || x->why ? s : damaged(x, 0, x->cause.msg);
     }
     if (x->x->iso && tra_vector_read(x->r, &x->x->c[f->values], 0, 1, x->feed[f->values].raw, &x->cause) != TRA_OK)
@@ -465,12 +467,14 @@ static char *begin_reading(reading *x, tra_rel *r, int64_t ordinal, const tra_di
     *x = (reading){.r = r, .x = s, .form = &s->form, .ordinal = ordinal, .ext = *ext};
     begin_feeds(x, room);
     begin_levels(x);
-    if (s->loose) { /* of the key only the outer dimension is not 0 */
+    if (s->loose && !s->mapping) { /* of the key only the outer dimension is not 0 */
         tra_dims key;
         tra_catalog_key(&r->cat, ordinal, &key);
         x->origin = key.v[s->form.levels.order[0]] * s->outer;
     }
-    return room + (size_t)s->form.n * PIECE * 2 * sizeof(int64_t);
+    room += (size_t)s->form.n * PIECE * 2 * sizeof(int64_t);
+    x->packed = room;
+    return room + align16((size_t)tra_mapping_scratch(r));
 }
 
 static tra_status tell(reading *x, tra_status s, tra_err *e) {

@@ -1,4 +1,5 @@
 /* writer.c - writing a relation: allocation by capture, bytes by pwrite, several processes. The end is in commit.c. */
+#include "../calculus/calculus.h"
 #include "scales.h"
 #include "stored_int.h"
 #include "table_hook.h"
@@ -66,7 +67,7 @@ static void writer_free(tra_writer *w) {
     tra_arena_free(w->arena);
 }
 
-static tra_status prepare(tra_writer *w, const tra_levels *levels, tra_err *e) {
+static tra_status prepare(tra_writer *w, const tra_levels *levels, const tra_storage *mapping, tra_err *e) {
     const tra_catalog *c = w->type.cat;
     if (w->type.columns) return tra_table_prepare(w, e);
     for (int a = 0; a < c->bound.n && c->n > 0; a++) {
@@ -76,6 +77,7 @@ static tra_status prepare(tra_writer *w, const tra_levels *levels, tra_err *e) {
     }
     TRA_TRY(tra_geom_of(&w->type, &w->geom, e));
     if (levels) return tra_stored_prepare(w, levels, e);
+    if (mapping) return tra_packed_prepare(w, mapping, e);
     if (!w->mapped) TRA_TRY(tra_geom_fits(&w->type, &w->geom, e));
     w->chunk_bytes = w->geom.floats * (int64_t)w->size;
     w->sums = calloc((size_t)tra_max64(1, c->n), sizeof *w->sums);
@@ -236,7 +238,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
     w->history = o->history ? tra_arena_strndup(w->arena, o->history, strlen(o->history)) : NULL;
     tra_status s = TRA_OK;
     if (!good_name(w->name)) s = tra_fail(e, TRA_INPUT, "\"%s\" cannot name a relation (in %s)", w->name, spec);
-    if (s == TRA_OK && (o->levels || o->mapped) && w->gzip)
+    if (s == TRA_OK && (o->levels || o->mapped || o->mapping) && w->gzip)
         s = tra_fail(e, TRA_USAGE, "cannot write %s by deflate: arrays that are stored by levels or a mapping are not",
                      spec);
     if (s == TRA_OK) s = tra_store_target(w->arena, &path, e);
@@ -256,7 +258,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
         tra_commit_end(path); /* what it is about will be replaced */
         tra_temp_reclaim(path, w->reuse ? w->tag : NULL);
     }
-    s = prepare(w, o->levels, e);
+    s = prepare(w, o->levels, o->mapping, e);
     if (s == TRA_OK) s = tra_scales_plan(w, o->labels, e);
     if (s == TRA_OK) {
         tra_h5_enter();
@@ -480,7 +482,7 @@ tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, t
     w->temp = tra_arena_strndup(w->arena, p + h.path, (size_t)h.temp - 1);
     w->name = tra_arena_strndup(w->arena, p + h.path + h.temp, (size_t)h.name - 1);
     w->codec = (tra_codec){.zstd = h.zstd, .level = (int)h.level};
-    tra_status s = h.stored ? tra_geom_of(type, &w->geom, e) : prepare(w, NULL, e);
+    tra_status s = h.stored ? tra_geom_of(type, &w->geom, e) : prepare(w, NULL, NULL, e);
     if (s == TRA_OK && type->columns)
         s = tra_table_unblob(w, p + texts, table, e);
     else if (s == TRA_OK && h.stored)

@@ -62,12 +62,7 @@ tra_status tra_levels_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const t
     TRA_TRY(count(o, w, t, &c, e));
     at = tra_spool_reserve(o, b->bytes);
     TRA_TRY(tra_pwrite(tra_spool_fd(o, o->comm.rank), b->ptr, (size_t)b->bytes, at, "the scratch file", e));
-    rec->at = o->spool_at[t] = at;
-    rec->len = o->enc[t].len = b->bytes;
-    rec->sum = o->enc[t].sum = XXH64(b->ptr, (size_t)b->bytes, 0);
-    o->spool_file[t] = o->comm.rank;
-    o->tuple[t] |= TRA_DONE;
-    tra_log_add(o->log, rec);
+    tra_spool_note(o, rec, at, b->bytes, XXH64(b->ptr, (size_t)b->bytes, 0));
     return TRA_OK;
 }
 
@@ -112,7 +107,7 @@ static tra_status run_put(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     return s;
 }
 
-/* The same of one that is put some rows at a time. */
+/* The same of one that is put some rows, or some elements, at a time. */
 typedef struct large {
     tra_outfile *o;
     int64_t t;
@@ -122,6 +117,7 @@ static tra_status run_large(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     const large *x = u->ctx;
     (void)task;
     if (x->o->log) TRA_TRY(tra_stop_check(e)); /* what waits is saved */
+    if (x->o->mapping) return tra_packed_place(x->o, x->t, e);
     return tra_levels_put_large(x->o, w, x->t, e);
 }
 
@@ -158,7 +154,7 @@ static tra_status put_all(tra_outfile *o, tra_err *e) {
     if (s == TRA_OK) s = tra_pool_reserve(o->pool, room, e);
     bool reserved = s == TRA_OK;
     for (int64_t i = 0; i < p->n && s == TRA_OK; i++) {
-        bool apart = o->levels && tra_levels_is_large(o, o->enc[p->ordinal[i]].len);
+        bool apart = o->mapping || (o->levels && tra_levels_is_large(o, o->enc[p->ordinal[i]].len));
         tra_unit *u = apart ? large_unit(o, p->ordinal[i]) : tra_unit_new(1, 1);
         if (!apart) {
             u->inputs[0] = (tra_unit_input){.part = p, .i = i, .after = TRA_AFTER_DROP};
@@ -181,7 +177,7 @@ tra_status tra_levels_place(tra_outfile *o, tra_err *e) {
     if (o->along >= 0)
         s = tra_compact_create(o, e);
     else if (o->comm.rank == 0)
-        s = o->levels ? tra_writer_place(o->w, o->counts, e) : tra_writer_place_rows(o->w, o->counts, e);
+        s = o->levels || o->mapping ? tra_writer_place(o->w, o->counts, e) : tra_writer_place_rows(o->w, o->counts, e);
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK && o->comm.size > 1) s = tra_comm_agree(&o->comm, tra_outfile_share(o, e), e);
     if (s == TRA_OK) s = put_all(o, e);

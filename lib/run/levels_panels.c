@@ -109,15 +109,10 @@ tra_status tra_levels_put_panels(tra_outfile *o, tra_worker *w, tra_saved *rec, 
     tra_stored_count_end(count, o->counts + t * o->ncounts);
     TRA_TRY(s);
     TRA_TRY(sum_of(o, rec->at, rec->len, w->io, &rec->sum, e)); /* counting takes more than that of it */
-    o->spool_at[t] = rec->at;
-    o->spool_file[t] = o->comm.rank;
-    o->enc[t].len = rec->len;
-    o->enc[t].sum = rec->sum;
-    o->tuple[t] |= TRA_DONE;
     lane->arrays++;
     lane->bytes += rec->len;
     tra_digest_add(&lane->digest, &rec->digest);
-    tra_log_add(o->log, rec);
+    tra_spool_note(o, rec, rec->at, rec->len, rec->sum);
     return TRA_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include "overlap.h"
 #include "engine.h"
+#include "../relation/mapped.h"
 #include "repart.h"
 #include "scan.h"
 
@@ -82,7 +83,7 @@ static bool streams_out(const tra_plan *p, const edges *e, int i) {
 
 /* Bytes that a worker needs to write results that are held so to that output. */
 static int64_t io_of(const tra_plan *p, const tra_op *output, const tra_type *held) {
-    if (tra_op_counts(output)) return tra_stored_room(held, output->what.levels);
+    if (tra_op_counts(output)) return tra_stored_room(held, output);
     int64_t spread = held->layout ? tra_store_chunk_bytes(held) + 63 : 0; /* a chunk that they are spread over */
     return spread + (p->compress ? tra_codec_scratch(held) : 0);
 }
@@ -465,9 +466,12 @@ static int64_t predict(tra_plan *p, int threads) {
         if (op->op == TRA_PLAN_OUTPUT) {
             const tra_type *t = &p->ops[op->in[0]].type;
             tra_size *write = &op->predicted.cost.disk_write;
-            *write = file_bytes(t, tra_op_counts(op), op->type.cat->n);
+            const tra_mapping_use *m = op->what.mapping;
+            *write = m ? tra_size_exactly(m->all) : file_bytes(t, tra_op_counts(op), op->type.cat->n);
             p->cost.disk_write = tra_size_add(p->cost.disk_write, *write);
-            if (p->compress || tra_op_counts(op))
+            if (m) /* what is packed, and how many entries that are */
+                spool = tra_add_most(spool, tra_min64(m->all, tra_mul_most(m->largest, tuples)) + 8 * tuples);
+            else if (p->compress || tra_op_counts(op))
                 spool = tra_add_most(spool, file_bytes(t, tra_op_counts(op), tuples).bound);
         }
         int done[3] = {i, op->in[0], op->in[1] == op->in[0] ? -1 : op->in[1]}; /* what nobody uses after this */

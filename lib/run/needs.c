@@ -2,6 +2,7 @@
 #include "needs.h"
 
 #include "../relation/columns.h"
+#include "../relation/mapped.h"
 #include "../relation/stored.h"
 #include "pool.h"
 #include "repart.h"
@@ -24,7 +25,8 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
         tuples += op->type.cat->n * (tra_op_is(op->op, TRA_FILE) ? 2 : 1);
         if (op->op == TRA_PLAN_REPART) tuples += tra_repart_pieces(p, op);
         if (op->op == TRA_PLAN_OUTPUT && !tra_op_counts(op)) chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
-        if (op->op == TRA_PLAN_OUTPUT && op->what.levels && p->compress) codec = tra_pack_bytes(p->compress, threads);
+        if (op->op == TRA_PLAN_OUTPUT && (op->what.levels || op->what.mapping) && p->compress)
+            codec = tra_pack_bytes(p->compress, threads);
     }
     if (p->compress && chunk > 0) codec = tra_max64(codec, threads * tra_codec_context(p->compress, chunk));
     return tra_memory_start(p) + (mib << 20) + 130 * tra_min64(tuples, INT64_MAX / 260) + codec + library + p->program;
@@ -37,13 +39,15 @@ int64_t tra_size_planned(tra_size s) {
     return s.exact || s.firm ? s.bound : tra_min64(s.bound, tra_max64(LITTLE, tra_mul_most(s.expected, 2)));
 }
 
-int64_t tra_stored_room(const tra_type *held, const tra_levels *l) {
+int64_t tra_stored_room(const tra_type *held, const tra_op *output) {
     int64_t most = tra_catalog_maxfloats(held->cat);
-    if (!l) return 0;
+    const tra_levels *l = output->what.levels;
+    const tra_mapping_use *m = output->what.mapping;
+    if (!l && !m) return 0;
     if (held->layout && held->entries) most = tra_min64(most, held->entries->most);
     if (held->layout)
         most = tra_min64(most, tra_type_entries_within(held, tra_size_planned(tra_type_bytes_largest(held))));
-    return tra_stored_scratch(l, most);
+    return l ? tra_stored_scratch(l, most) : tra_mapping_room(m->largest + (int64_t)sizeof(int64_t), most);
 }
 
 int64_t tra_type_room(const tra_type *t) { return tra_block_footprint(tra_size_planned(tra_type_bytes_largest(t))); }
@@ -389,8 +393,8 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
         n = from->orders.direct ? 0 : tra_op_stored_room(p, from) + out + fixed + threads * derive_scratch(p, from);
         if (op->type.bounded && !op->type.columns) /* chunks are read back */
             n = tra_max64(n, footprint(tra_store_chunk_bytes(&op->type)));
-        if (tra_op_counts(op)) /* in the end each tuple is read from where it waits */
-            n = tra_max64(n, tra_type_room(&from->type) + footprint(tra_stored_room(&from->type, op->what.levels)));
+        if (tra_op_counts(op) && !op->what.mapping) /* in the end each tuple is read from where it waits */
+            n = tra_max64(n, tra_type_room(&from->type) + footprint(tra_stored_room(&from->type, op)));
         break;
     case TRA_PLAN_INPUT:
     case TRA_PLAN_READALL:

@@ -57,8 +57,8 @@ int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, int64_t transfe
 int64_t tra_size_planned(tra_size s);
 
 /* Bytes of scratch that a worker needs to count the largest array for an output that is stored by levels, and to put it
- * there; as far as one counts on it. levels NULL: of rows, which take none. */
-int64_t tra_stored_room(const tra_type *held, const struct tra_levels *levels);
+ * there, or to pack it for a mapping; as far as one counts on it. Rows of tables take none. */
+int64_t tra_stored_room(const tra_type *held, const tra_op *output);
 
 /* Of a join or aggregation that grows or counts its results (grow.h): bytes that are reserved for each while it is
  * made, with the sums of its tree, and for each worker besides. */

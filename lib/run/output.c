@@ -59,6 +59,12 @@ typedef struct check { /* of one recorded array: context of a unit */
 
 static void end_check(tra_unit *u) { free(u->ctx); }
 
+/* May what is recorded be the array, by its length? */
+static bool admits(const tra_outfile *o, const tra_saved *s) {
+    if (o->mapping) return tra_packed_admits(o, s->ordinal, s->len);
+    return o->ncounts ? tra_size_admits(tra_type_bytes(&o->held, s->ordinal), s->len) : s->len <= o->chunk_bytes;
+}
+
 /* Compares the array with what is there. */
 static tra_status run_check(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     tra_outfile *o = ((check *)u->ctx)->o;
@@ -67,10 +73,9 @@ static tra_status run_check(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     (void)task;
     int fd = waits ? tra_log_fd(o->log, s->file) : tra_writer_fd(o->w);
     if (!waits && (s->at != tra_writer_address(o->w, s->ordinal) || s->len != o->chunk_bytes)) return TRA_OK;
-    if ((o->ncounts ? !tra_size_admits(tra_type_bytes(&o->held, s->ordinal), s->len) : s->len > o->chunk_bytes) ||
-        !tra_file_has(fd, s->at, s->len, s->sum))
-        return TRA_OK;
-    if (o->ncounts) TRA_TRY(tra_levels_recount(o, w, s, e));
+    if (!admits(o, s) || !tra_file_has(fd, s->at, s->len, s->sum)) return TRA_OK;
+    if (o->mapping) TRA_TRY(tra_packed_recount(o, s, e));
+    if (o->ncounts && !o->mapping) TRA_TRY(tra_levels_recount(o, w, s, e));
     pthread_mutex_lock(&o->lock);
     if (!(o->tuple[s->ordinal] & TRA_DONE)) {
         o->tuple[s->ordinal] |= TRA_DONE;
@@ -157,15 +162,21 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     tra_write_options w = *wo;
     char tag[64];
     const tra_levels *levels = op->what.levels;
+    const tra_mapping_use *mapping = op->what.mapping;
     *o = (tra_outfile){.comm = *comm, .type = op->type, .held = op->type, .levels = levels, .spool = -1};
-    o->along = levels ? -1 : tra_compact_along(&op->type);
-    o->ncounts = levels ? levels->n : op->type.columns || o->along >= 0 ? 1 : 0;
+    o->op = op;
+    o->mapping = mapping;
+    o->along = levels || mapping ? -1 : tra_compact_along(&op->type);
+    o->ncounts = levels                              ? levels->n
+                 : mapping                           ? mapping->storage->ncomponents
+                 : op->type.columns || o->along >= 0 ? 1
+                                                     : 0;
     o->held.layout = held;
     o->type.layout = o->ncounts ? held : NULL;
     o->zstd = wo->codec.zstd && !o->ncounts;
     o->engine = engine;
     o->pool = pool;
-    if (levels) o->count_room = tra_stored_room(&o->held, levels);
+    if (levels || mapping) o->count_room = tra_stored_room(&o->held, op);
     pthread_mutex_init(&o->lock, NULL);
     o->nlanes = tra_engine_threads(engine);
     o->lanes = tra_calloc((size_t)o->nlanes, sizeof *o->lanes);
@@ -179,6 +190,7 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     w.reuse = tra_journal_resumed(journal);
     w.levels = levels;
     w.labels = op->what.labels;
+    w.mapping = mapping ? mapping->storage : NULL;
     if (o->along >= 0) {
         o->path = op->what.path;
         o->options = *wo;
@@ -213,6 +225,16 @@ int64_t tra_spool_reserve(tra_outfile *o, int64_t len) {
     o->spooled += len;
     pthread_mutex_unlock(&o->lock);
     return at;
+}
+
+void tra_spool_note(tra_outfile *o, tra_saved *rec, int64_t at, int64_t len, uint64_t sum) {
+    int64_t t = rec->ordinal;
+    rec->at = o->spool_at[t] = at;
+    rec->len = o->enc[t].len = len;
+    rec->sum = o->enc[t].sum = sum;
+    o->spool_file[t] = o->comm.rank;
+    o->tuple[t] |= TRA_DONE;
+    tra_log_add(o->log, rec);
 }
 
 /* The padded chunk. */
@@ -301,7 +323,9 @@ static tra_status put(const tra_outlet *sink, tra_worker *w, int64_t ordinal, tr
     l->bytes += block->bytes;
     tra_digest_add(&l->digest, &rec.digest);
     if (o->ncounts || spreads(o)) {
-        tra_status s = o->ncounts ? tra_levels_put(o, w, &rec, block, e) : put_spread(o, w, &rec, block, e);
+        tra_status s = o->mapping   ? tra_packed_wait(o, w, &rec, block, e)
+                       : o->ncounts ? tra_levels_put(o, w, &rec, block, e)
+                                    : put_spread(o, w, &rec, block, e);
         tra_block_free(sink->pool, block);
         return s;
     }
@@ -388,7 +412,8 @@ tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e) {
     if (s == TRA_OK && o->comm.rank != 0) s = tra_writer_sync(o->w, e);
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK && o->along >= 0) s = tra_compact_seal(o, e);
-    if (s == TRA_OK && o->levels && o->comm.rank == 0) s = tra_writer_pack(o->w, tra_engine_threads(o->engine), e);
+    if (s == TRA_OK && (o->levels || o->mapping) && o->comm.rank == 0)
+        s = tra_writer_pack(o->w, tra_engine_threads(o->engine), e);
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK) gather(o);
     return s;

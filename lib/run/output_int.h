@@ -3,6 +3,7 @@
 #define TRA_OUTPUT_INT_H
 
 #include "../relation/codec.h"
+#include "../relation/mapped.h"
 #include "../relation/stored.h"
 #include "../relation/table_file.h"
 #include "output.h"
@@ -16,11 +17,13 @@ enum { TRA_MINE = 1, TRA_DONE = 2 }; /* of a tuple: this rank writes it; it, or 
 
 struct tra_outfile {
     tra_comm comm;
-    tra_type type;            /* of what is written: dense, or where levels are as the arrays are held */
-    tra_type held;            /* as the arrays come */
-    const tra_levels *levels; /* NULL: each is an array, or rows of a table */
-    int ncounts;              /* of each tuple, which are known before any is placed: of levels, of rows; 0: none */
-    tra_writer *w;            /* with counts all ranks but the first have it when all is counted */
+    tra_type type;                  /* of what is written: dense, or where levels are as the arrays are held */
+    tra_type held;                  /* as the arrays come */
+    const tra_levels *levels;       /* NULL: each is an array, or rows of a table */
+    const tra_mapping_use *mapping; /* arrays are packed, and wait so, with the number of their entries behind them */
+    const tra_op *op;
+    int ncounts;   /* of each tuple, which are known before any is placed: of levels, of rows; 0: none */
+    tra_writer *w; /* with counts all ranks but the first have it when all is counted */
     tra_engine *engine;
     tra_pool *pool;
     tra_log *log;
@@ -63,6 +66,14 @@ TRA_MUSTUSE tra_status tra_compact_put(tra_outfile *o, int64_t t, const tra_cell
 /* When all ranks have put theirs: checksums and digest of some of the chunks on each. */
 TRA_MUSTUSE tra_status tra_compact_seal(tra_outfile *o, tra_err *e);
 
+/* packed.c: of storages that are no levels. Packs a tuple's array, which waits, as levels.c has it; counts one that an
+ * earlier run left; is that whole by its length? */
+TRA_MUSTUSE tra_status tra_packed_wait(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e);
+TRA_MUSTUSE tra_status tra_packed_recount(tra_outfile *o, const tra_saved *s, tra_err *e);
+bool tra_packed_admits(const tra_outfile *o, int64_t ordinal, int64_t len);
+/* Of one that waits: to its places. */
+TRA_MUSTUSE tra_status tra_packed_place(tra_outfile *o, int64_t t, tra_err *e);
+
 /* levels.c: counts a tuple's positions and lets its block wait, which stays the caller's; */
 TRA_MUSTUSE tra_status tra_levels_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e);
 /* the same of one that comes in panels, which it takes over; */
@@ -77,5 +88,8 @@ TRA_MUSTUSE tra_status tra_levels_put_large(tra_outfile *o, tra_worker *w, int64
 TRA_MUSTUSE tra_status tra_levels_recount(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e);
 /* and puts all to their places, when all are counted. Collective. */
 TRA_MUSTUSE tra_status tra_levels_place(tra_outfile *o, tra_err *e);
+
+/* What waits of a tuple, of so many bytes. */
+void tra_spool_note(tra_outfile *o, tra_saved *rec, int64_t at, int64_t len, uint64_t sum);
 
 #endif

@@ -113,7 +113,7 @@ bool tra_op_grows(const tra_op *op) {
 }
 
 bool tra_op_counts(const tra_op *op) {
-    return op->op == TRA_PLAN_OUTPUT && (op->what.levels || op->type.columns || op->type.bounded);
+    return op->op == TRA_PLAN_OUTPUT && (op->what.levels || op->what.mapping || op->type.columns || op->type.bounded);
 }
 
 bool tra_op_shares(const tra_op *op) { return tra_op_is_view(op) || tra_op_is(op->op, TRA_FORWARDS); }

@@ -116,6 +116,7 @@ typedef struct tra_op_what {
     /* OUTPUT: by which its arrays are stored (stored.h), held as they may be; NULL: each as an array. */
     const struct tra_levels *levels;
     const struct tra_dim_labels *const *labels; /* OUTPUT: of its dimensions (labels.h), or NULL */
+    const struct tra_mapping_use *mapping;      /* or the storage that is no levels (mapped.h) */
     int64_t scratch; /* INPUT, READALL: bytes that a worker needs to read a chunk (tra_rel_scratch), */
     int64_t unpacks; /* that the array's block has meanwhile (tra_rel_unpacks), */
     int64_t library; /* and that HDF5 takes (tra_rel_library) */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../lib/relation/mapped.h"
 #include "../ia/ia.h"
 #include "../search/cost.h"
 #include "explain.h"
@@ -35,6 +36,7 @@ static bool densifies(const tra_plan *p, const tra_op *o) {
 static const char *storage_of(const tra_op *o, tra_arena *a) {
     char text[TRA_LEVELTEXT];
     if (o->op != TRA_PLAN_OUTPUT) return NULL;
+    if (o->what.mapping) return o->what.mapping->name;
     const char *alias = o->what.levels ? tra_levels_alias(o->what.levels) : "dense";
     return alias ? alias : tra_arena_printf(a, "%s", tra_levels_text(o->what.levels, text));
 }

@@ -1,6 +1,7 @@
 /* print.c - operators and plans as text. */
 #include <xxhash.h>
 
+#include "../../lib/relation/mapped.h"
 #include "../../lib/relation/stored.h"
 #include "ia.h"
 
@@ -38,6 +39,7 @@ void tra_op_print(const tra_op *o, tra_str *out) {
     case TRA_PLAN_SHUF: break;
     case TRA_PLAN_OUTPUT:
         if (o->what.levels) print_levels(o->what.levels, out);
+        if (o->what.mapping) tra_str_printf(out, " as %s", o->what.mapping->name);
         break;
     case TRA_PLAN_FILTER:
     case TRA_PLAN_REKEY:
@@ -140,6 +142,7 @@ void tra_plan_values(const tra_plan *p, uint64_t seed, const char *const *identi
         if (p->reproducible && o->what.agg) tra_str_add(&text, " by a tree");
         if (input) tra_str_printf(&text, " %s", identities[i]);
         if (o->op == TRA_PLAN_OUTPUT) tra_str_printf(&text, " to %s", o->what.path);
+        if (o->what.mapping) tra_storage_print(o->what.mapping->storage, &text); /* a name may stand for another */
         values[i] = XXH64(tra_str_get(&text), text.n, seed);
         tra_str_free(&text);
     }

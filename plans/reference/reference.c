@@ -4,6 +4,7 @@
 
 #include "../../lib/kernel/program.h"
 #include "../../lib/relation/rows.h"
+#include "../../lib/relation/mapped.h"
 #include "../../lib/relation/stored.h"
 
 #include <assert.h>
@@ -668,6 +669,7 @@ typedef struct filling {
     const tra_ref_rel *r;
     tra_type type;
     const tra_levels *levels;
+    const tra_storage *mapping;
     tra_writer *w;
     char *buf;
     void *scratch;
@@ -695,12 +697,33 @@ static tra_status place_all(const filling *f, tra_err *e) {
     return s;
 }
 
+/* What is packed for a mapping: the sizes of all tuples, then each. */
+static tra_status place_packed(const filling *f, tra_err *e) {
+    int n = f->mapping->ncomponents;
+    int64_t *sizes = tra_calloc((size_t)(f->r->n * n) + 1, sizeof *sizes);
+    tra_status s = TRA_OK;
+    for (int64_t i = 0; i < f->r->n && s == TRA_OK; i++)
+        s = tra_mapping_sizes(f->mapping, &f->type, i, sizes + i * n, e);
+    if (s == TRA_OK) s = tra_writer_place(f->w, sizes, e);
+    free(sizes);
+    return s;
+}
+
+static tra_status put_packed(const filling *f, int64_t i, tra_err *e) {
+    tra_cell cell = tra_cell_new(&f->type, i, f->buf);
+    int64_t entries;
+    TRA_TRY(tra_mapping_pack(f->mapping, &f->type, i, &cell, f->scratch, &entries, e));
+    tra_packing *p = tra_packing_begin(f->w, i, entries);
+    return tra_packing_end(p, tra_packing_put(p, f->scratch, tra_mapping_bytes(f->mapping, &f->type, i), e), e);
+}
+
 static tra_status fill_all(const filling *f, tra_digest *digest, tra_err *e) {
     if (f->levels) TRA_TRY(place_all(f, e));
+    if (f->mapping) TRA_TRY(place_packed(f, e));
     for (int64_t i = 0; i < f->r->n; i++) {
         fill_array(f, i);
         tra_digest_array(digest, &f->type, i, f->buf);
-        TRA_TRY(tra_writer_put(f->w, i, f->buf, f->scratch, e));
+        TRA_TRY(f->mapping ? put_packed(f, i, e) : tra_writer_put(f->w, i, f->buf, f->scratch, e));
     }
     return TRA_OK;
 }
@@ -721,14 +744,21 @@ static tra_status fill_counted(const tra_ref_rel *r, const tra_type *type, const
 
 tra_status tra_reference_fill(const tra_ref_rel *r, const tra_type *type, const char *spec, const tra_write_options *o,
                               tra_arena *a, tra_writer **out, char digest_text[33], tra_err *e) {
-    filling f = {.r = r, .type = *type, .levels = o ? o->levels : NULL};
+    filling f = {.r = r, .type = *type, .levels = o ? o->levels : NULL, .mapping = o ? o->mapping : NULL};
     if (r->table) return ref_table_fill(r->table, type, spec, o, a, out, digest_text, e);
     if (type->bounded) return fill_counted(r, type, spec, o, a, out, digest_text, e);
     f.type.layout = NULL;
     TRA_TRY(tra_reference_matches(r, type, e));
     TRA_TRY(tra_writer_create(spec, &f.type, o, &f.w, e));
-    size_t need =
-        f.levels ? (size_t)tra_stored_scratch(f.levels, tra_catalog_maxfloats(type->cat)) : tra_writer_scratch(f.w);
+    tra_mapping_use use = {.storage = f.mapping};
+    if (f.mapping && tra_mapping_measure(type, &use, e) != TRA_OK) {
+        tra_writer_abort(f.w);
+        return e->status;
+    }
+    int64_t most = tra_catalog_maxfloats(type->cat);
+    size_t need = f.levels    ? (size_t)tra_stored_scratch(f.levels, most)
+                  : f.mapping ? (size_t)tra_mapping_room(use.largest, most)
+                              : tra_writer_scratch(f.w);
     f.buf = tra_malloc((size_t)tra_type_bytes_largest(&f.type).bound + 1);
     f.scratch = need ? aligned_alloc(4096, (need + 4095) / 4096 * 4096) : NULL;
     tra_status s = need && !f.scratch ? tra_fail(e, TRA_RESOURCE, "no memory to write %s", spec) : TRA_OK;

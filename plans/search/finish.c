@@ -391,6 +391,7 @@ static tra_plan *finish_plan(search *s, const entry *x, reading reading, tra_are
             p->ops[i].what.path = s->m->g->outputs[j].path;
             p->ops[i].what.levels = s->m->g->outputs[j].stored.levels;
             p->ops[i].what.labels = s->m->g->outputs[j].labels;
+            p->ops[i].what.mapping = s->m->g->outputs[j].stored.mapping;
         }
         written[g]++;
     }

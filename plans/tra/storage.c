@@ -100,18 +100,32 @@ static const tra_levels *levels_of(tra_build *b, const tra_storage *s) {
 
 static bool is_whole(const tra_type *t) { return tra_dtype_rows[t->dtype].class != TRA_CLASS_FLOAT; }
 
+/* Of a storage that is no levels: one whose positions follow from coordinates and sizes alone. */
+static bool find_mapping(tra_build *b, const tra_storage_use *use, const tra_storage *s, const tra_type *t,
+                         tra_stored *out) {
+    tra_mapping_use *m = tra_new(b->arena, tra_mapping_use);
+    tra_err e = {0};
+    *m = (tra_mapping_use){.storage = s, .name = out->name};
+    if (tra_mapping_holds(s, t, &e) != TRA_OK || tra_mapping_measure(t, m, &e) != TRA_OK) {
+        tra_diag_error(b->d, use->span,
+                       "results are stored by levels that are dense, sparse or singleton, or by a mapping whose "
+                       "positions follow from coordinates and sizes alone",
+                       "a result cannot be stored as %s: %s", out->name, e.msg);
+        return false;
+    }
+    out->mapping = m;
+    out->sparse = !tra_mapping_is_total(s, t);
+    return true;
+}
+
 bool tra_build_stored(tra_build *b, const tra_storage_use *use, const tra_type *t, tra_stored *out) {
     const tra_storage *s = tra_build_storage(b, use, t->cat->bound.n, is_whole(t));
     if (!s) return false;
     *out = (tra_stored){.said = true, .name = text_of(b, use, s)};
     if (tra_storage_is_dense(s)) return true;
-    out->levels = levels_of(b, s);
-    if (out->levels && !all_dense(s)) return true;
-    tra_diag_error(b->d, use->span,
-                   "results are stored densely, or by levels of which one is sparse: csr, csc, coo, dcsr, csf; another "
-                   "storage is made of such a file by tra import FILE --storage NAME",
-                   "a result cannot be stored as %s", out->name);
-    return false;
+    out->levels = all_dense(s) ? NULL : levels_of(b, s);
+    out->sparse = out->levels;
+    return out->levels || find_mapping(b, use, s, t, out);
 }
 
 void tra_build_declared(tra_build *b, const tra_stmt *st, tra_type *t, tra_stored *out) {
@@ -148,12 +162,12 @@ tra_stored tra_stored_default(tra_arena *a, const tra_type *t) {
         l->order[i] = (int8_t)i;
         l->kind[i] = rank == 2 && i == 0 ? TRA_LEVEL_DENSE : TRA_LEVEL_SPARSE;
     }
-    return (tra_stored){.name = rank == 2 ? "csr" : "csf", .levels = l};
+    return (tra_stored){.name = rank == 2 ? "csr" : "csf", .levels = l, .sparse = true};
 }
 
 tra_node *tra_build_as(tra_build *b, tra_node *n, const tra_stored *as, tra_span span) {
     const tra_kernel *k = NULL;
-    bool sparse = as->levels != NULL;
+    bool sparse = as->sparse;
     if (n->type.sparse == sparse) return n;
     if (tra_kernel_named(b->arena, sparse ? "sparsify" : "densify", TRA_USE_MAP, 0, NULL, &k, NULL) != TRA_OK)
         return NULL;

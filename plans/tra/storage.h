@@ -12,7 +12,7 @@ bool tra_build_storage_use(tra_build *b, const tra_ast *x, tra_storage_use *use)
 /* A declared input, of the type that it has if it is dense, becomes what `as` and `nnz` say; stays so after a
  * diagnostic. */
 void tra_build_declared(tra_build *b, const tra_stmt *st, tra_type *t, tra_stored *out);
-/* How a result is stored, by levels. False after a diagnostic. */
+/* How a result is stored. False after a diagnostic. */
 bool tra_build_stored(tra_build *b, const tra_storage_use *use, const tra_type *t, tra_stored *out);
 /* The node, or one of the same elements that is sparse by type if what stores it is not dense, and else dense. */
 tra_node *tra_build_as(tra_build *b, tra_node *n, const tra_stored *as, tra_span span);

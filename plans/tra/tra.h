@@ -9,6 +9,7 @@
 #include "../../lib/kernel/kernel.h"
 #include "../../lib/relation/keyfn.h"
 #include "../../lib/relation/labels.h"
+#include "../../lib/relation/mapped.h"
 #include "../../lib/relation/relation.h"
 #include "../../lib/relation/store.h"
 #include "../../lib/relation/stored.h"
@@ -71,9 +72,11 @@ struct tra_node {
 
 /* How the program says that a relation is stored. */
 typedef struct tra_stored {
-    bool said;                /* it does; else what follows is by default */
-    const char *name;         /* of the storage, with its arguments */
-    const tra_levels *levels; /* NULL: densely; of a declared input also where its storage is not by levels */
+    bool said;                      /* it does; else what follows is by default */
+    const char *name;               /* of the storage, with its arguments */
+    const tra_levels *levels;       /* NULL: densely; of a declared input also where its storage is not by levels */
+    const tra_mapping_use *mapping; /* a result: the storage that is no levels; else NULL */
+    bool sparse;                    /* what is stored so is sparse by type */
 } tra_stored;
 
 typedef struct tra_output {

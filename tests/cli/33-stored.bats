@@ -107,21 +107,21 @@ output S" >p.tra
 input B : f64 [100, 100] by [10, 100] as sparsely
 input C : f64 [100, 100] by [10, 100] nnz 7
 input D : f64 [100, 100] by [10, 100]
-E[i,j] as band(3) = D[i,j]
+E[i,j] as ell = D[i,j]
 F[i] as csr = sum D[i,j]
 G = store(D)
 H = store(D, nope)
-output D as colmajor' >p.tra
+output D as bsr(2, 2)' >p.tra
     run tra check p.tra
     [ "$status" = 2 ]
     grep -q "p.tra:1:.*20000 entries in a tensor of 10000 elements" <<<"$output"
     grep -q "p.tra:2:.*there is no storage 'sparsely'" <<<"$output"
     grep -q "p.tra:3:.*nnz is of an input that is stored by its entries\|p.tra:3:.*write as csr nnz N" <<<"$output"
-    grep -q "p.tra:5:.*a result cannot be stored as band(3)" <<<"$output"
+    grep -q "p.tra:5:.*a result cannot be stored as ell" <<<"$output"
     grep -q "p.tra:6:" <<<"$output"
     grep -q "p.tra:7:.*store has 2 arguments, not 1" <<<"$output"
     grep -q "p.tra:8:.*there is no storage 'nope'" <<<"$output"
-    grep -q "p.tra:9:.*a result cannot be stored as colmajor" <<<"$output"
+    grep -q "p.tra:9:.*a result cannot be stored as bsr(2, 2)" <<<"$output"
 }
 
 @test "operators on stored operands give what they give on dense ones, on 1 and 3 sites" {
