@@ -155,4 +155,14 @@ END
     echo 'output Y' >>p.tra
     tra explain p.tra >plan
     [ "$(grep -c "^strategy.*fused" plan)" = 0 ]
+    # rows of Q that no cache holds, gathered for each element, take more time than all of P Q-transposed
+    cat >p.tra <<'END'
+input A : f32 [6000,5000] by [2000,5000] as csr nnz 3000000
+input P : f32 [6000,256] by [2000,256]
+input Q : f32 [5000,256] by [5000,256]
+Y[i,j] = sum A[i,j] * P[i,k] * Q[j,k]
+output Y as csr
+END
+    tra cost p.tra | cut -f2 >plan
+    [ "$(grep -n -x 'local local' plan | cut -d: -f1)" -lt "$(grep -n -x 'local fused local' plan | cut -d: -f1)" ]
 }
