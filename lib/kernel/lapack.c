@@ -2,7 +2,7 @@
  *
  * Arrays are row-major, LAPACK's are column-major: operands are copied to scratch, in f64, and results back. What is
  * not determined is fixed, so that results do not depend on the library: eigenvalues ascend, singular values descend,
- * an eigenvector, and a left singular vector, has its largest element (the first of several) positive, the diagonal of
+ * an eigenvector, and a right singular vector, has its largest element (the first of several) positive, the diagonal of
  * R is not negative. A matrix with elements that are not finite gives NaN. */
 #include "kernel_int.h"
 
@@ -289,12 +289,12 @@ static void run_cholesky(job *w, const tra_array *out) {
 
 /* ---- decompositions ----------------------------------------------------------------------------------------- */
 
-/* The sign that makes the largest element of the column positive. */
-static double sign_of(const double *column, int64_t n) {
+/* The sign that makes the largest of n elements positive, which are so far from each other. */
+static double sign_of(const double *v, int64_t n, int64_t step) {
     int64_t at = 0;
     for (int64_t i = 1; i < n; i++)
-        if (fabs(column[i]) > fabs(column[at]) * (1 + 1e-9)) at = i;
-    return n && column[at] < 0 ? -1 : 1;
+        if (fabs(v[i * step]) > fabs(v[at * step]) * (1 + 1e-9)) at = i;
+    return n && v[at * step] < 0 ? -1 : 1;
 }
 
 static void scale(double *column, int64_t n, double by) {
@@ -313,7 +313,7 @@ static void run_eigh(job *w, const tra_array *out, bool vectors) {
         store(w->work, n, out, n, 1);
         return;
     }
-    for (int64_t j = 0; j < n; j++) scale(w->a + j * n, n, sign_of(w->a + j * n, n));
+    for (int64_t j = 0; j < n; j++) scale(w->a + j * n, n, sign_of(w->a + j * n, n, 1));
     store(w->a, n, out, n, n);
 }
 
@@ -349,7 +349,7 @@ static void run_svd(job *w, const tra_array *out, tra_lapack f) {
     }
     if (f == TRA_L_SVD_S) store(s, k, out, k, 1);
     for (int64_t j = 0; j < k; j++) {
-        double sign = sign_of(u + j * m, m);
+        double sign = sign_of(vt + j, n, k);
         for (int64_t i = 0; f == TRA_L_SVD_U && i < m; i++) set_element(out, i * k + j, sign * u[j * m + i]);
         for (int64_t i = 0; f == TRA_L_SVD_V && i < n; i++) set_element(out, i * k + j, sign * vt[i * k + j]);
     }

@@ -310,7 +310,7 @@ tra_status ref_lapack(const char *name, tra_dtype t, const ref_array *x, const r
         matrix u = zeros(a, flat.m, k), v = zeros(a, k, k);
         if (fine) jacobi_svd(a, &flat, &u, w, &v);
         if (m.m < m.n) q = u, u = v, v = q;
-        fix_signs(&u, &v);
+        fix_signs(&v, &u);
         r = name[4] == 'u' ? u : name[4] == 'v' ? v : (matrix){k, 1, w};
         rank = name[4] == 's' ? 1 : 2;
     }

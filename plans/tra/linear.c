@@ -110,6 +110,12 @@ tra_node *tra_build_linear(tra_build *b, const tra_ast *call, int nin, tra_node 
                        f->nout == 1 ? "" : "s", nparts);
         return NULL;
     }
+    if (f->nout > 1 && strcmp(f->name, "eigh") != 0 && tra_is_tall(in[0])) {
+        tra_node *n = tra_build_tall(&(tra_tall){b, call->span}, in[0], f->kernel[part]);
+        if (n) n = drop_keys(b, n, f->rank[part], call->span);
+        if (n) set_labels(b, n, f->labels[part], in);
+        return n;
+    }
     tra_node *a = one_block(b, call->kids[0], f->name, in[0], 2, 2);
     tra_node *right = nin == 2 ? one_block(b, call->kids[1], f->name, in[1], 1, 2) : NULL;
     if (!a || (nin == 2 && !right)) return NULL;

@@ -66,6 +66,64 @@ END
     done
 }
 
+@test "qr and svd of many rows go by blocks: as numpy has them, the same bits on 1, 2 and 3 sites and in little memory" {
+    py 'r = np.random.default_rng(1)
+np.save("x.npy", r.standard_normal((1003, 7)) * [1, 2, 3, 4, 5, 6, 1e-3] + 0.5)
+np.save("y.npy", np.repeat(r.integers(-2, 3, (50, 4)), 3, axis=1)[:, :9])' # of rank 4
+    status 0 tra import -q --block 40x3 x.npy -o x.h5
+    status 0 tra import -q --block 3x2 --dtype f64 y.npy -o y.h5
+    status 0 tra gen -q --shape 900000x8 --block 8192x8 --dist normal --seed 3 -o big.h5
+    program <<'END'
+input X from "x.h5"
+input Y from "y.h5"
+input B from "big.h5"
+Q, R = qr(X)
+U, s, V = svd(X)
+P, T = qr(Y)
+z, t, w = svd(Y)
+G, H = qr(B)
+output Q
+output R
+output U
+output s
+output V
+output P
+output T
+output t
+output G
+output H
+END
+    for n in 1 2 3; do
+        status 0 tra run -q --no-history p.tra --sites $n --memory 52M --threads 1
+        tra digest [A-Z].h5 s.h5 t.h5 >$n.txt
+        status 0 cmp $n.txt 1.txt
+    done
+    status 0 py '
+X, Y = np.load("x.npy"), np.load("y.npy")
+get = lambda f: h5py.File(f + ".h5")["data"][()]
+Q, R, U, s, V, P, T, t, G, H = map(get, "QRUsVPTtGH")
+B = get("big")
+def near(a, b, scale=1): assert a.shape == b.shape and abs(a - b).max() <= 1e-12 * scale, abs(a - b).max()
+near(Q @ R, X, 10)
+near(Q.T @ Q, np.eye(7))
+assert (R == np.triu(R)).all() and (np.diag(R) >= 0).all()
+near(s, np.linalg.svd(X)[1], 1000)
+near(U * s @ V.T, X, 10)
+near(U.T @ U, np.eye(7))
+assert (V.max(axis=0) >= -V.min(axis=0)).all()
+near(P @ T, Y, 10)
+near(t, np.linalg.svd(Y)[1], 100)
+near(G @ H, B, 10)
+near(G.T @ G, np.eye(8))'
+    rm -f [A-Z].h5 s.h5 t.h5
+    sed -i '/big/d; /G, H/d; /output [GH]/d' p.tra
+    status 0 tra run -q --engine reference p.tra
+    status 0 py '
+X = np.load("x.npy")
+Q, R = (h5py.File(f + ".h5")["data"][()] for f in "QR")
+assert abs(Q @ R - X).max() < 1e-12'
+}
+
 @test "a matrix that is singular, or nearly, or not positive definite, is said to be" {
     matrices
     printf 'input O from "o.h5"\ninput B from "b.h5"\nS = solve(O, B)\noutput S\n' | program
