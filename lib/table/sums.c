@@ -40,19 +40,39 @@ typedef struct adding {
     int64_t slot[TRA_COLSTRIP];
 } adding;
 
+static void unknown_value(const tra_column *c) {
+    tra_kernel_fail("column `%s` has a value that the statistics of its file do not know of", c->name);
+}
+
+/* The same of 32 bits without NULLs, which most keys are. */
+static void add_short_key(adding *x, const tra_column *c, const tra_slot_key *key, const int32_t *v, int n) {
+    bool known = true;
+    for (int i = 0; i < n; i++) {
+        int64_t at = v[i] - key->least;
+        bool in = (uint64_t)at < (uint64_t)key->range;
+        at = !in ? -1 : key->code ? key->code[at] : at;
+        known &= at >= 0;
+        x->slot[i] = x->slot[i] * key->n + (at >= 0 ? at : 0);
+    }
+    if (!known) unknown_value(c);
+}
+
 /* Adds key k to the slots of a strip. */
 static void add_key(adding *x, const tra_vector *v, int k, int n) {
     const tra_slot_key *key = &x->s->key[k];
     const tra_column *c = &tra_rowwise_out(x->s->r)->v[k];
     int64_t values = key->n + key->nullable;
+    if (!v->state && !key->nullable && tra_coltype_held(c->type) == TRA_I32) {
+        add_short_key(x, c, key, v->values, n);
+        return;
+    }
     for (int i = 0; i < n; i++) {
         bool null = v->state && v->state[i] == TRA_STATE_NULL;
-        int64_t at = null ? key->n : tra_value_whole(c, v, i) - key->least;
-        if (at < 0 || at >= values || (!null && at >= key->n)) {
-            tra_kernel_fail("column `%s` has a value that the statistics of its file do not know of", c->name);
-            at = 0;
-        }
-        x->slot[i] = x->slot[i] * values + at;
+        int64_t at = null ? 0 : tra_value_whole(c, v, i) - key->least;
+        bool known = null ? key->nullable : at >= 0 && at < key->range;
+        if (known && !null && key->code) known = (at = key->code[at]) >= 0;
+        if (!known) unknown_value(c);
+        x->slot[i] = x->slot[i] * values + (!known ? 0 : null ? key->n : at);
     }
 }
 
@@ -61,8 +81,13 @@ static void add_strip(void *ctx, const tra_vector *columns, int n) {
     int nsums = tra_rowwise_out(x->s->r)->n - x->s->nkeys, width = 1 + nsums;
     memset(x->slot, 0, sizeof x->slot);
     for (int k = 0; k < x->s->nkeys; k++) add_key(x, &columns[k], k, n);
-    for (int i = 0; i < n; i++) x->to[x->slot[i] * width] += 1;
-    for (int c = 0; c < nsums; c++) {
+    const double *first = nsums ? columns[x->s->nkeys].values : NULL;
+    for (int i = 0; i < n; i++) { /* what is in one line of the cache is added at once */
+        double *to = x->to + x->slot[i] * width;
+        to[0] += 1;
+        if (first) to[1] += first[i];
+    }
+    for (int c = 1; c < nsums; c++) {
         const double *v = columns[x->s->nkeys + c].values;
         for (int i = 0; i < n; i++) x->to[x->slot[i] * width + 1 + c] += v[i];
     }
@@ -109,7 +134,7 @@ static void put_slot(const tra_slots *s, int64_t slot, const double *sums, const
         int64_t values = key->n + key->nullable, at = slot % values;
         bool null = at == key->n;
         slot /= values;
-        put_whole(s->out->v[k].type, to->v[k].values, i, null ? 0 : key->least + at);
+        put_whole(s->out->v[k].type, to->v[k].values, i, null ? 0 : key->value ? key->value[at] : key->least + at);
         if (to->v[k].state) to->v[k].state[i] = null ? TRA_STATE_NULL : TRA_STATE_VALUE;
     }
     for (int c = s->nkeys; c < s->out->n; c++) ((double *)to->v[c].values)[i] = sums[c - s->nkeys];

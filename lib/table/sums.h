@@ -12,10 +12,13 @@
 
 enum { TRA_MOST_SLOTS = 1 << 22 }; /* elements of an array of slots: it is to stay in the caches, or near them */
 
-/* A key: its values are least .. least + n - 1; where it may be NULL, the slot after these stands for that. */
+/* A key: its values are least .. least + range - 1, of which it has n; where it may be NULL, the slot after these
+ * stands for that. */
 typedef struct tra_slot_key {
-    int64_t least, n;
+    int64_t least, range, n;
     bool nullable;
+    const int32_t *code; /* of each value of the range its number, -1: the key does not have it; NULL: n is the range */
+    const int64_t *value; /* of each number */
 } tra_slot_key;
 
 /* r: rows whose first nkeys columns are keys, and the others f64 that are never NULL. Slots are numbered by the keys,

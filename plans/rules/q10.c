@@ -181,6 +181,22 @@ static bool is_of_group(const factoring *f, const tra_colexpr *x) {
     return true;
 }
 
+/* Of the range of values those that the column has are numbered, as its statistics list all of them. */
+static void number_values(factoring *f, const tra_column_facts *facts, tra_slot_key *out) {
+    int32_t *code = tra_news(f->a, int32_t, out->range + 1);
+    int64_t *value = tra_news(f->a, int64_t, facts->n + 1);
+    for (int64_t i = 0; i < out->range; i++) code[i] = -1;
+    out->n = 0;
+    for (int64_t i = 0; i < facts->n; i++) {
+        int64_t at = facts->frequency[i][0] - out->least;
+        if (at < 0 || at >= out->range || code[at] >= 0) continue;
+        code[at] = (int32_t)out->n;
+        value[out->n++] = facts->frequency[i][0];
+    }
+    out->code = code;
+    out->value = value;
+}
+
 /* The values that a group column may have. */
 static bool values_of(factoring *f, const tra_colexpr *x, tra_slot_key *out) {
     tra_column_facts facts;
@@ -188,7 +204,7 @@ static bool values_of(factoring *f, const tra_colexpr *x, tra_slot_key *out) {
     *out = (tra_slot_key){.nullable = x->nullable};
     int64_t most = x->most;
     out->least = x->least;
-    bool known = !tra_coltype_is_float(x->type), coded = tra_coltype_is_coded(x->type);
+    bool counted = false, known = !tra_coltype_is_float(x->type), coded = tra_coltype_is_coded(x->type);
     if (coded) {
         known = x->dict != NULL;
         out->least = 0;
@@ -196,12 +212,16 @@ static bool values_of(factoring *f, const tra_colexpr *x, tra_slot_key *out) {
     } else if (known && x->op == TRA_C_COLUMN && x->file &&
                tra_rel_column_facts(x->file, x->number, f->a, &facts, NULL) == TRA_OK) {
         bool none = facts.rows <= facts.nulls;
+        counted = !none;
         out->least = none ? 0 : tra_max64(out->least, facts.min);
         most = none ? -1 : tra_min64(most, facts.max);
     }
     __int128 n = (__int128)most - out->least + 1;
-    out->n = n < 0 ? 0 : n > TRA_MOST_SLOTS ? TRA_MOST_SLOTS + 1 : (int64_t)n;
-    if (known && out->n <= TRA_MOST_SLOTS) return true;
+    out->n = out->range = n < 0 ? 0 : n > TRA_MOST_SLOTS ? TRA_MOST_SLOTS + 1 : (int64_t)n;
+    if (known && out->n <= TRA_MOST_SLOTS) {
+        if (counted && facts.whole && facts.n < out->n) number_values(f, &facts, out);
+        return true;
+    }
     tra_colexpr_print(x, f->pipe->all, &text);
     tra_refuse(f->w, f->x, "the values of %s, by which rows are to be summed, are %s", tra_str_get(&text),
                tra_coltype_is_float(x->type) ? "no whole numbers"
@@ -310,8 +330,8 @@ static const char *slots_text(const factoring *f) {
     tra_str t = {0};
     tra_str_add(&t, "sums of ");
     for (int k = 0; k < s->nkeys; k++)
-        tra_str_printf(&t, "%s%" PRId64 "%s from %" PRId64, k ? " x " : "", s->key[k].n,
-                       s->key[k].nullable ? " + NULL" : "", s->key[k].least);
+        tra_str_printf(&t, "%s%" PRId64 "%s%s from %" PRId64, k ? " x " : "", s->key[k].n,
+                       s->key[k].nullable ? " + NULL" : "", s->key[k].code ? " known" : "", s->key[k].least);
     tra_str_printf(&t, " groups: ");
     tra_rowwise_print(s->r, &t);
     const char *text = tra_arena_strndup(f->a, tra_str_get(&t), t.n);
