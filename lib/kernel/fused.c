@@ -126,7 +126,7 @@ bool tra_program_makes_rows(const tra_kernel *k) { return !k->program->fused || 
 double tra_kernel_pace(const tra_kernel *k) {
     if (k->cls != TRA_K_PROGRAM || !k->program->fused) return 0;
     const tra_fused_plan *x = &k->program->fused->plan[k->program->fused->expected];
-    return x->operations > 0 ? x->nanoseconds / x->operations : 0;
+    return x->operations > 0 ? x->nanoseconds / x->operations / k->program->fused->shared : 0;
 }
 
 /* ---- packing -------------------------------------------------------------------------------------------------- */

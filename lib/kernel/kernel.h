@@ -324,7 +324,7 @@ bool tra_kernel_overflowed(void); /* has an integer not fitted since the last ca
 size_t tra_kernel_scratch(const tra_kernel *k, tra_kernel_use use, tra_dtype ta, tra_dtype tb, const tra_dims *a,
                           const tra_dims *b);
 double tra_kernel_flops(const tra_kernel *k, tra_kernel_use use, const tra_dims *a, const tra_dims *b);
-/* Nanoseconds that one operation of a fused statement is predicted to take (program.h); 0: it is none. */
+/* Nanoseconds that one operation of a fused statement is predicted to take a site (program.h); 0: it is none. */
 double tra_kernel_pace(const tra_kernel *k);
 
 /* A join kernel fused with the aggregation matadd: acc += k(a, b), where k(a, b) may be smaller than acc (padding with

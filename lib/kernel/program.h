@@ -71,6 +71,7 @@ typedef struct tra_fused {
     tra_fused_plan plan[4]; /* by how operands are held */
     bool ascends;           /* these plans make the rows of a result upwards: it may be held as rows */
     int expected;           /* which of these is expected to run */
+    double shared;          /* threads of a site that its calls are expected to be shared by */
 } tra_fused;
 
 typedef struct tra_program {

@@ -21,6 +21,8 @@ typedef struct fusing {
     const tra_expr *operand[TRA_PROGRAM_MOST]; /* in blocks of the labels */
     int of_ref[TRA_MAXLABELS];                 /* operand of each reference */
     uint64_t without;                          /* rules of the optimizer */
+    const tra_storel_costs *costs;             /* of one thread */
+    int threads;                               /* that combinations of arrays are shared by */
 } fusing;
 
 /* ---- statements ------------------------------------------------------------------------------------------------- */
@@ -386,6 +388,7 @@ static bool make_plan(fusing *f, int held, tra_fused_plan *x) {
     c.problem.dense = s->node->type.layout == NULL;
     c.problem.keep = true;
     c.problem.without = f->without;
+    c.problem.costs = f->costs;
     if (!find_plan(f, &c.problem, x)) return false;
     x->workspace = workspace_of(f, x->tree, false);
     return true;
@@ -436,6 +439,9 @@ static bool make_plans(fusing *f) {
     }
     if (first_sparse && f->operand[0]->node.type.layout) x->expected |= TRA_FUSED_FIRST;
     if (last_sparse && f->operand[last]->node.type.layout) x->expected |= TRA_FUSED_LAST;
+    x->shared = 1;
+    for (int o = 0; o < f->p->noperands; o++)
+        x->shared = fmax(x->shared, fmin(f->threads, (double)f->operand[o]->node.type.cat->n));
     f->p->fused = x;
     f->p->text = text_of(f, &x->plan[x->expected]);
     return true;
@@ -528,9 +534,11 @@ static bool fits(const fusing *f) {
     return keys <= TRA_MAXDIM && f->p->nkeys + 1 <= TRA_MAXDIM && f->p->nkeys <= TRA_PROGRAM_MOST;
 }
 
-static void fuse(tra_memo *m, const tra_einsum *s, uint64_t without) {
+static void fuse(tra_memo *m, const tra_einsum *s, uint64_t without, const tra_storel_costs *costs, int threads) {
     fusing *f = tra_new(m->arena, fusing);
     *f = (fusing){.m = m, .s = s, .p = tra_new(m->arena, tra_program), .without = without};
+    f->costs = costs;
+    f->threads = threads;
     const tra_expr *whole = m->v[m->of_node[s->node->id]];
     int group = tra_memo_find(m, whole->group);
     if (!find_operands(f) || !has_result_labels(f)) return;
@@ -559,8 +567,8 @@ static void fuse(tra_memo *m, const tra_einsum *s, uint64_t without) {
     if (z != at.x) z->made[0] = at.x->node.id;
 }
 
-void tra_fused_apply(tra_memo *m, uint64_t without) {
+void tra_fused_apply(tra_memo *m, uint64_t without, const tra_storel_costs *costs, int threads) {
     for (int i = 0; i < m->g->neinsums; i++)
-        if (can_be_fused(m, m->g->einsums[i])) fuse(m, m->g->einsums[i], without);
+        if (can_be_fused(m, m->g->einsums[i])) fuse(m, m->g->einsums[i], without, costs, threads);
     tra_memo_rebuild(m);
 }

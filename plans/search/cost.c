@@ -348,7 +348,7 @@ double tra_network_seconds(const tra_rates *rates, double most, double both) {
 double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const tra_rates *rates) {
     size_t size = tra_dtype_size(t);
     double pace = k ? tra_kernel_pace(k) : 0;
-    if (pace > 0) return busiest * pace * 1e-9 * tra_rates_builtin().memory / rates->memory;
+    if (pace > 0) return busiest * pace * 1e-9 * (rates->entries > 0 ? 1 : tra_rates_builtin().memory / rates->memory);
     if (k && (tra_kernel_props(k) & TRA_P_CONTRACTION)) {
         enum { SLOWER = 4 }; /* integers, which BLAS gets converted where it gets them */
         bool blas = tra_dtype_rows[t].blas;

@@ -270,7 +270,8 @@ tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *
     assert(o->cost != TRA_COST_EINDECOMP);
     tra_memo *m = o->fixed && o->fixed->memo ? o->fixed->memo : tra_memo_new(g, a);
     if (!o->fixed && !o->reproducible) {
-        tra_fused_apply(m, o->without);
+        tra_storel_costs costs = tra_rates_kernels(&o->rates, o->threads);
+        tra_fused_apply(m, o->without, &costs, o->threads);
         tra_rules_apply(m, NULL, o->without_rules, NULL);
     }
     *out = (tra_plans){.memo = m, .bounded = m->bounded};

@@ -122,10 +122,16 @@ assert .5 < p["seconds"] * float(sys.argv[1]) * 1e9 / new < 1.01, p["seconds"]' 
 print([k for k in json.load(sys.stdin)["kernels"] if "name" in k][0]["plans"][0]["seconds"])'
     }
     loops() { # ENTRIES GATHERS INSERTS MERGES HASHES OPERATIONS, of one thread: beside other rates
-        rates 1e15 1e15 1e15 1e15 1e11 2e11 1
+        rates 1e15 1e15 1e15 "${7:-1e15}" 1e11 2e11 1
         sed -i "s/}/, \"kernel_entries_per_second\": $1, \"kernel_gathers_per_second\": $2, \
 \"kernel_inserts_per_second\": $3, \"kernel_merge_steps_per_second\": $4, \
 \"kernel_hash_inserts_per_second\": $5, \"kernel_operations_per_second\": $6}/" config/tra/machine.json
+    }
+    plan() { # OPTION...: seconds of the whole plan, whose statement is fused
+        "$TRA" explain p.tra --format json "$@" | "$PYTHON" -c 'import json, sys
+p = json.load(sys.stdin)["plans"][0]
+assert "fused" in p["strategy"], p["strategy"]
+print(p["seconds"])'
     }
     ratio() { py 'a, b, want = map(float, sys.argv[1:]); assert abs(a / b / want - 1) < .01, (a, b)' "$@"; }
     loops 1e9 1e9 1e9 1e9 1e9 1e9
@@ -137,6 +143,11 @@ print([k for k in json.load(sys.stdin)["kernels"] if "name" in k][0]["plans"][0]
     is "$one" kernel --threads 1 # it has no loop that becomes vectors
     loops 1e9 1e8 1e9 1e9 1e9 1e9
     py 'assert 1.05 < float(sys.argv[1]) / float(sys.argv[2]) < 10, sys.argv' "$(kernel --threads 1)" "$one"
+    # so do those of plans with fused statements, which nothing else is slower than
+    loops 1e9 1e9 1e9 1e9 1e9 1e9 1e6
+    fused=$(plan --threads 1)
+    loops 1e8 1e8 1e8 1e8 1e8 1e8 1e6
+    ratio "$(plan --threads 1)" "$fused" 10
     # none measured: as built in
     rates 1e15 1e15 1e15 1e15 1e11 2e11 1
     first=$(kernel --threads 1)
