@@ -385,11 +385,30 @@ static tra_node *apply2(tra_lowering *w, const tra_scalar *expr, int x, int y, t
 
 static tra_node *eval(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale, const labels *out);
 
+/* The sum over labels that an operand alone has, if it was cut anew for those that it shares: summed as it is, what is
+ * left is cut, which is less. NULL: it was not, or after a diagnostic. */
+static tra_node *sum_then_cut(tra_lowering *w, const tra_scalar *e, const labels *out) {
+    const tra_operand *x = &w->op[e->arg];
+    tra_node *cut = x->node, *below = cut->in[0];
+    if (cut->op != TRA_OP_REPART || cut->origin.n || below->type.bounded || !below->type.cat->grid) return NULL;
+    if (below->type.cat->bound.n != x->n || out->n == 0) return NULL;
+    tra_operand whole = {.node = below, .n = x->n};
+    memcpy(whole.label, x->label, sizeof whole.label);
+    tra_dims block = {.n = out->n};
+    for (int d = 0; d < out->n; d++) block.v[d] = cut->block.v[index_of(x->n, x->label, out->v[d])];
+    int arg = tra_lower_operand(w, &whole);
+    tra_node *sum = apply1(w, argument(w, arg), arg, TRA_S_ADD, 1, out);
+    const tra_dims *has = sum && sum->type.cat->grid ? &sum->type.cat->bound : NULL;
+    if (!sum || (has && memcmp(has->v, block.v, (size_t)out->n * sizeof *has->v) == 0)) return sum;
+    return tra_lower_labels(w, tra_lower_node(w, TRA_OP_REPART, &(tra_node){.in = {sum}, .block = block}), out->v);
+}
+
 /* The value of e, reduced by sum to those of its labels that `keep` has, as an argument; NULL after a diagnostic. */
 static const tra_scalar *materialise(tra_lowering *w, const tra_scalar *e, uint64_t keep) {
     labels out = natural(w, e, labels_of(w, e) & keep);
     if (e->op == TRA_S_ARG && out.n == w->op[e->arg].n) return e;
-    tra_operand x = {.node = eval(w, e, TRA_S_ADD, 1, &out), .n = out.n};
+    tra_operand x = {.node = e->op == TRA_S_ARG ? sum_then_cut(w, e, &out) : NULL, .n = out.n};
+    if (!x.node) x.node = eval(w, e, TRA_S_ADD, 1, &out);
     if (!x.node) return NULL;
     assert(out.n <= TRA_MAXDIM); /* else it has no type */
     memcpy(x.label, out.v, (size_t)out.n * sizeof x.label[0]);
