@@ -11,7 +11,8 @@
 extern const tra_rule tra_rule_fused;
 
 /* Adds such an expression for each EinSum statement that is a sum of products with a factor of sparse type, where the
- * optimizer (plans/storel) has a plan and code for it, without these of its rules, by these costs. Deterministic. threads: of a site. */
+ * optimizer (plans/storel) has a plan and code for it, without these of its rules, by these costs. Deterministic.
+ * threads: of a site. */
 void tra_fused_apply(tra_memo *m, uint64_t without, const tra_storel_costs *costs, int threads);
 
 #endif

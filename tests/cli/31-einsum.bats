@@ -406,8 +406,8 @@ END
     tra gen -q --shape 60x50 --block 20x50 --seed 2 -o b.h5
     printf '%s\n' 'input A from "a.h5"' 'input B from "b.h5"' 'Q[] = sum A[i,k] * B[k,j]' 'output Q to "q.h5"' >p.tra
     status 0 tra explain p.tra
-    lacks '[60,50]' # B as one block
-    has 'repart [60]'
+    lacks 'repart [10,20]' # of A
+    has 'repart [20]'
     status 0 tra run -q p.tra
     py 'import h5py, numpy as np
 a, b, q = (h5py.File(f)["data"][()] for f in ("a.h5", "b.h5", "q.h5"))
