@@ -217,6 +217,11 @@ static void walk(job *j, tra_rows_maker *to, int64_t *nrows, int64_t *n) {
 
 int64_t tra_rows_elementwise(const tra_code *code, const tra_dtype *types, int nargs, const tra_cell *const *in,
                              tra_cell *out, bool count) {
+    return tra_rows_compute(code, types, nargs, false, in, out, count);
+}
+
+int64_t tra_rows_compute(const tra_code *code, const tra_dtype *types, int nargs, bool wide, const tra_cell *const *in,
+                         tra_cell *out, bool count) {
     job j = {.code = code, .nargs = nargs, .out = out, .ext = out->array.ext};
     int64_t nregs = code ? code->nregs : 0;
     double regs[nregs + 1][TRA_STRIP] __attribute__((aligned(64)));
@@ -233,7 +238,7 @@ int64_t tra_rows_elementwise(const tra_code *code, const tra_dtype *types, int n
     }
     j.typed.load[0] = tra_strip_type(types[0]);
     if (code) {
-        tra_code_type(code, nargs, types, false, v, &j.typed);
+        tra_code_type(code, nargs, types, wide, v, &j.typed);
         tra_code_sparse(code, j.sparse, kill, &kills);
         if (kills) j.typed.kill = kill;
     }

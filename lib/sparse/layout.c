@@ -4,7 +4,9 @@
 #include <string.h>
 
 /* What takes a join or map: one step, with a function of one argument before (of maps) and after it, or without. */
-typedef enum way { ELEMENTS, PRODUCT, REDUCE, SLOW } way;
+typedef enum way { ELEMENTS, PRODUCT, REDUCE, MERGE, SLOW } way;
+
+enum { LEFT = 1, RIGHT = 2 };
 
 typedef struct plan {
     way way;
@@ -17,12 +19,23 @@ static bool keeps_zero(const tra_kernel *step) {
     return tra_code_sparse(step->code, (const bool[1]){true}, NULL, NULL);
 }
 
-/* rows: of the operands, one at least is; out: the layout of the result. */
+/* Is it a function of two operands of rows at the same place, folded: by entries that either has? It is where the
+ * function is 0 where both are. */
+static bool merges(const tra_kernel *step, const tra_dims *ext_a, const tra_dims *ext_b) {
+    if (step->cls != TRA_K_ALIGNED || step->nin != 2 || ext_b == NULL || !tra_dims_eq(ext_a, ext_b)) return false;
+    if (step->rank[0] != step->rank[1] || step->rank[0] != ext_a->n || ext_a->n == 0) return false;
+    for (int d = 0; d < ext_a->n; d++)
+        if (step->in[0][d] != step->in[1][d]) return false;
+    return tra_code_sparse(step->code, (const bool[2]){true, true}, NULL, NULL);
+}
+
+/* held: the operands that are rows, as bits; out: the layout of the result. */
 static plan plan_of(const tra_kernel *k, tra_kernel_use use, tra_dtype a, tra_dtype b, const tra_dims *ext_a,
-                    const tra_dims *ext_b, bool rows, const tra_layout *out) {
+                    const tra_dims *ext_b, unsigned held, const tra_layout *out) {
     const tra_kernel *const *step;
     const tra_kernel *self = k;
     int n = tra_steps(k, &step, &self), i = 0;
+    bool rows = held, both = held == (LEFT | RIGHT);
     plan p = {.way = SLOW, .before.arg = a};
     tra_dims ext = *ext_a;
     if (n == 1 && step[0]->cls == TRA_K_SCALAR) return p.step = step[0], p.way = ELEMENTS, p;
@@ -43,6 +56,7 @@ static plan plan_of(const tra_kernel *k, tra_kernel_use use, tra_dtype a, tra_dt
         p.after.code = step[i]->code;
     }
     if (use == TRA_USE_MAP && tra_rows_reduces(p.step, ext.n)) p.way = REDUCE;
+    if (use == TRA_USE_JOIN && both && merges(p.step, ext_a, ext_b)) p.way = MERGE;
     if (use == TRA_USE_JOIN && tra_rows_contracts(p.step, ext_a, ext_b)) p.way = PRODUCT;
     if (p.way == PRODUCT && !out && p.after.code) { /* in the memory of the result */
         size_t size = tra_dtype_size(p.after.arg);
@@ -56,20 +70,32 @@ static plan plan_of(const tra_kernel *k, tra_kernel_use use, tra_dtype a, tra_dt
 static bool finishes(const tra_kernel *agg, const tra_dims *ext) {
     const tra_kernel *rest = tra_kernel_rest(agg);
     if (tra_kernel_first(agg)->cls == TRA_K_INDEX) return false;
-    return !rest || plan_of(rest, TRA_USE_MAP, TRA_F64, TRA_F64, ext, NULL, false, NULL).way == ELEMENTS;
+    return !rest || plan_of(rest, TRA_USE_MAP, TRA_F64, TRA_F64, ext, NULL, 0, NULL).way == ELEMENTS;
+}
+
+/* Room for what is merged, before it is folded. */
+static int64_t merged_room(int64_t entries, const tra_dims *ext) {
+    return (tra_add_most(tra_rows_room(TRA_F64, tra_min64(entries, tra_rows_box(ext)), entries), 63)) / 64 * 64;
+}
+
+static int64_t merge_scratch(const tra_type *a, const tra_dims *ext_a, const tra_type *b, const tra_dims *ext_b) {
+    int64_t n = tra_add_most(tra_most_entries(a, ext_a), tra_most_entries(b, ext_b)), all = n;
+    if (tra_dims_product(ext_a, &all)) n = tra_min64(n, all);
+    return tra_min64(tra_add_most(merged_room(n, ext_a), tra_project_scratch(n)), TRA_SIZE_MOST);
 }
 
 static int64_t scratch_of(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
                           const tra_type *b, const tra_dims *ext_b, const tra_layout *out) {
     if (use == TRA_USE_AGG) return finishes(k, ext_a) ? 0 : tra_slow_scratch(k, use, a, ext_a, b, ext_b, out);
-    bool rows = a->layout || (b && b->layout);
-    plan p = plan_of(k, use, a->dtype, b ? b->dtype : a->dtype, ext_a, ext_b, rows, out);
+    unsigned held = (a->layout ? LEFT : 0) | (b && b->layout ? RIGHT : 0);
+    plan p = plan_of(k, use, a->dtype, b ? b->dtype : a->dtype, ext_a, ext_b, held, out);
     switch (p.way) {
     case ELEMENTS: return 0;
     case PRODUCT:
         return out ? tra_rows_product_scratch(p.step, a, ext_a, b, ext_b)
                    : tra_rows_contract_scratch(p.step, a, ext_a, b, ext_b);
     case REDUCE: return tra_project_scratch(tra_most_entries(a, ext_a));
+    case MERGE: return merge_scratch(a, ext_a, b, ext_b);
     case SLOW: break;
     }
     return tra_slow_scratch(k, use, a, ext_a, b, ext_b, out);
@@ -79,11 +105,12 @@ static int64_t scratch_of(const tra_kernel *k, tra_kernel_use use, const tra_typ
 
 static int64_t run_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, bool count, void *scratch) {
     tra_dtype t = in->array.dtype;
-    plan p = plan_of(k, TRA_USE_MAP, t, t, &in->array.ext, NULL, in->layout, out->layout);
+    plan p = plan_of(k, TRA_USE_MAP, t, t, &in->array.ext, NULL, in->layout ? LEFT : 0, out->layout);
     switch (p.way) {
     case ELEMENTS: return tra_rows_elementwise(p.step->code, &t, 1, &in, out, count);
     case REDUCE: return tra_rows_reduce(p.step, &p.before, &p.after, in, out, count, scratch);
     case PRODUCT:
+    case MERGE:
     case SLOW: break;
     }
     return tra_slow_map(k, in, out, count, scratch);
@@ -104,18 +131,41 @@ static void contract(const plan *p, const tra_cell *a, const tra_cell *b, tra_ar
     if (p->after.code) tra_code_run(p->after.code, &first, NULL, out, &sparse);
 }
 
+static unsigned held_of(const tra_cell *a, const tra_cell *b) {
+    return (a->layout ? LEFT : 0) | (b->layout ? RIGHT : 0);
+}
+
+/* The function of both, entry by entry, and then the fold, as of one operand. */
+static int64_t merge(const plan *p, const tra_cell *const *in, tra_cell *out, bool count, void *scratch) {
+    const tra_dtype types[2] = {in[0]->array.dtype, in[1]->array.dtype};
+    bool wide = tra_aligned_sums(p->step);
+    tra_kernel one = *p->step;
+    tra_typed_insn v[one.code->n + 1];
+    tra_typed typed;
+    tra_unary as_is;
+    tra_cell both = {.layout = in[0]->layout, .sparse = true, .array.ext = in[0]->array.ext, .head = scratch};
+    tra_code_type(one.code, 2, types, wide, v, &typed);
+    both.array.dtype = typed.type;
+    tra_rows_compute(one.code, types, 2, wide, in, &both, true);
+    int64_t room = merged_room(both.counted[1], &both.array.ext);
+    tra_rows_compute(one.code, types, 2, wide, in, &both, false);
+    one.nin = 1;
+    as_is = (tra_unary){.arg = typed.type};
+    return tra_rows_reduce(&one, &as_is, &p->after, &both, out, count, (char *)scratch + room);
+}
+
 static int64_t run_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
                         void *scratch) {
     const tra_cell *in[2] = {a, b};
     const tra_dtype t[2] = {a->array.dtype, b->array.dtype};
-    bool rows = a->layout || b->layout;
-    plan p = plan_of(k, TRA_USE_JOIN, t[0], t[1], &a->array.ext, &b->array.ext, rows, out->layout);
+    plan p = plan_of(k, TRA_USE_JOIN, t[0], t[1], &a->array.ext, &b->array.ext, held_of(a, b), out->layout);
     switch (p.way) {
     case ELEMENTS: return tra_rows_elementwise(p.step->code, t, 2, in, out, count);
     case PRODUCT:
         if (out->layout) return tra_rows_product(p.step, &p.after, a, b, out, count, scratch);
         contract(&p, a, b, &out->array, scratch);
         return 0;
+    case MERGE: return merge(&p, in, out, count, scratch);
     case REDUCE:
     case SLOW: break;
     }
@@ -127,8 +177,8 @@ static int64_t join_bytes(const tra_kernel *k, const tra_cell *a, const tra_cell
 }
 
 static bool join_by_panels(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out) {
-    bool rows = a->layout || b->layout;
-    plan p = plan_of(k, TRA_USE_JOIN, a->array.dtype, b->array.dtype, &a->array.ext, &b->array.ext, rows, out->layout);
+    plan p = plan_of(k, TRA_USE_JOIN, a->array.dtype, b->array.dtype, &a->array.ext, &b->array.ext, held_of(a, b),
+                     out->layout);
     return p.way == PRODUCT && tra_rows_product_by_panels(p.step, a, b, out);
 }
 

@@ -170,6 +170,10 @@ bool tra_rows_product_by_panels(const tra_kernel *step, const tra_cell *a, const
 int64_t tra_rows_elementwise(const tra_code *code, const tra_dtype *types, int nargs, const tra_cell *const *in,
                              tra_cell *out, bool count);
 
+/* The same; wide: integers are computed as i64. */
+int64_t tra_rows_compute(const tra_code *code, const tra_dtype *types, int nargs, bool wide, const tra_cell *const *in,
+                         tra_cell *out, bool count);
+
 /* ---- moves and folds of one operand (reduce.c) ---------------------------------------------------------------- */
 
 /* Is the step one, of arrays of that rank? */

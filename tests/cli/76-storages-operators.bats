@@ -164,3 +164,52 @@ of() {
 @test "every operator on operands in every storage is what numpy makes, on 3 sites" {
     if [ "${TRA_TEST_LONG:-}" ]; then of 3; else of 3 5; fi
 }
+
+@test "functions of two sparse operands that are 0 where both are, folded: by entries, in blocks that have no room densely" {
+    cat >p.tra <<'END'
+input A from "A.h5"
+input B from "B.h5"
+d[] = sum (A[i,j] - B[i,j])^2
+r[i] = sum abs(A[i,j] - B[i,j])
+c[j] = max abs(A[i,j] - B[i,j])
+l[i] = min (A[i,j] + 2 * B[i,j])
+q[i] = sum max(2 * A[i,j], B[i,j])
+t[i] = sum abs(A[i,j] - B[j,i])
+output d
+output r
+output c
+output l
+output q
+output t
+END
+    for type in f8 f4 i8 i4; do
+        py 't = sys.argv[1]; r = np.random.default_rng(2)
+for x in "AB":
+    a = (r.integers(-5, 6, (60, 60)) * (r.random((60, 60)) < .08)).astype(t)
+    if t[0] == "f": a[3 if x == "A" else 5, 4] = np.nan if x == "A" else np.inf
+    np.save(x + ".npy", a)' $type
+        for x in A B; do tra import -q $x.npy -o $x.h5 --block 17x23 --storage csr; done
+        for sites in 1 3; do
+            tra run -q p.tra --sites $sites
+            for x in d r c l q t; do tra export -q $x.h5 -o $x.npy; done
+            py 'a, b = (np.load(x + ".npy") for x in "AB")
+a, b = (x.astype("f8" if x.dtype.kind == "f" else "i8") for x in (a, b))
+with np.errstate(all="ignore"):
+    want = dict(d=((a - b) ** 2).sum(), r=abs(a - b).sum(1), c=abs(a - b).max(0), l=(a + 2 * b).min(1),
+                q=np.maximum(2 * a, b).sum(1),
+                t=abs(a - b.T).sum(1))
+for k, w in want.items(): assert np.allclose(np.load(k + ".npy"), w, equal_nan=True, rtol=1e-5), k'
+        done
+    done
+    # one block of 1.2 TiB if it were dense
+    tra gen -q --shape 400000x400000 --density 5e-7 --seed 1 --block 400000x400000 -o A.h5
+    tra gen -q --shape 400000x400000 --density 5e-7 --seed 2 --block 400000x400000 -o B.h5
+    for x in A B; do tra export -q $x.h5 -o $x.npz; done
+    grep -v ' [clqt]$\|^[clqt]' p.tra >large.tra
+    tra run -q large.tra --memory 128M
+    for x in d r; do tra export -q $x.h5 -o $x.npy; done
+    py 'import scipy.sparse as sp
+a, b = (sp.load_npz(x + ".npz").tocsr() for x in "AB")
+assert np.allclose(np.load("d.npy"), ((a - b).multiply(a - b)).sum())
+assert np.allclose(np.load("r.npy"), abs(a - b).sum(1).A1)'
+}
