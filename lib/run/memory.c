@@ -39,6 +39,14 @@ static void free_edges(edges *e) {
     free(e->gathered);
 }
 
+/* Is it too much work to be done anew for each tuple that what it makes meets in a join? */
+static bool is_made_once(const tra_plan *p, const tra_op *op, int user) {
+    enum { MUCH = 20 }; /* operations for a row: it is sorted, and not just read */
+    const tra_rows_kernel *rows = op->op == TRA_PLAN_MAP ? tra_kernel_rows(op->what.map) : NULL;
+    if (!rows || rows->flops < MUCH || user < 0 || p->ops[user].in[1] < 0) return false;
+    return tra_op_meets(p, &p->ops[user], &p->ops[p->ops[user].in[0]] == op ? 0 : 1) > 1;
+}
+
 /* A MAP or TILE is computed by its consumer when it has but one. One such operator between a consumer and what is
  * stored, or maps alone, which are composed. CONCAT holds a whole group at once: of tiles not with the arrays they are
  * cut from. */
@@ -47,7 +55,7 @@ static void choose_fused(tra_plan *p, const edges *e) {
         tra_op *op = &p->ops[i];
         op->orders.fused = false;
         if (!tra_op_is(op->op, TRA_FUSES)) continue;
-        op->orders.fused = !p->slim && e->uses[i] == 1 && !e->gathered[i];
+        op->orders.fused = !p->slim && e->uses[i] == 1 && !e->gathered[i] && !is_made_once(p, op, e->first[i]);
         int j = op->in[0];
         while (tra_op_is(p->ops[j].op, TRA_RENAMES)) j = p->ops[j].in[0];
         bool one = op->op == TRA_PLAN_MAP && p->ops[j].op == TRA_PLAN_MAP &&
@@ -289,8 +297,10 @@ static int64_t result_here(const tra_plan *p, const tra_op *op, int64_t *most) {
     tra_place_floats(&op->place, op->type.cat, floats, tuples);
     *most = 0;
     for (int s = 0; s < p->sites; s++) {
-        here = tra_max64(here, tra_max64(tra_type_bytes_of(&op->type, floats[s]).bound + tra_mul_most(tuples[s], more),
-                                         tra_mul_most(tuples[s], unpacks)));
+        int64_t bytes = tra_min64(tra_type_bytes_of(&op->type, floats[s]).bound, /* all of them may be this site's: */
+                                  tra_type_bytes_pieces(&op->type, floats[s], tuples[s]).bound);
+        here = tra_max64(
+            here, tra_max64(tra_add_most(bytes, tra_mul_most(tuples[s], more)), tra_mul_most(tuples[s], unpacks)));
         *most = tra_max64(*most, tuples[s]);
     }
     free(floats);

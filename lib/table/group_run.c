@@ -233,7 +233,7 @@ typedef struct direct {
     total *t;
 } direct;
 
-enum { ROWS_PER_SLOT = 8 };
+enum { ROWS_PER_SLOT = 16 };
 
 /* Numbers groups by the order of their keys; false where these have too many values. spare: of n words each, first and
  * of being the first two. */
@@ -344,17 +344,23 @@ static void run_sorted(const sorted *s, tra_batch *out) {
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
 
-/* Words for each row: its place, and a list of groups; values in order with what that takes; or else slots and totals.
- * And a few. */
-enum { WORDS = 5, MORE = 8 };
-_Static_assert(WORDS >= 3 + TRA_ORDER_SPARE && WORDS >= 4 + (int)sizeof(total) / ROWS_PER_SLOT / 8, "room");
+/* Half words for each row. Its place and the list of groups, with values in order and what that takes; or without such
+ * aggregates less; or else two lists, slots, and totals. And a few words. */
+enum { HALVES = 2 * (3 + TRA_ORDER_SPARE), HALVES_OF_STATES = 7, MORE = 8 };
+_Static_assert(HALVES_OF_STATES >= 6 + 2 * (int)sizeof(total) / ROWS_PER_SLOT / 8, "room for totals");
+
+static int64_t half_words(const tra_group *g) {
+    for (int i = 0; i < g->n; i++)
+        if (!tra_aggregate_has_states(g->v[i].c.f)) return HALVES;
+    return HALVES_OF_STATES;
+}
 
 static int64_t head_bytes(const tra_group *g) {
     return ((operand(g)->n + tra_group_out(g)->n) * (int64_t)sizeof(tra_vector) + 63) / 64 * 64;
 }
 
 static int64_t group_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    int64_t words = tra_add_most(tra_mul_most(ext_a->v[0], WORDS), MORE);
+    int64_t words = tra_add_most(tra_ceil_div(tra_mul_most(ext_a->v[0], half_words(data)), 2), MORE);
     (void)ext_b;
     return tra_add_most(head_bytes(data), tra_mul_most(words, sizeof(int64_t)));
 }
@@ -382,7 +388,7 @@ static void put_keys(const tra_group *g, const tra_batch *in, const int64_t *fir
 }
 
 static int64_t make_groups(const tra_group *g, const tra_batch *in, int64_t *words, tra_batch *out) {
-    direct d = {.g = g, .in = in, .n = in->rows, .t = (total *)(((uintptr_t)(words + 4 * in->rows) + 15) / 16 * 16)};
+    direct d = {.g = g, .in = in, .n = in->rows, .t = (total *)(((uintptr_t)(words + 3 * in->rows) + 15) / 16 * 16)};
     if (find_direct(&d, words)) {
         put_keys(g, in, d.first, d.groups, out);
         run_direct(&d, out);

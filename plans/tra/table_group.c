@@ -151,7 +151,17 @@ static tra_node *states_together(tra_table_builder *w, tra_node *partial) {
     for (int k = 0; k < w->op.nterms; k++) key[k] = k;
     tra_part_keys by = {w->op.nterms, key, NULL, terms_text(w)};
     if (!partial) return NULL;
-    if (w->op.nterms == 0 || !tra_table_divide(partial->type.cat, false, 1, &d)) return tra_table_whole(w, partial, 1);
+    const tra_schema *s = partial->type.columns;
+    tra_dividing x = {.columns = s, .share = 1, .runs = true};
+    x.key_bytes = tra_schema_row_bytes(tra_table_some(w->b->arena, s, by.n, key, false));
+    if (w->op.nterms == 0 || !tra_table_divide(partial->type.cat, &x, &d)) return tra_table_whole(w, partial, 1);
+    if (d.blocks > 1) {
+        int *all = tra_news(w->b->arena, int, s->n);
+        for (int c = 0; c < s->n; c++) all[c] = c;
+        tra_arrange sort = {.in = s, .out = s, .from = all, .n = by.n, .column = key, .number = -1, .what = "a key"};
+        partial = tra_table_arrange(w, tra_table_runs(w, partial, &d), &sort,
+                                    tra_arena_printf(w->b->arena, "sort(%s) states", by.text));
+    }
     return tra_table_in_parts(w, partial, &by, &d);
 }
 
@@ -238,7 +248,10 @@ tra_node *tra_table_order(tra_table_builder *w) {
     w->op.nterms = n;
     tra_part_keys by = {n, column, desc, terms_text(w)};
     tra_division d;
-    if (tra_table_divide(w->in->type.cat, !distinct, 1, &d))
+    const tra_schema *keys = tra_table_some(w->b->arena, s, n, column, true);
+    tra_dividing x = {.columns = s, .key_bytes = tra_schema_row_bytes(keys), .share = 1, .ties = !distinct};
+    x.runs = !distinct; /* whose rows are looked for in their blocks by their numbers */
+    if (tra_table_divide(w->in->type.cat, &x, &d))
         return tra_table_note(w, distinct ? tra_table_distinct_parts(w, &by, &d) : tra_table_order_parts(w, &by, &d));
     tra_sort sort = {.in = s, .n = n, .column = column, .desc = desc, .distinct = distinct, .count = INT64_MAX};
     return sort_rows(w, &sort, TRA_ROWS_SAME);

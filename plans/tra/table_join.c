@@ -125,7 +125,10 @@ static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, tra
     bool one = s->unique || filters || keeps; /* so many rows at most come of one on the left */
     tra_division d;
     bool by_keys = s->nkeys > 0 && !w->op.where && !s->number;
-    if (by_keys && tra_table_divide(right->type.cat, !one, 4, &d))
+    tra_dividing x = {.columns = right->type.columns, .others = left->type.cat->n, .share = 4, .ties = !one};
+    for (int k = 0; k < s->nkeys; k++) x.key_bytes += (int64_t)sizeof(int64_t) + 1;
+    x.runs = true;
+    if (by_keys && tra_table_divide(right->type.cat, &x, &d))
         return tra_table_join_parts(w, s, l, left, right, join_text(w, s), &d);
     bool all = s->how == TRA_LOOKUP_LEFT || (s->matched && !w->op.where);
     right = tra_table_whole(w, right, 0);

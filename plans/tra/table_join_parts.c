@@ -200,6 +200,7 @@ tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, c
     tra_arrange_keep keep = s->unique ? TRA_ARRANGE_UNIQUE : first ? TRA_ARRANGE_FIRST : TRA_ARRANGE_ALL;
     const char *rtext = NULL, *ltext = NULL;
     right = project(w, right, s->nkeys, tra_lookup_right_keys(l), s->rkey, nwanted, wanted);
+    right = right ? tra_table_runs(w, right, d) : NULL;
     right = right ? sort_right(w, s, right, keep, &rtext) : NULL;
     tra_part_keys by = {one ? s->nkeys : s->nkeys + 1, counting(a, s->nkeys, s->nkeys), NULL, rtext}, compared = by;
     if (right && !one) by.text = tra_arena_printf(a, "%s, numbered", rtext);

@@ -6,22 +6,50 @@
 #include <math.h>
 #include <string.h>
 
-/* Samples: for every part 2 to 4 times as many as what they leave unknown, B or 2 B of them for B blocks; and no more
- * of them together than a part has rows, since they are in one place once. Blocks x parts is the number of pieces, of
- * which each costs memory for its key. */
-bool tra_table_divide(const tra_catalog *c, bool ties, int64_t share, tra_division *d) {
-    enum { MOST_PIECES = 1 << 16 };
-    int64_t blocks = c->frontier.n == 1 ? c->frontier.v[0] : 0, rows = c->bound.v[0], all = tra_catalog_floats(c);
-    if (blocks < 2 || rows >= INT64_MAX / blocks) return false;
-    int64_t unknown = ties ? blocks : 2 * blocks;
-    double pieces = (double)all * (double)blocks / MOST_PIECES, sampled = (double)blocks * sqrt((double)rows);
-    int64_t room = tra_max64(tra_max64(rows / share, 2 * unknown), (int64_t)(pieces > sampled ? pieces : sampled));
-    if (all <= 2 * room) return false;
-    d->every = tra_max64(1, room / (4 * unknown));
-    int64_t each = room / d->every - unknown;
-    d->parts = tra_ceil_div(tra_mul_most(blocks, tra_ceil_div(rows, d->every)), each);
+/* What a way to divide takes of memory, roughly: a key for each piece, and at once a run that is sorted, or a part, or
+ * all samples. */
+static double division_bytes(const tra_dividing *x, const tra_division *d, int64_t run, int64_t samples) {
+    enum { PIECE = 130, SORTING = 48 };
+    double each = 2.0 * (double)tra_schema_row_bytes(x->columns) + SORTING,
+           most = each * (double)tra_max64(run, d->most);
+    double sampling = (2.0 * (double)x->key_bytes + SORTING) * (double)samples;
+    double pieces = ((double)d->runs + 2 * (double)x->others) * (double)d->parts;
+    return PIECE * pieces + (most > sampling ? most : sampling);
+}
+
+/* In parts of so many rows at most, of runs of `blocks` blocks, with samples so far apart that what they leave unknown,
+ * of each run up to `unknown` of their distances, is one of `shares` shares of a part. */
+static bool divide_so(const tra_catalog *c, const tra_dividing *x, int64_t room, int64_t shares, tra_division *d,
+                      double *bytes) {
+    int64_t run = tra_min64(tra_mul_most(d->blocks, c->bound.v[0]), tra_catalog_floats(c));
+    d->runs = tra_ceil_div(c->frontier.v[0], d->blocks);
+    int64_t unknown = d->runs * (x->ties ? 1 : d->blocks > 1 ? 3 : 2);
+    d->every = tra_max64(d->blocks, room / (shares * unknown));
+    int64_t each = room / d->every - unknown, samples = tra_mul_most(d->runs, tra_ceil_div(run, d->every));
+    if (each < 1) return false;
+    d->parts = tra_ceil_div(samples, each);
     d->most = (each + unknown) * d->every;
+    *bytes = division_bytes(x, d, run, samples);
     return d->parts > 1;
+}
+
+bool tra_table_divide(const tra_catalog *c, const tra_dividing *x, tra_division *out) {
+    int64_t blocks = c->frontier.n == 1 ? c->frontier.v[0] : 0, rows = c->bound.v[0], all = tra_catalog_floats(c);
+    double best = INFINITY, bytes;
+    if (blocks < 2 || rows >= INT64_MAX / blocks) return false;
+    int64_t sampled = (int64_t)((double)blocks * sqrt((double)rows)), least = (x->ties ? 2 : 4) * blocks;
+    if (all <= 2 * tra_max64(rows / x->share, tra_max64(least, sampled))) return false;
+    for (int64_t k = 1; k <= (x->runs ? 64 : 1) && k <= blocks; k *= 2) {
+        for (int64_t room = tra_max64(16, rows / 16); room <= all; room += tra_ceil_div(room, 8)) {
+            for (int64_t shares = 2; shares <= 16; shares += tra_ceil_div(shares, 2)) {
+                tra_division d = {.blocks = k};
+                if (!divide_so(c, x, room, shares, &d, &bytes) || bytes >= best) continue;
+                best = bytes;
+                *out = d;
+            }
+        }
+    }
+    return best < INFINITY;
 }
 
 /* ---- nodes ---------------------------------------------------------------------------------------------------- */
@@ -62,6 +90,25 @@ static bool is_numbered(const tra_arrange *x) {
     for (int c = 0; c < x->out->n; c++)
         if (x->from[c] < 0) return true;
     return false;
+}
+
+/* i -> (i div n, i mod n) */
+static tra_node *keys_of_runs(tra_table_builder *w, tra_node *in, int64_t n) {
+    tra_arena *a = w->b->arena;
+    tra_keyfn *f = tra_new(a, tra_keyfn);
+    tra_keyexpr *x = tra_news(a, tra_keyexpr, 4);
+    x[0] = (tra_keyexpr){.op = TRA_KEY_VAR, .var = 0};
+    x[1] = (tra_keyexpr){.op = TRA_KEY_INT, .value = n};
+    x[2] = (tra_keyexpr){.op = TRA_KEY_DIV, .a = &x[0], .b = &x[1]};
+    x[3] = (tra_keyexpr){.op = TRA_KEY_MOD, .a = &x[0], .b = &x[1]};
+    *f = (tra_keyfn){.arity = 1, .n = 2, .names = {"i"}, .expr = {&x[2], &x[3]}};
+    tra_node fields = {.in = {in}, .keyfn = f};
+    return tra_build_made(w->b, TRA_OP_REKEY, w->call->span, &fields);
+}
+
+tra_node *tra_table_runs(tra_table_builder *w, tra_node *in, const tra_division *d) {
+    if (!in || d->blocks == 1) return in;
+    return tra_table_together(w, keys_of_runs(w, in, d->blocks), 1, 0);
 }
 
 tra_node *tra_table_arrange(tra_table_builder *w, tra_node *in, const tra_arrange *x, const char *text) {
@@ -195,7 +242,8 @@ tra_node *tra_table_order_parts(tra_table_builder *w, const tra_part_keys *k, co
     tra_arrange x = {.in = s, .out = numbered, .from = all, .n = k->n, .column = k->column, .desc = k->desc};
     x.number = -1;
     x.what = "by which rows are ordered";
-    tra_node *sorted = tra_table_arrange(w, w->in, &x, tra_arena_printf(a, "sort(%s), numbered", k->text));
+    tra_node *sorted =
+        tra_table_arrange(w, tra_table_runs(w, w->in, d), &x, tra_arena_printf(a, "sort(%s), numbered", k->text));
     tra_part_keys ties = with_number(a, k, s->n, numbered->v[s->n].name);
     tra_node *parts = tra_table_in_parts(w, sorted, &ties, d);
     x.in = numbered;

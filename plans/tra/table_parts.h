@@ -9,12 +9,20 @@
 /* How a table of blocks becomes parts. Follows from blocks and bounds of rows alone, so that results, whose blocks the
  * parts are, do not depend on the ceiling. */
 typedef struct tra_division {
-    int64_t every, parts, most; /* of a part: rows, at most */
+    int64_t blocks, runs;       /* blocks that are sorted as one; how many runs they become */
+    int64_t every, parts, most; /* rows between two samples; parts; of a part: rows, at most */
 } tra_division;
-/* False where all rows are to be taken as one part: there is little of them. ties: the number of the row is the last
- * key; else no key is in two rows of one block. share: a part is to have no more than that share of a block's rows,
- * where the blocks are not too many for it. */
-bool tra_table_divide(const tra_catalog *c, bool ties, int64_t share, tra_division *d);
+/* What is to be divided: by keys of so many bytes. */
+typedef struct tra_dividing {
+    const tra_schema *columns;
+    int64_t key_bytes;
+    int64_t others; /* blocks of another table that are cut at the same ranges */
+    int64_t share;  /* a table of no more than two such shares of a block is not worth it */
+    bool ties;      /* the number of the row is the last key; else no key is in two rows of one block */
+    bool runs;      /* may blocks be sorted together? */
+} tra_dividing;
+/* The way that takes the least memory; false where all rows are to be taken as one part: there is little of them. */
+bool tra_table_divide(const tra_catalog *c, const tra_dividing *x, tra_division *d);
 
 typedef struct tra_part_keys {
     int n;
@@ -30,6 +38,8 @@ tra_node *tra_table_kernel(tra_table_builder *w, tra_node *left, tra_node *right
                            const tra_rows_kernel *k);
 /* The first row number of each block, that of block i being i x the bound of rows. */
 tra_node *tra_table_block_numbers(tra_table_builder *w, const tra_node *in);
+/* The blocks of each run in one. */
+tra_node *tra_table_runs(tra_table_builder *w, tra_node *in, const tra_division *d);
 /* Blocks sorted; x is copied. text says all of it. */
 tra_node *tra_table_arrange(tra_table_builder *w, tra_node *in, const tra_arrange *x, const char *text);
 /* Of sorted blocks: range <p> of each part; rows <b, p> of each block in each range; rows <p> of each part. */
