@@ -156,3 +156,106 @@ for n in 1, 2:
     assert abs(abs(got @ v[:, -n]) - 1) < 1e-9
     assert f"component {n}: variance {w[-n]:.6f}"[:-2] in sys.argv[2]' "$EXAMPLES/digits/pixels.csv" "$output"
 }
+
+# share/examples/bixi and share/examples/dblp, on one site and on three.
+
+# tables: reads the CSV files of an example by their headers.
+tables='import csv
+def table(path):
+    rows = list(csv.DictReader(open(path)))
+    return {k: np.array([r[k] for r in rows]) for k in rows[0]}
+def floats(x): return x.astype(float)
+'
+
+@test "bixi: coefficients, and how well they do on trips held out, on 1 and 3 sites" {
+    for sites in 1 3; do
+        rm -rf bixi
+        example bixi ROWS=6000 SITES=$sites
+        py "$tables"'s, t = table("bixi/stations.csv"), table("bixi/trips.csv")
+at = {c: (a, o) for c, a, o in zip(s["code"], floats(s["lat"]), floats(s["lon"]))}
+a, b = (np.array([at[c] for c in t[k]]) for k in ("start", "end"))
+km = np.hypot(*((a - b) * [111.2, 78]).T)
+y, other = floats(t["duration"]), t["start"] != t["end"]
+get = lambda n: h5py.File(f"bixi/{n}.h5")["data"][()].ravel()
+beta, rmse, r2 = get("beta"), get("rmse"), get("r2")
+X = np.stack([np.ones(len(y)), km], 1)
+# which rows were held out the hash says: the sums of all, and what generated them, hold all the same
+full = np.linalg.lstsq(X[other], y[other], rcond=None)[0]
+assert abs(beta - full).max() < 8 and abs(beta[1] - 240) < 2 and abs(beta[0] - 240) < 10, (beta, full)
+assert 60 < rmse < 80 and r2 > .99
+f = h5py.File("bixi/beta.h5")
+assert [list(map(bytes.decode, d[0][()])) for d in f["data"].dims] == [["one", "km"], ["seconds"]]'
+    done
+    printf '%s\n' 'input trip from "bixi/trips.h5"' 'ride = select(trip, start != end && duration > 0)' \
+        't = project(ride, *, held = hash(start, end, duration) % 5 == 0)' 'output t' >held.tra
+    status 0 tra run -q held.tra
+    status 0 tra export -q t.h5 -o held.csv
+    py "$tables"'s, t = table("bixi/stations.csv"), table("held.csv")
+at = {c: (a, o) for c, a, o in zip(s["code"], floats(s["lat"]), floats(s["lon"]))}
+a, b = (np.array([at[c] for c in t[k]]) for k in ("start", "end"))
+X = np.stack([np.ones(len(a)), np.hypot(*((a - b) * [111.2, 78]).T)], 1)
+y, held = floats(t["duration"]), t["held"] == "true"
+beta = np.linalg.lstsq(X[~held], y[~held], rcond=None)[0]
+miss = y[held] - X[held] @ beta
+get = lambda n: h5py.File(f"bixi/{n}.h5")["data"][()].ravel()
+np.testing.assert_allclose(get("beta"), beta, rtol=1e-9)
+np.testing.assert_allclose(get("rmse"), np.sqrt((miss ** 2).mean()), rtol=1e-9)
+np.testing.assert_allclose(get("r2"), 1 - miss @ miss / ((y[held] - y[held].mean()) ** 2).sum(), rtol=1e-9)'
+}
+
+@test "dblp: the covariance of conferences, and the pairs of rank A++ that have most in common, on 1 and 3 sites" {
+    for sites in 1 3; do
+        rm -rf dblp
+        example dblp AUTHORS=700 CONFERENCES=40 SITES=$sites
+        py "$tables"'t, r = table("dblp/papers.csv"), table("dblp/ranking.csv")
+authors, i = np.unique(t["author"], return_inverse=True)
+conf, j = np.unique(t["conf"], return_inverse=True)
+x = np.zeros((len(authors), len(conf)))
+np.add.at(x, (i, j), floats(t["papers"]))
+c = np.cov(x, rowvar=False)
+f = h5py.File("dblp/C.h5")
+np.testing.assert_allclose(f["data"][()], c, atol=1e-12)
+assert [b.decode() for b in f["data"].dims[1][0]] == conf.tolist()
+rank = dict(zip(r["conf"], r["rank"]))
+want = sorted(((-c[a, b], conf[a], conf[b]) for a in range(len(conf)) if rank[conf[a]] == "A++"
+               for b in range(len(conf)) if a != b))[:10]
+got = [l.split(",") for l in sys.argv[1].splitlines()[1:-1]]
+assert [g[:2] for g in got] == [list(w[1:]) for w in want]
+np.testing.assert_allclose([float(g[2]) for g in got], [-w[0] for w in want], rtol=1e-9)' "$output"
+    done
+}
+
+@test "customers: who leaves, kinds of customers, and a report" {
+    example customers CUSTOMERS=300
+    py "$tables"'import collections
+c, s = table("customers/customers.csv"), table("customers/sales.csv")
+buys = collections.Counter(s["customer"])
+spent = collections.defaultdict(float)
+for k, v in zip(s["customer"], floats(s["price"])): spent[k] += v
+n = np.array([buys[i] for i in c["id"]], float)
+X = np.stack([np.ones(len(n)), c["monthly"] == "true", n - 8, floats(c["age"]) - 40], 1).astype(float)
+y, w = (c["left"] == "true").astype(float), np.zeros(4)
+for step in range(30):
+    p = 1 / (1 + np.exp(-X @ w))
+    w += np.linalg.solve(X.T * (p * (1 - p)) @ X, X.T @ (y - p))
+np.testing.assert_allclose(h5py.File("customers/w.h5")["data"][()].ravel(), w, rtol=1e-7)
+Z = np.stack([(floats(c["age"]) - 40) / 15, (n - 8) / 5, (np.array([spent[i] for i in c["id"]]) - 90) / 40], 1)
+centres = np.array([[-1, 1, -1], [0, 0, 0], [1, -1, 1]], float)
+for step in range(60):
+    near = ((Z[:, None] - centres[None]) ** 2).sum(2).argmin(1)
+    centres = np.array([Z[near == k].mean(0) for k in range(3)])
+np.testing.assert_allclose(h5py.File("customers/centres.h5")["data"][()], centres, rtol=1e-9)
+report = list(csv.DictReader(open("customers/report.csv")))
+where, rows = dict(zip(c["id"], c["region"])), collections.defaultdict(list)
+for k, day, price in zip(s["customer"], s["day"], floats(s["price"])):
+    rows[(int(day[5:7]) - 1) // 3 + 1, where[k]].append(price)
+assert len(report) == len(rows) == 12
+for r in report:
+    v = rows[int(r["quarter"]), r["region"]]
+    assert (int(r["sales"]), float(r["best"])) == (len(v), max(v)) and abs(float(r["revenue"]) - sum(v)) <= .5001
+    assert abs(float(r["share"]) - 100 * sum(v) / sum(sum(x) for q, x in rows.items() if q[0] == int(r["quarter"]))) < .051
+    order = [(int(x["quarter"]), -float(x["revenue"])) for x in report]
+    assert order == sorted(order)'
+    size=$(cut -d, -f1 customers/sales.csv | sort -u | wc -l)
+    ((size > 250))
+}
