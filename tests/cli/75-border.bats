@@ -115,6 +115,17 @@ output T to "beta.h5"'
     [[ $output == *"label 'i' stands for different things: position 0 is 'a' in A, 'b' in B"* ]]
 }
 
+@test "columns whose blocks a rekey exchanges have the names of others no more" {
+    printf 'a,b\n1,10\n2,20\n3,30\n' >u.csv
+    tra import -q --table u.csv -o u.h5
+    printf '%s\n' 'input T from "u.h5"' 'X = reblock(matrix(T, [a, b]), [2, 1])' \
+        'R = rekey(X, (i, j) -> (i, 1 - j))' \
+        'U = table(X)' 'V = table(R)' 'output U' 'output V' >p.tra
+    status 0 tra run -q p.tra
+    is $'a,b\n1,10\n2,20\n3,30' tra head U.h5
+    is $'c0,c1\n10,1\n20,2\n30,3' tra head V.h5
+}
+
 @test "what is no table, or too wide a one, is refused with what to do" {
     table
     printf '%s\n' 'input t from "t.h5"' 'E = entries(t)' 'output E to "e.h5"' >p.tra
