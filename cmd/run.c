@@ -6,6 +6,7 @@
 #include "planning.h"
 #include "resume.h"
 
+#include "../lib/codegen/codegen.h"
 #include "../lib/run/exec.h"
 #include "../lib/run/memory.h"
 #include "../plans/explain/explain.h"
@@ -79,6 +80,7 @@ static tra_status read_program(const tra_comm *comm, const char *path, char **te
 
 /* The request of the command line. here: ranks on this machine, 0: all. */
 static tra_status request(int here, int cores, tra_request *r, tra_codec *codec, tra_err *e) {
+    if (opt.codegen == TRA_CODEGEN_OFF) tra_kept_only_read();
     TRA_TRY(tra_planning_request(here, cores, r, e));
     if (!tra_codec_parse(opt.codec, codec))
         return tra_fail(e, TRA_USAGE, "--codec %s: none, zstd or zstd:LEVEL", opt.codec);

@@ -34,8 +34,8 @@ static char *choose_folder(tra_arena *a) {
     return NULL;
 }
 
-/* *folder: as an absolute path. NULL, or what is wrong with it. */
-static const char *look_for_folder(tra_arena *a, char **folder) {
+/* *folder: as an absolute path; make: where there is none. NULL, or what is wrong with it. */
+static const char *look_for_folder(tra_arena *a, bool make, char **folder) {
     char *path = choose_folder(a);
     if (!path) return "there is no folder for compiled kernels: set TRA_CACHE";
     if (path[0] != '/') {
@@ -44,11 +44,11 @@ static const char *look_for_folder(tra_arena *a, char **folder) {
         free(here);
     }
     for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--) path[n - 1] = 0;
-    for (char *p = path + 1; (p = strchr(p, '/')); *p++ = '/') {
+    for (char *p = path + 1; make && (p = strchr(p, '/')); *p++ = '/') {
         *p = 0;
         mkdir(path, 0700); /* what is wrong with it shows below */
     }
-    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+    if (make && mkdir(path, 0700) != 0 && errno != EEXIST)
         return tra_arena_printf(a, "the folder of compiled kernels %s cannot be made: %s", path, strerror(errno));
     const char *why = is_private(a, path);
     *folder = path;
@@ -160,9 +160,13 @@ void *gen_load(tra_codegen *g, const gen_key *key, const char **why) {
 
 /* ---- texts ------------------------------------------------------------------------------------------------------ */
 
-static char *kept_path(const char *name, tra_arena *a) {
+static bool only_reads;
+
+void tra_kept_only_read(void) { only_reads = true; }
+
+static char *kept_path(const char *name, bool make, tra_arena *a) {
     char *folder;
-    return look_for_folder(a, &folder) ? NULL : tra_arena_printf(a, "%s/%s", folder, name);
+    return look_for_folder(a, make, &folder) ? NULL : tra_arena_printf(a, "%s/%s", folder, name);
 }
 
 const char *tra_kept_name(const char *text, size_t n, const char *suffix, tra_arena *a) {
@@ -183,7 +187,7 @@ const char *tra_kept_name(const char *text, size_t n, const char *suffix, tra_ar
 const char *tra_kept_read(const char *name, tra_arena *a) {
     int64_t n;
     bool absent;
-    char *path = kept_path(name, a), *bytes = path ? read_whole(path, &n, &absent) : NULL;
+    char *path = kept_path(name, false, a), *bytes = path ? read_whole(path, &n, &absent) : NULL;
     if (path && !bytes && !absent) unlink(path);
     const char *text = bytes ? tra_arena_strndup(a, bytes, (size_t)n) : NULL;
     free(bytes);
@@ -191,7 +195,7 @@ const char *tra_kept_read(const char *name, tra_arena *a) {
 }
 
 void tra_kept_write(const char *name, const char *text, tra_arena *a) {
-    char *path = kept_path(name, a);
+    char *path = only_reads ? NULL : kept_path(name, true, a);
     if (!path) return;
     char *now = tra_arena_printf(a, "%s.%ld", path, (long)getpid());
     int64_t n = (int64_t)strlen(text);
@@ -262,6 +266,6 @@ void gen_look(tra_codegen *g) {
     if (g->looked) return;
     g->looked = true;
     g->processor = processor(g->arena);
-    g->why = look_for_folder(g->arena, &g->folder);
+    g->why = look_for_folder(g->arena, true, &g->folder);
     if (!g->why) g->why = look_for_compiler(g);
 }

@@ -88,6 +88,7 @@ double tra_codegen_seconds(const tra_codegen *g);       /* spent in compilers so
 const char *tra_kept_name(const char *text, size_t n, const char *suffix, tra_arena *a); /* of what asks for it */
 const char *tra_kept_read(const char *name, tra_arena *a);                               /* NULL: there is none */
 void tra_kept_write(const char *name, const char *text, tra_arena *a);
+void tra_kept_only_read(void); /* from now on nothing is kept, and no folder made */
 
 /* ---- running -------------------------------------------------------------------------------------------------- */
 

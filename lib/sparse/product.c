@@ -78,6 +78,13 @@ static void meet_dense(run *w, const void *value, int64_t row, int64_t place) {
     bool finite = tra_finite(value, w->x.t, 1);
     int64_t off[3] = {row, place, 0};
     double y;
+    const tra_loop *run = &w->nest.v[0]; /* all of it, where it is */
+    if (w->nest.n == 1 && run->s[0] == 1 && run->s[1] == 1 && !w->sums.table && w->x.t == TRA_F64 &&
+        in->array.dtype == TRA_F64 && finite && *(const double *)value != 0) {
+        const double *from = (const double *)in->array.data + row;
+        tra_sums_add_range(&w->sums, place, w->count ? NULL : from, run->n, *(const double *)value);
+        return;
+    }
     do {
         if (!tra_not_zero(in->array.data, in->array.dtype, off[0]) && (in->sparse || finite)) continue;
         if (w->count) {

@@ -80,6 +80,21 @@ void tra_sums_add(tra_sums *s, int64_t place, const void *x, const void *y) {
     tra_sums_touch(s, place);
 }
 
+static void touch_range(uint64_t *bits, int64_t from, int64_t to) {
+    for (int64_t w = from >> 6; w <= (to - 1) >> 6; w++) {
+        int64_t a = tra_max64(from - w * 64, 0), b = tra_min64(to - w * 64, 64);
+        bits[w] |= (b == 64 ? ~(uint64_t)0 : ((uint64_t)1 << b) - 1) & ~(((uint64_t)1 << a) - 1);
+    }
+}
+
+void tra_sums_add_range(tra_sums *s, int64_t place, const double *value, int64_t n, double y) {
+    double *sum = (double *)(void *)s->value + place;
+    if (n == 0) return;
+    touch_range(s->bits, place, place + n);
+    if (s->top) touch_range(s->top, place >> 6, ((place + n - 1) >> 6) + 1);
+    for (int64_t i = 0; value && i < n; i++) sum[i] += value[i] * y;
+}
+
 /* Adds a row of f64 or f32 to a flat box; touched: its bits are in one level. */
 #define ADD_ROW(type)                                                                                                  \
     {                                                                                                                  \

@@ -32,6 +32,9 @@ void tra_sums_add(tra_sums *s, int64_t place, const void *x, const void *y);
  */
 void tra_sums_add_row(tra_sums *s, int64_t base, int64_t step, const uint32_t *column, const void *value, int64_t n,
                       const void *y, bool count);
+/* The same for n numbers (f64) at places next to each other, of sums without a table. A place of which all is 0 is
+ * touched too. value NULL: they are only to be counted. */
+void tra_sums_add_range(tra_sums *s, int64_t place, const double *value, int64_t n, double y);
 /* Ends with what was touched: appends the sums that are not 0 to `to`, as elements of type `type` (NULL: counts all
  * places that were touched), after that function of them. Place p is in row `row` + p / columns. nrows: gets how many
  * rows there were. Returns how many entries. */

@@ -126,7 +126,9 @@ def server_scipy(): # seconds of one computation for each line that comes
     if name == "mttkrp":
         matrix = scipy.sparse.csr_matrix((v, (i, np.arange(v.size))), shape=(i.max() + 1, v.size))
     if name == "batax": at = a.T
-    if name == "mmm_best": full = [x.toarray() for x in (a, more[0])]
+    if name == "mmm_best":
+        a, more[0] = scipy.sparse.csr_matrix(a), scipy.sparse.csr_matrix(more[0])
+        full = [x.toarray() for x in (a, more[0])]
     ways = {"batax": [lambda: 2 * (at @ (a @ more[0]))], "spmm": [lambda: a @ more[0]], "spgemm": [lambda: a @ a],
             "summmm": [lambda: np.asarray(a.sum(0)).ravel() @ np.asarray(more[0].sum(1)).ravel()], "ttm": [lambda: matrix @ more[0]],
             "mttkrp": [lambda: matrix @ (more[0][k] * more[1][l])],

@@ -69,8 +69,11 @@ assert np.allclose(Y, $2, rtol=1e-12), abs(Y - $2).max()"
     tra run -q --plan $k p.tra --codegen require
     bits=$(tra digest Y.h5 | cut -d ' ' -f 1)
     [ "$(find cache -name '*.so' | wc -l)" = 1 ]
-    tra run -q --plan $k p.tra --codegen off
+    TRA_CACHE=$PWD/none tra run -q --plan $k p.tra --codegen off
     [ "$(tra digest Y.h5 | cut -d ' ' -f 1)" = "$bits" ]
+    [ ! -e none ] # it keeps nothing
+    TRA_CACHE=$PWD/none tra run -q --plan $k p.tra
+    [ -e none ]
 }
 
 @test "rules of kernels are left out of run and of compiled plans, as of explain; a kernel that was seen has its plan" {
