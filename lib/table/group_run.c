@@ -243,6 +243,12 @@ static bool find_direct(direct *d, int64_t *spare) {
         if (!tra_aggregate_has_states(d->g->v[i].c.f)) return false;
     d->first = spare;
     d->of = spare + d->n;
+    if (d->g->nkeys == 0 && d->n > 0) { /* all in one */
+        d->groups = 1;
+        d->first[0] = 0;
+        memset(d->of, 0, (size_t)d->n * sizeof *d->of);
+        return true;
+    }
     if (most < 2 || d->g->nkeys == 0) return false;
     int bits = tra_order_codes(d->in, d->g->nkeys, d->g->key, d->n, 63 - __builtin_clzll((uint64_t)most),
                                (uint64_t *)d->of, spare, (uint64_t *)slot);
@@ -278,6 +284,31 @@ static void sum_direct(const direct *d, const tra_group_aggregate *x) {
     }
 }
 
+/* The greatest or least of whole numbers: the first of equal ones. */
+#define EXTREME(T, beats)                                                                                              \
+    for (int64_t i = 0; i < d->n; i++) {                                                                               \
+        total *t = &d->t[d->of[i]];                                                                                    \
+        if (state && state[i]) continue;                                                                               \
+        if (t->row < 0 || ((const T *)v->values)[i] beats((const T *)v->values)[t->row]) t->row = i;                   \
+    }
+
+static bool extreme_direct(const direct *d, const tra_group_aggregate *x) {
+    const tra_vector *v = &d->in->v[x->c.column];
+    const uint8_t *state = v->state;
+    bool max = x->c.f == TRA_AGGREGATE_MAX;
+    if (tra_coltype_is_coded(x->of.type) || (!max && x->c.f != TRA_AGGREGATE_MIN)) return false;
+    switch (tra_coltype_held(x->of.type)) {
+    case TRA_I32:
+        if (max) EXTREME(int32_t, >) else EXTREME(int32_t, <) return true;
+    case TRA_I64:
+        if (max) EXTREME(int64_t, >) else EXTREME(int64_t, <) return true;
+    case TRA_BOOL:
+    case TRA_F32:
+    case TRA_F64: break;
+    }
+    return false;
+}
+
 static void total_direct(const direct *d, const tra_group_aggregate *x) {
     bool final = d->g->pass == TRA_GROUP_FINAL;
     for (int64_t i = 0; i < d->groups; i++) d->t[i] = (total){.row = -1};
@@ -285,6 +316,8 @@ static void total_direct(const direct *d, const tra_group_aggregate *x) {
         for (int64_t i = 0; i < d->n; i++) d->t[d->of[i]].n++;
     } else if (!final && (x->c.f == TRA_AGGREGATE_SUM || x->c.f == TRA_AGGREGATE_MEAN)) {
         sum_direct(d, x);
+    } else if (!final && x->c.column >= 0 && extreme_direct(d, x)) {
+        return;
     } else if (final) {
         for (int64_t i = 0; i < d->n; i++) add_state(x, d->in, i, &d->t[d->of[i]]);
     } else {
