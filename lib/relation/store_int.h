@@ -124,7 +124,8 @@ struct tra_rel {
     int direct;            /* the file without the page cache, where chunks can be read so; -1: they cannot */
     char fill[8];          /* BY_CHUNK, foreign: value of chunks that are not there */
     bool stored_known;
-    struct tra_table *table;                    /* a table (table_int.h): dset is its group */
+    struct tra_table *table;                    /* a table (table_int.h): dset is its group; */
+    const tra_schema *chosen;                   /* of which these columns are read; NULL: all */
     const struct tra_dim_labels *const *labels; /* once they were asked for and found */
     int64_t labelled;                           /* bytes that these take */
     struct tra_stored *stored; /* a group of components (stored_int.h), which dset is then; NULL: it is a dataset */

@@ -44,6 +44,12 @@ int64_t tra_rel_rows(const tra_rel *r);
  * them). Verifies the checksum of a chunk the first time that it is read as a whole. Thread-safe. */
 TRA_MUSTUSE tra_status tra_rel_read_rows(tra_rel *r, int64_t first, const tra_batch *b, tra_err *e);
 
+/* From now on tra_rel_read, and the type of the relation, have these columns of it alone. TRA_INPUT unless their
+ * numbers, names and types are those of columns of the file. They live as long as the relation is open. */
+TRA_MUSTUSE tra_status tra_rel_choose(tra_rel *r, const tra_schema *columns, tra_err *e);
+/* Are these some columns of a file, but not all? */
+bool tra_schema_is_chosen(const tra_schema *s);
+
 /* What is known of a column, in a file that tra wrote. Values are as the column holds them, in 64 bits: whole numbers,
  * dates, codes and bools as such, floats as the bits of the f64. NaN counts as the greatest. */
 enum { TRA_WHOLE_FREQUENCIES = 1 << 16, TRA_TOP_FREQUENCIES = 64, TRA_BUCKETS = 256, TRA_REGISTERS = 4096 };

@@ -152,15 +152,35 @@ tra_status tra_rel_read_rows(tra_rel *r, int64_t first, const tra_batch *b, tra_
     return TRA_OK;
 }
 
+tra_status tra_rel_choose(tra_rel *r, const tra_schema *columns, tra_err *e) {
+    const tra_schema *all = r->table ? r->table->form.schema : &(tra_schema){0};
+    for (int i = 0; i < columns->n; i++) {
+        const tra_column *c = &columns->v[i], *own = &all->v[c->number];
+        if (c->number < 0 || c->number >= all->n || strcmp(c->name, own->name) != 0 || c->type != own->type ||
+            c->nullable != own->nullable)
+            return tra_fail(e, TRA_INPUT, "%s has no longer the columns that are to be read", r->path);
+    }
+    r->chosen = r->type.columns = columns;
+    return TRA_OK;
+}
+
+bool tra_schema_is_chosen(const tra_schema *s) {
+    const tra_rel *r = s->n ? s->v[0].file : NULL;
+    return r && r->table && r->table->form.schema->n != s->n;
+}
+
 tra_status tra_table_read(tra_rel *r, int64_t ordinal, void *buf, tra_err *e) {
     const tra_table_form *f = &r->table->form;
-    tra_vector *v = tra_calloc((size_t)f->schema->n + 1, sizeof *v);
-    tra_batch b = {.v = v};
+    const tra_schema *s = r->chosen ? r->chosen : f->schema;
+    tra_vector *v = tra_calloc((size_t)(f->schema->n + s->n) + 1, sizeof *v);
+    tra_batch all = {.v = v}, b = {.v = v + f->schema->n};
     tra_cell cell = tra_cell_new(&r->type, ordinal, buf);
-    tra_columns_begin(&cell, f->schema, tra_table_block_rows(f, ordinal), &b);
-    tra_status s = tra_rel_read_rows(r, ordinal * f->block, &b, e);
+    tra_columns_begin(&cell, s, tra_table_block_rows(f, ordinal), &b);
+    for (int i = 0; i < s->n; i++) v[r->chosen ? s->v[i].number : i] = b.v[i];
+    all.rows = b.rows;
+    tra_status st = tra_rel_read_rows(r, ordinal * f->block, &all, e);
     free(v);
-    return s;
+    return st;
 }
 
 /* ---- checking --------------------------------------------------------------------------------------------------- */

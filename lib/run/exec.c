@@ -6,6 +6,8 @@
 #include "exchange.h"
 
 #include <assert.h>
+#include "../relation/table_file.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -138,6 +140,8 @@ static tra_status open_inputs(exec *x, tra_err *e) {
             !tra_dims_eq(&t->cat->frontier, &op->type.cat->frontier) ||
             !tra_dims_eq(&t->cat->bound, &op->type.cat->bound))
             s = tra_fail(e, TRA_INPUT, "%s is not what the plan was made for; compile it again", op->what.path);
+        else if (op->type.columns && op->type.columns->n < t->columns->n)
+            s = tra_rel_choose(x->rels[i], op->type.columns, e);
     }
     return tra_comm_agree(&x->site.comm, s, e);
 }

@@ -14,9 +14,10 @@ struct tra_lookup {
     tra_lookup_spec s;
     tra_keys left, right;
     const tra_schema *pair, *out;
-    const int *from;    /* of each column of the result: its number in `pair`; -1: of the partner's row */
-    tra_colcode *where; /* NULL: none */
-    const bool *read;   /* columns of `pair` that it reads */
+    const int *from;              /* of each column of the result: its number in `pair`; -1: of the partner's row */
+    tra_colcode *where;           /* NULL: none */
+    const tra_colexpr *condition; /* the same */
+    const bool *read;             /* columns of `pair` that it reads */
 };
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
@@ -92,7 +93,7 @@ tra_status tra_lookup_new(tra_arena *a, const tra_lookup_spec *s, tra_lookup **o
 
 const tra_schema *tra_lookup_pair(const tra_lookup *l) { return l->pair; }
 const tra_lookup_spec *tra_lookup_spec_of(const tra_lookup *l) { return &l->s; }
-bool tra_lookup_has_where(const tra_lookup *l) { return l->where != NULL; }
+const tra_colexpr *tra_lookup_condition(const tra_lookup *l) { return l->condition; }
 const tra_schema *tra_lookup_out(const tra_lookup *l) { return l->out; }
 const tra_colexpr *const *tra_lookup_left_keys(const tra_lookup *l) { return l->left.x; }
 const tra_colexpr *const *tra_lookup_right_keys(const tra_lookup *l) { return l->right.x; }
@@ -102,6 +103,7 @@ void tra_lookup_where(tra_lookup *l, const tra_colexpr *condition) {
     bool *read = tra_news(l->arena, bool, l->pair->n + 1);
     assert(condition->type == TRA_COL_BOOL);
     tra_colexpr_columns(condition, read);
+    l->condition = condition;
     l->where = tra_colcode_new(l->arena, 1, &condition);
     l->read = read;
 }

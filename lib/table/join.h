@@ -53,9 +53,9 @@ const tra_schema *tra_lookup_pair(const tra_lookup *l);
 void tra_lookup_where(tra_lookup *l, const tra_colexpr *condition);
 const tra_schema *tra_lookup_out(const tra_lookup *l);
 
-/* What it was made of, and has it further conditions? */
+/* What it was made of, and its further conditions. */
 const tra_lookup_spec *tra_lookup_spec_of(const tra_lookup *l);
-bool tra_lookup_has_where(const tra_lookup *l);
+const tra_colexpr *tra_lookup_condition(const tra_lookup *l); /* NULL: none */
 
 /* Its keys, over the columns of the left and of the right table, brought to the same types and dictionaries. */
 const tra_colexpr *const *tra_lookup_left_keys(const tra_lookup *l);

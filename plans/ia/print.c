@@ -2,6 +2,7 @@
 #include <xxhash.h>
 
 #include "../../lib/relation/mapped.h"
+#include "../../lib/relation/table_file.h"
 #include "../../lib/relation/stored.h"
 #include "ia.h"
 
@@ -29,11 +30,20 @@ static void print_arrays(const tra_type *t, tra_str *out) {
     if (t->layout) tra_str_printf(out, " %s", t->layout->name);
 }
 
+static void print_columns(const tra_schema *s, tra_str *out) {
+    for (int i = 0; i < s->n; i++) {
+        tra_str_add(out, i ? ", " : " of ");
+        tra_name_print(s->v[i].name, out);
+    }
+}
+
 void tra_op_print(const tra_op *o, tra_str *out) {
     tra_dims shape;
     tra_str_add(out, tra_plan_op_text(o->op));
     switch (o->op) {
     case TRA_PLAN_INPUT:
+        if (o->type.columns && tra_schema_is_chosen(o->type.columns)) print_columns(o->type.columns, out);
+        break;
     case TRA_PLAN_READALL:
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF: break;

@@ -92,7 +92,11 @@ static char *expr_text(tra_arena *a, const tra_node *n) {
     tra_str s = {0};
     tra_str_add(&s, tra_opcode_text(n->op));
     switch (n->op) {
-    case TRA_OP_INPUT: tra_str_printf(&s, " %s", n->name); break;
+    case TRA_OP_INPUT:
+        tra_str_printf(&s, " %s", n->name);
+        for (int i = 0; n->type.columns && i < n->type.columns->n; i++)
+            tra_str_printf(&s, " %s", n->type.columns->v[i].name);
+        break;
     case TRA_OP_JOIN:
         add_dims(&n->joinl, &s);
         add_dims(&n->joinr, &s);

@@ -40,15 +40,17 @@ static bool numbers_rows(const tra_expr *x) {
     return k && k->ops == &tra_rowwise_ops && !tra_rowwise_is_matrix(k->data, NULL);
 }
 
-/* The first expression of a group that is an operator of a pipeline. */
+/* The expression of a group that is an operator of a pipeline, the narrowest. */
 static const tra_expr *step_of(const tra_memo *m, int group) {
     const tra_group *g = &m->group[tra_memo_find(m, group)];
+    const tra_expr *found = NULL;
     for (int i = 0; i < g->n; i++) {
         const tra_expr *x = m->v[g->expr[i]];
         const tra_rowwise *r = tra_rowwise_of_expr(x);
-        if ((r && !tra_rowwise_is_matrix(r, NULL)) || tra_lookup_of_expr(x) || numbers_rows(x)) return x;
+        bool steps = (r && !tra_rowwise_is_matrix(r, NULL)) || tra_lookup_of_expr(x) || numbers_rows(x);
+        if (steps && (!found || (x->rule == &tra_rule_q_6 && found->rule != &tra_rule_q_6))) found = x;
     }
-    return NULL;
+    return found;
 }
 
 static chain chain_of(const tra_memo *m, int group) {
@@ -91,7 +93,7 @@ static void set_all(const tra_rewriting *w, tra_pipe *p, const chain *c) {
 }
 
 static const char *join_refused(const tra_pipe_join *j) {
-    if (tra_lookup_has_where(j->l)) return "a join has further conditions on the pair";
+    if (tra_lookup_condition(j->l)) return "a join has further conditions on the pair";
     if (j->s->nkeys == 0) return "a join has no keys";
     if (j->s->matched) return "a join checks that all rows are matched, and names the first that is not";
     switch (j->s->how) {

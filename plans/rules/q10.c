@@ -49,18 +49,18 @@ typedef struct factoring {
 
 /* ---- which matrices ---------------------------------------------------------------------------------------------- */
 
-/* The pass that makes the matrix of a group, maybe under other keys. */
+/* The pass that makes the matrix of a group, maybe under other keys; of the narrowest table. */
 static const tra_expr *matrix_of(const tra_memo *m, int group, bool rekeyed) {
     const tra_group *g = &m->group[tra_memo_find(m, group)];
-    tra_dtype t;
+    const tra_expr *found = NULL;
     for (int i = 0; i < g->n; i++) {
         const tra_expr *x = m->v[g->expr[i]];
         const tra_rowwise *r = tra_rowwise_of_expr(x);
-        if (r && tra_rowwise_is_matrix(r, &t)) return x;
-        x = !rekeyed && x->node.op == TRA_OP_REKEY ? matrix_of(m, x->in[0], true) : NULL;
-        if (x) return x;
+        if (!r || !tra_rowwise_is_matrix(r, NULL))
+            x = !rekeyed && x->node.op == TRA_OP_REKEY ? matrix_of(m, x->in[0], true) : NULL;
+        if (x && (!found || (x->rule == &tra_rule_q_6 && found->rule != &tra_rule_q_6))) found = x;
     }
-    return NULL;
+    return found;
 }
 
 /* Is it sum X[n,a] * Y[n,b], the result <a,b>? */

@@ -5,10 +5,25 @@
 #include <string.h>
 #include <xxhash.h>
 
-const tra_rule *const tra_rules[] = {
-    &tra_rule_r1_1, &tra_rule_r1_2, &tra_rule_r1_3, &tra_rule_r1_4, &tra_rule_r1_5, &tra_rule_r1_6,
-    &tra_rule_r1_7, &tra_rule_r2_1, &tra_rule_r2_2, &tra_rule_r2_3, &tra_rule_r2_4, &tra_rule_r2_5,
-    &tra_rule_r2_6, &tra_rule_r2_7, &tra_rule_d_1,  &tra_rule_d_2,  &tra_rule_q_10, NULL};
+const tra_rule *const tra_rules[] = {&tra_rule_r1_1,
+                                     &tra_rule_r1_2,
+                                     &tra_rule_r1_3,
+                                     &tra_rule_r1_4,
+                                     &tra_rule_r1_5,
+                                     &tra_rule_r1_6,
+                                     &tra_rule_r1_7,
+                                     &tra_rule_r2_1,
+                                     &tra_rule_r2_2,
+                                     &tra_rule_r2_3,
+                                     &tra_rule_r2_4,
+                                     &tra_rule_r2_5,
+                                     &tra_rule_r2_6,
+                                     &tra_rule_r2_7,
+                                     &tra_rule_d_1,
+                                     &tra_rule_d_2,
+                                     &tra_rule_q_6,
+                                     &tra_rule_q_10,
+                                     NULL};
 
 /* ---- fixpoint ----------------------------------------------------------------------------------------------- */
 
@@ -90,11 +105,22 @@ static void saturate(tra_rewriting *w, choice only, bool back) {
     if (m->n >= w->room) m->bounded = true;
 }
 
+static int place_of(const tra_rule *rule) {
+    int i = 0;
+    while (tra_rules[i] != rule) i++;
+    return i;
+}
+
+/* Q-6 is of the program as it is written: what its operators read. */
+static void narrow(tra_rewriting *w, choice only) {
+    w->rule = &tra_rule_q_6;
+    if (wanted(only, place_of(w->rule))) tra_narrow_tables(w);
+    tra_memo_rebuild(w->m);
+}
+
 static void reorder(tra_rewriting *w, choice only) {
     tra_memo *m = w->m;
-    int d_2 = 0;
-    while (tra_rules[d_2] != &tra_rule_d_2) d_2++;
-    if (!wanted(only, d_2)) return;
+    if (!wanted(only, place_of(&tra_rule_d_2))) return;
     w->rule = &tra_rule_d_2;
     for (int i = 0, n = m->n; i < n && m->n < w->room; i++)
         if (!walks_long(m->v[i]) && is_live(m, m->v[i])) tra_rule_d_2.forth(w, m->v[i], NULL, 0);
@@ -104,6 +130,7 @@ static void reorder(tra_rewriting *w, choice only) {
 void tra_rules_apply(tra_memo *m, const tra_rule *rule, uint64_t without, tra_refusals *refusals) {
     choice only = {rule, without};
     tra_rewriting w = {.m = m, .refusals = refusals, .room = m->limit};
+    narrow(&w, only);
     /* First what as a rule is of use; then, in less room, what may show more of it. */
     saturate(&w, only, false);
     reorder(&w, only);

@@ -31,7 +31,7 @@ typedef struct tra_rule_case {
     bool finite;             /* not for data with infinities: these take part in other sums afterwards */
     int sites;               /* R2-*, D-1 */
     const char *in[2], *out; /* placements as explain writes them */
-    /* Of rules on tables, over the tables there: what stands in the text of an expression that comes to be equal to Z.
+    /* Of rules on tables, over the tables there: what stands in the text of an expression that the rule makes.
      * These are evaluated by tests/property/tables.c and tests/cli. */
     const char *makes;
     bool tables; /* is so also where it is refused */

@@ -6,7 +6,10 @@
 
 extern const tra_rule tra_rule_r1_1, tra_rule_r1_2, tra_rule_r1_3, tra_rule_r1_4, tra_rule_r1_5, tra_rule_r1_6,
     tra_rule_r1_7, tra_rule_r2_1, tra_rule_r2_2, tra_rule_r2_3, tra_rule_r2_4, tra_rule_r2_5, tra_rule_r2_6,
-    tra_rule_r2_7, tra_rule_d_1, tra_rule_d_2, tra_rule_q_10;
+    tra_rule_r2_7, tra_rule_d_1, tra_rule_d_2, tra_rule_q_6, tra_rule_q_10;
+
+/* Q-6, of the whole program at once. */
+void tra_narrow_tables(tra_rewriting *w);
 
 struct tra_rewriting {
     tra_memo *m;

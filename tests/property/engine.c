@@ -2,6 +2,7 @@
 #include "engine.h"
 
 #include "held.h"
+#include "../../plans/rules/rules.h"
 #include "tables.h"
 
 #include "../../lib/run/memory.h"
@@ -280,6 +281,18 @@ static void check_conditions(bench *b, const tra_plans *plans) {
 
 static bool on_tables(const bench *b) { return b->index >= FIRST_OF_TABLES; }
 
+/* None of the rules on tables is left out, one of them, or all. */
+static uint64_t some_rules(bench *b) {
+    uint64_t all = 0, one = 0;
+    int n = 0, at = (int)rng_below(&b->r, 12);
+    for (int i = 0; tra_rules[i]; i++) {
+        if (tra_rules[i]->name[0] != 'Q') continue;
+        all |= (uint64_t)1 << i;
+        if (n++ == at) one = (uint64_t)1 << i;
+    }
+    return at == 11 ? all : one;
+}
+
 /* Of zstd; tables are written as they are. */
 static int some_level(bench *b) { return !on_tables(b) && rng_chance(&b->r, 33); }
 
@@ -390,6 +403,7 @@ static void run_program(bench *b) {
                           .rates = tra_rates_builtin()};
     tra_plans plans;
     tra_err e = {0};
+    if (on_tables(b)) o.without_rules = some_rules(b);
     if (tra_search(b->g, &o, b->a, &plans, &e) != TRA_OK) {
         failed(b, "search", e.msg);
         return;

@@ -355,6 +355,56 @@ static void draw_matrix(maker *m, const table *of) {
                    of->name, x->name, x->name, x->name, y->name, rng_chance(&m->g, 80) ? ", fill = 2" : "");
 }
 
+/* What a column of a matrix may be: of no table, of one or of both, of keys. */
+static const char *feature(maker *m, const table *of) {
+    const known *x = some_column(m, of, REAL), *y = some_column(m, of, WHOLE), *z = some_column(m, of, WHOLE);
+    switch (rng_below(&m->g, 6)) {
+    case 0: return "1";
+    case 1: return x ? tra_arena_printf(m->a, "`%s`", x->name) : "2.5";
+    case 2: return y && z ? tra_arena_printf(m->a, "(`%s` %% 5) * (`%s` %% 3)", y->name, z->name) : "3";
+    case 3: return tra_arena_printf(m->a, "if(%s, 1, 0.5)", truth(m, of, 1));
+    case 4: return x && y ? tra_arena_printf(m->a, "`%s` * (`%s` %% 4)", x->name, y->name) : "0.25";
+    default: return y ? tra_arena_printf(m->a, "`%s` %% 7", y->name) : "7";
+    }
+}
+
+static void draw_features(maker *m, const table *of, const char *name) {
+    tra_str_printf(&m->text, "%s = matrix(%s, [", name, of->name);
+    for (int i = 0, n = (int)rng_range(&m->g, 1, 4); i < n; i++)
+        tra_str_printf(&m->text, "%sc%d = %s", i ? ", " : "", i, feature(m, of));
+    tra_str_printf(&m->text, "]%s)\n", rng_chance(&m->g, 90) ? ", fill = 0.5" : "");
+}
+
+/* Sums of products over joins by whole numbers, which are there more than once, not at all, or NULL: what rules make
+ * without the rows of the join. */
+static void draw_factorised(maker *m) {
+    const table *at = &m->t[0];
+    int joins = rng_chance(&m->g, 50) ? 2 : 1;
+    for (int j = 0; j < joins; j++) {
+        static const char *const hows[] = {"inner", "inner", "inner", "left", "semi"};
+        const table *with = &m->t[1 + rng_below(&m->g, INPUTS - 1)];
+        const char *how = hows[rng_below(&m->g, 5)];
+        const known *key = some_column(m, at, WHOLE);
+        char name[64];
+        table *t = begin(m, at);
+        tra_str_printf(&m->text, "join(%s, %s, `%s` == k, how = %s, prefix = \"f%d_\"%s)\n", at->name, with->name,
+                       key->name, how, j, rng_chance(&m->g, 20) ? ", nulls = match" : "");
+        t->small = false;
+        for (int i = 0; i < with->n && *how != 's'; i++) {
+            bool shared = !strcmp(with->c[i].name, "k") && !strcmp(key->name, "k");
+            snprintf(name, sizeof name, "f%d_%s", j, with->c[i].name);
+            if (!shared && strlen(name) < sizeof t->c->name) add_column(t, name, with->c[i].k);
+        }
+        at = t;
+        if (rng_chance(&m->g, 40)) draw_select(m, at), at = &m->t[m->ntables - 1];
+    }
+    draw_features(m, at, "FX");
+    tra_str_add(&m->text, "FXX[a,b] = sum FX[n,a] * FX[n,b]\noutput FXX to \"FXX.h5\"\n");
+    if (rng_chance(&m->g, 50)) return;
+    draw_features(m, at, "FY");
+    tra_str_add(&m->text, "FXY[a,b] = sum FX[n,a] * FY[n,b]\noutput FXY to \"FXY.h5\"\n");
+}
+
 tra_status draw_tables(uint64_t seed, uint64_t index, const char *dir, tra_err *e) {
     maker *m = tra_calloc(1, sizeof *m);
     tra_status s = TRA_OK;
@@ -368,6 +418,7 @@ tra_status draw_tables(uint64_t seed, uint64_t index, const char *dir, tra_err *
         if (&m->t[i] == last || rng_chance(&m->g, 25))
             tra_str_printf(&m->text, "output %s to \"%s.h5\"\n", m->t[i].name, m->t[i].name);
     if (m->ntables == INPUTS || rng_chance(&m->g, 40)) draw_matrix(m, last);
+    if (m->ntables < MOST_TABLES - 4 && rng_chance(&m->g, 50)) draw_factorised(m);
     const char *path = tra_arena_printf(m->a, "%s/prog.tra", dir);
     FILE *f = s == TRA_OK ? fopen(path, "w") : NULL;
     if (s == TRA_OK && (!f || fwrite(tra_str_get(&m->text), 1, m->text.n, f) != m->text.n || fclose(f)))

@@ -1,0 +1,326 @@
+/* q6.c - rule Q-6: columns that nobody reads are not read, nor carried along.
+ *
+ * From the outputs down it is found which columns of each table are read by any of its consumers; then, from the inputs
+ * up, each table that has others too gets a twin without them, and consumers that take twins are added to the groups
+ * of those that do not. What a twin keeps is what all consumers need, so that what several share stays shared.
+ */
+#include <string.h>
+
+#include "../../lib/table/kernels.h"
+#include "pipeline.h"
+
+/* A table of the program. */
+typedef struct table {
+    bool *need;           /* columns */
+    const tra_expr *twin; /* NULL: it is what it was */
+    int *at;              /* of each column its number in the twin, -1 */
+} table;
+
+typedef struct narrowing {
+    tra_rewriting *w;
+    tra_memo *m;
+    tra_arena *a;
+    int n;        /* expressions of the program */
+    table *group; /* by number */
+} narrowing;
+
+static const tra_schema *columns_of(const tra_expr *x) { return x->node.type.columns; }
+static table *table_of(const narrowing *u, int group) { return &u->group[tra_memo_find(u->m, group)]; }
+
+static const tra_rowwise *rowwise_of(const tra_expr *x) {
+    const tra_rows_kernel *k = x->node.kernel ? tra_kernel_rows(x->node.kernel) : NULL;
+    return k && k->ops == &tra_rowwise_ops ? k->data : NULL;
+}
+
+static void set_all(bool *need, int n) {
+    for (int i = 0; i < n; i++) need[i] = true;
+}
+
+/* ---- what is read ------------------------------------------------------------------------------------------------ */
+
+/* Columns after each step that are read later: live[k] before step k, live[n] those of the result. */
+static bool **live_of(const narrowing *u, const tra_rowwise *r, const bool *need) {
+    const tra_rowwise_step *v;
+    int n = tra_rowwise_steps(r, &v), width = tra_rowwise_in(r)->n;
+    bool **live = tra_news(u->a, bool *, n + 1);
+    for (int k = 0; k < n; k++) {
+        live[k] = tra_news(u->a, bool, width + 1);
+        if (!v[k].selects) width = v[k].n;
+    }
+    live[n] = tra_news(u->a, bool, width + 1);
+    for (int i = 0; i < width; i++) live[n][i] = !need || need[i];
+    for (int k = n - 1; k >= 0; k--) {
+        int out = v[k].selects ? 0 : v[k].n;
+        for (int i = 0; i < out; i++)
+            if (live[k + 1][i]) tra_colexpr_columns(v[k].x[i], live[k]);
+        if (!v[k].selects) continue;
+        int before = k;
+        while (before > 0 && v[before - 1].selects) before--;
+        int columns = before > 0 ? v[before - 1].n : tra_rowwise_in(r)->n;
+        for (int i = 0; i < columns; i++) live[k][i] = live[k + 1][i];
+        tra_colexpr_columns(v[k].x[0], live[k]);
+    }
+    return live;
+}
+
+static void read_by_lookup(const narrowing *u, const tra_lookup *l, const bool *need, bool *left, bool *right) {
+    const tra_lookup_spec *s = tra_lookup_spec_of(l);
+    const tra_colexpr *where = tra_lookup_condition(l);
+    int n = s->left->n;
+    for (int i = 0; i < tra_lookup_out(l)->n; i++) {
+        int from = tra_lookup_from(l)[i];
+        if (need[i] && from >= 0) *(from < n ? &left[from] : &right[from - n]) = true;
+    }
+    for (int k = 0; k < s->nkeys; k++) left[s->lkey[k]] = right[s->rkey[k]] = true;
+    if (!where) return;
+    bool *pair = tra_news(u->a, bool, tra_lookup_pair(l)->n + 1);
+    tra_colexpr_columns(where, pair);
+    for (int i = 0; i < tra_lookup_pair(l)->n; i++)
+        if (pair[i]) *(i < n ? &left[i] : &right[i - n]) = true;
+}
+
+static void read_by(narrowing *u, const tra_expr *x) {
+    const tra_rowwise *r = rowwise_of(x);
+    const tra_lookup *l = tra_lookup_of_expr(x);
+    const bool *need = columns_of(x) ? table_of(u, x->group)->need : NULL;
+    bool *in[2] = {NULL, NULL};
+    for (int i = 0; i < 2 && x->in[i] >= 0; i++) in[i] = table_of(u, x->in[i])->need;
+    if (r) {
+        bool *first = live_of(u, r, need)[0];
+        for (int i = 0; i < tra_rowwise_in(r)->n; i++) in[0][i] |= first[i];
+    } else if (l) {
+        read_by_lookup(u, l, need, in[0], in[1]);
+    } else if (need && (x->node.op == TRA_OP_CONCAT || x->node.op == TRA_OP_REKEY)) {
+        for (int i = 0; i < columns_of(x)->n; i++) in[0][i] |= need[i];
+    } else {
+        for (int i = 0; i < 2 && x->in[i] >= 0; i++) {
+            if (!x->node.in[i]->type.columns) continue;
+            set_all(in[i], x->node.in[i]->type.columns->n);
+            tra_refuse(u->w, x, "%s may read all columns", tra_kernel_name(u->w, x->node.kernel));
+        }
+    }
+}
+
+/* A table has columns, although only its rows may count. */
+static void keep_one(const narrowing *u, int group) {
+    const tra_schema *s = columns_of(u->m->v[u->m->group[group].expr[0]]);
+    table *t = &u->group[group];
+    int least = 0;
+    for (int i = 0; s && i < s->n; i++) {
+        if (t->need[i]) return;
+        if (tra_coltype_size(s->v[i].type) < tra_coltype_size(s->v[least].type)) least = i;
+    }
+    if (s && s->n) t->need[least] = true;
+}
+
+static void find_needs(narrowing *u) {
+    const tra_graph *g = u->m->g;
+    for (int i = 0; i < u->m->ngroups; i++) {
+        const tra_schema *s = u->m->group[i].n ? columns_of(u->m->v[u->m->group[i].expr[0]]) : NULL;
+        u->group[i].need = tra_news(u->a, bool, (s ? s->n : 0) + 1);
+    }
+    for (int i = 0; i < g->noutputs; i++) {
+        const tra_node *n = g->outputs[i].node;
+        if (n->type.columns) set_all(table_of(u, u->m->v[u->m->of_node[n->id]]->group)->need, n->type.columns->n);
+    }
+    for (int i = u->n - 1; i >= 0; i--) {
+        keep_one(u, tra_memo_find(u->m, u->m->v[i]->group));
+        read_by(u, u->m->v[i]);
+    }
+}
+
+/* ---- twins ------------------------------------------------------------------------------------------------------- */
+
+static bool is_whole(const narrowing *u, const tra_expr *x) {
+    const tra_schema *s = columns_of(x);
+    for (int i = 0; s && i < s->n; i++)
+        if (!table_of(u, x->group)->need[i]) return false;
+    return true;
+}
+
+static const tra_node *input_of(const narrowing *u, const tra_expr *x, int side) {
+    const table *t = table_of(u, x->in[side]);
+    return t->twin ? &t->twin->node : x->node.in[side];
+}
+
+static int place_of(const narrowing *u, const tra_expr *x, int side, int column) {
+    const table *t = table_of(u, x->in[side]);
+    return t->twin ? t->at[column] : column;
+}
+
+static bool is_changed(const narrowing *u, const tra_expr *x) {
+    for (int i = 0; i < 2 && x->in[i] >= 0; i++)
+        if (table_of(u, x->in[i])->twin) return true;
+    return false;
+}
+
+/* The columns of a pass that are needed, over the twin of its input; at: where they are. */
+static bool narrow_pass(narrowing *u, const tra_expr *x, const tra_rowwise *r, tra_node *n, int *at) {
+    const bool *need = columns_of(x) ? table_of(u, x->group)->need : NULL;
+    const tra_rowwise_step *v;
+    int steps = tra_rowwise_steps(r, &v), width = tra_rowwise_in(r)->n;
+    bool **live = live_of(u, r, need), matrix;
+    tra_dtype dtype;
+    tra_err e = {0};
+    matrix = tra_rowwise_is_matrix(r, &dtype);
+    const tra_schema *in = input_of(u, x, 0)->type.columns;
+    tra_rowwise *made = tra_rowwise_new(u->a, in);
+    const tra_colexpr **by = tra_news(u->a, const tra_colexpr *, width + 1);
+    int *places = tra_news(u->a, int, width + 1);
+    for (int i = 0; i < width; i++) {
+        places[i] = place_of(u, x, 0, i);
+        if (places[i] >= 0) by[i] = tra_colexpr_column(u->a, in, places[i]);
+    }
+    for (int k = 0; k < steps; k++) {
+        if (v[k].selects) {
+            tra_rowwise_select(made, tra_colexpr_substitute(u->a, v[k].x[0], by));
+            continue;
+        }
+        const char **names = tra_news(u->a, const char *, v[k].n + 1);
+        const tra_colexpr **to = tra_news(u->a, const tra_colexpr *, v[k].n + 1);
+        int kept = 0;
+        places = tra_news(u->a, int, v[k].n + 1);
+        for (int i = 0; i < v[k].n; i++) {
+            places[i] = live[k + 1][i] ? kept : -1;
+            if (!live[k + 1][i]) continue;
+            names[kept] = v[k].names[i];
+            to[kept++] = tra_colexpr_substitute(u->a, v[k].x[i], by);
+        }
+        if (matrix && k == steps - 1) {
+            if (tra_rowwise_matrix(made, kept, names, to, dtype, tra_rowwise_fill(r), &e) != TRA_OK) return false;
+            break;
+        }
+        tra_rowwise_project(made, kept, names, to);
+        by = tra_news(u->a, const tra_colexpr *, v[k].n + 1);
+        for (int i = 0; i < v[k].n; i++) {
+            if (places[i] >= 0) by[i] = tra_colexpr_column(u->a, tra_rowwise_out(made), places[i]);
+        }
+    }
+    for (int i = 0; at && i < columns_of(x)->n; i++) at[i] = places[i];
+    tra_rows_kernel k = *tra_kernel_rows(x->node.kernel);
+    tra_str text = {0};
+    tra_rowwise_print(made, &text);
+    k.text = tra_arena_strndup(u->a, tra_str_get(&text), text.n);
+    tra_str_free(&text);
+    k.columns = matrix ? NULL : tra_rowwise_out(made);
+    k.data = made;
+    n->kernel = tra_kernel_of_rows(u->a, &k);
+    return true;
+}
+
+/* The join of the twins, whose result has all that these have. */
+static bool narrow_join(narrowing *u, const tra_expr *x, const tra_lookup *l, tra_node *n, int *at) {
+    const tra_lookup_spec *old = tra_lookup_spec_of(l);
+    tra_lookup_spec s = *old;
+    tra_lookup *made;
+    tra_err e = {0};
+    int *lkey = tra_news(u->a, int, s.nkeys + 1), *rkey = tra_news(u->a, int, s.nkeys + 1);
+    s.left = input_of(u, x, 0)->type.columns;
+    s.right = input_of(u, x, 1)->type.columns;
+    for (int k = 0; k < s.nkeys; k++) {
+        lkey[k] = place_of(u, x, 0, old->lkey[k]);
+        rkey[k] = place_of(u, x, 1, old->rkey[k]);
+    }
+    s.lkey = lkey;
+    s.rkey = rkey;
+    if (tra_lookup_new(u->a, &s, &made, &e) != TRA_OK) return false;
+    int npair = tra_lookup_pair(l)->n, *pair = tra_news(u->a, int, npair + 1);
+    const tra_colexpr **by = tra_news(u->a, const tra_colexpr *, npair + 1);
+    for (int i = 0; i < npair; i++) {
+        int side = i >= old->left->n, place = place_of(u, x, side, side ? i - old->left->n : i);
+        pair[i] = place < 0 ? -1 : side ? s.left->n + place : place;
+        if (place >= 0) by[i] = tra_colexpr_column(u->a, tra_lookup_pair(made), pair[i]);
+    }
+    if (tra_lookup_condition(l)) tra_lookup_where(made, tra_colexpr_substitute(u->a, tra_lookup_condition(l), by));
+    for (int i = 0; i < tra_lookup_out(l)->n; i++) {
+        int from = tra_lookup_from(l)[i], to = from < 0 ? -1 : pair[from];
+        at[i] = -1;
+        for (int k = 0; k < tra_lookup_out(made)->n; k++)
+            if (tra_lookup_from(made)[k] == to && (from < 0 || to >= 0)) at[i] = k;
+    }
+    tra_rows_kernel k = *tra_kernel_rows(x->node.kernel);
+    k.columns = tra_lookup_out(made);
+    k.data = made;
+    n->kernel = tra_kernel_of_rows(u->a, &k);
+    return true;
+}
+
+static void narrow_input(narrowing *u, const tra_expr *x, tra_node *n, int *at) {
+    const tra_schema *s = columns_of(x);
+    tra_schema *chosen = tra_new(u->a, tra_schema);
+    tra_column *v = tra_news(u->a, tra_column, s->n + 1);
+    *chosen = (tra_schema){0, v};
+    for (int i = 0; i < s->n; i++) {
+        at[i] = table_of(u, x->group)->need[i] ? chosen->n : -1;
+        if (at[i] >= 0) v[chosen->n++] = s->v[i];
+    }
+    n->type.columns = chosen;
+}
+
+/* The expression with what is needed alone, as *n; false where there is none. */
+static bool narrow(narrowing *u, const tra_expr *x, tra_node *n, int *at) {
+    const tra_rowwise *r = rowwise_of(x);
+    const tra_lookup *l = tra_lookup_of_expr(x);
+    *n = x->node;
+    for (int i = 0; i < 2 && x->in[i] >= 0; i++) n->in[i] = (tra_node *)input_of(u, x, i);
+    if (x->node.op == TRA_OP_INPUT) {
+        if (is_whole(u, x)) return false;
+        narrow_input(u, x, n, at);
+    } else if (r) {
+        return (is_changed(u, x) || !is_whole(u, x)) && narrow_pass(u, x, r, n, at);
+    } else if (!is_changed(u, x)) {
+        return false;
+    } else if (l) {
+        return narrow_join(u, x, l, n, at);
+    } else if (columns_of(x) && (x->node.op == TRA_OP_CONCAT || x->node.op == TRA_OP_REKEY)) {
+        for (int i = 0; i < columns_of(x)->n; i++) at[i] = place_of(u, x, 0, i);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool is_same(const tra_schema *s, const int *at) {
+    for (int i = 0; i < s->n; i++)
+        if (at[i] != i) return false;
+    return true;
+}
+
+static void add_twin(narrowing *u, const tra_expr *x) {
+    const tra_schema *s = columns_of(x);
+    table *t = table_of(u, x->group);
+    tra_node n;
+    int *at = s ? tra_news(u->a, int, s->n + 1) : NULL;
+    if (t->twin || !narrow(u, x, &n, at)) return;
+    if (!s || (is_same(s, at) && n.type.columns && n.kernel && tra_schema_eq(tra_kernel_rows(n.kernel)->columns, s))) {
+        tra_claim(u->w, x, NULL, 0, &n, NULL, NULL);
+        return;
+    }
+    n.name = NULL;
+    if (x->node.op == TRA_OP_INPUT) n.name = x->node.name;
+    t->twin = tra_make_below(u->w, x, &n);
+    t->at = at;
+}
+
+void tra_narrow_tables(tra_rewriting *w) {
+    tra_memo *m = w->m;
+    narrowing u = {.w = w, .m = m, .a = m->arena, .n = m->n};
+    bool any = false;
+    for (int i = 0; i < m->n; i++) any = any || m->v[i]->node.type.columns;
+    if (!any) return;
+    u.group = tra_news(m->arena, table, m->ngroups + 1);
+    find_needs(&u);
+    for (int i = 0; i < u.n; i++) add_twin(&u, m->v[i]);
+}
+
+const tra_rule tra_rule_q_6 = {
+    .name = "Q-6",
+    .equivalence = "an operator over a table = the same over the columns that anybody reads",
+    .condition = "it is known which columns are read: of select, project, matrix and joins",
+    .cases = {
+        {.program = "P = join(trip, shop, k == k)\nX = matrix(P, [x, v])\nZ[a,b] = sum X[n,a] * X[n,b]\n",
+         .makes = "join(trip"},
+        {.program = "O = order(trip, [x])\nX = matrix(O, [x])\nZ[a,b] = sum X[n,a] * X[n,b]\n",
+         .refused = "sort([x]), numbered may read all columns",
+         .tables = true},
+    }};
