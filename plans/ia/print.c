@@ -42,9 +42,9 @@ void tra_op_print(const tra_op *o, tra_str *out) {
     tra_str_add(out, tra_plan_op_text(o->op));
     switch (o->op) {
     case TRA_PLAN_INPUT:
+    case TRA_PLAN_READALL:
         if (o->type.columns && tra_schema_is_chosen(o->type.columns)) print_columns(o->type.columns, out);
         break;
-    case TRA_PLAN_READALL:
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF: break;
     case TRA_PLAN_OUTPUT:

@@ -11,11 +11,11 @@ member = ["yes", "no", ""]
 with open("trip.csv", "w") as f:
     f.write("start,end,minutes,member,w\n")
     for i in range(3000):
-        start = "" if r.random() < .05 else r.randint(-1, 12)
+        start = "" if r.random() < .05 else r.randint(-2, 12)
         f.write(f"{start},{r.randint(1, 9)},{r.randint(0, 90)},{member[i % 3]},{r.randint(0, 40) / 8}\n")
 with open("station.csv", "w") as f:
     f.write("code,lat,lon,kind\n")
-    for i in list(range(-1, 11)) + [4, 4, 7]:
+    for i in list(range(-2, 11)) + [4, 4, 7]:
         f.write(f"{i},{i * i / 4},{(i * 7 % 5) / 8},{kind[i % 2]}\n")
 '
     tra import -q --table --block 256 trip.csv -o trip.h5
