@@ -69,6 +69,11 @@ typedef struct tra_column_facts {
 /* In the arena. TRA_NO: the file does not have them. */
 TRA_MUSTUSE tra_status tra_rel_column_facts(tra_rel *r, int column, tra_arena *a, tra_column_facts *out, tra_err *e);
 
+/* The different values of a column of whole numbers, dates or bools, ascending, without NULLs: reads the column. In the
+ * arena. TRA_NO: they are more than `most`. */
+TRA_MUSTUSE tra_status tra_rel_column_values(tra_rel *r, int column, int64_t most, tra_arena *a, const int64_t **out,
+                                             int64_t *n, tra_err *e);
+
 typedef struct tra_block_facts {
     int64_t min, max, nulls; /* of a block; the first two when not all are NULL */
     bool sorted, nan, empty; /* empty: all are NULL */

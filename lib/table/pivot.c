@@ -37,7 +37,9 @@ static int64_t place_of(const tra_pivot *p, int k, const tra_batch *b, int64_t i
     }
     int64_t v = tra_value_whole(c, &b->v[k], i);
     if (!key->whole) return key->place ? key->place[v] : v;
-    int64_t at = 0;
+    int64_t at = key->n > 0 ? v - key->whole[0] : 0; /* numbers without gaps are their own places */
+    if (at >= 0 && at < key->n && key->whole[at] == v) return at;
+    at = 0;
     TRA_BISECT(at, key->n, mid, key->whole[mid] < v);
     if (at < key->n && key->whole[at] == v) return at;
     tra_kernel_fail("column `%s` has the value %" PRId64 ", of which the statistics of its file do not know", c->name,

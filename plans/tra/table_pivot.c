@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+enum { MOST_VALUES = 1 << 24 }; /* of a key of whole numbers */
+
 /* group(T, [row, column], value = agg(value)) */
 static tra_node *group_by_both(tra_table_builder *w) {
     const tra_ast *call = w->call;
@@ -49,10 +51,24 @@ static bool key_values(const tra_table_builder *w, const tra_column *c, const tr
         *labels = tra_dim_labels_of_whole(a, c->name, c->type == TRA_COL_I32 ? TRA_COL_I64 : c->type, facts.n, v);
         return true;
     }
+    if (whole && c->file) {
+        tra_err e = {0};
+        tra_status s = tra_rel_column_values(c->file, c->number, MOST_VALUES, a, &key->whole, &key->n, &e);
+        if (s == TRA_OK) {
+            *labels =
+                tra_dim_labels_of_whole(a, c->name, c->type == TRA_COL_I32 ? TRA_COL_I64 : c->type, key->n, key->whole);
+            return true;
+        }
+        if (s == TRA_NO)
+            tra_diag_error(w->b->d, at->span, NULL, "column '%s' has more than %d different values", c->name,
+                           MOST_VALUES);
+        else
+            tra_diag_error(w->b->d, at->span, NULL, "%s", e.msg);
+        return false;
+    }
     tra_diag_error(w->b->d, at->span,
-                   whole
-                       ? "write the table to a file first, whose statistics say which values there are (65536 at most)"
-                       : "keys of pivot are strings, integers, bools, dates and timestamps",
+                   whole ? "write the table to a file first, which says what values there are"
+                         : "keys of pivot are strings, integers, bools, dates and timestamps",
                    "which values column '%s' has is not known before the program runs", c->name);
     return false;
 }

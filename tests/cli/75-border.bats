@@ -189,6 +189,30 @@ EOF
     [[ $output == *"csr"* ]]
 }
 
+@test "keys of pivot may have more values than statistics list" {
+    "$PYTHON" -c '
+import random
+r = random.Random(3)
+with open("r.csv", "w") as f:
+    f.write("who,k,n\n")
+    for i in r.sample(range(90000), 90000): f.write(f"{i * 7 - 1000},{i % 3},{i % 5 + 1}\n")
+    f.write(",1,2\n")'
+    status 0 tra import -q --table --block 4096 r.csv -o r.h5
+    printf '%s\n' 'input r from "r.h5"' 'P = pivot(select(r, !isnull(who)), who, k, n, sum)' 'output P to "p.h5"' >p.tra
+    status 0 tra run -q --sites 2 p.tra
+    status 0 "$PYTHON" -c '
+import h5py, numpy as np
+f = h5py.File("p.h5")
+assert (f["data.who"][()] == np.arange(90000) * 7 - 1000).all()'
+    status 0 tra export -q p.h5 -o p.npy
+    status 0 "$PYTHON" -c '
+import numpy as np
+i = np.arange(90000)
+want = np.zeros((90000, 3))
+want[i, i % 3] = i % 5 + 1
+assert (np.load("p.npy") == want).all()'
+}
+
 @test "a NULL key or value of pivot, and keys whose values nobody knows, are errors that say what to do" {
     printf 'a,b,v\nx,y,1\n,y,2\nz,y,\n' >n.csv
     status 0 tra import -q --table n.csv -o n.h5

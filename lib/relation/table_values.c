@@ -1,0 +1,89 @@
+/* table_values.c - the different values of a column of whole numbers, of which the statistics do not list all. */
+#include "table_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int ascending(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int64_t whole_at(tra_dtype t, const void *values, int64_t i) {
+    switch (t) {
+    case TRA_I64: return ((const int64_t *)values)[i];
+    case TRA_I32: return ((const int32_t *)values)[i];
+    case TRA_BOOL: return ((const uint8_t *)values)[i];
+    case TRA_F64:
+    case TRA_F32: break;
+    }
+    return 0;
+}
+
+/* Orders n values, and leaves out those that are there already. Returns how many are left. */
+static int64_t settle(int64_t *v, int64_t n) {
+    int64_t k = 0;
+    bool sorted = true;
+    for (int64_t i = 1; i < n && sorted; i++) sorted = v[i - 1] < v[i];
+    if (sorted) return n;
+    qsort(v, (size_t)n, sizeof *v, ascending);
+    for (int64_t i = 0; i < n; i++)
+        if (k == 0 || v[k - 1] != v[i]) v[k++] = v[i];
+    return k;
+}
+
+typedef struct values {
+    int64_t *v, n, cap, settled; /* the first `settled` are in order, each once */
+} values;
+
+/* One value after another that is the same is left out at once; when room is short the others are. */
+static bool take(values *x, int64_t value, int64_t most) {
+    if (x->n > x->settled && x->v[x->n - 1] == value) return true;
+    if (x->n == x->cap) {
+        x->n = x->settled = settle(x->v, x->n);
+        if (x->n > most) return false;
+        if (2 * x->n >= x->cap) {
+            x->cap = tra_max64(1 << 16, 3 * x->n);
+            x->v = tra_realloc(x->v, (size_t)x->cap, sizeof *x->v);
+        }
+    }
+    x->v[x->n++] = value;
+    return true;
+}
+
+tra_status tra_rel_column_values(tra_rel *r, int column, int64_t most, tra_arena *a, const int64_t **out, int64_t *n,
+                                 tra_err *e) {
+    const tra_schema *s = &r->table->schema;
+    tra_dtype t = tra_coltype_held(s->v[column].type);
+    int64_t rows = tra_rel_rows(r), strip = tra_max64(1, r->table->form.block);
+    tra_vector *v = tra_calloc((size_t)s->n + 1, sizeof *v);
+    values x = {0};
+    tra_status status = TRA_OK;
+    v[column].values = malloc((size_t)strip * tra_dtype_size(t) + 8);
+    v[column].state = malloc((size_t)strip + 8);
+    if (!v[column].values || !v[column].state)
+        status = tra_fail(e, TRA_RESOURCE, "out of memory for the values of a column of %s", r->path);
+    bool states = tra_column_has_states(&s->v[column]);
+    if (!states) free(v[column].state), v[column].state = NULL;
+    for (int64_t at = 0; at < rows && status == TRA_OK; at += strip) {
+        tra_batch b = {.schema = s, .rows = tra_min64(strip, rows - at), .v = v};
+        status = tra_rel_read_rows(r, at, &b, e);
+        for (int64_t i = 0; i < b.rows && status == TRA_OK; i++) {
+            if (states && v[column].state[i] != TRA_STATE_VALUE) continue;
+            if (!take(&x, whole_at(t, v[column].values, i), most)) status = TRA_NO;
+        }
+    }
+    x.n = settle(x.v, x.n);
+    if (status == TRA_OK && x.n > most) status = TRA_NO;
+    if (status == TRA_OK) {
+        int64_t *all = tra_news(a, int64_t, x.n + 1);
+        if (x.n) memcpy(all, x.v, (size_t)x.n * sizeof *all);
+        *out = all;
+        *n = x.n;
+    }
+    free(v[column].values);
+    free(v[column].state);
+    free(v);
+    free(x.v);
+    return status;
+}
