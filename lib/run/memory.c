@@ -289,23 +289,26 @@ static int64_t steps_queued(const tra_plan *p, const tra_op *op, tra_block_loop 
     return queued(l.ci * tra_op_stored_room(p, &p->ops[op->in[0]]) + right, threads);
 }
 
-/* Bytes of op's result on the fullest site, and *most, the most tuples on one. */
-static int64_t result_here(const tra_plan *p, const tra_op *op, int64_t *most) {
+/* Bytes of op's result on the fullest site, as memory is counted (tra_size_planned), and *most, the most tuples on one;
+ * *bound: the bytes that it may have whatever comes. */
+static int64_t result_here(const tra_plan *p, const tra_op *op, int64_t *most, int64_t *bound) {
     int64_t *floats = tra_malloc(2 * (size_t)p->sites * sizeof *floats), *tuples = floats + p->sites, here = 0;
     int64_t more = tra_type_room(&op->type) - tra_type_bytes_largest(&op->type).bound; /* that a block takes */
     int64_t unpacks = op->orders.fused ? 0 : tra_op_unpacks(p, op);                    /* of all at once, perhaps */
     tra_place_floats(&op->place, op->type.cat, floats, tuples);
-    *most = 0;
+    *most = *bound = 0;
     for (int s = 0; s < p->sites; s++) {
         int64_t bytes = tra_min64(tra_type_bytes_of(&op->type, floats[s]).bound, /* all of them may be this site's: */
                                   tra_type_bytes_pieces(&op->type, floats[s], tuples[s]).bound);
         here = tra_max64(
             here, tra_max64(tra_add_most(bytes, tra_mul_most(tuples[s], more)), tra_mul_most(tuples[s], unpacks)));
+        *bound = tra_max64(*bound, tra_add_most(bytes, tra_mul_most(tuples[s], tra_max64(0, more))));
         *most = tra_max64(*most, tuples[s]);
     }
     free(floats);
     if (tra_op_is(op->op, TRA_FORWARDS) && tra_place_is_partial(&p->ops[op->in[0]].place))
         here = tra_mul_most(here, tra_place_summands(&p->ops[op->in[0]].place));
+    *bound = tra_max64(*bound, here);
     return here;
 }
 
@@ -322,8 +325,8 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t
     int64_t steps = steps_queued(p, op, l, threads), n = 0;
     for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
         const tra_op *in = &p->ops[op->in[side]];
-        int64_t each = tra_op_read_room(p, in) - tra_op_stored_room(p, in), most;
-        result_here(p, in, &most);
+        int64_t each = tra_op_read_room(p, in) - tra_op_stored_room(p, in), most, bound;
+        result_here(p, in, &most, &bound);
         n += each * tra_min64(steps * (side == 0 ? l.ci : l.cj), most);
     }
     if (held || !op->type.cat->grid) return n + (held ? 0 : here);
@@ -376,9 +379,10 @@ static int64_t held_of_input(const tra_plan *p, int i, int64_t here, int threads
 
 /* Bytes of results that live while an operator runs, on the fullest site. */
 typedef struct living {
-    int64_t all;  /* as if blocks that were read stayed while there is room */
-    int64_t lean; /* less: what one stage reads alone, and once, leaves */
-    int64_t made; /* without what can be read again from files: what may be spilled */
+    int64_t all;    /* as if blocks that were read stayed while there is room */
+    int64_t lean;   /* less: what one stage reads alone, and once, leaves */
+    int64_t made;   /* without what can be read again from files: what may be spilled */
+    int64_t panels; /* of a stage: of results that it has under way, and that go to a file */
 } living;
 
 static void living_add(living *to, const living *x, int64_t times) {
@@ -416,12 +420,30 @@ static void live_overlapping(const tra_plan *p, const living *held, living *wish
         wish[i].all += p->ops[i].orders.reserved, wish[i].lean += p->ops[i].orders.reserved;
 }
 
+/* Bytes of the results under way at once that go straight to a file and grow, if they may need more than is counted on:
+ * panels of them wait in scratch then (grow.h). */
+static int64_t panels_of(const tra_plan *p, const edges *e, int i, int64_t here, int threads, int64_t budget) {
+    const tra_op *op = &p->ops[i];
+    tra_type sum = op->type;
+    bool counted = op->what.join && !op->what.agg;
+    if (!op->type.layout || tra_op_is(op->op, TRA_EXCHANGES) || !(tra_op_grows(op) || counted)) return 0;
+    if (!streams_out(p, e, i) || !tra_op_is(op->op, TRA_LOOPS)) return 0;
+    if (op->what.agg) sum.dtype = tra_op_state_dtype(p, op);
+    tra_size largest = tra_type_bytes_largest(&sum);
+    if (tra_size_planned(largest) >= largest.bound) return 0;
+    tra_block_loop loop = tra_op_loop(p, op, threads, budget);
+    int64_t each = tra_max64(1, (int64_t)tra_dtype_size(op->type.dtype));
+    int64_t most = tra_mul_most(here, tra_ceil_div((int64_t)tra_dtype_size(sum.dtype), each));
+    return tra_min64(most, tra_mul_most(loop.ci * loop.cj, largest.bound));
+}
+
 static void predict_spills(tra_plan *p, const living *wish, int threads, int64_t budget) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         if (tra_op_is_read(op)) continue;
         int64_t more = tra_op_memory(p, op, threads) + op->orders.reserved + op->orders.scan.reserved - budget;
-        op->predicted.spill = tra_max64(0, tra_min64(wish[i].made, wish[i].made + more));
+        int64_t made = tra_add_most(wish[i].made, wish[i].panels);
+        op->predicted.spill = tra_max64(0, tra_min64(made, made > TRA_SIZE_MOST ? made : made + more));
         p->scratch = tra_max64(p->scratch, op->predicted.spill);
     }
 }
@@ -445,7 +467,7 @@ static int64_t predict(tra_plan *p, int threads) {
     tra_scan_choose(p, threads, budget);
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
-        int64_t tuples, here = result_here(p, op, &tuples);
+        int64_t tuples, bound, here = result_here(p, op, &tuples, &bound);
         bool stage = !tra_op_is_read(op);
         op->predicted.cost.disk_read = op->predicted.cost.disk_write = tra_size_exactly(0);
         op->predicted.spill = 0;
@@ -453,15 +475,15 @@ static int64_t predict(tra_plan *p, int threads) {
         bool early = op->orders.scan.first >= 0 && op->orders.scan.first < i; /* with the first of its scan */
         if (tra_op_is(op->op, TRA_READS))
             held[i] = (living){tra_scan_is_whole(p, i) ? held_of_input(p, i, here, threads, budget) : here,
-                               held_of_input(p, i, here, threads, budget), 0};
+                               held_of_input(p, i, here, threads, budget), 0, 0};
         else if (stage && op->op != TRA_PLAN_OUTPUT && !streams_out(p, &e, i))
-            held[i] = (living){here, here, here};
+            held[i] = (living){here, here, bound, 0};
         if (!early) living_add(&now, &held[i], 1);
         for (int j = i + 1; op->orders.scan.first == i && j < p->nops; j++) {
-            int64_t n;
+            int64_t n, at_most;
             if (p->ops[j].orders.scan.first != i || streams_out(p, &e, j)) continue;
-            int64_t theirs = result_here(p, &p->ops[j], &n);
-            living_add(&now, &(living){theirs, theirs, theirs}, 1);
+            int64_t theirs = result_here(p, &p->ops[j], &n, &at_most);
+            living_add(&now, &(living){theirs, theirs, at_most, 0}, 1);
         }
         if (stage) {
             int64_t mine = tra_op_memory(p, op, threads);
@@ -469,7 +491,7 @@ static int64_t predict(tra_plan *p, int threads) {
             least = tra_max64(least, base + mine);
             int64_t most =
                 base + mine + op->orders.scan.reserved + under_way(p, op, held[i].all > 0, here, threads, budget);
-            wish[i] = (living){most + now.all, most + now.lean, now.made};
+            wish[i] = (living){most + now.all, most + now.lean, now.made, panels_of(p, &e, i, bound, threads, budget)};
             peak = tra_max64(peak, wish[i].all);
             p->kept = tra_max64(p->kept, now.made);
         }

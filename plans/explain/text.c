@@ -230,15 +230,15 @@ void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str 
 
 void tra_explain_cost(const tra_job *job, tra_str *out) {
     tra_str_add(out, "rank\tstrategy\tcost\tnetwork_floats\tnetwork_bytes\tdisk_read\tdisk_write\tflops\tpeak_memory\t"
-                     "seconds\n");
+                     "seconds\tscratch\n");
     for (int i = 0; i < job->plans.n; i++) {
         const tra_plan *p = job->plans.v[i];
         const tra_cost *c = &p->cost;
         char cost[32], floats[32], flops[32], seconds[32];
-        tra_str_printf(out, "%d\t%s\t%s\t%s\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\t%" PRId64 "\t%s\n", p->rank,
-                       tra_text_strategy(p), tra_exactly(tra_cost_scalar(c, job->options.cost), cost),
+        tra_str_printf(out, "%d\t%s\t%s\t%s\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\t%" PRId64 "\t%s\t%" PRId64 "\n",
+                       p->rank, tra_text_strategy(p), tra_exactly(tra_cost_scalar(c, job->options.cost), cost),
                        tra_exactly(c->network_floats, floats), c->network_bytes.expected, c->disk_read.expected,
                        c->disk_write.expected, tra_exactly(c->flops, flops), c->peak_memory,
-                       tra_exactly(c->seconds, seconds));
+                       tra_exactly(c->seconds, seconds), p->scratch);
     }
 }

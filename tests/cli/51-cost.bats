@@ -14,7 +14,7 @@ END
     program
     status 0 tra cost --sites 10 --cost tra p.tra
     [ "${#lines[@]}" -eq 10 ]
-    [ "${lines[0]}" = "$(printf 'rank\tstrategy\tcost\tnetwork_floats\tnetwork_bytes\tdisk_read\tdisk_write\tflops\tpeak_memory\tseconds')" ]
+    [ "${lines[0]}" = "$(printf 'rank\tstrategy\tcost\tnetwork_floats\tnetwork_bytes\tdisk_read\tdisk_write\tflops\tpeak_memory\tseconds\tscratch')" ]
     [[ ${lines[1]} == $'1\tcmm\t1000000000\t1000000000\t7200000000\t102400000000\t800000000\t'* ]]
     [ "$(cut -f 3 <<<"$output" | tail -n +2 | sort -g)" = "$(cut -f 3 <<<"$output" | tail -n +2)" ]
     status 0 tra cost --sites 10 p.tra

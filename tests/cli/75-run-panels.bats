@@ -170,3 +170,24 @@ advised() {
     has "blocks of "
     cmp c.h5 whole.h5
 }
+
+@test "the scratch that panels may take is predicted, holds, and is refused beforehand where it is more than allowed" {
+    product 1500 1500x1500 1500x1500
+    program 'C[i,k] as csr = sum A[i,j] * B[j,k]'
+    status 0 tra explain --memory 44M --threads 2 --format json p.tra
+    scratch=$(json plans.0.scratch_bytes)
+    is "$scratch" bash -c "'$TRA' cost --memory 44M --threads 2 p.tra | tail -1 | cut -f 11"
+    # what of the bound of the result has no room in memory, and all of it for what waits for its place in the file
+    [ "$scratch" -ge $((3 * 1500 * 1500 * 12 / 2)) ] || { echo "$scratch"; false; }
+    status 4 tra run -q p.tra --memory 44M --threads 2 --scratch-limit $((scratch - 1))
+    has "of scratch, over --scratch-limit"
+    [ ! -e c.h5 ]
+    status 0 tra run -q p.tra --memory 44M --threads 2 --scratch-limit "$scratch" --profile p.json
+    spilled=$(py 'print(sum(o["measured"]["spilled_bytes"] for o in json.load(open("p.json"))["plans"][0]["operators"]))')
+    [ "$spilled" -gt 0 ]
+    [ "$spilled" -le "$scratch" ]
+    right
+    # with room for all of it there are no panels
+    status 0 tra explain --memory 1G --threads 2 --format json p.tra
+    [ "$(json plans.0.scratch_bytes)" -lt $((3 * 1500 * 1500 * 12 / 2)) ]
+}
