@@ -108,6 +108,104 @@ static void reduce(const runner *r, tra_nest *kept, tra_nest *reduced, const tra
     } while (!tra_cancelled() && tra_nest_next(kept, off));
 }
 
+/* ---- planes: rows of results step in one operand alone, columns in the other ------------------------------------- */
+
+enum {
+    ROWS = 32,
+    STEPS = 32
+}; /* of a strip of columns: results that are added to at once, 128 KiB, and steps of the
+    * sum whose elements wait for them, as much */
+
+typedef struct plane {
+    tra_loop row, column;
+    int o; /* the operand in which columns step */
+    tra_nest sum;
+} plane;
+
+/* The longest loop that steps in operand o alone; -1: none. */
+static int alone(const tra_nest *kept, int o) {
+    int best = -1;
+    for (int i = 0; i < kept->n; i++)
+        if (kept->v[i].s[1 - o] == 0 && kept->v[i].s[o] != 0 && (best < 0 || kept->v[i].n > kept->v[best].n)) best = i;
+    return best;
+}
+
+/* acc[i] += steps of row i and a strip of columns, from these offsets in the two operands on: column's elements of all
+ * steps are brought together before rows go by. */
+static void add_steps(const runner *r, const plane *p, const int64_t *off, int64_t (*at)[2], int64_t steps,
+                      int64_t rows, int64_t n, double (*acc)[TRA_STRIP]) {
+    double panel[STEPS][TRA_STRIP], wide[TRA_STRIP], *value = r->regs[r->k->code->nregs + 2];
+    const void *columns[STEPS], *in[2] = {wide, wide};
+    int o = p->o, other = 1 - o;
+    bool narrow = r->t == TRA_F32 || (r->code.type == TRA_F32 && r->k->fold == TRA_S_ADD);
+    for (int64_t l = 0; l < steps; l++)
+        columns[l] = tra_load(r->arg[o]->data, r->arg[o]->dtype, off[o] + at[l][o], p->column.s[o], n, r->code.load[o],
+                              panel[l]);
+    for (int64_t i = 0; i < rows && !tra_cancelled(); i++) {
+        for (int64_t l = 0; l < steps; l++) {
+            double buf;
+            const void *one =
+                tra_load(r->arg[other]->data, r->arg[other]->dtype, off[other] + i * p->row.s[other] + at[l][other], 1,
+                         1, r->code.load[other], &buf);
+            tra_fill_strip(wide, r->code.load[other], one, n);
+            in[o] = columns[l];
+            tra_typed_strip(&r->code, r->regs, in, n, value, narrow ? TRA_F32 : r->t);
+            if (narrow && r->t == TRA_F64)
+                tra_add_f32(acc[i], (const float *)value, n);
+            else
+                r->strip(r->k->fold, acc[i], acc[i], value, 0, n);
+        }
+    }
+}
+
+/* Rows x a strip of columns, each result by one step of the sum after the other. */
+static void reduce_strip(const runner *r, plane *p, const int64_t *off, int64_t rows, int64_t n, const tra_array *out) {
+    double acc[ROWS][TRA_STRIP];
+    int64_t at[STEPS][2], step[3] = {0};
+    for (int64_t i = 0; i < rows; i++) r->strip(TRA_S_CONST, acc[i], NULL, NULL, r->identity, n);
+    for (bool more = true; more && !tra_cancelled();) {
+        int64_t steps = 0;
+        for (; more && steps < STEPS; more = tra_nest_next(&p->sum, step)) {
+            at[steps][A] = step[A];
+            at[steps++][B] = step[B];
+        }
+        add_steps(r, p, off, at, steps, rows, n, acc);
+    }
+    for (int64_t i = 0; i < rows; i++)
+        tra_store(out->data, out->dtype, off[C] + i * p->row.s[C], p->column.s[C], acc[i], r->t, n);
+}
+
+/* False: there is no such plane, and nothing was done. */
+static bool reduce_planes(const runner *r, const tra_nest *kept, const tra_nest *reduced, const tra_array *out) {
+    enum { FEWROWS = 4, FEWCOLUMNS = 16, MANYCOLUMNS = 64 };
+    int64_t longest = 0;
+    int loop[2] = {alone(kept, A), alone(kept, B)};
+    if (loop[A] < 0 || loop[B] < 0) return false;
+    runner own = *r;
+    if (r->code.type == TRA_F32 && (r->k->fold == TRA_S_MAX || r->k->fold == TRA_S_MIN)) { /* exact in these as well */
+        own.t = TRA_F32;
+        own.strip = tra_strip_fold(TRA_F32, r->k->fold, false);
+    }
+    plane p = {.o = kept->v[loop[A]].n > kept->v[loop[B]].n ? A : B, .sum = *reduced};
+    p.column = kept->v[loop[p.o]], p.row = kept->v[loop[1 - p.o]];
+    for (int i = 0; i < reduced->n; i++) longest = tra_max64(longest, reduced->v[i].n);
+    if (p.row.n < FEWROWS || p.column.n < FEWCOLUMNS) return false;
+    if (p.column.n < MANYCOLUMNS && longest > p.column.n) return false; /* rather along the sum */
+    tra_nest outer = {.n = 0};
+    for (int i = 0; i < kept->n; i++)
+        if (i != loop[A] && i != loop[B]) outer.v[outer.n++] = kept->v[i];
+    int64_t off[3] = {0};
+    do {
+        for (int64_t j = 0; j < p.column.n; j += TRA_STRIP)
+            for (int64_t i = 0; i < p.row.n && !tra_cancelled(); i += ROWS) {
+                int64_t from[3];
+                for (int o = 0; o < 3; o++) from[o] = off[o] + i * p.row.s[o] + j * p.column.s[o];
+                reduce_strip(&own, &p, from, tra_min64(ROWS, p.row.n - i), tra_min64(TRA_STRIP, p.column.n - j), out);
+            }
+    } while (!tra_cancelled() && tra_nest_next(&outer, off));
+    return true;
+}
+
 void tra_aligned_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out,
                      const bool *sparse) {
     const tra_array *arg[2] = {a, b};
@@ -140,5 +238,6 @@ void tra_aligned_run(const tra_kernel *k, const tra_array *a, const tra_array *b
     if (kills) r.code.kill = kill;
     if (!kills && k->nin == 2 && tra_tiles_run(k->code, k->fold, arg, out, &kept, &reduced)) return;
     r.strip = tra_strip_fold(r.t, k->fold, folds);
+    if (k->nin == 2 && reduce_planes(&r, &kept, &reduced, out)) return;
     reduce(&r, &kept, &reduced, out);
 }

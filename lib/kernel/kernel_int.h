@@ -160,6 +160,8 @@ typedef void tra_strip_fn(tra_scalar_op op, void *d, const void *a, const void *
 tra_strip_fn *tra_strip(tra_dtype t);
 /* d = where if is not 0 a, else b; all of the type in which t is computed. */
 void tra_select(tra_dtype t, void *d, const void *cond, const void *a, const void *b, int64_t n);
+void tra_add_f32(double *acc, const float *x, int64_t n);                  /* acc[i] += x[i] */
+void tra_fill_strip(void *d, tra_dtype t, const void *one, int64_t n);     /* d[i] = *one */
 void tra_muladd(double *acc, const double *x, const double *y, int64_t n); /* acc[i] += x[i] * y[i] */
 double tra_dot(const double *x, const double *y, int64_t n);
 /* The same of integers. wide: what does not fit is noted; else the caller knows that all fits. */

@@ -179,6 +179,16 @@ void tra_select(tra_dtype t, void *d, const void *cond, const void *a, const voi
     }
 }
 
+void tra_add_f32(double *acc, const float *x, int64_t n) { PICK(addup_f32)(acc, x, n); }
+
+void tra_fill_strip(void *d, tra_dtype t, const void *one, int64_t n) {
+    switch (tra_dtype_size(t)) { /* bits alone: nothing is computed with them */
+    case 8: PICK(fill_f64)(d, *(const double *)one, n); return;
+    case 4: PICK(fill_f32)(d, *(const float *)one, n); return;
+    default: memset(d, *(const uint8_t *)one, (size_t)n);
+    }
+}
+
 void tra_muladd(double *acc, const double *x, const double *y, int64_t n) { PICK(muladd_f64)(acc, x, y, n); }
 double tra_dot(const double *x, const double *y, int64_t n) { return PICK(dot_f64)(x, y, n); }
 void tra_muladd_int(int64_t *acc, const int64_t *x, const int64_t *y, int64_t n, bool wide) {

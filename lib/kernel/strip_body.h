@@ -108,6 +108,14 @@ VECTORISED ISA __attribute__((unused)) static void NAME(muladd)(T *acc, const T 
     IVDEP for (int64_t i = 0; i < n; i++) acc[i] += x[i] * y[i];
 }
 
+VECTORISED ISA __attribute__((unused)) static void NAME(addup)(double *acc, const T *x, int64_t n) {
+    IVDEP for (int64_t i = 0; i < n; i++) acc[i] += (double)x[i];
+}
+
+VECTORISED ISA __attribute__((unused)) static void NAME(fill)(T *d, T x, int64_t n) {
+    IVDEP for (int64_t i = 0; i < n; i++) d[i] = x;
+}
+
 VECTORISED ISA __attribute__((unused)) static T NAME(dot)(const T *x, const T *y, int64_t n) {
     typedef T lanes __attribute__((vector_size(16 * sizeof(T))));
     lanes sum = {0}, u, v;

@@ -3,7 +3,7 @@
  * one step after the other; also the narrow products of a matrix with itself, which BLAS packs for nothing.
  *
  * What it does is what aligned.c does strip by strip, but for the order of a sum, and that values of f32 operands are
- * not rounded to f32 before they are added. */
+ * not rounded to f32 before they are added. Other functions, and processors without AVX2, are left to that. */
 #include "kernel_int.h"
 
 #include <math.h>
@@ -39,32 +39,20 @@ typedef void (*tile_fn)(const double *a, int64_t sa, const double *b, int64_t sb
 #define F_SQUARED_SUM(x, y)        (((x) + (y)) * ((x) + (y)))
 #define F_ABS_SUM(x, y)            MAGNITUDE((x) + (y))
 #define F_PRODUCT(x, y)            ((x) * (y))
-#define F_SQUARED_PRODUCT(x, y)    (((x) * (y)) * ((x) * (y)))
-#define F_ABS_PRODUCT(x, y)        MAGNITUDE((x) * (y))
 #define F_MAX(x, y)                MOST(x, y)
-#define F_SQUARED_MAX(x, y)        (MOST(x, y) * MOST(x, y))
-#define F_ABS_MAX(x, y)            MAGNITUDE(MOST(x, y))
 #define F_MIN(x, y)                LEAST(x, y)
-#define F_SQUARED_MIN(x, y)        (LEAST(x, y) * LEAST(x, y))
-#define F_ABS_MIN(x, y)            MAGNITUDE(LEAST(x, y))
 
-/* Of each operator of two elements: alone, squared, its magnitude. */
 #define TILE_FORMS(X)                                                                                                  \
+    X(product, F_PRODUCT)                                                                                              \
     X(difference, F_DIFFERENCE)                                                                                        \
     X(difference_2, F_SQUARED_DIFFERENCE)                                                                              \
     X(difference_abs, F_ABS_DIFFERENCE)                                                                                \
     X(sum, F_SUM)                                                                                                      \
     X(sum_2, F_SQUARED_SUM)                                                                                            \
     X(sum_abs, F_ABS_SUM)                                                                                              \
-    X(product, F_PRODUCT)                                                                                              \
-    X(product_2, F_SQUARED_PRODUCT)                                                                                    \
-    X(product_abs, F_ABS_PRODUCT)                                                                                      \
     X(max, F_MAX)                                                                                                      \
-    X(max_2, F_SQUARED_MAX)                                                                                            \
-    X(max_abs, F_ABS_MAX)                                                                                              \
-    X(min, F_MIN)                                                                                                      \
-    X(min_2, F_SQUARED_MIN)                                                                                            \
-    X(min_abs, F_ABS_MIN)
+    X(min, F_MIN)
+enum { PRODUCT, DIFFERENCE, DIFFERENCE_2, DIFFERENCE_ABS, SUM, SUM_2, SUM_ABS, MAX, MIN };
 
 #ifdef __x86_64__
 #define ISA     __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma")))
@@ -76,6 +64,9 @@ typedef void (*tile_fn)(const double *a, int64_t sa, const double *b, int64_t sb
 #include "tiles_body.h"
 #undef ISA
 #endif
+/* Elsewhere the first alone, which tra_gram needs: vectors of 8 are no gain over strips there. */
+#undef TILE_FORMS
+#define TILE_FORMS(X) X(product, F_PRODUCT)
 #define ISA
 #define NAME(f) f##_base
 #include "tiles_body.h"
@@ -93,20 +84,20 @@ static const tile_fn (*chosen(void))[3] {
 /* The tile of a program and a fold; NULL: there is none. *exchanged: the operands change places. */
 static tile_fn tile_of(const tra_code *code, tra_scalar_op fold, bool *exchanged) {
     const tra_insn *v = code->v;
-    int column = fold == TRA_S_ADD ? 0 : fold == TRA_S_MAX ? 1 : fold == TRA_S_MIN ? 2 : -1, form = 0;
+    int column = fold == TRA_S_ADD ? 0 : fold == TRA_S_MAX ? 1 : fold == TRA_S_MIN ? 2 : -1, form;
     if (column < 0 || code->n > 2 || v[0].a + v[0].b != ~0 + ~1 || v[0].a == v[0].b) return NULL;
     *exchanged = v[0].a == ~1;
     switch (v[0].op) {
-    case TRA_S_SUB: form = 0; break;
-    case TRA_S_ADD: form = 3; break;
-    case TRA_S_MUL: form = 6; break;
-    case TRA_S_MAX: form = 9; break;
-    case TRA_S_MIN: form = 12; break;
+    case TRA_S_SUB: form = DIFFERENCE; break;
+    case TRA_S_ADD: form = SUM; break;
+    case TRA_S_MUL: form = PRODUCT; break;
+    case TRA_S_MAX: form = MAX; break;
+    case TRA_S_MIN: form = MIN; break;
     default: return NULL;
     }
     if (code->n == 2) {
         int d = v[0].d;
-        if (v[1].a != d) return NULL;
+        if ((form != DIFFERENCE && form != SUM) || v[1].a != d) return NULL;
         if (v[1].op == TRA_S_MUL && v[1].b == d)
             form += 1;
         else if (v[1].op == TRA_S_ABS)
@@ -114,7 +105,7 @@ static tile_fn tile_of(const tra_code *code, tra_scalar_op fold, bool *exchanged
         else
             return NULL;
     }
-    return chosen()[form][column];
+    return form == PRODUCT || chosen() != tiles_base ? chosen()[form][column] : NULL;
 }
 
 /* ---- loops ------------------------------------------------------------------------------------------------------ */
@@ -222,7 +213,7 @@ void tra_gram(int64_t n, int64_t k, const double *a, int64_t lda, bool add, doub
     enum { AT_ONCE = 48 }; /* rows of a panel, which stays in the first cache */
     int64_t width = (n + COLUMNS - 1) / COLUMNS * COLUMNS;
     double panel[AT_ONCE * TRA_GRAM_MOST], sum[TRA_GRAM_MOST * TRA_GRAM_MOST], tile[ROWS * COLUMNS];
-    tile_fn product = chosen()[6][0];
+    tile_fn product = chosen()[PRODUCT][0];
     memset(sum, 0, sizeof sum);
     for (int64_t l = 0; l < k && !tra_cancelled(); l += AT_ONCE) {
         int64_t steps = tra_min64(AT_ONCE, k - l);

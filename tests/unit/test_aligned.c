@@ -167,6 +167,29 @@ TEST(tiles_of_simple_functions_agree_with_the_definition) {
     tra_arena_free(arena);
 }
 
+TEST(planes_of_any_function_agree_with_the_definition) {
+    static const tra_scalar_op folds[] = {TRA_S_ADD, TRA_S_MAX, TRA_S_MIN, TRA_S_MUL};
+    static const char *const texts[] = {"id,jd->ij",    "di,dj->ij",    "id,jd->ji", "ied,jde->ij",
+                                        "bid,bjd->bij", "ib,jbd->bjid", "id,dj->ij"};
+    static const int64_t extents[] = {4, 5, 16, 33, 70, 600};
+    static const tra_dtype types[] = {TRA_F64, TRA_F32, TRA_I64, TRA_I32};
+    arena = tra_arena_new();
+    const tra_scalar *less = node(TRA_S_LT, arg(0), arg(1)), *diff = node(TRA_S_SUB, arg(0), arg(1));
+    const tra_scalar *exprs[] = {node(TRA_S_MUL, less, diff), less,
+                                 node(TRA_S_MAX, node(TRA_S_NEG, arg(1), NULL), arg(0)), node(TRA_S_EXP, diff, NULL)};
+    for (int t = 0; t < 4; t++)
+        for (int x = 0; x < (t < 2 ? 4 : 3); x++)
+            for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+                int64_t ext_of[128] = {['b'] = 2, ['d'] = 1 + check_draw(9), ['e'] = 3};
+                ext_of['i'] = extents[check_draw(5)], ext_of['j'] = extents[check_draw(6)];
+                try(texts[i], exprs[x], folds[(int)(i + x) % (t < 2 ? 4 : 3)], ext_of, types[t]);
+            }
+    for (int f = 0; f < 4; f++) /* more steps, rows and columns than are done at once */
+        try("id,jd->ij", exprs[f == 3 ? 1 : 3], folds[f], (int64_t[128]){['i'] = 35, ['j'] = 530, ['d'] = 67}, f % 2);
+    try("id,jd->ij", exprs[3], TRA_S_ADD, (int64_t[128]){['i'] = 5, ['j'] = 70, ['d'] = 2100}, TRA_F32);
+    tra_arena_free(arena);
+}
+
 TEST(tiles_take_nan_as_the_functions_do) {
     arena = tra_arena_new();
     const tra_kernel *k;
