@@ -186,6 +186,8 @@ static bool all_read(const tra_plan *p, int i) {
         const tra_op *op = &p->ops[j];
         bool sent = !copies && tra_op_is(op->op, TRA_FORWARDS) && tra_place_copies(&op->place) > 1;
         bool whole = op->in[0] < 0 || takes_all(p, op);
+        bool moves = tra_op_is(op->op, TRA_EXCHANGES), made = !moves && !tra_op_is_view(op);
+        if (copies && (moves || (made && tra_place_copies(&op->place) > 1))) continue; /* one site may do it for all */
         for (int side = 0; side < 2; side++) {
             if (op->in[side] != i) continue;
             bool meet = op->what.join && (copies ? copies_meet(p, op, side) : all_meet(p, op, side));
