@@ -2,9 +2,13 @@
 cases `kernels` (figure 7: its programs over matrices and tensors of its table 2, made at their sizes and densities),
 `density` (figure 8), `rules` (figure 9) and `search` (table 4) of tests/bench/run, which calls them with itself as `b`.
 
-Kernel seconds of tra are those in which the operators of a run compute (kernel_seconds of --profile), on two threads; scipy's are of the
-computation alone, on what is in memory already. TRA_BENCH_SHRINK=N: extents and entries divided by N, to try the
-script."""
+Case `fast`: the same programs beside scipy, run in turn, over matrices near a diagonal and one of a crowded web, and a
+tiny run from start to end; TRA_BENCH_ONLY="SpMM MMM": these of them.
+
+Kernel seconds of tra are those in which the operators of a run compute (kernel_seconds of --profile), on two threads;
+scipy's are of the computation alone, on what is in memory already, on one thread (numpy's on all). Products of two
+sparse matrices and TTM, whose results are large, run once in `kernels`. TRA_BENCH_SHRINK=N: extents and entries divided
+by N, to try the script."""
 import json, os, statistics, subprocess, sys, time
 
 SHRINK = int(os.environ.get("TRA_BENCH_SHRINK", "1"))
@@ -54,7 +58,7 @@ def scipy_seconds(b, what, *files):
     """Median seconds of scipy on the same entries (peers.py kernel); None: not installed."""
     for f in files:
         out = f[:-3] + (".npy" if "_dense" in f else ".npz")
-        if not os.path.exists(os.path.join(b.DIR, out)): b.sh(b.TRA, "export", "-q", f, "-o", out)
+        if not os.path.exists(os.path.join(b.DIR, out)): b.sh(b.TRA, "export", "-q", "--memory", "2G", f, "-o", out)
     p = subprocess.run(["/usr/bin/python3", b.PEERS, "scipy_kernel", what, str(b.REPEATS), *files], cwd=b.DIR,
                        capture_output=True, text=True)
     if p.returncode == 77: return None
@@ -62,8 +66,8 @@ def scipy_seconds(b, what, *files):
     return statistics.median(float(x) for x in p.stdout.split())
 
 
-def line(b, program, name, inputs, statement, peer):
-    t, whole, strategy = kernel_seconds(b, inputs, statement)
+def line(b, program, name, inputs, statement, peer, repeats=None):
+    t, whole, strategy = kernel_seconds(b, inputs, statement, repeats=repeats)
     s = scipy_seconds(b, peer, *inputs.values()) if peer and t is not None else None
     print(f"| {program} | {name} | " + (f"{1e3 * t:.2f} | {whole:.3f} | " if t is not None else f"- | - | ") +
           (f"{1e3 * s:.2f} | {t / s:.2f} | " if s else f"{'not installed' if peer else '-'} | | ") + f"{strategy} |", flush=True)
@@ -79,11 +83,11 @@ def kernels(b):
         line(b, "BATAX", name, {"A": a, "X": x}, "Q[j] = sum 2 * A[i,j] * A[i,k] * X[k]", "batax")
         line(b, "SumMMM", name, {"A": a, "B": few}, "Q[] = sum A[i,k] * B[k,j]", "summmm")
         line(b, f"A times {COLUMNS} dense columns", name, {"A": a, "D": wide}, "Q[i,j] = sum A[i,k] * D[k,j]", "spmm")
-        if name != "webbase" or SHRINK == 1: line(b, "A A to csr", name, {"A": a}, "Q[i,j] as csr = sum A[i,k] * A[k,j]", "spgemm")
+        if name != "webbase" or SHRINK == 1: line(b, "A A to csr", name, {"A": a}, "Q[i,j] as csr = sum A[i,k] * A[k,j]", "spgemm", 1)
     for name, (extents, entries) in {**TENSORS, **(LARGE if os.environ.get("TRA_BENCH_LARGE") else {})}.items():
         t = made(b, name, extents, entries, "csf", 1)
         c, d = made(b, f"c_{name}", (extents[1], 25), None, "dense", 2), made(b, f"d_{name}", (extents[2], 25), None, "dense", 3)
-        line(b, "TTM", name, {"A": t, "D": d}, "Q[i,j,r] as csf = sum A[i,j,l] * D[l,r]", None)
+        line(b, "TTM", name, {"A": t, "D": d}, "Q[i,j,r] as csf = sum A[i,j,l] * D[l,r]", None, 1)
         line(b, "MTTKRP", name, {"A": t, "C": c, "D": d}, "Q[i,r] = sum A[i,k,l] * C[k,r] * D[l,r]", None)
 
 
