@@ -31,8 +31,8 @@ typedef struct super {
         tra_super_at at;
         tra_walk walk;
         tra_tree_sums open;
-        tra_unit *next; /* made before the one ahead of it is queued, so that the last knows that it is */
-        bool ended;     /* there is none */
+        tra_unit *next;  /* made before the one ahead of it is queued, so that the last knows that it is */
+        bool any, ended; /* one was made; there is no more */
     } maker;
     int64_t ni, nj;
     int tiles;        /* of the cell that has the most */
@@ -44,7 +44,7 @@ typedef struct super {
 /* One step of a super-block: the context of a unit. Inputs [0, nl) are L's, the others R's. */
 typedef struct step {
     super *s;
-    bool last;
+    bool first, last; /* of the super-block */
     int64_t nl;
     int64_t *rank;     /* of each input's own value within the super-block, ascending on each side */
     tra_tree_step sum; /* which the terms go to; without a tree all go to sum 0, the state */
@@ -153,12 +153,20 @@ static bool makes_terms(const tra_joinagg *st) {
     return st->join && st->agg && !st->how.fused && !st->how.grows && !st->how.counted;
 }
 
-/* A dense one, in the worker's scratch, whatever it is made of. */
-static tra_status make_term(tra_joinagg *st, const tra_unit_input *l, const tra_unit_input *r, tra_worker *w,
-                            tra_cell *term, tra_err *e) {
+static bool same_shape(const tra_array *x, const tra_array *y) {
+    bool same = x->dtype == y->dtype && x->ext.n == y->ext.n;
+    for (int a = 0; same && a < x->ext.n; a++) same = x->ext.v[a] == y->ext.v[a];
+    return same;
+}
+
+/* A dense one, in the worker's scratch, whatever it is made of. sum: what it is the first term of, or NULL; there it is
+ * made at once where a term is a sum that began with 0, as that of a fused statement is: others may have -0. */
+static tra_status make_term(tra_joinagg *st, const tra_unit_input *l, const tra_unit_input *r, const tra_array *sum,
+                            tra_worker *w, tra_cell *term, tra_err *e) {
     *term = (tra_cell){.array.data = w->scratch};
     TRA_TRY(term_shape(st, l->i, r->i, &term->array.ext, e));
     term->array.dtype = tra_kernel_dtype(st->join, TRA_USE_JOIN, l->cell.array.dtype, r->cell.array.dtype);
+    if (sum && tra_kernel_pace(st->join) > 0 && same_shape(sum, &term->array)) term->array.data = sum->data;
     tra_cell_join(st->join, &l->cell, &r->cell, term, (char *)w->scratch + st->kernel_at);
     term->sparse = st->how.sparse;
     return TRA_OK;
@@ -247,7 +255,8 @@ static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     const tra_unit_input *l = input_of_rank(u, x, 0, x->nl, at / s->nj), *r = NULL;
     if (s->st->p.r.part) r = input_of_rank(u, x, x->nl, u->ninputs, at % s->nj);
     tra_cell term = {0};
-    if (u->early && l && r) TRA_TRY(make_term(s->st, l, r, w, &term, e));
+    bool alone = x->first && s->st->p.tree.leaves <= 1; /* nothing else touches the sum before its turn */
+    if (u->early && l && r) TRA_TRY(make_term(s->st, l, r, alone ? &c->state : NULL, w, &term, e));
     if (u->early && !tra_engine_turn(w, u, task)) return TRA_OK;
     if (task % s->tiles < c->tiles) {
         bool *begun = &s->begun[(int64_t)x->sum.sum * s->ni * s->nj * s->tiles + task];
@@ -257,7 +266,7 @@ static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
             *begun = true; /* the next unit of the chain looks after it */
             if (s->st->how.grows || s->st->how.counted)
                 TRA_TRY(grow(s->st, c, x->sum.sum, l, r, w, e));
-            else
+            else if (term.array.data == NULL || term.array.data != c->state.data)
                 add_term(s->st, c, sum_of(c, x->sum.sum), l, r, &term, task % s->tiles, first, w);
         }
         for (int i = x->last ? x->sum.sum : 0; i > 0; i--) TRA_TRY(close_branch(s, c, task, i, w, e));
@@ -524,6 +533,8 @@ static tra_unit *walk_on(super *s) {
     int left = st->p.l.v[w->l0].leaf, right = st->p.r.part ? st->p.r.v[w->r0].leaf : 0;
     if (st->p.tree.leaves > 1) ((step *)u->ctx)->sum = tra_tree_add(&s->maker.open, left > right ? left : right);
     u->chain = &s->chain;
+    ((step *)u->ctx)->first = !s->maker.any;
+    s->maker.any = true;
     u->early = makes_terms(st);
     return u;
 }
