@@ -16,7 +16,7 @@
 
 #define BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
 
-enum { MOST_NAME = 200, MOST_FOREIGN = 1 << 24, SHORT = 64 };
+enum { MOST_NAME = 200, MOST = 1 << 24 /* labels of a dimension */, SHORT = 64 };
 /* By the convention of netCDF, the beginning of the NAME of a scale that only gives a dimension its name. */
 static const char only_a_dimension[] = "This is a netCDF dimension but not a netCDF variable.";
 static const char of_relation[] = "tra_labels_of";
@@ -56,7 +56,7 @@ tra_status tra_scales_plan(tra_writer *w, const tra_dim_labels *const *labels, t
     const tra_dim_labels **own = tra_news(w->arena, const tra_dim_labels *, TRA_MAXDIM);
     const char **names = tra_news(w->arena, const char *, TRA_MAXDIM);
     for (int d = 0; d < shape.n; d++) {
-        own[d] = labels[d] && labels[d]->n == shape.v[d] && shape.v[d] > 0 ? labels[d] : NULL;
+        own[d] = labels[d] && labels[d]->n == shape.v[d] && shape.v[d] > 0 && shape.v[d] <= MOST ? labels[d] : NULL;
         any = any || own[d];
         for (int64_t i = 0; own[d] && own[d]->type == TRA_COL_STRING && i < own[d]->n; i++) {
             int64_t n;
@@ -187,7 +187,7 @@ static bool put_back(hid_t file, hid_t scale, const char *dataset, int d) {
         attr = H5Aopen(scale, "REFERENCE_LIST", H5P_DEFAULT);
         hid_t space = H5Aget_space(attr);
         before = H5Sget_simple_extent_npoints(space);
-        ok = attr >= 0 && before >= 0 && before < MOST_FOREIGN;
+        ok = attr >= 0 && before >= 0 && before < MOST;
         v = tra_calloc(ok ? (size_t)before + 1 : 1, sizeof *v);
         ok = ok && H5Aread(attr, type, v) >= 0 && H5Aclose(attr) >= 0 && H5Adelete(scale, "REFERENCE_LIST") >= 0;
         H5Sclose(space);
@@ -317,7 +317,7 @@ static bool has_extent(hid_t scale, int64_t n) {
     hid_t space = H5Dget_space(scale), dcpl = H5Dget_create_plist(scale);
     hsize_t extent;
     bool ok = H5Sget_simple_extent_ndims(space) == 1 && H5Sget_simple_extent_dims(space, &extent, NULL) >= 0 &&
-              (int64_t)extent == n && n <= MOST_FOREIGN &&
+              (int64_t)extent == n && n <= MOST &&
               (H5Pget_nfilters(dcpl) > 0 || (int64_t)H5Dget_storage_size(scale) >= n);
     H5Pclose(dcpl);
     H5Sclose(space);
