@@ -42,10 +42,6 @@ const tra_csv_form *tra_csv_form_of(const tra_csv_file *f) { return &f->form; }
 
 int64_t tra_csv_bytes(const tra_csv_file *f) { return f->at; }
 
-bool tra_csv_turn(tra_csv_file *f, int64_t item) { return tra_crew_turn(f->crew, item); }
-
-void tra_csv_passed(tra_csv_file *f) { tra_crew_passed(f->crew); }
-
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
 const char *tra_csv_head(const tra_csv_file *f, int64_t *n) {

@@ -40,9 +40,6 @@ typedef tra_status tra_csv_after(void *ctx, int64_t pieces, tra_err *e);
 TRA_MUSTUSE tra_status tra_csv_pass(tra_csv_file *f, tra_csv_work *work, tra_csv_after *after, void *ctx, tra_err *e);
 /* Most pieces of a stretch. */
 int64_t tra_csv_most_pieces(const tra_csv_file *f);
-/* In a pass, from `work`: waits for the pieces before this one, and lets those behind it go on. */
-bool tra_csv_turn(tra_csv_file *f, int64_t item);
-void tra_csv_passed(tra_csv_file *f);
 
 /* The line, from 1, of a place in a piece. */
 int64_t tra_csv_line(const tra_csv_piece *p, const char *at);

@@ -62,7 +62,6 @@ TRA_MUSTUSE tra_status tra_codegen_source(const tra_codegen_spec *s, tra_str *ou
 /* ---- compiling and loading ------------------------------------------------------------------------------------ */
 
 typedef enum tra_codegen_mode { TRA_CODEGEN_AUTO, TRA_CODEGEN_REQUIRE, TRA_CODEGEN_OFF } tra_codegen_mode;
-const char *const *tra_codegen_modes(void); /* "auto", "require", "off", NULL: in the order of the enum */
 
 /* The compiler and the folder of a process; thread-safe. What goes wrong (no compiler, a folder that is not the user's
  * or cannot be used) is told once as a warning, and kernels are interpreted from then on; under REQUIRE it is

@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const *tra_codegen_modes(void) {
-    static const char *const modes[] = {"auto", "require", "off", NULL};
-    return modes;
-}
-
 tra_codegen *tra_codegen_open(tra_codegen_mode mode) {
     tra_codegen *g = tra_calloc(1, sizeof *g);
     g->mode = mode;

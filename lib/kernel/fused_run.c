@@ -65,7 +65,7 @@ static bool is_rows(const tra_program *p, int o, int held) {
 
 static tra_element element_in(const tra_program *p, int o) {
     tra_dtype t = p->operand[o].dtype;
-    if (p->noperands == 2 || o == p->noperands - 1) return tra_calc_element(t);
+    if (p->noperands == 2 || o == p->noperands - 1) return tra_element_of(t);
     return tra_dtype_is_float(t) ? TRA_ELEMENT_F64 : TRA_ELEMENT_I64;
 }
 
@@ -111,7 +111,7 @@ static made *describe(const tra_kernel *k, int held, bool as_rows) {
                                  .result = as_rows      ? TRA_CODEGEN_ROWS
                                            : p->shape.n ? TRA_CODEGEN_DENSE
                                                         : TRA_CODEGEN_SCALAR,
-                                 .type = tra_calc_element(p->dtype)};
+                                 .type = tra_element_of(p->dtype)};
     for (int d = 0; d < p->shape.n; d++) m->spec.extent[d] = tree(arena, x, extent_of(p, x, p->key[p->out[d]].label));
     return m;
 }

@@ -97,8 +97,6 @@ typedef struct tra_program {
  */
 const tra_kernel *tra_kernel_pack(tra_arena *a, const tra_program *p, int n);
 const tra_kernel *tra_kernel_program(tra_arena *a, const tra_program *p);
-/* Is it one of these? */
-bool tra_kernel_is_pack(const tra_kernel *k);
 bool tra_kernel_is_program(const tra_kernel *k);
 
 /* Does it build dictionaries? These have room for what the program is expected to make, to a limit, which kernels count

@@ -31,17 +31,6 @@ static bool says_unique(const tra_calc *x) {
     return false;
 }
 
-tra_element tra_calc_element(tra_dtype t) {
-    switch (t) {
-    case TRA_F64: return TRA_ELEMENT_F64;
-    case TRA_F32: return TRA_ELEMENT_F32;
-    case TRA_I64: return TRA_ELEMENT_I64;
-    case TRA_I32: return TRA_ELEMENT_I32;
-    case TRA_BOOL: return TRA_ELEMENT_BOOL;
-    }
-    return TRA_ELEMENT_F64;
-}
-
 static compiled *describe(const tra_kernel *k, const bool *rows) {
     const tra_program *p = k->program;
     tra_arena *arena = tra_arena_new();
@@ -61,7 +50,7 @@ static compiled *describe(const tra_kernel *k, const bool *rows) {
         tra_codegen_name *h = &how[p->operand[o].name];
         h->rows = rows[o == k->packed];
         h->bits = o < k->packed && k->packed > 1;
-        h->value = tra_calc_element(p->operand[o].dtype);
+        h->value = tra_element_of(p->operand[o].dtype);
     }
     *c = (compiled){.p = p, .rows = {rows[0], rows[1]}, .arena = arena};
     c->spec = (tra_codegen_spec){.plan = p->value,

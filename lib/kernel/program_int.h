@@ -3,6 +3,7 @@
 #ifndef TRA_PROGRAM_INT_H
 #define TRA_PROGRAM_INT_H
 
+#include "../relation/mapped.h"
 #include "kernel_int.h"
 #include "program.h"
 
@@ -38,7 +39,6 @@ tra_status tra_fused_compile(tra_codegen *g, const tra_kernel *k, const tra_type
 tra_status tra_fused_source(const tra_kernel *k, const tra_type *a, const tra_type *b, const tra_layout *out,
                             tra_str *plan, tra_str *c, tra_err *e);
 void tra_fused_forget(void);
-tra_element tra_calc_element(tra_dtype t);
 
 /* The compiled program for such operands; NULL: it is interpreted. */
 const tra_codegen_kernel *tra_program_compiled(const tra_kernel *k, const tra_cell *a, const tra_cell *b);

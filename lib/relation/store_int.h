@@ -76,6 +76,7 @@ bool tra_h5_sealed(hid_t obj, const int64_t *v, int64_t n);
 /* The path of a table of .tra/NAME (store.h), or of that group when table is NULL; and whether the checksums are kept
  * over the grid of chunks. */
 char *tra_table_path(tra_arena *a, const char *name, const char *table); /* table may be NULL: the group */
+hid_t tra_tables_group(tra_writer *w); /* the group of its tables, made when it is not there */
 static inline bool tra_table_dense(int64_t cells, int64_t n) { return cells / 8 <= n + 512; }
 
 /* A chunk's checksum does not tell its filter mask, which HDF5's index has: these terms are added up over all chunks,

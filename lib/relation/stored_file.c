@@ -170,7 +170,7 @@ static bool put_keys(tra_writer *w) {
     return ok;
 }
 
-hid_t tra_stored_tables(tra_writer *w) {
+hid_t tra_tables_group(tra_writer *w) {
     const char *path = tra_table_path(w->arena, w->name, NULL);
     if (tra_h5_exists(w->file, path)) return H5Gopen2(w->file, path, H5P_DEFAULT);
     hid_t lcpl = H5Pcreate(H5P_LINK_CREATE), group = -1;
@@ -203,7 +203,7 @@ static tra_status create_component(tra_writer *w, hid_t group, int i, int64_t n,
 
 static tra_status create_datasets(tra_writer *w, const int64_t *elements, tra_err *e) {
     const tra_form *f = &w->placing->form;
-    hid_t tables = tra_stored_tables(w);
+    hid_t tables = tra_tables_group(w);
     tra_status s = TRA_OK;
     if (tables < 0 || !(f->alone || put_keys(w)))
         s = tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot create the tables of %s in %s", w->name, w->temp);
@@ -455,7 +455,7 @@ bool tra_stored_describe(tra_writer *w, const char *digest) {
     hsize_t spreads[3] = {n, (hsize_t)tra_form_spreads(f), TRA_SPREAD_WORDS};
     int64_t header[TRA_STORED_HEADER];
     if (!put_attributes(w, digest)) return false;
-    hid_t group = tra_stored_tables(w);
+    hid_t group = tra_tables_group(w);
     bool ok = group >= 0 && tra_h5_put_seal(group, header, tra_stored_header(w->dset, header)) &&
               put_components(w, group) && put_facts(w, group, "xxh64", 0, 2, sums) &&
               (f->packed ? put_facts(w, group, "entries", f->n, 1, &n)

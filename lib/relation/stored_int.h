@@ -104,7 +104,6 @@ bool tra_stored_filters(hid_t dcpl, const tra_codec *codec);
 /* Makes the file of the slices, of so many bytes; opens that of another process. */
 TRA_MUSTUSE tra_status tra_raw_create(tra_writer *w, int64_t bytes, tra_err *e);
 TRA_MUSTUSE tra_status tra_raw_open(tra_writer *w, const char *path, tra_err *e);
-hid_t tra_stored_tables(tra_writer *w); /* the group of the tables, made when it is not there */
 
 TRA_MUSTUSE tra_status tra_stored_prepare(tra_writer *w, const tra_levels *l, tra_err *e);
 TRA_MUSTUSE tra_status tra_packed_prepare(tra_writer *w, const struct tra_storage *s, tra_err *e);

@@ -112,7 +112,7 @@ static tra_status pack_component(packing *x, int i, tra_crew *crew, tra_err *e) 
     x->addr = w->placing->addr[i] - (first ? (int64_t)c->each : 0);
     if (x->count == 0) return TRA_OK;
     tra_h5_enter();
-    hid_t group = c->kind == TRA_COLUMNS ? tra_stored_tables(w) : w->dset;
+    hid_t group = c->kind == TRA_COLUMNS ? tra_tables_group(w) : w->dset;
     hid_t dset = group < 0 ? -1 : H5Dopen2(group, c->name, H5P_DEFAULT);
     tra_h5_leave();
     tra_status s = dset < 0 ? tra_fail(e, TRA_INTERNAL, "a dataset of %s is gone", w->temp) : TRA_OK;

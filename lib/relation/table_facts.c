@@ -38,8 +38,6 @@ tra_counting *tra_counting_new(void) {
     return c;
 }
 
-int64_t tra_counting_bytes(void) { return SLOTS * (int64_t)sizeof(slot) * 2 + 2 * SAMPLE * 8 + (1 << 16); }
-
 void tra_counting_free(tra_counting *c) {
     if (!c) return;
     free(c->slots);

@@ -86,6 +86,5 @@ bool tra_counting_again(tra_counting *c);
 void tra_counting_recount(tra_counting *c, const int64_t *v, const uint8_t *state, int64_t n);
 /* In an arena: the arrays of `out`. */
 void tra_counting_end(tra_counting *c, tra_arena *a, tra_column_facts *out);
-int64_t tra_counting_bytes(void);
 
 #endif

@@ -190,23 +190,13 @@ static bool put_dictionaries(tra_writer *w, hid_t group) {
     return ok;
 }
 
-static hid_t tables_group(tra_writer *w) {
-    const char *path = tra_table_path(w->arena, w->name, NULL);
-    if (tra_h5_exists(w->file, path)) return H5Gopen2(w->file, path, H5P_DEFAULT);
-    hid_t lcpl = H5Pcreate(H5P_LINK_CREATE), group = -1;
-    if (H5Pset_create_intermediate_group(lcpl, 1) >= 0)
-        group = H5Gcreate2(w->file, path, lcpl, H5P_DEFAULT, H5P_DEFAULT);
-    H5Pclose(lcpl);
-    return group;
-}
-
 bool tra_table_describe(tra_writer *w, const char *digest) {
     const struct tra_table_placing *p = w->table;
     const tra_table_form *f = &p->form;
     int64_t header[4];
     hsize_t sums[2] = {(hsize_t)f->nparts, (hsize_t)f->nblocks};
     hsize_t blocks[3] = {(hsize_t)f->schema->n, (hsize_t)f->nblocks, 4};
-    hid_t group = tables_group(w);
+    hid_t group = tra_tables_group(w);
     bool ok = group >= 0 && tra_writer_put_notes(w, digest) &&
               tra_h5_put_seal(group, header, tra_table_header(f, header)) &&
               tra_h5_put_table(group, "xxh64", H5T_STD_U64LE, H5T_NATIVE_UINT64, 2, sums, p->sums) &&

@@ -726,15 +726,6 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     return TRA_OK;
 }
 
-tra_status tra_engine_until(tra_engine *g, atomic_int *left, tra_err *e) {
-    tra_status s = TRA_OK;
-    pthread_mutex_lock(&g->lock);
-    while (atomic_load(left) > 0 && !g->failed) wait_for(g, &g->ended);
-    if (g->failed) s = tra_fail(e, g->err.status, "%s", g->err.msg);
-    pthread_mutex_unlock(&g->lock);
-    return s;
-}
-
 tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
     pthread_mutex_lock(&g->lock);
     while (g->queue.head || atomic_load(&g->queue.inflight) > 0 ||

@@ -103,9 +103,6 @@ TRA_MUSTUSE tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e)
  * that it can let go of what ctx holds. When too many wait it is run at once. By any thread. */
 typedef tra_status tra_background_fn(void *ctx, tra_err *e);
 void tra_engine_background(tra_engine *g, tra_background_fn *fn, void *ctx);
-/* Waits until *left is 0, which the ends of units that were submitted bring about: between a pass that finds out what
- * results take and the one that makes them. */
-TRA_MUSTUSE tra_status tra_engine_until(tra_engine *g, atomic_int *left, tra_err *e);
 /* By a task of a unit that is early: waits until the one before it in the chain has ended. What it computed until then
  * is its own; from now on it may add that to what the chain makes. False: the stage has failed. */
 bool tra_engine_turn(tra_worker *w, const tra_unit *u, int task);

@@ -143,5 +143,4 @@ tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, c
     return TRA_OK;
 }
 
-const tra_schema *tra_group_result(const tra_group *g) { return g->result; }
 const tra_schema *tra_group_out(const tra_group *g) { return g->pass == TRA_GROUP_PARTIAL ? g->states : g->result; }

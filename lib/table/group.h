@@ -49,9 +49,8 @@ typedef struct tra_group tra_group;
 /* Of a table whose first nkeys columns are the keys. TRA_PROGRAM when an aggregate does not take such a column. */
 TRA_MUSTUSE tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, const tra_group_column *v,
                                      tra_group_pass pass, tra_group **out, tra_err *e);
-const tra_schema *tra_group_out(const tra_group *g);    /* of PARTIAL the states */
-const tra_schema *tra_group_result(const tra_group *g); /* keys and aggregates, whatever the pass */
-extern const tra_rows_ops tra_group_ops;                /* data: a tra_group; FINAL is over what PARTIAL made */
+const tra_schema *tra_group_out(const tra_group *g); /* of PARTIAL the states */
+extern const tra_rows_ops tra_group_ops;             /* data: a tra_group; FINAL is over what PARTIAL made */
 
 /* The rows of one block by these columns, stably. */
 typedef struct tra_sort {

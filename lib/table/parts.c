@@ -220,26 +220,31 @@ static int64_t find_row(const tra_slicing *x, const tra_batch *in, const tra_bat
 
 typedef struct slice {
     tra_batch in;
-    int64_t begin, rows;
-    tra_vector *rest; /* of scratch */
+    int64_t begin, rows; /* none of what could not be opened */
+    tra_vector *rest;    /* of scratch */
 } slice;
 
-static bool find_slice(const tra_slicing *x, const tra_cell *a, const tra_cell *b, void *scratch, slice *s) {
+static void put_slice(const slice *s, const tra_schema *columns, tra_cell *out) {
+    tra_batch made = {.v = s->rest};
+    tra_columns_begin(out, columns, s->rows, &made);
+    copy_rows(&s->in, s->begin, s->rows, &made);
+}
+
+static slice find_slice(const tra_slicing *x, const tra_cell *a, const tra_cell *b, void *scratch) {
     tra_batch range;
     tra_vector *v = scratch;
     bool check = tra_order_looks_up(x->in, x->n, x->column);
-    s->rest = v + x->in->n + x->range->n;
-    if (!open_rows(a, x->in, check, v, &s->in) || !open_rows(b, x->range, true, v + x->in->n, &range)) return false;
-    int64_t end = s->in.rows;
-    s->begin = 0;
+    slice s = {.rest = v + x->in->n + x->range->n};
+    if (!open_rows(a, x->in, check, v, &s.in) || !open_rows(b, x->range, true, v + x->in->n, &range)) return s;
+    int64_t end = s.in.rows;
     for (int64_t j = 0; j < range.rows; j++) {
         if (((const uint8_t *)range.v[x->range->n - 1].values)[j])
-            end = find_row(x, &s->in, &range, j, x->closed);
+            end = find_row(x, &s.in, &range, j, x->closed);
         else
-            s->begin = find_row(x, &s->in, &range, j, false);
+            s.begin = find_row(x, &s.in, &range, j, false);
     }
-    s->rows = tra_max64(0, end - s->begin);
-    return true;
+    s.rows = tra_max64(0, end - s.begin);
+    return s;
 }
 
 static int64_t slice_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
@@ -249,20 +254,13 @@ static int64_t slice_scratch(const void *data, const tra_dims *ext_a, const tra_
 }
 
 static int64_t slice_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    const tra_slicing *x = data;
-    slice s;
     (void)out;
-    return tra_columns_room(x->in, find_slice(x, a, b, scratch, &s) ? s.rows : 0);
+    return tra_columns_room(((const tra_slicing *)data)->in, find_slice(data, a, b, scratch).rows);
 }
 
 static void slice_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    const tra_slicing *x = data;
-    slice s;
-    bool found = find_slice(x, a, b, scratch, &s);
-    tra_batch made = {.v = s.rest};
-    if (!found) return tra_columns_begin(out, x->in, 0, &made);
-    tra_columns_begin(out, x->in, s.rows, &made);
-    copy_rows(&s.in, s.begin, s.rows, &made);
+    slice s = find_slice(data, a, b, scratch);
+    put_slice(&s, ((const tra_slicing *)data)->in, out);
 }
 
 const tra_rows_ops tra_slice_ops = {.scratch = slice_scratch, .bytes = slice_bytes, .run = slice_run};
@@ -285,30 +283,23 @@ static int64_t number_scratch(const void *data, const tra_dims *ext_a, const tra
     return vectors(2 * ((const tra_number_slicing *)data)->in->n);
 }
 
-static bool find_numbers(const tra_number_slicing *x, const tra_cell *a, const tra_cell *b, void *scratch, slice *s) {
+static slice find_numbers(const tra_number_slicing *x, const tra_cell *a, const tra_cell *b, void *scratch) {
     int64_t first = position(b);
-    s->rest = (tra_vector *)scratch + x->in->n;
-    if (!open_rows(a, x->in, false, scratch, &s->in)) return false;
-    s->begin = find_number(&s->in, x->column, first);
-    s->rows = find_number(&s->in, x->column, tra_add_most(first, x->rows)) - s->begin;
-    return true;
+    slice s = {.rest = (tra_vector *)scratch + x->in->n};
+    if (!open_rows(a, x->in, false, scratch, &s.in)) return s;
+    s.begin = find_number(&s.in, x->column, first);
+    s.rows = find_number(&s.in, x->column, tra_add_most(first, x->rows)) - s.begin;
+    return s;
 }
 
 static int64_t number_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    const tra_number_slicing *x = data;
-    slice s;
     (void)out;
-    return tra_columns_room(x->in, find_numbers(x, a, b, scratch, &s) ? s.rows : 0);
+    return tra_columns_room(((const tra_number_slicing *)data)->in, find_numbers(data, a, b, scratch).rows);
 }
 
 static void number_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    const tra_number_slicing *x = data;
-    slice s;
-    bool found = find_numbers(x, a, b, scratch, &s);
-    tra_batch made = {.v = s.rest};
-    if (!found) return tra_columns_begin(out, x->in, 0, &made);
-    tra_columns_begin(out, x->in, s.rows, &made);
-    copy_rows(&s.in, s.begin, s.rows, &made);
+    slice s = find_numbers(data, a, b, scratch);
+    put_slice(&s, ((const tra_number_slicing *)data)->in, out);
 }
 
 const tra_rows_ops tra_number_slice_ops = {.scratch = number_scratch, .bytes = number_bytes, .run = number_run};

@@ -122,12 +122,6 @@ int tra_rowwise_steps(const tra_rowwise *r, const tra_rowwise_step **v) {
 
 const double *tra_rowwise_fill(const tra_rowwise *r) { return r->fill; }
 
-int tra_rowwise_work(const tra_rowwise *r) {
-    int n = r->in->n;
-    for (int i = 0; i < r->nsteps; i++) n += r->steps[i].code->n;
-    return n;
-}
-
 bool tra_rowwise_uses_row(const tra_rowwise *r) {
     for (int i = 0; i < r->nsteps; i++) {
         for (int k = 0; k < r->source[i].n; k++) {

@@ -52,9 +52,6 @@ typedef void tra_rowwise_visit(void *ctx, const tra_vector *columns, int n);
 TRA_MUSTUSE tra_status tra_rowwise_each(const tra_rowwise *r, const tra_batch *in, int64_t first,
                                         tra_rowwise_visit *visit, void *ctx, void *scratch, tra_err *e);
 
-/* Instructions that a row goes through. */
-int tra_rowwise_work(const tra_rowwise *r);
-
 /* What an instruction gives for the strip at hand. */
 typedef struct tra_colvalue {
     void *values;

@@ -24,8 +24,6 @@ int tra_table_column(const tra_table_scope *sc, const tra_ast *x);
 /* The share of rows for which a predicate is expected to be true. */
 double tra_table_share(const tra_ast *predicate);
 
-/* The number that an expression without columns stands for is tra_build_number's. Settles without typing. */
-tra_ast *tra_table_settle(const tra_table_scope *sc, const tra_ast *x);
 bool tra_table_is_aggregate(const char *name);
 
 /* The call of an operator, as far as it is built. */

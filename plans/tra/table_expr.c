@@ -117,8 +117,6 @@ static tra_ast *settle(const tra_table_scope *sc, const tra_ast *x) {
     return NULL;
 }
 
-tra_ast *tra_table_settle(const tra_table_scope *sc, const tra_ast *x) { return settle(sc, x); }
-
 /* ---- types -------------------------------------------------------------------------------------------------- */
 
 static const tra_colexpr *type_of(const tra_table_scope *sc, const tra_ast *x);

@@ -262,10 +262,6 @@ void tra_type_entries_of(tra_arena *a, tra_node *n) {
     if (n->in[0]) set_bounded(n);
     if (n->in[0]) set_share(a, n);
     if (!n->type.sparse || n->type.layout) return;
-    if (n->type.cat->n == 0 && n->op != TRA_OP_INPUT) { /* of which the bounds need not fit */
-        n->type.entries = tra_entries_about(a, &n->type, 0, 0, 0);
-        return;
-    }
     switch (n->op) {
     case TRA_OP_INPUT: return;
     case TRA_OP_REKEY:
