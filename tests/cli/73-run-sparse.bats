@@ -260,3 +260,29 @@ for name, want in ("V", -a.sum(1)), ("S", 0), ("N", -a):
     [[ $written == *KiB* || ${written%%.*} -lt 5 ]]
     status 0 tra diff -q a.h5 B.h5
 }
+
+@test "entries times rows of a dense matrix, result by entries: many columns, zeros and infinities among them" {
+    tra gen -q --shape 40x50x60 --density 0.002 --storage csf --seed 3 -o a.h5
+    tra export -q a.h5 -o a.npy
+    py 'import numpy as np
+d = np.random.default_rng(1).random((60, 130)) - 0.5
+d[:, 60:70] = 0
+d[::7, 128] = 0
+d[3, 127] = np.inf
+np.save("d.npy", d)'
+    tra import -q d.npy -o d.h5
+    printf '%s\n' 'input A from "a.h5"' 'input D from "d.h5"' 'Q[i,j,r] as csf = sum A[i,j,l] * D[l,r]' \
+        'output Q to "q.h5"' >p.tra
+    for plan in 1 2; do # fused, and by a contraction of two
+        status 0 tra run -q p.tra --plan $plan
+        tra export -q q.h5 -o q.npy
+        py 'import numpy as np
+a, d, q = np.load("a.npy"), np.load("d.npy"), np.load("q.npy")
+want = np.zeros(q.shape)
+for i, j, l in zip(*np.nonzero(a)): want[i, j] += a[i, j, l] * d[l]
+assert np.array_equal(np.isinf(q), np.isinf(want)) and np.isinf(want).any()
+assert np.allclose(q[np.isfinite(want)], want[np.isfinite(want)]) and q.any()'
+    done
+    output=$("$TRA" explain p.tra --alternatives=2 | grep -c '^[* ] [12]  \(fused \)\?local ')
+    is 2 echo "$output"
+}

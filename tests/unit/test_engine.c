@@ -108,6 +108,64 @@ TEST(workers_give_memory_back_while_a_block_is_spilled) {
     tra_pool_free(p);
 }
 
+/* ---- turns ------------------------------------------------------------------------------------------------------- */
+
+typedef struct turns {
+    tra_chain chain;
+    atomic_bool second; /* the second unit has begun */
+    atomic_int next;    /* whose turn it is */
+    bool together, in_order, fails;
+    atomic_int refused;
+} turns;
+
+typedef struct turn {
+    turns *all;
+    int i;
+} turn;
+
+static tra_status take_turn(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    turn *x = u->ctx;
+    turns *all = x->all;
+    if (x->i == 1) all->second = true;
+    if (x->i == 0) all->together = wait_until(&all->second);
+    if (x->i == 0 && all->fails) return tra_fail(e, TRA_INPUT, "the first fails");
+    if (!tra_engine_turn(w, u, task)) {
+        all->refused++;
+        return TRA_OK;
+    }
+    if (x->i % 3 == 0) nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL); /* who comes next would be first */
+    all->in_order = all->in_order && all->next++ == x->i;
+    return TRA_OK;
+}
+
+TEST(early_tasks_of_a_chain_run_together_and_take_turns) {
+    tra_pool *p = tra_pool_new(1 << 20, "/tmp");
+    for (int fails = 0; fails < 2; fails++) {
+        enum { TURNS = 12 };
+        tra_err e = {0};
+        tra_engine *g = tra_engine_new(p, 3, &e);
+        turns all = {.in_order = true, .fails = fails};
+        turn of[TURNS];
+        CHECK_OK(tra_engine_stage(g, 0, 0, &e), e);
+        for (int i = 0; i < TURNS; i++) {
+            of[i] = (turn){&all, i};
+            tra_unit *u = unit_of(take_turn, &of[i]);
+            u->chain = &all.chain;
+            u->early = true;
+            if (tra_engine_submit(g, u, &e) != TRA_OK) break; /* after the failure */
+        }
+        CHECK_INT(tra_engine_drain(g, &e), fails ? TRA_INPUT : TRA_OK);
+        CHECK(all.together && all.in_order);
+        CHECK_INT(all.next, fails ? 0 : TURNS);
+        CHECK(!fails || all.refused > 0);
+        CHECK(tra_engine_computed(g) > 0);
+        tra_engine_free(g);
+    }
+    tra_pool_free(p);
+}
+
+/* ---- what goes on meanwhile -------------------------------------------------------------------------------------- */
+
 enum { UNITS = 10 };
 static atomic_bool ticking, all_done;
 static atomic_int done;
