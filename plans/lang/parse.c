@@ -541,13 +541,17 @@ static const tra_token *after_parenthesis(const tra_token *t) {
 }
 
 /* A word that aggregates the whole right side: not sum[k](...), nor a relation or param of that name. */
-static bool is_aggregation(const parser *p) {
+static bool names_aggregation(const parser *p) {
     static const char *const words[] = {"sum", "max", "min", "prod", "mean", "argmin", "argmax"};
-    int kind = p->tok[1].kind;
-    if (kind != TRA_T_NAME && kind != TRA_T_NUMBER && kind != '(' && kind != '-' && kind != '!') return false;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (at_name(p, words[i])) return true;
     return false;
+}
+
+static bool is_aggregation(const parser *p) {
+    int kind = p->tok[1].kind;
+    if (kind != TRA_T_NAME && kind != TRA_T_NUMBER && kind != '(' && kind != '-' && kind != '!') return false;
+    return names_aggregation(p);
 }
 
 static bool parse_einsum(parser *p, tra_stmt *s) {
@@ -640,15 +644,29 @@ static bool parse_declared(parser *p, tra_stmt *s) {
     return false;
 }
 
+/* Does sum[k], or another aggregation with its labels, stand before? */
+static bool after_labels(parser *p) {
+    const tra_token *at = p->tok, *t = at - 1;
+    if (t->kind != ']') return false;
+    while (t->kind != '[' && t->kind != '=') t--;
+    p->tok = t - 1;
+    bool labels = t->kind == '[' && names_aggregation(p);
+    p->tok = at;
+    return labels;
+}
+
 /* What to write where an operand follows an expression, or NULL: a product was meant, or an aggregation that is not
  * known or misplaced. */
 static const char *after_expression(parser *p, const tra_stmt *s) {
     if (p->tok->kind != TRA_T_NAME && p->tok->kind != TRA_T_NUMBER) return NULL;
+    if (s->kind == TRA_STMT_EINSUM && after_labels(p))
+        return "what an aggregation inside an expression is of stands in parentheses: sum[k](X[i,k])";
     p->tok--;
     bool word = is_aggregation(p), first = p->tok[-1].kind == '=', name = p->tok->kind == TRA_T_NAME;
     p->tok++;
     if (s->kind == TRA_STMT_EINSUM && word) return "an aggregation stands once, directly after '='";
-    if (s->kind == TRA_STMT_EINSUM && first && name && !s->agg) return "aggregations are sum, max, min and prod";
+    if (s->kind == TRA_STMT_EINSUM && first && name && !s->agg)
+        return "aggregations are sum, mean, max, min, prod, argmax and argmin";
     if (word)
         return tra_arena_printf(p->arena, "the labels of the result stand on the left: %s[i,j] = sum ...", s->name);
     return "write * between factors, and each statement on a line of its own";

@@ -475,7 +475,9 @@ static bool check_aggregation(reading *r, const tra_stmt *st) {
         if (!st->agg) {
             tra_diag_error(
                 r->b->d, r->first[l],
-                tra_arena_printf(r->b->arena, "write sum, max, min or prod after '=': %s[...] = sum ...", st->name),
+                tra_arena_printf(r->b->arena,
+                                 "write sum, mean, max, min, prod, argmax or argmin after '=': %s[...] = sum ...",
+                                 st->name),
                 "label '%s' is not on the left, and nothing says how it is aggregated", s->name[l]);
             return false;
         }

@@ -56,7 +56,8 @@ static tra_node *build_slice(tra_build *b, const tra_ast *call, tra_build_operan
     bool ok = true, all = true;
     if (!fields.in[0] || !shape_of(b, call->kids[0], "slice", fields.in[0], &shape)) return NULL;
     if (list->nkids != shape.n) {
-        tra_diag_error(b->d, list->span, NULL, "%d ranges for a tensor of %d dimensions", list->nkids, shape.n);
+        tra_diag_error(b->d, list->span, "write : for a whole dimension", "%d ranges for a tensor of %d dimensions",
+                       list->nkids, shape.n);
         return NULL;
     }
     fields.block = fields.in[0]->type.cat->bound;

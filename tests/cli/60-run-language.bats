@@ -1,0 +1,142 @@
+# tra run: everything that EinSum statements may have, against numpy, on one site and on three.
+load helper
+
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return
+    "$PYTHON" -c '
+import numpy as np, h5py
+r = np.random.default_rng(1)
+X = r.normal(size=(23, 17)); X[3, 4] = np.nan; X[7, 1] = np.inf
+Y = r.normal(size=(29, 17)); F = r.random((23, 17)).astype("f4"); I = r.integers(-5, 6, (23, 17))
+for n, a in dict(X=X, Y=Y, F=F, I=I).items():
+    with h5py.File(n + ".h5", "w") as f: f.create_dataset("data", data=a, chunks=(8, 6))'
+    cat >all.tra <<'EOP'
+input X from "X.h5"
+input Y from "Y.h5"
+input F from "F.h5"
+input I from "I.h5"
+param eta = 0.5
+finite[i,j]  = if(isnan(X[i,j]) || isinf(X[i,j]), 0, X[i,j])
+rounded[i,j] = sign(finite[i,j]) * floor(finite[i,j]) + ceil(finite[i,j]) - round(2 * finite[i,j]) +
+               trunc(3 * finite[i,j]) + mod(finite[i,j], 0.7)
+curves[i,j]  = hypot(finite[i,j], 1) + expm1(finite[i,j]) + log1p(abs(finite[i,j])) +
+               sin(finite[i,j]) * cos(finite[i,j]) + tan(finite[i,j] / 4) + asin(tanh(finite[i,j])) +
+               acos(tanh(finite[i,j])) +
+               atan(finite[i,j]) + atan2(finite[i,j], 2) + sinh(finite[i,j]) + cosh(finite[i,j]) + erf(finite[i,j]) +
+               relu(finite[i,j]) +
+               sigmoid(finite[i,j]) + pow(abs(finite[i,j]), 1.5) + sqrt(abs(finite[i,j])) + min(finite[i,j], 0.1) +
+               max(finite[i,j], 0.2) + log(1 + abs(finite[i,j])) + exp(finite[i,j])
+causal[i,j]  = if(index(j) <= index(i), eta * finite[i,j], -1e30)
+middle[i]    = mean finite[i,j]
+largest[i]   = argmax finite[i,j]
+least[j]     = argmin I[i,j]
+soft[i,j]    = exp(finite[i,j] - max[k](finite[i,k])) / sum[k](exp(finite[i,k] - max[l](finite[i,l])))
+whole        = softmax(finite)
+unit[i,j]    = finite[i,j] / sqrt(sum[k](finite[i,k]^2))
+count[]      = sum F[i,j] > 0.5
+total[]      = sum index(i) * I[i,j]
+product[i]   = prod I[i,j]
+above[i,n]   = sum if(finite[i,k] > Y[n,k], finite[i,k] - Y[n,k], 0)
+most[i,n]    = max abs(finite[i,k] * Y[n,k])
+nearest[n]   = argmin sum[k]((Y[n,k] - finite[i,k])^2)
+logic[i,j]   = !(I[i,j] > 1 && I[i,j] < 4) - -2^2
+greatest[i]  = max X[i,j]
+first[i]     = argmax X[i,j]
+rows         = slice(finite, [2:11, :])
+corner       = slice(finite, [:20, 5:])
+tall         = stack(rows, finite, Y, 0)
+best, where  = topk(finite, 4)
+low, at_     = topk(finite, 3, least)
+turned       = transpose(finite)
+EOP
+    sed -n 's/^\([a-z]*\)\(\[[^=]*\]\)\? *=.*/output \1/p
+            s/^\([a-z]*\), \([a-z_]*\) *=.*/output \1\noutput \2/p' all.tra >all.tra.out
+    cat all.tra.out >>all.tra
+}
+
+setup() { cd "$BATS_FILE_TMPDIR" || return; }
+
+compare() {
+    py '
+from math import erf
+g = lambda n: h5py.File(n + ".h5")["data"][()]
+X, Y, F, I = map(g, "XYFI")
+a = np.where(np.isnan(X) | np.isinf(X), 0, X)
+def same(n, want):
+    got = g(n)
+    if np.ndim(want) == 0: got = got.reshape(())
+    assert got.shape == np.shape(want) and np.allclose(got, want, rtol=1e-12, atol=1e-12, equal_nan=True), n
+t, (i, j) = np.tanh(a), np.indices(a.shape)
+same("finite", a)
+same("rounded", np.sign(a) * np.floor(a) + np.ceil(a) - np.rint(2 * a) + np.trunc(3 * a) + np.mod(a, .7))
+same("curves", np.hypot(a, 1) + np.expm1(a) + np.log1p(abs(a)) + np.sin(a) * np.cos(a) + np.tan(a / 4) + np.arcsin(t) +
+     np.arccos(t) + np.arctan(a) + np.arctan2(a, 2) + np.sinh(a) + np.cosh(a) + np.vectorize(erf)(a) +
+     np.maximum(a, 0) + 1 / (1 + np.exp(-a)) + abs(a) ** 1.5 + np.sqrt(abs(a)) + np.minimum(a, .1) + np.maximum(a, .2) +
+     np.log(1 + abs(a)) + np.exp(a))
+same("causal", np.where(j <= i, .5 * a, -1e30))
+same("middle", a.mean(1)); same("largest", a.argmax(1)); same("least", I.argmin(0))
+e = np.exp(a - a.max(1, keepdims=True))
+same("soft", e / e.sum(1, keepdims=True)); same("whole", e / e.sum(1, keepdims=True))
+same("unit", a / np.sqrt((a ** 2).sum(1, keepdims=True)))
+same("count", (F > .5).sum()); assert g("count").dtype == np.int64
+same("total", (i * I).sum()); same("product", I.prod(1))
+d = a[:, None] - Y[None]
+same("above", np.maximum(d, 0).sum(2)); same("most", abs(a[:, None] * Y[None]).max(2))
+same("nearest", (d ** 2).sum(2).argmin(0)); same("logic", 4 + ~((I > 1) & (I < 4)))
+same("greatest", X.max(1)); same("first", X.argmax(1))
+same("rows", a[2:11]); same("corner", a[:20, 5:]); same("tall", np.concatenate([a[2:11], a, Y])); same("turned", a.T)
+o = np.argsort(-a, 1, kind="stable")[:, :4]; same("where", o); same("best", np.take_along_axis(a, o, 1))
+o = np.argsort(a, 1, kind="stable")[:, :3]; same("at_", o); same("low", np.take_along_axis(a, o, 1))'
+}
+
+@test "every function, aggregation and operator of EinSum is numpy's, on one site and on three" {
+    [ "$(wc -l <all.tra.out)" -eq 27 ]
+    for n in 1 3; do
+        tra run -q --sites $n --threads 1 all.tra
+        compare
+    done
+}
+
+@test "with the reference engine too" {
+    tra run -q --engine reference all.tra
+    compare
+}
+
+# STATEMENT WORDS...: is refused, and the message has these words.
+refused() {
+    printf 'input X from "X.h5"\ninput I from "I.h5"\n%s\noutput Z\n' "$1" >bad.tra
+    status 2 tra check bad.tra
+    has "bad.tra:3:"
+    has "$2"
+    status 2 tra run --sites 3 bad.tra
+    has "$2"
+}
+
+@test "what is wrong is said, and nothing runs" {
+    refused 'Z[] = argmax X[i,j]' 'argmax gives the position along one label'
+    refused 'Z[i] = X[i,j]' "label 'j' is not on the left"
+    refused 'Z[i,j] = X[i,j] / sum(X[i,k])' 'names its labels: sum[k](...)'
+    refused 'Z[i,j] = X[i,j] / sum[k] X[i,k]' 'stands in parentheses: sum[k](X[i,k])'
+    refused 'Z[i,j] = X[i,j] / sum[k](X[i,j])' "label 'k' is nowhere in what is aggregated"
+    refused 'Z[i,j] = X[i,j] * index(k)' "no reference of the statement has the label 'k'"
+    refused 'Z[i,j] = X[i,j] + index(i, j)' 'index takes a label'
+    refused 'Z[i,j] = if(X[i,j], 1)' 'if takes three arguments, not 2'
+    refused 'Z[i,j] = foo(X[i,j])' "there is no scalar function 'foo'"
+    refused 'Z[i] = median X[i,j]' 'aggregations are sum, mean, max, min, prod, argmax and argmin'
+    refused 'Z = slice(X, [2:99, :])' '2:99 is no range'
+    refused 'Z = slice(X, [2:3])' 'write : for a whole dimension'
+    refused 'Z = stack(X, I, 2)' 'dimension 2 of a tensor of 2'
+    refused 'Z = topk(X, 3)' 'topk has 2 results'
+    refused 'Z, P = topk(X, 0)' 'at least 1, not 0'
+    refused 'Z, P = topk(X, 99)' 'topk of 99 places of a last dimension of 17'
+    refused 'Z[i,j] = X[i,j] < X[i,j] < 2' 'comparisons do not chain'
+    refused 'Z[i,i] = X[i,i]' "label 'i' stands twice on the left"
+}
+
+@test "an aggregation whose parenthesis closes early gets a warning; -D gives an output another file" {
+    printf 'input I from "I.h5"\nZ[i] = sum (I[i,j]) + 1\noutput Z\n' >warn.tra
+    status 0 tra run warn.tra -D Z=other.h5
+    has "warning"
+    [ ! -e Z.h5 ]
+    py 'i = h5py.File("I.h5")["data"][:]; assert (h5py.File("other.h5")["data"][:] == (i + 1).sum(1)).all()'
+}
