@@ -191,3 +191,16 @@ END
     status 2 tra check p.tra
     [[ $output == *"two columns of the table would be called 'a/b'"* ]]
 }
+
+@test "xarray shows labels as coordinates" {
+    "$PYTHON" -c 'import xarray, h5netcdf' 2>/dev/null || skip "there is no xarray with h5netcdf"
+    matrix
+    status 0 tra run -q p.tra
+    status 0 "$PYTHON" -c '
+import xarray
+m = xarray.open_dataset("m.h5", engine="h5netcdf")["data"]
+assert m.dims == ("data.i0", "data.column"), m.dims
+assert m.sel({"data.column": "beta"}).values.tolist() == [2, 5, 8, 0]
+c = xarray.open_dataset("c.h5", engine="h5netcdf")["C"]
+assert c.sel({"C.i": "alpha", "C.j": "gamma"}) == 1 * 3 + 4 * 6 + 7 * 10 + 2 * 1'
+}

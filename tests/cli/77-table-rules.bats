@@ -63,7 +63,7 @@ far = {"start", "end", "code"} & set(rows[0])
 for r in rows[1:]:
     for c in far:
         i = rows[0].index(c)
-        if r[i]: r[i] = int(r[i]) * 9973 - 4
+        if r[i]: r[i] = int(r[i]) * 10007 - 4
 csv.writer(open(sys.argv[1], "w"), lineterminator="\n").writerows(rows)' $f.csv
         status 0 tra import -q --table --block 256 $f.csv -o $f.h5
     done
