@@ -130,3 +130,70 @@ END
     status 3 tra run -q p.tra
     [[ "$output" == *"of the left table has no partner"* ]]
 }
+
+# Bytes of all logs of progress: 64 for each block that is recorded, and as many for each log.
+recorded() { cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c; }
+
+# killed OPTION...: a run of p.tra, to which each block that it writes takes some time, killed when some are recorded.
+killed() {
+    local run i
+    TRA_KEEP_SECONDS=0.01 slow 4 "$TRA" run -q p.tra "$@" 2>log &
+    run=$!
+    for i in $(seq 4000); do
+        [ "$(recorded)" -ge $((64 * 40)) ] && break
+        kill -0 $run 2>/dev/null || break
+        sleep 0.01
+    done
+    kill -KILL $run || { echo "it was over before"; cat log; return 1; }
+    wait $run || true
+}
+
+@test "groups, orders and joins in parts are gone on with when they were killed; no ceiling is passed" {
+    tables 60000 2000
+    cat >p.tra <<'END'
+input L from "l.h5"
+input R from "r.h5"
+O = order(L, [g, v desc])
+G = group(L, [u], n = count(), t = sum(v), a = first(g))
+J = join(L, R, g == k, expect = "m:1")
+output O
+output G
+output J
+END
+    tra explain p.tra >plan
+    [ "$(grep -c "join local .*range of s" plan)" -ge 3 ]
+    tra run -q p.tra
+    want=$(for o in O G J; do tra digest $o.h5; done)
+    for sites in '1 1' '3 3' '3 1'; do
+        read -r before after <<<"$sites"
+        rm -f [OGJ].h5
+        killed --sites "$before" --threads 1 --memory 48M
+        [ -z "$(ls [OGJ].h5 2>/dev/null)" ]
+        status 0 tra run p.tra --resume --sites "$after" --threads 1 --memory 48M --profile p.json
+        [[ "$output" == *"are there"* ]]
+        [ "$(for o in O G J; do tra digest $o.h5; done)" = "$want" ]
+        [ -z "$(ls -A "$TRA_SCRATCH" | grep tra-)" ]
+        "$PYTHON" -c 'import json; m = json.load(open("p.json"))["plans"][0]["measured"]
+assert all(s["peak_memory_bytes"] <= 48 << 20 for s in m["sites"]), m'
+    done
+}
+
+@test "a block that is damaged is an error of the input, and nothing is written" {
+    tables 6000 500
+    programs
+    "$PYTHON" - <<'END'
+import h5py
+with h5py.File("l.h5") as f:
+    at = f["data/u"].id.get_chunk_info(3).byte_offset
+with open("l.h5", "r+b") as f:
+    f.seek(at + 100)
+    b = f.read(1)
+    f.seek(at + 100)
+    f.write(bytes([b[0] ^ 8]))
+END
+    for sites in 1 3; do
+        status 3 tra run -q --sites $sites p.tra
+        [[ "$output" == *"l.h5"* ]]
+        [ -z "$(ls [OGDJKSANP].h5 2>/dev/null)" ]
+    done
+}
