@@ -70,6 +70,17 @@ typedef struct tra_number_slicing {
 } tra_number_slicing;
 extern const tra_rows_ops tra_number_slice_ops;
 
+/* Rows [from, from + most) of a table of many blocks (limit.c). */
+typedef struct tra_limiting {
+    const tra_schema *in, *count; /* count: one column, i64 */
+    int64_t from, most;
+} tra_limiting;
+extern const tra_rows_ops tra_limit_count_ops; /* a map: how many rows a block has, as a row */
+/* A join of these rows of all blocks, in their order, with an i64 array whose first element is the number of a block:
+ * the number of its first row, as a row. */
+extern const tra_rows_ops tra_limit_start_ops;
+extern const tra_rows_ops tra_limit_cut_ops; /* a join of a block with that: its rows among those that are wanted */
+
 /* A join of two sorted parts by their first n columns, of equal types and dictionaries: for each left row, in order,
  * the right ones that are equal to it (one: only the first). Of the left row comes its last column, of the right one
  * those from `from` on. */

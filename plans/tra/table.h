@@ -76,6 +76,7 @@ tra_node *tra_table_append(tra_table_builder *w, tra_node *const *in, int n, con
                            const tra_colexpr **x, const tra_colexpr **y);
 /* All rows in one tuple, of key arity 0, or 1. */
 tra_node *tra_table_whole(tra_table_builder *w, tra_node *n, int arity);
+tra_node *tra_table_one(tra_table_builder *w, tra_node *n); /* the one tuple, of key arity 0, with the key 0 */
 
 /* ---- operators (table.c) ------------------------------------------------------------------------------------- */
 

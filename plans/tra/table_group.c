@@ -9,12 +9,16 @@ tra_node *tra_table_whole(tra_table_builder *w, tra_node *n, int arity) {
     if (arity == 1 && n->type.cat->frontier.v[0] == 1) return n;
     tra_node fields = {.in = {n}};
     tra_node *all = tra_build_made(w->b, TRA_OP_CONCAT, w->call->span, &fields);
-    if (!all || arity == 0) return all;
+    return arity == 0 ? all : tra_table_one(w, all);
+}
+
+tra_node *tra_table_one(tra_table_builder *w, tra_node *all) {
+    if (!all) return NULL;
     tra_keyfn *f = tra_new(w->b->arena, tra_keyfn);
     tra_keyexpr *zero = tra_new(w->b->arena, tra_keyexpr);
     *zero = (tra_keyexpr){.op = TRA_KEY_INT, .value = 0};
     *f = (tra_keyfn){.arity = 0, .n = 1, .expr = {zero}};
-    fields = (tra_node){.in = {all}, .keyfn = f};
+    tra_node fields = {.in = {all}, .keyfn = f};
     return tra_build_made(w->b, TRA_OP_REKEY, w->call->span, &fields);
 }
 
@@ -264,6 +268,8 @@ tra_node *tra_table_limit(tra_table_builder *w) {
     if (!tra_build_int(w->b, w->call->kids[1], "a number of rows", 0, &w->op.count)) return NULL;
     if (!tra_table_named(w, 2, 1, names, &from)) return NULL;
     if (from && !tra_build_int(w->b, from, "the number of a row", 0, &w->op.from)) return NULL;
+    if (w->in->type.cat->grid && w->in->type.cat->n > 1)
+        return tra_table_note(w, tra_table_limit_parts(w, w->op.from, w->op.count));
     tra_sort sort = {.in = w->in->type.columns, .from = w->op.from, .count = w->op.count};
     return sort_rows(w, &sort, TRA_ROWS_MOST);
 }

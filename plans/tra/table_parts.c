@@ -315,3 +315,39 @@ tra_node *tra_table_distinct_parts(tra_table_builder *w, const tra_part_keys *k,
                                                .ops = &tra_place_ops,
                                                .data = p});
 }
+
+/* ---- limit ---------------------------------------------------------------------------------------------------- */
+
+tra_node *tra_table_limit_parts(tra_table_builder *w, int64_t from, int64_t most) {
+    tra_arena *a = w->b->arena;
+    tra_limiting *x = tra_new(a, tra_limiting);
+    tra_column *v = tra_new(a, tra_column);
+    tra_schema *count = tra_new(a, tra_schema);
+    *v = (tra_column){.name = "rows", .type = TRA_COL_I64};
+    *count = (tra_schema){1, v};
+    *x = (tra_limiting){.in = w->in->type.columns, .count = count, .from = from, .most = most};
+    tra_rows_kernel f = {.text = "rows of a block", .use = TRA_USE_MAP, .columns = count, .dtype = TRA_F64, .data = x};
+    f.rows = TRA_ROWS_ONE;
+    f.ops = &tra_limit_count_ops;
+    tra_node *counts = tra_table_kernel(w, w->in, NULL, 0, 0, &f);
+    counts = counts ? tra_table_whole(w, counts, 0) : NULL;
+    tra_node *blocks = counts ? tra_positions(w->b, w->call->span, w->in->type.cat->frontier.v[0], 1) : NULL;
+    if (!blocks) return NULL;
+    f.text = "first row of a block";
+    f.use = TRA_USE_JOIN;
+    f.ops = &tra_limit_start_ops;
+    tra_node *starts = tra_table_kernel(w, counts, blocks, -1, -1, &f);
+    f.text = tra_table_text(w);
+    f.columns = x->in;
+    f.rows = TRA_ROWS_SAME;
+    f.counts = f.divides = true;
+    double all = (double)tra_type_entries(&w->in->type).expected, wanted = (double)most;
+    f.share = all > wanted ? wanted / all : 1;
+    f.flops = 1;
+    f.ops = &tra_limit_cut_ops;
+    tra_node *cut = starts ? tra_table_kernel(w, w->in, starts, 0, 0, &f) : NULL;
+    if (!cut || most > w->in->type.cat->bound.v[0]) return cut;
+    tra_node *one = tra_table_one(w, tra_table_together(w, cut, 0, tra_max64(1, most)));
+    if (one) one->rows = tra_table_rows_of(w->b, one);
+    return one;
+}

@@ -53,6 +53,8 @@ tra_node *tra_table_in_parts(tra_table_builder *w, tra_node *sorted, const tra_p
 /* The operators, where the division says so; NULL after a diagnostic. */
 tra_node *tra_table_order_parts(tra_table_builder *w, const tra_part_keys *k, const tra_division *d);
 tra_node *tra_table_distinct_parts(tra_table_builder *w, const tra_part_keys *k, const tra_division *d);
+/* Rows [from, from + most) of w->in, of which the blocks are counted: in one block where they fit. */
+tra_node *tra_table_limit_parts(tra_table_builder *w, int64_t from, int64_t most);
 /* A join by keys without further conditions, of which s says what it is. */
 tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
                                tra_node *right, const char *text, const tra_division *d);

@@ -63,6 +63,8 @@ S = join(L, M, g == g, how = semi)
 A = join(L, M, g == g, how = anti)
 N = join(select(L, v > 7), M, g == g && v < 9, prefix = "m_")
 P = join(select(L, v > 7), M, g == g, how = left)
+B = limit(order(L, [v]), 20, from = 3000)
+Q = limit(select(L, v > 0), 900, from = 400)
 output O
 output G
 output D
@@ -72,6 +74,8 @@ output S
 output A
 output N
 output P
+output B
+output Q
 END
 }
 
@@ -87,10 +91,12 @@ judge() {
     same A "select * from l where not exists (select 1 from m where m.g = l.g)"
     same N "select l.*, q from l join m on l.g = m.g where v > 7 and v < 9 order by l.rowid, m.rowid"
     same P "select l.*, q from l left join m on l.g = m.g where v > 7 order by l.rowid, m.rowid"
+    same B "select * from l order by v, rowid limit 20 offset 3000"
+    same Q "select * from l where v > 0 order by rowid limit 900 offset 400"
 }
 
 digests() {
-    for o in O G D J K S A N P; do tra digest $o.h5; done
+    for o in O G D J K S A N P B Q; do tra digest $o.h5; done
 }
 
 @test "groups, orders, distinct rows and joins of many blocks are what sqlite3 finds, on every number of sites" {
@@ -194,6 +200,6 @@ END
     for sites in 1 3; do
         status 3 tra run -q --sites $sites p.tra
         [[ "$output" == *"l.h5"* ]]
-        [ -z "$(ls [OGDJKSANP].h5 2>/dev/null)" ]
+        [ -z "$(ls [OGDJKSANPBQ].h5 2>/dev/null)" ]
     done
 }
