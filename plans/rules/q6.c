@@ -154,6 +154,12 @@ static bool is_changed(const narrowing *u, const tra_expr *x) {
     return false;
 }
 
+/* Operations for each row, with so many columns less. */
+static double cheaper(double flops, int columns) {
+    double less = flops - TRA_COLUMN_FLOPS * columns;
+    return less > 0.5 * flops ? less : 0.5 * flops;
+}
+
 /* The columns of a pass that are needed, over the twin of its input; at: where they are. */
 static bool narrow_pass(narrowing *u, const tra_expr *x, const tra_rowwise *r, tra_node *n, int *at) {
     const bool *need = columns_of(x) ? table_of(u, x->group)->need : NULL;
@@ -198,12 +204,16 @@ static bool narrow_pass(narrowing *u, const tra_expr *x, const tra_rowwise *r, t
     }
     for (int i = 0; at && i < columns_of(x)->n; i++) at[i] = places[i];
     tra_rows_kernel k = *tra_kernel_rows(x->node.kernel);
+    bool fewer = false; /* columns that it made: else it is what it was, over another table */
+    for (int i = 0; i < steps; i++)
+        for (int c = 0; !v[i].selects && c < v[i].n; c++) fewer |= !live[i + 1][c];
     tra_str text = {0};
     tra_rowwise_print(made, &text);
-    k.text = tra_arena_strndup(u->a, tra_str_get(&text), text.n);
+    if (fewer) k.text = tra_arena_strndup(u->a, tra_str_get(&text), text.n);
     tra_str_free(&text);
     k.columns = matrix ? NULL : tra_rowwise_out(made);
     k.data = made;
+    k.flops = cheaper(k.flops, tra_rowwise_in(r)->n - in->n);
     n->kernel = tra_kernel_of_rows(u->a, &k);
     return true;
 }
@@ -241,6 +251,7 @@ static bool narrow_join(narrowing *u, const tra_expr *x, const tra_lookup *l, tr
     tra_rows_kernel k = *tra_kernel_rows(x->node.kernel);
     k.columns = tra_lookup_out(made);
     k.data = made;
+    k.flops = cheaper(k.flops, tra_lookup_out(l)->n - tra_lookup_out(made)->n);
     n->kernel = tra_kernel_of_rows(u->a, &k);
     return true;
 }

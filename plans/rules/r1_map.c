@@ -62,6 +62,8 @@ static void compose_maps(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
         tra_swap(w, x, y);
     } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_TILE)) {
         past_tile(w, x, y, x);
+    } else if (tra_rule_of_passes(x, y)) { /* */
+        return;
     } else if (is(x, TRA_OP_TRANSFORM) && is(y, TRA_OP_TRANSFORM)) {
         tra_node n = tra_proto_transform(then(w, y->node.kernel, x->node.kernel), y->node.in[0]);
         if (!n.kernel) return;

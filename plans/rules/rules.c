@@ -21,7 +21,11 @@ const tra_rule *const tra_rules[] = {&tra_rule_r1_1,
                                      &tra_rule_r2_7,
                                      &tra_rule_d_1,
                                      &tra_rule_d_2,
+                                     &tra_rule_q_1,
+                                     &tra_rule_q_2,
+                                     &tra_rule_q_3,
                                      &tra_rule_q_6,
+                                     &tra_rule_q_7,
                                      &tra_rule_q_10,
                                      NULL};
 

@@ -117,6 +117,10 @@ static bool bounds_fit(const step *s) {
 
 static double done_share(step *s, int64_t tl, int64_t tr) {
     if (!s->l->layout && !(s->r && s->r->layout)) return 1;
+    if (tra_kernel_rows(s->k)) { /* of the rows that are expected, not of as many as there may be */
+        s->exact = s->exact && exactly_held(s->l);
+        return held(s->l, tl).share;
+    }
     tra_filled in[2] = {held(s->l, tl), s->r ? held(s->r, tr) : (tra_filled){.share = 1}}, f;
     const tra_dims *a = &s->l->cat->bound, *b = s->r ? &s->r->cat->bound : NULL;
     if (s->use == TRA_USE_JOIN && !bounds_fit(s)) return s->exact = false, 1;

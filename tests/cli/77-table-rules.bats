@@ -138,3 +138,27 @@ read = p["measured"]["disk_read_bytes"]
 assert read == p["disk_read_bytes"] > 0, (read, p["disk_read_bytes"])'
     done
 }
+
+# same_table RULES STATEMENTS [RULE]: the table A with and without the rules; that rule shapes the plan.
+same_table() {
+    printf 'input trip from "trip.h5"\ninput station from "station.h5"\n%s\noutput A to "a.h5"\n' "$2" >p.tra
+    tra run -q --without "$1" p.tra && mv a.h5 without.h5
+    status 0 tra explain --rules p.tra
+    [ -z "${3-}" ] || has "$3: "
+    for sites in 1 3; do
+        status 0 tra run -q --sites $sites p.tra
+        status 0 tra diff a.h5 without.h5
+    done
+}
+
+@test "Q-1, Q-2, Q-3, Q-7: selections go to the tables that they are of, in one pass with what is computed" {
+    trips
+    same_table Q-3,Q-2 'J = join(trip, station, start == code)
+P = project(J, lat, twice = minutes * 2, kind, w)
+A = select(P, twice > 30 && kind == "a" && w < lat)' Q-3
+    same_table Q-3 'A = select(join(trip, station, start == code, how = left), minutes > 40 && isnull(lat))' Q-3
+    same_table Q-3 'A = select(join(trip, station, start == code, how = anti), minutes > 40)'
+    same_table Q-1 'A = select(select(trip, w > 1), minutes < 70)'
+    same_table Q-7,Q-6 'A = project(project(trip, start, m = minutes + 1, end), k = m % 7, start)'
+    same_table Q-2,Q-6 'A = select(project(trip, m = minutes - 3, w), m % 2 == 1)'
+}
