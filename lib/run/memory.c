@@ -434,8 +434,8 @@ static int64_t panels_of(const tra_plan *p, const edges *e, int i, int64_t here,
     tra_size largest = tra_type_bytes_largest(&sum);
     if (tra_size_planned(largest) >= largest.bound) return 0;
     tra_block_loop loop = tra_op_loop(p, op, threads, budget);
-    int64_t each = tra_max64(1, (int64_t)tra_dtype_size(op->type.dtype));
-    int64_t most = tra_mul_most(here, tra_ceil_div((int64_t)tra_dtype_size(sum.dtype), each));
+    int64_t result = tra_max64(1, tra_type_bytes_largest(&op->type).bound);
+    int64_t most = tra_mul_most(here, tra_ceil_div(largest.bound, result));
     return tra_min64(most, tra_mul_most(loop.ci * loop.cj, largest.bound));
 }
 
