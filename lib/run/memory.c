@@ -44,7 +44,16 @@ static bool is_made_once(const tra_plan *p, const tra_op *op, int user) {
     enum { MUCH = 20 }; /* operations for a row: it is sorted, and not just read */
     const tra_rows_kernel *rows = op->op == TRA_PLAN_MAP ? tra_kernel_rows(op->what.map) : NULL;
     if (!rows || rows->flops < MUCH || user < 0 || p->ops[user].in[1] < 0) return false;
-    return tra_op_meets(p, &p->ops[user], &p->ops[p->ops[user].in[0]] == op ? 0 : 1) > 1;
+    const tra_op *join = &p->ops[user];
+    int other = &p->ops[join->in[0]] == op ? 1 : 0;
+    const tra_dims *frontier = &p->ops[join->in[other]].type.cat->frontier;
+    const tra_dims *joined = other ? &join->what.joinr : &join->what.joinl;
+    for (int d = 0; d < frontier->n; d++) {
+        bool met_once = frontier->v[d] <= 1;
+        for (int j = 0; j < joined->n; j++) met_once |= joined->v[j] == d;
+        if (!met_once) return true;
+    }
+    return false;
 }
 
 /* A MAP or TILE is computed by its consumer when it has but one. One such operator between a consumer and what is
