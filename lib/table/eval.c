@@ -211,7 +211,8 @@ static void whole_quotient(step *s) {
                 d[i] = -a[i];
         } else {
             int64_t q = tra_floor_div(a[i], b[i]);
-            d[i] = div ? q : a[i] - q * b[i];
+            /* q * b may be below all integers, the remainder is not */
+            d[i] = div ? q : (int64_t)((uint64_t)a[i] - (uint64_t)q * (uint64_t)b[i]);
         }
     }
 }
