@@ -5,7 +5,13 @@
 
 const char *const drawn_storages = "storage own1[m] = levels(sparse)\n"
                                    "storage own2[m, n] = levels(sparse, dense) order [1, 0]\n"
-                                   "storage own3[m, n, o] = levels(sparse, singleton, dense) order [2, 0, 1]\n";
+                                   "storage own3[m, n, o] = levels(sparse, singleton, dense) order [2, 0, 1]\n"
+                                   "storage own4[m] {\n    real array v(m)\n"
+                                   "    sum(<i, _> in 0:m) {@unique i -> v(m - 1 - i)}\n}\n"
+                                   "storage own5[m, n] at [r, c] {\n    real array v(m*n)\n    real array w(m*n)\n"
+                                   "    sum(<i, _> in 0:m, <j, _> in 0:n)\n"
+                                   "        (if ((r + i) % 2 == c % 2) {(i, j) -> v(j*m + i)}) +\n"
+                                   "        if ((r + i) % 2 != c % 2) {(i, j) -> w(i*n + j)}\n}\n";
 
 static int rank_of(const relation *r) { return r->type->cat->bound.n; }
 
@@ -18,19 +24,22 @@ static bool has_shape(const relation *r, tra_dims *shape) {
 }
 
 bool draw_store(gen *g, relation *r) {
-    static const char *const names[4][6] = {{NULL},
-                                            {"coo", "csf", "own1", "dense"},
-                                            {"csr", "csc", "dcsr", "coo", "own2", "dense"},
-                                            {"coo", "csf", "own3", "dense"}};
+    enum { LEVELS = 5, ALL = 10 }; /* the first have a level that is not dense; what the others hold is of dense type */
+    static const char *const names[4][ALL] = {
+        {NULL},
+        {"coo", "csf", "own1", "coo", "csf", "dense", "own4", "colmajor", "own4", "dense"},
+        {"csr", "csc", "dcsr", "coo", "own2", "dense", "zorder", "colmajor", "own5", "own5"},
+        {"coo", "csf", "own3", "coo", "csf", "dense", "colmajor", "colmajor", "dense", "dense"}};
     const relation *x = &g->v[r->in[0] = (int)rng_below(&g->g, g->n)];
     int rank = rank_of(x);
     tra_dims shape;
     if (rank < 1 || rank > 3 || !has_shape(x, &shape)) return false;
-    const char *name = names[rank][rng_below(&g->g, rank == 2 ? 6 : 4)];
+    int drawn = (int)rng_below(&g->g, ALL);
+    const char *name = names[rank][drawn];
     g->stores = g->stores || strncmp(name, "own", 3) == 0;
     r->fn = "store";
     r->tail = tra_arena_printf(g->a, ", %s", name);
-    r->json = tra_arena_printf(g->a, ",\"sparse\":%s", strcmp(name, "dense") ? "true" : "false");
+    r->json = tra_arena_printf(g->a, ",\"sparse\":%s", drawn < LEVELS ? "true" : "false");
     return true;
 }
 

@@ -44,6 +44,7 @@ static bool store_some(tra_plan *p, rng *r, tra_arena *a) {
         tra_levels *mine = tra_new(a, tra_levels);
         *mine = l;
         p->ops[i].what.levels = mine;
+        p->ops[i].what.mapping = NULL;
         any = true;
     }
     return any;
