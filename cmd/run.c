@@ -115,11 +115,11 @@ static int64_t scratch_of(const tra_plan *p) {
 }
 
 static tra_status check_scratch(const tra_job *job, tra_codec codec, int here, tra_err *e) {
-    char want[32], have[32];
+    char want[32], have[32], likely[32];
     struct statvfs fs;
     const tra_plan *p = job->plan;
     const char *dir = tra_scratch_dir(opt.scratch);
-    int64_t need = scratch_of(p);
+    int64_t need = scratch_of(p), expected = p->scratch_expected + need - p->scratch;
     if (!opt.dry) tra_make_missing(dir);
     if (need == 0) return TRA_OK;
     if (opt.scratch_limit > 0 && need > opt.scratch_limit)
@@ -134,11 +134,15 @@ static tra_status check_scratch(const tra_job *job, tra_codec codec, int here, t
         tra_journal_request saved = tra_resume_request(job, dir, opt.resume, codec);
         room += tra_journal_holds(&saved, p);
     }
-    if (need > room / here)
+    if (expected > room / here)
         return tra_fail(e, TRA_RESOURCE,
                         "the sites of this machine (%d) may each need %s of scratch, but %s has %s left; choose "
                         "another with --scratch, or raise --memory",
                         here, tra_human(need, want), dir, tra_human(room, have));
+    if (need > room / here)
+        tra_warn("a site is expected to need %s of scratch, and at most %s, but %s has %s left for each; should it not "
+                 "do, the run ends with status 4 and leaves nothing behind",
+                 tra_human(expected, likely), tra_human(need, want), dir, tra_human(room / here, have));
     return TRA_OK;
 }
 

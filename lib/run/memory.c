@@ -301,25 +301,30 @@ static int64_t steps_queued(const tra_plan *p, const tra_op *op, tra_block_loop 
 }
 
 /* Bytes of op's result on the fullest site, as memory is counted (tra_size_planned), and *most, the most tuples on one;
- * *bound: the bytes that it may have whatever comes. */
-static int64_t result_here(const tra_plan *p, const tra_op *op, int64_t *most, int64_t *bound) {
+ * *takes: the bytes that it is expected to have, and those that it has at most, whatever comes. */
+static int64_t result_here(const tra_plan *p, const tra_op *op, int64_t *most, tra_size *takes) {
     int64_t *floats = tra_malloc(2 * (size_t)p->sites * sizeof *floats), *tuples = floats + p->sites, here = 0;
     int64_t more = tra_type_room(&op->type) - tra_type_bytes_largest(&op->type).bound; /* that a block takes */
     int64_t unpacks = op->orders.fused ? 0 : tra_op_unpacks(p, op);                    /* of all at once, perhaps */
     tra_place_floats(&op->place, op->type.cat, floats, tuples);
-    *most = *bound = 0;
+    *most = 0;
+    *takes = tra_size_exactly(0);
     for (int s = 0; s < p->sites; s++) {
-        int64_t bytes = tra_min64(tra_type_bytes_of(&op->type, floats[s]).bound, /* all of them may be this site's: */
-                                  tra_type_bytes_pieces(&op->type, floats[s], tuples[s]).bound);
+        tra_size all = tra_type_bytes_of(&op->type, floats[s]); /* all entries may be this site's */
+        int64_t bytes = tra_min64(all.bound, tra_type_bytes_pieces(&op->type, floats[s], tuples[s]).bound);
         here = tra_max64(
             here, tra_max64(tra_add_most(bytes, tra_mul_most(tuples[s], more)), tra_mul_most(tuples[s], unpacks)));
-        *bound = tra_max64(*bound, tra_add_most(bytes, tra_mul_most(tuples[s], tra_max64(0, more))));
+        int64_t besides = tra_mul_most(tuples[s], tra_max64(0, more));
+        takes->bound = tra_max64(takes->bound, tra_add_most(bytes, besides));
+        takes->exact = takes->exact && all.expected >= bytes;
+        takes->expected = tra_max64(takes->expected, tra_add_most(tra_min64(all.expected, bytes), besides));
         *most = tra_max64(*most, tuples[s]);
     }
     free(floats);
     if (tra_op_is(op->op, TRA_FORWARDS) && tra_place_is_partial(&p->ops[op->in[0]].place))
         here = tra_mul_most(here, tra_place_summands(&p->ops[op->in[0]].place));
-    *bound = tra_max64(*bound, here);
+    takes->bound = tra_max64(takes->bound, here);
+    if (takes->exact) takes->expected = takes->bound;
     return here;
 }
 
@@ -336,8 +341,9 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t
     int64_t steps = steps_queued(p, op, l, threads), n = 0;
     for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
         const tra_op *in = &p->ops[op->in[side]];
-        int64_t each = tra_op_read_room(p, in) - tra_op_stored_room(p, in), most, bound;
-        result_here(p, in, &most, &bound);
+        int64_t each = tra_op_read_room(p, in) - tra_op_stored_room(p, in), most;
+        tra_size takes;
+        result_here(p, in, &most, &takes);
         n += each * tra_min64(steps * (side == 0 ? l.ci : l.cj), most);
     }
     if (held || !op->type.cat->grid) return n + (held ? 0 : here);
@@ -392,7 +398,8 @@ static int64_t held_of_input(const tra_plan *p, int i, int64_t here, int threads
 typedef struct living {
     int64_t all;    /* as if blocks that were read stayed while there is room */
     int64_t lean;   /* less: what one stage reads alone, and once, leaves */
-    int64_t made;   /* without what can be read again from files: what may be spilled */
+    int64_t made;   /* without what can be read again from files: what may be spilled; */
+    int64_t likely; /* the same of results that have the bytes that are expected */
     int64_t panels; /* of a stage: of results that it has under way, and that go to a file */
 } living;
 
@@ -400,6 +407,7 @@ static void living_add(living *to, const living *x, int64_t times) {
     to->all = tra_add_most(to->all, times * x->all);
     to->lean = tra_add_most(to->lean, times * x->lean);
     to->made = tra_add_most(to->made, times * x->made);
+    to->likely = tra_add_most(to->likely, times * x->likely);
 }
 
 /* Which exchanges overlap stages: all where everything has room. wish: bytes that the plan takes otherwise.
@@ -456,13 +464,16 @@ static void predict_spills(tra_plan *p, const living *wish, int threads, int64_t
         int64_t made = tra_add_most(wish[i].made, wish[i].panels);
         op->predicted.spill = tra_max64(0, tra_min64(made, made > TRA_SIZE_MOST ? made : made + more));
         p->scratch = tra_max64(p->scratch, op->predicted.spill);
+        int64_t likely = tra_max64(0, tra_min64(wish[i].likely, wish[i].likely + more));
+        p->scratch_expected = tra_max64(p->scratch_expected, tra_min64(likely, op->predicted.spill));
     }
 }
 
 static int64_t predict(tra_plan *p, int threads) {
     int64_t base = tra_memory_base(p, threads), least = base + TRA_LEAST_BUDGET;
     int64_t budget = p->memory > 0 ? p->memory - base : INT64_MAX / 4;
-    int64_t spool = 0; /* what waits in scratch: encoded chunks, none longer than the chunk, and what goes to levels */
+    /* what waits in scratch: encoded chunks, none longer than the chunk, and what goes to levels */
+    int64_t spool = 0, likely = 0;
     living *held = tra_calloc(2 * (size_t)p->nops + 1, sizeof *held); /* of each operator */
     living *wish = held + p->nops, now = {0};
     int64_t peak = least;
@@ -472,13 +483,14 @@ static int64_t predict(tra_plan *p, int threads) {
     views_hold(p, &e);
     find_io(p, &e);
     p->cost.disk_read = p->cost.disk_write = tra_size_exactly(0);
-    p->scratch = p->kept = 0;
+    p->scratch = p->scratch_expected = p->kept = 0;
     p->rereads = false;
     tra_overlap_none(p);
     tra_scan_choose(p, threads, budget);
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
-        int64_t tuples, bound, here = result_here(p, op, &tuples, &bound);
+        tra_size takes;
+        int64_t tuples, here = result_here(p, op, &tuples, &takes);
         bool stage = !tra_op_is_read(op);
         op->predicted.cost.disk_read = op->predicted.cost.disk_write = tra_size_exactly(0);
         op->predicted.spill = 0;
@@ -486,15 +498,16 @@ static int64_t predict(tra_plan *p, int threads) {
         bool early = op->orders.scan.first >= 0 && op->orders.scan.first < i; /* with the first of its scan */
         if (tra_op_is(op->op, TRA_READS))
             held[i] = (living){tra_scan_is_whole(p, i) ? held_of_input(p, i, here, threads, budget) : here,
-                               held_of_input(p, i, here, threads, budget), 0, 0};
+                               held_of_input(p, i, here, threads, budget), 0, 0, 0};
         else if (stage && op->op != TRA_PLAN_OUTPUT && !streams_out(p, &e, i))
-            held[i] = (living){here, here, bound, 0};
+            held[i] = (living){here, here, takes.bound, takes.expected, 0};
         if (!early) living_add(&now, &held[i], 1);
         for (int j = i + 1; op->orders.scan.first == i && j < p->nops; j++) {
-            int64_t n, at_most;
+            int64_t n;
+            tra_size their_size;
             if (p->ops[j].orders.scan.first != i || streams_out(p, &e, j)) continue;
-            int64_t theirs = result_here(p, &p->ops[j], &n, &at_most);
-            living_add(&now, &(living){theirs, theirs, at_most, 0}, 1);
+            int64_t theirs = result_here(p, &p->ops[j], &n, &their_size);
+            living_add(&now, &(living){theirs, theirs, their_size.bound, their_size.expected, 0}, 1);
         }
         if (stage) {
             int64_t mine = tra_op_memory(p, op, threads);
@@ -502,7 +515,8 @@ static int64_t predict(tra_plan *p, int threads) {
             least = tra_max64(least, base + mine);
             int64_t most =
                 base + mine + op->orders.scan.reserved + under_way(p, op, held[i].all > 0, here, threads, budget);
-            wish[i] = (living){most + now.all, most + now.lean, now.made, panels_of(p, &e, i, bound, threads, budget)};
+            wish[i] = (living){most + now.all, most + now.lean, now.made, now.likely,
+                               panels_of(p, &e, i, takes.bound, threads, budget)};
             peak = tra_max64(peak, wish[i].all);
             p->kept = tra_max64(p->kept, now.made);
         }
@@ -512,10 +526,13 @@ static int64_t predict(tra_plan *p, int threads) {
             const tra_mapping_use *m = op->what.mapping;
             *write = m ? tra_size_exactly(m->all) : file_bytes(t, tra_op_counts(op), op->type.cat->n);
             p->cost.disk_write = tra_size_add(p->cost.disk_write, *write);
+            tra_size waits = tra_size_exactly(0);
             if (m) /* what is packed, and how many entries that are */
-                spool = tra_add_most(spool, tra_min64(m->all, tra_mul_most(m->largest, tuples)) + 8 * tuples);
+                waits = tra_size_exactly(tra_min64(m->all, tra_mul_most(m->largest, tuples)) + 8 * tuples);
             else if (p->compress || tra_op_counts(op))
-                spool = tra_add_most(spool, file_bytes(t, tra_op_counts(op), tuples).bound);
+                waits = file_bytes(t, tra_op_counts(op), tuples);
+            spool = tra_add_most(spool, waits.bound);
+            likely = tra_add_most(likely, waits.expected);
         }
         int done[3] = {i, op->in[0], op->in[1] == op->in[0] ? -1 : op->in[1]}; /* what nobody uses after this */
         for (int k = 0; k < 3; k++)
@@ -524,7 +541,8 @@ static int64_t predict(tra_plan *p, int threads) {
     int64_t overlap = choose_overlaps(p, threads, held, peak, budget);
     live_overlapping(p, held, wish);
     predict_spills(p, wish, threads, budget);
-    p->scratch += spool;
+    p->scratch = tra_add_most(p->scratch, spool);
+    p->scratch_expected = tra_add_most(p->scratch_expected, likely);
     p->rereads = p->memory > 0 && peak + overlap > p->memory;
     predict_reads(p, &e, threads, p->rereads ? budget : 0);
     int64_t in_use = base + TRA_LEAST_BUDGET, most = p->memory > 0 ? tra_max64(p->memory, least) : INT64_MAX;

@@ -164,16 +164,17 @@ typedef struct tra_op {
 typedef struct tra_plan {
     tra_arena *arena; /* owns everything here */
     int sites;
-    int64_t memory;       /* ceiling per site; 0: none */
-    int compress;         /* zstd level of the outputs, for which workers need room; 0: they are not compressed */
-    bool slim;            /* nothing is fused, since the ceiling is too low for it */
-    bool reproducible;    /* sums are those of a tree (tree.h): their bits do not depend on the number of sites */
-    int64_t scratch;      /* bytes that a site may spill under the ceiling, or keep of compressed outputs: a bound */
-    int64_t kept;         /* the most that results which are no outputs take when they are saved for another run */
-    int64_t least_memory; /* least ceiling that would do */
-    bool rereads;         /* blocks that did not stay are read again */
-    int64_t program;      /* bytes of the program and of this, besides what a small program takes */
-    int64_t planning;     /* bytes that finding it took at once, with the program; given back */
+    int64_t memory;    /* ceiling per site; 0: none */
+    int compress;      /* zstd level of the outputs, for which workers need room; 0: they are not compressed */
+    bool slim;         /* nothing is fused, since the ceiling is too low for it */
+    bool reproducible; /* sums are those of a tree (tree.h): their bits do not depend on the number of sites */
+    int64_t scratch;   /* bytes that a site may spill under the ceiling, or keep of compressed outputs: a bound */
+    int64_t scratch_expected; /* the same, by the bytes that results are expected to have */
+    int64_t kept;             /* the most that results which are no outputs take when they are saved for another run */
+    int64_t least_memory;     /* least ceiling that would do */
+    bool rereads;             /* blocks that did not stay are read again */
+    int64_t program;          /* bytes of the program and of this, besides what a small program takes */
+    int64_t planning;         /* bytes that finding it took at once, with the program; given back */
     const char *strategy;
     int rank; /* 1 = chosen first */
     int nops;

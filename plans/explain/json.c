@@ -143,7 +143,7 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
     tra_json_size(j, "peak_memory_bytes", tra_size_upto(p->cost.peak_memory));
     tra_json_int(j, "least_memory_bytes", p->least_memory);
     tra_json_int(j, "base_memory_bytes", tra_memory_base(p, job->options.threads));
-    tra_json_size(j, "scratch_bytes", tra_size_upto(p->scratch));
+    tra_json_size(j, "scratch_bytes", tra_size_about((double)p->scratch_expected, p->scratch));
     tra_json_size(j, "exchange_scratch_bytes", tra_size_upto(tra_exchange_scratch(p)));
     tra_json_size(j, "resume_scratch_bytes", tra_size_upto(p->kept));
     tra_json_num(j, "seconds", p->cost.seconds);

@@ -135,7 +135,10 @@ static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
     tra_str_printf(out, "%s flops, peak memory %s (%s without blocks) of a site, %s, ",
                    tra_text_number(p->cost.flops, a, sizeof a), tra_human(p->cost.peak_memory, b),
                    tra_human(tra_memory_base(p, o->threads), c), tra_text_seconds(p->cost.seconds, d, sizeof d));
-    if (p->scratch > 0)
+    if (p->scratch > 0 && p->scratch_expected < p->scratch / 2)
+        tra_str_printf(out, "about %s of scratch, at most %s\n", tra_human(p->scratch_expected, a),
+                       tra_human(p->scratch, b));
+    else if (p->scratch > 0)
         tra_str_printf(out, "%s of scratch\n", tra_human(p->scratch, a));
     else
         tra_str_add(out, "no scratch\n");
