@@ -28,6 +28,13 @@ static tra_status open_h5(tra_source *s, tra_err *e) {
         return tra_fail(e, TRA_INPUT, "an HDF5 file cannot be read from a stream: give its name");
     tra_rel *rel;
     TRA_TRY(tra_rel_open(s->spec, NULL, &rel, e));
+    if (tra_rel_type(rel)->columns) {
+        tra_rel_close(rel);
+        return tra_fail(
+            e, TRA_INPUT,
+            "%s is a table, which programs read in place: input T from \"%s\"; output T to another file copies it",
+            s->spec, s->spec);
+    }
     h5_source *h = tra_new(s->arena, h5_source);
     tra_view *v = &h->view;
     tra_status status = tra_view_open(v, rel, s->spec, e);

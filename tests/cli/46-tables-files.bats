@@ -358,3 +358,14 @@ with open("d.csv", "w") as f:
     status 4 tra import e.csv -o e.h5 --block 5000 --memory 48M
     has "take more memory"
 }
+
+@test "a table of an HDF5 file is not imported, but read in place and copied" {
+    printf 'a,s\n1,x\n2,y\n' >t.csv
+    status 0 tra import -q t.csv -o t.h5
+    status 3 tra import t.h5 -o u.h5
+    has 'input T from "t.h5"'
+    [ ! -e u.h5 ]
+    printf 'input T from "t.h5"\noutput T to "u.h5"\n' >p.tra
+    status 0 tra run -q p.tra
+    status 0 tra diff t.h5 u.h5
+}
