@@ -114,3 +114,43 @@ assert np.allclose(v, w - 0.01 * x.T @ (1 / (1 + np.exp(-(x @ w))) - t))'
         done
     done
 }
+
+# Bytes of records in the journals under the scratch directory.
+recorded() { find "$TRA_SCRATCH" -name '*.log' -printf '%s\n' 2>/dev/null | awk '{n += $1} END {print n + 0}'; }
+
+@test "a scan with a triangle and distances is gone on with when it was killed" {
+    export TRA_SCRATCH=$BATS_TEST_TMPDIR/scratch
+    mkdir -p "$TRA_SCRATCH"
+    tra gen -q --shape 12000x60 --block 100x60 --dist normal --seed 3 -o K.h5
+    tra gen -q --shape 40x60 --block 40x60 --dist normal --seed 4 -o Q.h5
+    cat >k.tra <<'EOP'
+input K from "K.h5"
+input Q from "Q.h5"
+G[i,j] = sum K[n,i] * K[n,j]
+E[n,i] = exp(K[n,i])
+D[n,m] = sum abs(K[n,d] - Q[m,d])
+output G
+output E
+output D
+EOP
+    tra run -q k.tra
+    for r in G E D; do mv $r.h5 want-$r.h5; done
+    for sites in 1 2 3; do
+        rm -f [GED].h5
+        TRA_KEEP_SECONDS=0.01 slow 10 "$TRA" run -q k.tra --threads 1 --sites $sites 2>log &
+        run=$!
+        for i in $(seq 4000); do
+            [ "$(recorded)" -ge $((64 * 10)) ] && break
+            kill -0 $run 2>/dev/null || break
+            sleep 0.01
+        done
+        kill -KILL $run || { echo "it was over before"; cat log; return 1; }
+        wait $run || true
+        [ -z "$(ls [GED].h5 2>/dev/null)" ]
+        status 0 tra run k.tra --resume --threads 1 --sites $sites
+        [[ "$output" == *"are there"* ]]
+        for r in E D; do status 0 tra diff --rtol 0 $r.h5 want-$r.h5; done
+        status 0 tra diff --rtol 1e-12 --atol 1e-9 G.h5 want-G.h5
+        [ -z "$(ls -A "$TRA_SCRATCH" | grep tra-)" ]
+    done
+}
