@@ -472,9 +472,59 @@ static bool draw_repart(gen *g, relation *r) {
     return true;
 }
 
-const char *const drawn_names[DRAWN] = {"input",     "join",    "agg",       "rekey",  "filter",
-                                        "transform", "tile",    "concat",    "repart", "reblock",
-                                        "einsum",    "softmax", "transpose", "tensor", "store"};
+const char *const drawn_names[DRAWN] = {"input",     "join",   "agg",    "rekey",   "filter", "transform",
+                                        "tile",      "concat", "repart", "reblock", "einsum", "softmax",
+                                        "transpose", "tensor", "store",  "slice",   "stack"};
+
+/* Ranges of a tensor, of which some are of one position, or go to its ends. */
+static bool draw_slice(gen *g, relation *r) {
+    const relation *x = &g->v[r->in[0] = any(g)];
+    tra_dims shape;
+    if (!rank(x) || rank(x) != keys(x)) return false;
+    tra_type_shape(x->type, &shape);
+    tra_str tail = {0}, json = {0};
+    for (int d = 0; d < shape.n; d++) {
+        int64_t n = shape.v[d], from = n > 0 ? rng_below(&g->g, n) : 0, to = n > 0 ? rng_range(&g->g, from + 1, n) : 0;
+        bool begin = rng_chance(&g->g, 30), end = rng_chance(&g->g, 30);
+        if (begin) from = 0;
+        if (end) to = n;
+        tra_str_add(&tail, d ? ", " : ", [");
+        if (!begin) tra_str_printf(&tail, "%" PRId64, from);
+        tra_str_add(&tail, ":");
+        if (!end) tra_str_printf(&tail, "%" PRId64, to);
+        tra_str_printf(&json, "%s[%" PRId64 ",%" PRId64 "]", d ? "," : ",\"ranges\":[", from, to);
+    }
+    tra_str_add(&tail, "]");
+    tra_str_add(&json, "]");
+    r->fn = "slice";
+    r->tail = keep_text(g, &tail);
+    r->json = keep_text(g, &json);
+    return true;
+}
+
+/* Two tensors, one behind the other. */
+static bool draw_stack(gen *g, relation *r) {
+    for (int tries = 0; tries < 8; tries++) {
+        const relation *x = &g->v[r->in[0] = any(g)], *y = &g->v[r->in[1] = (int)rng_below(&g->g, g->n)];
+        tra_dims a, b;
+        if (!rank(x) || rank(x) != keys(x) || rank(y) != rank(x) || keys(y) != rank(x)) continue;
+        if (x->type->sparse || y->type->sparse || x->type->dtype != y->type->dtype) continue;
+        tra_type_shape(x->type, &a);
+        tra_type_shape(y->type, &b);
+        int64_t dim = rng_below(&g->g, a.n);
+        bool fits = true;
+        for (int d = 0; d < a.n; d++) fits &= d == dim || a.v[d] == b.v[d];
+        if (!fits) continue;
+        tra_str tail = {0}, json = {0};
+        tra_str_printf(&tail, ", %" PRId64, dim);
+        tra_str_printf(&json, ",\"dim\":%" PRId64, dim);
+        r->fn = "stack";
+        r->tail = keep_text(g, &tail);
+        r->json = keep_text(g, &json);
+        return true;
+    }
+    return false;
+}
 
 static void draw_macro(gen *g, relation *r) {
     r->in[0] = any(g);
@@ -490,6 +540,8 @@ int draw(gen *g, relation *r) {
     if (g->integers && !g->far && rng_chance(&g->g, 8)) return draw_tensor(g, r) ? 13 : -1;
     if (rng_chance(&g->g, 3)) return draw_store(g, r) ? 14 : -1;
     bool einsum = g->einsum && rng_chance(&g->g, 60), macro = einsum && rng_chance(&g->g, 15);
+    if (!g->far && rng_chance(&g->g, 6)) return draw_slice(g, r) ? 15 : -1;
+    if (!g->far && rng_chance(&g->g, 4)) return draw_stack(g, r) ? 16 : -1;
     if (macro) draw_macro(g, r);
     if (einsum && !macro && !draw_einsum(g, r)) return -1;
     if (!einsum && rng_chance(&g->g, 60) && draw_sum(g, r)) return 2;

@@ -671,6 +671,18 @@ def do_softmax(op, x):
     return in_blocks(z, op["bound"], real(x.dtype))
 
 
+def do_slice(op, x):
+    if not x.tuples:
+        return in_blocks(zeros(x.dtype, [b - a for a, b in op["ranges"]]), op["bound"], x.dtype, x.sparse)
+    part = whole(x, tensor_shape(x))[tuple(slice(a, b) for a, b in op["ranges"])]
+    return in_blocks(part, op["bound"], x.dtype, x.sparse)
+
+
+def do_stack(op, x, y):
+    parts = [whole(z, tensor_shape(z)) for z in (x, y) if z.tuples]
+    return in_blocks(np.concatenate(parts, axis=op["dim"]), op["bound"], x.dtype)
+
+
 def do_transpose(op, x):
     if not x.tuples and op["bound"]:
         return in_blocks(zeros(x.dtype, [0] * len(op["bound"])), op["bound"], x.dtype, x.sparse)
@@ -763,7 +775,7 @@ def do_store(op, x):
 
 OPERATORS = {"join": do_join, "agg": do_agg, "rekey": do_rekey, "filter": do_filter, "transform": do_transform,
              "tile": do_tile, "concat": do_concat, "repart": do_repart, "reblock": do_repart, "einsum": do_einsum,
-             "softmax": do_softmax, "transpose": do_transpose,
+             "softmax": do_softmax, "transpose": do_transpose, "slice": do_slice, "stack": do_stack,
              "tensor": do_tensor, "store": do_store}
 
 

@@ -36,7 +36,7 @@ void random_scalar(rng *g, tra_arena *a, int nargs, const char *const *names, in
 
 /* Writes program number `index` of a seed: DIR/prog.tra, its inputs DIR/X*.h5, and into *judge the JSON that the judge
  * needs to know of it: inputs with values and operators. */
-enum { DRAWN = 15 };
+enum { DRAWN = 17 };
 extern const char *const drawn_names[DRAWN];
 typedef struct counts {
     int64_t drawn[DRAWN], kept[DRAWN]; /* by operator: as in drawn_names */
