@@ -320,7 +320,7 @@ static tra_status put(const tra_outlet *sink, tra_worker *w, int64_t ordinal, tr
     tra_saved rec = {.ordinal = ordinal};
     if (o->digester) tra_digester_add(o->digester, &rec.digest, ordinal, block->ptr);
     l->arrays++;
-    l->bytes += block->bytes;
+    l->bytes += o->mapping ? tra_packed_bytes(o, ordinal) : block->bytes;
     tra_digest_add(&l->digest, &rec.digest);
     if (o->ncounts || spreads(o)) {
         tra_status s = o->mapping   ? tra_packed_wait(o, w, &rec, block, e)

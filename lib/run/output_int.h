@@ -10,7 +10,7 @@
 
 typedef struct tra_lane { /* what one thread of a rank has written */
     tra_digest digest;
-    int64_t arrays, bytes; /* of levels: of blocks as they are held */
+    int64_t arrays, bytes; /* of levels: of blocks as they are held; of a mapping: of its components */
 } tra_lane;
 
 enum { TRA_MINE = 1, TRA_DONE = 2 }; /* of a tuple: this rank writes it; it, or an earlier run, has */
@@ -68,6 +68,7 @@ TRA_MUSTUSE tra_status tra_compact_seal(tra_outfile *o, tra_err *e);
 
 /* packed.c: of storages that are no levels. Packs a tuple's array, which waits, as levels.c has it; counts one that an
  * earlier run left; is that whole by its length? */
+int64_t tra_packed_bytes(const tra_outfile *o, int64_t ordinal); /* of the components of one tuple */
 TRA_MUSTUSE tra_status tra_packed_wait(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e);
 TRA_MUSTUSE tra_status tra_packed_recount(tra_outfile *o, const tra_saved *s, tra_err *e);
 bool tra_packed_admits(const tra_outfile *o, int64_t ordinal, int64_t len);

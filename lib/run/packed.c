@@ -22,10 +22,12 @@ static tra_status take(void *ctx, tra_err *e) {
     return tra_block_take(x->pool, x->bytes, &x->block, e);
 }
 
-static int64_t bytes_of(const tra_outfile *o, int64_t t) { return tra_mapping_bytes(o->mapping->storage, &o->held, t); }
+int64_t tra_packed_bytes(const tra_outfile *o, int64_t t) {
+    return tra_mapping_bytes(o->mapping->storage, &o->held, t);
+}
 
 bool tra_packed_admits(const tra_outfile *o, int64_t ordinal, int64_t len) {
-    return len == bytes_of(o, ordinal) + (int64_t)sizeof(int64_t);
+    return len == tra_packed_bytes(o, ordinal) + (int64_t)sizeof(int64_t);
 }
 
 tra_status tra_packed_recount(tra_outfile *o, const tra_saved *s, tra_err *e) {
@@ -48,7 +50,7 @@ static int64_t entries_of(const tra_cell *c) {
 }
 
 static tra_status wait_packed(tra_outfile *o, tra_saved *rec, const tra_cell *c, char *room, tra_err *e) {
-    int64_t n = bytes_of(o, rec->ordinal), entries;
+    int64_t n = tra_packed_bytes(o, rec->ordinal), entries;
     tra_err own = {0};
     tra_status s = tra_mapping_pack(o->mapping->storage, &o->held, rec->ordinal, c, room, &entries, &own);
     if (s != TRA_OK) return explain(o, s, &own, e);
@@ -66,7 +68,8 @@ tra_status tra_packed_wait(tra_outfile *o, tra_worker *w, tra_saved *rec, const 
     tra_err own = {0};
     TRA_TRY(tra_cell_of(&o->held, rec->ordinal, b->ptr, b->bytes, &c, e));
     scratch x = {.pool = o->pool,
-                 .bytes = tra_mapping_room(bytes_of(o, rec->ordinal) + (int64_t)sizeof(int64_t), entries_of(&c))};
+                 .bytes =
+                     tra_mapping_room(tra_packed_bytes(o, rec->ordinal) + (int64_t)sizeof(int64_t), entries_of(&c))};
     if (x.bytes <= o->count_room) return wait_packed(o, rec, &c, w->io, e);
     tra_status s = tra_engine_insist(w, take, &x, &own);
     if (s != TRA_OK) return explain(o, s, &own, e);

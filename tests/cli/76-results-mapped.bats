@@ -173,7 +173,8 @@ END
     status 0 tra explain --format json p.tra
     predicted=$(json plans.0.disk_write_bytes)
     is exact json plans.0.disk_write_bytes_kind
-    tra run -q p.tra
+    tra run -q p.tra --profile p.json
+    is "$predicted" py 'print(json.load(open("p.json"))["plans"][0]["measured"]["disk_write_bytes"])'
     is "$predicted" py 'print(sum(v.size * 8 for n in open("names").read().split() for v in h5py.File(n + ".h5")["data"].values()))'
 }
 
