@@ -219,7 +219,7 @@ assert len(x) == 1 and o[x[0]]["begins"] < x[0] < o[x[0]]["ends"], o'
             for try in 1 2 3; do
                 story "" --sites $n --threads 1 --memory ${m}M
                 tra digest b.h5 | cmp - one
-                [ "$n-$m" = 1-1000 ] || grep -q 'repart B goes on beside' story
+                [ "$n-$m" = 1-1000 ] || grep -q 'repart B overlaps' story
                 spilled=$(py 'print(json.load(open("m.json"))["plans"][0]["measured"]["spilled_bytes"])')
                 ((spilled > 32000000)) || break # half of it at most
             done
