@@ -167,7 +167,7 @@ output G
 output J
 END
     tra explain p.tra >plan
-    [ "$(grep -c "join local .*range of s" plan)" -ge 3 ]
+    [ "$(grep -c "join local .*rows in ran" plan)" -ge 3 ]
     tra run -q p.tra
     want=$(for o in O G J; do tra digest $o.h5; done)
     for sites in '1 1' '3 3' '3 1'; do

@@ -25,6 +25,11 @@ static tra_plan_options options(int sites, tra_cost_model cost) {
 static planned plan_with(const char *text, tra_plan_options o) {
     planned p = {0};
     p.status = tra_program_from_text("test", tra_strdup(text), strlen(text), ".", 0, NULL, false, &p.program, &p.e);
+    if (p.status == TRA_OK) { /* the graph's script is in p, which moves when this returns */
+        tra_script *kept = tra_new(p.program.arena, tra_script);
+        *kept = *p.program.graph->src;
+        p.program.graph->src = kept;
+    }
     if (p.status == TRA_OK) p.status = tra_search(p.program.graph, &o, p.program.arena, &p.plans, &p.e);
     if (p.status != TRA_OK && o.memory == 0) check_report("%s: %s", text, p.e.msg);
     return p;
