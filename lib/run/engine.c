@@ -467,6 +467,21 @@ tra_status tra_engine_insist(tra_worker *w, tra_background_fn *fn, void *ctx, tr
     return s;
 }
 
+typedef struct one_block {
+    tra_pool *pool;
+    int64_t bytes;
+    tra_block **out;
+} one_block;
+
+static tra_status take_block(void *ctx, tra_err *e) {
+    one_block *x = ctx;
+    return tra_block_take(x->pool, x->bytes, x->out, e);
+}
+
+tra_status tra_engine_insist_block(tra_worker *w, int64_t bytes, tra_block **out, tra_err *e) {
+    return tra_engine_insist(w, take_block, &(one_block){w->engine->pool, bytes, out}, e);
+}
+
 bool tra_engine_busy(tra_engine *g) {
     return (atomic_load(&g->queue.inflight) > 0 && !g->failed) || atomic_load(&g->background.calls) > 0;
 }

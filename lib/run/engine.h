@@ -110,6 +110,8 @@ bool tra_engine_turn(tra_worker *w, const tra_unit *u, int task);
  * that it took. Then it is run again as others give theirs back, of one worker at a time; TRA_RESOURCE when there was
  * none while no other computed. Meanwhile nothing more is queued. */
 TRA_MUSTUSE tra_status tra_engine_insist(tra_worker *w, tra_background_fn *fn, void *ctx, tra_err *e);
+/* The same for one block of so many bytes. */
+TRA_MUSTUSE tra_status tra_engine_insist_block(tra_worker *w, int64_t bytes, tra_block **out, tra_err *e);
 /* Waits until all units, and background calls, are done. On failure of any, the first error; units not started are
  * dropped. */
 TRA_MUSTUSE tra_status tra_engine_drain(tra_engine *g, tra_err *e);

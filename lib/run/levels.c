@@ -11,8 +11,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* Entries of the array in a cell, as many as scratch must have room for. */
-static int64_t entries_of(const tra_cell *c) {
+int64_t tra_held_entries(const tra_cell *c) {
     int64_t n;
     if (c->layout) return tra_cell_count(c, c->layout->nparts - 1); /* values come last */
     return tra_dims_product(&c->array.ext, &n) ? n : INT64_MAX;
@@ -20,36 +19,26 @@ static int64_t entries_of(const tra_cell *c) {
 
 /* ---- with as much scratch as an array needs --------------------------------------------------------------------- */
 
-typedef struct scratch {
-    tra_pool *pool;
-    int64_t bytes;
-    tra_block *block;
-} scratch;
-
-static tra_status take(void *ctx, tra_err *e) {
-    scratch *x = ctx;
-    return tra_block_take(x->pool, x->bytes, &x->block, e);
-}
-
-/* Scratch for the array in a cell, which is of tuple t. */
-static tra_status find_scratch(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell *c, scratch *x, tra_err *e) {
+/* So many bytes of scratch for the array in a cell, which is of tuple t. */
+static tra_status find_scratch(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell *c, int64_t bytes,
+                               tra_block **out, tra_err *e) {
     tra_err own = {0};
-    tra_status s = tra_engine_insist(w, take, x, &own);
-    return s == TRA_OK
-               ? s
-               : tra_say_blocks(s, "", &o->held, t, tra_add_most(tra_cell_bytes(c), x->bytes), o->pool, &own, e);
+    tra_status s = tra_engine_insist_block(w, bytes, out, &own);
+    return s == TRA_OK ? s
+                       : tra_say_blocks(s, "", &o->held, t, tra_add_most(tra_cell_bytes(c), bytes), o->pool, &own, e);
 }
 
 /* Positions of the array, which become those of tuple t. */
 static tra_status count(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell *c, tra_err *e) {
     if (!o->levels) return o->counts[t] = c->array.ext.v[o->along < 0 ? 0 : o->along], TRA_OK;
-    int64_t entries = tra_levels_in_order(o->levels) ? 0 : entries_of(c); /* that are sorted */
-    scratch x = {.pool = o->pool, .bytes = tra_stored_scratch(o->levels, entries)};
-    bool has = x.bytes <= o->count_room;
-    if (!has) TRA_TRY(find_scratch(o, w, t, c, &x, e));
-    tra_status s = tra_stored_count(o->levels, &o->type.cat->bound, c, o->counts + t * o->levels->n,
-                                    has ? w->io : x.block->ptr, e);
-    tra_block_free(o->pool, x.block);
+    int64_t entries = tra_levels_in_order(o->levels) ? 0 : tra_held_entries(c); /* that are sorted */
+    int64_t bytes = tra_stored_scratch(o->levels, entries);
+    tra_block *own = NULL;
+    bool has = bytes <= o->count_room;
+    if (!has) TRA_TRY(find_scratch(o, w, t, c, bytes, &own, e));
+    tra_status s =
+        tra_stored_count(o->levels, &o->type.cat->bound, c, o->counts + t * o->levels->n, has ? w->io : own->ptr, e);
+    tra_block_free(o->pool, own);
     return s;
 }
 
@@ -67,14 +56,14 @@ tra_status tra_levels_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const t
 }
 
 tra_status tra_levels_recount(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e) {
-    scratch x = {.pool = o->pool, .bytes = s->len};
+    tra_block *b = NULL;
     tra_cell c;
     if (tra_levels_is_large(o, s->len)) return tra_levels_recount_large(o, w, s, e);
-    TRA_TRY(tra_engine_insist(w, take, &x, e));
-    tra_status st = tra_pread(tra_log_fd(o->log, s->file), x.block->ptr, (size_t)s->len, s->at, "the scratch file", e);
-    if (st == TRA_OK) st = tra_cell_of(&o->held, s->ordinal, x.block->ptr, s->len, &c, e);
+    TRA_TRY(tra_engine_insist_block(w, s->len, &b, e));
+    tra_status st = tra_pread(tra_log_fd(o->log, s->file), b->ptr, (size_t)s->len, s->at, "the scratch file", e);
+    if (st == TRA_OK) st = tra_cell_of(&o->held, s->ordinal, b->ptr, s->len, &c, e);
     if (st == TRA_OK) st = count(o, w, s->ordinal, &c, e);
-    tra_block_free(o->pool, x.block);
+    tra_block_free(o->pool, b);
     return st;
 }
 
@@ -100,10 +89,11 @@ static tra_status run_put(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     if (o->log) TRA_TRY(tra_stop_check(e)); /* what waits is saved */
     if (o->along >= 0) return tra_compact_put(o, in->part->ordinal[in->i], &in->cell, e);
     if (!o->levels) return put_rows(o, w, in->part->ordinal[in->i], &in->cell, e);
-    scratch x = {.pool = o->pool, .bytes = tra_stored_scratch(o->levels, entries_of(&in->cell))};
-    TRA_TRY(find_scratch(o, w, in->part->ordinal[in->i], &in->cell, &x, e));
-    tra_status s = tra_writer_put(o->w, in->part->ordinal[in->i], tra_cell_block(&in->cell), x.block->ptr, e);
-    tra_block_free(o->pool, x.block);
+    int64_t bytes = tra_stored_scratch(o->levels, tra_held_entries(&in->cell));
+    tra_block *scratch = NULL;
+    TRA_TRY(find_scratch(o, w, in->part->ordinal[in->i], &in->cell, bytes, &scratch, e));
+    tra_status s = tra_writer_put(o->w, in->part->ordinal[in->i], tra_cell_block(&in->cell), scratch->ptr, e);
+    tra_block_free(o->pool, scratch);
     return s;
 }
 

@@ -29,11 +29,6 @@ typedef struct memory {
     tra_block *block;
 } memory;
 
-static tra_status take(void *ctx, tra_err *e) {
-    memory *x = ctx;
-    return tra_block_take(x->pool, x->bytes, &x->block, e);
-}
-
 static tra_status take_back(void *ctx, tra_err *e) {
     memory *x = ctx;
     return tra_block_take_back(x->pool, x->block, e);
@@ -139,7 +134,7 @@ static tra_status open_stream(stream *x, tra_outfile *o, tra_worker *w, int64_t 
     if (tra_cell_of(&o->held, t, &x->head, len, &x->whole, NULL) != TRA_OK)
         return tra_fail(e, TRA_RESOURCE, "the scratch file of the output is damaged; check the disk");
     x->nrows = tra_cell_count(&x->whole, TRA_ROWS_ROW);
-    return tra_engine_insist(w, take, &x->buffer, e);
+    return tra_engine_insist_block(w, x->buffer.bytes, &x->buffer.block, e);
 }
 
 static void close_stream(stream *x) { tra_block_free(x->o->pool, x->buffer.block); }
@@ -162,7 +157,7 @@ static tra_status next_rows(stream *x, bool *any, tra_err *e) {
         tra_block_free(x->o->pool, x->buffer.block);
         x->buffer.block = NULL;
         x->buffer.bytes = tra_rows_room(t, n = 1, ends[1] - ends[0]);
-        TRA_TRY(tra_engine_insist(x->w, take, &x->buffer, e));
+        TRA_TRY(tra_engine_insist_block(x->w, x->buffer.bytes, &x->buffer.block, e));
     }
     x->some.head = x->buffer.block->ptr;
     tra_rows_view v = tra_rows_begin(&x->some, n, ends[n] - ends[0]);
@@ -188,16 +183,16 @@ tra_status tra_levels_recount_large(tra_outfile *o, tra_worker *w, const tra_sav
 tra_status tra_levels_put_large(tra_outfile *o, tra_worker *w, int64_t t, tra_err *e) {
     int fd = tra_spool_fd(o, o->spool_file[t]);
     stream x;
-    memory scratch = {.pool = o->pool, .bytes = tra_stored_panels_scratch(o->w, t)};
+    tra_block *scratch = NULL;
     bool any = true;
     if (!tra_file_has(fd, o->spool_at[t], o->enc[t].len, o->enc[t].sum))
         return tra_fail(e, TRA_RESOURCE, "the scratch file of the output is damaged; check the disk");
-    TRA_TRY(tra_engine_insist(w, take, &scratch, e));
+    TRA_TRY(tra_engine_insist_block(w, tra_stored_panels_scratch(o->w, t), &scratch, e));
     tra_status s = open_stream(&x, o, w, t, fd, o->spool_at[t], o->enc[t].len, e);
-    tra_stored_putting *put = tra_stored_put_begin(o->w, t, scratch.block->ptr);
+    tra_stored_putting *put = tra_stored_put_begin(o->w, t, scratch->ptr);
     while (s == TRA_OK && (s = next_rows(&x, &any, e)) == TRA_OK && any) s = tra_stored_put_panel(put, &x.some, e);
     s = tra_stored_put_end(put, s, e);
     close_stream(&x);
-    tra_block_free(o->pool, scratch.block);
+    tra_block_free(o->pool, scratch);
     return s;
 }

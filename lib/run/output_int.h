@@ -66,6 +66,8 @@ TRA_MUSTUSE tra_status tra_compact_put(tra_outfile *o, int64_t t, const tra_cell
 /* When all ranks have put theirs: checksums and digest of some of the chunks on each. */
 TRA_MUSTUSE tra_status tra_compact_seal(tra_outfile *o, tra_err *e);
 
+int64_t tra_held_entries(const tra_cell *c); /* entries of the array in a cell; of a dense one, its elements */
+
 /* packed.c: of storages that are no levels. Packs a tuple's array, which waits, as levels.c has it; counts one that an
  * earlier run left; is that whole by its length? */
 int64_t tra_packed_bytes(const tra_outfile *o, int64_t ordinal); /* of the components of one tuple */

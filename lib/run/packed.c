@@ -11,17 +11,6 @@
 #define XXH_STATIC_LINKING_ONLY /* for the size of a state */
 #include <xxhash.h>
 
-typedef struct scratch {
-    tra_pool *pool;
-    int64_t bytes;
-    tra_block *block;
-} scratch;
-
-static tra_status take(void *ctx, tra_err *e) {
-    scratch *x = ctx;
-    return tra_block_take(x->pool, x->bytes, &x->block, e);
-}
-
 int64_t tra_packed_bytes(const tra_outfile *o, int64_t t) {
     return tra_mapping_bytes(o->mapping->storage, &o->held, t);
 }
@@ -42,13 +31,6 @@ static tra_status explain(const tra_outfile *o, tra_status s, const tra_err *own
                     o->mapping->name);
 }
 
-/* Entries of the array in a cell; dense, its elements. */
-static int64_t entries_of(const tra_cell *c) {
-    int64_t n;
-    if (c->layout) return tra_cell_count(c, c->layout->nparts - 1); /* values come last */
-    return tra_dims_product(&c->array.ext, &n) ? n : INT64_MAX;
-}
-
 static tra_status wait_packed(tra_outfile *o, tra_saved *rec, const tra_cell *c, char *room, tra_err *e) {
     int64_t n = tra_packed_bytes(o, rec->ordinal), entries;
     tra_err own = {0};
@@ -67,14 +49,14 @@ tra_status tra_packed_wait(tra_outfile *o, tra_worker *w, tra_saved *rec, const 
     tra_cell c;
     tra_err own = {0};
     TRA_TRY(tra_cell_of(&o->held, rec->ordinal, b->ptr, b->bytes, &c, e));
-    scratch x = {.pool = o->pool,
-                 .bytes =
-                     tra_mapping_room(tra_packed_bytes(o, rec->ordinal) + (int64_t)sizeof(int64_t), entries_of(&c))};
-    if (x.bytes <= o->count_room) return wait_packed(o, rec, &c, w->io, e);
-    tra_status s = tra_engine_insist(w, take, &x, &own);
+    tra_block *own_room = NULL;
+    int64_t bytes =
+        tra_mapping_room(tra_packed_bytes(o, rec->ordinal) + (int64_t)sizeof(int64_t), tra_held_entries(&c));
+    if (bytes <= o->count_room) return wait_packed(o, rec, &c, w->io, e);
+    tra_status s = tra_engine_insist_block(w, bytes, &own_room, &own);
     if (s != TRA_OK) return explain(o, s, &own, e);
-    s = wait_packed(o, rec, &c, x.block->ptr, e);
-    tra_block_free(o->pool, x.block);
+    s = wait_packed(o, rec, &c, own_room->ptr, e);
+    tra_block_free(o->pool, own_room);
     return s;
 }
 
