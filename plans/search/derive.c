@@ -147,7 +147,7 @@ static bool congruent(const tra_memo *m, const tra_expr *x, const tra_expr *y) {
     return strcmp(x->text, y->text) == 0;
 }
 
-/* A step on the way: to expression x, by a rule (NULL: congruence) that wants to see `below` in inputs (-1: none). */
+/* A step on the way: to expression x, by a rule (NULL: congruence) that demands to see `below` in inputs (-1: none). */
 typedef struct leg {
     int x, below[2];
     const tra_rule *rule;

@@ -1,11 +1,12 @@
-/* extract.c - dynamic programming over (group, placement): the cheapest sets of slots for each placement of each group.
+/* extract.c - dynamic programming over (group, placement): the cheapest sets of supplies for each placement of each
+ * group.
  *
- * Groups are taken inputs first. An entry of a group is a set of slots that make it, with all that this needs; two
+ * Groups are taken inputs first. An entry of a group is a set of supplies that make it, with all that this needs; two
  * inputs are combined by the union of their sets, so that what both need is there once, and costs once. Two entries
- * whose slots are the same wherever others may use them too are interchangeable, and the cheaper one stays: the groups
- * that others may use are those which the group does not dominate. With few of these the search is exact. Otherwise the
- * entries kept of a group, and of each of its placements, are as many as the budget says, which depends on the sizes
- * of the program alone: so the same plans come out each time.
+ * whose supplies are the same wherever others may use them too are interchangeable, and the cheaper one stays: the
+ * groups that others may use are those which the group does not dominate. With few of these the search is exact.
+ * Otherwise the entries kept of a group, and of each of its placements, are as many as the budget says, which depends
+ * on the sizes of the program alone: so the same plans come out each time.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -21,8 +22,8 @@ int64_t tra_search_bytes(const search *s) {
     size_t n = 0;
     for (int i = 0; i < 3; i++) n += arenas[i] ? tra_arena_bytes(arenas[i]) : 0;
     for (int g = 0; g < s->ngroups; g++) n += s->group[g].room ? tra_arena_bytes(s->group[g].room) : 0;
-    n += (size_t)s->slots.cap * (sizeof *s->slots.v + sizeof *s->slots.score + 2 * sizeof *s->slots.table);
-    n += (size_t)s->makings.cap * sizeof *s->makings.v + (size_t)s->costs.cap * sizeof *s->costs.v;
+    n += (size_t)s->supplies.cap * (sizeof *s->supplies.v + sizeof *s->supplies.score + 2 * sizeof *s->supplies.table);
+    n += (size_t)s->implementations.cap * sizeof *s->implementations.v + (size_t)s->costs.cap * sizeof *s->costs.v;
     n += (size_t)(s->places.cap + s->wayplaces.cap) * sizeof *s->places.v;
     return (int64_t)n;
 }
@@ -32,7 +33,7 @@ int64_t tra_search_bytes(const search *s) {
 typedef struct candidate {
     score s;
     int place;
-    int making, slot; /* of the group itself, added to `base` */
+    int implementation, supply; /* of the group itself, added to `base` */
     const entry *base;
     int seq, tier, rank;
     bool first, kept; /* the cheapest of its strategy; chosen */
@@ -110,8 +111,8 @@ static int *chain(const chains *c, uint64_t key) {
 static bool replaces(search *s, const candidate *x, const candidate *y) {
     if (x->place == y->place) return true;
     if (y->place == ANY) return false;
-    int slot = tra_slot_demand(s, x->slot, y->place);
-    const score *a = &s->slots.score[x->slot], *b = &s->slots.score[slot];
+    int supply = tra_supply_add_demand(s, x->supply, y->place);
+    const score *a = &s->supplies.score[x->supply], *b = &s->supplies.score[supply];
     score t = x->s;
     t.scalar += b->scalar - a->scalar;
     t.bytes += b->bytes - a->bytes;
@@ -190,7 +191,8 @@ static void choose(search *s, candidates *x, int most) {
     if (n > most) cut_down(s, x, most);
 }
 
-/* ---- sets of slots ---------------------------------------------------------------------------------------------- */
+/* ---- sets of supplies ----------------------------------------------------------------------------------------------
+ */
 
 /* open[i] is all ones if group i may be used from outside of g, else 0. */
 static void mark_open(const search *s, int g, uint64_t *open) {
@@ -200,8 +202,8 @@ static void mark_open(const search *s, int g, uint64_t *open) {
     }
 }
 
-static void count(const search *s, int slot, uint64_t open, score *t) {
-    const score *c = &s->slots.score[slot];
+static void count(const search *s, int supply, uint64_t open, score *t) {
+    const score *c = &s->supplies.score[supply];
     t->scalar += c->scalar;
     t->flops += c->flops;
     t->bytes += c->bytes;
@@ -210,10 +212,10 @@ static void count(const search *s, int slot, uint64_t open, score *t) {
     t->strategy += c->strategy;
 }
 
-static score score_of(const search *s, int n, const int *slot, const uint64_t *open) {
+static score score_of(const search *s, int n, const int *supply, const uint64_t *open) {
     score t = {0};
     for (int i = n - 1; i >= 0; i--) {
-        if (slot[i]) count(s, slot[i], open ? open[i] : 0, &t);
+        if (supply[i]) count(s, supply[i], open ? open[i] : 0, &t);
     }
     return t;
 }
@@ -223,11 +225,11 @@ static bool unite(search *s, const entry *a, const entry *b, const uint64_t *ope
     int n = a->n > b->n ? a->n : b->n;
     *t = (score){0};
     for (int i = n - 1; i >= 0; i--) { /* what differs is found soon: the groups near to both */
-        int x = i < a->n ? a->slot[i] : 0, y = i < b->n ? b->slot[i] : 0;
+        int x = i < a->n ? a->supply[i] : 0, y = i < b->n ? b->supply[i] : 0;
         if (x == 0) {
             x = y;
         } else if (y != 0 && x != y) {
-            x = tra_slot_union(s, x, y);
+            x = tra_supply_union(s, x, y);
             if (x < 0) return false;
         }
         out[i] = x;
@@ -241,21 +243,21 @@ typedef struct root {
     int group, place;
 } root;
 
-/* The slots of what the roots need, each group made by making[group]; of n groups, into out. */
-static void collect(search *s, const int *making, int nroots, const root *roots, int n, int *out) {
+/* The supplies of what the roots need, each group made by implementation[group]; of n groups, into out. */
+static void collect(search *s, const int *implementation, int nroots, const root *roots, int n, int *out) {
     memset(out, 0, (size_t)n * sizeof *out);
     for (int i = 0; i < nroots; i++) {
         int *x = &out[roots[i].group];
-        if (!*x) *x = tra_slot_of(s, making[roots[i].group]);
-        if (roots[i].place >= 0) *x = tra_slot_demand(s, *x, roots[i].place);
+        if (!*x) *x = tra_supply_of(s, implementation[roots[i].group]);
+        if (roots[i].place >= 0) *x = tra_supply_add_demand(s, *x, roots[i].place);
     }
     for (int g = n - 1; g >= 0; g--) {
         if (!out[g]) continue;
-        const struct making *m = s->slots.v[out[g]].m;
+        const struct implementation *m = s->supplies.v[out[g]].m;
         for (int i = 0; i < 2 && m->f->in[i] >= 0; i++) {
             int *x = &out[m->f->in[i]];
-            if (!*x) *x = tra_slot_of(s, making[m->f->in[i]]);
-            *x = tra_slot_demand(s, *x, m->in[i]);
+            if (!*x) *x = tra_supply_of(s, implementation[m->f->in[i]]);
+            *x = tra_supply_add_demand(s, *x, m->in[i]);
         }
     }
 }
@@ -263,15 +265,15 @@ static void collect(search *s, const int *making, int nroots, const root *roots,
 /* Both sets, where they make a group in different ways as the first does it. */
 static void reconcile(search *s, const entry *a, const entry *b, int nroots, const root *roots, const uint64_t *open,
                       int *out, score *t) {
-    int n = a->n > b->n ? a->n : b->n, *making = tra_calloc((size_t)n, sizeof *making);
+    int n = a->n > b->n ? a->n : b->n, *implementation = tra_calloc((size_t)n, sizeof *implementation);
     for (int i = 0; i < n; i++) {
-        int x = i < a->n ? a->slot[i] : 0;
-        if (i < b->n && (!x || s->slots.v[x].m->hidden)) x = b->slot[i];
-        making[i] = x ? s->slots.v[x].m->id : -1;
+        int x = i < a->n ? a->supply[i] : 0;
+        if (i < b->n && (!x || s->supplies.v[x].m->inlined)) x = b->supply[i];
+        implementation[i] = x ? s->supplies.v[x].m->id : -1;
     }
-    collect(s, making, nroots, roots, n, out);
+    collect(s, implementation, nroots, roots, n, out);
     *t = score_of(s, n, out, open);
-    free(making);
+    free(implementation);
 }
 
 /* ---- cells ------------------------------------------------------------------------------------------------------ */
@@ -285,14 +287,14 @@ static const cell *cell_at(search *s, int g, int place) {
     candidates c = {0};
     for (int i = 0; i < x->nentries; i++) {
         const entry *e = &x->entries[i];
-        int old = e->slot[g], slot = place < 0 ? old : tra_slot_demand(s, old, place);
-        const score *a = &s->slots.score[old], *b = &s->slots.score[slot];
+        int old = e->supply[g], supply = place < 0 ? old : tra_supply_add_demand(s, old, place);
+        const score *a = &s->supplies.score[old], *b = &s->supplies.score[supply];
         score t = e->s;
         t.scalar += b->scalar - a->scalar;
         t.bytes += b->bytes - a->bytes;
         t.memory = tra_max64(t.memory, b->memory);
         if (x->shared) t.open += b->open;
-        add_candidate(&c, (candidate){.s = t, .base = e, .slot = slot});
+        add_candidate(&c, (candidate){.s = t, .base = e, .supply = supply});
     }
     choose(s, &c, s->limits.kept.cell);
     TRA_ARENA_ROOM(x->room, x->cells, x->ncells, x->capcells);
@@ -300,9 +302,9 @@ static const cell *cell_at(search *s, int g, int place) {
     *made = (cell){.place = place, .n = c.n, .v = tra_news(x->room, entry, c.n)};
     for (int i = 0; i < c.n; i++) {
         int *v = tra_news(x->room, int, g + 1);
-        memcpy(v, c.v[i].base->slot, (size_t)g * sizeof *v);
-        v[g] = c.v[i].slot;
-        made->v[i] = (entry){.n = g + 1, .slot = v, .s = c.v[i].s};
+        memcpy(v, c.v[i].base->supply, (size_t)g * sizeof *v);
+        v[g] = c.v[i].supply;
+        made->v[i] = (entry){.n = g + 1, .supply = v, .s = c.v[i].s};
     }
     free(c.v);
     return made;
@@ -319,14 +321,14 @@ static candidates combine(search *s, const cell *l, const cell *r, int nroots, c
     for (int i = 0; i < l->n; i++) {
         for (int j = 0; j < r->n; j++) {
             if (unite(s, &l->v[i], &r->v[j], open, scratch, &t))
-                add_candidate(&c, (candidate){.s = t, .slot = i, .making = j});
+                add_candidate(&c, (candidate){.s = t, .supply = i, .implementation = j});
         }
     }
     bool agree = c.n > 0;
     const entry *first[2] = {&l->v[0], &r->v[0]};
     for (int k = 0; k < 2 && !agree; k++) {
         reconcile(s, first[k], first[1 - k], nroots, roots, open, scratch, &t);
-        add_candidate(&c, (candidate){.s = t, .slot = k});
+        add_candidate(&c, (candidate){.s = t, .supply = k});
         s->limits.bounded = true;
     }
     choose(s, &c, most);
@@ -334,19 +336,19 @@ static candidates combine(search *s, const cell *l, const cell *r, int nroots, c
         candidate *x = &c.v[i];
         entry *e = tra_new(a, entry);
         int *v = tra_news(a, int, n + 1);
-        *e = (entry){.n = n, .slot = v};
+        *e = (entry){.n = n, .supply = v};
         if (agree)
-            unite(s, &l->v[x->slot], &r->v[x->making], open, v, &e->s);
+            unite(s, &l->v[x->supply], &r->v[x->implementation], open, v, &e->s);
         else
-            reconcile(s, first[x->slot], first[1 - x->slot], nroots, roots, open, v, &e->s);
+            reconcile(s, first[x->supply], first[1 - x->supply], nroots, roots, open, v, &e->s);
         x->base = e;
     }
     free(scratch);
     return c;
 }
 
-/* The sets with which the making's inputs are where it takes them. */
-static candidates inputs_of(search *s, const making *m, const uint64_t *open, tra_arena *a) {
+/* The sets with which the implementation's inputs are where it takes them. */
+static candidates inputs_of(search *s, const implementation *m, const uint64_t *open, tra_arena *a) {
     candidates c = {0};
     const int *in = m->f->in;
     if (in[0] < 0) {
@@ -360,7 +362,7 @@ static candidates inputs_of(search *s, const making *m, const uint64_t *open, tr
         return combine(s, &left, cell_at(s, in[1], m->in[1]), 2, roots, open, s->limits.kept.cell, a);
     }
     for (int i = 0; i < l->n; i++) {
-        score t = score_of(s, l->v[i].n, l->v[i].slot, open);
+        score t = score_of(s, l->v[i].n, l->v[i].supply, open);
         add_candidate(&c, (candidate){.s = t, .base = &l->v[i]});
     }
     return c;
@@ -373,11 +375,11 @@ static void keep_entries(search *s, int g, const candidates *c) {
     for (int i = 0; i < c->n; i++) {
         const candidate *k = &c->v[i];
         int *v = tra_news(x->room, int, g + 1);
-        if (k->base->n) memcpy(v, k->base->slot, (size_t)k->base->n * sizeof *v);
-        v[g] = k->slot;
-        int hides = s->slots.v[k->slot].m->hides;
-        if (hides >= 0) v[s->makings.v[hides]->group] = tra_slot_of(s, hides);
-        x->entries[i] = (entry){.n = g + 1, .slot = v, .s = k->s};
+        if (k->base->n) memcpy(v, k->base->supply, (size_t)k->base->n * sizeof *v);
+        v[g] = k->supply;
+        int inlined_by = s->supplies.v[k->supply].m->inlined_by;
+        if (inlined_by >= 0) v[s->implementations.v[inlined_by]->group] = tra_supply_of(s, inlined_by);
+        x->entries[i] = (entry){.n = g + 1, .supply = v, .s = k->s};
     }
 }
 
@@ -385,12 +387,12 @@ static void extract_group(search *s, int g, uint64_t *open) {
     group *x = &s->group[g];
     tra_arena *scratch = s->scratch = tra_arena_new();
     candidates all = {0}, c = {0};
-    const making *last = NULL;
+    const implementation *last = NULL;
     x->room = tra_arena_new();
-    tra_make_all(s, g);
+    tra_implement_all(s, g);
     mark_open(s, g, open);
-    for (int i = 0; i < x->makings.n; i++) {
-        const making *m = s->makings.v[x->makings.v[i]];
+    for (int i = 0; i < x->implementations.n; i++) {
+        const implementation *m = s->implementations.v[x->implementations.v[i]];
         bool again = last && last->f->in[0] == m->f->in[0] && last->f->in[1] == m->f->in[1] &&
                      last->in[0] == m->in[0] && last->in[1] == m->in[1];
         if (!again) {
@@ -399,14 +401,15 @@ static void extract_group(search *s, int g, uint64_t *open) {
             c = inputs_of(s, m, open, scratch);
             last = m;
         }
-        int slot = tra_slot_of(s, m->id), hidden = m->hides < 0 ? 0 : tra_slot_of(s, m->hides);
+        int supply = tra_supply_of(s, m->id), inlining = m->inlined_by < 0 ? 0 : tra_supply_of(s, m->inlined_by);
         for (int j = 0; j < c.n; j++) {
             const entry *b = c.v[j].base;
-            int h = hidden ? s->slots.v[hidden].m->group : 0;
-            if (hidden && h < b->n && b->slot[h] && b->slot[h] != hidden) continue; /* the join would be done twice */
-            candidate k = {.s = c.v[j].s, .place = m->out, .slot = slot, .base = c.v[j].base};
-            count(s, slot, 0, &k.s);
-            if (hidden && !(h < b->n && b->slot[h])) count(s, hidden, open[h], &k.s);
+            int h = inlining ? s->supplies.v[inlining].m->group : 0;
+            if (inlining && h < b->n && b->supply[h] && b->supply[h] != inlining)
+                continue; /* the join would be done twice */
+            candidate k = {.s = c.v[j].s, .place = m->out, .supply = supply, .base = c.v[j].base};
+            count(s, supply, 0, &k.s);
+            if (inlining && !(h < b->n && b->supply[h])) count(s, inlining, open[h], &k.s);
             add_candidate(&all, k);
         }
     }
@@ -417,8 +420,8 @@ static void extract_group(search *s, int g, uint64_t *open) {
     free(all.v);
     tra_arena_free(scratch);
     s->scratch = NULL;
-    free(x->makings.v);
-    x->makings = (numbers){0};
+    free(x->implementations.v);
+    x->implementations = (numbers){0};
 }
 
 static void forget_group(group *x) {
@@ -431,17 +434,17 @@ static void forget_group(group *x) {
 
 static void mark(int n, const entry *v, int *to) {
     for (int i = 0; i < n; i++) {
-        for (int j = 0; j < v[i].n; j++) to[v[i].slot[j]] = 1;
+        for (int j = 0; j < v[i].n; j++) to[v[i].supply[j]] = 1;
     }
 }
 
 static void renumber(int n, const entry *v, int *to) {
     for (int i = 0; i < n; i++) {
-        for (int j = 0; j < v[i].n; j++) v[i].slot[j] = to[v[i].slot[j]];
+        for (int j = 0; j < v[i].n; j++) v[i].supply[j] = to[v[i].supply[j]];
     }
 }
 
-/* All sets of slots: of the groups, and n more. None shares its numbers with another. */
+/* All sets of supplies: of the groups, and n more. None shares its numbers with another. */
 static void each_entry(const search *s, int n, const entry *v, void (*visit)(int n, const entry *v, int *to), int *to) {
     for (int g = 0; g < s->ngroups; g++) {
         const group *x = &s->group[g];
@@ -451,11 +454,11 @@ static void each_entry(const search *s, int n, const entry *v, void (*visit)(int
     visit(n, v, to);
 }
 
-/* Forgets the slots that are in no set. Most were made only to compare. */
+/* Forgets the supplies that are in no set. Most were made only to compare. */
 static void sweep(search *s, int n, const entry *v) {
-    int *to = tra_calloc((size_t)s->slots.n + 1, sizeof *to);
+    int *to = tra_calloc((size_t)s->supplies.n + 1, sizeof *to);
     each_entry(s, n, v, mark, to);
-    tra_slots_sweep(s, to);
+    tra_supplies_sweep(s, to);
     each_entry(s, n, v, renumber, to);
     free(to);
 }
@@ -478,7 +481,7 @@ static int output_groups(const search *s, int *v) {
 /* Marks what the groups in mark[] need. */
 static void mark_needed(const search *s, uint64_t *mark) {
     for (int g = s->ngroups - 1; g >= 0; g--) {
-        for (int i = 0; i < s->group[g].nfamilies && mark[g]; i++) {
+        for (int i = 0; i < s->group[g].nvariants && mark[g]; i++) {
             for (int j = 0; j < 2 && s->group[g].f[i].in[j] >= 0; j++) mark[s->group[g].f[i].in[j]] = ~(uint64_t)0;
         }
     }
@@ -497,7 +500,7 @@ static entry *combine_outputs(search *s, uint64_t *open, int *n) {
         candidates v = {0};
         if (i == 0) {
             for (int j = 0; j < c->n; j++) {
-                score t = score_of(s, c->v[j].n, c->v[j].slot, open);
+                score t = score_of(s, c->v[j].n, c->v[j].supply, open);
                 add_candidate(&v, (candidate){.s = t, .base = &c->v[j]});
             }
             choose(s, &v, s->limits.kept.plans);
@@ -506,7 +509,7 @@ static entry *combine_outputs(search *s, uint64_t *open, int *n) {
         }
         have.n = v.n;
         have.v = tra_news(s->work, entry, v.n);
-        for (int j = 0; j < v.n; j++) have.v[j] = (entry){v.v[j].base->n, v.v[j].base->slot, v.v[j].s};
+        for (int j = 0; j < v.n; j++) have.v[j] = (entry){v.v[j].base->n, v.v[j].base->supply, v.v[j].s};
         free(v.v);
     }
     free(roots);
@@ -519,7 +522,7 @@ entry *tra_extract(search *s, int *n) {
     enum { FEW = 4096 };
     uint64_t *open = tra_calloc((size_t)s->ngroups + 1, sizeof *open);
     numbers *done = tra_calloc((size_t)s->ngroups + 1, sizeof *done); /* groups by their last use */
-    s->slots.sweep = FEW;
+    s->supplies.sweep = FEW;
     for (int g = 0; g < s->ngroups; g++) {
         if (s->group[g].last_use >= 0) tra_add_number(&done[s->group[g].last_use], g);
     }
@@ -527,14 +530,14 @@ entry *tra_extract(search *s, int *n) {
         if (s->group[g].last_use < 0) continue;
         extract_group(s, g, open);
         for (int i = 0; i < done[g].n; i++) forget_group(&s->group[done[g].v[i]]);
-        if (s->slots.n < s->slots.sweep) continue;
+        if (s->supplies.n < s->supplies.sweep) continue;
         sweep(s, 0, NULL);
-        s->slots.sweep = FEW + 2 * s->slots.n;
+        s->supplies.sweep = FEW + 2 * s->supplies.n;
     }
     entry *v = combine_outputs(s, open, n);
     for (int i = 0; i < *n; i++) {
         int *own = tra_news(s->work, int, v[i].n);
-        v[i].slot = memcpy(own, v[i].slot, (size_t)v[i].n * sizeof *own);
+        v[i].supply = memcpy(own, v[i].supply, (size_t)v[i].n * sizeof *own);
     }
     for (int g = 0; g < s->ngroups; g++) forget_group(&s->group[g]);
     sweep(s, *n, v);
@@ -545,40 +548,41 @@ entry *tra_extract(search *s, int *n) {
     return v;
 }
 
-/* ---- plans from makings ----------------------------------------------------------------------------------------- */
+/* ---- plans from implementations
+ * ----------------------------------------------------------------------------------------- */
 
-entry tra_assemble(search *s, const int *making) {
+entry tra_assemble(search *s, const int *implementation) {
     int *out = tra_calloc((size_t)s->ngroups + 1, sizeof *out), n = output_groups(s, out);
     root *roots = tra_calloc((size_t)n + 1, sizeof *roots);
     for (int i = 0; i < n; i++) roots[i] = (root){out[i], -1};
     int *v = tra_news(s->work, int, s->ngroups + 1);
-    collect(s, making, n, roots, s->ngroups, v);
-    entry e = {.n = s->ngroups, .slot = v, .s = score_of(s, s->ngroups, v, NULL)};
+    collect(s, implementation, n, roots, s->ngroups, v);
+    entry e = {.n = s->ngroups, .supply = v, .s = score_of(s, s->ngroups, v, NULL)};
     free(roots);
     free(out);
     return e;
 }
 
-bool tra_direct(search *s, const int *expr, int *making) {
+bool tra_direct(search *s, const int *expr, int *implementation) {
     for (int g = 0; g < s->ngroups; g++) {
         const group *x = &s->group[g];
-        const family *f = NULL;
+        const variant *f = NULL;
         int made[2] = {-1, -1};
-        for (int i = 0; i < x->nfamilies && making[g] < 0; i++) {
-            const family *y = &x->f[i];
+        for (int i = 0; i < x->nvariants && implementation[g] < 0; i++) {
+            const variant *y = &x->f[i];
             bool wanted = expr && expr[x->canonical] >= 0 ? y->x->node.id == expr[x->canonical] : !f;
             if (wanted && (!y->join || y->join == y->x || s->group[s->at[y->x->in[0]]].absorbed)) f = y;
         }
-        if (making[g] >= 0 || !f) continue;
+        if (implementation[g] >= 0 || !f) continue;
         for (int i = 0; i < 2 && f->in[i] >= 0; i++) {
-            if (making[f->in[i]] < 0) f = NULL;
+            if (implementation[f->in[i]] < 0) f = NULL;
             if (!f) break;
-            made[i] = s->makings.v[making[f->in[i]]]->out;
+            made[i] = s->implementations.v[implementation[f->in[i]]]->out;
         }
-        if (f) making[g] = tra_make_direct(s, g, f, made);
+        if (f) implementation[g] = tra_implement_direct(s, g, f, made);
     }
     for (int i = 0; i < s->m->g->noutputs; i++) {
-        if (making[s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group]] < 0) return false;
+        if (implementation[s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group]] < 0) return false;
     }
     return true;
 }

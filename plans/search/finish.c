@@ -1,4 +1,4 @@
-/* finish.c - from a complete set of slots to a plan with exact costs. */
+/* finish.c - from a complete set of supplies to a plan with exact costs. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "../rules/fused.h"
 #include "search_int.h"
 
-/* What an operator of the plan in the making is. */
+/* What an operator of the plan in the implementation is. */
 typedef struct part {
     tra_plan_op op;
     int group;
@@ -18,7 +18,7 @@ typedef struct part {
     bool partial; /* AGG, JOINAGG: leaves summands; SHUF: moves them */
 } part;
 
-/* How copies of inputs that may be read come about: as the slots say; or all of them are read, or sent. */
+/* How copies of inputs that may be read come about: as the supplies say; or all of them are read, or sent. */
 typedef enum reading { AS_FOUND, READ, SENT } reading;
 
 typedef struct finish {
@@ -30,20 +30,20 @@ typedef struct finish {
     tra_program_text *program;
     int n, cap;
     part *v;
-    int *
-        *at; /* operator that has the group's relation as it is made [0], and as want i [i + 1]; -1; NULL: not needed */
+    int **at; /* operator that has the group's relation as it is made [0], and as demand i [i + 1]; -1; NULL: not needed
+               */
     int *order; /* groups, as they are made */
     int norder;
 } finish;
 
-static const slot *slot_at(const finish *f, int g) { return &f->s->slots.v[f->x->slot[g]]; }
-static const tra_node *node_of(const finish *f, int g) { return &slot_at(f, g)->m->f->x->node; }
+static const supply *supply_at(const finish *f, int g) { return &f->s->supplies.v[f->x->supply[g]]; }
+static const tra_node *node_of(const finish *f, int g) { return &supply_at(f, g)->m->f->x->node; }
 
-/* The want of most copies, of several; -1: none is of several. */
-static int most_copies(const search *s, const slot *x) {
+/* The demand of most copies, of several; -1: none is of several. */
+static int most_copies(const search *s, const supply *x) {
     int best = -1, most = 1;
     for (int i = 0; i < x->n; i++) {
-        int c = tra_place_copies(&s->places.v[x->want[i]]);
+        int c = tra_place_copies(&s->places.v[x->demand[i]]);
         if (c > most) best = i, most = c;
     }
     return best;
@@ -51,30 +51,30 @@ static int most_copies(const search *s, const slot *x) {
 
 /* May copies of the group, an input that is where it suits the plan, be read? */
 static bool may_read(const finish *f, int g) {
-    const slot *x = slot_at(f, g);
+    const supply *x = supply_at(f, g);
     return x->m->out == ANY && most_copies(f->s, x) >= 0 && tra_may_read_all(f->s, node_of(f, g));
 }
 
-/* Does the want come from where the group's relation is made? */
-static bool from_start(const slot *x, int i) { return slot_from(x)[i] < 0 || slot_from(x)[i] == i; }
+/* Does the demand come from where the group's relation is made? */
+static bool from_start(const supply *x, int i) { return supply_from(x)[i] < 0 || supply_from(x)[i] == i; }
 
 /* Where an input is of itself. One that is used only in copies, and is not read in these, where the fewest bytes
  * move. */
 static int own_place(finish *f, int g) {
     search *s = f->s;
-    const slot *x = slot_at(f, g);
+    const supply *x = supply_at(f, g);
     const tra_node *n = node_of(f, g);
-    const numbers *want = &s->group[g].want;
+    const numbers *demand = &s->group[g].demand;
     int best = -1;
     int64_t least = 0;
     numbers c = {0};
-    bool copies = x->own >= 0 && tra_place_copies(&s->places.v[x->want[x->own]]) > 1;
-    if (f->reading == READ && may_read(f, g)) return x->want[most_copies(s, x)];
-    if (x->own >= 0 && !(copies && f->reading == SENT)) return x->want[x->own];
+    bool copies = x->own >= 0 && tra_place_copies(&s->places.v[x->demand[x->own]]) > 1;
+    if (f->reading == READ && may_read(f, g)) return x->demand[most_copies(s, x)];
+    if (x->own >= 0 && !(copies && f->reading == SENT)) return x->demand[x->own];
     for (int i = 0; i < x->n; i++)
-        if (tra_place_copies(&s->places.v[x->want[i]]) == 1) return x->want[i];
+        if (tra_place_copies(&s->places.v[x->demand[i]]) == 1) return x->demand[i];
     for (int d = 0; x->n > 0 && d < n->type.cat->frontier.n; d++) { /* dealt out over where the first copies are */
-        tra_placement p = s->places.v[x->want[0]];
+        tra_placement p = s->places.v[x->demand[0]];
         bool cut = false; /* by d already: a second axis would follow the first */
         for (int i = 0; i < p.naxes; i++) {
             for (int j = 0; j < p.axis[i].n; j++) cut |= p.axis[i].dim[j] == d;
@@ -89,12 +89,12 @@ static int own_place(finish *f, int g) {
         }
         if (tra_place_offered(&p, n->type.cat)) tra_add_number(&c, tra_place_intern(s, &p));
     }
-    for (int i = 0; i < want->n; i++) tra_add_number(&c, want->v[i]);
+    for (int i = 0; i < demand->n; i++) tra_add_number(&c, demand->v[i]);
     for (int j = 0; j < c.n; j++) {
         int64_t moved = 0;
         if (tra_place_copies(&s->places.v[c.v[j]]) > 1) continue;
         for (int i = 0; i < x->n; i++) {
-            if (from_start(x, i)) moved += tra_move_traffic(s, n, false, c.v[j], x->want[i]).moved;
+            if (from_start(x, i)) moved += tra_move_traffic(s, n, false, c.v[j], x->demand[i]).moved;
         }
         if (best < 0 || moved < least) best = c.v[j], least = moved;
     }
@@ -128,7 +128,7 @@ static void set_work(tra_op *o, tra_work w) {
     o->predicted.cost.flops_max = w.busiest;
 }
 
-static void set_join(finish *f, tra_op *o, const making *m) {
+static void set_join(finish *f, tra_op *o, const implementation *m) {
     search *s = f->s;
     const tra_node *join = &m->f->join->node;
     const tra_placement *l = &s->places.v[m->in[0]], *r = &s->places.v[m->in[1]];
@@ -157,7 +157,7 @@ static void hold(tra_plan *p, tra_op *o) {
 static void add_op(finish *f, int id) {
     search *s = f->s;
     const part *x = &f->v[id];
-    const making *m = slot_at(f, x->group)->m;
+    const implementation *m = supply_at(f, x->group)->m;
     const tra_node *n = x->node;
     tra_op *o = &f->plan->ops[id];
     *o = (tra_op){.id = id, .op = x->op, .in = {x->in[0], x->in[1]}, .type = n->type, .place = s->places.v[x->place]};
@@ -240,7 +240,7 @@ static const char *strategies(const finish *f) {
     tra_str text = {0};
     for (int i = 0; i < p->nops; i++) {
         if (!p->ops[i].strategy) continue;
-        const tra_expr *join = origin(f->s->m, slot_at(f, f->v[i].group)->m->f->join);
+        const tra_expr *join = origin(f->s->m, supply_at(f, f->v[i].group)->m->f->join);
         bool own = (!join->rule || join->rule == &tra_rule_fused) && !done[join->node.id];
         done[join->node.id] = true;
         tra_str_printf(&text, "%s%s%s", text.n ? " " : "", p->ops[i].strategy, own ? "" : "*");
@@ -273,13 +273,13 @@ static int push(finish *f, part x) {
 
 /* The operator that has group g's relation at the place: an exchange, when it is needed for the first time. */
 static int bring(finish *f, int g, int place) {
-    const slot *x = slot_at(f, g);
+    const supply *x = supply_at(f, g);
     int i = 0;
     if (f->v[f->at[g][0]].place == place) return f->at[g][0];
-    while (i < x->n && x->want[i] != place) i++;
+    while (i < x->n && x->demand[i] != place) i++;
     assert(i < x->n);
     if (f->at[g][i + 1] >= 0) return f->at[g][i + 1];
-    int from = from_start(x, i) ? f->at[g][0] : bring(f, g, x->want[slot_from(x)[i]]);
+    int from = from_start(x, i) ? f->at[g][0] : bring(f, g, x->demand[supply_from(x)[i]]);
     tra_plan_op op = tra_place_is_all(&f->s->places.v[place]) ? TRA_PLAN_BCAST : TRA_PLAN_SHUF;
     return f->at[g][i + 1] =
                push(f, (part){.op = op, .group = g, .node = node_of(f, g), .in = {from, -1}, .place = place});
@@ -292,8 +292,8 @@ static bool is_output(const search *s, int g, int i) {
 /* The operators of group g, after those of its inputs. */
 static void emit(finish *f, int g) {
     search *s = f->s;
-    const slot *x = slot_at(f, g);
-    const making *m = x->m;
+    const supply *x = supply_at(f, g);
+    const implementation *m = x->m;
     const tra_node *n = &m->f->x->node;
     part p = {.op = tra_operator_of(n->op), .group = g, .node = n, .in = {-1, -1}, .place = m->out};
     if (p.op == TRA_PLAN_AGG && m->f->join) p.op = TRA_PLAN_JOINAGG;
@@ -335,7 +335,7 @@ static tra_choices choices_of(const finish *f) {
     search *s = f->s;
     tra_choice *v = tra_news(f->plan->arena, tra_choice, f->norder);
     for (int i = 0; i < f->norder; i++) {
-        const making *m = slot_at(f, f->order[i])->m;
+        const implementation *m = supply_at(f, f->order[i])->m;
         v[i] = (tra_choice){.expr = m->f->x->node.id,
                             .op = f->at[f->order[i]][0],
                             .join = m->f->join && m->f->join != m->f->x ? m->f->join->node.id : -1};
@@ -359,7 +359,7 @@ static void emit_all(finish *f) {
     f->at = tra_news(f->work, int *, s->ngroups);
     f->order = tra_news(f->work, int, s->ngroups);
     for (int g = 0; g < s->ngroups; g++) {
-        if (f->x->slot[g] && !slot_at(f, g)->m->hidden) v[n++] = g;
+        if (f->x->supply[g] && !supply_at(f, g)->m->inlined) v[n++] = g;
     }
     qsort_r(v, (size_t)n, sizeof *v, by_canonical, s);
     for (int i = 0; i < n; i++) {
@@ -413,7 +413,7 @@ static tra_plan *finish_plan(search *s, const entry *x, reading reading, tra_are
 static bool has_copies(search *s, const entry *x) {
     finish f = {.s = s, .x = x};
     for (int g = 0; g < s->ngroups; g++)
-        if (x->slot[g] && !slot_at(&f, g)->m->hidden && may_read(&f, g)) return true;
+        if (x->supply[g] && !supply_at(&f, g)->m->inlined && may_read(&f, g)) return true;
     return false;
 }
 

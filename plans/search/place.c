@@ -185,7 +185,7 @@ tra_work tra_step_work(search *s, tra_plan_op op, const tra_node *n, int p) {
     return m->work = w;
 }
 
-tra_work tra_join_work(search *s, const family *f, int p) {
+tra_work tra_join_work(search *s, const variant *f, int p) {
     const tra_node *j = &f->join->node;
     bool fresh;
     if (!f->triangle) return tra_step_work(s, TRA_PLAN_JOIN, j, p);

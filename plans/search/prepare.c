@@ -1,5 +1,5 @@
 /* prepare.c - what the search knows before it starts: the groups in order, the operators that make them, who uses them,
- * and which placements consumers of a relation could want. */
+ * and which placements consumers of a relation could demand. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ void tra_add_number(numbers *x, int v) {
     x->v[x->n++] = v;
 }
 
-/* ---- families --------------------------------------------------------------------------------------------------- */
+/* ---- variants --------------------------------------------------------------------------------------------------- */
 
 /* What is planned takes less on all sites: then no sum of some of it, with what every tuple takes besides, exceeds an
  * int64_t. */
@@ -27,7 +27,7 @@ bool tra_countable(const search *s, const tra_type *t) {
     return tra_mul_most(all, s->o->sites) < COUNTABLE;
 }
 
-static tra_status summand_type(search *s, family *f, tra_err *e) {
+static tra_status summand_type(search *s, variant *f, tra_err *e) {
     tra_node local = f->x->node;
     const char *warn;
     local.kernel = tra_kernel_first(local.kernel);
@@ -59,7 +59,7 @@ static int64_t move_bytes(const search *s, const tra_type *t) {
     return bytes_of(s, (tra_op){.op = TRA_PLAN_SHUF, .type = *t}, t, NULL);
 }
 
-static void set_memory(const search *s, family *f) {
+static void set_memory(const search *s, variant *f) {
     const tra_node *n = &f->x->node, *j = f->join ? &f->join->node : NULL;
     tra_op op = {.type = n->type, .what.keydim = n->keydim}, join = {.op = TRA_PLAN_JOIN};
     if (j) {
@@ -108,17 +108,17 @@ static void set_memory(const search *s, family *f) {
 
 /* Is it the aggregation of a product of a dense relation with itself, whose result is symmetric? Asked of the program's
  * relations and kernels alone, so that a result has the same bits wherever it is computed. */
-static void find_triangle(family *f) {
+static void find_triangle(variant *f) {
     const tra_node *n = &f->x->node, *j = &f->join->node;
     const tra_type *t = &j->in[0]->type;
     if (f->in[0] != f->in[1] || t->layout || j->in[1]->type.layout || j->type.layout || n->type.layout) return;
     f->triangle = tra_mirror_of(j->kernel, n->kernel, t->cat->frontier.n, &j->joinl, &j->joinr, &n->group, &f->mirror);
 }
 
-static tra_status add_family(search *s, group *g, const tra_expr *x, const tra_expr *join, tra_err *e) {
+static tra_status add_variant(search *s, group *g, const tra_expr *x, const tra_expr *join, tra_err *e) {
     const tra_expr *source = join ? join : x;
-    family *f = &g->f[g->nfamilies];
-    *f = (family){.x = x, .join = join, .in = {-1, -1}};
+    variant *f = &g->f[g->nvariants];
+    *f = (variant){.x = x, .join = join, .in = {-1, -1}};
     for (int i = 0; i < 2 && source->in[i] >= 0; i++) f->in[i] = s->at[source->in[i]];
     if (!tra_countable(s, &x->node.type)) return TRA_OK;
     if (x->node.op == TRA_OP_AGG) TRA_TRY(summand_type(s, f, e));
@@ -128,11 +128,11 @@ static tra_status add_family(search *s, group *g, const tra_expr *x, const tra_e
         find_triangle(f);
     }
     if (s->o->memory > 0) set_memory(s, f);
-    g->nfamilies++;
+    g->nvariants++;
     return TRA_OK;
 }
 
-static tra_status add_families(search *s, int at, const bool *skip, tra_err *e) {
+static tra_status add_variants(search *s, int at, const bool *skip, tra_err *e) {
     group *g = &s->group[at];
     const tra_group *of = &s->m->group[g->canonical];
     int most = 0;
@@ -140,18 +140,18 @@ static tra_status add_families(search *s, int at, const bool *skip, tra_err *e) 
         const tra_expr *x = s->m->v[of->expr[i]];
         most += 1 + (x->node.op == TRA_OP_AGG ? s->m->group[x->in[0]].n : 0);
     }
-    g->f = tra_news(s->work, family, most);
+    g->f = tra_news(s->work, variant, most);
     g->node = &s->m->v[of->expr[0]]->node;
     if (s->o->memory > 0 && tra_countable(s, &g->node->type)) g->move_memory = move_bytes(s, &g->node->type);
     for (int i = 0; i < of->n; i++) {
         const tra_expr *x = s->m->v[of->expr[i]];
         if (skip[of->expr[i]]) continue;
-        TRA_TRY(add_family(s, g, x, x->node.op == TRA_OP_JOIN ? x : NULL, e));
+        TRA_TRY(add_variant(s, g, x, x->node.op == TRA_OP_JOIN ? x : NULL, e));
         if (x->node.op != TRA_OP_AGG || tra_kernel_needs_tensor(x->node.kernel)) continue;
         const tra_group *in = &s->m->group[x->in[0]];
         for (int j = 0; j < in->n; j++) {
             const tra_expr *y = s->m->v[in->expr[j]];
-            if (y->node.op == TRA_OP_JOIN && !skip[in->expr[j]]) TRA_TRY(add_family(s, g, x, y, e));
+            if (y->node.op == TRA_OP_JOIN && !skip[in->expr[j]]) TRA_TRY(add_variant(s, g, x, y, e));
         }
     }
     return TRA_OK;
@@ -186,8 +186,8 @@ static void find_uses(search *s) {
         use(s, g, n);
     }
     for (int g = n - 1; g >= 0; g--) {
-        for (int i = 0; i < s->group[g].nfamilies && s->group[g].last_use >= 0; i++) {
-            const family *f = &s->group[g].f[i];
+        for (int i = 0; i < s->group[g].nvariants && s->group[g].last_use >= 0; i++) {
+            const variant *f = &s->group[g].f[i];
             for (int j = 0; j < 2 && f->in[j] >= 0; j++) use(s, f->in[j], g);
             if (f->in[0] >= 0 && f->in[0] == f->in[1]) s->group[f->in[0]].shared = true;
         }
@@ -263,12 +263,12 @@ static uint32_t aggregated_later(const search *s, int g, int k) {
     return 0;
 }
 
-/* ---- wants ------------------------------------------------------------------------------------------------------ */
+/* ---- demands ---------------------------------------------------------------------------------------------------- */
 
 enum { MAXWANT = 64 };
 
-static void want(search *s, int g, const tra_placement *p) {
-    numbers *w = &s->group[g].want;
+static void demand(search *s, int g, const tra_placement *p) {
+    numbers *w = &s->group[g].demand;
     if (p->owner || tra_place_is_partial(p) || w->n == MAXWANT || !tra_place_offered(p, s->group[g].node->type.cat))
         return;
     int id = tra_place_intern(s, p);
@@ -278,15 +278,15 @@ static void want(search *s, int g, const tra_placement *p) {
     tra_add_number(w, id);
 }
 
-/* What consumers of g want of it, wanted of the input: output key dimension i is dimension dim[i] of the input. */
-static void want_back(search *s, int g, int in, const int *dim) {
-    for (int i = 0; i < s->group[g].want.n; i++) {
-        tra_placement q = s->places.v[s->group[g].want.v[i]], p;
-        if (tra_place_back(&q, s->group[g].node->type.cat->frontier.n, dim, &p)) want(s, in, &p);
+/* What consumers of g demand of it, demanded of its input: output key dimension i is dimension dim[i] of the input. */
+static void demand_back(search *s, int g, int in, const int *dim) {
+    for (int i = 0; i < s->group[g].demand.n; i++) {
+        tra_placement q = s->places.v[s->group[g].demand.v[i]], p;
+        if (tra_place_back(&q, s->group[g].node->type.cat->frontier.n, dim, &p)) demand(s, in, &p);
     }
 }
 
-static void want_inputs(search *s, int g, const family *f) {
+static void demand_inputs(search *s, int g, const variant *f) {
     const tra_node *n = &f->x->node;
     int dim[TRA_MAXDIM], k = n->type.cat->frontier.n;
     tra_dims others = {0};
@@ -294,7 +294,7 @@ static void want_inputs(search *s, int g, const family *f) {
     if (f->join) {
         const ways *w = &s->ways[f->join->node.id];
         for (int i = 0; i < w->n; i++) {
-            for (int side = 0; side < 2; side++) want(s, f->in[side], &s->wayplaces.v[w->v[i][side]]);
+            for (int side = 0; side < 2; side++) demand(s, f->in[side], &s->wayplaces.v[w->v[i][side]]);
         }
         return;
     }
@@ -308,9 +308,9 @@ static void want_inputs(search *s, int g, const family *f) {
     case TRA_OP_TILE: dim[k - 1] = -1; break;
     case TRA_OP_AGG:
         for (int i = 0; i < k; i++) dim[i] = (int)n->group.v[i];
-        want_back(s, g, f->in[0], dim);
+        demand_back(s, g, f->in[0], dim);
         p = tra_place_within(n->in[0]->type.cat, s->o->sites, &n->group);
-        want(s, f->in[0], &p);
+        demand(s, f->in[0], &p);
         return;
     case TRA_OP_REKEY:
         for (int i = 0; i < k; i++) {
@@ -319,19 +319,19 @@ static void want_inputs(search *s, int g, const family *f) {
         break;
     case TRA_OP_CONCAT:
         for (int i = 0; i < k; i++) dim[i] = i < n->keydim ? i : i + 1;
-        want_back(s, g, f->in[0], dim);
+        demand_back(s, g, f->in[0], dim);
         for (int i = 0; i < k; i++) others.v[others.n++] = dim[i];
         p = tra_place_within(n->in[0]->type.cat, s->o->sites, &others);
-        want(s, f->in[0], &p);
+        demand(s, f->in[0], &p);
         return;
     }
-    want_back(s, g, f->in[0], dim);
+    demand_back(s, g, f->in[0], dim);
 }
 
 /* Is a placement without copies among them? */
-static bool wants_one_copy(const search *s, const numbers *want) {
-    for (int i = 0; i < want->n; i++)
-        if (tra_place_copies(&s->places.v[want->v[i]]) == 1) return true;
+static bool demands_one_copy(const search *s, const numbers *demand) {
+    for (int i = 0; i < demand->n; i++)
+        if (tra_place_copies(&s->places.v[demand->v[i]]) == 1) return true;
     return false;
 }
 
@@ -340,12 +340,12 @@ static void find_wants(search *s) {
         tra_placement own[TRA_MAXDIM + 1];
         group *x = &s->group[g];
         if (x->last_use < 0) continue;
-        if (s->fixed_place && s->fixed_place[g]) want(s, g, s->fixed_place[g]);
+        if (s->fixed_place && s->fixed_place[g]) demand(s, g, s->fixed_place[g]);
         int m = tra_place_choices(x->node->type.cat, s->o->sites, own);
-        for (int j = 0; j < m; j++) want(s, g, &own[j]);
-        if (!wants_one_copy(s, &x->want))
-            tra_add_number(&x->want, tra_place_intern(s, &own[0])); /* though sites stay idle */
-        for (int i = 0; i < x->nfamilies; i++) want_inputs(s, g, &x->f[i]);
+        for (int j = 0; j < m; j++) demand(s, g, &own[j]);
+        if (!demands_one_copy(s, &x->demand))
+            tra_add_number(&x->demand, tra_place_intern(s, &own[0])); /* though sites stay idle */
+        for (int i = 0; i < x->nvariants; i++) demand_inputs(s, g, &x->f[i]);
     }
 }
 
@@ -402,8 +402,8 @@ static void keep_ways(search *s, const tra_ways *all, ways *w) {
 }
 
 static void find_ways(search *s, int g) {
-    for (int i = 0; i < s->group[g].nfamilies; i++) {
-        family *f = &s->group[g].f[i];
+    for (int i = 0; i < s->group[g].nvariants; i++) {
+        variant *f = &s->group[g].f[i];
         const tra_node *n = f->join ? &f->join->node : NULL;
         if (!n) continue;
         if (f->x == f->join) f->later = aggregated_later(s, g, n->type.cat->frontier.n);
@@ -436,16 +436,16 @@ static void set_fixed(search *s) {
 static void absorb(search *s) {
     int *by = tra_malloc((size_t)s->ngroups * sizeof *by); /* the only consumer, -1: none yet, -2: not absorbed */
     for (int g = 0; g < s->ngroups; g++) {
-        by[g] = s->group[g].nfamilies > 0 ? -1 : -2;
-        for (int i = 0; i < s->group[g].nfamilies; i++) {
+        by[g] = s->group[g].nvariants > 0 ? -1 : -2;
+        for (int i = 0; i < s->group[g].nvariants; i++) {
             if (s->group[g].f[i].x->node.op != TRA_OP_JOIN) by[g] = -2;
         }
     }
     for (int i = 0; i < s->m->g->noutputs; i++)
         by[s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group]] = -2;
     for (int g = 0; g < s->ngroups; g++) {
-        for (int i = 0; i < s->group[g].nfamilies; i++) {
-            const family *f = &s->group[g].f[i];
+        for (int i = 0; i < s->group[g].nvariants; i++) {
+            const variant *f = &s->group[g].f[i];
             bool fusable = f->x->node.op == TRA_OP_AGG && !tra_kernel_needs_tensor(f->x->node.kernel);
             for (int j = 0; j < 2 && f->in[j] >= 0 && !(f->join && f->join != f->x); j++) {
                 int *b = &by[f->in[j]];
@@ -457,26 +457,27 @@ static void absorb(search *s) {
         group *x = &s->group[g];
         int n = 0;
         x->absorbed = by[g] >= 0;
-        for (int i = 0; i < x->nfamilies; i++) { /* an aggregation of what is absorbed has no family of its own */
-            const family *f = &x->f[i];
+        for (int i = 0; i < x->nvariants; i++) { /* an aggregation of what is absorbed has no variant of its own */
+            const variant *f = &x->f[i];
             /* and for reproducible bits one of what is not absorbed has no other */
             bool other = s->o->reproducible && f->join && f->join != f->x && by[s->at[f->x->in[0]]] < 0;
             if (other) continue;
             if (f->join || f->in[0] < 0 || by[f->in[0]] < 0) x->f[n++] = *f;
         }
-        x->nfamilies = n;
+        x->nvariants = n;
     }
     for (int g = 0; g < s->ngroups; g++) {
-        if (s->group[g].absorbed) s->group[g].nfamilies = 0;
+        if (s->group[g].absorbed) s->group[g].nvariants = 0;
     }
     free(by);
 }
 
 /* Can every output be computed from what is small enough to be counted? */
 static tra_status check_sizes(const search *s, tra_err *e) {
-    bool *can = tra_calloc((size_t)s->ngroups + 1, sizeof *can), all = true; /* but joins that an aggregation hides */
+    bool *can = tra_calloc((size_t)s->ngroups + 1, sizeof *can),
+         all = true; /* but joins that an aggregation inlined_by */
     for (int g = 0; g < s->ngroups; g++) {
-        for (int i = 0; i < s->group[g].nfamilies; i++) {
+        for (int i = 0; i < s->group[g].nvariants; i++) {
             const int *in = s->group[g].f[i].in;
             can[g] |= (in[0] < 0 || can[in[0]]) && (in[1] < 0 || can[in[1]]);
         }
@@ -515,7 +516,7 @@ tra_status tra_prepare(search *s, tra_err *e) {
     s->summands = tra_news(s->work, tra_type, s->m->n);
     for (int g = 0; g < s->m->ngroups; g++) s->at[g] = -1;
     for (int g = 0; g < s->ngroups; g++) s->at[order[g]] = g, s->group[g].canonical = order[g];
-    for (int g = 0; g < s->ngroups; g++) TRA_TRY(add_families(s, g, skip, e));
+    for (int g = 0; g < s->ngroups; g++) TRA_TRY(add_variants(s, g, skip, e));
     TRA_TRY(check_sizes(s, e));
     find_alike(s);
     absorb(s);
@@ -529,8 +530,8 @@ tra_status tra_prepare(search *s, tra_err *e) {
 
 void tra_unprepare(search *s) {
     for (int g = 0; g < s->ngroups && s->group; g++) {
-        free(s->group[g].want.v);
-        free(s->group[g].makings.v);
+        free(s->group[g].demand.v);
+        free(s->group[g].implementations.v);
         tra_arena_free(s->group[g].room);
     }
 }

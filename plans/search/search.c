@@ -14,7 +14,7 @@
 
 enum { VISITS = 20000000, VISITS_PER_GROUP = 200000, PLANNED = 20000 };
 
-/* How much is tried: as many entries as make no more than so many visits of slots, by the sizes of the program
+/* How much is tried: as many entries as make no more than so many visits of supplies, by the sizes of the program
  * alone. */
 static budget budget_of(const search *s) {
     static const int cells[] = {320, 200, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2};
@@ -24,8 +24,8 @@ static budget budget_of(const search *s) {
         double visits = 0;
         k = cells[i];
         for (int g = 0; g < s->ngroups; g++) {
-            for (int j = 0; j < s->group[g].nfamilies; j++) {
-                const family *f = &s->group[g].f[j];
+            for (int j = 0; j < s->group[g].nvariants; j++) {
+                const variant *f = &s->group[g].f[j];
                 double pairs = f->join ? s->ways[f->join->node.id].n : 1;
                 for (int x = 0; x < 2 && f->in[x] >= 0; x++)
                     pairs *= s->group[f->in[x]].node->op == TRA_OP_INPUT ? 1 : k;
@@ -166,7 +166,7 @@ static bool rank(finding *f, const tra_plan_options *o) {
     return any;
 }
 
-/* The plans that the options want. */
+/* The plans that the options demand. */
 static void make_plans(finding *f, const tra_plan_options *o, bool fit, tra_arena *a, tra_plans *out) {
     tra_choices *choices = tra_news(a, tra_choices, f->n);
     out->n = f->n;
@@ -195,10 +195,10 @@ static tra_status search_begin(search *s, tra_err *e) {
 
 static void search_end(search *s) {
     tra_unprepare(s);
-    free(s->makings.v);
-    free(s->slots.v);
-    free(s->slots.score);
-    free(s->slots.table);
+    free(s->implementations.v);
+    free(s->supplies.v);
+    free(s->supplies.score);
+    free(s->supplies.table);
     free(s->costs.v);
     free(s->places.v);
     free(s->places.table);
@@ -211,13 +211,13 @@ static void search_end(search *s) {
 /* The direct translation is always a candidate, but for reproducible sums, since it stores what joins give before it is
  * added; unless it cannot run. */
 static void add_direct(finding *f, search *s) {
-    int *making = tra_malloc(((size_t)s->ngroups + 1) * sizeof *making);
-    for (int g = 0; g < s->ngroups; g++) making[g] = -1;
-    if (tra_direct(s, NULL, making)) {
-        entry x = tra_assemble(s, making);
+    int *implementation = tra_malloc(((size_t)s->ngroups + 1) * sizeof *implementation);
+    for (int g = 0; g < s->ngroups; g++) implementation[g] = -1;
+    if (tra_direct(s, NULL, implementation)) {
+        entry x = tra_assemble(s, implementation);
         add_found(f, s, &x);
     }
-    free(making);
+    free(implementation);
 }
 
 /* Adds the plans that one search finds. */
@@ -257,10 +257,10 @@ static tra_status find_all(finding *f, const tra_plan_options *o, tra_memo *m, t
     for (int i = 0; i < f->n; i++) least = tra_min64(least, least_of(f, o, i));
     bool fit = rank(f, o);
     if (!fit && !o->over) {
-        char have[32], want[TRA_CEILINGTEXT];
+        char have[32], ceiling[TRA_CEILINGTEXT];
         return tra_fail(e, TRA_RESOURCE,
                         "no plan fits in a memory ceiling of %s per site; the least that would do is %s",
-                        tra_human(o->memory, have), tra_ceiling_text(least, "", want));
+                        tra_human(o->memory, have), tra_ceiling_text(least, "", ceiling));
     }
     make_plans(f, o, fit, a, out);
     return TRA_OK;
@@ -285,22 +285,22 @@ tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *
 
 /* ---- plans of choices ------------------------------------------------------------------------------------------- */
 
-/* The making of a choice; -1. making: of the groups so far. */
-static int make_choice(search *s, int g, const tra_choice *c, const int *making) {
+/* The implementation of a choice; -1. implementation: of the groups so far. */
+static int make_choice(search *s, int g, const tra_choice *c, const int *implementation) {
     int in[2] = {-1, -1};
-    for (int i = 0; i < s->group[g].nfamilies; i++) {
-        const family *f = &s->group[g].f[i];
+    for (int i = 0; i < s->group[g].nvariants; i++) {
+        const variant *f = &s->group[g].f[i];
         int join = f->join && f->join != f->x ? f->join->node.id : -1;
         if (f->x->node.id != c->expr || join != c->join) continue;
         for (int j = 0; j < 2 && f->in[j] >= 0; j++) {
             /* what is placed tuple by tuple is taken where it is: nothing is brought to such a placement */
-            int made = making[f->in[j]] < 0 ? -1 : s->makings.v[making[f->in[j]]]->out;
+            int made = implementation[f->in[j]] < 0 ? -1 : s->implementations.v[implementation[f->in[j]]]->out;
             in[j] = c->in[j].owner && made >= 0 ? made : tra_place_intern(s, &c->in[j]);
         }
         bool summands = c->between.sites > 0 && tra_place_is_partial(&c->between);
-        if (c->between.sites > 0 && !summands) return tra_make_stored(s, g, f, in[0], in[1]);
+        if (c->between.sites > 0 && !summands) return tra_implement_stored(s, g, f, in[0], in[1]);
         bool targeted = summands || f->x->node.op == TRA_OP_REPART;
-        return tra_make_one(s, g, f, in[0], in[1], targeted ? tra_place_intern(s, &c->out) : -1);
+        return tra_implement_one(s, g, f, in[0], in[1], targeted ? tra_place_intern(s, &c->out) : -1);
     }
     return -1;
 }
@@ -310,14 +310,14 @@ tra_status tra_plan_of(const tra_memo *m, const tra_plan_options *o, int n, cons
     search s = {.m = m, .o = o, .a = a, .limits.room = INT64_MAX};
     tra_status st = search_begin(&s, e);
     if (st == TRA_OK) {
-        int *making = tra_news(s.work, int, s.ngroups + 1);
-        for (int g = 0; g < s.ngroups; g++) making[g] = -1;
+        int *implementation = tra_news(s.work, int, s.ngroups + 1);
+        for (int g = 0; g < s.ngroups; g++) implementation[g] = -1;
         for (int i = 0; i < n; i++) {
             int g = s.at[tra_memo_find(m, m->v[v[i].expr]->group)];
-            making[g] = make_choice(&s, g, &v[i], making);
+            implementation[g] = make_choice(&s, g, &v[i], implementation);
         }
-        if (tra_direct(&s, expr, making)) {
-            entry x = tra_assemble(&s, making);
+        if (tra_direct(&s, expr, implementation)) {
+            entry x = tra_assemble(&s, implementation);
             *out = tra_finish_plan(&s, &x, s.a, made);
         } else {
             st = tra_fail(e, TRA_PROGRAM, "the direct translation stores a result that is too large");

@@ -1,9 +1,9 @@
 /* search_int.h - the inside of the search, shared by its files.
  *
- * A group of the memo is made by one `making`: an operator, where its inputs are taken, and where the result is. What
- * consumers want elsewhere is brought there by exchanges. So a plan is a `slot` for each group that it computes: a
- * making and the placements demanded of it; its cost is the sum over slots. Groups, here, are numbered by their
- * position in tra_memo_order, inputs first.
+ * A group of the memo is made by one `implementation`: an operator, where its inputs are taken, and where the result
+ * is. What consumers demand elsewhere is brought there by exchanges. So a plan is a `supply` for each group that it
+ * computes: an implementation and the placements demanded of it; its cost is the sum over supplies. Groups, here, are
+ * numbered by their position in tra_memo_order, inputs first.
  */
 #ifndef TRA_SEARCH_INT_H
 #define TRA_SEARCH_INT_H
@@ -39,7 +39,7 @@ typedef struct ways {
 } ways;
 
 /* An operator for a group: one of its expressions, an aggregation alone or together with a join of its input. */
-typedef struct family {
+typedef struct variant {
     const tra_expr *x;
     const tra_expr *join; /* x itself, or what x aggregates; NULL */
     int in[2];            /* groups, -1: of the join if there is one */
@@ -48,45 +48,46 @@ typedef struct family {
     tra_mirror mirror;
     uint32_t later;    /* joins: dimensions of the output key that are aggregated later */
     int64_t memory[3]; /* bytes of blocks that it needs in one phase, in two, with the join's result stored */
-} family;
+} variant;
 
-typedef struct making {
-    const family *f;
+typedef struct implementation {
+    const variant *f;
     int id, group;
-    int hides; /* the making that says so of the join's group, -1 */
-    int in[2]; /* places where inputs are taken, -1 */
+    int inlined_by; /* the implementation that says so of the join's group, -1 */
+    int in[2];      /* places where inputs are taken, -1 */
     int between,
         out; /* places: of summands, or of the join's result stored and moved before it is aggregated, -1; ANY */
     spent cost;
     int64_t memory;
-    bool hidden;       /* no operator: says of a join's group that m->f makes it as a part of its own operator */
+    bool inlined;      /* no operator: says of a join's group that m->f makes it as a part of its own operator */
     uint64_t strategy; /* of a join of the program: hash of its name and the join; 0 */
-} making;
+} implementation;
 
-/* A making with the placements that consumers demand of the result, each brought by an exchange from another one. */
-typedef struct slot {
-    const making *m; /* NULL: the empty slot, number 0 */
-    const int *want; /* n places, ascending; not m->out. The last may be there only for others: then `extra` */
-    int own;         /* ANY: index of the want that the input is placed as of itself, -1: none. One of copies: each
-                      * site reads its own */
+/* An implementation with the placements that consumers demand of the result, each brought by an exchange from another
+ * one. */
+typedef struct supply {
+    const implementation *m; /* NULL: the empty supply, number 0 */
+    const int *demand;       /* n places, ascending; not m->out. The last may be there only for others: then `extra` */
+    int own; /* ANY: index of the demand that the input is placed as of itself, -1: none. One of copies: each
+              * site reads its own */
     int16_t n;
     bool extra;
-} slot;
-/* Index of where each want comes from, -1: from m->out. */
-static inline const int *slot_from(const slot *x) { return x->want + x->n; }
+} supply;
+/* Index of where each demand comes from, -1: from m->out. */
+static inline const int *supply_from(const supply *x) { return x->demand + x->n; }
 
-/* What a choice costs, and what makes it the same as another for whoever uses it: of a slot alone its hash. */
+/* What a choice costs, and what makes it the same as another for whoever uses it: of a supply alone its hash. */
 typedef struct score {
     double scalar, flops, bytes;
     int64_t memory;
-    uint64_t open;     /* slots of groups that may be used from elsewhere */
+    uint64_t open;     /* supplies of groups that may be used from elsewhere */
     uint64_t strategy; /* strategies of joins */
 } score;
 
-/* A set of slots, by group: everything that makes a group's relation at a place. */
+/* A set of supplies, by group: everything that makes a group's relation at a place. */
 typedef struct entry {
-    int n; /* slots: of the groups up to its own */
-    int *slot;
+    int n; /* supplies: of the groups up to its own */
+    int *supply;
     score s;
 } entry;
 
@@ -98,13 +99,13 @@ typedef struct cell {
 
 typedef struct group {
     int canonical; /* in the memo */
-    int nfamilies;
-    family *f;
-    numbers want;    /* placements that consumers could use, and those that the relation has of itself */
-    numbers makings; /* by number */
-    bool absorbed;   /* only the joins of one aggregation's families: no group of its own */
-    bool shared;     /* more than one consumer, or one that takes it twice */
-    int nconsumers;  /* in the program itself */
+    int nvariants;
+    variant *f;
+    numbers demand;          /* placements that consumers could use, and those that the relation has of itself */
+    numbers implementations; /* by number */
+    bool absorbed;           /* only the joins of one aggregation's variants: no group of its own */
+    bool shared;             /* more than one consumer, or one that takes it twice */
+    int nconsumers;          /* in the program itself */
     const tra_expr *consumer;
     int last_use;         /* position of the last consumer; ngroups: an output */
     int idom, pre, post;  /* in the tree of dominators: all uses pass through idom */
@@ -137,18 +138,18 @@ typedef struct costs {
     int64_t n, cap;
 } costs;
 
-typedef struct makings {
+typedef struct implementations {
     int n, cap;
-    making **v; /* NULL: no slot has it any more */
-} makings;
+    implementation **v; /* NULL: no supply has it any more */
+} implementations;
 
-typedef struct slots {
+typedef struct supplies {
     int n, cap;
     int sweep; /* when there are so many, those that no entry has are forgotten */
-    slot *v;
-    score *score; /* of each slot alone; memory and strategy too */
+    supply *v;
+    score *score; /* of each supply alone; memory and strategy too */
     int *table, ntable;
-} slots;
+} supplies;
 
 /* Bytes that planning takes. */
 typedef struct search_bytes {
@@ -171,7 +172,7 @@ typedef struct search {
     const tra_plan_options *o;
     tra_arena *a;    /* what results refer to */
     tra_arena *work; /* dies with the search */
-    tra_arena *kept; /* makings and wants of slots: as long as these are kept */
+    tra_arena *kept; /* implementations and demands of supplies: as long as these are kept */
 
     places places; /* interned */
 
@@ -183,12 +184,12 @@ typedef struct search {
     places wayplaces;
     const tra_way **fixed_way;         /* by expression */
     const tra_placement **fixed_place; /* by group */
-    tra_type *summands;                /* by expression: any family's, for their catalogs */
+    tra_type *summands;                /* by expression: any variant's, for their catalogs */
     int *alike; /* by expression: the first of the same operator over inputs of the same types, which costs the same */
 
     costs costs;
-    makings makings;
-    slots slots;
+    implementations implementations;
+    supplies supplies;
     search_bytes bytes;
     limits limits;
     tra_arena *scratch; /* of the group that is being extracted; NULL */
@@ -196,7 +197,7 @@ typedef struct search {
 
 enum { SMALL_PROGRAM = 2 << 20 }; /* what program and plan take of any process, which its base counts */
 
-/* ---- place.c ---------------------------------------------------------------------------------------------------- */
+/* ---- place.c ----------------------------------------------------------------------------------------------------- */
 
 /* Interns a placement: axes of one site and dimensions of one value are left out. */
 int tra_place_intern(search *s, const tra_placement *p);
@@ -208,7 +209,7 @@ tra_traffic tra_exact_traffic(search *s, const tra_node *n, bool partial, int fr
 tra_traffic tra_repart_traffic(search *s, const tra_node *n, int from, int to);
 /* Work of a step whose tuples (of a join: pairs) are placed as p: the input of maps and aggregations, the output of
  * joins, the summands of merges. */
-tra_work tra_join_work(search *s, const family *f, int p); /* of f->join, as f makes it */
+tra_work tra_join_work(search *s, const variant *f, int p); /* of f->join, as f makes it */
 tra_work tra_step_work(search *s, tra_plan_op op, const tra_node *n, int p);
 /* Placement of a unary operator's result, or -1 when it cannot run on an input placed as p. */
 int tra_map_place(search *s, const tra_node *n, int p);
@@ -220,58 +221,60 @@ static inline double spent_scalar(const search *s, const spent *c) {
     return s->o->cost == TRA_COST_TRA ? c->floats : c->seconds;
 }
 
-/* ---- prepare.c -------------------------------------------------------------------------------------------------- */
+/* ---- prepare.c --------------------------------------------------------------------------------------------------- */
 
-/* Groups, families, wants, dominators. TRA_PROGRAM when something is too large to plan. */
+/* Groups, variants, demands, dominators. TRA_PROGRAM when something is too large to plan. */
 TRA_MUSTUSE tra_status tra_prepare(search *s, tra_err *e);
 void tra_unprepare(search *s);
 /* Are its bytes, in copies on all sites, few enough to be counted? */
 bool tra_countable(const search *s, const tra_type *t);
 
-/* ---- making.c --------------------------------------------------------------------------------------------------- */
+/* ---- implement.c ------------------------------------------------------------------------------------------------ */
 
 /* The operator of plans that does an operator of the language; of an aggregation the one without its join. */
 tra_plan_op tra_operator_of(tra_opcode op);
-/* The ways to make group g from what its inputs' groups can be made as; numbers in s->group[g].makings. */
-void tra_make_all(search *s, int g);
-/* A making of one family from inputs at l and r, -1 when it cannot run so. to: place of the result if there are
- * summands. */
-int tra_make_one(search *s, int g, const family *f, int l, int r, int to);
+/* The ways to make group g from what its inputs' groups can be made as; numbers in s->group[g].implementations. */
+void tra_implement_all(search *s, int g);
+/* An implementation of one variant from inputs at l and r, -1 when it cannot run so. to: place of the result if there
+ * are summands. */
+int tra_implement_one(search *s, int g, const variant *f, int l, int r, int to);
 /* The same of an aggregation with its join, whose result is stored, and moved to where groups are whole. */
-int tra_make_stored(search *s, int g, const family *f, int l, int r);
+int tra_implement_stored(search *s, int g, const variant *f, int l, int r);
 /* The direct translation: inputs[i] is where input i is made. -1 when it cannot run. */
-int tra_make_direct(search *s, int g, const family *f, const int made[2]);
+int tra_implement_direct(search *s, int g, const variant *f, const int made[2]);
 
-/* ---- slot.c ----------------------------------------------------------------------------------------------------- */
+/* ---- supply.c ---------------------------------------------------------------------------------------------------- */
 
-int tra_slot_of(search *s, int making);
-int tra_slot_demand(search *s, int slot, int place); /* with one more demand; the same when it is there */
-int tra_slot_union(search *s, int a, int b);         /* the demands of both; -1 when the makings differ */
-/* Forgets slots of which to[] is 0, and makings that no other slot has. to[] becomes the new numbers. */
-void tra_slots_sweep(search *s, int *to);
+int tra_supply_of(search *s, int implementation);
+int tra_supply_add_demand(search *s, int supply, int place); /* with one more demand; the same when it is there */
+int tra_supply_union(search *s, int a, int b); /* the demands of both; -1 when the implementations differ */
+/* Forgets supplies of which to[] is 0, and implementations that no other supply has. to[] becomes the new numbers. */
+void tra_supplies_sweep(search *s, int *to);
 
-/* May an input be read from its file by every site that wants a copy, in place of an exchange? Only `time` knows what
+/* May an input be read from its file by every site that demands a copy, in place of an exchange? Only `time` knows what
  * that costs, and only of files whose chunks take the disk and no work; nor where the program says where it is. */
 bool tra_may_read_all(const search *s, const tra_node *n);
 
-/* ---- extract.c -------------------------------------------------------------------------------------------------- */
+/* ---- extract.c --------------------------------------------------------------------------------------------------- */
 
 /* Bytes that the search holds now. */
 int64_t tra_search_bytes(const search *s);
 
-/* The cheapest sets of slots for all outputs, of different strategies; *n of them. Everything that they do not need of
- * groups and slots is forgotten. */
+/* The cheapest sets of supplies for all outputs, of different strategies; *n of them. Everything that they do not need
+ * of groups and supplies is forgotten. */
 entry *tra_extract(search *s, int *n);
-/* The set in which each group that is needed is made by making[group]. */
-entry tra_assemble(search *s, const int *making);
-/* The direct translation as makings: of expr[canonical group], -1 or NULL: the first. False when it cannot run.
- * making[g] that is not -1 stays. */
-bool tra_direct(search *s, const int *expr, int *making);
+/* The set in which each group that is needed is made by implementation[group]. */
+entry tra_assemble(search *s, const int *implementation);
+/* The direct translation as implementations: of expr[canonical group], -1 or NULL: the first. False when it cannot run.
+ * implementation[g] that is not -1 stays. */
+bool tra_direct(search *s, const int *expr, int *implementation);
 
-/* ---- finish.c --------------------------------------------------------------------------------------------------- */
+/* ---- finish.c ---------------------------------------------------------------------------------------------------- */
 
-/* The plan of a set of slots, with exact costs, and how it makes each group; in the arena. Whether copies of inputs are
- * read or sent is decided here once more, by what the whole plan takes: an exchange, and the disk, may be hidden. */
+/* The plan of a set of supplies, with exact costs, and how it makes each group; in the arena. Whether copies of inputs
+ * are read or sent is decided here once more, by what the whole plan takes: an exchange, and the disk, may overlap the
+ * work.
+ */
 tra_plan *tra_finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *choices);
 
 #endif

@@ -1,4 +1,4 @@
-/* making.c - the ways to make a group: each operator at each placement of its inputs, with what that costs. */
+/* implementation.c - the ways to make a group: each operator at each placement of its inputs, with what that costs. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,30 +22,32 @@ tra_plan_op tra_operator_of(tra_opcode op) {
     return TRA_PLAN_COUNT;
 }
 
-static int add_making(search *s, int g, const making *m) {
-    TRA_ROOM(s->makings.v, s->makings.n, s->makings.cap);
-    making *x = tra_new(s->kept, making);
+static int add_implementation(search *s, int g, const implementation *m) {
+    TRA_ROOM(s->implementations.v, s->implementations.n, s->implementations.cap);
+    implementation *x = tra_new(s->kept, implementation);
     *x = *m;
-    x->id = s->makings.n;
-    x->hides = -1;
-    s->makings.v[s->makings.n] = x;
-    if (!x->hidden) tra_add_number(&s->group[g].makings, s->makings.n);
-    return s->makings.n++;
+    x->id = s->implementations.n;
+    x->inlined_by = -1;
+    s->implementations.v[s->implementations.n] = x;
+    if (!x->inlined) tra_add_number(&s->group[g].implementations, s->implementations.n);
+    return s->implementations.n++;
 }
 
 /* A join that is one operator with an aggregation is not made for others as well: it is done once. */
-static int hide_join(search *s, int g, const family *f) {
+static int inline_join(search *s, int g, const variant *f) {
     int h = f->join && f->join != f->x ? s->at[f->x->in[0]] : -1;
-    const numbers *v = &s->group[g].makings;
+    const numbers *v = &s->group[g].implementations;
     if (h < 0 || s->group[h].absorbed) return -1;
     for (int i = v->n - 1; i >= 0; i--) {
-        if (s->makings.v[v->v[i]]->f == f && s->makings.v[v->v[i]]->hides >= 0) return s->makings.v[v->v[i]]->hides;
+        if (s->implementations.v[v->v[i]]->f == f && s->implementations.v[v->v[i]]->inlined_by >= 0)
+            return s->implementations.v[v->v[i]]->inlined_by;
     }
-    return add_making(s, h, &(making){.f = f, .group = h, .in = {-1, -1}, .between = -1, .out = ANY, .hidden = true});
+    return add_implementation(
+        s, h, &(implementation){.f = f, .group = h, .in = {-1, -1}, .between = -1, .out = ANY, .inlined = true});
 }
 
 /* From a local aggregation that leaves summands to q, and completed there. */
-static void complete(search *s, making *m, int q) {
+static void complete(search *s, implementation *m, int q) {
     const tra_node *n = &m->f->x->node;
     tra_add_traffic(s, &m->cost, tra_move_traffic(s, n, true, m->between, q), &m->f->summand);
     tra_work w = tra_step_work(s, TRA_PLAN_MERGE, n, q);
@@ -68,7 +70,7 @@ static int place_of_input(search *s, const tra_node *n) {
 }
 
 /* stored: its result is, and aggregated later. */
-static void join_at(search *s, making *m, bool stored) {
+static void join_at(search *s, implementation *m, bool stored) {
     const tra_node *j = &m->f->join->node;
     const tra_placement *l = &s->places.v[m->in[0]], *r = &s->places.v[m->in[1]];
     char name[48];
@@ -85,7 +87,7 @@ static void join_at(search *s, making *m, bool stored) {
 }
 
 /* May this aggregation leave summands on the sites? Of a reproducible plan only such as the tree of its sums has. */
-static bool reproducible(search *s, const family *f, int l, int r) {
+static bool reproducible(search *s, const variant *f, int l, int r) {
     const tra_node *n = &f->x->node, *j = f->join ? &f->join->node : NULL;
     if (!s->o->reproducible) return true;
     const tra_catalog *lc = (j ? j : n)->in[0]->type.cat, *rc = j ? j->in[1]->type.cat : NULL;
@@ -94,21 +96,21 @@ static bool reproducible(search *s, const family *f, int l, int r) {
     return tra_tree_fits(&t, &pairs, &n->group);
 }
 
-int tra_make_one(search *s, int g, const family *f, int l, int r, int to) {
+int tra_implement_one(search *s, int g, const variant *f, int l, int r, int to) {
     const tra_node *n = &f->x->node;
-    making m = {.f = f, .group = g, .in = {l, r}, .between = -1, .out = -1, .memory = f->memory[0]};
+    implementation m = {.f = f, .group = g, .in = {l, r}, .between = -1, .out = -1, .memory = f->memory[0]};
     if (n->op == TRA_OP_INPUT) {
         m.out = place_of_input(s, n);
-        return add_making(s, g, &m);
+        return add_implementation(s, g, &m);
     }
     if (n->op == TRA_OP_REPART) {
         tra_add_traffic(s, &m.cost, tra_repart_traffic(s, n, l, to), &n->type);
         m.out = to;
-        return add_making(s, g, &m);
+        return add_implementation(s, g, &m);
     }
     if (f->join) {
         join_at(s, &m, false);
-        if (f->join == f->x) return add_making(s, g, &m);
+        if (f->join == f->x) return add_implementation(s, g, &m);
         m.out = tra_map_place(s, n, m.out);
     } else {
         m.out = tra_map_place(s, n, l);
@@ -123,12 +125,12 @@ int tra_make_one(search *s, int g, const family *f, int l, int r, int to) {
         m.between = m.out;
         complete(s, &m, to);
     }
-    return add_making(s, g, &m);
+    return add_implementation(s, g, &m);
 }
 
-int tra_make_stored(search *s, int g, const family *f, int l, int r) {
+int tra_implement_stored(search *s, int g, const variant *f, int l, int r) {
     const tra_node *n = &f->x->node, *j = &f->join->node;
-    making m = {.f = f, .group = g, .in = {l, r}, .memory = f->memory[2]};
+    implementation m = {.f = f, .group = g, .in = {l, r}, .memory = f->memory[2]};
     if (!tra_countable(s, &j->type)) return -1;
     tra_placement p = tra_place_within(j->type.cat, s->o->sites, &n->group);
     join_at(s, &m, true);
@@ -136,7 +138,7 @@ int tra_make_stored(search *s, int g, const family *f, int l, int r) {
     tra_add_traffic(s, &m.cost, tra_move_traffic(s, j, false, m.out, m.between), &j->type);
     tra_add_work(s, &m.cost, tra_step_work(s, TRA_PLAN_AGG, n, m.between), NULL, n->type.dtype);
     m.out = tra_map_place(s, n, m.between);
-    return add_making(s, g, &m);
+    return add_implementation(s, g, &m);
 }
 
 /* ---- where inputs are taken ------------------------------------------------------------------------------------- */
@@ -149,28 +151,28 @@ static void add_once(numbers *x, int v) {
 }
 
 /* Where group h may be taken: where it is made; an input, unless `made`, where it may be of itself; what consumers
- * want. */
+ * demand. */
 typedef enum taken { MADE, SETTLED, MOVED } taken;
 static numbers takes(const search *s, int h, taken how) {
     const group *x = &s->group[h];
     numbers v = {0};
     bool any = false, copies = tra_may_read_all(s, x->node);
     for (int i = 0; i < x->nentries; i++) {
-        int p = s->slots.v[x->entries[i].slot[h]].m->out;
+        int p = s->supplies.v[x->entries[i].supply[h]].m->out;
         any |= p == ANY;
         if (p != ANY) add_once(&v, p);
     }
-    for (int i = 0; i < x->want.n; i++) {
-        if (how == MOVED || (how == SETTLED && any && (copies || tra_place_copies(&s->places.v[x->want.v[i]]) == 1)))
-            add_once(&v, x->want.v[i]);
+    for (int i = 0; i < x->demand.n; i++) {
+        if (how == MOVED || (how == SETTLED && any && (copies || tra_place_copies(&s->places.v[x->demand.v[i]]) == 1)))
+            add_once(&v, x->demand.v[i]);
     }
     return v;
 }
 
 /* Where the summands of f, placed as p, may be completed. */
-static numbers targets(search *s, int g, const family *f, int p) {
+static numbers targets(search *s, int g, const variant *f, int p) {
     const tra_catalog *c = f->x->node.type.cat;
-    const numbers *w = &s->group[g].want;
+    const numbers *w = &s->group[g].demand;
     numbers to = {0};
     tra_placement from = s->places.v[p], q;
     if (s->fixed_place && s->fixed_place[g]) {
@@ -186,7 +188,7 @@ static numbers targets(search *s, int g, const family *f, int p) {
 }
 
 /* The place at which aggregated summands are, -1: none are left, or the inputs do not fit. */
-static int summands_of(search *s, const family *f, int l, int r) {
+static int summands_of(search *s, const variant *f, int l, int r) {
     int p = l;
     if (f->join) {
         tra_placement pairs = tra_join_place(s->labels[f->join->node.id], &s->places.v[l], &s->places.v[r]);
@@ -197,14 +199,14 @@ static int summands_of(search *s, const family *f, int l, int r) {
 }
 
 /* An aggregation of inputs at these places, at once or in two phases. Returns the number of ways. */
-static int make_agg(search *s, int g, const family *f, int l, int r) {
+static int make_agg(search *s, int g, const variant *f, int l, int r) {
     int p = summands_of(s, f, l, r), made = 0;
-    if (p < 0) return tra_make_one(s, g, f, l, r, -1) >= 0;
+    if (p < 0) return tra_implement_one(s, g, f, l, r, -1) >= 0;
     numbers to = targets(s, g, f, p);
-    for (int i = 0; i < to.n; i++) made += tra_make_one(s, g, f, l, r, to.v[i]) >= 0;
+    for (int i = 0; i < to.n; i++) made += tra_implement_one(s, g, f, l, r, to.v[i]) >= 0;
     free(to.v);
     if (f->join && s->group[s->at[f->x->in[0]]].absorbed && !s->o->reproducible)
-        made += tra_make_stored(s, g, f, l, r) >= 0;
+        made += tra_implement_stored(s, g, f, l, r) >= 0;
     return made;
 }
 
@@ -212,7 +214,7 @@ static int make_agg(search *s, int g, const family *f, int l, int r) {
 
 /* Every site doing all of the work saves no work, but an exchange of a small result, or of none where the inputs are
  * made everywhere. Other ways are always worthwhile. */
-static bool everywhere_worthwhile(const search *s, const family *f) {
+static bool everywhere_worthwhile(const search *s, const variant *f) {
     const tra_node *j = &f->join->node;
     if (s->o->sites == 1 || j->type.cat->n < s->o->sites) return true;
     if (tra_kernel_props(j->kernel) & TRA_P_CONTRACTION) return false;
@@ -233,7 +235,7 @@ static bool is_mixed(const tra_placement *p) {
     return mixed;
 }
 
-static void make_joins(search *s, int g, const family *f) {
+static void make_joins(search *s, int g, const variant *f) {
     const tra_node *j = &f->join->node;
     const tra_way *fixed = s->fixed_way ? s->fixed_way[j->id] : NULL;
     const tra_placement *p = s->wayplaces.v;
@@ -255,7 +257,7 @@ static void make_joins(search *s, int g, const family *f) {
         if (ways.n > 1 && tra_place_is_all(&w->out) && !everywhere_worthwhile(s, f)) continue;
         if (f->triangle && (is_mixed(&w->l) || is_mixed(&w->r))) continue;
         int l = tra_place_intern(s, &w->l), r = tra_place_intern(s, &w->r);
-        ran += f->join == f->x ? tra_make_one(s, g, f, l, r, -1) >= 0 : make_agg(s, g, f, l, r);
+        ran += f->join == f->x ? tra_implement_one(s, g, f, l, r, -1) >= 0 : make_agg(s, g, f, l, r);
     }
     free(ways.v);
     if (ran > 0) return;
@@ -263,23 +265,23 @@ static void make_joins(search *s, int g, const family *f) {
     make_agg(s, g, f, tra_place_intern(s, &alone.l), tra_place_intern(s, &alone.r));
 }
 
-static void make_aggs(search *s, int g, const family *f) {
+static void make_aggs(search *s, int g, const variant *f) {
     numbers made = takes(s, f->in[0], SETTLED);
-    const numbers *want = &s->group[f->in[0]].want;
+    const numbers *demand = &s->group[f->in[0]].demand;
     int ran = 0;
     for (int i = 0; i < made.n; i++) ran += make_agg(s, g, f, made.v[i], -1);
-    for (int i = 0; i < want->n; i++) { /* exchanged first */
+    for (int i = 0; i < demand->n; i++) { /* exchanged first */
         bool there = false;
-        for (int j = 0; j < made.n; j++) there |= made.v[j] == want->v[i];
-        if (!there && tra_place_copies(&s->places.v[want->v[i]]) == 1)
-            ran += tra_make_one(s, g, f, want->v[i], -1, -1) >= 0;
+        for (int j = 0; j < made.n; j++) there |= made.v[j] == demand->v[i];
+        if (!there && tra_place_copies(&s->places.v[demand->v[i]]) == 1)
+            ran += tra_implement_one(s, g, f, demand->v[i], -1, -1) >= 0;
     }
     free(made.v);
-    for (int i = 0; i < want->n && ran == 0; i++) ran += make_agg(s, g, f, want->v[i], -1);
+    for (int i = 0; i < demand->n && ran == 0; i++) ran += make_agg(s, g, f, demand->v[i], -1);
     if (ran > 0) return;
     /* fewer groups than sites: some stay idle */
     tra_placement p = tra_place_within(f->x->node.in[0]->type.cat, s->o->sites, &f->x->node.group);
-    tra_make_one(s, g, f, tra_place_intern(s, &p), -1, -1);
+    tra_implement_one(s, g, f, tra_place_intern(s, &p), -1, -1);
 }
 
 /* Groups of a concatenation, whole, on few sites. */
@@ -295,26 +297,26 @@ static int within_others(search *s, const tra_node *n) {
 
 /* Inputs are taken where they are made, since the result can be exchanged as well; unless that is larger, or others
  * need the input elsewhere too. */
-static void make_maps(search *s, int g, const family *f) {
+static void make_maps(search *s, int g, const variant *f) {
     const group *in = &s->group[f->in[0]];
     bool grows = tra_catalog_floats(f->x->node.type.cat) > tra_catalog_floats(in->node->type.cat);
     numbers v = takes(s, f->in[0], grows || in->shared || f->x->node.op == TRA_OP_CONCAT ? MOVED : SETTLED);
     int ran = 0;
-    for (int i = 0; i < v.n; i++) ran += tra_make_one(s, g, f, v.v[i], -1, -1) >= 0;
+    for (int i = 0; i < v.n; i++) ran += tra_implement_one(s, g, f, v.v[i], -1, -1) >= 0;
     free(v.v);
     if (ran > 0) return;
     v = takes(s, f->in[0], MOVED);
-    for (int i = 0; i < v.n; i++) ran += tra_make_one(s, g, f, v.v[i], -1, -1) >= 0;
+    for (int i = 0; i < v.n; i++) ran += tra_implement_one(s, g, f, v.v[i], -1, -1) >= 0;
     free(v.v);
-    if (ran == 0 && f->x->node.op == TRA_OP_CONCAT) tra_make_one(s, g, f, within_others(s, &f->x->node), -1, -1);
+    if (ran == 0 && f->x->node.op == TRA_OP_CONCAT) tra_implement_one(s, g, f, within_others(s, &f->x->node), -1, -1);
 }
 
-static void make_reparts(search *s, int g, const family *f) {
+static void make_reparts(search *s, int g, const variant *f) {
     numbers v = takes(s, f->in[0], SETTLED);
-    const numbers *w = &s->group[g].want;
+    const numbers *w = &s->group[g].demand;
     for (int i = 0; i < v.n; i++) {
         for (int j = 0; j < w->n; j++) {
-            if (tra_place_copies(&s->places.v[w->v[j]]) == 1) tra_make_one(s, g, f, v.v[i], -1, w->v[j]);
+            if (tra_place_copies(&s->places.v[w->v[j]]) == 1) tra_implement_one(s, g, f, v.v[i], -1, w->v[j]);
         }
     }
     free(v.v);
@@ -322,17 +324,17 @@ static void make_reparts(search *s, int g, const family *f) {
 
 /* Of what is demanded of the result from outside, only what makes it there stays; all if nothing does. */
 static void keep_fixed(search *s, int g) {
-    numbers *v = &s->group[g].makings;
+    numbers *v = &s->group[g].implementations;
     int p = tra_place_intern(s, s->fixed_place[g]), n = 0;
     for (int i = 0; i < v->n; i++) {
-        if (s->makings.v[v->v[i]]->out == p) v->v[n++] = v->v[i];
+        if (s->implementations.v[v->v[i]]->out == p) v->v[n++] = v->v[i];
     }
     if (n > 0) v->n = n;
 }
 
-static void make_families(search *s, int g) {
-    for (int i = 0; i < s->group[g].nfamilies; i++) {
-        const family *f = &s->group[g].f[i];
+static void make_variants(search *s, int g) {
+    for (int i = 0; i < s->group[g].nvariants; i++) {
+        const variant *f = &s->group[g].f[i];
         if ((f->in[0] >= 0 && s->group[f->in[0]].nentries == 0) || (f->in[1] >= 0 && s->group[f->in[1]].nentries == 0))
             continue; /* too large to be made */
         if (f->join) {
@@ -340,7 +342,7 @@ static void make_families(search *s, int g) {
             continue;
         }
         switch (f->x->node.op) {
-        case TRA_OP_INPUT: tra_make_one(s, g, f, -1, -1, -1); break;
+        case TRA_OP_INPUT: tra_implement_one(s, g, f, -1, -1, -1); break;
         case TRA_OP_JOIN: break;
         case TRA_OP_AGG: make_aggs(s, g, f); break;
         case TRA_OP_REPART: make_reparts(s, g, f); break;
@@ -353,46 +355,46 @@ static void make_families(search *s, int g) {
     }
 }
 
-void tra_make_all(search *s, int g) {
-    numbers *v = &s->group[g].makings;
-    make_families(s, g);
+void tra_implement_all(search *s, int g) {
+    numbers *v = &s->group[g].implementations;
+    make_variants(s, g);
     if (s->fixed_place && s->fixed_place[g]) keep_fixed(s, g);
     for (int i = 0; i < v->n; i++) {
-        int hides = hide_join(s, g, s->makings.v[v->v[i]]->f);
-        s->makings.v[v->v[i]]->hides = hides;
+        int inlined_by = inline_join(s, g, s->implementations.v[v->v[i]]->f);
+        s->implementations.v[v->v[i]]->inlined_by = inlined_by;
     }
 }
 
 /* ---- the direct translation ------------------------------------------------------------------------------------- */
 
 /* Where a relation is that was made at p: an input has the first of its choices. */
-static int settled(const search *s, int g, int p) { return p == ANY ? s->group[g].want.v[0] : p; }
+static int settled(const search *s, int g, int p) { return p == ANY ? s->group[g].demand.v[0] : p; }
 
-int tra_make_direct(search *s, int g, const family *f, const int made[2]) {
+int tra_implement_direct(search *s, int g, const variant *f, const int made[2]) {
     const tra_node *n = &f->x->node;
     tra_placement all = tra_place_all(s->o->sites), p;
     const tra_node *j = f->join ? &f->join->node : NULL;
     int l = made[0] < 0 && f->in[0] < 0 ? -1 : settled(s, f->in[0], made[0]), r, x;
     switch (j ? TRA_OP_JOIN : n->op) {
-    case TRA_OP_INPUT: return tra_make_one(s, g, f, -1, -1, -1);
+    case TRA_OP_INPUT: return tra_implement_one(s, g, f, -1, -1, -1);
     case TRA_OP_JOIN:
         r = settled(s, f->in[1], made[1]);
         if (s->places.v[r].owner || (tra_place_copies(&s->places.v[r]) > 1 && !tra_place_is_all(&s->places.v[r])))
-            r = s->group[f->in[1]].want.v[0];
+            r = s->group[f->in[1]].demand.v[0];
         l = tra_place_intern(s, &all);
-        return j == n ? tra_make_one(s, g, f, l, r, -1) : tra_make_stored(s, g, f, l, r);
+        return j == n ? tra_implement_one(s, g, f, l, r, -1) : tra_implement_stored(s, g, f, l, r);
     case TRA_OP_AGG:
         p = tra_place_within(n->in[0]->type.cat, s->o->sites, &n->group);
-        return tra_make_one(s, g, f, tra_place_intern(s, &p), -1, -1);
-    case TRA_OP_CONCAT: return tra_make_one(s, g, f, within_others(s, n), -1, -1);
-    case TRA_OP_REPART: return tra_make_one(s, g, f, l, -1, s->group[g].want.v[0]);
+        return tra_implement_one(s, g, f, tra_place_intern(s, &p), -1, -1);
+    case TRA_OP_CONCAT: return tra_implement_one(s, g, f, within_others(s, n), -1, -1);
+    case TRA_OP_REPART: return tra_implement_one(s, g, f, l, -1, s->group[g].demand.v[0]);
     case TRA_OP_REKEY:
     case TRA_OP_FILTER:
     case TRA_OP_TRANSFORM:
     case TRA_OP_TILE: break;
     }
-    x = tra_make_one(s, g, f, l, -1, -1);
-    for (int i = 0; x < 0 && i < s->group[f->in[0]].want.n; i++)
-        x = tra_make_one(s, g, f, s->group[f->in[0]].want.v[i], -1, -1);
+    x = tra_implement_one(s, g, f, l, -1, -1);
+    for (int i = 0; x < 0 && i < s->group[f->in[0]].demand.n; i++)
+        x = tra_implement_one(s, g, f, s->group[f->in[0]].demand.v[i], -1, -1);
     return x;
 }
